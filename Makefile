@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+#
+# make            library, tools, test programs; kernel modules too where a kernel to build against is at hand
+# make help       all targets
+#
+# Options: V=1 shows commands; VARIANT=asan|tsan builds user space with sanitizers; CC=clang; KDIR=<kernel build tree>
+# builds modules for that kernel; KIMAGE=<bzImage> with KDIR tests in that kernel.
+#
+# --- How a part plugs in ------------------------------------------------------------------------------------------
+#
+# Each part has one fragment (see "include" below) that appends to these variables. All names are paths relative to
+# the top of the tree, without a suffix; what is built appears under $(O) = build/<variant> at the same path.
+#
+#   LIBS            shared libraries: LIBS += libaccel/libaccel  makes $(O)/libaccel/libaccel.so (with its soname
+#                   links) and $(O)/libaccel/libaccel.a
+#   PROGS           programs that are installed
+#   TEST_PROGS      programs that tests need but that are no tests themselves (a fuzzer, a helper)
+#   UNIT_TESTS      programs that print TAP on stdout; run on the host in every variant (layers unit, unit-asan, -tsan)
+#   MODEL_TESTS     programs that print TAP on stdout; run on the host (layer model) in the default variant
+#   SELFTEST_PROGS  programs that print TAP on stdout; run in the VM (layer kselftest) on both kernels
+#   BATS_TESTS      *.bats files run on the host (layer bats); paths with their suffix
+#   GUEST_BATS_TESTS *.bats files run in the VM (layer bats) on both kernels, after the kselftests
+#   VM_STEPS        executable scripts that print TAP; run in the VM (layer vm) as root, last, in the order given
+#   KUNIT_MODULES   modules with KUnit suites (names, no path or suffix), loaded on the debug kernel (layer kunit)
+#   INSTALL_FILES   extra files to install: source:destination, destination below $(prefix), "." in place of "share" is
+#                   not needed: INSTALL_FILES += tools/accelctl/accelctl.1:share/man/man1/accelctl.1
+#   DOCS_TESTS      executable scripts that print TAP; run on the host (layer docs)
+#   LINT_TESTS      executable scripts that print TAP; run on the host (layer lint), after the built-in checks
+#   GENERATED       files below $(O) that must exist before any compilation (rules for them in the fragment)
+#
+# Per target (P is the path that was appended above):
+#
+#   P-objs          its objects (default: P.o):  libaccel/libaccel-objs := libaccel/device.o driver/emu/model/decode.o
+#   P-libs          libraries of this tree to link with:  tools/accelctl/accelctl-libs := libaccel/libaccel
+#   P-pkgs          pkg-config names:  P-pkgs := json-c libudev   (used for compiling P's objects by CFLAGS-<dir>, below)
+#   P-ldlibs        more linker input, as it is:  P-ldlibs := -lm -lpthread
+#   P-map           the version script of a library (default P.map if it exists)
+#   P-soversion     the number behind .so. (default 0);  P-version the full one (default P-soversion)
+#   P-env           environment of a host test:  P-env := OMP_NUM_THREADS=1
+#   P-timeout       seconds a test may take (default 300 on the host, 600 in the VM)
+#   P-user          who runs it in the VM: tester (default for programs and bats; in group render) or root
+#   P-kernels       on which kernels it runs (default: stock debug)
+#   P-add           more files it needs in the VM, FILE[:DEST] relative to the top of the tree
+#
+# Per object or directory, cumulative from the top directory down (D ends in a slash):
+#
+#   CFLAGS-D, CFLAGS-D/file.o      libaccel/sw/avx2.o needs -mavx2:  CFLAGS-libaccel/sw/avx2.o := -mavx2
+#   CFLAGS-driver/emu/model/ := -ffreestanding
+#
+# In the VM: programs are found under their paths below /uma (so /uma/tools/accelctl/accelctl), installed programs
+# also in PATH; libraries in the library path; the working directory is /tmp. Modules uma and uma_emu are loaded.
+# A bats file can tell where it runs by UMA_GUEST=1 and finds programs in PATH in both places; UMA_BUILD is $(O) on the
+# host and /uma in the VM.
+#
+# Include paths are -I. (so "uapi/drm/uma_accel.h" and "driver/emu/model/uma_model.h" work), and what CFLAGS-D adds.
+# Everything is compiled with -std=gnu11 -Wall -Wextra -Werror -fPIC -fvisibility=hidden.
+# ------------------------------------------------------------------------------------------------------------------
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += -rR --no-print-directory
+
+.DEFAULT_GOAL := all
+
+ifneq ($(realpath $(CURDIR)),$(realpath $(dir $(firstword $(MAKEFILE_LIST)))))
+  $(error run make in the top directory of the tree)
+endif
+
+# Use all processors unless told otherwise: only the first make decides, the others share its job slots.
+ifeq ($(MAKELEVEL),0)
+  ifeq ($(filter -j%,$(MAKEFLAGS)),)
+    MAKEFLAGS += -j$(shell nproc)
+  endif
+endif
+
+ifeq ($(V),1)
+  Q :=
+  say = @:
+else
+  Q := @
+  say = @printf '  %-7s %s\n' $(1) $(2);
+endif
+export V
+
+VERSION := 0.1.0
+VARIANT ?= default
+B := build
+O := $(B)/$(VARIANT)
+R := $(B)/results
+
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+libdir ?= $(prefix)/lib
+includedir ?= $(prefix)/include
+DESTDIR ?=
+
+ifeq ($(origin CC),default)
+  CC := gcc
+endif
+ifeq ($(origin AR),default)
+  AR := ar
+endif
+PKG_CONFIG ?= pkg-config
+pkg-cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1)))
+pkg-libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
+
+CFLAGS ?= -O2 -g
+LDFLAGS ?=
+base-cflags := -std=gnu11 -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla \
+	-Wno-missing-field-initializers -fno-strict-aliasing -fno-common -fPIC -fvisibility=hidden \
+	-ffp-contract=off -D_GNU_SOURCE -DUMA_VERSION='"$(VERSION)"' -I. -I$(O)
+variant-default :=
+variant-asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+variant-tsan := -fsanitize=thread -fno-omit-frame-pointer -O1
+variant-flags := $(variant-$(VARIANT))
+ifeq ($(filter $(VARIANT),default asan tsan),)
+  $(error VARIANT is one of default, asan, tsan)
+endif
+
+fragments := driver/emu/model/model.mk libaccel/libaccel.mk tools/accelctl/accelctl.mk tools/accelbench/accelbench.mk \
+	selftests/selftests.mk Documentation/docs.mk
+-include $(fragments)
+
+# --- compile and link ---------------------------------------------------------------------------------------------
+
+comma := ,
+all-progs := $(PROGS) $(TEST_PROGS) $(UNIT_TESTS) $(MODEL_TESTS) $(SELFTEST_PROGS)
+objs-of = $(addprefix $(O)/,$(if $($(1)-objs),$($(1)-objs),$(1).o))
+# CFLAGS of every directory above an object, from the top down, then its own.
+above = $(if $(filter-out ./ /,$(dir $(1))),$(call above,$(patsubst %/,%,$(dir $(1)))) $(dir $(1)))
+cflags-of = $(foreach d,$(call above,$(1)),$(CFLAGS-$(d))) $(CFLAGS-$(1).o)
+solib = $(O)/$(1).so
+lib-args = $(foreach l,$($(1)-libs),-L$(O)/$(patsubst %/,%,$(dir $(l))) -l$(patsubst lib%,%,$(notdir $(l))))
+rpath-args = $(foreach l,$($(1)-libs),-Wl$(comma)-rpath$(comma)'$$ORIGIN/$(call uproot,$(1))$(patsubst %/,%,$(dir $(l)))')
+uproot = $(subst $() $(),,$(foreach w,$(wordlist 2,99,$(subst /, ,$(1))),../))
+
+$(O)/%.o: %.c | $(GENERATED)
+	$(call say,CC,$(if $(filter-out default,$(VARIANT)),[$(VARIANT)] )$<)mkdir -p $(@D) && \
+	$(CC) $(base-cflags) $(call cflags-of,$*) $(CFLAGS) $(variant-flags) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+define prog-rules
+$(O)/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so)
+	$$(call say,LD,$(1))mkdir -p $$(@D) && $$(CC) $$(LDFLAGS) $$(variant-flags) -o $$@ $$(filter %.o,$$^) \
+	$$(call lib-args,$(1)) $$(call rpath-args,$(1)) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs)
+endef
+
+# A library: versioned file, soname link, development link, archive.
+map-of = $(or $($(1)-map),$(wildcard $(1).map))
+soversion-of = $(or $($(1)-soversion),0)
+version-of = $(or $($(1)-version),$(call soversion-of,$(1)))
+define lib-rules
+$(O)/$(1).so: $(call objs-of,$(1)) $(call map-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so)
+	$$(call say,LD,$(1).so)mkdir -p $$(@D) && \
+	$$(CC) -shared $$(LDFLAGS) $$(variant-flags) -Wl,-soname,$(notdir $(1)).so.$(call soversion-of,$(1)) \
+	$$(if $(filter default,$(VARIANT)),-Wl$$(comma)-z$$(comma)defs) -Wl,-z,relro,-z,now \
+	$(if $(call map-of,$(1)),-Wl$$(comma)--version-script=$(call map-of,$(1))) \
+	-o $$@.$(call version-of,$(1)) $$(filter %.o,$$^) \
+	$$(call lib-args,$(1)) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs) && \
+	{ [ $(call version-of,$(1)) = $(call soversion-of,$(1)) ] || \
+	  ln -sf $(notdir $(1)).so.$(call version-of,$(1)) $$@.$(call soversion-of,$(1)); } && \
+	ln -sf $(notdir $(1)).so.$(call soversion-of,$(1)) $$@ && touch -h $$@
+$(O)/$(1).a: $(call objs-of,$(1))
+	$$(call say,AR,$(1).a)rm -f $$@ && $$(AR) rcs $$@ $$^
+endef
+
+$(foreach p,$(sort $(all-progs)),$(eval $(call prog-rules,$(p))))
+$(foreach l,$(sort $(LIBS)),$(eval $(call lib-rules,$(l))))
+
+all-objs := $(sort $(foreach p,$(all-progs) $(LIBS),$(call objs-of,$(p))))
+-include $(wildcard $(all-objs:.o=.d))
+
+libs := $(foreach l,$(LIBS),$(O)/$(l).so $(O)/$(l).a)
+progs := $(addprefix $(O)/,$(all-progs))
+
+PHONY += all userspace
+all: userspace modules-if-possible
+userspace: $(libs) $(progs)
+
+include scripts/test.mk
+
+# --- kernel modules -----------------------------------------------------------------------------------------------
+
+PHONY += modules modules-all modules-stock modules-debug modules-if-possible kernels
+kernels:
+	$(Q)JOBS=$$(nproc) scripts/kernels.sh $(if $(UPDATE),--update) all
+
+# Against KDIR if it is given, else the running kernel's headers if they are new enough, else the cached stock kernel.
+modules:
+	$(Q)scripts/build-modules.sh $(if $(KDIR),--kdir $(KDIR),auto)
+
+modules-if-possible:
+	$(Q)scripts/build-modules.sh $(if $(KDIR),--kdir $(KDIR),--cached auto)
+
+modules-stock modules-debug: modules-%:
+	$(Q)scripts/build-modules.sh $*
+
+modules-all: modules-stock modules-debug
+
+# --- the rest -----------------------------------------------------------------------------------------------------
+
+PHONY += deps demo docs install clean distclean help
+deps:
+	$(Q)scripts/deps.sh build test kernel docs
+
+demo:
+	$(Q)scripts/deps.sh build
+	$(Q)$(MAKE) userspace
+	$(Q)scripts/demo.sh $(O)
+
+# Documentation/docs.mk says how.
+docs: $(DOCS)
+
+install: userspace
+	$(Q)set -e; d='$(DESTDIR)'; \
+	install -d "$$d$(bindir)" "$$d$(libdir)" "$$d$(includedir)"; \
+	for p in $(PROGS); do install -m 755 "$(O)/$$p" "$$d$(bindir)/"; done; \
+	for l in $(LIBS); do cp -a $(O)/$$l.so* $(O)/$$l.a "$$d$(libdir)/"; done; \
+	install -d "$$d$(includedir)/drm"; install -m 644 uapi/drm/*.h "$$d$(includedir)/drm/"; \
+	for h in $$(cd libaccel/include 2>/dev/null && find . -name '*.h'); do \
+		install -D -m 644 "libaccel/include/$$h" "$$d$(includedir)/$$h"; done; \
+	for f in $(INSTALL_FILES); do install -D -m 644 "$${f%%:*}" "$$d$(prefix)/$${f#*:}"; done
+	$(call say,INSTALL,$(DESTDIR)$(prefix)):
+
+clean:
+	$(Q)rm -rf $(B)
+
+help:
+	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST)) scripts/test.mk
+
+#: all           library, tools, test programs; modules where a kernel is at hand
+#: userspace     the same without modules
+#: demo          build and show GEMMs of all data types, checked, on the in-process device
+#: modules       uma.ko and uma_emu.ko for KDIR, the running kernel, or the cached Debian kernel
+#: modules-all   modules for both test kernels, warnings are errors
+#: kernels       fetch and build the test kernels into ~/.cache/uma (UPDATE=1: look for newer ones)
+#: docs          the manual (HTML) under build/docs
+#: install       into DESTDIR and prefix (default /usr/local)
+#: deps          install the Debian packages that building and testing need
+#: clean         remove build/
+
+.PHONY: $(PHONY)

@@ -1,0 +1,368 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# kernels.sh NAME [FIELD]   make sure that a kernel is in the cache; print a FIELD of it
+# kernels.sh --update NAME  the same, after asking the Debian archive for a newer version
+# kernels.sh --prune        remove cached kernels that no NAME refers to any more
+#
+# NAME   stock   Debian's 6.12 kernel for bookworm, as packaged: image, modules, headers
+#        source  the newest linux-source package of trixie-backports, unpacked
+#        debug   that source, built with selftests/vm/debug.config
+#        all     stock and debug
+# FIELD  kdir (for module builds), image, modules (a tree with lib/modules in it), release, key (a short name for
+#        directories), source (the source tree). Without one, all are printed as "field=value".
+#
+# Nothing is installed: everything lives in ${XDG_CACHE_HOME:-$HOME/.cache}/uma, one directory per version, and only
+# directories with a .complete file count. One that was left half-made is thrown away and made anew; a lock per
+# directory keeps concurrent callers apart. Packages come through apt with a private list directory, verified with
+# Debian's archive keys; the mirror is the one this system's apt uses, or $UMA_DEBIAN_MIRROR.
+#
+# Environment: CC (default gcc-12 where there is one, else gcc), JOBS (default: all processors), VERBOSE.
+
+set -euo pipefail
+umask 022
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma
+config=$top/selftests/vm/debug.config
+jobs=${JOBS:-$(nproc)}
+recipe=1	# raised when the way a kernel is built changes, so that cached ones are rebuilt
+
+if [ -z "${CC:-}" ]; then
+	if command -v gcc-12 >/dev/null; then CC=gcc-12; else CC=gcc; fi
+fi
+
+# Make hands its flags and variables (V, O, W, M, ...) down to us; a kernel's makefile would act on them.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR KIMAGE
+
+die() { printf 'kernels.sh: %s\n' "$*" >&2; exit 1; }
+say() { printf '  %-7s %s\n' "$1" "$2" >&2; }
+
+quietly() {
+	local log=$1
+	shift
+	if [ -n "${VERBOSE:-}" ]; then
+		"$@" >&2
+	elif ! "$@" >>"$log" 2>&1; then
+		tail -n 40 "$log" >&2
+		die "failed: $* (log: $log)"
+	fi
+}
+
+# --- the archive ------------------------------------------------------------------------------------------------
+
+apt_ready=
+
+# The archive's address as this system's apt knows it: the last one whose release is $1.
+archive_uri() {
+	apt-get indextargets --format "\$(RELEASE) \$(REPO_URI)" 'Created-By: Packages' 2>/dev/null |
+		awk -v r="$1" '$1 == r { u = $2 } END { print u }'
+}
+
+apt_private() {
+	local tool=$1
+	shift
+	"$tool" "${apt_options[@]}" "$@"
+}
+
+apt_options=(-q -o Dir::Etc::sourcelist="$cache/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
+		-o Dir::State="$cache/apt/state" -o Dir::State::status=/dev/null -o Dir::Cache="$cache/apt/cache" \
+		-o Dir::Cache::archives="$cache/apt/cache/archives" -o APT::Sandbox::User=root \
+		-o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Architecture=amd64)
+
+apt_update() {
+	quietly "$cache/log/apt.log" apt_private apt-get -o APT::Update::Error-Mode=any update
+}
+
+# The archive's keys: bookworm's first keyring did not know trixie's, its updates do. Where this system has the old
+# one, fetch the new one from bookworm, whose keys we do have, and keep it for ourselves.
+archive_keyring() {
+	local main=$1 sys=/usr/share/keyrings/debian-archive-keyring.gpg
+	local own=$cache/apt/keyring/usr/share/keyrings/debian-archive-keyring.gpg
+
+	[ -f "$sys" ] || die "no $sys: apt-get install debian-archive-keyring"
+	if [ -f "${sys%keyring.gpg}trixie-automatic.gpg" ]; then
+		echo "$sys"
+		return
+	fi
+	if [ ! -f "$own" ]; then
+		echo "deb [signed-by=$sys] $main bookworm main" >"$cache/apt/sources.list"
+		apt_update
+		rm -rf "$cache/apt/keyring"
+		mkdir -p "$cache/apt/keyring.new"
+		(cd "$cache/apt/keyring.new" && quietly "$cache/log/apt.log" \
+			apt_private apt-get download debian-archive-keyring && dpkg-deb -x ./*.deb . && rm -f ./*.deb)
+		mv "$cache/apt/keyring.new" "$cache/apt/keyring"
+	fi
+	echo "$own"
+}
+
+apt_setup() {
+	local main security key
+
+	[ -z "$apt_ready" ] || return 0
+	command -v apt-get >/dev/null || die "no apt here: give your own kernel (KDIR=... and KIMAGE=...)"
+	[ "$(dpkg --print-architecture)" = amd64 ] || die "the packaged kernels are for amd64: give KDIR= and KIMAGE="
+	mkdir -p "$cache/apt/state/lists/partial" "$cache/apt/cache/archives/partial"
+	exec 8>"$cache/lock.apt"
+	flock 8
+	main=${UMA_DEBIAN_MIRROR:-$(archive_uri bookworm)}
+	security=$(archive_uri bookworm-security)
+	[ -n "$main" ] || die "apt knows no bookworm archive: set UMA_DEBIAN_MIRROR to one"
+	key=$(archive_keyring "$main")
+	{
+		echo "deb [signed-by=$key] $main bookworm main"
+		echo "deb [signed-by=$key] $main bookworm-backports main"
+		echo "deb [signed-by=$key] $main trixie-backports main"
+		[ -z "$security" ] || echo "deb [signed-by=$key] $security bookworm-security main"
+	} >"$cache/apt/sources.list"
+	say APT "package lists"
+	apt_update
+	apt_ready=1
+}
+
+apt_done() {
+	[ -z "$apt_ready" ] || exec 8>&-
+	apt_ready=
+}
+
+# fetch DIR PACKAGE=VERSION... : download and unpack packages below DIR; apt checks them against the signed lists.
+fetch() {
+	local dir=$1 deb
+	shift
+	mkdir -p "$dir.deb"
+	say FETCH "$*"
+	(cd "$dir.deb" && quietly "$cache/log/apt.log" apt_private apt-get download "$@")
+	mkdir -p "$dir"
+	for deb in "$dir.deb"/*.deb; do
+		dpkg-deb -x "$deb" "$dir"
+	done
+	rm -rf "$dir.deb"
+}
+
+# "PACKAGE VERSION" lines of everything whose name matches the extended regular expression $1.
+versions() {
+	apt_private apt-cache pkgnames | { grep -E "$1" || true; } | xargs -r apt-cache "${apt_options[@]}" madison |
+		awk '$NF != "Sources" { print $1, $3 }'
+}
+
+# The line of stdin with the newest version in its second field.
+newest() {
+	local name ver best='' bestver=''
+	while read -r name ver; do
+		if [ -z "$best" ] || dpkg --compare-versions "$ver" gt "$bestver"; then
+			best=$name bestver=$ver
+		fi
+	done
+	[ -z "$best" ] || echo "$best $bestver"
+}
+
+# --- the cache --------------------------------------------------------------------------------------------------
+
+# Directory names become make variables and shell words in other people's makefiles.
+plain() { printf '%s' "$1" | tr -c 'A-Za-z0-9.+_\n-' '_'; }
+
+complete() { [ -e "$1" ] && [ -f "$1/.complete" ]; }
+
+# point NAME DIR: make $cache/NAME a link to DIR in one step.
+point() {
+	ln -sfn "$(basename "$2")" "$cache/.$1.$$"
+	mv -T "$cache/.$1.$$" "$cache/$1"
+}
+
+lock() {
+	exec 9>"$cache/lock.$1"
+	if ! flock -n 9; then
+		say WAIT "another process is making the $1 kernel"
+		flock 9
+	fi
+}
+
+unlock() { exec 9>&-; }
+
+make_stock() {
+	local name ver rel tmp dir f
+
+	if ! $update && complete "$cache/stock"; then
+		return
+	fi
+	lock stock
+	if ! $update && complete "$cache/stock"; then
+		unlock
+		return
+	fi
+	apt_setup
+	read -r name ver < <(versions '^linux-headers-6\.12\.[0-9]+\+deb12-amd64$' | newest) ||
+		die "the archive has no 6.12 kernel for bookworm"
+	rel=${name#linux-headers-}
+	dir=$cache/stock-$(plain "$rel-${ver#6.12.*-}")
+	if ! complete "$dir"; then
+		rm -rf "$cache"/tmp.stock*
+		tmp=$cache/tmp.stock
+		fetch "$tmp" "linux-headers-$rel=$ver" "linux-headers-${rel%-amd64}-common=$ver" \
+			"linux-kbuild-${rel%-amd64}=$ver" "$(stock_image "$rel")"
+		# The packages expect to live in /usr/src.
+		for f in "$tmp"/usr/src/linux-headers-*/Makefile; do
+			sed -i "s|^include /usr/src/|include $dir/usr/src/|" "$f"
+		done
+		ln -sfn "$dir/usr/src/linux-headers-$rel" "$tmp/lib/modules/$rel/build"
+		ln -sfn "$dir/usr/src/linux-headers-${rel%-amd64}-common" "$tmp/lib/modules/$rel/source"
+		ln -sfn "boot/vmlinuz-$rel" "$tmp/image"
+		ln -sfn "usr/src/linux-headers-$rel" "$tmp/kdir"
+		echo "$rel" >"$tmp/release"
+		rm -rf "$tmp/usr/share/doc" "$dir"
+		depmod -b "$tmp" "$rel"
+		mv -T "$tmp" "$dir"
+		touch "$dir/.complete"
+	fi
+	apt_done
+	point stock "$dir"
+	say KERNEL "stock: $rel"
+	unlock
+}
+
+# The image comes signed in one suite and unsigned in another, with versions of their own: take the newest there is.
+stock_image() {
+	versions "^linux-image-${1//[+.]/[+.]}(-unsigned)?\$" | newest | tr ' ' =
+}
+
+make_source() {
+	local name ver tmp dir
+
+	if ! $update && complete "$cache/source"; then
+		return
+	fi
+	lock source
+	if ! $update && complete "$cache/source"; then
+		unlock
+		return
+	fi
+	apt_setup
+	read -r name ver < <(versions '^linux-source-[0-9]+\.[0-9]+$' | newest) || die "the archive has no linux-source"
+	dir=$cache/source-$(plain "$ver")
+	if ! complete "$dir"; then
+		rm -rf "$cache"/tmp.source*
+		tmp=$cache/tmp.source
+		fetch "$tmp" "$name=$ver"
+		say UNPACK "$name $ver"
+		mkdir "$tmp/tree"
+		tar -C "$tmp/tree" --strip-components=1 -I 'xz -T0' -xf "$tmp/usr/src/$name.tar.xz"
+		rm -rf "$dir"
+		mv -T "$tmp/tree" "$dir"
+		rm -rf "$tmp"
+		touch "$dir/.complete"
+	fi
+	apt_done
+	point source "$dir"
+	say KERNEL "source: $ver"
+	unlock
+}
+
+# Every line of the fragment has to have taken effect: an option that silently went away is a checker that is off.
+config_took() {
+	local line ok=0
+	while read -r line; do
+		case $line in
+		CONFIG_*=n) grep -q "^${line%=n}=" "$1" && { echo "debug.config: ${line%=n} is set" >&2; ok=1; } ;;
+		CONFIG_*=*) grep -qxF "$line" "$1" || { echo "debug.config: $line did not take effect" >&2; ok=1; } ;;
+		esac
+	done <"$config"
+	return "$ok"
+}
+
+make_debug() {
+	local src key dir log
+
+	make_source
+	src=$(readlink -f "$cache/source")
+	key=$({ echo "$recipe"; basename "$src"; "$CC" --version | head -n 1; cat "$config"; } | sha256sum | cut -c1-12)
+	dir=$cache/debug-$key
+	debug_dir=$dir
+	complete "$dir" && return
+	lock debug
+	if ! complete "$dir"; then
+		# Kbuild writes this directory's name into what it generates, so it is built where it will stay; the
+		# .complete file, written last, is what makes it count.
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		log=$cache/log/debug-$key.log
+		: >"$log"
+		say BUILD "debug kernel from $(basename "$src") with $CC: five to ten minutes (log: $log)"
+		quietly "$log" make -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" KCONFIG_ALLCONFIG="$config" allnoconfig
+		config_took "$dir/.config" || die "the fragment and this kernel disagree"
+		quietly "$log" make -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" -j"$jobs" \
+			KBUILD_BUILD_USER=uma KBUILD_BUILD_HOST=uma bzImage modules
+		quietly "$log" make -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" INSTALL_MOD_PATH="$dir/root" modules_install
+		make -s -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" kernelrelease >"$dir/release"
+		ln -sfn arch/x86/boot/bzImage "$dir/image"
+		ln -sfn . "$dir/kdir"
+		ln -sfn root/lib "$dir/lib"
+		# A tree for building modules needs its tools and headers, not the objects of the kernel.
+		find "$dir" \( -path "$dir/scripts" -o -path "$dir/tools" -o -path "$dir/root" \) -prune -o \
+			-type f \( -name '*.o' -o -name '*.a' -o -name '.*.cmd' -o -name vmlinux.unstripped \) \
+			-exec rm -f {} +
+		touch "$dir/.complete"
+	fi
+	point debug "$dir"
+	say KERNEL "debug: $(cat "$dir/release")"
+	unlock
+}
+
+prune() {
+	local d keep=" "
+	for d in stock source debug; do
+		keep+="$(readlink "$cache/$d" || true) "
+	done
+	for d in "$cache"/stock-* "$cache"/source-* "$cache"/debug-* "$cache"/tmp.*; do
+		[ -d "$d" ] || continue
+		case $keep in
+		*" $(basename "$d") "*) ;;
+		*) say PRUNE "$d"; rm -rf "$d" ;;
+		esac
+	done
+}
+
+# --- fields -----------------------------------------------------------------------------------------------------
+
+field() {
+	local dir=$1 what=$2
+	case $what in
+	kdir) readlink -f "$dir/kdir" ;;
+	image) readlink -f "$dir/image" ;;
+	modules) echo "$dir" ;;
+	release) cat "$dir/release" ;;
+	key) plain "$name-$(cat "$dir/release")" ;;
+	source) readlink -f "$cache/source" ;;
+	*) die "no field $what" ;;
+	esac
+}
+
+update=false
+case ${1:-} in
+--update) update=true; shift ;;
+--prune) prune; exit ;;
+esac
+[ $# -ge 1 ] && [ $# -le 2 ] || die "usage: kernels.sh [--update] stock|debug|source|all [FIELD] | --prune"
+name=$1
+mkdir -p "$cache/log"
+case $name in
+stock) make_stock; dir=$(readlink -f "$cache/stock") ;;
+debug) make_debug; dir=$debug_dir ;;
+source) make_source; readlink -f "$cache/source"; exit ;;
+all)
+	make_stock
+	make_debug
+	exit
+	;;
+*) die "no kernel $name" ;;
+esac
+
+if [ $# = 2 ]; then
+	field "$dir" "$2"
+else
+	for f in kdir image modules release key source; do
+		[ "$f" = source ] && [ "$name" = stock ] && continue
+		echo "$f=$(field "$dir" "$f")"
+	done
+fi
