@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The model: what a task means.
+ *
+ * decode -> check -> prepare -> run. Freestanding C: no kernel header, no libc
+ * header, no allocation, no global mutable state; the same objects are linked
+ * into uma_emu.ko, into the in-process device and into the tests.
+ *
+ * A prepared task is a program: a few phases of independent tiles. All tiles of
+ * a phase may run at once on different workers; a phase starts when the one
+ * before has ended. A tile runs in steps of bounded work, with its accumulators
+ * kept in the worker's scratch memory between them; a step is the unit of
+ * abort, of invalidation, and of one floating-point section of a kernel.
+ */
+#ifndef _UMA_MODEL_H_
+#define _UMA_MODEL_H_
+
+#include "uma_task.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* --- faults --------------------------------------------------------------- */
+
+/**
+ * struct uma_fault_info - what went wrong, and where
+ * @reason: &enum uma_fault
+ * @slot: &enum uma_slot or UMA_FAULT_NO_SLOT
+ * @addr: device address, for faults on an address, else 0
+ * @field: name of the descriptor's field at fault, static string, never NULL
+ *	after a fault
+ */
+struct uma_fault_info {
+	__u32 reason;
+	__u32 slot;
+	__u64 addr;
+	const char *field;
+};
+
+/**
+ * uma_fault_name - name of a fault reason, for messages
+ * @reason: &enum uma_fault
+ *
+ * Return: a static string, "unknown" for a value out of range.
+ */
+const char *uma_fault_name(__u32 reason);
+
+/* --- memory --------------------------------------------------------------- */
+
+/**
+ * enum uma_access - direction of a memory access
+ * @UMA_ACCESS_READ: the task reads
+ * @UMA_ACCESS_WRITE: the task writes
+ */
+enum uma_access {
+	UMA_ACCESS_READ = 0,
+	UMA_ACCESS_WRITE = 1
+};
+
+struct uma_mem;
+
+/**
+ * struct uma_mem_ops - how a home reaches device memory
+ */
+struct uma_mem_ops {
+	/**
+	 * @map: translate an address
+	 *
+	 * @len is in: bytes wanted, at least 1, out: bytes from @addr on that
+	 * lie behind the returned pointer, from 1 to what was wanted. The
+	 * pointer is valid until the current step ends. On a fault it returns
+	 * NULL and has set reason and addr of @mem->fault. Never sleeps.
+	 * Called with distinct @mem from different workers, so it needs no
+	 * lock for what hangs off @mem alone.
+	 */
+	void *(*map)(struct uma_mem *mem, __u64 addr, __u64 *len,
+		     enum uma_access access);
+};
+
+/**
+ * struct uma_mem - one worker's view of an address space
+ * @ops: how to reach memory
+ * @fault: set by a failing @map
+ * @read_bytes: counted by the model
+ * @write_bytes: counted by the model
+ *
+ * Embedded by the home in what its @map needs.
+ */
+struct uma_mem {
+	const struct uma_mem_ops *ops;
+	struct uma_fault_info fault;
+	__u64 read_bytes;
+	__u64 write_bytes;
+};
+
+/* --- engines and chips ---------------------------------------------------- */
+
+/**
+ * struct uma_engine_desc - one engine of a chip
+ * @engine_class: &enum uma_engine_class
+ * @instance: index within the class
+ * @flags: UMA_ENGINE_*
+ * @node: memory node
+ * @clock_max_mhz: highest clock
+ * @clock_min_mhz: lowest clock
+ * @max_job_tasks: largest number of tasks in a job
+ * @power_mw: modelled power at full clock and load
+ * @cap_count: rows in @caps
+ * @caps: what it can do, little-endian as in the registers
+ */
+struct uma_engine_desc {
+	__u32 engine_class;
+	__u32 instance;
+	__u32 flags;
+	__u32 node;
+	__u32 clock_max_mhz;
+	__u32 clock_min_mhz;
+	__u32 max_job_tasks;
+	__u32 power_mw;
+	__u32 cap_count;
+	const struct uma_op_cap *caps;
+};
+
+/** UMA_PROFILE_MAX_ENGINES: most engines of a profile */
+#define UMA_PROFILE_MAX_ENGINES	24
+/** UMA_PROFILE_MAX_NODES: most memory nodes of a profile */
+#define UMA_PROFILE_MAX_NODES	4
+
+/**
+ * struct uma_profile - a chip
+ * @name: "m1", "m2", "m3", "ultra", "full"
+ * @engine_count: engines in @engines
+ * @node_count: memory nodes
+ * @node_bandwidth_mbs: peak bandwidth of each, 10^6 bytes a second
+ * @idle_mw: modelled power when idle
+ * @temp_max_mc: modelled throttling temperature, millidegrees Celsius
+ * @engines: the engines, grouped by class
+ */
+struct uma_profile {
+	const char *name;
+	__u32 engine_count;
+	__u32 node_count;
+	__u32 node_bandwidth_mbs[UMA_PROFILE_MAX_NODES];
+	__u32 idle_mw;
+	__u32 temp_max_mc;
+	struct uma_engine_desc engines[UMA_PROFILE_MAX_ENGINES];
+};
+
+/**
+ * uma_profile_get - enumerate the chips
+ * @index: from 0
+ *
+ * Return: a static profile, NULL past the last.
+ */
+const struct uma_profile *uma_profile_get(__u32 index);
+
+/**
+ * uma_profile_find - chip of a name
+ * @name: NUL-terminated
+ *
+ * Return: a static profile, NULL if there is none.
+ */
+const struct uma_profile *uma_profile_find(const char *name);
+
+/* --- decoded operations --------------------------------------------------- */
+
+/**
+ * struct uma_tensor_view - a decoded operand, native byte order
+ */
+struct uma_tensor_view {
+	/** @addr: device address */
+	__u64 addr;
+	/** @strides: in elements; of an unused dimension 0 */
+	__s64 strides[UMA_MAX_RANK];
+	/** @dims: in elements; of an unused dimension 0 */
+	__u32 dims[UMA_MAX_RANK];
+	/** @rank: number of dimensions, 0 if the slot is not in use */
+	__u16 rank;
+	/** @dtype: &enum uma_dtype */
+	__u16 dtype;
+	/** @layout: &enum uma_layout */
+	__u16 layout;
+	/** @quant: &enum uma_quant */
+	__u16 quant;
+	/** @quant_axis: dimension of the tables */
+	__u16 quant_axis;
+	/** @scale_dtype: type of the scale table */
+	__u16 scale_dtype;
+	/** @quant_group: indices that share a scale */
+	__u32 quant_group;
+	/** @scale: immediate scale, binary32 bits */
+	__u32 scale;
+	/** @zero: immediate zero point */
+	__s32 zero;
+	/** @scale_addr: table of scales */
+	__u64 scale_addr;
+	/** @zero_addr: table of zero points or 0 */
+	__u64 zero_addr;
+};
+
+/**
+ * struct uma_op - a decoded task
+ */
+struct uma_op {
+	/** @opcode: &enum uma_opcode */
+	__u32 opcode;
+	/** @flags: UMA_TASK_* */
+	__u32 flags;
+	/** @slots: mask of slots in use */
+	__u32 slots;
+	/** @func: &enum uma_unary or &enum uma_binary */
+	__u32 func;
+	/** @alpha: binary32 bits */
+	__u32 alpha;
+	/** @beta: binary32 bits */
+	__u32 beta;
+	/** @value: fill value */
+	__u32 value;
+	/** @epi_flags: UMA_EPI_* */
+	__u32 epi_flags;
+	/** @act: &enum uma_act */
+	__u32 act;
+	/** @p0: binary32 bits */
+	__u32 p0;
+	/** @p1: binary32 bits */
+	__u32 p1;
+	/** @shape_addr: dynamic dimensions */
+	__u64 shape_addr;
+	/** @t: the operands */
+	struct uma_tensor_view t[UMA_TASK_SLOTS];
+};
+
+/**
+ * uma_dtype_bits - width of an element
+ * @dtype: &enum uma_dtype
+ *
+ * Return: bits, 0 for a value out of range.
+ */
+__u32 uma_dtype_bits(__u32 dtype);
+
+/**
+ * uma_tensor_range - smallest byte range that holds every element
+ * @t: operand
+ * @lo: out: first byte
+ * @hi: out: one past the last byte; @lo for a tensor without elements
+ *
+ * Return: 0, or -1 if it wraps or leaves 48 bits.
+ */
+int uma_tensor_range(const struct uma_tensor_view *t, __u64 *lo, __u64 *hi);
+
+/**
+ * uma_packed_size - bytes that a packed operand takes, header included
+ * @t: logical operand: dtype, rank and dims
+ * @layout: &enum uma_layout
+ * @block_k: of the engine's capability row
+ * @block_n: of the engine's capability row
+ *
+ * Return: bytes, 0 if the operand cannot have this layout.
+ */
+__u64 uma_packed_size(const struct uma_tensor_view *t, __u32 layout,
+		      __u32 block_k, __u32 block_n);
+
+/**
+ * uma_task_decode - check a descriptor for itself and turn it into native form
+ * @task: descriptor, in memory that nobody else writes
+ * @op: out
+ * @fault: out: set on failure
+ *
+ * Checks everything that does not depend on an engine: version, unknown bits,
+ * pads, slots, types, shapes, strides, quantisation, alignment, ranges,
+ * overlap. Bounded time; reads nothing but @task.
+ *
+ * Return: 0, or -1 with @fault set.
+ */
+int uma_task_decode(const struct uma_task *task, struct uma_op *op,
+		    struct uma_fault_info *fault);
+
+/**
+ * uma_op_check - can an engine do this?
+ * @op: decoded task
+ * @engine: engine
+ * @fault: out: set on failure; the field is the first that no row allows
+ *
+ * Return: the index of the capability row, or -1 with @fault set.
+ */
+int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
+		 struct uma_fault_info *fault);
+
+/* --- execution ------------------------------------------------------------ */
+
+struct uma_kernels;
+
+/**
+ * uma_kernels_portable - the reference kernels, portable C
+ *
+ * Return: a static table.
+ */
+const struct uma_kernels *uma_kernels_portable(void);
+
+/** UMA_SCRATCH_SIZE: bytes of scratch memory that a worker needs, 64-byte aligned */
+#define UMA_SCRATCH_SIZE	(256u * 1024u)
+
+/** UMA_MAX_PHASES: most phases of a program */
+#define UMA_MAX_PHASES		4
+
+/**
+ * struct uma_program - a prepared task
+ * @op: the operation, with dynamic dimensions resolved
+ * @engine: engine that it was prepared for
+ * @kernels: inner kernels
+ * @row: capability row that it matched
+ * @step_work: upper bound of the work of a step in multiply-adds, or elements
+ * @phase_count: number of phases, 0 if there is nothing to do
+ * @tiles: number of tiles of each phase
+ * @macs: multiply-adds (GEMM) or elements of the whole task
+ * @priv: the model's own
+ *
+ * No pointers into itself; read-only while tiles run.
+ */
+struct uma_program {
+	struct uma_op op;
+	const struct uma_engine_desc *engine;
+	const struct uma_kernels *kernels;
+	__u32 row;
+	__u32 step_work;
+	__u32 phase_count;
+	__u32 tiles[UMA_MAX_PHASES];
+	__u64 macs;
+	__u64 priv[48];
+};
+
+/** UMA_STEP_WORK_KERNEL: step bound that keeps a floating-point section near 50 us */
+#define UMA_STEP_WORK_KERNEL	(128u * 1024u)
+/** UMA_STEP_WORK_UNBOUND: no bound: a tile is one step */
+#define UMA_STEP_WORK_UNBOUND	0xffffffffu
+
+/**
+ * uma_prepare - turn an operation into a program
+ * @prog: out
+ * @op: decoded task
+ * @engine: engine that will run it; checked with uma_op_check()
+ * @kernels: inner kernels
+ * @step_work: bound of a step, UMA_STEP_WORK_*
+ * @mem: for dynamic dimensions and headers of packed operands
+ * @fault: out: set on failure
+ *
+ * Return: 0, or -1 with @fault set.
+ */
+int uma_prepare(struct uma_program *prog, const struct uma_op *op,
+		const struct uma_engine_desc *engine,
+		const struct uma_kernels *kernels, __u32 step_work,
+		struct uma_mem *mem, struct uma_fault_info *fault);
+
+/**
+ * uma_run_step - run one step of a tile
+ * @prog: program
+ * @phase: phase, below phase_count
+ * @tile: tile, below tiles[phase]
+ * @step: in: 0 for the first; out: the next
+ * @mem: this worker's memory view
+ * @scratch: this worker's scratch memory; its contents must stay between the
+ *	steps of a tile
+ * @fault: out: set on failure
+ *
+ * Uses floating point. Never sleeps.
+ *
+ * Return: 1 there are more steps, 0 the tile is done, -1 with @fault set.
+ */
+int uma_run_step(const struct uma_program *prog, __u32 phase, __u32 tile,
+		 __u32 *step, struct uma_mem *mem, void *scratch,
+		 struct uma_fault_info *fault);
+
+/**
+ * uma_run - run a program to its end on one worker
+ * @prog: program
+ * @mem: memory view
+ * @scratch: scratch memory
+ * @fault: out: set on failure
+ *
+ * Return: 0, or -1 with @fault set.
+ */
+int uma_run(const struct uma_program *prog, struct uma_mem *mem, void *scratch,
+	    struct uma_fault_info *fault);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UMA_MODEL_H_ */

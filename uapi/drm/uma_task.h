@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Task descriptors of unified-memory accelerators: what a device executes.
+ *
+ * A job names a list of tasks in device memory. A task is one operation on
+ * tensors: fixed size, little-endian, versioned. The kernel driver never reads
+ * a task; the device does, through its MMU, and every bit that it does not
+ * know is a fault. Nothing is guessed.
+ */
+#ifndef _UMA_TASK_H_
+#define _UMA_TASK_H_
+
+#include <linux/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/**
+ * DOC: conventions
+ *
+ * - All fields are little-endian. Floating-point immediates are the bits of
+ *   an IEEE 754 binary32 value in a __le32.
+ * - Every pad, every unknown flag, every field that the opcode, the layout or
+ *   the quantisation scheme does not use must be zero; the device faults with
+ *   the offending slot and field otherwise.
+ * - Strides and dimensions count elements, not bytes. Dimensions run from the
+ *   outermost (index 0) to the innermost (index rank - 1).
+ * - Tasks of one list run in order; a task sees every byte that the tasks
+ *   before it wrote.
+ */
+
+/** UMA_TASK_VERSION: version of the descriptor defined by this header */
+#define UMA_TASK_VERSION	1
+
+/** UMA_MAX_RANK: largest number of dimensions of an operand */
+#define UMA_MAX_RANK		5
+
+/** UMA_TASK_SLOTS: operand slots in a task */
+#define UMA_TASK_SLOTS		12
+
+/** UMA_TASK_SIZE: size in bytes of struct uma_task */
+#define UMA_TASK_SIZE		2048
+
+/** UMA_TASK_ALIGN: a task list starts at a multiple of this many bytes */
+#define UMA_TASK_ALIGN		64
+
+/**
+ * enum uma_dtype - element types
+ * @UMA_DTYPE_NONE: no type; the value of an unused slot
+ * @UMA_DTYPE_F32: IEEE 754 binary32
+ * @UMA_DTYPE_F16: IEEE 754 binary16
+ * @UMA_DTYPE_BF16: bfloat16, the upper half of a binary32
+ * @UMA_DTYPE_S32: two's complement, 32 bit
+ * @UMA_DTYPE_S8: two's complement, 8 bit
+ * @UMA_DTYPE_U8: unsigned, 8 bit
+ * @UMA_DTYPE_S4: two's complement, 4 bit, two a byte, the even element in the
+ *	low nibble
+ * @UMA_DTYPE_U4: unsigned, 4 bit, packed like @UMA_DTYPE_S4
+ * @UMA_DTYPE_COUNT: number of values, for masks and tables
+ *
+ * A mask of types has bit (1 << value) set. For the 4-bit types the operand's
+ * address names the byte of element 0, at most one dimension larger than 1 has
+ * an odd stride, and that stride is 1; so no byte is shared between two rows.
+ */
+enum uma_dtype {
+	UMA_DTYPE_NONE = 0,
+	UMA_DTYPE_F32 = 1,
+	UMA_DTYPE_F16 = 2,
+	UMA_DTYPE_BF16 = 3,
+	UMA_DTYPE_S32 = 4,
+	UMA_DTYPE_S8 = 5,
+	UMA_DTYPE_U8 = 6,
+	UMA_DTYPE_S4 = 7,
+	UMA_DTYPE_U4 = 8,
+	UMA_DTYPE_COUNT = 9
+};
+
+/**
+ * enum uma_opcode - operations
+ * @UMA_OP_NOP: does nothing; all slots must be unused
+ * @UMA_OP_COPY: DST = convert(A). Same dimensions, any strides and types:
+ *	this is also layout conversion, dtype conversion, quantisation and
+ *	dequantisation
+ * @UMA_OP_FILL: DST = the immediate in &struct uma_fill_params
+ * @UMA_OP_UNARY: DST = f(A), f given by &enum uma_unary
+ * @UMA_OP_BINARY: DST = f(A, B), f given by &enum uma_binary; broadcast is a
+ *	zero stride of an input
+ * @UMA_OP_GEMM: DST = epilogue(alpha * A x B + beta * C)
+ * @UMA_OP_PACK: DST = A rearranged into the layout DST.layout of this engine
+ * @UMA_OP_COUNT: number of values, for masks and tables
+ */
+enum uma_opcode {
+	UMA_OP_NOP = 0,
+	UMA_OP_COPY = 1,
+	UMA_OP_FILL = 2,
+	UMA_OP_UNARY = 3,
+	UMA_OP_BINARY = 4,
+	UMA_OP_GEMM = 5,
+	UMA_OP_PACK = 6,
+	UMA_OP_COUNT = 7
+};
+
+/**
+ * enum uma_slot - what the operand slots mean
+ * @UMA_SLOT_DST: the result, written
+ * @UMA_SLOT_A: first input
+ * @UMA_SLOT_B: second input
+ * @UMA_SLOT_C: third input, the GEMM's addend
+ * @UMA_SLOT_BIAS: epilogue: added; the dimensions of DST, zero strides
+ *	broadcast it along rows, columns or batches
+ * @UMA_SLOT_SCALE: epilogue: multiplied; broadcast like the bias
+ * @UMA_SLOT_RESIDUAL: epilogue: added before or after the activation
+ *
+ * The remaining slots up to UMA_TASK_SLOTS - 1 must be zero.
+ */
+enum uma_slot {
+	UMA_SLOT_DST = 0,
+	UMA_SLOT_A = 1,
+	UMA_SLOT_B = 2,
+	UMA_SLOT_C = 3,
+	UMA_SLOT_BIAS = 4,
+	UMA_SLOT_SCALE = 5,
+	UMA_SLOT_RESIDUAL = 6
+};
+
+/**
+ * enum uma_layout - how an operand's elements lie in memory
+ * @UMA_LAYOUT_STRIDED: element (i0, i1, ...) at addr + sum(i * stride); 0
+ * @UMA_LAYOUT_GEMM_B: the B operand of a GEMM in the blocked layout of one
+ *	engine class, made by UMA_OP_PACK. Opaque but for its size, which
+ *	&struct uma_op_cap and uma_task.h's formula give: it starts with
+ *	&struct uma_packed_header
+ *
+ * A packed operand has its logical dimensions, zero strides, and an address
+ * aligned to 64 bytes.
+ */
+enum uma_layout {
+	UMA_LAYOUT_STRIDED = 0,
+	UMA_LAYOUT_GEMM_B = 1,
+	UMA_LAYOUT_COUNT = 2
+};
+
+/**
+ * enum uma_quant - quantisation schemes
+ * @UMA_QUANT_NONE: the stored number is the value
+ * @UMA_QUANT_TENSOR: value = scale * (stored - zero), one immediate scale and
+ *	zero point
+ * @UMA_QUANT_CHANNEL: one scale (and optionally zero point) for each index of
+ *	dimension @axis, read from tables of dims[axis] entries
+ * @UMA_QUANT_GROUP: one scale (and optionally zero point) for each run of
+ *	@group indices along @axis. The tables are dense, row-major, and have
+ *	the operand's dimensions with dims[axis] replaced by
+ *	ceil(dims[axis] / group)
+ * @UMA_QUANT_COUNT: number of values, for masks and tables
+ */
+enum uma_quant {
+	UMA_QUANT_NONE = 0,
+	UMA_QUANT_TENSOR = 1,
+	UMA_QUANT_CHANNEL = 2,
+	UMA_QUANT_GROUP = 3,
+	UMA_QUANT_COUNT = 4
+};
+
+/**
+ * struct uma_operand - a tensor in device memory
+ */
+struct uma_operand {
+	/** @addr: device address of element (0, 0, ...); a multiple of the element size */
+	__le64 addr;
+	/** @dtype: &enum uma_dtype */
+	__le16 dtype;
+	/** @rank: number of dimensions, 1 to UMA_MAX_RANK */
+	__le16 rank;
+	/** @layout: &enum uma_layout */
+	__le16 layout;
+	/** @pad0: must be zero */
+	__le16 pad0;
+	/** @dims: elements along each dimension; from @rank on zero. A dimension may be 0 */
+	__le32 dims[UMA_MAX_RANK];
+	/** @pad1: must be zero */
+	__le32 pad1;
+	/**
+	 * @strides: distance in elements between neighbours of a dimension,
+	 * two's complement; from @rank on zero. An input may have zero strides
+	 * (broadcast); no two elements of an output may share memory
+	 */
+	__le64 strides[UMA_MAX_RANK];
+	/** @quant: &enum uma_quant */
+	__le16 quant;
+	/** @quant_axis: dimension for channel and group schemes */
+	__le16 quant_axis;
+	/** @quant_group: group scheme: indices that share a scale; a power of two from 16 to 4096 */
+	__le32 quant_group;
+	/** @scale_addr: channel and group schemes: device address of the scale table, element aligned */
+	__le64 scale_addr;
+	/** @zero_addr: channel and group schemes: table of s32 zero points, or 0 for none */
+	__le64 zero_addr;
+	/** @scale: tensor scheme: binary32 bits, finite and > 0 */
+	__le32 scale;
+	/** @zero: tensor scheme: zero point, two's complement, within the range of @dtype */
+	__le32 zero;
+	/** @scale_dtype: channel and group schemes: UMA_DTYPE_F32 or UMA_DTYPE_F16 */
+	__le16 scale_dtype;
+	/** @pad2: must be zero */
+	__le16 pad2[3];
+	/** @pad3: must be zero */
+	__le64 pad3;
+};
+
+/**
+ * enum uma_act - activations of the epilogue
+ * @UMA_ACT_NONE: x
+ * @UMA_ACT_RELU: max(x, 0); NaN stays NaN
+ * @UMA_ACT_CLAMP: min(max(x, p0), p1)
+ * @UMA_ACT_LEAKY_RELU: x < 0 ? p0 * x : x
+ * @UMA_ACT_SIGMOID: 1 / (1 + exp(-x))
+ * @UMA_ACT_TANH: tanh(x)
+ * @UMA_ACT_GELU: x * Phi(x), exact, through erf
+ * @UMA_ACT_GELU_TANH: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+ * @UMA_ACT_SILU: x * sigmoid(x)
+ * @UMA_ACT_HARD_SIGMOID: clamp(p0 * x + p1, 0, 1)
+ * @UMA_ACT_HARD_SWISH: x * clamp(x / 6 + 0.5, 0, 1)
+ * @UMA_ACT_COUNT: number of values, for masks and tables
+ */
+enum uma_act {
+	UMA_ACT_NONE = 0,
+	UMA_ACT_RELU = 1,
+	UMA_ACT_CLAMP = 2,
+	UMA_ACT_LEAKY_RELU = 3,
+	UMA_ACT_SIGMOID = 4,
+	UMA_ACT_TANH = 5,
+	UMA_ACT_GELU = 6,
+	UMA_ACT_GELU_TANH = 7,
+	UMA_ACT_SILU = 8,
+	UMA_ACT_HARD_SIGMOID = 9,
+	UMA_ACT_HARD_SWISH = 10,
+	UMA_ACT_COUNT = 11
+};
+
+/**
+ * enum uma_unary - functions of UMA_OP_UNARY
+ * @UMA_UNARY_ACT: the activation in the epilogue, nothing else
+ * @UMA_UNARY_ABS: magnitude
+ * @UMA_UNARY_NEG: negation
+ * @UMA_UNARY_SQRT: square root
+ * @UMA_UNARY_RSQRT: 1 / sqrt(x)
+ * @UMA_UNARY_RECIP: 1 / x
+ * @UMA_UNARY_EXP: e^x
+ * @UMA_UNARY_LOG: natural logarithm
+ * @UMA_UNARY_ERF: error function
+ * @UMA_UNARY_SQUARE: x * x
+ * @UMA_UNARY_FLOOR: round towards minus infinity
+ * @UMA_UNARY_CEIL: round towards plus infinity
+ * @UMA_UNARY_ROUND: round to nearest, ties to even
+ * @UMA_UNARY_COUNT: number of values, for masks and tables
+ */
+enum uma_unary {
+	UMA_UNARY_ACT = 0,
+	UMA_UNARY_ABS = 1,
+	UMA_UNARY_NEG = 2,
+	UMA_UNARY_SQRT = 3,
+	UMA_UNARY_RSQRT = 4,
+	UMA_UNARY_RECIP = 5,
+	UMA_UNARY_EXP = 6,
+	UMA_UNARY_LOG = 7,
+	UMA_UNARY_ERF = 8,
+	UMA_UNARY_SQUARE = 9,
+	UMA_UNARY_FLOOR = 10,
+	UMA_UNARY_CEIL = 11,
+	UMA_UNARY_ROUND = 12,
+	UMA_UNARY_COUNT = 13
+};
+
+/**
+ * enum uma_binary - functions of UMA_OP_BINARY
+ * @UMA_BINARY_ADD: a + b
+ * @UMA_BINARY_SUB: a - b
+ * @UMA_BINARY_MUL: a * b
+ * @UMA_BINARY_DIV: a / b; only between floating-point or quantised operands
+ * @UMA_BINARY_MAX: the larger; NaN if either is NaN
+ * @UMA_BINARY_MIN: the smaller; NaN if either is NaN
+ * @UMA_BINARY_COUNT: number of values, for masks and tables
+ *
+ * With three s32 operands and no quantisation the result is computed exactly
+ * and saturated to s32; in every other case in binary32.
+ */
+enum uma_binary {
+	UMA_BINARY_ADD = 0,
+	UMA_BINARY_SUB = 1,
+	UMA_BINARY_MUL = 2,
+	UMA_BINARY_DIV = 3,
+	UMA_BINARY_MAX = 4,
+	UMA_BINARY_MIN = 5,
+	UMA_BINARY_COUNT = 6
+};
+
+/** UMA_EPI_BIAS: add the operand in UMA_SLOT_BIAS */
+#define UMA_EPI_BIAS		(1u << 0)
+/** UMA_EPI_SCALE: multiply by the operand in UMA_SLOT_SCALE, before the bias */
+#define UMA_EPI_SCALE		(1u << 1)
+/** UMA_EPI_RESIDUAL: add the operand in UMA_SLOT_RESIDUAL before the activation */
+#define UMA_EPI_RESIDUAL	(1u << 2)
+/** UMA_EPI_RESIDUAL_POST: add it after the activation instead; excludes UMA_EPI_RESIDUAL */
+#define UMA_EPI_RESIDUAL_POST	(1u << 3)
+/** UMA_EPI_MASK: the flags that this version defines */
+#define UMA_EPI_MASK		0xfu
+
+/**
+ * struct uma_epilogue - what happens to a result before it is stored
+ *
+ * In this order, each step rounded to binary32: dequantise the accumulator,
+ * alpha and beta of the operation, scale, bias, residual, activation, post
+ * residual; then convert, or quantise as the DST operand says (divide by the
+ * scale, round to nearest even, add the zero point, saturate).
+ *
+ * A GEMM of integers into an unquantised s32 DST is exact: alpha is 1, beta 0
+ * or 1, C, bias and residual are s32, the only activation is ReLU, sums are
+ * formed in 64 bit and saturated once, at the store.
+ */
+struct uma_epilogue {
+	/** @flags: UMA_EPI_* */
+	__le32 flags;
+	/** @act: &enum uma_act */
+	__le32 act;
+	/** @p0: binary32 bits, first parameter of the activation, else zero */
+	__le32 p0;
+	/** @p1: binary32 bits, second parameter of the activation, else zero */
+	__le32 p1;
+	/** @pad: must be zero */
+	__le64 pad[6];
+};
+
+/**
+ * struct uma_gemm_params - parameters of UMA_OP_GEMM
+ *
+ * A is [batch..., M, K], B is [batch..., K, N], C and DST [batch..., M, N], all
+ * of one rank from 2 to UMA_MAX_RANK. Transposition and batch broadcast are
+ * strides. C is present if and only if @beta is not zero.
+ */
+struct uma_gemm_params {
+	/** @alpha: binary32 bits */
+	__le32 alpha;
+	/** @beta: binary32 bits */
+	__le32 beta;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/**
+ * struct uma_fill_params - parameters of UMA_OP_FILL
+ */
+struct uma_fill_params {
+	/**
+	 * @value: the element's bits, right-aligned; bits above the element's
+	 * width must be zero. DST must not be quantised
+	 */
+	__le32 value;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/**
+ * struct uma_elementwise_params - parameters of UMA_OP_UNARY and UMA_OP_BINARY
+ */
+struct uma_elementwise_params {
+	/** @func: &enum uma_unary or &enum uma_binary */
+	__le32 func;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/** UMA_PARAMS_SIZE: bytes of parameters in a task */
+#define UMA_PARAMS_SIZE		256
+
+/**
+ * UMA_TASK_DYNAMIC: the dimensions are read from memory when the task runs
+ *
+ * @shape_addr then names an array of __le32 [UMA_TASK_SLOTS][UMA_MAX_RANK];
+ * those of the slots in use replace the descriptor's, and must not exceed them.
+ * Only engines with UMA_ENGINE_DYNAMIC_SHAPES take such a task.
+ */
+#define UMA_TASK_DYNAMIC	(1u << 0)
+/** UMA_TASK_FLAGS_MASK: the flags that this version defines */
+#define UMA_TASK_FLAGS_MASK	0x1u
+
+/**
+ * struct uma_task - one operation
+ */
+struct uma_task {
+	/** @version: UMA_TASK_VERSION */
+	__le16 version;
+	/** @opcode: &enum uma_opcode */
+	__le16 opcode;
+	/** @flags: UMA_TASK_* */
+	__le32 flags;
+	/** @slots: mask of the operand slots in use, bit (1 << &enum uma_slot) */
+	__le32 slots;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @cookie: any value; the device ignores it, tools show it */
+	__le64 cookie;
+	/** @shape_addr: with UMA_TASK_DYNAMIC: device address of the dimensions, 4-byte aligned */
+	__le64 shape_addr;
+	/** @pad1: must be zero */
+	__le64 pad1[12];
+	/** @params: struct uma_*_params of the opcode, the rest zero */
+	__u8 params[UMA_PARAMS_SIZE];
+	/** @epilogue: what happens before the store; zero: nothing */
+	struct uma_epilogue epilogue;
+	/** @pad2: must be zero */
+	__le64 pad2[8];
+	/** @op: the operands; slots not in @slots must be zero */
+	struct uma_operand op[UMA_TASK_SLOTS];
+};
+
+/** UMA_PACKED_MAGIC: first word of a packed operand: "UMAP" */
+#define UMA_PACKED_MAGIC	0x50414d55u
+/** UMA_PACKED_VERSION: version of the packed layouts of this header */
+#define UMA_PACKED_VERSION	1
+
+/**
+ * struct uma_packed_header - the first 64 bytes of a packed operand
+ *
+ * Written by UMA_OP_PACK, checked by every task that uses the operand. The
+ * payload follows; for UMA_LAYOUT_GEMM_B each matrix of the batch is
+ * roundup(K, block_k) * roundup(N, block_n) elements (4-bit: half as many
+ * bytes), padded to 64 bytes, quantisation tables not included.
+ */
+struct uma_packed_header {
+	/** @magic: UMA_PACKED_MAGIC */
+	__le32 magic;
+	/** @version: UMA_PACKED_VERSION */
+	__le16 version;
+	/** @layout: &enum uma_layout */
+	__le16 layout;
+	/** @engine_class: &enum uma_engine_class that it was made for */
+	__le16 engine_class;
+	/** @dtype: &enum uma_dtype */
+	__le16 dtype;
+	/** @block_k: block size along K in elements */
+	__le16 block_k;
+	/** @block_n: block size along N in elements */
+	__le16 block_n;
+	/** @dims: logical dimensions */
+	__le32 dims[UMA_MAX_RANK];
+	/** @rank: number of dimensions */
+	__le32 rank;
+	/** @pad: zero */
+	__le64 pad[3];
+};
+
+/**
+ * enum uma_engine_class - kinds of engine
+ * @UMA_ENGINE_MATRIX: matrix unit: the GEMM family
+ * @UMA_ENGINE_GPU: everything, throughput
+ * @UMA_ENGINE_NEURAL: inference in fp16, int8 and 4-bit weights
+ * @UMA_ENGINE_CLASS_COUNT: number of values, for masks and tables
+ */
+enum uma_engine_class {
+	UMA_ENGINE_MATRIX = 0,
+	UMA_ENGINE_GPU = 1,
+	UMA_ENGINE_NEURAL = 2,
+	UMA_ENGINE_CLASS_COUNT = 3
+};
+
+/** UMA_ENGINE_DYNAMIC_SHAPES: the engine takes tasks with UMA_TASK_DYNAMIC */
+#define UMA_ENGINE_DYNAMIC_SHAPES	(1u << 0)
+/** UMA_ENGINE_PREEMPT: the engine can be stopped between tiles */
+#define UMA_ENGINE_PREEMPT		(1u << 1)
+
+/**
+ * struct uma_op_cap - one row of what an engine can do
+ *
+ * A task is supported if some row of its engine has its opcode and function,
+ * each operand's type in the masks, the scheme of each quantised operand in
+ * @quants, its epilogue in @epilogue and @acts, and no dimension above
+ * @dim_max. The rows are read from capability registers and returned by the
+ * query unchanged.
+ */
+struct uma_op_cap {
+	/** @opcode: &enum uma_opcode */
+	__le16 opcode;
+	/** @rank_max: largest rank */
+	__u8 rank_max;
+	/** @layouts: mask of &enum uma_layout that the B operand (PACK: DST) may have */
+	__u8 layouts;
+	/** @a_dtypes: mask of &enum uma_dtype for A */
+	__le32 a_dtypes;
+	/** @b_dtypes: mask for B; zero if the opcode has no B */
+	__le32 b_dtypes;
+	/** @d_dtypes: mask for DST */
+	__le32 d_dtypes;
+	/** @funcs: mask of &enum uma_unary or &enum uma_binary, else zero */
+	__le32 funcs;
+	/** @quants: mask of &enum uma_quant that operands may have, in bits 0-7 for A, 8-15 for B, 16-23 for DST */
+	__le32 quants;
+	/** @epilogue: mask of UMA_EPI_* */
+	__le32 epilogue;
+	/** @acts: mask of &enum uma_act */
+	__le32 acts;
+	/** @dim_max: largest dimension */
+	__le32 dim_max;
+	/** @k_max: GEMM: largest K; else zero */
+	__le32 k_max;
+	/** @align: alignment in bytes that addresses of operands must have, at least the element's */
+	__le32 align;
+	/** @block_k: packed layout: block size along K */
+	__le16 block_k;
+	/** @block_n: packed layout: block size along N */
+	__le16 block_n;
+	/** @macs_per_cycle: peak multiply-adds (GEMM) or elements a cycle, modelled */
+	__le32 macs_per_cycle;
+	/** @pad: zero */
+	__le32 pad[3];
+};
+
+/**
+ * enum uma_fault - why a task or a job faulted
+ * @UMA_FAULT_NONE: it did not
+ * @UMA_FAULT_VERSION: unknown descriptor version
+ * @UMA_FAULT_OPCODE: unknown opcode
+ * @UMA_FAULT_FLAGS: unknown flag or mask bit
+ * @UMA_FAULT_PAD: a pad or an unused field is not zero
+ * @UMA_FAULT_SLOT: an operand is missing, or present and not used
+ * @UMA_FAULT_DTYPE: unknown type, or one that does not fit the others
+ * @UMA_FAULT_RANK: rank out of range, or ranks that do not match
+ * @UMA_FAULT_DIMS: dimensions out of range, or that do not match
+ * @UMA_FAULT_STRIDES: strides out of range, or an output that overlaps itself
+ * @UMA_FAULT_LAYOUT: unknown layout, or one made for another engine or shape
+ * @UMA_FAULT_QUANT: bad quantisation
+ * @UMA_FAULT_EPILOGUE: bad epilogue
+ * @UMA_FAULT_PARAMS: bad parameter of the opcode
+ * @UMA_FAULT_ALIGN: a misaligned address
+ * @UMA_FAULT_RANGE: an operand wraps or leaves the address width
+ * @UMA_FAULT_OVERLAP: the output overlaps an input other than in place
+ * @UMA_FAULT_UNSUPPORTED: valid, but not on this engine
+ * @UMA_FAULT_READ: nothing mapped, or not readable, at the address
+ * @UMA_FAULT_WRITE: nothing mapped, or not writable, at the address
+ * @UMA_FAULT_TABLE: malformed page-table entry
+ * @UMA_FAULT_BUS: the page table leads outside memory
+ * @UMA_FAULT_ABORT: stopped by a reset
+ * @UMA_FAULT_STALE: paranoid mode: a TLB entry differs from the page table
+ * @UMA_FAULT_RING: malformed ring entry
+ * @UMA_FAULT_INTERNAL: the device failed
+ * @UMA_FAULT_COUNT: number of values, for tables
+ */
+enum uma_fault {
+	UMA_FAULT_NONE = 0,
+	UMA_FAULT_VERSION = 1,
+	UMA_FAULT_OPCODE = 2,
+	UMA_FAULT_FLAGS = 3,
+	UMA_FAULT_PAD = 4,
+	UMA_FAULT_SLOT = 5,
+	UMA_FAULT_DTYPE = 6,
+	UMA_FAULT_RANK = 7,
+	UMA_FAULT_DIMS = 8,
+	UMA_FAULT_STRIDES = 9,
+	UMA_FAULT_LAYOUT = 10,
+	UMA_FAULT_QUANT = 11,
+	UMA_FAULT_EPILOGUE = 12,
+	UMA_FAULT_PARAMS = 13,
+	UMA_FAULT_ALIGN = 14,
+	UMA_FAULT_RANGE = 15,
+	UMA_FAULT_OVERLAP = 16,
+	UMA_FAULT_UNSUPPORTED = 17,
+	UMA_FAULT_READ = 18,
+	UMA_FAULT_WRITE = 19,
+	UMA_FAULT_TABLE = 20,
+	UMA_FAULT_BUS = 21,
+	UMA_FAULT_ABORT = 22,
+	UMA_FAULT_STALE = 23,
+	UMA_FAULT_RING = 24,
+	UMA_FAULT_INTERNAL = 25,
+	UMA_FAULT_COUNT = 26
+};
+
+/** UMA_FAULT_NO_SLOT: the fault is not in an operand */
+#define UMA_FAULT_NO_SLOT	0xffu
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UMA_TASK_H_ */
