@@ -1,0 +1,306 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# run.sh [options] -- COMMAND [ARG...]     run COMMAND in a virtual machine and exit with its status
+#
+#   --kernel NAME     stock (Debian's 6.12) or debug (newest, with checkers); the default is stock
+#   --image FILE      a kernel of your own instead, with --kmodules DIR: a directory that holds lib/modules/<release>
+#   --modules DIR     take the *.ko files of DIR along; uma and uma_emu are loaded before COMMAND
+#   --no-load         leave that loading to COMMAND (modprobe finds them)
+#   --kmod NAME       take a module of the kernel along, with what it needs (vgem is always there)
+#   --add FILE[:DEST] take a file or directory along, with the libraries it needs; DEST is absolute, or ends in / for a
+#                     directory to put it in; the default is /uma/FILE for a relative FILE, /uma/<its name> otherwise
+#   --bin NAME        take a program of this system along, under the path it has here
+#   --user NAME       run COMMAND as root (default), tester or other (both in group render) or nobody
+#   --env NAME=VALUE  set a variable for COMMAND
+#   --smp N           processors (2)          --mem M       MiB of memory (1024, debug kernel 2048)
+#   --timeout S       seconds until a run counts as hung (300)
+#   --name NAME       name of the console log, build/vm/NAME.log
+#   --results DIR     where what COMMAND leaves in /results is copied to (build/vm/NAME.results)
+#   --allow REGEX     a kernel message that is expected and no failure
+#   --accel tcg|kvm   how QEMU runs it (tcg; or $UMA_ACCEL)
+#   --append ARGS     more for the kernel command line
+#   --quiet           do not repeat COMMAND's output here
+#
+# COMMAND's output appears on stdout as it comes. The exit status is COMMAND's, or 125 when the machine could not be
+# made, 124 when it hung, 123 when it died, 122 when COMMAND succeeded but the kernel log has a warning, an oops, a
+# sanitizer's or lockdep's report in it. Any number of runs may go on at the same time.
+
+set -euo pipefail
+umask 022
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+
+kernel=stock image='' kmodules='' modules='' load=1 user=root smp=2 mem='' limit=300 name='' results='' append=''
+accel=${UMA_ACCEL:-tcg} quiet=0
+adds=() bins=() envs=() allows=() kmods=(vgem 9p 9pnet_virtio configfs)
+
+die() { printf 'run.sh: %s\n' "$*" >&2; exit 125; }
+usage() { sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--kernel) kernel=$2; shift 2 ;;
+	--image) image=$2; shift 2 ;;
+	--kmodules) kmodules=$2; shift 2 ;;
+	--modules) modules=$2; shift 2 ;;
+	--no-load) load=0; shift ;;
+	--kmod) kmods+=("$2"); shift 2 ;;
+	--add) adds+=("$2"); shift 2 ;;
+	--bin) bins+=("$2"); shift 2 ;;
+	--user) user=$2; shift 2 ;;
+	--env) envs+=("$2"); shift 2 ;;
+	--smp) smp=$2; shift 2 ;;
+	--mem) mem=$2; shift 2 ;;
+	--timeout) limit=$2; shift 2 ;;
+	--name) name=$2; shift 2 ;;
+	--results) results=$2; shift 2 ;;
+	--allow) allows+=("$2"); shift 2 ;;
+	--accel) accel=$2; shift 2 ;;
+	--append) append=$2; shift 2 ;;
+	--quiet) quiet=1; shift ;;
+	--help|-h) usage; exit 0 ;;
+	--) shift; break ;;
+	*) die "unknown option $1 (--help lists them)" ;;
+	esac
+done
+[ $# -gt 0 ] || die "no command given after --"
+case $user in root|tester|other|nobody) ;; *) die "no user $user in the machine" ;; esac
+for n in "$smp" "$limit" "${mem:-1}"; do
+	[[ $n =~ ^[1-9][0-9]*$ ]] || die "not a number: $n"
+done
+for tool in qemu-system-x86_64 busybox cpio depmod modinfo; do
+	command -v "$tool" >/dev/null || PATH=$PATH:/sbin:/usr/sbin command -v "$tool" >/dev/null ||
+		die "no $tool here: run scripts/deps.sh test kernel"
+done
+export PATH=$PATH:/usr/sbin:/sbin
+
+if [ -n "$image" ]; then
+	[ -n "$kmodules" ] || die "--image needs --kmodules"
+	[ -f "$image" ] || die "no image $image"
+	rel=$(basename "$(echo "$kmodules"/lib/modules/*)")
+	kernel=own
+else
+	# Not through a pipe: a failure has to stop us.
+	fields=$("$top/scripts/kernels.sh" "$kernel") || exit 125
+	image=$(sed -n 's/^image=//p' <<<"$fields")
+	kmodules=$(sed -n 's/^modules=//p' <<<"$fields")
+	rel=$(sed -n 's/^release=//p' <<<"$fields")
+fi
+[ -n "$mem" ] || { [ "$kernel" = stock ] && mem=1024 || mem=2048; }
+
+mkdir -p "$top/build/vm"
+work=$(mktemp -d "$top/build/vm/run.XXXXXX")
+[ -n "$name" ] || name=$kernel-${work##*.}
+log=$top/build/vm/$name.log
+[ -n "$results" ] || results=$top/build/vm/$name.results
+share=$work/share
+root=$work/root
+qemu=
+cleanup() {
+	[ -z "$qemu" ] || kill "$qemu" 2>/dev/null || true
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# --- the guest's root -------------------------------------------------------------------------------------------
+
+mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,usr/lib,lib,lib64,dev,proc,sys,tmp,etc,root,home,results,uma,run,var/tmp}
+mkdir -p "$root/home/tester" "$root/home/other" "$share"
+chmod 1777 "$root/tmp" "$root/var/tmp"
+cp "$(command -v busybox)" "$root/bin/busybox"
+for b in $(busybox --list); do
+	case $b in
+	busybox|dpkg|dpkg-deb|rpm|bash) ;;
+	reboot|halt|poweroff|init|mdev|modprobe|insmod|rmmod|lsmod|depmod) ln -s ../bin/busybox "$root/sbin/$b" ;;
+	*) ln -s busybox "$root/bin/$b" ;;
+	esac
+done
+
+# Paths that are links on a merged /usr are real directories here; a file goes where its name says.
+declare -A have
+copy_libs() {
+	local lib
+	for lib in $(ldd "$1" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }'); do
+		case $lib in "$top"/*) continue ;; esac
+		[ -z "${have[$lib]:-}" ] || continue
+		have[$lib]=1
+		install -D "$lib" "$root$lib"
+	done
+}
+
+copy_one() {
+	local src=$1 dest=$2 f
+	mkdir -p "$(dirname "$root$dest")"
+	if [ -d "$src" ]; then
+		mkdir -p "$root$dest"
+		cp -aL "$src/." "$root$dest/"
+		while IFS= read -r f; do copy_libs "$f"; done < <(find -L "$src" -type f -perm /111)
+	else
+		rm -f "$root$dest"
+		cp -pL "$src" "$root$dest"
+		copy_libs "$src"
+	fi
+}
+
+copy_bin() {
+	local path
+	path=$(command -v "$1") || die "no program $1 on this system"
+	copy_one "$path" "$path"
+}
+
+copy_bin bash
+ln -sf "$(command -v bash)" "$root/bin/bash" 2>/dev/null || true
+[ "$(command -v bash)" != /bin/bash ] || cp -pL /bin/bash "$root/bin/bash"
+copy_bin setpriv
+mkdir -p "$root/usr/bin"
+ln -sf ../../bin/busybox "$root/usr/bin/env"
+for b in "${bins[@]}"; do
+	copy_bin "$b"
+	if [ "$b" = bats ]; then
+		for d in /usr/lib/bats-core /usr/libexec/bats-core /usr/lib/bats /usr/libexec/bats; do
+			[ ! -d "$d" ] || copy_one "$d" "$d"
+		done
+	fi
+done
+for a in "${adds[@]}"; do
+	src=${a%%:*}
+	[ -e "$src" ] || die "--add $a: no such file"
+	case $a in
+	*:*/) dest=${a#*:}$(basename "$src") ;;
+	*:*) dest=${a#*:} ;;
+	/*) dest=/uma/$(basename "$src") ;;
+	*) dest=/uma/$src ;;
+	esac
+	[ "${dest#/}" != "$dest" ] || die "--add $a: the destination is not absolute"
+	copy_one "$src" "$dest"
+done
+# The dynamic loader caches nothing here: list the directories that libraries came from.
+libpath=$(for l in "${!have[@]}"; do dirname "$l"; done | sort -u | paste -sd:)
+
+# --- modules ----------------------------------------------------------------------------------------------------
+
+kroot=$kmodules/lib/modules/$rel
+kdest=$root/lib/modules/$rel
+mkdir -p "$kdest/kernel" "$kdest/extra"
+for f in modules.builtin modules.builtin.modinfo modules.order; do
+	[ ! -f "$kroot/$f" ] || cp "$kroot/$f" "$kdest/"
+done
+
+want=("${kmods[@]}")
+own=()
+if [ -n "$modules" ]; then
+	for ko in "$modules"/*.ko; do
+		[ -f "$ko" ] || die "--modules $modules: no *.ko there"
+		[ "$(modinfo -F vermagic "$ko" | cut -d' ' -f1)" = "$rel" ] ||
+			die "$ko is for $(modinfo -F vermagic "$ko" | cut -d' ' -f1), not $rel"
+		cp "$ko" "$kdest/extra/"
+		own+=("$(basename "$ko" .ko)")
+		IFS=, read -ra deps < <(modinfo -F depends "$ko") || true
+		want+=("${deps[@]}")
+	done
+fi
+for m in "${want[@]}"; do
+	case " ${own[*]:-} " in *" $m "*) continue ;; esac
+	# Built in, or not there at all: what needs it will say so.
+	modprobe -d "$kmodules" -S "$rel" --show-depends "$m" 2>/dev/null |
+		awk '$1 == "insmod" { print $2 }' || true
+done | sort -u >"$work/kmods"
+while IFS= read -r ko; do
+	case $ko in
+	*.ko.xz) xz -dc "$ko" >"$kdest/kernel/$(basename "$ko" .xz)" ;;
+	*.ko.zst) zstd -qdc "$ko" >"$kdest/kernel/$(basename "$ko" .zst)" ;;
+	*) cp "$ko" "$kdest/kernel/" ;;
+	esac
+done <"$work/kmods"
+depmod -b "$root" "$rel" 2>"$work/depmod" || die "depmod: $(cat "$work/depmod")"
+
+# --- what it does there -----------------------------------------------------------------------------------------
+
+install -m 755 "$here/init" "$root/init"
+{
+	echo "LOAD=$load OWN=$(printf '%q' "${own[*]:-}") RUNAS=$user LIMIT=$limit SETPRIV=$(command -v setpriv)"
+	echo "export LD_LIBRARY_PATH=$libpath"
+	for e in "${envs[@]}"; do
+		[[ $e =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || die "--env $e: not NAME=VALUE"
+		printf 'export %s=%q\n' "${e%%=*}" "${e#*=}"
+	done
+} >"$root/etc/run.conf"
+{
+	printf 'exec'
+	printf ' %q' "$@"
+	echo
+} >"$root/etc/command"
+(cd "$root" && find . -print0 | cpio --quiet --null -o -H newc -R 0:0) >"$work/initrd" || die "cpio failed"
+rm -rf "$root"
+
+case $accel in
+tcg) machine=(-accel tcg,thread=multi -cpu max) ;;
+kvm) [ -w /dev/kvm ] || die "--accel kvm: /dev/kvm is not usable here"
+     machine=(-accel kvm -cpu host) ;;
+*) die "--accel $accel: tcg or kvm" ;;
+esac
+
+# The first serial port is the console, the second is COMMAND's output, results come through a shared directory.
+: >"$log"
+: >"$work/out"
+qemu-system-x86_64 "${machine[@]}" -smp "$smp" -m "$mem" -nodefaults -display none -no-reboot \
+	-kernel "$image" -initrd "$work/initrd" -chardev "file,id=con,path=$log" -serial chardev:con \
+	-chardev "file,id=out,path=$work/out" -serial chardev:out \
+	-fsdev "local,id=res,path=$share,security_model=none" -device virtio-9p-pci,fsdev=res,mount_tag=results \
+	-append "console=ttyS0 loglevel=7 panic=-1 oops=panic rdinit=/init random.trust_cpu=on \
+no_console_suspend kunit.enable=1 $append" \
+	</dev/null >"$work/qemu" 2>&1 &
+qemu=$!
+
+tail_pid=
+if [ "$quiet" = 0 ]; then
+	tail -n +1 -s 0.2 -f --pid="$qemu" "$work/out" 2>/dev/null | sed -u 's/\r$//' &
+	tail_pid=$!
+fi
+
+# The guest gives up by itself after LIMIT seconds and says where it hangs; leave it the time to do so.
+hung=0
+for ((i = 0; i < (limit + 40) * 5; i++)); do
+	kill -0 "$qemu" 2>/dev/null || break
+	sleep 0.2
+done
+if kill -0 "$qemu" 2>/dev/null; then
+	hung=1
+	kill "$qemu"
+fi
+wait "$qemu" 2>/dev/null || true
+qemu=
+[ -z "$tail_pid" ] || wait "$tail_pid" || true
+
+mkdir -p "$results"
+status=
+[ ! -f "$share/.status" ] || status=$(cat "$share/.status")
+rm -f "$share/.status"
+sed 's/\r$//' "$work/out" >"$results/output.txt"
+cp -a "$share/." "$results/" 2>/dev/null || cp -r "$share/." "$results/"
+
+# --- the verdict ------------------------------------------------------------------------------------------------
+
+last_lines() {
+	echo "--- the last 60 lines of the console ($log)"
+	tail -n 60 "$log" | sed 's/\r$//'
+}
+
+if [ "$hung" = 1 ] || [ "$status" = hung ]; then
+	{ last_lines; echo "run.sh: hung: not finished after $limit seconds"; } >&2
+	exit 124
+fi
+
+splats=$("$here/splats" "${allows[@]}" <"$log" || true)
+if [ -z "$status" ]; then
+	{ cat "$work/qemu"; last_lines; echo "run.sh: the machine died without a result"; } >&2
+	exit 123
+fi
+if [ -n "$splats" ]; then
+	{ echo "--- the kernel log is not clean ($log):"; echo "$splats" | head -n 80; } >&2
+	[ "$status" != 0 ] || exit 122
+fi
+exit "$status"
