@@ -1,0 +1,1582 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libaccel - accelerators that share memory with the CPU, from C.
+ *
+ *	device -> context (address space, errors) -> buffer
+ *	descriptor -> plan (immutable) -> job (buffers bound) -> queue -> fence
+ *
+ * Conventions of every function and struct here:
+ *
+ * - Functions return 0 or a negative errno unless said otherwise. What was
+ *   wrong, with the name of the field, is in the context's error record:
+ *   accel_ctx_get_error(). A failed call changes nothing.
+ * - Objects are opaque. What _create, _open, _import or _ref gives is returned
+ *   with the matching _destroy or _unref; both take NULL. An object keeps alive
+ *   what it needs: contexts may be destroyed before their buffers.
+ * - Structs that the caller fills start with their size (use the _INIT macros);
+ *   zero is the default of every field. A struct longer than the library knows
+ *   is accepted if the unknown tail is zero, else -E2BIG.
+ * - Structs that the library fills have their size set by the caller too; the
+ *   library writes no more than that.
+ * - There is no global state, nothing is printed, and no signal is touched.
+ * - Threads: functions may be called from any thread. Devices, contexts,
+ *   buffers, plans, queues and fences may be shared between threads; a job may
+ *   be built by one thread at a time, and submitted from any.
+ */
+#ifndef ACCEL_ACCEL_H
+#define ACCEL_ACCEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** ACCEL_API: marks the functions that the shared library exports */
+#define ACCEL_API __attribute__((visibility("default")))
+
+/** ACCEL_VERSION_MAJOR: changes when the ABI does */
+#define ACCEL_VERSION_MAJOR	0
+/** ACCEL_VERSION_MINOR: changes with additions */
+#define ACCEL_VERSION_MINOR	1
+
+/**
+ * accel_version - version of the library that runs
+ *
+ * Return: major << 16 | minor.
+ */
+ACCEL_API uint32_t accel_version(void);
+
+/** ACCEL_MAX_RANK: largest number of dimensions of a tensor */
+#define ACCEL_MAX_RANK		5
+
+/* --- enumerations --------------------------------------------------------- */
+
+/**
+ * enum accel_dtype - element types
+ * @ACCEL_NONE: none
+ * @ACCEL_F32: IEEE 754 binary32
+ * @ACCEL_F16: IEEE 754 binary16
+ * @ACCEL_BF16: bfloat16
+ * @ACCEL_S32: signed, 32 bit
+ * @ACCEL_S8: signed, 8 bit
+ * @ACCEL_U8: unsigned, 8 bit
+ * @ACCEL_S4: signed, 4 bit, two a byte, even element in the low nibble
+ * @ACCEL_U4: unsigned, 4 bit, likewise
+ * @ACCEL_DTYPE_COUNT: number of values
+ */
+enum accel_dtype {
+	ACCEL_NONE = 0,
+	ACCEL_F32 = 1,
+	ACCEL_F16 = 2,
+	ACCEL_BF16 = 3,
+	ACCEL_S32 = 4,
+	ACCEL_S8 = 5,
+	ACCEL_U8 = 6,
+	ACCEL_S4 = 7,
+	ACCEL_U4 = 8,
+	ACCEL_DTYPE_COUNT = 9
+};
+
+/**
+ * enum accel_engine - kinds of engine
+ * @ACCEL_ENGINE_AUTO: the library chooses
+ * @ACCEL_ENGINE_MATRIX: matrix unit
+ * @ACCEL_ENGINE_GPU: GPU
+ * @ACCEL_ENGINE_NEURAL: neural engine
+ * @ACCEL_ENGINE_COUNT: number of values
+ */
+enum accel_engine {
+	ACCEL_ENGINE_AUTO = 0,
+	ACCEL_ENGINE_MATRIX = 1,
+	ACCEL_ENGINE_GPU = 2,
+	ACCEL_ENGINE_NEURAL = 3,
+	ACCEL_ENGINE_COUNT = 4
+};
+
+/**
+ * enum accel_op - operations
+ * @ACCEL_OP_NONE: none
+ * @ACCEL_OP_COPY: copy, with layout and type conversion: &struct accel_copy_desc
+ * @ACCEL_OP_FILL: fill with a constant: &struct accel_fill_desc
+ * @ACCEL_OP_UNARY: elementwise function: &struct accel_unary_desc
+ * @ACCEL_OP_BINARY: elementwise function of two: &struct accel_binary_desc
+ * @ACCEL_OP_GEMM: matrix product: &struct accel_gemm_desc
+ * @ACCEL_OP_COUNT: number of values
+ */
+enum accel_op {
+	ACCEL_OP_NONE = 0,
+	ACCEL_OP_COPY = 1,
+	ACCEL_OP_FILL = 2,
+	ACCEL_OP_UNARY = 3,
+	ACCEL_OP_BINARY = 4,
+	ACCEL_OP_GEMM = 5,
+	ACCEL_OP_COUNT = 6
+};
+
+/**
+ * enum accel_act - activations; @p0 and @p1 are of &struct accel_epilogue
+ * @ACCEL_ACT_NONE: x
+ * @ACCEL_ACT_RELU: max(x, 0)
+ * @ACCEL_ACT_CLAMP: min(max(x, p0), p1)
+ * @ACCEL_ACT_LEAKY_RELU: x < 0 ? p0 x : x
+ * @ACCEL_ACT_SIGMOID: 1 / (1 + e^-x)
+ * @ACCEL_ACT_TANH: tanh(x)
+ * @ACCEL_ACT_GELU: x Phi(x), through erf
+ * @ACCEL_ACT_GELU_TANH: the tanh approximation of GELU
+ * @ACCEL_ACT_SILU: x sigmoid(x)
+ * @ACCEL_ACT_HARD_SIGMOID: clamp(p0 x + p1, 0, 1)
+ * @ACCEL_ACT_HARD_SWISH: x clamp(x / 6 + 0.5, 0, 1)
+ * @ACCEL_ACT_COUNT: number of values
+ */
+enum accel_act {
+	ACCEL_ACT_NONE = 0,
+	ACCEL_ACT_RELU = 1,
+	ACCEL_ACT_CLAMP = 2,
+	ACCEL_ACT_LEAKY_RELU = 3,
+	ACCEL_ACT_SIGMOID = 4,
+	ACCEL_ACT_TANH = 5,
+	ACCEL_ACT_GELU = 6,
+	ACCEL_ACT_GELU_TANH = 7,
+	ACCEL_ACT_SILU = 8,
+	ACCEL_ACT_HARD_SIGMOID = 9,
+	ACCEL_ACT_HARD_SWISH = 10,
+	ACCEL_ACT_COUNT = 11
+};
+
+/**
+ * enum accel_unary - functions of &struct accel_unary_desc
+ * @ACCEL_UNARY_ACT: the activation in the epilogue and nothing else
+ * @ACCEL_UNARY_ABS: magnitude
+ * @ACCEL_UNARY_NEG: negation
+ * @ACCEL_UNARY_SQRT: square root
+ * @ACCEL_UNARY_RSQRT: 1 / sqrt(x)
+ * @ACCEL_UNARY_RECIP: 1 / x
+ * @ACCEL_UNARY_EXP: e^x
+ * @ACCEL_UNARY_LOG: natural logarithm
+ * @ACCEL_UNARY_ERF: error function
+ * @ACCEL_UNARY_SQUARE: x * x
+ * @ACCEL_UNARY_FLOOR: towards minus infinity
+ * @ACCEL_UNARY_CEIL: towards plus infinity
+ * @ACCEL_UNARY_ROUND: to nearest, ties to even
+ * @ACCEL_UNARY_COUNT: number of values
+ */
+enum accel_unary {
+	ACCEL_UNARY_ACT = 0,
+	ACCEL_UNARY_ABS = 1,
+	ACCEL_UNARY_NEG = 2,
+	ACCEL_UNARY_SQRT = 3,
+	ACCEL_UNARY_RSQRT = 4,
+	ACCEL_UNARY_RECIP = 5,
+	ACCEL_UNARY_EXP = 6,
+	ACCEL_UNARY_LOG = 7,
+	ACCEL_UNARY_ERF = 8,
+	ACCEL_UNARY_SQUARE = 9,
+	ACCEL_UNARY_FLOOR = 10,
+	ACCEL_UNARY_CEIL = 11,
+	ACCEL_UNARY_ROUND = 12,
+	ACCEL_UNARY_COUNT = 13
+};
+
+/**
+ * enum accel_binary - functions of &struct accel_binary_desc
+ * @ACCEL_BINARY_ADD: a + b
+ * @ACCEL_BINARY_SUB: a - b
+ * @ACCEL_BINARY_MUL: a * b
+ * @ACCEL_BINARY_DIV: a / b
+ * @ACCEL_BINARY_MAX: the larger
+ * @ACCEL_BINARY_MIN: the smaller
+ * @ACCEL_BINARY_COUNT: number of values
+ */
+enum accel_binary {
+	ACCEL_BINARY_ADD = 0,
+	ACCEL_BINARY_SUB = 1,
+	ACCEL_BINARY_MUL = 2,
+	ACCEL_BINARY_DIV = 3,
+	ACCEL_BINARY_MAX = 4,
+	ACCEL_BINARY_MIN = 5,
+	ACCEL_BINARY_COUNT = 6
+};
+
+/**
+ * accel_dtype_name - name of an element type: "fp32", "fp16", "bf16", "int32",
+ * "int8", "uint8", "int4", "uint4"
+ * @dtype: &enum accel_dtype
+ *
+ * Return: static string, NULL for a value out of range.
+ */
+ACCEL_API const char *accel_dtype_name(uint32_t dtype);
+
+/**
+ * accel_dtype_bits - bits of an element
+ * @dtype: &enum accel_dtype
+ *
+ * Return: bits, 0 for a value out of range.
+ */
+ACCEL_API uint32_t accel_dtype_bits(uint32_t dtype);
+
+/**
+ * accel_engine_name - name of a kind of engine: "auto", "matrix", "gpu", "neural"
+ * @engine: &enum accel_engine
+ *
+ * Return: static string, NULL for a value out of range.
+ */
+ACCEL_API const char *accel_engine_name(uint32_t engine);
+
+/**
+ * accel_op_name - name of an operation: "copy", "fill", "unary", "binary", "gemm"
+ * @op: &enum accel_op
+ *
+ * Return: static string, NULL for a value out of range.
+ */
+ACCEL_API const char *accel_op_name(uint32_t op);
+
+/* --- errors and log ------------------------------------------------------- */
+
+/**
+ * struct accel_error - what went wrong
+ */
+struct accel_error {
+	/** @size: sizeof(struct accel_error) */
+	uint32_t size;
+	/** @code: negative errno, 0 if nothing has failed yet */
+	int32_t code;
+	/** @engine: &enum accel_engine concerned, 0 if none */
+	uint32_t engine;
+	/** @op_index: operation of the job, UINT32_MAX if none */
+	uint32_t op_index;
+	/** @addr: device address of a fault, 0 if none */
+	uint64_t addr;
+	/** @field: field at fault: "gemm.b.dims[0]", empty if none */
+	char field[64];
+	/** @text: one sentence for a person */
+	char text[256];
+};
+
+/** ACCEL_ERROR_INIT: an error record to be filled */
+#define ACCEL_ERROR_INIT	{ sizeof(struct accel_error), 0, 0, 0, 0, { 0 }, { 0 } }
+
+/**
+ * enum accel_log_level - severity of a log line
+ * @ACCEL_LOG_ERROR: a call failed
+ * @ACCEL_LOG_WARN: it works, but not as well as it could
+ * @ACCEL_LOG_INFO: choices made: device, engine, algorithm
+ * @ACCEL_LOG_DEBUG: every call to a backend
+ */
+enum accel_log_level {
+	ACCEL_LOG_ERROR = 0,
+	ACCEL_LOG_WARN = 1,
+	ACCEL_LOG_INFO = 2,
+	ACCEL_LOG_DEBUG = 3
+};
+
+/**
+ * typedef accel_log_fn - receives log lines
+ * @user: pointer given with it
+ * @level: &enum accel_log_level
+ * @text: one line, no newline, valid during the call
+ *
+ * Called from any thread, also at the same time; it must not call libaccel.
+ */
+typedef void accel_log_fn(void *user, int level, const char *text);
+
+/* --- devices -------------------------------------------------------------- */
+
+struct accel_device;
+
+/**
+ * struct accel_device_desc - a device that could be opened
+ */
+struct accel_device_desc {
+	/** @size: sizeof(struct accel_device_desc) */
+	uint32_t size;
+	/** @emulated: 1 for software, in process or in the kernel */
+	uint32_t emulated;
+	/** @access: 0, or the negative errno that opening it gives */
+	int32_t access;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @name: what accel_device_open() takes: "sw", "accel0" */
+	char name[32];
+	/** @path: device node, empty for the in-process device */
+	char path[64];
+	/** @driver: kernel driver, or "sw" */
+	char driver[32];
+	/** @profile: chip, empty if it could not be opened */
+	char profile[32];
+};
+
+/**
+ * typedef accel_device_fn - receives the devices of accel_device_list()
+ * @user: pointer given with it
+ * @desc: the device, valid during the call
+ *
+ * Return: 0 to go on, anything else to stop.
+ */
+typedef int accel_device_fn(void *user, const struct accel_device_desc *desc);
+
+/**
+ * accel_device_list - enumerate devices: the nodes of the accel class that the
+ * uma driver serves, in order of their number, then the in-process device
+ * @fn: called for each
+ * @user: passed on
+ *
+ * Return: 0, what @fn returned if not 0, or a negative errno.
+ */
+ACCEL_API int accel_device_list(accel_device_fn *fn, void *user);
+
+/**
+ * struct accel_device_opts - options of accel_device_open()
+ */
+struct accel_device_opts {
+	/** @size: sizeof(struct accel_device_opts) */
+	uint32_t size;
+	/** @threads: in-process device: threads that run tiles, 0: one a core */
+	uint32_t threads;
+	/** @log: receives log lines, NULL: none */
+	accel_log_fn *log;
+	/** @log_user: passed to @log */
+	void *log_user;
+	/** @log_level: most verbose level wanted */
+	uint32_t log_level;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @record_path: "rec:" devices: file that the calls are written to, one JSON object a line */
+	const char *record_path;
+	/** @error: filled if opening fails, may be NULL */
+	struct accel_error *error;
+};
+
+/** ACCEL_DEVICE_OPTS_INIT: default options */
+#define ACCEL_DEVICE_OPTS_INIT	{ sizeof(struct accel_device_opts), 0, NULL, NULL, 0, 0, NULL, NULL }
+
+/**
+ * accel_device_open - open a device
+ * @name: "sw", or "sw:PROFILE" for a given chip, the in-process device;
+ *	"accel0" or a path, a node; "rec:NAME", the device NAME with every call
+ *	recorded; NULL: real hardware if there is any, else "sw"
+ * @opts: options, or NULL
+ * @dev: out
+ *
+ * Return: 0; -ENODEV no such device, or not one of the uma driver; -EACCES no
+ * permission; -EPROTO the driver or device speaks a version that this library
+ * does not; -EINVAL, -E2BIG bad name or options; -ENOMEM.
+ */
+ACCEL_API int accel_device_open(const char *name,
+				const struct accel_device_opts *opts,
+				struct accel_device **dev);
+
+/**
+ * accel_device_ref - take another reference
+ * @dev: device
+ *
+ * Return: @dev.
+ */
+ACCEL_API struct accel_device *accel_device_ref(struct accel_device *dev);
+
+/**
+ * accel_device_unref - drop a reference
+ * @dev: device, or NULL
+ */
+ACCEL_API void accel_device_unref(struct accel_device *dev);
+
+/** ACCEL_DEVICE_EMULATED: software */
+#define ACCEL_DEVICE_EMULATED		(1u << 0)
+/** ACCEL_DEVICE_MODELLED_POWER: clock, temperature and power are modelled */
+#define ACCEL_DEVICE_MODELLED_POWER	(1u << 1)
+/** ACCEL_DEVICE_COHERENT: cached CPU mappings are coherent with the device */
+#define ACCEL_DEVICE_COHERENT		(1u << 2)
+
+/**
+ * struct accel_device_info - the device
+ */
+struct accel_device_info {
+	/** @size: sizeof(struct accel_device_info) */
+	uint32_t size;
+	/** @flags: ACCEL_DEVICE_* */
+	uint32_t flags;
+	/** @engine_count: engines */
+	uint32_t engine_count;
+	/** @node_count: memory nodes */
+	uint32_t node_count;
+	/** @uapi_version: driver's major << 16 | minor, 0 in process */
+	uint32_t uapi_version;
+	/** @hw_version: major << 16 | minor of the register contract, 0 in process */
+	uint32_t hw_version;
+	/** @task_version: version of the task descriptors */
+	uint32_t task_version;
+	/** @page_size: bytes of the smallest page */
+	uint32_t page_size;
+	/** @timestamp_hz: frequency of the timestamps */
+	uint64_t timestamp_hz;
+	/** @max_bo_size: bytes of the largest buffer */
+	uint64_t max_bo_size;
+	/** @max_job_tasks: most operations of a job on one engine */
+	uint32_t max_job_tasks;
+	/** @priorities: mask of 1 << &enum accel_priority that this process may use */
+	uint32_t priorities;
+	/** @max_timeout_ms: longest timeout of a queue */
+	uint32_t max_timeout_ms;
+	/** @default_timeout_ms: timeout of a queue that asks for none */
+	uint32_t default_timeout_ms;
+	/** @threads: in process: threads that run tiles, else 0 */
+	uint32_t threads;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @name: name that it was opened by: "sw", "accel0" */
+	char name[32];
+	/** @path: device node or empty */
+	char path[64];
+	/** @driver: kernel driver, or "sw" */
+	char driver[32];
+	/** @profile: chip */
+	char profile[32];
+	/** @kernels: in process: inner kernels in use: "avx2", else empty */
+	char kernels[32];
+};
+
+/**
+ * accel_device_get_info - describe a device
+ * @dev: device
+ * @info: out
+ *
+ * Return: 0; -EINVAL size.
+ */
+ACCEL_API int accel_device_get_info(struct accel_device *dev,
+				    struct accel_device_info *info);
+
+/** ACCEL_ENGINE_DYNAMIC_SHAPES: dimensions may be read when a task runs */
+#define ACCEL_ENGINE_DYNAMIC_SHAPES	(1u << 0)
+/** ACCEL_ENGINE_PREEMPT: can be stopped between tiles */
+#define ACCEL_ENGINE_PREEMPT		(1u << 1)
+
+/**
+ * struct accel_engine_info - one engine
+ */
+struct accel_engine_info {
+	/** @size: sizeof(struct accel_engine_info) */
+	uint32_t size;
+	/** @engine: &enum accel_engine */
+	uint32_t engine;
+	/** @instance: index within the kind */
+	uint32_t instance;
+	/** @node: memory node that it is near to */
+	uint32_t node;
+	/** @flags: ACCEL_ENGINE_* */
+	uint32_t flags;
+	/** @cap_count: rows of accel_device_get_cap() */
+	uint32_t cap_count;
+	/** @clock_max_mhz: highest clock */
+	uint32_t clock_max_mhz;
+	/** @max_job_tasks: most operations in a job */
+	uint32_t max_job_tasks;
+};
+
+/**
+ * accel_device_get_engine - describe an engine
+ * @dev: device
+ * @index: from 0 to engine_count - 1
+ * @info: out
+ *
+ * Return: 0; -ENOENT no such engine; -EINVAL size.
+ */
+ACCEL_API int accel_device_get_engine(struct accel_device *dev, uint32_t index,
+				      struct accel_engine_info *info);
+
+/**
+ * struct accel_cap - a row of what an engine can do: any combination within it
+ */
+struct accel_cap {
+	/** @size: sizeof(struct accel_cap) */
+	uint32_t size;
+	/** @op: &enum accel_op; ACCEL_OP_NONE for operations that only the library uses */
+	uint32_t op;
+	/** @rank_max: largest rank */
+	uint32_t rank_max;
+	/** @a_dtypes: mask of 1 << &enum accel_dtype for the first input */
+	uint32_t a_dtypes;
+	/** @b_dtypes: mask for the second input */
+	uint32_t b_dtypes;
+	/** @d_dtypes: mask for the result */
+	uint32_t d_dtypes;
+	/** @funcs: mask of 1 << &enum accel_unary or &enum accel_binary */
+	uint32_t funcs;
+	/** @a_quants: mask of 1 << &enum accel_quant_scheme for the first input */
+	uint32_t a_quants;
+	/** @b_quants: mask for the second input */
+	uint32_t b_quants;
+	/** @d_quants: mask for the result */
+	uint32_t d_quants;
+	/** @acts: mask of 1 << &enum accel_act */
+	uint32_t acts;
+	/** @dim_max: largest dimension */
+	uint32_t dim_max;
+	/** @k_max: GEMM: largest K */
+	uint32_t k_max;
+	/** @align: alignment of addresses in bytes */
+	uint32_t align;
+	/** @macs_per_cycle: peak multiply-adds or elements a cycle, modelled */
+	uint32_t macs_per_cycle;
+	/** @packed: 1: takes weights packed into a plan */
+	uint32_t packed;
+};
+
+/**
+ * accel_device_get_cap - read a capability row
+ * @dev: device
+ * @engine: index of the engine
+ * @row: from 0 to cap_count - 1
+ * @cap: out
+ *
+ * Return: 0; -ENOENT no such engine or row; -EINVAL size.
+ */
+ACCEL_API int accel_device_get_cap(struct accel_device *dev, uint32_t engine,
+				   uint32_t row, struct accel_cap *cap);
+
+/**
+ * struct accel_memory_info - one memory node
+ */
+struct accel_memory_info {
+	/** @size: sizeof(struct accel_memory_info) */
+	uint32_t size;
+	/** @node: index */
+	uint32_t node;
+	/** @bytes: RAM */
+	uint64_t bytes;
+	/** @bandwidth: peak bytes a second of the chip, modelled, 0 if unknown */
+	uint64_t bandwidth;
+};
+
+/**
+ * accel_device_get_memory - describe a memory node
+ * @dev: device
+ * @node: from 0 to node_count - 1
+ * @info: out
+ *
+ * Return: 0; -ENOENT no such node; -EINVAL size.
+ */
+ACCEL_API int accel_device_get_memory(struct accel_device *dev, uint32_t node,
+				      struct accel_memory_info *info);
+
+/**
+ * accel_device_timestamp - read the device's and the CPU's clock together
+ * @dev: device
+ * @device: out: ticks of timestamp_hz
+ * @cpu_ns: out: CLOCK_MONOTONIC
+ *
+ * Return: 0; -ENODEV.
+ */
+ACCEL_API int accel_device_timestamp(struct accel_device *dev, uint64_t *device,
+				     uint64_t *cpu_ns);
+
+/* --- contexts ------------------------------------------------------------- */
+
+struct accel_ctx;
+
+/**
+ * struct accel_ctx_opts - options of accel_ctx_create(); none yet
+ */
+struct accel_ctx_opts {
+	/** @size: sizeof(struct accel_ctx_opts) */
+	uint32_t size;
+	/** @flags: 0 */
+	uint32_t flags;
+};
+
+/**
+ * accel_ctx_create - create an address space
+ * @dev: device
+ * @opts: options, or NULL
+ * @ctx: out
+ *
+ * Contexts see nothing of each other's buffers unless shared by dma-buf or by
+ * importing the same memory.
+ *
+ * Return: 0; -EINVAL, -E2BIG options; -ENOSPC the device has no more; -ENODEV;
+ * -ENOMEM.
+ */
+ACCEL_API int accel_ctx_create(struct accel_device *dev,
+			       const struct accel_ctx_opts *opts,
+			       struct accel_ctx **ctx);
+
+/**
+ * accel_ctx_destroy - give up a context; waits for nothing
+ * @ctx: context, or NULL
+ *
+ * Buffers, plans, queues and fences of it stay usable until they are given up
+ * themselves.
+ */
+ACCEL_API void accel_ctx_destroy(struct accel_ctx *ctx);
+
+/**
+ * accel_ctx_get_error - what the last failed call on this context found
+ * @ctx: context
+ * @error: out
+ *
+ * The record is the context's: with several threads it is the latest failure
+ * of any of them.
+ *
+ * Return: 0; -EINVAL size.
+ */
+ACCEL_API int accel_ctx_get_error(struct accel_ctx *ctx,
+				  struct accel_error *error);
+
+/**
+ * accel_ctx_device - device of a context
+ * @ctx: context
+ *
+ * Return: borrowed reference.
+ */
+ACCEL_API struct accel_device *accel_ctx_device(struct accel_ctx *ctx);
+
+/**
+ * struct accel_memory_stats - memory of a context
+ */
+struct accel_memory_stats {
+	/** @size: sizeof(struct accel_memory_stats) */
+	uint32_t size;
+	/** @bo_count: buffers alive, those of plans and jobs included */
+	uint32_t bo_count;
+	/** @bo_bytes: bytes of created buffers */
+	uint64_t bo_bytes;
+	/** @bo_bytes_peak: largest value of @bo_bytes */
+	uint64_t bo_bytes_peak;
+	/** @imported_bytes: bytes of imported pointers and dma-bufs */
+	uint64_t imported_bytes;
+};
+
+/**
+ * accel_ctx_get_memory - memory accounting of a context
+ * @ctx: context
+ * @stats: out
+ *
+ * Return: 0; -EINVAL size.
+ */
+ACCEL_API int accel_ctx_get_memory(struct accel_ctx *ctx,
+				   struct accel_memory_stats *stats);
+
+/* --- buffers -------------------------------------------------------------- */
+
+struct accel_bo;
+
+/** ACCEL_BO_WC: write-combined CPU mapping, for data that the CPU only writes */
+#define ACCEL_BO_WC		(1u << 0)
+/** ACCEL_BO_NO_MAP: the CPU does not see it: accel_bo_ptr() is NULL */
+#define ACCEL_BO_NO_MAP		(1u << 1)
+/** ACCEL_BO_READONLY: imports only: the device may only read */
+#define ACCEL_BO_READONLY	(1u << 2)
+
+/**
+ * struct accel_bo_opts - options of buffers
+ */
+struct accel_bo_opts {
+	/** @size: sizeof(struct accel_bo_opts) */
+	uint32_t size;
+	/** @flags: ACCEL_BO_* */
+	uint32_t flags;
+	/** @label: name shown by tools, NULL: none */
+	const char *label;
+};
+
+/** ACCEL_BO_OPTS_INIT: default options */
+#define ACCEL_BO_OPTS_INIT	{ sizeof(struct accel_bo_opts), 0, NULL }
+
+/**
+ * accel_bo_create - allocate zeroed memory that CPU and device share
+ * @ctx: context
+ * @bytes: size, rounded up to whole pages
+ * @opts: options, or NULL
+ * @bo: out
+ *
+ * The device address of a buffer is its CPU address.
+ *
+ * Return: 0; -EINVAL @bytes 0 or above max_bo_size, flags; -ENOMEM; -ENODEV.
+ */
+ACCEL_API int accel_bo_create(struct accel_ctx *ctx, uint64_t bytes,
+			      const struct accel_bo_opts *opts,
+			      struct accel_bo **bo);
+
+/**
+ * accel_bo_import_ptr - let the device use memory of the process in place
+ * @ctx: context
+ * @ptr: first byte, any alignment
+ * @bytes: size, not 0
+ * @opts: options, or NULL
+ * @bo: out
+ *
+ * The pages of the range are pinned until the buffer is given up; the memory
+ * must stay mapped until then. Ranges that share pages may be imported
+ * separately. Nothing is copied.
+ *
+ * Return: 0; -EINVAL size, flags; -EFAULT not mapped, or not writable without
+ * ACCEL_BO_READONLY; -EOPNOTSUPP memory that cannot be pinned; -ENOMEM also
+ * RLIMIT_MEMLOCK; -ENODEV.
+ */
+ACCEL_API int accel_bo_import_ptr(struct accel_ctx *ctx, void *ptr,
+				  uint64_t bytes,
+				  const struct accel_bo_opts *opts,
+				  struct accel_bo **bo);
+
+/**
+ * accel_bo_import_dmabuf - use a dma-buf of another device or context
+ * @ctx: context
+ * @fd: dma-buf; stays the caller's
+ * @opts: options, or NULL
+ * @bo: out
+ *
+ * Return: 0; -EBADF, -EINVAL not a dma-buf; -EOPNOTSUPP its memory cannot be
+ * mapped by this device; -ENOMEM; -ENODEV.
+ */
+ACCEL_API int accel_bo_import_dmabuf(struct accel_ctx *ctx, int fd,
+				     const struct accel_bo_opts *opts,
+				     struct accel_bo **bo);
+
+/**
+ * accel_bo_export_dmabuf - share a buffer
+ * @bo: created buffer, not an import or a part of a pool
+ * @fd: out: dma-buf (in process: a memfd that accel_bo_import_dmabuf() of the
+ *	in-process device and mmap take), close-on-exec
+ *
+ * Return: 0; -EOPNOTSUPP an import or a part; -EMFILE; -ENOMEM.
+ */
+ACCEL_API int accel_bo_export_dmabuf(struct accel_bo *bo, int *fd);
+
+/**
+ * accel_bo_ref - take another reference
+ * @bo: buffer
+ *
+ * Return: @bo.
+ */
+ACCEL_API struct accel_bo *accel_bo_ref(struct accel_bo *bo);
+
+/**
+ * accel_bo_unref - drop a reference
+ * @bo: buffer, or NULL
+ *
+ * Jobs that use it keep it until they have finished.
+ */
+ACCEL_API void accel_bo_unref(struct accel_bo *bo);
+
+/**
+ * accel_bo_ptr - where the CPU sees a buffer
+ * @bo: buffer
+ *
+ * Return: address, NULL for ACCEL_BO_NO_MAP.
+ */
+ACCEL_API void *accel_bo_ptr(const struct accel_bo *bo);
+
+/**
+ * accel_bo_size - bytes of a buffer
+ * @bo: buffer
+ *
+ * Return: size as asked for, not rounded.
+ */
+ACCEL_API uint64_t accel_bo_size(const struct accel_bo *bo);
+
+/** ACCEL_CPU_READ: the CPU will read */
+#define ACCEL_CPU_READ		(1u << 0)
+/** ACCEL_CPU_WRITE: the CPU will write */
+#define ACCEL_CPU_WRITE		(1u << 1)
+
+/**
+ * accel_bo_cpu_begin - before the CPU touches a buffer that a device wrote
+ * @bo: buffer
+ * @offset: first byte
+ * @bytes: size
+ * @flags: ACCEL_CPU_*
+ *
+ * Does not wait: wait for the fence first. A no-op on coherent devices.
+ *
+ * Return: 0; -EINVAL a range outside the buffer, flags; -ENODEV.
+ */
+ACCEL_API int accel_bo_cpu_begin(struct accel_bo *bo, uint64_t offset,
+				 uint64_t bytes, uint32_t flags);
+
+/**
+ * accel_bo_cpu_end - after the CPU touched a buffer, before submitting
+ * @bo: buffer
+ * @offset: first byte
+ * @bytes: size
+ * @flags: ACCEL_CPU_*
+ *
+ * Return: as accel_bo_cpu_begin().
+ */
+ACCEL_API int accel_bo_cpu_end(struct accel_bo *bo, uint64_t offset,
+			       uint64_t bytes, uint32_t flags);
+
+struct accel_pool;
+
+/**
+ * accel_pool_create - a buffer to allocate small buffers from
+ * @ctx: context
+ * @bytes: size
+ * @opts: options, or NULL
+ * @pool: out
+ *
+ * Return: as accel_bo_create().
+ */
+ACCEL_API int accel_pool_create(struct accel_ctx *ctx, uint64_t bytes,
+				const struct accel_bo_opts *opts,
+				struct accel_pool **pool);
+
+/**
+ * accel_pool_alloc - allocate a part
+ * @pool: pool
+ * @bytes: size, not 0
+ * @align: power of two up to the page size, 0 for 64
+ * @bo: out: a buffer like any other; its space returns to the pool with the
+ *	last reference. Its contents are undefined
+ *
+ * Return: 0; -EINVAL; -ENOSPC no free range is large enough; -ENOMEM.
+ */
+ACCEL_API int accel_pool_alloc(struct accel_pool *pool, uint64_t bytes,
+			       uint64_t align, struct accel_bo **bo);
+
+/**
+ * accel_pool_destroy - give up a pool; parts keep its memory alive
+ * @pool: pool, or NULL
+ */
+ACCEL_API void accel_pool_destroy(struct accel_pool *pool);
+
+/* --- tensors -------------------------------------------------------------- */
+
+/**
+ * enum accel_quant_scheme - quantisation
+ * @ACCEL_QUANT_NONE: the stored number is the value
+ * @ACCEL_QUANT_TENSOR: value = scale * (stored - zero)
+ * @ACCEL_QUANT_CHANNEL: a scale for each index of @axis
+ * @ACCEL_QUANT_GROUP: a scale for each @group indices along @axis
+ * @ACCEL_QUANT_COUNT: number of values
+ */
+enum accel_quant_scheme {
+	ACCEL_QUANT_NONE = 0,
+	ACCEL_QUANT_TENSOR = 1,
+	ACCEL_QUANT_CHANNEL = 2,
+	ACCEL_QUANT_GROUP = 3,
+	ACCEL_QUANT_COUNT = 4
+};
+
+/**
+ * struct accel_quant - how the numbers of a tensor are to be read
+ */
+struct accel_quant {
+	/** @scheme: &enum accel_quant_scheme */
+	uint32_t scheme;
+	/** @axis: channel and group: dimension */
+	uint32_t axis;
+	/** @group: group: indices that share a scale, a power of two from 16 to 4096 */
+	uint32_t group;
+	/** @scale_dtype: channel and group: ACCEL_F32 (also 0) or ACCEL_F16 */
+	uint32_t scale_dtype;
+	/** @scale: tensor: finite, > 0 */
+	float scale;
+	/** @zero: tensor: zero point */
+	int32_t zero;
+	/**
+	 * @scales: channel: vector of dims[axis] scales; group: dense array of
+	 * the tensor's dimensions with dims[axis] replaced by
+	 * ceil(dims[axis] / group)
+	 */
+	struct accel_bo *scales;
+	/** @scales_offset: bytes */
+	uint64_t scales_offset;
+	/** @zeros: NULL for none, or an array like @scales of int32 zero points */
+	struct accel_bo *zeros;
+	/** @zeros_offset: bytes */
+	uint64_t zeros_offset;
+};
+
+/** ACCEL_TENSOR_STRIDES: strides are given; else the tensor is dense and row-major */
+#define ACCEL_TENSOR_STRIDES	(1u << 0)
+
+/**
+ * struct accel_tensor - a tensor, by value
+ */
+struct accel_tensor {
+	/** @bo: buffer; may be NULL while planning */
+	struct accel_bo *bo;
+	/** @offset: bytes from the start of the buffer to element (0, 0, ...) */
+	uint64_t offset;
+	/** @dtype: &enum accel_dtype */
+	uint32_t dtype;
+	/** @rank: number of dimensions, 1 to ACCEL_MAX_RANK; 0: there is no tensor */
+	uint32_t rank;
+	/** @flags: ACCEL_TENSOR_* */
+	uint32_t flags;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @dims: elements, outermost first */
+	int64_t dims[ACCEL_MAX_RANK];
+	/** @strides: elements; 0 repeats, negative runs backwards */
+	int64_t strides[ACCEL_MAX_RANK];
+	/** @quant: quantisation */
+	struct accel_quant quant;
+	/** @reserved: 0 */
+	uint64_t reserved[4];
+};
+
+/**
+ * accel_tensor - a dense tensor
+ * @bo: buffer, or NULL while planning
+ * @dtype: &enum accel_dtype
+ * @rank: number of dimensions
+ * @dims: elements, outermost first
+ *
+ * Return: the tensor.
+ */
+static inline struct accel_tensor accel_tensor(struct accel_bo *bo,
+					       uint32_t dtype, uint32_t rank,
+					       const int64_t *dims)
+{
+	struct accel_tensor t = { 0 };
+	uint32_t i;
+
+	t.bo = bo;
+	t.dtype = dtype;
+	t.rank = rank;
+	for (i = 0; i < rank && i < ACCEL_MAX_RANK; i++)
+		t.dims[i] = dims[i];
+	return t;
+}
+
+/**
+ * accel_tensor_2d - a dense matrix
+ * @bo: buffer, or NULL while planning
+ * @dtype: &enum accel_dtype
+ * @rows: rows
+ * @cols: columns
+ *
+ * Return: the tensor.
+ */
+static inline struct accel_tensor accel_tensor_2d(struct accel_bo *bo,
+						  uint32_t dtype, int64_t rows,
+						  int64_t cols)
+{
+	const int64_t dims[2] = { rows, cols };
+
+	return accel_tensor(bo, dtype, 2, dims);
+}
+
+/**
+ * accel_tensor_bytes - bytes from the first element's to one past the last's
+ * @t: tensor with strides >= 0
+ * @bytes: out
+ *
+ * Return: 0; -EINVAL a field out of range; -EOVERFLOW.
+ */
+ACCEL_API int accel_tensor_bytes(const struct accel_tensor *t, uint64_t *bytes);
+
+/* --- descriptors ---------------------------------------------------------- */
+
+/**
+ * struct accel_desc - what every descriptor starts with
+ */
+struct accel_desc {
+	/** @size: size of the whole descriptor */
+	uint32_t size;
+	/** @op: &enum accel_op */
+	uint32_t op;
+	/** @engine: &enum accel_engine to use, ACCEL_ENGINE_AUTO: the fastest that can */
+	uint32_t engine;
+	/** @pad: 0 */
+	uint32_t pad;
+};
+
+/**
+ * struct accel_epilogue - what happens to a result before it is stored
+ *
+ * In this order: times @scale, plus @bias, plus @residual, activation, plus
+ * @residual_post, conversion to the result's type and quantisation. The tensors
+ * are broadcast to the result like numpy does: trailing dimensions match, or
+ * are 1; rank 0: absent.
+ */
+struct accel_epilogue {
+	/** @act: &enum accel_act */
+	uint32_t act;
+	/** @p0: first parameter of the activation */
+	float p0;
+	/** @p1: second parameter of the activation */
+	float p1;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @scale: multiplied */
+	struct accel_tensor scale;
+	/** @bias: added */
+	struct accel_tensor bias;
+	/** @residual: added before the activation */
+	struct accel_tensor residual;
+	/** @residual_post: added after the activation; excludes @residual */
+	struct accel_tensor residual_post;
+};
+
+/** ACCEL_GEMM_TRANS_A: A is stored [..., K, M] */
+#define ACCEL_GEMM_TRANS_A	(1u << 0)
+/** ACCEL_GEMM_TRANS_B: B is stored [..., N, K] */
+#define ACCEL_GEMM_TRANS_B	(1u << 1)
+/** ACCEL_GEMM_ALPHA: @alpha is given; else 1 */
+#define ACCEL_GEMM_ALPHA	(1u << 2)
+/**
+ * ACCEL_GEMM_PACK_B: B is constant: it is rearranged into the engine's layout
+ * when the plan is made, from the tensor's buffer, and never read again
+ */
+#define ACCEL_GEMM_PACK_B	(1u << 3)
+
+/**
+ * struct accel_gemm_desc - D = epilogue(alpha * A x B + beta * C)
+ *
+ * A is [..., M, K], B [..., K, N], C and D [..., M, N]; ranks from 2; the
+ * leading dimensions are batches and broadcast to those of D. Types:
+ *
+ *	A		B			D
+ *	F32		F32			F32, F16, BF16
+ *	F16		F16			F16, F32
+ *	BF16		BF16			BF16, F32
+ *	S8, U8		S8, U8			S32 exact; F32, F16, BF16 by the scales; S8, U8 requantised
+ *	F32, F16, BF16	S8, S4, U4 quantised	type of A, F32
+ */
+struct accel_gemm_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_GEMM_* */
+	uint32_t flags;
+	/** @alpha: factor of the product, with ACCEL_GEMM_ALPHA */
+	float alpha;
+	/** @beta: factor of C; C is read only if it is not 0 */
+	float beta;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @a: left matrix */
+	struct accel_tensor a;
+	/** @b: right matrix */
+	struct accel_tensor b;
+	/** @c: addend, rank 0: D's old contents if beta is not 0 */
+	struct accel_tensor c;
+	/** @d: result */
+	struct accel_tensor d;
+	/** @epilogue: what follows */
+	struct accel_epilogue epilogue;
+};
+
+/** ACCEL_DESC_INIT - first initialiser of a descriptor */
+#define ACCEL_DESC_INIT(type, op)	{ sizeof(type), op, ACCEL_ENGINE_AUTO, 0 }
+/** ACCEL_GEMM_DESC_INIT: default descriptor */
+#define ACCEL_GEMM_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_gemm_desc, ACCEL_OP_GEMM) }
+
+/**
+ * struct accel_copy_desc - D = A, converted: types, layout, quantisation
+ *
+ * The dimensions of A broadcast to those of D.
+ */
+struct accel_copy_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: result */
+	struct accel_tensor d;
+};
+
+/** ACCEL_COPY_DESC_INIT: default descriptor */
+#define ACCEL_COPY_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_copy_desc, ACCEL_OP_COPY) }
+
+/**
+ * struct accel_fill_desc - D = value, converted to D's type (rounded to nearest
+ * even, saturated)
+ */
+struct accel_fill_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @value: constant */
+	double value;
+	/** @d: result, not quantised */
+	struct accel_tensor d;
+};
+
+/** ACCEL_FILL_DESC_INIT: default descriptor */
+#define ACCEL_FILL_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_fill_desc, ACCEL_OP_FILL) }
+
+/**
+ * struct accel_unary_desc - D = epilogue(f(A)), elementwise
+ *
+ * The dimensions of A broadcast to those of D. The epilogue may have an
+ * activation only.
+ */
+struct accel_unary_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @func: &enum accel_unary */
+	uint32_t func;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: result; may be A itself */
+	struct accel_tensor d;
+	/** @epilogue: what follows */
+	struct accel_epilogue epilogue;
+};
+
+/** ACCEL_UNARY_DESC_INIT: default descriptor */
+#define ACCEL_UNARY_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_unary_desc, ACCEL_OP_UNARY) }
+
+/**
+ * struct accel_binary_desc - D = epilogue(f(A, B)), elementwise
+ *
+ * The dimensions of A and B broadcast to those of D. The epilogue may have an
+ * activation only.
+ */
+struct accel_binary_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @func: &enum accel_binary */
+	uint32_t func;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @a: first input */
+	struct accel_tensor a;
+	/** @b: second input */
+	struct accel_tensor b;
+	/** @d: result; may be A or B itself */
+	struct accel_tensor d;
+	/** @epilogue: what follows */
+	struct accel_epilogue epilogue;
+};
+
+/** ACCEL_BINARY_DESC_INIT: default descriptor */
+#define ACCEL_BINARY_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_binary_desc, ACCEL_OP_BINARY) }
+
+/* --- plans ---------------------------------------------------------------- */
+
+struct accel_plan;
+
+/**
+ * accel_plan_create - check a descriptor and decide how it is done
+ * @ctx: context
+ * @desc: the first field of a descriptor
+ * @plan: out
+ *
+ * Chooses engine and algorithm and lowers to tasks. Buffers of the tensors are
+ * not looked at, save for weights that are to be packed; those are read before
+ * this returns. A plan is immutable and may be used by several threads.
+ *
+ * Return: 0; -EINVAL, -E2BIG bad descriptor; -EOPNOTSUPP valid, but the engine
+ * asked for, or every engine, refuses it: the error record says which field and
+ * which engine would take it; -ENOMEM; -ENODEV; errors of packing as of
+ * accel_fence_wait().
+ */
+ACCEL_API int accel_plan_create(struct accel_ctx *ctx,
+				const struct accel_desc *desc,
+				struct accel_plan **plan);
+
+/**
+ * accel_plan_ref - take another reference
+ * @plan: plan
+ *
+ * Return: @plan.
+ */
+ACCEL_API struct accel_plan *accel_plan_ref(struct accel_plan *plan);
+
+/**
+ * accel_plan_unref - drop a reference
+ * @plan: plan, or NULL
+ */
+ACCEL_API void accel_plan_unref(struct accel_plan *plan);
+
+/**
+ * struct accel_plan_info - what a plan came to
+ */
+struct accel_plan_info {
+	/** @size: sizeof(struct accel_plan_info) */
+	uint32_t size;
+	/** @op: &enum accel_op */
+	uint32_t op;
+	/** @engine: &enum accel_engine chosen */
+	uint32_t engine;
+	/** @task_count: tasks that it lowers to */
+	uint32_t task_count;
+	/** @macs: multiply-adds, or elements where there are none */
+	uint64_t macs;
+	/** @read_bytes: bytes of the inputs */
+	uint64_t read_bytes;
+	/** @write_bytes: bytes of the result */
+	uint64_t write_bytes;
+	/** @packed_bytes: bytes of packed weights that it holds */
+	uint64_t packed_bytes;
+	/** @workspace_bytes: memory that it needs beside */
+	uint64_t workspace_bytes;
+	/** @estimate_ns: time on the chip, modelled from clock and bandwidth */
+	uint64_t estimate_ns;
+};
+
+/**
+ * accel_plan_get_info - describe a plan
+ * @plan: plan
+ * @info: out
+ *
+ * Return: 0; -EINVAL size.
+ */
+ACCEL_API int accel_plan_get_info(struct accel_plan *plan,
+				  struct accel_plan_info *info);
+
+/**
+ * enum accel_verdict - what became of a candidate
+ * @ACCEL_CHOSEN: the plan uses it
+ * @ACCEL_POSSIBLE: it could run there, but another is expected to be faster, or was asked for
+ * @ACCEL_REFUSED: it cannot run there: see field and text
+ */
+enum accel_verdict {
+	ACCEL_CHOSEN = 0,
+	ACCEL_POSSIBLE = 1,
+	ACCEL_REFUSED = 2
+};
+
+/**
+ * struct accel_candidate - one way to do an operation
+ */
+struct accel_candidate {
+	/** @size: sizeof(struct accel_candidate) */
+	uint32_t size;
+	/** @engine: &enum accel_engine */
+	uint32_t engine;
+	/** @instances: mask of the engines of that kind that it holds for */
+	uint32_t instances;
+	/** @verdict: &enum accel_verdict */
+	uint32_t verdict;
+	/** @estimate_ns: modelled time, 0 if refused */
+	uint64_t estimate_ns;
+	/** @bytes: bytes moved, 0 if refused */
+	uint64_t bytes;
+	/** @algorithm: static string: "blocked", "blocked, packed" */
+	const char *algorithm;
+	/** @field: field that was refused, or empty */
+	char field[64];
+	/** @text: the reason, one sentence */
+	char text[256];
+};
+
+/**
+ * typedef accel_candidate_fn - receives candidates
+ * @user: pointer given with it
+ * @candidate: valid during the call
+ *
+ * Return: 0 to go on, anything else to stop.
+ */
+typedef int accel_candidate_fn(void *user,
+			       const struct accel_candidate *candidate);
+
+/**
+ * accel_plan_explain - why a plan is what it is
+ * @plan: plan
+ * @fn: called for each candidate
+ * @user: passed on
+ *
+ * Return: 0, or what @fn returned.
+ */
+ACCEL_API int accel_plan_explain(struct accel_plan *plan,
+				 accel_candidate_fn *fn, void *user);
+
+/**
+ * accel_explain - the same without making a plan, also when there is none
+ * @ctx: context
+ * @desc: the first field of a descriptor
+ * @fn: called for each candidate
+ * @user: passed on
+ *
+ * Return: 0, what @fn returned, or -EINVAL, -E2BIG for a descriptor that no
+ * engine could do.
+ */
+ACCEL_API int accel_explain(struct accel_ctx *ctx,
+			    const struct accel_desc *desc,
+			    accel_candidate_fn *fn, void *user);
+
+/* --- jobs ----------------------------------------------------------------- */
+
+struct accel_job;
+
+/**
+ * enum accel_arg - tensors of an operation, for bindings
+ * @ACCEL_ARG_D: result
+ * @ACCEL_ARG_A: first input
+ * @ACCEL_ARG_B: second input
+ * @ACCEL_ARG_C: addend
+ * @ACCEL_ARG_BIAS: epilogue
+ * @ACCEL_ARG_SCALE: epilogue
+ * @ACCEL_ARG_RESIDUAL: epilogue, either residual
+ * @ACCEL_ARG_COUNT: number of values
+ *
+ * ACCEL_ARG_SCALES and ACCEL_ARG_ZEROS are added to a value for the tables of
+ * its quantisation.
+ */
+enum accel_arg {
+	ACCEL_ARG_D = 0,
+	ACCEL_ARG_A = 1,
+	ACCEL_ARG_B = 2,
+	ACCEL_ARG_C = 3,
+	ACCEL_ARG_BIAS = 4,
+	ACCEL_ARG_SCALE = 5,
+	ACCEL_ARG_RESIDUAL = 6,
+	ACCEL_ARG_COUNT = 7
+};
+
+/** ACCEL_ARG_SCALES: the scale table of an argument */
+#define ACCEL_ARG_SCALES	0x100
+/** ACCEL_ARG_ZEROS: the zero-point table of an argument */
+#define ACCEL_ARG_ZEROS		0x200
+
+/**
+ * struct accel_binding - a buffer for an argument
+ */
+struct accel_binding {
+	/** @arg: &enum accel_arg */
+	uint32_t arg;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @bo: buffer */
+	struct accel_bo *bo;
+	/** @offset: bytes to element (0, 0, ...) */
+	uint64_t offset;
+};
+
+/** ACCEL_JOB_UNORDERED: operations depend only on what is said; else each on the one before */
+#define ACCEL_JOB_UNORDERED	(1u << 0)
+
+/**
+ * struct accel_job_opts - options of accel_job_create()
+ */
+struct accel_job_opts {
+	/** @size: sizeof(struct accel_job_opts) */
+	uint32_t size;
+	/** @flags: ACCEL_JOB_* */
+	uint32_t flags;
+};
+
+/** ACCEL_JOB_OPTS_INIT: default options */
+#define ACCEL_JOB_OPTS_INIT	{ sizeof(struct accel_job_opts), 0 }
+
+/**
+ * accel_job_create - an empty job
+ * @ctx: context
+ * @opts: options, or NULL
+ * @job: out
+ *
+ * Return: 0; -EINVAL, -E2BIG options; -ENOMEM.
+ */
+ACCEL_API int accel_job_create(struct accel_ctx *ctx,
+			       const struct accel_job_opts *opts,
+			       struct accel_job **job);
+
+/**
+ * accel_job_add - add an operation
+ * @job: job that was not submitted yet
+ * @plan: plan of the same context
+ * @bindings: one for each argument of the plan, in any order
+ * @count: number of bindings
+ * @deps: indices of operations of this job that it waits for, or NULL
+ * @dep_count: number of @deps
+ * @index: out: its index, may be NULL
+ *
+ * Buffers are kept alive by the job, and must be large enough.
+ *
+ * Return: 0; -EINVAL a binding is missing, twice, unknown, misaligned or too
+ * small, a dependency is not an earlier index; -EBUSY the job was submitted;
+ * -ENOSPC too many operations; -ENOMEM.
+ */
+ACCEL_API int accel_job_add(struct accel_job *job, struct accel_plan *plan,
+			    const struct accel_binding *bindings,
+			    uint32_t count, const uint32_t *deps,
+			    uint32_t dep_count, uint32_t *index);
+
+/**
+ * accel_job_destroy - give up a job; one that runs finishes
+ * @job: job, or NULL
+ */
+ACCEL_API void accel_job_destroy(struct accel_job *job);
+
+/* --- queues and fences ---------------------------------------------------- */
+
+struct accel_queue;
+struct accel_fence;
+
+/**
+ * enum accel_priority - priorities of queues
+ * @ACCEL_PRIORITY_NORMAL: the default
+ * @ACCEL_PRIORITY_LOW: below others
+ * @ACCEL_PRIORITY_HIGH: above others, privileged
+ * @ACCEL_PRIORITY_REALTIME: above all, privileged
+ */
+enum accel_priority {
+	ACCEL_PRIORITY_NORMAL = 0,
+	ACCEL_PRIORITY_LOW = 1,
+	ACCEL_PRIORITY_HIGH = 2,
+	ACCEL_PRIORITY_REALTIME = 3
+};
+
+/**
+ * struct accel_queue_opts - options of accel_queue_create()
+ */
+struct accel_queue_opts {
+	/** @size: sizeof(struct accel_queue_opts) */
+	uint32_t size;
+	/** @engine: &enum accel_engine; ACCEL_ENGINE_AUTO takes every plan */
+	uint32_t engine;
+	/** @priority: &enum accel_priority */
+	uint32_t priority;
+	/** @timeout_ms: longest run of a job, 0: the device's default */
+	uint32_t timeout_ms;
+};
+
+/** ACCEL_QUEUE_OPTS_INIT: default options */
+#define ACCEL_QUEUE_OPTS_INIT	{ sizeof(struct accel_queue_opts), 0, 0, 0 }
+
+/**
+ * accel_queue_create - a queue: jobs run in order of submission
+ * @ctx: context
+ * @opts: options, or NULL
+ * @queue: out
+ *
+ * Return: 0; -EINVAL, -E2BIG options; -EOPNOTSUPP no such engine; -EACCES
+ * priority; -ENOSPC; -ENOMEM; -ENODEV.
+ */
+ACCEL_API int accel_queue_create(struct accel_ctx *ctx,
+				 const struct accel_queue_opts *opts,
+				 struct accel_queue **queue);
+
+/**
+ * accel_queue_destroy - give up a queue
+ * @queue: queue, or NULL
+ *
+ * Jobs that have not started are cancelled; their fences fail with -ECANCELED.
+ */
+ACCEL_API void accel_queue_destroy(struct accel_queue *queue);
+
+/**
+ * struct accel_submit_opts - options of accel_queue_submit()
+ */
+struct accel_submit_opts {
+	/** @size: sizeof(struct accel_submit_opts) */
+	uint32_t size;
+	/** @wait_count: number of @waits */
+	uint32_t wait_count;
+	/** @waits: fences that the job waits for, of any context of the device, or imported */
+	struct accel_fence *const *waits;
+};
+
+/** ACCEL_SUBMIT_OPTS_INIT: default options */
+#define ACCEL_SUBMIT_OPTS_INIT	{ sizeof(struct accel_submit_opts), 0, NULL }
+
+/**
+ * accel_queue_submit - run a job
+ * @queue: queue of the same context
+ * @job: job; may be submitted again, also while it runs
+ * @opts: options, or NULL
+ * @fence: out: signals when all of it is done; NULL if not wanted
+ *
+ * A job after one that failed in the same queue fails with -ECANCELED, and so
+ * does every later submission: the queue is banned. Create another.
+ *
+ * Return: 0; -EINVAL a plan for another engine than the queue's, options;
+ * -ECANCELED the queue is banned; -EBUSY too many unfinished jobs; -ENOMEM;
+ * -ENODEV.
+ */
+ACCEL_API int accel_queue_submit(struct accel_queue *queue,
+				 struct accel_job *job,
+				 const struct accel_submit_opts *opts,
+				 struct accel_fence **fence);
+
+/**
+ * accel_fence_ref - take another reference
+ * @fence: fence
+ *
+ * Return: @fence.
+ */
+ACCEL_API struct accel_fence *accel_fence_ref(struct accel_fence *fence);
+
+/**
+ * accel_fence_unref - drop a reference
+ * @fence: fence, or NULL
+ */
+ACCEL_API void accel_fence_unref(struct accel_fence *fence);
+
+/**
+ * accel_fence_wait - wait until a job is done
+ * @fence: fence
+ * @timeout_ns: longest wait, 0 to poll, negative: for ever
+ *
+ * Return: 0 done; -ETIMEDOUT not yet; else the job's own error: -ETIME it ran
+ * into its timeout, -EFAULT a task faulted, -ECANCELED the queue was banned or
+ * destroyed, -ENODEV the device is gone.
+ */
+ACCEL_API int accel_fence_wait(struct accel_fence *fence, int64_t timeout_ns);
+
+/**
+ * struct accel_fence_info - outcome of a job
+ */
+struct accel_fence_info {
+	/** @size: sizeof(struct accel_fence_info) */
+	uint32_t size;
+	/** @done: 1: signalled */
+	uint32_t done;
+	/** @status: 0, or negative errno as of accel_fence_wait() */
+	int32_t status;
+	/** @op_index: operation of the job that failed, UINT32_MAX if none or unknown */
+	uint32_t op_index;
+	/** @engine: &enum accel_engine that it failed on, 0 if none */
+	uint32_t engine;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @addr: device address of a fault, 0 if none */
+	uint64_t addr;
+	/** @reason: the device's reason: "read", "unsupported", empty if none */
+	char reason[32];
+	/** @text: one sentence, empty if nothing failed */
+	char text[256];
+};
+
+/**
+ * accel_fence_get_info - outcome of a job so far
+ * @fence: fence
+ * @info: out
+ *
+ * Return: 0; -EINVAL size.
+ */
+ACCEL_API int accel_fence_get_info(struct accel_fence *fence,
+				   struct accel_fence_info *info);
+
+/**
+ * accel_fence_export_fd - a file descriptor that polls readable when done
+ * @fence: fence
+ * @fd: out: a sync_file on a node, an eventfd in process; close-on-exec
+ *
+ * Return: 0; -EMFILE; -ENOMEM.
+ */
+ACCEL_API int accel_fence_export_fd(struct accel_fence *fence, int *fd);
+
+/**
+ * accel_fence_import_fd - a fence to wait for from a sync_file
+ * @ctx: context
+ * @fd: sync_file; in process: any descriptor that polls readable when done;
+ *	stays the caller's
+ * @fence: out
+ *
+ * Return: 0; -EBADF; -EINVAL not a sync_file; -ENOMEM.
+ */
+ACCEL_API int accel_fence_import_fd(struct accel_ctx *ctx, int fd,
+				    struct accel_fence **fence);
+
+/* --- all at once ---------------------------------------------------------- */
+
+/**
+ * accel_run - plan, bind, submit and wait
+ * @ctx: context
+ * @desc: the first field of a descriptor whose tensors all have their buffers
+ *
+ * Return: 0, or the error of the step that failed; the error record has it.
+ */
+ACCEL_API int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* ACCEL_ACCEL_H */
