@@ -211,7 +211,8 @@ make_stock() {
 		ln -sfn "boot/vmlinuz-$rel" "$tmp/image"
 		ln -sfn "usr/src/linux-headers-$rel" "$tmp/kdir"
 		echo "$rel" >"$tmp/release"
-		rm -rf "$tmp/usr/share/doc" "$dir"
+		# With a vmlinux there kbuild wants pahole, to write type information that no test reads.
+		rm -rf "$tmp/usr/share/doc" "$tmp"/usr/src/linux-headers-*/vmlinux "$dir"
 		depmod -b "$tmp" "$rel"
 		mv -T "$tmp" "$dir"
 		touch "$dir/.complete"
@@ -297,7 +298,6 @@ make_debug() {
 		make -s -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" kernelrelease >"$dir/release"
 		ln -sfn arch/x86/boot/bzImage "$dir/image"
 		ln -sfn . "$dir/kdir"
-		ln -sfn root/lib "$dir/lib"
 		# A tree for building modules needs its tools and headers, not the objects of the kernel.
 		find "$dir" \( -path "$dir/scripts" -o -path "$dir/tools" -o -path "$dir/root" \) -prune -o \
 			-type f \( -name '*.o' -o -name '*.a' -o -name '.*.cmd' -o -name vmlinux.unstripped \) \
@@ -330,7 +330,7 @@ field() {
 	case $what in
 	kdir) readlink -f "$dir/kdir" ;;
 	image) readlink -f "$dir/image" ;;
-	modules) echo "$dir" ;;
+	modules) if [ -d "$dir/root" ]; then echo "$dir/root"; else echo "$dir"; fi ;;
 	release) cat "$dir/release" ;;
 	key) plain "$name-$(cat "$dir/release")" ;;
 	source) readlink -f "$cache/source" ;;

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# build-modules.sh stock|debug           build the modules for a kernel of scripts/kernels.sh; warnings are errors
+# build-modules.sh --kdir DIR            ... for the kernel build tree DIR; warnings are the user's business
+# build-modules.sh [--cached] auto       ... for the running kernel if its headers are here and it is new enough, else
+#                                        for stock; with --cached, only if that needs no download
+#
+# The modules end up in build/<kernel>/ko, where <kernel> is stock-6.12..., debug-7... or own-<release>; the name of
+# that directory is the last line of stdout. The sources are seen by kbuild through links in build/<kernel>/src, so
+# that the tree stays clean and kernels do not disturb each other, on any kernel (MO= came only with 6.13).
+#
+# Environment: V, JOBS, SPARSE=0 (leave sparse out). KCFLAGS is passed on.
+
+set -euo pipefail
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$top"
+
+die() { printf 'build-modules.sh: %s\n' "$*" >&2; exit 1; }
+
+cached=0
+[ "${1:-}" = --cached ] && { cached=1; shift; }
+what=${1:-}
+strict=1
+
+if [ "$what" = auto ]; then
+	running=/lib/modules/$(uname -r)/build
+	if [ -f "$running/Makefile" ] && [ "$(printf '6.12\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.12 ]; then
+		set -- --kdir "$running"
+		what=--kdir
+	elif [ "$cached" = 1 ] && [ ! -f "${XDG_CACHE_HOME:-$HOME/.cache}/uma/stock/.complete" ]; then
+		printf '  %-7s %s\n' SKIP "modules: no kernel headers here (make kernels fetches some)" >&2
+		exit 0
+	else
+		what=stock
+	fi
+fi
+
+case $what in
+stock|debug)
+	fields=$(scripts/kernels.sh "$what")
+	kdir=$(sed -n 's/^kdir=//p' <<<"$fields")
+	key=$(sed -n 's/^key=//p' <<<"$fields")
+	;;
+--kdir)
+	[ $# = 2 ] || die "--kdir needs a directory"
+	kdir=$(readlink -f "$2")
+	[ -f "$kdir/include/config/kernel.release" ] || die "$2 is not a configured kernel build tree"
+	key=own-$(cat "$kdir/include/config/kernel.release")
+	strict=0
+	;;
+*) die "which kernel? stock, debug, auto or --kdir DIR" ;;
+esac
+[ -f driver/Kbuild ] || die "no driver/Kbuild in this tree"
+
+# Make's own options and variables are for our makefile, not for the kernel's, but for its job slots.
+jobs=${JOBS:-$(nproc)}
+verbose=${V:-0}
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR CFLAGS CC
+
+out=$top/build/$key
+mkdir -p "$out/src" "$out/ko"
+exec 9>"$out/.lock"
+flock 9
+
+# Mirror: directories are real, files are links; what has left the tree leaves the mirror too.
+find "$out/src" -xtype l -delete
+list() { echo Kbuild; find driver uapi -type f ! -name '*.mk' ! -name '.*' ! -name '*.o' ! -name '*.rst'; }
+while IFS= read -r f; do
+	[ -L "$out/src/$f" ] || { mkdir -p "$out/src/$(dirname "$f")" && ln -sfn "$top/$f" "$out/src/$f"; }
+done < <(list)
+
+args=()
+if [ "$strict" = 1 ]; then
+	args+=(W=1 "KCFLAGS=-Werror ${KCFLAGS:-}")
+	if [ "${SPARSE:-1}" = 1 ] && command -v sparse >/dev/null; then
+		args+=(C=1 "CF=-Wsparse-error")
+	fi
+else
+	args+=("KCFLAGS=${KCFLAGS:-}")
+fi
+# The kernel's own compiler, if it is here: another one is allowed, but modpost and objtool prefer it.
+if [ "$what" != --kdir ] && command -v gcc-12 >/dev/null; then
+	[ "$what" = stock ] || args+=(CC=gcc-12 HOSTCC=gcc-12)
+fi
+
+log=$out/build.log
+rc=0
+if [ "$verbose" = 1 ]; then
+	make -C "$kdir" M="$out/src" "${args[@]}" -j"$jobs" V=1 modules 2>&1 | tee "$log" >&2 || rc=$?
+else
+	make -C "$kdir" M="$out/src" "${args[@]}" -j"$jobs" modules >"$log" 2>&1 || rc=$?
+	grep -E '^  [A-Z]+ .*\.(o|ko)$|warning|error|ERROR|WARNING|undefined' "$log" |
+		sed "s|$out/src/||" | grep -vE '^  (CHECK|MODPOST)|\.mod\.o$' >&2 || true
+fi
+if [ "$rc" != 0 ]; then
+	tail -n 40 "$log" >&2
+	die "the modules do not build for $key (log: $log)"
+fi
+if [ "$strict" = 1 ] && grep -nEi 'warning' "$log" >&2; then
+	# They must not vanish by building again.
+	find "$out/src" -name '*.o' -delete
+	die "warnings in the build for $key (log: $log)"
+fi
+rm -f "$out/ko"/*.ko
+find "$out/src" -name '*.ko' -exec cp -p {} "$out/ko/" \;
+echo "$out/ko"
