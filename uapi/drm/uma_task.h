@@ -131,6 +131,7 @@ enum uma_slot {
  *	engine class, made by UMA_OP_PACK. Opaque but for its size, which
  *	&struct uma_op_cap and uma_task.h's formula give: it starts with
  *	&struct uma_packed_header
+ * @UMA_LAYOUT_COUNT: number of values, for masks and tables
  *
  * A packed operand has its logical dimensions, zero strides, and an address
  * aligned to 64 bytes.
