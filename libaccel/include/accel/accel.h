@@ -917,7 +917,7 @@ struct accel_tensor {
 };
 
 /**
- * accel_tensor - a dense tensor
+ * accel_tensor_dense - a dense tensor
  * @bo: buffer, or NULL while planning
  * @dtype: &enum accel_dtype
  * @rank: number of dimensions
@@ -925,16 +925,16 @@ struct accel_tensor {
  *
  * Return: the tensor.
  */
-static inline struct accel_tensor accel_tensor(struct accel_bo *bo,
-					       uint32_t dtype, uint32_t rank,
-					       const int64_t *dims)
+static inline struct accel_tensor
+accel_tensor_dense(struct accel_bo *bo, uint32_t dtype, uint32_t rank,
+		   const int64_t *dims)
 {
-	struct accel_tensor t = { 0 };
+	struct accel_tensor t = {
+		bo, 0, dtype, rank, 0, 0, { 0 }, { 0 },
+		{ 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0 }, { 0 }
+	};
 	uint32_t i;
 
-	t.bo = bo;
-	t.dtype = dtype;
-	t.rank = rank;
 	for (i = 0; i < rank && i < ACCEL_MAX_RANK; i++)
 		t.dims[i] = dims[i];
 	return t;
@@ -949,13 +949,13 @@ static inline struct accel_tensor accel_tensor(struct accel_bo *bo,
  *
  * Return: the tensor.
  */
-static inline struct accel_tensor accel_tensor_2d(struct accel_bo *bo,
-						  uint32_t dtype, int64_t rows,
-						  int64_t cols)
+static inline struct accel_tensor
+accel_tensor_2d(struct accel_bo *bo, uint32_t dtype, int64_t rows,
+		int64_t cols)
 {
 	const int64_t dims[2] = { rows, cols };
 
-	return accel_tensor(bo, dtype, 2, dims);
+	return accel_tensor_dense(bo, dtype, 2, dims);
 }
 
 /**
