@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Userspace interface of the uma driver: accelerators that share memory with
- * the CPU, /dev/accel/accelN.
+ * the CPU, /dev/accel/accelN. One header, most of it prose, as every driver has.
  */
 #ifndef _UMA_ACCEL_H_
 #define _UMA_ACCEL_H_

@@ -2,6 +2,8 @@
 /*
  * libaccel - accelerators that share memory with the CPU, from C.
  *
+ * One header, however long: it is the library's manual, read from top to bottom.
+ *
  *	device -> context (address space, errors) -> buffer
  *	descriptor -> plan (immutable) -> job (buffers bound) -> queue -> fence
  *
