@@ -152,7 +152,7 @@ enum uma_layout {
  * @UMA_QUANT_GROUP: one scale (and optionally zero point) for each run of
  *	@group indices along @axis. The tables are dense, row-major, and have
  *	the operand's dimensions with dims[axis] replaced by
- *	ceil(dims[axis] / group)
+ *	ceil(dims[axis] / group); see UMA_QUANT_SWAPPED and UMA_QUANT_SHARED
  * @UMA_QUANT_COUNT: number of values, for masks and tables
  */
 enum uma_quant {
@@ -162,6 +162,21 @@ enum uma_quant {
 	UMA_QUANT_GROUP = 3,
 	UMA_QUANT_COUNT = 4
 };
+
+/**
+ * UMA_QUANT_SHARED: group scheme: dimension @d counts as 1 in the tables: their
+ * entries are the same for all its indices. For operands that are broadcast
+ */
+#define UMA_QUANT_SHARED(d)	(1u << (d))
+/** UMA_QUANT_SHARED_MASK: the bits of UMA_QUANT_SHARED; those from the rank on must be zero */
+#define UMA_QUANT_SHARED_MASK	0x1fu
+/**
+ * UMA_QUANT_SWAPPED: group scheme, rank 2 and up: the tables lie in memory with
+ * the last two dimensions exchanged. For operands that are read transposed
+ */
+#define UMA_QUANT_SWAPPED	(1u << 8)
+/** UMA_QUANT_FLAGS_MASK: the flags that this version defines */
+#define UMA_QUANT_FLAGS_MASK	0x11fu
 
 /**
  * struct uma_operand - a tensor in device memory
@@ -203,8 +218,10 @@ struct uma_operand {
 	__le32 zero;
 	/** @scale_dtype: channel and group schemes: UMA_DTYPE_F32 or UMA_DTYPE_F16 */
 	__le16 scale_dtype;
+	/** @quant_flags: group scheme: UMA_QUANT_SHARED, UMA_QUANT_SWAPPED; else zero */
+	__le16 quant_flags;
 	/** @pad2: must be zero */
-	__le16 pad2[3];
+	__le16 pad2[2];
 	/** @pad3: must be zero */
 	__le64 pad3;
 };

@@ -189,6 +189,8 @@ struct uma_tensor_view {
 	__u16 scale_dtype;
 	/** @quant_group: indices that share a scale */
 	__u32 quant_group;
+	/** @quant_flags: UMA_QUANT_SHARED, UMA_QUANT_SWAPPED */
+	__u32 quant_flags;
 	/** @scale: immediate scale, binary32 bits */
 	__u32 scale;
 	/** @zero: immediate zero point */
