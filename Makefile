@@ -32,7 +32,8 @@
 #
 #   P-objs          its objects (default: P.o):  libaccel/libaccel-objs := libaccel/device.o driver/emu/model/decode.o
 #   P-libs          libraries of this tree to link with:  tools/accelctl/accelctl-libs := libaccel/libaccel
-#   P-pkgs          pkg-config names:  P-pkgs := json-c libudev   (used for compiling P's objects by CFLAGS-<dir>, below)
+#   P-pkgs          pkg-config names:  P-pkgs := json-c libudev   (for linking; compiling is CFLAGS-<directory>, below)
+#   P-archives      libraries of this tree to link with statically, for a test of what a library does not export
 #   P-ldlibs        more linker input, as it is:  P-ldlibs := -lm -lpthread
 #   P-map           the version script of a library (default P.map if it exists)
 #   P-soversion     the number behind .so. (default 0);  P-version the full one (default P-soversion)
@@ -46,13 +47,15 @@
 #
 #   CFLAGS-D, CFLAGS-D/file.o      libaccel/sw/avx2.o needs -mavx2:  CFLAGS-libaccel/sw/avx2.o := -mavx2
 #   CFLAGS-driver/emu/model/ := -ffreestanding
+#   CFLAGS-tools/accelctl/ := $(call pkg-cflags,json-c)
 #
 # In the VM: programs are found under their paths below /uma (so /uma/tools/accelctl/accelctl), installed programs
 # also in PATH; libraries in the library path; the working directory is /tmp. Modules uma and uma_emu are loaded.
 # A bats file can tell where it runs by UMA_GUEST=1 and finds programs in PATH in both places; UMA_BUILD is $(O) on the
 # host and /uma in the VM.
 #
-# Include paths are -I. (so "uapi/drm/uma_accel.h" and "driver/emu/model/uma_model.h" work), and what CFLAGS-D adds.
+# Include paths are -Iuapi/drm ("uma_accel.h", "drm.h" is the system's) and -Ilibaccel/include (<accel/accel.h>), -I. and
+# -I$(O); CFLAGS-D adds more. The wall checker looks at every #include, whatever the paths allow.
 # Everything is compiled with -std=gnu11 -Wall -Wextra -Werror -fPIC -fvisibility=hidden.
 # ------------------------------------------------------------------------------------------------------------------
 
@@ -96,10 +99,10 @@ libdir ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 DESTDIR ?=
 
-ifeq ($(origin CC),default)
+ifneq ($(filter default undefined,$(origin CC)),)
   CC := gcc
 endif
-ifeq ($(origin AR),default)
+ifneq ($(filter default undefined,$(origin AR)),)
   AR := ar
 endif
 PKG_CONFIG ?= pkg-config
@@ -110,13 +113,18 @@ CFLAGS ?= -O2 -g
 LDFLAGS ?=
 base-cflags := -std=gnu11 -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla \
 	-Wno-missing-field-initializers -fno-strict-aliasing -fno-common -fPIC -fvisibility=hidden \
-	-ffp-contract=off -D_GNU_SOURCE -DUMA_VERSION='"$(VERSION)"' -I. -I$(O)
+	-ffp-contract=off -D_GNU_SOURCE -DUMA_VERSION='"$(VERSION)"' -I. -I$(O) -Iuapi/drm -Ilibaccel/include -idirafter /usr/include/drm
 variant-default :=
 variant-asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+variant-clang :=
 variant-tsan := -fsanitize=thread -fno-omit-frame-pointer -O1
+variant-note := $(if $(filter-out default,$(VARIANT)), [$(VARIANT)])
 variant-flags := $(variant-$(VARIANT))
-ifeq ($(filter $(VARIANT),default asan tsan),)
-  $(error VARIANT is one of default, asan, tsan)
+ifeq ($(filter $(VARIANT),default asan tsan clang),)
+  $(error VARIANT is one of default, asan, tsan, clang)
+endif
+ifeq ($(VARIANT),clang)
+  override CC := clang
 endif
 
 fragments := driver/emu/model/model.mk libaccel/libaccel.mk tools/accelctl/accelctl.mk tools/accelbench/accelbench.mk \
@@ -137,12 +145,12 @@ rpath-args = $(foreach l,$($(1)-libs),-Wl$(comma)-rpath$(comma)'$$ORIGIN/$(call 
 uproot = $(subst $() $(),,$(foreach w,$(wordlist 2,99,$(subst /, ,$(1))),../))
 
 $(O)/%.o: %.c | $(GENERATED)
-	$(call say,CC,$(if $(filter-out default,$(VARIANT)),[$(VARIANT)] )$<)mkdir -p $(@D) && \
+	$(call say,CC,'$<$(variant-note)')mkdir -p $(@D) && \
 	$(CC) $(base-cflags) $(call cflags-of,$*) $(CFLAGS) $(variant-flags) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 define prog-rules
-$(O)/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so)
-	$$(call say,LD,$(1))mkdir -p $$(@D) && $$(CC) $$(LDFLAGS) $$(variant-flags) -o $$@ $$(filter %.o,$$^) \
+$(O)/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so) $(foreach l,$($(1)-archives),$(O)/$(l).a)
+	$$(call say,LD,'$(1)$(variant-note)')mkdir -p $$(@D) && $$(CC) $$(LDFLAGS) $$(variant-flags) -o $$@ $$(filter %.o %.a,$$^) \
 	$$(call lib-args,$(1)) $$(call rpath-args,$(1)) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs)
 endef
 
@@ -152,9 +160,9 @@ soversion-of = $(or $($(1)-soversion),0)
 version-of = $(or $($(1)-version),$(call soversion-of,$(1)))
 define lib-rules
 $(O)/$(1).so: $(call objs-of,$(1)) $(call map-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so)
-	$$(call say,LD,$(1).so)mkdir -p $$(@D) && \
+	$$(call say,LD,'$(1).so$(variant-note)')mkdir -p $$(@D) && \
 	$$(CC) -shared $$(LDFLAGS) $$(variant-flags) -Wl,-soname,$(notdir $(1)).so.$(call soversion-of,$(1)) \
-	$$(if $(filter default,$(VARIANT)),-Wl$$(comma)-z$$(comma)defs) -Wl,-z,relro,-z,now \
+	$$(if $(filter default clang,$(VARIANT)),-Wl$$(comma)-z$$(comma)defs) -Wl,-z,relro,-z,now \
 	$(if $(call map-of,$(1)),-Wl$$(comma)--version-script=$(call map-of,$(1))) \
 	-o $$@.$(call version-of,$(1)) $$(filter %.o,$$^) \
 	$$(call lib-args,$(1)) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs) && \
@@ -162,7 +170,7 @@ $(O)/$(1).so: $(call objs-of,$(1)) $(call map-of,$(1)) $(foreach l,$($(1)-libs),
 	  ln -sf $(notdir $(1)).so.$(call version-of,$(1)) $$@.$(call soversion-of,$(1)); } && \
 	ln -sf $(notdir $(1)).so.$(call soversion-of,$(1)) $$@ && touch -h $$@
 $(O)/$(1).a: $(call objs-of,$(1))
-	$$(call say,AR,$(1).a)rm -f $$@ && $$(AR) rcs $$@ $$^
+	$$(call say,AR,'$(1).a$(variant-note)')rm -f $$@ && $$(AR) rcs $$@ $$^
 endef
 
 $(foreach p,$(sort $(all-progs)),$(eval $(call prog-rules,$(p))))

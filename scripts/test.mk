@@ -1,5 +1,130 @@
 # SPDX-License-Identifier: MIT
-# The test layers; see Documentation and the head of the top makefile for the variables.
+#
+# The test layers. Each target runs one, shows its table and fails if it failed; "make test" runs all of them, the
+# later ones even if an earlier one failed. Results are TAP files build/results/<layer>.<test>.tap.
 
+#: test          everything below but for demo, on both kernels; ends in "N passed, N failed"
+#: lint          checkpatch, walls, shellcheck, clang-tidy, headers, ... (scripts/lint.sh lists them)
+#: unit          unit tests of the library;  unit-asan, unit-tsan: the same with sanitizers
+#: model         what tasks mean, against a slow reference;  model-asan: the same with sanitizers
+#: bats          the command line, on this machine
+#: modcheck      modules for both test kernels, W=1 and sparse: no warning
+#: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
+#: vm-debug      in the VM, newest kernel with checkers: the same, KUnit, a search for leaks
+#: kselftest     vm-stock and vm-debug, but only the kselftests (T=<pattern>: only tests whose path matches)
+#: kunit         vm-debug, but only the KUnit modules
+
+tap-run = scripts/tap-run --dir $(R)
+host-limit = $(or $($(1)-timeout),300)
+tmp-path := $(subst $() $(),:,$(abspath $(sort $(dir $(addprefix $(O)/,$(PROGS))))))
+host-env = UMA_BUILD=$(abspath $(O)) UMA_GUEST=0 PATH=$(tmp-path):$$PATH
+
+# Inside "make test" the sum comes at the end; a target of its own shows its own.
+ifeq ($(IN_TEST),)
+  begin = $(Q)rm -f $(foreach l,$(1),$(R)/$(l).*)
+  finish = $(Q)scripts/tap-summary --expect '$(1)' $(foreach l,$(1),--only $(l)) $(R)
+else
+  begin = @:
+  finish = @:
+endif
+
+# run-tests LAYER PROGRAMS: one after the other, so that they do not compete for processors.
+run-tests = $(Q)$(foreach t,$(2),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(1) $(t) $(O)/$(t) &&) :
+
+PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug
+PHONY += run-unit run-model userspace-tests compile-commands doctests
+
+layers := lint unit model bats unit-asan model-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
+layers += $(if $(GUEST_BATS_TESTS),bats-stock bats-debug) vm-stock vm-debug
+layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
+layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
+
+# A layer that cannot even be built is a failure of that layer, not the end of the run.
 test:
-	@echo not there yet
+	$(Q)scripts/deps.sh build test kernel docs
+	$(Q)rm -rf $(R) && mkdir -p $(R)
+	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
+	$(Q)for t in modcheck unit model bats unit-asan model-asan unit-tsan lint doctests vm-stock vm-debug; do \
+		$(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; \
+	done; \
+	scripts/tap-summary --expect '$(layers)' $(R)
+
+run-unit: $(addprefix $(O)/,$(UNIT_TESTS))
+	$(call run-tests,unit$(LAYER),$(UNIT_TESTS))
+run-model: $(addprefix $(O)/,$(MODEL_TESTS))
+	$(call run-tests,model$(LAYER),$(MODEL_TESTS))
+
+unit model:
+	$(call begin,$@)
+	$(Q)$(MAKE) run-$@
+	$(call finish,$@)
+unit-asan unit-tsan model-asan:
+	$(call begin,$@)
+	$(Q)$(MAKE) VARIANT=$(lastword $(subst -, ,$@)) LAYER=-$(lastword $(subst -, ,$@)) run-$(firstword $(subst -, ,$@))
+	$(call finish,$@)
+model-test: model
+
+bats: $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
+	$(call begin,$@)
+	$(Q)$(foreach t,$(BATS_TESTS),$(host-env) $(tap-run) --timeout $(call host-limit,$(t)) bats $(basename $(t)) \
+		bats --tap $(t) &&) :
+	$(call finish,$@)
+
+lint: compile-commands
+	$(call begin,$@)
+	$(Q)CC=$(CC) scripts/lint.sh $(R) $(O) $(CHECK)
+	$(Q)$(foreach t,$(LINT_TESTS),$(tap-run) lint $(t) $(t) &&) :
+	$(call finish,$@)
+
+# What clang-tidy has to know: how every object is compiled. Objects that the programs and libraries are made of.
+source-of = $(patsubst $(O)/%.o,%.c,$(1))
+compile-commands:
+	$(Q)mkdir -p $(O)
+	$(file >$(O)/compile_commands.txt)
+	$(foreach o,$(all-objs),$(file >>$(O)/compile_commands.txt,$(call source-of,$(o)) $(base-cflags) \
+		$(call cflags-of,$(patsubst $(O)/%.o,%,$(o)))))
+
+doctests:
+	$(call begin,docs)
+	$(Q)$(if $(DOCS),$(tap-run) --timeout 600 docs build scripts/tap-one "the manual builds without a warning" \
+		$(MAKE) docs,:)
+	$(Q)$(foreach t,$(DOCS_TESTS),$(host-env) $(tap-run) docs $(t) $(t) &&) :
+	$(call finish,docs)
+
+modcheck:
+	$(call begin,modules)
+	$(Q)$(tap-run) --timeout 1800 modules build scripts/check-modules.sh
+	$(call finish,modules)
+
+# --- in the virtual machine ---------------------------------------------------------------------------------------
+
+# One line per step: layer, user, seconds, kernels, path in the VM. The order is the order in which they run.
+guest-name = /uma/$(1)
+wanted = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t))),$(1))
+step-line = $(1) $(or $($(2)-user),$(3)) $(or $($(2)-timeout),600) $(subst $() $(),$(comma),$(or $($(2)-kernels),stock debug)) $(2)
+define vm-steps
+$(foreach t,$(call wanted,$(SELFTEST_PROGS)),$(call step-line,kselftest,$(t),tester)
+)$(if $(ONLY),,$(foreach t,$(call wanted,$(GUEST_BATS_TESTS)),$(call step-line,bats,$(t),tester)
+)$(foreach t,$(call wanted,$(VM_STEPS)),$(call step-line,vm,$(t),root)
+))
+endef
+
+vm-progs := $(addprefix $(O)/,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
+vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$(p)) \
+	$(foreach l,$(LIBS),$(foreach s,$(wildcard $(O)/$(l).so*),$(s):/uma/$(dir $(l)))) \
+	$(GUEST_BATS_TESTS) $(VM_STEPS) \
+	$(sort $(foreach t,$(SELFTEST_PROGS) $(GUEST_BATS_TESTS) $(VM_STEPS),$($(t)-add)))
+
+vm-stock vm-debug: vm-%: $(vm-progs)
+	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
+	$(file >$(B)/vm-steps.$*,$(vm-steps))
+	$(Q)ONLY='$(ONLY)' KUNIT='$(if $(filter $(ONLY),kselftest),,$(KUNIT_MODULES))' PROGS='$(PROGS)' \
+		KDIR='$(KDIR)' KIMAGE='$(KIMAGE)' \
+		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
+	$(call finish,$(if $(ONLY),$(if $(filter kunit,$(ONLY)),,kselftest-$*),kselftest-$* vm-$*) \
+		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))
+
+kselftest:
+	$(Q)rc=0; for k in stock debug; do $(MAKE) ONLY=kselftest vm-$$k || rc=1; done; exit $$rc
+kunit:
+	$(Q)$(MAKE) ONLY=kunit T=no-other-test vm-debug

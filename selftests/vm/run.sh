@@ -221,7 +221,8 @@ depmod -b "$root" "$rel" 2>"$work/depmod" || die "depmod: $(cat "$work/depmod")"
 
 install -m 755 "$here/init" "$root/init"
 {
-	echo "LOAD=$load OWN=$(printf '%q' "${own[*]:-}") RUNAS=$user LIMIT=$limit SETPRIV=$(command -v setpriv)"
+	echo "LOAD=$load OWN=$(printf '%q' "${own[*]:-}") RUNAS=$user LIMIT=$limit"
+	echo "export SETPRIV=$(command -v setpriv)"
 	echo "export LD_LIBRARY_PATH=$libpath"
 	for e in "${envs[@]}"; do
 		[[ $e =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || die "--env $e: not NAME=VALUE"
@@ -251,7 +252,7 @@ qemu-system-x86_64 "${machine[@]}" -smp "$smp" -m "$mem" -nodefaults -display no
 	-chardev "file,id=out,path=$work/out" -serial chardev:out \
 	-fsdev "local,id=res,path=$share,security_model=none" -device virtio-9p-pci,fsdev=res,mount_tag=results \
 	-append "console=ttyS0 loglevel=7 panic=-1 oops=panic rdinit=/init random.trust_cpu=on \
-no_console_suspend kunit.enable=1 $append" \
+log_buf_len=4M kunit.enable=1 $append" \
 	</dev/null >"$work/qemu" 2>&1 &
 qemu=$!
 

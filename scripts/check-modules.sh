@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# TAP: the modules build for both test kernels, with W=1 and sparse, without a warning; and they stay on their sides
+# of the wall: the driver and the device it drives meet in registers and memory, not in symbols.
+
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+n=0
+result() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
+}
+
+echo 1..6
+for kernel in stock debug; do
+	out=$(scripts/build-modules.sh $kernel)
+	result $? "modules build for the $kernel kernel without a warning"
+	rc=0
+	if [ -z "$out" ] || [ ! -f "$out/uma.ko" ] || [ ! -f "$out/uma_emu.ko" ]; then
+		rc=1
+		echo "# no uma.ko or uma_emu.ko in $out"
+	fi
+	result $rc "there is a uma.ko and a uma_emu.ko for the $kernel kernel"
+	rc=0
+	if [ -n "$out" ]; then
+		for m in uma:uma_emu uma_emu:uma; do
+			modinfo -F depends "$out/${m%%:*}.ko" | tr , '\n' | grep -qx "${m##*:}" &&
+				{ echo "# ${m%%:*}.ko uses symbols of ${m##*:}.ko"; rc=1; }
+		done
+	else
+		rc=1
+	fi
+	result $rc "neither module uses the other's symbols ($kernel)"
+done
+exit 0

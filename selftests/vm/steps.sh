@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR MIT
+#
+# In the test machine: run the steps of /etc/steps ("layer user seconds path" per line) one after the other, each as its
+# user, leave its TAP in /results, and see after each that the kernel has nothing to complain about. On the debug
+# kernel then run the KUnit modules and look for leaks. Needs KERNEL, KUNIT, PROGS, ONLY in the environment.
+
+mkdir -p /uma/bin
+for p in $PROGS; do
+	ln -sf "/uma/$p" /uma/bin/
+done
+home=$PATH
+log=/results/vm-$KERNEL.kernel-log.tap
+checks=0
+
+mark() { echo "uma-test: $*" >/dev/kmsg; }
+
+# Since the mark: does the log have a warning in it?
+log_clean() {
+	local splat
+	splat=$(dmesg | awk -v m="uma-test: begin $1" 'index($0, m) { on = 1; next } on' | /uma/splats)
+	checks=$((checks + 1))
+	if [ -z "$splat" ]; then
+		echo "ok $checks - the kernel log is clean after $1" >>"$log"
+	else
+		echo "not ok $checks - the kernel log is clean after $1" >>"$log"
+		echo "$splat" | head -n 60 | sed 's/^/# /' >>"$log"
+	fi
+}
+
+# Nothing of a user may be left when a step is over, or it would disturb the next one.
+reap() {
+	local p uid
+	for p in /proc/[0-9]*; do
+		uid=$(awk '/^Uid:/ { print $2 }' "$p/status" 2>/dev/null)
+		case $uid in 1000|1001|65534) kill -9 "${p#/proc/}" 2>/dev/null ;; esac
+	done
+}
+
+run_step() {
+	local layer=$1 user=$2 seconds=$3 path=$4 rc name tap cmd
+	name=$(echo "${path%.*}" | tr / _)
+	tap=/results/$layer.$name.tap
+	case $path in
+	*.bats) cmd=(bats --tap "/uma/$path") ;;
+	*) cmd=("/uma/$path") ;;
+	esac
+	export HOME=/root USER=$user
+	if [ "$user" != root ]; then
+		HOME=/home/$user
+		cmd=("$SETPRIV" --reuid="$user" --regid="$user" --init-groups --inh-caps=-all "${cmd[@]}")
+	fi
+	mark "begin $layer $path"
+	cd /tmp || exit 125
+	PATH=$home timeout -k 5 "$seconds" "${cmd[@]}" >/tmp/.tap 2>/tmp/.log </dev/null
+	rc=$?
+	# timeout is busybox's: 143 when TERM did it.
+	if [ $rc = 143 ] || [ $rc = 137 ] || [ $rc = 124 ]; then
+		echo "Bail out! not finished after $seconds seconds" >>/tmp/.tap
+	fi
+	echo "# exit status $rc" >>/tmp/.tap
+	cp /tmp/.tap "$tap"
+	cp /tmp/.log "${tap%.tap}.log"
+	mark "end $layer $path: $rc"
+	reap
+	log_clean "$layer $path"
+	printf '  %-7s %-44s %s ok, %s not ok (%ss)\n' TEST "$layer: $path" "$(grep -c '^ok' /tmp/.tap)" \
+		"$(grep -c '^not ok' /tmp/.tap)" "$((SECONDS - started))"
+	if [ $rc != 0 ] || grep -q '^not ok' /tmp/.tap; then
+		awk '/^not ok|^Bail out/ { n = 6 } n > 0 { print "          " $0; n-- }' /tmp/.tap | head -n 40
+		tail -n 20 /tmp/.log | sed 's/^/          /'
+	fi
+}
+
+# KUnit runs a module's suites while it is loaded, and keeps what they said in debugfs.
+run_kunit() {
+	local m suite n
+	for m in $KUNIT; do
+		mark "begin kunit $m"
+		ls /sys/kernel/debug/kunit >/tmp/.before 2>/dev/null
+		if ! modprobe "$m"; then
+			printf '1..1\nnot ok 1 - modprobe %s\n' "$m" >"/results/kunit.$m.tap"
+			continue
+		fi
+		n=0
+		for suite in $(ls /sys/kernel/debug/kunit | grep -vxFf /tmp/.before); do
+			cat "/sys/kernel/debug/kunit/$suite/results" >"/results/kunit.$suite.tap"
+			n=$((n + 1))
+			printf '  %-7s %-44s %s ok, %s not ok\n' TEST "kunit: $suite" \
+				"$(grep -c '^ *ok' "/results/kunit.$suite.tap")" \
+				"$(grep -c '^ *not ok' "/results/kunit.$suite.tap")"
+			grep '^ *not ok' "/results/kunit.$suite.tap"
+		done
+		[ $n -gt 0 ] || printf '1..1\nnot ok 1 - %s has suites\n' "$m" >"/results/kunit.$m.tap"
+		rmmod "$m"
+		mark "end kunit $m"
+		log_clean "kunit $m"
+	done
+}
+
+# Twice: a first scan only marks what it will report if it is still unreachable in the second.
+leaks() {
+	local out
+	echo scan >/sys/kernel/debug/kmemleak
+	sleep 5
+	echo scan >/sys/kernel/debug/kmemleak
+	out=$(cat /sys/kernel/debug/kmemleak)
+	checks=$((checks + 1))
+	if [ -z "$out" ]; then
+		echo "ok $checks - no leak $1" >>"$log"
+	else
+		echo "not ok $checks - no leak $1" >>"$log"
+		echo "$out" | head -n 100 | sed 's/^/# /' >>"$log"
+		echo "$out" | head -n 40
+	fi
+}
+
+: >"$log"
+while read -r layer user seconds path <&3; do
+	started=$SECONDS
+	run_step "$layer" "$user" "$seconds" "$path"
+done 3</etc/steps
+
+if [ "$KERNEL" = debug ]; then
+	[ -z "$KUNIT" ] || run_kunit
+	[ -n "$ONLY" ] || leaks "while the modules are loaded"
+fi
+
+if [ -z "$ONLY" ]; then
+	mark "begin unload"
+	checks=$((checks + 1))
+	if rmmod uma_emu && rmmod uma; then
+		echo "ok $checks - the modules unload after all this" >>"$log"
+	else
+		echo "not ok $checks - the modules unload after all this" >>"$log"
+	fi
+	log_clean unload
+	[ "$KERNEL" != debug ] || leaks "after the modules are gone"
+fi
+echo "1..$checks" >>"$log"
+exit 0
