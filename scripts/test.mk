@@ -121,7 +121,7 @@ vm-stock vm-debug: vm-%: $(vm-progs)
 	$(Q)ONLY='$(ONLY)' KUNIT='$(if $(filter $(ONLY),kselftest),,$(KUNIT_MODULES))' PROGS='$(PROGS)' \
 		KDIR='$(KDIR)' KIMAGE='$(KIMAGE)' \
 		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
-	$(call finish,$(if $(ONLY),$(if $(filter kunit,$(ONLY)),,kselftest-$*),kselftest-$* vm-$*) \
+	$(call finish,$(if $(ONLY),$(if $(filter kunit,$(ONLY)),,kselftest-$*),kselftest-$* vm-$* $(if $(GUEST_BATS_TESTS),bats-$*)) \
 		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))
 
 kselftest:

@@ -252,7 +252,7 @@ qemu-system-x86_64 "${machine[@]}" -smp "$smp" -m "$mem" -nodefaults -display no
 	-chardev "file,id=out,path=$work/out" -serial chardev:out \
 	-fsdev "local,id=res,path=$share,security_model=none" -device virtio-9p-pci,fsdev=res,mount_tag=results \
 	-append "console=ttyS0 loglevel=7 panic=-1 oops=panic rdinit=/init random.trust_cpu=on \
-log_buf_len=4M kunit.enable=1 $append" \
+log_buf_len=4M kunit.enable=1 kunit.autorun=1 $append" \
 	</dev/null >"$work/qemu" 2>&1 &
 qemu=$!
 

@@ -30,10 +30,10 @@ log_clean() {
 
 # Nothing of a user may be left when a step is over, or it would disturb the next one.
 reap() {
-	local p uid
-	for p in /proc/[0-9]*; do
-		uid=$(awk '/^Uid:/ { print $2 }' "$p/status" 2>/dev/null)
-		case $uid in 1000|1001|65534) kill -9 "${p#/proc/}" 2>/dev/null ;; esac
+	local p
+	for p in $(awk '/^Pid:/ { p = $2 } /^Uid:/ && $2 ~ /^(1000|1001|65534)$/ { print p }' /proc/[0-9]*/status \
+			2>/dev/null); do
+		kill -9 "$p" 2>/dev/null
 	done
 }
 
@@ -74,17 +74,18 @@ run_step() {
 
 # KUnit runs a module's suites while it is loaded, and keeps what they said in debugfs.
 run_kunit() {
-	local m suite n
+	local m suite n dir=/sys/kernel/debug/kunit before
 	for m in $KUNIT; do
 		mark "begin kunit $m"
-		ls /sys/kernel/debug/kunit >/tmp/.before 2>/dev/null
+		before=" $(ls $dir 2>/dev/null | tr '\n' ' ') "
 		if ! modprobe "$m"; then
 			printf '1..1\nnot ok 1 - modprobe %s\n' "$m" >"/results/kunit.$m.tap"
 			continue
 		fi
 		n=0
-		for suite in $(ls /sys/kernel/debug/kunit | grep -vxFf /tmp/.before); do
-			cat "/sys/kernel/debug/kunit/$suite/results" >"/results/kunit.$suite.tap"
+		for suite in $(ls $dir); do
+			case $before in *" $suite "*) continue ;; esac
+			cat "$dir/$suite/results" >"/results/kunit.$suite.tap"
 			n=$((n + 1))
 			printf '  %-7s %-44s %s ok, %s not ok\n' TEST "kunit: $suite" \
 				"$(grep -c '^ *ok' "/results/kunit.$suite.tap")" \
