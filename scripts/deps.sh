@@ -6,25 +6,26 @@
 
 set -euo pipefail
 
-build="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev"
-test="libcmocka-dev libopenblas-dev bats jq python3 perl g++ clang clang-tidy libclang-rt-dev shellcheck codespell
+declare -A packages
+packages[build]="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev"
+packages[test]="libcmocka-dev libopenblas-dev bats jq python3 perl g++ clang clang-tidy libclang-rt-dev shellcheck codespell
 	abigail-tools binutils"
-kernel="gcc-12 make bc bison flex libelf-dev libssl-dev kmod cpio xz-utils zstd sparse python3 util-linux
+packages[kernel]="gcc-12 make bc bison flex libelf-dev libssl-dev kmod cpio xz-utils zstd sparse python3 util-linux
 	debian-archive-keyring qemu-system-x86 busybox-static bash"
-docs="python3-sphinx python3-sphinx-rtd-theme python3"
+packages[docs]="python3-sphinx python3-sphinx-rtd-theme python3"
 
 [ $# -gt 0 ] || { echo "usage: deps.sh build|test|kernel|docs..." >&2; exit 2; }
 want=
 for group in "$@"; do
 	case $group in
-	build|test|kernel|docs) want+=" ${!group}" ;;
+	build|test|kernel|docs) want+=" ${packages[$group]}" ;;
 	*) echo "deps.sh: no group $group" >&2; exit 2 ;;
 	esac
 done
 
 # Another distribution has its own names; then it is the user who knows what to install.
 if ! command -v dpkg-query >/dev/null; then
-	echo "deps.sh: not a Debian system; needed are the counterparts of:$(echo $want | tr -s ' \t\n' ' ' | sed 's/^/ /')" >&2
+	echo "deps.sh: not a Debian system; needed are the counterparts of:$(tr -s ' \t\n' ' ' <<<"$want")" >&2
 	exit 0
 fi
 

@@ -343,7 +343,9 @@ case ${1:-} in
 --update) update=true; shift ;;
 --prune) prune; exit ;;
 esac
-[ $# -ge 1 ] && [ $# -le 2 ] || die "usage: kernels.sh [--update] stock|debug|source|all [FIELD] | --prune"
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then
+	die "usage: kernels.sh [--update] stock|debug|source|all [FIELD] | --prune"
+fi
 name=$1
 mkdir -p "$cache/log"
 case $name in

@@ -72,21 +72,23 @@ bats: $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so
 
 lint: compile-commands
 	$(call begin,$@)
-	$(Q)CC=$(CC) scripts/lint.sh $(R) $(O) $(CHECK)
+	+$(Q)CC=$(CC) scripts/lint.sh $(R) $(O) $(CHECK)
 	$(Q)$(foreach t,$(LINT_TESTS),$(tap-run) lint $(t) $(t) &&) :
 	$(call finish,$@)
 
 # What clang-tidy has to know: how every object is compiled. Objects that the programs and libraries are made of.
 source-of = $(patsubst $(O)/%.o,%.c,$(1))
-compile-commands:
-	$(Q)mkdir -p $(O)
+compile-commands: | $(O)
 	$(file >$(O)/compile_commands.txt)
 	$(foreach o,$(all-objs),$(file >>$(O)/compile_commands.txt,$(call source-of,$(o)) $(base-cflags) \
 		$(call cflags-of,$(patsubst $(O)/%.o,%,$(o)))))
 
+$(O) $(B):
+	$(Q)mkdir -p $@
+
 doctests:
 	$(call begin,docs)
-	$(Q)$(if $(DOCS),$(tap-run) --timeout 600 docs build scripts/tap-one "the manual builds without a warning" \
+	+$(Q)$(if $(DOCS),$(tap-run) --timeout 600 docs build scripts/tap-one "the manual builds without a warning" \
 		$(MAKE) docs,:)
 	$(Q)$(foreach t,$(DOCS_TESTS),$(host-env) $(tap-run) docs $(t) $(t) &&) :
 	$(call finish,docs)
@@ -115,7 +117,7 @@ vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$
 	$(GUEST_BATS_TESTS) $(VM_STEPS) \
 	$(sort $(foreach t,$(SELFTEST_PROGS) $(GUEST_BATS_TESTS) $(VM_STEPS),$($(t)-add)))
 
-vm-stock vm-debug: vm-%: $(vm-progs)
+vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
 	$(file >$(B)/vm-steps.$*,$(vm-steps))
 	$(Q)ONLY='$(ONLY)' KUNIT='$(if $(filter $(ONLY),kselftest),,$(KUNIT_MODULES))' PROGS='$(PROGS)' \

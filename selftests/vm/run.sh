@@ -98,6 +98,7 @@ log=$top/build/vm/$name.log
 share=$work/share
 root=$work/root
 qemu=
+# shellcheck disable=SC2317 # called by the trap
 cleanup() {
 	[ -z "$qemu" ] || kill "$qemu" 2>/dev/null || true
 	rm -rf "$work"
@@ -237,6 +238,7 @@ install -m 755 "$here/init" "$root/init"
 (cd "$root" && find . -print0 | cpio --quiet --null -o -H newc -R 0:0) >"$work/initrd" || die "cpio failed"
 rm -rf "$root"
 
+# shellcheck disable=SC2054 # the comma is QEMU's
 case $accel in
 tcg) machine=(-accel tcg,thread=multi -cpu max) ;;
 kvm) [ -w /dev/kvm ] || die "--accel kvm: /dev/kvm is not usable here"

@@ -31,6 +31,7 @@ log_clean() {
 # Nothing of a user may be left when a step is over, or it would disturb the next one.
 reap() {
 	local p
+	# shellcheck disable=SC2013 # one word a line
 	for p in $(awk '/^Pid:/ { p = $2 } /^Uid:/ && $2 ~ /^(1000|1001|65534)$/ { print p }' /proc/[0-9]*/status \
 			2>/dev/null); do
 		kill -9 "$p" 2>/dev/null
@@ -77,14 +78,16 @@ run_kunit() {
 	local m suite n dir=/sys/kernel/debug/kunit before
 	for m in $KUNIT; do
 		mark "begin kunit $m"
-		before=" $(ls $dir 2>/dev/null | tr '\n' ' ') "
+		before=" $(echo $dir/*) "
 		if ! modprobe "$m"; then
 			printf '1..1\nnot ok 1 - modprobe %s\n' "$m" >"/results/kunit.$m.tap"
 			continue
 		fi
 		n=0
-		for suite in $(ls $dir); do
+		for suite in "$dir"/*; do
 			case $before in *" $suite "*) continue ;; esac
+			suite=${suite##*/}
+			[ -f "$dir/$suite/results" ] || continue
 			cat "$dir/$suite/results" >"/results/kunit.$suite.tap"
 			n=$((n + 1))
 			printf '  %-7s %-44s %s ok, %s not ok\n' TEST "kunit: $suite" \

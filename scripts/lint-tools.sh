@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# TAP: the tools that judge the other tests see what they should see. A judge that never says no is the worst defect
+# that a test run can have.
+
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0
+
+ok() {
+	n=$((n + 1))
+	if [ "$1" = "$2" ]; then echo "ok $n - $3"; else printf 'not ok %s - %s\n# %s, not %s\n' $n "$3" "$1" "$2"; fi
+}
+
+# summary TEXT: what tap-summary makes of a file with that text.
+summary() {
+	printf '%b' "$1" >"$dir/x.tap"
+	scripts/tap-summary --brief "$dir/x.tap"
+	echo "$?"
+}
+tap() { ok "$(summary "$1" | tr '\n' ' ' | sed 's/ $//')" "$2" "$3"; }
+
+tap '1..2\nok 1 a\nok 2 - b\n' '2 ok 0' 'tap-summary: all passed'
+tap '1..2\nok 1 a\nnot ok 2 b\n' '1 ok, 1 FAILED 1' 'tap-summary: a failure'
+tap '1..3\nok 1 a\nok 2 b\n' '2 ok, 1 FAILED, 3 tests were planned, 2 have a result 1' 'tap-summary: a test is missing'
+tap '1..1\nok 1 a\nok 2 b\n' '2 ok, 1 FAILED, 1 tests were planned, 2 have a result 1' 'tap-summary: one too many'
+tap 'ok 1 a\n' '1 ok, 1 FAILED, 1 results without a plan 1' 'tap-summary: no plan'
+tap 'hello\n' '0 ok, 1 FAILED, no test was run 1' 'tap-summary: no TAP at all'
+tap '' '0 ok, 1 FAILED, no test was run 1' 'tap-summary: nothing'
+tap '1..0\n' '0 ok, 1 FAILED, an empty plan 1' 'tap-summary: an empty plan'
+tap '1..0 # SKIP no device\n' '0 ok, 1 skipped 0' 'tap-summary: a skipped file'
+tap '1..2\nok 1 # SKIP a\nnot ok 2 # SKIP b\n' '0 ok, 2 skipped 0' 'tap-summary: skipped tests, two dialects'
+tap '1..1\nok 1 a\n# exit status 139\n' '1 ok, 1 FAILED, ended with status 139 although no test failed 1' \
+	'tap-summary: a crash after the last test'
+tap '1..1\nok 1 a\nBail out! late\n' '1 ok, 1 FAILED, Bail out! late 1' 'tap-summary: bail out'
+tap '1..1\nok 1 a\n1..2\nok 1 b\nok 2 c\n' '3 ok 0' 'tap-summary: two groups of one program'
+tap '1..2\nok 1 a\n1..2\nok 1 b\nok 2 c\n' '3 ok, 1 FAILED, 2 tests were planned, 1 have a result 1' \
+	'tap-summary: the first of two groups broke off'
+tap 'KTAP version 1\n1..1\n    1..2\n    ok 1 a\n    ok 2 b\nok 1 s\n' '2 ok 0' 'tap-summary: nested'
+tap 'KTAP version 1\n1..1\n    1..2\n    ok 1 a\n    not ok 2 b\nnot ok 1 s\n' '1 ok, 1 FAILED 1' 'tap-summary: nested failure'
+tap 'KTAP version 1\n1..1\n    1..1\n    ok 1 a\nnot ok 1 s\n' '1 ok, 1 FAILED 1' 'tap-summary: only the suite failed'
+tap 'KTAP version 1\n1..1\n    1..2\n    ok 1 a\nok 1 s\n' '1 ok, 1 FAILED, 2 tests were planned, 1 have a result 1' \
+	'tap-summary: a nested test is missing'
+
+mkdir "$dir/r"
+printf '1..2\nok 1 a\nok 2 b\n' >"$dir/r/one.x.tap"
+out=$(scripts/tap-summary --expect one "$dir/r")
+ok "$?:$(tail -n 1 <<<"$out")" "0:2 passed, 0 failed" "tap-summary: closing line"
+out=$(scripts/tap-summary --expect 'one two' "$dir/r")
+ok "$?:$(tail -n 1 <<<"$out")" "1:2 passed, 1 failed" "tap-summary: a layer without a result"
+scripts/tap-run --dir "$dir/r" --timeout 1 two slow sh -c 'echo 1..1; echo ok 1; sleep 20' >/dev/null
+out=$(scripts/tap-summary --brief "$dir/r/two.slow.tap")
+ok "$?" 1 "tap-run: a program that does not end"
+scripts/tap-run --dir "$dir/r" two dead sh -c 'echo 1..1; echo ok 1; kill -SEGV $$' >/dev/null 2>&1
+out=$(scripts/tap-summary --brief "$dir/r/two.dead.tap")
+ok "$?" 1 "tap-run: a program that crashes"
+
+# The kernel's ways to complain, and what is none.
+splat() {
+	printf '[    1.0] %s\n' "$1" | selftests/vm/splats >/dev/null
+	ok "$?" "$2" "splats: $1"
+}
+for line in 'WARNING: CPU: 0 PID: 1 at kernel/x.c:1 f+0x1/0x2' 'BUG: KASAN: slab-use-after-free in f+0x1' \
+	'WARNING: possible circular locking dependency detected' 'UBSAN: shift-out-of-bounds in x.c:1' \
+	'INFO: task x:1 blocked for more than 120 seconds.' 'rcu: INFO: rcu_preempt self-detected stall on CPU' \
+	'watchdog: BUG: soft lockup - CPU#0 stuck' 'refcount_t: underflow; use-after-free.' 'Oops: 0000 [#1] SMP' \
+	'kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)' 'list_add corruption. next->prev' \
+	'ODEBUG: free active (active state 0) object' 'DMA-API: x: device driver frees DMA memory with wrong function' \
+	'Kernel panic - not syncing: x' 'WARNING: suspicious RCU usage' 'x: Unknown symbol uma_y (err -2)' \
+	'BUG: sleeping function called from invalid context at x.c:1' 'general protection fault, probably for'; do
+	splat "$line" 1
+done
+for line in 'kmemleak: Kernel memory leak detector initialized' 'DMA-API: debugging enabled by kernel config' \
+	'uma: loading out-of-tree module taints kernel.' 'rcu: RCU callback double-/use-after-free debug is enabled.' \
+	'kasan: KernelAddressSanitizer initialized'; do
+	splat "$line" 0
+done
+printf '[ 1.0] WARNING: meant\n' | selftests/vm/splats 'WARNING: meant' >/dev/null
+ok $? 0 "splats: an expected message"
+
+echo "1..$n"

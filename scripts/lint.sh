@@ -1,0 +1,303 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# lint.sh RESULTS OBJDIR [CHECK...]: static checks, each a TAP file RESULTS/lint.<check>.tap; all checks by default.
+# lint.sh --run CHECK OBJDIR:        one check, TAP on stdout
+#
+# A check is a function check_NAME below; the comment above it says what it is for. One that finds nothing to look at
+# fails, for it would otherwise be green for ever. (The W=1 and sparse builds of the modules are the "modules" layer.)
+
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+checks="walls spdx paths length shellcheck codespell checkpatch kernel_doc uapi symbols install clang tools clang_tidy"
+jobs=$(nproc)
+cc=${CC:-gcc}
+
+n=0
+failures=0
+# result STATUS DESCRIPTION [OUTPUT]: one line of TAP and, if it failed, why.
+result() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failures=$((failures + 1))
+		[ -z "${3:-}" ] || head -n 60 <<<"$3" | sed 's/^/# /'
+	fi
+}
+
+# none DESCRIPTION OUTPUT: passes if OUTPUT is empty.
+none() {
+	[ -z "$2" ]
+	result $? "$1" "$2"
+}
+
+# Everything that is in the tree: committed, or about to be.
+files() { git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r f; do [ -f "$f" ] && echo "$f"; done; }
+c_files() { files '*.c' '*.h'; }
+scripts_of() {
+	files | while IFS= read -r f; do
+		case $f in
+		*.bats) ;;
+		*.sh) echo "$f" ;;
+		*) head -n 1 "$f" 2>/dev/null | tr -d '\0' | grep -qE '^#!.*[/ ](ba|da)?sh( |$)' && echo "$f" ;;
+		esac
+	done
+}
+
+some() { [ -n "$1" ] || { result 1 "there is something for this check to look at"; return 1; }; }
+
+# The include walls between the parts, and that their checker finds a breach in each.
+check_walls() {
+	exec scripts/check-walls --test
+}
+
+# A licence in the first lines of every file, and the licence that its place asks for.
+check_spdx() {
+	local f bad='' odd='' tag
+	while IFS= read -r f; do
+		case $f in
+		LICENSES/*|*.npy|*.bin|*.png|.gitattributes|*/testdata/*|*/corpus/*) continue ;;
+		esac
+		tag=$(head -n 5 "$f" | sed -n 's/.*SPDX-License-Identifier: *\(.*\)/\1/p' | head -n 1 |
+			sed 's, *\(\*/\|-->\) *$,,')
+		if [ -z "$tag" ]; then
+			bad+="$f"$'\n'
+			continue
+		fi
+		case $f:$tag in
+		driver/*:"GPL-2.0 OR MIT"|selftests/*:"GPL-2.0 OR MIT") ;;
+		driver/*|selftests/*) odd+="$f: $tag"$'\n' ;;
+		uapi/*:MIT|libaccel/*:MIT|tools/*:MIT) ;;
+		# What a kernel header that user space includes says of itself.
+		uapi/*:*WITH\ Linux-syscall-note*) odd+="$f: $tag"$'\n' ;;
+		uapi/*|libaccel/*|tools/*) odd+="$f: $tag"$'\n' ;;
+		esac
+	done < <(files)
+	none "every file says its licence in its first lines" "$bad"
+	none "the licence is the one of its part" "$odd"
+	[ -f LICENSES/MIT ] && [ -f LICENSES/GPL-2.0 ]
+	result $? "the texts of the licences are there"
+}
+
+# Paths of one machine have no place in the tree.
+check_paths() {
+	local out pattern
+	# In pieces, so that this file does not find itself.
+	pattern="(^|[^A-Za-z0-9_.\$}/-])/(wo""rk|ho""me/[a-z]|ro""ot/|Us""ers/)"
+	out=$(files | grep -v '^LICENSES/' | xargs -d '\n' grep -nIE "$pattern" 2>/dev/null |
+		grep -vE 'selftests/vm/(init|run\.sh|steps\.sh):')
+	none "no path of somebody's machine" "$out"
+	out=$(git rev-parse --show-toplevel 2>/dev/null)
+	out=$(files | xargs -d '\n' grep -nIF -- "$out/" 2>/dev/null)
+	none "no path of this checkout" "$out"
+}
+
+# A file that grows too long is two files; one that has to be long says why in its first lines.
+check_length() {
+	local f lines out=''
+	while IFS= read -r f; do
+		lines=$(wc -l <"$f")
+		[ "$lines" -le 700 ] || head -n 30 "$f" | grep -qiE 'one (header|file|table)\b' ||
+			out+="$f: $lines lines"$'\n'
+	done < <(files '*.c' '*.h' '*.sh' '*.py' '*.mk' 'scripts/*' Makefile)
+	none "no file above 700 lines without a reason in its first lines" "$out"
+	echo "# the longest files:"
+	files '*.c' '*.h' | xargs -d '\n' wc -l 2>/dev/null | grep -v ' total$' | sort -rn | head -n 8 | sed 's/^/# /'
+}
+
+check_shellcheck() {
+	local list out bats
+	list=$(scripts_of)
+	some "$list" || return
+	out=$(xargs -d '\n' shellcheck -x -e SC1091 <<<"$list" 2>&1)
+	none "shellcheck has nothing to say" "$out"
+	bats=$(files '*.bats')
+	if [ -n "$bats" ]; then
+		# SC2030, SC2031: a bats test is a subshell; SC2154: status and output come from bats.
+		out=$(xargs -d '\n' shellcheck -s bats -x -e SC1091,SC2030,SC2031,SC2154 <<<"$bats" 2>&1)
+		none "shellcheck has nothing to say about the bats files" "$out"
+	fi
+	out=''
+	while IFS= read -r f; do
+		[ "${f##*.}" = py ] || head -n 1 "$f" | grep -q python || continue
+		out+=$(python3 -W error -c 'import ast, pathlib, sys
+ast.parse(pathlib.Path(sys.argv[1]).read_text(), sys.argv[1])' "$f" 2>&1)
+	done < <(files scripts '*.py')
+	none "python files parse without a warning" "$out"
+}
+
+check_codespell() {
+	local out
+	# Words that are right here: abbreviations and identifiers.
+	out=$(files | grep -v '^LICENSES/' | xargs -d '\n' codespell -q 3 \
+		-L 'ans,ba,bu,crate,fo,hist,inout,mis,nd,ot,parm,ro,sie,te,ue,wth,ois,numer,stdio,als,ser,ned,asend,iff,ths' 2>&1)
+	none "codespell finds no mistake" "$out"
+}
+
+# Kernel style, by the kernel's own checker, for all C: .checkpatch.conf says what is left out and why.
+check_checkpatch() {
+	local src list out
+	src=$(scripts/kernels.sh source) || { result 1 "there is a kernel source to take checkpatch from"; return; }
+	list=$(c_files)
+	some "$list" || return
+	out=$(xargs -d '\n' -n 8 -P "$jobs" "$src/scripts/checkpatch.pl" --terse --show-types --no-summary -f \
+		<<<"$list" 2>&1 | grep -vE '^(total:|$)' | sort)
+	none "checkpatch --strict has nothing to say" "$out"
+}
+
+# Kernel-doc of everything that has some; -Wall is about what is missing inside a comment that is there.
+check_kernel_doc() {
+	local src list out
+	src=$(scripts/kernels.sh source) || { result 1 "there is a kernel source to take kernel-doc from"; return; }
+	list=$(files 'uapi/*.h' 'libaccel/include/*.h' 'driver/*.[ch]' 'driver/*/*.[ch]')
+	some "$list" || return
+	out=$(xargs -d '\n' "$src/scripts/kernel-doc" -none -Werror <<<"$list" 2>&1 | sort -u)
+	none "kernel-doc has no warning" "$out"
+}
+
+# The user-space ABI in every mode that a caller may compile it in, with the assertions of selftests/uapi/*.c.
+check_uapi() {
+	local h mode out list asserts sys
+	list=$(files 'uapi/*.h')
+	some "$list" || return
+	asserts=$(files 'selftests/uapi/*.c')
+	some "$asserts" || return
+	# The kernel's headers serve 32 bits as well; the C library's are not needed.
+	sys=$("$cc" -print-multiarch 2>/dev/null)
+	for mode in "gcc -m64 -std=c90 -pedantic" "gcc -m32 -std=c90 -pedantic" "gcc -m64 -std=c11" "g++ -m64 -std=c++11" \
+			"g++ -m32 -std=c++17" "clang -m64 -std=c90 -pedantic" "clang -m32 -std=c11" "clang++ -m64 -std=c++17"; do
+		out=''
+		while IFS= read -r h; do
+			# __u64 is long long, which C90 does not have: the kernel's types.h is marked as an extension.
+			out+=$(echo "#include \"${h##*/}\"" | uapi_compile "$mode" - 2>&1)
+		done <<<"$list"
+		none "the headers compile by themselves: $mode" "$out"
+	done
+	for mode in "gcc -m64 -std=c11" "gcc -m32 -std=c11" "clang -m64 -std=c11" "clang -m32 -std=c11" \
+			"g++ -m64 -std=c++11" "g++ -m32 -std=c++11"; do
+		out=''
+		while IFS= read -r h; do
+			out+=$(uapi_compile "$mode" "$h" 2>&1)
+		done <<<"$asserts"
+		none "sizes and offsets are those of the ABI: $mode" "$out"
+	done
+	# An assertion that is not compiled proves nothing: break one.
+	out=$(head -n 1 <<<"$asserts" | xargs sed '0,/==/s//!=/' | uapi_compile "gcc -m64 -std=c11" - 2>&1)
+	[ -n "$out" ]
+	result $? "a wrong size would be noticed"
+}
+
+uapi_compile() {
+	local mode=$1 lang=c
+	case $mode in *++*) lang=c++ ;; esac
+	# shellcheck disable=SC2086 # a compiler and its options
+	$mode -x $lang -fsyntax-only -Wall -Wextra -Werror -Wno-long-long -Iuapi/drm -Iselftests/uapi \
+		-idirafter /usr/include/drm -idirafter "/usr/include/$sys" "$2"
+}
+
+# What the library exports is what its map file and its public headers say, no more and no less.
+check_symbols() {
+	local lib=$1/libaccel/libaccel.so map=libaccel/libaccel.map out want have bad
+	[ -f "$map" ] || { result 1 "there is a $map"; return; }
+	out=$(make --no-print-directory "$lib" 2>&1) || { result 1 "the library builds" "$out"; return; }
+	want=$(sed 's,/\*.*\*/,,; s/#.*//' "$map" | sed 's/[;{}]/\n/g' | sed 's/^[ \t]*\(global:\|local:\)\?[ \t]*//; s/[ \t]*$//' |
+		grep -E '^[a-z][A-Za-z0-9_]*$' | sort -u)
+	have=$(nm -D --defined-only "$lib" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u)
+	some "$want" || return
+	out=$(diff <(echo "$want") <(echo "$have"))
+	none "exported symbols are those of the map file" "$out"
+	bad=$(grep -vE '^accel_' <<<"$have")
+	none "every exported symbol starts with accel_" "$bad"
+	out=$(cat libaccel/include/accel/*.h | tr '\n' ' ' | grep -oE '\baccel_[a-z0-9_]+[ ]*\(' | tr -d ' (' | sort -u)
+	out=$(comm -23 <(echo "$have") <(echo "$out"))
+	none "every exported symbol is declared in a public header" "$out"
+	out=$(readelf -d "$lib" | grep -c 'SONAME.*libaccel\.so\.[0-9]')
+	[ "$out" = 1 ]
+	result $? "the library has a versioned soname"
+	out=$(readelf -d "$lib" | grep -E 'TEXTREL|RPATH|RUNPATH')
+	none "the library has neither text relocations nor a run path" "$out"
+}
+
+# An installed tree is complete enough to compile a program against, with pkg-config as the only help.
+check_install() {
+	local dir out
+	dir=$(mktemp -d)
+	out=$(make --no-print-directory install DESTDIR="$dir" prefix=/usr 2>&1)
+	result $? "make install" "$out"
+	out=$(cd "$dir" && find . -type f | sort)
+	[ "$(grep -c . <<<"$out")" -ge 5 ]
+	result $? "it installs something" "$out"
+	if [ -f "$dir/usr/lib/pkgconfig/libaccel.pc" ]; then
+		printf '#include <accel/accel.h>\nint main(void) { return 0; }\n' >"$dir/x.c"
+		# shellcheck disable=SC2046 # options
+		out=$(cc -o "$dir/x" "$dir/x.c" $(PKG_CONFIG_PATH=$dir/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir \
+			pkg-config --cflags --libs libaccel) 2>&1 && LD_LIBRARY_PATH=$dir/usr/lib "$dir/x" 2>&1)
+		result $? "a program builds against what was installed" "$out"
+	else
+		result 1 "there is a libaccel.pc" "$out"
+	fi
+	out=$(for p in "$dir"/usr/bin/*; do LD_LIBRARY_PATH=$dir/usr/lib ldd "$p" 2>&1 | grep 'not found'; done)
+	none "installed programs find their libraries" "$out"
+	rm -rf "$dir"
+}
+
+# The whole of user space with the other compiler.
+check_clang() {
+	local out
+	out=$(make --no-print-directory -k VARIANT=clang userspace 2>&1)
+	result $? "user space builds with $(clang --version | head -n 1), without a warning" "$out"
+}
+
+# Do the tools that judge the tests fail when they should?
+check_tools() {
+	exec scripts/lint-tools.sh
+}
+
+# compile_commands.txt, written by make, has a line for every object: its source, then its flags.
+check_clang_tidy() {
+	local out count
+	count=$(grep -c . "$1/compile_commands.txt" 2>/dev/null)
+	[ "${count:-0}" -gt 0 ] || { result 1 "there are sources to look at"; return; }
+	mkdir -p build/tidy
+	out=$(xargs -d '\n' -P "$jobs" -n 1 scripts/lint.sh --tidy-one <"$1/compile_commands.txt" 2>&1)
+	none "clang-tidy has nothing to say about $count sources" "$out"
+}
+
+# One source; a good result is kept under the hash of all that it depends on.
+tidy_one() {
+	local src key out args
+	read -ra args <<<"$1"
+	src=${args[0]}
+	# Flags as the shell would see them: -D'X="1"' and the like.
+	mapfile -t args < <(xargs -n 1 printf '%s\n' <<<"${1#* }" | grep -vE '^-W')
+	key=$({ cat .clang-tidy; clang-tidy --version; echo "$1"
+		clang "${args[@]}" -E "$src" 2>/dev/null; } | sha256sum | cut -c1-40)
+	[ ! -f "build/tidy/$key" ] || return 0
+	out=$(clang-tidy --quiet "$src" -- "${args[@]}" -Wno-unknown-warning-option 2>&1 |
+		grep -vE '^[0-9]+ warnings? (generated|and)|^Suppressed|^Use -header-filter')
+	if [ -z "$out" ]; then
+		: >"build/tidy/$key"
+	else
+		echo "$out"
+	fi
+}
+
+case ${1:-} in
+--run)
+	declare -F "check_$2" >/dev/null || { echo "lint.sh: no check $2" >&2; exit 2; }
+	"check_$2" "$3"
+	echo "1..$n"
+	exit 0
+	;;
+--tidy-one) tidy_one "$2"; exit 0 ;;
+esac
+
+results=${1:-build/results} objdir=${2:-build/default}
+shift $(($# < 2 ? $# : 2))
+# shellcheck disable=SC2048 # words, from the command line or from the list
+for check in ${*:-$checks}; do
+	scripts/tap-run --dir "$results" --timeout 900 lint "$check" scripts/lint.sh --run "${check//-/_}" "$objdir"
+done
