@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How long an operation takes on the chip: a roofline. The larger of what the
+ * arithmetic takes at the highest clock and what the traffic takes at the
+ * memory's peak bandwidth, and a constant to start it. Documentation/plans.rst
+ * has the formula; what it decides is which engine, never whether.
+ */
+#include <endian.h>
+
+#include "planner.h"
+
+/*
+ * Time from the doorbell to the first instruction and from the last to the
+ * interrupt. A matrix unit sits next to a core; a GPU fetches and schedules
+ * a grid; a neural engine loads its program into its own memory.
+ */
+static const uint32_t start_ns[ACCEL_ENGINE_COUNT] = {
+	[ACCEL_ENGINE_MATRIX] = 1000,
+	[ACCEL_ENGINE_GPU] = 8000,
+	[ACCEL_ENGINE_NEURAL] = 15000,
+};
+
+static uint64_t divup(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+static uint64_t mul_sat(uint64_t a, uint64_t b)
+{
+	uint64_t r;
+
+	return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+static uint64_t add_sat(uint64_t a, uint64_t b)
+{
+	uint64_t r;
+
+	return __builtin_add_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+uint64_t request_read_bytes(const struct request *req)
+{
+	uint64_t bytes = 0;
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++) {
+		if (!(req->slots & (1u << s)))
+			continue;
+		if (s != UMA_SLOT_DST)
+			bytes = add_sat(bytes, operand_bytes(&req->t[s]));
+		bytes = add_sat(bytes, operand_table_bytes(&req->t[s]));
+	}
+	return bytes;
+}
+
+/**
+ * packed_bytes - size of a packed B
+ * @b: operand
+ * @row: capability row that has the blocks
+ *
+ * The formula of &struct uma_packed_header.
+ *
+ * Return: bytes with the header, UINT64_MAX if it is out of range.
+ */
+uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row)
+{
+	uint64_t block_k = le16toh(row->block_k), block_n = le16toh(row->block_n);
+	uint64_t size;
+	uint32_t i;
+
+	if (!block_k || !block_n)
+		return UINT64_MAX;
+	size = mul_sat(mul_sat(divup(b->dims[b->rank - 2], block_k), block_k),
+		       mul_sat(divup(b->dims[b->rank - 1], block_n), block_n));
+	size = divup(mul_sat(size, accel_dtype_bits(b->dtype)), 8);
+	if (size > 1ULL << 48)
+		return UINT64_MAX;
+	size = divup(size, 64) * 64;
+	for (i = 0; i + 2 < b->rank; i++)
+		size = mul_sat(size, b->dims[i]);
+	if (size > 1ULL << 48)
+		return UINT64_MAX;
+	return size + sizeof(struct uma_packed_header);
+}
+
+/**
+ * cost - estimate a placement
+ * @engine: engine
+ * @bandwidth: bytes a second of its memory, 0 if unknown
+ * @req: request, in the form that is placed
+ * @p: in: row and what is held of B; out: the estimate
+ */
+void cost(const struct device_engine *engine, uint64_t bandwidth,
+	  const struct request *req, struct placement *p)
+{
+	uint64_t rate = mul_sat(le32toh(p->row->macs_per_cycle),
+				engine->info.clock_max_mhz);
+	const struct operand *b = &req->t[UMA_SLOT_B];
+
+	p->bytes = add_sat(request_read_bytes(req),
+			   operand_bytes(&req->t[UMA_SLOT_DST]));
+	if (p->held == HELD_PACKED)
+		p->bytes = add_sat(p->bytes - operand_bytes(b),
+				   packed_bytes(b, p->pack));
+	/* 10^6 cycles a second: thousands of operations a nanosecond. */
+	p->compute_ns = rate ? divup(mul_sat(req->macs, 1000), rate) : 0;
+	p->memory_ns = 0;
+	if (bandwidth)
+		p->memory_ns = (uint64_t)((double)p->bytes * 1e9 / (double)bandwidth);
+	p->start_ns = start_ns[engine->info.engine];
+	p->estimate_ns = add_sat(p->start_ns, p->compute_ns > p->memory_ns ?
+				 p->compute_ns : p->memory_ns);
+}

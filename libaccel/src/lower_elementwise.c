@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Copies, constants, and functions of one and two tensors.
+ */
+#include <errno.h>
+
+#include "planner.h"
+
+/* Number of elements, saturated: it is for the estimate. */
+static uint64_t count_elements(const struct operand *d)
+{
+	uint64_t n = 1;
+	uint32_t i;
+
+	if (operand_empty(d))
+		return 0;
+	for (i = 0; i < d->rank; i++)
+		if (__builtin_mul_overflow(n, (uint64_t)d->dims[i], &n))
+			return UINT64_MAX;
+	return n;
+}
+
+static int output(struct request *req, const struct accel_tensor *from,
+		  const char *name, struct accel_error *e)
+{
+	struct operand *d = &req->t[UMA_SLOT_DST];
+	int ret;
+
+	ret = operand_init(d, from, ACCEL_ARG_D, name, e);
+	if (ret)
+		return ret;
+	req->slots |= 1u << UMA_SLOT_DST;
+	req->macs = count_elements(d);
+	return operand_check_output(d, e);
+}
+
+static int input(struct request *req, uint32_t slot, uint32_t arg,
+		 const struct accel_tensor *from, const char *name,
+		 struct accel_error *e)
+{
+	int ret;
+
+	ret = operand_init(&req->t[slot], from, arg, name, e);
+	if (ret)
+		return ret;
+	req->slots |= 1u << slot;
+	return broadcast(&req->t[slot], &req->t[UMA_SLOT_DST], 0, e);
+}
+
+/* Elementwise operations have an activation and no more. */
+static int activation(const struct accel_epilogue *epi, const char *const names[5],
+		      struct request *req, struct accel_error *e)
+{
+	const struct accel_tensor *t[] = {
+		&epi->scale, &epi->bias, &epi->residual, &epi->residual_post
+	};
+	uint32_t i;
+	int ret;
+
+	ret = check_activation(epi, names[0], req, e);
+	for (i = 0; !ret && i < 4; i++) {
+		if (t[i]->rank)
+			return bad(e, -EINVAL, names[i + 1], "rank",
+				   "an elementwise operation has no operands in its epilogue");
+		ret = tensor_absent(t[i], names[i + 1], e);
+	}
+	return ret;
+}
+
+int lower_copy(const struct accel_copy_desc *desc, struct request *req,
+	       struct accel_error *e)
+{
+	int ret;
+
+	req->opcode = UMA_OP_COPY;
+	ret = output(req, &desc->d, "copy.d", e);
+	if (!ret)
+		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "copy.a", e);
+	return ret;
+}
+
+int lower_fill(const struct accel_fill_desc *desc, struct request *req,
+	       struct accel_error *e)
+{
+	const struct operand *d = &req->t[UMA_SLOT_DST];
+	int ret;
+
+	req->opcode = UMA_OP_FILL;
+	ret = output(req, &desc->d, "fill.d", e);
+	if (ret)
+		return ret;
+	if (d->quant.scheme)
+		return bad(e, -EINVAL, "fill.d", "quant.scheme",
+			   "the result of a fill is not quantised");
+	if (fill_bits(desc->value, d->dtype, &req->value))
+		return bad(e, -EINVAL, "fill", "value", "not a number has no %s",
+			   accel_dtype_name(d->dtype));
+	return 0;
+}
+
+int lower_unary(const struct accel_unary_desc *desc, struct request *req,
+		struct accel_error *e)
+{
+	static const char * const names[5] = {
+		"unary.epilogue", "unary.epilogue.scale", "unary.epilogue.bias",
+		"unary.epilogue.residual", "unary.epilogue.residual_post"
+	};
+	int ret;
+
+	req->opcode = UMA_OP_UNARY;
+	req->func = desc->func;
+	if (desc->func >= ACCEL_UNARY_COUNT)
+		return bad(e, -EINVAL, "unary", "func", "%u is not a function",
+			   desc->func);
+	if (desc->pad)
+		return bad(e, -EINVAL, "unary", "pad", "must be zero");
+	ret = output(req, &desc->d, "unary.d", e);
+	if (!ret)
+		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "unary.a", e);
+	if (!ret)
+		ret = activation(&desc->epilogue, names, req, e);
+	return ret;
+}
+
+static bool plain_s32(const struct operand *t)
+{
+	return t->dtype == ACCEL_S32 && !t->quant.scheme;
+}
+
+static bool divides(const struct operand *t)
+{
+	return dtype_is_float(t->dtype) || t->quant.scheme;
+}
+
+int lower_binary(const struct accel_binary_desc *desc, struct request *req,
+		 struct accel_error *e)
+{
+	static const char * const names[5] = {
+		"binary.epilogue", "binary.epilogue.scale",
+		"binary.epilogue.bias", "binary.epilogue.residual",
+		"binary.epilogue.residual_post"
+	};
+	const struct operand *a = &req->t[UMA_SLOT_A], *b = &req->t[UMA_SLOT_B];
+	int ret;
+
+	req->opcode = UMA_OP_BINARY;
+	req->func = desc->func;
+	if (desc->func >= ACCEL_BINARY_COUNT)
+		return bad(e, -EINVAL, "binary", "func", "%u is not a function",
+			   desc->func);
+	if (desc->pad)
+		return bad(e, -EINVAL, "binary", "pad", "must be zero");
+	ret = output(req, &desc->d, "binary.d", e);
+	if (!ret)
+		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "binary.a", e);
+	if (!ret)
+		ret = input(req, UMA_SLOT_B, ACCEL_ARG_B, &desc->b, "binary.b", e);
+	if (!ret)
+		ret = activation(&desc->epilogue, names, req, e);
+	if (ret)
+		return ret;
+	if (desc->func == ACCEL_BINARY_DIV && (!divides(a) || !divides(b)))
+		return bad(e, -EINVAL, "binary", "func",
+			   "numbers are divided if they are floating-point or quantised");
+	if (plain_s32(a) && plain_s32(b) && plain_s32(&req->t[UMA_SLOT_DST]) &&
+	    req->act != ACCEL_ACT_NONE && req->act != ACCEL_ACT_RELU)
+		return bad(e, -EINVAL, "binary.epilogue", "act",
+			   "a function of int32 into int32 is exact: the activation is none or ReLU");
+	return 0;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Matrix products: which combinations there are, and how the caller's tensors
+ * become the operands of the task: transposition exchanges strides, batches and
+ * the operands of the epilogue are broadcast by strides of 0.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "planner.h"
+
+#define GEMM_FLAGS	(ACCEL_GEMM_TRANS_A | ACCEL_GEMM_TRANS_B | \
+			 ACCEL_GEMM_ALPHA | ACCEL_GEMM_PACK_B)
+
+/* Largest rank has the longest path; indices are below ACCEL_MAX_RANK */
+static const char * const a_dims[ACCEL_MAX_RANK] = {
+	"gemm.a.dims[0]", "gemm.a.dims[1]", "gemm.a.dims[2]", "gemm.a.dims[3]",
+	"gemm.a.dims[4]"
+};
+
+static int check_scalars(const struct accel_gemm_desc *d, struct accel_error *e)
+{
+	if (d->flags & ~GEMM_FLAGS)
+		return bad(e, -EINVAL, "gemm", "flags", "unknown flags 0x%x",
+			   d->flags & ~GEMM_FLAGS);
+	if (d->pad)
+		return bad(e, -EINVAL, "gemm", "pad", "must be zero");
+	if (!(d->flags & ACCEL_GEMM_ALPHA) && d->alpha != 0)
+		return bad(e, -EINVAL, "gemm", "alpha",
+			   "%g is given without ACCEL_GEMM_ALPHA",
+			   (double)d->alpha);
+	if (!isfinite(d->alpha))
+		return bad(e, -EINVAL, "gemm", "alpha", "is not finite");
+	if (!isfinite(d->beta))
+		return bad(e, -EINVAL, "gemm", "beta", "is not finite");
+	return 0;
+}
+
+/* The table of &struct accel_gemm_desc. */
+static int check_types(const struct operand *a, const struct operand *b,
+		       const struct operand *d, struct accel_error *e)
+{
+	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
+	bool ok;
+
+	if (!dtype_is_float(a->dtype) && !dtype_is_int8(a->dtype))
+		return bad(e, -EINVAL, "gemm.a", "dtype",
+			   "%s: a left matrix is fp32, fp16, bf16, int8 or uint8",
+			   accel_dtype_name(a->dtype));
+	if (weights && b->dtype != ACCEL_S8 && !dtype_is_int4(b->dtype))
+		return bad(e, -EINVAL, "gemm.b", "dtype",
+			   "%s: with a left matrix of type %s, the right one is that, int8, int4 or uint4",
+			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
+	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
+		return bad(e, -EINVAL, "gemm.b", "quant.scheme",
+			   "integers by floating-point numbers need a quantisation");
+	if (dtype_is_int8(a->dtype) && !dtype_is_int8(b->dtype))
+		return bad(e, -EINVAL, "gemm.b", "dtype",
+			   "%s: with a left matrix of type %s, the right one is int8 or uint8",
+			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
+	if (dtype_is_int8(a->dtype))
+		ok = !dtype_is_int4(d->dtype);
+	else if (a->dtype == ACCEL_F32 && !weights)
+		ok = dtype_is_float(d->dtype);
+	else
+		ok = d->dtype == a->dtype || d->dtype == ACCEL_F32;
+	if (!ok)
+		return bad(e, -EINVAL, "gemm.d", "dtype",
+			   "%s is no result of %s by %s",
+			   accel_dtype_name(d->dtype), accel_dtype_name(a->dtype),
+			   accel_dtype_name(b->dtype));
+	return 0;
+}
+
+static int check_quants(const struct operand *a, const struct operand *b,
+			const struct operand *d, struct accel_error *e)
+{
+	if (a->quant.scheme > ACCEL_QUANT_TENSOR)
+		return bad(e, -EINVAL, "gemm.a", "quant.scheme",
+			   "a left matrix has one scale");
+	if (d->quant.scheme > ACCEL_QUANT_TENSOR)
+		return bad(e, -EINVAL, "gemm.d", "quant.scheme",
+			   "a result has one scale");
+	if (d->dtype == ACCEL_S32 && d->quant.scheme)
+		return bad(e, -EINVAL, "gemm.d", "quant.scheme",
+			   "a result of type int32 is exact: it has no scale");
+	if (b->quant.scheme == ACCEL_QUANT_GROUP && !dtype_is_float(a->dtype))
+		return bad(e, -EINVAL, "gemm.b", "quant.scheme",
+			   "groups need a left matrix of floating-point numbers");
+	if (b->quant.scheme == ACCEL_QUANT_CHANNEL &&
+	    b->quant.axis != b->rank - 1)
+		return bad(e, -EINVAL, "gemm.b", "quant.axis",
+			   "the channels of the right matrix are its columns");
+	if (b->quant.scheme == ACCEL_QUANT_GROUP && b->quant.axis != b->rank - 2)
+		return bad(e, -EINVAL, "gemm.b", "quant.axis",
+			   "the groups of the right matrix run along K");
+	return 0;
+}
+
+/* Read a matrix transposed: exchange the last two dimensions. */
+static void transpose(struct operand *t)
+{
+	struct operand_quant *q = &t->quant;
+	uint32_t r = t->rank - 1, c = t->rank - 2;
+	int64_t tmp;
+
+	tmp = t->dims[r];
+	t->dims[r] = t->dims[c];
+	t->dims[c] = tmp;
+	tmp = t->strides[r];
+	t->strides[r] = t->strides[c];
+	t->strides[c] = tmp;
+	if (q->scheme >= ACCEL_QUANT_CHANNEL && q->axis >= c)
+		q->axis = q->axis == r ? c : r;
+	if (q->scheme == ACCEL_QUANT_GROUP)
+		q->flags |= UMA_QUANT_SWAPPED;
+}
+
+/* M and K come from A, N from B. */
+static int check_dims(const struct accel_gemm_desc *desc,
+		      const struct operand *a, const struct operand *b,
+		      const struct operand *d, struct accel_error *e)
+{
+	bool trans_b = desc->flags & ACCEL_GEMM_TRANS_B;
+	int64_t m = a->dims[a->rank - 2], k = a->dims[a->rank - 1];
+	int64_t n = b->dims[b->rank - 1];
+
+	if (b->dims[b->rank - 2] != k)
+		return bad_at(e, -EINVAL, "gemm.b", "dims",
+			      b->rank - (trans_b ? 1 : 2),
+			      "K is %lld here and %lld in the left matrix",
+			      (long long)b->dims[b->rank - 2], (long long)k);
+	if (d->dims[d->rank - 2] != m)
+		return bad_at(e, -EINVAL, "gemm.d", "dims", d->rank - 2,
+			      "M is %lld here and %lld in the left matrix",
+			      (long long)d->dims[d->rank - 2], (long long)m);
+	if (d->dims[d->rank - 1] != n)
+		return bad_at(e, -EINVAL, "gemm.d", "dims", d->rank - 1,
+			      "N is %lld here and %lld in the right matrix",
+			      (long long)d->dims[d->rank - 1], (long long)n);
+	return 0;
+}
+
+/* C or an operand of the epilogue. */
+static int addend(struct request *req, uint32_t slot, uint32_t arg,
+		  const struct accel_tensor *from, const char *name,
+		  uint32_t fixed, struct accel_error *e)
+{
+	const struct operand *d = &req->t[UMA_SLOT_DST];
+	struct operand *t = &req->t[slot];
+	uint32_t i;
+	int ret;
+
+	ret = operand_init(t, from, arg, name, e);
+	if (ret)
+		return ret;
+	if (dtype_is_int4(t->dtype))
+		return bad(e, -EINVAL, name, "dtype",
+			   "%s: elements of 4 bits are for the right matrix",
+			   accel_dtype_name(t->dtype));
+	if (t->quant.scheme > ACCEL_QUANT_TENSOR)
+		return bad(e, -EINVAL, name, "quant.scheme",
+			   "an addend or factor has one scale");
+	if (t->rank < fixed)
+		return bad(e, -EINVAL, name, "rank",
+			   "rank %u is less than %u", t->rank, fixed);
+	for (i = 1; i <= fixed; i++)
+		if (t->dims[t->rank - i] != d->dims[d->rank - i])
+			return bad_at(e, -EINVAL, name, "dims", t->rank - i,
+				      "%lld, but %s.dims[%u] is %lld",
+				      (long long)t->dims[t->rank - i], d->name,
+				      d->rank - i,
+				      (long long)d->dims[d->rank - i]);
+	ret = broadcast(t, d, 0, e);
+	if (ret)
+		return ret;
+	req->slots |= 1u << slot;
+	return 0;
+}
+
+static int lower_c(const struct accel_gemm_desc *d, struct request *req,
+		   struct accel_error *e)
+{
+	struct operand *c = &req->t[UMA_SLOT_C];
+	int ret;
+
+	if (d->c.rank) {
+		ret = addend(req, UMA_SLOT_C, ACCEL_ARG_C, &d->c, "gemm.c", 2, e);
+		if (ret)
+			return ret;
+	} else {
+		ret = tensor_absent(&d->c, "gemm.c", e);
+		if (ret)
+			return ret;
+		/* The old contents of D, which is bound once. */
+		*c = req->t[UMA_SLOT_DST];
+		req->slots |= 1u << UMA_SLOT_C;
+	}
+	if (d->beta == 0) {
+		/* It has been checked, but it is not read. */
+		*c = (struct operand) { 0 };
+		req->slots &= ~(1u << UMA_SLOT_C);
+	}
+	return 0;
+}
+
+static int lower_epilogue(const struct accel_epilogue *epi, struct request *req,
+			  struct accel_error *e)
+{
+	const struct {
+		const struct accel_tensor *t;
+		uint32_t flag, slot, arg;
+		const char *name;
+	} part[] = {
+		{ &epi->scale, UMA_EPI_SCALE, UMA_SLOT_SCALE, ACCEL_ARG_SCALE,
+		  "gemm.epilogue.scale" },
+		{ &epi->bias, UMA_EPI_BIAS, UMA_SLOT_BIAS, ACCEL_ARG_BIAS,
+		  "gemm.epilogue.bias" },
+		{ &epi->residual, UMA_EPI_RESIDUAL, UMA_SLOT_RESIDUAL,
+		  ACCEL_ARG_RESIDUAL, "gemm.epilogue.residual" },
+		{ &epi->residual_post, UMA_EPI_RESIDUAL_POST, UMA_SLOT_RESIDUAL,
+		  ACCEL_ARG_RESIDUAL, "gemm.epilogue.residual_post" },
+	};
+	uint32_t i;
+	int ret;
+
+	ret = check_activation(epi, "gemm.epilogue", req, e);
+	if (ret)
+		return ret;
+	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		if (!part[i].t->rank) {
+			ret = tensor_absent(part[i].t, part[i].name, e);
+			if (ret)
+				return ret;
+			continue;
+		}
+		if (req->slots & (1u << part[i].slot))
+			return bad(e, -EINVAL, part[i].name, "",
+				   "there is a residual before the activation already");
+		ret = addend(req, part[i].slot, part[i].arg, part[i].t,
+			     part[i].name, 0, e);
+		if (ret)
+			return ret;
+		req->epilogue |= part[i].flag;
+	}
+	return 0;
+}
+
+/* Bytes into int32: formed in integers, nothing that is no integer fits in. */
+static int check_exact(const struct request *req, struct accel_error *e)
+{
+	uint32_t slot;
+
+	if (req->alpha != 1)
+		return bad(e, -EINVAL, "gemm", "alpha",
+			   "%g: a result of type int32 is exact: alpha is 1",
+			   (double)req->alpha);
+	if (req->beta != 0 && req->beta != 1)
+		return bad(e, -EINVAL, "gemm", "beta",
+			   "%g: a result of type int32 is exact: beta is 0 or 1",
+			   (double)req->beta);
+	if (req->epilogue & UMA_EPI_SCALE)
+		return bad(e, -EINVAL, "gemm.epilogue.scale", "",
+			   "a result of type int32 is exact: there is no scale");
+	if (req->act != ACCEL_ACT_NONE && req->act != ACCEL_ACT_RELU)
+		return bad(e, -EINVAL, "gemm.epilogue", "act",
+			   "a result of type int32 is exact: the activation is none or ReLU");
+	for (slot = UMA_SLOT_A; slot <= UMA_SLOT_B; slot++) {
+		const struct operand *t = &req->t[slot];
+
+		if (t->quant.scheme > ACCEL_QUANT_TENSOR)
+			return bad(e, -EINVAL, t->name, "quant.scheme",
+				   "a result of type int32 is exact: there are no scales");
+		if (t->quant.scheme && t->quant.scale != 1)
+			return bad(e, -EINVAL, t->name, "quant.scale",
+				   "%g: a result of type int32 is exact: the scale is 1",
+				   (double)t->quant.scale);
+	}
+	for (slot = UMA_SLOT_C; slot <= UMA_SLOT_RESIDUAL; slot++) {
+		const struct operand *t = &req->t[slot];
+
+		if (!(req->slots & (1u << slot)))
+			continue;
+		if (t->dtype != ACCEL_S32)
+			return bad(e, -EINVAL, t->name, "dtype",
+				   "%s: what is added to a result of type int32 is int32",
+				   accel_dtype_name(t->dtype));
+		if (t->quant.scheme)
+			return bad(e, -EINVAL, t->name, "quant.scheme",
+				   "a result of type int32 is exact: there are no scales");
+	}
+	return 0;
+}
+
+/* M * N * K * batches, saturated: it is for the estimate. */
+static uint64_t count_macs(const struct operand *a, const struct operand *d)
+{
+	uint64_t n = a->dims[a->rank - 1];
+	uint32_t i;
+
+	if (operand_empty(d) || !n)
+		return 0;
+	for (i = 0; i < d->rank; i++)
+		if (__builtin_mul_overflow(n, (uint64_t)d->dims[i], &n))
+			return UINT64_MAX;
+	return n;
+}
+
+int lower_gemm(const struct accel_gemm_desc *desc, struct request *req,
+	       struct accel_error *e)
+{
+	struct operand *a = &req->t[UMA_SLOT_A];
+	struct operand *b = &req->t[UMA_SLOT_B];
+	struct operand *d = &req->t[UMA_SLOT_DST];
+	uint32_t i;
+	int ret;
+
+	req->opcode = UMA_OP_GEMM;
+	req->alpha = desc->flags & ACCEL_GEMM_ALPHA ? desc->alpha : 1;
+	req->beta = desc->beta;
+	req->pack = desc->flags & ACCEL_GEMM_PACK_B;
+	req->slots = 1u << UMA_SLOT_DST | 1u << UMA_SLOT_A | 1u << UMA_SLOT_B;
+
+	ret = check_scalars(desc, e);
+	if (!ret)
+		ret = operand_init(a, &desc->a, ACCEL_ARG_A, "gemm.a", e);
+	if (!ret)
+		ret = operand_init(b, &desc->b, ACCEL_ARG_B, "gemm.b", e);
+	if (!ret)
+		ret = operand_init(d, &desc->d, ACCEL_ARG_D, "gemm.d", e);
+	if (ret)
+		return ret;
+	for (i = UMA_SLOT_DST; i <= UMA_SLOT_B; i++)
+		if (req->t[i].rank < 2)
+			return bad(e, -EINVAL, req->t[i].name, "rank",
+				   "a matrix has at least 2 dimensions");
+	req->k_field = a_dims[a->rank -
+			      (desc->flags & ACCEL_GEMM_TRANS_A ? 2 : 1)];
+	if (desc->flags & ACCEL_GEMM_TRANS_A)
+		transpose(a);
+	if (desc->flags & ACCEL_GEMM_TRANS_B)
+		transpose(b);
+	ret = check_types(a, b, d, e);
+	if (!ret)
+		ret = check_quants(a, b, d, e);
+	if (!ret)
+		ret = check_dims(desc, a, b, d, e);
+	if (!ret)
+		ret = broadcast(a, d, 2, e);
+	if (!ret)
+		ret = broadcast(b, d, 2, e);
+	if (!ret)
+		ret = operand_check_output(d, e);
+	if (!ret)
+		ret = lower_c(desc, req, e);
+	if (!ret)
+		ret = lower_epilogue(&desc->epilogue, req, e);
+	if (!ret && d->dtype == ACCEL_S32)
+		ret = check_exact(req, e);
+	req->macs = count_macs(a, d);
+	return ret;
+}

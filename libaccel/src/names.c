@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Names and widths of what the public header enumerates.
+ */
+#include <accel/accel.h>
+
+static const struct {
+	const char *name;
+	uint32_t bits;
+} dtypes[ACCEL_DTYPE_COUNT] = {
+	[ACCEL_NONE] = { "none", 0 },
+	[ACCEL_F32] = { "fp32", 32 },
+	[ACCEL_F16] = { "fp16", 16 },
+	[ACCEL_BF16] = { "bf16", 16 },
+	[ACCEL_S32] = { "int32", 32 },
+	[ACCEL_S8] = { "int8", 8 },
+	[ACCEL_U8] = { "uint8", 8 },
+	[ACCEL_S4] = { "int4", 4 },
+	[ACCEL_U4] = { "uint4", 4 },
+};
+
+static const char * const engines[ACCEL_ENGINE_COUNT] = {
+	[ACCEL_ENGINE_AUTO] = "auto",
+	[ACCEL_ENGINE_MATRIX] = "matrix",
+	[ACCEL_ENGINE_GPU] = "gpu",
+	[ACCEL_ENGINE_NEURAL] = "neural",
+};
+
+static const char * const ops[ACCEL_OP_COUNT] = {
+	[ACCEL_OP_NONE] = "none",
+	[ACCEL_OP_COPY] = "copy",
+	[ACCEL_OP_FILL] = "fill",
+	[ACCEL_OP_UNARY] = "unary",
+	[ACCEL_OP_BINARY] = "binary",
+	[ACCEL_OP_GEMM] = "gemm",
+};
+
+uint32_t accel_version(void)
+{
+	return ACCEL_VERSION_MAJOR << 16 | ACCEL_VERSION_MINOR;
+}
+
+const char *accel_dtype_name(uint32_t dtype)
+{
+	return dtype < ACCEL_DTYPE_COUNT ? dtypes[dtype].name : NULL;
+}
+
+uint32_t accel_dtype_bits(uint32_t dtype)
+{
+	return dtype < ACCEL_DTYPE_COUNT ? dtypes[dtype].bits : 0;
+}
+
+const char *accel_engine_name(uint32_t engine)
+{
+	return engine < ACCEL_ENGINE_COUNT ? engines[engine] : NULL;
+}
+
+const char *accel_op_name(uint32_t op)
+{
+	return op < ACCEL_OP_COUNT ? ops[op] : NULL;
+}

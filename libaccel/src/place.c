@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Can an engine do it? The capability rows of the device say so: an operation
+ * fits if one row allows all of it. When none does, the rows are narrowed down
+ * criterion by criterion, and the one that leaves no row is the reason.
+ */
+#include <endian.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "planner.h"
+
+/* More rows than any device has: each a bit of a mask */
+#define MAX_ROWS	64
+
+/**
+ * struct matching - a request held against the rows of an engine
+ * @engine: engine
+ * @chip: its name, for messages
+ * @req: request
+ * @p: where a refusal goes
+ */
+struct matching {
+	const struct device_engine *engine;
+	const char *chip;
+	const struct request *req;
+	struct placement *p;
+};
+
+/* A criterion: does @row allow it? */
+typedef bool row_fn(const struct matching *m, const struct uma_op_cap *row,
+		    uint32_t index);
+
+static uint64_t narrow(const struct matching *m, uint64_t rows, row_fn *fn,
+		       uint32_t index)
+{
+	uint64_t left = 0;
+	uint32_t i;
+
+	for (i = 0; i < m->engine->info.cap_count && i < MAX_ROWS; i++)
+		if ((rows >> i & 1) && fn(m, &m->engine->caps[i], index))
+			left |= 1ULL << i;
+	return left;
+}
+
+static bool refuse(const struct matching *m, const char *name,
+		   const char *suffix, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static bool refuse(const struct matching *m, const char *name,
+		   const char *suffix, const char *fmt, ...)
+{
+	struct placement *p = m->p;
+	char why[200];
+	va_list ap;
+
+	snprintf(p->field, sizeof(p->field), "%s%s%s", name, *suffix ? "." : "",
+		 suffix);
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	snprintf(p->text, sizeof(p->text), "%s engine %s on %s",
+		 accel_engine_name(m->engine->info.engine), why, m->chip);
+	return false;
+}
+
+static bool row_opcode(const struct matching *m, const struct uma_op_cap *row,
+		       uint32_t index)
+{
+	(void)index;
+	return le16toh(row->opcode) == m->req->opcode;
+}
+
+static uint32_t dtypes_of(const struct uma_op_cap *row, uint32_t slot)
+{
+	return le32toh(slot == UMA_SLOT_DST ? row->d_dtypes :
+		       slot == UMA_SLOT_A ? row->a_dtypes : row->b_dtypes);
+}
+
+static bool row_dtype(const struct matching *m, const struct uma_op_cap *row,
+		      uint32_t slot)
+{
+	return dtypes_of(row, slot) >> m->req->t[slot].dtype & 1;
+}
+
+static bool row_quant(const struct matching *m, const struct uma_op_cap *row,
+		      uint32_t slot)
+{
+	uint32_t shift = slot == UMA_SLOT_DST ? 16 : slot == UMA_SLOT_A ? 0 : 8;
+
+	return le32toh(row->quants) >> shift >> m->req->t[slot].quant.scheme & 1;
+}
+
+static bool row_func(const struct matching *m, const struct uma_op_cap *row,
+		     uint32_t index)
+{
+	(void)index;
+	return le32toh(row->funcs) >> m->req->func & 1;
+}
+
+static bool row_epilogue(const struct matching *m, const struct uma_op_cap *row,
+			 uint32_t flag)
+{
+	(void)m;
+	return le32toh(row->epilogue) & flag;
+}
+
+static bool row_act(const struct matching *m, const struct uma_op_cap *row,
+		    uint32_t index)
+{
+	(void)index;
+	return le32toh(row->acts) >> m->req->act & 1;
+}
+
+static bool row_rank(const struct matching *m, const struct uma_op_cap *row,
+		     uint32_t slot)
+{
+	return m->req->t[slot].rank <= row->rank_max;
+}
+
+static bool row_dim(const struct matching *m, const struct uma_op_cap *row,
+		    uint32_t index)
+{
+	return m->req->t[UMA_SLOT_DST].dims[index] <= le32toh(row->dim_max);
+}
+
+static int64_t request_k(const struct request *req)
+{
+	const struct operand *a = &req->t[UMA_SLOT_A];
+
+	return a->dims[a->rank - 1];
+}
+
+static bool row_k(const struct matching *m, const struct uma_op_cap *row,
+		  uint32_t index)
+{
+	int64_t k = request_k(m->req);
+
+	(void)index;
+	return k <= le32toh(row->k_max) && k <= le32toh(row->dim_max);
+}
+
+/* Only where the address is known already: accel_run(). */
+static bool row_align(const struct matching *m, const struct uma_op_cap *row,
+		      uint32_t slot)
+{
+	uint32_t align = le32toh(row->align);
+
+	return !align || m->req->t[slot].addr % align == 0;
+}
+
+/* The largest value of a limit among the rows that are left, for messages. */
+static uint64_t best(const struct matching *m, uint64_t rows,
+		     uint64_t (*limit)(const struct uma_op_cap *))
+{
+	uint64_t v, max = 0;
+	uint32_t i;
+
+	for (i = 0; i < m->engine->info.cap_count && i < MAX_ROWS; i++) {
+		v = rows >> i & 1 ? limit(&m->engine->caps[i]) : 0;
+		max = v > max ? v : max;
+	}
+	return max;
+}
+
+static uint64_t limit_rank(const struct uma_op_cap *row)
+{
+	return row->rank_max;
+}
+
+static uint64_t limit_dim(const struct uma_op_cap *row)
+{
+	return le32toh(row->dim_max);
+}
+
+static uint64_t limit_k(const struct uma_op_cap *row)
+{
+	uint32_t k = le32toh(row->k_max), dim = le32toh(row->dim_max);
+
+	return k < dim ? k : dim;
+}
+
+static const char *letter(uint32_t slot)
+{
+	return slot == UMA_SLOT_DST ? "D" : slot == UMA_SLOT_A ? "A" : "B";
+}
+
+static bool match_types(const struct matching *m, uint64_t *rows)
+{
+	static const uint32_t order[] = { UMA_SLOT_A, UMA_SLOT_B, UMA_SLOT_DST };
+	static const char * const scheme[ACCEL_QUANT_COUNT] = {
+		"unquantised", "tensor-quantised", "channel-quantised",
+		"group-quantised"
+	};
+	const struct request *req = m->req;
+	char with[64] = "";
+	uint64_t left;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		const struct operand *t = &req->t[order[i]];
+
+		if (!(req->slots & (1u << order[i])))
+			continue;
+		left = narrow(m, *rows, row_dtype, order[i]);
+		if (!left)
+			return refuse(m, t->name, "dtype",
+				      "has no %s %s operand%s%s",
+				      accel_dtype_name(t->dtype),
+				      letter(order[i]), *with ? " with " : "",
+				      with);
+		*rows = left;
+		snprintf(with + strlen(with), sizeof(with) - strlen(with),
+			 "%s%s %s", *with ? ", " : "",
+			 accel_dtype_name(t->dtype), letter(order[i]));
+	}
+	for (i = 0; i < 3; i++) {
+		const struct operand *t = &req->t[order[i]];
+
+		if (!(req->slots & (1u << order[i])))
+			continue;
+		left = narrow(m, *rows, row_quant, order[i]);
+		if (!left)
+			return refuse(m, t->name, "quant.scheme",
+				      "takes no %s %s operand with %s",
+				      scheme[t->quant.scheme], letter(order[i]),
+				      with);
+		*rows = left;
+	}
+	return true;
+}
+
+static bool match_functions(const struct matching *m, uint64_t *rows)
+{
+	static const struct {
+		uint32_t flag, slot;
+		const char *what;
+	} part[] = {
+		{ UMA_EPI_SCALE, UMA_SLOT_SCALE, "scale" },
+		{ UMA_EPI_BIAS, UMA_SLOT_BIAS, "bias" },
+		{ UMA_EPI_RESIDUAL, UMA_SLOT_RESIDUAL, "residual" },
+		{ UMA_EPI_RESIDUAL_POST, UMA_SLOT_RESIDUAL,
+		  "residual after the activation" },
+	};
+	const struct request *req = m->req;
+	char name[64];
+	uint64_t left;
+	uint32_t i;
+
+	if (req->opcode == UMA_OP_UNARY || req->opcode == UMA_OP_BINARY) {
+		left = narrow(m, *rows, row_func, 0);
+		if (!left)
+			return refuse(m, accel_op_name(req->op), "func",
+				      "has no %s function %u with these types",
+				      accel_op_name(req->op), req->func);
+		*rows = left;
+	}
+	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		if (!(req->epilogue & part[i].flag))
+			continue;
+		left = narrow(m, *rows, row_epilogue, part[i].flag);
+		if (!left)
+			return refuse(m, req->t[part[i].slot].name, "",
+				      "has no %s in its epilogue with these types",
+				      part[i].what);
+		*rows = left;
+	}
+	if (!req->act)
+		return true;
+	left = narrow(m, *rows, row_act, 0);
+	snprintf(name, sizeof(name), "%s.epilogue", accel_op_name(req->op));
+	if (!left)
+		return refuse(m, name, "act",
+			      "does not have activation %u with these types",
+			      req->act);
+	*rows = left;
+	return true;
+}
+
+static bool match_shape(const struct matching *m, uint64_t *rows)
+{
+	const struct request *req = m->req;
+	const struct operand *d = &req->t[UMA_SLOT_DST];
+	char suffix[24];
+	uint64_t left;
+	uint32_t i;
+
+	left = narrow(m, *rows, row_rank, UMA_SLOT_DST);
+	if (!left)
+		return refuse(m, d->name, "rank", "takes no rank %u but at most %llu",
+			      d->rank,
+			      (unsigned long long)best(m, *rows, limit_rank));
+	*rows = left;
+	for (i = 0; i < d->rank; i++) {
+		left = narrow(m, *rows, row_dim, i);
+		snprintf(suffix, sizeof(suffix), "dims[%u]", i);
+		if (!left)
+			return refuse(m, d->name, suffix,
+				      "takes no dimension of %lld but at most %llu",
+				      (long long)d->dims[i],
+				      (unsigned long long)best(m, *rows, limit_dim));
+		*rows = left;
+	}
+	if (req->opcode != UMA_OP_GEMM)
+		return true;
+	left = narrow(m, *rows, row_k, 0);
+	if (!left)
+		return refuse(m, req->k_field, "", "takes no K of %lld but at most %llu",
+			      (long long)request_k(req),
+			      (unsigned long long)best(m, *rows, limit_k));
+	*rows = left;
+	return true;
+}
+
+static bool match_align(const struct matching *m, uint64_t *rows)
+{
+	const struct request *req = m->req;
+	uint64_t left;
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++) {
+		/* What the plan holds is aligned. */
+		if (!(req->slots & (1u << s)) || !req->t[s].addr ||
+		    (s == UMA_SLOT_B && req->pack))
+			continue;
+		left = narrow(m, *rows, row_align, s);
+		if (!left)
+			return refuse(m, req->t[s].name, "offset",
+				      "needs a better alignment than address 0x%llx has",
+				      (unsigned long long)req->t[s].addr);
+		*rows = left;
+	}
+	return true;
+}
+
+static const struct uma_op_cap *first_row(const struct matching *m, uint64_t rows)
+{
+	return rows ? &m->engine->caps[__builtin_ctzll(rows)] : NULL;
+}
+
+/* The row by which this engine would pack B, NULL if it would not. */
+static const struct uma_op_cap *pack_row(const struct matching *m)
+{
+	const struct operand *b = &m->req->t[UMA_SLOT_B];
+	uint32_t i, type = 1u << b->dtype;
+
+	/* A packed operand has all its matrices: there is no broadcast. */
+	for (i = 0; i + 2 < b->rank; i++)
+		if (b->dims[i] > 1 && !b->strides[i])
+			return NULL;
+	for (i = 0; i < m->engine->info.cap_count; i++) {
+		const struct uma_op_cap *row = &m->engine->caps[i];
+
+		if (le16toh(row->opcode) == UMA_OP_PACK &&
+		    (row->layouts >> UMA_LAYOUT_GEMM_B & 1) &&
+		    (le32toh(row->a_dtypes) & type) &&
+		    (le32toh(row->d_dtypes) & type) &&
+		    b->rank <= row->rank_max &&
+		    (!row->align || b->addr % le32toh(row->align) == 0) &&
+		    b->dims[b->rank - 1] <= le32toh(row->dim_max) &&
+		    b->dims[b->rank - 2] <= le32toh(row->dim_max) &&
+		    packed_bytes(b, row) != UINT64_MAX)
+			return row;
+	}
+	return NULL;
+}
+
+static bool row_packed(const struct matching *m, const struct uma_op_cap *row,
+		       uint32_t index)
+{
+	(void)m;
+	(void)index;
+	return row->layouts >> UMA_LAYOUT_GEMM_B & 1;
+}
+
+static bool match(const struct matching *m)
+{
+	struct placement *p = m->p;
+	uint64_t rows, packed;
+
+	rows = narrow(m, UINT64_MAX, row_opcode, 0);
+	if (!rows)
+		return refuse(m, accel_op_name(m->req->op), "hdr.op",
+			      "does not do %s", accel_op_name(m->req->op));
+	if (!match_types(m, &rows) || !match_functions(m, &rows) ||
+	    !match_shape(m, &rows) || !match_align(m, &rows))
+		return false;
+	p->row = first_row(m, rows);
+	p->held = HELD_NONE;
+	if (!m->req->pack)
+		return true;
+	p->held = HELD_COPY;
+	packed = narrow(m, rows, row_packed, 0);
+	p->pack = packed ? pack_row(m) : NULL;
+	if (p->pack) {
+		p->row = first_row(m, packed);
+		p->held = HELD_PACKED;
+	}
+	return true;
+}
+
+/**
+ * place_on - can an engine do it?
+ * @engine: engine
+ * @chip: name of the chip, for messages
+ * @v: forms of the request, best first
+ * @count: their number
+ * @p: out: row and variant, or field and text of the refusal
+ *
+ * The refusal is that of the last variant: the operation as it was described.
+ *
+ * Return: whether it can.
+ */
+bool place_on(const struct device_engine *engine, const char *chip,
+	      const struct request *v, uint32_t count, struct placement *p)
+{
+	struct matching m = { .engine = engine, .chip = chip, .p = p };
+	uint32_t i;
+
+	memset(p, 0, sizeof(*p));
+	for (i = 0; i < count; i++) {
+		m.req = &v[i];
+		if (match(&m)) {
+			p->variant = i;
+			p->field[0] = 0;
+			p->text[0] = 0;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Plans: the choice of an engine, and what is kept of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects.h"
+#include "planner.h"
+
+/**
+ * struct choice - engines of a kind that answer alike
+ * @engine: the first of them
+ * @instances: mask of their instances
+ * @ok: they can do it
+ * @p: how, or why not
+ */
+struct choice {
+	const struct device_engine *engine;
+	uint32_t instances;
+	bool ok;
+	struct placement p;
+};
+
+/**
+ * struct choices - all engines of a device
+ * @variants: forms of the request
+ * @variant_count: their number
+ * @chosen: index in @c, or @count
+ * @count: number of @c
+ * @c: choices, in the order of the engines
+ */
+struct choices {
+	struct request variants[MAX_VARIANTS];
+	uint32_t variant_count;
+	uint32_t chosen;
+	uint32_t count;
+	struct choice c[];
+};
+
+static bool same_caps(const struct device_engine *a, const struct device_engine *b)
+{
+	return a->info.engine == b->info.engine &&
+	       a->info.clock_max_mhz == b->info.clock_max_mhz &&
+	       a->info.cap_count == b->info.cap_count &&
+	       !memcmp(a->caps, b->caps, a->info.cap_count * sizeof(*a->caps));
+}
+
+static uint64_t bandwidth_of(const struct accel_device *dev,
+			     const struct device_engine *engine)
+{
+	if (engine->info.node >= dev->info.node_count)
+		return 0;
+	return dev->memory[engine->info.node].bandwidth;
+}
+
+static const char *chip_of(const struct accel_device *dev)
+{
+	return dev->info.profile[0] ? dev->info.profile : "this device";
+}
+
+/* Ask every engine; what differs in nothing is asked once. */
+static int ask_engines(struct accel_device *dev, const struct request *req,
+		       struct choices **out)
+{
+	const struct device_engine *engines;
+	struct choices *all;
+	uint32_t i, j, n;
+
+	engines = device_engines(dev, &n);
+	all = malloc(sizeof(*all) + n * sizeof(all->c[0]));
+	if (!all)
+		return -ENOMEM;
+	all->variant_count = make_variants(req, all->variants);
+	all->count = 0;
+	for (i = 0; i < n; i++) {
+		const struct device_engine *engine = &engines[i];
+		struct choice *c = &all->c[all->count];
+
+		for (j = 0; j < all->count; j++)
+			if (same_caps(all->c[j].engine, engine) &&
+			    bandwidth_of(dev, all->c[j].engine) ==
+			    bandwidth_of(dev, engine))
+				break;
+		if (j < all->count) {
+			all->c[j].instances |= 1u << engine->info.instance;
+			continue;
+		}
+		c->engine = engine;
+		c->instances = 1u << engine->info.instance;
+		c->ok = place_on(engine, chip_of(dev), all->variants,
+				 all->variant_count, &c->p);
+		if (c->ok)
+			cost(engine, bandwidth_of(dev, engine),
+			     &all->variants[c->p.variant], &c->p);
+		all->count++;
+	}
+	all->chosen = all->count;
+	for (i = 0; i < all->count; i++) {
+		const struct choice *c = &all->c[i];
+
+		if (!c->ok || (req->engine && req->engine != c->engine->info.engine))
+			continue;
+		if (all->chosen == all->count ||
+		    c->p.estimate_ns < all->c[all->chosen].p.estimate_ns)
+			all->chosen = i;
+	}
+	*out = all;
+	return 0;
+}
+
+static const char *algorithm(const struct request *req, const struct placement *p)
+{
+	switch (req->opcode) {
+	case UMA_OP_GEMM:
+		return p->held == HELD_PACKED ? "blocked, packed" :
+		       p->held == HELD_COPY ? "blocked, copied" : "blocked";
+	case UMA_OP_COPY:
+		return "convert";
+	case UMA_OP_FILL:
+		return "fill";
+	default:
+		return "elementwise";
+	}
+}
+
+static double us(uint64_t ns)
+{
+	return (double)ns / 1e3;
+}
+
+static void describe(const struct choices *all, uint32_t index,
+		     const struct request *req, struct accel_candidate *c)
+{
+	const struct choice *choice = &all->c[index];
+	const struct choice *best = &all->c[all->chosen];
+	const struct placement *p = &choice->p;
+
+	*c = (struct accel_candidate) {
+		.size = sizeof(*c),
+		.engine = choice->engine->info.engine,
+		.instances = choice->instances,
+		.verdict = !choice->ok ? ACCEL_REFUSED :
+			   index == all->chosen ? ACCEL_CHOSEN : ACCEL_POSSIBLE,
+		.algorithm = algorithm(req, p),
+	};
+	if (!choice->ok) {
+		c->algorithm = "";
+		memcpy(c->field, p->field, sizeof(c->field));
+		memcpy(c->text, p->text, sizeof(c->text));
+		return;
+	}
+	c->estimate_ns = p->estimate_ns;
+	c->bytes = p->bytes;
+	if (index == all->chosen)
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us: %.1f to start, %.1f of arithmetic, %.1f of memory traffic",
+			 us(p->estimate_ns), us(p->start_ns), us(p->compute_ns),
+			 us(p->memory_ns));
+	else if (all->chosen == all->count)
+		snprintf(c->text, sizeof(c->text),
+			 "would take it, but the descriptor asks for %s",
+			 accel_engine_name(req->engine));
+	else if (req->engine && best->engine->info.engine != c->engine)
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us, but the descriptor asks for %s",
+			 us(p->estimate_ns), accel_engine_name(req->engine));
+	else
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us, %.3g times as long as %s",
+			 us(p->estimate_ns), (double)p->estimate_ns /
+			 (double)best->p.estimate_ns,
+			 accel_engine_name(best->engine->info.engine));
+}
+
+static int describe_all(const struct choices *all, const struct request *req,
+			struct plan_candidates **out)
+{
+	struct plan_candidates *list;
+	uint32_t i;
+
+	list = malloc(sizeof(*list) + all->count * sizeof(list->c[0]));
+	if (!list)
+		return -ENOMEM;
+	list->count = all->count;
+	for (i = 0; i < all->count; i++)
+		describe(all, i, req, &list->c[i]);
+	*out = list;
+	return 0;
+}
+
+/**
+ * candidates_create - ask every engine and describe the answers
+ * @dev: device
+ * @req: request
+ * @out: to be given to free()
+ *
+ * Return: 0, -ENOMEM.
+ */
+int candidates_create(struct accel_device *dev, const struct request *req,
+		      struct plan_candidates **out)
+{
+	struct choices *all;
+	int ret;
+
+	ret = ask_engines(dev, req, &all);
+	if (ret)
+		return ret;
+	ret = describe_all(all, req, out);
+	free(all);
+	return ret;
+}
+
+/* Who would take it: "; gpu, neural would take it", or that nobody would. */
+static void name_takers(const struct choices *all, char *text, size_t size)
+{
+	bool named[ACCEL_ENGINE_COUNT] = { false };
+	uint32_t i, n = 0, engine;
+	size_t at;
+
+	for (i = 0; i < all->count; i++) {
+		engine = all->c[i].engine->info.engine;
+		if (!all->c[i].ok || named[engine])
+			continue;
+		named[engine] = true;
+		at = strlen(text);
+		snprintf(text + at, size - at, "%s%s", n++ ? " or " : "; ",
+			 accel_engine_name(engine));
+	}
+	at = strlen(text);
+	snprintf(text + at, size - at, "%s", n ? " would take it" :
+		 "; no other engine would take it");
+}
+
+/* Nothing was chosen: the refusal that says most to the caller. */
+static int refused(struct accel_device *dev, const struct choices *all,
+		   const struct request *req, struct accel_error *e)
+{
+	const struct choice *why = NULL;
+	uint32_t i;
+
+	for (i = 0; i < all->count; i++) {
+		const struct choice *c = &all->c[i];
+
+		/* If every engine refuses, a GPU is the one that does most. */
+		if (req->engine ? c->engine->info.engine == req->engine :
+		    !why || c->engine->info.engine == ACCEL_ENGINE_GPU) {
+			why = c;
+			if (req->engine)
+				break;
+		}
+	}
+	if (!why) {
+		bad(e, -EOPNOTSUPP, accel_op_name(req->op), "hdr.engine",
+		    "there is no %s engine on %s",
+		    accel_engine_name(req->engine), chip_of(dev));
+	} else {
+		bad(e, -EOPNOTSUPP, why->p.field, "", "%s", why->p.text);
+		e->engine = why->engine->info.engine;
+	}
+	name_takers(all, e->text, sizeof(e->text));
+	return -EOPNOTSUPP;
+}
+
+/**
+ * plan_alloc - an empty plan
+ * @ctx: context, kept alive by it
+ * @req: request
+ *
+ * Return: plan with one reference, NULL without memory.
+ */
+struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req)
+{
+	struct accel_plan *plan = calloc(1, sizeof(*plan));
+
+	if (!plan)
+		return NULL;
+	atomic_init(&plan->refs, 1);
+	plan->ctx = ctx_ref(ctx);
+	plan->info.size = sizeof(plan->info);
+	plan->info.op = req->op;
+	plan->info.macs = req->macs;
+	plan->info.read_bytes = request_read_bytes(req);
+	plan->info.write_bytes = operand_bytes(&req->t[UMA_SLOT_DST]);
+	return plan;
+}
+
+static int fill_plan(struct accel_plan *plan, struct choices *all,
+		     const struct request *req, struct accel_error *e)
+{
+	const struct choice *c = &all->c[all->chosen];
+	/* In the form that was placed; what is held of B replaces it. */
+	struct request *form = &all->variants[c->p.variant];
+	struct held_b held = { 0 };
+	int ret;
+
+	plan->instances = c->instances;
+	plan->info.engine = c->engine->info.engine;
+	plan->info.estimate_ns = c->p.estimate_ns;
+	ret = describe_all(all, req, &plan->candidates);
+	if (!ret && req->pack) {
+		ret = hold_b(plan, form, &c->p, &held, e);
+		if (ret)
+			return ret;
+		plan->info.packed_bytes = held.bytes;
+	}
+	if (!ret)
+		ret = emit_plan(plan, form, c->p.row, req->pack ? &held : NULL,
+				UMA_LAYOUT_STRIDED);
+	if (ret)
+		return bad(e, ret, "", "", "out of memory");
+	plan->info.task_count = plan->task_count;
+	return 0;
+}
+
+/**
+ * plan_place - decide how a request is done
+ * @ctx: context
+ * @req: request
+ * @out: plan
+ * @e: filled on failure, unless the context's record has it already: code 0
+ *
+ * Return: 0, -EOPNOTSUPP, -ENOMEM, what packing gives.
+ */
+int plan_place(struct accel_ctx *ctx, const struct request *req,
+	       struct accel_plan **out, struct accel_error *e)
+{
+	struct choices *all;
+	struct accel_plan *plan;
+	int ret;
+
+	if (ask_engines(ctx->dev, req, &all))
+		return bad(e, -ENOMEM, "", "", "out of memory");
+	if (all->chosen == all->count) {
+		ret = refused(ctx->dev, all, req, e);
+		goto out_free;
+	}
+	plan = plan_alloc(ctx, req);
+	if (!plan) {
+		ret = bad(e, -ENOMEM, "", "", "out of memory");
+		goto out_free;
+	}
+	ret = fill_plan(plan, all, req, e);
+	if (ret) {
+		accel_plan_unref(plan);
+		goto out_free;
+	}
+	device_log(ctx->dev, ACCEL_LOG_INFO, "%s: %s, %s, expected %.1f us",
+		   accel_op_name(req->op), accel_engine_name(plan->info.engine),
+		   algorithm(req, &all->c[all->chosen].p),
+		   us(plan->info.estimate_ns));
+	*out = plan;
+out_free:
+	free(all);
+	return ret;
+}
+
+int accel_plan_create(struct accel_ctx *ctx, const struct accel_desc *desc,
+		      struct accel_plan **plan)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct request req;
+	union any_desc copy;
+	int ret;
+
+	ret = request_create(desc, &copy, &req, &e);
+	/* What is packed is read now, so its address counts. */
+	if (!ret && req.pack && copy.gemm.b.bo)
+		req.t[UMA_SLOT_B].addr = copy.gemm.b.bo->addr + copy.gemm.b.offset;
+	if (!ret)
+		ret = plan_place(ctx, &req, plan, &e);
+	if (ret && e.code)
+		ctx_set_error(ctx, &e);
+	return ret;
+}
+
+struct accel_plan *accel_plan_ref(struct accel_plan *plan)
+{
+	atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+	return plan;
+}
+
+void accel_plan_unref(struct accel_plan *plan)
+{
+	if (!plan ||
+	    atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	accel_bo_unref(plan->packed);
+	free(plan->candidates);
+	free(plan->relocs);
+	free(plan->tasks);
+	ctx_unref(plan->ctx);
+	free(plan);
+}
+
+int accel_plan_get_info(struct accel_plan *plan, struct accel_plan_info *info)
+{
+	return struct_out(info, &plan->info, sizeof(plan->info),
+			  sizeof(plan->info));
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the planner share.
+ *
+ *	descriptor -> request (validate.c, tensor.c, lower_*.c)
+ *		   -> variants of it (variant.c)
+ *		   -> candidates, the best of them (place.c, cost.c)
+ *		   -> plan: tasks and relocations (emit.c, pack.c, plan.c)
+ *
+ * Only plan.c, pack.c and run.c know contexts, buffers and jobs; the rest are
+ * functions of their arguments.
+ */
+#ifndef LIBACCEL_PLANNER_H
+#define LIBACCEL_PLANNER_H
+
+#include <stdbool.h>
+#include <accel/accel.h>
+#include "internal.h"
+#include "plan.h"
+#include "uma_task.h"
+
+/* Slots that an operation of this library can use */
+#define REQUEST_SLOTS	(UMA_SLOT_RESIDUAL + 1)
+
+/**
+ * struct operand_quant - quantisation of an operand
+ * @scheme: &enum accel_quant_scheme
+ * @axis: as in &struct accel_quant, of the operand's dimensions
+ * @group: likewise
+ * @flags: UMA_QUANT_SHARED, UMA_QUANT_SWAPPED
+ * @scale_dtype: likewise
+ * @scale: likewise
+ * @zero: likewise
+ * @zeros: there is a table of zero points
+ * @entries: entries of each table
+ * @scales_at: address of the table if it is known, else 0
+ * @zeros_at: likewise
+ */
+struct operand_quant {
+	uint32_t scheme;
+	uint32_t axis;
+	uint32_t group;
+	uint32_t flags;
+	uint32_t scale_dtype;
+	float scale;
+	int32_t zero;
+	bool zeros;
+	uint64_t entries;
+	uint64_t scales_at;
+	uint64_t zeros_at;
+};
+
+/**
+ * struct operand - a tensor as an operation sees it
+ * @arg: &enum accel_arg that it is bound by
+ * @name: path of the tensor in the descriptor, for messages: "gemm.a"
+ * @dtype: &enum accel_dtype
+ * @rank: number of dimensions, 0: there is none
+ * @dims: dimensions
+ * @strides: in elements
+ * @quant: quantisation
+ * @lo: first byte relative to element 0
+ * @hi: one past the last; @lo if there is no element
+ * @from: where it was described; lives as long as the copied descriptor
+ * @addr: address if it is known and matters, else 0
+ */
+struct operand {
+	uint32_t arg;
+	const char *name;
+	uint32_t dtype;
+	uint32_t rank;
+	int64_t dims[ACCEL_MAX_RANK];
+	int64_t strides[ACCEL_MAX_RANK];
+	struct operand_quant quant;
+	int64_t lo;
+	int64_t hi;
+	const struct accel_tensor *from;
+	uint64_t addr;
+};
+
+/**
+ * struct request - an operation that has been checked
+ * @op: &enum accel_op
+ * @opcode: &enum uma_opcode
+ * @engine: &enum accel_engine asked for
+ * @func: &enum accel_unary or &enum accel_binary
+ * @alpha: GEMM
+ * @beta: GEMM
+ * @value: FILL: bits of the element
+ * @epilogue: UMA_EPI_*
+ * @act: &enum accel_act
+ * @p0: its parameter
+ * @p1: its parameter
+ * @slots: mask of &enum uma_slot
+ * @t: operands
+ * @pack: GEMM: B is constant and is read while planning
+ * @k_field: GEMM: path of the dimension K
+ * @macs: multiply-adds, or elements
+ */
+struct request {
+	uint32_t op;
+	uint32_t opcode;
+	uint32_t engine;
+	uint32_t func;
+	float alpha;
+	float beta;
+	uint32_t value;
+	uint32_t epilogue;
+	uint32_t act;
+	float p0;
+	float p1;
+	uint32_t slots;
+	struct operand t[REQUEST_SLOTS];
+	bool pack;
+	const char *k_field;
+	uint64_t macs;
+};
+
+/**
+ * union any_desc - room for every descriptor
+ */
+union any_desc {
+	struct accel_desc hdr;
+	struct accel_gemm_desc gemm;
+	struct accel_copy_desc copy;
+	struct accel_fill_desc fill;
+	struct accel_unary_desc unary;
+	struct accel_binary_desc binary;
+};
+
+/* --- validate.c: descriptors; all fill the error record when they fail ----- */
+
+int bad(struct accel_error *e, int code, const char *name, const char *suffix,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+int bad_at(struct accel_error *e, int code, const char *name,
+	   const char *suffix, uint32_t index, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
+int check_header(const struct accel_desc *hdr, const char *name,
+		 struct accel_error *e);
+int check_activation(const struct accel_epilogue *epi, const char *name,
+		     struct request *req, struct accel_error *e);
+int broadcast(struct operand *t, const struct operand *to, uint32_t fixed,
+	      struct accel_error *e);
+int request_create(const struct accel_desc *desc, union any_desc *copy,
+		   struct request *req, struct accel_error *e);
+
+/* --- tensor.c -------------------------------------------------------------- */
+
+static inline bool dtype_is_float(uint32_t dtype)
+{
+	return dtype >= ACCEL_F32 && dtype <= ACCEL_BF16;
+}
+
+static inline bool dtype_is_int8(uint32_t dtype)
+{
+	return dtype == ACCEL_S8 || dtype == ACCEL_U8;
+}
+
+static inline bool dtype_is_int4(uint32_t dtype)
+{
+	return dtype == ACCEL_S4 || dtype == ACCEL_U4;
+}
+
+int operand_init(struct operand *t, const struct accel_tensor *from,
+		 uint32_t arg, const char *name, struct accel_error *e);
+int operand_check_output(const struct operand *t, struct accel_error *e);
+int operand_extent(struct operand *t, struct accel_error *e);
+bool operand_empty(const struct operand *t);
+uint64_t operand_bytes(const struct operand *t);
+uint64_t operand_table_bytes(const struct operand *t);
+int tensor_absent(const struct accel_tensor *t, const char *name,
+		  struct accel_error *e);
+
+/* --- lower_gemm.c, lower_elementwise.c ------------------------------------- */
+
+int lower_gemm(const struct accel_gemm_desc *d, struct request *req,
+	       struct accel_error *e);
+int lower_copy(const struct accel_copy_desc *d, struct request *req,
+	       struct accel_error *e);
+int lower_fill(const struct accel_fill_desc *d, struct request *req,
+	       struct accel_error *e);
+int lower_unary(const struct accel_unary_desc *d, struct request *req,
+		struct accel_error *e);
+int lower_binary(const struct accel_binary_desc *d, struct request *req,
+		 struct accel_error *e);
+
+/* --- convert.c -------------------------------------------------------------- */
+
+int fill_bits(double value, uint32_t dtype, uint32_t *bits);
+
+/* --- variant.c: the same operation with other dimensions -------------------- */
+
+/* Simplified, and as the caller described it */
+#define MAX_VARIANTS	2
+
+uint32_t make_variants(const struct request *req, struct request *v);
+
+/* --- place.c ---------------------------------------------------------------- */
+
+/**
+ * enum held - what a plan holds of a constant B
+ * @HELD_NONE: nothing: it is bound like the rest
+ * @HELD_PACKED: B in the engine's layout
+ * @HELD_COPY: a dense copy
+ */
+enum held {
+	HELD_NONE,
+	HELD_PACKED,
+	HELD_COPY
+};
+
+/**
+ * struct placement - what became of a request on an engine
+ * @row: capability row of the operation
+ * @pack: row of the packing, NULL without
+ * @held: &enum held
+ * @variant: index of the variant
+ * @estimate_ns: modelled time: @start_ns and the larger of the next two
+ * @start_ns: launch
+ * @compute_ns: arithmetic
+ * @memory_ns: traffic
+ * @bytes: bytes moved
+ * @field: where it was refused
+ * @text: why
+ */
+struct placement {
+	const struct uma_op_cap *row;
+	const struct uma_op_cap *pack;
+	enum held held;
+	uint32_t variant;
+	uint64_t estimate_ns;
+	uint64_t start_ns;
+	uint64_t compute_ns;
+	uint64_t memory_ns;
+	uint64_t bytes;
+	char field[64];
+	char text[256];
+};
+
+/**
+ * struct plan_candidates - the answer to accel_plan_explain()
+ * @count: number of @c
+ * @c: one for each kind of engine that answers alike
+ */
+struct plan_candidates {
+	uint32_t count;
+	struct accel_candidate c[];
+};
+
+bool place_on(const struct device_engine *engine, const char *chip,
+	      const struct request *v, uint32_t count, struct placement *p);
+
+/* --- cost.c ------------------------------------------------------------------ */
+
+void cost(const struct device_engine *engine, uint64_t bandwidth,
+	  const struct request *req, struct placement *p);
+uint64_t request_read_bytes(const struct request *req);
+uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row);
+
+/* --- emit.c ------------------------------------------------------------------- */
+
+/**
+ * struct held_b - where the parts of a constant B are in the plan's memory
+ * @layout: &enum uma_layout; B itself comes first
+ * @scales: offset of the scale table
+ * @zeros: offset of the zero points
+ * @bytes: size of all
+ */
+struct held_b {
+	uint32_t layout;
+	uint64_t scales;
+	uint64_t zeros;
+	uint64_t bytes;
+};
+
+int emit_plan(struct accel_plan *plan, const struct request *req,
+	      const struct uma_op_cap *row, const struct held_b *held,
+	      uint32_t dst_layout);
+
+/* --- pack.c ------------------------------------------------------------------- */
+
+int hold_b(struct accel_plan *plan, struct request *req,
+	   const struct placement *p, struct held_b *held,
+	   struct accel_error *e);
+
+/* --- run.c -------------------------------------------------------------------- */
+
+int plan_run(struct accel_plan *plan, const struct accel_binding *bindings,
+	     uint32_t count);
+
+/* --- plan.c ------------------------------------------------------------------- */
+
+struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req);
+int plan_place(struct accel_ctx *ctx, const struct request *req,
+	       struct accel_plan **plan, struct accel_error *e);
+int candidates_create(struct accel_device *dev, const struct request *req,
+		      struct plan_candidates **out);
+
+#endif /* LIBACCEL_PLANNER_H */

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The same operation with fewer dimensions: those of 1 are dropped, neighbours
+ * that lie one in the other are merged, batches that share B become rows of A.
+ * Which elements meet, and in which order they are summed, stays as it was.
+ */
+#include <string.h>
+
+#include "planner.h"
+
+static bool used(const struct request *req, uint32_t slot)
+{
+	return req->slots & (1u << slot);
+}
+
+static bool has_tables(const struct operand *t)
+{
+	return t->quant.scheme >= ACCEL_QUANT_CHANNEL;
+}
+
+/* Take bit @d out of a mask. */
+static uint32_t drop_bit(uint32_t mask, uint32_t d)
+{
+	uint32_t low = (1u << d) - 1;
+
+	return (mask & low) | ((mask & ~low & ~(1u << d)) >> 1);
+}
+
+static void drop_dim(struct operand *t, uint32_t d)
+{
+	struct operand_quant *q = &t->quant;
+	uint32_t shared = q->flags & UMA_QUANT_SHARED_MASK;
+	size_t tail = (t->rank - d - 1) * sizeof(t->dims[0]);
+
+	memmove(t->dims + d, t->dims + d + 1, tail);
+	memmove(t->strides + d, t->strides + d + 1, tail);
+	t->rank--;
+	t->dims[t->rank] = 0;
+	t->strides[t->rank] = 0;
+	if (has_tables(t) && q->axis > d)
+		q->axis--;
+	q->flags = (q->flags & ~UMA_QUANT_SHARED_MASK) | drop_bit(shared, d);
+}
+
+/* Dimension @d is 1 everywhere and no table needs it. */
+static bool can_drop(const struct request *req, uint32_t d)
+{
+	uint32_t s;
+
+	if (req->t[UMA_SLOT_DST].dims[d] != 1)
+		return false;
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if (used(req, s) && has_tables(&req->t[s]) &&
+		    req->t[s].quant.axis == d)
+			return false;
+	return true;
+}
+
+/* Can dimensions @d and @d + 1 of an operand be walked as one? */
+static bool nests(const struct operand *t, uint32_t d)
+{
+	int64_t step;
+
+	if (t->dims[d] == 1 || t->dims[d + 1] == 1)
+		return true;
+	return !__builtin_mul_overflow(t->strides[d + 1], t->dims[d + 1], &step) &&
+	       step == t->strides[d];
+}
+
+static bool tables_nest(const struct operand *t, uint32_t d)
+{
+	const struct operand_quant *q = &t->quant;
+	uint32_t shared = q->flags & UMA_QUANT_SHARED_MASK;
+
+	if (!has_tables(t))
+		return true;
+	if (q->axis == d || q->axis == d + 1)
+		return false;
+	if (q->scheme == ACCEL_QUANT_CHANNEL)
+		return true;
+	if ((q->flags & UMA_QUANT_SWAPPED) && d + 2 >= t->rank - 1)
+		return false;
+	return !(((shared >> d) ^ (shared >> (d + 1))) & 1);
+}
+
+static void merge(struct operand *t, uint32_t d)
+{
+	if (t->dims[d + 1] == 1)
+		t->strides[d + 1] = t->strides[d];
+	t->dims[d + 1] *= t->dims[d];
+	drop_dim(t, d);
+}
+
+static bool merged_fits(const struct operand *t, uint32_t d)
+{
+	int64_t n;
+
+	return !__builtin_mul_overflow(t->dims[d], t->dims[d + 1], &n) &&
+	       n <= UINT32_MAX;
+}
+
+static bool can_merge(const struct request *req, uint32_t d)
+{
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if (used(req, s) &&
+		    (!nests(&req->t[s], d) || !tables_nest(&req->t[s], d)))
+			return false;
+	return merged_fits(&req->t[UMA_SLOT_DST], d);
+}
+
+/* Is B the same for all of the innermost batch dimension @d? */
+static bool can_fold(const struct request *req, uint32_t d)
+{
+	const struct operand *b = &req->t[UMA_SLOT_B];
+	uint32_t s;
+
+	if (b->strides[d] ||
+	    (b->quant.scheme == ACCEL_QUANT_GROUP &&
+	     !(b->quant.flags & UMA_QUANT_SHARED(d))))
+		return false;
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if (s != UMA_SLOT_B && used(req, s) && !nests(&req->t[s], d))
+			return false;
+	return merged_fits(&req->t[UMA_SLOT_DST], d);
+}
+
+static void each(struct request *req, void (*fn)(struct operand *, uint32_t),
+		 uint32_t d)
+{
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if (used(req, s))
+			fn(&req->t[s], d);
+}
+
+/* Fold batches of one B into the rows. */
+static void fold(struct request *req, uint32_t d)
+{
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++) {
+		if (!used(req, s))
+			continue;
+		if (s == UMA_SLOT_B)
+			drop_dim(&req->t[s], d);
+		else
+			merge(&req->t[s], d);
+	}
+}
+
+static void simplify(struct request *req)
+{
+	const struct operand *d = &req->t[UMA_SLOT_DST];
+	/* The last two dimensions of a GEMM are not alike. */
+	uint32_t own = req->opcode == UMA_OP_GEMM ? 2 : 0;
+	uint32_t least = own ? 2 : 1;
+	uint32_t i;
+
+	for (i = d->rank - own; i-- > 0 && d->rank > least; )
+		if (can_drop(req, i))
+			each(req, drop_dim, i);
+	for (i = d->rank - own; i-- > 1; )
+		if (can_merge(req, i - 1))
+			each(req, merge, i - 1);
+	while (own && d->rank > 2 && can_fold(req, d->rank - 3))
+		fold(req, d->rank - 3);
+}
+
+/**
+ * make_variants - forms of a request that mean the same
+ * @req: request
+ * @v: out: MAX_VARIANTS, best first; the last is the request itself
+ *
+ * Return: number of variants.
+ */
+uint32_t make_variants(const struct request *req, struct request *v)
+{
+	uint32_t s, n = 0;
+	bool empty = false;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		empty |= used(req, s) && operand_empty(&req->t[s]);
+	if (!empty) {
+		v[n] = *req;
+		simplify(&v[n]);
+		n += v[0].t[UMA_SLOT_DST].rank != req->t[UMA_SLOT_DST].rank;
+	}
+	v[n++] = *req;
+	return n;
+}
