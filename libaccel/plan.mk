@@ -2,4 +2,4 @@
 # The planner and its tests; included by libaccel.mk after it has set libaccel/libaccel-objs.
 
 libaccel/libaccel-objs += $(addprefix libaccel/src/,names.o tensor.o validate.o lower_gemm.o lower_elementwise.o \
-	convert.o variant.o cost.o place.o emit.o plan.o explain.o pack.o run.o)
+	convert.o variant.o cost.o place.o emit.o alias.o plan.o explain.o pack.o run.o)

@@ -79,4 +79,6 @@ struct accel_plan {
 	struct plan_candidates *candidates;
 };
 
+int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs);
+
 #endif /* LIBACCEL_PLAN_H */

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/*
+ * May the result of an operation lie where its inputs do? Devices refuse what
+ * would make the outcome depend on the order of work; saying so when buffers
+ * are bound is kinder than a fault.
+ */
+#include <endian.h>
+
+#include "planner.h"
+
+/**
+ * struct view - an operand in memory
+ * @addr: address of element 0
+ * @lo: first byte
+ * @hi: one past the last
+ * @bits: width of an element
+ * @op: shape
+ */
+struct view {
+	uint64_t addr;
+	uint64_t lo;
+	uint64_t hi;
+	uint32_t bits;
+	const struct uma_operand *op;
+};
+
+static int64_t stride_of(const struct view *v, uint32_t i)
+{
+	return (int64_t)le64toh(v->op->strides[i]);
+}
+
+static uint64_t step_bits(const struct view *v, uint32_t i)
+{
+	int64_t s = stride_of(v, i);
+
+	return (s < 0 ? -(uint64_t)s : (uint64_t)s) * v->bits;
+}
+
+/* Element by element the same: each is read before it is replaced. */
+static bool same_place(const struct view *a, const struct view *b)
+{
+	uint32_t i;
+
+	if (a->addr != b->addr || a->op->dtype != b->op->dtype ||
+	    a->op->rank != b->op->rank)
+		return false;
+	for (i = 0; i < le16toh(a->op->rank); i++)
+		if (a->op->dims[i] != b->op->dims[i] ||
+		    (le32toh(a->op->dims[i]) > 1 &&
+		     a->op->strides[i] != b->op->strides[i]))
+			return false;
+	return true;
+}
+
+/*
+ * Bytes modulo @period that an operand can touch: from *at on, *len of them.
+ * Dimensions that step by multiples of the period come back to the same place.
+ */
+static void residue(const struct view *v, uint64_t period, uint64_t *at,
+		    uint64_t *len)
+{
+	int64_t first = 0, last = 0, reach;
+	uint32_t i;
+
+	for (i = 0; i < le16toh(v->op->rank); i++) {
+		if (le32toh(v->op->dims[i]) < 2 ||
+		    step_bits(v, i) % (8 * period) == 0)
+			continue;
+		reach = stride_of(v, i) * ((int64_t)le32toh(v->op->dims[i]) - 1);
+		if (reach < 0)
+			first += reach;
+		else
+			last += reach;
+	}
+	if (v->bits < 8) {
+		*len = (uint64_t)((last >> 1) - (first >> 1)) + 1;
+		first >>= 1;
+	} else {
+		*len = (uint64_t)(last - first + 1) * (v->bits / 8);
+		first *= v->bits / 8;
+	}
+	*at = (v->addr + (uint64_t)first) % period;
+}
+
+/* Slices of one array that repeat at the same distance and never meet. */
+static bool apart(const struct view *a, const struct view *b, uint64_t period)
+{
+	uint64_t at_a, len_a, at_b, len_b, gap;
+
+	residue(a, period, &at_a, &len_a);
+	residue(b, period, &at_b, &len_b);
+	if (len_a >= period || len_b >= period || len_a + len_b > period)
+		return false;
+	gap = at_b >= at_a ? at_b - at_a : at_b + period - at_a;
+	return gap >= len_a && period - gap >= len_b;
+}
+
+static bool conflict(const struct view *dst, const struct view *in, bool in_place)
+{
+	const struct view *side[2] = { dst, in };
+	uint32_t s, i;
+
+	if (in_place && same_place(dst, in))
+		return false;
+	for (s = 0; s < 2; s++)
+		for (i = 0; i < le16toh(side[s]->op->rank); i++) {
+			uint64_t step = step_bits(side[s], i);
+
+			if (le32toh(side[s]->op->dims[i]) > 1 && step >= 16 &&
+			    step % 8 == 0 && apart(dst, in, step / 8))
+				return false;
+		}
+	return true;
+}
+
+static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
+		    const uint64_t *addrs, struct view *v)
+{
+	const struct plan_arg *arg = &plan->args[r->arg];
+
+	v->addr = addrs[r->arg] + (uint64_t)r->addend;
+	v->lo = v->addr + (uint64_t)arg->lo;
+	v->hi = v->addr + (uint64_t)arg->hi;
+	v->op = &plan->tasks[r->task].op[r->slot];
+	v->bits = accel_dtype_bits(le16toh(v->op->dtype));
+}
+
+static bool may_be_in_place(const struct accel_plan *plan,
+			    const struct plan_reloc *r)
+{
+	if (r->field != PLAN_ADDR)
+		return false;
+	if (le16toh(plan->tasks[r->task].opcode) != UMA_OP_GEMM)
+		return true;
+	return r->slot == UMA_SLOT_C || r->slot == UMA_SLOT_RESIDUAL;
+}
+
+/**
+ * plan_find_overlap - does the result lie over an input?
+ * @plan: plan
+ * @addrs: address of each of its arguments
+ *
+ * Element by element in place is allowed where the task allows it.
+ *
+ * Return: index of the argument that it lies over, -1 if there is none.
+ */
+int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs)
+{
+	const struct plan_reloc *r, *end = plan->relocs + plan->reloc_count;
+	struct view dst, in;
+
+	/* The result's comes first. */
+	for (r = plan->relocs; r < end && r->slot != UMA_SLOT_DST; r++)
+		;
+	if (r == end)
+		return -1;
+	view_of(plan, r, addrs, &dst);
+	for (; r < end; r++) {
+		if (r->arg == PLAN_NO_ARG ||
+		    (r->slot == UMA_SLOT_DST && r->field == PLAN_ADDR))
+			continue;
+		view_of(plan, r, addrs, &in);
+		if (dst.lo >= dst.hi || in.lo >= in.hi || in.hi <= dst.lo ||
+		    dst.hi <= in.lo)
+			continue;
+		if (r->field != PLAN_ADDR || dst.op->layout || in.op->layout ||
+		    conflict(&dst, &in, may_be_in_place(plan, r)))
+			return (int)r->arg;
+	}
+	return -1;
+}
