@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Differences between the kernels that the emulator builds for: 6.12 and newer.
+ */
+#ifndef _EMU_COMPAT_H_
+#define _EMU_COMPAT_H_
+
+#include <linux/module.h>
+#include <linux/version.h>
+
+#include <kunit/visibility.h>
+
+/* Namespaces are strings since 6.13; kunit/visibility.h changed along. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define EMU_KUNIT_NS	"EXPORTED_FOR_KUNIT_TESTING"
+#else
+#define EMU_KUNIT_NS	EXPORTED_FOR_KUNIT_TESTING
+#endif
+
+/* The operations of a configfs type may be constant since 6.19 or so: Kbuild looks. */
+#ifdef EMU_HAVE_CONST_CONFIGFS
+#define emu_configfs_const	const
+#else
+#define emu_configfs_const
+#endif
+
+#endif /* _EMU_COMPAT_H_ */

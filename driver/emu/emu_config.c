@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Defaults of an emulated device, and what it cannot be.
+ */
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include "../uma_regs.h"
+#include "emu_compat.h"
+#include "emu_config.h"
+#include "model/uma_model.h"
+
+/**
+ * emu_config_init - fill in the defaults
+ * @cfg: configuration
+ */
+void emu_config_init(struct emu_config *cfg)
+{
+	memset(cfg, 0, sizeof(*cfg));
+	strscpy(cfg->profile, "full", sizeof(cfg->profile));
+	cfg->stale_ms = 1000;
+	cfg->address_spaces = UMA_MAX_AS;
+	cfg->ring_order = 8;
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_config_init);
+
+/**
+ * uma_emu_config_is_valid - can there be such a device?
+ * @cfg: configuration
+ * @why: out: name of the first field that is wrong; may be NULL
+ *
+ * Return: true if a device can be made of it.
+ */
+bool uma_emu_config_is_valid(const struct emu_config *cfg, const char **why)
+{
+	const char *field = NULL;
+
+	if (strnlen(cfg->profile, sizeof(cfg->profile)) == sizeof(cfg->profile) ||
+	    !uma_profile_find(cfg->profile))
+		field = "profile";
+	else if (cfg->latency_us > EMU_LATENCY_MAX_US)
+		field = "latency_us";
+	else if (cfg->stale_ms > EMU_STALE_MAX_MS)
+		field = "stale_ms";
+	else if (!cfg->address_spaces || cfg->address_spaces > UMA_MAX_AS)
+		field = "address_spaces";
+	else if (!cfg->ring_order || cfg->ring_order > EMU_RING_ORDER_MAX)
+		field = "ring_order";
+	else if (!IS_ALIGNED(cfg->memory, PAGE_SIZE))
+		field = "memory";
+
+	if (why)
+		*why = field;
+	return !field;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_emu_config_is_valid);

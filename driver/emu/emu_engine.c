@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Engines: a kernel thread each, that does what its registers say.
+ *
+ * The thread stands for hardware that fences wait for. Between the doorbell and
+ * the completion record it allocates nothing, takes no lock that is held over an
+ * allocation or a wait, and ends a job within the time of a step when told to.
+ */
+#include <linux/dma-fence.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "emu_compat.h"
+#include "emu_device.h"
+
+static bool emu_engine_may_run(struct emu_engine *engine)
+{
+	struct emu_device *emu = engine->emu;
+
+	return READ_ONCE(emu->power.on) && !(READ_ONCE(emu->status) & UMA_DEV_ERROR);
+}
+
+/**
+ * emu_engine_poll_abort - has the job been taken away, so that not even the tile ends?
+ * @engine: engine
+ *
+ * Return: true after a reset, and when the device goes away.
+ */
+bool emu_engine_poll_abort(struct emu_engine *engine)
+{
+	return READ_ONCE(engine->reset) || READ_ONCE(engine->emu->gone) ||
+	       kthread_should_stop();
+}
+
+/**
+ * emu_engine_stall - account for time in which the engine waits
+ * @engine: engine
+ * @begin: the wait begins, or ends
+ */
+void emu_engine_stall(struct emu_engine *engine, bool begin)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	if (engine->stall_since)
+		engine->cnt[UMA_CNT_STALL_NS] += emu_now() - engine->stall_since;
+	engine->stall_since = begin ? emu_now() : 0;
+	spin_unlock_irqrestore(&engine->lock, flags);
+}
+
+/**
+ * emu_engine_poll - what has to be looked at between two steps
+ * @engine: engine, in its worker
+ * @tile_end: a tile has ended
+ *
+ * Waits while there is no power.
+ *
+ * Return: 0, or -ECANCELED if the job has been taken away.
+ */
+int emu_engine_poll(struct emu_engine *engine, bool tile_end)
+{
+	if (emu_engine_poll_abort(engine) || (tile_end && READ_ONCE(engine->stopped)))
+		return -ECANCELED;
+	if (likely(emu_engine_may_run(engine)))
+		return 0;
+
+	emu_engine_stall(engine, true);
+	wait_event_idle(engine->wait, emu_engine_may_run(engine) ||
+			emu_engine_poll_abort(engine) || READ_ONCE(engine->stopped));
+	emu_engine_stall(engine, false);
+	return emu_engine_may_run(engine) && !emu_engine_poll_abort(engine) ? 0 : -ECANCELED;
+}
+
+/**
+ * emu_engine_delay - let time pass
+ * @engine: engine, in its worker
+ * @ns: how long, unless the job is taken away
+ */
+void emu_engine_delay(struct emu_engine *engine, u64 ns)
+{
+	if (ns < NSEC_PER_MSEC) {
+		u32 us = div_u64(ns, NSEC_PER_USEC) + 1;
+
+		usleep_range(us, us + us / 4 + 1);
+		return;
+	}
+	wait_event_idle_timeout(engine->wait, emu_engine_poll_abort(engine) ||
+				READ_ONCE(engine->stopped), nsecs_to_jiffies(ns) + 1);
+}
+
+/* Is there a job, and may it begin? Called with and without the lock. */
+static bool emu_engine_runnable(struct emu_engine *engine)
+{
+	return READ_ONCE(engine->enabled) && !READ_ONCE(engine->halted) &&
+	       !READ_ONCE(engine->resetting) && !READ_ONCE(engine->emu->gone) &&
+	       READ_ONCE(engine->head) != READ_ONCE(engine->tail) &&
+	       emu_engine_may_run(engine);
+}
+
+static void emu_engine_set_fault(struct emu_fault *to, u32 reason, u32 slot, u64 addr,
+				 const char *field)
+{
+	to->reason = reason;
+	to->slot = slot;
+	to->addr = addr;
+	to->field = field;
+}
+
+/**
+ * struct emu_job - a job on its way through an engine
+ */
+struct emu_job {
+	/** @entry: copy of the ring entry */
+	struct uma_ring_entry entry;
+	/** @fault: reason is UMA_FAULT_NONE unless it faulted */
+	struct emu_fault fault;
+	/** @ring_base: ring that it came from */
+	u64 ring_base;
+	/** @order: log2 of its size */
+	u32 order;
+	/** @head: index of the entry */
+	u32 head;
+	/** @start: time when it began */
+	u64 start;
+	/** @tasks: tasks done */
+	u32 tasks;
+};
+
+/* Return: -ECANCELED if the job was taken away, else 0 with job->fault set. */
+static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
+{
+	struct emu_device *emu = engine->emu;
+	struct uma_ring_entry *entry = &job->entry;
+	struct emu_fault *fault = &job->fault;
+	u32 count, reason;
+	int ret;
+
+	reason = emu_ring_fetch(job->ring_base, job->order, job->head, entry);
+	if (reason) {
+		emu_engine_set_fault(fault, reason, UMA_FAULT_NO_SLOT, job->ring_base, "ring");
+		return 0;
+	}
+	fault->seqno = le64_to_cpu(entry->seqno);
+	fault->as = le32_to_cpu(entry->as);
+	reason = emu_ring_check(entry, engine->desc->max_job_tasks, emu->cfg.address_spaces);
+	if (reason) {
+		emu_engine_set_fault(fault, reason, UMA_FAULT_NO_SLOT, 0, "entry");
+		return 0;
+	}
+	engine->view.as = fault->as;
+
+	if (atomic_read(&emu->inject.hang) & BIT(engine->index)) {
+		atomic_andnot(BIT(engine->index), &emu->inject.hang);
+		WRITE_ONCE(engine->hung, true);
+		wait_event_idle(engine->wait, emu_engine_poll_abort(engine));
+		WRITE_ONCE(engine->hung, false);
+		return -ECANCELED;
+	}
+	if (emu->cfg.latency_us)
+		emu_engine_delay(engine, (u64)emu->cfg.latency_us * NSEC_PER_USEC);
+
+	count = le32_to_cpu(entry->task_count);
+	for (job->tasks = 0; job->tasks < count; job->tasks++) {
+		u64 addr = le64_to_cpu(entry->tasks_addr) + (u64)job->tasks * UMA_TASK_SIZE;
+		struct uma_fault_info info = { .slot = UMA_FAULT_NO_SLOT };
+
+		WRITE_ONCE(engine->task_index, job->tasks);
+		ret = emu_engine_poll(engine, true);
+		if (!ret)
+			ret = emu_exec_task(engine, addr, &info);
+		if (ret == -ECANCELED)
+			return ret;
+		if (ret) {
+			emu_engine_set_fault(fault, info.reason ?: UMA_FAULT_INTERNAL, info.slot,
+					     info.addr, info.field);
+			return 0;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, u64 now)
+{
+	struct emu_fault *fault = &job->fault;
+	struct uma_record rec = {
+		.seqno = job->entry.seqno,
+		.start = cpu_to_le64(job->start),
+		.end = cpu_to_le64(now),
+		.fault_addr = cpu_to_le64(fault->addr),
+		.reason = cpu_to_le32(fault->reason),
+		.slot = cpu_to_le32(fault->reason ? fault->slot : 0),
+		.task_index = cpu_to_le32(job->tasks),
+	};
+
+	lockdep_assert_held(&engine->lock);
+
+	/* Without an entry there is no record: all there is to see is the halted engine. */
+	if (fault->seqno) {
+		if (emu_inject_take(&engine->emu->inject.bad_record)) {
+			rec.seqno = ~rec.seqno;
+			rec.reason = cpu_to_le32(U32_MAX);
+			rec.task_index = cpu_to_le32(U32_MAX);
+		}
+		if (!emu_ring_complete(engine->record_base, job->order, job->head, &rec))
+			emu_engine_set_fault(fault, UMA_FAULT_BUS, UMA_FAULT_NO_SLOT,
+					     engine->record_base, "record");
+	}
+
+	if (fault->reason) {
+		engine->cnt[UMA_CNT_FAULTS]++;
+		engine->fault = *fault;
+		engine->task_index = job->tasks;
+		engine->halted = true;
+	} else {
+		engine->cnt[UMA_CNT_JOBS]++;
+		engine->head++;
+	}
+}
+
+static void emu_engine_job(struct emu_engine *engine)
+{
+	struct emu_device *emu = engine->emu;
+	struct emu_job job = {};
+	unsigned long flags;
+	bool signalling, done;
+	int pending, ret = 0;
+	u64 now;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	if (!emu_engine_runnable(engine) || engine->reset || engine->stopped) {
+		engine->stopped = false;
+		spin_unlock_irqrestore(&engine->lock, flags);
+		return;
+	}
+	pending = emu_ring_pending(engine->head, engine->tail, engine->order);
+	job.ring_base = engine->ring_base;
+	job.order = engine->order;
+	job.head = engine->head;
+	job.start = emu_now();
+	engine->task_index = 0;
+	engine->busy = true;
+	engine->busy_since = job.start;
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	emu_power_kick(emu);
+	signalling = dma_fence_begin_signalling();
+	if (pending < 0)
+		emu_engine_set_fault(&job.fault, UMA_FAULT_RING, UMA_FAULT_NO_SLOT, 0, "tail");
+	else
+		ret = emu_engine_run(engine, &job);
+
+	/*
+	 * Registers and record change together: who sees the one and then asks
+	 * for the other must not see an older state.
+	 */
+	spin_lock_irqsave(&engine->lock, flags);
+	now = emu_now();
+	done = !ret && !engine->reset && !engine->stopped && !emu->gone;
+	if (done)
+		emu_engine_complete(engine, &job, now);
+	engine->cnt[UMA_CNT_BUSY_NS] += now - engine->busy_since;
+	engine->busy_total += now - engine->busy_since;
+	engine->busy_since = 0;
+	engine->busy = false;
+	engine->stopped = false;
+	memset(engine->suspect, 0, sizeof(engine->suspect));
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	if (done && !emu_inject_take(&emu->inject.lose_irq))
+		emu_irq_raise(&emu->irq, UMA_IRQ_ENGINE(engine->index));
+	dma_fence_end_signalling(signalling);
+}
+
+/**
+ * emu_engine_reset_regs - registers of an engine after a reset
+ * @engine: engine whose worker is idle or is the caller
+ * @device: the whole device is reset: configuration and counters too
+ */
+void emu_engine_reset_regs(struct emu_engine *engine, bool device)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	engine->enabled = false;
+	engine->halted = false;
+	engine->head = 0;
+	engine->tail = 0;
+	engine->task_index = 0;
+	memset(&engine->fault, 0, sizeof(engine->fault));
+	emu_tlb_flush(&engine->tlb);
+	if (device) {
+		engine->ring_base = 0;
+		engine->record_base = 0;
+		engine->order = 0;
+		memset(engine->cnt, 0, sizeof(engine->cnt));
+		memset(engine->cnt_hi, 0, sizeof(engine->cnt_hi));
+	}
+	engine->resetting = false;
+	engine->reset = false;
+	spin_unlock_irqrestore(&engine->lock, flags);
+}
+
+static int emu_engine_thread(void *data)
+{
+	struct emu_engine *engine = data;
+
+	while (!kthread_should_stop()) {
+		wait_event_idle(engine->wait, kthread_should_stop() ||
+				READ_ONCE(engine->reset) || emu_engine_runnable(engine));
+		if (READ_ONCE(engine->reset)) {
+			emu_engine_reset_regs(engine, false);
+			wake_up(&engine->emu->idle);
+		} else {
+			emu_engine_job(engine);
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * emu_engine_ctrl - write of UMA_ENG_CTRL
+ * @engine: engine
+ * @val: value
+ */
+void emu_engine_ctrl(struct emu_engine *engine, u32 val)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	if (val & UMA_ENG_RESET) {
+		engine->resetting = true;
+		if (!emu_inject_take(&engine->emu->inject.fail_reset))
+			engine->reset = true;
+	} else if (!engine->resetting && !engine->halted) {
+		if (engine->enabled && !(val & UMA_ENG_ENABLE)) {
+			engine->stopped = engine->busy;
+		} else if (!engine->enabled && (val & UMA_ENG_ENABLE)) {
+			engine->head = 0;
+			engine->tail = 0;
+		}
+		engine->enabled = val & UMA_ENG_ENABLE;
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+	wake_up(&engine->wait);
+}
+
+/**
+ * emu_engine_busy_ns - time that the engine has been busy
+ * @engine: engine
+ * @now: timestamp
+ *
+ * Return: nanoseconds since creation, the running job included.
+ */
+u64 emu_engine_busy_ns(struct emu_engine *engine, u64 now)
+{
+	unsigned long flags;
+	u64 busy;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	busy = engine->busy_total;
+	if (engine->busy_since && now > engine->busy_since)
+		busy += now - engine->busy_since;
+	spin_unlock_irqrestore(&engine->lock, flags);
+	return busy;
+}
+
+/**
+ * emu_engines_wake - let all workers look at what has changed
+ * @emu: device
+ */
+void emu_engines_wake(struct emu_device *emu)
+{
+	u32 i;
+
+	for (i = 0; i < emu->engine_count; i++)
+		wake_up(&emu->engines[i].wait);
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_engines_wake);
+
+static bool emu_engines_reset_done(struct emu_device *emu)
+{
+	u32 i;
+
+	for (i = 0; i < emu->engine_count; i++)
+		if (READ_ONCE(emu->engines[i].reset))
+			return false;
+	return true;
+}
+
+/**
+ * emu_device_reset - write of UMA_DEV_RESET
+ * @emu: device
+ */
+void emu_device_reset(struct emu_device *emu)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&emu->lock, flags);
+	emu->resetting = true;
+	/* One that is under way is not begun again: it would end after the driver saw it end. */
+	if (!emu->reset_queued && !emu_inject_take(&emu->inject.fail_reset)) {
+		emu->reset_queued = true;
+		queue_work(emu->wq, &emu->reset_work);
+	}
+	spin_unlock_irqrestore(&emu->lock, flags);
+}
+
+/**
+ * emu_reset_work - carry out a device reset
+ * @work: of the device
+ */
+void emu_reset_work(struct work_struct *work)
+{
+	struct emu_device *emu = container_of(work, struct emu_device, reset_work);
+	unsigned long flags;
+	u32 i;
+
+	for (i = 0; i < emu->engine_count; i++) {
+		struct emu_engine *engine = &emu->engines[i];
+
+		spin_lock_irqsave(&engine->lock, flags);
+		engine->reset = true;
+		spin_unlock_irqrestore(&engine->lock, flags);
+		wake_up(&engine->wait);
+	}
+	wait_event_idle(emu->idle, emu_engines_reset_done(emu));
+
+	/* Writes have no effect while the device resets, so no engine has started anew. */
+	for (i = 0; i < emu->engine_count; i++)
+		emu_engine_reset_regs(&emu->engines[i], true);
+	emu_irq_reset(&emu->irq);
+	emu_power_reset(emu);
+	emu_regs_reset(emu);
+}
+
+/**
+ * emu_engine_init - create an engine
+ * @emu: device
+ * @index: number of the engine
+ *
+ * Everything that a job needs is allocated here.
+ *
+ * Return: 0 or a negative error; emu_engine_fini() cleans up in both cases.
+ */
+int emu_engine_init(struct emu_device *emu, u32 index)
+{
+	struct emu_engine *engine = &emu->engines[index];
+	struct task_struct *thread;
+
+	engine->emu = emu;
+	engine->index = index;
+	engine->desc = &emu->profile->engines[index];
+	spin_lock_init(&engine->lock);
+	init_waitqueue_head(&engine->wait);
+	emu_view_init(&engine->view, engine);
+
+	engine->task = kzalloc(sizeof(*engine->task), GFP_KERNEL);
+	engine->op = kzalloc(sizeof(*engine->op), GFP_KERNEL);
+	engine->prog = kzalloc(sizeof(*engine->prog), GFP_KERNEL);
+	engine->scratch = vzalloc(UMA_SCRATCH_SIZE);
+	if (!engine->task || !engine->op || !engine->prog || !engine->scratch)
+		return -ENOMEM;
+
+	thread = kthread_run(emu_engine_thread, engine, "uma_emu%d/%u", emu->id, index);
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	engine->thread = thread;
+	return 0;
+}
+
+/**
+ * emu_engine_fini - destroy an engine
+ * @engine: engine, idle or not
+ */
+void emu_engine_fini(struct emu_engine *engine)
+{
+	if (engine->thread)
+		kthread_stop(engine->thread);
+	vfree(engine->scratch);
+	kfree(engine->prog);
+	kfree(engine->op);
+	kfree(engine->task);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A task: fetched once, decoded, checked, prepared, and run step by step. Each
+ * step is one floating-point section; what lies between two of them is where
+ * engines are stopped, invalidations happen and others get the processor.
+ */
+#include <linux/sched.h>
+
+#include "emu_device.h"
+
+/* What goes into a floating-point section and comes out of it. */
+struct emu_exec {
+	struct emu_engine *engine;
+	struct uma_fault_info *fault;
+	u32 phase;
+	u32 tile;
+	u32 step;
+	int ret;
+};
+
+static int emu_exec_compile(struct emu_engine *engine, struct uma_fault_info *fault)
+{
+	int ret;
+
+	ret = uma_task_decode(engine->task, engine->op, fault);
+	if (ret < 0)
+		return -EFAULT;
+	ret = uma_op_check(engine->op, engine->desc, fault);
+	if (ret < 0)
+		return -EFAULT;
+
+	/* Reads dimensions and headers, so it is a step; only steps of tiles use floating point. */
+	emu_step_begin(engine);
+	ret = uma_prepare(engine->prog, engine->op, engine->desc, engine->emu->kernels,
+			  UMA_STEP_WORK_KERNEL, &engine->view.mem, fault);
+	emu_step_end(engine);
+
+	if (emu_step_suspect(engine, fault))
+		return -EFAULT;
+	return ret < 0 ? -EFAULT : 0;
+}
+
+static void emu_exec_step(void *arg)
+{
+	struct emu_exec *exec = arg;
+	struct emu_engine *engine = exec->engine;
+
+	exec->ret = uma_run_step(engine->prog, exec->phase, exec->tile, &exec->step,
+				 &engine->view.mem, engine->scratch, exec->fault);
+}
+
+/* One section, with what paranoid mode has to say about it. */
+static int emu_exec_section(struct emu_exec *exec)
+{
+	emu_step_begin(exec->engine);
+	emu_fpu_run(exec->engine, emu_exec_step, exec);
+	emu_step_end(exec->engine);
+
+	if (emu_step_suspect(exec->engine, exec->fault))
+		return -EFAULT;
+	return exec->ret < 0 ? -EFAULT : exec->ret;
+}
+
+static int emu_exec_fetch(struct emu_engine *engine, u64 addr,
+			  struct uma_fault_info *fault)
+{
+	u32 reason;
+
+	emu_step_begin(engine);
+	reason = emu_copy_from(&engine->view, addr, engine->task, sizeof(*engine->task));
+	emu_step_end(engine);
+
+	if (emu_step_suspect(engine, fault))
+		return -EFAULT;
+	if (!reason)
+		return 0;
+	*fault = engine->view.mem.fault;
+	fault->field = "tasks_addr";
+	return -EFAULT;
+}
+
+/* At least as long as the chip would take at the clock that the model has now. */
+static void emu_exec_pace(struct emu_engine *engine, u64 began)
+{
+	const struct uma_engine_desc *desc = engine->desc;
+	u32 rate = le32_to_cpu(desc->caps[engine->prog->row].macs_per_cycle);
+	struct emu_power *power = &engine->emu->power;
+	u64 clock, took, want;
+
+	clock = div_u64((u64)desc->clock_max_mhz * READ_ONCE(power->clock), power->clock_max);
+	if (!rate || !clock)
+		return;
+	want = div64_u64(engine->prog->macs, rate) * 1000;
+	want = div64_u64(want, clock);
+	took = emu_now() - began;
+	if (want > took)
+		emu_engine_delay(engine, want - took);
+}
+
+/**
+ * emu_exec_task - run a task
+ * @engine: engine, in its worker
+ * @addr: device address of the descriptor
+ * @fault: out
+ *
+ * Return: 0; -EFAULT with @fault set; -ECANCELED if the job was taken away.
+ */
+int emu_exec_task(struct emu_engine *engine, u64 addr, struct uma_fault_info *fault)
+{
+	struct emu_exec exec = { .engine = engine, .fault = fault };
+	u64 began = emu_now();
+	unsigned long flags;
+	int ret;
+
+	ret = emu_exec_fetch(engine, addr, fault);
+	if (ret)
+		return ret;
+	ret = emu_exec_compile(engine, fault);
+	if (ret)
+		return ret;
+
+	for (exec.phase = 0; exec.phase < engine->prog->phase_count; exec.phase++) {
+		for (exec.tile = 0; exec.tile < engine->prog->tiles[exec.phase]; exec.tile++) {
+			exec.step = 0;
+			do {
+				ret = emu_engine_poll(engine, !exec.step);
+				if (ret)
+					return ret;
+				cond_resched();
+				ret = emu_exec_section(&exec);
+				if (ret < 0)
+					return ret;
+			} while (ret);
+
+			spin_lock_irqsave(&engine->lock, flags);
+			engine->cnt[UMA_CNT_TILES]++;
+			spin_unlock_irqrestore(&engine->lock, flags);
+		}
+	}
+
+	if (engine->emu->cfg.pace)
+		emu_exec_pace(engine, began);
+
+	spin_lock_irqsave(&engine->lock, flags);
+	engine->cnt[UMA_CNT_TASKS]++;
+	engine->cnt[UMA_CNT_MACS] += engine->prog->macs;
+	spin_unlock_irqrestore(&engine->lock, flags);
+	return 0;
+}

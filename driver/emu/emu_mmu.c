@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The device's MMU: it walks page tables that lie in memory, by physical
+ * address, and trusts nothing that it reads there.
+ */
+#include <linux/mm.h>
+#include <linux/memory_hotplug.h>
+#include <linux/io.h>
+#include <linux/string.h>
+
+#include "emu_compat.h"
+#include "emu_mmu.h"
+
+/* Pages are found through the direct map, which does not hold all of a 32-bit machine's memory. */
+#ifndef CONFIG_64BIT
+#error "uma_emu needs a 64-bit kernel"
+#endif
+
+/**
+ * emu_phys_ptr - memory at a physical address
+ * @pa: physical address
+ * @size: bytes, within one page
+ *
+ * A bad address from the driver has to end in a fault of the device and not in
+ * one of the kernel: only memory that the page allocator manages is reachable,
+ * so neither registers nor the kernel's image.
+ *
+ * Return: pointer, NULL if there is no such memory.
+ */
+void *emu_phys_ptr(u64 pa, u64 size)
+{
+	struct page *page;
+
+	if (!size || (pa & ~UMA_PTE_ADDR & ~(u64)(PAGE_SIZE - 1)) ||
+	    offset_in_page(pa) + size > PAGE_SIZE)
+		return NULL;
+
+	page = pfn_to_online_page(PHYS_PFN(pa));
+	if (!page)
+		return NULL;
+	/* The page of zeroes is reserved too, yet user memory may consist of it. */
+	if (PageReserved(page) && page != ZERO_PAGE(0))
+		return NULL;
+	return phys_to_virt(pa);
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_phys_ptr);
+
+/**
+ * emu_walk - translate an address by the page table
+ * @root: address of the root table, bit 0 enables it
+ * @va: device address
+ * @x: out: translation
+ *
+ * Return: UMA_FAULT_NONE; UMA_FAULT_READ if nothing is mapped there,
+ * UMA_FAULT_TABLE for a malformed entry, UMA_FAULT_BUS if the table or the page
+ * is not in memory.
+ */
+enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x)
+{
+	u64 table = root & ~(u64)UMA_AS_ENABLE;
+	int level;
+
+	if (!(root & UMA_AS_ENABLE) || va >> EMU_VA_BITS)
+		return UMA_FAULT_READ;
+	if (table & ~UMA_PTE_ADDR)
+		return UMA_FAULT_TABLE;
+
+	for (level = 0; level < UMA_PT_LEVELS; level++) {
+		u32 shift = UMA_PAGE_SHIFT + (UMA_PT_LEVELS - 1 - level) * UMA_PT_BITS;
+		u32 index = (va >> shift) & (UMA_PT_ENTRIES - 1);
+		bool leaf = level == UMA_PT_LEVELS - 1;
+		u64 known = UMA_PTE_VALID | UMA_PTE_ADDR;
+		__le64 *entry;
+		u64 pte;
+
+		entry = emu_phys_ptr(table + index * sizeof(*entry), sizeof(*entry));
+		if (!entry)
+			return UMA_FAULT_BUS;
+
+		/* The driver writes entries while we walk: read each once. */
+		pte = le64_to_cpu(READ_ONCE(*entry));
+		if (!(pte & UMA_PTE_VALID))
+			return UMA_FAULT_READ;
+
+		if (shift == UMA_BLOCK_SHIFT && (pte & UMA_PTE_BLOCK)) {
+			leaf = true;
+			known |= UMA_PTE_BLOCK;
+		}
+		if (leaf)
+			known |= UMA_PTE_WRITE;
+		if (pte & ~known)
+			return UMA_FAULT_TABLE;
+
+		table = pte & UMA_PTE_ADDR;
+		if (!leaf)
+			continue;
+		if (table & ((1ULL << shift) - 1))
+			return UMA_FAULT_TABLE;
+
+		x->pa = table;
+		x->shift = shift;
+		x->write = pte & UMA_PTE_WRITE;
+		/* Checked for the page that is used; of a block the others may not exist. */
+		if (!emu_phys_ptr(table + (va & ((1ULL << shift) - 1)), 1))
+			return UMA_FAULT_BUS;
+		return UMA_FAULT_NONE;
+	}
+	return UMA_FAULT_TABLE;
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_walk);
+
+static u32 emu_page_set(u64 va)
+{
+	return (va >> UMA_PAGE_SHIFT) % EMU_TLB_SETS;
+}
+
+static u32 emu_block_set(u64 va)
+{
+	return (va >> UMA_BLOCK_SHIFT) % EMU_TLB_BSETS;
+}
+
+static struct emu_tlb_entry *emu_tlb_find(struct emu_tlb_entry *way, u32 as, u64 va)
+{
+	int i;
+
+	for (i = 0; i < EMU_TLB_WAYS; i++)
+		if (way[i].valid && way[i].as == as && way[i].va == va)
+			return &way[i];
+	return NULL;
+}
+
+/**
+ * emu_tlb_lookup - find a cached translation
+ * @tlb: TLB
+ * @as: address space
+ * @va: device address
+ *
+ * Return: entry or NULL.
+ */
+struct emu_tlb_entry *emu_tlb_lookup(struct emu_tlb *tlb, u32 as, u64 va)
+{
+	struct emu_tlb_entry *entry;
+
+	entry = emu_tlb_find(tlb->page[emu_page_set(va)], as,
+			     va & ~((1ULL << UMA_PAGE_SHIFT) - 1));
+	if (entry)
+		return entry;
+	return emu_tlb_find(tlb->block[emu_block_set(va)], as,
+			    va & ~((1ULL << UMA_BLOCK_SHIFT) - 1));
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_tlb_lookup);
+
+/**
+ * emu_tlb_insert - cache a translation
+ * @tlb: TLB
+ * @as: address space
+ * @va: device address that was translated
+ * @x: translation
+ *
+ * Replaces an entry of the same address, else an unused one, else the ways of
+ * the set in turn.
+ *
+ * Return: the entry.
+ */
+struct emu_tlb_entry *emu_tlb_insert(struct emu_tlb *tlb, u32 as, u64 va,
+				     const struct emu_xlate *x)
+{
+	struct emu_tlb_entry *way, *entry;
+	u8 *next;
+	int i;
+
+	if (x->shift == UMA_BLOCK_SHIFT) {
+		way = tlb->block[emu_block_set(va)];
+		next = &tlb->next_block[emu_block_set(va)];
+	} else {
+		way = tlb->page[emu_page_set(va)];
+		next = &tlb->next_page[emu_page_set(va)];
+	}
+	va &= ~((1ULL << x->shift) - 1);
+
+	entry = emu_tlb_find(way, as, va);
+	for (i = 0; !entry && i < EMU_TLB_WAYS; i++)
+		if (!way[i].valid)
+			entry = &way[i];
+	if (!entry) {
+		entry = &way[*next];
+		*next = (*next + 1) % EMU_TLB_WAYS;
+	}
+
+	entry->va = va;
+	entry->x = *x;
+	entry->as = as;
+	entry->valid = true;
+	return entry;
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_tlb_insert);
+
+/**
+ * emu_inval_covers - does a command cover an entry?
+ * @inv: command
+ * @as: address space of the entry
+ * @va: first address of the entry
+ * @shift: log2 of its size
+ *
+ * An entry is covered if any of its bytes is in the range.
+ *
+ * Return: true if it does.
+ */
+bool emu_inval_covers(const struct emu_inval *inv, u32 as, u64 va, u8 shift)
+{
+	if (inv->as != as)
+		return false;
+	return inv->all || (va < inv->end && va + (1ULL << shift) > inv->start);
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_inval_covers);
+
+static u32 emu_tlb_drop(struct emu_tlb_entry *entry, u32 count,
+			const struct emu_inval *inv)
+{
+	u32 dropped = 0;
+
+	for (; count--; entry++) {
+		if (!entry->valid ||
+		    !emu_inval_covers(inv, entry->as, entry->va, entry->x.shift))
+			continue;
+		entry->valid = false;
+		dropped++;
+	}
+	return dropped;
+}
+
+/**
+ * emu_tlb_inval - carry out an invalidation command
+ * @tlb: TLB
+ * @inv: command
+ *
+ * Return: entries dropped.
+ */
+u32 emu_tlb_inval(struct emu_tlb *tlb, const struct emu_inval *inv)
+{
+	u32 dropped;
+
+	dropped = emu_tlb_drop(&tlb->page[0][0], EMU_TLB_SETS * EMU_TLB_WAYS, inv);
+	dropped += emu_tlb_drop(&tlb->block[0][0], EMU_TLB_BSETS * EMU_TLB_WAYS, inv);
+	tlb->invalidated += dropped;
+	return dropped;
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_tlb_inval);
+
+/**
+ * emu_tlb_flush - forget everything, as a reset does
+ * @tlb: TLB
+ */
+void emu_tlb_flush(struct emu_tlb *tlb)
+{
+	memset(tlb->page, 0, sizeof(tlb->page));
+	memset(tlb->block, 0, sizeof(tlb->block));
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_tlb_flush);
+
+/**
+ * emu_tlb_count - entries in use
+ * @tlb: TLB
+ *
+ * Return: number of valid entries.
+ */
+u32 emu_tlb_count(const struct emu_tlb *tlb)
+{
+	const struct emu_tlb_entry *entry;
+	u32 i, count = 0;
+
+	for (i = 0, entry = &tlb->page[0][0]; i < EMU_TLB_SETS * EMU_TLB_WAYS; i++)
+		count += entry[i].valid;
+	for (i = 0, entry = &tlb->block[0][0]; i < EMU_TLB_BSETS * EMU_TLB_WAYS; i++)
+		count += entry[i].valid;
+	return count;
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_tlb_count);
+
+/**
+ * emu_translate - translate an address, by the TLB if it can
+ * @tlb: TLB
+ * @as: address space
+ * @root: its root register
+ * @va: device address
+ * @paranoid: compare a hit with the page table
+ * @x: out: translation of the page or block that holds @va
+ * @state: out: how it was found
+ * @old: out: what the TLB said, if it differed
+ *
+ * In paranoid mode an entry that differs from the page table is dropped, and
+ * what the table says now is the answer. Hardware may evict an entry at any
+ * time, so this is one of the results that a driver has to expect anyway, and
+ * memory that the driver has already given away is never touched.
+ *
+ * Return: UMA_FAULT_NONE or what emu_walk() returns.
+ */
+enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
+			     bool paranoid, struct emu_xlate *x,
+			     enum emu_tlb_state *state, struct emu_xlate *old)
+{
+	struct emu_tlb_entry *entry = emu_tlb_lookup(tlb, as, va);
+	enum uma_fault fault;
+
+	if (entry && !paranoid) {
+		tlb->hits++;
+		*state = EMU_TLB_HIT;
+		*x = entry->x;
+		/* The page of a block that is used now is not the one that was checked. */
+		if (x->shift == UMA_BLOCK_SHIFT &&
+		    !emu_phys_ptr(emu_xlate_pa(x, va), 1))
+			return UMA_FAULT_BUS;
+		return UMA_FAULT_NONE;
+	}
+
+	fault = emu_walk(root, va, x);
+	if (entry) {
+		tlb->hits++;
+		tlb->compared++;
+		*state = EMU_TLB_HIT;
+		if (!fault && emu_xlate_pa(&entry->x, va) == emu_xlate_pa(x, va) &&
+		    entry->x.write == x->write) {
+			*x = entry->x;
+			return UMA_FAULT_NONE;
+		}
+		*state = EMU_TLB_DIFFERS;
+		*old = entry->x;
+		entry->valid = false;
+	} else {
+		tlb->misses++;
+		*state = EMU_TLB_MISS;
+	}
+	if (!fault)
+		emu_tlb_insert(tlb, as, va, x);
+	return fault;
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_translate);

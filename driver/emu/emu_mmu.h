@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Page-table walk and translation lookaside buffer.
+ */
+#ifndef _EMU_MMU_H_
+#define _EMU_MMU_H_
+
+#include <linux/types.h>
+
+#include "../uma_regs.h"
+#include "model/uma_model.h"
+
+#define EMU_VA_BITS	48
+
+/* Sizes of the TLB of an engine: small, so that evictions happen in every test */
+#define EMU_TLB_WAYS	4
+#define EMU_TLB_SETS	64	/* 4 KiB entries */
+#define EMU_TLB_BSETS	16	/* 2 MiB entries */
+
+/**
+ * struct emu_xlate - a translation
+ * @pa: physical address of the first byte of the page or block
+ * @shift: UMA_PAGE_SHIFT or UMA_BLOCK_SHIFT
+ * @write: tasks may write
+ */
+struct emu_xlate {
+	u64 pa;
+	u8 shift;
+	bool write;
+};
+
+static inline u64 emu_xlate_pa(const struct emu_xlate *x, u64 va)
+{
+	return x->pa + (va & ((1ULL << x->shift) - 1));
+}
+
+/**
+ * struct emu_tlb_entry - a cached translation
+ * @va: first address of the page or block
+ * @x: what it translates to
+ * @as: address space
+ * @valid: in use
+ */
+struct emu_tlb_entry {
+	u64 va;
+	struct emu_xlate x;
+	u16 as;
+	bool valid;
+};
+
+/**
+ * struct emu_inval - an invalidation command
+ * @as: address space
+ * @all: all of it, else [@start, @end)
+ * @start: first address
+ * @end: one past the last address
+ */
+struct emu_inval {
+	u32 as;
+	bool all;
+	u64 start;
+	u64 end;
+};
+
+/**
+ * struct emu_tlb - the TLB of an engine
+ *
+ * Used by the engine's worker during a step, and by others only between steps
+ * under the engine's lock.
+ */
+struct emu_tlb {
+	struct emu_tlb_entry page[EMU_TLB_SETS][EMU_TLB_WAYS];
+	struct emu_tlb_entry block[EMU_TLB_BSETS][EMU_TLB_WAYS];
+	/** @next_page: way to replace next */
+	u8 next_page[EMU_TLB_SETS];
+	/** @next_block: way to replace next */
+	u8 next_block[EMU_TLB_BSETS];
+	/** @hits: since creation */
+	u64 hits;
+	/** @misses: since creation */
+	u64 misses;
+	/** @invalidated: entries that commands dropped */
+	u64 invalidated;
+	/** @compared: hits that paranoid mode compared */
+	u64 compared;
+};
+
+void *emu_phys_ptr(u64 pa, u64 size);
+enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x);
+
+struct emu_tlb_entry *emu_tlb_lookup(struct emu_tlb *tlb, u32 as, u64 va);
+struct emu_tlb_entry *emu_tlb_insert(struct emu_tlb *tlb, u32 as, u64 va,
+				     const struct emu_xlate *x);
+u32 emu_tlb_inval(struct emu_tlb *tlb, const struct emu_inval *inv);
+void emu_tlb_flush(struct emu_tlb *tlb);
+u32 emu_tlb_count(const struct emu_tlb *tlb);
+bool emu_inval_covers(const struct emu_inval *inv, u32 as, u64 va, u8 shift);
+
+/**
+ * enum emu_tlb_state - what a lookup met
+ * @EMU_TLB_MISS: the page table was walked
+ * @EMU_TLB_HIT: an entry was used
+ * @EMU_TLB_DIFFERS: an entry differed from the page table, and was replaced
+ */
+enum emu_tlb_state {
+	EMU_TLB_MISS,
+	EMU_TLB_HIT,
+	EMU_TLB_DIFFERS,
+};
+
+enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
+			     bool paranoid, struct emu_xlate *x,
+			     enum emu_tlb_state *state, struct emu_xlate *old);
+
+#endif /* _EMU_MMU_H_ */

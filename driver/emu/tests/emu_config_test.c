@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What can be configured, and what cannot.
+ */
+#include <kunit/test.h>
+
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include "../../uma_regs.h"
+#include "../emu_compat.h"
+#include "../emu_config.h"
+
+static void emu_config_defaults(struct kunit *test)
+{
+	struct emu_config cfg;
+	const char *why = "unset";
+
+	memset(&cfg, 0xff, sizeof(cfg));
+	emu_config_init(&cfg);
+	KUNIT_EXPECT_TRUE(test, uma_emu_config_is_valid(&cfg, &why));
+	KUNIT_EXPECT_NULL(test, why);
+	KUNIT_EXPECT_FALSE(test, cfg.paranoid);
+	KUNIT_EXPECT_STREQ(test, cfg.profile, "full");
+}
+
+static void emu_config_profiles(struct kunit *test)
+{
+	static const char *const good[] = { "m1", "m2", "m3", "ultra", "full" };
+	static const char *const bad[] = { "", "m", "m11", "M1", "m1 ", "none" };
+	struct emu_config cfg;
+	const char *why;
+	size_t i;
+
+	emu_config_init(&cfg);
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		strscpy(cfg.profile, good[i], sizeof(cfg.profile));
+		KUNIT_EXPECT_TRUE_MSG(test, uma_emu_config_is_valid(&cfg, NULL), "%s", good[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		strscpy(cfg.profile, bad[i], sizeof(cfg.profile));
+		KUNIT_EXPECT_FALSE_MSG(test, uma_emu_config_is_valid(&cfg, &why), "%s", bad[i]);
+		KUNIT_EXPECT_STREQ(test, why, "profile");
+	}
+	/* Not terminated: nothing past the array may be read. */
+	memset(cfg.profile, 'm', sizeof(cfg.profile));
+	KUNIT_EXPECT_FALSE(test, uma_emu_config_is_valid(&cfg, NULL));
+}
+
+struct emu_config_case {
+	const char *field;
+	void (*change)(struct emu_config *cfg);
+	bool good;
+};
+
+static void latency_max(struct emu_config *cfg) { cfg->latency_us = EMU_LATENCY_MAX_US; }
+static void latency_over(struct emu_config *cfg) { cfg->latency_us = EMU_LATENCY_MAX_US + 1; }
+static void stale_none(struct emu_config *cfg) { cfg->stale_ms = 0; }
+static void stale_max(struct emu_config *cfg) { cfg->stale_ms = EMU_STALE_MAX_MS; }
+static void stale_over(struct emu_config *cfg) { cfg->stale_ms = EMU_STALE_MAX_MS + 1; }
+static void as_one(struct emu_config *cfg) { cfg->address_spaces = 1; }
+static void as_none(struct emu_config *cfg) { cfg->address_spaces = 0; }
+static void as_max(struct emu_config *cfg) { cfg->address_spaces = UMA_MAX_AS; }
+static void as_over(struct emu_config *cfg) { cfg->address_spaces = UMA_MAX_AS + 1; }
+static void ring_one(struct emu_config *cfg) { cfg->ring_order = 1; }
+static void ring_none(struct emu_config *cfg) { cfg->ring_order = 0; }
+static void ring_over(struct emu_config *cfg) { cfg->ring_order = EMU_RING_ORDER_MAX + 1; }
+static void memory_some(struct emu_config *cfg) { cfg->memory = PAGE_SIZE * 1000ULL; }
+static void memory_odd(struct emu_config *cfg) { cfg->memory = PAGE_SIZE + 1; }
+
+static const struct emu_config_case emu_config_cases[] = {
+	{ "latency_us", latency_max, true },
+	{ "latency_us", latency_over, false },
+	{ "stale_ms", stale_none, true },
+	{ "stale_ms", stale_max, true },
+	{ "stale_ms", stale_over, false },
+	{ "address_spaces", as_one, true },
+	{ "address_spaces", as_max, true },
+	{ "address_spaces", as_none, false },
+	{ "address_spaces", as_over, false },
+	{ "ring_order", ring_one, true },
+	{ "ring_order", ring_none, false },
+	{ "ring_order", ring_over, false },
+	{ "memory", memory_some, true },
+	{ "memory", memory_odd, false },
+};
+
+static void emu_config_limits(struct kunit *test)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(emu_config_cases); i++) {
+		const struct emu_config_case *c = &emu_config_cases[i];
+		const char *why = NULL;
+		struct emu_config cfg;
+
+		emu_config_init(&cfg);
+		c->change(&cfg);
+		KUNIT_EXPECT_EQ_MSG(test, uma_emu_config_is_valid(&cfg, &why), c->good,
+				    "case %zu, %s", i, c->field);
+		if (!c->good)
+			KUNIT_EXPECT_STREQ(test, why, c->field);
+	}
+}
+
+static struct kunit_case emu_config_tests[] = {
+	KUNIT_CASE(emu_config_defaults),
+	KUNIT_CASE(emu_config_profiles),
+	KUNIT_CASE(emu_config_limits),
+	{}
+};
+
+static struct kunit_suite emu_config_suite = {
+	.name = "uma_emu_config",
+	.test_cases = emu_config_tests,
+};
+kunit_test_suite(emu_config_suite);
+
+MODULE_IMPORT_NS(EMU_KUNIT_NS);
+MODULE_DESCRIPTION("KUnit tests of the emulated unified-memory accelerator");
+MODULE_LICENSE("Dual MIT/GPL");
