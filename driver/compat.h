@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What older kernels lack. The driver is written against the newest interfaces;
+ * Kbuild looks into the headers and defines UMA_HAVE_* for those that are there.
+ */
+#ifndef _UMA_COMPAT_H_
+#define _UMA_COMPAT_H_
+
+#include <linux/module.h>
+
+#include <drm/drm_print.h>
+#include <drm/gpu_scheduler.h>
+
+#ifndef UMA_HAVE_SCHED_INIT_ARGS
+struct drm_sched_init_args {
+	const struct drm_sched_backend_ops *ops;
+	struct workqueue_struct *submit_wq;
+	struct workqueue_struct *timeout_wq;
+	u32 num_rqs;
+	u32 credit_limit;
+	unsigned int hang_limit;
+	long timeout;
+	atomic_t *score;
+	const char *name;
+	struct device *dev;
+};
+
+static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
+				      const struct drm_sched_init_args *args)
+{
+	return drm_sched_init(sched, args->ops, args->submit_wq, args->num_rqs,
+			      args->credit_limit, args->hang_limit, args->timeout,
+			      args->timeout_wq, args->score, args->name, args->dev);
+}
+
+#define drm_sched_init(sched, args) uma_sched_init_args(sched, args)
+#endif
+
+#ifndef UMA_HAVE_SCHED_CLIENT_ID
+#define drm_sched_job_init(job, entity, credits, owner, client_id) \
+	drm_sched_job_init(job, entity, credits, owner)
+#endif
+
+#ifndef UMA_HAVE_SCHED_STAT_RESET
+#define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
+#endif
+
+/* Namespaces became strings in 6.13. */
+#ifdef UMA_HAVE_STRING_NS
+#define UMA_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
+#else
+#define UMA_IMPORT_NS(ns) MODULE_IMPORT_NS(ns)
+#endif
+
+#endif /* _UMA_COMPAT_H_ */

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Finding a device, reading what it is, and letting go of it.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/math64.h>
+#include <linux/mod_devicetable.h>
+#include <linux/platform_device.h>
+#include <linux/string.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "compat.h"
+#include "uma_debugfs.h"
+#include "uma_device.h"
+#include "uma_pm.h"
+#include "uma_reset.h"
+#include "uma_sched.h"
+#include "uma_vm.h"
+
+/* One job at a time is on a ring; more entries would only matter if there were more. */
+#define UMA_RING_ORDER	4
+
+/**
+ * uma_read - read a register
+ * @uma: device
+ * @reg: offset
+ *
+ * Return: value, all ones if the register cannot be read.
+ */
+u32 uma_read(struct uma_device *uma, u32 reg)
+{
+	unsigned int value;
+
+	return regmap_read(uma->regs, reg, &value) ? ~0U : value;
+}
+
+/**
+ * uma_write - write a register
+ * @uma: device
+ * @reg: offset
+ * @value: value
+ *
+ * That a write failed shows in what does not happen: whoever writes a command
+ * polls for it.
+ */
+void uma_write(struct uma_device *uma, u32 reg, u32 value)
+{
+	regmap_write(uma->regs, reg, value);
+}
+
+/**
+ * uma_read64 - read a pair of registers
+ * @uma: device
+ * @reg: offset of the low word
+ *
+ * Return: value.
+ */
+u64 uma_read64(struct uma_device *uma, u32 reg)
+{
+	unsigned long flags;
+	u32 lo, hi;
+
+	spin_lock_irqsave(&uma->latch_lock, flags);
+	lo = uma_read(uma, reg);
+	hi = uma_read(uma, reg + 4);
+	spin_unlock_irqrestore(&uma->latch_lock, flags);
+	return (u64)hi << 32 | lo;
+}
+
+/**
+ * uma_write64 - write a pair of registers, the low word, with enable bits, last
+ * @uma: device
+ * @reg: offset of the low word
+ * @value: value
+ */
+void uma_write64(struct uma_device *uma, u32 reg, u64 value)
+{
+	uma_write(uma, reg + 4, upper_32_bits(value));
+	uma_write(uma, reg, lower_32_bits(value));
+}
+
+/**
+ * uma_poll - wait until a register has a value
+ * @uma: device
+ * @reg: offset
+ * @mask: bits to look at
+ * @value: what they shall be
+ * @timeout_ms: how long
+ *
+ * Return: 0 or -ETIMEDOUT.
+ */
+int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int timeout_ms)
+{
+	ktime_t end = ktime_add_ms(ktime_get(), timeout_ms);
+	unsigned int pause = 0;
+	bool late;
+
+	for (;;) {
+		late = ktime_after(ktime_get(), end);
+		if ((uma_read(uma, reg) & mask) == value)
+			return 0;
+		if (late)
+			return -ETIMEDOUT;
+		/* Most commands are done at once; some wait for a tile. */
+		if (pause)
+			usleep_range(pause, 2 * pause);
+		pause = clamp(2 * pause, 10U, 5000U);
+	}
+}
+
+/**
+ * uma_ticks_to_ns - convert a difference of timestamps
+ * @uma: device
+ * @ticks: device timestamp ticks
+ *
+ * Return: nanoseconds.
+ */
+u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks)
+{
+	return mul_u64_u64_div_u64(ticks, NSEC_PER_SEC, uma->info.timestamp_hz);
+}
+
+/**
+ * uma_hw_start - set the device up, at first or after a reset
+ * @uma: device
+ *
+ * Return: 0 or -ETIMEDOUT.
+ */
+int uma_hw_start(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	ret = uma_poll(uma, UMA_REG_DEV_STATUS, UMA_DEV_READY | UMA_DEV_ERROR, UMA_DEV_READY, 5000);
+	if (ret)
+		return ret;
+	uma_slots_init(&uma->slots, uma->as_count);
+	uma_pm_restore(uma);
+	uma_for_each_engine(uma, engine)
+		uma_engine_setup(engine);
+	uma_write(uma, UMA_REG_IRQ_STATUS, ~0U);
+	uma_write(uma, UMA_REG_IRQ_ENABLE,
+		  GENMASK(uma->info.engine_count - 1, 0) | UMA_IRQ_ERROR);
+	return 0;
+}
+
+/**
+ * uma_hw_stop - have the device leave memory alone
+ * @uma: device
+ */
+void uma_hw_stop(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+
+	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
+	uma_for_each_engine(uma, engine)
+		uma_write(uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL, UMA_ENG_RESET);
+	uma_for_each_engine(uma, engine)
+		uma_poll(uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL, UMA_ENG_RESET, 0,
+			 UMA_ENGINE_RESET_MS);
+	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
+	uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, UMA_DEVICE_RESET_MS);
+}
+
+static irqreturn_t uma_irq(int irq, void *data)
+{
+	struct uma_device *uma = data;
+	u32 status = uma_read(uma, UMA_REG_IRQ_STATUS) & uma_read(uma, UMA_REG_IRQ_ENABLE);
+	struct uma_engine *engine;
+
+	if (!status)
+		return IRQ_NONE;
+	/* Cleared before the records are looked at: what comes later raises it again. */
+	uma_write(uma, UMA_REG_IRQ_STATUS, status);
+	uma_for_each_engine(uma, engine)
+		if (status & UMA_IRQ_ENGINE(engine->index))
+			uma_engine_poll(engine, true);
+	if (status & UMA_IRQ_ERROR)
+		uma_reset_request(uma);
+	return IRQ_HANDLED;
+}
+
+static const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT] = {
+	[UMA_ENGINE_MATRIX] = "matrix",
+	[UMA_ENGINE_GPU] = "gpu",
+	[UMA_ENGINE_NEURAL] = "neural",
+};
+
+static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u32 index)
+{
+	u32 base = UMA_REG_ENGINE(index), i, j;
+	struct device *dev = uma->drm.dev;
+	size_t ring_size, records_size;
+
+	engine->uma = uma;
+	engine->index = index;
+	spin_lock_init(&engine->lock);
+	INIT_DELAYED_WORK(&engine->watch, uma_engine_watch);
+	engine->fence_context = dma_fence_context_alloc(1);
+	engine->info = (struct drm_uma_query_engine) {
+		.engine_class = uma_read(uma, base + UMA_ENG_CLASS),
+		.instance = uma_read(uma, base + UMA_ENG_INSTANCE),
+		.flags = uma_read(uma, base + UMA_ENG_FLAGS),
+		.node = uma_read(uma, base + UMA_ENG_NODE),
+		.cap_count = uma_read(uma, base + UMA_ENG_CAP_COUNT),
+		.clock_max_mhz = uma_read(uma, base + UMA_ENG_CLOCK_MAX_MHZ),
+		.max_job_tasks = uma_read(uma, base + UMA_ENG_MAX_JOB_TASKS),
+	};
+	if (engine->info.engine_class >= UMA_ENGINE_CLASS_COUNT || engine->info.instance > 31 ||
+	    engine->info.cap_count > UMA_MAX_CAPS || engine->info.node >= uma->info.node_count ||
+	    !engine->info.max_job_tasks)
+		return dev_err_probe(dev, -ENXIO, "engine %u makes no sense\n", index);
+	for (i = 0; i < index; i++)
+		if (uma->engines[i].info.engine_class == engine->info.engine_class &&
+		    uma->engines[i].info.instance == engine->info.instance)
+			return dev_err_probe(dev, -ENXIO, "engines %u and %u are the same\n",
+					     i, index);
+	snprintf(engine->name, sizeof(engine->name), "%s%u",
+		 uma_class_names[engine->info.engine_class], engine->info.instance);
+
+	engine->caps = drmm_kcalloc(&uma->drm, engine->info.cap_count, sizeof(*engine->caps),
+				    GFP_KERNEL);
+	if (!engine->caps)
+		return -ENOMEM;
+	for (i = 0; i < engine->info.cap_count; i++) {
+		u32 row = base + UMA_ENG_CAPS + i * sizeof(*engine->caps);
+		__le32 *words = (__le32 *)&engine->caps[i];
+
+		for (j = 0; j < sizeof(*engine->caps) / sizeof(*words); j++)
+			words[j] = cpu_to_le32(uma_read(uma, row + j * sizeof(*words)));
+	}
+
+	engine->ring_order = min_t(u32, UMA_RING_ORDER, uma_read(uma, base + UMA_ENG_RING_MAX));
+	ring_size = sizeof(*engine->ring) << engine->ring_order;
+	records_size = sizeof(*engine->records) << engine->ring_order;
+	engine->ring = dmam_alloc_coherent(dev, ring_size, &engine->ring_dma, GFP_KERNEL);
+	engine->records = dmam_alloc_coherent(dev, records_size, &engine->records_dma, GFP_KERNEL);
+	return engine->ring && engine->records ? 0 : -ENOMEM;
+}
+
+static int uma_read_info(struct uma_device *uma)
+{
+	struct drm_uma_query_device *info = &uma->info;
+	struct device *dev = uma->drm.dev;
+	u32 features, i;
+
+	if (uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
+		return dev_err_probe(dev, -ENXIO, "no device behind the registers\n");
+	info->hw_version = uma_read(uma, UMA_REG_VERSION);
+	if (info->hw_version >> 16 != UMA_HW_VERSION >> 16)
+		return dev_err_probe(dev, -ENXIO, "unknown register contract %u.%u\n",
+				     info->hw_version >> 16, info->hw_version & 0xffff);
+
+	features = uma_read(uma, UMA_REG_FEATURES);
+	if (features & UMA_FEATURE_EMULATED)
+		info->flags |= DRM_UMA_DEVICE_EMULATED;
+	if (features & UMA_FEATURE_MODELLED_POWER)
+		info->flags |= DRM_UMA_DEVICE_MODELLED_POWER;
+	if (features & UMA_FEATURE_COHERENT)
+		info->flags |= DRM_UMA_DEVICE_COHERENT;
+	for (i = 0; i < sizeof(info->profile); i += 4) {
+		__le32 word = cpu_to_le32(uma_read(uma, UMA_REG_PROFILE + i));
+
+		memcpy(info->profile + i, &word, sizeof(word));
+	}
+	info->profile[sizeof(info->profile) - 1] = 0;
+	info->task_version = uma_read(uma, UMA_REG_TASK_VERSION);
+	info->engine_count = uma_read(uma, UMA_REG_ENGINE_COUNT);
+	info->node_count = uma_read(uma, UMA_REG_NODE_COUNT);
+	info->timestamp_hz = uma_read64(uma, UMA_REG_TIMESTAMP_HZ);
+	info->va_bits = uma_read(uma, UMA_REG_VA_BITS);
+	info->page_size = PAGE_SIZE;
+	info->block_size = 1ULL << UMA_BLOCK_SHIFT;
+	uma->as_count = uma_read(uma, UMA_REG_AS_COUNT);
+	if (!info->engine_count || info->engine_count > UMA_MAX_ENGINES ||
+	    !info->node_count || info->node_count > UMA_MAX_NODES ||
+	    !uma->as_count || uma->as_count > UMA_MAX_AS || !info->timestamp_hz ||
+	    info->va_bits < 32 || info->va_bits > UMA_PAGE_SHIFT + UMA_PT_LEVELS * UMA_PT_BITS)
+		return dev_err_probe(dev, -ENXIO, "identification makes no sense\n");
+
+	for (i = 0; i < info->node_count; i++) {
+		u64 size = uma_read64(uma, UMA_REG_NODE(i) + UMA_NODE_SIZE_LO);
+
+		uma->nodes[i].node = i;
+		uma->nodes[i].size = size ?:
+			div_u64((u64)totalram_pages() << PAGE_SHIFT, info->node_count);
+		uma->nodes[i].bandwidth =
+			1000000ULL * uma_read(uma, UMA_REG_NODE(i) + UMA_NODE_BANDWIDTH_MBS);
+	}
+
+	uma->va.start = PAGE_SIZE;
+	uma->va.end = 1ULL << info->va_bits;
+	/* No more than there is memory: an object that cannot be filled only helps to run out of it. */
+	uma->max_bo_size = min_t(u64, SZ_64G, (u64)totalram_pages() << PAGE_SHIFT);
+	uma->job_timeout_ms = UMA_DEFAULT_TIMEOUT_MS;
+
+	uma->engines = drmm_kcalloc(&uma->drm, info->engine_count, sizeof(*uma->engines),
+				    GFP_KERNEL);
+	if (!uma->engines)
+		return -ENOMEM;
+	uma->max_job_tasks = U32_MAX;
+	for (i = 0; i < info->engine_count; i++) {
+		int ret = uma_engine_probe(&uma->engines[i], uma, i);
+
+		if (ret)
+			return ret;
+		uma->max_job_tasks = min(uma->max_job_tasks,
+					 uma->engines[i].info.max_job_tasks);
+	}
+	return 0;
+}
+
+/* An emulated device brings its own registers, hardware has them in memory. */
+static struct regmap *uma_find_regs(struct platform_device *pdev)
+{
+	static const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.max_register = UMA_REG_SPACE - 4,
+		.fast_io = true,
+	};
+	struct regmap *regs;
+	void __iomem *base;
+
+	regs = dev_get_regmap(&pdev->dev, NULL);
+	if (!regs && pdev->dev.parent)
+		regs = dev_get_regmap(pdev->dev.parent, NULL);
+	if (regs)
+		return regs;
+	base = devm_platform_ioremap_resource(pdev, 0);
+	if (IS_ERR(base))
+		return ERR_CAST(base);
+	return devm_regmap_init_mmio(&pdev->dev, base, &config);
+}
+
+static void uma_release_device(struct drm_device *drm, void *data)
+{
+	uma_devices_put();
+}
+
+static void uma_release_wq(struct drm_device *drm, void *wq)
+{
+	destroy_workqueue(wq);
+}
+
+static int uma_init_software(struct uma_device *uma)
+{
+	int ret;
+
+	/* First in, last out: the module stays until this has run. */
+	uma_devices_get();
+	ret = drmm_add_action_or_reset(&uma->drm, uma_release_device, NULL);
+	if (ret)
+		return ret;
+
+	ret = drmm_mutex_init(&uma->drm, &uma->hw_lock);
+	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->gems_lock);
+	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->vms_lock);
+	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->pm_lock);
+	if (ret)
+		return ret;
+	spin_lock_init(&uma->latch_lock);
+	spin_lock_init(&uma->queues_lock);
+	INIT_LIST_HEAD(&uma->gems);
+	INIT_LIST_HEAD(&uma->vms);
+	INIT_LIST_HEAD(&uma->queues);
+	INIT_WORK(&uma->reset_work, uma_reset_work);
+	INIT_WORK(&uma->kick_work, uma_kick_work);
+
+	/* Jobs' fences depend on it, and memory may depend on those. */
+	uma->reset_wq = alloc_ordered_workqueue("uma-reset", WQ_MEM_RECLAIM);
+	if (!uma->reset_wq)
+		return -ENOMEM;
+	return drmm_add_action_or_reset(&uma->drm, uma_release_wq, uma->reset_wq);
+}
+
+static int uma_probe(struct platform_device *pdev)
+{
+	struct device *dev = &pdev->dev;
+	struct uma_device *uma;
+	int ret;
+
+	uma = devm_drm_dev_alloc(dev, &uma_drm_driver, struct uma_device, drm);
+	if (IS_ERR(uma))
+		return PTR_ERR(uma);
+	platform_set_drvdata(pdev, uma);
+
+	ret = uma_init_software(uma);
+	if (ret)
+		return ret;
+	uma->regs = uma_find_regs(pdev);
+	if (IS_ERR(uma->regs))
+		return dev_err_probe(dev, PTR_ERR(uma->regs), "no registers\n");
+	uma->irq = platform_get_irq(pdev, 0);
+	if (uma->irq < 0)
+		return uma->irq;
+	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(48));
+	if (ret)
+		return dev_err_probe(dev, ret, "no DMA\n");
+	dma_set_max_seg_size(dev, UINT_MAX);
+
+	ret = uma_read_info(uma);
+	if (ret)
+		return ret;
+	ret = uma_sched_init(uma);
+	if (ret)
+		return ret;
+	ret = uma_hw_start(uma);
+	if (ret)
+		return dev_err_probe(dev, ret, "device does not get ready\n");
+	ret = request_irq(uma->irq, uma_irq, 0, dev_name(dev), uma);
+	if (ret)
+		goto err_stop;
+	uma_debugfs_init(uma);
+	ret = drm_dev_register(&uma->drm, 0);
+	if (ret)
+		goto err_irq;
+	drm_info(&uma->drm, "%s: %u engines%s\n", uma->info.profile, uma->info.engine_count,
+		 uma->info.flags & DRM_UMA_DEVICE_EMULATED ? ", emulated" : "");
+	return 0;
+
+err_irq:
+	free_irq(uma->irq, uma);
+err_stop:
+	uma_hw_stop(uma);
+	return ret;
+}
+
+static void uma_remove(struct platform_device *pdev)
+{
+	struct uma_device *uma = platform_get_drvdata(pdev);
+
+	WRITE_ONCE(uma->going, true);
+	/* From here on no ioctl starts, and none is between drm_dev_enter() and drm_dev_exit(). */
+	drm_dev_unplug(&uma->drm);
+	free_irq(uma->irq, uma);
+	uma_reset_stop(uma);
+	uma_hw_stop(uma);
+	uma_reset_abort(uma);
+	uma_vms_lost(uma);
+}
+
+static ssize_t job_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->job_timeout_ms));
+}
+
+static ssize_t job_timeout_ms_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	unsigned int value;
+	int ret;
+
+	ret = kstrtouint(buf, 0, &value);
+	if (ret)
+		return ret;
+	if (!value || value > UMA_MAX_TIMEOUT_MS)
+		return -EINVAL;
+	WRITE_ONCE(uma->job_timeout_ms, value);
+	return count;
+}
+static DEVICE_ATTR_RW(job_timeout_ms);
+
+static struct attribute *uma_attrs[] = {
+	&dev_attr_job_timeout_ms.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(uma);
+
+static const struct of_device_id uma_of_match[] = {
+	{ .compatible = "uma,accel" },
+	{ }
+};
+MODULE_DEVICE_TABLE(of, uma_of_match);
+
+static const struct platform_device_id uma_ids[] = {
+	{ .name = "uma" },
+	{ }
+};
+MODULE_DEVICE_TABLE(platform, uma_ids);
+
+struct platform_driver uma_platform_driver = {
+	.probe = uma_probe,
+	.remove = uma_remove,
+	.id_table = uma_ids,
+	.driver = {
+		.name = "uma",
+		.of_match_table = uma_of_match,
+		.dev_groups = uma_groups,
+	},
+};

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The device and its engines.
+ *
+ * Locks, in the order in which they nest:
+ *
+ *   client->lock       ids of a file
+ *   client->submit_lock  one submit at a time, so that jobs are armed and pushed in one order
+ *   vm->lock           mappings and page table of an address space; memory is allocated under it
+ *   uma->gems_lock, uma->vms_lock   lists
+ *   uma->hw_lock       address-space slots, invalidation, what is on the rings. Completion of jobs depends on it, so
+ *                      nothing that may reclaim memory or wait for a fence happens under it
+ *   uma->pm_lock       power; as above
+ *   uma->queues_lock, engine->lock, uma->latch_lock   taken from interrupts
+ */
+#ifndef _UMA_DEVICE_H_
+#define _UMA_DEVICE_H_
+
+#include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/regmap.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_device.h>
+#include <drm/gpu_scheduler.h>
+
+#include <drm/uma_accel.h>
+
+#include "uma_args.h"
+#include "uma_regs.h"
+#include "uma_ring.h"
+#include "uma_slots.h"
+
+struct uma_device;
+struct uma_job;
+struct platform_device;
+
+/**
+ * enum uma_failure - why a job on the device has to be given up
+ * @UMA_FAILURE_NONE: it has not
+ * @UMA_FAILURE_FAULT: the device reported a fault
+ * @UMA_FAILURE_TIMEOUT: it ran too long
+ * @UMA_FAILURE_LOST: a reset of the whole device took it along
+ */
+enum uma_failure {
+	UMA_FAILURE_NONE,
+	UMA_FAILURE_FAULT,
+	UMA_FAILURE_TIMEOUT,
+	UMA_FAILURE_LOST,
+};
+
+/**
+ * struct uma_engine - an engine
+ */
+struct uma_engine {
+	/** @uma: device */
+	struct uma_device *uma;
+	/** @name: class and instance */
+	char name[16];
+	/** @index: index in the device */
+	u32 index;
+	/** @info: what the query returns */
+	struct drm_uma_query_engine info;
+	/** @caps: @info.cap_count rows */
+	struct uma_op_cap *caps;
+
+	/** @sched: feeds jobs, one at a time */
+	struct drm_gpu_scheduler sched;
+	/** @fence_context: of the fences that run_job returns */
+	u64 fence_context;
+	/** @fence_seqno: the last one's number; only run_job touches it */
+	u64 fence_seqno;
+
+	/** @ring: entries */
+	struct uma_ring_entry *ring;
+	/** @ring_dma: where the device reads them */
+	dma_addr_t ring_dma;
+	/** @records: one for each entry */
+	struct uma_record *records;
+	/** @records_dma: where the device writes them */
+	dma_addr_t records_dma;
+	/** @ring_order: log2 of the number of entries */
+	u32 ring_order;
+
+	/** @watch: looks after the job that runs, and recovers the engine; on &uma_device.reset_wq */
+	struct delayed_work watch;
+
+	/** @lock: protects what follows */
+	spinlock_t lock;
+	/** @job: what run_job took and has not been signalled */
+	struct uma_job *job;
+	/** @pushed: @job is on the ring; only changed with &uma_device.hw_lock held, but for completion */
+	bool pushed;
+	/** @failure: @job is to be given up */
+	enum uma_failure failure;
+	/** @result: the record of @job, or what the fault registers say */
+	struct uma_result result;
+	/** @tail: index one past the last entry on the ring */
+	u32 tail;
+	/** @seqno: of the last entry */
+	u64 seqno;
+	/** @as: hardware address space of @job */
+	unsigned int as;
+	/** @deadline: when @job has run too long */
+	ktime_t deadline;
+	/** @jobs: jobs that ran to their end */
+	u64 jobs;
+	/** @busy: device timestamp ticks that it ran jobs */
+	u64 busy;
+	/** @faults: jobs that faulted */
+	u64 faults;
+	/** @timeouts: jobs that ran into their timeout */
+	u64 timeouts;
+	/** @missed: completions that were found without an interrupt */
+	u64 missed;
+	/** @resets: resets of this engine */
+	u64 resets;
+};
+
+/**
+ * struct uma_device - the device
+ */
+struct uma_device {
+	/** @drm: base */
+	struct drm_device drm;
+	/** @regs: registers */
+	struct regmap *regs;
+	/** @irq: interrupt */
+	int irq;
+
+	/** @info: what the query returns */
+	struct drm_uma_query_device info;
+	/** @nodes: memory */
+	struct drm_uma_query_memory nodes[UMA_MAX_NODES];
+	/** @as_count: hardware address spaces */
+	u32 as_count;
+	/** @va: addresses that can be bound */
+	struct uma_va_range va;
+	/** @max_bo_size: bytes */
+	u64 max_bo_size;
+	/** @max_job_tasks: what every engine takes */
+	u32 max_job_tasks;
+	/** @job_timeout_ms: timeout of queues that have none of their own */
+	u32 job_timeout_ms;
+
+	/** @engines: @info.engine_count engines */
+	struct uma_engine *engines;
+	/** @latch_lock: reading the low word of a counter latches the high one */
+	spinlock_t latch_lock;
+
+	/** @hw_lock: serialises @slots, invalidation and pushing of jobs */
+	struct mutex hw_lock;
+	/** @slots: hardware address spaces */
+	struct uma_slots slots;
+	/** @starved: a job waits for a slot */
+	bool starved;
+	/** @resetting: nothing goes to the rings while the device is reset */
+	bool resetting;
+	/** @lost: the device has gone or does not come back; set with @hw_lock held, never cleared */
+	bool lost;
+
+	/** @going: the driver is about to let go of the device: no time to wait for jobs */
+	bool going;
+
+	/** @reset_wq: ordered: recovery of engines and of the device */
+	struct workqueue_struct *reset_wq;
+	/** @reset_work: resets the whole device */
+	struct work_struct reset_work;
+	/** @kick_work: pushes jobs that could not be pushed before */
+	struct work_struct kick_work;
+	/** @reset_count: resets of engines and of the device */
+	atomic_t reset_count;
+	/** @fault_count: jobs that faulted */
+	atomic_t fault_count;
+
+	/** @gems_lock: protects @gems and labels */
+	struct mutex gems_lock;
+	/** @gems: buffers, &uma_bo.node */
+	struct list_head gems;
+	/** @pinned_pages: pages of user memory that are pinned */
+	atomic_long_t pinned_pages;
+
+	/** @vms_lock: protects @vms */
+	struct mutex vms_lock;
+	/** @vms: address spaces, &uma_vm.node */
+	struct list_head vms;
+
+	/** @queues_lock: protects @queues and the states of queues */
+	spinlock_t queues_lock;
+	/** @queues: queues, &uma_queue.node */
+	struct list_head queues;
+
+	/** @pm_lock: protects @pm_users and power registers */
+	struct mutex pm_lock;
+	/** @pm_users: reasons to be powered */
+	u32 pm_users;
+};
+
+#define to_uma_device(dev)	container_of_const(dev, struct uma_device, drm)
+
+#define uma_for_each_engine(uma, engine) \
+	for ((engine) = (uma)->engines; \
+	     (engine) < (uma)->engines + (uma)->info.engine_count; (engine)++)
+
+u32 uma_read(struct uma_device *uma, u32 reg);
+void uma_write(struct uma_device *uma, u32 reg, u32 value);
+u64 uma_read64(struct uma_device *uma, u32 reg);
+void uma_write64(struct uma_device *uma, u32 reg, u64 value);
+int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int timeout_ms);
+
+u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks);
+int uma_hw_start(struct uma_device *uma);
+void uma_hw_stop(struct uma_device *uma);
+
+/* The driver's, not a device's: what outlives the last file and frees devices. */
+extern struct workqueue_struct *uma_wq;
+void uma_devices_get(void);
+void uma_devices_put(void);
+
+extern const struct drm_driver uma_drm_driver;
+extern struct platform_driver uma_platform_driver;
+
+#endif /* _UMA_DEVICE_H_ */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef _UMA_DRV_H_
+#define _UMA_DRV_H_
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+
+#include <drm/uma_task.h>
+
+struct drm_device;
+struct drm_file;
+struct drm_printer;
+struct uma_device;
+
+/**
+ * struct uma_usage - engine time of a client, which its jobs may outlive
+ */
+struct uma_usage {
+	/** @ref: references */
+	struct kref ref;
+	/** @ns: time on engines, by class */
+	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];
+};
+
+/**
+ * struct uma_client - an open file
+ */
+struct uma_client {
+	/** @uma: device */
+	struct uma_device *uma;
+	/** @lock: protects ids and the uses of address spaces by queues */
+	struct mutex lock;
+	/** @submit_lock: serialises arming and pushing jobs */
+	struct mutex submit_lock;
+	/** @vms: &struct uma_vm by id */
+	struct xarray vms;
+	/** @queues: &struct uma_queue by id */
+	struct xarray queues;
+	/** @vm_count: entries of @vms */
+	u32 vm_count;
+	/** @queue_count: entries of @queues */
+	u32 queue_count;
+	/** @usage: engine time */
+	struct uma_usage *usage;
+};
+
+struct uma_usage *uma_usage_get(struct uma_usage *usage);
+void uma_usage_put(struct uma_usage *usage);
+
+int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
+int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *file);
+u32 uma_priorities(void);
+void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file);
+
+#endif /* _UMA_DRV_H_ */

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What /proc/PID/fdinfo says about a client; keys as in the kernel's
+ * drm-usage-stats documentation.
+ */
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_print.h>
+
+#include "uma_device.h"
+#include "uma_drv.h"
+
+static void uma_usage_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct uma_usage, ref));
+}
+
+/**
+ * uma_usage_get - take a reference
+ * @usage: engine time
+ *
+ * Return: @usage.
+ */
+struct uma_usage *uma_usage_get(struct uma_usage *usage)
+{
+	kref_get(&usage->ref);
+	return usage;
+}
+
+/**
+ * uma_usage_put - drop a reference
+ * @usage: engine time
+ */
+void uma_usage_put(struct uma_usage *usage)
+{
+	kref_put(&usage->ref, uma_usage_free);
+}
+
+/**
+ * uma_show_fdinfo - print engine time and memory of a client
+ * @p: output
+ * @file: client
+ */
+void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	static const char *const names[UMA_ENGINE_CLASS_COUNT] = {
+		[UMA_ENGINE_MATRIX] = "matrix",
+		[UMA_ENGINE_GPU] = "gpu",
+		[UMA_ENGINE_NEURAL] = "neural",
+	};
+	struct uma_client *client = file->driver_priv;
+	u32 capacity[UMA_ENGINE_CLASS_COUNT] = {};
+	struct uma_engine *engine;
+	u32 i;
+
+	uma_for_each_engine(client->uma, engine)
+		capacity[engine->info.engine_class]++;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!capacity[i])
+			continue;
+		drm_printf(p, "drm-engine-%s:\t%llu ns\n", names[i],
+			   (u64)atomic64_read(&client->usage->ns[i]));
+		drm_printf(p, "drm-engine-capacity-%s:\t%u\n", names[i], capacity[i]);
+	}
+	drm_show_memory_stats(p, file);
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Buffers: memory from shmem, from the caller, or from another device.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_prime.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_drv.h"
+#include "uma_gem.h"
+#include "uma_user.h"
+
+static void uma_gem_publish(struct uma_bo *bo)
+{
+	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
+
+	mutex_lock(&uma->gems_lock);
+	list_add_tail(&bo->node, &uma->gems);
+	mutex_unlock(&uma->gems_lock);
+}
+
+static void uma_gem_free(struct drm_gem_object *obj)
+{
+	struct uma_device *uma = to_uma_device(obj->dev);
+	struct uma_bo *bo = to_uma_bo(obj);
+
+	mutex_lock(&uma->gems_lock);
+	list_del_init(&bo->node);
+	mutex_unlock(&uma->gems_lock);
+	kfree(bo->label);
+
+	if (bo->user) {
+		uma_user_unpin(bo->user);
+		drm_gem_object_release(obj);
+		kfree(bo);
+		return;
+	}
+	drm_gem_shmem_free(&bo->shmem);
+}
+
+/* What the CPU cannot map: made so, or mapped through where it came from. */
+static bool uma_bo_mappable(struct uma_bo *bo)
+{
+	return !(bo->flags & DRM_UMA_BO_NO_MMAP) && !bo->user &&
+	       !drm_gem_is_imported(&bo->shmem.base);
+}
+
+static int uma_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	struct uma_bo *bo = to_uma_bo(obj);
+
+	return uma_bo_mappable(bo) ? drm_gem_shmem_mmap(&bo->shmem, vma) : -EPERM;
+}
+
+static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
+{
+	struct uma_bo *bo = to_uma_bo(obj);
+
+	return bo->user || bo->shmem.pages || drm_gem_is_imported(obj) ?
+		DRM_GEM_OBJECT_RESIDENT : 0;
+}
+
+static const struct drm_gem_object_funcs uma_gem_funcs = {
+	.free = uma_gem_free,
+	.print_info = drm_gem_shmem_object_print_info,
+	.pin = drm_gem_shmem_object_pin,
+	.unpin = drm_gem_shmem_object_unpin,
+	.get_sg_table = drm_gem_shmem_object_get_sg_table,
+	.vmap = drm_gem_shmem_object_vmap,
+	.vunmap = drm_gem_shmem_object_vunmap,
+	.mmap = uma_gem_mmap,
+	.status = uma_gem_status,
+	.vm_ops = &drm_gem_shmem_vm_ops,
+};
+
+
+static int uma_user_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	return -EPERM;
+}
+
+static struct dma_buf *uma_user_gem_export(struct drm_gem_object *obj, int flags)
+{
+	return ERR_PTR(-EPERM);
+}
+
+/* User memory has no shmem behind it. */
+static const struct drm_gem_object_funcs uma_user_gem_funcs = {
+	.free = uma_gem_free,
+	.mmap = uma_user_gem_mmap,
+	.export = uma_user_gem_export,
+	.status = uma_gem_status,
+};
+
+/**
+ * uma_gem_create_object - allocate the struct of a buffer for the shmem helpers
+ * @drm: device
+ * @size: bytes
+ *
+ * Return: object or -ENOMEM.
+ */
+struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size)
+{
+	struct uma_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&bo->node);
+	bo->shmem.base.funcs = &uma_gem_funcs;
+	return &bo->shmem.base;
+}
+
+/**
+ * uma_gem_import_sg_table - make a buffer of an imported dma-buf
+ * @drm: device
+ * @attach: attachment
+ * @sgt: its memory, mapped for the device
+ *
+ * Return: object or an error.
+ */
+struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
+					       struct dma_buf_attachment *attach,
+					       struct sg_table *sgt)
+{
+	struct drm_gem_object *obj;
+	struct scatterlist *sg;
+	u64 size = 0;
+	int i;
+
+	/* The page table is filled in whole pages, for all of the buffer. */
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (!PAGE_ALIGNED(sg_dma_address(sg)) || !PAGE_ALIGNED(sg_dma_len(sg)))
+			return ERR_PTR(-EINVAL);
+		size += sg_dma_len(sg);
+	}
+	if (!attach->dmabuf->size || size < PAGE_ALIGN(attach->dmabuf->size))
+		return ERR_PTR(-EINVAL);
+	obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
+	if (!IS_ERR(obj))
+		uma_gem_publish(to_uma_bo(obj));
+	return obj;
+}
+
+/**
+ * uma_gem_handle_to_fd - export a buffer as a dma-buf
+ * @drm: device
+ * @file: client
+ * @handle: GEM handle
+ * @flags: DRM_CLOEXEC, DRM_RDWR
+ * @fd: out: file descriptor
+ *
+ * Return: 0; -ENOENT; -EPERM what is not ours to give away: user memory and
+ * imported buffers.
+ */
+int uma_gem_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle, u32 flags,
+			 int *fd)
+{
+	struct uma_bo *bo = uma_bo_find(file, handle);
+	bool refuse;
+
+	if (!bo)
+		return -ENOENT;
+	refuse = bo->user || drm_gem_is_imported(&bo->shmem.base);
+	uma_bo_put(bo);
+	return refuse ? -EPERM : drm_gem_prime_handle_to_fd(drm, file, handle, flags, fd);
+}
+
+/**
+ * uma_bo_find - look a buffer up
+ * @file: client
+ * @handle: GEM handle
+ *
+ * Return: buffer with a reference, NULL if there is none.
+ */
+struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle)
+{
+	struct drm_gem_object *obj = drm_gem_object_lookup(file, handle);
+
+	return obj ? to_uma_bo(obj) : NULL;
+}
+
+/**
+ * uma_bo_put - drop a reference
+ * @bo: buffer, may be NULL
+ */
+void uma_bo_put(struct uma_bo *bo)
+{
+	if (bo)
+		drm_gem_object_put(&bo->shmem.base);
+}
+
+/**
+ * uma_bo_pages - the memory of a buffer
+ * @bo: buffer
+ *
+ * Memory that the device has seen once stays where it is until the buffer goes.
+ *
+ * Return: mapped scatterlist; -ENOMEM; -EINTR.
+ */
+struct sg_table *uma_bo_pages(struct uma_bo *bo)
+{
+	return bo->user ? &bo->user->sgt : drm_gem_shmem_get_pages_sgt(&bo->shmem);
+}
+
+/**
+ * uma_bo_get_mapping - a mapping shows the buffer
+ * @obj: GEM object
+ */
+void uma_bo_get_mapping(struct drm_gem_object *obj)
+{
+	drm_gem_object_get(obj);
+	atomic_inc(&to_uma_bo(obj)->mappings);
+}
+
+/**
+ * uma_bo_put_mapping - undo uma_bo_get_mapping()
+ * @obj: GEM object
+ */
+void uma_bo_put_mapping(struct drm_gem_object *obj)
+{
+	atomic_dec(&to_uma_bo(obj)->mappings);
+	drm_gem_object_put(obj);
+}
+
+/* DRM_IOCTL_UMA_BO_CREATE */
+int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct drm_uma_bo_create *args = data;
+	struct drm_gem_shmem_object *shmem;
+	struct uma_bo *bo;
+	int ret;
+
+	if (args->handle || (args->flags & ~(DRM_UMA_BO_WC | DRM_UMA_BO_NO_MMAP)) ||
+	    args->flags == (DRM_UMA_BO_WC | DRM_UMA_BO_NO_MMAP))
+		return -EINVAL;
+	ret = uma_check_bo_size(args->size, uma->max_bo_size);
+	if (ret)
+		return ret;
+
+	shmem = drm_gem_shmem_create(drm, args->size);
+	if (IS_ERR(shmem))
+		return PTR_ERR(shmem);
+	bo = to_uma_bo(&shmem->base);
+	bo->flags = args->flags;
+	shmem->map_wc = bo->flags & DRM_UMA_BO_WC;
+	uma_gem_publish(bo);
+
+	/* As soon as there is a handle, somebody may close it. */
+	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
+	uma_bo_put(bo);
+	return ret;
+}
+
+/* DRM_IOCTL_UMA_BO_MMAP_OFFSET */
+int uma_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_uma_bo_mmap_offset *args = data;
+	struct uma_bo *bo;
+	int ret = -EPERM;
+
+	if (args->pad || args->offset)
+		return -EINVAL;
+	bo = uma_bo_find(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+	if (uma_bo_mappable(bo)) {
+		ret = drm_gem_create_mmap_offset(&bo->shmem.base);
+		if (!ret)
+			args->offset = drm_vma_node_offset_addr(&bo->shmem.base.vma_node);
+	}
+	uma_bo_put(bo);
+	return ret;
+}
+
+/* DRM_IOCTL_UMA_BO_IMPORT_USER */
+int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct drm_uma_bo_import_user *args = data;
+	struct drm_gem_object *obj;
+	struct uma_bo *bo;
+	int ret;
+
+	if (args->handle || (args->flags & ~DRM_UMA_USER_READONLY) || !PAGE_ALIGNED(args->addr))
+		return -EINVAL;
+	ret = uma_check_bo_size(args->size, uma->max_bo_size);
+	if (ret)
+		return ret;
+
+	obj = uma_gem_create_object(drm, args->size);
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	bo = to_uma_bo(obj);
+	obj->funcs = &uma_user_gem_funcs;
+	bo->user = uma_user_pin(uma, args->addr, args->size, args->flags & DRM_UMA_USER_READONLY);
+	if (IS_ERR(bo->user)) {
+		ret = PTR_ERR(bo->user);
+		kfree(bo);
+		return ret;
+	}
+	drm_gem_private_object_init(drm, obj, args->size);
+	bo->flags = DRM_UMA_BO_INFO_USER;
+	if (bo->user->readonly)
+		bo->flags |= DRM_UMA_BO_INFO_READONLY;
+	uma_gem_publish(bo);
+
+	ret = drm_gem_handle_create(file, obj, &args->handle);
+	uma_bo_put(bo);
+	return ret;
+}
+
+static u32 uma_bo_info_flags(const struct uma_bo *bo)
+{
+	const struct drm_gem_object *obj = &bo->shmem.base;
+	u32 flags = bo->flags;
+
+	if (drm_gem_is_imported(obj))
+		flags |= DRM_UMA_BO_INFO_IMPORTED;
+	else if (READ_ONCE(obj->dma_buf))
+		flags |= DRM_UMA_BO_INFO_EXPORTED;
+	return flags;
+}
+
+/* DRM_IOCTL_UMA_BO_INFO */
+int uma_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_uma_bo_info *args = data;
+	struct drm_gem_object *obj;
+	struct uma_bo *bo;
+
+	if (args->flags || args->size || args->resident || args->mappings || args->pad)
+		return -EINVAL;
+	bo = uma_bo_find(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+	obj = &bo->shmem.base;
+	args->flags = uma_bo_info_flags(bo);
+	args->size = obj->size;
+	args->resident = uma_gem_status(obj) & DRM_GEM_OBJECT_RESIDENT ? obj->size : 0;
+	args->mappings = atomic_read(&bo->mappings);
+	uma_bo_put(bo);
+	return 0;
+}
+
+/* DRM_IOCTL_UMA_BO_LABEL */
+int uma_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct drm_uma_bo_label *args = data;
+	char *label = NULL;
+	struct uma_bo *bo;
+	int ret = 0;
+
+	if (!args->size != !args->label)
+		return -EINVAL;
+	if (args->size > UMA_MAX_LABEL)
+		return -E2BIG;
+	if (args->size) {
+		label = memdup_user_nul(u64_to_user_ptr(args->label), args->size);
+		if (IS_ERR(label))
+			return PTR_ERR(label);
+		ret = uma_check_label(label, args->size);
+		if (ret)
+			goto out;
+	}
+
+	bo = uma_bo_find(file, args->handle);
+	if (!bo) {
+		ret = -ENOENT;
+		goto out;
+	}
+	mutex_lock(&uma->gems_lock);
+	swap(bo->label, label);
+	mutex_unlock(&uma->gems_lock);
+	uma_bo_put(bo);
+out:
+	kfree(label);
+	return ret;
+}
+
+/* Only for devices that do not see the CPU's caches. */
+static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range)
+{
+	struct drm_gem_object *obj = &bo->shmem.base;
+	struct device *dev = obj->dev->dev;
+	u64 start = 0, end = range->offset + range->size;
+	struct sg_table *sgt;
+	struct scatterlist *sg;
+	int i, ret;
+
+	if (drm_gem_is_imported(obj)) {
+		struct dma_buf *buf = obj->import_attach->dmabuf;
+
+		ret = range->flags & DRM_UMA_SYNC_TO_DEVICE ?
+			dma_buf_end_cpu_access(buf, DMA_BIDIRECTIONAL) : 0;
+		if (!ret && (range->flags & DRM_UMA_SYNC_TO_CPU))
+			ret = dma_buf_begin_cpu_access(buf, DMA_BIDIRECTIONAL);
+		return ret;
+	}
+
+	sgt = uma_bo_pages(bo);
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		u64 from = max(start, range->offset);
+		u64 to = min(start + sg_dma_len(sg), end);
+		dma_addr_t dma = sg_dma_address(sg) + (from - start);
+
+		if (from < to && (range->flags & DRM_UMA_SYNC_TO_DEVICE))
+			dma_sync_single_for_device(dev, dma, to - from, DMA_BIDIRECTIONAL);
+		if (from < to && (range->flags & DRM_UMA_SYNC_TO_CPU))
+			dma_sync_single_for_cpu(dev, dma, to - from, DMA_BIDIRECTIONAL);
+		start += sg_dma_len(sg);
+	}
+	return 0;
+}
+
+/* DRM_IOCTL_UMA_BO_SYNC */
+int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct drm_uma_bo_sync *args = data;
+	struct drm_uma_sync_range *ranges;
+	u32 count = args->ranges.count, i;
+	struct uma_bo **bos;
+	int ret;
+
+	ret = uma_check_array(&args->ranges, UMA_MIN_SYNC_RANGE, UMA_MAX_SYNC_RANGES);
+	if (ret || !count)
+		return ret ?: -EINVAL;
+	ranges = uma_copy_array(&args->ranges, sizeof(*ranges), NULL);
+	if (IS_ERR(ranges))
+		return PTR_ERR(ranges);
+	for (i = 0; i < count && !ret; i++)
+		ret = uma_check_sync_range(&ranges[i]);
+	if (ret)
+		goto out_ranges;
+
+	bos = kvcalloc(count, sizeof(*bos), GFP_KERNEL_ACCOUNT);
+	if (!bos) {
+		ret = -ENOMEM;
+		goto out_ranges;
+	}
+	for (i = 0; i < count && !ret; i++) {
+		bos[i] = uma_bo_find(file, ranges[i].handle);
+		ret = !bos[i] ? -ENOENT :
+			uma_check_bo_range(ranges[i].offset, ranges[i].size,
+					   bos[i]->shmem.base.size);
+	}
+	if (!ret && !(uma->info.flags & DRM_UMA_DEVICE_COHERENT)) {
+		for (i = 0; i < count && !ret; i++)
+			ret = uma_bo_sync(bos[i], &ranges[i]);
+	}
+	for (i = 0; i < count; i++)
+		uma_bo_put(bos[i]);
+	kvfree(bos);
+out_ranges:
+	kvfree(ranges);
+	return ret;
+}
+
+/**
+ * uma_gem_show - list all buffers
+ * @uma: device
+ * @m: output
+ */
+void uma_gem_show(struct uma_device *uma, struct seq_file *m)
+{
+	u64 total = 0, resident = 0;
+	struct uma_bo *bo;
+	u32 count = 0;
+
+	seq_puts(m, "refs mappings         size     resident    flags label\n");
+	mutex_lock(&uma->gems_lock);
+	list_for_each_entry(bo, &uma->gems, node) {
+		struct drm_gem_object *obj = &bo->shmem.base;
+		size_t now = uma_gem_status(obj) & DRM_GEM_OBJECT_RESIDENT ? obj->size : 0;
+
+		seq_printf(m, "%4u %8u %12zu %12zu %#8x %s\n", kref_read(&obj->refcount),
+			   atomic_read(&bo->mappings), obj->size, now, uma_bo_info_flags(bo),
+			   bo->label ?: "");
+		total += obj->size;
+		resident += now;
+		count++;
+	}
+	mutex_unlock(&uma->gems_lock);
+	seq_printf(m, "%u buffers, %llu bytes, %llu resident\n", count, total, resident);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * When something goes wrong: timeouts, faults, resets.
+ *
+ * A job that has to be given up costs its queue the right to run more, and its
+ * engine a reset. If the engine does not come back, the whole device is reset,
+ * after the jobs on the other engines have ended by themselves: what a job has
+ * done already cannot be undone, so running it again would not give the same
+ * result. If the device does not come back either, it is lost.
+ *
+ * All of this runs on one ordered workqueue, so no two recoveries meet.
+ */
+#include <linux/delay.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "uma_device.h"
+#include "uma_queue.h"
+#include "uma_reset.h"
+#include "uma_sched.h"
+#include "uma_trace.h"
+
+/* How often a running job is looked at in case that its interrupt got lost. */
+#define UMA_WATCH_MS		500
+/* How long the other engines get to finish when the device says that it is broken. */
+#define UMA_BROKEN_DRAIN_MS	1000
+
+static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
+{
+	return uma_read(engine->uma, UMA_REG_ENGINE(engine->index) + reg);
+}
+
+/**
+ * uma_engine_watch_start - look after a job that has just been pushed
+ * @engine: engine
+ * @timeout_ms: its timeout
+ */
+void uma_engine_watch_start(struct uma_engine *engine, u32 timeout_ms)
+{
+	mod_delayed_work(engine->uma->reset_wq, &engine->watch,
+			 msecs_to_jiffies(min_t(u32, timeout_ms, UMA_WATCH_MS)) + 1);
+}
+
+/* A fault without a completion record, if the registers speak of this job. */
+static bool uma_engine_halted(struct uma_engine *engine)
+{
+	u32 base = UMA_REG_ENGINE(engine->index);
+	struct uma_device *uma = engine->uma;
+
+	if (!(uma_read(uma, base + UMA_ENG_STATUS) & UMA_ENG_HALTED) ||
+	    uma_read64(uma, base + UMA_ENG_FAULT_SEQNO_LO) != engine->seqno)
+		return false;
+	engine->result.reason = uma_read(uma, base + UMA_ENG_FAULT_REASON);
+	if (!engine->result.reason || engine->result.reason >= UMA_FAULT_COUNT)
+		engine->result.reason = UMA_FAULT_INTERNAL;
+	engine->result.slot = uma_read(uma, base + UMA_ENG_FAULT_SLOT);
+	engine->result.task_index = uma_read(uma, base + UMA_ENG_TASK_INDEX);
+	engine->result.fault_addr = uma_read64(uma, base + UMA_ENG_FAULT_ADDR_LO);
+	return true;
+}
+
+/*
+ * Find out how the job on an engine is doing; what is said only once is noted
+ * in the engine. Returns false if it simply runs.
+ */
+static bool uma_engine_check(struct uma_engine *engine)
+{
+	bool settled = true;
+
+	uma_engine_poll(engine, false);
+
+	spin_lock_irq(&engine->lock);
+	if (engine->job && engine->pushed && !engine->failure) {
+		if (uma_engine_halted(engine)) {
+			engine->failure = UMA_FAILURE_FAULT;
+		} else if (ktime_after(ktime_get(), engine->deadline)) {
+			engine->failure = UMA_FAILURE_TIMEOUT;
+			engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
+		} else {
+			settled = false;
+		}
+	}
+	spin_unlock_irq(&engine->lock);
+	return settled;
+}
+
+static int uma_engine_reset(struct uma_engine *engine)
+{
+	u32 ctrl = UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL;
+	struct uma_device *uma = engine->uma;
+	int ret;
+
+	uma_write(uma, ctrl, UMA_ENG_RESET);
+	ret = uma_poll(uma, ctrl, UMA_ENG_RESET, 0, UMA_ENGINE_RESET_MS);
+	trace_uma_reset(uma, engine->name, ret);
+	if (ret)
+		return ret;
+	atomic_inc(&uma->reset_count);
+	engine->resets++;
+	uma_engine_setup(engine);
+	return 0;
+}
+
+/* End a job that failed, once the engine has let go of it. */
+static void uma_engine_give_up(struct uma_engine *engine)
+{
+	struct drm_uma_queue_state state = { .status = DRM_UMA_QUEUE_BANNED };
+	struct uma_device *uma = engine->uma;
+	struct uma_queue *queue = NULL;
+	int error;
+
+	spin_lock_irq(&engine->lock);
+	if (!engine->job || !engine->failure) {
+		spin_unlock_irq(&engine->lock);
+		return;
+	}
+	switch (engine->failure) {
+	case UMA_FAILURE_FAULT:
+		error = -EFAULT;
+		engine->faults++;
+		atomic_inc(&uma->fault_count);
+		state.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED;
+		state.reason = engine->result.reason;
+		state.slot = engine->result.slot;
+		state.fault_addr = engine->result.fault_addr;
+		trace_uma_fault(engine, engine->job->queue, &engine->result);
+		break;
+	case UMA_FAILURE_TIMEOUT:
+		error = -ETIME;
+		engine->timeouts++;
+		state.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT;
+		state.slot = UMA_FAULT_NO_SLOT;
+		break;
+	default:
+		error = -ECANCELED;
+		break;
+	}
+	state.engine = engine->index;
+	state.task_index = engine->result.task_index;
+	state.tasks_addr = engine->job->tasks_addr;
+	state.error = -error;
+	state.queue_id = engine->job->queue->state.queue_id;
+	/* The job cannot go: only this workqueue ends one that has failed. */
+	if (state.flags)
+		queue = engine->job->queue;
+	spin_unlock_irq(&engine->lock);
+
+	if (queue)
+		uma_queue_guilty(queue, &state);
+	uma_queues_innocent(uma, BIT(engine->index), queue);
+	uma_engine_finish(engine, error);
+}
+
+/**
+ * uma_reset_abort_held - end a job that was not pushed and never will be
+ * @engine: engine of a lost device
+ */
+void uma_reset_abort_held(struct uma_engine *engine)
+{
+	bool held;
+
+	spin_lock_irq(&engine->lock);
+	held = engine->job && !engine->pushed;
+	spin_unlock_irq(&engine->lock);
+	if (held)
+		uma_engine_finish(engine, -ENODEV);
+}
+
+/**
+ * uma_reset_abort - end all jobs of a lost device
+ * @uma: device that no longer touches memory
+ */
+void uma_reset_abort(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	uma_queues_lost(uma);
+	uma_for_each_engine(uma, engine)
+		uma_engine_finish(engine, -ENODEV);
+	dma_fence_end_signalling(cookie);
+}
+
+/* Let the other engines finish, each as long as its job may run. */
+static void uma_reset_drain(struct uma_device *uma)
+{
+	bool broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR;
+	ktime_t end = ktime_add_ms(ktime_get(), UMA_BROKEN_DRAIN_MS);
+	struct uma_engine *engine;
+	bool settled;
+
+	do {
+		settled = true;
+		uma_for_each_engine(uma, engine)
+			settled &= uma_engine_check(engine);
+		if (!settled)
+			msleep(10);
+	} while (!settled && !READ_ONCE(uma->going) &&
+		 !(broken && ktime_after(ktime_get(), end)));
+}
+
+/* Reset the device. Jobs that were on a ring are marked as failed. */
+static int uma_reset_hardware(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
+	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
+	ret = uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, UMA_DEVICE_RESET_MS);
+	atomic_inc(&uma->reset_count);
+
+	uma_for_each_engine(uma, engine) {
+		spin_lock_irq(&engine->lock);
+		if (engine->job && engine->pushed) {
+			engine->pushed = false;
+			if (!engine->failure)
+				engine->failure = UMA_FAILURE_LOST;
+		}
+		spin_unlock_irq(&engine->lock);
+	}
+	return ret ?: uma_hw_start(uma);
+}
+
+static void uma_reset_device(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = true;
+	mutex_unlock(&uma->hw_lock);
+
+	uma_reset_drain(uma);
+
+	mutex_lock(&uma->hw_lock);
+	ret = uma_reset_hardware(uma);
+	if (ret)
+		uma->lost = true;
+	mutex_unlock(&uma->hw_lock);
+	trace_uma_reset(uma, "device", ret);
+
+	/* While nothing is pushed yet, so that who failed is known by its failure. */
+	uma_for_each_engine(uma, engine)
+		uma_engine_give_up(engine);
+	if (ret) {
+		drm_err(&uma->drm, "device does not come back from a reset\n");
+		uma_reset_abort(uma);
+		return;
+	}
+	uma_queues_innocent(uma, U32_MAX, NULL);
+
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = false;
+	mutex_unlock(&uma->hw_lock);
+	uma_for_each_engine(uma, engine)
+		uma_engine_push(engine);
+}
+
+/**
+ * uma_engine_watch - look after the job that runs
+ * @work: &uma_engine.watch
+ *
+ * Runs every now and then while there is one, and at once when it faulted.
+ */
+void uma_engine_watch(struct work_struct *work)
+{
+	struct uma_engine *engine = container_of(work, struct uma_engine, watch.work);
+	struct uma_device *uma = engine->uma;
+	bool failed, cookie;
+
+	cookie = dma_fence_begin_signalling();
+	if (!uma_engine_check(engine)) {
+		s64 left = ktime_ms_delta(engine->deadline, ktime_get());
+
+		uma_engine_watch_start(engine, clamp_t(s64, left, 0, UMA_WATCH_MS));
+		goto out;
+	}
+	spin_lock_irq(&engine->lock);
+	failed = engine->job && engine->pushed && engine->failure;
+	spin_unlock_irq(&engine->lock);
+	if (!failed)
+		goto out;
+	if (uma_engine_reset(engine))
+		uma_reset_device(uma);
+	else
+		uma_engine_give_up(engine);
+out:
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_kick_work - push jobs that had to wait
+ * @work: &uma_device.kick_work
+ */
+void uma_kick_work(struct work_struct *work)
+{
+	struct uma_device *uma = container_of(work, struct uma_device, kick_work);
+	struct uma_engine *engine;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	WRITE_ONCE(uma->starved, false);
+	smp_mb(); /* who is still starved says so again */
+	uma_for_each_engine(uma, engine)
+		uma_engine_push(engine);
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_reset_work - reset the device
+ * @work: &uma_device.reset_work
+ */
+void uma_reset_work(struct work_struct *work)
+{
+	struct uma_device *uma = container_of(work, struct uma_device, reset_work);
+	bool cookie;
+
+	if (READ_ONCE(uma->lost))
+		return;
+	cookie = dma_fence_begin_signalling();
+	uma_reset_device(uma);
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_reset_request - have the device reset
+ * @uma: device
+ *
+ * Callable from interrupts.
+ */
+void uma_reset_request(struct uma_device *uma)
+{
+	queue_work(uma->reset_wq, &uma->reset_work);
+}
+
+/**
+ * uma_reset_stop - the device is going: no job is pushed any more
+ * @uma: device without an interrupt
+ */
+void uma_reset_stop(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+
+	mutex_lock(&uma->hw_lock);
+	uma->lost = true;
+	mutex_unlock(&uma->hw_lock);
+	cancel_work_sync(&uma->reset_work);
+	uma_for_each_engine(uma, engine)
+		cancel_delayed_work_sync(&engine->watch);
+	cancel_work_sync(&uma->kick_work);
+}

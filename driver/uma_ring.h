@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Rings and completion records: arithmetic only.
+ */
+#ifndef _UMA_RING_H_
+#define _UMA_RING_H_
+
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+#include <asm/barrier.h>
+
+#include <drm/uma_task.h>
+
+#include "uma_regs.h"
+
+/**
+ * struct uma_result - what a completion record says, in the CPU's byte order
+ */
+struct uma_result {
+	/** @start: device timestamp of the begin */
+	u64 start;
+	/** @end: device timestamp of the end */
+	u64 end;
+	/** @fault_addr: device address */
+	u64 fault_addr;
+	/** @reason: &enum uma_fault */
+	u32 reason;
+	/** @slot: &enum uma_slot or UMA_FAULT_NO_SLOT */
+	u32 slot;
+	/** @task_index: task */
+	u32 task_index;
+};
+
+/**
+ * uma_ring_index - where an entry lies
+ * @index: index of the entry since the ring was enabled, modulo 2^32
+ * @order: log2 of the entries that the ring has
+ *
+ * Return: index into the ring and into the records.
+ */
+static inline u32 uma_ring_index(u32 index, u32 order)
+{
+	return index & ((1U << order) - 1);
+}
+
+/**
+ * uma_ring_space - free entries
+ * @head: index of the first entry that is not done
+ * @tail: index one past the last one written
+ * @order: log2 of the entries that the ring has
+ *
+ * Return: entries that can be written; 0 too if the indices make no sense.
+ */
+static inline u32 uma_ring_space(u32 head, u32 tail, u32 order)
+{
+	u32 used = tail - head;
+
+	return used > 1U << order ? 0 : (1U << order) - used;
+}
+
+/**
+ * uma_ring_write - write a job
+ * @entry: entry in the ring
+ * @tasks_addr: device address of the tasks
+ * @task_count: number of tasks
+ * @as: hardware address space
+ * @seqno: number to look for in the record
+ */
+static inline void uma_ring_write(struct uma_ring_entry *entry, u64 tasks_addr, u32 task_count,
+				  u32 as, u64 seqno)
+{
+	*entry = (struct uma_ring_entry) {
+		.tasks_addr = cpu_to_le64(tasks_addr),
+		.task_count = cpu_to_le32(task_count),
+		.as = cpu_to_le32(as),
+		.seqno = cpu_to_le64(seqno),
+	};
+}
+
+/**
+ * uma_record_read - read a completion record if it is there
+ * @rec: record, which the device may be writing
+ * @seqno: job that it must be of
+ * @res: out: what it says
+ *
+ * A reason that is not defined becomes UMA_FAULT_INTERNAL: the job did not
+ * succeed, and nobody has to handle numbers that they do not know.
+ *
+ * Return: true if the record is the job's.
+ */
+static inline bool uma_record_read(const struct uma_record *rec, u64 seqno,
+				   struct uma_result *res)
+{
+	if (le64_to_cpu(READ_ONCE(rec->seqno)) != seqno)
+		return false;
+	/* The device writes the number last. */
+	dma_rmb();
+	res->start = le64_to_cpu(rec->start);
+	res->end = le64_to_cpu(rec->end);
+	res->fault_addr = le64_to_cpu(rec->fault_addr);
+	res->reason = le32_to_cpu(rec->reason);
+	res->slot = le32_to_cpu(rec->slot);
+	res->task_index = le32_to_cpu(rec->task_index);
+	if (res->reason >= UMA_FAULT_COUNT)
+		res->reason = UMA_FAULT_INTERNAL;
+	return true;
+}
+
+#endif /* _UMA_RING_H_ */

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Jobs on their way through an engine: from the scheduler onto the ring, and
+ * from the completion record to the fence.
+ *
+ * A scheduler has one credit, so it calls run_job only when the fence of the
+ * job before has signalled: an engine has at most one job. It stays in
+ * &uma_engine.job from run_job to uma_engine_finish(), which is the only place
+ * that signals it. The scheduler's own timeout is not in use: recovery happens
+ * behind its back, before the fence signals, so it never has to be stopped.
+ */
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_drv.h"
+#include "uma_fence.h"
+#include "uma_mmu.h"
+#include "uma_queue.h"
+#include "uma_reset.h"
+#include "uma_sched.h"
+#include "uma_trace.h"
+
+static u32 uma_engine_reg(const struct uma_engine *engine, u32 reg)
+{
+	return UMA_REG_ENGINE(engine->index) + reg;
+}
+
+/**
+ * uma_engine_setup - give an engine its ring, at first or after a reset
+ * @engine: engine, disabled
+ */
+void uma_engine_setup(struct uma_engine *engine)
+{
+	struct uma_device *uma = engine->uma;
+
+	memset(engine->ring, 0, sizeof(*engine->ring) << engine->ring_order);
+	memset(engine->records, 0, sizeof(*engine->records) << engine->ring_order);
+	engine->tail = 0;
+	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RING_BASE_LO), engine->ring_dma);
+	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RECORD_BASE_LO), engine->records_dma);
+	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_ORDER), engine->ring_order);
+	wmb(); /* the ring is empty before the engine may look */
+	uma_write(uma, uma_engine_reg(engine, UMA_ENG_CTRL), UMA_ENG_ENABLE);
+}
+
+static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int error)
+{
+	if (error)
+		dma_fence_set_error(fence, error);
+	atomic64_inc(&queue->completed);
+	smp_wmb(); /* the count is right for whoever sees the fence */
+	dma_fence_signal(fence);
+}
+
+/**
+ * uma_engine_finish - the engine is done with its job
+ * @engine: engine
+ * @error: 0 or what goes into the fence
+ *
+ * The job must not be touched any more by the caller. Callable from interrupts.
+ *
+ * Return: false if there was no job.
+ */
+bool uma_engine_finish(struct uma_engine *engine, int error)
+{
+	struct uma_device *uma = engine->uma;
+	struct uma_queue *queue;
+	struct dma_fence *fence;
+	unsigned long flags;
+	struct uma_job *job;
+	bool pushed;
+	u64 ticks;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	job = engine->job;
+	if (!job) {
+		spin_unlock_irqrestore(&engine->lock, flags);
+		return false;
+	}
+	pushed = engine->pushed;
+	engine->job = NULL;
+	engine->pushed = false;
+	engine->failure = UMA_FAILURE_NONE;
+	ticks = engine->result.end - engine->result.start;
+	if (!error) {
+		engine->jobs++;
+		engine->busy += ticks;
+	}
+	queue = job->queue;
+	fence = job->done;
+	spin_unlock_irqrestore(&engine->lock, flags);
+
+	if (!error)
+		atomic64_add(uma_ticks_to_ns(uma, ticks),
+			     &queue->usage->ns[engine->info.engine_class]);
+	trace_uma_job_done(engine, queue, fence->seqno, error);
+	if (pushed && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
+		queue_work(uma->reset_wq, &uma->kick_work);
+	/* The scheduler may free the job, and with it the queue, from here on. */
+	uma_job_signal(queue, fence, error);
+	dma_fence_put(fence);
+	return true;
+}
+
+/**
+ * uma_engine_poll - look whether the job is done
+ * @engine: engine
+ * @irq: an interrupt said so
+ *
+ * Callable from interrupts.
+ */
+void uma_engine_poll(struct uma_engine *engine, bool irq)
+{
+	struct uma_device *uma = engine->uma;
+	struct uma_record *rec;
+	unsigned long flags;
+	bool done = false;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	spin_lock_irqsave(&engine->lock, flags);
+	rec = &engine->records[uma_ring_index(engine->tail - 1, engine->ring_order)];
+	if (engine->job && engine->pushed && !engine->failure &&
+	    uma_record_read(rec, engine->seqno, &engine->result)) {
+		if (!irq)
+			engine->missed++;
+		if (engine->result.reason == UMA_FAULT_NONE) {
+			done = true;
+		} else {
+			engine->failure = UMA_FAILURE_FAULT;
+			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
+		}
+	}
+	spin_unlock_irqrestore(&engine->lock, flags);
+	if (done)
+		uma_engine_finish(engine, 0);
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_engine_push - put the engine's job on the ring, if there is one and it can be done
+ * @engine: engine
+ *
+ * If it cannot be done now it is tried again: by uma_kick_work() when a slot
+ * gets free or the device has been reset.
+ */
+void uma_engine_push(struct uma_engine *engine)
+{
+	struct uma_device *uma = engine->uma;
+	struct uma_queue *queue;
+	struct uma_job *job;
+	u32 timeout;
+	int as;
+
+	mutex_lock(&uma->hw_lock);
+	/* With the lock held nobody but us changes a job that is not on the ring. */
+	job = READ_ONCE(engine->job);
+	if (!job || engine->pushed || uma->resetting || uma->lost)
+		goto out;
+	queue = job->queue;
+	as = uma_mmu_get_as(queue->vm);
+	if (as == -EBUSY) {
+		/* Again, now that whoever gives a slot back sees that somebody waits. */
+		WRITE_ONCE(uma->starved, true);
+		smp_mb();
+		as = uma_mmu_get_as(queue->vm);
+	}
+	if (as < 0) {
+		if (as != -EBUSY)
+			uma_reset_request(uma);
+		goto out;
+	}
+	timeout = queue->timeout_ms ?: READ_ONCE(uma->job_timeout_ms);
+
+	spin_lock_irq(&engine->lock);
+	engine->as = as;
+	engine->deadline = ktime_add_ms(ktime_get(), timeout);
+	engine->result = (struct uma_result) { .slot = UMA_FAULT_NO_SLOT };
+	uma_ring_write(&engine->ring[uma_ring_index(engine->tail, engine->ring_order)],
+		       job->tasks_addr, job->task_count, as, ++engine->seqno);
+	engine->tail++;
+	engine->pushed = true;
+	trace_uma_job_run(engine, queue, job->done->seqno, job->tasks_addr, job->task_count);
+	wmb(); /* the entry is there before the doorbell rings */
+	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_TAIL), engine->tail);
+	spin_unlock_irq(&engine->lock);
+	uma_engine_watch_start(engine, timeout);
+out:
+	mutex_unlock(&uma->hw_lock);
+}
+
+static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
+					       struct drm_sched_entity *entity)
+{
+	struct uma_job *job = to_uma_job(sched_job);
+	struct dma_fence *fence = NULL;
+
+	if (job->dep_next < job->dep_count) {
+		fence = job->deps[job->dep_next];
+		job->deps[job->dep_next++] = NULL;
+	}
+	return fence;
+}
+
+static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
+{
+	struct uma_engine *engine = container_of(sched_job->sched, struct uma_engine, sched);
+	struct uma_job *job = to_uma_job(sched_job);
+	struct uma_device *uma = engine->uma;
+	struct dma_fence *fence;
+	bool cookie;
+	int error;
+
+	cookie = dma_fence_begin_signalling();
+	fence = uma_fence_init(job->fence, engine);
+	job->fence = NULL;
+
+	error = uma_queue_error(job->queue);
+	if (error || !job->task_count) {
+		uma_job_signal(job->queue, fence, error);
+		goto out;
+	}
+
+	job->done = dma_fence_get(fence);
+	spin_lock_irq(&engine->lock);
+	WARN_ON(engine->job);
+	engine->failure = UMA_FAILURE_NONE;
+	engine->pushed = false;
+	engine->job = job;
+	spin_unlock_irq(&engine->lock);
+	uma_engine_push(engine);
+	/* If the device went before the job was seen, nobody else ends it. */
+	if (READ_ONCE(uma->lost))
+		uma_reset_abort_held(engine);
+out:
+	dma_fence_end_signalling(cookie);
+	return fence;
+}
+
+/* Never called: no timeout is set, see above. */
+static enum drm_gpu_sched_stat uma_sched_timedout_job(struct drm_sched_job *sched_job)
+{
+	return DRM_GPU_SCHED_STAT_RESET;
+}
+
+/**
+ * uma_job_free - free a job, be it one that was not armed or one that is done
+ * @job: job that drm_sched_job_init() was called for
+ */
+void uma_job_free(struct uma_job *job)
+{
+	drm_sched_job_cleanup(&job->base);
+	while (job->dep_next < job->dep_count)
+		dma_fence_put(job->deps[job->dep_next++]);
+	uma_fence_discard(job->fence);
+	uma_queue_put(job->queue);
+	kvfree(job->deps);
+	kfree(job);
+}
+
+static void uma_sched_free_job(struct drm_sched_job *sched_job)
+{
+	uma_job_free(to_uma_job(sched_job));
+}
+
+static const struct drm_sched_backend_ops uma_sched_ops = {
+	.prepare_job = uma_sched_prepare_job,
+	.run_job = uma_sched_run_job,
+	.timedout_job = uma_sched_timedout_job,
+	.free_job = uma_sched_free_job,
+};
+
+static void uma_sched_fini(struct drm_device *drm, void *sched)
+{
+	/* Queues hold the device, and jobs hold queues: there are none. */
+	drm_sched_fini(sched);
+}
+
+/**
+ * uma_sched_init - make the schedulers
+ * @uma: device
+ *
+ * Return: 0 or an error.
+ */
+int uma_sched_init(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	uma_for_each_engine(uma, engine) {
+		const struct drm_sched_init_args args = {
+			.ops = &uma_sched_ops,
+			.num_rqs = DRM_SCHED_PRIORITY_COUNT,
+			.credit_limit = 1,
+			.timeout = MAX_SCHEDULE_TIMEOUT,
+			.name = engine->name,
+			.dev = uma->drm.dev,
+		};
+
+		ret = drm_sched_init(&engine->sched, &args);
+		if (ret)
+			return ret;
+		ret = drmm_add_action_or_reset(&uma->drm, uma_sched_fini, &engine->sched);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

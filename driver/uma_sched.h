@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef _UMA_SCHED_H_
+#define _UMA_SCHED_H_
+
+#include <drm/gpu_scheduler.h>
+
+struct uma_device;
+struct uma_engine;
+struct uma_fence;
+struct uma_queue;
+struct uma_result;
+
+/**
+ * struct uma_job - a job
+ */
+struct uma_job {
+	/** @base: the scheduler's side */
+	struct drm_sched_job base;
+	/** @queue: queue, with a reference */
+	struct uma_queue *queue;
+	/** @fence: allocated ahead of time, NULL once it is in use */
+	struct uma_fence *fence;
+	/** @done: the fence that stands for the job on the engine, set by run_job */
+	struct dma_fence *done;
+	/** @tasks_addr: device address of the tasks */
+	u64 tasks_addr;
+	/** @task_count: number of tasks */
+	u32 task_count;
+	/** @dep_count: entries of @deps */
+	u32 dep_count;
+	/** @dep_next: the first of @deps that the scheduler has not asked for */
+	u32 dep_next;
+	/** @deps: jobs of the same submit that it waits for; filled in once they are armed */
+	struct dma_fence **deps;
+};
+
+#define to_uma_job(sched_job)	container_of(sched_job, struct uma_job, base)
+
+int uma_sched_init(struct uma_device *uma);
+void uma_job_free(struct uma_job *job);
+
+void uma_engine_setup(struct uma_engine *engine);
+void uma_engine_poll(struct uma_engine *engine, bool irq);
+void uma_engine_push(struct uma_engine *engine);
+bool uma_engine_finish(struct uma_engine *engine, int error);
+
+#endif /* _UMA_SCHED_H_ */

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Submitting jobs: everything that can fail comes first, then the jobs are
+ * armed and pushed without a way back.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_syncobj.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_drv.h"
+#include "uma_fence.h"
+#include "uma_queue.h"
+#include "uma_sched.h"
+#include "uma_submit.h"
+#include "uma_trace.h"
+
+/**
+ * struct uma_signal - a syncobj that a job signals
+ */
+struct uma_signal {
+	/** @node: in &uma_submit.signals, in the order of the jobs */
+	struct list_head node;
+	/** @syncobj: syncobj, with a reference */
+	struct drm_syncobj *syncobj;
+	/** @chain: link for a timeline, NULL for a binary syncobj */
+	struct dma_fence_chain *chain;
+	/** @point: point of the timeline */
+	u64 point;
+	/** @handle: handle of @syncobj */
+	u32 handle;
+	/** @job: index of the job */
+	u32 job;
+};
+
+/**
+ * struct uma_submit_job - a job on its way
+ */
+struct uma_submit_job {
+	/** @syncs: its syncs */
+	struct drm_uma_sync *syncs;
+	/** @job: job */
+	struct uma_job *job;
+	/** @done: its fence, once it is armed */
+	struct dma_fence *done;
+	/** @deps: jobs of this submit that it waits for, as many as &uma_job.dep_count */
+	u32 *deps;
+};
+
+/**
+ * struct uma_submit - a DRM_IOCTL_UMA_SUBMIT under way
+ */
+struct uma_submit {
+	/** @uma: device */
+	struct uma_device *uma;
+	/** @file: client */
+	struct drm_file *file;
+	/** @args: what the caller wants */
+	struct drm_uma_job *args;
+	/** @jobs: what becomes of it */
+	struct uma_submit_job *jobs;
+	/** @count: number of jobs */
+	u32 count;
+	/** @failed: the job that an error is about */
+	u32 failed;
+	/** @signals: &struct uma_signal */
+	struct list_head signals;
+};
+
+/* What can be said without looking anything up. */
+static int uma_submit_check(struct uma_submit *submit)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < submit->count; i++) {
+		const struct drm_uma_job *args = &submit->args[i];
+		struct drm_uma_sync *syncs;
+
+		submit->failed = i;
+		ret = uma_check_job(args, U32_MAX, submit->uma->va.end);
+		ret = ret ?: uma_check_array(&args->syncs, UMA_MIN_SYNC, UMA_MAX_JOB_SYNCS);
+		if (ret)
+			return ret;
+		syncs = uma_copy_array(&args->syncs, sizeof(*syncs), NULL);
+		if (IS_ERR(syncs))
+			return PTR_ERR(syncs);
+		submit->jobs[i].syncs = syncs;
+		ret = uma_check_syncs(syncs, args->syncs.count);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
+{
+	struct uma_client *client = submit->file->driver_priv;
+	const struct drm_uma_job *args = &submit->args[i];
+	struct uma_queue *queue;
+	struct uma_job *job;
+	int ret;
+
+	queue = uma_queue_find(client, args->queue_id);
+	if (!queue)
+		return -ENOENT;
+	ret = -EINVAL;
+	if (args->task_count > queue->max_job_tasks)
+		goto err_queue;
+
+	ret = -ENOMEM;
+	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	if (!job)
+		goto err_queue;
+	job->tasks_addr = args->tasks_addr;
+	job->task_count = args->task_count;
+	job->fence = uma_fence_alloc();
+	if (!job->fence)
+		goto err_job;
+	if (args->syncs.count) {
+		job->deps = kvcalloc(args->syncs.count, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
+		submit->jobs[i].deps = kvcalloc(args->syncs.count, sizeof(u32),
+						GFP_KERNEL_ACCOUNT);
+		if (!job->deps || !submit->jobs[i].deps)
+			goto err_fence;
+	}
+	ret = drm_sched_job_init(&job->base, &queue->entity, 1, client,
+				 submit->file->client_id);
+	if (ret)
+		goto err_fence;
+	job->queue = queue;
+	submit->jobs[i].job = job;
+	return 0;
+
+err_fence:
+	kvfree(job->deps);
+	uma_fence_discard(job->fence);
+err_job:
+	kfree(job);
+err_queue:
+	uma_queue_put(queue);
+	return ret;
+}
+
+static int uma_submit_signal(struct uma_submit *submit, u32 i, const struct drm_uma_sync *sync)
+{
+	struct uma_signal *signal;
+
+	signal = kzalloc(sizeof(*signal), GFP_KERNEL_ACCOUNT);
+	if (!signal)
+		return -ENOMEM;
+	list_add_tail(&signal->node, &submit->signals);
+	signal->handle = sync->handle;
+	signal->point = sync->point;
+	signal->job = i;
+	if (sync->type == DRM_UMA_SYNC_TIMELINE) {
+		signal->chain = dma_fence_chain_alloc();
+		if (!signal->chain)
+			return -ENOMEM;
+	}
+	signal->syncobj = drm_syncobj_find(submit->file, sync->handle);
+	return signal->syncobj ? 0 : -ENOENT;
+}
+
+/*
+ * The signal of an earlier job that a wait is for: of a timeline the lowest
+ * point that is not below, else the latest signal.
+ */
+static struct uma_signal *uma_submit_earlier(struct uma_submit *submit, u32 i,
+					     const struct drm_uma_sync *sync)
+{
+	struct uma_signal *signal, *best = NULL;
+
+	list_for_each_entry(signal, &submit->signals, node) {
+		if (signal->job >= i)
+			break;
+		if (signal->handle != sync->handle)
+			continue;
+		if (!sync->point)
+			best = signal;
+		else if (signal->chain && signal->point >= sync->point &&
+			 (!best || signal->point < best->point))
+			best = signal;
+	}
+	return best;
+}
+
+static int uma_submit_wait(struct uma_submit *submit, u32 i, const struct drm_uma_sync *sync)
+{
+	struct uma_submit_job *sj = &submit->jobs[i];
+	struct uma_signal *earlier;
+	struct dma_fence *fence;
+	int ret = -EINVAL;
+
+	/* A point that is there already comes before what would make it. */
+	earlier = uma_submit_earlier(submit, i, sync);
+	if (!earlier || sync->point)
+		ret = drm_syncobj_find_fence(submit->file, sync->handle, sync->point, 0, &fence);
+	if (!ret)
+		return drm_sched_job_add_dependency(&sj->job->base, fence);
+	if (!earlier)
+		return ret;
+	/* Jobs of one queue run in order anyhow. */
+	if (submit->jobs[earlier->job].job->queue != sj->job->queue)
+		sj->deps[sj->job->dep_count++] = earlier->job;
+	return 0;
+}
+
+static int uma_submit_prepare(struct uma_submit *submit)
+{
+	u32 i, j;
+	int ret;
+
+	for (i = 0; i < submit->count; i++) {
+		struct uma_submit_job *sj = &submit->jobs[i];
+
+		submit->failed = i;
+		ret = uma_submit_alloc_job(submit, i);
+		if (ret)
+			return ret;
+		for (j = 0; j < submit->args[i].syncs.count; j++) {
+			ret = sj->syncs[j].flags & DRM_UMA_SYNC_SIGNAL ?
+				uma_submit_signal(submit, i, &sj->syncs[j]) :
+				uma_submit_wait(submit, i, &sj->syncs[j]);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/* The last that can fail, with the lock held under which jobs are pushed. */
+static int uma_submit_admit(struct uma_submit *submit)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < submit->count; i++)
+		submit->jobs[i].job->queue->batch = 0;
+	for (i = 0; i < submit->count; i++) {
+		struct uma_queue *queue = submit->jobs[i].job->queue;
+		s64 completed = atomic64_read(&queue->completed);
+		s64 pending = atomic64_read(&queue->submitted) - completed;
+
+		submit->failed = i;
+		ret = uma_queue_error(queue);
+		if (ret)
+			return ret;
+		if (pending + ++queue->batch > UMA_MAX_QUEUED_JOBS)
+			return -EBUSY;
+	}
+	return 0;
+}
+
+static void uma_submit_push(struct uma_submit *submit)
+{
+	struct uma_signal *signal;
+	u32 i, j;
+
+	for (i = 0; i < submit->count; i++) {
+		struct uma_submit_job *sj = &submit->jobs[i];
+		struct uma_job *job = sj->job;
+
+		drm_sched_job_arm(&job->base);
+		sj->done = dma_fence_get(&job->base.s_fence->finished);
+		for (j = 0; j < job->dep_count; j++)
+			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
+	}
+	for (i = 0; i < submit->count; i++) {
+		struct uma_job *job = submit->jobs[i].job;
+		struct uma_queue *queue = job->queue;
+		u64 number = atomic64_inc_return(&queue->submitted);
+
+		trace_uma_job_submit(queue, number, job->tasks_addr, job->task_count);
+		/* It may be done, and gone, before the call returns. */
+		submit->jobs[i].job = NULL;
+		drm_sched_entity_push_job(&job->base);
+	}
+	list_for_each_entry(signal, &submit->signals, node) {
+		struct dma_fence *done = submit->jobs[signal->job].done;
+
+		if (signal->chain)
+			drm_syncobj_add_point(signal->syncobj, signal->chain, done, signal->point);
+		else
+			drm_syncobj_replace_fence(signal->syncobj, done);
+		/* The syncobj has it now. */
+		signal->chain = NULL;
+	}
+}
+
+static void uma_submit_cleanup(struct uma_submit *submit)
+{
+	struct uma_signal *signal, *next;
+	u32 i;
+
+	list_for_each_entry_safe(signal, next, &submit->signals, node) {
+		dma_fence_chain_free(signal->chain);
+		if (signal->syncobj)
+			drm_syncobj_put(signal->syncobj);
+		kfree(signal);
+	}
+	for (i = 0; submit->jobs && i < submit->count; i++) {
+		struct uma_submit_job *sj = &submit->jobs[i];
+
+		if (sj->job) {
+			/* Which jobs it waits for was noted, but no fence taken. */
+			sj->job->dep_count = 0;
+			uma_job_free(sj->job);
+		}
+		dma_fence_put(sj->done);
+		kvfree(sj->deps);
+		kvfree(sj->syncs);
+	}
+	kvfree(submit->jobs);
+	kvfree(submit->args);
+}
+
+static int uma_submit_run(struct uma_submit *submit)
+{
+	struct uma_client *client = submit->file->driver_priv;
+	int ret;
+
+	submit->jobs = kvcalloc(submit->count, sizeof(*submit->jobs), GFP_KERNEL_ACCOUNT);
+	if (!submit->jobs)
+		return -ENOMEM;
+	ret = uma_submit_check(submit);
+	ret = ret ?: uma_submit_prepare(submit);
+	if (ret)
+		return ret;
+
+	ret = mutex_lock_interruptible(&client->submit_lock);
+	if (ret)
+		return ret;
+	ret = uma_submit_admit(submit);
+	if (!ret)
+		uma_submit_push(submit);
+	mutex_unlock(&client->submit_lock);
+	return ret;
+}
+
+/* DRM_IOCTL_UMA_SUBMIT */
+int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_uma_submit *args = data;
+	struct uma_submit submit = {
+		.uma = to_uma_device(drm),
+		.file = file,
+		.count = args->jobs.count,
+		.signals = LIST_HEAD_INIT(submit.signals),
+	};
+	int ret;
+
+	if (args->flags || args->failed_job)
+		return -EINVAL;
+	ret = uma_check_array(&args->jobs, UMA_MIN_JOB, UMA_MAX_SUBMIT_JOBS);
+	if (ret || !submit.count)
+		return ret ?: -EINVAL;
+	submit.args = uma_copy_array(&args->jobs, sizeof(*submit.args), &submit.failed);
+	if (IS_ERR(submit.args)) {
+		ret = PTR_ERR(submit.args);
+		submit.args = NULL;
+	} else {
+		ret = uma_submit_run(&submit);
+		uma_submit_cleanup(&submit);
+	}
+	if (!ret)
+		args->failed_job = submit.count;
+	else if (ret != -EINTR && ret != -ERESTARTSYS)
+		args->failed_job = submit.failed;
+	return ret;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Address spaces and what is bound in them.
+ */
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "uma_device.h"
+#include "uma_drv.h"
+#include "uma_gem.h"
+#include "uma_mmu.h"
+#include "uma_vm.h"
+
+/**
+ * uma_vm_get - take a reference
+ * @vm: address space
+ *
+ * Return: @vm.
+ */
+struct uma_vm *uma_vm_get(struct uma_vm *vm)
+{
+	kref_get(&vm->ref);
+	return vm;
+}
+
+/* Unmap everything, for good. */
+static void uma_vm_kill(struct uma_vm *vm)
+{
+	u64 end = vm->uma->va.end;
+
+	mutex_lock(&vm->lock);
+	if (!vm->dead) {
+		struct uma_pt *pt = &vm->pt;
+
+		vm->dead = true;
+		uma_pt_unmap(pt, 0, end);
+		uma_pt_prune(pt);
+		if (pt->dirty_start < pt->dirty_end)
+			uma_mmu_invalidate(vm, pt->dirty_start, pt->dirty_end);
+		uma_pt_finish(pt);
+		uma_map_tree_clear(&vm->maps);
+	}
+	mutex_unlock(&vm->lock);
+}
+
+static void uma_vm_free(struct kref *ref)
+{
+	struct uma_vm *vm = container_of(ref, struct uma_vm, ref);
+	struct uma_device *uma = vm->uma;
+
+	mutex_lock(&uma->vms_lock);
+	list_del(&vm->node);
+	mutex_unlock(&uma->vms_lock);
+	uma_mmu_detach(vm);
+	uma_vm_kill(vm);
+	uma_mmu_fini(vm);
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+}
+
+/**
+ * uma_vm_put - drop a reference
+ * @vm: address space, may be NULL
+ */
+void uma_vm_put(struct uma_vm *vm)
+{
+	if (vm)
+		kref_put(&vm->ref, uma_vm_free);
+}
+
+/**
+ * uma_vm_find - look an address space up
+ * @client: file
+ * @id: number
+ *
+ * Return: address space with a reference, NULL if there is none.
+ */
+struct uma_vm *uma_vm_find(struct uma_client *client, u32 id)
+{
+	struct uma_vm *vm;
+
+	xa_lock(&client->vms);
+	vm = xa_load(&client->vms, id);
+	if (vm)
+		kref_get(&vm->ref);
+	xa_unlock(&client->vms);
+	return vm;
+}
+
+/**
+ * uma_vms_close - the file is closed
+ * @client: file
+ *
+ * Jobs that run keep their address spaces until they are done.
+ */
+void uma_vms_close(struct uma_client *client)
+{
+	struct uma_vm *vm;
+	unsigned long id;
+
+	xa_for_each(&client->vms, id, vm)
+		uma_vm_put(vm);
+	xa_destroy(&client->vms);
+}
+
+/**
+ * uma_vms_lost - the device has gone: give back what the device could reach
+ * @uma: device
+ */
+void uma_vms_lost(struct uma_device *uma)
+{
+	struct uma_vm *vm, *last = NULL;
+
+	mutex_lock(&uma->vms_lock);
+	list_for_each_entry(vm, &uma->vms, node) {
+		if (!kref_get_unless_zero(&vm->ref))
+			continue;
+		mutex_unlock(&uma->vms_lock);
+		uma_vm_put(last);
+		last = vm;
+		uma_vm_kill(vm);
+		mutex_lock(&vm->lock);
+		uma_mmu_fini(vm);
+		mutex_unlock(&vm->lock);
+		mutex_lock(&uma->vms_lock);
+	}
+	mutex_unlock(&uma->vms_lock);
+	uma_vm_put(last);
+}
+
+/* DRM_IOCTL_UMA_VM_CREATE */
+int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct uma_client *client = file->driver_priv;
+	struct drm_uma_vm_create *args = data;
+	struct uma_vm *vm;
+	int ret;
+
+	if (args->flags || args->vm_id)
+		return -EINVAL;
+	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+	if (!vm)
+		return -ENOMEM;
+	kref_init(&vm->ref);
+	mutex_init(&vm->lock);
+	vm->uma = uma;
+	vm->pid = task_tgid_nr(current);
+	uma_map_tree_init(&vm->maps, UMA_MAX_MAPPINGS, uma_bo_get_mapping, uma_bo_put_mapping);
+	ret = uma_mmu_init(uma, vm);
+	if (ret) {
+		mutex_destroy(&vm->lock);
+		kfree(vm);
+		return ret;
+	}
+	mutex_lock(&uma->vms_lock);
+	list_add_tail(&vm->node, &uma->vms);
+	mutex_unlock(&uma->vms_lock);
+
+	mutex_lock(&client->lock);
+	if (client->vm_count >= UMA_MAX_VMS)
+		ret = -ENOSPC;
+	else
+		ret = xa_alloc(&client->vms, &args->vm_id, vm, xa_limit_31b, GFP_KERNEL_ACCOUNT);
+	if (!ret)
+		client->vm_count++;
+	mutex_unlock(&client->lock);
+	if (ret)
+		uma_vm_put(vm);
+	return ret;
+}
+
+/* DRM_IOCTL_UMA_VM_DESTROY */
+int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_client *client = file->driver_priv;
+	struct drm_uma_vm_destroy *args = data;
+	struct uma_vm *vm;
+
+	if (args->pad)
+		return -EINVAL;
+	mutex_lock(&client->lock);
+	vm = xa_load(&client->vms, args->vm_id);
+	if (!vm || vm->queues) {
+		mutex_unlock(&client->lock);
+		return vm ? -EBUSY : -ENOENT;
+	}
+	xa_erase(&client->vms, args->vm_id);
+	client->vm_count--;
+	mutex_unlock(&client->lock);
+
+	/* A job of a queue that was destroyed may still run. */
+	uma_vm_kill(vm);
+	uma_vm_put(vm);
+	return 0;
+}
+
+/**
+ * struct uma_bind - a DRM_IOCTL_UMA_VM_BIND under way
+ */
+struct uma_bind {
+	/** @ops: operations */
+	struct drm_uma_bind_op *ops;
+	/** @count: number of them */
+	u32 count;
+	/** @failed: the one that an error is about */
+	u32 failed;
+	/** @bos: buffers of maps */
+	struct uma_bo **bos;
+	/** @pages: memory of maps */
+	struct sg_table **pages;
+};
+
+static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
+{
+	u32 i;
+
+	for (i = 0; i < bind->count; i++) {
+		const struct drm_uma_bind_op *op = &bind->ops[i];
+		struct uma_bo *bo;
+
+		if (op->op != DRM_UMA_BIND_MAP)
+			continue;
+		bind->failed = i;
+		bo = uma_bo_find(file, op->handle);
+		if (!bo)
+			return -ENOENT;
+		bind->bos[i] = bo;
+		if (uma_check_bo_range(op->bo_offset, op->size, bo->shmem.base.size))
+			return -EINVAL;
+		if ((bo->flags & DRM_UMA_BO_INFO_READONLY) && !(op->flags & DRM_UMA_BIND_READONLY))
+			return -EACCES;
+	}
+	/* Only when all of them are right: this takes memory. */
+	for (i = 0; i < bind->count; i++) {
+		if (!bind->bos[i])
+			continue;
+		bind->failed = i;
+		bind->pages[i] = uma_bo_pages(bind->bos[i]);
+		if (IS_ERR(bind->pages[i]))
+			return PTR_ERR(bind->pages[i]);
+	}
+	bind->failed = 0;
+	return 0;
+}
+
+static struct uma_sg_pos uma_bind_pos(const struct uma_bind *bind, u32 i)
+{
+	struct uma_sg_pos pos;
+
+	uma_sg_seek(&pos, bind->pages[i], bind->ops[i].bo_offset);
+	return pos;
+}
+
+/* Everything that can fail: the mappings, which can be undone, and memory for the page table. */
+static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma_map_txn *txn)
+{
+	struct uma_pt_need need = {};
+	int ret;
+	u32 i;
+
+	for (i = 0; i < bind->count; i++) {
+		const struct drm_uma_bind_op *op = &bind->ops[i];
+		u64 last = op->va + op->size - 1;
+
+		bind->failed = i;
+		if (op->op == DRM_UMA_BIND_MAP) {
+			ret = uma_map_add(txn, op->va, last, &bind->bos[i]->shmem.base,
+					  op->bo_offset, op->flags);
+			uma_pt_need_map(&vm->pt, op->va, op->size, uma_bind_pos(bind, i), &need);
+		} else {
+			ret = uma_map_remove(txn, op->va, last);
+			uma_pt_need_unmap(op->va, op->size, &need);
+		}
+		if (ret)
+			return ret;
+	}
+	bind->failed = 0;
+	return uma_pt_reserve(&vm->pt, &need);
+}
+
+static void uma_bind_apply(struct uma_bind *bind, struct uma_vm *vm)
+{
+	struct uma_pt *pt = &vm->pt;
+	u32 i;
+
+	for (i = 0; i < bind->count; i++) {
+		const struct drm_uma_bind_op *op = &bind->ops[i];
+
+		if (op->op == DRM_UMA_BIND_MAP)
+			uma_pt_map(pt, op->va, op->size, uma_bind_pos(bind, i),
+				   !(op->flags & DRM_UMA_BIND_READONLY));
+		else
+			uma_pt_unmap(pt, op->va, op->size);
+	}
+	uma_pt_prune(pt);
+	if (pt->dirty_start < pt->dirty_end)
+		uma_mmu_invalidate(vm, pt->dirty_start, pt->dirty_end);
+}
+
+static int uma_bind_run(struct uma_bind *bind, struct uma_vm *vm)
+{
+	struct uma_map_txn txn;
+	int ret;
+
+	ret = mutex_lock_interruptible(&vm->lock);
+	if (ret)
+		return ret;
+	if (vm->dead) {
+		mutex_unlock(&vm->lock);
+		return -ENOENT;
+	}
+	uma_map_begin(&txn, &vm->maps);
+	ret = uma_bind_prepare(bind, vm, &txn);
+	if (!ret)
+		uma_bind_apply(bind, vm);
+	uma_pt_finish(&vm->pt);
+	if (ret)
+		uma_map_rollback(&txn);
+	else
+		uma_map_commit(&txn);
+	mutex_unlock(&vm->lock);
+	return ret;
+}
+
+static int uma_bind_ops(struct uma_bind *bind, struct drm_file *file, struct uma_vm *vm)
+{
+	u32 i;
+	int ret;
+
+	bind->bos = kvcalloc(bind->count, sizeof(*bind->bos), GFP_KERNEL_ACCOUNT);
+	bind->pages = kvcalloc(bind->count, sizeof(*bind->pages), GFP_KERNEL_ACCOUNT);
+	ret = -ENOMEM;
+	if (bind->bos && bind->pages)
+		ret = uma_bind_lookup(bind, file);
+	if (!ret)
+		ret = uma_bind_run(bind, vm);
+	for (i = 0; bind->bos && i < bind->count; i++)
+		uma_bo_put(bind->bos[i]);
+	kvfree(bind->pages);
+	kvfree(bind->bos);
+	return ret;
+}
+
+/* DRM_IOCTL_UMA_VM_BIND */
+int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct uma_client *client = file->driver_priv;
+	struct drm_uma_vm_bind *args = data;
+	struct uma_bind bind = { .count = args->ops.count };
+	struct uma_vm *vm;
+	int ret;
+	u32 i;
+
+	if (args->failed_op)
+		return -EINVAL;
+	ret = uma_check_array(&args->ops, UMA_MIN_BIND_OP, UMA_MAX_BIND_OPS);
+	if (ret || !bind.count)
+		return ret ?: -EINVAL;
+	bind.ops = uma_copy_array(&args->ops, sizeof(*bind.ops), &bind.failed);
+	if (IS_ERR(bind.ops)) {
+		ret = PTR_ERR(bind.ops);
+		args->failed_op = ret == -EINTR ? 0 : bind.failed;
+		return ret;
+	}
+	for (i = 0; i < bind.count && !ret; i++) {
+		bind.failed = i;
+		ret = uma_check_bind_op(&bind.ops[i], &uma->va);
+	}
+	if (ret)
+		goto out;
+	bind.failed = 0;
+
+	ret = -ENOENT;
+	vm = uma_vm_find(client, args->vm_id);
+	if (vm)
+		ret = uma_bind_ops(&bind, file, vm);
+	uma_vm_put(vm);
+out:
+	if (!ret)
+		args->failed_op = bind.count;
+	else if (ret != -EINTR && ret != -ERESTARTSYS)
+		args->failed_op = bind.failed;
+	kvfree(bind.ops);
+	return ret;
+}
+
+/**
+ * uma_vms_show - list all address spaces with their mappings
+ * @uma: device
+ * @m: output
+ */
+void uma_vms_show(struct uma_device *uma, struct seq_file *m)
+{
+	struct uma_mapping *map;
+	struct uma_vm *vm;
+	u32 n = 0;
+
+	mutex_lock(&uma->vms_lock);
+	list_for_each_entry(vm, &uma->vms, node) {
+		/* The other way round than everybody else, so no waiting. */
+		if (!mutex_trylock(&vm->lock)) {
+			seq_printf(m, "vm %u of pid %d: busy\n", n++, vm->pid);
+			continue;
+		}
+		seq_printf(m, "vm %u of pid %d: %u mappings, %u tables, %u blocks%s\n", n++,
+			   vm->pid, vm->maps.count, vm->pt.tables, vm->pt.blocks,
+			   vm->dead ? ", dead" : "");
+		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map;
+		     map = uma_map_next(map, 0, U64_MAX))
+			seq_printf(m, "  %012llx-%012llx offset %#llx %s\n", map->start, map->last,
+				   map->offset,
+				   map->flags & DRM_UMA_BIND_READONLY ? "ro" : "rw");
+		mutex_unlock(&vm->lock);
+	}
+	mutex_unlock(&uma->vms_lock);
+}
