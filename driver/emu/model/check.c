@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Can an engine do this? A task matches a capability row or it does not run.
+ */
+#include "uma_internal.h"
+
+/* What a row can refuse, in the order in which it is looked at. */
+enum stage {
+	STAGE_OPCODE,
+	STAGE_FUNC,
+	STAGE_A_DTYPE,
+	STAGE_B_DTYPE,
+	STAGE_D_DTYPE,
+	STAGE_OTHER_DTYPE,
+	STAGE_LAYOUT,
+	STAGE_QUANT,
+	STAGE_EPILOGUE,
+	STAGE_ACT,
+	STAGE_RANK,
+	STAGE_DIMS,
+	STAGE_K,
+	STAGE_ALIGN,
+	STAGE_DONE
+};
+
+struct verdict {
+	enum stage stage;
+	__u32 slot;
+};
+
+static int in_mask(__u32 mask, __u32 bit)
+{
+	return bit < 32 && (mask >> bit) & 1;
+}
+
+static __u32 quant_mask(const struct uma_op_cap *cap, __u32 slot)
+{
+	__u32 quants = uma_le32(cap->quants);
+
+	switch (slot) {
+	case UMA_SLOT_A:
+		return quants & 0xff;
+	case UMA_SLOT_B:
+		return quants >> 8 & 0xff;
+	case UMA_SLOT_DST:
+		return quants >> 16 & 0xff;
+	default:
+		return quants >> 24;
+	}
+}
+
+static __u32 align_of(const struct uma_op_cap *cap, __u32 dtype)
+{
+	__u32 bytes = uma_dtype_bits(dtype) / 8;
+
+	return UMA_MAX(UMA_MAX(uma_le32(cap->align), bytes), 1u);
+}
+
+static __u32 k_of(const struct uma_op *op)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+
+	return a->dims[a->rank - 1];
+}
+
+static int refuse(struct verdict *v, enum stage stage, __u32 slot)
+{
+	v->stage = stage;
+	v->slot = slot;
+	return 0;
+}
+
+static int types_match(const struct uma_op *op, const struct uma_op_cap *cap,
+		       struct verdict *v)
+{
+	__u32 a = uma_le32(cap->a_dtypes), b = uma_le32(cap->b_dtypes);
+	__u32 d = uma_le32(cap->d_dtypes);
+	__u32 others = a | d | 1u << UMA_DTYPE_F32;
+	__u32 s;
+
+	if (uma_has(op, UMA_SLOT_A) && !in_mask(a, op->t[UMA_SLOT_A].dtype))
+		return refuse(v, STAGE_A_DTYPE, UMA_SLOT_A);
+	if (uma_has(op, UMA_SLOT_B) && !in_mask(b, op->t[UMA_SLOT_B].dtype))
+		return refuse(v, STAGE_B_DTYPE, UMA_SLOT_B);
+	if (uma_has(op, UMA_SLOT_DST) && !in_mask(d, op->t[UMA_SLOT_DST].dtype))
+		return refuse(v, STAGE_D_DTYPE, UMA_SLOT_DST);
+	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && !in_mask(others, op->t[s].dtype))
+			return refuse(v, STAGE_OTHER_DTYPE, s);
+	return 1;
+}
+
+static int operands_match(const struct uma_op *op, const struct uma_op_cap *cap,
+			  struct verdict *v)
+{
+	__u32 s, d;
+
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
+		const struct uma_tensor_view *t = &op->t[s];
+		__u32 layouts = (op->opcode == UMA_OP_PACK ? s == UMA_SLOT_DST :
+				 s == UMA_SLOT_B) ?
+			cap->layouts : 1u << UMA_LAYOUT_STRIDED;
+
+		if (!uma_has(op, s))
+			continue;
+		if (!in_mask(layouts, t->layout) ||
+		    (t->layout != UMA_LAYOUT_STRIDED && uma_packed_blocks(t, cap)))
+			return refuse(v, STAGE_LAYOUT, s);
+	}
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && !in_mask(quant_mask(cap, s), op->t[s].quant))
+			return refuse(v, STAGE_QUANT, s);
+	if (op->epi_flags & ~uma_le32(cap->epilogue))
+		return refuse(v, STAGE_EPILOGUE, UMA_FAULT_NO_SLOT);
+	if (op->act && !in_mask(uma_le32(cap->acts), op->act))
+		return refuse(v, STAGE_ACT, UMA_FAULT_NO_SLOT);
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
+		if (!uma_has(op, s))
+			continue;
+		if (op->t[s].rank > cap->rank_max)
+			return refuse(v, STAGE_RANK, s);
+		for (d = 0; d < op->t[s].rank; d++)
+			if (op->t[s].dims[d] > uma_le32(cap->dim_max))
+				return refuse(v, STAGE_DIMS, s);
+	}
+	if (op->opcode == UMA_OP_GEMM && k_of(op) > uma_le32(cap->k_max))
+		return refuse(v, STAGE_K, UMA_SLOT_A);
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) &&
+		    op->t[s].addr % align_of(cap, op->t[s].dtype))
+			return refuse(v, STAGE_ALIGN, s);
+	return 1;
+}
+
+static int row_matches(const struct uma_op *op, const struct uma_op_cap *cap,
+		       struct verdict *v)
+{
+	if (uma_le16(cap->opcode) != op->opcode)
+		return refuse(v, STAGE_OPCODE, UMA_FAULT_NO_SLOT);
+	if ((op->opcode == UMA_OP_UNARY || op->opcode == UMA_OP_BINARY) &&
+	    !in_mask(uma_le32(cap->funcs), op->func))
+		return refuse(v, STAGE_FUNC, UMA_FAULT_NO_SLOT);
+	return types_match(op, cap, v) && operands_match(op, cap, v);
+}
+
+/*
+ * The true extent of packed operands, known only with the blocks of the row:
+ * within the address width, and apart from what is written or read.
+ */
+static int check_packed(const struct uma_op *op, const struct uma_op_cap *cap,
+			struct uma_fault_info *fault)
+{
+	__u32 slot = op->opcode == UMA_OP_PACK ? UMA_SLOT_DST : UMA_SLOT_B;
+	__u32 other = op->opcode == UMA_OP_PACK ? UMA_SLOT_A : UMA_SLOT_DST;
+	const struct uma_tensor_view *t = &op->t[slot];
+	__u64 size, lo, hi;
+
+	if (!uma_has(op, slot) || t->layout == UMA_LAYOUT_STRIDED)
+		return 0;
+	size = uma_packed_size(t, t->layout, uma_le16(cap->block_k),
+			       uma_le16(cap->block_n));
+	if (!size || !uma_span_ok(t->addr, size))
+		return uma_set_fault(fault, UMA_FAULT_RANGE, slot, "addr");
+	if (uma_tensor_range(&op->t[other], &lo, &hi))
+		return uma_set_fault(fault, UMA_FAULT_RANGE, other, "addr");
+	if (lo < hi && lo < t->addr + size && t->addr < hi)
+		return uma_set_fault(fault, UMA_FAULT_OVERLAP,
+				     slot == UMA_SLOT_DST ? other : slot, "addr");
+	lo = op->shape_addr;
+	hi = lo + UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
+	if (slot == UMA_SLOT_DST && (op->flags & UMA_TASK_DYNAMIC) &&
+	    lo < t->addr + size && t->addr < hi)
+		return uma_set_fault(fault, UMA_FAULT_OVERLAP, UMA_FAULT_NO_SLOT,
+				     "shape_addr");
+	return 0;
+}
+
+int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
+		 struct uma_fault_info *fault)
+{
+	static const char * const field[STAGE_DONE] = {
+		[STAGE_OPCODE] = "opcode",
+		[STAGE_FUNC] = "params.func",
+		[STAGE_A_DTYPE] = "dtype",
+		[STAGE_B_DTYPE] = "dtype",
+		[STAGE_D_DTYPE] = "dtype",
+		[STAGE_OTHER_DTYPE] = "dtype",
+		[STAGE_LAYOUT] = "layout",
+		[STAGE_QUANT] = "quant",
+		[STAGE_EPILOGUE] = "epilogue.flags",
+		[STAGE_ACT] = "epilogue.act",
+		[STAGE_RANK] = "rank",
+		[STAGE_DIMS] = "dims",
+		[STAGE_K] = "dims",
+		[STAGE_ALIGN] = "addr",
+	};
+	struct verdict best = { STAGE_OPCODE, UMA_FAULT_NO_SLOT };
+	__u32 i;
+
+	if ((op->flags & UMA_TASK_DYNAMIC) &&
+	    !(engine->flags & UMA_ENGINE_DYNAMIC_SHAPES))
+		return uma_set_fault(fault, UMA_FAULT_UNSUPPORTED,
+				     UMA_FAULT_NO_SLOT, "flags");
+	for (i = 0; i < engine->cap_count; i++) {
+		struct verdict v;
+
+		if (row_matches(op, &engine->caps[i], &v)) {
+			if (check_packed(op, &engine->caps[i], fault))
+				return -1;
+			return (int)i;
+		}
+		/* The row that came closest says what stands in the way. */
+		if (v.stage > best.stage)
+			best = v;
+	}
+	return uma_set_fault(fault, best.stage == STAGE_ALIGN ?
+			     UMA_FAULT_ALIGN : UMA_FAULT_UNSUPPORTED, best.slot,
+			     field[best.stage]);
+}

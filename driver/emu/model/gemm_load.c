@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Blocks of a GEMM's operands, from memory into the form that the inner kernels
+ * take: binary32 for float types, pairs of s16 for bytes. A binary32 operand
+ * that the home has in one piece is used where it lies.
+ */
+#include "uma_internal.h"
+
+__s64 uma_gemm_offset(const struct uma_gemm_ctx *c, __u32 slot, __u32 row,
+		      __u32 col)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, slot);
+
+	return uma_tensor_offset(t, c->idx) +
+	       (__s64)row * t->strides[t->rank - 2] +
+	       (__s64)col * t->strides[t->rank - 1];
+}
+
+static __u64 magnitude(__s64 v)
+{
+	return v < 0 ? -(__u64)v : (__u64)v;
+}
+
+/*
+ * A block of binary32 where it lies, or NULL: @rows from element @off on,
+ * @row_stride apart, of @cols elements @col_stride apart.
+ */
+static const float *block_in_place(struct uma_run *run,
+				   const struct uma_tensor_view *t, __s64 off,
+				   __u32 rows, __s64 row_stride, __u32 cols,
+				   __s64 col_stride)
+{
+	__s64 reach_r = row_stride * (__s64)(rows - 1);
+	__s64 reach_c = col_stride * (__s64)(cols - 1);
+	__s64 lo = UMA_MIN(reach_r, 0) + UMA_MIN(reach_c, 0);
+	const float *p;
+
+	p = uma_map_span(run, t->addr + (__u64)((off + lo) * 4),
+			 (magnitude(reach_r) + magnitude(reach_c) + 1) * 4,
+			 UMA_ACCESS_READ);
+	return p ? p - lo : 0;
+}
+
+static int load_a_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
+		      struct uma_gemm_block *g)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_A);
+	__s64 sm = t->strides[t->rank - 2], sk = t->strides[t->rank - 1];
+	__s64 off = uma_gemm_offset(c, UMA_SLOT_A, c->m0, k0);
+	struct uma_row row = { .slot = UMA_SLOT_A, .off = off };
+	int along_k = magnitude(sk) <= magnitude(sm) || c->m == 1;
+	__u32 count = along_k ? c->m : kc;
+	__u32 ld = along_k ? UMA_GEMM_LDA_K : UMA_GEMM_LDA_M;
+	float *dst = (float *)c->s->a;
+	__u32 i;
+
+	if (t->dtype == UMA_DTYPE_F32) {
+		g->a = block_in_place(c->run, t, off, c->m, sm, kc, sk);
+		g->a_ms = sm;
+		g->a_ks = sk;
+		if (g->a)
+			return 0;
+	}
+	row.n = along_k ? kc : c->m;
+	row.stride = along_k ? sk : sm;
+	for (i = 0; i < count; i++, dst += ld) {
+		const float *p = uma_row_f32(c->run, &row, &c->s->buf, dst);
+
+		if (!p)
+			return -1;
+		if (p != dst)
+			__builtin_memcpy(dst, p, 4ul * row.n);
+		row.off += along_k ? sm : sk;
+	}
+	g->a = c->s->a;
+	g->a_ms = along_k ? ld : 1;
+	g->a_ks = along_k ? 1 : ld;
+	return 0;
+}
+
+static __s32 byte_at(const void *raw, __u32 dtype, __u32 i)
+{
+	return dtype == UMA_DTYPE_S8 ? ((const __s8 *)raw)[i] :
+				       ((const __u8 *)raw)[i];
+}
+
+/* Rows of @kc s16, an even number of them: the odd one out meets a zero. */
+static int load_a_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
+		      struct uma_gemm_block *g)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_A);
+	__s64 sm = t->strides[t->rank - 2], sk = t->strides[t->rank - 1];
+	__s64 off = uma_gemm_offset(c, UMA_SLOT_A, c->m0, k0);
+	int along_k = magnitude(sk) <= magnitude(sm) || c->m == 1;
+	__u32 count = along_k ? c->m : kc, n = along_k ? kc : c->m;
+	__s16 *dst = (__s16 *)c->s->a;
+	const __u32 ld = UMA_GEMM_LDA_K;
+	__u32 i, j;
+
+	for (i = 0; i < count; i++, off += along_k ? sm : sk) {
+		const void *p = uma_gather(c->run, UMA_SLOT_A, t, off,
+					   along_k ? sk : sm, n, c->s->buf.raw);
+
+		if (!p)
+			return -1;
+		for (j = 0; j < n; j++)
+			dst[along_k ? i * ld + j : j * ld + i] =
+				(__s16)byte_at(p, t->dtype, j);
+	}
+	for (i = 0; i < c->m; i++) {
+		__s32 sum = 0;
+
+		if (kc & 1)
+			dst[i * ld + kc] = 0;
+		if (!c->plan->row_sums)
+			continue;
+		for (j = 0; j < kc; j++)
+			sum += dst[i * ld + j];
+		c->s->row_sum[i] += sum;
+	}
+	g->a = dst;
+	g->a_ms = ld / 2;
+	g->a_ks = 1;
+	return 0;
+}
+
+int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
+		    struct uma_gemm_block *g)
+{
+	return c->plan->integer ? load_a_s16(c, k0, kc, g) :
+				  load_a_f32(c, k0, kc, g);
+}
+
+/*
+ * Scales and zero points of the block: a row of c->n for each group that the
+ * block touches, for the other schemes one row.
+ */
+static int load_scales(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	__u32 group = t->quant == UMA_QUANT_GROUP ? t->quant_group : 1u << 31;
+	__u32 g, first = k0 / group, last = (k0 + kc - 1) / group;
+	__u32 idx[UMA_MAX_RANK];
+	struct uma_row row = {
+		.slot = UMA_SLOT_B,
+		.n = c->n,
+		.idx = idx,
+		.axis = t->rank - 1,
+	};
+
+	if (t->quant != UMA_QUANT_CHANNEL && t->quant != UMA_QUANT_GROUP)
+		return 0;
+	__builtin_memcpy(idx, c->idx, sizeof(idx));
+	idx[t->rank - 1] = c->n0;
+	for (g = first; g <= last; g++) {
+		__u32 at = (g - first) * UMA_GEMM_NT;
+
+		idx[t->rank - 2] = g * group;
+		if (uma_table_row(c->run, &row, &c->s->buf))
+			return -1;
+		__builtin_memcpy(c->s->scale + at, c->s->buf.scale, 4ul * c->n);
+		__builtin_memcpy(c->s->zero + at, c->s->buf.zero, 4ul * c->n);
+	}
+	return 0;
+}
+
+static void bytes_to_s32(__s32 *dst, const void *raw, __u32 dtype, __u32 n)
+{
+	__u32 i;
+
+	for (i = 0; i < n; i++)
+		dst[i] = byte_at(raw, dtype, i);
+}
+
+/* Row @k of the block, @n columns from @col on, to binary32. */
+static void convert_row(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
+			__u32 k, __u32 n, float *dst)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	const struct uma_kernels *kern = c->run->k;
+	__u32 wide = uma_wide_dtype(t->dtype);
+	__s32 *ints = c->s->buf.ints;
+	__u32 at = 0;
+
+	if (!t->quant) {
+		kern->to_f32[wide](dst, raw, n);
+		return;
+	}
+	bytes_to_s32(ints, raw, wide, n);
+	if (t->quant == UMA_QUANT_TENSOR) {
+		kern->dequant(dst, ints, &t->zero, 0, (const float *)&t->scale, 0, n);
+		return;
+	}
+	if (t->quant == UMA_QUANT_GROUP)
+		at = (k / t->quant_group - k0 / t->quant_group) * UMA_GEMM_NT;
+	kern->dequant(dst, ints, c->s->zero + at, 1,
+		      (const float *)c->s->scale + at, 1, n);
+}
+
+/* Column @col of the block, rows k0 .. k0 + kc, to binary32. */
+static void convert_column(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
+			   __u32 kc, __u32 col, float *dst)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	const struct uma_kernels *kern = c->run->k;
+	__u32 wide = uma_wide_dtype(t->dtype);
+	__s32 *ints = c->s->buf.ints;
+	__u32 group = t->quant == UMA_QUANT_GROUP ? t->quant_group : 1u << 31;
+	__u32 done, run;
+
+	if (t->quant < UMA_QUANT_CHANNEL) {
+		convert_row(c, raw, k0, k0, kc, dst);
+		return;
+	}
+	bytes_to_s32(ints, raw, wide, kc);
+	for (done = 0; done < kc; done += run) {
+		__u32 k = k0 + done;
+		__u32 at = (k / group - k0 / group) * UMA_GEMM_NT + col;
+
+		run = UMA_MIN(kc - done, group - k % group);
+		kern->dequant(dst + done, ints + done, c->s->zero + at, 0,
+			      (const float *)c->s->scale + at, 0, run);
+	}
+}
+
+/* Columns @from .. c->n of the block into scratch, padded to the kernels' nr. */
+static int copy_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc, __u32 from)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	__s64 sk = t->strides[t->rank - 2], sn = t->strides[t->rank - 1];
+	__s64 off = uma_gemm_offset(c, UMA_SLOT_B, k0, c->n0 + from);
+	int along_n = magnitude(sn) <= magnitude(sk) || kc == 1;
+	__u32 n = c->n - from;
+	__u32 padded = (__u32)uma_roundup(n, c->run->k->nr);
+	float *b = (float *)c->s->b;
+	__u32 i, j;
+
+	for (i = 0; i < (along_n ? kc : n); i++, off += along_n ? sk : sn) {
+		float *dst = along_n ? b + i * UMA_GEMM_LDB : (float *)c->s->buf.scale;
+		const void *p = uma_gather(c->run, UMA_SLOT_B, t, off,
+					   along_n ? sn : sk, along_n ? n : kc,
+					   c->s->buf.raw);
+
+		if (!p)
+			return -1;
+		if (along_n) {
+			convert_row(c, p, k0, k0 + i, n, dst);
+			continue;
+		}
+		/* Bits, not numbers: this file stays free of floating point. */
+		if (t->dtype != UMA_DTYPE_F32) {
+			convert_column(c, p, k0, kc, from + i, dst);
+			p = dst;
+		}
+		for (j = 0; j < kc; j++)
+			c->s->b[j * UMA_GEMM_LDB + i] = ((const __u32 *)p)[j];
+	}
+	if (padded != n)
+		for (i = 0; i < kc; i++)
+			__builtin_memset(b + i * UMA_GEMM_LDB + n, 0, 4ul * (padded - n));
+	c->parts[c->part_count++] = (struct uma_gemm_part){
+		.b = b, .b_ks = UMA_GEMM_LDB, .col = from, .n = padded,
+	};
+	return 0;
+}
+
+static int load_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	__s64 sk = t->strides[t->rank - 2], sn = t->strides[t->rank - 1];
+	__u32 whole = c->n - c->n % c->run->k->nr;
+	const float *p = 0;
+
+	/*
+	 * In place when the rows are dense, and either close to each other or
+	 * not used often enough to pay for a copy.
+	 */
+	if (t->dtype == UMA_DTYPE_F32 && sn == 1 && whole &&
+	    (c->m <= 16 || magnitude(sk) <= 256))
+		p = block_in_place(c->run, t,
+				   uma_gemm_offset(c, UMA_SLOT_B, k0, c->n0),
+				   kc, sk, whole, 1);
+	if (!p)
+		return copy_b_f32(c, k0, kc, 0);
+	c->parts[c->part_count++] = (struct uma_gemm_part){
+		.b = p, .b_ks = sk, .col = 0, .n = whole,
+	};
+	return whole < c->n ? copy_b_f32(c, k0, kc, whole) : 0;
+}
+
+/* Panels of a packed binary32 operand where they lie. */
+static int panels_in_place(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	__u32 bn = uma_le16(c->cap->block_n);
+	__u32 col;
+
+	if (t->dtype != UMA_DTYPE_F32 || uma_le16(c->cap->block_k) != 1 ||
+	    bn % c->run->k->nr || c->n0 % bn || uma_divup(c->n, bn) > UMA_GEMM_PARTS)
+		return 0;
+	for (col = 0; col < c->n; col += bn) {
+		const void *p = uma_map_span(c->run,
+				uma_packed_addr(t, c->cap, c->batch, k0, c->n0 + col),
+				(__u64)kc * bn * 4, UMA_ACCESS_READ);
+
+		if (!p) {
+			c->part_count = 0;
+			return 0;
+		}
+		c->parts[c->part_count++] = (struct uma_gemm_part){
+			.b = p, .b_ks = bn, .col = col,
+			.n = (__u32)uma_roundup(UMA_MIN(bn, c->n - col),
+						c->run->k->nr),
+		};
+	}
+	return 1;
+}
+
+static int load_packed_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	__u32 padded = (__u32)uma_roundup(c->n, c->run->k->nr);
+	float *b = (float *)c->s->b;
+	__u32 k, i;
+
+	if (panels_in_place(c, k0, kc))
+		return 0;
+	for (k = 0; k < kc; k += UMA_PACKED_K) {
+		const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+		__u32 rows = UMA_MIN(UMA_PACKED_K, kc - k);
+		__u32 es = uma_wide_size(t->dtype);
+		float *dst = b + (__u64)k * UMA_GEMM_LDB;
+		int plain = t->dtype == UMA_DTYPE_F32;
+
+		if (uma_packed_rows(c->run, UMA_SLOT_B, c->cap, c->batch, k0 + k,
+				    rows, c->n0, c->n,
+				    plain ? (void *)dst : c->s->raw,
+				    plain ? UMA_GEMM_LDB : UMA_GEMM_NT))
+			return -1;
+		for (i = 0; i < rows; i++, dst += UMA_GEMM_LDB) {
+			if (!plain)
+				convert_row(c, (__u8 *)c->s->raw +
+					    (__u64)i * UMA_GEMM_NT * es,
+					    k0, k0 + k + i, c->n, dst);
+			if (padded != c->n)
+				__builtin_memset(dst + c->n, 0, 4ul * (padded - c->n));
+		}
+	}
+	c->parts[c->part_count++] = (struct uma_gemm_part){
+		.b = b, .b_ks = UMA_GEMM_LDB, .col = 0, .n = padded,
+	};
+	return 0;
+}
+
+/* A run of bytes into the pairs: along a row or along a column. */
+static void put_s16(struct uma_gemm_ctx *c, const void *raw, __u32 dtype,
+		    __u32 k, __u32 col, int along_n, __u32 n)
+{
+	__s16 *b = (__s16 *)c->s->b;
+	__u32 i;
+
+	if (along_n) {
+		b += (__u64)(k / 2) * UMA_GEMM_LDB * 2 + k % 2 + 2 * col;
+		for (i = 0; i < n; i++)
+			b[2 * i] = (__s16)byte_at(raw, dtype, i);
+	} else {
+		b += 2 * col;
+		for (i = 0; i < n; i++)
+			b[(__u64)((k + i) / 2) * UMA_GEMM_LDB * 2 + (k + i) % 2] =
+				(__s16)byte_at(raw, dtype, i);
+	}
+}
+
+static int copy_b_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	__s64 sk = t->strides[t->rank - 2], sn = t->strides[t->rank - 1];
+	__s64 off = uma_gemm_offset(c, UMA_SLOT_B, k0, c->n0);
+	int along_n = magnitude(sn) <= magnitude(sk) || kc == 1;
+	__u32 i;
+
+	for (i = 0; i < (along_n ? kc : c->n); i++, off += along_n ? sk : sn) {
+		__u32 n = along_n ? c->n : kc;
+		const void *p = uma_gather(c->run, UMA_SLOT_B, t, off,
+					   along_n ? sn : sk, n, c->s->buf.raw);
+
+		if (!p)
+			return -1;
+		put_s16(c, p, t->dtype, along_n ? i : 0, along_n ? 0 : i, along_n, n);
+	}
+	return 0;
+}
+
+static int copy_packed_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	__u32 k, i;
+
+	for (k = 0; k < kc; k += UMA_PACKED_K) {
+		__u32 rows = UMA_MIN(UMA_PACKED_K, kc - k);
+
+		if (uma_packed_rows(c->run, UMA_SLOT_B, c->cap, c->batch, k0 + k,
+				    rows, c->n0, c->n, c->s->raw, UMA_GEMM_NT))
+			return -1;
+		for (i = 0; i < rows; i++)
+			put_s16(c, (__u8 *)c->s->raw + i * UMA_GEMM_NT, t->dtype,
+				k + i, 0, 1, c->n);
+	}
+	return 0;
+}
+
+static int load_b_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
+	__u32 padded = (__u32)uma_roundup(c->n, c->run->k->nr);
+	__s16 *b = (__s16 *)c->s->b;
+	__u32 pairs = (kc + 1) / 2;
+	__u32 k, j;
+
+	if (t->layout == UMA_LAYOUT_STRIDED ? copy_b_s16(c, k0, kc) :
+					      copy_packed_s16(c, k0, kc))
+		return -1;
+	for (k = 0; k < pairs; k++) {
+		__s16 *row = b + (__u64)k * UMA_GEMM_LDB * 2;
+
+		if (2 * k + 1 == kc)
+			for (j = 0; j < c->n; j++)
+				row[2 * j + 1] = 0;
+		if (padded != c->n)
+			__builtin_memset(row + 2 * c->n, 0, 4ul * (padded - c->n));
+		if (c->plan->col_sums)
+			for (j = 0; j < c->n; j++)
+				c->s->col_sum[j] += row[2 * j] + row[2 * j + 1];
+	}
+	c->parts[c->part_count++] = (struct uma_gemm_part){
+		.b = b, .b_ks = UMA_GEMM_LDB, .col = 0, .n = padded,
+	};
+	return 0;
+}
+
+int uma_gemm_load_b(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
+{
+	c->part_count = 0;
+	if (c->plan->integer)
+		return load_b_s16(c, k0, kc);
+	if (load_scales(c, k0, kc))
+		return -1;
+	if (uma_gemm_view(c, UMA_SLOT_B)->layout != UMA_LAYOUT_STRIDED)
+		return load_packed_f32(c, k0, kc);
+	return load_b_f32(c, k0, kc);
+}

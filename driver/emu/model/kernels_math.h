@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Part of kernels_impl.h: functions of rows.
+ *
+ * The polynomials are Chebyshev fits of the functions named beside them, the
+ * coefficients rounded to binary32, highest power first. Documentation/
+ * numerics.rst states the error of each; the tests assert it.
+ */
+
+#define FLT_BIG		0x1.fffffep127f
+
+#define HORNER(x, c) ({							\
+	vf r_ = vf_all((c)[0]);						\
+	__u32 j_;							\
+	for (j_ = 1; j_ < sizeof(c) / sizeof((c)[0]); j_++)		\
+		r_ = r_ * (x) + (c)[j_];				\
+	r_; })
+
+/* x * 2^n for -252 <= n <= 252, rounding once. */
+UMA_INLINE vf scale_exp(vf x, vi n)
+{
+	vi half = n >> 1;
+	vf a = (vf)((half + 127) << 23);
+	vf b = (vf)((n - half + 127) << 23);
+
+	return x * a * b;
+}
+
+/* e^(hi + lo), |lo| small against hi. (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2 */
+UMA_INLINE vf vexp2part(vf hi, vf lo)
+{
+	static const float c[] = {
+		0x1.6d1606p-10f, 0x1.12106cp-7f, 0x1.555516p-5f, 0x1.5554d8p-3f, 0.5f,
+	};
+	vf x = vsel(hi > 89.0f, vf_all(89.0f), hi);
+	vf n, r, p;
+
+	x = vsel(x < -104.0f, vf_all(-104.0f), x);
+	n = vrint(x * 0x1.715476p+0f);		/* 1 / ln 2 */
+	r = x - n * 0x1.62e4p-1f;		/* ln 2 to 15 bits: exact product */
+	r = r - n * -0x1.7f7d1cp-20f;		/* the rest of it */
+	r = r + lo;
+	p = HORNER(r, c);
+	p = (r * r) * p + r + 1.0f;
+	p = scale_exp(p, __builtin_convertvector(n, vi));
+	return vsel(hi != hi, hi, p);
+}
+
+UMA_INLINE vf vexp(vf x)
+{
+	return vexp2part(x, vf_all(0.0f));
+}
+
+/* (log(1 + f) - f + f^2 / 2) / f^3 on sqrt(1/2) - 1 <= f <= sqrt(2) - 1 */
+UMA_INLINE vf vlog(vf x)
+{
+	static const float c[] = {
+		0x1.1d8ea6p-4f, -0x1.d635bcp-4f, 0x1.dea282p-4f, -0x1.fcf4c6p-4f,
+		0x1.23d21ap-3f, -0x1.555b4ap-3f, 0x1.999d5ap-3f, -0x1.fffffcp-3f,
+		0x1.555554p-2f,
+	};
+	vi small = x < 0x1p-126f;
+	vf y = vsel(small, x * 0x1p23f, x);
+	vi bits = (vi)y - 0x3f3504f3;			/* sqrt(1/2) */
+	vi e = bits >> 23;
+	vf f = (vf)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
+	vf n = __builtin_convertvector(e - (small & 23), vf);
+	vf sq = f * f;
+	vf r = f * sq * HORNER(f, c);
+
+	r = r + n * -0x1.7f7d1cp-20f;
+	r = r - 0.5f * sq;
+	r = r + f;
+	r = r + n * 0x1.62e4p-1f;
+	r = vsel(x == 0.0f, vf_all(-__builtin_inff()), r);
+	r = vsel(x < 0.0f, vf_all(__builtin_nanf("")), r);
+	r = vsel(x == __builtin_inff(), x, r);
+	return vsel(x != x, x, r);
+}
+
+/* (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.625; beyond by the exponential */
+UMA_INLINE vf vtanh(vf x)
+{
+	static const float c[] = {
+		0x1.2c83c0p-9f, -0x1.116a16p-7f, 0x1.64a976p-6f, -0x1.ba08c4p-5f,
+		0x1.1110eap-3f, -0x1.555556p-2f,
+	};
+	vf a = vabs(x);
+	vf z = x * x;
+	vf near = x + x * (z * HORNER(z, c));
+	vf far = 1.0f - 2.0f / (vexp(a + a) + 1.0f);
+
+	far = (vf)((vi)far | vsign(x));
+	far = vsel(x != x, x, far);
+	return vsel(a < 0.625f, near, far);
+}
+
+/* 1 / (1 + e^-x), accurate on both sides */
+UMA_INLINE vf vsigmoid(vf x)
+{
+	vf z = vexp((vf)((vi)x | (__s32)0x80000000));	/* e^-|x| */
+	vf r = vsel(x < 0.0f, z, vf_all(1.0f)) / (1.0f + z);
+
+	return vsel(x != x, x, r);
+}
+
+/*
+ * erfc(t) / e^(-t^2) for 0 <= t <= 10.5: (1 + 2 t) times it is a polynomial in
+ * (t - 3) / (t + 3)
+ */
+UMA_INLINE vf verfcx(vf t)
+{
+	static const float c[] = {
+		-0x1.1ee2dep-12f, -0x1.9d33c6p-11f, 0x1.06604cp-9f, 0x1.51c0f4p-9f,
+		-0x1.85da0ep-6f, 0x1.17ba6ep-4f, -0x1.e889acp-4f, 0x1.098438p-3f,
+		-0x1.85a16ap-5f, -0x1.15c08ap-3f, 0x1.40c522p+0f,
+	};
+	vf w = (t - 3.0f) / (t + 3.0f);
+
+	return HORNER(w, c) / (1.0f + (t + t));
+}
+
+/* e^(-s x^2), the square formed without loss */
+UMA_INLINE vf vexp_minus_square(vf x, float s)
+{
+	vf hi = (vf)((vi)x & (__s32)0xfffff000);
+	vf lo = (x - hi) * (x + hi);
+
+	return vexp2part(hi * hi * -s, lo * -s);
+}
+
+/* erf(x) / x in x^2, |x| <= 1; beyond 1 - erfc */
+UMA_INLINE vf verf(vf x)
+{
+	static const float c[] = {
+		0x1.4a5690p-14f, -0x1.a45088p-11f, 0x1.541270p-8f, -0x1.b7fabap-6f,
+		0x1.ce2d10p-4f, -0x1.81273ep-2f, 0x1.20dd74p+0f,
+	};
+	vf a = vabs(x);
+	vf t = vsel(a > 4.5f, vf_all(4.5f), a);
+	vf z = x * x;
+	vf near = x * HORNER(z, c);
+	vf far = 1.0f - vexp_minus_square(t, 1.0f) * verfcx(t);
+
+	far = (vf)((vi)far | vsign(x));
+	far = vsel(x != x, x, far);
+	return vsel(a < 1.0f, near, far);
+}
+
+/* Finite, so that a product with zero is zero: the functions' limit at -inf. */
+UMA_INLINE vf vfinite_below(vf x)
+{
+	return vsel(x < -FLT_BIG, vf_all(-FLT_BIG), x);
+}
+
+/* x Phi(x) = x erfc(-x / sqrt(2)) / 2 */
+UMA_INLINE vf vgelu(vf x)
+{
+	vf a = vabs(x);
+	vf q;
+
+	a = vsel(a > 14.5f, vf_all(14.5f), a);
+	q = 0.5f * vexp_minus_square(a, 0.5f) * verfcx(a * 0x1.6a09e6p-1f);
+	q = vsel(x < 0.0f, q, 1.0f - q);
+	q = vfinite_below(x) * q;
+	return vsel(x != x, x, q);
+}
+
+UMA_INLINE vf vsilu(vf x)
+{
+	return vfinite_below(x) * vsigmoid(x);
+}
+
+/* 0.5 (1 + tanh(u)) = sigmoid(2 u) */
+UMA_INLINE vf vgelu_tanh(vf x)
+{
+	/* 2 sqrt(2 / pi) and that times 0.044715 */
+	vf u = x * (0x1.988454p+0f + (x * x) * 0x1.2444f2p-4f);
+
+	return vfinite_below(x) * vsigmoid(u);
+}
+
+UMA_INLINE vf vclamp(vf x, vf lo, vf hi)
+{
+	x = vsel(x < lo, lo, x);
+	return vsel(x > hi, hi, x);
+}
+
+UMA_INLINE vf vfloor(vf x)
+{
+	vf r = vrint(x);
+
+	r = r - (vf)((vi)vf_all(1.0f) & (r > x));
+	return (vf)(((vi)r & 0x7fffffff) | vsign(x));
+}
+
+UMA_INLINE vf vceil(vf x)
+{
+	vf r = vrint(x);
+
+	r = r + (vf)((vi)vf_all(1.0f) & (r < x));
+	return (vf)(((vi)r & 0x7fffffff) | vsign(x));
+}
+
+#define UNARY(name, expr)						\
+static void unary_##name(float *row, __u32 n)				\
+{									\
+	MAP_ROW(n, row, row, expr);					\
+}
+
+UNARY(abs, vabs(x))
+UNARY(neg, (vf)((vi)x ^ (__s32)0x80000000))
+UNARY(sqrt, vsqrt(x))
+UNARY(rsqrt, 1.0f / vsqrt(x))
+UNARY(recip, 1.0f / x)
+UNARY(exp, vexp(x))
+UNARY(log, vlog(x))
+UNARY(erf, verf(x))
+UNARY(square, x * x)
+UNARY(floor, vfloor(x))
+UNARY(ceil, vceil(x))
+UNARY(round, vrint(x))
+
+#define ACT(name, expr)							\
+static void act_##name(float *row, __u32 b0, __u32 b1, __u32 n)	\
+{									\
+	vf p0 = vf_all(bits_f32(b0)), p1 = vf_all(bits_f32(b1));	\
+									\
+	(void)p0;							\
+	(void)p1;							\
+	MAP_ROW(n, row, row, expr);					\
+}
+
+ACT(relu, vsel(x <= 0.0f, vf_all(0.0f), x))
+ACT(clamp, vclamp(x, p0, p1))
+ACT(leaky_relu, vsel(x < 0.0f, p0 * x, x))
+ACT(sigmoid, vsigmoid(x))
+ACT(tanh, vtanh(x))
+ACT(gelu, vgelu(x))
+ACT(gelu_tanh, vgelu_tanh(x))
+ACT(silu, vsilu(x))
+ACT(hard_sigmoid, vclamp(p0 * x + p1, vf_all(0.0f), vf_all(1.0f)))
+ACT(hard_swish, vfinite_below(x) *
+    vclamp(x / 6.0f + 0.5f, vf_all(0.0f), vf_all(1.0f)))
+
+#define BINARY(name, expr)						\
+static void binary_##name(float *dst, const float *pa, const float *pb,	\
+			  __u32 n)					\
+{									\
+	__u32 i = 0;							\
+									\
+	for (; i + UMA_VL <= n; i += UMA_VL) {				\
+		vf a = VLOAD(vf, pa + i), b = VLOAD(vf, pb + i);	\
+		VSTORE(dst + i, (expr));				\
+	}								\
+	if (i < n) {							\
+		vf a = vf_all(1.0f), b = vf_all(1.0f), r;		\
+		__builtin_memcpy(&a, pa + i, 4 * (n - i));		\
+		__builtin_memcpy(&b, pb + i, 4 * (n - i));		\
+		r = (expr);						\
+		__builtin_memcpy(dst + i, &r, 4 * (n - i));		\
+	}								\
+}
+
+BINARY(add, a + b)
+BINARY(sub, a - b)
+BINARY(mul, a * b)
+BINARY(div, a / b)
+BINARY(max, vsel((a > b) | (a != a), a, b))
+BINARY(min, vsel((a < b) | (a != a), a, b))
+
+static void scale_row(float *row, __u32 bits, __u32 n)
+{
+	vf s = vf_all(bits_f32(bits));
+
+	MAP_ROW(n, row, row, x * s);
+}
+
+static void axpy_row(float *row, __u32 bits, const float *y, __u32 n)
+{
+	vf s = vf_all(bits_f32(bits));
+	__u32 i = 0;
+
+	for (; i + UMA_VL <= n; i += UMA_VL) {
+		vf x = VLOAD(vf, row + i), v = VLOAD(vf, y + i);
+
+		VSTORE(row + i, x + s * v);
+	}
+	for (; i < n; i++) {
+		float p = bits_f32(bits) * y[i];
+
+		row[i] = row[i] + p;
+	}
+}

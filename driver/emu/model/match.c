@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Rules between the operands of a task: ranks, dimensions, types,
+ * quantisation, and which memory may be shared.
+ */
+#include "uma_internal.h"
+
+#define F32_ONE		0x3f800000u
+#define F32_SIGN	0x80000000u
+
+static int unquantised_s32(const struct uma_tensor_view *t)
+{
+	return t->dtype == UMA_DTYPE_S32 && t->quant == UMA_QUANT_NONE;
+}
+
+/*
+ * Is the result formed in integers? A GEMM of bytes into a plain s32 operand,
+ * or a binary operation on plain s32 operands.
+ */
+int uma_op_exact(const struct uma_op *op)
+{
+	if (!uma_has(op, UMA_SLOT_DST) || !unquantised_s32(&op->t[UMA_SLOT_DST]))
+		return 0;
+	if (op->opcode == UMA_OP_GEMM)
+		return uma_is_int8(op->t[UMA_SLOT_A].dtype);
+	if (op->opcode == UMA_OP_BINARY)
+		return unquantised_s32(&op->t[UMA_SLOT_A]) &&
+		       unquantised_s32(&op->t[UMA_SLOT_B]);
+	return 0;
+}
+
+static int match_dims(const struct uma_op *op, __u32 slot, __u32 count,
+		      struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	__u32 d;
+
+	for (d = 0; d < count; d++)
+		if (op->t[slot].dims[d] != dst->dims[d])
+			return uma_set_fault(fault, UMA_FAULT_DIMS, slot, "dims");
+	return 0;
+}
+
+static int match_gemm_types(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	__u32 s;
+
+	if (dst->dtype == UMA_DTYPE_S32 ? !uma_is_int8(a->dtype) : uma_is_int4(dst->dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
+	if (uma_is_float(a->dtype)) {
+		if (b->dtype != a->dtype && !uma_is_int8(b->dtype) &&
+		    !uma_is_int4(b->dtype))
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
+	} else if (uma_is_int8(a->dtype)) {
+		if (!uma_is_int8(b->dtype))
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
+	} else {
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype");
+	}
+	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && uma_is_int4(op->t[s].dtype))
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, s, "dtype");
+	return 0;
+}
+
+static int match_gemm_quant(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
+	__u32 s;
+
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
+		if (s == UMA_SLOT_B || !uma_has(op, s))
+			continue;
+		if (op->t[s].quant > UMA_QUANT_TENSOR)
+			return uma_set_fault(fault, UMA_FAULT_QUANT, s, "quant");
+	}
+	if (b->quant == UMA_QUANT_GROUP && !uma_is_float(a->dtype))
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "quant");
+	/* Channels are columns of B, groups run along K. */
+	if ((b->quant == UMA_QUANT_CHANNEL && b->quant_axis != b->rank - 1) ||
+	    (b->quant == UMA_QUANT_GROUP && b->quant_axis != b->rank - 2))
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "quant_axis");
+	return 0;
+}
+
+/* An exact GEMM has no place for a number that is not an integer. */
+static int match_gemm_exact(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	__u32 s;
+
+	if (op->alpha != F32_ONE)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.alpha");
+	if (op->beta & ~F32_SIGN && op->beta != F32_ONE)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.beta");
+	if (op->epi_flags & UMA_EPI_SCALE)
+		return uma_set_fault(fault, UMA_FAULT_EPILOGUE, UMA_FAULT_NO_SLOT,
+				     "epilogue.flags");
+	if (op->act != UMA_ACT_NONE && op->act != UMA_ACT_RELU)
+		return uma_set_fault(fault, UMA_FAULT_EPILOGUE, UMA_FAULT_NO_SLOT,
+				     "epilogue.act");
+	for (s = UMA_SLOT_A; s <= UMA_SLOT_B; s++) {
+		if (op->t[s].quant > UMA_QUANT_TENSOR)
+			return uma_set_fault(fault, UMA_FAULT_QUANT, s, "quant");
+		if (op->t[s].quant == UMA_QUANT_TENSOR && op->t[s].scale != F32_ONE)
+			return uma_set_fault(fault, UMA_FAULT_QUANT, s, "scale");
+	}
+	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && !unquantised_s32(&op->t[s]))
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, s, "dtype");
+	return 0;
+}
+
+static int match_gemm(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
+	__u32 r = dst->rank;
+	__u32 s;
+
+	if (r < 2)
+		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
+	if (match_gemm_types(op, fault))
+		return -1;
+	if (match_dims(op, UMA_SLOT_A, r - 1, fault) ||
+	    match_dims(op, UMA_SLOT_B, r - 2, fault))
+		return -1;
+	if (b->dims[r - 2] != a->dims[r - 1] || b->dims[r - 1] != dst->dims[r - 1])
+		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
+	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && match_dims(op, s, r, fault))
+			return -1;
+	if (match_gemm_quant(op, fault))
+		return -1;
+	return uma_op_exact(op) ? match_gemm_exact(op, fault) : 0;
+}
+
+static int match_elementwise(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	__u32 r = op->t[UMA_SLOT_DST].rank;
+
+	if (match_dims(op, UMA_SLOT_A, r, fault))
+		return -1;
+	if (op->opcode != UMA_OP_BINARY)
+		return 0;
+	if (match_dims(op, UMA_SLOT_B, r, fault))
+		return -1;
+	if (!uma_op_exact(op))
+		return 0;
+	if (op->func == UMA_BINARY_DIV)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.func");
+	if (op->act != UMA_ACT_NONE && op->act != UMA_ACT_RELU)
+		return uma_set_fault(fault, UMA_FAULT_EPILOGUE, UMA_FAULT_NO_SLOT,
+				     "epilogue.act");
+	return 0;
+}
+
+static int match_pack(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+
+	if (dst->layout == UMA_LAYOUT_STRIDED)
+		return uma_set_fault(fault, UMA_FAULT_LAYOUT, UMA_SLOT_DST, "layout");
+	if (dst->rank < 2)
+		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
+	if (dst->dtype == UMA_DTYPE_S32 || dst->dtype != a->dtype)
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
+	/* The scales belong to the GEMM that uses the result. */
+	if (dst->quant)
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
+	if (a->quant)
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_A, "quant");
+	return match_dims(op, UMA_SLOT_A, dst->rank, fault);
+}
+
+/*
+ * uma_op_match - do the operands fit each other?
+ *
+ * Also called after dynamic dimensions have replaced the descriptor's.
+ */
+int uma_op_match(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	__u32 s;
+
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
+		int packable = (op->opcode == UMA_OP_PACK && s == UMA_SLOT_DST) ||
+			       (op->opcode == UMA_OP_GEMM && s == UMA_SLOT_B);
+
+		if (!uma_has(op, s))
+			continue;
+		if (op->t[s].rank != dst->rank)
+			return uma_set_fault(fault, UMA_FAULT_RANK, s, "rank");
+		if (op->t[s].layout != UMA_LAYOUT_STRIDED && !packable)
+			return uma_set_fault(fault, UMA_FAULT_LAYOUT, s, "layout");
+	}
+	switch (op->opcode) {
+	case UMA_OP_GEMM:
+		return match_gemm(op, fault);
+	case UMA_OP_PACK:
+		return match_pack(op, fault);
+	case UMA_OP_FILL:
+		if (dst->quant)
+			return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
+		if (uma_dtype_bits(dst->dtype) < 32 &&
+		    op->value >> uma_dtype_bits(dst->dtype))
+			return uma_set_fault(fault, UMA_FAULT_PARAMS,
+					     UMA_FAULT_NO_SLOT, "params.value");
+		return 0;
+	case UMA_OP_COPY:
+	case UMA_OP_UNARY:
+	case UMA_OP_BINARY:
+		return match_elementwise(op, fault);
+	default:
+		return 0;
+	}
+}
+
+static int ranges_meet(__u64 a, __u64 a_end, __u64 b, __u64 b_end)
+{
+	return a < a_end && b < b_end && a < b_end && b < a_end;
+}
+
+/*
+ * uma_op_overlap - may writing the result disturb what is read?
+ *
+ * Packed operands take part with their header and payload without padding;
+ * uma_op_check() repeats this once it knows the blocks.
+ */
+int uma_op_overlap(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	int elementwise = op->opcode != UMA_OP_GEMM;
+	__u64 lo, hi, end, from, entries;
+	__u32 s;
+
+	if (!uma_has(op, UMA_SLOT_DST))
+		return 0;
+	if (uma_tensor_range(dst, &lo, &hi))
+		return uma_set_fault(fault, UMA_FAULT_RANGE, UMA_SLOT_DST, "addr");
+	if (dst->layout == UMA_LAYOUT_STRIDED && uma_self_overlap(dst))
+		return uma_set_fault(fault, UMA_FAULT_STRIDES, UMA_SLOT_DST, "strides");
+
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
+		const struct uma_tensor_view *t = &op->t[s];
+		int in_place = elementwise || s == UMA_SLOT_C ||
+			       s == UMA_SLOT_RESIDUAL;
+		int conflict;
+
+		if (!uma_has(op, s))
+			continue;
+		if (s != UMA_SLOT_DST) {
+			if (dst->layout == UMA_LAYOUT_STRIDED &&
+			    t->layout == UMA_LAYOUT_STRIDED)
+				conflict = uma_views_conflict(dst, t, in_place);
+			else
+				conflict = uma_tensor_range(t, &from, &end) ||
+					   ranges_meet(lo, hi, from, end);
+			if (conflict)
+				return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "addr");
+		}
+		if (uma_table_ranges(t, &entries))
+			return uma_set_fault(fault, UMA_FAULT_RANGE, s, "scale_addr");
+		end = t->scale_addr + entries * (uma_dtype_bits(t->scale_dtype) / 8);
+		if (ranges_meet(lo, hi, t->scale_addr, end))
+			return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "scale_addr");
+		if (t->zero_addr &&
+		    ranges_meet(lo, hi, t->zero_addr, t->zero_addr + entries * 4))
+			return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "zero_addr");
+	}
+	end = op->shape_addr + UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
+	if ((op->flags & UMA_TASK_DYNAMIC) &&
+	    ranges_meet(lo, hi, op->shape_addr, end))
+		return uma_set_fault(fault, UMA_FAULT_OVERLAP, UMA_FAULT_NO_SLOT,
+				     "shape_addr");
+	return 0;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * PACK: a strided operand into the engine's blocked layout. The first phase
+ * writes the panels, the second the header, so that a header never stands
+ * before a payload that is not there.
+ */
+#include "uma_internal.h"
+
+/* Cost of an element, in multiply-adds. */
+#define ELEMENT_COST	64u
+
+struct pack_plan {
+	__u32 panels;
+	__u32 chunk;
+	__u32 steps;
+};
+
+struct pack_scratch {
+	__u32 rows[UMA_PACKED_K * UMA_PACKED_N_MAX];
+	__u32 block[UMA_PACKED_K * UMA_PACKED_N_MAX];
+	__u32 raw[UMA_PACKED_N_MAX];
+};
+
+_Static_assert(sizeof(struct pack_scratch) <= UMA_SCRATCH_SIZE, "scratch");
+
+int uma_pack_prepare(struct uma_program *prog, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *d = &prog->op.t[UMA_SLOT_DST];
+	const struct uma_op_cap *cap = &prog->engine->caps[prog->row];
+	struct pack_plan *p = (struct pack_plan *)prog->priv;
+	__u32 bn = uma_le16(cap->block_n);
+	__u64 tiles, batches = 1, chunks;
+	__u32 i;
+
+	prog->phase_count = 2;
+	prog->tiles[0] = 0;
+	prog->tiles[1] = 1;
+	prog->macs = uma_tensor_elements(d);
+	if (uma_tensor_empty(d))
+		return 0;
+	for (i = 0; i + 2 < d->rank; i++)
+		batches *= d->dims[i];
+	p->panels = (__u32)uma_divup(d->dims[d->rank - 1], bn);
+	chunks = prog->step_work / (UMA_PACKED_K * bn * ELEMENT_COST);
+	p->chunk = UMA_PACKED_K * (__u32)UMA_MIN(UMA_MAX(chunks, 1), 1u << 16);
+	p->steps = (__u32)uma_divup(d->dims[d->rank - 2], p->chunk);
+	/* A panel is at least 64 bytes: this cannot wrap. */
+	tiles = batches * p->panels;
+	if (tiles > 0xffffffffu)
+		return uma_set_fault(fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST, "dims");
+	prog->tiles[0] = (__u32)tiles;
+	return 0;
+}
+
+static __u64 magnitude(__s64 v)
+{
+	return v < 0 ? -(__u64)v : (__u64)v;
+}
+
+/* Rows k .. k + kc, columns n .. n + count of a matrix, as wide elements. */
+static int gather_rows(struct uma_run *run, __s64 off, __u32 kc, __u32 count,
+		       __u32 bn, struct pack_scratch *s)
+{
+	const struct uma_tensor_view *a = &run->prog->op.t[UMA_SLOT_A];
+	__s64 sk = a->strides[a->rank - 2], sn = a->strides[a->rank - 1];
+	int along_n = magnitude(sn) <= magnitude(sk);
+	__u32 es = uma_wide_size(a->dtype);
+	__u8 *rows = (__u8 *)s->rows;
+	__u32 i, j;
+
+	if (count < bn)
+		__builtin_memset(rows, 0, (__u64)UMA_PACKED_K * bn * es);
+	for (i = 0; i < (along_n ? kc : count); i++, off += along_n ? sk : sn) {
+		__u32 n = along_n ? count : kc;
+		const __u8 *p = uma_gather(run, UMA_SLOT_A, a, off,
+					   along_n ? sn : sk, n, s->raw);
+
+		if (!p)
+			return -1;
+		if (along_n) {
+			__builtin_memcpy(rows + (__u64)i * bn * es, p, (__u64)n * es);
+			continue;
+		}
+		for (j = 0; j < n; j++)
+			__builtin_memcpy(rows + ((__u64)j * bn + i) * es, p + j * es, es);
+	}
+	return 0;
+}
+
+static int pack_panel(struct uma_run *run, __u32 tile, __u32 step)
+{
+	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
+	const struct uma_tensor_view *a = &run->prog->op.t[UMA_SLOT_A];
+	const struct uma_op_cap *cap = &run->prog->engine->caps[run->prog->row];
+	const struct pack_plan *p = (const void *)run->prog->priv;
+	struct pack_scratch *s = (struct pack_scratch *)run->scratch;
+	__u32 bk = uma_le16(cap->block_k), bn = uma_le16(cap->block_n);
+	__u32 bytes = bk * bn * uma_dtype_bits(d->dtype) / 8;
+	__u64 rest = tile / p->panels;
+	__u64 batch = rest;
+	__u32 n = tile % p->panels * bn;
+	__u32 depth = d->dims[d->rank - 2];
+	__u32 cols = UMA_MIN(bn, d->dims[d->rank - 1] - n);
+	__u64 k, end = UMA_MIN((__u64)(step + 1) * p->chunk, depth);
+	__u32 idx[UMA_MAX_RANK] = { 0 };
+	__u32 es = uma_wide_size(d->dtype);
+	__u32 i, b;
+
+	for (i = d->rank - 2; i-- > 0;) {
+		idx[i] = (__u32)(rest % d->dims[i]);
+		rest /= d->dims[i];
+	}
+	idx[d->rank - 1] = n;
+	for (k = (__u64)step * p->chunk; k < end; k += UMA_PACKED_K) {
+		__u32 kc = (__u32)UMA_MIN(UMA_PACKED_K, end - k);
+		__u64 addr = uma_packed_addr(d, cap, batch, (__u32)k, n);
+
+		idx[d->rank - 2] = (__u32)k;
+		if (gather_rows(run, uma_tensor_offset(a, idx), kc, cols, bn, s))
+			return -1;
+		for (b = 0; b < kc; b += bk, addr += bytes) {
+			uma_packed_fill(d->dtype, cap, UMA_MIN(bk, kc - b),
+					(__u8 *)s->rows + (__u64)b * bn * es, bn,
+					s->block);
+			if (uma_mem_out(run, UMA_SLOT_DST, addr, bytes, s->block))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+int uma_pack_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
+{
+	const struct pack_plan *p = (const void *)run->prog->priv;
+	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
+	struct uma_packed_header header;
+
+	if (phase) {
+		uma_packed_header_make(d, run->prog->engine,
+				       &run->prog->engine->caps[run->prog->row],
+				       &header);
+		return uma_mem_out(run, UMA_SLOT_DST, d->addr, sizeof(header), &header);
+	}
+	do {
+		if (pack_panel(run, tile, (*step)++))
+			return -1;
+	} while (run->prog->step_work == UMA_STEP_WORK_UNBOUND && *step < p->steps);
+	return *step < p->steps;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The chips that the device can be.
+ *
+ * They differ where the chips of this class differ: bf16 on the matrix unit and
+ * 4-bit weights on the neural engine from the third generation, tasks with
+ * dynamic shapes from the second, contraction limits of the neural engine,
+ * clocks, bandwidth, number of engines. Documentation/model.rst gives the
+ * source of each figure; rates and power are modelled, not measured.
+ */
+#include "uma_internal.h"
+
+#define T(x)		(1u << UMA_DTYPE_##x)
+#define T_FLOAT		(T(F32) | T(F16) | T(BF16))
+#define T_INT8		(T(S8) | T(U8))
+#define T_INT4		(T(S4) | T(U4))
+#define T_ALL		(T_FLOAT | T(S32) | T_INT8 | T_INT4)
+
+#define Q_N		(1u << UMA_QUANT_NONE)
+#define Q_T		(Q_N | 1u << UMA_QUANT_TENSOR)
+#define Q_TC		(Q_T | 1u << UMA_QUANT_CHANNEL)
+#define Q_TCG		(Q_TC | 1u << UMA_QUANT_GROUP)
+#define Q(a, b, d, x)	((a) | (b) << 8 | (d) << 16 | (x) << 24)
+
+#define L_S		(1u << UMA_LAYOUT_STRIDED)
+#define L_P		(1u << UMA_LAYOUT_GEMM_B)
+
+#define ACT(x)		(1u << UMA_ACT_##x)
+#define ACTS_ALL	((1u << UMA_ACT_COUNT) - 1)
+/* What an outer-product unit does in its vector instructions. */
+#define ACTS_SIMPLE	(ACT(NONE) | ACT(RELU) | ACT(CLAMP) | ACT(LEAKY_RELU))
+#define UNARIES_ALL	((1u << UMA_UNARY_COUNT) - 1)
+#define BINARIES_ALL	((1u << UMA_BINARY_COUNT) - 1)
+
+#define U(x)		(1u << UMA_UNARY_##x)
+/* By table lookup on the neural engine. */
+#define UNARIES_LUT	(U(ACT) | U(ABS) | U(NEG) | U(SQRT) | U(RSQRT) | U(RECIP) | \
+			 U(EXP) | U(LOG) | U(ERF) | U(SQUARE))
+#define BIN(x)		(1u << UMA_BINARY_##x)
+#define BINARIES_PE	(BIN(ADD) | BIN(SUB) | BIN(MUL) | BIN(MAX) | BIN(MIN))
+
+/* Elements of a block along K: a block is a multiple of 64 bytes. */
+#define BK_F32		1
+#define BK_16		2
+#define BK_8		4
+#define BK_4		8
+
+#define DIM_BIG		(1u << 24)
+#define K_BIG		65536u
+
+#define ROW_GEMM(a, b, d, quant, act, dim, k, al, bk, bn, macs) {	\
+	.opcode = UMA_LE16(UMA_OP_GEMM), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S | L_P, .a_dtypes = UMA_LE32(a),			\
+	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(d),		\
+	.quants = UMA_LE32(quant), .epilogue = UMA_LE32(UMA_EPI_MASK),	\
+	.acts = UMA_LE32(act), .dim_max = UMA_LE32(dim),		\
+	.k_max = UMA_LE32(k), .align = UMA_LE32(al),			\
+	.block_k = UMA_LE16(bk), .block_n = UMA_LE16(bn),		\
+	.macs_per_cycle = UMA_LE32(macs),				\
+}
+
+#define ROW_PACK(a, dim, al, bk, bn, rate) {				\
+	.opcode = UMA_LE16(UMA_OP_PACK), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_P, .a_dtypes = UMA_LE32(a),			\
+	.d_dtypes = UMA_LE32(a), .quants = UMA_LE32(Q(Q_N, 0, Q_N, 0)),	\
+	.dim_max = UMA_LE32(dim), .align = UMA_LE32(al),		\
+	.block_k = UMA_LE16(bk), .block_n = UMA_LE16(bn),		\
+	.macs_per_cycle = UMA_LE32(rate),				\
+}
+
+#define ROW_COPY(a, d, quant, dim, al, rate) {				\
+	.opcode = UMA_LE16(UMA_OP_COPY), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.d_dtypes = UMA_LE32(d), .quants = UMA_LE32(quant),		\
+	.dim_max = UMA_LE32(dim), .align = UMA_LE32(al),		\
+	.macs_per_cycle = UMA_LE32(rate),				\
+}
+
+#define ROW_FILL(d, dim, al, rate) {					\
+	.opcode = UMA_LE16(UMA_OP_FILL), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .d_dtypes = UMA_LE32(d),			\
+	.quants = UMA_LE32(Q(0, 0, Q_N, 0)), .dim_max = UMA_LE32(dim),	\
+	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(rate),	\
+}
+
+#define ROW_UNARY(a, d, fn, quant, dim, al, rate) {			\
+	.opcode = UMA_LE16(UMA_OP_UNARY), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.d_dtypes = UMA_LE32(d), .funcs = UMA_LE32(fn),			\
+	.quants = UMA_LE32(quant), .acts = UMA_LE32(ACTS_ALL),		\
+	.dim_max = UMA_LE32(dim), .align = UMA_LE32(al),		\
+	.macs_per_cycle = UMA_LE32(rate),				\
+}
+
+#define ROW_BINARY(a, d, fn, quant, dim, al, rate) {			\
+	.opcode = UMA_LE16(UMA_OP_BINARY), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.b_dtypes = UMA_LE32(a), .d_dtypes = UMA_LE32(d),		\
+	.funcs = UMA_LE32(fn), .quants = UMA_LE32(quant),		\
+	.acts = UMA_LE32(ACTS_ALL), .dim_max = UMA_LE32(dim),		\
+	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(rate),	\
+}
+
+/* GEMM of one float type, of bytes, and of float types with small weights. */
+#define GEMM_FLOAT(t, act, bk, bn, macs)				\
+	ROW_GEMM(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
+		 DIM_BIG, K_BIG, 1, bk, bn, macs)
+
+/* Everything: what a GPU does, and every engine of "full". */
+#define ROWS_EVERYTHING(bn, macs)					\
+	GEMM_FLOAT(T(F32), ACTS_ALL, BK_F32, bn, macs),			\
+	GEMM_FLOAT(T(F16), ACTS_ALL, BK_16, bn, macs),			\
+	GEMM_FLOAT(T(BF16), ACTS_ALL, BK_16, bn, macs),			\
+	ROW_GEMM(T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32),		\
+		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+		 BK_8, bn, macs),					\
+	ROW_GEMM(T_FLOAT, T_INT8, T_FLOAT | T_INT8,			\
+		 Q(Q_N, Q_TCG, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+		 BK_8, bn, macs),					\
+	ROW_GEMM(T_FLOAT, T_INT4, T_FLOAT | T_INT8,			\
+		 Q(Q_N, Q_TCG, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+		 BK_4, bn, macs),					\
+	ROW_PACK(T(F32), DIM_BIG, 1, BK_F32, bn, 32),			\
+	ROW_PACK(T(F16) | T(BF16), DIM_BIG, 1, BK_16, bn, 32),		\
+	ROW_PACK(T_INT8, DIM_BIG, 1, BK_8, bn, 32),			\
+	ROW_PACK(T_INT4, DIM_BIG, 1, BK_4, bn, 32),			\
+	ROW_COPY(T_ALL, T_ALL, Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 64),	\
+	ROW_FILL(T_ALL, DIM_BIG, 1, 128),				\
+	ROW_UNARY(T_ALL, T_ALL, UNARIES_ALL, Q(Q_TCG, 0, Q_TCG, 0),	\
+		  DIM_BIG, 1, 32),					\
+	ROW_BINARY(T_ALL, T_ALL, BINARIES_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), \
+		   DIM_BIG, 1, 64)
+
+static const struct uma_op_cap gpu_1024[] = { ROWS_EVERYTHING(32, 1024) };
+static const struct uma_op_cap gpu_1280[] = { ROWS_EVERYTHING(32, 1280) };
+static const struct uma_op_cap gpu_5120[] = { ROWS_EVERYTHING(32, 5120) };
+static const struct uma_op_cap everything_16[] = { ROWS_EVERYTHING(16, 1024) };
+
+/*
+ * The matrix unit: 16 x 16 binary32 outer products, twice that in binary16,
+ * four times in bytes. Before the third generation it has no bf16.
+ */
+#define ROWS_MATRIX(f)							\
+	ROW_GEMM(T(F32), T(F32), (f) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),	\
+		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_F32, 16, 256),	\
+	ROW_GEMM(T(F16), T(F16), (f) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),	\
+		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_16, 16, 512),	\
+	ROW_GEMM(T_INT8, T_INT8, (f) | T_INT8 | T(S32),			\
+		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BIG,	\
+		 1, BK_8, 16, 1024),					\
+	ROW_GEMM((f), T_INT8, (f) | T_INT8, Q(Q_N, Q_TCG, Q_T, Q_T),	\
+		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_8, 16, 256),	\
+	ROW_GEMM((f), T_INT4, (f) | T_INT8, Q(Q_N, Q_TCG, Q_T, Q_T),	\
+		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_4, 16, 256),	\
+	ROW_PACK(T(F32), DIM_BIG, 1, BK_F32, 16, 16),			\
+	ROW_PACK((f) & ~T(F32), DIM_BIG, 1, BK_16, 16, 16),		\
+	ROW_PACK(T_INT8, DIM_BIG, 1, BK_8, 16, 16),			\
+	ROW_PACK(T_INT4, DIM_BIG, 1, BK_4, 16, 16),			\
+	ROW_COPY((f) | T(S32) | T_INT8 | T_INT4, (f) | T(S32) | T_INT8 | T_INT4, \
+		 Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 16),		\
+	ROW_FILL(T_ALL, DIM_BIG, 1, 64)
+
+static const struct uma_op_cap matrix_1[] = { ROWS_MATRIX(T(F32) | T(F16)) };
+static const struct uma_op_cap matrix_3[] = {
+	ROWS_MATRIX(T_FLOAT),
+	ROW_GEMM(T(BF16), T(BF16), T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),
+		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_16, 16, 512),
+};
+
+/*
+ * The neural engine: binary16 in, binary16 out, weights of 8 bits, rows at
+ * multiples of 64 bytes, limited dimensions. 4-bit weights and groups from the
+ * third generation.
+ */
+#define ROWS_NEURAL(dim, wt, wq, macs)					\
+	ROW_GEMM(T(F16), T(F16), T(F16) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
+		 ACTS_ALL, dim, dim, 64, BK_16, 16, macs),		\
+	ROW_GEMM(T_INT8, T_INT8, T(F16) | T_INT8, Q(Q_T, Q_TC, Q_T, Q_T), \
+		 ACTS_ALL, dim, dim, 64, BK_8, 16, macs),		\
+	ROW_GEMM(T(F16), T_INT8, T(F16) | T_INT8, Q(Q_N, wq, Q_T, Q_T),	\
+		 ACTS_ALL, dim, dim, 64, BK_8, 16, macs),		\
+	ROW_PACK(T(F16), dim, 64, BK_16, 16, 16),			\
+	ROW_PACK(T_INT8, dim, 64, BK_8, 16, 16),			\
+	ROW_COPY((wt) | T(F16) | T_INT8, T(F16) | T_INT8,		\
+		 Q(wq, 0, Q_TC, 0), dim, 64, 64),			\
+	ROW_FILL(T(F16) | T_INT8, dim, 64, 64),				\
+	ROW_UNARY(T(F16) | T_INT8, T(F16) | T_INT8, UNARIES_LUT,	\
+		  Q(Q_TC, 0, Q_TC, 0), dim, 64, 32),			\
+	ROW_BINARY(T(F16) | T_INT8, T(F16) | T_INT8, BINARIES_PE,	\
+		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64)
+
+static const struct uma_op_cap neural_1[] = { ROWS_NEURAL(16384, 0, Q_TC, 2048) };
+static const struct uma_op_cap neural_2[] = { ROWS_NEURAL(16384, 0, Q_TC, 2560) };
+static const struct uma_op_cap neural_3[] = {
+	ROWS_NEURAL(65536, T_INT4, Q_TCG, 2816),
+	ROW_GEMM(T(F16), T_INT4, T(F16) | T_INT8, Q(Q_N, Q_TCG, Q_T, Q_T),
+		 ACTS_ALL, 65536, 65536, 64, BK_4, 16, 2816),
+	ROW_PACK(T_INT4, 65536, 64, BK_4, 16, 16),
+};
+
+#define ENGINE(class, inst, fl, nd, max, min, mw, table) {		\
+	.engine_class = UMA_ENGINE_##class, .instance = inst,		\
+	.flags = UMA_ENGINE_PREEMPT | (fl), .node = nd,			\
+	.clock_max_mhz = max, .clock_min_mhz = min,			\
+	.max_job_tasks = 16384, .power_mw = mw,				\
+	.cap_count = UMA_ARRAY_SIZE(table), .caps = table,		\
+}
+
+#define DYN	UMA_ENGINE_DYNAMIC_SHAPES
+
+static const struct uma_profile profiles[] = {
+	{
+		.name = "m1",
+		.engine_count = 3,
+		.node_count = 1,
+		.node_bandwidth_mbs = { 68250 },
+		.idle_mw = 500,
+		.temp_max_mc = 95000,
+		.engines = {
+			ENGINE(MATRIX, 0, 0, 0, 3204, 600, 6000, matrix_1),
+			ENGINE(GPU, 0, 0, 0, 1278, 396, 13000, gpu_1024),
+			ENGINE(NEURAL, 0, 0, 0, 1500, 300, 2000, neural_1),
+		},
+	}, {
+		.name = "m2",
+		.engine_count = 3,
+		.node_count = 1,
+		.node_bandwidth_mbs = { 100000 },
+		.idle_mw = 500,
+		.temp_max_mc = 95000,
+		.engines = {
+			ENGINE(MATRIX, 0, DYN, 0, 3504, 660, 6500, matrix_1),
+			ENGINE(GPU, 0, DYN, 0, 1398, 444, 15000, gpu_1280),
+			ENGINE(NEURAL, 0, DYN, 0, 1500, 300, 2500, neural_2),
+		},
+	}, {
+		.name = "m3",
+		.engine_count = 3,
+		.node_count = 1,
+		.node_bandwidth_mbs = { 100000 },
+		.idle_mw = 500,
+		.temp_max_mc = 100000,
+		.engines = {
+			ENGINE(MATRIX, 0, DYN, 0, 4056, 744, 6500, matrix_3),
+			ENGINE(GPU, 0, DYN, 0, 1578, 444, 16000, gpu_1280),
+			ENGINE(NEURAL, 0, DYN, 0, 1600, 300, 2800, neural_3),
+		},
+	}, {
+		.name = "ultra",
+		.engine_count = 8,
+		.node_count = 2,
+		.node_bandwidth_mbs = { 400000, 400000 },
+		.idle_mw = 4000,
+		.temp_max_mc = 100000,
+		.engines = {
+			ENGINE(MATRIX, 0, DYN, 0, 3696, 660, 6500, matrix_1),
+			ENGINE(MATRIX, 1, DYN, 0, 3696, 660, 6500, matrix_1),
+			ENGINE(MATRIX, 2, DYN, 1, 3696, 660, 6500, matrix_1),
+			ENGINE(MATRIX, 3, DYN, 1, 3696, 660, 6500, matrix_1),
+			ENGINE(GPU, 0, DYN, 0, 1398, 444, 51000, gpu_5120),
+			ENGINE(GPU, 1, DYN, 1, 1398, 444, 51000, gpu_5120),
+			ENGINE(NEURAL, 0, DYN, 0, 1500, 300, 2500, neural_2),
+			ENGINE(NEURAL, 1, DYN, 1, 1500, 300, 2500, neural_2),
+		},
+	}, {
+		.name = "full",
+		.engine_count = 6,
+		.node_count = 1,
+		.node_bandwidth_mbs = { 400000 },
+		.idle_mw = 1000,
+		.temp_max_mc = 100000,
+		.engines = {
+			ENGINE(MATRIX, 0, DYN, 0, 4000, 600, 6500, everything_16),
+			ENGINE(MATRIX, 1, DYN, 0, 4000, 600, 6500, everything_16),
+			ENGINE(GPU, 0, DYN, 0, 1600, 444, 16000, gpu_1024),
+			ENGINE(GPU, 1, DYN, 0, 1600, 444, 16000, gpu_1024),
+			ENGINE(NEURAL, 0, DYN, 0, 1600, 300, 2800, everything_16),
+			ENGINE(NEURAL, 1, DYN, 0, 1600, 300, 2800, everything_16),
+		},
+	},
+};
+
+const struct uma_profile *uma_profile_get(__u32 index)
+{
+	return index < UMA_ARRAY_SIZE(profiles) ? &profiles[index] : 0;
+}
+
+const struct uma_profile *uma_profile_find(const char *name)
+{
+	__u32 i, j;
+
+	for (i = 0; i < UMA_ARRAY_SIZE(profiles); i++) {
+		const char *p = profiles[i].name;
+
+		for (j = 0; p[j] && p[j] == name[j]; j++)
+			;
+		if (p[j] == name[j])
+			return &profiles[i];
+	}
+	return 0;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Rows of operands as binary32 or as integers: gather, convert, dequantise;
+ * and the way back.
+ */
+#include "uma_internal.h"
+
+#define F32_ONE		0x3f800000u
+
+static const struct uma_tensor_view *view_of(struct uma_run *run,
+					     const struct uma_row *row)
+{
+	return &run->prog->op.t[row->slot];
+}
+
+/* Distance in a group table between neighbours of dimension @dim. */
+static __s64 table_stride(const struct uma_tensor_view *t, __u32 dim)
+{
+	__s64 stride = 1;
+	__u32 d;
+
+	for (d = t->rank - 1; d > dim; d--)
+		stride *= d == t->quant_axis ?
+			(__s64)uma_divup(t->dims[d], t->quant_group) :
+			(__s64)t->dims[d];
+	return stride;
+}
+
+/*
+ * Entries of a table for a run of elements: the first at @first, @every
+ * neighbours share one (@into of them are behind already), entries @step apart.
+ */
+static int table_entries(struct uma_run *run, const struct uma_row *row,
+			 __u64 addr, __u32 dtype, __u64 first, __s64 step,
+			 __u32 every, __u32 into, struct uma_rowbuf *buf,
+			 void *out)
+{
+	struct uma_tensor_view table = {
+		.addr = addr,
+		.dtype = (__u16)dtype,
+	};
+	__u32 es = uma_dtype_bits(dtype) / 8;
+	__u32 n = (row->n + into + every - 1) / every;
+	const __u8 *p;
+	__u32 i;
+
+	p = uma_gather(run, row->slot, &table, (__s64)first, step, n, buf->raw);
+	if (!p)
+		return -1;
+	if (every == 1 && dtype == UMA_DTYPE_S32) {
+		__builtin_memcpy(out, p, 4ul * n);
+		return 0;
+	}
+	if (dtype != UMA_DTYPE_S32) {
+		run->k->to_f32[dtype]((float *)buf->ints, p, n);
+		if (every == 1) {
+			__builtin_memcpy(out, buf->ints, 4ul * n);
+			return 0;
+		}
+		p = (const __u8 *)buf->ints;
+		es = 4;
+	}
+	for (i = 0; i < row->n; i++)
+		__builtin_memcpy((__u8 *)out + 4ul * i,
+				 p + (__u64)((i + into) / every) * es, 4);
+	return 0;
+}
+
+/*
+ * uma_table_row - scales and zero points of a run of a channel- or
+ * group-quantised operand, into buf->scale and buf->zero
+ */
+int uma_table_row(struct uma_run *run, const struct uma_row *row,
+		  struct uma_rowbuf *buf)
+{
+	const struct uma_tensor_view *t = view_of(run, row);
+	__u32 every = 1, into = 0;
+	__s64 step = 0;
+	__u64 first = 0;
+	__u32 d;
+
+	if (t->quant == UMA_QUANT_CHANNEL) {
+		first = row->idx[t->quant_axis];
+		step = row->axis == t->quant_axis;
+	} else {
+		for (d = 0; d < t->rank; d++) {
+			__u64 i = row->idx[d];
+
+			if (d == t->quant_axis)
+				i /= t->quant_group;
+			first += i * (__u64)table_stride(t, d);
+		}
+		step = table_stride(t, row->axis);
+		if (row->axis == t->quant_axis) {
+			every = t->quant_group;
+			into = row->idx[t->quant_axis] % t->quant_group;
+		}
+	}
+	if (table_entries(run, row, t->scale_addr, t->scale_dtype, first, step,
+			  every, into, buf, buf->scale))
+		return -1;
+	if (!t->zero_addr) {
+		__builtin_memset(buf->zero, 0, 4ul * row->n);
+		return 0;
+	}
+	return table_entries(run, row, t->zero_addr, UMA_DTYPE_S32, first, step,
+			     every, into, buf, buf->zero);
+}
+
+static void widen_s32(__s32 *dst, const void *raw, __u32 dtype, __u32 n)
+{
+	const __s8 *s8 = raw;
+	const __u8 *u8 = raw;
+	__u32 i;
+
+	switch (dtype) {
+	case UMA_DTYPE_S8:
+		for (i = 0; i < n; i++)
+			dst[i] = s8[i];
+		break;
+	case UMA_DTYPE_U8:
+		for (i = 0; i < n; i++)
+			dst[i] = u8[i];
+		break;
+	default:
+		__builtin_memcpy(dst, raw, 4ul * n);
+		break;
+	}
+}
+
+/* Dense s32 to the operand, within whose range they are. */
+static int store_ints(struct uma_run *run, const struct uma_row *row,
+		      struct uma_rowbuf *buf, const __s32 *ints)
+{
+	const struct uma_tensor_view *t = view_of(run, row);
+	__u8 *bytes = (__u8 *)buf->raw;
+	__u32 i;
+
+	if (t->dtype == UMA_DTYPE_S32)
+		return uma_scatter(run, row->slot, t, row->off, row->stride,
+				   row->n, ints);
+	for (i = 0; i < row->n; i++)
+		bytes[i] = (__u8)ints[i];
+	return uma_scatter(run, row->slot, t, row->off, row->stride, row->n,
+			   bytes);
+}
+
+/*
+ * uma_row_s32 - a run of an integer operand as it is stored
+ *
+ * Return: the integers, valid until the next use of @buf; NULL with the fault
+ * set.
+ */
+const __s32 *uma_row_s32(struct uma_run *run, const struct uma_row *row,
+			 struct uma_rowbuf *buf)
+{
+	const struct uma_tensor_view *t = view_of(run, row);
+	const void *raw;
+
+	raw = uma_gather(run, row->slot, t, row->off, row->stride, row->n,
+			 buf->raw);
+	if (!raw)
+		return 0;
+	if (t->dtype == UMA_DTYPE_S32)
+		return raw;
+	widen_s32(buf->ints, raw, uma_wide_dtype(t->dtype), row->n);
+	return buf->ints;
+}
+
+/*
+ * uma_row_f32 - the values of a run
+ * @run: where and how
+ * @row: run
+ * @buf: temporary memory
+ * @tmp: room for the values
+ *
+ * Return: the values, in @tmp or in place; NULL with the fault set.
+ */
+const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
+			 struct uma_rowbuf *buf, float *tmp)
+{
+	const struct uma_tensor_view *t = view_of(run, row);
+	__u32 tabled = t->quant == UMA_QUANT_CHANNEL || t->quant == UMA_QUANT_GROUP;
+	const void *raw;
+
+	/* The tables first: they use the same temporary memory. */
+	if (tabled && uma_table_row(run, row, buf))
+		return 0;
+	raw = uma_gather(run, row->slot, t, row->off, row->stride, row->n,
+			 t->dtype == UMA_DTYPE_F32 ? (void *)tmp : buf->raw);
+	if (!raw || t->dtype == UMA_DTYPE_F32)
+		return raw;
+	if (!t->quant) {
+		run->k->to_f32[uma_wide_dtype(t->dtype)](tmp, raw, row->n);
+		return tmp;
+	}
+	widen_s32(buf->ints, raw, uma_wide_dtype(t->dtype), row->n);
+	if (tabled)
+		run->k->dequant(tmp, buf->ints, buf->zero, 1,
+				(const float *)buf->scale, 1, row->n);
+	else
+		run->k->dequant(tmp, buf->ints, &t->zero, 0,
+				(const float *)&t->scale, 0, row->n);
+	return tmp;
+}
+
+/*
+ * uma_row_store_f32 - convert or quantise values and store them
+ */
+int uma_row_store_f32(struct uma_run *run, const struct uma_row *row,
+		      struct uma_rowbuf *buf, const float *x)
+{
+	static const __u32 one = F32_ONE;
+	static const __s32 none;
+	const struct uma_tensor_view *t = view_of(run, row);
+	__s64 lo, hi;
+
+	if (t->dtype == UMA_DTYPE_F32)
+		return uma_scatter(run, row->slot, t, row->off, row->stride,
+				   row->n, x);
+	if (uma_is_float(t->dtype)) {
+		run->k->from_f32[t->dtype](buf->raw, x, row->n);
+		return uma_scatter(run, row->slot, t, row->off, row->stride,
+				   row->n, buf->raw);
+	}
+	uma_dtype_limits(t->dtype, &lo, &hi);
+	switch (t->quant) {
+	case UMA_QUANT_NONE:
+		run->k->quant(buf->ints, x, &none, 0, (const float *)&one, 0,
+			      (__s32)lo, (__s32)hi, row->n);
+		break;
+	case UMA_QUANT_TENSOR:
+		run->k->quant(buf->ints, x, &t->zero, 0, (const float *)&t->scale,
+			      0, (__s32)lo, (__s32)hi, row->n);
+		break;
+	default:
+		if (uma_table_row(run, row, buf))
+			return -1;
+		run->k->quant(buf->ints, x, buf->zero, 1,
+			      (const float *)buf->scale, 1, (__s32)lo, (__s32)hi,
+			      row->n);
+		break;
+	}
+	return store_ints(run, row, buf, buf->ints);
+}
+
+/*
+ * uma_row_store_s64 - saturate integers to an unquantised operand
+ */
+int uma_row_store_s64(struct uma_run *run, const struct uma_row *row,
+		      struct uma_rowbuf *buf, const __s64 *x)
+{
+	__s64 lo, hi;
+	__u32 i;
+
+	uma_dtype_limits(view_of(run, row)->dtype, &lo, &hi);
+	for (i = 0; i < row->n; i++)
+		buf->ints[i] = (__s32)UMA_MIN(UMA_MAX(x[i], lo), hi);
+	return store_ints(run, row, buf, buf->ints);
+}

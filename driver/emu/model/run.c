@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Programs: dynamic dimensions, dispatch to the operations, the loop that runs
+ * everything.
+ */
+#include "uma_internal.h"
+
+/*
+ * Replace the dimensions by those in memory. They can only shrink, so ranges
+ * and overlap stay as they were checked; that the shapes fit each other is
+ * checked again.
+ */
+static int resolve_dims(struct uma_run *run, struct uma_op *op)
+{
+	__le32 tmp[UMA_TASK_SLOTS][UMA_MAX_RANK];
+	__u64 row_addr = op->shape_addr;
+	const __le32 (*got)[UMA_MAX_RANK];
+	__u32 s, d;
+
+	got = uma_mem_in(run, UMA_FAULT_NO_SLOT, op->shape_addr, sizeof(tmp), tmp);
+	if (!got)
+		return -1;
+	/* Memory may change: what is checked is the copy. */
+	if (got != tmp)
+		__builtin_memcpy(tmp, got, sizeof(tmp));
+	for (s = 0; s < UMA_TASK_SLOTS; s++, row_addr += sizeof(tmp[0])) {
+		struct uma_tensor_view *t = &op->t[s];
+
+		if (!uma_has(op, s))
+			continue;
+		for (d = 0; d < UMA_MAX_RANK; d++) {
+			__u32 dim = uma_le32(tmp[s][d]);
+
+			if (dim > t->dims[d]) {
+				uma_set_fault(run->fault, UMA_FAULT_DIMS, s, "shape");
+				run->fault->addr = row_addr + 4 * d;
+				return -1;
+			}
+			t->dims[d] = dim;
+		}
+	}
+	return uma_op_match(op, run->fault);
+}
+
+/* Only what is in use: a descriptor is larger than many a task. */
+static void copy_op(struct uma_op *dst, const struct uma_op *src)
+{
+	__u32 s;
+
+	__builtin_memcpy(dst, src, __builtin_offsetof(struct uma_op, t));
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
+		dst->t[s] = src->t[s];
+}
+
+int uma_prepare(struct uma_program *prog, const struct uma_op *op,
+		const struct uma_engine_desc *engine,
+		const struct uma_kernels *kernels, __u32 step_work,
+		struct uma_mem *mem, struct uma_fault_info *fault)
+{
+	struct uma_run run = {
+		.prog = prog,
+		.k = kernels,
+		.mem = mem,
+		.fault = fault,
+	};
+	int row;
+
+	row = uma_op_check(op, engine, fault);
+	if (row < 0)
+		return -1;
+	copy_op(&prog->op, op);
+	prog->engine = engine;
+	prog->kernels = kernels;
+	prog->row = (__u32)row;
+	prog->step_work = step_work;
+	prog->phase_count = 0;
+	prog->macs = 0;
+	if ((op->flags & UMA_TASK_DYNAMIC) && resolve_dims(&run, &prog->op))
+		return -1;
+
+	switch (op->opcode) {
+	case UMA_OP_NOP:
+		return 0;
+	case UMA_OP_GEMM:
+		if (op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED &&
+		    uma_packed_header_check(&run, UMA_SLOT_B, &engine->caps[row]))
+			return -1;
+		return uma_gemm_prepare(prog, fault);
+	case UMA_OP_PACK:
+		return uma_pack_prepare(prog, fault);
+	default:
+		return uma_elementwise_prepare(prog, fault);
+	}
+}
+
+int uma_run_step(const struct uma_program *prog, __u32 phase, __u32 tile,
+		 __u32 *step, struct uma_mem *mem, void *scratch,
+		 struct uma_fault_info *fault)
+{
+	struct uma_run run = {
+		.prog = prog,
+		.k = prog->kernels,
+		.mem = mem,
+		.fault = fault,
+		.scratch = scratch,
+	};
+
+	switch (prog->op.opcode) {
+	case UMA_OP_GEMM:
+		return uma_gemm_step(&run, tile, step);
+	case UMA_OP_PACK:
+		return uma_pack_step(&run, phase, tile, step);
+	case UMA_OP_NOP:
+		return 0;
+	default:
+		return uma_elementwise_step(&run, tile, step);
+	}
+}
+
+int uma_run(const struct uma_program *prog, struct uma_mem *mem, void *scratch,
+	    struct uma_fault_info *fault)
+{
+	__u32 phase, tile, step;
+	int more;
+
+	for (phase = 0; phase < prog->phase_count; phase++) {
+		for (tile = 0; tile < prog->tiles[phase]; tile++) {
+			step = 0;
+			do {
+				more = uma_run_step(prog, phase, tile, &step, mem,
+						    scratch, fault);
+				if (more < 0)
+					return -1;
+			} while (more);
+		}
+	}
+	return 0;
+}

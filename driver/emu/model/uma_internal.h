@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the files of the model share and nobody else sees.
+ */
+#ifndef _UMA_INTERNAL_H_
+#define _UMA_INTERNAL_H_
+
+#include "uma_model.h"
+#include "uma_kernels.h"
+
+#ifdef __CHECKER__
+#define UMA_FORCE	__attribute__((force))
+#else
+#define UMA_FORCE
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define UMA_LE16(x)	((UMA_FORCE __le16)(__u16)(x))
+#define UMA_LE32(x)	((UMA_FORCE __le32)(__u32)(x))
+#else
+#error "rows and packed operands are used in place: little-endian only"
+#endif
+
+#define UMA_ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define UMA_MIN(a, b)		((a) < (b) ? (a) : (b))
+#define UMA_MAX(a, b)		((a) > (b) ? (a) : (b))
+
+static inline __u32 uma_le16(__le16 v)
+{
+	return (UMA_FORCE __u16)v;
+}
+
+static inline __u32 uma_le32(__le32 v)
+{
+	return (UMA_FORCE __u32)v;
+}
+
+static inline __u64 uma_le64(__le64 v)
+{
+	return (UMA_FORCE __u64)v;
+}
+
+static inline __u64 uma_roundup(__u64 v, __u32 to)
+{
+	return (v + to - 1) / to * to;
+}
+
+static inline __u64 uma_divup(__u64 v, __u64 by)
+{
+	return v / by + (v % by != 0);
+}
+
+static inline int uma_is_float(__u32 dtype)
+{
+	return dtype >= UMA_DTYPE_F32 && dtype <= UMA_DTYPE_BF16;
+}
+
+static inline int uma_is_int8(__u32 dtype)
+{
+	return dtype == UMA_DTYPE_S8 || dtype == UMA_DTYPE_U8;
+}
+
+static inline int uma_is_int4(__u32 dtype)
+{
+	return dtype == UMA_DTYPE_S4 || dtype == UMA_DTYPE_U4;
+}
+
+/* Type of an element once it is out of memory: nibbles become bytes. */
+static inline __u32 uma_wide_dtype(__u32 dtype)
+{
+	return dtype == UMA_DTYPE_S4 ? UMA_DTYPE_S8 :
+	       dtype == UMA_DTYPE_U4 ? UMA_DTYPE_U8 : dtype;
+}
+
+/* Bytes of an element once it is out of memory. */
+static inline __u32 uma_wide_size(__u32 dtype)
+{
+	return (uma_dtype_bits(uma_wide_dtype(dtype))) / 8;
+}
+
+static inline int uma_has(const struct uma_op *op, __u32 slot)
+{
+	return (op->slots >> slot) & 1;
+}
+
+static inline int uma_set_fault(struct uma_fault_info *fault, __u32 reason,
+				__u32 slot, const char *field)
+{
+	fault->reason = reason;
+	fault->slot = slot;
+	fault->addr = 0;
+	fault->field = field;
+	return -1;
+}
+
+/* --- tensor.c ------------------------------------------------------------- */
+
+/** UMA_ADDR_BITS: width of device addresses */
+#define UMA_ADDR_BITS		48
+#define UMA_ADDR_END		(1ULL << UMA_ADDR_BITS)
+/** UMA_STRIDE_MAX: largest magnitude of a stride, in elements */
+#define UMA_STRIDE_MAX		(1LL << 50)
+
+int uma_dtype_limits(__u32 dtype, __s64 *lo, __s64 *hi);
+int uma_tensor_empty(const struct uma_tensor_view *t);
+__u64 uma_tensor_elements(const struct uma_tensor_view *t);
+int uma_span_ok(__u64 addr, __u64 bytes);
+int uma_table_ranges(const struct uma_tensor_view *t, __u64 *entries);
+int uma_self_overlap(const struct uma_tensor_view *t);
+int uma_views_conflict(const struct uma_tensor_view *dst,
+		       const struct uma_tensor_view *in, int in_place);
+__s64 uma_tensor_offset(const struct uma_tensor_view *t, const __u32 *idx);
+
+/* --- match.c -------------------------------------------------------------- */
+
+int uma_op_match(const struct uma_op *op, struct uma_fault_info *fault);
+int uma_op_exact(const struct uma_op *op);
+int uma_op_overlap(const struct uma_op *op, struct uma_fault_info *fault);
+
+/* --- mem.c ---------------------------------------------------------------- */
+
+/**
+ * struct uma_run - what the step of a tile hands down
+ * @prog: program
+ * @k: inner kernels
+ * @mem: the worker's memory view
+ * @fault: where to report
+ * @scratch: the worker's scratch memory
+ */
+struct uma_run {
+	const struct uma_program *prog;
+	const struct uma_kernels *k;
+	struct uma_mem *mem;
+	struct uma_fault_info *fault;
+	__u8 *scratch;
+};
+
+const void *uma_mem_in(struct uma_run *run, __u32 slot, __u64 addr,
+		       __u64 bytes, void *tmp);
+int uma_mem_out(struct uma_run *run, __u32 slot, __u64 addr, __u64 bytes,
+		const void *src);
+void *uma_map_span(struct uma_run *run, __u64 addr, __u64 bytes,
+		   enum uma_access access);
+const void *uma_gather(struct uma_run *run, __u32 slot,
+		       const struct uma_tensor_view *t, __s64 off,
+		       __s64 stride, __u32 n, void *tmp);
+int uma_scatter(struct uma_run *run, __u32 slot,
+		const struct uma_tensor_view *t, __s64 off, __s64 stride,
+		__u32 n, const void *raw);
+
+/* --- row.c ---------------------------------------------------------------- */
+
+/** UMA_ROW_MAX: most elements of a row that row.c handles at once */
+#define UMA_ROW_MAX		1024u
+
+/**
+ * struct uma_rowbuf - temporary memory of row.c
+ * @raw: elements as they are in memory
+ * @ints: the same as s32
+ * @scale: scales of a row
+ * @zero: zero points of a row
+ */
+struct uma_rowbuf {
+	__u32 raw[UMA_ROW_MAX];
+	__s32 ints[UMA_ROW_MAX];
+	__u32 scale[UMA_ROW_MAX];
+	__s32 zero[UMA_ROW_MAX];
+};
+
+/**
+ * struct uma_row - a run of elements of an operand
+ * @slot: operand
+ * @off: linear offset of the first, in elements
+ * @stride: distance in elements
+ * @n: number, at most UMA_ROW_MAX
+ * @idx: logical index of the first; NULL if the operand has no tables
+ * @axis: dimension that the run goes along, with @idx
+ */
+struct uma_row {
+	__u32 slot;
+	__s64 off;
+	__s64 stride;
+	__u32 n;
+	const __u32 *idx;
+	__u32 axis;
+};
+
+const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
+			 struct uma_rowbuf *buf, float *tmp);
+const __s32 *uma_row_s32(struct uma_run *run, const struct uma_row *row,
+			 struct uma_rowbuf *buf);
+int uma_row_store_f32(struct uma_run *run, const struct uma_row *row,
+		      struct uma_rowbuf *buf, const float *x);
+int uma_row_store_s64(struct uma_run *run, const struct uma_row *row,
+		      struct uma_rowbuf *buf, const __s64 *x);
+int uma_table_row(struct uma_run *run, const struct uma_row *row,
+		  struct uma_rowbuf *buf);
+
+/* --- the operations ------------------------------------------------------- */
+
+int uma_gemm_prepare(struct uma_program *prog, struct uma_fault_info *fault);
+int uma_gemm_step(struct uma_run *run, __u32 tile, __u32 *step);
+
+int uma_elementwise_prepare(struct uma_program *prog,
+			    struct uma_fault_info *fault);
+int uma_elementwise_step(struct uma_run *run, __u32 tile, __u32 *step);
+
+int uma_pack_prepare(struct uma_program *prog, struct uma_fault_info *fault);
+int uma_pack_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step);
+
+/* --- packed.c ------------------------------------------------------------- */
+
+/** UMA_PACKED_K: most indices of K that packed.c handles at once */
+#define UMA_PACKED_K		16u
+/** UMA_PACKED_N_MAX: widest block */
+#define UMA_PACKED_N_MAX	64u
+
+int uma_packed_blocks(const struct uma_tensor_view *t,
+		      const struct uma_op_cap *cap);
+__u64 uma_packed_addr(const struct uma_tensor_view *t,
+		      const struct uma_op_cap *cap, __u64 batch, __u32 k,
+		      __u32 n);
+void uma_packed_header_make(const struct uma_tensor_view *t,
+			    const struct uma_engine_desc *engine,
+			    const struct uma_op_cap *cap,
+			    struct uma_packed_header *header);
+int uma_packed_header_check(struct uma_run *run, __u32 slot,
+			    const struct uma_op_cap *cap);
+int uma_packed_rows(struct uma_run *run, __u32 slot,
+		    const struct uma_op_cap *cap, __u64 batch, __u32 k,
+		    __u32 kc, __u32 n, __u32 count, void *out, __u32 ld);
+void uma_packed_fill(__u32 dtype, const struct uma_op_cap *cap, __u32 kc,
+		     const void *rows, __u32 ld, void *block);
+
+/* --- gemm_load.c ---------------------------------------------------------- */
+
+/** UMA_GEMM_MT: most rows of a tile that the model's own loops take */
+#define UMA_GEMM_MT		96u
+/** UMA_GEMM_NT: most columns */
+#define UMA_GEMM_NT		128u
+/** UMA_GEMM_KC: most of K at once */
+#define UMA_GEMM_KC		160u
+/* Distances of rows; B's is an odd number of cache lines, against aliasing. */
+#define UMA_GEMM_LDA_K		(UMA_GEMM_KC + 8)
+#define UMA_GEMM_LDA_M		(UMA_GEMM_MT + 16)
+#define UMA_GEMM_LDB		(UMA_GEMM_NT + 16)
+/** UMA_GEMM_GROUPS: most quantisation groups in UMA_GEMM_KC */
+#define UMA_GEMM_GROUPS		(UMA_GEMM_KC / 16 + 1)
+
+/**
+ * struct uma_gemm_plan - a prepared GEMM, in the program
+ */
+struct uma_gemm_plan {
+	/** @batches: matrices */
+	__u64 batches;
+	/** @m: rows */
+	__u32 m;
+	/** @n: columns */
+	__u32 n;
+	/** @k: length of the sums */
+	__u32 k;
+	/** @mt: rows of a tile */
+	__u32 mt;
+	/** @nt: columns of a tile */
+	__u32 nt;
+	/** @kc: of K in a step */
+	__u32 kc;
+	/** @mtiles: tiles along M */
+	__u32 mtiles;
+	/** @ntiles: tiles along N */
+	__u32 ntiles;
+	/** @ksteps: steps along K */
+	__u32 ksteps;
+	/** @erows: rows of an epilogue step */
+	__u32 erows;
+	/** @unbounded: a tile is one step */
+	__u8 unbounded;
+	/** @integer: sums of bytes */
+	__u8 integer;
+	/** @exact: into s32 */
+	__u8 exact;
+	/** @row_sums: B has zero points */
+	__u8 row_sums;
+	/** @col_sums: A has a zero point */
+	__u8 col_sums;
+	/** @plain: DST is binary32 in rows and there is no epilogue */
+	__u8 plain;
+	/** @hook: use gemm_tile() where possible */
+	__u8 hook;
+};
+
+/**
+ * struct uma_gemm_scratch - a worker's scratch memory during a GEMM
+ */
+struct uma_gemm_scratch {
+	/** @acc: accumulators, float or s32, UMA_GEMM_NT apart */
+	__u32 acc[UMA_TILE_AREA];
+	/** @row_sum: sums of the rows of A */
+	__s64 row_sum[UMA_GEMM_MT];
+	/** @col_sum: sums of the columns of B */
+	__s64 col_sum[UMA_GEMM_NT];
+	/** @a: block of A: floats or pairs of s16 */
+	__u32 a[UMA_GEMM_KC * UMA_GEMM_LDA_M] __attribute__((aligned(64)));
+	/** @b: block of B */
+	__u32 b[UMA_GEMM_KC * UMA_GEMM_LDB] __attribute__((aligned(64)));
+	/** @scale: scales of the block of B */
+	__u32 scale[UMA_GEMM_GROUPS * UMA_GEMM_NT];
+	/** @zero: zero points of the block of B */
+	__s32 zero[UMA_GEMM_GROUPS * UMA_GEMM_NT];
+	/** @raw: rows of B before conversion */
+	__u32 raw[UMA_PACKED_K * UMA_GEMM_NT / 2];
+	/** @row: a row of values */
+	__u32 row[UMA_GEMM_NT];
+	/** @row2: another */
+	__u32 row2[UMA_GEMM_NT];
+	/** @wide: a row of sums */
+	__s64 wide[UMA_GEMM_NT];
+	/** @buf: for row.c */
+	struct uma_rowbuf buf;
+};
+
+/** UMA_GEMM_PARTS: most pieces that a block of B comes in */
+#define UMA_GEMM_PARTS		(UMA_GEMM_NT / 4 + 1)
+
+/**
+ * struct uma_gemm_part - columns of a block of B that lie together
+ * @b: first row
+ * @b_ks: distance of rows
+ * @col: first column
+ * @n: columns, a multiple of the kernels' nr
+ */
+struct uma_gemm_part {
+	const void *b;
+	__s64 b_ks;
+	__u32 col;
+	__u32 n;
+};
+
+/**
+ * struct uma_gemm_ctx - the tile at hand
+ */
+struct uma_gemm_ctx {
+	struct uma_run *run;
+	const struct uma_gemm_plan *plan;
+	struct uma_gemm_scratch *s;
+	const struct uma_op_cap *cap;
+	/** @batch: linear index of the matrix */
+	__u64 batch;
+	/** @idx: logical index of the matrix, the last two 0 */
+	__u32 idx[UMA_MAX_RANK];
+	/** @m0: first row */
+	__u32 m0;
+	/** @n0: first column */
+	__u32 n0;
+	/** @m: rows */
+	__u32 m;
+	/** @n: columns */
+	__u32 n;
+	/** @parts: the block of B */
+	struct uma_gemm_part parts[UMA_GEMM_PARTS];
+	/** @part_count: its pieces */
+	__u32 part_count;
+};
+
+_Static_assert(sizeof(struct uma_gemm_scratch) <= UMA_SCRATCH_SIZE, "scratch");
+_Static_assert(sizeof(struct uma_gemm_plan) <=
+	       sizeof(((struct uma_program *)0)->priv), "priv");
+
+static inline const struct uma_tensor_view *
+uma_gemm_view(const struct uma_gemm_ctx *c, __u32 slot)
+{
+	return &c->run->prog->op.t[slot];
+}
+
+int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
+		    struct uma_gemm_block *g);
+int uma_gemm_load_b(struct uma_gemm_ctx *c, __u32 k0, __u32 kc);
+__s64 uma_gemm_offset(const struct uma_gemm_ctx *c, __u32 slot, __u32 row,
+		      __u32 col);
+
+#endif /* _UMA_INTERNAL_H_ */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Inner kernels: the only code of the model that touches floating point.
+ *
+ * The rest of the model passes pointers and bit patterns, so it can be compiled
+ * without floating point and a kernel can keep these in FPU sections. A set of
+ * kernels is a table; several sets exist and all but the GEMM of floats give
+ * the same bits. A faster set copies a table and replaces entries.
+ */
+#ifndef _UMA_KERNELS_H_
+#define _UMA_KERNELS_H_
+
+#include "uma_model.h"
+
+/**
+ * struct uma_gemm_block - operands of a block product, in fast memory
+ * @m: rows of A and C
+ * @n: columns of B and C, a multiple of &struct uma_kernels.nr
+ * @k: columns of A, rows of B; for the 16-bit product pairs of them
+ * @a: element (i, k) at a[i * a_ms + k * a_ks]
+ * @a_ms: distance of rows
+ * @a_ks: distance of columns
+ * @b: element (k, j) at b[k * b_ks + j]
+ * @b_ks: distance of rows
+ * @c: element (i, j) at c[i * c_ms + j]
+ * @c_ms: distance of rows
+ * @accumulate: add to @c instead of overwriting it
+ *
+ * For binary32 the elements are floats and the distances count floats. For
+ * 16-bit integers an element of A and B is a pair of s16 (k even, k odd) in a
+ * 32-bit word, C is s32, and the distances count words.
+ */
+struct uma_gemm_block {
+	__u32 m;
+	__u32 n;
+	__u32 k;
+	const void *a;
+	__s64 a_ms;
+	__s64 a_ks;
+	const void *b;
+	__s64 b_ks;
+	void *c;
+	__s64 c_ms;
+	int accumulate;
+};
+
+/**
+ * struct uma_gemm_tile - a whole tile of a GEMM whose operands are in place
+ * @op: the operation; types, alpha, beta, epilogue
+ * @m: rows of the tile
+ * @n: columns of the tile
+ * @k: all of K
+ * @m0: first row of the tile in the matrix
+ * @n0: first column of the tile in the matrix
+ * @a: element (0, 0) of the tile's rows of A
+ * @a_ms: distance of rows in elements
+ * @a_ks: distance of columns in elements
+ * @b: strided: element (0, 0) of the tile's columns of B. Packed: the payload
+ *	of this matrix
+ * @b_ks: strided: distance of rows in elements
+ * @b_ns: strided: distance of columns in elements
+ * @block_k: packed: block size along K, else 0
+ * @block_n: packed: block size along N, else 0
+ * @b_scale: channel and group schemes: scale table of this matrix, else NULL
+ * @b_zero: the same for the zero points
+ * @acc: where the accumulators go: float or s32, row-major. A product of bytes
+ *	is raw: zero points are the caller's business
+ * @acc_ms: distance of rows in elements
+ * @dst: element (0, 0) of the tile of DST, or NULL if it is not in place
+ * @dst_ms: distance of rows in elements; columns are adjacent
+ * @work: scratch memory, 64-byte aligned
+ * @work_size: its bytes
+ */
+struct uma_gemm_tile {
+	const struct uma_op *op;
+	__u32 m;
+	__u32 n;
+	__u32 k;
+	__u32 m0;
+	__u32 n0;
+	const void *a;
+	__s64 a_ms;
+	__s64 a_ks;
+	const void *b;
+	__s64 b_ks;
+	__s64 b_ns;
+	__u32 block_k;
+	__u32 block_n;
+	const void *b_scale;
+	const void *b_zero;
+	void *acc;
+	__s64 acc_ms;
+	void *dst;
+	__s64 dst_ms;
+	void *work;
+	__u64 work_size;
+};
+
+/** UMA_TILE_NO: gemm_tile() cannot do it; the model does */
+#define UMA_TILE_NO		0
+/** UMA_TILE_ACC: the accumulators are in acc; the model runs the epilogue */
+#define UMA_TILE_ACC		1
+/** UMA_TILE_STORED: the result is in dst, epilogue included */
+#define UMA_TILE_STORED		2
+
+/**
+ * struct uma_kernels - a set of inner kernels
+ *
+ * Rows are arrays in fast memory without alignment. Parameters that are
+ * numbers travel as binary32 bits.
+ */
+struct uma_kernels {
+	/** @name: "portable", "avx2", ... */
+	const char *name;
+	/** @nr: columns of blocks come in multiples of it; a divisor of 64 */
+	__u32 nr;
+
+	/** @to_f32: dst[i] = src[i] for the floating types, s32, s8 and u8 */
+	void (*to_f32[UMA_DTYPE_COUNT])(float *dst, const void *src, __u32 n);
+	/** @from_f32: the reverse for the floating types, to nearest even */
+	void (*from_f32[UMA_DTYPE_COUNT])(void *dst, const float *src, __u32 n);
+	/**
+	 * @dequant: dst[i] = scale[i * sstep] * (float)(src[i] - zero[i * zstep]),
+	 * the difference exact, a step 0 or 1
+	 */
+	void (*dequant)(float *dst, const __s32 *src, const __s32 *zero,
+			__u32 zstep, const float *scale, __u32 sstep, __u32 n);
+	/**
+	 * @quant: dst[i] = sat(rne(src[i] / scale[i * sstep]) + zero[i * zstep]),
+	 * saturated to lo .. hi, NaN as if it were 0
+	 */
+	void (*quant)(__s32 *dst, const float *src, const __s32 *zero,
+		      __u32 zstep, const float *scale, __u32 sstep, __s32 lo,
+		      __s32 hi, __u32 n);
+	/** @s64_to_f32: dst[i] = src[i], to nearest even */
+	void (*s64_to_f32)(float *dst, const __s64 *src, __u32 n);
+	/** @fill: dst[i] = bits */
+	void (*fill)(float *dst, __u32 bits, __u32 n);
+	/** @scale: x[i] *= bits */
+	void (*scale)(float *x, __u32 bits, __u32 n);
+	/** @axpy: x[i] += bits * y[i], product and sum rounded */
+	void (*axpy)(float *x, __u32 bits, const float *y, __u32 n);
+	/** @binary: dst[i] = f(a[i], b[i]); dst may be a or b */
+	void (*binary[UMA_BINARY_COUNT])(float *dst, const float *a,
+					 const float *b, __u32 n);
+	/** @unary: x[i] = f(x[i]); NULL for UMA_UNARY_ACT */
+	void (*unary[UMA_UNARY_COUNT])(float *x, __u32 n);
+	/** @act: x[i] = f(x[i]); NULL for UMA_ACT_NONE */
+	void (*act[UMA_ACT_COUNT])(float *x, __u32 p0, __u32 p1, __u32 n);
+
+	/** @gemm_f32: binary32 block product, one accumulator an element, k ascending */
+	void (*gemm_f32)(const struct uma_gemm_block *g);
+	/** @gemm_s16: exact block product modulo 2^32 */
+	void (*gemm_s16)(const struct uma_gemm_block *g);
+
+	/**
+	 * @tile_shape: NULL, or the tile that suits gemm_tile() for a problem;
+	 * *mt * *nt is at most UMA_TILE_AREA
+	 */
+	void (*tile_shape)(const struct uma_op *op, __u32 *mt, __u32 *nt);
+	/**
+	 * @gemm_tile: NULL, or a whole tile at once. Called when all of A and B
+	 * that the tile needs is directly addressable and the step is not
+	 * bounded. Returns UMA_TILE_*
+	 */
+	int (*gemm_tile)(const struct uma_gemm_tile *tile);
+};
+
+/** UMA_TILE_AREA: most elements of a tile of a GEMM */
+#define UMA_TILE_AREA		(96u * 128u)
+
+#if defined(__x86_64__)
+const struct uma_kernels *uma_kernels_avx2(void);
+const struct uma_kernels *uma_kernels_avx512(void);
+#endif
+
+#endif /* _UMA_KERNELS_H_ */
