@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# The C library. Its tests are programs named test_*.c, each on its own.
+
+libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c ctx.c device.c enumerate.c error.c \
+	fence.c import.c job.c log.c pool.c queue.c)
+libaccel-sw-srcs := $(addprefix libaccel/sw/,bo.c device.c exec.c fence.c job.c kernels.c mem.c sched.c)
+# What model.mk calls the model's objects, or all of them.
+libaccel-model-objs := $(or $(MODEL_OBJS),$(patsubst %.c,%.o,$(sort $(wildcard driver/emu/model/*.c))))
+
+LIBS += libaccel/libaccel
+libaccel/libaccel-objs := $(patsubst %.c,%.o,$(libaccel-srcs) $(libaccel-sw-srcs)) $(libaccel-model-objs)
+include libaccel/plan.mk
+libaccel/libaccel-pkgs := libdrm libudev json-c
+libaccel/libaccel-ldlibs := -lpthread -lm
+libaccel/libaccel-map := libaccel/libaccel.map
+libaccel/libaccel-soversion := 0
+libaccel/libaccel-version := $(VERSION)
+
+CFLAGS-libaccel/ := -Ilibaccel/include -Ilibaccel/src -Iuapi/drm $(call pkg-cflags,libdrm libudev json-c)
+# The public headers of the tree come before installed ones; drm.h is libdrm's.
+
+libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c)))
+UNIT_TESTS += $(libaccel-tests)
+$(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
+$(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
+$(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
+$(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
+
+INSTALL_FILES += $(O)/libaccel/libaccel.pc:lib/pkgconfig/libaccel.pc
+GENERATED += $(O)/libaccel/libaccel.pc
+$(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in
+	$(Q)mkdir -p $(@D) && sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
+		-e 's|@version@|$(VERSION)|' $< > $@

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Error records, names of faults, and structs that callers of other versions
+ * pass.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "objects.h"
+
+static void error_fill(struct accel_error *error, int code, const char *field,
+		       const char *fmt, va_list ap)
+{
+	const uint32_t size = error->size;
+
+	memset(error, 0, sizeof(*error));
+	error->size = size;
+	error->code = code;
+	error->op_index = UINT32_MAX;
+	if (field)
+		snprintf(error->field, sizeof(error->field), "%s", field);
+	vsnprintf(error->text, sizeof(error->text), fmt, ap);
+}
+
+int error_set(struct accel_error *error, int code, const char *field,
+	      const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	error_fill(error, code, field, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int ctx_fail(struct accel_ctx *ctx, int code, const char *field,
+	     const char *fmt, ...)
+{
+	struct accel_error error = { .size = sizeof(error) };
+	va_list ap;
+
+	va_start(ap, fmt);
+	error_fill(&error, code, field, fmt, ap);
+	va_end(ap);
+	return ctx_set_error(ctx, &error);
+}
+
+int ctx_set_error(struct accel_ctx *ctx, const struct accel_error *error)
+{
+	pthread_mutex_lock(&ctx->lock);
+	ctx->error = *error;
+	ctx->error.size = sizeof(*error);
+	pthread_mutex_unlock(&ctx->lock);
+	if (error->field[0])
+		device_log(ctx->dev, ACCEL_LOG_ERROR, "%s: %s (%s)",
+			   error->field, error->text, strerrorname_np(-error->code));
+	else
+		device_log(ctx->dev, ACCEL_LOG_ERROR, "%s (%s)", error->text,
+			   strerrorname_np(-error->code));
+	return error->code;
+}
+
+int accel_ctx_get_error(struct accel_ctx *ctx, struct accel_error *error)
+{
+	struct accel_error copy;
+
+	pthread_mutex_lock(&ctx->lock);
+	copy = ctx->error;
+	pthread_mutex_unlock(&ctx->lock);
+	return struct_out(error, &copy, sizeof(copy), sizeof(copy));
+}
+
+int struct_in(void *dst, size_t dst_size, const void *src, size_t min_size)
+{
+	uint32_t size, known, i;
+
+	memcpy(&size, src, sizeof(size));
+	if (size < min_size)
+		return -EINVAL;
+	known = size < dst_size ? size : dst_size;
+	for (i = known; i < size; i++)
+		if (((const unsigned char *)src)[i])
+			return -E2BIG;
+	memcpy(dst, src, known);
+	memset((char *)dst + known, 0, dst_size - known);
+	return 0;
+}
+
+int struct_out(void *dst, const void *src, size_t src_size, size_t min_size)
+{
+	uint32_t size, known;
+
+	memcpy(&size, dst, sizeof(size));
+	if (size < min_size)
+		return -EINVAL;
+	known = size < src_size ? size : src_size;
+	memcpy(dst, src, known);
+	memset((char *)dst + known, 0, size - known);
+	memcpy(dst, &size, sizeof(size));
+	return 0;
+}
+
+const char *fault_name(uint32_t reason)
+{
+	static const char * const names[UMA_FAULT_COUNT] = {
+		[UMA_FAULT_NONE] = "none",
+		[UMA_FAULT_VERSION] = "version",
+		[UMA_FAULT_OPCODE] = "opcode",
+		[UMA_FAULT_FLAGS] = "flags",
+		[UMA_FAULT_PAD] = "pad",
+		[UMA_FAULT_SLOT] = "slot",
+		[UMA_FAULT_DTYPE] = "dtype",
+		[UMA_FAULT_RANK] = "rank",
+		[UMA_FAULT_DIMS] = "dims",
+		[UMA_FAULT_STRIDES] = "strides",
+		[UMA_FAULT_LAYOUT] = "layout",
+		[UMA_FAULT_QUANT] = "quant",
+		[UMA_FAULT_EPILOGUE] = "epilogue",
+		[UMA_FAULT_PARAMS] = "params",
+		[UMA_FAULT_ALIGN] = "align",
+		[UMA_FAULT_RANGE] = "range",
+		[UMA_FAULT_OVERLAP] = "overlap",
+		[UMA_FAULT_UNSUPPORTED] = "unsupported",
+		[UMA_FAULT_READ] = "read",
+		[UMA_FAULT_WRITE] = "write",
+		[UMA_FAULT_TABLE] = "table",
+		[UMA_FAULT_BUS] = "bus",
+		[UMA_FAULT_ABORT] = "abort",
+		[UMA_FAULT_STALE] = "stale",
+		[UMA_FAULT_RING] = "ring",
+		[UMA_FAULT_INTERNAL] = "internal",
+	};
+
+	if (reason >= UMA_FAULT_COUNT || !names[reason])
+		return "unknown";
+	return names[reason];
+}
+
+const char *slot_name(uint32_t slot)
+{
+	static const char * const names[] = {
+		[UMA_SLOT_DST] = "d",
+		[UMA_SLOT_A] = "a",
+		[UMA_SLOT_B] = "b",
+		[UMA_SLOT_C] = "c",
+		[UMA_SLOT_BIAS] = "bias",
+		[UMA_SLOT_SCALE] = "scale",
+		[UMA_SLOT_RESIDUAL] = "residual",
+	};
+
+	return slot < sizeof(names) / sizeof(names[0]) ? names[slot] : NULL;
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tiles, and the threads that run them.
+ *
+ * A thread takes the ready part of a job with the highest priority. If it is at
+ * the start of a task or a phase the thread sets the stage up, alone; then it
+ * puts the part back on the list, if it is large enough to be shared, and takes
+ * tiles from a counter until there are no more, or until something with a higher
+ * priority is ready. Whoever leaves a stage last goes on with the next.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sw.h"
+
+/* Most scratch areas for threads that submit */
+#define MAX_SLOTS	8
+
+static int level_of(const struct sw_fence *run)
+{
+	switch (run->queue->base.priority) {
+	case ACCEL_PRIORITY_LOW:
+		return 0;
+	case ACCEL_PRIORITY_HIGH:
+		return 2;
+	case ACCEL_PRIORITY_REALTIME:
+		return 3;
+	default:
+		return 1;
+	}
+}
+
+/* --- ready parts ---------------------------------------------------------- */
+
+static void update_top(struct sw_pool *pool)
+{
+	int top = SW_LEVELS;
+
+	while (--top >= 0 && !pool->ready[top])
+		;
+	atomic_store_explicit(&pool->top, top, memory_order_relaxed);
+}
+
+static void list_add(struct sw_pool *pool, struct sw_exec *exec)
+{
+	struct sw_exec **head = &pool->ready[level_of(exec->run)];
+
+	if (*head) {
+		exec->next = *head;
+		exec->prev = (*head)->prev;
+		exec->prev->next = exec;
+		exec->next->prev = exec;
+	} else {
+		exec->next = exec->prev = exec;
+		*head = exec;
+	}
+	exec->listed = true;
+	update_top(pool);
+}
+
+static void list_del(struct sw_pool *pool, struct sw_exec *exec)
+{
+	struct sw_exec **head = &pool->ready[level_of(exec->run)];
+
+	if (exec->next == exec) {
+		*head = NULL;
+	} else {
+		exec->prev->next = exec->next;
+		exec->next->prev = exec->prev;
+		if (*head == exec)
+			*head = exec->next;
+	}
+	exec->listed = false;
+	update_top(pool);
+}
+
+static void wake(struct sw_pool *pool, uint32_t count)
+{
+	if (count > pool->idle)
+		count = pool->idle;
+	while (count--)
+		pthread_cond_signal(&pool->wake);
+}
+
+void sw_exec_ready(struct sw_pool *pool, struct sw_exec *exec)
+{
+	list_add(pool, exec);
+	wake(pool, 1);
+}
+
+/* Enter the first part of the highest priority. */
+static struct sw_exec *pick(struct sw_pool *pool)
+{
+	const int top = atomic_load_explicit(&pool->top, memory_order_relaxed);
+	struct sw_exec *exec;
+	struct sw_fence *run;
+
+	if (top < 0)
+		return NULL;
+	exec = pool->ready[top];
+	run = exec->run;
+	if (!atomic_load_explicit(&run->deadline, memory_order_relaxed))
+		atomic_store_explicit(&run->deadline, sw_now() +
+				      run->queue->base.timeout_ms * 1000000ull,
+				      memory_order_relaxed);
+	if (++exec->users >= exec->max_users)
+		list_del(pool, exec);
+	return exec;
+}
+
+/* --- stages --------------------------------------------------------------- */
+
+static bool load_task(struct sw_fence *run, struct sw_exec *exec,
+		      struct uma_program *own, struct sw_slot *slot)
+{
+	const struct sw_device *dev = sw_fence_device(run);
+	const struct job_op *op = &run->job->base.ops[exec->op];
+	const struct sw_task *task = &run->job->tasks[op->first_task + exec->task];
+	struct uma_fault_info fault = { 0 };
+
+	switch (task->state) {
+	case SW_TASK_READY:
+		exec->prog = &task->prog;
+		return true;
+	case SW_TASK_PREPARE:
+		if (!uma_prepare(own, &task->prog.op,
+				 &dev->profile->engines[run->job->engines[exec->op]],
+				 dev->kernels, UMA_STEP_WORK_UNBOUND,
+				 &slot->mem.base, &fault)) {
+			exec->prog = own;
+			return true;
+		}
+		break;
+	case SW_TASK_FAULTY:
+		fault = task->fault;
+		break;
+	}
+	sw_fail(run, -EFAULT, exec, &fault);
+	return false;
+}
+
+static bool overdue(struct sw_fence *run)
+{
+	return sw_now() > atomic_load_explicit(&run->deadline,
+					       memory_order_relaxed);
+}
+
+/* Find the next phase that has tiles. */
+static bool next_stage(struct sw_fence *run, struct sw_exec *exec,
+		       struct sw_slot *slot)
+{
+	const struct job_op *ops = run->job->base.ops;
+
+	for (;;) {
+		while (exec->prog && exec->phase < exec->prog->phase_count) {
+			exec->tiles = exec->prog->tiles[exec->phase++];
+			if (!exec->tiles)
+				continue;
+			atomic_store_explicit(&exec->next_tile, 0,
+					      memory_order_relaxed);
+			return true;
+		}
+		if (exec->prog) {
+			exec->prog = NULL;
+			exec->task++;
+		}
+		while (exec->op < exec->op_end &&
+		       exec->task >= ops[exec->op].plan->task_count) {
+			exec->op++;
+			exec->task = 0;
+		}
+		if (exec->op == exec->op_end || atomic_load(&run->stop))
+			return false;
+		if (overdue(run)) {
+			sw_fail(run, -ETIME, exec, NULL);
+			return false;
+		}
+		exec->phase = 0;
+		if (!load_task(run, exec, exec->own, slot))
+			return false;
+	}
+}
+
+static int run_tile(const struct uma_program *prog, uint32_t phase,
+		    uint32_t tile, struct sw_slot *slot,
+		    struct uma_fault_info *fault)
+{
+	__u32 step = 0;
+	int ret;
+
+	do {
+		ret = uma_run_step(prog, phase, tile, &step, &slot->mem.base,
+				   slot->scratch, fault);
+	} while (ret > 0);
+	return ret;
+}
+
+/* Take tiles until there are no more, or there is a reason to stop. */
+static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
+		      struct sw_exec *exec, struct sw_slot *slot)
+{
+	const uint32_t phase = exec->phase - 1, tiles = exec->tiles;
+	const struct uma_program *prog = exec->prog;
+	struct uma_fault_info fault = { 0 };
+	const int level = level_of(run);
+	bool first = true;
+	uint32_t tile;
+
+	for (;;) {
+		if (atomic_load_explicit(&run->stop, memory_order_relaxed))
+			return;
+		if (!first && atomic_load_explicit(&pool->top,
+						   memory_order_relaxed) > level)
+			return;
+		tile = atomic_fetch_add_explicit(&exec->next_tile, 1,
+						 memory_order_relaxed);
+		if (tile >= tiles)
+			return;
+		if (!first && overdue(run)) {
+			sw_fail(run, -ETIME, exec, NULL);
+			return;
+		}
+		first = false;
+		if (run_tile(prog, phase, tile, slot, &fault)) {
+			sw_fail(run, -EFAULT, exec, &fault);
+			return;
+		}
+	}
+}
+
+/* How many threads a stage is worth. */
+static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
+{
+	const struct uma_program *prog = exec->prog;
+	uint64_t work = prog->macs, threads;
+
+	if (exec->tiles == 1 || pool->thread_count == 1)
+		return 1;
+	if (prog->op.opcode != UMA_OP_GEMM)
+		work = work > UINT64_MAX / SW_ELEMENT_WORK ? UINT64_MAX :
+							      work * SW_ELEMENT_WORK;
+	threads = work / SW_SHARE_WORK;
+	if (threads > exec->tiles)
+		threads = exec->tiles;
+	if (threads > pool->thread_count)
+		threads = pool->thread_count;
+	return threads ? threads : 1;
+}
+
+/*
+ * With the lock, and @exec entered by pick(). Comes back with the lock when the
+ * part has ended, others go on with it, or it was put back.
+ */
+static void work(struct sw_pool *pool, struct sw_exec *exec,
+		 struct sw_slot *slot, struct sw_fence **ended)
+{
+	struct sw_fence *run = exec->run;
+	bool setup = !exec->tiles;
+	uint32_t share;
+
+	sw_mem_init(&slot->mem, run->ranges);
+	pthread_mutex_unlock(&pool->lock);
+	for (;;) {
+		if (setup) {
+			if (!next_stage(run, exec, slot)) {
+				pthread_mutex_lock(&pool->lock);
+				exec->users--;
+				sw_exec_done(pool, exec, ended);
+				return;
+			}
+			share = worth(pool, exec);
+			if (share > 1) {
+				pthread_mutex_lock(&pool->lock);
+				exec->max_users = share;
+				list_add(pool, exec);
+				wake(pool, share - 1);
+				pthread_mutex_unlock(&pool->lock);
+			}
+		}
+		run_tiles(pool, run, exec, slot);
+
+		pthread_mutex_lock(&pool->lock);
+		exec->users--;
+		if (!atomic_load_explicit(&run->stop, memory_order_relaxed) &&
+		    atomic_load_explicit(&exec->next_tile,
+					 memory_order_relaxed) < exec->tiles) {
+			/* Something more urgent: others may go on here. */
+			if (!exec->listed)
+				list_add(pool, exec);
+			return;
+		}
+		if (exec->listed)
+			list_del(pool, exec);
+		if (exec->users)
+			return;
+		/* The last one out: the stage is over. */
+		exec->tiles = 0;
+		exec->max_users = 1;
+		if (atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+			sw_exec_done(pool, exec, ended);
+			return;
+		}
+		if (atomic_load_explicit(&pool->top, memory_order_relaxed) >=
+		    level_of(run)) {
+			/* Others' turn, and another thread may be free. */
+			sw_exec_ready(pool, exec);
+			return;
+		}
+		exec->users = 1;
+		pthread_mutex_unlock(&pool->lock);
+		setup = true;
+	}
+}
+
+void sw_run_inline(struct sw_fence *run, struct sw_slot *slot)
+{
+	const struct accel_job *job = &run->job->base;
+	struct sw_exec *exec = &run->first;
+	struct uma_fault_info fault = { 0 };
+	struct uma_program own;
+
+	sw_mem_init(&slot->mem, run->ranges);
+	for (exec->op = 0; exec->op < job->op_count; exec->op++) {
+		const uint32_t tasks = job->ops[exec->op].plan->task_count;
+
+		for (exec->task = 0; exec->task < tasks; exec->task++) {
+			if (!load_task(run, exec, &own, slot))
+				return;
+			if (uma_run(exec->prog, &slot->mem.base, slot->scratch,
+				    &fault)) {
+				sw_fail(run, -EFAULT, exec, &fault);
+				return;
+			}
+		}
+	}
+}
+
+/* --- scratch memory and threads ------------------------------------------- */
+
+static int slot_init(struct sw_slot *slot)
+{
+	slot->scratch = aligned_alloc(64, UMA_SCRATCH_SIZE);
+	return slot->scratch ? 0 : -ENOMEM;
+}
+
+/* With the lock. NULL: let a thread of the pool do it. */
+struct sw_slot *sw_slot_get(struct sw_pool *pool)
+{
+	struct sw_slot *slot = pool->slots;
+
+	if (slot) {
+		pool->slots = slot->next;
+		return slot;
+	}
+	if (pool->slot_count == MAX_SLOTS)
+		return NULL;
+	slot = calloc(1, sizeof(*slot));
+	if (slot && slot_init(slot)) {
+		free(slot);
+		return NULL;
+	}
+	if (slot)
+		pool->slot_count++;
+	return slot;
+}
+
+void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot)
+{
+	slot->next = pool->slots;
+	pool->slots = slot;
+}
+
+static void *thread_main(void *arg)
+{
+	struct sw_thread *self = arg;
+	struct sw_pool *pool = self->pool;
+	struct sw_fence *ended = NULL;
+	struct sw_exec *exec;
+	bool gone = false;
+
+	pthread_mutex_lock(&pool->lock);
+	self->gone = &gone;
+	while (!pool->stop) {
+		exec = pick(pool);
+		if (!exec) {
+			pool->idle++;
+			pthread_cond_wait(&pool->wake, &pool->lock);
+			pool->idle--;
+			continue;
+		}
+		work(pool, exec, &self->slot, &ended);
+		if (!ended)
+			continue;
+		pthread_mutex_unlock(&pool->lock);
+		sw_release(ended);
+		ended = NULL;
+		/* That may have been the last reference to the device. */
+		if (gone)
+			return NULL;
+		pthread_mutex_lock(&pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+void sw_thread_end(struct sw_thread *thread)
+{
+	if (pthread_equal(thread->thread, pthread_self())) {
+		*thread->gone = true;
+		pthread_detach(thread->thread);
+	} else {
+		pthread_join(thread->thread, NULL);
+	}
+	free(thread->slot.scratch);
+}
+
+static void pool_free(struct sw_pool *pool)
+{
+	struct sw_slot *slot;
+
+	while ((slot = pool->slots)) {
+		pool->slots = slot->next;
+		free(slot->scratch);
+		free(slot);
+	}
+	free(pool->threads);
+	pthread_cond_destroy(&pool->wake);
+	pthread_mutex_destroy(&pool->lock);
+}
+
+void sw_pool_exit(struct sw_pool *pool)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&pool->lock);
+	pool->stop = true;
+	pthread_cond_broadcast(&pool->wake);
+	pthread_mutex_unlock(&pool->lock);
+	for (i = 0; i < pool->thread_count; i++)
+		sw_thread_end(&pool->threads[i]);
+	sw_poller_exit(pool);
+	pool_free(pool);
+}
+
+int sw_pool_init(struct sw_pool *pool, uint32_t threads)
+{
+	struct sw_thread *thread;
+	sigset_t all, old;
+	int ret = 0;
+
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->wake, NULL);
+	atomic_init(&pool->top, -1);
+	pool->epoll_fd = -1;
+	pool->poll_wake = -1;
+	pool->threads = calloc(threads, sizeof(*pool->threads));
+	if (!pool->threads) {
+		pool_free(pool);
+		return -ENOMEM;
+	}
+	/* Signals are the caller's business: none arrives in our threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (pool->thread_count < threads) {
+		thread = &pool->threads[pool->thread_count];
+		thread->pool = pool;
+		ret = slot_init(&thread->slot);
+		if (ret)
+			break;
+		ret = -pthread_create(&thread->thread, NULL, thread_main,
+				      thread);
+		if (ret) {
+			free(thread->slot.scratch);
+			break;
+		}
+		pthread_setname_np(thread->thread, "accel");
+		pool->thread_count++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		sw_pool_exit(pool);
+	return ret;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs of the in-process device: their tasks are decoded, checked and, where no
+ * memory has a say in it, prepared once, when the job is first submitted. A
+ * task that the model refuses faults when its turn comes, as it does on a
+ * device.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sw.h"
+
+static struct sw_job *to_sw_job(struct accel_job *job)
+{
+	return (struct sw_job *)job;
+}
+
+/* The instance that a plan asks for; all are alike but for their number. */
+static uint32_t find_engine(struct accel_device *dev,
+			    const struct accel_plan *plan)
+{
+	uint32_t i;
+
+	for (i = 0; i < dev->engine_count; i++)
+		if (dev->engines[i].info.engine == plan->info.engine &&
+		    (!plan->instances ||
+		     plan->instances & 1u << dev->engines[i].info.instance))
+			return i;
+	return UINT32_MAX;
+}
+
+/* Multiply-adds, or what takes as long; saturates. */
+static uint64_t op_work(const struct uma_op *op)
+{
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+	uint64_t work;
+	uint32_t i;
+
+	if (op->opcode == UMA_OP_NOP)
+		return 0;
+	work = op->opcode == UMA_OP_GEMM ? a->dims[a->rank - 1] :
+					   SW_ELEMENT_WORK;
+	for (i = 0; i < d->rank; i++)
+		if (__builtin_mul_overflow(work, d->dims[i], &work))
+			return UINT64_MAX / 4;
+	return work > UINT64_MAX / 4 ? UINT64_MAX / 4 : work;
+}
+
+/* Dimensions in memory, and headers of packed operands, are read when it runs. */
+static bool depends_on_memory(const struct uma_op *op)
+{
+	uint32_t i;
+
+	if (op->flags & UMA_TASK_DYNAMIC)
+		return true;
+	for (i = 0; i < UMA_TASK_SLOTS; i++)
+		if (op->t[i].layout != UMA_LAYOUT_STRIDED)
+			return true;
+	return false;
+}
+
+static void task_init(struct sw_task *task, const struct uma_task *desc,
+		      const struct sw_device *dev, uint32_t engine,
+		      struct sw_mem *mem)
+{
+	const struct uma_engine_desc *e = &dev->profile->engines[engine];
+	struct uma_op op;
+
+	task->state = SW_TASK_FAULTY;
+	memset(&op, 0, sizeof(op));
+	if (uma_task_decode(desc, &op, &task->fault) ||
+	    uma_op_check(&op, e, &task->fault) < 0)
+		return;
+	task->work = op_work(&op);
+	task->state = SW_TASK_PREPARE;
+	if (!depends_on_memory(&op) &&
+	    !uma_prepare(&task->prog, &op, e, dev->kernels,
+			 UMA_STEP_WORK_UNBOUND, &mem->base, &task->fault))
+		task->state = SW_TASK_READY;
+	else
+		task->prog.op = op;
+}
+
+/* For each operation, those that wait for it. */
+static int link_deps(struct sw_job *job)
+{
+	const struct accel_job *base = &job->base;
+	uint32_t *start, i, j, sum = 0, count;
+
+	start = calloc(base->op_count + 1, sizeof(*start));
+	job->next_start = start;
+	if (!start)
+		return -ENOMEM;
+	for (i = 0; i < base->op_count; i++)
+		for (j = 0; j < base->ops[i].dep_count; j++)
+			start[base->ops[i].deps[j]]++;
+	for (i = 0; i <= base->op_count; i++) {
+		count = start[i];
+		start[i] = sum;
+		sum += count;
+	}
+	job->next = malloc((sum ? sum : 1) * sizeof(*job->next));
+	if (!job->next)
+		return -ENOMEM;
+	for (i = 0; i < base->op_count; i++)
+		for (j = 0; j < base->ops[i].dep_count; j++)
+			job->next[start[base->ops[i].deps[j]]++] = i;
+	/* Every start has moved to the next one's place. */
+	memmove(start + 1, start, base->op_count * sizeof(*start));
+	start[0] = 0;
+	return 0;
+}
+
+static void job_release(struct sw_job *job)
+{
+	free(job->engines);
+	free(job->tasks);
+	free(job->next_start);
+	free(job->next);
+	job->engines = NULL;
+	job->tasks = NULL;
+	job->next_start = NULL;
+	job->next = NULL;
+}
+
+int sw_job_prepare(struct accel_job *base)
+{
+	struct sw_device *dev = to_sw_device(base->ctx->dev);
+	struct sw_ctx *ctx = to_sw_ctx(base->ctx);
+	struct sw_job *job = to_sw_job(base);
+	struct sw_ranges *ranges;
+	uint64_t work = 0;
+	struct sw_mem mem;
+	uint32_t i, j;
+	int ret = 0;
+
+	job->engines = malloc((base->op_count + 1) * sizeof(*job->engines));
+	job->tasks = calloc(base->task_count + 1, sizeof(*job->tasks));
+	if (!job->engines || !job->tasks)
+		goto err_nomem;
+	if (base->flags & ACCEL_JOB_UNORDERED && link_deps(job))
+		goto err_nomem;
+
+	ranges = sw_ranges_get(ctx);
+	sw_mem_init(&mem, ranges);
+	job->late = false;
+	for (i = 0; i < base->op_count && !ret; i++) {
+		const struct job_op *op = &base->ops[i];
+
+		job->engines[i] = find_engine(base->ctx->dev, op->plan);
+		if (job->engines[i] == UINT32_MAX) {
+			ret = ctx_fail(base->ctx, -EINVAL, "job",
+				       "operation %u is for an engine that the device has not",
+				       i);
+			break;
+		}
+		for (j = 0; j < op->plan->task_count; j++) {
+			struct sw_task *task = &job->tasks[op->first_task + j];
+
+			task_init(task, &base->tasks[op->first_task + j], dev,
+				  job->engines[i], &mem);
+			job->late |= task->state == SW_TASK_PREPARE;
+			work += task->work;
+			if (work > SW_INLINE_WORK)
+				work = SW_INLINE_WORK + 1;
+		}
+	}
+	sw_ranges_put(ctx, ranges);
+	if (ret) {
+		job_release(job);
+		return ret;
+	}
+	job->small = work <= SW_INLINE_WORK;
+	return 0;
+
+err_nomem:
+	job_release(job);
+	return ctx_fail(base->ctx, -ENOMEM, NULL, "out of memory");
+}
+
+void sw_job_destroy(struct accel_job *base)
+{
+	job_release(to_sw_job(base));
+}

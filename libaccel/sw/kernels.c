@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which inner kernels a CPU can run. The fastest are taken unless a name is
+ * asked for; a name that is unknown or that this CPU cannot run is refused.
+ */
+#include <string.h>
+#include "sw.h"
+
+struct choice {
+	const char *name;
+	const struct uma_kernels *(*get)(void);
+	int (*can)(void);
+};
+
+#if defined(__x86_64__)
+
+/* Built where the compiler can; missing ones are skipped. */
+const struct uma_kernels *uma_kernels_avx2(void) __attribute__((weak));
+const struct uma_kernels *uma_kernels_avx512(void) __attribute__((weak));
+
+static int can_avx2(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __builtin_cpu_supports("f16c");
+}
+
+static int can_avx512(void)
+{
+	return can_avx2() && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512vl");
+}
+
+#endif
+
+static int can_always(void)
+{
+	return 1;
+}
+
+const struct uma_kernels *sw_kernels(const char *name, const char **chosen)
+{
+	const struct choice choices[] = {
+#if defined(__x86_64__)
+		{ "avx512", uma_kernels_avx512, can_avx512 },
+		{ "avx2", uma_kernels_avx2, can_avx2 },
+#endif
+		{ "portable", uma_kernels_portable, can_always },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		if (name && strcmp(name, choices[i].name))
+			continue;
+		if (!choices[i].get || !choices[i].can())
+			continue;
+		*chosen = choices[i].name;
+		return choices[i].get();
+	}
+	return NULL;
+}

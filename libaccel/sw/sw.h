@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The in-process device: the tasks of the hardware, run by the same model as in
+ * the kernel's emulator, on threads of the process.
+ *
+ *	device.c	opening: chip, kernels, limits
+ *	mem.c		what a context has bound, and how the model reaches it
+ *	bo.c		buffers
+ *	job.c		tasks decoded once for all submissions
+ *	sched.c		runs: order, dependencies, outcome
+ *	exec.c		tiles and the threads that run them
+ *	fence.c		waiting, eventfds, foreign descriptors
+ */
+#ifndef LIBACCEL_SW_H
+#define LIBACCEL_SW_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "libaccel/src/backend.h"
+#include "driver/emu/model/uma_model.h"
+
+/* Threads that run tiles, at most */
+#define SW_MAX_THREADS		256u
+/* Unfinished jobs of a queue, at most */
+#define SW_MAX_QUEUED		4096u
+#define SW_DEFAULT_TIMEOUT_MS	60000u
+#define SW_MAX_TIMEOUT_MS	3600000u
+
+/*
+ * Work below which a job is done by the thread that submits it, if nothing is
+ * before it: waking another thread and being woken by it costs more. In
+ * multiply-adds; an element counts as SW_ELEMENT_WORK of them.
+ */
+#define SW_INLINE_WORK		(256u * 1024u)
+#define SW_ELEMENT_WORK		16u
+/* Work for which it pays to wake one more thread */
+#define SW_SHARE_WORK		(512u * 1024u)
+
+/* --- memory --------------------------------------------------------------- */
+
+struct sw_range {
+	uint64_t lo;
+	uint64_t hi;
+	bool write;
+};
+
+/* Memory to be unmapped when no run can reach it any more. */
+struct sw_retired {
+	struct sw_retired *next;
+	void *addr;
+	size_t size;
+};
+
+/*
+ * What a context has bound at one time, sorted. Runs hold the table that was
+ * current when they started. A table that a run holds is not changed: a copy
+ * takes its place, and the old one lives on, and with it all that were newer
+ * then, so that memory is unmapped only when no run can reach it.
+ */
+struct sw_ranges {
+	uint32_t refs;
+	uint32_t count;
+	uint32_t cap;
+	struct sw_range *r;
+	struct sw_ranges *newer;
+	struct sw_retired *retired;
+};
+
+struct sw_ctx {
+	struct accel_ctx base;
+	pthread_mutex_t lock;
+	struct sw_ranges *ranges;
+};
+
+struct sw_mem {
+	struct uma_mem base;
+	const struct sw_ranges *ranges;
+	/* index of the last hit */
+	uint32_t last;
+};
+
+struct sw_bo {
+	struct accel_bo base;
+	/* created: memfd once it was exported, else -1 */
+	pthread_mutex_t lock;
+	int fd;
+};
+
+void sw_mem_init(struct sw_mem *mem, const struct sw_ranges *ranges);
+int sw_ranges_init(struct sw_ctx *ctx);
+void sw_ranges_exit(struct sw_ctx *ctx);
+struct sw_ranges *sw_ranges_get(struct sw_ctx *ctx);
+void sw_ranges_put(struct sw_ctx *ctx, struct sw_ranges *ranges);
+int sw_bind(struct sw_ctx *ctx, uint64_t addr, uint64_t size, bool write);
+void sw_unbind(struct sw_ctx *ctx, uint64_t addr, uint64_t size, bool unmap);
+
+int sw_bo_create(struct accel_bo *bo, const char *label);
+int sw_bo_import_ptr(struct accel_bo *bo, const char *label);
+int sw_bo_import_dmabuf(struct accel_bo *bo, int fd, const char *label);
+int sw_bo_export_dmabuf(struct accel_bo *bo, int *fd);
+int sw_bo_sync(struct accel_bo *bo, uint64_t offset, uint64_t bytes,
+	       uint32_t flags, bool end);
+void sw_bo_destroy(struct accel_bo *bo);
+int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, bool write,
+		const char *label, uint64_t *handle);
+void sw_user_unpin(struct accel_ctx *ctx, uint64_t handle);
+int sw_user_map(struct accel_ctx *ctx, uint64_t handle, uint64_t offset,
+		uint64_t addr, uint64_t size, bool write, bool replace);
+void sw_user_unmap(struct accel_ctx *ctx, uint64_t addr, uint64_t size);
+
+/* --- jobs ----------------------------------------------------------------- */
+
+enum sw_task_state {
+	/* the program is complete */
+	SW_TASK_READY,
+	/* only the operation is: the program depends on memory */
+	SW_TASK_PREPARE,
+	/* refused: the fault says why */
+	SW_TASK_FAULTY
+};
+
+struct sw_task {
+	enum sw_task_state state;
+	struct uma_fault_info fault;
+	uint64_t work;
+	struct uma_program prog;
+};
+
+struct sw_job {
+	struct accel_job base;
+	/* small enough for the submitting thread */
+	bool small;
+	/* some tasks are SW_TASK_PREPARE */
+	bool late;
+	/* engine of each operation, index in the device's engines */
+	uint32_t *engines;
+	struct sw_task *tasks;
+	/* ACCEL_JOB_UNORDERED: operations that wait for operation i */
+	uint32_t *next_start;
+	uint32_t *next;
+};
+
+int sw_job_prepare(struct accel_job *job);
+void sw_job_destroy(struct accel_job *job);
+
+/* --- scheduling ----------------------------------------------------------- */
+
+struct sw_pool;
+struct sw_fence;
+struct sw_queue;
+
+/* One thread's means to run tiles. */
+struct sw_slot {
+	struct sw_slot *next;
+	struct sw_mem mem;
+	void *scratch;
+};
+
+/*
+ * A sequence of operations that is being run: all of an ordered job, or one
+ * operation of an unordered one. Protected by the pool's lock but for the
+ * atomics, and what belongs to the only thread in it while a stage is set up.
+ */
+struct sw_exec {
+	struct sw_exec *prev;
+	struct sw_exec *next;
+	bool listed;
+	struct sw_fence *run;
+	/* operations op .. op_end - 1 are left */
+	uint32_t op;
+	uint32_t op_end;
+	/* task of the operation, phase of the task */
+	uint32_t task;
+	uint32_t phase;
+	/* a program that had to be made for this run, else NULL */
+	struct uma_program *own;
+	const struct uma_program *prog;
+	/* threads in it, and how many there may be */
+	uint32_t users;
+	uint32_t max_users;
+	/* unordered: operations that it waits for */
+	uint32_t pending;
+	uint32_t tiles;
+	atomic_uint next_tile;
+};
+
+enum sw_kind {
+	SW_RUN,
+	SW_IMPORT
+};
+
+enum sw_state {
+	SW_PENDING,
+	/* as above, and a thread sleeps on it */
+	SW_WAITED,
+	SW_DONE
+};
+
+/* A waits for B: in A's array, on B's list. */
+struct sw_wait {
+	struct sw_wait *next;
+	struct sw_fence *run;
+	struct sw_fence *on;
+};
+
+struct sw_eventfd {
+	struct sw_eventfd *next;
+	int fd;
+};
+
+/* A fence and the run of a job that signals it, in one. */
+struct sw_fence {
+	struct accel_fence base;
+	enum sw_kind kind;
+	/* enum sw_state, a futex */
+	atomic_int state;
+	/* outcome; constant once state is SW_DONE */
+	int status;
+	uint32_t op;
+	uint32_t task;
+	uint32_t engine;
+	bool faulted;
+	struct uma_fault_info fault;
+	/* under the pool's lock from here */
+	struct sw_wait *waiters;
+	struct sw_eventfd *eventfds;
+
+	/* SW_IMPORT */
+	int fd;
+	struct sw_fence *import_prev;
+	struct sw_fence *import_next;
+
+	/* SW_RUN */
+	struct sw_queue *queue;
+	struct sw_job *job;
+	struct sw_fence *queue_next;
+	struct sw_ranges *ranges;
+	/* fences that are not done yet */
+	uint32_t waits;
+	struct sw_wait *wait_nodes;
+	uint32_t wait_count;
+	/* CLOCK_MONOTONIC nanoseconds, 0: not started */
+	_Atomic uint64_t deadline;
+	/* something failed: start no more tiles */
+	atomic_bool stop;
+	/* on its queue's list; started */
+	bool queued;
+	bool active;
+	/* parts that are ready or run, and that are not finished */
+	uint32_t live;
+	uint32_t left;
+	struct sw_exec first;
+	/* unordered: one an operation, else NULL */
+	struct sw_exec *execs;
+	uint32_t exec_count;
+	/* next in a list of runs that have ended */
+	struct sw_fence *ended_next;
+};
+
+struct sw_queue {
+	struct accel_queue base;
+	/* under the pool's lock */
+	bool banned;
+	uint32_t count;
+	struct sw_fence *head;
+	struct sw_fence *tail;
+};
+
+struct sw_thread {
+	struct sw_pool *pool;
+	pthread_t thread;
+	/* set if the thread itself closed the device */
+	bool *gone;
+	struct sw_slot slot;
+};
+
+#define SW_LEVELS	4
+
+struct sw_pool {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	uint32_t idle;
+	uint32_t thread_count;
+	struct sw_thread *threads;
+	/* ready parts by priority, LOW first; circular */
+	struct sw_exec *ready[SW_LEVELS];
+	/* highest level with a ready part, -1: none */
+	atomic_int top;
+	/* scratch memory for submitting threads */
+	struct sw_slot *slots;
+	uint32_t slot_count;
+	/* foreign descriptors; the thread is started when it is first needed */
+	bool polling;
+	struct sw_thread poller;
+	int epoll_fd;
+	int poll_wake;
+	struct sw_fence *imports;
+};
+
+struct sw_device {
+	struct accel_device base;
+	const struct uma_profile *profile;
+	const struct uma_kernels *kernels;
+	struct sw_pool pool;
+};
+
+static inline struct sw_device *to_sw_device(struct accel_device *dev)
+{
+	return (struct sw_device *)dev;
+}
+
+static inline struct sw_ctx *to_sw_ctx(struct accel_ctx *ctx)
+{
+	return (struct sw_ctx *)ctx;
+}
+
+static inline struct sw_device *sw_fence_device(const struct sw_fence *fence)
+{
+	return to_sw_device(fence->base.ctx->dev);
+}
+
+static inline struct sw_pool *sw_fence_pool(const struct sw_fence *fence)
+{
+	return &sw_fence_device(fence)->pool;
+}
+
+uint64_t sw_now(void);
+
+/* exec.c */
+int sw_pool_init(struct sw_pool *pool, uint32_t threads);
+/* Stops all threads but the caller's, which ends when it comes back. */
+void sw_pool_exit(struct sw_pool *pool);
+/* End a thread of the pool: now if another asks, else as soon as it can. */
+void sw_thread_end(struct sw_thread *thread);
+void sw_exec_ready(struct sw_pool *pool, struct sw_exec *exec);
+void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
+struct sw_slot *sw_slot_get(struct sw_pool *pool);
+void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot);
+
+/*
+ * sched.c. With the pool's lock: sw_exec_done() and sw_complete(); runs that
+ * end are put on *ended, and the caller passes that to sw_release() when it has
+ * let go of the lock.
+ */
+int sw_queue_create(struct accel_queue *queue);
+void sw_queue_cancel(struct accel_queue *queue);
+void sw_queue_destroy(struct accel_queue *queue);
+int sw_submit(struct accel_queue *queue, struct accel_job *job,
+	      struct accel_fence *const *waits, uint32_t wait_count,
+	      struct accel_fence **fence);
+void sw_fail(struct sw_fence *run, int status, const struct sw_exec *exec,
+	     const struct uma_fault_info *fault);
+void sw_exec_done(struct sw_pool *pool, struct sw_exec *exec,
+		  struct sw_fence **ended);
+void sw_complete(struct sw_pool *pool, struct sw_fence *fence,
+		 struct sw_fence **ended);
+void sw_release(struct sw_fence *ended);
+/* Free what only a run needs. */
+void sw_run_free_parts(struct sw_fence *run);
+
+/* fence.c */
+int sw_fence_wait(struct accel_fence *fence, int64_t timeout_ns);
+void sw_fence_info(struct accel_fence *fence, struct accel_fence_info *info);
+int sw_fence_export(struct accel_fence *fence, int *fd);
+int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **fence);
+void sw_fence_destroy(struct accel_fence *fence);
+/* With the pool's lock: wake whoever waits. */
+void sw_fence_signal(struct sw_fence *fence);
+void sw_poller_exit(struct sw_pool *pool);
+
+/* kernels.c */
+const struct uma_kernels *sw_kernels(const char *name, const char **chosen);
+
+#endif /* LIBACCEL_SW_H */
