@@ -178,9 +178,9 @@ static int emu_state_show(struct seq_file *m, void *unused)
 		   emu->resetting ? " resetting" : " ready", emu->gone ? " gone" : "");
 	seq_printf(m, "irq: status %#x enable %#x masked %d raised %llu\n", emu->irq.status,
 		   emu->irq.enable, emu->irq.masked, emu->irq.raised);
-	seq_printf(m, "power (modelled): %s%s clock %u MHz cap %u temp %d mC power %u mW\n",
+	seq_printf(m, "power (modelled): %s%s clock %u MHz cap %u temp %lld uC power %u mW\n",
 		   power->on ? "on" : "off", power->throttled ? " throttled" : "",
-		   power->clock, power->clock_cap, power->temp_mc, power->mw);
+		   power->clock, power->clock_cap, power->temp_uc, power->mw);
 	seq_printf(m, "invalidations: %llu ignored %u busy %d\n", emu->inval_count,
 		   emu->inval_ignored, atomic_read(&emu->inval_busy));
 	for (i = 0; i < emu->engine_count; i++)

@@ -96,8 +96,8 @@ struct emu_power {
 	u32 clock_cap;
 	/** @clock: now, MHz */
 	u32 clock;
-	/** @temp_mc: millidegrees Celsius */
-	s32 temp_mc;
+	/** @temp_uc: microdegrees Celsius */
+	s64 temp_uc;
 	/** @mw: average power since the last update */
 	u32 mw;
 	/** @full_mw: power with all engines busy at the highest clock */
@@ -393,7 +393,7 @@ void emu_power_cap(struct emu_device *emu, u32 mhz);
 void emu_power_force(struct emu_device *emu, bool throttle);
 u32 emu_power_read(struct emu_device *emu, u32 reg);
 u64 emu_power_energy_uj(struct emu_device *emu);
-s32 emu_thermal_step(s32 temp_mc, s32 target_mc, u64 dt_ns, u64 tau_ns);
+s64 emu_thermal_step(s64 temp_uc, s64 target_uc, u64 dt_ns, u64 tau_ns);
 
 /* emu_debugfs.c */
 void emu_debugfs_register(void);

@@ -24,36 +24,40 @@
 
 /**
  * emu_thermal_step - temperature after a while
- * @temp_mc: temperature now
- * @target_mc: temperature that it tends to
+ * @temp_uc: temperature now; in microdegrees, or many small steps would get lost
+ * @target_uc: temperature that it tends to
  * @dt_ns: the while
  * @tau_ns: time constant
  *
- * Return: millidegrees Celsius.
+ * Return: microdegrees Celsius.
  */
-s32 emu_thermal_step(s32 temp_mc, s32 target_mc, u64 dt_ns, u64 tau_ns)
+s64 emu_thermal_step(s64 temp_uc, s64 target_uc, u64 dt_ns, u64 tau_ns)
 {
 	u64 slice = div_u64(tau_ns, 64);
-	/* Finer than a millidegree, or small steps would be lost. */
-	s64 diff = ((s64)temp_mc - target_mc) * 1024;
+	s64 diff = temp_uc - target_uc;
 
 	if (dt_ns >= tau_ns * 12)
-		return target_mc;
+		return target_uc;
 	while (dt_ns) {
 		u64 dt = min(dt_ns, slice);
 
 		diff -= div64_s64(diff * (s64)div_u64(dt, 1000), (s64)div_u64(tau_ns, 1000));
 		dt_ns -= dt;
 	}
-	return target_mc + (s32)div_s64(diff, 1024);
+	return target_uc + diff;
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_thermal_step);
 
-static s32 emu_power_target(struct emu_device *emu, u32 mw)
+static s64 emu_power_target(struct emu_device *emu, u32 mw)
 {
-	s32 span = (s32)emu->profile->temp_max_mc + EMU_OVERHEAT_MC - EMU_AMBIENT_MC;
+	s64 span = (s64)emu->profile->temp_max_mc + EMU_OVERHEAT_MC - EMU_AMBIENT_MC;
 
-	return EMU_AMBIENT_MC + (s32)div_u64((u64)span * mw, emu->power.full_mw ?: 1);
+	return EMU_AMBIENT_MC * 1000LL + div_s64(span * 1000 * mw, emu->power.full_mw ?: 1);
+}
+
+static s32 emu_power_temp_mc(struct emu_device *emu)
+{
+	return div_s64(READ_ONCE(emu->power.temp_uc), 1000);
 }
 
 static void emu_power_clock(struct emu_device *emu)
@@ -70,12 +74,12 @@ static void emu_power_clock(struct emu_device *emu)
 static void emu_power_throttle(struct emu_device *emu)
 {
 	struct emu_power *power = &emu->power;
-	s32 max = emu->profile->temp_max_mc;
+	s32 max = emu->profile->temp_max_mc, temp = emu_power_temp_mc(emu);
 	bool throttled = power->throttled;
 
-	if (power->temp_mc >= max)
+	if (temp >= max)
 		throttled = true;
-	else if (power->temp_mc < max - EMU_HYSTERESIS_MC)
+	else if (temp < max - EMU_HYSTERESIS_MC)
 		throttled = false;
 	if (power->forced)
 		throttled = true;
@@ -112,8 +116,8 @@ static void emu_power_account(struct emu_device *emu, bool force)
 
 	power->energy_pj += spent;
 	power->mw = div64_u64(spent, dt);
-	power->temp_mc = emu_thermal_step(power->temp_mc, emu_power_target(emu, power->mw),
-					  dt, EMU_TAU_NS);
+	WRITE_ONCE(power->temp_uc,
+		   emu_thermal_step(power->temp_uc, emu_power_target(emu, power->mw), dt, EMU_TAU_NS));
 	power->updated = now;
 	emu_power_throttle(emu);
 }
@@ -136,7 +140,7 @@ static bool emu_power_restless(struct emu_device *emu)
 	u32 i;
 
 	if (READ_ONCE(emu->power.throttled) ||
-	    READ_ONCE(emu->power.temp_mc) > (s32)emu->profile->temp_max_mc - EMU_HYSTERESIS_MC)
+	    emu_power_temp_mc(emu) > (s32)emu->profile->temp_max_mc - EMU_HYSTERESIS_MC)
 		return true;
 	for (i = 0; i < emu->engine_count; i++)
 		if (READ_ONCE(emu->engines[i].busy))
@@ -188,7 +192,7 @@ void emu_power_init(struct emu_device *emu)
 	power->clock_min = clamp(power->clock_min, 1u, power->clock_max);
 	power->clock_cap = power->clock_max;
 	power->clock = power->clock_max;
-	power->temp_mc = EMU_AMBIENT_MC;
+	power->temp_uc = EMU_AMBIENT_MC * 1000LL;
 	power->updated = emu_now();
 }
 
@@ -305,7 +309,7 @@ u32 emu_power_read(struct emu_device *emu, u32 reg)
 		val = power->clock_cap;
 		break;
 	case UMA_REG_TEMP_MC:
-		val = power->temp_mc;
+		val = emu_power_temp_mc(emu);
 		break;
 	case UMA_REG_TEMP_MAX_MC:
 		val = emu->profile->temp_max_mc;

@@ -252,6 +252,7 @@ static void emu_device_identifies(struct kunit *test)
 	KUNIT_EXPECT_GE(test, rd(t, UMA_REG_ENGINE_COUNT), 3);
 	KUNIT_EXPECT_EQ(test, rd(t, UMA_REG_DEV_STATUS), UMA_DEV_READY);
 	begin = rd64(t, UMA_REG_TIMESTAMP_LO);
+	usleep_range(10, 20);
 	KUNIT_EXPECT_LT(test, begin, rd64(t, UMA_REG_TIMESTAMP_LO));
 	/* Nothing there, and nothing happens when it is written. */
 	wr(t, UMA_REG_MAGIC, 0);
@@ -538,16 +539,19 @@ static void emu_device_power(struct kunit *test)
 static void emu_device_thermal(struct kunit *test)
 {
 	const u64 s = NSEC_PER_SEC;
-	s32 temp = 30000;
+	const s64 c = 1000000;
+	s64 temp = 30 * c;
 	int i;
 
 	/* One time constant: 63.2 %, whatever the steps. */
-	KUNIT_EXPECT_LE(test, abs(emu_thermal_step(30000, 130000, 10 * s, 10 * s) - 93212), 500);
+	KUNIT_EXPECT_LT(test, emu_thermal_step(30 * c, 130 * c, 10 * s, 10 * s), 93700000);
+	KUNIT_EXPECT_GT(test, emu_thermal_step(30 * c, 130 * c, 10 * s, 10 * s), 92700000);
 	for (i = 0; i < 10000; i++)
-		temp = emu_thermal_step(temp, 130000, s / 1000, 10 * s);
-	KUNIT_EXPECT_LE(test, abs(temp - 93212), 500);
-	KUNIT_EXPECT_EQ(test, emu_thermal_step(90000, 30000, 1000 * s, 10 * s), 30000);
-	KUNIT_EXPECT_EQ(test, emu_thermal_step(90000, 30000, 0, 10 * s), 90000);
+		temp = emu_thermal_step(temp, 130 * c, s / 1000, 10 * s);
+	KUNIT_EXPECT_LT(test, temp, 93700000);
+	KUNIT_EXPECT_GT(test, temp, 92700000);
+	KUNIT_EXPECT_EQ(test, emu_thermal_step(90 * c, 30 * c, 1000 * s, 10 * s), 30 * c);
+	KUNIT_EXPECT_EQ(test, emu_thermal_step(90 * c, 30 * c, 0, 10 * s), 90 * c);
 }
 
 static void emu_device_invalidates(struct kunit *test)
