@@ -296,7 +296,7 @@ int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 {
 	struct accel_bo *bos[PLAN_MAX_ARGS];
 	struct accel_ctx *ctx = job->ctx;
-	uint64_t addrs[PLAN_MAX_ARGS];
+	uint64_t addrs[PLAN_MAX_ARGS] = { 0 };
 	struct job_op op = { 0 };
 	uint32_t i;
 	int ret;
