@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# accelctl: program, manual page, completion, tests. What the variables mean: head of the top makefile.
+
+accelctl := tools/accelctl
+accelctl-sources := main commands opts help out device interrupt npy values check gemm cmd_gemm cmd_list cmd_info \
+	cmd_doctor
+accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
+
+PROGS += $(accelctl)/accelctl
+$(accelctl)/accelctl-objs := $(accelctl-sources:%=$(accelctl)/%.o)
+$(accelctl)/accelctl-libs := libaccel/libaccel
+$(accelctl)/accelctl-pkgs := json-c
+$(accelctl)/accelctl-ldlibs := -lm -lpthread
+CFLAGS-$(accelctl)/ := -Ilibaccel/include $(shell $(PKG_CONFIG) --cflags json-c 2>/dev/null)
+
+# Manual page and completion are written by the program itself, from its command table.
+userspace: $(accelctl-built)
+$(O)/$(accelctl)/accelctl.1: $(O)/$(accelctl)/accelctl
+	$(call say,GEN,$@)$< help --man >$@
+$(O)/$(accelctl)/accelctl.bash: $(O)/$(accelctl)/accelctl
+	$(call say,GEN,$@)$< help --completion >$@
+
+INSTALL_FILES += $(O)/$(accelctl)/accelctl.1:share/man/man1/accelctl.1 \
+	$(O)/$(accelctl)/accelctl.bash:share/bash-completion/completions/accelctl \
+	packaging/60-accel-uma.rules:lib/udev/rules.d/60-accel-uma.rules
+
+# --- tests --------------------------------------------------------------------------------------------------------
+
+accelctl-tests := $(accelctl)/tests
+UNIT_TESTS += $(accelctl-tests)/test_npy $(accelctl-tests)/test_values $(accelctl-tests)/test_check
+CFLAGS-$(accelctl-tests)/ := -I$(accelctl)
+$(accelctl-tests)/test_npy-objs := $(accelctl-tests)/test_npy.o $(accelctl)/npy.o $(accelctl)/values.o
+$(accelctl-tests)/test_values-objs := $(accelctl-tests)/test_values.o $(accelctl)/values.o
+$(accelctl-tests)/test_check-objs := $(accelctl-tests)/test_check.o $(accelctl)/check.o $(accelctl)/values.o \
+	$(accelctl)/npy.o $(accelctl)/interrupt.o
+$(foreach t,npy values check,$(eval $(accelctl-tests)/test_$(t)-pkgs := cmocka) \
+	$(eval $(accelctl-tests)/test_$(t)-ldlibs := -lm -lpthread))
+
+# Reads files with the parser, and nothing more: a harness for fuzzers, and for single files that one found.
+TEST_PROGS += $(accelctl-tests)/fuzz_npy
+$(accelctl-tests)/fuzz_npy-objs := $(accelctl-tests)/fuzz_npy.o $(accelctl)/npy.o $(accelctl)/values.o
+$(accelctl-tests)/fuzz_npy-ldlibs := -lm
+
+#: fuzz-npy      libFuzzer on the .npy reader for FUZZ_SECONDS (60), with clang
+PHONY += fuzz-npy
+FUZZ_SECONDS ?= 60
+fuzz-npy:
+	$(Q)mkdir -p $(B)/fuzz/npy && clang -g -O1 -D_GNU_SOURCE -DACCELCTL_LIBFUZZER -I. -Ilibaccel/include \
+	-I$(accelctl) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $(B)/fuzz/fuzz_npy \
+	$(accelctl-tests)/fuzz_npy.c $(accelctl)/npy.c $(accelctl)/values.c -lm && \
+	$(B)/fuzz/fuzz_npy -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -artifact_prefix=$(B)/fuzz/ \
+	$(B)/fuzz/npy
+
+BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
+GUEST_BATS_TESTS += $(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats
+$(accelctl-tests)/guest_root.bats-user := root

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: MIT
+/*
+ * run gemm, explain gemm
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "gemm.h"
+#include "interrupt.h"
+
+/* How long is measured unless --repeat says how often, and the limits of that */
+#define MEASURE_NS	100000000.0
+#define MEASURE_MIN	3
+#define MEASURE_MAX	100
+
+/* A wait is cut into pieces of this length, to see SIGINT between them */
+#define WAIT_NS		100000000
+
+struct run {
+	struct ctl *ctl;
+	struct gemm g;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+	struct accel_plan *plan;
+	struct accel_job *job;
+	struct accel_queue *queue;
+	struct accel_device_info device;
+	struct accel_plan_info info;
+	char algorithm[64];
+	double median_s;
+	double min_s;
+	uint64_t repeats;
+	struct gemm_verdict check;
+	struct gemm_verdict compare;
+};
+
+static int fail_ctx(struct run *r, int ret, const char *what)
+{
+	struct accel_error error = ACCEL_ERROR_INIT;
+
+	accel_ctx_get_error(r->ctx, &error);
+	/* The record may be of an earlier failure, or there may be none */
+	if (error.code != ret) {
+		error = (struct accel_error)ACCEL_ERROR_INIT;
+		error.code = ret;
+	}
+	return ctl_fail_error(r->ctl, ctl_status(ret), what, &error);
+}
+
+static int open_context(struct run *r)
+{
+	const struct gemm_opts *o = r->g.opts;
+	int ret = ctl_open(r->ctl, r->ctl->device, (uint32_t)o->threads, &r->dev);
+
+	if (ret)
+		return ret;
+	r->device.size = sizeof(r->device);
+	ret = accel_device_get_info(r->dev, &r->device);
+	if (ret)
+		return ctl_fail(r->ctl, ctl_status(ret), ret, NULL,
+				"the device does not describe itself");
+	ret = accel_ctx_create(r->dev, NULL, &r->ctx);
+	if (ret)
+		return ctl_fail(r->ctl, ctl_status(ret), ret, NULL, "cannot make a context");
+	return CTL_OK;
+}
+
+/* --- running --- */
+
+static int note_chosen(void *user, const struct accel_candidate *candidate)
+{
+	struct run *r = user;
+
+	if (candidate->verdict == ACCEL_CHOSEN)
+		snprintf(r->algorithm, sizeof(r->algorithm), "%s",
+			 candidate->algorithm ? candidate->algorithm : "");
+	return 0;
+}
+
+static int prepare(struct run *r)
+{
+	struct accel_queue_opts queue = ACCEL_QUEUE_OPTS_INIT;
+	struct accel_binding bindings[6] = { 0 };
+	struct gemm *g = &r->g;
+	uint32_t count = 0;
+	int ret;
+
+	ret = accel_plan_create(r->ctx, &g->desc.hdr, &r->plan);
+	if (ret)
+		return fail_ctx(r, ret, NULL);
+	r->info.size = sizeof(r->info);
+	ret = accel_plan_get_info(r->plan, &r->info);
+	if (!ret)
+		ret = accel_plan_explain(r->plan, note_chosen, r);
+	if (ret)
+		return fail_ctx(r, ret, "the plan does not describe itself");
+
+	bindings[count++] = (struct accel_binding){ ACCEL_ARG_D, 0, g->d.bo, 0 };
+	bindings[count++] = (struct accel_binding){ ACCEL_ARG_A, 0, g->a.bo, 0 };
+	/* Packed weights are in the plan */
+	if (!g->opts->pack)
+		bindings[count++] = (struct accel_binding){ ACCEL_ARG_B, 0, g->b.bo, 0 };
+	if (g->c.dtype)
+		bindings[count++] = (struct accel_binding){ ACCEL_ARG_C, 0, g->c.bo, 0 };
+	if (g->bias.dtype)
+		bindings[count++] = (struct accel_binding){ ACCEL_ARG_BIAS, 0, g->bias.bo, 0 };
+	if (g->scales.dtype)
+		bindings[count++] = (struct accel_binding){ ACCEL_ARG_B | ACCEL_ARG_SCALES, 0,
+							    g->scales.bo, 0 };
+	ret = accel_job_create(r->ctx, NULL, &r->job);
+	if (!ret)
+		ret = accel_job_add(r->job, r->plan, bindings, count, NULL, 0, NULL);
+	if (ret)
+		return fail_ctx(r, ret, "cannot make a job");
+	queue.timeout_ms = (uint32_t)g->opts->timeout_ms;
+	ret = accel_queue_create(r->ctx, &queue, &r->queue);
+	if (ret)
+		return fail_ctx(r, ret, "cannot make a queue");
+	return CTL_OK;
+}
+
+static int fail_fence(struct run *r, struct accel_fence *fence, int ret)
+{
+	struct accel_fence_info info = { .size = sizeof(info) };
+	struct accel_error error = ACCEL_ERROR_INIT;
+
+	if (!accel_fence_get_info(fence, &info) && info.status) {
+		error.engine = info.engine;
+		error.addr = info.addr;
+		error.op_index = info.op_index;
+		snprintf(error.text, sizeof(error.text), "%s", info.text);
+	}
+	error.code = ret;
+	return ctl_fail_error(r->ctl, ctl_status(ret), "the job failed", &error);
+}
+
+static int run_once(struct run *r, double *seconds)
+{
+	struct timespec from, to;
+	struct accel_fence *fence;
+	int ret;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	ret = accel_queue_submit(r->queue, r->job, NULL, &fence);
+	if (ret)
+		return fail_ctx(r, ret, "cannot submit the job");
+	do {
+		ret = accel_fence_wait(fence, WAIT_NS);
+	} while ((ret == -ETIMEDOUT || ret == -EINTR) && !ctl_interrupted());
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	*seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
+	if (ctl_interrupted())
+		ret = ctl_fail(r->ctl, CTL_INTERRUPTED, -EINTR, NULL, "interrupted");
+	else if (ret)
+		ret = fail_fence(r, fence, ret);
+	accel_fence_unref(fence);
+	return ret;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int measure(struct run *r)
+{
+	uint64_t count = r->g.opts->repeat, i;
+	double *times, once;
+	int ret;
+
+	/* The first run pays for pages, caches and clocks: it is not counted */
+	ret = run_once(r, &once);
+	if (ret)
+		return ret;
+	if (!count) {
+		count = (uint64_t)fmin(MEASURE_NS * 1e-9 / fmax(once, 1e-9), MEASURE_MAX);
+		if (count < MEASURE_MIN)
+			count = MEASURE_MIN;
+	}
+	times = ctl_alloc(count, sizeof(*times));
+	for (i = 0; i < count && !ret; i++)
+		ret = run_once(r, &times[i]);
+	if (!ret) {
+		qsort(times, count, sizeof(*times), compare_times);
+		r->median_s = (times[count / 2] + times[(count - 1) / 2]) / 2;
+		r->min_s = times[0];
+		r->repeats = count;
+	}
+	free(times);
+	return ret;
+}
+
+/* --- the result --- */
+
+static int save(struct run *r)
+{
+	static const char *const descr[ACCEL_DTYPE_COUNT] = {
+		[ACCEL_F32] = "<f4",
+		[ACCEL_F16] = "<f2",
+		[ACCEL_BF16] = "<V2",
+		[ACCEL_S32] = "<i4",
+	};
+	const struct gemm *g = &r->g;
+	const uint64_t dims[3] = { (uint64_t)g->batch, (uint64_t)g->m, (uint64_t)g->n };
+	int ret;
+
+	ret = npy_save(g->opts->out, descr[g->d.dtype], accel_dtype_bits(g->d.dtype) / 8, g->rank,
+		       dims + 3 - g->rank, g->d.ptr);
+	if (ret)
+		return ctl_fail(r->ctl, ret == -EACCES ? CTL_PERMISSION : CTL_FAILED, ret, "--out",
+				"%s: cannot write", g->opts->out);
+	return CTL_OK;
+}
+
+static int compare(struct run *r)
+{
+	const struct gemm *g = &r->g;
+	const char *path = g->opts->compare;
+	char error[NPY_ERROR], type[8];
+	struct npy other;
+	int ret;
+
+	ret = npy_load(path, &other, error);
+	if (ret)
+		return ctl_fail(r->ctl, ret == -EACCES ? CTL_PERMISSION : CTL_FAILED, ret,
+				"--compare", "%s: %s", path, error);
+	if (other.rank != g->rank || other.dims[g->rank - 1] != (uint64_t)g->n ||
+	    other.dims[g->rank - 2] != (uint64_t)g->m ||
+	    (g->rank == 3 && other.dims[0] != (uint64_t)g->batch))
+		ret = ctl_fail(r->ctl, CTL_USAGE, 0, "--compare",
+			       "%s: its dimensions are not those of the result", path);
+	else if ((g->d.dtype == ACCEL_S32) != (other.kind == 'i'))
+		ret = ctl_fail(r->ctl, CTL_USAGE, 0, "--compare", "%s: type %s, the result is %s",
+			       path, npy_type(&other, type), accel_dtype_name(g->d.dtype));
+	else
+		ret = gemm_compare(g, &other, &r->compare);
+	npy_free(&other);
+	if (ret < 0)
+		ret = ctl_fail(r->ctl, ctl_status(ret), ret, "--compare", "cannot compare");
+	return ret;
+}
+
+/* Checks that were not made have nothing against it */
+static bool is_right(const struct run *r)
+{
+	return r->check.ratio <= 1 && r->compare.ratio <= 1;
+}
+
+static double gflops(const struct run *r)
+{
+	const struct gemm *g = &r->g;
+	double flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+
+	return r->median_s > 0 ? flops / r->median_s * 1e-9 : 0;
+}
+
+static void json_verdict(struct json_object *doc, const struct gemm_verdict *v)
+{
+	struct json_object *worst;
+
+	ctl_json_real(doc, "max_abs_error", v->max_abs);
+	ctl_json_real(doc, "max_rel_error", v->max_rel);
+	ctl_json_real(doc, "bound", v->bound);
+	ctl_json_real(doc, "error_to_bound", v->ratio);
+	ctl_json_uint(doc, "differing", v->differing);
+	if (v->ratio > 0) {
+		worst = ctl_json_obj(doc, "worst");
+		ctl_json_int(worst, "batch", v->batch);
+		ctl_json_int(worst, "row", v->row);
+		ctl_json_int(worst, "column", v->col);
+		ctl_json_real(worst, "got", v->got);
+		ctl_json_real(worst, "want", v->want);
+	}
+}
+
+static void json_gemm(struct json_object *doc, const struct gemm *g)
+{
+	const struct gemm_opts *o = g->opts;
+
+	ctl_json_str(doc, "dtype", gemm_kind_names[g->kind]);
+	ctl_json_str(doc, "a_dtype", accel_dtype_name(g->a.dtype));
+	ctl_json_str(doc, "b_dtype", accel_dtype_name(g->b.dtype));
+	ctl_json_str(doc, "out_dtype", accel_dtype_name(g->d.dtype));
+	ctl_json_int(doc, "m", g->m);
+	ctl_json_int(doc, "n", g->n);
+	ctl_json_int(doc, "k", g->k);
+	ctl_json_int(doc, "batch", g->batch);
+	ctl_json_bool(doc, "trans_a", o->trans_a);
+	ctl_json_bool(doc, "trans_b", o->trans_b);
+	ctl_json_real(doc, "alpha", g->alpha);
+	ctl_json_real(doc, "beta", g->beta);
+	ctl_json_bool(doc, "bias", o->bias);
+	ctl_json_str(doc, "act", ctl_act_names[o->act]);
+	if (g->group)
+		ctl_json_uint(doc, "group", g->group);
+	ctl_json_bool(doc, "pack", o->pack);
+}
+
+static void show_json(struct run *r)
+{
+	const struct gemm_opts *o = r->g.opts;
+	struct json_object *doc = ctl_schema(r->ctl);
+
+	ctl_json_bool(doc, "ok", is_right(r));
+	ctl_json_str(doc, "device", r->device.name);
+	ctl_json_str(doc, "chip", r->device.profile);
+	ctl_json_str(doc, "engine", accel_engine_name(r->info.engine));
+	ctl_json_str(doc, "algorithm", r->algorithm);
+	json_gemm(doc, &r->g);
+	ctl_json_uint(doc, "seed", o->seed);
+	ctl_json_uint(doc, "repeats", r->repeats);
+	ctl_json_real(doc, "time_us", r->median_s * 1e6);
+	ctl_json_real(doc, "time_min_us", r->min_s * 1e6);
+	ctl_json_real(doc, "gflops", gflops(r));
+	ctl_json_real(doc, "estimate_us", (double)r->info.estimate_ns * 1e-3);
+	ctl_json_bool(doc, "checked", o->check);
+	if (o->check) {
+		json_verdict(doc, &r->check);
+	} else {
+		ctl_json_str(doc, "max_abs_error", NULL);
+		ctl_json_str(doc, "max_rel_error", NULL);
+		ctl_json_str(doc, "bound", NULL);
+	}
+	if (o->compare)
+		json_verdict(ctl_json_obj(doc, "compare"), &r->compare);
+	ctl_json_str(doc, "out", o->out);
+	ctl_json_print(r->ctl, doc);
+}
+
+static void text_verdict(const struct run *r, const char *what, const struct gemm_verdict *v)
+{
+	bool ok = v->ratio <= 1;
+
+	printf("  %-10s%s%s%s: max error %.3g, relative %.3g, bound %.3g", what,
+	       ctl_tone(r->ctl, ok ? CTL_GOOD : CTL_BAD), ok ? "ok" : "WRONG",
+	       ctl_tone(r->ctl, CTL_PLAIN), v->max_abs, v->max_rel, v->bound);
+	if (!ok)
+		printf("\n            worst at [%lld, %lld, %lld]: %.9g, should be %.9g",
+		       (long long)v->batch, (long long)v->row, (long long)v->col, v->got, v->want);
+	putchar('\n');
+}
+
+static void show_shape(const struct gemm *g, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	if (g->rank == 3)
+		len = (size_t)snprintf(buf, size, "%lldx ", (long long)g->batch);
+	snprintf(buf + len, size - len, "%lldx%lldx%lld", (long long)g->m, (long long)g->n,
+		 (long long)g->k);
+}
+
+static void show_text(struct run *r)
+{
+	const struct gemm *g = &r->g;
+	char shape[96], time[16], best[16];
+
+	show_shape(g, shape, sizeof(shape));
+	if (g->opts->brief) {
+		ctl_time(time, r->median_s);
+		printf("%-20s %-5s %-7s %9s %9.2f", shape, gemm_kind_names[g->kind],
+		       accel_engine_name(r->info.engine), time, gflops(r));
+		if (g->opts->check)
+			printf(" %10.2e %10.2e %s\n", r->check.max_rel, r->check.bound,
+			       is_right(r) ? "ok" : "WRONG");
+		else
+			printf(" %10s %10s %s\n", "-", "-", is_right(r) ? "-" : "WRONG");
+		return;
+	}
+	printf("%sgemm %s%s, %s -> %s, on %s (%s), engine %s, %s\n", ctl_tone(r->ctl, CTL_HEAD),
+	       shape, ctl_tone(r->ctl, CTL_PLAIN), gemm_kind_names[g->kind],
+	       accel_dtype_name(g->d.dtype), r->device.name, r->device.profile,
+	       accel_engine_name(r->info.engine), r->algorithm);
+	printf("  %-10s%s (median of %llu, best %s)\n", "time", ctl_time(time, r->median_s),
+	       (unsigned long long)r->repeats, ctl_time(best, r->min_s));
+	printf("  %-10s%.2f GFLOP/s\n", "rate", gflops(r));
+	if (g->opts->check)
+		text_verdict(r, "check", &r->check);
+	if (g->opts->compare)
+		text_verdict(r, "compare", &r->compare);
+}
+
+int cmd_run_gemm(struct ctl *ctl, void *data, const char *operand)
+{
+	const struct gemm_opts *o = data;
+	struct run r = { .ctl = ctl };
+	int ret;
+
+	(void)operand;
+	ret = gemm_init(ctl, o, &r.g);
+	if (!ret)
+		ret = open_context(&r);
+	if (!ret)
+		ret = gemm_fill(ctl, r.ctx, &r.g);
+	if (!ret)
+		ret = prepare(&r);
+	if (!ret)
+		ret = measure(&r);
+	if (ret)
+		goto out;
+	ret = accel_bo_cpu_begin(r.g.d.bo, 0, r.g.d.bytes, ACCEL_CPU_READ);
+	if (ret) {
+		ret = ctl_fail(ctl, ctl_status(ret), ret, NULL, "cannot read the result");
+		goto out;
+	}
+	if (o->out)
+		ret = save(&r);
+	if (!ret && o->check) {
+		ret = gemm_check(&r.g, &r.check);
+		if (ret)
+			ret = ctl_fail(ctl, ctl_status(ret), ret, "--check",
+				       "cannot compute the reference");
+	}
+	if (!ret && o->compare)
+		ret = compare(&r);
+	accel_bo_cpu_end(r.g.d.bo, 0, r.g.d.bytes, ACCEL_CPU_READ);
+	if (ret)
+		goto out;
+	if (ctl->json)
+		show_json(&r);
+	else
+		show_text(&r);
+	if (!is_right(&r))
+		ret = ctl_fail(ctl, CTL_MISMATCH, 0, r.check.ratio > 1 ? "--check" : "--compare",
+			       "the result is wrong: error %.3g times the bound",
+			       r.check.ratio > 1 ? r.check.ratio : r.compare.ratio);
+out:
+	accel_queue_destroy(r.queue);
+	accel_job_destroy(r.job);
+	accel_plan_unref(r.plan);
+	gemm_fini(&r.g);
+	accel_ctx_destroy(r.ctx);
+	accel_device_unref(r.dev);
+	return ret;
+}
+
+/* --- explaining --- */
+
+struct explanation {
+	struct ctl *ctl;
+	struct ctl_table table;
+	struct json_object *list;
+	uint32_t chosen;
+};
+
+static int explain_one(void *user, const struct accel_candidate *c)
+{
+	static const char *const verdicts[] = { "chosen", "possible", "refused" };
+	const char *verdict = c->verdict <= ACCEL_REFUSED ? verdicts[c->verdict] : "unknown";
+	const char *engine = accel_engine_name(c->engine);
+	const char *algorithm = c->algorithm && *c->algorithm ? c->algorithm : NULL;
+	struct explanation *e = user;
+	struct json_object *o, *instances;
+	char time[16], bytes[16];
+	uint32_t i;
+
+	if (c->verdict == ACCEL_CHOSEN)
+		e->chosen = c->engine;
+	if (e->list) {
+		o = ctl_json_obj(e->list, NULL);
+		ctl_json_str(o, "engine", engine);
+		instances = ctl_json_arr(o, "instances");
+		for (i = 0; i < 32; i++)
+			if (c->instances & 1u << i)
+				ctl_json_uint(instances, NULL, i);
+		ctl_json_str(o, "verdict", verdict);
+		ctl_json_uint(o, "estimate_ns", c->estimate_ns);
+		ctl_json_uint(o, "bytes", c->bytes);
+		ctl_json_str(o, "algorithm", algorithm);
+		ctl_json_str(o, "field", *c->field ? c->field : NULL);
+		ctl_json_str(o, "text", c->text);
+		return 0;
+	}
+	ctl_table_row(&e->table, "%s\t%s\t%s\t%s\t%s\t%s%s%s", engine ? engine : "?", verdict,
+		      c->estimate_ns ? ctl_time(time, (double)c->estimate_ns * 1e-9) : "-",
+		      c->bytes ? ctl_bytes(bytes, c->bytes) : "-", algorithm ? algorithm : "-",
+		      c->field, *c->field ? ": " : "", c->text);
+	return 0;
+}
+
+int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand)
+{
+	struct accel_error error = ACCEL_ERROR_INIT;
+	const struct gemm_opts *o = data;
+	struct explanation e = { .ctl = ctl };
+	struct json_object *doc = NULL;
+	struct run r = { .ctl = ctl };
+	int ret, reason;
+
+	(void)operand;
+	ret = gemm_init(ctl, o, &r.g);
+	if (!ret)
+		ret = open_context(&r);
+	if (ret)
+		goto out;
+	if (ctl->json) {
+		doc = ctl_schema(ctl);
+		e.list = ctl_json_arr(doc, "candidates");
+	}
+	ctl_table_row(&e.table, "ENGINE\tVERDICT\tESTIMATE\tBYTES\tALGORITHM\tREASON");
+	e.table.right = 0xc;
+	ret = accel_explain(r.ctx, &r.g.desc.hdr, explain_one, &e);
+	if (ret) {
+		ret = fail_ctx(&r, ret, NULL);
+		goto out;
+	}
+	if (!e.chosen) {
+		/* Packing needs weights, of which there are none here */
+		r.g.desc.flags &= ~ACCEL_GEMM_PACK_B;
+		reason = accel_plan_create(r.ctx, &r.g.desc.hdr, &r.plan);
+		accel_ctx_get_error(r.ctx, &error);
+		error.code = reason ? reason : -EOPNOTSUPP;
+		ret = CTL_UNSUPPORTED;
+	}
+	if (ctl->json) {
+		ctl_json_bool(doc, "ok", e.chosen);
+		ctl_json_str(doc, "device", r.device.name);
+		ctl_json_str(doc, "chip", r.device.profile);
+		ctl_json_str(doc, "chosen", e.chosen ? accel_engine_name(e.chosen) : NULL);
+		json_gemm(doc, &r.g);
+		if (!e.chosen)
+			json_object_object_add(doc, "error",
+					       ctl_error_json(ret, error.code, error.field,
+							      error.text, error.engine));
+		ctl_json_print(ctl, doc);
+		doc = NULL;
+	} else {
+		ctl_table_print(ctl, &e.table, 0);
+	}
+	if (!e.chosen)
+		ctl_fail_error(ctl, ret, NULL, &error);
+out:
+	json_object_put(doc);
+	accel_plan_unref(r.plan);
+	gemm_fini(&r.g);
+	accel_ctx_destroy(r.ctx);
+	accel_device_unref(r.dev);
+	return ret;
+}

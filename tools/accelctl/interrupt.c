@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+/*
+ * SIGINT is seen where work is done in pieces; a second one ends the program
+ * at once.
+ */
+#include <signal.h>
+
+#include "interrupt.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+bool ctl_interrupted(void)
+{
+	return interrupted;
+}
+
+void ctl_catch_interrupt(void)
+{
+	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, old;
+
+	/* Who starts us in the background has it ignored: leave it so */
+	if (!sigaction(SIGINT, NULL, &old) && old.sa_handler == SIG_IGN)
+		return;
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+}
