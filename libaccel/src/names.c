@@ -2,7 +2,7 @@
 /*
  * Names and widths of what the public header enumerates.
  */
-#include <accel/accel.h>
+#include "planner.h"
 
 static const struct {
 	const char *name;
@@ -34,6 +34,60 @@ static const char * const ops[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_BINARY] = "binary",
 	[ACCEL_OP_GEMM] = "gemm",
 };
+
+static const char * const acts[ACCEL_ACT_COUNT] = {
+	[ACCEL_ACT_NONE] = "none",
+	[ACCEL_ACT_RELU] = "relu",
+	[ACCEL_ACT_CLAMP] = "clamp",
+	[ACCEL_ACT_LEAKY_RELU] = "leaky_relu",
+	[ACCEL_ACT_SIGMOID] = "sigmoid",
+	[ACCEL_ACT_TANH] = "tanh",
+	[ACCEL_ACT_GELU] = "gelu",
+	[ACCEL_ACT_GELU_TANH] = "gelu_tanh",
+	[ACCEL_ACT_SILU] = "silu",
+	[ACCEL_ACT_HARD_SIGMOID] = "hard_sigmoid",
+	[ACCEL_ACT_HARD_SWISH] = "hard_swish",
+};
+
+static const char * const unaries[ACCEL_UNARY_COUNT] = {
+	[ACCEL_UNARY_ACT] = "act",
+	[ACCEL_UNARY_ABS] = "abs",
+	[ACCEL_UNARY_NEG] = "neg",
+	[ACCEL_UNARY_SQRT] = "sqrt",
+	[ACCEL_UNARY_RSQRT] = "rsqrt",
+	[ACCEL_UNARY_RECIP] = "recip",
+	[ACCEL_UNARY_EXP] = "exp",
+	[ACCEL_UNARY_LOG] = "log",
+	[ACCEL_UNARY_ERF] = "erf",
+	[ACCEL_UNARY_SQUARE] = "square",
+	[ACCEL_UNARY_FLOOR] = "floor",
+	[ACCEL_UNARY_CEIL] = "ceil",
+	[ACCEL_UNARY_ROUND] = "round",
+};
+
+static const char * const binaries[ACCEL_BINARY_COUNT] = {
+	[ACCEL_BINARY_ADD] = "add",
+	[ACCEL_BINARY_SUB] = "sub",
+	[ACCEL_BINARY_MUL] = "mul",
+	[ACCEL_BINARY_DIV] = "div",
+	[ACCEL_BINARY_MAX] = "max",
+	[ACCEL_BINARY_MIN] = "min",
+};
+
+const char *act_name(uint32_t act)
+{
+	return acts[act];
+}
+
+const char *unary_name(uint32_t func)
+{
+	return unaries[func];
+}
+
+const char *binary_name(uint32_t func)
+{
+	return binaries[func];
+}
 
 uint32_t accel_version(void)
 {

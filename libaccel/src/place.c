@@ -72,10 +72,20 @@ static bool row_opcode(const struct matching *m, const struct uma_op_cap *row,
 	return le16toh(row->opcode) == m->req->opcode;
 }
 
+/* What is added or multiplied is of a type of A or D, or binary32. */
 static uint32_t dtypes_of(const struct uma_op_cap *row, uint32_t slot)
 {
-	return le32toh(slot == UMA_SLOT_DST ? row->d_dtypes :
-		       slot == UMA_SLOT_A ? row->a_dtypes : row->b_dtypes);
+	switch (slot) {
+	case UMA_SLOT_DST:
+		return le32toh(row->d_dtypes);
+	case UMA_SLOT_A:
+		return le32toh(row->a_dtypes);
+	case UMA_SLOT_B:
+		return le32toh(row->b_dtypes);
+	default:
+		return le32toh(row->a_dtypes | row->d_dtypes) |
+		       1u << UMA_DTYPE_F32;
+	}
 }
 
 static bool row_dtype(const struct matching *m, const struct uma_op_cap *row,
@@ -87,7 +97,8 @@ static bool row_dtype(const struct matching *m, const struct uma_op_cap *row,
 static bool row_quant(const struct matching *m, const struct uma_op_cap *row,
 		      uint32_t slot)
 {
-	uint32_t shift = slot == UMA_SLOT_DST ? 16 : slot == UMA_SLOT_A ? 0 : 8;
+	uint32_t shift = slot == UMA_SLOT_A ? 0 : slot == UMA_SLOT_B ? 8 :
+			 slot == UMA_SLOT_DST ? 16 : 24;
 
 	return le32toh(row->quants) >> shift >> m->req->t[slot].quant.scheme & 1;
 }
@@ -181,14 +192,23 @@ static uint64_t limit_k(const struct uma_op_cap *row)
 	return k < dim ? k : dim;
 }
 
-static const char *letter(uint32_t slot)
+static const char *noun(uint32_t slot)
 {
-	return slot == UMA_SLOT_DST ? "D" : slot == UMA_SLOT_A ? "A" : "B";
+	static const char * const nouns[REQUEST_SLOTS] = {
+		[UMA_SLOT_DST] = "D", [UMA_SLOT_A] = "A", [UMA_SLOT_B] = "B",
+		[UMA_SLOT_C] = "C", [UMA_SLOT_BIAS] = "bias",
+		[UMA_SLOT_SCALE] = "scale", [UMA_SLOT_RESIDUAL] = "residual"
+	};
+
+	return nouns[slot];
 }
 
 static bool match_types(const struct matching *m, uint64_t *rows)
 {
-	static const uint32_t order[] = { UMA_SLOT_A, UMA_SLOT_B, UMA_SLOT_DST };
+	static const uint32_t order[REQUEST_SLOTS] = {
+		UMA_SLOT_A, UMA_SLOT_B, UMA_SLOT_DST, UMA_SLOT_C, UMA_SLOT_SCALE,
+		UMA_SLOT_BIAS, UMA_SLOT_RESIDUAL
+	};
 	static const char * const scheme[ACCEL_QUANT_COUNT] = {
 		"unquantised", "tensor-quantised", "channel-quantised",
 		"group-quantised"
@@ -198,7 +218,7 @@ static bool match_types(const struct matching *m, uint64_t *rows)
 	uint64_t left;
 	uint32_t i;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < REQUEST_SLOTS; i++) {
 		const struct operand *t = &req->t[order[i]];
 
 		if (!(req->slots & (1u << order[i])))
@@ -208,14 +228,17 @@ static bool match_types(const struct matching *m, uint64_t *rows)
 			return refuse(m, t->name, "dtype",
 				      "has no %s %s operand%s%s",
 				      accel_dtype_name(t->dtype),
-				      letter(order[i]), *with ? " with " : "",
+				      noun(order[i]), *with ? " with " : "",
 				      with);
 		*rows = left;
+		/* The types of the matrices are the row; the others follow. */
+		if (i > 2)
+			continue;
 		snprintf(with + strlen(with), sizeof(with) - strlen(with),
 			 "%s%s %s", *with ? ", " : "",
-			 accel_dtype_name(t->dtype), letter(order[i]));
+			 accel_dtype_name(t->dtype), noun(order[i]));
 	}
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < REQUEST_SLOTS; i++) {
 		const struct operand *t = &req->t[order[i]];
 
 		if (!(req->slots & (1u << order[i])))
@@ -224,7 +247,7 @@ static bool match_types(const struct matching *m, uint64_t *rows)
 		if (!left)
 			return refuse(m, t->name, "quant.scheme",
 				      "takes no %s %s operand with %s",
-				      scheme[t->quant.scheme], letter(order[i]),
+				      scheme[t->quant.scheme], noun(order[i]),
 				      with);
 		*rows = left;
 	}
@@ -252,8 +275,10 @@ static bool match_functions(const struct matching *m, uint64_t *rows)
 		left = narrow(m, *rows, row_func, 0);
 		if (!left)
 			return refuse(m, accel_op_name(req->op), "func",
-				      "has no %s function %u with these types",
-				      accel_op_name(req->op), req->func);
+				      "has no function %s with these types",
+				      req->opcode == UMA_OP_UNARY ?
+				      unary_name(req->func) :
+				      binary_name(req->func));
 		*rows = left;
 	}
 	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
@@ -272,8 +297,8 @@ static bool match_functions(const struct matching *m, uint64_t *rows)
 	snprintf(name, sizeof(name), "%s.epilogue", accel_op_name(req->op));
 	if (!left)
 		return refuse(m, name, "act",
-			      "does not have activation %u with these types",
-			      req->act);
+			      "has no activation %s with these types",
+			      act_name(req->act));
 	*rows = left;
 	return true;
 }
@@ -339,7 +364,7 @@ static const struct uma_op_cap *first_row(const struct matching *m, uint64_t row
 	return rows ? &m->engine->caps[__builtin_ctzll(rows)] : NULL;
 }
 
-/* The row by which this engine would pack B, NULL if it would not. */
+/* The row by which this engine packs B for the row that was found, or NULL. */
 static const struct uma_op_cap *pack_row(const struct matching *m)
 {
 	const struct operand *b = &m->req->t[UMA_SLOT_B];
@@ -357,6 +382,8 @@ static const struct uma_op_cap *pack_row(const struct matching *m)
 		    (le32toh(row->a_dtypes) & type) &&
 		    (le32toh(row->d_dtypes) & type) &&
 		    b->rank <= row->rank_max &&
+		    row->block_k == m->p->row->block_k &&
+		    row->block_n == m->p->row->block_n &&
 		    (!row->align || b->addr % le32toh(row->align) == 0) &&
 		    b->dims[b->rank - 1] <= le32toh(row->dim_max) &&
 		    b->dims[b->rank - 2] <= le32toh(row->dim_max) &&
@@ -390,13 +417,15 @@ static bool match(const struct matching *m)
 	p->held = HELD_NONE;
 	if (!m->req->pack)
 		return true;
-	p->held = HELD_COPY;
+	/* What takes packed operands first takes this one packed. */
 	packed = narrow(m, rows, row_packed, 0);
-	p->pack = packed ? pack_row(m) : NULL;
-	if (p->pack) {
+	if (packed) {
 		p->row = first_row(m, packed);
-		p->held = HELD_PACKED;
+		p->pack = pack_row(m);
 	}
+	p->held = p->pack ? HELD_PACKED : HELD_COPY;
+	if (!p->pack)
+		p->row = first_row(m, rows);
 	return true;
 }
 

@@ -128,6 +128,12 @@ union any_desc {
 	struct accel_binary_desc binary;
 };
 
+/* --- names.c: of values that are in range --------------------------------- */
+
+const char *act_name(uint32_t act);
+const char *unary_name(uint32_t func);
+const char *binary_name(uint32_t func);
+
 /* --- validate.c: descriptors; all fill the error record when they fail ----- */
 
 int bad(struct accel_error *e, int code, const char *name, const char *suffix,

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running operations against the oracle, on every chip and with every set of
+ * kernels. Environment:
+ *
+ *	ACCEL_TEST_DEVICE=accel0	this device instead of the in-process ones
+ *	ACCEL_TEST_SMALL=1		small shapes, few cases: a slow machine
+ *	ACCEL_TEST_COMPARE=1		hold integers, bit by bit, against the
+ *					in-process device too
+ *	ACCEL_TEST_CASES=n		random cases of each test
+ *	ACCEL_TEST_SEED=0x...		only this random case
+ *	ACCEL_TEST_TRACE=1		a line for each case, before it runs
+ */
+#ifndef LIBACCEL_TESTS_OPTEST_H
+#define LIBACCEL_TESTS_OPTEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <accel/accel.h>
+
+/* Buffers of a case: operands, tables, epilogue */
+#define OP_MAX_BOS	32
+
+/**
+ * struct op_env - a device under test
+ * @name: what it was opened by
+ * @kernels: ACCEL_SW_KERNELS, or ""
+ * @chip: its profile
+ * @full: it does everything: a refusal is a failure
+ * @small: small shapes
+ * @dev: device
+ * @ctx: context
+ * @ref: context of the in-process device to compare with, or NULL
+ * @ref_dev: its device
+ * @cases: operations that ran
+ * @refused: operations that the chip does not have
+ */
+struct op_env {
+	char name[64];
+	char kernels[16];
+	char chip[32];
+	bool full;
+	bool small;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+	struct accel_ctx *ref;
+	struct accel_device *ref_dev;
+	uint64_t cases;
+	uint64_t refused;
+};
+
+/**
+ * struct op_case - an operation being set up
+ * @ctx: context
+ * @rng: state of the generator
+ * @seed: where it started
+ * @small: small shapes
+ * @bos: its buffers
+ * @bo_count: their number
+ */
+struct op_case {
+	struct accel_ctx *ctx;
+	uint64_t rng;
+	uint64_t seed;
+	bool small;
+	struct accel_bo *bos[OP_MAX_BOS];
+	uint32_t bo_count;
+};
+
+/* Builds the operation of a case; @arg says which. */
+typedef const struct accel_desc *op_build_fn(struct op_case *c, const void *arg);
+
+/* --- random ------------------------------------------------------------------ */
+
+uint64_t op_random(struct op_case *c);
+uint32_t op_below(struct op_case *c, uint32_t n);
+double op_uniform(struct op_case *c, double lo, double hi);
+int64_t op_dim(struct op_case *c);
+
+/* --- tensors ------------------------------------------------------------------- */
+
+/**
+ * enum op_style - how a tensor lies in memory
+ * @OP_DENSE: row-major
+ * @OP_PADDED: gaps between rows, an offset
+ * @OP_PERMUTED: dimensions in another order
+ * @OP_REVERSED: a dimension runs backwards
+ * @OP_REPEATED: inputs: a stride of 0
+ */
+enum op_style {
+	OP_DENSE,
+	OP_PADDED,
+	OP_PERMUTED,
+	OP_REVERSED,
+	OP_REPEATED,
+	OP_STYLES
+};
+
+void op_tensor(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
+	       uint32_t rank, const int64_t *dims, enum op_style style);
+void op_quantise(struct op_case *c, struct accel_tensor *t, uint32_t scheme,
+		 uint32_t axis, uint32_t group, double scale, bool zeros);
+
+/* --- running ------------------------------------------------------------------- */
+
+int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t seed,
+	   const char *what);
+void op_random_cases(struct op_env *env, op_build_fn *build, const void *arg,
+		     uint32_t count, uint64_t seed);
+void op_report(struct op_env *env, const char *what);
+
+/**
+ * struct op_test - a test of a program
+ * @name: name
+ * @fn: runs it
+ */
+struct op_test {
+	const char *name;
+	void (*fn)(struct op_env *env);
+};
+
+int op_main(const struct op_test *tests, uint32_t count);
+
+#endif /* LIBACCEL_TESTS_OPTEST_H */

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Numbers and tensors of the oracle; the operations are in oracle_ops.c.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+
+uint64_t oracle_count(const struct accel_tensor *t)
+{
+	uint64_t n = 1;
+	uint32_t i;
+
+	for (i = 0; i < t->rank; i++)
+		n *= (uint64_t)t->dims[i];
+	return n;
+}
+
+void oracle_strides(const struct accel_tensor *t, int64_t *strides)
+{
+	int64_t step = 1;
+	uint32_t i;
+
+	for (i = t->rank; i-- > 0; ) {
+		strides[i] = t->flags & ACCEL_TENSOR_STRIDES ? t->strides[i] : step;
+		step *= t->dims[i] ? t->dims[i] : 1;
+	}
+}
+
+int64_t oracle_offset(const struct accel_tensor *t, const int64_t *idx)
+{
+	int64_t strides[ACCEL_MAX_RANK], off = 0;
+	uint32_t i;
+
+	oracle_strides(t, strides);
+	for (i = 0; i < t->rank; i++)
+		off += idx[i] * strides[i];
+	return off;
+}
+
+void oracle_index(const struct accel_tensor *t, uint64_t n, int64_t *idx)
+{
+	uint32_t i;
+
+	for (i = t->rank; i-- > 0; ) {
+		idx[i] = (int64_t)(n % (uint64_t)t->dims[i]);
+		n /= (uint64_t)t->dims[i];
+	}
+}
+
+/* --- formats ---------------------------------------------------------------- */
+
+/**
+ * struct format - a binary floating-point format
+ * @digits: of the significand, the hidden one too
+ * @emin: exponent of the smallest normal number
+ * @max: largest finite number
+ */
+struct format {
+	int digits;
+	int emin;
+	double max;
+};
+
+static struct format format_of(uint32_t dtype)
+{
+	switch (dtype) {
+	case ACCEL_F16:
+		return (struct format) { 11, -14, 65504 };
+	case ACCEL_BF16:
+		return (struct format) { 8, -126, 0x1.fep127 };
+	default:
+		return (struct format) { 24, -126, 0x1.fffffep127 };
+	}
+}
+
+/* Distance between neighbours of @v in a format. */
+static double spacing(double v, const struct format *f)
+{
+	int exp = v == 0 ? f->emin : ilogb(v);
+
+	return scalbn(1, (exp < f->emin ? f->emin : exp) - f->digits + 1);
+}
+
+/* Round to nearest even. */
+double oracle_round(double v, uint32_t dtype)
+{
+	struct format f = format_of(dtype);
+	double step, r;
+
+	if (!isfinite(v))
+		return v;
+	step = spacing(v, &f);
+	r = nearbyint(v / step) * step;
+	return fabs(r) > f.max ? copysign(INFINITY, v) : r;
+}
+
+double oracle_f16_value(uint16_t bits)
+{
+	int exp = bits >> 10 & 31;
+	double mant = bits & 1023, v;
+
+	if (exp == 31)
+		v = mant != 0 ? NAN : INFINITY;
+	else
+		v = exp ? scalbn(1024 + mant, exp - 25) : scalbn(mant, -24);
+	return bits & 0x8000 ? -v : v;
+}
+
+/* By search: slow, and without a rule that could be wrong twice. */
+uint16_t oracle_f16_bits(double v)
+{
+	double r = oracle_round(fabs(v), ACCEL_F16);
+	uint16_t sign = signbit(v) ? 0x8000 : 0;
+	uint16_t lo = 0, hi = 0x7c00;
+
+	if (isnan(v))
+		return 0x7e00;
+	while (lo < hi) {
+		uint16_t mid = (lo + hi) / 2;
+
+		if (oracle_f16_value(mid) < r)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return sign | lo;
+}
+
+static double bf16_value(uint16_t bits)
+{
+	uint32_t wide = (uint32_t)bits << 16;
+	float f;
+
+	memcpy(&f, &wide, sizeof(f));
+	return f;
+}
+
+/* --- elements ---------------------------------------------------------------- */
+
+static const unsigned char *base(const struct accel_tensor *t)
+{
+	return (const unsigned char *)accel_bo_ptr(t->bo) + t->offset;
+}
+
+int64_t oracle_load_int(const struct accel_tensor *t, const int64_t *idx)
+{
+	int64_t off = oracle_offset(t, idx);
+	const unsigned char *p = base(t);
+	int nibble;
+
+	switch (t->dtype) {
+	case ACCEL_S32:
+		return ((const int32_t *)p)[off];
+	case ACCEL_S8:
+		return ((const int8_t *)p)[off];
+	case ACCEL_U8:
+		return p[off];
+	default:
+		nibble = p[off >> 1] >> (off & 1 ? 4 : 0) & 15;
+		return t->dtype == ACCEL_S4 && nibble > 7 ? nibble - 16 : nibble;
+	}
+}
+
+/* Entry of the tables that belongs to an element. */
+static uint64_t table_index(const struct accel_tensor *t, const int64_t *idx)
+{
+	const struct accel_quant *q = &t->quant;
+	uint64_t n = 0;
+	uint32_t i;
+
+	if (q->scheme == ACCEL_QUANT_CHANNEL)
+		return (uint64_t)idx[q->axis];
+	for (i = 0; i < t->rank; i++) {
+		uint64_t dim = (uint64_t)t->dims[i], at = (uint64_t)idx[i];
+
+		if (i == q->axis) {
+			dim = (dim + q->group - 1) / q->group;
+			at /= q->group;
+		}
+		n = n * dim + at;
+	}
+	return n;
+}
+
+static void quant_at(const struct accel_tensor *t, const int64_t *idx,
+		     double *scale, int64_t *zero)
+{
+	const struct accel_quant *q = &t->quant;
+	const char *scales, *zeros;
+	uint64_t n;
+
+	*scale = 1;
+	*zero = 0;
+	if (q->scheme == ACCEL_QUANT_NONE)
+		return;
+	if (q->scheme == ACCEL_QUANT_TENSOR) {
+		*scale = q->scale;
+		*zero = q->zero;
+		return;
+	}
+	n = table_index(t, idx);
+	scales = (const char *)accel_bo_ptr(q->scales) + q->scales_offset;
+	if (q->scale_dtype == ACCEL_F16)
+		*scale = oracle_f16_value(((const uint16_t *)scales)[n]);
+	else
+		*scale = ((const float *)scales)[n];
+	if (q->zeros) {
+		zeros = (const char *)accel_bo_ptr(q->zeros) + q->zeros_offset;
+		*zero = ((const int32_t *)zeros)[n];
+	}
+}
+
+double oracle_load(const struct accel_tensor *t, const int64_t *idx)
+{
+	int64_t off = oracle_offset(t, idx), zero;
+	double scale;
+
+	switch (t->dtype) {
+	case ACCEL_F32:
+		return ((const float *)base(t))[off];
+	case ACCEL_F16:
+		return oracle_f16_value(((const uint16_t *)base(t))[off]);
+	case ACCEL_BF16:
+		return bf16_value(((const uint16_t *)base(t))[off]);
+	default:
+		break;
+	}
+	quant_at(t, idx, &scale, &zero);
+	if (t->quant.scheme == ACCEL_QUANT_NONE)
+		return (float)oracle_load_int(t, idx);
+	return (float)(scale * (double)(float)(oracle_load_int(t, idx) - zero));
+}
+
+/* --- comparing ---------------------------------------------------------------- */
+
+static void int_limits(uint32_t dtype, double *lo, double *hi)
+{
+	switch (dtype) {
+	case ACCEL_S32:
+		*lo = INT32_MIN;
+		*hi = INT32_MAX;
+		break;
+	case ACCEL_S8:
+		*lo = -128;
+		*hi = 127;
+		break;
+	case ACCEL_U8:
+		*lo = 0;
+		*hi = 255;
+		break;
+	case ACCEL_S4:
+		*lo = -8;
+		*hi = 7;
+		break;
+	default:
+		*lo = 0;
+		*hi = 15;
+		break;
+	}
+}
+
+static double clamp(double v, double lo, double hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* A float: the stored value against a number. */
+static bool float_ok(double got, const struct oracle_num *want, uint32_t dtype,
+		     double *expect, double *bound)
+{
+	struct format f = format_of(dtype);
+
+	*expect = want->e == 0 ? oracle_round(want->v, dtype) : want->v;
+	*bound = 0;
+	if (isnan(want->v))
+		return isnan(got);
+	if (want->e == 0)
+		return got == *expect;
+	*bound = want->e + spacing(fabs(want->v) + want->e, &f) / 2;
+	/* What rounds to infinity may be infinite. */
+	if (isinf(got) && fabs(want->v) + *bound >= f.max)
+		return signbit(got) == signbit(want->v);
+	return fabs(got - want->v) <= *bound;
+}
+
+/* An integer: rounded, moved by the zero point, saturated. */
+static bool int_ok(const struct accel_tensor *d, const int64_t *idx, double got,
+		   const struct oracle_num *want, double *expect, double *bound)
+{
+	double lo, hi, scale, v;
+	int64_t zero;
+
+	int_limits(d->dtype, &lo, &hi);
+	quant_at(d, idx, &scale, &zero);
+	*bound = 0;
+	if (want->e == 0) {
+		v = nearbyint((double)((float)want->v / (float)scale));
+		*expect = clamp(v + (double)zero, lo, hi);
+		return got == *expect;
+	}
+	v = want->v / scale;
+	*expect = clamp(v + (double)zero, lo, hi);
+	/* Half a step, the error in steps, and the rounding of the division. */
+	*bound = 0.5 + want->e / scale + fabs(v) * 0x1p-23;
+	return fabs(got - *expect) <= *bound;
+}
+
+uint64_t oracle_compare(const struct accel_tensor *d,
+			const struct oracle_result *r, char *why, size_t size)
+{
+	bool is_float = d->dtype <= ACCEL_BF16;
+	int64_t idx[ACCEL_MAX_RANK];
+	double got, expect, bound;
+	uint64_t n, wrong = 0;
+	bool ok;
+
+	for (n = 0; n < r->count; n++) {
+		oracle_index(d, n, idx);
+		got = is_float ? oracle_load(d, idx) :
+				 (double)oracle_load_int(d, idx);
+		bound = 0;
+		if (r->exact) {
+			expect = (double)r->exact[n];
+			ok = got == expect;
+		} else if (is_float) {
+			ok = float_ok(got, &r->num[n], d->dtype, &expect, &bound);
+		} else {
+			ok = int_ok(d, idx, got, &r->num[n], &expect, &bound);
+		}
+		if (ok)
+			continue;
+		if (!wrong++)
+			snprintf(why, size,
+				 "element %llu (%lld, %lld of the last two): got %.9g, want %.9g within %.3g",
+				 (unsigned long long)n,
+				 (long long)(d->rank > 1 ? idx[d->rank - 2] : 0),
+				 (long long)idx[d->rank - 1], got, expect, bound);
+	}
+	return wrong;
+}
+
+void oracle_free(struct oracle_result *r)
+{
+	free(r->num);
+	free(r->exact);
+	r->num = NULL;
+	r->exact = NULL;
+}

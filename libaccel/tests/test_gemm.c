@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Matrix products: the table of types, shapes, layouts, batches, epilogues,
+ * quantisation, packed weights; then whatever comes up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "optest.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* Multiply-adds of a random case, at most: the oracle is slow */
+#define MAX_MACS	100000
+
+enum batch {
+	BATCH_NONE,
+	BATCH_BOTH,		/* A and B alike */
+	BATCH_B_SHARED,		/* B without batch */
+	BATCH_A_SHARED,		/* A of one matrix */
+	BATCH_CROSSED,		/* [x, 1] by [1, y] */
+	BATCH_THREE,		/* rank 5 */
+	BATCHES
+};
+
+/**
+ * struct gemm_case - a product; -1: at random
+ */
+struct gemm_case {
+	const char *what;
+	int a, b, d;
+	int64_t m, n, k;
+	int flags;
+	int batch;
+	int engine;
+	int a_quant, b_quant, d_quant, group, zeros;
+	int a_style, b_style, d_style;
+	int epilogue;
+};
+
+#define ANY	-1
+#define RANDOM	.a_quant = ANY, .b_quant = ANY, .d_quant = ANY, .group = ANY, \
+		.zeros = ANY, .a_style = ANY, .b_style = ANY, .d_style = ANY
+#define PLAIN	.a_quant = ANY, .b_quant = ANY, .d_quant = ANY, .group = ANY, \
+		.zeros = ANY
+
+/* Every combination of &struct accel_gemm_desc. */
+static const struct {
+	uint8_t a, b, d;
+} types[] = {
+	{ ACCEL_F32, ACCEL_F32, ACCEL_F32 }, { ACCEL_F32, ACCEL_F32, ACCEL_F16 },
+	{ ACCEL_F32, ACCEL_F32, ACCEL_BF16 },
+	{ ACCEL_F16, ACCEL_F16, ACCEL_F16 }, { ACCEL_F16, ACCEL_F16, ACCEL_F32 },
+	{ ACCEL_BF16, ACCEL_BF16, ACCEL_BF16 },
+	{ ACCEL_BF16, ACCEL_BF16, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_S32 }, { ACCEL_S8, ACCEL_S8, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_F16 }, { ACCEL_S8, ACCEL_S8, ACCEL_BF16 },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_S8 }, { ACCEL_S8, ACCEL_S8, ACCEL_U8 },
+	{ ACCEL_U8, ACCEL_S8, ACCEL_S32 }, { ACCEL_U8, ACCEL_S8, ACCEL_F32 },
+	{ ACCEL_U8, ACCEL_S8, ACCEL_F16 }, { ACCEL_U8, ACCEL_S8, ACCEL_BF16 },
+	{ ACCEL_U8, ACCEL_S8, ACCEL_S8 }, { ACCEL_U8, ACCEL_S8, ACCEL_U8 },
+	{ ACCEL_S8, ACCEL_U8, ACCEL_S32 }, { ACCEL_S8, ACCEL_U8, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_U8, ACCEL_F16 }, { ACCEL_S8, ACCEL_U8, ACCEL_BF16 },
+	{ ACCEL_S8, ACCEL_U8, ACCEL_S8 }, { ACCEL_S8, ACCEL_U8, ACCEL_U8 },
+	{ ACCEL_U8, ACCEL_U8, ACCEL_S32 }, { ACCEL_U8, ACCEL_U8, ACCEL_F32 },
+	{ ACCEL_U8, ACCEL_U8, ACCEL_F16 }, { ACCEL_U8, ACCEL_U8, ACCEL_BF16 },
+	{ ACCEL_U8, ACCEL_U8, ACCEL_S8 }, { ACCEL_U8, ACCEL_U8, ACCEL_U8 },
+	{ ACCEL_F32, ACCEL_S8, ACCEL_F32 },
+	{ ACCEL_F16, ACCEL_S8, ACCEL_F16 }, { ACCEL_F16, ACCEL_S8, ACCEL_F32 },
+	{ ACCEL_BF16, ACCEL_S8, ACCEL_BF16 }, { ACCEL_BF16, ACCEL_S8, ACCEL_F32 },
+	{ ACCEL_F32, ACCEL_S4, ACCEL_F32 },
+	{ ACCEL_F16, ACCEL_S4, ACCEL_F16 }, { ACCEL_F16, ACCEL_S4, ACCEL_F32 },
+	{ ACCEL_BF16, ACCEL_S4, ACCEL_BF16 }, { ACCEL_BF16, ACCEL_S4, ACCEL_F32 },
+	{ ACCEL_F32, ACCEL_U4, ACCEL_F32 },
+	{ ACCEL_F16, ACCEL_U4, ACCEL_F16 }, { ACCEL_F16, ACCEL_U4, ACCEL_F32 },
+	{ ACCEL_BF16, ACCEL_U4, ACCEL_BF16 }, { ACCEL_BF16, ACCEL_U4, ACCEL_F32 },
+};
+
+static bool is_float(int dtype)
+{
+	return dtype <= ACCEL_BF16;
+}
+
+static int pick(struct op_case *c, int wanted, int count)
+{
+	int random = (int)op_below(c, (uint32_t)count);
+
+	return wanted == ANY ? random : wanted;
+}
+
+/* --- shapes -------------------------------------------------------------------- */
+
+/**
+ * struct shape - dimensions of a case
+ * @rank: of the result
+ * @batch: of the result
+ */
+struct shape {
+	int64_t m, n, k;
+	uint32_t rank;
+	int64_t batch[3];
+};
+
+static void choose_shape(struct op_case *c, const struct gemm_case *g, int batch,
+			 struct shape *s)
+{
+	static const uint32_t batch_rank[BATCHES] = { 0, 1, 1, 1, 2, 3 };
+	int64_t macs;
+	uint32_t i;
+
+	s->rank = 2 + batch_rank[batch];
+	for (i = 0; i < 3; i++)
+		s->batch[i] = 1 + op_below(c, c->small ? 2 : 4);
+	s->m = g->m == ANY ? op_dim(c) : g->m;
+	s->n = g->n == ANY ? op_dim(c) : g->n;
+	s->k = g->k == ANY ? op_dim(c) * (1 + op_below(c, 3)) : g->k;
+	if (g->m == ANY && !op_below(c, 40))
+		s->m = 0;
+	if (g->n == ANY && !op_below(c, 40))
+		s->n = 0;
+	if (g->k == ANY && !op_below(c, 30))
+		s->k = 0;
+	/* Keep the oracle's time: the batch first, then the longest side. */
+	for (;;) {
+		macs = s->m * s->n * s->k;
+		for (i = 0; i + 2 < s->rank; i++)
+			macs *= s->batch[i];
+		if (macs <= (c->small ? MAX_MACS / 10 : MAX_MACS) || g->m != ANY)
+			break;
+		if (s->m >= s->n && s->m >= s->k)
+			s->m = (s->m + 1) / 2;
+		else if (s->n >= s->k)
+			s->n = (s->n + 1) / 2;
+		else
+			s->k = (s->k + 1) / 2;
+	}
+}
+
+/* Dimensions of A (@side 0) or B (@side 1). */
+static uint32_t side_dims(const struct shape *s, int batch, int side, bool trans,
+			  int64_t *dims)
+{
+	int64_t row = side ? s->k : s->m, col = side ? s->n : s->k;
+	uint32_t r = 0, i;
+
+	switch (batch) {
+	case BATCH_B_SHARED:
+		if (!side)
+			dims[r++] = s->batch[0];
+		break;
+	case BATCH_A_SHARED:
+		dims[r++] = side ? s->batch[0] : 1;
+		break;
+	case BATCH_CROSSED:
+		dims[r++] = side ? 1 : s->batch[0];
+		dims[r++] = side ? s->batch[1] : 1;
+		break;
+	default:
+		for (i = 0; i + 2 < s->rank; i++)
+			dims[r++] = s->batch[i];
+		break;
+	}
+	dims[r++] = trans ? col : row;
+	dims[r++] = trans ? row : col;
+	return r;
+}
+
+/* --- quantisation ------------------------------------------------------------------ */
+
+static void quantise_sides(struct op_case *c, const struct gemm_case *g,
+			   struct accel_gemm_desc *d, const struct shape *s)
+{
+	bool tb = d->flags & ACCEL_GEMM_TRANS_B, exact = d->d.dtype == ACCEL_S32;
+	bool weights = is_float((int)d->a.dtype) && !is_float((int)d->b.dtype);
+	uint32_t r = d->b.rank, scheme;
+	bool zeros = pick(c, g->zeros, 2);
+	uint32_t group = 16u << pick(c, g->group, 4);
+	double root = 1;
+
+	while (root * root < (double)s->k)
+		root++;
+	if (!is_float((int)d->a.dtype)) {
+		scheme = (uint32_t)pick(c, g->a_quant, 2);
+		op_quantise(c, &d->a, scheme, 0, 0, 0.02, zeros);
+		if (exact && scheme)
+			d->a.quant.scale = 1;
+	}
+	if (is_float((int)d->b.dtype))
+		return;
+	scheme = weights ? 1 + (uint32_t)pick(c, g->b_quant, 3) :
+			   (uint32_t)pick(c, g->b_quant, exact ? 2 : 3);
+	op_quantise(c, &d->b, scheme, scheme == ACCEL_QUANT_CHANNEL ?
+		    (tb ? r - 2 : r - 1) : (tb ? r - 1 : r - 2), group,
+		    d->b.dtype >= ACCEL_S4 ? 0.1 : 0.01, zeros);
+	if (exact && scheme)
+		d->b.quant.scale = 1;
+	if (d->d.dtype == ACCEL_S8 || d->d.dtype == ACCEL_U8)
+		op_quantise(c, &d->d, (uint32_t)pick(c, g->d_quant, 2), 0, 0,
+			    (d->a.quant.scheme && d->b.quant.scheme ? 0.03 : 50) *
+			    root, zeros);
+}
+
+/* --- epilogue ------------------------------------------------------------------------ */
+
+/* What is added or multiplied, of a shape that broadcasts to D. */
+static void add_operand(struct op_case *c, struct accel_tensor *t,
+			const struct accel_gemm_desc *d, bool whole)
+{
+	static const uint8_t floats[] = {
+		ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_S32, ACCEL_S8
+	};
+	uint32_t dtype = floats[op_below(c, 5)], rank, i;
+	int64_t dims[ACCEL_MAX_RANK];
+
+	/* int32 is for products of integers. */
+	if (dtype == ACCEL_S32 && is_float((int)d->a.dtype))
+		dtype = ACCEL_F32;
+	if (d->d.dtype == ACCEL_S32)
+		dtype = ACCEL_S32;
+	rank = whole ? d->d.rank : 1 + op_below(c, d->d.rank);
+	for (i = 0; i < rank; i++) {
+		dims[i] = d->d.dims[d->d.rank - rank + i];
+		if (!whole && dims[i] && !op_below(c, 3))
+			dims[i] = 1;
+	}
+	op_tensor(c, t, dtype, rank, dims, (enum op_style)op_below(c, OP_STYLES));
+	if (d->d.dtype != ACCEL_S32 && (dtype == ACCEL_S8 || dtype == ACCEL_S32))
+		op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0,
+			    dtype == ACCEL_S8 ? 0.01 : 1e-5, dtype == ACCEL_S8);
+}
+
+static void add_activation(struct op_case *c, struct accel_epilogue *epi, bool exact)
+{
+	epi->act = op_below(c, exact ? 2 : ACCEL_ACT_COUNT);
+	switch (epi->act) {
+	case ACCEL_ACT_CLAMP:
+		epi->p0 = (float)op_uniform(c, -2, 0);
+		epi->p1 = (float)op_uniform(c, 0, 6);
+		break;
+	case ACCEL_ACT_LEAKY_RELU:
+		epi->p0 = (float)op_uniform(c, 0, 0.3);
+		break;
+	case ACCEL_ACT_HARD_SIGMOID:
+		epi->p0 = (float)op_uniform(c, 0.1, 0.3);
+		epi->p1 = (float)op_uniform(c, 0.4, 0.6);
+		break;
+	default:
+		break;
+	}
+}
+
+static void add_epilogue(struct op_case *c, struct accel_gemm_desc *d)
+{
+	bool exact = d->d.dtype == ACCEL_S32;
+	uint32_t parts = op_below(c, 32), i;
+
+	if ((parts & 1) && !exact) {
+		d->flags |= ACCEL_GEMM_ALPHA;
+		d->alpha = (float)op_uniform(c, -2, 2);
+	}
+	if (parts & 2) {
+		d->beta = exact ? 1 : (float)op_uniform(c, -2, 2);
+		if (op_below(c, 2)) {
+			add_operand(c, &d->c, d, true);
+			/* The batch of C may be broadcast. */
+			for (i = 0; i + 2 < d->c.rank && !d->c.flags; i++)
+				if (!op_below(c, 2))
+					d->c.dims[i] = 1;
+		}
+	}
+	if ((parts & 4) && !exact)
+		add_operand(c, &d->epilogue.scale, d, false);
+	if (parts & 8)
+		add_operand(c, &d->epilogue.bias, d, false);
+	if (parts & 16)
+		add_operand(c, op_below(c, 2) ? &d->epilogue.residual :
+			    &d->epilogue.residual_post, d, op_below(c, 2));
+	add_activation(c, &d->epilogue, exact);
+}
+
+/* --- building -------------------------------------------------------------------------- */
+
+static enum op_style pick_style(struct op_case *c, int wanted, uint32_t dtype,
+				bool output)
+{
+	int n = output ? OP_REPEATED : OP_STYLES;
+	int style = op_below(c, 2) ? OP_DENSE : (int)op_below(c, (uint32_t)n);
+
+	(void)dtype;
+	return (enum op_style)(wanted == ANY ? style : wanted);
+}
+
+static const struct accel_desc *build(struct op_case *c, const void *arg)
+{
+	struct accel_gemm_desc *d = calloc(1, sizeof(*d));
+	const struct gemm_case *g = arg;
+	int64_t dims[ACCEL_MAX_RANK];
+	uint32_t type, r, i;
+	struct shape s;
+	int batch;
+
+	assert_non_null(d);
+	*d = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	type = op_below(c, ARRAY_SIZE(types));
+	d->flags = (uint32_t)(g->flags == ANY ? (int)op_below(c, 4) : g->flags);
+	if (g->flags == ANY && !op_below(c, 4))
+		d->flags |= ACCEL_GEMM_PACK_B;
+	batch = pick(c, g->batch, BATCHES);
+	choose_shape(c, g, batch, &s);
+	r = side_dims(&s, batch, 0, d->flags & ACCEL_GEMM_TRANS_A, dims);
+	op_tensor(c, &d->a, g->a == ANY ? types[type].a : (uint32_t)g->a, r, dims,
+		  pick_style(c, g->a_style, d->a.dtype, false));
+	r = side_dims(&s, batch, 1, d->flags & ACCEL_GEMM_TRANS_B, dims);
+	op_tensor(c, &d->b, g->b == ANY ? types[type].b : (uint32_t)g->b, r, dims,
+		  pick_style(c, g->b_style, d->b.dtype, false));
+	for (i = 0; i + 2 < s.rank; i++)
+		dims[i] = s.batch[i];
+	dims[s.rank - 2] = s.m;
+	dims[s.rank - 1] = s.n;
+	op_tensor(c, &d->d, g->d == ANY ? types[type].d : (uint32_t)g->d, s.rank,
+		  dims, pick_style(c, g->d_style, d->d.dtype, true));
+	quantise_sides(c, g, d, &s);
+	if (g->epilogue)
+		add_epilogue(c, d);
+	d->hdr.engine = g->engine == ANY ?
+		(op_below(c, 2) ? 0 : op_below(c, ACCEL_ENGINE_COUNT)) :
+		(uint32_t)g->engine;
+	return &d->hdr;
+}
+
+/* --- tests ------------------------------------------------------------------------------- */
+
+static void run_case(struct op_env *env, const struct gemm_case *g, uint64_t seed)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "%s %s x %s -> %s, %lld x %lld x %lld, flags %d",
+		 g->what, accel_dtype_name((uint32_t)g->a),
+		 accel_dtype_name((uint32_t)g->b), accel_dtype_name((uint32_t)g->d),
+		 (long long)g->m, (long long)g->n, (long long)g->k, g->flags);
+	op_run(env, build, g, seed, what);
+}
+
+/* Each combination of types, at sizes around the blocks of the engines. */
+static void test_types(struct op_env *env)
+{
+	static const int64_t sizes[][3] = {
+		{ 1, 1, 1 }, { 3, 5, 7 }, { 17, 33, 20 }, { 70, 66, 65 }
+	};
+	uint32_t i, j, engine;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (j = 0; j < (env->small ? 3 : ARRAY_SIZE(sizes)); j++)
+			for (engine = 0; engine < ACCEL_ENGINE_COUNT; engine++) {
+				struct gemm_case g = {
+					"types", types[i].a, types[i].b, types[i].d,
+					sizes[j][0], sizes[j][1], sizes[j][2],
+					.flags = (int)(i + engine) % 4,
+					.engine = (int)engine, PLAIN,
+					.epilogue = j == 1,
+				};
+
+				run_case(env, &g, 100 * i + j);
+			}
+}
+
+/* Larger than any tile, in each direction; tall, flat, and products of vectors. */
+static void test_shapes(struct op_env *env)
+{
+	static const int64_t sizes[][3] = {
+		{ 1, 300, 70 }, { 300, 1, 70 }, { 1, 1, 1000 }, { 130, 140, 3 },
+		{ 67, 129, 255 }, { 2, 3, 1500 }, { 0, 5, 5 }, { 5, 0, 5 },
+		{ 5, 6, 0 }, { 0, 0, 0 }, { 260, 33, 17 }, { 33, 520, 9 },
+	};
+	static const uint8_t some[] = { 0, 3, 5, 7, 17, 25, 36, 43 };
+	uint32_t i, j, flags;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (j = 0; j < ARRAY_SIZE(some); j++)
+			for (flags = 0; flags < 4; flags++) {
+				struct gemm_case g = {
+					"shapes", types[some[j]].a, types[some[j]].b,
+					types[some[j]].d, sizes[i][0], sizes[i][1],
+					sizes[i][2], .flags = (int)flags, PLAIN,
+				};
+
+				if (env->small && sizes[i][0] * sizes[i][1] *
+				    sizes[i][2] > 20000)
+					continue;
+				if (flags != (i + j) % 4 && sizes[i][2] > 200)
+					continue;
+				run_case(env, &g, 1000 + 100 * i + j);
+			}
+}
+
+static void test_batches(struct op_env *env)
+{
+	uint32_t i, batch, flags;
+
+	for (i = 0; i < ARRAY_SIZE(types); i += 3)
+		for (batch = 0; batch < BATCHES; batch++)
+			for (flags = 0; flags < 16; flags += flags == 3 ? 5 : 1) {
+				struct gemm_case g = {
+					"batches", types[i].a, types[i].b,
+					types[i].d, 5, 6, 34, .flags = (int)flags,
+					.batch = (int)batch, RANDOM, .epilogue = 1,
+				};
+
+				run_case(env, &g, 5000 + 100 * i + 10 * batch + flags);
+			}
+}
+
+static void test_quantised(struct op_env *env)
+{
+	static const uint8_t some[] = { 31, 32, 34, 36, 37, 38, 39, 41, 43, 45 };
+	uint32_t i, scheme, group, v;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++)
+		for (scheme = 0; scheme < 3; scheme++)
+			for (group = 0; group < (scheme == 2 ? 5 : 1); group++)
+				for (v = 0; v < 8; v++) {
+					struct gemm_case g = {
+						"quantised", types[some[i]].a,
+						types[some[i]].b, types[some[i]].d,
+						3, 18, 150, .b_quant = (int)scheme,
+						.group = (int)group, .zeros = v & 1,
+						.flags = (v & 2) | (v & 4 ? 8 : 0),
+						.batch = v % 3 == 2 ? BATCH_B_SHARED : 0,
+					};
+
+					run_case(env, &g, 9000 + 100 * i + 10 * group + v);
+				}
+}
+
+/* The alternatives of the epilogue: each random, so many. */
+static void test_epilogues(struct op_env *env)
+{
+	struct gemm_case g = {
+		"epilogues", ANY, ANY, ANY, 7, 19, 21, .flags = ANY, .batch = ANY,
+		.engine = 0, PLAIN, .epilogue = 1,
+	};
+
+	op_random_cases(env, build, &g, 250, 77);
+}
+
+static void test_layouts(struct op_env *env)
+{
+	uint32_t i, a, b, d;
+
+	for (i = 0; i < ARRAY_SIZE(types); i += 4)
+		for (a = 0; a < OP_STYLES; a++)
+			for (b = 0; b < OP_STYLES; b++)
+				for (d = 0; d < OP_REPEATED; d++) {
+					struct gemm_case g = {
+						"layouts", types[i].a, types[i].b,
+						types[i].d, 6, 10, 14, PLAIN,
+						.flags = (int)(a + b + d) % 4,
+						.a_style = (int)a, .b_style = (int)b,
+						.d_style = (int)d,
+						.batch = (a + b) % 2 ? BATCH_BOTH : 0,
+					};
+
+					if (env->small && (a + b + d) % 5)
+						continue;
+					run_case(env, &g, 20000 + 100 * i + 20 * a +
+						 5 * b + d);
+				}
+}
+
+static void test_random(struct op_env *env)
+{
+	struct gemm_case g = {
+		"random", ANY, ANY, ANY, ANY, ANY, ANY, .flags = ANY, .batch = ANY,
+		.engine = ANY, RANDOM, .epilogue = 1,
+	};
+
+	op_random_cases(env, build, &g, 400, 1);
+}
+
+int main(void)
+{
+	static const struct op_test tests[] = {
+		{ "gemm types", test_types },
+		{ "gemm shapes", test_shapes },
+		{ "gemm batches", test_batches },
+		{ "gemm quantised", test_quantised },
+		{ "gemm epilogues", test_epilogues },
+		{ "gemm layouts", test_layouts },
+		{ "gemm random", test_random },
+	};
+
+	return op_main(tests, ARRAY_SIZE(tests));
+}
