@@ -92,17 +92,22 @@ void uma_write64(struct uma_device *uma, u32 reg, u64 value)
  * @value: what they shall be
  * @timeout_ms: how long
  *
- * Return: 0 or -ETIMEDOUT.
+ * Return: 0; -ETIMEDOUT; -ENODEV if there is no device to read from.
  */
 int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int timeout_ms)
 {
 	ktime_t end = ktime_add_ms(ktime_get(), timeout_ms);
 	unsigned int pause = 0;
 	bool late;
+	u32 now;
 
 	for (;;) {
 		late = ktime_after(ktime_get(), end);
-		if ((uma_read(uma, reg) & mask) == value)
+		now = uma_read(uma, reg);
+		/* What is polled for never has all bits set. */
+		if (now == ~0U)
+			return -ENODEV;
+		if ((now & mask) == value)
 			return 0;
 		if (late)
 			return -ETIMEDOUT;
@@ -315,9 +320,10 @@ static int uma_read_info(struct uma_device *uma)
 	return 0;
 }
 
-/* An emulated device brings its own registers, hardware has them in memory. */
-static struct regmap *uma_find_regs(struct platform_device *pdev)
+/* Registers of hardware lie in memory. */
+static struct regmap *uma_map_regs(struct platform_device *pdev)
 {
+#if IS_REACHABLE(CONFIG_REGMAP_MMIO)
 	static const struct regmap_config config = {
 		.reg_bits = 32,
 		.val_bits = 32,
@@ -325,18 +331,24 @@ static struct regmap *uma_find_regs(struct platform_device *pdev)
 		.max_register = UMA_REG_SPACE - 4,
 		.fast_io = true,
 	};
-	struct regmap *regs;
-	void __iomem *base;
+	void __iomem *base = devm_platform_ioremap_resource(pdev, 0);
 
-	regs = dev_get_regmap(&pdev->dev, NULL);
-	if (!regs && pdev->dev.parent)
-		regs = dev_get_regmap(pdev->dev.parent, NULL);
-	if (regs)
-		return regs;
-	base = devm_platform_ioremap_resource(pdev, 0);
 	if (IS_ERR(base))
 		return ERR_CAST(base);
 	return devm_regmap_init_mmio(&pdev->dev, base, &config);
+#else
+	return ERR_PTR(-ENODEV);
+#endif
+}
+
+/* An emulated device brings its own. */
+static struct regmap *uma_find_regs(struct platform_device *pdev)
+{
+	struct regmap *regs = dev_get_regmap(&pdev->dev, NULL);
+
+	if (!regs && pdev->dev.parent)
+		regs = dev_get_regmap(pdev->dev.parent, NULL);
+	return regs ?: uma_map_regs(pdev);
 }
 
 static void uma_release_device(struct drm_device *drm, void *data)
