@@ -21,12 +21,13 @@
 #   BATS_TESTS      *.bats files run on the host (layer bats); paths with their suffix
 #   GUEST_BATS_TESTS *.bats files run in the VM (layer bats) on both kernels, after the kselftests
 #   VM_STEPS        executable scripts that print TAP; run in the VM (layer vm) as root, last, in the order given
-#   KUNIT_MODULES   modules with KUnit suites (names, no path or suffix), loaded on the debug kernel (layer kunit)
+#   (KUnit suites   need no variable: a module whose name ends in _test is loaded on the debug kernel, layer kunit)
 #   INSTALL_FILES   extra files to install: source:destination, destination below $(prefix), "." in place of "share" is
 #                   not needed: INSTALL_FILES += tools/accelctl/accelctl.1:share/man/man1/accelctl.1
 #   DOCS_TESTS      executable scripts that print TAP; run on the host (layer docs)
 #   LINT_TESTS      executable scripts that print TAP; run on the host (layer lint), after the built-in checks
-#   GENERATED       files below $(O) that must exist before any compilation (rules for them in the fragment)
+#   GENERATED       files below $(O) that must exist before any compilation (rules for them in the fragment); remade
+#                   when the prefix changes
 #
 # Per target (P is the path that was appended above):
 #
@@ -80,7 +81,7 @@ endif
 
 ifeq ($(V),1)
   Q :=
-  say = @:
+  say =
 else
   Q := @
   say = @printf '  %-7s %s\n' $(1) $(2);
@@ -106,14 +107,15 @@ ifneq ($(filter default undefined,$(origin AR)),)
   AR := ar
 endif
 PKG_CONFIG ?= pkg-config
-pkg-cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1)))
+# Quiet: "make demo" reads this before it installs what is missing; a compiler that misses a header says so.
+pkg-cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null))
 pkg-libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
 
 CFLAGS ?= -O2 -g
 LDFLAGS ?=
 base-cflags := -std=gnu11 -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla \
 	-Wno-missing-field-initializers -fno-strict-aliasing -fno-common -fPIC -fvisibility=hidden \
-	-ffp-contract=off -D_GNU_SOURCE -DUMA_VERSION='"$(VERSION)"' -I. -I$(O) -Iuapi/drm -Ilibaccel/include -idirafter /usr/include/drm
+	-ffp-contract=off -D_GNU_SOURCE -DUMA_VERSION='"$(VERSION)"' -I. -I$(O) -Iuapi/drm -Ilibaccel/include -idirafter /usr/include/libdrm
 variant-default :=
 variant-asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 variant-clang :=
@@ -143,6 +145,14 @@ solib = $(O)/$(1).so
 lib-args = $(foreach l,$($(1)-libs),-L$(O)/$(patsubst %/,%,$(dir $(l))) -l$(patsubst lib%,%,$(notdir $(l))))
 rpath-args = $(foreach l,$($(1)-libs),-Wl$(comma)-rpath$(comma)'$$ORIGIN/$(call uproot,$(1))$(patsubst %/,%,$(dir $(l)))')
 uproot = $(subst $() $(),,$(foreach w,$(wordlist 2,99,$(subst /, ,$(1))),../))
+
+# What is generated may name the directories of the installation, which a later make may be told differently.
+directories := $(prefix) $(bindir) $(libdir) $(includedir) $(VERSION)
+ifneq ($(file <$(O)/.directories),$(directories))
+  $(shell mkdir -p $(O))
+  $(file >$(O)/.directories,$(directories))
+endif
+$(GENERATED): $(O)/.directories
 
 $(O)/%.o: %.c | $(GENERATED)
 	$(call say,CC,'$<$(variant-note)')mkdir -p $(@D) && \
@@ -182,9 +192,11 @@ all-objs := $(sort $(foreach p,$(all-progs) $(LIBS),$(call objs-of,$(p))))
 libs := $(foreach l,$(LIBS),$(O)/$(l).so $(O)/$(l).a)
 progs := $(addprefix $(O)/,$(all-progs))
 
-PHONY += all userspace
-all: userspace modules-if-possible
-userspace: $(libs) $(progs)
+# Without the packages of the group "test" there are still the library, the tools and the modules.
+PHONY += all programs userspace
+all: programs modules-if-possible $(if $(shell $(PKG_CONFIG) --exists cmocka 2>/dev/null && echo y),userspace)
+programs: $(libs) $(addprefix $(O)/,$(PROGS)) $(filter $(O)/%,$(foreach f,$(INSTALL_FILES),$(firstword $(subst :, ,$(f)))))
+userspace: programs $(progs)
 
 include scripts/test.mk
 
@@ -214,13 +226,13 @@ deps:
 
 demo:
 	$(Q)scripts/deps.sh build
-	$(Q)$(MAKE) userspace
+	$(Q)$(MAKE) programs
 	$(Q)scripts/demo.sh $(O)
 
 # Documentation/docs.mk says how.
 docs: $(DOCS)
 
-install: userspace
+install: programs
 	$(Q)set -e; d='$(DESTDIR)'; \
 	install -d "$$d$(bindir)" "$$d$(libdir)" "$$d$(includedir)"; \
 	for p in $(PROGS); do install -m 755 "$(O)/$$p" "$$d$(bindir)/"; done; \
@@ -238,7 +250,7 @@ help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST)) scripts/test.mk
 
 #: all           library, tools, test programs; modules where a kernel is at hand
-#: userspace     the same without modules
+#: programs      library and tools only;  userspace: with the test programs
 #: demo          build and show GEMMs of all data types, checked, on the in-process device
 #: modules       uma.ko and uma_emu.ko for KDIR, the running kernel, or the cached Debian kernel
 #: modules-all   modules for both test kernels, warnings are errors

@@ -195,7 +195,7 @@ uapi_compile() {
 	case $mode in *++*) lang=c++ ;; esac
 	# shellcheck disable=SC2086 # a compiler and its options
 	$mode -x $lang -fsyntax-only -Wall -Wextra -Werror -Wno-long-long -Iuapi/drm -Iselftests/uapi \
-		-idirafter /usr/include/drm -idirafter "/usr/include/$sys" "$2"
+		-idirafter /usr/include/libdrm -idirafter "/usr/include/$sys" "$2"
 }
 
 # What the library exports is what its map file and its public headers say, no more and no less.

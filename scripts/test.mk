@@ -120,7 +120,7 @@ vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$
 vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
 	$(file >$(B)/vm-steps.$*,$(vm-steps))
-	$(Q)ONLY='$(ONLY)' KUNIT='$(if $(filter $(ONLY),kselftest),,$(KUNIT_MODULES))' PROGS='$(PROGS)' \
+	$(Q)ONLY='$(ONLY)' PROGS='$(PROGS)' \
 		KDIR='$(KDIR)' KIMAGE='$(KIMAGE)' \
 		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
 	$(call finish,$(if $(ONLY),$(if $(filter kunit,$(ONLY)),,kselftest-$*),kselftest-$* vm-$* $(if $(GUEST_BATS_TESTS),bats-$*)) \

@@ -4,7 +4,7 @@
 # vm-test.sh stock|debug RESULTS STEPS FILE[:DEST]...
 #
 # One boot of the test machine that runs all the steps listed in STEPS ("layer user seconds kernels path" per line) and,
-# on the debug kernel, the KUnit modules named in $KUNIT and a search for leaks. What they print comes back as
+# on the debug kernel, the KUnit modules (those named *_test) and a search for leaks. What they print comes back as
 # RESULTS/<layer>-<kernel>.<name>.tap. Called by scripts/test.mk.
 
 set -euo pipefail
@@ -29,6 +29,11 @@ else
 	ko=$(scripts/build-modules.sh "$kernel")
 fi
 
+kunit=
+if [ "$kernel" = debug ] && [ "${ONLY:-}" != kselftest ]; then
+	kunit=$(for m in "$ko"/*_test.ko; do [ -f "$m" ] && basename "$m" .ko; done | tr '\n' ' ')
+fi
+
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 total=120
@@ -47,7 +52,7 @@ rc=0
 selftests/vm/run.sh "${args[@]}" --name "$kernel-test" --results "$from" --modules "$ko" --timeout "$total" \
 	--bin bats --bin jq --add "$list:/etc/steps" --add selftests/vm/steps.sh:/uma/steps.sh \
 	--add selftests/vm/splats:/uma/splats "${add[@]}" \
-	--env "KUNIT=${KUNIT:-}" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "ONLY=${ONLY:-}" \
+	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "ONLY=${ONLY:-}" \
 	-- bash /uma/steps.sh || rc=$?
 
 n=0
