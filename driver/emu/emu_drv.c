@@ -260,12 +260,15 @@ struct emu_device *emu_create(const struct emu_config *cfg)
 
 	if (IS_ERR(emu))
 		return emu;
+	/* First, so that whoever finds the device finds its files. */
+	emu_debugfs_add(emu);
 	ret = emu_add_pdev(emu);
 	if (ret) {
+		emu_debugfs_remove(emu);
+		flush_work(&emu->unplug_work);
 		emu_free(emu);
 		return ERR_PTR(ret);
 	}
-	emu_debugfs_add(emu);
 	pr_info("%s: profile %s, %u engines, %s kernels%s\n", emu->name, emu->profile->name,
 		emu->engine_count, emu_fpu_kernels_name(), cfg->paranoid ? ", paranoid" : "");
 	return emu;
