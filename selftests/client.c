@@ -1,0 +1,762 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The ioctls as functions, and small things built of them.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <linux/sync_file.h>
+
+#include "client.h"
+
+/* --- device ----------------------------------------------------------------- */
+
+const char *dev_name(void)
+{
+	const char *name = getenv("UMA_DEVICE");
+
+	return name && *name ? name : "accel0";
+}
+
+const char *dev_path(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/dev/accel/%s", dev_name());
+	return path;
+}
+
+int dev_open_named(const char *name)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/accel/%s", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		harness_fail(__FILE__, __LINE__, "%s: %s", path, strerror(errno));
+		harness_end();
+	}
+	return fd;
+}
+
+int dev_open(void)
+{
+	return dev_open_named(dev_name());
+}
+
+const char *dev_other(void)
+{
+	static char name[32];
+	struct drm_version v;
+	char driver[16] = "";
+	char path[64];
+	int fd, i;
+
+	for (i = 0; i < 16; i++) {
+		snprintf(name, sizeof(name), "accel%d", i);
+		if (!strcmp(name, dev_name()))
+			continue;
+		snprintf(path, sizeof(path), "/dev/accel/%s", name);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		memset(&v, 0, sizeof(v));
+		v.name = driver;
+		v.name_len = sizeof(driver) - 1;
+		if (do_ioctl(fd, DRM_IOCTL_VERSION, &v))
+			driver[0] = 0;
+		close(fd);
+		if (!strcmp(driver, "uma"))
+			return name;
+	}
+	return NULL;
+}
+
+/* Name of the device below the node, as in /sys/devices. */
+static bool device_of(const char *node, char *buf, size_t size)
+{
+	char path[128], target[PATH_MAX];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/class/accel/%s/device", node);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return false;
+	target[n] = 0;
+	name = strrchr(target, '/');
+	name = name ? name + 1 : target;
+	if (strlen(name) >= size)
+		return false;
+	strcpy(buf, name);
+	return true;
+}
+
+bool dev_debugfs(const char *node, const char *file, char *path, size_t size)
+{
+	const char *root = "/sys/kernel/debug/accel";
+	char device[128] = "";
+
+	/* A directory per minor in older kernels, per device in newer ones. */
+	snprintf(path, size, "%s/%s/%s", root, node + strlen("accel"), file);
+	if (!access(path, R_OK))
+		return true;
+	if (!device_of(node, device, sizeof(device)))
+		return false;
+	snprintf(path, size, "%s/%s/%s", root, device, file);
+	return !access(path, R_OK);
+}
+
+bool emu_knob(const char *node, const char *file, const char *value)
+{
+	char device[128], path[300];
+
+	if (!device_of(node, device, sizeof(device)))
+		return false;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/%s", device, file);
+	return write_text(path, value);
+}
+
+bool is_root(void)
+{
+	return geteuid() == 0;
+}
+
+void become_tester(void)
+{
+	struct stat st;
+	gid_t groups[1];
+
+	ASSERT_EQ(0, stat(dev_path(), &st));
+	groups[0] = st.st_gid;
+	ASSERT_EQ(0, setgroups(1, groups));
+	ASSERT_EQ(0, setresgid(1000, 1000, 1000));
+	ASSERT_EQ(0, setresuid(1000, 1000, 1000));
+}
+
+bool read_text(const char *path, char *buf, size_t size)
+{
+	size_t len = 0;
+	ssize_t n;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (len < size - 1 && (n = read(fd, buf + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	close(fd);
+	buf[len] = 0;
+	return true;
+}
+
+bool write_text(const char *path, const char *text)
+{
+	ssize_t n;
+	int fd;
+
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = write(fd, text, strlen(text));
+	close(fd);
+	return n == (ssize_t)strlen(text);
+}
+
+long long read_number(const char *path)
+{
+	char text[64];
+
+	if (!read_text(path, text, sizeof(text)))
+		return -1;
+	return strtoll(text, NULL, 0);
+}
+
+int do_ioctl(int fd, unsigned long request, void *arg)
+{
+	int ret;
+
+	do {
+		ret = ioctl(fd, request, arg);
+	} while (ret < 0 && errno == EINTR);
+	return ret < 0 ? -errno : 0;
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int64_t deadline(void)
+{
+	return (int64_t)(now_ns() + (uint64_t)harness_slow() * 40 * 1000000000u);
+}
+
+/* --- query ------------------------------------------------------------------ */
+
+int query_try(int fd, __u32 type, __u32 index, void *data, __u32 *size)
+{
+	struct drm_uma_query q = {
+		.type = type, .index = index, .size = *size, .data = (uintptr_t)data,
+	};
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_QUERY, &q);
+	*size = q.size;
+	return ret;
+}
+
+void query_device(int fd, struct drm_uma_query_device *dev)
+{
+	__u32 size = sizeof(*dev);
+
+	ASSERT_EQ(0, query_try(fd, DRM_UMA_QUERY_DEVICE, 0, dev, &size));
+	ASSERT_EQ(sizeof(*dev), size);
+}
+
+void query_limits(int fd, struct drm_uma_query_limits *limits)
+{
+	__u32 size = sizeof(*limits);
+
+	ASSERT_EQ(0, query_try(fd, DRM_UMA_QUERY_LIMITS, 0, limits, &size));
+	ASSERT_EQ(sizeof(*limits), size);
+}
+
+unsigned int query_engines(int fd, struct drm_uma_query_engine *engines)
+{
+	__u32 size = MAX_ENGINES * sizeof(*engines);
+
+	ASSERT_EQ(0, query_try(fd, DRM_UMA_QUERY_ENGINES, 0, engines, &size));
+	ASSERT_LE(size, MAX_ENGINES * sizeof(*engines));
+	return (unsigned int)(size / sizeof(*engines));
+}
+
+unsigned int query_caps(int fd, unsigned int engine, struct uma_op_cap *caps)
+{
+	__u32 size = MAX_CAPS * sizeof(*caps);
+
+	ASSERT_EQ(0, query_try(fd, DRM_UMA_QUERY_ENGINE_CAPS, engine, caps, &size));
+	ASSERT_LE(size, MAX_CAPS * sizeof(*caps));
+	return (unsigned int)(size / sizeof(*caps));
+}
+
+bool engine_can(int fd, unsigned int engine, unsigned int opcode, unsigned int a, unsigned int b, unsigned int d)
+{
+	struct uma_op_cap caps[MAX_CAPS];
+	unsigned int n, i;
+
+	n = query_caps(fd, engine, caps);
+	for (i = 0; i < n; i++) {
+		const struct uma_op_cap *c = &caps[i];
+
+		if (le16toh(c->opcode) == opcode && (!a || le32toh(c->a_dtypes) & 1u << a) &&
+		    (!b || le32toh(c->b_dtypes) & 1u << b) && (!d || le32toh(c->d_dtypes) & 1u << d))
+			return true;
+	}
+	return false;
+}
+
+int engine_for(int fd, unsigned int opcode, unsigned int a, unsigned int b, unsigned int d)
+{
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	unsigned int n, i;
+
+	n = query_engines(fd, engines);
+	for (i = 0; i < n; i++) {
+		if (engine_can(fd, i, opcode, a, b, d))
+			return (int)i;
+	}
+	return -1;
+}
+
+/* --- buffers ---------------------------------------------------------------- */
+
+int bo_create_try(int fd, __u64 size, __u32 flags, __u32 *handle)
+{
+	struct drm_uma_bo_create args = { .size = size, .flags = flags };
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_BO_CREATE, &args);
+	*handle = args.handle;
+	return ret;
+}
+
+__u32 bo_create(int fd, __u64 size, __u32 flags)
+{
+	__u32 handle;
+
+	ASSERT_EQ(0, bo_create_try(fd, size, flags, &handle));
+	ASSERT_NE(0, handle);
+	return handle;
+}
+
+int bo_offset_try(int fd, __u32 handle, __u64 *offset)
+{
+	struct drm_uma_bo_mmap_offset args = { .handle = handle };
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_BO_MMAP_OFFSET, &args);
+	*offset = args.offset;
+	return ret;
+}
+
+void *bo_map(int fd, __u32 handle, __u64 size)
+{
+	__u64 offset;
+	void *p;
+
+	ASSERT_EQ(0, bo_offset_try(fd, handle, &offset));
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+	ASSERT_TRUE(p != MAP_FAILED);
+	return p;
+}
+
+int bo_import_user_try(int fd, void *addr, __u64 size, __u32 flags, __u32 *handle)
+{
+	struct drm_uma_bo_import_user args = {
+		.addr = (uintptr_t)addr, .size = size, .flags = flags,
+	};
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_BO_IMPORT_USER, &args);
+	*handle = args.handle;
+	return ret;
+}
+
+int bo_info_try(int fd, __u32 handle, struct drm_uma_bo_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->handle = handle;
+	return do_ioctl(fd, DRM_IOCTL_UMA_BO_INFO, info);
+}
+
+void bo_info(int fd, __u32 handle, struct drm_uma_bo_info *info)
+{
+	ASSERT_EQ(0, bo_info_try(fd, handle, info));
+}
+
+int bo_label_try(int fd, __u32 handle, const void *label, __u32 size)
+{
+	struct drm_uma_bo_label args = {
+		.handle = handle, .size = size, .label = (uintptr_t)label,
+	};
+
+	return do_ioctl(fd, DRM_IOCTL_UMA_BO_LABEL, &args);
+}
+
+int gem_close_try(int fd, __u32 handle)
+{
+	struct drm_gem_close args = { .handle = handle };
+
+	return do_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args);
+}
+
+void gem_close(int fd, __u32 handle)
+{
+	ASSERT_EQ(0, gem_close_try(fd, handle));
+}
+
+int prime_export_try(int fd, __u32 handle, __u32 flags, int *dmabuf)
+{
+	struct drm_prime_handle args = { .handle = handle, .flags = flags, .fd = -1 };
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &args);
+	*dmabuf = args.fd;
+	return ret;
+}
+
+int prime_export(int fd, __u32 handle)
+{
+	int dmabuf;
+
+	ASSERT_EQ(0, prime_export_try(fd, handle, DRM_CLOEXEC | DRM_RDWR, &dmabuf));
+	return dmabuf;
+}
+
+int prime_import_try(int fd, int dmabuf, __u32 *handle)
+{
+	struct drm_prime_handle args = { .fd = dmabuf };
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &args);
+	*handle = args.handle;
+	return ret;
+}
+
+__u32 prime_import(int fd, int dmabuf)
+{
+	__u32 handle;
+
+	ASSERT_EQ(0, prime_import_try(fd, dmabuf, &handle));
+	return handle;
+}
+
+/* --- address spaces --------------------------------------------------------- */
+
+int vm_create_try(int fd, __u32 *vm)
+{
+	struct drm_uma_vm_create args = { 0 };
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_VM_CREATE, &args);
+	*vm = args.vm_id;
+	return ret;
+}
+
+__u32 vm_create(int fd)
+{
+	__u32 vm;
+
+	ASSERT_EQ(0, vm_create_try(fd, &vm));
+	ASSERT_NE(0, vm);
+	return vm;
+}
+
+int vm_destroy_try(int fd, __u32 vm)
+{
+	struct drm_uma_vm_destroy args = { .vm_id = vm };
+
+	return do_ioctl(fd, DRM_IOCTL_UMA_VM_DESTROY, &args);
+}
+
+int vm_bind_try(int fd, __u32 vm, const struct drm_uma_bind_op *ops, unsigned int count, __u32 *failed)
+{
+	struct drm_uma_vm_bind args = {
+		.vm_id = vm, .ops = array_of(ops, sizeof(*ops), count),
+	};
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_VM_BIND, &args);
+	if (failed)
+		*failed = args.failed_op;
+	return ret;
+}
+
+int vm_map_try(int fd, __u32 vm, __u32 handle, __u64 offset, __u64 va, __u64 size, __u32 flags)
+{
+	struct drm_uma_bind_op op = {
+		.op = DRM_UMA_BIND_MAP, .flags = flags, .handle = handle,
+		.bo_offset = offset, .va = va, .size = size,
+	};
+
+	return vm_bind_try(fd, vm, &op, 1, NULL);
+}
+
+void vm_map(int fd, __u32 vm, __u32 handle, __u64 offset, __u64 va, __u64 size, __u32 flags)
+{
+	ASSERT_EQ(0, vm_map_try(fd, vm, handle, offset, va, size, flags));
+}
+
+int vm_unmap_try(int fd, __u32 vm, __u64 va, __u64 size)
+{
+	struct drm_uma_bind_op op = { .op = DRM_UMA_BIND_UNMAP, .va = va, .size = size };
+
+	return vm_bind_try(fd, vm, &op, 1, NULL);
+}
+
+void vm_unmap(int fd, __u32 vm, __u64 va, __u64 size)
+{
+	ASSERT_EQ(0, vm_unmap_try(fd, vm, va, size));
+}
+
+/* --- queues and jobs -------------------------------------------------------- */
+
+int queue_create_try(int fd, const struct drm_uma_queue_create *args, __u32 *queue)
+{
+	struct drm_uma_queue_create copy = *args;
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_QUEUE_CREATE, &copy);
+	*queue = copy.queue_id;
+	return ret;
+}
+
+__u32 queue_create(int fd, __u32 vm, unsigned int engine)
+{
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	struct drm_uma_queue_create args = {
+		.vm_id = vm, .priority = DRM_UMA_PRIORITY_NORMAL,
+	};
+	__u32 queue;
+
+	ASSERT_LT(engine, query_engines(fd, engines));
+	args.engine_class = engines[engine].engine_class;
+	args.instances = 1u << engines[engine].instance;
+	ASSERT_EQ(0, queue_create_try(fd, &args, &queue));
+	ASSERT_NE(0, queue);
+	return queue;
+}
+
+int queue_destroy_try(int fd, __u32 queue)
+{
+	struct drm_uma_queue_destroy args = { .queue_id = queue };
+
+	return do_ioctl(fd, DRM_IOCTL_UMA_QUEUE_DESTROY, &args);
+}
+
+int queue_state_try(int fd, __u32 queue, struct drm_uma_queue_state *state)
+{
+	memset(state, 0, sizeof(*state));
+	state->queue_id = queue;
+	return do_ioctl(fd, DRM_IOCTL_UMA_QUEUE_STATE, state);
+}
+
+void queue_state(int fd, __u32 queue, struct drm_uma_queue_state *state)
+{
+	ASSERT_EQ(0, queue_state_try(fd, queue, state));
+}
+
+int submit_try(int fd, const struct drm_uma_job *jobs, unsigned int count, __u32 *failed)
+{
+	struct drm_uma_submit args = { .jobs = array_of(jobs, sizeof(*jobs), count) };
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_UMA_SUBMIT, &args);
+	if (failed)
+		*failed = args.failed_job;
+	return ret;
+}
+
+int submit_one_try(int fd, __u32 queue, __u64 tasks, __u32 count, const struct drm_uma_sync *syncs,
+		   unsigned int nsyncs)
+{
+	struct drm_uma_job job = {
+		.queue_id = queue, .task_count = count, .tasks_addr = tasks,
+		.syncs = array_of(nsyncs ? syncs : NULL, sizeof(*syncs), nsyncs),
+	};
+
+	return submit_try(fd, &job, 1, NULL);
+}
+
+/* --- syncobjs and sync files ------------------------------------------------ */
+
+__u32 syncobj_create(int fd, bool signalled)
+{
+	struct drm_syncobj_create args = {
+		.flags = signalled ? DRM_SYNCOBJ_CREATE_SIGNALED : 0,
+	};
+
+	ASSERT_EQ(0, do_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &args));
+	return args.handle;
+}
+
+int syncobj_destroy_try(int fd, __u32 handle)
+{
+	struct drm_syncobj_destroy args = { .handle = handle };
+
+	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &args);
+}
+
+int syncobj_wait_try(int fd, __u32 handle, int64_t abs_ns, __u32 flags)
+{
+	struct drm_syncobj_wait args = {
+		.handles = (uintptr_t)&handle, .timeout_nsec = abs_ns, .count_handles = 1, .flags = flags,
+	};
+
+	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_WAIT, &args);
+}
+
+void syncobj_wait(int fd, __u32 handle)
+{
+	ASSERT_EQ(0, syncobj_wait_try(fd, handle, deadline(), 0));
+}
+
+int syncobj_wait_point_try(int fd, __u32 handle, __u64 point, int64_t abs_ns, __u32 flags)
+{
+	struct drm_syncobj_timeline_wait args = {
+		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point,
+		.timeout_nsec = abs_ns, .count_handles = 1, .flags = flags,
+	};
+
+	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &args);
+}
+
+void syncobj_wait_point(int fd, __u32 handle, __u64 point)
+{
+	ASSERT_EQ(0, syncobj_wait_point_try(fd, handle, point, deadline(), 0));
+}
+
+bool syncobj_done(int fd, __u32 handle)
+{
+	int ret = syncobj_wait_try(fd, handle, 0, 0);
+
+	ASSERT_TRUE(ret == 0 || ret == -ETIME);
+	return ret == 0;
+}
+
+int syncobj_signal_try(int fd, __u32 handle)
+{
+	struct drm_syncobj_array args = { .handles = (uintptr_t)&handle, .count_handles = 1 };
+
+	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &args);
+}
+
+int syncobj_reset_try(int fd, __u32 handle)
+{
+	struct drm_syncobj_array args = { .handles = (uintptr_t)&handle, .count_handles = 1 };
+
+	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_RESET, &args);
+}
+
+__u64 syncobj_query(int fd, __u32 handle)
+{
+	__u64 point = ~0ull;
+	struct drm_syncobj_timeline_array args = {
+		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point, .count_handles = 1,
+	};
+
+	ASSERT_EQ(0, do_ioctl(fd, DRM_IOCTL_SYNCOBJ_QUERY, &args));
+	return point;
+}
+
+int syncobj_export_try(int fd, __u32 handle, bool sync_file, int *out)
+{
+	struct drm_syncobj_handle args = {
+		.handle = handle, .fd = -1,
+		.flags = sync_file ? DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE : 0,
+	};
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
+	*out = args.fd;
+	return ret;
+}
+
+int syncobj_import_try(int fd, int from, bool sync_file, __u32 *handle)
+{
+	struct drm_syncobj_handle args = {
+		.handle = sync_file ? *handle : 0, .fd = from,
+		.flags = sync_file ? DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE : 0,
+	};
+	int ret;
+
+	ret = do_ioctl(fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &args);
+	if (!ret && !sync_file)
+		*handle = args.handle;
+	return ret;
+}
+
+int sync_file_status(int file)
+{
+	struct sync_file_info info = { 0 };
+
+	ASSERT_EQ(0, do_ioctl(file, SYNC_IOC_FILE_INFO, &info));
+	return info.status;
+}
+
+int syncobj_status(int fd, __u32 handle)
+{
+	int file, status;
+
+	ASSERT_EQ(0, syncobj_export_try(fd, handle, true, &file));
+	status = sync_file_status(file);
+	close(file);
+	return status;
+}
+
+int syncobj_result(int fd, __u32 handle)
+{
+	syncobj_wait(fd, handle);
+	return syncobj_status(fd, handle);
+}
+
+/* --- a client that runs tasks ----------------------------------------------- */
+
+void client_open_named(struct client *c, const char *name)
+{
+	struct drm_uma_query_limits limits;
+
+	c->fd = dev_open_named(name);
+	query_limits(c->fd, &limits);
+	c->vm = vm_create(c->fd);
+	/* Not at the very start, so that addresses have bits of every level. */
+	c->va = limits.va_start + 0x812345000ull;
+}
+
+void client_open(struct client *c)
+{
+	client_open_named(c, dev_name());
+}
+
+void client_close(struct client *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+__u64 client_va(struct client *c, __u64 size)
+{
+	__u64 va = c->va;
+
+	c->va += size + PAGE;
+	return va;
+}
+
+__u64 client_bind_handle(struct client *c, __u32 handle, __u64 size, __u32 flags)
+{
+	__u64 va = client_va(c, size);
+
+	vm_map(c->fd, c->vm, handle, 0, va, size, flags);
+	return va;
+}
+
+void client_buf(struct client *c, struct buf *b, __u64 size)
+{
+	size = (size + PAGE - 1) & ~(PAGE - 1);
+	b->size = size;
+	b->handle = bo_create(c->fd, size, 0);
+	b->map = bo_map(c->fd, b->handle, size);
+	b->va = client_bind_handle(c, b->handle, size, 0);
+}
+
+void client_free(struct client *c, struct buf *b)
+{
+	vm_unmap(c->fd, c->vm, b->va, b->size);
+	ASSERT_EQ(0, munmap(b->map, b->size));
+	gem_close(c->fd, b->handle);
+	memset(b, 0, sizeof(*b));
+}
+
+__u32 client_start(struct client *c, __u32 queue, __u64 tasks, __u32 count)
+{
+	__u32 done = syncobj_create(c->fd, false);
+	struct drm_uma_sync out = sync_out(done);
+
+	ASSERT_EQ(0, submit_one_try(c->fd, queue, tasks, count, &out, 1));
+	return done;
+}
+
+__u32 client_start_after(struct client *c, __u32 queue, __u64 tasks, __u32 count, __u32 after)
+{
+	__u32 done = syncobj_create(c->fd, false);
+	struct drm_uma_sync syncs[2] = { sync_in(after), sync_out(done) };
+
+	ASSERT_EQ(0, submit_one_try(c->fd, queue, tasks, count, syncs, 2));
+	return done;
+}
+
+int client_run(struct client *c, __u32 queue, __u64 tasks, __u32 count)
+{
+	__u32 done = client_start(c, queue, tasks, count);
+	int status;
+
+	status = syncobj_result(c->fd, done);
+	ASSERT_NE(0, status);
+	ASSERT_EQ(0, syncobj_destroy_try(c->fd, done));
+	return status > 0 ? 0 : status;
+}
