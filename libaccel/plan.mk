@@ -4,6 +4,11 @@
 libaccel/libaccel-objs += $(addprefix libaccel/src/,names.o tensor.o validate.o lower_gemm.o lower_elementwise.o \
 	convert.o variant.o cost.o place.o emit.o alias.o plan.o explain.o pack.o run.o)
 
-op-tests := $(addprefix libaccel/tests/test_,gemm)
+op-tests := $(addprefix libaccel/tests/test_,gemm copy elementwise)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(addprefix libaccel/tests/,optest.o oracle.o oracle_ops.o)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
+
+# libaccel.mk sets these for all tests; this one is linked with a library of its own.
+override libaccel/tests/test_blas-pkgs := cmocka openblas
+libaccel/tests/test_blas-env := OPENBLAS_NUM_THREADS=1
+CFLAGS-libaccel/tests/test_blas.o := $(call pkg-cflags,openblas)

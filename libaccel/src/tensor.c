@@ -322,7 +322,8 @@ static int shape_init(struct operand *t, const struct accel_tensor *from,
 	ret = operand_extent(t, e);
 	if (ret)
 		return ret;
-	return dtype_is_int4(t->dtype) ? check_nibbles(t, dense, e) : 0;
+	return dtype_is_int4(t->dtype) && !operand_empty(t) ?
+	       check_nibbles(t, dense, e) : 0;
 }
 
 /* Compute the bytes that an operand takes again after its shape changed. */

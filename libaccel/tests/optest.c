@@ -65,14 +65,35 @@ static struct accel_bo *new_bo(struct op_case *c, uint64_t bytes)
 	return bo;
 }
 
-/* Numbers of moderate size, a few round ones, no infinities. */
 static float random_float(struct op_case *c)
 {
-	static const float round[] = { 0, 1, -1, 0.5f, -2, 0x1p-20f };
+	static const float round[] = { 0, 1, -1, 0.5f, -2, 2.5f, 0x1p-20f };
+	static const float special[] = {
+		INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1.8p-127f, 0x1.fffffep127f,
+		65504, 65520, -65519, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, -0.0f,
+		0x1.fep127f, 0x1.ffp127f, 89, -104, 1e-8f
+	};
+	double range = c->range ? c->range : 2;
+	float f;
 
-	if (!op_below(c, 16))
-		return round[op_below(c, 6)];
-	return (float)op_uniform(c, -2, 2);
+	if (c->special && !op_below(c, 4))
+		f = special[op_below(c, sizeof(special) / sizeof(special[0]))];
+	else if (!op_below(c, 16))
+		f = round[op_below(c, sizeof(round) / sizeof(round[0]))];
+	else
+		f = (float)op_uniform(c, -range, range);
+	return c->positive ? fabsf(f) : f;
+}
+
+/* Small numbers, or of any size where that is asked for. */
+static int32_t random_s32(struct op_case *c)
+{
+	int32_t v = c->special ? (int32_t)(uint32_t)op_random(c) :
+				 (int32_t)op_below(c, 200001) - 100000;
+
+	if (c->special && op_below(c, 2))
+		v >>= op_below(c, 32);
+	return c->positive && v < 0 ? -(v + 1) : v;
 }
 
 static void fill_random(struct op_case *c, void *mem, uint64_t bytes,
@@ -100,7 +121,7 @@ static void fill_random(struct op_case *c, void *mem, uint64_t bytes,
 		break;
 	case ACCEL_S32:
 		for (i = 0; i < bytes / 4; i++)
-			((int32_t *)mem)[i] = (int32_t)op_below(c, 200001) - 100000;
+			((int32_t *)mem)[i] = random_s32(c);
 		break;
 	default:
 		for (i = 0; i < bytes; i++)
@@ -347,6 +368,87 @@ static void check_refusal(struct op_env *env, struct accel_ctx *ctx,
 			 where, e.field, e.text);
 }
 
+static void say_tensor(const char *name, const struct accel_tensor *t, char *buf,
+		       size_t size)
+{
+	size_t at = strlen(buf);
+	uint32_t i;
+
+	if (!t->rank)
+		return;
+	snprintf(buf + at, size - at, " %s=%s[", name, accel_dtype_name(t->dtype));
+	for (i = 0; i < t->rank; i++) {
+		at = strlen(buf);
+		snprintf(buf + at, size - at, "%s%lld", i ? "x" : "",
+			 (long long)t->dims[i]);
+		at = strlen(buf);
+		if (t->flags)
+			snprintf(buf + at, size - at, ":%lld",
+				 (long long)t->strides[i]);
+	}
+	at = strlen(buf);
+	snprintf(buf + at, size - at, "]q%u%s", t->quant.scheme,
+		 t->quant.zeros ? "z" : "");
+}
+
+static void say_epilogue(const struct accel_epilogue *e, char *buf, size_t size)
+{
+	size_t at = strlen(buf);
+
+	snprintf(buf + at, size - at, " act %u(%g, %g)", e->act, (double)e->p0,
+		 (double)e->p1);
+	say_tensor("scale", &e->scale, buf, size);
+	say_tensor("bias", &e->bias, buf, size);
+	say_tensor("residual", &e->residual, buf, size);
+	say_tensor("post", &e->residual_post, buf, size);
+}
+
+/* The operation in one line. */
+static void say(const struct accel_desc *desc, char *buf, size_t size)
+{
+	const struct accel_gemm_desc *g = (const void *)desc;
+	const struct accel_copy_desc *c = (const void *)desc;
+	const struct accel_fill_desc *f = (const void *)desc;
+	const struct accel_unary_desc *u = (const void *)desc;
+	const struct accel_binary_desc *b = (const void *)desc;
+
+	snprintf(buf, size, "%s on %s", accel_op_name(desc->op),
+		 accel_engine_name(desc->engine));
+	switch (desc->op) {
+	case ACCEL_OP_GEMM:
+		snprintf(buf + strlen(buf), size - strlen(buf),
+			 " flags %u alpha %g beta %g", g->flags, (double)g->alpha,
+			 (double)g->beta);
+		say_tensor("a", &g->a, buf, size);
+		say_tensor("b", &g->b, buf, size);
+		say_tensor("c", &g->c, buf, size);
+		say_tensor("d", &g->d, buf, size);
+		say_epilogue(&g->epilogue, buf, size);
+		break;
+	case ACCEL_OP_COPY:
+		say_tensor("a", &c->a, buf, size);
+		say_tensor("d", &c->d, buf, size);
+		break;
+	case ACCEL_OP_FILL:
+		snprintf(buf + strlen(buf), size - strlen(buf), " %.17g", f->value);
+		say_tensor("d", &f->d, buf, size);
+		break;
+	case ACCEL_OP_UNARY:
+		snprintf(buf + strlen(buf), size - strlen(buf), " func %u", u->func);
+		say_tensor("a", &u->a, buf, size);
+		say_tensor("d", &u->d, buf, size);
+		say_epilogue(&u->epilogue, buf, size);
+		break;
+	default:
+		snprintf(buf + strlen(buf), size - strlen(buf), " func %u", b->func);
+		say_tensor("a", &b->a, buf, size);
+		say_tensor("b", &b->b, buf, size);
+		say_tensor("d", &b->d, buf, size);
+		say_epilogue(&b->epilogue, buf, size);
+		break;
+	}
+}
+
 /* One context: build, compute, run, compare. Returns 0, or -EOPNOTSUPP. */
 static int run_on(struct op_env *env, struct accel_ctx *ctx, op_build_fn *build,
 		  const void *arg, uint64_t seed, const char *where, void **out,
@@ -359,7 +461,7 @@ static int run_on(struct op_env *env, struct accel_ctx *ctx, op_build_fn *build,
 	uint64_t size = accel_bo_size(d->bo), wrong = 0;
 	struct oracle_result want;
 	unsigned char *before;
-	char why[200] = "";
+	char why[200] = "", line[700];
 	int ret;
 
 	before = malloc(size);
@@ -374,10 +476,11 @@ static int run_on(struct op_env *env, struct accel_ctx *ctx, op_build_fn *build,
 		fail_msg("%s: %s: %s: %s", where, strerror(-ret), e.field, e.text);
 	} else {
 		wrong = oracle_compare(d, &want, why, sizeof(why));
+		say(desc, line, sizeof(line));
 		if (wrong)
-			fail_msg("%s: %llu of %llu elements are wrong, first %s",
+			fail_msg("%s: %llu of %llu elements are wrong, first %s; %s",
 				 where, (unsigned long long)wrong,
-				 (unsigned long long)want.count, why);
+				 (unsigned long long)want.count, why, line);
 		check_around(d, before, where);
 	}
 	*out = NULL;

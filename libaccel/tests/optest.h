@@ -55,6 +55,9 @@ struct op_env {
  * @rng: state of the generator
  * @seed: where it started
  * @small: small shapes
+ * @range: magnitude of floating-point numbers, 0: 2
+ * @special: infinities, NaN, subnormal and extreme numbers among them
+ * @positive: no number below 0
  * @bos: its buffers
  * @bo_count: their number
  */
@@ -63,6 +66,9 @@ struct op_case {
 	uint64_t rng;
 	uint64_t seed;
 	bool small;
+	double range;
+	bool special;
+	bool positive;
 	struct accel_bo *bos[OP_MAX_BOS];
 	uint32_t bo_count;
 };

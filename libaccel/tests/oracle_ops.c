@@ -42,6 +42,9 @@ static struct oracle_num func(struct oracle_num x, double v, double slope)
 {
 	double e = x.e * slope;
 
+	/* A limit is reached or not. */
+	if (!isfinite(v))
+		return (struct oracle_num) { v, 0 };
 	return (struct oracle_num) {
 		v, e + (fabs(v) + e) * FUNC_ULPS * 2 * U + 4 * TINY
 	};
@@ -55,7 +58,10 @@ static double clamp(double v, double lo, double hi)
 static struct oracle_num activation(struct oracle_num x,
 				    const struct accel_epilogue *epi)
 {
-	double v = x.v, p0 = epi->p0, p1 = epi->p1;
+	double v = x.v, p0 = epi->p0, p1 = epi->p1, u;
+
+	/* A factor that underflows, times a large number. */
+	double underflow = isinf(v) ? 0 : fabs(v) * TINY;
 
 	if (isnan(v))
 		return x;
@@ -79,12 +85,17 @@ static struct oracle_num activation(struct oracle_num x,
 	case ACCEL_ACT_TANH:
 		return func(x, tanh(v), 1);
 	case ACCEL_ACT_GELU:
+		x.e += underflow;
 		return func(x, v == -INFINITY ? 0 : v * 0.5 * erfc(-v * M_SQRT1_2),
 			    1.13);
 	case ACCEL_ACT_GELU_TANH:
-		v = 0.5 * v * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
-		return func(x, x.v == -INFINITY ? 0 : v, 1.13);
+		/* Far below zero the error of the exponent is that of the result. */
+		u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
+		v = x.v == -INFINITY ? 0 : x.v / (1 + exp(-2 * u));
+		x.e += x.v == -INFINITY ? 0 : fabs(v) * fabs(u) * 8 * U + underflow;
+		return func(x, v, 1.13);
 	case ACCEL_ACT_SILU:
+		x.e += underflow;
 		return func(x, v == -INFINITY ? 0 : v / (1 + exp(-v)), 1.1);
 	case ACCEL_ACT_HARD_SIGMOID:
 		x.e = x.e * fabs(p0) + (fabs(p0 * v) + fabs(p1)) * 2 * U + TINY;

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Functions of one and two tensors, with activations; in place, broadcast,
+ * quantised, exact for int32.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "optest.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define ANY	-1
+
+/**
+ * struct ew_case - an operation; -1: at random
+ */
+struct ew_case {
+	int func, act;
+	int a, b, d;
+	bool special;
+	bool simple;
+};
+
+static bool is_float(uint32_t dtype)
+{
+	return dtype <= ACCEL_BF16;
+}
+
+static uint32_t pick_dtype(struct op_case *c, int wanted)
+{
+	uint32_t random = op_below(c, 2) ? 1 + op_below(c, 4) : 1 + op_below(c, ACCEL_U4);
+
+	return wanted == ANY ? random : (uint32_t)wanted;
+}
+
+static void pick_quant(struct op_case *c, struct accel_tensor *t, bool must)
+{
+	uint32_t scheme = op_below(c, ACCEL_QUANT_COUNT), axis = op_below(c, t->rank);
+	uint32_t group = 16u << op_below(c, 3);
+
+	if (is_float(t->dtype) || (!must && op_below(c, 2)))
+		return;
+	if (must && !scheme)
+		scheme = ACCEL_QUANT_TENSOR;
+	op_quantise(c, t, scheme, axis, group, t->dtype >= ACCEL_S4 ? 0.3 : 0.02,
+		    t->dtype != ACCEL_S32 && op_below(c, 2));
+}
+
+/* Dimensions of the result into @dims; returns its rank. */
+static uint32_t pick_dims(struct op_case *c, int64_t *dims)
+{
+	uint32_t rank = 1 + op_below(c, c->small ? 3 : 5), i;
+
+	for (i = 0; i < rank; i++) {
+		dims[i] = rank > 2 ? 1 + op_below(c, 9) : op_dim(c);
+		if (!op_below(c, 60))
+			dims[i] = 0;
+	}
+	return rank;
+}
+
+/* An input that broadcasts to @dims. */
+static void input(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
+		  uint32_t rank, const int64_t *dims, bool simple, bool must_quant)
+{
+	uint32_t drop = 0, i;
+	int64_t from[ACCEL_MAX_RANK];
+
+	for (i = 0; i < rank; i++)
+		from[i] = dims[i];
+	if (!simple && !op_below(c, 3)) {
+		drop = op_below(c, rank);
+		for (i = drop; i < rank; i++)
+			if (!op_below(c, 3))
+				from[i] = 1;
+	}
+	op_tensor(c, t, dtype, rank - drop, from + drop, op_below(c, 2) ? OP_DENSE :
+		  (enum op_style)op_below(c, OP_STYLES));
+	pick_quant(c, t, must_quant);
+	if (t->quant.scheme == ACCEL_QUANT_CHANNEL &&
+	    t->dims[t->quant.axis] != dims[t->quant.axis + drop]) {
+		t->quant = (struct accel_quant) { 0 };
+		if (must_quant)
+			op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0, 0.1, false);
+	}
+}
+
+static void pick_act(struct op_case *c, struct accel_epilogue *epi, int wanted,
+		     bool exact)
+{
+	epi->act = op_below(c, 2) ? 0 : op_below(c, exact ? 2 : ACCEL_ACT_COUNT);
+	if (wanted != ANY)
+		epi->act = (uint32_t)wanted;
+	if (epi->act == ACCEL_ACT_CLAMP) {
+		epi->p0 = (float)op_uniform(c, -2, 0);
+		epi->p1 = (float)op_uniform(c, 0, 6);
+	} else if (epi->act == ACCEL_ACT_LEAKY_RELU) {
+		epi->p0 = (float)op_uniform(c, -0.1, 0.3);
+	} else if (epi->act == ACCEL_ACT_HARD_SIGMOID) {
+		epi->p0 = (float)op_uniform(c, 0.1, 0.3);
+		epi->p1 = (float)op_uniform(c, 0.4, 0.6);
+	}
+}
+
+/* Some results lie where an input is. */
+static bool in_place(struct op_case *c, struct accel_tensor *d,
+		     const struct accel_tensor *a, uint32_t rank, const int64_t *dims)
+{
+	uint32_t i;
+
+	if (op_below(c, 4) || a->rank != rank)
+		return false;
+	for (i = 0; i < rank; i++)
+		if (a->dims[i] != dims[i] || ((a->flags & ACCEL_TENSOR_STRIDES) &&
+					      dims[i] > 1 && !a->strides[i]))
+			return false;
+	*d = *a;
+	/* Another meaning of the same elements. */
+	if (op_below(c, 2))
+		d->quant = (struct accel_quant) { 0 };
+	return true;
+}
+
+static const struct accel_desc *build_unary(struct op_case *c, const void *arg)
+{
+	struct accel_unary_desc *d = calloc(1, sizeof(*d));
+	const struct ew_case *g = arg;
+	int64_t dims[ACCEL_MAX_RANK];
+	uint32_t a, t, rank;
+
+	assert_non_null(d);
+	*d = (struct accel_unary_desc) ACCEL_UNARY_DESC_INIT;
+	d->func = op_below(c, ACCEL_UNARY_COUNT);
+	if (g->func != ANY)
+		d->func = (uint32_t)g->func;
+	a = pick_dtype(c, g->a);
+	t = pick_dtype(c, g->d);
+	rank = pick_dims(c, dims);
+	/* NaN has no integer, and these have no number for less than 0. */
+	c->special = g->special && is_float(t);
+	c->range = op_below(c, 2) ? 2 : op_below(c, 2) ? 12 : 100;
+	if (!is_float(t) && (d->func == ACCEL_UNARY_SQRT ||
+			     d->func == ACCEL_UNARY_RSQRT ||
+			     d->func == ACCEL_UNARY_LOG)) {
+		c->positive = true;
+		if (!is_float(a))
+			a = a == ACCEL_S32 ? ACCEL_S32 : ACCEL_U8;
+	}
+	input(c, &d->a, a, rank, dims, g->simple, false);
+	/* A zero point could make it less than 0 after all. */
+	if (c->positive)
+		d->a.quant = (struct accel_quant) { 0 };
+	if (a != t || !in_place(c, &d->d, &d->a, rank, dims)) {
+		op_tensor(c, &d->d, t, rank, dims, op_below(c, 2) ? OP_DENSE :
+			  (enum op_style)op_below(c, OP_REPEATED));
+		pick_quant(c, &d->d, false);
+	}
+	pick_act(c, &d->epilogue, g->act, false);
+	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
+	return &d->hdr;
+}
+
+static const struct accel_desc *build_binary(struct op_case *c, const void *arg)
+{
+	struct accel_binary_desc *d = calloc(1, sizeof(*d));
+	const struct ew_case *g = arg;
+	int64_t dims[ACCEL_MAX_RANK];
+	uint32_t a, b, t, rank;
+	bool exact, div;
+
+	assert_non_null(d);
+	*d = (struct accel_binary_desc) ACCEL_BINARY_DESC_INIT;
+	d->func = op_below(c, ACCEL_BINARY_COUNT);
+	if (g->func != ANY)
+		d->func = (uint32_t)g->func;
+	div = d->func == ACCEL_BINARY_DIV;
+	a = pick_dtype(c, g->a);
+	b = pick_dtype(c, g->b);
+	t = pick_dtype(c, g->d);
+	rank = pick_dims(c, dims);
+	c->special = g->special && (is_float(t) || (a == ACCEL_S32 && b == a));
+	c->range = op_below(c, 2) ? 2 : 50;
+	/* 0 / 0 is no number. */
+	if (div && !is_float(t))
+		t = ACCEL_F32;
+	input(c, &d->a, a, rank, dims, g->simple, div && !is_float(a));
+	input(c, &d->b, b, rank, dims, g->simple, div && !is_float(b));
+	if (!(a == t && in_place(c, &d->d, &d->a, rank, dims)) &&
+	    !(b == t && in_place(c, &d->d, &d->b, rank, dims))) {
+		op_tensor(c, &d->d, t, rank, dims, op_below(c, 2) ? OP_DENSE :
+			  (enum op_style)op_below(c, OP_REPEATED));
+		pick_quant(c, &d->d, false);
+	}
+	exact = a == ACCEL_S32 && b == a && t == a && !d->a.quant.scheme &&
+		!d->b.quant.scheme && !d->d.quant.scheme;
+	pick_act(c, &d->epilogue, exact ? ANY : g->act, exact);
+	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
+	return &d->hdr;
+}
+
+/* --- tests ------------------------------------------------------------------------- */
+
+static void test_unary_functions(struct op_env *env)
+{
+	static const int types[][2] = {
+		{ ACCEL_F32, ACCEL_F32 }, { ACCEL_F16, ACCEL_F16 },
+		{ ACCEL_BF16, ACCEL_BF16 }, { ACCEL_F32, ACCEL_F16 },
+		{ ACCEL_S8, ACCEL_F16 }, { ACCEL_F32, ACCEL_S8 },
+		{ ACCEL_S32, ACCEL_S32 }, { ACCEL_U8, ACCEL_U8 },
+	};
+	char what[64];
+	uint32_t i, j;
+	int func;
+
+	for (func = 0; func < ACCEL_UNARY_COUNT; func++)
+		for (i = 0; i < ARRAY_SIZE(types); i++)
+			for (j = 0; j < 4; j++) {
+				struct ew_case g = {
+					func, 0, types[i][0], 0, types[i][1], j & 1,
+					j & 2
+				};
+
+				snprintf(what, sizeof(what), "unary %d", func);
+				op_run(env, build_unary, &g,
+				       1000 * (uint32_t)func + 10 * i + j, what);
+			}
+}
+
+static void test_activations(struct op_env *env)
+{
+	static const int types[][2] = {
+		{ ACCEL_F32, ACCEL_F32 }, { ACCEL_F16, ACCEL_F16 },
+		{ ACCEL_BF16, ACCEL_F32 }, { ACCEL_S8, ACCEL_U8 },
+	};
+	char what[64];
+	uint32_t i, j;
+	int act;
+
+	for (act = 0; act < ACCEL_ACT_COUNT; act++)
+		for (i = 0; i < ARRAY_SIZE(types); i++)
+			for (j = 0; j < 6; j++) {
+				struct ew_case g = {
+					ACCEL_UNARY_ACT, act, types[i][0], 0,
+					types[i][1], j & 1, j & 2
+				};
+
+				snprintf(what, sizeof(what), "activation %d", act);
+				op_run(env, build_unary, &g,
+				       50000 + 1000 * (uint32_t)act + 10 * i + j, what);
+			}
+}
+
+static void test_unary_random(struct op_env *env)
+{
+	struct ew_case g = { ANY, ANY, ANY, ANY, ANY, true, false };
+
+	op_random_cases(env, build_unary, &g, 500, 3);
+}
+
+static void test_binary_functions(struct op_env *env)
+{
+	static const int types[][3] = {
+		{ ACCEL_F32, ACCEL_F32, ACCEL_F32 }, { ACCEL_F16, ACCEL_F16, ACCEL_F16 },
+		{ ACCEL_BF16, ACCEL_F32, ACCEL_BF16 },
+		{ ACCEL_S32, ACCEL_S32, ACCEL_S32 }, { ACCEL_S8, ACCEL_S8, ACCEL_S8 },
+		{ ACCEL_U8, ACCEL_S8, ACCEL_F16 }, { ACCEL_S32, ACCEL_F32, ACCEL_F32 },
+	};
+	char what[64];
+	uint32_t i, j;
+	int func;
+
+	for (func = 0; func < ACCEL_BINARY_COUNT; func++)
+		for (i = 0; i < ARRAY_SIZE(types); i++)
+			for (j = 0; j < 4; j++) {
+				struct ew_case g = {
+					func, 0, types[i][0], types[i][1],
+					types[i][2], j & 1, j & 2
+				};
+
+				if (types[i][0] == ACCEL_S32 && types[i][2] == ACCEL_S32 &&
+				    func == ACCEL_BINARY_DIV)
+					continue;
+				snprintf(what, sizeof(what), "binary %d", func);
+				op_run(env, build_binary, &g,
+				       90000 + 1000 * (uint32_t)func + 10 * i + j, what);
+			}
+}
+
+static void test_binary_random(struct op_env *env)
+{
+	struct ew_case g = { ANY, ANY, ANY, ANY, ANY, true, false };
+
+	op_random_cases(env, build_binary, &g, 600, 4);
+}
+
+int main(void)
+{
+	static const struct op_test tests[] = {
+		{ "unary functions", test_unary_functions },
+		{ "activations", test_activations },
+		{ "unary random", test_unary_random },
+		{ "binary functions", test_binary_functions },
+		{ "binary random", test_binary_random },
+	};
+
+	return op_main(tests, ARRAY_SIZE(tests));
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Where operations go, and why not elsewhere, on each chip.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <accel/accel.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/**
+ * struct answers - what explain told
+ */
+struct answers {
+	uint32_t count;
+	struct accel_candidate c[32];
+};
+
+static int collect(void *user, const struct accel_candidate *c)
+{
+	struct answers *all = user;
+
+	assert_in_range(all->count, 0, 31);
+	assert_int_equal(c->size, sizeof(*c));
+	all->c[all->count++] = *c;
+	return 0;
+}
+
+static const struct accel_candidate *find(const struct answers *all, uint32_t engine)
+{
+	uint32_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (all->c[i].engine == engine)
+			return &all->c[i];
+	return NULL;
+}
+
+static const struct accel_candidate *chosen(const struct answers *all)
+{
+	const struct accel_candidate *c = NULL;
+	uint32_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (all->c[i].verdict == ACCEL_CHOSEN) {
+			assert_null(c);
+			c = &all->c[i];
+		}
+	return c;
+}
+
+static void open_chip(const char *name, struct accel_device **dev,
+		      struct accel_ctx **ctx)
+{
+	assert_int_equal(accel_device_open(name, NULL, dev), 0);
+	assert_int_equal(accel_ctx_create(*dev, NULL, ctx), 0);
+}
+
+static void square(struct accel_gemm_desc *g, uint32_t dtype, int64_t n)
+{
+	*g = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	g->a = accel_tensor_2d(NULL, dtype, n, n);
+	g->b = accel_tensor_2d(NULL, dtype, n, n);
+	g->d = accel_tensor_2d(NULL, dtype, n, n);
+}
+
+static uint32_t buffers(struct accel_ctx *ctx)
+{
+	struct accel_memory_stats stats = { .size = sizeof(stats) };
+
+	accel_ctx_get_memory(ctx, &stats);
+	return stats.bo_count;
+}
+
+/* The example of the issue: bf16 on the matrix unit of the first generation. */
+static void test_bf16(void **state)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct answers all = { 0 };
+	struct accel_gemm_desc g;
+	struct accel_plan *plan = NULL;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+
+	(void)state;
+	open_chip("sw:m1", &dev, &ctx);
+	square(&g, ACCEL_BF16, 64);
+	g.hdr.engine = ACCEL_ENGINE_MATRIX;
+	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), -EOPNOTSUPP);
+	assert_null(plan);
+	accel_ctx_get_error(ctx, &e);
+	assert_int_equal(e.code, -EOPNOTSUPP);
+	assert_int_equal(e.engine, ACCEL_ENGINE_MATRIX);
+	assert_string_equal(e.field, "gemm.a.dtype");
+	assert_string_equal(e.text,
+			    "matrix engine has no bf16 A operand on m1; gpu would take it");
+	assert_int_equal(buffers(ctx), 0);
+
+	assert_int_equal(accel_explain(ctx, &g.hdr, collect, &all), 0);
+	assert_int_equal(all.count, 3);
+	assert_null(chosen(&all));
+	assert_int_equal(find(&all, ACCEL_ENGINE_MATRIX)->verdict, ACCEL_REFUSED);
+	assert_int_equal(find(&all, ACCEL_ENGINE_MATRIX)->estimate_ns, 0);
+	assert_int_equal(find(&all, ACCEL_ENGINE_NEURAL)->verdict, ACCEL_REFUSED);
+	assert_int_equal(find(&all, ACCEL_ENGINE_GPU)->verdict, ACCEL_POSSIBLE);
+	assert_non_null(strstr(find(&all, ACCEL_ENGINE_GPU)->text, "asks for matrix"));
+
+	/* Left to the library it goes where it can. */
+	g.hdr.engine = ACCEL_ENGINE_AUTO;
+	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), 0);
+	memset(&all, 0, sizeof(all));
+	assert_int_equal(accel_plan_explain(plan, collect, &all), 0);
+	assert_int_equal(chosen(&all)->engine, ACCEL_ENGINE_GPU);
+	accel_plan_unref(plan);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+
+	/* The third generation has it. */
+	open_chip("sw:m3", &dev, &ctx);
+	g.hdr.engine = ACCEL_ENGINE_MATRIX;
+	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), 0);
+	accel_plan_unref(plan);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
+/* What an engine refuses, by field. */
+static void test_refusals(void **state)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_gemm_desc g;
+	struct accel_copy_desc c = ACCEL_COPY_DESC_INIT;
+	struct accel_unary_desc u = ACCEL_UNARY_DESC_INIT;
+	struct accel_plan *plan;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+
+#define REFUSED(desc, name) do {						\
+	assert_int_equal(accel_plan_create(ctx, &(desc).hdr, &plan), -EOPNOTSUPP); \
+	accel_ctx_get_error(ctx, &e);						\
+	assert_string_equal(e.field, name);					\
+	assert_non_null(strstr(e.text, "would take it"));			\
+} while (0)
+	(void)state;
+	open_chip("sw:m1", &dev, &ctx);
+	square(&g, ACCEL_F32, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	REFUSED(g, "gemm.a.dtype");
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.d.dtype = ACCEL_F32;
+	REFUSED(g, "gemm.d.dtype");
+	/* 4-bit weights came with the third generation. */
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.b.dtype = ACCEL_S4;
+	g.b.quant.scheme = ACCEL_QUANT_CHANNEL;
+	g.b.quant.axis = 1;
+	REFUSED(g, "gemm.b.dtype");
+	assert_non_null(strstr(e.text, "with fp16 A"));
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.b.dtype = ACCEL_S8;
+	g.b.quant.scheme = ACCEL_QUANT_GROUP;
+	g.b.quant.group = 32;
+	REFUSED(g, "gemm.b.quant.scheme");
+	square(&g, ACCEL_F32, 64);
+	g.hdr.engine = ACCEL_ENGINE_MATRIX;
+	g.epilogue.act = ACCEL_ACT_GELU;
+	REFUSED(g, "gemm.epilogue.act");
+	assert_non_null(strstr(e.text, "gelu"));
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.epilogue.bias = accel_tensor_2d(NULL, ACCEL_BF16, 1, 64);
+	REFUSED(g, "gemm.epilogue.bias.dtype");
+	/* dimensions: N, M, K, each with its path */
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.b.dims[1] = g.d.dims[1] = 20000;
+	REFUSED(g, "gemm.d.dims[1]");
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.a.dims[0] = g.d.dims[0] = 20000;
+	REFUSED(g, "gemm.d.dims[0]");
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.a.dims[1] = g.b.dims[0] = 20000;
+	REFUSED(g, "gemm.a.dims[1]");
+	g.flags = ACCEL_GEMM_TRANS_A;
+	g.a.dims[0] = 20000;
+	g.a.dims[1] = 64;
+	REFUSED(g, "gemm.a.dims[0]");
+	/* nobody: no engine has so many columns */
+	square(&g, ACCEL_F32, 1);
+	g.b.dims[1] = g.d.dims[1] = 1 << 25;
+	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), -EOPNOTSUPP);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, "gemm.d.dims[1]");
+	assert_non_null(strstr(e.text, "no other engine"));
+	/* other operations */
+	u.hdr.engine = ACCEL_ENGINE_MATRIX;
+	u.a = accel_tensor_2d(NULL, ACCEL_F32, 4, 4);
+	u.d = u.a;
+	REFUSED(u, "unary.hdr.op");
+	u.a.dtype = u.d.dtype = ACCEL_F16;
+	u.hdr.engine = ACCEL_ENGINE_NEURAL;
+	u.func = ACCEL_UNARY_FLOOR;
+	REFUSED(u, "unary.func");
+	assert_non_null(strstr(e.text, "floor"));
+	c.hdr.engine = ACCEL_ENGINE_NEURAL;
+	c.a = accel_tensor_2d(NULL, ACCEL_F16, 4, 4);
+	c.d = accel_tensor_2d(NULL, ACCEL_S32, 4, 4);
+	REFUSED(c, "copy.d.dtype");
+	assert_int_equal(buffers(ctx), 0);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
+/* The fastest is chosen, and what an engine says of itself adds up. */
+static void test_choice(void **state)
+{
+	static const char * const chips[] = {
+		"sw:m1", "sw:m2", "sw:m3", "sw:ultra", "sw:full"
+	};
+	static const int64_t sizes[] = { 1, 16, 64, 256, 1024, 4096 };
+	static const uint32_t dtypes[] = { ACCEL_F32, ACCEL_F16, ACCEL_BF16 };
+	const struct accel_candidate *best;
+	struct accel_plan_info info = { .size = sizeof(info) };
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_plan *plan;
+	struct accel_ctx *ctx;
+	struct answers all;
+	uint32_t i, j, t, c;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(chips); i++) {
+		open_chip(chips[i], &dev, &ctx);
+		for (j = 0; j < ARRAY_SIZE(sizes); j++)
+			for (t = 0; t < ARRAY_SIZE(dtypes); t++) {
+				square(&g, dtypes[t], sizes[j]);
+				memset(&all, 0, sizeof(all));
+				assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), 0);
+				accel_plan_explain(plan, collect, &all);
+				accel_plan_get_info(plan, &info);
+				best = chosen(&all);
+				assert_non_null(best);
+				assert_int_equal(best->engine, info.engine);
+				assert_int_equal(best->estimate_ns, info.estimate_ns);
+				assert_int_equal(info.macs, sizes[j] * sizes[j] * sizes[j]);
+				for (c = 0; c < all.count; c++) {
+					assert_true(all.c[c].instances);
+					assert_true(all.c[c].verdict == ACCEL_REFUSED ||
+						    (all.c[c].estimate_ns >= best->estimate_ns &&
+						     all.c[c].bytes && all.c[c].algorithm[0] &&
+						     !all.c[c].field[0]));
+				}
+				accel_plan_unref(plan);
+			}
+		accel_ctx_destroy(ctx);
+		accel_device_unref(dev);
+	}
+}
+
+/* Small work stays near; large work goes where the throughput is. */
+static void test_crossover(void **state)
+{
+	struct accel_plan_info info = { .size = sizeof(info) };
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_plan *plan;
+	struct accel_ctx *ctx;
+
+	(void)state;
+	open_chip("sw:m1", &dev, &ctx);
+	square(&g, ACCEL_F16, 16);
+	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), 0);
+	accel_plan_get_info(plan, &info);
+	assert_int_equal(info.engine, ACCEL_ENGINE_MATRIX);
+	accel_plan_unref(plan);
+	square(&g, ACCEL_F16, 4096);
+	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), 0);
+	accel_plan_get_info(plan, &info);
+	assert_int_equal(info.engine, ACCEL_ENGINE_NEURAL);
+	accel_plan_unref(plan);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
+/* Engines that differ in nothing answer once, for all of them. */
+static void test_instances(void **state)
+{
+	struct answers all = { 0 };
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+
+	(void)state;
+	open_chip("sw:ultra", &dev, &ctx);
+	square(&g, ACCEL_F16, 64);
+	assert_int_equal(accel_explain(ctx, &g.hdr, collect, &all), 0);
+	assert_int_equal(all.count, 3);
+	assert_int_equal(find(&all, ACCEL_ENGINE_MATRIX)->instances, 0xf);
+	assert_int_equal(find(&all, ACCEL_ENGINE_GPU)->instances, 0x3);
+	assert_int_equal(find(&all, ACCEL_ENGINE_NEURAL)->instances, 0x3);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
+static int stop_at_second(void *user, const struct accel_candidate *c)
+{
+	(void)c;
+	return ++*(int *)user == 2 ? -77 : 0;
+}
+
+static void test_stop(void **state)
+{
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_plan *plan;
+	struct accel_ctx *ctx;
+	int n = 0;
+
+	(void)state;
+	open_chip("sw:m1", &dev, &ctx);
+	square(&g, ACCEL_F32, 8);
+	assert_int_equal(accel_explain(ctx, &g.hdr, stop_at_second, &n), -77);
+	assert_int_equal(n, 2);
+	n = 0;
+	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), 0);
+	assert_int_equal(accel_plan_explain(plan, stop_at_second, &n), -77);
+	assert_int_equal(n, 2);
+	accel_plan_unref(plan);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
+/* accel_run() knows addresses: an engine that wants better ones is passed by. */
+static void test_alignment(void **state)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+	struct accel_bo *bo;
+
+	(void)state;
+	open_chip("sw:m1", &dev, &ctx);
+	assert_int_equal(accel_bo_create(ctx, 1 << 16, NULL, &bo), 0);
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.a.bo = g.b.bo = g.d.bo = bo;
+	g.b.offset = 8192;
+	g.d.offset = 32768;
+	assert_int_equal(accel_run(ctx, &g.hdr), 0);
+	g.b.offset += 2;
+	assert_int_equal(accel_run(ctx, &g.hdr), -EOPNOTSUPP);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, "gemm.b.offset");
+	g.hdr.engine = ACCEL_ENGINE_AUTO;
+	assert_int_equal(accel_run(ctx, &g.hdr), 0);
+	accel_bo_unref(bo);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bf16), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_choice), cmocka_unit_test(test_crossover),
+		cmocka_unit_test(test_instances), cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_alignment),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
