@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The C library. Its tests are programs named test_*.c, each on its own.
 
-libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c ctx.c device.c enumerate.c error.c \
-	fence.c import.c job.c log.c pool.c queue.c)
+libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c ctx.c device.c drm_bo.c drm_fence.c \
+	drm_job.c drm_queue.c enumerate.c error.c fence.c import.c job.c log.c pool.c queue.c)
 libaccel-sw-srcs := $(addprefix libaccel/sw/,bo.c device.c exec.c fence.c job.c kernels.c mem.c sched.c)
 # What model.mk calls the model's objects, or all of them.
 libaccel-model-objs := $(or $(MODEL_OBJS),$(patsubst %.c,%.o,$(sort $(wildcard driver/emu/model/*.c))))

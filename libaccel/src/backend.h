@@ -135,5 +135,10 @@ void import_exit(struct accel_ctx *ctx);
 int import_add(struct accel_ctx *ctx, uint64_t addr, uint64_t size, bool write,
 	       const char *label);
 void import_remove(struct accel_ctx *ctx, uint64_t addr, uint64_t size);
+/* Call @fn for what was pinned together of a range that is imported. */
+int import_for_each(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
+		    int (*fn)(void *user, uint64_t handle, uint64_t offset,
+			      uint64_t size),
+		    void *user);
 
 #endif /* LIBACCEL_BACKEND_H */

@@ -255,3 +255,25 @@ void import_remove(struct accel_ctx *ctx, uint64_t addr, uint64_t size)
 	drop_unused(ctx, addr, addr + size);
 	pthread_mutex_unlock(&t->lock);
 }
+
+int import_for_each(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
+		    int (*fn)(void *user, uint64_t handle, uint64_t offset,
+			      uint64_t size),
+		    void *user)
+{
+	struct import_table *t = ctx->imports;
+	const uint64_t end = addr + size;
+	uint64_t lo, hi;
+	uint32_t i;
+	int ret = 0;
+
+	pthread_mutex_lock(&t->lock);
+	for (i = find(t, addr); i < t->count && t->r[i].lo < end && !ret; i++) {
+		lo = t->r[i].lo < addr ? addr : t->r[i].lo;
+		hi = t->r[i].hi > end ? end : t->r[i].hi;
+		ret = fn(user, t->r[i].pin->handle, lo - t->r[i].pin->addr,
+			 hi - lo);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
