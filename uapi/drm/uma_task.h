@@ -497,7 +497,8 @@ enum uma_engine_class {
  * A task is supported if some row of its engine has its opcode and function,
  * each operand's type in the masks, the scheme of each quantised operand in
  * @quants, its epilogue in @epilogue and @acts, and no dimension above
- * @dim_max. The rows are read from capability registers and returned by the
+ * @dim_max. C, bias, scale and residual may have any type that A or DST may
+ * have, and binary32. The rows are read from capability registers and returned by the
  * query unchanged.
  */
 struct uma_op_cap {
@@ -515,7 +516,10 @@ struct uma_op_cap {
 	__le32 d_dtypes;
 	/** @funcs: mask of &enum uma_unary or &enum uma_binary, else zero */
 	__le32 funcs;
-	/** @quants: mask of &enum uma_quant that operands may have, in bits 0-7 for A, 8-15 for B, 16-23 for DST */
+	/**
+	 * @quants: mask of &enum uma_quant that operands may have, in bits 0-7
+	 * for A, 8-15 for B, 16-23 for DST, 24-31 for C, bias, scale, residual
+	 */
 	__le32 quants;
 	/** @epilogue: mask of UMA_EPI_* */
 	__le32 epilogue;

@@ -234,6 +234,13 @@ static int decode_quant(const struct uma_operand *o, struct uma_tensor_view *t,
 		if (t->zero)
 			return uma_set_fault(fault, UMA_FAULT_PAD, slot, "zero");
 	}
+	if (t->quant_flags & ~UMA_QUANT_FLAGS_MASK)
+		return uma_set_fault(fault, UMA_FAULT_FLAGS, slot, "quant_flags");
+	if (t->quant != UMA_QUANT_GROUP && t->quant_flags)
+		return uma_set_fault(fault, UMA_FAULT_PAD, slot, "quant_flags");
+	if (((t->quant_flags & UMA_QUANT_SHARED_MASK) >> t->rank) ||
+	    ((t->quant_flags & UMA_QUANT_SWAPPED) && t->rank < 2))
+		return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "quant_flags");
 	if (!is_zero(o->pad2, sizeof(o->pad2)))
 		return uma_set_fault(fault, UMA_FAULT_PAD, slot, "pad2");
 	if (o->pad3)
@@ -276,6 +283,7 @@ static int decode_operand(const struct uma_operand *o, struct uma_tensor_view *t
 	t->scale = uma_le32(o->scale);
 	t->zero = (__s32)uma_le32(o->zero);
 	t->scale_dtype = uma_le16(o->scale_dtype);
+	t->quant_flags = uma_le16(o->quant_flags);
 
 	bits = uma_dtype_bits(t->dtype);
 	if (!bits)

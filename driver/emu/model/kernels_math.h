@@ -38,7 +38,7 @@ UMA_INLINE vf vexp2part(vf hi, vf lo)
 	x = vsel(x < -104.0f, vf_all(-104.0f), x);
 	n = vrint(x * 0x1.715476p+0f);		/* 1 / ln 2 */
 	r = x - n * 0x1.62e4p-1f;		/* ln 2 to 15 bits: exact product */
-	r = r - n * -0x1.7f7d1cp-20f;		/* the rest of it */
+	r = r - n * 0x1.7f7d1cp-20f;		/* the rest of it */
 	r = r + lo;
 	p = HORNER(r, c);
 	p = (r * r) * p + r + 1.0f;
@@ -68,7 +68,7 @@ UMA_INLINE vf vlog(vf x)
 	vf sq = f * f;
 	vf r = f * sq * HORNER(f, c);
 
-	r = r + n * -0x1.7f7d1cp-20f;
+	r = r + n * 0x1.7f7d1cp-20f;
 	r = r - 0.5f * sq;
 	r = r + f;
 	r = r + n * 0x1.62e4p-1f;

@@ -17,7 +17,7 @@ struct pack_plan {
 
 struct pack_scratch {
 	__u32 rows[UMA_PACKED_K * UMA_PACKED_N_MAX];
-	__u32 block[UMA_PACKED_K * UMA_PACKED_N_MAX];
+	__u32 block[UMA_PACKED_BLOCK_MAX / 4];
 	__u32 raw[UMA_PACKED_N_MAX];
 };
 

@@ -21,7 +21,8 @@ int uma_packed_blocks(const struct uma_tensor_view *t,
 
 	if (!bk || !bn || bk > UMA_PACKED_K || bn > UMA_PACKED_N_MAX)
 		return -1;
-	if (UMA_PACKED_K % bk || bk * bn * bits % 512)
+	if (UMA_PACKED_K % bk || bk * bn * bits % 512 ||
+	    bk * bn * bits / 8 > UMA_PACKED_BLOCK_MAX)
 		return -1;
 	return bits == 4 && bk % 2 ? -1 : 0;
 }
@@ -193,7 +194,7 @@ int uma_packed_rows(struct uma_run *run, __u32 slot,
 	__u32 block = bk * bn * uma_dtype_bits(t->dtype) / 8;
 	__u32 es = uma_wide_size(t->dtype);
 	__u32 blocks = (kc + bk - 1) / bk;
-	__u32 tmp[UMA_PACKED_K * UMA_PACKED_N_MAX / 4];
+	__u32 tmp[UMA_PACKED_BLOCK_MAX / 4];
 	__u32 b;
 
 	while (count) {

@@ -48,6 +48,11 @@
 #define DIM_BIG		(1u << 24)
 #define K_BIG		65536u
 
+#define ROW_NOP {							\
+	.opcode = UMA_LE16(UMA_OP_NOP), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .macs_per_cycle = UMA_LE32(1),			\
+}
+
 #define ROW_GEMM(a, b, d, quant, act, dim, k, al, bk, bn, macs) {	\
 	.opcode = UMA_LE16(UMA_OP_GEMM), .rank_max = UMA_MAX_RANK,	\
 	.layouts = L_S | L_P, .a_dtypes = UMA_LE32(a),			\
@@ -108,6 +113,7 @@
 
 /* Everything: what a GPU does, and every engine of "full". */
 #define ROWS_EVERYTHING(bn, macs)					\
+	ROW_NOP,							\
 	GEMM_FLOAT(T(F32), ACTS_ALL, BK_F32, bn, macs),			\
 	GEMM_FLOAT(T(F16), ACTS_ALL, BK_16, bn, macs),			\
 	GEMM_FLOAT(T(BF16), ACTS_ALL, BK_16, bn, macs),			\
@@ -141,6 +147,7 @@ static const struct uma_op_cap everything_16[] = { ROWS_EVERYTHING(16, 1024) };
  * four times in bytes. Before the third generation it has no bf16.
  */
 #define ROWS_MATRIX(f)							\
+	ROW_NOP,							\
 	ROW_GEMM(T(F32), T(F32), (f) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),	\
 		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_F32, 16, 256),	\
 	ROW_GEMM(T(F16), T(F16), (f) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),	\
@@ -173,6 +180,7 @@ static const struct uma_op_cap matrix_3[] = {
  * third generation.
  */
 #define ROWS_NEURAL(dim, wt, wq, macs)					\
+	ROW_NOP,							\
 	ROW_GEMM(T(F16), T(F16), T(F16) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
 		 ACTS_ALL, dim, dim, 64, BK_16, 16, macs),		\
 	ROW_GEMM(T_INT8, T_INT8, T(F16) | T_INT8, Q(Q_T, Q_TC, Q_T, Q_T), \

@@ -13,16 +13,24 @@ static const struct uma_tensor_view *view_of(struct uma_run *run,
 	return &run->prog->op.t[row->slot];
 }
 
-/* Distance in a group table between neighbours of dimension @dim. */
+/*
+ * Distance in a group table between neighbours of dimension @dim; 0 if they
+ * share their entries.
+ */
 static __s64 table_stride(const struct uma_tensor_view *t, __u32 dim)
 {
+	__u32 last = t->rank - 1u;
 	__s64 stride = 1;
 	__u32 d;
 
-	for (d = t->rank - 1; d > dim; d--)
-		stride *= d == t->quant_axis ?
-			(__s64)uma_divup(t->dims[d], t->quant_group) :
-			(__s64)t->dims[d];
+	if (t->quant_flags & UMA_QUANT_SHARED(dim))
+		return 0;
+	if ((t->quant_flags & UMA_QUANT_SWAPPED) && dim + 1 >= last) {
+		/* The last dimension counts as the outer one of the two. */
+		return dim == last ? (__s64)uma_table_dim(t, last - 1) : 1;
+	}
+	for (d = last; d > dim; d--)
+		stride *= (__s64)uma_table_dim(t, d);
 	return stride;
 }
 
@@ -91,7 +99,7 @@ int uma_table_row(struct uma_run *run, const struct uma_row *row,
 			first += i * (__u64)table_stride(t, d);
 		}
 		step = table_stride(t, row->axis);
-		if (row->axis == t->quant_axis) {
+		if (row->axis == t->quant_axis && step) {
 			every = t->quant_group;
 			into = row->idx[t->quant_axis] % t->quant_group;
 		}

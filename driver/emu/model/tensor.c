@@ -174,6 +174,15 @@ int uma_tensor_range(const struct uma_tensor_view *t, __u64 *lo, __u64 *hi)
 	return 0;
 }
 
+/* Entries of a group table along a dimension. */
+__u64 uma_table_dim(const struct uma_tensor_view *t, __u32 dim)
+{
+	if (t->quant_flags & UMA_QUANT_SHARED(dim))
+		return 1;
+	return dim == t->quant_axis ? uma_divup(t->dims[dim], t->quant_group) :
+				      t->dims[dim];
+}
+
 /*
  * Checks the ranges of the tables of a quantised operand and returns the
  * number of their entries. Returns -1 if one wraps or leaves the address width.
@@ -191,14 +200,9 @@ int uma_table_ranges(const struct uma_tensor_view *t, __u64 *entries)
 	} else if (uma_tensor_empty(t)) {
 		n = 0;
 	} else {
-		for (d = 0; d < t->rank; d++) {
-			__u64 dim = t->dims[d];
-
-			if (d == t->quant_axis)
-				dim = uma_divup(dim, t->quant_group);
-			if (__builtin_mul_overflow(n, dim, &n))
+		for (d = 0; d < t->rank; d++)
+			if (__builtin_mul_overflow(n, uma_table_dim(t, d), &n))
 				return -1;
-		}
 	}
 	if (n > UMA_ADDR_END / 4)
 		return -1;

@@ -105,6 +105,7 @@ int uma_dtype_limits(__u32 dtype, __s64 *lo, __s64 *hi);
 int uma_tensor_empty(const struct uma_tensor_view *t);
 __u64 uma_tensor_elements(const struct uma_tensor_view *t);
 int uma_span_ok(__u64 addr, __u64 bytes);
+__u64 uma_table_dim(const struct uma_tensor_view *t, __u32 dim);
 int uma_table_ranges(const struct uma_tensor_view *t, __u64 *entries);
 int uma_self_overlap(const struct uma_tensor_view *t);
 int uma_views_conflict(const struct uma_tensor_view *dst,
@@ -214,6 +215,8 @@ int uma_pack_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step);
 #define UMA_PACKED_K		16u
 /** UMA_PACKED_N_MAX: widest block */
 #define UMA_PACKED_N_MAX	64u
+/** UMA_PACKED_BLOCK_MAX: most bytes of a block */
+#define UMA_PACKED_BLOCK_MAX	256u
 
 int uma_packed_blocks(const struct uma_tensor_view *t,
 		      const struct uma_op_cap *cap);
@@ -320,7 +323,7 @@ struct uma_gemm_scratch {
 };
 
 /** UMA_GEMM_PARTS: most pieces that a block of B comes in */
-#define UMA_GEMM_PARTS		(UMA_GEMM_NT / 4 + 1)
+#define UMA_GEMM_PARTS		(UMA_GEMM_NT / 8 + 1)
 
 /**
  * struct uma_gemm_part - columns of a block of B that lie together

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Random valid tasks. */
+#include <string.h>
+
+#include "gen.h"
+
+static int is_float(int t)
+{
+	return t >= F32 && t <= BF16;
+}
+
+static int pick(struct mt_rng *r, const int *list, uint32_t n)
+{
+	return list[mt_below(r, n)];
+}
+
+#define PICK(r, ...) \
+	pick(r, (const int[]){ __VA_ARGS__ }, sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
+
+/* --- epilogues ------------------------------------------------------------ */
+
+static void random_act(struct mt_task *t, int simple)
+{
+	struct uma_epilogue *e = &t->task.epilogue;
+
+	if (mt_one_in(&t->rng, 3))
+		return;
+	e->act = simple ? UMA_ACT_RELU : mt_below(&t->rng, UMA_ACT_COUNT);
+	if (e->act == UMA_ACT_CLAMP) {
+		e->p0 = mt_bits(-0.5f);
+		e->p1 = mt_bits(0.75f);
+	} else if (e->act == UMA_ACT_LEAKY_RELU) {
+		e->p0 = mt_bits(0.125f);
+	} else if (e->act == UMA_ACT_HARD_SIGMOID) {
+		e->p0 = mt_bits(0.2f);
+		e->p1 = mt_bits(0.5f);
+	}
+}
+
+static int other_type(struct mt_task *t, int exact)
+{
+	/* s32 is among the results of products of bytes only. */
+	return exact ? S32 : PICK(&t->rng, F32, F32, F16, BF16, S8, U8,
+				  is_float(t->task.op[UMA_SLOT_A].dtype) ? F32 : S32);
+}
+
+static void add_other(struct mt_task *t, int slot, int exact)
+{
+	struct uma_operand *d = &t->task.op[UMA_SLOT_DST];
+	int type = other_type(t, exact);
+
+	/* On the spot, where that is allowed. */
+	if ((slot == UMA_SLOT_C || slot == UMA_SLOT_RESIDUAL) && mt_one_in(&t->rng, 4) &&
+	    (!exact || d->dtype == S32)) {
+		t->task.op[slot] = *d;
+		t->task.slots |= 1u << slot;
+		return;
+	}
+	mt_operand(t, slot, type, d->rank, d->dims, MT_BROADCAST);
+	if (!exact && (type == S8 || type == U8) && mt_one_in(&t->rng, 2))
+		mt_quant(t, slot, UMA_QUANT_TENSOR, 0, 0, 1);
+}
+
+static void random_epilogue(struct mt_task *t, int exact)
+{
+	struct uma_epilogue *e = &t->task.epilogue;
+
+	random_act(t, exact);
+	if (mt_one_in(&t->rng, 2)) {
+		e->flags |= UMA_EPI_BIAS;
+		add_other(t, UMA_SLOT_BIAS, exact);
+	}
+	if (!exact && mt_one_in(&t->rng, 4)) {
+		e->flags |= UMA_EPI_SCALE;
+		add_other(t, UMA_SLOT_SCALE, exact);
+	}
+	if (mt_one_in(&t->rng, 3)) {
+		e->flags |= mt_one_in(&t->rng, 2) ? UMA_EPI_RESIDUAL : UMA_EPI_RESIDUAL_POST;
+		add_other(t, UMA_SLOT_RESIDUAL, exact);
+	}
+}
+
+/* --- GEMM ----------------------------------------------------------------- */
+
+static uint32_t edge(struct mt_rng *r, uint32_t big)
+{
+	static const uint32_t sizes[] = {
+		1, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 15, 16, 17, 31, 32, 33, 47, 49,
+		63, 64, 65, 97, 100, 127, 129, 161, 257,
+	};
+	uint32_t v;
+
+	if (mt_one_in(r, 60))
+		return 0;
+	do
+		v = sizes[mt_below(r, sizeof(sizes) / sizeof(sizes[0]))];
+	while (v > big);
+	return v;
+}
+
+void gen_gemm(struct mt_task *t, const struct gen_types *c)
+{
+	struct mt_rng *r = &t->rng;
+	int rank = 2 + (int)mt_below(r, 4), i;
+	uint32_t da[UMA_MAX_RANK], db[UMA_MAX_RANK], dd[UMA_MAX_RANK];
+	int exact = 0, style = PICK(r, MT_PLAIN, MT_STRIDED, MT_BROADCAST);
+	uint32_t limit = rank == 2 ? 257 : 33;
+	uint32_t m, n, k;
+	float alpha = 1, beta = 0;
+
+	if (mt_one_in(r, 3))
+		rank = 2, limit = 257;
+	do {
+		m = edge(r, limit);
+		n = edge(r, limit);
+		k = edge(r, limit);
+	} while ((uint64_t)m * n * k > 600000 || m * n > 20000);
+	for (i = 0; i + 2 < rank; i++)
+		da[i] = db[i] = dd[i] = mt_one_in(r, 40) ? 0 : 1 + mt_below(r, 3);
+	da[rank - 2] = dd[rank - 2] = m;
+	db[rank - 1] = dd[rank - 1] = n;
+	da[rank - 1] = db[rank - 2] = k;
+	mt_operand(t, UMA_SLOT_DST, c->d, rank, dd, mt_one_in(r, 2) ? MT_PLAIN : MT_STRIDED);
+	mt_operand(t, UMA_SLOT_A, c->a, rank, da, style);
+	mt_operand(t, UMA_SLOT_B, c->b, rank, db, style);
+	if (c->d == S8 || c->d == U8) {
+		if (!mt_one_in(r, 4))
+			mt_quant(t, UMA_SLOT_DST, UMA_QUANT_TENSOR, 0, 0, 1);
+	} else if (c->d == S32) {
+		exact = !mt_one_in(r, 4);
+		if (!exact)
+			mt_quant(t, UMA_SLOT_DST, UMA_QUANT_TENSOR, 0, 0, 1);
+	}
+	if (!is_float(c->a) && mt_one_in(r, 2))
+		mt_quant(t, UMA_SLOT_A, UMA_QUANT_TENSOR, 0, 0, 1);
+	if (!is_float(c->b)) {
+		int q = (int)mt_below(r, exact ? 2 : is_float(c->a) ? 4 : 3);
+
+		mt_quant(t, UMA_SLOT_B, q, q == UMA_QUANT_CHANNEL ? rank - 1 : rank - 2,
+			 16u << mt_below(r, 3), mt_one_in(r, 2));
+	}
+	if (exact) {
+		if (t->task.op[UMA_SLOT_A].quant)
+			t->task.op[UMA_SLOT_A].scale = mt_bits(1);
+		if (t->task.op[UMA_SLOT_B].quant)
+			t->task.op[UMA_SLOT_B].scale = mt_bits(1);
+	} else if (mt_one_in(r, 3)) {
+		alpha = 0.375f;
+	}
+	if (mt_one_in(r, 3)) {
+		beta = exact ? 1.0f : -0.75f;
+		add_other(t, UMA_SLOT_C, exact);
+	}
+	memcpy(t->task.params, &alpha, 4);
+	memcpy(t->task.params + 4, &beta, 4);
+	if (mt_one_in(r, 2))
+		random_epilogue(t, exact);
+}
+
+/* --- element by element --------------------------------------------------- */
+
+static int random_dims(struct mt_rng *r, uint32_t *dims)
+{
+	int rank = 1 + (int)mt_below(r, UMA_MAX_RANK), i;
+	uint32_t n = 1;
+
+	for (i = 0; i < rank; i++) {
+		do
+			dims[i] = mt_one_in(r, 60) ? 0 : mt_one_in(r, 12) ?
+				1000 + mt_below(r, 200) : 1 + mt_below(r, 9);
+		while (dims[i] * n > 6000);
+		n *= dims[i];
+	}
+	return rank;
+}
+
+static void random_quant(struct mt_task *t, int slot)
+{
+	struct uma_operand *o = &t->task.op[slot];
+
+	if (!is_float(o->dtype) && mt_one_in(&t->rng, 2))
+		mt_quant(t, slot, (int)mt_below(&t->rng, UMA_QUANT_COUNT),
+			 (int)mt_below(&t->rng, o->rank), 16u << mt_below(&t->rng, 2),
+			 mt_one_in(&t->rng, 2));
+}
+
+void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func)
+{
+	uint32_t dims[UMA_MAX_RANK];
+	int rank = random_dims(&t->rng, dims);
+	int binary = t->task.opcode == UMA_OP_BINARY;
+	int style = PICK(&t->rng, MT_PLAIN, MT_STRIDED, MT_BROADCAST);
+	int exact, simple;
+
+	mt_operand(t, UMA_SLOT_DST, c->d, rank, dims,
+		   style == MT_PLAIN ? MT_PLAIN : MT_STRIDED);
+	random_quant(t, UMA_SLOT_DST);
+	if (t->task.opcode == UMA_OP_FILL) {
+		static const int bits[] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
+		uint32_t v = mt_rand(&t->rng) >> (32 - bits[c->d]);
+
+		t->task.op[0].quant = 0;
+		memset(&t->task.op[0].quant, 0, sizeof(t->task.op[0]) -
+		       offsetof(struct uma_operand, quant));
+		memcpy(t->task.params, &v, 4);
+		return;
+	}
+	if (c->a == c->d && mt_one_in(&t->rng, 5)) {
+		t->task.op[UMA_SLOT_A] = t->task.op[UMA_SLOT_DST];
+		t->task.slots |= 1u << UMA_SLOT_A;
+	} else {
+		mt_operand(t, UMA_SLOT_A, c->a, rank, dims, style);
+		random_quant(t, UMA_SLOT_A);
+		if (mt_one_in(&t->rng, 4))
+			mt_contents(t, UMA_SLOT_A, 1);
+	}
+	if (binary) {
+		mt_operand(t, UMA_SLOT_B, c->b, rank, dims, style);
+		random_quant(t, UMA_SLOT_B);
+		if (mt_one_in(&t->rng, 4))
+			mt_contents(t, UMA_SLOT_B, 1);
+	}
+	if (t->task.opcode == UMA_OP_COPY)
+		return;
+	exact = binary && c->a == S32 && c->b == S32 && c->d == S32;
+	simple = exact && !t->task.op[0].quant && !t->task.op[1].quant &&
+		 !t->task.op[2].quant;
+	if (simple && func == UMA_BINARY_DIV)
+		func = UMA_BINARY_SUB;
+	memcpy(t->task.params, &func, 4);
+	random_act(t, simple);
+}

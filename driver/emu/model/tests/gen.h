@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Random valid tasks: shapes, strides, quantisation and epilogues from the
+ * task's random numbers. The task has been through mt_task_init().
+ */
+#ifndef _MODEL_GEN_H_
+#define _MODEL_GEN_H_
+
+#include "mt.h"
+
+#define F32	UMA_DTYPE_F32
+#define F16	UMA_DTYPE_F16
+#define BF16	UMA_DTYPE_BF16
+#define S32	UMA_DTYPE_S32
+#define S8	UMA_DTYPE_S8
+#define U8	UMA_DTYPE_U8
+#define S4	UMA_DTYPE_S4
+#define U4	UMA_DTYPE_U4
+
+struct gen_types {
+	int a, b, d;
+};
+
+void gen_gemm(struct mt_task *t, const struct gen_types *c);
+/* COPY, FILL, UNARY, BINARY: the task has its opcode. */
+void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func);
+
+#endif /* _MODEL_GEN_H_ */

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* Memory, tasks and runs for the model's tests. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mt.h"
+
+uint32_t mt_rand(struct mt_rng *r)
+{
+	/* splitmix64 */
+	uint64_t z = (r->s += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return (uint32_t)((z ^ (z >> 31)) >> 16);
+}
+
+uint32_t mt_below(struct mt_rng *r, uint32_t n)
+{
+	return (uint32_t)(((uint64_t)mt_rand(r) * n) >> 32);
+}
+
+int mt_one_in(struct mt_rng *r, uint32_t n)
+{
+	return mt_below(r, n) == 0;
+}
+
+uint32_t mt_bits(float f)
+{
+	uint32_t b;
+
+	memcpy(&b, &f, 4);
+	return b;
+}
+
+float mt_float(uint32_t bits)
+{
+	float f;
+
+	memcpy(&f, &bits, 4);
+	return f;
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+static uint8_t *frame_of(const struct mt_home *h, uint32_t i)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return h->own[i];
+#else
+	return h->bytes + (size_t)h->frame[i] * h->page;
+#endif
+}
+
+static void *mt_map(struct uma_mem *mem, __u64 addr, __u64 *len,
+		    enum uma_access access)
+{
+	struct mt_home *h = (struct mt_home *)((char *)mem - offsetof(struct mt_home, mem));
+	uint64_t off, room;
+
+	h->maps++;
+	if (addr < h->lo || addr >= h->hi) {
+		mem->fault.reason = access == UMA_ACCESS_WRITE ?
+			UMA_FAULT_WRITE : UMA_FAULT_READ;
+		mem->fault.addr = addr;
+		return NULL;
+	}
+	if (*len > h->hi - addr)
+		*len = h->hi - addr;
+	off = addr - MT_BASE;
+	if (!h->page)
+		return h->bytes + off;
+	room = h->page - off % h->page;
+	if (*len > room)
+		*len = room;
+	return frame_of(h, (uint32_t)(off / h->page)) + off % h->page;
+}
+
+static const struct uma_mem_ops mt_ops = { .map = mt_map };
+
+void mt_home_open(struct mt_home *h, const uint8_t *image, uint32_t page,
+		  struct mt_rng *rng)
+{
+	uint32_t i, n;
+
+	memset(h, 0, sizeof(*h));
+	h->mem.ops = &mt_ops;
+	h->page = page;
+	h->lo = MT_BASE;
+	h->hi = MT_BASE + MT_SIZE;
+	h->bytes = malloc(MT_SIZE);
+	if (!page) {
+		memcpy(h->bytes, image, MT_SIZE);
+		return;
+	}
+	n = MT_SIZE / page;
+#ifdef __SANITIZE_ADDRESS__
+	/* Every page by itself: running over its end is seen at once. */
+	(void)rng;
+	h->own = malloc(n * sizeof(*h->own));
+	for (i = 0; i < n; i++)
+		h->own[i] = malloc(page);
+#else
+	h->frame = malloc(n * sizeof(*h->frame));
+	for (i = 0; i < n; i++) {
+		uint32_t j = mt_below(rng, i + 1);
+
+		h->frame[i] = h->frame[j];
+		h->frame[j] = i;
+	}
+#endif
+	for (i = 0; i < n; i++)
+		memcpy(frame_of(h, i), image + (size_t)i * page, page);
+}
+
+void mt_home_close(struct mt_home *h, uint8_t *image)
+{
+	uint32_t i;
+
+	if (!h->page)
+		memcpy(image, h->bytes, MT_SIZE);
+	else
+		for (i = 0; i < MT_SIZE / h->page; i++)
+			memcpy(image + (size_t)i * h->page, frame_of(h, i), h->page);
+#ifdef __SANITIZE_ADDRESS__
+	for (i = 0; h->page && i < MT_SIZE / h->page; i++)
+		free(h->own[i]);
+	free(h->own);
+#endif
+	free(h->frame);
+	free(h->bytes);
+}
+
+/* --- tasks ---------------------------------------------------------------- */
+
+void mt_task_init(struct mt_task *t, uint8_t *image, uint64_t seed, int opcode)
+{
+	memset(&t->task, 0, sizeof(t->task));
+	t->task.version = UMA_TASK_VERSION;
+	t->task.opcode = (uint16_t)opcode;
+	t->image = image;
+	t->used = 0;
+	t->rng.s = seed;
+}
+
+uint64_t mt_alloc(struct mt_task *t, uint64_t bytes, uint32_t align)
+{
+	uint64_t at = (t->used + align - 1) / align * align;
+
+	if (at + bytes > MT_SIZE)
+		abort();
+	/* A gap, so that neighbours that are not to be touched exist. */
+	t->used = (uint32_t)(at + bytes + 1 + mt_below(&t->rng, 40));
+	return MT_BASE + at;
+}
+
+static int bits_of(int dtype)
+{
+	static const int bits[UMA_DTYPE_COUNT] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
+
+	return bits[dtype];
+}
+
+static uint32_t random_float(struct mt_rng *r, int dtype, int special)
+{
+	float f = ((int)mt_below(r, 4001) - 2000) / 1000.0f;
+	uint32_t b;
+
+	if (special && mt_one_in(r, 6)) {
+		static const uint32_t odd[] = {
+			0x7f800000, 0xff800000, 0x7fc00000, 0x80000000, 0x00000001,
+			0x807fffff, 0x7f7fffff, 0x00800000, 0x477fe000, 0x33000000,
+		};
+
+		b = odd[mt_below(r, sizeof(odd) / sizeof(odd[0]))];
+		return dtype == UMA_DTYPE_F32 ? b : dtype == UMA_DTYPE_BF16 ? b >> 16 :
+			(b >> 16 & 0x8000) | (mt_rand(r) & 0x7fff);
+	}
+	b = mt_bits(f);
+	if (dtype == UMA_DTYPE_F32)
+		return b;
+	if (dtype == UMA_DTYPE_BF16)
+		return b >> 16;
+	/* |f| is 0 or between 2^-10 and 2: a normal binary16. */
+	if (!(b << 1))
+		return 0;
+	return (b >> 16 & 0x8000) | (((b & 0x7fffffff) - (112u << 23)) >> 13);
+}
+
+void mt_contents(struct mt_task *t, int slot, int special)
+{
+	struct uma_operand *o = &t->task.op[slot];
+	int bits = bits_of(o->dtype);
+	int64_t lo = 0, hi = 0, i;
+
+	for (i = 0; i < o->rank; i++) {
+		int64_t reach = (int64_t)o->strides[i] * ((int64_t)o->dims[i] - 1);
+
+		if (!o->dims[i])
+			return;
+		if (reach < 0)
+			lo += reach;
+		else
+			hi += reach;
+	}
+	for (i = lo; i <= hi; i++) {
+		uint8_t *p = t->image + (o->addr - MT_BASE) +
+			(bits == 4 ? i >> 1 : i * (bits / 8));
+		uint32_t v = mt_rand(&t->rng);
+
+		if (o->dtype == UMA_DTYPE_S32 && !special)
+			v = (uint32_t)((int)(v % 20001) - 10000);
+		if (o->dtype >= UMA_DTYPE_F32 && o->dtype <= UMA_DTYPE_BF16)
+			v = random_float(&t->rng, o->dtype, special);
+		memcpy(p, &v, bits == 4 ? 1 : (size_t)bits / 8);
+	}
+}
+
+void mt_operand(struct mt_task *t, int slot, int dtype, int rank,
+		const uint32_t *dims, int style)
+{
+	struct uma_operand *o = &t->task.op[slot];
+	int bits = bits_of(dtype), nibbles = bits == 4;
+	int order[UMA_MAX_RANK], i, j;
+	int64_t step = 1, lo = 0, hi = 0;
+	uint64_t bytes;
+
+	t->task.slots |= 1u << slot;
+	o->dtype = (uint16_t)dtype;
+	o->rank = (uint16_t)rank;
+	for (i = 0; i < rank; i++) {
+		o->dims[i] = dims[i];
+		order[i] = rank - 1 - i;
+	}
+	if (style != MT_PLAIN)
+		for (i = rank - 1; i > 0; i--) {
+			int tmp = order[i];
+
+			j = (int)mt_below(&t->rng, (uint32_t)i + 1);
+			order[i] = order[j];
+			order[j] = tmp;
+		}
+	for (i = 0; i < rank; i++) {
+		int d = order[i], first = i == 0;
+		int64_t stride;
+
+		if (style != MT_PLAIN && mt_one_in(&t->rng, 4))
+			step += first ? mt_below(&t->rng, 3) : mt_below(&t->rng, 9);
+		if (nibbles && (step & 1) && !(first && step == 1))
+			step++;
+		stride = step;
+		if (style != MT_PLAIN && mt_one_in(&t->rng, 5) && !(nibbles && stride & 1))
+			stride = -stride;
+		if (style == MT_BROADCAST && mt_one_in(&t->rng, 3))
+			stride = 0;
+		o->strides[d] = (uint64_t)stride;
+		if (stride < 0)
+			lo += stride * ((int64_t)dims[d] - 1);
+		else
+			hi += stride * ((int64_t)dims[d] - 1);
+		if (dims[d])
+			step = step * dims[d];
+		if (nibbles && (step & 1))
+			step++;
+	}
+	if (!dims[0])
+		lo = hi = 0;
+	for (i = 0; i < rank; i++)
+		if (!dims[i])
+			lo = hi = 0;
+	bytes = nibbles ? (uint64_t)((hi >> 1) - (lo >> 1) + 1) :
+			  (uint64_t)(hi - lo + 1) * (bits / 8);
+	o->addr = mt_alloc(t, bytes, nibbles ? 1 : bits / 8) +
+		(uint64_t)(nibbles ? -(lo >> 1) : -lo * (bits / 8));
+	mt_contents(t, slot, 0);
+}
+
+void mt_quant(struct mt_task *t, int slot, int quant, int axis, uint32_t group,
+	      int zeros)
+{
+	static const int lo[] = { 0, 0, 0, 0, -1000, -128, 0, -8, 0 };
+	static const int hi[] = { 0, 0, 0, 0, 1000, 127, 255, 7, 15 };
+	struct uma_operand *o = &t->task.op[slot];
+	uint32_t span = (uint32_t)(hi[o->dtype] - lo[o->dtype] + 1);
+	uint64_t entries = 1, i;
+	int d;
+
+	o->quant = (uint16_t)quant;
+	if (quant == UMA_QUANT_TENSOR) {
+		o->scale = mt_bits((1 + mt_below(&t->rng, 100)) / 64.0f);
+		if (zeros)
+			o->zero = (uint32_t)(lo[o->dtype] + (int)mt_below(&t->rng, span));
+		return;
+	}
+	if (quant == UMA_QUANT_NONE)
+		return;
+	o->quant_axis = (uint16_t)axis;
+	o->scale_dtype = mt_one_in(&t->rng, 2) ? UMA_DTYPE_F16 : UMA_DTYPE_F32;
+	if (quant == UMA_QUANT_GROUP) {
+		o->quant_group = group;
+		if (o->rank > 1 && mt_one_in(&t->rng, 2))
+			o->quant_flags |= UMA_QUANT_SWAPPED;
+		if (mt_one_in(&t->rng, 2))
+			o->quant_flags |= mt_below(&t->rng, 1u << o->rank);
+		for (d = 0; d < o->rank; d++)
+			entries *= d == axis ? (o->dims[d] + group - 1) / group : o->dims[d];
+	} else {
+		entries = o->dims[axis];
+	}
+	o->scale_addr = mt_alloc(t, entries * 4, 4);
+	if (zeros)
+		o->zero_addr = mt_alloc(t, entries * 4, 4);
+	for (i = 0; i < entries; i++) {
+		int32_t z = lo[o->dtype] + (int)mt_below(&t->rng, span);
+
+		if (o->scale_dtype == UMA_DTYPE_F32) {
+			float f = (1 + mt_below(&t->rng, 1000)) / 640.0f;
+
+			memcpy(t->image + (o->scale_addr - MT_BASE) + 4 * i, &f, 4);
+		} else {
+			uint16_t h = (uint16_t)(0x2800 + mt_below(&t->rng, 0x1400));
+
+			memcpy(t->image + (o->scale_addr - MT_BASE) + 2 * i, &h, 2);
+		}
+		if (zeros)
+			memcpy(t->image + (o->zero_addr - MT_BASE) + 4 * i, &z, 4);
+	}
+}
+
+void mt_packed(struct mt_task *t, int slot, uint64_t bytes)
+{
+	struct uma_operand *o = &t->task.op[slot];
+
+	o->layout = UMA_LAYOUT_GEMM_B;
+	memset(o->strides, 0, sizeof(o->strides));
+	o->addr = mt_alloc(t, bytes, 64);
+}
+
+/* --- running -------------------------------------------------------------- */
+
+const struct uma_kernels *const *mt_kernels(void)
+{
+	static const struct uma_kernels *list[4];
+	int n = 0;
+
+	list[n++] = uma_kernels_portable();
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		list[n++] = uma_kernels_avx2();
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+		list[n++] = uma_kernels_avx512();
+#endif
+	list[n] = NULL;
+	return list;
+}
+
+const struct uma_engine_desc *mt_engine(const char *profile, uint32_t class)
+{
+	const struct uma_profile *p = uma_profile_find(profile);
+	uint32_t i;
+
+	for (i = 0; p && i < p->engine_count; i++)
+		if (p->engines[i].engine_class == class)
+			return &p->engines[i];
+	abort();
+}
+
+int mt_run(const struct uma_task *task, const struct uma_engine_desc *engine,
+	   const struct mt_variant *v, uint8_t *image,
+	   struct uma_fault_info *fault)
+{
+	static struct uma_program prog;
+	static struct uma_op op;
+	static void *scratch;
+	struct mt_rng rng = { .s = v->page };
+	struct mt_home home;
+	int r;
+
+	if (!scratch)
+		scratch = aligned_alloc(64, UMA_SCRATCH_SIZE);
+	/* Nothing may depend on what a tile before has left. */
+	memset(scratch, 0xff, UMA_SCRATCH_SIZE);
+	memset(&prog, 0xa5, sizeof(prog));
+	memset(&op, 0xa5, sizeof(op));
+	memset(fault, 0, sizeof(*fault));
+	if (uma_task_decode(task, &op, fault))
+		return -1;
+	mt_home_open(&home, image, v->page, &rng);
+	r = uma_prepare(&prog, &op, engine, v->kernels, v->step_work, &home.mem,
+			fault);
+	if (!r)
+		r = uma_run(&prog, &home.mem, scratch, fault);
+	mt_home_close(&home, image);
+	return r;
+}

@@ -1,0 +1,643 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The reference: what a task means, element by element, in binary64 and 64-bit
+ * integers, straight from the descriptor. It shares no code with the model.
+ *
+ * Beside each value goes a bound on the error that the documented order of
+ * operations in binary32 may have made so far.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mt.h"
+
+struct val {
+	double v;
+	double e;
+};
+
+/* --- reading -------------------------------------------------------------- */
+
+double ref_element(int dtype, const uint8_t *p, int nibble)
+{
+	uint32_t w = 0;
+	int e, m;
+
+	switch (dtype) {
+	case UMA_DTYPE_F32: {
+		float f;
+
+		memcpy(&f, p, 4);
+		return f;
+	}
+	case UMA_DTYPE_BF16: {
+		float f;
+
+		memcpy((uint8_t *)&w + 2, p, 2);
+		memcpy(&f, &w, 4);
+		return f;
+	}
+	case UMA_DTYPE_F16: {
+		double r;
+
+		memcpy(&w, p, 2);
+		e = w >> 10 & 31;
+		m = w & 1023;
+		if (e == 31)
+			r = m ? (double)NAN : (double)INFINITY;
+		else if (e)
+			r = ldexp(1024 + m, e - 25);
+		else
+			r = ldexp(m, -24);
+		return w & 0x8000 ? -r : r;
+	}
+	case UMA_DTYPE_S32: {
+		int32_t i;
+
+		memcpy(&i, p, 4);
+		return i;
+	}
+	case UMA_DTYPE_S8:
+		return (int8_t)*p;
+	case UMA_DTYPE_U8:
+		return *p;
+	case UMA_DTYPE_S4:
+		m = nibble ? *p >> 4 : *p & 15;
+		return m < 8 ? m : m - 16;
+	default:
+		return nibble ? *p >> 4 : *p & 15;
+	}
+}
+
+static int bytes_of(int dtype)
+{
+	static const int bytes[UMA_DTYPE_COUNT] = { 0, 4, 2, 2, 4, 1, 1, 0, 0 };
+
+	return bytes[dtype];
+}
+
+static const uint8_t *locate(const uint8_t *image, const struct uma_operand *o,
+			     const uint32_t *idx, int *nibble)
+{
+	int64_t off = 0;
+	int d;
+
+	for (d = 0; d < o->rank; d++)
+		off += (int64_t)idx[d] * (int64_t)o->strides[d];
+	*nibble = (int)(off & 1);
+	if (!bytes_of(o->dtype))
+		return image + (int64_t)(o->addr - MT_BASE) + (off >> 1);
+	return image + (int64_t)(o->addr - MT_BASE) + off * bytes_of(o->dtype);
+}
+
+double ref_load(const uint8_t *image, const struct uma_operand *o,
+		const uint32_t *idx)
+{
+	int nibble;
+	const uint8_t *p = locate(image, o, idx, &nibble);
+
+	return ref_element(o->dtype, p, nibble);
+}
+
+/* Scale and zero point of an element. */
+static void quant_of(const uint8_t *image, const struct uma_operand *o,
+		     const uint32_t *idx, double *scale, double *zero)
+{
+	int order[UMA_MAX_RANK], d, i;
+	uint64_t at = 0;
+
+	*scale = 1;
+	*zero = 0;
+	if (o->quant == UMA_QUANT_NONE)
+		return;
+	if (o->quant == UMA_QUANT_TENSOR) {
+		*scale = mt_float(o->scale);
+		*zero = (int32_t)o->zero;
+		return;
+	}
+	for (d = 0; d < o->rank; d++)
+		order[d] = d;
+	if (o->quant_flags & UMA_QUANT_SWAPPED) {
+		order[o->rank - 2] = o->rank - 1;
+		order[o->rank - 1] = o->rank - 2;
+	}
+	if (o->quant == UMA_QUANT_CHANNEL)
+		at = idx[o->quant_axis];
+	else
+		for (i = 0; i < o->rank; i++) {
+			uint32_t n, at_d;
+
+			d = order[i];
+			n = o->dims[d];
+			at_d = idx[d];
+			if (d == o->quant_axis) {
+				n = (n + o->quant_group - 1) / o->quant_group;
+				at_d /= o->quant_group;
+			}
+			if (o->quant_flags & 1u << d) {
+				n = 1;
+				at_d = 0;
+			}
+			at = at * n + at_d;
+		}
+	*scale = ref_element(o->scale_dtype, image + (o->scale_addr - MT_BASE) +
+			     at * (uint64_t)bytes_of(o->scale_dtype), 0);
+	if (o->zero_addr)
+		*zero = ref_element(UMA_DTYPE_S32,
+				    image + (o->zero_addr - MT_BASE) + at * 4, 0);
+}
+
+/* One rounding to binary32. */
+static struct val rounded(double v, double e)
+{
+	struct val r = { v, e + REF_U * (fabs(v) + e) + REF_TINY };
+
+	/* Beyond the range of binary32 it may have become infinite. */
+	if (isfinite(v) && fabs(v) + r.e >= 0x1.fffffep127)
+		r.e = INFINITY;
+	return r;
+}
+
+static struct val load(const uint8_t *image, const struct uma_operand *o,
+		       const uint32_t *idx)
+{
+	double x = ref_load(image, o, idx), scale, zero;
+	struct val r = { x, 0 };
+
+	if (o->quant) {
+		quant_of(image, o, idx, &scale, &zero);
+		r = rounded(x - zero, 0);
+		return rounded(r.v * scale, r.e * scale);
+	}
+	if (o->dtype == UMA_DTYPE_S32)
+		return rounded(x, 0);
+	return r;
+}
+
+/* --- functions ------------------------------------------------------------ */
+
+static double f_none(double x, double p0, double p1)
+{
+	(void)p0;
+	(void)p1;
+	return x;
+}
+
+#define FUNC(name, expr)						\
+static double f_##name(double x, double p0, double p1)			\
+{									\
+	(void)p0;							\
+	(void)p1;							\
+	return (expr);							\
+}
+
+static double sigmoid(double x)
+{
+	return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+}
+
+static double clamp(double x, double lo, double hi)
+{
+	return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* A factor that vanishes wins over infinity, as in the limit. */
+static double times(double x, double y)
+{
+	return y == 0 && isinf(x) ? 0 : x * y;
+}
+
+FUNC(relu, x <= 0 ? 0 : x)
+FUNC(clamp, clamp(x, p0, p1))
+FUNC(leaky, x < 0 ? p0 * x : x)
+FUNC(sigmoid, sigmoid(x))
+FUNC(tanh, tanh(x))
+FUNC(gelu, times(x, 0.5 * erfc(-x / sqrt(2))))
+FUNC(gelu_tanh, times(x, sigmoid(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))))
+FUNC(silu, times(x, sigmoid(x)))
+FUNC(hard_sigmoid, clamp(p0 * x + p1, 0, 1))
+FUNC(hard_swish, times(x, clamp(x / 6 + 0.5, 0, 1)))
+FUNC(abs, fabs(x))
+FUNC(neg, -x)
+FUNC(sqrt, sqrt(x))
+FUNC(rsqrt, 1 / sqrt(x))
+FUNC(recip, 1 / x)
+FUNC(exp, exp(x))
+FUNC(log, log(x))
+FUNC(erf, erf(x))
+FUNC(square, x * x)
+FUNC(floor, floor(x))
+FUNC(ceil, ceil(x))
+FUNC(round, nearbyint(x))
+
+#define U	REF_U
+#define TINY	REF_TINY
+
+const struct ref_func ref_acts[UMA_ACT_COUNT] = {
+	[UMA_ACT_NONE] = { "none", f_none, 0, 0 },
+	[UMA_ACT_RELU] = { "relu", f_relu, 0, 0 },
+	[UMA_ACT_CLAMP] = { "clamp", f_clamp, 0, 0 },
+	[UMA_ACT_LEAKY_RELU] = { "leaky_relu", f_leaky, U, TINY },
+	[UMA_ACT_SIGMOID] = { "sigmoid", f_sigmoid, 5 * U, TINY },
+	[UMA_ACT_TANH] = { "tanh", f_tanh, 4 * U, TINY },
+	[UMA_ACT_GELU] = { "gelu", f_gelu, 12 * U, 32 * TINY },
+	[UMA_ACT_GELU_TANH] = { "gelu_tanh", f_gelu_tanh, 8 * U, 32 * TINY },
+	[UMA_ACT_SILU] = { "silu", f_silu, 6 * U, 128 * TINY },
+	[UMA_ACT_HARD_SIGMOID] = { "hard_sigmoid", f_hard_sigmoid, 2 * U, TINY },
+	[UMA_ACT_HARD_SWISH] = { "hard_swish", f_hard_swish, 4 * U, TINY },
+};
+
+const struct ref_func ref_unaries[UMA_UNARY_COUNT] = {
+	[UMA_UNARY_ACT] = { "act", f_none, 0, 0 },
+	[UMA_UNARY_ABS] = { "abs", f_abs, 0, 0 },
+	[UMA_UNARY_NEG] = { "neg", f_neg, 0, 0 },
+	[UMA_UNARY_SQRT] = { "sqrt", f_sqrt, U, 0 },
+	[UMA_UNARY_RSQRT] = { "rsqrt", f_rsqrt, 3 * U, 0 },
+	[UMA_UNARY_RECIP] = { "recip", f_recip, U, TINY },
+	[UMA_UNARY_EXP] = { "exp", f_exp, 3 * U, TINY },
+	[UMA_UNARY_LOG] = { "log", f_log, 3 * U, 0 },
+	[UMA_UNARY_ERF] = { "erf", f_erf, 4 * U, TINY },
+	[UMA_UNARY_SQUARE] = { "square", f_square, U, TINY },
+	[UMA_UNARY_FLOOR] = { "floor", f_floor, 0, 0 },
+	[UMA_UNARY_CEIL] = { "ceil", f_ceil, 0, 0 },
+	[UMA_UNARY_ROUND] = { "round", f_round, 0, 0 },
+};
+
+/* What a bound needs beside its multiple of the result. */
+double ref_extra(const struct ref_func *f, double x, double p0, double p1)
+{
+	/* Cancellation: relative to the terms, not to the result. */
+	if (f == &ref_acts[UMA_ACT_HARD_SIGMOID])
+		return 2 * U * (fabs(p0 * x) + fabs(p1));
+	if (f == &ref_acts[UMA_ACT_HARD_SWISH])
+		return f->f(x, p0, p1) != 0 ? 2 * U * fabs(x) : 0;
+	/* The exponential takes the rounding of its argument as it is. */
+	if (f == &ref_acts[UMA_ACT_GELU_TANH] && x < 0) {
+		double y = f->f(x, p0, p1);
+
+		return y != 0 ? 8 * U * fabs(y * (x + 0.044715 * x * x * x)) : 0;
+	}
+	return 0;
+}
+
+static struct val apply(const struct ref_func *f, struct val x, double p0, double p1)
+{
+	double y = f->f(x.v, p0, p1);
+	double up = fabs(f->f(x.v + x.e, p0, p1) - y);
+	double down = fabs(f->f(x.v - x.e, p0, p1) - y);
+	double e = 0;
+
+	if (isinf(x.e))
+		return (struct val){ y, INFINITY };
+	if (x.e > 0) {
+		e = fmax(up, down);
+		if (isnan(e))
+			e = INFINITY;
+	}
+	e += ref_extra(f, x.v, p0, p1);
+	e += f->rel * (fabs(y) + e) + f->abs;
+	return (struct val){ y, e };
+}
+
+/* --- expectations --------------------------------------------------------- */
+
+static float param(const struct uma_task *t, int word)
+{
+	uint32_t b;
+
+	memcpy(&b, t->params + 4 * word, 4);
+	return mt_float(b);
+}
+
+static struct val add(struct val x, struct val y)
+{
+	return rounded(x.v + y.v, x.e + y.e);
+}
+
+static struct val mul(struct val x, struct val y)
+{
+	return rounded(x.v * y.v, fabs(x.v) * y.e + fabs(y.v) * x.e + x.e * y.e);
+}
+
+/* Bytes, or bytes with zero points: exact. */
+static int64_t int_sum(const struct uma_task *t, const uint8_t *image,
+		       const uint32_t *idx)
+{
+	const struct uma_operand *a = &t->op[UMA_SLOT_A], *b = &t->op[UMA_SLOT_B];
+	uint32_t ia[UMA_MAX_RANK], ib[UMA_MAX_RANK], k;
+	int r = a->rank;
+	int64_t sum = 0;
+
+	memcpy(ia, idx, sizeof(ia));
+	memcpy(ib, idx, sizeof(ib));
+	for (k = 0; k < a->dims[r - 1]; k++) {
+		double sa, za, sb, zb;
+
+		ia[r - 1] = k;
+		ib[r - 2] = k;
+		quant_of(image, a, ia, &sa, &za);
+		quant_of(image, b, ib, &sb, &zb);
+		sum += ((int64_t)ref_load(image, a, ia) - (int64_t)za) *
+		       ((int64_t)ref_load(image, b, ib) - (int64_t)zb);
+	}
+	return sum;
+}
+
+static struct val gemm_sum(const struct uma_task *t, const uint8_t *image,
+			   const uint32_t *idx)
+{
+	const struct uma_operand *a = &t->op[UMA_SLOT_A], *b = &t->op[UMA_SLOT_B];
+	uint32_t ia[UMA_MAX_RANK], ib[UMA_MAX_RANK], k;
+	int r = a->rank;
+	uint32_t depth = a->dims[r - 1];
+	double sum = 0, mag = 0, in = 0;
+
+	memcpy(ia, idx, sizeof(ia));
+	memcpy(ib, idx, sizeof(ib));
+	if (bytes_of(a->dtype) == 1) {
+		double sa = 1, sb = 1, z;
+		double s = (double)int_sum(t, image, idx);
+
+		ia[r - 1] = 0;
+		ib[r - 2] = 0;
+		quant_of(image, a, ia, &sa, &z);
+		if (b->quant != UMA_QUANT_NONE)
+			quant_of(image, b, ib, &sb, &z);
+		return mul(rounded(s, 0), mul((struct val){ sa, 0 }, (struct val){ sb, 0 }));
+	}
+	for (k = 0; k < depth; k++) {
+		struct val x, y;
+
+		ia[r - 1] = k;
+		ib[r - 2] = k;
+		x = load(image, a, ia);
+		y = load(image, b, ib);
+		sum += x.v * y.v;
+		mag += fabs(x.v * y.v);
+		in += fabs(x.v) * y.e;
+	}
+	/* gamma(K): a product and a sum a step, one after the other. */
+	in += (mag + in) * (depth * REF_U) / (1 - depth * REF_U) + depth * REF_TINY;
+	if (mag > 3e38)
+		in = INFINITY;
+	return (struct val){ sum, in };
+}
+
+static struct val expect_gemm(const struct uma_task *t, const uint8_t *image,
+			      const uint32_t *idx)
+{
+	const struct uma_epilogue *e = &t->epilogue;
+	float alpha = param(t, 0), beta = param(t, 1);
+	struct val x = gemm_sum(t, image, idx);
+
+	if (alpha != 1)
+		x = mul(x, (struct val){ alpha, 0 });
+	if (beta != 0)
+		x = add(x, mul(load(image, &t->op[UMA_SLOT_C], idx),
+			       (struct val){ beta, 0 }));
+	if (e->flags & UMA_EPI_SCALE)
+		x = mul(x, load(image, &t->op[UMA_SLOT_SCALE], idx));
+	if (e->flags & UMA_EPI_BIAS)
+		x = add(x, load(image, &t->op[UMA_SLOT_BIAS], idx));
+	if (e->flags & UMA_EPI_RESIDUAL)
+		x = add(x, load(image, &t->op[UMA_SLOT_RESIDUAL], idx));
+	x = apply(&ref_acts[e->act], x, mt_float(e->p0), mt_float(e->p1));
+	if (e->flags & UMA_EPI_RESIDUAL_POST)
+		x = add(x, load(image, &t->op[UMA_SLOT_RESIDUAL], idx));
+	return x;
+}
+
+static struct val expect_binary(const struct uma_task *t, const uint8_t *image,
+				const uint32_t *idx)
+{
+	struct val a = load(image, &t->op[UMA_SLOT_A], idx);
+	struct val b = load(image, &t->op[UMA_SLOT_B], idx);
+	uint32_t func;
+
+	memcpy(&func, t->params, 4);
+	switch (func) {
+	case UMA_BINARY_ADD:
+		return add(a, b);
+	case UMA_BINARY_SUB:
+		return rounded(a.v - b.v, a.e + b.e);
+	case UMA_BINARY_MUL:
+		return mul(a, b);
+	case UMA_BINARY_DIV: {
+		double q = a.v / b.v;
+		double room = fabs(b.v) - b.e;
+		double e = (a.e + fabs(q) * b.e) / (room > 0 ? room : 0);
+
+		return rounded(q, a.e == 0 && b.e == 0 ? 0 : e);
+	}
+	case UMA_BINARY_MAX:
+		return isnan(a.v) || isnan(b.v) ? (struct val){ NAN, 0 } :
+			(struct val){ fmax(a.v, b.v), fmax(a.e, b.e) };
+	default:
+		return isnan(a.v) || isnan(b.v) ? (struct val){ NAN, 0 } :
+			(struct val){ fmin(a.v, b.v), fmax(a.e, b.e) };
+	}
+}
+
+static struct val expect(const struct uma_task *t, const uint8_t *image,
+			 const uint32_t *idx)
+{
+	const struct uma_epilogue *e = &t->epilogue;
+	uint32_t func;
+	struct val x;
+
+	memcpy(&func, t->params, 4);
+	switch (t->opcode) {
+	case UMA_OP_GEMM:
+		return expect_gemm(t, image, idx);
+	case UMA_OP_BINARY:
+		x = expect_binary(t, image, idx);
+		break;
+	case UMA_OP_UNARY:
+		x = load(image, &t->op[UMA_SLOT_A], idx);
+		x = apply(&ref_unaries[func], x, 0, 0);
+		break;
+	default:
+		return load(image, &t->op[UMA_SLOT_A], idx);
+	}
+	return apply(&ref_acts[e->act], x, mt_float(e->p0), mt_float(e->p1));
+}
+
+static int64_t saturate(int64_t v)
+{
+	return v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v;
+}
+
+static int64_t stored_int(const uint8_t *image, const struct uma_task *t, int slot,
+			  const uint32_t *idx)
+{
+	return (int64_t)ref_load(image, &t->op[slot], idx);
+}
+
+static int64_t expect_exact(const struct uma_task *t, const uint8_t *image,
+			    const uint32_t *idx)
+{
+	const struct uma_epilogue *e = &t->epilogue;
+	int64_t x, a, b;
+	uint32_t func;
+
+	if (t->opcode == UMA_OP_BINARY) {
+		memcpy(&func, t->params, 4);
+		a = stored_int(image, t, UMA_SLOT_A, idx);
+		b = stored_int(image, t, UMA_SLOT_B, idx);
+		x = func == UMA_BINARY_ADD ? a + b : func == UMA_BINARY_SUB ? a - b :
+		    func == UMA_BINARY_MUL ? a * b :
+		    func == UMA_BINARY_MAX ? (a > b ? a : b) : (a < b ? a : b);
+		if (e->act == UMA_ACT_RELU && x < 0)
+			x = 0;
+		return saturate(x);
+	}
+	x = int_sum(t, image, idx);
+	if (t->slots & 1u << UMA_SLOT_C)
+		x += stored_int(image, t, UMA_SLOT_C, idx);
+	if (e->flags & UMA_EPI_BIAS)
+		x += stored_int(image, t, UMA_SLOT_BIAS, idx);
+	if (e->flags & UMA_EPI_RESIDUAL)
+		x += stored_int(image, t, UMA_SLOT_RESIDUAL, idx);
+	if (e->act == UMA_ACT_RELU && x < 0)
+		x = 0;
+	if (e->flags & UMA_EPI_RESIDUAL_POST)
+		x += stored_int(image, t, UMA_SLOT_RESIDUAL, idx);
+	return saturate(x);
+}
+
+static int is_exact(const struct uma_task *t)
+{
+	const struct uma_operand *d = &t->op[0], *a = &t->op[1], *b = &t->op[2];
+
+	if (d->dtype != UMA_DTYPE_S32 || d->quant)
+		return 0;
+	if (t->opcode == UMA_OP_GEMM)
+		return bytes_of(a->dtype) == 1;
+	return t->opcode == UMA_OP_BINARY && a->dtype == UMA_DTYPE_S32 &&
+	       b->dtype == UMA_DTYPE_S32 && !a->quant && !b->quant;
+}
+
+/* Is @got what @want may become in this type? */
+static int float_fits(int dtype, double got, struct val want)
+{
+	double max = dtype == UMA_DTYPE_F16 ? 65504 :
+		     dtype == UMA_DTYPE_BF16 ? 0x1.fep127 : 0x1.fffffep127;
+	double unit = dtype == UMA_DTYPE_F16 ? 0x1p-11 :
+		      dtype == UMA_DTYPE_BF16 ? 0x1p-8 : 0;
+	double least = dtype == UMA_DTYPE_F16 ? 0x1p-25 :
+		       dtype == UMA_DTYPE_BF16 ? 0x1p-134 : 0;
+	double tol;
+
+	if (isnan(want.v))
+		return isnan(got);
+	if (isinf(want.v))
+		return got == want.v;
+	/* Nothing is known, as where a function has a pole within the error. */
+	if (isinf(want.e))
+		return 1;
+	tol = want.e + unit * (fabs(want.v) + want.e) + least;
+	if (isinf(got))
+		return fabs(want.v) + tol > max;
+	return fabs(got - want.v) <= tol;
+}
+
+static int int_fits(int dtype, double got, struct val want, double scale, double zero)
+{
+	static const double lo[] = { 0, 0, 0, 0, INT32_MIN, -128, 0, -8, 0 };
+	static const double hi[] = { 0, 0, 0, 0, INT32_MAX, 127, 255, 7, 15 };
+	double q, e;
+
+	if (isnan(want.v))
+		return got == clamp(zero, lo[dtype], hi[dtype]);
+	if (isinf(want.v))
+		return got == (want.v < 0 ? lo : hi)[dtype];
+	if (isinf(want.e))
+		return 1;
+	q = want.v / scale;
+	e = want.e / scale;
+	e += REF_U * (fabs(q) + e);
+	return got >= clamp(nearbyint(q - e) + zero, lo[dtype], hi[dtype]) &&
+	       got <= clamp(nearbyint(q + e) + zero, lo[dtype], hi[dtype]);
+}
+
+static int check_element(const struct uma_task *t, const uint8_t *before,
+			 const uint8_t *after, const uint32_t *idx, char *why,
+			 size_t size)
+{
+	const struct uma_operand *d = &t->op[0], *a = &t->op[1];
+	double got = ref_load(after, d, idx), scale, zero;
+	struct val want;
+	int ok, n1, n2;
+
+	if (t->opcode == UMA_OP_FILL) {
+		const uint8_t *p = locate(after, d, idx, &n1);
+		uint32_t v, stored = 0;
+
+		memcpy(&v, t->params, 4);
+		if (!bytes_of(d->dtype))
+			stored = n1 ? *p >> 4 : *p & 15;
+		else
+			memcpy(&stored, p, (size_t)bytes_of(d->dtype));
+		ok = stored == v;
+		want.v = v;
+		want.e = 0;
+	} else if (t->opcode == UMA_OP_COPY && a->dtype == d->dtype && !a->quant &&
+		   !d->quant && bytes_of(d->dtype)) {
+		ok = !memcmp(locate(after, d, idx, &n1), locate(before, a, idx, &n2),
+			     (size_t)bytes_of(d->dtype));
+		want.v = ref_load(before, a, idx);
+		want.e = 0;
+	} else if (is_exact(t)) {
+		want.v = (double)expect_exact(t, before, idx);
+		want.e = 0;
+		ok = got == want.v;
+	} else {
+		want = expect(t, before, idx);
+		quant_of(before, d, idx, &scale, &zero);
+		ok = d->dtype <= UMA_DTYPE_BF16 ? float_fits(d->dtype, got, want) :
+			int_fits(d->dtype, got, want, scale, zero);
+	}
+	if (!ok)
+		snprintf(why, size, "at [%u %u %u %u %u]: got %.9g, want %.9g +- %.3g",
+			 idx[0], idx[1], idx[2], idx[3], idx[4], got, want.v, want.e);
+	return ok ? 0 : -1;
+}
+
+int ref_check(const struct uma_task *task, const uint8_t *before,
+	      const uint8_t *after, char *why, size_t size)
+{
+	static uint8_t written[MT_SIZE];
+	const struct uma_operand *d = &task->op[0];
+	uint32_t idx[UMA_MAX_RANK] = { 0 };
+	int i, nibble, empty = 0;
+	size_t at;
+
+	memset(written, 0, sizeof(written));
+	for (i = 0; i < d->rank; i++)
+		empty |= !d->dims[i];
+	while (!empty) {
+		const uint8_t *p = locate(after, d, idx, &nibble);
+
+		if (bytes_of(d->dtype))
+			memset(written + (p - after), 0xff, (size_t)bytes_of(d->dtype));
+		else
+			written[p - after] |= nibble ? 0xf0 : 0x0f;
+		if (check_element(task, before, after, idx, why, size))
+			return -1;
+		for (i = d->rank - 1; i >= 0; i--) {
+			if (++idx[i] < d->dims[i])
+				break;
+			idx[i] = 0;
+		}
+		if (i < 0)
+			break;
+	}
+	for (at = 0; at < MT_SIZE; at++) {
+		if ((before[at] ^ after[at]) & ~written[at]) {
+			snprintf(why, size, "byte at offset %zu was written", at);
+			return -1;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Hostile descriptors: every field with a value that it must not have, and the
+ * fault, the slot and the field that are reported; every single bit flipped,
+ * with memory that refuses whatever does not belong to the task.
+ */
+#include <string.h>
+
+#include "gen.h"
+#include "tap.h"
+
+static uint8_t image[MT_SIZE], work[MT_SIZE];
+
+enum base {
+	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, COPY, COPY_S4, FILL,
+	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, BASES
+};
+
+static const char *const base_name[BASES] = {
+	"gemm f32", "gemm s8 requantised", "gemm s8 exact", "gemm 4-bit weights",
+	"gemm with everything", "copy", "copy s4", "fill", "unary", "binary",
+	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm",
+};
+
+static struct mt_task bases[BASES];
+
+static void set(struct mt_task *t, int word, uint32_t v)
+{
+	memcpy(t->task.params + 4 * word, &v, 4);
+}
+
+static void operands(struct mt_task *t, int a, int b, int d)
+{
+	const uint32_t da[] = { 3, 5, 40 }, db[] = { 3, 40, 24 }, dd[] = { 3, 5, 24 };
+
+	mt_operand(t, UMA_SLOT_DST, d, 3, dd, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, a, 3, da, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, b, 3, db, MT_PLAIN);
+	set(t, 0, mt_bits(1));
+}
+
+static void make_bases(void)
+{
+	const uint32_t dims[] = { 4, 6, 10 }, dd[] = { 3, 5, 24 };
+	static const uint32_t base_opcode[BASES] = {
+		UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM,
+		UMA_OP_COPY, UMA_OP_COPY, UMA_OP_FILL, UMA_OP_UNARY, UMA_OP_BINARY,
+		UMA_OP_BINARY, UMA_OP_PACK, UMA_OP_GEMM, UMA_OP_NOP, UMA_OP_GEMM,
+	};
+	struct uma_packed_header header;
+	struct mt_task *t;
+	uint32_t i;
+
+	for (i = 0; i < BASES; i++) {
+		t = &bases[i];
+		mt_task_init(t, image, i + 1, (int)base_opcode[i]);
+		/* Separate memory for each. */
+		t->used = i * (MT_SIZE / BASES) & ~4095u;
+	}
+	operands(&bases[GEMM_F32], F32, F32, F32);
+	operands(&bases[GEMM_S8], S8, U8, S8);
+	mt_quant(&bases[GEMM_S8], 0, UMA_QUANT_TENSOR, 0, 0, 1);
+	mt_quant(&bases[GEMM_S8], 1, UMA_QUANT_TENSOR, 0, 0, 1);
+	mt_quant(&bases[GEMM_S8], 2, UMA_QUANT_CHANNEL, 2, 0, 1);
+	operands(&bases[GEMM_EXACT], U8, S8, S32);
+	bases[GEMM_EXACT].task.epilogue.flags = UMA_EPI_BIAS;
+	mt_operand(&bases[GEMM_EXACT], UMA_SLOT_BIAS, S32, 3, dd, MT_PLAIN);
+	operands(&bases[GEMM_W4], F16, S4, F32);
+	mt_quant(&bases[GEMM_W4], 2, UMA_QUANT_GROUP, 1, 16, 1);
+	t = &bases[GEMM_FULL];
+	operands(t, F32, F32, F16);
+	set(t, 1, mt_bits(0.5f));
+	t->task.epilogue.flags = UMA_EPI_BIAS | UMA_EPI_SCALE | UMA_EPI_RESIDUAL;
+	t->task.epilogue.act = UMA_ACT_CLAMP;
+	t->task.epilogue.p1 = mt_bits(6);
+	for (i = UMA_SLOT_C; i <= UMA_SLOT_RESIDUAL; i++)
+		mt_operand(t, (int)i, F32, 3, dd, MT_PLAIN);
+	mt_operand(&bases[COPY], 0, S8, 3, dims, MT_PLAIN);
+	mt_operand(&bases[COPY], 1, F32, 3, dims, MT_PLAIN);
+	mt_quant(&bases[COPY], 0, UMA_QUANT_TENSOR, 0, 0, 1);
+	mt_operand(&bases[COPY_S4], 0, F32, 3, dims, MT_PLAIN);
+	mt_operand(&bases[COPY_S4], 1, S4, 3, dims, MT_PLAIN);
+	mt_operand(&bases[FILL], 0, U8, 3, dims, MT_PLAIN);
+	set(&bases[FILL], 0, 0x7f);
+	mt_operand(&bases[UNARY], 0, F32, 3, dims, MT_PLAIN);
+	mt_operand(&bases[UNARY], 1, F16, 3, dims, MT_PLAIN);
+	set(&bases[UNARY], 0, UMA_UNARY_EXP);
+	for (i = 0; i < 3; i++) {
+		mt_operand(&bases[BINARY], (int)i, F32, 3, dims, MT_PLAIN);
+		mt_operand(&bases[BINARY_S32], (int)i, S32, 3, dims, MT_PLAIN);
+	}
+	mt_operand(&bases[PACK], 1, S8, 3, dims, MT_PLAIN);
+	mt_operand(&bases[PACK], 0, S8, 3, dims, MT_PLAIN);
+	mt_packed(&bases[PACK], 0, 64 + 4 * 8 * 16);
+	operands(&bases[PACKED], F32, F32, F32);
+	mt_packed(&bases[PACKED], 2, 64 + 3 * 40 * 32 * 4);
+	header = (struct uma_packed_header){
+		.magic = UMA_PACKED_MAGIC, .version = UMA_PACKED_VERSION,
+		.layout = UMA_LAYOUT_GEMM_B, .engine_class = UMA_ENGINE_MATRIX,
+		.dtype = F32, .block_k = 1, .block_n = 16, .dims = { 3, 40, 24 }, .rank = 3,
+	};
+	memcpy(image + (bases[PACKED].task.op[2].addr - MT_BASE), &header, sizeof(header));
+	operands(&bases[DYNAMIC], F32, F32, F32);
+	t = &bases[DYNAMIC];
+	t->task.flags = UMA_TASK_DYNAMIC;
+	t->task.shape_addr = mt_alloc(t, 240, 4);
+	memset(image + (t->task.shape_addr - MT_BASE), 0, 240);
+	for (i = 0; i < 3; i++)
+		memcpy(image + (t->task.shape_addr - MT_BASE) + 20 * i,
+		       t->task.op[i].dims, 20);
+}
+
+/* --- one field at a time -------------------------------------------------- */
+
+struct mutation {
+	enum base base;
+	uint32_t offset;
+	uint32_t size;
+	uint64_t value;
+	uint32_t reason;
+	uint32_t slot;
+	const char *field;
+};
+
+#define NONE		UMA_FAULT_NO_SLOT
+#define AT(member)	offsetof(struct uma_task, member), \
+			sizeof(((struct uma_task *)0)->member)
+#define OP(s, member)	AT(op[s].member)
+#define PAR(word)	offsetof(struct uma_task, params) + 4 * (word), 4
+#define EPI(member)	AT(epilogue.member)
+#define NEG(x)		((uint64_t)-(int64_t)(x))
+
+static const struct mutation mutations[] = {
+	{ GEMM_F32, AT(version), 0, UMA_FAULT_VERSION, NONE, "version" },
+	{ GEMM_F32, AT(version), 2, UMA_FAULT_VERSION, NONE, "version" },
+	{ GEMM_F32, AT(opcode), UMA_OP_COUNT, UMA_FAULT_OPCODE, NONE, "opcode" },
+	{ GEMM_F32, AT(opcode), 0xffff, UMA_FAULT_OPCODE, NONE, "opcode" },
+	{ GEMM_F32, AT(flags), 2, UMA_FAULT_FLAGS, NONE, "flags" },
+	{ GEMM_F32, AT(flags), 0x80000001, UMA_FAULT_FLAGS, NONE, "flags" },
+	{ NOP, AT(flags), 1, UMA_FAULT_FLAGS, NONE, "flags" },
+	{ GEMM_F32, AT(slots), 0x87, UMA_FAULT_FLAGS, NONE, "slots" },
+	{ GEMM_F32, AT(slots), 0x80000007, UMA_FAULT_FLAGS, NONE, "slots" },
+	{ GEMM_F32, AT(slots), 3, UMA_FAULT_SLOT, UMA_SLOT_B, "slots" },
+	{ GEMM_F32, AT(slots), 15, UMA_FAULT_SLOT, UMA_SLOT_C, "slots" },
+	{ GEMM_F32, AT(slots), 6, UMA_FAULT_SLOT, UMA_SLOT_DST, "slots" },
+	{ NOP, AT(slots), 1, UMA_FAULT_SLOT, UMA_SLOT_DST, "slots" },
+	{ COPY, AT(slots), 7, UMA_FAULT_SLOT, UMA_SLOT_B, "slots" },
+	{ GEMM_F32, AT(pad0), 1, UMA_FAULT_PAD, NONE, "pad0" },
+	{ GEMM_F32, AT(shape_addr), 4, UMA_FAULT_PAD, NONE, "shape_addr" },
+	{ DYNAMIC, AT(shape_addr), 2, UMA_FAULT_ALIGN, NONE, "shape_addr" },
+	{ DYNAMIC, AT(shape_addr), (1ULL << 48) - 236, UMA_FAULT_RANGE, NONE, "shape_addr" },
+	{ DYNAMIC, AT(shape_addr), NEG(4), UMA_FAULT_RANGE, NONE, "shape_addr" },
+	{ GEMM_F32, AT(pad1[0]), 1, UMA_FAULT_PAD, NONE, "pad1" },
+	{ GEMM_F32, AT(pad1[11]), 1ULL << 63, UMA_FAULT_PAD, NONE, "pad1" },
+	{ GEMM_F32, AT(pad2[0]), 1, UMA_FAULT_PAD, NONE, "pad2" },
+	{ GEMM_F32, AT(pad2[7]), 1ULL << 63, UMA_FAULT_PAD, NONE, "pad2" },
+	/* parameters */
+	{ GEMM_F32, PAR(2), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ GEMM_F32, PAR(63), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ GEMM_F32, PAR(1), 0x3f800000, UMA_FAULT_SLOT, UMA_SLOT_C, "slots" },
+	{ GEMM_EXACT, PAR(0), 0x40000000, UMA_FAULT_PARAMS, NONE, "params.alpha" },
+	{ FILL, PAR(0), 0x100, UMA_FAULT_PARAMS, NONE, "params.value" },
+	{ FILL, PAR(1), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ UNARY, PAR(0), UMA_UNARY_COUNT, UMA_FAULT_PARAMS, NONE, "params.func" },
+	{ UNARY, PAR(0), 0xffffffff, UMA_FAULT_PARAMS, NONE, "params.func" },
+	{ UNARY, PAR(1), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ BINARY, PAR(0), UMA_BINARY_COUNT, UMA_FAULT_PARAMS, NONE, "params.func" },
+	{ BINARY_S32, PAR(0), UMA_BINARY_DIV, UMA_FAULT_PARAMS, NONE, "params.func" },
+	{ COPY, PAR(0), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ NOP, PAR(0), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ PACK, PAR(63), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	/* epilogue */
+	{ GEMM_F32, EPI(flags), 0x10, UMA_FAULT_FLAGS, NONE, "epilogue.flags" },
+	{ GEMM_F32, EPI(flags), 1, UMA_FAULT_SLOT, UMA_SLOT_BIAS, "slots" },
+	{ GEMM_F32, EPI(flags), 8, UMA_FAULT_SLOT, UMA_SLOT_RESIDUAL, "slots" },
+	{ GEMM_FULL, EPI(flags), 15, UMA_FAULT_EPILOGUE, NONE, "epilogue.flags" },
+	{ GEMM_FULL, EPI(act), UMA_ACT_COUNT, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ GEMM_FULL, EPI(act), UMA_ACT_RELU, UMA_FAULT_PAD, NONE, "epilogue.p1" },
+	{ GEMM_FULL, EPI(p0), 0x7fc00000, UMA_FAULT_EPILOGUE, NONE, "epilogue.p0" },
+	{ GEMM_FULL, EPI(p1), 0xffc00001, UMA_FAULT_EPILOGUE, NONE, "epilogue.p1" },
+	{ GEMM_FULL, EPI(p1), 0xbf800000, UMA_FAULT_EPILOGUE, NONE, "epilogue.p1" },
+	{ GEMM_F32, EPI(p0), 0x3f800000, UMA_FAULT_PAD, NONE, "epilogue.p0" },
+	{ GEMM_F32, EPI(p1), 1, UMA_FAULT_PAD, NONE, "epilogue.p1" },
+	{ GEMM_F32, EPI(pad[0]), 1, UMA_FAULT_PAD, NONE, "epilogue.pad" },
+	{ GEMM_F32, EPI(pad[5]), 1, UMA_FAULT_PAD, NONE, "epilogue.pad" },
+	{ GEMM_EXACT, EPI(act), UMA_ACT_TANH, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ BINARY_S32, EPI(act), UMA_ACT_TANH, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ COPY, EPI(act), UMA_ACT_RELU, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ UNARY, EPI(flags), 1, UMA_FAULT_EPILOGUE, NONE, "epilogue.flags" },
+	{ PACK, EPI(flags), 2, UMA_FAULT_EPILOGUE, NONE, "epilogue.flags" },
+	/* operands */
+	{ GEMM_F32, OP(7, addr), 1, UMA_FAULT_PAD, 7, "op" },
+	{ GEMM_F32, OP(11, pad3), 1, UMA_FAULT_PAD, 11, "op" },
+	{ GEMM_F32, OP(3, dtype), 1, UMA_FAULT_PAD, 3, "op" },
+	{ GEMM_F32, OP(0, addr), MT_BASE + 2, UMA_FAULT_ALIGN, 0, "addr" },
+	{ GEMM_F32, OP(1, addr), 1ULL << 48, UMA_FAULT_RANGE, 1, "addr" },
+	{ GEMM_F32, OP(1, addr), (1ULL << 48) - 4, UMA_FAULT_RANGE, 1, "addr" },
+	{ GEMM_F32, OP(2, addr), NEG(4), UMA_FAULT_RANGE, 2, "addr" },
+	{ GEMM_F32, OP(0, dtype), 0, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ GEMM_F32, OP(0, dtype), UMA_DTYPE_COUNT, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ GEMM_F32, OP(1, dtype), 0xffff, UMA_FAULT_DTYPE, 1, "dtype" },
+	{ GEMM_F32, OP(0, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ GEMM_F32, OP(0, dtype), UMA_DTYPE_U4, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ GEMM_F32, OP(1, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 1, "dtype" },
+	{ GEMM_F32, OP(1, dtype), UMA_DTYPE_F16, UMA_FAULT_DTYPE, 2, "dtype" },
+	{ GEMM_F32, OP(2, dtype), UMA_DTYPE_BF16, UMA_FAULT_DTYPE, 2, "dtype" },
+	{ GEMM_EXACT, OP(2, dtype), UMA_DTYPE_S4, UMA_FAULT_DTYPE, 2, "dtype" },
+	{ GEMM_EXACT, OP(4, dtype), UMA_DTYPE_F32, UMA_FAULT_DTYPE, 4, "dtype" },
+	{ GEMM_FULL, OP(5, dtype), UMA_DTYPE_S4, UMA_FAULT_DTYPE, 5, "dtype" },
+	{ PACK, OP(1, dtype), UMA_DTYPE_U8, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ GEMM_F32, OP(0, rank), 0, UMA_FAULT_RANK, 0, "rank" },
+	{ GEMM_F32, OP(0, rank), 6, UMA_FAULT_RANK, 0, "rank" },
+	{ GEMM_F32, OP(1, rank), 0xffff, UMA_FAULT_RANK, 1, "rank" },
+	{ GEMM_F32, OP(1, rank), 4, UMA_FAULT_RANK, 1, "rank" },
+	{ GEMM_F32, OP(1, rank), 2, UMA_FAULT_PAD, 1, "dims" },
+	{ GEMM_F32, OP(1, layout), UMA_LAYOUT_COUNT, UMA_FAULT_LAYOUT, 1, "layout" },
+	{ GEMM_F32, OP(1, layout), 0xffff, UMA_FAULT_LAYOUT, 1, "layout" },
+	{ GEMM_F32, OP(2, layout), 1, UMA_FAULT_STRIDES, 2, "strides" },
+	{ PACK, OP(0, layout), 0, UMA_FAULT_LAYOUT, 0, "layout" },
+	{ PACKED, OP(2, addr), MT_BASE + 32, UMA_FAULT_ALIGN, 2, "addr" },
+	{ PACKED, OP(2, strides[2]), 1, UMA_FAULT_STRIDES, 2, "strides" },
+	{ GEMM_F32, OP(1, pad0), 1, UMA_FAULT_PAD, 1, "pad0" },
+	{ GEMM_F32, OP(1, pad1), 1, UMA_FAULT_PAD, 1, "pad1" },
+	{ GEMM_F32, OP(1, pad2[0]), 1, UMA_FAULT_PAD, 1, "pad2" },
+	{ GEMM_F32, OP(1, pad2[1]), 1, UMA_FAULT_PAD, 1, "pad2" },
+	{ GEMM_F32, OP(2, pad3), 1, UMA_FAULT_PAD, 2, "pad3" },
+	{ GEMM_F32, OP(1, dims[3]), 1, UMA_FAULT_PAD, 1, "dims" },
+	{ GEMM_F32, OP(1, dims[4]), 1, UMA_FAULT_PAD, 1, "dims" },
+	{ GEMM_F32, OP(1, strides[3]), 1, UMA_FAULT_PAD, 1, "strides" },
+	{ GEMM_F32, OP(0, dims[0]), 2, UMA_FAULT_DIMS, 1, "dims" },
+	{ GEMM_F32, OP(1, dims[1]), 6, UMA_FAULT_DIMS, 1, "dims" },
+	{ GEMM_F32, OP(1, dims[2]), 39, UMA_FAULT_DIMS, 2, "dims" },
+	{ GEMM_F32, OP(2, dims[2]), 23, UMA_FAULT_DIMS, 2, "dims" },
+	{ GEMM_FULL, OP(4, dims[1]), 4, UMA_FAULT_DIMS, 4, "dims" },
+	{ COPY, OP(1, dims[0]), 3, UMA_FAULT_DIMS, 1, "dims" },
+	{ BINARY, OP(2, dims[2]), 9, UMA_FAULT_DIMS, 2, "dims" },
+	{ COPY, OP(0, dims[0]), 0xffffffff, UMA_FAULT_DIMS, 1, "dims" },
+	{ GEMM_F32, OP(1, strides[0]), 1ULL << 63, UMA_FAULT_STRIDES, 1, "strides" },
+	{ GEMM_F32, OP(1, strides[0]), (1ULL << 63) - 1, UMA_FAULT_STRIDES, 1, "strides" },
+	{ GEMM_F32, OP(1, strides[0]), 1ULL << 49, UMA_FAULT_RANGE, 1, "addr" },
+	{ GEMM_F32, OP(1, strides[0]), NEG(1ULL << 49), UMA_FAULT_RANGE, 1, "addr" },
+	{ GEMM_F32, OP(0, strides[0]), 119, UMA_FAULT_STRIDES, 0, "strides" },
+	{ GEMM_F32, OP(0, strides[0]), 0, UMA_FAULT_STRIDES, 0, "strides" },
+	{ GEMM_F32, OP(0, strides[2]), 2, UMA_FAULT_STRIDES, 0, "strides" },
+	{ COPY_S4, OP(1, strides[1]), 11, UMA_FAULT_STRIDES, 1, "strides" },
+	{ COPY_S4, OP(1, strides[2]), 3, UMA_FAULT_STRIDES, 1, "strides" },
+	{ COPY_S4, OP(1, strides[2]), NEG(1), UMA_FAULT_STRIDES, 1, "strides" },
+	{ COPY_S4, OP(1, strides[1]), 1, UMA_FAULT_STRIDES, 1, "strides" },
+	/* quantisation */
+	{ GEMM_F32, OP(1, quant), 1, UMA_FAULT_QUANT, 1, "quant" },
+	{ GEMM_S8, OP(1, quant), UMA_QUANT_COUNT, UMA_FAULT_QUANT, 1, "quant" },
+	{ GEMM_S8, OP(1, quant), 0xffff, UMA_FAULT_QUANT, 1, "quant" },
+	{ GEMM_S8, OP(1, quant), 0, UMA_FAULT_PAD, 1, "scale" },
+	{ GEMM_S8, OP(1, scale), 0, UMA_FAULT_QUANT, 1, "scale" },
+	{ GEMM_S8, OP(1, scale), 0xbf800000, UMA_FAULT_QUANT, 1, "scale" },
+	{ GEMM_S8, OP(1, scale), 0x7f800000, UMA_FAULT_QUANT, 1, "scale" },
+	{ GEMM_S8, OP(1, scale), 0x7fc00000, UMA_FAULT_QUANT, 1, "scale" },
+	{ GEMM_S8, OP(1, zero), 128, UMA_FAULT_QUANT, 1, "zero" },
+	{ GEMM_S8, OP(1, zero), 0x80000000, UMA_FAULT_QUANT, 1, "zero" },
+	{ GEMM_S8, OP(1, quant_axis), 1, UMA_FAULT_PAD, 1, "quant_axis" },
+	{ GEMM_S8, OP(1, quant_group), 16, UMA_FAULT_PAD, 1, "quant_group" },
+	{ GEMM_S8, OP(1, scale_addr), 64, UMA_FAULT_PAD, 1, "scale_addr" },
+	{ GEMM_S8, OP(1, zero_addr), 64, UMA_FAULT_PAD, 1, "zero_addr" },
+	{ GEMM_S8, OP(1, scale_dtype), 1, UMA_FAULT_PAD, 1, "scale_dtype" },
+	{ GEMM_S8, OP(2, quant_axis), 3, UMA_FAULT_QUANT, 2, "quant_axis" },
+	{ GEMM_S8, OP(2, quant_axis), 0xffff, UMA_FAULT_QUANT, 2, "quant_axis" },
+	{ GEMM_S8, OP(2, quant_axis), 1, UMA_FAULT_QUANT, 2, "quant_axis" },
+	{ GEMM_S8, OP(2, scale), 1, UMA_FAULT_PAD, 2, "scale" },
+	{ GEMM_S8, OP(2, zero), 1, UMA_FAULT_PAD, 2, "zero" },
+	{ GEMM_S8, OP(2, scale_dtype), 0, UMA_FAULT_QUANT, 2, "scale_dtype" },
+	{ GEMM_S8, OP(2, scale_dtype), UMA_DTYPE_BF16, UMA_FAULT_QUANT, 2, "scale_dtype" },
+	{ GEMM_S8, OP(2, scale_addr), 0, UMA_FAULT_QUANT, 2, "scale_addr" },
+	{ GEMM_S8, OP(2, scale_addr), MT_BASE + 1, UMA_FAULT_ALIGN, 2, "scale_addr" },
+	{ GEMM_S8, OP(2, zero_addr), MT_BASE + 2, UMA_FAULT_ALIGN, 2, "zero_addr" },
+	{ GEMM_S8, OP(2, scale_addr), NEG(4), UMA_FAULT_RANGE, 2, "scale_addr" },
+	{ GEMM_S8, OP(2, zero_addr), (1ULL << 48) - 4, UMA_FAULT_RANGE, 2, "scale_addr" },
+	{ GEMM_W4, OP(2, quant_group), 8, UMA_FAULT_QUANT, 2, "quant_group" },
+	{ GEMM_W4, OP(2, quant_group), 24, UMA_FAULT_QUANT, 2, "quant_group" },
+	{ GEMM_W4, OP(2, quant_group), 8192, UMA_FAULT_QUANT, 2, "quant_group" },
+	{ GEMM_W4, OP(2, quant_group), 0, UMA_FAULT_QUANT, 2, "quant_group" },
+	{ GEMM_W4, OP(2, quant_flags), 0x200, UMA_FAULT_FLAGS, 2, "quant_flags" },
+	{ GEMM_W4, OP(2, quant_flags), 0x20, UMA_FAULT_FLAGS, 2, "quant_flags" },
+	{ GEMM_W4, OP(2, quant_flags), 0x08, UMA_FAULT_QUANT, 2, "quant_flags" },
+	{ GEMM_S8, OP(2, quant_flags), 0x100, UMA_FAULT_PAD, 2, "quant_flags" },
+	{ GEMM_W4, OP(2, quant_axis), 2, UMA_FAULT_QUANT, 2, "quant_axis" },
+};
+
+static int try_mutation(const struct mutation *m)
+{
+	struct uma_task task = bases[m->base].task;
+	struct uma_fault_info f = { 0 };
+	static struct uma_op op;
+
+	memcpy((uint8_t *)&task + m->offset, &m->value, m->size);
+	if (!uma_task_decode(&task, &op, &f)) {
+		printf("# accepted\n");
+		return 0;
+	}
+	if (f.reason == m->reason && f.slot == m->slot && !strcmp(f.field, m->field))
+		return 1;
+	printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason), f.slot, f.field);
+	return 0;
+}
+
+/* --- what needs more than one field --------------------------------------- */
+
+static void expect(const char *what, const struct uma_task *t, uint32_t reason,
+		   uint32_t slot, const char *field)
+{
+	static struct uma_op op;
+	struct uma_fault_info f = { 0 };
+	int r = uma_task_decode(t, &op, &f);
+
+	if (!r)
+		r = uma_op_check(&op, mt_engine("full", UMA_ENGINE_MATRIX), &f);
+	if (reason == UMA_FAULT_NONE) {
+		tap_ok(r >= 0, "%s is accepted", what);
+		if (r < 0)
+			printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason),
+			       f.slot, f.field);
+		return;
+	}
+	tap_ok(r < 0 && f.reason == reason && f.slot == slot && !strcmp(f.field, field),
+	       "%s: %s", what, uma_fault_name(reason));
+	if (tap_failed && r < 0 && f.reason != reason)
+		printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason), f.slot,
+		       f.field);
+}
+
+static void test_overlap(void)
+{
+	struct uma_task t;
+	uint64_t d;
+
+	t = bases[GEMM_F32].task;
+	d = t.op[0].addr;
+	t.op[1].addr = d;
+	expect("A where DST is", &t, UMA_FAULT_OVERLAP, 1, "addr");
+	t.op[1].addr = d + 359 * 4;
+	expect("A from the last element of DST", &t, UMA_FAULT_OVERLAP, 1, "addr");
+	t.op[1].addr = d + 360 * 4;
+	expect("A right behind DST", &t, UMA_FAULT_NONE, 0, "");
+	t.op[1].addr = d - 600 * 4;
+	expect("A right before DST", &t, UMA_FAULT_NONE, 0, "");
+
+	t = bases[GEMM_FULL].task;
+	t.op[0].dtype = F32;
+	t.op[0].addr = t.op[3].addr;
+	expect("DST in place of C", &t, UMA_FAULT_NONE, 0, "");
+	t.op[0].addr += 4;
+	expect("DST one element beside C", &t, UMA_FAULT_OVERLAP, 3, "addr");
+	t.op[0].addr = t.op[6].addr;
+	expect("DST in place of the residual", &t, UMA_FAULT_NONE, 0, "");
+	t.op[0].addr = t.op[4].addr;
+	expect("DST in place of the bias", &t, UMA_FAULT_OVERLAP, 4, "addr");
+	t = bases[GEMM_FULL].task;
+	t.op[0].addr = t.op[3].addr;
+	expect("DST on C of another type", &t, UMA_FAULT_OVERLAP, 3, "addr");
+
+	t = bases[BINARY].task;
+	t.op[1] = t.op[0];
+	expect("binary in place", &t, UMA_FAULT_NONE, 0, "");
+	t.op[2] = t.op[0];
+	expect("binary in place of both", &t, UMA_FAULT_NONE, 0, "");
+	t.op[1].strides[0] = 0;
+	expect("in place of a broadcast", &t, UMA_FAULT_OVERLAP, 1, "addr");
+
+	/* Column slices of one matrix. */
+	t = bases[BINARY].task;
+	t.op[0].strides[0] = t.op[1].strides[0] = t.op[2].strides[0] = 600;
+	t.op[0].strides[1] = t.op[1].strides[1] = t.op[2].strides[1] = 100;
+	t.op[1].addr = t.op[0].addr + 40;
+	t.op[2].addr = t.op[0].addr + 80;
+	expect("column slices side by side", &t, UMA_FAULT_NONE, 0, "");
+	t.op[2].addr = t.op[0].addr + 36;
+	expect("column slices that touch", &t, UMA_FAULT_OVERLAP, 2, "addr");
+	t.op[2].addr = t.op[0].addr + 364;
+	expect("a slice that wraps to the next row", &t, UMA_FAULT_OVERLAP, 2, "addr");
+
+	t = bases[GEMM_S8].task;
+	t.op[0].addr = t.op[2].scale_addr;
+	expect("DST on the scales", &t, UMA_FAULT_OVERLAP, 2, "scale_addr");
+	t.op[0].addr = t.op[2].zero_addr;
+	expect("DST on the zero points", &t, UMA_FAULT_OVERLAP, 2, "zero_addr");
+	t = bases[DYNAMIC].task;
+	t.op[0].addr = t.shape_addr;
+	expect("DST on the shapes", &t, UMA_FAULT_OVERLAP, NONE, "shape_addr");
+	/* The padding of the last panel, which only the engine knows. */
+	t = bases[PACKED].task;
+	t.op[0].addr = t.op[2].addr + 64 + 3 * 40 * 32 * 4 - 4;
+	expect("DST on the padding of B", &t, UMA_FAULT_OVERLAP, 2, "addr");
+	t.op[0].addr += 4;
+	expect("DST behind the padding of B", &t, UMA_FAULT_NONE, 0, "");
+	t = bases[PACK].task;
+	t.op[1].addr = t.op[0].addr + 64 + 4 * 8 * 16 - 1;
+	expect("A on the padding of DST", &t, UMA_FAULT_OVERLAP, 1, "addr");
+	t.op[0].addr = (1ULL << 48) - 512;
+	expect("padding beyond the address width", &t, UMA_FAULT_RANGE, 0, "addr");
+}
+
+static void refused(const char *what, const char *profile, uint32_t class,
+		    enum base base, uint32_t slot, const char *field)
+{
+	static struct uma_op op;
+	struct uma_fault_info f = { 0 };
+	int r = uma_task_decode(&bases[base].task, &op, &f);
+
+	if (!r)
+		r = uma_op_check(&op, mt_engine(profile, class), &f);
+	if (!field) {
+		tap_ok(r >= 0, "%s", what);
+		return;
+	}
+	tap_ok(r < 0 && f.slot == slot && !strcmp(f.field, field) &&
+	       (f.reason == UMA_FAULT_UNSUPPORTED || f.reason == UMA_FAULT_ALIGN),
+	       "%s: refused for slot %u %s", what, slot, field);
+	if (tap_failed && r < 0)
+		printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason), f.slot, f.field);
+}
+
+static void test_engines(void)
+{
+	struct mt_task keep = bases[GEMM_F32];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		bases[GEMM_F32].task.op[i].dtype = BF16;
+	refused("bf16 on m1's MATRIX", "m1", UMA_ENGINE_MATRIX, GEMM_F32, 1, "dtype");
+	refused("bf16 on m2's MATRIX", "m2", UMA_ENGINE_MATRIX, GEMM_F32, 1, "dtype");
+	refused("bf16 on m3's MATRIX", "m3", UMA_ENGINE_MATRIX, GEMM_F32, 1, NULL);
+	refused("bf16 on m1's GPU", "m1", UMA_ENGINE_GPU, GEMM_F32, 1, NULL);
+	refused("bf16 on m3's NEURAL", "m3", UMA_ENGINE_NEURAL, GEMM_F32, 1, "dtype");
+	bases[GEMM_F32] = keep;
+	refused("f32 on m1's NEURAL", "m1", UMA_ENGINE_NEURAL, GEMM_F32, 1, "dtype");
+	bases[GEMM_W4].task.op[0].dtype = F16;
+	refused("4-bit weights on m2's NEURAL", "m2", UMA_ENGINE_NEURAL, GEMM_W4, 2, "dtype");
+	bases[GEMM_W4].task.op[0].addr = (bases[GEMM_W4].task.op[0].addr + 63) & ~63ULL;
+	bases[GEMM_W4].task.op[1].addr = bases[GEMM_W4].task.op[0].addr + 4096;
+	bases[GEMM_W4].task.op[2].addr = bases[GEMM_W4].task.op[0].addr + 8192;
+	refused("4-bit weights on m3's NEURAL", "m3", UMA_ENGINE_NEURAL, GEMM_W4, 2, NULL);
+	bases[GEMM_W4].task.op[1].addr += 2;
+	refused("misaligned on m3's NEURAL", "m3", UMA_ENGINE_NEURAL, GEMM_W4, 1, "addr");
+	refused("dynamic shapes on m1", "m1", UMA_ENGINE_GPU, DYNAMIC, NONE, "flags");
+	refused("dynamic shapes on m2", "m2", UMA_ENGINE_GPU, DYNAMIC, NONE, NULL);
+	refused("binary on MATRIX", "m1", UMA_ENGINE_MATRIX, BINARY, NONE, "opcode");
+	keep = bases[GEMM_FULL];
+	bases[GEMM_FULL].task.epilogue.act = UMA_ACT_GELU;
+	bases[GEMM_FULL].task.epilogue.p1 = 0;
+	refused("gelu on m1's MATRIX", "m1", UMA_ENGINE_MATRIX, GEMM_FULL, NONE,
+		"epilogue.act");
+	bases[GEMM_FULL] = keep;
+	keep = bases[GEMM_F32];
+	bases[GEMM_F32].task.op[1].dims[2] = bases[GEMM_F32].task.op[2].dims[1] = 65537;
+	memset(bases[GEMM_F32].task.op[1].strides, 0, 40);
+	memset(bases[GEMM_F32].task.op[2].strides, 0, 40);
+	refused("K of 65537", "full", UMA_ENGINE_MATRIX, GEMM_F32, 1, "dims");
+	bases[GEMM_F32] = keep;
+	tap_ok(!uma_profile_find("m4") && !uma_profile_find("m") && !uma_profile_find("m1x") &&
+	       !uma_profile_get(5) && uma_profile_find("ultra")->node_count == 2,
+	       "profiles by name");
+}
+
+/* --- single bits ---------------------------------------------------------- */
+
+/* Decode, check and run what is left of a task; memory ends where it ends. */
+static int attempt(const struct uma_task *task, uint64_t lo, uint64_t hi, uint32_t page,
+		   const char **why)
+{
+	static struct uma_program prog;
+	static struct uma_op op;
+	static uint8_t scratch[UMA_SCRATCH_SIZE] __attribute__((aligned(64)));
+	const struct uma_engine_desc *e = mt_engine("full", UMA_ENGINE_MATRIX);
+	struct uma_fault_info f = { 0 };
+	struct mt_rng rng = { .s = 7 };
+	uint32_t phase, tile, step, budget = 300;
+	struct mt_home home;
+	int r;
+
+	*why = NULL;
+	if (uma_task_decode(task, &op, &f))
+		goto fault;
+	if (uma_op_check(&op, e, &f) < 0)
+		goto fault;
+	mt_home_open(&home, work, page, &rng);
+	home.lo = lo;
+	home.hi = hi;
+	r = uma_prepare(&prog, &op, e, uma_kernels_portable(), 20000, &home.mem, &f);
+	for (phase = 0; !r && phase < prog.phase_count; phase++) {
+		for (tile = 0; !r && budget && tile < prog.tiles[phase]; tile++) {
+			step = 0;
+			do {
+				r = uma_run_step(&prog, phase, tile, &step, &home.mem,
+						 scratch, &f);
+			} while (r > 0 && --budget);
+			r = r > 0 ? 0 : r;
+		}
+	}
+	/* A step's memory accesses are bounded. */
+	if (home.maps > 300 * 20000)
+		*why = "too much work in a step";
+	mt_home_close(&home, work);
+	if (r < 0)
+		goto fault;
+	return 0;
+fault:
+	if (f.reason == UMA_FAULT_NONE || f.reason >= UMA_FAULT_COUNT || !f.field ||
+	    (f.slot >= UMA_TASK_SLOTS && f.slot != UMA_FAULT_NO_SLOT))
+		*why = "fault without reason, slot or field";
+	return -1;
+}
+
+static void flip_bits(enum base base)
+{
+	struct uma_task *t = &bases[base].task;
+	uint64_t lo = MT_BASE + (base * (MT_SIZE / BASES) & ~4095u);
+	uint64_t hi = MT_BASE + bases[base].used;
+	uint32_t word, bit, accepted = 0, bad = 0;
+	const char *why;
+
+	memcpy(work, image, MT_SIZE);
+	for (word = 0; word < UMA_TASK_SIZE / 4; word++) {
+		for (bit = 0; bit < 32; bit++) {
+			uint32_t v;
+
+			memcpy(&v, (uint8_t *)t + 4 * word, 4);
+			v ^= 1u << bit;
+			memcpy((uint8_t *)t + 4 * word, &v, 4);
+			accepted += !attempt(t, lo, hi, bit & 1 ? 0 : 4096, &why);
+			if (why && !bad++)
+				printf("# word %u bit %u: %s\n", word, bit, why);
+			v ^= 1u << bit;
+			memcpy((uint8_t *)t + 4 * word, &v, 4);
+		}
+	}
+	tap_ok(!bad, "%s with every bit flipped: faults or runs (%u ran)", base_name[base],
+	       accepted);
+}
+
+int main(void)
+{
+	struct uma_fault_info f = { 0 };
+	static struct uma_op op;
+	uint32_t i, b;
+	int ok;
+
+	make_bases();
+	for (b = 0; b < BASES; b++) {
+		ok = !uma_task_decode(&bases[b].task, &op, &f) &&
+		     uma_op_check(&op, mt_engine("full", UMA_ENGINE_MATRIX), &f) >= 0;
+		tap_ok(ok, "%s is valid", base_name[b]);
+		if (!ok)
+			printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason),
+			       f.slot, f.field);
+	}
+	for (i = 0; i < sizeof(mutations) / sizeof(mutations[0]); i++) {
+		const struct mutation *m = &mutations[i];
+
+		tap_ok(try_mutation(m), "%s: byte %u becomes %llx: %s %u %s",
+		       base_name[m->base], m->offset, (unsigned long long)m->value,
+		       uma_fault_name(m->reason), m->slot, m->field);
+	}
+	test_overlap();
+	for (b = 0; b < BASES; b++)
+		flip_bits((enum base)b);
+	test_engines();
+	for (i = 0; i < UMA_FAULT_COUNT; i++)
+		if (!uma_fault_name(i) || !strcmp(uma_fault_name(i), "unknown"))
+			break;
+	tap_ok(i == UMA_FAULT_COUNT && !strcmp(uma_fault_name(UMA_FAULT_COUNT), "unknown"),
+	       "every fault has a name");
+	return tap_done();
+}
