@@ -54,3 +54,4 @@ fuzz-npy:
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
 GUEST_BATS_TESTS += $(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats
 $(accelctl-tests)/guest_root.bats-user := root
+$(foreach t,$(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats,$(eval $(t)-add := $(accelctl-tests)/helper.bash))

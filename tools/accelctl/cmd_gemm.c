@@ -40,6 +40,7 @@ struct run {
 
 static int fail_ctx(struct run *r, int ret, const char *what)
 {
+	int status = ctl_status(ret);
 	struct accel_error error = ACCEL_ERROR_INIT;
 
 	accel_ctx_get_error(r->ctx, &error);
@@ -48,7 +49,10 @@ static int fail_ctx(struct run *r, int ret, const char *what)
 		error = (struct accel_error)ACCEL_ERROR_INIT;
 		error.code = ret;
 	}
-	return ctl_fail_error(r->ctl, ctl_status(ret), what, &error);
+	/* Options are judged when the plan is made; a bad value later on is no fault of theirs */
+	if (status == CTL_USAGE && r->plan)
+		status = CTL_FAILED;
+	return ctl_fail_error(r->ctl, status, what, &error);
 }
 
 static int open_context(struct run *r)
@@ -101,16 +105,16 @@ static int prepare(struct run *r)
 
 	bindings[count++] = (struct accel_binding){ ACCEL_ARG_D, 0, g->d.bo, 0 };
 	bindings[count++] = (struct accel_binding){ ACCEL_ARG_A, 0, g->a.bo, 0 };
-	/* Packed weights are in the plan */
+	/* Packed weights are in the plan, and so are their scales */
 	if (!g->opts->pack)
 		bindings[count++] = (struct accel_binding){ ACCEL_ARG_B, 0, g->b.bo, 0 };
+	if (!g->opts->pack && g->scales.dtype)
+		bindings[count++] = (struct accel_binding){ ACCEL_ARG_B | ACCEL_ARG_SCALES, 0,
+							    g->scales.bo, 0 };
 	if (g->c.dtype)
 		bindings[count++] = (struct accel_binding){ ACCEL_ARG_C, 0, g->c.bo, 0 };
 	if (g->bias.dtype)
 		bindings[count++] = (struct accel_binding){ ACCEL_ARG_BIAS, 0, g->bias.bo, 0 };
-	if (g->scales.dtype)
-		bindings[count++] = (struct accel_binding){ ACCEL_ARG_B | ACCEL_ARG_SCALES, 0,
-							    g->scales.bo, 0 };
 	ret = accel_job_create(r->ctx, NULL, &r->job);
 	if (!ret)
 		ret = accel_job_add(r->job, r->plan, bindings, count, NULL, 0, NULL);
@@ -118,6 +122,10 @@ static int prepare(struct run *r)
 		return fail_ctx(r, ret, "cannot make a job");
 	queue.timeout_ms = (uint32_t)g->opts->timeout_ms;
 	ret = accel_queue_create(r->ctx, &queue, &r->queue);
+	if (ret == -EINVAL)
+		return ctl_fail(r->ctl, CTL_USAGE, ret, "--timeout",
+				"%u ms; the device takes %u ms at most", queue.timeout_ms,
+				r->device.max_timeout_ms);
 	if (ret)
 		return fail_ctx(r, ret, "cannot make a queue");
 	return CTL_OK;
@@ -337,9 +345,9 @@ static void text_verdict(const struct run *r, const char *what, const struct gem
 {
 	bool ok = v->ratio <= 1;
 
-	printf("  %-10s%s%s%s: max error %.3g, relative %.3g, bound %.3g", what,
+	printf("  %-10s%s%s%s: relative error to %.3g, bound %.3g; absolute to %.3g", what,
 	       ctl_tone(r->ctl, ok ? CTL_GOOD : CTL_BAD), ok ? "ok" : "WRONG",
-	       ctl_tone(r->ctl, CTL_PLAIN), v->max_abs, v->max_rel, v->bound);
+	       ctl_tone(r->ctl, CTL_PLAIN), v->max_rel, v->bound, v->max_abs);
 	if (!ok)
 		printf("\n            worst at [%lld, %lld, %lld]: %.9g, should be %.9g",
 		       (long long)v->batch, (long long)v->row, (long long)v->col, v->got, v->want);

@@ -9,6 +9,9 @@
 
 #define WIDTH	79
 
+/* Date of the manual page: of the last change to what the commands take */
+#define MAN_DATE	"2026-11-20"
+
 /* --- words --- */
 
 static bool is_short(const struct ctl_opt *opt)
@@ -204,9 +207,9 @@ void ctl_help_man(FILE *f)
 
 	fprintf(f, ".\\\" SPDX-License-Identifier: MIT\n"
 		".\\\" Written by accelctl help --man from the command table.\n"
-		".TH ACCELCTL 1 \"\" \"accelctl %s\" \"User Commands\"\n"
+		".TH ACCELCTL 1 %s \"accelctl %s\" \"User Commands\"\n"
 		".SH NAME\naccelctl \\- inspect and run accelerators that share memory with the CPU\n"
-		".SH SYNOPSIS\n", UMA_VERSION);
+		".SH SYNOPSIS\n", MAN_DATE, UMA_VERSION);
 	for (cmd = ctl_commands; cmd->name; cmd++) {
 		fputs(cmd == ctl_commands ? ".B accelctl " : ".br\n.B accelctl ", f);
 		put_name(f, cmd);
@@ -323,17 +326,15 @@ void ctl_help_bash(FILE *f)
 	      "\tfi\n}\n\n"
 	      "_accelctl()\n{\n"
 	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	      "\tlocal cmd='' sub='' words='' i line\n\n"
+	      "\tlocal cmd='' sub='' words='' i line parts\n\n"
 	      "\tCOMPREPLY=()\n"
 	      "\t# The word with its colons, for names like sw:m1\n"
 	      "\tline=${COMP_LINE:0:COMP_POINT}\n"
 	      "\tif [[ $line == *:* && ${line##* } == *:* ]]; then\n"
 	      "\t\tcur=${line##* }\n"
 	      "\t\tline=${line%\"$cur\"}\n"
-	      "\t\tread -ra words <<<\"$line\"\n"
-	      "\t\tprev=${words[${#words[@]}-1]}\n"
-	      "\t\tunset words\n"
-	      "\t\tlocal words=''\n"
+	      "\t\tread -ra parts <<<\"$line\"\n"
+	      "\t\tprev=${parts[${#parts[@]}-1]}\n"
 	      "\tfi\n"
 	      "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	      "\t\tcase ${COMP_WORDS[i]} in\n"
