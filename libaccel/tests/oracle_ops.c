@@ -146,61 +146,114 @@ static int64_t load_int_broadcast(const struct accel_tensor *t,
 
 /* --- GEMM ----------------------------------------------------------------------- */
 
-/* Index of A or B: the batch of @idx, then row and column as they are stored. */
-static void matrix_index(const struct accel_tensor *t,
-			 const struct accel_tensor *d, const int64_t *idx,
-			 int64_t row, int64_t col, bool trans, int64_t *out)
-{
-	uint32_t r = t->rank, i;
+/**
+ * struct matrices - A or B, every element read once
+ * @v: values, row-major as stored
+ * @i: integers without their zero points, or NULL
+ * @row: distance between rows of the matrix that is multiplied
+ * @col: between columns
+ */
+struct matrices {
+	double *v;
+	int64_t *i;
+	int64_t row;
+	int64_t col;
+};
 
-	for (i = 0; i + 2 < r; i++)
-		out[i] = t->dims[i] == 1 ? 0 : idx[d->rank - r + i];
-	out[r - 2] = trans ? col : row;
-	out[r - 1] = trans ? row : col;
+static int64_t zero_of(const struct accel_tensor *t, int64_t col)
+{
+	const struct accel_quant *q = &t->quant;
+
+	if (q->scheme == ACCEL_QUANT_TENSOR)
+		return q->zero;
+	if (!q->zeros)
+		return 0;
+	return ((int32_t *)((char *)accel_bo_ptr(q->zeros) + q->zeros_offset))[col];
 }
 
-static int64_t exact_product(const struct accel_gemm_desc *g, const int64_t *idx,
-			     int64_t k)
+static int matrices_read(struct matrices *m, const struct accel_tensor *t,
+			 bool trans, bool integer)
 {
-	bool ta = g->flags & ACCEL_GEMM_TRANS_A, tb = g->flags & ACCEL_GEMM_TRANS_B;
-	uint32_t r = g->d.rank;
-	int64_t ai[ACCEL_MAX_RANK], bi[ACCEL_MAX_RANK], sum = 0, i, za, zb;
+	uint64_t count = oracle_count(t), n;
+	int64_t idx[ACCEL_MAX_RANK];
+	uint32_t r = t->rank;
 
-	za = g->a.quant.scheme ? g->a.quant.zero : 0;
-	for (i = 0; i < k; i++) {
-		matrix_index(&g->a, &g->d, idx, idx[r - 2], i, ta, ai);
-		matrix_index(&g->b, &g->d, idx, i, idx[r - 1], tb, bi);
-		zb = 0;
-		if (g->b.quant.scheme == ACCEL_QUANT_TENSOR)
-			zb = g->b.quant.zero;
-		else if (g->b.quant.zeros)
-			zb = ((int32_t *)((char *)accel_bo_ptr(g->b.quant.zeros) +
-					  g->b.quant.zeros_offset))[idx[r - 1]];
-		sum += (oracle_load_int(&g->a, ai) - za) *
-		       (oracle_load_int(&g->b, bi) - zb);
+	m->row = trans ? 1 : t->dims[r - 1];
+	m->col = trans ? t->dims[r - 1] : 1;
+	m->v = integer ? NULL : calloc(count + 1, sizeof(*m->v));
+	m->i = integer ? calloc(count + 1, sizeof(*m->i)) : NULL;
+	if (!m->v && !m->i)
+		return -1;
+	for (n = 0; n < count; n++) {
+		oracle_index(t, n, idx);
+		if (integer)
+			m->i[n] = oracle_load_int(t, idx) -
+				  zero_of(t, trans ? idx[r - 2] : idx[r - 1]);
+		else
+			m->v[n] = oracle_load(t, idx);
 	}
+	return 0;
+}
+
+/* Where the matrix for an index of D starts. */
+static int64_t matrix_at(const struct accel_tensor *t, const struct accel_tensor *d,
+			 const int64_t *idx)
+{
+	int64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i + 2 < t->rank; i++)
+		n = n * t->dims[i] +
+		    (t->dims[i] == 1 ? 0 : idx[d->rank - t->rank + i]);
+	return n * t->dims[t->rank - 2] * t->dims[t->rank - 1];
+}
+
+/**
+ * struct gemm_state - a GEMM in progress
+ */
+struct gemm_state {
+	const struct accel_gemm_desc *g;
+	struct matrices a;
+	struct matrices b;
+	int64_t k;
+};
+
+static int64_t exact_product(const struct gemm_state *s, const int64_t *idx)
+{
+	const struct accel_gemm_desc *g = s->g;
+	uint32_t r = g->d.rank;
+	const int64_t *a = s->a.i + matrix_at(&g->a, &g->d, idx) +
+			   idx[r - 2] * s->a.row;
+	const int64_t *b = s->b.i + matrix_at(&g->b, &g->d, idx) +
+			   idx[r - 1] * s->b.col;
+	int64_t sum = 0, i;
+
+	for (i = 0; i < s->k; i++)
+		sum += a[i * s->a.col] * b[i * s->b.row];
 	return sum;
 }
 
-static struct oracle_num float_product(const struct accel_gemm_desc *g,
-				       const int64_t *idx, int64_t k, double *mags)
+static struct oracle_num float_product(const struct gemm_state *s,
+				       const int64_t *idx, double *mags)
 {
-	bool ta = g->flags & ACCEL_GEMM_TRANS_A, tb = g->flags & ACCEL_GEMM_TRANS_B;
-	int64_t ai[ACCEL_MAX_RANK], bi[ACCEL_MAX_RANK], i;
+	const struct accel_gemm_desc *g = s->g;
 	uint32_t r = g->d.rank;
+	const double *a = s->a.v + matrix_at(&g->a, &g->d, idx) +
+			  idx[r - 2] * s->a.row;
+	const double *b = s->b.v + matrix_at(&g->b, &g->d, idx) +
+			  idx[r - 1] * s->b.col;
 	double sum = 0, mag = 0, p;
+	int64_t i;
 
-	for (i = 0; i < k; i++) {
-		matrix_index(&g->a, &g->d, idx, idx[r - 2], i, ta, ai);
-		matrix_index(&g->b, &g->d, idx, i, idx[r - 1], tb, bi);
-		p = oracle_load(&g->a, ai) * oracle_load(&g->b, bi);
+	for (i = 0; i < s->k; i++) {
+		p = a[i * s->a.col] * b[i * s->b.row];
 		sum += p;
 		mag += fabs(p);
 	}
 	*mags = mag > *mags ? mag : *mags;
 	/* A rounding for each product and each sum, in whatever order. */
-	return (struct oracle_num) { sum, mag * (double)(k + 1) * U * 1.001 +
-				     (double)k * TINY };
+	return (struct oracle_num) { sum, mag * (double)(s->k + 1) * U * 1.001 +
+				     (double)s->k * TINY };
 }
 
 /* Scale of an integer product: that of A times that of the column of B. */
@@ -221,11 +274,11 @@ static double product_scale(const struct accel_gemm_desc *g, const int64_t *idx)
 	return s * ((const float *)table)[col];
 }
 
-static int64_t gemm_exact(const struct accel_gemm_desc *g, const int64_t *idx,
-			  int64_t k)
+static int64_t gemm_exact(const struct gemm_state *s, const int64_t *idx)
 {
+	const struct accel_gemm_desc *g = s->g;
 	const struct accel_epilogue *epi = &g->epilogue;
-	int64_t v = exact_product(g, idx, k);
+	int64_t v = exact_product(s, idx);
 
 	if (g->beta != 0)
 		v += load_int_broadcast(g->c.rank ? &g->c : &g->d, &g->d, idx);
@@ -237,17 +290,18 @@ static int64_t gemm_exact(const struct accel_gemm_desc *g, const int64_t *idx,
 	return v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v;
 }
 
-static struct oracle_num gemm_float(const struct accel_gemm_desc *g,
-				    const int64_t *idx, int64_t k, double *mags)
+static struct oracle_num gemm_float(const struct gemm_state *s,
+				    const int64_t *idx, double *mags)
 {
+	const struct accel_gemm_desc *g = s->g;
 	const struct accel_epilogue *epi = &g->epilogue;
 	const struct accel_tensor *d = &g->d;
 	struct oracle_num x;
 
 	if (g->a.dtype <= ACCEL_BF16) {
-		x = float_product(g, idx, k, mags);
+		x = float_product(s, idx, mags);
 	} else {
-		x.v = (double)exact_product(g, idx, k);
+		x.v = (double)exact_product(s, idx);
 		x.e = 0;
 		x = mul(round_step(x), product_scale(g, idx));
 		/* The product of the scales is rounded too. */
@@ -427,15 +481,11 @@ static int64_t saturate(int64_t v, uint32_t dtype)
 
 static int64_t element_exact(const struct accel_desc *desc, const int64_t *idx)
 {
-	const struct accel_gemm_desc *g = (const void *)desc;
 	const struct accel_copy_desc *c = (const void *)desc;
 	const struct accel_fill_desc *f = (const void *)desc;
 	const struct accel_binary_desc *b = (const void *)desc;
 	int64_t v;
 
-	if (desc->op == ACCEL_OP_GEMM)
-		return gemm_exact(g, idx, g->a.dims[g->a.rank -
-				  (g->flags & ACCEL_GEMM_TRANS_A ? 2 : 1)]);
 	if (desc->op == ACCEL_OP_COPY)
 		return saturate(load_int_broadcast(&c->a, &c->d, idx), c->d.dtype);
 	if (desc->op == ACCEL_OP_FILL)
@@ -447,20 +497,14 @@ static int64_t element_exact(const struct accel_desc *desc, const int64_t *idx)
 	return b->epilogue.act == ACCEL_ACT_RELU && v < 0 ? 0 : v;
 }
 
-static struct oracle_num element(const struct accel_desc *desc, const int64_t *idx,
-				 struct oracle_result *r)
+static struct oracle_num element(const struct accel_desc *desc, const int64_t *idx)
 {
-	const struct accel_gemm_desc *g = (const void *)desc;
 	const struct accel_copy_desc *c = (const void *)desc;
 	const struct accel_fill_desc *f = (const void *)desc;
 	const struct accel_unary_desc *u = (const void *)desc;
 	const struct accel_binary_desc *b = (const void *)desc;
 
 	switch (desc->op) {
-	case ACCEL_OP_GEMM:
-		return gemm_float(g, idx, g->a.dims[g->a.rank -
-				  (g->flags & ACCEL_GEMM_TRANS_A ? 2 : 1)],
-				  &r->sums);
 	case ACCEL_OP_COPY:
 		return (struct oracle_num) { load_broadcast(&c->a, &c->d, idx), 0 };
 	case ACCEL_OP_FILL:
@@ -475,11 +519,32 @@ static struct oracle_num element(const struct accel_desc *desc, const int64_t *i
 	}
 }
 
+static int gemm_begin(struct gemm_state *s, const struct accel_desc *desc)
+{
+	const struct accel_gemm_desc *g = (const void *)desc;
+	bool ta = g->flags & ACCEL_GEMM_TRANS_A, tb = g->flags & ACCEL_GEMM_TRANS_B;
+	bool integer = g->a.dtype > ACCEL_BF16;
+
+	s->g = g;
+	s->k = g->a.dims[g->a.rank - (ta ? 2 : 1)];
+	return matrices_read(&s->a, &g->a, ta, integer) ||
+	       matrices_read(&s->b, &g->b, tb, integer) ? -1 : 0;
+}
+
+static void gemm_end(struct gemm_state *s)
+{
+	free(s->a.v);
+	free(s->a.i);
+	free(s->b.v);
+	free(s->b.i);
+}
+
 int oracle_compute(const struct accel_desc *desc, struct oracle_result *r)
 {
 	const struct accel_tensor *d = result_of(desc);
 	int64_t idx[ACCEL_MAX_RANK];
-	bool exact = is_exact(desc);
+	bool exact = is_exact(desc), gemm = desc->op == ACCEL_OP_GEMM;
+	struct gemm_state s = { 0 };
 	uint64_t n;
 
 	*r = (struct oracle_result) { .count = oracle_count(d) };
@@ -487,14 +552,19 @@ int oracle_compute(const struct accel_desc *desc, struct oracle_result *r)
 		r->exact = calloc(r->count + 1, sizeof(*r->exact));
 	else
 		r->num = calloc(r->count + 1, sizeof(*r->num));
-	if (!r->exact && !r->num)
+	if ((!r->exact && !r->num) || (gemm && gemm_begin(&s, desc))) {
+		gemm_end(&s);
 		return -1;
+	}
 	for (n = 0; n < r->count; n++) {
 		oracle_index(d, n, idx);
 		if (exact)
-			r->exact[n] = element_exact(desc, idx);
+			r->exact[n] = gemm ? gemm_exact(&s, idx) :
+					     element_exact(desc, idx);
 		else
-			r->num[n] = element(desc, idx, r);
+			r->num[n] = gemm ? gemm_float(&s, idx, &r->sums) :
+					   element(desc, idx);
 	}
+	gemm_end(&s);
 	return 0;
 }
