@@ -236,7 +236,7 @@ TEST_F(array, bad_pointer)
 	__u32 size = (__u32)variant->size;
 
 	element(self, variant->which, self->edge - size);
-	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, NULL));
+	EXPECT_EQ(-EINVAL, call(self, variant->which, size, 1, NULL));
 	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, self->edge));
 	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, self->edge - size + 4));
 	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, (void *)(uintptr_t)0xffff888000000000ull));

@@ -54,34 +54,6 @@ int dev_open(void)
 	return dev_open_named(dev_name());
 }
 
-const char *dev_other(void)
-{
-	static char name[32];
-	struct drm_version v;
-	char driver[16] = "";
-	char path[64];
-	int fd, i;
-
-	for (i = 0; i < 16; i++) {
-		snprintf(name, sizeof(name), "accel%d", i);
-		if (!strcmp(name, dev_name()))
-			continue;
-		snprintf(path, sizeof(path), "/dev/accel/%s", name);
-		fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		memset(&v, 0, sizeof(v));
-		v.name = driver;
-		v.name_len = sizeof(driver) - 1;
-		if (do_ioctl(fd, DRM_IOCTL_VERSION, &v))
-			driver[0] = 0;
-		close(fd);
-		if (!strcmp(driver, "uma"))
-			return name;
-	}
-	return NULL;
-}
-
 /* Name of the device below the node, as in /sys/devices. */
 static bool device_of(const char *node, char *buf, size_t size)
 {

@@ -28,8 +28,6 @@ const char *dev_name(void);
 const char *dev_path(void);
 int dev_open(void);
 int dev_open_named(const char *name);
-/** dev_other - name of a second node of this driver, NULL if there is none */
-const char *dev_other(void);
 /** dev_debugfs - path of a debugfs file of a node, false if there is none */
 bool dev_debugfs(const char *node, const char *file, char *path, size_t size);
 /** emu_knob - write to a file of the emulator's debugfs directory for a node; false if not to be had */

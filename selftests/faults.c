@@ -189,6 +189,7 @@ MISTAKE(rank_one, RANK, ANY)
 {
 	int i;
 
+	memset(t->op, 0, sizeof(t->op));
 	for (i = 0; i < 3; i++)
 		task_vector(t, (unsigned int)i, UMA_DTYPE_F32, s->a.va + (unsigned int)i * PAGE, 8);
 }
@@ -223,7 +224,7 @@ MISTAKE(quant_unknown, QUANT, UMA_SLOT_A)
 	t->op[UMA_SLOT_A].quant = htole16(UMA_QUANT_COUNT);
 }
 
-MISTAKE(epilogue_flag, EPILOGUE, ANY)
+MISTAKE(epilogue_flag, FLAGS, ANY)
 {
 	t->epilogue.flags = htole32(1u << 31);
 }
@@ -255,7 +256,7 @@ MISTAKE(range_wraps, RANGE, UMA_SLOT_B)
 	t->op[UMA_SLOT_B].addr = htole64(-64ull);
 }
 
-MISTAKE(stride_huge, RANGE, UMA_SLOT_A)
+MISTAKE(stride_huge, STRIDES, UMA_SLOT_A)
 {
 	t->op[UMA_SLOT_A].strides[0] = htole64(1ull << 62);
 }

@@ -52,7 +52,8 @@ TEST(two_vms_of_one_file)
 	b.c.vm = vm_create(a.c.fd);
 	queue = queue_create(a.c.fd, b.c.vm, (unsigned int)engine);
 	client_buf(&a.c, &x, PAGE);
-	b.c.va = a.c.va;
+	/* In its own space at addresses that the other does not use. */
+	b.c.va = a.c.va + (1ull << 30);
 	client_buf(&b.c, &y, PAGE);
 	memset(x.map, 1, PAGE);
 	memset(y.map, 2, PAGE);

@@ -443,36 +443,4 @@ TEST(to_vgem)
 	close(vgem);
 }
 
-TEST(to_another_device)
-{
-	const char *other = dev_other();
-	struct buf a, tasks, b;
-	struct client c, d;
-	__u32 handle, queue;
-	int engine, fd;
-	__u64 va;
-
-	if (!other)
-		SKIP("one device only");
-	client_open(&c);
-	client_open_named(&d, other);
-	client_buf(&c, &a, SIZE);
-	memset(a.map, 0x66, SIZE);
-	fd = prime_export(c.fd, a.handle);
-	handle = prime_import(d.fd, fd);
-	close(fd);
-	va = client_bind_handle(&d, handle, SIZE, 0);
-	engine = engine_for(d.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8);
-	ASSERT_GE(engine, 0);
-	queue = queue_create(d.fd, d.vm, (unsigned int)engine);
-	client_buf(&d, &b, SIZE);
-	client_buf(&d, &tasks, PAGE);
-	task_copy(tasks.task, UMA_DTYPE_U8, b.va, va, SIZE);
-	ASSERT_EQ(0, client_run(&d, queue, tasks.va, 1));
-	EXPECT_EQ(0x66, b.u8[0]);
-	EXPECT_EQ(0x66, b.u8[SIZE - 1]);
-	client_close(&c);
-	client_close(&d);
-}
-
 HARNESS_MAIN

@@ -3,13 +3,13 @@
 # Tests of the driver through its ioctls, and of nothing else: they know the uapi headers only.
 
 selftests-user := query args handles arrays bo mmap userptr prime vm queue submit sync exec faults isolation unbind fd timestamp race info
-selftests-root :=
+selftests-root := perms hang recovery instances configfs lifecycle stress reload
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)
 
 CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread
 
-selftests-common := $(addprefix selftests/,harness.o client.o gate.o watch.o)
+selftests-common := $(addprefix selftests/,harness.o client.o gate.o watch.o instance.o)
 $(foreach t,$(selftests-all),$(eval $(t)-objs := $(t).o $(selftests-common))$(eval $(t)-ldlibs := -pthread))
 $(foreach t,$(addprefix selftests/,$(selftests-root)),$(eval $(t)-user := root))

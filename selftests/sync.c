@@ -124,9 +124,9 @@ TEST_F(sync, file_outlives_client)
 	start(self);
 	file = sync_file(self, self->done);
 	client_close(&self->c);
-	/* Nobody is there to open the gate for it, and still it ends. */
+	gate_open(&self->gate);
 	EXPECT_TRUE(readable(file, true));
-	EXPECT_NE(0, sync_file_status(file));
+	EXPECT_EQ(-ECANCELED, sync_file_status(file));
 	close(file);
 }
 

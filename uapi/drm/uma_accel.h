@@ -91,7 +91,7 @@ struct drm_uma_array {
 	__u32 stride;
 	/** @count: number of elements */
 	__u32 count;
-	/** @array: user pointer to the first; must be 0 if @count is 0 */
+	/** @array: user pointer to the first; 0 if and only if @count is 0, else -EINVAL */
 	__u64 array;
 };
 

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Several devices at once, of different chips.
+ */
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "instance.h"
+#include "task.h"
+#include "watch.h"
+
+#define SIZE	(4 * PAGE)
+
+FIXTURE(chips) {
+	struct instance m1;
+	struct instance ultra;
+};
+
+FIXTURE_SETUP(chips)
+{
+	instance_start(&self->m1, "m1", "m1");
+	instance_start(&self->ultra, "ultra", "ultra");
+}
+
+FIXTURE_TEARDOWN(chips)
+{
+	instance_drop(&self->m1);
+	instance_drop(&self->ultra);
+}
+
+/* What the chips are, from the list of their engines: how many of a class, what types the matrix units take. */
+static unsigned int count_class(int fd, unsigned int engine_class)
+{
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	unsigned int n = query_engines(fd, engines), i, count = 0;
+
+	for (i = 0; i < n; i++)
+		count += engines[i].engine_class == engine_class;
+	return count;
+}
+
+TEST_F(chips, differ)
+{
+	struct drm_uma_query_device a, b;
+	int m1 = dev_open_named(self->m1.node), ultra = dev_open_named(self->ultra.node);
+
+	query_device(m1, &a);
+	query_device(ultra, &b);
+	EXPECT_EQ(0, strcmp(a.profile, "m1"));
+	EXPECT_EQ(0, strcmp(b.profile, "ultra"));
+	EXPECT_EQ(1, a.node_count);
+	EXPECT_EQ(2, b.node_count);
+	EXPECT_TRUE(a.flags & DRM_UMA_DEVICE_EMULATED);
+	EXPECT_EQ(1, count_class(m1, UMA_ENGINE_MATRIX));
+	EXPECT_EQ(1, count_class(m1, UMA_ENGINE_NEURAL));
+	EXPECT_GT(count_class(ultra, UMA_ENGINE_MATRIX), 1);
+	EXPECT_GT(count_class(ultra, UMA_ENGINE_NEURAL), 1);
+	close(m1);
+	close(ultra);
+}
+
+static void no_bf16_on_matrix(const char *node, bool dynamic)
+{
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	unsigned int n, i;
+	int fd;
+
+	fd = dev_open_named(node);
+	n = query_engines(fd, engines);
+	for (i = 0; i < n; i++) {
+		EXPECT_EQ(dynamic ? UMA_ENGINE_DYNAMIC_SHAPES : 0, engines[i].flags & UMA_ENGINE_DYNAMIC_SHAPES);
+		if (engines[i].engine_class != UMA_ENGINE_MATRIX)
+			continue;
+		EXPECT_FALSE(engine_can(fd, i, UMA_OP_GEMM, UMA_DTYPE_BF16, UMA_DTYPE_BF16, UMA_DTYPE_F32));
+		EXPECT_TRUE(engine_can(fd, i, UMA_OP_GEMM, UMA_DTYPE_F32, UMA_DTYPE_F32, UMA_DTYPE_F32));
+	}
+	close(fd);
+}
+
+TEST_F(chips, capabilities)
+{
+	no_bf16_on_matrix(self->m1.node, false);
+	no_bf16_on_matrix(self->ultra.node, true);
+}
+
+/* A task that the capabilities exclude is refused by the device itself. */
+TEST_F(chips, unsupported_faults)
+{
+	struct drm_uma_queue_state state;
+	struct buf tasks, data;
+	struct client c;
+	__u32 queue;
+
+	client_open_named(&c, self->m1.node);
+	client_buf(&c, &tasks, PAGE);
+	client_buf(&c, &data, 3 * PAGE);
+	task_gemm(tasks.task, UMA_DTYPE_F32, UMA_DTYPE_BF16, data.va, data.va + PAGE, data.va + 2 * PAGE, 4, 4, 4);
+	/* Engine 0 of this chip is its matrix unit. */
+	queue = queue_create(c.fd, c.vm, 0);
+	EXPECT_EQ(-EFAULT, client_run(&c, queue, tasks.va, 1));
+	queue_state(c.fd, queue, &state);
+	EXPECT_EQ(UMA_FAULT_UNSUPPORTED, state.reason);
+	EXPECT_EQ(0, state.task_index);
+	client_close(&c);
+}
+
+/* A buffer of one device, written by another, read by a third. */
+TEST_F(chips, shared_buffer)
+{
+	const char *nodes[3] = { dev_name(), self->m1.node, self->ultra.node };
+	struct client c[3];
+	struct buf first, tasks[3];
+	__u32 handles[3], queue;
+	int i, dmabuf, engine;
+	__u64 va[3];
+
+	client_open_named(&c[0], nodes[0]);
+	client_buf(&c[0], &first, SIZE);
+	dmabuf = prime_export(c[0].fd, first.handle);
+	for (i = 0; i < 3; i++) {
+		if (i)
+			client_open_named(&c[i], nodes[i]);
+		handles[i] = prime_import(c[i].fd, dmabuf);
+		va[i] = client_bind_handle(&c[i], handles[i], SIZE, 0);
+		client_buf(&c[i], &tasks[i], PAGE);
+	}
+	for (i = 0; i < 3; i++) {
+		engine = engine_for(c[i].fd, UMA_OP_COPY, UMA_DTYPE_S32, 0, UMA_DTYPE_S32);
+		ASSERT_GE(engine, 0);
+		queue = queue_create(c[i].fd, c[i].vm, (unsigned int)engine);
+		if (!i)
+			task_fill(tasks[i].task, UMA_DTYPE_S32, va[i], 1024, 0x600d);
+		else
+			task_copy(tasks[i].task, UMA_DTYPE_S32, va[i] + (__u64)i * PAGE, va[i] + (__u64)(i - 1) * PAGE,
+				  1024);
+		ASSERT_EQ(0, client_run(&c[i], queue, tasks[i].va, 1));
+	}
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0x600d, first.u32[i * 1024]);
+		EXPECT_EQ(0x600d, first.u32[i * 1024 + 1023]);
+	}
+	EXPECT_EQ(0, first.u32[3 * 1024]);
+	for (i = 0; i < 3; i++)
+		client_close(&c[i]);
+	close(dmabuf);
+}
+
+/* A job on one device waits for a job on another. */
+TEST_F(chips, dependency_across_devices)
+{
+	struct client a, b;
+	struct gate gate;
+	__u32 first, shared, after;
+	int fd;
+
+	client_open_named(&a, self->m1.node);
+	client_open_named(&b, self->ultra.node);
+	gate_close(&gate, a.fd);
+	first = client_start_after(&a, queue_create(a.fd, a.vm, 0), 0, 0, gate.syncobj);
+	ASSERT_EQ(0, syncobj_export_try(a.fd, first, true, &fd));
+	shared = syncobj_create(b.fd, false);
+	ASSERT_EQ(0, syncobj_import_try(b.fd, fd, true, &shared));
+	close(fd);
+	after = client_start_after(&b, queue_create(b.fd, b.vm, 0), 0, 0, shared);
+	EXPECT_FALSE(syncobj_done(b.fd, after));
+	gate_open(&gate);
+	EXPECT_EQ(1, syncobj_result(b.fd, after));
+	gate_free(&gate);
+	client_close(&a);
+	client_close(&b);
+}
+
+/* One goes, with a buffer of it in use on the other. */
+TEST_F(chips, exporter_leaves)
+{
+	struct buf tasks, dst, src;
+	struct client a, b;
+	__u32 queue;
+	int dmabuf;
+	__u64 va;
+
+	client_open_named(&a, self->m1.node);
+	client_open_named(&b, self->ultra.node);
+	client_buf(&a, &src, PAGE);
+	memset(src.map, 0x4a, PAGE);
+	dmabuf = prime_export(a.fd, src.handle);
+	va = client_bind_handle(&b, prime_import(b.fd, dmabuf), PAGE, 0);
+	close(dmabuf);
+	client_buf(&b, &dst, PAGE);
+	client_buf(&b, &tasks, PAGE);
+	instance_drop(&self->m1);
+	queue = queue_create(b.fd, b.vm, (unsigned int)engine_for(b.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8));
+	task_copy(tasks.task, UMA_DTYPE_U8, dst.va, va, 4096);
+	EXPECT_EQ(0, client_run(&b, queue, tasks.va, 1));
+	EXPECT_EQ(0x4a, dst.u8[4095]);
+	client_close(&a);
+	EXPECT_EQ(0, client_run(&b, queue, tasks.va, 1));
+	client_close(&b);
+}
+
+/* The importer goes. */
+TEST_F(chips, importer_leaves)
+{
+	struct client a, b;
+	struct buf src;
+	int dmabuf;
+
+	client_open_named(&a, self->m1.node);
+	client_open_named(&b, self->ultra.node);
+	client_buf(&a, &src, PAGE);
+	dmabuf = prime_export(a.fd, src.handle);
+	client_bind_handle(&b, prime_import(b.fd, dmabuf), PAGE, 0);
+	close(dmabuf);
+	instance_drop(&self->ultra);
+	memset(src.map, 1, PAGE);
+	client_close(&b);
+	gem_close(a.fd, src.handle);
+	client_close(&a);
+}
+
+/* --- the tests of one device, on another chip ------------------------------------------------ */
+
+FIXTURE(again) {
+	struct instance in;
+};
+FIXTURE_VARIANT(again) {
+	const char *profile;
+	const char *program;
+};
+
+#define AGAIN(p, prog) FIXTURE_VARIANT_ADD(again, p##_##prog) { .profile = #p, .program = #prog }
+AGAIN(m1, query);
+AGAIN(m1, exec);
+AGAIN(m1, faults);
+AGAIN(m2, exec);
+AGAIN(m3, exec);
+AGAIN(ultra, query);
+AGAIN(ultra, exec);
+AGAIN(ultra, isolation);
+
+FIXTURE_SETUP(again)
+{
+	instance_start(&self->in, variant->program, variant->profile);
+}
+
+FIXTURE_TEARDOWN(again)
+{
+	instance_drop(&self->in);
+}
+
+TEST_F_TIMEOUT(again, passes, 240)
+{
+	char self_path[PATH_MAX], path[PATH_MAX + 32], out[PATH_MAX];
+	ssize_t n;
+	pid_t pid;
+	int fd;
+
+	n = readlink("/proc/self/exe", self_path, sizeof(self_path) - 1);
+	ASSERT_GT(n, 0);
+	self_path[n] = 0;
+	snprintf(path, sizeof(path), "%s/%s", dirname(self_path), variant->program);
+	if (access(path, X_OK))
+		SKIP("%s is not there", variant->program);
+	snprintf(out, sizeof(out), "/tmp/uma-again.%d", (int)getpid());
+	pid = harness_fork();
+	if (!pid) {
+		fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		if (fd < 0 || dup2(fd, 1) < 0)
+			_exit(1);
+		setenv("UMA_DEVICE", self->in.node, 1);
+		execl(path, path, (char *)NULL);
+		_exit(1);
+	}
+	harness_join(pid);
+	if (harness->failures) {
+		static char text[1 << 18];
+		char *line;
+
+		if (read_text(out, text, sizeof(text))) {
+			for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+				if (strncmp(line, "ok ", 3))
+					harness_diag("%s", line);
+			}
+		}
+	}
+	unlink(out);
+}
+
+HARNESS_MAIN

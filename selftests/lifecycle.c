@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Devices that leave while they are used: taken away, unplugged, unbound.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <linux/dma-buf.h>
+
+#include "instance.h"
+#include "task.h"
+#include "watch.h"
+
+#define SIZE	(4 * PAGE)
+
+enum way {
+	DISABLE, UNPLUG, UNBIND,
+};
+
+FIXTURE(leave) {
+	struct instance in;
+	struct client c;
+	struct buf tasks;
+	struct buf data;
+	enum way way;
+};
+FIXTURE_VARIANT(leave) {
+	enum way way;
+};
+
+FIXTURE_VARIANT_ADD(leave, disabled) { .way = DISABLE };
+FIXTURE_VARIANT_ADD(leave, unplugged) { .way = UNPLUG };
+FIXTURE_VARIANT_ADD(leave, unbound) { .way = UNBIND };
+
+FIXTURE_SETUP(leave)
+{
+	instance_start(&self->in, "leave", "m1");
+	client_open_named(&self->c, self->in.node);
+	client_buf(&self->c, &self->tasks, 4 * PAGE);
+	client_buf(&self->c, &self->data, SIZE);
+	task_nop(self->tasks.task);
+	self->way = variant->way;
+}
+
+FIXTURE_TEARDOWN(leave)
+{
+	client_close(&self->c);
+	instance_drop(&self->in);
+}
+
+static void leave(FIXTURE(leave) *self)
+{
+	char node[32];
+	int i;
+
+	switch (self->way) {
+	case DISABLE:
+		instance_set(&self->in, "enabled", "0");
+		break;
+	case UNPLUG:
+		ASSERT_TRUE(emu_knob(self->in.node, "unplug", "1"));
+		/* It goes by itself, a little later. */
+		for (i = 0; i < 3000 && node_of(self->in.device, node, sizeof(node)); i++)
+			usleep(10000);
+		break;
+	case UNBIND:
+		ASSERT_TRUE(write_text("/sys/bus/platform/drivers/uma/unbind", self->in.device));
+		break;
+	}
+	EXPECT_FALSE(node_of(self->in.device, node, sizeof(node)));
+}
+
+TEST_F(leave, idle)
+{
+	leave(self);
+}
+
+TEST_F(leave, every_ioctl_says_so)
+{
+	struct drm_uma_query_device dev;
+	struct drm_uma_queue_state state;
+	struct drm_uma_timestamp t = { 0 };
+	struct drm_uma_sync_range range = {
+		.handle = self->data.handle, .flags = DRM_UMA_SYNC_TO_CPU, .size = PAGE,
+	};
+	struct drm_uma_bo_sync bo_sync = { .ranges = array_of(&range, sizeof(range), 1) };
+	struct drm_uma_queue_create create = {
+		.vm_id = self->c.vm, .engine_class = UMA_ENGINE_GPU, .instances = 1, .priority = DRM_UMA_PRIORITY_NORMAL,
+	};
+	__u32 queue = queue_create(self->c.fd, self->c.vm, 0), id, size = sizeof(dev);
+	struct drm_uma_bo_info info;
+	__u64 offset;
+	void *p;
+	int fd;
+
+	p = aligned_alloc(PAGE, PAGE);
+	ASSERT_TRUE(p);
+	memset(p, 0, PAGE);
+	leave(self);
+	EXPECT_EQ(-ENODEV, query_try(self->c.fd, DRM_UMA_QUERY_DEVICE, 0, &dev, &size));
+	EXPECT_EQ(-ENODEV, bo_create_try(self->c.fd, PAGE, 0, &id));
+	EXPECT_EQ(-ENODEV, bo_offset_try(self->c.fd, self->data.handle, &offset));
+	EXPECT_EQ(-ENODEV, bo_import_user_try(self->c.fd, p, PAGE, 0, &id));
+	EXPECT_EQ(-ENODEV, bo_info_try(self->c.fd, self->data.handle, &info));
+	EXPECT_EQ(-ENODEV, bo_label_try(self->c.fd, self->data.handle, "x", 1));
+	EXPECT_EQ(-ENODEV, do_ioctl(self->c.fd, DRM_IOCTL_UMA_BO_SYNC, &bo_sync));
+	EXPECT_EQ(-ENODEV, vm_create_try(self->c.fd, &id));
+	EXPECT_EQ(-ENODEV, vm_destroy_try(self->c.fd, self->c.vm));
+	EXPECT_EQ(-ENODEV, vm_unmap_try(self->c.fd, self->c.vm, self->data.va, SIZE));
+	EXPECT_EQ(-ENODEV, queue_create_try(self->c.fd, &create, &id));
+	EXPECT_EQ(-ENODEV, queue_destroy_try(self->c.fd, queue));
+	EXPECT_EQ(-ENODEV, queue_state_try(self->c.fd, queue, &state));
+	EXPECT_EQ(-ENODEV, submit_one_try(self->c.fd, queue, 0, 0, NULL, 0));
+	EXPECT_EQ(-ENODEV, do_ioctl(self->c.fd, DRM_IOCTL_UMA_TIMESTAMP, &t));
+	EXPECT_EQ(-ENODEV, gem_close_try(self->c.fd, self->data.handle));
+	EXPECT_EQ(-ENODEV, prime_export_try(self->c.fd, self->data.handle, DRM_CLOEXEC, &fd));
+}
+
+static sigjmp_buf jump;
+
+static void on_bus(int sig __attribute__((unused)))
+{
+	siglongjmp(jump, 1);
+}
+
+/* Memory is still there, or reading it is SIGBUS: both can be lived with, anything else cannot. */
+TEST_F(leave, mapped_buffer)
+{
+	struct sigaction sa = { .sa_handler = on_bus };
+	volatile __u8 *p = self->data.map;
+
+	p[0] = 1;
+	leave(self);
+	ASSERT_EQ(0, sigaction(SIGBUS, &sa, NULL));
+	if (!sigsetjmp(jump, 1)) {
+		EXPECT_EQ(1, p[0]);
+		p[1] = 2;
+		/* A page that was not touched before. */
+		p[2 * PAGE] = 3;
+	}
+	ASSERT_EQ(0, munmap(self->data.map, SIZE));
+}
+
+/* Fences of what waits are signalled: nobody waits for a device that is gone. */
+TEST_F(leave, waiting_job)
+{
+	struct gate gate;
+	__u32 done[4];
+	int files[4], i;
+
+	gate_close(&gate, self->c.fd);
+	for (i = 0; i < 4; i++) {
+		done[i] = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, (unsigned int)i % 3),
+					     self->tasks.va, 1, gate.syncobj);
+		ASSERT_EQ(0, syncobj_export_try(self->c.fd, done[i], true, &files[i]));
+	}
+	leave(self);
+	gate_open(&gate);
+	for (i = 0; i < 4; i++) {
+		int64_t end = deadline();
+
+		while (!sync_file_status(files[i]) && (int64_t)now_ns() < end)
+			usleep(1000);
+		EXPECT_LT(sync_file_status(files[i]), 0);
+		close(files[i]);
+	}
+	gate_free(&gate);
+}
+
+TEST_F(leave, running_job)
+{
+	__u32 queue = queue_create(self->c.fd, self->c.vm, 0), running, behind;
+	int file, file2, status;
+	int64_t end = deadline();
+
+	ASSERT_TRUE(emu_knob(self->in.node, "hang_next", "1"));
+	running = client_start(&self->c, queue, self->tasks.va, 1);
+	behind = client_start(&self->c, queue, self->tasks.va, 1);
+	ASSERT_EQ(0, syncobj_export_try(self->c.fd, running, true, &file));
+	ASSERT_EQ(0, syncobj_export_try(self->c.fd, behind, true, &file2));
+	usleep(20000);
+	leave(self);
+	while (!(status = sync_file_status(file)) && (int64_t)now_ns() < end)
+		usleep(1000);
+	EXPECT_EQ(-ENODEV, status);
+	while (!(status = sync_file_status(file2)) && (int64_t)now_ns() < end)
+		usleep(1000);
+	EXPECT_TRUE(status == -ENODEV || status == -ECANCELED);
+	close(file);
+	close(file2);
+}
+
+/* Many jobs on all engines, that end as they do. */
+TEST_F(leave, busy)
+{
+	__u32 queues[3], done = 0;
+	int i, file, status;
+	int64_t end = deadline();
+
+	task_fill(self->tasks.task, UMA_DTYPE_U8, self->data.va, (__u32)SIZE, 0x12);
+	for (i = 0; i < 3; i++)
+		queues[i] = queue_create(self->c.fd, self->c.vm, (unsigned int)i);
+	for (i = 0; i < 60; i++)
+		done = client_start(&self->c, queues[i % 3], self->tasks.va, 1);
+	ASSERT_EQ(0, syncobj_export_try(self->c.fd, done, true, &file));
+	leave(self);
+	while (!(status = sync_file_status(file)) && (int64_t)now_ns() < end)
+		usleep(1000);
+	EXPECT_TRUE(status == 1 || status == -ENODEV || status == -ECANCELED);
+	/* Once it has gone, it writes nothing. */
+	memset(self->data.map, 0x99, SIZE);
+	usleep(50000);
+	for (i = 0; i < (int)SIZE; i++)
+		ASSERT_EQ(0x99, self->data.u8[i]);
+	close(file);
+}
+
+/* A process sleeps in a wait for a job when the device goes. */
+TEST_F(leave, with_a_waiter)
+{
+	__u32 queue = queue_create(self->c.fd, self->c.vm, 0), done;
+	pid_t pid;
+
+	ASSERT_TRUE(emu_knob(self->in.node, "hang_next", "1"));
+	done = client_start(&self->c, queue, self->tasks.va, 1);
+	pid = harness_fork();
+	if (!pid) {
+		int ret = syncobj_wait_try(self->c.fd, done, deadline(), 0);
+
+		_exit(ret == 0 || ret == -ENODEV ? 0 : 1);
+	}
+	usleep(50000);
+	leave(self);
+	harness_join(pid);
+}
+
+TEST_F(leave, exported_buffer)
+{
+	int fd = prime_export(self->c.fd, self->data.handle), other;
+	__u8 *p;
+
+	memset(self->data.map, 0x5b, SIZE);
+	leave(self);
+	client_close(&self->c);
+	other = dev_open();
+	EXPECT_NE(0, prime_import(other, fd));
+	p = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED)
+		EXPECT_EQ(0x5b, p[SIZE - 1]);
+	close(other);
+	close(fd);
+}
+
+TEST_F(leave, imported_buffer)
+{
+	int other = dev_open(), fd;
+	__u32 handle = bo_create(other, SIZE, 0);
+	__u8 *p = bo_map(other, handle, SIZE);
+
+	fd = prime_export(other, handle);
+	client_bind_handle(&self->c, prime_import(self->c.fd, fd), SIZE, 0);
+	close(fd);
+	leave(self);
+	memset(p, 1, SIZE);
+	gem_close(other, handle);
+	close(other);
+}
+
+TEST_F(leave, user_memory)
+{
+	__u8 *p = aligned_alloc(PAGE, SIZE);
+	__u32 handle;
+	char text[8192];
+
+	ASSERT_TRUE(p);
+	memset(p, 1, SIZE);
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, p, SIZE, 0, &handle));
+	client_bind_handle(&self->c, handle, SIZE, 0);
+	leave(self);
+	client_close(&self->c);
+	ASSERT_TRUE(read_text("/proc/self/status", text, sizeof(text)));
+	EXPECT_TRUE(strstr(text, "VmPin:\t       0 kB"));
+	memset(p, 2, SIZE);
+}
+
+TEST_F(leave, file_stays_open)
+{
+	int fds[10], i;
+
+	for (i = 0; i < 10; i++)
+		fds[i] = dev_open_named(self->in.node);
+	leave(self);
+	/* Another device may come while the files of the first are still open. */
+	if (self->way == DISABLE) {
+		instance_enable(&self->in);
+		EXPECT_EQ(0, close(dev_open_named(self->in.node)));
+	}
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(0, close(fds[i]));
+}
+
+/* --- and comes back -------------------------------------------------------------------------- */
+
+TEST_TIMEOUT(unbind_bind, 120)
+{
+	struct instance in;
+	struct client c, held;
+	struct buf b;
+	int i;
+
+	instance_start(&in, "rebind", "m1");
+	client_open_named(&held, in.node);
+	client_buf(&held, &b, PAGE);
+	for (i = 0; i < 5; i++) {
+		ASSERT_TRUE(write_text("/sys/bus/platform/drivers/uma/unbind", in.device));
+		ASSERT_TRUE(write_text("/sys/bus/platform/drivers/uma/bind", in.device));
+		ASSERT_TRUE(node_of(in.device, in.node, sizeof(in.node)));
+		client_open_named(&c, in.node);
+		EXPECT_EQ(0, client_run(&c, queue_create(c.fd, c.vm, 0), 0, 0));
+		client_close(&c);
+	}
+	b.u8[0] = 1;
+	client_close(&held);
+	instance_drop(&in);
+}
+
+/* Others open, use and close it all the time. */
+TEST_TIMEOUT(unbind_bind_under_load, 120)
+{
+	struct instance in;
+	pid_t pids[3];
+	int i;
+
+	instance_start(&in, "load", "m1");
+	for (i = 0; i < 3; i++) {
+		pids[i] = harness_fork();
+		if (!pids[i]) {
+			char path[64];
+
+			snprintf(path, sizeof(path), "/dev/accel/%s", in.node);
+			for (;;) {
+				int fd = open(path, O_RDWR | O_CLOEXEC);
+				__u32 vm, handle;
+
+				if (fd < 0) {
+					usleep(1000);
+					continue;
+				}
+				if (!vm_create_try(fd, &vm) && !bo_create_try(fd, PAGE, 0, &handle) &&
+				    !vm_map_try(fd, vm, handle, 0, 1 << 20, PAGE, 0)) {
+					struct drm_uma_queue_create args = {
+						.vm_id = vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
+						.priority = DRM_UMA_PRIORITY_NORMAL,
+					};
+					__u32 queue;
+
+					if (!queue_create_try(fd, &args, &queue))
+						submit_one_try(fd, queue, 1 << 20, 1, NULL, 0);
+				}
+				close(fd);
+			}
+		}
+	}
+	for (i = 0; i < 8; i++) {
+		usleep(30000);
+		ASSERT_TRUE(write_text("/sys/bus/platform/drivers/uma/unbind", in.device));
+		ASSERT_TRUE(write_text("/sys/bus/platform/drivers/uma/bind", in.device));
+	}
+	for (i = 0; i < 3; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	instance_drop(&in);
+}
+
+HARNESS_MAIN

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Who may do what. Starts as root and becomes somebody else.
+ */
+#include <grp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "task.h"
+#include "watch.h"
+
+FIXTURE(perms) {
+	int fd;
+};
+
+FIXTURE_SETUP(perms)
+{
+	if (!is_root())
+		SKIP("needs root");
+	self->fd = -1;
+}
+
+FIXTURE_TEARDOWN(perms)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+}
+
+static void become_nobody(void)
+{
+	ASSERT_EQ(0, setgroups(0, NULL));
+	ASSERT_EQ(0, setresgid(65534, 65534, 65534));
+	ASSERT_EQ(0, setresuid(65534, 65534, 65534));
+}
+
+TEST_F(perms, nobody_cannot_open)
+{
+	become_nobody();
+	EXPECT_EQ(-1, open(dev_path(), O_RDWR | O_CLOEXEC));
+	EXPECT_EQ(EACCES, errno);
+	EXPECT_EQ(-1, open(dev_path(), O_RDONLY | O_CLOEXEC));
+	EXPECT_EQ(EACCES, errno);
+}
+
+TEST_F(perms, group_can_open)
+{
+	struct drm_uma_query_device dev;
+
+	become_tester();
+	self->fd = dev_open();
+	query_device(self->fd, &dev);
+}
+
+static int create(int fd, __u32 vm, __u32 priority)
+{
+	struct drm_uma_queue_create args = {
+		.vm_id = vm, .engine_class = UMA_ENGINE_GPU, .instances = 1, .priority = priority,
+	};
+	__u32 queue;
+
+	return queue_create_try(fd, &args, &queue);
+}
+
+static void check_priorities(bool raised)
+{
+	struct drm_uma_query_limits limits;
+	int fd = dev_open();
+	__u32 vm = vm_create(fd);
+
+	query_limits(fd, &limits);
+	EXPECT_EQ(raised, !!(limits.priorities & 1u << DRM_UMA_PRIORITY_HIGH));
+	EXPECT_EQ(raised, !!(limits.priorities & 1u << DRM_UMA_PRIORITY_REALTIME));
+	EXPECT_EQ(0, create(fd, vm, DRM_UMA_PRIORITY_LOW));
+	EXPECT_EQ(0, create(fd, vm, DRM_UMA_PRIORITY_NORMAL));
+	EXPECT_EQ(raised ? 0 : -EACCES, create(fd, vm, DRM_UMA_PRIORITY_HIGH));
+	EXPECT_EQ(raised ? 0 : -EACCES, create(fd, vm, DRM_UMA_PRIORITY_REALTIME));
+	close(fd);
+}
+
+TEST_F(perms, root_may_raise)
+{
+	check_priorities(true);
+}
+
+TEST_F(perms, user_may_not_raise)
+{
+	become_tester();
+	check_priorities(false);
+}
+
+/* Root of a user namespace is nobody to the device. */
+TEST_F(perms, namespace_root_may_not_raise)
+{
+	become_tester();
+	if (unshare(CLONE_NEWUSER))
+		SKIP("no user namespaces: %s", strerror(errno));
+	check_priorities(false);
+}
+
+/* It is the caller that counts, not who opened the file. */
+TEST_F(perms, file_of_root)
+{
+	__u32 vm;
+
+	self->fd = dev_open();
+	vm = vm_create(self->fd);
+	become_tester();
+	EXPECT_EQ(-EACCES, create(self->fd, vm, DRM_UMA_PRIORITY_HIGH));
+}
+
+static int pin(int fd, size_t size, __u32 *handle)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_TRUE(p != MAP_FAILED);
+	return bo_import_user_try(fd, p, size, 0, handle);
+}
+
+TEST_F(perms, memlock)
+{
+	struct rlimit limit = { .rlim_cur = PAGE, .rlim_max = PAGE };
+	__u32 handle;
+
+	self->fd = dev_open();
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	/* CAP_IPC_LOCK is above the limit. */
+	EXPECT_EQ(0, pin(self->fd, 4 * PAGE, &handle));
+	gem_close(self->fd, handle);
+	become_tester();
+	EXPECT_EQ(-ENOMEM, pin(self->fd, 4 * PAGE, &handle));
+	EXPECT_EQ(0, pin(self->fd, PAGE, &handle));
+}
+
+TEST_F(perms, test_hooks_are_for_root)
+{
+	char path[256];
+
+	become_tester();
+	EXPECT_FALSE(emu_knob(dev_name(), "hang_next", "1"));
+	EXPECT_FALSE(emu_knob(dev_name(), "unplug", "1"));
+	if (dev_debugfs(dev_name(), "reset_counter", path, sizeof(path)))
+		EXPECT_FALSE(write_text(path, "0"));
+}
+
+TEST_F(perms, sysfs_is_for_root)
+{
+	become_tester();
+	EXPECT_FALSE(write_text("/sys/bus/platform/drivers/uma/unbind", "uma.0"));
+	EXPECT_FALSE(write_text("/sys/bus/platform/drivers/uma/bind", "uma.0"));
+}
+
+/* The core's ioctls for a master of a display are not for us, and flink names leak buffers to anybody. */
+TEST_F(perms, no_global_names)
+{
+	struct drm_gem_flink flink = { 0 };
+
+	become_tester();
+	self->fd = dev_open();
+	flink.handle = bo_create(self->fd, PAGE, 0);
+	EXPECT_NE(0, do_ioctl(self->fd, DRM_IOCTL_GEM_FLINK, &flink));
+}
+
+HARNESS_MAIN
