@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Rings and completion records.
+ */
+#include <kunit/test.h>
+
+#include "uma_ring.h"
+
+static void uma_ring_test_index(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, uma_ring_index(0, 4), 0);
+	KUNIT_EXPECT_EQ(test, uma_ring_index(15, 4), 15);
+	KUNIT_EXPECT_EQ(test, uma_ring_index(16, 4), 0);
+	KUNIT_EXPECT_EQ(test, uma_ring_index(U32_MAX, 4), 15);
+	KUNIT_EXPECT_EQ(test, uma_ring_index(U32_MAX + 1U, 4), 0);
+	KUNIT_EXPECT_EQ(test, uma_ring_index(123456, 0), 0);
+}
+
+static void uma_ring_test_space(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, uma_ring_space(0, 0, 4), 16);
+	KUNIT_EXPECT_EQ(test, uma_ring_space(0, 16, 4), 0);
+	KUNIT_EXPECT_EQ(test, uma_ring_space(5, 8, 4), 13);
+	/* The indices run on modulo 2^32. */
+	KUNIT_EXPECT_EQ(test, uma_ring_space(U32_MAX - 2, 3, 4), 10);
+	KUNIT_EXPECT_EQ(test, uma_ring_space(U32_MAX, 0, 0), 0);
+	/* A device that claims to be ahead of us, or too far behind. */
+	KUNIT_EXPECT_EQ(test, uma_ring_space(9, 8, 4), 0);
+	KUNIT_EXPECT_EQ(test, uma_ring_space(0, 17, 4), 0);
+}
+
+static void uma_ring_test_entry(struct kunit *test)
+{
+	struct uma_ring_entry entry;
+	unsigned int i;
+
+	memset(&entry, 0xa5, sizeof(entry));
+	uma_ring_write(&entry, 0x123456789a40, 77, 63, 0xfedcba9876543210);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.tasks_addr), 0x123456789a40);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.task_count), 77);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.as), 63);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.seqno), 0xfedcba9876543210);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.flags), 0);
+	for (i = 0; i < ARRAY_SIZE(entry.pad); i++)
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.pad[i]), 0);
+	KUNIT_EXPECT_EQ(test, sizeof(entry), 64);
+	KUNIT_EXPECT_EQ(test, sizeof(struct uma_record), 64);
+}
+
+static void uma_ring_test_record(struct kunit *test)
+{
+	struct uma_record rec = {
+		.seqno = cpu_to_le64(41),
+		.start = cpu_to_le64(1000),
+		.end = cpu_to_le64(1500),
+		.fault_addr = cpu_to_le64(0x7000),
+		.reason = cpu_to_le32(UMA_FAULT_WRITE),
+		.slot = cpu_to_le32(UMA_SLOT_A),
+		.task_index = cpu_to_le32(3),
+	};
+	struct uma_result res = { .reason = 99 };
+
+	/* Somebody else's record says nothing, and leaves what there was. */
+	KUNIT_EXPECT_FALSE(test, uma_record_read(&rec, 42, &res));
+	KUNIT_EXPECT_EQ(test, res.reason, 99);
+	/* Numbers are compared in full. */
+	KUNIT_EXPECT_FALSE(test, uma_record_read(&rec, 41 + (1ULL << 32), &res));
+
+	KUNIT_EXPECT_TRUE(test, uma_record_read(&rec, 41, &res));
+	KUNIT_EXPECT_EQ(test, res.start, 1000);
+	KUNIT_EXPECT_EQ(test, res.end, 1500);
+	KUNIT_EXPECT_EQ(test, res.fault_addr, 0x7000);
+	KUNIT_EXPECT_EQ(test, res.reason, UMA_FAULT_WRITE);
+	KUNIT_EXPECT_EQ(test, res.slot, UMA_SLOT_A);
+	KUNIT_EXPECT_EQ(test, res.task_index, 3);
+
+	/* What is not defined is a failure, and not a success. */
+	rec.reason = cpu_to_le32(UMA_FAULT_COUNT);
+	KUNIT_EXPECT_TRUE(test, uma_record_read(&rec, 41, &res));
+	KUNIT_EXPECT_EQ(test, res.reason, UMA_FAULT_INTERNAL);
+	rec.reason = cpu_to_le32(U32_MAX);
+	KUNIT_EXPECT_TRUE(test, uma_record_read(&rec, 41, &res));
+	KUNIT_EXPECT_EQ(test, res.reason, UMA_FAULT_INTERNAL);
+}
+
+static struct kunit_case uma_ring_cases[] = {
+	KUNIT_CASE(uma_ring_test_index),
+	KUNIT_CASE(uma_ring_test_space),
+	KUNIT_CASE(uma_ring_test_entry),
+	KUNIT_CASE(uma_ring_test_record),
+	{}
+};
+
+static struct kunit_suite uma_ring_suite = {
+	.name = "uma_ring",
+	.test_cases = uma_ring_cases,
+};
+kunit_test_suite(uma_ring_suite);
