@@ -40,7 +40,7 @@ static void plan_tiles(struct uma_program *prog, struct uma_gemm_plan *p)
 	p->erows = UMA_GEMM_MT;
 	p->unbounded = prog->step_work == UMA_STEP_WORK_UNBOUND;
 	if (p->unbounded) {
-		p->hook = prog->kernels->gemm_tile != 0;
+		p->hook = prog->kernels->gemm_tile && p->k;
 		if (p->hook && prog->kernels->tile_shape)
 			prog->kernels->tile_shape(&prog->op, &p->mt, &p->nt);
 	} else if (prog->step_work < 1u << 20) {
@@ -412,6 +412,16 @@ static int run_tile(struct uma_gemm_ctx *c)
 	__u32 m0 = c->m0, n0 = c->n0, m = c->m, n = c->n;
 	__u32 i, j;
 
+	if (c->plan->hook) {
+		switch (uma_gemm_tile(c)) {
+		case UMA_TILE_STORED:
+			return 0;
+		case UMA_TILE_ACC:
+			return epilogue(c, 0, c->m);
+		default:
+			break;
+		}
+	}
 	for (i = 0; i < m; i += UMA_GEMM_MT) {
 		for (j = 0; j < n; j += UMA_GEMM_NT) {
 			c->m0 = m0 + i;

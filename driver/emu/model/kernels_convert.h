@@ -32,7 +32,7 @@ UMA_INLINE vf half_to_vf(vh h)
 	/* Infinity keeps its mantissa, a NaN becomes quiet. */
 	bits = (special & (mag | 0x7f800000)) | (~special & bits);
 	bits |= nan & 0x400000;
-	return (vf)(bits | (w & 0x8000) << 16);
+	return (vf)((vu)bits | ((vu)w & 0x8000) << 16);
 #endif
 }
 

@@ -61,7 +61,7 @@ UMA_INLINE vf vlog(vf x)
 	};
 	vi small = x < 0x1p-126f;
 	vf y = vsel(small, x * 0x1p23f, x);
-	vi bits = (vi)y - 0x3f3504f3;			/* sqrt(1/2) */
+	vi bits = (vi)((vu)y - 0x3f3504f3u);		/* sqrt(1/2) */
 	vi e = bits >> 23;
 	vf f = (vf)((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
 	vf n = __builtin_convertvector(e - (small & 23), vf);

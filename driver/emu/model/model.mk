@@ -6,7 +6,7 @@ model-dir := driver/emu/model
 
 # Without floating point but for the kernels; the kernel builds it the same way.
 MODEL_OBJS := $(addprefix $(model-dir)/,tensor.o decode.o match.o check.o profile.o mem.o row.o packed.o pack.o \
-	gemm_load.o gemm.o elementwise.o run.o kernels_portable.o)
+	gemm_load.o gemm_tile.o gemm.o elementwise.o run.o kernels_portable.o)
 
 CFLAGS-$(model-dir)/ := -Iuapi/drm -ffreestanding -fno-math-errno -Wno-psabi
 
@@ -18,7 +18,7 @@ endif
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
-model-tests := test_kernels test_exec test_malformed
+model-tests := test_kernels test_exec test_malformed test_pack
 MODEL_TESTS += $(addprefix $(model-dir)/tests/,$(model-tests))
 model-test-objs := $(addprefix $(model-dir)/tests/,mt.o ref.o gen.o) $(MODEL_OBJS)
 

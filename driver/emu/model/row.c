@@ -17,7 +17,7 @@ static const struct uma_tensor_view *view_of(struct uma_run *run,
  * Distance in a group table between neighbours of dimension @dim; 0 if they
  * share their entries.
  */
-static __s64 table_stride(const struct uma_tensor_view *t, __u32 dim)
+__s64 uma_table_stride(const struct uma_tensor_view *t, __u32 dim)
 {
 	__u32 last = t->rank - 1u;
 	__s64 stride = 1;
@@ -32,6 +32,24 @@ static __s64 table_stride(const struct uma_tensor_view *t, __u32 dim)
 	for (d = last; d > dim; d--)
 		stride *= (__s64)uma_table_dim(t, d);
 	return stride;
+}
+
+/* Entry of a channel or group table for an element. */
+__u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx)
+{
+	__u64 at = 0;
+	__u32 d;
+
+	if (t->quant == UMA_QUANT_CHANNEL)
+		return idx[t->quant_axis];
+	for (d = 0; d < t->rank; d++) {
+		__u64 i = idx[d];
+
+		if (d == t->quant_axis)
+			i /= t->quant_group;
+		at += i * (__u64)uma_table_stride(t, d);
+	}
+	return at;
 }
 
 /*
@@ -82,23 +100,14 @@ int uma_table_row(struct uma_run *run, const struct uma_row *row,
 		  struct uma_rowbuf *buf)
 {
 	const struct uma_tensor_view *t = view_of(run, row);
+	__u64 first = uma_table_index(t, row->idx);
 	__u32 every = 1, into = 0;
-	__s64 step = 0;
-	__u64 first = 0;
-	__u32 d;
+	__s64 step;
 
 	if (t->quant == UMA_QUANT_CHANNEL) {
-		first = row->idx[t->quant_axis];
 		step = row->axis == t->quant_axis;
 	} else {
-		for (d = 0; d < t->rank; d++) {
-			__u64 i = row->idx[d];
-
-			if (d == t->quant_axis)
-				i /= t->quant_group;
-			first += i * (__u64)table_stride(t, d);
-		}
-		step = table_stride(t, row->axis);
+		step = uma_table_stride(t, row->axis);
 		if (row->axis == t->quant_axis && step) {
 			every = t->quant_group;
 			into = row->idx[t->quant_axis] % t->quant_group;

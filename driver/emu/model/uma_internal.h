@@ -194,6 +194,8 @@ int uma_row_store_f32(struct uma_run *run, const struct uma_row *row,
 		      struct uma_rowbuf *buf, const float *x);
 int uma_row_store_s64(struct uma_run *run, const struct uma_row *row,
 		      struct uma_rowbuf *buf, const __s64 *x);
+__s64 uma_table_stride(const struct uma_tensor_view *t, __u32 dim);
+__u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx);
 int uma_table_row(struct uma_run *run, const struct uma_row *row,
 		  struct uma_rowbuf *buf);
 
@@ -297,7 +299,7 @@ struct uma_gemm_plan {
  */
 struct uma_gemm_scratch {
 	/** @acc: accumulators, float or s32, UMA_GEMM_NT apart */
-	__u32 acc[UMA_TILE_AREA];
+	__u32 acc[UMA_GEMM_MT * UMA_GEMM_NT];
 	/** @row_sum: sums of the rows of A */
 	__s64 row_sum[UMA_GEMM_MT];
 	/** @col_sum: sums of the columns of B */
@@ -380,5 +382,9 @@ int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 int uma_gemm_load_b(struct uma_gemm_ctx *c, __u32 k0, __u32 kc);
 __s64 uma_gemm_offset(const struct uma_gemm_ctx *c, __u32 slot, __u32 row,
 		      __u32 col);
+
+/* --- gemm_tile.c ---------------------------------------------------------- */
+
+int uma_gemm_tile(struct uma_gemm_ctx *c);
 
 #endif /* _UMA_INTERNAL_H_ */
