@@ -2,7 +2,7 @@
 # The C library. Its tests are programs named test_*.c, each on its own.
 
 libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c ctx.c device.c drm_bo.c drm_fence.c \
-	drm_job.c drm_queue.c enumerate.c error.c fence.c import.c job.c log.c pool.c queue.c)
+	drm_job.c drm_queue.c enumerate.c error.c fence.c import.c job.c log.c pool.c queue.c rec_task.c)
 libaccel-sw-srcs := $(addprefix libaccel/sw/,bo.c device.c exec.c fence.c job.c kernels.c mem.c sched.c)
 # What model.mk calls the model's objects, or all of them.
 libaccel-model-objs := $(or $(MODEL_OBJS),$(patsubst %.c,%.o,$(sort $(wildcard driver/emu/model/*.c))))
@@ -31,3 +31,11 @@ GENERATED += $(O)/libaccel/libaccel.pc
 $(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in
 	$(Q)mkdir -p $(@D) && sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
 		-e 's|@version@|$(VERSION)|' $< > $@
+
+# The same tests of the runtime against a node; see tests/rt.h.
+libaccel-node-tests := bo ctx fence job pool queue rec threads
+SELFTEST_PROGS += $(addprefix libaccel/tests/node_,$(libaccel-node-tests))
+$(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-objs := libaccel/tests/test_$(t).o))
+$(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-libs := libaccel/libaccel))
+$(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-pkgs := cmocka json-c))
+$(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-ldlibs := -lpthread -lm))

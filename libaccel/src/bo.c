@@ -59,6 +59,9 @@ static int bo_finish(struct accel_bo *bo, int ret, struct accel_bo **out)
 		return ret;
 	}
 	ctx_account(ctx, bo, true);
+	device_log(ctx->dev, ACCEL_LOG_DEBUG,
+		   "buffer %" PRIu64 ": %" PRIu64 " bytes at 0x%" PRIx64,
+		   bo->id, bo->size, bo->addr);
 	*out = bo;
 	return 0;
 }
@@ -163,6 +166,8 @@ void accel_bo_unref(struct accel_bo *bo)
 					     memory_order_acq_rel) != 1)
 		return;
 	ctx = bo->ctx;
+	device_log(ctx->dev, ACCEL_LOG_DEBUG, "buffer %" PRIu64 ": freed",
+		   bo->id);
 	ctx_account(ctx, bo, false);
 	if (bo->kind == BO_PART)
 		pool_part_release(bo);

@@ -162,9 +162,10 @@ static int copy_opts(struct accel_device_opts *dst,
 }
 
 int accel_device_open(const char *name, const struct accel_device_opts *opts,
-		      struct accel_device **dev)
+		      struct accel_device **out)
 {
 	struct accel_error error = { .size = sizeof(error) };
+	struct accel_device *dev = NULL;
 	struct accel_device_opts o = ACCEL_DEVICE_OPTS_INIT;
 	struct accel_error *report = NULL;
 	struct backend_args args = { name, &o, &error };
@@ -175,9 +176,11 @@ int accel_device_open(const char *name, const struct accel_device_opts *opts,
 		report = opts->error;
 	ret = copy_opts(&o, opts, &error);
 	if (!ret)
-		ret = open_named(&args, dev);
-	if (!ret)
+		ret = open_named(&args, &dev);
+	if (!ret) {
+		*out = dev;
 		return 0;
+	}
 	if (report)
 		struct_out(report, &error, sizeof(error), sizeof(error));
 	if (o.log)

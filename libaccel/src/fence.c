@@ -48,6 +48,8 @@ int accel_fence_wait(struct accel_fence *fence, int64_t timeout_ns)
 	int ret;
 
 	ret = fence->ctx->dev->ops->fence_wait(fence, timeout_ns);
+	device_log(fence->ctx->dev, ACCEL_LOG_DEBUG, "fence %" PRIu64 ": %s",
+		   fence->id, ret < 0 ? "not yet" : "done");
 	if (ret != 0 && ret != 1)
 		return ret;
 	/* 1: done, and nothing went wrong: no need to look. */

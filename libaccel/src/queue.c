@@ -86,6 +86,8 @@ int accel_queue_create(struct accel_ctx *ctx, const struct accel_queue_opts *opt
 		return ret;
 	}
 	ctx_ref(ctx);
+	device_log(ctx->dev, ACCEL_LOG_DEBUG, "queue %" PRIu64 ": %s",
+		   queue->id, accel_engine_name(queue->engine));
 	*out = queue;
 	return 0;
 }
@@ -94,6 +96,8 @@ void accel_queue_destroy(struct accel_queue *queue)
 {
 	if (!queue)
 		return;
+	device_log(queue->ctx->dev, ACCEL_LOG_DEBUG, "queue %" PRIu64 ": destroyed",
+		   queue->id);
 	queue->ctx->dev->ops->queue_cancel(queue);
 	queue_unref(queue);
 }
@@ -178,6 +182,9 @@ int accel_queue_submit(struct accel_queue *queue, struct accel_job *job,
 	ret = ctx->dev->ops->submit(queue, job, o.waits, o.wait_count, &fence);
 	if (ret)
 		return ret;
+	device_log(ctx->dev, ACCEL_LOG_DEBUG,
+		   "queue %" PRIu64 ": job %" PRIu64 ", fence %" PRIu64,
+		   queue->id, job->id, fence->id);
 	if (out)
 		*out = fence;
 	else

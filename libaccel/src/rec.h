@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the recorder share. */
+#ifndef LIBACCEL_REC_H
+#define LIBACCEL_REC_H
+
+#include <json-c/json.h>
+#include "objects.h"
+
+json_object *rec_hex(uint64_t value);
+json_object *rec_task(const struct uma_task *task, const struct job_op *op);
+
+#endif /* LIBACCEL_REC_H */
