@@ -7,6 +7,7 @@
 #define _UMA_COMPAT_H_
 
 #include <linux/module.h>
+#include <linux/slab.h>
 
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
@@ -43,6 +44,11 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 
 #ifndef UMA_HAVE_SCHED_STAT_RESET
 #define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
+#endif
+
+/* 7.0 */
+#ifndef kzalloc_obj
+#define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif
 
 /* Namespaces became strings in 6.13. */

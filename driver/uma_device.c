@@ -300,7 +300,7 @@ static int uma_read_info(struct uma_device *uma)
 
 	uma->va.start = PAGE_SIZE;
 	uma->va.end = 1ULL << info->va_bits;
-	/* No more than there is memory: an object that cannot be filled only helps to run out of it. */
+	/* No more than there is memory: what cannot be filled only helps to run out of it. */
 	uma->max_bo_size = min_t(u64, SZ_64G, (u64)totalram_pages() << PAGE_SHIFT);
 	uma->job_timeout_ms = UMA_DEFAULT_TIMEOUT_MS;
 

@@ -4,14 +4,20 @@
  *
  * Locks, in the order in which they nest:
  *
- *   client->lock       ids of a file
- *   client->submit_lock  one submit at a time, so that jobs are armed and pushed in one order
- *   vm->lock           mappings and page table of an address space; memory is allocated under it
- *   uma->gems_lock, uma->vms_lock   lists
- *   uma->hw_lock       address-space slots, invalidation, what is on the rings. Completion of jobs depends on it, so
- *                      nothing that may reclaim memory or wait for a fence happens under it
- *   uma->pm_lock       power; as above
- *   uma->queues_lock, engine->lock, uma->latch_lock   taken from interrupts
+ *   client->lock         ids of a file
+ *   client->submit_lock  one submit at a time: jobs are armed and pushed in one
+ *                        order
+ *   vm->lock             mappings and page table of an address space; memory is
+ *                        allocated under it
+ *   uma->gems_lock, uma->vms_lock
+ *                        lists
+ *   uma->hw_lock         address-space slots, invalidation, what is on the
+ *                        rings. Completion of jobs depends on it, so nothing
+ *                        that may reclaim memory or wait for a fence happens
+ *                        under it
+ *   uma->pm_lock         power; as above
+ *   uma->queues_lock, engine->lock, uma->latch_lock
+ *                        taken from interrupts
  */
 #ifndef _UMA_DEVICE_H_
 #define _UMA_DEVICE_H_
@@ -84,14 +90,14 @@ struct uma_engine {
 	/** @ring_order: log2 of the number of entries */
 	u32 ring_order;
 
-	/** @watch: looks after the job that runs, and recovers the engine; on &uma_device.reset_wq */
+	/** @watch: looks after the job and recovers the engine; on &uma_device.reset_wq */
 	struct delayed_work watch;
 
 	/** @lock: protects what follows */
 	spinlock_t lock;
 	/** @job: what run_job took and has not been signalled */
 	struct uma_job *job;
-	/** @pushed: @job is on the ring; only changed with &uma_device.hw_lock held, but for completion */
+	/** @pushed: @job is on the ring; but for completion changed under @hw_lock only */
 	bool pushed;
 	/** @failure: @job is to be given up */
 	enum uma_failure failure;
@@ -158,7 +164,7 @@ struct uma_device {
 	bool starved;
 	/** @resetting: nothing goes to the rings while the device is reset */
 	bool resetting;
-	/** @lost: the device has gone or does not come back; set with @hw_lock held, never cleared */
+	/** @lost: the device has gone or does not come back; set under @hw_lock, for good */
 	bool lost;
 
 	/** @going: the driver is about to let go of the device: no time to wait for jobs */

@@ -49,10 +49,10 @@ static int uma_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct uma_client *client;
 
-	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return -ENOMEM;
-	client->usage = kzalloc(sizeof(*client->usage), GFP_KERNEL_ACCOUNT);
+	client->usage = kzalloc_obj(*client->usage, GFP_KERNEL_ACCOUNT);
 	if (!client->usage) {
 		kfree(client);
 		return -ENOMEM;

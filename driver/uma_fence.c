@@ -12,6 +12,7 @@
 
 #include <drm/drm_drv.h>
 
+#include "compat.h"
 #include "uma_device.h"
 #include "uma_fence.h"
 
@@ -75,7 +76,7 @@ static const struct dma_fence_ops uma_fence_ops = {
  */
 struct uma_fence *uma_fence_alloc(void)
 {
-	return kzalloc(sizeof(struct uma_fence), GFP_KERNEL_ACCOUNT);
+	return kzalloc_obj(struct uma_fence, GFP_KERNEL_ACCOUNT);
 }
 
 /**

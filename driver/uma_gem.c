@@ -81,7 +81,6 @@ static const struct drm_gem_object_funcs uma_gem_funcs = {
 	.vm_ops = &drm_gem_shmem_vm_ops,
 };
 
-
 static int uma_user_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	return -EPERM;
@@ -109,7 +108,7 @@ static const struct drm_gem_object_funcs uma_user_gem_funcs = {
  */
 struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size)
 {
-	struct uma_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+	struct uma_bo *bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);

@@ -20,7 +20,7 @@ struct uma_bo {
 	char *label;
 	/** @user: pinned user memory or NULL */
 	struct uma_user_pages *user;
-	/** @flags: DRM_UMA_BO_* of the creation, DRM_UMA_BO_INFO_USER and DRM_UMA_BO_INFO_READONLY */
+	/** @flags: DRM_UMA_BO_*, DRM_UMA_BO_INFO_USER, DRM_UMA_BO_INFO_READONLY */
 	u32 flags;
 	/** @mappings: mappings in address spaces */
 	atomic_t mappings;

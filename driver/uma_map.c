@@ -9,6 +9,7 @@
 
 #include <kunit/visibility.h>
 
+#include "compat.h"
 #include "uma_map.h"
 
 /**
@@ -132,7 +133,7 @@ static int uma_map_new(struct uma_map_txn *txn, u64 start, u64 last, struct drm_
 	struct uma_map_tree *tree = txn->tree;
 	struct uma_mapping *mapping;
 
-	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
+	mapping = kzalloc_obj(*mapping, GFP_KERNEL_ACCOUNT);
 	if (!mapping)
 		return -ENOMEM;
 	mapping->start = start;

@@ -13,7 +13,7 @@
 #include "uma_trace.h"
 #include "uma_vm.h"
 
-/* An engine lets go of an entry between two tiles; emulated on a slow machine that can take a while. */
+/* An engine lets go of an entry after a tile; emulated on a slow machine that takes a while. */
 #define UMA_INVAL_MS	10000
 
 static int uma_mmu_alloc_table(struct uma_pt *pt, struct uma_pt_table *table)

@@ -10,6 +10,7 @@
 
 #include <kunit/visibility.h>
 
+#include "compat.h"
 #include "uma_pt.h"
 
 #define UMA_PT_LEAF	(UMA_PT_LEVELS - 1)
@@ -101,7 +102,7 @@ static struct uma_pt_table *uma_pt_table_new(struct uma_pt *pt, bool leaf)
 {
 	struct uma_pt_table *table;
 
-	table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
 	if (!table)
 		return NULL;
 	if (!leaf) {

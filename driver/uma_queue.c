@@ -199,7 +199,7 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	u32 found = 0;
 	int ret;
 
-	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	queue = kzalloc_obj(*queue, GFP_KERNEL_ACCOUNT);
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&queue->ref);
@@ -330,9 +330,8 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 	spin_lock_irq(&uma->queues_lock);
 	*args = queue->state;
 	spin_unlock_irq(&uma->queues_lock);
-	/* In this order, so that there are never more completed than submitted. */
 	args->completed = atomic64_read(&queue->completed);
-	smp_rmb();
+	smp_rmb(); /* in this order: never more completed than submitted */
 	args->submitted = atomic64_read(&queue->submitted);
 	uma_queue_put(queue);
 	return 0;

@@ -57,7 +57,7 @@ struct uma_queue {
 	atomic64_t submitted;
 	/** @completed: jobs whose fences have signalled */
 	atomic64_t completed;
-	/** @state: what user space reads, but for the counts; protected by &uma_device.queues_lock */
+	/** @state: what user space reads, but for counts; under &uma_device.queues_lock */
 	struct drm_uma_queue_state state;
 };
 

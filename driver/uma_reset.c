@@ -196,7 +196,7 @@ static void uma_reset_drain(struct uma_device *uma)
 		uma_for_each_engine(uma, engine)
 			settled &= uma_engine_check(engine);
 		if (!settled)
-			msleep(10);
+			usleep_range(5000, 10000);
 	} while (!settled && !READ_ONCE(uma->going) &&
 		 !(broken && ktime_after(ktime_get(), end)));
 }

@@ -7,7 +7,7 @@
 struct uma_device;
 struct uma_engine;
 
-/* An engine stops after the tile that it is in; emulated on a slow machine that can take a while. */
+/* An engine stops after a tile; emulated on a slow machine that takes a while. */
 #define UMA_ENGINE_RESET_MS	5000
 #define UMA_DEVICE_RESET_MS	10000
 

@@ -164,9 +164,8 @@ void uma_engine_push(struct uma_engine *engine)
 	queue = job->queue;
 	as = uma_mmu_get_as(queue->vm);
 	if (as == -EBUSY) {
-		/* Again, now that whoever gives a slot back sees that somebody waits. */
 		WRITE_ONCE(uma->starved, true);
-		smp_mb();
+		smp_mb(); /* try again: who gives a slot back from now on sees it */
 		as = uma_mmu_get_as(queue->vm);
 	}
 	if (as < 0) {

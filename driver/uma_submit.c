@@ -113,7 +113,7 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 		goto err_queue;
 
 	ret = -ENOMEM;
-	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	job = kzalloc_obj(*job, GFP_KERNEL_ACCOUNT);
 	if (!job)
 		goto err_queue;
 	job->tasks_addr = args->tasks_addr;
@@ -150,7 +150,7 @@ static int uma_submit_signal(struct uma_submit *submit, u32 i, const struct drm_
 {
 	struct uma_signal *signal;
 
-	signal = kzalloc(sizeof(*signal), GFP_KERNEL_ACCOUNT);
+	signal = kzalloc_obj(*signal, GFP_KERNEL_ACCOUNT);
 	if (!signal)
 		return -ENOMEM;
 	list_add_tail(&signal->node, &submit->signals);

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "uma_device.h"
 #include "uma_user.h"
 
@@ -100,7 +101,7 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 
 	if (!access_ok(u64_to_user_ptr(addr), size))
 		return ERR_PTR(-EFAULT);
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	user = kzalloc_obj(*user, GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return ERR_PTR(-ENOMEM);
 	user->uma = uma;

@@ -9,6 +9,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
+#include "compat.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_gem.h"
@@ -143,7 +144,7 @@ int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *fil
 
 	if (args->flags || args->vm_id)
 		return -EINVAL;
-	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+	vm = kzalloc_obj(*vm, GFP_KERNEL_ACCOUNT);
 	if (!vm)
 		return -ENOMEM;
 	kref_init(&vm->ref);
