@@ -10,7 +10,7 @@
 # that directory is the last line of stdout. The sources are seen by kbuild through links in build/<kernel>/src, so
 # that the tree stays clean and kernels do not disturb each other, on any kernel (MO= came only with 6.13).
 #
-# Environment: V, JOBS, SPARSE=0 (leave sparse out). KCFLAGS is passed on.
+# Environment: V, JOBS, SPARSE=0 (leave sparse out: build/loose-<kernel>). KCFLAGS is passed on.
 
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -58,6 +58,8 @@ jobs=${JOBS:-$(nproc)}
 verbose=${V:-0}
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR CFLAGS CC
 
+# What was built without sparse would not be looked at again.
+[ "${SPARSE:-1}" = 1 ] || key=loose-$key
 out=$top/build/$key
 mkdir -p "$out/src" "$out/ko"
 exec 9>"$out/.lock"
@@ -90,11 +92,11 @@ if [ "$verbose" = 1 ]; then
 	make -C "$kdir" M="$out/src" "${args[@]}" -j"$jobs" V=1 modules 2>&1 | tee "$log" >&2 || rc=$?
 else
 	make -C "$kdir" M="$out/src" "${args[@]}" -j"$jobs" modules >"$log" 2>&1 || rc=$?
-	grep -E '^  [A-Z]+ .*\.(o|ko)$|warning|error|ERROR|WARNING|undefined' "$log" |
-		sed "s|$out/src/||" | grep -vE '^  (CHECK|MODPOST)|\.mod\.o$' >&2 || true
+	grep -E -A 4 '^  [A-Z]+ .*\.(o|ko)$|warning:|error:|ERROR|WARNING|undefined' "$log" |
+		sed "s|$out/src/||" | grep -vE '^  (CHECK|MODPOST)|\.mod\.o$|^make|^--$' >&2 || true
 fi
 if [ "$rc" != 0 ]; then
-	tail -n 40 "$log" >&2
+	grep -qE 'error|ERROR|undefined' "$log" || tail -n 40 "$log" >&2
 	die "the modules do not build for $key (log: $log)"
 fi
 if [ "$strict" = 1 ] && grep -nEi 'warning' "$log" >&2; then
@@ -102,6 +104,12 @@ if [ "$strict" = 1 ] && grep -nEi 'warning' "$log" >&2; then
 	find "$out/src" -name '*.o' -delete
 	die "warnings in the build for $key (log: $log)"
 fi
-rm -f "$out/ko"/*.ko
-find "$out/src" -name '*.ko' -exec cp -p {} "$out/ko/" \;
+# One by one and never half: somebody may be starting a machine with them.
+for ko in "$out/ko"/*.ko; do
+	[ -n "$(find "$out/src" -name "${ko##*/}")" ] || rm -f "$ko"
+done
+find "$out/src" -name '*.ko' | while IFS= read -r ko; do
+	cp -p "$ko" "$out/ko/.${ko##*/}.new"
+	mv "$out/ko/.${ko##*/}.new" "$out/ko/${ko##*/}"
+done
 echo "$out/ko"
