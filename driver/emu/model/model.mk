@@ -18,7 +18,7 @@ endif
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
-model-tests := test_kernels test_exec test_malformed test_pack
+model-tests := test_kernels test_exec test_malformed test_pack test_fuzz
 MODEL_TESTS += $(addprefix $(model-dir)/tests/,$(model-tests))
 model-test-objs := $(addprefix $(model-dir)/tests/,mt.o ref.o gen.o) $(MODEL_OBJS)
 
@@ -27,3 +27,26 @@ $(model-dir)/tests/$(1)-objs := $(model-dir)/tests/$(1).o $$(model-test-objs)
 $(model-dir)/tests/$(1)-ldlibs := -lm
 endef
 $(foreach t,$(model-tests),$(eval $(call model-test,$(t))))
+
+$(model-dir)/tests/test_fuzz-objs += $(model-dir)/tests/fuzz_task.o
+
+# libFuzzer comes with clang alone; test_fuzz runs it for some seconds where it is there. FUZZ_SECONDS=n for longer.
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 60
+model-fuzz := $(O)/$(model-dir)/tests/fuzz_task
+model-fuzz-srcs := $(patsubst %.o,%.c,$(model-test-objs)) $(model-dir)/tests/fuzz_task.c
+has-fuzzer := $(wildcard $(shell $(FUZZ_CC) -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*.a)
+
+ifneq ($(has-fuzzer),)
+$(O)/$(model-dir)/tests/test_fuzz: $(model-fuzz)
+$(model-fuzz): $(model-fuzz-srcs) $(wildcard $(model-dir)/*.h $(model-dir)/tests/*.h)
+	$(call say,FUZZ,$@)mkdir -p $@.objs && $(foreach s,$(model-fuzz-srcs),\
+	$(FUZZ_CC) $(filter-out -Werror,$(base-cflags)) $(call cflags-of,$(s:.c=)) -O1 -g \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -c -o $@.objs/$(notdir $(s:.c=.o)) $(s) &&) \
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $@.objs/*.o -lm
+endif
+
+PHONY += fuzz-model
+fuzz-model: $(O)/$(model-dir)/tests/test_fuzz
+	$(Q)mkdir -p $(B)/fuzz/model && $< --seeds $(B)/fuzz/model && \
+	$(model-fuzz) -max_total_time=$(FUZZ_SECONDS) -max_len=20000 -artifact_prefix=$(B)/fuzz/ $(B)/fuzz/model
