@@ -164,8 +164,11 @@ enum uma_quant {
 };
 
 /**
- * UMA_QUANT_SHARED: group scheme: dimension @d counts as 1 in the tables: their
- * entries are the same for all its indices. For operands that are broadcast
+ * UMA_QUANT_SHARED - group scheme: a dimension counts as 1 in the tables
+ * @d: dimension
+ *
+ * Their entries are the same for all its indices. For operands that are
+ * broadcast.
  */
 #define UMA_QUANT_SHARED(d)	(1u << (d))
 /** UMA_QUANT_SHARED_MASK: the bits of UMA_QUANT_SHARED; those from the rank on must be zero */

@@ -351,8 +351,14 @@ static int slow_tile(const struct uma_gemm_tile *g)
 					      n % bn * bk + k % bk];
 				else
 					x = b[k * g->t[2].ms + j * g->t[2].ns];
+#if defined(__aarch64__)
+				/* NEON's baseline has the fused form. */
+				p = __builtin_fmaf(a[k * g->t[1].ns], x, sum);
+				sum = p;
+#else
 				p = a[k * g->t[1].ns] * x;
 				sum += p;
+#endif
 			}
 			if (tile_answer == UMA_TILE_STORED)
 				((float *)g->t[0].p)[i * g->t[0].ms + j * g->t[0].ns] = sum;
