@@ -324,13 +324,13 @@ enum ctl_tone {
  */
 const char *ctl_tone(const struct ctl *ctl, enum ctl_tone tone);
 
-/** CTL_TABLE_COLS: most columns of a table */
-#define CTL_TABLE_COLS	12
+/** CTL_GRID_COLS: most columns of a table */
+#define CTL_GRID_COLS	12
 
 /**
- * struct ctl_table - text in columns; zeroed is empty
+ * struct ctl_grid - text in columns; zeroed is empty
  */
-struct ctl_table {
+struct ctl_grid {
 	/** @cols: columns, set by the first row */
 	unsigned int cols;
 	/** @rows: rows */
@@ -342,20 +342,20 @@ struct ctl_table {
 };
 
 /**
- * ctl_table_row - add a row; the first is the head
+ * ctl_grid_row - add a row; the first is the head
  * @table: table
  * @fmt: formats of the cells, separated by tabs; no other tab may come out of them
  */
-void ctl_table_row(struct ctl_table *table, const char *fmt, ...)
+void ctl_grid_row(struct ctl_grid *table, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /**
- * ctl_table_print - print on stdout and empty it
+ * ctl_grid_print - print on stdout and empty it
  * @ctl: invocation
  * @table: table
  * @indent: blanks before each line
  */
-void ctl_table_print(const struct ctl *ctl, struct ctl_table *table, int indent);
+void ctl_grid_print(const struct ctl *ctl, struct ctl_grid *table, int indent);
 
 /** ctl_bytes - "1.5 GiB" into a buffer of 16 bytes; returns it */
 const char *ctl_bytes(char buf[16], uint64_t bytes);

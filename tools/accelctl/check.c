@@ -29,6 +29,11 @@
 
 #define MAX_THREADS	16
 
+/* Unit roundoffs of the types */
+#define ROUNDOFF_F32	(1 / 0x1p24)
+#define ROUNDOFF_F16	(1 / 0x1p11)
+#define ROUNDOFF_BF16	(1 / 0x1p8)
+
 /* Products that are worth a thread */
 #define THREAD_WORK	(1u << 20)
 
@@ -59,11 +64,11 @@ static struct type_limits limits_of(uint32_t dtype)
 {
 	switch (dtype) {
 	case ACCEL_F16:
-		return (struct type_limits){ 0x1p-11, 0x1p-14, 65504 };
+		return (struct type_limits){ ROUNDOFF_F16, 1 / 0x1p14, 65504 };
 	case ACCEL_BF16:
-		return (struct type_limits){ 0x1p-8, 0x1p-126, 0x1.fep127 };
+		return (struct type_limits){ ROUNDOFF_BF16, FLT_MIN, 0x1.fep127 };
 	default:
-		return (struct type_limits){ 0, 0x1p-126, FLT_MAX };
+		return (struct type_limits){ 0, FLT_MIN, FLT_MAX };
 	}
 }
 
@@ -82,7 +87,7 @@ static void judge(const struct check *c, double got, double ref, double want, do
 		*err = (isnan(want) && isnan(got)) || got == want ? 0 : INFINITY;
 		return;
 	}
-	*bound = c->slope * c->accumulate * fmax(terms, 0x1p-126) +
+	*bound = c->slope * c->accumulate * fmax(terms, FLT_MIN) +
 		 c->activate * fmax(fabs(x), fabs(ref)) +
 		 c->lim.roundoff * fmax(fabs(ref), c->lim.min_normal);
 	if (c->other)
@@ -270,9 +275,9 @@ static int run_check(const struct gemm *g, const struct npy *other, struct gemm_
 	*v = (struct gemm_verdict){ 0 };
 	c.lim = limits_of(g->d.dtype);
 	c.exact = g->d.dtype == ACCEL_S32;
-	c.accumulate = c.exact ? 0 : (double)(g->k + 8) * 0x1p-24;
+	c.accumulate = c.exact ? 0 : (double)(g->k + 8) * ROUNDOFF_F32;
 	c.slope = act_slope(act, g->opts->p0);
-	c.activate = c.exact || act <= ACCEL_ACT_RELU ? 0 : 16 * 0x1p-24;
+	c.activate = c.exact || act <= ACCEL_ACT_RELU ? 0 : 16 * ROUNDOFF_F32;
 	v->bound = c.slope * c.accumulate + c.activate + c.lim.roundoff;
 	if (other)
 		v->bound *= 2;
@@ -280,8 +285,10 @@ static int run_check(const struct gemm *g, const struct npy *other, struct gemm_
 	a = malloc((size_t)(g->m * g->k) * sizeof(*a));
 	b = malloc((size_t)(g->k * g->n) * sizeof(*b));
 	pthread_mutex_init(&c.lock, NULL);
-	if (!a || !b)
+	if (!a || !b) {
 		atomic_store(&c.error, -ENOMEM);
+		goto out;
+	}
 	c.a = a;
 	c.b = b;
 	for (c.batch = 0; c.batch < g->batch && !atomic_load(&c.error); c.batch++) {
@@ -298,6 +305,7 @@ static int run_check(const struct gemm *g, const struct npy *other, struct gemm_
 		for (i = 0; i < started; i++)
 			pthread_join(threads[i], NULL);
 	}
+out:
 	pthread_mutex_destroy(&c.lock);
 	free(a);
 	free(b);

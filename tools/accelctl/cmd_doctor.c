@@ -48,9 +48,12 @@ struct doctor {
 	unsigned int node_count;
 };
 
-static void __attribute__((format(printf, 6, 7)))
-say(struct doctor *d, const char *check, enum health health, int status, const char *remedy,
-    const char *fmt, ...)
+static void say(struct doctor *d, const char *check, enum health health, int status,
+		const char *remedy, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
+
+static void say(struct doctor *d, const char *check, enum health health, int status,
+		const char *remedy, const char *fmt, ...)
 {
 	static const struct {
 		const char *word;
@@ -121,7 +124,7 @@ static bool find_line(const char *path, const char *word, char *line, size_t siz
 		return false;
 	while (!found && fgets(line, (int)size, f)) {
 		line[strcspn(line, "\n")] = 0;
-		found = strstr(line, word) != NULL;
+		found = strstr(line, word);
 	}
 	fclose(f);
 	return found;
@@ -255,7 +258,8 @@ static void check_nodes(struct doctor *d)
 		only += 11;
 	dir = opendir(under_root(d, path, "/sys/class/accel"));
 	while (dir && (entry = readdir(dir)) && d->node_count < MAX_NODES) {
-		if (strncmp(entry->d_name, "accel", 5) || (only && strcmp(only, entry->d_name)))
+		if (strncmp(entry->d_name, "accel", 5) != 0 ||
+		    (only && strcmp(only, entry->d_name) != 0))
 			continue;
 		if (served_by_uma(d, entry->d_name))
 			strcpy(d->nodes[d->node_count++], entry->d_name);
@@ -328,15 +332,17 @@ static void check_group(struct doctor *d)
 	else if (is_member(group, user))
 		say(d, "group", WARNING, 0, "log out and in again",
 		    "%s was added to group render after this session began", user);
-	else {
-		snprintf(remedy, sizeof(remedy), "usermod -aG render %s, then log out and in again",
-			 user);
+	else if (snprintf(remedy, sizeof(remedy), "usermod -aG render %s, then log out and in again",
+			  user) > 0)
 		say(d, "group", WARNING, 0, remedy, "%s is not in group render", user);
-	}
 }
 
 static void check_permission(struct doctor *d)
 {
+	static const char join_group[] =
+		"join that group: usermod -aG GROUP USER, then log out and in again";
+	static const char install_rule[] =
+		"install 60-accel-uma.rules, then: udevadm trigger --subsystem-match=accel";
 	char path[PATH_MAX], user[64];
 	struct group *group;
 	unsigned int i;
@@ -356,8 +362,7 @@ static void check_permission(struct doctor *d)
 			    path, st.st_mode & 07777, group ? group->gr_name : "?");
 		else
 			say(d, "permission", FAILURE, CTL_PERMISSION,
-			    st.st_gid ? "join that group: usermod -aG GROUP USER, then log out and in again" :
-			    "install 60-accel-uma.rules, then: udevadm trigger --subsystem-match=accel",
+			    st.st_gid ? join_group : install_rule,
 			    "%s may not be opened by %s (mode %o, group %s)", path, user_name(user),
 			    st.st_mode & 07777, group ? group->gr_name : "?");
 	}
@@ -381,7 +386,7 @@ static bool find_rule(const struct doctor *d, char found[PATH_MAX])
 		while (dir && !yes && (entry = readdir(dir))) {
 			size_t len = strlen(entry->d_name);
 
-			if (len < 6 || strcmp(entry->d_name + len - 6, ".rules"))
+			if (len < 6 || strcmp(entry->d_name + len - 6, ".rules") != 0)
 				continue;
 			under_root(d, found, "%s/%s", dirs[i], entry->d_name);
 			yes = find_line(found, "SUBSYSTEM==\"accel\"", line, sizeof(line)) &&
@@ -439,6 +444,7 @@ static void check_memlock(struct doctor *d)
 
 static void check_open(struct doctor *d, const char *name)
 {
+	static const char look_at_log[] = "look at the kernel's log: dmesg | grep -i uma";
 	struct accel_device_opts opts = ACCEL_DEVICE_OPTS_INIT;
 	struct accel_device_info info = { .size = sizeof(info) };
 	struct accel_error error = ACCEL_ERROR_INIT;
@@ -450,16 +456,15 @@ static void check_open(struct doctor *d, const char *name)
 	if (ret) {
 		status = ctl_open_status(name, ret);
 		say(d, "open", FAILURE, status,
-		    ret == -EPROTO ? "driver and library must be of the same release: install both again" :
-		    ret == -EACCES ? "see the remedy for the permission" :
-		    "look at the kernel's log: dmesg | grep -i uma",
+		    ret == -EPROTO ? "install driver and library of one release" :
+		    ret == -EACCES ? "see the remedy for the permission" : look_at_log,
 		    "%s: %s (%s)", name, *error.text ? error.text : strerror(-ret),
 		    strerrorname_np(-ret));
 		return;
 	}
 	ret = accel_device_get_info(dev, &info);
 	if (ret)
-		say(d, "open", FAILURE, CTL_LOST, "look at the kernel's log: dmesg | grep -i uma",
+		say(d, "open", FAILURE, CTL_LOST, look_at_log,
 		    "%s does not describe itself: %s", name, strerror(-ret));
 	else if (info.uapi_version)
 		say(d, "open", HEALTHY, 0, NULL, "%s: chip %s, uapi %u.%u, hardware %u.%u, tasks %u",

@@ -160,7 +160,8 @@ static int run_once(struct run *r, double *seconds)
 		ret = accel_fence_wait(fence, WAIT_NS);
 	} while ((ret == -ETIMEDOUT || ret == -EINTR) && !ctl_interrupted());
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	*seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
+	*seconds = (double)(to.tv_sec - from.tv_sec) +
+		   (double)(to.tv_nsec - from.tv_nsec) / 1e9;
 	if (ctl_interrupted())
 		ret = ctl_fail(r->ctl, CTL_INTERRUPTED, -EINTR, NULL, "interrupted");
 	else if (ret)
@@ -179,7 +180,7 @@ static int compare_times(const void *a, const void *b)
 static int measure(struct run *r)
 {
 	uint64_t count = r->g.opts->repeat, i;
-	double *times, once;
+	double *times, once = 0;
 	int ret;
 
 	/* The first run pays for pages, caches and clocks: it is not counted */
@@ -187,7 +188,7 @@ static int measure(struct run *r)
 	if (ret)
 		return ret;
 	if (!count) {
-		count = (uint64_t)fmin(MEASURE_NS * 1e-9 / fmax(once, 1e-9), MEASURE_MAX);
+		count = (uint64_t)fmin(MEASURE_NS / fmax(once * 1e9, 1), MEASURE_MAX);
 		if (count < MEASURE_MIN)
 			count = MEASURE_MIN;
 	}
@@ -265,7 +266,7 @@ static double gflops(const struct run *r)
 	const struct gemm *g = &r->g;
 	double flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
 
-	return r->median_s > 0 ? flops / r->median_s * 1e-9 : 0;
+	return r->median_s > 0 ? flops / r->median_s / 1e9 : 0;
 }
 
 static void json_verdict(struct json_object *doc, const struct gemm_verdict *v)
@@ -326,7 +327,7 @@ static void show_json(struct run *r)
 	ctl_json_real(doc, "time_us", r->median_s * 1e6);
 	ctl_json_real(doc, "time_min_us", r->min_s * 1e6);
 	ctl_json_real(doc, "gflops", gflops(r));
-	ctl_json_real(doc, "estimate_us", (double)r->info.estimate_ns * 1e-3);
+	ctl_json_real(doc, "estimate_us", (double)r->info.estimate_ns / 1e3);
 	ctl_json_bool(doc, "checked", o->check);
 	if (o->check) {
 		json_verdict(doc, &r->check);
@@ -452,7 +453,7 @@ out:
 
 struct explanation {
 	struct ctl *ctl;
-	struct ctl_table table;
+	struct ctl_grid table;
 	struct json_object *list;
 	uint32_t chosen;
 };
@@ -485,10 +486,10 @@ static int explain_one(void *user, const struct accel_candidate *c)
 		ctl_json_str(o, "text", c->text);
 		return 0;
 	}
-	ctl_table_row(&e->table, "%s\t%s\t%s\t%s\t%s\t%s%s%s", engine ? engine : "?", verdict,
-		      c->estimate_ns ? ctl_time(time, (double)c->estimate_ns * 1e-9) : "-",
-		      c->bytes ? ctl_bytes(bytes, c->bytes) : "-", algorithm ? algorithm : "-",
-		      c->field, *c->field ? ": " : "", c->text);
+	ctl_grid_row(&e->table, "%s\t%s\t%s\t%s\t%s\t%s%s%s", engine ? engine : "?", verdict,
+		     c->estimate_ns ? ctl_time(time, (double)c->estimate_ns / 1e9) : "-",
+		     c->bytes ? ctl_bytes(bytes, c->bytes) : "-", algorithm ? algorithm : "-",
+		     c->field, *c->field ? ": " : "", c->text);
 	return 0;
 }
 
@@ -511,7 +512,7 @@ int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand)
 		doc = ctl_schema(ctl);
 		e.list = ctl_json_arr(doc, "candidates");
 	}
-	ctl_table_row(&e.table, "ENGINE\tVERDICT\tESTIMATE\tBYTES\tALGORITHM\tREASON");
+	ctl_grid_row(&e.table, "ENGINE\tVERDICT\tESTIMATE\tBYTES\tALGORITHM\tREASON");
 	e.table.right = 0xc;
 	ret = accel_explain(r.ctx, &r.g.desc.hdr, explain_one, &e);
 	if (ret) {
@@ -539,7 +540,7 @@ int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand)
 		ctl_json_print(ctl, doc);
 		doc = NULL;
 	} else {
-		ctl_table_print(ctl, &e.table, 0);
+		ctl_grid_print(ctl, &e.table, 0);
 	}
 	if (!e.chosen)
 		ctl_fail_error(ctl, ret, NULL, &error);

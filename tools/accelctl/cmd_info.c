@@ -226,15 +226,15 @@ static void text_device(struct ctl *ctl, const struct accel_device_info *info)
 
 static void text_support(struct ctl *ctl, const struct device *d)
 {
-	struct ctl_table table = { 0 };
+	struct ctl_grid table = { 0 };
 	char cells[ACCEL_DTYPE_COUNT][4], max[16], k[16];
 	uint32_t e, op, t;
 
 	printf("\nOperations: types of the inputs A and B and of the result D\n");
-	ctl_table_row(&table, "ENGINE\tOP\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\tDIM MAX\tK MAX",
-		      accel_dtype_name(1), accel_dtype_name(2), accel_dtype_name(3),
-		      accel_dtype_name(4), accel_dtype_name(5), accel_dtype_name(6),
-		      accel_dtype_name(7), accel_dtype_name(8));
+	ctl_grid_row(&table, "ENGINE\tOP\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\tDIM MAX\tK MAX",
+		     accel_dtype_name(1), accel_dtype_name(2), accel_dtype_name(3),
+		     accel_dtype_name(4), accel_dtype_name(5), accel_dtype_name(6),
+		     accel_dtype_name(7), accel_dtype_name(8));
 	for (e = 1; e < ACCEL_ENGINE_COUNT; e++)
 		for (op = 1; op < ACCEL_OP_COUNT; op++) {
 			const struct support *s = &d->support[e][op];
@@ -249,13 +249,13 @@ static void text_support(struct ctl *ctl, const struct device *d)
 			}
 			snprintf(max, sizeof(max), "%u", s->dim_max);
 			snprintf(k, sizeof(k), "%u", s->k_max);
-			ctl_table_row(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s",
-				      accel_engine_name(e), accel_op_name(op), cells[1], cells[2],
-				      cells[3], cells[4], cells[5], cells[6], cells[7], cells[8],
-				      max, s->k_max ? k : "-");
+			ctl_grid_row(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s",
+				     accel_engine_name(e), accel_op_name(op), cells[1], cells[2],
+				     cells[3], cells[4], cells[5], cells[6], cells[7], cells[8],
+				     max, s->k_max ? k : "-");
 		}
 	table.right = 3u << 10;
-	ctl_table_print(ctl, &table, 2);
+	ctl_grid_print(ctl, &table, 2);
 }
 
 /* --- both --- */
@@ -263,12 +263,13 @@ static void text_support(struct ctl *ctl, const struct device *d)
 static int show_engines(struct ctl *ctl, struct accel_device *dev, struct device *d,
 			struct json_object *doc)
 {
-	struct json_object *list = doc ? ctl_json_arr(doc, "engines") : NULL, *o = NULL, *rows = NULL;
-	struct ctl_table table = { 0 };
+	struct json_object *list = doc ? ctl_json_arr(doc, "engines") : NULL;
+	struct json_object *o = NULL, *rows = NULL;
+	struct ctl_grid table = { 0 };
 	uint32_t i, row;
 	int ret;
 
-	ctl_table_row(&table, "ENGINE\tINSTANCE\tNODE\tCLOCK MHZ\tTASKS A JOB\tSHAPES\tPREEMPTION");
+	ctl_grid_row(&table, "ENGINE\tINSTANCE\tNODE\tCLOCK MHZ\tTASKS A JOB\tSHAPES\tPREEMPTION");
 	for (i = 0; i < d->info.engine_count; i++) {
 		struct accel_engine_info e = { .size = sizeof(e) };
 
@@ -289,10 +290,10 @@ static int show_engines(struct ctl *ctl, struct accel_device *dev, struct device
 			ctl_json_bool(o, "preempt", e.flags & ACCEL_ENGINE_PREEMPT);
 			rows = ctl_json_arr(o, "capabilities");
 		}
-		ctl_table_row(&table, "%s\t%u\t%u\t%u\t%u\t%s\t%s", accel_engine_name(e.engine),
-			      e.instance, e.node, e.clock_max_mhz, e.max_job_tasks,
-			      e.flags & ACCEL_ENGINE_DYNAMIC_SHAPES ? "dynamic" : "static",
-			      e.flags & ACCEL_ENGINE_PREEMPT ? "yes" : "no");
+		ctl_grid_row(&table, "%s\t%u\t%u\t%u\t%u\t%s\t%s", accel_engine_name(e.engine),
+			     e.instance, e.node, e.clock_max_mhz, e.max_job_tasks,
+			     e.flags & ACCEL_ENGINE_DYNAMIC_SHAPES ? "dynamic" : "static",
+			     e.flags & ACCEL_ENGINE_PREEMPT ? "yes" : "no");
 		for (row = 0; row < e.cap_count; row++) {
 			struct accel_cap cap = { .size = sizeof(cap) };
 
@@ -308,7 +309,7 @@ static int show_engines(struct ctl *ctl, struct accel_device *dev, struct device
 	table.right = 0x1e;
 	if (!doc) {
 		printf("\nEngines\n");
-		ctl_table_print(ctl, &table, 2);
+		ctl_grid_print(ctl, &table, 2);
 	}
 	return 0;
 }
@@ -317,12 +318,12 @@ static int show_memory(struct ctl *ctl, struct accel_device *dev, const struct d
 		       struct json_object *doc)
 {
 	struct json_object *list = doc ? ctl_json_arr(doc, "memory") : NULL, *o;
-	struct ctl_table table = { 0 };
+	struct ctl_grid table = { 0 };
 	char size[16], rate[24];
 	uint32_t i;
 	int ret;
 
-	ctl_table_row(&table, "NODE\tSIZE\tBANDWIDTH (MODELLED)");
+	ctl_grid_row(&table, "NODE\tSIZE\tBANDWIDTH (MODELLED)");
 	for (i = 0; i < d->info.node_count; i++) {
 		struct accel_memory_info m = { .size = sizeof(m) };
 
@@ -336,12 +337,12 @@ static int show_memory(struct ctl *ctl, struct accel_device *dev, const struct d
 			ctl_json_uint(o, "bandwidth_bytes_per_s", m.bandwidth);
 		}
 		snprintf(rate, sizeof(rate), "%.1f GB/s", (double)m.bandwidth / 1e9);
-		ctl_table_row(&table, "%u\t%s\t%s", m.node, ctl_bytes(size, m.bytes),
-			      m.bandwidth ? rate : "unknown");
+		ctl_grid_row(&table, "%u\t%s\t%s", m.node, ctl_bytes(size, m.bytes),
+			     m.bandwidth ? rate : "unknown");
 	}
 	if (!doc) {
 		printf("\nMemory\n");
-		ctl_table_print(ctl, &table, 2);
+		ctl_grid_print(ctl, &table, 2);
 	}
 	return 0;
 }
@@ -354,7 +355,7 @@ int cmd_info(struct ctl *ctl, void *data, const char *operand)
 	int ret, status;
 
 	(void)data;
-	if (operand && ctl->device && strcmp(operand, ctl->device)) {
+	if (operand && ctl->device && strcmp(operand, ctl->device) != 0) {
 		status = ctl_fail(ctl, CTL_USAGE, 0, operand, "-d names another device");
 		goto out;
 	}

@@ -10,7 +10,7 @@
 struct listing {
 	struct ctl *ctl;
 	struct json_object *devices;
-	struct ctl_table table;
+	struct ctl_grid table;
 };
 
 static int add_device(void *user, const struct accel_device_desc *desc)
@@ -33,10 +33,10 @@ static int add_device(void *user, const struct accel_device_desc *desc)
 	} else if (l->ctl->quiet) {
 		puts(desc->name);
 	} else {
-		ctl_table_row(&l->table, "%s\t%s\t%s\t%s\t%s\t%s", desc->name,
-			      *desc->path ? desc->path : "-", desc->driver,
-			      *desc->profile ? desc->profile : "-",
-			      desc->emulated ? "emulated" : "hardware", access);
+		ctl_grid_row(&l->table, "%s\t%s\t%s\t%s\t%s\t%s", desc->name,
+			     *desc->path ? desc->path : "-", desc->driver,
+			     *desc->profile ? desc->profile : "-",
+			     desc->emulated ? "emulated" : "hardware", access);
 	}
 	return 0;
 }
@@ -53,7 +53,7 @@ int cmd_list(struct ctl *ctl, void *data, const char *operand)
 		doc = ctl_schema(ctl);
 		l.devices = ctl_json_arr(doc, "devices");
 	} else if (!ctl->quiet) {
-		ctl_table_row(&l.table, "NAME\tPATH\tDRIVER\tCHIP\tKIND\tACCESS");
+		ctl_grid_row(&l.table, "NAME\tPATH\tDRIVER\tCHIP\tKIND\tACCESS");
 	}
 	ret = accel_device_list(add_device, &l);
 	if (ret) {
@@ -63,6 +63,6 @@ int cmd_list(struct ctl *ctl, void *data, const char *operand)
 	if (ctl->json)
 		ctl_json_print(ctl, doc);
 	else
-		ctl_table_print(ctl, &l.table, 0);
+		ctl_grid_print(ctl, &l.table, 0);
 	return CTL_OK;
 }

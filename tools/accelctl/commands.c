@@ -40,7 +40,8 @@ const char *const ctl_device_names[] = {
 
 const struct ctl_opt ctl_global_opts[] = {
 	{ "device", 'd', CTL_STRING, CTL_COMPLETE_DEVICE, GLOBAL(device), .arg = "DEVICE",
-	  .help = "device to use: sw, sw:m1, accel0, a path, rec:NAME; without it real hardware if there is any, else sw" },
+	  .help = "device to use: sw, sw:m1, accel0, a path, rec:NAME; without it real hardware if there is any, else sw",
+	},
 	{ "json", 'j', CTL_FLAG, 0, GLOBAL(json),
 	  .help = "print one JSON document instead of text" },
 	{ "verbose", 'v', CTL_FLAG, 0, GLOBAL(verbose),
@@ -64,7 +65,8 @@ static const struct ctl_opt gemm_opts[] = {
 	{ "batch", 0, CTL_UINT, 0, GEMM(batch), 1, INT32_MAX, .arg = "COUNT",
 	  .help = "number of products" },
 	{ "dtype", 't', CTL_CHOICE, 0, GEMM(dtype), .choices = gemm_kind_names,
-	  .help = "element type; int8 is summed in int32, int4 means 4-bit weights with group scales and fp16 for the rest; without it the files decide, else fp32" },
+	  .help = "element type; int8 is summed in int32, int4 means 4-bit weights with group scales and fp16 for the rest; without it the files decide, else fp32",
+	},
 	{ "out-dtype", 0, CTL_CHOICE, 0, GEMM(out_dtype), .choices = gemm_out_names,
 	  .help = "element type of the result; the default is that of A, int32 for int8" },
 	{ "trans-a", 0, CTL_FLAG, 0, GEMM(trans_a), .help = "A is stored K x M" },
@@ -76,7 +78,8 @@ static const struct ctl_opt gemm_opts[] = {
 	{ "act", 0, CTL_CHOICE, 0, GEMM(act), .choices = ctl_act_names,
 	  .help = "activation at the end" },
 	{ "p0", 0, CTL_REAL, 0, GEMM(p0), .arg = "X",
-	  .help = "first parameter of the activation: lower limit (0), slope (0.01, hard_sigmoid 1/6)" },
+	  .help = "first parameter of the activation: lower limit (0), slope (0.01, hard_sigmoid 1/6)",
+	},
 	{ "p1", 0, CTL_REAL, 0, GEMM(p1), .arg = "X",
 	  .help = "second parameter: upper limit (6), offset of hard_sigmoid (0.5)" },
 	{ "group", 0, CTL_UINT, 0, GEMM(group), 16, 4096, .arg = "COUNT",
@@ -88,7 +91,8 @@ static const struct ctl_opt gemm_opts[] = {
 	{ "a", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(a), .arg = "FILE",
 	  .help = "take A from a .npy file; sizes come from it too" },
 	{ "b", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(b), .arg = "FILE",
-	  .help = "take B from a .npy file; for int4 either numbers from -8 to 7 or floating point, which is quantised" },
+	  .help = "take B from a .npy file; for int4 either numbers from -8 to 7 or floating point, which is quantised",
+	},
 	{ "scales", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(scales), .arg = "FILE",
 	  .help = "int4: scales of --b, one for each group along K; without it 1" },
 	{ NULL }
@@ -100,11 +104,13 @@ static const struct ctl_opt gemm_run_opts[] = {
 	{ "check", 'c', CTL_FLAG, 0, GEMM(check),
 	  .help = "compare with a float64 reference computed here" },
 	{ "compare", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(compare), .arg = "FILE",
-	  .help = "compare with a result in a .npy file, of another device for instance: no further apart than twice the bound, integers equal" },
+	  .help = "compare with a result in a .npy file, of another device for instance: no further apart than twice the bound, integers equal",
+	},
 	{ "seed", 's', CTL_UINT, 0, GEMM(seed), 0, UINT64_MAX, .arg = "NUMBER",
 	  .help = "start of the random data; the same seed gives the same data everywhere (1)" },
 	{ "repeat", 'r', CTL_UINT, 0, GEMM(repeat), 1, 1000000, .arg = "COUNT",
-	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100" },
+	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100",
+	},
 	{ "threads", 0, CTL_UINT, 0, GEMM(threads), 1, 4096, .arg = "COUNT",
 	  .help = "in-process device: threads; the default is one a core" },
 	{ "timeout", 0, CTL_UINT, 0, GEMM(timeout_ms), 1, UINT32_MAX, .arg = "MS",
@@ -201,7 +207,8 @@ const struct ctl_command ctl_commands[] = {
 
 const struct ctl_topic ctl_statuses[] = {
 	{ "0", "All is well." },
-	{ "1", "The operation failed: the job failed, a file cannot be read or written or is malformed, there is no memory." },
+	{ "1", "The operation failed: the job failed, a file cannot be read or written or is malformed, there is no memory.",
+	},
 	{ "2", "Unknown option, bad value, or options and files that do not go together." },
 	{ "3", "The request is valid, but this device or engine cannot do it." },
 	{ "4", "No permission." },
@@ -224,7 +231,8 @@ const struct ctl_topic ctl_devices[] = {
 };
 
 const struct ctl_topic ctl_environment[] = {
-	{ "NO_COLOR", "If set and not empty, text is not coloured. It is coloured only on a terminal anyway." },
+	{ "NO_COLOR", "If set and not empty, text is not coloured. It is coloured only on a terminal anyway.",
+	},
 	{ NULL }
 };
 

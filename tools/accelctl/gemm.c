@@ -89,8 +89,9 @@ static int guess_kind(struct ctl *ctl, struct gemm *g)
 	else if (is_int(npy) && npy->itemsize == 1)
 		g->kind = GEMM_INT8;
 	else
-		return ctl_fail(ctl, CTL_USAGE, 0, "--dtype", "is needed: the type %s of %s says nothing",
-				npy_type(npy, type), g->file_a.data ? g->opts->a : g->opts->b);
+		return ctl_fail(ctl, CTL_USAGE, 0, "--dtype",
+				"is needed: the type %s of %s says nothing", npy_type(npy, type),
+				g->file_a.data ? g->opts->a : g->opts->b);
 	return CTL_OK;
 }
 
@@ -103,9 +104,10 @@ static int check_type(struct ctl *ctl, const struct gemm *g, const char *option,
 	uint64_t i;
 
 	npy_type(npy, type);
-	if (is_bf16(npy) || (npy->kind == 'u' && npy->itemsize == 2 && g->kind == GEMM_BF16))
-		return g->kind == GEMM_INT8 || *dtype == ACCEL_S4 ?
-		       ctl_fail(ctl, CTL_USAGE, 0, option, "%s: bfloat16 is no integer", path) : CTL_OK;
+	if (is_bf16(npy) && g->kind == GEMM_INT8)
+		return ctl_fail(ctl, CTL_USAGE, 0, option, "%s: bfloat16 is no integer", path);
+	if (is_bf16(npy))
+		return CTL_OK;
 	if (g->kind == GEMM_INT8 && !is_int(npy))
 		return ctl_fail(ctl, CTL_USAGE, 0, option,
 				"%s: type %s; --dtype int8 takes integers", path, type);
@@ -196,7 +198,8 @@ static int measure(struct ctl *ctl, const char *what, struct gemm_mat *mat)
 static struct accel_tensor tensor(const struct gemm *g, const struct gemm_mat *mat)
 {
 	const int64_t dims[3] = { mat->batch, mat->rows, mat->cols };
-	struct accel_tensor t = accel_tensor_dense(mat->bo, mat->dtype, g->rank, dims + 3 - g->rank);
+	struct accel_tensor t = accel_tensor_dense(mat->bo, mat->dtype, g->rank,
+						   dims + 3 - g->rank);
 
 	if (mat->ld != mat->cols) {
 		t.flags = ACCEL_TENSOR_STRIDES;
@@ -227,9 +230,8 @@ static void describe(struct gemm *g)
 	desc.d = tensor(g, &g->d);
 	if (g->c.dtype)
 		desc.c = tensor(g, &g->c);
-	if (g->bias.dtype) {
+	if (g->bias.dtype)
 		desc.epilogue.bias = accel_tensor_dense(g->bias.bo, g->bias.dtype, 1, &g->n);
-	}
 	desc.epilogue.act = o->act;
 	if (o->act == ACCEL_ACT_CLAMP || o->act == ACCEL_ACT_LEAKY_RELU ||
 	    o->act == ACCEL_ACT_HARD_SIGMOID)
@@ -319,9 +321,11 @@ int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g)
 	g->n = (int64_t)opts->n;
 	g->k = (int64_t)opts->k;
 	if (g->file_a.data)
-		ret = settle_file(ctl, &g->file_a, opts->a, opts->trans_a, "-m", &g->m, "-k", &g->k);
+		ret = settle_file(ctl, &g->file_a, opts->a, opts->trans_a, "-m", &g->m,
+				  "-k", &g->k);
 	if (!ret && g->file_b.data)
-		ret = settle_file(ctl, &g->file_b, opts->b, opts->trans_b, "-k", &g->k, "-n", &g->n);
+		ret = settle_file(ctl, &g->file_b, opts->b, opts->trans_b, "-k", &g->k,
+				  "-n", &g->n);
 	if (ret)
 		return ret;
 	if (!g->m || !g->n || !g->k)
@@ -349,9 +353,8 @@ int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g)
 	g->d.batch = g->batch;
 	g->d.rows = g->m;
 	g->d.cols = g->n;
-	if (g->beta != 0) {
+	if (g->beta != 0)
 		g->c = g->d;
-	}
 	if (opts->bias) {
 		g->bias.dtype = g->d.dtype == ACCEL_S32 ? ACCEL_S32 : ACCEL_F32;
 		g->bias.batch = g->bias.rows = 1;
@@ -360,6 +363,7 @@ int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g)
 	if (g->kind == GEMM_INT4) {
 		int64_t groups;
 
+		/* From 16 to 4096, says the table of options */
 		g->group = (uint32_t)opts->group;
 		groups = (g->k + g->group - 1) / g->group;
 		g->scales.dtype = ACCEL_F16;
@@ -382,7 +386,7 @@ int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g)
 
 static double unit(uint64_t bits)
 {
-	return (double)(bits >> 11) * 0x1p-53;
+	return (double)(bits >> 11) / 0x1p53;
 }
 
 /* Whole numbers of the full range for integers, [-1, 1) for the rest */
@@ -422,62 +426,68 @@ static void fill(const struct gemm *g, struct gemm_mat *mat, const struct npy *n
 	}
 }
 
-/*
- * Weights in floating point become 4 bits here: each group is scaled so that
- * its largest magnitude becomes 7.
- */
-static int quantise(struct ctl *ctl, struct gemm *g)
+/* Where a weight is stored, counted in rows of @ld */
+static uint64_t weight_at(const struct gemm *g, const struct gemm_mat *mat, int64_t ld,
+			  int64_t batch, int64_t k, int64_t n)
 {
-	const bool trans = g->opts->trans_b;
+	const int64_t row = g->opts->trans_b ? n : k, col = g->opts->trans_b ? k : n;
+
+	return (uint64_t)((batch * mat->rows + row) * ld + col);
+}
+
+/* The weights from @from to @to along K become 4 bits: the largest magnitude becomes 7 */
+static int quantise_group(struct ctl *ctl, struct gemm *g, int64_t batch, int64_t n, int64_t from,
+			  int64_t to)
+{
 	const struct npy *npy = &g->file_b;
-	int64_t batch, n, k0, k;
+	double largest = 0, scale, value;
+	uint64_t at;
+	int64_t k;
 
-	for (batch = 0; batch < g->b.batch; batch++) {
-		for (n = 0; n < g->n; n++) {
-			for (k0 = 0; k0 < g->k; k0 += g->group) {
-				int64_t end = k0 + g->group < g->k ? k0 + g->group : g->k;
-				int64_t group = k0 / g->group, row, col;
-				double largest = 0, scale, value;
-				uint64_t at;
-
-				for (k = k0; k < end; k++) {
-					row = trans ? n : k;
-					col = trans ? k : n;
-					at = (uint64_t)((batch * g->b.rows + row) * g->b.cols + col);
-					value = npy_get(npy, at, false);
-					if (!isfinite(value))
-						return ctl_fail(ctl, CTL_FAILED, 0, "--b",
-								"%s: element %llu is not finite, a weight has to be",
-								g->opts->b, (unsigned long long)at);
-					largest = fmax(largest, fabs(value));
-				}
-				scale = value_round(ACCEL_F16, largest / 7);
-				if (isinf(scale))
-					return ctl_fail(ctl, CTL_FAILED, 0, "--b",
-							"%s: weights up to %g need scales beyond fp16",
-							g->opts->b, largest);
-				if (scale == 0)
-					scale = 1;
-				row = trans ? n : group;
-				col = trans ? group : n;
-				value_put(ACCEL_F16, g->scales.ptr,
-					  (uint64_t)((batch * g->scales.rows + row) * g->scales.ld + col),
-					  scale);
-				for (k = k0; k < end; k++) {
-					row = trans ? n : k;
-					col = trans ? k : n;
-					at = (uint64_t)((batch * g->b.rows + row) * g->b.cols + col);
-					value_put(ACCEL_S4, g->b.ptr,
-						  (uint64_t)((batch * g->b.rows + row) * g->b.ld + col),
-						  npy_get(npy, at, false) / scale);
-				}
-			}
-		}
+	for (k = from; k < to; k++) {
+		at = weight_at(g, &g->b, g->b.cols, batch, k, n);
+		value = npy_get(npy, at, false);
+		if (!isfinite(value))
+			return ctl_fail(ctl, CTL_FAILED, 0, "--b",
+					"%s: element %llu is not finite, a weight has to be",
+					g->opts->b, (unsigned long long)at);
+		largest = fmax(largest, fabs(value));
 	}
+	scale = value_round(ACCEL_F16, largest / 7);
+	if (isinf(scale))
+		return ctl_fail(ctl, CTL_FAILED, 0, "--b",
+				"%s: weights up to %g need scales beyond fp16", g->opts->b,
+				largest);
+	if (scale == 0)
+		scale = 1;
+	value_put(ACCEL_F16, g->scales.ptr,
+		  weight_at(g, &g->scales, g->scales.ld, batch, from / g->group, n), scale);
+	for (k = from; k < to; k++)
+		value_put(ACCEL_S4, g->b.ptr, weight_at(g, &g->b, g->b.ld, batch, k, n),
+			  npy_get(npy, weight_at(g, &g->b, g->b.cols, batch, k, n), false) / scale);
 	return CTL_OK;
 }
 
-static int allocate(struct ctl *ctl, struct accel_ctx *ctx, const char *label, struct gemm_mat *mat)
+static int quantise(struct ctl *ctl, struct gemm *g)
+{
+	int64_t batch, n, k;
+	int ret;
+
+	if (!g->group)
+		return CTL_USAGE;
+	for (batch = 0; batch < g->b.batch; batch++)
+		for (n = 0; n < g->n; n++)
+			for (k = 0; k < g->k; k += g->group) {
+				ret = quantise_group(ctl, g, batch, n, k,
+						     k + g->group < g->k ? k + g->group : g->k);
+				if (ret)
+					return ret;
+			}
+	return CTL_OK;
+}
+
+static int allocate(struct ctl *ctl, struct accel_ctx *ctx, const char *label,
+		    struct gemm_mat *mat)
 {
 	struct accel_bo_opts opts = ACCEL_BO_OPTS_INIT;
 	struct accel_error error = ACCEL_ERROR_INIT;
@@ -504,7 +514,9 @@ static int sync_cpu(struct ctl *ctl, struct gemm_mat *mat,
 {
 	int ret = mat->bo ? fn(mat->bo, 0, mat->bytes, ACCEL_CPU_WRITE) : 0;
 
-	return ret ? ctl_fail(ctl, ctl_status(ret), ret, NULL, "cannot hand a buffer over") : CTL_OK;
+	if (ret)
+		return ctl_fail(ctl, ctl_status(ret), ret, NULL, "cannot hand a buffer over");
+	return CTL_OK;
 }
 
 int gemm_fill(struct ctl *ctl, struct accel_ctx *ctx, struct gemm *g)

@@ -49,12 +49,13 @@ static void put_wrapped(FILE *f, const char *text, int indent)
 		int len;
 
 		if (*text == '\n') {
-			fprintf(f, "\n%s%*s", text[1] == '\n' ? "\n" : "", indent, "");
+			fputs(text[1] == '\n' ? "\n\n" : "\n", f);
+			fprintf(f, "%*s", indent, "");
 			text += strspn(text, "\n");
 			column = indent;
 			continue;
 		}
-		end = text + strcspn(text, " \n");
+		end = text + strcspn(text, "\n ");
 		len = (int)(end - text);
 		if (column > indent && column + 1 + len > WIDTH) {
 			fprintf(f, "\n%*s", indent, "");
@@ -277,9 +278,9 @@ static void put_cases(FILE *f, const struct ctl_opt *opt)
 				opt->complete == CTL_COMPLETE_DIR ? "-d" : "-f");
 			continue;
 		}
-		if (opt->complete == CTL_COMPLETE_DEVICE)
+		if (opt->complete == CTL_COMPLETE_DEVICE) {
 			fputs("_accelctl_devices; return ;;\n", f);
-		else if (opt->kind == CTL_CHOICE) {
+		} else if (opt->kind == CTL_CHOICE) {
 			fputs("words='", f);
 			for (i = 0; opt->choices[i]; i++)
 				fprintf(f, "%s%s", i ? " " : "", opt->choices[i]);
@@ -295,7 +296,7 @@ static void put_command_words(FILE *f)
 	const struct ctl_command *cmd, *before;
 
 	for (cmd = ctl_commands; cmd->name; cmd++) {
-		for (before = ctl_commands; strcmp(before->name, cmd->name); before++)
+		for (before = ctl_commands; strcmp(before->name, cmd->name) != 0; before++)
 			;
 		if (before == cmd)
 			fprintf(f, "%s%s", cmd == ctl_commands ? "" : " ", cmd->name);

@@ -4,25 +4,27 @@
  * at once.
  */
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "interrupt.h"
 
-static volatile sig_atomic_t interrupted;
+static atomic_bool interrupted;
 
 static void on_interrupt(int number)
 {
 	(void)number;
-	interrupted = 1;
+	atomic_store(&interrupted, true);
 }
 
 bool ctl_interrupted(void)
 {
-	return interrupted;
+	return atomic_load(&interrupted);
 }
 
 void ctl_catch_interrupt(void)
 {
-	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND }, old;
+	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction old;
 
 	/* Who starts us in the background has it ignored: leave it so */
 	if (!sigaction(SIGINT, NULL, &old) && old.sa_handler == SIG_IGN)

@@ -35,7 +35,7 @@ static bool wants_json(int argc, char **argv)
 {
 	int i;
 
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 		if (!strcmp(argv[i], "--json") || !strcmp(argv[i], "-j"))
 			return true;
 	return false;
@@ -45,7 +45,7 @@ static bool wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
 static int run_command(struct ctl *ctl, int argc, char **argv)
@@ -67,9 +67,12 @@ static int run_command(struct ctl *ctl, int argc, char **argv)
 	if (first < argc && ctl->cmd->operand)
 		operand = argv[first++];
 	/* "help run gemm": a command may be two words */
-	if (operand && ctl->cmd->run == cmd_help && first < argc && ctl_find(operand, argv[first]) &&
-	    ctl_find(operand, argv[first])->sub)
-		first++;
+	if (operand && ctl->cmd->run == cmd_help && first < argc) {
+		const struct ctl_command *cmd = ctl_find(operand, argv[first]);
+
+		if (cmd && cmd->sub)
+			first++;
+	}
 	if (first < argc) {
 		ret = ctl_fail(ctl, CTL_USAGE, 0, argv[first], "is not expected");
 		goto out;
@@ -123,7 +126,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	/* "--help run" and "run --help" */
-	if (ctl.help || (first + 2 == argc && ctl_find(argv[first], NULL) == NULL &&
+	if (ctl.help || (first + 2 == argc && !ctl_find(argv[first], NULL) &&
 			 (!strcmp(argv[first + 1], "--help") || !strcmp(argv[first + 1], "-h")))) {
 		ctl.cmd = ctl_find("help", NULL);
 		ret = cmd_help(&ctl, &(struct help_opts){ 0 }, argv[first]);

@@ -31,7 +31,10 @@ fail(char error[NPY_ERROR], int code, const char *fmt, ...)
 	return code;
 }
 
-/* --- the header: a Python literal {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } --- */
+/*
+ * The header is a Python literal:
+ * {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+ */
 
 struct parser {
 	const char *p;
@@ -72,7 +75,7 @@ static bool accept_word(struct parser *ps, const char *word)
 	size_t len = strlen(word);
 
 	skip_space(ps);
-	if ((size_t)(ps->end - ps->p) < len || memcmp(ps->p, word, len))
+	if ((size_t)(ps->end - ps->p) < len || memcmp(ps->p, word, len) != 0)
 		return false;
 	ps->p += len;
 	return true;
@@ -136,7 +139,7 @@ static int parse_descr(struct parser *ps, struct npy *npy)
 	static const char types[][3] = {
 		"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "V2", "b1"
 	};
-	char descr[16];
+	char descr[16] = "";
 	size_t i;
 	int ret;
 
@@ -170,6 +173,14 @@ static int parse_descr(struct parser *ps, struct npy *npy)
 	return 0;
 }
 
+static int parse_order(struct parser *ps, struct npy *npy)
+{
+	npy->fortran = accept_word(ps, "True");
+	if (!npy->fortran && !accept_word(ps, "False"))
+		return fail(ps->error, -EINVAL, "fortran_order: neither True nor False");
+	return 0;
+}
+
 static int parse_header(const char *text, size_t len, struct npy *npy, char *error)
 {
 	struct parser ps = { text, text + len, error };
@@ -195,15 +206,12 @@ static int parse_header(const char *text, size_t len, struct npy *npy, char *err
 		if (seen & key)
 			return fail(error, -EINVAL, "header: key '%s' twice", name);
 		seen |= key;
-		if (key == DESCR) {
+		if (key == DESCR)
 			ret = parse_descr(&ps, npy);
-		} else if (key == SHAPE) {
+		else if (key == SHAPE)
 			ret = parse_shape(&ps, npy);
-		} else if (accept_word(&ps, "True")) {
-			npy->fortran = true;
-		} else if (!accept_word(&ps, "False")) {
-			return fail(error, -EINVAL, "fortran_order: neither True nor False");
-		}
+		else
+			ret = parse_order(&ps, npy);
 		if (ret)
 			return ret;
 		if (!accept(&ps, ',') && peek(&ps) != '}')
@@ -282,7 +290,7 @@ int npy_read(FILE *f, struct npy *npy, char error[NPY_ERROR])
 	error[0] = 0;
 	if (fread(fixed, 1, 8, f) != 8)
 		return short_read(f, error, "the magic number");
-	if (memcmp(fixed, magic, sizeof(magic)))
+	if (memcmp(fixed, magic, sizeof(magic)) != 0)
 		return fail(error, -EINVAL, "not a .npy file");
 	if (fixed[6] < 1 || fixed[6] > 3 || fixed[7] != 0)
 		return fail(error, -EOPNOTSUPP, "version %u.%u of the format is not read",
@@ -389,19 +397,11 @@ double npy_get(const struct npy *npy, uint64_t index, bool bf16)
 			memcpy(&value, &bits, 8);
 			return value;
 		}
-		if (npy->itemsize == 4) {
-			uint32_t word = (uint32_t)bits;
-
-			return value_get(ACCEL_F32, &word, 0);
-		} else {
-			uint16_t half = (uint16_t)bits;
-
-			return value_get(ACCEL_F16, &half, 0);
-		}
+		/* Little-endian words: the low bytes come first */
+		return value_get(npy->itemsize == 4 ? ACCEL_F32 : ACCEL_F16, &bits, 0);
 	case 'i':
-		/* Sign extension from the width of the type */
-		bits <<= 64 - 8 * npy->itemsize;
-		return (double)((int64_t)bits >> (64 - 8 * npy->itemsize));
+		return npy->itemsize == 1 ? (int8_t)bits : npy->itemsize == 2 ? (int16_t)bits :
+		       npy->itemsize == 4 ? (int32_t)bits : (double)(int64_t)bits;
 	case 'u':
 		return (double)bits;
 	default:

@@ -148,8 +148,11 @@ int ctl_parse(struct ctl *ctl, const struct ctl_command *cmd, int argc, char **a
 					"no such option");
 		}
 		for (i = 0; i < count; i++)
-			if (c == LONG_BASE + (int)i || (c < LONG_BASE && c == entries[i].opt->letter))
+			if (c == LONG_BASE + (int)i ||
+			    (c < LONG_BASE && c == entries[i].opt->letter))
 				break;
+		if (i == count)
+			return ctl_fail(ctl, CTL_USAGE, 0, word, "no such option");
 		ret = set(ctl, &entries[i], optarg);
 		if (ret)
 			return ret;

@@ -236,7 +236,7 @@ const char *ctl_tone(const struct ctl *ctl, enum ctl_tone tone)
 	return ctl->colour ? tones[tone] : "";
 }
 
-void ctl_table_row(struct ctl_table *table, const char *fmt, ...)
+void ctl_grid_row(struct ctl_grid *table, const char *fmt, ...)
 {
 	unsigned int cols = 1, i;
 	char *text, *next, **row;
@@ -252,7 +252,7 @@ void ctl_table_row(struct ctl_table *table, const char *fmt, ...)
 	for (p = fmt; *p; p++)
 		cols += *p == '\t';
 	if (!table->rows)
-		table->cols = cols < CTL_TABLE_COLS ? cols : CTL_TABLE_COLS;
+		table->cols = cols < CTL_GRID_COLS ? cols : CTL_GRID_COLS;
 	table->cells = realloc(table->cells,
 			       (table->rows + 1) * table->cols * sizeof(*table->cells));
 	if (!table->cells)
@@ -275,9 +275,9 @@ void ctl_table_row(struct ctl_table *table, const char *fmt, ...)
 	free(text);
 }
 
-void ctl_table_print(const struct ctl *ctl, struct ctl_table *table, int indent)
+void ctl_grid_print(const struct ctl *ctl, struct ctl_grid *table, int indent)
 {
-	size_t width[CTL_TABLE_COLS] = { 0 };
+	size_t width[CTL_GRID_COLS] = { 0 };
 	unsigned int r, c;
 
 	for (r = 0; r < table->rows; r++)
@@ -305,7 +305,7 @@ void ctl_table_print(const struct ctl *ctl, struct ctl_table *table, int indent)
 	for (r = 0; r < table->rows * table->cols; r++)
 		free(table->cells[r]);
 	free(table->cells);
-	*table = (struct ctl_table){ 0 };
+	*table = (struct ctl_grid){ 0 };
 }
 
 const char *ctl_bytes(char buf[16], uint64_t bytes)

@@ -85,7 +85,7 @@ static uint16_t f16_bits(double value)
 	value = fabs(value_round(ACCEL_F16, value));
 	if (isinf(value))
 		return sign | 0x7c00;
-	if (value < 0x1p-14)
+	if (value < 1 / 0x1p14)
 		return sign | (uint16_t)ldexp(value, 24);
 	e = ilogb(value);
 	return sign | (uint16_t)((e + 15) << 10) | (uint16_t)(ldexp(value, 10 - e) - 1024);

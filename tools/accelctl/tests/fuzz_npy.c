@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char error[NPY_ERROR], type[8];
-	volatile double sum = 0;
+	double sum = 0;
 	struct npy npy;
 	uint64_t i;
 	FILE *f;
@@ -34,7 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (npy.count > size)
 			abort();
 		for (i = 0; i < npy.count; i++)
-			sum = sum + npy_get(&npy, i, i & 1);
+			sum += npy_get(&npy, i, i & 1);
+		/* The compiler must not find out that nobody needs the sum */
+		if (sum == 0x1.23456789abcdep1000)
+			puts("what a coincidence");
 	}
 	npy_free(&npy);
 	return 0;

@@ -35,7 +35,7 @@ static void allocate(struct gemm_mat *mat, uint32_t dtype, int64_t batch, int64_
 	for (row = 0; row < batch * rows; row++)
 		for (col = 0; col < cols; col++, i++) {
 			uint64_t bits = value_random(3, stream, i);
-			double value = (double)(bits >> 11) * 0x1p-52 - 1;
+			double value = (double)(bits >> 11) / 0x1p52 - 1;
 
 			if (dtype == ACCEL_S8 || dtype == ACCEL_S4)
 				value = (double)(bits >> 56) - 128;
@@ -85,57 +85,62 @@ static void teardown(struct fixture *f)
 	free(f->g.d.ptr);
 }
 
+/* An operand of the product, in binary32; rows and columns as stored, before transposition */
+static float operand(const struct gemm_mat *mat, bool trans, int64_t batch, int64_t row,
+		     int64_t col)
+{
+	return (float)value_get(mat->dtype, mat->ptr, (uint64_t)
+				(batch * mat->rows * mat->ld +
+				 (trans ? col * mat->ld + row : row * mat->ld + col)));
+}
+
 /* What a device would give: binary32 throughout, one order of summation */
+static void compute_element(struct gemm *g, int64_t b, int64_t i, int64_t j)
+{
+	const struct gemm_opts *o = g->opts;
+	uint64_t at = (uint64_t)((b * g->m + i) * g->n + j);
+	int64_t whole = 0, l;
+	float sum = 0;
+
+	for (l = 0; l < g->k; l++) {
+		float x = operand(&g->a, o->trans_a, b, i, l);
+		float y = operand(&g->b, o->trans_b, b, l, j);
+
+		if (g->scales.dtype)
+			y *= operand(&g->scales, o->trans_b, b, l / 16, j);
+		whole += (int64_t)x * (int64_t)y;
+		sum += x * y;
+	}
+	sum *= (float)g->alpha;
+	if (g->c.dtype)
+		sum += (float)g->beta * (float)value_get(g->c.dtype, g->c.ptr, at);
+	if (g->bias.dtype)
+		sum += (float)value_get(g->bias.dtype, g->bias.ptr, (uint64_t)j);
+	sum = (float)act_apply(o->act, sum, o->p0, o->p1);
+	value_put(g->d.dtype, g->d.ptr, at, g->d.dtype == ACCEL_S32 ? (double)whole : (double)sum);
+}
+
 static void compute(struct fixture *f)
 {
-	struct gemm *g = &f->g;
-	const bool t = f->o.trans_a;
-	int64_t b, i, j, l;
+	int64_t b, i, j;
 
-	for (b = 0; b < g->batch; b++)
-		for (i = 0; i < g->m; i++)
-			for (j = 0; j < g->n; j++) {
-				uint64_t at = (uint64_t)((b * g->m + i) * g->n + j);
-				int64_t whole = 0;
-				float sum = 0;
-
-				for (l = 0; l < g->k; l++) {
-					float x = (float)value_get(g->a.dtype, g->a.ptr, (uint64_t)
-						(b * g->a.rows * g->a.ld +
-						 (t ? l * g->a.ld + i : i * g->a.ld + l)));
-					float y = (float)value_get(g->b.dtype, g->b.ptr, (uint64_t)
-						(b * g->b.rows * g->b.ld +
-						 (t ? j * g->b.ld + l : l * g->b.ld + j)));
-
-					if (g->scales.dtype)
-						y *= (float)value_get(ACCEL_F16, g->scales.ptr,
-							(uint64_t)(b * g->scales.rows * g->scales.ld +
-							(t ? j * g->scales.ld + l / 16 :
-							     l / 16 * g->scales.ld + j)));
-					whole += (int64_t)x * (int64_t)y;
-					sum += x * y;
-				}
-				sum *= (float)g->alpha;
-				if (g->c.dtype)
-					sum += (float)g->beta *
-					       (float)value_get(g->c.dtype, g->c.ptr, at);
-				if (g->bias.dtype)
-					sum += (float)value_get(g->bias.dtype, g->bias.ptr, (uint64_t)j);
-				sum = (float)act_apply(f->o.act, sum, f->o.p0, f->o.p1);
-				value_put(g->d.dtype, g->d.ptr, at, g->d.dtype == ACCEL_S32 ?
-					  (double)whole : (double)sum);
-			}
+	for (b = 0; b < f->g.batch; b++)
+		for (i = 0; i < f->g.m; i++)
+			for (j = 0; j < f->g.n; j++)
+				compute_element(&f->g, b, i, j);
 }
 
 static void check(struct fixture *f, bool right)
 {
 	struct gemm_verdict v;
+	bool passed;
 
 	assert_int_equal(gemm_check(&f->g, &v), 0);
-	if ((v.ratio <= 1) != right)
+	passed = v.ratio <= 1;
+	if (passed != right)
 		print_error("ratio %g, error %g, relative %g, bound %g\n", v.ratio, v.max_abs,
 			    v.max_rel, v.bound);
-	assert_int_equal(v.ratio <= 1, right);
+	assert_int_equal(passed, right);
 	if (right)
 		assert_true(v.max_rel <= v.bound);
 }
@@ -278,11 +283,11 @@ static void test_special(void **state)
 
 	/* Products below the smallest normal number */
 	setup(&f, GEMM_FP16, 1, 1, 1, 1, false);
-	value_put(ACCEL_F16, f.g.a.ptr, 0, 0x1.004p-12);
-	value_put(ACCEL_F16, f.g.b.ptr, 0, 0x1.8p-11);
+	value_put(ACCEL_F16, f.g.a.ptr, 0, 0x1.004p0 / 0x1p12);
+	value_put(ACCEL_F16, f.g.b.ptr, 0, 1.5 / 0x1p11);
 	compute(&f);
 	check(&f, true);
-	value_put(ACCEL_F16, f.g.d.ptr, 0, 0x1p-24 * 5);
+	value_put(ACCEL_F16, f.g.d.ptr, 0, 5 / 0x1p24);
 	check(&f, false);
 	teardown(&f);
 }
@@ -308,7 +313,9 @@ static void test_int32_saturates(void **state)
 
 static void test_compare(void **state)
 {
-	struct npy other = { .kind = 'i', .itemsize = 4, .rank = 3, .dims = { 1, 4, 5 }, .count = 20 };
+	struct npy other = {
+		.kind = 'i', .itemsize = 4, .rank = 3, .dims = { 1, 4, 5 }, .count = 20
+	};
 	struct gemm_verdict v;
 	struct fixture f;
 

@@ -123,7 +123,7 @@ static void test_types(void **state)
 		{ H("<f2", "False", "(1,)"), { 0x80, 0x3f }, 2, true, 1.875 },
 		{ "{\"shape\":(1,),\"descr\":\"<f4\",\"fortran_order\":True}",
 		  { 0, 0, 0x80, 0x3f }, 4, false, 1 },
-		{ "  { 'fortran_order' : False , 'shape' : ( 1L , ) , 'descr' : '<f4' }   \n",
+		{ "  { 'fortran_order' : False , 'shape' : ( 1L , ) , 'descr' : '<f4' }\n   ",
 		  { 0, 0, 0x80, 0x3f }, 4, false, 1 },
 		{ H("<f4", "False", "()"), { 0, 0, 0x80, 0x3f }, 4, false, 1 },
 	};
