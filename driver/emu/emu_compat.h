@@ -6,18 +6,17 @@
 #define _EMU_COMPAT_H_
 
 #include <linux/module.h>
-#include <linux/version.h>
 
 #include <kunit/visibility.h>
 
-/* Namespaces are strings since 6.13; kunit/visibility.h changed along. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+/* Namespaces became strings; kunit/visibility.h changed along. Kbuild looks. */
+#ifdef EMU_HAVE_STRING_NS
 #define EMU_KUNIT_NS	"EXPORTED_FOR_KUNIT_TESTING"
 #else
 #define EMU_KUNIT_NS	EXPORTED_FOR_KUNIT_TESTING
 #endif
 
-/* The operations of a configfs type may be constant since 6.19 or so: Kbuild looks. */
+/* The operations of a configfs type may be constant on newer kernels. */
 #ifdef EMU_HAVE_CONST_CONFIGFS
 #define emu_configfs_const	const
 #else

@@ -116,8 +116,9 @@ static void emu_power_account(struct emu_device *emu, bool force)
 
 	power->energy_pj += spent;
 	power->mw = div64_u64(spent, dt);
-	WRITE_ONCE(power->temp_uc,
-		   emu_thermal_step(power->temp_uc, emu_power_target(emu, power->mw), dt, EMU_TAU_NS));
+	WRITE_ONCE(power->temp_uc, emu_thermal_step(power->temp_uc,
+						    emu_power_target(emu, power->mw),
+						    dt, EMU_TAU_NS));
 	power->updated = now;
 	emu_power_throttle(emu);
 }

@@ -49,41 +49,41 @@ static void emu_config_profiles(struct kunit *test)
 
 struct emu_config_case {
 	const char *field;
-	void (*change)(struct emu_config *cfg);
+	u64 value;
 	bool good;
 };
 
-static void latency_max(struct emu_config *cfg) { cfg->latency_us = EMU_LATENCY_MAX_US; }
-static void latency_over(struct emu_config *cfg) { cfg->latency_us = EMU_LATENCY_MAX_US + 1; }
-static void stale_none(struct emu_config *cfg) { cfg->stale_ms = 0; }
-static void stale_max(struct emu_config *cfg) { cfg->stale_ms = EMU_STALE_MAX_MS; }
-static void stale_over(struct emu_config *cfg) { cfg->stale_ms = EMU_STALE_MAX_MS + 1; }
-static void as_one(struct emu_config *cfg) { cfg->address_spaces = 1; }
-static void as_none(struct emu_config *cfg) { cfg->address_spaces = 0; }
-static void as_max(struct emu_config *cfg) { cfg->address_spaces = UMA_MAX_AS; }
-static void as_over(struct emu_config *cfg) { cfg->address_spaces = UMA_MAX_AS + 1; }
-static void ring_one(struct emu_config *cfg) { cfg->ring_order = 1; }
-static void ring_none(struct emu_config *cfg) { cfg->ring_order = 0; }
-static void ring_over(struct emu_config *cfg) { cfg->ring_order = EMU_RING_ORDER_MAX + 1; }
-static void memory_some(struct emu_config *cfg) { cfg->memory = PAGE_SIZE * 1000ULL; }
-static void memory_odd(struct emu_config *cfg) { cfg->memory = PAGE_SIZE + 1; }
-
 static const struct emu_config_case emu_config_cases[] = {
-	{ "latency_us", latency_max, true },
-	{ "latency_us", latency_over, false },
-	{ "stale_ms", stale_none, true },
-	{ "stale_ms", stale_max, true },
-	{ "stale_ms", stale_over, false },
-	{ "address_spaces", as_one, true },
-	{ "address_spaces", as_max, true },
-	{ "address_spaces", as_none, false },
-	{ "address_spaces", as_over, false },
-	{ "ring_order", ring_one, true },
-	{ "ring_order", ring_none, false },
-	{ "ring_order", ring_over, false },
-	{ "memory", memory_some, true },
-	{ "memory", memory_odd, false },
+	{ "latency_us", EMU_LATENCY_MAX_US, true },
+	{ "latency_us", EMU_LATENCY_MAX_US + 1, false },
+	{ "stale_ms", 0, true },
+	{ "stale_ms", EMU_STALE_MAX_MS, true },
+	{ "stale_ms", EMU_STALE_MAX_MS + 1, false },
+	{ "address_spaces", 1, true },
+	{ "address_spaces", UMA_MAX_AS, true },
+	{ "address_spaces", 0, false },
+	{ "address_spaces", UMA_MAX_AS + 1, false },
+	{ "ring_order", 1, true },
+	{ "ring_order", EMU_RING_ORDER_MAX, true },
+	{ "ring_order", 0, false },
+	{ "ring_order", EMU_RING_ORDER_MAX + 1, false },
+	{ "memory", PAGE_SIZE * 1000ULL, true },
+	{ "memory", PAGE_SIZE + 1, false },
 };
+
+static void emu_config_set(struct emu_config *cfg, const char *field, u64 value)
+{
+	if (!strcmp(field, "latency_us"))
+		cfg->latency_us = value;
+	else if (!strcmp(field, "stale_ms"))
+		cfg->stale_ms = value;
+	else if (!strcmp(field, "address_spaces"))
+		cfg->address_spaces = value;
+	else if (!strcmp(field, "ring_order"))
+		cfg->ring_order = value;
+	else if (!strcmp(field, "memory"))
+		cfg->memory = value;
+}
 
 static void emu_config_limits(struct kunit *test)
 {
@@ -95,7 +95,7 @@ static void emu_config_limits(struct kunit *test)
 		struct emu_config cfg;
 
 		emu_config_init(&cfg);
-		c->change(&cfg);
+		emu_config_set(&cfg, c->field, c->value);
 		KUNIT_EXPECT_EQ_MSG(test, uma_emu_config_is_valid(&cfg, &why), c->good,
 				    "case %zu, %s", i, c->field);
 		if (!c->good)
@@ -114,6 +114,7 @@ static struct kunit_suite emu_config_suite = {
 	.name = "uma_emu_config",
 	.test_cases = emu_config_tests,
 };
+
 kunit_test_suite(emu_config_suite);
 
 MODULE_IMPORT_NS(EMU_KUNIT_NS);

@@ -21,7 +21,6 @@
 #define TASKS_VA	0x200000ULL
 #define DATA_VA		0x300000ULL
 #define DATA_PAGES	4
-#define ENGINE		0
 
 struct emu_device_test {
 	struct emu_device *emu;
@@ -79,22 +78,23 @@ static bool reaches(struct emu_device_test *t, u32 reg, u32 mask, u32 want)
 	return false;
 }
 
+static struct uma_record *last(struct emu_device_test *t)
+{
+	return &t->records[(t->tail - 1) & ((1 << ORDER) - 1)];
+}
+
 static bool record_of(struct emu_device_test *t, u64 seqno)
 {
-	struct uma_record *rec = &t->records[(t->tail - 1) & ((1 << ORDER) - 1)];
+	struct uma_record *rec = last(t);
 	int i;
 
 	for (i = 0; i < 2500; i++) {
+		/* Pairs with the release of the record: the rest of it is read after. */
 		if (le64_to_cpu(smp_load_acquire(&rec->seqno)) == seqno)
 			return true;
 		usleep_range(1000, 2000);
 	}
 	return false;
-}
-
-static struct uma_record *last(struct emu_device_test *t)
-{
-	return &t->records[(t->tail - 1) & ((1 << ORDER) - 1)];
 }
 
 static void map_page(struct emu_device_test *t, u64 va, void *page, u64 flags)
@@ -209,10 +209,9 @@ static int emu_device_test_init(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->emu));
 	t->engine = find_engine(t);
 
-	/* Both addresses are in the same last table but one apart: two are needed. */
 	for (i = 0; i < 2; i++)
 		t->table[i][0] = cpu_to_le64(virt_to_phys(t->table[i + 1]) | UMA_PTE_VALID);
-	t->table[2][(TASKS_VA >> 21) & 511] = cpu_to_le64(virt_to_phys(t->table[3]) | UMA_PTE_VALID);
+	t->table[2][TASKS_VA >> 21] = cpu_to_le64(virt_to_phys(t->table[3]) | UMA_PTE_VALID);
 	map_page(t, TASKS_VA, t->tasks, 0);
 	for (i = 0; i < DATA_PAGES; i++)
 		map_page(t, DATA_VA + i * SZ_4K, t->data[i], UMA_PTE_WRITE);
@@ -700,4 +699,5 @@ static struct kunit_suite emu_device_suite = {
 	.exit = emu_device_test_exit,
 	.test_cases = emu_device_tests,
 };
+
 kunit_test_suite(emu_device_suite);

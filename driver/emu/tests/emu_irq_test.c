@@ -58,7 +58,8 @@ static int emu_irq_test_init(struct kunit *test)
 	t->ack = U32_MAX;
 	KUNIT_ASSERT_EQ(test, emu_irq_init(&t->irq), 0);
 	test->priv = t;
-	KUNIT_ASSERT_EQ(test, request_irq(t->irq.virq, emu_irq_test_handler, 0, "emu_irq_test", t), 0);
+	KUNIT_ASSERT_EQ(test, 0, request_irq(t->irq.virq, emu_irq_test_handler, 0,
+					     "emu_irq_test", t));
 	return 0;
 }
 
@@ -152,4 +153,5 @@ static struct kunit_suite emu_irq_suite = {
 	.exit = emu_irq_test_exit,
 	.test_cases = emu_irq_tests,
 };
+
 kunit_test_suite(emu_irq_suite);

@@ -155,9 +155,9 @@ static void emu_walk_outside(struct kunit *test)
 		__le64 good = *pte;
 
 		*pte = cpu_to_le64((1ULL << 51) | UMA_PTE_VALID);
-		KUNIT_EXPECT_EQ_MSG(test, emu_walk(t->root, VA, &x), UMA_FAULT_BUS, "level %d", level);
+		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_BUS);
 		*pte = cpu_to_le64((__pa_symbol(&__cpu_possible_mask) & PAGE_MASK) | UMA_PTE_VALID);
-		KUNIT_EXPECT_EQ_MSG(test, emu_walk(t->root, VA, &x), UMA_FAULT_BUS, "level %d", level);
+		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_BUS);
 		*pte = good;
 	}
 	KUNIT_EXPECT_EQ(test, emu_walk((1ULL << 51) | UMA_AS_ENABLE, VA, &x), UMA_FAULT_BUS);
@@ -351,4 +351,5 @@ static struct kunit_suite emu_mmu_suite = {
 	.exit = emu_mmu_test_exit,
 	.test_cases = emu_mmu_tests,
 };
+
 kunit_test_suite(emu_mmu_suite);

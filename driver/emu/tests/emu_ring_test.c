@@ -137,4 +137,5 @@ static struct kunit_suite emu_ring_suite = {
 	.name = "uma_emu_ring",
 	.test_cases = emu_ring_tests,
 };
+
 kunit_test_suite(emu_ring_suite);
