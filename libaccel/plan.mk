@@ -12,3 +12,8 @@ $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 override libaccel/tests/test_blas-pkgs := cmocka openblas
 libaccel/tests/test_blas-env := OPENBLAS_NUM_THREADS=1
 CFLAGS-libaccel/tests/test_blas.o := $(call pkg-cflags,openblas)
+
+# Looks inside: linked with the objects, which the shared library hides.
+libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle.o $(libaccel/libaccel-objs)
+override libaccel/tests/test_lower-libs :=
+override libaccel/tests/test_lower-pkgs := cmocka libdrm libudev json-c

@@ -132,6 +132,8 @@ int main(void)
 	int ret;
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
+	/* Its threads are nobody's business here. */
+	openblas_set_num_threads(1);
 	if (accel_device_open(device ? device : "sw", NULL, &dev) ||
 	    accel_ctx_create(dev, NULL, &ctx)) {
 		printf("1..0\nBail out! no device\n");
