@@ -82,7 +82,7 @@ static float random_float(struct op_case *c)
 		f = round[op_below(c, sizeof(round) / sizeof(round[0]))];
 	else
 		f = (float)op_uniform(c, -range, range);
-	return c->positive ? fabsf(f) : f;
+	return f;
 }
 
 /* Small numbers, or of any size where that is asked for. */
@@ -93,7 +93,7 @@ static int32_t random_s32(struct op_case *c)
 
 	if (c->special && op_below(c, 2))
 		v >>= op_below(c, 32);
-	return c->positive && v < 0 ? -(v + 1) : v;
+	return v;
 }
 
 static void fill_random(struct op_case *c, void *mem, uint64_t bytes,
@@ -516,9 +516,12 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 {
 	uint64_t size = 0, ref_size = 0;
 	void *out, *ref = NULL;
+	const char *only = getenv("ACCEL_TEST_SEED");
 	char where[400];
 	int ret, ref_ret;
 
+	if (only && strtoull(only, NULL, 0) != seed)
+		return 0;
 	describe_case(env, seed, what, where, sizeof(where));
 	if (getenv("ACCEL_TEST_TRACE"))
 		fprintf(stderr, "# %s\n", where);

@@ -57,7 +57,6 @@ struct op_env {
  * @small: small shapes
  * @range: magnitude of floating-point numbers, 0: 2
  * @special: infinities, NaN, subnormal and extreme numbers among them
- * @positive: no number below 0
  * @bos: its buffers
  * @bo_count: their number
  */
@@ -68,7 +67,6 @@ struct op_case {
 	bool small;
 	double range;
 	bool special;
-	bool positive;
 	struct accel_bo *bos[OP_MAX_BOS];
 	uint32_t bo_count;
 };

@@ -297,6 +297,11 @@ static bool int_ok(const struct accel_tensor *d, const int64_t *idx, double got,
 	int_limits(d->dtype, &lo, &hi);
 	quant_at(d, idx, &scale, &zero);
 	*bound = 0;
+	/* No number counts as 0. */
+	if (isnan(want->v)) {
+		*expect = clamp((double)zero, lo, hi);
+		return got == *expect;
+	}
 	if (want->e == 0) {
 		v = nearbyint((double)((float)want->v / (float)scale));
 		*expect = clamp(v + (double)zero, lo, hi);

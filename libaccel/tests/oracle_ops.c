@@ -12,12 +12,6 @@
 /* Smallest binary32: what underflow may cost */
 #define TINY	0x1p-149
 
-/*
- * Error of the functions in units in the last place, as Documentation/
- * numerics.rst promises, and a little that is not relative.
- */
-#define FUNC_ULPS	4
-
 static struct oracle_num round_step(struct oracle_num x)
 {
 	x.e += (fabs(x.v) + x.e) * U + TINY;
@@ -37,8 +31,12 @@ static struct oracle_num mul(struct oracle_num x, double y)
 	return round_step(x);
 }
 
-/* @v is f(x), f moves by at most @slope times what x moves by. */
-static struct oracle_num func(struct oracle_num x, double v, double slope)
+/*
+ * @v is f(x), f moves by at most @slope times what x moves by, and is computed
+ * to @units of U: the table of Documentation/numerics.rst.
+ */
+static struct oracle_num func(struct oracle_num x, double v, double slope,
+			      double units)
 {
 	double e = x.e * slope;
 
@@ -46,7 +44,7 @@ static struct oracle_num func(struct oracle_num x, double v, double slope)
 	if (!isfinite(v))
 		return (struct oracle_num) { v, 0 };
 	return (struct oracle_num) {
-		v, e + (fabs(v) + e) * FUNC_ULPS * 2 * U + 4 * TINY
+		v, e + (fabs(v) + e) * units * U + TINY
 	};
 }
 
@@ -60,8 +58,6 @@ static struct oracle_num activation(struct oracle_num x,
 {
 	double v = x.v, p0 = epi->p0, p1 = epi->p1, u;
 
-	/* A factor that underflows, times a large number. */
-	double underflow = isinf(v) ? 0 : fabs(v) * TINY;
 
 	if (isnan(v))
 		return x;
@@ -81,32 +77,35 @@ static struct oracle_num activation(struct oracle_num x,
 		x.e *= fabs(p0) > 1 ? fabs(p0) : 1;
 		return round_step(x);
 	case ACCEL_ACT_SIGMOID:
-		return func(x, 1 / (1 + exp(-v)), 0.25);
+		return func(x, 1 / (1 + exp(-v)), 0.25, 5);
 	case ACCEL_ACT_TANH:
-		return func(x, tanh(v), 1);
+		return func(x, tanh(v), 1, 4);
 	case ACCEL_ACT_GELU:
-		x.e += underflow;
+		x.e += 32 * TINY;
 		return func(x, v == -INFINITY ? 0 : v * 0.5 * erfc(-v * M_SQRT1_2),
-			    1.13);
+			    1.13, 12);
 	case ACCEL_ACT_GELU_TANH:
 		/* Far below zero the error of the exponent is that of the result. */
 		u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
 		v = x.v == -INFINITY ? 0 : x.v / (1 + exp(-2 * u));
-		x.e += x.v == -INFINITY ? 0 : fabs(v) * fabs(u) * 8 * U + underflow;
-		return func(x, v, 1.13);
+		x.e += 32 * TINY;
+		if (x.v < 0 && isfinite(x.v))
+			x.e += fabs(v) * fabs(u) / sqrt(2 / M_PI) * 8 * U;
+		return func(x, v, 1.13, 8);
 	case ACCEL_ACT_SILU:
-		x.e += underflow;
-		return func(x, v == -INFINITY ? 0 : v / (1 + exp(-v)), 1.1);
+		x.e += 128 * TINY;
+		return func(x, v == -INFINITY ? 0 : v / (1 + exp(-v)), 1.13, 6);
 	case ACCEL_ACT_HARD_SIGMOID:
-		x.e = x.e * fabs(p0) + (fabs(p0 * v) + fabs(p1)) * 2 * U + TINY;
+		x.e = x.e * fabs(p0) + (fabs(p0 * v) + fabs(p1) + 1) * 2 * U + TINY;
 		x.v = clamp(p0 * v + p1, 0, 1);
+		if (isinf(v))
+			x.e = 0;
 		return x;
 	case ACCEL_ACT_HARD_SWISH:
 		x.v = v == -INFINITY ? 0 : v * clamp(v / 6 + 0.5, 0, 1);
 		/* The sum is rounded when it may be near 0, times v. */
-		x.e = x.e * 1.5 + fabs(v) * 2 * U + fabs(x.v) * 4 * U + TINY;
-		if (v <= -3.001)
-			x.e = TINY;
+		if (isfinite(v))
+			x.e = x.e * 1.5 + (fabs(v) * 2 + fabs(x.v) * 4) * U + TINY;
 		return x;
 	default:
 		return x;
@@ -346,16 +345,16 @@ static struct oracle_num unary(double x, uint32_t f)
 		in.v = (float)sqrt(x);
 		return in;
 	case ACCEL_UNARY_RSQRT:
-		return func(in, 1 / sqrt(x), 0);
+		return func(in, 1 / sqrt(x), 0, 3);
 	case ACCEL_UNARY_RECIP:
 		in.v = (float)(1 / x);
 		return in;
 	case ACCEL_UNARY_EXP:
-		return func(in, exp(x), 0);
+		return func(in, exp(x), 0, 3);
 	case ACCEL_UNARY_LOG:
-		return func(in, log(x), 0);
+		return func(in, log(x), 0, 3);
 	case ACCEL_UNARY_ERF:
-		return func(in, erf(x), 0);
+		return func(in, erf(x), 0, 4);
 	case ACCEL_UNARY_SQUARE:
 		in.v = (float)(x * x);
 		return in;

@@ -77,8 +77,7 @@ static const struct accel_desc *build_copy(struct op_case *c, const void *arg)
 			if (!op_below(c, 3))
 				from[i] = 1;
 	}
-	/* NaN has no integer. */
-	c->special = g->special && (a == ACCEL_S32 || is_float(t));
+	c->special = g->special;
 	c->range = op_below(c, 2) ? 2 : 300;
 	op_tensor(c, &d->a, a, rank - drop, from + drop, g->style != ANY ?
 		  (enum op_style)g->style : plain ? OP_DENSE :

@@ -141,20 +141,9 @@ static const struct accel_desc *build_unary(struct op_case *c, const void *arg)
 	a = pick_dtype(c, g->a);
 	t = pick_dtype(c, g->d);
 	rank = pick_dims(c, dims);
-	/* NaN has no integer, and these have no number for less than 0. */
-	c->special = g->special && is_float(t);
+	c->special = g->special;
 	c->range = op_below(c, 2) ? 2 : op_below(c, 2) ? 12 : 100;
-	if (!is_float(t) && (d->func == ACCEL_UNARY_SQRT ||
-			     d->func == ACCEL_UNARY_RSQRT ||
-			     d->func == ACCEL_UNARY_LOG)) {
-		c->positive = true;
-		if (!is_float(a))
-			a = a == ACCEL_S32 ? ACCEL_S32 : ACCEL_U8;
-	}
 	input(c, &d->a, a, rank, dims, g->simple, false);
-	/* A zero point could make it less than 0 after all. */
-	if (c->positive)
-		d->a.quant = (struct accel_quant) { 0 };
 	if (a != t || !in_place(c, &d->d, &d->a, rank, dims)) {
 		op_tensor(c, &d->d, t, rank, dims, op_below(c, 2) ? OP_DENSE :
 			  (enum op_style)op_below(c, OP_REPEATED));
@@ -183,11 +172,11 @@ static const struct accel_desc *build_binary(struct op_case *c, const void *arg)
 	b = pick_dtype(c, g->b);
 	t = pick_dtype(c, g->d);
 	rank = pick_dims(c, dims);
-	c->special = g->special && (is_float(t) || (a == ACCEL_S32 && b == a));
+	c->special = g->special;
 	c->range = op_below(c, 2) ? 2 : 50;
-	/* 0 / 0 is no number. */
-	if (div && !is_float(t))
-		t = ACCEL_F32;
+	/* Exact, and there is no division. */
+	if (div && t == ACCEL_S32 && a == t && b == t)
+		b = ACCEL_F32;
 	input(c, &d->a, a, rank, dims, g->simple, div && !is_float(a));
 	input(c, &d->b, b, rank, dims, g->simple, div && !is_float(b));
 	if (!(a == t && in_place(c, &d->d, &d->a, rank, dims)) &&
