@@ -6,6 +6,7 @@
 #ifndef _UMA_COMPAT_H_
 #define _UMA_COMPAT_H_
 
+#include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -49,6 +50,14 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 /* 7.0 */
 #ifndef kzalloc_obj
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
+#endif
+
+/* Where mapping one page twice cannot be announced, only a debug option minds. */
+#ifndef DMA_ATTR_REQUIRE_COHERENT
+#define DMA_ATTR_REQUIRE_COHERENT 0
+#endif
+#ifndef DMA_ATTR_DEBUGGING_IGNORE_CACHELINES
+#define DMA_ATTR_DEBUGGING_IGNORE_CACHELINES 0
 #endif
 
 /* Namespaces became strings in 6.13. */

@@ -246,8 +246,11 @@ int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 		return ret;
 
 	shmem = drm_gem_shmem_create(drm, args->size);
-	if (IS_ERR(shmem))
-		return PTR_ERR(shmem);
+	if (IS_ERR(shmem)) {
+		ret = PTR_ERR(shmem);
+		/* What shmem says when it cannot allocate an inode. */
+		return ret == -ENOSPC ? -ENOMEM : ret;
+	}
 	bo = to_uma_bo(&shmem->base);
 	bo->flags = args->flags;
 	shmem->map_wc = bo->flags & DRM_UMA_BO_WC;

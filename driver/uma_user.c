@@ -24,6 +24,17 @@ static enum dma_data_direction uma_user_dir(const struct uma_user_pages *user)
 	return user->readonly ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
 }
 
+/*
+ * The same pages may be imported more than once, by one client or by several.
+ * A coherent device must see the pages themselves and no copies; for another
+ * one DRM_IOCTL_UMA_BO_SYNC says whose turn it is.
+ */
+static unsigned long uma_user_attrs(const struct uma_user_pages *user)
+{
+	return user->uma->info.flags & DRM_UMA_DEVICE_COHERENT ?
+		DMA_ATTR_REQUIRE_COHERENT : DMA_ATTR_DEBUGGING_IGNORE_CACHELINES;
+}
+
 static int uma_user_charge(struct uma_user_pages *user)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -125,7 +136,8 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 					GFP_KERNEL_ACCOUNT);
 	if (ret)
 		goto err_pages;
-	ret = dma_map_sgtable(uma->drm.dev, &user->sgt, uma_user_dir(user), 0);
+	ret = dma_map_sgtable(uma->drm.dev, &user->sgt, uma_user_dir(user),
+			      uma_user_attrs(user));
 	if (ret)
 		goto err_sgt;
 	atomic_long_add(user->count, &uma->pinned_pages);
@@ -151,7 +163,8 @@ err_free:
  */
 void uma_user_unpin(struct uma_user_pages *user)
 {
-	dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user), 0);
+	dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
+			      uma_user_attrs(user));
 	sg_free_table(&user->sgt);
 	unpin_user_pages_dirty_lock(user->pages, user->count, !user->readonly);
 	atomic_long_sub(user->count, &user->uma->pinned_pages);
