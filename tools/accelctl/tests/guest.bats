@@ -104,12 +104,16 @@ both() {
 }
 
 @test "explain says the same on both" {
-	ctl 0 explain gemm -d accel0 --dtype fp16 -m 64 -n 64 -k 64 --json
-	node=$(jq -cS '[.candidates[] | {engine, verdict, field, instances}]' <<<"$output")
-	ctl 0 explain gemm -d "$SW" --dtype fp16 -m 64 -n 64 -k 64 --json
-	[ "$(jq -cS '[.candidates[] | {engine, verdict, field, instances}]' <<<"$output")" = "$node" ]
-	ctl 3 explain gemm -d accel0 --engine neural -m 64 -n 64 -k 64
-	has "$stderr" neural
+	for t in fp32 bf16 int4; do
+		for e in auto matrix gpu neural; do
+			run --separate-stderr accelctl explain gemm -d "$SW" --dtype $t --engine $e -m 64 -n 64 -k 64 --json
+			want=$status$(jq -cS '[.candidates[] | {engine, verdict, field, instances}]' <<<"$output")
+			run --separate-stderr accelctl explain gemm -d accel0 --dtype $t --engine $e -m 64 -n 64 -k 64 --json
+			got=$status$(jq -cS '[.candidates[] | {engine, verdict, field, instances}]' <<<"$output")
+			[ "$got" = "$want" ]
+			json '.device == "accel0" and (.candidates | length) >= 3'
+		done
+	done
 }
 
 @test "nodes that are not there: 5" {
