@@ -8,6 +8,9 @@ op-tests := $(addprefix libaccel/tests/test_,gemm copy elementwise)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(addprefix libaccel/tests/,optest.o oracle.o oracle_ops.o)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
+# In the virtual machine they use the node, see guest.h.
+SELFTEST_PROGS += $(op-tests) libaccel/tests/test_desc libaccel/tests/test_plan
+
 # libaccel.mk sets these for all tests; this one is linked with a library of its own.
 override libaccel/tests/test_blas-pkgs := cmocka openblas
 libaccel/tests/test_blas-env := OPENBLAS_NUM_THREADS=1

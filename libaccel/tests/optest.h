@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Running operations against the oracle, on every chip and with every set of
- * kernels. Environment:
+ * kernels. Environment, the first three the default in the virtual machine:
  *
  *	ACCEL_TEST_DEVICE=accel0	this device instead of the in-process ones
  *	ACCEL_TEST_SMALL=1		small shapes, few cases: a slow machine
  *	ACCEL_TEST_COMPARE=1		hold integers, bit by bit, against the
  *					in-process device too
  *	ACCEL_TEST_CASES=n		random cases of each test
- *	ACCEL_TEST_SEED=0x...		only this random case
+ *	ACCEL_TEST_SEED=0x...		only the cases of this seed
  *	ACCEL_TEST_TRACE=1		a line for each case, before it runs
  */
 #ifndef LIBACCEL_TESTS_OPTEST_H
@@ -26,7 +26,6 @@
  * @name: what it was opened by
  * @kernels: ACCEL_SW_KERNELS, or ""
  * @chip: its profile
- * @full: it does everything: a refusal is a failure
  * @small: small shapes
  * @dev: device
  * @ctx: context
@@ -39,7 +38,6 @@ struct op_env {
 	char name[64];
 	char kernels[16];
 	char chip[32];
-	bool full;
 	bool small;
 	struct accel_device *dev;
 	struct accel_ctx *ctx;

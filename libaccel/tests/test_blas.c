@@ -15,6 +15,7 @@
 #include <cblas.h>
 #include <cmocka.h>
 #include <accel/accel.h>
+#include "guest.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -100,7 +101,7 @@ static void product(int m, int n, int k, int ta, int tb, float alpha, float beta
 static void test_sizes(void **state)
 {
 	static const int sizes[] = { 1, 2, 7, 16, 31, 64, 65, 128, 130, 257 };
-	bool small = getenv("ACCEL_TEST_SMALL");
+	bool small = test_small();
 	uint32_t i, j, l, n = small ? 4 : ARRAY_SIZE(sizes);
 
 	(void)state;
@@ -115,8 +116,10 @@ static void test_sizes(void **state)
 static void test_large(void **state)
 {
 	(void)state;
-	if (getenv("ACCEL_TEST_SMALL"))
-		skip();
+	if (test_small()) {
+		printf("# large sizes are for faster machines\n");
+		return;
+	}
 	product(500, 501, 499, 0, 0, 1, 0);
 	product(128, 768, 3072, 0, 1, 1, 0);
 	product(1, 4096, 1024, 0, 0, 1, 0);
@@ -128,13 +131,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_large)
 	};
-	const char *device = getenv("ACCEL_TEST_DEVICE");
 	int ret;
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	/* Its threads are nobody's business here. */
 	openblas_set_num_threads(1);
-	if (accel_device_open(device ? device : "sw", NULL, &dev) ||
+	if (accel_device_open(test_device("sw"), NULL, &dev) ||
 	    accel_ctx_create(dev, NULL, &ctx)) {
 		printf("1..0\nBail out! no device\n");
 		return 1;

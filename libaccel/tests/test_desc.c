@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <accel/accel.h>
+#include "guest.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -704,7 +705,6 @@ static void test_names(void **state)
 
 int main(void)
 {
-	const char *device = getenv("ACCEL_TEST_DEVICE");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gemm), cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_weights), cmocka_unit_test(test_copy),
@@ -716,7 +716,7 @@ int main(void)
 	int ret;
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	if (accel_device_open(device ? device : "sw", NULL, &dev) ||
+	if (accel_device_open(test_device("sw"), NULL, &dev) ||
 	    accel_ctx_create(dev, NULL, &ctx)) {
 		printf("1..0\nBail out! no device\n");
 		return 1;

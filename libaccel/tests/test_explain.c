@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include <accel/accel.h>
 
@@ -371,6 +373,52 @@ static void test_alignment(void **state)
 	accel_device_unref(dev);
 }
 
+/* What is refused reaches no backend: a recorder sees no call. */
+static void test_nothing_submitted(void **state)
+{
+	struct accel_device_opts opts = ACCEL_DEVICE_OPTS_INIT;
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+	char path[] = "/tmp/explain.XXXXXX", *text;
+	struct accel_bo *bo;
+	int fd = mkstemp(path);
+	off_t before, after;
+
+	(void)state;
+	assert_true(fd >= 0);
+	opts.record_path = path;
+	assert_int_equal(accel_device_open("rec:sw:m1", &opts, &dev), 0);
+	assert_int_equal(accel_ctx_create(dev, NULL, &ctx), 0);
+	assert_int_equal(accel_bo_create(ctx, 1 << 16, NULL, &bo), 0);
+	square(&g, ACCEL_BF16, 64);
+	g.hdr.engine = ACCEL_ENGINE_MATRIX;
+	g.flags = ACCEL_GEMM_PACK_B;
+	g.a.bo = g.b.bo = g.d.bo = bo;
+	g.b.offset = 16384;
+	g.d.offset = 32768;
+	before = lseek(fd, 0, SEEK_END);
+	assert_int_equal(accel_run(ctx, &g.hdr), -EOPNOTSUPP);
+	after = lseek(fd, 0, SEEK_END);
+	assert_true(before > 0);
+	assert_int_equal(before, after);
+	/* What is not refused is seen. */
+	g.hdr.engine = ACCEL_ENGINE_GPU;
+	assert_int_equal(accel_run(ctx, &g.hdr), 0);
+	after = lseek(fd, 0, SEEK_END);
+	assert_true(after > before);
+	text = calloc(1, (size_t)after + 1);
+	assert_non_null(text);
+	assert_int_equal(pread(fd, text, (size_t)after, 0), after);
+	assert_non_null(strstr(text, "submit"));
+	free(text);
+	accel_bo_unref(bo);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_choice), cmocka_unit_test(test_crossover),
 		cmocka_unit_test(test_instances), cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_nothing_submitted),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <accel/accel.h>
+#include "guest.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -467,7 +468,7 @@ static void test_threads(void **state)
 		w[i].b = buffer(4096);
 		w[i].d = buffer(4096);
 		w[i].salt = i;
-		w[i].rounds = getenv("ACCEL_TEST_SMALL") ? 5 : 50;
+		w[i].rounds = test_small() ? 5 : 50;
 		assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
 	}
 	for (i = 0; i < THREADS; i++) {
@@ -482,7 +483,6 @@ static void test_threads(void **state)
 
 int main(void)
 {
-	const char *device = getenv("ACCEL_TEST_DEVICE");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_info), cmocka_unit_test(test_lifetime),
 		cmocka_unit_test(test_reuse), cmocka_unit_test(test_accumulate),
@@ -492,7 +492,7 @@ int main(void)
 	int ret;
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	if (accel_device_open(device ? device : "sw", NULL, &dev) ||
+	if (accel_device_open(test_device("sw"), NULL, &dev) ||
 	    accel_ctx_create(dev, NULL, &ctx)) {
 		printf("1..0\nBail out! no device\n");
 		return 1;

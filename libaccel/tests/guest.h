@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a test runs: on the host it uses the in-process device, in the virtual
+ * machine (UMA_GUEST=1) the node, with small shapes. The environment overrides.
+ */
+#ifndef LIBACCEL_TESTS_GUEST_H
+#define LIBACCEL_TESTS_GUEST_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline bool test_in_guest(void)
+{
+	const char *guest = getenv("UMA_GUEST");
+
+	return guest && !strcmp(guest, "1");
+}
+
+/* Device to test; @host: the default of the host, may be NULL. */
+static inline const char *test_device(const char *host)
+{
+	const char *device = getenv("ACCEL_TEST_DEVICE");
+
+	if (device)
+		return device;
+	return test_in_guest() ? "accel0" : host;
+}
+
+static inline bool test_small(void)
+{
+	return getenv("ACCEL_TEST_SMALL") || test_in_guest();
+}
+
+#endif /* LIBACCEL_TESTS_GUEST_H */
