@@ -5,7 +5,7 @@
 #include "uma_internal.h"
 
 /* What a row can refuse, in the order in which it is looked at. */
-enum stage {
+enum check_stage {
 	STAGE_OPCODE,
 	STAGE_FUNC,
 	STAGE_A_DTYPE,
@@ -24,7 +24,7 @@ enum stage {
 };
 
 struct verdict {
-	enum stage stage;
+	enum check_stage stage;
 	__u32 slot;
 };
 
@@ -63,7 +63,7 @@ static __u32 k_of(const struct uma_op *op)
 	return a->dims[a->rank - 1];
 }
 
-static int refuse(struct verdict *v, enum stage stage, __u32 slot)
+static int refuse(struct verdict *v, enum check_stage stage, __u32 slot)
 {
 	v->stage = stage;
 	v->slot = slot;

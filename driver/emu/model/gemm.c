@@ -369,11 +369,12 @@ static int run_plain(struct uma_gemm_ctx *c)
 	__u32 whole = c->n - c->n % c->run->k->nr;
 	__u32 i, k0;
 	__u32 *dst;
+	__s64 off;
 
 	if (!c->plan->k || reach < 0)
 		return 0;
-	dst = uma_map_span(c->run, d->addr + (__u64)uma_gemm_offset(c, UMA_SLOT_DST,
-						c->m0, c->n0) * 4,
+	off = uma_gemm_offset(c, UMA_SLOT_DST, c->m0, c->n0);
+	dst = uma_map_span(c->run, d->addr + (__u64)off * 4,
 			   ((__u64)reach + c->n) * 4, UMA_ACCESS_WRITE);
 	if (!dst)
 		return 0;

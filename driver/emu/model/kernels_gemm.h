@@ -16,39 +16,47 @@
 #endif
 #define NR		(2 * UMA_VL)
 
-/* F(0) ... F(n - 1), written out: the accumulators must be registers. */
-#define ROWS_1(F)	F(0)
-#define ROWS_2(F)	ROWS_1(F) F(1)
-#define ROWS_3(F)	ROWS_2(F) F(2)
-#define ROWS_4(F)	ROWS_3(F) F(3)
-#define ROWS_5(F)	ROWS_4(F) F(4)
-#define ROWS_6(F)	ROWS_5(F) F(5)
-#define ROWS_7(F)	ROWS_6(F) F(6)
-#define ROWS_8(F)	ROWS_7(F) F(7)
-#define ROWS_9(F)	ROWS_8(F) F(8)
-#define ROWS_10(F)	ROWS_9(F) F(9)
-#define ROWS_11(F)	ROWS_10(F) F(10)
-#define ROWS_12(F)	ROWS_11(F) F(11)
+/* F(0) ... F(m - 1), written out: the accumulators must be registers. */
+#define EACH_1(F, end)	F(0) end
+#define EACH_2(F, end)	EACH_1(F, end) F(1) end
+#define EACH_3(F, end)	EACH_2(F, end) F(2) end
+#define EACH_4(F, end)	EACH_3(F, end) F(3) end
+#define EACH_5(F, end)	EACH_4(F, end) F(4) end
+#define EACH_6(F, end)	EACH_5(F, end) F(5) end
+#define EACH_7(F, end)	EACH_6(F, end) F(6) end
+#define EACH_8(F, end)	EACH_7(F, end) F(7) end
+#define EACH_9(F, end)	EACH_8(F, end) F(8) end
+#define EACH_10(F, end)	EACH_9(F, end) F(9) end
+#define EACH_11(F, end)	EACH_10(F, end) F(10) end
+#define EACH_12(F, end)	EACH_11(F, end) F(11) end
 
 #define F32_DECLARE(i)							\
 	vf c##i##0, c##i##1;						\
 	const float *a##i = (const float *)g->a + (r + i) * g->a_ms;	\
-	float *o##i = (float *)g->c + (r + i) * g->c_ms + j;
-#define F32_CLEAR(i)							\
+	float *o##i = (float *)g->c + (r + i) * g->c_ms + j
+
+#define F32_CLEAR(i) do {						\
 	c##i##0 = vf_all(0.0f);						\
-	c##i##1 = vf_all(0.0f);
-#define F32_LOAD(i)							\
+	c##i##1 = vf_all(0.0f);						\
+} while (0)
+
+#define F32_LOAD(i) do {						\
 	c##i##0 = VLOAD(vf, o##i);					\
-	c##i##1 = VLOAD(vf, o##i + UMA_VL);
-#define F32_STEP(i) {							\
+	c##i##1 = VLOAD(vf, o##i + UMA_VL);				\
+} while (0)
+
+#define F32_STEP(i) do {						\
 	vf s = vf_all(*a##i);						\
+									\
 	c##i##0 = UMA_FMA(s, b0, c##i##0);				\
 	c##i##1 = UMA_FMA(s, b1, c##i##1);				\
 	a##i += a_ks;							\
-}
-#define F32_STORE(i)							\
+} while (0)
+
+#define ROW_STORE(i) do {						\
 	VSTORE(o##i, c##i##0);						\
-	VSTORE(o##i + UMA_VL, c##i##1);
+	VSTORE(o##i + UMA_VL, c##i##1);					\
+} while (0)
 
 #define MICRO_F32(m)							\
 static void micro_f32_##m(const struct uma_gemm_block *g, __u32 r, __u32 j) \
@@ -56,37 +64,33 @@ static void micro_f32_##m(const struct uma_gemm_block *g, __u32 r, __u32 j) \
 	const float *b = (const float *)g->b + j;			\
 	__s64 a_ks = g->a_ks, b_ks = g->b_ks;				\
 	__u32 k = g->k;							\
-	ROWS_##m(F32_DECLARE)						\
+	EACH_##m(F32_DECLARE, ;)						\
 									\
 	if (g->accumulate) {						\
-		ROWS_##m(F32_LOAD)					\
+		EACH_##m(F32_LOAD, ;)					\
 	} else {							\
-		ROWS_##m(F32_CLEAR)					\
+		EACH_##m(F32_CLEAR, ;)					\
 	}								\
 	for (; k; k--) {						\
 		vf b0 = VLOAD(vf, b), b1 = VLOAD(vf, b + UMA_VL);	\
-		ROWS_##m(F32_STEP)					\
+									\
+		EACH_##m(F32_STEP, ;)					\
 		b += b_ks;						\
 	}								\
-	ROWS_##m(F32_STORE)						\
+	EACH_##m(ROW_STORE, ;)						\
 }
 
 /* acc + a.even * b.even + a.odd * b.odd of pairs of s16 in words. */
 UMA_INLINE vi madd_s16(vi a, vi b, vi acc)
 {
 	vu sum;
-#if UMA_VL == 16
-	typedef short vs __attribute__((vector_size(64)));
-#if defined(__clang__)
+#if UMA_VL == 16 && defined(__clang__)
 	sum = (vu)__builtin_ia32_pmaddwd512((vs)a, (vs)b);
-#else
-	sum = (vu)__builtin_ia32_pmaddwd512_mask((vs)a, (vs)b, (vi){ 0 }, (__u16)-1);
-#endif
+#elif UMA_VL == 16
+	sum = (vu)__builtin_ia32_pmaddwd512_mask((vs)a, (vs)b, vi_all(0), (__u16)-1);
 #elif UMA_VL == 8
-	typedef short vs __attribute__((vector_size(32)));
 	sum = (vu)__builtin_ia32_pmaddwd256((vs)a, (vs)b);
 #elif defined(__SSE2__)
-	typedef short vs __attribute__((vector_size(16)));
 	sum = (vu)__builtin_ia32_pmaddwd128((vs)a, (vs)b);
 #else
 	sum = (vu)(((vi)((vu)a << 16)) >> 16) * (vu)(((vi)((vu)b << 16)) >> 16);
@@ -99,19 +103,25 @@ UMA_INLINE vi madd_s16(vi a, vi b, vi acc)
 #define S16_DECLARE(i)							\
 	vi c##i##0, c##i##1;						\
 	const __s32 *a##i = (const __s32 *)g->a + (r + i) * g->a_ms;	\
-	__s32 *o##i = (__s32 *)g->c + (r + i) * g->c_ms + j;
-#define S16_CLEAR(i)							\
+	__s32 *o##i = (__s32 *)g->c + (r + i) * g->c_ms + j
+
+#define S16_CLEAR(i) do {						\
 	c##i##0 = vi_all(0);						\
-	c##i##1 = vi_all(0);
-#define S16_LOAD(i)							\
+	c##i##1 = vi_all(0);						\
+} while (0)
+
+#define S16_LOAD(i) do {						\
 	c##i##0 = VLOAD(vi, o##i);					\
-	c##i##1 = VLOAD(vi, o##i + UMA_VL);
-#define S16_STEP(i) {							\
+	c##i##1 = VLOAD(vi, o##i + UMA_VL);				\
+} while (0)
+
+#define S16_STEP(i) do {						\
 	vi s = vi_all(*a##i);						\
+									\
 	c##i##0 = madd_s16(s, b0, c##i##0);				\
 	c##i##1 = madd_s16(s, b1, c##i##1);				\
 	a##i += a_ks;							\
-}
+} while (0)
 
 #define MICRO_S16(m)							\
 static void micro_s16_##m(const struct uma_gemm_block *g, __u32 r, __u32 j) \
@@ -119,19 +129,20 @@ static void micro_s16_##m(const struct uma_gemm_block *g, __u32 r, __u32 j) \
 	const __s32 *b = (const __s32 *)g->b + j;			\
 	__s64 a_ks = g->a_ks, b_ks = g->b_ks;				\
 	__u32 k = g->k;							\
-	ROWS_##m(S16_DECLARE)						\
+	EACH_##m(S16_DECLARE, ;)						\
 									\
 	if (g->accumulate) {						\
-		ROWS_##m(S16_LOAD)					\
+		EACH_##m(S16_LOAD, ;)					\
 	} else {							\
-		ROWS_##m(S16_CLEAR)					\
+		EACH_##m(S16_CLEAR, ;)					\
 	}								\
 	for (; k; k--) {						\
 		vi b0 = VLOAD(vi, b), b1 = VLOAD(vi, b + UMA_VL);	\
-		ROWS_##m(S16_STEP)					\
+									\
+		EACH_##m(S16_STEP, ;)					\
 		b += b_ks;						\
 	}								\
-	ROWS_##m(F32_STORE)						\
+	EACH_##m(ROW_STORE, ;)						\
 }
 
 #define MICRO_BOTH(m)	MICRO_F32(m) MICRO_S16(m)

@@ -24,6 +24,7 @@
 typedef float vf __attribute__((vector_size(4 * UMA_VL)));
 typedef __s32 vi __attribute__((vector_size(4 * UMA_VL)));
 typedef __u32 vu __attribute__((vector_size(4 * UMA_VL)));
+typedef __s16 vs __attribute__((vector_size(4 * UMA_VL)));
 typedef __u16 vh __attribute__((vector_size(2 * UMA_VL)));
 typedef __s8 vsb __attribute__((vector_size(UMA_VL)));
 typedef __u8 vub __attribute__((vector_size(UMA_VL)));
@@ -86,6 +87,7 @@ UMA_INLINE vf uma_fma_neon(vf a, vf b, vf c)
 	__asm__("fmla %0.4s, %1.4s, %2.4s" : "+w"(c) : "w"(a), "w"(b));
 	return c;
 }
+
 #define UMA_FMA(a, b, c)	uma_fma_neon(a, b, c)
 #else
 #define UMA_FMA(a, b, c)	((a) * (b) + (c))

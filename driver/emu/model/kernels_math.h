@@ -7,7 +7,10 @@
  * numerics.rst states the error of each; the tests assert it.
  */
 
-#define FLT_BIG		0x1.fffffep127f
+/* m / 2^e, exactly: a hexadecimal floating-point constant in two parts. */
+#define SCALED(m, e)	((m) / (float)(1ULL << (e)))
+
+#define FLT_BIG		0x1fffffep103f
 
 #define HORNER(x, c) ({							\
 	vf r_ = vf_all((c)[0]);						\
@@ -30,15 +33,16 @@ UMA_INLINE vf scale_exp(vf x, vi n)
 UMA_INLINE vf vexp2part(vf hi, vf lo)
 {
 	static const float c[] = {
-		0x1.6d1606p-10f, 0x1.12106cp-7f, 0x1.555516p-5f, 0x1.5554d8p-3f, 0.5f,
+		SCALED(0x16d1606, 34), SCALED(0x112106c, 31), SCALED(0x1555516, 29),
+		SCALED(0x15554d8, 27), 0.5f,
 	};
 	vf x = vsel(hi > 89.0f, vf_all(89.0f), hi);
 	vf n, r, p;
 
 	x = vsel(x < -104.0f, vf_all(-104.0f), x);
-	n = vrint(x * 0x1.715476p+0f);		/* 1 / ln 2 */
-	r = x - n * 0x1.62e4p-1f;		/* ln 2 to 15 bits: exact product */
-	r = r - n * 0x1.7f7d1cp-20f;		/* the rest of it */
+	n = vrint(x * SCALED(0x1715476, 24));		/* 1 / ln 2 */
+	r = x - n * SCALED(0x162e4, 17);		/* ln 2 to 15 bits: exact product */
+	r = r - n * SCALED(0x17f7d1c, 44);		/* the rest of it */
 	r = r + lo;
 	p = HORNER(r, c);
 	p = (r * r) * p + r + 1.0f;
@@ -55,11 +59,11 @@ UMA_INLINE vf vexp(vf x)
 UMA_INLINE vf vlog(vf x)
 {
 	static const float c[] = {
-		0x1.1d8ea6p-4f, -0x1.d635bcp-4f, 0x1.dea282p-4f, -0x1.fcf4c6p-4f,
-		0x1.23d21ap-3f, -0x1.555b4ap-3f, 0x1.999d5ap-3f, -0x1.fffffcp-3f,
-		0x1.555554p-2f,
+		SCALED(0x11d8ea6, 28), -SCALED(0x1d635bc, 28), SCALED(0x1dea282, 28),
+		-SCALED(0x1fcf4c6, 28), SCALED(0x123d21a, 27), -SCALED(0x1555b4a, 27),
+		SCALED(0x1999d5a, 27), -SCALED(0x1fffffc, 27), SCALED(0x1555554, 26),
 	};
-	vi small = x < 0x1p-126f;
+	vi small = x < bits_f32(0x00800000);
 	vf y = vsel(small, x * 0x1p23f, x);
 	vi bits = (vi)((vu)y - 0x3f3504f3u);		/* sqrt(1/2) */
 	vi e = bits >> 23;
@@ -68,10 +72,10 @@ UMA_INLINE vf vlog(vf x)
 	vf sq = f * f;
 	vf r = f * sq * HORNER(f, c);
 
-	r = r + n * 0x1.7f7d1cp-20f;
+	r = r + n * SCALED(0x17f7d1c, 44);
 	r = r - 0.5f * sq;
 	r = r + f;
-	r = r + n * 0x1.62e4p-1f;
+	r = r + n * SCALED(0x162e4, 17);
 	r = vsel(x == 0.0f, vf_all(-__builtin_inff()), r);
 	r = vsel(x < 0.0f, vf_all(__builtin_nanf("")), r);
 	r = vsel(x == __builtin_inff(), x, r);
@@ -82,8 +86,8 @@ UMA_INLINE vf vlog(vf x)
 UMA_INLINE vf vtanh(vf x)
 {
 	static const float c[] = {
-		0x1.2c83c0p-9f, -0x1.116a16p-7f, 0x1.64a976p-6f, -0x1.ba08c4p-5f,
-		0x1.1110eap-3f, -0x1.555556p-2f,
+		SCALED(0x12c83c, 29), -SCALED(0x1116a16, 31), SCALED(0x164a976, 30),
+		-SCALED(0x1ba08c4, 29), SCALED(0x11110ea, 27), -SCALED(0x1555556, 26),
 	};
 	vf a = vabs(x);
 	vf z = x * x;
@@ -111,9 +115,10 @@ UMA_INLINE vf vsigmoid(vf x)
 UMA_INLINE vf verfcx(vf t)
 {
 	static const float c[] = {
-		-0x1.1ee2dep-12f, -0x1.9d33c6p-11f, 0x1.06604cp-9f, 0x1.51c0f4p-9f,
-		-0x1.85da0ep-6f, 0x1.17ba6ep-4f, -0x1.e889acp-4f, 0x1.098438p-3f,
-		-0x1.85a16ap-5f, -0x1.15c08ap-3f, 0x1.40c522p+0f,
+		-SCALED(0x11ee2de, 36), -SCALED(0x19d33c6, 35), SCALED(0x106604c, 33),
+		SCALED(0x151c0f4, 33), -SCALED(0x185da0e, 30), SCALED(0x117ba6e, 28),
+		-SCALED(0x1e889ac, 28), SCALED(0x1098438, 27), -SCALED(0x185a16a, 29),
+		-SCALED(0x115c08a, 27), SCALED(0x140c522, 24),
 	};
 	vf w = (t - 3.0f) / (t + 3.0f);
 
@@ -133,8 +138,9 @@ UMA_INLINE vf vexp_minus_square(vf x, float s)
 UMA_INLINE vf verf(vf x)
 {
 	static const float c[] = {
-		0x1.4a5690p-14f, -0x1.a45088p-11f, 0x1.541270p-8f, -0x1.b7fabap-6f,
-		0x1.ce2d10p-4f, -0x1.81273ep-2f, 0x1.20dd74p+0f,
+		SCALED(0x14a569, 34), -SCALED(0x1a45088, 35), SCALED(0x154127, 28),
+		-SCALED(0x1b7faba, 30), SCALED(0x1ce2d1, 24), -SCALED(0x181273e, 26),
+		SCALED(0x120dd74, 24),
 	};
 	vf a = vabs(x);
 	vf t = vsel(a > 4.5f, vf_all(4.5f), a);
@@ -160,7 +166,7 @@ UMA_INLINE vf vgelu(vf x)
 	vf q;
 
 	a = vsel(a > 14.5f, vf_all(14.5f), a);
-	q = 0.5f * vexp_minus_square(a, 0.5f) * verfcx(a * 0x1.6a09e6p-1f);
+	q = 0.5f * vexp_minus_square(a, 0.5f) * verfcx(a * SCALED(0x16a09e6, 25));
 	q = vsel(x < 0.0f, q, 1.0f - q);
 	q = vfinite_below(x) * q;
 	return vsel(x != x, x, q);
@@ -175,7 +181,7 @@ UMA_INLINE vf vsilu(vf x)
 UMA_INLINE vf vgelu_tanh(vf x)
 {
 	/* 2 sqrt(2 / pi) and that times 0.044715 */
-	vf u = x * (0x1.988454p+0f + (x * x) * 0x1.2444f2p-4f);
+	vf u = x * (SCALED(0x1988454, 24) + (x * x) * SCALED(0x12444f2, 28));
 
 	return vfinite_below(x) * vsigmoid(u);
 }
@@ -184,6 +190,12 @@ UMA_INLINE vf vclamp(vf x, vf lo, vf hi)
 {
 	x = vsel(x < lo, lo, x);
 	return vsel(x > hi, hi, x);
+}
+
+UMA_INLINE vf vhard_swish(vf x)
+{
+	return vfinite_below(x) *
+	       vclamp(x / 6.0f + 0.5f, vf_all(0.0f), vf_all(1.0f));
 }
 
 UMA_INLINE vf vfloor(vf x)
@@ -240,8 +252,7 @@ ACT(gelu, vgelu(x))
 ACT(gelu_tanh, vgelu_tanh(x))
 ACT(silu, vsilu(x))
 ACT(hard_sigmoid, vclamp(p0 * x + p1, vf_all(0.0f), vf_all(1.0f)))
-ACT(hard_swish, vfinite_below(x) *
-    vclamp(x / 6.0f + 0.5f, vf_all(0.0f), vf_all(1.0f)))
+ACT(hard_swish, vhard_swish(x))
 
 #define BINARY(name, expr)						\
 static void binary_##name(float *dst, const float *pa, const float *pb,	\

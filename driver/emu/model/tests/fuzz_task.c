@@ -32,7 +32,7 @@ static void check_fault(const struct uma_fault_info *f)
 {
 	check(f->reason > UMA_FAULT_NONE && f->reason < UMA_FAULT_COUNT, "fault without a reason");
 	check(f->slot < UMA_TASK_SLOTS || f->slot == UMA_FAULT_NO_SLOT, "fault in no slot");
-	check(f->field != NULL, "fault without a field");
+	check(!!f->field, "fault without a field");
 }
 
 static int run_steps(struct uma_program *prog, struct mt_home *home, void *scratch,

@@ -128,7 +128,7 @@ double ref_extra(const struct ref_func *f, double x, double p0, double p1);
 extern const struct ref_func ref_acts[UMA_ACT_COUNT];
 extern const struct ref_func ref_unaries[UMA_UNARY_COUNT];
 
-#define REF_U		0x1p-24
-#define REF_TINY	0x1p-149
+#define REF_U		(1.0 / (1 << 24))
+#define REF_TINY	(1.0 / (1ULL << 60) / (1ULL << 60) / (1 << 29))
 
 #endif /* _MODEL_MT_H_ */

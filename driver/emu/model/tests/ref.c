@@ -154,7 +154,7 @@ static struct val rounded(double v, double e)
 	struct val r = { v, e + REF_U * (fabs(v) + e) + REF_TINY };
 
 	/* Beyond the range of binary32 it may have become infinite. */
-	if (isfinite(v) && fabs(v) + r.e >= 0x1.fffffep127)
+	if (isfinite(v) && fabs(v) + r.e >= 0x1fffffep103)
 		r.e = INFINITY;
 	return r;
 }
@@ -189,7 +189,8 @@ static double f_##name(double x, double p0, double p1)			\
 {									\
 	(void)p0;							\
 	(void)p1;							\
-	return (expr);							\
+	x = expr;							\
+	return x;							\
 }
 
 static double sigmoid(double x)
@@ -522,11 +523,12 @@ static int is_exact(const struct uma_task *t)
 static int float_fits(int dtype, double got, struct val want)
 {
 	double max = dtype == UMA_DTYPE_F16 ? 65504 :
-		     dtype == UMA_DTYPE_BF16 ? 0x1.fep127 : 0x1.fffffep127;
-	double unit = dtype == UMA_DTYPE_F16 ? 0x1p-11 :
-		      dtype == UMA_DTYPE_BF16 ? 0x1p-8 : 0;
-	double least = dtype == UMA_DTYPE_F16 ? 0x1p-25 :
-		       dtype == UMA_DTYPE_BF16 ? 0x1p-134 : 0;
+		     dtype == UMA_DTYPE_BF16 ? 0x1fep119 : 0x1fffffep103;
+	double unit = dtype == UMA_DTYPE_F16 ? 1.0 / 2048 :
+		      dtype == UMA_DTYPE_BF16 ? 1.0 / 256 : 0;
+	/* Half of the smallest number. */
+	double least = dtype == UMA_DTYPE_F16 ? 1.0 / (1 << 25) :
+		       dtype == UMA_DTYPE_BF16 ? REF_TINY * (1 << 15) : 0;
 	double tol;
 
 	if (isnan(want.v))

@@ -32,7 +32,8 @@ static void describe(const struct uma_task *t, int slot)
 	for (i = 0; i < o->rank; i++)
 		printf(" %u*%lld", o->dims[i], (long long)o->strides[i]);
 	printf(" quant %u axis %u group %u flags %x scale %g zero %d tables %llx %llx\n", o->quant,
-	       o->quant_axis, o->quant_group, o->quant_flags, (double)mt_float(o->scale), (int)o->zero,
+	       o->quant_axis, o->quant_group, o->quant_flags,
+	       (double)mt_float(o->scale), (int)o->zero,
 	       (unsigned long long)o->scale_addr, (unsigned long long)o->zero_addr);
 }
 

@@ -133,8 +133,9 @@ static void fuzzer(const char *self)
 		tap_ok(0, "libFuzzer's seeds");
 		return;
 	}
-	snprintf(cmd, sizeof(cmd), "cd %s && exec '%s' -seed=1 -max_total_time=5 -max_len=%d "
-		 "-artifact_prefix=/tmp/ . >log 2>&1", dir, realpath(path, NULL), SEED_SIZE);
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s && exec '%s' -seed=1 -max_total_time=5 -max_len=%d -artifact_prefix=/tmp/ . >log 2>&1",
+		 dir, realpath(path, NULL), SEED_SIZE);
 	r = system(cmd);
 	if (r) {
 		snprintf(cmd, sizeof(cmd), "tail -n 30 %s/log | sed 's/^/# /'", dir);

@@ -98,6 +98,11 @@ static int pack(const struct mt_task *gemm, const struct uma_engine_desc *e,
 	return mt_run(t, e, v, mem, fault);
 }
 
+static void print_fault(const char *what, const struct uma_fault_info *f)
+{
+	printf("# %s: %s slot %u %s\n", what, uma_fault_name(f->reason), f->slot, f->field);
+}
+
 static void pack_and_use(int a, int b, int d)
 {
 	static const uint32_t steps[] = { UMA_STEP_WORK_UNBOUND, 1, UMA_STEP_WORK_KERNEL };
@@ -116,17 +121,16 @@ static void pack_and_use(int a, int b, int d)
 		uint64_t size, addr;
 
 		memset(image, 0x77, sizeof(image));
-		mt_task_init(&t, image, (uint64_t)(a * 1000 + b * 100 + d * 10) + (uint64_t)i * 7001,
+		mt_task_init(&t, image, (uint64_t)(a * 1000 + b * 100 + d * 10 + i * 7001),
 			     UMA_OP_GEMM);
 		gen_gemm(&t, &c);
-		/* Weights do not repeat themselves in memory here. */
 		size = size_of(&t.task.op[UMA_SLOT_B], cap);
 		addr = mt_alloc(&t, size, 64);
 		for (; *k; k++) {
 			v.kernels = *k;
 			memcpy(packed, image, MT_SIZE);
 			if (pack(&t, e, &v, addr, packed, &f, &p)) {
-				printf("# pack: %s %u %s\n", uma_fault_name(f.reason), f.slot, f.field);
+				print_fault("pack", &f);
 				bad++;
 				break;
 			}
@@ -138,7 +142,7 @@ static void pack_and_use(int a, int b, int d)
 			p.op[UMA_SLOT_B].addr = addr;
 			memset(p.op[UMA_SLOT_B].strides, 0, 40);
 			if (mt_run(&p, e, &v, packed, &f)) {
-				printf("# gemm: %s %u %s\n", uma_fault_name(f.reason), f.slot, f.field);
+				print_fault("gemm", &f);
 				bad++;
 			} else if (memcmp(packed, strided, MT_SIZE)) {
 				printf("# case %d: other bits\n", i);
