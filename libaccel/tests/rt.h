@@ -61,6 +61,8 @@ static inline int rt_setup(void **state)
 {
 	struct rt *rt = calloc(1, sizeof(*rt));
 
+	/* So that it can be seen which test does not end. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	assert_non_null(rt);
 	rt_open(rt, rt_name(), rt_is_sw() ? 2 : 0);
 	*state = rt;
