@@ -740,6 +740,9 @@ ACCEL_API int accel_bo_import_dmabuf(struct accel_ctx *ctx, int fd,
  * @fd: out: dma-buf (in process: a memfd that accel_bo_import_dmabuf() of the
  *	in-process device and mmap take), close-on-exec
  *
+ * In process the first export moves the buffer's memory to the memfd, at the
+ * same address: nobody may write to it during the call.
+ *
  * Return: 0; -EOPNOTSUPP an import or a part; -EMFILE; -ENOMEM.
  */
 ACCEL_API int accel_bo_export_dmabuf(struct accel_bo *bo, int *fd);
@@ -1380,8 +1383,9 @@ ACCEL_API int accel_job_create(struct accel_ctx *ctx,
  *
  * Buffers are kept alive by the job, and must be large enough.
  *
- * Return: 0; -EINVAL a binding is missing, twice, unknown, misaligned or too
- * small, a dependency is not an earlier index; -EBUSY the job was submitted;
+ * Return: 0; -EINVAL a binding is missing, twice, unknown, misaligned, too
+ * small, or read-only where it is written, the result lies over an input, a
+ * dependency is not an earlier index; -EBUSY the job was submitted;
  * -ENOSPC too many operations; -ENOMEM.
  */
 ACCEL_API int accel_job_add(struct accel_job *job, struct accel_plan *plan,
@@ -1449,6 +1453,7 @@ ACCEL_API int accel_queue_create(struct accel_ctx *ctx,
  * @queue: queue, or NULL
  *
  * Jobs that have not started are cancelled; their fences fail with -ECANCELED.
+ * On a node it waits for one that runs.
  */
 ACCEL_API void accel_queue_destroy(struct accel_queue *queue);
 
