@@ -4,9 +4,11 @@
  *
  * User space can hold a fence for longer than the device that made it exists,
  * and ask for its names. Every fence of the scheduler holds one of ours, which
- * in turn holds the device, so that names, operations and the scheduler's own
- * pointers stay valid.
+ * in turn holds the device and the module, so that names, operations and the
+ * scheduler's own pointers stay valid. A module whose fences somebody keeps
+ * cannot be unloaded.
  */
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -52,6 +54,8 @@ static void uma_fence_release_work(struct work_struct *work)
 
 	dma_fence_free(&fence->base);
 	drm_dev_put(drm);
+	/* Unloading waits for the workqueue, so nothing of us is left running. */
+	module_put(THIS_MODULE);
 }
 
 static void uma_fence_release(struct dma_fence *base)
@@ -71,20 +75,28 @@ static const struct dma_fence_ops uma_fence_ops = {
 /**
  * uma_fence_alloc - allocate a fence ahead of time
  *
+ * Called with a file open, which holds the module until the fence does.
+ *
  * Return: fence, to be given to uma_fence_init() or uma_fence_discard(); NULL
  * without memory.
  */
 struct uma_fence *uma_fence_alloc(void)
 {
-	return kzalloc_obj(struct uma_fence, GFP_KERNEL_ACCOUNT);
+	struct uma_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
+
+	if (fence)
+		__module_get(THIS_MODULE);
+	return fence;
 }
 
 /**
  * uma_fence_discard - free a fence that was not used
- * @fence: fence, may be NULL
+ * @fence: fence, may be NULL; a file is open still if it is not
  */
 void uma_fence_discard(struct uma_fence *fence)
 {
+	if (fence)
+		module_put(THIS_MODULE);
 	kfree(fence);
 }
 

@@ -246,7 +246,9 @@ static void uma_reset_device(struct uma_device *uma)
 	uma_for_each_engine(uma, engine)
 		uma_engine_give_up(engine);
 	if (ret) {
-		drm_err(&uma->drm, "device does not come back from a reset\n");
+		/* One that was pulled out is no surprise. */
+		if (ret != -ENODEV)
+			drm_err(&uma->drm, "device does not come back from a reset\n");
 		uma_reset_abort(uma);
 		return;
 	}

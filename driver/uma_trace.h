@@ -17,126 +17,116 @@
 #include "uma_queue.h"
 
 TRACE_EVENT(uma_job_submit,
-	TP_PROTO(struct uma_queue *queue, u64 number, u64 tasks_addr, u32 task_count),
-	TP_ARGS(queue, number, tasks_addr, task_count),
-	TP_STRUCT__entry(
-		__string(device, dev_name(queue->uma->drm.dev))
-		__field(pid_t, pid)
-		__field(u32, queue)
-		__field(u32, task_count)
-		__field(u64, number)
-		__field(u64, tasks_addr)
-	),
-	TP_fast_assign(
-		__assign_str(device);
-		__entry->pid = queue->pid;
-		__entry->queue = queue->state.queue_id;
-		__entry->task_count = task_count;
-		__entry->number = number;
-		__entry->tasks_addr = tasks_addr;
-	),
-	TP_printk("dev=%s pid=%d queue=%u job=%llu tasks=%#llx+%u", __get_str(device),
-		  __entry->pid, __entry->queue, __entry->number, __entry->tasks_addr,
-		  __entry->task_count)
+	    TP_PROTO(struct uma_queue *queue, u64 number, u64 tasks_addr, u32 task_count),
+	    TP_ARGS(queue, number, tasks_addr, task_count),
+	    TP_STRUCT__entry(__string(device, dev_name(queue->uma->drm.dev))
+			     __field(pid_t, pid)
+			     __field(u32, queue)
+			     __field(u32, task_count)
+			     __field(u64, number)
+			     __field(u64, tasks_addr)
+	    ),
+	    TP_fast_assign(__assign_str(device);
+			   __entry->pid = queue->pid;
+			   __entry->queue = queue->state.queue_id;
+			   __entry->task_count = task_count;
+			   __entry->number = number;
+			   __entry->tasks_addr = tasks_addr;
+	    ),
+	    TP_printk("dev=%s pid=%d queue=%u job=%llu tasks=%#llx+%u", __get_str(device),
+		      __entry->pid, __entry->queue, __entry->number, __entry->tasks_addr,
+		      __entry->task_count)
 );
 
 TRACE_EVENT(uma_job_run,
-	TP_PROTO(struct uma_engine *engine, struct uma_queue *queue, u64 seqno, u64 tasks_addr,
-		 u32 task_count),
-	TP_ARGS(engine, queue, seqno, tasks_addr, task_count),
-	TP_STRUCT__entry(
-		__string(device, dev_name(engine->uma->drm.dev))
-		__string(engine, engine->name)
-		__field(pid_t, pid)
-		__field(u32, queue)
-		__field(u32, task_count)
-		__field(u32, as)
-		__field(u64, seqno)
-		__field(u64, tasks_addr)
-	),
-	TP_fast_assign(
-		__assign_str(device);
-		__assign_str(engine);
-		__entry->pid = queue->pid;
-		__entry->queue = queue->state.queue_id;
-		__entry->task_count = task_count;
-		__entry->as = engine->as;
-		__entry->seqno = seqno;
-		__entry->tasks_addr = tasks_addr;
-	),
-	TP_printk("dev=%s engine=%s seqno=%llu pid=%d queue=%u as=%u tasks=%#llx+%u",
-		  __get_str(device), __get_str(engine), __entry->seqno, __entry->pid,
-		  __entry->queue, __entry->as, __entry->tasks_addr, __entry->task_count)
+	    TP_PROTO(struct uma_engine *engine, struct uma_queue *queue, u64 seqno, u64 tasks_addr,
+		     u32 task_count),
+	    TP_ARGS(engine, queue, seqno, tasks_addr, task_count),
+	    TP_STRUCT__entry(__string(device, dev_name(engine->uma->drm.dev))
+			     __string(engine, engine->name)
+			     __field(pid_t, pid)
+			     __field(u32, queue)
+			     __field(u32, task_count)
+			     __field(u32, as)
+			     __field(u64, seqno)
+			     __field(u64, tasks_addr)
+	    ),
+	    TP_fast_assign(__assign_str(device);
+			   __assign_str(engine);
+			   __entry->pid = queue->pid;
+			   __entry->queue = queue->state.queue_id;
+			   __entry->task_count = task_count;
+			   __entry->as = engine->as;
+			   __entry->seqno = seqno;
+			   __entry->tasks_addr = tasks_addr;
+	    ),
+	    TP_printk("dev=%s engine=%s seqno=%llu pid=%d queue=%u as=%u tasks=%#llx+%u",
+		      __get_str(device), __get_str(engine), __entry->seqno, __entry->pid,
+		      __entry->queue, __entry->as, __entry->tasks_addr, __entry->task_count)
 );
 
 TRACE_EVENT(uma_job_done,
-	TP_PROTO(struct uma_engine *engine, struct uma_queue *queue, u64 seqno, int error),
-	TP_ARGS(engine, queue, seqno, error),
-	TP_STRUCT__entry(
-		__string(device, dev_name(engine->uma->drm.dev))
-		__string(engine, engine->name)
-		__field(pid_t, pid)
-		__field(u32, queue)
-		__field(int, error)
-		__field(u64, seqno)
-	),
-	TP_fast_assign(
-		__assign_str(device);
-		__assign_str(engine);
-		__entry->pid = queue->pid;
-		__entry->queue = queue->state.queue_id;
-		__entry->error = error;
-		__entry->seqno = seqno;
-	),
-	TP_printk("dev=%s engine=%s seqno=%llu pid=%d queue=%u error=%d", __get_str(device),
-		  __get_str(engine), __entry->seqno, __entry->pid, __entry->queue,
-		  __entry->error)
+	    TP_PROTO(struct uma_engine *engine, struct uma_queue *queue, u64 seqno, int error),
+	    TP_ARGS(engine, queue, seqno, error),
+	    TP_STRUCT__entry(__string(device, dev_name(engine->uma->drm.dev))
+			     __string(engine, engine->name)
+			     __field(pid_t, pid)
+			     __field(u32, queue)
+			     __field(int, error)
+			     __field(u64, seqno)
+	    ),
+	    TP_fast_assign(__assign_str(device);
+			   __assign_str(engine);
+			   __entry->pid = queue->pid;
+			   __entry->queue = queue->state.queue_id;
+			   __entry->error = error;
+			   __entry->seqno = seqno;
+	    ),
+	    TP_printk("dev=%s engine=%s seqno=%llu pid=%d queue=%u error=%d", __get_str(device),
+		      __get_str(engine), __entry->seqno, __entry->pid, __entry->queue,
+		      __entry->error)
 );
 
 TRACE_EVENT(uma_fault,
-	TP_PROTO(struct uma_engine *engine, struct uma_queue *queue,
-		 const struct uma_result *result),
-	TP_ARGS(engine, queue, result),
-	TP_STRUCT__entry(
-		__string(device, dev_name(engine->uma->drm.dev))
-		__string(engine, engine->name)
-		__field(pid_t, pid)
-		__field(u32, queue)
-		__field(u32, reason)
-		__field(u32, slot)
-		__field(u32, task_index)
-		__field(u64, addr)
-	),
-	TP_fast_assign(
-		__assign_str(device);
-		__assign_str(engine);
-		__entry->pid = queue->pid;
-		__entry->queue = queue->state.queue_id;
-		__entry->reason = result->reason;
-		__entry->slot = result->slot;
-		__entry->task_index = result->task_index;
-		__entry->addr = result->fault_addr;
-	),
-	TP_printk("dev=%s engine=%s pid=%d queue=%u task=%u reason=%u slot=%u addr=%#llx",
-		  __get_str(device), __get_str(engine), __entry->pid, __entry->queue,
-		  __entry->task_index, __entry->reason, __entry->slot, __entry->addr)
+	    TP_PROTO(struct uma_engine *engine, struct uma_queue *queue,
+		     const struct uma_result *result),
+	    TP_ARGS(engine, queue, result),
+	    TP_STRUCT__entry(__string(device, dev_name(engine->uma->drm.dev))
+			     __string(engine, engine->name)
+			     __field(pid_t, pid)
+			     __field(u32, queue)
+			     __field(u32, reason)
+			     __field(u32, slot)
+			     __field(u32, task_index)
+			     __field(u64, addr)
+	    ),
+	    TP_fast_assign(__assign_str(device);
+			   __assign_str(engine);
+			   __entry->pid = queue->pid;
+			   __entry->queue = queue->state.queue_id;
+			   __entry->reason = result->reason;
+			   __entry->slot = result->slot;
+			   __entry->task_index = result->task_index;
+			   __entry->addr = result->fault_addr;
+	    ),
+	    TP_printk("dev=%s engine=%s pid=%d queue=%u task=%u reason=%u slot=%u addr=%#llx",
+		      __get_str(device), __get_str(engine), __entry->pid, __entry->queue,
+		      __entry->task_index, __entry->reason, __entry->slot, __entry->addr)
 );
 
 TRACE_EVENT(uma_reset,
-	TP_PROTO(struct uma_device *uma, const char *what, int result),
-	TP_ARGS(uma, what, result),
-	TP_STRUCT__entry(
-		__string(device, dev_name(uma->drm.dev))
-		__string(what, what)
-		__field(int, result)
-	),
-	TP_fast_assign(
-		__assign_str(device);
-		__assign_str(what);
-		__entry->result = result;
-	),
-	TP_printk("dev=%s what=%s result=%d", __get_str(device), __get_str(what),
-		  __entry->result)
+	    TP_PROTO(struct uma_device *uma, const char *what, int result),
+	    TP_ARGS(uma, what, result),
+	    TP_STRUCT__entry(__string(device, dev_name(uma->drm.dev))
+			     __string(what, what)
+			     __field(int, result)
+	    ),
+	    TP_fast_assign(__assign_str(device);
+			   __assign_str(what);
+			   __entry->result = result;
+	    ),
+	    TP_printk("dev=%s what=%s result=%d", __get_str(device), __get_str(what),
+		      __entry->result)
 );
 
 #endif /* _UMA_TRACE_H_ */

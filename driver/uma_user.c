@@ -164,7 +164,7 @@ err_free:
 void uma_user_unpin(struct uma_user_pages *user)
 {
 	dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
-			      uma_user_attrs(user));
+			  uma_user_attrs(user));
 	sg_free_table(&user->sgt);
 	unpin_user_pages_dirty_lock(user->pages, user->count, !user->readonly);
 	atomic_long_sub(user->count, &user->uma->pinned_pages);

@@ -215,4 +215,5 @@ static struct kunit_suite uma_args_suite = {
 	.name = "uma_args",
 	.test_cases = uma_args_cases,
 };
+
 kunit_test_suite(uma_args_suite);

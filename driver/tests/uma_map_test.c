@@ -201,11 +201,13 @@ static void uma_map_test_random(struct kunit *test)
 			start = (seed >> 8) & 0xff;
 			count = min(1 + ((seed >> 16) & 31), 256 - start);
 			if (seed >> 31) {
-				KUNIT_ASSERT_EQ(test, 0, uma_map_remove(&txn, start, start + count - 1));
+				KUNIT_ASSERT_EQ(test, 0, uma_map_remove(&txn, start,
+									start + count - 1));
 				memset(truth + start, 0, count);
 			} else {
 				/* The offset is the page, so that cuts show. */
-				int ret = uma_map_add(&txn, start, start + count - 1, NULL, start, 0);
+				int ret = uma_map_add(&txn, start, start + count - 1, NULL,
+						      start, 0);
 
 				KUNIT_ASSERT_EQ(test, ret, memchr_inv(truth + start, 0, count) ?
 						-EEXIST : 0);
@@ -245,4 +247,5 @@ static struct kunit_suite uma_map_suite = {
 	.exit = uma_map_test_exit,
 	.test_cases = uma_map_cases,
 };
+
 kunit_test_suite(uma_map_suite);

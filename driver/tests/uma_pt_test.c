@@ -34,7 +34,7 @@ static int uma_pt_test_alloc(struct uma_pt *pt, struct uma_pt_table *table)
 
 	if (t->fail >= 0 && !t->fail--)
 		return -ENOMEM;
-	table->entries = kzalloc(UMA_PT_ENTRIES * sizeof(*table->entries), GFP_KERNEL);
+	table->entries = kcalloc(UMA_PT_ENTRIES, sizeof(*table->entries), GFP_KERNEL);
 	if (!table->entries)
 		return -ENOMEM;
 	table->dma = virt_to_phys(table->entries);
@@ -194,7 +194,8 @@ static void uma_pt_test_pages(struct kunit *test)
 	uma_pt_test_map(test, va, PAGES(6), 0, false);
 	for (i = 0; i < 6; i++) {
 		KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + PAGES(i)), PAGES(want[i]));
-		KUNIT_EXPECT_FALSE(test, uma_pt_test_walk(test, va + PAGES(i), &size) & UMA_PTE_WRITE);
+		KUNIT_EXPECT_FALSE(test, uma_pt_test_walk(test, va + PAGES(i), &size) &
+				   UMA_PTE_WRITE);
 		KUNIT_EXPECT_EQ(test, size, PAGES(1));
 	}
 	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va - 1), U64_MAX);
@@ -224,7 +225,8 @@ static void uma_pt_test_blocks(struct kunit *test)
 	uma_pt_test_map(test, va - PAGES(1), BLOCKS(2) + PAGES(2), 0, true);
 	KUNIT_EXPECT_EQ(test, t->pt.blocks, 2);
 	for (i = 0; i < 2; i++) {
-		KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + BLOCKS(i) + 12345), dma + BLOCKS(i) + 12345);
+		KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + BLOCKS(i) + 12345),
+				dma + BLOCKS(i) + 12345);
 		uma_pt_test_walk(test, va + BLOCKS(i), &size);
 		KUNIT_EXPECT_EQ(test, size, BLOCKS(1));
 	}
@@ -322,9 +324,10 @@ static void uma_pt_test_change(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + PAGES(4)), dma + PAGES(5));
 	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + PAGES(5)), U64_MAX);
-	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + BLOCKS(1) + PAGES(7)), dma + BLOCKS(1) + PAGES(7));
-	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + BLOCKS(1) + PAGES(8)), dma);
-	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + BLOCKS(1) + PAGES(9)), dma + BLOCKS(1) + PAGES(9));
+	va += BLOCKS(1);
+	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + PAGES(7)), dma + BLOCKS(1) + PAGES(7));
+	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + PAGES(8)), dma);
+	KUNIT_EXPECT_EQ(test, uma_pt_test_at(test, va + PAGES(9)), dma + BLOCKS(1) + PAGES(9));
 }
 
 /* Tables that are taken out stay until the device has forgotten them, and their ranges are said. */
@@ -430,6 +433,7 @@ static struct kunit_suite uma_pt_suite = {
 	.exit = uma_pt_test_exit,
 	.test_cases = uma_pt_cases,
 };
+
 kunit_test_suite(uma_pt_suite);
 
 MODULE_DESCRIPTION("Unit tests of the uma driver");

@@ -95,4 +95,5 @@ static struct kunit_suite uma_ring_suite = {
 	.name = "uma_ring",
 	.test_cases = uma_ring_cases,
 };
+
 kunit_test_suite(uma_ring_suite);

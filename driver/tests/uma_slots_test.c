@@ -99,4 +99,5 @@ static struct kunit_suite uma_slots_suite = {
 	.init = uma_slots_test_init,
 	.test_cases = uma_slots_cases,
 };
+
 kunit_test_suite(uma_slots_suite);
