@@ -56,8 +56,7 @@ static int emu_unplug_set(void *data, u64 val)
 	if (val != 1)
 		return -EINVAL;
 	/* Surprise: the hardware is gone before anybody tells the driver. */
-	WRITE_ONCE(emu->gone, true);
-	emu_engines_wake(emu);
+	emu_vanish(emu);
 	queue_work(emu->wq, &emu->unplug_work);
 	return 0;
 }

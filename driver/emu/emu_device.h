@@ -40,6 +40,8 @@ struct emu_irq {
 	u32 enable;
 	/** @masked: the interrupt controller's mask */
 	bool masked;
+	/** @dead: the device has gone */
+	bool dead;
 	/** @spurious: pulses without a cause that are still to come */
 	u32 spurious;
 	/** @raised: times that the line was seen high, for debugfs */
@@ -150,6 +152,12 @@ struct emu_view {
 
 /**
  * struct emu_fault - fault of a job, as registers and record show it
+ * @reason: enum uma_fault
+ * @slot: enum uma_slot or UMA_FAULT_NO_SLOT
+ * @as: address space of the job
+ * @addr: device address, else 0
+ * @seqno: that of the ring entry, 0 if that is not known
+ * @field: what was at fault, for debugfs
  */
 struct emu_fault {
 	u32 reason;
@@ -323,6 +331,7 @@ struct emu_device {
 struct emu_device *emu_create_bare(const struct emu_config *cfg);
 struct emu_device *emu_create(const struct emu_config *cfg);
 void emu_destroy(struct emu_device *emu);
+void emu_vanish(struct emu_device *emu);
 const char *emu_name(const struct emu_device *emu);
 
 /* emu_regs.c */
@@ -340,6 +349,7 @@ void emu_irq_raise(struct emu_irq *irq, u32 events);
 void emu_irq_ack(struct emu_irq *irq, u32 events);
 void emu_irq_enable(struct emu_irq *irq, u32 events);
 void emu_irq_reset(struct emu_irq *irq);
+void emu_irq_kill(struct emu_irq *irq);
 void emu_irq_spurious(struct emu_irq *irq, u32 count);
 bool emu_irq_line(struct emu_irq *irq);
 

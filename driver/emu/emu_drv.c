@@ -52,6 +52,20 @@ const char *emu_name(const struct emu_device *emu)
 	return emu->name;
 }
 
+/**
+ * emu_vanish - pull the device out: no register answers, no engine goes on
+ * @emu: device
+ *
+ * Its interrupt would otherwise stay high, with nobody left to acknowledge it.
+ */
+void emu_vanish(struct emu_device *emu)
+{
+	WRITE_ONCE(emu->gone, true);
+	emu_irq_kill(&emu->irq);
+	emu_engines_wake(emu);
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_vanish);
+
 static void emu_unplug_work(struct work_struct *work)
 {
 	struct emu_device *emu = container_of(work, struct emu_device, unplug_work);

@@ -17,7 +17,7 @@
 
 static bool emu_irq_high(const struct emu_irq *irq)
 {
-	return (irq->status & irq->enable) || irq->spurious;
+	return !irq->dead && ((irq->status & irq->enable) || irq->spurious);
 }
 
 static void emu_irq_kick(struct emu_irq *irq)
@@ -117,6 +117,7 @@ int emu_irq_init(struct emu_irq *irq)
 	irq->status = 0;
 	irq->enable = 0;
 	irq->spurious = 0;
+	irq->dead = false;
 	/* Until somebody requests it. */
 	irq->masked = true;
 
@@ -213,6 +214,19 @@ void emu_irq_reset(struct emu_irq *irq)
 	raw_spin_lock_irqsave(&irq->lock, flags);
 	irq->status = 0;
 	irq->enable = 0;
+	raw_spin_unlock_irqrestore(&irq->lock, flags);
+}
+
+/**
+ * emu_irq_kill - the device has gone: the line is low for ever
+ * @irq: interrupt
+ */
+void emu_irq_kill(struct emu_irq *irq)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&irq->lock, flags);
+	irq->dead = true;
 	raw_spin_unlock_irqrestore(&irq->lock, flags);
 }
 

@@ -69,7 +69,9 @@ struct emu_inval {
  * under the engine's lock.
  */
 struct emu_tlb {
+	/** @page: entries of 4 KiB */
 	struct emu_tlb_entry page[EMU_TLB_SETS][EMU_TLB_WAYS];
+	/** @block: entries of 2 MiB */
 	struct emu_tlb_entry block[EMU_TLB_BSETS][EMU_TLB_WAYS];
 	/** @next_page: way to replace next */
 	u8 next_page[EMU_TLB_SETS];
