@@ -220,7 +220,7 @@ modules-all: modules-stock modules-debug
 
 # --- the rest -----------------------------------------------------------------------------------------------------
 
-PHONY += deps demo docs install clean distclean help
+PHONY += deps demo docs install abi-update clean help
 deps:
 	$(Q)scripts/deps.sh build test kernel docs
 
@@ -231,6 +231,11 @@ demo:
 
 # Documentation/docs.mk says how.
 docs: $(DOCS)
+
+abi-update: $(O)/libaccel/libaccel.so
+	$(call say,ABI,libaccel/libaccel.abi)abidw --no-comp-dir-path --no-corpus-path --no-show-locs --drop-private-types \
+	--headers-dir libaccel/include $< | \
+	sed "1i <!-- SPDX-License-Identifier: MIT -->" >libaccel/libaccel.abi
 
 install: programs
 	$(Q)set -e; d='$(DESTDIR)'; \
@@ -257,6 +262,7 @@ help:
 #: kernels       fetch and build the test kernels into ~/.cache/uma (UPDATE=1: look for newer ones)
 #: docs          the manual (HTML) under build/docs
 #: install       into DESTDIR and prefix (default /usr/local)
+#: abi-update    note the library's ABI as it is now in libaccel/libaccel.abi
 #: deps          install the Debian packages that building and testing need
 #: clean         remove build/
 

@@ -10,7 +10,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-checks="walls spdx paths length shellcheck codespell checkpatch kernel_doc uapi symbols install clang tools clang_tidy"
+checks="walls spdx paths length shellcheck codespell checkpatch kernel_doc uapi symbols abi install clang tools clang_tidy"
 jobs=$(nproc)
 cc=${CC:-gcc}
 
@@ -221,6 +221,22 @@ check_symbols() {
 	result $? "the library has a versioned soname"
 	out=$(readelf -d "$lib" | grep -E 'TEXTREL|RPATH|RUNPATH')
 	none "the library has neither text relocations nor a run path" "$out"
+}
+
+# The types and functions of the library are those of the last release, as libaccel/libaccel.abi has them. A change that
+# is meant goes into that file in the same commit: make abi-update.
+check_abi() {
+	local lib=$1/libaccel/libaccel.so base=libaccel/libaccel.abi out rc
+	[ -f "$base" ] || { result 1 "there is a $base"; return; }
+	out=$(make --no-print-directory "$lib" 2>&1) || { result 1 "the library builds" "$out"; return; }
+	out=$(abidiff --no-show-locs --headers-dir2 libaccel/include "$base" "$lib" 2>&1)
+	rc=$?
+	result $rc "the ABI of the library is that of $base" "$out"
+	# The same comparison has to notice a function that went: 4 a change, 8 an incompatible one.
+	sed "s/'accel_run'/'accel_gone'/g" "$base" >"$1/older.abi"
+	abidiff --headers-dir2 libaccel/include "$1/older.abi" "$lib" >/dev/null 2>&1
+	[ $? = 12 ]
+	result $? "the comparison notices a function that is gone"
 }
 
 # An installed tree is complete enough to compile a program against, with pkg-config as the only help.
