@@ -235,7 +235,7 @@ docs: $(DOCS)
 abi-update: $(O)/libaccel/libaccel.so
 	$(call say,ABI,libaccel/libaccel.abi)abidw --no-comp-dir-path --no-corpus-path --no-show-locs --drop-private-types \
 	--headers-dir libaccel/include $< | \
-	sed "1i <!-- SPDX-License-Identifier: MIT -->" >libaccel/libaccel.abi
+	sed "1a <!-- SPDX-License-Identifier: MIT -->" >libaccel/libaccel.abi
 
 install: programs
 	$(Q)set -e; d='$(DESTDIR)'; \
