@@ -357,6 +357,12 @@ void ctl_grid_row(struct ctl_grid *table, const char *fmt, ...)
  */
 void ctl_grid_print(const struct ctl *ctl, struct ctl_grid *table, int indent);
 
+/**
+ * ctl_grid_clear - empty without printing
+ * @table: table
+ */
+void ctl_grid_clear(struct ctl_grid *table);
+
 /** ctl_bytes - "1.5 GiB" into a buffer of 16 bytes; returns it */
 const char *ctl_bytes(char buf[16], uint64_t bytes);
 /** ctl_time - "1.5 ms" into a buffer of 16 bytes; returns it */

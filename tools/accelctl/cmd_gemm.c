@@ -545,6 +545,7 @@ int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand)
 	if (!e.chosen)
 		ctl_fail_error(ctl, ret, NULL, &error);
 out:
+	ctl_grid_clear(&e.table);
 	json_object_put(doc);
 	accel_plan_unref(r.plan);
 	gemm_fini(&r.g);

@@ -267,17 +267,17 @@ static int show_engines(struct ctl *ctl, struct accel_device *dev, struct device
 	struct json_object *o = NULL, *rows = NULL;
 	struct ctl_grid table = { 0 };
 	uint32_t i, row;
-	int ret;
+	int ret = 0;
 
 	ctl_grid_row(&table, "ENGINE\tINSTANCE\tNODE\tCLOCK MHZ\tTASKS A JOB\tSHAPES\tPREEMPTION");
 	for (i = 0; i < d->info.engine_count; i++) {
 		struct accel_engine_info e = { .size = sizeof(e) };
 
 		ret = accel_device_get_engine(dev, i, &e);
+		if (!ret && e.engine >= ACCEL_ENGINE_COUNT)
+			ret = -EPROTO;
 		if (ret)
-			return ret;
-		if (e.engine >= ACCEL_ENGINE_COUNT)
-			return -EPROTO;
+			goto out;
 		if (list) {
 			o = ctl_json_obj(list, NULL);
 			ctl_json_uint(o, "index", i);
@@ -299,7 +299,7 @@ static int show_engines(struct ctl *ctl, struct accel_device *dev, struct device
 
 			ret = accel_device_get_cap(dev, i, row, &cap);
 			if (ret)
-				return ret;
+				goto out;
 			if (cap.op < ACCEL_OP_COUNT)
 				merge(&d->support[e.engine][cap.op], &cap);
 			if (rows)
@@ -311,7 +311,9 @@ static int show_engines(struct ctl *ctl, struct accel_device *dev, struct device
 		printf("\nEngines\n");
 		ctl_grid_print(ctl, &table, 2);
 	}
-	return 0;
+out:
+	ctl_grid_clear(&table);
+	return ret;
 }
 
 static int show_memory(struct ctl *ctl, struct accel_device *dev, const struct device *d,
@@ -321,7 +323,7 @@ static int show_memory(struct ctl *ctl, struct accel_device *dev, const struct d
 	struct ctl_grid table = { 0 };
 	char size[16], rate[24];
 	uint32_t i;
-	int ret;
+	int ret = 0;
 
 	ctl_grid_row(&table, "NODE\tSIZE\tBANDWIDTH (MODELLED)");
 	for (i = 0; i < d->info.node_count; i++) {
@@ -329,7 +331,7 @@ static int show_memory(struct ctl *ctl, struct accel_device *dev, const struct d
 
 		ret = accel_device_get_memory(dev, i, &m);
 		if (ret)
-			return ret;
+			goto out;
 		if (list) {
 			o = ctl_json_obj(list, NULL);
 			ctl_json_uint(o, "node", m.node);
@@ -344,7 +346,9 @@ static int show_memory(struct ctl *ctl, struct accel_device *dev, const struct d
 		printf("\nMemory\n");
 		ctl_grid_print(ctl, &table, 2);
 	}
-	return 0;
+out:
+	ctl_grid_clear(&table);
+	return ret;
 }
 
 int cmd_info(struct ctl *ctl, void *data, const char *operand)

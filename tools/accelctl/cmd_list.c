@@ -57,6 +57,7 @@ int cmd_list(struct ctl *ctl, void *data, const char *operand)
 	}
 	ret = accel_device_list(add_device, &l);
 	if (ret) {
+		ctl_grid_clear(&l.table);
 		json_object_put(doc);
 		return ctl_fail(ctl, ctl_status(ret), ret, NULL, "cannot list the devices");
 	}

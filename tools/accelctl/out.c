@@ -275,6 +275,16 @@ void ctl_grid_row(struct ctl_grid *table, const char *fmt, ...)
 	free(text);
 }
 
+void ctl_grid_clear(struct ctl_grid *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->rows * table->cols; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	*table = (struct ctl_grid){ 0 };
+}
+
 void ctl_grid_print(const struct ctl *ctl, struct ctl_grid *table, int indent)
 {
 	size_t width[CTL_GRID_COLS] = { 0 };
@@ -302,10 +312,7 @@ void ctl_grid_print(const struct ctl *ctl, struct ctl_grid *table, int indent)
 		}
 		printf("%s\n", r == 0 ? ctl_tone(ctl, CTL_PLAIN) : "");
 	}
-	for (r = 0; r < table->rows * table->cols; r++)
-		free(table->cells[r]);
-	free(table->cells);
-	*table = (struct ctl_grid){ 0 };
+	ctl_grid_clear(table);
 }
 
 const char *ctl_bytes(char buf[16], uint64_t bytes)
