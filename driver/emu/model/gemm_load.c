@@ -84,7 +84,7 @@ static __s32 byte_at(const void *raw, __u32 dtype, __u32 i)
 				       ((const __u8 *)raw)[i];
 }
 
-/* Rows of @kc s16, an even number of them: the odd one out meets a zero. */
+/* Rows of @kc s16. After an odd number anything may follow: B has a zero there. */
 static int load_a_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 		      struct uma_gemm_block *g)
 {
@@ -110,8 +110,6 @@ static int load_a_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 	for (i = 0; i < c->m; i++) {
 		__s32 sum = 0;
 
-		if (kc & 1)
-			dst[i * ld + kc] = 0;
 		if (!c->plan->row_sums)
 			continue;
 		for (j = 0; j < kc; j++)

@@ -54,19 +54,20 @@ __u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx)
 
 /*
  * Entries of a table for a run of elements: the first at @first, @every
- * neighbours share one (@into of them are behind already), entries @step apart.
+ * neighbours share one, entries @step apart. Runs start at multiples of
+ * UMA_ROW_MAX and groups are powers of two, so a run starts with a group or lies
+ * within one.
  */
 static int table_entries(struct uma_run *run, const struct uma_row *row,
 			 __u64 addr, __u32 dtype, __u64 first, __s64 step,
-			 __u32 every, __u32 into, struct uma_rowbuf *buf,
-			 void *out)
+			 __u32 every, struct uma_rowbuf *buf, void *out)
 {
 	struct uma_tensor_view table = {
 		.addr = addr,
 		.dtype = (__u16)dtype,
 	};
 	__u32 es = uma_dtype_bits(dtype) / 8;
-	__u32 n = (row->n + into + every - 1) / every;
+	__u32 n = (row->n + every - 1) / every;
 	const __u8 *p;
 	__u32 i;
 
@@ -88,7 +89,7 @@ static int table_entries(struct uma_run *run, const struct uma_row *row,
 	}
 	for (i = 0; i < row->n; i++)
 		__builtin_memcpy((__u8 *)out + 4ul * i,
-				 p + (__u64)((i + into) / every) * es, 4);
+				 p + (__u64)(i / every) * es, 4);
 	return 0;
 }
 
@@ -101,27 +102,25 @@ int uma_table_row(struct uma_run *run, const struct uma_row *row,
 {
 	const struct uma_tensor_view *t = view_of(run, row);
 	__u64 first = uma_table_index(t, row->idx);
-	__u32 every = 1, into = 0;
+	__u32 every = 1;
 	__s64 step;
 
 	if (t->quant == UMA_QUANT_CHANNEL) {
 		step = row->axis == t->quant_axis;
 	} else {
 		step = uma_table_stride(t, row->axis);
-		if (row->axis == t->quant_axis && step) {
+		if (row->axis == t->quant_axis && step)
 			every = t->quant_group;
-			into = row->idx[t->quant_axis] % t->quant_group;
-		}
 	}
 	if (table_entries(run, row, t->scale_addr, t->scale_dtype, first, step,
-			  every, into, buf, buf->scale))
+			  every, buf, buf->scale))
 		return -1;
 	if (!t->zero_addr) {
 		__builtin_memset(buf->zero, 0, 4ul * row->n);
 		return 0;
 	}
 	return table_entries(run, row, t->zero_addr, UMA_DTYPE_S32, first, step,
-			     every, into, buf, buf->zero);
+			     every, buf, buf->zero);
 }
 
 static void widen_s32(__s32 *dst, const void *raw, __u32 dtype, __u32 n)

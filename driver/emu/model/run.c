@@ -14,15 +14,14 @@ static int resolve_dims(struct uma_run *run, struct uma_op *op)
 {
 	__le32 tmp[UMA_TASK_SLOTS][UMA_MAX_RANK];
 	__u64 row_addr = op->shape_addr;
-	const __le32 (*got)[UMA_MAX_RANK];
+	const void *got;
 	__u32 s, d;
 
 	got = uma_mem_in(run, UMA_FAULT_NO_SLOT, op->shape_addr, sizeof(tmp), tmp);
 	if (!got)
 		return -1;
-	/* Memory may change: what is checked is the copy. */
-	if (got != tmp)
-		__builtin_memcpy(tmp, got, sizeof(tmp));
+	/* Memory may change: what is checked is the copy, if it is not yet one. */
+	__builtin_memmove(tmp, got, sizeof(tmp));
 	for (s = 0; s < UMA_TASK_SLOTS; s++, row_addr += sizeof(tmp[0])) {
 		struct uma_tensor_view *t = &op->t[s];
 

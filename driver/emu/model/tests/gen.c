@@ -167,7 +167,7 @@ static int random_dims(struct mt_rng *r, uint32_t *dims)
 	for (i = 0; i < rank; i++) {
 		do
 			dims[i] = mt_one_in(r, 60) ? 0 : mt_one_in(r, 12) ?
-				1000 + mt_below(r, 200) : 1 + mt_below(r, 9);
+				1000 + mt_below(r, 2000) : 1 + mt_below(r, 9);
 		while (dims[i] * n > 6000);
 		n *= dims[i];
 	}
@@ -180,7 +180,8 @@ static void random_quant(struct mt_task *t, int slot)
 
 	if (!is_float(o->dtype) && mt_one_in(&t->rng, 2))
 		mt_quant(t, slot, (int)mt_below(&t->rng, UMA_QUANT_COUNT),
-			 (int)mt_below(&t->rng, o->rank), 16u << mt_below(&t->rng, 2),
+			 (int)mt_below(&t->rng, o->rank),
+			 (uint32_t)PICK(&t->rng, 16, 32, 1024, 2048),
 			 mt_one_in(&t->rng, 2));
 }
 
