@@ -10,6 +10,8 @@ $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.
 SELFTEST_PROGS += $(op-tests) libaccel/tests/test_desc libaccel/tests/test_plan
+# Thousands of buffers and queues: an hour on a kernel with checkers, where the others do.
+$(foreach t,$(op-tests),$(eval $(t)-kernels := stock))
 
 # libaccel.mk sets these for all tests; this one is linked with a library of its own.
 override libaccel/tests/test_blas-pkgs := cmocka openblas
