@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,16 @@ long long read_number(const char *path)
 	return strtoll(text, NULL, 0);
 }
 
+long pinned_kb(void)
+{
+	char text[8192], *p;
+
+	if (!read_text("/proc/self/status", text, sizeof(text)))
+		return -1;
+	p = strstr(text, "VmPin:");
+	return p ? atol(p + 6) : -1;
+}
+
 int do_ioctl(int fd, unsigned long request, void *arg)
 {
 	int ret;
@@ -174,7 +185,7 @@ uint64_t now_ns(void)
 
 int64_t deadline(void)
 {
-	return (int64_t)(now_ns() + (uint64_t)harness_slow() * 40 * 1000000000u);
+	return (int64_t)(now_ns() + (uint64_t)harness_slow() * 100 * 1000000000u);
 }
 
 /* --- query ------------------------------------------------------------------ */
@@ -638,6 +649,14 @@ int syncobj_status(int fd, __u32 handle)
 	status = sync_file_status(file);
 	close(file);
 	return status;
+}
+
+int sync_file_wait(int file)
+{
+	struct pollfd p = { .fd = file, .events = POLLIN };
+
+	ASSERT_EQ(1, poll(&p, 1, 100000 * (int)harness_slow()));
+	return sync_file_status(file);
 }
 
 int syncobj_result(int fd, __u32 handle)

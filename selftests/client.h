@@ -39,6 +39,8 @@ void become_tester(void);
 bool read_text(const char *path, char *buf, size_t size);
 bool write_text(const char *path, const char *text);
 long long read_number(const char *path);
+/** pinned_kb - memory that this process has pinned, -1 where the kernel does not say */
+long pinned_kb(void);
 
 int do_ioctl(int fd, unsigned long request, void *arg);
 uint64_t now_ns(void);
@@ -150,6 +152,8 @@ int syncobj_import_try(int fd, int from, bool sync_file, __u32 *handle);
 /** syncobj_status - 1 signalled, 0 not yet, a negative errno: signalled with that error */
 int syncobj_status(int fd, __u32 handle);
 int sync_file_status(int file);
+/** sync_file_wait - wait for its fence, then the status; works without the device */
+int sync_file_wait(int file);
 /** syncobj_result - wait, then the status */
 int syncobj_result(int fd, __u32 handle);
 

@@ -179,7 +179,7 @@ TEST_F(config, values_reach_the_device)
 }
 
 /* A chip with room for one address space only, and a ring of two jobs: slow, but right. */
-TEST_F_TIMEOUT(config, smallest_device, 120)
+TEST_F_TIMEOUT(config, smallest_device, 240)
 {
 	struct client c[3];
 	__u32 queues[3];
@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(config, smallest_device, 120)
 		client_close(&c[i]);
 }
 
-TEST_F_TIMEOUT(config, enable_disable, 120)
+TEST_F_TIMEOUT(config, enable_disable, 240)
 {
 	struct client c;
 	int i;
@@ -224,7 +224,7 @@ TEST_F(config, remove_while_enabled)
 	memset(&self->in, 0, sizeof(self->in));
 }
 
-TEST_TIMEOUT(many, 120)
+TEST_TIMEOUT(many, 240)
 {
 	static const char *const profiles[] = { "m1", "m2", "m3", "ultra", "full", "m1" };
 	struct instance in[6];

@@ -276,7 +276,7 @@ TEST_F(descriptor, faults)
 }
 
 /* Nothing in a task is read as anything else: noise faults, and the device goes on. */
-TEST_TIMEOUT(noise, 120)
+TEST_TIMEOUT(noise, 240)
 {
 	struct drm_uma_queue_state state;
 	unsigned int seed = 12345, round;
@@ -487,7 +487,7 @@ TEST(who_is_hurt)
 }
 
 /* Another process computes on the same engine all the while, and every result is right. */
-TEST_TIMEOUT(other_process_goes_on, 120)
+TEST_TIMEOUT(other_process_goes_on, 240)
 {
 	struct scene s;
 	pid_t pid;

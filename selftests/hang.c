@@ -119,10 +119,29 @@ TEST_F(hang, all_engines_at_once)
 		EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[i], 0), self->tasks.va, 1));
 }
 
+/* Several jobs of a queue in one call, so that all are there before the first runs into its timeout. */
+static void start_all(struct client *c, __u32 queue, __u64 tasks, __u32 *done, unsigned int n)
+{
+	struct drm_uma_sync syncs[8];
+	struct drm_uma_job jobs[8];
+	unsigned int i;
+
+	ASSERT_LE(n, 8);
+	for (i = 0; i < n; i++) {
+		done[i] = syncobj_create(c->fd, false);
+		syncs[i] = sync_out(done[i]);
+		jobs[i] = (struct drm_uma_job){
+			.queue_id = queue, .task_count = 1, .tasks_addr = tasks,
+			.syncs = array_of(&syncs[i], sizeof(syncs[0]), 1),
+		};
+	}
+	ASSERT_EQ(0, submit_try(c->fd, jobs, n, NULL));
+}
+
 /* Behind the job that hangs: its own queue's are cancelled, the others' run; other engines notice nothing. */
 TEST_F(hang, guilty_and_innocent)
 {
-	__u32 bad = queue_of(&self->c, &self->engines[0], TIMEOUT_MS), good, elsewhere = 0, own[3], others[3], first;
+	__u32 bad = queue_of(&self->c, &self->engines[0], TIMEOUT_MS), good, elsewhere = 0, own[4], others[3];
 	struct drm_uma_queue_state state;
 	struct client other;
 	struct buf tasks;
@@ -133,20 +152,17 @@ TEST_F(hang, guilty_and_innocent)
 	client_buf(&other, &tasks, PAGE);
 	task_nop(tasks.task);
 	good = queue_of(&other, &self->engines[0], 0);
-	hang_next(1);
-	first = client_start(&self->c, bad, self->tasks.va, 1);
-	usleep(50000);
-	for (i = 0; i < 3; i++) {
-		own[i] = client_start(&self->c, bad, self->tasks.va, 1);
-		others[i] = client_start(&other, good, tasks.va, 1);
-	}
-	if (self->count > 1) {
+	if (self->count > 1)
 		elsewhere = queue_of(&other, &self->engines[1], 0);
+	hang_next(1);
+	start_all(&self->c, bad, self->tasks.va, own, 4);
+	for (i = 0; i < 3; i++)
+		others[i] = client_start(&other, good, tasks.va, 1);
+	if (elsewhere)
 		EXPECT_EQ(0, client_run(&other, elsewhere, tasks.va, 1));
-	}
-	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, first));
+	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, own[0]));
 	for (i = 0; i < 3; i++) {
-		EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, own[i]));
+		EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, own[i + 1]));
 		EXPECT_EQ(1, syncobj_result(other.fd, others[i]));
 	}
 	check_guilty(self, bad, 0);
@@ -210,16 +226,15 @@ TEST_F(hang, waited_for)
 /* Everything that a client can do to a job that hangs: none of it may wait for longer than the job may. */
 TEST_F(hang, queue_destroyed)
 {
-	__u32 queue = queue_of(&self->c, &self->engines[0], TIMEOUT_MS), running, waiting;
+	__u32 queue = queue_of(&self->c, &self->engines[0], TIMEOUT_MS), done[2];
 
 	expect_resets(1);
 	hang_next(1);
-	running = client_start(&self->c, queue, self->tasks.va, 1);
-	waiting = client_start(&self->c, queue, self->tasks.va, 1);
+	start_all(&self->c, queue, self->tasks.va, done, 2);
 	usleep(50000);
 	ASSERT_EQ(0, queue_destroy_try(self->c.fd, queue));
-	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, running));
-	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, waiting));
+	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, done[0]));
+	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, done[1]));
 }
 
 TEST_F(hang, memory_unbound)

@@ -93,7 +93,7 @@ static void in_own_space(__u8 value, int rounds)
 }
 
 /* Four processes use the same addresses at the same time. */
-TEST_TIMEOUT(processes_at_one_address, 120)
+TEST_TIMEOUT(processes_at_one_address, 240)
 {
 	pid_t pids[4];
 	int i;
@@ -153,7 +153,7 @@ TEST(writing_another_process)
 }
 
 /* The TLB: an address that the device has used shows another buffer as soon as it is bound there. */
-TEST_TIMEOUT(rebind, 120)
+TEST_TIMEOUT(rebind, 240)
 {
 	struct drm_uma_bind_op ops[2];
 	struct buf bufs[4], dst;
@@ -221,7 +221,7 @@ TEST(unmapped_is_gone)
 }
 
 /* More address spaces than the device has room for at once, each with its own page at the same address. */
-TEST_TIMEOUT(more_vms_than_slots, 120)
+TEST_TIMEOUT(more_vms_than_slots, 240)
 {
 	enum { FILES = 5, VMS = 16 };
 	struct client c[FILES];
@@ -262,7 +262,7 @@ TEST_TIMEOUT(more_vms_than_slots, 120)
 }
 
 /* An address space that takes over the slot of one that is gone inherits nothing. */
-TEST_TIMEOUT(slots_are_clean, 120)
+TEST_TIMEOUT(slots_are_clean, 240)
 {
 	int i;
 

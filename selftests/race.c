@@ -169,7 +169,7 @@ static void *destroyer(void *p)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(race, two_threads, 120)
+TEST_F_TIMEOUT(race, two_threads, 240)
 {
 	pthread_t thread;
 	int i, ret, gone = 0;
@@ -209,7 +209,7 @@ static void *guesser(void *p)
 	return NULL;
 }
 
-TEST_TIMEOUT(closed_during_create, 120)
+TEST_TIMEOUT(closed_during_create, 240)
 {
 	struct guess g = { .fd = dev_open() };
 	struct drm_uma_bo_info info;
@@ -256,7 +256,7 @@ static void *flipper(void *p)
 }
 
 /* What is checked must be what is used: a bad value that wins the race is refused or never seen. */
-TEST_TIMEOUT(arguments_change, 120)
+TEST_TIMEOUT(arguments_change, 240)
 {
 	struct drm_uma_bind_op op[2];
 	struct drm_uma_bo_info info;
@@ -297,7 +297,7 @@ static void on_alarm(int sig __attribute__((unused)))
 }
 
 /* Interrupted calls can be repeated as they are, and are done once. */
-TEST_TIMEOUT(signals, 120)
+TEST_TIMEOUT(signals, 240)
 {
 	struct itimerval timer = { .it_interval.tv_usec = 500, .it_value.tv_usec = 500 };
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -348,7 +348,7 @@ static void *opener(void *p __attribute__((unused)))
 	return NULL;
 }
 
-TEST_TIMEOUT(files_come_and_go, 120)
+TEST_TIMEOUT(files_come_and_go, 240)
 {
 	pthread_t threads[4];
 	int i;

@@ -195,6 +195,16 @@ static long long counter(const char *file)
 	return dev_debugfs(dev_name(), file, path, sizeof(path)) ? read_number(path) : -1;
 }
 
+/* What was used last is freed a moment after the last reference, in a work item. */
+static void expect_back(const char *file, long long before)
+{
+	int i;
+
+	for (i = 0; i < 2000 && counter(file) > before; i++)
+		usleep(10000);
+	EXPECT_EQ(before, counter(file));
+}
+
 TEST_TIMEOUT(dependencies, 300)
 {
 	long long bos = counter("bo_count"), pinned = counter("pinned_pages");
@@ -257,8 +267,8 @@ TEST_TIMEOUT(dependencies, 300)
 	close(w.results);
 	for (i = 0; i < THREADS; i++)
 		close(w.timelines[i]);
-	EXPECT_EQ(bos, counter("bo_count"));
-	EXPECT_EQ(pinned, counter("pinned_pages"));
+	expect_back("bo_count", bos);
+	expect_back("pinned_pages", pinned);
 }
 
 /* --- clients that are killed ------------------------------------------------------------- */
@@ -268,12 +278,15 @@ static void wild(unsigned int seed)
 {
 	struct client c;
 	struct buf b[4], tasks;
-	__u32 queues[MAX_ENGINES], handle;
-	unsigned int n, i;
+	__u32 queues[MAX_ENGINES], handle, timeline;
 	void *p = aligned_alloc(PAGE, 4 * PAGE);
+	struct drm_uma_sync out;
+	__u64 point = 0;
+	unsigned int n, i;
 	int fd;
 
 	client_open(&c);
+	timeline = syncobj_create(c.fd, false);
 	n = query_engines(c.fd, (struct drm_uma_query_engine[MAX_ENGINES]){ 0 });
 	for (i = 0; i < n; i++)
 		queues[i] = queue_create(c.fd, c.vm, i);
@@ -288,8 +301,13 @@ static void wild(unsigned int seed)
 		case 0:
 		case 1:
 		case 2:
-			submit_one_try(c.fd, queues[(unsigned int)rand_r(&seed) % n], tasks.va, 1 + rand_r(&seed) % 16, NULL,
-				       0);
+			/* Some in flight, but no backlog that others would stand behind for minutes. */
+			if (point > 16)
+				syncobj_wait_point(c.fd, timeline, point - 16);
+			out = sync_out_point(timeline, point + 1);
+			ASSERT_EQ(0, submit_one_try(c.fd, queues[(unsigned int)rand_r(&seed) % n], tasks.va,
+						    1 + (__u32)rand_r(&seed) % 16, &out, 1));
+			point++;
 			break;
 		case 3:
 			if (!bo_import_user_try(c.fd, p, 4 * PAGE, 0, &handle)) {
@@ -355,10 +373,8 @@ TEST_TIMEOUT(killed, 240)
 	ASSERT_EQ(0, munmap(dst.map, PAGE));
 	client_close(&c);
 	/* Jobs that were running when their client died hold what they use until they end. */
-	for (i = 0; i < 1000 && counter("bo_count") > bos; i++)
-		usleep(10000);
-	EXPECT_EQ(bos, counter("bo_count"));
-	EXPECT_EQ(pinned, counter("pinned_pages"));
+	expect_back("bo_count", bos);
+	expect_back("pinned_pages", pinned);
 }
 
 HARNESS_MAIN

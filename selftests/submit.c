@@ -289,6 +289,50 @@ TEST_F(submit, queue_full)
 	gate_free(&gate);
 }
 
+/*
+ * Queues on all instances of their class, several jobs of each in one call with dependencies across: whatever instance
+ * a job is given to, it gives back there what it took, so that afterwards every engine still takes jobs.
+ */
+TEST_F(submit, instances_within_call)
+{
+	__u32 masks[UMA_ENGINE_CLASS_COUNT] = { 0 }, queues[UMA_ENGINE_CLASS_COUNT], n_queues = 0, t, i, round;
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	unsigned int n = query_engines(self->c.fd, engines);
+	struct drm_uma_sync syncs[12][2];
+	struct drm_uma_job jobs[12];
+
+	for (i = 0; i < n; i++)
+		masks[engines[i].engine_class] |= 1u << engines[i].instance;
+	for (i = 0; i < UMA_ENGINE_CLASS_COUNT; i++) {
+		struct drm_uma_queue_create args = {
+			.vm_id = self->c.vm, .engine_class = i, .instances = masks[i],
+			.priority = DRM_UMA_PRIORITY_NORMAL,
+		};
+
+		if (masks[i])
+			ASSERT_EQ(0, queue_create_try(self->c.fd, &args, &queues[n_queues++]));
+	}
+	t = syncobj_create(self->c.fd, false);
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < 12; i++) {
+			__u64 point = round * 12 + i;
+
+			syncs[i][0] = sync_out_point(t, point + 1);
+			syncs[i][1] = sync_in_point(t, point);
+			jobs[i] = (struct drm_uma_job){
+				.queue_id = queues[i % n_queues], .task_count = 1, .tasks_addr = fill(self, i, i + 1),
+				.syncs = array_of(syncs[i], sizeof(syncs[i][0]), point ? 2 : 1),
+			};
+		}
+		ASSERT_EQ(0, submit_try(self->c.fd, jobs, 12, NULL));
+	}
+	syncobj_wait_point(self->c.fd, t, round * 12);
+	for (i = 0; i < 12; i++)
+		EXPECT_EQ(i + 1, self->data.u32[16 * i]);
+	for (i = 0; i < n; i++)
+		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, i), self->tasks.va, 1));
+}
+
 /* --- a wait for nothing --------------------------------------------------------------- */
 
 TEST_F(submit, wait_without_fence)

@@ -66,7 +66,7 @@ static bool readable(int fd, bool wait)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, wait ? 40000 * (int)harness_slow() : 0) == 1 && p.revents & POLLIN;
+	return poll(&p, 1, wait ? 100000 * (int)harness_slow() : 0) == 1 && p.revents & POLLIN;
 }
 
 TEST_F(sync, binary)

@@ -135,7 +135,7 @@ TEST_F(unbind, replaced)
  * returned nothing is written any more, neither to the buffer nor to whoever
  * gets its pages next.
  */
-TEST_F_TIMEOUT(unbind, under_a_running_job, 120)
+TEST_F_TIMEOUT(unbind, under_a_running_job, 240)
 {
 	int round, status, faults = 0, i;
 	struct buf other;
@@ -188,7 +188,7 @@ TEST_F(unbind, vm_destroyed)
 	canary_lives(self);
 }
 
-TEST_F_TIMEOUT(unbind, vm_destroyed_under_running_job, 120)
+TEST_F_TIMEOUT(unbind, vm_destroyed_under_running_job, 240)
 {
 	int round, status;
 	__u32 done, queue;
@@ -247,7 +247,7 @@ static void *churn(void *p)
 }
 
 /* Replaced by the same buffer in one call: there is no moment without a mapping that could not be a fault. */
-TEST_F_TIMEOUT(unbind, replaced_by_the_same, 120)
+TEST_F_TIMEOUT(unbind, replaced_by_the_same, 240)
 {
 	struct churn ch = { .self = self };
 	struct drm_uma_queue_state state;

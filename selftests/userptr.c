@@ -49,17 +49,6 @@ FIXTURE_TEARDOWN(userptr)
 	client_close(&self->c);
 }
 
-/* Pages that this process has pinned, -1 where the kernel does not say. */
-static long pinned_kb(void)
-{
-	char text[8192], *p;
-
-	if (!read_text("/proc/self/status", text, sizeof(text)))
-		return -1;
-	p = strstr(text, "VmPin:");
-	return p ? atol(p + 6) : -1;
-}
-
 TEST_F(userptr, create)
 {
 	struct drm_uma_bo_info info;
