@@ -233,8 +233,8 @@ static void test_function(const struct uma_kernels *k, const struct ref_func *f,
 			uint32_t bits = (uint32_t)(b < 1ULL << 32 ? b : 0);
 
 			memcpy(&x[i], &bits, 4);
-			/* Every other one where the function does something. */
-			if (i & 1)
+			/* Of a sample, every other one where the function does something. */
+			if (stride > 1 && i & 1)
 				x[i] = ((float)bits / 4294967296.0f - 0.5f) * 30.0f;
 		}
 		memcpy(y, x, sizeof(x));
