@@ -5,7 +5,7 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,names.o tensor.o validate.o 
 	convert.o variant.o cost.o place.o emit.o alias.o plan.o explain.o pack.o run.o)
 
 op-tests := $(addprefix libaccel/tests/test_,gemm copy elementwise)
-$(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(addprefix libaccel/tests/,optest.o oracle.o oracle_ops.o)))
+$(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(addprefix libaccel/tests/,optest.o optest_say.o oracle.o oracle_ops.o)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.

@@ -15,6 +15,7 @@
 #define LIBACCEL_TESTS_OPTEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <accel/accel.h>
 
@@ -109,6 +110,7 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 	   const char *what);
 void op_random_cases(struct op_env *env, op_build_fn *build, const void *arg,
 		     uint32_t count, uint64_t seed);
+void op_say(const struct accel_desc *desc, char *buf, size_t size);
 void op_report(struct op_env *env, const char *what);
 
 /**
