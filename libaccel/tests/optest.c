@@ -35,7 +35,7 @@ uint32_t op_below(struct op_case *c, uint32_t n)
 
 double op_uniform(struct op_case *c, double lo, double hi)
 {
-	return lo + (hi - lo) * (double)(op_random(c) >> 11) * 0x1p-53;
+	return lo + (hi - lo) * (double)(op_random(c) >> 11) / (1ull << 53);
 }
 
 /* Ones, primes, block sizes, and one more or less than those. */
@@ -68,11 +68,13 @@ static struct accel_bo *new_bo(struct op_case *c, uint64_t bytes)
 
 static float random_float(struct op_case *c)
 {
-	static const float round[] = { 0, 1, -1, 0.5f, -2, 2.5f, 0x1p-20f };
+	static const float round[] = { 0, 1, -1, 0.5f, -2, 2.5f, 0.000001f };
+	/* The smallest and the largest of each type, ties, and subnormals */
 	static const float special[] = {
-		INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1.8p-127f, 0x1.fffffep127f,
-		65504, 65520, -65519, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, -0.0f,
-		0x1.fep127f, 0x1.ffp127f, 89, -104, 1e-8f
+		INFINITY, -INFINITY, NAN, __FLT_DENORM_MIN__, __FLT_MIN__ * 0.75f,
+		__FLT_MAX__, 65504, 65520, -65519, 1.0f / (1 << 24),
+		1.0f / (1 << 25), 1.5f / (1 << 25), -0.0f,
+		0x1.fep127f, 0x1.ffp127f, 89, -104, 0.00000001f
 	};
 	double range = c->range ? c->range : 2;
 	float f;
@@ -559,7 +561,7 @@ static int run_all(struct op_env *envs, uint32_t env_count,
 		goto out;
 	for (i = 0; i < env_count; i++)
 		for (j = 0; j < count; j++, n++) {
-			bound[n] = (struct bound_test) { &tests[j], &envs[i] };
+			bound[n] = (struct bound_test){ &tests[j], &envs[i] };
 			snprintf(name, sizeof(name), "%.60s on %.60s%s%.15s",
 				 tests[j].name, envs[i].name,
 				 *envs[i].kernels ? " with " : "",
@@ -619,12 +621,13 @@ int op_main(const struct op_test *tests, uint32_t count)
 	for (i = 0; !only && i < sizeof(all) / sizeof(all[0]); i++) {
 		if (!open_env(&envs[n], all[i].name, all[i].kernels)) {
 			n++;
-		} else if (!*all[i].kernels || !strcmp(all[i].kernels, "portable")) {
+			continue;
+		}
+		if (!*all[i].kernels || !strcmp(all[i].kernels, "portable")) {
 			printf("1..0\nBail out! %s cannot be opened\n", all[i].name);
 			return 1;
-		} else {
-			printf("# %s: not on this processor\n", all[i].kernels);
 		}
+		printf("# %s: not on this processor\n", all[i].kernels);
 	}
 	ret = run_all(envs, n, tests, count);
 	for (i = 0; i < n; i++)

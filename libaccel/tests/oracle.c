@@ -69,11 +69,11 @@ static struct format format_of(uint32_t dtype)
 {
 	switch (dtype) {
 	case ACCEL_F16:
-		return (struct format) { 11, -14, 65504 };
+		return (struct format){ 11, -14, 65504 };
 	case ACCEL_BF16:
-		return (struct format) { 8, -126, 0x1.fep127 };
+		return (struct format){ 8, -126, 0x1.fep127 };
 	default:
-		return (struct format) { 24, -126, 0x1.fffffep127 };
+		return (struct format){ 24, -126, 0x1.fffffep127 };
 	}
 }
 
@@ -310,7 +310,7 @@ static bool int_ok(const struct accel_tensor *d, const int64_t *idx, double got,
 	v = want->v / scale;
 	*expect = clamp(v + (double)zero, lo, hi);
 	/* Half a step, the error in steps, and the rounding of the division. */
-	*bound = 0.5 + want->e / scale + fabs(v) * 0x1p-23;
+	*bound = 0.5 + want->e / scale + fabs(v) / (1 << 23);
 	return fabs(got - *expect) <= *bound;
 }
 

@@ -7,10 +7,10 @@
 
 #include "oracle.h"
 
-/* Rounding to binary32: half a unit in the last place, relative. */
-#define U	0x1p-24
-/* Smallest binary32: what underflow may cost */
-#define TINY	0x1p-149
+/* Rounding to binary32: half a unit in the last place, relative: 2^-24 */
+#define U	(1.0 / (1 << 24))
+/* Smallest binary32: what underflow may cost: 2^-149 */
+#define TINY	((double)__FLT_DENORM_MIN__)
 
 static struct oracle_num round_step(struct oracle_num x)
 {
@@ -42,8 +42,8 @@ static struct oracle_num func(struct oracle_num x, double v, double slope,
 
 	/* A limit is reached or not. */
 	if (!isfinite(v))
-		return (struct oracle_num) { v, 0 };
-	return (struct oracle_num) {
+		return (struct oracle_num){ v, 0 };
+	return (struct oracle_num){
 		v, e + (fabs(v) + e) * units * U + TINY
 	};
 }
@@ -57,7 +57,6 @@ static struct oracle_num activation(struct oracle_num x,
 				    const struct accel_epilogue *epi)
 {
 	double v = x.v, p0 = epi->p0, p1 = epi->p1, u;
-
 
 	if (isnan(v))
 		return x;
@@ -251,7 +250,7 @@ static struct oracle_num float_product(const struct gemm_state *s,
 	}
 	*mags = mag > *mags ? mag : *mags;
 	/* A rounding for each product and each sum, in whatever order. */
-	return (struct oracle_num) { sum, mag * (double)(s->k + 1) * U * 1.001 +
+	return (struct oracle_num){ sum, mag * (double)(s->k + 1) * U * 1.001 +
 				     (double)s->k * TINY };
 }
 
@@ -505,9 +504,9 @@ static struct oracle_num element(const struct accel_desc *desc, const int64_t *i
 
 	switch (desc->op) {
 	case ACCEL_OP_COPY:
-		return (struct oracle_num) { load_broadcast(&c->a, &c->d, idx), 0 };
+		return (struct oracle_num){ load_broadcast(&c->a, &c->d, idx), 0 };
 	case ACCEL_OP_FILL:
-		return (struct oracle_num) { f->value, 0 };
+		return (struct oracle_num){ f->value, 0 };
 	case ACCEL_OP_UNARY:
 		return activation(unary(load_broadcast(&u->a, &u->d, idx), u->func),
 				  &u->epilogue);
@@ -546,7 +545,7 @@ int oracle_compute(const struct accel_desc *desc, struct oracle_result *r)
 	struct gemm_state s = { 0 };
 	uint64_t n;
 
-	*r = (struct oracle_result) { .count = oracle_count(d) };
+	*r = (struct oracle_result){ .count = oracle_count(d) };
 	if (exact)
 		r->exact = calloc(r->count + 1, sizeof(*r->exact));
 	else

@@ -27,7 +27,7 @@ static uint64_t rng = 42;
 static float number(void)
 {
 	rng = rng * 6364136223846793005ull + 1442695040888963407ull;
-	return (float)((double)(rng >> 11) * 0x1p-52 - 1);
+	return (float)((double)(rng >> 11) / (1ull << 52) - 1);
 }
 
 static float *numbers(int64_t count)
@@ -58,9 +58,9 @@ static void product(int m, int n, int k, int ta, int tb, float alpha, float beta
 	struct accel_gemm_desc g = ACCEL_GEMM_DESC_INIT;
 	float *a = numbers((int64_t)m * k), *b = numbers((int64_t)k * n);
 	float *d = numbers((int64_t)m * n), *want = numbers((int64_t)m * n);
-	/* Magnitudes are below 1: so is each product. */
-	double bound = 2 * (fabsf(alpha) * (k + 4.0) * (k + 1.0) + 2 * fabsf(beta)) *
-		       0x1p-24;
+	/* Magnitudes are below 1: so is each product. Units of 2^-24. */
+	double bound = 2 * (fabsf(alpha) * (k + 4.0) * (k + 1.0) + 2 * fabsf(beta)) /
+		       (1 << 24);
 	struct accel_error e = ACCEL_ERROR_INIT;
 	int i;
 

@@ -62,7 +62,7 @@ static const struct accel_desc *build_copy(struct op_case *c, const void *arg)
 	bool plain = op_below(c, 2);
 
 	assert_non_null(d);
-	*d = (struct accel_copy_desc) ACCEL_COPY_DESC_INIT;
+	*d = (struct accel_copy_desc)ACCEL_COPY_DESC_INIT;
 	a = pick_dtype(c, g->a);
 	t = pick_dtype(c, g->d);
 	for (i = 0; i < rank; i++) {
@@ -91,7 +91,7 @@ static const struct accel_desc *build_copy(struct op_case *c, const void *arg)
 	axis = d->a.quant.axis;
 	if (d->a.quant.scheme == ACCEL_QUANT_CHANNEL &&
 	    d->a.dims[axis] != dims[axis + drop]) {
-		d->a.quant = (struct accel_quant) { 0 };
+		d->a.quant = (struct accel_quant){ 0 };
 	}
 	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
 	return &d->hdr;
@@ -153,7 +153,7 @@ static const struct accel_desc *build_fill(struct op_case *c, const void *arg)
 	int64_t dims[ACCEL_MAX_RANK];
 
 	assert_non_null(d);
-	*d = (struct accel_fill_desc) ACCEL_FILL_DESC_INIT;
+	*d = (struct accel_fill_desc)ACCEL_FILL_DESC_INIT;
 	for (i = 0; i < rank; i++)
 		dims[i] = rank > 2 ? op_below(c, 8) : op_dim(c);
 	op_tensor(c, &d->d, g->dtype, rank, dims,
@@ -163,15 +163,25 @@ static const struct accel_desc *build_fill(struct op_case *c, const void *arg)
 	return &d->hdr;
 }
 
+/* 2^-n */
+#define BELOW(n)	(1.0 / (1ull << (n)))
+
 static void test_fills(struct op_env *env)
 {
 	/* Ties, limits of each type, and one more; halves of the smallest. */
 	static const double values[] = {
-		0, 1, -1, 2.5, 3.5, -2.5, 0.1, 1e-9, 127.5, 128.5, -128.5, -129, 255.5,
+		0, 1, -1, 2.5, 3.5, -2.5, 0.1, 0.000000001, 127.5, 128.5, -128.5, -129, 255.5,
 		256.5, 7.5, -8.5, 15.5, 2147483647.0, 2147483648.0, -2147483649.0,
-		16777217.0, 65504, 65519.999, 65520, -65520, 0x1p-24, 0x1p-25,
-		0x1.000001p-25, 0x1p-26, 3.3895313892515355e38, 0x1.ffp127, 1e39, -1e300,
-		0x1p-133, 0x1p-134, 0x1.8p-134, 0x1p-149, 0x1p-150, 1.0009765625,
+		16777217.0, 65504, 65519.999, 65520, -65520,
+		/* a little more than the third */
+		BELOW(24), BELOW(25), BELOW(25) * 1.00001, BELOW(26),
+		/* the largest bf16, the tie beyond it, and more than binary32 */
+		3.3895313892515355e38, 0x1.ffp127, 1e39, -1e300,
+		/* the smallest bf16, its half, half as much again; the same of fp32 */
+		BELOW(60) * BELOW(60) * BELOW(13), BELOW(60) * BELOW(60) * BELOW(14),
+		BELOW(60) * BELOW(60) * BELOW(14) * 1.5,
+		BELOW(60) * BELOW(60) * BELOW(29), BELOW(60) * BELOW(60) * BELOW(30),
+		1.0009765625,
 		1.00048828125, 1.0014648437500002, 1.0014648437499998, 0x1.01p0,
 		0x1.03p0, 0x1.0300000000001p0, INFINITY, -INFINITY, NAN, -0.0
 	};

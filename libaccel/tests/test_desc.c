@@ -77,7 +77,7 @@ static void base_gemm(union desc *d)
 {
 	const int64_t a[] = { 2, 3, 4 }, b[] = { 2, 4, 5 }, r[] = { 2, 3, 5 };
 
-	d->gemm = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	d->gemm = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
 	d->gemm.a = accel_tensor_dense(NULL, ACCEL_F32, 3, a);
 	d->gemm.b = accel_tensor_dense(NULL, ACCEL_F32, 3, b);
 	d->gemm.d = accel_tensor_dense(NULL, ACCEL_F32, 3, r);
@@ -253,7 +253,7 @@ static const struct row gemm_rows[] = {
 /* int8 into int32: exact */
 static void base_exact(union desc *d)
 {
-	d->gemm = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	d->gemm = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
 	d->gemm.a = accel_tensor_2d(NULL, ACCEL_S8, 3, 4);
 	d->gemm.b = accel_tensor_2d(NULL, ACCEL_U8, 4, 5);
 	d->gemm.d = accel_tensor_2d(NULL, ACCEL_S32, 3, 5);
@@ -309,7 +309,7 @@ static const struct row exact_rows[] = {
 /* fp16 by 4-bit weights with groups */
 static void base_weights(union desc *d)
 {
-	d->gemm = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	d->gemm = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
 	d->gemm.a = accel_tensor_2d(NULL, ACCEL_F16, 3, 64);
 	d->gemm.b = accel_tensor_2d(NULL, ACCEL_U4, 64, 6);
 	d->gemm.b.quant.scheme = ACCEL_QUANT_GROUP;
@@ -344,7 +344,7 @@ static const struct row weights_rows[] = {
 
 static void base_copy(union desc *d)
 {
-	d->copy = (struct accel_copy_desc) ACCEL_COPY_DESC_INIT;
+	d->copy = (struct accel_copy_desc)ACCEL_COPY_DESC_INIT;
 	d->copy.a = accel_tensor_2d(NULL, ACCEL_F32, 3, 4);
 	d->copy.d = accel_tensor_2d(NULL, ACCEL_S8, 3, 4);
 }
@@ -371,7 +371,7 @@ static const struct row copy_rows[] = {
 
 static void base_fill(union desc *d)
 {
-	d->fill = (struct accel_fill_desc) ACCEL_FILL_DESC_INIT;
+	d->fill = (struct accel_fill_desc)ACCEL_FILL_DESC_INIT;
 	d->fill.d = accel_tensor_2d(NULL, ACCEL_S8, 3, 4);
 }
 
@@ -386,7 +386,7 @@ static const struct row fill_rows[] = {
 
 static void base_unary(union desc *d)
 {
-	d->unary = (struct accel_unary_desc) ACCEL_UNARY_DESC_INIT;
+	d->unary = (struct accel_unary_desc)ACCEL_UNARY_DESC_INIT;
 	d->unary.func = ACCEL_UNARY_EXP;
 	d->unary.a = accel_tensor_2d(NULL, ACCEL_F32, 3, 4);
 	d->unary.d = accel_tensor_2d(NULL, ACCEL_F32, 3, 4);
@@ -410,7 +410,7 @@ static const struct row unary_rows[] = {
 
 static void base_binary(union desc *d)
 {
-	d->binary = (struct accel_binary_desc) ACCEL_BINARY_DESC_INIT;
+	d->binary = (struct accel_binary_desc)ACCEL_BINARY_DESC_INIT;
 	d->binary.a = accel_tensor_2d(NULL, ACCEL_S32, 3, 4);
 	d->binary.b = accel_tensor_2d(NULL, ACCEL_S32, 3, 4);
 	d->binary.d = accel_tensor_2d(NULL, ACCEL_S32, 3, 4);
@@ -515,6 +515,7 @@ static void test_##name(void **state)					\
 	(void)state;							\
 	check_table(base_##name, name##_rows, ARRAY_SIZE(name##_rows));	\
 }
+
 TABLE(gemm)
 TABLE(exact)
 TABLE(weights)

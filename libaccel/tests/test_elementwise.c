@@ -84,7 +84,7 @@ static void input(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
 	pick_quant(c, t, must_quant);
 	if (t->quant.scheme == ACCEL_QUANT_CHANNEL &&
 	    t->dims[t->quant.axis] != dims[t->quant.axis + drop]) {
-		t->quant = (struct accel_quant) { 0 };
+		t->quant = (struct accel_quant){ 0 };
 		if (must_quant)
 			op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0, 0.1, false);
 	}
@@ -122,7 +122,7 @@ static bool in_place(struct op_case *c, struct accel_tensor *d,
 	*d = *a;
 	/* Another meaning of the same elements. */
 	if (op_below(c, 2))
-		d->quant = (struct accel_quant) { 0 };
+		d->quant = (struct accel_quant){ 0 };
 	return true;
 }
 
@@ -134,7 +134,7 @@ static const struct accel_desc *build_unary(struct op_case *c, const void *arg)
 	uint32_t a, t, rank;
 
 	assert_non_null(d);
-	*d = (struct accel_unary_desc) ACCEL_UNARY_DESC_INIT;
+	*d = (struct accel_unary_desc)ACCEL_UNARY_DESC_INIT;
 	d->func = op_below(c, ACCEL_UNARY_COUNT);
 	if (g->func != ANY)
 		d->func = (uint32_t)g->func;
@@ -163,7 +163,7 @@ static const struct accel_desc *build_binary(struct op_case *c, const void *arg)
 	bool exact, div;
 
 	assert_non_null(d);
-	*d = (struct accel_binary_desc) ACCEL_BINARY_DESC_INIT;
+	*d = (struct accel_binary_desc)ACCEL_BINARY_DESC_INIT;
 	d->func = op_below(c, ACCEL_BINARY_COUNT);
 	if (g->func != ANY)
 		d->func = (uint32_t)g->func;

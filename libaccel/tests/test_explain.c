@@ -67,7 +67,7 @@ static void open_chip(const char *name, struct accel_device **dev,
 
 static void square(struct accel_gemm_desc *g, uint32_t dtype, int64_t n)
 {
-	*g = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	*g = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
 	g->a = accel_tensor_2d(NULL, dtype, n, n);
 	g->b = accel_tensor_2d(NULL, dtype, n, n);
 	g->d = accel_tensor_2d(NULL, dtype, n, n);

@@ -231,7 +231,7 @@ static void add_operand(struct op_case *c, struct accel_tensor *t,
 	op_tensor(c, t, dtype, rank, dims, (enum op_style)op_below(c, OP_STYLES));
 	if (d->d.dtype != ACCEL_S32 && (dtype == ACCEL_S8 || dtype == ACCEL_S32))
 		op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0,
-			    dtype == ACCEL_S8 ? 0.01 : 1e-5, dtype == ACCEL_S8);
+			    dtype == ACCEL_S8 ? 0.01 : 0.00001, dtype == ACCEL_S8);
 }
 
 static void add_activation(struct op_case *c, struct accel_epilogue *epi, bool exact)
@@ -305,7 +305,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	int batch;
 
 	assert_non_null(d);
-	*d = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	*d = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
 	type = op_below(c, ARRAY_SIZE(types));
 	d->flags = (uint32_t)(g->flags == ANY ? (int)op_below(c, 4) : g->flags);
 	if (g->flags == ANY && !op_below(c, 4))

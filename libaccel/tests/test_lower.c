@@ -78,7 +78,7 @@ static void test_fold(void **state)
 	expect_dims(&v[0].t[UMA_SLOT_A], 3, 6, 4, 5);
 
 	/* Not if rows of A are columns in memory. */
-	g.epilogue.bias = (struct accel_tensor) { 0 };
+	g.epilogue.bias = (struct accel_tensor){ 0 };
 	g.a = dense(ACCEL_F32, 4, 2, 3, 5, 4, 0);
 	g.flags = ACCEL_GEMM_TRANS_A;
 	request(&g.hdr, &copy, &req);
@@ -136,7 +136,7 @@ static void test_tables(void **state)
 	assert_int_equal(b->quant.axis, 0);
 	assert_int_equal(b->quant.flags, UMA_QUANT_SWAPPED);
 	/* Channels follow the columns. */
-	g.b.quant = (struct accel_quant) { .scheme = ACCEL_QUANT_CHANNEL };
+	g.b.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_CHANNEL };
 	request(&g.hdr, &copy, &req);
 	b = &req.t[UMA_SLOT_B];
 	assert_int_equal(b->quant.axis, 2);
@@ -331,7 +331,7 @@ static void test_fill_bits(void **state)
 		assert_int_equal(got, i + 1);
 	}
 	for (i = 0; i < 0x7f80; i++) {
-		double next = 0x1p128;
+		double next = 0x1.0p128;
 
 		bits = i << 16;
 		memcpy(&f, &bits, sizeof(f));

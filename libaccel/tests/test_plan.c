@@ -53,7 +53,7 @@ static uint32_t buffers(void)
 /* [m, k] by [k, n] of small integers, exact in fp32. */
 static void product_desc(struct accel_gemm_desc *g, int64_t m, int64_t n, int64_t k)
 {
-	*g = (struct accel_gemm_desc) ACCEL_GEMM_DESC_INIT;
+	*g = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
 	g->a = accel_tensor_2d(NULL, ACCEL_F32, m, k);
 	g->b = accel_tensor_2d(NULL, ACCEL_F32, k, n);
 	g->d = accel_tensor_2d(NULL, ACCEL_F32, m, n);
