@@ -4,6 +4,9 @@
  * asked for; a name that is unknown or that this CPU cannot run is refused.
  */
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include "sw.h"
 
 struct choice {
@@ -18,11 +21,19 @@ struct choice {
 const struct uma_kernels *uma_kernels_avx2(void) __attribute__((weak));
 const struct uma_kernels *uma_kernels_avx512(void) __attribute__((weak));
 
+/* Not every compiler's __builtin_cpu_supports() knows this one. */
+static int has_f16c(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+
 static int can_avx2(void)
 {
 	__builtin_cpu_init();
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	       __builtin_cpu_supports("f16c");
+	       has_f16c();
 }
 
 static int can_avx512(void)

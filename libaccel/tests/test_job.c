@@ -245,7 +245,7 @@ static void add_gemm(struct accel_job *job, struct accel_plan *plan,
 	assert_int_equal(accel_job_add(job, plan, bind, 3, deps, count, NULL), 0);
 }
 
-/* Operations that go to and fro between engines, in order and by dependency. */
+/* Operations that change between engines, in order and by dependency. */
 static void across_engines(struct rt *rt, uint32_t flags)
 {
 	struct accel_plan *matrix = gemm_on(rt, ACCEL_ENGINE_MATRIX);
