@@ -11,8 +11,21 @@
 #include "watch.h"
 
 enum call {
-	QUERY, BO_CREATE, BO_MMAP_OFFSET, BO_IMPORT_USER, BO_INFO, BO_LABEL, BO_SYNC, VM_CREATE, VM_DESTROY, VM_BIND,
-	QUEUE_CREATE, QUEUE_DESTROY, QUEUE_STATE, SUBMIT, TIMESTAMP,
+	QUERY,
+	BO_CREATE,
+	BO_MMAP_OFFSET,
+	BO_IMPORT_USER,
+	BO_INFO,
+	BO_LABEL,
+	BO_SYNC,
+	VM_CREATE,
+	VM_DESTROY,
+	VM_BIND,
+	QUEUE_CREATE,
+	QUEUE_DESTROY,
+	QUEUE_STATE,
+	SUBMIT,
+	TIMESTAMP,
 };
 
 union arg {
@@ -35,19 +48,27 @@ union arg {
 	__u64 words[32];
 };
 
-#define CALLS(x)							\
-	x(QUERY, query) x(BO_CREATE, bo_create) x(BO_MMAP_OFFSET, bo_mmap_offset)	\
-	x(BO_IMPORT_USER, bo_import_user) x(BO_INFO, bo_info) x(BO_LABEL, bo_label)	\
-	x(BO_SYNC, bo_sync) x(VM_CREATE, vm_create) x(VM_DESTROY, vm_destroy) x(VM_BIND, vm_bind)	\
-	x(QUEUE_CREATE, queue_create) x(QUEUE_DESTROY, queue_destroy) x(QUEUE_STATE, queue_state)	\
-	x(SUBMIT, submit) x(TIMESTAMP, timestamp)
-
 static const struct {
 	unsigned long request;
 	size_t size;
 } calls[] = {
-#define CALL_ROW(id, type) [id] = { DRM_IOCTL_UMA_##id, sizeof(struct drm_uma_##type) },
-	CALLS(CALL_ROW)
+#define CALL_ROW(id, type)						\
+	[id] = { DRM_IOCTL_UMA_##id, sizeof(struct drm_uma_##type) },
+	CALL_ROW(QUERY, query)
+	CALL_ROW(BO_CREATE, bo_create)
+	CALL_ROW(BO_MMAP_OFFSET, bo_mmap_offset)
+	CALL_ROW(BO_IMPORT_USER, bo_import_user)
+	CALL_ROW(BO_INFO, bo_info)
+	CALL_ROW(BO_LABEL, bo_label)
+	CALL_ROW(BO_SYNC, bo_sync)
+	CALL_ROW(VM_CREATE, vm_create)
+	CALL_ROW(VM_DESTROY, vm_destroy)
+	CALL_ROW(VM_BIND, vm_bind)
+	CALL_ROW(QUEUE_CREATE, queue_create)
+	CALL_ROW(QUEUE_DESTROY, queue_destroy)
+	CALL_ROW(QUEUE_STATE, queue_state)
+	CALL_ROW(SUBMIT, submit)
+	CALL_ROW(TIMESTAMP, timestamp)
 };
 
 /* A client that has one of everything, so that every ioctl has a valid argument. */
@@ -78,7 +99,10 @@ static void world_make(struct world *w)
 		.handle = w->bo.handle, .flags = DRM_UMA_SYNC_TO_DEVICE, .size = PAGE,
 	};
 	w->bind = (struct drm_uma_bind_op){
-		.op = DRM_UMA_BIND_MAP, .handle = w->bo.handle, .va = client_va(&w->c, PAGE), .size = PAGE,
+		.op = DRM_UMA_BIND_MAP,
+		.handle = w->bo.handle,
+		.va = client_va(&w->c, PAGE),
+		.size = PAGE,
 	};
 	w->sync = sync_out(w->syncobj);
 	w->job = (struct drm_uma_job){
@@ -86,10 +110,10 @@ static void world_make(struct world *w)
 	};
 }
 
-static void fill(struct world *w, enum call call, union arg *a)
+static void fill(struct world *w, enum call which, union arg *a)
 {
 	memset(a, 0, sizeof(*a));
-	switch (call) {
+	switch (which) {
 	case QUERY:
 		a->query.type = DRM_UMA_QUERY_DEVICE;
 		a->query.size = sizeof(w->device);
@@ -145,9 +169,9 @@ static void fill(struct world *w, enum call call, union arg *a)
 }
 
 /* The same with a handle or id that does not exist: what is looked up is looked up last. */
-static void spoil(enum call call, union arg *a)
+static void spoil(enum call which, union arg *a)
 {
-	switch (call) {
+	switch (which) {
 	case BO_MMAP_OFFSET:
 		a->bo_mmap_offset.handle = BAD_HANDLE;
 		break;
@@ -185,8 +209,9 @@ static void spoil(enum call call, union arg *a)
 FIXTURE(zero) {
 	struct world w;
 };
+
 FIXTURE_VARIANT(zero) {
-	enum call call;
+	enum call which;
 	size_t offset;
 	size_t width;
 	__u64 allowed;
@@ -194,12 +219,12 @@ FIXTURE_VARIANT(zero) {
 
 #define MUST_BE_ZERO(id, type, field)						\
 	FIXTURE_VARIANT_ADD(zero, type##_##field) {				\
-		.call = id, .offset = offsetof(struct drm_uma_##type, field),	\
+		.which = id, .offset = offsetof(struct drm_uma_##type, field),	\
 		.width = sizeof(((struct drm_uma_##type *)0)->field),		\
 	}
 #define UNKNOWN_BITS(id, type, field, known)					\
 	FIXTURE_VARIANT_ADD(zero, type##_unknown_##field) {			\
-		.call = id, .offset = offsetof(struct drm_uma_##type, field),	\
+		.which = id, .offset = offsetof(struct drm_uma_##type, field),	\
 		.width = sizeof(((struct drm_uma_##type *)0)->field), .allowed = (known), \
 	}
 
@@ -262,13 +287,13 @@ TEST_F(zero, einval)
 
 		if (variant->allowed & value)
 			continue;
-		fill(&self->w, variant->call, &a);
+		fill(&self->w, variant->which, &a);
 		memcpy(a.bytes + variant->offset, &value, variant->width);
-		EXPECT_EQ(-EINVAL, do_ioctl(self->w.c.fd, calls[variant->call].request, &a));
+		EXPECT_EQ(-EINVAL, do_ioctl(self->w.c.fd, calls[variant->which].request, &a));
 	}
 	/* Nothing was done by any of these, and without the bit it works. */
-	fill(&self->w, variant->call, &a);
-	EXPECT_EQ(0, do_ioctl(self->w.c.fd, calls[variant->call].request, &a));
+	fill(&self->w, variant->which, &a);
+	EXPECT_EQ(0, do_ioctl(self->w.c.fd, calls[variant->which].request, &a));
 }
 
 TEST_F(zero, before_lookup)
@@ -276,10 +301,10 @@ TEST_F(zero, before_lookup)
 	__u64 value = ~0ull & ~variant->allowed;
 	union arg a;
 
-	fill(&self->w, variant->call, &a);
-	spoil(variant->call, &a);
+	fill(&self->w, variant->which, &a);
+	spoil(variant->which, &a);
 	memcpy(a.bytes + variant->offset, &value, variant->width);
-	EXPECT_EQ(-EINVAL, do_ioctl(self->w.c.fd, calls[variant->call].request, &a));
+	EXPECT_EQ(-EINVAL, do_ioctl(self->w.c.fd, calls[variant->which].request, &a));
 }
 
 /* --- numbers, sizes, directions, pointers -------------------------------------- */
@@ -287,12 +312,27 @@ TEST_F(zero, before_lookup)
 FIXTURE(cmd) {
 	struct world w;
 };
+
 FIXTURE_VARIANT(cmd) {
-	enum call call;
+	enum call which;
 };
 
-#define CMD_VARIANT(id, type) FIXTURE_VARIANT_ADD(cmd, type) { .call = id };
-CALLS(CMD_VARIANT)
+#define CMD_VARIANT(id, type) FIXTURE_VARIANT_ADD(cmd, type) { .which = id }
+CMD_VARIANT(QUERY, query);
+CMD_VARIANT(BO_CREATE, bo_create);
+CMD_VARIANT(BO_MMAP_OFFSET, bo_mmap_offset);
+CMD_VARIANT(BO_IMPORT_USER, bo_import_user);
+CMD_VARIANT(BO_INFO, bo_info);
+CMD_VARIANT(BO_LABEL, bo_label);
+CMD_VARIANT(BO_SYNC, bo_sync);
+CMD_VARIANT(VM_CREATE, vm_create);
+CMD_VARIANT(VM_DESTROY, vm_destroy);
+CMD_VARIANT(VM_BIND, vm_bind);
+CMD_VARIANT(QUEUE_CREATE, queue_create);
+CMD_VARIANT(QUEUE_DESTROY, queue_destroy);
+CMD_VARIANT(QUEUE_STATE, queue_state);
+CMD_VARIANT(SUBMIT, submit);
+CMD_VARIANT(TIMESTAMP, timestamp);
 
 FIXTURE_SETUP(cmd)
 {
@@ -309,15 +349,18 @@ static unsigned long resize(unsigned long request, size_t size)
 	return _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), size);
 }
 
-/* A caller of a later header, whose struct has grown: what the driver does not know comes back as it was. */
+/*
+ * A caller of a later header, whose struct has grown: what the driver does not know comes back as
+ * it was.
+ */
 TEST_F(cmd, longer)
 {
-	size_t size = calls[variant->call].size, i;
+	size_t size = calls[variant->which].size, i;
 	union arg a;
 
-	fill(&self->w, variant->call, &a);
+	fill(&self->w, variant->which, &a);
 	memset(a.bytes + size, 0x5a, 64);
-	EXPECT_EQ(0, do_ioctl(self->w.c.fd, resize(calls[variant->call].request, size + 64), &a));
+	EXPECT_EQ(0, do_ioctl(self->w.c.fd, resize(calls[variant->which].request, size + 64), &a));
 	for (i = 0; i < 64; i++)
 		ASSERT_EQ(0x5a, a.bytes[size + i]);
 }
@@ -325,20 +368,24 @@ TEST_F(cmd, longer)
 /* One of an earlier header: as if the rest were zero, and what it did not pass is not written. */
 TEST_F(cmd, shorter)
 {
-	size_t size = calls[variant->call].size, len, i;
+	size_t size = calls[variant->which].size, len, i;
 	union arg a, b;
 	int ret;
 
 	for (len = 0; len < size; len += 4) {
-		fill(&self->w, variant->call, &a);
+		fill(&self->w, variant->which, &a);
 		b = a;
-		/* A success would change the world for the next length: lengths that keep a handle take a bad one. */
-		spoil(variant->call, &a);
-		spoil(variant->call, &b);
+		/*
+		 * A success would change the world for the next length: lengths that keep a handle
+		 * take a bad one.
+		 */
+		spoil(variant->which, &a);
+		spoil(variant->which, &b);
 		memset(a.bytes + len, 0, sizeof(a) - len);
 		memset(b.bytes + len, 0xa5, sizeof(b) - len);
-		ret = do_ioctl(self->w.c.fd, calls[variant->call].request, &a);
-		EXPECT_EQ(ret, do_ioctl(self->w.c.fd, resize(calls[variant->call].request, len), &b));
+		ret = do_ioctl(self->w.c.fd, calls[variant->which].request, &a);
+		EXPECT_EQ(ret,
+			  do_ioctl(self->w.c.fd, resize(calls[variant->which].request, len), &b));
 		for (i = len; i < sizeof(b); i++)
 			ASSERT_EQ(0xa5, b.bytes[i]);
 	}
@@ -346,7 +393,7 @@ TEST_F(cmd, shorter)
 
 TEST_F(cmd, no_direction)
 {
-	unsigned long request = calls[variant->call].request;
+	unsigned long request = calls[variant->which].request;
 	union arg a, b;
 	size_t i;
 	int ret;
@@ -363,7 +410,7 @@ TEST_F(cmd, no_direction)
 TEST_F(cmd, bad_pointer)
 {
 	void *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned long request = calls[variant->call].request;
+	unsigned long request = calls[variant->which].request;
 	union arg a;
 
 	ASSERT_TRUE(p != MAP_FAILED);
@@ -372,8 +419,9 @@ TEST_F(cmd, bad_pointer)
 	EXPECT_EQ(-EFAULT, do_ioctl(self->w.c.fd, request, (void *)1));
 	EXPECT_EQ(-EFAULT, do_ioctl(self->w.c.fd, request, (char *)p + PAGE));
 	EXPECT_EQ(-EFAULT, do_ioctl(self->w.c.fd, request, (char *)p + PAGE - 4));
-	EXPECT_EQ(-EFAULT, do_ioctl(self->w.c.fd, request, (void *)(uintptr_t)0xffff888000000000ull));
-	fill(&self->w, variant->call, &a);
+	EXPECT_EQ(-EFAULT,
+		  do_ioctl(self->w.c.fd, request, (void *)(uintptr_t)0xffff888000000000ull));
+	fill(&self->w, variant->which, &a);
 	EXPECT_EQ(0, do_ioctl(self->w.c.fd, request, &a));
 }
 
@@ -383,8 +431,8 @@ TEST_F(cmd, all_ones)
 
 	memset(&a, 0xff, sizeof(a));
 	/* A label is too long before anything else about it is wrong. */
-	EXPECT_EQ(variant->call == BO_LABEL ? -E2BIG : -EINVAL,
-		  do_ioctl(self->w.c.fd, calls[variant->call].request, &a));
+	EXPECT_EQ(variant->which == BO_LABEL ? -E2BIG : -EINVAL,
+		  do_ioctl(self->w.c.fd, calls[variant->which].request, &a));
 }
 
 TEST(unknown_numbers)
@@ -395,7 +443,8 @@ TEST(unknown_numbers)
 	fd = dev_open();
 	for (nr = DRM_COMMAND_BASE + DRM_UMA_TIMESTAMP + 1; nr < DRM_COMMAND_END; nr++) {
 		memset(&a, 0, sizeof(a));
-		EXPECT_EQ(-EINVAL, do_ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE, nr, 8), &a));
+		EXPECT_EQ(-EINVAL,
+			  do_ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE, nr, 8), &a));
 		EXPECT_EQ(-EINVAL, do_ioctl(fd, _IOC(_IOC_NONE, DRM_IOCTL_BASE, nr, 0), &a));
 	}
 	close(fd);
@@ -430,7 +479,8 @@ TEST(results_have_no_rubbish)
 	EXPECT_EQ(0, q.limits.pad);
 	memset(&q, 0xff, sizeof(q));
 	query_device(c.fd, &q.device);
-	for (i = (__u32)strnlen(q.device.profile, sizeof(q.device.profile)); i < sizeof(q.device.profile); i++)
+	for (i = (__u32)strnlen(q.device.profile, sizeof(q.device.profile));
+	     i < sizeof(q.device.profile); i++)
 		EXPECT_EQ(0, q.device.profile[i]);
 	bo_info(c.fd, bo_create(c.fd, PAGE, 0), &info);
 	EXPECT_EQ(0, info.pad);

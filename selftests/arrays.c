@@ -23,12 +23,16 @@ FIXTURE(array) {
 	__u8 *edge;
 	__u32 index;
 };
+
 FIXTURE_VARIANT(array) {
 	enum which which;
 	size_t size;
 };
 
-FIXTURE_VARIANT_ADD(array, sync_ranges) { .which = RANGES, .size = sizeof(struct drm_uma_sync_range) };
+FIXTURE_VARIANT_ADD(array, sync_ranges) {
+	.which = RANGES, .size = sizeof(struct drm_uma_sync_range),
+};
+
 FIXTURE_VARIANT_ADD(array, bind_ops) { .which = OPS, .size = sizeof(struct drm_uma_bind_op) };
 FIXTURE_VARIANT_ADD(array, jobs) { .which = JOBS, .size = sizeof(struct drm_uma_job) };
 FIXTURE_VARIANT_ADD(array, syncs) { .which = SYNCS, .size = sizeof(struct drm_uma_sync) };
@@ -57,7 +61,8 @@ FIXTURE_SETUP(array)
 		break;
 	}
 	/* Pages, then a hole. */
-	self->page = mmap(NULL, 257 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	self->page =
+		mmap(NULL, 257 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_TRUE(self->page != MAP_FAILED);
 	self->edge = self->page + 256 * PAGE;
 	ASSERT_EQ(0, munmap(self->edge, PAGE));
@@ -69,10 +74,14 @@ FIXTURE_TEARDOWN(array)
 }
 
 /* An element that is valid as often as you like. */
-static void element(FIXTURE(array) *self, enum which which, void *p)
+static void element(struct array_fixture *self, enum which which, void *p)
 {
-	struct drm_uma_sync_range range = { .handle = self->bo.handle, .flags = DRM_UMA_SYNC_TO_CPU, .size = PAGE };
-	struct drm_uma_bind_op op = { .op = DRM_UMA_BIND_UNMAP, .va = self->bo.va + 64 * PAGE, .size = PAGE };
+	struct drm_uma_sync_range range = { .handle = self->bo.handle,
+					    .flags = DRM_UMA_SYNC_TO_CPU,
+					    .size = PAGE };
+	struct drm_uma_bind_op op = { .op = DRM_UMA_BIND_UNMAP,
+				      .va = self->bo.va + 64 * PAGE,
+				      .size = PAGE };
 	struct drm_uma_job job = { .queue_id = self->queue };
 	struct drm_uma_sync sync = sync_in(self->syncobj);
 
@@ -92,7 +101,8 @@ static void element(FIXTURE(array) *self, enum which which, void *p)
 	}
 }
 
-static int call(FIXTURE(array) *self, enum which which, __u32 stride, __u32 count, const void *p)
+static int call(struct array_fixture *self, enum which which, __u32 stride, __u32 count,
+		const void *p)
 {
 	struct drm_uma_array array = { .stride = stride, .count = count, .array = (uintptr_t)p };
 	struct drm_uma_job job = { .queue_id = self->queue, .syncs = array };
@@ -164,7 +174,8 @@ TEST_F(array, above_cap)
 	EXPECT_EQ(-EINVAL, call(self, variant->which, (__u32)variant->size, 0x80000000u, p));
 	EXPECT_EQ(-EINVAL, call(self, variant->which, (__u32)variant->size, 0xffffffffu, p));
 	/* Also if the pointer is bad: counts are looked at first. */
-	EXPECT_EQ(-EINVAL, call(self, variant->which, (__u32)variant->size, 0xffffffffu, self->edge));
+	EXPECT_EQ(-EINVAL,
+		  call(self, variant->which, (__u32)variant->size, 0xffffffffu, self->edge));
 	free(p);
 }
 
@@ -193,7 +204,8 @@ TEST_F(array, stride_odd)
 
 	element(self, variant->which, self->page);
 	for (i = 1; i < 8; i++)
-		EXPECT_EQ(-EINVAL, call(self, variant->which, (__u32)variant->size + i, 1, self->page));
+		EXPECT_EQ(-EINVAL,
+			  call(self, variant->which, (__u32)variant->size + i, 1, self->page));
 	EXPECT_EQ(-EINVAL, call(self, variant->which, 0xffffffffu, 1, self->page));
 }
 
@@ -239,7 +251,8 @@ TEST_F(array, bad_pointer)
 	EXPECT_EQ(-EINVAL, call(self, variant->which, size, 1, NULL));
 	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, self->edge));
 	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, self->edge - size + 4));
-	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, (void *)(uintptr_t)0xffff888000000000ull));
+	EXPECT_EQ(-EFAULT,
+		  call(self, variant->which, size, 1, (void *)(uintptr_t)0xffff888000000000ull));
 	EXPECT_EQ(-EFAULT, call(self, variant->which, size, 1, (void *)(uintptr_t)-8ll));
 	if (self->cap > 1)
 		EXPECT_EQ(-EFAULT, call(self, variant->which, size, 2, self->edge - size));
@@ -253,7 +266,10 @@ TEST_F(array, stride_huge)
 	int ret;
 
 	element(self, variant->which, self->page);
-	/* No memory goes on for so long, and a driver that counts in 32 bits comes back to the start. */
+	/*
+	 * No memory goes on for so long, and a driver that counts in 32 bits comes back to the
+	 * start.
+	 */
 	ret = call(self, variant->which, 0xfffffff8u, 1, self->page);
 	EXPECT_TRUE(ret == -EINVAL || ret == -EFAULT || ret == -E2BIG);
 	if (self->cap > 1) {

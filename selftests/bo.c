@@ -13,6 +13,7 @@ FIXTURE(bo) {
 	int fd;
 	struct drm_uma_query_limits limits;
 };
+
 FIXTURE_VARIANT(bo) {
 	__u32 flags;
 };
@@ -61,7 +62,8 @@ TEST_F(bo, sizes)
 		EXPECT_EQ(-EINVAL, bo_create_try(self->fd, bad[i], variant->flags, &handle));
 		EXPECT_EQ(0, handle);
 	}
-	EXPECT_EQ(-EINVAL, bo_create_try(self->fd, self->limits.max_bo_size + PAGE, variant->flags, &handle));
+	EXPECT_EQ(-EINVAL, bo_create_try(self->fd, self->limits.max_bo_size + PAGE, variant->flags,
+					 &handle));
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		handle = bo_create(self->fd, good[i], variant->flags);
 		bo_info(self->fd, handle, &info);
@@ -70,7 +72,10 @@ TEST_F(bo, sizes)
 	}
 }
 
-/* As large as it may be: there is memory for it or not, but the limit is no lie about the arguments. */
+/*
+ * As large as it may be: there is memory for it or not, but the limit is no lie about the
+ * arguments.
+ */
 TEST_F(bo, max_size)
 {
 	__u32 handle;
@@ -170,6 +175,7 @@ FIXTURE(sync_range) {
 	int fd;
 	__u32 handle;
 };
+
 FIXTURE_VARIANT(sync_range) {
 	__u32 flags;
 	__u64 offset;
@@ -177,7 +183,11 @@ FIXTURE_VARIANT(sync_range) {
 	int error;
 };
 
-#define RANGE(v, f, o, s, e) FIXTURE_VARIANT_ADD(sync_range, v) { .flags = f, .offset = o, .size = s, .error = e }
+#define RANGE(v, f, o, s, e)                                   \
+	FIXTURE_VARIANT_ADD(sync_range, v)                     \
+	{                                                      \
+		.flags = f, .offset = o, .size = s, .error = e \
+	}
 RANGE(to_device, DRM_UMA_SYNC_TO_DEVICE, 0, 4 * PAGE, 0);
 RANGE(to_cpu, DRM_UMA_SYNC_TO_CPU, 0, 4 * PAGE, 0);
 RANGE(both, DRM_UMA_SYNC_TO_CPU | DRM_UMA_SYNC_TO_DEVICE, 100, 7, 0);
@@ -207,7 +217,10 @@ FIXTURE_TEARDOWN(sync_range)
 TEST_F(sync_range, alone)
 {
 	struct drm_uma_sync_range range = {
-		.handle = self->handle, .flags = variant->flags, .offset = variant->offset, .size = variant->size,
+		.handle = self->handle,
+		.flags = variant->flags,
+		.offset = variant->offset,
+		.size = variant->size,
 	};
 
 	EXPECT_EQ(variant->error, sync_try(self->fd, &range, 1));
@@ -231,7 +244,8 @@ TEST_F(sync_range, among_good_ones)
 TEST(sync_of_every_kind)
 {
 	static const __u32 flags[] = { 0, DRM_UMA_BO_WC, DRM_UMA_BO_NO_MMAP };
-	struct drm_uma_sync_range range = { .flags = DRM_UMA_SYNC_TO_DEVICE | DRM_UMA_SYNC_TO_CPU, .size = PAGE };
+	struct drm_uma_sync_range range = { .flags = DRM_UMA_SYNC_TO_DEVICE | DRM_UMA_SYNC_TO_CPU,
+					    .size = PAGE };
 	int fd = dev_open();
 	size_t i;
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#include <linux/sync_file.h>
 
 #include "client.h"
 
@@ -71,7 +68,7 @@ static bool device_of(const char *node, char *buf, size_t size)
 	name = name ? name + 1 : target;
 	if (strlen(name) >= size)
 		return false;
-	strcpy(buf, name);
+	memcpy(buf, name, strlen(name) + 1);
 	return true;
 }
 
@@ -236,7 +233,8 @@ unsigned int query_caps(int fd, unsigned int engine, struct uma_op_cap *caps)
 	return (unsigned int)(size / sizeof(*caps));
 }
 
-bool engine_can(int fd, unsigned int engine, unsigned int opcode, unsigned int a, unsigned int b, unsigned int d)
+bool engine_can(int fd, unsigned int engine, unsigned int opcode, unsigned int a, unsigned int b,
+		unsigned int d)
 {
 	struct uma_op_cap caps[MAX_CAPS];
 	unsigned int n, i;
@@ -246,7 +244,8 @@ bool engine_can(int fd, unsigned int engine, unsigned int opcode, unsigned int a
 		const struct uma_op_cap *c = &caps[i];
 
 		if (le16toh(c->opcode) == opcode && (!a || le32toh(c->a_dtypes) & 1u << a) &&
-		    (!b || le32toh(c->b_dtypes) & 1u << b) && (!d || le32toh(c->d_dtypes) & 1u << d))
+		    (!b || le32toh(c->b_dtypes) & 1u << b) &&
+		    (!d || le32toh(c->d_dtypes) & 1u << d))
 			return true;
 	}
 	return false;
@@ -416,7 +415,8 @@ int vm_destroy_try(int fd, __u32 vm)
 	return do_ioctl(fd, DRM_IOCTL_UMA_VM_DESTROY, &args);
 }
 
-int vm_bind_try(int fd, __u32 vm, const struct drm_uma_bind_op *ops, unsigned int count, __u32 *failed)
+int vm_bind_try(int fd, __u32 vm, const struct drm_uma_bind_op *ops, unsigned int count,
+		__u32 *failed)
 {
 	struct drm_uma_vm_bind args = {
 		.vm_id = vm, .ops = array_of(ops, sizeof(*ops), count),
@@ -523,146 +523,6 @@ int submit_one_try(int fd, __u32 queue, __u64 tasks, __u32 count, const struct d
 	};
 
 	return submit_try(fd, &job, 1, NULL);
-}
-
-/* --- syncobjs and sync files ------------------------------------------------ */
-
-__u32 syncobj_create(int fd, bool signalled)
-{
-	struct drm_syncobj_create args = {
-		.flags = signalled ? DRM_SYNCOBJ_CREATE_SIGNALED : 0,
-	};
-
-	ASSERT_EQ(0, do_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &args));
-	return args.handle;
-}
-
-int syncobj_destroy_try(int fd, __u32 handle)
-{
-	struct drm_syncobj_destroy args = { .handle = handle };
-
-	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &args);
-}
-
-int syncobj_wait_try(int fd, __u32 handle, int64_t abs_ns, __u32 flags)
-{
-	struct drm_syncobj_wait args = {
-		.handles = (uintptr_t)&handle, .timeout_nsec = abs_ns, .count_handles = 1, .flags = flags,
-	};
-
-	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_WAIT, &args);
-}
-
-void syncobj_wait(int fd, __u32 handle)
-{
-	ASSERT_EQ(0, syncobj_wait_try(fd, handle, deadline(), 0));
-}
-
-int syncobj_wait_point_try(int fd, __u32 handle, __u64 point, int64_t abs_ns, __u32 flags)
-{
-	struct drm_syncobj_timeline_wait args = {
-		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point,
-		.timeout_nsec = abs_ns, .count_handles = 1, .flags = flags,
-	};
-
-	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &args);
-}
-
-void syncobj_wait_point(int fd, __u32 handle, __u64 point)
-{
-	ASSERT_EQ(0, syncobj_wait_point_try(fd, handle, point, deadline(), 0));
-}
-
-bool syncobj_done(int fd, __u32 handle)
-{
-	int ret = syncobj_wait_try(fd, handle, 0, 0);
-
-	ASSERT_TRUE(ret == 0 || ret == -ETIME);
-	return ret == 0;
-}
-
-int syncobj_signal_try(int fd, __u32 handle)
-{
-	struct drm_syncobj_array args = { .handles = (uintptr_t)&handle, .count_handles = 1 };
-
-	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &args);
-}
-
-int syncobj_reset_try(int fd, __u32 handle)
-{
-	struct drm_syncobj_array args = { .handles = (uintptr_t)&handle, .count_handles = 1 };
-
-	return do_ioctl(fd, DRM_IOCTL_SYNCOBJ_RESET, &args);
-}
-
-__u64 syncobj_query(int fd, __u32 handle)
-{
-	__u64 point = ~0ull;
-	struct drm_syncobj_timeline_array args = {
-		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point, .count_handles = 1,
-	};
-
-	ASSERT_EQ(0, do_ioctl(fd, DRM_IOCTL_SYNCOBJ_QUERY, &args));
-	return point;
-}
-
-int syncobj_export_try(int fd, __u32 handle, bool sync_file, int *out)
-{
-	struct drm_syncobj_handle args = {
-		.handle = handle, .fd = -1,
-		.flags = sync_file ? DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE : 0,
-	};
-	int ret;
-
-	ret = do_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
-	*out = args.fd;
-	return ret;
-}
-
-int syncobj_import_try(int fd, int from, bool sync_file, __u32 *handle)
-{
-	struct drm_syncobj_handle args = {
-		.handle = sync_file ? *handle : 0, .fd = from,
-		.flags = sync_file ? DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE : 0,
-	};
-	int ret;
-
-	ret = do_ioctl(fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &args);
-	if (!ret && !sync_file)
-		*handle = args.handle;
-	return ret;
-}
-
-int sync_file_status(int file)
-{
-	struct sync_file_info info = { 0 };
-
-	ASSERT_EQ(0, do_ioctl(file, SYNC_IOC_FILE_INFO, &info));
-	return info.status;
-}
-
-int syncobj_status(int fd, __u32 handle)
-{
-	int file, status;
-
-	ASSERT_EQ(0, syncobj_export_try(fd, handle, true, &file));
-	status = sync_file_status(file);
-	close(file);
-	return status;
-}
-
-int sync_file_wait(int file)
-{
-	struct pollfd p = { .fd = file, .events = POLLIN };
-
-	ASSERT_EQ(1, poll(&p, 1, 100000 * (int)harness_slow()));
-	return sync_file_status(file);
-}
-
-int syncobj_result(int fd, __u32 handle)
-{
-	syncobj_wait(fd, handle);
-	return syncobj_status(fd, handle);
 }
 
 /* --- a client that runs tasks ----------------------------------------------- */

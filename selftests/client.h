@@ -30,7 +30,9 @@ int dev_open(void);
 int dev_open_named(const char *name);
 /** dev_debugfs - path of a debugfs file of a node, false if there is none */
 bool dev_debugfs(const char *node, const char *file, char *path, size_t size);
-/** emu_knob - write to a file of the emulator's debugfs directory for a node; false if not to be had */
+/**
+ * emu_knob - write to a file of the emulator's debugfs directory for a node; false if not to be had
+ */
 bool emu_knob(const char *node, const char *file, const char *value);
 bool is_root(void);
 /** become_tester - give up root for good, keep the group of the device nodes */
@@ -59,8 +61,12 @@ void query_limits(int fd, struct drm_uma_query_limits *limits);
 /** query_engines - fill @engines (MAX_ENGINES); returns how many there are */
 unsigned int query_engines(int fd, struct drm_uma_query_engine *engines);
 unsigned int query_caps(int fd, unsigned int engine, struct uma_op_cap *caps);
-/** engine_can - does the engine take this opcode with these types (0 for an operand that it has not)? */
-bool engine_can(int fd, unsigned int engine, unsigned int opcode, unsigned int a, unsigned int b, unsigned int d);
+/**
+ * engine_can - does the engine take this opcode with these types (0 for an operand that it has
+ * not)?
+ */
+bool engine_can(int fd, unsigned int engine, unsigned int opcode, unsigned int a, unsigned int b,
+		unsigned int d);
 /** engine_for - index of the first engine that can, -1 if none */
 int engine_for(int fd, unsigned int opcode, unsigned int a, unsigned int b, unsigned int d);
 
@@ -86,7 +92,8 @@ __u32 prime_import(int fd, int dmabuf);
 int vm_create_try(int fd, __u32 *vm);
 __u32 vm_create(int fd);
 int vm_destroy_try(int fd, __u32 vm);
-int vm_bind_try(int fd, __u32 vm, const struct drm_uma_bind_op *ops, unsigned int count, __u32 *failed);
+int vm_bind_try(int fd, __u32 vm, const struct drm_uma_bind_op *ops, unsigned int count,
+		__u32 *failed);
 int vm_map_try(int fd, __u32 vm, __u32 handle, __u64 offset, __u64 va, __u64 size, __u32 flags);
 void vm_map(int fd, __u32 vm, __u32 handle, __u64 offset, __u64 va, __u64 size, __u32 flags);
 int vm_unmap_try(int fd, __u32 vm, __u64 va, __u64 size);
@@ -118,13 +125,18 @@ static inline struct drm_uma_sync sync_out(__u32 handle)
 
 static inline struct drm_uma_sync sync_in_point(__u32 handle, __u64 point)
 {
-	return (struct drm_uma_sync){ .type = DRM_UMA_SYNC_TIMELINE, .handle = handle, .point = point };
+	return (struct drm_uma_sync){ .type = DRM_UMA_SYNC_TIMELINE,
+				      .handle = handle,
+				      .point = point };
 }
 
 static inline struct drm_uma_sync sync_out_point(__u32 handle, __u64 point)
 {
 	return (struct drm_uma_sync){
-		.type = DRM_UMA_SYNC_TIMELINE, .flags = DRM_UMA_SYNC_SIGNAL, .handle = handle, .point = point,
+		.type = DRM_UMA_SYNC_TIMELINE,
+		.flags = DRM_UMA_SYNC_SIGNAL,
+		.handle = handle,
+		.point = point,
 	};
 }
 

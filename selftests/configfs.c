@@ -50,6 +50,7 @@ TEST_F(config, default_values)
 FIXTURE(attribute) {
 	struct instance in;
 };
+
 FIXTURE_VARIANT(attribute) {
 	const char *name;
 	const char *good[4];
@@ -57,26 +58,41 @@ FIXTURE_VARIANT(attribute) {
 };
 
 FIXTURE_VARIANT_ADD(attribute, profile) {
-	.name = "profile", .good = { "m1", "ultra", "full" }, .bad = { "", "m", "m10", "M1", "m1 m2", "\x01" },
+	.name = "profile",
+	.good = { "m1", "ultra", "full" },
+	.bad = { "", "m", "m10", "M1", "m1 m2", "\x01" },
 };
+
 FIXTURE_VARIANT_ADD(attribute, paranoid) {
 	.name = "paranoid", .good = { "1", "0" }, .bad = { "", "2", "maybe" },
 };
+
 FIXTURE_VARIANT_ADD(attribute, pace) {
 	.name = "pace", .good = { "1", "0" }, .bad = { "", "2" },
 };
+
 FIXTURE_VARIANT_ADD(attribute, latency_us) {
-	.name = "latency_us", .good = { "1", "1000", "0" }, .bad = { "", "-1", "4294967295", "4294967296", "x", "1x" },
+	.name = "latency_us",
+	.good = { "1", "1000", "0" },
+	.bad = { "", "-1", "4294967295", "4294967296", "x", "1x" },
 };
+
 FIXTURE_VARIANT_ADD(attribute, stale_ms) {
 	.name = "stale_ms", .good = { "1", "500" }, .bad = { "", "-1", "4294967295", "x" },
 };
+
 FIXTURE_VARIANT_ADD(attribute, address_spaces) {
-	.name = "address_spaces", .good = { "1", "2", "64" }, .bad = { "", "0", "65", "-1", "4294967295", "x" },
+	.name = "address_spaces",
+	.good = { "1", "2", "64" },
+	.bad = { "", "0", "65", "-1", "4294967295", "x" },
 };
+
 FIXTURE_VARIANT_ADD(attribute, ring_order) {
-	.name = "ring_order", .good = { "1", "8" }, .bad = { "", "0", "32", "-1", "4294967295", "x" },
+	.name = "ring_order",
+	.good = { "1", "8" },
+	.bad = { "", "0", "32", "-1", "4294967295", "x" },
 };
+
 FIXTURE_VARIANT_ADD(attribute, memory) {
 	.name = "memory", .good = { "1073741824", "0" },
 	.bad = { "", "1", "4097", "-1", "18446744073709551616", "x" },

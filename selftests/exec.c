@@ -36,8 +36,9 @@ FIXTURE_TEARDOWN(exec)
 }
 
 /* Calls @f for each engine that can; how many did. */
-static unsigned int each_engine(FIXTURE(exec) *self, unsigned int opcode, unsigned int a, unsigned int b,
-				unsigned int d, void (*f)(FIXTURE(exec) *self, __u32 queue))
+static unsigned int each_engine(struct exec_fixture *self, unsigned int opcode, unsigned int a,
+				unsigned int b, unsigned int d,
+				void (*f)(struct exec_fixture *self, __u32 queue))
 {
 	unsigned int i, n = 0;
 	__u32 queue;
@@ -53,7 +54,7 @@ static unsigned int each_engine(FIXTURE(exec) *self, unsigned int opcode, unsign
 	return n;
 }
 
-static void nop(FIXTURE(exec) *self, __u32 queue)
+static void nop(struct exec_fixture *self, __u32 queue)
 {
 	int i;
 
@@ -73,7 +74,7 @@ TEST_F(exec, nop)
 		nop(self, queue_create(self->c.fd, self->c.vm, i));
 }
 
-static void fill(FIXTURE(exec) *self, __u32 queue)
+static void fill(struct exec_fixture *self, __u32 queue)
 {
 	__u32 i;
 
@@ -93,7 +94,7 @@ TEST_F(exec, fill)
 	EXPECT_GE(each_engine(self, UMA_OP_FILL, 0, 0, UMA_DTYPE_S32, fill), 1);
 }
 
-static void copy(FIXTURE(exec) *self, __u32 queue)
+static void copy(struct exec_fixture *self, __u32 queue)
 {
 	static const __u32 lengths[] = { 1, 63, 64, 65, 4095, 4096, 4097, 10000 };
 	__u32 i, n;
@@ -118,9 +119,11 @@ TEST_F(exec, copy)
 }
 
 /* Small whole numbers: every order of adding gives the same in fp32. */
-static void gemm_f32(FIXTURE(exec) *self, __u32 queue)
+static void gemm_f32(struct exec_fixture *self, __u32 queue)
 {
-	static const struct { __u32 m, n, k; } shapes[] = { { 1, 1, 1 }, { 7, 9, 5 }, { 17, 33, 19 }, { 32, 16, 64 } };
+	static const struct {
+		__u32 m, n, k;
+	} shapes[] = { { 1, 1, 1 }, { 7, 9, 5 }, { 17, 33, 19 }, { 32, 16, 64 } };
 	__u32 i, j, l, m, n, k;
 	size_t s;
 
@@ -150,10 +153,12 @@ static void gemm_f32(FIXTURE(exec) *self, __u32 queue)
 
 TEST_F(exec, gemm_f32)
 {
-	EXPECT_GE(each_engine(self, UMA_OP_GEMM, UMA_DTYPE_F32, UMA_DTYPE_F32, UMA_DTYPE_F32, gemm_f32), 1);
+	EXPECT_GE(each_engine(self, UMA_OP_GEMM, UMA_DTYPE_F32, UMA_DTYPE_F32, UMA_DTYPE_F32,
+			      gemm_f32),
+		  1);
 }
 
-static void gemm_s8(FIXTURE(exec) *self, __u32 queue)
+static void gemm_s8(struct exec_fixture *self, __u32 queue)
 {
 	const __u32 m = 19, n = 23, k = 70;
 	__s8 *a = self->a.map, *b = self->b.map;
@@ -180,11 +185,13 @@ static void gemm_s8(FIXTURE(exec) *self, __u32 queue)
 
 TEST_F(exec, gemm_s8)
 {
-	EXPECT_GE(each_engine(self, UMA_OP_GEMM, UMA_DTYPE_S8, UMA_DTYPE_S8, UMA_DTYPE_S32, gemm_s8), 1);
+	EXPECT_GE(each_engine(self, UMA_OP_GEMM, UMA_DTYPE_S8, UMA_DTYPE_S8, UMA_DTYPE_S32,
+			      gemm_s8),
+		  1);
 }
 
 /* A task sees what the tasks before it in the list wrote. */
-static void list(FIXTURE(exec) *self, __u32 queue)
+static void list(struct exec_fixture *self, __u32 queue)
 {
 	__u32 i;
 
@@ -193,7 +200,8 @@ static void list(FIXTURE(exec) *self, __u32 queue)
 		self->a.u32[i] = i;
 	task_copy(&self->tasks.task[0], UMA_DTYPE_U8, self->d.va, self->a.va, 4096);
 	for (i = 1; i < 8; i++)
-		task_copy(&self->tasks.task[i], UMA_DTYPE_U8, self->d.va + i * PAGE, self->d.va + (i - 1) * PAGE, 4096);
+		task_copy(&self->tasks.task[i], UMA_DTYPE_U8, self->d.va + i * PAGE,
+			  self->d.va + (i - 1) * PAGE, 4096);
 	ASSERT_EQ(0, client_run(&self->c, queue, self->tasks.va, 8));
 	EXPECT_EQ(0, memcmp(self->d.u8 + 7 * PAGE, self->a.map, PAGE));
 }
@@ -203,8 +211,11 @@ TEST_F(exec, list)
 	EXPECT_GE(each_engine(self, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8, list), 1);
 }
 
-/* Pages of a buffer in another order, and one of them twice: the tasks see the address space, not the buffer. */
-static void shuffled(FIXTURE(exec) *self, __u32 queue)
+/*
+ * Pages of a buffer in another order, and one of them twice: the tasks see the address space, not
+ * the buffer.
+ */
+static void shuffled(struct exec_fixture *self, __u32 queue)
 {
 	static const __u8 order[] = { 7, 2, 2, 0 };
 	__u64 va = client_va(&self->c, 4 * PAGE);
@@ -213,7 +224,8 @@ static void shuffled(FIXTURE(exec) *self, __u32 queue)
 	for (i = 0; i < 8; i++)
 		memset(self->a.u8 + i * PAGE, (int)i + 1, PAGE);
 	for (i = 0; i < 4; i++)
-		vm_map(self->c.fd, self->c.vm, self->a.handle, order[i] * PAGE, va + i * PAGE, PAGE, DRM_UMA_BIND_READONLY);
+		vm_map(self->c.fd, self->c.vm, self->a.handle, order[i] * PAGE, va + i * PAGE, PAGE,
+		       DRM_UMA_BIND_READONLY);
 	task_copy(self->tasks.task, UMA_DTYPE_U8, self->d.va, va, 4 * PAGE);
 	ASSERT_EQ(0, client_run(&self->c, queue, self->tasks.va, 1));
 	for (i = 0; i < 4; i++) {
@@ -229,7 +241,7 @@ TEST_F(exec, shuffled_pages)
 }
 
 /* An operand and a task list that start anywhere in a page. */
-static void unaligned_list(FIXTURE(exec) *self, __u32 queue)
+static void unaligned_list(struct exec_fixture *self, __u32 queue)
 {
 	struct uma_task t;
 
@@ -250,7 +262,7 @@ TEST_F(exec, unaligned_list)
 }
 
 /* Blocks: a buffer that is large and aligned enough for a larger page of the device. */
-static void block(FIXTURE(exec) *self, __u32 queue)
+static void block(struct exec_fixture *self, __u32 queue)
 {
 	struct drm_uma_query_device dev;
 	__u32 handle;
@@ -289,25 +301,33 @@ TEST_F(exec, write_combined)
 	ASSERT_GE(engine, 0);
 	memset(p, 0x6b, PAGE);
 	task_copy(self->tasks.task, UMA_DTYPE_U8, self->d.va, va, 4096);
-	ASSERT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, (unsigned int)engine), self->tasks.va, 1));
+	ASSERT_EQ(0,
+		  client_run(&self->c, queue_create(self->c.fd, self->c.vm, (unsigned int)engine),
+			     self->tasks.va, 1));
 	EXPECT_EQ(0x6b, self->d.u8[4095]);
 }
 
 TEST_F(exec, no_mmap_buffer)
 {
 	int engine = engine_for(self->c.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8);
-	__u64 va = client_bind_handle(&self->c, bo_create(self->c.fd, PAGE, DRM_UMA_BO_NO_MMAP), PAGE, 0);
+	__u64 va = client_bind_handle(&self->c, bo_create(self->c.fd, PAGE, DRM_UMA_BO_NO_MMAP),
+				      PAGE, 0);
 
 	ASSERT_GE(engine, 0);
 	memset(self->a.map, 0x6c, PAGE);
 	task_copy(&self->tasks.task[0], UMA_DTYPE_U8, va, self->a.va, 4096);
 	task_copy(&self->tasks.task[1], UMA_DTYPE_U8, self->d.va, va, 4096);
-	ASSERT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, (unsigned int)engine), self->tasks.va, 2));
+	ASSERT_EQ(0,
+		  client_run(&self->c, queue_create(self->c.fd, self->c.vm, (unsigned int)engine),
+			     self->tasks.va, 2));
 	EXPECT_EQ(0x6c, self->d.u8[0]);
 	EXPECT_EQ(0x6c, self->d.u8[4095]);
 }
 
-/* Every opcode, type and engine is what the capabilities say: a row that is missing is refused at run time. */
+/*
+ * Every opcode, type and engine is what the capabilities say: a row that is missing is refused at
+ * run time.
+ */
 TEST_F(exec, capabilities_are_kept)
 {
 	static const unsigned int dtypes[] = { UMA_DTYPE_F32, UMA_DTYPE_F16, UMA_DTYPE_BF16 };
@@ -322,9 +342,11 @@ TEST_F(exec, capabilities_are_kept)
 	for (i = 0; i < self->count; i++) {
 		for (k = 0; k < 3; k++) {
 			__u32 queue = queue_create(self->c.fd, self->c.vm, i);
-			bool can = engine_can(self->c.fd, i, UMA_OP_GEMM, dtypes[k], dtypes[k], dtypes[k]);
+			bool can = engine_can(self->c.fd, i, UMA_OP_GEMM, dtypes[k], dtypes[k],
+					      dtypes[k]);
 
-			task_gemm(self->tasks.task, dtypes[k], dtypes[k], self->d.va, self->a.va, self->b.va, 4, 4, 4);
+			task_gemm(self->tasks.task, dtypes[k], dtypes[k], self->d.va, self->a.va,
+				  self->b.va, 4, 4, 4);
 			ret = client_run(&self->c, queue, self->tasks.va, 1);
 			EXPECT_EQ(can ? 0 : -EFAULT, ret);
 			queue_state(self->c.fd, queue, &state);

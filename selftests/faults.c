@@ -29,7 +29,8 @@ static void scene_make(struct scene *s)
 
 	client_open(&s->c);
 	engine = engine_for(s->c.fd, UMA_OP_GEMM, UMA_DTYPE_F32, UMA_DTYPE_F32, UMA_DTYPE_F32);
-	if (engine < 0 || !engine_can(s->c.fd, (unsigned int)engine, UMA_OP_COPY, UMA_DTYPE_S32, 0, UMA_DTYPE_S32))
+	if (engine < 0 || !engine_can(s->c.fd, (unsigned int)engine, UMA_OP_COPY, UMA_DTYPE_S32, 0,
+				      UMA_DTYPE_S32))
 		SKIP("no engine for both GEMM and COPY");
 	s->engine = (unsigned int)engine;
 	s->queue = queue_create(s->c.fd, s->c.vm, s->engine);
@@ -73,6 +74,7 @@ static void run_bad(struct scene *s, __u32 reason, __u32 slot, __u64 addr)
 FIXTURE(descriptor) {
 	struct scene s;
 };
+
 FIXTURE_VARIANT(descriptor) {
 	void (*spoil)(struct scene *s, struct uma_task *t);
 	__u32 reason;
@@ -236,7 +238,8 @@ MISTAKE(epilogue_act, EPILOGUE, ANY)
 
 MISTAKE(beta_without_c, SLOT, ANY)
 {
-	struct uma_gemm_params p = { .alpha = htole32(float_bits(1)), .beta = htole32(float_bits(1)) };
+	struct uma_gemm_params p = { .alpha = htole32(float_bits(1)),
+				     .beta = htole32(float_bits(1)) };
 
 	memcpy(t->params, &p, sizeof(p));
 }
@@ -310,12 +313,20 @@ TEST_TIMEOUT(noise, 240)
 /* --- addresses ----------------------------------------------------------------------- */
 
 enum where {
-	READ_PAST_END, READ_NOTHING, READ_BEFORE, WRITE_PAST_END, WRITE_NOTHING, WRITE_READ_ONLY, READ_HOLE, READ_SCALES,
+	READ_PAST_END,
+	READ_NOTHING,
+	READ_BEFORE,
+	WRITE_PAST_END,
+	WRITE_NOTHING,
+	WRITE_READ_ONLY,
+	READ_HOLE,
+	READ_SCALES,
 };
 
 FIXTURE(address) {
 	struct scene s;
 };
+
 FIXTURE_VARIANT(address) {
 	enum where where;
 	__u32 reason;
@@ -325,21 +336,27 @@ FIXTURE_VARIANT(address) {
 FIXTURE_VARIANT_ADD(address, read_past_end) {
 	.where = READ_PAST_END, .reason = UMA_FAULT_READ, .slot = UMA_SLOT_A,
 };
+
 FIXTURE_VARIANT_ADD(address, read_nothing) {
 	.where = READ_NOTHING, .reason = UMA_FAULT_READ, .slot = UMA_SLOT_A,
 };
+
 FIXTURE_VARIANT_ADD(address, read_before) {
 	.where = READ_BEFORE, .reason = UMA_FAULT_READ, .slot = UMA_SLOT_A,
 };
+
 FIXTURE_VARIANT_ADD(address, read_hole) {
 	.where = READ_HOLE, .reason = UMA_FAULT_READ, .slot = UMA_SLOT_A,
 };
+
 FIXTURE_VARIANT_ADD(address, write_past_end) {
 	.where = WRITE_PAST_END, .reason = UMA_FAULT_WRITE, .slot = UMA_SLOT_DST,
 };
+
 FIXTURE_VARIANT_ADD(address, write_nothing) {
 	.where = WRITE_NOTHING, .reason = UMA_FAULT_WRITE, .slot = UMA_SLOT_DST,
 };
+
 FIXTURE_VARIANT_ADD(address, write_read_only) {
 	.where = WRITE_READ_ONLY, .reason = UMA_FAULT_WRITE, .slot = UMA_SLOT_DST,
 };
@@ -450,7 +467,10 @@ TEST(list_is_read_only)
 
 /* --- and the others --------------------------------------------------------------------- */
 
-/* Behind the job that faults: its own queue's are cancelled, everybody else's run, on the same engine too. */
+/*
+ * Behind the job that faults: its own queue's are cancelled, everybody else's run, on the same
+ * engine too.
+ */
 TEST(who_is_hurt)
 {
 	struct drm_uma_queue_state state;

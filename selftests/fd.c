@@ -47,7 +47,8 @@ TEST(open_read_only)
 	handle = bo_create(fd, PAGE, 0);
 	ASSERT_EQ(0, bo_offset_try(fd, handle, &offset));
 	/* A writable shared mapping needs a writable file, here as everywhere. */
-	EXPECT_TRUE(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset) == MAP_FAILED);
+	EXPECT_TRUE(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset) ==
+		    MAP_FAILED);
 	close(fd);
 }
 
@@ -146,7 +147,10 @@ static void send_fd(int socket, int fd)
 	char control[CMSG_SPACE(sizeof(int))] = { 0 }, byte = 'x';
 	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
 	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
 
@@ -162,7 +166,10 @@ static int receive_fd(int socket)
 	char control[CMSG_SPACE(sizeof(int))], byte;
 	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
 	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
 	};
 	int fd;
 

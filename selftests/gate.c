@@ -87,7 +87,10 @@ void gate_open(struct gate *g)
 
 	ret = do_ioctl(g->vgem, VGEM_FENCE_SIGNAL, &args);
 	if (ret == -ETIMEDOUT) {
-		/* What was expected of the jobs behind it was not given: neither success nor failure says anything. */
+		/*
+		 * What was expected of the jobs behind it was not given: neither success nor
+		 * failure says anything.
+		 */
 		harness->failures = 0;
 		SKIP("so slow a machine that the gate has opened by itself");
 	}

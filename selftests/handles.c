@@ -15,8 +15,22 @@ enum kind {
 };
 
 enum use {
-	USE_MMAP_OFFSET, USE_INFO, USE_LABEL, USE_SYNC, USE_BIND_BO, USE_EXPORT, USE_GEM_CLOSE, USE_BIND, USE_VM_DESTROY,
-	USE_QUEUE_CREATE, USE_QUEUE_DESTROY, USE_QUEUE_STATE, USE_SUBMIT, USE_WAIT, USE_SIGNAL, USE_WAIT_POINT,
+	USE_MMAP_OFFSET,
+	USE_INFO,
+	USE_LABEL,
+	USE_SYNC,
+	USE_BIND_BO,
+	USE_EXPORT,
+	USE_GEM_CLOSE,
+	USE_BIND,
+	USE_VM_DESTROY,
+	USE_QUEUE_CREATE,
+	USE_QUEUE_DESTROY,
+	USE_QUEUE_STATE,
+	USE_SUBMIT,
+	USE_WAIT,
+	USE_SIGNAL,
+	USE_WAIT_POINT,
 };
 
 FIXTURE(handle) {
@@ -24,13 +38,14 @@ FIXTURE(handle) {
 	struct client other;
 	__u32 queue;
 };
+
 FIXTURE_VARIANT(handle) {
 	enum use use;
-	enum kind kind;
+	enum kind of;
 	int error;
 };
 
-#define USE(v, u, k, e) FIXTURE_VARIANT_ADD(handle, v) { .use = u, .kind = k, .error = e }
+#define USE(v, u, k, e) FIXTURE_VARIANT_ADD(handle, v) { .use = u, .of = k, .error = e }
 USE(bo_mmap_offset, USE_MMAP_OFFSET, KIND_BO, -ENOENT);
 USE(bo_info, USE_INFO, KIND_BO, -ENOENT);
 USE(bo_label, USE_LABEL, KIND_BO, -ENOENT);
@@ -65,9 +80,14 @@ FIXTURE_TEARDOWN(handle)
 static int use(struct client *c, __u32 queue, enum use how, __u32 handle)
 {
 	struct drm_uma_queue_create create = {
-		.vm_id = handle, .engine_class = UMA_ENGINE_GPU, .instances = 1, .priority = DRM_UMA_PRIORITY_NORMAL,
+		.vm_id = handle,
+		.engine_class = UMA_ENGINE_GPU,
+		.instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL,
 	};
-	struct drm_uma_sync_range range = { .handle = handle, .flags = DRM_UMA_SYNC_TO_CPU, .size = PAGE };
+	struct drm_uma_sync_range range = { .handle = handle,
+					    .flags = DRM_UMA_SYNC_TO_CPU,
+					    .size = PAGE };
 	struct drm_uma_bo_sync bo_sync = { .ranges = array_of(&range, sizeof(range), 1) };
 	struct drm_uma_queue_state state;
 	struct drm_uma_bo_info info;
@@ -116,9 +136,9 @@ static int use(struct client *c, __u32 queue, enum use how, __u32 handle)
 	return -1;
 }
 
-static __u32 make(struct client *c, enum kind kind)
+static __u32 make(struct client *c, enum kind of)
 {
-	switch (kind) {
+	switch (of) {
 	case KIND_BO:
 		return bo_create(c->fd, PAGE, 0);
 	case KIND_VM:
@@ -131,9 +151,9 @@ static __u32 make(struct client *c, enum kind kind)
 	return 0;
 }
 
-static void unmake(struct client *c, enum kind kind, __u32 handle)
+static void unmake(struct client *c, enum kind of, __u32 handle)
 {
-	switch (kind) {
+	switch (of) {
 	case KIND_BO:
 		gem_close(c->fd, handle);
 		break;
@@ -163,9 +183,9 @@ TEST_F(handle, huge)
 
 TEST_F(handle, closed)
 {
-	__u32 handle = make(&self->c, variant->kind);
+	__u32 handle = make(&self->c, variant->of);
 
-	unmake(&self->c, variant->kind, handle);
+	unmake(&self->c, variant->of, handle);
 	EXPECT_EQ(variant->error, use(&self->c, self->queue, variant->use, handle));
 }
 
@@ -176,15 +196,18 @@ TEST_F(handle, of_another_file)
 	int i;
 
 	for (i = 0; i < 5; i++)
-		handle = make(&self->other, variant->kind);
+		handle = make(&self->other, variant->of);
 	EXPECT_EQ(variant->error, use(&self->c, self->queue, variant->use, handle));
-	unmake(&self->other, variant->kind, handle);
+	unmake(&self->other, variant->of, handle);
 }
 
 TEST_F(handle, valid)
 {
-	__u32 handle = make(&self->c, variant->kind);
-	/* A point of a binary syncobj has no fence: waiting for one is the only use of these that has to fail. */
+	__u32 handle = make(&self->c, variant->of);
+	/*
+	 * A point of a binary syncobj has no fence: waiting for one is the only use of these that
+	 * has to fail.
+	 */
 	int expected = variant->use == USE_WAIT_POINT ? -EINVAL : 0;
 
 	ASSERT_NE(0, handle);

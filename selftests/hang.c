@@ -42,8 +42,11 @@ FIXTURE_TEARDOWN(hang)
 static __u32 queue_of(struct client *c, const struct drm_uma_query_engine *engine, __u32 timeout_ms)
 {
 	struct drm_uma_queue_create args = {
-		.vm_id = c->vm, .engine_class = engine->engine_class, .instances = 1u << engine->instance,
-		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = timeout_ms,
+		.vm_id = c->vm,
+		.engine_class = engine->engine_class,
+		.instances = 1u << engine->instance,
+		.priority = DRM_UMA_PRIORITY_NORMAL,
+		.timeout_ms = timeout_ms,
 	};
 	__u32 queue;
 
@@ -59,7 +62,7 @@ static void hang_next(unsigned int engines)
 	ASSERT_TRUE(emu_knob(dev_name(), "hang_next", value));
 }
 
-static void check_guilty(FIXTURE(hang) *self, __u32 queue, unsigned int engine)
+static void check_guilty(struct hang_fixture *self, __u32 queue, unsigned int engine)
 {
 	struct drm_uma_queue_state state;
 
@@ -83,7 +86,8 @@ TEST_F(hang, times_out)
 	hang_next(1);
 	EXPECT_EQ(-ETIME, client_run(&self->c, queue, self->tasks.va, 1));
 	check_guilty(self, queue, 0);
-	EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[0], 0), self->tasks.va, 1));
+	EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[0], 0), self->tasks.va,
+				1));
 }
 
 TEST_F(hang, every_engine)
@@ -116,10 +120,14 @@ TEST_F(hang, all_engines_at_once)
 		check_guilty(self, queues[i], i);
 	}
 	for (i = 0; i < self->count; i++)
-		EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[i], 0), self->tasks.va, 1));
+		EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[i], 0),
+					self->tasks.va, 1));
 }
 
-/* Several jobs of a queue in one call, so that all are there before the first runs into its timeout. */
+/*
+ * Several jobs of a queue in one call, so that all are there before the first runs into its
+ * timeout.
+ */
 static void start_all(struct client *c, __u32 queue, __u64 tasks, __u32 *done, unsigned int n)
 {
 	struct drm_uma_sync syncs[8];
@@ -138,10 +146,14 @@ static void start_all(struct client *c, __u32 queue, __u64 tasks, __u32 *done, u
 	ASSERT_EQ(0, submit_try(c->fd, jobs, n, NULL));
 }
 
-/* Behind the job that hangs: its own queue's are cancelled, the others' run; other engines notice nothing. */
+/*
+ * Behind the job that hangs: its own queue's are cancelled, the others' run; other engines notice
+ * nothing.
+ */
 TEST_F(hang, guilty_and_innocent)
 {
-	__u32 bad = queue_of(&self->c, &self->engines[0], TIMEOUT_MS), good, elsewhere = 0, own[4], others[3];
+	__u32 bad = queue_of(&self->c, &self->engines[0], TIMEOUT_MS), good, elsewhere = 0, own[4],
+	      others[3];
 	struct drm_uma_queue_state state;
 	struct client other;
 	struct buf tasks;
@@ -205,7 +217,8 @@ TEST_F(hang, again_and_again)
 		hang_next(1);
 		EXPECT_EQ(-ETIME, client_run(&self->c, queue, self->tasks.va, 1));
 		ASSERT_EQ(0, queue_destroy_try(self->c.fd, queue));
-		EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[0], 0), self->tasks.va, 1));
+		EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[0], 0),
+					self->tasks.va, 1));
 	}
 }
 
@@ -223,7 +236,10 @@ TEST_F(hang, waited_for)
 	EXPECT_EQ(0, client_run(&self->c, other, self->tasks.va, 1));
 }
 
-/* Everything that a client can do to a job that hangs: none of it may wait for longer than the job may. */
+/*
+ * Everything that a client can do to a job that hangs: none of it may wait for longer than the job
+ * may.
+ */
 TEST_F(hang, queue_destroyed)
 {
 	__u32 queue = queue_of(&self->c, &self->engines[0], TIMEOUT_MS), done[2];
@@ -260,7 +276,8 @@ TEST_F(hang, file_closed)
 	client_buf(&other, &tasks, PAGE);
 	task_nop(tasks.task);
 	hang_next(1);
-	client_start(&self->c, queue_of(&self->c, &self->engines[0], TIMEOUT_MS), self->tasks.va, 1);
+	client_start(&self->c, queue_of(&self->c, &self->engines[0], TIMEOUT_MS), self->tasks.va,
+		     1);
 	usleep(50000);
 	client_close(&self->c);
 	EXPECT_EQ(0, client_run(&other, queue_of(&other, &self->engines[0], 0), tasks.va, 1));
@@ -288,10 +305,14 @@ TEST_F(hang, killed)
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));
-	EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[0], 0), self->tasks.va, 1));
+	EXPECT_EQ(0, client_run(&self->c, queue_of(&self->c, &self->engines[0], 0), self->tasks.va,
+				1));
 }
 
-/* The longest timeout is the queue's, not the engine's: a patient client is not cut short by an impatient one. */
+/*
+ * The longest timeout is the queue's, not the engine's: a patient client is not cut short by an
+ * impatient one.
+ */
 TEST_F(hang, patience_is_the_queues)
 {
 	__u32 impatient = queue_of(&self->c, &self->engines[0], 50);

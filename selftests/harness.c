@@ -167,7 +167,8 @@ void harness_join(pid_t pid)
 		return;
 	}
 	if (status)
-		harness_fail(__FILE__, __LINE__, "child %d ended with status %#x", (int)pid, (unsigned int)status);
+		harness_fail(__FILE__, __LINE__, "child %d ended with status %#x", (int)pid,
+			     (unsigned int)status);
 }
 
 static void run_child(struct harness_test *test, const struct harness_variant *variant)
@@ -241,7 +242,8 @@ static void reap(pid_t group)
 static unsigned int n_pass, n_fail, n_skip, number;
 static bool stuck;
 
-static void run_one(struct harness_test *test, const struct harness_variant *variant, const char *name)
+static void run_one(struct harness_test *test, const struct harness_variant *variant,
+		    const char *name)
 {
 	unsigned int limit = test->timeout * harness_slow();
 	struct timespec from, to;
@@ -279,7 +281,8 @@ static void run_one(struct harness_test *test, const struct harness_variant *var
 		harness_diag("timed out after %u seconds", limit);
 		harness->failures++;
 	} else if (WIFSIGNALED(status)) {
-		harness_diag("killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		harness_diag("killed by signal %d (%s)", WTERMSIG(status),
+			     strsignal(WTERMSIG(status)));
 		harness->failures++;
 	} else if (WEXITSTATUS(status) && !harness->failures) {
 		harness_diag("exit status %d", WEXITSTATUS(status));
@@ -304,7 +307,8 @@ static void run_one(struct harness_test *test, const struct harness_variant *var
 
 /* Calls @f for each test with each of its variants; returns how many match. */
 static unsigned int each(const char *pattern,
-			 void (*f)(struct harness_test *, const struct harness_variant *, const char *))
+			 void (*f)(struct harness_test *, const struct harness_variant *,
+				   const char *))
 {
 	const struct harness_variant *v;
 	struct harness_test *test;
@@ -314,8 +318,9 @@ static unsigned int each(const char *pattern,
 	for (test = tests; test; test = test->next) {
 		v = test->fixture ? test->fixture->variants : NULL;
 		do {
-			snprintf(name, sizeof(name), "%s%s%s%s%s", test->fixture ? test->fixture->name : "",
-				 test->fixture ? "." : "", test->name, v ? "." : "", v ? v->name : "");
+			snprintf(name, sizeof(name), "%s%s%s%s%s",
+				 test->fixture ? test->fixture->name : "", test->fixture ? "." : "",
+				 test->name, v ? "." : "", v ? v->name : "");
 			if (!pattern || !fnmatch(pattern, name, 0)) {
 				n++;
 				if (f)
@@ -358,7 +363,8 @@ int harness_main(int argc, char **argv)
 		return 0;
 	}
 
-	harness = mmap(NULL, sizeof(*harness), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	harness = mmap(NULL, sizeof(*harness), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
 	if (harness == MAP_FAILED) {
 		say("Bail out! no shared memory: %s", strerror(errno));
 		return 1;

@@ -34,7 +34,8 @@
 #include <sys/types.h>
 
 /*
- * Seconds, times UMA_TEST_SLOW. Only a test that hangs should ever meet it, also on a machine that does much else.
+ * Seconds, times UMA_TEST_SLOW. Only a test that hangs should ever meet it, also on a machine that
+ * does much else.
  */
 #define HARNESS_TIMEOUT		150
 
@@ -94,8 +95,9 @@ void harness_add_variant(struct harness_fixture *fixture, struct harness_variant
 int harness_main(int argc, char **argv);
 
 void harness_diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void harness_fail(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void harness_end(void) __attribute__((noreturn));
+void harness_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+__attribute__((noreturn)) void harness_end(void);
 void harness_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 unsigned int harness_slow(void);
 
@@ -121,16 +123,16 @@ void harness_join(pid_t pid);
 #define FIXTURE_SETUP(f)						\
 	FIXTURE_VARIANT(f);						\
 	static struct harness_fixture t_##f##_desc;				\
-	static void t_##f##_setup(FIXTURE(f) *self, const FIXTURE_VARIANT(f) *variant); \
+	static void t_##f##_setup(struct f##_fixture *self, const struct f##_variant *variant); \
 	static void t_##f##_setup_any(void *self, const void *variant)	\
 	{								\
 		t_##f##_setup(self, variant);				\
 	}								\
-	static void t_##f##_setup(FIXTURE(f) *self __attribute__((unused)),	\
-			      const FIXTURE_VARIANT(f) *variant __attribute__((unused)))
+	static void t_##f##_setup(struct f##_fixture *self __attribute__((unused)),	\
+			      const struct f##_variant *variant __attribute__((unused)))
 
 #define FIXTURE_TEARDOWN(f)						\
-	static void t_##f##_teardown(FIXTURE(f) *self, const FIXTURE_VARIANT(f) *variant); \
+	static void t_##f##_teardown(struct f##_fixture *self, const struct f##_variant *variant); \
 	static void t_##f##_teardown_any(void *self, const void *variant)	\
 	{								\
 		t_##f##_teardown(self, variant);				\
@@ -141,8 +143,8 @@ void harness_join(pid_t pid);
 		.setup = t_##f##_setup_any,					\
 		.teardown = t_##f##_teardown_any,				\
 	};								\
-	static void t_##f##_teardown(FIXTURE(f) *self __attribute__((unused)), \
-				 const FIXTURE_VARIANT(f) *variant __attribute__((unused)))
+	static void t_##f##_teardown(struct f##_fixture *self __attribute__((unused)), \
+				 const struct f##_variant *variant __attribute__((unused)))
 
 /* Variants come before the setup, so they name the fixture by its parts. */
 #define FIXTURE_VARIANT_ADD(f, v)					\
@@ -159,7 +161,7 @@ void harness_join(pid_t pid);
 	static const FIXTURE_VARIANT(f) t_##f##_##v##_data =
 
 #define TEST_F_TIMEOUT(f, t, seconds)					\
-	static void t_##f##_##t(FIXTURE(f) *self, const FIXTURE_VARIANT(f) *variant); \
+	static void t_##f##_##t(struct f##_fixture *self, const struct f##_variant *variant); \
 	static void t_##f##_##t##_any(void *self, const void *variant)	\
 	{								\
 		t_##f##_##t(self, variant);					\
@@ -174,8 +176,8 @@ void harness_join(pid_t pid);
 	{								\
 		harness_add_test(&t_##f##_##t##_test);			\
 	}								\
-	static void t_##f##_##t(FIXTURE(f) *self __attribute__((unused)),	\
-			    const FIXTURE_VARIANT(f) *variant __attribute__((unused)))
+	static void t_##f##_##t(struct f##_fixture *self __attribute__((unused)),	\
+			    const struct f##_variant *variant __attribute__((unused)))
 
 #define TEST_F(f, t)	TEST_F_TIMEOUT(f, t, HARNESS_TIMEOUT)
 
@@ -209,9 +211,9 @@ void harness_join(pid_t pid);
 
 /* Of any two integer types: -1 is not 0xffffffff. */
 #define HARNESS_COMPARE(end, a, op, b) do {				\
-	__typeof__(a) a_ = (a);						\
-	__typeof__(b) b_ = (b);						\
-	if (!((__int128)a_ op (__int128)b_)) {				\
+	__int128 a_ = (a);						\
+	__int128 b_ = (b);						\
+	if (!(a_ op b_)) {						\
 		harness_fail(__FILE__, __LINE__, "%s %s %s: %lld (%#llx) and %lld (%#llx)", \
 			     #a, #op, #b, (long long)a_, (unsigned long long)a_, \
 			     (long long)b_, (unsigned long long)b_);	\

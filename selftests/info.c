@@ -40,9 +40,10 @@ static bool shown(const char *text)
 	static char buf[1 << 20];
 	char path[256];
 
-	if (!dev_debugfs(dev_name(), "gems", path, sizeof(path)) || !read_text(path, buf, sizeof(buf)))
+	if (!dev_debugfs(dev_name(), "gems", path, sizeof(path)) ||
+	    !read_text(path, buf, sizeof(buf)))
 		SKIP("no debugfs");
-	return strstr(buf, text) != NULL;
+	return !!strstr(buf, text);
 }
 
 TEST_F(label, set_replace_remove)
@@ -194,7 +195,8 @@ TEST(fdinfo_engine_time)
 	client_buf(&c, &tasks, PAGE);
 	task_gemm_f32(tasks.task, a.va + 2 * 64 * PAGE, a.va, a.va + 64 * PAGE, 64, 64, 64);
 	for (i = 0; i < 4; i++)
-		ASSERT_EQ(0, client_run(&c, queue_create(c.fd, c.vm, (unsigned int)engine), tasks.va, 1));
+		ASSERT_EQ(0, client_run(&c, queue_create(c.fd, c.vm, (unsigned int)engine),
+					tasks.va, 1));
 	snprintf(key, sizeof(key), "drm-engine-%s", class_names[engines[engine].engine_class]);
 	t = fdinfo(c.fd, key);
 	EXPECT_GT(t, 0);
@@ -321,7 +323,8 @@ TEST(read_debugfs_while_things_change)
 			client_open(&c);
 			client_buf(&c, &b, PAGE);
 			ASSERT_EQ(0, bo_label_try(c.fd, b.handle, "comes and goes", 14));
-			ASSERT_EQ(0, submit_one_try(c.fd, queue_create(c.fd, c.vm, 0), 0, 0, NULL, 0));
+			ASSERT_EQ(0,
+				  submit_one_try(c.fd, queue_create(c.fd, c.vm, 0), 0, 0, NULL, 0));
 			ASSERT_EQ(0, bo_label_try(c.fd, b.handle, NULL, 0));
 			client_close(&c);
 		}

@@ -16,7 +16,10 @@ struct instance {
 	char node[32];
 };
 
-/** instance_make - a directory with the defaults; skips the test where there is no configfs or no right to it */
+/**
+ * instance_make - a directory with the defaults; skips the test where there is no configfs or no
+ * right to it
+ */
 void instance_make(struct instance *in, const char *name);
 /** instance_set_try - write an attribute; 0 or a negative errno */
 int instance_set_try(struct instance *in, const char *attribute, const char *value);
@@ -26,7 +29,10 @@ void instance_get(struct instance *in, const char *attribute, char *buf, size_t 
 void instance_enable(struct instance *in);
 /** instance_start - make one of a profile, with a paranoid TLB */
 void instance_start(struct instance *in, const char *name, const char *profile);
-/** instance_drop - take the device away and the directory with it; for one that is gone already nothing */
+/**
+ * instance_drop - take the device away and the directory with it; for one that is gone already
+ * nothing
+ */
 void instance_drop(struct instance *in);
 /** node_of - name of the node of a platform device; false if it has none */
 bool node_of(const char *device, char *node, size_t size);

@@ -32,7 +32,10 @@ FIXTURE_TEARDOWN(chips)
 	instance_drop(&self->ultra);
 }
 
-/* What the chips are, from the list of their engines: how many of a class, what types the matrix units take. */
+/*
+ * What the chips are, from the list of their engines: how many of a class, what types the matrix
+ * units take.
+ */
 static unsigned int count_class(int fd, unsigned int engine_class)
 {
 	struct drm_uma_query_engine engines[MAX_ENGINES];
@@ -72,11 +75,14 @@ static void no_bf16_on_matrix(const char *node, bool dynamic)
 	fd = dev_open_named(node);
 	n = query_engines(fd, engines);
 	for (i = 0; i < n; i++) {
-		EXPECT_EQ(dynamic ? UMA_ENGINE_DYNAMIC_SHAPES : 0, engines[i].flags & UMA_ENGINE_DYNAMIC_SHAPES);
+		EXPECT_EQ(dynamic ? UMA_ENGINE_DYNAMIC_SHAPES : 0,
+			  engines[i].flags & UMA_ENGINE_DYNAMIC_SHAPES);
 		if (engines[i].engine_class != UMA_ENGINE_MATRIX)
 			continue;
-		EXPECT_FALSE(engine_can(fd, i, UMA_OP_GEMM, UMA_DTYPE_BF16, UMA_DTYPE_BF16, UMA_DTYPE_F32));
-		EXPECT_TRUE(engine_can(fd, i, UMA_OP_GEMM, UMA_DTYPE_F32, UMA_DTYPE_F32, UMA_DTYPE_F32));
+		EXPECT_FALSE(engine_can(fd, i, UMA_OP_GEMM, UMA_DTYPE_BF16, UMA_DTYPE_BF16,
+					UMA_DTYPE_F32));
+		EXPECT_TRUE(engine_can(fd, i, UMA_OP_GEMM, UMA_DTYPE_F32, UMA_DTYPE_F32,
+				       UMA_DTYPE_F32));
 	}
 	close(fd);
 }
@@ -98,7 +104,8 @@ TEST_F(chips, unsupported_faults)
 	client_open_named(&c, self->m1.node);
 	client_buf(&c, &tasks, PAGE);
 	client_buf(&c, &data, 3 * PAGE);
-	task_gemm(tasks.task, UMA_DTYPE_F32, UMA_DTYPE_BF16, data.va, data.va + PAGE, data.va + 2 * PAGE, 4, 4, 4);
+	task_gemm(tasks.task, UMA_DTYPE_F32, UMA_DTYPE_BF16, data.va, data.va + PAGE,
+		  data.va + 2 * PAGE, 4, 4, 4);
 	/* Engine 0 of this chip is its matrix unit. */
 	queue = queue_create(c.fd, c.vm, 0);
 	EXPECT_EQ(-EFAULT, client_run(&c, queue, tasks.va, 1));
@@ -135,8 +142,8 @@ TEST_F(chips, shared_buffer)
 		if (!i)
 			task_fill(tasks[i].task, UMA_DTYPE_S32, va[i], 1024, 0x600d);
 		else
-			task_copy(tasks[i].task, UMA_DTYPE_S32, va[i] + (__u64)i * PAGE, va[i] + (__u64)(i - 1) * PAGE,
-				  1024);
+			task_copy(tasks[i].task, UMA_DTYPE_S32, va[i] + (__u64)i * PAGE,
+				  va[i] + (__u64)(i - 1) * PAGE, 1024);
 		ASSERT_EQ(0, client_run(&c[i], queue, tasks[i].va, 1));
 	}
 	for (i = 0; i < 3; i++) {
@@ -193,7 +200,9 @@ TEST_F(chips, exporter_leaves)
 	client_buf(&b, &dst, PAGE);
 	client_buf(&b, &tasks, PAGE);
 	instance_drop(&self->m1);
-	queue = queue_create(b.fd, b.vm, (unsigned int)engine_for(b.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8));
+	queue = queue_create(b.fd, b.vm,
+			     (unsigned int)engine_for(b.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0,
+						      UMA_DTYPE_U8));
 	task_copy(tasks.task, UMA_DTYPE_U8, dst.va, va, 4096);
 	EXPECT_EQ(0, client_run(&b, queue, tasks.va, 1));
 	EXPECT_EQ(0x4a, dst.u8[4095]);
@@ -227,6 +236,7 @@ TEST_F(chips, importer_leaves)
 FIXTURE(again) {
 	struct instance in;
 };
+
 FIXTURE_VARIANT(again) {
 	const char *profile;
 	const char *program;

@@ -152,7 +152,9 @@ TEST(writing_another_process)
 	EXPECT_EQ(0x11, victim.u8[4095]);
 }
 
-/* The TLB: an address that the device has used shows another buffer as soon as it is bound there. */
+/*
+ * The TLB: an address that the device has used shows another buffer as soon as it is bound there.
+ */
 TEST_TIMEOUT(rebind, 240)
 {
 	struct drm_uma_bind_op ops[2];
@@ -167,9 +169,14 @@ TEST_TIMEOUT(rebind, 240)
 		memset(bufs[i].map, i + 1, PAGE);
 	}
 	for (i = 0; i < 60; i++) {
-		ops[0] = (struct drm_uma_bind_op){ .op = DRM_UMA_BIND_UNMAP, .va = WHERE, .size = PAGE };
+		ops[0] = (struct drm_uma_bind_op){ .op = DRM_UMA_BIND_UNMAP,
+						   .va = WHERE,
+						   .size = PAGE };
 		ops[1] = (struct drm_uma_bind_op){
-			.op = DRM_UMA_BIND_MAP, .handle = bufs[i % 4].handle, .va = WHERE, .size = PAGE,
+			.op = DRM_UMA_BIND_MAP,
+			.handle = bufs[i % 4].handle,
+			.va = WHERE,
+			.size = PAGE,
 		};
 		ASSERT_EQ(0, vm_bind_try(s.c.fd, s.c.vm, ops, 2, NULL));
 		ASSERT_EQ(0, copy(&s, dst.va, WHERE, 4096));
@@ -220,7 +227,10 @@ TEST(unmapped_is_gone)
 	EXPECT_EQ(0, other.u8[0]);
 }
 
-/* More address spaces than the device has room for at once, each with its own page at the same address. */
+/*
+ * More address spaces than the device has room for at once, each with its own page at the same
+ * address.
+ */
 TEST_TIMEOUT(more_vms_than_slots, 240)
 {
 	enum { FILES = 5, VMS = 16 };
@@ -242,7 +252,8 @@ TEST_TIMEOUT(more_vms_than_slots, 240)
 		for (v = 0; v < VMS; v++) {
 			vms[f][v] = vm_create(c[f].fd);
 			queues[f][v] = queue_create(c[f].fd, vms[f][v], (unsigned int)engine);
-			vm_map(c[f].fd, vms[f][v], tasks[f].handle, 0, tasks[f].va, PAGE, DRM_UMA_BIND_READONLY);
+			vm_map(c[f].fd, vms[f][v], tasks[f].handle, 0, tasks[f].va, PAGE,
+			       DRM_UMA_BIND_READONLY);
 			vm_map(c[f].fd, vms[f][v], dst[f].handle, 0, dst[f].va, PAGE, 0);
 			handle = bo_create(c[f].fd, PAGE, 0);
 			p = bo_map(c[f].fd, handle, PAGE);

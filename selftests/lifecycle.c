@@ -29,6 +29,7 @@ FIXTURE(leave) {
 	struct buf data;
 	enum way way;
 };
+
 FIXTURE_VARIANT(leave) {
 	enum way way;
 };
@@ -53,7 +54,7 @@ FIXTURE_TEARDOWN(leave)
 	instance_drop(&self->in);
 }
 
-static void leave(FIXTURE(leave) *self)
+static void leave(struct leave_fixture *self)
 {
 	char node[32];
 	int i;
@@ -90,7 +91,10 @@ TEST_F(leave, every_ioctl_says_so)
 	};
 	struct drm_uma_bo_sync bo_sync = { .ranges = array_of(&range, sizeof(range), 1) };
 	struct drm_uma_queue_create create = {
-		.vm_id = self->c.vm, .engine_class = UMA_ENGINE_GPU, .instances = 1, .priority = DRM_UMA_PRIORITY_NORMAL,
+		.vm_id = self->c.vm,
+		.engine_class = UMA_ENGINE_GPU,
+		.instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL,
 	};
 	__u32 queue = queue_create(self->c.fd, self->c.vm, 0), id, size = sizeof(dev);
 	struct drm_uma_bo_info info;
@@ -132,16 +136,16 @@ static void on_bus(int sig __attribute__((unused)))
 TEST_F(leave, mapped_buffer)
 {
 	struct sigaction sa = { .sa_handler = on_bus };
-	volatile __u8 *p = self->data.map;
+	__u8 *p = self->data.map;
 
 	p[0] = 1;
 	leave(self);
 	ASSERT_EQ(0, sigaction(SIGBUS, &sa, NULL));
 	if (!sigsetjmp(jump, 1)) {
-		EXPECT_EQ(1, p[0]);
-		p[1] = 2;
+		EXPECT_EQ(1, __atomic_load_n(&p[0], __ATOMIC_SEQ_CST));
+		__atomic_store_n(&p[1], 2, __ATOMIC_SEQ_CST);
 		/* A page that was not touched before. */
-		p[2 * PAGE] = 3;
+		__atomic_store_n(&p[2 * PAGE], 3, __ATOMIC_SEQ_CST);
 	}
 	ASSERT_EQ(0, munmap(self->data.map, SIZE));
 }
@@ -155,8 +159,9 @@ TEST_F(leave, waiting_job)
 
 	gate_close(&gate, self->c.fd);
 	for (i = 0; i < 4; i++) {
-		done[i] = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, (unsigned int)i % 3),
-					     self->tasks.va, 1, gate.syncobj);
+		__u32 queue = queue_create(self->c.fd, self->c.vm, (unsigned int)i % 3);
+
+		done[i] = client_start_after(&self->c, queue, self->tasks.va, 1, gate.syncobj);
 		ASSERT_EQ(0, syncobj_export_try(self->c.fd, done[i], true, &files[i]));
 	}
 	leave(self);
@@ -342,10 +347,13 @@ TEST_TIMEOUT(unbind_bind_under_load, 240)
 					usleep(1000);
 					continue;
 				}
-				if (!vm_create_try(fd, &vm) && !bo_create_try(fd, PAGE, 0, &handle) &&
+				if (!vm_create_try(fd, &vm) &&
+				    !bo_create_try(fd, PAGE, 0, &handle) &&
 				    !vm_map_try(fd, vm, handle, 0, 1 << 20, PAGE, 0)) {
 					struct drm_uma_queue_create args = {
-						.vm_id = vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
+						.vm_id = vm,
+						.engine_class = UMA_ENGINE_GPU,
+						.instances = 1,
 						.priority = DRM_UMA_PRIORITY_NORMAL,
 					};
 					__u32 queue;

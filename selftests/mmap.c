@@ -18,6 +18,7 @@ FIXTURE(map) {
 	__u32 handle;
 	__u64 offset;
 };
+
 FIXTURE_VARIANT(map) {
 	__u32 flags;
 };
@@ -163,24 +164,24 @@ TEST_F(map, read_only)
 }
 
 static sigjmp_buf jump;
-static volatile sig_atomic_t caught;
+static int caught;
 
 static void on_signal(int sig)
 {
-	caught = sig;
+	__atomic_store_n(&caught, sig, __ATOMIC_SEQ_CST);
 	siglongjmp(jump, 1);
 }
 
 TEST_F(map, write_to_read_only)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
-	volatile __u8 *p = map_at(self->fd, SIZE, self->offset, PROT_READ, MAP_SHARED);
+	__u8 *p = map_at(self->fd, SIZE, self->offset, PROT_READ, MAP_SHARED);
 
 	ASSERT_TRUE(p);
 	ASSERT_EQ(0, sigaction(SIGSEGV, &sa, NULL));
 	if (!sigsetjmp(jump, 1))
-		p[0] = 1;
-	EXPECT_EQ(SIGSEGV, caught);
+		__atomic_store_n(&p[0], 1, __ATOMIC_SEQ_CST);
+	EXPECT_EQ(SIGSEGV, __atomic_load_n(&caught, __ATOMIC_SEQ_CST));
 }
 
 TEST_F(map, forked)
@@ -214,7 +215,8 @@ TEST_F(map, remap)
 TEST_F(map, not_executable)
 {
 	/* Nothing asks for it; no matter how it ends, data stays data. */
-	void *p = map_at(self->fd, SIZE, self->offset, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED);
+	void *p = map_at(self->fd, SIZE, self->offset, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_SHARED);
 
 	if (p)
 		ASSERT_EQ(0, munmap(p, SIZE));
@@ -254,7 +256,8 @@ TEST(no_mmap_guessed)
 	after = bo_create(fd, PAGE, 0);
 	ASSERT_EQ(0, bo_offset_try(fd, after, &b));
 	ASSERT_NE(a, b);
-	for (offset = (a < b ? a : b) - 16 * PAGE; offset <= (a < b ? b : a) + 16 * PAGE; offset += PAGE) {
+	for (offset = (a < b ? a : b) - 16 * PAGE; offset <= (a < b ? b : a) + 16 * PAGE;
+	     offset += PAGE) {
 		if (offset != a && offset != b)
 			check_no_map(fd, PAGE, offset);
 	}

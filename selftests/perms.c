@@ -152,7 +152,10 @@ TEST_F(perms, sysfs_is_for_root)
 	EXPECT_FALSE(write_text("/sys/bus/platform/drivers/uma/bind", "uma.0"));
 }
 
-/* The core's ioctls for a master of a display are not for us, and flink names leak buffers to anybody. */
+/*
+ * The core's ioctls for a master of a display are not for us, and flink names leak buffers to
+ * anybody.
+ */
 TEST_F(perms, no_global_names)
 {
 	struct drm_gem_flink flink = { 0 };

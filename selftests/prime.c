@@ -228,6 +228,7 @@ FIXTURE(foreign) {
 	int vgem;
 	__u32 vgem_handle;
 };
+
 FIXTURE_VARIANT(foreign) {
 	enum peer peer;
 };
@@ -398,15 +399,18 @@ TEST_F(foreign, bind_beyond)
 	__u32 handle = prime_import(self->c.fd, self->dmabuf);
 	__u64 size = (__u64)lseek(self->dmabuf, 0, SEEK_END);
 
-	EXPECT_EQ(-EINVAL, vm_map_try(self->c.fd, self->c.vm, handle, 0, client_va(&self->c, size + PAGE), size + PAGE,
-				      0));
-	EXPECT_EQ(-EINVAL, vm_map_try(self->c.fd, self->c.vm, handle, size, client_va(&self->c, PAGE), PAGE, 0));
+	EXPECT_EQ(-EINVAL, vm_map_try(self->c.fd, self->c.vm, handle, 0,
+				      client_va(&self->c, size + PAGE), size + PAGE, 0));
+	EXPECT_EQ(-EINVAL, vm_map_try(self->c.fd, self->c.vm, handle, size,
+				      client_va(&self->c, PAGE), PAGE, 0));
 }
 
 TEST_F(foreign, sync)
 {
 	struct drm_uma_sync_range range = {
-		.handle = prime_import(self->c.fd, self->dmabuf), .flags = DRM_UMA_SYNC_TO_CPU, .size = SIZE,
+		.handle = prime_import(self->c.fd, self->dmabuf),
+		.flags = DRM_UMA_SYNC_TO_CPU,
+		.size = SIZE,
 	};
 	struct drm_uma_bo_sync args = { .ranges = array_of(&range, sizeof(range), 1) };
 

@@ -12,6 +12,7 @@
 FIXTURE(query) {
 	int fd;
 };
+
 FIXTURE_VARIANT(query) {
 	__u32 type;
 	__u32 index;
@@ -155,8 +156,12 @@ TEST(version)
 {
 	char name[32] = "", date[32] = "", desc[128] = "";
 	struct drm_version v = {
-		.name = name, .name_len = sizeof(name) - 1, .date = date, .date_len = sizeof(date) - 1,
-		.desc = desc, .desc_len = sizeof(desc) - 1,
+		.name = name,
+		.name_len = sizeof(name) - 1,
+		.date = date,
+		.date_len = sizeof(date) - 1,
+		.desc = desc,
+		.desc_len = sizeof(desc) - 1,
 	};
 	int fd = dev_open();
 

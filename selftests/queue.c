@@ -32,7 +32,7 @@ FIXTURE_TEARDOWN(queue)
 	client_close(&self->c);
 }
 
-static int create(FIXTURE(queue) *self, __u32 *queue)
+static int create(struct queue_fixture *self, __u32 *queue)
 {
 	return queue_create_try(self->c.fd, &self->args, queue);
 }
@@ -190,7 +190,9 @@ TEST_F(queue, state_of_waiting)
 	gate_free(&gate);
 }
 
-/* What waits in a queue that goes is cancelled, and waiters see it: as soon as it could have run. */
+/*
+ * What waits in a queue that goes is cancelled, and waiters see it: as soon as it could have run.
+ */
 TEST_F(queue, destroy_with_waiting_jobs)
 {
 	__u32 queue, done[8];
@@ -240,8 +242,10 @@ TEST_F(queue, left_to_the_file)
 	for (i = 0; i < 10; i++) {
 		client_open(&c);
 		for (k = 0; k < 10; k++)
-			ASSERT_EQ(0, submit_one_try(c.fd, queue_create(c.fd, c.vm, (unsigned int)k % self->count), 0, 0,
-						    NULL, 0));
+			ASSERT_EQ(0, submit_one_try(c.fd,
+						    queue_create(c.fd, c.vm,
+								 (unsigned int)k % self->count),
+						    0, 0, NULL, 0));
 		client_close(&c);
 	}
 }

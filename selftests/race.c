@@ -27,6 +27,7 @@ FIXTURE(race) {
 	int dmabuf;
 	pthread_barrier_t barrier;
 };
+
 FIXTURE_VARIANT(race) {
 	enum victim victim;
 };
@@ -58,7 +59,7 @@ FIXTURE_TEARDOWN(race)
 	client_close(&self->c);
 }
 
-static __u32 make(FIXTURE(race) *self)
+static __u32 make(struct race_fixture *self)
 {
 	__u32 handle;
 
@@ -81,7 +82,7 @@ static __u32 make(FIXTURE(race) *self)
 	}
 }
 
-static int unmake(FIXTURE(race) *self, __u32 handle)
+static int unmake(struct race_fixture *self, __u32 handle)
 {
 	switch (self->victim) {
 	case SUBMIT_QUEUE:
@@ -96,9 +97,11 @@ static int unmake(FIXTURE(race) *self, __u32 handle)
 	}
 }
 
-static int use(FIXTURE(race) *self, __u32 handle)
+static int use(struct race_fixture *self, __u32 handle)
 {
-	struct drm_uma_sync_range range = { .handle = handle, .flags = DRM_UMA_SYNC_TO_CPU, .size = PAGE };
+	struct drm_uma_sync_range range = { .handle = handle,
+					    .flags = DRM_UMA_SYNC_TO_CPU,
+					    .size = PAGE };
 	struct drm_uma_bo_sync bo_sync = { .ranges = array_of(&range, sizeof(range), 1) };
 	struct drm_uma_sync sync = sync_in(handle);
 	struct drm_uma_queue_state state;
@@ -121,7 +124,7 @@ static int use(FIXTURE(race) *self, __u32 handle)
 			return ret;
 		p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, self->c.fd, (off_t)offset);
 		if (p != MAP_FAILED) {
-			*(volatile __u8 *)p = 1;
+			__atomic_store_n((__u8 *)p, 1, __ATOMIC_SEQ_CST);
 			munmap(p, PAGE);
 		}
 		return 0;
@@ -137,7 +140,10 @@ static int use(FIXTURE(race) *self, __u32 handle)
 	case SYNC:
 		return do_ioctl(self->c.fd, DRM_IOCTL_UMA_BO_SYNC, &bo_sync);
 	case IMPORT_SAME:
-		/* The buffer lives through the dma-buf, whatever became of the handle: this one always works. */
+		/*
+		 * The buffer lives through the dma-buf, whatever became of the handle: this one
+		 * always works.
+		 */
 		ASSERT_EQ(0, prime_import_try(self->c.fd, self->dmabuf, &again));
 		ret = gem_close_try(self->c.fd, again);
 		ASSERT_TRUE(ret == 0 || ret == -EINVAL);
@@ -156,7 +162,7 @@ static int use(FIXTURE(race) *self, __u32 handle)
 
 static void *destroyer(void *p)
 {
-	FIXTURE(race) *self = p;
+	struct race_fixture *self = p;
 	int i, ret;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -188,7 +194,7 @@ TEST_F_TIMEOUT(race, two_threads, 240)
 	EXPECT_EQ(0, client_run(&self->c, self->queue, 0, 0));
 }
 
-/* --- one thread guesses the handle that another is about to get --------------------------------- */
+/* --- one thread guesses the handle that another is about to get -------------------------- */
 
 struct guess {
 	int fd;
@@ -234,7 +240,7 @@ TEST_TIMEOUT(closed_during_create, 240)
 	close(g.fd);
 }
 
-/* --- arguments that change under the driver's eyes --------------------------------------------- */
+/* --- arguments that change under the driver's eyes --------------------------------------- */
 
 struct flip {
 	struct drm_uma_bind_op *op;
@@ -267,7 +273,9 @@ TEST_TIMEOUT(arguments_change, 240)
 
 	client_open(&c);
 	f.good = (struct drm_uma_bind_op){
-		.op = DRM_UMA_BIND_MAP, .handle = bo_create(c.fd, 4 * PAGE, 0), .va = client_va(&c, 64 * PAGE),
+		.op = DRM_UMA_BIND_MAP,
+		.handle = bo_create(c.fd, 4 * PAGE, 0),
+		.va = client_va(&c, 64 * PAGE),
 		.size = 4 * PAGE,
 	};
 	f.bad = f.good;
@@ -285,12 +293,15 @@ TEST_TIMEOUT(arguments_change, 240)
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	bo_info(c.fd, f.good.handle, &info);
-	/* A mixture that was valid may be bound elsewhere, but never more than one at a time per call. */
+	/*
+	 * A mixture that was valid may be bound elsewhere, but never more than one at a time per
+	 * call.
+	 */
 	EXPECT_LE(info.mappings, 500);
 	client_close(&c);
 }
 
-/* --- signals ------------------------------------------------------------------------------------ */
+/* --- signals ----------------------------------------------------------------------------- */
 
 static void on_alarm(int sig __attribute__((unused)))
 {
@@ -328,7 +339,7 @@ TEST_TIMEOUT(signals, 240)
 	client_close(&c);
 }
 
-/* --- many of everything ------------------------------------------------------------------------- */
+/* --- many of everything ------------------------------------------------------------------ */
 
 static void *opener(void *p __attribute__((unused)))
 {

@@ -33,12 +33,12 @@ FIXTURE_TEARDOWN(recovery)
 	instance_drop(&self->in);
 }
 
-static void knob(FIXTURE(recovery) *self, const char *name, const char *value)
+static void knob(struct recovery_fixture *self, const char *name, const char *value)
 {
 	ASSERT_TRUE(emu_knob(self->in.node, name, value));
 }
 
-static __u32 impatient(FIXTURE(recovery) *self)
+static __u32 impatient(struct recovery_fixture *self)
 {
 	struct drm_uma_queue_create args = {
 		.vm_id = self->c.vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
@@ -50,7 +50,7 @@ static __u32 impatient(FIXTURE(recovery) *self)
 	return queue;
 }
 
-static long long counter(FIXTURE(recovery) *self, const char *name)
+static long long counter(struct recovery_fixture *self, const char *name)
 {
 	char path[256];
 
@@ -58,13 +58,14 @@ static long long counter(FIXTURE(recovery) *self, const char *name)
 	return read_number(path);
 }
 
-static void works(FIXTURE(recovery) *self)
+static void works(struct recovery_fixture *self)
 {
 	struct drm_uma_query_engine engines[MAX_ENGINES];
 	unsigned int n = query_engines(self->c.fd, engines), i;
 
 	for (i = 0; i < n; i++)
-		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, i), self->tasks.va, 1));
+		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, i),
+					self->tasks.va, 1));
 }
 
 /* Nobody says that the job is done; it is found to be. */
@@ -74,7 +75,8 @@ TEST_F(recovery, lost_interrupt)
 
 	for (i = 0; i < 3; i++) {
 		knob(self, "lose_irq", "1");
-		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0), self->tasks.va, 1));
+		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
+					self->tasks.va, 1));
 	}
 	EXPECT_EQ(0, counter(self, "reset_counter"));
 	works(self);
@@ -83,7 +85,8 @@ TEST_F(recovery, lost_interrupt)
 TEST_F(recovery, lost_interrupt_of_a_fault)
 {
 	knob(self, "lose_irq", "1");
-	EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0), client_va(&self->c, PAGE), 1));
+	EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
+				      client_va(&self->c, PAGE), 1));
 	EXPECT_EQ(1, counter(self, "fault_counter"));
 	works(self);
 }
@@ -157,7 +160,8 @@ TEST_F(recovery, device_error)
 /* Nothing helps: the device is lost, and everybody is told so. */
 TEST_F_TIMEOUT(recovery, nothing_helps, 240)
 {
-	__u32 queue = impatient(self), other = queue_create(self->c.fd, self->c.vm, 0), done, waiting;
+	__u32 queue = impatient(self), other = queue_create(self->c.fd, self->c.vm, 0), done,
+	      waiting;
 	struct drm_uma_queue_state state;
 	int ret, fd, fd2;
 

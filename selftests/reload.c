@@ -49,7 +49,7 @@ static void unload_after_all(void)
 	EXPECT_EQ(-1, access("/sys/module/uma", F_OK));
 }
 
-static void load(FIXTURE(reload) *self)
+static void load(struct reload_fixture *self)
 {
 	struct stat st;
 	int i;
@@ -74,7 +74,8 @@ FIXTURE_SETUP(reload)
 		SKIP("needs root");
 	if (!read_text("/sys/module/uma_emu/parameters/paranoid", paranoid, sizeof(paranoid)))
 		SKIP("no uma_emu module");
-	snprintf(self->parameters, sizeof(self->parameters), "paranoid=%c", paranoid[0] == 'Y' ? '1' : '0');
+	snprintf(self->parameters, sizeof(self->parameters), "paranoid=%c",
+		 paranoid[0] == 'Y' ? '1' : '0');
 	expect_gone();
 	harness->log = 0;
 }

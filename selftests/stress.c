@@ -67,7 +67,8 @@ static __s32 salt(__u32 g)
 /* DST = A + C, A the low byte of another job's result. */
 static void task_add(struct uma_task *t, __u64 dst, __u64 a, __u64 one, __u64 c)
 {
-	struct uma_gemm_params p = { .alpha = htole32(float_bits(1)), .beta = htole32(float_bits(1)) };
+	struct uma_gemm_params p = { .alpha = htole32(float_bits(1)),
+				     .beta = htole32(float_bits(1)) };
 
 	task_gemm_s8(t, dst, a, one, 1, 1, 1);
 	memcpy(t->params, &p, sizeof(p));
@@ -76,7 +77,8 @@ static void task_add(struct uma_task *t, __u64 dst, __u64 a, __u64 one, __u64 c)
 }
 
 /* A job that is in the queues already, so that there is a fence to wait for. */
-static bool pick(const struct world *w, unsigned int *seed, __u32 *g, unsigned int *thread, __u32 *point)
+static bool pick(const struct world *w, unsigned int *seed, __u32 *g, unsigned int *thread,
+		 __u32 *point)
 {
 	unsigned int t = (unsigned int)rand_r(seed) % THREADS;
 	__u32 n = __atomic_load_n(&w->shared->submitted[t], __ATOMIC_ACQUIRE);
@@ -84,7 +86,8 @@ static bool pick(const struct world *w, unsigned int *seed, __u32 *g, unsigned i
 	if (!n)
 		return false;
 	/* Mostly one of the last, as these may still run. */
-	*point = rand_r(seed) % 4 ? n - (__u32)rand_r(seed) % (n < 8 ? n : 8) : 1 + (__u32)rand_r(seed) % n;
+	*point = rand_r(seed) % 4 ? n - (__u32)rand_r(seed) % (n < 8 ? n : 8) :
+				    1 + (__u32)rand_r(seed) % n;
 	*thread = t;
 	*g = t * w->per_thread + *point - 1;
 	return true;
@@ -123,15 +126,17 @@ static void run_thread(struct thread *th)
 		node->a = n > 0 ? waits[0] : 0;
 		node->b = n > 1 ? waits[1] : 0;
 		for (i = 0; i < n; i++) {
-			task_add(&t[tasks_n++], slot, p->results + (__u64)waits[i] * SLOT, p->ones, i ? slot : slot + 4);
+			task_add(&t[tasks_n++], slot, p->results + (__u64)waits[i] * SLOT, p->ones,
+				 i ? slot : slot + 4);
 			syncs[i] = sync_in_point(p->timelines[dep[i]], point[i]);
 		}
 		if (!n)
 			task_fill(&t[tasks_n++], UMA_DTYPE_S32, slot, 1, (__u32)salt(g));
 		syncs[n] = sync_out_point(p->timelines[from], k);
 		i = (unsigned int)rand_r(&seed) % p->engine_count;
-		while ((ret = submit_one_try(c.fd, queues[i], tasks.va + (k - 1) * 2ull * UMA_TASK_SIZE, tasks_n, syncs,
-					     n + 1)) == -EBUSY) {
+		while ((ret = submit_one_try(c.fd, queues[i],
+					     tasks.va + (k - 1) * 2ull * UMA_TASK_SIZE, tasks_n,
+					     syncs, n + 1)) == -EBUSY) {
 			__atomic_fetch_add(&w->shared->refused, 1, __ATOMIC_RELAXED);
 			syncobj_wait_point(c.fd, p->timelines[from], k > 100 ? k - 100 : 1);
 		}
@@ -157,13 +162,14 @@ static void *thread_main(void *arg)
 static void run_process(const struct world *w, unsigned int number)
 {
 	struct thread threads[PER_PROCESS];
+	struct drm_uma_query_engine engines[MAX_ENGINES];
 	struct process p = { .world = w };
 	unsigned int n, i;
 	__u32 handle;
 	__s8 *ones;
 
 	client_open(&p.c);
-	n = query_engines(p.c.fd, (struct drm_uma_query_engine[MAX_ENGINES]){ 0 });
+	n = query_engines(p.c.fd, engines);
 	for (i = 0; i < n; i++) {
 		if (engine_can(p.c.fd, i, UMA_OP_GEMM, UMA_DTYPE_S8, UMA_DTYPE_S8, UMA_DTYPE_S32) &&
 		    engine_can(p.c.fd, i, UMA_OP_FILL, 0, 0, UMA_DTYPE_S32))
@@ -219,8 +225,8 @@ TEST_TIMEOUT(dependencies, 300)
 	int i;
 
 	ASSERT_GT(total, 0);
-	w.shared = mmap(NULL, sizeof(*w.shared) + total * sizeof(struct node), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	w.shared = mmap(NULL, sizeof(*w.shared) + total * sizeof(struct node),
+			PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_TRUE(w.shared != MAP_FAILED);
 	client_open(&c);
 	size = ((__u64)total * SLOT + PAGE - 1) & ~(PAGE - 1);
@@ -230,7 +236,8 @@ TEST_TIMEOUT(dependencies, 300)
 		v[g * (SLOT / 4) + 1] = salt(g);
 	w.results = prime_export(c.fd, handle);
 	for (i = 0; i < THREADS; i++)
-		ASSERT_EQ(0, syncobj_export_try(c.fd, syncobj_create(c.fd, false), false, &w.timelines[i]));
+		ASSERT_EQ(0, syncobj_export_try(c.fd, syncobj_create(c.fd, false), false,
+						&w.timelines[i]));
 
 	for (i = 0; i < PROCESSES; i++) {
 		pids[i] = harness_fork();
@@ -256,11 +263,12 @@ TEST_TIMEOUT(dependencies, 300)
 		if (v[g * (SLOT / 4)] == sum)
 			continue;
 		if (wrong++ < 5)
-			harness_diag("job %u has %d, not %d (waits for %u and %u)", g, v[g * (SLOT / 4)], sum, node->a,
-				     node->b);
+			harness_diag("job %u has %d, not %d (waits for %u and %u)", g,
+				     v[g * (SLOT / 4)], sum, node->a, node->b);
 	}
 	EXPECT_EQ(0, wrong);
-	harness_diag("%u jobs, %u dependencies, %u times a queue was full", total, edges, w.shared->refused);
+	harness_diag("%u jobs, %u dependencies, %u times a queue was full", total, edges,
+		     w.shared->refused);
 
 	ASSERT_EQ(0, munmap(v, size));
 	client_close(&c);
@@ -278,6 +286,7 @@ static void wild(unsigned int seed)
 {
 	struct client c;
 	struct buf b[4], tasks;
+	struct drm_uma_query_engine engines[MAX_ENGINES];
 	__u32 queues[MAX_ENGINES], handle, timeline;
 	void *p = aligned_alloc(PAGE, 4 * PAGE);
 	struct drm_uma_sync out;
@@ -287,7 +296,7 @@ static void wild(unsigned int seed)
 
 	client_open(&c);
 	timeline = syncobj_create(c.fd, false);
-	n = query_engines(c.fd, (struct drm_uma_query_engine[MAX_ENGINES]){ 0 });
+	n = query_engines(c.fd, engines);
 	for (i = 0; i < n; i++)
 		queues[i] = queue_create(c.fd, c.vm, i);
 	client_buf(&c, &tasks, 16 * UMA_TASK_SIZE);
@@ -301,12 +310,16 @@ static void wild(unsigned int seed)
 		case 0:
 		case 1:
 		case 2:
-			/* Some in flight, but no backlog that others would stand behind for minutes. */
+			/*
+			 * Some in flight, but no backlog that others would stand behind for
+			 * minutes.
+			 */
 			if (point > 16)
 				syncobj_wait_point(c.fd, timeline, point - 16);
 			out = sync_out_point(timeline, point + 1);
-			ASSERT_EQ(0, submit_one_try(c.fd, queues[(unsigned int)rand_r(&seed) % n], tasks.va,
-						    1 + (__u32)rand_r(&seed) % 16, &out, 1));
+			ASSERT_EQ(0,
+				  submit_one_try(c.fd, queues[(unsigned int)rand_r(&seed) % n],
+						 tasks.va, 1 + (__u32)rand_r(&seed) % 16, &out, 1));
 			point++;
 			break;
 		case 3:

@@ -19,7 +19,7 @@ FIXTURE(submit) {
 	struct buf data;
 };
 
-static void setup(FIXTURE(submit) *self)
+static void setup(struct submit_fixture *self)
 {
 	int engine;
 
@@ -46,7 +46,7 @@ FIXTURE_TEARDOWN(submit)
 }
 
 /* Task @i writes @value to word 16 * @i of the data. */
-static __u64 fill(FIXTURE(submit) *self, unsigned int i, __u32 value)
+static __u64 fill(struct submit_fixture *self, unsigned int i, __u32 value)
 {
 	task_fill(&self->tasks.task[i], UMA_DTYPE_S32, self->data.va + 64 * i, 1, value);
 	return self->tasks.va + i * UMA_TASK_SIZE;
@@ -106,7 +106,8 @@ TEST_F(submit, order_in_queue)
 	for (i = 0; i < 16; i++)
 		task_fill(&self->tasks.task[i], UMA_DTYPE_S32, self->data.va, 1, i);
 	for (i = 0; i < 15; i++)
-		ASSERT_EQ(0, submit_one_try(self->c.fd, self->queue, self->tasks.va + i * UMA_TASK_SIZE, 1, NULL, 0));
+		ASSERT_EQ(0, submit_one_try(self->c.fd, self->queue,
+					    self->tasks.va + i * UMA_TASK_SIZE, 1, NULL, 0));
 	ASSERT_EQ(0, client_run(&self->c, self->queue, self->tasks.va + i * UMA_TASK_SIZE, 1));
 	EXPECT_EQ(15, self->data.u32[0]);
 }
@@ -118,7 +119,9 @@ TEST_F(submit, wait_within_call)
 	struct drm_uma_sync first = sync_out(mid), second[2] = { sync_in(mid), sync_out(done) };
 	struct drm_uma_job jobs[2] = {
 		{ .queue_id = self->queue, .task_count = 8, .tasks_addr = self->tasks.va },
-		{ .queue_id = self->queue2, .task_count = 1, .tasks_addr = self->tasks.va + 8 * UMA_TASK_SIZE },
+		{ .queue_id = self->queue2,
+		  .task_count = 1,
+		  .tasks_addr = self->tasks.va + 8 * UMA_TASK_SIZE },
 	};
 	int i;
 
@@ -177,7 +180,8 @@ TEST_F(submit, same_syncobj_in_and_out)
 	int i;
 
 	for (i = 0; i < 20; i++)
-		ASSERT_EQ(0, submit_one_try(self->c.fd, i & 1 ? self->queue : self->queue2, 0, 0, syncs, 2));
+		ASSERT_EQ(0, submit_one_try(self->c.fd, i & 1 ? self->queue : self->queue2, 0, 0,
+					    syncs, 2));
 	EXPECT_EQ(1, syncobj_result(self->c.fd, s));
 }
 
@@ -215,7 +219,8 @@ TEST_F(submit, many_syncs)
 
 	ASSERT_TRUE(syncs);
 	for (i = 0; i < n; i++)
-		syncs[i] = i & 1 ? sync_in(syncobj_create(self->c.fd, true)) : sync_out(syncobj_create(self->c.fd, false));
+		syncs[i] = i & 1 ? sync_in(syncobj_create(self->c.fd, true)) :
+				   sync_out(syncobj_create(self->c.fd, false));
 	ASSERT_EQ(0, submit_one_try(self->c.fd, self->queue, 0, 0, syncs, n));
 	for (i = 0; i < n; i += 2)
 		EXPECT_EQ(1, syncobj_result(self->c.fd, syncs[i].handle));
@@ -225,7 +230,8 @@ TEST_F(submit, many_syncs)
 /* A good job before a bad one neither runs nor signals. */
 TEST_F(submit, all_or_none)
 {
-	__u32 s = syncobj_create(self->c.fd, false), t = syncobj_create(self->c.fd, false), old, failed;
+	__u32 s = syncobj_create(self->c.fd, false), t = syncobj_create(self->c.fd, false), old,
+	      failed;
 	struct drm_uma_sync syncs[2] = { sync_out(s), sync_out_point(t, 5) };
 	struct drm_uma_job jobs[3] = {
 		{ .queue_id = self->queue, .task_count = 1, .tasks_addr = fill(self, 0, 99),
@@ -290,12 +296,15 @@ TEST_F(submit, queue_full)
 }
 
 /*
- * Queues on all instances of their class, several jobs of each in one call with dependencies across: whatever instance
- * a job is given to, it gives back there what it took, so that afterwards every engine still takes jobs.
+ * Queues on all instances of their class, several jobs of each in one call with dependencies
+ * across: whatever instance
+ * a job is given to, it gives back there what it took, so that afterwards every engine still takes
+ * jobs.
  */
 TEST_F(submit, instances_within_call)
 {
-	__u32 masks[UMA_ENGINE_CLASS_COUNT] = { 0 }, queues[UMA_ENGINE_CLASS_COUNT], n_queues = 0, t, i, round;
+	__u32 masks[UMA_ENGINE_CLASS_COUNT] = { 0 }, queues[UMA_ENGINE_CLASS_COUNT], n_queues = 0,
+	      t, i, round;
 	struct drm_uma_query_engine engines[MAX_ENGINES];
 	unsigned int n = query_engines(self->c.fd, engines);
 	struct drm_uma_sync syncs[12][2];
@@ -320,7 +329,9 @@ TEST_F(submit, instances_within_call)
 			syncs[i][0] = sync_out_point(t, point + 1);
 			syncs[i][1] = sync_in_point(t, point);
 			jobs[i] = (struct drm_uma_job){
-				.queue_id = queues[i % n_queues], .task_count = 1, .tasks_addr = fill(self, i, i + 1),
+				.queue_id = queues[i % n_queues],
+				.task_count = 1,
+				.tasks_addr = fill(self, i, i + 1),
 				.syncs = array_of(syncs[i], sizeof(syncs[i][0]), point ? 2 : 1),
 			};
 		}
@@ -330,7 +341,8 @@ TEST_F(submit, instances_within_call)
 	for (i = 0; i < 12; i++)
 		EXPECT_EQ(i + 1, self->data.u32[16 * i]);
 	for (i = 0; i < n; i++)
-		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, i), self->tasks.va, 1));
+		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, i),
+					self->tasks.va, 1));
 }
 
 /* --- a wait for nothing --------------------------------------------------------------- */
@@ -394,6 +406,7 @@ FIXTURE(bad) {
 	FIXTURE(submit) s;
 	__u32 syncobj;
 };
+
 FIXTURE_VARIANT(bad) {
 	enum field field;
 	__u64 value;
@@ -416,8 +429,11 @@ FIXTURE_TEARDOWN(bad)
 
 #define JOB_FIELD(v, f, val, t) \
 	FIXTURE_VARIANT_ADD(bad, v) { .field = f, .value = (val), .tasks = (t), .error = -EINVAL }
-#define SYNC_FIELD(v, f, val, tl, sig) \
-	FIXTURE_VARIANT_ADD(bad, v) { .field = f, .value = (val), .timeline = (tl), .signal = (sig), .error = -EINVAL }
+#define SYNC_FIELD(v, f, val, tl, sig)                                                          \
+	FIXTURE_VARIANT_ADD(bad, v)                                                             \
+	{                                                                                       \
+		.field = f, .value = (val), .timeline = (tl), .signal = (sig), .error = -EINVAL \
+	}
 /* A count of UINT_MAX stands for one more than there may be. */
 JOB_FIELD(task_count_over, TASK_COUNT, 0xffffffffu, true);
 JOB_FIELD(task_count_high, TASK_COUNT, 0x80000001u, true);
@@ -443,7 +459,9 @@ TEST_F(bad, refused)
 		.type = variant->timeline ? DRM_UMA_SYNC_TIMELINE : DRM_UMA_SYNC_BINARY,
 		.flags = variant->signal ? DRM_UMA_SYNC_SIGNAL : 0, .handle = self->syncobj,
 	};
-	struct drm_uma_job jobs[3] = { { .queue_id = self->s.queue }, { 0 }, { .queue_id = self->s.queue2 } };
+	struct drm_uma_job jobs[3] = { { .queue_id = self->s.queue },
+				       { 0 },
+				       { .queue_id = self->s.queue2 } };
 	struct drm_uma_job *job = &jobs[1];
 	struct drm_uma_queue_state state;
 	__u32 failed;
@@ -456,7 +474,8 @@ TEST_F(bad, refused)
 	job->syncs = array_of(&sync, sizeof(sync), 1);
 	switch (variant->field) {
 	case TASK_COUNT:
-		job->task_count = variant->value == 0xffffffffu ? self->s.l.max_job_tasks + 1 : (__u32)variant->value;
+		job->task_count = variant->value == 0xffffffffu ? self->s.l.max_job_tasks + 1 :
+								  (__u32)variant->value;
 		break;
 	case TASKS_ADDR:
 		job->tasks_addr += variant->value;
@@ -491,7 +510,7 @@ TEST_F(bad, refused)
 
 struct submitter {
 	pthread_t thread;
-	FIXTURE(submit) *self;
+	struct submit_fixture *self;
 	__u32 timeline;
 };
 

@@ -22,6 +22,7 @@ struct syncobj_eventfd {
 	__s32 fd;
 	__u32 pad;
 };
+
 #define SYNCOBJ_EVENTFD DRM_IOWR(0xCF, struct syncobj_eventfd)
 
 FIXTURE(sync) {
@@ -46,14 +47,14 @@ FIXTURE_TEARDOWN(sync)
 }
 
 /* A job that waits for the gate and signals @done. */
-static void start(FIXTURE(sync) *self)
+static void start(struct sync_fixture *self)
 {
 	struct drm_uma_sync syncs[2] = { sync_in(self->gate.syncobj), sync_out(self->done) };
 
 	ASSERT_EQ(0, submit_one_try(self->c.fd, self->queue, 0, 0, syncs, 2));
 }
 
-static int sync_file(FIXTURE(sync) *self, __u32 handle)
+static int sync_file(struct sync_fixture *self, __u32 handle)
 {
 	int file;
 
@@ -194,14 +195,18 @@ TEST_F(sync, wait_for_submit)
 	struct drm_uma_sync out = sync_out_point(t, 1);
 	pid_t pid;
 
-	/* A waiter may come before the job does: that is the core's business, and it works with ours. */
+	/*
+	 * A waiter may come before the job does: that is the core's business, and it works with
+	 * ours.
+	 */
 	pid = harness_fork();
 	if (!pid) {
 		usleep(20000);
 		ASSERT_EQ(0, submit_one_try(self->c.fd, self->queue, 0, 0, &out, 1));
 		_exit(0);
 	}
-	EXPECT_EQ(0, syncobj_wait_point_try(self->c.fd, t, 1, deadline(), DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT));
+	EXPECT_EQ(0, syncobj_wait_point_try(self->c.fd, t, 1, deadline(),
+					    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT));
 	harness_join(pid);
 }
 
@@ -210,7 +215,8 @@ TEST_F(sync, destroyed_while_in_use)
 	__u32 after;
 
 	start(self);
-	after = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, 0), 0, 0, self->done);
+	after = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, 0), 0, 0,
+				   self->done);
 	ASSERT_EQ(0, syncobj_destroy_try(self->c.fd, self->done));
 	ASSERT_EQ(0, syncobj_destroy_try(self->c.fd, self->gate.syncobj));
 	EXPECT_FALSE(syncobj_done(self->c.fd, after));
@@ -223,7 +229,8 @@ TEST_F(sync, reset_while_in_use)
 	__u32 after;
 
 	start(self);
-	after = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, 0), 0, 0, self->done);
+	after = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, 0), 0, 0,
+				   self->done);
 	ASSERT_EQ(0, syncobj_reset_try(self->c.fd, self->done));
 	EXPECT_FALSE(syncobj_done(self->c.fd, after));
 	gate_open(&self->gate);
@@ -234,7 +241,9 @@ TEST_F(sync, reset_while_in_use)
 TEST_F(sync, binary_to_timeline)
 {
 	__u32 t = syncobj_create(self->c.fd, false);
-	struct drm_syncobj_transfer args = { .src_handle = self->done, .dst_handle = t, .dst_point = 9 };
+	struct drm_syncobj_transfer args = { .src_handle = self->done,
+					     .dst_handle = t,
+					     .dst_point = 9 };
 	struct drm_uma_sync in = sync_in_point(t, 9);
 
 	start(self);
@@ -296,8 +305,10 @@ TEST_F(sync, other_process)
 
 		client_open(&other);
 		ASSERT_EQ(0, syncobj_import_try(other.fd, fd, false, &shared));
-		EXPECT_EQ(1, syncobj_result(other.fd, client_start_after(&other, queue_create(other.fd, other.vm, 0), 0,
-									 0, shared)));
+		EXPECT_EQ(1, syncobj_result(other.fd,
+					    client_start_after(&other,
+							       queue_create(other.fd, other.vm, 0),
+							       0, 0, shared)));
 		_exit(harness->failures ? 1 : 0);
 	}
 	gate_open(&self->gate);
@@ -313,7 +324,8 @@ TEST_F(sync, fan_out)
 
 	start(self);
 	for (i = 0; i < 32; i++)
-		after[i] = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, 0), 0, 0, self->done);
+		after[i] = client_start_after(&self->c, queue_create(self->c.fd, self->c.vm, 0), 0,
+					      0, self->done);
 	for (i = 0; i < 32; i++)
 		EXPECT_FALSE(syncobj_done(self->c.fd, after[i]));
 	gate_open(&self->gate);

@@ -27,8 +27,8 @@ static inline __u32 float_bits(float f)
 }
 
 /* A dense row-major matrix of @rows x @cols. */
-static inline void task_matrix(struct uma_task *t, unsigned int slot, unsigned int dtype, __u64 addr,
-			       __u32 rows, __u32 cols)
+static inline void task_matrix(struct uma_task *t, unsigned int slot, unsigned int dtype,
+			       __u64 addr, __u32 rows, __u32 cols)
 {
 	struct uma_operand *op = &t->op[slot];
 
@@ -41,7 +41,8 @@ static inline void task_matrix(struct uma_task *t, unsigned int slot, unsigned i
 	op->strides[1] = htole64(1);
 }
 
-static inline void task_vector(struct uma_task *t, unsigned int slot, unsigned int dtype, __u64 addr, __u32 n)
+static inline void task_vector(struct uma_task *t, unsigned int slot, unsigned int dtype,
+			       __u64 addr, __u32 n)
 {
 	struct uma_operand *op = &t->op[slot];
 
@@ -74,8 +75,8 @@ static inline void task_copy(struct uma_task *t, unsigned int dtype, __u64 dst, 
 }
 
 /* DST[m, n] = A[m, k] x B[k, n], all dense. */
-static inline void task_gemm(struct uma_task *t, unsigned int d_dtype, unsigned int ab_dtype, __u64 dst, __u64 a,
-			     __u64 b, __u32 m, __u32 n, __u32 k)
+static inline void task_gemm(struct uma_task *t, unsigned int d_dtype, unsigned int ab_dtype,
+			     __u64 dst, __u64 a, __u64 b, __u32 m, __u32 n, __u32 k)
 {
 	struct uma_gemm_params p = { .alpha = htole32(float_bits(1.0f)) };
 
@@ -86,12 +87,14 @@ static inline void task_gemm(struct uma_task *t, unsigned int d_dtype, unsigned 
 	task_matrix(t, UMA_SLOT_B, ab_dtype, b, k, n);
 }
 
-static inline void task_gemm_f32(struct uma_task *t, __u64 dst, __u64 a, __u64 b, __u32 m, __u32 n, __u32 k)
+static inline void task_gemm_f32(struct uma_task *t, __u64 dst, __u64 a, __u64 b, __u32 m, __u32 n,
+				 __u32 k)
 {
 	task_gemm(t, UMA_DTYPE_F32, UMA_DTYPE_F32, dst, a, b, m, n, k);
 }
 
-static inline void task_gemm_s8(struct uma_task *t, __u64 dst, __u64 a, __u64 b, __u32 m, __u32 n, __u32 k)
+static inline void task_gemm_s8(struct uma_task *t, __u64 dst, __u64 a, __u64 b, __u32 m, __u32 n,
+				__u32 k)
 {
 	task_gemm(t, UMA_DTYPE_S32, UMA_DTYPE_S8, dst, a, b, m, n, k);
 }

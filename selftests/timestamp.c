@@ -80,7 +80,10 @@ TEST(same_for_every_file)
 	close(fd2);
 }
 
-/* A fence's time of signalling, which the core takes, lies between a reading before and one after the job. */
+/*
+ * A fence's time of signalling, which the core takes, lies between a reading before and one after
+ * the job.
+ */
 TEST(around_a_job)
 {
 	struct drm_uma_timestamp a, b;

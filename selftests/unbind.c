@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(unbind)
 	client_close(&self->c);
 }
 
-static void canary_lives(FIXTURE(unbind) *self)
+static void canary_lives(struct unbind_fixture *self)
 {
 	size_t i;
 
@@ -54,7 +54,7 @@ static void canary_lives(FIXTURE(unbind) *self)
 }
 
 /* The job has not started: it must find the range gone. */
-static void waiting_faults(FIXTURE(unbind) *self, __u64 va, __u64 size, __u32 reason)
+static void waiting_faults(struct unbind_fixture *self, __u64 va, __u64 size, __u32 reason)
 {
 	struct drm_uma_queue_state state;
 	struct gate gate;
@@ -115,7 +115,10 @@ TEST_F(unbind, replaced)
 {
 	struct drm_uma_bind_op ops[2] = {
 		{ .op = DRM_UMA_BIND_UNMAP, .va = self->src.va, .size = SIZE },
-		{ .op = DRM_UMA_BIND_MAP, .handle = self->canary.handle, .va = self->src.va, .size = SIZE },
+		{ .op = DRM_UMA_BIND_MAP,
+		  .handle = self->canary.handle,
+		  .va = self->src.va,
+		  .size = SIZE },
 	};
 	struct gate gate;
 	__u32 done;
@@ -149,7 +152,8 @@ TEST_F_TIMEOUT(unbind, under_a_running_job, 240)
 		client_buf(&self->c, &dst, SIZE);
 		queue = queue_create(self->c.fd, self->c.vm, self->engine);
 		for (i = 0; i < 32; i++)
-			task_copy(&self->tasks.task[i], UMA_DTYPE_U8, dst.va, self->src.va, (__u32)SIZE);
+			task_copy(&self->tasks.task[i], UMA_DTYPE_U8, dst.va, self->src.va,
+				  (__u32)SIZE);
 		done = client_start(&self->c, queue, self->tasks.va, 32);
 		usleep(round * 300);
 		vm_unmap(self->c.fd, self->c.vm, dst.va, SIZE);
@@ -196,7 +200,9 @@ TEST_F_TIMEOUT(unbind, vm_destroyed_under_running_job, 240)
 
 	expect_faults(-1);
 	for (round = 0; round < 8; round++) {
-		struct client c = { .fd = self->c.fd, .vm = vm_create(self->c.fd), .va = self->c.va };
+		struct client c = { .fd = self->c.fd,
+				    .vm = vm_create(self->c.fd),
+				    .va = self->c.va };
 		struct buf dst, tasks;
 		int i;
 
@@ -223,30 +229,37 @@ TEST_F_TIMEOUT(unbind, vm_destroyed_under_running_job, 240)
 /* --- a thread that binds against one that submits --------------------------------------- */
 
 struct churn {
-	FIXTURE(unbind) *self;
+	struct unbind_fixture *self;
 	bool stop;
 };
 
 static void *churn(void *p)
 {
 	struct churn *ch = p;
-	FIXTURE(unbind) *self = ch->self;
+	struct unbind_fixture *self = ch->self;
 	struct drm_uma_bind_op ops[2] = {
 		{ .op = DRM_UMA_BIND_UNMAP, .va = self->src.va, .size = SIZE },
-		{ .op = DRM_UMA_BIND_MAP, .handle = self->src.handle, .va = self->src.va, .size = SIZE },
+		{ .op = DRM_UMA_BIND_MAP,
+		  .handle = self->src.handle,
+		  .va = self->src.va,
+		  .size = SIZE },
 	};
 
 	while (!__atomic_load_n(&ch->stop, __ATOMIC_ACQUIRE)) {
 		ASSERT_EQ(0, vm_bind_try(self->c.fd, self->c.vm, ops, 2, NULL));
 		/* And somewhere where no job is: that must not disturb anybody. */
-		ASSERT_EQ(0, vm_map_try(self->c.fd, self->c.vm, self->canary.handle, 0, self->src.va + (1ull << 32), SIZE,
-					0));
-		ASSERT_EQ(0, vm_unmap_try(self->c.fd, self->c.vm, self->src.va + (1ull << 32), SIZE));
+		ASSERT_EQ(0, vm_map_try(self->c.fd, self->c.vm, self->canary.handle, 0,
+					self->src.va + (1ull << 32), SIZE, 0));
+		ASSERT_EQ(0,
+			  vm_unmap_try(self->c.fd, self->c.vm, self->src.va + (1ull << 32), SIZE));
 	}
 	return NULL;
 }
 
-/* Replaced by the same buffer in one call: there is no moment without a mapping that could not be a fault. */
+/*
+ * Replaced by the same buffer in one call: there is no moment without a mapping that could not be a
+ * fault.
+ */
 TEST_F_TIMEOUT(unbind, replaced_by_the_same, 240)
 {
 	struct churn ch = { .self = self };

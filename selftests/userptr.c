@@ -17,6 +17,7 @@ FIXTURE(userptr) {
 	__u8 *p;
 	__u64 max;
 };
+
 FIXTURE_VARIANT(userptr) {
 	__u32 flags;
 };
@@ -54,12 +55,14 @@ TEST_F(userptr, create)
 	struct drm_uma_bo_info info;
 	__u32 handle;
 
-	ASSERT_EQ(0, bo_import_user_try(self->c.fd, self->p, PAGES * PAGE, variant->flags, &handle));
+	ASSERT_EQ(0,
+		  bo_import_user_try(self->c.fd, self->p, PAGES * PAGE, variant->flags, &handle));
 	ASSERT_NE(0, handle);
 	bo_info(self->c.fd, handle, &info);
 	EXPECT_EQ(PAGES * PAGE, info.size);
 	EXPECT_EQ(PAGES * PAGE, info.resident);
-	EXPECT_EQ(DRM_UMA_BO_INFO_USER | (variant->flags ? DRM_UMA_BO_INFO_READONLY : 0), info.flags);
+	EXPECT_EQ(DRM_UMA_BO_INFO_USER | (variant->flags ? DRM_UMA_BO_INFO_READONLY : 0),
+		  info.flags);
 	gem_close(self->c.fd, handle);
 }
 
@@ -70,10 +73,13 @@ TEST_F(userptr, arguments)
 	size_t i;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		EXPECT_EQ(-EINVAL, bo_import_user_try(self->c.fd, self->p, sizes[i], variant->flags, &handle));
+		EXPECT_EQ(-EINVAL, bo_import_user_try(self->c.fd, self->p, sizes[i], variant->flags,
+						      &handle));
 	for (i = 1; i < PAGE; i *= 2)
-		EXPECT_EQ(-EINVAL, bo_import_user_try(self->c.fd, self->p + i, PAGE, variant->flags, &handle));
-	EXPECT_EQ(-EINVAL, bo_import_user_try(self->c.fd, self->p, self->max + PAGE, variant->flags, &handle));
+		EXPECT_EQ(-EINVAL, bo_import_user_try(self->c.fd, self->p + i, PAGE, variant->flags,
+						      &handle));
+	EXPECT_EQ(-EINVAL, bo_import_user_try(self->c.fd, self->p, self->max + PAGE, variant->flags,
+					      &handle));
 }
 
 TEST_F(userptr, nothing_there)
@@ -81,13 +87,15 @@ TEST_F(userptr, nothing_there)
 	__u32 handle;
 
 	ASSERT_EQ(0, munmap(self->p + 8 * PAGE, PAGE));
-	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, self->p, PAGES * PAGE, variant->flags, &handle));
-	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, self->p + 8 * PAGE, PAGE, variant->flags, &handle));
-	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, NULL, PAGE, variant->flags, &handle));
-	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, (void *)(uintptr_t)0xffff888000000000ull, PAGE,
-					      variant->flags, &handle));
-	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, (void *)(uintptr_t)(~0ull << 12), PAGE, variant->flags,
+	EXPECT_EQ(-EFAULT,
+		  bo_import_user_try(self->c.fd, self->p, PAGES * PAGE, variant->flags, &handle));
+	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, self->p + 8 * PAGE, PAGE, variant->flags,
 					      &handle));
+	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, NULL, PAGE, variant->flags, &handle));
+	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, (void *)(uintptr_t)0xffff888000000000ull,
+					      PAGE, variant->flags, &handle));
+	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, (void *)(uintptr_t)(~0ull << 12), PAGE,
+					      variant->flags, &handle));
 	/* The half that was pinned before the hole is not any more. */
 	EXPECT_EQ(0, pinned_kb());
 	ASSERT_EQ(0, bo_import_user_try(self->c.fd, self->p, 8 * PAGE, variant->flags, &handle));
@@ -98,7 +106,8 @@ TEST_F(userptr, no_access)
 	__u32 handle;
 
 	ASSERT_EQ(0, mprotect(self->p, PAGES * PAGE, PROT_NONE));
-	EXPECT_EQ(-EFAULT, bo_import_user_try(self->c.fd, self->p, PAGES * PAGE, variant->flags, &handle));
+	EXPECT_EQ(-EFAULT,
+		  bo_import_user_try(self->c.fd, self->p, PAGES * PAGE, variant->flags, &handle));
 }
 
 TEST_F(userptr, read_only_memory)
@@ -125,7 +134,8 @@ TEST_F(userptr, device_memory)
 	void *p = bo_map(self->c.fd, handle, PAGES * PAGE);
 
 	/* Memory of a device, ours as well. */
-	EXPECT_EQ(-EOPNOTSUPP, bo_import_user_try(self->c.fd, p, PAGES * PAGE, variant->flags, &wrapped));
+	EXPECT_EQ(-EOPNOTSUPP,
+		  bo_import_user_try(self->c.fd, p, PAGES * PAGE, variant->flags, &wrapped));
 }
 
 TEST_F(userptr, file_memory)
@@ -220,7 +230,8 @@ TEST_F(userptr, unmap_keeps_pages)
 	if (engine_for(self->c.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8) < 0)
 		SKIP("no engine copies");
 	queue = queue_create(self->c.fd, self->c.vm,
-			     (unsigned int)engine_for(self->c.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8));
+			     (unsigned int)engine_for(self->c.fd, UMA_OP_COPY, UMA_DTYPE_U8, 0,
+						      UMA_DTYPE_U8));
 	client_buf(&self->c, &tasks, PAGE);
 	client_buf(&self->c, &dst, PAGE);
 	memset(self->p, 0x3c, PAGE);
@@ -249,8 +260,8 @@ TEST_F(userptr, in_place)
 	client_buf(&self->c, &other, PAGE);
 	ASSERT_EQ(0, bo_import_user_try(self->c.fd, self->p, 4 * PAGE, variant->flags, &handle));
 	if (variant->flags) {
-		EXPECT_EQ(-EACCES, vm_map_try(self->c.fd, self->c.vm, handle, 0, client_va(&self->c, 4 * PAGE), 4 * PAGE,
-					      0));
+		EXPECT_EQ(-EACCES, vm_map_try(self->c.fd, self->c.vm, handle, 0,
+					      client_va(&self->c, 4 * PAGE), 4 * PAGE, 0));
 		va = client_bind_handle(&self->c, handle, 4 * PAGE, DRM_UMA_BIND_READONLY);
 		memset(self->p + PAGE, 0x17, PAGE);
 		task_copy(tasks.task, UMA_DTYPE_U8, other.va, va + PAGE, 4096);
@@ -325,7 +336,10 @@ TEST(forked)
 	client_close(&c);
 }
 
-/* The parent's file, the child's memory: whoever asks pays, and it ends with the buffer, not with the process. */
+/*
+ * The parent's file, the child's memory: whoever asks pays, and it ends with the buffer, not with
+ * the process.
+ */
 TEST(by_a_child_that_dies)
 {
 	struct client c;

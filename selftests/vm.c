@@ -35,7 +35,7 @@ FIXTURE_TEARDOWN(vm)
 	client_close(&self->c);
 }
 
-static __u32 mappings(FIXTURE(vm) *self)
+static __u32 mappings(struct vm_fixture *self)
 {
 	struct drm_uma_bo_info info;
 
@@ -43,13 +43,13 @@ static __u32 mappings(FIXTURE(vm) *self)
 	return info.mappings;
 }
 
-static int bind(FIXTURE(vm) *self, const struct drm_uma_bind_op *ops, size_t n, __u32 *failed)
+static int bind(struct vm_fixture *self, const struct drm_uma_bind_op *ops, size_t n, __u32 *failed)
 {
 	return vm_bind_try(self->c.fd, self->c.vm, ops, (unsigned int)n, failed);
 }
 
 /* Whether every page of a range is free, seen by mapping it (and unmapping it again). */
-static bool is_free(FIXTURE(vm) *self, __u64 va, __u64 size)
+static bool is_free(struct vm_fixture *self, __u64 va, __u64 size)
 {
 	int ret = vm_map_try(self->c.fd, self->c.vm, self->bo, 0, va, size, 0);
 
@@ -160,11 +160,15 @@ TEST_F(vm, conflicts)
 {
 	vm_map(self->c.fd, self->c.vm, self->bo, 0, self->va + 4 * PAGE, 4 * PAGE, 0);
 	/* The same, inside, around, over either edge. */
-	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 4 * PAGE, 4 * PAGE, 0));
-	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 5 * PAGE, PAGE, 0));
+	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 4 * PAGE,
+				      4 * PAGE, 0));
+	EXPECT_EQ(-EEXIST,
+		  vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 5 * PAGE, PAGE, 0));
 	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va, 16 * PAGE, 0));
-	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 3 * PAGE, 2 * PAGE, 0));
-	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 7 * PAGE, 2 * PAGE, 0));
+	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 3 * PAGE,
+				      2 * PAGE, 0));
+	EXPECT_EQ(-EEXIST, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 7 * PAGE,
+				      2 * PAGE, 0));
 	/* Neighbours. */
 	EXPECT_EQ(0, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 3 * PAGE, PAGE, 0));
 	EXPECT_EQ(0, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->va + 8 * PAGE, PAGE, 0));
@@ -174,7 +178,8 @@ TEST_F(vm, conflicts)
 TEST_F(vm, unmap_nothing)
 {
 	EXPECT_EQ(0, vm_unmap_try(self->c.fd, self->c.vm, self->va, SIZE));
-	EXPECT_EQ(0, vm_unmap_try(self->c.fd, self->c.vm, self->l.va_start, self->l.va_end - self->l.va_start));
+	EXPECT_EQ(0, vm_unmap_try(self->c.fd, self->c.vm, self->l.va_start,
+				  self->l.va_end - self->l.va_start));
 }
 
 TEST_F(vm, unmap_whole_space)
@@ -182,7 +187,8 @@ TEST_F(vm, unmap_whole_space)
 	__u32 i;
 
 	for (i = 0; i < 50; i++)
-		vm_map(self->c.fd, self->c.vm, self->bo, 0, self->va + (__u64)i * (1ull << 30), PAGE, 0);
+		vm_map(self->c.fd, self->c.vm, self->bo, 0, self->va + (__u64)i * (1ull << 30),
+		       PAGE, 0);
 	EXPECT_EQ(50, mappings(self));
 	vm_unmap(self->c.fd, self->c.vm, self->l.va_start, self->l.va_end - self->l.va_start);
 	EXPECT_EQ(0, mappings(self));
@@ -330,13 +336,15 @@ TEST_F(vm, read_only_buffer)
 	EXPECT_EQ(-EACCES, bind(self, ops, COUNT(ops), &failed));
 	EXPECT_EQ(1, failed);
 	EXPECT_EQ(0, mappings(self));
-	EXPECT_EQ(0, vm_map_try(self->c.fd, self->c.vm, handle, 0, self->va + PAGE, PAGE, DRM_UMA_BIND_READONLY));
+	EXPECT_EQ(0, vm_map_try(self->c.fd, self->c.vm, handle, 0, self->va + PAGE, PAGE,
+				DRM_UMA_BIND_READONLY));
 }
 
 TEST_F(vm, edges_of_space)
 {
 	EXPECT_EQ(0, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->l.va_start, PAGE, 0));
-	EXPECT_EQ(0, vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->l.va_end - PAGE, PAGE, 0));
+	EXPECT_EQ(0,
+		  vm_map_try(self->c.fd, self->c.vm, self->bo, 0, self->l.va_end - PAGE, PAGE, 0));
 	EXPECT_EQ(2, mappings(self));
 }
 
@@ -370,11 +378,13 @@ TEST_F_TIMEOUT(vm, max_mappings, 240)
 
 	ASSERT_TRUE(ops);
 	for (done = 0; done < self->l.max_mappings; done += n) {
+		__u64 va = self->va + 2ull * done * PAGE;
+
 		n = self->l.max_mappings - done;
 		if (n > self->l.max_bind_ops)
 			n = self->l.max_bind_ops;
 		for (i = 0; i < n; i++)
-			ops[i] = (struct drm_uma_bind_op)MAP(self->bo, 0, self->va + 2ull * (done + i) * PAGE, PAGE);
+			ops[i] = (struct drm_uma_bind_op)MAP(self->bo, 0, va + 2 * i * PAGE, PAGE);
 		ASSERT_EQ(0, bind(self, ops, n, &failed));
 		/* With all checkers on and no hardware virtualisation this is minutes of work. */
 		if (!done && (now_ns() - begin) * (self->l.max_mappings / n) > 30000000000ull)
@@ -403,7 +413,11 @@ FIXTURE(op) {
 	__u32 bo;
 	__u64 va;
 };
-/* The operation differs from a good map or unmap by what is set here; "wild" adds to the start or end of the space. */
+
+/*
+ * The operation differs from a good map or unmap by what is set here; "wild" adds to the start or
+ * end of the space.
+ */
 FIXTURE_VARIANT(op) {
 	__u32 op;
 	__u32 flags;
@@ -415,8 +429,10 @@ FIXTURE_VARIANT(op) {
 	int wild;
 };
 
-#define BAD_MAP(v, ...) FIXTURE_VARIANT_ADD(op, map_##v) { .op = DRM_UMA_BIND_MAP, .use_handle = 1, __VA_ARGS__ }
-#define BAD_UNMAP(v, ...) FIXTURE_VARIANT_ADD(op, unmap_##v) { .op = DRM_UMA_BIND_UNMAP, __VA_ARGS__ }
+#define BAD_MAP(v, ...) \
+	FIXTURE_VARIANT_ADD(op, map_##v) { .op = DRM_UMA_BIND_MAP, .use_handle = 1, __VA_ARGS__ }
+#define BAD_UNMAP(v, ...) \
+	FIXTURE_VARIANT_ADD(op, unmap_##v) { .op = DRM_UMA_BIND_UNMAP, __VA_ARGS__ }
 FIXTURE_VARIANT_ADD(op, unknown_op) { .op = 2, .use_handle = 1 };
 FIXTURE_VARIANT_ADD(op, unknown_op_high) { .op = 0x80000000u, .use_handle = 1 };
 BAD_MAP(unknown_flag, .flags = 1u << 1);

@@ -58,7 +58,8 @@ const char *harness_before(void)
 			lseek(kmsg, 0, SEEK_END);
 		if (kmsg < 0 || resets < 0 || faults < 0)
 			harness_diag("not watched:%s%s%s", kmsg < 0 ? " kernel log" : "",
-				     resets < 0 ? " reset counter" : "", faults < 0 ? " fault counter" : "");
+				     resets < 0 ? " reset counter" : "",
+				     faults < 0 ? " fault counter" : "");
 	}
 	/* What others have said in between is not this test's. */
 	while (kmsg >= 0 && (read(kmsg, buf, sizeof(buf)) > 0 || errno == EPIPE))
@@ -67,12 +68,14 @@ const char *harness_before(void)
 }
 
 /*
- * Anything from error level up is ours until the contrary is shown; of the warnings only those that name us: other
+ * Anything from error level up is ours until the contrary is shown; of the warnings only those that
+ * name us: other
  * parts of a kernel under software emulation complain about clocks and the like.
  */
 static bool is_bad(unsigned int level, const char *text)
 {
-	static const char *const ours[] = { "uma", "accel", "drm", "dma_fence", "dma-buf", "WARNING", "syncobj" };
+	static const char *const ours[] = { "uma",     "accel",	  "drm",    "dma_fence",
+					    "dma-buf", "WARNING", "syncobj" };
 	size_t i;
 
 	if (level <= 3)
@@ -117,7 +120,8 @@ static void check_counter(const char *name, long long before, int expected)
 	if (before < 0 || after < 0 || expected < 0)
 		return;
 	if (after != before + expected)
-		harness_fail(name, 0, "went from %lld to %lld, expected to rise by %d", before, after, expected);
+		harness_fail(name, 0, "went from %lld to %lld, expected to rise by %d", before,
+			     after, expected);
 }
 
 void harness_after(void)

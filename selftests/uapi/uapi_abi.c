@@ -14,16 +14,15 @@
 #define CHECK(x)	_Static_assert(x, #x)
 #endif
 
+/* All structs can be put next to each other on every machine. */
 #define SIZE(type, size)							\
-	CHECK(sizeof(struct type) == (size));					\
-	CHECK((size) % 8 == 0)
+	CHECK(sizeof(struct type) == (size) && (size) % 8 == 0)
 /* A field, where it begins and how long it is. */
 #define FIELD(type, field, offset, size)					\
-	CHECK(offsetof(struct type, field) == (offset));			\
-	CHECK(sizeof(((struct type *)0)->field) == (size))
+	CHECK(offsetof(struct type, field) == (offset) &&			\
+	      sizeof(((struct type *)0)->field) == (size))
 /* A number that goes into binaries. */
 #define VALUE(name, value)	CHECK((__u32)(name) == (value))
-
 
 SIZE(uma_operand, 128);
 FIELD(uma_operand, addr, 0, 8);
