@@ -348,10 +348,11 @@ int tensor_absent(const struct accel_tensor *t, const char *name,
 {
 	static const struct accel_tensor none;
 
-	if (t->dtype || memcmp(t->dims, none.dims, sizeof(none.dims)) || t->bo ||
-	    t->offset || t->flags || t->pad || t->quant.scheme ||
-	    memcmp(t->strides, none.strides, sizeof(none.strides)) ||
-	    memcmp(t->reserved, none.reserved, sizeof(none.reserved)))
+	if (t->dtype || t->bo || t->offset || t->flags || t->pad ||
+	    t->quant.scheme ||
+	    memcmp(t->dims, none.dims, sizeof(none.dims)) != 0 ||
+	    memcmp(t->strides, none.strides, sizeof(none.strides)) != 0 ||
+	    memcmp(t->reserved, none.reserved, sizeof(none.reserved)) != 0)
 		return bad(e, -EINVAL, name, "rank",
 			   "rank 0 means that there is no tensor, but other fields are set");
 	return quant_unused(&t->quant, name, ACCEL_QUANT_NONE, e);

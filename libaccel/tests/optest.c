@@ -172,7 +172,7 @@ static int64_t lay_out(struct op_case *c, struct accel_tensor *t,
 void op_tensor(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
 	       uint32_t rank, const int64_t *dims, enum op_style style)
 {
-	uint32_t bits = accel_dtype_bits(dtype), order[ACCEL_MAX_RANK], i, j, d;
+	uint32_t bits = accel_dtype_bits(dtype), order[ACCEL_MAX_RANK] = { 0 }, i, j, d;
 	int64_t elements, start = 0;
 	uint64_t bytes;
 
@@ -452,7 +452,7 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 				 &ref_size);
 		if (ret != ref_ret)
 			fail_msg("%s: %d here and %d in process", where, ret, ref_ret);
-		if (out && (size != ref_size || memcmp(out, ref, size)))
+		if (out && (size != ref_size || memcmp(out, ref, size) != 0))
 			fail_msg("%s: integers differ from those in process", where);
 	}
 	free(out);

@@ -318,8 +318,8 @@ uint64_t oracle_compare(const struct accel_tensor *d,
 			const struct oracle_result *r, char *why, size_t size)
 {
 	bool is_float = d->dtype <= ACCEL_BF16;
-	int64_t idx[ACCEL_MAX_RANK];
-	double got, expect, bound;
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
+	double got, expect = 0, bound;
 	uint64_t n, wrong = 0;
 	bool ok;
 

@@ -220,12 +220,13 @@ static int64_t exact_product(const struct gemm_state *s, const int64_t *idx)
 {
 	const struct accel_gemm_desc *g = s->g;
 	uint32_t r = g->d.rank;
-	const int64_t *a = s->a.i + matrix_at(&g->a, &g->d, idx) +
-			   idx[r - 2] * s->a.row;
-	const int64_t *b = s->b.i + matrix_at(&g->b, &g->d, idx) +
-			   idx[r - 1] * s->b.col;
+	const int64_t *a, *b;
 	int64_t sum = 0, i;
 
+	if (!s->a.i || !s->b.i)
+		return 0;
+	a = s->a.i + matrix_at(&g->a, &g->d, idx) + idx[r - 2] * s->a.row;
+	b = s->b.i + matrix_at(&g->b, &g->d, idx) + idx[r - 1] * s->b.col;
 	for (i = 0; i < s->k; i++)
 		sum += a[i * s->a.col] * b[i * s->b.row];
 	return sum;
@@ -556,7 +557,7 @@ int oracle_compute(const struct accel_desc *desc, struct oracle_result *r)
 	}
 	for (n = 0; n < r->count; n++) {
 		oracle_index(d, n, idx);
-		if (exact)
+		if (r->exact)
 			r->exact[n] = gemm ? gemm_exact(&s, idx) :
 					     element_exact(desc, idx);
 		else

@@ -53,6 +53,8 @@ struct row {
 #define F(f, v)		POKE(struct accel_fill_desc, f, v)
 #define U(f, v)		POKE(struct accel_unary_desc, f, v)
 #define B(f, v)		POKE(struct accel_binary_desc, f, v)
+/* A pointer: nothing that it points to is looked at */
+#define GP(f, v)	{ offsetof(struct accel_gemm_desc, f), sizeof(void *), v }
 #define BAD(field, ...)	{ __LINE__, -EINVAL, field, { __VA_ARGS__ } }
 #define CODE(code, field, ...)	{ __LINE__, code, field, { __VA_ARGS__ } }
 
@@ -185,9 +187,9 @@ static const struct row gemm_rows[] = {
 	BAD("gemm.a.quant.axis", G(a.quant.axis, 1)),
 	BAD("gemm.a.quant.group", G(a.quant.group, 32)),
 	BAD("gemm.a.quant.scale_dtype", G(a.quant.scale_dtype, ACCEL_F32)),
-	BAD("gemm.a.quant.scales", G(a.quant.scales, 8)),
+	BAD("gemm.a.quant.scales", GP(a.quant.scales, 8)),
 	BAD("gemm.a.quant.scales_offset", G(a.quant.scales_offset, 8)),
-	BAD("gemm.a.quant.zeros", G(a.quant.zeros, 8)),
+	BAD("gemm.a.quant.zeros", GP(a.quant.zeros, 8)),
 	BAD("gemm.a.quant.zeros_offset", G(a.quant.zeros_offset, 8)),
 	/* constant B without a buffer */
 	BAD("gemm.b.bo", G(flags, ACCEL_GEMM_PACK_B)),
@@ -195,7 +197,7 @@ static const struct row gemm_rows[] = {
 	BAD("gemm.c.rank", G(c.dtype, ACCEL_F32)),
 	BAD("gemm.c.rank", G(c.dims[0], 1)),
 	BAD("gemm.c.rank", G(c.offset, 4)),
-	BAD("gemm.c.rank", G(c.bo, 8)),
+	BAD("gemm.c.rank", GP(c.bo, 8)),
 	BAD("gemm.c.quant.scale", G(c.quant.scale, ONE32)),
 	BAD("gemm.c.dtype", G(c.rank, 2), G(c.dims[0], 3), G(c.dims[1], 5)),
 	BAD("gemm.c.dtype", G(c.dtype, ACCEL_S4), G(c.rank, 2), G(c.dims[0], 2),
@@ -300,7 +302,7 @@ static const struct row exact_rows[] = {
 	BAD("gemm.a.quant.axis", G(a.quant.scheme, ACCEL_QUANT_TENSOR),
 	    G(a.quant.scale, ONE32), G(a.quant.axis, 1)),
 	BAD("gemm.a.quant.scales", G(a.quant.scheme, ACCEL_QUANT_TENSOR),
-	    G(a.quant.scale, ONE32), G(a.quant.scales, 8)),
+	    G(a.quant.scale, ONE32), GP(a.quant.scales, 8)),
 	BAD("gemm.a.quant.scheme", G(a.quant.scheme, ACCEL_QUANT_CHANNEL)),
 	BAD("gemm.b.quant.scheme", G(b.quant.scheme, ACCEL_QUANT_GROUP),
 	    G(b.quant.group, 32)),
@@ -474,10 +476,10 @@ static void check_row(void (*base)(union desc *), const struct row *row)
 	bos = bo_count();
 	ret = accel_plan_create(ctx, &d.hdr, &plan);
 	accel_ctx_get_error(ctx, &e);
-	if (ret != row->code || e.code != ret || strcmp(e.field, row->field))
+	if (ret != row->code || e.code != ret || strcmp(e.field, row->field) != 0)
 		fail_msg("line %d: %d (%d) at %s (%s), wanted %d at %s", row->line,
 			 ret, e.code, e.field, e.text, row->code, row->field);
-	if (!e.text[0] || plan != (void *)&e || memcmp(&d, &before, sizeof(d)) ||
+	if (!e.text[0] || plan != (void *)&e || memcmp(d.room, before.room, sizeof(d)) != 0 ||
 	    bo_count() != bos)
 		fail_msg("line %d: no text, or something was changed", row->line);
 	/* The other ways in find the same. */
@@ -485,7 +487,7 @@ static void check_row(void (*base)(union desc *), const struct row *row)
 	accel_ctx_get_error(ctx, &e);
 	if (ret != row->code)
 		fail_msg("line %d: accel_run gives %d at %s", row->line, ret, e.field);
-	if (strcmp(row->field, "gemm.b.bo")) {
+	if (strcmp(row->field, "gemm.b.bo") != 0) {
 		ret = accel_explain(ctx, &d.hdr, ignore, NULL);
 		if (ret != row->code)
 			fail_msg("line %d: accel_explain gives %d", row->line, ret);

@@ -301,7 +301,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	const struct gemm_case *g = arg;
 	int64_t dims[ACCEL_MAX_RANK];
 	uint32_t type, r, i;
-	struct shape s;
+	struct shape s = { 0 };
 	int batch;
 
 	assert_non_null(d);
