@@ -264,20 +264,21 @@ static void uma_submit_push(struct uma_submit *submit)
 	for (i = 0; i < submit->count; i++) {
 		struct uma_submit_job *sj = &submit->jobs[i];
 		struct uma_job *job = sj->job;
+		struct uma_queue *queue = job->queue;
+		u64 number = atomic64_inc_return(&queue->submitted);
 
+		/*
+		 * Arming chooses the engine while the queue is empty: the job
+		 * before has to be pushed by then, or the two might differ in
+		 * the scheduler that accounts for them.
+		 */
 		drm_sched_job_arm(&job->base);
 		sj->done = dma_fence_get(&job->base.s_fence->finished);
 		for (j = 0; j < job->dep_count; j++)
 			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
-	}
-	for (i = 0; i < submit->count; i++) {
-		struct uma_job *job = submit->jobs[i].job;
-		struct uma_queue *queue = job->queue;
-		u64 number = atomic64_inc_return(&queue->submitted);
-
 		trace_uma_job_submit(queue, number, job->tasks_addr, job->task_count);
 		/* It may be done, and gone, before the call returns. */
-		submit->jobs[i].job = NULL;
+		sj->job = NULL;
 		drm_sched_entity_push_job(&job->base);
 	}
 	list_for_each_entry(signal, &submit->signals, node) {
