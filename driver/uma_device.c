@@ -166,8 +166,9 @@ void uma_hw_stop(struct uma_device *uma)
 	uma_for_each_engine(uma, engine)
 		uma_write(uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL, UMA_ENG_RESET);
 	uma_for_each_engine(uma, engine)
-		uma_poll(uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL, UMA_ENG_RESET, 0,
-			 UMA_ENGINE_RESET_MS);
+		if (uma_poll(uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL, UMA_ENG_RESET, 0,
+			     UMA_ENGINE_RESET_MS))
+			break;
 	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
 	uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, UMA_DEVICE_RESET_MS);
 }

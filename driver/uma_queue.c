@@ -107,11 +107,13 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
 	if (!(queue->state.flags & DRM_UMA_QUEUE_GUILTY)) {
-		u32 old = queue->state.flags, status = queue->state.status;
+		struct drm_uma_queue_state old = queue->state;
 
 		queue->state = *state;
-		queue->state.flags |= old;
-		queue->state.status = max_t(u32, status, DRM_UMA_QUEUE_BANNED);
+		queue->state.queue_id = old.queue_id;
+		queue->state.flags |= old.flags;
+		/* Banned does not hide that the device is lost. */
+		queue->state.status = max(state->status, old.status);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 }

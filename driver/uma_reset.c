@@ -107,7 +107,7 @@ static void uma_engine_give_up(struct uma_engine *engine)
 {
 	struct drm_uma_queue_state state = { .status = DRM_UMA_QUEUE_BANNED };
 	struct uma_device *uma = engine->uma;
-	struct uma_queue *queue = NULL;
+	struct uma_done done;
 	int error;
 
 	spin_lock_irq(&engine->lock);
@@ -140,16 +140,26 @@ static void uma_engine_give_up(struct uma_engine *engine)
 	state.task_index = engine->result.task_index;
 	state.tasks_addr = engine->job->tasks_addr;
 	state.error = -error;
-	state.queue_id = engine->job->queue->state.queue_id;
-	/* The job cannot go: only this workqueue ends one that has failed. */
-	if (state.flags)
-		queue = engine->job->queue;
+	uma_engine_take(engine, error, &done);
 	spin_unlock_irq(&engine->lock);
 
-	if (queue)
-		uma_queue_guilty(queue, &state);
-	uma_queues_innocent(uma, BIT(engine->index), queue);
-	uma_engine_finish(engine, error);
+	/* Before the fence: who sees that can ask the queue for the reason. */
+	if (state.flags)
+		uma_queue_guilty(done.queue, &state);
+	uma_queues_innocent(uma, BIT(engine->index), state.flags ? done.queue : NULL);
+	uma_engine_signal(engine, &done);
+}
+
+static void uma_engine_abort(struct uma_engine *engine, bool held_only)
+{
+	struct uma_done done = {};
+
+	spin_lock_irq(&engine->lock);
+	if (engine->job && !(held_only && engine->pushed))
+		uma_engine_take(engine, -ENODEV, &done);
+	spin_unlock_irq(&engine->lock);
+	if (done.fence)
+		uma_engine_signal(engine, &done);
 }
 
 /**
@@ -158,13 +168,7 @@ static void uma_engine_give_up(struct uma_engine *engine)
  */
 void uma_reset_abort_held(struct uma_engine *engine)
 {
-	bool held;
-
-	spin_lock_irq(&engine->lock);
-	held = engine->job && !engine->pushed;
-	spin_unlock_irq(&engine->lock);
-	if (held)
-		uma_engine_finish(engine, -ENODEV);
+	uma_engine_abort(engine, true);
 }
 
 /**
@@ -179,7 +183,7 @@ void uma_reset_abort(struct uma_device *uma)
 	cookie = dma_fence_begin_signalling();
 	uma_queues_lost(uma);
 	uma_for_each_engine(uma, engine)
-		uma_engine_finish(engine, -ENODEV);
+		uma_engine_abort(engine, false);
 	dma_fence_end_signalling(cookie);
 }
 

@@ -5,9 +5,9 @@
  *
  * A scheduler has one credit, so it calls run_job only when the fence of the
  * job before has signalled: an engine has at most one job. It stays in
- * &uma_engine.job from run_job to uma_engine_finish(), which is the only place
- * that signals it. The scheduler's own timeout is not in use: recovery happens
- * behind its back, before the fence signals, so it never has to be stopped.
+ * &uma_engine.job from run_job to uma_engine_take(), after which it is
+ * signalled. The scheduler's own timeout is not in use: recovery happens behind
+ * its back, before the fence signals, so it never has to be stopped.
  */
 #include <linux/slab.h>
 
@@ -57,53 +57,51 @@ static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int
 }
 
 /**
- * uma_engine_finish - the engine is done with its job
- * @engine: engine
+ * uma_engine_take - take the job away from an engine that is done with it
+ * @engine: engine with a job, its lock held
  * @error: 0 or what goes into the fence
+ * @done: out: what uma_engine_signal() needs
  *
- * The job must not be touched any more by the caller. Callable from interrupts.
- *
- * Return: false if there was no job.
+ * Whoever takes it signals it: that is what makes sure that it happens once.
  */
-bool uma_engine_finish(struct uma_engine *engine, int error)
+void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done)
 {
 	struct uma_device *uma = engine->uma;
-	struct uma_queue *queue;
-	struct dma_fence *fence;
-	unsigned long flags;
-	struct uma_job *job;
-	bool pushed;
 	u64 ticks;
 
-	spin_lock_irqsave(&engine->lock, flags);
-	job = engine->job;
-	if (!job) {
-		spin_unlock_irqrestore(&engine->lock, flags);
-		return false;
+	lockdep_assert_held(&engine->lock);
+
+	done->queue = engine->job->queue;
+	done->fence = engine->job->done;
+	done->error = error;
+	if (!error) {
+		ticks = engine->result.end - engine->result.start;
+		engine->jobs++;
+		engine->busy += ticks;
+		atomic64_add(uma_ticks_to_ns(uma, ticks),
+			     &done->queue->usage->ns[engine->info.engine_class]);
 	}
-	pushed = engine->pushed;
+	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
+	if (engine->pushed && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
+		queue_work(uma->reset_wq, &uma->kick_work);
 	engine->job = NULL;
 	engine->pushed = false;
 	engine->failure = UMA_FAILURE_NONE;
-	ticks = engine->result.end - engine->result.start;
-	if (!error) {
-		engine->jobs++;
-		engine->busy += ticks;
-	}
-	queue = job->queue;
-	fence = job->done;
-	spin_unlock_irqrestore(&engine->lock, flags);
+}
 
-	if (!error)
-		atomic64_add(uma_ticks_to_ns(uma, ticks),
-			     &queue->usage->ns[engine->info.engine_class]);
-	trace_uma_job_done(engine, queue, fence->seqno, error);
-	if (pushed && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
-		queue_work(uma->reset_wq, &uma->kick_work);
-	/* The scheduler may free the job, and with it the queue, from here on. */
-	uma_job_signal(queue, fence, error);
-	dma_fence_put(fence);
-	return true;
+/**
+ * uma_engine_signal - tell the world about a job that is done
+ * @engine: engine that it was taken from
+ * @done: what uma_engine_take() gave
+ *
+ * The scheduler may free the job, and with it the queue, from here on. Callable
+ * from interrupts.
+ */
+void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
+{
+	trace_uma_job_done(engine, done->queue, done->fence->seqno, done->error);
+	uma_job_signal(done->queue, done->fence, done->error);
+	dma_fence_put(done->fence);
 }
 
 /**
@@ -116,9 +114,9 @@ bool uma_engine_finish(struct uma_engine *engine, int error)
 void uma_engine_poll(struct uma_engine *engine, bool irq)
 {
 	struct uma_device *uma = engine->uma;
+	struct uma_done done = {};
 	struct uma_record *rec;
 	unsigned long flags;
-	bool done = false;
 	bool cookie;
 
 	cookie = dma_fence_begin_signalling();
@@ -129,15 +127,15 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 		if (!irq)
 			engine->missed++;
 		if (engine->result.reason == UMA_FAULT_NONE) {
-			done = true;
+			uma_engine_take(engine, 0, &done);
 		} else {
 			engine->failure = UMA_FAILURE_FAULT;
 			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
 		}
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
-	if (done)
-		uma_engine_finish(engine, 0);
+	if (done.fence)
+		uma_engine_signal(engine, &done);
 	dma_fence_end_signalling(cookie);
 }
 

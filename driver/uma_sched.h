@@ -34,6 +34,18 @@ struct uma_job {
 	struct dma_fence **deps;
 };
 
+/**
+ * struct uma_done - a job that an engine is done with
+ */
+struct uma_done {
+	/** @queue: queue; the job that holds it has not been signalled */
+	struct uma_queue *queue;
+	/** @fence: fence, with a reference */
+	struct dma_fence *fence;
+	/** @error: 0 or what goes into it */
+	int error;
+};
+
 #define to_uma_job(sched_job)	container_of(sched_job, struct uma_job, base)
 
 int uma_sched_init(struct uma_device *uma);
@@ -42,6 +54,7 @@ void uma_job_free(struct uma_job *job);
 void uma_engine_setup(struct uma_engine *engine);
 void uma_engine_poll(struct uma_engine *engine, bool irq);
 void uma_engine_push(struct uma_engine *engine);
-bool uma_engine_finish(struct uma_engine *engine, int error);
+void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done);
+void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done);
 
 #endif /* _UMA_SCHED_H_ */
