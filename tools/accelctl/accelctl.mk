@@ -54,4 +54,6 @@ fuzz-npy:
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
 GUEST_BATS_TESTS += $(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats
 $(accelctl-tests)/guest_root.bats-user := root
+# Many programs are started, and the debug kernel under emulation takes its time for each.
+$(accelctl-tests)/guest.bats-timeout := 1200
 $(foreach t,$(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats,$(eval $(t)-add := $(accelctl-tests)/helper.bash))
