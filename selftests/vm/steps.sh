@@ -10,6 +10,7 @@ for p in $PROGS; do
 	ln -sf "/uma/$p" /uma/bin/
 done
 home=$PATH
+export CMOCKA_MESSAGE_OUTPUT=TAP
 log=/results/vm-$KERNEL.kernel-log.tap
 checks=0
 
