@@ -246,6 +246,9 @@ static void uma_reset_device(struct uma_device *uma)
 	mutex_unlock(&uma->hw_lock);
 	trace_uma_reset(uma, "device", ret);
 
+	/* Before the first fence says -ENODEV: who sees that finds the queue lost. */
+	if (ret)
+		uma_queues_lost(uma);
 	/* While nothing is pushed yet, so that who failed is known by its failure. */
 	uma_for_each_engine(uma, engine)
 		uma_engine_give_up(engine);
