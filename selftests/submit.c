@@ -309,7 +309,11 @@ TEST_F(submit, instances_within_call)
 	unsigned int n = query_engines(self->c.fd, engines);
 	struct drm_uma_sync syncs[12][2];
 	struct drm_uma_job jobs[12];
+	__u64 tasks[12];
 
+	/* Written once: from the second round on the device may be reading them. */
+	for (i = 0; i < 12; i++)
+		tasks[i] = fill(self, i, i + 1);
 	for (i = 0; i < n; i++)
 		masks[engines[i].engine_class] |= 1u << engines[i].instance;
 	for (i = 0; i < UMA_ENGINE_CLASS_COUNT; i++) {
@@ -331,7 +335,7 @@ TEST_F(submit, instances_within_call)
 			jobs[i] = (struct drm_uma_job){
 				.queue_id = queues[i % n_queues],
 				.task_count = 1,
-				.tasks_addr = fill(self, i, i + 1),
+				.tasks_addr = tasks[i],
 				.syncs = array_of(syncs[i], sizeof(syncs[i][0]), point ? 2 : 1),
 			};
 		}
