@@ -11,5 +11,5 @@ SELFTEST_PROGS += $(selftests-all)
 CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread
 
 selftests-common := $(addprefix selftests/,harness.o client.o syncobj.o gate.o watch.o instance.o)
-$(foreach t,$(selftests-all),$(eval $(t)-objs := $(t).o $(selftests-common))$(eval $(t)-ldlibs := -pthread))
+$(foreach t,$(selftests-all),$(eval $(t)-objs := $(t).o $(selftests-common))$(eval $(t)-ldlibs := -pthread)$(eval $(t)-timeout := 900))
 $(foreach t,$(addprefix selftests/,$(selftests-root)),$(eval $(t)-user := root))

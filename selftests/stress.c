@@ -17,6 +17,7 @@
 #define PER_PROCESS	2
 #define THREADS		(PROCESSES * PER_PROCESS)
 #define JOBS		10000
+#define ENOUGH_S	120	/* a machine that has not done them by then does no more */
 #define SLOT		64	/* bytes of a job's result and its salt */
 
 /*
@@ -39,6 +40,7 @@ struct shared {
 struct world {
 	struct shared *shared;
 	__u32 per_thread;
+	uint64_t until;		/* no more jobs after that time, 0: all of them */
 	int results;		/* dma-buf of the slots */
 	int timelines[THREADS];
 };
@@ -115,6 +117,8 @@ static void run_thread(struct thread *th)
 		__u64 slot;
 		__u32 n = 0, tasks_n = 0;
 
+		if (w->until && now_ns() > w->until)
+			break;
 		g = from * w->per_thread + k - 1;
 		slot = p->results + (__u64)g * SLOT;
 		node = &w->shared->nodes[g];
@@ -143,7 +147,7 @@ static void run_thread(struct thread *th)
 		ASSERT_EQ(0, ret);
 		__atomic_store_n(&w->shared->submitted[from], k, __ATOMIC_RELEASE);
 	}
-	syncobj_wait_point(c.fd, p->timelines[from], w->per_thread);
+	syncobj_wait_point(c.fd, p->timelines[from], k - 1);
 	for (i = 0; i < p->engine_count; i++) {
 		struct drm_uma_queue_state state;
 
@@ -211,12 +215,12 @@ static void expect_back(const char *file, long long before)
 	EXPECT_EQ(before, counter(file));
 }
 
-TEST_TIMEOUT(dependencies, 300)
+TEST_TIMEOUT(dependencies, 600)
 {
 	long long bos = counter("bo_count"), pinned = counter("pinned_pages");
 	const char *jobs = getenv("UMA_STRESS_JOBS");
 	struct world w = { .per_thread = (__u32)((jobs ? atoi(jobs) : JOBS) / THREADS) };
-	__u32 total = w.per_thread * THREADS, g, wrong = 0, edges = 0;
+	__u32 total = w.per_thread * THREADS, g, wrong = 0, edges = 0, done = 0;
 	pid_t pids[PROCESSES];
 	struct client c;
 	__u32 handle;
@@ -225,6 +229,9 @@ TEST_TIMEOUT(dependencies, 300)
 	int i;
 
 	ASSERT_GT(total, 0);
+	/* Who names a number gets it, however long it takes. */
+	if (!jobs)
+		w.until = now_ns() + ENOUGH_S * 1000000000ull;
 	w.shared = mmap(NULL, sizeof(*w.shared) + total * sizeof(struct node),
 			PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_TRUE(w.shared != MAP_FAILED);
@@ -249,12 +256,18 @@ TEST_TIMEOUT(dependencies, 300)
 	for (i = 0; i < PROCESSES; i++)
 		harness_join(pids[i]);
 
-	for (i = 0; i < THREADS; i++)
-		EXPECT_EQ(w.per_thread, w.shared->submitted[i]);
+	for (i = 0; i < THREADS; i++) {
+		EXPECT_GT(w.shared->submitted[i], 0);
+		done += w.shared->submitted[i];
+	}
+	if (!w.until)
+		EXPECT_EQ(total, done);
 	for (g = 0; g < total; g++) {
 		const struct node *node = &w.shared->nodes[g];
 		__s32 sum = salt(g);
 
+		if (g % w.per_thread >= w.shared->submitted[g / w.per_thread])
+			continue;
 		if (node->waits > 0)
 			sum += (__s8)v[node->a * (SLOT / 4)];
 		if (node->waits > 1)
@@ -267,8 +280,8 @@ TEST_TIMEOUT(dependencies, 300)
 				     v[g * (SLOT / 4)], sum, node->a, node->b);
 	}
 	EXPECT_EQ(0, wrong);
-	harness_diag("%u jobs, %u dependencies, %u times a queue was full", total, edges,
-		     w.shared->refused);
+	harness_diag("%u of %u jobs, %u dependencies, %u times a queue was full", done, total,
+		     edges, w.shared->refused);
 
 	ASSERT_EQ(0, munmap(v, size));
 	client_close(&c);
