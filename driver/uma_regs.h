@@ -43,7 +43,7 @@
 
 /* Whole device */
 #define UMA_REG_DEV_CTRL		0x0060
-#define   UMA_DEV_RESET			BIT(0)	/* write 1; reads 1 until done. Registers return to their reset values */
+#define   UMA_DEV_RESET			BIT(0)	/* write 1; reads 1 until all is as at first */
 #define UMA_REG_DEV_STATUS		0x0064
 #define   UMA_DEV_READY			BIT(0)
 #define   UMA_DEV_ERROR			BIT(1)	/* needs a device reset */
@@ -66,7 +66,7 @@
 
 /* Memory nodes: size and peak bandwidth, read-only */
 #define UMA_REG_NODE(n)			(0x0100 + (n) * 0x10)
-#define   UMA_NODE_SIZE_LO		0x00	/* bytes; 0: share of the machine's RAM that the driver finds */
+#define   UMA_NODE_SIZE_LO		0x00	/* bytes; 0: as much RAM as the driver finds */
 #define   UMA_NODE_SIZE_HI		0x04
 #define   UMA_NODE_BANDWIDTH_MBS	0x08	/* 10^6 bytes a second */
 #define UMA_MAX_NODES			4
@@ -123,11 +123,11 @@
 #define UMA_ENG_RING_HEAD		0x038
 
 #define UMA_ENG_CTRL			0x040
-#define   UMA_ENG_ENABLE		BIT(0)	/* 0 -> 1: HEAD and TAIL become 0. 1 -> 0: stops after the tile */
-#define   UMA_ENG_RESET			BIT(1)	/* write 1; reads 1 until done: the job is dropped without a record, engine disabled */
+#define   UMA_ENG_ENABLE		BIT(0)	/* set: HEAD = TAIL = 0; cleared: tile ends */
+#define   UMA_ENG_RESET			BIT(1)	/* write 1; reads 1 until there is no job */
 #define UMA_ENG_STATUS			0x044
 #define   UMA_ENG_BUSY			BIT(0)	/* a job runs */
-#define   UMA_ENG_HALTED		BIT(1)	/* stopped by a fault; only a reset leaves this state */
+#define   UMA_ENG_HALTED		BIT(1)	/* stopped by a fault, until it is reset */
 #define UMA_ENG_TASK_INDEX		0x048	/* task that runs, or faulted */
 
 /* Fault of the job that halted the engine, valid while HALTED */

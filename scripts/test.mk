@@ -113,7 +113,7 @@ endef
 
 vm-progs := $(addprefix $(O)/,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
 vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$(p)) \
-	$(foreach l,$(LIBS),$(foreach s,$(wildcard $(O)/$(l).so*),$(s):/uma/$(dir $(l)))) \
+	$(foreach l,$(LIBS),$(foreach s,$(shell ls $(O)/$(l).so*),$(s):/uma/$(dir $(l)))) \
 	$(GUEST_BATS_TESTS) $(VM_STEPS) \
 	$(sort $(foreach t,$(SELFTEST_PROGS) $(GUEST_BATS_TESTS) $(VM_STEPS),$($(t)-add)))
 

@@ -124,7 +124,8 @@ static int check_extent(struct accel_ctx *ctx, uint32_t i,
 	    (arg->hi > arg->lo && arg->lo < 0 &&
 	     -(uint64_t)arg->lo > b->offset)) {
 		snprintf(text, sizeof(text),
-			 "%s needs the bytes from %" PRId64 " to %" PRId64 " around offset %" PRIu64 ", the buffer has %" PRIu64,
+			 "%s needs the bytes from %" PRId64 " to %" PRId64
+			 " around offset %" PRIu64 ", the buffer has %" PRIu64,
 			 name, arg->lo, arg->hi, b->offset, b->bo->size);
 		return fail_binding(ctx, i, "offset", text);
 	}

@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 #include "objects.h"
 
-json_object *rec_hex(uint64_t value);
-json_object *rec_task(const struct uma_task *task, const struct job_op *op);
+struct json_object *rec_hex(uint64_t value);
+struct json_object *rec_task(const struct uma_task *task, const struct job_op *op);
 
 #endif /* LIBACCEL_REC_H */

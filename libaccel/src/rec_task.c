@@ -15,18 +15,23 @@
 static const char * const opcodes[] = {
 	"nop", "copy", "fill", "unary", "binary", "gemm", "pack"
 };
+
 static const char * const acts[] = {
 	"none", "relu", "clamp", "leaky_relu", "sigmoid", "tanh", "gelu",
 	"gelu_tanh", "silu", "hard_sigmoid", "hard_swish"
 };
+
 static const char * const unaries[] = {
 	"act", "abs", "neg", "sqrt", "rsqrt", "recip", "exp", "log", "erf",
 	"square", "floor", "ceil", "round"
 };
+
 static const char * const binaries[] = {
 	"add", "sub", "mul", "div", "max", "min"
 };
+
 static const char * const layouts[] = { "strided", "gemm_b" };
+
 static const char * const quants[] = { "none", "tensor", "channel", "group" };
 
 /* A name, or the number where there is none. */
@@ -106,8 +111,8 @@ static json_object *operand_json(const struct uma_operand *t,
 	for (i = 0; i < rank && i < UMA_MAX_RANK; i++) {
 		json_object_array_add(dims,
 				      json_object_new_uint64(le32toh(t->dims[i])));
-		json_object_array_add(strides, json_object_new_int64(
-				      (int64_t)le64toh(t->strides[i])));
+		json_object_array_add(strides,
+				      json_object_new_int64((int64_t)le64toh(t->strides[i])));
 	}
 	json_object_object_add(o, "rank", json_object_new_uint64(rank));
 	json_object_object_add(o, "dims", dims);
@@ -122,8 +127,8 @@ static json_object *operand_json(const struct uma_operand *t,
 	put(o, "quant_group", le32toh(t->quant_group));
 	put_float(o, "scale", t->scale);
 	if (t->zero)
-		json_object_object_add(o, "zero", json_object_new_int64(
-				       (int32_t)le32toh(t->zero)));
+		json_object_object_add(o, "zero",
+				       json_object_new_int64((int32_t)le32toh(t->zero)));
 	put_addr(o, "scale_addr", le64toh(t->scale_addr), op);
 	put_addr(o, "zero_addr", le64toh(t->zero_addr), op);
 	if (t->scale_dtype)
@@ -139,6 +144,7 @@ static json_object *params_json(const struct uma_task *task)
 	struct uma_elementwise_params elementwise;
 	struct uma_gemm_params gemm;
 	struct uma_fill_params fill;
+	const char *name;
 	uint32_t func;
 
 	switch (le16toh(task->opcode)) {
@@ -155,9 +161,9 @@ static json_object *params_json(const struct uma_task *task)
 	case UMA_OP_BINARY:
 		memcpy(&elementwise, task->params, sizeof(elementwise));
 		func = le32toh(elementwise.func);
-		json_object_object_add(o, "func", named(
-			le16toh(task->opcode) == UMA_OP_UNARY ?
-			NAME(unaries, func) : NAME(binaries, func), func));
+		name = le16toh(task->opcode) == UMA_OP_UNARY ? NAME(unaries, func) :
+							       NAME(binaries, func);
+		json_object_object_add(o, "func", named(name, func));
 		break;
 	}
 	return o;

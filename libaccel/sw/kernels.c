@@ -18,8 +18,10 @@ struct choice {
 #if defined(__x86_64__)
 
 /* Built where the compiler can; missing ones are skipped. */
-const struct uma_kernels *uma_kernels_avx2(void) __attribute__((weak));
-const struct uma_kernels *uma_kernels_avx512(void) __attribute__((weak));
+const struct uma_kernels *uma_kernels_avx2(void);
+const struct uma_kernels *uma_kernels_avx512(void);
+#pragma weak uma_kernels_avx2
+#pragma weak uma_kernels_avx512
 
 /* Not every compiler's __builtin_cpu_supports() knows this one. */
 static int has_f16c(void)

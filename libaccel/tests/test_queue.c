@@ -188,7 +188,7 @@ static void test_banned(void **state)
 	assert_int_equal(info.engine, ACCEL_ENGINE_GPU);
 	assert_string_equal(info.reason, "read");
 	assert_true(info.addr == error.addr);
-	assert_true(strstr(info.text, "operation 1") != NULL);
+	assert_non_null(strstr(info.text, "operation 1"));
 	if (after) {
 		assert_int_equal(accel_fence_wait(after, -1), -ECANCELED);
 		accel_fence_unref(after);

@@ -8,7 +8,7 @@ struct record {
 	char path[64];
 	struct rt rt;
 	int count;
-	json_object *lines[4096];
+	struct json_object *lines[4096];
 };
 
 static void record_open(struct record *r)
@@ -18,7 +18,7 @@ static void record_open(struct record *r)
 	int fd;
 
 	memset(r, 0, sizeof(*r));
-	strcpy(r->path, "/tmp/accel-record-XXXXXX");
+	snprintf(r->path, sizeof(r->path), "/tmp/accel-record-XXXXXX");
 	fd = mkstemp(r->path);
 	assert_true(fd >= 0);
 	close(fd);

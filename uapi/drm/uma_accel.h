@@ -87,7 +87,10 @@ enum drm_uma_ioctl_id {
  * struct drm_uma_array - an array of extensible structs in user memory
  */
 struct drm_uma_array {
-	/** @stride: bytes from one element to the next, the size of the caller's struct; a multiple of 8 */
+	/**
+	 * @stride: bytes from one element to the next, the size of the caller's
+	 * struct; a multiple of 8
+	 */
 	__u32 stride;
 	/** @count: number of elements */
 	__u32 count;
@@ -355,9 +358,8 @@ struct drm_uma_bo_info {
  *
  * Replaces the buffer's label, shown in debugfs and by tools; @size 0 removes it.
  *
- * Returns 0; -ENOENT; -E2BIG @size above max_label; -EINVAL @pad not zero,
- * @label 0 with a size or not 0 without, or a NUL or control character in it;
- * -EFAULT; -ENOMEM.
+ * Returns 0; -ENOENT; -E2BIG @size above max_label; -EINVAL @label 0 with a
+ * size or not 0 without, or a NUL or control character in it; -EFAULT; -ENOMEM.
  */
 struct drm_uma_bo_label {
 	/** @handle: GEM handle */
@@ -478,7 +480,7 @@ struct drm_uma_bind_op {
  * that runs into an unmapped range faults.
  *
  * Returns 0; -ENOENT no such VM or handle; -EINVAL a bad operation, count 0 or
- * above max_bind_ops, bad stride, @pad not zero; -EEXIST, -EACCES see above;
+ * above max_bind_ops, bad stride; -EEXIST, -EACCES see above;
  * -ENOSPC more than max_mappings; -E2BIG; -EFAULT; -ENOMEM; -EINTR. On an error
  * in one operation @failed_op is its index, on success the count; on other
  * errors it stays zero, so that the call can be repeated.
@@ -628,7 +630,10 @@ struct drm_uma_job {
 	__u32 queue_id;
 	/** @task_count: tasks, 0 for a job that only carries syncs; at most max_job_tasks */
 	__u32 task_count;
-	/** @tasks_addr: device address of the first, a multiple of UMA_TASK_ALIGN; zero without tasks */
+	/**
+	 * @tasks_addr: device address of the first, a multiple of
+	 * UMA_TASK_ALIGN; zero without tasks
+	 */
 	__u64 tasks_addr;
 	/** @syncs: array of &struct drm_uma_sync */
 	struct drm_uma_array syncs;
@@ -643,7 +648,7 @@ struct drm_uma_job {
  *
  * Returns 0; -ENOENT no such queue or syncobj; -EINVAL a bad job or sync, a
  * wait without fence, two signals of one binary syncobj in one job, count 0 or
- * above max_submit_jobs, bad stride, @flags or @pad not zero; -ECANCELED a
+ * above max_submit_jobs, bad stride, @flags not zero; -ECANCELED a
  * queue is banned; -EBUSY a queue has max_queued_jobs; -E2BIG; -EFAULT;
  * -ENOMEM; -EINTR. On an error in one job @failed_job is its index, on success
  * the count; on other errors it stays zero, so that the call can be repeated.
@@ -685,8 +690,11 @@ struct drm_uma_timestamp {
 	DRM_IO ## access(DRM_COMMAND_BASE + DRM_UMA_ ## id, \
 			 struct drm_uma_ ## type)
 
-/* An enum rather than macros, so that binding generators see the values. */
-enum {
+/*
+ * An enum rather than macros, so that binding generators see the values; they
+ * do not fit in an int, which compilers extend the language for.
+ */
+__extension__ enum {
 	DRM_IOCTL_UMA_QUERY = DRM_IOCTL_UMA(WR, QUERY, query),
 	DRM_IOCTL_UMA_BO_CREATE = DRM_IOCTL_UMA(WR, BO_CREATE, bo_create),
 	DRM_IOCTL_UMA_BO_MMAP_OFFSET =

@@ -209,9 +209,9 @@ struct uma_operand {
 	__le16 quant;
 	/** @quant_axis: dimension for channel and group schemes */
 	__le16 quant_axis;
-	/** @quant_group: group scheme: indices that share a scale; a power of two from 16 to 4096 */
+	/** @quant_group: group scheme: indices per scale; a power of two from 16 to 4096 */
 	__le32 quant_group;
-	/** @scale_addr: channel and group schemes: device address of the scale table, element aligned */
+	/** @scale_addr: channel and group schemes: address of the scales, element aligned */
 	__le64 scale_addr;
 	/** @zero_addr: channel and group schemes: table of s32 zero points, or 0 for none */
 	__le64 zero_addr;
@@ -532,7 +532,7 @@ struct uma_op_cap {
 	__le32 dim_max;
 	/** @k_max: GEMM: largest K; else zero */
 	__le32 k_max;
-	/** @align: alignment in bytes that addresses of operands must have, at least the element's */
+	/** @align: alignment in bytes of operands' addresses, beside the element's own */
 	__le32 align;
 	/** @block_k: packed layout: block size along K */
 	__le16 block_k;

@@ -10,7 +10,7 @@ MODEL_OBJS := $(addprefix $(model-dir)/,tensor.o decode.o match.o check.o profil
 
 CFLAGS-$(model-dir)/ := -Iuapi/drm -ffreestanding -fno-math-errno -Wno-psabi
 
-ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
+ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 MODEL_OBJS += $(model-dir)/kernels_avx2.o $(model-dir)/kernels_avx512.o
 CFLAGS-$(model-dir)/kernels_avx2.o := -mavx2 -mfma -mf16c
 CFLAGS-$(model-dir)/kernels_avx512.o := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c

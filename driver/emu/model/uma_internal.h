@@ -345,9 +345,13 @@ struct uma_gemm_part {
  * struct uma_gemm_ctx - the tile at hand
  */
 struct uma_gemm_ctx {
+	/** @run: the step at hand */
 	struct uma_run *run;
+	/** @plan: how the task is cut */
 	const struct uma_gemm_plan *plan;
+	/** @s: the worker's scratch memory */
 	struct uma_gemm_scratch *s;
+	/** @cap: the engine's row for this task */
 	const struct uma_op_cap *cap;
 	/** @batch: linear index of the matrix */
 	__u64 batch;

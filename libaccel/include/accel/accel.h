@@ -344,14 +344,15 @@ struct accel_device_opts {
 	uint32_t log_level;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @record_path: "rec:" devices: file that the calls are written to, one JSON object a line */
+	/** @record_path: "rec:" devices: file for the calls, one JSON object a line */
 	const char *record_path;
 	/** @error: filled if opening fails, may be NULL */
 	struct accel_error *error;
 };
 
 /** ACCEL_DEVICE_OPTS_INIT: default options */
-#define ACCEL_DEVICE_OPTS_INIT	{ sizeof(struct accel_device_opts), 0, NULL, NULL, 0, 0, NULL, NULL }
+#define ACCEL_DEVICE_OPTS_INIT \
+	{ sizeof(struct accel_device_opts), 0, NULL, NULL, 0, 0, NULL, NULL }
 
 /**
  * accel_device_open - open a device
@@ -1037,7 +1038,7 @@ struct accel_epilogue {
  *	F32		F32			F32, F16, BF16
  *	F16		F16			F16, F32
  *	BF16		BF16			BF16, F32
- *	S8, U8		S8, U8			S32 exact; F32, F16, BF16 by the scales; S8, U8 requantised
+ *	S8, U8		S8, U8			S32 exact; F32, F16, BF16 scaled; S8, U8
  *	F32, F16, BF16	S8, S4, U4 quantised	type of A, F32
  */
 struct accel_gemm_desc {
@@ -1149,7 +1150,8 @@ struct accel_binary_desc {
 };
 
 /** ACCEL_BINARY_DESC_INIT: default descriptor */
-#define ACCEL_BINARY_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_binary_desc, ACCEL_OP_BINARY) }
+#define ACCEL_BINARY_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_binary_desc, ACCEL_OP_BINARY) }
 
 /* --- plans ---------------------------------------------------------------- */
 

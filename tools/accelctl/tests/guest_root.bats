@@ -70,8 +70,8 @@ as() {
 	chmod 600 /tmp/closed.npy
 	as nobody 4 run gemm -d sw --a /tmp/closed.npy -n 4
 	has "$stderr" "/tmp/closed.npy"
-	as nobody 4 run gemm -d sw -m 4 -n 4 -k 4 --out /root/C.npy
-	has "$stderr" "/root/C.npy"
+	as nobody 4 run gemm -d sw -m 4 -n 4 -k 4 --out /etc/C.npy
+	has "$stderr" "/etc/C.npy"
 	rm /tmp/closed.npy
 }
 
