@@ -56,4 +56,6 @@ GUEST_BATS_TESTS += $(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.ba
 $(accelctl-tests)/guest_root.bats-user := root
 # Many programs are started, and the debug kernel under emulation takes its time for each.
 $(accelctl-tests)/guest.bats-timeout := 1200
+# Arithmetic of every type takes minutes on the kernel with the checkers.
+$(accelctl-tests)/guest.bats-kernels := stock
 $(foreach t,$(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats,$(eval $(t)-add := $(accelctl-tests)/helper.bash))
