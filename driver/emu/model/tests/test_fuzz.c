@@ -122,6 +122,7 @@ static void fuzzer(const char *self)
 {
 	char path[4096], dir[] = "/tmp/fuzz_task.XXXXXX", cmd[8192];
 	const char *slash = strrchr(self, '/');
+	char *full;
 	int r;
 
 	snprintf(path, sizeof(path), "%.*sfuzz_task", slash ? (int)(slash - self) + 1 : 0, self);
@@ -133,9 +134,11 @@ static void fuzzer(const char *self)
 		tap_ok(0, "libFuzzer's seeds");
 		return;
 	}
+	full = realpath(path, NULL);
 	snprintf(cmd, sizeof(cmd),
 		 "cd %s && exec '%s' -seed=1 -max_total_time=5 -max_len=%d -artifact_prefix=/tmp/ . >log 2>&1",
-		 dir, realpath(path, NULL), SEED_SIZE);
+		 dir, full, SEED_SIZE);
+	free(full);
 	r = system(cmd);
 	if (r) {
 		snprintf(cmd, sizeof(cmd), "tail -n 30 %s/log | sed 's/^/# /'", dir);
