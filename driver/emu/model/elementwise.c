@@ -144,7 +144,7 @@ int uma_elementwise_prepare(struct uma_program *prog, struct uma_fault_info *fau
 		if (inner->stride[s] != 0 && inner->stride[s] != 1)
 			cost = FAR_COST;
 	/* Rows start at even elements: no two share a byte of nibbles. */
-	p->row = (__u32)UMA_MAX(UMA_MIN(inner->size, UMA_ROW_MAX), 1u);
+	p->row = (__u32)UMA_MIN(inner->size, UMA_ROW_MAX);
 	p->cuts = uma_divup(inner->size, p->row);
 	p->rows = p->cuts;
 	for (i = 0; i + 1 < p->loops; i++)
