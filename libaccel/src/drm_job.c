@@ -164,7 +164,7 @@ static int open_segment(struct cutter *c, uint32_t key, uint32_t task)
 {
 	struct drm_job *job = c->job;
 
-	if (!add_segment(job, key, task) || grow_deps(c))
+	if (!add_segment(job, key, task) || grow_deps(c) || !c->deps)
 		return -ENOMEM;
 	c->last[key] = job->segment_count - 1;
 	memcpy(c->deps + (size_t)c->last[key] * job->key_count, c->need,
@@ -214,7 +214,9 @@ static int finish_segments(struct drm_job *job, const int32_t *deps)
 	job->vectors = malloc((2 * (size_t)n + 2) * keys * sizeof(*job->vectors));
 	if (!job->vectors)
 		return -ENOMEM;
-	memcpy(job->vectors, deps, (size_t)n * keys * sizeof(*deps));
+	/* Without a segment there are none. */
+	if (deps)
+		memcpy(job->vectors, deps, (size_t)n * keys * sizeof(*deps));
 	job->first = job->vectors + 2 * (size_t)n * keys;
 	job->last = job->first + keys;
 	for (k = 0; k < keys; k++)
@@ -305,8 +307,8 @@ int drm_job_prepare(struct accel_job *base)
 	uint32_t *op_key, k;
 	int ret;
 
-	op_key = malloc((base->op_count + 1) * sizeof(*op_key));
-	c.op_segment = malloc((base->op_count + 1) * sizeof(*c.op_segment));
+	op_key = calloc(base->op_count + 1, sizeof(*op_key));
+	c.op_segment = calloc(base->op_count + 1, sizeof(*c.op_segment));
 	if (!op_key || !c.op_segment) {
 		ret = ctx_fail(base->ctx, -ENOMEM, NULL, "out of memory");
 		goto out;
@@ -315,8 +317,8 @@ int drm_job_prepare(struct accel_job *base)
 	if (ret)
 		goto out;
 	c.op_key = op_key;
-	c.need = malloc((job->key_count + 1) * sizeof(*c.need));
-	c.last = malloc((job->key_count + 1) * sizeof(*c.last));
+	c.need = calloc(job->key_count + 1, sizeof(*c.need));
+	c.last = calloc(job->key_count + 1, sizeof(*c.last));
 	ret = c.need && c.last ? 0 : -ENOMEM;
 	for (k = 0; !ret && k < job->key_count; k++)
 		c.last[k] = -1;

@@ -427,11 +427,11 @@ int drm_submit(struct accel_queue *base, struct accel_job *base_job,
 	struct drm_queue *queue = to_drm_queue(base);
 	struct drm_job *job = to_drm_job(base_job);
 	struct drm_fence *fence, *gone = NULL;
-	uint32_t few[8], *kqueues = few;
+	uint32_t few[8] = { 0 }, *kqueues = few;
 	int ret;
 
 	if (job->key_count > 8) {
-		kqueues = malloc(job->key_count * sizeof(*kqueues));
+		kqueues = calloc(job->key_count, sizeof(*kqueues));
 		if (!kqueues)
 			return ctx_fail(base->ctx, -ENOMEM, NULL,
 					"out of memory");
