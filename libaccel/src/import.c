@@ -192,7 +192,7 @@ static int make_writable(struct accel_ctx *ctx, uint64_t lo, uint64_t hi,
 			 const char *label)
 {
 	struct import_table *t = ctx->imports;
-	struct pin *pin;
+	struct pin *pin = NULL;
 	uint32_t i;
 	int ret;
 
