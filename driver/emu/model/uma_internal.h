@@ -45,10 +45,9 @@ static inline __u64 uma_roundup(__u64 v, __u32 to)
 	return (v + to - 1) / to * to;
 }
 
-/* @by is never 0, which the analyser cannot see through products and minima. */
+/* @by is never 0. */
 static inline __u64 uma_divup(__u64 v, __u64 by)
 {
-	/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 	return v / by + (v % by != 0);
 }
 
