@@ -294,12 +294,11 @@ tidy_one() {
 	key=$({ cat .clang-tidy; clang-tidy --version; echo "$1"
 		clang "${args[@]}" -E "$src" 2>/dev/null; } | sha256sum | cut -c1-40)
 	[ ! -f "build/tidy/$key" ] || return 0
-	out=$(clang-tidy --quiet "$src" -- "${args[@]}" -Wno-unknown-warning-option 2>&1 |
-		grep -vE '^[0-9]+ warnings? (generated|and)|^Suppressed|^Use -header-filter')
-	if [ -z "$out" ]; then
+	# A line for each finding, so that none hides behind the length of another's notes.
+	if out=$(clang-tidy --quiet "$src" -- "${args[@]}" -Wno-unknown-warning-option 2>&1); then
 		: >"build/tidy/$key"
 	else
-		echo "$out"
+		grep -E '(warning|error): ' <<<"$out" || tail -n 5 <<<"$out"
 	fi
 }
 

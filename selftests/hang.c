@@ -106,7 +106,7 @@ TEST_F(hang, every_engine)
 
 TEST_F(hang, all_engines_at_once)
 {
-	__u32 queues[MAX_ENGINES], done[MAX_ENGINES];
+	__u32 queues[MAX_ENGINES] = {}, done[MAX_ENGINES] = {};
 	unsigned int i;
 
 	expect_resets((int)self->count);

@@ -76,6 +76,7 @@ TEST_F(label, longest)
 	EXPECT_EQ(-E2BIG, bo_label_try(self->fd, self->handle, text, self->l.max_label + 1));
 	EXPECT_EQ(-E2BIG, bo_label_try(self->fd, self->handle, text, 0xffffffffu));
 	EXPECT_EQ(-E2BIG, bo_label_try(self->fd, self->handle, text, 0x80000000u));
+	free(text);
 }
 
 TEST_F(label, bad_characters)

@@ -51,10 +51,9 @@ TEST_F(query, size_only)
 
 TEST_F(query, exact)
 {
-	__u8 *a = malloc(SPACE), *b = malloc(SPACE);
+	static __u8 a[SPACE], b[SPACE];
 	__u32 full = 0, size, i;
 
-	ASSERT_TRUE(a && b);
 	ASSERT_EQ(0, query_try(self->fd, variant->type, 0, NULL, &full));
 	memset(a, 0xaa, SPACE);
 	memset(b, 0x55, SPACE);
@@ -70,10 +69,9 @@ TEST_F(query, exact)
 
 TEST_F(query, short_buffer)
 {
-	__u8 *a = malloc(SPACE), *b = malloc(SPACE);
+	static __u8 a[SPACE], b[SPACE];
 	__u32 full = SPACE, len, size, i;
 
-	ASSERT_TRUE(a && b);
 	ASSERT_EQ(0, query_try(self->fd, variant->type, 0, a, &full));
 	for (len = 0; len < full && len < 128; len++) {
 		memset(b, 0xaa, SPACE);
@@ -88,10 +86,9 @@ TEST_F(query, short_buffer)
 
 TEST_F(query, long_buffer)
 {
-	__u8 *a = malloc(2 * SPACE);
+	static __u8 a[2 * SPACE];
 	__u32 full = 0, size, i;
 
-	ASSERT_TRUE(a);
 	ASSERT_EQ(0, query_try(self->fd, variant->type, 0, NULL, &full));
 	memset(a, 0xaa, 2 * SPACE);
 	size = SPACE;
@@ -319,11 +316,10 @@ TEST(memory_makes_sense)
 
 TEST(same_for_every_file)
 {
-	__u8 *a = malloc(SPACE), *b = malloc(SPACE);
+	static __u8 a[SPACE], b[SPACE];
 	int fd = dev_open(), fd2 = dev_open();
 	__u32 type, size, size2;
 
-	ASSERT_TRUE(a && b);
 	for (type = DRM_UMA_QUERY_DEVICE; type <= DRM_UMA_QUERY_LIMITS; type++) {
 		size = SPACE;
 		size2 = SPACE;

@@ -3,6 +3,7 @@
  * Many jobs of many threads of several processes, on all engines, with
  * dependencies across all of them; and processes that are killed amid that.
  */
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ static void run_thread(struct thread *th)
 	struct node *node;
 	int ret;
 
+	assert(p->engine_count);
 	/* Addresses of its own within the address space that the threads of a process share. */
 	c.va += (th->number + 1ull) << 32;
 	client_buf(&c, &tasks, (__u64)w->per_thread * 2 * UMA_TASK_SIZE);

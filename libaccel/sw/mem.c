@@ -163,8 +163,8 @@ static int own_table(struct sw_ctx *ctx, uint32_t more)
 		return 0;
 	}
 	copy = calloc(1, sizeof(*copy));
-	r = cap ? malloc(cap * sizeof(*r)) : NULL;
-	if (!copy || (cap && !r)) {
+	r = malloc((cap ? cap : 1) * sizeof(*r));
+	if (!copy || !r) {
 		free(copy);
 		free(r);
 		return -ENOMEM;

@@ -150,8 +150,9 @@ int uma_elementwise_prepare(struct uma_program *prog, struct uma_fault_info *fau
 	for (i = 0; i + 1 < p->loops; i++)
 		p->rows *= p->loop[i].size;
 
-	tile_rows = UMA_MAX(TILE_ELEMENTS / p->row, 1u);
-	tile_rows = UMA_MAX(tile_rows, uma_divup(p->rows, 0xffffffffu));
+	tile_rows = UMA_MAX(TILE_ELEMENTS / p->row, uma_divup(p->rows, 0xffffffffu));
+	if (!tile_rows)
+		tile_rows = 1;
 	p->tile_rows = (__u32)tile_rows;
 	p->step_rows = prog->step_work == UMA_STEP_WORK_UNBOUND ? p->tile_rows :
 		UMA_MIN(UMA_MAX(prog->step_work / (ROW_COST + p->row * cost), 1u),
