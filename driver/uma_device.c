@@ -132,26 +132,23 @@ u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks)
 
 /**
  * uma_hw_start - set the device up, at first or after a reset
- * @uma: device
+ * @uma: device, with &uma_device.hw_lock held
  *
- * Return: 0 or -ETIMEDOUT.
+ * Return: 0; -ETIMEDOUT; -ENODEV.
  */
 int uma_hw_start(struct uma_device *uma)
 {
-	struct uma_engine *engine;
 	int ret;
+
+	lockdep_assert_held(&uma->hw_lock);
 
 	ret = uma_poll(uma, UMA_REG_DEV_STATUS, UMA_DEV_READY | UMA_DEV_ERROR, UMA_DEV_READY, 5000);
 	if (ret)
 		return ret;
-	uma_slots_init(&uma->slots, uma->as_count);
-	uma_pm_restore(uma);
-	uma_for_each_engine(uma, engine)
-		uma_engine_setup(engine);
 	uma_write(uma, UMA_REG_IRQ_STATUS, ~0U);
-	uma_write(uma, UMA_REG_IRQ_ENABLE,
-		  GENMASK(uma->info.engine_count - 1, 0) | UMA_IRQ_ERROR);
-	return 0;
+	uma_write(uma, UMA_REG_IRQ_ENABLE, GENMASK(uma->info.engine_count - 1, 0) |
+		  UMA_IRQ_THERMAL | UMA_IRQ_ERROR);
+	return uma_pm_restore(uma);
 }
 
 /**
@@ -186,6 +183,8 @@ static irqreturn_t uma_irq(int irq, void *data)
 	uma_for_each_engine(uma, engine)
 		if (status & UMA_IRQ_ENGINE(engine->index))
 			uma_engine_poll(engine, true);
+	if (status & UMA_IRQ_THERMAL)
+		uma_pm_thermal(uma);
 	if (status & UMA_IRQ_ERROR)
 		uma_reset_request(uma);
 	return IRQ_HANDLED;
@@ -375,11 +374,11 @@ static int uma_init_software(struct uma_device *uma)
 	ret = drmm_mutex_init(&uma->drm, &uma->hw_lock);
 	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->gems_lock);
 	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->vms_lock);
-	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->pm_lock);
 	if (ret)
 		return ret;
 	spin_lock_init(&uma->latch_lock);
 	spin_lock_init(&uma->queues_lock);
+	uma_pm_init(uma);
 	INIT_LIST_HEAD(&uma->gems);
 	INIT_LIST_HEAD(&uma->vms);
 	INIT_LIST_HEAD(&uma->queues);
@@ -424,21 +423,25 @@ static int uma_probe(struct platform_device *pdev)
 	ret = uma_sched_init(uma);
 	if (ret)
 		return ret;
+	mutex_lock(&uma->hw_lock);
 	ret = uma_hw_start(uma);
+	mutex_unlock(&uma->hw_lock);
 	if (ret)
 		return dev_err_probe(dev, ret, "device does not get ready\n");
 	ret = request_irq(uma->irq, uma_irq, 0, dev_name(dev), uma);
 	if (ret)
 		goto err_stop;
+	uma_pm_start(uma);
 	uma_debugfs_init(uma);
 	ret = drm_dev_register(&uma->drm, 0);
 	if (ret)
-		goto err_irq;
+		goto err_pm;
 	drm_info(&uma->drm, "%s: %u engines%s\n", uma->info.profile, uma->info.engine_count,
 		 uma->info.flags & DRM_UMA_DEVICE_EMULATED ? ", emulated" : "");
 	return 0;
 
-err_irq:
+err_pm:
+	uma_pm_stop(uma);
 	free_irq(uma->irq, uma);
 err_stop:
 	uma_hw_stop(uma);
@@ -454,6 +457,7 @@ static void uma_remove(struct platform_device *pdev)
 	drm_dev_unplug(&uma->drm);
 	free_irq(uma->irq, uma);
 	uma_reset_stop(uma);
+	uma_pm_stop(uma);
 	uma_hw_stop(uma);
 	uma_reset_abort(uma);
 	uma_vms_lost(uma);
@@ -509,5 +513,6 @@ struct platform_driver uma_platform_driver = {
 		.name = "uma",
 		.of_match_table = uma_of_match,
 		.dev_groups = uma_groups,
+		.pm = pm_ptr(&uma_pm_ops),
 	},
 };

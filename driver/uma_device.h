@@ -15,8 +15,7 @@
  *                        rings. Completion of jobs depends on it, so nothing
  *                        that may reclaim memory or wait for a fence happens
  *                        under it
- *   uma->pm_lock         power; as above
- *   uma->queues_lock, engine->lock, uma->latch_lock
+ *   uma->queues_lock, engine->lock, uma->pm_lock, uma->latch_lock
  *                        taken from interrupts
  */
 #ifndef _UMA_DEVICE_H_
@@ -97,6 +96,10 @@ struct uma_engine {
 	spinlock_t lock;
 	/** @job: what run_job took and has not been signalled */
 	struct uma_job *job;
+	/** @started: when @job was put on the ring */
+	ktime_t started;
+	/** @busy_seen: nanoseconds of busy time that somebody has been told of */
+	u64 busy_seen;
 	/** @pushed: @job is on the ring; but for completion changed under @hw_lock only */
 	bool pushed;
 	/** @failure: @job is to be given up */
@@ -164,6 +167,14 @@ struct uma_device {
 	bool starved;
 	/** @resetting: nothing goes to the rings while the device is reset */
 	bool resetting;
+	/** @powered: engines have power and are set up */
+	bool powered;
+	/** @asleep: the system is going to sleep or sleeps: nothing goes to the rings */
+	bool asleep;
+	/** @stopped: power and interrupts are off for a system that goes to sleep */
+	bool stopped;
+	/** @powered_later: @powered as it is to be when the system is awake */
+	bool powered_later;
 	/** @lost: the device has gone or does not come back; set under @hw_lock, for good */
 	bool lost;
 
@@ -198,10 +209,23 @@ struct uma_device {
 	/** @queues: queues, &uma_queue.node */
 	struct list_head queues;
 
-	/** @pm_lock: protects @pm_users and power registers */
-	struct mutex pm_lock;
-	/** @pm_users: reasons to be powered */
-	u32 pm_users;
+	/** @pm_lock: protects what follows */
+	spinlock_t pm_lock;
+	/** @clock_cap: MHz that the clock is limited to, 0 if it is not */
+	u32 clock_cap;
+	/** @throttled: the device is too hot and has lowered its clock */
+	bool throttled;
+	/** @throttle_count: times that it began to */
+	u64 throttle_count;
+	/** @energy_base: microjoules before the last reset of the device */
+	u64 energy_base;
+	/** @energy_saved: microjoules that a reset is about to clear */
+	u64 energy_saved;
+	/** @energy_seen: microjoules that somebody has been told of */
+	u64 energy_seen;
+
+	/** @thermal_work: tells user space that @throttled has changed */
+	struct work_struct thermal_work;
 };
 
 #define to_uma_device(dev)	container_of_const(dev, struct uma_device, drm)

@@ -1,53 +1,387 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Power: engines are on as long as there is a queue that may use them.
+ * Power: the engines have it while there are jobs, and a little longer.
+ *
+ * A job holds a reference of runtime PM from its submission, where waiting for
+ * the device to come up is allowed, until it is done; so nothing that fences
+ * depend on ever waits for power. Without power the device knows no rings, no
+ * address spaces and no TLB entries: &uma_device.slots is empty then, so there is
+ * nothing to invalidate either. All of that changes under &uma_device.hw_lock.
  */
+#include <linux/delay.h>
+#include <linux/pm_runtime.h>
+#include <linux/suspend.h>
+#include <linux/sysfs.h>
+
 #include <drm/drm_drv.h>
+#include <drm/drm_print.h>
 
 #include "uma_device.h"
 #include "uma_pm.h"
+#include "uma_reset.h"
+#include "uma_sched.h"
+#include "uma_trace.h"
 
-static void uma_pm_write(struct uma_device *uma, bool on)
+/* Engines let go of their power at the end of a step. */
+#define UMA_POWER_MS		5000
+/* How long there may be nothing to do before power is switched off. */
+#define UMA_AUTOSUSPEND_MS	100
+/* How long a system that goes to sleep waits for the jobs on the engines. */
+#define UMA_SLEEP_DRAIN_MS	30000
+
+static void uma_pm_trace(struct uma_device *uma, const char *state)
 {
-	int idx;
+	trace_uma_power(uma, state, uma_read(uma, UMA_REG_CLOCK_MHZ));
+}
 
-	if (!drm_dev_enter(&uma->drm, &idx))
+/* Give the engines power, and what they forgot without it. */
+static int uma_power_on(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	lockdep_assert_held(&uma->hw_lock);
+
+	uma_write(uma, UMA_REG_PWR_CTRL, UMA_PWR_ON);
+	ret = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, UMA_PWR_ON, UMA_POWER_MS);
+	if (ret)
+		return ret;
+	uma_slots_init(&uma->slots, uma->as_count);
+	uma_for_each_engine(uma, engine)
+		uma_engine_setup(engine);
+	return 0;
+}
+
+/* Only without a job on an engine. */
+static int uma_power_off(struct uma_device *uma)
+{
+	lockdep_assert_held(&uma->hw_lock);
+
+	uma_slots_init(&uma->slots, uma->as_count);
+	uma_write(uma, UMA_REG_PWR_CTRL, 0);
+	return uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0, UMA_POWER_MS);
+}
+
+/*
+ * A device that does not do as it is told is reset, and lost if that does not
+ * help. Jobs are held back until then. Runtime PM is not told: an error would
+ * make it give up the device for ever.
+ */
+static void uma_pm_failed(struct uma_device *uma)
+{
+	lockdep_assert_held(&uma->hw_lock);
+
+	uma->resetting = true;
+	uma_reset_request(uma);
+}
+
+/**
+ * uma_pm_restore - write the power registers, at first and after a reset
+ * @uma: device that is ready, with &uma_device.hw_lock held
+ *
+ * Return: 0; -ETIMEDOUT; -ENODEV.
+ */
+int uma_pm_restore(struct uma_device *uma)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&uma->hw_lock);
+
+	spin_lock_irqsave(&uma->pm_lock, flags);
+	uma->energy_base += uma->energy_saved;
+	uma->energy_saved = 0;
+	if (uma->clock_cap)
+		uma_write(uma, UMA_REG_CLOCK_CAP_MHZ, uma->clock_cap);
+	spin_unlock_irqrestore(&uma->pm_lock, flags);
+	uma_pm_thermal(uma);
+	uma_slots_init(&uma->slots, uma->as_count);
+	return uma->powered ? uma_power_on(uma) : 0;
+}
+
+/**
+ * uma_pm_before_reset - save what the device forgets
+ * @uma: device that is about to be reset
+ */
+void uma_pm_before_reset(struct uma_device *uma)
+{
+	unsigned long flags;
+	u64 energy;
+
+	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
+	spin_lock_irqsave(&uma->pm_lock, flags);
+	/* All ones: there is no device. */
+	if (energy != U64_MAX)
+		uma->energy_saved = energy;
+	spin_unlock_irqrestore(&uma->pm_lock, flags);
+}
+
+/**
+ * uma_pm_energy_uj - energy since the driver found the device
+ * @uma: device
+ *
+ * Return: microjoules.
+ */
+u64 uma_pm_energy_uj(struct uma_device *uma)
+{
+	unsigned long flags;
+	u64 energy;
+
+	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
+	spin_lock_irqsave(&uma->pm_lock, flags);
+	/* Never back, whatever resets do in between. */
+	if (energy != U64_MAX)
+		uma->energy_seen = max(uma->energy_seen, uma->energy_base + energy);
+	energy = uma->energy_seen;
+	spin_unlock_irqrestore(&uma->pm_lock, flags);
+	return energy;
+}
+
+/**
+ * uma_pm_set_clock - limit the clock
+ * @uma: device
+ * @mhz: the highest that is allowed
+ */
+void uma_pm_set_clock(struct uma_device *uma, u32 mhz)
+{
+	unsigned long flags;
+	bool changed;
+
+	spin_lock_irqsave(&uma->pm_lock, flags);
+	changed = uma->clock_cap != mhz;
+	uma->clock_cap = mhz;
+	if (changed)
+		uma_write(uma, UMA_REG_CLOCK_CAP_MHZ, mhz);
+	spin_unlock_irqrestore(&uma->pm_lock, flags);
+	if (changed)
+		uma_pm_trace(uma, "clock");
+}
+
+/**
+ * uma_pm_thermal - look whether the device throttles itself
+ * @uma: device
+ *
+ * Callable from interrupts.
+ */
+void uma_pm_thermal(struct uma_device *uma)
+{
+	bool now, changed = false;
+	unsigned long flags;
+	u32 status;
+
+	spin_lock_irqsave(&uma->pm_lock, flags);
+	status = uma_read(uma, UMA_REG_PWR_STATUS);
+	now = status & UMA_PWR_THROTTLED;
+	/* All ones: there is no device. */
+	if (status != ~0U && now != uma->throttled) {
+		changed = true;
+		WRITE_ONCE(uma->throttled, now);
+		if (now)
+			uma->throttle_count++;
+	}
+	spin_unlock_irqrestore(&uma->pm_lock, flags);
+	if (!changed)
 		return;
-	uma_write(uma, UMA_REG_PWR_CTRL, on ? UMA_PWR_ON : 0);
-	drm_dev_exit(idx);
+	uma_pm_trace(uma, now ? "throttled" : "cool");
+	queue_work(uma_wq, &uma->thermal_work);
+}
+
+/* Whoever polls the file wants to know. */
+static void uma_pm_thermal_work(struct work_struct *work)
+{
+	struct uma_device *uma = container_of(work, struct uma_device, thermal_work);
+
+	sysfs_notify(&uma->drm.dev->kobj, NULL, "throttled");
+	sysfs_notify(&uma->drm.dev->kobj, NULL, "throttle_count");
 }
 
 /**
  * uma_pm_get - have the engines powered
  * @uma: device
+ *
+ * Sleeps until they are. Not for anything that a fence depends on.
+ *
+ * Return: 0 or an error.
  */
-void uma_pm_get(struct uma_device *uma)
+int uma_pm_get(struct uma_device *uma)
 {
-	mutex_lock(&uma->pm_lock);
-	if (!uma->pm_users++)
-		uma_pm_write(uma, true);
-	mutex_unlock(&uma->pm_lock);
+	return pm_runtime_resume_and_get(uma->drm.dev);
 }
 
 /**
- * uma_pm_put - undo uma_pm_get()
+ * uma_pm_get_again - take one more reference
+ * @uma: device that the caller has one of
+ */
+void uma_pm_get_again(struct uma_device *uma)
+{
+	pm_runtime_get_noresume(uma->drm.dev);
+}
+
+/**
+ * uma_pm_put - drop a reference
  * @uma: device
+ *
+ * Callable from interrupts: if it was the last, power goes off some time later.
  */
 void uma_pm_put(struct uma_device *uma)
 {
-	mutex_lock(&uma->pm_lock);
-	if (!--uma->pm_users)
-		uma_pm_write(uma, false);
-	mutex_unlock(&uma->pm_lock);
+	pm_runtime_mark_last_busy(uma->drm.dev);
+	pm_runtime_put_autosuspend(uma->drm.dev);
+}
+
+static int uma_pm_runtime_suspend(struct device *dev)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	mutex_lock(&uma->hw_lock);
+	if (uma->asleep) {
+		uma->powered_later = false;
+	} else if (uma->powered) {
+		uma->powered = false;
+		if (!uma->lost && uma_power_off(uma))
+			uma_pm_failed(uma);
+		uma_pm_trace(uma, "off");
+	}
+	mutex_unlock(&uma->hw_lock);
+	return 0;
+}
+
+static int uma_pm_runtime_resume(struct device *dev)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	mutex_lock(&uma->hw_lock);
+	if (uma->asleep) {
+		uma->powered_later = true;
+	} else if (!uma->powered) {
+		uma->powered = true;
+		if (!uma->lost && uma_power_on(uma))
+			uma_pm_failed(uma);
+		uma_pm_trace(uma, "on");
+	}
+	mutex_unlock(&uma->hw_lock);
+	return 0;
+}
+
+static bool uma_pm_drained(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	bool drained = true;
+
+	uma_for_each_engine(uma, engine) {
+		spin_lock_irq(&engine->lock);
+		drained &= !(engine->job && engine->pushed);
+		spin_unlock_irq(&engine->lock);
+	}
+	return drained;
+}
+
+static void uma_pm_wake(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+
+	mutex_lock(&uma->hw_lock);
+	uma->asleep = false;
+	/* Not if the engines were not even stopped. */
+	if (uma->powered != uma->powered_later || uma->stopped) {
+		uma->powered = uma->powered_later;
+		uma->stopped = false;
+		if (!uma->lost && uma_hw_start(uma))
+			uma_pm_failed(uma);
+	}
+	uma_pm_trace(uma, "resume");
+	mutex_unlock(&uma->hw_lock);
+	uma_for_each_engine(uma, engine)
+		uma_engine_push(engine);
+}
+
+/*
+ * Nobody submits any more. Jobs on the engines run to their end, or into their
+ * timeout, and are recovered from as always; those that wait stay where they
+ * are. If a job may run for longer than a system can be asked to wait, the
+ * system stays awake: no job is lost.
+ */
+static int uma_pm_suspend(struct device *dev)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	ktime_t end = ktime_add_ms(ktime_get(), UMA_SLEEP_DRAIN_MS);
+
+	mutex_lock(&uma->hw_lock);
+	uma->asleep = true;
+	uma->powered_later = uma->powered;
+	mutex_unlock(&uma->hw_lock);
+
+	while (!uma_pm_drained(uma)) {
+		if (pm_wakeup_pending() || ktime_after(ktime_get(), end)) {
+			uma_pm_wake(uma);
+			return -EBUSY;
+		}
+		usleep_range(1000, 5000);
+	}
+	/* Whatever recovery is under way ends first. */
+	flush_workqueue(uma->reset_wq);
+
+	mutex_lock(&uma->hw_lock);
+	if (uma->powered && !uma->lost && uma_power_off(uma))
+		uma_pm_failed(uma);
+	uma->powered = false;
+	uma->stopped = true;
+	mutex_unlock(&uma->hw_lock);
+	flush_workqueue(uma->reset_wq);
+
+	mutex_lock(&uma->hw_lock);
+	if (!uma->lost)
+		uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
+	uma_pm_trace(uma, "suspend");
+	mutex_unlock(&uma->hw_lock);
+	return 0;
+}
+
+static int uma_pm_resume(struct device *dev)
+{
+	uma_pm_wake(dev_get_drvdata(dev));
+	return 0;
+}
+
+const struct dev_pm_ops uma_pm_ops = {
+	SYSTEM_SLEEP_PM_OPS(uma_pm_suspend, uma_pm_resume)
+	RUNTIME_PM_OPS(uma_pm_runtime_suspend, uma_pm_runtime_resume, NULL)
+};
+
+/**
+ * uma_pm_init - set up what needs no device
+ * @uma: device
+ */
+void uma_pm_init(struct uma_device *uma)
+{
+	spin_lock_init(&uma->pm_lock);
+	INIT_WORK(&uma->thermal_work, uma_pm_thermal_work);
 }
 
 /**
- * uma_pm_restore - write the power registers after a reset
- * @uma: device
+ * uma_pm_start - let runtime PM decide about the power from here on
+ * @uma: device that has been started, without power
  */
-void uma_pm_restore(struct uma_device *uma)
+void uma_pm_start(struct uma_device *uma)
 {
-	mutex_lock(&uma->pm_lock);
-	uma_write(uma, UMA_REG_PWR_CTRL, uma->pm_users ? UMA_PWR_ON : 0);
-	mutex_unlock(&uma->pm_lock);
+	struct device *dev = uma->drm.dev;
+
+	pm_runtime_set_autosuspend_delay(dev, UMA_AUTOSUSPEND_MS);
+	pm_runtime_use_autosuspend(dev);
+	pm_runtime_enable(dev);
+	/* A kernel that has no runtime PM: always on. */
+	if (!pm_runtime_enabled(dev))
+		uma_pm_runtime_resume(dev);
+}
+
+/**
+ * uma_pm_stop - undo uma_pm_start()
+ * @uma: device; what holds references still may drop them later
+ */
+void uma_pm_stop(struct uma_device *uma)
+{
+	struct device *dev = uma->drm.dev;
+
+	pm_runtime_disable(dev);
+	pm_runtime_dont_use_autosuspend(dev);
+	cancel_work_sync(&uma->thermal_work);
 }

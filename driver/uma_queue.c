@@ -12,7 +12,6 @@
 #include "compat.h"
 #include "uma_device.h"
 #include "uma_drv.h"
-#include "uma_pm.h"
 #include "uma_queue.h"
 #include "uma_vm.h"
 
@@ -33,7 +32,6 @@ static void uma_queue_release_work(struct work_struct *work)
 	spin_unlock_irq(&uma->queues_lock);
 	uma_vm_put(queue->vm);
 	uma_usage_put(queue->usage);
-	uma_pm_put(uma);
 	kfree(queue);
 	drm_dev_put(&uma->drm);
 }
@@ -275,7 +273,6 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	queue->usage = uma_usage_get(client->usage);
 	queue->state.queue_id = args->queue_id;
 	drm_dev_get(drm);
-	uma_pm_get(uma);
 	spin_lock_irq(&uma->queues_lock);
 	list_add_tail(&queue->node, &uma->queues);
 	if (READ_ONCE(uma->lost))

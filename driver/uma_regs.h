@@ -49,9 +49,16 @@
 #define   UMA_DEV_ERROR			BIT(1)	/* needs a device reset */
 #define   UMA_DEV_STALE_TLB		BIT(2)	/* paranoid mode met a stale TLB entry */
 
-/* Power. All but UMA_REG_PWR_CTRL and UMA_REG_CLOCK_CAP are read-only */
+/*
+ * Power. All but UMA_REG_PWR_CTRL and UMA_REG_CLOCK_CAP are read-only. Engines
+ * and address spaces have power while UMA_PWR_ON is set. Without it they forget
+ * what was set up (rings, roots, TLBs), drop their jobs without a record, read
+ * as zero but for identification, capabilities and counters, and ignore writes.
+ * UMA_REG_PWR_STATUS says when that has come about; until then a write to
+ * UMA_REG_PWR_CTRL has no effect. All other registers live on.
+ */
 #define UMA_REG_PWR_CTRL		0x0070
-#define   UMA_PWR_ON			BIT(0)	/* engines run only while set */
+#define   UMA_PWR_ON			BIT(0)
 #define UMA_REG_PWR_STATUS		0x0074	/* bit 0: powered; bit 1: throttled */
 #define   UMA_PWR_THROTTLED		BIT(1)
 #define UMA_REG_CLOCK_MHZ		0x0078	/* now */

@@ -16,6 +16,7 @@
 #include <drm/drm_print.h>
 
 #include "uma_device.h"
+#include "uma_pm.h"
 #include "uma_queue.h"
 #include "uma_reset.h"
 #include "uma_sched.h"
@@ -211,6 +212,7 @@ static int uma_reset_hardware(struct uma_device *uma)
 	struct uma_engine *engine;
 	int ret;
 
+	uma_pm_before_reset(uma);
 	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
 	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
 	ret = uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, UMA_DEVICE_RESET_MS);

@@ -19,6 +19,7 @@
 #include "uma_drv.h"
 #include "uma_fence.h"
 #include "uma_mmu.h"
+#include "uma_pm.h"
 #include "uma_queue.h"
 #include "uma_reset.h"
 #include "uma_sched.h"
@@ -53,6 +54,8 @@ static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int
 		dma_fence_set_error(fence, error);
 	atomic64_inc(&queue->completed);
 	smp_wmb(); /* the count is right for whoever sees the fence */
+	/* What uma_submit_push() took. Whoever sees the fence may let go of the queue. */
+	uma_pm_put(queue->uma);
 	dma_fence_signal(fence);
 }
 
@@ -157,7 +160,10 @@ void uma_engine_push(struct uma_engine *engine)
 	mutex_lock(&uma->hw_lock);
 	/* With the lock held nobody but us changes a job that is not on the ring. */
 	job = READ_ONCE(engine->job);
-	if (!job || engine->pushed || uma->resetting || uma->lost)
+	if (!job || engine->pushed || uma->resetting || uma->asleep || uma->lost)
+		goto out;
+	/* The job holds a reference. */
+	if (WARN_ON_ONCE(!uma->powered))
 		goto out;
 	queue = job->queue;
 	as = uma_mmu_get_as(queue->vm);

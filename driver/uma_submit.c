@@ -14,6 +14,7 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_fence.h"
+#include "uma_pm.h"
 #include "uma_queue.h"
 #include "uma_sched.h"
 #include "uma_submit.h"
@@ -267,6 +268,9 @@ static void uma_submit_push(struct uma_submit *submit)
 		struct uma_queue *queue = job->queue;
 		u64 number = atomic64_inc_return(&queue->submitted);
 
+		/* Until it is done. */
+		uma_pm_get_again(submit->uma);
+
 		/*
 		 * Arming chooses the engine while the queue is empty: the job
 		 * before has to be pushed by then, or the two might differ in
@@ -333,13 +337,19 @@ static int uma_submit_run(struct uma_submit *submit)
 	if (ret)
 		return ret;
 
-	ret = mutex_lock_interruptible(&client->submit_lock);
+	/* Here power may be waited for, where jobs run it may not. */
+	ret = uma_pm_get(submit->uma);
 	if (ret)
 		return ret;
+	ret = mutex_lock_interruptible(&client->submit_lock);
+	if (ret)
+		goto out;
 	ret = uma_submit_admit(submit);
 	if (!ret)
 		uma_submit_push(submit);
 	mutex_unlock(&client->submit_lock);
+out:
+	uma_pm_put(submit->uma);
 	return ret;
 }
 

@@ -129,6 +129,21 @@ TRACE_EVENT(uma_reset,
 		      __entry->result)
 );
 
+TRACE_EVENT(uma_power,
+	    TP_PROTO(struct uma_device *uma, const char *state, u32 clock),
+	    TP_ARGS(uma, state, clock),
+	    TP_STRUCT__entry(__string(device, dev_name(uma->drm.dev))
+			     __string(state, state)
+			     __field(u32, clock)
+	    ),
+	    TP_fast_assign(__assign_str(device);
+			   __assign_str(state);
+			   __entry->clock = clock;
+	    ),
+	    TP_printk("dev=%s state=%s clock=%u", __get_str(device), __get_str(state),
+		      __entry->clock)
+);
+
 #endif /* _UMA_TRACE_H_ */
 
 #undef TRACE_INCLUDE_PATH

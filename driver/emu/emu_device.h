@@ -88,6 +88,8 @@ struct emu_power {
 	bool on;
 	/** @throttled: too hot */
 	bool throttled;
+	/** @fading: power was taken away and engines have yet to stop; under &emu_device.lock */
+	bool fading;
 	/** @forced: throttled by debugfs */
 	bool forced;
 	/** @clock_max: highest clock, MHz */
@@ -169,6 +171,18 @@ struct emu_fault {
 };
 
 /**
+ * enum emu_reset - how much of an engine is reset
+ * @EMU_RESET_ENGINE: what the reset bit of the engine does
+ * @EMU_RESET_POWER: what the loss of power does: where ring and records are, too
+ * @EMU_RESET_DEVICE: what a device reset does: counters, too
+ */
+enum emu_reset {
+	EMU_RESET_ENGINE,
+	EMU_RESET_POWER,
+	EMU_RESET_DEVICE,
+};
+
+/**
  * struct emu_engine - an engine: a block of registers, a ring and a worker
  */
 struct emu_engine {
@@ -205,6 +219,8 @@ struct emu_engine {
 	bool resetting;
 	/** @reset: the worker has to carry out a reset */
 	bool reset;
+	/** @lose: it was power that was taken: where ring and records are is lost as well */
+	bool lose;
 	/** @stopped: enable was taken away; the job ends after the tile */
 	bool stopped;
 	/** @hung: the job never ends, by debugfs */
@@ -373,7 +389,8 @@ u32 emu_copy_from(struct emu_view *view, u64 addr, void *to, u64 size);
 int emu_engine_init(struct emu_device *emu, u32 index);
 void emu_engine_fini(struct emu_engine *engine);
 void emu_engine_ctrl(struct emu_engine *engine, u32 val);
-void emu_engine_reset_regs(struct emu_engine *engine, bool device);
+void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how);
+void emu_engines_power_off(struct emu_device *emu);
 u64 emu_engine_busy_ns(struct emu_engine *engine, u64 now);
 int emu_engine_poll(struct emu_engine *engine, bool tile_end);
 bool emu_engine_poll_abort(struct emu_engine *engine);

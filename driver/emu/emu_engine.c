@@ -278,9 +278,9 @@ static void emu_engine_job(struct emu_engine *engine)
 /**
  * emu_engine_reset_regs - registers of an engine after a reset
  * @engine: engine whose worker is idle or is the caller
- * @device: the whole device is reset: configuration and counters too
+ * @how: how much is reset
  */
-void emu_engine_reset_regs(struct emu_engine *engine, bool device)
+void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how)
 {
 	unsigned long flags;
 
@@ -292,16 +292,66 @@ void emu_engine_reset_regs(struct emu_engine *engine, bool device)
 	engine->task_index = 0;
 	memset(&engine->fault, 0, sizeof(engine->fault));
 	emu_tlb_flush(&engine->tlb);
-	if (device) {
+	if (engine->lose || how >= EMU_RESET_POWER) {
 		engine->ring_base = 0;
 		engine->record_base = 0;
 		engine->order = 0;
+	}
+	if (how == EMU_RESET_DEVICE) {
 		memset(engine->cnt, 0, sizeof(engine->cnt));
 		memset(engine->cnt_hi, 0, sizeof(engine->cnt_hi));
 	}
 	engine->resetting = false;
+	engine->lose = false;
 	engine->reset = false;
 	spin_unlock_irqrestore(&engine->lock, flags);
+}
+
+static bool emu_engines_reset_done(struct emu_device *emu)
+{
+	u32 i;
+
+	for (i = 0; i < emu->engine_count; i++)
+		if (READ_ONCE(emu->engines[i].reset))
+			return false;
+	return true;
+}
+
+/* The last engine to stop turns the light off. */
+static void emu_engine_faded(struct emu_device *emu)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&emu->lock, flags);
+	if (emu->power.fading && emu_engines_reset_done(emu)) {
+		memset(emu->as_root, 0, sizeof(emu->as_root));
+		WRITE_ONCE(emu->power.fading, false);
+	}
+	spin_unlock_irqrestore(&emu->lock, flags);
+}
+
+/**
+ * emu_engines_power_off - power is taken away: jobs are dropped, what was set up is lost
+ * @emu: device, its lock held
+ *
+ * &emu_power.fading says when that is done.
+ */
+void emu_engines_power_off(struct emu_device *emu)
+{
+	u32 i;
+
+	lockdep_assert_held(&emu->lock);
+
+	WRITE_ONCE(emu->power.fading, true);
+	for (i = 0; i < emu->engine_count; i++) {
+		struct emu_engine *engine = &emu->engines[i];
+
+		spin_lock(&engine->lock);
+		engine->lose = true;
+		engine->reset = true;
+		spin_unlock(&engine->lock);
+		wake_up(&engine->wait);
+	}
 }
 
 static int emu_engine_thread(void *data)
@@ -312,7 +362,8 @@ static int emu_engine_thread(void *data)
 		wait_event_idle(engine->wait, kthread_should_stop() ||
 				READ_ONCE(engine->reset) || emu_engine_runnable(engine));
 		if (READ_ONCE(engine->reset)) {
-			emu_engine_reset_regs(engine, false);
+			emu_engine_reset_regs(engine, EMU_RESET_ENGINE);
+			emu_engine_faded(engine->emu);
 			wake_up(&engine->emu->idle);
 		} else {
 			emu_engine_job(engine);
@@ -382,16 +433,6 @@ void emu_engines_wake(struct emu_device *emu)
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_engines_wake);
 
-static bool emu_engines_reset_done(struct emu_device *emu)
-{
-	u32 i;
-
-	for (i = 0; i < emu->engine_count; i++)
-		if (READ_ONCE(emu->engines[i].reset))
-			return false;
-	return true;
-}
-
 /**
  * emu_device_reset - write of UMA_DEV_RESET
  * @emu: device
@@ -432,7 +473,7 @@ void emu_reset_work(struct work_struct *work)
 
 	/* Writes have no effect while the device resets, so no engine has started anew. */
 	for (i = 0; i < emu->engine_count; i++)
-		emu_engine_reset_regs(&emu->engines[i], true);
+		emu_engine_reset_regs(&emu->engines[i], EMU_RESET_DEVICE);
 	emu_irq_reset(&emu->irq);
 	emu_power_reset(emu);
 	emu_regs_reset(emu);

@@ -228,15 +228,26 @@ void emu_power_reset(struct emu_device *emu)
  * emu_power_switch - write of UMA_REG_PWR_CTRL
  * @emu: device
  * @on: engines may run
+ *
+ * What is still going off cannot be switched on.
  */
 void emu_power_switch(struct emu_device *emu, bool on)
 {
+	struct emu_power *power = &emu->power;
 	unsigned long flags;
 
-	spin_lock_irqsave(&emu->power.lock, flags);
+	spin_lock_irqsave(&power->lock, flags);
+	if (on == power->on || READ_ONCE(power->fading))
+		goto out;
 	emu_power_account(emu, true);
-	WRITE_ONCE(emu->power.on, on);
-	spin_unlock_irqrestore(&emu->power.lock, flags);
+	WRITE_ONCE(power->on, on);
+	if (!on) {
+		spin_lock(&emu->lock);
+		emu_engines_power_off(emu);
+		spin_unlock(&emu->lock);
+	}
+out:
+	spin_unlock_irqrestore(&power->lock, flags);
 	emu_engines_wake(emu);
 }
 
@@ -295,7 +306,8 @@ u32 emu_power_read(struct emu_device *emu, u32 reg)
 		val = power->on ? UMA_PWR_ON : 0;
 		break;
 	case UMA_REG_PWR_STATUS:
-		val = (power->on ? UMA_PWR_ON : 0) | (power->throttled ? UMA_PWR_THROTTLED : 0);
+		val = power->on || READ_ONCE(power->fading) ? UMA_PWR_ON : 0;
+		val |= power->throttled ? UMA_PWR_THROTTLED : 0;
 		break;
 	case UMA_REG_CLOCK_MHZ:
 		val = power->on ? power->clock : 0;

@@ -63,6 +63,7 @@ void emu_regs_reset(struct emu_device *emu)
 	emu->inval_start = 0;
 	emu->inval_size = 0;
 	emu->status = 0;
+	WRITE_ONCE(emu->power.fading, false);
 	emu->reset_queued = false;
 	emu->resetting = false;
 	spin_unlock_irqrestore(&emu->lock, flags);
@@ -396,6 +397,9 @@ static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 	unsigned long flags;
 	bool set_up;
 
+	/* Nobody is there. */
+	if (!READ_ONCE(engine->emu->power.on))
+		return;
 	if (reg == UMA_ENG_CTRL) {
 		emu_engine_ctrl(engine, val);
 		return;
@@ -441,6 +445,8 @@ static void emu_write_device(struct emu_device *emu, u32 reg, u32 val)
 	unsigned long flags;
 	u32 as;
 
+	if (!READ_ONCE(emu->power.on))
+		return;
 	spin_lock_irqsave(&emu->lock, flags);
 	switch (reg) {
 	case UMA_REG_INVAL_AS:

@@ -139,8 +139,9 @@ static void start_engine(struct emu_device_test *t)
 
 static void start_device(struct emu_device_test *t)
 {
-	wr64(t, UMA_REG_AS_ROOT_LO(AS), virt_to_phys(t->table[0]) | UMA_AS_ENABLE);
+	/* First, for without power the rest is not heard. */
 	wr(t, UMA_REG_PWR_CTRL, UMA_PWR_ON);
+	wr64(t, UMA_REG_AS_ROOT_LO(AS), virt_to_phys(t->table[0]) | UMA_AS_ENABLE);
 	start_engine(t);
 }
 
@@ -507,13 +508,37 @@ static void emu_device_power(struct kunit *test)
 	struct emu_device_test *t = test->priv;
 	u32 max = rd(t, UMA_REG_CLOCK_MAX_MHZ), min = rd(t, UMA_REG_CLOCK_MIN_MHZ);
 
-	wr(t, UMA_REG_PWR_CTRL, 0);
+	/* A job that runs is dropped, and everything that was set up is lost. */
 	push(t, 1);
 	ring_doorbell(t);
-	msleep(50);
+	KUNIT_ASSERT_TRUE(test, record_of(t, t->seqno));
+	KUNIT_EXPECT_GT(test, emu_tlb_count(&t->emu->engines[t->engine].tlb), 0);
+	atomic_set(&t->emu->inject.hang, BIT(t->engine));
+	push(t, 1);
+	ring_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, reaches(t, eng(t, UMA_ENG_STATUS), UMA_ENG_BUSY, UMA_ENG_BUSY));
+	wr(t, UMA_REG_PWR_CTRL, 0);
+	KUNIT_ASSERT_TRUE(test, reaches(t, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0));
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->seqno), 0);
-	KUNIT_EXPECT_EQ(test, rd(t, UMA_REG_PWR_STATUS), 0);
+	KUNIT_EXPECT_EQ(test, rd(t, eng(t, UMA_ENG_STATUS)), 0);
+	KUNIT_EXPECT_EQ(test, rd(t, eng(t, UMA_ENG_CTRL)), 0);
+	KUNIT_EXPECT_EQ(test, rd64(t, eng(t, UMA_ENG_RING_BASE_LO)), 0);
+	KUNIT_EXPECT_EQ(test, rd64(t, eng(t, UMA_ENG_RECORD_BASE_LO)), 0);
+	KUNIT_EXPECT_EQ(test, rd64(t, UMA_REG_AS_ROOT_LO(AS)), 0);
+	KUNIT_EXPECT_EQ(test, emu_tlb_count(&t->emu->engines[t->engine].tlb), 0);
+	KUNIT_EXPECT_EQ(test, rd64(t, eng(t, UMA_ENG_COUNTER(UMA_CNT_JOBS))), 1);
+
+	/* Nobody listens in the dark. */
+	start_engine(t);
+	wr64(t, UMA_REG_AS_ROOT_LO(AS), virt_to_phys(t->table[0]) | UMA_AS_ENABLE);
 	wr(t, UMA_REG_PWR_CTRL, UMA_PWR_ON);
+	KUNIT_EXPECT_EQ(test, rd(t, UMA_REG_PWR_STATUS), UMA_PWR_ON);
+	KUNIT_EXPECT_EQ(test, rd(t, eng(t, UMA_ENG_CTRL)), 0);
+	KUNIT_EXPECT_EQ(test, rd64(t, eng(t, UMA_ENG_RING_BASE_LO)), 0);
+	KUNIT_EXPECT_EQ(test, rd64(t, UMA_REG_AS_ROOT_LO(AS)), 0);
+	start_device(t);
+	push(t, 1);
+	ring_doorbell(t);
 	KUNIT_EXPECT_TRUE(test, record_of(t, t->seqno));
 
 	KUNIT_EXPECT_LT(test, min, max);
