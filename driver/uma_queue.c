@@ -318,6 +318,7 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 	struct uma_client *client = file->driver_priv;
 	struct drm_uma_queue_state *args = data;
 	struct uma_queue *queue;
+	u64 completed;
 
 	if (args->status || args->flags || args->engine || args->task_index || args->reason ||
 	    args->slot || args->error || args->fault_addr || args->tasks_addr ||
@@ -326,11 +327,16 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 	queue = uma_queue_find(client, args->queue_id);
 	if (!queue)
 		return -ENOENT;
+	completed = atomic64_read(&queue->completed);
+	/*
+	 * In this order: who sees a job as completed also sees what it did to
+	 * the queue, and never more jobs completed than submitted.
+	 */
+	smp_rmb();
 	spin_lock_irq(&uma->queues_lock);
 	*args = queue->state;
 	spin_unlock_irq(&uma->queues_lock);
-	args->completed = atomic64_read(&queue->completed);
-	smp_rmb(); /* in this order: never more completed than submitted */
+	args->completed = completed;
 	args->submitted = atomic64_read(&queue->submitted);
 	uma_queue_put(queue);
 	return 0;

@@ -539,4 +539,28 @@ TEST_TIMEOUT(other_process_goes_on, 240)
 	harness_join(pid);
 }
 
+/* A job that counts as completed has said what it did to its queue. */
+TEST(completed_is_banned)
+{
+	struct drm_uma_queue_state state;
+	struct scene s;
+	int i;
+
+	expect_faults(100);
+	scene_make(&s);
+	task_init(s.tasks.task, UMA_OP_NOP, 0);
+	s.tasks.task->version = 0;
+	for (i = 0; i < 100; i++) {
+		__u32 queue = queue_create(s.c.fd, s.c.vm, s.engine);
+
+		ASSERT_EQ(0, submit_one_try(s.c.fd, queue, s.tasks.va, 1, NULL, 0));
+		do {
+			queue_state(s.c.fd, queue, &state);
+		} while (state.completed != state.submitted);
+		EXPECT_EQ(DRM_UMA_QUEUE_BANNED, state.status);
+		ASSERT_EQ(0, queue_destroy_try(s.c.fd, queue));
+	}
+	client_close(&s.c);
+}
+
 HARNESS_MAIN
