@@ -198,7 +198,7 @@ all: programs modules-if-possible $(if $(shell $(PKG_CONFIG) --exists cmocka 2>/
 programs: $(libs) $(addprefix $(O)/,$(PROGS)) $(filter $(O)/%,$(foreach f,$(INSTALL_FILES),$(firstword $(subst :, ,$(f)))))
 userspace: programs $(progs)
 
-include scripts/test.mk
+include scripts/test.mk scripts/proof.mk
 
 # --- kernel modules -----------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ clean:
 	$(Q)rm -rf $(B)
 
 help:
-	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST)) scripts/test.mk
+	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST)) scripts/test.mk scripts/proof.mk
 
 #: all           library, tools, test programs; modules where a kernel is at hand
 #: programs      library and tools only;  userspace: with the test programs

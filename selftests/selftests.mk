@@ -3,7 +3,7 @@
 # Tests of the driver through its ioctls, and of nothing else: they know the uapi headers only.
 
 selftests-user := query args handles arrays bo mmap userptr prime vm queue submit sync exec faults isolation unbind fd timestamp race info
-selftests-root := perms hang recovery instances configfs lifecycle stress reload
+selftests-root := perms hang recovery instances configfs lifecycle stress mutate fail_nth soak reload
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)
@@ -13,3 +13,9 @@ CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread
 selftests-common := $(addprefix selftests/,harness.o client.o syncobj.o gate.o watch.o instance.o)
 $(foreach t,$(selftests-all),$(eval $(t)-objs := $(t).o $(selftests-common))$(eval $(t)-ldlibs := -pthread)$(eval $(t)-timeout := 900))
 $(foreach t,$(addprefix selftests/,$(selftests-root)),$(eval $(t)-user := root))
+
+selftests/mutate-objs += selftests/mutate_calls.o
+selftests/fail_nth-objs += $(addprefix selftests/,fail_ops.o fail_files.o)
+# Nothing fails on order in a kernel that is not made for it.
+selftests/fail_nth-kernels := debug
+selftests/soak-objs += selftests/soak_client.o

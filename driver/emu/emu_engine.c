@@ -11,7 +11,6 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "emu_compat.h"
 #include "emu_device.h"
@@ -503,7 +502,7 @@ int emu_engine_init(struct emu_device *emu, u32 index)
 	engine->task = kzalloc(sizeof(*engine->task), GFP_KERNEL);
 	engine->op = kzalloc(sizeof(*engine->op), GFP_KERNEL);
 	engine->prog = kzalloc(sizeof(*engine->prog), GFP_KERNEL);
-	engine->scratch = vzalloc(UMA_SCRATCH_SIZE);
+	engine->scratch = kvzalloc(UMA_SCRATCH_SIZE, GFP_KERNEL);
 	if (!engine->task || !engine->op || !engine->prog || !engine->scratch)
 		return -ENOMEM;
 
@@ -522,7 +521,7 @@ void emu_engine_fini(struct emu_engine *engine)
 {
 	if (engine->thread)
 		kthread_stop(engine->thread);
-	vfree(engine->scratch);
+	kvfree(engine->scratch);
 	kfree(engine->prog);
 	kfree(engine->op);
 	kfree(engine->task);

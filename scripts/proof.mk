@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+#
+# What takes longer than a test may: the same programs as in "make test", told to go on. Every one ends in figures.
+
+#: mutate        in the VM, N mutated ioctls (2000000) and TASKS mutated task lists (113664), panic_on_warn
+#: fail-nth      in the debug VM, every allocation of every call fails once, those of making devices too
+#: soak          in the VM (K=debug unless told otherwise), eight clients and broken hardware for SECONDS (300)
+
+# K=stock|debug, SEED=, FROM=: see selftests/mutate.c.
+K ?= stock
+N ?= 2000000
+TASKS ?= 113664
+SEED ?= 1
+FROM ?= 0
+
+# guest KERNEL NAME SECONDS PROGRAM OPTIONS COMMAND
+guest = $(Q)ko=$$(scripts/build-modules.sh $(1) 2>/dev/null | tail -n 1) && \
+	selftests/vm/run.sh --kernel $(1) --name $(2)-$(1) --timeout $(3) --modules "$$ko" --append panic_on_warn=1 \
+		--add $(O)/selftests/$(4):/uma/$(4) $(5) -- bash -c '$(6)'
+
+SECONDS ?= 300
+
+PHONY += mutate fail-nth soak
+mutate: $(O)/selftests/mutate
+	$(call guest,$(K),$@,14000,$@,--env MUTATE_SEED=$(SEED) --env MUTATE_FROM=$(FROM),\
+		MUTATE_N=$(N) /uma/mutate -t ioctls; a=$$?; MUTATE_N=$(TASKS) /uma/mutate -t tasks; exit $$((a | $$?)))
+
+fail-nth: $(O)/selftests/fail_nth
+	$(call guest,debug,$@,3000,fail_nth,--env FAIL_NTH_STEP=1,/uma/fail_nth)
+
+# With a search for leaks, where the kernel has one.
+soak: $(O)/selftests/soak
+	$(call guest,$(if $(filter command,$(origin K)),$(K),debug),$@,$(shell echo $$(($(SECONDS) * 2 + 600))),$@,\
+		--env SOAK_SECONDS=$(SECONDS) --env SOAK_SEED=$(SEED),/uma/soak; rc=$$?; k=/sys/kernel/debug/kmemleak; \
+		if test -e $$k; then sleep 6; echo scan >$$k; echo scan >$$k; cat $$k; test -z "$$(cat $$k)" || rc=1; fi; exit $$rc)
