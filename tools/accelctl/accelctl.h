@@ -118,6 +118,8 @@ struct ctl_command {
 	const char *summary;
 	/** @text: paragraphs, separated by an empty line */
 	const char *text;
+	/** @rest: any number of operands, for the command to run with ctl->rest */
+	bool rest;
 	/** @opts: option tables, NULL-terminated */
 	const struct ctl_opt *const *opts;
 	/** @data_size: bytes of the struct that the options fill */
@@ -155,6 +157,8 @@ struct ctl {
 	bool json_done;
 	/** @cmd: command, NULL before it is known */
 	const struct ctl_command *cmd;
+	/** @rest: operands of a command that takes any number, NULL-terminated */
+	char **rest;
 };
 
 /* commands.c */
@@ -296,6 +300,13 @@ struct json_object *ctl_error_json(int status, int err, const char *field,
  */
 void ctl_json_print(struct ctl *ctl, struct json_object *doc);
 
+/**
+ * ctl_json_line - print a document on one line of stdout and give it up
+ * @ctl: invocation
+ * @doc: document
+ */
+void ctl_json_line(struct ctl *ctl, struct json_object *doc);
+
 /* What a JSON object gets: text (NULL: null), whole and other numbers (not finite: null), truth */
 void ctl_json_str(struct json_object *obj, const char *key, const char *value);
 void ctl_json_int(struct json_object *obj, const char *key, int64_t value);
@@ -325,7 +336,7 @@ enum ctl_tone {
 const char *ctl_tone(const struct ctl *ctl, enum ctl_tone tone);
 
 /** CTL_GRID_COLS: most columns of a table */
-#define CTL_GRID_COLS	12
+#define CTL_GRID_COLS	24
 
 /**
  * struct ctl_grid - text in columns; zeroed is empty
@@ -409,6 +420,15 @@ int cmd_info(struct ctl *ctl, void *data, const char *operand);
 int cmd_doctor(struct ctl *ctl, void *data, const char *operand);
 int cmd_run_gemm(struct ctl *ctl, void *data, const char *operand);
 int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand);
+int cmd_top(struct ctl *ctl, void *data, const char *operand);
+int cmd_ps(struct ctl *ctl, void *data, const char *operand);
+int cmd_bo(struct ctl *ctl, void *data, const char *operand);
+int cmd_jobs(struct ctl *ctl, void *data, const char *operand);
+int cmd_health(struct ctl *ctl, void *data, const char *operand);
+int cmd_power_get(struct ctl *ctl, void *data, const char *operand);
+int cmd_power_set(struct ctl *ctl, void *data, const char *operand);
+int cmd_reset(struct ctl *ctl, void *data, const char *operand);
+int cmd_trace(struct ctl *ctl, void *data, const char *operand);
 int cmd_help(struct ctl *ctl, void *data, const char *operand);
 int cmd_version(struct ctl *ctl, void *data, const char *operand);
 

@@ -3,15 +3,16 @@
 
 accelctl := tools/accelctl
 accelctl-sources := main commands opts help out device interrupt npy values check gemm cmd_gemm cmd_list cmd_info \
-	cmd_doctor
+	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
+	cmd_power cmd_trace trace_json trace_line
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 
 PROGS += $(accelctl)/accelctl
 $(accelctl)/accelctl-objs := $(accelctl-sources:%=$(accelctl)/%.o)
 $(accelctl)/accelctl-libs := libaccel/libaccel
-$(accelctl)/accelctl-pkgs := json-c
+$(accelctl)/accelctl-pkgs := json-c ncursesw
 $(accelctl)/accelctl-ldlibs := -lm -lpthread
-CFLAGS-$(accelctl)/ := -Ilibaccel/include $(shell $(PKG_CONFIG) --cflags json-c 2>/dev/null)
+CFLAGS-$(accelctl)/ := -Ilibaccel/include $(shell $(PKG_CONFIG) --cflags json-c ncursesw 2>/dev/null)
 
 # Manual page and completion are written by the program itself, from its command table.
 userspace: $(accelctl-built)
@@ -27,13 +28,17 @@ INSTALL_FILES += $(O)/$(accelctl)/accelctl.1:share/man/man1/accelctl.1 \
 # --- tests --------------------------------------------------------------------------------------------------------
 
 accelctl-tests := $(accelctl)/tests
-UNIT_TESTS += $(accelctl-tests)/test_npy $(accelctl-tests)/test_values $(accelctl-tests)/test_check
+UNIT_TESTS += $(foreach t,npy values check fdinfo table trace,$(accelctl-tests)/test_$(t))
 CFLAGS-$(accelctl-tests)/ := -I$(accelctl)
 $(accelctl-tests)/test_npy-objs := $(accelctl-tests)/test_npy.o $(accelctl)/npy.o $(accelctl)/values.o
 $(accelctl-tests)/test_values-objs := $(accelctl-tests)/test_values.o $(accelctl)/values.o
 $(accelctl-tests)/test_check-objs := $(accelctl-tests)/test_check.o $(accelctl)/check.o $(accelctl)/values.o \
 	$(accelctl)/npy.o $(accelctl)/interrupt.o
-$(foreach t,npy values check,$(eval $(accelctl-tests)/test_$(t)-pkgs := cmocka) \
+$(accelctl-tests)/test_fdinfo-objs := $(accelctl-tests)/test_fdinfo.o $(accelctl)/fdinfo.o $(accelctl)/kfile.o
+$(accelctl-tests)/test_table-objs := $(accelctl-tests)/test_table.o $(accelctl)/table.o $(accelctl)/kfile.o
+$(accelctl-tests)/test_trace-objs := $(accelctl-tests)/test_trace.o $(accelctl)/trace_line.o $(accelctl)/trace_json.o \
+	$(accelctl)/kfile.o
+$(foreach t,npy values check fdinfo table trace,$(eval $(accelctl-tests)/test_$(t)-pkgs := cmocka $(if $(filter trace,$(t)),json-c)) \
 	$(eval $(accelctl-tests)/test_$(t)-ldlibs := -lm -lpthread))
 
 # Reads files with the parser, and nothing more: a harness for fuzzers, and for single files that one found.

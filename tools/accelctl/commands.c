@@ -3,10 +3,13 @@
  * The command table. What the program takes, its help, its manual page and
  * the shell's completion all come from here.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "accelctl.h"
 #include "gemm.h"
+#include "top.h"
+#include "watchers.h"
 
 #define GLOBAL(field)	offsetof(struct ctl, field)
 #define GEMM(field)	offsetof(struct gemm_opts, field)
@@ -135,10 +138,73 @@ static const struct ctl_opt doctor_opts[] = {
 	{ NULL }
 };
 
+static const struct ctl_opt sys_root_opts[] = {
+	{ "root", 0, CTL_STRING, CTL_COMPLETE_DIR, offsetof(struct sys_opts, root),
+	  .arg = "DIR",
+	  .help = "look at the files of the system below DIR, such as the host seen from a container",
+	},
+	{ NULL }
+};
+
+static const struct ctl_opt top_table[] = {
+	{ "samples", 'n', CTL_UINT, 0, offsetof(struct top_opts, count), 1, UINT32_MAX,
+	  .arg = "COUNT", .help = "print so many samples as text, and end" },
+	{ "interval", 'i', CTL_REAL, 0, offsetof(struct top_opts, interval), .arg = "SECONDS",
+	  .help = "time between two samples (1)" },
+	{ "sort", 's', CTL_CHOICE, 0, offsetof(struct top_opts, sort),
+	  .choices = top_sort_names, .help = "what the clients are sorted by (share)" },
+	{ "reverse", 'r', CTL_FLAG, 0, offsetof(struct top_opts, reverse),
+	  .help = "sort the other way round" },
+	{ "batch", 'b', CTL_FLAG, 0, offsetof(struct top_opts, batch),
+	  .help = "print text even on a terminal" },
+	{ NULL }
+};
+
+static const struct ctl_opt health_table[] = {
+	{ "strict", 0, CTL_FLAG, 0, offsetof(struct health_opts, strict),
+	  .help = "resets, faults, timeouts and throttling since the driver was loaded make a device degraded too",
+	},
+	{ NULL }
+};
+
+static const struct ctl_opt power_table[] = {
+	{ "mode", 0, CTL_CHOICE, 0, offsetof(struct power_opts, mode),
+	  .choices = power_mode_names, .help = "power mode" },
+	{ "max-clock", 0, CTL_UINT, 0, offsetof(struct power_opts, max_mhz), 1, 1000000,
+	  .arg = "MHZ", .help = "highest clock" },
+	{ "min-clock", 0, CTL_UINT, 0, offsetof(struct power_opts, min_mhz), 0, 1000000,
+	  .arg = "MHZ", .help = "lowest clock" },
+	{ "governor", 0, CTL_STRING, 0, offsetof(struct power_opts, governor), .arg = "NAME",
+	  .help = "who chooses the clock between the two, of those that the kernel has" },
+	{ "autosuspend", 0, CTL_UINT, 0, offsetof(struct power_opts, autosuspend_ms), 0, INT32_MAX,
+	  .arg = "MS", .help = "time without a job before power goes off" },
+	{ NULL }
+};
+
+static const struct ctl_opt trace_table[] = {
+	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, offsetof(struct trace_opts, out),
+	  .arg = "FILE", .help = "file to write, in the Chrome trace format" },
+	{ "time", 't', CTL_REAL, 0, offsetof(struct trace_opts, seconds), .arg = "SECONDS",
+	  .help = "how long; without it until the command ends or, without one, until SIGINT" },
+	{ "buffer", 0, CTL_UINT, 0, offsetof(struct trace_opts, buffer_kib), 4, 1048576,
+	  .arg = "KIB", .help = "size of the kernel's buffer for each processor (4096)" },
+	{ NULL }
+};
+
 static const struct ctl_opt *const run_tables[] = { gemm_opts, gemm_run_opts, NULL };
 static const struct ctl_opt *const explain_tables[] = { gemm_opts, NULL };
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
 static const struct ctl_opt *const doctor_tables[] = { doctor_opts, NULL };
+
+static const struct ctl_opt *const sys_tables[] = { sys_root_opts, NULL };
+static const struct ctl_opt *const top_tables[] = { top_table, sys_root_opts, NULL };
+static const struct ctl_opt *const health_tables[] = { health_table, sys_root_opts, NULL };
+static const struct ctl_opt *const power_tables[] = { power_table, sys_root_opts, NULL };
+static const struct ctl_opt *const trace_tables[] = { trace_table, NULL };
+
+/* The options of files of the kernel are the first member of all of these */
+static_assert(!offsetof(struct top_opts, sys) && !offsetof(struct health_opts, sys) &&
+	      !offsetof(struct power_opts, sys), "sys_root_opts");
 
 const struct ctl_command ctl_commands[] = {
 	{
@@ -163,6 +229,94 @@ const struct ctl_command ctl_commands[] = {
 		.opts = doctor_tables,
 		.data_size = sizeof(struct doctor_opts),
 		.run = cmd_doctor,
+	},
+	{
+		.name = "top",
+		.summary = "watch engines and clients",
+		.text = "Shows the load of every engine, clock, temperature, power and memory of each device, and for each client the share that it had of the engines of each kind since the sample before: all engines of a kind busy for it all the time is 100. Power and temperature of a model are marked. On a terminal the picture is renewed until q is pressed, and h shows the other keys. Elsewhere, or with -n or --batch, each sample is printed as text; with --json each is one JSON object on a line of its own.\n\n"
+			"Only root sees the clients of others, and the number of queues. A client that several processes share is one client.",
+		.opts = top_tables,
+		.data_size = sizeof(struct top_opts),
+		.init = top_opts_init,
+		.run = cmd_top,
+	},
+	{
+		.name = "ps",
+		.summary = "list the clients",
+		.text = "Lists the clients of the devices: process, owner, time on the engines of each kind so far, resident memory, queues. Only root sees those of others.",
+		.opts = sys_tables,
+		.data_size = sizeof(struct sys_opts),
+		.init = sys_opts_init,
+		.run = cmd_ps,
+	},
+	{
+		.name = "bo",
+		.summary = "list the buffers",
+		.text = "Lists the buffers of the devices with their sizes, flags, mappings and labels, as the driver's table in debugfs has them, which is for root. For others it shows how much memory their own clients have.",
+		.opts = sys_tables,
+		.data_size = sizeof(struct sys_opts),
+		.init = sys_opts_init,
+		.run = cmd_bo,
+	},
+	{
+		.name = "jobs",
+		.summary = "show queues and rings, and what is in flight",
+		.text = "Shows the queues of all clients with the jobs submitted and completed, and the rings of the engines, as the driver's tables in debugfs have them, which is for root.",
+		.opts = sys_tables,
+		.data_size = sizeof(struct sys_opts),
+		.init = sys_opts_init,
+		.run = cmd_jobs,
+	},
+	{
+		.name = "health",
+		.summary = "tell whether a device is well, and what has happened to it",
+		.text = "Shows resets, faults, timeouts, missed interrupts, throttling and the last core dump of each device. A device is ok; degraded: it is throttled, or interrupts were missed; or lost: it is gone, or wedged, which means that no reset brought it back. The exit status is 0, 1 or 6, that of the worst device. Jobs that faulted or hung are the fault of who sent them, and the device has recovered: they count only with --strict.",
+		.opts = health_tables,
+		.data_size = sizeof(struct health_opts),
+		.init = sys_opts_init,
+		.run = cmd_health,
+	},
+	{
+		.name = "power",
+		.sub = "get",
+		.summary = "show power mode, clocks, temperature and power",
+		.text = "Shows the power mode, clock and limits of the clock, temperature and its limit, power, energy, and whether the device sleeps. What a model made up is marked.",
+		.opts = sys_tables,
+		.data_size = sizeof(struct sys_opts),
+		.init = sys_opts_init,
+		.run = cmd_power_get,
+	},
+	{
+		.name = "power",
+		.sub = "set",
+		.summary = "set power mode and clocks",
+		.text = "Sets what the options say, one after the other, and shows the result like power get. For root. With several devices -d has to name one.",
+		.opts = power_tables,
+		.data_size = sizeof(struct power_opts),
+		.init = power_opts_init,
+		.run = cmd_power_set,
+	},
+	{
+		.name = "reset",
+		.operand = "ENGINE",
+		.summary = "reset a device or an engine",
+		.text = "Resets an engine, such as matrix0, or with 'device' or nothing the whole device, and says how long it took. Nothing is asked. Jobs that run there are lost to their queues; the others go on. For root. With several devices -d has to name one.",
+		.opts = sys_tables,
+		.data_size = sizeof(struct sys_opts),
+		.init = sys_opts_init,
+		.run = cmd_reset,
+	},
+	{
+		.name = "trace",
+		.operand = "COMMAND...",
+		.rest = true,
+		.summary = "record jobs, faults and resets for a trace viewer",
+		.text = "Records what the driver does, for as long as COMMAND runs, for a time, or until SIGINT, in the Chrome trace format, which Perfetto and chrome://tracing show: a row for each engine with the jobs that ran, a row for each queue with what waited, arrows from submission to run, and marks for faults, resets and power. Put -- before a command that has options. For root; nobody else's tracing is disturbed.\n\n"
+			"The file is valid JSON at all times. Events that were lost because the kernel's buffer was full are counted, in the file and at the end. The exit status is 1 if COMMAND failed.",
+		.opts = trace_tables,
+		.data_size = sizeof(struct trace_opts),
+		.init = trace_opts_init,
+		.run = cmd_trace,
 	},
 	{
 		.name = "run",
@@ -207,7 +361,7 @@ const struct ctl_command ctl_commands[] = {
 
 const struct ctl_topic ctl_statuses[] = {
 	{ "0", "All is well." },
-	{ "1", "The operation failed: the job failed, a file cannot be read or written or is malformed, there is no memory.",
+	{ "1", "The operation failed: the job failed, a file cannot be read or written or is malformed, there is no memory; health: the device is degraded.",
 	},
 	{ "2", "Unknown option, bad value, or options and files that do not go together." },
 	{ "3", "The request is valid, but this device or engine cannot do it." },
@@ -243,6 +397,10 @@ const struct ctl_topic ctl_examples[] = {
 	  "Multiply two arrays of files on the first accelerator." },
 	{ "accelctl explain gemm -d sw:m1 --dtype bf16 --engine matrix -m 64 -n 64 -k 64",
 	  "Ask why an engine does not take a product, and which would." },
+	{ "accelctl top -n 1 -i 5",
+	  "Who used the engines in the next five seconds?" },
+	{ "accelctl trace -o gemm.json -- accelctl run gemm -d accel0 -m 512 -n 512 -k 512",
+	  "Record what a product did, for a trace viewer." },
 	{ "accelctl info --json accel0 | jq .support",
 	  "What every engine can do, for a program." },
 	{ NULL }

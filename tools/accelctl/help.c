@@ -10,7 +10,7 @@
 #define WIDTH	79
 
 /* Date of the manual page: of the last change to what the commands take */
-#define MAN_DATE	"2026-11-20"
+#define MAN_DATE	"2026-11-21"
 
 /* --- words --- */
 
@@ -291,16 +291,65 @@ static void put_cases(FILE *f, const struct ctl_opt *opt)
 	}
 }
 
+/* The first command with the same first word */
+static const struct ctl_command *first_of(const struct ctl_command *cmd)
+{
+	const struct ctl_command *first;
+
+	for (first = ctl_commands; strcmp(first->name, cmd->name) != 0; first++)
+		;
+	return first;
+}
+
+/* The next one, NULL after the last */
+static const struct ctl_command *next_of(const struct ctl_command *cmd)
+{
+	const char *name = cmd->name;
+
+	for (cmd++; cmd->name; cmd++)
+		if (!strcmp(cmd->name, name))
+			return cmd;
+	return NULL;
+}
+
 static void put_command_words(FILE *f)
 {
-	const struct ctl_command *cmd, *before;
+	const struct ctl_command *cmd;
 
-	for (cmd = ctl_commands; cmd->name; cmd++) {
-		for (before = ctl_commands; strcmp(before->name, cmd->name) != 0; before++)
-			;
-		if (before == cmd)
+	for (cmd = ctl_commands; cmd->name; cmd++)
+		if (cmd == first_of(cmd))
 			fprintf(f, "%s%s", cmd == ctl_commands ? "" : " ", cmd->name);
+}
+
+/* What is offered behind one command */
+static void put_command(FILE *f, const struct ctl_command *cmd)
+{
+	const struct ctl_command *other;
+	unsigned int i;
+
+	fputs("\t\tcase $prev in\n", f);
+	for (i = 0; cmd->opts && cmd->opts[i]; i++)
+		put_cases(f, cmd->opts[i]);
+	put_cases(f, ctl_global_opts);
+	fputs("\t\tesac\n", f);
+	if (cmd->sub) {
+		fputs("\t\tif [[ -z $words && -z $sub ]]; then\n\t\t\twords='", f);
+		for (other = first_of(cmd); other; other = next_of(other))
+			fprintf(f, "%s%s", other == first_of(cmd) ? "" : " ", other->sub);
+		fputs("'\n\t\tfi\n", f);
+	} else if (cmd->complete == CTL_COMPLETE_DEVICE) {
+		fputs("\t\tif [[ -z $words && $cur != -* ]]; then\n"
+		      "\t\t\t_accelctl_devices\n\t\t\treturn\n\t\tfi\n", f);
+	} else if (cmd->complete == CTL_COMPLETE_COMMAND) {
+		fputs("\t\t[[ $cur == -* ]] || words='", f);
+		put_command_words(f);
+		fputs("'\n", f);
 	}
+	fputs("\t\tif [[ -z $words ]]; then\n\t\t\twords='", f);
+	for (i = 0; cmd->opts && cmd->opts[i]; i++)
+		put_words(f, cmd->opts[i]);
+	put_words(f, ctl_global_opts);
+	fputs("'\n\t\tfi\n", f);
 }
 
 void ctl_help_bash(FILE *f)
@@ -353,30 +402,22 @@ void ctl_help_bash(FILE *f)
 	/* Values of the option before the cursor */
 	fputs("\tcase $cmd in\n", f);
 	for (cmd = ctl_commands; cmd->name; cmd++) {
-		fprintf(f, "\t%s)\n\t\tcase $prev in\n", cmd->name);
-		for (i = 0; cmd->opts && cmd->opts[i]; i++)
-			put_cases(f, cmd->opts[i]);
-		put_cases(f, ctl_global_opts);
-		fputs("\t\tesac\n", f);
-		if (cmd->sub) {
-			fputs("\t\tif [[ -z $words && -z $sub ]]; then\n\t\t\twords='", f);
-			for (other = ctl_commands; other->name; other++)
-				if (!strcmp(other->name, cmd->name))
-					fprintf(f, "%s%s", other == cmd ? "" : " ", other->sub);
-			fputs("'\n\t\tfi\n", f);
-		} else if (cmd->complete == CTL_COMPLETE_DEVICE) {
-			fputs("\t\tif [[ -z $words && $cur != -* ]]; then\n"
-			      "\t\t\t_accelctl_devices\n\t\t\treturn\n\t\tfi\n", f);
-		} else if (cmd->complete == CTL_COMPLETE_COMMAND) {
-			fputs("\t\t[[ $cur == -* ]] || words='", f);
-			put_command_words(f);
-			fputs("'\n", f);
+		if (cmd != first_of(cmd))
+			continue;
+		fprintf(f, "\t%s)\n", cmd->name);
+		if (!next_of(cmd)) {
+			put_command(f, cmd);
+			fputs("\t\t;;\n", f);
+			continue;
 		}
-		fputs("\t\tif [[ -z $words ]]; then\n\t\t\twords='", f);
-		for (i = 0; cmd->opts && cmd->opts[i]; i++)
-			put_words(f, cmd->opts[i]);
-		put_words(f, ctl_global_opts);
-		fputs("'\n\t\tfi ;;\n", f);
+		/* Several second words, each with options of its own */
+		fputs("\t\tcase $sub in\n", f);
+		for (other = cmd; other; other = next_of(other)) {
+			fprintf(f, "\t\t%s%s)\n", other == cmd ? "''|" : "", other->sub);
+			put_command(f, other);
+			fputs("\t\t;;\n", f);
+		}
+		fputs("\t\tesac ;;\n", f);
 	}
 	fputs("\t*)\n\t\tcase $prev in\n", f);
 	put_cases(f, ctl_global_opts);

@@ -32,3 +32,16 @@ void ctl_catch_interrupt(void)
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 }
+
+void ctl_catch_end(void)
+{
+	static const int signals[] = { SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction old;
+	unsigned int i;
+
+	sigemptyset(&action.sa_mask);
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], NULL, &old) || old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}

@@ -13,7 +13,12 @@
 void ctl_catch_interrupt(void);
 
 /**
- * ctl_interrupted - was SIGINT received?
+ * ctl_catch_end - SIGTERM and SIGHUP are noted like SIGINT, by who has to clean up
+ */
+void ctl_catch_end(void);
+
+/**
+ * ctl_interrupted - was SIGINT received, or what ctl_catch_end() is for?
  *
  * Return: true if so.
  */

@@ -64,6 +64,10 @@ static int run_command(struct ctl *ctl, int argc, char **argv)
 		ctl_help_command(stdout, ctl->cmd);
 		goto out;
 	}
+	if (ctl->cmd->rest) {
+		ctl->rest = argv + first;
+		first = argc;
+	}
 	if (first < argc && ctl->cmd->operand)
 		operand = argv[first++];
 	/* "help run gemm": a command may be two words */

@@ -221,6 +221,14 @@ void ctl_json_print(struct ctl *ctl, struct json_object *doc)
 	ctl->json_done = true;
 }
 
+void ctl_json_line(struct ctl *ctl, struct json_object *doc)
+{
+	puts(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(doc);
+	ctl->json_done = true;
+}
+
 /* --- text --- */
 
 const char *ctl_tone(const struct ctl *ctl, enum ctl_tone tone)

@@ -9,7 +9,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || exit
 }
 
-commands='list info doctor run explain help version'
+commands='list info doctor top ps bo jobs health power reset trace run explain help version'
+forms='list|info|doctor|top|ps|bo|jobs|health|power get|power set|reset|trace|run gemm|explain gemm|help|version'
 
 @test "without a command it shows help on stderr and fails" {
 	ctl 2
@@ -31,7 +32,11 @@ commands='list info doctor run explain help version'
 		has "$output" "Usage: accelctl $c"
 		has "$output" "--json"
 		by_help=$output
-		case $c in run|explain) ctl 0 "$c" gemm --help ;; *) ctl 0 "$c" --help ;; esac
+		case $c in
+		run|explain) ctl 0 "$c" gemm --help ;;
+		power) ctl 0 "$c" --help ;;
+		*) ctl 0 "$c" --help ;;
+		esac
 		[ "$output" = "$by_help" ]
 	done
 	ctl 0 help run gemm
@@ -177,7 +182,8 @@ commands='list info doctor run explain help version'
 
 @test "the manual page has every command, option and exit status" {
 	accelctl help --man | sed 's/\\-/-/g; s/\\f[BIR]//g' >page
-	for c in 'list' 'info' 'doctor' 'run gemm' 'explain gemm' 'help' 'version'; do
+	IFS='|' read -ra all <<<"$forms"
+	for c in "${all[@]}"; do
 		grep -q "^\.SS accelctl $c" page
 	done
 	for c in $commands; do
@@ -227,6 +233,9 @@ offers() {
 	# shellcheck disable=SC2086 # words
 	offers 'accelctl ' $commands --json -d
 	offers 'accelctl in' info
+	offers 'accelctl power ' get set
+	offers 'accelctl power set --mode ' balanced low_power high_performance
+	offers 'accelctl top --sort ' share memory
 	[ "$(complete_line 'accelctl in')" = info ]
 	offers 'accelctl run ' gemm
 	offers 'accelctl explain ' gemm
@@ -251,11 +260,13 @@ offers() {
 }
 
 @test "everything that completion offers is taken" {
-	for c in 'list' 'info' 'doctor' 'run gemm' 'explain gemm' 'help' 'version'; do
+	IFS='|' read -ra all <<<"$forms"
+	for c in "${all[@]}"; do
+		offers "accelctl $c -" --json
 		for o in $(complete_line "accelctl $c -"); do
 			# Options that do not exist are found before --help is done
 			case $o in
-			-[mnks]|-r|--batch|--group|--seed|--repeat|--threads|--timeout|--p0|--p1|--alpha|--beta) v=16 ;;
+			-[mnki]|-r|--batch|--samples|--interval|--time|--buffer|--max-clock|--min-clock|--autosuspend|--group|--seed|--repeat|--threads|--timeout|--p0|--p1|--alpha|--beta) v=16 ;;
 			-t|--dtype) v=fp32 ;;
 			--out-dtype) v=fp16 ;;
 			-e|--engine) v=auto ;;
@@ -264,6 +275,14 @@ offers() {
 			*) v= ;;
 			esac
 			[ "$o" != -c ] || v=
+			case $c:$o in
+			top:-r) v= ;;
+			top:-s|top:--sort) v=pid ;;
+			trace:-t) v=1 ;;
+			'run gemm':-s) v=1 ;;
+			*:--mode) v=balanced ;;
+			*:--governor) v=x ;;
+			esac
 			# shellcheck disable=SC2086 # words
 			ctl 0 $c $o $v --help
 		done
