@@ -55,7 +55,7 @@ static int uma_debugfs_engines(struct seq_file *m, void *unused)
 		seq_printf(m, "%-16s %6x %4u %4u %10llu %10llu %8llu %8llu %8llu %8llu%s\n",
 			   engine->name, uma_read(uma, base + UMA_ENG_STATUS),
 			   uma_read(uma, base + UMA_ENG_RING_HEAD), engine->tail, engine->jobs,
-			   uma_ticks_to_ns(uma, engine->busy), engine->faults, engine->timeouts,
+			   engine->busy_ns, engine->faults, engine->timeouts,
 			   engine->missed, engine->resets,
 			   !engine->job ? "" : engine->pushed ? " running" : " waiting");
 		spin_unlock_irq(&engine->lock);

@@ -15,8 +15,10 @@
  *                        rings. Completion of jobs depends on it, so nothing
  *                        that may reclaim memory or wait for a fence happens
  *                        under it
- *   uma->queues_lock, engine->lock, uma->pm_lock, uma->latch_lock
- *                        taken from interrupts
+ *   engine->lock
+ *                        taken from interrupts, as what follows
+ *   uma->queues_lock     states of queues, and whose turn it is
+ *   uma->pm_lock, uma->latch_lock
  */
 #ifndef _UMA_DEVICE_H_
 #define _UMA_DEVICE_H_
@@ -25,6 +27,7 @@
 #include <linux/mutex.h>
 #include <linux/regmap.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -34,6 +37,7 @@
 #include <drm/uma_accel.h>
 
 #include "uma_args.h"
+#include "uma_fair.h"
 #include "uma_regs.h"
 #include "uma_ring.h"
 #include "uma_slots.h"
@@ -71,8 +75,16 @@ struct uma_engine {
 	/** @caps: @info.cap_count rows */
 	struct uma_op_cap *caps;
 
-	/** @sched: feeds jobs, one at a time */
+	/** @sched: feeds jobs */
 	struct drm_gpu_scheduler sched;
+	/** @fair: decides whose turn it is; under &uma_device.queues_lock */
+	struct uma_fair fair;
+	/** @turn_timer: when clients that were punished may go on */
+	struct timer_list turn_timer;
+	/** @turn_context: of the fences that jobs wait for their turn with */
+	u64 turn_context;
+	/** @turn_seqno: the last one's number; under &uma_device.queues_lock */
+	u64 turn_seqno;
 	/** @fence_context: of the fences that run_job returns */
 	u64 fence_context;
 	/** @fence_seqno: the last one's number; only run_job touches it */
@@ -96,7 +108,7 @@ struct uma_engine {
 	spinlock_t lock;
 	/** @job: what run_job took and has not been signalled */
 	struct uma_job *job;
-	/** @started: when @job was put on the ring */
+	/** @started: when @job was put on the ring, 0 if it was not */
 	ktime_t started;
 	/** @busy_seen: nanoseconds of busy time that somebody has been told of */
 	u64 busy_seen;
@@ -116,8 +128,8 @@ struct uma_engine {
 	ktime_t deadline;
 	/** @jobs: jobs that ran to their end */
 	u64 jobs;
-	/** @busy: device timestamp ticks that it ran jobs */
-	u64 busy;
+	/** @busy_ns: time that it had jobs, those that failed too */
+	u64 busy_ns;
 	/** @faults: jobs that faulted */
 	u64 faults;
 	/** @timeouts: jobs that ran into their timeout */
@@ -204,7 +216,7 @@ struct uma_device {
 	/** @vms: address spaces, &uma_vm.node */
 	struct list_head vms;
 
-	/** @queues_lock: protects @queues and the states of queues */
+	/** @queues_lock: protects @queues, the states of queues, and &uma_engine.fair */
 	spinlock_t queues_lock;
 	/** @queues: queues, &uma_queue.node */
 	struct list_head queues;

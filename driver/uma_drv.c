@@ -52,12 +52,11 @@ static int uma_open(struct drm_device *drm, struct drm_file *file)
 	client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return -ENOMEM;
-	client->usage = kzalloc_obj(*client->usage, GFP_KERNEL_ACCOUNT);
+	client->usage = uma_usage_alloc(to_uma_device(drm)->info.engine_count);
 	if (!client->usage) {
 		kfree(client);
 		return -ENOMEM;
 	}
-	kref_init(&client->usage->ref);
 	client->uma = to_uma_device(drm);
 	mutex_init(&client->lock);
 	mutex_init(&client->submit_lock);

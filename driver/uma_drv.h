@@ -9,6 +9,8 @@
 
 #include <drm/uma_task.h>
 
+#include "uma_fair.h"
+
 struct drm_device;
 struct drm_file;
 struct drm_printer;
@@ -22,6 +24,10 @@ struct uma_usage {
 	struct kref ref;
 	/** @ns: time on engines, by class */
 	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];
+	/** @count: entries of @shares */
+	u32 count;
+	/** @shares: part in each engine; under &uma_device.queues_lock */
+	struct uma_share shares[] __counted_by(count);
 };
 
 /**
@@ -46,6 +52,7 @@ struct uma_client {
 	struct uma_usage *usage;
 };
 
+struct uma_usage *uma_usage_alloc(u32 engines);
 struct uma_usage *uma_usage_get(struct uma_usage *usage);
 void uma_usage_put(struct uma_usage *usage);
 

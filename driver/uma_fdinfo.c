@@ -12,6 +12,27 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 
+/**
+ * uma_usage_alloc - a client that has not used anything
+ * @engines: engines of the device
+ *
+ * Return: usage with a reference, or NULL.
+ */
+struct uma_usage *uma_usage_alloc(u32 engines)
+{
+	struct uma_usage *usage;
+	u32 i;
+
+	usage = kzalloc(struct_size(usage, shares, engines), GFP_KERNEL_ACCOUNT);
+	if (!usage)
+		return NULL;
+	kref_init(&usage->ref);
+	usage->count = engines;
+	for (i = 0; i < engines; i++)
+		uma_share_init(&usage->shares[i]);
+	return usage;
+}
+
 static void uma_usage_free(struct kref *ref)
 {
 	kfree(container_of(ref, struct uma_usage, ref));

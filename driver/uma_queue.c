@@ -13,6 +13,7 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_queue.h"
+#include "uma_turn.h"
 #include "uma_vm.h"
 
 /*
@@ -73,6 +74,21 @@ struct uma_queue *uma_queue_find(struct uma_client *client, u32 id)
 }
 
 /**
+ * uma_queue_error_locked - does a queue still run jobs?
+ * @queue: queue, &uma_device.queues_lock held
+ *
+ * Return: as uma_queue_error().
+ */
+int uma_queue_error_locked(struct uma_queue *queue)
+{
+	lockdep_assert_held(&queue->uma->queues_lock);
+
+	if (queue->state.status == DRM_UMA_QUEUE_LOST)
+		return -ENODEV;
+	return queue->state.status != DRM_UMA_QUEUE_OK || queue->closed ? -ECANCELED : 0;
+}
+
+/**
  * uma_queue_error - does a queue still run jobs?
  * @queue: queue
  *
@@ -82,13 +98,10 @@ int uma_queue_error(struct uma_queue *queue)
 {
 	struct uma_device *uma = queue->uma;
 	unsigned long flags;
-	int ret = 0;
+	int ret;
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	if (queue->state.status == DRM_UMA_QUEUE_LOST)
-		ret = -ENODEV;
-	else if (queue->state.status != DRM_UMA_QUEUE_OK || queue->closed)
-		ret = -ECANCELED;
+	ret = uma_queue_error_locked(queue);
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 	return ret;
 }
@@ -102,6 +115,7 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 {
 	struct uma_device *uma = queue->uma;
 	unsigned long flags;
+	LIST_HEAD(ready);
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
 	if (!(queue->state.flags & DRM_UMA_QUEUE_GUILTY)) {
@@ -112,8 +126,10 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 		queue->state.flags |= old.flags;
 		/* Banned does not hide that the device is lost. */
 		queue->state.status = max(state->status, old.status);
+		uma_turns_release(queue, &ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
+	uma_turns_signal(&ready);
 }
 
 /**
@@ -143,20 +159,27 @@ void uma_queues_lost(struct uma_device *uma)
 {
 	struct uma_queue *queue;
 	unsigned long flags;
+	LIST_HEAD(ready);
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	list_for_each_entry(queue, &uma->queues, node)
+	list_for_each_entry(queue, &uma->queues, node) {
 		queue->state.status = DRM_UMA_QUEUE_LOST;
+		uma_turns_release(queue, &ready);
+	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
+	uma_turns_signal(&ready);
 }
 
 static void uma_queue_close(struct uma_queue *queue)
 {
 	struct uma_device *uma = queue->uma;
+	LIST_HEAD(ready);
 
 	spin_lock_irq(&uma->queues_lock);
 	queue->closed = true;
+	uma_turns_release(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
+	uma_turns_signal(&ready);
 	uma_queue_put(queue);
 }
 
@@ -174,20 +197,6 @@ void uma_queues_close(struct uma_client *client)
 	xa_for_each(&client->queues, id, queue)
 		uma_queue_close(queue);
 	xa_destroy(&client->queues);
-}
-
-static enum drm_sched_priority uma_sched_priority(u32 priority)
-{
-	switch (priority) {
-	case DRM_UMA_PRIORITY_LOW:
-		return DRM_SCHED_PRIORITY_LOW;
-	case DRM_UMA_PRIORITY_HIGH:
-		return DRM_SCHED_PRIORITY_HIGH;
-	case DRM_UMA_PRIORITY_REALTIME:
-		return DRM_SCHED_PRIORITY_KERNEL;
-	default:
-		return DRM_SCHED_PRIORITY_NORMAL;
-	}
 }
 
 static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
@@ -223,8 +232,9 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	ret = -EINVAL;
 	if (found != args->instances)
 		goto err_free;
-	ret = drm_sched_entity_init(&queue->entity, uma_sched_priority(args->priority),
-				    queue->scheds, count, NULL);
+	/* One priority for all: the scheduler's are strict, and it is not the one that decides. */
+	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_NORMAL, queue->scheds,
+				    count, NULL);
 	if (ret)
 		goto err_free;
 	return queue;

@@ -51,6 +51,8 @@ struct uma_queue {
 	pid_t pid;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
 	u32 batch;
+	/** @waiting: turn that its first job waits for; under &uma_device.queues_lock */
+	struct uma_turn *waiting;
 	/** @closed: destroyed by its owner; jobs that have not started are cancelled */
 	bool closed;
 	/** @submitted: jobs taken */
@@ -64,6 +66,7 @@ struct uma_queue {
 struct uma_queue *uma_queue_find(struct uma_client *client, u32 id);
 void uma_queue_put(struct uma_queue *queue);
 int uma_queue_error(struct uma_queue *queue);
+int uma_queue_error_locked(struct uma_queue *queue);
 void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state);
 void uma_queues_innocent(struct uma_device *uma, u32 engines, struct uma_queue *guilty);
 void uma_queues_lost(struct uma_device *uma);

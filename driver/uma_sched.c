@@ -3,10 +3,10 @@
  * Jobs on their way through an engine: from the scheduler onto the ring, and
  * from the completion record to the fence.
  *
- * A scheduler has one credit, so it calls run_job only when the fence of the
- * job before has signalled: an engine has at most one job. It stays in
- * &uma_engine.job from run_job to uma_engine_take(), after which it is
- * signalled. The scheduler's own timeout is not in use: recovery happens behind
+ * The last that the scheduler waits for before it calls run_job is the job's
+ * turn, and there is no other turn until the fence of the job has signalled: an
+ * engine has at most one job. It stays in &uma_engine.job from run_job to
+ * uma_engine_take(), after which it is signalled. The scheduler's own timeout is not in use: recovery happens behind
  * its back, before the fence signals, so it never has to be stopped.
  */
 #include <linux/slab.h>
@@ -24,6 +24,10 @@
 #include "uma_reset.h"
 #include "uma_sched.h"
 #include "uma_trace.h"
+#include "uma_turn.h"
+
+/* One for the job that runs and one for a job that goes without the engine. */
+#define UMA_SCHED_CREDITS	2
 
 static u32 uma_engine_reg(const struct uma_engine *engine, u32 reg)
 {
@@ -59,6 +63,20 @@ static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int
 	dma_fence_signal(fence);
 }
 
+/* Time that the engine's job has used. A device that lies only makes it less. */
+static u64 uma_engine_time(struct uma_engine *engine, int error)
+{
+	u64 ns, wall;
+
+	if (!engine->started)
+		return 0;
+	wall = ktime_to_ns(ktime_sub(ktime_get(), engine->started));
+	if (error)
+		return wall;
+	ns = uma_ticks_to_ns(engine->uma, engine->result.end - engine->result.start);
+	return min(ns, wall);
+}
+
 /**
  * uma_engine_take - take the job away from an engine that is done with it
  * @engine: engine with a job, its lock held
@@ -70,19 +88,19 @@ static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int
 void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done)
 {
 	struct uma_device *uma = engine->uma;
-	u64 ticks;
+	u64 ns = uma_engine_time(engine, error);
 
 	lockdep_assert_held(&engine->lock);
 
 	done->queue = engine->job->queue;
 	done->fence = engine->job->done;
 	done->error = error;
-	if (!error) {
-		ticks = engine->result.end - engine->result.start;
+	if (!error)
 		engine->jobs++;
-		engine->busy += ticks;
-		atomic64_add(uma_ticks_to_ns(uma, ticks),
-			     &done->queue->usage->ns[engine->info.engine_class]);
+	if (engine->started) {
+		engine->busy_ns += ns;
+		atomic64_add(ns, &done->queue->usage->ns[engine->info.engine_class]);
+		uma_turns_charge(engine, engine->job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
 	}
 	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
 	if (engine->pushed && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
@@ -97,14 +115,15 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
  * @engine: engine that it was taken from
  * @done: what uma_engine_take() gave
  *
- * The scheduler may free the job, and with it the queue, from here on. Callable
- * from interrupts.
+ * The scheduler may free the job, and with it the queue, from here on. It is the
+ * next one's turn. Callable from interrupts.
  */
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 {
 	trace_uma_job_done(engine, done->queue, done->fence->seqno, done->error);
 	uma_job_signal(done->queue, done->fence, done->error);
 	dma_fence_put(done->fence);
+	uma_turns_next(engine);
 }
 
 /**
@@ -181,7 +200,8 @@ void uma_engine_push(struct uma_engine *engine)
 
 	spin_lock_irq(&engine->lock);
 	engine->as = as;
-	engine->deadline = ktime_add_ms(ktime_get(), timeout);
+	engine->started = ktime_get();
+	engine->deadline = ktime_add_ms(engine->started, timeout);
 	engine->result = (struct uma_result) { .slot = UMA_FAULT_NO_SLOT };
 	uma_ring_write(&engine->ring[uma_ring_index(engine->tail, engine->ring_order)],
 		       job->tasks_addr, job->task_count, as, ++engine->seqno);
@@ -199,14 +219,16 @@ out:
 static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
 					       struct drm_sched_entity *entity)
 {
+	struct uma_engine *engine = container_of(sched_job->sched, struct uma_engine, sched);
 	struct uma_job *job = to_uma_job(sched_job);
-	struct dma_fence *fence = NULL;
+	struct dma_fence *fence;
 
 	if (job->dep_next < job->dep_count) {
 		fence = job->deps[job->dep_next];
 		job->deps[job->dep_next++] = NULL;
+		return fence;
 	}
-	return fence;
+	return uma_ticket_wait(engine, job);
 }
 
 static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
@@ -215,16 +237,20 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	struct uma_job *job = to_uma_job(sched_job);
 	struct uma_device *uma = engine->uma;
 	struct dma_fence *fence;
-	bool cookie;
+	bool cookie, turn;
 	int error;
 
 	cookie = dma_fence_begin_signalling();
 	fence = uma_fence_init(job->fence, engine);
 	job->fence = NULL;
 
+	turn = uma_ticket_holds(job->ticket);
 	error = uma_queue_error(job->queue);
-	if (error || !job->task_count) {
+	if (error || !turn) {
+		WARN_ON(!error && job->task_count);
 		uma_job_signal(job->queue, fence, error);
+		if (turn)
+			uma_turns_next(engine);
 		goto out;
 	}
 
@@ -233,6 +259,7 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	WARN_ON(engine->job);
 	engine->failure = UMA_FAILURE_NONE;
 	engine->pushed = false;
+	engine->started = 0;
 	engine->job = job;
 	spin_unlock_irq(&engine->lock);
 	uma_engine_push(engine);
@@ -260,6 +287,7 @@ void uma_job_free(struct uma_job *job)
 	while (job->dep_next < job->dep_count)
 		dma_fence_put(job->deps[job->dep_next++]);
 	uma_fence_discard(job->fence);
+	uma_ticket_free(job->ticket);
 	uma_queue_put(job->queue);
 	kvfree(job->deps);
 	kfree(job);
@@ -280,6 +308,7 @@ static const struct drm_sched_backend_ops uma_sched_ops = {
 static void uma_sched_fini(struct drm_device *drm, void *sched)
 {
 	/* Queues hold the device, and jobs hold queues: there are none. */
+	uma_turns_fini(container_of(sched, struct uma_engine, sched));
 	drm_sched_fini(sched);
 }
 
@@ -298,12 +327,13 @@ int uma_sched_init(struct uma_device *uma)
 		const struct drm_sched_init_args args = {
 			.ops = &uma_sched_ops,
 			.num_rqs = DRM_SCHED_PRIORITY_COUNT,
-			.credit_limit = 1,
+			.credit_limit = UMA_SCHED_CREDITS,
 			.timeout = MAX_SCHEDULE_TIMEOUT,
 			.name = engine->name,
 			.dev = uma->drm.dev,
 		};
 
+		uma_turns_init(engine);
 		ret = drm_sched_init(&engine->sched, &args);
 		if (ret)
 			return ret;

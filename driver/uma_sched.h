@@ -9,6 +9,7 @@ struct uma_engine;
 struct uma_fence;
 struct uma_queue;
 struct uma_result;
+struct uma_ticket;
 
 /**
  * struct uma_job - a job
@@ -20,6 +21,8 @@ struct uma_job {
 	struct uma_queue *queue;
 	/** @fence: allocated ahead of time, NULL once it is in use */
 	struct uma_fence *fence;
+	/** @ticket: what it waits for its turn with, allocated ahead of time */
+	struct uma_ticket *ticket;
 	/** @done: the fence that stands for the job on the engine, set by run_job */
 	struct dma_fence *done;
 	/** @tasks_addr: device address of the tasks */

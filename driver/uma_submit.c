@@ -19,6 +19,7 @@
 #include "uma_sched.h"
 #include "uma_submit.h"
 #include "uma_trace.h"
+#include "uma_turn.h"
 
 /**
  * struct uma_signal - a syncobj that a job signals
@@ -122,23 +123,28 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 	job->fence = uma_fence_alloc();
 	if (!job->fence)
 		goto err_job;
+	job->ticket = uma_ticket_alloc();
+	if (!job->ticket)
+		goto err_fence;
 	if (args->syncs.count) {
 		job->deps = kvcalloc(args->syncs.count, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
 		submit->jobs[i].deps = kvcalloc(args->syncs.count, sizeof(u32),
 						GFP_KERNEL_ACCOUNT);
 		if (!job->deps || !submit->jobs[i].deps)
-			goto err_fence;
+			goto err_deps;
 	}
 	ret = drm_sched_job_init(&job->base, &queue->entity, 1, client,
 				 submit->file->client_id);
 	if (ret)
-		goto err_fence;
+		goto err_deps;
 	job->queue = queue;
 	submit->jobs[i].job = job;
 	return 0;
 
-err_fence:
+err_deps:
 	kvfree(job->deps);
+	uma_ticket_free(job->ticket);
+err_fence:
 	uma_fence_discard(job->fence);
 err_job:
 	kfree(job);
@@ -278,6 +284,11 @@ static void uma_submit_push(struct uma_submit *submit)
 		 */
 		drm_sched_job_arm(&job->base);
 		sj->done = dma_fence_get(&job->base.s_fence->finished);
+		/*
+		 * Who waits for it on the same engine waits until it is done: one
+		 * that does not need the engine could overtake it otherwise.
+		 */
+		set_bit(DRM_SCHED_FENCE_DONT_PIPELINE, &sj->done->flags);
 		for (j = 0; j < job->dep_count; j++)
 			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
 		trace_uma_job_submit(queue, number, job->tasks_addr, job->task_count);

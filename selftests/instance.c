@@ -108,6 +108,15 @@ void instance_start(struct instance *in, const char *name, const char *profile)
 	instance_enable(in);
 }
 
+bool instance_timeout(struct instance *in, unsigned int ms)
+{
+	char path[128], value[16];
+
+	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/job_timeout_ms", in->node);
+	snprintf(value, sizeof(value), "%u", ms);
+	return write_text(path, value);
+}
+
 void instance_drop(struct instance *in)
 {
 	if (!in->dir[0])

@@ -29,6 +29,8 @@ void instance_get(struct instance *in, const char *attribute, char *buf, size_t 
 void instance_enable(struct instance *in);
 /** instance_start - make one of a profile, with a paranoid TLB */
 void instance_start(struct instance *in, const char *name, const char *profile);
+/** instance_timeout - set the timeout of jobs whose queue has none of its own */
+bool instance_timeout(struct instance *in, unsigned int ms);
 /**
  * instance_drop - take the device away and the directory with it; for one that is gone already
  * nothing

@@ -3,7 +3,7 @@
 # Tests of the driver through its ioctls, and of nothing else: they know the uapi headers only.
 
 selftests-user := query args handles arrays bo mmap userptr prime vm queue submit sync exec faults isolation unbind fd timestamp race info
-selftests-root := perms hang recovery instances configfs lifecycle stress mutate fail_nth soak reload
+selftests-root := perms hang fair fair_share recovery instances configfs lifecycle stress mutate fail_nth soak reload
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)
@@ -19,3 +19,5 @@ selftests/fail_nth-objs += $(addprefix selftests/,fail_ops.o fail_files.o)
 # Nothing fails on order in a kernel that is not made for it.
 selftests/fail_nth-kernels := debug
 selftests/soak-objs += selftests/soak_client.o
+selftests/fair-objs += selftests/rival.o
+selftests/fair_share-objs += selftests/rival.o

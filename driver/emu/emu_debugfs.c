@@ -138,6 +138,40 @@ static const struct file_operations emu_fault_addr_fops = {
 	.llseek	= default_llseek,
 };
 
+/* "START SIZE": jobs whose tasks begin there never end; a size of 0: none. */
+static ssize_t emu_hang_addr_write(struct file *file, const char __user *ubuf,
+				   size_t count, loff_t *ppos)
+{
+	struct emu_device *emu = file_inode(file)->i_private;
+	unsigned long long start, size;
+	unsigned long flags;
+	int fields;
+	char *buf;
+	u64 end;
+
+	if (count > 128)
+		return -EINVAL;
+	buf = memdup_user_nul(ubuf, count);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	fields = sscanf(buf, "%lli %lli", &start, &size);
+	kfree(buf);
+	if (fields != 2 || check_add_overflow((u64)start, (u64)size, &end))
+		return -EINVAL;
+	spin_lock_irqsave(&emu->lock, flags);
+	emu->inject.hang_start = start;
+	emu->inject.hang_end = end;
+	spin_unlock_irqrestore(&emu->lock, flags);
+	return count;
+}
+
+static const struct file_operations emu_hang_addr_fops = {
+	.owner	= THIS_MODULE,
+	.open	= simple_open,
+	.write	= emu_hang_addr_write,
+	.llseek	= default_llseek,
+};
+
 static void emu_show_engine(struct seq_file *m, struct emu_engine *engine)
 {
 	static const char *const classes[] = { "matrix", "gpu", "neural" };
@@ -257,6 +291,9 @@ void emu_debugfs_add(struct emu_device *emu)
 	emu->debugfs = dir;
 
 	debugfs_create_file("hang_next", 0600, dir, emu, &emu_hang_fops);
+	debugfs_create_file("hang_addr", 0200, dir, emu, &emu_hang_addr_fops);
+	debugfs_create_bool("hang_step", 0600, dir, &inject->hang_step);
+	debugfs_create_atomic_t("ecc_error", 0600, dir, &inject->ecc_error);
 	debugfs_create_atomic_t("lose_irq", 0600, dir, &inject->lose_irq);
 	debugfs_create_atomic_t("lose_inval", 0600, dir, &inject->lose_inval);
 	debugfs_create_atomic_t("fail_reset", 0600, dir, &inject->fail_reset);

@@ -60,6 +60,14 @@ struct emu_irq {
 struct emu_inject {
 	/** @hang: engines whose next job never ends */
 	atomic_t hang;
+	/** @hang_start: jobs whose tasks begin here or behind never end */
+	u64 hang_start;
+	/** @hang_end: if they begin before */
+	u64 hang_end;
+	/** @hang_step: jobs that never end hold on to what they looked up */
+	bool hang_step;
+	/** @ecc_error: tasks that hit memory with an error that cannot be corrected */
+	atomic_t ecc_error;
 	/** @lose_irq: engine events that will not be latched */
 	atomic_t lose_irq;
 	/** @lose_inval: invalidation commands that will do nothing */

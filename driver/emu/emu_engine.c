@@ -128,6 +128,35 @@ struct emu_job {
 	u32 tasks;
 };
 
+static bool emu_engine_hangs(struct emu_engine *engine, u64 tasks)
+{
+	struct emu_inject *inject = &engine->emu->inject;
+	unsigned long flags;
+	bool hangs;
+
+	if (atomic_read(&inject->hang) & BIT(engine->index)) {
+		atomic_andnot(BIT(engine->index), &inject->hang);
+		return true;
+	}
+	spin_lock_irqsave(&engine->emu->lock, flags);
+	hangs = tasks >= inject->hang_start && tasks < inject->hang_end;
+	spin_unlock_irqrestore(&engine->emu->lock, flags);
+	return hangs;
+}
+
+static void emu_engine_hang(struct emu_engine *engine)
+{
+	bool step = READ_ONCE(engine->emu->inject.hang_step);
+
+	if (step)
+		emu_step_begin(engine);
+	WRITE_ONCE(engine->hung, true);
+	wait_event_idle(engine->wait, emu_engine_poll_abort(engine));
+	WRITE_ONCE(engine->hung, false);
+	if (step)
+		emu_step_end(engine);
+}
+
 /* Return: -ECANCELED if the job was taken away, else 0 with job->fault set. */
 static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 {
@@ -151,11 +180,8 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 	}
 	engine->view.as = fault->as;
 
-	if (atomic_read(&emu->inject.hang) & BIT(engine->index)) {
-		atomic_andnot(BIT(engine->index), &emu->inject.hang);
-		WRITE_ONCE(engine->hung, true);
-		wait_event_idle(engine->wait, emu_engine_poll_abort(engine));
-		WRITE_ONCE(engine->hung, false);
+	if (emu_engine_hangs(engine, le64_to_cpu(entry->tasks_addr))) {
+		emu_engine_hang(engine);
 		return -ECANCELED;
 	}
 	if (emu->cfg.latency_us)
@@ -168,6 +194,10 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 
 		WRITE_ONCE(engine->task_index, job->tasks);
 		ret = emu_engine_poll(engine, true);
+		if (!ret && emu_inject_take(&emu->inject.ecc_error)) {
+			emu_engine_set_fault(fault, UMA_FAULT_BUS, UMA_FAULT_NO_SLOT, addr, "ecc");
+			return 0;
+		}
 		if (!ret)
 			ret = emu_exec_task(engine, addr, &info);
 		if (ret == -ECANCELED)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Clients that want the same engine: one that is measured, and others that make
+ * its life hard.
+ */
+#ifndef _RIVAL_H_
+#define _RIVAL_H_
+
+#include "client.h"
+
+/* How long a job that hangs may run. */
+#define RIVAL_HANG_MS	1000
+/* Device addresses of tasks that hang, once rival_arm() has said so. */
+#define RIVAL_HANG_VA	0x4000000000ull
+
+enum rival_kind {
+	RIVAL_NONE,	/* nobody */
+	RIVAL_SAME,	/* one that does the same */
+	RIVAL_HOG,	/* one that keeps as many jobs queued as a queue takes */
+	RIVAL_HANG,	/* one whose jobs all hang, each in a queue of its own */
+	RIVAL_HANGS,	/* as before, several at a time */
+	RIVAL_KINDS,
+};
+
+extern const char *const rival_names[RIVAL_KINDS];
+
+/**
+ * struct worker - a client that runs jobs whose results are looked at
+ * @c: client
+ * @queue: its queue
+ * @depth: jobs that it keeps in flight
+ * @jobs: jobs done
+ * @wrong: those whose result, or fence, was not right
+ */
+struct worker {
+	struct client c;
+	__u32 queue;
+	unsigned int depth;
+	unsigned long jobs;
+	unsigned long wrong;
+	struct buf tasks;
+	struct buf results;
+	__u32 done[8];
+};
+
+/** worker_open - a client of a node with a queue of a priority on an engine */
+void worker_open(struct worker *w, const char *node, unsigned int engine, __u32 priority,
+		 unsigned int depth);
+void worker_close(struct worker *w);
+/** worker_run - run jobs for that long, or until *@stop, and then all that are in flight */
+void worker_run(struct worker *w, unsigned int ms, volatile int *stop);
+
+/** rival_engine - an engine of the node that the jobs can run on */
+unsigned int rival_engine(const char *node);
+/** rival_arm - have the emulated device hang on tasks at RIVAL_HANG_VA */
+void rival_arm(const char *node);
+/** hang_buf - a buffer of tasks at RIVAL_HANG_VA */
+void hang_buf(struct client *c, struct buf *b);
+/** rival_rate - jobs of a worker in 1000 seconds beside a rival; all of them must be right */
+unsigned long rival_rate(const char *node, unsigned int engine, enum rival_kind kind,
+			 unsigned int depth, unsigned int ms);
+
+#endif /* _RIVAL_H_ */
