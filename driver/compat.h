@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
@@ -45,6 +46,19 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 
 #ifndef UMA_HAVE_SCHED_STAT_RESET
 #define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
+#endif
+
+#ifdef UMA_HAVE_SHMEM_LOCKED
+#define uma_gem_shmem_purge(shmem) drm_gem_shmem_purge_locked(shmem)
+#else
+#define uma_gem_shmem_purge(shmem) drm_gem_shmem_purge(shmem)
+#endif
+
+/* Until 6.13 whoever walked a list_lru could let go of its lock. */
+#ifdef UMA_HAVE_LRU_WALK_LOCK
+#define UMA_LRU_WALK_LOCK spinlock_t *lock,
+#else
+#define UMA_LRU_WALK_LOCK
 #endif
 
 /* 7.0 */

@@ -20,6 +20,7 @@
 #include "uma_pm.h"
 #include "uma_reset.h"
 #include "uma_sched.h"
+#include "uma_shrink.h"
 #include "uma_vm.h"
 
 /* One job at a time is on a ring; more entries would only matter if there were more. */
@@ -374,6 +375,7 @@ static int uma_init_software(struct uma_device *uma)
 	ret = drmm_mutex_init(&uma->drm, &uma->hw_lock);
 	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->gems_lock);
 	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->vms_lock);
+	ret = ret ?: uma_shrink_init(uma);
 	if (ret)
 		return ret;
 	spin_lock_init(&uma->latch_lock);
@@ -459,6 +461,9 @@ static void uma_remove(struct platform_device *pdev)
 	uma_reset_stop(uma);
 	uma_pm_stop(uma);
 	uma_hw_stop(uma);
+	mutex_lock(&uma->hw_lock);
+	uma->removed = true;
+	mutex_unlock(&uma->hw_lock);
 	uma_reset_abort(uma);
 	uma_vms_lost(uma);
 }

@@ -9,8 +9,13 @@
  *                        order
  *   vm->lock             mappings and page table of an address space; memory is
  *                        allocated under it
+ *   a buffer's dma_resv  its memory and whether that may be purged; memory is
+ *                        allocated under it
  *   uma->gems_lock, uma->vms_lock
  *                        lists
+ *   uma->shrink_lock     purgeable buffers and who maps a buffer. The shrinker has
+ *                        it, and from there only tries the locks above; nothing
+ *                        is allocated under it
  *   uma->hw_lock         address-space slots, invalidation, what is on the
  *                        rings. Completion of jobs depends on it, so nothing
  *                        that may reclaim memory or wait for a fence happens
@@ -24,6 +29,7 @@
 #define _UMA_DEVICE_H_
 
 #include <linux/ktime.h>
+#include <linux/list_lru.h>
 #include <linux/mutex.h>
 #include <linux/regmap.h>
 #include <linux/spinlock.h>
@@ -42,9 +48,10 @@
 #include "uma_ring.h"
 #include "uma_slots.h"
 
+struct platform_device;
+struct shrinker;
 struct uma_device;
 struct uma_job;
-struct platform_device;
 
 /**
  * enum uma_failure - why a job on the device has to be given up
@@ -189,6 +196,8 @@ struct uma_device {
 	bool powered_later;
 	/** @lost: the device has gone or does not come back; set under @hw_lock, for good */
 	bool lost;
+	/** @removed: the driver has let go of the device; set under @hw_lock, for good */
+	bool removed;
 
 	/** @going: the driver is about to let go of the device: no time to wait for jobs */
 	bool going;
@@ -208,6 +217,16 @@ struct uma_device {
 	struct mutex gems_lock;
 	/** @gems: buffers, &uma_bo.node */
 	struct list_head gems;
+	/** @shrinker: gives memory of purgeable buffers back */
+	struct shrinker *shrinker;
+	/** @shrink_lock: protects @lru, what is in it, and &uma_bo.maps */
+	struct mutex shrink_lock;
+	/** @lru: purgeable buffers, by memory cgroup, &uma_bo.lru */
+	struct list_lru lru;
+	/** @purgeable_bos: entries of @lru */
+	unsigned long purgeable_bos;
+	/** @purgeable_pages: their pages */
+	unsigned long purgeable_pages;
 	/** @pinned_pages: pages of user memory that are pinned */
 	atomic_long_t pinned_pages;
 

@@ -18,6 +18,7 @@
 #include "uma_drv.h"
 #include "uma_gem.h"
 #include "uma_queue.h"
+#include "uma_shrink.h"
 #include "uma_submit.h"
 #include "uma_vm.h"
 
@@ -109,6 +110,7 @@ UMA_IOCTL_DEVICE(uma_ioctl_vm_bind)
 UMA_IOCTL_DEVICE(uma_ioctl_queue_create)
 UMA_IOCTL_DEVICE(uma_ioctl_submit)
 UMA_IOCTL_DEVICE(uma_ioctl_timestamp)
+UMA_IOCTL_DEVICE(uma_ioctl_bo_madvise)
 
 #define UMA_IOCTL(id, fn) \
 	[DRM_UMA_##id] = { \
@@ -134,6 +136,7 @@ static const struct drm_ioctl_desc uma_ioctls[] = {
 	UMA_IOCTL(QUEUE_STATE, uma_ioctl_queue_state),
 	UMA_IOCTL(SUBMIT, uma_ioctl_submit_entry),
 	UMA_IOCTL(TIMESTAMP, uma_ioctl_timestamp_entry),
+	UMA_IOCTL(BO_MADVISE, uma_ioctl_bo_madvise_entry),
 };
 
 static const struct file_operations uma_fops = {
@@ -147,6 +150,7 @@ static const struct file_operations uma_fops = {
 /*
  * Interface history:
  * - 1.0 first version
+ * - 1.1 BO_MADVISE
  */
 const struct drm_driver uma_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
@@ -163,19 +167,30 @@ const struct drm_driver uma_drm_driver = {
 	.name = "uma",
 	.desc = "Unified-memory accelerator",
 	.major = 1,
-	.minor = 0,
+	.minor = 1,
 };
 
 static int __init uma_init(void)
 {
 	int ret;
 
+	ret = uma_bo_cache_init();
+	if (ret)
+		return ret;
 	uma_wq = alloc_workqueue("uma", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!uma_wq)
-		return -ENOMEM;
+	if (!uma_wq) {
+		ret = -ENOMEM;
+		goto err_cache;
+	}
 	ret = platform_driver_register(&uma_platform_driver);
 	if (ret)
-		destroy_workqueue(uma_wq);
+		goto err_wq;
+	return 0;
+
+err_wq:
+	destroy_workqueue(uma_wq);
+err_cache:
+	uma_bo_cache_fini();
 	return ret;
 }
 module_init(uma_init);
@@ -185,6 +200,7 @@ static void __exit uma_exit(void)
 	platform_driver_unregister(&uma_platform_driver);
 	wait_var_event(&uma_devices, !atomic_read(&uma_devices));
 	destroy_workqueue(uma_wq);
+	uma_bo_cache_fini();
 	/* Fences are freed after a grace period, but by the core's function. */
 }
 module_exit(uma_exit);

@@ -16,6 +16,8 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_gem.h"
+#include "uma_map.h"
+#include "uma_shrink.h"
 #include "uma_user.h"
 
 static void uma_gem_publish(struct uma_bo *bo)
@@ -35,6 +37,7 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	mutex_lock(&uma->gems_lock);
 	list_del_init(&bo->node);
 	mutex_unlock(&uma->gems_lock);
+	uma_shrink_remove(bo);
 	kfree(bo->label);
 
 	if (bo->user) {
@@ -56,16 +59,58 @@ static bool uma_bo_mappable(struct uma_bo *bo)
 static int uma_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	struct uma_bo *bo = to_uma_bo(obj);
+	struct sg_table *sgt;
 
-	return uma_bo_mappable(bo) ? drm_gem_shmem_mmap(&bo->shmem, vma) : -EPERM;
+	if (!uma_bo_mappable(bo))
+		return -EPERM;
+	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
+		return -EINVAL;
+	sgt = uma_bo_pin(bo);
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	vm_flags_set(vma, VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
+	if (bo->shmem.map_wc)
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	uma_bo_unpin(bo);
+	return 0;
 }
+
+/*
+ * The helpers' own count a use of the pages for each mapping, and would keep
+ * those of a purged buffer until the last is gone.
+ */
+static vm_fault_t uma_gem_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct drm_gem_object *obj = vma->vm_private_data;
+	pgoff_t page = vmf->pgoff - vma->vm_pgoff;
+	struct uma_bo *bo = to_uma_bo(obj);
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+
+	dma_resv_lock(obj->resv, NULL);
+	if (bo->shmem.pages && !uma_bo_purged(bo) && page < obj->size >> PAGE_SHIFT)
+		ret = vmf_insert_pfn(vma, vmf->address, page_to_pfn(bo->shmem.pages[page]));
+	dma_resv_unlock(obj->resv);
+	return ret;
+}
+
+static const struct vm_operations_struct uma_gem_vm_ops = {
+	.fault = uma_gem_fault,
+	.open = drm_gem_vm_open,
+	.close = drm_gem_vm_close,
+};
 
 static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
 {
 	struct uma_bo *bo = to_uma_bo(obj);
+	enum drm_gem_object_status status = 0;
 
-	return bo->user || bo->shmem.pages || drm_gem_is_imported(obj) ?
-		DRM_GEM_OBJECT_RESIDENT : 0;
+	if (bo->user || READ_ONCE(bo->shmem.pages) || drm_gem_is_imported(obj))
+		status |= DRM_GEM_OBJECT_RESIDENT;
+	if (READ_ONCE(bo->shmem.madv) > 0)
+		status |= DRM_GEM_OBJECT_PURGEABLE;
+	return status;
 }
 
 static const struct drm_gem_object_funcs uma_gem_funcs = {
@@ -78,7 +123,7 @@ static const struct drm_gem_object_funcs uma_gem_funcs = {
 	.vunmap = drm_gem_shmem_object_vunmap,
 	.mmap = uma_gem_mmap,
 	.status = uma_gem_status,
-	.vm_ops = &drm_gem_shmem_vm_ops,
+	.vm_ops = &uma_gem_vm_ops,
 };
 
 static int uma_user_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
@@ -108,11 +153,10 @@ static const struct drm_gem_object_funcs uma_user_gem_funcs = {
  */
 struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size)
 {
-	struct uma_bo *bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
+	struct uma_bo *bo = uma_bo_alloc(to_uma_device(drm));
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
-	INIT_LIST_HEAD(&bo->node);
 	bo->shmem.base.funcs = &uma_gem_funcs;
 	return &bo->shmem.base;
 }
@@ -148,6 +192,27 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 	return obj;
 }
 
+/* What others use is not purged: from here on there is no advice for it. */
+static int uma_bo_share(struct uma_bo *bo)
+{
+	struct drm_gem_object *obj = &bo->shmem.base;
+	int ret;
+
+	if (bo->user || drm_gem_is_imported(obj))
+		return -EPERM;
+	ret = dma_resv_lock_interruptible(obj->resv, NULL);
+	if (ret)
+		return ret;
+	if (uma_bo_purged(bo))
+		ret = -EFAULT;
+	else if (bo->shmem.madv)
+		ret = -EBUSY;
+	else
+		bo->shared = true;
+	dma_resv_unlock(obj->resv);
+	return ret;
+}
+
 /**
  * uma_gem_handle_to_fd - export a buffer as a dma-buf
  * @drm: device
@@ -157,19 +222,20 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
  * @fd: out: file descriptor
  *
  * Return: 0; -ENOENT; -EPERM what is not ours to give away: user memory and
- * imported buffers.
+ * imported buffers; -EBUSY it may be purged; -EFAULT it has been.
  */
 int uma_gem_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle, u32 flags,
 			 int *fd)
 {
 	struct uma_bo *bo = uma_bo_find(file, handle);
-	bool refuse;
+	int ret;
 
 	if (!bo)
 		return -ENOENT;
-	refuse = bo->user || drm_gem_is_imported(&bo->shmem.base);
+	ret = uma_bo_share(bo);
+	ret = ret ?: drm_gem_prime_handle_to_fd(drm, file, handle, flags, fd);
 	uma_bo_put(bo);
-	return refuse ? -EPERM : drm_gem_prime_handle_to_fd(drm, file, handle, flags, fd);
+	return ret;
 }
 
 /**
@@ -197,36 +263,79 @@ void uma_bo_put(struct uma_bo *bo)
 }
 
 /**
- * uma_bo_pages - the memory of a buffer
+ * uma_bo_pin - the memory of a buffer
  * @bo: buffer
  *
- * Memory that the device has seen once stays where it is until the buffer goes.
+ * Memory that was there once stays where it is until the buffer goes or is
+ * purged. It is not purged before uma_bo_unpin().
  *
- * Return: mapped scatterlist; -ENOMEM; -EINTR.
+ * Return: mapped scatterlist; -EFAULT the buffer has been purged; -ENOMEM;
+ * -EINTR. After an error it is not pinned.
  */
-struct sg_table *uma_bo_pages(struct uma_bo *bo)
+struct sg_table *uma_bo_pin(struct uma_bo *bo)
 {
-	return bo->user ? &bo->user->sgt : drm_gem_shmem_get_pages_sgt(&bo->shmem);
+	struct drm_gem_object *obj = &bo->shmem.base;
+	struct sg_table *sgt;
+	int ret;
+
+	if (bo->user) {
+		atomic_inc(&bo->pins);
+		return &bo->user->sgt;
+	}
+	ret = dma_resv_lock_interruptible(obj->resv, NULL);
+	if (ret)
+		return ERR_PTR(ret);
+	if (uma_bo_purged(bo))
+		ret = -EFAULT;
+	else
+		atomic_inc(&bo->pins);
+	dma_resv_unlock(obj->resv);
+	if (ret)
+		return ERR_PTR(ret);
+	sgt = drm_gem_shmem_get_pages_sgt(&bo->shmem);
+	if (IS_ERR(sgt))
+		uma_bo_unpin(bo);
+	return sgt;
+}
+
+/**
+ * uma_bo_unpin - undo uma_bo_pin()
+ * @bo: buffer
+ */
+void uma_bo_unpin(struct uma_bo *bo)
+{
+	atomic_dec(&bo->pins);
 }
 
 /**
  * uma_bo_get_mapping - a mapping shows the buffer
- * @obj: GEM object
+ * @mapping: mapping
  */
-void uma_bo_get_mapping(struct drm_gem_object *obj)
+void uma_bo_get_mapping(struct uma_mapping *mapping)
 {
-	drm_gem_object_get(obj);
-	atomic_inc(&to_uma_bo(obj)->mappings);
+	struct uma_device *uma = to_uma_device(mapping->obj->dev);
+	struct uma_bo *bo = to_uma_bo(mapping->obj);
+
+	drm_gem_object_get(mapping->obj);
+	atomic_inc(&bo->mappings);
+	mutex_lock(&uma->shrink_lock);
+	list_add(&mapping->bo_link, &bo->maps);
+	mutex_unlock(&uma->shrink_lock);
 }
 
 /**
  * uma_bo_put_mapping - undo uma_bo_get_mapping()
- * @obj: GEM object
+ * @mapping: mapping
  */
-void uma_bo_put_mapping(struct drm_gem_object *obj)
+void uma_bo_put_mapping(struct uma_mapping *mapping)
 {
-	atomic_dec(&to_uma_bo(obj)->mappings);
-	drm_gem_object_put(obj);
+	struct uma_device *uma = to_uma_device(mapping->obj->dev);
+
+	mutex_lock(&uma->shrink_lock);
+	list_del(&mapping->bo_link);
+	mutex_unlock(&uma->shrink_lock);
+	atomic_dec(&to_uma_bo(mapping->obj)->mappings);
+	drm_gem_object_put(mapping->obj);
 }
 
 /* DRM_IOCTL_UMA_BO_CREATE */
@@ -274,7 +383,9 @@ int uma_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file
 	bo = uma_bo_find(file, args->handle);
 	if (!bo)
 		return -ENOENT;
-	if (uma_bo_mappable(bo)) {
+	if (uma_bo_purged(bo)) {
+		ret = -EFAULT;
+	} else if (uma_bo_mappable(bo)) {
 		ret = drm_gem_create_mmap_offset(&bo->shmem.base);
 		if (!ret)
 			args->offset = drm_vma_node_offset_addr(&bo->shmem.base.vma_node);
@@ -329,6 +440,10 @@ static u32 uma_bo_info_flags(const struct uma_bo *bo)
 		flags |= DRM_UMA_BO_INFO_IMPORTED;
 	else if (READ_ONCE(obj->dma_buf))
 		flags |= DRM_UMA_BO_INFO_EXPORTED;
+	if (uma_bo_purged(bo))
+		flags |= DRM_UMA_BO_INFO_PURGED;
+	else if (READ_ONCE(bo->shmem.madv))
+		flags |= DRM_UMA_BO_INFO_DONTNEED;
 	return flags;
 }
 
@@ -409,7 +524,7 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		return ret;
 	}
 
-	sgt = uma_bo_pages(bo);
+	sgt = uma_bo_pin(bo);
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
 	for_each_sgtable_dma_sg(sgt, sg, i) {
@@ -423,6 +538,7 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 			dma_sync_single_for_cpu(dev, dma, to - from, DMA_BIDIRECTIONAL);
 		start += sg_dma_len(sg);
 	}
+	uma_bo_unpin(bo);
 	return 0;
 }
 

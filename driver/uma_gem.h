@@ -5,11 +5,14 @@
 #include <drm/drm_gem_shmem_helper.h>
 
 struct uma_device;
+struct uma_mapping;
 struct uma_user_pages;
 struct seq_file;
 
 /**
  * struct uma_bo - a buffer
+ *
+ * &drm_gem_shmem_object.madv is 0, 1 if it may be purged, -1 once it has been.
  */
 struct uma_bo {
 	/** @shmem: GEM object; of user memory only its base is in use */
@@ -24,7 +27,28 @@ struct uma_bo {
 	u32 flags;
 	/** @mappings: mappings in address spaces */
 	atomic_t mappings;
+	/** @maps: the same as a list, &uma_mapping.bo_link, protected by &uma_device.shrink_lock */
+	struct list_head maps;
+	/** @lru: in &uma_device.lru while it may be purged */
+	struct list_head lru;
+	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
+	atomic_t pins;
+	/** @shared: it has been exported, for good; protected by the dma_resv lock */
+	bool shared;
+	/** @zapped: the device shall not find it any more; protected by the dma_resv lock */
+	bool zapped;
 };
+
+/**
+ * uma_bo_purged - have the contents gone?
+ * @bo: buffer
+ *
+ * Return: true if they have; false may be too old unless its dma_resv is locked.
+ */
+static inline bool uma_bo_purged(const struct uma_bo *bo)
+{
+	return READ_ONCE(bo->shmem.madv) < 0 || READ_ONCE(bo->zapped);
+}
 
 #define to_uma_bo(obj)	container_of(to_drm_gem_shmem_obj(obj), struct uma_bo, shmem)
 
@@ -36,9 +60,10 @@ int uma_gem_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 hand
 			 int *fd);
 struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle);
 void uma_bo_put(struct uma_bo *bo);
-struct sg_table *uma_bo_pages(struct uma_bo *bo);
-void uma_bo_get_mapping(struct drm_gem_object *obj);
-void uma_bo_put_mapping(struct drm_gem_object *obj);
+struct sg_table *uma_bo_pin(struct uma_bo *bo);
+void uma_bo_unpin(struct uma_bo *bo);
+void uma_bo_get_mapping(struct uma_mapping *mapping);
+void uma_bo_put_mapping(struct uma_mapping *mapping);
 void uma_gem_show(struct uma_device *uma, struct seq_file *m);
 
 int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);

@@ -36,8 +36,8 @@ INTERVAL_TREE_DEFINE(struct uma_mapping, rb, u64, subtree_last, UMA_MAP_START, U
  * @put: drops it, may be NULL
  */
 void uma_map_tree_init(struct uma_map_tree *tree, u32 max,
-		       void (*get)(struct drm_gem_object *obj),
-		       void (*put)(struct drm_gem_object *obj))
+		       void (*get)(struct uma_mapping *mapping),
+		       void (*put)(struct uma_mapping *mapping))
 {
 	tree->root = RB_ROOT_CACHED;
 	tree->count = 0;
@@ -78,7 +78,7 @@ EXPORT_SYMBOL_IF_KUNIT(uma_map_next);
 static void uma_map_free(struct uma_map_tree *tree, struct uma_mapping *mapping)
 {
 	if (tree->put)
-		tree->put(mapping->obj);
+		tree->put(mapping);
 	kfree(mapping);
 }
 
@@ -138,11 +138,12 @@ static int uma_map_new(struct uma_map_txn *txn, u64 start, u64 last, struct drm_
 		return -ENOMEM;
 	mapping->start = start;
 	mapping->last = last;
+	mapping->tree = tree;
 	mapping->obj = obj;
 	mapping->offset = offset;
 	mapping->flags = flags;
 	if (tree->get)
-		tree->get(obj);
+		tree->get(mapping);
 	uma_map_log(txn, mapping, UMA_MAP_ADDED);
 	return 0;
 }

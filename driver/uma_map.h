@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 struct drm_gem_object;
+struct uma_map_tree;
 struct uma_mapping;
 
 /**
@@ -33,8 +34,12 @@ struct uma_mapping {
 	u64 last;
 	/** @subtree_last: the tree's */
 	u64 subtree_last;
+	/** @tree: the tree that it is of */
+	struct uma_map_tree *tree;
 	/** @obj: buffer, with a reference; NULL in tests */
 	struct drm_gem_object *obj;
+	/** @bo_link: in &uma_bo.maps */
+	struct list_head bo_link;
 	/** @offset: byte in the buffer that is at @start */
 	u64 offset;
 	/** @flags: DRM_UMA_BIND_* */
@@ -54,9 +59,9 @@ struct uma_map_tree {
 	/** @max: most that there may be */
 	u32 max;
 	/** @get: takes a reference for a new mapping, may be NULL */
-	void (*get)(struct drm_gem_object *obj);
+	void (*get)(struct uma_mapping *mapping);
 	/** @put: drops it, may be NULL */
-	void (*put)(struct drm_gem_object *obj);
+	void (*put)(struct uma_mapping *mapping);
 };
 
 /**
@@ -70,8 +75,8 @@ struct uma_map_txn {
 };
 
 void uma_map_tree_init(struct uma_map_tree *tree, u32 max,
-		       void (*get)(struct drm_gem_object *obj),
-		       void (*put)(struct drm_gem_object *obj));
+		       void (*get)(struct uma_mapping *mapping),
+		       void (*put)(struct uma_mapping *mapping));
 void uma_map_tree_clear(struct uma_map_tree *tree);
 struct uma_mapping *uma_map_first(struct uma_map_tree *tree, u64 start, u64 last);
 struct uma_mapping *uma_map_next(struct uma_mapping *mapping, u64 start, u64 last);

@@ -80,6 +80,31 @@ static void uma_mmu_reset(struct uma_device *uma)
 }
 
 /**
+ * uma_mmu_forget - try to have the device forget entries of a page table
+ * @vm: address space, whose page table has been changed already
+ * @start: first address
+ * @end: one past the last
+ *
+ * Waits for the device and for nothing else, so memory may be reclaimed by it.
+ *
+ * Return: 0 nothing uses the entries any more, nor is in the middle of something
+ * that does; else the device did not say so.
+ */
+int uma_mmu_forget(struct uma_vm *vm, u64 start, u64 end)
+{
+	struct uma_device *uma = vm->uma;
+	int slot, ret = 0;
+
+	mutex_lock(&uma->hw_lock);
+	slot = uma_slots_find(&uma->slots, vm);
+	/* One that is being removed is lost already, but runs until it has been stopped. */
+	if (slot >= 0 && !uma->removed && (!uma->lost || READ_ONCE(uma->going)))
+		ret = uma_mmu_command(uma, slot, UMA_INVAL_RANGE, start, end - start);
+	mutex_unlock(&uma->hw_lock);
+	return ret;
+}
+
+/**
  * uma_mmu_invalidate - have the device forget entries of a page table
  * @vm: address space, whose page table has been changed already
  * @start: first address
@@ -90,20 +115,8 @@ static void uma_mmu_reset(struct uma_device *uma)
  */
 void uma_mmu_invalidate(struct uma_vm *vm, u64 start, u64 end)
 {
-	struct uma_device *uma = vm->uma;
-	int slot, idx, ret = 0;
-
-	/* A device that has gone was stopped before. */
-	if (!drm_dev_enter(&uma->drm, &idx))
-		return;
-	mutex_lock(&uma->hw_lock);
-	slot = uma_slots_find(&uma->slots, vm);
-	if (slot >= 0 && !uma->lost)
-		ret = uma_mmu_command(uma, slot, UMA_INVAL_RANGE, start, end - start);
-	mutex_unlock(&uma->hw_lock);
-	if (ret)
-		uma_mmu_reset(uma);
-	drm_dev_exit(idx);
+	if (uma_mmu_forget(vm, start, end))
+		uma_mmu_reset(vm->uma);
 }
 
 /**

@@ -188,20 +188,35 @@ void uma_pt_fini(struct uma_pt *pt)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_fini);
 
+static void uma_pt_free_list(struct uma_pt *pt, struct list_head *list)
+{
+	struct uma_pt_table *table, *next;
+
+	list_for_each_entry_safe(table, next, list, link) {
+		list_del(&table->link);
+		uma_pt_table_free(pt, table);
+	}
+}
+
+/**
+ * uma_pt_unreserve - free what was reserved for a change that does not happen
+ * @pt: page table; what is dirty stays so
+ */
+void uma_pt_unreserve(struct uma_pt *pt)
+{
+	uma_pt_free_list(pt, &pt->spare_dirs);
+	uma_pt_free_list(pt, &pt->spare_leaves);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_pt_unreserve);
+
 /**
  * uma_pt_finish - free what a change left over
  * @pt: page table; the device has forgotten the dirty range
  */
 void uma_pt_finish(struct uma_pt *pt)
 {
-	struct uma_pt_table *table, *next;
-
-	list_splice_init(&pt->spare_dirs, &pt->dead);
-	list_splice_init(&pt->spare_leaves, &pt->dead);
-	list_for_each_entry_safe(table, next, &pt->dead, link) {
-		list_del(&table->link);
-		uma_pt_table_free(pt, table);
-	}
+	uma_pt_unreserve(pt);
+	uma_pt_free_list(pt, &pt->dead);
 	uma_pt_clean(pt);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_finish);

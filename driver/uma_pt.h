@@ -54,7 +54,8 @@ struct uma_pt_need {
  * may need, uma_pt_reserve() allocates that, uma_pt_map() and uma_pt_unmap()
  * use it, uma_pt_prune() detaches tables that became empty, and once the caller
  * has had the device forget @dirty_start .. @dirty_end, uma_pt_finish() frees
- * what is left. Callers serialise.
+ * what is left. A change that is given up before the first entry is written ends
+ * with uma_pt_unreserve(). Callers serialise.
  */
 struct uma_pt {
 	/** @ops: allocator */
@@ -101,6 +102,7 @@ int uma_pt_reserve(struct uma_pt *pt, const struct uma_pt_need *need);
 void uma_pt_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos, bool write);
 void uma_pt_unmap(struct uma_pt *pt, u64 va, u64 size);
 void uma_pt_prune(struct uma_pt *pt);
+void uma_pt_unreserve(struct uma_pt *pt);
 void uma_pt_finish(struct uma_pt *pt);
 u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size);
 

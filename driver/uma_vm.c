@@ -148,6 +148,7 @@ int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *fil
 	if (!vm)
 		return -ENOMEM;
 	kref_init(&vm->ref);
+	INIT_LIST_HEAD(&vm->shrink);
 	mutex_init(&vm->lock);
 	vm->uma = uma;
 	vm->pid = task_tgid_nr(current);
@@ -212,7 +213,7 @@ struct uma_bind {
 	u32 failed;
 	/** @bos: buffers of maps */
 	struct uma_bo **bos;
-	/** @pages: memory of maps */
+	/** @pages: memory of maps, which stays until it is in the page table */
 	struct sg_table **pages;
 };
 
@@ -241,7 +242,7 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 		if (!bind->bos[i])
 			continue;
 		bind->failed = i;
-		bind->pages[i] = uma_bo_pages(bind->bos[i]);
+		bind->pages[i] = uma_bo_pin(bind->bos[i]);
 		if (IS_ERR(bind->pages[i]))
 			return PTR_ERR(bind->pages[i]);
 	}
@@ -319,11 +320,13 @@ static int uma_bind_run(struct uma_bind *bind, struct uma_vm *vm)
 	ret = uma_bind_prepare(bind, vm, &txn);
 	if (!ret)
 		uma_bind_apply(bind, vm);
-	uma_pt_finish(&vm->pt);
-	if (ret)
+	if (ret) {
+		uma_pt_unreserve(&vm->pt);
 		uma_map_rollback(&txn);
-	else
+	} else {
+		uma_pt_finish(&vm->pt);
 		uma_map_commit(&txn);
+	}
 	mutex_unlock(&vm->lock);
 	return ret;
 }
@@ -340,8 +343,11 @@ static int uma_bind_ops(struct uma_bind *bind, struct drm_file *file, struct uma
 		ret = uma_bind_lookup(bind, file);
 	if (!ret)
 		ret = uma_bind_run(bind, vm);
-	for (i = 0; bind->bos && i < bind->count; i++)
+	for (i = 0; bind->bos && bind->pages && i < bind->count; i++) {
+		if (!IS_ERR_OR_NULL(bind->pages[i]))
+			uma_bo_unpin(bind->bos[i]);
 		uma_bo_put(bind->bos[i]);
+	}
 	kvfree(bind->pages);
 	kvfree(bind->bos);
 	return ret;

@@ -30,6 +30,8 @@ struct uma_vm {
 	struct uma_map_tree maps;
 	/** @pt: page table */
 	struct uma_pt pt;
+	/** @shrink: in the shrinker's list of those whose lock it has */
+	struct list_head shrink;
 	/** @dead: nothing can be bound any more */
 	bool dead;
 	/** @queues: queues that use it, protected by &uma_client.lock */

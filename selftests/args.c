@@ -26,6 +26,7 @@ enum call {
 	QUEUE_STATE,
 	SUBMIT,
 	TIMESTAMP,
+	BO_MADVISE,
 };
 
 union arg {
@@ -44,6 +45,7 @@ union arg {
 	struct drm_uma_queue_state queue_state;
 	struct drm_uma_submit submit;
 	struct drm_uma_timestamp timestamp;
+	struct drm_uma_bo_madvise bo_madvise;
 	__u8 bytes[256];
 	__u64 words[32];
 };
@@ -69,6 +71,7 @@ static const struct {
 	CALL_ROW(QUEUE_STATE, queue_state)
 	CALL_ROW(SUBMIT, submit)
 	CALL_ROW(TIMESTAMP, timestamp)
+	CALL_ROW(BO_MADVISE, bo_madvise)
 };
 
 /* A client that has one of everything, so that every ioctl has a valid argument. */
@@ -165,6 +168,9 @@ static void fill(struct world *w, enum call which, union arg *a)
 	case SUBMIT:
 		a->submit.jobs = array_of(&w->job, sizeof(w->job), 1);
 		break;
+	case BO_MADVISE:
+		a->bo_madvise.handle = w->bo.handle;
+		break;
 	}
 }
 
@@ -198,6 +204,9 @@ static void spoil(enum call which, union arg *a)
 		break;
 	case SUBMIT:
 		a->submit.jobs.array = PAGE;
+		break;
+	case BO_MADVISE:
+		a->bo_madvise.handle = BAD_HANDLE;
 		break;
 	default:
 		break;
@@ -266,6 +275,9 @@ MUST_BE_ZERO(TIMESTAMP, timestamp, device);
 MUST_BE_ZERO(TIMESTAMP, timestamp, cpu_ns);
 MUST_BE_ZERO(TIMESTAMP, timestamp, error_ns);
 MUST_BE_ZERO(TIMESTAMP, timestamp, pad);
+MUST_BE_ZERO(BO_MADVISE, bo_madvise, retained);
+MUST_BE_ZERO(BO_MADVISE, bo_madvise, pad);
+UNKNOWN_BITS(BO_MADVISE, bo_madvise, advice, DRM_UMA_MADV_DONTNEED);
 
 FIXTURE_SETUP(zero)
 {
@@ -333,6 +345,7 @@ CMD_VARIANT(QUEUE_DESTROY, queue_destroy);
 CMD_VARIANT(QUEUE_STATE, queue_state);
 CMD_VARIANT(SUBMIT, submit);
 CMD_VARIANT(TIMESTAMP, timestamp);
+CMD_VARIANT(BO_MADVISE, bo_madvise);
 
 FIXTURE_SETUP(cmd)
 {
@@ -441,7 +454,7 @@ TEST(unknown_numbers)
 	int nr, fd;
 
 	fd = dev_open();
-	for (nr = DRM_COMMAND_BASE + DRM_UMA_TIMESTAMP + 1; nr < DRM_COMMAND_END; nr++) {
+	for (nr = DRM_COMMAND_BASE + DRM_UMA_BO_MADVISE + 1; nr < DRM_COMMAND_END; nr++) {
 		memset(&a, 0, sizeof(a));
 		EXPECT_EQ(-EINVAL,
 			  do_ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE, nr, 8), &a));

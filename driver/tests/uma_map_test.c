@@ -11,12 +11,12 @@
 /* Stands for references to buffers: every mapping has one. */
 static int uma_map_test_refs;
 
-static void uma_map_test_get(struct drm_gem_object *obj)
+static void uma_map_test_get(struct uma_mapping *mapping)
 {
 	uma_map_test_refs++;
 }
 
-static void uma_map_test_put(struct drm_gem_object *obj)
+static void uma_map_test_put(struct uma_mapping *mapping)
 {
 	uma_map_test_refs--;
 }

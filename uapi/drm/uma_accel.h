@@ -44,7 +44,8 @@ extern "C" {
  * closed, or a job that it waited for within the same queue was the reason,
  * -ENODEV the device is gone.
  *
- * Driver version 1.0 has all of the below. Additions raise the minor.
+ * Additions raise the minor of the driver's version; what has no other number
+ * next to it is in 1.0.
  */
 
 /**
@@ -64,6 +65,7 @@ extern "C" {
  * @DRM_UMA_QUEUE_STATE: read a queue's state and last fault
  * @DRM_UMA_SUBMIT: submit jobs
  * @DRM_UMA_TIMESTAMP: read device and CPU clocks together
+ * @DRM_UMA_BO_MADVISE: say whether a buffer's contents are needed (1.1)
  */
 enum drm_uma_ioctl_id {
 	DRM_UMA_QUERY = 0,
@@ -80,7 +82,8 @@ enum drm_uma_ioctl_id {
 	DRM_UMA_QUEUE_DESTROY = 11,
 	DRM_UMA_QUEUE_STATE = 12,
 	DRM_UMA_SUBMIT = 13,
-	DRM_UMA_TIMESTAMP = 14
+	DRM_UMA_TIMESTAMP = 14,
+	DRM_UMA_BO_MADVISE = 15
 };
 
 /**
@@ -287,7 +290,7 @@ struct drm_uma_bo_create {
  *
  * Returns 0; -ENOENT no such @handle; -EINVAL @pad not zero; -EPERM the buffer
  * was created with DRM_UMA_BO_NO_MMAP, or wraps user memory or an imported
- * dma-buf (map those through what they came from).
+ * dma-buf (map those through what they came from); -EFAULT it has been purged.
  */
 struct drm_uma_bo_mmap_offset {
 	/** @handle: GEM handle */
@@ -331,6 +334,10 @@ struct drm_uma_bo_import_user {
 #define DRM_UMA_BO_INFO_EXPORTED	(1u << 10)
 /** DRM_UMA_BO_INFO_READONLY: the device may only read it */
 #define DRM_UMA_BO_INFO_READONLY	(1u << 11)
+/** DRM_UMA_BO_INFO_DONTNEED: its contents may be purged (1.1) */
+#define DRM_UMA_BO_INFO_DONTNEED	(1u << 12)
+/** DRM_UMA_BO_INFO_PURGED: its contents have gone (1.1) */
+#define DRM_UMA_BO_INFO_PURGED		(1u << 13)
 
 /**
  * struct drm_uma_bo_info - DRM_IOCTL_UMA_BO_INFO
@@ -368,6 +375,41 @@ struct drm_uma_bo_label {
 	__u32 size;
 	/** @label: user pointer */
 	__u64 label;
+};
+
+/**
+ * enum drm_uma_madv - what a buffer's contents are worth
+ * @DRM_UMA_MADV_WILLNEED: they are needed, as those of every new buffer
+ * @DRM_UMA_MADV_DONTNEED: when memory is short they may go
+ */
+enum drm_uma_madv {
+	DRM_UMA_MADV_WILLNEED = 0,
+	DRM_UMA_MADV_DONTNEED = 1
+};
+
+/**
+ * struct drm_uma_bo_madvise - DRM_IOCTL_UMA_BO_MADVISE
+ *
+ * Advises on the contents of a buffer. Until the next DRM_UMA_MADV_WILLNEED the
+ * kernel may purge one that is not needed, at any time and while jobs use it:
+ * what a CPU mapping shows is SIGBUS from then on, and a task that reaches for
+ * it faults. A purged buffer stays purged and is only good for being closed;
+ * mapping it anywhere fails with -EFAULT.
+ *
+ * Returns 0; -ENOENT no such @handle; -EINVAL unknown @advice, @retained or
+ * @pad not zero; -EPERM the buffer wraps user memory or an imported dma-buf;
+ * -EBUSY it is or was exported as a dma-buf, which is -EBUSY in turn for a
+ * buffer that is not needed; -EINTR.
+ */
+struct drm_uma_bo_madvise {
+	/** @handle: GEM handle */
+	__u32 handle;
+	/** @advice: &enum drm_uma_madv */
+	__u32 advice;
+	/** @retained: out: 1 the contents are there, 0 gone; must be zero on input */
+	__u32 retained;
+	/** @pad: must be zero */
+	__u32 pad;
 };
 
 /** DRM_UMA_SYNC_TO_DEVICE: CPU writes become visible to the device */
@@ -481,7 +523,8 @@ struct drm_uma_bind_op {
  *
  * Returns 0; -ENOENT no such VM or handle; -EINVAL a bad operation, count 0 or
  * above max_bind_ops, bad stride; -EEXIST, -EACCES see above;
- * -ENOSPC more than max_mappings; -E2BIG; -EFAULT; -ENOMEM; -EINTR. On an error
+ * -ENOSPC more than max_mappings; -E2BIG; -EFAULT, also for a map of a buffer
+ * that has been purged; -ENOMEM; -EINTR. On an error
  * in one operation @failed_op is its index, on success the count; on other
  * errors it stays zero, so that the call can be repeated.
  */
@@ -714,7 +757,8 @@ __extension__ enum {
 	DRM_IOCTL_UMA_QUEUE_STATE =
 		DRM_IOCTL_UMA(WR, QUEUE_STATE, queue_state),
 	DRM_IOCTL_UMA_SUBMIT = DRM_IOCTL_UMA(WR, SUBMIT, submit),
-	DRM_IOCTL_UMA_TIMESTAMP = DRM_IOCTL_UMA(WR, TIMESTAMP, timestamp)
+	DRM_IOCTL_UMA_TIMESTAMP = DRM_IOCTL_UMA(WR, TIMESTAMP, timestamp),
+	DRM_IOCTL_UMA_BO_MADVISE = DRM_IOCTL_UMA(WR, BO_MADVISE, bo_madvise)
 };
 
 #if defined(__cplusplus)
