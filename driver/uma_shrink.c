@@ -207,6 +207,8 @@ struct uma_shrink_walk {
 	unsigned long pages;
 	/** @want: pages that are asked for */
 	unsigned long want;
+	/** @left: buffers to look at yet; made 0 to stop, as stopping has more than one meaning */
+	unsigned long left;
 };
 
 static enum lru_status uma_shrink_take(struct list_head *item, struct list_lru_one *list,
@@ -215,10 +217,10 @@ static enum lru_status uma_shrink_take(struct list_head *item, struct list_lru_o
 	struct uma_bo *bo = container_of(item, struct uma_bo, lru);
 	struct uma_shrink_walk *walk = arg;
 
-	if (walk->pages >= walk->want)
-		return LRU_STOP;
 	list_lru_isolate_move(list, item, &walk->bos);
 	walk->pages += bo->shmem.base.size >> PAGE_SHIFT;
+	if (walk->pages >= walk->want)
+		walk->left = 0;
 	return LRU_REMOVED;
 }
 
@@ -240,14 +242,16 @@ static unsigned long uma_shrink_scan(struct shrinker *shrinker, struct shrink_co
 	struct uma_shrink_walk walk = {
 		.bos = LIST_HEAD_INIT(walk.bos),
 		.want = sc->nr_to_scan,
+		.left = ULONG_MAX,
 	};
-	unsigned long nr = ULONG_MAX, freed = 0;
+	unsigned long freed = 0;
 	struct uma_bo *bo, *next;
 
 	/* Who may not enter a file system may be in the middle of one, shmem for example. */
 	if (!(sc->gfp_mask & __GFP_FS) || !mutex_trylock(&uma->shrink_lock))
 		return SHRINK_STOP;
-	list_lru_walk_one(&uma->lru, sc->nid, sc->memcg, uma_shrink_take, &walk, &nr);
+	list_lru_walk_one(&uma->lru, sc->nid, sc->memcg, uma_shrink_take, &walk,
+			  &walk.left);
 	list_for_each_entry_safe(bo, next, &walk.bos, lru) {
 		list_del_init(&bo->lru);
 		uma_shrink_forget(uma, bo);
