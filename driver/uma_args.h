@@ -14,6 +14,8 @@
 #define UMA_MAX_SYNC_RANGES	1024
 #define UMA_MAX_SUBMIT_JOBS	256
 #define UMA_MAX_JOB_SYNCS	64
+#define UMA_MAX_JOB_BOS		64
+#define UMA_MAX_SUBMIT_BOS	1024
 #define UMA_MAX_LABEL		255
 #define UMA_MAX_MAPPINGS	65536
 #define UMA_MAX_QUEUED_JOBS	1024
@@ -24,6 +26,7 @@
 #define UMA_MIN_SYNC_RANGE	offsetofend(struct drm_uma_sync_range, size)
 #define UMA_MIN_BIND_OP		offsetofend(struct drm_uma_bind_op, size)
 #define UMA_MIN_JOB		offsetofend(struct drm_uma_job, syncs)
+#define UMA_MIN_JOB_BO		offsetofend(struct drm_uma_job_bo, flags)
 #define UMA_MIN_SYNC		offsetofend(struct drm_uma_sync, point)
 
 /**

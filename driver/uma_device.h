@@ -5,12 +5,12 @@
  * Locks, in the order in which they nest:
  *
  *   client->lock         ids of a file
- *   client->submit_lock  one submit at a time: jobs are armed and pushed in one
- *                        order
  *   vm->lock             mappings and page table of an address space; memory is
  *                        allocated under it
- *   a buffer's dma_resv  its memory and whether that may be purged; memory is
- *                        allocated under it
+ *   a buffer's dma_resv  its memory and whether that may be purged, its fences;
+ *                        memory is allocated under it
+ *   client->submit_lock  one submit at a time: jobs are armed and pushed in one
+ *                        order
  *   uma->gems_lock, uma->vms_lock
  *                        lists
  *   uma->shrink_lock     purgeable buffers and who maps a buffer. The shrinker has

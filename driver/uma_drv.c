@@ -150,7 +150,7 @@ static const struct file_operations uma_fops = {
 /*
  * Interface history:
  * - 1.0 first version
- * - 1.1 BO_MADVISE
+ * - 1.1 BO_MADVISE; buffers of a job
  */
 const struct drm_driver uma_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

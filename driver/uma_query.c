@@ -45,6 +45,8 @@ static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limi
 		.max_mappings = UMA_MAX_MAPPINGS,
 		.priorities = uma_priorities(),
 		.max_queued_jobs = UMA_MAX_QUEUED_JOBS,
+		.max_job_bos = UMA_MAX_JOB_BOS,
+		.max_submit_bos = UMA_MAX_SUBMIT_BOS,
 	};
 }
 

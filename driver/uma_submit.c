@@ -14,6 +14,7 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_fence.h"
+#include "uma_implicit.h"
 #include "uma_pm.h"
 #include "uma_queue.h"
 #include "uma_sched.h"
@@ -45,6 +46,10 @@ struct uma_signal {
 struct uma_submit_job {
 	/** @syncs: its syncs */
 	struct drm_uma_sync *syncs;
+	/** @bos: its buffers */
+	struct drm_uma_job_bo *bos;
+	/** @first_use: the first of them in &uma_submit.implicit */
+	u32 first_use;
 	/** @job: job */
 	struct uma_job *job;
 	/** @done: its fence, once it is armed */
@@ -71,12 +76,37 @@ struct uma_submit {
 	u32 failed;
 	/** @signals: &struct uma_signal */
 	struct list_head signals;
+	/** @implicit: buffers of all jobs */
+	struct uma_implicit implicit;
 };
+
+static int uma_submit_check_bos(struct uma_submit *submit, u32 i, u32 *total)
+{
+	const struct drm_uma_array *array = &submit->args[i].bos;
+	struct drm_uma_job_bo *bos;
+	u32 j;
+	int ret;
+
+	ret = uma_check_array(array, UMA_MIN_JOB_BO, UMA_MAX_JOB_BOS);
+	if (ret)
+		return ret;
+	*total += array->count;
+	if (*total > UMA_MAX_SUBMIT_BOS)
+		return -EINVAL;
+	bos = uma_copy_array(array, sizeof(*bos), NULL);
+	if (IS_ERR(bos))
+		return PTR_ERR(bos);
+	submit->jobs[i].bos = bos;
+	for (j = 0; j < array->count; j++)
+		if (bos[j].flags & ~DRM_UMA_JOB_BO_WRITE)
+			return -EINVAL;
+	return 0;
+}
 
 /* What can be said without looking anything up. */
 static int uma_submit_check(struct uma_submit *submit)
 {
-	u32 i;
+	u32 i, total = 0;
 	int ret;
 
 	for (i = 0; i < submit->count; i++) {
@@ -93,10 +123,12 @@ static int uma_submit_check(struct uma_submit *submit)
 			return PTR_ERR(syncs);
 		submit->jobs[i].syncs = syncs;
 		ret = uma_check_syncs(syncs, args->syncs.count);
+		ret = ret ?: uma_submit_check_bos(submit, i, &total);
 		if (ret)
 			return ret;
 	}
-	return 0;
+	submit->failed = 0;
+	return uma_implicit_init(&submit->implicit, total);
 }
 
 static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
@@ -105,6 +137,7 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 	const struct drm_uma_job *args = &submit->args[i];
 	struct uma_queue *queue;
 	struct uma_job *job;
+	u32 deps;
 	int ret;
 
 	queue = uma_queue_find(client, args->queue_id);
@@ -126,10 +159,11 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 	job->ticket = uma_ticket_alloc();
 	if (!job->ticket)
 		goto err_fence;
-	if (args->syncs.count) {
-		job->deps = kvcalloc(args->syncs.count, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
-		submit->jobs[i].deps = kvcalloc(args->syncs.count, sizeof(u32),
-						GFP_KERNEL_ACCOUNT);
+	/* By its buffers it may depend on each job before it. */
+	deps = args->syncs.count + (args->bos.count ? i : 0);
+	if (deps) {
+		job->deps = kvcalloc(deps, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
+		submit->jobs[i].deps = kvcalloc(deps, sizeof(u32), GFP_KERNEL_ACCOUNT);
 		if (!job->deps || !submit->jobs[i].deps)
 			goto err_deps;
 	}
@@ -217,6 +251,27 @@ static int uma_submit_wait(struct uma_submit *submit, u32 i, const struct drm_um
 	return 0;
 }
 
+/* Look the buffers of a job up, and see which jobs of this submit use them too. */
+static int uma_submit_bos(struct uma_submit *submit, u32 i)
+{
+	struct uma_submit_job *sj = &submit->jobs[i];
+	u32 count = submit->args[i].bos.count, j;
+	int ret;
+
+	sj->first_use = submit->implicit.count;
+	for (j = 0; j < count; j++) {
+		ret = uma_implicit_add(&submit->implicit, submit->file, &sj->bos[j]);
+		if (ret)
+			return ret;
+	}
+	for (j = 0; j < i && count; j++)
+		if (submit->jobs[j].job->queue != sj->job->queue &&
+		    uma_implicit_conflict(&submit->implicit, sj->first_use, count,
+					  submit->jobs[j].first_use, submit->args[j].bos.count))
+			sj->deps[sj->job->dep_count++] = j;
+	return 0;
+}
+
 static int uma_submit_prepare(struct uma_submit *submit)
 {
 	u32 i, j;
@@ -236,8 +291,27 @@ static int uma_submit_prepare(struct uma_submit *submit)
 			if (ret)
 				return ret;
 		}
+		ret = uma_submit_bos(submit, i);
+		if (ret)
+			return ret;
 	}
 	return 0;
+}
+
+/* With the buffers locked nobody else adds a fence to them until ours is there. */
+static int uma_submit_lock(struct uma_submit *submit)
+{
+	u32 i;
+	int ret;
+
+	submit->failed = 0;
+	ret = uma_implicit_lock(&submit->implicit);
+	for (i = 0; i < submit->count && !ret; i++) {
+		submit->failed = i;
+		ret = uma_implicit_wait(&submit->implicit, submit->jobs[i].first_use,
+					submit->args[i].bos.count, &submit->jobs[i].job->base);
+	}
+	return ret;
 }
 
 /* The last that can fail, with the lock held under which jobs are pushed. */
@@ -289,6 +363,8 @@ static void uma_submit_push(struct uma_submit *submit)
 		 * that does not need the engine could overtake it otherwise.
 		 */
 		set_bit(DRM_SCHED_FENCE_DONT_PIPELINE, &sj->done->flags);
+		uma_implicit_publish(&submit->implicit, sj->first_use, submit->args[i].bos.count,
+				     sj->done);
 		for (j = 0; j < job->dep_count; j++)
 			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
 		trace_uma_job_submit(queue, number, job->tasks_addr, job->task_count);
@@ -313,6 +389,7 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 	struct uma_signal *signal, *next;
 	u32 i;
 
+	uma_implicit_fini(&submit->implicit);
 	list_for_each_entry_safe(signal, next, &submit->signals, node) {
 		dma_fence_chain_free(signal->chain);
 		if (signal->syncobj)
@@ -329,6 +406,7 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 		}
 		dma_fence_put(sj->done);
 		kvfree(sj->deps);
+		kvfree(sj->bos);
 		kvfree(sj->syncs);
 	}
 	kvfree(submit->jobs);
@@ -352,7 +430,8 @@ static int uma_submit_run(struct uma_submit *submit)
 	ret = uma_pm_get(submit->uma);
 	if (ret)
 		return ret;
-	ret = mutex_lock_interruptible(&client->submit_lock);
+	ret = uma_submit_lock(submit);
+	ret = ret ?: mutex_lock_interruptible(&client->submit_lock);
 	if (ret)
 		goto out;
 	ret = uma_submit_admit(submit);

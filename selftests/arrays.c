@@ -10,7 +10,7 @@
 #include "watch.h"
 
 enum which {
-	RANGES, OPS, JOBS, SYNCS,
+	RANGES, OPS, JOBS, SYNCS, BOS,
 };
 
 FIXTURE(array) {
@@ -27,6 +27,8 @@ FIXTURE(array) {
 FIXTURE_VARIANT(array) {
 	enum which which;
 	size_t size;
+	/* of the first version, where it was shorter */
+	size_t first;
 };
 
 FIXTURE_VARIANT_ADD(array, sync_ranges) {
@@ -34,8 +36,13 @@ FIXTURE_VARIANT_ADD(array, sync_ranges) {
 };
 
 FIXTURE_VARIANT_ADD(array, bind_ops) { .which = OPS, .size = sizeof(struct drm_uma_bind_op) };
-FIXTURE_VARIANT_ADD(array, jobs) { .which = JOBS, .size = sizeof(struct drm_uma_job) };
+FIXTURE_VARIANT_ADD(array, jobs) {
+	.which = JOBS,
+	.size = sizeof(struct drm_uma_job),
+	.first = offsetof(struct drm_uma_job, bos),
+};
 FIXTURE_VARIANT_ADD(array, syncs) { .which = SYNCS, .size = sizeof(struct drm_uma_sync) };
+FIXTURE_VARIANT_ADD(array, bos) { .which = BOS, .size = sizeof(struct drm_uma_job_bo) };
 
 FIXTURE_SETUP(array)
 {
@@ -58,6 +65,9 @@ FIXTURE_SETUP(array)
 		break;
 	case SYNCS:
 		self->cap = limits.max_job_syncs;
+		break;
+	case BOS:
+		self->cap = limits.max_job_bos;
 		break;
 	}
 	/* Pages, then a hole. */
@@ -84,6 +94,7 @@ static void element(struct array_fixture *self, enum which which, void *p)
 				      .size = PAGE };
 	struct drm_uma_job job = { .queue_id = self->queue };
 	struct drm_uma_sync sync = sync_in(self->syncobj);
+	struct drm_uma_job_bo bo = { .handle = self->bo.handle };
 
 	switch (which) {
 	case RANGES:
@@ -98,6 +109,9 @@ static void element(struct array_fixture *self, enum which which, void *p)
 	case SYNCS:
 		memcpy(p, &sync, sizeof(sync));
 		break;
+	case BOS:
+		memcpy(p, &bo, sizeof(bo));
+		break;
 	}
 }
 
@@ -105,7 +119,7 @@ static int call(struct array_fixture *self, enum which which, __u32 stride, __u3
 		const void *p)
 {
 	struct drm_uma_array array = { .stride = stride, .count = count, .array = (uintptr_t)p };
-	struct drm_uma_job job = { .queue_id = self->queue, .syncs = array };
+	struct drm_uma_job job = { .queue_id = self->queue };
 	struct drm_uma_vm_bind bind = { .vm_id = self->c.vm, .ops = array };
 	struct drm_uma_bo_sync sync = { .ranges = array };
 	struct drm_uma_submit submit = { .jobs = array };
@@ -119,6 +133,8 @@ static int call(struct array_fixture *self, enum which which, __u32 stride, __u3
 		self->index = bind.failed_op;
 		return ret;
 	case SYNCS:
+	case BOS:
+		*(which == SYNCS ? &job.syncs : &job.bos) = array;
 		submit.jobs = array_of(&job, sizeof(job), 1);
 		/* fall through */
 	case JOBS:
@@ -181,8 +197,8 @@ TEST_F(array, above_cap)
 
 TEST_F(array, count_zero)
 {
-	/* No syncs are no error. */
-	EXPECT_EQ(variant->which == SYNCS ? 0 : -EINVAL,
+	/* No syncs and no buffers are no error. */
+	EXPECT_EQ(variant->which == SYNCS || variant->which == BOS ? 0 : -EINVAL,
 		  call(self, variant->which, (__u32)variant->size, 0, NULL));
 	/* A pointer to nothing is one. */
 	element(self, variant->which, self->page);
@@ -191,11 +207,13 @@ TEST_F(array, count_zero)
 
 TEST_F(array, stride_short)
 {
+	size_t first = variant->first ? variant->first : variant->size;
 	__u32 stride;
 
 	element(self, variant->which, self->page);
 	for (stride = 0; stride < variant->size; stride++)
-		EXPECT_EQ(-EINVAL, call(self, variant->which, stride, 1, self->page));
+		EXPECT_EQ(stride >= first && stride % 8 == 0 ? 0 : -EINVAL,
+			  call(self, variant->which, stride, 1, self->page));
 }
 
 TEST_F(array, stride_odd)

@@ -293,6 +293,8 @@ TEST(limits_make_sense)
 	EXPECT_LE(l.default_timeout_ms, l.max_timeout_ms);
 	EXPECT_GE(l.max_mappings, l.max_bind_ops);
 	EXPECT_GE(l.max_queued_jobs, 1);
+	EXPECT_GE(l.max_job_bos, 2);
+	EXPECT_GE(l.max_submit_bos, l.max_job_bos);
 	EXPECT_EQ(0, l.priorities >> (DRM_UMA_PRIORITY_REALTIME + 1));
 	EXPECT_TRUE(l.priorities & 1u << DRM_UMA_PRIORITY_NORMAL);
 	EXPECT_TRUE(l.priorities & 1u << DRM_UMA_PRIORITY_LOW);

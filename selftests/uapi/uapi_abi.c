@@ -152,7 +152,7 @@ FIELD(drm_uma_query_memory, pad, 4, 4);
 FIELD(drm_uma_query_memory, size, 8, 8);
 FIELD(drm_uma_query_memory, bandwidth, 16, 8);
 
-SIZE(drm_uma_query_limits, 80);
+SIZE(drm_uma_query_limits, 88);
 FIELD(drm_uma_query_limits, max_bo_size, 0, 8);
 FIELD(drm_uma_query_limits, va_start, 8, 8);
 FIELD(drm_uma_query_limits, va_end, 16, 8);
@@ -169,7 +169,9 @@ FIELD(drm_uma_query_limits, default_timeout_ms, 60, 4);
 FIELD(drm_uma_query_limits, max_mappings, 64, 4);
 FIELD(drm_uma_query_limits, priorities, 68, 4);
 FIELD(drm_uma_query_limits, max_queued_jobs, 72, 4);
-FIELD(drm_uma_query_limits, pad, 76, 4);
+FIELD(drm_uma_query_limits, max_job_bos, 76, 4);
+FIELD(drm_uma_query_limits, max_submit_bos, 80, 4);
+FIELD(drm_uma_query_limits, pad, 84, 4);
 
 SIZE(drm_uma_bo_create, 16);
 FIELD(drm_uma_bo_create, size, 0, 8);
@@ -266,11 +268,17 @@ FIELD(drm_uma_sync, handle, 8, 4);
 FIELD(drm_uma_sync, pad, 12, 4);
 FIELD(drm_uma_sync, point, 16, 8);
 
-SIZE(drm_uma_job, 32);
+SIZE(drm_uma_job_bo, 8);
+FIELD(drm_uma_job_bo, handle, 0, 4);
+FIELD(drm_uma_job_bo, flags, 4, 4);
+VALUE(DRM_UMA_JOB_BO_WRITE, 1u << 0);
+
+SIZE(drm_uma_job, 48);
 FIELD(drm_uma_job, queue_id, 0, 4);
 FIELD(drm_uma_job, task_count, 4, 4);
 FIELD(drm_uma_job, tasks_addr, 8, 8);
 FIELD(drm_uma_job, syncs, 16, 16);
+FIELD(drm_uma_job, bos, 32, 16);
 
 SIZE(drm_uma_submit, 24);
 FIELD(drm_uma_submit, flags, 0, 4);

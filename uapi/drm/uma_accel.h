@@ -37,7 +37,8 @@ extern "C" {
  * - Pads of results are zero. A failed ioctl leaves no trace.
  * - After the device has gone, every ioctl fails with -ENODEV.
  *
- * Synchronisation is explicit, by syncobjs. There is no private wait: use
+ * Synchronisation is explicit, by syncobjs, but for buffers that a job names in
+ * &drm_uma_job.bos. There is no private wait: use
  * DRM_IOCTL_SYNCOBJ_WAIT and friends, sync_file or eventfd. A job's fence
  * carries its error: -ETIME the job ran into its timeout, -EFAULT the device
  * refused a task or faulted on an address, -ECANCELED its queue was banned,
@@ -259,6 +260,10 @@ struct drm_uma_query_limits {
 	__u32 priorities;
 	/** @max_queued_jobs: unfinished jobs of one queue; above it -EBUSY */
 	__u32 max_queued_jobs;
+	/** @max_job_bos: buffers of one job (1.1) */
+	__u32 max_job_bos;
+	/** @max_submit_bos: buffers of all jobs of one DRM_UMA_SUBMIT (1.1) */
+	__u32 max_submit_bos;
 	/** @pad: zero */
 	__u32 pad;
 };
@@ -665,6 +670,27 @@ struct drm_uma_sync {
 	__u64 point;
 };
 
+/** DRM_UMA_JOB_BO_WRITE: the job writes to the buffer */
+#define DRM_UMA_JOB_BO_WRITE	(1u << 0)
+
+/**
+ * struct drm_uma_job_bo - element of the array of buffers of a job (1.1)
+ *
+ * For buffers that are shared by implicit synchronisation: the job waits for
+ * the fences that are on the buffer when it is submitted - with
+ * DRM_UMA_JOB_BO_WRITE for those of readers and writers, without for those of
+ * writers - and its own fence is added, as that of a writer or a reader. This
+ * is about fences only: it binds nothing, and a job may use buffers that it
+ * does not name. A buffer may be named twice; it is written to if one of them
+ * says so.
+ */
+struct drm_uma_job_bo {
+	/** @handle: GEM handle */
+	__u32 handle;
+	/** @flags: DRM_UMA_JOB_BO_WRITE */
+	__u32 flags;
+};
+
 /**
  * struct drm_uma_job - element of the array of jobs of DRM_UMA_SUBMIT
  */
@@ -680,17 +706,20 @@ struct drm_uma_job {
 	__u64 tasks_addr;
 	/** @syncs: array of &struct drm_uma_sync */
 	struct drm_uma_array syncs;
+	/** @bos: array of &struct drm_uma_job_bo, up to max_job_bos (1.1) */
+	struct drm_uma_array bos;
 };
 
 /**
  * struct drm_uma_submit - DRM_IOCTL_UMA_SUBMIT
  *
  * All jobs are taken or none. A job may wait for what an earlier job of the
- * same call signals. A wait for a syncobj, or a point, that has no fence yet
- * is refused.
+ * same call signals, or has as a buffer. A wait for a syncobj, or a point, that
+ * has no fence yet is refused.
  *
- * Returns 0; -ENOENT no such queue or syncobj; -EINVAL a bad job or sync, a
- * wait without fence, two signals of one binary syncobj in one job, count 0 or
+ * Returns 0; -ENOENT no such queue, syncobj or buffer; -EINVAL a bad job, sync
+ * or buffer, more than max_job_bos or max_submit_bos of those, a wait without
+ * fence, two signals of one binary syncobj in one job, count 0 or
  * above max_submit_jobs, bad stride, @flags not zero; -ECANCELED a
  * queue is banned; -EBUSY a queue has max_queued_jobs; -E2BIG; -EFAULT;
  * -ENOMEM; -EINTR. On an error in one job @failed_job is its index, on success
