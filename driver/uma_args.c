@@ -205,10 +205,16 @@ int uma_check_job(const struct drm_uma_job *job, __u32 max_tasks, __u64 va_end)
 	u64 end;
 
 	if (!job->task_count)
-		return job->tasks_addr ? -EINVAL : 0;
+		return job->tasks_addr || job->stamps_addr ? -EINVAL : 0;
 	if (job->task_count > max_tasks || job->tasks_addr % UMA_TASK_ALIGN)
 		return -EINVAL;
 	if (check_add_overflow(job->tasks_addr, (u64)job->task_count * UMA_TASK_SIZE, &end) ||
+	    end > va_end)
+		return -EINVAL;
+	if (job->stamps_addr % sizeof(struct uma_task_stamp))
+		return -EINVAL;
+	if (check_add_overflow(job->stamps_addr,
+			       (u64)job->task_count * sizeof(struct uma_task_stamp), &end) ||
 	    end > va_end)
 		return -EINVAL;
 	return 0;

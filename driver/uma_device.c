@@ -128,7 +128,11 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
  */
 u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks)
 {
-	return mul_u64_u64_div_u64(ticks, NSEC_PER_SEC, uma->info.timestamp_hz);
+	u64 rest, seconds = div64_u64_rem(ticks, uma->info.timestamp_hz, &rest);
+
+	/* In two steps: the device may claim anything, and a quotient that overflows traps. */
+	return seconds * NSEC_PER_SEC +
+	       mul_u64_u64_div_u64(rest, NSEC_PER_SEC, uma->info.timestamp_hz);
 }
 
 /**
@@ -258,7 +262,7 @@ static int uma_read_info(struct uma_device *uma)
 	if (uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
 		return dev_err_probe(dev, -ENXIO, "no device behind the registers\n");
 	info->hw_version = uma_read(uma, UMA_REG_VERSION);
-	if (info->hw_version >> 16 != UMA_HW_VERSION >> 16)
+	if (info->hw_version >> 16 != UMA_HW_VERSION >> 16 || info->hw_version < UMA_HW_VERSION)
 		return dev_err_probe(dev, -ENXIO, "unknown register contract %u.%u\n",
 				     info->hw_version >> 16, info->hw_version & 0xffff);
 

@@ -145,6 +145,8 @@ struct uma_engine {
 	u64 missed;
 	/** @resets: resets of this engine */
 	u64 resets;
+	/** @counters: what its jobs did */
+	struct drm_uma_counters counters;
 };
 
 /**

@@ -14,6 +14,7 @@
 #include <drm/drm_ioctl.h>
 
 #include "compat.h"
+#include "uma_counters.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_gem.h"
@@ -137,6 +138,7 @@ static const struct drm_ioctl_desc uma_ioctls[] = {
 	UMA_IOCTL(SUBMIT, uma_ioctl_submit_entry),
 	UMA_IOCTL(TIMESTAMP, uma_ioctl_timestamp_entry),
 	UMA_IOCTL(BO_MADVISE, uma_ioctl_bo_madvise_entry),
+	UMA_IOCTL(COUNTERS, uma_ioctl_counters),
 };
 
 static const struct file_operations uma_fops = {
@@ -150,7 +152,7 @@ static const struct file_operations uma_fops = {
 /*
  * Interface history:
  * - 1.0 first version
- * - 1.1 BO_MADVISE; buffers of a job
+ * - 1.1 BO_MADVISE, COUNTERS; buffers of a job, stamps of its tasks
  */
 const struct drm_driver uma_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

@@ -59,6 +59,7 @@ void uma_usage_put(struct uma_usage *usage);
 int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *file);
 u32 uma_priorities(void);
+int uma_reply(u64 to, u32 *room, const void *from, size_t size);
 void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file);
 
 #endif /* _UMA_DRV_H_ */

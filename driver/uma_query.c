@@ -50,19 +50,35 @@ static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limi
 	};
 }
 
-static int uma_query_reply(struct drm_uma_query *args, const void *data, size_t size)
+/**
+ * uma_reply - give the caller as much of something as there is room for
+ * @to: user pointer, or 0 if the caller only wants to know the size
+ * @room: in: bytes at @to; out: bytes that there are
+ * @from: what there is
+ * @size: bytes of it
+ *
+ * What is left of the room becomes zero.
+ *
+ * Return: 0 or -EFAULT.
+ */
+int uma_reply(u64 to, u32 *room, const void *from, size_t size)
 {
-	void __user *to = u64_to_user_ptr(args->data);
-	size_t room = args->size;
+	void __user *user = u64_to_user_ptr(to);
+	size_t space = *room;
 
-	args->size = size;
-	if (!args->data)
+	*room = size;
+	if (!to)
 		return 0;
-	if (copy_to_user(to, data, min(room, size)))
+	if (copy_to_user(user, from, min(space, size)))
 		return -EFAULT;
-	if (room > size && clear_user(to + size, room - size))
+	if (space > size && clear_user(user + size, space - size))
 		return -EFAULT;
 	return 0;
+}
+
+static int uma_query_reply(struct drm_uma_query *args, const void *data, size_t size)
+{
+	return uma_reply(args->data, &args->size, data, size);
 }
 
 /* DRM_IOCTL_UMA_QUERY */

@@ -213,6 +213,7 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 		return ERR_PTR(-ENOMEM);
 	kref_init(&queue->ref);
 	INIT_WORK(&queue->release, uma_queue_release_work);
+	spin_lock_init(&queue->counters_lock);
 	queue->uma = uma;
 	queue->timeout_ms = args->timeout_ms;
 	queue->priority = args->priority;

@@ -59,6 +59,10 @@ struct uma_queue {
 	atomic64_t submitted;
 	/** @completed: jobs whose fences have signalled */
 	atomic64_t completed;
+	/** @counters_lock: protects @counters; taken with the lock of an engine held */
+	spinlock_t counters_lock;
+	/** @counters: what its jobs did */
+	struct drm_uma_counters counters;
 	/** @state: what user space reads, but for counts; under &uma_device.queues_lock */
 	struct drm_uma_queue_state state;
 };

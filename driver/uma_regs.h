@@ -18,7 +18,7 @@
 #define UMA_REG_MAGIC			0x0000
 #define   UMA_MAGIC			0x31414d55	/* "UMA1" */
 #define UMA_REG_VERSION			0x0004	/* major << 16 | minor */
-#define   UMA_HW_VERSION		0x00010000
+#define   UMA_HW_VERSION		0x00010001
 #define UMA_REG_FEATURES		0x0008
 #define   UMA_FEATURE_EMULATED		BIT(0)
 #define   UMA_FEATURE_MODELLED_POWER	BIT(1)
@@ -164,6 +164,9 @@
 #define UMA_ENG_CAPS			0x400
 #define UMA_MAX_CAPS			48
 
+/* Flags of a ring entry */
+#define UMA_RING_STAMPS			BIT(0)	/* write a struct uma_task_stamp for each task */
+
 /**
  * struct uma_ring_entry - a job
  */
@@ -176,10 +179,14 @@ struct uma_ring_entry {
 	__le32 as;
 	/** @seqno: number that the completion record returns; never 0 */
 	__le64 seqno;
-	/** @flags: must be zero */
+	/** @flags: UMA_RING_STAMPS */
 	__le32 flags;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @stamps_addr: with UMA_RING_STAMPS: device address of the stamps, else zero */
+	__le64 stamps_addr;
 	/** @pad: must be zero */
-	__le32 pad[9];
+	__le32 pad[6];
 };
 
 /**
@@ -204,8 +211,24 @@ struct uma_record {
 	__le32 slot;
 	/** @task_index: task that faulted, else the number of tasks done */
 	__le32 task_index;
+	/** @pad0: zero */
+	__le32 pad0;
+	/** @tasks: tasks that ended without a fault */
+	__le64 tasks;
+	/** @tiles: tiles */
+	__le64 tiles;
+	/** @macs: multiply-adds of GEMMs, elements of other operations */
+	__le64 macs;
+	/** @read_bytes: bytes that tasks read, descriptors included */
+	__le64 read_bytes;
+	/** @write_bytes: bytes that tasks wrote, stamps included */
+	__le64 write_bytes;
+	/** @tlb_misses: translations that needed a walk */
+	__le64 tlb_misses;
+	/** @stall_ns: time waiting for power or invalidations */
+	__le64 stall_ns;
 	/** @pad: zero */
-	__le32 pad[5];
+	__le64 pad[3];
 };
 
 /*

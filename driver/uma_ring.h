@@ -31,6 +31,20 @@ struct uma_result {
 	u32 slot;
 	/** @task_index: task */
 	u32 task_index;
+	/** @tasks: tasks that ended without a fault */
+	u64 tasks;
+	/** @tiles: tiles */
+	u64 tiles;
+	/** @macs: multiply-adds */
+	u64 macs;
+	/** @read_bytes: bytes read */
+	u64 read_bytes;
+	/** @write_bytes: bytes written */
+	u64 write_bytes;
+	/** @tlb_misses: translations that needed a walk */
+	u64 tlb_misses;
+	/** @stall_ns: time waiting for power or invalidations */
+	u64 stall_ns;
 };
 
 /**
@@ -67,15 +81,18 @@ static inline u32 uma_ring_space(u32 head, u32 tail, u32 order)
  * @task_count: number of tasks
  * @as: hardware address space
  * @seqno: number to look for in the record
+ * @stamps_addr: device address of the stamps, 0 for none
  */
 static inline void uma_ring_write(struct uma_ring_entry *entry, u64 tasks_addr, u32 task_count,
-				  u32 as, u64 seqno)
+				  u32 as, u64 seqno, u64 stamps_addr)
 {
 	*entry = (struct uma_ring_entry) {
 		.tasks_addr = cpu_to_le64(tasks_addr),
 		.task_count = cpu_to_le32(task_count),
 		.as = cpu_to_le32(as),
 		.seqno = cpu_to_le64(seqno),
+		.flags = cpu_to_le32(stamps_addr ? UMA_RING_STAMPS : 0),
+		.stamps_addr = cpu_to_le64(stamps_addr),
 	};
 }
 
@@ -103,6 +120,13 @@ static inline bool uma_record_read(const struct uma_record *rec, u64 seqno,
 	res->reason = le32_to_cpu(rec->reason);
 	res->slot = le32_to_cpu(rec->slot);
 	res->task_index = le32_to_cpu(rec->task_index);
+	res->tasks = le64_to_cpu(rec->tasks);
+	res->tiles = le64_to_cpu(rec->tiles);
+	res->macs = le64_to_cpu(rec->macs);
+	res->read_bytes = le64_to_cpu(rec->read_bytes);
+	res->write_bytes = le64_to_cpu(rec->write_bytes);
+	res->tlb_misses = le64_to_cpu(rec->tlb_misses);
+	res->stall_ns = le64_to_cpu(rec->stall_ns);
 	if (res->reason >= UMA_FAULT_COUNT)
 		res->reason = UMA_FAULT_INTERNAL;
 	return true;

@@ -15,6 +15,7 @@
 #include <drm/drm_managed.h>
 
 #include "compat.h"
+#include "uma_counters.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_fence.h"
@@ -100,12 +101,14 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
 	if (engine->started) {
 		engine->busy_ns += ns;
 		atomic64_add(ns, &done->queue->usage->ns[engine->info.engine_class]);
+		uma_engine_count(engine, error, ns);
 		uma_turns_charge(engine, engine->job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
 	}
 	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
 	if (engine->pushed && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
 		queue_work(uma->reset_wq, &uma->kick_work);
 	engine->job = NULL;
+	engine->started = 0;
 	engine->pushed = false;
 	engine->failure = UMA_FAILURE_NONE;
 }
@@ -204,7 +207,7 @@ void uma_engine_push(struct uma_engine *engine)
 	engine->deadline = ktime_add_ms(engine->started, timeout);
 	engine->result = (struct uma_result) { .slot = UMA_FAULT_NO_SLOT };
 	uma_ring_write(&engine->ring[uma_ring_index(engine->tail, engine->ring_order)],
-		       job->tasks_addr, job->task_count, as, ++engine->seqno);
+		       job->tasks_addr, job->task_count, as, ++engine->seqno, job->stamps_addr);
 	engine->tail++;
 	engine->pushed = true;
 	trace_uma_job_run(engine, queue, job->done->seqno, job->tasks_addr, job->task_count);

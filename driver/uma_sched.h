@@ -27,6 +27,12 @@ struct uma_job {
 	struct dma_fence *done;
 	/** @tasks_addr: device address of the tasks */
 	u64 tasks_addr;
+	/** @stamps_addr: device address of their stamps, 0 for none */
+	u64 stamps_addr;
+	/** @number: number of the job in its queue */
+	u64 number;
+	/** @submitted: when it was submitted */
+	ktime_t submitted;
 	/** @task_count: number of tasks */
 	u32 task_count;
 	/** @dep_count: entries of @deps */

@@ -153,6 +153,7 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 		goto err_queue;
 	job->tasks_addr = args->tasks_addr;
 	job->task_count = args->task_count;
+	job->stamps_addr = args->stamps_addr;
 	job->fence = uma_fence_alloc();
 	if (!job->fence)
 		goto err_job;
@@ -346,8 +347,9 @@ static void uma_submit_push(struct uma_submit *submit)
 		struct uma_submit_job *sj = &submit->jobs[i];
 		struct uma_job *job = sj->job;
 		struct uma_queue *queue = job->queue;
-		u64 number = atomic64_inc_return(&queue->submitted);
 
+		job->number = atomic64_inc_return(&queue->submitted);
+		job->submitted = ktime_get();
 		/* Until it is done. */
 		uma_pm_get_again(submit->uma);
 
@@ -367,7 +369,7 @@ static void uma_submit_push(struct uma_submit *submit)
 				     sj->done);
 		for (j = 0; j < job->dep_count; j++)
 			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
-		trace_uma_job_submit(queue, number, job->tasks_addr, job->task_count);
+		trace_uma_job_submit(queue, job->number, job->tasks_addr, job->task_count);
 		/* It may be done, and gone, before the call returns. */
 		sj->job = NULL;
 		drm_sched_entity_push_job(&job->base);

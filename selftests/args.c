@@ -27,6 +27,7 @@ enum call {
 	SUBMIT,
 	TIMESTAMP,
 	BO_MADVISE,
+	COUNTERS,
 };
 
 union arg {
@@ -46,6 +47,7 @@ union arg {
 	struct drm_uma_submit submit;
 	struct drm_uma_timestamp timestamp;
 	struct drm_uma_bo_madvise bo_madvise;
+	struct drm_uma_counters_get counters_get;
 	__u8 bytes[256];
 	__u64 words[32];
 };
@@ -72,6 +74,7 @@ static const struct {
 	CALL_ROW(SUBMIT, submit)
 	CALL_ROW(TIMESTAMP, timestamp)
 	CALL_ROW(BO_MADVISE, bo_madvise)
+	CALL_ROW(COUNTERS, counters_get)
 };
 
 /* A client that has one of everything, so that every ioctl has a valid argument. */
@@ -87,6 +90,7 @@ struct world {
 	struct drm_uma_bind_op bind;
 	struct drm_uma_job job;
 	struct drm_uma_sync sync;
+	struct drm_uma_counters counters;
 };
 
 static void world_make(struct world *w)
@@ -171,6 +175,11 @@ static void fill(struct world *w, enum call which, union arg *a)
 	case BO_MADVISE:
 		a->bo_madvise.handle = w->bo.handle;
 		break;
+	case COUNTERS:
+		a->counters_get.queue_id = w->queue;
+		a->counters_get.size = sizeof(w->counters);
+		a->counters_get.data = (uintptr_t)&w->counters;
+		break;
 	}
 }
 
@@ -207,6 +216,9 @@ static void spoil(enum call which, union arg *a)
 		break;
 	case BO_MADVISE:
 		a->bo_madvise.handle = BAD_HANDLE;
+		break;
+	case COUNTERS:
+		a->counters_get.queue_id = BAD_HANDLE;
 		break;
 	default:
 		break;
@@ -278,6 +290,8 @@ MUST_BE_ZERO(TIMESTAMP, timestamp, pad);
 MUST_BE_ZERO(BO_MADVISE, bo_madvise, retained);
 MUST_BE_ZERO(BO_MADVISE, bo_madvise, pad);
 UNKNOWN_BITS(BO_MADVISE, bo_madvise, advice, DRM_UMA_MADV_DONTNEED);
+MUST_BE_ZERO(COUNTERS, counters_get, engine);
+MUST_BE_ZERO(COUNTERS, counters_get, pad);
 
 FIXTURE_SETUP(zero)
 {
@@ -346,6 +360,7 @@ CMD_VARIANT(QUEUE_STATE, queue_state);
 CMD_VARIANT(SUBMIT, submit);
 CMD_VARIANT(TIMESTAMP, timestamp);
 CMD_VARIANT(BO_MADVISE, bo_madvise);
+CMD_VARIANT(COUNTERS, counters_get);
 
 FIXTURE_SETUP(cmd)
 {
@@ -454,7 +469,7 @@ TEST(unknown_numbers)
 	int nr, fd;
 
 	fd = dev_open();
-	for (nr = DRM_COMMAND_BASE + DRM_UMA_BO_MADVISE + 1; nr < DRM_COMMAND_END; nr++) {
+	for (nr = DRM_COMMAND_BASE + DRM_UMA_COUNTERS + 1; nr < DRM_COMMAND_END; nr++) {
 		memset(&a, 0, sizeof(a));
 		EXPECT_EQ(-EINVAL,
 			  do_ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE, nr, 8), &a));

@@ -392,6 +392,7 @@ void emu_step_end(struct emu_engine *engine);
 bool emu_step_suspect(struct emu_engine *engine, struct uma_fault_info *fault);
 void emu_invalidate(struct emu_device *emu, u32 cmd);
 u32 emu_copy_from(struct emu_view *view, u64 addr, void *to, u64 size);
+u32 emu_copy_to(struct emu_view *view, u64 addr, const void *from, u64 size);
 
 /* emu_engine.c */
 int emu_engine_init(struct emu_device *emu, u32 index);
@@ -410,6 +411,7 @@ void emu_reset_work(struct work_struct *work);
 
 /* emu_exec.c */
 int emu_exec_task(struct emu_engine *engine, u64 addr, struct uma_fault_info *fault);
+int emu_exec_stamp(struct emu_engine *engine, u64 addr, u64 start, struct uma_fault_info *fault);
 
 /* emu_fpu.c */
 int emu_fpu_init(void);

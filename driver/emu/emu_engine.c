@@ -126,6 +126,8 @@ struct emu_job {
 	u64 start;
 	/** @tasks: tasks done */
 	u32 tasks;
+	/** @cnt: the engine's counters when it began */
+	u64 cnt[UMA_MAX_COUNTERS];
 };
 
 static bool emu_engine_hangs(struct emu_engine *engine, u64 tasks)
@@ -191,15 +193,20 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 	for (job->tasks = 0; job->tasks < count; job->tasks++) {
 		u64 addr = le64_to_cpu(entry->tasks_addr) + (u64)job->tasks * UMA_TASK_SIZE;
 		struct uma_fault_info info = { .slot = UMA_FAULT_NO_SLOT };
+		u64 stamp = le64_to_cpu(entry->stamps_addr), start;
 
 		WRITE_ONCE(engine->task_index, job->tasks);
 		ret = emu_engine_poll(engine, true);
+		start = emu_now();
 		if (!ret && emu_inject_take(&emu->inject.ecc_error)) {
 			emu_engine_set_fault(fault, UMA_FAULT_BUS, UMA_FAULT_NO_SLOT, addr, "ecc");
 			return 0;
 		}
 		if (!ret)
 			ret = emu_exec_task(engine, addr, &info);
+		stamp += (u64)job->tasks * sizeof(struct uma_task_stamp);
+		if (!ret && (entry->flags & cpu_to_le32(UMA_RING_STAMPS)))
+			ret = emu_exec_stamp(engine, stamp, start, &info);
 		if (ret == -ECANCELED)
 			return ret;
 		if (ret) {
@@ -210,6 +217,12 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 		cond_resched();
 	}
 	return 0;
+}
+
+/* What the engine has counted since the job began. */
+static __le64 emu_job_count(const struct emu_engine *engine, const struct emu_job *job, u32 c)
+{
+	return cpu_to_le64(engine->cnt[c] - job->cnt[c]);
 }
 
 static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, u64 now)
@@ -223,6 +236,13 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 		.reason = cpu_to_le32(fault->reason),
 		.slot = cpu_to_le32(fault->reason ? fault->slot : 0),
 		.task_index = cpu_to_le32(job->tasks),
+		.tasks = emu_job_count(engine, job, UMA_CNT_TASKS),
+		.tiles = emu_job_count(engine, job, UMA_CNT_TILES),
+		.macs = emu_job_count(engine, job, UMA_CNT_MACS),
+		.read_bytes = emu_job_count(engine, job, UMA_CNT_READ_BYTES),
+		.write_bytes = emu_job_count(engine, job, UMA_CNT_WRITE_BYTES),
+		.tlb_misses = emu_job_count(engine, job, UMA_CNT_TLB_MISSES),
+		.stall_ns = emu_job_count(engine, job, UMA_CNT_STALL_NS),
 	};
 
 	lockdep_assert_held(&engine->lock);
@@ -270,6 +290,7 @@ static void emu_engine_job(struct emu_engine *engine)
 	job.order = engine->order;
 	job.head = engine->head;
 	job.start = emu_now();
+	memcpy(job.cnt, engine->cnt, sizeof(job.cnt));
 	engine->task_index = 0;
 	engine->busy = true;
 	engine->busy_since = job.start;

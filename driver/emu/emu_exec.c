@@ -79,6 +79,34 @@ static int emu_exec_fetch(struct emu_engine *engine, u64 addr,
 	return -EFAULT;
 }
 
+/**
+ * emu_exec_stamp - write down when a task ran
+ * @engine: engine, in its worker
+ * @addr: device address of its &struct uma_task_stamp
+ * @start: when it began; it ends now
+ * @fault: out
+ *
+ * Return: 0; -EFAULT with @fault set.
+ */
+int emu_exec_stamp(struct emu_engine *engine, u64 addr, u64 start, struct uma_fault_info *fault)
+{
+	struct uma_task_stamp stamp = { .start = cpu_to_le64(start) };
+	u32 reason;
+
+	stamp.end = cpu_to_le64(emu_now());
+	emu_step_begin(engine);
+	reason = emu_copy_to(&engine->view, addr, &stamp, sizeof(stamp));
+	emu_step_end(engine);
+
+	if (emu_step_suspect(engine, fault))
+		return -EFAULT;
+	if (!reason)
+		return 0;
+	*fault = engine->view.mem.fault;
+	fault->field = "stamps_addr";
+	return -EFAULT;
+}
+
 /* At least as long as the chip would take at the clock that the model has now. */
 static void emu_exec_pace(struct emu_engine *engine, u64 began)
 {

@@ -178,6 +178,33 @@ u32 emu_copy_from(struct emu_view *view, u64 addr, void *to, u64 size)
 }
 
 /**
+ * emu_copy_to - copy into an address space
+ * @view: view
+ * @addr: device address
+ * @from: buffer
+ * @size: bytes
+ *
+ * Return: UMA_FAULT_NONE, or the reason, with @view->mem.fault set.
+ */
+u32 emu_copy_to(struct emu_view *view, u64 addr, const void *from, u64 size)
+{
+	while (size) {
+		u64 len = size;
+		void *to;
+
+		to = emu_mem_map(&view->mem, addr, &len, UMA_ACCESS_WRITE);
+		if (!to)
+			return view->mem.fault.reason;
+		memcpy(to, from, len);
+		from += len;
+		addr += len;
+		size -= len;
+		view->mem.write_bytes += len;
+	}
+	return UMA_FAULT_NONE;
+}
+
+/**
  * emu_step_begin - from here on the engine uses its TLB
  * @engine: engine, in its worker
  */

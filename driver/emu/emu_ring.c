@@ -10,7 +10,7 @@
 #include "emu_device.h"
 
 static_assert(sizeof(struct uma_ring_entry) == 64);
-static_assert(sizeof(struct uma_record) == 64);
+static_assert(sizeof(struct uma_record) == 128);
 
 /**
  * emu_ring_pending - entries between head and tail
@@ -70,15 +70,21 @@ EXPORT_SYMBOL_IF_KUNIT(emu_ring_fetch);
 enum uma_fault emu_ring_check(const struct uma_ring_entry *entry, u32 max_tasks,
 			      u32 as_count)
 {
-	u64 addr = le64_to_cpu(entry->tasks_addr);
-	u32 count = le32_to_cpu(entry->task_count);
+	u64 stamps = le64_to_cpu(entry->stamps_addr), addr = le64_to_cpu(entry->tasks_addr);
+	u32 count = le32_to_cpu(entry->task_count), flags = le32_to_cpu(entry->flags);
 
-	if (!entry->seqno || entry->flags || memchr_inv(entry->pad, 0, sizeof(entry->pad)))
+	if (!entry->seqno || (flags & ~UMA_RING_STAMPS) || entry->pad0 ||
+	    memchr_inv(entry->pad, 0, sizeof(entry->pad)))
+		return UMA_FAULT_RING;
+	if (flags & UMA_RING_STAMPS ? !IS_ALIGNED(stamps, sizeof(struct uma_task_stamp)) : !!stamps)
 		return UMA_FAULT_RING;
 	if (!count || count > max_tasks || le32_to_cpu(entry->as) >= as_count)
 		return UMA_FAULT_RING;
 	if (!IS_ALIGNED(addr, UMA_TASK_ALIGN) || addr >> EMU_VA_BITS ||
 	    addr + (u64)count * UMA_TASK_SIZE > 1ULL << EMU_VA_BITS)
+		return UMA_FAULT_RING;
+	if (stamps >> EMU_VA_BITS ||
+	    stamps + (u64)count * sizeof(struct uma_task_stamp) > 1ULL << EMU_VA_BITS)
 		return UMA_FAULT_RING;
 	return UMA_FAULT_NONE;
 }

@@ -166,6 +166,26 @@ static void uma_args_test_job(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 2, end), -EINVAL);
 	job.tasks_addr = 0;
 	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 2, end), 0);
+	/* Nor stamps. */
+	job.stamps_addr = 0x1000;
+	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 2, end), -EINVAL);
+}
+
+static void uma_args_test_stamps(struct kunit *test)
+{
+	struct drm_uma_job job = { .queue_id = 1, .task_count = 3, .tasks_addr = 0x1000 };
+	u64 end = 1ULL << 48;
+
+	job.stamps_addr = 0x2010;
+	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 3, end), 0);
+	job.stamps_addr = 0x2018;
+	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 3, end), -EINVAL);
+	job.stamps_addr = end - 3 * sizeof(struct uma_task_stamp);
+	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 3, end), 0);
+	job.stamps_addr += sizeof(struct uma_task_stamp);
+	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 3, end), -EINVAL);
+	job.stamps_addr = -(u64)sizeof(struct uma_task_stamp);
+	KUNIT_EXPECT_EQ(test, uma_check_job(&job, 3, end), -EINVAL);
 }
 
 static void uma_args_test_syncs(struct kunit *test)
@@ -207,6 +227,7 @@ static struct kunit_case uma_args_cases[] = {
 	KUNIT_CASE(uma_args_test_bind),
 	KUNIT_CASE(uma_args_test_queue),
 	KUNIT_CASE(uma_args_test_job),
+	KUNIT_CASE(uma_args_test_stamps),
 	KUNIT_CASE(uma_args_test_syncs),
 	{}
 };

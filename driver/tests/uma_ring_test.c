@@ -35,16 +35,24 @@ static void uma_ring_test_entry(struct kunit *test)
 	unsigned int i;
 
 	memset(&entry, 0xa5, sizeof(entry));
-	uma_ring_write(&entry, 0x123456789a40, 77, 63, 0xfedcba9876543210);
+	uma_ring_write(&entry, 0x123456789a40, 77, 63, 0xfedcba9876543210, 0);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.tasks_addr), 0x123456789a40);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.task_count), 77);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.as), 63);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.seqno), 0xfedcba9876543210);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.flags), 0);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.stamps_addr), 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.pad0), 0);
 	for (i = 0; i < ARRAY_SIZE(entry.pad); i++)
 		KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.pad[i]), 0);
 	KUNIT_EXPECT_EQ(test, sizeof(entry), 64);
-	KUNIT_EXPECT_EQ(test, sizeof(struct uma_record), 64);
+	KUNIT_EXPECT_EQ(test, offsetof(struct uma_ring_entry, stamps_addr), 32);
+	KUNIT_EXPECT_EQ(test, sizeof(struct uma_record), 128);
+	KUNIT_EXPECT_EQ(test, offsetof(struct uma_record, tasks), 48);
+
+	uma_ring_write(&entry, 0x1000, 1, 2, 3, 0x765432109870);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.flags), UMA_RING_STAMPS);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.stamps_addr), 0x765432109870);
 }
 
 static void uma_ring_test_record(struct kunit *test)
@@ -57,6 +65,13 @@ static void uma_ring_test_record(struct kunit *test)
 		.reason = cpu_to_le32(UMA_FAULT_WRITE),
 		.slot = cpu_to_le32(UMA_SLOT_A),
 		.task_index = cpu_to_le32(3),
+		.tasks = cpu_to_le64(0x100000001),
+		.tiles = cpu_to_le64(0x200000002),
+		.macs = cpu_to_le64(0x300000003),
+		.read_bytes = cpu_to_le64(0x400000004),
+		.write_bytes = cpu_to_le64(0x500000005),
+		.tlb_misses = cpu_to_le64(0x600000006),
+		.stall_ns = cpu_to_le64(0x700000007),
 	};
 	struct uma_result res = { .reason = 99 };
 
@@ -73,6 +88,13 @@ static void uma_ring_test_record(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, res.reason, UMA_FAULT_WRITE);
 	KUNIT_EXPECT_EQ(test, res.slot, UMA_SLOT_A);
 	KUNIT_EXPECT_EQ(test, res.task_index, 3);
+	KUNIT_EXPECT_EQ(test, res.tasks, 0x100000001);
+	KUNIT_EXPECT_EQ(test, res.tiles, 0x200000002);
+	KUNIT_EXPECT_EQ(test, res.macs, 0x300000003);
+	KUNIT_EXPECT_EQ(test, res.read_bytes, 0x400000004);
+	KUNIT_EXPECT_EQ(test, res.write_bytes, 0x500000005);
+	KUNIT_EXPECT_EQ(test, res.tlb_misses, 0x600000006);
+	KUNIT_EXPECT_EQ(test, res.stall_ns, 0x700000007);
 
 	/* What is not defined is a failure, and not a success. */
 	rec.reason = cpu_to_le32(UMA_FAULT_COUNT);

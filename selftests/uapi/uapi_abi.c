@@ -67,6 +67,10 @@ FIELD(uma_elementwise_params, func, 0, 4);
 FIELD(uma_elementwise_params, pad0, 4, 4);
 FIELD(uma_elementwise_params, pad, 8, 120);
 
+SIZE(uma_task_stamp, 16);
+FIELD(uma_task_stamp, start, 0, 8);
+FIELD(uma_task_stamp, end, 8, 8);
+
 SIZE(uma_task, 2048);
 FIELD(uma_task, version, 0, 2);
 FIELD(uma_task, opcode, 2, 2);
@@ -273,12 +277,13 @@ FIELD(drm_uma_job_bo, handle, 0, 4);
 FIELD(drm_uma_job_bo, flags, 4, 4);
 VALUE(DRM_UMA_JOB_BO_WRITE, 1u << 0);
 
-SIZE(drm_uma_job, 48);
+SIZE(drm_uma_job, 56);
 FIELD(drm_uma_job, queue_id, 0, 4);
 FIELD(drm_uma_job, task_count, 4, 4);
 FIELD(drm_uma_job, tasks_addr, 8, 8);
 FIELD(drm_uma_job, syncs, 16, 16);
 FIELD(drm_uma_job, bos, 32, 16);
+FIELD(drm_uma_job, stamps_addr, 48, 8);
 
 SIZE(drm_uma_submit, 24);
 FIELD(drm_uma_submit, flags, 0, 4);
@@ -297,6 +302,27 @@ FIELD(drm_uma_bo_madvise, advice, 4, 4);
 FIELD(drm_uma_bo_madvise, retained, 8, 4);
 FIELD(drm_uma_bo_madvise, pad, 12, 4);
 
+SIZE(drm_uma_counters, 96);
+FIELD(drm_uma_counters, jobs, 0, 8);
+FIELD(drm_uma_counters, tasks, 8, 8);
+FIELD(drm_uma_counters, tiles, 16, 8);
+FIELD(drm_uma_counters, macs, 24, 8);
+FIELD(drm_uma_counters, read_bytes, 32, 8);
+FIELD(drm_uma_counters, write_bytes, 40, 8);
+FIELD(drm_uma_counters, tlb_misses, 48, 8);
+FIELD(drm_uma_counters, busy_ns, 56, 8);
+FIELD(drm_uma_counters, stall_ns, 64, 8);
+FIELD(drm_uma_counters, wait_ns, 72, 8);
+FIELD(drm_uma_counters, faults, 80, 8);
+FIELD(drm_uma_counters, timeouts, 88, 8);
+
+SIZE(drm_uma_counters_get, 24);
+FIELD(drm_uma_counters_get, queue_id, 0, 4);
+FIELD(drm_uma_counters_get, engine, 4, 4);
+FIELD(drm_uma_counters_get, size, 8, 4);
+FIELD(drm_uma_counters_get, pad, 12, 4);
+FIELD(drm_uma_counters_get, data, 16, 8);
+
 VALUE(DRM_IOCTL_UMA_QUERY, 0xc0186440u);
 VALUE(DRM_IOCTL_UMA_BO_CREATE, 0xc0106441u);
 VALUE(DRM_IOCTL_UMA_BO_MMAP_OFFSET, 0xc0106442u);
@@ -313,6 +339,7 @@ VALUE(DRM_IOCTL_UMA_QUEUE_STATE, 0xc040644cu);
 VALUE(DRM_IOCTL_UMA_SUBMIT, 0xc018644du);
 VALUE(DRM_IOCTL_UMA_TIMESTAMP, 0xc020644eu);
 VALUE(DRM_IOCTL_UMA_BO_MADVISE, 0xc010644fu);
+VALUE(DRM_IOCTL_UMA_COUNTERS, 0xc0186450u);
 
 VALUE(UMA_DTYPE_NONE, 0u);
 VALUE(UMA_DTYPE_F32, 1u);
@@ -435,6 +462,7 @@ VALUE(DRM_UMA_QUEUE_STATE, 12u);
 VALUE(DRM_UMA_SUBMIT, 13u);
 VALUE(DRM_UMA_TIMESTAMP, 14u);
 VALUE(DRM_UMA_BO_MADVISE, 15u);
+VALUE(DRM_UMA_COUNTERS, 16u);
 VALUE(DRM_UMA_QUERY_DEVICE, 1u);
 VALUE(DRM_UMA_QUERY_ENGINES, 2u);
 VALUE(DRM_UMA_QUERY_ENGINE_CAPS, 3u);

@@ -67,6 +67,7 @@ extern "C" {
  * @DRM_UMA_SUBMIT: submit jobs
  * @DRM_UMA_TIMESTAMP: read device and CPU clocks together
  * @DRM_UMA_BO_MADVISE: say whether a buffer's contents are needed (1.1)
+ * @DRM_UMA_COUNTERS: read what a queue or an engine has done (1.1)
  */
 enum drm_uma_ioctl_id {
 	DRM_UMA_QUERY = 0,
@@ -84,7 +85,8 @@ enum drm_uma_ioctl_id {
 	DRM_UMA_QUEUE_STATE = 12,
 	DRM_UMA_SUBMIT = 13,
 	DRM_UMA_TIMESTAMP = 14,
-	DRM_UMA_BO_MADVISE = 15
+	DRM_UMA_BO_MADVISE = 15,
+	DRM_UMA_COUNTERS = 16
 };
 
 /**
@@ -708,6 +710,12 @@ struct drm_uma_job {
 	struct drm_uma_array syncs;
 	/** @bos: array of &struct drm_uma_job_bo, up to max_job_bos (1.1) */
 	struct drm_uma_array bos;
+	/**
+	 * @stamps_addr: device address of @task_count &struct uma_task_stamp, a
+	 * multiple of 16, that the device fills in; 0 for none, and without
+	 * tasks. Where it cannot be written the job faults (1.1)
+	 */
+	__u64 stamps_addr;
 };
 
 /**
@@ -753,6 +761,61 @@ struct drm_uma_timestamp {
 };
 
 /**
+ * struct drm_uma_counters - what jobs did, added up when they ended
+ */
+struct drm_uma_counters {
+	/** @jobs: jobs that ran to their end without a fault */
+	__u64 jobs;
+	/** @tasks: tasks that ended without a fault */
+	__u64 tasks;
+	/** @tiles: tiles, the pieces in which an engine works */
+	__u64 tiles;
+	/** @macs: multiply-adds of GEMMs, elements of other operations */
+	__u64 macs;
+	/** @read_bytes: bytes that tasks read, descriptors included */
+	__u64 read_bytes;
+	/** @write_bytes: bytes that tasks wrote, stamps included */
+	__u64 write_bytes;
+	/** @tlb_misses: address translations that needed a walk */
+	__u64 tlb_misses;
+	/** @busy_ns: time on an engine, of jobs that failed too */
+	__u64 busy_ns;
+	/** @stall_ns: of it, time waiting for power or invalidations */
+	__u64 stall_ns;
+	/** @wait_ns: time from the submission of jobs to their begin on an engine */
+	__u64 wait_ns;
+	/** @faults: jobs that faulted; they count in all but @jobs */
+	__u64 faults;
+	/** @timeouts: jobs that ran into their timeout; they count in times only */
+	__u64 timeouts;
+};
+
+/**
+ * struct drm_uma_counters_get - DRM_IOCTL_UMA_COUNTERS
+ *
+ * Of a queue since its creation, or of an engine since the driver found the
+ * device; resets set nothing back. An engine's counters tell of other clients,
+ * so they need CAP_PERFMON. @size and @data work as in &struct drm_uma_query;
+ * the struct may grow.
+ *
+ * Returns 0; -EINVAL @pad not zero, both @queue_id and @engine, no such engine;
+ * -ENOENT no such queue; -EACCES counters of an engine without CAP_PERFMON;
+ * -EFAULT @data not writable.
+ */
+struct drm_uma_counters_get {
+	/** @queue_id: queue, or 0 for an engine */
+	__u32 queue_id;
+	/** @engine: index in DRM_UMA_QUERY_ENGINES; must be zero with a queue */
+	__u32 engine;
+	/** @size: in: bytes at @data, out: bytes that there are */
+	__u32 size;
+	/** @pad: must be zero */
+	__u32 pad;
+	/** @data: user pointer to &struct drm_uma_counters, or 0 */
+	__u64 data;
+};
+
+/**
  * DRM_IOCTL_UMA - build an ioctl number
  * @access: R, W or WR
  * @id: suffix of &enum drm_uma_ioctl_id
@@ -787,7 +850,8 @@ __extension__ enum {
 		DRM_IOCTL_UMA(WR, QUEUE_STATE, queue_state),
 	DRM_IOCTL_UMA_SUBMIT = DRM_IOCTL_UMA(WR, SUBMIT, submit),
 	DRM_IOCTL_UMA_TIMESTAMP = DRM_IOCTL_UMA(WR, TIMESTAMP, timestamp),
-	DRM_IOCTL_UMA_BO_MADVISE = DRM_IOCTL_UMA(WR, BO_MADVISE, bo_madvise)
+	DRM_IOCTL_UMA_BO_MADVISE = DRM_IOCTL_UMA(WR, BO_MADVISE, bo_madvise),
+	DRM_IOCTL_UMA_COUNTERS = DRM_IOCTL_UMA(WR, COUNTERS, counters_get)
 };
 
 #if defined(__cplusplus)

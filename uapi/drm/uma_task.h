@@ -439,6 +439,20 @@ struct uma_task {
 	struct uma_operand op[UMA_TASK_SLOTS];
 };
 
+/**
+ * struct uma_task_stamp - when a task ran
+ *
+ * The device writes one for each task of a job that asks for them, as soon as
+ * the task has ended; one that faulted, or did not begin, has none. Ticks of
+ * the device's timestamp counter.
+ */
+struct uma_task_stamp {
+	/** @start: when the task began */
+	__le64 start;
+	/** @end: when it ended */
+	__le64 end;
+};
+
 /** UMA_PACKED_MAGIC: first word of a packed operand: "UMAP" */
 #define UMA_PACKED_MAGIC	0x50414d55u
 /** UMA_PACKED_VERSION: version of the packed layouts of this header */

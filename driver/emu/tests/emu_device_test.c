@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A whole device without a driver: jobs, faults, resets and injected faults,
- * through registers and memory alone.
+ * through registers and memory alone. One file, for its helpers are most of it.
  */
 #include <kunit/test.h>
 
@@ -305,6 +305,84 @@ static void emu_device_fills(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->data[1][1020], 0);
 	KUNIT_EXPECT_EQ(test, rd64(t, eng(t, UMA_ENG_COUNTER(UMA_CNT_WRITE_BYTES))), 4 * 2040);
 	KUNIT_EXPECT_GT(test, rd64(t, eng(t, UMA_ENG_COUNTER(UMA_CNT_TLB_MISSES))), 0);
+}
+
+/* What a record says is what its own job did, and the records add up to the counters. */
+static void emu_device_counts(struct kunit *test)
+{
+	struct emu_device_test *t = test->priv;
+	int i;
+
+	make_fill(&t->tasks[0], DATA_VA, 1024, 1);
+	for (i = 0; i < 3; i++) {
+		push(t, 2);
+		ring_doorbell(t);
+		KUNIT_ASSERT_TRUE(test, record_of(t, t->seqno));
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->tasks), 2);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->write_bytes), 4096);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->read_bytes), 2 * UMA_TASK_SIZE);
+		KUNIT_EXPECT_GE(test, le64_to_cpu(last(t)->tiles), 1);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->tlb_misses) > 0, i == 0);
+		KUNIT_EXPECT_NULL(test, memchr_inv(last(t)->pad, 0, sizeof(last(t)->pad)));
+	}
+	KUNIT_EXPECT_EQ(test, rd64(t, eng(t, UMA_ENG_COUNTER(UMA_CNT_WRITE_BYTES))), 3 * 4096);
+	KUNIT_EXPECT_EQ(test, rd64(t, eng(t, UMA_ENG_COUNTER(UMA_CNT_TILES))),
+			3 * le64_to_cpu(last(t)->tiles));
+
+	/* Up to its fault. */
+	t->tasks[1].opcode = cpu_to_le16(UMA_OP_COUNT);
+	push(t, 2);
+	ring_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, record_of(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(last(t)->reason), UMA_FAULT_OPCODE);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->tasks), 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->write_bytes), 4096);
+}
+
+static void push_stamped(struct emu_device_test *t, u32 count, u64 stamps)
+{
+	struct uma_ring_entry *e = &t->ring[t->tail & ((1 << ORDER) - 1)];
+
+	push(t, count);
+	e->flags = cpu_to_le32(UMA_RING_STAMPS);
+	e->stamps_addr = cpu_to_le64(stamps);
+}
+
+static void emu_device_stamps(struct kunit *test)
+{
+	struct emu_device_test *t = test->priv;
+	struct uma_task_stamp *stamps = (void *)t->data[3];
+	const u64 va = DATA_VA + 3 * SZ_4K;
+	u64 before;
+	int i;
+
+	make_fill(&t->tasks[0], DATA_VA, 16, 1);
+	push_stamped(t, 2, va + sizeof(*stamps));
+	ring_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, record_of(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(last(t)->reason), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->write_bytes), 64 + 2 * sizeof(*stamps));
+	before = le64_to_cpu(last(t)->start);
+	for (i = 1; i <= 2; i++) {
+		KUNIT_EXPECT_LE(test, before, le64_to_cpu(stamps[i].start));
+		KUNIT_EXPECT_LE(test, le64_to_cpu(stamps[i].start), le64_to_cpu(stamps[i].end));
+		before = le64_to_cpu(stamps[i].end);
+	}
+	KUNIT_EXPECT_LE(test, before, le64_to_cpu(last(t)->end));
+	/* None before and none behind. */
+	KUNIT_EXPECT_NULL(test, memchr_inv(&stamps[0], 0, sizeof(stamps[0])));
+	KUNIT_EXPECT_NULL(test, memchr_inv(&stamps[3], 0, sizeof(stamps[3])));
+
+	/* The second is on a page that is not there: the task has run, its stamp faults. */
+	memset(stamps, 0, SZ_4K);
+	push_stamped(t, 2, va + SZ_4K - sizeof(*stamps));
+	ring_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, record_of(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(last(t)->reason), UMA_FAULT_WRITE);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(last(t)->slot), UMA_FAULT_NO_SLOT);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(last(t)->task_index), 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(last(t)->fault_addr), va + SZ_4K);
+	KUNIT_EXPECT_NE(test, le64_to_cpu(stamps[255].end), 0);
 }
 
 static void emu_device_faults(struct kunit *test)
@@ -687,6 +765,8 @@ static struct kunit_case emu_device_tests[] = {
 	KUNIT_CASE(emu_device_identifies),
 	KUNIT_CASE(emu_device_runs),
 	KUNIT_CASE(emu_device_fills),
+	KUNIT_CASE(emu_device_counts),
+	KUNIT_CASE(emu_device_stamps),
 	KUNIT_CASE(emu_device_faults),
 	KUNIT_CASE(emu_device_fault_reasons),
 	KUNIT_CASE(emu_device_hangs),

@@ -74,7 +74,24 @@ static void emu_ring_checks(struct kunit *test)
 	e.task_count = 0;
 	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
 	e = good;
-	e.flags = cpu_to_le32(1);
+	e.flags = cpu_to_le32(2);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	e = good;
+	e.pad0 = cpu_to_le32(1);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	/* An address only with the flag; with it, one that fits. */
+	e = good;
+	e.stamps_addr = cpu_to_le64(0x20000);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	e.flags = cpu_to_le32(UMA_RING_STAMPS);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_NONE);
+	e.stamps_addr = cpu_to_le64(0x20008);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	e.stamps_addr = cpu_to_le64((1ULL << 48) - 8 * sizeof(struct uma_task_stamp));
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_NONE);
+	e.stamps_addr = cpu_to_le64((1ULL << 48) - 7 * sizeof(struct uma_task_stamp));
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	e.stamps_addr = cpu_to_le64(-(u64)sizeof(struct uma_task_stamp));
 	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
 	e = good;
 	e.tasks_addr = cpu_to_le64(0x10020);
