@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "uma_debugfs.h"
 #include "uma_device.h"
+#include "uma_event.h"
 #include "uma_pm.h"
 #include "uma_reset.h"
 #include "uma_sched.h"
@@ -308,6 +309,7 @@ static int uma_read_info(struct uma_device *uma)
 	/* No more than there is memory: what cannot be filled only helps to run out of it. */
 	uma->max_bo_size = min_t(u64, SZ_64G, (u64)totalram_pages() << PAGE_SHIFT);
 	uma->job_timeout_ms = UMA_DEFAULT_TIMEOUT_MS;
+	uma->preempt_timeout_ms = UMA_PREEMPT_MS;
 
 	uma->engines = drmm_kcalloc(&uma->drm, info->engine_count, sizeof(*uma->engines),
 				    GFP_KERNEL);
@@ -377,6 +379,7 @@ static int uma_init_software(struct uma_device *uma)
 		return ret;
 
 	ret = drmm_mutex_init(&uma->drm, &uma->hw_lock);
+	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->inval_lock);
 	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->gems_lock);
 	ret = ret ?: drmm_mutex_init(&uma->drm, &uma->vms_lock);
 	ret = ret ?: uma_shrink_init(uma);
@@ -390,6 +393,7 @@ static int uma_init_software(struct uma_device *uma)
 	INIT_LIST_HEAD(&uma->queues);
 	INIT_WORK(&uma->reset_work, uma_reset_work);
 	INIT_WORK(&uma->kick_work, uma_kick_work);
+	uma_events_init(uma);
 
 	/* Jobs' fences depend on it, and memory may depend on those. */
 	uma->reset_wq = alloc_ordered_workqueue("uma-reset", WQ_MEM_RECLAIM);
@@ -463,13 +467,27 @@ static void uma_remove(struct platform_device *pdev)
 	drm_dev_unplug(&uma->drm);
 	free_irq(uma->irq, uma);
 	uma_reset_stop(uma);
+	uma_events_stop(uma);
 	uma_pm_stop(uma);
 	uma_hw_stop(uma);
+	/* Nobody is in the middle of an invalidation either. */
+	mutex_lock(&uma->inval_lock);
 	mutex_lock(&uma->hw_lock);
 	uma->removed = true;
 	mutex_unlock(&uma->hw_lock);
+	mutex_unlock(&uma->inval_lock);
 	uma_reset_abort(uma);
 	uma_vms_lost(uma);
+}
+
+/* A number of milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
+static int uma_parse_ms(const char *buf, unsigned int *value)
+{
+	int ret = kstrtouint(buf, 0, value);
+
+	if (ret)
+		return ret;
+	return !*value || *value > UMA_MAX_TIMEOUT_MS ? -EINVAL : 0;
 }
 
 static ssize_t job_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
@@ -486,18 +504,40 @@ static ssize_t job_timeout_ms_store(struct device *dev, struct device_attribute 
 	unsigned int value;
 	int ret;
 
-	ret = kstrtouint(buf, 0, &value);
+	ret = uma_parse_ms(buf, &value);
 	if (ret)
 		return ret;
-	if (!value || value > UMA_MAX_TIMEOUT_MS)
-		return -EINVAL;
 	WRITE_ONCE(uma->job_timeout_ms, value);
 	return count;
 }
 static DEVICE_ATTR_RW(job_timeout_ms);
 
+static ssize_t preempt_timeout_ms_show(struct device *dev, struct device_attribute *attr,
+				       char *buf)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->preempt_timeout_ms));
+}
+
+static ssize_t preempt_timeout_ms_store(struct device *dev, struct device_attribute *attr,
+					const char *buf, size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	unsigned int value;
+	int ret;
+
+	ret = uma_parse_ms(buf, &value);
+	if (ret)
+		return ret;
+	WRITE_ONCE(uma->preempt_timeout_ms, value);
+	return count;
+}
+static DEVICE_ATTR_RW(preempt_timeout_ms);
+
 static struct attribute *uma_attrs[] = {
 	&dev_attr_job_timeout_ms.attr,
+	&dev_attr_preempt_timeout_ms.attr,
 	NULL,
 };
 ATTRIBUTE_GROUPS(uma);

@@ -16,7 +16,9 @@
  *   uma->shrink_lock     purgeable buffers and who maps a buffer. The shrinker has
  *                        it, and from there only tries the locks above; nothing
  *                        is allocated under it
- *   uma->hw_lock         address-space slots, invalidation, what is on the
+ *   uma->inval_lock      invalidation; held until the device has let go of what is
+ *                        invalidated. Where jobs depend on it, it is only tried
+ *   uma->hw_lock         address-space slots, what is on the
  *                        rings. Completion of jobs depends on it, so nothing
  *                        that may reclaim memory or wait for a fence happens
  *                        under it
@@ -44,6 +46,7 @@
 
 #include "uma_args.h"
 #include "uma_fair.h"
+#include "uma_recovery.h"
 #include "uma_regs.h"
 #include "uma_ring.h"
 #include "uma_slots.h"
@@ -52,20 +55,6 @@ struct platform_device;
 struct shrinker;
 struct uma_device;
 struct uma_job;
-
-/**
- * enum uma_failure - why a job on the device has to be given up
- * @UMA_FAILURE_NONE: it has not
- * @UMA_FAILURE_FAULT: the device reported a fault
- * @UMA_FAILURE_TIMEOUT: it ran too long
- * @UMA_FAILURE_LOST: a reset of the whole device took it along
- */
-enum uma_failure {
-	UMA_FAILURE_NONE,
-	UMA_FAILURE_FAULT,
-	UMA_FAILURE_TIMEOUT,
-	UMA_FAILURE_LOST,
-};
 
 /**
  * struct uma_engine - an engine
@@ -174,17 +163,21 @@ struct uma_device {
 	u32 max_job_tasks;
 	/** @job_timeout_ms: timeout of queues that have none of their own */
 	u32 job_timeout_ms;
+	/** @preempt_timeout_ms: how long a job may hold on to what is being unbound */
+	u32 preempt_timeout_ms;
 
 	/** @engines: @info.engine_count engines */
 	struct uma_engine *engines;
 	/** @latch_lock: reading the low word of a counter latches the high one */
 	spinlock_t latch_lock;
 
-	/** @hw_lock: serialises @slots, invalidation and pushing of jobs */
+	/** @inval_lock: serialises invalidation */
+	struct mutex inval_lock;
+	/** @hw_lock: serialises @slots and pushing of jobs */
 	struct mutex hw_lock;
 	/** @slots: hardware address spaces */
 	struct uma_slots slots;
-	/** @starved: a job waits for a slot */
+	/** @starved: a job waits for a slot, or for an invalidation to set one up */
 	bool starved;
 	/** @resetting: nothing goes to the rings while the device is reset */
 	bool resetting;
@@ -210,6 +203,14 @@ struct uma_device {
 	struct work_struct reset_work;
 	/** @kick_work: pushes jobs that could not be pushed before */
 	struct work_struct kick_work;
+	/** @event_work: tells user space what is noted in the next two */
+	struct delayed_work event_work;
+	/** @event_resets: engines that were reset, and the device */
+	unsigned long event_resets;
+	/** @event_faults: engines on which a job faulted, and that the device is lost */
+	unsigned long event_faults;
+	/** @event_last: when user space was told last, in jiffies */
+	unsigned long event_last;
 	/** @reset_count: resets of engines and of the device */
 	atomic_t reset_count;
 	/** @fault_count: jobs that faulted */

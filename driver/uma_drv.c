@@ -2,7 +2,9 @@
 /*
  * Unified-memory accelerators: the module, the ioctls, open and close.
  */
+#include <linux/compat.h>
 #include <linux/module.h>
+#include <linux/pagemap.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -141,9 +143,45 @@ static const struct drm_ioctl_desc uma_ioctls[] = {
 	UMA_IOCTL(COUNTERS, uma_ioctl_counters),
 };
 
+/*
+ * What a call has made is there before the core copies its answer out, and would
+ * be left behind if that failed: nobody would know its number. So see first that
+ * it can be written to. Somebody may still unmap it meanwhile, and then has what
+ * was made until the file is closed.
+ */
+static long uma_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	unsigned int nr = DRM_IOCTL_NR(cmd);
+
+	if (nr >= DRM_COMMAND_BASE && nr < DRM_COMMAND_END && (_IOC_DIR(cmd) & _IOC_READ) &&
+	    fault_in_safe_writeable((char __user *)arg, _IOC_SIZE(cmd)))
+		return -EFAULT;
+	return drm_ioctl(file, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+/* There is nothing to translate in what is ours; the core's goes its own way. */
+static long uma_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	if (DRM_IOCTL_NR(cmd) >= DRM_COMMAND_BASE && DRM_IOCTL_NR(cmd) < DRM_COMMAND_END)
+		return uma_ioctl(file, cmd, (unsigned long)compat_ptr(arg));
+	return drm_compat_ioctl(file, cmd, arg);
+}
+#else
+#define uma_compat_ioctl NULL
+#endif
+
 static const struct file_operations uma_fops = {
 	.owner = THIS_MODULE,
-	DRM_ACCEL_FOPS,
+	.open = accel_open,
+	.release = drm_release,
+	.unlocked_ioctl = uma_ioctl,
+	.compat_ioctl = uma_compat_ioctl,
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
 #ifdef CONFIG_PROC_FS
 	.show_fdinfo = drm_show_fdinfo,
 #endif

@@ -13,9 +13,6 @@
 #include "uma_trace.h"
 #include "uma_vm.h"
 
-/* An engine lets go of an entry after a tile; emulated on a slow machine that takes a while. */
-#define UMA_INVAL_MS	10000
-
 static int uma_mmu_alloc_table(struct uma_pt *pt, struct uma_pt_table *table)
 {
 	struct uma_device *uma = pt->priv;
@@ -61,7 +58,7 @@ void uma_mmu_fini(struct uma_vm *vm)
 
 static int uma_mmu_command(struct uma_device *uma, u32 as, u32 command, u64 start, u64 size)
 {
-	lockdep_assert_held(&uma->hw_lock);
+	lockdep_assert_held(&uma->inval_lock);
 
 	uma_write(uma, UMA_REG_INVAL_AS, as);
 	uma_write64(uma, UMA_REG_INVAL_START_LO, start);
@@ -69,7 +66,45 @@ static int uma_mmu_command(struct uma_device *uma, u32 as, u32 command, u64 star
 	/* The device shall find the page table as we left it. */
 	wmb();
 	uma_write(uma, UMA_REG_INVAL_CMD, command);
-	return uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, UMA_INVAL_MS);
+	return uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0,
+			READ_ONCE(uma->preempt_timeout_ms));
+}
+
+/*
+ * As before, but with patience only for jobs that behave: an engine lets go of an
+ * entry after a tile. One that does not is reset, as others wait for the command.
+ */
+static int uma_mmu_command_or_reset(struct uma_device *uma, u32 as, u32 command, u64 start,
+				    u64 size)
+{
+	int ret = uma_mmu_command(uma, as, command, start, size);
+
+	if (ret != -ETIMEDOUT)
+		return ret;
+	uma_reset_preempt(uma, as);
+	return uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, UMA_ENGINE_RESET_MS);
+}
+
+static void uma_mmu_unlock(struct uma_device *uma)
+{
+	mutex_unlock(&uma->inval_lock);
+	smp_mb(); /* who found it locked has said so, or will find it unlocked */
+	if (READ_ONCE(uma->starved))
+		queue_work(uma->reset_wq, &uma->kick_work);
+}
+
+/* The slot of an address space that has one, while there is a device that knows it. */
+static int uma_mmu_slot(struct uma_vm *vm)
+{
+	struct uma_device *uma = vm->uma;
+	int slot = -ENODEV;
+
+	mutex_lock(&uma->hw_lock);
+	/* One that is being removed is lost already, but runs until it has been stopped. */
+	if (!uma->removed && (!uma->lost || READ_ONCE(uma->going)))
+		slot = uma_slots_find(&uma->slots, vm);
+	mutex_unlock(&uma->hw_lock);
+	return slot;
 }
 
 /* Have the whole device forget everything, for it did not when asked. */
@@ -95,12 +130,18 @@ int uma_mmu_forget(struct uma_vm *vm, u64 start, u64 end)
 	struct uma_device *uma = vm->uma;
 	int slot, ret = 0;
 
-	mutex_lock(&uma->hw_lock);
-	slot = uma_slots_find(&uma->slots, vm);
-	/* One that is being removed is lost already, but runs until it has been stopped. */
-	if (slot >= 0 && !uma->removed && (!uma->lost || READ_ONCE(uma->going)))
-		ret = uma_mmu_command(uma, slot, UMA_INVAL_RANGE, start, end - start);
-	mutex_unlock(&uma->hw_lock);
+	/*
+	 * If the slot gets another owner meanwhile, or this address space another
+	 * slot, that one is invalidated as a whole before it is used. The same goes
+	 * for one that has none, and need not wait for others.
+	 */
+	if (uma_mmu_slot(vm) < 0)
+		return 0;
+	mutex_lock(&uma->inval_lock);
+	slot = uma_mmu_slot(vm);
+	if (slot >= 0)
+		ret = uma_mmu_command_or_reset(uma, slot, UMA_INVAL_RANGE, start, end - start);
+	uma_mmu_unlock(uma);
 	return ret;
 }
 
@@ -111,7 +152,9 @@ int uma_mmu_forget(struct uma_vm *vm, u64 start, u64 end)
  * @end: one past the last
  *
  * When it returns nothing uses the entries any more, nor is in the middle of
- * something that does. If the device does not say so, it is reset.
+ * something that does. A job that does not let go of them within
+ * &uma_device.preempt_timeout_ms is given up; if the device does not say that it
+ * is done even then, it is reset.
  */
 void uma_mmu_invalidate(struct uma_vm *vm, u64 start, u64 end)
 {
@@ -130,6 +173,7 @@ void uma_mmu_detach(struct uma_vm *vm)
 	bool there;
 
 	there = drm_dev_enter(&uma->drm, &idx);
+	mutex_lock(&uma->inval_lock);
 	mutex_lock(&uma->hw_lock);
 	slot = uma_slots_find(&uma->slots, vm);
 	if (slot >= 0) {
@@ -140,6 +184,7 @@ void uma_mmu_detach(struct uma_vm *vm)
 		}
 	}
 	mutex_unlock(&uma->hw_lock);
+	uma_mmu_unlock(uma);
 	if (ret)
 		uma_mmu_reset(uma);
 	if (there)
@@ -153,8 +198,8 @@ void uma_mmu_detach(struct uma_vm *vm)
  * Called to push a job, with &uma_device.hw_lock held. uma_slots_put() undoes
  * it when the job is done.
  *
- * Return: hardware address space; -EBUSY all are in use; -ETIMEDOUT the device
- * has to be reset.
+ * Return: hardware address space; -EBUSY all are in use, or the device is busy
+ * with an invalidation; -ETIMEDOUT the device has to be reset.
  */
 int uma_mmu_get_as(struct uma_vm *vm)
 {
@@ -167,8 +212,13 @@ int uma_mmu_get_as(struct uma_vm *vm)
 	slot = uma_slots_get(&uma->slots, vm, &fresh);
 	if (slot < 0 || !fresh)
 		return slot;
-	uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), vm->pt.root->dma | UMA_AS_ENABLE);
-	ret = uma_mmu_command(uma, slot, UMA_INVAL_AS, 0, 0);
+	/* Who has the lock may be waiting for a job to be given up: no job waits for that. */
+	ret = -EBUSY;
+	if (mutex_trylock(&uma->inval_lock)) {
+		uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), vm->pt.root->dma | UMA_AS_ENABLE);
+		ret = uma_mmu_command(uma, slot, UMA_INVAL_AS, 0, 0);
+		mutex_unlock(&uma->inval_lock);
+	}
 	if (!ret)
 		return slot;
 	uma_slots_put(&uma->slots, slot);

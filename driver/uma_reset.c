@@ -2,11 +2,12 @@
 /*
  * When something goes wrong: timeouts, faults, resets.
  *
- * A job that has to be given up costs its queue the right to run more, and its
- * engine a reset. If the engine does not come back, the whole device is reset,
- * after the jobs on the other engines have ended by themselves: what a job has
- * done already cannot be undone, so running it again would not give the same
- * result. If the device does not come back either, it is lost.
+ * What is done when is decided in uma_recovery.c. A job that has to be given up
+ * costs its queue the right to run more, and its engine a reset. If the engine
+ * does not come back, the whole device is reset, after the jobs on the other
+ * engines have ended by themselves: what a job has done already cannot be undone,
+ * so running it again would not give the same result. If the device does not come
+ * back either, it is lost.
  *
  * All of this runs on one ordered workqueue, so no two recoveries meet.
  */
@@ -16,6 +17,7 @@
 #include <drm/drm_print.h>
 
 #include "uma_device.h"
+#include "uma_event.h"
 #include "uma_pm.h"
 #include "uma_queue.h"
 #include "uma_reset.h"
@@ -61,29 +63,46 @@ static bool uma_engine_halted(struct uma_engine *engine)
 	return true;
 }
 
+static struct uma_case uma_engine_case(const struct uma_engine *engine)
+{
+	lockdep_assert_held(&engine->lock);
+
+	return (struct uma_case) {
+		.job = engine->job,
+		.pushed = engine->pushed,
+		.failure = engine->failure,
+	};
+}
+
+static enum uma_remedy uma_engine_remedy(const struct uma_engine *engine, enum uma_reset reset)
+{
+	const struct uma_case c = uma_engine_case(engine);
+
+	return uma_recovery_remedy(&c, reset);
+}
+
 /*
  * Find out how the job on an engine is doing; what is said only once is noted
- * in the engine. Returns false if it simply runs.
+ * in the engine.
  */
-static bool uma_engine_check(struct uma_engine *engine)
+static enum uma_remedy uma_engine_check(struct uma_engine *engine)
 {
-	bool settled = true;
+	struct uma_symptoms symptoms;
+	enum uma_remedy remedy;
 
 	uma_engine_poll(engine, false);
 
 	spin_lock_irq(&engine->lock);
 	if (engine->job && engine->pushed && !engine->failure) {
-		if (uma_engine_halted(engine)) {
-			engine->failure = UMA_FAILURE_FAULT;
-		} else if (ktime_after(ktime_get(), engine->deadline)) {
-			engine->failure = UMA_FAILURE_TIMEOUT;
+		symptoms.halted = uma_engine_halted(engine);
+		symptoms.late = ktime_after(ktime_get(), engine->deadline);
+		engine->failure = uma_recovery_diagnose(&symptoms);
+		if (engine->failure == UMA_FAILURE_TIMEOUT)
 			engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
-		} else {
-			settled = false;
-		}
 	}
+	remedy = uma_engine_remedy(engine, UMA_RESET_NOT_TRIED);
 	spin_unlock_irq(&engine->lock);
-	return settled;
+	return remedy;
 }
 
 static int uma_engine_reset(struct uma_engine *engine)
@@ -99,49 +118,45 @@ static int uma_engine_reset(struct uma_engine *engine)
 		return ret;
 	atomic_inc(&uma->reset_count);
 	engine->resets++;
+	uma_event_reset(uma, engine);
 	uma_engine_setup(engine);
 	return 0;
 }
 
 /* End a job that failed, once the engine has let go of it. */
-static void uma_engine_give_up(struct uma_engine *engine)
+static void uma_engine_give_up(struct uma_engine *engine, enum uma_reset reset)
 {
-	struct drm_uma_queue_state state = { .status = DRM_UMA_QUEUE_BANNED };
+	struct drm_uma_queue_state state = {
+		.status = DRM_UMA_QUEUE_BANNED,
+		.slot = UMA_FAULT_NO_SLOT,
+	};
 	struct uma_device *uma = engine->uma;
+	struct uma_verdict verdict;
 	struct uma_done done;
-	int error;
 
 	spin_lock_irq(&engine->lock);
-	if (!engine->job || !engine->failure) {
+	if (uma_engine_remedy(engine, reset) != UMA_REMEDY_GIVE_UP) {
 		spin_unlock_irq(&engine->lock);
 		return;
 	}
-	switch (engine->failure) {
-	case UMA_FAILURE_FAULT:
-		error = -EFAULT;
+	verdict = uma_recovery_verdict(engine->failure, READ_ONCE(uma->lost));
+	if (verdict.fault) {
 		engine->faults++;
 		atomic_inc(&uma->fault_count);
-		state.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED;
 		state.reason = engine->result.reason;
 		state.slot = engine->result.slot;
 		state.fault_addr = engine->result.fault_addr;
 		trace_uma_fault(engine, engine->job->queue, &engine->result);
-		break;
-	case UMA_FAILURE_TIMEOUT:
-		error = -ETIME;
+		uma_event_fault(engine);
+	} else if (verdict.flags) {
 		engine->timeouts++;
-		state.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT;
-		state.slot = UMA_FAULT_NO_SLOT;
-		break;
-	default:
-		error = -ECANCELED;
-		break;
 	}
+	state.flags = verdict.flags;
 	state.engine = engine->index;
 	state.task_index = engine->result.task_index;
 	state.tasks_addr = engine->job->tasks_addr;
-	state.error = -error;
-	uma_engine_take(engine, error, &done);
+	state.error = -verdict.error;
+	uma_engine_take(engine, verdict.error, &done);
 	spin_unlock_irq(&engine->lock);
 
 	/* Before the fence: who sees that can ask the queue for the reason. */
@@ -191,19 +206,22 @@ void uma_reset_abort(struct uma_device *uma)
 /* Let the other engines finish, each as long as its job may run. */
 static void uma_reset_drain(struct uma_device *uma)
 {
-	bool broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR;
+	struct uma_drain drain = {
+		.broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR,
+	};
 	ktime_t end = ktime_add_ms(ktime_get(), UMA_BROKEN_DRAIN_MS);
 	struct uma_engine *engine;
-	bool settled;
 
-	do {
-		settled = true;
+	for (;;) {
+		drain.settled = true;
 		uma_for_each_engine(uma, engine)
-			settled &= uma_engine_check(engine);
-		if (!settled)
-			usleep_range(5000, 10000);
-	} while (!settled && !READ_ONCE(uma->going) &&
-		 !(broken && ktime_after(ktime_get(), end)));
+			drain.settled &= uma_engine_check(engine) != UMA_REMEDY_WATCH;
+		drain.going = READ_ONCE(uma->going);
+		drain.late = ktime_after(ktime_get(), end);
+		if (uma_recovery_drained(&drain))
+			break;
+		usleep_range(5000, 10000);
+	}
 }
 
 /* Reset the device. Jobs that were on a ring are marked as failed. */
@@ -219,12 +237,13 @@ static int uma_reset_hardware(struct uma_device *uma)
 	atomic_inc(&uma->reset_count);
 
 	uma_for_each_engine(uma, engine) {
+		struct uma_case c;
+
 		spin_lock_irq(&engine->lock);
-		if (engine->job && engine->pushed) {
-			engine->pushed = false;
-			if (!engine->failure)
-				engine->failure = UMA_FAILURE_LOST;
-		}
+		c = uma_engine_case(engine);
+		uma_recovery_device_reset(&c);
+		engine->pushed = c.pushed;
+		engine->failure = c.failure;
 		spin_unlock_irq(&engine->lock);
 	}
 	return ret ?: uma_hw_start(uma);
@@ -247,14 +266,16 @@ static void uma_reset_device(struct uma_device *uma)
 		uma->lost = true;
 	mutex_unlock(&uma->hw_lock);
 	trace_uma_reset(uma, "device", ret);
+	uma_event_reset(uma, NULL);
 
 	/* Before the first fence says -ENODEV: who sees that finds the queue lost. */
 	if (ret)
 		uma_queues_lost(uma);
 	/* While nothing is pushed yet, so that who failed is known by its failure. */
 	uma_for_each_engine(uma, engine)
-		uma_engine_give_up(engine);
+		uma_engine_give_up(engine, UMA_RESET_FAILED);
 	if (ret) {
+		uma_event_wedged(uma);
 		/* One that was pulled out is no surprise. */
 		if (ret != -ENODEV)
 			drm_err(&uma->drm, "device does not come back from a reset\n");
@@ -279,26 +300,21 @@ static void uma_reset_device(struct uma_device *uma)
 void uma_engine_watch(struct work_struct *work)
 {
 	struct uma_engine *engine = container_of(work, struct uma_engine, watch.work);
-	struct uma_device *uma = engine->uma;
-	bool failed, cookie;
+	enum uma_remedy remedy;
+	bool cookie;
+	s64 left;
 
 	cookie = dma_fence_begin_signalling();
-	if (!uma_engine_check(engine)) {
-		s64 left = ktime_ms_delta(engine->deadline, ktime_get());
-
+	remedy = uma_engine_check(engine);
+	if (remedy == UMA_REMEDY_WATCH) {
+		left = ktime_ms_delta(engine->deadline, ktime_get());
 		uma_engine_watch_start(engine, clamp_t(s64, left, 0, UMA_WATCH_MS));
-		goto out;
+	} else if (remedy == UMA_REMEDY_RESET_ENGINE) {
+		if (!uma_engine_reset(engine))
+			uma_engine_give_up(engine, UMA_RESET_WORKED);
+		else
+			uma_reset_device(engine->uma);
 	}
-	spin_lock_irq(&engine->lock);
-	failed = engine->job && engine->pushed && engine->failure;
-	spin_unlock_irq(&engine->lock);
-	if (!failed)
-		goto out;
-	if (uma_engine_reset(engine))
-		uma_reset_device(uma);
-	else
-		uma_engine_give_up(engine);
-out:
 	dma_fence_end_signalling(cookie);
 }
 
@@ -345,6 +361,37 @@ void uma_reset_work(struct work_struct *work)
 void uma_reset_request(struct uma_device *uma)
 {
 	queue_work(uma->reset_wq, &uma->reset_work);
+}
+
+/**
+ * uma_reset_preempt - give up jobs that do not let go of their address space
+ * @uma: device
+ * @as: hardware address space that the device is to forget something of
+ *
+ * They have hung, or are about to. That the device has let go shows in what it
+ * was asked for.
+ */
+void uma_reset_preempt(struct uma_device *uma, u32 as)
+{
+	struct uma_engine *engine;
+
+	uma_for_each_engine(uma, engine)
+		uma_engine_poll(engine, false);
+
+	mutex_lock(&uma->hw_lock);
+	uma_for_each_engine(uma, engine) {
+		/* One that is going is stopped as a whole. */
+		if (uma->lost)
+			break;
+		spin_lock_irq(&engine->lock);
+		if (engine->job && engine->pushed && !engine->failure && engine->as == as) {
+			engine->failure = UMA_FAILURE_TIMEOUT;
+			engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
+			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
+		}
+		spin_unlock_irq(&engine->lock);
+	}
+	mutex_unlock(&uma->hw_lock);
 }
 
 /**

@@ -6,8 +6,9 @@
  * The last that the scheduler waits for before it calls run_job is the job's
  * turn, and there is no other turn until the fence of the job has signalled: an
  * engine has at most one job. It stays in &uma_engine.job from run_job to
- * uma_engine_take(), after which it is signalled. The scheduler's own timeout is not in use: recovery happens behind
- * its back, before the fence signals, so it never has to be stopped.
+ * uma_engine_take(), after which it is signalled. The scheduler's own timeout is
+ * not in use: recovery happens behind its back, before the fence signals, so it
+ * never has to be stopped.
  */
 #include <linux/slab.h>
 

@@ -330,6 +330,9 @@ static int uma_submit_admit(struct uma_submit *submit)
 
 		submit->failed = i;
 		ret = uma_queue_error(queue);
+		/* Destroyed since it was looked up: as if that had been before. */
+		if (ret == -ECANCELED && READ_ONCE(queue->closed))
+			ret = -ENOENT;
 		if (ret)
 			return ret;
 		if (pending + ++queue->batch > UMA_MAX_QUEUED_JOBS)

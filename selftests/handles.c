@@ -214,4 +214,54 @@ TEST_F(handle, valid)
 	EXPECT_EQ(expected, use(&self->c, self->queue, variant->use, handle));
 }
 
+/*
+ * Arguments that can be read but not written: nobody would learn the number of what the call made,
+ * so it makes nothing. The numbers that are given out next tell.
+ */
+TEST(number_goes_nowhere)
+{
+	struct drm_uma_bo_create bo = { .size = PAGE };
+	struct drm_uma_vm_create vm = {};
+	struct drm_uma_queue_create queue = {};
+	__u32 before[3], after[3];
+	struct client c;
+	void *page;
+	int i;
+
+	client_open(&c);
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(page != MAP_FAILED);
+	before[0] = bo_create(c.fd, PAGE, 0);
+	before[1] = vm_create(c.fd);
+	before[2] = queue_create(c.fd, c.vm, 0);
+	gem_close(c.fd, before[0]);
+	ASSERT_EQ(0, vm_destroy_try(c.fd, before[1]));
+	ASSERT_EQ(0, queue_destroy_try(c.fd, before[2]));
+
+	queue.vm_id = c.vm;
+	queue.instances = 1;
+	queue.priority = DRM_UMA_PRIORITY_NORMAL;
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+		memcpy(page, &bo, sizeof(bo));
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
+		EXPECT_EQ(-EFAULT, do_ioctl(c.fd, DRM_IOCTL_UMA_BO_CREATE, page));
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+		memcpy(page, &vm, sizeof(vm));
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
+		EXPECT_EQ(-EFAULT, do_ioctl(c.fd, DRM_IOCTL_UMA_VM_CREATE, page));
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+		memcpy(page, &queue, sizeof(queue));
+		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
+		EXPECT_EQ(-EFAULT, do_ioctl(c.fd, DRM_IOCTL_UMA_QUEUE_CREATE, page));
+	}
+	after[0] = bo_create(c.fd, PAGE, 0);
+	after[1] = vm_create(c.fd);
+	after[2] = queue_create(c.fd, c.vm, 0);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(before[i], after[i]);
+	munmap(page, PAGE);
+	client_close(&c);
+}
+
 HARNESS_MAIN

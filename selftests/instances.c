@@ -181,6 +181,87 @@ TEST_F(chips, dependency_across_devices)
 	client_close(&b);
 }
 
+/* Two devices take turns at a buffer, with nobody but fences between them. */
+TEST_F(chips, pipeline_across_devices)
+{
+	struct buf shared, results, tasks[2];
+	int dmabuf, engine, fd, i;
+	__u32 queue[2], last = 0;
+	struct client c[2];
+	__u64 va;
+
+	client_open_named(&c[0], self->m1.node);
+	client_open_named(&c[1], self->ultra.node);
+	client_buf(&c[0], &shared, PAGE);
+	client_buf(&c[1], &results, 16 * PAGE);
+	dmabuf = prime_export(c[0].fd, shared.handle);
+	va = client_bind_handle(&c[1], prime_import(c[1].fd, dmabuf), PAGE, 0);
+	for (i = 0; i < 2; i++) {
+		engine = engine_for(c[i].fd, UMA_OP_COPY, UMA_DTYPE_S32, 0, UMA_DTYPE_S32);
+		ASSERT_GE(engine, 0);
+		queue[i] = queue_create(c[i].fd, c[i].vm, (unsigned int)engine);
+		client_buf(&c[i], &tasks[i], 16 * UMA_TASK_SIZE);
+	}
+	for (i = 0; i < 32; i++) {
+		struct client *to = &c[(i + 1) % 2];
+		int n = i / 2;
+
+		if (i % 2)
+			task_copy(&tasks[1].task[n], UMA_DTYPE_S32,
+				  results.va + (__u64)n * PAGE, va, 1024);
+		else
+			task_fill(&tasks[0].task[n], UMA_DTYPE_S32, shared.va, 1024,
+				  (__u32)n + 1);
+		last = last ? client_start_after(&c[i % 2], queue[i % 2],
+						 tasks[i % 2].va + (__u64)n * UMA_TASK_SIZE, 1,
+						 last) :
+			      client_start(&c[0], queue[0], tasks[0].va, 1);
+		/* The other device's side of it. */
+		ASSERT_EQ(0, syncobj_export_try(c[i % 2].fd, last, true, &fd));
+		last = syncobj_create(to->fd, false);
+		ASSERT_EQ(0, syncobj_import_try(to->fd, fd, true, &last));
+		close(fd);
+	}
+	EXPECT_EQ(1, syncobj_result(c[0].fd, last));
+	for (i = 0; i < 16; i++) {
+		EXPECT_EQ(i + 1, results.u32[i * 1024]);
+		EXPECT_EQ(i + 1, results.u32[i * 1024 + 1023]);
+	}
+	close(dmabuf);
+	client_close(&c[0]);
+	client_close(&c[1]);
+}
+
+/* An error does not travel from one device to the next: what waits for a job that failed runs. */
+TEST_F(chips, failed_dependency_across_devices)
+{
+	__u32 failed, shared, after;
+	struct client a, b;
+	struct buf tasks, result;
+	int engine, fd;
+
+	client_open_named(&a, self->m1.node);
+	client_open_named(&b, self->ultra.node);
+	client_buf(&b, &tasks, PAGE);
+	client_buf(&b, &result, PAGE);
+	engine = engine_for(b.fd, UMA_OP_FILL, 0, 0, UMA_DTYPE_S32);
+	ASSERT_GE(engine, 0);
+	task_fill(tasks.task, UMA_DTYPE_S32, result.va, 64, 0x600d);
+	/* No task is mapped there. */
+	failed = client_start(&a, queue_create(a.fd, a.vm, 0), client_va(&a, PAGE), 1);
+	ASSERT_EQ(0, syncobj_export_try(a.fd, failed, true, &fd));
+	shared = syncobj_create(b.fd, false);
+	ASSERT_EQ(0, syncobj_import_try(b.fd, fd, true, &shared));
+	after = client_start_after(&b, queue_create(b.fd, b.vm, (unsigned int)engine), tasks.va, 1,
+				   shared);
+	EXPECT_EQ(1, syncobj_result(b.fd, after));
+	EXPECT_EQ(-EFAULT, sync_file_status(fd));
+	EXPECT_EQ(0x600d, result.u32[63]);
+	close(fd);
+	client_close(&a);
+	client_close(&b);
+}
+
 /* One goes, with a buffer of it in use on the other. */
 TEST_F(chips, exporter_leaves)
 {

@@ -5,8 +5,11 @@
  *
  * Each test has a device of its own, some of them are dead afterwards.
  */
+#include <linux/netlink.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "instance.h"
 #include "task.h"
@@ -153,8 +156,184 @@ TEST_F(recovery, engine_reset_fails)
 TEST_F(recovery, device_error)
 {
 	knob(self, "dev_error", "1");
+	/* What it finds on an engine it takes along. */
+	while (counter(self, "reset_counter") < 1)
+		usleep(1000);
 	works(self);
-	EXPECT_GE(counter(self, "reset_counter"), 1);
+}
+
+static void hang_here(struct recovery_fixture *self, __u64 tasks)
+{
+	char value[64];
+
+	snprintf(value, sizeof(value), "%#llx %#x", tasks, UMA_TASK_SIZE);
+	knob(self, "hang_addr", value);
+	knob(self, "hang_step", "1");
+}
+
+static void preempt_timeout(struct recovery_fixture *self, const char *ms)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/accel/%s/device/preempt_timeout_ms",
+		 self->in.node);
+	ASSERT_TRUE(write_text(path, ms));
+}
+
+static __u32 patient(struct client *c)
+{
+	struct drm_uma_queue_create args = {
+		.vm_id = c->vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = 600000,
+	};
+	__u32 queue;
+
+	ASSERT_EQ(0, queue_create_try(c->fd, &args, &queue));
+	return queue;
+}
+
+/*
+ * A job that hangs amid a step does not let go of what it has looked up. Who unbinds its memory
+ * does not wait for as long as the job may run, here ten minutes, but the job is given up.
+ */
+TEST_F(recovery, unbind_of_hung)
+{
+	__u32 queue = patient(&self->c), bystander = queue_create(self->c.fd, self->c.vm, 0), hung;
+	struct drm_uma_queue_state state;
+	struct buf other;
+	uint64_t begin;
+
+	client_buf(&self->c, &other, PAGE);
+	hang_here(self, self->tasks.va);
+	hung = client_start(&self->c, queue, self->tasks.va, 1);
+	usleep(200000);
+	begin = now_ns();
+	vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
+	harness_diag("unbound after %llu ms", (unsigned long long)(now_ns() - begin) / 1000000);
+	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
+	queue_state(self->c.fd, queue, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_BANNED, state.status);
+	EXPECT_EQ(DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT, state.flags);
+	/* The engine was reset, and nothing else. */
+	queue_state(self->c.fd, bystander, &state);
+	EXPECT_EQ(0, state.flags);
+	EXPECT_EQ(1, counter(self, "reset_counter"));
+	knob(self, "hang_addr", "0 0");
+	works(self);
+}
+
+/* While that goes on, others bind, unbind, and run jobs, with address spaces new and old. */
+TEST_F(recovery, others_beside_hung)
+{
+	__u32 queue = patient(&self->c), hung;
+	struct client old, fresh;
+	struct buf other, tasks;
+	pid_t pid;
+
+	client_buf(&self->c, &other, PAGE);
+	client_open_named(&old, self->in.node);
+	client_buf(&old, &tasks, PAGE);
+	task_nop(tasks.task);
+	EXPECT_EQ(0, client_run(&old, queue_create(old.fd, old.vm, 0), tasks.va, 1));
+	hang_here(self, self->tasks.va);
+	preempt_timeout(self, "20000");
+	hung = client_start(&self->c, queue, self->tasks.va, 1);
+	usleep(200000);
+	pid = harness_fork();
+	if (!pid) {
+		vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
+		_exit(0);
+	}
+	usleep(200000);
+	knob(self, "hang_addr", "0 0");
+	/* One that the device knows runs jobs, one that it does not binds. */
+	EXPECT_EQ(0, client_run(&old, queue_create(old.fd, old.vm, 0), tasks.va, 1));
+	client_open_named(&fresh, self->in.node);
+	client_buf(&fresh, &tasks, PAGE);
+	task_nop(tasks.task);
+	vm_unmap(fresh.fd, fresh.vm, tasks.va, PAGE);
+	vm_map(fresh.fd, fresh.vm, tasks.handle, 0, tasks.va, PAGE, 0);
+	EXPECT_EQ(0, syncobj_status(self->c.fd, hung));
+	/* The rest waits for the command to end, and then goes on. */
+	EXPECT_EQ(0, client_run(&fresh, queue_create(fresh.fd, fresh.vm, 0), tasks.va, 1));
+	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
+	harness_join(pid);
+	client_close(&fresh);
+	client_close(&old);
+}
+
+/* The messages of the kernel to whoever looks after devices. */
+static int uevents_open(void)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+
+	if (fd < 0)
+		SKIP("no uevents");
+	ASSERT_EQ(0, bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+	return fd;
+}
+
+/* Wait for an event of the device with this variable; also tells the value of another. */
+static void uevent(struct recovery_fixture *self, int fd, const char *wanted, const char *with)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char buf[8192], node[64];
+	bool ours, found, also;
+	const char *s;
+	ssize_t n;
+
+	snprintf(node, sizeof(node), "DEVNAME=accel/%s", self->in.node);
+	for (;;) {
+		if (poll(&p, 1, 30000) != 1) {
+			harness_fail(__FILE__, __LINE__, "no event %s", wanted);
+			return;
+		}
+		n = recv(fd, buf, sizeof(buf) - 1, 0);
+		if (n <= 0)
+			continue;
+		buf[n] = 0;
+		ours = found = also = false;
+		for (s = buf; s < buf + n; s += strlen(s) + 1) {
+			ours |= !strcmp(s, node);
+			found |= !strcmp(s, wanted);
+			also |= !strcmp(s, with);
+		}
+		if (ours && found && also)
+			return;
+	}
+}
+
+TEST_F(recovery, events)
+{
+	int fd = uevents_open();
+
+	EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
+				      client_va(&self->c, PAGE), 1));
+	uevent(self, fd, "UMA_EVENT=FAULT", "ENGINE=matrix0");
+	knob(self, "hang_next", "2");
+	EXPECT_EQ(-ETIME, client_run(&self->c, impatient(self), self->tasks.va, 1));
+	uevent(self, fd, "UMA_EVENT=RESET", "ENGINE=gpu0");
+	knob(self, "dev_error", "1");
+	uevent(self, fd, "UMA_EVENT=RESET", "ENGINE=device");
+	works(self);
+	close(fd);
+}
+
+/* Memory with an error that cannot be corrected. */
+TEST_F(recovery, ecc_error)
+{
+	__u32 queue = queue_create(self->c.fd, self->c.vm, 0);
+	struct drm_uma_queue_state state;
+
+	knob(self, "ecc_error", "1");
+	EXPECT_EQ(-EFAULT, client_run(&self->c, queue, self->tasks.va, 1));
+	queue_state(self->c.fd, queue, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED, state.flags);
+	EXPECT_EQ(UMA_FAULT_BUS, state.reason);
+	EXPECT_EQ(self->tasks.va, state.fault_addr);
+	EXPECT_EQ(1, counter(self, "reset_counter"));
+	works(self);
 }
 
 /* Nothing helps: the device is lost, and everybody is told so. */
@@ -163,8 +342,9 @@ TEST_F_TIMEOUT(recovery, nothing_helps, 240)
 	__u32 queue = impatient(self), other = queue_create(self->c.fd, self->c.vm, 0), done,
 	      waiting;
 	struct drm_uma_queue_state state;
-	int ret, fd, fd2;
+	int ret, fd, fd2, events;
 
+	events = uevents_open();
 	knob(self, "hang_next", "2");
 	knob(self, "fail_reset", "1000");
 	done = client_start(&self->c, queue, self->tasks.va, 1);
@@ -176,6 +356,8 @@ TEST_F_TIMEOUT(recovery, nothing_helps, 240)
 	EXPECT_EQ(-ENODEV, sync_file_wait(fd2));
 	close(fd);
 	close(fd2);
+	uevent(self, events, "UMA_EVENT=WEDGED", "WEDGED=rebind");
+	close(events);
 	ret = queue_state_try(self->c.fd, other, &state);
 	EXPECT_TRUE(ret == -ENODEV || (ret == 0 && state.status == DRM_UMA_QUEUE_LOST));
 	EXPECT_EQ(-ENODEV, submit_one_try(self->c.fd, other, self->tasks.va, 1, NULL, 0));

@@ -20,8 +20,8 @@ const char *const rival_names[RIVAL_KINDS] = {
 
 /* What rivals and the worker tell each other. */
 struct shared {
-	volatile int ready;
-	volatile int stop;
+	atomic_int ready;
+	atomic_int stop;
 	unsigned long jobs;
 	unsigned long wrong;
 };
@@ -96,12 +96,12 @@ static void worker_check(struct worker *w, unsigned long n)
 	w->wrong += !right;
 }
 
-void worker_run(struct worker *w, unsigned int ms, volatile int *stop)
+void worker_run(struct worker *w, unsigned int ms, const atomic_int *stop)
 {
 	uint64_t end = now_ns() + ms * 1000000ull;
 	unsigned long begun = 0, ended = 0;
 
-	while (now_ns() < end && !(stop && *stop)) {
+	while (now_ns() < end && !(stop && atomic_load(stop))) {
 		while (begun < ended + w->depth)
 			worker_submit(w, begun++);
 		worker_check(w, ended++);

@@ -6,6 +6,8 @@
 #ifndef _RIVAL_H_
 #define _RIVAL_H_
 
+#include <stdatomic.h>
+
 #include "client.h"
 
 /* How long a job that hangs may run. */
@@ -48,7 +50,7 @@ void worker_open(struct worker *w, const char *node, unsigned int engine, __u32 
 		 unsigned int depth);
 void worker_close(struct worker *w);
 /** worker_run - run jobs for that long, or until *@stop, and then all that are in flight */
-void worker_run(struct worker *w, unsigned int ms, volatile int *stop);
+void worker_run(struct worker *w, unsigned int ms, const atomic_int *stop);
 
 /** rival_engine - an engine of the node that the jobs can run on */
 unsigned int rival_engine(const char *node);

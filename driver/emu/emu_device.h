@@ -249,6 +249,8 @@ struct emu_engine {
 	u64 stall_since;
 	/** @in_step: the worker may be using the TLB and pointers made from it */
 	bool in_step;
+	/** @flush_pending: entries of other address spaces wait for the end of the step */
+	bool flush_pending;
 	/** @inval_pending: @inval waits for the end of the step */
 	bool inval_pending;
 	/** @inval: invalidation command */

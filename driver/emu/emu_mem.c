@@ -250,6 +250,10 @@ void emu_step_end(struct emu_engine *engine)
 		engine->inval_pending = false;
 		done = true;
 	}
+	if (engine->flush_pending) {
+		emu_tlb_flush(&engine->tlb);
+		engine->flush_pending = false;
+	}
 	engine->cnt[UMA_CNT_READ_BYTES] += mem->read_bytes;
 	engine->cnt[UMA_CNT_WRITE_BYTES] += mem->write_bytes;
 	engine->cnt[UMA_CNT_TLB_MISSES] += engine->tlb.misses - engine->misses_seen;
@@ -301,7 +305,10 @@ void emu_invalidate(struct emu_device *emu, u32 cmd)
 		unsigned long flags;
 
 		spin_lock_irqsave(&engine->lock, flags);
-		if (engine->in_step) {
+		if (engine->in_step && engine->view.as != inv.as) {
+			/* It cannot use what is covered before the step ends. */
+			engine->flush_pending = true;
+		} else if (engine->in_step) {
 			engine->inval = inv;
 			engine->inval_pending = true;
 			atomic_inc(&emu->inval_busy);

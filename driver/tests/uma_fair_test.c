@@ -242,8 +242,8 @@ static void uma_fair_test_empty_jobs(struct kunit *test)
 	enter(t, 1, 0, NORMAL);
 	enter(t, 0, 0, NORMAL);
 	done(test, MS, false);
+	enter(t, 1, 0, NORMAL);
 	for (i = 0; i < 1000; i++) {
-		enter(t, 1, 0, NORMAL);
 		enter(t, 0, (i + 1) % 2, NORMAL);
 		if (done(test, 0, false) == &t->client[1].turn[0])
 			break;
@@ -401,4 +401,5 @@ static struct kunit_suite uma_fair_suite = {
 	.init = uma_fair_test_init,
 	.test_cases = uma_fair_cases,
 };
+
 kunit_test_suite(uma_fair_suite);
