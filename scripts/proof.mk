@@ -6,6 +6,9 @@
 #: fail-nth      in the debug VM, every allocation of every call fails once, those of making devices too
 #: soak          in the VM (K=debug unless told otherwise), eight clients and broken hardware for SECONDS (300)
 
+#: fuzz          libFuzzer on task lists and .npy files, RUNS (10000000) inputs each, with clang
+#: proof         all four of them
+
 # K=stock|debug, SEED=, FROM=: see selftests/mutate.c.
 K ?= stock
 N ?= 2000000
@@ -15,14 +18,14 @@ FROM ?= 0
 
 # guest KERNEL NAME SECONDS PROGRAM OPTIONS COMMAND
 guest = $(Q)ko=$$(scripts/build-modules.sh $(1) 2>/dev/null | tail -n 1) && \
-	selftests/vm/run.sh --kernel $(1) --name $(2)-$(1) --timeout $(3) --modules "$$ko" --append panic_on_warn=1 \
+	selftests/vm/run.sh --kernel $(1) --name $(2)-$(1) --timeout $(3) --modules "$$ko" \
 		--add $(O)/selftests/$(4):/uma/$(4) $(5) -- bash -c '$(6)'
 
 SECONDS ?= 300
 
-PHONY += mutate fail-nth soak
+PHONY += mutate fail-nth soak fuzz proof
 mutate: $(O)/selftests/mutate
-	$(call guest,$(K),$@,14000,$@,--env MUTATE_SEED=$(SEED) --env MUTATE_FROM=$(FROM),\
+	$(call guest,$(K),$@,14000,$@,--append panic_on_warn=1 --env MUTATE_SEED=$(SEED) --env MUTATE_FROM=$(FROM),\
 		MUTATE_N=$(N) /uma/mutate -t ioctls; a=$$?; MUTATE_N=$(TASKS) /uma/mutate -t tasks; exit $$((a | $$?)))
 
 fail-nth: $(O)/selftests/fail_nth
@@ -31,5 +34,13 @@ fail-nth: $(O)/selftests/fail_nth
 # With a search for leaks, where the kernel has one.
 soak: $(O)/selftests/soak
 	$(call guest,$(if $(filter command,$(origin K)),$(K),debug),$@,$(shell echo $$(($(SECONDS) * 2 + 600))),$@,\
-		--env SOAK_SECONDS=$(SECONDS) --env SOAK_SEED=$(SEED),/uma/soak; rc=$$?; k=/sys/kernel/debug/kmemleak; \
+		--append panic_on_warn=1 --env SOAK_SECONDS=$(SECONDS) --env SOAK_SEED=$(SEED),/uma/soak; rc=$$?; k=/sys/kernel/debug/kmemleak; \
 		if test -e $$k; then sleep 6; echo scan >$$k; echo scan >$$k; cat $$k; test -z "$$(cat $$k)" || rc=1; fi; exit $$rc)
+
+# One after the other; a fuzzer ends with a status when it found something, and leaves it in build/fuzz.
+RUNS ?= 10000000
+fuzz:
+	$(Q)$(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-model && $(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-npy
+
+proof:
+	$(Q)rc=0; for t in mutate fail-nth soak fuzz; do $(MAKE) $$t || rc=1; done; exit $$rc

@@ -264,6 +264,7 @@ OP(bo_import_user);
 OP(bo_info);
 OP(bo_label);
 OP(bo_sync);
+OP(bo_madvise);
 OP(vm_create);
 OP(vm_destroy);
 OP(vm_bind);
@@ -314,6 +315,9 @@ FIXTURE_SETUP(fail_probe)
 		SKIP("needs root");
 	injector_open();
 	expect_log();
+	/* Files of an interrupt in /proc that could not be made, and are taken away all the same. */
+	EXPECT_TRUE(write_text("/dev/kmsg",
+			       "<6>fail_nth: the next warnings in remove_proc_entry() are expected"));
 }
 
 FIXTURE_TEARDOWN(fail_probe)

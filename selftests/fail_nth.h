@@ -85,7 +85,8 @@ void fail_scene_close(struct fail_scene *s);
 
 extern const struct fail_op fail_op_query, fail_op_query_caps, fail_op_bo_create,
 	fail_op_bo_mmap_offset, fail_op_bo_import_user, fail_op_bo_info, fail_op_bo_label,
-	fail_op_bo_sync, fail_op_vm_create, fail_op_vm_destroy, fail_op_vm_bind, fail_op_vm_unbind,
+	fail_op_bo_sync, fail_op_bo_madvise, fail_op_vm_create, fail_op_vm_destroy,
+	fail_op_vm_bind, fail_op_vm_unbind,
 	fail_op_vm_bind_user, fail_op_queue_create, fail_op_queue_destroy, fail_op_queue_state,
 	fail_op_submit, fail_op_submit_batch, fail_op_timestamp, fail_op_gem_close,
 	fail_op_prime_export, fail_op_prime_import, fail_op_prime_import_other,

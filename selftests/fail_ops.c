@@ -222,6 +222,31 @@ static int run_bo_sync(struct fail_scene *s)
 
 const struct fail_op fail_op_bo_sync = { .name = "bo_sync", .run = run_bo_sync };
 
+/* The buffer has memory, some of it mapped, and is used no more. */
+static void prepare_madvise(struct fail_scene *s)
+{
+	__u8 *p;
+
+	fail_make_bo(s);
+	p = bo_map(s->c.fd, s->handle, SIZE);
+	p[0] = 1;
+	munmap(p, SIZE);
+}
+
+static int run_bo_madvise(struct fail_scene *s)
+{
+	struct drm_uma_bo_madvise args = {
+		.handle = s->handle, .advice = DRM_UMA_MADV_DONTNEED,
+	};
+
+	return fail_armed(s->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args);
+}
+
+const struct fail_op fail_op_bo_madvise = {
+	.name = "bo_madvise", .prepare = prepare_madvise, .run = run_bo_madvise,
+	.undo = fail_close_handle,
+};
+
 static int run_gem_close(struct fail_scene *s)
 {
 	struct drm_gem_close args = { .handle = s->handle };
@@ -522,9 +547,14 @@ static int run_submit_batch(struct fail_scene *s)
 	struct drm_uma_sync first[2] = { sync_out_point(s->id, 1), sync_out_point(s->id, 2) };
 	struct drm_uma_sync second[2] = { sync_in_point(s->id, 1), sync_out_point(s->id, 3) };
 	struct drm_uma_sync third[2] = { sync_in_point(s->id, 3), sync_out_point(s->id, 4) };
+	struct drm_uma_job_bo bos[2] = {
+		{ .handle = s->tasks.handle },
+		{ .handle = s->data.handle, .flags = DRM_UMA_JOB_BO_WRITE },
+	};
 	struct drm_uma_job jobs[3] = {
 		{ .queue_id = s->queue, .task_count = 1, .tasks_addr = s->tasks.va,
-		  .syncs = array_of(first, sizeof(first[0]), 2) },
+		  .syncs = array_of(first, sizeof(first[0]), 2),
+		  .bos = array_of(bos, sizeof(bos[0]), 2) },
 		{ .queue_id = s->queue, .syncs = array_of(second, sizeof(second[0]), 2) },
 		{ .queue_id = s->queue, .task_count = 1, .tasks_addr = s->tasks.va,
 		  .syncs = array_of(third, sizeof(third[0]), 2) },

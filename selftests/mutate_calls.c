@@ -238,6 +238,27 @@ static void build_bo_label(struct world *w)
 	PUT_FIRST(w, args);
 }
 
+static void build_bo_madvise(struct world *w)
+{
+	struct drm_uma_bo_madvise args = {
+		.handle = w->bos[0], .advice = DRM_UMA_MADV_DONTNEED,
+	};
+
+	PUT(w, args);
+}
+
+static void undo_bo_madvise(struct world *w, void *arg, int ret)
+{
+	struct drm_uma_bo_madvise args = {
+		.handle = ((struct drm_uma_bo_madvise *)arg)->handle,
+		.advice = DRM_UMA_MADV_WILLNEED,
+	};
+
+	/* What has been purged meanwhile is of no more use. */
+	if (!ret && (do_ioctl(w->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args) || !args.retained))
+		w->dirty = true;
+}
+
 static void build_bo_sync(struct world *w)
 {
 	struct drm_uma_sync_range ranges[3] = {
@@ -380,6 +401,9 @@ static void build_submit(struct world *w)
 	struct drm_uma_sync second[3] = {
 		sync_in(w->syncs[2]), sync_out_point(w->syncs[1], 2), sync_out(w->syncs[3]),
 	};
+	struct drm_uma_job_bo bos[2] = {
+		{ .handle = w->bos[0] }, { .handle = w->bos[2], .flags = DRM_UMA_JOB_BO_WRITE },
+	};
 	struct drm_uma_job jobs[2] = {
 		{ .queue_id = w->queues[0], .task_count = 1, .tasks_addr = w->tasks.va },
 		{ .queue_id = w->queues[1], .task_count = 2, .tasks_addr = w->tasks.va },
@@ -389,6 +413,8 @@ static void build_submit(struct world *w)
 	w->chunk_count = 1;
 	jobs[0].syncs = put_array(w, first, sizeof(first[0]), 3);
 	jobs[1].syncs = put_array(w, second, sizeof(second[0]), 3);
+	jobs[0].bos = put_array(w, bos, sizeof(bos[0]), 2);
+	jobs[1].bos = put_array(w, bos, sizeof(bos[0]), 1);
 	args.jobs = put_array(w, jobs, sizeof(jobs[0]), 2);
 	PUT_FIRST(w, args);
 }
@@ -480,11 +506,14 @@ const struct call mutate_calls[] = {
 	CALL(query_size, UMA_QUERY, build_query_size, undo_nothing, EFAULT),
 	CALL(bo_create, UMA_BO_CREATE, build_bo_create, undo_bo_create, ENOMEM),
 	CALL(bo_create_flags, UMA_BO_CREATE, build_bo_create_flags, undo_bo_create, ENOMEM),
-	CALL(bo_mmap_offset, UMA_BO_MMAP_OFFSET, build_bo_mmap_offset, undo_nothing, ENOENT, EPERM),
+	CALL(bo_mmap_offset, UMA_BO_MMAP_OFFSET, build_bo_mmap_offset, undo_nothing, ENOENT, EPERM,
+	     EFAULT),
 	CALL(bo_import_user, UMA_BO_IMPORT_USER, build_bo_import_user, undo_bo_import_user, EFAULT,
 	     EOPNOTSUPP, ENOMEM),
 	CALL(bo_info, UMA_BO_INFO, build_bo_info, undo_nothing, ENOENT),
 	CALL(bo_label, UMA_BO_LABEL, build_bo_label, undo_nothing, ENOENT, E2BIG, EFAULT, ENOMEM),
+	CALL(bo_madvise, UMA_BO_MADVISE, build_bo_madvise, undo_bo_madvise, ENOENT, EPERM, EBUSY,
+	     EINTR),
 	CALL(bo_sync, UMA_BO_SYNC, build_bo_sync, undo_nothing, ENOENT, E2BIG, EFAULT, ENOMEM),
 	CALL(vm_create, UMA_VM_CREATE, build_vm_create, undo_vm_create, ENOSPC, ENOMEM),
 	CALL(vm_destroy, UMA_VM_DESTROY, build_vm_destroy, undo_vm_destroy, ENOENT, EBUSY),
@@ -499,7 +528,7 @@ const struct call mutate_calls[] = {
 	CALL(timestamp, UMA_TIMESTAMP, build_timestamp, undo_nothing, 0),
 	CALL(gem_close, GEM_CLOSE, build_gem_close, undo_gem_close, ENOENT),
 	CALL(prime_export, PRIME_HANDLE_TO_FD, build_prime_export, undo_prime_export, ENOENT,
-	     EACCES, EOPNOTSUPP, ENOMEM, EMFILE),
+	     EACCES, EBUSY, EOPNOTSUPP, ENOMEM, EMFILE),
 	CALL(prime_import, PRIME_FD_TO_HANDLE, build_prime_import, undo_prime_import, EBADF, EACCES,
 	     ENOENT, EOPNOTSUPP, ENOMEM),
 };

@@ -22,3 +22,6 @@ selftests/fail_nth-kernels := debug
 selftests/soak-objs += selftests/soak_client.o
 selftests/fair-objs += selftests/rival.o
 selftests/fair_share-objs += selftests/rival.o
+
+# What is written down about the ioctls elsewhere has to keep up with them.
+LINT_TESTS += selftests/syzkaller/check.py

@@ -314,6 +314,25 @@ static void drop_queue(struct soaker *k)
 	gem_close(k->c.fd, handle);
 }
 
+/* Memory that may go, and whether it has. */
+static void advise(struct soaker *k)
+{
+	__u32 handle = bo_create(k->c.fd, 4 * PAGE, 0);
+	struct drm_uma_bo_madvise args = { .handle = handle, .advice = DRM_UMA_MADV_DONTNEED };
+	__u32 *p = bo_map(k->c.fd, handle, 4 * PAGE);
+
+	p[0] = k->serial;
+	ASSERT_EQ(0, do_ioctl(k->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args));
+	args.advice = DRM_UMA_MADV_WILLNEED;
+	args.retained = 0;
+	ASSERT_EQ(0, do_ioctl(k->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args));
+	if (args.retained && p[0] != k->serial)
+		wrong(k, "memory that was retained has %#x, not %#x", p[0], k->serial);
+	munmap(p, 4 * PAGE);
+	gem_close(k->c.fd, handle);
+	COUNT(k, advised);
+}
+
 static void read_fdinfo(struct soaker *k)
 {
 	char path[64], text[4096];
@@ -349,6 +368,9 @@ void soak_client(struct soak_stats *stats, unsigned int seed)
 			break;
 		case 5:
 			read_fdinfo(&k);
+			break;
+		case 23:
+			advise(&k);
 			break;
 		case 6:
 			/* Not too often: each costs an engine a reset. */

@@ -53,7 +53,7 @@ fuzz-npy:
 	$(Q)mkdir -p $(B)/fuzz/npy && clang -g -O1 -D_GNU_SOURCE -DACCELCTL_LIBFUZZER -I. -Ilibaccel/include \
 	-I$(accelctl) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $(B)/fuzz/fuzz_npy \
 	$(accelctl-tests)/fuzz_npy.c $(accelctl)/npy.c $(accelctl)/values.c -lm && \
-	$(B)/fuzz/fuzz_npy -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -artifact_prefix=$(B)/fuzz/ \
+	$(B)/fuzz/fuzz_npy $(fuzz-limit) -print_final_stats=1 -max_len=4096 -artifact_prefix=$(B)/fuzz/npy- \
 	$(B)/fuzz/npy
 
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Fuzzing of everything behind a descriptor. The input is a descriptor, then
- * one byte that picks profile, engine, kernels and pages; what is left of it
- * becomes the contents of memory. A task may fault or run, each step within a
- * bound of memory accesses; it must not touch anything else, which the address
- * sanitizer watches.
+ * Fuzzing of everything behind a task list. The input is a descriptor, then one
+ * byte that picks profile, engine, kernels and pages; what is left of it becomes
+ * the contents of memory. In there, at FUZZ_LIST, the list goes on for up to
+ * FUZZ_MORE tasks, as many as have a version that is right: a task may write the
+ * tables, the packed operands and the descriptors of those behind it. A task
+ * faults, which ends the list, or runs, each step within a bound of memory
+ * accesses; it must not touch anything else, which the address sanitizer watches.
  *
- * With libFuzzer: make fuzz-model. By itself, test_fuzz.c drives it.
+ * With libFuzzer: make fuzz. By itself, test_fuzz.c drives it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,9 @@
 #define REGION		(64u << 10)
 /* Accesses of a step, by far. */
 #define STEP_MAPS	100000
-#define STEPS		60
+#define STEPS		24
+/* Multiply-adds of a step: as many inputs as can be matter more than long ones. */
+#define STEP_WORK	(UMA_STEP_WORK_KERNEL / 8)
 
 static void check(int ok, const char *what)
 {
@@ -56,55 +60,91 @@ static int run_steps(struct uma_program *prog, struct mt_home *home, void *scrat
 	return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	static uint8_t image[MT_SIZE];
-	static struct uma_program prog;
-	static struct uma_op op;
-	static void *scratch;
-	const struct uma_kernels *const *kernels = mt_kernels();
+/* What stays the same for all tasks of a list. */
+struct where {
 	const struct uma_engine_desc *engine;
-	const struct uma_profile *profile;
+	const struct uma_kernels *kernels;
+	uint32_t work;
+};
+
+/* What can be said of a task without memory; 0 or -1. */
+static int decode_task(const struct where *w, const void *bytes, size_t size, struct uma_op *op)
+{
 	struct uma_fault_info f = { 0 };
 	struct uma_task *task;
-	struct mt_home home;
-	struct mt_rng rng = { .s = 1 };
-	uint8_t choice = 0;
-	size_t room;
+	int r;
+
+	/* Of its own, so that a byte too many is seen. */
+	task = calloc(1, sizeof(*task));
+	memcpy(task, bytes, size < sizeof(*task) ? size : sizeof(*task));
+	r = uma_task_decode(task, op, &f);
+	free(task);
+	if (!r && uma_op_check(op, w->engine, &f) >= 0)
+		return 0;
+	check_fault(&f);
+	return -1;
+}
+
+/* Returns 0 if it ran to its end, -1 if it faulted. */
+static int run_task(const struct where *w, const struct uma_op *op, struct mt_home *home)
+{
+	static struct uma_program prog;
+	static void *scratch;
+	struct uma_fault_info f = { 0 };
 	int r;
 
 	if (!scratch)
 		scratch = aligned_alloc(64, UMA_SCRATCH_SIZE);
-	task = calloc(1, sizeof(*task));
-	memcpy(task, data, size < sizeof(*task) ? size : sizeof(*task));
-	if (size > sizeof(*task))
-		choice = data[sizeof(*task)];
-	room = size > sizeof(*task) + 1 ? size - sizeof(*task) - 1 : 0;
-	memset(image, 0x3c, REGION);
-	memcpy(image, data + size - room, room < REGION ? room : REGION);
+	r = uma_prepare(&prog, op, w->engine, w->kernels, w->work, &home->mem, &f);
+	if (!r)
+		r = run_steps(&prog, home, scratch, &f);
+	if (!r)
+		return 0;
+	check_fault(&f);
+	return -1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static uint8_t image[REGION];
+	static struct uma_op op;
+	const struct uma_kernels *const *kernels = mt_kernels();
+	const struct uma_profile *profile;
+	struct mt_home home;
+	struct mt_rng rng = { .s = 1 };
+	struct uma_task next;
+	struct where w;
+	uint8_t choice = 0;
+	uint32_t i, at;
+	size_t room;
+
+	if (size > sizeof(struct uma_task))
+		choice = data[sizeof(struct uma_task)];
+	room = size > sizeof(struct uma_task) + 1 ? size - sizeof(struct uma_task) - 1 : 0;
 
 	profile = uma_profile_get(choice % 5);
-	engine = &profile->engines[(choice >> 3) % profile->engine_count];
+	w.engine = &profile->engines[(choice >> 3) % profile->engine_count];
 	if ((choice >> 5 & 3) && kernels[1])
 		kernels++;
-	if (uma_task_decode(task, &op, &f)) {
-		check_fault(&f);
-		free(task);
+	w.kernels = *kernels;
+	w.work = choice & 1 ? 3000 : STEP_WORK;
+	if (decode_task(&w, data, size, &op))
 		return 0;
+
+	memset(image, 0x3c, REGION);
+	memcpy(image, data + size - room, room < REGION ? room : REGION);
+	mt_home_open_part(&home, image, REGION, choice & 0x80 ? 0 : 4096, &rng);
+	for (i = 0; !run_task(&w, &op, &home) && i < FUZZ_MORE; i++) {
+		/* Through memory as it is now; on a page, so in one piece. */
+		__u64 len = sizeof(next);
+
+		at = FUZZ_LIST + i * UMA_TASK_SIZE;
+		memcpy(&next, home.mem.ops->map(&home.mem, MT_BASE + at, &len, UMA_ACCESS_READ),
+		       sizeof(next));
+		if (next.version != UMA_TASK_VERSION ||
+		    decode_task(&w, &next, sizeof(next), &op))
+			break;
 	}
-	free(task);
-	if (uma_op_check(&op, engine, &f) < 0) {
-		check_fault(&f);
-		return 0;
-	}
-	mt_home_open(&home, image, choice & 0x80 ? 0 : 4096, &rng);
-	home.hi = MT_BASE + REGION;
-	r = uma_prepare(&prog, &op, engine, *kernels, choice & 1 ? 3000 : UMA_STEP_WORK_KERNEL,
-			&home.mem, &f);
-	if (!r)
-		r = run_steps(&prog, &home, scratch, &f);
-	if (r < 0)
-		check_fault(&f);
 	mt_home_close(&home, image);
 	return 0;
 }

@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Where in memory a list goes on, and how far. */
+#define FUZZ_LIST	0
+#define FUZZ_MORE	3
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif /* _MODEL_FUZZ_TASK_H_ */

@@ -5,6 +5,15 @@
 
 #include "mt.h"
 
+/* The same in the words of two compilers. */
+#ifdef __SANITIZE_ADDRESS__
+#define MT_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MT_ASAN
+#endif
+#endif
+
 uint32_t mt_rand(struct mt_rng *r)
 {
 	/* splitmix64 */
@@ -45,7 +54,7 @@ float mt_float(uint32_t bits)
 
 static uint8_t *frame_of(const struct mt_home *h, uint32_t i)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef MT_ASAN
 	return h->own[i];
 #else
 	return h->bytes + (size_t)h->frame[i] * h->page;
@@ -78,23 +87,24 @@ static void *mt_map(struct uma_mem *mem, __u64 addr, __u64 *len,
 
 static const struct uma_mem_ops mt_ops = { .map = mt_map };
 
-void mt_home_open(struct mt_home *h, const uint8_t *image, uint32_t page,
-		  struct mt_rng *rng)
+void mt_home_open_part(struct mt_home *h, const uint8_t *image, uint32_t size, uint32_t page,
+		       struct mt_rng *rng)
 {
 	uint32_t i, n;
 
 	memset(h, 0, sizeof(*h));
 	h->mem.ops = &mt_ops;
 	h->page = page;
+	h->size = size;
 	h->lo = MT_BASE;
-	h->hi = MT_BASE + MT_SIZE;
-	h->bytes = malloc(MT_SIZE);
+	h->hi = MT_BASE + size;
+	h->bytes = malloc(size);
 	if (!page) {
-		memcpy(h->bytes, image, MT_SIZE);
+		memcpy(h->bytes, image, size);
 		return;
 	}
-	n = MT_SIZE / page;
-#ifdef __SANITIZE_ADDRESS__
+	n = size / page;
+#ifdef MT_ASAN
 	/* Every page by itself: running over its end is seen at once. */
 	(void)rng;
 	h->own = malloc(n * sizeof(*h->own));
@@ -113,17 +123,23 @@ void mt_home_open(struct mt_home *h, const uint8_t *image, uint32_t page,
 		memcpy(frame_of(h, i), image + (size_t)i * page, page);
 }
 
+void mt_home_open(struct mt_home *h, const uint8_t *image, uint32_t page,
+		  struct mt_rng *rng)
+{
+	mt_home_open_part(h, image, MT_SIZE, page, rng);
+}
+
 void mt_home_close(struct mt_home *h, uint8_t *image)
 {
 	uint32_t i;
 
 	if (!h->page)
-		memcpy(image, h->bytes, MT_SIZE);
+		memcpy(image, h->bytes, h->size);
 	else
-		for (i = 0; i < MT_SIZE / h->page; i++)
+		for (i = 0; i < h->size / h->page; i++)
 			memcpy(image + (size_t)i * h->page, frame_of(h, i), h->page);
-#ifdef __SANITIZE_ADDRESS__
-	for (i = 0; h->page && i < MT_SIZE / h->page; i++)
+#ifdef MT_ASAN
+	for (i = 0; h->page && i < h->size / h->page; i++)
 		free(h->own[i]);
 	free(h->own);
 #endif

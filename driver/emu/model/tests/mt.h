@@ -37,6 +37,7 @@ struct mt_home {
 	uint8_t *bytes;
 	/* 0: direct. */
 	uint32_t page;
+	uint32_t size;
 	uint32_t *frame;
 	/* With the address sanitizer each page is an allocation. */
 	uint8_t **own;
@@ -47,6 +48,9 @@ struct mt_home {
 
 void mt_home_open(struct mt_home *h, const uint8_t *image, uint32_t page,
 		  struct mt_rng *rng);
+/* The same with only the first @size bytes of memory. */
+void mt_home_open_part(struct mt_home *h, const uint8_t *image, uint32_t size, uint32_t page,
+		       struct mt_rng *rng);
 /* Write the contents back to a linear image. */
 void mt_home_close(struct mt_home *h, uint8_t *image);
 

@@ -26,7 +26,7 @@ static void make_seed(uint32_t i)
 	};
 	static uint8_t image[MT_SIZE];
 	static struct mt_task t;
-	uint32_t op = opcodes[i % 8];
+	uint32_t op = opcodes[i % 8], k;
 	struct gen_types c;
 
 	mt_task_init(&t, image, i * 77 + 5, (int)op);
@@ -49,6 +49,10 @@ static void make_seed(uint32_t i)
 	/* "full" on any engine and with any kernels. */
 	seeds[i][UMA_TASK_SIZE] = (uint8_t)(4 + 5 * mt_below(&t.rng, 50));
 	memcpy(seeds[i] + UMA_TASK_SIZE + 1, image, SEED_SIZE - UMA_TASK_SIZE - 1);
+	/* Every other one is a list: it goes on with the tasks of the seeds before. */
+	for (k = 0; i % 2 && k < FUZZ_MORE && k < i; k++)
+		memcpy(seeds[i] + UMA_TASK_SIZE + 1 + FUZZ_LIST + k * UMA_TASK_SIZE,
+		       seeds[i - k - 1], UMA_TASK_SIZE);
 }
 
 static int write_seeds(const char *dir)
@@ -58,9 +62,12 @@ static int write_seeds(const char *dir)
 	FILE *f;
 
 	for (i = 0; i < SEEDS; i++) {
+		/* Small ones, for the fuzzer's sake: what is behind that is all the same. */
+		size_t size = UMA_TASK_SIZE + 1 + (i % 2 ? FUZZ_MORE : 1) * UMA_TASK_SIZE;
+
 		snprintf(path, sizeof(path), "%s/seed-%02u", dir, i);
 		f = fopen(path, "wb");
-		if (!f || fwrite(seeds[i], SEED_SIZE, 1, f) != 1 || fclose(f)) {
+		if (!f || fwrite(seeds[i], size, 1, f) != 1 || fclose(f)) {
 			perror(path);
 			return 1;
 		}
@@ -137,7 +144,7 @@ static void fuzzer(const char *self)
 	full = realpath(path, NULL);
 	snprintf(cmd, sizeof(cmd),
 		 "cd %s && exec '%s' -seed=1 -max_total_time=5 -max_len=%d -artifact_prefix=/tmp/ . >log 2>&1",
-		 dir, full, SEED_SIZE);
+		 dir, full, UMA_TASK_SIZE * (FUZZ_MORE + 1) + 1);
 	free(full);
 	r = system(cmd);
 	if (r) {
