@@ -21,7 +21,8 @@
 #include "fail_nth.h"
 #include "watch.h"
 
-#define MOST	20000
+#define MOST		20000
+#define EXPECTED	"<6>fail_nth: the next warnings in remove_proc_entry() are expected"
 
 static int fail_nth = -1;
 static int injector;	/* the fail-nth file of this thread */
@@ -315,9 +316,8 @@ FIXTURE_SETUP(fail_probe)
 		SKIP("needs root");
 	injector_open();
 	expect_log();
-	/* Files of an interrupt in /proc that could not be made, and are taken away all the same. */
-	EXPECT_TRUE(write_text("/dev/kmsg",
-			       "<6>fail_nth: the next warnings in remove_proc_entry() are expected"));
+	/* An interrupt's files in /proc, not made and taken away all the same. */
+	EXPECT_TRUE(write_text("/dev/kmsg", EXPECTED));
 }
 
 FIXTURE_TEARDOWN(fail_probe)
