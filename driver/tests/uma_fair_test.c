@@ -350,31 +350,25 @@ static void uma_fair_test_hang_beside(struct kunit *test)
 	struct fair_test *t = test->priv;
 	u64 start = t->now, good = 0;
 	struct uma_turn *turn;
-	LIST_HEAD(ready);
 
 	enter(t, 0, 0, NORMAL);
 	turn = t->running;
 	while (t->now < start + 100000 * MS) {
-		bool bad = turn && client_of(t, turn) == 0;
+		bool bad;
 
-		if (!turn)
-			turn = enter(t, 1, 0, NORMAL) ? t->running : NULL;
-		else if (!bad)
-			good += 10 * MS;
+		/* The good one submits when its last job is done, and finds the engine free. */
+		if (!turn && enter(t, 1, 0, NORMAL))
+			turn = t->running;
 		KUNIT_ASSERT_NOT_NULL(test, turn);
+		bad = client_of(t, turn) == 0;
+		/* Or not. */
 		if (bad)
 			enter(t, 1, 0, NORMAL);
+		else
+			good += 10 * MS;
 		turn = done(test, bad ? 1000 * MS : 10 * MS, bad);
 		if (bad)
-			enter(t, 0, turn == &t->client[0].turn[0], NORMAL);
-		if (t->running)
-			continue;
-		uma_fair_expire(&t->fair, t->now, &ready);
-		if (!list_empty(&ready)) {
-			t->running = list_first_entry(&ready, struct uma_turn, node);
-			list_del_init(&t->running->node);
-		}
-		turn = t->running;
+			enter(t, 0, 0, NORMAL);
 	}
 	KUNIT_EXPECT_GE(test, good * 100, (t->now - start) * 48);
 }

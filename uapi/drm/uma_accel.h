@@ -214,10 +214,15 @@ struct drm_uma_query_memory {
 
 /**
  * enum drm_uma_priority - queue priorities
- * @DRM_UMA_PRIORITY_LOW: below others
+ * @DRM_UMA_PRIORITY_LOW: a quarter of what a normal one gets
  * @DRM_UMA_PRIORITY_NORMAL: the default
- * @DRM_UMA_PRIORITY_HIGH: above others, needs CAP_SYS_NICE
- * @DRM_UMA_PRIORITY_REALTIME: above all, needs CAP_SYS_NICE
+ * @DRM_UMA_PRIORITY_HIGH: four times what a normal one gets; needs CAP_SYS_NICE
+ * @DRM_UMA_PRIORITY_REALTIME: goes before all others; needs CAP_SYS_NICE
+ *
+ * Open files that want an engine at the same time share its time by these
+ * weights, however many jobs and queues they have. Nothing is taken from an
+ * engine before it is done. A file whose job ran into its timeout waits for as
+ * long again before it gets that engine the next time.
  */
 enum drm_uma_priority {
 	DRM_UMA_PRIORITY_LOW = 0,
