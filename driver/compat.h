@@ -54,6 +54,12 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 #define uma_gem_shmem_purge(shmem) drm_gem_shmem_purge(shmem)
 #endif
 
+#ifdef UMA_HAVE_SHMEM_VMA_FLAGS
+#define UMA_SHMEM_NORESERVE mk_vma_flags(VMA_NORESERVE_BIT)
+#else
+#define UMA_SHMEM_NORESERVE VM_NORESERVE
+#endif
+
 /* Until 6.13 whoever walked a list_lru could let go of its lock. */
 #ifdef UMA_HAVE_LRU_WALK_LOCK
 #define UMA_LRU_WALK_LOCK spinlock_t *lock,

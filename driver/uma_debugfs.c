@@ -92,6 +92,12 @@ static int uma_debugfs_pinned_pages(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static int uma_debugfs_blocks(struct seq_file *m, void *unused)
+{
+	seq_printf(m, "%llu\n", uma_vms_blocks(uma_debugfs_device(m)));
+	return 0;
+}
+
 static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "gems", uma_debugfs_gems },
 	{ "vms", uma_debugfs_vms },
@@ -100,6 +106,7 @@ static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "reset_counter", uma_debugfs_reset_counter },
 	{ "fault_counter", uma_debugfs_fault_counter },
 	{ "bo_count", uma_debugfs_bo_count },
+	{ "blocks", uma_debugfs_blocks },
 	{ "pinned_pages", uma_debugfs_pinned_pages },
 };
 

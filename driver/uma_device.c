@@ -18,6 +18,7 @@
 #include "uma_debugfs.h"
 #include "uma_device.h"
 #include "uma_event.h"
+#include "uma_mount.h"
 #include "uma_pm.h"
 #include "uma_reset.h"
 #include "uma_sched.h"
@@ -428,6 +429,9 @@ static int uma_probe(struct platform_device *pdev)
 	dma_set_max_seg_size(dev, UINT_MAX);
 
 	ret = uma_read_info(uma);
+	if (ret)
+		return ret;
+	ret = uma_mount_init(uma);
 	if (ret)
 		return ret;
 	ret = uma_sched_init(uma);

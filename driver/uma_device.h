@@ -55,6 +55,7 @@ struct platform_device;
 struct shrinker;
 struct uma_device;
 struct uma_job;
+struct vfsmount;
 
 /**
  * struct uma_engine - an engine
@@ -153,6 +154,8 @@ struct uma_device {
 	struct drm_uma_query_device info;
 	/** @nodes: memory */
 	struct drm_uma_query_memory nodes[UMA_MAX_NODES];
+	/** @mounts: shmem for buffers: 0 of any node, n + 1 of node n; NULL where it makes no difference */
+	struct vfsmount *mounts[UMA_MAX_NODES + 1];
 	/** @as_count: hardware address spaces */
 	u32 as_count;
 	/** @va: addresses that can be bound */

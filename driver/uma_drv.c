@@ -190,7 +190,8 @@ static const struct file_operations uma_fops = {
 /*
  * Interface history:
  * - 1.0 first version
- * - 1.1 BO_MADVISE, COUNTERS; buffers of a job, stamps of its tasks
+ * - 1.1 BO_MADVISE, COUNTERS; buffers of a job, stamps of its tasks; memory nodes of
+ *   buffers
  */
 const struct drm_driver uma_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

@@ -11,12 +11,14 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
+#include <drm/drm_vma_manager.h>
 
 #include "compat.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_gem.h"
 #include "uma_map.h"
+#include "uma_mount.h"
 #include "uma_shrink.h"
 #include "uma_user.h"
 
@@ -84,7 +86,8 @@ static vm_fault_t uma_gem_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct drm_gem_object *obj = vma->vm_private_data;
-	pgoff_t page = vmf->pgoff - vma->vm_pgoff;
+	/* In the buffer and not in the mapping, whose head may have been unmapped. */
+	pgoff_t page = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
 	struct uma_bo *bo = to_uma_bo(obj);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
@@ -342,13 +345,16 @@ void uma_bo_put_mapping(struct uma_mapping *mapping)
 int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct uma_device *uma = to_uma_device(drm);
+	const u32 kind = DRM_UMA_BO_WC | DRM_UMA_BO_NO_MMAP;
 	struct drm_uma_bo_create *args = data;
 	struct drm_gem_shmem_object *shmem;
 	struct uma_bo *bo;
 	int ret;
 
-	if (args->handle || (args->flags & ~(DRM_UMA_BO_WC | DRM_UMA_BO_NO_MMAP)) ||
-	    args->flags == (DRM_UMA_BO_WC | DRM_UMA_BO_NO_MMAP))
+	if (args->handle || (args->flags & ~(kind | DRM_UMA_BO_NODE_MASK)) ||
+	    (args->flags & kind) == kind)
+		return -EINVAL;
+	if ((args->flags & DRM_UMA_BO_NODE_MASK) >> DRM_UMA_BO_NODE_SHIFT > uma->info.node_count)
 		return -EINVAL;
 	ret = uma_check_bo_size(args->size, uma->max_bo_size);
 	if (ret)
@@ -363,6 +369,7 @@ int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 	bo = to_uma_bo(&shmem->base);
 	bo->flags = args->flags;
 	shmem->map_wc = bo->flags & DRM_UMA_BO_WC;
+	uma_mount_place(uma, bo);
 	uma_gem_publish(bo);
 
 	/* As soon as there is a handle, somebody may close it. */

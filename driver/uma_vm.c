@@ -398,6 +398,24 @@ out:
 }
 
 /**
+ * uma_vms_blocks - count the blocks in all page tables
+ * @uma: device
+ *
+ * Return: how many there are, or were a moment ago.
+ */
+u64 uma_vms_blocks(struct uma_device *uma)
+{
+	struct uma_vm *vm;
+	u64 blocks = 0;
+
+	mutex_lock(&uma->vms_lock);
+	list_for_each_entry(vm, &uma->vms, node)
+		blocks += READ_ONCE(vm->pt.blocks);
+	mutex_unlock(&uma->vms_lock);
+	return blocks;
+}
+
+/**
  * uma_vms_show - list all address spaces with their mappings
  * @uma: device
  * @m: output

@@ -45,6 +45,7 @@ struct uma_vm *uma_vm_get(struct uma_vm *vm);
 void uma_vm_put(struct uma_vm *vm);
 void uma_vms_close(struct uma_client *client);
 void uma_vms_lost(struct uma_device *uma);
+u64 uma_vms_blocks(struct uma_device *uma);
 void uma_vms_show(struct uma_device *uma, struct seq_file *m);
 
 int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file);

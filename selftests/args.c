@@ -252,7 +252,8 @@ FIXTURE_VARIANT(zero) {
 MUST_BE_ZERO(QUERY, query, pad);
 MUST_BE_ZERO(QUERY, query, index);
 MUST_BE_ZERO(BO_CREATE, bo_create, handle);
-UNKNOWN_BITS(BO_CREATE, bo_create, flags, DRM_UMA_BO_WC | DRM_UMA_BO_NO_MMAP);
+UNKNOWN_BITS(BO_CREATE, bo_create, flags,
+	     DRM_UMA_BO_WC | DRM_UMA_BO_NO_MMAP | DRM_UMA_BO_NODE_MASK);
 MUST_BE_ZERO(BO_MMAP_OFFSET, bo_mmap_offset, pad);
 MUST_BE_ZERO(BO_MMAP_OFFSET, bo_mmap_offset, offset);
 MUST_BE_ZERO(BO_IMPORT_USER, bo_import_user, handle);

@@ -590,6 +590,45 @@ TEST(two_devices)
 	instance_drop(&in);
 }
 
+/* What one device writes to the other's memory the CPU sees through either's dma-buf. */
+TEST(two_devices_share)
+{
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW };
+	struct scene a, b;
+	struct instance in;
+	__u32 handle, *p;
+	__u64 va;
+	int fd;
+
+	instance_start(&in, "share", "m1");
+	scene_make(&a);
+	scene_make_named(&b, in.node);
+	fd = prime_export(a.c.fd, a.shared.handle);
+	p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_TRUE(p != MAP_FAILED);
+	handle = prime_import(b.c.fd, fd);
+	va = client_bind_handle(&b.c, handle, SIZE, 0);
+	task_fill(&b.tasks.task[0], UMA_DTYPE_S32, va, SIZE / 8, 0x5678);
+	EXPECT_EQ(0, client_run(&b.c, b.queue, b.tasks.va, 1));
+	ASSERT_EQ(0, do_ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
+	EXPECT_EQ(0x5678, p[0]);
+	EXPECT_EQ(0x5678, p[SIZE / 8 - 1]);
+	EXPECT_EQ(0, p[SIZE / 8]);
+	p[SIZE / 8] = 0x9abc;
+	sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW;
+	ASSERT_EQ(0, do_ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
+	/* Its owner reads both. */
+	EXPECT_EQ(0, client_run(&a.c, a.queue, a.tasks.va + UMA_TASK_SIZE, 1));
+	EXPECT_EQ(0x5678, a.mine.u32[0]);
+	EXPECT_EQ(0x9abc, a.mine.u32[SIZE / 8]);
+	/* The importer goes first, then the device that it was of. */
+	client_close(&b.c);
+	instance_drop(&in);
+	EXPECT_EQ(0x5678, p[0]);
+	close(fd);
+	scene_free(&a);
+}
+
 /* --- many at once ------------------------------------------------------------------------------ */
 
 #define BOS	64

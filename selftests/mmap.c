@@ -95,6 +95,24 @@ TEST_F(map, partial)
 	EXPECT_EQ(42, part[7]);
 }
 
+/* What is left of a mapping shows what it showed before. */
+TEST_F(map, head_unmapped)
+{
+	__u8 *p = bo_map(self->fd, self->handle, SIZE), *q;
+	__u8 i;
+
+	q = map_at(self->fd, SIZE, self->offset, PROT_READ | PROT_WRITE, MAP_SHARED);
+	ASSERT_TRUE(q);
+	for (i = 0; i < SIZE / PAGE; i++)
+		p[i * PAGE] = i + 1;
+	ASSERT_EQ(0, munmap(q, 3 * PAGE));
+	ASSERT_EQ(0, munmap(q + 5 * PAGE, PAGE));
+	EXPECT_EQ(4, q[3 * PAGE]);
+	EXPECT_EQ(5, q[4 * PAGE]);
+	EXPECT_EQ(7, q[6 * PAGE]);
+	EXPECT_EQ(8, q[7 * PAGE]);
+}
+
 TEST_F(map, bad_ranges)
 {
 	check_no_map(self->fd, SIZE + PAGE, self->offset);

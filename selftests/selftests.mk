@@ -4,7 +4,7 @@
 
 selftests-user := query args handles arrays bo mmap userptr prime vm queue submit sync exec faults isolation unbind fd timestamp race info
 selftests-root := counters perms hang fair fair_share recovery instances configfs lifecycle stress mutate fail_nth soak reload
-selftests-root += madvise implicit
+selftests-root += madvise implicit memory place
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)

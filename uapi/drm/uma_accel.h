@@ -279,6 +279,18 @@ struct drm_uma_query_limits {
 #define DRM_UMA_BO_WC		(1u << 0)
 /** DRM_UMA_BO_NO_MMAP: the CPU cannot map the buffer; excludes DRM_UMA_BO_WC */
 #define DRM_UMA_BO_NO_MMAP	(1u << 1)
+/** DRM_UMA_BO_NODE_SHIFT: where DRM_UMA_BO_NODE() is */
+#define DRM_UMA_BO_NODE_SHIFT	16
+/** DRM_UMA_BO_NODE_MASK: bits of DRM_UMA_BO_NODE() */
+#define DRM_UMA_BO_NODE_MASK	(0xfu << DRM_UMA_BO_NODE_SHIFT)
+/**
+ * DRM_UMA_BO_NODE - flag: the memory node that a buffer is best in (1.1)
+ * @n: node, as in &struct drm_uma_query_memory
+ *
+ * Without it any is fine. It is a wish: a node that is full, or one that Linux
+ * does not tell from others, has no effect.
+ */
+#define DRM_UMA_BO_NODE(n)	(((__u32)(n) + 1) << DRM_UMA_BO_NODE_SHIFT)
 
 /**
  * struct drm_uma_bo_create - DRM_IOCTL_UMA_BO_CREATE
@@ -286,12 +298,12 @@ struct drm_uma_query_limits {
  * The memory is zero. CPU mappings are cached unless a flag says otherwise.
  *
  * Returns 0; -EINVAL @size 0, not a multiple of the page size or above
- * max_bo_size, unknown @flags; -ENOMEM.
+ * max_bo_size, unknown @flags, a node that the device has not; -ENOMEM.
  */
 struct drm_uma_bo_create {
 	/** @size: bytes */
 	__u64 size;
-	/** @flags: DRM_UMA_BO_WC, DRM_UMA_BO_NO_MMAP */
+	/** @flags: DRM_UMA_BO_WC or DRM_UMA_BO_NO_MMAP, DRM_UMA_BO_NODE() */
 	__u32 flags;
 	/** @handle: out: GEM handle; must be zero on input */
 	__u32 handle;
