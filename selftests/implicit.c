@@ -82,7 +82,7 @@ static __u32 start(struct scene *s, __u32 queue, int task, const struct drm_uma_
 		.task_count = task >= 0,
 		.tasks_addr = task >= 0 ? s->tasks.va + (unsigned int)task * UMA_TASK_SIZE : 0,
 		.syncs = array_of(syncs, sizeof(syncs[0]), after ? 2 : 1),
-		.bos = array_of(bo, sizeof(*bo), bo != NULL),
+		.bos = array_of(bo, sizeof(*bo), !!bo),
 	};
 
 	ASSERT_EQ(0, submit_try(s->c.fd, &job, 1, NULL));
@@ -309,11 +309,11 @@ TEST_F(implicit, active)
 	done = start(&self->s, self->s.queue, 0, &bo, self->s.gate.syncobj);
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->s.c.fd);
 	ASSERT_TRUE(read_text(path, text, sizeof(text)));
-	EXPECT_TRUE(strstr(text, "drm-active-memory:\t4 KiB") != NULL);
+	EXPECT_TRUE(strstr(text, "drm-active-memory:\t4 KiB"));
 	gate_open(&self->s.gate);
 	EXPECT_EQ(1, syncobj_result(self->s.c.fd, done));
 	ASSERT_TRUE(read_text(path, text, sizeof(text)));
-	EXPECT_TRUE(strstr(text, "drm-active-memory:\t4 KiB") == NULL);
+	EXPECT_FALSE(strstr(text, "drm-active-memory:\t4 KiB"));
 }
 
 /* --- dma-bufs --------------------------------------------------------------------------- */
@@ -629,7 +629,7 @@ TEST(two_devices_share)
 	scene_free(&a);
 }
 
-/* --- many at once ------------------------------------------------------------------------------ */
+/* --- many at once ---------------------------------------------------------------------- */
 
 #define BOS	64
 #define ROUNDS	100

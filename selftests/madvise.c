@@ -211,7 +211,7 @@ static long long shmem_bytes(void)
 
 	ASSERT_TRUE(read_text("/proc/meminfo", text, sizeof(text)));
 	at = strstr(text, "\nShmem:");
-	ASSERT_TRUE(at != NULL);
+	ASSERT_TRUE(at);
 	return strtoll(at + 7, NULL, 10) * 1024;
 }
 
