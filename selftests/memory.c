@@ -481,12 +481,20 @@ static void do_reclaim(struct pressure_fixture *self, __u64 *count)
 		cg_write(self->cg, "memory.reclaim", "16777216");
 		dir = opendir(shrinkers);
 		while (dir && (d = readdir(dir))) {
-			char path[512];
+			char path[512], text[1024], request[64], *line, *save;
 
 			if (strncmp(d->d_name, "uma:", 4))
 				continue;
+			snprintf(path, sizeof(path), "%s/%s/count", shrinkers, d->d_name);
+			ASSERT_TRUE(read_text(path, text, sizeof(text)));
 			snprintf(path, sizeof(path), "%s/%s/scan", shrinkers, d->d_name);
-			ASSERT_TRUE(write_text(path, "0 0 1024"));
+			/* Each line is a cgroup, which may have gone, and its count. */
+			for (line = strtok_r(text, "\n", &save); line;
+			     line = strtok_r(NULL, "\n", &save)) {
+				snprintf(request, sizeof(request), "%llu 0 1024",
+					 strtoull(line, NULL, 10));
+				write_text(path, request);
+			}
 		}
 		if (dir)
 			closedir(dir);
