@@ -277,6 +277,7 @@ OP(queue_state);
 OP(submit);
 OP(submit_batch);
 OP(timestamp);
+OP(counters);
 OP(gem_close);
 OP(prime_export);
 OP(prime_import);

@@ -109,6 +109,18 @@ static int run_timestamp(struct fail_scene *s)
 
 const struct fail_op fail_op_timestamp = { .name = "timestamp", .run = run_timestamp };
 
+static int run_counters(struct fail_scene *s)
+{
+	struct drm_uma_counters counters;
+	struct drm_uma_counters_get args = {
+		.queue_id = s->queue, .size = sizeof(counters), .data = (uintptr_t)&counters,
+	};
+
+	return fail_armed(s->c.fd, DRM_IOCTL_UMA_COUNTERS, &args);
+}
+
+const struct fail_op fail_op_counters = { .name = "counters", .run = run_counters };
+
 /* --- buffers ---------------------------------------------------------------------- */
 
 /* A result that could not be written: its handle is lost to the caller, not to the file. */

@@ -405,7 +405,8 @@ static void build_submit(struct world *w)
 		{ .handle = w->bos[0] }, { .handle = w->bos[2], .flags = DRM_UMA_JOB_BO_WRITE },
 	};
 	struct drm_uma_job jobs[2] = {
-		{ .queue_id = w->queues[0], .task_count = 1, .tasks_addr = w->tasks.va },
+		{ .queue_id = w->queues[0], .task_count = 1, .tasks_addr = w->tasks.va,
+		  .stamps_addr = w->data.va + 1024 },
 		{ .queue_id = w->queues[1], .task_count = 2, .tasks_addr = w->tasks.va },
 	};
 	struct drm_uma_submit args = { 0 };
@@ -438,6 +439,31 @@ static void build_timestamp(struct world *w)
 	struct drm_uma_timestamp args = { 0 };
 
 	PUT(w, args);
+}
+
+static void build_counters(struct world *w, __u32 queue, __u32 engine)
+{
+	const __u32 size = sizeof(struct drm_uma_counters);
+	struct drm_uma_counters_get args = {
+		.queue_id = queue, .engine = engine, .size = size,
+		.data = (uintptr_t)ARENA_DATA + ARENA_PAGES * PAGE - size,
+	};
+
+	PUT(w, args);
+}
+
+static void build_counters_queue(struct world *w)
+{
+	build_counters(w, w->queues[0], 0);
+}
+
+/* Not for everybody. */
+static void build_counters_engine(struct world *w)
+{
+	if (is_root())
+		build_counters(w, 0, 1);
+	else
+		build_counters(w, w->queues[1], 0);
 }
 
 /* --- the core's that lead into the driver ----------------------------------- */
@@ -525,6 +551,10 @@ const struct call mutate_calls[] = {
 	CALL(queue_state, UMA_QUEUE_STATE, build_queue_state, undo_nothing, ENOENT),
 	CALL(submit, UMA_SUBMIT, build_submit, undo_submit, ENOENT, ECANCELED, EBUSY, E2BIG, EFAULT,
 	     ENOMEM, EINTR),
+	CALL(counters_queue, UMA_COUNTERS, build_counters_queue, undo_nothing, ENOENT, EACCES,
+	     EFAULT),
+	CALL(counters_engine, UMA_COUNTERS, build_counters_engine, undo_nothing, ENOENT, EACCES,
+	     EFAULT),
 	CALL(timestamp, UMA_TIMESTAMP, build_timestamp, undo_nothing, 0),
 	CALL(gem_close, GEM_CLOSE, build_gem_close, undo_gem_close, ENOENT),
 	CALL(prime_export, PRIME_HANDLE_TO_FD, build_prime_export, undo_prime_export, ENOENT,

@@ -216,4 +216,34 @@ TEST_F_TIMEOUT(reload, dmabuf_kept, 240)
 	load(self);
 }
 
+/* Names in trace records are copies: reading them needs no module. */
+TEST_F_TIMEOUT(reload, trace_kept, 240)
+{
+	const char *dir = "/sys/kernel/tracing", *on = "/sys/kernel/tracing/events/uma/enable";
+	static char text[1 << 20];
+	struct client c;
+	struct buf b;
+
+	if (access(on, W_OK))
+		SKIP("no events in %s", dir);
+	ASSERT_TRUE(write_text(on, "1"));
+	client_open(&c);
+	client_buf(&c, &b, PAGE);
+	task_nop(b.task);
+	ASSERT_EQ(0, client_run(&c, queue_create(c.fd, c.vm, 0), b.va, 1));
+	ASSERT_EQ(0, munmap(b.map, b.size));
+	client_close(&c);
+	ASSERT_TRUE(read_text("/sys/kernel/tracing/trace", text, sizeof(text)));
+	EXPECT_TRUE(strstr(text, "uma_job_done"));
+	ASSERT_EQ(0, unload("uma_emu"));
+	/* The device has gone, the module has not. */
+	ASSERT_TRUE(read_text("/sys/kernel/tracing/trace", text, sizeof(text)));
+	EXPECT_TRUE(strstr(text, "uma_job_done"));
+	ASSERT_TRUE(write_text(on, "0"));
+	unload_after_all();
+	/* Nor the module; the kernel may have thrown the records away. */
+	ASSERT_TRUE(read_text("/sys/kernel/tracing/trace", text, sizeof(text)));
+	load(self);
+}
+
 HARNESS_MAIN
