@@ -24,6 +24,8 @@ struct uma_usage {
 	struct kref ref;
 	/** @ns: time on engines, by class */
 	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];
+	/** @shown: the most that anybody has been told, by class */
+	atomic64_t shown[UMA_ENGINE_CLASS_COUNT];
 	/** @count: entries of @shares */
 	u32 count;
 	/** @shares: part in each engine; under &uma_device.queues_lock */
@@ -60,6 +62,7 @@ int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *file);
 u32 uma_priorities(void);
 int uma_reply(u64 to, u32 *room, const void *from, size_t size);
+u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_class);
 void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file);
 
 #endif /* _UMA_DRV_H_ */

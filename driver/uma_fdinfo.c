@@ -11,6 +11,8 @@
 
 #include "uma_device.h"
 #include "uma_drv.h"
+#include "uma_queue.h"
+#include "uma_sched.h"
 
 /**
  * uma_usage_alloc - a client that has not used anything
@@ -60,6 +62,40 @@ void uma_usage_put(struct uma_usage *usage)
 }
 
 /**
+ * uma_usage_ns - time that a client has used on the engines of a class
+ * @uma: device
+ * @usage: engine time
+ * @engine_class: &enum uma_engine_class
+ *
+ * Jobs that run now count as far as they are. What the device says in the end
+ * may be less than what the CPU's clock said meanwhile; for who looks, time
+ * never goes back.
+ *
+ * Return: nanoseconds.
+ */
+u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_class)
+{
+	/* First, so that a job that ends in between is not counted twice. */
+	s64 ns = atomic64_read(&usage->ns[engine_class]), shown;
+	struct uma_engine *engine;
+
+	uma_for_each_engine(uma, engine) {
+		if (engine->info.engine_class != engine_class)
+			continue;
+		spin_lock_irq(&engine->lock);
+		if (engine->job && engine->started && engine->job->queue->usage == usage)
+			ns += max_t(s64, ktime_to_ns(ktime_sub(ktime_get(), engine->started)), 0);
+		spin_unlock_irq(&engine->lock);
+	}
+	shown = atomic64_read(&usage->shown[engine_class]);
+	do {
+		if (ns <= shown)
+			return shown;
+	} while (!atomic64_try_cmpxchg(&usage->shown[engine_class], &shown, ns));
+	return ns;
+}
+
+/**
  * uma_show_fdinfo - print engine time and memory of a client
  * @p: output
  * @file: client
@@ -82,7 +118,7 @@ void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 		if (!capacity[i])
 			continue;
 		drm_printf(p, "drm-engine-%s:\t%llu ns\n", names[i],
-			   (u64)atomic64_read(&client->usage->ns[i]));
+			   uma_usage_ns(client->uma, client->usage, i));
 		drm_printf(p, "drm-engine-capacity-%s:\t%u\n", names[i], capacity[i]);
 	}
 	drm_show_memory_stats(p, file);

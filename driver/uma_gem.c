@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string_helpers.h>
 #include <linux/uaccess.h>
 
 #include <drm/drm_drv.h>
@@ -600,9 +601,7 @@ out_ranges:
  */
 void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 {
-	u64 total = 0, resident = 0;
 	struct uma_bo *bo;
-	u32 count = 0;
 
 	seq_puts(m, "refs mappings         size     resident    flags label\n");
 	mutex_lock(&uma->gems_lock);
@@ -610,13 +609,11 @@ void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 		struct drm_gem_object *obj = &bo->shmem.base;
 		size_t now = uma_gem_status(obj) & DRM_GEM_OBJECT_RESIDENT ? obj->size : 0;
 
-		seq_printf(m, "%4u %8u %12zu %12zu %#8x %s\n", kref_read(&obj->refcount),
-			   atomic_read(&bo->mappings), obj->size, now, uma_bo_info_flags(bo),
-			   bo->label ?: "");
-		total += obj->size;
-		resident += now;
-		count++;
+		seq_printf(m, "%4u %8u %12zu %12zu %#8x \"", kref_read(&obj->refcount),
+			   atomic_read(&bo->mappings), obj->size, now, uma_bo_info_flags(bo));
+		/* One word of a row, whatever the client calls it. */
+		seq_escape_str(m, bo->label ?: "", ESCAPE_OCTAL, "\"\\");
+		seq_puts(m, "\"\n");
 	}
 	mutex_unlock(&uma->gems_lock);
-	seq_printf(m, "%u buffers, %llu bytes, %llu resident\n", count, total, resident);
 }

@@ -283,6 +283,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	queue->vm = uma_vm_get(vm);
 	queue->usage = uma_usage_get(client->usage);
 	queue->state.queue_id = args->queue_id;
+	queue->client_id = file->client_id;
 	drm_dev_get(drm);
 	spin_lock_irq(&uma->queues_lock);
 	list_add_tail(&queue->node, &uma->queues);
@@ -367,12 +368,12 @@ void uma_queues_show(struct uma_device *uma, struct seq_file *m)
 	};
 	struct uma_queue *queue;
 
-	seq_puts(m, "    pid queue  engines prio status  submitted  completed\n");
+	seq_puts(m, "    pid client queue  engines prio status  submitted  completed closed\n");
 	spin_lock_irq(&uma->queues_lock);
 	list_for_each_entry(queue, &uma->queues, node)
-		seq_printf(m, "%7d %5u %#8x %4u %-6s %10lld %10lld%s\n", queue->pid,
-			   queue->state.queue_id, queue->engines, queue->priority,
+		seq_printf(m, "%7d %6llu %5u %#8x %4u %-6s %10lld %10lld %6d\n", queue->pid,
+			   queue->client_id, queue->state.queue_id, queue->engines, queue->priority,
 			   status[queue->state.status], atomic64_read(&queue->submitted),
-			   atomic64_read(&queue->completed), queue->closed ? " closed" : "");
+			   atomic64_read(&queue->completed), queue->closed);
 	spin_unlock_irq(&uma->queues_lock);
 }

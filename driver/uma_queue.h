@@ -47,6 +47,8 @@ struct uma_queue {
 	u32 timeout_ms;
 	/** @priority: &enum drm_uma_priority */
 	u32 priority;
+	/** @client_id: the core's number of the file that it belongs to */
+	u64 client_id;
 	/** @pid: who made it, for debugging */
 	pid_t pid;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */

@@ -97,6 +97,9 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
 	done->queue = engine->job->queue;
 	done->fence = engine->job->done;
 	done->error = error;
+	done->number = engine->job->number;
+	done->start = engine->started ? engine->result.start : 0;
+	done->end = engine->started ? engine->result.end : 0;
 	if (!error)
 		engine->jobs++;
 	if (engine->started) {
@@ -124,7 +127,7 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
  */
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 {
-	trace_uma_job_done(engine, done->queue, done->fence->seqno, done->error);
+	trace_uma_job_done(engine, done);
 	uma_job_signal(done->queue, done->fence, done->error);
 	dma_fence_put(done->fence);
 	uma_turns_next(engine);
@@ -211,7 +214,7 @@ void uma_engine_push(struct uma_engine *engine)
 		       job->tasks_addr, job->task_count, as, ++engine->seqno, job->stamps_addr);
 	engine->tail++;
 	engine->pushed = true;
-	trace_uma_job_run(engine, queue, job->done->seqno, job->tasks_addr, job->task_count);
+	trace_uma_job_run(engine, job);
 	wmb(); /* the entry is there before the doorbell rings */
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_TAIL), engine->tail);
 	spin_unlock_irq(&engine->lock);
@@ -251,6 +254,11 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	turn = uma_ticket_holds(job->ticket);
 	error = uma_queue_error(job->queue);
 	if (error || !turn) {
+		const struct uma_done done = {
+			.queue = job->queue, .fence = fence, .error = error, .number = job->number,
+		};
+
+		trace_uma_job_done(engine, &done);
 		WARN_ON(!error && job->task_count);
 		uma_job_signal(job->queue, fence, error);
 		if (turn)

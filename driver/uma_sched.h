@@ -53,6 +53,12 @@ struct uma_done {
 	struct dma_fence *fence;
 	/** @error: 0 or what goes into it */
 	int error;
+	/** @number: number of the job in its queue */
+	u64 number;
+	/** @start: device timestamp of its begin, 0 if the device did not say */
+	u64 start;
+	/** @end: device timestamp of its end, 0 if the device did not say */
+	u64 end;
 };
 
 #define to_uma_job(sched_job)	container_of(sched_job, struct uma_job, base)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Tracepoints. A job is known by its fence's number on its engine; before it
- * has an engine, by its queue and how many came before it.
+ * Tracepoints. A job is known by its queue's pid and id, and its number in the
+ * queue. One that never came to an engine has a submit and a done.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM uma
@@ -15,6 +15,7 @@
 
 #include "uma_device.h"
 #include "uma_queue.h"
+#include "uma_sched.h"
 
 TRACE_EVENT(uma_job_submit,
 	    TP_PROTO(struct uma_queue *queue, u64 number, u64 tasks_addr, u32 task_count),
@@ -33,57 +34,66 @@ TRACE_EVENT(uma_job_submit,
 			   __entry->number = number;
 			   __entry->tasks_addr = tasks_addr;
 	    ),
-	    TP_printk("dev=%s pid=%d queue=%u job=%llu tasks=%#llx+%u", __get_str(device),
+	    TP_printk("dev=%s pid=%d queue=%u number=%llu tasks=%#llx+%u", __get_str(device),
 		      __entry->pid, __entry->queue, __entry->number, __entry->tasks_addr,
 		      __entry->task_count)
 );
 
 TRACE_EVENT(uma_job_run,
-	    TP_PROTO(struct uma_engine *engine, struct uma_queue *queue, u64 seqno, u64 tasks_addr,
-		     u32 task_count),
-	    TP_ARGS(engine, queue, seqno, tasks_addr, task_count),
+	    TP_PROTO(struct uma_engine *engine, const struct uma_job *job),
+	    TP_ARGS(engine, job),
 	    TP_STRUCT__entry(__string(device, dev_name(engine->uma->drm.dev))
 			     __string(engine, engine->name)
 			     __field(pid_t, pid)
 			     __field(u32, queue)
 			     __field(u32, task_count)
 			     __field(u32, as)
+			     __field(u64, number)
 			     __field(u64, seqno)
 			     __field(u64, tasks_addr)
 	    ),
 	    TP_fast_assign(__assign_str(device);
 			   __assign_str(engine);
-			   __entry->pid = queue->pid;
-			   __entry->queue = queue->state.queue_id;
-			   __entry->task_count = task_count;
+			   __entry->pid = job->queue->pid;
+			   __entry->queue = job->queue->state.queue_id;
+			   __entry->task_count = job->task_count;
 			   __entry->as = engine->as;
-			   __entry->seqno = seqno;
-			   __entry->tasks_addr = tasks_addr;
+			   __entry->number = job->number;
+			   __entry->seqno = job->done->seqno;
+			   __entry->tasks_addr = job->tasks_addr;
 	    ),
-	    TP_printk("dev=%s engine=%s seqno=%llu pid=%d queue=%u as=%u tasks=%#llx+%u",
-		      __get_str(device), __get_str(engine), __entry->seqno, __entry->pid,
-		      __entry->queue, __entry->as, __entry->tasks_addr, __entry->task_count)
+	    TP_printk("dev=%s engine=%s pid=%d queue=%u number=%llu seqno=%llu as=%u tasks=%#llx+%u",
+		      __get_str(device), __get_str(engine), __entry->pid, __entry->queue,
+		      __entry->number, __entry->seqno, __entry->as, __entry->tasks_addr,
+		      __entry->task_count)
 );
 
 TRACE_EVENT(uma_job_done,
-	    TP_PROTO(struct uma_engine *engine, struct uma_queue *queue, u64 seqno, int error),
-	    TP_ARGS(engine, queue, seqno, error),
+	    TP_PROTO(struct uma_engine *engine, const struct uma_done *done),
+	    TP_ARGS(engine, done),
 	    TP_STRUCT__entry(__string(device, dev_name(engine->uma->drm.dev))
 			     __string(engine, engine->name)
 			     __field(pid_t, pid)
 			     __field(u32, queue)
 			     __field(int, error)
+			     __field(u64, number)
 			     __field(u64, seqno)
+			     __field(u64, start)
+			     __field(u64, end)
 	    ),
 	    TP_fast_assign(__assign_str(device);
 			   __assign_str(engine);
-			   __entry->pid = queue->pid;
-			   __entry->queue = queue->state.queue_id;
-			   __entry->error = error;
-			   __entry->seqno = seqno;
+			   __entry->pid = done->queue->pid;
+			   __entry->queue = done->queue->state.queue_id;
+			   __entry->error = done->error;
+			   __entry->number = done->number;
+			   __entry->seqno = done->fence->seqno;
+			   __entry->start = done->start;
+			   __entry->end = done->end;
 	    ),
-	    TP_printk("dev=%s engine=%s seqno=%llu pid=%d queue=%u error=%d", __get_str(device),
-		      __get_str(engine), __entry->seqno, __entry->pid, __entry->queue,
+	    TP_printk("dev=%s engine=%s pid=%d queue=%u number=%llu seqno=%llu start=%llu end=%llu error=%d",
+		      __get_str(device), __get_str(engine), __entry->pid, __entry->queue,
+		      __entry->number, __entry->seqno, __entry->start, __entry->end,
 		      __entry->error)
 );
 

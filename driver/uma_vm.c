@@ -426,21 +426,25 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 	struct uma_vm *vm;
 	u32 n = 0;
 
+	seq_puts(m, "vm     pid state tables blocks            start             last   offset access\n");
 	mutex_lock(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node) {
 		/* The other way round than everybody else, so no waiting. */
 		if (!mutex_trylock(&vm->lock)) {
-			seq_printf(m, "vm %u of pid %d: busy\n", n++, vm->pid);
+			seq_printf(m, "%2u %7d busy - - - - - -\n", n++, vm->pid);
 			continue;
 		}
-		seq_printf(m, "vm %u of pid %d: %u mappings, %u tables, %u blocks%s\n", n++,
-			   vm->pid, vm->maps.count, vm->pt.tables, vm->pt.blocks,
-			   vm->dead ? ", dead" : "");
+		/* A row for each mapping; an empty address space has one as well. */
+		if (!vm->maps.count)
+			seq_printf(m, "%2u %7d %-5s %6u %6u - - - -\n", n, vm->pid,
+				   vm->dead ? "dead" : "ok", vm->pt.tables, vm->pt.blocks);
 		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map;
 		     map = uma_map_next(map, 0, U64_MAX))
-			seq_printf(m, "  %012llx-%012llx offset %#llx %s\n", map->start, map->last,
+			seq_printf(m, "%2u %7d ok    %6u %6u %#16llx %#16llx %#8llx %s\n", n,
+				   vm->pid, vm->pt.tables, vm->pt.blocks, map->start, map->last,
 				   map->offset,
 				   map->flags & DRM_UMA_BIND_READONLY ? "ro" : "rw");
+		n++;
 		mutex_unlock(&vm->lock);
 	}
 	mutex_unlock(&uma->vms_lock);

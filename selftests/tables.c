@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What tools read of the driver: tables in debugfs, tracepoints.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "task.h"
+#include "watch.h"
+
+static char text[1 << 20];
+
+static void read_table(const char *file)
+{
+	char path[256];
+
+	if (!dev_debugfs(dev_name(), file, path, sizeof(path)) ||
+	    !read_text(path, text, sizeof(text)))
+		SKIP("no debugfs");
+}
+
+/* Words of a line; a quoted one, in which blanks and escapes may be, is the last. */
+static unsigned int words(const char *line)
+{
+	unsigned int n = 0;
+
+	for (;;) {
+		line += strspn(line, " ");
+		if (!*line)
+			return n;
+		n++;
+		if (*line == '"') {
+			line++;
+			while (*line && *line != '"')
+				line += line[0] == '\\' && line[1] ? 2 : 1;
+			EXPECT_EQ('"', *line);
+			if (*line)
+				EXPECT_EQ(0, line[1]);
+			return n;
+		}
+		line += strcspn(line, " ");
+	}
+}
+
+/* Rows of a table, all as wide as its header says. */
+static unsigned int check_table(const char *file)
+{
+	char *line, *save = NULL;
+	unsigned int width, rows = 0;
+	static char copy[1 << 20];
+
+	read_table(file);
+	strcpy(copy, text);
+	line = strtok_r(copy, "\n", &save);
+	ASSERT_TRUE(line);
+	width = words(line);
+	EXPECT_GT(width, 2);
+	while ((line = strtok_r(NULL, "\n", &save))) {
+		if (words(line) != width)
+			harness_fail(file, (int)rows, "not %u words: %s", width, line);
+		rows++;
+	}
+	return rows;
+}
+
+TEST(debugfs_tables)
+{
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	struct client c;
+	struct buf tasks;
+	__u32 empty;
+
+	client_open(&c);
+	client_buf(&c, &tasks, PAGE);
+	task_nop(tasks.task);
+	empty = vm_create(c.fd);
+	ASSERT_EQ(0, client_run(&c, queue_create(c.fd, c.vm, 0), tasks.va, 1));
+	EXPECT_GE(check_table("clients"), 1);
+	EXPECT_GE(check_table("gems"), 1);
+	EXPECT_GE(check_table("vms"), 2);
+	EXPECT_GE(check_table("queues"), 1);
+	EXPECT_EQ(query_engines(c.fd, engines), check_table("engines"));
+	EXPECT_GE(check_table("rings"), 1);
+	EXPECT_TRUE(strstr(text, " done "));
+	ASSERT_EQ(0, vm_destroy_try(c.fd, empty));
+	client_close(&c);
+}
+
+TEST(debugfs_label_is_quoted)
+{
+	int fd = dev_open();
+	__u32 handle = bo_create(fd, PAGE, 0);
+
+	ASSERT_EQ(0, bo_label_try(fd, handle, "selftest \"of\" \\ quotes", 22));
+	check_table("gems");
+	EXPECT_TRUE(strstr(text, " \"selftest \\042of\\042 \\134 quotes\"\n"));
+	close(fd);
+}
+
+TEST(debugfs_clients)
+{
+	char comm[32], want[64];
+	struct client c;
+	struct buf b;
+
+	client_open(&c);
+	client_buf(&c, &b, 8 * PAGE);
+	queue_create(c.fd, c.vm, 0);
+	queue_create(c.fd, c.vm, 0);
+	ASSERT_TRUE(read_text("/proc/self/comm", comm, sizeof(comm)));
+	comm[strcspn(comm, "\n")] = 0;
+	check_table("clients");
+	snprintf(want, sizeof(want), "\"%s\"\n", comm);
+	EXPECT_TRUE(strstr(text, want));
+	snprintf(want, sizeof(want), " %6d %12llu ", 2, 8 * PAGE);
+	EXPECT_TRUE(strstr(text, want));
+	client_close(&c);
+}
+
+/* --- tracepoints ------------------------------------------------------------------- */
+
+#define TRACEFS "/sys/kernel/tracing"
+
+static bool trace_on(const char *system, bool on)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), TRACEFS "/events/%s/enable", system);
+	return write_text(path, on ? "1" : "0");
+}
+
+static void trace_begin(void)
+{
+	if (access(TRACEFS "/trace", F_OK))
+		mount("tracefs", TRACEFS, "tracefs", 0, NULL);
+	if (!trace_on("uma", true))
+		SKIP("no tracepoints");
+	ASSERT_TRUE(write_text(TRACEFS "/trace", ""));
+}
+
+static void trace_end(void)
+{
+	trace_on("uma", false);
+	trace_on("gpu_scheduler", false);
+	ASSERT_TRUE(read_text(TRACEFS "/trace", text, sizeof(text)));
+}
+
+/* The line of an event with a text in it, NULL if there is none. */
+static const char *event(const char *name, const char *with)
+{
+	static char line[512];
+	const char *p = text;
+
+	while ((p = strstr(p, name))) {
+		size_t n = strcspn(p, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, p);
+		if (strstr(line, with))
+			return line;
+		p += n;
+	}
+	return NULL;
+}
+
+static long long field(const char *line, const char *name)
+{
+	char key[32];
+	const char *p;
+
+	snprintf(key, sizeof(key), " %s=", name);
+	p = strstr(line, key);
+	ASSERT_TRUE(p);
+	return strtoll(p + strlen(key), NULL, 0);
+}
+
+TEST(trace_job_from_submit_to_done)
+{
+	struct drm_uma_timestamp before = { 0 }, after = { 0 };
+	struct client c;
+	struct buf tasks;
+	const char *line;
+	char with[96];
+	__u32 queue;
+	int i;
+
+	client_open(&c);
+	client_buf(&c, &tasks, PAGE);
+	task_nop(tasks.task);
+	queue = queue_create(c.fd, c.vm, 0);
+	trace_begin();
+	ASSERT_EQ(0, do_ioctl(c.fd, DRM_IOCTL_UMA_TIMESTAMP, &before));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, client_run(&c, queue, tasks.va, 1));
+	ASSERT_EQ(0, client_run(&c, queue, 0, 0));
+	ASSERT_EQ(0, do_ioctl(c.fd, DRM_IOCTL_UMA_TIMESTAMP, &after));
+	trace_end();
+	for (i = 1; i <= 3; i++) {
+		snprintf(with, sizeof(with), " pid=%d queue=%u number=%d ", getpid(), queue, i);
+		EXPECT_TRUE(event("uma_job_submit:", with));
+		line = event("uma_job_run:", with);
+		ASSERT_TRUE(line);
+		EXPECT_TRUE(strstr(line, " engine="));
+		line = event("uma_job_done:", with);
+		ASSERT_TRUE(line);
+		EXPECT_TRUE(strstr(line, " engine="));
+		EXPECT_EQ(0, field(line, "error"));
+		EXPECT_LE(before.device, field(line, "start"));
+		EXPECT_LE(field(line, "start"), field(line, "end"));
+		EXPECT_LE(field(line, "end"), after.device);
+	}
+	/* The one without tasks was never on an engine. */
+	snprintf(with, sizeof(with), " pid=%d queue=%u number=4 ", getpid(), queue);
+	EXPECT_TRUE(event("uma_job_submit:", with));
+	EXPECT_FALSE(event("uma_job_run:", with));
+	line = event("uma_job_done:", with);
+	ASSERT_TRUE(line);
+	EXPECT_EQ(0, field(line, "end"));
+	client_close(&c);
+}
+
+TEST(trace_fault_and_reset)
+{
+	struct client c;
+	struct buf tasks;
+	const char *line;
+	char with[96];
+	__u32 queue;
+
+	expect_faults(1);
+	client_open(&c);
+	client_buf(&c, &tasks, PAGE);
+	queue = queue_create(c.fd, c.vm, 0);
+	trace_begin();
+	ASSERT_EQ(-EFAULT, client_run(&c, queue, tasks.va + 16 * PAGE, 1));
+	trace_end();
+	snprintf(with, sizeof(with), " pid=%d queue=%u ", getpid(), queue);
+	line = event("uma_fault:", with);
+	ASSERT_TRUE(line);
+	EXPECT_EQ(UMA_FAULT_READ, field(line, "reason"));
+	EXPECT_EQ(tasks.va + 16 * PAGE, field(line, "addr"));
+	line = event("uma_job_done:", with);
+	ASSERT_TRUE(line);
+	EXPECT_EQ(-EFAULT, field(line, "error"));
+	EXPECT_TRUE(event("uma_reset:", " result=0"));
+	client_close(&c);
+}
+
+/* The scheduler's own events come free; their names are others on older kernels. */
+TEST(trace_of_the_scheduler)
+{
+	struct client c;
+	struct buf tasks;
+
+	client_open(&c);
+	client_buf(&c, &tasks, PAGE);
+	task_nop(tasks.task);
+	trace_begin();
+	if (!trace_on("gpu_scheduler", true)) {
+		trace_end();
+		SKIP("no tracepoints of the scheduler");
+	}
+	ASSERT_EQ(0, client_run(&c, queue_create(c.fd, c.vm, 0), tasks.va, 1));
+	trace_end();
+	EXPECT_TRUE(event("drm_sched_job_run:", "") || event("drm_run_job:", ""));
+	client_close(&c);
+}
+
+HARNESS_MAIN
