@@ -4,9 +4,9 @@
  */
 #include <linux/compat.h>
 #include <linux/module.h>
-#include <linux/pagemap.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 
 #include <drm/drm_accel.h>
@@ -144,6 +144,24 @@ static const struct drm_ioctl_desc uma_ioctls[] = {
 };
 
 /*
+ * The core is going to write all of it anyway, so a byte of each page may well be
+ * written now. That costs less than to walk the page table, as every submit would.
+ */
+static bool uma_writeable(char __user *to, size_t size)
+{
+	size_t i;
+	char c;
+
+	for (i = 0; i < size; i = min(size - 1, i + PAGE_SIZE)) {
+		if (get_user(c, to + i) || put_user(c, to + i))
+			return false;
+		if (i == size - 1)
+			break;
+	}
+	return true;
+}
+
+/*
  * What a call has made is there before the core copies its answer out, and would
  * be left behind if that failed: nobody would know its number. So see first that
  * it can be written to. Somebody may still unmap it meanwhile, and then has what
@@ -154,7 +172,7 @@ static long uma_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	unsigned int nr = DRM_IOCTL_NR(cmd);
 
 	if (nr >= DRM_COMMAND_BASE && nr < DRM_COMMAND_END && (_IOC_DIR(cmd) & _IOC_READ) &&
-	    fault_in_safe_writeable((char __user *)arg, _IOC_SIZE(cmd)))
+	    !uma_writeable((char __user *)arg, _IOC_SIZE(cmd)))
 		return -EFAULT;
 	return drm_ioctl(file, cmd, arg);
 }
