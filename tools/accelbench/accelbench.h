@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * accelbench: how fast the stack is, measured so that it can be compared.
+ */
+#ifndef ACCELBENCH_H
+#define ACCELBENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** enum bench_format - how results are printed */
+enum bench_format {
+	BENCH_TEXT,
+	BENCH_JSON,
+	BENCH_CSV
+};
+
+/**
+ * struct bench_opts - options
+ */
+struct bench_opts {
+	/** @device: device, NULL: the first node, if there is one, and the one in process */
+	const char *device;
+	/** @format: &enum bench_format */
+	enum bench_format format;
+	/** @threads: of the in-process device, 0: one a core */
+	uint32_t threads;
+	/** @batches: measured batches of each case */
+	uint32_t batches;
+	/** @batch_ns: time that a batch is to take */
+	uint64_t batch_ns;
+	/** @limit: largest ratio of an empty job to the null ioctl, 0: any */
+	double limit;
+	/** @growth: submissions of the check for growth, 0: measure time instead */
+	uint64_t growth;
+};
+
+/**
+ * struct bench_row - a result
+ */
+struct bench_row {
+	/** @name: case */
+	const char *name;
+	/** @dtype: element type, NULL if there is none */
+	const char *dtype;
+	/** @threads: threads that work */
+	uint32_t threads;
+	/** @impl: who did it: "uma", "sw", "drm" */
+	const char *impl;
+	/** @us: median of the batches, microseconds for one */
+	double us;
+	/** @ratio: @us to that of the null ioctl, 0 if there is none */
+	double ratio;
+	/** @spread: of the batches: (third quartile - first) / median */
+	double spread;
+};
+
+/* stats.c */
+
+/**
+ * stats_now - CLOCK_MONOTONIC
+ *
+ * Return: nanoseconds.
+ */
+uint64_t stats_now(void);
+
+/**
+ * stats_median - median and spread
+ * @values: values; are sorted
+ * @count: number of values, not 0
+ * @spread: out: (third quartile - first) / median, 0 if the median is; may be NULL
+ *
+ * Return: the median.
+ */
+double stats_median(double *values, size_t count, double *spread);
+
+/* main.c */
+
+/**
+ * bench_print - print a result as soon as it is there
+ * @opts: format
+ * @row: result
+ */
+void bench_print(const struct bench_opts *opts, const struct bench_row *row);
+
+/**
+ * bench_fail - report an error on stderr
+ * @err: negative errno, or 0
+ * @fmt: one sentence
+ *
+ * Return: exit status: that of accelctl for the same error.
+ */
+int bench_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* latency.c */
+
+struct accel_device;
+struct accel_ctx;
+struct accel_queue;
+struct accel_job;
+
+/**
+ * struct bench_rig - what is needed to submit
+ */
+struct bench_rig {
+	/** @dev: device */
+	struct accel_device *dev;
+	/** @ctx: context */
+	struct accel_ctx *ctx;
+	/** @queue: queue */
+	struct accel_queue *queue;
+	/** @empty: job without operations */
+	struct accel_job *empty;
+	/** @smallest: job with one operation on one element */
+	struct accel_job *smallest;
+	/** @driver: name of the driver */
+	char driver[32];
+	/** @path: node, empty in process */
+	char path[64];
+	/** @threads: threads that run jobs in process, else 1 */
+	uint32_t threads;
+};
+
+/**
+ * bench_rig_open - open a device and make the jobs; an error is reported
+ * @opts: options
+ * @name: device
+ * @rig: out
+ *
+ * Return: exit status.
+ */
+int bench_rig_open(const struct bench_opts *opts, const char *name, struct bench_rig *rig);
+
+/**
+ * bench_rig_close - give it all up
+ * @rig: rig
+ */
+void bench_rig_close(struct bench_rig *rig);
+
+/**
+ * bench_roundtrip - submit a job and wait for it
+ * @rig: rig
+ * @job: job
+ * @submit_ns: the time of the submission is added to this, if it is not NULL
+ *
+ * Return: 0, or a negative errno.
+ */
+int bench_roundtrip(struct bench_rig *rig, struct accel_job *job, uint64_t *submit_ns);
+
+/**
+ * bench_latency - time of a null ioctl, an empty job and the smallest job
+ * @opts: options
+ * @name: device
+ *
+ * Return: exit status.
+ */
+int bench_latency(const struct bench_opts *opts, const char *name);
+
+/* growth.c */
+
+/**
+ * bench_growth - does submission for a long time take memory?
+ * @opts: options
+ * @name: device
+ *
+ * Return: exit status.
+ */
+int bench_growth(const struct bench_opts *opts, const char *name);
+
+#endif /* ACCELBENCH_H */

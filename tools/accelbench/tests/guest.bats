@@ -1,0 +1,25 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Latency and growth on a kernel with the driver and the software device.
+
+bats_require_minimum_version 1.5.0
+
+@test "an empty job costs at most 30 null ioctls" {
+	run --separate-stderr timeout 300 accelbench latency -d accel0 --json --limit 30
+	echo "# $output" | tr '\n' ' ' >&3
+	echo >&3
+	echo "$output $stderr"
+	[ "$status" = 0 ]
+	jq -se 'map(.case) == ["null-ioctl", "empty-job", "empty-job-submit", "smallest-job"]' <<<"$output"
+	jq -se '.[0].ratio == 1 and .[1].ratio > 1 and .[1].ratio <= 30 and .[1].impl == "uma"' <<<"$output"
+}
+
+@test "20000 submissions take no memory: process, kernel, client" {
+	run --separate-stderr timeout 500 accelbench latency -d accel0 --growth 20000 --json
+	echo "# $output" >&3
+	echo "$output $stderr"
+	[ "$status" = 0 ]
+	# A fence or a job that is left behind is at least 64 bytes each time; slabs in use by others move a little
+	jq -e '.jobs == 20000 and .heap_bytes < 4096 and .slab_bytes < 20000 * 64 and .client_bytes == 0' <<<"$output"
+}
