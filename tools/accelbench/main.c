@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 			opts.batch_ns = ok ? (uint64_t)(value * 1e6) : 0;
 			break;
 		case LIMIT:
-			ok = number(optarg, 1e-3, 1e6, &value);
+			ok = number(optarg, 0.001, 1000000, &value);
 			opts.limit = ok ? value : 0;
 			break;
 		case GROWTH:

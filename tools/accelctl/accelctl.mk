@@ -57,10 +57,14 @@ fuzz-npy:
 	$(B)/fuzz/npy
 
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
-GUEST_BATS_TESTS += $(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats
+accelctl-guest-tests := $(foreach t,guest guest_root guest_watch guest_watch_root,$(accelctl-tests)/$(t).bats)
+GUEST_BATS_TESTS += $(accelctl-guest-tests)
 $(accelctl-tests)/guest_root.bats-user := root
+$(accelctl-tests)/guest_watch_root.bats-user := root
 # Many programs are started, and the debug kernel under emulation takes its time for each.
 $(accelctl-tests)/guest.bats-timeout := 1200
 # Arithmetic of every type takes minutes on the kernel with the checkers.
 $(accelctl-tests)/guest.bats-kernels := stock
-$(foreach t,$(accelctl-tests)/guest.bats $(accelctl-tests)/guest_root.bats,$(eval $(t)-add := $(accelctl-tests)/helper.bash))
+# Shares of engines are those of a machine that has time.
+$(accelctl-tests)/guest_watch.bats-kernels := stock
+$(foreach t,$(accelctl-guest-tests),$(eval $(t)-add := $(accelctl-tests)/helper.bash))

@@ -116,6 +116,7 @@ int cmd_bo(struct ctl *ctl, void *data, const char *operand)
 		ret = sys_table(ctl, &nodes.list[n], "gems", &table);
 		if (ret)
 			goto out;
+		table_keep(&table, "mappings");
 		if (list) {
 			add_rows(list, &nodes.list[n], &table, bo_keys);
 		} else {

@@ -163,6 +163,24 @@ err:
 	return ret;
 }
 
+void table_keep(struct table *table, const char *name)
+{
+	size_t row, kept = 0;
+	unsigned int c;
+	uint64_t value;
+
+	for (c = 0; c < table->col_count && strcmp(table->cols[c], name) != 0; c++)
+		;
+	if (c == table->col_count)
+		return;
+	for (row = 0; row < table->rows; row++)
+		if (table_number(table, row, name, &value))
+			memmove(table->cells + kept++ * table->col_count,
+				table->cells + row * table->col_count,
+				table->col_count * sizeof(*table->cells));
+	table->rows = kept;
+}
+
 void table_free(struct table *table)
 {
 	free(table->cells);

@@ -43,6 +43,13 @@ struct table {
 int table_parse(const char *text, struct table *table, char *why, size_t size);
 
 /**
+ * table_keep - drop the rows whose cell is no number: sums, and other remarks
+ * @table: table
+ * @name: column; without one of that name nothing is dropped
+ */
+void table_keep(struct table *table, const char *name);
+
+/**
  * table_free - give a table up
  * @table: table
  */

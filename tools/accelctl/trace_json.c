@@ -614,7 +614,8 @@ int trace_json_flush(struct trace_json *tj)
 		put(tj, "\"schema\":\"accelctl.trace/1\",\"complete\":%s",
 		    tj->complete ? "true " : "false");
 		put(tj, ",\"events\":%" PRIu64 ",\"jobs\":%" PRIu64, c->events, c->jobs);
-		put(tj, ",\"failed\":%" PRIu64 ",\"unfinished\":%" PRIu64, c->failed, c->unfinished);
+		put(tj, ",\"failed\":%" PRIu64, c->failed);
+		put(tj, ",\"unfinished\":%" PRIu64, c->unfinished);
 		put(tj, ",\"faults\":%" PRIu64 ",\"resets\":%" PRIu64, c->faults, c->resets);
 		put(tj, ",\"lost_events\":%" PRIu64 ",\"malformed_lines\":%" PRIu64 "}}\n",
 		    c->lost, c->malformed);

@@ -97,6 +97,23 @@ static void test_short_rows_and_free_text(void **state)
 	table_free(&t);
 }
 
+static void test_remarks(void **state)
+{
+	struct table t;
+	char why[128];
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(parse("a b\n1 2\n3 rows, 4\n0 5\n", &t, why), 0);
+	table_keep(&t, "c");
+	assert_int_equal(t.rows, 3);
+	table_keep(&t, "b");
+	assert_int_equal(t.rows, 2);
+	assert_true(table_number(&t, 1, "b", &n));
+	assert_int_equal(n, 5);
+	table_free(&t);
+}
+
 static void test_malformed(void **state)
 {
 	static const struct {
@@ -194,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_gems),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_short_rows_and_free_text),
+		cmocka_unit_test(test_remarks),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_wide),

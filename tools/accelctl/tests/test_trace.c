@@ -95,7 +95,7 @@ static void test_malformed(void **state)
 		"        accelctl-204 [001] d..1. 18446744073709551615.5: uma_reset:",
 		"        accelctl-204 [4294967296] d..1. 1.5: uma_reset:",
 		"        accelctl_204 [001] d..1. 1.5: uma_reset:",
-		HEAD "1.5: uma_reset: =x",
+		"        accelctl-204 [001] d..1. 1.5: uma_reset: =x",
 		"CPU:x [LOST 5 EVENTS]", "CPU:1 [LOST x EVENTS]", "CPU:1 [LOST 5 EVENTS] x",
 		"CPU:1 [LOST 99999999999999999999 EVENTS]",
 	};
