@@ -72,6 +72,11 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif
 
+/* Newer kernels have cooling devices of this kind with a device tree only, and complain without. */
+#if !defined(UMA_HAVE_COOLING_ID) || IS_ENABLED(CONFIG_THERMAL_OF)
+#define UMA_HAVE_COOLING
+#endif
+
 /* Where mapping one page twice cannot be announced, only a debug option minds. */
 #ifndef DMA_ATTR_REQUIRE_COHERENT
 #define DMA_ATTR_REQUIRE_COHERENT 0

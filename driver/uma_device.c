@@ -15,14 +15,18 @@
 #include <drm/drm_print.h>
 
 #include "compat.h"
+#include "uma_busy.h"
 #include "uma_debugfs.h"
+#include "uma_devfreq.h"
 #include "uma_device.h"
 #include "uma_event.h"
+#include "uma_hwmon.h"
 #include "uma_mount.h"
 #include "uma_pm.h"
 #include "uma_reset.h"
 #include "uma_sched.h"
 #include "uma_shrink.h"
+#include "uma_sysfs.h"
 #include "uma_vm.h"
 
 /* One job at a time is on a ring; more entries would only matter if there were more. */
@@ -389,6 +393,7 @@ static int uma_init_software(struct uma_device *uma)
 	spin_lock_init(&uma->latch_lock);
 	spin_lock_init(&uma->queues_lock);
 	uma_pm_init(uma);
+	uma_busy_init(uma);
 	INIT_LIST_HEAD(&uma->gems);
 	INIT_LIST_HEAD(&uma->vms);
 	INIT_LIST_HEAD(&uma->queues);
@@ -445,17 +450,30 @@ static int uma_probe(struct platform_device *pdev)
 	ret = request_irq(uma->irq, uma_irq, 0, dev_name(dev), uma);
 	if (ret)
 		goto err_stop;
+	ret = uma_devfreq_init(uma);
+	if (ret)
+		goto err_irq;
 	uma_pm_start(uma);
-	uma_debugfs_init(uma);
-	ret = drm_dev_register(&uma->drm, 0);
+	ret = uma_hwmon_init(uma);
 	if (ret)
 		goto err_pm;
+	uma_debugfs_init(uma);
+	ret = uma_sysfs_init(uma);
+	if (ret)
+		goto err_hwmon;
+	ret = drm_dev_register(&uma->drm, 0);
+	if (ret)
+		goto err_hwmon;
 	drm_info(&uma->drm, "%s: %u engines%s\n", uma->info.profile, uma->info.engine_count,
 		 uma->info.flags & DRM_UMA_DEVICE_EMULATED ? ", emulated" : "");
 	return 0;
 
+err_hwmon:
+	uma_hwmon_fini(uma);
 err_pm:
 	uma_pm_stop(uma);
+	uma_devfreq_fini(uma);
+err_irq:
 	free_irq(uma->irq, uma);
 err_stop:
 	uma_hw_stop(uma);
@@ -469,10 +487,12 @@ static void uma_remove(struct platform_device *pdev)
 	WRITE_ONCE(uma->going, true);
 	/* From here on no ioctl starts, and none is between drm_dev_enter() and drm_dev_exit(). */
 	drm_dev_unplug(&uma->drm);
+	uma_hwmon_fini(uma);
 	free_irq(uma->irq, uma);
 	uma_reset_stop(uma);
 	uma_events_stop(uma);
 	uma_pm_stop(uma);
+	uma_devfreq_fini(uma);
 	uma_hw_stop(uma);
 	/* Nobody is in the middle of an invalidation either. */
 	mutex_lock(&uma->inval_lock);
@@ -483,68 +503,6 @@ static void uma_remove(struct platform_device *pdev)
 	uma_reset_abort(uma);
 	uma_vms_lost(uma);
 }
-
-/* A number of milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
-static int uma_parse_ms(const char *buf, unsigned int *value)
-{
-	int ret = kstrtouint(buf, 0, value);
-
-	if (ret)
-		return ret;
-	return !*value || *value > UMA_MAX_TIMEOUT_MS ? -EINVAL : 0;
-}
-
-static ssize_t job_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-
-	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->job_timeout_ms));
-}
-
-static ssize_t job_timeout_ms_store(struct device *dev, struct device_attribute *attr,
-				    const char *buf, size_t count)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-	unsigned int value;
-	int ret;
-
-	ret = uma_parse_ms(buf, &value);
-	if (ret)
-		return ret;
-	WRITE_ONCE(uma->job_timeout_ms, value);
-	return count;
-}
-static DEVICE_ATTR_RW(job_timeout_ms);
-
-static ssize_t preempt_timeout_ms_show(struct device *dev, struct device_attribute *attr,
-				       char *buf)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-
-	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->preempt_timeout_ms));
-}
-
-static ssize_t preempt_timeout_ms_store(struct device *dev, struct device_attribute *attr,
-					const char *buf, size_t count)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-	unsigned int value;
-	int ret;
-
-	ret = uma_parse_ms(buf, &value);
-	if (ret)
-		return ret;
-	WRITE_ONCE(uma->preempt_timeout_ms, value);
-	return count;
-}
-static DEVICE_ATTR_RW(preempt_timeout_ms);
-
-static struct attribute *uma_attrs[] = {
-	&dev_attr_job_timeout_ms.attr,
-	&dev_attr_preempt_timeout_ms.attr,
-	NULL,
-};
-ATTRIBUTE_GROUPS(uma);
 
 static const struct of_device_id uma_of_match[] = {
 	{ .compatible = "uma,accel" },
@@ -565,7 +523,6 @@ struct platform_driver uma_platform_driver = {
 	.driver = {
 		.name = "uma",
 		.of_match_table = uma_of_match,
-		.dev_groups = uma_groups,
 		.pm = pm_ptr(&uma_pm_ops),
 	},
 };

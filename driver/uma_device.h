@@ -45,6 +45,8 @@
 #include <drm/uma_accel.h>
 
 #include "uma_args.h"
+#include "uma_busy.h"
+#include "uma_devfreq.h"
 #include "uma_fair.h"
 #include "uma_recovery.h"
 #include "uma_regs.h"
@@ -261,6 +263,12 @@ struct uma_device {
 	/** @energy_seen: microjoules that somebody has been told of */
 	u64 energy_seen;
 
+	/** @busy: how busy the engines were of late */
+	struct uma_busy busy;
+	/** @devfreq: who decides about the clock */
+	struct uma_devfreq devfreq;
+	/** @hwmon: sensors */
+	struct device *hwmon;
 	/** @thermal_work: tells user space that @throttled has changed */
 	struct work_struct thermal_work;
 };

@@ -267,4 +267,6 @@ module_exit(uma_exit);
 MODULE_DESCRIPTION("DRM-accel driver for unified-memory accelerators");
 MODULE_AUTHOR("The uma authors");
 MODULE_LICENSE("Dual MIT/GPL");
+/* The clock follows the load by it, where it is a module. */
+MODULE_SOFTDEP("pre: governor_simpleondemand");
 UMA_IMPORT_NS(DMA_BUF);

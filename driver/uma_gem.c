@@ -595,6 +595,25 @@ out_ranges:
 }
 
 /**
+ * uma_gem_resident - memory that all buffers take up
+ * @uma: device
+ *
+ * Return: bytes.
+ */
+u64 uma_gem_resident(struct uma_device *uma)
+{
+	struct uma_bo *bo;
+	u64 resident = 0;
+
+	mutex_lock(&uma->gems_lock);
+	list_for_each_entry(bo, &uma->gems, node)
+		if (uma_gem_status(&bo->shmem.base) & DRM_GEM_OBJECT_RESIDENT)
+			resident += bo->shmem.base.size;
+	mutex_unlock(&uma->gems_lock);
+	return resident;
+}
+
+/**
  * uma_gem_show - list all buffers
  * @uma: device
  * @m: output

@@ -64,6 +64,7 @@ struct sg_table *uma_bo_pin(struct uma_bo *bo);
 void uma_bo_unpin(struct uma_bo *bo);
 void uma_bo_get_mapping(struct uma_mapping *mapping);
 void uma_bo_put_mapping(struct uma_mapping *mapping);
+u64 uma_gem_resident(struct uma_device *uma);
 void uma_gem_show(struct uma_device *uma, struct seq_file *m);
 
 int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);

@@ -16,6 +16,8 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
+#include "uma_busy.h"
+#include "uma_devfreq.h"
 #include "uma_device.h"
 #include "uma_pm.h"
 #include "uma_reset.h"
@@ -242,6 +244,7 @@ static int uma_pm_runtime_suspend(struct device *dev)
 		uma_pm_trace(uma, "off");
 	}
 	mutex_unlock(&uma->hw_lock);
+	uma_devfreq_suspend(uma);
 	return 0;
 }
 
@@ -259,6 +262,8 @@ static int uma_pm_runtime_resume(struct device *dev)
 		uma_pm_trace(uma, "on");
 	}
 	mutex_unlock(&uma->hw_lock);
+	uma_devfreq_resume(uma);
+	uma_busy_kick(uma);
 	return 0;
 }
 
@@ -383,5 +388,6 @@ void uma_pm_stop(struct uma_device *uma)
 
 	pm_runtime_disable(dev);
 	pm_runtime_dont_use_autosuspend(dev);
+	uma_busy_stop(uma);
 	cancel_work_sync(&uma->thermal_work);
 }

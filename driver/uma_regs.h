@@ -156,7 +156,7 @@
 #define   UMA_CNT_WRITE_BYTES		5
 #define   UMA_CNT_TLB_MISSES		6
 #define   UMA_CNT_BUSY_NS		7
-#define   UMA_CNT_STALL_NS		8	/* busy, but waiting for invalidations or power */
+#define   UMA_CNT_STALL_NS		8	/* busy, but waiting for invalidations */
 #define   UMA_CNT_FAULTS		9
 #define UMA_MAX_COUNTERS		10
 

@@ -395,6 +395,95 @@ void uma_reset_preempt(struct uma_device *uma, u32 as)
 }
 
 /**
+ * struct uma_reset_order - a reset that somebody waits for
+ */
+struct uma_reset_order {
+	/** @work: on &uma_device.reset_wq, like all recovery */
+	struct work_struct work;
+	/** @uma: device */
+	struct uma_device *uma;
+	/** @engine: engine, NULL for all of the device */
+	struct uma_engine *engine;
+};
+
+/* The job on an engine is not waited for, unless it is done already. */
+static void uma_engine_drop(struct uma_engine *engine)
+{
+	uma_engine_poll(engine, false);
+	spin_lock_irq(&engine->lock);
+	if (engine->job && engine->pushed && !engine->failure)
+		engine->failure = UMA_FAILURE_LOST;
+	spin_unlock_irq(&engine->lock);
+}
+
+static void uma_engine_reset_now(struct uma_engine *engine)
+{
+	struct uma_device *uma = engine->uma;
+
+	uma_engine_drop(engine);
+	if (uma_engine_reset(engine)) {
+		uma_reset_device(uma);
+		return;
+	}
+	uma_engine_give_up(engine, UMA_RESET_WORKED);
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = false;
+	mutex_unlock(&uma->hw_lock);
+	uma_for_each_engine(uma, engine)
+		uma_engine_push(engine);
+}
+
+static void uma_reset_ordered(struct work_struct *work)
+{
+	struct uma_reset_order *order = container_of(work, struct uma_reset_order, work);
+	struct uma_device *uma = order->uma;
+	struct uma_engine *engine;
+	bool cookie, whole;
+
+	if (READ_ONCE(uma->lost))
+		return;
+	cookie = dma_fence_begin_signalling();
+	mutex_lock(&uma->hw_lock);
+	/* One that is due anyhow does. */
+	whole = !order->engine || uma->resetting;
+	uma->resetting = true;
+	mutex_unlock(&uma->hw_lock);
+	if (whole) {
+		uma_for_each_engine(uma, engine)
+			uma_engine_drop(engine);
+		uma_reset_device(uma);
+	} else {
+		uma_engine_reset_now(order->engine);
+	}
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_reset_now - reset an engine or the device, because the administrator says so
+ * @uma: device, which the caller keeps from going
+ * @engine: engine, NULL for all of the device
+ *
+ * Jobs that are on the ring and not done are -ECANCELED; nobody is banned.
+ *
+ * Return: 0 when that is done; -ENODEV if there is no device, or none any more.
+ */
+int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
+{
+	struct uma_reset_order order = { .uma = uma, .engine = engine };
+	int ret;
+
+	ret = uma_pm_get(uma);
+	if (ret)
+		return ret;
+	INIT_WORK_ONSTACK(&order.work, uma_reset_ordered);
+	queue_work(uma->reset_wq, &order.work);
+	flush_work(&order.work);
+	destroy_work_on_stack(&order.work);
+	uma_pm_put(uma);
+	return READ_ONCE(uma->lost) ? -ENODEV : 0;
+}
+
+/**
  * uma_reset_stop - the device is going: no job is pushed any more
  * @uma: device without an interrupt
  */

@@ -21,6 +21,7 @@ void uma_kick_work(struct work_struct *work);
 void uma_reset_work(struct work_struct *work);
 void uma_reset_request(struct uma_device *uma);
 void uma_reset_preempt(struct uma_device *uma, u32 as);
+int uma_reset_now(struct uma_device *uma, struct uma_engine *engine);
 void uma_reset_stop(struct uma_device *uma);
 void uma_reset_abort(struct uma_device *uma);
 void uma_reset_abort_held(struct uma_engine *engine);

@@ -6,13 +6,14 @@ selftests-user := models query args handles arrays bo mmap userptr prime vm queu
 selftests-root := counters perms hang fair fair_share recovery instances configfs lifecycle stress mutate fail_nth soak reload
 selftests-root += madvise implicit memory place
 selftests-root += fdinfo tables
+selftests-root += sysfs hwmon power suspend
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)
 
 CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread
 
-selftests-common := $(addprefix selftests/,harness.o client.o syncobj.o gate.o watch.o instance.o)
+selftests-common := $(addprefix selftests/,harness.o client.o syncobj.o gate.o watch.o instance.o files.o)
 $(foreach t,$(selftests-all),$(eval $(t)-objs := $(t).o $(selftests-common))$(eval $(t)-ldlibs := -pthread)$(eval $(t)-timeout := 900))
 $(foreach t,$(addprefix selftests/,$(selftests-root)),$(eval $(t)-user := root))
 

@@ -34,7 +34,7 @@ top=$(cd "$here/../.." && pwd)
 
 kernel=stock image='' kmodules='' modules='' load=1 user=root smp=2 mem='' limit=300 name='' results='' append=''
 accel=${UMA_ACCEL:-tcg} quiet=0
-adds=() bins=() envs=() allows=() kmods=(vgem 9p 9pnet_virtio configfs)
+adds=() bins=() envs=() allows=() kmods=(vgem 9p 9pnet_virtio configfs governor_simpleondemand)
 
 die() { printf 'run.sh: %s\n' "$*" >&2; exit 125; }
 usage() { sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }

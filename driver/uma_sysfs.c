@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Files of the device in sysfs. Documentation/sysfs-abi.rst describes them.
+ *
+ * All are there before the device node is, so that whoever hears of the node
+ * finds them, and go after it. Reading any of them wakes nothing up.
+ */
+#include <linux/device.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include <drm/drm_drv.h>
+
+#include "uma_busy.h"
+#include "uma_devfreq.h"
+#include "uma_device.h"
+#include "uma_gem.h"
+#include "uma_pm.h"
+#include "uma_reset.h"
+#include "uma_sysfs.h"
+
+/* A number of milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
+static int uma_parse_ms(const char *buf, unsigned int *value)
+{
+	int ret = kstrtouint(buf, 0, value);
+
+	if (ret)
+		return ret;
+	return !*value || *value > UMA_MAX_TIMEOUT_MS ? -EINVAL : 0;
+}
+
+static ssize_t job_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->job_timeout_ms));
+}
+
+static ssize_t job_timeout_ms_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	unsigned int value;
+	int ret;
+
+	ret = uma_parse_ms(buf, &value);
+	if (ret)
+		return ret;
+	WRITE_ONCE(uma->job_timeout_ms, value);
+	return count;
+}
+static DEVICE_ATTR_RW(job_timeout_ms);
+
+static ssize_t preempt_timeout_ms_show(struct device *dev, struct device_attribute *attr,
+				       char *buf)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->preempt_timeout_ms));
+}
+
+static ssize_t preempt_timeout_ms_store(struct device *dev, struct device_attribute *attr,
+					const char *buf, size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	unsigned int value;
+	int ret;
+
+	ret = uma_parse_ms(buf, &value);
+	if (ret)
+		return ret;
+	WRITE_ONCE(uma->preempt_timeout_ms, value);
+	return count;
+}
+static DEVICE_ATTR_RW(preempt_timeout_ms);
+
+static ssize_t power_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%s\n", uma_power_modes[READ_ONCE(uma->devfreq.mode)]);
+}
+
+static ssize_t power_mode_store(struct device *dev, struct device_attribute *attr,
+				const char *buf, size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	int mode, idx, ret;
+
+	mode = sysfs_match_string(uma_power_modes, buf);
+	if (mode < 0)
+		return mode;
+	if (!drm_dev_enter(&uma->drm, &idx))
+		return -ENODEV;
+	ret = uma_devfreq_set_mode(uma, mode);
+	drm_dev_exit(idx);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(power_mode);
+
+static ssize_t reset_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	struct uma_engine *engine;
+	int idx, ret = -EINVAL;
+
+	if (!drm_dev_enter(&uma->drm, &idx))
+		return -ENODEV;
+	if (sysfs_streq(buf, "device")) {
+		ret = uma_reset_now(uma, NULL);
+		goto out;
+	}
+	uma_for_each_engine(uma, engine) {
+		if (sysfs_streq(buf, engine->name)) {
+			ret = uma_reset_now(uma, engine);
+			break;
+		}
+	}
+out:
+	drm_dev_exit(idx);
+	return ret ?: count;
+}
+static DEVICE_ATTR_WO(reset);
+
+#define UMA_SYSFS_RO(name, format, value)						\
+static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	struct uma_device *uma = dev_get_drvdata(dev);					\
+											\
+	return sysfs_emit(buf, format "\n", value);					\
+}											\
+static DEVICE_ATTR_RO(name)
+
+static u64 uma_sysfs_timeouts(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	u64 count = 0;
+
+	uma_for_each_engine(uma, engine)
+		count += READ_ONCE(engine->timeouts);
+	return count;
+}
+
+static u64 uma_sysfs_missed(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	u64 count = 0;
+
+	uma_for_each_engine(uma, engine)
+		count += READ_ONCE(engine->missed);
+	return count;
+}
+
+UMA_SYSFS_RO(npu_busy_time_us, "%llu", div_u64(uma_busy_ns(uma), NSEC_PER_USEC));
+UMA_SYSFS_RO(busy_percent, "%u", uma_busy_now(uma));
+UMA_SYSFS_RO(memory_used_bytes, "%llu", uma_gem_resident(uma));
+UMA_SYSFS_RO(throttled, "%d", READ_ONCE(uma->throttled));
+UMA_SYSFS_RO(throttle_count, "%llu", READ_ONCE(uma->throttle_count));
+UMA_SYSFS_RO(reset_count, "%u", (u32)atomic_read(&uma->reset_count));
+UMA_SYSFS_RO(fault_count, "%u", (u32)atomic_read(&uma->fault_count));
+UMA_SYSFS_RO(timeout_count, "%llu", uma_sysfs_timeouts(uma));
+UMA_SYSFS_RO(missed_count, "%llu", uma_sysfs_missed(uma));
+UMA_SYSFS_RO(wedged, "%d", READ_ONCE(uma->lost));
+
+static struct attribute *uma_attrs[] = {
+	&dev_attr_job_timeout_ms.attr,
+	&dev_attr_preempt_timeout_ms.attr,
+	&dev_attr_power_mode.attr,
+	&dev_attr_npu_busy_time_us.attr,
+	&dev_attr_busy_percent.attr,
+	&dev_attr_memory_used_bytes.attr,
+	&dev_attr_throttled.attr,
+	&dev_attr_throttle_count.attr,
+	&dev_attr_reset.attr,
+	&dev_attr_reset_count.attr,
+	&dev_attr_fault_count.attr,
+	&dev_attr_timeout_count.attr,
+	&dev_attr_missed_count.attr,
+	&dev_attr_wedged.attr,
+	NULL,
+};
+
+static const struct attribute_group uma_group = {
+	.attrs = uma_attrs,
+};
+
+/**
+ * struct uma_engine_attr - a file of an engine
+ */
+struct uma_engine_attr {
+	/** @attr: base */
+	struct device_attribute attr;
+	/** @engine: engine */
+	struct uma_engine *engine;
+	/** @get: what it says */
+	u64 (*get)(struct uma_engine *engine);
+};
+
+static u64 uma_sysfs_engine_busy(struct uma_engine *engine)
+{
+	return div_u64(uma_engine_busy_ns(engine), NSEC_PER_USEC);
+}
+
+static u64 uma_sysfs_engine_jobs(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->jobs);
+}
+
+static u64 uma_sysfs_engine_faults(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->faults);
+}
+
+static u64 uma_sysfs_engine_timeouts(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->timeouts);
+}
+
+static u64 uma_sysfs_engine_resets(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->resets);
+}
+
+static u64 uma_sysfs_engine_clock(struct uma_engine *engine)
+{
+	return engine->info.clock_max_mhz;
+}
+
+static const struct {
+	const char *name;
+	u64 (*get)(struct uma_engine *engine);
+} uma_engine_files[] = {
+	{ "busy_time_us", uma_sysfs_engine_busy },
+	{ "jobs", uma_sysfs_engine_jobs },
+	{ "faults", uma_sysfs_engine_faults },
+	{ "timeouts", uma_sysfs_engine_timeouts },
+	{ "resets", uma_sysfs_engine_resets },
+	{ "clock_max_mhz", uma_sysfs_engine_clock },
+};
+
+/**
+ * struct uma_engine_files - the files of an engine
+ */
+struct uma_engine_files {
+	/** @name: of the directory */
+	char name[32];
+	/** @group: the directory */
+	struct attribute_group group;
+	/** @list: of @files, NULL at the end */
+	struct attribute *list[ARRAY_SIZE(uma_engine_files) + 1];
+	/** @files: files */
+	struct uma_engine_attr files[ARRAY_SIZE(uma_engine_files)];
+};
+
+static ssize_t uma_engine_attr_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct uma_engine_attr *file = container_of(attr, struct uma_engine_attr, attr);
+
+	return sysfs_emit(buf, "%llu\n", file->get(file->engine));
+}
+
+static int uma_sysfs_add_engine(struct uma_engine *engine)
+{
+	struct device *dev = engine->uma->drm.dev;
+	struct uma_engine_files *files;
+	unsigned int i;
+
+	files = devm_kzalloc(dev, sizeof(*files), GFP_KERNEL);
+	if (!files)
+		return -ENOMEM;
+	snprintf(files->name, sizeof(files->name), "engine-%s", engine->name);
+	for (i = 0; i < ARRAY_SIZE(uma_engine_files); i++) {
+		struct uma_engine_attr *file = &files->files[i];
+
+		sysfs_attr_init(&file->attr.attr);
+		file->attr.attr.name = uma_engine_files[i].name;
+		file->attr.attr.mode = 0444;
+		file->attr.show = uma_engine_attr_show;
+		file->engine = engine;
+		file->get = uma_engine_files[i].get;
+		files->list[i] = &file->attr.attr;
+	}
+	files->group.name = files->name;
+	files->group.attrs = files->list;
+	return devm_device_add_group(dev, &files->group);
+}
+
+/**
+ * uma_sysfs_init - make the files
+ * @uma: device that is not registered yet
+ *
+ * They go with the driver.
+ *
+ * Return: 0 or an error.
+ */
+int uma_sysfs_init(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	ret = devm_device_add_group(uma->drm.dev, &uma_group);
+	if (ret)
+		return ret;
+	uma_for_each_engine(uma, engine) {
+		ret = uma_sysfs_add_engine(engine);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
