@@ -48,7 +48,7 @@ def header_inputs(text):
     for body in re.findall(r'\benum drm_uma_(?!ioctl_id|queue_status)\w+ \{(.*?)\}', code, re.S):
         names |= set(re.findall(r'\b(DRM_UMA_\w+)\s*=', body))
     outputs = r'DRM_UMA_(DEVICE_|BO_INFO_|QUEUE_)'
-    return {n for n in names if not re.match(outputs, n)}
+    return {n for n in names if not re.match(outputs, n) and not n.endswith('_SHIFT')}
 
 
 def strip_hashes(text):
