@@ -28,6 +28,7 @@ static void uma_queue_release_work(struct work_struct *work)
 	struct uma_device *uma = queue->uma;
 
 	drm_sched_entity_destroy(&queue->entity);
+	dma_fence_put(queue->last);
 	spin_lock_irq(&uma->queues_lock);
 	list_del(&queue->node);
 	spin_unlock_irq(&uma->queues_lock);

@@ -51,6 +51,8 @@ struct uma_queue {
 	u64 client_id;
 	/** @pid: who made it, for debugging */
 	pid_t pid;
+	/** @last: fence of the job that was pushed last, under &uma_client.submit_lock; NULL */
+	struct dma_fence *last;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
 	u32 batch;
 	/** @waiting: turn that its first job waits for; under &uma_device.queues_lock */

@@ -341,6 +341,37 @@ static int uma_submit_admit(struct uma_submit *submit)
 	return 0;
 }
 
+/* Is a job without tasks done as soon as it is taken, as all that it waits for is? */
+static bool uma_submit_is_done(struct uma_job *job)
+{
+	struct dma_fence *last = job->queue->last, *dep;
+	unsigned long index;
+
+	if (job->task_count || job->dep_count || (last && !dma_fence_is_signaled(last)))
+		return false;
+	xa_for_each(&job->base.dependencies, index, dep)
+		if (!dma_fence_is_signaled(dep))
+			return false;
+	return true;
+}
+
+/*
+ * The scheduler would wake two workers to come to the same result. The job was
+ * not armed, so it is freed with the submit.
+ */
+static void uma_submit_finish(struct uma_submit *submit, struct uma_submit_job *sj)
+{
+	struct uma_queue *queue = sj->job->queue;
+	struct uma_done done = {
+		.queue = queue, .fence = dma_fence_get_stub(), .number = sj->job->number,
+	};
+
+	trace_uma_job_submit(queue, done.number, 0, 0);
+	trace_uma_job_done(container_of(queue->scheds[0], struct uma_engine, sched), &done);
+	atomic64_inc(&queue->completed);
+	sj->done = done.fence;
+}
+
 static void uma_submit_push(struct uma_submit *submit)
 {
 	struct uma_signal *signal;
@@ -352,6 +383,10 @@ static void uma_submit_push(struct uma_submit *submit)
 		struct uma_queue *queue = job->queue;
 
 		job->number = atomic64_inc_return(&queue->submitted);
+		if (uma_submit_is_done(job)) {
+			uma_submit_finish(submit, sj);
+			continue;
+		}
 		job->submitted = ktime_get();
 		/* Until it is done. */
 		uma_pm_get_again(submit->uma);
@@ -373,6 +408,9 @@ static void uma_submit_push(struct uma_submit *submit)
 		for (j = 0; j < job->dep_count; j++)
 			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
 		trace_uma_job_submit(queue, job->number, job->tasks_addr, job->task_count);
+		/* The queue's before it is pushed: after that it may have gone. */
+		dma_fence_put(queue->last);
+		queue->last = dma_fence_get(sj->done);
 		/* It may be done, and gone, before the call returns. */
 		sj->job = NULL;
 		drm_sched_entity_push_job(&job->base);
