@@ -156,7 +156,7 @@ struct uma_device {
 	struct drm_uma_query_device info;
 	/** @nodes: memory */
 	struct drm_uma_query_memory nodes[UMA_MAX_NODES];
-	/** @mounts: shmem for buffers: 0 of any node, n + 1 of node n; NULL where it makes no difference */
+	/** @mounts: shmem for buffers: 0 of any node, n + 1 of node n; NULL: the system's */
 	struct vfsmount *mounts[UMA_MAX_NODES + 1];
 	/** @as_count: hardware address spaces */
 	u32 as_count;

@@ -96,7 +96,7 @@ void uma_mount_place(struct uma_device *uma, struct uma_bo *bo)
 	file = shmem_file_setup_with_mnt(mnt, "uma buffer", obj->size, UMA_SHMEM_NORESERVE);
 	if (IS_ERR(file))
 		return;
-	mapping_set_gfp_mask(file->f_mapping, mapping_gfp_mask(obj->filp->f_mapping));
-	fput(obj->filp);
-	obj->filp = file;
+	swap(obj->filp, file);
+	mapping_set_gfp_mask(obj->filp->f_mapping, mapping_gfp_mask(file->f_mapping));
+	fput(file);
 }

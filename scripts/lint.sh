@@ -135,7 +135,7 @@ check_codespell() {
 	local out
 	# Words that are right here: abbreviations and identifiers.
 	out=$(files | grep -v '^LICENSES/' | xargs -d '\n' codespell -q 3 \
-		-L 'ans,ba,bu,crate,fo,hist,inout,mis,nd,ot,parm,ro,sie,te,ue,wth,ois,numer,stdio,als,ser,ned,asend,iff,ths,tread' 2>&1)
+		-L 'ans,ba,bu,crate,fo,hist,inout,mis,nd,ot,parm,ro,sie,te,ue,wth,ois,numer,stdio,als,ser,ned,asend,iff,ths,tread,filp' 2>&1)
 	none "codespell finds no mistake" "$out"
 }
 

@@ -41,7 +41,9 @@ FIXTURE_VARIANT_ADD(array, jobs) {
 	.size = sizeof(struct drm_uma_job),
 	.first = offsetof(struct drm_uma_job, bos),
 };
+
 FIXTURE_VARIANT_ADD(array, syncs) { .which = SYNCS, .size = sizeof(struct drm_uma_sync) };
+
 FIXTURE_VARIANT_ADD(array, bos) { .which = BOS, .size = sizeof(struct drm_uma_job_bo) };
 
 FIXTURE_SETUP(array)

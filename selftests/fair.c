@@ -212,7 +212,7 @@ TEST_F(fair, empty_job_waits)
 	worker_close(&w);
 }
 
-/* Whose job hung has to wait, but gets what it waits for, and does not wait for what it gives up. */
+/* Whose job hung has to wait, but gets what it waits for, and not what it gives up. */
 TEST_F(fair, after_a_hang)
 {
 	__u32 queue[3], done[3];

@@ -52,7 +52,7 @@ static unsigned int check_table(const char *file)
 	static char copy[1 << 20];
 
 	read_table(file);
-	strcpy(copy, text);
+	memcpy(copy, text, sizeof(copy));
 	line = strtok_r(copy, "\n", &save);
 	ASSERT_TRUE(line);
 	width = words(line);

@@ -13,9 +13,7 @@
 
 #define MS	1000000ULL
 
-/**
- * struct client - one that keeps a number of jobs queued
- */
+/* A client that keeps a number of jobs queued. */
 struct client {
 	struct uma_share share;
 	struct uma_turn turn[4];

@@ -22,9 +22,7 @@ static void uma_recovery_test_diagnose(struct kunit *test)
 	}
 }
 
-/**
- * struct walk - one way that things can go
- */
+/* One way that things can go. */
 struct walk {
 	/* Engine resets work. */
 	bool engine_works;
