@@ -24,6 +24,8 @@ struct uma_usage {
 	struct kref ref;
 	/** @ns: time on engines, by class */
 	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];
+	/** @cycles: clock cycles on engines, by class */
+	atomic64_t cycles[UMA_ENGINE_CLASS_COUNT];
 	/** @shown: the most that anybody has been told, by class */
 	atomic64_t shown[UMA_ENGINE_CLASS_COUNT];
 	/** @count: entries of @shares */

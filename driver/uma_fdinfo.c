@@ -108,18 +108,24 @@ void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 		[UMA_ENGINE_NEURAL] = "neural",
 	};
 	struct uma_client *client = file->driver_priv;
-	u32 capacity[UMA_ENGINE_CLASS_COUNT] = {};
+	u32 capacity[UMA_ENGINE_CLASS_COUNT] = {}, mhz[UMA_ENGINE_CLASS_COUNT] = {};
 	struct uma_engine *engine;
 	u32 i;
 
-	uma_for_each_engine(client->uma, engine)
+	uma_for_each_engine(client->uma, engine) {
 		capacity[engine->info.engine_class]++;
+		mhz[engine->info.engine_class] = max(mhz[engine->info.engine_class],
+						     engine->info.clock_max_mhz);
+	}
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!capacity[i])
 			continue;
 		drm_printf(p, "drm-engine-%s:\t%llu ns\n", names[i],
 			   uma_usage_ns(client->uma, client->usage, i));
 		drm_printf(p, "drm-engine-capacity-%s:\t%u\n", names[i], capacity[i]);
+		drm_printf(p, "drm-cycles-%s:\t%llu\n", names[i],
+			   (u64)atomic64_read(&client->usage->cycles[i]));
+		drm_printf(p, "drm-maxfreq-%s:\t%u MHz\n", names[i], mhz[i]);
 	}
 	drm_show_memory_stats(p, file);
 }

@@ -227,8 +227,10 @@ struct uma_record {
 	__le64 tlb_misses;
 	/** @stall_ns: time waiting for power or invalidations */
 	__le64 stall_ns;
+	/** @cycles: of the engine's clock, while it ran the job */
+	__le64 cycles;
 	/** @pad: zero */
-	__le64 pad[3];
+	__le64 pad[2];
 };
 
 /*

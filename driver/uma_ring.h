@@ -45,6 +45,8 @@ struct uma_result {
 	u64 tlb_misses;
 	/** @stall_ns: time waiting for power or invalidations */
 	u64 stall_ns;
+	/** @cycles: of the engine's clock */
+	u64 cycles;
 };
 
 /**
@@ -127,6 +129,7 @@ static inline bool uma_record_read(const struct uma_record *rec, u64 seqno,
 	res->write_bytes = le64_to_cpu(rec->write_bytes);
 	res->tlb_misses = le64_to_cpu(rec->tlb_misses);
 	res->stall_ns = le64_to_cpu(rec->stall_ns);
+	res->cycles = le64_to_cpu(rec->cycles);
 	if (res->reason >= UMA_FAULT_COUNT)
 		res->reason = UMA_FAULT_INTERNAL;
 	return true;

@@ -10,6 +10,7 @@
  * not in use: recovery happens behind its back, before the fence signals, so it
  * never has to be stopped.
  */
+#include <linux/math64.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -105,6 +106,10 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
 	if (engine->started) {
 		engine->busy_ns += ns;
 		atomic64_add(ns, &done->queue->usage->ns[engine->info.engine_class]);
+		/* A device that lies does not get faster by it. */
+		atomic64_add(min(engine->result.cycles,
+				 mul_u64_u32_div(ns, engine->info.clock_max_mhz, 1000)),
+			     &done->queue->usage->cycles[engine->info.engine_class]);
 		uma_engine_count(engine, error, ns);
 		uma_turns_charge(engine, engine->job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
 	}

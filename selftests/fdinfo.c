@@ -38,24 +38,30 @@ FIXTURE_TEARDOWN(drm_fdinfo)
 	client_close(&self->c);
 }
 
-static long long engine_ns(int fd, unsigned int engine_class)
+/* The value of a key for a class of engines, -1 if there is no such key. */
+static long long value_of(int fd, const char *what, unsigned int engine_class, const char *unit)
 {
 	char path[64], key[64], text[8192], *line;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	snprintf(key, sizeof(key), "drm-engine-%s:", class_names[engine_class]);
+	snprintf(key, sizeof(key), "drm-%s-%s:", what, class_names[engine_class]);
 	ASSERT_TRUE(read_text(path, text, sizeof(text)));
 	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		char *end;
-		long long ns;
+		long long value;
 
 		if (strncmp(line, key, strlen(key)))
 			continue;
-		ns = strtoll(line + strlen(key), &end, 10);
-		EXPECT_TRUE(!strcmp(end, " ns"));
-		return ns;
+		value = strtoll(line + strlen(key), &end, 10);
+		EXPECT_TRUE(!strcmp(end, unit));
+		return value;
 	}
 	return -1;
+}
+
+static long long engine_ns(int fd, unsigned int engine_class)
+{
+	return value_of(fd, "engine", engine_class, " ns");
 }
 
 static __u32 start_hang(struct drm_fdinfo_fixture *self, unsigned int engine)
@@ -148,6 +154,22 @@ TEST_F(drm_fdinfo, utilization_destroy_queue)
 	ASSERT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0), self->tasks.va,
 				1));
 	EXPECT_GT(engine_ns(self->c.fd, class), ns);
+}
+
+/* As many as the time at the highest clock can have, and some. */
+TEST_F(drm_fdinfo, cycles)
+{
+	unsigned int class = self->engines[0].engine_class;
+	__u32 queue = queue_create(self->c.fd, self->c.vm, 0);
+	long long mhz = value_of(self->c.fd, "maxfreq", class, " MHz"), cycles;
+
+	EXPECT_GE(mhz, self->engines[0].clock_max_mhz);
+	EXPECT_EQ(0, value_of(self->c.fd, "cycles", class, ""));
+	ASSERT_EQ(0, client_run(&self->c, queue, self->tasks.va, 1));
+	cycles = value_of(self->c.fd, "cycles", class, "");
+	EXPECT_GT(cycles, 0);
+	EXPECT_LE(cycles, engine_ns(self->c.fd, class) * mhz / 1000);
+	EXPECT_EQ(0, value_of(self->other.fd, "cycles", class, ""));
 }
 
 TEST_F(drm_fdinfo, never_goes_back)

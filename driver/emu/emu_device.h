@@ -422,6 +422,7 @@ const struct uma_kernels *emu_fpu_kernels(void);
 const char *emu_fpu_kernels_name(void);
 
 /* emu_power.c */
+u32 emu_power_engine_mhz(const struct emu_device *emu, const struct uma_engine_desc *desc);
 void emu_power_init(struct emu_device *emu);
 void emu_power_fini(struct emu_device *emu);
 void emu_power_reset(struct emu_device *emu);

@@ -9,6 +9,7 @@
 #include <linux/dma-fence.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/math64.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -227,6 +228,7 @@ static __le64 emu_job_count(const struct emu_engine *engine, const struct emu_jo
 
 static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, u64 now)
 {
+	u32 mhz = emu_power_engine_mhz(engine->emu, engine->desc);
 	struct emu_fault *fault = &job->fault;
 	struct uma_record rec = {
 		.seqno = job->entry.seqno,
@@ -243,6 +245,8 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 		.write_bytes = emu_job_count(engine, job, UMA_CNT_WRITE_BYTES),
 		.tlb_misses = emu_job_count(engine, job, UMA_CNT_TLB_MISSES),
 		.stall_ns = emu_job_count(engine, job, UMA_CNT_STALL_NS),
+		/* At the clock that the engine has now: it hardly changes within a job. */
+		.cycles = cpu_to_le64(mul_u64_u32_div(now - job->start, mhz, 1000)),
 	};
 
 	lockdep_assert_held(&engine->lock);

@@ -112,10 +112,9 @@ static void emu_exec_pace(struct emu_engine *engine, u64 began)
 {
 	const struct uma_engine_desc *desc = engine->desc;
 	u32 rate = le32_to_cpu(desc->caps[engine->prog->row].macs_per_cycle);
-	struct emu_power *power = &engine->emu->power;
-	u64 clock, took, want;
+	u32 clock = emu_power_engine_mhz(engine->emu, desc);
+	u64 took, want;
 
-	clock = div_u64((u64)desc->clock_max_mhz * READ_ONCE(power->clock), power->clock_max);
 	if (!rate || !clock)
 		return;
 	want = div64_u64(engine->prog->macs, rate) * 1000;

@@ -71,6 +71,19 @@ static void emu_power_clock(struct emu_device *emu)
 	WRITE_ONCE(power->clock, limit);
 }
 
+/**
+ * emu_power_engine_mhz - clock of an engine
+ * @emu: device
+ * @desc: engine
+ *
+ * Return: MHz, what the model has now.
+ */
+u32 emu_power_engine_mhz(const struct emu_device *emu, const struct uma_engine_desc *desc)
+{
+	return div_u64((u64)desc->clock_max_mhz * READ_ONCE(emu->power.clock),
+		       emu->power.clock_max);
+}
+
 static void emu_power_throttle(struct emu_device *emu)
 {
 	struct emu_power *power = &emu->power;
