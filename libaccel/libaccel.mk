@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The C library. Its tests are programs named test_*.c, each on its own.
 
-libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c ctx.c device.c drm_bo.c drm_fence.c \
-	drm_job.c drm_queue.c enumerate.c error.c fence.c import.c job.c log.c pool.c queue.c rec_task.c)
+libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c coredump.c coredump_regs.c \
+	coredump_text.c ctx.c device.c drm_bo.c drm_fence.c drm_job.c drm_queue.c enumerate.c error.c fence.c import.c job.c log.c pool.c queue.c rec_task.c)
 libaccel-sw-srcs := $(addprefix libaccel/sw/,bo.c device.c exec.c fence.c job.c kernels.c mem.c sched.c)
 # What model.mk calls the model's objects, or all of them.
 libaccel-model-objs := $(or $(MODEL_OBJS),$(patsubst %.c,%.o,$(sort $(wildcard driver/emu/model/*.c))))
@@ -39,3 +39,19 @@ $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-objs := libac
 $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-ldlibs := -lpthread -lm))
+
+# Core dumps are made up by the tests; a program writes one for the tests of accelctl, and as the fuzzer's seed.
+libaccel/tests/test_coredump-objs := libaccel/tests/test_coredump.o libaccel/tests/dump_make.o
+TEST_PROGS += libaccel/tests/make_coredump
+libaccel/tests/make_coredump-objs := libaccel/tests/make_coredump.o libaccel/tests/dump_make.o
+
+#: fuzz-coredump libFuzzer on the reader of core dumps for FUZZ_SECONDS (60), with clang
+PHONY += fuzz-coredump
+coredump-fuzz-srcs := libaccel/tests/fuzz_coredump.c $(addprefix libaccel/src/,coredump.c coredump_regs.c \
+	coredump_text.c rec_task.c names.c error.c log.c)
+fuzz-coredump: $(O)/libaccel/tests/make_coredump
+	$(Q)mkdir -p $(B)/fuzz/coredump && $< >$(B)/fuzz/coredump/seed && \
+	clang -g -O1 $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) -fsanitize=fuzzer,address,undefined \
+	-fno-sanitize-recover=all -o $(B)/fuzz/fuzz_coredump $(coredump-fuzz-srcs) $(call pkg-libs,json-c) && \
+	$(B)/fuzz/fuzz_coredump $(fuzz-limit) -print_final_stats=1 -max_len=8192 \
+	-artifact_prefix=$(B)/fuzz/coredump- $(B)/fuzz/coredump

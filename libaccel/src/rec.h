@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the recorder share. */
+/* What the files of the recorder share, and readers of core dumps. */
 #ifndef LIBACCEL_REC_H
 #define LIBACCEL_REC_H
 
@@ -7,6 +7,7 @@
 #include "objects.h"
 
 struct json_object *rec_hex(uint64_t value);
+/* A task; @op is the operation that it belongs to, NULL if that is not known */
 struct json_object *rec_task(const struct uma_task *task, const struct job_op *op);
 
 #endif /* LIBACCEL_REC_H */

@@ -70,7 +70,7 @@ json_object *rec_hex(uint64_t value)
 	return json_object_new_string(text);
 }
 
-/* The buffer of the operation that holds an address, and where in it. */
+/* The buffer of the operation, if it is known, that holds an address, and where in it. */
 static void put_addr(json_object *o, const char *key, uint64_t addr,
 		     const struct job_op *op)
 {
@@ -80,10 +80,10 @@ static void put_addr(json_object *o, const char *key, uint64_t addr,
 
 	if (!addr)
 		return;
-	for (i = 0; i < op->plan->arg_count && !bo; i++)
+	for (i = 0; op && i < op->plan->arg_count && !bo; i++)
 		if (addr - op->bos[i]->map_addr < op->bos[i]->map_size)
 			bo = op->bos[i];
-	if (!bo && op->plan->packed &&
+	if (op && !bo && op->plan->packed &&
 	    addr - op->plan->packed->map_addr < op->plan->packed->map_size)
 		bo = op->plan->packed;
 	a = json_object_new_object();
