@@ -425,6 +425,7 @@ int cmd_ps(struct ctl *ctl, void *data, const char *operand);
 int cmd_bo(struct ctl *ctl, void *data, const char *operand);
 int cmd_jobs(struct ctl *ctl, void *data, const char *operand);
 int cmd_health(struct ctl *ctl, void *data, const char *operand);
+int cmd_coredump(struct ctl *ctl, void *data, const char *operand);
 int cmd_power_get(struct ctl *ctl, void *data, const char *operand);
 int cmd_power_set(struct ctl *ctl, void *data, const char *operand);
 int cmd_reset(struct ctl *ctl, void *data, const char *operand);

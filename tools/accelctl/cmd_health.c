@@ -2,14 +2,12 @@
 /*
  * health: is the device well, and what has happened to it?
  */
-#include <dirent.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "accelctl.h"
@@ -48,41 +46,6 @@ static void because(struct health *h, enum verdict state, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The newest dump of this device that nobody has thrown away yet */
-static void find_coredump(const struct sys_opts *opts, const struct sys_node *node,
-			  struct health *h)
-{
-	char dir[PATH_MAX], link[PATH_MAX + 512], device[PATH_MAX], failing[PATH_MAX];
-	struct timespec best = { 0 };
-	struct dirent *entry;
-	struct stat st;
-	DIR *d;
-
-	if (snprintf(dir, sizeof(dir), "%s/sys/class/devcoredump", opts->root) >= PATH_MAX ||
-	    !realpath(node->device, device))
-		return;
-	d = opendir(dir);
-	if (!d)
-		return;
-	while ((entry = readdir(d))) {
-		if (strncmp(entry->d_name, "devcd", 5) != 0)
-			continue;
-		snprintf(link, sizeof(link), "%s/%s/failing_device", dir, entry->d_name);
-		if (!realpath(link, failing) || strcmp(failing, device) != 0)
-			continue;
-		snprintf(link, sizeof(link), "%s/%s/data", dir, entry->d_name);
-		if (stat(link, &st) || strlen(link) >= sizeof(h->coredump))
-			continue;
-		if (*h->coredump && (st.st_mtim.tv_sec < best.tv_sec ||
-				     (st.st_mtim.tv_sec == best.tv_sec &&
-				      st.st_mtim.tv_nsec <= best.tv_nsec)))
-			continue;
-		best = st.st_mtim;
-		strcpy(h->coredump, link);
-	}
-	closedir(d);
-}
-
 static void check(const struct health_opts *opts, const struct sys_node *node, struct health *h)
 {
 	const char *dir = node->device;
@@ -96,7 +59,7 @@ static void check(const struct health_opts *opts, const struct sys_node *node, s
 		.throttled = sys_number(dir, "throttled"),
 		.wedged = sys_number(dir, "wedged"),
 	};
-	find_coredump(&opts->sys, node, h);
+	sys_coredump(&opts->sys, node, h->coredump);
 	if (access(dir, F_OK))
 		because(h, LOST, "the device is gone");
 	if (h->wedged > 0)

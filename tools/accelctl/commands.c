@@ -191,6 +191,12 @@ static const struct ctl_opt trace_table[] = {
 	{ NULL }
 };
 
+static const struct ctl_opt coredump_table[] = {
+	{ "last", 'l', CTL_FLAG, 0, offsetof(struct coredump_opts, last),
+	  .help = "show the newest core dump that the kernel holds; for root" },
+	{ NULL }
+};
+
 static const struct ctl_opt *const run_tables[] = { gemm_opts, gemm_run_opts, NULL };
 static const struct ctl_opt *const explain_tables[] = { gemm_opts, NULL };
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
@@ -200,11 +206,13 @@ static const struct ctl_opt *const sys_tables[] = { sys_root_opts, NULL };
 static const struct ctl_opt *const top_tables[] = { top_table, sys_root_opts, NULL };
 static const struct ctl_opt *const health_tables[] = { health_table, sys_root_opts, NULL };
 static const struct ctl_opt *const power_tables[] = { power_table, sys_root_opts, NULL };
+static const struct ctl_opt *const coredump_tables[] = { coredump_table, sys_root_opts, NULL };
 static const struct ctl_opt *const trace_tables[] = { trace_table, NULL };
 
 /* The options of files of the kernel are the first member of all of these */
 static_assert(!offsetof(struct top_opts, sys) && !offsetof(struct health_opts, sys) &&
-	      !offsetof(struct power_opts, sys), "sys_root_opts");
+	      !offsetof(struct power_opts, sys) && !offsetof(struct coredump_opts, sys),
+	      "sys_root_opts");
 
 const struct ctl_command ctl_commands[] = {
 	{
@@ -275,6 +283,18 @@ const struct ctl_command ctl_commands[] = {
 		.data_size = sizeof(struct health_opts),
 		.init = sys_opts_init,
 		.run = cmd_health,
+	},
+	{
+		.name = "coredump",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "show what a core dump of a device says",
+		.text = "Shows a core dump that the driver made when a job faulted or hung, or a device did not come back from a reset: the job, its tasks, the walk of the page table, rings, registers, and what happened before. FILE may be a copy; - is the standard input. With --last it is the newest dump that the kernel still holds, of any device or the one that -d names; the kernel throws dumps away after some minutes, or when its file is written to. With --json there are the header, the job and the walk.\n\n"
+			"Of a dump that is truncated or contradicts itself what can be read is shown, and the exit status is 1. It is also 1 if there is no dump.",
+		.opts = coredump_tables,
+		.data_size = sizeof(struct coredump_opts),
+		.init = sys_opts_init,
+		.run = cmd_coredump,
 	},
 	{
 		.name = "power",
@@ -361,7 +381,7 @@ const struct ctl_command ctl_commands[] = {
 
 const struct ctl_topic ctl_statuses[] = {
 	{ "0", "All is well." },
-	{ "1", "The operation failed: the job failed, a file cannot be read or written or is malformed, there is no memory; health: the device is degraded.",
+	{ "1", "The operation failed: the job failed, a file cannot be read or written or is malformed, there is no memory, there is no core dump; health: the device is degraded.",
 	},
 	{ "2", "Unknown option, bad value, or options and files that do not go together." },
 	{ "3", "The request is valid, but this device or engine cannot do it." },
@@ -401,6 +421,8 @@ const struct ctl_topic ctl_examples[] = {
 	  "Who used the engines in the next five seconds?" },
 	{ "accelctl trace -o gemm.json -- accelctl run gemm -d accel0 -m 512 -n 512 -k 512",
 	  "Record what a product did, for a trace viewer." },
+	{ "accelctl coredump --last",
+	  "Which job of whom faulted just now, and where?" },
 	{ "accelctl info --json accel0 | jq .support",
 	  "What every engine can do, for a program." },
 	{ NULL }

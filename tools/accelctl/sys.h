@@ -259,4 +259,17 @@ int sys_clients_read(const struct sys_opts *opts, const struct sys_nodes *nodes,
  */
 void sys_clients_free(struct sys_clients *clients);
 
+/* sys_dump.c */
+
+/**
+ * sys_coredump - the newest core dump of a device that nobody has thrown away yet
+ * @opts: where to look
+ * @node: device
+ * @path: out: file, empty if there is none
+ *
+ * Return: its number, which grows from dump to dump of the system, -1 if there is none.
+ */
+int64_t sys_coredump(const struct sys_opts *opts, const struct sys_node *node,
+		     char path[PATH_MAX]);
+
 #endif /* ACCELCTL_SYS_H */

@@ -59,6 +59,16 @@ struct trace_opts {
 	uint64_t buffer_kib;
 };
 
+/**
+ * struct coredump_opts - options of coredump
+ */
+struct coredump_opts {
+	/** @sys: where to look */
+	struct sys_opts sys;
+	/** @last: the newest that the kernel holds */
+	uint32_t last;
+};
+
 /** power_mode_names - their names */
 extern const char *const power_mode_names[];
 

@@ -9,8 +9,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || exit
 }
 
-commands='list info doctor top ps bo jobs health power reset trace run explain help version'
-forms='list|info|doctor|top|ps|bo|jobs|health|power get|power set|reset|trace|run gemm|explain gemm|help|version'
+commands='list info doctor top ps bo jobs health coredump power reset trace run explain help version'
+forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset|trace|run gemm|explain gemm|help|version'
 
 @test "without a command it shows help on stderr and fails" {
 	ctl 2
