@@ -79,14 +79,14 @@ const char *act_name(uint32_t act)
 	return acts[act];
 }
 
-const char *unary_name(uint32_t func)
+const char *accel_unary_name(uint32_t func)
 {
-	return unaries[func];
+	return func < ACCEL_UNARY_COUNT ? unaries[func] : NULL;
 }
 
-const char *binary_name(uint32_t func)
+const char *accel_binary_name(uint32_t func)
 {
-	return binaries[func];
+	return func < ACCEL_BINARY_COUNT ? binaries[func] : NULL;
 }
 
 uint32_t accel_version(void)

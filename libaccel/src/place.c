@@ -277,8 +277,8 @@ static bool match_functions(const struct matching *m, uint64_t *rows)
 			return refuse(m, accel_op_name(req->op), "func",
 				      "has no function %s with these types",
 				      req->opcode == UMA_OP_UNARY ?
-				      unary_name(req->func) :
-				      binary_name(req->func));
+				      accel_unary_name(req->func) :
+				      accel_binary_name(req->func));
 		*rows = left;
 	}
 	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {

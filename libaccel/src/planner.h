@@ -131,8 +131,6 @@ union any_desc {
 /* --- names.c: of values that are in range --------------------------------- */
 
 const char *act_name(uint32_t act);
-const char *unary_name(uint32_t func);
-const char *binary_name(uint32_t func);
 
 /* --- validate.c: descriptors; all fill the error record when they fail ----- */
 

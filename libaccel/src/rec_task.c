@@ -21,15 +21,6 @@ static const char * const acts[] = {
 	"gelu_tanh", "silu", "hard_sigmoid", "hard_swish"
 };
 
-static const char * const unaries[] = {
-	"act", "abs", "neg", "sqrt", "rsqrt", "recip", "exp", "log", "erf",
-	"square", "floor", "ceil", "round"
-};
-
-static const char * const binaries[] = {
-	"add", "sub", "mul", "div", "max", "min"
-};
-
 static const char * const layouts[] = { "strided", "gemm_b" };
 
 static const char * const quants[] = { "none", "tensor", "channel", "group" };
@@ -161,8 +152,9 @@ static json_object *params_json(const struct uma_task *task)
 	case UMA_OP_BINARY:
 		memcpy(&elementwise, task->params, sizeof(elementwise));
 		func = le32toh(elementwise.func);
-		name = le16toh(task->opcode) == UMA_OP_UNARY ? NAME(unaries, func) :
-							       NAME(binaries, func);
+		/* the library counts functions as tasks do */
+		name = le16toh(task->opcode) == UMA_OP_UNARY ? accel_unary_name(func) :
+							       accel_binary_name(func);
 		json_object_object_add(o, "func", named(name, func));
 		break;
 	}

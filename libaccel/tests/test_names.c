@@ -56,9 +56,20 @@ static void test_names(void **state)
 	static const char * const ops[] = {
 		"none", "copy", "fill", "unary", "binary", "gemm"
 	};
+	static const char * const unaries[] = {
+		"act", "abs", "neg", "sqrt", "rsqrt", "recip", "exp", "log", "erf", "square",
+		"floor", "ceil", "round"
+	};
+	static const char * const binaries[] = { "add", "sub", "mul", "div", "max", "min" };
 	uint32_t i;
 
 	(void)state;
+	for (i = 0; i < ACCEL_UNARY_COUNT; i++)
+		assert_string_equal(accel_unary_name(i), unaries[i]);
+	for (i = 0; i < ACCEL_BINARY_COUNT; i++)
+		assert_string_equal(accel_binary_name(i), binaries[i]);
+	assert_null(accel_unary_name(ACCEL_UNARY_COUNT));
+	assert_null(accel_binary_name(UINT32_MAX));
 	for (i = 0; i < ACCEL_DTYPE_COUNT; i++) {
 		assert_string_equal(accel_dtype_name(i), dtypes[i]);
 		assert_int_equal(accel_dtype_bits(i), bits[i]);

@@ -9,33 +9,6 @@
 
 #include "accelctl.h"
 
-static const char *const unary_names[] = {
-	[ACCEL_UNARY_ACT] = "act",
-	[ACCEL_UNARY_ABS] = "abs",
-	[ACCEL_UNARY_NEG] = "neg",
-	[ACCEL_UNARY_SQRT] = "sqrt",
-	[ACCEL_UNARY_RSQRT] = "rsqrt",
-	[ACCEL_UNARY_RECIP] = "recip",
-	[ACCEL_UNARY_EXP] = "exp",
-	[ACCEL_UNARY_LOG] = "log",
-	[ACCEL_UNARY_ERF] = "erf",
-	[ACCEL_UNARY_SQUARE] = "square",
-	[ACCEL_UNARY_FLOOR] = "floor",
-	[ACCEL_UNARY_CEIL] = "ceil",
-	[ACCEL_UNARY_ROUND] = "round",
-	[ACCEL_UNARY_COUNT] = NULL
-};
-
-static const char *const binary_names[] = {
-	[ACCEL_BINARY_ADD] = "add",
-	[ACCEL_BINARY_SUB] = "sub",
-	[ACCEL_BINARY_MUL] = "mul",
-	[ACCEL_BINARY_DIV] = "div",
-	[ACCEL_BINARY_MAX] = "max",
-	[ACCEL_BINARY_MIN] = "min",
-	[ACCEL_BINARY_COUNT] = NULL
-};
-
 static const char *const quant_names[] = {
 	[ACCEL_QUANT_NONE] = "none",
 	[ACCEL_QUANT_TENSOR] = "tensor",
@@ -102,9 +75,22 @@ static void json_names(struct json_object *obj, const char *key, uint32_t mask,
 			ctl_json_str(list, NULL, names[i]);
 }
 
+static void json_funcs(struct json_object *row, const struct accel_cap *cap)
+{
+	struct json_object *list = ctl_json_arr(row, "funcs");
+	const char *name;
+	uint32_t i;
+
+	for (i = 0; i < 32; i++) {
+		name = cap->op == ACCEL_OP_UNARY ? accel_unary_name(i) :
+		       cap->op == ACCEL_OP_BINARY ? accel_binary_name(i) : NULL;
+		if (name && cap->funcs & 1u << i)
+			ctl_json_str(list, NULL, name);
+	}
+}
+
 static void json_cap(struct json_object *rows, const struct accel_cap *cap)
 {
-	static const char *const none[] = { NULL };
 	struct json_object *row = ctl_json_obj(rows, NULL);
 
 	/* Operations that only the library uses have no name of their own */
@@ -112,8 +98,7 @@ static void json_cap(struct json_object *rows, const struct accel_cap *cap)
 	json_dtypes(row, "a_dtypes", cap->a_dtypes);
 	json_dtypes(row, "b_dtypes", cap->b_dtypes);
 	json_dtypes(row, "d_dtypes", cap->d_dtypes);
-	json_names(row, "funcs", cap->funcs, cap->op == ACCEL_OP_UNARY ? unary_names :
-		   cap->op == ACCEL_OP_BINARY ? binary_names : none);
+	json_funcs(row, cap);
 	json_names(row, "a_quants", cap->a_quants, quant_names);
 	json_names(row, "b_quants", cap->b_quants, quant_names);
 	json_names(row, "d_quants", cap->d_quants, quant_names);

@@ -234,6 +234,22 @@ ACCEL_API const char *accel_engine_name(uint32_t engine);
  */
 ACCEL_API const char *accel_op_name(uint32_t op);
 
+/**
+ * accel_unary_name - name of a function of one operand: "act", "abs", "sqrt"
+ * @func: &enum accel_unary
+ *
+ * Return: static string, NULL for a value out of range.
+ */
+ACCEL_API const char *accel_unary_name(uint32_t func);
+
+/**
+ * accel_binary_name - name of a function of two operands: "add", "max"
+ * @func: &enum accel_binary
+ *
+ * Return: static string, NULL for a value out of range.
+ */
+ACCEL_API const char *accel_binary_name(uint32_t func);
+
 /* --- errors and log ------------------------------------------------------- */
 
 /**
