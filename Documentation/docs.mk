@@ -4,7 +4,7 @@
 # warning is an error.
 
 DOCS := $(B)/docs/html/index.html
-DOCS_HEADERS := uapi/drm/uma_accel.h uapi/drm/uma_task.h driver/uma_regs.h driver/emu/model/uma_model.h \
+DOCS_HEADERS := uapi/drm/uma_accel.h uapi/drm/uma_task.h uapi/drm/uma_dump.h driver/uma_regs.h driver/emu/model/uma_model.h \
 	libaccel/include/accel/accel.h
 DOCS_TESTS += Documentation/docs-test.sh
 

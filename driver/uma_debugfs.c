@@ -13,6 +13,7 @@
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 
+#include "uma_coredump.h"
 #include "uma_debugfs.h"
 #include "uma_device.h"
 #include "uma_drv.h"
@@ -177,6 +178,15 @@ static int uma_debugfs_pinned_pages(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static int uma_debugfs_coredumps(struct seq_file *m, void *unused)
+{
+	u32 taken, dropped;
+
+	uma_coredump_counts(uma_debugfs_device(m), &taken, &dropped);
+	seq_printf(m, "     taken    dropped\n%10u %10u\n", taken, dropped);
+	return 0;
+}
+
 static int uma_debugfs_blocks(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "%llu\n", uma_vms_blocks(uma_debugfs_device(m)));
@@ -193,6 +203,7 @@ static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "reset_counter", uma_debugfs_reset_counter },
 	{ "fault_counter", uma_debugfs_fault_counter },
 	{ "bo_count", uma_debugfs_bo_count },
+	{ "coredumps", uma_debugfs_coredumps },
 	{ "blocks", uma_debugfs_blocks },
 	{ "pinned_pages", uma_debugfs_pinned_pages },
 };

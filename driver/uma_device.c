@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "uma_busy.h"
+#include "uma_coredump.h"
 #include "uma_debugfs.h"
 #include "uma_devfreq.h"
 #include "uma_device.h"
@@ -436,6 +437,9 @@ static int uma_probe(struct platform_device *pdev)
 	ret = uma_read_info(uma);
 	if (ret)
 		return ret;
+	ret = uma_coredump_init(uma);
+	if (ret)
+		return ret;
 	ret = uma_mount_init(uma);
 	if (ret)
 		return ret;
@@ -476,6 +480,10 @@ err_pm:
 err_irq:
 	free_irq(uma->irq, uma);
 err_stop:
+	/* A broken device may have asked for a reset. */
+	uma_reset_stop(uma);
+	uma_events_stop(uma);
+	uma_coredump_stop(uma);
 	uma_hw_stop(uma);
 	return ret;
 }
@@ -491,6 +499,7 @@ static void uma_remove(struct platform_device *pdev)
 	free_irq(uma->irq, uma);
 	uma_reset_stop(uma);
 	uma_events_stop(uma);
+	uma_coredump_stop(uma);
 	uma_pm_stop(uma);
 	uma_devfreq_fini(uma);
 	uma_hw_stop(uma);

@@ -6,7 +6,7 @@
  *
  *   client->lock         ids of a file
  *   vm->lock             mappings and page table of an address space; memory is
- *                        allocated under it
+ *                        allocated under it. Recovery only tries it, for a dump
  *   a buffer's dma_resv  its memory and whether that may be purged, its fences;
  *                        memory is allocated under it
  *   client->submit_lock  one submit at a time: jobs are armed and pushed in one
@@ -46,6 +46,7 @@
 
 #include "uma_args.h"
 #include "uma_busy.h"
+#include "uma_coredump.h"
 #include "uma_devfreq.h"
 #include "uma_fair.h"
 #include "uma_recovery.h"
@@ -55,6 +56,7 @@
 
 struct platform_device;
 struct shrinker;
+struct uma_coredump;
 struct uma_device;
 struct uma_job;
 struct vfsmount;
@@ -139,6 +141,8 @@ struct uma_engine {
 	u64 resets;
 	/** @counters: what its jobs did */
 	struct drm_uma_counters counters;
+	/** @history: what happened last, for dumps */
+	struct uma_history history;
 };
 
 /**
@@ -216,6 +220,8 @@ struct uma_device {
 	unsigned long event_faults;
 	/** @event_last: when user space was told last, in jiffies */
 	unsigned long event_last;
+	/** @coredump: what is known of the last failure; NULL without CONFIG_DEV_COREDUMP */
+	struct uma_coredump *coredump;
 	/** @reset_count: resets of engines and of the device */
 	atomic_t reset_count;
 	/** @fault_count: jobs that faulted */

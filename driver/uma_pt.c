@@ -562,3 +562,27 @@ u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size)
 	return pte;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_lookup);
+
+/**
+ * uma_pt_walk - the entries that the device reads on its way to an address
+ * @pt: page table
+ * @va: address
+ * @entries: out: room for one of each level
+ *
+ * Return: how many there are. The last one is a leaf or not valid.
+ */
+u32 uma_pt_walk(const struct uma_pt *pt, u64 va, u64 *entries)
+{
+	const struct uma_pt_table *table = pt->root;
+	u32 level;
+
+	for (level = 0; table && level < UMA_PT_LEVELS; level++) {
+		unsigned int index = uma_pt_index(va, level);
+
+		entries[level] = uma_pt_read(table, index);
+		/* Blocks have no table below them. */
+		table = table->child ? table->child[index] : NULL;
+	}
+	return level;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_pt_walk);

@@ -16,6 +16,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
+#include "uma_coredump.h"
 #include "uma_device.h"
 #include "uma_event.h"
 #include "uma_pm.h"
@@ -111,14 +112,19 @@ static int uma_engine_reset(struct uma_engine *engine)
 	struct uma_device *uma = engine->uma;
 	int ret;
 
+	uma_coredump_job(engine);
 	uma_write(uma, ctrl, UMA_ENG_RESET);
 	ret = uma_poll(uma, ctrl, UMA_ENG_RESET, 0, UMA_ENGINE_RESET_MS);
 	trace_uma_reset(uma, engine->name, ret);
+	spin_lock_irq(&engine->lock);
+	uma_coredump_event(engine, UMA_DUMP_EVENT_RESET, NULL, ret);
+	spin_unlock_irq(&engine->lock);
 	if (ret)
 		return ret;
 	atomic_inc(&uma->reset_count);
 	engine->resets++;
 	uma_event_reset(uma, engine);
+	uma_coredump_send(uma);
 	uma_engine_setup(engine);
 	return 0;
 }
@@ -259,6 +265,8 @@ static void uma_reset_device(struct uma_device *uma)
 	mutex_unlock(&uma->hw_lock);
 
 	uma_reset_drain(uma);
+	uma_for_each_engine(uma, engine)
+		uma_coredump_job(engine);
 
 	mutex_lock(&uma->hw_lock);
 	ret = uma_reset_hardware(uma);
@@ -277,11 +285,15 @@ static void uma_reset_device(struct uma_device *uma)
 	if (ret) {
 		uma_event_wedged(uma);
 		/* One that was pulled out is no surprise. */
-		if (ret != -ENODEV)
+		if (ret != -ENODEV) {
+			uma_coredump_wedged(uma);
 			drm_err(&uma->drm, "device does not come back from a reset\n");
+		}
+		uma_coredump_send(uma);
 		uma_reset_abort(uma);
 		return;
 	}
+	uma_coredump_send(uma);
 	uma_queues_innocent(uma, U32_MAX, NULL);
 
 	mutex_lock(&uma->hw_lock);

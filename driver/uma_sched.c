@@ -17,6 +17,7 @@
 #include <drm/drm_managed.h>
 
 #include "compat.h"
+#include "uma_coredump.h"
 #include "uma_counters.h"
 #include "uma_device.h"
 #include "uma_drv.h"
@@ -113,6 +114,7 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
 		uma_engine_count(engine, error, ns);
 		uma_turns_charge(engine, engine->job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
 	}
+	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, engine->job, error);
 	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
 	if (engine->pushed && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
 		queue_work(uma->reset_wq, &uma->kick_work);
@@ -220,6 +222,7 @@ void uma_engine_push(struct uma_engine *engine)
 	engine->tail++;
 	engine->pushed = true;
 	trace_uma_job_run(engine, job);
+	uma_coredump_event(engine, UMA_DUMP_EVENT_RUN, job, 0);
 	wmb(); /* the entry is there before the doorbell rings */
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_TAIL), engine->tail);
 	spin_unlock_irq(&engine->lock);

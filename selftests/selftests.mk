@@ -5,7 +5,7 @@
 selftests-user := models query args handles arrays bo mmap userptr prime vm queue submit sync exec faults isolation unbind fd timestamp race info
 selftests-root := counters perms hang fair fair_share recovery instances configfs lifecycle stress mutate fail_nth soak reload
 selftests-root += madvise implicit memory place
-selftests-root += fdinfo tables
+selftests-root += fdinfo tables coredump
 selftests-root += sysfs hwmon power suspend
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "uma_accel.h"
+#include "uma_dump.h"
 #include "uma_task.h"
 
 #ifdef __cplusplus
@@ -275,6 +276,77 @@ FIELD(drm_uma_sync, point, 16, 8);
 SIZE(drm_uma_job_bo, 8);
 FIELD(drm_uma_job_bo, handle, 0, 4);
 FIELD(drm_uma_job_bo, flags, 4, 4);
+
+SIZE(uma_dump_header, 224);
+FIELD(uma_dump_header, magic, 0, 8);
+FIELD(uma_dump_header, version, 8, 4);
+FIELD(uma_dump_header, cause, 12, 4);
+FIELD(uma_dump_header, size, 16, 8);
+FIELD(uma_dump_header, realtime_ns, 24, 8);
+FIELD(uma_dump_header, boottime_ns, 32, 8);
+FIELD(uma_dump_header, timestamp, 40, 8);
+FIELD(uma_dump_header, timestamp_hz, 48, 8);
+FIELD(uma_dump_header, hw_version, 56, 4);
+FIELD(uma_dump_header, driver_version, 60, 4);
+FIELD(uma_dump_header, device, 64, 64);
+FIELD(uma_dump_header, profile, 128, 32);
+FIELD(uma_dump_header, kernel, 160, 64);
+
+SIZE(uma_dump_section, 8);
+FIELD(uma_dump_section, type, 0, 4);
+FIELD(uma_dump_section, size, 4, 4);
+
+SIZE(uma_dump_job, 104);
+FIELD(uma_dump_job, engine, 0, 4);
+FIELD(uma_dump_job, error, 4, 4);
+FIELD(uma_dump_job, pid, 8, 4);
+FIELD(uma_dump_job, queue_id, 12, 4);
+FIELD(uma_dump_job, number, 16, 8);
+FIELD(uma_dump_job, seqno, 24, 8);
+FIELD(uma_dump_job, tasks_addr, 32, 8);
+FIELD(uma_dump_job, task_count, 40, 4);
+FIELD(uma_dump_job, task_index, 44, 4);
+FIELD(uma_dump_job, reason, 48, 4);
+FIELD(uma_dump_job, slot, 52, 4);
+FIELD(uma_dump_job, fault_addr, 56, 8);
+FIELD(uma_dump_job, as, 64, 4);
+FIELD(uma_dump_job, engine_class, 68, 4);
+FIELD(uma_dump_job, engine_name, 72, 16);
+FIELD(uma_dump_job, comm, 88, 16);
+
+SIZE(uma_dump_reg, 8);
+FIELD(uma_dump_reg, offset, 0, 4);
+FIELD(uma_dump_reg, value, 4, 4);
+
+SIZE(uma_dump_ring, 24);
+FIELD(uma_dump_ring, engine, 0, 4);
+FIELD(uma_dump_ring, order, 4, 4);
+FIELD(uma_dump_ring, head, 8, 4);
+FIELD(uma_dump_ring, tail, 12, 4);
+FIELD(uma_dump_ring, entry_size, 16, 4);
+FIELD(uma_dump_ring, record_size, 20, 4);
+
+SIZE(uma_dump_tasks, 8);
+FIELD(uma_dump_tasks, first, 0, 4);
+FIELD(uma_dump_tasks, count, 4, 4);
+
+SIZE(uma_dump_walk, 48);
+FIELD(uma_dump_walk, addr, 0, 8);
+FIELD(uma_dump_walk, levels, 8, 4);
+FIELD(uma_dump_walk, pad, 12, 4);
+FIELD(uma_dump_walk, entry, 16, 32);
+
+SIZE(uma_dump_event, 48);
+FIELD(uma_dump_event, boottime_ns, 0, 8);
+FIELD(uma_dump_event, engine, 8, 4);
+FIELD(uma_dump_event, type, 12, 4);
+FIELD(uma_dump_event, seqno, 16, 8);
+FIELD(uma_dump_event, number, 24, 8);
+FIELD(uma_dump_event, pid, 32, 4);
+FIELD(uma_dump_event, queue_id, 36, 4);
+FIELD(uma_dump_event, error, 40, 4);
+FIELD(uma_dump_event, pad, 44, 4);
+
 VALUE(DRM_UMA_JOB_BO_WRITE, 1u << 0);
 
 SIZE(drm_uma_job, 56);
@@ -504,3 +576,18 @@ VALUE(DRM_UMA_QUEUE_INNOCENT, 1u << 1);
 VALUE(DRM_UMA_QUEUE_TIMEDOUT, 1u << 2);
 VALUE(DRM_UMA_QUEUE_FAULTED, 1u << 3);
 VALUE(DRM_UMA_SYNC_SIGNAL, 1u << 0);
+VALUE(UMA_DUMP_MAX_SIZE, 1u << 20);
+VALUE(UMA_DUMP_LEVELS, 4u);
+VALUE(UMA_DUMP_FAULT, 1u);
+VALUE(UMA_DUMP_HANG, 2u);
+VALUE(UMA_DUMP_WEDGED, 3u);
+VALUE(UMA_DUMP_JOB, 1u);
+VALUE(UMA_DUMP_REGS, 2u);
+VALUE(UMA_DUMP_RING, 3u);
+VALUE(UMA_DUMP_TASKS, 4u);
+VALUE(UMA_DUMP_WALK, 5u);
+VALUE(UMA_DUMP_HISTORY, 6u);
+VALUE(UMA_DUMP_EVENT_RUN, 1u);
+VALUE(UMA_DUMP_EVENT_DONE, 2u);
+VALUE(UMA_DUMP_EVENT_RESET, 3u);
+CHECK(UMA_DUMP_MAGIC == 0x31504d5544414d55ull);
