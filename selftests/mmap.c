@@ -99,12 +99,12 @@ TEST_F(map, partial)
 TEST_F(map, head_unmapped)
 {
 	__u8 *p = bo_map(self->fd, self->handle, SIZE), *q;
-	__u8 i;
+	unsigned int i;
 
 	q = map_at(self->fd, SIZE, self->offset, PROT_READ | PROT_WRITE, MAP_SHARED);
 	ASSERT_TRUE(q);
 	for (i = 0; i < SIZE / PAGE; i++)
-		p[i * PAGE] = i + 1;
+		p[i * PAGE] = (__u8)(i + 1);
 	ASSERT_EQ(0, munmap(q, 3 * PAGE));
 	ASSERT_EQ(0, munmap(q + 5 * PAGE, PAGE));
 	EXPECT_EQ(4, q[3 * PAGE]);

@@ -2,6 +2,7 @@
 /*
  * Clients that want the same engine.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -72,9 +73,16 @@ void worker_close(struct worker *w)
 	client_close(&w->c);
 }
 
+/* Jobs take the places in turn. */
+static unsigned int worker_place(const struct worker *w, unsigned long n)
+{
+	assert(w->depth);
+	return (unsigned int)(n % w->depth);
+}
+
 static void worker_submit(struct worker *w, unsigned long n)
 {
-	unsigned int i = (unsigned int)(n % w->depth);
+	unsigned int i = worker_place(w, n);
 	struct drm_uma_sync out = sync_out(w->done[i]);
 	__u64 at = i * PAGE;
 
@@ -86,7 +94,7 @@ static void worker_submit(struct worker *w, unsigned long n)
 
 static void worker_check(struct worker *w, unsigned long n)
 {
-	unsigned int i = (unsigned int)(n % w->depth), j;
+	unsigned int i = worker_place(w, n), j;
 	const __u32 *result = w->results.u32 + i * (PAGE / sizeof(__u32));
 	bool right = syncobj_result(w->c.fd, w->done[i]) == 1;
 

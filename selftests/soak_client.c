@@ -226,16 +226,18 @@ static void bind_and_unbind(struct soaker *k)
 {
 	__u64 size = (1 + pick(k, 32)) * PAGE, va = client_va(&k->c, size);
 	__u32 handle = bo_create(k->c.fd, size, 0);
+	bool closed;
 
 	vm_map(k->c.fd, k->c.vm, handle, 0, va, size, 0);
 	/* The middle of it, and then the rest: or the rest with the buffer. */
 	if (size > 2 * PAGE)
 		vm_unmap(k->c.fd, k->c.vm, va + PAGE, PAGE);
-	if (pick(k, 2))
+	closed = pick(k, 2);
+	if (closed)
 		gem_close(k->c.fd, handle);
-	else
-		handle = 0;
 	vm_unmap(k->c.fd, k->c.vm, va, size);
+	if (!closed)
+		gem_close(k->c.fd, handle);
 	COUNT(k, binds);
 }
 

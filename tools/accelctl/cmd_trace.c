@@ -351,7 +351,7 @@ int cmd_trace(struct ctl *ctl, void *data, const char *operand)
 {
 	struct tracer *t = ctl_alloc(1, sizeof(*t));
 	struct trace_count count = { 0 };
-	struct sys_nodes nodes;
+	struct sys_nodes nodes = { 0 };
 	uint64_t start, lost;
 	unsigned int n;
 	int ret, err;

@@ -53,6 +53,7 @@ int kfile_read(const char *path, char **text)
 {
 	int fd, ret;
 
+	*text = NULL;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "accelbench.h"
+#include "../accelbench.h"
 
 static void test_median(void **state)
 {
