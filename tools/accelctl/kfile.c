@@ -27,7 +27,7 @@ static int read_all(int fd, char **text)
 		if (got < 0) {
 			got = -errno;
 			free(buf);
-			return (int)got;
+			return got ? (int)got : -EIO;
 		}
 		len += (size_t)got;
 		if (len + 1 < cap)
@@ -53,10 +53,11 @@ int kfile_read(const char *path, char **text)
 {
 	int fd, ret;
 
-	*text = NULL;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		ret = -errno;
+		return ret ? ret : -EIO;
+	}
 	ret = read_all(fd, text);
 	close(fd);
 	return ret;
