@@ -131,9 +131,9 @@ static void entry_text(const struct dump *d, uint32_t i, const unsigned char *p,
 		;
 	if (k == size)
 		return;
-	fprintf(d->out, "  entry %u: seqno %llu, %u tasks at 0x%llx"
-		", address space %u, flags 0x%x%s%s\n", i, get64(p + ENTRY_SEQNO),
-		get32(p + ENTRY_TASK_COUNT), get64(p + ENTRY_TASKS_ADDR), get32(p + ENTRY_AS),
+	fprintf(d->out, "  entry %u: seqno %llu, %u tasks at 0x%llx", i, get64(p + ENTRY_SEQNO),
+		get32(p + ENTRY_TASK_COUNT), get64(p + ENTRY_TASKS_ADDR));
+	fprintf(d->out, ", address space %u, flags 0x%x%s%s\n", get32(p + ENTRY_AS),
 		get32(p + ENTRY_FLAGS), i == (r->head & mask) ? "  <head" : "",
 		i == (r->tail & mask) ? "  <tail" : "");
 }
@@ -303,8 +303,8 @@ void dump_history_text(struct dump *d, const unsigned char *p, size_t size)
 			snprintf(type, sizeof(type), "%u", t);
 		fprintf(d->out, "  %c", ns <= dump_ns ? '-' : '+');
 		ns = ns <= dump_ns ? dump_ns - ns : ns - dump_ns;
-		fprintf(d->out, "%9llu.%09llu  %6u  %-5s  %8llu  %8llu"
-			"  %8u  %5u  %s\n", ns / 1000000000, ns % 1000000000, le32toh(e.engine),
+		fprintf(d->out, "%9llu.%09llu", ns / 1000000000, ns % 1000000000);
+		fprintf(d->out, "  %6u  %-5s  %8llu  %8llu  %8u  %5u  %s\n", le32toh(e.engine),
 			type, (__u64)le64toh(e.seqno), (__u64)le64toh(e.number), le32toh(e.pid),
 			le32toh(e.queue_id), e.error ? dump_error(error, le32toh(e.error)) : "-");
 	}

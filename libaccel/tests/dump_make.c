@@ -97,7 +97,8 @@ static void make_ring(unsigned char *buf, size_t *at)
 		.engine = htole32(1), .order = htole32(1), .head = htole32(5), .tail = htole32(6),
 		.entry_size = htole32(64), .record_size = htole32(128)
 	};
-	unsigned char mem[2 * 64 + 2 * 128] = { 0 }, *entry = mem + 64, *record = mem + 2 * 64 + 128;
+	unsigned char mem[2 * 64 + 2 * 128] = { 0 };
+	unsigned char *entry = mem + 64, *record = mem + 2 * 64 + 128;
 
 	put64(entry, 0x40000);
 	put32(entry + 8, 2);

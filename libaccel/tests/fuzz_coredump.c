@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if ((*p < 0x20 || *p > 0x7e) && *p != '\n')
 			abort();
 	/* What is wrong is said, and only then */
-	if (text && (ret == -EBADMSG) != (!strncmp(text, "error: ", 7) || strstr(text, "\nerror: ")))
+	if (text && (ret == -EBADMSG) !=
+	    (!strncmp(text, "error: ", 7) || strstr(text, "\nerror: ")))
 		abort();
 	free(text);
 	ret = accel_coredump_get_info(data, size, &info);

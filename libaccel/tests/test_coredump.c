@@ -380,7 +380,8 @@ static void test_ring_layout(void **state)
 			offset = 0;
 		} else if (sscanf(line, "\t__le%u %31[a-z_0-9]", &bits, name) == 2) {
 			for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-				if (!strcmp(in, members[i].in) && !strcmp(name, members[i].member)) {
+				if (!strcmp(in, members[i].in) &&
+				    !strcmp(name, members[i].member)) {
 					assert_int_equal(offset, members[i].offset);
 					found++;
 				}
