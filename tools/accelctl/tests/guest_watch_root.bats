@@ -93,3 +93,26 @@ setup() {
 	ctl 1 health --strict
 	has "$output" "resets"
 }
+
+@test "coredump: a job that faulted, as its dump tells" {
+	# One that is there already would hide the next for five minutes
+	for f in /sys/class/devcoredump/devcd*/data; do
+		[ ! -e "$f" ] || echo 1 >"$f"
+	done
+	knobs=/sys/kernel/debug/uma_emu/$(basename "$(readlink -f $device)")
+	[ -e "$knobs/ecc_error" ] || skip "no emulator to break"
+	echo 1 >"$knobs/ecc_error"
+	run accelctl run gemm -d accel0 -m 8 -n 8 -k 8
+	[ "$status" != 0 ]
+	for _ in $(seq 100); do
+		! compgen -G '/sys/class/devcoredump/devcd*/data' || break
+		sleep 0.1
+	done
+	ctl 0 coredump --last
+	has "$output" "Core dump: fault"
+	has "$output" "<== at fault"
+	ctl 0 coredump --last --json
+	json '.ok and .complete and .cause == "fault" and .job.reason == "bus" and .job.error == "EFAULT" and .job.comm == "accelctl"'
+	ctl 1 health --strict
+	has "$output" "devcd"
+}
