@@ -21,6 +21,8 @@ selftests/mutate-objs += selftests/mutate_calls.o
 selftests/fail_nth-objs += $(addprefix selftests/,fail_ops.o fail_files.o)
 # Nothing fails on order in a kernel that is not made for it.
 selftests/fail_nth-kernels := debug
+# It compares rates: not where every access is checked, and another machine runs beside.
+selftests/fair_share-kernels := stock
 selftests/soak-objs += selftests/soak_client.o
 selftests/fair-objs += selftests/rival.o
 selftests/fair_share-objs += selftests/rival.o
