@@ -31,23 +31,6 @@ FIXTURE(coredump) {
 	size_t size;
 };
 
-FIXTURE_SETUP(coredump)
-{
-	int i;
-
-	if (access(CLASS_DIR, F_OK))
-		SKIP("no " CLASS_DIR);
-	instance_start(&self->in, "coredump", "m1");
-	client_open_named(&self->c, self->in.node);
-	client_buf(&self->c, &self->tasks, 8 * UMA_TASK_SIZE);
-	client_buf(&self->c, &self->data, 4 * PAGE);
-	for (i = 0; i < 8; i++)
-		task_fill(&self->tasks.task[i], UMA_DTYPE_S32, self->data.va, 1, 0x100 + (__u32)i);
-	self->buf = malloc(UMA_DUMP_MAX_SIZE + 1);
-	ASSERT_TRUE(self->buf);
-	expect_log();
-}
-
 /* The directory of the dump of a device, false if it has none. */
 static bool dump_dir(const char *device, char *dir, size_t size)
 {
@@ -108,6 +91,29 @@ static void dump_free(const char *path)
 	for (i = 0; i < 6000 && !access(path, F_OK); i++)
 		usleep(10000);
 	EXPECT_NE(0, access(path, F_OK));
+}
+
+FIXTURE_SETUP(coredump)
+{
+	char path[300];
+	int i;
+
+	if (access(CLASS_DIR, F_OK))
+		SKIP("no " CLASS_DIR);
+	instance_start(&self->in, "coredump", "m1");
+	/* Dumps outlive their devices, and names come again. */
+	while (dump_dir(self->in.device, path, sizeof(path) - sizeof("/data"))) {
+		strcat(path, "/data");
+		dump_free(path);
+	}
+	client_open_named(&self->c, self->in.node);
+	client_buf(&self->c, &self->tasks, 8 * UMA_TASK_SIZE);
+	client_buf(&self->c, &self->data, 4 * PAGE);
+	for (i = 0; i < 8; i++)
+		task_fill(&self->tasks.task[i], UMA_DTYPE_S32, self->data.va, 1, 0x100 + (__u32)i);
+	self->buf = malloc(UMA_DUMP_MAX_SIZE + 1);
+	ASSERT_TRUE(self->buf);
+	expect_log();
 }
 
 static const struct uma_dump_header *header(struct coredump_fixture *self)
