@@ -18,6 +18,7 @@
 #include <linux/sched.h>
 #include <linux/sort.h>
 #include <linux/string.h>
+#include <linux/sysfs.h>
 #include <linux/timekeeping.h>
 #include <linux/utsname.h>
 #include <linux/vmalloc.h>
@@ -595,13 +596,27 @@ void uma_coredump_send(struct uma_device *uma)
 	queue_work(uma_wq, &dump->work);
 }
 
+/*
+ * Is there a dump, or one that is about to be gone? The core takes a dump off its
+ * list before it removes the link to it, and warns when a new one meets the link.
+ */
+static bool uma_coredump_linked(struct device *dev)
+{
+	struct kernfs_node *link = sysfs_get_dirent(dev->kobj.sd, "devcoredump");
+
+	sysfs_put(link);
+	return link;
+}
+
 static void uma_coredump_work(struct work_struct *work)
 {
 	struct uma_coredump *dump = container_of(work, struct uma_coredump, work);
+	struct device *dev = dump->uma->drm.dev;
 	size_t size = dump->size;
-	void *data;
+	void *data = NULL;
 
-	data = __vmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+	if (!uma_coredump_linked(dev))
+		data = __vmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 	if (data)
 		memcpy(data, dump->data, size);
 	else
@@ -610,7 +625,7 @@ static void uma_coredump_work(struct work_struct *work)
 	smp_store_release(&dump->state, UMA_COREDUMP_FREE);
 	/* Frees it, at once if nobody has looked at the one before. */
 	if (data)
-		dev_coredumpv(dump->uma->drm.dev, data, size, GFP_KERNEL);
+		dev_coredumpv(dev, data, size, GFP_KERNEL);
 }
 
 /**
