@@ -102,6 +102,9 @@ static int make_instance(struct tracer *t)
 	/* The clock of the library's and the device's time stamps */
 	if (!ret)
 		ret = kfile_write(t->instance, "trace_clock", "mono");
+	/* Names of processes come from elsewhere: no need to watch every switch between them. */
+	if (!ret)
+		kfile_write(t->instance, "options/record-cmd", "0");
 	if (!ret) {
 		snprintf(path, sizeof(path), "%s/trace_pipe", t->instance);
 		t->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
