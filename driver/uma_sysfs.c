@@ -19,60 +19,40 @@
 #include "uma_reset.h"
 #include "uma_sysfs.h"
 
-/* A number of milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
-static int uma_parse_ms(const char *buf, unsigned int *value)
+static ssize_t uma_store_ms(u32 *value, const char *buf, size_t count)
 {
-	int ret = kstrtouint(buf, 0, value);
-
-	if (ret)
-		return ret;
-	return !*value || *value > UMA_MAX_TIMEOUT_MS ? -EINVAL : 0;
-}
-
-static ssize_t job_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-
-	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->job_timeout_ms));
-}
-
-static ssize_t job_timeout_ms_store(struct device *dev, struct device_attribute *attr,
-				    const char *buf, size_t count)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-	unsigned int value;
+	unsigned int ms;
 	int ret;
 
-	ret = uma_parse_ms(buf, &value);
+	ret = kstrtouint(buf, 0, &ms);
 	if (ret)
 		return ret;
-	WRITE_ONCE(uma->job_timeout_ms, value);
+	if (!ms || ms > UMA_MAX_TIMEOUT_MS)
+		return -EINVAL;
+	WRITE_ONCE(*value, ms);
 	return count;
 }
-static DEVICE_ATTR_RW(job_timeout_ms);
 
-static ssize_t preempt_timeout_ms_show(struct device *dev, struct device_attribute *attr,
-				       char *buf)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
+/* A member of the device that is a number of milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
+#define UMA_SYSFS_MS(name)								\
+static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	struct uma_device *uma = dev_get_drvdata(dev);					\
+											\
+	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->name));				\
+}											\
+											\
+static ssize_t name##_store(struct device *dev, struct device_attribute *attr,		\
+			    const char *buf, size_t count)				\
+{											\
+	struct uma_device *uma = dev_get_drvdata(dev);					\
+											\
+	return uma_store_ms(&uma->name, buf, count);					\
+}											\
+static DEVICE_ATTR_RW(name)
 
-	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->preempt_timeout_ms));
-}
-
-static ssize_t preempt_timeout_ms_store(struct device *dev, struct device_attribute *attr,
-					const char *buf, size_t count)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-	unsigned int value;
-	int ret;
-
-	ret = uma_parse_ms(buf, &value);
-	if (ret)
-		return ret;
-	WRITE_ONCE(uma->preempt_timeout_ms, value);
-	return count;
-}
-static DEVICE_ATTR_RW(preempt_timeout_ms);
+UMA_SYSFS_MS(job_timeout_ms);
+UMA_SYSFS_MS(preempt_timeout_ms);
 
 static ssize_t power_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -138,7 +118,7 @@ static u64 uma_sysfs_timeouts(struct uma_device *uma)
 	u64 count = 0;
 
 	uma_for_each_engine(uma, engine)
-		count += READ_ONCE(engine->timeouts);
+		count += READ_ONCE(engine->counters.timeouts);
 	return count;
 }
 
@@ -204,17 +184,17 @@ static u64 uma_sysfs_engine_busy(struct uma_engine *engine)
 
 static u64 uma_sysfs_engine_jobs(struct uma_engine *engine)
 {
-	return READ_ONCE(engine->jobs);
+	return READ_ONCE(engine->counters.jobs);
 }
 
 static u64 uma_sysfs_engine_faults(struct uma_engine *engine)
 {
-	return READ_ONCE(engine->faults);
+	return READ_ONCE(engine->counters.faults);
 }
 
 static u64 uma_sysfs_engine_timeouts(struct uma_engine *engine)
 {
-	return READ_ONCE(engine->timeouts);
+	return READ_ONCE(engine->counters.timeouts);
 }
 
 static u64 uma_sysfs_engine_resets(struct uma_engine *engine)
