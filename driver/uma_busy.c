@@ -22,9 +22,7 @@ u64 uma_engine_busy_ns(struct uma_engine *engine)
 	u64 ns;
 
 	spin_lock_irqsave(&engine->lock, flags);
-	ns = engine->busy_ns;
-	if (engine->started)
-		ns += ktime_to_ns(ktime_sub(ktime_get(), engine->started));
+	ns = engine->counters.busy_ns + uma_engine_elapsed_ns(engine);
 	engine->busy_seen = max(engine->busy_seen, ns);
 	ns = engine->busy_seen;
 	spin_unlock_irqrestore(&engine->lock, flags);

@@ -56,14 +56,15 @@ static int uma_debugfs_engines(struct seq_file *m, void *unused)
 		return -ENODEV;
 	seq_puts(m, "engine           status head tail       jobs    busy_ns   faults timeouts   missed   resets state\n");
 	uma_for_each_engine(uma, engine) {
+		const struct drm_uma_counters *count = &engine->counters;
 		u32 base = UMA_REG_ENGINE(engine->index);
 
 		spin_lock_irq(&engine->lock);
 		seq_printf(m, "%-16s %6x %4u %4u %10llu %10llu %8llu %8llu %8llu %8llu %s\n",
 			   engine->name, uma_read(uma, base + UMA_ENG_STATUS),
-			   uma_read(uma, base + UMA_ENG_RING_HEAD), engine->tail, engine->jobs,
-			   engine->busy_ns, engine->faults, engine->timeouts,
-			   engine->missed, engine->resets,
+			   uma_read(uma, base + UMA_ENG_RING_HEAD), engine->tail, count->jobs,
+			   count->busy_ns, count->faults, count->timeouts, engine->missed,
+			   engine->resets,
 			   !engine->job ? "idle" : engine->pushed ? "running" : "waiting");
 		spin_unlock_irq(&engine->lock);
 	}

@@ -202,7 +202,7 @@ static irqreturn_t uma_irq(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-static const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT] = {
+const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT] = {
 	[UMA_ENGINE_MATRIX] = "matrix",
 	[UMA_ENGINE_GPU] = "gpu",
 	[UMA_ENGINE_NEURAL] = "neural",

@@ -127,14 +127,6 @@ struct uma_engine {
 	unsigned int as;
 	/** @deadline: when @job has run too long */
 	ktime_t deadline;
-	/** @jobs: jobs that ran to their end */
-	u64 jobs;
-	/** @busy_ns: time that it had jobs, those that failed too */
-	u64 busy_ns;
-	/** @faults: jobs that faulted */
-	u64 faults;
-	/** @timeouts: jobs that ran into their timeout */
-	u64 timeouts;
 	/** @missed: completions that were found without an interrupt */
 	u64 missed;
 	/** @resets: resets of this engine */
@@ -285,6 +277,19 @@ struct uma_device {
 	for ((engine) = (uma)->engines; \
 	     (engine) < (uma)->engines + (uma)->info.engine_count; (engine)++)
 
+/**
+ * uma_engine_elapsed_ns - time that an engine has had the job that it has now
+ * @engine: engine, its lock held
+ *
+ * Return: nanoseconds, 0 without a job on the ring.
+ */
+static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
+{
+	lockdep_assert_held(&engine->lock);
+
+	return engine->started ? ktime_to_ns(ktime_sub(ktime_get(), engine->started)) : 0;
+}
+
 u32 uma_read(struct uma_device *uma, u32 reg);
 void uma_write(struct uma_device *uma, u32 reg, u32 value);
 u64 uma_read64(struct uma_device *uma, u32 reg);
@@ -294,6 +299,8 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks);
 int uma_hw_start(struct uma_device *uma);
 void uma_hw_stop(struct uma_device *uma);
+
+extern const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT];
 
 /* The driver's, not a device's: what outlives the last file and frees devices. */
 extern struct workqueue_struct *uma_wq;

@@ -83,8 +83,8 @@ u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_cla
 		if (engine->info.engine_class != engine_class)
 			continue;
 		spin_lock_irq(&engine->lock);
-		if (engine->job && engine->started && engine->job->queue->usage == usage)
-			ns += max_t(s64, ktime_to_ns(ktime_sub(ktime_get(), engine->started)), 0);
+		if (engine->job && engine->job->queue->usage == usage)
+			ns += uma_engine_elapsed_ns(engine);
 		spin_unlock_irq(&engine->lock);
 	}
 	shown = atomic64_read(&usage->shown[engine_class]);
@@ -102,11 +102,6 @@ u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_cla
  */
 void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
-	static const char *const names[UMA_ENGINE_CLASS_COUNT] = {
-		[UMA_ENGINE_MATRIX] = "matrix",
-		[UMA_ENGINE_GPU] = "gpu",
-		[UMA_ENGINE_NEURAL] = "neural",
-	};
 	struct uma_client *client = file->driver_priv;
 	u32 capacity[UMA_ENGINE_CLASS_COUNT] = {}, mhz[UMA_ENGINE_CLASS_COUNT] = {};
 	struct uma_engine *engine;
@@ -117,15 +112,15 @@ void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 		mhz[engine->info.engine_class] = max(mhz[engine->info.engine_class],
 						     engine->info.clock_max_mhz);
 	}
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
+	for (i = 0; i < ARRAY_SIZE(uma_class_names); i++) {
 		if (!capacity[i])
 			continue;
-		drm_printf(p, "drm-engine-%s:\t%llu ns\n", names[i],
+		drm_printf(p, "drm-engine-%s:\t%llu ns\n", uma_class_names[i],
 			   uma_usage_ns(client->uma, client->usage, i));
-		drm_printf(p, "drm-engine-capacity-%s:\t%u\n", names[i], capacity[i]);
-		drm_printf(p, "drm-cycles-%s:\t%llu\n", names[i],
+		drm_printf(p, "drm-engine-capacity-%s:\t%u\n", uma_class_names[i], capacity[i]);
+		drm_printf(p, "drm-cycles-%s:\t%llu\n", uma_class_names[i],
 			   (u64)atomic64_read(&client->usage->cycles[i]));
-		drm_printf(p, "drm-maxfreq-%s:\t%u MHz\n", names[i], mhz[i]);
+		drm_printf(p, "drm-maxfreq-%s:\t%u MHz\n", uma_class_names[i], mhz[i]);
 	}
 	drm_show_memory_stats(p, file);
 }

@@ -147,15 +147,12 @@ static void uma_engine_give_up(struct uma_engine *engine, enum uma_reset reset)
 	}
 	verdict = uma_recovery_verdict(engine->failure, READ_ONCE(uma->lost));
 	if (verdict.fault) {
-		engine->faults++;
 		atomic_inc(&uma->fault_count);
 		state.reason = engine->result.reason;
 		state.slot = engine->result.slot;
 		state.fault_addr = engine->result.fault_addr;
 		trace_uma_fault(engine, engine->job->queue, &engine->result);
 		uma_event_fault(engine);
-	} else if (verdict.flags) {
-		engine->timeouts++;
 	}
 	state.flags = verdict.flags;
 	state.engine = engine->index;

@@ -70,12 +70,9 @@ static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int
 /* Time that the engine's job has used. A device that lies only makes it less. */
 static u64 uma_engine_time(struct uma_engine *engine, int error)
 {
-	u64 ns, wall;
+	u64 ns, wall = uma_engine_elapsed_ns(engine);
 
-	if (!engine->started)
-		return 0;
-	wall = ktime_to_ns(ktime_sub(ktime_get(), engine->started));
-	if (error)
+	if (error || !wall)
 		return wall;
 	ns = uma_ticks_to_ns(engine->uma, engine->result.end - engine->result.start);
 	return min(ns, wall);
@@ -102,10 +99,7 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
 	done->number = engine->job->number;
 	done->start = engine->started ? engine->result.start : 0;
 	done->end = engine->started ? engine->result.end : 0;
-	if (!error)
-		engine->jobs++;
 	if (engine->started) {
-		engine->busy_ns += ns;
 		atomic64_add(ns, &done->queue->usage->ns[engine->info.engine_class]);
 		/* A device that lies does not get faster by it. */
 		atomic64_add(min(engine->result.cycles,
