@@ -468,20 +468,27 @@ int queue_create_try(int fd, const struct drm_uma_queue_create *args, __u32 *que
 	return ret;
 }
 
-__u32 queue_create(int fd, __u32 vm, unsigned int engine)
+__u32 queue_create_timeout(int fd, __u32 vm, __u32 engine_class, unsigned int instance,
+			   __u32 timeout_ms)
 {
-	struct drm_uma_query_engine engines[MAX_ENGINES];
 	struct drm_uma_queue_create args = {
-		.vm_id = vm, .priority = DRM_UMA_PRIORITY_NORMAL,
+		.vm_id = vm, .engine_class = engine_class, .instances = 1u << instance,
+		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = timeout_ms,
 	};
 	__u32 queue;
 
-	ASSERT_LT(engine, query_engines(fd, engines));
-	args.engine_class = engines[engine].engine_class;
-	args.instances = 1u << engines[engine].instance;
 	ASSERT_EQ(0, queue_create_try(fd, &args, &queue));
 	ASSERT_NE(0, queue);
 	return queue;
+}
+
+__u32 queue_create(int fd, __u32 vm, unsigned int engine)
+{
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+
+	ASSERT_LT(engine, query_engines(fd, engines));
+	return queue_create_timeout(fd, vm, engines[engine].engine_class,
+				    engines[engine].instance, 0);
 }
 
 int queue_destroy_try(int fd, __u32 queue)

@@ -102,6 +102,9 @@ void vm_unmap(int fd, __u32 vm, __u64 va, __u64 size);
 /* --- queues and jobs -------------------------------------------------------- */
 
 int queue_create_try(int fd, const struct drm_uma_queue_create *args, __u32 *queue);
+/** queue_create_timeout - a queue of normal priority on one instance; 0 ms: the device's timeout */
+__u32 queue_create_timeout(int fd, __u32 vm, __u32 engine_class, unsigned int instance,
+			   __u32 timeout_ms);
 /** queue_create - a queue of normal priority on one engine, index in DRM_UMA_QUERY_ENGINES */
 __u32 queue_create(int fd, __u32 vm, unsigned int engine);
 int queue_destroy_try(int fd, __u32 queue);

@@ -309,14 +309,7 @@ static void knob(struct coredump_fixture *self, const char *name, const char *va
 
 static __u32 impatient(struct coredump_fixture *self)
 {
-	struct drm_uma_queue_create args = {
-		.vm_id = self->c.vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
-		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = 200,
-	};
-	__u32 queue;
-
-	ASSERT_EQ(0, queue_create_try(self->c.fd, &args, &queue));
-	return queue;
+	return queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_GPU, 0, 200);
 }
 
 /* Eight tasks of which one reads where nothing is; the address. */

@@ -66,13 +66,6 @@ static long long engine_ns(int fd, unsigned int engine_class)
 
 static __u32 start_hang(struct drm_fdinfo_fixture *self, unsigned int engine)
 {
-	struct drm_uma_queue_create args = {
-		.vm_id = self->c.vm,
-		.engine_class = self->engines[engine].engine_class,
-		.instances = 1u << self->engines[engine].instance,
-		.priority = DRM_UMA_PRIORITY_NORMAL,
-		.timeout_ms = TIMEOUT_MS,
-	};
 	char value[16];
 	__u32 queue;
 
@@ -81,7 +74,8 @@ static __u32 start_hang(struct drm_fdinfo_fixture *self, unsigned int engine)
 		SKIP("cannot make jobs hang");
 	expect_resets(1);
 	expect_log();
-	ASSERT_EQ(0, queue_create_try(self->c.fd, &args, &queue));
+	queue = queue_create_timeout(self->c.fd, self->c.vm, self->engines[engine].engine_class,
+				     self->engines[engine].instance, TIMEOUT_MS);
 	return client_start(&self->c, queue, self->tasks.va, 1);
 }
 

@@ -41,17 +41,8 @@ FIXTURE_TEARDOWN(hang)
 
 static __u32 queue_of(struct client *c, const struct drm_uma_query_engine *engine, __u32 timeout_ms)
 {
-	struct drm_uma_queue_create args = {
-		.vm_id = c->vm,
-		.engine_class = engine->engine_class,
-		.instances = 1u << engine->instance,
-		.priority = DRM_UMA_PRIORITY_NORMAL,
-		.timeout_ms = timeout_ms,
-	};
-	__u32 queue;
-
-	ASSERT_EQ(0, queue_create_try(c->fd, &args, &queue));
-	return queue;
+	return queue_create_timeout(c->fd, c->vm, engine->engine_class, engine->instance,
+				    timeout_ms);
 }
 
 static void hang_next(unsigned int engines)

@@ -43,17 +43,10 @@ static void knob(struct recovery_fixture *self, const char *name, const char *va
 
 static __u32 impatient(struct recovery_fixture *self)
 {
-	struct drm_uma_queue_create args = {
-		.vm_id = self->c.vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
-		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = 200,
-	};
-	__u32 queue;
-
-	ASSERT_EQ(0, queue_create_try(self->c.fd, &args, &queue));
-	return queue;
+	return queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_GPU, 0, 200);
 }
 
-static long long counter(struct recovery_fixture *self, const char *name)
+static long long own_counter(struct recovery_fixture *self, const char *name)
 {
 	char path[256];
 
@@ -81,7 +74,7 @@ TEST_F(recovery, lost_interrupt)
 		EXPECT_EQ(0, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
 					self->tasks.va, 1));
 	}
-	EXPECT_EQ(0, counter(self, "reset_counter"));
+	EXPECT_EQ(0, own_counter(self, "reset_counter"));
 	works(self);
 }
 
@@ -90,7 +83,7 @@ TEST_F(recovery, lost_interrupt_of_a_fault)
 	knob(self, "lose_irq", "1");
 	EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
 				      client_va(&self->c, PAGE), 1));
-	EXPECT_EQ(1, counter(self, "fault_counter"));
+	EXPECT_EQ(1, own_counter(self, "fault_counter"));
 	works(self);
 }
 
@@ -103,7 +96,7 @@ TEST_F(recovery, spurious_interrupts)
 		knob(self, "spurious_irq", "5");
 		EXPECT_EQ(0, client_run(&self->c, queue, self->tasks.va, 1));
 	}
-	EXPECT_EQ(0, counter(self, "reset_counter"));
+	EXPECT_EQ(0, own_counter(self, "reset_counter"));
 }
 
 /* Whatever a device writes into its record, the job ends and nothing is believed. */
@@ -149,7 +142,7 @@ TEST_F(recovery, engine_reset_fails)
 	EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
 	EXPECT_EQ(0, state.flags & ~DRM_UMA_QUEUE_INNOCENT);
 	EXPECT_EQ(0, client_run(&self->c, bystander, self->tasks.va, 1));
-	EXPECT_GE(counter(self, "reset_counter"), 1);
+	EXPECT_GE(own_counter(self, "reset_counter"), 1);
 }
 
 /* A device that says of itself that it is broken is reset. */
@@ -157,7 +150,7 @@ TEST_F(recovery, device_error)
 {
 	knob(self, "dev_error", "1");
 	/* What it finds on an engine it takes along. */
-	while (counter(self, "reset_counter") < 1)
+	while (own_counter(self, "reset_counter") < 1)
 		usleep(1000);
 	works(self);
 }
@@ -217,7 +210,7 @@ TEST_F(recovery, unbind_of_hung)
 	/* The engine was reset, and nothing else. */
 	queue_state(self->c.fd, bystander, &state);
 	EXPECT_EQ(0, state.flags);
-	EXPECT_EQ(1, counter(self, "reset_counter"));
+	EXPECT_EQ(1, own_counter(self, "reset_counter"));
 	knob(self, "hang_addr", "0 0");
 	works(self);
 }
@@ -332,7 +325,7 @@ TEST_F(recovery, ecc_error)
 	EXPECT_EQ(DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED, state.flags);
 	EXPECT_EQ(UMA_FAULT_BUS, state.reason);
 	EXPECT_EQ(self->tasks.va, state.fault_addr);
-	EXPECT_EQ(1, counter(self, "reset_counter"));
+	EXPECT_EQ(1, own_counter(self, "reset_counter"));
 	works(self);
 }
 

@@ -23,28 +23,6 @@
 
 static struct soak_stats *stats;
 
-static long long counter(const char *file)
-{
-	char path[256];
-
-	return dev_debugfs(dev_name(), file, path, sizeof(path)) ? read_number(path) : -1;
-}
-
-static int lines(const char *file)
-{
-	static char text[65536];
-	char path[256];
-	int n = 0;
-	char *p;
-
-	if (!dev_debugfs(dev_name(), file, path, sizeof(path)) ||
-	    !read_text(path, text, sizeof(text)))
-		return -1;
-	for (p = text; (p = strchr(p, '\n')); p++)
-		n++;
-	return n;
-}
-
 /* What was used last is freed a moment after the last reference, in a work item. */
 static void expect_back(const char *file, long long (*now)(const char *file), long long before)
 {

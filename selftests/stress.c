@@ -200,13 +200,6 @@ static void run_process(const struct world *w, unsigned int number)
 		ASSERT_EQ(0, pthread_join(threads[i].id, NULL));
 }
 
-static long long counter(const char *file)
-{
-	char path[256];
-
-	return dev_debugfs(dev_name(), file, path, sizeof(path)) ? read_number(path) : -1;
-}
-
 /* What was used last is freed a moment after the last reference, in a work item. */
 static void expect_back(const char *file, long long before)
 {

@@ -13,13 +13,28 @@
 static int kmsg = -1;
 static long long resets, faults;
 
-static long long counter(const char *file)
+long long counter(const char *file)
 {
 	char path[256];
 
 	if (!dev_debugfs(dev_name(), file, path, sizeof(path)))
 		return -1;
 	return read_number(path);
+}
+
+int lines(const char *file)
+{
+	static char text[65536];
+	char path[256];
+	int n = 0;
+	char *p;
+
+	if (!dev_debugfs(dev_name(), file, path, sizeof(path)) ||
+	    !read_text(path, text, sizeof(text)))
+		return -1;
+	for (p = text; (p = strchr(p, '\n')); p++)
+		n++;
+	return n;
 }
 
 void expect_resets(int n)

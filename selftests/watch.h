@@ -14,6 +14,10 @@ void expect_resets(int n);
 void expect_faults(int n);
 /** expect_log - kernel messages are in order */
 void expect_log(void);
+/** counter - the number in a file of the device in debugfs, -1 without one */
+long long counter(const char *file);
+/** lines - how many a file of the device in debugfs has, -1 without one */
+int lines(const char *file);
 /** expect_gone - the device itself comes and goes */
 void expect_gone(void);
 
