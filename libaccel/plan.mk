@@ -2,14 +2,16 @@
 # The planner and its tests; included by libaccel.mk after it has set libaccel/libaccel-objs.
 
 libaccel/libaccel-objs += $(addprefix libaccel/src/,names.o tensor.o validate.o lower_gemm.o lower_elementwise.o \
-	convert.o variant.o cost.o place.o emit.o alias.o plan.o explain.o pack.o run.o)
+	convert.o variant.o cost.o place.o emit.o alias.o plan.o explain.o pack.o run.o \
+	reader.o calib.o calib_range.o quant.o)
 
 op-tests := $(addprefix libaccel/tests/test_,gemm copy elementwise)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(addprefix libaccel/tests/,optest.o optest_say.o oracle.o oracle_ops.o)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.
-SELFTEST_PROGS += $(op-tests) libaccel/tests/test_desc libaccel/tests/test_plan
+SELFTEST_PROGS += $(op-tests) libaccel/tests/test_desc libaccel/tests/test_plan libaccel/tests/test_calib \
+	libaccel/tests/test_quant
 # Thousands of buffers and queues: an hour on a kernel with checkers, where the others do.
 $(foreach t,$(op-tests),$(eval $(t)-kernels := stock))
 
