@@ -1,12 +1,44 @@
 # SPDX-License-Identifier: MIT
 # The planner and its tests; included by libaccel.mk after it has set libaccel/libaccel-objs.
 
-libaccel/libaccel-objs += $(addprefix libaccel/src/,names.o tensor.o validate.o lower_gemm.o lower_elementwise.o \
-	convert.o variant.o cost.o place.o emit.o alias.o plan.o explain.o pack.o run.o \
-	reader.o calib.o calib_range.o quant.o)
+libaccel/libaccel-objs += $(addprefix libaccel/src/,\
+	names.o \
+	ops.o \
+	tensor.o \
+	validate.o \
+	lower_gemm.o \
+	lower_elementwise.o \
+	convert.o \
+	variant.o \
+	cost.o \
+	place.o \
+	emit.o \
+	alias.o \
+	plan.o \
+	explain.o \
+	pack.o \
+	run.o \
+	reader.o \
+	calib.o \
+	calib_range.o \
+	quant.o \
+	)
 
-op-tests := $(addprefix libaccel/tests/test_,gemm copy elementwise)
-$(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(addprefix libaccel/tests/,optest.o optest_say.o oracle.o oracle_ops.o)))
+op-tests := $(addprefix libaccel/tests/test_,\
+	gemm \
+	copy \
+	elementwise \
+	)
+op-test-objs := $(addprefix libaccel/tests/,\
+	optest.o \
+	optest_say.o \
+	oracle.o \
+	oracle_num.o \
+	oracle_table.o \
+	oracle_elementwise.o \
+	oracle_gemm.o \
+	)
+$(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.

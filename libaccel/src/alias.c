@@ -125,14 +125,19 @@ static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
 	v->bits = accel_dtype_bits(le16toh(v->op->dtype));
 }
 
-static bool may_be_in_place(const struct accel_plan *plan,
-			    const struct plan_reloc *r)
+/* Does what @w writes lie over what @r reads or writes? */
+static bool overlaps(const struct accel_plan *plan, const struct plan_reloc *w,
+		     const struct plan_reloc *r, const uint64_t *addrs)
 {
-	if (r->field != PLAN_ADDR)
+	bool in_place = w->slot == UMA_SLOT_DST && (plan->in_place >> r->slot & 1);
+	struct view dst, in;
+
+	view_of(plan, w, addrs, &dst);
+	view_of(plan, r, addrs, &in);
+	if (dst.lo >= dst.hi || in.lo >= in.hi || in.hi <= dst.lo || dst.hi <= in.lo)
 		return false;
-	if (le16toh(plan->tasks[r->task].opcode) != UMA_OP_GEMM)
-		return true;
-	return r->slot == UMA_SLOT_C || r->slot == UMA_SLOT_RESIDUAL;
+	return r->field != PLAN_ADDR || dst.op->layout || in.op->layout ||
+	       conflict(&dst, &in, in_place);
 }
 
 /**
@@ -146,26 +151,15 @@ static bool may_be_in_place(const struct accel_plan *plan,
  */
 int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs)
 {
-	const struct plan_reloc *r, *end = plan->relocs + plan->reloc_count;
-	struct view dst, in;
+	const struct plan_reloc *w, *r, *end = plan->relocs + plan->reloc_count;
+	int found = -1;
 
-	/* The result's comes first. */
-	for (r = plan->relocs; r < end && r->slot != UMA_SLOT_DST; r++)
-		;
-	if (r == end)
-		return -1;
-	view_of(plan, r, addrs, &dst);
-	for (; r < end; r++) {
-		if (r->arg == PLAN_NO_ARG ||
-		    (r->slot == UMA_SLOT_DST && r->field == PLAN_ADDR))
+	for (w = plan->relocs; w < end && found < 0; w++) {
+		if (w->field != PLAN_ADDR || !(plan->outputs >> w->slot & 1))
 			continue;
-		view_of(plan, r, addrs, &in);
-		if (dst.lo >= dst.hi || in.lo >= in.hi || in.hi <= dst.lo ||
-		    dst.hi <= in.lo)
-			continue;
-		if (r->field != PLAN_ADDR || dst.op->layout || in.op->layout ||
-		    conflict(&dst, &in, may_be_in_place(plan, r)))
-			return (int)r->arg;
+		for (r = plan->relocs; r < end && found < 0; r++)
+			if (r != w && r->arg != PLAN_NO_ARG && overlaps(plan, w, r, addrs))
+				found = (int)r->arg;
 	}
-	return -1;
+	return found;
 }

@@ -47,10 +47,21 @@ uint64_t request_read_bytes(const struct request *req)
 	for (s = 0; s < REQUEST_SLOTS; s++) {
 		if (!(req->slots & (1u << s)))
 			continue;
-		if (s != UMA_SLOT_DST)
+		if (!(req->class->outputs >> s & 1))
 			bytes = add_sat(bytes, operand_bytes(&req->t[s]));
 		bytes = add_sat(bytes, operand_table_bytes(&req->t[s]));
 	}
+	return bytes;
+}
+
+uint64_t request_write_bytes(const struct request *req)
+{
+	uint64_t bytes = 0;
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if (req->slots & req->class->outputs & (1u << s))
+			bytes = add_sat(bytes, operand_bytes(&req->t[s]));
 	return bytes;
 }
 
@@ -99,7 +110,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 	const struct operand *b = &req->t[UMA_SLOT_B];
 
 	p->bytes = add_sat(request_read_bytes(req),
-			   operand_bytes(&req->t[UMA_SLOT_DST]));
+			   request_write_bytes(req));
 	if (p->held == HELD_PACKED)
 		p->bytes = add_sat(p->bytes - operand_bytes(b),
 				   packed_bytes(b, p->pack));

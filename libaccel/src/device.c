@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "backend.h"
+#include "planner.h"
 
 uint64_t device_next_id(struct accel_device *dev)
 {
@@ -217,25 +218,6 @@ int accel_device_get_engine(struct accel_device *dev, uint32_t index,
 	return struct_out(info, &dev->engines[index].info,
 			  sizeof(dev->engines[index].info),
 			  sizeof(dev->engines[index].info));
-}
-
-/* Opcodes that have no descriptor of their own are the library's business. */
-static uint32_t op_of_opcode(uint32_t opcode)
-{
-	switch (opcode) {
-	case UMA_OP_COPY:
-		return ACCEL_OP_COPY;
-	case UMA_OP_FILL:
-		return ACCEL_OP_FILL;
-	case UMA_OP_UNARY:
-		return ACCEL_OP_UNARY;
-	case UMA_OP_BINARY:
-		return ACCEL_OP_BINARY;
-	case UMA_OP_GEMM:
-		return ACCEL_OP_GEMM;
-	default:
-		return ACCEL_OP_NONE;
-	}
 }
 
 int accel_device_get_cap(struct accel_device *dev, uint32_t engine, uint32_t row,

@@ -97,6 +97,7 @@ static void emit_params(struct uma_task *task, const struct request *req)
 		memcpy(task->params, &ew, sizeof(ew));
 		break;
 	default:
+		memcpy(task->params, req->params, sizeof(req->params));
 		break;
 	}
 	task->epilogue.flags = htole32(req->epilogue);
@@ -148,7 +149,8 @@ static void bind_table(struct accel_plan *plan, uint32_t slot,
 }
 
 static void bind_operand(struct accel_plan *plan, uint32_t slot,
-			 const struct operand *t, const struct uma_op_cap *row)
+			 const struct operand *t, const struct uma_op_cap *row,
+			 bool write)
 {
 	uint32_t bits = accel_dtype_bits(t->dtype);
 	uint32_t align = le32toh(row->align);
@@ -157,7 +159,7 @@ static void bind_operand(struct accel_plan *plan, uint32_t slot,
 	a = plan_arg(plan, t->arg, align > bits / 8 ? align : (bits + 7) / 8);
 	a->lo = t->lo;
 	a->hi = t->hi;
-	a->write |= slot == UMA_SLOT_DST;
+	a->write |= write;
 	add_reloc(plan, slot, PLAN_ADDR, arg_index(plan, a), 0);
 	if (t->quant.scheme < ACCEL_QUANT_CHANNEL)
 		return;
@@ -200,6 +202,9 @@ int emit_plan(struct accel_plan *plan, const struct request *req,
 	if (!plan->tasks || !plan->relocs)
 		return -ENOMEM;
 	plan->task_count = 1;
+	plan->outputs = req->class->outputs;
+	plan->in_place = req->class->in_place;
+	plan->arg_names = req->class->args;
 	task = plan->tasks;
 	task->version = htole16(UMA_TASK_VERSION);
 	task->opcode = htole16(req->opcode);
@@ -219,7 +224,7 @@ int emit_plan(struct accel_plan *plan, const struct request *req,
 		if (held && s == UMA_SLOT_B)
 			bind_held(plan, t, held);
 		else
-			bind_operand(plan, s, t, row);
+			bind_operand(plan, s, t, row, req->class->outputs >> s & 1);
 	}
 	return 0;
 }

@@ -88,4 +88,8 @@ int struct_in(void *dst, size_t dst_size, const void *src, size_t min_size);
  */
 int struct_out(void *dst, const void *src, size_t src_size, size_t min_size);
 
+/* --- names.c: of a value that is in range ---------------------------------- */
+
+const char *act_name(uint32_t act);
+
 #endif /* LIBACCEL_INTERNAL_H */

@@ -84,15 +84,17 @@ void accel_job_destroy(struct accel_job *job)
 		job_unref(job);
 }
 
-static const char *arg_name(uint32_t arg, char *buf, size_t size)
+static const char *arg_name(const struct accel_plan *plan, uint32_t arg, char *buf,
+			    size_t size)
 {
-	static const char * const names[ACCEL_ARG_COUNT] = {
+	static const char * const common[ACCEL_ARG_COUNT] = {
 		"d", "a", "b", "c", "bias", "scale", "residual"
 	};
+	const char * const *names = plan->arg_names ? plan->arg_names : common;
 	const uint32_t table = arg & (ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS);
 	const uint32_t base = arg & ~table;
 
-	if (base >= ACCEL_ARG_COUNT)
+	if (base >= ACCEL_ARG_COUNT || !names[base])
 		snprintf(buf, size, "0x%x", arg);
 	else
 		snprintf(buf, size, "%s%s", names[base],
@@ -112,12 +114,12 @@ static int fail_binding(struct accel_ctx *ctx, uint32_t i, const char *member,
 
 /* Does the argument lie within its buffer? */
 static int check_extent(struct accel_ctx *ctx, uint32_t i,
-			const struct plan_arg *arg,
+			const struct accel_plan *plan, const struct plan_arg *arg,
 			const struct accel_binding *b)
 {
 	char text[192], name[32];
 
-	arg_name(arg->arg, name, sizeof(name));
+	arg_name(plan, arg->arg, name, sizeof(name));
 	if (b->offset > b->bo->size ||
 	    (arg->hi > arg->lo && arg->hi > 0 &&
 	     (uint64_t)arg->hi > b->bo->size - b->offset) ||
@@ -164,7 +166,7 @@ static int match_bindings(struct accel_job *job, struct accel_plan *plan,
 		for (a = 0; a < plan->arg_count; a++)
 			if (plan->args[a].arg == b->arg)
 				break;
-		arg_name(b->arg, name, sizeof(name));
+		arg_name(plan, b->arg, name, sizeof(name));
 		if (a == plan->arg_count) {
 			snprintf(text, sizeof(text),
 				 "the plan has no argument %s", name);
@@ -181,7 +183,7 @@ static int match_bindings(struct accel_job *job, struct accel_plan *plan,
 		if (b->bo->ctx != ctx)
 			return fail_binding(ctx, i, "bo",
 					    "belongs to another context");
-		ret = check_extent(ctx, i, &plan->args[a], b);
+		ret = check_extent(ctx, i, plan, &plan->args[a], b);
 		if (ret)
 			return ret;
 		bos[a] = b->bo;
@@ -191,7 +193,7 @@ static int match_bindings(struct accel_job *job, struct accel_plan *plan,
 		if (!bos[a])
 			return ctx_fail(ctx, -EINVAL, "bindings",
 					"%s is not bound",
-					arg_name(plan->args[a].arg, name,
+					arg_name(plan, plan->args[a].arg, name,
 						 sizeof(name)));
 	return 0;
 }
@@ -210,7 +212,7 @@ static int check_overlap(struct accel_job *job, const struct accel_plan *plan,
 	for (i = 0; i < count && bindings[i].arg != plan->args[a].arg; i++)
 		;
 	snprintf(text, sizeof(text), "d would be written over %s",
-		 arg_name(plan->args[a].arg, name, sizeof(name)));
+		 arg_name(plan, plan->args[a].arg, name, sizeof(name)));
 	return fail_binding(job->ctx, i, "offset", text);
 }
 

@@ -67,25 +67,23 @@ static int activation(const struct accel_epilogue *epi, const char *const names[
 	return ret;
 }
 
-int lower_copy(const struct accel_copy_desc *desc, struct request *req,
-	       struct accel_error *e)
+int lower_copy(const union any_desc *any, struct request *req, struct accel_error *e)
 {
+	const struct accel_copy_desc *desc = &any->copy;
 	int ret;
 
-	req->opcode = UMA_OP_COPY;
 	ret = output(req, &desc->d, "copy.d", e);
 	if (!ret)
 		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "copy.a", e);
 	return ret;
 }
 
-int lower_fill(const struct accel_fill_desc *desc, struct request *req,
-	       struct accel_error *e)
+int lower_fill(const union any_desc *any, struct request *req, struct accel_error *e)
 {
+	const struct accel_fill_desc *desc = &any->fill;
 	const struct operand *d = &req->t[UMA_SLOT_DST];
 	int ret;
 
-	req->opcode = UMA_OP_FILL;
 	ret = output(req, &desc->d, "fill.d", e);
 	if (ret)
 		return ret;
@@ -98,22 +96,22 @@ int lower_fill(const struct accel_fill_desc *desc, struct request *req,
 	return 0;
 }
 
-int lower_unary(const struct accel_unary_desc *desc, struct request *req,
-		struct accel_error *e)
+int lower_unary(const union any_desc *any, struct request *req, struct accel_error *e)
 {
+	const struct accel_unary_desc *desc = &any->unary;
 	static const char * const names[5] = {
 		"unary.epilogue", "unary.epilogue.scale", "unary.epilogue.bias",
 		"unary.epilogue.residual", "unary.epilogue.residual_post"
 	};
 	int ret;
 
-	req->opcode = UMA_OP_UNARY;
-	req->func = desc->func;
 	if (desc->func >= ACCEL_UNARY_COUNT)
 		return bad(e, -EINVAL, "unary", "func", "%u is not a function",
 			   desc->func);
 	if (desc->pad)
 		return bad(e, -EINVAL, "unary", "pad", "must be zero");
+	req->func = desc->func;
+	req->funcs = 1u << desc->func;
 	ret = output(req, &desc->d, "unary.d", e);
 	if (!ret)
 		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "unary.a", e);
@@ -132,9 +130,9 @@ static bool divides(const struct operand *t)
 	return dtype_is_float(t->dtype) || t->quant.scheme;
 }
 
-int lower_binary(const struct accel_binary_desc *desc, struct request *req,
-		 struct accel_error *e)
+int lower_binary(const union any_desc *any, struct request *req, struct accel_error *e)
 {
+	const struct accel_binary_desc *desc = &any->binary;
 	static const char * const names[5] = {
 		"binary.epilogue", "binary.epilogue.scale",
 		"binary.epilogue.bias", "binary.epilogue.residual",
@@ -143,13 +141,13 @@ int lower_binary(const struct accel_binary_desc *desc, struct request *req,
 	const struct operand *a = &req->t[UMA_SLOT_A], *b = &req->t[UMA_SLOT_B];
 	int ret;
 
-	req->opcode = UMA_OP_BINARY;
-	req->func = desc->func;
 	if (desc->func >= ACCEL_BINARY_COUNT)
 		return bad(e, -EINVAL, "binary", "func", "%u is not a function",
 			   desc->func);
 	if (desc->pad)
 		return bad(e, -EINVAL, "binary", "pad", "must be zero");
+	req->func = desc->func;
+	req->funcs = 1u << desc->func;
 	ret = output(req, &desc->d, "binary.d", e);
 	if (!ret)
 		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "binary.a", e);

@@ -306,16 +306,15 @@ static uint64_t count_macs(const struct operand *a, const struct operand *d)
 	return n;
 }
 
-int lower_gemm(const struct accel_gemm_desc *desc, struct request *req,
-	       struct accel_error *e)
+int lower_gemm(const union any_desc *any, struct request *req, struct accel_error *e)
 {
+	const struct accel_gemm_desc *desc = &any->gemm;
 	struct operand *a = &req->t[UMA_SLOT_A];
 	struct operand *b = &req->t[UMA_SLOT_B];
 	struct operand *d = &req->t[UMA_SLOT_DST];
 	uint32_t i;
 	int ret;
 
-	req->opcode = UMA_OP_GEMM;
 	req->alpha = desc->flags & ACCEL_GEMM_ALPHA ? desc->alpha : 1;
 	req->beta = desc->beta;
 	req->pack = desc->flags & ACCEL_GEMM_PACK_B;
@@ -357,6 +356,7 @@ int lower_gemm(const struct accel_gemm_desc *desc, struct request *req,
 		ret = lower_epilogue(&desc->epilogue, req, e);
 	if (!ret && d->dtype == ACCEL_S32)
 		ret = check_exact(req, e);
+	req->k = a->dims[a->rank - 1];
 	req->macs = count_macs(a, d);
 	return ret;
 }

@@ -33,6 +33,23 @@ static const char * const ops[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_UNARY] = "unary",
 	[ACCEL_OP_BINARY] = "binary",
 	[ACCEL_OP_GEMM] = "gemm",
+	[ACCEL_OP_CONV] = "conv",
+	[ACCEL_OP_ATTENTION] = "attention",
+	[ACCEL_OP_ROTARY] = "rotary",
+	[ACCEL_OP_NORM] = "norm",
+	[ACCEL_OP_SOFTMAX] = "softmax",
+	[ACCEL_OP_REDUCE] = "reduce",
+	[ACCEL_OP_POOL] = "pool",
+	[ACCEL_OP_RESIZE] = "resize",
+	[ACCEL_OP_GATHER] = "gather",
+	[ACCEL_OP_SCATTER] = "scatter",
+	[ACCEL_OP_TOPK] = "topk",
+	[ACCEL_OP_SCAN] = "scan",
+	[ACCEL_OP_SELECT] = "select",
+	[ACCEL_OP_CONCAT] = "concat",
+	[ACCEL_OP_SPLIT] = "split",
+	[ACCEL_OP_PAD] = "pad",
+	[ACCEL_OP_FFN] = "ffn",
 };
 
 static const char * const acts[ACCEL_ACT_COUNT] = {

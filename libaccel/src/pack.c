@@ -116,7 +116,11 @@ static int hold_copy(struct accel_plan *plan, const struct operand *src,
 static int hold_packed(struct accel_plan *plan, const struct operand *src,
 		       const struct placement *p, uint64_t bytes)
 {
+	static const struct op_class class = {
+		.opcode = UMA_OP_PACK, .outputs = SLOT(DST),
+	};
 	struct request req = {
+		.class = &class,
 		.opcode = UMA_OP_PACK,
 		.slots = 1u << UMA_SLOT_DST | 1u << UMA_SLOT_A,
 	};

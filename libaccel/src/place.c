@@ -4,6 +4,7 @@
  * fits if one row allows all of it. When none does, the rows are narrowed down
  * criterion by criterion, and the one that leaves no row is the reason.
  */
+#include <ctype.h>
 #include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,10 +73,22 @@ static bool row_opcode(const struct matching *m, const struct uma_op_cap *row,
 	return le16toh(row->opcode) == m->req->opcode;
 }
 
-/* What is added or multiplied is of a type of A or D, or binary32. */
-static uint32_t dtypes_of(const struct uma_op_cap *row, uint32_t slot)
+/* The column of a row that a slot is held against. */
+static uint32_t judged_as(const struct matching *m, uint32_t slot)
 {
-	switch (slot) {
+	return m->req->class->like_b >> slot & 1 ? (uint32_t)UMA_SLOT_B : slot;
+}
+
+/* Is the row asked about the type of a slot? */
+static bool asked(const struct matching *m, uint32_t slot)
+{
+	return m->req->slots & ~m->req->class->fixed & (1u << slot);
+}
+
+/* What is added or multiplied is of a type of A or D, or binary32. */
+static uint32_t dtypes_of(const struct uma_op_cap *row, uint32_t column)
+{
+	switch (column) {
 	case UMA_SLOT_DST:
 		return le32toh(row->d_dtypes);
 	case UMA_SLOT_A:
@@ -91,23 +104,24 @@ static uint32_t dtypes_of(const struct uma_op_cap *row, uint32_t slot)
 static bool row_dtype(const struct matching *m, const struct uma_op_cap *row,
 		      uint32_t slot)
 {
-	return dtypes_of(row, slot) >> m->req->t[slot].dtype & 1;
+	return dtypes_of(row, judged_as(m, slot)) >> m->req->t[slot].dtype & 1;
 }
 
 static bool row_quant(const struct matching *m, const struct uma_op_cap *row,
 		      uint32_t slot)
 {
-	uint32_t shift = slot == UMA_SLOT_A ? 0 : slot == UMA_SLOT_B ? 8 :
-			 slot == UMA_SLOT_DST ? 16 : 24;
+	uint32_t column = judged_as(m, slot);
+	uint32_t shift = column == UMA_SLOT_A ? 0 : column == UMA_SLOT_B ? 8 :
+			 column == UMA_SLOT_DST ? 16 : 24;
 
 	return le32toh(row->quants) >> shift >> m->req->t[slot].quant.scheme & 1;
 }
 
 static bool row_func(const struct matching *m, const struct uma_op_cap *row,
-		     uint32_t index)
+		     uint32_t bit)
 {
-	(void)index;
-	return le32toh(row->funcs) >> m->req->func & 1;
+	(void)m;
+	return le32toh(row->funcs) >> bit & 1;
 }
 
 static bool row_epilogue(const struct matching *m, const struct uma_op_cap *row,
@@ -130,26 +144,20 @@ static bool row_rank(const struct matching *m, const struct uma_op_cap *row,
 	return m->req->t[slot].rank <= row->rank_max;
 }
 
+/* @index: of the dimensions of all operands, one after the other */
 static bool row_dim(const struct matching *m, const struct uma_op_cap *row,
 		    uint32_t index)
 {
-	return m->req->t[UMA_SLOT_DST].dims[index] <= le32toh(row->dim_max);
-}
+	const struct operand *t = &m->req->t[index / ACCEL_MAX_RANK];
 
-static int64_t request_k(const struct request *req)
-{
-	const struct operand *a = &req->t[UMA_SLOT_A];
-
-	return a->dims[a->rank - 1];
+	return t->dims[index % ACCEL_MAX_RANK] <= le32toh(row->dim_max);
 }
 
 static bool row_k(const struct matching *m, const struct uma_op_cap *row,
 		  uint32_t index)
 {
-	int64_t k = request_k(m->req);
-
 	(void)index;
-	return k <= le32toh(row->k_max) && k <= le32toh(row->dim_max);
+	return m->req->k <= le32toh(row->k_max) && m->req->k <= le32toh(row->dim_max);
 }
 
 /* Only where the address is known already: accel_run(). */
@@ -192,43 +200,44 @@ static uint64_t limit_k(const struct uma_op_cap *row)
 	return k < dim ? k : dim;
 }
 
-static const char *noun(uint32_t slot)
+/* The end of the operand's path in the descriptor: "A", "bias", "mask". */
+static const char *noun(const struct operand *t, char buf[32])
 {
-	static const char * const nouns[REQUEST_SLOTS] = {
-		[UMA_SLOT_DST] = "D", [UMA_SLOT_A] = "A", [UMA_SLOT_B] = "B",
-		[UMA_SLOT_C] = "C", [UMA_SLOT_BIAS] = "bias",
-		[UMA_SLOT_SCALE] = "scale", [UMA_SLOT_RESIDUAL] = "residual"
-	};
+	const char *dot = strrchr(t->name, '.');
 
-	return nouns[slot];
+	snprintf(buf, 32, "%s", dot ? dot + 1 : t->name);
+	if (!buf[1])
+		buf[0] = (char)toupper((unsigned char)buf[0]);
+	return buf;
 }
 
 static bool match_types(const struct matching *m, uint64_t *rows)
 {
 	static const uint32_t order[REQUEST_SLOTS] = {
 		UMA_SLOT_A, UMA_SLOT_B, UMA_SLOT_DST, UMA_SLOT_C, UMA_SLOT_SCALE,
-		UMA_SLOT_BIAS, UMA_SLOT_RESIDUAL
+		UMA_SLOT_BIAS, UMA_SLOT_RESIDUAL, UMA_SLOT_AUX0, UMA_SLOT_AUX1,
+		UMA_SLOT_AUX2, UMA_SLOT_AUX3, UMA_SLOT_AUX4
 	};
 	static const char * const scheme[ACCEL_QUANT_COUNT] = {
 		"unquantised", "tensor-quantised", "channel-quantised",
 		"group-quantised"
 	};
 	const struct request *req = m->req;
-	char with[64] = "";
+	char with[96] = "", name[32];
 	uint64_t left;
 	uint32_t i;
 
 	for (i = 0; i < REQUEST_SLOTS; i++) {
 		const struct operand *t = &req->t[order[i]];
 
-		if (!(req->slots & (1u << order[i])))
+		if (!asked(m, order[i]))
 			continue;
 		left = narrow(m, *rows, row_dtype, order[i]);
 		if (!left)
 			return refuse(m, t->name, "dtype",
 				      "has no %s %s operand%s%s",
 				      accel_dtype_name(t->dtype),
-				      noun(order[i]), *with ? " with " : "",
+				      noun(t, name), *with ? " with " : "",
 				      with);
 		*rows = left;
 		/* The types of the matrices are the row; the others follow. */
@@ -236,18 +245,18 @@ static bool match_types(const struct matching *m, uint64_t *rows)
 			continue;
 		snprintf(with + strlen(with), sizeof(with) - strlen(with),
 			 "%s%s %s", *with ? ", " : "",
-			 accel_dtype_name(t->dtype), noun(order[i]));
+			 accel_dtype_name(t->dtype), noun(t, name));
 	}
 	for (i = 0; i < REQUEST_SLOTS; i++) {
 		const struct operand *t = &req->t[order[i]];
 
-		if (!(req->slots & (1u << order[i])))
+		if (!asked(m, order[i]))
 			continue;
 		left = narrow(m, *rows, row_quant, order[i]);
 		if (!left)
 			return refuse(m, t->name, "quant.scheme",
 				      "takes no %s %s operand with %s",
-				      scheme[t->quant.scheme], noun(order[i]),
+				      scheme[t->quant.scheme], noun(t, name),
 				      with);
 		*rows = left;
 	}
@@ -271,14 +280,14 @@ static bool match_functions(const struct matching *m, uint64_t *rows)
 	uint64_t left;
 	uint32_t i;
 
-	if (req->opcode == UMA_OP_UNARY || req->opcode == UMA_OP_BINARY) {
-		left = narrow(m, *rows, row_func, 0);
+	for (i = 0; i < 32; i++) {
+		if (!(req->funcs >> i & 1))
+			continue;
+		left = narrow(m, *rows, row_func, i);
 		if (!left)
-			return refuse(m, accel_op_name(req->op), "func",
+			return refuse(m, accel_op_name(req->op), req->class->func_field,
 				      "has no function %s with these types",
-				      req->opcode == UMA_OP_UNARY ?
-				      accel_unary_name(req->func) :
-				      accel_binary_name(req->func));
+				      req->class->func_name(i));
 		*rows = left;
 	}
 	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
@@ -303,38 +312,54 @@ static bool match_functions(const struct matching *m, uint64_t *rows)
 	return true;
 }
 
-static bool match_shape(const struct matching *m, uint64_t *rows)
+static bool match_dims(const struct matching *m, uint64_t *rows, uint32_t slot)
 {
-	const struct request *req = m->req;
-	const struct operand *d = &req->t[UMA_SLOT_DST];
+	const struct operand *t = &m->req->t[slot];
 	char suffix[24];
 	uint64_t left;
 	uint32_t i;
 
-	left = narrow(m, *rows, row_rank, UMA_SLOT_DST);
+	if (!(m->req->slots & (1u << slot)))
+		return true;
+	left = narrow(m, *rows, row_rank, slot);
 	if (!left)
-		return refuse(m, d->name, "rank", "takes no rank %u but at most %llu",
-			      d->rank,
+		return refuse(m, t->name, "rank", "takes no rank %u but at most %llu",
+			      t->rank,
 			      (unsigned long long)best(m, *rows, limit_rank));
 	*rows = left;
-	for (i = 0; i < d->rank; i++) {
-		left = narrow(m, *rows, row_dim, i);
+	for (i = 0; i < t->rank; i++) {
+		left = narrow(m, *rows, row_dim, slot * ACCEL_MAX_RANK + i);
 		snprintf(suffix, sizeof(suffix), "dims[%u]", i);
 		if (!left)
-			return refuse(m, d->name, suffix,
+			return refuse(m, t->name, suffix,
 				      "takes no dimension of %lld but at most %llu",
-				      (long long)d->dims[i],
+				      (long long)t->dims[i],
 				      (unsigned long long)best(m, *rows, limit_dim));
 		*rows = left;
 	}
-	if (req->opcode != UMA_OP_GEMM)
-		return true;
-	left = narrow(m, *rows, row_k, 0);
-	if (!left)
-		return refuse(m, req->k_field, "", "takes no K of %lld but at most %llu",
-			      (long long)request_k(req),
-			      (unsigned long long)best(m, *rows, limit_k));
-	*rows = left;
+	return true;
+}
+
+static bool match_shape(const struct matching *m, uint64_t *rows)
+{
+	const struct request *req = m->req;
+	uint64_t left;
+	uint32_t s;
+
+	if (!match_dims(m, rows, UMA_SLOT_DST))
+		return false;
+	if (req->k_field) {
+		left = narrow(m, *rows, row_k, 0);
+		if (!left)
+			return refuse(m, req->k_field, "",
+				      "takes no K of %lld but at most %llu",
+				      (long long)req->k,
+				      (unsigned long long)best(m, *rows, limit_k));
+		*rows = left;
+	}
+	for (s = UMA_SLOT_DST + 1; s < REQUEST_SLOTS; s++)
+		if (!match_dims(m, rows, s))
+			return false;
 	return true;
 }
 

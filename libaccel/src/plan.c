@@ -113,17 +113,10 @@ static int ask_engines(struct accel_device *dev, const struct request *req,
 
 static const char *algorithm(const struct request *req, const struct placement *p)
 {
-	switch (req->opcode) {
-	case UMA_OP_GEMM:
-		return p->held == HELD_PACKED ? "blocked, packed" :
-		       p->held == HELD_COPY ? "blocked, copied" : "blocked";
-	case UMA_OP_COPY:
-		return "convert";
-	case UMA_OP_FILL:
-		return "fill";
-	default:
-		return "elementwise";
-	}
+	if (req->opcode != UMA_OP_GEMM)
+		return req->class->algorithm;
+	return p->held == HELD_PACKED ? "blocked, packed" :
+	       p->held == HELD_COPY ? "blocked, copied" : "blocked";
 }
 
 static double us(uint64_t ns)
@@ -283,7 +276,7 @@ struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req)
 	plan->info.op = req->op;
 	plan->info.macs = req->macs;
 	plan->info.read_bytes = request_read_bytes(req);
-	plan->info.write_bytes = operand_bytes(&req->t[UMA_SLOT_DST]);
+	plan->info.write_bytes = request_write_bytes(req);
 	return plan;
 }
 

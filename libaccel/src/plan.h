@@ -57,7 +57,7 @@ struct plan_arg {
 	bool write;
 };
 
-/* An argument each for D, A, B, C, bias, scale, residual, and two tables each */
+/* Each argument has two tables */
 #define PLAN_MAX_ARGS	(3 * ACCEL_ARG_COUNT)
 
 struct plan_candidates;
@@ -74,6 +74,11 @@ struct accel_plan {
 	struct plan_reloc *relocs;
 	uint32_t arg_count;
 	struct plan_arg args[PLAN_MAX_ARGS];
+	/* slots of its task that are written, and inputs that may be D itself */
+	uint32_t outputs;
+	uint32_t in_place;
+	/* names of the arguments by &enum accel_arg, NULL: those of a GEMM */
+	const char *const *arg_names;
 	/* packed weights, or NULL */
 	struct accel_bo *packed;
 	struct plan_candidates *candidates;

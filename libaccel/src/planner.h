@@ -20,7 +20,10 @@
 #include "uma_task.h"
 
 /* Slots that an operation of this library can use */
-#define REQUEST_SLOTS	(UMA_SLOT_RESIDUAL + 1)
+#define REQUEST_SLOTS	UMA_TASK_SLOTS
+
+/* Mask of a slot, by the end of its name */
+#define SLOT(s)		(1u << UMA_SLOT_##s)
 
 /**
  * struct operand_quant - quantisation of an operand
@@ -78,12 +81,17 @@ struct operand {
 	uint64_t addr;
 };
 
+struct op_class;
+
 /**
  * struct request - an operation that has been checked
  * @op: &enum accel_op
  * @opcode: &enum uma_opcode
+ * @class: what @op is, or what it was lowered to
  * @engine: &enum accel_engine asked for
  * @func: &enum accel_unary or &enum accel_binary
+ * @funcs: bits that the funcs of a capability row must have
+ * @params: wire parameters of opcodes that have no fields of their own here
  * @alpha: GEMM
  * @beta: GEMM
  * @value: FILL: bits of the element
@@ -94,14 +102,18 @@ struct operand {
  * @slots: mask of &enum uma_slot
  * @t: operands
  * @pack: GEMM: B is constant and is read while planning
- * @k_field: GEMM: path of the dimension K
+ * @k: length of the sums, held against k_max
+ * @k_field: path of the dimension that says it, NULL if there are no sums
  * @macs: multiply-adds, or elements
  */
 struct request {
 	uint32_t op;
 	uint32_t opcode;
+	const struct op_class *class;
 	uint32_t engine;
 	uint32_t func;
+	uint32_t funcs;
+	uint8_t params[UMA_PARAMS_SIZE];
 	float alpha;
 	float beta;
 	uint32_t value;
@@ -112,6 +124,7 @@ struct request {
 	uint32_t slots;
 	struct operand t[REQUEST_SLOTS];
 	bool pack;
+	int64_t k;
 	const char *k_field;
 	uint64_t macs;
 };
@@ -128,9 +141,58 @@ union any_desc {
 	struct accel_binary_desc binary;
 };
 
-/* --- names.c: of values that are in range --------------------------------- */
+/* --- ops.c: the operations --------------------------------------------------- */
 
-const char *act_name(uint32_t act);
+/**
+ * enum op_shape - how the dimensions of an operation may be simplified
+ * @SHAPE_OWN: not at all
+ * @SHAPE_ELEMENTWISE: all operands have the dimensions of D
+ * @SHAPE_MATRIX: all but the last two
+ */
+enum op_shape {
+	SHAPE_OWN,
+	SHAPE_ELEMENTWISE,
+	SHAPE_MATRIX
+};
+
+/**
+ * struct op_class - what an operation is
+ *
+ * One for each; everything that checks, places and emits asks it, and knows no
+ * operation by name. Slots are masks of &enum uma_slot and say what the class
+ * of the opcode says in the model.
+ *
+ * @size: of the descriptor
+ * @opcode: &enum uma_opcode whose capability rows describe it
+ * @shape: &enum op_shape
+ * @outputs: slots that are written
+ * @in_place: inputs that may be D itself, element by element
+ * @like_b: beside B, slots that b_dtypes and B's quants hold for
+ * @fixed: slots whose types lower() settles; capability rows are not asked
+ * @algorithm: static string, for accel_plan_explain()
+ * @func_field: field that @funcs come from
+ * @func_name: name of a bit of funcs, for messages
+ * @args: names of the arguments by &enum accel_arg; NULL: those of a GEMM
+ * @lower: check the descriptor and fill in the request
+ */
+struct op_class {
+	size_t size;
+	uint32_t opcode;
+	enum op_shape shape;
+	uint32_t outputs;
+	uint32_t in_place;
+	uint32_t like_b;
+	uint32_t fixed;
+	const char *algorithm;
+	const char *func_field;
+	const char *(*func_name)(uint32_t bit);
+	const char *const *args;
+	int (*lower)(const union any_desc *desc, struct request *req,
+		     struct accel_error *e);
+};
+
+const struct op_class *op_class(uint32_t op);
+uint32_t op_of_opcode(uint32_t opcode);
 
 /* --- validate.c: descriptors; all fill the error record when they fail ----- */
 
@@ -177,16 +239,11 @@ int tensor_absent(const struct accel_tensor *t, const char *name,
 
 /* --- lower_gemm.c, lower_elementwise.c ------------------------------------- */
 
-int lower_gemm(const struct accel_gemm_desc *d, struct request *req,
-	       struct accel_error *e);
-int lower_copy(const struct accel_copy_desc *d, struct request *req,
-	       struct accel_error *e);
-int lower_fill(const struct accel_fill_desc *d, struct request *req,
-	       struct accel_error *e);
-int lower_unary(const struct accel_unary_desc *d, struct request *req,
-		struct accel_error *e);
-int lower_binary(const struct accel_binary_desc *d, struct request *req,
-		 struct accel_error *e);
+int lower_gemm(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_copy(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_fill(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_unary(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_binary(const union any_desc *d, struct request *req, struct accel_error *e);
 
 /* --- convert.c -------------------------------------------------------------- */
 
@@ -259,6 +316,7 @@ bool place_on(const struct device_engine *engine, const char *chip,
 void cost(const struct device_engine *engine, uint64_t bandwidth,
 	  const struct request *req, struct placement *p);
 uint64_t request_read_bytes(const struct request *req);
+uint64_t request_write_bytes(const struct request *req);
 uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row);
 
 /* --- emit.c ------------------------------------------------------------------- */

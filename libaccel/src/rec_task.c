@@ -13,12 +13,9 @@
 	((i) < sizeof(table) / sizeof((table)[0]) ? (table)[i] : NULL)
 
 static const char * const opcodes[] = {
-	"nop", "copy", "fill", "unary", "binary", "gemm", "pack"
-};
-
-static const char * const acts[] = {
-	"none", "relu", "clamp", "leaky_relu", "sigmoid", "tanh", "gelu",
-	"gelu_tanh", "silu", "hard_sigmoid", "hard_swish"
+	"nop", "copy", "fill", "unary", "binary", "gemm", "pack", "conv", "attention",
+	"rotary", "norm", "softmax", "reduce", "pool", "resize", "gather", "scatter",
+	"topk", "scan", "select"
 };
 
 static const char * const layouts[] = { "strided", "gemm_b" };
@@ -170,7 +167,8 @@ static json_object *epilogue_json(const struct uma_epilogue *e)
 		return NULL;
 	o = json_object_new_object();
 	put(o, "flags", flags);
-	json_object_object_add(o, "act", named(NAME(acts, act), act));
+	json_object_object_add(o, "act",
+			       named(act < ACCEL_ACT_COUNT ? act_name(act) : NULL, act));
 	put_float(o, "p0", e->p0);
 	put_float(o, "p1", e->p1);
 	return o;

@@ -141,14 +141,6 @@ int broadcast(struct operand *t, const struct operand *to, uint32_t fixed,
 	return operand_extent(t, e);
 }
 
-static const size_t desc_size[ACCEL_OP_COUNT] = {
-	[ACCEL_OP_COPY] = sizeof(struct accel_copy_desc),
-	[ACCEL_OP_FILL] = sizeof(struct accel_fill_desc),
-	[ACCEL_OP_UNARY] = sizeof(struct accel_unary_desc),
-	[ACCEL_OP_BINARY] = sizeof(struct accel_binary_desc),
-	[ACCEL_OP_GEMM] = sizeof(struct accel_gemm_desc),
-};
-
 /**
  * request_create - check a descriptor and turn it into a request
  * @desc: the caller's
@@ -161,6 +153,7 @@ static const size_t desc_size[ACCEL_OP_COUNT] = {
 int request_create(const struct accel_desc *desc, union any_desc *copy,
 		   struct request *req, struct accel_error *e)
 {
+	const struct op_class *class;
 	int ret;
 
 	memset(req, 0, sizeof(*req));
@@ -169,33 +162,25 @@ int request_create(const struct accel_desc *desc, union any_desc *copy,
 	if (desc->size < sizeof(*desc))
 		return bad(e, -EINVAL, "desc", "size",
 			   "%u bytes are less than the header", desc->size);
-	if (desc->op >= ACCEL_OP_COUNT || !desc_size[desc->op])
+	class = op_class(desc->op);
+	if (!class)
 		return bad(e, -EINVAL, "desc", "op", "%u is not an operation",
 			   desc->op);
 	/* There has been one version only: its size is the smallest. */
-	ret = struct_in(copy, desc_size[desc->op], desc, desc_size[desc->op]);
+	ret = struct_in(copy, class->size, desc, class->size);
 	if (ret == -E2BIG)
 		return bad(e, ret, accel_op_name(desc->op), "hdr.size",
 			   "the descriptor has fields, not zero, that this library does not know");
 	if (ret)
 		return bad(e, ret, accel_op_name(desc->op), "hdr.size",
 			   "%u bytes are less than the %zu of the descriptor",
-			   desc->size, desc_size[desc->op]);
+			   desc->size, class->size);
 	ret = check_header(&copy->hdr, accel_op_name(desc->op), e);
 	if (ret)
 		return ret;
 	req->op = copy->hdr.op;
 	req->engine = copy->hdr.engine;
-	switch (copy->hdr.op) {
-	case ACCEL_OP_GEMM:
-		return lower_gemm(&copy->gemm, req, e);
-	case ACCEL_OP_COPY:
-		return lower_copy(&copy->copy, req, e);
-	case ACCEL_OP_FILL:
-		return lower_fill(&copy->fill, req, e);
-	case ACCEL_OP_UNARY:
-		return lower_unary(&copy->unary, req, e);
-	default:
-		return lower_binary(&copy->binary, req, e);
-	}
+	req->class = class;
+	req->opcode = class->opcode;
+	return class->lower(copy, req, e);
 }

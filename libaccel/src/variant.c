@@ -155,7 +155,7 @@ static void simplify(struct request *req)
 {
 	const struct operand *d = &req->t[UMA_SLOT_DST];
 	/* The last two dimensions of a GEMM are not alike. */
-	uint32_t own = req->opcode == UMA_OP_GEMM ? 2 : 0;
+	uint32_t own = req->class->shape == SHAPE_MATRIX ? 2 : 0;
 	uint32_t least = own ? 2 : 1;
 	uint32_t i;
 
@@ -183,7 +183,7 @@ uint32_t make_variants(const struct request *req, struct request *v)
 
 	for (s = 0; s < REQUEST_SLOTS; s++)
 		empty |= used(req, s) && operand_empty(&req->t[s]);
-	if (!empty) {
+	if (!empty && req->class->shape != SHAPE_OWN) {
 		v[n] = *req;
 		simplify(&v[n]);
 		n += v[0].t[UMA_SLOT_DST].rank != req->t[UMA_SLOT_DST].rank;

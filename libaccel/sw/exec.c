@@ -234,14 +234,11 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
 {
 	const struct uma_program *prog = exec->prog;
-	uint64_t work = prog->macs, threads;
+	uint64_t threads;
 
 	if (exec->tiles == 1 || pool->thread_count == 1)
 		return 1;
-	if (prog->op.opcode != UMA_OP_GEMM)
-		work = work > UINT64_MAX / SW_ELEMENT_WORK ? UINT64_MAX :
-							      work * SW_ELEMENT_WORK;
-	threads = work / SW_SHARE_WORK;
+	threads = uma_op_work(&prog->op) / SW_SHARE_WORK;
 	if (threads > exec->tiles)
 		threads = exec->tiles;
 	if (threads > pool->thread_count)

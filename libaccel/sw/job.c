@@ -29,21 +29,11 @@ static uint32_t find_engine(struct accel_device *dev,
 	return UINT32_MAX;
 }
 
-/* Multiply-adds, or what takes as long; saturates. */
+/* Sums of these do not wrap. */
 static uint64_t op_work(const struct uma_op *op)
 {
-	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
-	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
-	uint64_t work;
-	uint32_t i;
+	uint64_t work = uma_op_work(op);
 
-	if (op->opcode == UMA_OP_NOP)
-		return 0;
-	work = op->opcode == UMA_OP_GEMM ? a->dims[a->rank - 1] :
-					   SW_ELEMENT_WORK;
-	for (i = 0; i < d->rank; i++)
-		if (__builtin_mul_overflow(work, d->dims[i], &work))
-			return UINT64_MAX / 4;
 	return work > UINT64_MAX / 4 ? UINT64_MAX / 4 : work;
 }
 

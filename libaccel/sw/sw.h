@@ -29,10 +29,9 @@
 /*
  * Work below which a job is done by the thread that submits it, if nothing is
  * before it: waking another thread and being woken by it costs more. In
- * multiply-adds; an element counts as SW_ELEMENT_WORK of them.
+ * multiply-adds, as uma_op_work() counts them.
  */
 #define SW_INLINE_WORK		(256u * 1024u)
-#define SW_ELEMENT_WORK		16u
 /* Work for which it pays to wake one more thread */
 #define SW_SHARE_WORK		(512u * 1024u)
 

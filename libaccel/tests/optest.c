@@ -284,22 +284,6 @@ void op_quantise(struct op_case *c, struct accel_tensor *t, uint32_t scheme,
 
 /* --- running ------------------------------------------------------------------- */
 
-static const struct accel_tensor *result_of(const struct accel_desc *desc)
-{
-	switch (desc->op) {
-	case ACCEL_OP_GEMM:
-		return &((const struct accel_gemm_desc *)desc)->d;
-	case ACCEL_OP_COPY:
-		return &((const struct accel_copy_desc *)desc)->d;
-	case ACCEL_OP_FILL:
-		return &((const struct accel_fill_desc *)desc)->d;
-	case ACCEL_OP_UNARY:
-		return &((const struct accel_unary_desc *)desc)->d;
-	default:
-		return &((const struct accel_binary_desc *)desc)->d;
-	}
-}
-
 /* Mark the bytes of a tensor's elements. */
 static void mark(const struct accel_tensor *t, unsigned char *marks)
 {
@@ -370,25 +354,73 @@ static void check_refusal(struct accel_ctx *ctx,
 	assert_true(possible);
 }
 
+/* A result before the operation, what it should be, and integers for another device. */
+struct outcome {
+	const struct accel_tensor *d;
+	struct oracle_result want;
+	unsigned char *bytes;
+	uint64_t size;
+};
+
+static uint32_t outcomes_begin(const struct accel_desc *desc, struct outcome *o)
+{
+	uint32_t n;
+
+	for (n = 0; n < OP_MAX_RESULTS; n++, o++) {
+		o->d = oracle_tensor(desc, n);
+		if (!o->d)
+			break;
+		if (!o->d->rank)
+			continue;
+		o->size = accel_bo_size(o->d->bo);
+		o->bytes = malloc(o->size);
+		assert_non_null(o->bytes);
+		memcpy(o->bytes, accel_bo_ptr(o->d->bo), o->size);
+		assert_int_equal(oracle_compute(desc, n, &o->want), 0);
+	}
+	return n;
+}
+
+static void check_outcome(const struct outcome *o, const struct accel_desc *desc,
+			  const char *where)
+{
+	char why[200] = "", line[700];
+	uint64_t wrong;
+
+	wrong = oracle_compare(o->d, &o->want, why, sizeof(why));
+	if (wrong) {
+		op_say(desc, line, sizeof(line));
+		fail_msg("%s: %llu of %llu elements are wrong, first %s; %s",
+			 where, (unsigned long long)wrong,
+			 (unsigned long long)o->want.count, why, line);
+	}
+	check_around(o->d, o->bytes, where);
+}
+
+/* Keep what other devices must give to the bit: integers. */
+static void keep_integers(struct outcome *o, bool ran)
+{
+	if (ran && o->bytes && (o->d->dtype > ACCEL_BF16 || o->want.exact)) {
+		memcpy(o->bytes, accel_bo_ptr(o->d->bo), o->size);
+	} else {
+		free(o->bytes);
+		o->bytes = NULL;
+	}
+	oracle_free(&o->want);
+	o->d = NULL;
+}
+
 /* One context: build, compute, run, compare. Returns 0, or -EOPNOTSUPP. */
 static int run_on(struct op_env *env, struct accel_ctx *ctx, op_build_fn *build,
-		  const void *arg, uint64_t seed, const char *where, void **out,
-		  uint64_t *out_size)
+		  const void *arg, uint64_t seed, const char *where,
+		  struct outcome *o)
 {
 	struct op_case c = { .ctx = ctx, .rng = seed, .seed = seed, .small = env->small };
 	struct accel_error e = ACCEL_ERROR_INIT;
 	const struct accel_desc *desc = build(&c, arg);
-	const struct accel_tensor *d = result_of(desc);
-	uint64_t size = accel_bo_size(d->bo), wrong = 0;
-	struct oracle_result want;
-	unsigned char *before;
-	char why[200] = "", line[700];
+	uint32_t count = outcomes_begin(desc, o), i;
 	int ret;
 
-	before = malloc(size);
-	assert_non_null(before);
-	memcpy(before, accel_bo_ptr(d->bo), size);
-	assert_int_equal(oracle_compute(desc, &want), 0);
 	ret = accel_run(ctx, desc);
 	if (ret == -EOPNOTSUPP) {
 		check_refusal(ctx, desc, where);
@@ -396,24 +428,12 @@ static int run_on(struct op_env *env, struct accel_ctx *ctx, op_build_fn *build,
 		accel_ctx_get_error(ctx, &e);
 		fail_msg("%s: %s: %s: %s", where, strerror(-ret), e.field, e.text);
 	} else {
-		wrong = oracle_compare(d, &want, why, sizeof(why));
-		op_say(desc, line, sizeof(line));
-		if (wrong)
-			fail_msg("%s: %llu of %llu elements are wrong, first %s; %s",
-				 where, (unsigned long long)wrong,
-				 (unsigned long long)want.count, why, line);
-		check_around(d, before, where);
+		for (i = 0; i < count; i++)
+			if (o[i].d->rank)
+				check_outcome(&o[i], desc, where);
 	}
-	*out = NULL;
-	if (!ret && (d->dtype > ACCEL_BF16 || want.exact)) {
-		/* Integers are compared between devices. */
-		*out = before;
-		*out_size = size;
-		memcpy(before, accel_bo_ptr(d->bo), size);
-	} else {
-		free(before);
-	}
-	oracle_free(&want);
+	for (i = 0; i < count; i++)
+		keep_integers(&o[i], !ret);
 	while (c.bo_count)
 		accel_bo_unref(c.bos[--c.bo_count]);
 	free((void *)desc);
@@ -435,28 +455,31 @@ static int run_on(struct op_env *env, struct accel_ctx *ctx, op_build_fn *build,
 int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t seed,
 	   const char *what)
 {
-	uint64_t size = 0, ref_size = 0;
-	void *out, *ref = NULL;
+	struct outcome out[OP_MAX_RESULTS] = { 0 }, ref[OP_MAX_RESULTS] = { 0 };
 	const char *only = getenv("ACCEL_TEST_SEED");
 	char where[400];
 	int ret, ref_ret;
+	uint32_t i;
 
 	if (only && strtoull(only, NULL, 0) != seed)
 		return 0;
 	describe_case(env, seed, what, where, sizeof(where));
 	if (getenv("ACCEL_TEST_TRACE"))
 		fprintf(stderr, "# %s\n", where);
-	ret = run_on(env, env->ctx, build, arg, seed, where, &out, &size);
+	ret = run_on(env, env->ctx, build, arg, seed, where, out);
 	if (env->ref) {
-		ref_ret = run_on(env, env->ref, build, arg, seed, where, &ref,
-				 &ref_size);
+		ref_ret = run_on(env, env->ref, build, arg, seed, where, ref);
 		if (ret != ref_ret)
 			fail_msg("%s: %d here and %d in process", where, ret, ref_ret);
-		if (out && (size != ref_size || memcmp(out, ref, size) != 0))
-			fail_msg("%s: integers differ from those in process", where);
 	}
-	free(out);
-	free(ref);
+	for (i = 0; i < OP_MAX_RESULTS; i++) {
+		if (env->ref && out[i].bytes &&
+		    (out[i].size != ref[i].size ||
+		     memcmp(out[i].bytes, ref[i].bytes, out[i].size) != 0))
+			fail_msg("%s: integers differ from those in process", where);
+		free(out[i].bytes);
+		free(ref[i].bytes);
+	}
 	env->cases += !ret;
 	env->refused += ret == -EOPNOTSUPP;
 	return ret;

@@ -21,6 +21,8 @@
 
 /* Buffers of a case: operands, tables, epilogue */
 #define OP_MAX_BOS	32
+/* Tensors that an operation writes */
+#define OP_MAX_RESULTS	8
 
 /**
  * struct op_env - a device under test
@@ -111,6 +113,10 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 void op_random_cases(struct op_env *env, op_build_fn *build, const void *arg,
 		     uint32_t count, uint64_t seed);
 void op_say(const struct accel_desc *desc, char *buf, size_t size);
+void op_say_text(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void op_say_tensor(const char *name, const struct accel_tensor *t, char *buf, size_t size);
+void op_say_epilogue(const struct accel_epilogue *e, char *buf, size_t size);
 void op_report(struct op_env *env, const char *what);
 
 /**

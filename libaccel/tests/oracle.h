@@ -51,7 +51,47 @@ double oracle_round(double v, uint32_t dtype);
 double oracle_f16_value(uint16_t bits);
 uint16_t oracle_f16_bits(double v);
 
-int oracle_compute(const struct accel_desc *desc, struct oracle_result *r);
+/* --- numbers with a bound of their error, oracle_num.c ------------------------------ */
+
+/* Rounding to binary32: half a unit in the last place, relative: 2^-24 */
+#define ORACLE_U	(1.0 / (1 << 24))
+/* Smallest binary32: what underflow may cost: 2^-149 */
+#define ORACLE_TINY	((double)__FLT_DENORM_MIN__)
+
+struct oracle_num oracle_step(struct oracle_num x);
+struct oracle_num oracle_add(struct oracle_num x, double y);
+struct oracle_num oracle_mul(struct oracle_num x, double y);
+struct oracle_num oracle_func(struct oracle_num x, double v, double slope, double units);
+struct oracle_num oracle_activation(struct oracle_num x, const struct accel_epilogue *epi);
+double oracle_load_broadcast(const struct accel_tensor *t, const struct accel_tensor *d,
+			     const int64_t *idx);
+int64_t oracle_load_int_broadcast(const struct accel_tensor *t,
+				  const struct accel_tensor *d, const int64_t *idx);
+int64_t oracle_saturate(int64_t v, uint32_t dtype);
+int oracle_begin(struct oracle_result *r, const struct accel_tensor *d, bool exact);
+
+/* --- operations ---------------------------------------------------------------------- */
+
+/**
+ * struct oracle_op - what an operation means; oracle_<name>.c has one or more
+ * @result: a tensor that it writes, NULL past the last; one that is absent has
+ *	rank 0
+ * @compute: what should be in it
+ * @say: add the operands to a line that names the operation
+ */
+struct oracle_op {
+	const struct accel_tensor *(*result)(const struct accel_desc *desc, uint32_t index);
+	int (*compute)(const struct accel_desc *desc, uint32_t index,
+		       struct oracle_result *r);
+	void (*say)(const struct accel_desc *desc, char *buf, size_t size);
+};
+
+extern const struct oracle_op oracle_elementwise;
+extern const struct oracle_op oracle_gemm;
+
+const struct oracle_op *oracle_op(uint32_t op);
+const struct accel_tensor *oracle_tensor(const struct accel_desc *desc, uint32_t index);
+int oracle_compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r);
 void oracle_free(struct oracle_result *r);
 
 /*

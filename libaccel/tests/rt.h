@@ -120,6 +120,8 @@ static inline struct accel_plan *rt_plan_new(struct accel_ctx *ctx,
 	plan->info.engine = engine;
 	plan->instances = 1;
 	plan->task_count = tasks;
+	plan->outputs = 1u << UMA_SLOT_DST;
+	plan->in_place = 1u << UMA_SLOT_A;
 	plan->tasks = calloc(tasks ? tasks : 1, sizeof(*plan->tasks));
 	plan->relocs = calloc(2 * (tasks ? tasks : 1), sizeof(*plan->relocs));
 	assert_non_null(plan->tasks);

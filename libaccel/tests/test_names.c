@@ -54,7 +54,9 @@ static void test_names(void **state)
 	static const uint32_t bits[] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
 	static const char * const engines[] = { "auto", "matrix", "gpu", "neural" };
 	static const char * const ops[] = {
-		"none", "copy", "fill", "unary", "binary", "gemm"
+		"none", "copy", "fill", "unary", "binary", "gemm", "conv", "attention", "rotary",
+		"norm", "softmax", "reduce", "pool", "resize", "gather", "scatter", "topk",
+		"scan", "select", "concat", "split", "pad", "ffn"
 	};
 	static const char * const unaries[] = {
 		"act", "abs", "neg", "sqrt", "rsqrt", "recip", "exp", "log", "erf", "square",

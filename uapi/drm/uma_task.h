@@ -88,7 +88,22 @@ enum uma_dtype {
  *	zero stride of an input
  * @UMA_OP_GEMM: DST = epilogue(alpha * A x B + beta * C)
  * @UMA_OP_PACK: DST = A rearranged into the layout DST.layout of this engine
+ * @UMA_OP_CONV: convolution
+ * @UMA_OP_ATTENTION: scaled dot-product attention
+ * @UMA_OP_ROTARY: rotary position embedding
+ * @UMA_OP_NORM: normalisation
+ * @UMA_OP_SOFTMAX: softmax and its logarithm
+ * @UMA_OP_REDUCE: reduction along dimensions
+ * @UMA_OP_POOL: pooling
+ * @UMA_OP_RESIZE: resampling
+ * @UMA_OP_GATHER: elements by index
+ * @UMA_OP_SCATTER: elements to an index
+ * @UMA_OP_TOPK: the largest or smallest elements of each row
+ * @UMA_OP_SCAN: cumulative sums
+ * @UMA_OP_SELECT: DST = A ? B : C
  * @UMA_OP_COUNT: number of values, for masks and tables
+ *
+ * A number that a device does not know is a fault.
  */
 enum uma_opcode {
 	UMA_OP_NOP = 0,
@@ -98,7 +113,20 @@ enum uma_opcode {
 	UMA_OP_BINARY = 4,
 	UMA_OP_GEMM = 5,
 	UMA_OP_PACK = 6,
-	UMA_OP_COUNT = 7
+	UMA_OP_CONV = 7,
+	UMA_OP_ATTENTION = 8,
+	UMA_OP_ROTARY = 9,
+	UMA_OP_NORM = 10,
+	UMA_OP_SOFTMAX = 11,
+	UMA_OP_REDUCE = 12,
+	UMA_OP_POOL = 13,
+	UMA_OP_RESIZE = 14,
+	UMA_OP_GATHER = 15,
+	UMA_OP_SCATTER = 16,
+	UMA_OP_TOPK = 17,
+	UMA_OP_SCAN = 18,
+	UMA_OP_SELECT = 19,
+	UMA_OP_COUNT = 20
 };
 
 /**
@@ -111,8 +139,11 @@ enum uma_opcode {
  *	broadcast it along rows, columns or batches
  * @UMA_SLOT_SCALE: epilogue: multiplied; broadcast like the bias
  * @UMA_SLOT_RESIDUAL: epilogue: added before or after the activation
- *
- * The remaining slots up to UMA_TASK_SLOTS - 1 must be zero.
+ * @UMA_SLOT_AUX0: the opcode says what it is, as for the next four
+ * @UMA_SLOT_AUX1: see @UMA_SLOT_AUX0
+ * @UMA_SLOT_AUX2: see @UMA_SLOT_AUX0
+ * @UMA_SLOT_AUX3: see @UMA_SLOT_AUX0
+ * @UMA_SLOT_AUX4: see @UMA_SLOT_AUX0
  */
 enum uma_slot {
 	UMA_SLOT_DST = 0,
@@ -121,7 +152,12 @@ enum uma_slot {
 	UMA_SLOT_C = 3,
 	UMA_SLOT_BIAS = 4,
 	UMA_SLOT_SCALE = 5,
-	UMA_SLOT_RESIDUAL = 6
+	UMA_SLOT_RESIDUAL = 6,
+	UMA_SLOT_AUX0 = 7,
+	UMA_SLOT_AUX1 = 8,
+	UMA_SLOT_AUX2 = 9,
+	UMA_SLOT_AUX3 = 10,
+	UMA_SLOT_AUX4 = 11
 };
 
 /**
@@ -515,8 +551,10 @@ enum uma_engine_class {
  * each operand's type in the masks, the scheme of each quantised operand in
  * @quants, its epilogue in @epilogue and @acts, and no dimension above
  * @dim_max. C, bias, scale and residual may have any type that A or DST may
- * have, and binary32. The rows are read from capability registers and returned by the
- * query unchanged.
+ * have, and binary32, unless the opcode says otherwise; it also says which
+ * slots beyond A, B and DST are judged like B, and which have types of their
+ * own. The rows are read from capability registers and returned by the query
+ * unchanged.
  */
 struct uma_op_cap {
 	/** @opcode: &enum uma_opcode */
@@ -531,7 +569,10 @@ struct uma_op_cap {
 	__le32 b_dtypes;
 	/** @d_dtypes: mask for DST */
 	__le32 d_dtypes;
-	/** @funcs: mask of &enum uma_unary or &enum uma_binary, else zero */
+	/**
+	 * @funcs: mask of &enum uma_unary, &enum uma_binary, or of what else
+	 * the opcode's parameters call functions or features; else zero
+	 */
 	__le32 funcs;
 	/**
 	 * @quants: mask of &enum uma_quant that operands may have, in bits 0-7
@@ -544,7 +585,7 @@ struct uma_op_cap {
 	__le32 acts;
 	/** @dim_max: largest dimension */
 	__le32 dim_max;
-	/** @k_max: GEMM: largest K; else zero */
+	/** @k_max: largest length of a sum, where the opcode has one; else zero */
 	__le32 k_max;
 	/** @align: alignment in bytes of operands' addresses, beside the element's own */
 	__le32 align;

@@ -33,11 +33,17 @@ static int in_mask(__u32 mask, __u32 bit)
 	return bit < 32 && (mask >> bit) & 1;
 }
 
-static __u32 quant_mask(const struct uma_op_cap *cap, __u32 slot)
+/* Which column of a row a slot is held against. */
+static __u32 judged_as(const struct uma_op *op, __u32 slot)
+{
+	return uma_op_class(op->opcode)->like_b >> slot & 1 ? (__u32)UMA_SLOT_B : slot;
+}
+
+static __u32 quant_mask(const struct uma_op *op, const struct uma_op_cap *cap, __u32 slot)
 {
 	__u32 quants = uma_le32(cap->quants);
 
-	switch (slot) {
+	switch (judged_as(op, slot)) {
 	case UMA_SLOT_A:
 		return quants & 0xff;
 	case UMA_SLOT_B:
@@ -56,13 +62,6 @@ static __u32 align_of(const struct uma_op_cap *cap, __u32 dtype)
 	return UMA_MAX(UMA_MAX(uma_le32(cap->align), bytes), 1u);
 }
 
-static __u32 k_of(const struct uma_op *op)
-{
-	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
-
-	return a->dims[a->rank - 1];
-}
-
 static int refuse(struct verdict *v, enum check_stage stage, __u32 slot)
 {
 	v->stage = stage;
@@ -73,32 +72,53 @@ static int refuse(struct verdict *v, enum check_stage stage, __u32 slot)
 static int types_match(const struct uma_op *op, const struct uma_op_cap *cap,
 		       struct verdict *v)
 {
-	__u32 a = uma_le32(cap->a_dtypes), b = uma_le32(cap->b_dtypes);
-	__u32 d = uma_le32(cap->d_dtypes);
-	__u32 others = a | d | 1u << UMA_DTYPE_F32;
-	__u32 s;
+	static const __u8 order[UMA_TASK_SLOTS] = {
+		UMA_SLOT_A, UMA_SLOT_B, UMA_SLOT_DST, UMA_SLOT_C, UMA_SLOT_BIAS,
+		UMA_SLOT_SCALE, UMA_SLOT_RESIDUAL, UMA_SLOT_AUX0, UMA_SLOT_AUX1,
+		UMA_SLOT_AUX2, UMA_SLOT_AUX3, UMA_SLOT_AUX4
+	};
+	__u32 a = uma_le32(cap->a_dtypes), d = uma_le32(cap->d_dtypes);
+	__u32 fixed = uma_op_class(op->opcode)->fixed;
+	__u32 i, s, mask;
+	enum check_stage stage;
 
-	if (uma_has(op, UMA_SLOT_A) && !in_mask(a, op->t[UMA_SLOT_A].dtype))
-		return refuse(v, STAGE_A_DTYPE, UMA_SLOT_A);
-	if (uma_has(op, UMA_SLOT_B) && !in_mask(b, op->t[UMA_SLOT_B].dtype))
-		return refuse(v, STAGE_B_DTYPE, UMA_SLOT_B);
-	if (uma_has(op, UMA_SLOT_DST) && !in_mask(d, op->t[UMA_SLOT_DST].dtype))
-		return refuse(v, STAGE_D_DTYPE, UMA_SLOT_DST);
-	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
-		if (uma_has(op, s) && !in_mask(others, op->t[s].dtype))
-			return refuse(v, STAGE_OTHER_DTYPE, s);
+	for (i = 0; i < UMA_TASK_SLOTS; i++) {
+		s = order[i];
+		if (!uma_has(op, s) || (fixed >> s & 1))
+			continue;
+		switch (judged_as(op, s)) {
+		case UMA_SLOT_A:
+			mask = a;
+			stage = STAGE_A_DTYPE;
+			break;
+		case UMA_SLOT_B:
+			mask = uma_le32(cap->b_dtypes);
+			stage = STAGE_B_DTYPE;
+			break;
+		case UMA_SLOT_DST:
+			mask = d;
+			stage = STAGE_D_DTYPE;
+			break;
+		default:
+			mask = a | d | 1u << UMA_DTYPE_F32;
+			stage = STAGE_OTHER_DTYPE;
+			break;
+		}
+		if (!in_mask(mask, op->t[s].dtype))
+			return refuse(v, stage, s);
+	}
 	return 1;
 }
 
 static int operands_match(const struct uma_op *op, const struct uma_op_cap *cap,
 			  struct verdict *v)
 {
+	const struct uma_op_class *class = uma_op_class(op->opcode);
 	__u32 s, d;
 
-	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
+	for (s = 0; s < UMA_TASK_SLOTS; s++) {
 		const struct uma_tensor_view *t = &op->t[s];
-		__u32 layouts = (op->opcode == UMA_OP_PACK ? s == UMA_SLOT_DST :
-				 s == UMA_SLOT_B) ?
+		__u32 layouts = class->packable >> s & 1 ?
 			cap->layouts : 1u << UMA_LAYOUT_STRIDED;
 
 		if (!uma_has(op, s))
@@ -107,14 +127,15 @@ static int operands_match(const struct uma_op *op, const struct uma_op_cap *cap,
 		    (t->layout != UMA_LAYOUT_STRIDED && uma_packed_blocks(t, cap)))
 			return refuse(v, STAGE_LAYOUT, s);
 	}
-	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
-		if (uma_has(op, s) && !in_mask(quant_mask(cap, s), op->t[s].quant))
+	for (s = 0; s < UMA_TASK_SLOTS; s++)
+		if (uma_has(op, s) && !(class->fixed >> s & 1) &&
+		    !in_mask(quant_mask(op, cap, s), op->t[s].quant))
 			return refuse(v, STAGE_QUANT, s);
 	if (op->epi_flags & ~uma_le32(cap->epilogue))
 		return refuse(v, STAGE_EPILOGUE, UMA_FAULT_NO_SLOT);
 	if (op->act && !in_mask(uma_le32(cap->acts), op->act))
 		return refuse(v, STAGE_ACT, UMA_FAULT_NO_SLOT);
-	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
+	for (s = 0; s < UMA_TASK_SLOTS; s++) {
 		if (!uma_has(op, s))
 			continue;
 		if (op->t[s].rank > cap->rank_max)
@@ -123,9 +144,9 @@ static int operands_match(const struct uma_op *op, const struct uma_op_cap *cap,
 			if (op->t[s].dims[d] > uma_le32(cap->dim_max))
 				return refuse(v, STAGE_DIMS, s);
 	}
-	if (op->opcode == UMA_OP_GEMM && k_of(op) > uma_le32(cap->k_max))
+	if (class->k && class->k(op) > uma_le32(cap->k_max))
 		return refuse(v, STAGE_K, UMA_SLOT_A);
-	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
+	for (s = 0; s < UMA_TASK_SLOTS; s++)
 		if (uma_has(op, s) &&
 		    op->t[s].addr % align_of(cap, op->t[s].dtype))
 			return refuse(v, STAGE_ALIGN, s);
@@ -135,10 +156,11 @@ static int operands_match(const struct uma_op *op, const struct uma_op_cap *cap,
 static int row_matches(const struct uma_op *op, const struct uma_op_cap *cap,
 		       struct verdict *v)
 {
+	const struct uma_op_class *class = uma_op_class(op->opcode);
+
 	if (uma_le16(cap->opcode) != op->opcode)
 		return refuse(v, STAGE_OPCODE, UMA_FAULT_NO_SLOT);
-	if ((op->opcode == UMA_OP_UNARY || op->opcode == UMA_OP_BINARY) &&
-	    !in_mask(uma_le32(cap->funcs), op->func))
+	if (class->funcs && (class->funcs(op) & ~uma_le32(cap->funcs)))
 		return refuse(v, STAGE_FUNC, UMA_FAULT_NO_SLOT);
 	return types_match(op, cap, v) && operands_match(op, cap, v);
 }
@@ -150,12 +172,13 @@ static int row_matches(const struct uma_op *op, const struct uma_op_cap *cap,
 static int check_packed(const struct uma_op *op, const struct uma_op_cap *cap,
 			struct uma_fault_info *fault)
 {
-	__u32 slot = op->opcode == UMA_OP_PACK ? UMA_SLOT_DST : UMA_SLOT_B;
-	__u32 other = op->opcode == UMA_OP_PACK ? UMA_SLOT_A : UMA_SLOT_DST;
+	__u32 packable = uma_op_class(op->opcode)->packable;
+	__u32 slot = packable & UMA_SLOT_BIT(DST) ? UMA_SLOT_DST : UMA_SLOT_B;
+	__u32 other = slot == UMA_SLOT_DST ? UMA_SLOT_A : UMA_SLOT_DST;
 	const struct uma_tensor_view *t = &op->t[slot];
 	__u64 size, lo, hi;
 
-	if (!uma_has(op, slot) || t->layout == UMA_LAYOUT_STRIDED)
+	if (!packable || !uma_has(op, slot) || t->layout == UMA_LAYOUT_STRIDED)
 		return 0;
 	size = uma_packed_size(t, t->layout, uma_le16(cap->block_k),
 			       uma_le16(cap->block_n));

@@ -13,8 +13,7 @@ _Static_assert(sizeof(struct uma_packed_header) == 64, "struct uma_packed_header
 _Static_assert(sizeof(struct uma_op_cap) == 64, "struct uma_op_cap");
 _Static_assert(sizeof(struct uma_gemm_params) <= UMA_PARAMS_SIZE, "params");
 
-#define SLOT(s)		(1u << UMA_SLOT_##s)
-#define SLOTS_ALL	((1u << (UMA_SLOT_RESIDUAL + 1)) - 1)
+#define SLOTS_ALL	((1u << UMA_TASK_SLOTS) - 1)
 
 #define F32_SIGN	0x80000000u
 #define F32_INF		0x7f800000u
@@ -55,35 +54,12 @@ static int bad(struct uma_fault_info *fault, __u32 reason, const char *field)
 static int decode_params(const struct uma_task *task, struct uma_op *op,
 			 struct uma_fault_info *fault)
 {
-	const __u8 *p = task->params;
-	const struct uma_gemm_params *gemm = (const void *)p;
-	const struct uma_fill_params *fill = (const void *)p;
-	const struct uma_elementwise_params *ew = (const void *)p;
-	__u32 used;
+	const struct uma_op_class *class = uma_op_class(op->opcode);
+	__u32 used = 0;
 
-	switch (op->opcode) {
-	case UMA_OP_GEMM:
-		op->alpha = uma_le32(gemm->alpha);
-		op->beta = uma_le32(gemm->beta);
-		used = 8;
-		break;
-	case UMA_OP_FILL:
-		op->value = uma_le32(fill->value);
-		used = 4;
-		break;
-	case UMA_OP_UNARY:
-	case UMA_OP_BINARY:
-		op->func = uma_le32(ew->func);
-		if (op->func >= (op->opcode == UMA_OP_UNARY ?
-				 (__u32)UMA_UNARY_COUNT : (__u32)UMA_BINARY_COUNT))
-			return bad(fault, UMA_FAULT_PARAMS, "params.func");
-		used = 4;
-		break;
-	default:
-		used = 0;
-		break;
-	}
-	if (!is_zero(p + used, UMA_PARAMS_SIZE - used))
+	if (class->decode && class->decode(task->params, op, &used, fault))
+		return -1;
+	if (!is_zero(task->params + used, UMA_PARAMS_SIZE - used))
 		return bad(fault, UMA_FAULT_PAD, "params.pad");
 	return 0;
 }
@@ -92,32 +68,20 @@ static int decode_epilogue(const struct uma_task *task, struct uma_op *op,
 			   struct uma_fault_info *fault)
 {
 	const struct uma_epilogue *e = &task->epilogue;
-	__u32 flags = 0, acts = 0;
+	const struct uma_op_class *class = uma_op_class(op->opcode);
 
 	op->epi_flags = uma_le32(e->flags);
 	op->act = uma_le32(e->act);
 	op->p0 = uma_le32(e->p0);
 	op->p1 = uma_le32(e->p1);
 
-	switch (op->opcode) {
-	case UMA_OP_GEMM:
-		flags = UMA_EPI_MASK;
-		acts = 1;
-		break;
-	case UMA_OP_UNARY:
-	case UMA_OP_BINARY:
-		acts = 1;
-		break;
-	default:
-		break;
-	}
 	if (op->epi_flags & ~UMA_EPI_MASK)
 		return bad(fault, UMA_FAULT_FLAGS, "epilogue.flags");
-	if ((op->epi_flags & ~flags) ||
+	if ((op->epi_flags & ~class->epilogue) ||
 	    ((op->epi_flags & UMA_EPI_RESIDUAL) &&
 	     (op->epi_flags & UMA_EPI_RESIDUAL_POST)))
 		return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.flags");
-	if (op->act >= UMA_ACT_COUNT || (op->act && !acts))
+	if (op->act >= UMA_ACT_COUNT || (op->act && !(class->flags & UMA_CLASS_ACT)))
 		return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.act");
 
 	switch (op->act) {
@@ -153,31 +117,17 @@ static int decode_epilogue(const struct uma_task *task, struct uma_op *op,
 
 static __u32 wanted_slots(const struct uma_op *op)
 {
-	__u32 slots;
+	const struct uma_op_class *class = uma_op_class(op->opcode);
+	__u32 slots = class->slots;
 
-	switch (op->opcode) {
-	case UMA_OP_NOP:
-		return 0;
-	case UMA_OP_FILL:
-		return SLOT(DST);
-	case UMA_OP_COPY:
-	case UMA_OP_UNARY:
-	case UMA_OP_PACK:
-		return SLOT(DST) | SLOT(A);
-	case UMA_OP_BINARY:
-		return SLOT(DST) | SLOT(A) | SLOT(B);
-	default:
-		break;
-	}
-	slots = SLOT(DST) | SLOT(A) | SLOT(B);
-	if (op->beta & ~F32_SIGN)
-		slots |= SLOT(C);
+	if (class->extra_slots)
+		slots |= class->extra_slots(op);
 	if (op->epi_flags & UMA_EPI_BIAS)
-		slots |= SLOT(BIAS);
+		slots |= UMA_SLOT_BIT(BIAS);
 	if (op->epi_flags & UMA_EPI_SCALE)
-		slots |= SLOT(SCALE);
+		slots |= UMA_SLOT_BIT(SCALE);
 	if (op->epi_flags & (UMA_EPI_RESIDUAL | UMA_EPI_RESIDUAL_POST))
-		slots |= SLOT(RESIDUAL);
+		slots |= UMA_SLOT_BIT(RESIDUAL);
 	return slots;
 }
 
@@ -359,8 +309,9 @@ int uma_task_decode(const struct uma_task *task, struct uma_op *op,
 	op->alpha = 0;
 	op->beta = 0;
 	op->value = 0;
+	__builtin_memset(&op->u, 0, sizeof(op->u));
 
-	if (op->opcode >= UMA_OP_COUNT)
+	if (!uma_op_class(op->opcode))
 		return bad(fault, UMA_FAULT_OPCODE, "opcode");
 	if ((op->flags & ~UMA_TASK_FLAGS_MASK) ||
 	    (op->opcode == UMA_OP_NOP && op->flags))

@@ -123,7 +123,7 @@ static int has_tables(const struct uma_op *op)
 	return 0;
 }
 
-int uma_elementwise_prepare(struct uma_program *prog, struct uma_fault_info *fault)
+static int ew_prepare(struct uma_run *run, struct uma_program *prog)
 {
 	const struct uma_op *op = &prog->op;
 	struct ew_plan *p = (struct ew_plan *)prog->priv;
@@ -132,7 +132,7 @@ int uma_elementwise_prepare(struct uma_program *prog, struct uma_fault_info *fau
 	__u64 tile_rows;
 	__u32 s, i;
 
-	(void)fault;
+	(void)run;
 	if (uma_tensor_empty(&op->t[UMA_SLOT_DST]))
 		return 0;
 	make_loops(op, p);
@@ -349,7 +349,7 @@ static void next(struct ew_ctx *c)
 	}
 }
 
-int uma_elementwise_step(struct uma_run *run, __u32 tile, __u32 *step)
+static int ew_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 {
 	const struct ew_plan *p = (const void *)run->prog->priv;
 	__u64 first = (__u64)tile * p->tile_rows;
@@ -364,6 +364,7 @@ int uma_elementwise_step(struct uma_run *run, __u32 tile, __u32 *step)
 	};
 	__u32 i;
 
+	(void)phase;
 	(*step)++;
 	for (seek(&c, row); row < stop; row++, next(&c)) {
 		__u64 at = c.cut * p->row;
@@ -379,3 +380,90 @@ int uma_elementwise_step(struct uma_run *run, __u32 tile, __u32 *step)
 	}
 	return stop < end;
 }
+
+/* --- the classes ---------------------------------------------------------- */
+
+static int fill_decode(const void *params, struct uma_op *op, __u32 *used,
+		       struct uma_fault_info *fault)
+{
+	const struct uma_fill_params *p = params;
+
+	(void)fault;
+	op->value = uma_le32(p->value);
+	*used = 4;
+	return 0;
+}
+
+static int func_decode(const void *params, struct uma_op *op, __u32 *used, __u32 count,
+		       struct uma_fault_info *fault)
+{
+	const struct uma_elementwise_params *p = params;
+
+	op->func = uma_le32(p->func);
+	*used = 4;
+	if (op->func >= count)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.func");
+	return 0;
+}
+
+static int unary_decode(const void *params, struct uma_op *op, __u32 *used,
+			struct uma_fault_info *fault)
+{
+	return func_decode(params, op, used, UMA_UNARY_COUNT, fault);
+}
+
+static int binary_decode(const void *params, struct uma_op *op, __u32 *used,
+			 struct uma_fault_info *fault)
+{
+	return func_decode(params, op, used, UMA_BINARY_COUNT, fault);
+}
+
+static __u32 ew_funcs(const struct uma_op *op)
+{
+	return 1u << op->func;
+}
+
+const struct uma_op_class uma_op_copy = {
+	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A),
+	.outputs = UMA_SLOT_BIT(DST),
+	.in_place = UMA_SLOT_BIT(A),
+	.flags = UMA_CLASS_SAME_RANK,
+	.match = uma_elementwise_match,
+	.prepare = ew_prepare,
+	.step = ew_step,
+};
+
+const struct uma_op_class uma_op_fill = {
+	.slots = UMA_SLOT_BIT(DST),
+	.outputs = UMA_SLOT_BIT(DST),
+	.flags = UMA_CLASS_SAME_RANK,
+	.decode = fill_decode,
+	.match = uma_fill_match,
+	.prepare = ew_prepare,
+	.step = ew_step,
+};
+
+const struct uma_op_class uma_op_unary = {
+	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A),
+	.outputs = UMA_SLOT_BIT(DST),
+	.in_place = UMA_SLOT_BIT(A),
+	.flags = UMA_CLASS_ACT | UMA_CLASS_SAME_RANK,
+	.decode = unary_decode,
+	.match = uma_elementwise_match,
+	.funcs = ew_funcs,
+	.prepare = ew_prepare,
+	.step = ew_step,
+};
+
+const struct uma_op_class uma_op_binary = {
+	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B),
+	.outputs = UMA_SLOT_BIT(DST),
+	.in_place = UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B),
+	.flags = UMA_CLASS_ACT | UMA_CLASS_SAME_RANK,
+	.decode = binary_decode,
+	.match = uma_elementwise_match,
+	.funcs = ew_funcs,
+	.prepare = ew_prepare,
+	.step = ew_step,
+};

@@ -61,7 +61,7 @@ static void plan_tiles(struct uma_program *prog, struct uma_gemm_plan *p)
 	p->ksteps = (__u32)uma_divup(p->k, p->kc);
 }
 
-int uma_gemm_prepare(struct uma_program *prog, struct uma_fault_info *fault)
+static int gemm_prepare(struct uma_run *run, struct uma_program *prog)
 {
 	const struct uma_op *op = &prog->op;
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
@@ -71,6 +71,9 @@ int uma_gemm_prepare(struct uma_program *prog, struct uma_fault_info *fault)
 	__u64 tiles;
 	__u32 i;
 
+	if (b->layout != UMA_LAYOUT_STRIDED &&
+	    uma_packed_header_check(run, UMA_SLOT_B, &prog->engine->caps[prog->row]))
+		return -1;
 	if (uma_tensor_empty(d))
 		return 0;
 	*p = (struct uma_gemm_plan){
@@ -91,7 +94,8 @@ int uma_gemm_prepare(struct uma_program *prog, struct uma_fault_info *fault)
 	/* The elements of DST are distinct, so there are less than 2^50. */
 	if (__builtin_mul_overflow(p->batches, (__u64)p->mtiles * p->ntiles, &tiles) ||
 	    tiles > 0xffffffffu)
-		return uma_set_fault(fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST, "dims");
+		return uma_set_fault(run->fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST,
+				     "dims");
 	if (__builtin_mul_overflow(p->batches * p->m * p->n, (__u64)p->k, &prog->macs))
 		prog->macs = ~0ULL;
 	prog->phase_count = 1;
@@ -436,12 +440,13 @@ static int run_tile(struct uma_gemm_ctx *c)
 	return 0;
 }
 
-int uma_gemm_step(struct uma_run *run, __u32 tile, __u32 *step)
+static int gemm_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 {
 	const struct uma_gemm_plan *p = (const void *)run->prog->priv;
 	__u32 s = *step, from;
 	struct uma_gemm_ctx c;
 
+	(void)phase;
 	open_tile(&c, run, tile);
 	if (p->unbounded)
 		return run_tile(&c);
@@ -461,3 +466,45 @@ int uma_gemm_step(struct uma_run *run, __u32 tile, __u32 *step)
 		return -1;
 	return from + p->erows < c.m;
 }
+
+/* --- the class ------------------------------------------------------------ */
+
+static int gemm_decode(const void *params, struct uma_op *op, __u32 *used,
+		       struct uma_fault_info *fault)
+{
+	const struct uma_gemm_params *p = params;
+
+	(void)fault;
+	op->alpha = uma_le32(p->alpha);
+	op->beta = uma_le32(p->beta);
+	*used = 8;
+	return 0;
+}
+
+/* Beta of either zero: C is not read. */
+static __u32 gemm_extra_slots(const struct uma_op *op)
+{
+	return op->beta & 0x7fffffffu ? UMA_SLOT_BIT(C) : 0;
+}
+
+static __u64 gemm_k(const struct uma_op *op)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+
+	return a->dims[a->rank - 1];
+}
+
+const struct uma_op_class uma_op_gemm = {
+	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B),
+	.outputs = UMA_SLOT_BIT(DST),
+	.in_place = UMA_SLOT_BIT(C) | UMA_SLOT_BIT(RESIDUAL),
+	.packable = UMA_SLOT_BIT(B),
+	.epilogue = UMA_EPI_MASK,
+	.flags = UMA_CLASS_ACT | UMA_CLASS_SAME_RANK,
+	.decode = gemm_decode,
+	.extra_slots = gemm_extra_slots,
+	.match = uma_gemm_match,
+	.k = gemm_k,
+	.prepare = gemm_prepare,
+	.step = gemm_step,
+};

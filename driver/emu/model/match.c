@@ -29,8 +29,9 @@ int uma_op_exact(const struct uma_op *op)
 	return 0;
 }
 
-static int match_dims(const struct uma_op *op, __u32 slot, __u32 count,
-		      struct uma_fault_info *fault)
+/* Are the first @count dimensions of @slot DST's? */
+int uma_match_dims(const struct uma_op *op, __u32 slot, __u32 count,
+		   struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
 	__u32 d;
@@ -116,7 +117,7 @@ static int match_gemm_exact(const struct uma_op *op, struct uma_fault_info *faul
 	return 0;
 }
 
-static int match_gemm(const struct uma_op *op, struct uma_fault_info *fault)
+int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
@@ -128,28 +129,28 @@ static int match_gemm(const struct uma_op *op, struct uma_fault_info *fault)
 		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
 	if (match_gemm_types(op, fault))
 		return -1;
-	if (match_dims(op, UMA_SLOT_A, r - 1, fault) ||
-	    match_dims(op, UMA_SLOT_B, r - 2, fault))
+	if (uma_match_dims(op, UMA_SLOT_A, r - 1, fault) ||
+	    uma_match_dims(op, UMA_SLOT_B, r - 2, fault))
 		return -1;
 	if (b->dims[r - 2] != a->dims[r - 1] || b->dims[r - 1] != dst->dims[r - 1])
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
 	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
-		if (uma_has(op, s) && match_dims(op, s, r, fault))
+		if (uma_has(op, s) && uma_match_dims(op, s, r, fault))
 			return -1;
 	if (match_gemm_quant(op, fault))
 		return -1;
 	return uma_op_exact(op) ? match_gemm_exact(op, fault) : 0;
 }
 
-static int match_elementwise(const struct uma_op *op, struct uma_fault_info *fault)
+int uma_elementwise_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	__u32 r = op->t[UMA_SLOT_DST].rank;
 
-	if (match_dims(op, UMA_SLOT_A, r, fault))
+	if (uma_match_dims(op, UMA_SLOT_A, r, fault))
 		return -1;
 	if (op->opcode != UMA_OP_BINARY)
 		return 0;
-	if (match_dims(op, UMA_SLOT_B, r, fault))
+	if (uma_match_dims(op, UMA_SLOT_B, r, fault))
 		return -1;
 	if (!uma_op_exact(op))
 		return 0;
@@ -162,7 +163,20 @@ static int match_elementwise(const struct uma_op *op, struct uma_fault_info *fau
 	return 0;
 }
 
-static int match_pack(const struct uma_op *op, struct uma_fault_info *fault)
+int uma_fill_match(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	__u32 bits = uma_dtype_bits(dst->dtype);
+
+	if (dst->quant)
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
+	if (bits < 32 && op->value >> bits)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.value");
+	return 0;
+}
+
+int uma_pack_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
@@ -178,7 +192,7 @@ static int match_pack(const struct uma_op *op, struct uma_fault_info *fault)
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
 	if (a->quant)
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_A, "quant");
-	return match_dims(op, UMA_SLOT_A, dst->rank, fault);
+	return uma_match_dims(op, UMA_SLOT_A, dst->rank, fault);
 }
 
 /*
@@ -188,40 +202,19 @@ static int match_pack(const struct uma_op *op, struct uma_fault_info *fault)
  */
 int uma_op_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
+	const struct uma_op_class *class = uma_op_class(op->opcode);
 	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
 	__u32 s;
 
-	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
-		int packable = (op->opcode == UMA_OP_PACK && s == UMA_SLOT_DST) ||
-			       (op->opcode == UMA_OP_GEMM && s == UMA_SLOT_B);
-
+	for (s = 0; s < UMA_TASK_SLOTS; s++) {
 		if (!uma_has(op, s))
 			continue;
-		if (op->t[s].rank != dst->rank)
+		if ((class->flags & UMA_CLASS_SAME_RANK) && op->t[s].rank != dst->rank)
 			return uma_set_fault(fault, UMA_FAULT_RANK, s, "rank");
-		if (op->t[s].layout != UMA_LAYOUT_STRIDED && !packable)
+		if (op->t[s].layout != UMA_LAYOUT_STRIDED && !((class->packable >> s) & 1))
 			return uma_set_fault(fault, UMA_FAULT_LAYOUT, s, "layout");
 	}
-	switch (op->opcode) {
-	case UMA_OP_GEMM:
-		return match_gemm(op, fault);
-	case UMA_OP_PACK:
-		return match_pack(op, fault);
-	case UMA_OP_FILL:
-		if (dst->quant)
-			return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
-		if (uma_dtype_bits(dst->dtype) < 32 &&
-		    op->value >> uma_dtype_bits(dst->dtype))
-			return uma_set_fault(fault, UMA_FAULT_PARAMS,
-					     UMA_FAULT_NO_SLOT, "params.value");
-		return 0;
-	case UMA_OP_COPY:
-	case UMA_OP_UNARY:
-	case UMA_OP_BINARY:
-		return match_elementwise(op, fault);
-	default:
-		return 0;
-	}
+	return class->match(op, fault);
 }
 
 static int ranges_meet(__u64 a, __u64 a_end, __u64 b, __u64 b_end)
@@ -229,57 +222,72 @@ static int ranges_meet(__u64 a, __u64 a_end, __u64 b, __u64 b_end)
 	return a < a_end && b < b_end && a < b_end && b < a_end;
 }
 
+/* May @dst be written while @s, an input or another output, is in use? */
+static int check_apart(const struct uma_op *op, __u32 out, __u32 s, int in_place,
+		       struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[out], *t = &op->t[s];
+	__u64 lo, hi, end, from, entries;
+	int conflict;
+
+	if (uma_tensor_range(dst, &lo, &hi))
+		return uma_set_fault(fault, UMA_FAULT_RANGE, out, "addr");
+	if (s != out) {
+		if (dst->layout == UMA_LAYOUT_STRIDED && t->layout == UMA_LAYOUT_STRIDED)
+			conflict = uma_views_conflict(dst, t, in_place);
+		else
+			conflict = uma_tensor_range(t, &from, &end) ||
+				   ranges_meet(lo, hi, from, end);
+		if (conflict)
+			return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "addr");
+	}
+	if (uma_table_ranges(t, &entries))
+		return uma_set_fault(fault, UMA_FAULT_RANGE, s, "scale_addr");
+	end = t->scale_addr + entries * (uma_dtype_bits(t->scale_dtype) / 8);
+	if (ranges_meet(lo, hi, t->scale_addr, end))
+		return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "scale_addr");
+	if (t->zero_addr && ranges_meet(lo, hi, t->zero_addr, t->zero_addr + entries * 4))
+		return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "zero_addr");
+	return 0;
+}
+
+/* An output against itself, everything else, and the table of dimensions. */
+static int check_output(const struct uma_op *op, __u32 out, struct uma_fault_info *fault)
+{
+	const struct uma_op_class *class = uma_op_class(op->opcode);
+	const struct uma_tensor_view *dst = &op->t[out];
+	__u64 lo, hi, end;
+	__u32 s;
+
+	if (uma_tensor_range(dst, &lo, &hi))
+		return uma_set_fault(fault, UMA_FAULT_RANGE, out, "addr");
+	if (dst->layout == UMA_LAYOUT_STRIDED && uma_self_overlap(dst))
+		return uma_set_fault(fault, UMA_FAULT_STRIDES, out, "strides");
+	for (s = 0; s < UMA_TASK_SLOTS; s++)
+		if (uma_has(op, s) &&
+		    check_apart(op, out, s, out == UMA_SLOT_DST && (class->in_place >> s & 1),
+				fault))
+			return -1;
+	end = op->shape_addr + UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
+	if ((op->flags & UMA_TASK_DYNAMIC) && ranges_meet(lo, hi, op->shape_addr, end))
+		return uma_set_fault(fault, UMA_FAULT_OVERLAP, UMA_FAULT_NO_SLOT,
+				     "shape_addr");
+	return 0;
+}
+
 /*
- * uma_op_overlap - may writing the result disturb what is read?
+ * uma_op_overlap - may writing the results disturb what is read?
  *
  * Packed operands take part with their header and payload without padding;
  * uma_op_check() repeats this once it knows the blocks.
  */
 int uma_op_overlap(const struct uma_op *op, struct uma_fault_info *fault)
 {
-	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
-	int elementwise = op->opcode != UMA_OP_GEMM;
-	__u64 lo, hi, end, from, entries;
+	__u32 outputs = uma_op_class(op->opcode)->outputs & op->slots;
 	__u32 s;
 
-	if (!uma_has(op, UMA_SLOT_DST))
-		return 0;
-	if (uma_tensor_range(dst, &lo, &hi))
-		return uma_set_fault(fault, UMA_FAULT_RANGE, UMA_SLOT_DST, "addr");
-	if (dst->layout == UMA_LAYOUT_STRIDED && uma_self_overlap(dst))
-		return uma_set_fault(fault, UMA_FAULT_STRIDES, UMA_SLOT_DST, "strides");
-
-	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
-		const struct uma_tensor_view *t = &op->t[s];
-		int in_place = elementwise || s == UMA_SLOT_C ||
-			       s == UMA_SLOT_RESIDUAL;
-		int conflict;
-
-		if (!uma_has(op, s))
-			continue;
-		if (s != UMA_SLOT_DST) {
-			if (dst->layout == UMA_LAYOUT_STRIDED &&
-			    t->layout == UMA_LAYOUT_STRIDED)
-				conflict = uma_views_conflict(dst, t, in_place);
-			else
-				conflict = uma_tensor_range(t, &from, &end) ||
-					   ranges_meet(lo, hi, from, end);
-			if (conflict)
-				return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "addr");
-		}
-		if (uma_table_ranges(t, &entries))
-			return uma_set_fault(fault, UMA_FAULT_RANGE, s, "scale_addr");
-		end = t->scale_addr + entries * (uma_dtype_bits(t->scale_dtype) / 8);
-		if (ranges_meet(lo, hi, t->scale_addr, end))
-			return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "scale_addr");
-		if (t->zero_addr &&
-		    ranges_meet(lo, hi, t->zero_addr, t->zero_addr + entries * 4))
-			return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "zero_addr");
-	}
-	end = op->shape_addr + UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
-	if ((op->flags & UMA_TASK_DYNAMIC) &&
-	    ranges_meet(lo, hi, op->shape_addr, end))
-		return uma_set_fault(fault, UMA_FAULT_OVERLAP, UMA_FAULT_NO_SLOT,
-				     "shape_addr");
+	for (s = 0; s < UMA_TASK_SLOTS; s++)
+		if ((outputs >> s & 1) && check_output(op, s, fault))
+			return -1;
 	return 0;
 }

@@ -5,8 +5,24 @@
 model-dir := driver/emu/model
 
 # Without floating point but for the kernels; the kernel builds it the same way.
-MODEL_OBJS := $(addprefix $(model-dir)/,tensor.o decode.o match.o check.o profile.o mem.o row.o packed.o pack.o \
-	gemm_load.o gemm_tile.o gemm.o elementwise.o run.o kernels_portable.o)
+MODEL_OBJS := $(addprefix $(model-dir)/,\
+	tensor.o \
+	ops.o \
+	decode.o \
+	match.o \
+	check.o \
+	profile.o \
+	mem.o \
+	row.o \
+	packed.o \
+	pack.o \
+	gemm_load.o \
+	gemm_tile.o \
+	gemm.o \
+	elementwise.o \
+	run.o \
+	kernels_portable.o \
+	)
 
 CFLAGS-$(model-dir)/ := -Iuapi/drm -ffreestanding -fno-math-errno -Wno-psabi
 

@@ -23,7 +23,7 @@ struct pack_scratch {
 
 _Static_assert(sizeof(struct pack_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 
-int uma_pack_prepare(struct uma_program *prog, struct uma_fault_info *fault)
+static int pack_prepare(struct uma_run *run, struct uma_program *prog)
 {
 	const struct uma_tensor_view *d = &prog->op.t[UMA_SLOT_DST];
 	const struct uma_op_cap *cap = &prog->engine->caps[prog->row];
@@ -47,7 +47,7 @@ int uma_pack_prepare(struct uma_program *prog, struct uma_fault_info *fault)
 	/* A panel is at least 64 bytes: this cannot wrap. */
 	tiles = batches * p->panels;
 	if (tiles > 0xffffffffu)
-		return uma_set_fault(fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST, "dims");
+		return uma_set_fault(run->fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST, "dims");
 	prog->tiles[0] = (__u32)tiles;
 	return 0;
 }
@@ -129,7 +129,7 @@ static int pack_panel(struct uma_run *run, __u32 tile, __u32 step)
 	return 0;
 }
 
-int uma_pack_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
+static int pack_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 {
 	const struct pack_plan *p = (const void *)run->prog->priv;
 	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
@@ -147,3 +147,13 @@ int uma_pack_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 	} while (run->prog->step_work == UMA_STEP_WORK_UNBOUND && *step < p->steps);
 	return *step < p->steps;
 }
+
+const struct uma_op_class uma_op_pack = {
+	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A),
+	.outputs = UMA_SLOT_BIT(DST),
+	.packable = UMA_SLOT_BIT(DST),
+	.flags = UMA_CLASS_SAME_RANK,
+	.match = uma_pack_match,
+	.prepare = pack_prepare,
+	.step = pack_step,
+};

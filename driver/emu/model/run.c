@@ -47,8 +47,9 @@ static void copy_op(struct uma_op *dst, const struct uma_op *src)
 	__u32 s;
 
 	__builtin_memcpy(dst, src, __builtin_offsetof(struct uma_op, t));
-	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
-		dst->t[s] = src->t[s];
+	for (s = 0; s < UMA_TASK_SLOTS; s++)
+		if (uma_has(src, s))
+			dst->t[s] = src->t[s];
 }
 
 int uma_prepare(struct uma_program *prog, const struct uma_op *op,
@@ -77,19 +78,7 @@ int uma_prepare(struct uma_program *prog, const struct uma_op *op,
 	if ((op->flags & UMA_TASK_DYNAMIC) && resolve_dims(&run, &prog->op))
 		return -1;
 
-	switch (op->opcode) {
-	case UMA_OP_NOP:
-		return 0;
-	case UMA_OP_GEMM:
-		if (op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED &&
-		    uma_packed_header_check(&run, UMA_SLOT_B, &engine->caps[row]))
-			return -1;
-		return uma_gemm_prepare(prog, fault);
-	case UMA_OP_PACK:
-		return uma_pack_prepare(prog, fault);
-	default:
-		return uma_elementwise_prepare(prog, fault);
-	}
+	return uma_op_class(op->opcode)->prepare(&run, prog);
 }
 
 int uma_run_step(const struct uma_program *prog, __u32 phase, __u32 tile,
@@ -104,16 +93,7 @@ int uma_run_step(const struct uma_program *prog, __u32 phase, __u32 tile,
 		.scratch = scratch,
 	};
 
-	switch (prog->op.opcode) {
-	case UMA_OP_GEMM:
-		return uma_gemm_step(&run, tile, step);
-	case UMA_OP_PACK:
-		return uma_pack_step(&run, phase, tile, step);
-	case UMA_OP_NOP:
-		return 0;
-	default:
-		return uma_elementwise_step(&run, tile, step);
-	}
+	return uma_op_class(prog->op.opcode)->step(&run, phase, tile, step);
 }
 
 int uma_run(const struct uma_program *prog, struct uma_mem *mem, void *scratch,

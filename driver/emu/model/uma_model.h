@@ -202,6 +202,14 @@ struct uma_tensor_view {
 };
 
 /**
+ * union uma_op_params - decoded parameters of the operations that have some
+ */
+union uma_op_params {
+	/** @raw: cleared before the operation decodes its own */
+	__u64 raw[24];
+};
+
+/**
  * struct uma_op - a decoded task
  */
 struct uma_op {
@@ -229,6 +237,8 @@ struct uma_op {
 	__u32 p1;
 	/** @shape_addr: dynamic dimensions */
 	__u64 shape_addr;
+	/** @u: of the opcode */
+	union uma_op_params u;
 	/** @t: the operands */
 	struct uma_tensor_view t[UMA_TASK_SLOTS];
 };
@@ -288,6 +298,17 @@ int uma_task_decode(const struct uma_task *task, struct uma_op *op,
  */
 int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 		 struct uma_fault_info *fault);
+
+/** UMA_ELEMENT_WORK: multiply-adds that take as long as an element of other operations */
+#define UMA_ELEMENT_WORK	16u
+
+/**
+ * uma_op_work - how much work a task is
+ * @op: decoded task
+ *
+ * Return: multiply-adds, or what takes about as long; saturates.
+ */
+__u64 uma_op_work(const struct uma_op *op);
 
 /* --- execution ------------------------------------------------------------ */
 

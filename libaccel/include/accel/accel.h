@@ -105,6 +105,23 @@ enum accel_engine {
  * @ACCEL_OP_UNARY: elementwise function: &struct accel_unary_desc
  * @ACCEL_OP_BINARY: elementwise function of two: &struct accel_binary_desc
  * @ACCEL_OP_GEMM: matrix product: &struct accel_gemm_desc
+ * @ACCEL_OP_CONV: convolution
+ * @ACCEL_OP_ATTENTION: scaled dot-product attention
+ * @ACCEL_OP_ROTARY: rotary position embedding
+ * @ACCEL_OP_NORM: normalisation
+ * @ACCEL_OP_SOFTMAX: softmax and its logarithm
+ * @ACCEL_OP_REDUCE: reduction along dimensions
+ * @ACCEL_OP_POOL: pooling
+ * @ACCEL_OP_RESIZE: resampling
+ * @ACCEL_OP_GATHER: elements by index
+ * @ACCEL_OP_SCATTER: elements to an index
+ * @ACCEL_OP_TOPK: the largest or smallest elements
+ * @ACCEL_OP_SCAN: cumulative sums
+ * @ACCEL_OP_SELECT: one of two tensors, element by element
+ * @ACCEL_OP_CONCAT: tensors side by side
+ * @ACCEL_OP_SPLIT: the opposite
+ * @ACCEL_OP_PAD: a border around a tensor
+ * @ACCEL_OP_FFN: feed-forward network of a transformer
  * @ACCEL_OP_COUNT: number of values
  */
 enum accel_op {
@@ -114,7 +131,24 @@ enum accel_op {
 	ACCEL_OP_UNARY = 3,
 	ACCEL_OP_BINARY = 4,
 	ACCEL_OP_GEMM = 5,
-	ACCEL_OP_COUNT = 6
+	ACCEL_OP_CONV = 6,
+	ACCEL_OP_ATTENTION = 7,
+	ACCEL_OP_ROTARY = 8,
+	ACCEL_OP_NORM = 9,
+	ACCEL_OP_SOFTMAX = 10,
+	ACCEL_OP_REDUCE = 11,
+	ACCEL_OP_POOL = 12,
+	ACCEL_OP_RESIZE = 13,
+	ACCEL_OP_GATHER = 14,
+	ACCEL_OP_SCATTER = 15,
+	ACCEL_OP_TOPK = 16,
+	ACCEL_OP_SCAN = 17,
+	ACCEL_OP_SELECT = 18,
+	ACCEL_OP_CONCAT = 19,
+	ACCEL_OP_SPLIT = 20,
+	ACCEL_OP_PAD = 21,
+	ACCEL_OP_FFN = 22,
+	ACCEL_OP_COUNT = 23
 };
 
 /**
@@ -227,7 +261,7 @@ ACCEL_API uint32_t accel_dtype_bits(uint32_t dtype);
 ACCEL_API const char *accel_engine_name(uint32_t engine);
 
 /**
- * accel_op_name - name of an operation: "copy", "fill", "unary", "binary", "gemm"
+ * accel_op_name - name of an operation: "copy", "gemm", "attention"
  * @op: &enum accel_op
  *
  * Return: static string, NULL for a value out of range.
@@ -519,7 +553,7 @@ struct accel_cap {
 	uint32_t b_dtypes;
 	/** @d_dtypes: mask for the result */
 	uint32_t d_dtypes;
-	/** @funcs: mask of 1 << &enum accel_unary or &enum accel_binary */
+	/** @funcs: mask of 1 << &enum accel_unary, &enum accel_binary, or what else the operation has */
 	uint32_t funcs;
 	/** @a_quants: mask of 1 << &enum accel_quant_scheme for the first input */
 	uint32_t a_quants;
@@ -531,7 +565,7 @@ struct accel_cap {
 	uint32_t acts;
 	/** @dim_max: largest dimension */
 	uint32_t dim_max;
-	/** @k_max: GEMM: largest K */
+	/** @k_max: largest length of a sum: K of a GEMM */
 	uint32_t k_max;
 	/** @align: alignment of addresses in bytes */
 	uint32_t align;
@@ -1326,6 +1360,11 @@ struct accel_job;
  * @ACCEL_ARG_BIAS: epilogue
  * @ACCEL_ARG_SCALE: epilogue
  * @ACCEL_ARG_RESIDUAL: epilogue, either residual
+ * @ACCEL_ARG_AUX0: the operation says what it is, as for the next four
+ * @ACCEL_ARG_AUX1: see @ACCEL_ARG_AUX0
+ * @ACCEL_ARG_AUX2: see @ACCEL_ARG_AUX0
+ * @ACCEL_ARG_AUX3: see @ACCEL_ARG_AUX0
+ * @ACCEL_ARG_AUX4: see @ACCEL_ARG_AUX0
  * @ACCEL_ARG_COUNT: number of values
  *
  * ACCEL_ARG_SCALES and ACCEL_ARG_ZEROS are added to a value for the tables of
@@ -1339,7 +1378,12 @@ enum accel_arg {
 	ACCEL_ARG_BIAS = 4,
 	ACCEL_ARG_SCALE = 5,
 	ACCEL_ARG_RESIDUAL = 6,
-	ACCEL_ARG_COUNT = 7
+	ACCEL_ARG_AUX0 = 7,
+	ACCEL_ARG_AUX1 = 8,
+	ACCEL_ARG_AUX2 = 9,
+	ACCEL_ARG_AUX3 = 10,
+	ACCEL_ARG_AUX4 = 11,
+	ACCEL_ARG_COUNT = 12
 };
 
 /** ACCEL_ARG_SCALES: the scale table of an argument */

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The operations by their numbers. What one means is in its own file; floating
+ * point is in the kernels alone (kernels_*.h), which a kernel calls in sections
+ * of their own and builds with other flags than this.
+ */
+#include "uma_internal.h"
+
+static int nothing(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	(void)op;
+	(void)fault;
+	return 0;
+}
+
+static int prepare_nothing(struct uma_run *run, struct uma_program *prog)
+{
+	(void)run;
+	(void)prog;
+	return 0;
+}
+
+static const struct uma_op_class uma_op_nop = {
+	.match = nothing,
+	.prepare = prepare_nothing,
+};
+
+static const struct uma_op_class *const classes[UMA_OP_COUNT] = {
+	[UMA_OP_NOP] = &uma_op_nop,
+	[UMA_OP_COPY] = &uma_op_copy,
+	[UMA_OP_FILL] = &uma_op_fill,
+	[UMA_OP_UNARY] = &uma_op_unary,
+	[UMA_OP_BINARY] = &uma_op_binary,
+	[UMA_OP_GEMM] = &uma_op_gemm,
+	[UMA_OP_PACK] = &uma_op_pack,
+};
+
+/* NULL for an opcode that there is not. */
+const struct uma_op_class *uma_op_class(__u32 opcode)
+{
+	return opcode < UMA_OP_COUNT ? classes[opcode] : 0;
+}
+
+__u64 uma_op_work(const struct uma_op *op)
+{
+	const struct uma_op_class *class = uma_op_class(op->opcode);
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	__u64 work;
+	__u32 d;
+
+	if (!class->outputs)
+		return 0;
+	work = class->k ? class->k(op) : UMA_ELEMENT_WORK;
+	for (d = 0; d < dst->rank; d++)
+		if (__builtin_mul_overflow(work, (__u64)dst->dims[d], &work))
+			return ~0ULL;
+	return work;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Numbers with a bound of their error, and what operations have in common.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "oracle.h"
+
+#define U	ORACLE_U
+#define TINY	ORACLE_TINY
+
+struct oracle_num oracle_step(struct oracle_num x)
+{
+	x.e += (fabs(x.v) + x.e) * U + TINY;
+	return x;
+}
+
+struct oracle_num oracle_add(struct oracle_num x, double y)
+{
+	x.v += y;
+	return oracle_step(x);
+}
+
+struct oracle_num oracle_mul(struct oracle_num x, double y)
+{
+	x.v *= y;
+	x.e *= fabs(y);
+	return oracle_step(x);
+}
+
+/*
+ * @v is f(x), f moves by at most @slope times what x moves by, and is computed
+ * to @units of U: the table of Documentation/numerics.rst.
+ */
+struct oracle_num oracle_func(struct oracle_num x, double v, double slope,
+			      double units)
+{
+	double e = x.e * slope;
+
+	/* A limit is reached or not. */
+	if (!isfinite(v))
+		return (struct oracle_num){ v, 0 };
+	return (struct oracle_num){
+		v, e + (fabs(v) + e) * units * U + TINY
+	};
+}
+
+static double clamp(double v, double lo, double hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+struct oracle_num oracle_activation(struct oracle_num x,
+				    const struct accel_epilogue *epi)
+{
+	double v = x.v, p0 = epi->p0, p1 = epi->p1, u;
+
+	if (isnan(v))
+		return x;
+	switch (epi->act) {
+	case ACCEL_ACT_RELU:
+		x.v = v > 0 ? v : 0;
+		return x;
+	case ACCEL_ACT_CLAMP:
+		x.v = clamp(v, p0, p1);
+		return x;
+	case ACCEL_ACT_LEAKY_RELU:
+		if (x.e == 0) {
+			x.v = v < 0 ? (float)(p0 * v) : v;
+			return x;
+		}
+		x.v = v < 0 ? p0 * v : v;
+		x.e *= fabs(p0) > 1 ? fabs(p0) : 1;
+		return oracle_step(x);
+	case ACCEL_ACT_SIGMOID:
+		return oracle_func(x, 1 / (1 + exp(-v)), 0.25, 5);
+	case ACCEL_ACT_TANH:
+		return oracle_func(x, tanh(v), 1, 4);
+	case ACCEL_ACT_GELU:
+		x.e += 32 * TINY;
+		return oracle_func(x, v == -INFINITY ? 0 : v * 0.5 * erfc(-v * M_SQRT1_2),
+			    1.13, 12);
+	case ACCEL_ACT_GELU_TANH:
+		/* Far below zero the error of the exponent is that of the result. */
+		u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
+		v = x.v == -INFINITY ? 0 : x.v / (1 + exp(-2 * u));
+		x.e += 32 * TINY;
+		if (x.v < 0 && isfinite(x.v))
+			x.e += fabs(v) * fabs(u) / sqrt(2 / M_PI) * 8 * U;
+		return oracle_func(x, v, 1.13, 8);
+	case ACCEL_ACT_SILU:
+		x.e += 128 * TINY;
+		return oracle_func(x, v == -INFINITY ? 0 : v / (1 + exp(-v)), 1.13, 6);
+	case ACCEL_ACT_HARD_SIGMOID:
+		x.e = x.e * fabs(p0) + (fabs(p0 * v) + fabs(p1) + 1) * 2 * U + TINY;
+		x.v = clamp(p0 * v + p1, 0, 1);
+		if (isinf(v))
+			x.e = 0;
+		return x;
+	case ACCEL_ACT_HARD_SWISH:
+		x.v = v == -INFINITY ? 0 : v * clamp(v / 6 + 0.5, 0, 1);
+		/* The sum is rounded when it may be near 0, times v. */
+		if (isfinite(v))
+			x.e = x.e * 1.5 + (fabs(v) * 2 + fabs(x.v) * 4) * U + TINY;
+		return x;
+	default:
+		return x;
+	}
+}
+
+/* Index of @t for an index of @d: trailing dimensions match or are 1. */
+static void broadcast_index(const struct accel_tensor *t,
+			    const struct accel_tensor *d, const int64_t *idx,
+			    int64_t *out)
+{
+	uint32_t i, pad = d->rank - t->rank;
+
+	for (i = 0; i < t->rank; i++)
+		out[i] = t->dims[i] == 1 ? 0 : idx[pad + i];
+}
+
+double oracle_load_broadcast(const struct accel_tensor *t,
+			     const struct accel_tensor *d, const int64_t *idx)
+{
+	int64_t at[ACCEL_MAX_RANK];
+
+	broadcast_index(t, d, idx, at);
+	return oracle_load(t, at);
+}
+
+int64_t oracle_load_int_broadcast(const struct accel_tensor *t,
+				  const struct accel_tensor *d, const int64_t *idx)
+{
+	int64_t at[ACCEL_MAX_RANK];
+
+	if (!t->rank)
+		return 0;
+	broadcast_index(t, d, idx, at);
+	return oracle_load_int(t, at);
+}
+
+int64_t oracle_saturate(int64_t v, uint32_t dtype)
+{
+	static const int64_t lo[] = {
+		[ACCEL_S32] = INT32_MIN, [ACCEL_S8] = -128, [ACCEL_U8] = 0,
+		[ACCEL_S4] = -8, [ACCEL_U4] = 0
+	}, hi[] = {
+		[ACCEL_S32] = INT32_MAX, [ACCEL_S8] = 127, [ACCEL_U8] = 255,
+		[ACCEL_S4] = 7, [ACCEL_U4] = 15
+	};
+
+	return v < lo[dtype] ? lo[dtype] : v > hi[dtype] ? hi[dtype] : v;
+}
+
+/* Room for a result. Returns 0, -1 without memory. */
+int oracle_begin(struct oracle_result *r, const struct accel_tensor *d, bool exact)
+{
+	*r = (struct oracle_result){ .count = oracle_count(d) };
+	if (exact)
+		r->exact = calloc(r->count + 1, sizeof(*r->exact));
+	else
+		r->num = calloc(r->count + 1, sizeof(*r->num));
+	return r->exact || r->num ? 0 : -1;
+}

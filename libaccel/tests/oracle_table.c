@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The oracles by operation.
+ */
+#include <stdlib.h>
+
+#include "oracle.h"
+
+static const struct oracle_op *const table[ACCEL_OP_COUNT] = {
+	[ACCEL_OP_COPY] = &oracle_elementwise,
+	[ACCEL_OP_FILL] = &oracle_elementwise,
+	[ACCEL_OP_UNARY] = &oracle_elementwise,
+	[ACCEL_OP_BINARY] = &oracle_elementwise,
+	[ACCEL_OP_GEMM] = &oracle_gemm,
+};
+
+/* NULL: nobody knows what the operation means. */
+const struct oracle_op *oracle_op(uint32_t op)
+{
+	return op < ACCEL_OP_COUNT ? table[op] : NULL;
+}
+
+/* Result @index of an operation; NULL past the last. */
+const struct accel_tensor *oracle_tensor(const struct accel_desc *desc, uint32_t index)
+{
+	return oracle_op(desc->op)->result(desc, index);
+}
+
+/* Returns 0, -1 without memory. */
+int oracle_compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
+{
+	return oracle_op(desc->op)->compute(desc, index, r);
+}
