@@ -174,6 +174,9 @@ static void walk(const struct fail_op *op)
 	for (n = 1; n < MOST; n += step) {
 		if (n >= op->skip_from && n <= op->skip_to)
 			continue;
+		/* One more round, in which nothing fails. */
+		if (op->end && n >= op->end)
+			n = MOST - 1;
 		/* For whoever finds a machine that has died. */
 		if (op->slow) {
 			snprintf(text, sizeof(text), "<6>fail_nth: %s %d", op->name, n);

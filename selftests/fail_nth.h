@@ -54,6 +54,7 @@ struct fail_scene {
  * @slow: not 0: look at every so many failures only, unless told to look at all
  * @skip_from: failures that are left out, because the kernel does not survive them
  * @skip_to: the last of them
+ * @end: not 0: where the walk ends, because the kernel survives none of what follows
  */
 struct fail_op {
 	const char *name;
@@ -64,6 +65,7 @@ struct fail_op {
 	int slow;
 	int skip_from;
 	int skip_to;
+	int end;
 };
 
 /** fail_arm - from here on failures count, in this thread */
