@@ -17,6 +17,7 @@
 #   TEST_PROGS      programs that tests need but that are no tests themselves (a fuzzer, a helper)
 #   UNIT_TESTS      programs that print TAP on stdout; run on the host in every variant (layers unit, unit-asan, -tsan)
 #   MODEL_TESTS     programs that print TAP on stdout; run on the host (layer model) in the default variant
+#   LAYER_TESTS     programs that print TAP on stdout, each a layer P-layer of its own; run on the host, default variant
 #   SELFTEST_PROGS  programs that print TAP on stdout; run in the VM (layer kselftest) on both kernels
 #   BATS_TESTS      *.bats files run on the host (layer bats); paths with their suffix
 #   GUEST_BATS_TESTS *.bats files run in the VM (layer bats) on both kernels, after the kselftests
@@ -38,6 +39,8 @@
 #   P-ldlibs        more linker input, as it is:  P-ldlibs := -lm -lpthread
 #   P-map           the version script of a library (default P.map if it exists)
 #   P-soversion     the number behind .so. (default 0);  P-version the full one (default P-soversion)
+#   P-show          LAYER_TESTS: show the comments of its TAP
+#   P-args          arguments of a host test
 #   P-env           environment of a host test:  P-env := OMP_NUM_THREADS=1
 #   P-timeout       seconds a test may take (default 300 on the host, 600 in the VM)
 #   P-user          who runs it in the VM: tester (default for programs and bats; in group render) or root
@@ -136,7 +139,7 @@ fragments := driver/emu/model/model.mk libaccel/libaccel.mk tools/accelctl/accel
 # --- compile and link ---------------------------------------------------------------------------------------------
 
 comma := ,
-all-progs := $(PROGS) $(TEST_PROGS) $(UNIT_TESTS) $(MODEL_TESTS) $(SELFTEST_PROGS)
+all-progs := $(PROGS) $(TEST_PROGS) $(UNIT_TESTS) $(MODEL_TESTS) $(LAYER_TESTS) $(SELFTEST_PROGS)
 objs-of = $(addprefix $(O)/,$(if $($(1)-objs),$($(1)-objs),$(1).o))
 # CFLAGS of every directory above an object, from the top down, then its own.
 above = $(if $(filter-out ./ /,$(dir $(1))),$(call above,$(patsubst %/,%,$(dir $(1)))) $(dir $(1)))

@@ -32,6 +32,8 @@ $(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in
 	$(Q)mkdir -p $(@D) && sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
 		-e 's|@version@|$(VERSION)|' $< > $@
 
+include libaccel/tests/onnx/onnx.mk
+
 # The same tests of the runtime against a node; see tests/rt.h.
 libaccel-node-tests := bo ctx fence job pool queue rec threads
 SELFTEST_PROGS += $(addprefix libaccel/tests/node_,$(libaccel-node-tests))

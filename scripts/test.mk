@@ -7,6 +7,7 @@
 #: lint          checkpatch, walls, shellcheck, clang-tidy, headers, ... (scripts/lint.sh lists them)
 #: unit          unit tests of the library;  unit-asan, unit-tsan: the same with sanitizers
 #: model         what tasks mean, against a slow reference;  model-asan: the same with sanitizers
+#: onnx          ONNX's operator vectors, with a table by operator in build/results
 #: bats          the command line, on this machine
 #: modcheck      modules for both test kernels, W=1 and sparse: no warning
 #: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
@@ -29,12 +30,13 @@ else
 endif
 
 # run-tests LAYER PROGRAMS: one after the other, so that they do not compete for processors.
-run-tests = $(Q)$(foreach t,$(2),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(1) $(t) $(O)/$(t) &&) :
+run-tests = $(Q)$(foreach t,$(2),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(1) $(t) $(O)/$(t) $($(t)-args) &&) :
 
 PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug
 PHONY += run-unit run-model userspace-tests compile-commands doctests
 
-layers := lint unit model bats unit-asan model-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
+own-layers := $(foreach t,$(LAYER_TESTS),$($(t)-layer))
+layers := lint unit model $(own-layers) bats unit-asan model-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
 layers += $(if $(GUEST_BATS_TESTS),bats-stock bats-debug) vm-stock vm-debug
 layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
@@ -45,7 +47,7 @@ test:
 	$(Q)scripts/deps.sh build test kernel docs
 	$(Q)rm -rf $(R) && mkdir -p $(R)
 	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
-	$(Q)for t in modcheck unit model bats unit-asan model-asan unit-tsan lint doctests userspace; do \
+	$(Q)for t in modcheck unit model $(own-layers) bats unit-asan model-asan unit-tsan lint doctests userspace; do \
 		$(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; \
 	done; \
 	for t in vm-stock vm-debug; do \
@@ -67,6 +69,16 @@ unit-asan unit-tsan model-asan:
 	$(Q)$(MAKE) VARIANT=$(lastword $(subst -, ,$@)) LAYER=-$(lastword $(subst -, ,$@)) run-$(firstword $(subst -, ,$@))
 	$(call finish,$@)
 model-test: model
+
+define layer-rules
+PHONY += $($(1)-layer)
+$($(1)-layer): $(O)/$(1)
+	$$(call begin,$($(1)-layer))
+	$$(call run-tests,$($(1)-layer),$(1))
+	$(if $($(1)-show),$$(Q)sed -n 's/^#/         /p' $(R)/$($(1)-layer).$(subst /,_,$(1)).tap)
+	$$(call finish,$($(1)-layer))
+endef
+$(foreach t,$(LAYER_TESTS),$(eval $(call layer-rules,$(t))))
 
 bats: $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
 	$(call begin,$@)
