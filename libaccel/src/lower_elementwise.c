@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies, constants, and functions of one and two tensors.
+ * Copies, constants, functions of one and two tensors, and selection.
  */
 #include <errno.h>
 
@@ -96,6 +96,41 @@ int lower_fill(const union any_desc *any, struct request *req, struct accel_erro
 	return 0;
 }
 
+static bool plain_s32(const struct operand *t)
+{
+	return t->dtype == ACCEL_S32 && !t->quant.scheme;
+}
+
+/* Functions of bits take integers of one type, as they are stored. */
+static int check_bits(const struct request *req, const char *name, struct accel_error *e)
+{
+	const struct operand *d = &req->t[UMA_SLOT_DST];
+	uint32_t s;
+
+	for (s = UMA_SLOT_DST; s <= UMA_SLOT_B; s++) {
+		const struct operand *t = &req->t[s];
+
+		if (!(req->slots & (1u << s)))
+			continue;
+		if (dtype_is_float(t->dtype))
+			return bad(e, -EINVAL, t->name, "dtype",
+				   "%s has no function of bits",
+				   accel_dtype_name(t->dtype));
+		if (t->dtype != d->dtype)
+			return bad(e, -EINVAL, t->name, "dtype",
+				   "%s, but the operands of a function of bits have one type and %s is %s",
+				   accel_dtype_name(t->dtype), d->name,
+				   accel_dtype_name(d->dtype));
+		if (t->quant.scheme)
+			return bad(e, -EINVAL, t->name, "quant.scheme",
+				   "a function of bits takes numbers as they are stored");
+	}
+	if (req->act)
+		return bad(e, -EINVAL, name, "act",
+			   "a function of bits has no activation");
+	return 0;
+}
+
 int lower_unary(const union any_desc *any, struct request *req, struct accel_error *e)
 {
 	const struct accel_unary_desc *desc = &any->unary;
@@ -117,12 +152,9 @@ int lower_unary(const union any_desc *any, struct request *req, struct accel_err
 		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "unary.a", e);
 	if (!ret)
 		ret = activation(&desc->epilogue, names, req, e);
+	if (!ret && desc->func == ACCEL_UNARY_BIT_NOT)
+		ret = check_bits(req, names[0], e);
 	return ret;
-}
-
-static bool plain_s32(const struct operand *t)
-{
-	return t->dtype == ACCEL_S32 && !t->quant.scheme;
 }
 
 static bool divides(const struct operand *t)
@@ -155,6 +187,8 @@ int lower_binary(const union any_desc *any, struct request *req, struct accel_er
 		ret = input(req, UMA_SLOT_B, ACCEL_ARG_B, &desc->b, "binary.b", e);
 	if (!ret)
 		ret = activation(&desc->epilogue, names, req, e);
+	if (!ret && desc->func >= ACCEL_BINARY_BIT_AND && desc->func <= ACCEL_BINARY_SHR)
+		return check_bits(req, names[0], e);
 	if (ret)
 		return ret;
 	if (desc->func == ACCEL_BINARY_DIV && (!divides(a) || !divides(b)))
@@ -165,4 +199,19 @@ int lower_binary(const union any_desc *any, struct request *req, struct accel_er
 		return bad(e, -EINVAL, "binary.epilogue", "act",
 			   "a function of int32 into int32 is exact: the activation is none or ReLU");
 	return 0;
+}
+
+int lower_select(const union any_desc *any, struct request *req, struct accel_error *e)
+{
+	const struct accel_select_desc *desc = &any->select;
+	int ret;
+
+	ret = output(req, &desc->d, "select.d", e);
+	if (!ret)
+		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "select.a", e);
+	if (!ret)
+		ret = input(req, UMA_SLOT_B, ACCEL_ARG_B, &desc->b, "select.b", e);
+	if (!ret)
+		ret = input(req, UMA_SLOT_C, ACCEL_ARG_C, &desc->c, "select.c", e);
+	return ret;
 }

@@ -64,6 +64,12 @@ static const char * const acts[ACCEL_ACT_COUNT] = {
 	[ACCEL_ACT_SILU] = "silu",
 	[ACCEL_ACT_HARD_SIGMOID] = "hard_sigmoid",
 	[ACCEL_ACT_HARD_SWISH] = "hard_swish",
+	[ACCEL_ACT_ELU] = "elu",
+	[ACCEL_ACT_CELU] = "celu",
+	[ACCEL_ACT_SELU] = "selu",
+	[ACCEL_ACT_SOFTPLUS] = "softplus",
+	[ACCEL_ACT_SOFTSIGN] = "softsign",
+	[ACCEL_ACT_MISH] = "mish",
 };
 
 static const char * const unaries[ACCEL_UNARY_COUNT] = {
@@ -80,6 +86,23 @@ static const char * const unaries[ACCEL_UNARY_COUNT] = {
 	[ACCEL_UNARY_FLOOR] = "floor",
 	[ACCEL_UNARY_CEIL] = "ceil",
 	[ACCEL_UNARY_ROUND] = "round",
+	[ACCEL_UNARY_SIN] = "sin",
+	[ACCEL_UNARY_COS] = "cos",
+	[ACCEL_UNARY_TAN] = "tan",
+	[ACCEL_UNARY_ASIN] = "asin",
+	[ACCEL_UNARY_ACOS] = "acos",
+	[ACCEL_UNARY_ATAN] = "atan",
+	[ACCEL_UNARY_SINH] = "sinh",
+	[ACCEL_UNARY_COSH] = "cosh",
+	[ACCEL_UNARY_ASINH] = "asinh",
+	[ACCEL_UNARY_ACOSH] = "acosh",
+	[ACCEL_UNARY_ATANH] = "atanh",
+	[ACCEL_UNARY_SIGN] = "sign",
+	[ACCEL_UNARY_TRUNC] = "trunc",
+	[ACCEL_UNARY_IS_NAN] = "is_nan",
+	[ACCEL_UNARY_IS_INF] = "is_inf",
+	[ACCEL_UNARY_NOT] = "not",
+	[ACCEL_UNARY_BIT_NOT] = "bit_not",
 };
 
 static const char * const binaries[ACCEL_BINARY_COUNT] = {
@@ -89,6 +112,25 @@ static const char * const binaries[ACCEL_BINARY_COUNT] = {
 	[ACCEL_BINARY_DIV] = "div",
 	[ACCEL_BINARY_MAX] = "max",
 	[ACCEL_BINARY_MIN] = "min",
+	[ACCEL_BINARY_MOD] = "mod",
+	[ACCEL_BINARY_REM] = "rem",
+	[ACCEL_BINARY_QUOT] = "quot",
+	[ACCEL_BINARY_POW] = "pow",
+	[ACCEL_BINARY_EQ] = "eq",
+	[ACCEL_BINARY_NE] = "ne",
+	[ACCEL_BINARY_LT] = "lt",
+	[ACCEL_BINARY_LE] = "le",
+	[ACCEL_BINARY_GT] = "gt",
+	[ACCEL_BINARY_GE] = "ge",
+	[ACCEL_BINARY_AND] = "and",
+	[ACCEL_BINARY_OR] = "or",
+	[ACCEL_BINARY_XOR] = "xor",
+	[ACCEL_BINARY_BIT_AND] = "bit_and",
+	[ACCEL_BINARY_BIT_OR] = "bit_or",
+	[ACCEL_BINARY_BIT_XOR] = "bit_xor",
+	[ACCEL_BINARY_SHL] = "shl",
+	[ACCEL_BINARY_SHR] = "shr",
+	[ACCEL_BINARY_PRELU] = "prelu",
 };
 
 const char *act_name(uint32_t act)

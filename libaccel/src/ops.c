@@ -44,6 +44,16 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.func_name = accel_binary_name,
 		.lower = lower_binary,
 	},
+	[ACCEL_OP_SELECT] = {
+		.size = sizeof(struct accel_select_desc),
+		.opcode = UMA_OP_SELECT,
+		.shape = SHAPE_ELEMENTWISE,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A) | SLOT(B) | SLOT(C),
+		.like_b = SLOT(C),
+		.algorithm = "elementwise",
+		.lower = lower_select,
+	},
 	[ACCEL_OP_GEMM] = {
 		.size = sizeof(struct accel_gemm_desc),
 		.opcode = UMA_OP_GEMM,

@@ -139,6 +139,7 @@ union any_desc {
 	struct accel_fill_desc fill;
 	struct accel_unary_desc unary;
 	struct accel_binary_desc binary;
+	struct accel_select_desc select;
 };
 
 /* --- ops.c: the operations --------------------------------------------------- */
@@ -244,6 +245,7 @@ int lower_copy(const union any_desc *d, struct request *req, struct accel_error 
 int lower_fill(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_unary(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_binary(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_select(const union any_desc *d, struct request *req, struct accel_error *e);
 
 /* --- convert.c -------------------------------------------------------------- */
 

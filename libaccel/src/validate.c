@@ -63,6 +63,9 @@ static const uint8_t act_params[ACCEL_ACT_COUNT] = {
 	[ACCEL_ACT_CLAMP] = 2,
 	[ACCEL_ACT_LEAKY_RELU] = 1,
 	[ACCEL_ACT_HARD_SIGMOID] = 2,
+	[ACCEL_ACT_ELU] = 1,
+	[ACCEL_ACT_CELU] = 1,
+	[ACCEL_ACT_SELU] = 2,
 };
 
 int check_activation(const struct accel_epilogue *epi, const char *name,
@@ -90,6 +93,8 @@ int check_activation(const struct accel_epilogue *epi, const char *name,
 		return bad(e, -EINVAL, name, "p1",
 			   "the upper bound %g is below the lower bound %g",
 			   (double)epi->p1, (double)epi->p0);
+	if (epi->act == ACCEL_ACT_CELU && epi->p0 == 0)
+		return bad(e, -EINVAL, name, "p0", "is a divisor and must not be 0");
 	req->act = epi->act;
 	/* Minus zero is zero where the parameter is not used. */
 	req->p0 = params > 0 ? epi->p0 : 0;

@@ -9,6 +9,8 @@
 
 #define U	ORACLE_U
 #define TINY	ORACLE_TINY
+/* Computed in binary64 and rounded once, in units of U */
+#define ONCE	1.0001
 
 struct oracle_num oracle_step(struct oracle_num x)
 {
@@ -38,6 +40,9 @@ struct oracle_num oracle_func(struct oracle_num x, double v, double slope,
 {
 	double e = x.e * slope;
 
+	/* Beyond the range of binary32 what follows sees an infinity. */
+	if (fabs(v) > 0x1.ffffffp127)
+		v = copysign(INFINITY, v);
 	/* A limit is reached or not. */
 	if (!isfinite(v))
 		return (struct oracle_num){ v, 0 };
@@ -104,6 +109,26 @@ struct oracle_num oracle_activation(struct oracle_num x,
 		if (isfinite(v))
 			x.e = x.e * 1.5 + (fabs(v) * 2 + fabs(x.v) * 4) * U + TINY;
 		return x;
+	case ACCEL_ACT_ELU:
+		if (v >= 0) {
+			x.e *= fmax(1, fabs(p0));
+			return x;
+		}
+		return oracle_func(x, p0 * expm1(v), fmax(1, fabs(p0)), ONCE);
+	case ACCEL_ACT_CELU:
+		if (v >= 0)
+			return x;
+		return oracle_func(x, p0 * expm1(v / p0), 1, ONCE);
+	case ACCEL_ACT_SELU:
+		return oracle_func(x, p1 * (v > 0 ? v : p0 * expm1(v)),
+				   fabs(p1) * fmax(1, fabs(p0)), ONCE);
+	case ACCEL_ACT_SOFTPLUS:
+		return oracle_func(x, fmax(v, 0) + log1p(exp(-fabs(v))), 1, ONCE);
+	case ACCEL_ACT_SOFTSIGN:
+		return oracle_func(x, isinf(v) ? copysign(1, v) : v / (1 + fabs(v)), 1, ONCE);
+	case ACCEL_ACT_MISH:
+		u = tanh(fmax(v, 0) + log1p(exp(-fabs(v))));
+		return oracle_func(x, v == -INFINITY ? 0 : v * u, 1.1, ONCE);
 	default:
 		return x;
 	}

@@ -408,6 +408,13 @@ static const struct row unary_rows[] = {
 	BAD("unary.epilogue.residual.rank", U(epilogue.residual.rank, 1)),
 	BAD("unary.epilogue.residual_post.rank", U(epilogue.residual_post.rank, 1)),
 	BAD("unary.epilogue.bias.rank", U(epilogue.bias.dtype, 1)),
+	BAD("unary.epilogue.p0", U(epilogue.act, ACCEL_ACT_CELU)),
+	BAD("unary.epilogue.p1", U(epilogue.act, ACCEL_ACT_ELU), U(epilogue.p1, ONE32)),
+	BAD("unary.d.dtype", U(func, ACCEL_UNARY_BIT_NOT)),
+	BAD("unary.a.dtype", U(func, ACCEL_UNARY_BIT_NOT), U(d.dtype, ACCEL_U8),
+	    U(a.dtype, ACCEL_S8)),
+	BAD("unary.epilogue.act", U(func, ACCEL_UNARY_BIT_NOT), U(d.dtype, ACCEL_U8),
+	    U(a.dtype, ACCEL_U8), U(epilogue.act, ACCEL_ACT_RELU)),
 };
 
 static void base_binary(union desc *d)
@@ -432,6 +439,11 @@ static const struct row binary_rows[] = {
 	    B(a.dtype, ACCEL_U8)),
 	BAD("binary.epilogue.act", B(epilogue.act, ACCEL_ACT_SIGMOID)),
 	BAD("binary.epilogue.scale.rank", B(epilogue.scale.rank, 2)),
+	BAD("binary.b.dtype", B(func, ACCEL_BINARY_SHL), B(b.dtype, ACCEL_U8)),
+	BAD("binary.a.quant.scheme", B(func, ACCEL_BINARY_BIT_OR),
+	    B(a.quant.scheme, ACCEL_QUANT_TENSOR), B(a.quant.scale, ONE32)),
+	BAD("binary.epilogue.act", B(func, ACCEL_BINARY_BIT_AND),
+	    B(epilogue.act, ACCEL_ACT_RELU)),
 };
 
 /* --- running a table ------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions of one and two tensors, with activations; in place, broadcast,
- * quantised, exact for int32.
+ * Functions of one and two tensors, with activations, and selection; in place,
+ * broadcast, quantised, exact for int32.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "optest.h"
@@ -101,6 +102,11 @@ static void pick_act(struct op_case *c, struct accel_epilogue *epi, int wanted,
 		epi->p1 = (float)op_uniform(c, 0, 6);
 	} else if (epi->act == ACCEL_ACT_LEAKY_RELU) {
 		epi->p0 = (float)op_uniform(c, -0.1, 0.3);
+	} else if (epi->act == ACCEL_ACT_ELU || epi->act == ACCEL_ACT_CELU) {
+		epi->p0 = (float)op_uniform(c, 0.3, 2);
+	} else if (epi->act == ACCEL_ACT_SELU) {
+		epi->p0 = (float)op_uniform(c, 0.5, 2);
+		epi->p1 = (float)op_uniform(c, 0.5, 2);
 	} else if (epi->act == ACCEL_ACT_HARD_SIGMOID) {
 		epi->p0 = (float)op_uniform(c, 0.1, 0.3);
 		epi->p1 = (float)op_uniform(c, 0.4, 0.6);
@@ -126,12 +132,21 @@ static bool in_place(struct op_case *c, struct accel_tensor *d,
 	return true;
 }
 
+static const struct accel_quant no_quant;
+
+/* An integer type for functions of bits. */
+static uint32_t pick_integer(struct op_case *c, int wanted)
+{
+	return wanted > ACCEL_BF16 ? (uint32_t)wanted : ACCEL_S32 + op_below(c, 5);
+}
+
 static const struct accel_desc *build_unary(struct op_case *c, const void *arg)
 {
 	struct accel_unary_desc *d = calloc(1, sizeof(*d));
 	const struct ew_case *g = arg;
 	int64_t dims[ACCEL_MAX_RANK];
 	uint32_t a, t, rank;
+	bool bits;
 
 	assert_non_null(d);
 	*d = (struct accel_unary_desc)ACCEL_UNARY_DESC_INIT;
@@ -140,6 +155,9 @@ static const struct accel_desc *build_unary(struct op_case *c, const void *arg)
 		d->func = (uint32_t)g->func;
 	a = pick_dtype(c, g->a);
 	t = pick_dtype(c, g->d);
+	bits = d->func == ACCEL_UNARY_BIT_NOT;
+	if (bits)
+		a = t = pick_integer(c, g->a);
 	rank = pick_dims(c, dims);
 	c->special = g->special;
 	c->range = op_below(c, 2) ? 2 : op_below(c, 2) ? 12 : 100;
@@ -149,7 +167,10 @@ static const struct accel_desc *build_unary(struct op_case *c, const void *arg)
 			  (enum op_style)op_below(c, OP_REPEATED));
 		pick_quant(c, &d->d, false);
 	}
-	pick_act(c, &d->epilogue, g->act, false);
+	if (bits)
+		d->a.quant = d->d.quant = no_quant;
+	else
+		pick_act(c, &d->epilogue, g->act, false);
 	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
 	return &d->hdr;
 }
@@ -160,7 +181,7 @@ static const struct accel_desc *build_binary(struct op_case *c, const void *arg)
 	const struct ew_case *g = arg;
 	int64_t dims[ACCEL_MAX_RANK];
 	uint32_t a, b, t, rank;
-	bool exact, div;
+	bool exact, div, bits;
 
 	assert_non_null(d);
 	*d = (struct accel_binary_desc)ACCEL_BINARY_DESC_INIT;
@@ -174,6 +195,9 @@ static const struct accel_desc *build_binary(struct op_case *c, const void *arg)
 	rank = pick_dims(c, dims);
 	c->special = g->special;
 	c->range = op_below(c, 2) ? 2 : 50;
+	bits = d->func >= ACCEL_BINARY_BIT_AND && d->func <= ACCEL_BINARY_SHR;
+	if (bits)
+		a = b = t = pick_integer(c, g->a);
 	/* Exact, and there is no division. */
 	if (div && t == ACCEL_S32 && a == t && b == t)
 		b = ACCEL_F32;
@@ -187,7 +211,55 @@ static const struct accel_desc *build_binary(struct op_case *c, const void *arg)
 	}
 	exact = a == ACCEL_S32 && b == a && t == a && !d->a.quant.scheme &&
 		!d->b.quant.scheme && !d->d.quant.scheme;
-	pick_act(c, &d->epilogue, exact ? ANY : g->act, exact);
+	if (bits)
+		d->a.quant = d->b.quant = d->d.quant = no_quant;
+	else
+		pick_act(c, &d->epilogue, exact ? ANY : g->act, exact);
+	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
+	return &d->hdr;
+}
+
+/* Conditions with zeros among them. */
+static void condition(struct op_case *c, struct accel_tensor *t, uint32_t rank,
+		      const int64_t *dims, bool simple)
+{
+	uint32_t dtype = op_below(c, 2) ? ACCEL_U8 : pick_dtype(c, ANY), bytes, i;
+	char *p;
+
+	input(c, t, dtype, rank, dims, simple, false);
+	p = accel_bo_ptr(t->bo);
+	bytes = (uint32_t)accel_bo_size(t->bo);
+	for (i = 0; i + 4 <= bytes; i += 4)
+		if (op_below(c, 2))
+			memset(p + i, 0, 4);
+}
+
+static const struct accel_desc *build_select(struct op_case *c, const void *arg)
+{
+	struct accel_select_desc *d = calloc(1, sizeof(*d));
+	const struct ew_case *g = arg;
+	int64_t dims[ACCEL_MAX_RANK];
+	uint32_t b, f, t, rank;
+
+	assert_non_null(d);
+	*d = (struct accel_select_desc)ACCEL_SELECT_DESC_INIT;
+	t = pick_dtype(c, g->d);
+	b = op_below(c, 2) ? t : pick_dtype(c, g->a);
+	f = op_below(c, 2) ? t : pick_dtype(c, g->b);
+	rank = pick_dims(c, dims);
+	c->special = g->special;
+	condition(c, &d->a, rank, dims, g->simple);
+	input(c, &d->b, b, rank, dims, g->simple, false);
+	input(c, &d->c, f, rank, dims, g->simple, false);
+	if (!(b == t && in_place(c, &d->d, &d->b, rank, dims)) &&
+	    !(f == t && in_place(c, &d->d, &d->c, rank, dims))) {
+		op_tensor(c, &d->d, t, rank, dims, op_below(c, 2) ? OP_DENSE :
+			  (enum op_style)op_below(c, OP_REPEATED));
+		pick_quant(c, &d->d, false);
+	}
+	/* The same bits in and out. */
+	if (b == t && f == t && op_below(c, 2))
+		d->b.quant = d->c.quant = d->d.quant = no_quant;
 	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
 	return &d->hdr;
 }
@@ -287,6 +359,29 @@ static void test_binary_random(struct op_env *env)
 	op_random_cases(env, build_binary, &g, 600, 4);
 }
 
+static void test_select_types(struct op_env *env)
+{
+	char what[64];
+	uint32_t j;
+	int type;
+
+	for (type = ACCEL_F32; type <= ACCEL_U4; type++)
+		for (j = 0; j < 6; j++) {
+			struct ew_case g = { 0, 0, type, ANY, type, j & 1, j & 2 };
+
+			snprintf(what, sizeof(what), "select %d", type);
+			op_run(env, build_select, &g,
+			       200000 + 100 * (uint32_t)type + j, what);
+		}
+}
+
+static void test_select_random(struct op_env *env)
+{
+	struct ew_case g = { ANY, ANY, ANY, ANY, ANY, true, false };
+
+	op_random_cases(env, build_select, &g, 400, 5);
+}
+
 int main(void)
 {
 	static const struct op_test tests[] = {
@@ -295,6 +390,8 @@ int main(void)
 		{ "unary random", test_unary_random },
 		{ "binary functions", test_binary_functions },
 		{ "binary random", test_binary_random },
+		{ "select of each type", test_select_types },
+		{ "select random", test_select_random },
 	};
 
 	return op_main(tests, ARRAY_SIZE(tests));

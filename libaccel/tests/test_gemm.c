@@ -249,6 +249,14 @@ static void add_activation(struct op_case *c, struct accel_epilogue *epi, bool e
 		epi->p0 = (float)op_uniform(c, 0.1, 0.3);
 		epi->p1 = (float)op_uniform(c, 0.4, 0.6);
 		break;
+	case ACCEL_ACT_ELU:
+	case ACCEL_ACT_CELU:
+		epi->p0 = (float)op_uniform(c, 0.3, 2);
+		break;
+	case ACCEL_ACT_SELU:
+		epi->p0 = (float)op_uniform(c, 0.5, 2);
+		epi->p1 = (float)op_uniform(c, 0.5, 2);
+		break;
 	default:
 		break;
 	}

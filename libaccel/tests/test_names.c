@@ -60,9 +60,15 @@ static void test_names(void **state)
 	};
 	static const char * const unaries[] = {
 		"act", "abs", "neg", "sqrt", "rsqrt", "recip", "exp", "log", "erf", "square",
-		"floor", "ceil", "round"
+		"floor", "ceil", "round", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+		"cosh", "asinh", "acosh", "atanh", "sign", "trunc", "is_nan", "is_inf", "not",
+		"bit_not"
 	};
-	static const char * const binaries[] = { "add", "sub", "mul", "div", "max", "min" };
+	static const char * const binaries[] = {
+		"add", "sub", "mul", "div", "max", "min", "mod", "rem", "quot", "pow", "eq", "ne",
+		"lt", "le", "gt", "ge", "and", "or", "xor", "bit_and", "bit_or", "bit_xor", "shl",
+		"shr", "prelu"
+	};
 	uint32_t i;
 
 	(void)state;

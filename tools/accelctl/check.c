@@ -276,7 +276,7 @@ static int run_check(const struct gemm *g, const struct npy *other, struct gemm_
 	c.lim = limits_of(g->d.dtype);
 	c.exact = g->d.dtype == ACCEL_S32;
 	c.accumulate = c.exact ? 0 : (double)(g->k + 8) * ROUNDOFF_F32;
-	c.slope = act_slope(act, g->opts->p0);
+	c.slope = act_slope(act, g->opts->p0, g->opts->p1);
 	c.activate = c.exact || act <= ACCEL_ACT_RELU ? 0 : 16 * ROUNDOFF_F32;
 	v->bound = c.slope * c.accumulate + c.activate + c.lim.roundoff;
 	if (other)

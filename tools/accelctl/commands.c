@@ -26,6 +26,12 @@ const char *const ctl_act_names[] = {
 	[ACCEL_ACT_SILU] = "silu",
 	[ACCEL_ACT_HARD_SIGMOID] = "hard_sigmoid",
 	[ACCEL_ACT_HARD_SWISH] = "hard_swish",
+	[ACCEL_ACT_ELU] = "elu",
+	[ACCEL_ACT_CELU] = "celu",
+	[ACCEL_ACT_SELU] = "selu",
+	[ACCEL_ACT_SOFTPLUS] = "softplus",
+	[ACCEL_ACT_SOFTSIGN] = "softsign",
+	[ACCEL_ACT_MISH] = "mish",
 	[ACCEL_ACT_COUNT] = NULL
 };
 

@@ -287,6 +287,9 @@ static void default_parameters(struct gemm_opts *o)
 		[ACCEL_ACT_CLAMP] = { 0, 6 },
 		[ACCEL_ACT_LEAKY_RELU] = { 0.01, 0 },
 		[ACCEL_ACT_HARD_SIGMOID] = { 1.0 / 6, 0.5 },
+		[ACCEL_ACT_ELU] = { 1, 0 },
+		[ACCEL_ACT_CELU] = { 1, 0 },
+		[ACCEL_ACT_SELU] = { 1.6732632423543772, 1.0507009873554805 },
 	};
 
 	if (isnan(o->p0))

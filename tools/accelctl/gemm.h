@@ -247,9 +247,10 @@ double act_apply(uint32_t act, double x, double p0, double p1);
  * act_slope - Lipschitz constant of an activation
  * @act: &enum accel_act
  * @p0: first parameter
+ * @p1: second parameter
  *
  * Return: the constant.
  */
-double act_slope(uint32_t act, double p0);
+double act_slope(uint32_t act, double p0, double p1);
 
 #endif /* ACCELCTL_GEMM_H */

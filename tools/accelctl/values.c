@@ -240,22 +240,38 @@ double act_apply(uint32_t act, double x, double p0, double p1)
 		return clamp(p0 * x + p1, 0, 1);
 	case ACCEL_ACT_HARD_SWISH:
 		return x * clamp(x / 6 + 0.5, 0, 1);
+	case ACCEL_ACT_ELU:
+		return x < 0 ? p0 * expm1(x) : x;
+	case ACCEL_ACT_CELU:
+		return x < 0 ? p0 * expm1(x / p0) : x;
+	case ACCEL_ACT_SELU:
+		return p1 * (x > 0 ? x : p0 * expm1(x));
+	case ACCEL_ACT_SOFTPLUS:
+		return fmax(x, 0) + log1p(exp(-fabs(x)));
+	case ACCEL_ACT_SOFTSIGN:
+		return x / (1 + fabs(x));
+	case ACCEL_ACT_MISH:
+		return x * tanh(fmax(x, 0) + log1p(exp(-fabs(x))));
 	default:
 		return x;
 	}
 }
 
-double act_slope(uint32_t act, double p0)
+double act_slope(uint32_t act, double p0, double p1)
 {
 	switch (act) {
 	case ACCEL_ACT_LEAKY_RELU:
+	case ACCEL_ACT_ELU:
 		return fmax(1, fabs(p0));
+	case ACCEL_ACT_SELU:
+		return fabs(p1) * fmax(1, fabs(p0));
 	case ACCEL_ACT_SIGMOID:
 		return 0.25;
 	case ACCEL_ACT_GELU:
 	case ACCEL_ACT_GELU_TANH:
 		return 1.13;
 	case ACCEL_ACT_SILU:
+	case ACCEL_ACT_MISH:
 		return 1.1;
 	case ACCEL_ACT_HARD_SIGMOID:
 		return fabs(p0);

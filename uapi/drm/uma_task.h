@@ -278,6 +278,12 @@ struct uma_operand {
  * @UMA_ACT_SILU: x * sigmoid(x)
  * @UMA_ACT_HARD_SIGMOID: clamp(p0 * x + p1, 0, 1)
  * @UMA_ACT_HARD_SWISH: x * clamp(x / 6 + 0.5, 0, 1)
+ * @UMA_ACT_ELU: x < 0 ? p0 (e^x - 1) : x
+ * @UMA_ACT_CELU: x < 0 ? p0 (e^(x / p0) - 1) : x; p0 is not 0
+ * @UMA_ACT_SELU: p1 x for x > 0, else p1 p0 (e^x - 1)
+ * @UMA_ACT_SOFTPLUS: log(1 + e^x)
+ * @UMA_ACT_SOFTSIGN: x / (1 + |x|)
+ * @UMA_ACT_MISH: x tanh(softplus(x))
  * @UMA_ACT_COUNT: number of values, for masks and tables
  */
 enum uma_act {
@@ -292,7 +298,13 @@ enum uma_act {
 	UMA_ACT_SILU = 8,
 	UMA_ACT_HARD_SIGMOID = 9,
 	UMA_ACT_HARD_SWISH = 10,
-	UMA_ACT_COUNT = 11
+	UMA_ACT_ELU = 11,
+	UMA_ACT_CELU = 12,
+	UMA_ACT_SELU = 13,
+	UMA_ACT_SOFTPLUS = 14,
+	UMA_ACT_SOFTSIGN = 15,
+	UMA_ACT_MISH = 16,
+	UMA_ACT_COUNT = 17
 };
 
 /**
@@ -310,6 +322,23 @@ enum uma_act {
  * @UMA_UNARY_FLOOR: round towards minus infinity
  * @UMA_UNARY_CEIL: round towards plus infinity
  * @UMA_UNARY_ROUND: round to nearest, ties to even
+ * @UMA_UNARY_SIN: sine of radians
+ * @UMA_UNARY_COS: cosine
+ * @UMA_UNARY_TAN: tangent
+ * @UMA_UNARY_ASIN: inverse sine
+ * @UMA_UNARY_ACOS: inverse cosine
+ * @UMA_UNARY_ATAN: inverse tangent
+ * @UMA_UNARY_SINH: hyperbolic sine
+ * @UMA_UNARY_COSH: hyperbolic cosine
+ * @UMA_UNARY_ASINH: inverse hyperbolic sine
+ * @UMA_UNARY_ACOSH: inverse hyperbolic cosine
+ * @UMA_UNARY_ATANH: inverse hyperbolic tangent
+ * @UMA_UNARY_SIGN: -1, 0 or 1; zeros and NaN stay what they are
+ * @UMA_UNARY_TRUNC: round towards zero
+ * @UMA_UNARY_IS_NAN: 1 for NaN, else 0
+ * @UMA_UNARY_IS_INF: 1 for an infinity, else 0
+ * @UMA_UNARY_NOT: 1 for a zero, else 0
+ * @UMA_UNARY_BIT_NOT: the complement of an integer's bits
  * @UMA_UNARY_COUNT: number of values, for masks and tables
  */
 enum uma_unary {
@@ -326,7 +355,24 @@ enum uma_unary {
 	UMA_UNARY_FLOOR = 10,
 	UMA_UNARY_CEIL = 11,
 	UMA_UNARY_ROUND = 12,
-	UMA_UNARY_COUNT = 13
+	UMA_UNARY_SIN = 13,
+	UMA_UNARY_COS = 14,
+	UMA_UNARY_TAN = 15,
+	UMA_UNARY_ASIN = 16,
+	UMA_UNARY_ACOS = 17,
+	UMA_UNARY_ATAN = 18,
+	UMA_UNARY_SINH = 19,
+	UMA_UNARY_COSH = 20,
+	UMA_UNARY_ASINH = 21,
+	UMA_UNARY_ACOSH = 22,
+	UMA_UNARY_ATANH = 23,
+	UMA_UNARY_SIGN = 24,
+	UMA_UNARY_TRUNC = 25,
+	UMA_UNARY_IS_NAN = 26,
+	UMA_UNARY_IS_INF = 27,
+	UMA_UNARY_NOT = 28,
+	UMA_UNARY_BIT_NOT = 29,
+	UMA_UNARY_COUNT = 30
 };
 
 /**
@@ -337,10 +383,32 @@ enum uma_unary {
  * @UMA_BINARY_DIV: a / b; only between floating-point or quantised operands
  * @UMA_BINARY_MAX: the larger; NaN if either is NaN
  * @UMA_BINARY_MIN: the smaller; NaN if either is NaN
+ * @UMA_BINARY_MOD: remainder of a / b with the sign of b
+ * @UMA_BINARY_REM: remainder of a / b with the sign of a
+ * @UMA_BINARY_QUOT: a / b, rounded towards zero
+ * @UMA_BINARY_POW: a to the power of b
+ * @UMA_BINARY_EQ: 1 if a = b, else 0; so the others
+ * @UMA_BINARY_NE: a != b, also if either is NaN
+ * @UMA_BINARY_LT: a < b
+ * @UMA_BINARY_LE: a <= b
+ * @UMA_BINARY_GT: a > b
+ * @UMA_BINARY_GE: a >= b
+ * @UMA_BINARY_AND: neither is zero
+ * @UMA_BINARY_OR: not both are zero
+ * @UMA_BINARY_XOR: one of them is zero
+ * @UMA_BINARY_BIT_AND: and of the bits of integers
+ * @UMA_BINARY_BIT_OR: or of them
+ * @UMA_BINARY_BIT_XOR: exclusive or of them
+ * @UMA_BINARY_SHL: a shifted b bits to the left
+ * @UMA_BINARY_SHR: a shifted b bits to the right
+ * @UMA_BINARY_PRELU: a < 0 ? b * a : a
  * @UMA_BINARY_COUNT: number of values, for masks and tables
  *
  * With three s32 operands and no quantisation the result is computed exactly
- * and saturated to s32; in every other case in binary32.
+ * and saturated to s32; in every other case in binary32. Comparisons and logic,
+ * which give 0 or 1, compare integers without quantisation as integers. The
+ * functions of bits take operands of one integer type, unquantised, and no
+ * activation. What is shifted out of the type, or divided by the integer 0, is 0.
  */
 enum uma_binary {
 	UMA_BINARY_ADD = 0,
@@ -349,7 +417,26 @@ enum uma_binary {
 	UMA_BINARY_DIV = 3,
 	UMA_BINARY_MAX = 4,
 	UMA_BINARY_MIN = 5,
-	UMA_BINARY_COUNT = 6
+	UMA_BINARY_MOD = 6,
+	UMA_BINARY_REM = 7,
+	UMA_BINARY_QUOT = 8,
+	UMA_BINARY_POW = 9,
+	UMA_BINARY_EQ = 10,
+	UMA_BINARY_NE = 11,
+	UMA_BINARY_LT = 12,
+	UMA_BINARY_LE = 13,
+	UMA_BINARY_GT = 14,
+	UMA_BINARY_GE = 15,
+	UMA_BINARY_AND = 16,
+	UMA_BINARY_OR = 17,
+	UMA_BINARY_XOR = 18,
+	UMA_BINARY_BIT_AND = 19,
+	UMA_BINARY_BIT_OR = 20,
+	UMA_BINARY_BIT_XOR = 21,
+	UMA_BINARY_SHL = 22,
+	UMA_BINARY_SHR = 23,
+	UMA_BINARY_PRELU = 24,
+	UMA_BINARY_COUNT = 25
 };
 
 /** UMA_EPI_BIAS: add the operand in UMA_SLOT_BIAS */
@@ -425,6 +512,22 @@ struct uma_fill_params {
 struct uma_elementwise_params {
 	/** @func: &enum uma_unary or &enum uma_binary */
 	__le32 func;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/**
+ * struct uma_select_params - parameters of UMA_OP_SELECT
+ *
+ * DST = A is not zero ? B : C, element by element; NaN is not zero. Where B, C
+ * and DST have one type and no quantisation, elements are moved as they are;
+ * else they go through binary32.
+ */
+struct uma_select_params {
+	/** @flags: must be zero */
+	__le32 flags;
 	/** @pad0: must be zero */
 	__le32 pad0;
 	/** @pad: must be zero */

@@ -91,17 +91,24 @@ static int decode_epilogue(const struct uma_task *task, struct uma_op *op,
 		if (f32_nan(op->p1) || f32_order(op->p0) > f32_order(op->p1))
 			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p1");
 		break;
-	case UMA_ACT_HARD_SIGMOID:
-		if (!f32_finite(op->p0))
+	case UMA_ACT_CELU:
+		/* It is a divisor. */
+		if (!(op->p0 & ~F32_SIGN))
 			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p0");
-		if (!f32_finite(op->p1))
-			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p1");
-		break;
+		/* fall through */
+	case UMA_ACT_ELU:
 	case UMA_ACT_LEAKY_RELU:
 		if (!f32_finite(op->p0))
 			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p0");
 		if (op->p1)
 			return bad(fault, UMA_FAULT_PAD, "epilogue.p1");
+		break;
+	case UMA_ACT_SELU:
+	case UMA_ACT_HARD_SIGMOID:
+		if (!f32_finite(op->p0))
+			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p0");
+		if (!f32_finite(op->p1))
+			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p1");
 		break;
 	default:
 		if (op->p0)

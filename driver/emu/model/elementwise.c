@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * COPY, FILL, UNARY and BINARY: loops over the elements of DST.
+ * COPY, FILL, UNARY, BINARY and SELECT: loops over the elements of DST.
  *
  * The dimensions become a nest of loops, DST's smallest stride innermost,
  * neighbours merged where all operands allow it. The innermost loop is cut into
@@ -15,7 +15,7 @@
 /* Elements of a tile. */
 #define TILE_ELEMENTS	65536u
 
-#define OPERANDS	3	/* DST, A, B: the first slots */
+#define OPERANDS	4	/* DST, A, B, C: the first slots */
 
 struct loop {
 	__u64 size;
@@ -42,9 +42,11 @@ struct ew_plan {
 struct ew_scratch {
 	__u32 x[UMA_ROW_MAX];
 	__u32 y[UMA_ROW_MAX];
+	__u32 z[UMA_ROW_MAX];
 	__s64 wide[UMA_ROW_MAX];
 	struct uma_rowbuf buf;
 	struct uma_rowbuf buf2;
+	struct uma_rowbuf buf3;
 };
 
 _Static_assert(sizeof(struct ew_plan) <= sizeof(((struct uma_program *)0)->priv),
@@ -247,29 +249,49 @@ static int unary_row(struct ew_ctx *c)
 	return uma_row_store_f32(c->run, &to, &c->s->buf, x);
 }
 
-static __s64 exact_binary(__u32 func, __s64 a, __s64 b)
-{
-	switch (func) {
-	case UMA_BINARY_ADD:
-		return a + b;
-	case UMA_BINARY_SUB:
-		return a - b;
-	case UMA_BINARY_MUL:
-		return a * b;
-	case UMA_BINARY_MAX:
-		return UMA_MAX(a, b);
-	default:
-		return UMA_MIN(a, b);
-	}
-}
-
 static int exact_row(struct ew_ctx *c)
 {
 	const struct uma_op *op = &c->run->prog->op;
 	struct uma_row ra = row_of(c, UMA_SLOT_A), rb = row_of(c, UMA_SLOT_B);
 	struct uma_row to = row_of(c, UMA_SLOT_DST);
+	__u32 dtype = op->t[UMA_SLOT_DST].dtype;
 	const __s32 *a, *b;
 	__u32 i;
+
+	a = uma_row_s32(c->run, &ra, &c->s->buf);
+	if (!a)
+		return -1;
+	if (op->opcode == UMA_OP_UNARY) {
+		uma_integer_unary(op->func, dtype, c->s->wide, a, c->n);
+	} else {
+		b = uma_row_s32(c->run, &rb, &c->s->buf2);
+		if (!b)
+			return -1;
+		uma_integer_binary(op->func, dtype, c->s->wide, a, b, c->n);
+	}
+	if (op->act == UMA_ACT_RELU)
+		for (i = 0; i < c->n; i++)
+			c->s->wide[i] = UMA_MAX(c->s->wide[i], 0);
+	return uma_row_store_s64(c->run, &to, &c->s->buf, c->s->wide);
+}
+
+static int plain_integer(const struct uma_tensor_view *t)
+{
+	return !uma_is_float(t->dtype) && !t->quant;
+}
+
+/* Comparisons and logic between integers: not even s32 is rounded. */
+static int compares_integers(const struct uma_op *op)
+{
+	return op->func >= UMA_BINARY_EQ && op->func <= UMA_BINARY_XOR &&
+	       plain_integer(&op->t[UMA_SLOT_A]) && plain_integer(&op->t[UMA_SLOT_B]);
+}
+
+static int compare_row(struct ew_ctx *c, float *x)
+{
+	const struct uma_op *op = &c->run->prog->op;
+	struct uma_row ra = row_of(c, UMA_SLOT_A), rb = row_of(c, UMA_SLOT_B);
+	const __s32 *a, *b;
 
 	a = uma_row_s32(c->run, &ra, &c->s->buf);
 	if (!a)
@@ -277,21 +299,15 @@ static int exact_row(struct ew_ctx *c)
 	b = uma_row_s32(c->run, &rb, &c->s->buf2);
 	if (!b)
 		return -1;
-	for (i = 0; i < c->n; i++) {
-		__s64 v = exact_binary(op->func, a[i], b[i]);
-
-		c->s->wide[i] = op->act == UMA_ACT_RELU ? UMA_MAX(v, 0) : v;
-	}
-	return uma_row_store_s64(c->run, &to, &c->s->buf, c->s->wide);
+	uma_integer_binary(op->func, UMA_DTYPE_S32, c->s->wide, a, b, c->n);
+	c->run->k->s64_to_f32(x, c->s->wide, c->n);
+	return 0;
 }
 
-static int binary_row(struct ew_ctx *c)
+static int float_row(struct ew_ctx *c, float *x)
 {
 	const struct uma_op *op = &c->run->prog->op;
-	const struct uma_kernels *k = c->run->k;
 	struct uma_row ra = row_of(c, UMA_SLOT_A), rb = row_of(c, UMA_SLOT_B);
-	struct uma_row to = row_of(c, UMA_SLOT_DST);
-	float *x = (float *)c->s->x;
 	const float *a, *b;
 
 	a = uma_row_f32(c->run, &ra, &c->s->buf, x);
@@ -300,10 +316,69 @@ static int binary_row(struct ew_ctx *c)
 	b = uma_row_f32(c->run, &rb, &c->s->buf, (float *)c->s->y);
 	if (!b)
 		return -1;
-	k->binary[op->func](x, a, b, c->n);
+	c->run->k->binary[op->func](x, a, b, c->n);
+	return 0;
+}
+
+static int binary_row(struct ew_ctx *c)
+{
+	const struct uma_op *op = &c->run->prog->op;
+	struct uma_row to = row_of(c, UMA_SLOT_DST);
+	float *x = (float *)c->s->x;
+
+	if (compares_integers(op) ? compare_row(c, x) : float_row(c, x))
+		return -1;
 	if (op->act)
-		k->act[op->act](x, op->p0, op->p1, c->n);
+		c->run->k->act[op->act](x, op->p0, op->p1, c->n);
 	return uma_row_store_f32(c->run, &to, &c->s->buf, x);
+}
+
+/* Do B, C and DST have the same type? Then elements move as they are. */
+static int moves_bits(const struct uma_op *op)
+{
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
+	__u32 s;
+
+	for (s = UMA_SLOT_B; s <= UMA_SLOT_C; s++)
+		if (op->t[s].dtype != d->dtype || op->t[s].quant)
+			return 0;
+	return !d->quant;
+}
+
+static int select_row(struct ew_ctx *c)
+{
+	const struct uma_op *op = &c->run->prog->op;
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
+	struct uma_row ra = row_of(c, UMA_SLOT_A), rb = row_of(c, UMA_SLOT_B);
+	struct uma_row rc = row_of(c, UMA_SLOT_C), to = row_of(c, UMA_SLOT_DST);
+	int move = moves_bits(op);
+	__u32 es = move ? uma_wide_size(d->dtype) : 4, i;
+	__u8 *out = (__u8 *)c->s->wide;
+	const __u8 *yes, *no;
+	const __u32 *cond;
+
+	cond = (const __u32 *)uma_row_f32(c->run, &ra, &c->s->buf, (float *)c->s->x);
+	if (!cond)
+		return -1;
+	if (move) {
+		yes = uma_gather(c->run, UMA_SLOT_B, &op->t[UMA_SLOT_B], rb.off,
+				 rb.stride, c->n, c->s->buf2.raw);
+		no = yes ? uma_gather(c->run, UMA_SLOT_C, &op->t[UMA_SLOT_C], rc.off,
+				      rc.stride, c->n, c->s->buf3.raw) : 0;
+	} else {
+		yes = (const __u8 *)uma_row_f32(c->run, &rb, &c->s->buf2,
+						(float *)c->s->y);
+		no = yes ? (const __u8 *)uma_row_f32(c->run, &rc, &c->s->buf3,
+						     (float *)c->s->z) : 0;
+	}
+	if (!no)
+		return -1;
+	/* Only zeros, of either sign, are not true. */
+	for (i = 0; i < c->n; i++)
+		__builtin_memcpy(out + (__u64)i * es,
+				 (cond[i] << 1 ? yes : no) + (__u64)i * es, es);
+	return move ? uma_scatter(c->run, UMA_SLOT_DST, d, to.off, to.stride, c->n, out) :
+		      uma_row_store_f32(c->run, &to, &c->s->buf, (const float *)out);
 }
 
 static int run_row(struct ew_ctx *c)
@@ -316,7 +391,9 @@ static int run_row(struct ew_ctx *c)
 	case UMA_OP_FILL:
 		return fill_row(c);
 	case UMA_OP_UNARY:
-		return unary_row(c);
+		return uma_op_exact(op) ? exact_row(c) : unary_row(c);
+	case UMA_OP_SELECT:
+		return select_row(c);
 	default:
 		return uma_op_exact(op) ? exact_row(c) : binary_row(c);
 	}
@@ -419,6 +496,19 @@ static int binary_decode(const void *params, struct uma_op *op, __u32 *used,
 	return func_decode(params, op, used, UMA_BINARY_COUNT, fault);
 }
 
+static int select_decode(const void *params, struct uma_op *op, __u32 *used,
+			 struct uma_fault_info *fault)
+{
+	const struct uma_select_params *p = params;
+
+	(void)op;
+	*used = 4;
+	if (p->flags)
+		return uma_set_fault(fault, UMA_FAULT_FLAGS, UMA_FAULT_NO_SLOT,
+				     "params.flags");
+	return 0;
+}
+
 static __u32 ew_funcs(const struct uma_op *op)
 {
 	return 1u << op->func;
@@ -464,6 +554,18 @@ const struct uma_op_class uma_op_binary = {
 	.decode = binary_decode,
 	.match = uma_elementwise_match,
 	.funcs = ew_funcs,
+	.prepare = ew_prepare,
+	.step = ew_step,
+};
+
+const struct uma_op_class uma_op_select = {
+	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B) | UMA_SLOT_BIT(C),
+	.outputs = UMA_SLOT_BIT(DST),
+	.in_place = UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B) | UMA_SLOT_BIT(C),
+	.like_b = UMA_SLOT_BIT(C),
+	.flags = UMA_CLASS_SAME_RANK,
+	.decode = select_decode,
+	.match = uma_elementwise_match,
 	.prepare = ew_prepare,
 	.step = ew_step,
 };

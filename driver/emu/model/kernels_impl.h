@@ -137,6 +137,7 @@ UMA_INLINE vf vrint(vf x)
 
 #include "kernels_convert.h"
 #include "kernels_math.h"
+#include "kernels_f64.h"
 #include "kernels_gemm.h"
 
 static const struct uma_kernels kernels = {
@@ -168,6 +169,20 @@ static const struct uma_kernels kernels = {
 		[UMA_BINARY_DIV] = binary_div,
 		[UMA_BINARY_MAX] = binary_max,
 		[UMA_BINARY_MIN] = binary_min,
+		[UMA_BINARY_MOD] = binary_mod,
+		[UMA_BINARY_REM] = binary_rem,
+		[UMA_BINARY_QUOT] = binary_quot,
+		[UMA_BINARY_POW] = binary_pow,
+		[UMA_BINARY_EQ] = binary_eq,
+		[UMA_BINARY_NE] = binary_ne,
+		[UMA_BINARY_LT] = binary_lt,
+		[UMA_BINARY_LE] = binary_le,
+		[UMA_BINARY_GT] = binary_gt,
+		[UMA_BINARY_GE] = binary_ge,
+		[UMA_BINARY_AND] = binary_and,
+		[UMA_BINARY_OR] = binary_or,
+		[UMA_BINARY_XOR] = binary_xor,
+		[UMA_BINARY_PRELU] = binary_prelu,
 	},
 	.unary = {
 		[UMA_UNARY_ABS] = unary_abs,
@@ -182,6 +197,22 @@ static const struct uma_kernels kernels = {
 		[UMA_UNARY_FLOOR] = unary_floor,
 		[UMA_UNARY_CEIL] = unary_ceil,
 		[UMA_UNARY_ROUND] = unary_round,
+		[UMA_UNARY_SIN] = unary_sin,
+		[UMA_UNARY_COS] = unary_cos,
+		[UMA_UNARY_TAN] = unary_tan,
+		[UMA_UNARY_ASIN] = unary_asin,
+		[UMA_UNARY_ACOS] = unary_acos,
+		[UMA_UNARY_ATAN] = unary_atan,
+		[UMA_UNARY_SINH] = unary_sinh,
+		[UMA_UNARY_COSH] = unary_cosh,
+		[UMA_UNARY_ASINH] = unary_asinh,
+		[UMA_UNARY_ACOSH] = unary_acosh,
+		[UMA_UNARY_ATANH] = unary_atanh,
+		[UMA_UNARY_SIGN] = unary_sign,
+		[UMA_UNARY_TRUNC] = unary_trunc,
+		[UMA_UNARY_IS_NAN] = unary_is_nan,
+		[UMA_UNARY_IS_INF] = unary_is_inf,
+		[UMA_UNARY_NOT] = unary_not,
 	},
 	.act = {
 		[UMA_ACT_RELU] = act_relu,
@@ -194,6 +225,12 @@ static const struct uma_kernels kernels = {
 		[UMA_ACT_SILU] = act_silu,
 		[UMA_ACT_HARD_SIGMOID] = act_hard_sigmoid,
 		[UMA_ACT_HARD_SWISH] = act_hard_swish,
+		[UMA_ACT_ELU] = act_elu,
+		[UMA_ACT_CELU] = act_celu,
+		[UMA_ACT_SELU] = act_selu,
+		[UMA_ACT_SOFTPLUS] = act_softplus,
+		[UMA_ACT_SOFTSIGN] = act_softsign,
+		[UMA_ACT_MISH] = act_mish,
 	},
 	.gemm_f32 = gemm_f32,
 	.gemm_s16 = gemm_s16,

@@ -214,6 +214,23 @@ UMA_INLINE vf vceil(vf x)
 	return (vf)(((vi)r & 0x7fffffff) | vsign(x));
 }
 
+UMA_INLINE vf vtrunc(vf x)
+{
+	return (vf)((vi)vfloor(vabs(x)) | vsign(x));
+}
+
+/* 1 where the mask is set, else 0 */
+UMA_INLINE vf vone(vi mask)
+{
+	return (vf)((vi)vf_all(1.0f) & mask);
+}
+
+/* Exclusive: one of the two is zero. */
+UMA_INLINE vi vxor(vf a, vf b)
+{
+	return (a != 0.0f) ^ (b != 0.0f);
+}
+
 #define UNARY(name, expr)						\
 static void unary_##name(float *row, __u32 n)				\
 {									\
@@ -232,6 +249,11 @@ UNARY(square, x * x)
 UNARY(floor, vfloor(x))
 UNARY(ceil, vceil(x))
 UNARY(round, vrint(x))
+UNARY(sign, vsel(x > 0.0f, vf_all(1.0f), vsel(x < 0.0f, vf_all(-1.0f), x)))
+UNARY(trunc, vtrunc(x))
+UNARY(is_nan, vone(x != x))
+UNARY(is_inf, vone(vabs(x) == __builtin_inff()))
+UNARY(not, vone(x == 0.0f))
 
 #define ACT(name, expr)							\
 static void act_##name(float *row, __u32 b0, __u32 b1, __u32 n)	\
@@ -279,6 +301,17 @@ BINARY(mul, a * b)
 BINARY(div, a / b)
 BINARY(max, vsel((a > b) | (a != a), a, b))
 BINARY(min, vsel((a < b) | (a != a), a, b))
+BINARY(quot, vtrunc(a / b))
+BINARY(eq, vone(a == b))
+BINARY(ne, vone(a != b))
+BINARY(lt, vone(a < b))
+BINARY(le, vone(a <= b))
+BINARY(gt, vone(a > b))
+BINARY(ge, vone(a >= b))
+BINARY(and, vone((a != 0.0f) & (b != 0.0f)))
+BINARY(or, vone((a != 0.0f) | (b != 0.0f)))
+BINARY(xor, vone(vxor(a, b)))
+BINARY(prelu, vsel(a < 0.0f, b * a, a))
 
 static void scale_row(float *row, __u32 bits, __u32 n)
 {

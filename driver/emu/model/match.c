@@ -13,12 +13,27 @@ static int unquantised_s32(const struct uma_tensor_view *t)
 	return t->dtype == UMA_DTYPE_S32 && t->quant == UMA_QUANT_NONE;
 }
 
+/* Functions of bits are defined for integers and nothing else. */
+static int function_of_bits(const struct uma_op *op)
+{
+	if (op->opcode == UMA_OP_UNARY)
+		return op->func == UMA_UNARY_BIT_NOT;
+	return op->opcode == UMA_OP_BINARY && op->func >= UMA_BINARY_BIT_AND &&
+	       op->func <= UMA_BINARY_SHR;
+}
+
+#define EXACT_UNARIES	(1u << UMA_UNARY_ABS | 1u << UMA_UNARY_NEG |	\
+			 1u << UMA_UNARY_SQUARE | 1u << UMA_UNARY_SIGN | \
+			 1u << UMA_UNARY_NOT)
+
 /*
  * Is the result formed in integers? A GEMM of bytes into a plain s32 operand,
- * or a binary operation on plain s32 operands.
+ * an operation on plain s32 operands that has an exact result, or one on bits.
  */
 int uma_op_exact(const struct uma_op *op)
 {
+	if (function_of_bits(op))
+		return 1;
 	if (!uma_has(op, UMA_SLOT_DST) || !unquantised_s32(&op->t[UMA_SLOT_DST]))
 		return 0;
 	if (op->opcode == UMA_OP_GEMM)
@@ -26,6 +41,9 @@ int uma_op_exact(const struct uma_op *op)
 	if (op->opcode == UMA_OP_BINARY)
 		return unquantised_s32(&op->t[UMA_SLOT_A]) &&
 		       unquantised_s32(&op->t[UMA_SLOT_B]);
+	if (op->opcode == UMA_OP_UNARY)
+		return unquantised_s32(&op->t[UMA_SLOT_A]) &&
+		       (EXACT_UNARIES >> op->func & 1) && op->act <= UMA_ACT_RELU;
 	return 0;
 }
 
@@ -142,17 +160,35 @@ int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault)
 	return uma_op_exact(op) ? match_gemm_exact(op, fault) : 0;
 }
 
+static int match_bits(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	__u32 s;
+
+	for (s = UMA_SLOT_DST; s <= UMA_SLOT_B; s++) {
+		if (!uma_has(op, s))
+			continue;
+		if (uma_is_float(dst->dtype) || op->t[s].dtype != dst->dtype)
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, s, "dtype");
+		if (op->t[s].quant)
+			return uma_set_fault(fault, UMA_FAULT_QUANT, s, "quant");
+	}
+	if (op->act)
+		return uma_set_fault(fault, UMA_FAULT_EPILOGUE, UMA_FAULT_NO_SLOT,
+				     "epilogue.act");
+	return 0;
+}
+
 int uma_elementwise_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
-	__u32 r = op->t[UMA_SLOT_DST].rank;
+	__u32 r = op->t[UMA_SLOT_DST].rank, s;
 
-	if (uma_match_dims(op, UMA_SLOT_A, r, fault))
-		return -1;
-	if (op->opcode != UMA_OP_BINARY)
-		return 0;
-	if (uma_match_dims(op, UMA_SLOT_B, r, fault))
-		return -1;
-	if (!uma_op_exact(op))
+	for (s = UMA_SLOT_A; s <= UMA_SLOT_C; s++)
+		if (uma_has(op, s) && uma_match_dims(op, s, r, fault))
+			return -1;
+	if (function_of_bits(op))
+		return match_bits(op, fault);
+	if (op->opcode != UMA_OP_BINARY || !uma_op_exact(op))
 		return 0;
 	if (op->func == UMA_BINARY_DIV)
 		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,

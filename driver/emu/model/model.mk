@@ -20,6 +20,7 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	gemm_tile.o \
 	gemm.o \
 	elementwise.o \
+	integer.o \
 	run.o \
 	kernels_portable.o \
 	)
@@ -36,7 +37,7 @@ endif
 
 model-tests := test_kernels test_exec test_malformed test_pack test_fuzz
 MODEL_TESTS += $(addprefix $(model-dir)/tests/,$(model-tests))
-model-test-objs := $(addprefix $(model-dir)/tests/,mt.o ref.o gen.o) $(MODEL_OBJS)
+model-test-objs := $(addprefix $(model-dir)/tests/,mt.o ref.o ref_func.o gen.o) $(MODEL_OBJS)
 
 define model-test
 $(model-dir)/tests/$(1)-objs := $(model-dir)/tests/$(1).o $$(model-test-objs)

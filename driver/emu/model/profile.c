@@ -37,7 +37,8 @@
 #define UNARIES_LUT	(U(ACT) | U(ABS) | U(NEG) | U(SQRT) | U(RSQRT) | U(RECIP) | \
 			 U(EXP) | U(LOG) | U(ERF) | U(SQUARE))
 #define BIN(x)		(1u << UMA_BINARY_##x)
-#define BINARIES_PE	(BIN(ADD) | BIN(SUB) | BIN(MUL) | BIN(MAX) | BIN(MIN))
+#define BINARIES_PE	(BIN(ADD) | BIN(SUB) | BIN(MUL) | BIN(MAX) | BIN(MIN) | \
+			 BIN(EQ) | BIN(NE) | BIN(LT) | BIN(LE) | BIN(GT) | BIN(GE))
 
 /* Elements of a block along K: a block is a multiple of 64 bytes. */
 #define BK_F32		1
@@ -97,6 +98,14 @@
 	.macs_per_cycle = UMA_LE32(rate),				\
 }
 
+#define ROW_SELECT(c, t, quant, dim, al, rate) {			\
+	.opcode = UMA_LE16(UMA_OP_SELECT), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(c),			\
+	.b_dtypes = UMA_LE32(t), .d_dtypes = UMA_LE32(t),		\
+	.quants = UMA_LE32(quant), .dim_max = UMA_LE32(dim),		\
+	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(rate),	\
+}
+
 #define ROW_BINARY(a, d, fn, quant, dim, al, rate) {			\
 	.opcode = UMA_LE16(UMA_OP_BINARY), .rank_max = UMA_MAX_RANK,	\
 	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
@@ -135,7 +144,8 @@
 	ROW_UNARY(T_ALL, T_ALL, UNARIES_ALL, Q(Q_TCG, 0, Q_TCG, 0),	\
 		  DIM_BIG, 1, 32),					\
 	ROW_BINARY(T_ALL, T_ALL, BINARIES_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), \
-		   DIM_BIG, 1, 64)
+		   DIM_BIG, 1, 64),					\
+	ROW_SELECT(T_ALL, T_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), DIM_BIG, 1, 64)
 
 static const struct uma_op_cap gpu_1024[] = { ROWS_EVERYTHING(32, 1024) };
 static const struct uma_op_cap gpu_1280[] = { ROWS_EVERYTHING(32, 1280) };
@@ -195,6 +205,8 @@ static const struct uma_op_cap matrix_3[] = {
 	ROW_UNARY(T(F16) | T_INT8, T(F16) | T_INT8, UNARIES_LUT,	\
 		  Q(Q_TC, 0, Q_TC, 0), dim, 64, 32),			\
 	ROW_BINARY(T(F16) | T_INT8, T(F16) | T_INT8, BINARIES_PE,	\
+		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64),		\
+	ROW_SELECT(T(F16) | T_INT8, T(F16) | T_INT8,			\
 		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64)
 
 static const struct uma_op_cap neural_1[] = { ROWS_NEURAL(16384, 0, Q_TC, 2048) };

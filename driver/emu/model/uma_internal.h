@@ -274,6 +274,13 @@ extern const struct uma_op_class uma_op_unary;
 extern const struct uma_op_class uma_op_binary;
 extern const struct uma_op_class uma_op_gemm;
 extern const struct uma_op_class uma_op_pack;
+extern const struct uma_op_class uma_op_select;
+
+/* --- integer.c ------------------------------------------------------------ */
+
+void uma_integer_binary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a,
+			const __s32 *b, __u32 n);
+void uma_integer_unary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a, __u32 n);
 
 /* --- packed.c ------------------------------------------------------------- */
 

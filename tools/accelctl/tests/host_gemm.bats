@@ -76,7 +76,8 @@ values() {
 }
 
 @test "every activation" {
-	for act in none relu clamp leaky_relu sigmoid tanh gelu gelu_tanh silu hard_sigmoid hard_swish; do
+	for act in none relu clamp leaky_relu sigmoid tanh gelu gelu_tanh silu hard_sigmoid hard_swish \
+			elu celu selu softplus softsign mish; do
 		gemm -m 17 -n 19 -k 40 --act $act
 		json ".act == \"$act\""
 		gemm --dtype fp16 -m 17 -n 19 -k 40 --act $act

@@ -31,9 +31,14 @@ static void random_act(struct mt_task *t, int simple)
 		e->p1 = mt_bits(0.75f);
 	} else if (e->act == UMA_ACT_LEAKY_RELU) {
 		e->p0 = mt_bits(0.125f);
+	} else if (e->act == UMA_ACT_ELU || e->act == UMA_ACT_CELU) {
+		e->p0 = mt_bits(0.75f);
 	} else if (e->act == UMA_ACT_HARD_SIGMOID) {
 		e->p0 = mt_bits(0.2f);
 		e->p1 = mt_bits(0.5f);
+	} else if (e->act == UMA_ACT_SELU) {
+		e->p0 = mt_bits(1.6732632f);
+		e->p1 = mt_bits(1.0507010f);
 	}
 }
 
@@ -185,24 +190,52 @@ static void random_quant(struct mt_task *t, int slot)
 			 mt_one_in(&t->rng, 2));
 }
 
+static int function_of_bits(int opcode, uint32_t func)
+{
+	if (opcode == UMA_OP_UNARY)
+		return func == UMA_UNARY_BIT_NOT;
+	return opcode == UMA_OP_BINARY && func >= UMA_BINARY_BIT_AND && func <= UMA_BINARY_SHR;
+}
+
+static void no_quant(struct mt_task *t, int slot)
+{
+	memset(&t->task.op[slot].quant, 0, sizeof(t->task.op[slot]) -
+	       offsetof(struct uma_operand, quant));
+}
+
+/* C of a selection; conditions of numbers are often zero. */
+static void gen_third(struct mt_task *t, int type, int rank, const uint32_t *dims, int style)
+{
+	mt_operand(t, UMA_SLOT_C, type, rank, dims, style);
+	random_quant(t, UMA_SLOT_C);
+	if (mt_one_in(&t->rng, 3)) {
+		no_quant(t, UMA_SLOT_B);
+		no_quant(t, UMA_SLOT_C);
+		no_quant(t, UMA_SLOT_DST);
+	}
+}
+
 void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func)
 {
 	uint32_t dims[UMA_MAX_RANK];
 	int rank = random_dims(&t->rng, dims);
-	int binary = t->task.opcode == UMA_OP_BINARY;
+	int binary = t->task.opcode == UMA_OP_BINARY || t->task.opcode == UMA_OP_SELECT;
 	int style = PICK(&t->rng, MT_PLAIN, MT_STRIDED, MT_BROADCAST);
+	int bits = function_of_bits(t->task.opcode, func);
 	int exact, simple;
 
+	if (bits && (c->d < S32 || c->a != c->d || (binary && c->b != c->d))) {
+		func = UMA_BINARY_SUB;
+		bits = 0;
+	}
 	mt_operand(t, UMA_SLOT_DST, c->d, rank, dims,
 		   style == MT_PLAIN ? MT_PLAIN : MT_STRIDED);
 	random_quant(t, UMA_SLOT_DST);
 	if (t->task.opcode == UMA_OP_FILL) {
-		static const int bits[] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
-		uint32_t v = mt_rand(&t->rng) >> (32 - bits[c->d]);
+		static const int width[] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
+		uint32_t v = mt_rand(&t->rng) >> (32 - width[c->d]);
 
-		t->task.op[0].quant = 0;
-		memset(&t->task.op[0].quant, 0, sizeof(t->task.op[0]) -
-		       offsetof(struct uma_operand, quant));
+		no_quant(t, UMA_SLOT_DST);
 		memcpy(t->task.params, &v, 4);
 		return;
 	}
@@ -221,8 +254,17 @@ void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func
 		if (mt_one_in(&t->rng, 4))
 			mt_contents(t, UMA_SLOT_B, 1);
 	}
-	if (t->task.opcode == UMA_OP_COPY)
+	if (t->task.opcode == UMA_OP_SELECT)
+		gen_third(t, mt_one_in(&t->rng, 2) ? c->b : c->d, rank, dims, style);
+	if (t->task.opcode == UMA_OP_COPY || t->task.opcode == UMA_OP_SELECT)
 		return;
+	if (bits) {
+		no_quant(t, UMA_SLOT_DST);
+		no_quant(t, UMA_SLOT_A);
+		no_quant(t, UMA_SLOT_B);
+		memcpy(t->task.params, &func, 4);
+		return;
+	}
 	exact = binary && c->a == S32 && c->b == S32 && c->d == S32;
 	simple = exact && !t->task.op[0].quant && !t->task.op[1].quant &&
 		 !t->task.op[2].quant;

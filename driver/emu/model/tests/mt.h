@@ -132,6 +132,11 @@ double ref_extra(const struct ref_func *f, double x, double p0, double p1);
 extern const struct ref_func ref_acts[UMA_ACT_COUNT];
 extern const struct ref_func ref_unaries[UMA_UNARY_COUNT];
 
+/* Functions of two values that compare or jump; those of integers, exact. */
+double ref_jump(uint32_t func, double a, double b);
+int64_t ref_int_binary(uint32_t func, int64_t a, int64_t b, int dtype);
+int64_t ref_int_unary(uint32_t func, int64_t a, int dtype);
+
 #define REF_U		(1.0 / (1 << 24))
 #define REF_TINY	(1.0 / (1ULL << 60) / (1ULL << 60) / (1 << 29))
 

@@ -231,9 +231,33 @@ FUNC(square, x * x)
 FUNC(floor, floor(x))
 FUNC(ceil, ceil(x))
 FUNC(round, nearbyint(x))
+FUNC(sin, sin(x))
+FUNC(cos, cos(x))
+FUNC(tan, tan(x))
+FUNC(asin, asin(x))
+FUNC(acos, acos(x))
+FUNC(atan, atan(x))
+FUNC(sinh, sinh(x))
+FUNC(cosh, cosh(x))
+FUNC(asinh, asinh(x))
+FUNC(acosh, acosh(x))
+FUNC(atanh, atanh(x))
+FUNC(sign, (x > 0) - (x < 0) + (isnan(x) ? x : 0))
+FUNC(trunc, trunc(x))
+FUNC(is_nan, !!isnan(x))
+FUNC(is_inf, !!isinf(x))
+FUNC(not, x == 0)
+FUNC(elu, x < 0 ? p0 * expm1(x) : x)
+FUNC(celu, x < 0 ? p0 * expm1(x / p0) : x)
+FUNC(selu, p1 * (x > 0 ? x : p0 * expm1(x)))
+FUNC(softplus, x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))
+FUNC(softsign, isinf(x) ? copysign(1, x) : x / (1 + fabs(x)))
+FUNC(mish, times(x, x > 40 ? 1 : tanh(log1p(exp(x)))))
 
 #define U	REF_U
 #define TINY	REF_TINY
+/* Computed in binary64, rounded once */
+#define ONCE	(1.0001 * REF_U)
 
 const struct ref_func ref_acts[UMA_ACT_COUNT] = {
 	[UMA_ACT_NONE] = { "none", f_none, 0, 0 },
@@ -247,6 +271,12 @@ const struct ref_func ref_acts[UMA_ACT_COUNT] = {
 	[UMA_ACT_SILU] = { "silu", f_silu, 6 * U, 128 * TINY },
 	[UMA_ACT_HARD_SIGMOID] = { "hard_sigmoid", f_hard_sigmoid, 2 * U, TINY },
 	[UMA_ACT_HARD_SWISH] = { "hard_swish", f_hard_swish, 4 * U, TINY },
+	[UMA_ACT_ELU] = { "elu", f_elu, ONCE, TINY },
+	[UMA_ACT_CELU] = { "celu", f_celu, ONCE, TINY },
+	[UMA_ACT_SELU] = { "selu", f_selu, ONCE, TINY },
+	[UMA_ACT_SOFTPLUS] = { "softplus", f_softplus, ONCE, TINY },
+	[UMA_ACT_SOFTSIGN] = { "softsign", f_softsign, ONCE, TINY },
+	[UMA_ACT_MISH] = { "mish", f_mish, ONCE, TINY },
 };
 
 const struct ref_func ref_unaries[UMA_UNARY_COUNT] = {
@@ -263,6 +293,22 @@ const struct ref_func ref_unaries[UMA_UNARY_COUNT] = {
 	[UMA_UNARY_FLOOR] = { "floor", f_floor, 0, 0 },
 	[UMA_UNARY_CEIL] = { "ceil", f_ceil, 0, 0 },
 	[UMA_UNARY_ROUND] = { "round", f_round, 0, 0 },
+	[UMA_UNARY_SIN] = { "sin", f_sin, ONCE, TINY },
+	[UMA_UNARY_COS] = { "cos", f_cos, ONCE, TINY },
+	[UMA_UNARY_TAN] = { "tan", f_tan, ONCE, TINY },
+	[UMA_UNARY_ASIN] = { "asin", f_asin, ONCE, TINY },
+	[UMA_UNARY_ACOS] = { "acos", f_acos, ONCE, TINY },
+	[UMA_UNARY_ATAN] = { "atan", f_atan, ONCE, TINY },
+	[UMA_UNARY_SINH] = { "sinh", f_sinh, ONCE, TINY },
+	[UMA_UNARY_COSH] = { "cosh", f_cosh, ONCE, TINY },
+	[UMA_UNARY_ASINH] = { "asinh", f_asinh, ONCE, TINY },
+	[UMA_UNARY_ACOSH] = { "acosh", f_acosh, ONCE, TINY },
+	[UMA_UNARY_ATANH] = { "atanh", f_atanh, ONCE, TINY },
+	[UMA_UNARY_SIGN] = { "sign", f_sign, 0, 0 },
+	[UMA_UNARY_TRUNC] = { "trunc", f_trunc, 0, 0 },
+	[UMA_UNARY_IS_NAN] = { "is_nan", f_is_nan, 0, 0 },
+	[UMA_UNARY_IS_INF] = { "is_inf", f_is_inf, 0, 0 },
+	[UMA_UNARY_NOT] = { "not", f_not, 0, 0 },
 };
 
 /* What a bound needs beside its multiple of the result. */
@@ -298,6 +344,11 @@ static struct val apply(const struct ref_func *f, struct val x, double p0, doubl
 	}
 	e += ref_extra(f, x.v, p0, p1);
 	e += f->rel * (fabs(y) + e) + f->abs;
+	/* What follows sees an infinity beyond the range of binary32. */
+	if (isfinite(y) && fabs(y) - e > 0x1ffffffp103)
+		return (struct val){ copysign(INFINITY, y), 0 };
+	if (isfinite(y) && fabs(y) + e >= 0x1fffffep103)
+		e = INFINITY;
 	return (struct val){ y, e };
 }
 
@@ -409,6 +460,46 @@ static struct val expect_gemm(const struct uma_task *t, const uint8_t *image,
 	return x;
 }
 
+/*
+ * The value in binary32, with the roundings of its definition: for functions
+ * that jump, of which a bound of the argument says nothing.
+ */
+static double load_f32(const uint8_t *image, const struct uma_operand *o,
+		       const uint32_t *idx)
+{
+	double x = ref_load(image, o, idx), scale, zero;
+	float f;
+
+	if (!o->quant)
+		return (float)x;
+	quant_of(image, o, idx, &scale, &zero);
+	f = (float)(x - zero);
+	return (float)(f * (float)scale);
+}
+
+static int plain_int(const struct uma_operand *o)
+{
+	return o->dtype >= UMA_DTYPE_S32 && !o->quant;
+}
+
+static struct val expect_more(const struct uma_task *t, const uint8_t *image,
+			      const uint32_t *idx, uint32_t func)
+{
+	const struct uma_operand *oa = &t->op[UMA_SLOT_A], *ob = &t->op[UMA_SLOT_B];
+	int ints = plain_int(oa) && plain_int(ob) && func >= UMA_BINARY_EQ &&
+		   func <= UMA_BINARY_XOR;
+	double a = ints ? ref_load(image, oa, idx) : load_f32(image, oa, idx);
+	double b = ints ? ref_load(image, ob, idx) : load_f32(image, ob, idx);
+	double y;
+
+	if (func != UMA_BINARY_POW)
+		return (struct val){ ref_jump(func, a, b), 0 };
+	y = pow(a, b);
+	if (fabs(y) > 0x1fffffefp99)
+		return (struct val){ copysign(INFINITY, y), 0 };
+	return (struct val){ y, fabs(y) * 1.0001 * REF_U + REF_TINY };
+}
+
 static struct val expect_binary(const struct uma_task *t, const uint8_t *image,
 				const uint32_t *idx)
 {
@@ -417,6 +508,8 @@ static struct val expect_binary(const struct uma_task *t, const uint8_t *image,
 	uint32_t func;
 
 	memcpy(&func, t->params, 4);
+	if (func > UMA_BINARY_MIN)
+		return expect_more(t, image, idx, func);
 	switch (func) {
 	case UMA_BINARY_ADD:
 		return add(a, b);
@@ -440,6 +533,13 @@ static struct val expect_binary(const struct uma_task *t, const uint8_t *image,
 	}
 }
 
+/* Which of B and C a selection takes. */
+static int chosen(const struct uma_task *t, const uint8_t *image, const uint32_t *idx)
+{
+	/* NaN is not zero. */
+	return load_f32(image, &t->op[UMA_SLOT_A], idx) == 0 ? UMA_SLOT_C : UMA_SLOT_B;
+}
+
 static struct val expect(const struct uma_task *t, const uint8_t *image,
 			 const uint32_t *idx)
 {
@@ -456,8 +556,12 @@ static struct val expect(const struct uma_task *t, const uint8_t *image,
 		break;
 	case UMA_OP_UNARY:
 		x = load(image, &t->op[UMA_SLOT_A], idx);
+		if (func > UMA_UNARY_ROUND)
+			x = (struct val){ load_f32(image, &t->op[UMA_SLOT_A], idx), 0 };
 		x = apply(&ref_unaries[func], x, 0, 0);
 		break;
+	case UMA_OP_SELECT:
+		return load(image, &t->op[chosen(t, image, idx)], idx);
 	default:
 		return load(image, &t->op[UMA_SLOT_A], idx);
 	}
@@ -482,13 +586,12 @@ static int64_t expect_exact(const struct uma_task *t, const uint8_t *image,
 	int64_t x, a, b;
 	uint32_t func;
 
-	if (t->opcode == UMA_OP_BINARY) {
+	if (t->opcode == UMA_OP_UNARY || t->opcode == UMA_OP_BINARY) {
 		memcpy(&func, t->params, 4);
 		a = stored_int(image, t, UMA_SLOT_A, idx);
-		b = stored_int(image, t, UMA_SLOT_B, idx);
-		x = func == UMA_BINARY_ADD ? a + b : func == UMA_BINARY_SUB ? a - b :
-		    func == UMA_BINARY_MUL ? a * b :
-		    func == UMA_BINARY_MAX ? (a > b ? a : b) : (a < b ? a : b);
+		b = t->opcode == UMA_OP_BINARY ? stored_int(image, t, UMA_SLOT_B, idx) : 0;
+		x = t->opcode == UMA_OP_BINARY ? ref_int_binary(func, a, b, t->op[0].dtype) :
+						 ref_int_unary(func, a, t->op[0].dtype);
 		if (e->act == UMA_ACT_RELU && x < 0)
 			x = 0;
 		return saturate(x);
@@ -510,11 +613,24 @@ static int64_t expect_exact(const struct uma_task *t, const uint8_t *image,
 static int is_exact(const struct uma_task *t)
 {
 	const struct uma_operand *d = &t->op[0], *a = &t->op[1], *b = &t->op[2];
+	uint32_t func;
 
+	memcpy(&func, t->params, 4);
+	if (t->opcode == UMA_OP_BINARY && func >= UMA_BINARY_BIT_AND &&
+	    func <= UMA_BINARY_SHR)
+		return 1;
+	if (t->opcode == UMA_OP_UNARY && func == UMA_UNARY_BIT_NOT)
+		return 1;
 	if (d->dtype != UMA_DTYPE_S32 || d->quant)
 		return 0;
 	if (t->opcode == UMA_OP_GEMM)
 		return bytes_of(a->dtype) == 1;
+	if (t->opcode == UMA_OP_UNARY)
+		return a->dtype == UMA_DTYPE_S32 && !a->quant &&
+		       t->epilogue.act <= UMA_ACT_RELU &&
+		       (func == UMA_UNARY_ABS || func == UMA_UNARY_NEG ||
+			func == UMA_UNARY_SQUARE || func == UMA_UNARY_SIGN ||
+			func == UMA_UNARY_NOT);
 	return t->opcode == UMA_OP_BINARY && a->dtype == UMA_DTYPE_S32 &&
 	       b->dtype == UMA_DTYPE_S32 && !a->quant && !b->quant;
 }
@@ -563,15 +679,27 @@ static int int_fits(int dtype, double got, struct val want, double scale, double
 	       got <= clamp(nearbyint(q + e) + zero, lo[dtype], hi[dtype]);
 }
 
+/* Does a selection move elements as they are? */
+static int moves(const struct uma_task *t)
+{
+	const struct uma_operand *d = &t->op[0], *b = &t->op[2], *c = &t->op[3];
+
+	return !d->quant && !b->quant && !c->quant && d->dtype == b->dtype &&
+	       d->dtype == c->dtype;
+}
+
 static int check_element(const struct uma_task *t, const uint8_t *before,
 			 const uint8_t *after, const uint32_t *idx, char *why,
 			 size_t size)
 {
 	const struct uma_operand *d = &t->op[0], *a = &t->op[1];
+	int sel = t->opcode == UMA_OP_SELECT;
 	double got = ref_load(after, d, idx), scale, zero;
 	struct val want;
 	int ok, n1, n2;
 
+	if (sel)
+		a = &t->op[chosen(t, before, idx)];
 	if (t->opcode == UMA_OP_FILL) {
 		const uint8_t *p = locate(after, d, idx, &n1);
 		uint32_t v, stored = 0;
@@ -584,8 +712,8 @@ static int check_element(const struct uma_task *t, const uint8_t *before,
 		ok = stored == v;
 		want.v = v;
 		want.e = 0;
-	} else if (t->opcode == UMA_OP_COPY && a->dtype == d->dtype && !a->quant &&
-		   !d->quant && bytes_of(d->dtype)) {
+	} else if ((sel ? moves(t) : t->opcode == UMA_OP_COPY && a->dtype == d->dtype &&
+		    !a->quant && !d->quant) && bytes_of(d->dtype)) {
 		ok = !memcmp(locate(after, d, idx, &n1), locate(before, a, idx, &n2),
 			     (size_t)bytes_of(d->dtype));
 		want.v = ref_load(before, a, idx);

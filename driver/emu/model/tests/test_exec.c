@@ -126,7 +126,7 @@ static void copies(int opcode, const char *name, uint32_t functions)
 
 			for (f = 0; f < functions * factor; f++) {
 				/* The other type of a binary operation varies. */
-				if (opcode == UMA_OP_BINARY && f & 1)
+				if (opcode != UMA_OP_UNARY && f & 1)
 					c.b = F32 + (int)((f + (uint32_t)d) % 8);
 				bad += one(opcode, &c, f % functions);
 			}
@@ -157,5 +157,6 @@ int main(int argc, char **argv)
 	copies(UMA_OP_FILL, "FILL", 1);
 	copies(UMA_OP_UNARY, "UNARY", UMA_UNARY_COUNT);
 	copies(UMA_OP_BINARY, "BINARY", UMA_BINARY_COUNT);
+	copies(UMA_OP_SELECT, "SELECT", 6);
 	return tap_done();
 }

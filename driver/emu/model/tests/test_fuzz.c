@@ -22,7 +22,7 @@ static void make_seed(uint32_t i)
 {
 	static const uint32_t opcodes[] = {
 		UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_COPY, UMA_OP_FILL,
-		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_GEMM,
+		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_SELECT,
 	};
 	static uint8_t image[MT_SIZE];
 	static struct mt_task t;
@@ -37,7 +37,8 @@ static void make_seed(uint32_t i)
 		c.b = F32 + (int)mt_below(&t.rng, 8);
 		c.d = F32 + (int)mt_below(&t.rng, 8);
 		if (op != UMA_OP_GEMM) {
-			gen_elementwise(&t, &c, mt_below(&t.rng, 6));
+			gen_elementwise(&t, &c, mt_below(&t.rng, op == UMA_OP_UNARY ?
+				(uint32_t)UMA_UNARY_COUNT : (uint32_t)UMA_BINARY_COUNT));
 			continue;
 		}
 		c.a = (i >> 3) & 1 ? S8 : F32 + (int)mt_below(&t.rng, 3);

@@ -299,11 +299,16 @@ static void test_agree(const struct uma_kernels *p, const struct uma_kernels *k)
 		fill_any(a, n);
 		fill_any(b, n);
 		for (f = 0; f < UMA_BINARY_COUNT; f++) {
+			/* Functions of bits are none of binary32. */
+			if (!p->binary[f])
+				continue;
 			p->binary[f](x, a, b, n);
 			k->binary[f](y, a, b, n);
 			bad += !same(x, y, n);
 		}
 		for (f = 1; f < UMA_UNARY_COUNT; f++) {
+			if (!p->unary[f])
+				continue;
 			memcpy(x, a, sizeof(x));
 			memcpy(y, a, sizeof(x));
 			p->unary[f](x, n);
@@ -430,7 +435,8 @@ int main(int argc, char **argv)
 	for (f = 1; f < UMA_ACT_COUNT; f++)
 		test_function(portable, &ref_acts[f], f, 0, stride);
 	for (f = 1; f < UMA_UNARY_COUNT; f++)
-		test_function(portable, &ref_unaries[f], 0, f, stride);
+		if (portable->unary[f])
+			test_function(portable, &ref_unaries[f], 0, f, stride);
 	for (; *k; k++) {
 		test_halves(*k);
 		test_rounding(*k);

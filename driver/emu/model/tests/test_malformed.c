@@ -13,13 +13,13 @@ static uint8_t image[MT_SIZE], work[MT_SIZE];
 
 enum base {
 	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, COPY, COPY_S4, FILL,
-	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, BASES
+	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, BASES
 };
 
 static const char *const base_name[BASES] = {
 	"gemm f32", "gemm s8 requantised", "gemm s8 exact", "gemm 4-bit weights",
 	"gemm with everything", "copy", "copy s4", "fill", "unary", "binary",
-	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm",
+	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm", "select",
 };
 
 static struct mt_task bases[BASES];
@@ -46,6 +46,7 @@ static void make_bases(void)
 		UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM,
 		UMA_OP_COPY, UMA_OP_COPY, UMA_OP_FILL, UMA_OP_UNARY, UMA_OP_BINARY,
 		UMA_OP_BINARY, UMA_OP_PACK, UMA_OP_GEMM, UMA_OP_NOP, UMA_OP_GEMM,
+		UMA_OP_SELECT,
 	};
 	struct uma_packed_header header;
 	struct mt_task *t;
@@ -89,6 +90,8 @@ static void make_bases(void)
 		mt_operand(&bases[BINARY], (int)i, F32, 3, dims, MT_PLAIN);
 		mt_operand(&bases[BINARY_S32], (int)i, S32, 3, dims, MT_PLAIN);
 	}
+	for (i = 0; i < 4; i++)
+		mt_operand(&bases[SELECT], (int)i, i == 1 ? U8 : F32, 3, dims, MT_PLAIN);
 	mt_operand(&bases[PACK], 1, S8, 3, dims, MT_PLAIN);
 	mt_operand(&bases[PACK], 0, S8, 3, dims, MT_PLAIN);
 	mt_packed(&bases[PACK], 0, 64 + 4 * 8 * 16);
@@ -167,6 +170,16 @@ static const struct mutation mutations[] = {
 	{ UNARY, PAR(1), 1, UMA_FAULT_PAD, NONE, "params.pad" },
 	{ BINARY, PAR(0), UMA_BINARY_COUNT, UMA_FAULT_PARAMS, NONE, "params.func" },
 	{ BINARY_S32, PAR(0), UMA_BINARY_DIV, UMA_FAULT_PARAMS, NONE, "params.func" },
+	{ UNARY, PAR(0), UMA_UNARY_BIT_NOT, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype" },
+	{ BINARY, PAR(0), UMA_BINARY_SHL, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype" },
+	{ SELECT, PAR(0), 1, UMA_FAULT_FLAGS, NONE, "params.flags" },
+	{ SELECT, PAR(1), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ SELECT, AT(slots), 7, UMA_FAULT_SLOT, UMA_SLOT_C, "slots" },
+	{ SELECT, EPI(act), UMA_ACT_RELU, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ SELECT, OP(1, dims[2]), 9, UMA_FAULT_DIMS, 1, "dims" },
+	{ SELECT, OP(2, dims[0]), 5, UMA_FAULT_DIMS, 2, "dims" },
+	{ SELECT, OP(3, dims[1]), 1, UMA_FAULT_DIMS, 3, "dims" },
+	{ SELECT, OP(3, layout), UMA_LAYOUT_GEMM_B, UMA_FAULT_STRIDES, 3, "strides" },
 	{ COPY, PAR(0), 1, UMA_FAULT_PAD, NONE, "params.pad" },
 	{ NOP, PAR(0), 1, UMA_FAULT_PAD, NONE, "params.pad" },
 	{ PACK, PAR(63), 1, UMA_FAULT_PAD, NONE, "params.pad" },
@@ -180,6 +193,9 @@ static const struct mutation mutations[] = {
 	{ GEMM_FULL, EPI(p0), 0x7fc00000, UMA_FAULT_EPILOGUE, NONE, "epilogue.p0" },
 	{ GEMM_FULL, EPI(p1), 0xffc00001, UMA_FAULT_EPILOGUE, NONE, "epilogue.p1" },
 	{ GEMM_FULL, EPI(p1), 0xbf800000, UMA_FAULT_EPILOGUE, NONE, "epilogue.p1" },
+	{ GEMM_FULL, EPI(act), UMA_ACT_CELU, UMA_FAULT_EPILOGUE, NONE, "epilogue.p0" },
+	{ GEMM_FULL, EPI(act), UMA_ACT_ELU, UMA_FAULT_PAD, NONE, "epilogue.p1" },
+	{ GEMM_FULL, EPI(act), UMA_ACT_MISH, UMA_FAULT_PAD, NONE, "epilogue.p1" },
 	{ GEMM_F32, EPI(p0), 0x3f800000, UMA_FAULT_PAD, NONE, "epilogue.p0" },
 	{ GEMM_F32, EPI(p1), 1, UMA_FAULT_PAD, NONE, "epilogue.p1" },
 	{ GEMM_F32, EPI(pad[0]), 1, UMA_FAULT_PAD, NONE, "epilogue.pad" },
