@@ -22,6 +22,7 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	calib.o \
 	calib_range.o \
 	quant.o \
+	sparse.o \
 	)
 
 op-tests := $(addprefix libaccel/tests/test_,\

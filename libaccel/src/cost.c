@@ -69,25 +69,32 @@ uint64_t request_write_bytes(const struct request *req)
  * packed_bytes - size of a packed B
  * @b: operand
  * @row: capability row that has the blocks
+ * @layout: &enum uma_layout
  *
  * The formula of &struct uma_packed_header.
  *
  * Return: bytes with the header, UINT64_MAX if it is out of range.
  */
-uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row)
+uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row,
+		      uint32_t layout)
 {
 	uint64_t block_k = le16toh(row->block_k), block_n = le16toh(row->block_n);
-	uint64_t size;
+	uint64_t rows = b->dims[b->rank - 2], groups = divup(rows, 4), panels, size;
 	uint32_t i;
 
 	if (!block_k || !block_n)
 		return UINT64_MAX;
-	size = mul_sat(mul_sat(divup(b->dims[b->rank - 2], block_k), block_k),
-		       mul_sat(divup(b->dims[b->rank - 1], block_n), block_n));
+	if (layout == UMA_LAYOUT_GEMM_B24)
+		rows = 2 * groups;
+	panels = divup(b->dims[b->rank - 1], block_n);
+	size = mul_sat(mul_sat(divup(rows, block_k), block_k),
+		       mul_sat(panels, block_n));
 	size = divup(mul_sat(size, accel_dtype_bits(b->dtype)), 8);
 	if (size > 1ULL << 48)
 		return UINT64_MAX;
 	size = divup(size, 64) * 64;
+	if (layout == UMA_LAYOUT_GEMM_B24)
+		size = add_sat(size, mul_sat(panels, divup(groups * block_n / 2, 64) * 64));
 	for (i = 0; i + 2 < b->rank; i++)
 		size = mul_sat(size, b->dims[i]);
 	if (size > 1ULL << 48)
@@ -113,7 +120,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 			   request_write_bytes(req));
 	if (p->held == HELD_PACKED)
 		p->bytes = add_sat(p->bytes - operand_bytes(b),
-				   packed_bytes(b, p->pack));
+				   packed_bytes(b, p->pack, p->layout));
 	/* 10^6 cycles a second: thousands of operations a nanosecond. */
 	p->compute_ns = rate ? divup(mul_sat(req->macs, 1000), rate) : 0;
 	p->memory_ns = 0;

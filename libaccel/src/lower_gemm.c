@@ -10,7 +10,8 @@
 #include "planner.h"
 
 #define GEMM_FLAGS	(ACCEL_GEMM_TRANS_A | ACCEL_GEMM_TRANS_B | \
-			 ACCEL_GEMM_ALPHA | ACCEL_GEMM_PACK_B)
+			 ACCEL_GEMM_ALPHA | ACCEL_GEMM_PACK_B | \
+			 ACCEL_GEMM_SPARSE_B)
 
 /* Largest rank has the longest path; indices are below ACCEL_MAX_RANK */
 static const char * const a_dims[ACCEL_MAX_RANK] = {
@@ -23,6 +24,9 @@ static int check_scalars(const struct accel_gemm_desc *d, struct accel_error *e)
 	if (d->flags & ~GEMM_FLAGS)
 		return bad(e, -EINVAL, "gemm", "flags", "unknown flags 0x%x",
 			   d->flags & ~GEMM_FLAGS);
+	if ((d->flags & ACCEL_GEMM_SPARSE_B) && !(d->flags & ACCEL_GEMM_PACK_B))
+		return bad(e, -EINVAL, "gemm", "flags",
+			   "ACCEL_GEMM_SPARSE_B is for a right matrix that is packed");
 	if (d->pad)
 		return bad(e, -EINVAL, "gemm", "pad", "must be zero");
 	if (!(d->flags & ACCEL_GEMM_ALPHA) && d->alpha != 0)
@@ -54,9 +58,9 @@ static int check_types(const struct operand *a, const struct operand *b,
 	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
 		return bad(e, -EINVAL, "gemm.b", "quant.scheme",
 			   "integers by floating-point numbers need a quantisation");
-	if (dtype_is_int8(a->dtype) && !dtype_is_int8(b->dtype))
+	if (dtype_is_int8(a->dtype) && !dtype_is_int8(b->dtype) && !dtype_is_int4(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",
-			   "%s: with a left matrix of type %s, the right one is int8 or uint8",
+			   "%s: with a left matrix of type %s, the right one is int8, uint8, int4 or uint4",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
 	if (dtype_is_int8(a->dtype))
 		ok = !dtype_is_int4(d->dtype);
@@ -73,7 +77,7 @@ static int check_types(const struct operand *a, const struct operand *b,
 }
 
 static int check_quants(const struct operand *a, const struct operand *b,
-			const struct operand *d, struct accel_error *e)
+			const struct operand *d, bool sparse, struct accel_error *e)
 {
 	if (a->quant.scheme > ACCEL_QUANT_TENSOR)
 		return bad(e, -EINVAL, "gemm.a", "quant.scheme",
@@ -94,6 +98,12 @@ static int check_quants(const struct operand *a, const struct operand *b,
 	if (b->quant.scheme == ACCEL_QUANT_GROUP && b->quant.axis != b->rank - 2)
 		return bad(e, -EINVAL, "gemm.b", "quant.axis",
 			   "the groups of the right matrix run along K");
+	if (sparse && b->quant.zero)
+		return bad(e, -EINVAL, "gemm.b", "quant.zero",
+			   "what a sparse matrix leaves out is stored as 0: it has no zero point");
+	if (sparse && b->quant.zeros)
+		return bad(e, -EINVAL, "gemm.b", "quant.zeros",
+			   "what a sparse matrix leaves out is stored as 0: it has no zero points");
 	return 0;
 }
 
@@ -318,6 +328,8 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	req->alpha = desc->flags & ACCEL_GEMM_ALPHA ? desc->alpha : 1;
 	req->beta = desc->beta;
 	req->pack = desc->flags & ACCEL_GEMM_PACK_B;
+	req->sparse = desc->flags & ACCEL_GEMM_SPARSE_B;
+	req->sparse_axis = desc->b.rank - (desc->flags & ACCEL_GEMM_TRANS_B ? 1 : 2);
 	req->slots = 1u << UMA_SLOT_DST | 1u << UMA_SLOT_A | 1u << UMA_SLOT_B;
 
 	ret = check_scalars(desc, e);
@@ -341,7 +353,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 		transpose(b);
 	ret = check_types(a, b, d, e);
 	if (!ret)
-		ret = check_quants(a, b, d, e);
+		ret = check_quants(a, b, d, req->sparse, e);
 	if (!ret)
 		ret = check_dims(desc, a, b, d, e);
 	if (!ret)

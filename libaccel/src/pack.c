@@ -139,7 +139,7 @@ static int hold_packed(struct accel_plan *plan, const struct operand *src,
 		return ctx_fail(plan->ctx, -ENOMEM, NULL, "out of memory");
 	pack->info.engine = plan->info.engine;
 	pack->instances = plan->instances;
-	ret = emit_plan(pack, &req, p->pack, NULL, UMA_LAYOUT_GEMM_B);
+	ret = emit_plan(pack, &req, p->pack, NULL, p->layout);
 	if (ret)
 		ctx_fail(plan->ctx, ret, NULL, "out of memory");
 	else
@@ -191,10 +191,15 @@ int hold_b(struct accel_plan *plan, struct request *req,
 	if (b->quant.scheme >= ACCEL_QUANT_CHANNEL && !b->from->quant.scales)
 		return bad(e, -EINVAL, "gemm.b", "quant.scales",
 			   "a right matrix that is packed needs its scales");
+	if (req->sparse) {
+		ret = sparse_check(b->from, req->sparse_axis, e);
+		if (ret)
+			return ret;
+	}
 	if (p->held == HELD_PACKED) {
-		held->layout = UMA_LAYOUT_GEMM_B;
+		held->layout = p->layout;
 		b->lo = 0;
-		b->hi = packed_bytes(b, p->pack);
+		b->hi = packed_bytes(b, p->pack, p->layout);
 	} else {
 		make_dense(b);
 	}

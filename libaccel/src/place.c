@@ -390,7 +390,7 @@ static const struct uma_op_cap *first_row(const struct matching *m, uint64_t row
 }
 
 /* The row by which this engine packs B for the row that was found, or NULL. */
-static const struct uma_op_cap *pack_row(const struct matching *m)
+static const struct uma_op_cap *pack_row(const struct matching *m, uint32_t layout)
 {
 	const struct operand *b = &m->req->t[UMA_SLOT_B];
 	uint32_t i, type = 1u << b->dtype;
@@ -403,7 +403,7 @@ static const struct uma_op_cap *pack_row(const struct matching *m)
 		const struct uma_op_cap *row = &m->engine->caps[i];
 
 		if (le16toh(row->opcode) == UMA_OP_PACK &&
-		    (row->layouts >> UMA_LAYOUT_GEMM_B & 1) &&
+		    (row->layouts >> layout & 1) &&
 		    (le32toh(row->a_dtypes) & type) &&
 		    (le32toh(row->d_dtypes) & type) &&
 		    b->rank <= row->rank_max &&
@@ -412,24 +412,37 @@ static const struct uma_op_cap *pack_row(const struct matching *m)
 		    (!row->align || b->addr % le32toh(row->align) == 0) &&
 		    b->dims[b->rank - 1] <= le32toh(row->dim_max) &&
 		    b->dims[b->rank - 2] <= le32toh(row->dim_max) &&
-		    packed_bytes(b, row) != UINT64_MAX)
+		    packed_bytes(b, row, layout) != UINT64_MAX)
 			return row;
 	}
 	return NULL;
 }
 
 static bool row_packed(const struct matching *m, const struct uma_op_cap *row,
-		       uint32_t index)
+		       uint32_t layout)
 {
 	(void)m;
-	(void)index;
-	return row->layouts >> UMA_LAYOUT_GEMM_B & 1;
+	return row->layouts >> layout & 1;
+}
+
+/* Find rows that take B in a layout and make it. */
+static bool match_packed(const struct matching *m, uint64_t rows, uint32_t layout)
+{
+	struct placement *p = m->p;
+	uint64_t packed = narrow(m, rows, row_packed, layout);
+
+	if (!packed)
+		return false;
+	p->row = first_row(m, packed);
+	p->pack = pack_row(m, layout);
+	p->layout = layout;
+	return p->pack;
 }
 
 static bool match(const struct matching *m)
 {
 	struct placement *p = m->p;
-	uint64_t rows, packed;
+	uint64_t rows;
 
 	rows = narrow(m, UINT64_MAX, row_opcode, 0);
 	if (!rows)
@@ -443,11 +456,8 @@ static bool match(const struct matching *m)
 	if (!m->req->pack)
 		return true;
 	/* What takes packed operands first takes this one packed. */
-	packed = narrow(m, rows, row_packed, 0);
-	if (packed) {
-		p->row = first_row(m, packed);
-		p->pack = pack_row(m);
-	}
+	if (!m->req->sparse || !match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
+		match_packed(m, rows, UMA_LAYOUT_GEMM_B);
 	p->held = p->pack ? HELD_PACKED : HELD_COPY;
 	if (!p->pack)
 		p->row = first_row(m, rows);

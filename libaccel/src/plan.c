@@ -115,8 +115,10 @@ static const char *algorithm(const struct request *req, const struct placement *
 {
 	if (req->opcode != UMA_OP_GEMM)
 		return req->class->algorithm;
-	return p->held == HELD_PACKED ? "blocked, packed" :
-	       p->held == HELD_COPY ? "blocked, copied" : "blocked";
+	if (p->held == HELD_PACKED)
+		return p->layout == UMA_LAYOUT_GEMM_B24 ? "blocked, packed 2:4" :
+							  "blocked, packed";
+	return p->held == HELD_COPY ? "blocked, copied" : "blocked";
 }
 
 static double us(uint64_t ns)

@@ -102,6 +102,8 @@ struct op_class;
  * @slots: mask of &enum uma_slot
  * @t: operands
  * @pack: GEMM: B is constant and is read while planning
+ * @sparse: GEMM: two at most of each four elements of B along K are not zero
+ * @sparse_axis: K of B as the caller described it
  * @k: length of the sums, held against k_max
  * @k_field: path of the dimension that says it, NULL if there are no sums
  * @macs: multiply-adds, or elements
@@ -124,6 +126,8 @@ struct request {
 	uint32_t slots;
 	struct operand t[REQUEST_SLOTS];
 	bool pack;
+	bool sparse;
+	uint32_t sparse_axis;
 	int64_t k;
 	const char *k_field;
 	uint64_t macs;
@@ -277,6 +281,7 @@ enum held {
  * @row: capability row of the operation
  * @pack: row of the packing, NULL without
  * @held: &enum held
+ * @layout: &enum uma_layout of what is held packed
  * @variant: index of the variant
  * @estimate_ns: modelled time: @start_ns and the larger of the next two
  * @start_ns: launch
@@ -290,6 +295,7 @@ struct placement {
 	const struct uma_op_cap *row;
 	const struct uma_op_cap *pack;
 	enum held held;
+	uint32_t layout;
 	uint32_t variant;
 	uint64_t estimate_ns;
 	uint64_t start_ns;
@@ -319,7 +325,8 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 	  const struct request *req, struct placement *p);
 uint64_t request_read_bytes(const struct request *req);
 uint64_t request_write_bytes(const struct request *req);
-uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row);
+uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row,
+		      uint32_t layout);
 
 /* --- emit.c ------------------------------------------------------------------- */
 
@@ -340,6 +347,10 @@ struct held_b {
 int emit_plan(struct accel_plan *plan, const struct request *req,
 	      const struct uma_op_cap *row, const struct held_b *held,
 	      uint32_t dst_layout);
+
+/* --- sparse.c ----------------------------------------------------------------- */
+
+int sparse_check(const struct accel_tensor *b, uint32_t axis, struct accel_error *e);
 
 /* --- pack.c ------------------------------------------------------------------- */
 

@@ -79,6 +79,18 @@ static const struct {
 	{ ACCEL_F32, ACCEL_U4, ACCEL_F32 },
 	{ ACCEL_F16, ACCEL_U4, ACCEL_F16 }, { ACCEL_F16, ACCEL_U4, ACCEL_F32 },
 	{ ACCEL_BF16, ACCEL_U4, ACCEL_BF16 }, { ACCEL_BF16, ACCEL_U4, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_S4, ACCEL_S32 }, { ACCEL_S8, ACCEL_S4, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_S4, ACCEL_F16 }, { ACCEL_S8, ACCEL_S4, ACCEL_BF16 },
+	{ ACCEL_S8, ACCEL_S4, ACCEL_S8 }, { ACCEL_S8, ACCEL_S4, ACCEL_U8 },
+	{ ACCEL_S8, ACCEL_U4, ACCEL_S32 }, { ACCEL_S8, ACCEL_U4, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_U4, ACCEL_F16 }, { ACCEL_S8, ACCEL_U4, ACCEL_BF16 },
+	{ ACCEL_S8, ACCEL_U4, ACCEL_S8 }, { ACCEL_S8, ACCEL_U4, ACCEL_U8 },
+	{ ACCEL_U8, ACCEL_S4, ACCEL_S32 }, { ACCEL_U8, ACCEL_S4, ACCEL_F32 },
+	{ ACCEL_U8, ACCEL_S4, ACCEL_F16 }, { ACCEL_U8, ACCEL_S4, ACCEL_BF16 },
+	{ ACCEL_U8, ACCEL_S4, ACCEL_S8 }, { ACCEL_U8, ACCEL_S4, ACCEL_U8 },
+	{ ACCEL_U8, ACCEL_U4, ACCEL_S32 }, { ACCEL_U8, ACCEL_U4, ACCEL_F32 },
+	{ ACCEL_U8, ACCEL_U4, ACCEL_F16 }, { ACCEL_U8, ACCEL_U4, ACCEL_BF16 },
+	{ ACCEL_U8, ACCEL_U4, ACCEL_S8 }, { ACCEL_U8, ACCEL_U4, ACCEL_U8 },
 };
 
 static bool is_float(int dtype)
@@ -333,6 +345,11 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	op_tensor(c, &d->d, g->d == ANY ? types[type].d : (uint32_t)g->d, s.rank,
 		  dims, pick_style(c, g->d_style, d->d.dtype, true));
 	quantise_sides(c, g, d, &s);
+	/* Two of four, where B is held and has an element for each index. */
+	if ((d->flags & ACCEL_GEMM_PACK_B) && op_below(c, 2) && !d->b.quant.zero &&
+	    !d->b.quant.zeros &&
+	    !accel_prune24(c->ctx, &d->b, d->b.rank - (d->flags & ACCEL_GEMM_TRANS_B ? 1 : 2)))
+		d->flags |= ACCEL_GEMM_SPARSE_B;
 	if (g->epilogue)
 		add_epilogue(c, d);
 	d->hdr.engine = g->engine == ANY ?

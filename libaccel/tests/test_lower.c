@@ -292,13 +292,15 @@ static void test_cost(void **state)
 	assert_int_equal(p.memory_ns, 1000000);
 	assert_int_equal(p.estimate_ns, p.start_ns + 1000000);
 	/* 52 by 32 with padding, and a header. */
-	assert_int_equal(packed_bytes(&req.t[UMA_SLOT_B], &cap), 52 * 32 * 4 + 64);
+	assert_int_equal(packed_bytes(&req.t[UMA_SLOT_B], &cap, UMA_LAYOUT_GEMM_B),
+			 52 * 32 * 4 + 64);
 	p.held = HELD_PACKED;
 	p.pack = &cap;
 	cost(&engine, 0, &req, &p);
 	assert_int_equal(p.bytes, 38000 - 6000 + 52 * 32 * 4 + 64);
 	cap.block_k = 0;
-	assert_int_equal(packed_bytes(&req.t[UMA_SLOT_B], &cap), UINT64_MAX);
+	assert_int_equal(packed_bytes(&req.t[UMA_SLOT_B], &cap, UMA_LAYOUT_GEMM_B),
+			 UINT64_MAX);
 	/* Astronomical: saturated, no overflow. */
 	req.macs = UINT64_MAX;
 	p.held = HELD_NONE;

@@ -167,6 +167,11 @@ enum uma_slot {
  *	engine class, made by UMA_OP_PACK. Opaque but for its size, which
  *	&struct uma_op_cap and uma_task.h's formula give: it starts with
  *	&struct uma_packed_header
+ * @UMA_LAYOUT_GEMM_B24: the same of a matrix of which of each four elements
+ *	along K, from a multiple of four on, two at most are not zero: only two
+ *	are there, and where they were. PACK keeps the two of the largest
+ *	magnitude (NaN is larger than all, of equals the first). What is left out
+ *	is read as the stored number 0, so there is no zero point
  * @UMA_LAYOUT_COUNT: number of values, for masks and tables
  *
  * A packed operand has its logical dimensions, zero strides, and an address
@@ -175,7 +180,8 @@ enum uma_slot {
 enum uma_layout {
 	UMA_LAYOUT_STRIDED = 0,
 	UMA_LAYOUT_GEMM_B = 1,
-	UMA_LAYOUT_COUNT = 2
+	UMA_LAYOUT_GEMM_B24 = 2,
+	UMA_LAYOUT_COUNT = 3
 };
 
 /**
@@ -603,7 +609,10 @@ struct uma_task_stamp {
  * Written by UMA_OP_PACK, checked by every task that uses the operand. The
  * payload follows; for UMA_LAYOUT_GEMM_B each matrix of the batch is
  * roundup(K, block_k) * roundup(N, block_n) elements (4-bit: half as many
- * bytes), padded to 64 bytes, quantisation tables not included.
+ * bytes), padded to 64 bytes, quantisation tables not included. For
+ * UMA_LAYOUT_GEMM_B24 it is roundup(N, block_n) / block_n panels, each of
+ * roundup(roundup(K, 4) / 2, block_k) * block_n elements and of
+ * roundup(roundup(K, 4) / 4 * block_n / 2, 64) bytes of positions.
  */
 struct uma_packed_header {
 	/** @magic: UMA_PACKED_MAGIC */

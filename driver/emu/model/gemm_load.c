@@ -293,7 +293,8 @@ static int panels_in_place(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 	__u32 bn = uma_le16(c->cap->block_n);
 	__u32 col;
 
-	if (t->dtype != UMA_DTYPE_F32 || uma_le16(c->cap->block_k) != 1 ||
+	if (t->dtype != UMA_DTYPE_F32 || t->layout != UMA_LAYOUT_GEMM_B ||
+	    uma_le16(c->cap->block_k) != 1 ||
 	    bn % c->run->k->nr || c->n0 % bn || uma_divup(c->n, bn) > UMA_GEMM_PARTS)
 		return 0;
 	for (col = 0; col < c->n; col += bn) {
@@ -383,7 +384,8 @@ static int copy_b_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 
 		if (!p)
 			return -1;
-		put_s16(c, p, t->dtype, along_n ? i : 0, along_n ? 0 : i, along_n, n);
+		put_s16(c, p, uma_wide_dtype(t->dtype), along_n ? i : 0,
+			along_n ? 0 : i, along_n, n);
 	}
 	return 0;
 }
@@ -400,8 +402,8 @@ static int copy_packed_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 				    rows, c->n0, c->n, c->s->raw, UMA_GEMM_NT))
 			return -1;
 		for (i = 0; i < rows; i++)
-			put_s16(c, (__u8 *)c->s->raw + i * UMA_GEMM_NT, t->dtype,
-				k + i, 0, 1, c->n);
+			put_s16(c, (__u8 *)c->s->raw + i * UMA_GEMM_NT,
+				uma_wide_dtype(t->dtype), k + i, 0, 1, c->n);
 	}
 	return 0;
 }

@@ -118,6 +118,9 @@ int uma_gemm_tile(struct uma_gemm_ctx *c)
 	};
 	__u32 s;
 
+	/* Kernels know blocks of all elements. */
+	if (op->t[UMA_SLOT_B].layout == UMA_LAYOUT_GEMM_B24)
+		return UMA_TILE_NO;
 	fill_operand(c, &g, UMA_SLOT_A);
 	if (op->t[UMA_SLOT_B].layout == UMA_LAYOUT_STRIDED)
 		fill_operand(c, &g, UMA_SLOT_B);

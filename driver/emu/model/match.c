@@ -74,7 +74,7 @@ static int match_gemm_types(const struct uma_op *op, struct uma_fault_info *faul
 		    !uma_is_int4(b->dtype))
 			return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
 	} else if (uma_is_int8(a->dtype)) {
-		if (!uma_is_int8(b->dtype))
+		if (!uma_is_int8(b->dtype) && !uma_is_int4(b->dtype))
 			return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
 	} else {
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype");
@@ -99,6 +99,11 @@ static int match_gemm_quant(const struct uma_op *op, struct uma_fault_info *faul
 	}
 	if (b->quant == UMA_QUANT_GROUP && !uma_is_float(a->dtype))
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "quant");
+	/* What is left out is the stored number 0. */
+	if (b->layout == UMA_LAYOUT_GEMM_B24 && b->zero)
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "zero");
+	if (b->layout == UMA_LAYOUT_GEMM_B24 && b->zero_addr)
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "zero_addr");
 	/* Channels are columns of B, groups run along K. */
 	if ((b->quant == UMA_QUANT_CHANNEL && b->quant_axis != b->rank - 1) ||
 	    (b->quant == UMA_QUANT_GROUP && b->quant_axis != b->rank - 2))

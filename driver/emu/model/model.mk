@@ -15,6 +15,7 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	mem.o \
 	row.o \
 	packed.o \
+	packed24.o \
 	pack.o \
 	gemm_load.o \
 	gemm_tile.o \
@@ -35,7 +36,7 @@ endif
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
-model-tests := test_kernels test_exec test_malformed test_pack test_fuzz
+model-tests := test_kernels test_exec test_malformed test_pack test_sparse test_fuzz
 MODEL_TESTS += $(addprefix $(model-dir)/tests/,$(model-tests))
 model-test-objs := $(addprefix $(model-dir)/tests/,mt.o ref.o ref_func.o gen.o) $(MODEL_OBJS)
 

@@ -17,6 +17,8 @@ struct pack_plan {
 
 struct pack_scratch {
 	__u32 rows[UMA_PACKED_K * UMA_PACKED_N_MAX];
+	__u32 half[UMA_PACKED_K / 2 * UMA_PACKED_N_MAX];
+	__u8 positions[UMA_PACKED_K / 4 * UMA_PACKED_N_MAX / 2];
 	__u32 block[UMA_PACKED_BLOCK_MAX / 4];
 	__u32 raw[UMA_PACKED_N_MAX];
 };
@@ -87,6 +89,46 @@ static int gather_rows(struct uma_run *run, __s64 off, __u32 kc, __u32 count,
 	return 0;
 }
 
+/* Write @kc rows, from row @at of what is there of panel @n on, as blocks. */
+static int put_blocks(struct uma_run *run, const void *rows, __u64 batch, __u32 at,
+		      __u32 kc, __u32 n)
+{
+	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
+	const struct uma_op_cap *cap = &run->prog->engine->caps[run->prog->row];
+	struct pack_scratch *s = (struct pack_scratch *)run->scratch;
+	__u32 bk = uma_le16(cap->block_k), bn = uma_le16(cap->block_n);
+	__u32 bytes = bk * bn * uma_dtype_bits(d->dtype) / 8;
+	__u64 addr = uma_packed_addr(d, cap, batch, at, n);
+	__u32 b;
+
+	for (b = 0; b < kc; b += bk, addr += bytes) {
+		uma_packed_fill(d->dtype, cap, UMA_MIN(bk, kc - b),
+				(const __u8 *)rows + (__u64)b * bn * uma_wide_size(d->dtype),
+				bn, s->block);
+		if (uma_mem_out(run, UMA_SLOT_DST, addr, bytes, s->block))
+			return -1;
+	}
+	return 0;
+}
+
+/* Write two of each four of @kc rows, and where they were. */
+static int put_half(struct uma_run *run, __u64 batch, __u32 k, __u32 kc, __u32 n)
+{
+	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
+	const struct uma_op_cap *cap = &run->prog->engine->caps[run->prog->row];
+	struct pack_scratch *s = (struct pack_scratch *)run->scratch;
+	__u32 bn = uma_le16(cap->block_n), groups = (kc + 3) / 4;
+	__u32 row = bn * uma_wide_size(d->dtype);
+
+	__builtin_memset((__u8 *)s->rows + (__u64)kc * row, 0,
+			 (__u64)(groups * 4 - kc) * row);
+	uma_packed24_choose(d->dtype, s->rows, bn, groups, s->half, s->positions);
+	if (put_blocks(run, s->half, batch, k / 2, groups * 2, n))
+		return -1;
+	return uma_mem_out(run, UMA_SLOT_DST, uma_packed24_addr(d, cap, batch, k, n),
+			   (__u64)groups * (bn / 2), s->positions);
+}
+
 static int pack_panel(struct uma_run *run, __u32 tile, __u32 step)
 {
 	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
@@ -94,8 +136,7 @@ static int pack_panel(struct uma_run *run, __u32 tile, __u32 step)
 	const struct uma_op_cap *cap = &run->prog->engine->caps[run->prog->row];
 	const struct pack_plan *p = (const void *)run->prog->priv;
 	struct pack_scratch *s = (struct pack_scratch *)run->scratch;
-	__u32 bk = uma_le16(cap->block_k), bn = uma_le16(cap->block_n);
-	__u32 bytes = bk * bn * uma_dtype_bits(d->dtype) / 8;
+	__u32 bn = uma_le16(cap->block_n);
 	__u64 rest = tile / p->panels;
 	__u64 batch = rest;
 	__u32 n = tile % p->panels * bn;
@@ -103,8 +144,7 @@ static int pack_panel(struct uma_run *run, __u32 tile, __u32 step)
 	__u32 cols = UMA_MIN(bn, d->dims[d->rank - 1] - n);
 	__u64 k, end = UMA_MIN((__u64)(step + 1) * p->chunk, depth);
 	__u32 idx[UMA_MAX_RANK] = { 0 };
-	__u32 es = uma_wide_size(d->dtype);
-	__u32 i, b;
+	__u32 i;
 
 	for (i = d->rank - 2; i-- > 0;) {
 		idx[i] = (__u32)(rest % d->dims[i]);
@@ -113,18 +153,14 @@ static int pack_panel(struct uma_run *run, __u32 tile, __u32 step)
 	idx[d->rank - 1] = n;
 	for (k = (__u64)step * p->chunk; k < end; k += UMA_PACKED_K) {
 		__u32 kc = (__u32)UMA_MIN(UMA_PACKED_K, end - k);
-		__u64 addr = uma_packed_addr(d, cap, batch, (__u32)k, n);
 
 		idx[d->rank - 2] = (__u32)k;
 		if (gather_rows(run, uma_tensor_offset(a, idx), kc, cols, bn, s))
 			return -1;
-		for (b = 0; b < kc; b += bk, addr += bytes) {
-			uma_packed_fill(d->dtype, cap, UMA_MIN(bk, kc - b),
-					(__u8 *)s->rows + (__u64)b * bn * es, bn,
-					s->block);
-			if (uma_mem_out(run, UMA_SLOT_DST, addr, bytes, s->block))
-				return -1;
-		}
+		if (d->layout == UMA_LAYOUT_GEMM_B24 ?
+		    put_half(run, batch, (__u32)k, kc, n) :
+		    put_blocks(run, s->rows, batch, (__u32)k, kc, n))
+			return -1;
 	}
 	return 0;
 }

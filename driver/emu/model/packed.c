@@ -24,29 +24,47 @@ int uma_packed_blocks(const struct uma_tensor_view *t,
 	if (UMA_PACKED_K % bk || bk * bn * bits % 512 ||
 	    bk * bn * bits / 8 > UMA_PACKED_BLOCK_MAX)
 		return -1;
+	if (t->layout == UMA_LAYOUT_GEMM_B24 && (UMA_PACKED_K / 2 % bk || bn % 2))
+		return -1;
 	return bits == 4 && bk % 2 ? -1 : 0;
 }
 
-static __u64 matrix_bytes(const struct uma_tensor_view *t,
-			  const struct uma_op_cap *cap)
+/* Bytes of the blocks of a panel. */
+__u64 uma_packed_panel_blocks(const struct uma_tensor_view *t,
+			      const struct uma_op_cap *cap)
 {
-	return uma_roundup(t->dims[t->rank - 2], uma_le16(cap->block_k)) *
-	       uma_roundup(t->dims[t->rank - 1], uma_le16(cap->block_n)) *
+	__u32 k = t->dims[t->rank - 2];
+	__u64 rows = t->layout == UMA_LAYOUT_GEMM_B24 ? uma_packed24_rows(k) : k;
+
+	return uma_roundup(rows, uma_le16(cap->block_k)) * uma_le16(cap->block_n) *
 	       uma_dtype_bits(t->dtype) / 8;
 }
 
-/* Address of the block that holds element (k, n) of a matrix. */
+static __u64 panel_bytes(const struct uma_tensor_view *t,
+			 const struct uma_op_cap *cap)
+{
+	__u64 bytes = uma_packed_panel_blocks(t, cap);
+
+	if (t->layout == UMA_LAYOUT_GEMM_B24)
+		bytes += uma_packed24_positions(t->dims[t->rank - 2],
+						uma_le16(cap->block_n));
+	return bytes;
+}
+
+/*
+ * Address of the block that holds element (k, n) of a matrix; of one of which
+ * only half the elements are there k is the row among those.
+ */
 __u64 uma_packed_addr(const struct uma_tensor_view *t,
 		      const struct uma_op_cap *cap, __u64 batch, __u32 k,
 		      __u32 n)
 {
 	__u32 bk = uma_le16(cap->block_k), bn = uma_le16(cap->block_n);
-	__u64 panel = uma_roundup(t->dims[t->rank - 2], bk) * bn;
-	__u64 element = n / bn * panel + (__u64)(k / bk) * bk * bn;
+	__u64 panels = uma_divup(t->dims[t->rank - 1], bn);
 
 	return t->addr + sizeof(struct uma_packed_header) +
-	       batch * matrix_bytes(t, cap) +
-	       element * uma_dtype_bits(t->dtype) / 8;
+	       (batch * panels + n / bn) * panel_bytes(t, cap) +
+	       (__u64)(k / bk) * (bk * bn * uma_dtype_bits(t->dtype) / 8);
 }
 
 void uma_packed_header_make(const struct uma_tensor_view *t,
@@ -197,6 +215,8 @@ int uma_packed_rows(struct uma_run *run, __u32 slot,
 	__u32 tmp[UMA_PACKED_BLOCK_MAX / 4];
 	__u32 b;
 
+	if (t->layout == UMA_LAYOUT_GEMM_B24)
+		return uma_packed24_read(run, slot, cap, batch, k, kc, n, count, out, ld);
 	while (count) {
 		__u32 cols = UMA_MIN(count, bn - n % bn);
 		__u64 addr = uma_packed_addr(t, cap, batch, k, n);

@@ -24,6 +24,7 @@
 
 #define L_S		(1u << UMA_LAYOUT_STRIDED)
 #define L_P		(1u << UMA_LAYOUT_GEMM_B)
+#define L_P24		(1u << UMA_LAYOUT_GEMM_B24)
 
 #define ACT(x)		(1u << UMA_ACT_##x)
 #define ACTS_ALL	((1u << UMA_ACT_COUNT) - 1)
@@ -54,9 +55,9 @@
 	.layouts = L_S, .macs_per_cycle = UMA_LE32(1),			\
 }
 
-#define ROW_GEMM(a, b, d, quant, act, dim, k, al, bk, bn, macs) {	\
+#define ROW_GEMM_OF(lay, a, b, d, quant, act, dim, k, al, bk, bn, macs) { \
 	.opcode = UMA_LE16(UMA_OP_GEMM), .rank_max = UMA_MAX_RANK,	\
-	.layouts = L_S | L_P, .a_dtypes = UMA_LE32(a),			\
+	.layouts = lay, .a_dtypes = UMA_LE32(a),			\
 	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(d),		\
 	.quants = UMA_LE32(quant), .epilogue = UMA_LE32(UMA_EPI_MASK),	\
 	.acts = UMA_LE32(act), .dim_max = UMA_LE32(dim),		\
@@ -65,14 +66,21 @@
 	.macs_per_cycle = UMA_LE32(macs),				\
 }
 
-#define ROW_PACK(a, dim, al, bk, bn, rate) {				\
+#define ROW_GEMM(...)	ROW_GEMM_OF(L_S | L_P, __VA_ARGS__)
+/* Also with two of four elements of B. */
+#define ROW_GEMM24(...)	ROW_GEMM_OF(L_S | L_P | L_P24, __VA_ARGS__)
+
+#define ROW_PACK_OF(lay, a, dim, al, bk, bn, rate) {			\
 	.opcode = UMA_LE16(UMA_OP_PACK), .rank_max = UMA_MAX_RANK,	\
-	.layouts = L_P, .a_dtypes = UMA_LE32(a),			\
+	.layouts = lay, .a_dtypes = UMA_LE32(a),			\
 	.d_dtypes = UMA_LE32(a), .quants = UMA_LE32(Q(Q_N, 0, Q_N, 0)),	\
 	.dim_max = UMA_LE32(dim), .align = UMA_LE32(al),		\
 	.block_k = UMA_LE16(bk), .block_n = UMA_LE16(bn),		\
 	.macs_per_cycle = UMA_LE32(rate),				\
 }
+
+#define ROW_PACK(...)	ROW_PACK_OF(L_P, __VA_ARGS__)
+#define ROW_PACK24(...)	ROW_PACK_OF(L_P | L_P24, __VA_ARGS__)
 
 #define ROW_COPY(a, d, quant, dim, al, rate) {				\
 	.opcode = UMA_LE16(UMA_OP_COPY), .rank_max = UMA_MAX_RANK,	\
@@ -117,7 +125,7 @@
 
 /* GEMM of one float type, of bytes, and of float types with small weights. */
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
-	ROW_GEMM(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
+	ROW_GEMM24(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
 		 DIM_BIG, K_BIG, 1, bk, bn, macs)
 
 /* Everything: what a GPU does, and every engine of "full". */
@@ -126,19 +134,22 @@
 	GEMM_FLOAT(T(F32), ACTS_ALL, BK_F32, bn, macs),			\
 	GEMM_FLOAT(T(F16), ACTS_ALL, BK_16, bn, macs),			\
 	GEMM_FLOAT(T(BF16), ACTS_ALL, BK_16, bn, macs),			\
-	ROW_GEMM(T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32),		\
+	ROW_GEMM24(T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32),		\
 		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
 		 BK_8, bn, macs),					\
-	ROW_GEMM(T_FLOAT, T_INT8, T_FLOAT | T_INT8,			\
+	ROW_GEMM24(T_FLOAT, T_INT8, T_FLOAT | T_INT8,			\
 		 Q(Q_N, Q_TCG, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
 		 BK_8, bn, macs),					\
-	ROW_GEMM(T_FLOAT, T_INT4, T_FLOAT | T_INT8,			\
+	ROW_GEMM24(T_FLOAT, T_INT4, T_FLOAT | T_INT8,			\
 		 Q(Q_N, Q_TCG, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
 		 BK_4, bn, macs),					\
-	ROW_PACK(T(F32), DIM_BIG, 1, BK_F32, bn, 32),			\
-	ROW_PACK(T(F16) | T(BF16), DIM_BIG, 1, BK_16, bn, 32),		\
-	ROW_PACK(T_INT8, DIM_BIG, 1, BK_8, bn, 32),			\
-	ROW_PACK(T_INT4, DIM_BIG, 1, BK_4, bn, 32),			\
+	ROW_GEMM24(T_INT8, T_INT4, T_FLOAT | T_INT8 | T(S32),		\
+		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+		 BK_4, bn, macs),					\
+	ROW_PACK24(T(F32), DIM_BIG, 1, BK_F32, bn, 32),			\
+	ROW_PACK24(T(F16) | T(BF16), DIM_BIG, 1, BK_16, bn, 32),		\
+	ROW_PACK24(T_INT8, DIM_BIG, 1, BK_8, bn, 32),			\
+	ROW_PACK24(T_INT4, DIM_BIG, 1, BK_4, bn, 32),			\
 	ROW_COPY(T_ALL, T_ALL, Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 64),	\
 	ROW_FILL(T_ALL, DIM_BIG, 1, 128),				\
 	ROW_UNARY(T_ALL, T_ALL, UNARIES_ALL, Q(Q_TCG, 0, Q_TCG, 0),	\
@@ -169,6 +180,9 @@ static const struct uma_op_cap everything_16[] = { ROWS_EVERYTHING(16, 1024) };
 		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_8, 16, 256),	\
 	ROW_GEMM((f), T_INT4, (f) | T_INT8, Q(Q_N, Q_TCG, Q_T, Q_T),	\
 		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_4, 16, 256),	\
+	ROW_GEMM(T_INT8, T_INT4, (f) | T_INT8 | T(S32),			\
+		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BIG,	\
+		 1, BK_4, 16, 1024),					\
 	ROW_PACK(T(F32), DIM_BIG, 1, BK_F32, 16, 16),			\
 	ROW_PACK((f) & ~T(F32), DIM_BIG, 1, BK_16, 16, 16),		\
 	ROW_PACK(T_INT8, DIM_BIG, 1, BK_8, 16, 16),			\
@@ -214,6 +228,8 @@ static const struct uma_op_cap neural_2[] = { ROWS_NEURAL(16384, 0, Q_TC, 2560) 
 static const struct uma_op_cap neural_3[] = {
 	ROWS_NEURAL(65536, T_INT4, Q_TCG, 2816),
 	ROW_GEMM(T(F16), T_INT4, T(F16) | T_INT8, Q(Q_N, Q_TCG, Q_T, Q_T),
+		 ACTS_ALL, 65536, 65536, 64, BK_4, 16, 2816),
+	ROW_GEMM(T_INT8, T_INT4, T(F16) | T_INT8, Q(Q_T, Q_TC, Q_T, Q_T),
 		 ACTS_ALL, 65536, 65536, 64, BK_4, 16, 2816),
 	ROW_PACK(T_INT4, 65536, 64, BK_4, 16, 16),
 };

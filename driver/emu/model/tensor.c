@@ -132,6 +132,8 @@ static __u64 logical_bytes(const struct uma_tensor_view *t)
 
 	if (n > (1ULL << 50))
 		return ~0ULL;
+	if (t->layout == UMA_LAYOUT_GEMM_B24)
+		n /= 2;
 	return (n * uma_dtype_bits(t->dtype) + 7) / 8;
 }
 
@@ -359,25 +361,43 @@ int uma_views_conflict(const struct uma_tensor_view *dst,
 	return 1;
 }
 
+/* Bytes of a matrix of a packed operand. */
+static int packed_matrix(const struct uma_tensor_view *t, __u32 layout,
+			 __u32 block_k, __u32 block_n, __u64 *bytes)
+{
+	__u64 k = t->dims[t->rank - 2], n = uma_roundup(t->dims[t->rank - 1], block_n);
+	__u64 rows = layout == UMA_LAYOUT_GEMM_B ? k : uma_packed24_rows(t->dims[t->rank - 2]);
+	__u64 elements, positions;
+
+	if (__builtin_mul_overflow(uma_roundup(rows, block_k), n, &elements))
+		return -1;
+	if (elements > (1ULL << 50))
+		return -1;
+	*bytes = uma_roundup((elements * uma_dtype_bits(t->dtype) + 7) / 8, 64);
+	if (layout == UMA_LAYOUT_GEMM_B)
+		return 0;
+	/* The panels are multiples of 64 bytes where the blocks are. */
+	if (__builtin_mul_overflow(n / block_n,
+				   uma_packed24_positions(t->dims[t->rank - 2], block_n), &positions))
+		return -1;
+	if (positions > UMA_ADDR_END)
+		return -1;
+	*bytes += positions;
+	return 0;
+}
+
 __u64 uma_packed_size(const struct uma_tensor_view *t, __u32 layout,
 		      __u32 block_k, __u32 block_n)
 {
-	__u64 elements, bytes, size;
+	__u64 size;
 	__u32 d;
 
-	if (layout != UMA_LAYOUT_GEMM_B || t->rank < 2 ||
-	    t->rank > UMA_MAX_RANK || !block_k || !block_n ||
+	if ((layout != UMA_LAYOUT_GEMM_B && layout != UMA_LAYOUT_GEMM_B24) ||
+	    t->rank < 2 || t->rank > UMA_MAX_RANK || !block_k || !block_n ||
 	    !uma_dtype_bits(t->dtype))
 		return 0;
-	elements = uma_roundup(t->dims[t->rank - 2], block_k);
-	if (__builtin_mul_overflow(elements,
-				   uma_roundup(t->dims[t->rank - 1], block_n),
-				   &elements))
+	if (packed_matrix(t, layout, block_k, block_n, &size))
 		return 0;
-	if (elements > (1ULL << 50))
-		return 0;
-	bytes = uma_roundup((elements * uma_dtype_bits(t->dtype) + 7) / 8, 64);
-	size = bytes;
 	for (d = 0; d + 2 < t->rank; d++)
 		if (__builtin_mul_overflow(size, (__u64)t->dims[d], &size))
 			return 0;

@@ -307,6 +307,30 @@ int uma_packed_rows(struct uma_run *run, __u32 slot,
 		    __u32 kc, __u32 n, __u32 count, void *out, __u32 ld);
 void uma_packed_fill(__u32 dtype, const struct uma_op_cap *cap, __u32 kc,
 		     const void *rows, __u32 ld, void *block);
+__u64 uma_packed_panel_blocks(const struct uma_tensor_view *t,
+			      const struct uma_op_cap *cap);
+
+/* --- packed24.c ----------------------------------------------------------- */
+
+/* Rows that are there of a matrix of @k. */
+static inline __u64 uma_packed24_rows(__u32 k)
+{
+	return uma_roundup(k, 4) / 2;
+}
+
+/* Bytes of the positions of a panel, with padding. */
+static inline __u64 uma_packed24_positions(__u32 k, __u32 bn)
+{
+	return uma_roundup(uma_packed24_rows(k) / 2 * bn / 2, 64);
+}
+
+void uma_packed24_choose(__u32 dtype, const void *rows, __u32 bn, __u32 groups,
+			 void *half, __u8 *positions);
+__u64 uma_packed24_addr(const struct uma_tensor_view *t,
+			const struct uma_op_cap *cap, __u64 batch, __u32 k, __u32 n);
+int uma_packed24_read(struct uma_run *run, __u32 slot,
+		      const struct uma_op_cap *cap, __u64 batch, __u32 k,
+		      __u32 kc, __u32 n, __u32 count, void *out, __u32 ld);
 
 /* --- gemm_load.c ---------------------------------------------------------- */
 

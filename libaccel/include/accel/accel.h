@@ -1161,6 +1161,13 @@ struct accel_epilogue {
  * when the plan is made, from the tensor's buffer, and never read again
  */
 #define ACCEL_GEMM_PACK_B	(1u << 3)
+/**
+ * ACCEL_GEMM_SPARSE_B: with ACCEL_GEMM_PACK_B: of each four elements of B along
+ * K, from a multiple of four on, two at most are not zero, see accel_prune24().
+ * Engines that have a layout for that hold half of them; the others take the
+ * matrix as it is, and the result is the same. B has no zero points
+ */
+#define ACCEL_GEMM_SPARSE_B	(1u << 4)
 
 /**
  * struct accel_gemm_desc - D = epilogue(alpha * A x B + beta * C)
@@ -1172,7 +1179,7 @@ struct accel_epilogue {
  *	F32		F32			F32, F16, BF16
  *	F16		F16			F16, F32
  *	BF16		BF16			BF16, F32
- *	S8, U8		S8, U8			S32 exact; F32, F16, BF16 scaled; S8, U8
+ *	S8, U8		S8, U8, S4, U4		S32 exact; F32, F16, BF16 scaled; S8, U8
  *	F32, F16, BF16	S8, S4, U4 quantised	type of A, F32
  */
 struct accel_gemm_desc {
@@ -1962,6 +1969,22 @@ ACCEL_API int accel_quantise(struct accel_ctx *ctx,
 			     const struct accel_tensor *from, uint32_t dtype,
 			     const struct accel_quant *quant,
 			     struct accel_tensor *to);
+
+/**
+ * accel_prune24 - leave two of each four elements
+ * @ctx: context, for errors
+ * @t: tensor of any type but S32, in a buffer that the CPU sees and writes; no
+ *	zero points
+ * @axis: dimension that the fours lie along: K of a right matrix
+ *
+ * Of each four elements from a multiple of four on, and of what is left at the
+ * end, the two of the largest magnitude stay as they are (NaN is larger than
+ * all, of equals the first), the others become 0.
+ *
+ * Return: 0; -EINVAL; -ENODEV.
+ */
+ACCEL_API int accel_prune24(struct accel_ctx *ctx, const struct accel_tensor *t,
+			    uint32_t axis);
 
 /**
  * struct accel_quant_error - how far a tensor is from another

@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 				gemms(floats[i], j, outs[o]);
 		}
 		for (i = S8; i <= U8; i++)
-			for (j = S8; j <= U8; j++)
+			for (j = S8; j <= U4; j++)
 				gemms(i, j, outs[o]);
 	}
 	copies(UMA_OP_COPY, "COPY", 2);

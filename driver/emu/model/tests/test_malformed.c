@@ -221,7 +221,7 @@ static const struct mutation mutations[] = {
 	{ GEMM_F32, OP(1, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 1, "dtype" },
 	{ GEMM_F32, OP(1, dtype), UMA_DTYPE_F16, UMA_FAULT_DTYPE, 2, "dtype" },
 	{ GEMM_F32, OP(2, dtype), UMA_DTYPE_BF16, UMA_FAULT_DTYPE, 2, "dtype" },
-	{ GEMM_EXACT, OP(2, dtype), UMA_DTYPE_S4, UMA_FAULT_DTYPE, 2, "dtype" },
+	{ GEMM_EXACT, OP(2, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 2, "dtype" },
 	{ GEMM_EXACT, OP(4, dtype), UMA_DTYPE_F32, UMA_FAULT_DTYPE, 4, "dtype" },
 	{ GEMM_FULL, OP(5, dtype), UMA_DTYPE_S4, UMA_FAULT_DTYPE, 5, "dtype" },
 	{ PACK, OP(1, dtype), UMA_DTYPE_U8, UMA_FAULT_DTYPE, 0, "dtype" },
