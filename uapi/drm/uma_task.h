@@ -6,6 +6,8 @@
  * tensors: fixed size, little-endian, versioned. The kernel driver never reads
  * a task; the device does, through its MMU, and every bit that it does not
  * know is a fault. Nothing is guessed.
+ *
+ * One header for all operations: it is the whole contract.
  */
 #ifndef _UMA_TASK_H_
 #define _UMA_TASK_H_
@@ -538,6 +540,126 @@ struct uma_select_params {
 	__le32 pad0;
 	/** @pad: must be zero */
 	__le64 pad[15];
+};
+
+/**
+ * UMA_ATTN_CAUSAL: a key is seen by queries at its position and after it
+ *
+ * The flags of &struct uma_attention_params. They are also the features that a
+ * capability row lists in its funcs, bit for bit.
+ */
+#define UMA_ATTN_CAUSAL		(1u << 0)
+/** UMA_ATTN_WINDOW: a query sees keys near its position only: window_left, window_right, keep */
+#define UMA_ATTN_WINDOW		(1u << 1)
+/** UMA_ATTN_OFFSET: q_offset is the position of the first query; else the last are aligned */
+#define UMA_ATTN_OFFSET		(1u << 2)
+/** UMA_ATTN_SOFTCAP: scores are bounded by softcap */
+#define UMA_ATTN_SOFTCAP	(1u << 3)
+/** UMA_ATTN_MASK: UMA_SLOT_AUX0 is a mask */
+#define UMA_ATTN_MASK		(1u << 4)
+/** UMA_ATTN_PAGED: B and C are pools of pages, UMA_SLOT_AUX1 is the page table */
+#define UMA_ATTN_PAGED		(1u << 5)
+/** UMA_ATTN_LENGTHS: UMA_SLOT_AUX2 has the lengths of the sequences */
+#define UMA_ATTN_LENGTHS	(1u << 6)
+/** UMA_ATTN_ALIBI: UMA_SLOT_AUX3 has the slopes of linear biases */
+#define UMA_ATTN_ALIBI		(1u << 7)
+/** UMA_ATTN_SINKS: UMA_SLOT_AUX4 has a sink for each head */
+#define UMA_ATTN_SINKS		(1u << 8)
+/** UMA_ATTN_RAGGED: the sequences lie one after the other; UMA_SLOT_AUX2 says where */
+#define UMA_ATTN_RAGGED		(1u << 9)
+/** UMA_ATTN_SPLIT: the keys are cut in pieces, UMA_SLOT_RESIDUAL takes the partial results */
+#define UMA_ATTN_SPLIT		(1u << 10)
+/** UMA_ATTN_FLAGS_MASK: the flags that this version defines */
+#define UMA_ATTN_FLAGS_MASK	0x7ffu
+
+/** UMA_ATTN_LEN_KV: column of the lengths: number of keys */
+#define UMA_ATTN_LEN_KV		0
+/** UMA_ATTN_LEN_Q: number of queries; without the column all that Q has room for */
+#define UMA_ATTN_LEN_Q		1
+/** UMA_ATTN_LEN_Q_START: first query of the sequence, with UMA_ATTN_RAGGED */
+#define UMA_ATTN_LEN_Q_START	2
+/** UMA_ATTN_LEN_KV_START: first key of the sequence, with UMA_ATTN_RAGGED, not paged */
+#define UMA_ATTN_LEN_KV_START	3
+
+/** UMA_ATTN_DIM_MAX: largest head dimension, of keys and of values */
+#define UMA_ATTN_DIM_MAX	1024
+/** UMA_ATTN_KEYS_MAX: most keys of a sequence */
+#define UMA_ATTN_KEYS_MAX	0x7fffffff
+
+/** UMA_ATTN_PIECES_MAX: most pieces that the keys are cut in */
+#define UMA_ATTN_PIECES_MAX	256
+
+/**
+ * struct uma_attention_params - parameters of UMA_OP_ATTENTION
+ *
+ * For each sequence b, query i and head h, with g = h / (heads / kv_heads):
+ *
+ *	s[j] = scale * sum_d Q[b, i, h, d] * K[b, j, g, d]
+ *	s[j] = softcap * tanh(s[j] / softcap)		UMA_ATTN_SOFTCAP
+ *	s[j] -= slope[b, h] * |p - j|			UMA_ATTN_ALIBI
+ *	s[j] += mask[b, h, i, j]			UMA_ATTN_MASK, not boolean
+ *	w[j] = e^s[j] / (sum_k e^s[k] + e^sink[h])	e^sink: UMA_ATTN_SINKS
+ *	DST[b, i, h, :] = sum_j w[j] * V[b, j, g, :]
+ *
+ * in binary32, over the keys j that the query sees; the scores are never in
+ * memory. A query that sees no key, or only scores of minus infinity, gives
+ * zeros; keys that it does not see take no part, whatever K and V hold there.
+ *
+ * Operands, all of rank 4 unless said otherwise; strides are free:
+ *
+ *	DST	[batch, queries, heads, v_dim], floating-point; may be A itself
+ *	A	Q: [batch, queries, heads, head_dim], floating-point
+ *	B	K: [batch, keys, kv_heads, head_dim]; floating-point, or integers
+ *		with a quantisation, groups along head_dim
+ *	C	V: [batch, keys, kv_heads, v_dim], like K, of any of its types
+ *	AUX0	mask: [batch, heads, queries, keys], zero strides broadcast it.
+ *		Floating-point: added; U8: 0 hides the key
+ *	AUX1	page table: S32 [batch, pages of a sequence]. K and V are then
+ *		[pages, page_size, kv_heads, dim]: key j is in page
+ *		table[b, j / page_size] at j % page_size. Entries of pages with
+ *		no key that a query sees through length, causality and window
+ *		are not looked at; others out of range are a fault
+ *	AUX2	lengths: S32 [batch] or [batch, columns], UMA_ATTN_LEN_*, 1 or 2
+ *		columns. Queries beyond their number give zeros, keys
+ *		beyond theirs are not seen. Numbers out of range are a fault
+ *	AUX3	slopes: F32 [heads] or [batch, heads]
+ *	AUX4	sinks: floating-point [heads]
+ *	RESIDUAL partial results: F32 [pieces, DST's first three, v_dim + 2],
+ *		rank 5, written
+ *
+ * "keys" of mask and lengths are those that K has room for: dims[1], or pages
+ * of a sequence times page_size; at most UMA_ATTN_KEYS_MAX.
+ *
+ * Positions: key j is at j, query i at p = q_offset + i with UMA_ATTN_OFFSET,
+ * else at p = keys - queries + i by the lengths of the sequence: the last query
+ * is at the last key. A query sees j <= p with UMA_ATTN_CAUSAL, and with
+ * UMA_ATTN_WINDOW p - window_left <= j <= p + window_right or j < keep.
+ *
+ * UMA_ATTN_RAGGED: AUX2 has 3 or 4 columns. DST and Q are [1, all queries,
+ * ...], sequence b has rows Q_START .. Q_START + LEN_Q, in the order of b and
+ * apart; rows of no sequence stay as they were. The fourth column does the same
+ * for keys and values, [1, all keys, ...], which may be shared; with 3 columns
+ * they are as above. The batch is AUX2's. Mask: [batch, heads, q_max, keys].
+ */
+struct uma_attention_params {
+	/** @flags: UMA_ATTN_* */
+	__le32 flags;
+	/** @scale: binary32 bits, finite */
+	__le32 scale;
+	/** @softcap: binary32 bits, finite and > 0 with UMA_ATTN_SOFTCAP, else zero */
+	__le32 softcap;
+	/** @window_left: keys before its position that a query sees; else zero */
+	__le32 window_left;
+	/** @window_right: keys after its position that a query sees; else zero */
+	__le32 window_right;
+	/** @keep: first keys, which the window does not hide; else zero */
+	__le32 keep;
+	/** @q_offset: two's complement, with UMA_ATTN_OFFSET, else zero */
+	__le32 q_offset;
+	/** @q_max: with UMA_ATTN_RAGGED: bound of the queries of a sequence, else zero */
+	__le32 q_max;
+	/** @pad: must be zero */
+	__le64 pad[12];
 };
 
 /** UMA_PARAMS_SIZE: bytes of parameters in a task */

@@ -138,6 +138,7 @@ UMA_INLINE vf vrint(vf x)
 #include "kernels_convert.h"
 #include "kernels_math.h"
 #include "kernels_f64.h"
+#include "kernels_soft.h"
 #include "kernels_gemm.h"
 
 static const struct uma_kernels kernels = {
@@ -232,6 +233,7 @@ static const struct uma_kernels kernels = {
 		[UMA_ACT_SOFTSIGN] = act_softsign,
 		[UMA_ACT_MISH] = act_mish,
 	},
+	.soft_row = soft_row,
 	.gemm_f32 = gemm_f32,
 	.gemm_s16 = gemm_s16,
 };

@@ -22,6 +22,9 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	gemm.o \
 	elementwise.o \
 	integer.o \
+	attention.o \
+	attention_keys.o \
+	attention_tile.o \
 	run.o \
 	kernels_portable.o \
 	)

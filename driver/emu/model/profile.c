@@ -41,6 +41,9 @@
 #define BINARIES_PE	(BIN(ADD) | BIN(SUB) | BIN(MUL) | BIN(MAX) | BIN(MIN) | \
 			 BIN(EQ) | BIN(NE) | BIN(LT) | BIN(LE) | BIN(GT) | BIN(GE))
 
+/* What a network compiled ahead of time has: no pages, no lengths. */
+#define ATTN_STATIC	(UMA_ATTN_CAUSAL | UMA_ATTN_WINDOW | UMA_ATTN_OFFSET | UMA_ATTN_MASK)
+
 /* Elements of a block along K: a block is a multiple of 64 bytes. */
 #define BK_F32		1
 #define BK_16		2
@@ -123,6 +126,15 @@
 	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(rate),	\
 }
 
+#define ROW_ATTENTION(a, b, fn, quant, dim, head, al, macs) {		\
+	.opcode = UMA_LE16(UMA_OP_ATTENTION), .rank_max = UMA_MAX_RANK, \
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(a),		\
+	.funcs = UMA_LE32(fn), .quants = UMA_LE32(Q(Q_N, quant, Q_N, Q_N)), \
+	.dim_max = UMA_LE32(dim), .k_max = UMA_LE32(head),		\
+	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(macs),	\
+}
+
 /* GEMM of one float type, of bytes, and of float types with small weights. */
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
 	ROW_GEMM24(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
@@ -156,7 +168,10 @@
 		  DIM_BIG, 1, 32),					\
 	ROW_BINARY(T_ALL, T_ALL, BINARIES_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), \
 		   DIM_BIG, 1, 64),					\
-	ROW_SELECT(T_ALL, T_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), DIM_BIG, 1, 64)
+	ROW_SELECT(T_ALL, T_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), DIM_BIG, 1, 64),		\
+	ROW_ATTENTION(T_FLOAT, T_FLOAT | T_INT8 | T_INT4,		\
+		      UMA_ATTN_FLAGS_MASK, Q_TCG, DIM_BIG,		\
+		      UMA_ATTN_DIM_MAX, 1, macs)
 
 static const struct uma_op_cap gpu_1024[] = { ROWS_EVERYTHING(32, 1024) };
 static const struct uma_op_cap gpu_1280[] = { ROWS_EVERYTHING(32, 1280) };
@@ -221,7 +236,9 @@ static const struct uma_op_cap matrix_3[] = {
 	ROW_BINARY(T(F16) | T_INT8, T(F16) | T_INT8, BINARIES_PE,	\
 		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64),		\
 	ROW_SELECT(T(F16) | T_INT8, T(F16) | T_INT8,			\
-		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64)
+		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64),		\
+	ROW_ATTENTION(T(F16), T(F16) | T_INT8, ATTN_STATIC, Q_TC, dim,	\
+		      256, 64, macs)
 
 static const struct uma_op_cap neural_1[] = { ROWS_NEURAL(16384, 0, Q_TC, 2048) };
 static const struct uma_op_cap neural_2[] = { ROWS_NEURAL(16384, 0, Q_TC, 2560) };

@@ -281,6 +281,7 @@ extern const struct uma_op_class uma_op_select;
 void uma_integer_binary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a,
 			const __s32 *b, __u32 n);
 void uma_integer_unary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a, __u32 n);
+extern const struct uma_op_class uma_op_attention;
 
 /* --- packed.c ------------------------------------------------------------- */
 

@@ -113,6 +113,18 @@ struct uma_gemm_tile {
 #define UMA_TILE_STORED		2
 
 /**
+ * struct uma_soft_state - running softmax of a row, binary32 bits
+ * @max: largest score so far
+ * @sum: sum of e^(score - max)
+ * @rescale: what sums from before the last call are to be multiplied by
+ */
+struct uma_soft_state {
+	__u32 max;
+	__u32 sum;
+	__u32 rescale;
+};
+
+/**
  * struct uma_kernels - a set of inner kernels
  *
  * Rows are arrays in fast memory without alignment. Parameters that are
@@ -156,6 +168,13 @@ struct uma_kernels {
 	void (*unary[UMA_UNARY_COUNT])(float *x, __u32 n);
 	/** @act: x[i] = f(x[i]); NULL for UMA_ACT_NONE */
 	void (*act[UMA_ACT_COUNT])(float *x, __u32 p0, __u32 p1, __u32 n);
+
+	/**
+	 * @soft_row: take scores into a running softmax, x[i] = e^(x[i] - max)
+	 * with the new max. Scores of minus infinity give 0, also where there is
+	 * no other. Sums are formed in 16 parts, i modulo 16, and those in pairs
+	 */
+	void (*soft_row)(struct uma_soft_state *state, float *x, __u32 n);
 
 	/** @gemm_f32: binary32 block product, one accumulator an element, k ascending */
 	void (*gemm_f32)(const struct uma_gemm_block *g);

@@ -202,11 +202,35 @@ struct uma_tensor_view {
 };
 
 /**
+ * struct uma_attention - parameters of UMA_OP_ATTENTION
+ * @flags: UMA_ATTN_*
+ * @scale: binary32 bits
+ * @softcap: binary32 bits
+ * @window_left: keys before its position that a query sees
+ * @window_right: keys after it
+ * @keep: first keys, which the window does not hide
+ * @q_offset: position of the first query
+ * @q_max: ragged: bound of the queries of a sequence
+ */
+struct uma_attention {
+	__u32 flags;
+	__u32 scale;
+	__u32 softcap;
+	__u32 window_left;
+	__u32 window_right;
+	__u32 keep;
+	__s32 q_offset;
+	__u32 q_max;
+};
+
+/**
  * union uma_op_params - decoded parameters of the operations that have some
  */
 union uma_op_params {
 	/** @raw: cleared before the operation decodes its own */
 	__u64 raw[24];
+	/** @attention: UMA_OP_ATTENTION */
+	struct uma_attention attention;
 };
 
 /**

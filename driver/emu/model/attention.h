@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the files of the attention share.
+ *
+ *	attention.c	the task: parameters, operands, how it is cut
+ *	attention_tile.c a tile: sequence, positions, rows in and out, pieces
+ *	attention_keys.c a run of keys: scores, masks, weights, values
+ */
+#ifndef _UMA_ATTENTION_H_
+#define _UMA_ATTENTION_H_
+
+#include "uma_internal.h"
+
+/** UMA_ATTN_ROWS: most rows of a tile */
+#define UMA_ATTN_ROWS		32u
+/**
+ * UMA_ATTN_BLOCK: keys whose scores are taken into the softmax at once: they
+ * start at a multiple of it, so the cutting in tiles and steps does not show in
+ * the result
+ */
+#define UMA_ATTN_BLOCK		64u
+
+/**
+ * struct uma_attn_plan - a prepared attention, in the program
+ *
+ * The rows of a sequence and a head of K are its queries times the heads that
+ * read that head: row r is query r / group, head r % group of the group. So
+ * queries of one head and heads of one query share what is loaded.
+ */
+struct uma_attn_plan {
+	/** @rows: rows of a sequence and head of K */
+	__u64 rows;
+	/** @keys: keys that a sequence has room for */
+	__u64 keys;
+	/** @batch: sequences */
+	__u32 batch;
+	/** @kv_heads: heads of K and V */
+	__u32 kv_heads;
+	/** @group: heads of Q that read one of K */
+	__u32 group;
+	/** @queries: most queries of a sequence */
+	__u32 queries;
+	/** @d: head dimension of Q and K */
+	__u32 d;
+	/** @dv: head dimension of V and DST */
+	__u32 dv;
+	/** @pieces: of the keys, 1 if they are not cut */
+	__u32 pieces;
+	/** @mt: rows of a tile */
+	__u32 mt;
+	/** @rtiles: tiles of @rows */
+	__u32 rtiles;
+	/** @nt: keys loaded at once */
+	__u32 nt;
+	/** @load_rows: rows of Q brought in by a step */
+	__u32 load_rows;
+	/** @store_rows: rows stored by a step */
+	__u32 store_rows;
+	/** @merge_rows: partial rows put together by a step */
+	__u32 merge_rows;
+	/** @ldk: distance of the rows of keys, transposed, and of their products */
+	__u32 ldk;
+	/** @ldv: distance of the rows of values and of the sums */
+	__u32 ldv;
+	/** @at_q: where the rows of Q are in the scratch memory's data, in words */
+	__u32 at_q;
+	/** @at_kv: keys or values */
+	__u32 at_kv;
+	/** @at_qk: products of rows and keys */
+	__u32 at_qk;
+	/** @at_s: scores, then weights, of a block */
+	__u32 at_s;
+	/** @at_o: sums */
+	__u32 at_o;
+	/** @unbounded: a tile is one step */
+	__u8 unbounded;
+	/** @ragged: sequences lie one after the other */
+	__u8 ragged;
+	/** @kv_ragged: keys too */
+	__u8 kv_ragged;
+};
+
+/**
+ * enum uma_attn_stage - what the next step of a tile does
+ * @UMA_ATTN_LOAD: rows of Q, or partial results
+ * @UMA_ATTN_KEYS: scores of keys
+ * @UMA_ATTN_VALUES: the values that they weigh
+ * @UMA_ATTN_STORE: rows of DST, or partial results
+ */
+enum uma_attn_stage {
+	UMA_ATTN_LOAD,
+	UMA_ATTN_KEYS,
+	UMA_ATTN_VALUES,
+	UMA_ATTN_STORE
+};
+
+/**
+ * struct uma_attn_scratch - scratch memory of a tile
+ *
+ * What is read from memory that others may write, lengths, is read once and
+ * stays here with the rest of the tile's state.
+ */
+struct uma_attn_scratch {
+	/** @b: sequence */
+	__u32 b;
+	/** @g: head of K */
+	__u32 g;
+	/** @piece: of the keys */
+	__u32 piece;
+	/** @m: rows of the tile */
+	__u32 m;
+	/** @row0: first row of the tile */
+	__u64 row0;
+	/** @valid: rows with a query; the others are zeros, or nobody's */
+	__u32 valid;
+	/** @stage: &enum uma_attn_stage */
+	__u32 stage;
+	/** @next: next row of the stage */
+	__u32 next;
+	/** @page_entry: of the page table, that @page was read from, ~0: none */
+	__u32 page_entry;
+	/** @page: page */
+	__u32 page;
+	/** @kv_len: keys of the sequence */
+	__u32 kv_len;
+	/** @q_len: its queries */
+	__u32 q_len;
+	/** @q_start: row of Q of its first query */
+	__u32 q_start;
+	/** @kv_start: row of K of its first key */
+	__u32 kv_start;
+	/** @pos0: position of its first query */
+	__s64 pos0;
+	/** @keep: some row of the tile may see the keys below it, */
+	__u64 keep;
+	/** @lo: those from here on, */
+	__u64 lo;
+	/** @hi: and none from here on; of this piece alone */
+	__u64 hi;
+	/** @from: first key of the piece */
+	__u64 from;
+	/** @key: next key */
+	__u64 key;
+	/** @block: first key of the block at hand */
+	__u64 block;
+	/** @state: of each row */
+	struct uma_soft_state state[UMA_ATTN_ROWS];
+	/** @ramp: distances of the keys from a query */
+	__s32 ramp[UMA_ATTN_BLOCK];
+	/** @tmp: a row of values */
+	__u32 tmp[UMA_ROW_MAX];
+	/** @tmp2: another */
+	__u32 tmp2[UMA_ROW_MAX];
+	/** @buf: for row.c */
+	struct uma_rowbuf buf;
+	/** @data: Q, K or V, products, scores, sums */
+	__u32 data[] __attribute__((aligned(64)));
+};
+
+/** UMA_ATTN_DATA: words of @data */
+#define UMA_ATTN_DATA \
+	((UMA_SCRATCH_SIZE - (__u32)sizeof(struct uma_attn_scratch)) / 4)
+
+_Static_assert(sizeof(struct uma_attn_plan) <=
+	       sizeof(((struct uma_program *)0)->priv), "priv");
+_Static_assert(sizeof(struct uma_attn_scratch) <= UMA_SCRATCH_SIZE / 4, "scratch");
+
+#define UMA_F32_ONE	0x3f800000u
+#define UMA_F32_SIGN	0x80000000u
+#define UMA_F32_MINUS_INF 0xff800000u
+
+/**
+ * struct uma_attn_ctx - the tile at hand
+ */
+struct uma_attn_ctx {
+	/** @run: the step at hand */
+	struct uma_run *run;
+	/** @p: how the task is cut */
+	const struct uma_attn_plan *p;
+	/** @s: the worker's scratch memory */
+	struct uma_attn_scratch *s;
+};
+
+static inline const struct uma_tensor_view *
+uma_attn_view(const struct uma_attn_ctx *c, __u32 slot)
+{
+	return &c->run->prog->op.t[slot];
+}
+
+static inline float *uma_attn_q(const struct uma_attn_ctx *c, __u32 r)
+{
+	return (float *)(c->s->data + c->p->at_q + r * c->p->d);
+}
+
+static inline float *uma_attn_products(const struct uma_attn_ctx *c, __u32 r)
+{
+	return (float *)(c->s->data + c->p->at_qk + r * c->p->ldk);
+}
+
+static inline float *uma_attn_scores(const struct uma_attn_ctx *c, __u32 r)
+{
+	return (float *)(c->s->data + c->p->at_s + r * UMA_ATTN_BLOCK);
+}
+
+static inline float *uma_attn_sums(const struct uma_attn_ctx *c, __u32 r)
+{
+	return (float *)(c->s->data + c->p->at_o + r * c->p->ldv);
+}
+
+/* Query of a row of the tile. */
+static inline __u32 uma_attn_query(const struct uma_attn_ctx *c, __u32 r)
+{
+	return (__u32)((c->s->row0 + r) / c->p->group);
+}
+
+/* Head of a row of the tile. */
+static inline __u32 uma_attn_head(const struct uma_attn_ctx *c, __u32 r)
+{
+	return c->s->g * c->p->group + (__u32)((c->s->row0 + r) % c->p->group);
+}
+
+/* Is there a key in the block that was opened? */
+static inline int uma_attn_left(const struct uma_attn_scratch *s)
+{
+	return s->key < s->keep || (s->key >= s->lo && s->key < s->hi);
+}
+
+void uma_attn_open_block(struct uma_attn_ctx *c, __u64 key);
+int uma_attn_keys(struct uma_attn_ctx *c);
+int uma_attn_values(struct uma_attn_ctx *c);
+int uma_attn_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step);
+
+#endif /* _UMA_ATTENTION_H_ */
