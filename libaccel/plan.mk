@@ -8,6 +8,7 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	validate.o \
 	lower_gemm.o \
 	lower_elementwise.o \
+	lower_attention.o \
 	convert.o \
 	variant.o \
 	cost.o \
@@ -29,6 +30,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	gemm \
 	copy \
 	elementwise \
+	attention \
 	)
 op-test-objs := $(addprefix libaccel/tests/,\
 	optest.o \
@@ -37,6 +39,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_num.o \
 	oracle_table.o \
 	oracle_elementwise.o \
+	oracle_attention.o \
 	oracle_gemm.o \
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))

@@ -4,6 +4,14 @@
  */
 #include "planner.h"
 
+/* Arguments by &enum accel_arg, where they are not those of a GEMM. */
+static const char *const attention_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "q", [ACCEL_ARG_B] = "k", [ACCEL_ARG_C] = "v",
+	[ACCEL_ARG_RESIDUAL] = "partials", [ACCEL_ARG_AUX0] = "mask",
+	[ACCEL_ARG_AUX1] = "pages", [ACCEL_ARG_AUX2] = "lengths",
+	[ACCEL_ARG_AUX3] = "slopes", [ACCEL_ARG_AUX4] = "sinks"
+};
+
 static const struct op_class classes[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_COPY] = {
 		.size = sizeof(struct accel_copy_desc),
@@ -62,6 +70,20 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.in_place = SLOT(C) | SLOT(RESIDUAL),
 		.algorithm = "blocked",
 		.lower = lower_gemm,
+	},
+	[ACCEL_OP_ATTENTION] = {
+		.size = sizeof(struct accel_attention_desc),
+		.opcode = UMA_OP_ATTENTION,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST) | SLOT(RESIDUAL),
+		.in_place = SLOT(A),
+		.like_b = SLOT(C),
+		.fixed = SLOT(RESIDUAL) | SLOT(AUX0) | SLOT(AUX1) | SLOT(AUX2) | SLOT(AUX3) |
+			 SLOT(AUX4),
+		.algorithm = "online softmax",
+		.func_name = attention_func_name,
+		.args = attention_args,
+		.lower = lower_attention,
 	},
 };
 

@@ -284,6 +284,10 @@ static bool match_functions(const struct matching *m, uint64_t *rows)
 		if (!(req->funcs >> i & 1))
 			continue;
 		left = narrow(m, *rows, row_func, i);
+		if (!left && !req->class->func_field)
+			return refuse(m, accel_op_name(req->op), req->class->func_name(i),
+				      "has no %s in its %s with these types",
+				      req->class->func_name(i), accel_op_name(req->op));
 		if (!left)
 			return refuse(m, accel_op_name(req->op), req->class->func_field,
 				      "has no function %s with these types",

@@ -144,6 +144,7 @@ union any_desc {
 	struct accel_unary_desc unary;
 	struct accel_binary_desc binary;
 	struct accel_select_desc select;
+	struct accel_attention_desc attention;
 };
 
 /* --- ops.c: the operations --------------------------------------------------- */
@@ -175,7 +176,7 @@ enum op_shape {
  * @like_b: beside B, slots that b_dtypes and B's quants hold for
  * @fixed: slots whose types lower() settles; capability rows are not asked
  * @algorithm: static string, for accel_plan_explain()
- * @func_field: field that @funcs come from
+ * @func_field: field that @funcs come from; NULL: @func_name says it
  * @func_name: name of a bit of funcs, for messages
  * @args: names of the arguments by &enum accel_arg; NULL: those of a GEMM
  * @lower: check the descriptor and fill in the request
@@ -250,6 +251,8 @@ int lower_fill(const union any_desc *d, struct request *req, struct accel_error 
 int lower_unary(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_binary(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_select(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_attention(const union any_desc *d, struct request *req, struct accel_error *e);
+const char *attention_func_name(uint32_t bit);
 
 /* --- convert.c -------------------------------------------------------------- */
 

@@ -1322,6 +1322,115 @@ struct accel_select_desc {
 #define ACCEL_SELECT_DESC_INIT \
 	{ .hdr = ACCEL_DESC_INIT(struct accel_select_desc, ACCEL_OP_SELECT) }
 
+/** ACCEL_ATTENTION_CAUSAL: a key is seen by queries at its position and after it */
+#define ACCEL_ATTENTION_CAUSAL	(1u << 0)
+/**
+ * ACCEL_ATTENTION_WINDOW: a query at position p sees keys from p - @window_left
+ * to p + @window_right, and the first @keep, only
+ */
+#define ACCEL_ATTENTION_WINDOW	(1u << 1)
+/** ACCEL_ATTENTION_OFFSET: @q_offset is given; else the last query is at the last key */
+#define ACCEL_ATTENTION_OFFSET	(1u << 2)
+/** ACCEL_ATTENTION_SCALE: @scale is given; else 1 / sqrt(head dimension) */
+#define ACCEL_ATTENTION_SCALE	(1u << 3)
+/** ACCEL_ATTENTION_RAGGED: sequences lie one after the other: @lengths has 3 or 4 columns */
+#define ACCEL_ATTENTION_RAGGED	(1u << 4)
+
+/**
+ * struct accel_attention_desc - D = softmax(scale * Q x K^T + ...) x V
+ *
+ * The scores are never in memory. Dimensions, whatever the strides:
+ *
+ *	q	ACCEL_ARG_A	[batch, queries, heads, head_dim] F32, F16, BF16
+ *	k	ACCEL_ARG_B	[batch, keys, kv_heads, head_dim] F32, F16, BF16,
+ *				or S8, U8, S4, U4 quantised
+ *	v	ACCEL_ARG_C	[batch, keys, kv_heads, v_dim] likewise
+ *	d	ACCEL_ARG_D	[batch, queries, heads, v_dim] F32, F16, BF16;
+ *				may be q itself
+ *	mask	ACCEL_ARG_AUX0	[batch, heads, queries, keys], leading dimensions
+ *				may be missing, any may be 1. F32, F16, BF16: added
+ *				to the scores; U8: 0 hides the key
+ *	pages	ACCEL_ARG_AUX1	S32 [batch, pages of a sequence]
+ *	lengths	ACCEL_ARG_AUX2	S32 [batch] or [batch, columns]
+ *	slopes	ACCEL_ARG_AUX3	F32 [heads] or [batch, heads]
+ *	sinks	ACCEL_ARG_AUX4	F32, F16, BF16 [heads]
+ *	partials ACCEL_ARG_RESIDUAL F32 [pieces, batch, queries, heads, v_dim + 2]
+ *
+ * heads is a multiple of kv_heads: head h reads head h / (heads / kv_heads).
+ * Rank 0: there is no such tensor. Scores are, in this order, multiplied by the
+ * scale, bounded by @softcap, less slope * |p - j| of the position p of the
+ * query and j of the key (ALiBi), plus the mask. A sink is the score of a key
+ * without a value. A query that sees no key gives zeros.
+ *
+ * Paged: with @pages, k and v are pools [pages, page_size, kv_heads, dim], and
+ * key j of sequence b is in page pages[b, j / page_size] at j % page_size. Pages
+ * that no query sees through length, causality and window need no valid entry.
+ *
+ * Quantised keys and values: any scheme; groups run along the last dimension.
+ * With @group at least head_dim that is a scale for each row and head, the table
+ * being dense [batch, keys, kv_heads] or, for pools, [pages, page_size, kv_heads].
+ *
+ * Lengths: column 0 is the number of keys, column 1 that of queries (else all).
+ * Queries beyond it give zeros. With ACCEL_ATTENTION_RAGGED q and d are
+ * [1, all queries, ...] and column 2 is a sequence's first row, in order and
+ * apart; @q_max bounds column 1. With column 3, which excludes @pages, k and v
+ * are [1, all keys, ...] and it is a sequence's first key. The batch is that of
+ * @lengths; the mask's queries are @q_max. Numbers out of range, in @lengths and
+ * @pages, fail the job.
+ *
+ * Positions: key j is at j; query i at @q_offset + i with ACCEL_ATTENTION_OFFSET,
+ * else at keys - queries + i, by the lengths of its sequence. They count for
+ * causality, window and slopes.
+ *
+ * Partials: the keys are cut in as many pieces as the first dimension says, done
+ * side by side, and put together from this memory: for few queries and many
+ * keys. Its contents are undefined afterwards.
+ */
+struct accel_attention_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_ATTENTION_* */
+	uint32_t flags;
+	/** @scale: with ACCEL_ATTENTION_SCALE: factor of the scores, else 0 */
+	float scale;
+	/** @softcap: c: scores become c * tanh(score / c); 0: they do not */
+	float softcap;
+	/** @window_left: with ACCEL_ATTENTION_WINDOW, else 0; UINT32_MAX: all before */
+	uint32_t window_left;
+	/** @window_right: with ACCEL_ATTENTION_WINDOW, else 0; UINT32_MAX: all after */
+	uint32_t window_right;
+	/** @keep: with ACCEL_ATTENTION_WINDOW: first keys that it does not hide, else 0 */
+	uint32_t keep;
+	/** @q_offset: with ACCEL_ATTENTION_OFFSET: position of the first query, else 0 */
+	int32_t q_offset;
+	/** @q_max: with ACCEL_ATTENTION_RAGGED: most queries of a sequence, else 0 */
+	uint32_t q_max;
+	/** @q: queries */
+	struct accel_tensor q;
+	/** @k: keys */
+	struct accel_tensor k;
+	/** @v: values */
+	struct accel_tensor v;
+	/** @d: result */
+	struct accel_tensor d;
+	/** @mask: added to the scores, or which keys are seen */
+	struct accel_tensor mask;
+	/** @pages: page table */
+	struct accel_tensor pages;
+	/** @lengths: lengths of the sequences */
+	struct accel_tensor lengths;
+	/** @slopes: ALiBi */
+	struct accel_tensor slopes;
+	/** @sinks: attention sinks */
+	struct accel_tensor sinks;
+	/** @partials: memory for pieces of the keys */
+	struct accel_tensor partials;
+};
+
+/** ACCEL_ATTENTION_DESC_INIT: default descriptor */
+#define ACCEL_ATTENTION_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_attention_desc, ACCEL_OP_ATTENTION) }
+
 /* --- plans ---------------------------------------------------------------- */
 
 struct accel_plan;
