@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A whole device without a driver: faults, hangs, resets, and knobs that make it
+ * misbehave.
+ */
+#include <kunit/test.h>
+
+#include <linux/delay.h>
+#include <linux/gfp.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "emu_rig.h"
+
+static void emu_fault_reports(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	rig_fill(&t->tasks[1], RIG_DATA_END - 64, 32, 1);
+	rig_push(t, 2);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_status(t, UMA_ENG_HALTED));
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_FAULT_REASON)), UMA_FAULT_WRITE);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_FAULT_SLOT)), UMA_SLOT_DST);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_FAULT_AS)), RIG_AS);
+	KUNIT_EXPECT_EQ(test, rig_read64(t, rig_eng(t, UMA_ENG_FAULT_ADDR_LO)), RIG_DATA_END);
+	KUNIT_EXPECT_EQ(test, rig_read64(t, rig_eng(t, UMA_ENG_FAULT_SEQNO_LO)), t->seqno - 1);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_TASK_INDEX)), 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(t->records[0].seqno), t->seqno - 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(t->records[0].reason), UMA_FAULT_WRITE);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(t->records[0].fault_addr), RIG_DATA_END);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(t->records[1].seqno), 0);
+
+	/* Only a reset helps. */
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), 0);
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_ENABLE);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_STATUS)), UMA_ENG_HALTED);
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
+	KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_CTRL), U32_MAX, 0));
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_STATUS)), 0);
+	rig_start_engine(t);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_FAULTS), 1);
+}
+
+static u32 fault_of(struct kunit *test, struct emu_rig *t)
+{
+	u32 reason = U32_MAX;
+
+	rig_doorbell(t);
+	if (rig_status(t, UMA_ENG_HALTED))
+		reason = rig_read(t, rig_eng(t, UMA_ENG_FAULT_REASON));
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_CTRL), U32_MAX, 0));
+	rig_start_engine(t);
+	return reason;
+}
+
+static void emu_fault_reasons(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+	u64 pte = le64_to_cpu(t->table[3][(RIG_DATA_VA >> 12) & 511]);
+
+	rig_fill(&t->tasks[0], RIG_DATA_VA, 32, 1);
+	rig_map(t, RIG_DATA_VA, t->data[0], 0);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_WRITE);
+	t->table[3][(RIG_DATA_VA >> 12) & 511] = cpu_to_le64(pte | BIT_ULL(60));
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_TABLE);
+	t->table[3][(RIG_DATA_VA >> 12) & 511] = cpu_to_le64((1ULL << 51) | UMA_PTE_VALID);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_BUS);
+	t->table[3][(RIG_DATA_VA >> 12) & 511] = cpu_to_le64(pte);
+
+	t->tasks[0].pad0 = cpu_to_le32(1);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_PAD);
+	rig_nop(&t->tasks[0]);
+	t->tasks[0].version = cpu_to_le16(99);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_VERSION);
+
+	rig_push(t, 0);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_RING);
+	t->tail = (1 << RIG_ORDER) + 1;
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_RING);
+
+	rig_map(t, RIG_TASKS_VA, NULL, 0);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY);
+}
+
+static void emu_fault_hangs(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	atomic_set(&t->emu->inject.hang, BIT(t->engine));
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_status(t, UMA_ENG_BUSY));
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), 0);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_STATUS)), UMA_ENG_BUSY);
+
+	/* The first reset does not end, the second does. */
+	atomic_set(&t->emu->inject.fail_reset, 1);
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_CTRL)), UMA_ENG_RESET);
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_CTRL), U32_MAX, 0));
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_STATUS), U32_MAX, 0));
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(t->records[0].seqno), 0);
+
+	rig_start_engine(t);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
+}
+
+static void emu_fault_resets(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	rig_write(t, UMA_REG_IRQ_ENABLE, UMA_IRQ_ENGINES);
+	atomic_set(&t->emu->inject.hang, BIT(t->engine));
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_status(t, UMA_ENG_BUSY));
+
+	atomic_set(&t->emu->inject.fail_reset, 1);
+	rig_write(t, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_CTRL), UMA_DEV_RESET);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), 0);
+	rig_write(t, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
+	KUNIT_ASSERT_TRUE(test, rig_reaches(t, UMA_REG_DEV_CTRL, U32_MAX, 0));
+
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY);
+	KUNIT_EXPECT_EQ(test, rig_read64(t, UMA_REG_AS_ROOT_LO(RIG_AS)), 0);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_PWR_CTRL), 0);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_IRQ_STATUS), 0);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_IRQ_ENABLE), 0);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_CTRL)), 0);
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_STATUS)), 0);
+	KUNIT_EXPECT_EQ(test, rig_read64(t, rig_eng(t, UMA_ENG_RING_BASE_LO)), 0);
+	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_JOBS), 0);
+
+	rig_start_device(t);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
+}
+
+static void emu_fault_loses_irq(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	atomic_set(&t->emu->inject.lose_irq, 1);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_STATUS), UMA_ENG_BUSY, 0));
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_IRQ_STATUS), 0);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_IRQ_STATUS, U32_MAX,
+					    UMA_IRQ_ENGINE(t->engine)));
+}
+
+static void emu_fault_bad_record(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	atomic_set(&t->emu->inject.bad_record, 1);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_RING_HEAD), U32_MAX, 1));
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->seqno), ~t->seqno);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
+}
+
+static void emu_fault_injects_addr(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	rig_fill(&t->tasks[0], RIG_DATA_VA, 2048, 1);
+	t->emu->inject.addr_as = RIG_AS;
+	t->emu->inject.addr_start = RIG_DATA_VA + SZ_4K + 8;
+	t->emu->inject.addr_end = RIG_DATA_VA + SZ_4K + 9;
+	atomic_set_release(&t->emu->inject.addr_armed, 1);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_WRITE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->emu->inject.addr_armed), 0);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_NONE);
+}
+
+static void emu_fault_invalidates(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	rig_fill(&t->tasks[0], RIG_DATA_VA, 16, 1);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+
+	/* A page is replaced as it should be. */
+	rig_map(t, RIG_DATA_VA, t->data[1], UMA_PTE_WRITE);
+	rig_inval(t, RIG_DATA_VA, SZ_4K);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0));
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, t->data[1][0], 1);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY);
+}
+
+/* The driver's invalidation comes a little after the table changed: no harm. */
+static void emu_fault_late_inval(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	rig_fill(&t->tasks[0], RIG_DATA_VA, 16, 1);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+
+	rig_map(t, RIG_DATA_VA, NULL, 0);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	msleep(20);
+	rig_inval(t, RIG_DATA_VA, SZ_4K);
+	KUNIT_EXPECT_TRUE(test, rig_status(t, UMA_ENG_HALTED));
+	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_FAULT_REASON)), UMA_FAULT_WRITE);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY);
+}
+
+/* The invalidation never comes: found, told, and the old page left alone. */
+static void emu_fault_stale(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	rig_fill(&t->tasks[0], RIG_DATA_VA, 16, 1);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	memset(t->data[0], 0, SZ_4K);
+
+	kunit_info(test, "the next line about a stale TLB entry is expected\n");
+	rig_map(t, RIG_DATA_VA, NULL, 0);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_STALE);
+	KUNIT_EXPECT_NULL(test, memchr_inv(t->data[0], 0, SZ_4K));
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY | UMA_DEV_STALE_TLB);
+	KUNIT_EXPECT_TRUE(test, rig_read(t, UMA_REG_IRQ_STATUS) & UMA_IRQ_ERROR);
+
+	/* A command that covers something else does not help. */
+	rig_map(t, RIG_DATA_VA, t->data[0], UMA_PTE_WRITE);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	kunit_info(test, "the next line about a stale TLB entry is expected\n");
+	rig_map(t, RIG_DATA_VA, t->data[1], UMA_PTE_WRITE);
+	rig_inval(t, RIG_DATA_VA + SZ_4K, SZ_4K);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_STALE);
+
+	/* Nor one that got lost. */
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	kunit_info(test, "the next line about a stale TLB entry is expected\n");
+	atomic_set(&t->emu->inject.lose_inval, 1);
+	rig_map(t, RIG_DATA_VA, t->data[2], UMA_PTE_WRITE);
+	rig_inval(t, RIG_DATA_VA, SZ_4K);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_STALE);
+}
+
+static struct kunit_case emu_fault_tests[] = {
+	KUNIT_CASE(emu_fault_reports),
+	KUNIT_CASE(emu_fault_reasons),
+	KUNIT_CASE(emu_fault_hangs),
+	KUNIT_CASE(emu_fault_resets),
+	KUNIT_CASE(emu_fault_loses_irq),
+	KUNIT_CASE(emu_fault_bad_record),
+	KUNIT_CASE(emu_fault_injects_addr),
+	KUNIT_CASE(emu_fault_invalidates),
+	KUNIT_CASE(emu_fault_late_inval),
+	KUNIT_CASE(emu_fault_stale),
+	{}
+};
+
+static struct kunit_suite emu_fault_suite = {
+	.name = "uma_emu_fault",
+	.init = rig_init,
+	.exit = rig_exit,
+	.test_cases = emu_fault_tests,
+};
+
+kunit_test_suite(emu_fault_suite);
