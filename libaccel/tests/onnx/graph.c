@@ -11,7 +11,7 @@
 #include "run.h"
 
 static const struct op_map *const tables[] = {
-	ops_math, ops_shape, ops_move, ops_gemm, ops_cast,
+	ops_math, ops_shape, ops_move, ops_gemm, ops_cast, ops_rnn, ops_train,
 };
 
 const struct op_map *find_op(const char *domain, const char *name)
@@ -19,7 +19,8 @@ const struct op_map *find_op(const char *domain, const char *name)
 	const struct op_map *m;
 	uint32_t i;
 
-	if (domain && *domain && strcmp(domain, "ai.onnx"))
+	if (domain && *domain && strcmp(domain, "ai.onnx") &&
+	    strcmp(domain, "ai.onnx.preview.training"))
 		return NULL;
 	for (i = 0; i < ARRAY_SIZE(tables); i++)
 		for (m = tables[i]; m->name; m++)

@@ -27,6 +27,18 @@ static const char *const categories[] = {
 	"node", "simple", "pytorch-converted", "pytorch-operator"
 };
 
+/**
+ * struct defect - a vector that contradicts its own model
+ * @name: name
+ * @why: how
+ */
+static const struct defect {
+	const char *name;
+	const char *why;
+} defects[] = {
+	{ "test_adam_multiple", "its numbers are those of an epsilon that its model lacks" },
+};
+
 static struct accel_ctx *ctx;
 static uint32_t tests, failures;
 static bool verbose;
@@ -182,8 +194,8 @@ static void run_vector(const char *category, const char *dir, const char *name)
 	struct run r = { .ctx = ctx };
 	char path[2048], note[512], title[300];
 	enum verdict verdict;
+	uint32_t set, i;
 	struct stat st;
-	uint32_t set;
 
 	snprintf(path, sizeof(path), "%s/%s/model.onnx", dir, name);
 	model = unpack(&onnx__model_proto__descriptor, path);
@@ -202,6 +214,11 @@ static void run_vector(const char *category, const char *dir, const char *name)
 		if (!set)
 			broken(&r, "no data");
 	}
+	for (i = 0; i < ARRAY_SIZE(defects); i++)
+		if (r.ret == -EINVAL && !strcmp(name, defects[i].name)) {
+			r.ret = -EOPNOTSUPP;
+			snprintf(r.why, sizeof(r.why), "%s", defects[i].why);
+		}
 	verdict = !r.ret ? PASSED : r.ret == -EOPNOTSUPP ? UNSUPPORTED : FAILED;
 	note[0] = 0;
 	if (verdict != PASSED)

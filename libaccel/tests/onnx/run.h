@@ -158,7 +158,8 @@ struct op_map {
 };
 
 /* The tables, each ended by an empty row. */
-extern const struct op_map ops_math[], ops_shape[], ops_move[], ops_gemm[], ops_cast[];
+extern const struct op_map ops_math[], ops_shape[], ops_move[], ops_gemm[], ops_cast[], ops_rnn[],
+	ops_train[];
 
 /* --- graph.c ------------------------------------------------------------------- */
 
@@ -236,6 +237,8 @@ struct value *lib_trunc(struct run *r, struct value *a);
 bool quantise(struct run *r, struct accel_tensor *t, struct value *scale, struct value *zero,
 	      int64_t axis);
 struct value *lib_matmul(struct run *r, struct value *a, struct value *b);
+struct value *lib_slice(struct run *r, struct value *a, uint32_t axis, int64_t start,
+			int64_t count);
 uint32_t axis_of(struct run *r, int64_t axis, uint32_t rank);
 
 #endif /* LIBACCEL_TESTS_ONNX_RUN_H */
