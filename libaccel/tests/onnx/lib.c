@@ -356,45 +356,18 @@ struct value *lib_plus(struct run *r, struct value *a, double addend)
 	return a ? lib_binary(r, ACCEL_BINARY_ADD, a, constant(r, T_FLOAT, addend)) : NULL;
 }
 
-/* Towards zero, of floating-point numbers. */
-struct value *lib_trunc(struct run *r, struct value *a)
-{
-	struct value *zero = constant(r, T_FLOAT, 0);
-	struct value *up = lib_unary(r, ACCEL_UNARY_FLOOR,
-				     lib_binary(r, ACCEL_BINARY_MAX, a, zero));
-	struct value *down = lib_unary(r, ACCEL_UNARY_CEIL,
-				       lib_binary(r, ACCEL_BINARY_MIN, a, zero));
-
-	return lib_binary(r, ACCEL_BINARY_ADD, up, down);
-}
-
-/*
- * a - m floor(a / m) for a power of two @modulus and integers below 2^24 in
- * magnitude, in fp32: every step is exact.
- */
-struct value *lib_floor_mod(struct run *r, struct value *a, double modulus)
-{
-	struct value *f = lib_convert(r, a, T_FLOAT);
-	struct value *q = lib_unary(r, ACCEL_UNARY_FLOOR, lib_times(r, f, 1 / modulus));
-
-	return lib_binary(r, ACCEL_BINARY_SUB, f, lib_times(r, q, modulus));
-}
-
-/* Integers as @type of 8 or 16 bits has them: the library saturates, ONNX wraps. */
+/* Integers as @type of 8 bits has them: the library saturates, ONNX wraps. */
 struct value *lib_wrap(struct run *r, struct value *a, uint32_t type)
 {
-	struct value *v = NULL;
+	struct value *v = lib_convert(r, a, T_INT32), *m = constant(r, T_INT32, 256);
+	double half = type == T_INT8 ? 128 : 0;
 
-	switch (type) {
-	case T_UINT8:
-		v = lib_floor_mod(r, a, 256);
-		break;
-	case T_INT8:
-		v = lib_plus(r, lib_floor_mod(r, lib_plus(r, lib_convert(r, a, T_FLOAT), 128), 256),
-			     -128);
-		break;
-	default:
+	if (type_dtype(type) != ACCEL_U8 && type_dtype(type) != ACCEL_S8) {
 		unsupported(r, "wrapping to %s", type_name(type));
+		return NULL;
 	}
+	v = v ? lib_binary(r, ACCEL_BINARY_ADD, v, constant(r, T_INT32, half)) : NULL;
+	v = v ? lib_binary(r, ACCEL_BINARY_MOD, v, m) : NULL;
+	v = v ? lib_binary(r, ACCEL_BINARY_SUB, v, constant(r, T_INT32, half)) : NULL;
 	return v ? lib_convert(r, v, type) : NULL;
 }

@@ -18,7 +18,7 @@ $(onnx-run)-libs := libaccel/libaccel
 $(onnx-run)-pkgs := libprotobuf-c
 $(onnx-run)-ldlibs := -lm
 $(onnx-run)-timeout := 900
-$(onnx-run)-args := --operators 60 --vectors 300
+$(onnx-run)-args := --operators 97 --vectors 448
 CFLAGS-$(onnx)/ := -I$(onnx-gen) -DONNX_DATA='"$(ONNX_DATA)"' $(call pkg-cflags,libprotobuf-c)
 
 # Generated code is compiled as it comes, and is nobody's to lint.

@@ -59,10 +59,8 @@ static struct value *cast(struct run *r, struct value *a, uint32_t type)
 	}
 	if (a->type == type)
 		return a;
-	if (type == T_BOOL) {
-		unsupported(r, "to bool");
-		return NULL;
-	}
+	if (type == T_BOOL)
+		return lib_binary_as(r, ACCEL_BINARY_NE, a, constant(r, a->type, 0), T_BOOL);
 	if (type_is_float(type)) {
 		/* An integer that binary32 rounds is no double. */
 		if (type == T_DOUBLE && a->dtype == ACCEL_S32 && !fits(a, -0x1p24, 0x1p24)) {
@@ -72,7 +70,7 @@ static struct value *cast(struct run *r, struct value *a, uint32_t type)
 		return type == T_BFLOAT16 ? to_bf16(r, a) : lib_convert(r, a, type);
 	}
 	if (type_is_float(a->type)) {
-		a = lib_trunc(r, lib_convert(r, a, T_FLOAT));
+		a = lib_unary(r, ACCEL_UNARY_TRUNC, lib_convert(r, a, T_FLOAT));
 		if (!a)
 			return NULL;
 		/* The largest float below 2^31 */

@@ -47,6 +47,14 @@ static int do_act(struct run *r, const struct op_map *m)
 		p0 = attr_float(r, "alpha", 0.2f);
 		p1 = attr_float(r, "beta", 0.5f);
 		break;
+	case ACCEL_ACT_ELU:
+	case ACCEL_ACT_CELU:
+		p0 = attr_float(r, "alpha", 1);
+		break;
+	case ACCEL_ACT_SELU:
+		p0 = attr_float(r, "alpha", 1.67326319f);
+		p1 = attr_float(r, "gamma", 1.05070102f);
+		break;
 	default:
 		break;
 	}
@@ -71,28 +79,6 @@ static struct value *old_broadcast(struct run *r, struct value *a, struct value 
 	return relabel(r, b, b->type, rank, dims);
 }
 
-/* Integers that binary32 and a quotient of two in it are exact for. */
-static bool small_numbers(struct run *r, const struct value *v)
-{
-	uint64_t n;
-
-	for (n = 0; v->dtype == ACCEL_S32 && n < v->count; n++)
-		if (fabs(get(v, n)) >= 1 << 24) {
-			unsupported(r, "a quotient of integers from 2^24");
-			return false;
-		}
-	return true;
-}
-
-/* Integer division truncates: the quotient in binary32 never rounds up to an integer. */
-static struct value *int_div(struct run *r, struct value *a, struct value *b)
-{
-	if (!small_numbers(r, a) || !small_numbers(r, b))
-		return NULL;
-	return lib_convert(r, lib_trunc(r, BINARY(r, DIV, lib_convert(r, a, T_FLOAT),
-						  lib_convert(r, b, T_FLOAT))), a->type);
-}
-
 static struct value *arith(struct run *r, uint32_t func, struct value *a, struct value *b)
 {
 	if (!usable(r, a) || !usable(r, b))
@@ -100,8 +86,9 @@ static struct value *arith(struct run *r, uint32_t func, struct value *a, struct
 	if (type_is_float(a->type))
 		return lib_binary(r, func, a, b);
 	if (func == ACCEL_BINARY_DIV)
-		return int_div(r, a, b);
-	if (a->dtype == ACCEL_S32 || func == ACCEL_BINARY_MAX || func == ACCEL_BINARY_MIN)
+		func = ACCEL_BINARY_QUOT;
+	/* Sums, differences and products of bytes may leave their type. */
+	if (a->dtype == ACCEL_S32 || func > ACCEL_BINARY_MUL)
 		return lib_binary(r, func, a, b);
 	return lib_wrap(r, lib_binary_as(r, func, a, b, T_INT32), a->type);
 }
@@ -146,95 +133,11 @@ static int do_clip(struct run *r, const struct op_map *m)
 	return give(r, 0, a);
 }
 
-/* --- made of several --------------------------------------------------------------- */
-
-/* Intermediate results are fp32 whatever the operator's type is. */
-static struct value *wide(struct run *r)
-{
-	struct value *a = r->in[0];
-
-	if (usable(r, a) && !type_is_float(a->type))
-		unsupported(r, "integers");
-	return r->ret ? NULL : lib_convert(r, a, T_FLOAT);
-}
-
-static int give_narrow(struct run *r, struct value *v)
-{
-	return give(r, 0, v ? lib_convert(r, v, r->in[0]->type) : NULL);
-}
-
-/* max(x, 0) and min(x, 0) */
-static struct value *above(struct run *r, struct value *x)
-{
-	return ACT(r, RELU, 0, 0, x);
-}
-
-static struct value *below(struct run *r, struct value *x)
-{
-	return x ? BINARY(r, MIN, x, constant(r, T_FLOAT, 0)) : NULL;
-}
-
-/* a (e^(min(x, 0) / b) - 1) */
-static struct value *elu_tail(struct run *r, struct value *x, float a, float b)
-{
-	struct value *e = UNARY(r, EXP, lib_times(r, below(r, x), 1.0 / (double)b));
-
-	return lib_times(r, lib_plus(r, e, -1), (double)a);
-}
-
-static int do_elu(struct run *r, const struct op_map *m)
-{
-	struct value *x = wide(r);
-
-	(void)m;
-	return give_narrow(r, BINARY(r, ADD, above(r, x),
-				     elu_tail(r, x, attr_float(r, "alpha", 1), 1)));
-}
-
-static int do_celu(struct run *r, const struct op_map *m)
-{
-	float alpha = attr_float(r, "alpha", 1);
-	struct value *x = wide(r);
-
-	(void)m;
-	return give_narrow(r, BINARY(r, ADD, above(r, x), elu_tail(r, x, alpha, alpha)));
-}
-
-/* The defaults of the version before 6 had fewer digits. */
-static int do_selu(struct run *r, const struct op_map *m)
-{
-	float alpha = attr_float(r, "alpha", 1.67326319f);
-	float gamma = attr_float(r, "gamma", 1.05070102f);
-	struct value *x = wide(r);
-
-	(void)m;
-	return give_narrow(r, lib_times(r, BINARY(r, ADD, above(r, x), elu_tail(r, x, alpha, 1)),
-					(double)gamma));
-}
-
-/* max(x, 0) + log(1 + e^-|x|) */
-static int do_softplus(struct run *r, const struct op_map *m)
-{
-	struct value *x = wide(r);
-	struct value *e = UNARY(r, EXP, UNARY(r, NEG, UNARY(r, ABS, x)));
-
-	(void)m;
-	return give_narrow(r, BINARY(r, ADD, above(r, x), UNARY(r, LOG, lib_plus(r, e, 1))));
-}
-
-static int do_softsign(struct run *r, const struct op_map *m)
-{
-	struct value *x = wide(r);
-
-	(void)m;
-	return give_narrow(r, BINARY(r, DIV, x, lib_plus(r, UNARY(r, ABS, x), 1)));
-}
-
 /* Slopes of one dimension were those of the channels before version 7. */
 static int do_prelu(struct run *r, const struct op_map *m)
 {
 	int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	struct value *slope = r->in[1], *x = wide(r);
+	struct value *slope = r->in[1], *x = r->in[0];
 
 	(void)m;
 	if (!usable(r, x) || !usable(r, slope))
@@ -243,33 +146,36 @@ static int do_prelu(struct run *r, const struct op_map *m)
 		dims[0] = slope->dims[0];
 		slope = relabel(r, slope, slope->type, x->rank - 1, dims);
 	}
-	return give_narrow(r, BINARY(r, ADD, above(r, x), BINARY(r, MUL, below(r, x), slope)));
+	return give(r, 0, BINARY(r, PRELU, x, slope));
 }
 
-enum hyperbolic { SINH, COSH, ASINH, ACOSH, ATANH };
-
-static int do_hyperbolic(struct run *r, const struct op_map *m)
+/*
+ * Of integers in fp32, where every power below 2^24 is exact if the function
+ * is: rounded to the nearest integer, which its error does not reach.
+ */
+static int do_pow(struct run *r, const struct op_map *m)
 {
-	struct value *x = wide(r), *v, *w;
+	struct value *a = r->in[0], *b = r->in[1], *v;
+	uint64_t n;
 
-	switch (m->arg) {
-	case SINH:
-	case COSH:
-		v = lib_times(r, UNARY(r, EXP, x), 0.5);
-		w = lib_times(r, UNARY(r, EXP, UNARY(r, NEG, x)), 0.5);
-		v = lib_binary(r, m->arg == SINH ? ACCEL_BINARY_SUB : ACCEL_BINARY_ADD, v, w);
-		break;
-	case ASINH:
-	case ACOSH:
-		v = lib_plus(r, UNARY(r, SQUARE, x), m->arg == ASINH ? 1 : -1);
-		v = UNARY(r, LOG, BINARY(r, ADD, x, UNARY(r, SQRT, v)));
-		break;
-	default:
-		v = lib_plus(r, x, 1);
-		w = lib_plus(r, UNARY(r, NEG, x), 1);
-		v = lib_times(r, UNARY(r, LOG, BINARY(r, DIV, v, w)), 0.5);
-	}
-	return give_narrow(r, v);
+	(void)m;
+	if (!usable(r, a) || !usable(r, b))
+		return r->ret;
+	if (type_is_float(a->type))
+		return give(r, 0, BINARY(r, POW, a, b));
+	v = lib_binary_as(r, ACCEL_BINARY_POW, a, b, T_FLOAT);
+	for (n = 0; v && n < v->count; n++)
+		if (!(fabs(get(v, n)) < 1 << 20))
+			return unsupported(r, "powers of integers from 2^20");
+	return give(r, 0, v ? lib_convert(r, UNARY(r, ROUND, v), a->type) : NULL);
+}
+
+/* The sign of the divisor, or with fmod that of the dividend */
+static int do_mod(struct run *r, const struct op_map *m)
+{
+	(void)m;
+	return give(r, 0, attr_int(r, "fmod", 0) ? BINARY(r, REM, r->in[0], r->in[1]) :
+						   BINARY(r, MOD, r->in[0], r->in[1]));
 }
 
 const struct op_map ops_math[] = {
@@ -298,16 +204,25 @@ const struct op_map ops_math[] = {
 	{ "Sum", do_fold, BY_LIBRARY, ACCEL_BINARY_ADD, 0 },
 	{ "Mean", do_mean, BY_LIBRARY, ACCEL_BINARY_ADD, 0 },
 	{ "Clip", do_clip, BY_LIBRARY, 0, 0 },
-	{ "Elu", do_elu, BY_LIBRARY, 0, 0 },
-	{ "Celu", do_celu, BY_LIBRARY, 0, 0 },
-	{ "Selu", do_selu, BY_LIBRARY, 0, 6 },
-	{ "Softplus", do_softplus, BY_LIBRARY, 0, 0 },
-	{ "Softsign", do_softsign, BY_LIBRARY, 0, 0 },
+	{ "Elu", do_act, BY_LIBRARY, ACCEL_ACT_ELU, 0 },
+	{ "Celu", do_act, BY_LIBRARY, ACCEL_ACT_CELU, 0 },
+	{ "Selu", do_act, BY_LIBRARY, ACCEL_ACT_SELU, 6 },
+	{ "Softplus", do_act, BY_LIBRARY, ACCEL_ACT_SOFTPLUS, 0 },
+	{ "Softsign", do_act, BY_LIBRARY, ACCEL_ACT_SOFTSIGN, 0 },
 	{ "PRelu", do_prelu, BY_LIBRARY, 0, 0 },
-	{ "Sinh", do_hyperbolic, BY_LIBRARY, SINH, 0 },
-	{ "Cosh", do_hyperbolic, BY_LIBRARY, COSH, 0 },
-	{ "Asinh", do_hyperbolic, BY_LIBRARY, ASINH, 0 },
-	{ "Acosh", do_hyperbolic, BY_LIBRARY, ACOSH, 0 },
-	{ "Atanh", do_hyperbolic, BY_LIBRARY, ATANH, 0 },
+	{ "Pow", do_pow, BY_LIBRARY, 0, 7 },
+	{ "Mod", do_mod, BY_LIBRARY, 0, 0 },
+	{ "Sin", do_unary, BY_LIBRARY, ACCEL_UNARY_SIN, 0 },
+	{ "Cos", do_unary, BY_LIBRARY, ACCEL_UNARY_COS, 0 },
+	{ "Tan", do_unary, BY_LIBRARY, ACCEL_UNARY_TAN, 0 },
+	{ "Asin", do_unary, BY_LIBRARY, ACCEL_UNARY_ASIN, 0 },
+	{ "Acos", do_unary, BY_LIBRARY, ACCEL_UNARY_ACOS, 0 },
+	{ "Atan", do_unary, BY_LIBRARY, ACCEL_UNARY_ATAN, 0 },
+	{ "Sinh", do_unary, BY_LIBRARY, ACCEL_UNARY_SINH, 0 },
+	{ "Cosh", do_unary, BY_LIBRARY, ACCEL_UNARY_COSH, 0 },
+	{ "Asinh", do_unary, BY_LIBRARY, ACCEL_UNARY_ASINH, 0 },
+	{ "Acosh", do_unary, BY_LIBRARY, ACCEL_UNARY_ACOSH, 0 },
+	{ "Atanh", do_unary, BY_LIBRARY, ACCEL_UNARY_ATANH, 0 },
+	{ "Sign", do_unary, BY_LIBRARY, ACCEL_UNARY_SIGN, 0 },
 	{ NULL, NULL, BY_LIBRARY, 0, 0 }
 };

@@ -49,11 +49,11 @@ static void momentum(struct run *r, uint32_t n, uint32_t count)
 }
 
 /* The rate of step t is corrected by powers of the two decays, which the CPU multiplies out. */
-static double power(double x, double n)
+static double power(double x, uint32_t n)
 {
 	double p = 1;
 
-	for (; n >= 1; n--)
+	while (n--)
 		p *= x;
 	return p;
 }
@@ -73,8 +73,8 @@ static void adam(struct run *r, uint32_t n, uint32_t count)
 		lib_times(r, lib_unary(r, ACCEL_UNARY_SQUARE, g), 1 - beta));
 	if (t > 0) {
 		rate = MUL(r, rate, lib_unary(r, ACCEL_UNARY_SQRT,
-					      constant(r, T_FLOAT, 1 - power(beta, t))));
-		rate = lib_times(r, rate, 1 / (1 - power(alpha, t)));
+					      constant(r, T_FLOAT, 1 - power(beta, (uint32_t)t))));
+		rate = lib_times(r, rate, 1 / (1 - power(alpha, (uint32_t)t)));
 	}
 	step = DIV(r, MUL(r, v, rate), lib_plus(r, lib_unary(r, ACCEL_UNARY_SQRT, h), eps));
 	give(r, n, lib_times(r, SUB(r, x, step), post));

@@ -158,8 +158,8 @@ struct op_map {
 };
 
 /* The tables, each ended by an empty row. */
-extern const struct op_map ops_math[], ops_shape[], ops_move[], ops_gemm[], ops_cast[], ops_rnn[],
-	ops_train[];
+extern const struct op_map ops_math[], ops_shape[], ops_move[], ops_gemm[], ops_cast[], ops_logic[],
+	ops_rnn[], ops_train[];
 
 /* --- graph.c ------------------------------------------------------------------- */
 
@@ -228,15 +228,14 @@ struct value *lib_transpose(struct run *r, struct value *a, const int64_t *perm)
 struct value *lib_expand(struct run *r, struct value *a, uint32_t rank, const int64_t *dims);
 struct value *lib_times(struct run *r, struct value *a, double factor);
 struct value *lib_plus(struct run *r, struct value *a, double addend);
-struct value *lib_floor_mod(struct run *r, struct value *a, double modulus);
 struct value *lib_wrap(struct run *r, struct value *a, uint32_t type);
-struct value *lib_trunc(struct run *r, struct value *a);
 
 /* --- ops_*.c ------------------------------------------------------------------- */
 
 bool quantise(struct run *r, struct accel_tensor *t, struct value *scale, struct value *zero,
 	      int64_t axis);
 struct value *lib_matmul(struct run *r, struct value *a, struct value *b);
+struct value *lib_select(struct run *r, struct value *a, struct value *b, struct value *c);
 struct value *lib_slice(struct run *r, struct value *a, uint32_t axis, int64_t start,
 			int64_t count);
 uint32_t axis_of(struct run *r, int64_t axis, uint32_t rank);
