@@ -8,6 +8,8 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	validate.o \
 	lower_gemm.o \
 	lower_elementwise.o \
+	lower_rotary.o \
+	rotary_table.o \
 	lower_attention.o \
 	convert.o \
 	variant.o \
@@ -30,6 +32,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	gemm \
 	copy \
 	elementwise \
+	rotary \
 	attention \
 	)
 op-test-objs := $(addprefix libaccel/tests/,\
@@ -41,6 +44,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_elementwise.o \
 	oracle_attention.o \
 	oracle_gemm.o \
+	oracle_rotary.o \
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))

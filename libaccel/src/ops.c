@@ -12,6 +12,16 @@ static const char *const attention_args[ACCEL_ARG_COUNT] = {
 	[ACCEL_ARG_AUX3] = "slopes", [ACCEL_ARG_AUX4] = "sinks"
 };
 
+static const char *rotary_feature(uint32_t bit)
+{
+	return 1u << bit == UMA_ROTARY_POSITIONS ? "positions" : "interleaved";
+}
+
+static const char *const rotary_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_B] = "cosines",
+	[ACCEL_ARG_C] = "sines", [ACCEL_ARG_AUX0] = "positions"
+};
+
 static const struct op_class classes[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_COPY] = {
 		.size = sizeof(struct accel_copy_desc),
@@ -61,6 +71,19 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.like_b = SLOT(C),
 		.algorithm = "elementwise",
 		.lower = lower_select,
+	},
+	[ACCEL_OP_ROTARY] = {
+		.size = sizeof(struct accel_rotary_desc),
+		.opcode = UMA_OP_ROTARY,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.like_b = SLOT(C),
+		.fixed = SLOT(AUX0),
+		.algorithm = "by pairs",
+		.func_field = "flags",
+		.func_name = rotary_feature,
+		.args = rotary_args,
+		.lower = lower_rotary,
 	},
 	[ACCEL_OP_GEMM] = {
 		.size = sizeof(struct accel_gemm_desc),

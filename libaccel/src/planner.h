@@ -143,6 +143,7 @@ union any_desc {
 	struct accel_fill_desc fill;
 	struct accel_unary_desc unary;
 	struct accel_binary_desc binary;
+	struct accel_rotary_desc rotary;
 	struct accel_select_desc select;
 	struct accel_attention_desc attention;
 };
@@ -253,6 +254,10 @@ int lower_binary(const union any_desc *d, struct request *req, struct accel_erro
 int lower_select(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_attention(const union any_desc *d, struct request *req, struct accel_error *e);
 const char *attention_func_name(uint32_t bit);
+
+/* --- lower_rotary.c ---------------------------------------------------------- */
+
+int lower_rotary(const union any_desc *d, struct request *req, struct accel_error *e);
 
 /* --- convert.c -------------------------------------------------------------- */
 

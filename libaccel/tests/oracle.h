@@ -88,6 +88,7 @@ struct oracle_op {
 
 extern const struct oracle_op oracle_elementwise;
 extern const struct oracle_op oracle_gemm;
+extern const struct oracle_op oracle_rotary;
 extern const struct oracle_op oracle_attention;
 
 const struct oracle_op *oracle_op(uint32_t op);

@@ -12,6 +12,7 @@ static const struct oracle_op *const table[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_UNARY] = &oracle_elementwise,
 	[ACCEL_OP_BINARY] = &oracle_elementwise,
 	[ACCEL_OP_GEMM] = &oracle_gemm,
+	[ACCEL_OP_ROTARY] = &oracle_rotary,
 	[ACCEL_OP_SELECT] = &oracle_elementwise,
 	[ACCEL_OP_ATTENTION] = &oracle_attention,
 };

@@ -662,6 +662,42 @@ struct uma_attention_params {
 	__le64 pad[12];
 };
 
+/**
+ * UMA_ROTARY_INTERLEAVED: the pairs are neighbours; else element i and i + pairs
+ *
+ * The flags of &struct uma_rotary_params. They are also the features that a
+ * capability row lists in its funcs, bit for bit.
+ */
+#define UMA_ROTARY_INTERLEAVED	(1u << 0)
+/** UMA_ROTARY_POSITIONS: UMA_SLOT_AUX0 has the position of each row */
+#define UMA_ROTARY_POSITIONS	(1u << 1)
+/** UMA_ROTARY_MASK: the flags that this version defines */
+#define UMA_ROTARY_MASK		0x3u
+
+/**
+ * struct uma_rotary_params - parameters of UMA_OP_ROTARY
+ *
+ * A and DST are [batch, seq, heads, head_dim], any strides; DST may be A itself.
+ * B has cosines, C sines, both [positions, pairs], 2 * pairs <= head_dim. With
+ * (a0, a1) a pair of the first 2 * pairs elements of a head, and c and s those
+ * of its row's position:
+ *
+ *	d0 = a0 * c - a1 * s
+ *	d1 = a1 * c + a0 * s
+ *
+ * each step rounded to binary32; the rest of the head is converted like COPY
+ * does. AUX0 is S32 [batch, seq]: a number that is not from 0 to positions - 1
+ * is a fault in it (UMA_FAULT_RANGE). A and DST have at most one scale.
+ */
+struct uma_rotary_params {
+	/** @flags: UMA_ROTARY_* */
+	__le32 flags;
+	/** @start: without UMA_ROTARY_POSITIONS: position of the first row, else zero */
+	__le32 start;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
 /** UMA_PARAMS_SIZE: bytes of parameters in a task */
 #define UMA_PARAMS_SIZE		256
 
@@ -850,7 +886,8 @@ struct uma_op_cap {
  * @UMA_FAULT_EPILOGUE: bad epilogue
  * @UMA_FAULT_PARAMS: bad parameter of the opcode
  * @UMA_FAULT_ALIGN: a misaligned address
- * @UMA_FAULT_RANGE: an operand wraps or leaves the address width
+ * @UMA_FAULT_RANGE: an operand wraps or leaves the address width, or an index in
+ *	memory is outside the table that it is for
  * @UMA_FAULT_OVERLAP: the output overlaps an input other than in place
  * @UMA_FAULT_UNSUPPORTED: valid, but not on this engine
  * @UMA_FAULT_READ: nothing mapped, or not readable, at the address

@@ -21,6 +21,7 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	gemm_tile.o \
 	gemm.o \
 	elementwise.o \
+	rotary.o \
 	integer.o \
 	attention.o \
 	attention_keys.o \

@@ -33,6 +33,7 @@ static const struct uma_op_class *const classes[UMA_OP_COUNT] = {
 	[UMA_OP_BINARY] = &uma_op_binary,
 	[UMA_OP_GEMM] = &uma_op_gemm,
 	[UMA_OP_PACK] = &uma_op_pack,
+	[UMA_OP_ROTARY] = &uma_op_rotary,
 	[UMA_OP_SELECT] = &uma_op_select,
 	[UMA_OP_ATTENTION] = &uma_op_attention,
 };

@@ -135,6 +135,15 @@
 	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(macs),	\
 }
 
+#define ROW_ROTARY(a, b, fn, quant, dim, al, rate) {			\
+	.opcode = UMA_LE16(UMA_OP_ROTARY), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(a),		\
+	.funcs = UMA_LE32(fn), .quants = UMA_LE32(quant),		\
+	.dim_max = UMA_LE32(dim), .align = UMA_LE32(al),		\
+	.macs_per_cycle = UMA_LE32(rate),				\
+}
+
 /* GEMM of one float type, of bytes, and of float types with small weights. */
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
 	ROW_GEMM24(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
@@ -164,6 +173,8 @@
 	ROW_PACK24(T_INT4, DIM_BIG, 1, BK_4, bn, 32),			\
 	ROW_COPY(T_ALL, T_ALL, Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 64),	\
 	ROW_FILL(T_ALL, DIM_BIG, 1, 128),				\
+	ROW_ROTARY(T_FLOAT | T_INT8, T_FLOAT, UMA_ROTARY_MASK,		\
+		   Q(Q_T, Q_N, Q_T, 0), DIM_BIG, 1, 64),		\
 	ROW_UNARY(T_ALL, T_ALL, UNARIES_ALL, Q(Q_TCG, 0, Q_TCG, 0),	\
 		  DIM_BIG, 1, 32),					\
 	ROW_BINARY(T_ALL, T_ALL, BINARIES_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), \
@@ -231,6 +242,8 @@ static const struct uma_op_cap matrix_3[] = {
 	ROW_COPY((wt) | T(F16) | T_INT8, T(F16) | T_INT8,		\
 		 Q(wq, 0, Q_TC, 0), dim, 64, 64),			\
 	ROW_FILL(T(F16) | T_INT8, dim, 64, 64),				\
+	/* Products and sums of halves; it reads no indices. */		\
+	ROW_ROTARY(T(F16), T(F16), 0, Q(Q_N, Q_N, Q_N, 0), dim, 64, 64), \
 	ROW_UNARY(T(F16) | T_INT8, T(F16) | T_INT8, UNARIES_LUT,	\
 		  Q(Q_TC, 0, Q_TC, 0), dim, 64, 32),			\
 	ROW_BINARY(T(F16) | T_INT8, T(F16) | T_INT8, BINARIES_PE,	\

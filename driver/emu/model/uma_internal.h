@@ -275,6 +275,7 @@ extern const struct uma_op_class uma_op_binary;
 extern const struct uma_op_class uma_op_gemm;
 extern const struct uma_op_class uma_op_pack;
 extern const struct uma_op_class uma_op_select;
+extern const struct uma_op_class uma_op_rotary;
 
 /* --- integer.c ------------------------------------------------------------ */
 

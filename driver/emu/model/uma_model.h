@@ -224,11 +224,23 @@ struct uma_attention {
 };
 
 /**
+ * struct uma_rotary_op - decoded &struct uma_rotary_params
+ * @flags: UMA_ROTARY_*
+ * @start: position of the first row
+ */
+struct uma_rotary_op {
+	__u32 flags;
+	__u32 start;
+};
+
+/**
  * union uma_op_params - decoded parameters of the operations that have some
  */
 union uma_op_params {
 	/** @raw: cleared before the operation decodes its own */
 	__u64 raw[24];
+	/** @rotary: UMA_OP_ROTARY */
+	struct uma_rotary_op rotary;
 	/** @attention: UMA_OP_ATTENTION */
 	struct uma_attention attention;
 };

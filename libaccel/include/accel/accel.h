@@ -1431,6 +1431,127 @@ struct accel_attention_desc {
 #define ACCEL_ATTENTION_DESC_INIT \
 	{ .hdr = ACCEL_DESC_INIT(struct accel_attention_desc, ACCEL_OP_ATTENTION) }
 
+/** ACCEL_ROTARY_INTERLEAVED: a pair is (2i, 2i + 1); else (i, i + rot_dim / 2) */
+#define ACCEL_ROTARY_INTERLEAVED	(1u << 0)
+
+/**
+ * struct accel_rotary_desc - D = A with rotary position embedding
+ *
+ * The first rot_dim elements of each head form pairs, and each pair is turned by
+ * the angle that the tables have for the position of its row:
+ *
+ *	d0 = a0 cos - a1 sin
+ *	d1 = a1 cos + a0 sin
+ *
+ * The rest of the head is copied. Dimensions, whatever the strides:
+ *
+ *	a, d		ACCEL_ARG_A, D	[batch, seq, heads, head_dim] floating-point, or
+ *					S8, U8 with one scale; d may be a itself
+ *	cosines, sines	ACCEL_ARG_B, C	[positions, rot_dim / 2] F32, F16, BF16;
+ *					rot_dim is at most head_dim
+ *	positions	ACCEL_ARG_AUX0	S32 [batch, seq], broadcast to it; rank 0:
+ *					@start and those that follow
+ *
+ * A position that the tables do not have fails the job. accel_rotary_table()
+ * fills tables. Algorithm: J. Su et al., "RoFormer", 2021, arXiv:2104.09864.
+ */
+struct accel_rotary_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_ROTARY_* */
+	uint32_t flags;
+	/** @start: without @positions: position of the first row, else 0 */
+	uint32_t start;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @cosines: by position and pair */
+	struct accel_tensor cosines;
+	/** @sines: by position and pair */
+	struct accel_tensor sines;
+	/** @positions: of each row */
+	struct accel_tensor positions;
+	/** @d: result */
+	struct accel_tensor d;
+};
+
+/** ACCEL_ROTARY_DESC_INIT: default descriptor */
+#define ACCEL_ROTARY_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_rotary_desc, ACCEL_OP_ROTARY) }
+
+/**
+ * enum accel_rotary_scaling - how a model stretches its positions
+ * @ACCEL_ROTARY_PLAIN: not at all
+ * @ACCEL_ROTARY_LINEAR: angles are divided by the factor
+ * @ACCEL_ROTARY_LLAMA3: slow angles are divided by the factor, fast ones stay
+ * @ACCEL_ROTARY_YARN: likewise, by another rule, and pairs grow longer
+ * @ACCEL_ROTARY_SCALING_COUNT: number of values
+ */
+enum accel_rotary_scaling {
+	ACCEL_ROTARY_PLAIN = 0,
+	ACCEL_ROTARY_LINEAR = 1,
+	ACCEL_ROTARY_LLAMA3 = 2,
+	ACCEL_ROTARY_YARN = 3,
+	ACCEL_ROTARY_SCALING_COUNT = 4
+};
+
+/**
+ * struct accel_rotary_opts - the angles of accel_rotary_table()
+ *
+ * Pair i turns by base^(-2i / rot_dim) a position before scaling. "NTK-aware"
+ * scaling is another @base: base * factor^(rot_dim / (rot_dim - 2)).
+ */
+struct accel_rotary_opts {
+	/** @size: sizeof(struct accel_rotary_opts) */
+	uint32_t size;
+	/** @scaling: &enum accel_rotary_scaling */
+	uint32_t scaling;
+	/** @rot_dim: elements of a head that turn, even */
+	uint32_t rot_dim;
+	/** @trained: LLAMA3, YARN: positions that the model was trained with, else 0 */
+	uint32_t trained;
+	/** @base: 0: 10000 */
+	double base;
+	/** @factor: LINEAR, LLAMA3, YARN: at least 1, else 0 */
+	double factor;
+	/**
+	 * @low: LLAMA3, YARN: pairs that turn no more often within @trained are
+	 * slowed down wholly; 0: 1
+	 */
+	double low;
+	/** @high: pairs that turn more often stay, above @low; 0: LLAMA3 4, YARN 32 */
+	double high;
+	/** @amplitude: YARN: factor of cosines and sines; 0: 0.1 ln(factor) + 1 */
+	double amplitude;
+	/** @pad: 0 */
+	uint64_t pad;
+};
+
+/** ACCEL_ROTARY_OPTS_INIT: default options; rot_dim is to be set */
+#define ACCEL_ROTARY_OPTS_INIT \
+	{ sizeof(struct accel_rotary_opts), ACCEL_ROTARY_PLAIN, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/**
+ * accel_rotary_table - fill tables for &struct accel_rotary_desc
+ * @opts: the angles
+ * @first: first position
+ * @count: positions, which end at INT32_MAX
+ * @cosines: out: [count][rot_dim / 2]
+ * @sines: out: likewise
+ *
+ * Computed in binary64 and rounded once. Sources: RoFormer, arXiv:2104.09864;
+ * position interpolation (LINEAR), arXiv:2306.15595; "The Llama 3 Herd of
+ * Models", arXiv:2407.21783; YaRN, arXiv:2309.00071, with the ramp of its
+ * authors' code.
+ *
+ * Threads: any.
+ *
+ * Return: 0; -EINVAL options or positions out of range, or options set that the
+ * scaling does not use; -E2BIG.
+ */
+ACCEL_API int accel_rotary_table(const struct accel_rotary_opts *opts,
+				 uint64_t first, uint64_t count,
+				 float *cosines, float *sines);
+
 /* --- plans ---------------------------------------------------------------- */
 
 struct accel_plan;

@@ -273,3 +273,46 @@ void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func
 	memcpy(t->task.params, &func, 4);
 	random_act(t, simple);
 }
+
+/* --- rotary embedding ------------------------------------------------------ */
+
+void gen_rotary(struct mt_task *t, const struct gen_types *c)
+{
+	struct mt_rng *r = &t->rng;
+	uint32_t dims[4], tables[2], flags = mt_below(r, 4), start = 0, i, pos;
+	struct uma_operand *aux = &t->task.op[UMA_SLOT_AUX0];
+	int style = PICK(r, MT_PLAIN, MT_STRIDED, MT_BROADCAST);
+	const uint32_t one[1] = { 1 };
+
+	for (i = 0; i < 3; i++)
+		dims[i] = mt_one_in(r, 40) ? 0 : 1 + mt_below(r, 5);
+	dims[3] = mt_one_in(r, 12) ? 1000 + mt_below(r, 600) : 1 + mt_below(r, 40);
+	tables[0] = dims[1] + 1 + mt_below(r, 6);
+	tables[1] = mt_one_in(r, 2) ? dims[3] / 2 : mt_below(r, dims[3] / 2 + 1);
+	mt_operand(t, UMA_SLOT_DST, c->d, 4, dims, style == MT_PLAIN ? MT_PLAIN : MT_STRIDED);
+	if (c->a == c->d && mt_one_in(r, 4)) {
+		t->task.op[UMA_SLOT_A] = t->task.op[UMA_SLOT_DST];
+		t->task.slots |= 1u << UMA_SLOT_A;
+	} else {
+		mt_operand(t, UMA_SLOT_A, c->a, 4, dims, style);
+	}
+	mt_operand(t, UMA_SLOT_B, c->b, 2, tables, style);
+	mt_operand(t, UMA_SLOT_C, c->b, 2, tables, style);
+	for (i = 0; i < 2; i++)
+		if (!is_float(t->task.op[i].dtype) && mt_one_in(r, 2))
+			mt_quant(t, (int)i, UMA_QUANT_TENSOR, 0, 0, 1);
+	if (flags & UMA_ROTARY_POSITIONS) {
+		/* One for all rows, which is easily made a good one. */
+		mt_operand(t, UMA_SLOT_AUX0, S32, 1, one, MT_PLAIN);
+		aux->rank = 2;
+		aux->dims[0] = dims[0];
+		aux->dims[1] = dims[1];
+		memset(aux->strides, 0, sizeof(aux->strides));
+		pos = mt_below(r, tables[0]);
+		memcpy(t->image + (aux->addr - MT_BASE), &pos, 4);
+	} else {
+		start = mt_below(r, tables[0] - dims[1] + 1);
+	}
+	memcpy(t->task.params, &flags, 4);
+	memcpy(t->task.params + 4, &start, 4);
+}

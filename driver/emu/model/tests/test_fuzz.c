@@ -22,11 +22,11 @@ static void make_seed(uint32_t i)
 {
 	static const uint32_t opcodes[] = {
 		UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_COPY, UMA_OP_FILL,
-		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_SELECT,
+		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_SELECT, UMA_OP_ROTARY,
 	};
 	static uint8_t image[MT_SIZE];
 	static struct mt_task t;
-	uint32_t op = opcodes[i % 8], k;
+	uint32_t op = opcodes[i % (sizeof(opcodes) / sizeof(opcodes[0]))], k;
 	struct gen_types c;
 
 	mt_task_init(&t, image, i * 77 + 5, (int)op);
@@ -36,6 +36,13 @@ static void make_seed(uint32_t i)
 		c.a = F32 + (int)mt_below(&t.rng, 8);
 		c.b = F32 + (int)mt_below(&t.rng, 8);
 		c.d = F32 + (int)mt_below(&t.rng, 8);
+		if (op == UMA_OP_ROTARY) {
+			c.a = F32 + (int)mt_below(&t.rng, 3);
+			c.b = F32;
+			c.d = mt_one_in(&t.rng, 2) ? S8 : c.a;
+			gen_rotary(&t, &c);
+			continue;
+		}
 		if (op != UMA_OP_GEMM) {
 			gen_elementwise(&t, &c, mt_below(&t.rng, op == UMA_OP_UNARY ?
 				(uint32_t)UMA_UNARY_COUNT : (uint32_t)UMA_BINARY_COUNT));

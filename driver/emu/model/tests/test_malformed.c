@@ -13,13 +13,14 @@ static uint8_t image[MT_SIZE], work[MT_SIZE];
 
 enum base {
 	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, COPY, COPY_S4, FILL,
-	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, BASES
+	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, ROTARY, BASES
 };
 
 static const char *const base_name[BASES] = {
 	"gemm f32", "gemm s8 requantised", "gemm s8 exact", "gemm 4-bit weights",
 	"gemm with everything", "copy", "copy s4", "fill", "unary", "binary",
 	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm", "select",
+	"rotary",
 };
 
 static struct mt_task bases[BASES];
@@ -39,6 +40,19 @@ static void operands(struct mt_task *t, int a, int b, int d)
 	set(t, 0, mt_bits(1));
 }
 
+static void make_rotary(struct mt_task *t)
+{
+	const uint32_t dims[] = { 2, 3, 4, 10 }, tables[] = { 7, 4 };
+
+	mt_operand(t, UMA_SLOT_DST, F32, 4, dims, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, F32, 4, dims, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, F32, 2, tables, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_C, F32, 2, tables, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX0, S32, 2, dims, MT_PLAIN);
+	memset(image + (t->task.op[UMA_SLOT_AUX0].addr - MT_BASE), 0, 24);
+	set(t, 0, UMA_ROTARY_POSITIONS);
+}
+
 static void make_bases(void)
 {
 	const uint32_t dims[] = { 4, 6, 10 }, dd[] = { 3, 5, 24 };
@@ -47,6 +61,7 @@ static void make_bases(void)
 		UMA_OP_COPY, UMA_OP_COPY, UMA_OP_FILL, UMA_OP_UNARY, UMA_OP_BINARY,
 		UMA_OP_BINARY, UMA_OP_PACK, UMA_OP_GEMM, UMA_OP_NOP, UMA_OP_GEMM,
 		UMA_OP_SELECT,
+		UMA_OP_ROTARY,
 	};
 	struct uma_packed_header header;
 	struct mt_task *t;
@@ -111,6 +126,7 @@ static void make_bases(void)
 	for (i = 0; i < 3; i++)
 		memcpy(image + (t->task.shape_addr - MT_BASE) + 20 * i,
 		       t->task.op[i].dims, 20);
+	make_rotary(&bases[ROTARY]);
 }
 
 /* --- one field at a time -------------------------------------------------- */
@@ -300,6 +316,29 @@ static const struct mutation mutations[] = {
 	{ GEMM_W4, OP(2, quant_flags), 0x08, UMA_FAULT_QUANT, 2, "quant_flags" },
 	{ GEMM_S8, OP(2, quant_flags), 0x100, UMA_FAULT_PAD, 2, "quant_flags" },
 	{ GEMM_W4, OP(2, quant_axis), 2, UMA_FAULT_QUANT, 2, "quant_axis" },
+	/* rotary embedding */
+	{ ROTARY, PAR(0), 6, UMA_FAULT_PARAMS, NONE, "params.flags" },
+	{ ROTARY, PAR(0), 0, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
+	{ ROTARY, PAR(1), 1, UMA_FAULT_PARAMS, NONE, "params.start" },
+	{ ROTARY, PAR(2), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ ROTARY, AT(slots), 0xf, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
+	{ ROTARY, AT(slots), 0x87, UMA_FAULT_SLOT, UMA_SLOT_C, "slots" },
+	{ ROTARY, EPI(act), UMA_ACT_RELU, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ ROTARY, EPI(flags), 1, UMA_FAULT_EPILOGUE, NONE, "epilogue.flags" },
+	{ ROTARY, OP(0, rank), 5, UMA_FAULT_RANK, 0, "rank" },
+	{ ROTARY, OP(1, rank), 5, UMA_FAULT_RANK, 1, "rank" },
+	{ ROTARY, OP(2, rank), 3, UMA_FAULT_RANK, 2, "rank" },
+	{ ROTARY, OP(3, rank), 3, UMA_FAULT_RANK, 3, "rank" },
+	{ ROTARY, OP(7, rank), 3, UMA_FAULT_RANK, 7, "rank" },
+	{ ROTARY, OP(1, dims[2]), 3, UMA_FAULT_DIMS, 1, "dims" },
+	{ ROTARY, OP(2, dims[1]), 6, UMA_FAULT_DIMS, 2, "dims" },
+	{ ROTARY, OP(2, dims[1]), 0x80000005, UMA_FAULT_DIMS, 2, "dims" },
+	{ ROTARY, OP(2, dims[1]), 3, UMA_FAULT_DIMS, 3, "dims" },
+	{ ROTARY, OP(3, dims[0]), 8, UMA_FAULT_DIMS, 3, "dims" },
+	{ ROTARY, OP(7, dims[1]), 2, UMA_FAULT_DIMS, 7, "dims" },
+	{ ROTARY, OP(7, dtype), UMA_DTYPE_F32, UMA_FAULT_DTYPE, 7, "dtype" },
+	{ ROTARY, OP(0, strides[2]), 9, UMA_FAULT_STRIDES, 0, "strides" },
+	{ ROTARY, OP(1, layout), 1, UMA_FAULT_STRIDES, 1, "strides" },
 };
 
 static int try_mutation(const struct mutation *m)
@@ -477,6 +516,56 @@ static void test_engines(void)
 	       "profiles by name");
 }
 
+/* Positions that the tables do not have, wherever they are. */
+static void test_positions(void)
+{
+	static const int32_t bad[] = { -1, 7, 8, INT32_MAX, INT32_MIN };
+	static const struct mt_variant v = { NULL, 3000, 4096 };
+	struct mt_task *t = &bases[ROTARY];
+	uint64_t addr = t->task.op[UMA_SLOT_AUX0].addr;
+	struct uma_task start = t->task;
+	struct mt_variant with = v;
+	struct uma_fault_info f;
+	uint32_t i, at, wrong = 0;
+	int r;
+
+	with.kernels = uma_kernels_portable();
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		for (at = 0; at < 6; at++) {
+			memcpy(work, image, MT_SIZE);
+			memcpy(work + (addr - MT_BASE) + 4 * at, &bad[i], 4);
+			memset(&f, 0, sizeof(f));
+			r = mt_run(&t->task, mt_engine("full", UMA_ENGINE_GPU), &with, work, &f);
+			wrong += !(r < 0 && f.reason == UMA_FAULT_RANGE &&
+				   f.slot == UMA_SLOT_AUX0 && f.addr == addr + 4 * at &&
+				   !strcmp(f.field, "index"));
+		}
+	tap_ok(!wrong, "positions beyond the tables fault where they are");
+	/* Without positions what is read is known beforehand. */
+	start.slots &= ~(1u << UMA_SLOT_AUX0);
+	memset(&start.op[UMA_SLOT_AUX0], 0, sizeof(start.op[0]));
+	memset(start.params, 0, 8);
+	start.params[4] = 4;
+	expect("the last position", &start, UMA_FAULT_NONE, 0, "");
+	start.params[4] = 5;
+	expect("one position more", &start, UMA_FAULT_PARAMS, NONE, "params.start");
+	memset(start.params + 4, 0xff, 4);
+	expect("positions that wrap", &start, UMA_FAULT_PARAMS, NONE, "params.start");
+	start.params[4] = start.params[5] = start.params[6] = start.params[7] = 0;
+	start.op[0].addr = start.op[1].addr;
+	expect("rotary in place", &start, UMA_FAULT_NONE, 0, "");
+	start.op[0].addr += 4;
+	expect("rotary beside itself", &start, UMA_FAULT_OVERLAP, 1, "addr");
+	start.op[0].addr = start.op[3].addr;
+	expect("rotary over its sines", &start, UMA_FAULT_OVERLAP, 3, "addr");
+	start = t->task;
+	start.op[0].dtype = S8;
+	start.op[0].quant = UMA_QUANT_CHANNEL;
+	start.op[0].scale_addr = start.op[0].addr + 1024;
+	start.op[0].scale_dtype = F32;
+	expect("rotary with scales", &start, UMA_FAULT_QUANT, 0, "quant");
+}
+
 /* --- single bits ---------------------------------------------------------- */
 
 /* Decode, check and run what is left of a task; memory ends where it ends. */
@@ -577,6 +666,7 @@ int main(void)
 		       uma_fault_name(m->reason), m->slot, m->field);
 	}
 	test_overlap();
+	test_positions();
 	for (b = 0; b < BASES; b++)
 		flip_bits((enum base)b);
 	test_engines();
