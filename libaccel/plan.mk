@@ -6,6 +6,8 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	ops.o \
 	tensor.o \
 	validate.o \
+	lower_lines.o \
+	lower_norm.o \
 	lower_gemm.o \
 	lower_elementwise.o \
 	lower_rotary.o \
@@ -31,6 +33,11 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 op-tests := $(addprefix libaccel/tests/test_,\
 	gemm \
 	copy \
+	softmax \
+	norm \
+	reduce \
+	scan \
+	topk \
 	elementwise \
 	rotary \
 	attention \
@@ -40,6 +47,9 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	optest_say.o \
 	oracle.o \
 	oracle_num.o \
+	oracle_softmax.o \
+	oracle_norm.o \
+	oracle_reduce.o \
 	oracle_table.o \
 	oracle_elementwise.o \
 	oracle_attention.o \

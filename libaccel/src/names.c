@@ -133,6 +133,47 @@ static const char * const binaries[ACCEL_BINARY_COUNT] = {
 	[ACCEL_BINARY_PRELU] = "prelu",
 };
 
+static const char * const norms[UMA_NORM_COUNT] = {
+	[UMA_NORM_LAYER] = "layer",
+	[UMA_NORM_RMS] = "rms",
+	[UMA_NORM_GIVEN] = "batch",
+};
+
+static const char * const softmaxes[ACCEL_SOFTMAX_COUNT] = {
+	[ACCEL_SOFTMAX_PLAIN] = "softmax",
+	[ACCEL_SOFTMAX_LOG] = "log_softmax",
+};
+
+static const char * const reductions[ACCEL_REDUCE_COUNT] = {
+	[ACCEL_REDUCE_SUM] = "sum",
+	[ACCEL_REDUCE_MEAN] = "mean",
+	[ACCEL_REDUCE_MAX] = "max",
+	[ACCEL_REDUCE_MIN] = "min",
+	[ACCEL_REDUCE_PROD] = "prod",
+	[ACCEL_REDUCE_L1] = "l1",
+	[ACCEL_REDUCE_L2] = "l2",
+	[ACCEL_REDUCE_SUM_SQUARE] = "sum_square",
+	[ACCEL_REDUCE_LOG_SUM] = "log_sum",
+	[ACCEL_REDUCE_LOG_SUM_EXP] = "log_sum_exp",
+	[ACCEL_REDUCE_ARG_MAX] = "arg_max",
+	[ACCEL_REDUCE_ARG_MIN] = "arg_min",
+};
+
+const char *norm_name(uint32_t bit)
+{
+	return bit < UMA_NORM_COUNT ? norms[bit] : NULL;
+}
+
+const char *softmax_name(uint32_t func)
+{
+	return func < ACCEL_SOFTMAX_COUNT ? softmaxes[func] : NULL;
+}
+
+const char *reduce_name(uint32_t func)
+{
+	return func < ACCEL_REDUCE_COUNT ? reductions[func] : NULL;
+}
+
 const char *act_name(uint32_t act)
 {
 	return acts[act];

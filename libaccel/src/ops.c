@@ -4,6 +4,16 @@
  */
 #include "planner.h"
 
+static const char * const norm_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_BIAS] = "bias",
+	[ACCEL_ARG_SCALE] = "scale", [ACCEL_ARG_RESIDUAL] = "residual",
+	[ACCEL_ARG_AUX0] = "mean", [ACCEL_ARG_AUX1] = "variance",
+};
+
+static const char * const topk_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_AUX0] = "indices",
+};
+
 /* Arguments by &enum accel_arg, where they are not those of a GEMM. */
 static const char *const attention_args[ACCEL_ARG_COUNT] = {
 	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "q", [ACCEL_ARG_B] = "k", [ACCEL_ARG_C] = "v",
@@ -23,6 +33,58 @@ static const char *const rotary_args[ACCEL_ARG_COUNT] = {
 };
 
 static const struct op_class classes[ACCEL_OP_COUNT] = {
+	[ACCEL_OP_NORM] = {
+		.size = sizeof(struct accel_norm_desc),
+		.opcode = UMA_OP_NORM,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A) | SLOT(RESIDUAL),
+		.algorithm = "lines",
+		.func_field = "func",
+		.func_name = norm_name,
+		.args = norm_args,
+		.lower = lower_norm,
+	},
+	[ACCEL_OP_SOFTMAX] = {
+		.size = sizeof(struct accel_softmax_desc),
+		.opcode = UMA_OP_SOFTMAX,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.algorithm = "lines",
+		.func_field = "func",
+		.func_name = softmax_name,
+		.lower = lower_softmax,
+	},
+	[ACCEL_OP_REDUCE] = {
+		.size = sizeof(struct accel_reduce_desc),
+		.opcode = UMA_OP_REDUCE,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.algorithm = "lines",
+		.func_field = "func",
+		.func_name = reduce_name,
+		.lower = lower_reduce,
+	},
+	[ACCEL_OP_TOPK] = {
+		.size = sizeof(struct accel_topk_desc),
+		.opcode = UMA_OP_TOPK,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST) | SLOT(AUX0),
+		.fixed = SLOT(AUX0),
+		.algorithm = "heap",
+		.args = topk_args,
+		.lower = lower_topk,
+	},
+	[ACCEL_OP_SCAN] = {
+		.size = sizeof(struct accel_scan_desc),
+		.opcode = UMA_OP_SCAN,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.algorithm = "lines",
+		.lower = lower_scan,
+	},
 	[ACCEL_OP_COPY] = {
 		.size = sizeof(struct accel_copy_desc),
 		.opcode = UMA_OP_COPY,

@@ -140,6 +140,11 @@ union any_desc {
 	struct accel_desc hdr;
 	struct accel_gemm_desc gemm;
 	struct accel_copy_desc copy;
+	struct accel_softmax_desc softmax;
+	struct accel_norm_desc norm;
+	struct accel_reduce_desc reduce;
+	struct accel_topk_desc topk;
+	struct accel_scan_desc scan;
 	struct accel_fill_desc fill;
 	struct accel_unary_desc unary;
 	struct accel_binary_desc binary;
@@ -201,6 +206,12 @@ struct op_class {
 const struct op_class *op_class(uint32_t op);
 uint32_t op_of_opcode(uint32_t opcode);
 
+/* --- names.c: functions, by bit of a capability row's funcs; NULL out of range -- */
+
+const char *norm_name(uint32_t bit);
+const char *softmax_name(uint32_t func);
+const char *reduce_name(uint32_t func);
+
 /* --- validate.c: descriptors; all fill the error record when they fail ----- */
 
 int bad(struct accel_error *e, int code, const char *name, const char *suffix,
@@ -243,6 +254,14 @@ uint64_t operand_bytes(const struct operand *t);
 uint64_t operand_table_bytes(const struct operand *t);
 int tensor_absent(const struct accel_tensor *t, const char *name,
 		  struct accel_error *e);
+
+/* --- lower_lines.c, lower_norm.c --------------------------------------------- */
+
+int lower_softmax(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_norm(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_reduce(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_topk(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_scan(const union any_desc *d, struct request *req, struct accel_error *e);
 
 /* --- lower_gemm.c, lower_elementwise.c ------------------------------------- */
 

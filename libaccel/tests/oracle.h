@@ -86,6 +86,11 @@ struct oracle_op {
 	void (*say)(const struct accel_desc *desc, char *buf, size_t size);
 };
 
+extern const struct oracle_op oracle_softmax;
+extern const struct oracle_op oracle_norm;
+extern const struct oracle_op oracle_reduce;
+extern const struct oracle_op oracle_scan;
+extern const struct oracle_op oracle_topk;
 extern const struct oracle_op oracle_elementwise;
 extern const struct oracle_op oracle_gemm;
 extern const struct oracle_op oracle_rotary;

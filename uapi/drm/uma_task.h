@@ -500,6 +500,170 @@ struct uma_gemm_params {
 };
 
 /**
+ * enum uma_norm - functions of UMA_OP_NORM
+ * @UMA_NORM_LAYER: (x - mean) / sqrt(variance + eps), statistics of the line;
+ *	the variance is that of all, divided by n
+ * @UMA_NORM_RMS: x / sqrt(mean of x^2 + eps)
+ * @UMA_NORM_GIVEN: as the first, the mean in UMA_SLOT_AUX0, the variance in
+ *	UMA_SLOT_AUX1
+ * @UMA_NORM_COUNT: number of values, for masks and tables
+ */
+enum uma_norm {
+	UMA_NORM_LAYER = 0,
+	UMA_NORM_RMS = 1,
+	UMA_NORM_GIVEN = 2,
+	UMA_NORM_COUNT = 3
+};
+
+/**
+ * struct uma_norm_params - parameters of UMA_OP_NORM
+ *
+ * A, AUX0, AUX1 and the operands of the epilogue have the dimensions of DST,
+ * zero strides broadcast. A line, for which the statistics are formed, is all
+ * elements that differ in the dimensions of @axes only. Gamma and beta are the
+ * epilogue's scale and bias.
+ */
+struct uma_norm_params {
+	/** @func: &enum uma_norm */
+	__le32 func;
+	/** @axes: mask of dimensions, not 0; with UMA_NORM_GIVEN any */
+	__le32 axes;
+	/** @eps: binary32 bits, finite, not negative */
+	__le32 eps;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @pad: must be zero */
+	__le64 pad[14];
+};
+
+/**
+ * enum uma_softmax - functions of UMA_OP_SOFTMAX
+ * @UMA_SOFTMAX_PLAIN: e^x / sum of e^x; zeros where all of a line are -infinity
+ * @UMA_SOFTMAX_LOG: the logarithm of that, -infinity there
+ * @UMA_SOFTMAX_COUNT: number of values, for masks and tables
+ */
+enum uma_softmax {
+	UMA_SOFTMAX_PLAIN = 0,
+	UMA_SOFTMAX_LOG = 1,
+	UMA_SOFTMAX_COUNT = 2
+};
+
+/**
+ * struct uma_softmax_params - parameters of UMA_OP_SOFTMAX
+ */
+struct uma_softmax_params {
+	/** @func: &enum uma_softmax */
+	__le32 func;
+	/** @axis: dimension of the sums */
+	__le32 axis;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/**
+ * enum uma_reduce - functions of UMA_OP_REDUCE
+ * @UMA_REDUCE_SUM: sum; 0 of nothing
+ * @UMA_REDUCE_MEAN: sum / n; NaN of nothing
+ * @UMA_REDUCE_MAX: largest, NaN if there is one, -0 below +0; of nothing
+ *	-infinity, or the type's smallest number
+ * @UMA_REDUCE_MIN: likewise the smallest
+ * @UMA_REDUCE_PROD: product; 1 of nothing
+ * @UMA_REDUCE_L1: sum of magnitudes
+ * @UMA_REDUCE_L2: square root of the sum of squares
+ * @UMA_REDUCE_SUM_SQUARE: sum of squares
+ * @UMA_REDUCE_LOG_SUM: log(sum)
+ * @UMA_REDUCE_LOG_SUM_EXP: log(sum of e^x), without overflow
+ * @UMA_REDUCE_ARG_MAX: index of the largest along one dimension, the first of
+ *	equal ones; zeros are equal, a NaN is larger than all numbers
+ * @UMA_REDUCE_ARG_MIN: index of the smallest; a NaN is smaller than all numbers
+ * @UMA_REDUCE_COUNT: number of values, for masks and tables
+ */
+enum uma_reduce {
+	UMA_REDUCE_SUM = 0,
+	UMA_REDUCE_MEAN = 1,
+	UMA_REDUCE_MAX = 2,
+	UMA_REDUCE_MIN = 3,
+	UMA_REDUCE_PROD = 4,
+	UMA_REDUCE_L1 = 5,
+	UMA_REDUCE_L2 = 6,
+	UMA_REDUCE_SUM_SQUARE = 7,
+	UMA_REDUCE_LOG_SUM = 8,
+	UMA_REDUCE_LOG_SUM_EXP = 9,
+	UMA_REDUCE_ARG_MAX = 10,
+	UMA_REDUCE_ARG_MIN = 11,
+	UMA_REDUCE_COUNT = 12
+};
+
+/** UMA_REDUCE_LAST_INDEX: ARG_MAX and ARG_MIN: the last of equal ones */
+#define UMA_REDUCE_LAST_INDEX	(1u << 0)
+
+/**
+ * struct uma_reduce_params - parameters of UMA_OP_REDUCE
+ *
+ * DST has the dimensions of A, but 1 for those of @axes. With ARG_MAX and
+ * ARG_MIN it is s32, @axes is one dimension and that is not 0. Sum, maximum,
+ * minimum, product, L1 and sum of squares of an integer A without quantisation
+ * into a DST of that kind are exact and saturate once.
+ */
+struct uma_reduce_params {
+	/** @func: &enum uma_reduce */
+	__le32 func;
+	/** @axes: mask of dimensions, not 0 */
+	__le32 axes;
+	/** @flags: UMA_REDUCE_* */
+	__le32 flags;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @pad: must be zero */
+	__le64 pad[14];
+};
+
+/** UMA_TOPK_SMALLEST: the smallest elements, ascending; else the largest, descending */
+#define UMA_TOPK_SMALLEST	(1u << 0)
+/** UMA_TOPK_FLAGS_MASK: the flags that this version defines */
+#define UMA_TOPK_FLAGS_MASK	0x1u
+
+/**
+ * struct uma_topk_params - parameters of UMA_OP_TOPK
+ *
+ * DST has the dimensions of A but k along @axis, at most those of A;
+ * UMA_SLOT_AUX0, s32, has the dimensions of DST and gets the index along @axis
+ * of each. Of equal elements the one with the lower index comes first; zeros are
+ * equal, a NaN is larger than all numbers.
+ */
+struct uma_topk_params {
+	/** @flags: UMA_TOPK_* */
+	__le32 flags;
+	/** @axis: dimension */
+	__le32 axis;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/** UMA_SCAN_EXCLUSIVE: the sum of the elements before, without the element itself */
+#define UMA_SCAN_EXCLUSIVE	(1u << 0)
+/** UMA_SCAN_REVERSE: from the last element on */
+#define UMA_SCAN_REVERSE	(1u << 1)
+/** UMA_SCAN_FLAGS_MASK: the flags that this version defines */
+#define UMA_SCAN_FLAGS_MASK	0x3u
+
+/**
+ * struct uma_scan_params - parameters of UMA_OP_SCAN
+ *
+ * DST = running sums of A along @axis; the dimensions are the same. Of an
+ * integer A without quantisation into a DST of that kind they are exact, each
+ * saturated by itself.
+ */
+struct uma_scan_params {
+	/** @flags: UMA_SCAN_* */
+	__le32 flags;
+	/** @axis: dimension */
+	__le32 axis;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/**
  * struct uma_fill_params - parameters of UMA_OP_FILL
  */
 struct uma_fill_params {

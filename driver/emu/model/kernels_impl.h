@@ -138,12 +138,20 @@ UMA_INLINE vf vrint(vf x)
 #include "kernels_convert.h"
 #include "kernels_math.h"
 #include "kernels_f64.h"
+#include "kernels_lines.h"
 #include "kernels_soft.h"
 #include "kernels_gemm.h"
 
 static const struct uma_kernels kernels = {
 	.name = UMA_KERNELS_NAME,
 	.nr = NR,
+	.sum = sum_line,
+	.fold = fold_line,
+	.widen = widen_line,
+	.narrow = narrow_line,
+	.affine = affine_line,
+	.exp_below = exp_line,
+	.scan = scan_line,
 	.to_f32 = {
 		[UMA_DTYPE_F32] = f32_to_f32,
 		[UMA_DTYPE_F16] = f16_to_f32,

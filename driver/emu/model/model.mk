@@ -14,6 +14,12 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	profile.o \
 	mem.o \
 	row.o \
+	lines.o \
+	softmax.o \
+	norm.o \
+	reduce.o \
+	scan.o \
+	topk.o \
 	packed.o \
 	packed24.o \
 	pack.o \

@@ -27,6 +27,11 @@ static const struct uma_op_class uma_op_nop = {
 
 static const struct uma_op_class *const classes[UMA_OP_COUNT] = {
 	[UMA_OP_NOP] = &uma_op_nop,
+	[UMA_OP_NORM] = &uma_op_norm,
+	[UMA_OP_SOFTMAX] = &uma_op_softmax,
+	[UMA_OP_REDUCE] = &uma_op_reduce,
+	[UMA_OP_TOPK] = &uma_op_topk,
+	[UMA_OP_SCAN] = &uma_op_scan,
 	[UMA_OP_COPY] = &uma_op_copy,
 	[UMA_OP_FILL] = &uma_op_fill,
 	[UMA_OP_UNARY] = &uma_op_unary,

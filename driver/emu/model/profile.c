@@ -50,6 +50,14 @@
 #define BK_8		4
 #define BK_4		8
 
+#define RED(x)		(1u << UMA_REDUCE_##x)
+#define REDUCE_ALL	((1u << UMA_REDUCE_COUNT) - 1)
+#define REDUCE_ARGS	(RED(ARG_MAX) | RED(ARG_MIN))
+#define REDUCE_PE	(RED(SUM) | RED(MEAN) | RED(MAX) | RED(MIN) | RED(L1) | \
+			 RED(L2) | RED(SUM_SQUARE))
+#define NORM_ALL	((1u << UMA_NORM_COUNT) - 1)
+#define SOFTMAX_ALL	((1u << UMA_SOFTMAX_COUNT) - 1)
+
 #define DIM_BIG		(1u << 24)
 #define K_BIG		65536u
 
@@ -67,6 +75,17 @@
 	.k_max = UMA_LE32(k), .align = UMA_LE32(al),			\
 	.block_k = UMA_LE16(bk), .block_n = UMA_LE16(bn),		\
 	.macs_per_cycle = UMA_LE32(macs),				\
+}
+
+/* Softmax, norms, reductions, top-k and scans: a line is as long as a dimension may be. */
+#define ROW_LINES(op, a, d, fn, quant, epi, act, dim, al, rate) {	\
+	.opcode = UMA_LE16(UMA_OP_##op), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.d_dtypes = UMA_LE32(d), .funcs = UMA_LE32(fn),			\
+	.quants = UMA_LE32(quant), .epilogue = UMA_LE32(epi),		\
+	.acts = UMA_LE32(act), .dim_max = UMA_LE32(dim),		\
+	.k_max = UMA_LE32(dim), .align = UMA_LE32(al),			\
+	.macs_per_cycle = UMA_LE32(rate),				\
 }
 
 #define ROW_GEMM(...)	ROW_GEMM_OF(L_S | L_P, __VA_ARGS__)
@@ -152,6 +171,17 @@
 /* Everything: what a GPU does, and every engine of "full". */
 #define ROWS_EVERYTHING(bn, macs)					\
 	ROW_NOP,							\
+	ROW_LINES(SOFTMAX, T_ALL, T_FLOAT | T_INT8, SOFTMAX_ALL,	\
+		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 8),		\
+	ROW_LINES(NORM, T_ALL, T_FLOAT | T_INT8, NORM_ALL,		\
+		  Q(Q_TCG, 0, Q_TCG, Q_TC), UMA_EPI_MASK, ACTS_ALL,	\
+		  DIM_BIG, 1, 16),					\
+	ROW_LINES(REDUCE, T_ALL, T_FLOAT | T_INT8 | T(S32), REDUCE_ALL,	\
+		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 32),		\
+	ROW_LINES(TOPK, T_ALL, T_FLOAT | T_INT8 | T(S32), 0,		\
+		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 4),		\
+	ROW_LINES(SCAN, T_ALL, T_FLOAT | T_INT8 | T(S32), 0,		\
+		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 16),		\
 	GEMM_FLOAT(T(F32), ACTS_ALL, BK_F32, bn, macs),			\
 	GEMM_FLOAT(T(F16), ACTS_ALL, BK_16, bn, macs),			\
 	GEMM_FLOAT(T(BF16), ACTS_ALL, BK_16, bn, macs),			\
@@ -231,6 +261,15 @@ static const struct uma_op_cap matrix_3[] = {
  */
 #define ROWS_NEURAL(dim, wt, wq, macs)					\
 	ROW_NOP,							\
+	ROW_LINES(SOFTMAX, T(F16) | T_INT8, T(F16) | T_INT8,		\
+		  SOFTMAX_ALL, Q(Q_TC, 0, Q_TC, 0), 0, 0, dim, 64, 8),	\
+	ROW_LINES(NORM, T(F16) | T_INT8, T(F16) | T_INT8, NORM_ALL,	\
+		  Q(Q_TC, 0, Q_TC, Q_T), UMA_EPI_MASK, ACTS_ALL, dim,	\
+		  64, 16),						\
+	ROW_LINES(REDUCE, T(F16) | T_INT8, T(F16) | T_INT8, REDUCE_PE,	\
+		  Q(Q_TC, 0, Q_TC, 0), 0, 0, dim, 64, 32),		\
+	ROW_LINES(REDUCE, T(F16) | T_INT8, T(S32), REDUCE_ARGS,		\
+		  Q(Q_TC, 0, Q_N, 0), 0, 0, dim, 64, 32),		\
 	ROW_GEMM(T(F16), T(F16), T(F16) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
 		 ACTS_ALL, dim, dim, 64, BK_16, 16, macs),		\
 	ROW_GEMM(T_INT8, T_INT8, T(F16) | T_INT8, Q(Q_T, Q_TC, Q_T, Q_T), \

@@ -268,6 +268,11 @@ struct uma_op_class {
 
 const struct uma_op_class *uma_op_class(__u32 opcode);
 
+extern const struct uma_op_class uma_op_softmax;
+extern const struct uma_op_class uma_op_norm;
+extern const struct uma_op_class uma_op_reduce;
+extern const struct uma_op_class uma_op_scan;
+extern const struct uma_op_class uma_op_topk;
 extern const struct uma_op_class uma_op_copy;
 extern const struct uma_op_class uma_op_fill;
 extern const struct uma_op_class uma_op_unary;

@@ -124,6 +124,43 @@ struct uma_soft_state {
 	__u32 rescale;
 };
 
+/** UMA_LANES: partial sums of a line; element i belongs to lane i % UMA_LANES */
+#define UMA_LANES		16
+
+/**
+ * enum uma_sum - what &struct uma_kernels.sum adds up
+ * @UMA_SUM_PLAIN: x
+ * @UMA_SUM_ABS: magnitude of x
+ * @UMA_SUM_SQUARE: (x - from)^2
+ * @UMA_SUM_PRODUCT: not added but multiplied: x
+ */
+enum uma_sum {
+	UMA_SUM_PLAIN = 0,
+	UMA_SUM_ABS = 1,
+	UMA_SUM_SQUARE = 2,
+	UMA_SUM_PRODUCT = 3
+};
+
+/**
+ * enum uma_fold - what becomes of the lanes, S being their sum
+ * @UMA_FOLD_SUM: S
+ * @UMA_FOLD_PRODUCT: their product instead
+ * @UMA_FOLD_MEAN: S / n
+ * @UMA_FOLD_ROOT: sqrt(S)
+ * @UMA_FOLD_RECIP: 1 / S
+ * @UMA_FOLD_RSTD: 1 / sqrt(S / n + p)
+ * @UMA_FOLD_LOG: p + log(S)
+ */
+enum uma_fold {
+	UMA_FOLD_SUM = 0,
+	UMA_FOLD_PRODUCT = 1,
+	UMA_FOLD_MEAN = 2,
+	UMA_FOLD_ROOT = 3,
+	UMA_FOLD_RECIP = 4,
+	UMA_FOLD_RSTD = 5,
+	UMA_FOLD_LOG = 6
+};
+
 /**
  * struct uma_kernels - a set of inner kernels
  *
@@ -155,6 +192,32 @@ struct uma_kernels {
 		      __s32 hi, __u32 n);
 	/** @s64_to_f32: dst[i] = src[i], to nearest even */
 	void (*s64_to_f32)(float *dst, const __s64 *src, __u32 n);
+	/**
+	 * @sum: lanes[i % UMA_LANES] = lanes[...] + f(x[i]), &enum uma_sum, i
+	 * ascending, in binary64; @from is read always
+	 */
+	void (*sum)(double *lanes, __u32 func, const float *x,
+		    const double *from, __u32 n);
+	/**
+	 * @fold: one number, &enum uma_fold, from lanes added pairwise: lane j and
+	 * j + 8, then j + 4, j + 2, j + 1; in binary64, each step rounded. p is
+	 * binary32 bits
+	 */
+	void (*fold)(double *v, const double *lanes, __u32 func, __u64 n,
+		     __u32 p);
+	/** @widen: dst[i] = src[i] */
+	void (*widen)(double *dst, const float *src, __u32 n);
+	/** @narrow: dst[i] = src[i], to nearest even */
+	void (*narrow)(float *dst, const double *src, __u32 n);
+	/** @affine: x[i] = ((x[i] - p[0]) - p[1]) * p[2] in binary64, rounded once more to binary32 */
+	void (*affine)(float *x, const double *p, __u32 n);
+	/** @exp_below: x[i] = e^(x[i] - m), x[i] at most m or NaN; m is binary32 bits */
+	void (*exp_below)(float *x, __u32 m, __u32 n);
+	/**
+	 * @scan: running sum in binary64, from the last element on with
+	 * UMA_SCAN_REVERSE: x[i] = sum up to it, without it with UMA_SCAN_EXCLUSIVE
+	 */
+	void (*scan)(double *acc, float *x, __u32 flags, __u32 n);
 	/** @fill: dst[i] = bits */
 	void (*fill)(float *dst, __u32 bits, __u32 n);
 	/** @scale: x[i] *= bits */

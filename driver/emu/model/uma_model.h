@@ -166,6 +166,18 @@ const struct uma_profile *uma_profile_find(const char *name);
 /* --- decoded operations --------------------------------------------------- */
 
 /**
+ * struct uma_op_lines - SOFTMAX, NORM, REDUCE, SCAN, TOPK
+ * @axes: mask of the dimensions of a line
+ * @flags: of the opcode
+ * @eps: NORM: binary32 bits
+ */
+struct uma_op_lines {
+	__u32 axes;
+	__u32 flags;
+	__u32 eps;
+};
+
+/**
  * struct uma_tensor_view - a decoded operand, native byte order
  */
 struct uma_tensor_view {
@@ -237,6 +249,8 @@ struct uma_rotary_op {
  * union uma_op_params - decoded parameters of the operations that have some
  */
 union uma_op_params {
+	/** @lines: SOFTMAX, NORM, REDUCE, SCAN, TOPK */
+	struct uma_op_lines lines;
 	/** @raw: cleared before the operation decodes its own */
 	__u64 raw[24];
 	/** @rotary: UMA_OP_ROTARY */

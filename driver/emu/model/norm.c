@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * NORM: (x - mean) / sqrt(variance + eps), the statistics those of a line or
+ * given; then the epilogue, whose scale and bias are gamma and beta.
+ *
+ * Mean and variance are formed one after the other, the variance from the
+ * differences, so that a large mean takes nothing from it.
+ */
+#include "uma_lines.h"
+
+/* Multiply-adds of an element, beside its way. */
+#define COST		24u
+
+struct norm_scratch {
+	double lanes[UMA_LANES];
+	/* As affine() takes them: mean, 0, 1 / deviation. */
+	double p[3];
+	float x[UMA_ROW_MAX];
+	float y[UMA_ROW_MAX];
+	struct uma_rowbuf buf;
+};
+
+_Static_assert(sizeof(struct norm_scratch) <= UMA_SCRATCH_SIZE, "scratch");
+
+/* Passes over a line: mean, deviation, results. */
+static __u32 passes(__u32 func)
+{
+	return func == UMA_NORM_LAYER ? 3 : func == UMA_NORM_RMS ? 2 : 1;
+}
+
+/* A chunk's part in a sum; what the sum stands for into @v after the last. */
+static int norm_sum(struct uma_line *l, struct norm_scratch *s, int first, int last,
+		    __u32 sum, __u32 fold, double *v)
+{
+	const struct uma_op *op = &l->run->prog->op;
+	const struct uma_kernels *k = l->run->k;
+
+	if (first)
+		__builtin_memset(s->lanes, 0, sizeof(s->lanes));
+	/* The chunk of a line that is one stays. */
+	if (!(first && last && l->unit) && uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
+		return -1;
+	k->sum(s->lanes, sum, s->x, &s->p[0], l->n);
+	if (last)
+		k->fold(v, s->lanes, fold, l->lines->n, op->u.lines.eps);
+	return 0;
+}
+
+/* (x - mean) / sqrt(variance + eps), each step rounded to binary32. */
+static int norm_given(struct uma_line *l, struct norm_scratch *s)
+{
+	const struct uma_op *op = &l->run->prog->op;
+	const struct uma_kernels *k = l->run->k;
+
+	if (uma_line_load(l, UMA_SLOT_A, &s->buf, s->x) ||
+	    uma_line_load(l, UMA_SLOT_AUX0, &s->buf, s->y))
+		return -1;
+	k->binary[UMA_BINARY_SUB](s->x, s->x, s->y, l->n);
+	if (uma_line_load(l, UMA_SLOT_AUX1, &s->buf, s->y))
+		return -1;
+	/* The row buffer is free for a moment. */
+	k->fill((float *)s->buf.raw, op->u.lines.eps, l->n);
+	k->binary[UMA_BINARY_ADD](s->y, s->y, (float *)s->buf.raw, l->n);
+	k->unary[UMA_UNARY_SQRT](s->y, l->n);
+	k->binary[UMA_BINARY_DIV](s->x, s->x, s->y, l->n);
+	return uma_line_epilogue(l, &s->buf, s->x, s->y);
+}
+
+static int norm_unit(struct uma_line *l)
+{
+	struct norm_scratch *s = (struct norm_scratch *)l->run->scratch;
+	__u32 func = l->run->prog->op.func;
+	__u64 chunks = l->lines->chunks;
+	__u64 chunk = l->unit % chunks;
+	__u32 pass = (__u32)(l->unit / chunks);
+	int first = !chunk, last = chunk + 1 == chunks;
+
+	uma_line_chunk(l, chunk);
+	if (func == UMA_NORM_GIVEN)
+		return norm_given(l, s);
+	if (!l->unit)
+		__builtin_memset(s->p, 0, sizeof(s->p));
+	if (func == UMA_NORM_LAYER && pass == 0)
+		return norm_sum(l, s, first, last, UMA_SUM_PLAIN, UMA_FOLD_MEAN, &s->p[0]);
+	if (pass + 1 < passes(func))
+		return norm_sum(l, s, first, last, UMA_SUM_SQUARE, UMA_FOLD_RSTD, &s->p[2]);
+	if (!(first && last) && uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
+		return -1;
+	l->run->k->affine(s->x, s->p, l->n);
+	return uma_line_epilogue(l, &s->buf, s->x, s->y);
+}
+
+static int norm_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
+{
+	(void)phase;
+	return uma_lines_step(run, tile, step, norm_unit);
+}
+
+static int norm_prepare(struct uma_run *run, struct uma_program *prog)
+{
+	const struct uma_lines *l = (const void *)prog->priv;
+
+	(void)run;
+	uma_lines_prepare(prog, ~0u, COST);
+	uma_lines_units(prog, passes(prog->op.func) * l->chunks);
+	return 0;
+}
+
+static int norm_decode(const void *params, struct uma_op *op, __u32 *used,
+		       struct uma_fault_info *fault)
+{
+	const struct uma_norm_params *p = params;
+
+	op->func = uma_le32(p->func);
+	op->u.lines.axes = uma_le32(p->axes);
+	op->u.lines.eps = uma_le32(p->eps);
+	*used = 12;
+	if (op->func >= UMA_NORM_COUNT)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.func");
+	/* Finite and not negative; not -0 either. */
+	if (op->u.lines.eps >= UMA_F32_INF)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.eps");
+	return 0;
+}
+
+static __u32 norm_extra_slots(const struct uma_op *op)
+{
+	return op->func == UMA_NORM_GIVEN ? UMA_SLOT_BIT(AUX0) | UMA_SLOT_BIT(AUX1) : 0;
+}
+
+static int norm_match(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	__u32 s;
+
+	if (uma_line_match(op, "params.axes", fault))
+		return -1;
+	for (s = UMA_SLOT_A; s < UMA_TASK_SLOTS; s++)
+		if (uma_has(op, s) &&
+		    uma_match_dims(op, s, op->t[UMA_SLOT_DST].rank, fault))
+			return -1;
+	return 0;
+}
+
+static __u32 norm_funcs(const struct uma_op *op)
+{
+	return 1u << op->func;
+}
+
+const struct uma_op_class uma_op_norm = {
+	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A),
+	.outputs = UMA_SLOT_BIT(DST),
+	.in_place = UMA_SLOT_BIT(A) | UMA_SLOT_BIT(RESIDUAL),
+	.epilogue = UMA_EPI_MASK,
+	.flags = UMA_CLASS_ACT | UMA_CLASS_SAME_RANK,
+	.decode = norm_decode,
+	.extra_slots = norm_extra_slots,
+	.match = norm_match,
+	.funcs = norm_funcs,
+	.k = uma_line_k,
+	.prepare = norm_prepare,
+	.step = norm_step,
+};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the operations along lines share: softmax, norms, reductions, scans and
+ * top-k.
+ *
+ * A line is all elements of A that differ in the dimensions of a mask only; the
+ * others, each with an index, are as many lines. A line is cut into chunks of at
+ * most UMA_ROW_MAX elements, along its innermost dimension, in row-major order
+ * of the operand's own dimensions, and is handled by one worker, chunk by chunk,
+ * as often as the operation needs; what it has to remember between two units of
+ * that work is in the worker's scratch memory.
+ */
+#ifndef _UMA_LINES_H_
+#define _UMA_LINES_H_
+
+#include "uma_internal.h"
+
+/**
+ * struct uma_lines - how a task is cut, in the program
+ * @size: indices of each dimension once neighbours are merged
+ * @along: mask of the dimensions of a line
+ * @inner: dimension that chunks go along
+ * @chunk: elements of a chunk but for the last of its dimension
+ * @cost: of an element, in multiply-adds
+ * @cuts: chunks of the inner dimension
+ * @chunks: chunks of a line, 1 for one without elements
+ * @n: elements of a line
+ * @units: units of work of a line
+ * @count: lines
+ * @tile_lines: lines of a tile
+ * @step_units: units of a step
+ */
+struct uma_lines {
+	__u32 size[UMA_MAX_RANK];
+	__u32 along;
+	__u32 inner;
+	__u32 chunk;
+	__u32 cost;
+	__u64 cuts;
+	__u64 chunks;
+	__u64 n;
+	__u64 units;
+	__u64 count;
+	__u64 tile_lines;
+	__u64 step_units;
+};
+
+_Static_assert(sizeof(struct uma_lines) <= sizeof(((struct uma_program *)0)->priv),
+	       "priv");
+
+/**
+ * struct uma_line - a unit of work
+ * @run: the step at hand
+ * @lines: how the task is cut
+ * @unit: of the line, from 0
+ * @idx: logical index of the line's element 0, or of a chunk's first
+ * @n: elements of the chunk, 0 if the line has none
+ * @at: position of the chunk's first element in the line
+ */
+struct uma_line {
+	struct uma_run *run;
+	const struct uma_lines *lines;
+	__u64 unit;
+	__u32 idx[UMA_MAX_RANK];
+	__u32 n;
+	__u64 at;
+};
+
+typedef int uma_line_fn(struct uma_line *l);
+
+__u64 uma_line_k(const struct uma_op *op);
+int uma_line_decode_axis(__u32 axis, struct uma_op *op, struct uma_fault_info *fault);
+int uma_line_match(const struct uma_op *op, const char *field, struct uma_fault_info *fault);
+void uma_lines_prepare(struct uma_program *prog, __u32 slots, __u32 cost);
+void uma_lines_units(struct uma_program *prog, __u64 units);
+int uma_lines_step(struct uma_run *run, __u32 tile, __u32 *step, uma_line_fn *fn);
+void uma_line_chunk(struct uma_line *l, __u64 chunk);
+int uma_line_plain(const struct uma_op *op, __u32 slot);
+int uma_line_load(struct uma_line *l, __u32 slot, struct uma_rowbuf *buf, float *x);
+const __s32 *uma_line_ints(struct uma_line *l, __u32 slot, struct uma_rowbuf *buf);
+struct uma_row uma_line_row(const struct uma_line *l, __u32 slot);
+int uma_line_epilogue(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp);
+
+/* --- order ---------------------------------------------------------------- */
+
+#define UMA_F32_ONE	0x3f800000u
+#define UMA_F32_INF	0x7f800000u
+#define UMA_F32_NAN	0x7fc00000u
+#define UMA_F32_SIGN	0x80000000u
+
+/* Integers in the order of the numbers, -0 below +0; its own inverse. */
+static inline __s32 uma_f32_key(__u32 bits)
+{
+	return (__s32)(bits & UMA_F32_SIGN ? bits ^ ~UMA_F32_SIGN : bits);
+}
+
+static inline int uma_f32_is_nan(__u32 bits)
+{
+	return (bits & ~UMA_F32_SIGN) > UMA_F32_INF;
+}
+
+/**
+ * struct uma_best - the largest number so far
+ * @key: uma_f32_key() of it
+ * @nan: there was a NaN
+ */
+struct uma_best {
+	__s32 key;
+	__u32 nan;
+};
+
+void uma_best_open(struct uma_best *b, int smallest);
+void uma_best_row(struct uma_best *b, const float *x, __u32 n, int smallest);
+__u32 uma_best_bits(const struct uma_best *b);
+
+#endif /* _UMA_LINES_H_ */

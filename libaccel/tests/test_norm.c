@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Norms: layer, RMS, group, instance, batch; scale, bias, residual, activation;
+ * a mean that is far larger than what it is the mean of.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "lines_test.h"
+
+/**
+ * struct norm_case - an operation; @rank 0: at random
+ */
+struct norm_case {
+	uint32_t func, a, d;
+	uint32_t rank;
+	int64_t dims[5];
+	uint32_t axes, groups;
+	int32_t channel;
+};
+
+static void pick_dims(struct op_case *c, struct accel_norm_desc *n, uint32_t *rank,
+		      int64_t *dims)
+{
+	bool channels = n->func >= ACCEL_NORM_GROUP;
+	uint32_t i;
+
+	do {
+		*rank = lines_dims(c, dims);
+		for (i = 0; i < *rank; i++)
+			dims[i] = dims[i] > 2000 ? 2000 + dims[i] % 100 : dims[i];
+	} while (channels && *rank < 3);
+	if (!channels) {
+		n->axes = op_below(c, 1u << *rank);
+		return;
+	}
+	if (op_below(c, 3))
+		n->channel = -(int32_t)op_below(c, *rank) - 1;
+	i = (uint32_t)(n->channel < 0 ? n->channel + (int32_t)*rank : n->channel);
+	if (n->func != ACCEL_NORM_GROUP)
+		return;
+	n->groups = 1 + op_below(c, 5);
+	dims[i] = (int64_t)n->groups * op_below(c, 5);
+}
+
+/* What gamma, beta, or a vector of channels looks like. */
+static void factor(struct op_case *c, const struct accel_norm_desc *n, struct accel_tensor *t,
+		   uint32_t rank, const int64_t *dims)
+{
+	static const uint32_t types[] = { ACCEL_F32, ACCEL_F32, 0, ACCEL_S8 };
+	uint32_t type = types[op_below(c, 4)], drop, i;
+	int64_t at[ACCEL_MAX_RANK];
+
+	if (!type || (type == ACCEL_S8 && n->d.dtype != ACCEL_S8))
+		type = n->d.dtype;
+	if (n->func >= ACCEL_NORM_GROUP) {
+		i = (uint32_t)(n->channel < 0 ? n->channel + (int32_t)rank : n->channel);
+		op_tensor(c, t, type, 1, dims + i, (enum op_style)op_below(c, OP_STYLES));
+	} else {
+		drop = op_below(c, rank);
+		for (i = drop; i < rank; i++)
+			at[i] = op_below(c, 3) ? dims[i] : 1;
+		op_tensor(c, t, type, rank - drop, at + drop,
+			  (enum op_style)op_below(c, OP_STYLES));
+	}
+	if (!is_float(type))
+		op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0, 0.02, op_below(c, 2));
+}
+
+static void pick_epilogue(struct op_case *c, struct accel_norm_desc *n, uint32_t rank,
+			  const int64_t *dims)
+{
+	struct accel_tensor *r = op_below(c, 2) ? &n->epilogue.residual :
+						  &n->epilogue.residual_post;
+
+	if (op_below(c, 3))
+		factor(c, n, &n->scale, rank, dims);
+	if (op_below(c, 3))
+		factor(c, n, &n->bias, rank, dims);
+	if (!op_below(c, 3))
+		op_tensor(c, r, is_float(n->d.dtype) ? n->d.dtype : ACCEL_F32, rank, dims,
+			  (enum op_style)op_below(c, OP_STYLES));
+	if (op_below(c, 3))
+		return;
+	n->epilogue.act = ACCEL_ACT_RELU + op_below(c, 7);
+	if (n->epilogue.act == ACCEL_ACT_CLAMP) {
+		n->epilogue.p0 = -0.5f;
+		n->epilogue.p1 = 1.25f;
+	} else if (n->epilogue.act == ACCEL_ACT_LEAKY_RELU) {
+		n->epilogue.p0 = 0.125f;
+	}
+}
+
+/* Variances are positive. */
+static void pick_statistics(struct op_case *c, struct accel_norm_desc *n, uint32_t rank,
+			    const int64_t *dims)
+{
+	uint32_t ch = (uint32_t)(n->channel < 0 ? n->channel + (int32_t)rank : n->channel);
+	int64_t i;
+	float *p;
+
+	factor(c, n, &n->mean, rank, dims);
+	op_tensor(c, &n->variance, ACCEL_F32, 1, dims + ch, OP_DENSE);
+	p = (float *)((char *)accel_bo_ptr(n->variance.bo) + n->variance.offset);
+	for (i = 0; i < dims[ch]; i++)
+		p[i] = (float)op_uniform(c, 0, 4);
+}
+
+static const struct accel_desc *build(struct op_case *c, const void *arg)
+{
+	static const float eps[] = { 1e-5f, 1e-6f, 1e-3f, 1 };
+	struct accel_norm_desc *n = calloc(1, sizeof(*n));
+	const struct norm_case *g = arg;
+	int64_t dims[ACCEL_MAX_RANK];
+	uint32_t rank, a, i;
+	bool grouped;
+
+	assert_non_null(n);
+	*n = (struct accel_norm_desc)ACCEL_NORM_DESC_INIT;
+	n->func = g->rank ? g->func : op_below(c, ACCEL_NORM_COUNT);
+	n->eps = eps[op_below(c, 4)];
+	n->hdr.engine = lines_engine(c);
+	if (g->rank) {
+		rank = g->rank;
+		for (i = 0; i < rank; i++)
+			dims[i] = g->dims[i];
+		n->axes = g->axes;
+		n->groups = g->groups;
+		n->channel = g->channel;
+	} else {
+		pick_dims(c, n, &rank, dims);
+	}
+	grouped = n->func == ACCEL_NORM_GROUP;
+	a = g->a ? g->a : lines_dtype(c, false);
+	n->d.dtype = g->d ? g->d : op_below(c, 3) ? 1 + op_below(c, 3) :
+				   ACCEL_S8 + op_below(c, 2);
+	c->special = !g->rank && !op_below(c, 4);
+	c->range = op_below(c, 2) ? 2 : 100;
+	op_tensor(c, &n->a, a, rank, dims, grouped && rank == 5 ? OP_DENSE :
+		  (enum op_style)op_below(c, OP_STYLES));
+	if (!grouped)
+		lines_quant(c, &n->a, 0.02);
+	else if (!is_float(a))
+		op_quantise(c, &n->a, ACCEL_QUANT_TENSOR, 0, 0, 0.02, false);
+	c->special = false;
+	c->range = 2;
+	if (a != n->d.dtype || (grouped && n->a.quant.scheme) ||
+	    !lines_in_place(c, &n->d, &n->a)) {
+		uint32_t d = n->d.dtype;
+
+		op_tensor(c, &n->d, d, rank, dims, grouped && rank == 5 ? OP_DENSE :
+			  (enum op_style)op_below(c, OP_REPEATED));
+		if (!grouped)
+			lines_quant(c, &n->d, 0.02);
+	}
+	if (!grouped || rank < 5)
+		pick_epilogue(c, n, rank, dims);
+	if (n->func == ACCEL_NORM_BATCH)
+		pick_statistics(c, n, rank, dims);
+	return &n->hdr;
+}
+
+static void test_table(struct op_env *env)
+{
+	static const struct norm_case cases[] = {
+		{ ACCEL_NORM_LAYER, ACCEL_F32, ACCEL_F32, 2, { 3, 768 }, 0, 0, 1 },
+		{ ACCEL_NORM_LAYER, ACCEL_F32, ACCEL_F32, 2, { 2, 4097 }, 2, 0, 1 },
+		{ ACCEL_NORM_LAYER, ACCEL_F32, ACCEL_F32, 2, { 1, 1 }, 2, 0, 1 },
+		{ ACCEL_NORM_LAYER, ACCEL_F16, ACCEL_F16, 3, { 2, 5, 64 }, 4, 0, 1 },
+		{ ACCEL_NORM_LAYER, ACCEL_BF16, ACCEL_BF16, 3, { 2, 5, 64 }, 6, 0, 1 },
+		{ ACCEL_NORM_LAYER, ACCEL_F32, ACCEL_F32, 4, { 2, 5, 7, 3 }, 13, 0, 1 },
+		{ ACCEL_NORM_LAYER, ACCEL_F32, ACCEL_F32, 2, { 4, 0 }, 2, 0, 1 },
+		{ ACCEL_NORM_RMS, ACCEL_F32, ACCEL_F32, 2, { 3, 512 }, 0, 0, 1 },
+		{ ACCEL_NORM_RMS, ACCEL_F16, ACCEL_F32, 2, { 3, 2049 }, 0, 0, 1 },
+		{ ACCEL_NORM_RMS, ACCEL_S8, ACCEL_S8, 2, { 3, 129 }, 0, 0, 1 },
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 4, { 2, 8, 5, 7 }, 0, 4, 1 },
+		{ ACCEL_NORM_GROUP, ACCEL_F16, ACCEL_F16, 4, { 2, 5, 7, 6 }, 0, 3, -1 },
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 5, { 2, 6, 2, 3, 4 }, 0, 2, 1 },
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 2, { 3, 12 }, 0, 12, 1 },
+		{ ACCEL_NORM_INSTANCE, ACCEL_F32, ACCEL_F32, 4, { 2, 3, 9, 11 }, 0, 0, 1 },
+		{ ACCEL_NORM_INSTANCE, ACCEL_BF16, ACCEL_F32, 3, { 2, 9, 3 }, 0, 0, -1 },
+		{ ACCEL_NORM_BATCH, ACCEL_F32, ACCEL_F32, 4, { 2, 3, 33, 37 }, 0, 0, 1 },
+		{ ACCEL_NORM_BATCH, ACCEL_F16, ACCEL_F16, 4, { 2, 5, 7, 16 }, 0, 0, -1 },
+		{ ACCEL_NORM_BATCH, ACCEL_U8, ACCEL_S8, 2, { 5, 7 }, 0, 0, 1 },
+	};
+	char what[64];
+	uint32_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		for (j = 0; j < 5; j++) {
+			snprintf(what, sizeof(what), "line %u", i);
+			op_run(env, build, &cases[i], 100 * i + j, what);
+		}
+}
+
+static void test_random(struct op_env *env)
+{
+	struct norm_case g = { .rank = 0 };
+
+	op_random_cases(env, build, &g, 400, 12);
+}
+
+/* A mean of 2^20 with deviations of 1: nothing of them is lost. */
+static void test_large_mean(struct op_env *env)
+{
+	struct accel_norm_desc n = ACCEL_NORM_DESC_INIT;
+	const int64_t dims[] = { 1, 2000 };
+	struct accel_bo *bo = NULL;
+	float *p;
+	int i;
+
+	assert_int_equal(accel_bo_create(env->ctx, 16384, NULL, &bo), 0);
+	p = accel_bo_ptr(bo);
+	for (i = 0; i < 2000; i++)
+		p[i] = 1048576.0f + (i & 1 ? 1 : -1);
+	n.a = accel_tensor_dense(bo, ACCEL_F32, 2, dims);
+	n.d = n.a;
+	n.eps = 0;
+	assert_int_equal(accel_run(env->ctx, &n.hdr), 0);
+	for (i = 0; i < 2000; i++)
+		assert_true(p[i] == (i & 1 ? 1 : -1));
+	accel_bo_unref(bo);
+	env->cases++;
+}
+
+int main(void)
+{
+	static const struct op_test tests[] = {
+		{ "norm table", test_table },
+		{ "norm of a large mean", test_large_mean },
+		{ "norm random", test_random },
+	};
+
+	return op_main(tests, ARRAY_SIZE(tests));
+}
