@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "planner.h"
 
@@ -76,6 +77,60 @@ static int check_types(const struct operand *a, const struct operand *b,
 	return 0;
 }
 
+/* Give an operand a dimension of 1: number @at, or behind the last. */
+static void insert_dim(struct operand *t, uint32_t at)
+{
+	size_t tail = (t->rank - at) * sizeof(t->dims[0]);
+
+	memmove(t->dims + at + 1, t->dims + at, tail);
+	memmove(t->strides + at + 1, t->strides + at, tail);
+	t->dims[at] = 1;
+	t->strides[at] = 0;
+	t->rank++;
+	t->quant.axis += t->quant.scheme >= ACCEL_QUANT_CHANNEL && t->quant.axis >= at;
+}
+
+/*
+ * The result of a vector, or what is added to it, as a matrix: with M of 1 if A
+ * is one, else with N of 1.
+ */
+static void result_as_matrix(struct operand *t, const struct accel_gemm_desc *desc)
+{
+	if (desc->a.rank == 1)
+		insert_dim(t, t->rank - 1);
+	else if (desc->b.rank == 1)
+		insert_dim(t, t->rank);
+}
+
+static bool has_vector(const struct accel_gemm_desc *desc)
+{
+	return desc->a.rank == 1 || desc->b.rank == 1;
+}
+
+/* Vectors are matrices of one row, or one column. */
+static int check_vectors(const struct accel_gemm_desc *desc, struct request *req,
+			 struct accel_error *e)
+{
+	const struct operand *d = &req->t[UMA_SLOT_DST];
+
+	if (!has_vector(desc))
+		return d->rank < 2 ?
+		       bad(e, -EINVAL, d->name, "rank",
+			   "the product of two matrices has at least 2 dimensions") : 0;
+	if ((desc->a.rank == 1 && desc->flags & ACCEL_GEMM_TRANS_A) ||
+	    (desc->b.rank == 1 && desc->flags & ACCEL_GEMM_TRANS_B))
+		return bad(e, -EINVAL, "gemm", "flags", "a vector is not transposed");
+	if (d->rank == ACCEL_MAX_RANK)
+		return bad(e, -EINVAL, d->name, "rank",
+			   "rank %u: with a vector the result has at most %u dimensions",
+			   d->rank, ACCEL_MAX_RANK - 1);
+	if (desc->a.rank == 1)
+		insert_dim(&req->t[UMA_SLOT_A], 0);
+	if (desc->b.rank == 1)
+		insert_dim(&req->t[UMA_SLOT_B], 1);
+	return 0;
+}
+
 static int check_quants(const struct operand *a, const struct operand *b,
 			const struct operand *d, bool sparse, struct accel_error *e)
 {
@@ -137,7 +192,7 @@ static int check_dims(const struct accel_gemm_desc *desc,
 
 	if (b->dims[b->rank - 2] != k)
 		return bad_at(e, -EINVAL, "gemm.b", "dims",
-			      b->rank - (trans_b ? 1 : 2),
+			      desc->b.rank - (trans_b || desc->b.rank == 1 ? 1 : 2),
 			      "K is %lld here and %lld in the left matrix",
 			      (long long)b->dims[b->rank - 2], (long long)k);
 	if (d->dims[d->rank - 2] != m)
@@ -145,7 +200,8 @@ static int check_dims(const struct accel_gemm_desc *desc,
 			      "M is %lld here and %lld in the left matrix",
 			      (long long)d->dims[d->rank - 2], (long long)m);
 	if (d->dims[d->rank - 1] != n)
-		return bad_at(e, -EINVAL, "gemm.d", "dims", d->rank - 1,
+		return bad_at(e, -EINVAL, "gemm.d", "dims",
+			      d->rank - (desc->a.rank == 1 ? 2 : 1),
 			      "N is %lld here and %lld in the right matrix",
 			      (long long)d->dims[d->rank - 1], (long long)n);
 	return 0;
@@ -195,7 +251,8 @@ static int lower_c(const struct accel_gemm_desc *d, struct request *req,
 	int ret;
 
 	if (d->c.rank) {
-		ret = addend(req, UMA_SLOT_C, ACCEL_ARG_C, &d->c, "gemm.c", 2, e);
+		ret = addend(req, UMA_SLOT_C, ACCEL_ARG_C, &d->c, "gemm.c",
+			     has_vector(d) ? 1 : 2, e);
 		if (ret)
 			return ret;
 	} else {
@@ -321,7 +378,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	const struct accel_gemm_desc *desc = &any->gemm;
 	struct operand *a = &req->t[UMA_SLOT_A];
 	struct operand *b = &req->t[UMA_SLOT_B];
-	struct operand *d = &req->t[UMA_SLOT_DST];
+	struct operand *d = &req->t[UMA_SLOT_DST], whole;
 	uint32_t i;
 	int ret;
 
@@ -329,7 +386,8 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	req->beta = desc->beta;
 	req->pack = desc->flags & ACCEL_GEMM_PACK_B;
 	req->sparse = desc->flags & ACCEL_GEMM_SPARSE_B;
-	req->sparse_axis = desc->b.rank - (desc->flags & ACCEL_GEMM_TRANS_B ? 1 : 2);
+	req->sparse_axis = desc->b.rank - (desc->b.rank == 1 || desc->flags & ACCEL_GEMM_TRANS_B ?
+					   1 : 2);
 	req->slots = 1u << UMA_SLOT_DST | 1u << UMA_SLOT_A | 1u << UMA_SLOT_B;
 
 	ret = check_scalars(desc, e);
@@ -341,11 +399,12 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 		ret = operand_init(d, &desc->d, ACCEL_ARG_D, "gemm.d", e);
 	if (ret)
 		return ret;
-	for (i = UMA_SLOT_DST; i <= UMA_SLOT_B; i++)
-		if (req->t[i].rank < 2)
-			return bad(e, -EINVAL, req->t[i].name, "rank",
-				   "a matrix has at least 2 dimensions");
-	req->k_field = a_dims[a->rank -
+	ret = check_vectors(desc, req, e);
+	if (ret)
+		return ret;
+	whole = *d;
+	result_as_matrix(&whole, desc);
+	req->k_field = a_dims[desc->a.rank -
 			      (desc->flags & ACCEL_GEMM_TRANS_A ? 2 : 1)];
 	if (desc->flags & ACCEL_GEMM_TRANS_A)
 		transpose(a);
@@ -355,11 +414,11 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	if (!ret)
 		ret = check_quants(a, b, d, req->sparse, e);
 	if (!ret)
-		ret = check_dims(desc, a, b, d, e);
+		ret = check_dims(desc, a, b, &whole, e);
 	if (!ret)
-		ret = broadcast(a, d, 2, e);
+		ret = broadcast(a, &whole, 2, e);
 	if (!ret)
-		ret = broadcast(b, d, 2, e);
+		ret = broadcast(b, &whole, 2, e);
 	if (!ret)
 		ret = operand_check_output(d, e);
 	if (!ret)
@@ -368,6 +427,9 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 		ret = lower_epilogue(&desc->epilogue, req, e);
 	if (!ret && d->dtype == ACCEL_S32)
 		ret = check_exact(req, e);
+	for (i = UMA_SLOT_DST; !ret && i <= UMA_SLOT_RESIDUAL; i++)
+		if (i != UMA_SLOT_A && i != UMA_SLOT_B && req->slots & (1u << i))
+			result_as_matrix(&req->t[i], desc);
 	req->k = a->dims[a->rank - 1];
 	req->macs = count_macs(a, d);
 	return ret;

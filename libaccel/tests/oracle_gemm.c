@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "oracle.h"
 #include "optest.h"
@@ -75,9 +76,14 @@ static int64_t matrix_at(const struct accel_tensor *t, const struct accel_tensor
 
 /**
  * struct gemm_state - a GEMM in progress
+ * @g: as it was described
+ * @m: with vectors as matrices of one row or one column
+ * @at: the index of D at hand, of the latter
  */
 struct gemm_state {
 	const struct accel_gemm_desc *g;
+	struct accel_gemm_desc m;
+	int64_t at[ACCEL_MAX_RANK + 1];
 	struct matrices a;
 	struct matrices b;
 	int64_t k;
@@ -85,7 +91,7 @@ struct gemm_state {
 
 static int64_t exact_product(const struct gemm_state *s, const int64_t *idx)
 {
-	const struct accel_gemm_desc *g = s->g;
+	const struct accel_gemm_desc *g = &s->m;
 	uint32_t r = g->d.rank;
 	const int64_t *a, *b;
 	int64_t sum = 0, i;
@@ -102,7 +108,7 @@ static int64_t exact_product(const struct gemm_state *s, const int64_t *idx)
 static struct oracle_num float_product(const struct gemm_state *s,
 				       const int64_t *idx, double *mags)
 {
-	const struct accel_gemm_desc *g = s->g;
+	const struct accel_gemm_desc *g = &s->m;
 	uint32_t r = g->d.rank;
 	const double *a = s->a.v + matrix_at(&g->a, &g->d, idx) +
 			  idx[r - 2] * s->a.row;
@@ -144,7 +150,7 @@ static int64_t gemm_exact(const struct gemm_state *s, const int64_t *idx)
 {
 	const struct accel_gemm_desc *g = s->g;
 	const struct accel_epilogue *epi = &g->epilogue;
-	int64_t v = exact_product(s, idx);
+	int64_t v = exact_product(s, s->at);
 
 	if (g->beta != 0)
 		v += oracle_load_int_broadcast(g->c.rank ? &g->c : &g->d, &g->d, idx);
@@ -165,11 +171,11 @@ static struct oracle_num gemm_float(const struct gemm_state *s,
 	struct oracle_num x;
 
 	if (g->a.dtype <= ACCEL_BF16) {
-		x = float_product(s, idx, mags);
+		x = float_product(s, s->at, mags);
 	} else {
-		x.v = (double)exact_product(s, idx);
+		x.v = (double)exact_product(s, s->at);
 		x.e = 0;
-		x = oracle_mul(oracle_step(x), product_scale(g, idx));
+		x = oracle_mul(oracle_step(x), product_scale(&s->m, s->at));
 		/* The product of the scales is rounded too. */
 		x = oracle_step(x);
 	}
@@ -195,6 +201,31 @@ static struct oracle_num gemm_float(const struct gemm_state *s,
 	return x;
 }
 
+static void insert_dim(int64_t *dims, uint32_t rank, uint32_t at, int64_t value)
+{
+	uint32_t i;
+
+	for (i = rank; i > at; i--)
+		dims[i] = dims[i - 1];
+	dims[at] = value;
+}
+
+/* Where M or N is put into the dimensions of D, its rank if nowhere. */
+static uint32_t missing(const struct accel_gemm_desc *g)
+{
+	return g->a.rank == 1 ? g->d.rank - 1 : g->d.rank;
+}
+
+static void widen(struct accel_tensor *t, uint32_t at)
+{
+	oracle_strides(t, t->strides);
+	t->flags |= ACCEL_TENSOR_STRIDES;
+	insert_dim(t->dims, t->rank, at, 1);
+	insert_dim(t->strides, t->rank, at, 0);
+	t->quant.axis += t->quant.scheme >= ACCEL_QUANT_CHANNEL && t->quant.axis >= at;
+	t->rank++;
+}
+
 static int gemm_begin(struct gemm_state *s, const struct accel_desc *desc)
 {
 	const struct accel_gemm_desc *g = (const void *)desc;
@@ -202,6 +233,14 @@ static int gemm_begin(struct gemm_state *s, const struct accel_desc *desc)
 	bool integer = g->a.dtype > ACCEL_BF16;
 
 	s->g = g;
+	s->m = *g;
+	if (g->a.rank == 1 || g->b.rank == 1)
+		widen(&s->m.d, missing(g));
+	if (g->a.rank == 1)
+		widen(&s->m.a, 0);
+	if (g->b.rank == 1)
+		widen(&s->m.b, 1);
+	g = &s->m;
 	s->k = g->a.dims[g->a.rank - (ta ? 2 : 1)];
 	return matrices_read(&s->a, &g->a, ta, integer) ||
 	       matrices_read(&s->b, &g->b, tb, integer) ? -1 : 0;
@@ -229,6 +268,9 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 		ret = gemm_begin(&s, desc);
 	for (n = 0; !ret && n < r->count; n++) {
 		oracle_index(d, n, idx);
+		memcpy(s.at, idx, sizeof(idx));
+		if (s.m.d.rank > d->rank)
+			insert_dim(s.at, d->rank, missing(s.g), 0);
 		if (r->exact)
 			r->exact[n] = gemm_exact(&s, idx);
 		else

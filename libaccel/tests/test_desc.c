@@ -96,7 +96,7 @@ static const struct row gemm_rows[] = {
 	BAD("gemm.hdr.engine", G(hdr.engine, ACCEL_ENGINE_COUNT)),
 	BAD("gemm.hdr.pad", G(hdr.pad, 1)),
 	/* scalars */
-	BAD("gemm.flags", G(flags, 16)),
+	BAD("gemm.flags", G(flags, 32)),
 	BAD("gemm.flags", G(flags, 1u << 31)),
 	BAD("gemm.pad", G(pad, 1)),
 	BAD("gemm.alpha", G(alpha, TWO32)),
@@ -136,8 +136,21 @@ static const struct row gemm_rows[] = {
 	BAD("gemm.a.dims[0]", G(a.flags, ACCEL_TENSOR_STRIDES),
 	    G(a.strides[0], 1ll << 47), G(a.strides[2], 1)),
 	/* shapes that do not fit */
-	BAD("gemm.a.rank", G(a.rank, 1), G(a.dims[1], 0), G(a.dims[2], 0)),
-	BAD("gemm.b.rank", G(b.rank, 1), G(b.dims[1], 0), G(b.dims[2], 0)),
+	BAD("gemm.b.dims[1]", G(a.rank, 1), G(a.dims[1], 0), G(a.dims[2], 0)),
+	/* vectors */
+	BAD("gemm.flags", G(flags, ACCEL_GEMM_TRANS_A), G(a.rank, 1), G(a.dims[0], 4),
+	    G(a.dims[1], 0), G(a.dims[2], 0)),
+	BAD("gemm.flags", G(flags, ACCEL_GEMM_TRANS_B), G(b.rank, 1), G(b.dims[0], 4),
+	    G(b.dims[1], 0), G(b.dims[2], 0)),
+	BAD("gemm.d.dims[1]", G(a.rank, 1), G(a.dims[0], 4), G(a.dims[1], 0),
+	    G(a.dims[2], 0), G(d.rank, 2), G(d.dims[1], 6), G(d.dims[2], 0)),
+	BAD("gemm.d.dims[1]", G(b.rank, 1), G(b.dims[0], 4), G(b.dims[1], 0),
+	    G(b.dims[2], 0), G(d.rank, 2), G(d.dims[1], 4), G(d.dims[2], 0)),
+	BAD("gemm.d.rank", G(b.rank, 1), G(b.dims[0], 4), G(b.dims[1], 0),
+	    G(b.dims[2], 0), G(d.rank, 5), G(d.dims[3], 1), G(d.dims[4], 1)),
+	/* two of four */
+	BAD("gemm.flags", G(flags, ACCEL_GEMM_SPARSE_B)),
+	BAD("gemm.b.dims[0]", G(b.rank, 1), G(b.dims[1], 0), G(b.dims[2], 0)),
 	BAD("gemm.d.rank", G(d.rank, 1), G(d.dims[1], 0), G(d.dims[2], 0)),
 	BAD("gemm.b.dims[1]", G(b.dims[1], 3)),
 	BAD("gemm.b.dims[2]", G(b.dims[2], 3), G(flags, ACCEL_GEMM_TRANS_B)),

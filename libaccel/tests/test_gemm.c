@@ -28,6 +28,10 @@ enum batch {
 	BATCHES
 };
 
+/* A or B is a vector */
+#define VECTOR_A	1
+#define VECTOR_B	2
+
 /**
  * struct gemm_case - a product; -1: at random
  */
@@ -41,6 +45,7 @@ struct gemm_case {
 	int a_quant, b_quant, d_quant, group, zeros;
 	int a_style, b_style, d_style;
 	int epilogue;
+	int vector;
 };
 
 #define ANY	-1
@@ -206,6 +211,11 @@ static void quantise_sides(struct op_case *c, const struct gemm_case *g,
 		return;
 	scheme = weights ? 1 + (uint32_t)pick(c, g->b_quant, 3) :
 			   (uint32_t)pick(c, g->b_quant, exact ? 2 : 3);
+	/* A vector has one column. */
+	if (r == 1) {
+		scheme = scheme == ACCEL_QUANT_CHANNEL ? ACCEL_QUANT_TENSOR : scheme;
+		r = 2;
+	}
 	op_quantise(c, &d->b, scheme, scheme == ACCEL_QUANT_CHANNEL ?
 		    (tb ? r - 2 : r - 1) : (tb ? r - 1 : r - 2), group,
 		    d->b.dtype >= ACCEL_S4 ? 0.1 : 0.01, zeros);
@@ -332,23 +342,45 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		d->flags |= ACCEL_GEMM_PACK_B;
 	batch = pick(c, g->batch, BATCHES);
 	choose_shape(c, g, batch, &s);
+	if (g->vector & VECTOR_A) {
+		d->flags &= ~ACCEL_GEMM_TRANS_A;
+		s.m = 1;
+	}
+	if (g->vector & VECTOR_B) {
+		d->flags &= ~ACCEL_GEMM_TRANS_B;
+		s.n = 1;
+	}
 	r = side_dims(&s, batch, 0, d->flags & ACCEL_GEMM_TRANS_A, dims);
+	if (g->vector & VECTOR_A) {
+		dims[0] = s.k;
+		r = 1;
+	}
 	op_tensor(c, &d->a, g->a == ANY ? types[type].a : (uint32_t)g->a, r, dims,
 		  pick_style(c, g->a_style, d->a.dtype, false));
 	r = side_dims(&s, batch, 1, d->flags & ACCEL_GEMM_TRANS_B, dims);
+	if (g->vector & VECTOR_B) {
+		dims[0] = s.k;
+		r = 1;
+	}
 	op_tensor(c, &d->b, g->b == ANY ? types[type].b : (uint32_t)g->b, r, dims,
 		  pick_style(c, g->b_style, d->b.dtype, false));
 	for (i = 0; i + 2 < s.rank; i++)
 		dims[i] = s.batch[i];
 	dims[s.rank - 2] = s.m;
 	dims[s.rank - 1] = s.n;
+	if (g->vector) {
+		if (g->vector & VECTOR_A)
+			dims[s.rank - 2] = s.n;
+		s.rank--;
+	}
 	op_tensor(c, &d->d, g->d == ANY ? types[type].d : (uint32_t)g->d, s.rank,
 		  dims, pick_style(c, g->d_style, d->d.dtype, true));
 	quantise_sides(c, g, d, &s);
 	/* Two of four, where B is held and has an element for each index. */
 	if ((d->flags & ACCEL_GEMM_PACK_B) && op_below(c, 2) && !d->b.quant.zero &&
 	    !d->b.quant.zeros &&
-	    !accel_prune24(c->ctx, &d->b, d->b.rank - (d->flags & ACCEL_GEMM_TRANS_B ? 1 : 2)))
+	    !accel_prune24(c->ctx, &d->b, d->b.rank == 1 ? 0 : d->b.rank -
+			   (d->flags & ACCEL_GEMM_TRANS_B ? 1 : 2)))
 		d->flags |= ACCEL_GEMM_SPARSE_B;
 	if (g->epilogue)
 		add_epilogue(c, d);
@@ -497,6 +529,27 @@ static void test_layouts(struct op_env *env)
 				}
 }
 
+/* Vectors on either side, and on both. */
+static void test_vectors(struct op_env *env)
+{
+	uint32_t i, vector, v;
+
+	for (i = 0; i < ARRAY_SIZE(types); i += 3)
+		for (vector = 1; vector < 4; vector++)
+			for (v = 0; v < (env->small ? 2 : 6); v++) {
+				struct gemm_case g = {
+					"vectors", types[i].a, types[i].b, types[i].d,
+					v ? 1 + (int)v * 17 : 0, v == 2 ? 1 : 40,
+					v == 1 ? 5 : 150, .flags = v % 2 ? 0 : 8 + (int)v % 3,
+					.batch = vector == 3 ? BATCH_NONE :
+						 (int)(v + i) % BATCHES,
+					RANDOM, .epilogue = 1, .vector = (int)vector,
+				};
+
+				run_case(env, &g, 70000 + 100 * i + 10 * vector + v);
+			}
+}
+
 static void test_random(struct op_env *env)
 {
 	struct gemm_case g = {
@@ -516,6 +569,7 @@ int main(void)
 		{ "gemm quantised", test_quantised },
 		{ "gemm epilogues", test_epilogues },
 		{ "gemm layouts", test_layouts },
+		{ "gemm vectors", test_vectors },
 		{ "gemm random", test_random },
 	};
 

@@ -1173,7 +1173,9 @@ struct accel_epilogue {
  * struct accel_gemm_desc - D = epilogue(alpha * A x B + beta * C)
  *
  * A is [..., M, K], B [..., K, N], C and D [..., M, N]; ranks from 2; the
- * leading dimensions are batches and broadcast to those of D. Types:
+ * leading dimensions are batches and broadcast to those of D. A or B of rank 1
+ * is a vector, as numpy has it: [K], and D and what is added have no M, or no N;
+ * of two vectors D is [1]. Types:
  *
  *	A		B			D
  *	F32		F32			F32, F16, BF16
