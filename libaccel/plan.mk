@@ -10,6 +10,8 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	lower_norm.o \
 	lower_gemm.o \
 	lower_elementwise.o \
+	lower_gather.o \
+	lower_vision.o \
 	lower_rotary.o \
 	rotary_table.o \
 	lower_attention.o \
@@ -39,6 +41,8 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	scan \
 	topk \
 	elementwise \
+	gather \
+	vision \
 	rotary \
 	attention \
 	)
@@ -54,6 +58,8 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_elementwise.o \
 	oracle_attention.o \
 	oracle_gemm.o \
+	oracle_gather.o \
+	oracle_vision.o \
 	oracle_rotary.o \
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))

@@ -6,20 +6,6 @@
 
 #include "planner.h"
 
-/* Number of elements, saturated: it is for the estimate. */
-static uint64_t count_elements(const struct operand *d)
-{
-	uint64_t n = 1;
-	uint32_t i;
-
-	if (operand_empty(d))
-		return 0;
-	for (i = 0; i < d->rank; i++)
-		if (__builtin_mul_overflow(n, (uint64_t)d->dims[i], &n))
-			return UINT64_MAX;
-	return n;
-}
-
 static int output(struct request *req, const struct accel_tensor *from,
 		  const char *name, struct accel_error *e)
 {
@@ -30,7 +16,7 @@ static int output(struct request *req, const struct accel_tensor *from,
 	if (ret)
 		return ret;
 	req->slots |= 1u << UMA_SLOT_DST;
-	req->macs = count_elements(d);
+	req->macs = operand_elements(d);
 	return operand_check_output(d, e);
 }
 

@@ -148,6 +148,10 @@ union any_desc {
 	struct accel_fill_desc fill;
 	struct accel_unary_desc unary;
 	struct accel_binary_desc binary;
+	struct accel_pool_desc pool;
+	struct accel_resize_desc resize;
+	struct accel_gather_desc gather;
+	struct accel_scatter_desc scatter;
 	struct accel_rotary_desc rotary;
 	struct accel_select_desc select;
 	struct accel_attention_desc attention;
@@ -250,6 +254,7 @@ int operand_init(struct operand *t, const struct accel_tensor *from,
 int operand_check_output(const struct operand *t, struct accel_error *e);
 int operand_extent(struct operand *t, struct accel_error *e);
 bool operand_empty(const struct operand *t);
+uint64_t operand_elements(const struct operand *t);
 uint64_t operand_bytes(const struct operand *t);
 uint64_t operand_table_bytes(const struct operand *t);
 int tensor_absent(const struct accel_tensor *t, const char *name,
@@ -270,6 +275,17 @@ int lower_copy(const union any_desc *d, struct request *req, struct accel_error 
 int lower_fill(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_unary(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_binary(const union any_desc *d, struct request *req, struct accel_error *e);
+
+/* --- lower_gather.c, lower_vision.c ------------------------------------------- */
+
+int lower_gather(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_scatter(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_pool(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_resize(const union any_desc *d, struct request *req, struct accel_error *e);
+const char *gather_func_name(uint32_t bit);
+const char *scatter_func_name(uint32_t bit);
+const char *pool_func_name(uint32_t bit);
+const char *resize_func_name(uint32_t bit);
 int lower_select(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_attention(const union any_desc *d, struct request *req, struct accel_error *e);
 const char *attention_func_name(uint32_t bit);

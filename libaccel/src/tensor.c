@@ -67,6 +67,20 @@ static uint64_t distinct(const struct operand *t)
 	return n;
 }
 
+/* Number of elements, saturated: it is for the estimate. */
+uint64_t operand_elements(const struct operand *t)
+{
+	uint64_t n = 1;
+	uint32_t i;
+
+	if (operand_empty(t))
+		return 0;
+	for (i = 0; i < t->rank; i++)
+		if (__builtin_mul_overflow(n, (uint64_t)t->dims[i], &n))
+			return UINT64_MAX;
+	return n;
+}
+
 uint64_t operand_bytes(const struct operand *t)
 {
 	uint64_t n = distinct(t), bytes;

@@ -268,6 +268,26 @@ static double clamp(double v, double lo, double hi)
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* Integers that mean themselves. */
+bool oracle_plain_int(const struct accel_tensor *t)
+{
+	return t->dtype > ACCEL_BF16 && !t->quant.scheme;
+}
+
+double oracle_stored(const struct accel_tensor *t, const int64_t *idx, double v)
+{
+	double lo, hi, scale;
+	int64_t zero;
+
+	if (t->dtype <= ACCEL_BF16)
+		return oracle_round(v, t->dtype);
+	int_limits(t->dtype, &lo, &hi);
+	quant_at(t, idx, &scale, &zero);
+	v = isnan(v) ? 0 : nearbyint((double)((float)v / (float)scale));
+	v = clamp(v + (double)zero, lo, hi) - (double)zero;
+	return oracle_plain_int(t) ? v : (float)(scale * (double)(float)v);
+}
+
 /* A float: the stored value against a number. */
 static bool float_ok(double got, const struct oracle_num *want, uint32_t dtype,
 		     double *expect, double *bound)

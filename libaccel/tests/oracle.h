@@ -47,6 +47,10 @@ void oracle_index(const struct accel_tensor *t, uint64_t n, int64_t *idx);
 int64_t oracle_load_int(const struct accel_tensor *t, const int64_t *idx);
 double oracle_load(const struct accel_tensor *t, const int64_t *idx);
 
+/* What an element is worth once the binary32 @v has been stored in it. */
+double oracle_stored(const struct accel_tensor *t, const int64_t *idx, double v);
+bool oracle_plain_int(const struct accel_tensor *t);
+
 double oracle_round(double v, uint32_t dtype);
 double oracle_f16_value(uint16_t bits);
 uint16_t oracle_f16_bits(double v);
@@ -93,6 +97,10 @@ extern const struct oracle_op oracle_scan;
 extern const struct oracle_op oracle_topk;
 extern const struct oracle_op oracle_elementwise;
 extern const struct oracle_op oracle_gemm;
+extern const struct oracle_op oracle_gather;
+extern const struct oracle_op oracle_scatter;
+extern const struct oracle_op oracle_pool;
+extern const struct oracle_op oracle_resize;
 extern const struct oracle_op oracle_rotary;
 extern const struct oracle_op oracle_attention;
 

@@ -68,6 +68,42 @@ FIELD(uma_elementwise_params, func, 0, 4);
 FIELD(uma_elementwise_params, pad0, 4, 4);
 FIELD(uma_elementwise_params, pad, 8, 120);
 
+SIZE(uma_gather_params, 128);
+FIELD(uma_gather_params, func, 0, 4);
+FIELD(uma_gather_params, axis, 4, 4);
+FIELD(uma_gather_params, batch, 8, 4);
+FIELD(uma_gather_params, pad0, 12, 4);
+FIELD(uma_gather_params, pad, 16, 112);
+
+SIZE(uma_scatter_params, 128);
+FIELD(uma_scatter_params, func, 0, 4);
+FIELD(uma_scatter_params, axis, 4, 4);
+FIELD(uma_scatter_params, reduce, 8, 4);
+FIELD(uma_scatter_params, pad0, 12, 4);
+FIELD(uma_scatter_params, pad, 16, 112);
+
+SIZE(uma_pool_params, 128);
+FIELD(uma_pool_params, func, 0, 4);
+FIELD(uma_pool_params, flags, 4, 4);
+FIELD(uma_pool_params, norm, 8, 4);
+FIELD(uma_pool_params, spatial, 12, 4);
+FIELD(uma_pool_params, kernel, 16, 12);
+FIELD(uma_pool_params, stride, 28, 12);
+FIELD(uma_pool_params, dilation, 40, 12);
+FIELD(uma_pool_params, pad_begin, 52, 12);
+FIELD(uma_pool_params, pad_end, 64, 12);
+FIELD(uma_pool_params, pad, 76, 52);
+
+SIZE(uma_resize_params, 128);
+FIELD(uma_resize_params, func, 0, 4);
+FIELD(uma_resize_params, flags, 4, 4);
+FIELD(uma_resize_params, nearest, 8, 4);
+FIELD(uma_resize_params, cubic, 12, 4);
+FIELD(uma_resize_params, num, 16, 20);
+FIELD(uma_resize_params, den, 36, 20);
+FIELD(uma_resize_params, off, 56, 40);
+FIELD(uma_resize_params, pad, 96, 32);
+
 SIZE(uma_task_stamp, 16);
 FIELD(uma_task_stamp, start, 0, 8);
 FIELD(uma_task_stamp, end, 8, 8);

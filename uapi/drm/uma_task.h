@@ -862,6 +862,231 @@ struct uma_rotary_params {
 	__le64 pad[15];
 };
 
+/**
+ * enum uma_gather_func - how UMA_OP_GATHER uses indices
+ * @UMA_GATHER_AXIS: DST[i..., j..., k...] = A[i..., B[j...], k...], B[j...] along
+ *	params.axis; DST has the dimensions of A with that one replaced by those
+ *	of B
+ * @UMA_GATHER_ELEMENTS: DST[i...] = A[i... with that of params.axis replaced by
+ *	B[i...]]; DST has the dimensions of B, which but for the axis do not
+ *	exceed those of A
+ * @UMA_GATHER_ND: the last dimension of B is k indices for the dimensions of A
+ *	behind the first params.batch ones, which B shares: DST[i..., j..., l...] =
+ *	A[i..., B[i..., j..., 0], ..., B[i..., j..., k - 1], l...]
+ * @UMA_GATHER_COUNT: number of values, for masks and tables
+ */
+enum uma_gather_func {
+	UMA_GATHER_AXIS = 0,
+	UMA_GATHER_ELEMENTS = 1,
+	UMA_GATHER_ND = 2,
+	UMA_GATHER_COUNT = 3
+};
+
+/**
+ * struct uma_gather_params - parameters of UMA_OP_GATHER
+ *
+ * A: the data, B: indices, plain s32, that count from the end where they are
+ * negative. An index outside of A is a fault (UMA_FAULT_PARAMS in B, with the
+ * address of the index); DST may have been written in part. DST is converted
+ * like a copy and has no 4-bit type.
+ */
+struct uma_gather_params {
+	/** @func: &enum uma_gather_func */
+	__le32 func;
+	/** @axis: dimension of A; ND: zero */
+	__le32 axis;
+	/** @batch: ND: leading dimensions that A and B share; else zero */
+	__le32 batch;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @pad: must be zero */
+	__le64 pad[14];
+};
+
+/**
+ * enum uma_scatter_func - how UMA_OP_SCATTER uses indices
+ * @UMA_SCATTER_ELEMENTS: C[i...] goes to DST[i... with that of params.axis
+ *	replaced by B[i...]]; B and C have the same dimensions, which but for the
+ *	axis do not exceed those of DST
+ * @UMA_SCATTER_ND: C[j..., l...] goes to DST[B[j..., 0], ..., B[j..., k - 1],
+ *	l...], k being the last dimension of B
+ * @UMA_SCATTER_COUNT: number of values, for masks and tables
+ */
+enum uma_scatter_func {
+	UMA_SCATTER_ELEMENTS = 0,
+	UMA_SCATTER_ND = 1,
+	UMA_SCATTER_COUNT = 2
+};
+
+/**
+ * enum uma_scatter_reduce - what an update does to its element
+ * @UMA_SCATTER_PUT: replaces it
+ * @UMA_SCATTER_ADD: is added
+ * @UMA_SCATTER_MUL: is multiplied
+ * @UMA_SCATTER_MAX: the larger of the two; NaN if either is NaN
+ * @UMA_SCATTER_MIN: the smaller of the two; NaN if either is NaN
+ * @UMA_SCATTER_REDUCE_COUNT: number of values, for masks and tables
+ */
+enum uma_scatter_reduce {
+	UMA_SCATTER_PUT = 0,
+	UMA_SCATTER_ADD = 1,
+	UMA_SCATTER_MUL = 2,
+	UMA_SCATTER_MAX = 3,
+	UMA_SCATTER_MIN = 4,
+	UMA_SCATTER_REDUCE_COUNT = 5
+};
+
+/** UMA_SCATTER_CAP_REDUCE - bit of &struct uma_op_cap.funcs for &enum uma_scatter_reduce */
+#define UMA_SCATTER_CAP_REDUCE(r)	(1u << (8 + (r)))
+
+/**
+ * struct uma_scatter_params - parameters of UMA_OP_SCATTER
+ *
+ * DST = A, then C, the updates, at the indices in B; all as of &struct
+ * uma_gather_params. A may be DST. Updates of one element take place in the
+ * row-major order of B, each rounded and saturated to DST's type before the
+ * next; with plain s32 C and DST they are computed exactly, else in binary32.
+ */
+struct uma_scatter_params {
+	/** @func: &enum uma_scatter_func */
+	__le32 func;
+	/** @axis: dimension of DST; ND: zero */
+	__le32 axis;
+	/** @reduce: &enum uma_scatter_reduce */
+	__le32 reduce;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @pad: must be zero */
+	__le64 pad[14];
+};
+
+/**
+ * enum uma_pool_func - what UMA_OP_POOL makes of a window
+ * @UMA_POOL_MAX: its largest element; NaN if there is one; -infinity of none
+ * @UMA_POOL_AVERAGE: sum divided by the number of elements; 0 of none
+ * @UMA_POOL_LP: (sum of |x|^norm)^(1 / norm)
+ * @UMA_POOL_COUNT: number of values, for masks and tables
+ */
+enum uma_pool_func {
+	UMA_POOL_MAX = 0,
+	UMA_POOL_AVERAGE = 1,
+	UMA_POOL_LP = 2,
+	UMA_POOL_COUNT = 3
+};
+
+/** UMA_POOL_CEIL: a last window that is not whole counts, unless it starts in the padding behind */
+#define UMA_POOL_CEIL		(1u << 0)
+/** UMA_POOL_COUNT_PAD: averages: positions in the padding count, as zeros */
+#define UMA_POOL_COUNT_PAD	(1u << 1)
+/** UMA_POOL_FLAGS_MASK: the flags that this version defines */
+#define UMA_POOL_FLAGS_MASK	0x3u
+/** UMA_POOL_SPATIAL: most dimensions of a window */
+#define UMA_POOL_SPATIAL	3
+/** UMA_POOL_LIMIT: largest kernel, stride, dilation and padding; a window has 2^31 positions at most */
+#define UMA_POOL_LIMIT		(1u << 24)
+/** UMA_POOL_NORM_MAX: largest norm */
+#define UMA_POOL_NORM_MAX	16
+
+/**
+ * struct uma_pool_params - parameters of UMA_OP_POOL
+ *
+ * A and DST are [N, C, spatial...]; NHWC is a matter of strides. Along spatial
+ * dimension i output o has the positions o * stride[i] - pad_begin[i] + k *
+ * dilation[i], k < kernel[i]; those outside of A have no part in it. DST has
+ * floor((in + pad_begin + pad_end - dilation * (kernel - 1) - 1) / stride) + 1
+ * elements, or one more with UMA_POOL_CEIL. Types are the floating ones and
+ * those of 8 bits, quantised by tensor or not at all. Sums are formed in
+ * binary32 in the row-major order of the window.
+ */
+struct uma_pool_params {
+	/** @func: &enum uma_pool_func */
+	__le32 func;
+	/** @flags: UMA_POOL_* */
+	__le32 flags;
+	/** @norm: LP: 1 to UMA_POOL_NORM_MAX; else zero */
+	__le32 norm;
+	/** @spatial: dimensions of a window, 1 to UMA_POOL_SPATIAL; what follows is zero for others */
+	__le32 spatial;
+	/** @kernel: positions in a window */
+	__le32 kernel[UMA_POOL_SPATIAL];
+	/** @stride: distance of windows */
+	__le32 stride[UMA_POOL_SPATIAL];
+	/** @dilation: distance of positions */
+	__le32 dilation[UMA_POOL_SPATIAL];
+	/** @pad_begin: positions before the first element */
+	__le32 pad_begin[UMA_POOL_SPATIAL];
+	/** @pad_end: positions behind the last element */
+	__le32 pad_end[UMA_POOL_SPATIAL];
+	/** @pad: must be zero */
+	__le32 pad[13];
+};
+
+/**
+ * enum uma_resize_func - how UMA_OP_RESIZE samples
+ * @UMA_RESIZE_NEAREST: the element that params.nearest says
+ * @UMA_RESIZE_LINEAR: between the two neighbours along each dimension
+ * @UMA_RESIZE_CUBIC: cubic convolution over four neighbours
+ * @UMA_RESIZE_COUNT: number of values, for masks and tables
+ */
+enum uma_resize_func {
+	UMA_RESIZE_NEAREST = 0,
+	UMA_RESIZE_LINEAR = 1,
+	UMA_RESIZE_CUBIC = 2,
+	UMA_RESIZE_COUNT = 3
+};
+
+/**
+ * enum uma_nearest - which element is the nearest
+ * @UMA_NEAREST_HALF_DOWN: of two that are as near the lower
+ * @UMA_NEAREST_HALF_UP: of two that are as near the upper
+ * @UMA_NEAREST_FLOOR: always the lower
+ * @UMA_NEAREST_CEIL: always the upper
+ * @UMA_NEAREST_COUNT: number of values, for masks and tables
+ */
+enum uma_nearest {
+	UMA_NEAREST_HALF_DOWN = 0,
+	UMA_NEAREST_HALF_UP = 1,
+	UMA_NEAREST_FLOOR = 2,
+	UMA_NEAREST_CEIL = 3,
+	UMA_NEAREST_COUNT = 4
+};
+
+/** UMA_RESIZE_EXCLUDE: CUBIC: neighbours outside of A have weight 0, the others' are divided by their sum */
+#define UMA_RESIZE_EXCLUDE	(1u << 0)
+/** UMA_RESIZE_FLAGS_MASK: the flags that this version defines */
+#define UMA_RESIZE_FLAGS_MASK	0x1u
+/** UMA_RESIZE_LIMIT: largest numerator and denominator */
+#define UMA_RESIZE_LIMIT	(1u << 30)
+/** UMA_RESIZE_OFF_MAX: largest magnitude of an offset */
+#define UMA_RESIZE_OFF_MAX	(1LL << 61)
+
+/**
+ * struct uma_resize_params - parameters of UMA_OP_RESIZE
+ *
+ * Along dimension i element o of DST is at (o * num[i] + off[i]) / den[i] of A,
+ * exactly. With num = den = 1 and off = 0 the dimensions are the same; LINEAR
+ * and CUBIC may have three dimensions that are otherwise. Beyond the edge of A
+ * its edge is repeated. Quantised by tensor or not at all, no 4-bit types.
+ */
+struct uma_resize_params {
+	/** @func: &enum uma_resize_func */
+	__le32 func;
+	/** @flags: UMA_RESIZE_* */
+	__le32 flags;
+	/** @nearest: NEAREST: &enum uma_nearest; else zero */
+	__le32 nearest;
+	/** @cubic: CUBIC: binary32 bits of the kernel's parameter, finite; else zero */
+	__le32 cubic;
+	/** @num: numerators; from the rank on zero */
+	__le32 num[UMA_MAX_RANK];
+	/** @den: denominators, from 1; from the rank on zero */
+	__le32 den[UMA_MAX_RANK];
+	/** @off: offsets, two's complement; from the rank on zero */
+	__le64 off[UMA_MAX_RANK];
+	/** @pad: must be zero */
+	__le64 pad[4];
+};
+
 /** UMA_PARAMS_SIZE: bytes of parameters in a task */
 #define UMA_PARAMS_SIZE		256
 

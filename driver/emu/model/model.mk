@@ -27,6 +27,11 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	gemm_tile.o \
 	gemm.o \
 	elementwise.o \
+	walk.o \
+	gather.o \
+	scatter.o \
+	pool.o \
+	resize.o \
 	rotary.o \
 	integer.o \
 	attention.o \

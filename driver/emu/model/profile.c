@@ -44,6 +44,14 @@
 /* What a network compiled ahead of time has: no pages, no lengths. */
 #define ATTN_STATIC	(UMA_ATTN_CAUSAL | UMA_ATTN_WINDOW | UMA_ATTN_OFFSET | UMA_ATTN_MASK)
 
+#define POOL(x)		(1u << UMA_POOL_##x)
+#define POOLS_ALL	((1u << UMA_POOL_COUNT) - 1)
+#define RESIZE(x)	(1u << UMA_RESIZE_##x)
+#define GATHERS_ALL	((1u << UMA_GATHER_COUNT) - 1)
+#define SCATTERS_ALL	(((1u << UMA_SCATTER_COUNT) - 1) |		\
+			 (UMA_SCATTER_CAP_REDUCE(UMA_SCATTER_REDUCE_COUNT) - \
+			  UMA_SCATTER_CAP_REDUCE(0)))
+
 /* Elements of a block along K: a block is a multiple of 64 bytes. */
 #define BK_F32		1
 #define BK_16		2
@@ -163,6 +171,38 @@
 	.macs_per_cycle = UMA_LE32(rate),				\
 }
 
+#define ROW_POOL(t, fn, dim, al, rate) {				\
+	.opcode = UMA_LE16(UMA_OP_POOL), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(t), .d_dtypes = UMA_LE32(t), \
+	.funcs = UMA_LE32(fn), .quants = UMA_LE32(Q(Q_T, 0, Q_T, 0)),	\
+	.dim_max = UMA_LE32(dim), .align = UMA_LE32(al),		\
+	.macs_per_cycle = UMA_LE32(rate),				\
+}
+
+#define ROW_RESIZE(t, fn, dim, al, rate) {				\
+	.opcode = UMA_LE16(UMA_OP_RESIZE), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(t), .d_dtypes = UMA_LE32(t), \
+	.funcs = UMA_LE32(fn), .quants = UMA_LE32(Q(Q_T, 0, Q_T, 0)),	\
+	.dim_max = UMA_LE32(dim), .align = UMA_LE32(al),		\
+	.macs_per_cycle = UMA_LE32(rate),				\
+}
+
+#define ROW_GATHER(a, d, fn, quant, dim, al, rate) {			\
+	.opcode = UMA_LE16(UMA_OP_GATHER), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.d_dtypes = UMA_LE32(d), .funcs = UMA_LE32(fn),			\
+	.quants = UMA_LE32(quant), .dim_max = UMA_LE32(dim),		\
+	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(rate),	\
+}
+
+#define ROW_SCATTER(a, d, fn, quant, dim, al, rate) {			\
+	.opcode = UMA_LE16(UMA_OP_SCATTER), .rank_max = UMA_MAX_RANK,	\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.d_dtypes = UMA_LE32(d), .funcs = UMA_LE32(fn),			\
+	.quants = UMA_LE32(quant), .dim_max = UMA_LE32(dim),		\
+	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(rate),	\
+}
+
 /* GEMM of one float type, of bytes, and of float types with small weights. */
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
 	ROW_GEMM24(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
@@ -203,6 +243,14 @@
 	ROW_PACK24(T_INT4, DIM_BIG, 1, BK_4, bn, 32),			\
 	ROW_COPY(T_ALL, T_ALL, Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 64),	\
 	ROW_FILL(T_ALL, DIM_BIG, 1, 128),				\
+	ROW_POOL(T_FLOAT | T_INT8, POOLS_ALL, DIM_BIG, 1, 64),		\
+	ROW_RESIZE(T_FLOAT | T(S32) | T_INT8, RESIZE(NEAREST), DIM_BIG, 1, 64), \
+	ROW_RESIZE(T_FLOAT | T_INT8, RESIZE(LINEAR) | RESIZE(CUBIC),	\
+		   DIM_BIG, 1, 32),					\
+	ROW_GATHER(T_ALL, T_ALL & ~T_INT4, GATHERS_ALL,			\
+		   Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 32),		\
+	ROW_SCATTER(T_ALL, T_ALL & ~T_INT4, SCATTERS_ALL,		\
+		    Q(Q_TCG, 0, Q_TCG, Q_TCG), DIM_BIG, 1, 16),		\
 	ROW_ROTARY(T_FLOAT | T_INT8, T_FLOAT, UMA_ROTARY_MASK,		\
 		   Q(Q_T, Q_N, Q_T, 0), DIM_BIG, 1, 64),		\
 	ROW_UNARY(T_ALL, T_ALL, UNARIES_ALL, Q(Q_TCG, 0, Q_TCG, 0),	\
@@ -281,6 +329,11 @@ static const struct uma_op_cap matrix_3[] = {
 	ROW_COPY((wt) | T(F16) | T_INT8, T(F16) | T_INT8,		\
 		 Q(wq, 0, Q_TC, 0), dim, 64, 64),			\
 	ROW_FILL(T(F16) | T_INT8, dim, 64, 64),				\
+	ROW_POOL(T(F16) | T_INT8, POOL(MAX) | POOL(AVERAGE), dim, 64, 256), \
+	ROW_RESIZE(T(F16) | T_INT8, RESIZE(NEAREST) | RESIZE(LINEAR),	\
+		   dim, 64, 64),					\
+	ROW_GATHER((wt) | T(F16) | T_INT8, T(F16) | T_INT8,		\
+		   1u << UMA_GATHER_AXIS, Q(wq, 0, Q_TC, 0), dim, 64, 32), \
 	/* Products and sums of halves; it reads no indices. */		\
 	ROW_ROTARY(T(F16), T(F16), 0, Q(Q_N, Q_N, Q_N, 0), dim, 64, 64), \
 	ROW_UNARY(T(F16) | T_INT8, T(F16) | T_INT8, UNARIES_LUT,	\

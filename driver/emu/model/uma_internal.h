@@ -206,6 +206,53 @@ __u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx);
 int uma_table_row(struct uma_run *run, const struct uma_row *row,
 		  struct uma_rowbuf *buf);
 
+/* --- walk.c ----------------------------------------------------------------- */
+
+/**
+ * struct uma_walk - an operand as rows along one of its dimensions
+ * @rows: rows in all
+ * @cuts: rows that the dimension is cut into
+ * @dims: dimensions
+ * @rank: their number
+ * @dim: dimension that rows go along
+ * @row: elements of a row but for the last along the dimension
+ * @tile_rows: rows of a tile
+ * @step_rows: rows of a step
+ */
+struct uma_walk {
+	__u64 rows;
+	__u64 cuts;
+	__u32 dims[UMA_MAX_RANK];
+	__u32 rank;
+	__u32 dim;
+	__u32 row;
+	__u32 tile_rows;
+	__u32 step_rows;
+};
+
+__u32 uma_walk_dim(const struct uma_tensor_view *t);
+int uma_walk_init(struct uma_walk *w, const __u32 *dims, __u32 rank, __u32 dim, __u32 row);
+int uma_walk_tiles(struct uma_walk *w, __u64 unit, __u64 cost, __u32 step_work, __u32 *tiles);
+__u64 uma_walk_step(const struct uma_walk *w, __u32 tile, __u32 *step, __u64 *stop, int *more);
+__u32 uma_walk_row(const struct uma_walk *w, __u64 row, __u32 *idx);
+struct uma_row uma_walk_at(const struct uma_walk *w, const struct uma_op *op, __u32 slot,
+			   const __u32 *idx, __u32 n);
+int uma_row_move(struct uma_run *run, const struct uma_row *from, const struct uma_row *to,
+		 struct uma_rowbuf *buf, __u32 *x);
+
+/* Elements of the two mean the same as they are stored. */
+static inline int uma_same_format(const struct uma_tensor_view *a,
+				  const struct uma_tensor_view *b)
+{
+	return a->dtype == b->dtype && !a->quant && !b->quant;
+}
+
+/* --- gather.c: index tables -------------------------------------------------- */
+
+int uma_index_check(const struct uma_op *op, __u32 slot, struct uma_fault_info *fault);
+int uma_index_row(struct uma_run *run, __u32 slot, __s64 off, __s64 stride, __u32 n, __u32 dim,
+		  __u32 *at);
+
 /* --- ops.c: the operations --------------------------------------------------- */
 
 /** UMA_CLASS_ACT: may have an activation */
@@ -279,6 +326,10 @@ extern const struct uma_op_class uma_op_unary;
 extern const struct uma_op_class uma_op_binary;
 extern const struct uma_op_class uma_op_gemm;
 extern const struct uma_op_class uma_op_pack;
+extern const struct uma_op_class uma_op_pool;
+extern const struct uma_op_class uma_op_resize;
+extern const struct uma_op_class uma_op_gather;
+extern const struct uma_op_class uma_op_scatter;
 extern const struct uma_op_class uma_op_select;
 extern const struct uma_op_class uma_op_rotary;
 

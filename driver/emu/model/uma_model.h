@@ -246,9 +246,77 @@ struct uma_rotary_op {
 };
 
 /**
+ * struct uma_gather_op - decoded &struct uma_gather_params but for the function
+ * @axis: dimension of A
+ * @batch: dimensions that A and B share
+ */
+struct uma_gather_op {
+	__u32 axis;
+	__u32 batch;
+};
+
+/**
+ * struct uma_scatter_op - decoded &struct uma_scatter_params but for the function
+ * @axis: dimension of DST
+ * @reduce: &enum uma_scatter_reduce
+ */
+struct uma_scatter_op {
+	__u32 axis;
+	__u32 reduce;
+};
+
+/**
+ * struct uma_pool_op - decoded &struct uma_pool_params but for the function
+ * @flags: UMA_POOL_*
+ * @norm: of LP
+ * @spatial: dimensions of a window
+ * @kernel: positions in a window
+ * @stride: distance of windows
+ * @dilation: distance of positions
+ * @begin: padding before the first element
+ * @end: padding behind the last
+ */
+struct uma_pool_op {
+	__u32 flags;
+	__u32 norm;
+	__u32 spatial;
+	__u32 kernel[UMA_POOL_SPATIAL];
+	__u32 stride[UMA_POOL_SPATIAL];
+	__u32 dilation[UMA_POOL_SPATIAL];
+	__u32 begin[UMA_POOL_SPATIAL];
+	__u32 end[UMA_POOL_SPATIAL];
+};
+
+/**
+ * struct uma_resize_op - decoded &struct uma_resize_params but for the function
+ * @flags: UMA_RESIZE_*
+ * @nearest: &enum uma_nearest
+ * @cubic: binary32 bits
+ * @num: numerators
+ * @den: denominators
+ * @off: offsets
+ */
+struct uma_resize_op {
+	__u32 flags;
+	__u32 nearest;
+	__u32 cubic;
+	__u32 num[UMA_MAX_RANK];
+	__u32 den[UMA_MAX_RANK];
+	__s64 off[UMA_MAX_RANK];
+};
+
+/**
  * union uma_op_params - decoded parameters of the operations that have some
  */
 union uma_op_params {
+	/** @gather: of UMA_OP_GATHER; see &struct uma_gather_params */
+	struct uma_gather_op gather;
+	/** @scatter: of UMA_OP_SCATTER; see &struct uma_scatter_params */
+	struct uma_scatter_op scatter;
+	/** @pool: of UMA_OP_POOL */
+	struct uma_pool_op pool;
+	/** @resize: of UMA_OP_RESIZE */
+	struct uma_resize_op resize;
 	/** @lines: SOFTMAX, NORM, REDUCE, SCAN, TOPK */
 	struct uma_op_lines lines;
 	/** @raw: cleared before the operation decodes its own */
