@@ -36,7 +36,7 @@ fi
 
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
-total=120
+total=300
 while read -r layer user seconds kernels path; do
 	[ -n "$layer" ] || continue
 	case ,$kernels, in *,"$kernel",*) ;; *) continue ;; esac

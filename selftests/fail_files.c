@@ -406,7 +406,7 @@ static void undo_instance(struct fail_scene *s, int ret __attribute__((unused)))
 
 const struct fail_op fail_op_configfs_enable = {
 	.name = "configfs_enable", .prepare = prepare_instance, .run = run_configfs_enable,
-	.undo = undo_instance, .errnos = { EINVAL, EAGAIN }, .slow = 13,
+	.undo = undo_instance, .errnos = { EINVAL, EAGAIN, ENOSPC }, .slow = 13,
 };
 
 static void prepare_driver_bind(struct fail_scene *s)
