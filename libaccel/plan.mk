@@ -8,7 +8,10 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	validate.o \
 	lower_lines.o \
 	lower_norm.o \
+	lower_epilogue.o \
 	lower_gemm.o \
+	lower_conv.o \
+	conv_ways.o \
 	lower_elementwise.o \
 	lower_gather.o \
 	lower_vision.o \
@@ -45,6 +48,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	vision \
 	rotary \
 	attention \
+	conv \
 	)
 op-test-objs := $(addprefix libaccel/tests/,\
 	optest.o \
@@ -61,6 +65,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_gather.o \
 	oracle_vision.o \
 	oracle_rotary.o \
+	oracle_conv.o \
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))

@@ -122,7 +122,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 		p->bytes = add_sat(p->bytes - operand_bytes(b),
 				   packed_bytes(b, p->pack, p->layout));
 	/* 10^6 cycles a second: thousands of operations a nanosecond. */
-	p->compute_ns = rate ? divup(mul_sat(req->macs, 1000), rate) : 0;
+	p->compute_ns = rate ? divup(mul_sat(req->work ? req->work : req->macs, 1000), rate) : 0;
 	p->memory_ns = 0;
 	if (bandwidth)
 		p->memory_ns = (uint64_t)((double)p->bytes * 1e9 / (double)bandwidth);

@@ -20,6 +20,11 @@ static const char * const a_dims[ACCEL_MAX_RANK] = {
 	"gemm.a.dims[4]"
 };
 
+static const char * const epilogue_names[5] = {
+	"gemm.epilogue", "gemm.epilogue.scale", "gemm.epilogue.bias",
+	"gemm.epilogue.residual", "gemm.epilogue.residual_post"
+};
+
 static int check_scalars(const struct accel_gemm_desc *d, struct accel_error *e)
 {
 	if (d->flags & ~GEMM_FLAGS)
@@ -207,43 +212,6 @@ static int check_dims(const struct accel_gemm_desc *desc,
 	return 0;
 }
 
-/* C or an operand of the epilogue. */
-static int addend(struct request *req, uint32_t slot, uint32_t arg,
-		  const struct accel_tensor *from, const char *name,
-		  uint32_t fixed, struct accel_error *e)
-{
-	const struct operand *d = &req->t[UMA_SLOT_DST];
-	struct operand *t = &req->t[slot];
-	uint32_t i;
-	int ret;
-
-	ret = operand_init(t, from, arg, name, e);
-	if (ret)
-		return ret;
-	if (dtype_is_int4(t->dtype))
-		return bad(e, -EINVAL, name, "dtype",
-			   "%s: elements of 4 bits are for the right matrix",
-			   accel_dtype_name(t->dtype));
-	if (t->quant.scheme > ACCEL_QUANT_TENSOR)
-		return bad(e, -EINVAL, name, "quant.scheme",
-			   "an addend or factor has one scale");
-	if (t->rank < fixed)
-		return bad(e, -EINVAL, name, "rank",
-			   "rank %u is less than %u", t->rank, fixed);
-	for (i = 1; i <= fixed; i++)
-		if (t->dims[t->rank - i] != d->dims[d->rank - i])
-			return bad_at(e, -EINVAL, name, "dims", t->rank - i,
-				      "%lld, but %s.dims[%u] is %lld",
-				      (long long)t->dims[t->rank - i], d->name,
-				      d->rank - i,
-				      (long long)d->dims[d->rank - i]);
-	ret = broadcast(t, d, 0, e);
-	if (ret)
-		return ret;
-	req->slots |= 1u << slot;
-	return 0;
-}
-
 static int lower_c(const struct accel_gemm_desc *d, struct request *req,
 		   struct accel_error *e)
 {
@@ -251,8 +219,8 @@ static int lower_c(const struct accel_gemm_desc *d, struct request *req,
 	int ret;
 
 	if (d->c.rank) {
-		ret = addend(req, UMA_SLOT_C, ACCEL_ARG_C, &d->c, "gemm.c",
-			     has_vector(d) ? 1 : 2, e);
+		ret = lower_addend(req, UMA_SLOT_C, ACCEL_ARG_C, &d->c, "gemm.c",
+				   has_vector(d) ? 1 : 2, UINT32_MAX, e);
 		if (ret)
 			return ret;
 	} else {
@@ -271,53 +239,9 @@ static int lower_c(const struct accel_gemm_desc *d, struct request *req,
 	return 0;
 }
 
-static int lower_epilogue(const struct accel_epilogue *epi, struct request *req,
-			  struct accel_error *e)
-{
-	const struct {
-		const struct accel_tensor *t;
-		uint32_t flag, slot, arg;
-		const char *name;
-	} part[] = {
-		{ &epi->scale, UMA_EPI_SCALE, UMA_SLOT_SCALE, ACCEL_ARG_SCALE,
-		  "gemm.epilogue.scale" },
-		{ &epi->bias, UMA_EPI_BIAS, UMA_SLOT_BIAS, ACCEL_ARG_BIAS,
-		  "gemm.epilogue.bias" },
-		{ &epi->residual, UMA_EPI_RESIDUAL, UMA_SLOT_RESIDUAL,
-		  ACCEL_ARG_RESIDUAL, "gemm.epilogue.residual" },
-		{ &epi->residual_post, UMA_EPI_RESIDUAL_POST, UMA_SLOT_RESIDUAL,
-		  ACCEL_ARG_RESIDUAL, "gemm.epilogue.residual_post" },
-	};
-	uint32_t i;
-	int ret;
-
-	ret = check_activation(epi, "gemm.epilogue", req, e);
-	if (ret)
-		return ret;
-	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
-		if (!part[i].t->rank) {
-			ret = tensor_absent(part[i].t, part[i].name, e);
-			if (ret)
-				return ret;
-			continue;
-		}
-		if (req->slots & (1u << part[i].slot))
-			return bad(e, -EINVAL, part[i].name, "",
-				   "there is a residual before the activation already");
-		ret = addend(req, part[i].slot, part[i].arg, part[i].t,
-			     part[i].name, 0, e);
-		if (ret)
-			return ret;
-		req->epilogue |= part[i].flag;
-	}
-	return 0;
-}
-
 /* Bytes into int32: formed in integers, nothing that is no integer fits in. */
-static int check_exact(const struct request *req, struct accel_error *e)
+static int check_exact_gemm(const struct request *req, struct accel_error *e)
 {
-	uint32_t slot;
-
 	if (req->alpha != 1)
 		return bad(e, -EINVAL, "gemm", "alpha",
 			   "%g: a result of type int32 is exact: alpha is 1",
@@ -326,37 +250,7 @@ static int check_exact(const struct request *req, struct accel_error *e)
 		return bad(e, -EINVAL, "gemm", "beta",
 			   "%g: a result of type int32 is exact: beta is 0 or 1",
 			   (double)req->beta);
-	if (req->epilogue & UMA_EPI_SCALE)
-		return bad(e, -EINVAL, "gemm.epilogue.scale", "",
-			   "a result of type int32 is exact: there is no scale");
-	if (req->act != ACCEL_ACT_NONE && req->act != ACCEL_ACT_RELU)
-		return bad(e, -EINVAL, "gemm.epilogue", "act",
-			   "a result of type int32 is exact: the activation is none or ReLU");
-	for (slot = UMA_SLOT_A; slot <= UMA_SLOT_B; slot++) {
-		const struct operand *t = &req->t[slot];
-
-		if (t->quant.scheme > ACCEL_QUANT_TENSOR)
-			return bad(e, -EINVAL, t->name, "quant.scheme",
-				   "a result of type int32 is exact: there are no scales");
-		if (t->quant.scheme && t->quant.scale != 1)
-			return bad(e, -EINVAL, t->name, "quant.scale",
-				   "%g: a result of type int32 is exact: the scale is 1",
-				   (double)t->quant.scale);
-	}
-	for (slot = UMA_SLOT_C; slot <= UMA_SLOT_RESIDUAL; slot++) {
-		const struct operand *t = &req->t[slot];
-
-		if (!(req->slots & (1u << slot)))
-			continue;
-		if (t->dtype != ACCEL_S32)
-			return bad(e, -EINVAL, t->name, "dtype",
-				   "%s: what is added to a result of type int32 is int32",
-				   accel_dtype_name(t->dtype));
-		if (t->quant.scheme)
-			return bad(e, -EINVAL, t->name, "quant.scheme",
-				   "a result of type int32 is exact: there are no scales");
-	}
-	return 0;
+	return check_exact(req, epilogue_names, e);
 }
 
 /* M * N * K * batches, saturated: it is for the estimate. */
@@ -424,9 +318,9 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	if (!ret)
 		ret = lower_c(desc, req, e);
 	if (!ret)
-		ret = lower_epilogue(&desc->epilogue, req, e);
+		ret = lower_epilogue(&desc->epilogue, epilogue_names, UINT32_MAX, req, e);
 	if (!ret && d->dtype == ACCEL_S32)
-		ret = check_exact(req, e);
+		ret = check_exact_gemm(req, e);
 	for (i = UMA_SLOT_DST; !ret && i <= UMA_SLOT_RESIDUAL; i++)
 		if (i != UMA_SLOT_A && i != UMA_SLOT_B && req->slots & (1u << i))
 			result_as_matrix(&req->t[i], desc);

@@ -147,6 +147,16 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.args = rotary_args,
 		.lower = lower_rotary,
 	},
+	[ACCEL_OP_CONV] = {
+		.size = sizeof(struct accel_conv_desc),
+		.opcode = UMA_OP_CONV,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(RESIDUAL),
+		.func_field = "algorithm",
+		.func_name = conv_func_name,
+		.lower = lower_conv,
+		.ways = conv_ways,
+	},
 	[ACCEL_OP_GEMM] = {
 		.size = sizeof(struct accel_gemm_desc),
 		.opcode = UMA_OP_GEMM,

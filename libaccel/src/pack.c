@@ -56,24 +56,25 @@ static int copy_table(struct accel_plan *plan, struct accel_bo *from,
 }
 
 /*
- * Dense strides with the dimensions in the order in which they lie in memory,
- * those that repeat repeating. Rows of nibbles end at a byte.
+ * Dense strides with the dimensions in the order in which they lie in memory, or
+ * in one that is given, those that repeat repeating. Rows of nibbles end at a
+ * byte.
  */
-static void make_dense(struct operand *b)
+static void make_dense(struct operand *b, const uint8_t *given)
 {
-	uint32_t order[ACCEL_MAX_RANK], n = 0, i, j;
+	uint32_t order[ACCEL_MAX_RANK], n = 0, i, j, d;
 	int64_t step = 1;
 
 	for (i = 0; i < b->rank; i++) {
-		int64_t s = b->strides[i];
-
-		if (!s || b->dims[i] < 2) {
-			b->strides[i] = 0;
+		d = given ? given[i] : i;
+		if (!b->strides[d] || b->dims[d] < 2) {
+			b->strides[d] = 0;
 			continue;
 		}
-		for (j = n++; j > 0 && llabs(b->strides[order[j - 1]]) > llabs(s); j--)
+		for (j = n++; !given && j > 0 &&
+		     llabs(b->strides[order[j - 1]]) > llabs(b->strides[d]); j--)
 			order[j] = order[j - 1];
-		order[j] = i;
+		order[j] = d;
 	}
 	for (i = 0; i < n; i++) {
 		b->strides[order[i]] = step;
@@ -186,10 +187,10 @@ int hold_b(struct accel_plan *plan, struct request *req,
 	int ret;
 
 	if (!b->from->bo)
-		return bad(e, -EINVAL, "gemm.b", "bo",
+		return bad(e, -EINVAL, b->name, "bo",
 			   "a right matrix that is packed needs its buffer");
 	if (b->quant.scheme >= ACCEL_QUANT_CHANNEL && !b->from->quant.scales)
-		return bad(e, -EINVAL, "gemm.b", "quant.scales",
+		return bad(e, -EINVAL, b->name, "quant.scales",
 			   "a right matrix that is packed needs its scales");
 	if (req->sparse) {
 		ret = sparse_check(b->from, req->sparse_axis, e);
@@ -201,7 +202,7 @@ int hold_b(struct accel_plan *plan, struct request *req,
 		b->lo = 0;
 		b->hi = packed_bytes(b, p->pack, p->layout);
 	} else {
-		make_dense(b);
+		make_dense(b, req->b_ordered ? req->b_order : NULL);
 	}
 	held->scales = part_up(b->hi);
 	held->zeros = held->scales;

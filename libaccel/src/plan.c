@@ -14,27 +14,33 @@
  * struct choice - engines of a kind that answer alike
  * @engine: the first of them
  * @instances: mask of their instances
- * @ok: they can do it
+ * @way: index of the way
+ * @ok: they can do it so
  * @p: how, or why not
  */
 struct choice {
 	const struct device_engine *engine;
 	uint32_t instances;
+	uint32_t way;
 	bool ok;
 	struct placement p;
 };
 
 /**
  * struct choices - all engines of a device
- * @variants: forms of the request
+ * @ways: ways to do the request
+ * @way_count: their number
+ * @variants: forms of each way
  * @variant_count: their number
  * @chosen: index in @c, or @count
  * @count: number of @c
  * @c: choices, in the order of the engines
  */
 struct choices {
-	struct request variants[MAX_VARIANTS];
-	uint32_t variant_count;
+	struct way ways[MAX_WAYS];
+	uint32_t way_count;
+	struct request variants[MAX_WAYS][MAX_VARIANTS];
+	uint32_t variant_count[MAX_WAYS];
 	uint32_t chosen;
 	uint32_t count;
 	struct choice c[];
@@ -61,58 +67,107 @@ static const char *chip_of(const struct accel_device *dev)
 	return dev->info.profile[0] ? dev->info.profile : "this device";
 }
 
+static void make_ways(const struct request *req, struct choices *all)
+{
+	uint32_t i;
+
+	all->way_count = 1;
+	if (req->class->ways)
+		all->way_count = req->class->ways(req, all->ways);
+	else
+		all->ways[0] = (struct way) { .req = *req };
+	for (i = 0; i < all->way_count; i++)
+		all->variant_count[i] = make_variants(&all->ways[i].req, all->variants[i]);
+}
+
+/* What does this engine make of a way? */
+static void ask(struct accel_device *dev, struct choices *all, struct choice *c)
+{
+	const struct way *way = &all->ways[c->way];
+
+	if (way->field) {
+		c->ok = false;
+		memset(&c->p, 0, sizeof(c->p));
+		snprintf(c->p.field, sizeof(c->p.field), "%s", way->field);
+		snprintf(c->p.text, sizeof(c->p.text), "%s", way->text);
+		return;
+	}
+	c->ok = place_on(c->engine, chip_of(dev), all->variants[c->way],
+			 all->variant_count[c->way], &c->p);
+	if (c->ok)
+		cost(c->engine, bandwidth_of(dev, c->engine),
+		     &all->variants[c->way][c->p.variant], &c->p);
+}
+
+/* Is this the same engine again? */
+static bool merge_engine(struct accel_device *dev, struct choices *all,
+			 const struct device_engine *engine)
+{
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (same_caps(all->c[i].engine, engine) &&
+		    bandwidth_of(dev, all->c[i].engine) == bandwidth_of(dev, engine)) {
+			all->c[i].instances |= 1u << engine->info.instance;
+			found = true;
+		}
+	return found;
+}
+
+static bool eligible(const struct choices *all, const struct choice *c,
+		     const struct request *req)
+{
+	return c->ok && !all->ways[c->way].unwanted &&
+	       (!req->engine || req->engine == c->engine->info.engine);
+}
+
 /* Ask every engine; what differs in nothing is asked once. */
 static int ask_engines(struct accel_device *dev, const struct request *req,
 		       struct choices **out)
 {
 	const struct device_engine *engines;
 	struct choices *all;
-	uint32_t i, j, n;
+	uint32_t i, w, n;
 
 	engines = device_engines(dev, &n);
-	all = malloc(sizeof(*all) + n * sizeof(all->c[0]));
+	all = malloc(sizeof(*all) + n * MAX_WAYS * sizeof(all->c[0]));
 	if (!all)
 		return -ENOMEM;
-	all->variant_count = make_variants(req, all->variants);
+	make_ways(req, all);
 	all->count = 0;
 	for (i = 0; i < n; i++) {
-		const struct device_engine *engine = &engines[i];
-		struct choice *c = &all->c[all->count];
-
-		for (j = 0; j < all->count; j++)
-			if (same_caps(all->c[j].engine, engine) &&
-			    bandwidth_of(dev, all->c[j].engine) ==
-			    bandwidth_of(dev, engine))
-				break;
-		if (j < all->count) {
-			all->c[j].instances |= 1u << engine->info.instance;
+		if (merge_engine(dev, all, &engines[i]))
 			continue;
+		for (w = 0; w < all->way_count; w++) {
+			struct choice *c = &all->c[all->count++];
+
+			c->engine = &engines[i];
+			c->instances = 1u << engines[i].info.instance;
+			c->way = w;
+			ask(dev, all, c);
 		}
-		c->engine = engine;
-		c->instances = 1u << engine->info.instance;
-		c->ok = place_on(engine, chip_of(dev), all->variants,
-				 all->variant_count, &c->p);
-		if (c->ok)
-			cost(engine, bandwidth_of(dev, engine),
-			     &all->variants[c->p.variant], &c->p);
-		all->count++;
 	}
 	all->chosen = all->count;
 	for (i = 0; i < all->count; i++) {
 		const struct choice *c = &all->c[i];
 
-		if (!c->ok || (req->engine && req->engine != c->engine->info.engine))
-			continue;
-		if (all->chosen == all->count ||
-		    c->p.estimate_ns < all->c[all->chosen].p.estimate_ns)
+		if (eligible(all, c, req) &&
+		    (all->chosen == all->count ||
+		     c->p.estimate_ns < all->c[all->chosen].p.estimate_ns))
 			all->chosen = i;
 	}
 	*out = all;
 	return 0;
 }
 
-static const char *algorithm(const struct request *req, const struct placement *p)
+static const char *algorithm(const struct choices *all, const struct choice *c)
 {
+	const struct request *req = &all->ways[c->way].req;
+	const struct placement *p = &c->p;
+
+	if (all->ways[c->way].name)
+		return all->ways[c->way].name;
 	if (req->opcode != UMA_OP_GEMM)
 		return req->class->algorithm;
 	if (p->held == HELD_PACKED)
@@ -132,6 +187,7 @@ static void describe(const struct choices *all, uint32_t index,
 	const struct choice *choice = &all->c[index];
 	const struct choice *best = &all->c[all->chosen];
 	const struct placement *p = &choice->p;
+	const struct way *way = &all->ways[choice->way];
 
 	*c = (struct accel_candidate) {
 		.size = sizeof(*c),
@@ -139,10 +195,10 @@ static void describe(const struct choices *all, uint32_t index,
 		.instances = choice->instances,
 		.verdict = !choice->ok ? ACCEL_REFUSED :
 			   index == all->chosen ? ACCEL_CHOSEN : ACCEL_POSSIBLE,
-		.algorithm = algorithm(req, p),
+		.algorithm = algorithm(all, choice),
 	};
 	if (!choice->ok) {
-		c->algorithm = "";
+		c->algorithm = way->name ? way->name : "";
 		memcpy(c->field, p->field, sizeof(c->field));
 		memcpy(c->text, p->text, sizeof(c->text));
 		return;
@@ -154,6 +210,9 @@ static void describe(const struct choices *all, uint32_t index,
 			 "expected to take %.1f us: %.1f to start, %.1f of arithmetic, %.1f of memory traffic",
 			 us(p->estimate_ns), us(p->start_ns), us(p->compute_ns),
 			 us(p->memory_ns));
+	else if (way->unwanted)
+		snprintf(c->text, sizeof(c->text), "expected to take %.1f us, but %s",
+			 us(p->estimate_ns), way->unwanted);
 	else if (all->chosen == all->count)
 		snprintf(c->text, sizeof(c->text),
 			 "would take it, but the descriptor asks for %s",
@@ -167,6 +226,7 @@ static void describe(const struct choices *all, uint32_t index,
 			 "expected to take %.1f us, %.3g times as long as %s",
 			 us(p->estimate_ns), (double)p->estimate_ns /
 			 (double)best->p.estimate_ns,
+			 best->engine == choice->engine ? algorithm(all, best) :
 			 accel_engine_name(best->engine->info.engine));
 }
 
@@ -217,7 +277,7 @@ static void name_takers(const struct choices *all, char *text, size_t size)
 
 	for (i = 0; i < all->count; i++) {
 		engine = all->c[i].engine->info.engine;
-		if (!all->c[i].ok || named[engine])
+		if (!all->c[i].ok || all->ways[all->c[i].way].unwanted || named[engine])
 			continue;
 		named[engine] = true;
 		at = strlen(text);
@@ -239,6 +299,9 @@ static int refused(struct accel_device *dev, const struct choices *all,
 	for (i = 0; i < all->count; i++) {
 		const struct choice *c = &all->c[i];
 
+		/* Not a way that does not fit, or was not asked for. */
+		if (all->ways[c->way].field || all->ways[c->way].unwanted)
+			continue;
 		/* If every engine refuses, a GPU is the one that does most. */
 		if (req->engine ? c->engine->info.engine == req->engine :
 		    !why || c->engine->info.engine == ACCEL_ENGINE_GPU) {
@@ -287,7 +350,7 @@ static int fill_plan(struct accel_plan *plan, struct choices *all,
 {
 	const struct choice *c = &all->c[all->chosen];
 	/* In the form that was placed; what is held of B replaces it. */
-	struct request *form = &all->variants[c->p.variant];
+	struct request *form = &all->variants[c->way][c->p.variant];
 	struct held_b held = { 0 };
 	int ret;
 
@@ -344,7 +407,7 @@ int plan_place(struct accel_ctx *ctx, const struct request *req,
 	}
 	device_log(ctx->dev, ACCEL_LOG_INFO, "%s: %s, %s, expected %.1f us",
 		   accel_op_name(req->op), accel_engine_name(plan->info.engine),
-		   algorithm(req, &all->c[all->chosen].p),
+		   algorithm(all, &all->c[all->chosen]),
 		   us(plan->info.estimate_ns));
 	*out = plan;
 out_free:
@@ -362,8 +425,9 @@ int accel_plan_create(struct accel_ctx *ctx, const struct accel_desc *desc,
 
 	ret = request_create(desc, &copy, &req, &e);
 	/* What is packed is read now, so its address counts. */
-	if (!ret && req.pack && copy.gemm.b.bo)
-		req.t[UMA_SLOT_B].addr = copy.gemm.b.bo->addr + copy.gemm.b.offset;
+	if (!ret && req.pack && req.t[UMA_SLOT_B].from->bo)
+		req.t[UMA_SLOT_B].addr = req.t[UMA_SLOT_B].from->bo->addr +
+					 req.t[UMA_SLOT_B].from->offset;
 	if (!ret)
 		ret = plan_place(ctx, &req, plan, &e);
 	if (ret && e.code)

@@ -3,7 +3,7 @@
  * What the files of the planner share.
  *
  *	descriptor -> request (validate.c, tensor.c, lower_*.c)
- *		   -> variants of it (variant.c)
+ *		   -> ways to do it (lower_*.c), variants of each (variant.c)
  *		   -> candidates, the best of them (place.c, cost.c)
  *		   -> plan: tasks and relocations (emit.c, pack.c, plan.c)
  *
@@ -82,6 +82,7 @@ struct operand {
 };
 
 struct op_class;
+union any_desc;
 
 /**
  * struct request - an operation that has been checked
@@ -107,6 +108,10 @@ struct op_class;
  * @k: length of the sums, held against k_max
  * @k_field: path of the dimension that says it, NULL if there are no sums
  * @macs: multiply-adds, or elements
+ * @work: what the arithmetic of this way costs, in multiply-adds; 0: @macs
+ * @b_order: how a dense copy of a constant B lies, dimensions from the innermost
+ * @b_ordered: @b_order counts; else as it lies already
+ * @desc: descriptor
  */
 struct request {
 	uint32_t op;
@@ -131,7 +136,30 @@ struct request {
 	int64_t k;
 	const char *k_field;
 	uint64_t macs;
+	uint64_t work;
+	uint8_t b_order[ACCEL_MAX_RANK];
+	bool b_ordered;
+	const union any_desc *desc;
 };
+
+/**
+ * struct way - a way to do an operation
+ * @name: static string, for accel_plan_explain(); NULL: the class's
+ * @field: no engine can do it so: the field that stands in the way, else NULL
+ * @text: and why
+ * @unwanted: it will not be done so, though it could: why, else NULL
+ * @req: the operation, done this way
+ */
+struct way {
+	const char *name;
+	const char *field;
+	const char *text;
+	const char *unwanted;
+	struct request req;
+};
+
+/* Most of them for an operation */
+#define MAX_WAYS	8
 
 /**
  * union any_desc - room for every descriptor
@@ -139,6 +167,7 @@ struct request {
 union any_desc {
 	struct accel_desc hdr;
 	struct accel_gemm_desc gemm;
+	struct accel_conv_desc conv;
 	struct accel_copy_desc copy;
 	struct accel_softmax_desc softmax;
 	struct accel_norm_desc norm;
@@ -190,6 +219,8 @@ enum op_shape {
  * @func_name: name of a bit of funcs, for messages
  * @args: names of the arguments by &enum accel_arg; NULL: those of a GEMM
  * @lower: check the descriptor and fill in the request
+ * @ways: the ways to do a request, best first among equals; returns their number.
+ *	NULL: as it is
  */
 struct op_class {
 	size_t size;
@@ -205,6 +236,7 @@ struct op_class {
 	const char *const *args;
 	int (*lower)(const union any_desc *desc, struct request *req,
 		     struct accel_error *e);
+	uint32_t (*ways)(const struct request *req, struct way *ways);
 };
 
 const struct op_class *op_class(uint32_t op);
@@ -268,8 +300,19 @@ int lower_reduce(const union any_desc *d, struct request *req, struct accel_erro
 int lower_topk(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_scan(const union any_desc *d, struct request *req, struct accel_error *e);
 
-/* --- lower_gemm.c, lower_elementwise.c ------------------------------------- */
+/* --- lower_*.c, conv_ways.c ------------------------------------------------------ */
 
+int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
+		 const struct accel_tensor *from, const char *name,
+		 uint32_t fixed, uint32_t axis, struct accel_error *e);
+int lower_epilogue(const struct accel_epilogue *epi, const char *const names[5],
+		   uint32_t axis, struct request *req, struct accel_error *e);
+int check_exact(const struct request *req, const char *const names[5],
+		struct accel_error *e);
+int lower_conv(const union any_desc *d, struct request *req, struct accel_error *e);
+void conv_way(const struct request *req, uint32_t algorithm, struct way *way);
+uint32_t conv_ways(const struct request *req, struct way *ways);
+const char *conv_func_name(uint32_t func);
 int lower_gemm(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_copy(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_fill(const union any_desc *d, struct request *req, struct accel_error *e);

@@ -186,6 +186,7 @@ int request_create(const struct accel_desc *desc, union any_desc *copy,
 	req->op = copy->hdr.op;
 	req->engine = copy->hdr.engine;
 	req->class = class;
+	req->desc = copy;
 	req->opcode = class->opcode;
 	return class->lower(copy, req, e);
 }

@@ -24,6 +24,7 @@ static const struct oracle_op *const table[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_ROTARY] = &oracle_rotary,
 	[ACCEL_OP_SELECT] = &oracle_elementwise,
 	[ACCEL_OP_ATTENTION] = &oracle_attention,
+	[ACCEL_OP_CONV] = &oracle_conv,
 };
 
 /* NULL: nobody knows what the operation means. */

@@ -90,7 +90,7 @@ enum uma_dtype {
  *	zero stride of an input
  * @UMA_OP_GEMM: DST = epilogue(alpha * A x B + beta * C)
  * @UMA_OP_PACK: DST = A rearranged into the layout DST.layout of this engine
- * @UMA_OP_CONV: convolution
+ * @UMA_OP_CONV: DST = epilogue(A convolved with B), see &struct uma_conv_params
  * @UMA_OP_ATTENTION: scaled dot-product attention
  * @UMA_OP_ROTARY: rotary position embedding
  * @UMA_OP_NORM: normalisation
@@ -466,7 +466,7 @@ enum uma_binary {
  * residual; then convert, or quantise as the DST operand says (divide by the
  * scale, round to nearest even, add the zero point, saturate).
  *
- * A GEMM of integers into an unquantised s32 DST is exact: alpha is 1, beta 0
+ * A GEMM or a convolution of integers into an unquantised s32 DST is exact: alpha is 1, beta 0
  * or 1, C, bias and residual are s32, the only activation is ReLU, sums are
  * formed in 64 bit and saturated once, at the store.
  */
@@ -1085,6 +1085,69 @@ struct uma_resize_params {
 	__le64 off[UMA_MAX_RANK];
 	/** @pad: must be zero */
 	__le64 pad[4];
+};
+
+/**
+ * enum uma_conv_func - how UMA_OP_CONV forms its sums
+ * @UMA_CONV_DIRECT: tap by tap; padding is left out
+ * @UMA_CONV_IMPLICIT: as a GEMM whose left matrix is gathered block by block;
+ *	padding counts as zeros
+ * @UMA_CONV_COUNT: number of values, for masks and tables
+ *
+ * Integers come out the same whichever it is.
+ */
+enum uma_conv_func {
+	UMA_CONV_DIRECT = 0,
+	UMA_CONV_IMPLICIT = 1,
+	UMA_CONV_COUNT = 2
+};
+
+/**
+ * UMA_CONV_TRANSPOSED: the transposed convolution: input i meets tap k at output
+ * i * stride + k * dilation - pad
+ */
+#define UMA_CONV_TRANSPOSED	(1u << 0)
+/** UMA_CONV_FLAGS_MASK: the flags that this version defines */
+#define UMA_CONV_FLAGS_MASK	0x1u
+/** UMA_CONV_STEP_MAX: largest stride, and largest dilation */
+#define UMA_CONV_STEP_MAX	65536u
+/** UMA_CONV_PAD_MAX: largest padding */
+#define UMA_CONV_PAD_MAX	65536u
+
+/**
+ * struct uma_conv_params - parameters of UMA_OP_CONV
+ *
+ * All operands have rank 4, or all rank 3: then there is one spatial dimension
+ * and the second number of each pair below is zero. A is [images, C, height,
+ * width], DST [images, M, height, width]; other orders in memory are strides. B
+ * is [M, C / groups, height, width], transposed [C, M / groups, height, width].
+ * Group g of the channels of DST sees group g of those of A alone. Output o meets
+ * tap k at input o * stride + k * dilation - pad; inputs that there are not
+ * count as zero, a quantised A's zero point. How much padding there is behind the
+ * input follows from the dimensions of DST, which may be any.
+ *
+ * Sums run over taps, and within a tap over channels. Types are those of
+ * UMA_OP_GEMM. B may have a scale for each output channel: quant_axis is 0,
+ * transposed 1; group schemes are not for convolutions. Scale, bias and residual
+ * have the dimensions of DST.
+ */
+struct uma_conv_params {
+	/** @func: &enum uma_conv_func */
+	__le32 func;
+	/** @flags: UMA_CONV_* */
+	__le32 flags;
+	/** @groups: at least 1 */
+	__le32 groups;
+	/** @pad0: must be zero */
+	__le32 pad0;
+	/** @stride: distance of windows, 1 to UMA_CONV_STEP_MAX */
+	__le32 stride[2];
+	/** @dilation: distance of taps, 1 to UMA_CONV_STEP_MAX */
+	__le32 dilation[2];
+	/** @pad: zeros before the input, at most UMA_CONV_PAD_MAX */
+	__le32 pad[2];
+	/** @pad1: must be zero */
+	__le64 pad1[11];
 };
 
 /** UMA_PARAMS_SIZE: bytes of parameters in a task */

@@ -240,27 +240,33 @@ static int exact_add(struct uma_gemm_ctx *c, __u32 slot, __u32 m)
 	return 0;
 }
 
+/* The row of DST for the epilogue; @idx holds its index. */
+static struct uma_epi_row epi_row(struct uma_gemm_ctx *c, __u32 m, __u32 *idx)
+{
+	const struct uma_tensor_view *d = uma_gemm_view(c, UMA_SLOT_DST);
+
+	__builtin_memcpy(idx, c->idx, sizeof(c->idx));
+	idx[d->rank - 2] = c->m0 + m;
+	idx[d->rank - 1] = c->n0;
+	return (struct uma_epi_row){
+		.run = c->run,
+		.buf = &c->s->buf,
+		.tmp = (float *)c->s->row2,
+		.idx = idx,
+		.axis = d->rank - 1u,
+		.n = c->n,
+	};
+}
+
 static int exact_row(struct uma_gemm_ctx *c, __u32 m)
 {
-	const struct uma_op *op = &c->run->prog->op;
-	struct uma_row row = row_at(c, UMA_SLOT_DST, m);
-	__u32 j;
+	__u32 idx[UMA_MAX_RANK];
+	struct uma_epi_row e = epi_row(c, m, idx);
 
 	wide_sums(c, m);
-	if (uma_has(op, UMA_SLOT_C) && exact_add(c, UMA_SLOT_C, m))
+	if (uma_has(&c->run->prog->op, UMA_SLOT_C) && exact_add(c, UMA_SLOT_C, m))
 		return -1;
-	if ((op->epi_flags & UMA_EPI_BIAS) && exact_add(c, UMA_SLOT_BIAS, m))
-		return -1;
-	if ((op->epi_flags & UMA_EPI_RESIDUAL) &&
-	    exact_add(c, UMA_SLOT_RESIDUAL, m))
-		return -1;
-	if (op->act == UMA_ACT_RELU)
-		for (j = 0; j < c->n; j++)
-			c->s->wide[j] = UMA_MAX(c->s->wide[j], 0);
-	if ((op->epi_flags & UMA_EPI_RESIDUAL_POST) &&
-	    exact_add(c, UMA_SLOT_RESIDUAL, m))
-		return -1;
-	return uma_row_store_s64(c->run, &row, &c->s->buf, c->s->wide);
+	return uma_epilogue_exact(&e, c->s->wide);
 }
 
 /* The product of the scales of A and B for each column, into s->scale. */
@@ -292,26 +298,13 @@ static int sum_scales(struct uma_gemm_ctx *c)
 	return 0;
 }
 
-/* x = x op operand for a row. */
-static int combine(struct uma_gemm_ctx *c, __u32 slot, __u32 m, __u32 func,
-		   float *x)
-{
-	struct uma_row row = row_at(c, slot, m);
-	const float *v;
-
-	v = uma_row_f32(c->run, &row, &c->s->buf, (float *)c->s->row2);
-	if (!v)
-		return -1;
-	c->run->k->binary[func](x, x, v, c->n);
-	return 0;
-}
-
 static int float_row(struct uma_gemm_ctx *c, __u32 m)
 {
 	const struct uma_op *op = &c->run->prog->op;
 	const struct uma_kernels *k = c->run->k;
 	float *x = (float *)(c->s->acc + (__u64)m * UMA_GEMM_NT);
-	struct uma_row row = row_at(c, UMA_SLOT_DST, m);
+	__u32 idx[UMA_MAX_RANK];
+	struct uma_epi_row e = epi_row(c, m, idx);
 
 	if (c->plan->integer) {
 		wide_sums(c, m);
@@ -330,21 +323,7 @@ static int float_row(struct uma_gemm_ctx *c, __u32 m)
 			return -1;
 		k->axpy(x, op->beta, v, c->n);
 	}
-	if ((op->epi_flags & UMA_EPI_SCALE) &&
-	    combine(c, UMA_SLOT_SCALE, m, UMA_BINARY_MUL, x))
-		return -1;
-	if ((op->epi_flags & UMA_EPI_BIAS) &&
-	    combine(c, UMA_SLOT_BIAS, m, UMA_BINARY_ADD, x))
-		return -1;
-	if ((op->epi_flags & UMA_EPI_RESIDUAL) &&
-	    combine(c, UMA_SLOT_RESIDUAL, m, UMA_BINARY_ADD, x))
-		return -1;
-	if (op->act)
-		k->act[op->act](x, op->p0, op->p1, c->n);
-	if ((op->epi_flags & UMA_EPI_RESIDUAL_POST) &&
-	    combine(c, UMA_SLOT_RESIDUAL, m, UMA_BINARY_ADD, x))
-		return -1;
-	return uma_row_store_f32(c->run, &row, &c->s->buf, x);
+	return uma_epilogue_f32(&e, x);
 }
 
 static int epilogue(struct uma_gemm_ctx *c, __u32 from, __u32 count)

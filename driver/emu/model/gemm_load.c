@@ -25,10 +25,9 @@ static __u64 magnitude(__s64 v)
  * A block of binary32 where it lies, or NULL: @rows from element @off on,
  * @row_stride apart, of @cols elements @col_stride apart.
  */
-static const float *block_in_place(struct uma_run *run,
-				   const struct uma_tensor_view *t, __s64 off,
-				   __u32 rows, __s64 row_stride, __u32 cols,
-				   __s64 col_stride)
+const float *uma_block_in_place(struct uma_run *run, const struct uma_tensor_view *t,
+				__s64 off, __u32 rows, __s64 row_stride, __u32 cols,
+				__s64 col_stride)
 {
 	__s64 reach_r = row_stride * (__s64)(rows - 1);
 	__s64 reach_c = col_stride * (__s64)(cols - 1);
@@ -55,7 +54,7 @@ static int load_a_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 	__u32 i;
 
 	if (t->dtype == UMA_DTYPE_F32) {
-		g->a = block_in_place(c->run, t, off, c->m, sm, kc, sk);
+		g->a = uma_block_in_place(c->run, t, off, c->m, sm, kc, sk);
 		g->a_ms = sm;
 		g->a_ks = sk;
 		if (g->a)
@@ -275,9 +274,8 @@ static int load_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 	 */
 	if (t->dtype == UMA_DTYPE_F32 && sn == 1 && whole &&
 	    (c->m <= 16 || magnitude(sk) <= 256))
-		p = block_in_place(c->run, t,
-				   uma_gemm_offset(c, UMA_SLOT_B, k0, c->n0),
-				   kc, sk, whole, 1);
+		p = uma_block_in_place(c->run, t, uma_gemm_offset(c, UMA_SLOT_B, k0, c->n0),
+				       kc, sk, whole, 1);
 	if (!p)
 		return copy_b_f32(c, k0, kc, 0);
 	c->parts[c->part_count++] = (struct uma_gemm_part){

@@ -27,8 +27,9 @@ static int function_of_bits(const struct uma_op *op)
 			 1u << UMA_UNARY_NOT)
 
 /*
- * Is the result formed in integers? A GEMM of bytes into a plain s32 operand,
- * an operation on plain s32 operands that has an exact result, or one on bits.
+ * Is the result formed in integers? A GEMM or a convolution of bytes into a plain
+ * s32 operand, an operation on plain s32 operands that has an exact result, or one
+ * on bits.
  */
 int uma_op_exact(const struct uma_op *op)
 {
@@ -36,7 +37,7 @@ int uma_op_exact(const struct uma_op *op)
 		return 1;
 	if (!uma_has(op, UMA_SLOT_DST) || !unquantised_s32(&op->t[UMA_SLOT_DST]))
 		return 0;
-	if (op->opcode == UMA_OP_GEMM)
+	if (op->opcode == UMA_OP_GEMM || op->opcode == UMA_OP_CONV)
 		return uma_is_int8(op->t[UMA_SLOT_A].dtype);
 	if (op->opcode == UMA_OP_BINARY)
 		return unquantised_s32(&op->t[UMA_SLOT_A]) &&
@@ -60,7 +61,7 @@ int uma_match_dims(const struct uma_op *op, __u32 slot, __u32 count,
 	return 0;
 }
 
-static int match_gemm_types(const struct uma_op *op, struct uma_fault_info *fault)
+int uma_match_product_types(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
@@ -112,7 +113,7 @@ static int match_gemm_quant(const struct uma_op *op, struct uma_fault_info *faul
 }
 
 /* An exact GEMM has no place for a number that is not an integer. */
-static int match_gemm_exact(const struct uma_op *op, struct uma_fault_info *fault)
+int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	__u32 s;
 
@@ -150,7 +151,7 @@ int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault)
 
 	if (r < 2)
 		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
-	if (match_gemm_types(op, fault))
+	if (uma_match_product_types(op, fault))
 		return -1;
 	if (uma_match_dims(op, UMA_SLOT_A, r - 1, fault) ||
 	    uma_match_dims(op, UMA_SLOT_B, r - 2, fault))
@@ -162,7 +163,7 @@ int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault)
 			return -1;
 	if (match_gemm_quant(op, fault))
 		return -1;
-	return uma_op_exact(op) ? match_gemm_exact(op, fault) : 0;
+	return uma_op_exact(op) ? uma_match_exact(op, fault) : 0;
 }
 
 static int match_bits(const struct uma_op *op, struct uma_fault_info *fault)

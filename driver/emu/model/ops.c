@@ -45,6 +45,7 @@ static const struct uma_op_class *const classes[UMA_OP_COUNT] = {
 	[UMA_OP_ROTARY] = &uma_op_rotary,
 	[UMA_OP_SELECT] = &uma_op_select,
 	[UMA_OP_ATTENTION] = &uma_op_attention,
+	[UMA_OP_CONV] = &uma_op_conv,
 };
 
 /* NULL for an opcode that there is not. */

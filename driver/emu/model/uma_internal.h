@@ -117,6 +117,8 @@ __s64 uma_tensor_offset(const struct uma_tensor_view *t, const __u32 *idx);
 
 int uma_match_dims(const struct uma_op *op, __u32 slot, __u32 count,
 		   struct uma_fault_info *fault);
+int uma_match_product_types(const struct uma_op *op, struct uma_fault_info *fault);
+int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_elementwise_match(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_fill_match(const struct uma_op *op, struct uma_fault_info *fault);
@@ -339,6 +341,30 @@ void uma_integer_binary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a,
 			const __s32 *b, __u32 n);
 void uma_integer_unary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a, __u32 n);
 extern const struct uma_op_class uma_op_attention;
+extern const struct uma_op_class uma_op_conv;
+
+/* --- epilogue.c ----------------------------------------------------------- */
+
+/**
+ * struct uma_epi_row - a row of results
+ * @run: where and how
+ * @buf: temporary memory
+ * @tmp: room for @n numbers
+ * @idx: logical index of the first in DST
+ * @axis: dimension that the row goes along
+ * @n: number, at most UMA_ROW_MAX
+ */
+struct uma_epi_row {
+	struct uma_run *run;
+	struct uma_rowbuf *buf;
+	float *tmp;
+	const __u32 *idx;
+	__u32 axis;
+	__u32 n;
+};
+
+int uma_epilogue_f32(const struct uma_epi_row *e, float *x);
+int uma_epilogue_exact(const struct uma_epi_row *e, __s64 *x);
 
 /* --- packed.c ------------------------------------------------------------- */
 
@@ -534,6 +560,9 @@ uma_gemm_view(const struct uma_gemm_ctx *c, __u32 slot)
 	return &c->run->prog->op.t[slot];
 }
 
+const float *uma_block_in_place(struct uma_run *run, const struct uma_tensor_view *t,
+				__s64 off, __u32 rows, __s64 row_stride, __u32 cols,
+				__s64 col_stride);
 int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 		    struct uma_gemm_block *g);
 int uma_gemm_load_b(struct uma_gemm_ctx *c, __u32 k0, __u32 kc);

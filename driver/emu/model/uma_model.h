@@ -306,6 +306,24 @@ struct uma_resize_op {
 };
 
 /**
+ * struct uma_conv - decoded &struct uma_conv_params
+ * @func: &enum uma_conv_func
+ * @flags: UMA_CONV_*
+ * @groups: groups of channels
+ * @stride: of windows
+ * @dilation: of taps
+ * @pad: zeros before the input
+ */
+struct uma_conv {
+	__u32 func;
+	__u32 flags;
+	__u32 groups;
+	__u32 stride[2];
+	__u32 dilation[2];
+	__u32 pad[2];
+};
+
+/**
  * union uma_op_params - decoded parameters of the operations that have some
  */
 union uma_op_params {
@@ -325,6 +343,8 @@ union uma_op_params {
 	struct uma_rotary_op rotary;
 	/** @attention: UMA_OP_ATTENTION */
 	struct uma_attention attention;
+	/** @conv: UMA_OP_CONV */
+	struct uma_conv conv;
 };
 
 /**

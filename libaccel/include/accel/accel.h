@@ -1440,6 +1440,99 @@ struct accel_scan_desc {
 	{ .hdr = ACCEL_DESC_INIT(struct accel_scan_desc, ACCEL_OP_SCAN), .axis = -1 }
 
 /**
+ * enum accel_conv_algorithm - ways to compute a convolution
+ * @ACCEL_CONV_AUTO: the fastest that can
+ * @ACCEL_CONV_DIRECT: tap by tap
+ * @ACCEL_CONV_IMPLICIT: as a GEMM whose left matrix exists in pieces only
+ * @ACCEL_CONV_GEMM: as the GEMM that a convolution with a kernel of 1 by 1 is
+ * @ACCEL_CONV_ALGORITHM_COUNT: number of values
+ *
+ * Integers come out the same whichever it is; other numbers differ within the
+ * bounds of Documentation/numerics.rst.
+ */
+enum accel_conv_algorithm {
+	ACCEL_CONV_AUTO = 0,
+	ACCEL_CONV_DIRECT = 1,
+	ACCEL_CONV_IMPLICIT = 2,
+	ACCEL_CONV_GEMM = 3,
+	ACCEL_CONV_ALGORITHM_COUNT = 4
+};
+
+/**
+ * accel_conv_algorithm_name - name of an algorithm: "auto", "direct", "implicit GEMM"
+ * @algorithm: &enum accel_conv_algorithm
+ *
+ * Return: static string, NULL for a value out of range.
+ */
+ACCEL_API const char *accel_conv_algorithm_name(uint32_t algorithm);
+
+/** ACCEL_CONV_NHWC: A and D are [N, height, width, C], or [N, width, C] */
+#define ACCEL_CONV_NHWC		(1u << 0)
+/** ACCEL_CONV_TRANSPOSED: the transposed convolution */
+#define ACCEL_CONV_TRANSPOSED	(1u << 1)
+/**
+ * ACCEL_CONV_PACK_B: the weights are constant: they are rearranged for the
+ * engine and the algorithm when the plan is made, from the tensor's buffer, and
+ * never read again
+ */
+#define ACCEL_CONV_PACK_B	(1u << 2)
+
+/**
+ * struct accel_conv_desc - D = epilogue(A convolved with B)
+ *
+ * In two dimensions A is [N, C, height, width], D [N, M, height, width] and B
+ * [M, C / groups, height, width]; in one dimension there is no height. Tensors
+ * with another order in memory have strides, or ACCEL_CONV_NHWC for A, D and what
+ * is broadcast to D. With ACCEL_CONV_TRANSPOSED B is [C, M / groups, height,
+ * width]. Output channels of a group see the input channels of the same group;
+ * groups = C is the depthwise convolution, with M / C filters for each channel.
+ *
+ * A vector in the epilogue (bias, scale) has a number for each channel of D, also
+ * where channels are not the last dimension; other shapes broadcast as usual. So
+ * a batch normalisation is a scale and a bias: accel_fold_batch_norm().
+ *
+ * For each dimension D has floor((A + pad_before + pad_after - (B - 1) dilation -
+ * 1) / stride) + 1 elements. Transposed: (A - 1) stride + (B - 1) dilation + 1 -
+ * pad_before - pad_after, and up to the larger of stride and dilation less one more, which
+ * lie behind: the output padding.
+ *
+ * Types are those of &struct accel_gemm_desc. Integer weights may have a scale for
+ * each output channel, of dimension 0, transposed dimension 1 (the same for all
+ * groups); there are no groups of scales.
+ */
+struct accel_conv_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_CONV_* */
+	uint32_t flags;
+	/** @algorithm: &enum accel_conv_algorithm */
+	uint32_t algorithm;
+	/** @groups: groups of channels, 0 for 1 */
+	uint32_t groups;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @stride: distance of windows for each spatial dimension, 0 for 1, up to 65536 */
+	uint32_t stride[2];
+	/** @dilation: distance of taps, 0 for 1, up to 65536 */
+	uint32_t dilation[2];
+	/** @pad_before: zeros before the first input, up to 65536 */
+	uint32_t pad_before[2];
+	/** @pad_after: zeros behind the last input, up to 65536 */
+	uint32_t pad_after[2];
+	/** @a: input */
+	struct accel_tensor a;
+	/** @b: weights */
+	struct accel_tensor b;
+	/** @d: result */
+	struct accel_tensor d;
+	/** @epilogue: what follows */
+	struct accel_epilogue epilogue;
+};
+
+/** ACCEL_CONV_DESC_INIT: default descriptor */
+#define ACCEL_CONV_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_conv_desc, ACCEL_OP_CONV) }
+
+/**
  * struct accel_copy_desc - D = A, converted: types, layout, quantisation
  *
  * The dimensions of A broadcast to those of D.

@@ -66,7 +66,7 @@ static void add_other(struct mt_task *t, int slot, int exact)
 		mt_quant(t, slot, UMA_QUANT_TENSOR, 0, 0, 1);
 }
 
-static void random_epilogue(struct mt_task *t, int exact)
+void gen_epilogue(struct mt_task *t, int exact)
 {
 	struct uma_epilogue *e = &t->task.epilogue;
 
@@ -159,7 +159,7 @@ void gen_gemm(struct mt_task *t, const struct gen_types *c)
 	memcpy(t->task.params, &alpha, 4);
 	memcpy(t->task.params + 4, &beta, 4);
 	if (mt_one_in(r, 2))
-		random_epilogue(t, exact);
+		gen_epilogue(t, exact);
 }
 
 /* --- element by element --------------------------------------------------- */

@@ -21,6 +21,9 @@ struct gen_types {
 	int a, b, d;
 };
 
+void gen_epilogue(struct mt_task *t, int exact);
+/* Slots A, B, DST; the function and the shape at random. */
+void gen_conv(struct mt_task *t, const struct gen_types *c);
 void gen_gemm(struct mt_task *t, const struct gen_types *c);
 /* COPY, FILL, UNARY, BINARY: the task has its opcode. */
 void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func);

@@ -23,6 +23,7 @@ static void make_seed(uint32_t i)
 	static const uint32_t opcodes[] = {
 		UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_COPY, UMA_OP_FILL,
 		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_SELECT, UMA_OP_ROTARY,
+		UMA_OP_CONV,
 	};
 	static uint8_t image[MT_SIZE];
 	static struct mt_task t;
@@ -43,7 +44,7 @@ static void make_seed(uint32_t i)
 			gen_rotary(&t, &c);
 			continue;
 		}
-		if (op != UMA_OP_GEMM) {
+		if (op != UMA_OP_GEMM && op != UMA_OP_CONV) {
 			gen_elementwise(&t, &c, mt_below(&t.rng, op == UMA_OP_UNARY ?
 				(uint32_t)UMA_UNARY_COUNT : (uint32_t)UMA_BINARY_COUNT));
 			continue;
@@ -51,7 +52,10 @@ static void make_seed(uint32_t i)
 		c.a = (i >> 3) & 1 ? S8 : F32 + (int)mt_below(&t.rng, 3);
 		c.b = c.a == S8 ? U8 : i & 1 ? c.a : S4;
 		c.d = c.a == S8 && i & 2 ? S32 : c.a == S8 ? S8 : F32;
-		gen_gemm(&t, &c);
+		if (op == UMA_OP_CONV)
+			gen_conv(&t, &c);
+		else
+			gen_gemm(&t, &c);
 	} while (t.used > 60000);
 	memcpy(seeds[i], &t.task, UMA_TASK_SIZE);
 	/* "full" on any engine and with any kernels. */

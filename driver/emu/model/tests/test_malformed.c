@@ -13,7 +13,8 @@ static uint8_t image[MT_SIZE], work[MT_SIZE];
 
 enum base {
 	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, COPY, COPY_S4, FILL,
-	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, ROTARY, BASES
+	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, ROTARY,
+	CONV, CONV_S8, CONV_1D, CONV_BACK, BASES
 };
 
 static const char *const base_name[BASES] = {
@@ -21,6 +22,7 @@ static const char *const base_name[BASES] = {
 	"gemm with everything", "copy", "copy s4", "fill", "unary", "binary",
 	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm", "select",
 	"rotary",
+	"conv", "conv s8 exact", "conv of one dimension", "conv transposed",
 };
 
 static struct mt_task bases[BASES];
@@ -53,6 +55,23 @@ static void make_rotary(struct mt_task *t)
 	set(t, 0, UMA_ROTARY_POSITIONS);
 }
 
+static void conv(struct mt_task *t, int a, int b, int d, int rank, uint32_t flags)
+{
+	const uint32_t da[] = { 2, 6, 5, 7 }, dd[] = { 2, 4, 5, 4 };
+	const uint32_t db[] = { flags ? 6 : 4, flags ? 2 : 3, 3, 3 };
+	struct uma_conv_params p = {
+		.func = UMA_CONV_IMPLICIT, .flags = flags, .groups = 2,
+		.stride = { 1, 2 }, .dilation = { 1, 1 }, .pad = { 1, 1 },
+	};
+
+	if (rank == 3)
+		p.stride[1] = p.dilation[1] = p.pad[1] = 0;
+	mt_operand(t, UMA_SLOT_DST, d, rank, dd, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, a, rank, da, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, b, rank, db, MT_PLAIN);
+	memcpy(t->task.params, &p, sizeof(p));
+}
+
 static void make_bases(void)
 {
 	const uint32_t dims[] = { 4, 6, 10 }, dd[] = { 3, 5, 24 };
@@ -62,6 +81,7 @@ static void make_bases(void)
 		UMA_OP_BINARY, UMA_OP_PACK, UMA_OP_GEMM, UMA_OP_NOP, UMA_OP_GEMM,
 		UMA_OP_SELECT,
 		UMA_OP_ROTARY,
+		UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV,
 	};
 	struct uma_packed_header header;
 	struct mt_task *t;
@@ -118,6 +138,15 @@ static void make_bases(void)
 		.dtype = F32, .block_k = 1, .block_n = 16, .dims = { 3, 40, 24 }, .rank = 3,
 	};
 	memcpy(image + (bases[PACKED].task.op[2].addr - MT_BASE), &header, sizeof(header));
+	conv(&bases[CONV], F16, F16, F32, 4, 0);
+	conv(&bases[CONV_S8], U8, S8, S32, 4, 0);
+	bases[CONV_S8].task.epilogue.flags = UMA_EPI_BIAS;
+	mt_operand(&bases[CONV_S8], UMA_SLOT_BIAS, S32, 4,
+		   bases[CONV_S8].task.op[UMA_SLOT_DST].dims, MT_PLAIN);
+	conv(&bases[CONV_1D], F32, S8, F32, 3, 0);
+	mt_quant(&bases[CONV_1D], UMA_SLOT_B, UMA_QUANT_CHANNEL, 0, 0, 1);
+	conv(&bases[CONV_BACK], S8, S8, S8, 4, UMA_CONV_TRANSPOSED);
+	mt_quant(&bases[CONV_BACK], UMA_SLOT_B, UMA_QUANT_CHANNEL, 1, 0, 1);
 	operands(&bases[DYNAMIC], F32, F32, F32);
 	t = &bases[DYNAMIC];
 	t->task.flags = UMA_TASK_DYNAMIC;
@@ -199,6 +228,35 @@ static const struct mutation mutations[] = {
 	{ COPY, PAR(0), 1, UMA_FAULT_PAD, NONE, "params.pad" },
 	{ NOP, PAR(0), 1, UMA_FAULT_PAD, NONE, "params.pad" },
 	{ PACK, PAR(63), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ CONV, PAR(0), UMA_CONV_COUNT, UMA_FAULT_PARAMS, NONE, "params.func" },
+	{ CONV, PAR(0), 0xffffffff, UMA_FAULT_PARAMS, NONE, "params.func" },
+	{ CONV, PAR(1), 2, UMA_FAULT_FLAGS, NONE, "params.flags" },
+	{ CONV, PAR(1), UMA_CONV_TRANSPOSED, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
+	{ CONV, PAR(2), 0, UMA_FAULT_PARAMS, NONE, "params.groups" },
+	{ CONV, PAR(2), 4, UMA_FAULT_DIMS, UMA_SLOT_A, "dims" },
+	{ CONV, PAR(2), 3, UMA_FAULT_DIMS, UMA_SLOT_DST, "dims" },
+	{ CONV, PAR(2), 0xffffffff, UMA_FAULT_DIMS, UMA_SLOT_A, "dims" },
+	{ CONV, PAR(3), 1, UMA_FAULT_PAD, NONE, "params.pad0" },
+	{ CONV, PAR(4), 0, UMA_FAULT_PARAMS, NONE, "params.stride" },
+	{ CONV, PAR(5), 65537, UMA_FAULT_PARAMS, NONE, "params.stride" },
+	{ CONV, PAR(7), 0, UMA_FAULT_PARAMS, NONE, "params.dilation" },
+	{ CONV, PAR(6), 0xffffffff, UMA_FAULT_PARAMS, NONE, "params.dilation" },
+	{ CONV, PAR(8), 65537, UMA_FAULT_PARAMS, NONE, "params.pad" },
+	{ CONV, PAR(10), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ CONV_1D, PAR(5), 1, UMA_FAULT_PAD, NONE, "params.stride" },
+	{ CONV_1D, PAR(7), 1, UMA_FAULT_PAD, NONE, "params.dilation" },
+	{ CONV_1D, PAR(9), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ CONV_1D, OP(2, quant_axis), 1, UMA_FAULT_QUANT, UMA_SLOT_B, "quant_axis" },
+	{ CONV_BACK, OP(2, quant_axis), 0, UMA_FAULT_QUANT, UMA_SLOT_B, "quant_axis" },
+	{ CONV, OP(0, rank), 3, UMA_FAULT_PAD, UMA_SLOT_DST, "dims" },
+	{ CONV, OP(0, dims[0]), 1, UMA_FAULT_DIMS, UMA_SLOT_A, "dims" },
+	{ CONV, OP(2, dims[1]), 2, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
+	{ CONV, OP(2, dims[0]), 3, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
+	{ CONV_1D, OP(1, dtype), S32, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype" },
+	{ CONV, OP(2, dtype), BF16, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype" },
+	{ CONV, OP(0, dtype), S32, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype" },
+	{ CONV_S8, EPI(act), UMA_ACT_TANH, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ CONV_S8, OP(4, dims[1]), 3, UMA_FAULT_DIMS, UMA_SLOT_BIAS, "dims" },
 	/* epilogue */
 	{ GEMM_F32, EPI(flags), 0x10, UMA_FAULT_FLAGS, NONE, "epilogue.flags" },
 	{ GEMM_F32, EPI(flags), 1, UMA_FAULT_SLOT, UMA_SLOT_BIAS, "slots" },

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the files of the convolution share.
+ *
+ * All of them see two spatial dimensions: a one-dimensional operand has a first
+ * one of 1. A sum runs over taps, row by row, and within a tap over the input
+ * channels of the group, whatever lies how in memory.
+ */
+#ifndef _UMA_CONV_H_
+#define _UMA_CONV_H_
+
+#include "uma_internal.h"
+
+/**
+ * enum conv_path - how the sums are formed
+ * @CONV_ROWS: a row of one output channel, a tap at a time: few channels
+ * @CONV_TAPS: block products, one tap at a time, A where it lies
+ * @CONV_BLOCKS: block products of gathered taps
+ * @CONV_WINOGRAD: block products of transformed tiles
+ */
+enum conv_path {
+	CONV_ROWS,
+	CONV_TAPS,
+	CONV_BLOCKS,
+	CONV_WINOGRAD
+};
+
+/* Indices of the arrays of strides. */
+#define CONV_N	0
+#define CONV_C	1
+#define CONV_Y	2
+#define CONV_X	3
+
+/**
+ * struct conv_plan - a prepared convolution, in the program
+ */
+struct conv_plan {
+	/** @a_stride: of A: image, channel, row, column */
+	__s64 a_stride[4];
+	/** @b_stride: of B: output channel, input channel, row, column */
+	__s64 b_stride[4];
+	/** @b_group: from the weights of one group to those of the next */
+	__s64 b_group;
+	/** @positions: outputs of a channel, or tiles of Winograd */
+	__u64 positions;
+	/** @mtiles: tiles along the positions, or along the rows */
+	__u64 mtiles;
+	/** @images: batch */
+	__u32 images;
+	/** @groups: groups */
+	__u32 groups;
+	/** @c: input channels of a group */
+	__u32 c;
+	/** @m: output channels of a group */
+	__u32 m;
+	/** @in: input */
+	__u32 in[2];
+	/** @out: output */
+	__u32 out[2];
+	/** @kernel: taps */
+	__u32 kernel[2];
+	/** @stride: of the window, transposed: of the outputs of an input */
+	__u32 stride[2];
+	/** @dilation: distance of taps */
+	__u32 dilation[2];
+	/** @pad: before the input */
+	__u32 pad[2];
+	/** @k: length of the sums */
+	__u32 k;
+	/** @mt: positions of a tile; rows: segments of one */
+	__u32 mt;
+	/** @nt: channels of a tile; rows: elements of a segment */
+	__u32 nt;
+	/** @kc: of the sums in a step; rows: lines */
+	__u32 kc;
+	/** @ntiles: tiles along the output channels; rows: segments of a row */
+	__u32 ntiles;
+	/** @ksteps: steps along the sums */
+	__u32 ksteps;
+	/** @erows: positions of a step of the epilogue; rows: segments of a step */
+	__u32 erows;
+	/** @tiles: Winograd: tiles of the output along each dimension */
+	__u32 tiles[2];
+	/** @path: &enum conv_path */
+	__u8 path;
+	/** @edge: Winograd: outputs of a tile along a dimension */
+	__u8 edge;
+	/** @transposed: every input spreads over the outputs */
+	__u8 transposed;
+	/** @integer: sums of bytes */
+	__u8 integer;
+	/** @exact: into s32 */
+	__u8 exact;
+	/** @unbounded: a tile is one step */
+	__u8 unbounded;
+	/** @uniform: the taps of B follow each other like its channels */
+	__u8 uniform;
+	/** @row_sums: B has zero points */
+	__u8 row_sums;
+	/** @col_sums: A has a zero point */
+	__u8 col_sums;
+};
+
+_Static_assert(sizeof(struct conv_plan) <= sizeof(((struct uma_program *)0)->priv),
+	       "priv");
+
+/**
+ * struct conv_span - outputs of a run that a tap has an input for
+ * @first: the first, from the start of the run
+ * @count: their number
+ * @step: distance between them
+ * @in: input of the first
+ * @in_step: distance of their inputs
+ */
+struct conv_span {
+	__u32 first;
+	__u32 count;
+	__u32 step;
+	__u32 in;
+	__u32 in_step;
+};
+
+/**
+ * struct conv_tile - the tile at hand
+ * @run: the step at hand
+ * @p: how the task is cut
+ * @s: the worker's scratch memory
+ * @image: image
+ * @group: group of channels
+ * @p0: first position
+ * @n0: first channel of the group
+ * @m: positions
+ * @n: channels
+ */
+struct conv_tile {
+	struct uma_run *run;
+	const struct conv_plan *p;
+	struct uma_gemm_scratch *s;
+	__u32 image;
+	__u32 group;
+	__u64 p0;
+	__u32 n0;
+	__u32 m;
+	__u32 n;
+};
+
+/**
+ * struct conv_segment - positions of a tile that are in one row of the output
+ * @y: row
+ * @x: first column
+ * @at: row of the tile
+ * @n: number
+ */
+struct conv_segment {
+	__u32 y;
+	__u32 x;
+	__u32 at;
+	__u32 n;
+};
+
+/**
+ * struct conv_piece - input channels of a tap
+ * @y: row of the tap
+ * @x: column of the tap
+ * @c: first channel of the group
+ * @n: number
+ * @at: where they go in the block
+ */
+struct conv_piece {
+	__u32 y;
+	__u32 x;
+	__u32 c;
+	__u32 n;
+	__u32 at;
+};
+
+static inline const struct conv_plan *conv_plan_of(const struct uma_run *run)
+{
+	return (const void *)run->prog->priv;
+}
+
+/* The index of an element of DST, for the epilogue. */
+static inline void conv_index(const struct uma_run *run, __u32 n, __u32 c, __u32 y,
+			      __u32 x, __u32 *idx)
+{
+	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
+
+	__builtin_memset(idx, 0, UMA_MAX_RANK * sizeof(*idx));
+	idx[0] = n;
+	idx[1] = c;
+	idx[d->rank - 1] = x;
+	if (d->rank == 4)
+		idx[2] = y;
+}
+
+struct conv_span conv_span_of(const struct conv_plan *p, __u32 axis, __u32 o, __u32 n,
+			      __u32 k);
+
+/* conv_load.c */
+int conv_next_segment(const struct conv_tile *t, struct conv_segment *g);
+struct conv_piece conv_piece_at(const struct conv_plan *p, __u32 k, __u32 left);
+int conv_along_channels(const struct conv_plan *p);
+__s64 conv_a_offset(const struct conv_tile *t, const struct conv_span *y,
+		    const struct conv_span *x, __u32 c);
+int conv_load_f32(struct conv_tile *t, const struct conv_piece *q, const struct conv_span *y,
+		  const struct conv_span *x, __u32 row0, __u32 step, int along_c);
+int conv_load_a(struct conv_tile *t, __u32 k0, __u32 kc, struct uma_gemm_block *g);
+struct uma_row conv_b_row(const struct conv_tile *t, const struct conv_piece *q, __u32 c,
+			  __u32 n, int along_n, __u32 *idx);
+int conv_load_b(struct conv_tile *t, __u32 k0, __u32 kc, struct uma_gemm_block *g);
+/* conv_gemm.c */
+void conv_gemm_tiles(struct uma_program *prog, struct conv_plan *p);
+int conv_gemm_step(struct uma_run *run, __u32 tile, __u32 *step);
+/* conv_rows.c */
+void conv_rows_tiles(struct uma_program *prog, struct conv_plan *p);
+int conv_rows_step(struct uma_run *run, __u32 tile, __u32 *step);
+
+#endif /* _UMA_CONV_H_ */

@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Convolutions: the table of types, kernels, strides, padding, groups, layouts,
+ * algorithms, epilogues, quantisation, constant weights; then whatever comes up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "optest.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* Multiply-adds of a random case, at most: the oracle is slow */
+#define MAX_MACS	60000
+
+#define ANY	-1
+
+enum kind {
+	KIND_FULL,		/* one group */
+	KIND_GROUPS,		/* some */
+	KIND_DEPTHWISE,		/* a group for each input channel */
+	KINDS
+};
+
+/**
+ * struct conv_case - a convolution; ANY: at random
+ * @what: for messages
+ * @type: index in types[]
+ * @algorithm: &enum accel_conv_algorithm
+ * @flags: ACCEL_CONV_*
+ * @spatial: spatial dimensions
+ * @kind: &enum kind
+ * @n: images
+ * @c: input channels
+ * @m: output channels
+ * @in: input, each dimension
+ * @kernel: taps
+ * @stride: stride
+ * @dilation: dilation
+ * @pad: before and after; ANY: unlike each other too
+ * @engine: &enum accel_engine
+ * @style: layout
+ * @epilogue: there is one
+ * @special: infinities and NaN in the input
+ */
+struct conv_case {
+	const char *what;
+	int type;
+	int algorithm;
+	int flags;
+	int spatial;
+	int kind;
+	int n, c, m, in, kernel, stride, dilation, pad;
+	int engine;
+	int style;
+	int epilogue;
+	int special;
+};
+
+/* Every combination of &struct accel_conv_desc. */
+static const struct {
+	uint8_t a, b, d;
+} types[] = {
+	{ ACCEL_F32, ACCEL_F32, ACCEL_F32 }, { ACCEL_F16, ACCEL_F16, ACCEL_F16 },
+	{ ACCEL_BF16, ACCEL_BF16, ACCEL_BF16 }, { ACCEL_S8, ACCEL_S8, ACCEL_S32 },
+	{ ACCEL_U8, ACCEL_S8, ACCEL_U8 }, { ACCEL_S8, ACCEL_S8, ACCEL_S8 },
+	{ ACCEL_F32, ACCEL_F32, ACCEL_F16 }, { ACCEL_F32, ACCEL_F32, ACCEL_BF16 },
+	{ ACCEL_F16, ACCEL_F16, ACCEL_F32 }, { ACCEL_BF16, ACCEL_BF16, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_F32 }, { ACCEL_S8, ACCEL_S8, ACCEL_F16 },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_BF16 }, { ACCEL_S8, ACCEL_S8, ACCEL_U8 },
+	{ ACCEL_U8, ACCEL_S8, ACCEL_S32 }, { ACCEL_U8, ACCEL_S8, ACCEL_F32 },
+	{ ACCEL_U8, ACCEL_S8, ACCEL_F16 }, { ACCEL_U8, ACCEL_S8, ACCEL_S8 },
+	{ ACCEL_S8, ACCEL_U8, ACCEL_S32 }, { ACCEL_S8, ACCEL_U8, ACCEL_F32 },
+	{ ACCEL_S8, ACCEL_U8, ACCEL_S8 }, { ACCEL_S8, ACCEL_U8, ACCEL_U8 },
+	{ ACCEL_U8, ACCEL_U8, ACCEL_S32 }, { ACCEL_U8, ACCEL_U8, ACCEL_F32 },
+	{ ACCEL_U8, ACCEL_U8, ACCEL_BF16 }, { ACCEL_U8, ACCEL_U8, ACCEL_U8 },
+	{ ACCEL_F32, ACCEL_S8, ACCEL_F32 }, { ACCEL_F16, ACCEL_S8, ACCEL_F16 },
+	{ ACCEL_F16, ACCEL_S8, ACCEL_F32 }, { ACCEL_BF16, ACCEL_S8, ACCEL_BF16 },
+	{ ACCEL_F32, ACCEL_S4, ACCEL_F32 }, { ACCEL_F16, ACCEL_S4, ACCEL_F16 },
+	{ ACCEL_BF16, ACCEL_U4, ACCEL_BF16 }, { ACCEL_F32, ACCEL_U4, ACCEL_F32 },
+};
+
+static bool is_float(uint32_t dtype)
+{
+	return dtype <= ACCEL_BF16;
+}
+
+/* --- shapes -------------------------------------------------------------------- */
+
+/**
+ * struct shape - dimensions of a case
+ */
+struct shape {
+	int64_t n, c, m, groups;
+	int64_t in[2], out[2], kernel[2];
+	uint32_t spatial;
+};
+
+static int64_t pick(struct op_case *c, int wanted, const uint8_t *list, uint32_t count)
+{
+	int64_t v = list[op_below(c, count)];
+
+	return wanted == ANY ? v : wanted;
+}
+
+#define PICK(c, wanted, ...) \
+	pick(c, wanted, (const uint8_t[]){ __VA_ARGS__ }, \
+	     sizeof((const uint8_t[]){ __VA_ARGS__ }))
+
+static int64_t macs_of(const struct shape *s)
+{
+	int64_t n = s->n * s->m * (s->c / s->groups);
+	uint32_t i;
+
+	for (i = 0; i < s->spatial; i++)
+		n *= s->out[i] * s->kernel[i];
+	return n;
+}
+
+static void choose_channels(struct op_case *c, const struct conv_case *g,
+			    struct shape *s)
+{
+	int64_t kind = PICK(c, g->kind, KIND_FULL, KIND_FULL, KIND_GROUPS, KIND_DEPTHWISE);
+
+	s->groups = 1;
+	s->n = PICK(c, g->n, 1, 1, 2, 3);
+	s->c = PICK(c, g->c, 1, 2, 3, 4, 7, 8, 16, 17, 33);
+	s->m = PICK(c, g->m, 1, 2, 3, 5, 8, 9, 16, 17, 31, 40);
+	if (kind == KIND_DEPTHWISE) {
+		s->groups = s->c;
+		s->m = s->c * PICK(c, g->m, 1, 1, 1, 2, 3);
+	} else if (kind == KIND_GROUPS) {
+		s->groups = 2 + op_below(c, 3);
+		s->c *= s->groups;
+		s->m *= s->groups;
+	}
+	if (g->n == ANY && !op_below(c, 60))
+		s->n = 0;
+	if (g->c == ANY && !op_below(c, 60))
+		s->c = 0;
+	if (g->m == ANY && !op_below(c, 60))
+		s->m = 0;
+}
+
+/* The rest, and what follows for the result. */
+static void choose_space(struct op_case *c, const struct conv_case *g,
+			 struct accel_conv_desc *d, struct shape *s)
+{
+	bool transposed = d->flags & ACCEL_CONV_TRANSPOSED;
+	uint32_t i;
+
+	for (i = 0; i < s->spatial; i++) {
+		int64_t stride, dilation, window, slack;
+
+		s->in[i] = PICK(c, g->in, 1, 2, 3, 5, 7, 8, 11, 13, 17, 24);
+		if (g->in == ANY && s->spatial == 1)
+			s->in[i] *= 1 + op_below(c, 9);
+		s->kernel[i] = PICK(c, g->kernel, 1, 1, 2, 3, 3, 3, 4, 5, 7);
+		d->stride[i] = (uint32_t)PICK(c, g->stride, 0, 1, 1, 1, 2, 2, 3, 5);
+		d->dilation[i] = (uint32_t)PICK(c, g->dilation, 0, 1, 1, 1, 2, 3);
+		d->pad_before[i] = (uint32_t)PICK(c, g->pad, 0, 0, 1, 1, 2, 3, 6);
+		d->pad_after[i] = (uint32_t)PICK(c, g->pad, 0, 0, 1, 1, 2, 3, 6);
+		if (g->in == ANY && !op_below(c, 60))
+			s->in[i] = 0;
+		stride = d->stride[i] ? d->stride[i] : 1;
+		dilation = d->dilation[i] ? d->dilation[i] : 1;
+		window = (s->kernel[i] - 1) * dilation + 1;
+		slack = stride > dilation ? stride : dilation;
+		if (!transposed) {
+			s->out[i] = s->in[i] + d->pad_before[i] + d->pad_after[i] - window;
+			s->out[i] = s->out[i] < 0 ? 0 : s->out[i] / stride + 1;
+			continue;
+		}
+		s->out[i] = s->in[i] ? (s->in[i] - 1) * stride + window -
+			    d->pad_before[i] - d->pad_after[i] : 0;
+		s->out[i] = s->out[i] < 0 ? 0 : s->out[i];
+		s->out[i] += op_below(c, (uint32_t)slack);
+	}
+}
+
+static void choose_shape(struct op_case *c, const struct conv_case *g,
+			 struct accel_conv_desc *d, struct shape *s)
+{
+	int64_t limit = c->small ? MAX_MACS / 8 : MAX_MACS;
+
+	s->spatial = (uint32_t)PICK(c, g->spatial, 2, 2, 2, 1);
+	choose_channels(c, g, s);
+	do {
+		choose_space(c, g, d, s);
+		/* Keep the oracle's time: fewer channels. */
+		if (macs_of(s) > limit && g->c == ANY && g->m == ANY &&
+		    s->c > s->groups) {
+			s->c -= s->groups;
+		} else if (macs_of(s) > limit && g->c == ANY && g->m == ANY &&
+			   s->m > s->groups) {
+			s->m -= s->groups;
+		}
+	} while (macs_of(s) > limit && (g->in == ANY || (g->c == ANY && g->m == ANY)));
+	d->groups = s->groups == 1 && op_below(c, 2) ? 0 : (uint32_t)s->groups;
+}
+
+static uint32_t image_dims(const struct accel_conv_desc *d, const struct shape *s,
+			   int64_t channels, const int64_t *space, int64_t *dims)
+{
+	bool last = d->flags & ACCEL_CONV_NHWC;
+	uint32_t r = 0, i;
+
+	dims[r++] = s->n;
+	if (!last)
+		dims[r++] = channels;
+	for (i = 0; i < s->spatial; i++)
+		dims[r++] = space[i];
+	if (last)
+		dims[r++] = channels;
+	return r;
+}
+
+static uint32_t weight_dims(const struct accel_conv_desc *d, const struct shape *s,
+			    int64_t *dims)
+{
+	bool transposed = d->flags & ACCEL_CONV_TRANSPOSED;
+	uint32_t r = 0, i;
+
+	dims[r++] = transposed ? s->c : s->m;
+	dims[r++] = (transposed ? s->m : s->c) / s->groups;
+	for (i = 0; i < s->spatial; i++)
+		dims[r++] = s->kernel[i];
+	return r;
+}
+
+/* --- quantisation ------------------------------------------------------------------ */
+
+static void quantise(struct op_case *c, struct accel_conv_desc *d, const struct shape *s)
+{
+	bool exact = d->d.dtype == ACCEL_S32, zeros = op_below(c, 2);
+	bool weights = is_float(d->a.dtype) && !is_float(d->b.dtype);
+	uint32_t scheme;
+	double root = 1;
+
+	while (root * root < (double)(s->c / s->groups * s->kernel[0] *
+				      (s->spatial > 1 ? s->kernel[1] : 1)))
+		root++;
+	if (!is_float(d->a.dtype)) {
+		scheme = op_below(c, 2);
+		op_quantise(c, &d->a, scheme, 0, 0, 0.02, zeros);
+		if (exact && scheme)
+			d->a.quant.scale = 1;
+	}
+	if (is_float(d->b.dtype))
+		return;
+	scheme = weights ? 1 + op_below(c, 2) : op_below(c, exact ? 2 : 3);
+	op_quantise(c, &d->b, scheme, d->flags & ACCEL_CONV_TRANSPOSED ? 1 : 0, 0,
+		    d->b.dtype >= ACCEL_S4 ? 0.1 : 0.01, zeros);
+	if (exact && scheme)
+		d->b.quant.scale = 1;
+	if (d->d.dtype == ACCEL_S8 || d->d.dtype == ACCEL_U8)
+		op_quantise(c, &d->d, op_below(c, 2), 0, 0,
+			    (d->a.quant.scheme && d->b.quant.scheme ? 0.03 : 50) * root,
+			    zeros);
+}
+
+/* --- epilogue ------------------------------------------------------------------------ */
+
+/* What is added or multiplied: a vector of channels, or a shape that broadcasts. */
+static void add_operand(struct op_case *c, struct accel_tensor *t,
+			const struct accel_conv_desc *d)
+{
+	static const uint8_t kinds[] = {
+		ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_S32, ACCEL_S8
+	};
+	uint32_t dtype = kinds[op_below(c, 5)], rank, i;
+	uint32_t channel = d->flags & ACCEL_CONV_NHWC ? d->d.rank - 1 : 1;
+	int64_t dims[ACCEL_MAX_RANK];
+
+	/* int32 is for sums of integers. */
+	if (dtype == ACCEL_S32 && is_float(d->a.dtype))
+		dtype = ACCEL_F32;
+	if (d->d.dtype == ACCEL_S32)
+		dtype = ACCEL_S32;
+	rank = op_below(c, 3) ? 1 : d->d.rank - op_below(c, 2);
+	for (i = 0; i < rank; i++) {
+		dims[i] = d->d.dims[d->d.rank - rank + i];
+		if (dims[i] && !op_below(c, 3))
+			dims[i] = 1;
+	}
+	if (rank == 1)
+		dims[0] = d->d.dims[channel];
+	op_tensor(c, t, dtype, rank, dims, (enum op_style)op_below(c, OP_STYLES));
+	if (d->d.dtype != ACCEL_S32 && (dtype == ACCEL_S8 || dtype == ACCEL_S32))
+		op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0,
+			    dtype == ACCEL_S8 ? 0.01 : 0.00001, dtype == ACCEL_S8);
+}
+
+static void add_activation(struct op_case *c, struct accel_epilogue *epi, bool exact)
+{
+	epi->act = op_below(c, exact ? 2 : ACCEL_ACT_COUNT);
+	switch (epi->act) {
+	case ACCEL_ACT_CLAMP:
+		epi->p0 = (float)op_uniform(c, -2, 0);
+		epi->p1 = (float)op_uniform(c, 0, 6);
+		break;
+	case ACCEL_ACT_LEAKY_RELU:
+		epi->p0 = (float)op_uniform(c, 0, 0.3);
+		break;
+	case ACCEL_ACT_HARD_SIGMOID:
+		epi->p0 = (float)op_uniform(c, 0.1, 0.3);
+		epi->p1 = (float)op_uniform(c, 0.4, 0.6);
+		break;
+	case ACCEL_ACT_ELU:
+	case ACCEL_ACT_CELU:
+		epi->p0 = (float)op_uniform(c, 0.3, 2);
+		break;
+	case ACCEL_ACT_SELU:
+		epi->p0 = (float)op_uniform(c, 0.5, 2);
+		epi->p1 = (float)op_uniform(c, 0.5, 2);
+		break;
+	default:
+		break;
+	}
+}
+
+static void add_epilogue(struct op_case *c, struct accel_conv_desc *d)
+{
+	bool exact = d->d.dtype == ACCEL_S32;
+	uint32_t parts = op_below(c, 8);
+
+	if ((parts & 1) && !exact)
+		add_operand(c, &d->epilogue.scale, d);
+	if (parts & 2)
+		add_operand(c, &d->epilogue.bias, d);
+	if (parts & 4)
+		add_operand(c, op_below(c, 2) ? &d->epilogue.residual :
+			    &d->epilogue.residual_post, d);
+	add_activation(c, &d->epilogue, exact);
+}
+
+/* --- building -------------------------------------------------------------------------- */
+
+static enum op_style pick_style(struct op_case *c, int wanted, bool output)
+{
+	int n = output ? OP_REPEATED : OP_STYLES;
+	int style = op_below(c, 2) ? OP_DENSE : (int)op_below(c, (uint32_t)n);
+
+	return (enum op_style)(wanted == ANY ? style : wanted);
+}
+
+/* Not every algorithm does everything; those that do not are tested elsewhere. */
+static uint32_t pick_algorithm(struct op_case *c, const struct conv_case *g,
+			       const struct accel_conv_desc *d, const struct shape *s)
+{
+	static const uint8_t all[] = {
+		ACCEL_CONV_AUTO, ACCEL_CONV_DIRECT, ACCEL_CONV_IMPLICIT, ACCEL_CONV_GEMM,
+	};
+	uint32_t a = all[op_below(c, sizeof(all))], i;
+	bool gemm = s->groups == 1 && !(d->flags & ACCEL_CONV_TRANSPOSED);
+
+	if (g->algorithm != ANY)
+		return (uint32_t)g->algorithm;
+	for (i = 0; i < s->spatial; i++)
+		gemm &= s->kernel[i] == 1 && !d->pad_before[i] && !d->pad_after[i];
+	return a == ACCEL_CONV_GEMM && !gemm ? ACCEL_CONV_AUTO : a;
+}
+
+static const struct accel_desc *build(struct op_case *c, const void *arg)
+{
+	struct accel_conv_desc *d = calloc(1, sizeof(*d));
+	const struct conv_case *g = arg;
+	int64_t dims[ACCEL_MAX_RANK];
+	struct shape s = { 0 };
+	uint32_t type, r;
+
+	assert_non_null(d);
+	*d = (struct accel_conv_desc)ACCEL_CONV_DESC_INIT;
+	type = op_below(c, ARRAY_SIZE(types));
+	if (g->type != ANY)
+		type = (uint32_t)g->type;
+	d->flags = (uint32_t)(g->flags == ANY ? (int)op_below(c, 8) : g->flags);
+	choose_shape(c, g, d, &s);
+	d->algorithm = pick_algorithm(c, g, d, &s);
+	r = image_dims(d, &s, s.c, s.in, dims);
+	c->special = g->special;
+	op_tensor(c, &d->a, types[type].a, r, dims, pick_style(c, g->style, false));
+	c->special = false;
+	r = weight_dims(d, &s, dims);
+	op_tensor(c, &d->b, types[type].b, r, dims, pick_style(c, g->style, false));
+	r = image_dims(d, &s, s.m, s.out, dims);
+	op_tensor(c, &d->d, types[type].d, r, dims, pick_style(c, g->style, true));
+	quantise(c, d, &s);
+	if (g->epilogue)
+		add_epilogue(c, d);
+	d->hdr.engine = g->engine == ANY ?
+		(op_below(c, 2) ? 0 : op_below(c, ACCEL_ENGINE_COUNT)) :
+		(uint32_t)g->engine;
+	return &d->hdr;
+}
+
+/* --- tests ------------------------------------------------------------------------------- */
+
+#define ANY_SHAPE	.spatial = ANY, .kind = ANY, .n = ANY, .c = ANY, .m = ANY, \
+			.in = ANY, .kernel = ANY, .stride = ANY, .dilation = ANY, .pad = ANY
+
+static void run_case(struct op_env *env, const struct conv_case *g, uint64_t seed)
+{
+	char what[160];
+
+	snprintf(what, sizeof(what),
+		 "%s: type %d, way %d, flags %d, kind %d, %d to %d, in %d, kernel %d/%d/%d, pad %d",
+		 g->what, g->type, g->algorithm, g->flags, g->kind, g->c, g->m, g->in,
+		 g->kernel, g->stride, g->dilation, g->pad);
+	op_run(env, build, g, seed, what);
+}
+
+/* Each combination of types, by each algorithm, on each engine. */
+static void test_types(struct op_env *env)
+{
+	static const int shapes[][5] = {
+		/* channels, input, kernel, pad */
+		{ 1, 1, 1, 1, 0 }, { 3, 9, 7, 3, 1 }, { 9, 20, 6, 1, 0 },
+	};
+	uint32_t i, j, algorithm, engine;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (j = 0; j < ARRAY_SIZE(shapes); j++)
+			for (algorithm = 0; algorithm < 4; algorithm++)
+				for (engine = 0; engine < ACCEL_ENGINE_COUNT; engine++) {
+					struct conv_case g = {
+						"types", (int)i, (int)algorithm,
+						.flags = (int)(i + engine + j) % 2 * 5,
+						.spatial = 2, .n = 1 + (int)j % 2,
+						.c = shapes[j][0], .m = shapes[j][1],
+						.in = shapes[j][2], .kernel = shapes[j][3],
+						.pad = shapes[j][4],
+						.stride = 1, .dilation = 1,
+						.engine = (int)engine, .style = OP_DENSE,
+						.epilogue = j == 1,
+					};
+
+					if (algorithm == ACCEL_CONV_GEMM && j == 1)
+						continue;
+					if (env->small && engine && (i + j) % 4)
+						continue;
+					run_case(env, &g, 100 * i + 10 * j + engine);
+				}
+}
+
+/* Kernel, stride, dilation and padding against each other, both directions. */
+static void test_windows(struct op_env *env)
+{
+	static const uint8_t some[] = { 0, 3, 4, 1 };
+	uint32_t v, algorithm;
+
+	for (v = 0; v < 5 * 3 * 3 * 3 * 2 * 2; v++)
+		for (algorithm = 1; algorithm < 3; algorithm++) {
+			struct conv_case g = {
+				"windows", some[v % 4], (int)algorithm,
+				.kernel = 1 + (int)(v % 5),
+				.stride = 1 + (int)(v / 5 % 3),
+				.dilation = 1 + (int)(v / 15 % 3),
+				.pad = (int)(v / 45 % 3),
+				.flags = v / 135 % 2 ? ACCEL_CONV_TRANSPOSED : 0,
+				.spatial = 1 + (int)(v / 270), .kind = KIND_FULL,
+				.n = 2, .c = 3, .m = v % 2 ? 10 : 4, .in = 9,
+				.style = OP_DENSE,
+			};
+
+			if (env->small && v % 7)
+				continue;
+			run_case(env, &g, 7000 + v);
+		}
+}
+
+/* Larger than any tile or segment; degenerate. */
+static void test_shapes(struct op_env *env)
+{
+	static const struct {
+		int n, c, m, in, kernel, pad;
+	} shapes[] = {
+		{ 1, 1, 1, 40, 3, 1 }, { 1, 2, 150, 4, 3, 1 }, { 1, 200, 9, 3, 3, 1 },
+		{ 3, 1, 17, 12, 5, 2 }, { 1, 40, 1, 6, 3, 0 }, { 1, 3, 33, 15, 1, 0 },
+		{ 0, 3, 5, 7, 3, 1 }, { 1, 0, 5, 7, 3, 1 }, { 1, 3, 0, 7, 3, 1 },
+		{ 1, 3, 5, 0, 3, 2 }, { 1, 3, 5, 2, 5, 1 }, { 2, 3, 5, 1, 7, 3 },
+	};
+	static const uint8_t some[] = { 0, 1, 3, 4, 26, 30 };
+	uint32_t i, j, k, flags;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (j = 0; j < ARRAY_SIZE(some); j++)
+			for (k = 1; k < 3; k++)
+				for (flags = 0; flags < 8; flags++) {
+					struct conv_case g = {
+						"shapes", some[j], (int)k, (int)flags, 2,
+						KIND_FULL, shapes[i].n, shapes[i].c,
+						shapes[i].m, shapes[i].in,
+						shapes[i].kernel, 1, 1, shapes[i].pad,
+						.style = OP_DENSE,
+					};
+
+					if (flags != (i + j + k) % 8 && i < 6)
+						continue;
+					if (env->small && i < 3)
+						continue;
+					run_case(env, &g, 9000 + 100 * i + j);
+				}
+}
+
+/* A line longer than a segment of the row path and than a row of row.c. */
+static void test_long(struct op_env *env)
+{
+	static const uint8_t some[] = { 0, 2, 3, 4, 30 };
+	uint32_t j, k, flags;
+
+	if (env->small)
+		return;
+	for (j = 0; j < ARRAY_SIZE(some); j++)
+		for (k = 1; k < 3; k++)
+			for (flags = 0; flags < 8; flags++) {
+				struct conv_case g = {
+					"long", some[j], (int)k, (int)flags, 1,
+					KIND_DEPTHWISE, 1, 2, 1, 1300, 3,
+					1 + (int)(flags + j) % 3, 2, 2, .style = OP_DENSE,
+				};
+
+				run_case(env, &g, 12000 + 10 * j + flags);
+			}
+}
+
+static void test_groups(struct op_env *env)
+{
+	uint32_t i, kind, flags, k;
+
+	for (i = 0; i < ARRAY_SIZE(types); i += 2)
+		for (kind = KIND_GROUPS; kind < KINDS; kind++)
+			for (flags = 0; flags < 8; flags++)
+				for (k = 1; k < 3; k++) {
+					struct conv_case g = {
+						"groups", (int)i, (int)k, (int)flags, 2,
+						(int)kind, 2, 3, kind == KIND_GROUPS ? 10 : ANY,
+						7, 3, 1 + (int)(flags + i) % 2, 1, 1,
+						.style = ANY, .epilogue = flags == 2,
+					};
+
+					if (env->small && (i + flags) % 3)
+						continue;
+					run_case(env, &g, 15000 + 100 * i + 10 * kind + flags);
+				}
+}
+
+static void test_layouts(struct op_env *env)
+{
+	uint32_t i, style, k, kernel;
+
+	for (i = 0; i < ARRAY_SIZE(types); i += 3)
+		for (style = 0; style < OP_REPEATED; style++)
+			for (k = 1; k < 4; k++)
+				for (kernel = 1; kernel < 4; kernel += 2) {
+					struct conv_case g = {
+						"layouts", (int)i, (int)k,
+						(int)(i + style) % 2 * 5, 2, KIND_FULL, 2,
+						5, 11, 6, (int)kernel, 2, 1,
+						k == 3 ? 0 : (int)kernel / 2,
+						.style = (int)style,
+					};
+
+					if (k == ACCEL_CONV_GEMM && kernel > 1)
+						continue;
+					if (env->small && (i + style) % 2)
+						continue;
+					run_case(env, &g, 20000 + 100 * i + 10 * style);
+				}
+}
+
+static void test_special(struct op_env *env)
+{
+	struct conv_case g = {
+		"special", ANY, .algorithm = 0, .flags = ANY, ANY_SHAPE, .engine = 0,
+		.style = OP_DENSE, .special = 1,
+	};
+	uint32_t type;
+
+	for (type = 0; type < 3; type++)
+		for (g.algorithm = 1; g.algorithm < 3; g.algorithm++) {
+			g.type = (int)type;
+			op_random_cases(env, build, &g, 20, 31 + type);
+		}
+}
+
+static void test_epilogues(struct op_env *env)
+{
+	struct conv_case g = {
+		"epilogues", ANY, ANY, ANY, 2, ANY, 2, 3, 9, 5, 3, 1, 1, 1, 0, ANY, 1,
+	};
+
+	op_random_cases(env, build, &g, 200, 77);
+}
+
+static void test_random(struct op_env *env)
+{
+	struct conv_case g = {
+		"random", ANY, ANY, .flags = ANY, ANY_SHAPE, .engine = ANY, .style = ANY,
+		.epilogue = 1,
+	};
+
+	op_random_cases(env, build, &g, 400, 1);
+}
+
+int main(void)
+{
+	static const struct op_test tests[] = {
+		{ "conv types", test_types },
+		{ "conv windows", test_windows },
+		{ "conv shapes", test_shapes },
+		{ "conv long", test_long },
+		{ "conv groups", test_groups },
+		{ "conv layouts", test_layouts },
+		{ "conv special", test_special },
+		{ "conv epilogues", test_epilogues },
+		{ "conv random", test_random },
+	};
+
+	return op_main(tests, ARRAY_SIZE(tests));
+}
