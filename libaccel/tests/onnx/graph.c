@@ -12,7 +12,7 @@
 
 static const struct op_map *const tables[] = {
 	ops_math, ops_shape, ops_move, ops_gemm, ops_cast, ops_logic,
-	ops_rnn, ops_train,
+	ops_reduce, ops_norm, ops_rnn, ops_train,
 };
 
 const struct op_map *find_op(const char *domain, const char *name)

@@ -68,7 +68,7 @@ static int do_flatten(struct run *r, const struct op_map *m)
 }
 
 /* Axes as a mask: an attribute up to version 12, then an input; -1: none given. */
-static int64_t axes_of(struct run *r, uint32_t rank)
+int64_t axes_of(struct run *r, uint32_t rank)
 {
 	int64_t list[MAX_RANK], mask = 0;
 	uint32_t n, i;

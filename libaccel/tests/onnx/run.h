@@ -159,7 +159,7 @@ struct op_map {
 
 /* The tables, each ended by an empty row. */
 extern const struct op_map ops_math[], ops_shape[], ops_move[], ops_gemm[], ops_cast[], ops_logic[],
-	ops_rnn[], ops_train[];
+	ops_reduce[], ops_norm[], ops_rnn[], ops_train[];
 
 /* --- graph.c ------------------------------------------------------------------- */
 
@@ -236,6 +236,10 @@ bool quantise(struct run *r, struct accel_tensor *t, struct value *scale, struct
 	      int64_t axis);
 struct value *lib_matmul(struct run *r, struct value *a, struct value *b);
 struct value *lib_select(struct run *r, struct value *a, struct value *b, struct value *c);
+struct value *lib_reduce(struct run *r, uint32_t func, uint32_t flags, struct value *a,
+			 uint32_t mask, uint32_t type);
+struct value *lib_softmax(struct run *r, uint32_t func, struct value *a, int64_t axis);
+int64_t axes_of(struct run *r, uint32_t rank);
 struct value *lib_slice(struct run *r, struct value *a, uint32_t axis, int64_t start,
 			int64_t count);
 uint32_t axis_of(struct run *r, int64_t axis, uint32_t rank);
