@@ -12,8 +12,45 @@
 
 static const struct op_map *const tables[] = {
 	ops_math, ops_shape, ops_move, ops_gemm, ops_cast, ops_logic,
-	ops_reduce, ops_norm, ops_rnn, ops_train,
+	ops_reduce, ops_norm, ops_index, ops_pool, ops_loss, ops_rnn, ops_train, ops_flow, ops_signal,
 };
+
+/**
+ * struct without - an operator that there is no mapping for
+ * @name: ONNX's name
+ * @why: why not
+ */
+static const struct without {
+	const char *name;
+	const char *why;
+} without[] = {
+	{ "Bernoulli", "random numbers" },
+	{ "RandomUniformLike", "random numbers" },
+	{ "DFT", "sums that cancel: fp32 does not reach a tolerance of 1e-7" },
+	{ "STFT", "sums that cancel: fp32 does not reach a tolerance of 1e-7" },
+	{ "Det", "no operation of the library factorises" },
+	{ "Gradient", "no operation of the library differentiates" },
+	{ "NonMaxSuppression", "the size of the result depends on numbers" },
+	{ "NonZero", "the size of the result depends on numbers" },
+	{ "Unique", "the size of the result depends on numbers" },
+	{ "RoiAlign", "no operation of the library samples at given places" },
+	{ "GridSample", "no operation of the library samples at given places" },
+	{ "TfIdfVectorizer", "text" },
+	{ "StringNormalizer", "text" },
+	{ "SequenceConstruct", "sequences" },
+	{ "SequenceEmpty", "sequences" },
+	{ "SplitToSequence", "sequences" },
+};
+
+static const char *reason(const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(without); i++)
+		if (!strcmp(name, without[i].name))
+			return without[i].why;
+	return "there is no mapping for it";
+}
 
 const struct op_map *find_op(const char *domain, const char *name)
 {
@@ -157,7 +194,7 @@ static int run_node(struct run *r, const Onnx__NodeProto *node)
 	memset(r->out, 0, sizeof(r->out));
 	r->n_in = 0;
 	if (!m)
-		return unsupported(r, "there is no mapping for it");
+		return unsupported(r, "%s", reason(node->op_type));
 	if (m->since && r->opset < (int64_t)m->since)
 		return unsupported(r, "its form before version %u", m->since);
 	if (node->n_input > MAX_ARGS || node->n_output > MAX_ARGS)

@@ -182,10 +182,44 @@ static int do_dequantize(struct run *r, const struct op_map *m)
 	return give(r, 0, v);
 }
 
+/* Scale and zero point from the smallest and the largest, 0 between them. */
+static int do_dynamic_quantize(struct run *r, const struct op_map *m)
+{
+	struct accel_copy_desc d = ACCEL_COPY_DESC_INIT;
+	struct value *a = r->in[0], *lo, *hi, *scale, *zero, *v;
+	uint32_t all;
+
+	(void)m;
+	if (!usable(r, a))
+		return r->ret;
+	all = (1u << a->rank) - 1;
+	hi = lib_reduce(r, ACCEL_REDUCE_MAX, 0, a, all, T_FLOAT);
+	lo = lib_reduce(r, ACCEL_REDUCE_MIN, 0, a, all, T_FLOAT);
+	hi = lib_binary(r, ACCEL_BINARY_MAX, hi, constant(r, T_FLOAT, 0));
+	lo = lib_binary(r, ACCEL_BINARY_MIN, lo, constant(r, T_FLOAT, 0));
+	scale = lib_binary(r, ACCEL_BINARY_DIV, lib_binary(r, ACCEL_BINARY_SUB, hi, lo),
+			   constant(r, T_FLOAT, 255));
+	zero = lib_unary(r, ACCEL_UNARY_NEG, lib_binary(r, ACCEL_BINARY_DIV, lo, scale));
+	zero = zero ? lib_convert(r, lib_unary(r, ACCEL_UNARY_ROUND, zero), T_UINT8) : NULL;
+	if (!zero)
+		return r->ret;
+	scale = relabel(r, scale, T_FLOAT, 0, NULL);
+	zero = relabel(r, zero, T_UINT8, 0, NULL);
+	if (scale && !(get(scale, 0) > 0))
+		return unsupported(r, "nothing but zeros");
+	v = new_value(r, T_UINT8, a->rank, a->dims);
+	if (tensor_of(r, &d.a, a) && tensor_of(r, &d.d, v) && quantise(r, &d.d, scale, zero, 0))
+		lib_run(r, &d.hdr);
+	give(r, 1, scale);
+	give(r, 2, zero);
+	return give(r, 0, v);
+}
+
 const struct op_map ops_cast[] = {
 	{ "Cast", do_cast, BY_LIBRARY, 0, 6 },
 	{ "CastLike", do_cast_like, BY_LIBRARY, 0, 0 },
 	{ "QuantizeLinear", do_quantize, BY_LIBRARY, 0, 0 },
 	{ "DequantizeLinear", do_dequantize, BY_LIBRARY, 0, 0 },
+	{ "DynamicQuantizeLinear", do_dynamic_quantize, BY_LIBRARY, 0, 0 },
 	{ NULL, NULL, BY_LIBRARY, 0, 0 }
 };

@@ -155,7 +155,7 @@ static int do_prelu(struct run *r, const struct op_map *m)
  */
 static int do_pow(struct run *r, const struct op_map *m)
 {
-	struct value *a = r->in[0], *b = r->in[1], *v;
+	struct value *a = r->in[0], *b = old_broadcast(r, a, r->in[1]), *v;
 	uint64_t n;
 
 	(void)m;
@@ -210,7 +210,7 @@ const struct op_map ops_math[] = {
 	{ "Softplus", do_act, BY_LIBRARY, ACCEL_ACT_SOFTPLUS, 0 },
 	{ "Softsign", do_act, BY_LIBRARY, ACCEL_ACT_SOFTSIGN, 0 },
 	{ "PRelu", do_prelu, BY_LIBRARY, 0, 0 },
-	{ "Pow", do_pow, BY_LIBRARY, 0, 7 },
+	{ "Pow", do_pow, BY_LIBRARY, 0, 0 },
 	{ "Mod", do_mod, BY_LIBRARY, 0, 0 },
 	{ "Sin", do_unary, BY_LIBRARY, ACCEL_UNARY_SIN, 0 },
 	{ "Cos", do_unary, BY_LIBRARY, ACCEL_UNARY_COS, 0 },

@@ -48,7 +48,7 @@ static void statistics(struct run *r, struct value *a, uint32_t mask, struct val
 
 static int do_layer(struct run *r, const struct op_map *m)
 {
-	float eps = attr_float(r, "epsilon", 1e-5f);
+	float eps = attr_float(r, "epsilon", 0.00001f);
 	struct value *a = r->in[0], *mean, *variance;
 	uint32_t mask, axis;
 
@@ -84,7 +84,7 @@ static int do_instance(struct run *r, const struct op_map *m)
 
 	(void)m;
 	d.func = ACCEL_NORM_INSTANCE;
-	d.eps = attr_float(r, "epsilon", 1e-5f);
+	d.eps = attr_float(r, "epsilon", 0.00001f);
 	if (tensor_of(r, &d.a, r->in[0]) && tensor_of(r, &d.d, v) &&
 	    tensor_of(r, &d.scale, r->in[1]) && tensor_of(r, &d.bias, r->in[2]))
 		lib_run(r, &d.hdr);
@@ -108,7 +108,7 @@ static int do_batch_training(struct run *r)
 	struct value *a = r->in[0], *mean, *variance;
 	uint32_t mask = ((1u << a->rank) - 1) & ~2u;
 
-	give(r, 0, layer(r, a, mask, attr_float(r, "epsilon", 1e-5f),
+	give(r, 0, layer(r, a, mask, attr_float(r, "epsilon", 0.00001f),
 			 by_channel(r, r->in[1], a->rank), by_channel(r, r->in[2], a->rank)));
 	if (r->ret)
 		return r->ret;
@@ -130,7 +130,7 @@ static int do_batch(struct run *r, const struct op_map *m)
 	if (r->n_out > 1 || !attr_int(r, "spatial", 1) || !attr_int(r, "is_test", r->opset >= 7))
 		return unsupported(r, "its older form with statistics");
 	d.func = ACCEL_NORM_BATCH;
-	d.eps = attr_float(r, "epsilon", 1e-5f);
+	d.eps = attr_float(r, "epsilon", 0.00001f);
 	if (tensor_of(r, &d.a, r->in[0]) && tensor_of(r, &d.d, v) &&
 	    tensor_of(r, &d.scale, r->in[1]) && tensor_of(r, &d.bias, r->in[2]) &&
 	    tensor_of(r, &d.mean, r->in[3]) && tensor_of(r, &d.variance, r->in[4]))

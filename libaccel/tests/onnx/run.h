@@ -159,7 +159,8 @@ struct op_map {
 
 /* The tables, each ended by an empty row. */
 extern const struct op_map ops_math[], ops_shape[], ops_move[], ops_gemm[], ops_cast[], ops_logic[],
-	ops_reduce[], ops_norm[], ops_rnn[], ops_train[];
+	ops_reduce[], ops_norm[], ops_index[], ops_pool[], ops_loss[], ops_rnn[],
+	ops_train[], ops_flow[], ops_signal[];
 
 /* --- graph.c ------------------------------------------------------------------- */
 
@@ -230,6 +231,36 @@ struct value *lib_times(struct run *r, struct value *a, double factor);
 struct value *lib_plus(struct run *r, struct value *a, double addend);
 struct value *lib_wrap(struct run *r, struct value *a, uint32_t type);
 
+/* --- window.c ------------------------------------------------------------------ */
+
+/* Spatial dimensions */
+#define MAX_SPATIAL	3
+
+/**
+ * struct window - the window of a convolution or a pool
+ * @n: spatial dimensions
+ * @kernel: its size
+ * @stride: distance from the next one
+ * @dilation: distance of its elements
+ * @before: padding before the first
+ * @after: padding behind the last
+ * @same: the padding is to give in / stride results
+ * @same_upper: the odd one of it lies behind
+ */
+struct window {
+	uint32_t n;
+	int64_t kernel[2 * MAX_SPATIAL];
+	int64_t stride[2 * MAX_SPATIAL];
+	int64_t dilation[2 * MAX_SPATIAL];
+	int64_t before[MAX_SPATIAL];
+	int64_t after[MAX_SPATIAL];
+	bool same;
+	bool same_upper;
+};
+
+bool window_of(struct run *r, struct window *w, const struct value *a, const struct value *b);
+int64_t window_count(const struct window *w, uint32_t i, int64_t in, bool ceil);
+
 /* --- ops_*.c ------------------------------------------------------------------- */
 
 bool quantise(struct run *r, struct accel_tensor *t, struct value *scale, struct value *zero,
@@ -239,6 +270,10 @@ struct value *lib_select(struct run *r, struct value *a, struct value *b, struct
 struct value *lib_reduce(struct run *r, uint32_t func, uint32_t flags, struct value *a,
 			 uint32_t mask, uint32_t type);
 struct value *lib_softmax(struct run *r, uint32_t func, struct value *a, int64_t axis);
+struct value *lib_gather(struct run *r, uint32_t func, struct value *a, struct value *b,
+			 uint32_t axis, uint32_t batch);
+struct value *lib_scatter(struct run *r, uint32_t func, uint32_t reduce, struct value *a,
+			  struct value *b, struct value *c, uint32_t axis);
 int64_t axes_of(struct run *r, uint32_t rank);
 struct value *lib_slice(struct run *r, struct value *a, uint32_t axis, int64_t start,
 			int64_t count);
