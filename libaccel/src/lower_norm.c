@@ -96,7 +96,7 @@ static int operand(struct norm *n, uint32_t slot, uint32_t arg,
 }
 
 /* Gamma, beta, and what the epilogue adds and applies. */
-static int lower_epilogue(struct norm *n, struct accel_error *e)
+static int norm_epilogue(struct norm *n, struct accel_error *e)
 {
 	const struct accel_norm_desc *d = n->desc;
 	const struct accel_epilogue *epi = &d->epilogue;
@@ -330,7 +330,7 @@ int lower_norm(const union any_desc *any, struct request *req, struct accel_erro
 				      "%lld, but that of norm.d is %lld",
 				      (long long)a->dims[i], (long long)d->dims[i]);
 	req->slots |= SLOT(A);
-	ret = lower_epilogue(&n, e);
+	ret = norm_epilogue(&n, e);
 	if (!ret)
 		ret = lower_statistics(&n, e);
 	if (!ret)
