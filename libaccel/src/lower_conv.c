@@ -354,7 +354,7 @@ int lower_conv(const union any_desc *any, struct request *req, struct accel_erro
 	if (!ret)
 		ret = lower_tensors(&c, req, e);
 	if (!ret)
-		ret = lower_epilogue(&desc->epilogue, names, c.channel, req, e);
+		ret = epilogue_lower(&desc->epilogue, names, c.channel, req, e);
 	if (!ret && req->t[UMA_SLOT_DST].dtype == ACCEL_S32)
 		ret = check_exact(req, names, e);
 	if (ret)

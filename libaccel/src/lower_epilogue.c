@@ -73,7 +73,7 @@ int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
 }
 
 /**
- * lower_epilogue - activation, scale, bias and residuals
+ * epilogue_lower - activation, scale, bias and residuals
  * @epi: epilogue
  * @names: paths of it, of scale, bias, residual and residual_post
  * @axis: dimension of D that a vector runs along
@@ -82,7 +82,7 @@ int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
  *
  * Return: 0, -EINVAL.
  */
-int lower_epilogue(const struct accel_epilogue *epi, const char *const names[5],
+int epilogue_lower(const struct accel_epilogue *epi, const char *const names[5],
 		   uint32_t axis, struct request *req, struct accel_error *e)
 {
 	const struct {
@@ -124,7 +124,7 @@ int lower_epilogue(const struct accel_epilogue *epi, const char *const names[5],
 /**
  * check_exact - bytes into int32: nothing that is no integer fits in
  * @req: request, lowered
- * @names: as of lower_epilogue()
+ * @names: as of epilogue_lower()
  * @e: filled on failure
  *
  * Return: 0, -EINVAL.

@@ -318,7 +318,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	if (!ret)
 		ret = lower_c(desc, req, e);
 	if (!ret)
-		ret = lower_epilogue(&desc->epilogue, epilogue_names, UINT32_MAX, req, e);
+		ret = epilogue_lower(&desc->epilogue, epilogue_names, UINT32_MAX, req, e);
 	if (!ret && d->dtype == ACCEL_S32)
 		ret = check_exact_gemm(req, e);
 	for (i = UMA_SLOT_DST; !ret && i <= UMA_SLOT_RESIDUAL; i++)

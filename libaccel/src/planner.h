@@ -305,7 +305,7 @@ int lower_scan(const union any_desc *d, struct request *req, struct accel_error 
 int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
 		 const struct accel_tensor *from, const char *name,
 		 uint32_t fixed, uint32_t axis, struct accel_error *e);
-int lower_epilogue(const struct accel_epilogue *epi, const char *const names[5],
+int epilogue_lower(const struct accel_epilogue *epi, const char *const names[5],
 		   uint32_t axis, struct request *req, struct accel_error *e);
 int check_exact(const struct request *req, const char *const names[5],
 		struct accel_error *e);
