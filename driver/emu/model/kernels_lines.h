@@ -77,6 +77,12 @@ static void fold_line(double *v, const double *lanes, __u32 func, __u64 n, __u32
 	*v = s;
 }
 
+/* To binary32; a NaN is always the same one, whichever it came from. */
+UMA_INLINE float narrow_f64(double x)
+{
+	return x == x ? (float)x : bits_f32(0x7fc00000);
+}
+
 static void widen_line(double *dst, const float *src, __u32 n)
 {
 	__u32 i;
@@ -90,7 +96,7 @@ static void narrow_line(float *dst, const double *src, __u32 n)
 	__u32 i;
 
 	for (i = 0; i < n; i++)
-		dst[i] = (float)src[i];
+		dst[i] = narrow_f64(src[i]);
 }
 
 static void affine_line(float *x, const double *p, __u32 n)
@@ -99,7 +105,7 @@ static void affine_line(float *x, const double *p, __u32 n)
 	__u32 i;
 
 	for (i = 0; i < n; i++)
-		x[i] = (float)(((double)x[i] - a - b) * c);
+		x[i] = narrow_f64(((double)x[i] - a - b) * c);
 }
 
 /* e^(x - m), x <= m: the difference in two parts, without loss */
@@ -130,7 +136,7 @@ static void scan_line(double *acc, float *x, __u32 flags, __u32 n)
 		at = flags & UMA_SCAN_REVERSE ? n - 1 - i : i;
 		before = s;
 		s = s + (double)x[at];
-		x[at] = (float)(flags & UMA_SCAN_EXCLUSIVE ? before : s);
+		x[at] = narrow_f64(flags & UMA_SCAN_EXCLUSIVE ? before : s);
 	}
 	*acc = s;
 }

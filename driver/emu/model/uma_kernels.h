@@ -207,7 +207,7 @@ struct uma_kernels {
 		     __u32 p);
 	/** @widen: dst[i] = src[i] */
 	void (*widen)(double *dst, const float *src, __u32 n);
-	/** @narrow: dst[i] = src[i], to nearest even */
+	/** @narrow: dst[i] = src[i], to nearest even; a NaN becomes 0x7fc00000, as with affine() and scan() */
 	void (*narrow)(float *dst, const double *src, __u32 n);
 	/** @affine: x[i] = ((x[i] - p[0]) - p[1]) * p[2] in binary64, rounded once more to binary32 */
 	void (*affine)(float *x, const double *p, __u32 n);

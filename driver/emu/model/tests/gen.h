@@ -29,5 +29,7 @@ void gen_gemm(struct mt_task *t, const struct gen_types *c);
 void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func);
 /* ROTARY: the type of b is that of the tables. */
 void gen_rotary(struct mt_task *t, const struct gen_types *c);
+/* NORM, SOFTMAX, REDUCE, TOPK, SCAN: the task has its opcode. */
+void gen_lines(struct mt_task *t, const struct gen_types *c);
 
 #endif /* _MODEL_GEN_H_ */
