@@ -56,7 +56,7 @@ endif
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
-model-tests := test_kernels test_exec test_conv test_malformed test_pack test_lines test_sparse test_fuzz
+model-tests := test_kernels test_exec test_conv test_malformed test_pack test_lines test_malformed_lines test_sparse test_fuzz
 MODEL_TESTS += $(addprefix $(model-dir)/tests/,$(model-tests))
 model-test-objs := $(addprefix $(model-dir)/tests/,mt.o ref.o ref_func.o gen.o gen_conv.o gen_lines.o) $(MODEL_OBJS)
 
