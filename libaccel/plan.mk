@@ -28,6 +28,10 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	explain.o \
 	pack.o \
 	run.o \
+	kv.o \
+	kv_plan.o \
+	kv_job.o \
+	kv_file.o \
 	reader.o \
 	calib.o \
 	calib_range.o \
@@ -47,6 +51,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	gather \
 	vision \
 	rotary \
+	kv \
 	attention \
 	conv \
 	)
@@ -68,6 +73,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_conv.o \
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
+libaccel/tests/test_kv-objs += libaccel/tests/kv_bench.o
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.

@@ -78,6 +78,21 @@ int accel_job_create(struct accel_ctx *ctx, const struct accel_job_opts *opts,
 	return 0;
 }
 
+/* Forget the operations from @count on: a failed call changes nothing. */
+void job_cut(struct accel_job *job, uint32_t count)
+{
+	uint32_t i;
+
+	if (count >= job->op_count)
+		return;
+	job->task_count = job->ops[count].first_task;
+	while (job->op_count > count)
+		op_release(&job->ops[--job->op_count]);
+	job->engines = 0;
+	for (i = 0; i < count; i++)
+		job->engines |= 1u << job->ops[i].plan->info.engine;
+}
+
 void accel_job_destroy(struct accel_job *job)
 {
 	if (job)

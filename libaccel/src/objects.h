@@ -146,6 +146,7 @@ void queue_unref(struct accel_queue *queue);
 /* job.c */
 struct accel_job *job_ref(struct accel_job *job);
 void job_unref(struct accel_job *job);
+void job_cut(struct accel_job *job, uint32_t count);
 
 /* fence.c */
 void fence_init(struct accel_fence *fence, struct accel_ctx *ctx);
