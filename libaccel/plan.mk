@@ -18,6 +18,7 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	lower_rotary.o \
 	rotary_table.o \
 	lower_attention.o \
+	lower_move.o \
 	convert.o \
 	variant.o \
 	cost.o \
@@ -25,6 +26,8 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	emit.o \
 	alias.o \
 	plan.o \
+	parts.o \
+	view.o \
 	explain.o \
 	pack.o \
 	run.o \
@@ -54,6 +57,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	kv \
 	attention \
 	conv \
+	move \
 	)
 op-test-objs := $(addprefix libaccel/tests/,\
 	optest.o \
@@ -71,6 +75,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_vision.o \
 	oracle_rotary.o \
 	oracle_conv.o \
+	oracle_move.o \
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 libaccel/tests/test_kv-objs += libaccel/tests/kv_bench.o
@@ -86,6 +91,8 @@ $(foreach t,$(op-tests),$(eval $(t)-kernels := stock))
 override libaccel/tests/test_blas-pkgs := cmocka openblas
 libaccel/tests/test_blas-env := OPENBLAS_NUM_THREADS=1
 CFLAGS-libaccel/tests/test_blas.o := $(call pkg-cflags,openblas)
+
+libaccel/tests/test_view-objs := libaccel/tests/test_view.o libaccel/tests/oracle.o
 
 # Looks inside: linked with the objects, which the shared library hides.
 libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle.o $(libaccel/libaccel-objs)

@@ -125,15 +125,26 @@ static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
 	v->bits = accel_dtype_bits(le16toh(v->op->dtype));
 }
 
-/* Does what @w writes lie over what @r reads or writes? */
-static bool overlaps(const struct accel_plan *plan, const struct plan_reloc *w,
-		     const struct plan_reloc *r, const uint64_t *addrs)
+/**
+ * struct bound - a plan with addresses
+ * @plan: plan of one task
+ * @addrs: address of each of its arguments
+ */
+struct bound {
+	const struct accel_plan *plan;
+	const uint64_t *addrs;
+};
+
+/* Does what @w of @a writes lie over what @r of @b reads or writes? */
+static bool overlaps(const struct bound *a, const struct plan_reloc *w,
+		     const struct bound *b, const struct plan_reloc *r)
 {
-	bool in_place = w->slot == UMA_SLOT_DST && (plan->in_place >> r->slot & 1);
+	bool in_place = a == b && w->slot == UMA_SLOT_DST &&
+			(b->plan->in_place >> r->slot & 1);
 	struct view dst, in;
 
-	view_of(plan, w, addrs, &dst);
-	view_of(plan, r, addrs, &in);
+	view_of(a->plan, w, a->addrs, &dst);
+	view_of(b->plan, r, b->addrs, &in);
 	if (dst.lo >= dst.hi || in.lo >= in.hi || in.hi <= dst.lo || dst.hi <= in.lo)
 		return false;
 	return r->field != PLAN_ADDR || dst.op->layout || in.op->layout ||
@@ -152,14 +163,88 @@ static bool overlaps(const struct accel_plan *plan, const struct plan_reloc *w,
 int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs)
 {
 	const struct plan_reloc *w, *r, *end = plan->relocs + plan->reloc_count;
+	const struct bound b = { plan, addrs };
 	int found = -1;
 
 	for (w = plan->relocs; w < end && found < 0; w++) {
 		if (w->field != PLAN_ADDR || !(plan->outputs >> w->slot & 1))
 			continue;
 		for (r = plan->relocs; r < end && found < 0; r++)
-			if (r != w && r->arg != PLAN_NO_ARG && overlaps(plan, w, r, addrs))
+			if (r != w && r->arg != PLAN_NO_ARG && overlaps(&b, w, &b, r))
 				found = (int)r->arg;
 	}
 	return found;
+}
+
+/**
+ * plan_part_addrs - addresses of the arguments of a part
+ * @part: part
+ * @addrs: address of each argument of the whole
+ * @workspace: address of the job's memory for it
+ * @out: out: PLAN_MAX_ARGS
+ */
+void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,
+		     uint64_t workspace, uint64_t *out)
+{
+	uint32_t i;
+
+	for (i = 0; i < part->plan->arg_count; i++)
+		out[i] = (part->arg[i] == PLAN_WORKSPACE ? workspace :
+			  addrs[part->arg[i]]) + (uint64_t)part->at[i];
+}
+
+/* What @a writes must not be what @b, after it, reads of another argument. */
+static int cross(const struct plan_part *pa, const struct bound *a,
+		 const struct plan_part *pb, const struct bound *b)
+{
+	const struct plan_reloc *w, *r;
+
+	for (w = a->plan->relocs; w < a->plan->relocs + a->plan->reloc_count; w++) {
+		if (w->field != PLAN_ADDR || !(a->plan->outputs >> w->slot & 1) ||
+		    pa->arg[w->arg] == PLAN_WORKSPACE)
+			continue;
+		for (r = b->plan->relocs; r < b->plan->relocs + b->plan->reloc_count; r++)
+			if (r->arg != PLAN_NO_ARG && pb->arg[r->arg] != PLAN_WORKSPACE &&
+			    pb->arg[r->arg] != pa->arg[w->arg] && overlaps(a, w, b, r))
+				return (int)pb->arg[r->arg];
+	}
+	return -1;
+}
+
+/**
+ * plan_parts_overlap - plan_find_overlap() for a plan of several tasks
+ * @plan: plan
+ * @addrs: address of each of its arguments
+ * @workspace: address of its workspace
+ *
+ * A part may overwrite what parts before it have read, and what it reads itself
+ * where its task may be in place.
+ *
+ * Return: index of the argument that is written over, -1 if there is none.
+ */
+int plan_parts_overlap(const struct accel_plan *plan, const uint64_t *addrs,
+		       uint64_t workspace)
+{
+	uint64_t at[PLAN_MAX_ARGS], before[PLAN_MAX_ARGS];
+	uint32_t i, j;
+	int found;
+
+	for (i = 0; i < plan->part_count; i++) {
+		const struct plan_part *part = &plan->parts[i];
+		const struct bound b = { part->plan, at };
+
+		plan_part_addrs(part, addrs, workspace, at);
+		found = plan_find_overlap(part->plan, at);
+		if (found >= 0)
+			return (int)part->arg[found];
+		for (j = 0; j < i; j++) {
+			const struct bound a = { plan->parts[j].plan, before };
+
+			plan_part_addrs(&plan->parts[j], addrs, workspace, before);
+			found = cross(&plan->parts[j], &a, part, &b);
+			if (found >= 0)
+				return found;
+		}
+	}
+	return -1;
 }

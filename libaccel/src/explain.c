@@ -39,6 +39,7 @@ int accel_explain(struct accel_ctx *ctx, const struct accel_desc *desc,
 	if (ret)
 		return ctx_set_error(ctx, &e);
 	ret = candidates_create(accel_ctx_device(ctx), &req, &list);
+	request_release(&req);
 	if (ret)
 		return ctx_fail(ctx, ret, NULL, "out of memory");
 	ret = report(list, fn, user);

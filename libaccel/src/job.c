@@ -27,6 +27,7 @@ static void op_release(struct job_op *op)
 			accel_bo_unref(op->bos[i]);
 	free(op->bos);
 	free(op->deps);
+	accel_bo_unref(op->workspace);
 	accel_plan_unref(op->plan);
 }
 
@@ -216,9 +217,10 @@ static int match_bindings(struct accel_job *job, struct accel_plan *plan,
 /* A result that lies over an input, other than in place, would fault. */
 static int check_overlap(struct accel_job *job, const struct accel_plan *plan,
 			 const struct accel_binding *bindings, uint32_t count,
-			 const uint64_t *addrs)
+			 const uint64_t *addrs, uint64_t workspace)
 {
-	const int a = plan_find_overlap(plan, addrs);
+	const int a = plan->parts ? plan_parts_overlap(plan, addrs, workspace) :
+				    plan_find_overlap(plan, addrs);
 	char text[96], name[32];
 	uint32_t i;
 
@@ -289,6 +291,75 @@ static void relocate(struct uma_task *tasks, const struct accel_plan *plan,
 	}
 }
 
+/* The tasks of a plan, those of its parts one after the other. */
+static void relocate_all(struct uma_task *tasks, const struct accel_plan *plan,
+			 const uint64_t *addrs, uint64_t workspace)
+{
+	uint64_t at[PLAN_MAX_ARGS];
+	uint32_t i;
+
+	if (!plan->parts)
+		relocate(tasks, plan, addrs);
+	for (i = 0; i < plan->part_count; i++) {
+		plan_part_addrs(&plan->parts[i], addrs, workspace, at);
+		relocate(tasks, plan->parts[i].plan, at);
+		tasks += plan->parts[i].plan->task_count;
+	}
+}
+
+/* An engine may want more of an argument's pieces than of elements. */
+static int check_pieces(struct accel_job *job, const struct accel_plan *plan,
+			const struct accel_binding *bindings, uint32_t count,
+			const uint64_t *addrs)
+{
+	uint64_t at[PLAN_MAX_ARGS];
+	char text[96], name[32];
+	uint32_t i, a, b;
+
+	for (i = 0; i < plan->part_count; i++) {
+		const struct plan_part *part = &plan->parts[i];
+
+		plan_part_addrs(part, addrs, 0, at);
+		for (a = 0; a < part->plan->arg_count; a++) {
+			uint32_t align = part->plan->args[a].align, arg = part->arg[a];
+
+			if (align < 2 || at[a] % align == 0)
+				continue;
+			for (b = 0; b < count && arg != PLAN_WORKSPACE; b++)
+				if (bindings[b].arg == plan->args[arg].arg)
+					break;
+			snprintf(text, sizeof(text),
+				 "a piece of %s needs an address that is a multiple of %u",
+				 arg_name(plan, arg == PLAN_WORKSPACE ? 0 :
+					  plan->args[arg].arg, name, sizeof(name)),
+				 align);
+			return fail_binding(job->ctx, b, "offset", text);
+		}
+	}
+	return 0;
+}
+
+/*
+ * Memory for a plan that needs it. Operations that run one after the other share
+ * it.
+ */
+static int job_workspace(struct accel_job *job, const struct accel_plan *plan,
+			 struct accel_bo **bo)
+{
+	const struct accel_bo_opts opts = { sizeof(opts), ACCEL_BO_NO_MAP, "workspace" };
+	uint64_t bytes = plan->info.workspace_bytes;
+
+	*bo = NULL;
+	if (!bytes)
+		return 0;
+	if (job->workspace && !(job->flags & ACCEL_JOB_UNORDERED) &&
+	    job->workspace->size >= bytes) {
+		*bo = accel_bo_ref(job->workspace);
+		return 0;
+	}
+	return accel_bo_create(job->ctx, bytes, &opts, bo);
+}
+
 static int check_deps(struct accel_job *job, const uint32_t *deps,
 		      uint32_t count)
 {
@@ -334,10 +405,17 @@ int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 	ret = match_bindings(job, plan, bindings, count, addrs, bos);
 	if (ret)
 		return ret;
-	ret = check_overlap(job, plan, bindings, count, addrs);
+	ret = check_pieces(job, plan, bindings, count, addrs);
+	if (ret)
+		return ret;
+	/* The workspace is new memory, or that of this job: it is over nothing. */
+	ret = check_overlap(job, plan, bindings, count, addrs, 0);
 	if (ret)
 		return ret;
 	ret = check_deps(job, deps, dep_count);
+	if (ret)
+		return ret;
+	ret = job_workspace(job, plan, &op.workspace);
 	if (ret)
 		return ret;
 	ret = job_reserve(job, plan->task_count);
@@ -361,7 +439,10 @@ int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 		op.bos[i] = accel_bo_ref(bos[i]);
 	op.plan = accel_plan_ref(plan);
 	if (plan->task_count)
-		relocate(job->tasks + job->task_count, plan, addrs);
+		relocate_all(job->tasks + job->task_count, plan, addrs,
+			     op.workspace ? op.workspace->addr : 0);
+	if (op.workspace)
+		job->workspace = op.workspace;
 	job->task_count += plan->task_count;
 	job->engines |= 1u << plan->info.engine;
 	job->ops[job->op_count] = op;
@@ -373,5 +454,6 @@ int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 err_bos:
 	free(op.bos);
 err_nomem:
+	accel_bo_unref(op.workspace);
 	return ctx_fail(ctx, -ENOMEM, NULL, "out of memory");
 }

@@ -90,6 +90,8 @@ struct job_op {
 	struct accel_plan *plan;
 	/* plan->arg_count buffers */
 	struct accel_bo **bos;
+	/* memory that the plan needs beside, or NULL */
+	struct accel_bo *workspace;
 	/* first of plan->task_count in accel_job.tasks */
 	uint32_t first_task;
 	uint32_t dep_count;
@@ -113,6 +115,8 @@ struct accel_job {
 	uint32_t task_count;
 	uint32_t task_cap;
 	struct uma_task *tasks;
+	/* that of the last operation that needed one; the operation holds it */
+	struct accel_bo *workspace;
 	/* protects the step from building to submitted */
 	pthread_mutex_t lock;
 	/* backend has seen it: immutable now */

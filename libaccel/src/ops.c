@@ -32,6 +32,14 @@ static const char *const rotary_args[ACCEL_ARG_COUNT] = {
 	[ACCEL_ARG_C] = "sines", [ACCEL_ARG_AUX0] = "positions"
 };
 
+static const char *const concat_args[ACCEL_ARG_COUNT] = {
+	"d", "a[0]", "a[1]", "a[2]", "a[3]", "a[4]", "a[5]", "a[6]", "a[7]"
+};
+
+static const char *const split_args[ACCEL_ARG_COUNT] = {
+	"d[0]", "a", "d[1]", "d[2]", "d[3]", "d[4]", "d[5]", "d[6]", "d[7]"
+};
+
 static const struct op_class classes[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_NORM] = {
 		.size = sizeof(struct accel_norm_desc),
@@ -156,6 +164,26 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.func_name = conv_func_name,
 		.lower = lower_conv,
 		.ways = conv_ways,
+	},
+	[ACCEL_OP_CONCAT] = {
+		.size = sizeof(struct accel_concat_desc),
+		.opcode = UMA_OP_COPY,
+		.algorithm = "copies",
+		.args = concat_args,
+		.lower = lower_concat,
+	},
+	[ACCEL_OP_SPLIT] = {
+		.size = sizeof(struct accel_split_desc),
+		.opcode = UMA_OP_COPY,
+		.algorithm = "copies",
+		.args = split_args,
+		.lower = lower_split,
+	},
+	[ACCEL_OP_PAD] = {
+		.size = sizeof(struct accel_pad_desc),
+		.opcode = UMA_OP_COPY,
+		.algorithm = "copies",
+		.lower = lower_pad,
 	},
 	[ACCEL_OP_GEMM] = {
 		.size = sizeof(struct accel_gemm_desc),

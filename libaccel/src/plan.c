@@ -10,42 +10,6 @@
 #include "objects.h"
 #include "planner.h"
 
-/**
- * struct choice - engines of a kind that answer alike
- * @engine: the first of them
- * @instances: mask of their instances
- * @way: index of the way
- * @ok: they can do it so
- * @p: how, or why not
- */
-struct choice {
-	const struct device_engine *engine;
-	uint32_t instances;
-	uint32_t way;
-	bool ok;
-	struct placement p;
-};
-
-/**
- * struct choices - all engines of a device
- * @ways: ways to do the request
- * @way_count: their number
- * @variants: forms of each way
- * @variant_count: their number
- * @chosen: index in @c, or @count
- * @count: number of @c
- * @c: choices, in the order of the engines
- */
-struct choices {
-	struct way ways[MAX_WAYS];
-	uint32_t way_count;
-	struct request variants[MAX_WAYS][MAX_VARIANTS];
-	uint32_t variant_count[MAX_WAYS];
-	uint32_t chosen;
-	uint32_t count;
-	struct choice c[];
-};
-
 static bool same_caps(const struct device_engine *a, const struct device_engine *b)
 {
 	return a->info.engine == b->info.engine &&
@@ -122,9 +86,36 @@ static bool eligible(const struct choices *all, const struct choice *c,
 	       (!req->engine || req->engine == c->engine->info.engine);
 }
 
-/* Ask every engine; what differs in nothing is asked once. */
-static int ask_engines(struct accel_device *dev, const struct request *req,
-		       struct choices **out)
+/**
+ * choose - take the fastest of the engines that can
+ * @all: choices
+ * @req: says whether it must be a certain kind
+ */
+void choose(struct choices *all, const struct request *req)
+{
+	uint32_t i;
+
+	all->chosen = all->count;
+	for (i = 0; i < all->count; i++) {
+		const struct choice *c = &all->c[i];
+
+		if (eligible(all, c, req) &&
+		    (all->chosen == all->count ||
+		     c->p.estimate_ns < all->c[all->chosen].p.estimate_ns))
+			all->chosen = i;
+	}
+}
+
+/**
+ * ask_engines - ask every engine; what differs in nothing is asked once
+ * @dev: device
+ * @req: request
+ * @out: to be given to free(); for one device its engines have always one order
+ *
+ * Return: 0, -ENOMEM.
+ */
+int ask_engines(struct accel_device *dev, const struct request *req,
+		struct choices **out)
 {
 	const struct device_engine *engines;
 	struct choices *all;
@@ -148,15 +139,7 @@ static int ask_engines(struct accel_device *dev, const struct request *req,
 			ask(dev, all, c);
 		}
 	}
-	all->chosen = all->count;
-	for (i = 0; i < all->count; i++) {
-		const struct choice *c = &all->c[i];
-
-		if (eligible(all, c, req) &&
-		    (all->chosen == all->count ||
-		     c->p.estimate_ns < all->c[all->chosen].p.estimate_ns))
-			all->chosen = i;
-	}
+	choose(all, req);
 	*out = all;
 	return 0;
 }
@@ -230,8 +213,9 @@ static void describe(const struct choices *all, uint32_t index,
 			 accel_engine_name(best->engine->info.engine));
 }
 
-static int describe_all(const struct choices *all, const struct request *req,
-			struct plan_candidates **out)
+/* What accel_plan_explain() will tell. */
+int describe_all(const struct choices *all, const struct request *req,
+		 struct plan_candidates **out)
 {
 	struct plan_candidates *list;
 	uint32_t i;
@@ -260,7 +244,7 @@ int candidates_create(struct accel_device *dev, const struct request *req,
 	struct choices *all;
 	int ret;
 
-	ret = ask_engines(dev, req, &all);
+	ret = req->parts ? parts_ask(dev, req, &all) : ask_engines(dev, req, &all);
 	if (ret)
 		return ret;
 	ret = describe_all(all, req, out);
@@ -290,8 +274,8 @@ static void name_takers(const struct choices *all, char *text, size_t size)
 }
 
 /* Nothing was chosen: the refusal that says most to the caller. */
-static int refused(struct accel_device *dev, const struct choices *all,
-		   const struct request *req, struct accel_error *e)
+int refused(struct accel_device *dev, const struct choices *all,
+	    const struct request *req, struct accel_error *e)
 {
 	const struct choice *why = NULL;
 	uint32_t i;
@@ -345,8 +329,17 @@ struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req)
 	return plan;
 }
 
-static int fill_plan(struct accel_plan *plan, struct choices *all,
-		     const struct request *req, struct accel_error *e)
+/**
+ * fill_plan - put what was chosen into a plan
+ * @plan: empty plan
+ * @all: choices; one was chosen
+ * @req: request
+ * @e: filled on failure, unless the context's record has it already: code 0
+ *
+ * Return: 0, -ENOMEM, what packing gives.
+ */
+int fill_plan(struct accel_plan *plan, struct choices *all,
+	      const struct request *req, struct accel_error *e)
 {
 	const struct choice *c = &all->c[all->chosen];
 	/* In the form that was placed; what is held of B replaces it. */
@@ -389,6 +382,8 @@ int plan_place(struct accel_ctx *ctx, const struct request *req,
 	struct accel_plan *plan;
 	int ret;
 
+	if (req->parts)
+		return parts_place(ctx, req, out, e);
 	if (ask_engines(ctx->dev, req, &all))
 		return bad(e, -ENOMEM, "", "", "out of memory");
 	if (all->chosen == all->count) {
@@ -415,6 +410,18 @@ out_free:
 	return ret;
 }
 
+/* What is packed is read now, so its address counts. */
+static void look_at_constants(struct request *req)
+{
+	const struct accel_tensor *b = req->t[UMA_SLOT_B].from;
+	uint32_t i;
+
+	if (req->pack && b->bo)
+		req->t[UMA_SLOT_B].addr = b->bo->addr + b->offset;
+	for (i = 0; req->parts && i < req->parts->count; i++)
+		look_at_constants(&req->parts->part[i].req);
+}
+
 int accel_plan_create(struct accel_ctx *ctx, const struct accel_desc *desc,
 		      struct accel_plan **plan)
 {
@@ -424,12 +431,11 @@ int accel_plan_create(struct accel_ctx *ctx, const struct accel_desc *desc,
 	int ret;
 
 	ret = request_create(desc, &copy, &req, &e);
-	/* What is packed is read now, so its address counts. */
-	if (!ret && req.pack && req.t[UMA_SLOT_B].from->bo)
-		req.t[UMA_SLOT_B].addr = req.t[UMA_SLOT_B].from->bo->addr +
-					 req.t[UMA_SLOT_B].from->offset;
-	if (!ret)
+	if (!ret) {
+		look_at_constants(&req);
 		ret = plan_place(ctx, &req, plan, &e);
+	}
+	request_release(&req);
 	if (ret && e.code)
 		ctx_set_error(ctx, &e);
 	return ret;
@@ -443,9 +449,14 @@ struct accel_plan *accel_plan_ref(struct accel_plan *plan)
 
 void accel_plan_unref(struct accel_plan *plan)
 {
+	uint32_t i;
+
 	if (!plan ||
 	    atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	for (i = 0; i < plan->part_count; i++)
+		accel_plan_unref(plan->parts[i].plan);
+	free(plan->parts);
 	accel_bo_unref(plan->packed);
 	free(plan->candidates);
 	free(plan->relocs);

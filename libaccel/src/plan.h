@@ -60,6 +60,23 @@ struct plan_arg {
 /* Each argument has two tables */
 #define PLAN_MAX_ARGS	(3 * ACCEL_ARG_COUNT)
 
+/* In the place of an argument: the workspace that a job has for the plan */
+#define PLAN_WORKSPACE	UINT32_MAX
+
+struct accel_plan;
+
+/**
+ * struct plan_part - a plan that a plan consists of
+ * @plan: a plan of one task
+ * @arg: for each of its arguments: index in the whole's, or PLAN_WORKSPACE
+ * @at: bytes added to the address of that
+ */
+struct plan_part {
+	struct accel_plan *plan;
+	uint32_t arg[PLAN_MAX_ARGS];
+	int64_t at[PLAN_MAX_ARGS];
+};
+
 struct plan_candidates;
 
 struct accel_plan {
@@ -81,9 +98,16 @@ struct accel_plan {
 	const char *const *arg_names;
 	/* packed weights, or NULL */
 	struct accel_bo *packed;
+	/* of several tasks: then there are no tasks and relocations of its own */
+	uint32_t part_count;
+	struct plan_part *parts;
 	struct plan_candidates *candidates;
 };
 
+void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,
+		     uint64_t workspace, uint64_t *out);
+int plan_parts_overlap(const struct accel_plan *plan, const uint64_t *addrs,
+		       uint64_t workspace);
 int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs);
 
 #endif /* LIBACCEL_PLAN_H */

@@ -65,7 +65,9 @@ struct operand_quant {
  * @lo: first byte relative to element 0
  * @hi: one past the last; @lo if there is no element
  * @from: where it was described; lives as long as the copied descriptor
- * @addr: address if it is known and matters, else 0
+ * @addr: address if it is known and matters, or what is known of it: how far it is
+ *	from an address that may be any; else 0
+ * @own: lies in the workspace
  */
 struct operand {
 	uint32_t arg;
@@ -79,10 +81,13 @@ struct operand {
 	int64_t hi;
 	const struct accel_tensor *from;
 	uint64_t addr;
+	bool own;
 };
 
 struct op_class;
 union any_desc;
+struct parts;
+struct choices;
 
 /**
  * struct request - an operation that has been checked
@@ -112,6 +117,8 @@ union any_desc;
  * @b_order: how a dense copy of a constant B lies, dimensions from the innermost
  * @b_ordered: @b_order counts; else as it lies already
  * @desc: descriptor
+ * @parts: the operations that it consists of, then nothing above but @op, @class
+ *	and @engine counts; NULL if it is one task
  */
 struct request {
 	uint32_t op;
@@ -140,6 +147,7 @@ struct request {
 	uint8_t b_order[ACCEL_MAX_RANK];
 	bool b_ordered;
 	const union any_desc *desc;
+	struct parts *parts;
 };
 
 /**
@@ -184,7 +192,55 @@ union any_desc {
 	struct accel_rotary_desc rotary;
 	struct accel_select_desc select;
 	struct accel_attention_desc attention;
+	struct accel_concat_desc concat;
+	struct accel_split_desc split;
+	struct accel_pad_desc pad;
 };
+
+/* --- parts.c: operations that are several tasks ------------------------------- */
+
+/* In the place of an argument: the plan's workspace */
+#define ARG_WORKSPACE	UINT32_MAX
+
+/**
+ * struct part - one of the operations that an operation consists of
+ * @desc: its descriptor: slices of the caller's tensors, or parts of the
+ *	workspace, whose offset counts from its start
+ * @req: request; its operands are bound by the numbers of their slots
+ * @arg: by slot: &enum accel_arg of the whole, or ARG_WORKSPACE
+ */
+struct part {
+	union any_desc desc;
+	struct request req;
+	uint32_t arg[REQUEST_SLOTS];
+};
+
+/**
+ * struct parts - what an operation consists of
+ *
+ * The parts run in this order, on one engine, and each sees what those before it
+ * wrote. They use the arguments of the whole, or pieces of them, and memory that
+ * a job has for them.
+ *
+ * @tensor: the caller's tensors, by &enum accel_arg
+ * @workspace: bytes
+ * @count: number of @part
+ * @part: parts
+ */
+struct parts {
+	const struct accel_tensor *tensor[ACCEL_ARG_COUNT];
+	uint64_t workspace;
+	uint32_t count;
+	struct part part[];
+};
+
+struct parts *parts_alloc(struct request *req, uint32_t count);
+void request_release(struct request *req);
+int part_lower(struct parts *parts, uint32_t op, const char *const *names,
+	       const uint32_t *args, struct accel_error *e);
+int parts_ask(struct accel_device *dev, const struct request *req, struct choices **out);
+int parts_place(struct accel_ctx *ctx, const struct request *req,
+		struct accel_plan **out, struct accel_error *e);
 
 /* --- ops.c: the operations --------------------------------------------------- */
 
@@ -337,6 +393,12 @@ const char *attention_func_name(uint32_t bit);
 
 int lower_rotary(const union any_desc *d, struct request *req, struct accel_error *e);
 
+/* --- lower_move.c ------------------------------------------------------------ */
+
+int lower_concat(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_split(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_pad(const union any_desc *d, struct request *req, struct accel_error *e);
+
 /* --- convert.c -------------------------------------------------------------- */
 
 int fill_bits(double value, uint32_t dtype, uint32_t *bits);
@@ -451,6 +513,51 @@ int plan_run(struct accel_plan *plan, const struct accel_binding *bindings,
 
 /* --- plan.c ------------------------------------------------------------------- */
 
+/**
+ * struct choice - engines of a kind that answer alike
+ * @engine: the first of them
+ * @instances: mask of their instances
+ * @way: index of the way
+ * @ok: they can do it so
+ * @p: how, or why not
+ */
+struct choice {
+	const struct device_engine *engine;
+	uint32_t instances;
+	uint32_t way;
+	bool ok;
+	struct placement p;
+};
+
+/**
+ * struct choices - all engines of a device
+ * @ways: ways to do the request
+ * @way_count: their number
+ * @variants: forms of each way
+ * @variant_count: their number
+ * @chosen: index in @c, or @count
+ * @count: number of @c
+ * @c: choices, in the order of the engines
+ */
+struct choices {
+	struct way ways[MAX_WAYS];
+	uint32_t way_count;
+	struct request variants[MAX_WAYS][MAX_VARIANTS];
+	uint32_t variant_count[MAX_WAYS];
+	uint32_t chosen;
+	uint32_t count;
+	struct choice c[];
+};
+
+int ask_engines(struct accel_device *dev, const struct request *req,
+		struct choices **out);
+void choose(struct choices *all, const struct request *req);
+int describe_all(const struct choices *all, const struct request *req,
+		 struct plan_candidates **out);
+int refused(struct accel_device *dev, const struct choices *all,
+	    const struct request *req, struct accel_error *e);
+int fill_plan(struct accel_plan *plan, struct choices *all,
+	      const struct request *req, struct accel_error *e);
 struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req);
 int plan_place(struct accel_ctx *ctx, const struct request *req,
 	       struct accel_plan **plan, struct accel_error *e);

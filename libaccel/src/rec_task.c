@@ -58,6 +58,26 @@ json_object *rec_hex(uint64_t value)
 	return json_object_new_string(text);
 }
 
+static bool holds(const struct accel_bo *bo, uint64_t addr)
+{
+	return bo && addr - bo->map_addr < bo->map_size;
+}
+
+/* The workspace or the weights that a plan has packed. */
+static const struct accel_bo *own_memory(const struct job_op *op, uint64_t addr)
+{
+	uint32_t i;
+
+	if (holds(op->workspace, addr))
+		return op->workspace;
+	if (holds(op->plan->packed, addr))
+		return op->plan->packed;
+	for (i = 0; i < op->plan->part_count; i++)
+		if (holds(op->plan->parts[i].plan->packed, addr))
+			return op->plan->parts[i].plan->packed;
+	return NULL;
+}
+
 /* The buffer of the operation, if it is known, that holds an address, and where in it. */
 static void put_addr(json_object *o, const char *key, uint64_t addr,
 		     const struct job_op *op)
@@ -71,9 +91,8 @@ static void put_addr(json_object *o, const char *key, uint64_t addr,
 	for (i = 0; op && i < op->plan->arg_count && !bo; i++)
 		if (addr - op->bos[i]->map_addr < op->bos[i]->map_size)
 			bo = op->bos[i];
-	if (op && !bo && op->plan->packed &&
-	    addr - op->plan->packed->map_addr < op->plan->packed->map_size)
-		bo = op->plan->packed;
+	if (op && !bo)
+		bo = own_memory(op, addr);
 	a = json_object_new_object();
 	json_object_object_add(a, "va", rec_hex(addr));
 	if (bo) {

@@ -67,12 +67,18 @@ out_job:
 /* Addresses decide about alignment, and every operand needs a buffer. */
 static int look_at_buffers(struct request *req, struct accel_error *e)
 {
-	uint32_t s;
+	uint32_t s, i;
+	int ret;
 
+	for (i = 0; req->parts && i < req->parts->count; i++) {
+		ret = look_at_buffers(&req->parts->part[i].req, e);
+		if (ret)
+			return ret;
+	}
 	for (s = 0; s < REQUEST_SLOTS; s++) {
 		struct operand *t = &req->t[s];
 
-		if (!(req->slots & (1u << s)))
+		if (!(req->slots & (1u << s)) || t->own)
 			continue;
 		if (!t->from->bo)
 			return bad(e, -EINVAL, t->name, "bo",
@@ -86,21 +92,30 @@ static int look_at_buffers(struct request *req, struct accel_error *e)
 	return 0;
 }
 
+/* The caller's tensor that is bound by a number. */
+static const struct accel_tensor *tensor_of(const struct request *req, uint32_t arg)
+{
+	uint32_t s;
+
+	if (req->parts)
+		return req->parts->tensor[arg];
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if ((req->slots & (1u << s)) && req->t[s].arg == arg)
+			return req->t[s].from;
+	return NULL;
+}
+
 static uint32_t make_bindings(const struct accel_plan *plan,
 			      const struct request *req,
 			      struct accel_binding *bindings)
 {
 	const uint32_t tables = ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS;
-	uint32_t i, s;
+	uint32_t i;
 
 	for (i = 0; i < plan->arg_count; i++) {
 		uint32_t arg = plan->args[i].arg;
-		const struct accel_tensor *t = NULL;
+		const struct accel_tensor *t = tensor_of(req, arg & ~tables);
 
-		for (s = 0; s < REQUEST_SLOTS && !t; s++)
-			if ((req->slots & (1u << s)) &&
-			    req->t[s].arg == (arg & ~tables))
-				t = req->t[s].from;
 		bindings[i] = (struct accel_binding) { .arg = arg };
 		if (arg & ACCEL_ARG_SCALES) {
 			bindings[i].bo = t->quant.scales;
@@ -132,11 +147,13 @@ int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
 	if (!ret)
 		ret = plan_place(ctx, &req, &plan, &e);
 	if (ret) {
+		request_release(&req);
 		if (e.code)
 			ctx_set_error(ctx, &e);
 		return ret;
 	}
 	count = make_bindings(plan, &req, bindings);
+	request_release(&req);
 	ret = plan_run(plan, bindings, count);
 	accel_plan_unref(plan);
 	return ret;

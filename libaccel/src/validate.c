@@ -150,10 +150,10 @@ int broadcast(struct operand *t, const struct operand *to, uint32_t fixed,
  * request_create - check a descriptor and turn it into a request
  * @desc: the caller's
  * @copy: out: what the library knows of it; the request points into it
- * @req: out
+ * @req: out, for request_release()
  * @e: filled on failure
  *
- * Return: 0, -EINVAL, -E2BIG, -EOPNOTSUPP.
+ * Return: 0, -EINVAL, -E2BIG, -EOPNOTSUPP, -ENOMEM.
  */
 int request_create(const struct accel_desc *desc, union any_desc *copy,
 		   struct request *req, struct accel_error *e)
@@ -188,5 +188,8 @@ int request_create(const struct accel_desc *desc, union any_desc *copy,
 	req->class = class;
 	req->desc = copy;
 	req->opcode = class->opcode;
-	return class->lower(copy, req, e);
+	ret = class->lower(copy, req, e);
+	if (ret)
+		request_release(req);
+	return ret;
 }

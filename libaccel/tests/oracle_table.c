@@ -25,6 +25,9 @@ static const struct oracle_op *const table[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_SELECT] = &oracle_elementwise,
 	[ACCEL_OP_ATTENTION] = &oracle_attention,
 	[ACCEL_OP_CONV] = &oracle_conv,
+	[ACCEL_OP_CONCAT] = &oracle_move,
+	[ACCEL_OP_SPLIT] = &oracle_move,
+	[ACCEL_OP_PAD] = &oracle_move,
 };
 
 /* NULL: nobody knows what the operation means. */

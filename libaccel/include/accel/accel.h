@@ -1107,6 +1107,68 @@ accel_tensor_2d(struct accel_bo *bo, uint32_t dtype, int64_t rows,
  */
 ACCEL_API int accel_tensor_bytes(const struct accel_tensor *t, uint64_t *bytes);
 
+/**
+ * accel_tensor_transpose - the same elements, dimensions in another order
+ * @t: tensor
+ * @order: for each dimension of @out, the dimension of @t that it is
+ * @out: out: the view; may be @t
+ *
+ * Views have the buffer of @t and their strides written out; their buffer may be
+ * NULL like that of any tensor. Scales by channel follow.
+ *
+ * Threads: any; all of these are functions of their arguments.
+ *
+ * Return: 0; -EINVAL @t is malformed, @order is no permutation; -EOPNOTSUPP
+ * scales by group would have to be rearranged.
+ */
+ACCEL_API int accel_tensor_transpose(const struct accel_tensor *t,
+				     const uint32_t *order,
+				     struct accel_tensor *out);
+
+/**
+ * accel_tensor_slice - every @step-th index of a dimension
+ * @t: tensor
+ * @axis: dimension
+ * @start: first index
+ * @count: number of indices; may be 0
+ * @step: distance, not 0; negative runs backwards
+ * @out: out: the view; may be @t
+ *
+ * Return: 0; -EINVAL @t is malformed, an index is out of range; -EOPNOTSUPP a
+ * slice of 4-bit elements that does not begin at a byte, or of tables of scales
+ * that would have gaps.
+ */
+ACCEL_API int accel_tensor_slice(const struct accel_tensor *t, uint32_t axis,
+				 int64_t start, int64_t count, int64_t step,
+				 struct accel_tensor *out);
+
+/**
+ * accel_tensor_reshape - other dimensions for the same elements in row-major order
+ * @t: tensor
+ * @rank: number of dimensions, 1 to ACCEL_MAX_RANK
+ * @dims: dimensions, with the same product
+ * @out: out: the view; may be @t
+ *
+ * Return: 0; -EINVAL @t is malformed, another number of elements; -EOPNOTSUPP
+ * the elements would have to be moved, or the dimension of scales is split or
+ * merged.
+ */
+ACCEL_API int accel_tensor_reshape(const struct accel_tensor *t, uint32_t rank,
+				   const int64_t *dims, struct accel_tensor *out);
+
+/**
+ * accel_tensor_expand - repeat a tensor as numpy broadcasts
+ * @t: tensor
+ * @rank: number of dimensions, at least that of @t
+ * @dims: dimensions; the trailing ones are those of @t, or @t has 1 there
+ * @out: out: the view, an input; may be @t
+ *
+ * Return: 0; -EINVAL @t is malformed, or does not broadcast to @dims;
+ * -EOPNOTSUPP along the dimension of scales.
+ */
+ACCEL_API int accel_tensor_expand(const struct accel_tensor *t, uint32_t rank,
+				  const int64_t *dims, struct accel_tensor *out);
+
 /* --- descriptors ---------------------------------------------------------- */
 
 /**
@@ -2145,6 +2207,106 @@ struct accel_resize_desc {
 /** ACCEL_RESIZE_DESC_INIT: default descriptor */
 #define ACCEL_RESIZE_DESC_INIT \
 	{ .hdr = ACCEL_DESC_INIT(struct accel_resize_desc, ACCEL_OP_RESIZE) }
+
+/** ACCEL_CONCAT_MAX: most tensors that are joined, or that one is split into */
+#define ACCEL_CONCAT_MAX	8
+
+/**
+ * struct accel_concat_desc - D = the tensors of A one after the other
+ *
+ * All have the rank of D and its dimensions, but along the axis, where theirs
+ * add up to D's. Each is converted to D's type and quantisation as by a copy.
+ * @a[i] is bound as ACCEL_ARG_A + i. One that lies where its piece of D is stays
+ * there; D must not lie over tensors otherwise.
+ */
+struct accel_concat_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @axis: dimension */
+	uint32_t axis;
+	/** @count: tensors, 1 to ACCEL_CONCAT_MAX */
+	uint32_t count;
+	/** @a: inputs; those from @count on are absent */
+	struct accel_tensor a[ACCEL_CONCAT_MAX];
+	/** @d: result; not quantised by groups, unless they are those of the pieces */
+	struct accel_tensor d;
+};
+
+/** ACCEL_CONCAT_DESC_INIT: default descriptor */
+#define ACCEL_CONCAT_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_concat_desc, ACCEL_OP_CONCAT) }
+
+/**
+ * struct accel_split_desc - the tensors of D = pieces of A, one after the other
+ *
+ * The reverse of &struct accel_concat_desc. @d[0] is bound as ACCEL_ARG_D, @d[i]
+ * as ACCEL_ARG_B + i - 1.
+ */
+struct accel_split_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @axis: dimension */
+	uint32_t axis;
+	/** @count: tensors, 1 to ACCEL_CONCAT_MAX */
+	uint32_t count;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: results; those from @count on are absent */
+	struct accel_tensor d[ACCEL_CONCAT_MAX];
+};
+
+/** ACCEL_SPLIT_DESC_INIT: default descriptor */
+#define ACCEL_SPLIT_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_split_desc, ACCEL_OP_SPLIT) }
+
+/**
+ * enum accel_pad_mode - what lies around a padded tensor
+ * @ACCEL_PAD_CONSTANT: a number
+ * @ACCEL_PAD_EDGE: the element at the edge: a a a b c c c
+ * @ACCEL_PAD_REFLECT: the elements, mirrored at the edge: c b a b c b a
+ * @ACCEL_PAD_WRAP: the elements from the other side: b c a b c a b
+ * @ACCEL_PAD_COUNT: number of values
+ */
+enum accel_pad_mode {
+	ACCEL_PAD_CONSTANT = 0,
+	ACCEL_PAD_EDGE = 1,
+	ACCEL_PAD_REFLECT = 2,
+	ACCEL_PAD_WRAP = 3,
+	ACCEL_PAD_COUNT = 4
+};
+
+/**
+ * struct accel_pad_desc - D = A with elements around it
+ *
+ * A is converted to D's type and quantisation as by a copy, and so is what
+ * surrounds it. D has no quantisation by groups, and no table of scales with a
+ * constant that is not 0.
+ */
+struct accel_pad_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @mode: &enum accel_pad_mode */
+	uint32_t mode;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @value: the constant, a value of D, converted to its type and quantisation */
+	double value;
+	/**
+	 * @before: elements before those of A, for each dimension; at most its
+	 * size with ACCEL_PAD_WRAP, one less with ACCEL_PAD_REFLECT
+	 */
+	int64_t before[ACCEL_MAX_RANK];
+	/** @after: elements after them, likewise */
+	int64_t after[ACCEL_MAX_RANK];
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: result */
+	struct accel_tensor d;
+};
+
+/** ACCEL_PAD_DESC_INIT: default descriptor */
+#define ACCEL_PAD_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_pad_desc, ACCEL_OP_PAD) }
 
 /* --- plans ---------------------------------------------------------------- */
 
