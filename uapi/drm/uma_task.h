@@ -886,7 +886,7 @@ enum uma_gather_func {
  * struct uma_gather_params - parameters of UMA_OP_GATHER
  *
  * A: the data, B: indices, plain s32, that count from the end where they are
- * negative. An index outside of A is a fault (UMA_FAULT_PARAMS in B, with the
+ * negative. An index outside of A is a fault (UMA_FAULT_RANGE in B, with the
  * address of the index); DST may have been written in part. DST is converted
  * like a copy and has no 4-bit type.
  */

@@ -80,7 +80,7 @@ int uma_index_row(struct uma_run *run, __u32 slot, __s64 off, __s64 stride, __u3
 		if (v < 0)
 			v += dim;
 		if (v < 0 || v >= dim) {
-			uma_set_fault(run->fault, UMA_FAULT_PARAMS, slot, "index");
+			uma_set_fault(run->fault, UMA_FAULT_RANGE, slot, "index");
 			run->fault->addr = t->addr + (__u64)((off + stride * (__s64)i) * 4);
 			return -1;
 		}

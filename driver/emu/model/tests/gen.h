@@ -32,4 +32,7 @@ void gen_rotary(struct mt_task *t, const struct gen_types *c);
 /* NORM, SOFTMAX, REDUCE, TOPK, SCAN: the task has its opcode. */
 void gen_lines(struct mt_task *t, const struct gen_types *c);
 
+/* GATHER, SCATTER, POOL, RESIZE: the task has its opcode. */
+void gen_vision(struct mt_task *t);
+
 #endif /* _MODEL_GEN_H_ */

@@ -23,7 +23,7 @@ static void make_seed(uint32_t i)
 	static const uint32_t opcodes[] = {
 		UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_GEMM, UMA_OP_COPY, UMA_OP_FILL,
 		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_SELECT, UMA_OP_ROTARY,
-		UMA_OP_CONV,
+		UMA_OP_CONV, UMA_OP_GATHER, UMA_OP_SCATTER, UMA_OP_POOL, UMA_OP_RESIZE,
 		UMA_OP_NORM, UMA_OP_SOFTMAX, UMA_OP_REDUCE, UMA_OP_TOPK, UMA_OP_SCAN,
 	};
 	static uint8_t image[MT_SIZE];
@@ -43,6 +43,10 @@ static void make_seed(uint32_t i)
 			c.b = F32;
 			c.d = mt_one_in(&t.rng, 2) ? S8 : c.a;
 			gen_rotary(&t, &c);
+			continue;
+		}
+		if (op >= UMA_OP_POOL && op <= UMA_OP_SCATTER) {
+			gen_vision(&t);
 			continue;
 		}
 		if (op >= UMA_OP_NORM && op != UMA_OP_SELECT) {
