@@ -39,6 +39,7 @@
 #   P-ldlibs        more linker input, as it is:  P-ldlibs := -lm -lpthread
 #   P-map           the version script of a library (default P.map if it exists)
 #   P-soversion     the number behind .so. (default 0);  P-version the full one (default P-soversion)
+#   P-needs         LAYER_TESTS: a file of the system without which "make" leaves it out
 #   P-show          LAYER_TESTS: show the comments of its TAP
 #   P-args          arguments of a host test
 #   P-env           environment of a host test:  P-env := OMP_NUM_THREADS=1
@@ -193,7 +194,8 @@ all-objs := $(sort $(foreach p,$(all-progs) $(LIBS),$(call objs-of,$(p))))
 -include $(wildcard $(all-objs:.o=.d))
 
 libs := $(foreach l,$(LIBS),$(O)/$(l).so $(O)/$(l).a)
-progs := $(addprefix $(O)/,$(all-progs))
+lacking := $(foreach t,$(LAYER_TESTS),$(if $($(t)-needs),$(if $(wildcard $($(t)-needs)),,$(t))))
+progs := $(addprefix $(O)/,$(filter-out $(lacking),$(all-progs)))
 
 # Without the packages of the group "test" there are still the library, the tools and the modules.
 PHONY += all programs userspace

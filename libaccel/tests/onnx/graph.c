@@ -11,8 +11,8 @@
 #include "run.h"
 
 static const struct op_map *const tables[] = {
-	ops_math, ops_shape, ops_move, ops_gemm, ops_cast, ops_logic,
-	ops_reduce, ops_norm, ops_index, ops_pool, ops_loss, ops_rnn, ops_train, ops_flow, ops_signal,
+	ops_math, ops_shape, ops_move, ops_gemm, ops_cast, ops_logic, ops_reduce, ops_norm,
+	ops_conv, ops_index, ops_pool, ops_loss, ops_rnn, ops_train, ops_flow, ops_signal,
 };
 
 /**

@@ -37,10 +37,8 @@ int give(struct run *r, uint32_t n, struct value *v)
 }
 
 /* Does the library have numbers like these? */
-bool usable(struct run *r, const struct value *v)
+bool has_dtype(struct run *r, const struct value *v)
 {
-	if (r->ret || !v)
-		return false;
 	if (v->dtype)
 		return true;
 	if (type_dtype(v->type))

@@ -13,12 +13,13 @@ onnx-objs := $(patsubst %.c,%.o,$(sort $(wildcard $(onnx)/*.c)))
 LAYER_TESTS += $(onnx-run)
 $(onnx-run)-layer := onnx
 $(onnx-run)-show := y
+$(onnx-run)-needs := $(ONNX_PROTO)
 $(onnx-run)-objs := $(onnx-objs) libaccel/tests/oracle.o
 $(onnx-run)-libs := libaccel/libaccel
 $(onnx-run)-pkgs := libprotobuf-c
 $(onnx-run)-ldlibs := -lm
 $(onnx-run)-timeout := 900
-$(onnx-run)-args := --operators 97 --vectors 448
+$(onnx-run)-args := --operators 146 --vectors 922
 CFLAGS-$(onnx)/ := -I$(onnx-gen) -DONNX_DATA='"$(ONNX_DATA)"' $(call pkg-cflags,libprotobuf-c)
 
 # Generated code is compiled as it comes, and is nobody's to lint.

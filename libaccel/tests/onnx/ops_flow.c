@@ -93,7 +93,8 @@ static struct value *stack(struct run *r, struct value *all, struct value *one)
 /* Inputs: trips, condition, what is carried; the body has the number of the trip instead. */
 static int do_loop(struct run *r, const struct op_map *m)
 {
-	struct value *in[MAX_ARGS] = { NULL }, *out[MAX_ARGS], *scan[MAX_ARGS] = { NULL };
+	struct value *out[MAX_ARGS] = { NULL }, *scan[MAX_ARGS] = { NULL };
+	struct value *in[MAX_ARGS] = { NULL };
 	const Onnx__AttributeProto *a = attr(r, "body");
 	uint32_t carried = r->n_in > 2 ? r->n_in - 2 : 0, i;
 	int64_t trips = INT32_MAX, trip;
@@ -140,7 +141,8 @@ static struct value *element(struct run *r, struct value *v, int64_t n)
 /* What is carried, then what is taken apart along the first dimension */
 static int do_scan(struct run *r, const struct op_map *m)
 {
-	struct value *in[MAX_ARGS] = { NULL }, *out[MAX_ARGS], *scan[MAX_ARGS] = { NULL };
+	struct value *out[MAX_ARGS] = { NULL }, *scan[MAX_ARGS] = { NULL };
+	struct value *in[MAX_ARGS] = { NULL };
 	uint32_t taken = (uint32_t)attr_int(r, "num_scan_inputs", 1), carried, i;
 	const Onnx__AttributeProto *a = attr(r, "body");
 	int64_t trip;

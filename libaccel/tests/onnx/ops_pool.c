@@ -2,6 +2,7 @@
 /*
  * Pools and resampling.
  */
+#include <math.h>
 #include <string.h>
 
 #include "run.h"
@@ -141,17 +142,42 @@ static const struct word nearests[] = {
 	{ "floor", ACCEL_NEAREST_FLOOR }, { "ceil", ACCEL_NEAREST_CEIL },
 };
 
+/*
+ * With scales, ONNX aligns the corners of a result whose size is not rounded:
+ * o (in - 1) / (in s - 1), which is o over another scale.
+ */
+static void align_unrounded(struct accel_resize_desc *d, const struct value *a)
+{
+	bool whole = true;
+	uint32_t i;
+	double size;
+
+	for (i = 0; i < a->rank; i++) {
+		size = (double)a->dims[i] * d->scale[i];
+		if (d->scale[i] != 1 && (size <= 1 || a->dims[i] < 2))
+			return;
+		whole = whole && size == floor(size);
+	}
+	if (whole)
+		return;
+	d->coord = ACCEL_COORD_ASYMMETRIC;
+	for (i = 0; i < a->rank; i++)
+		if (d->scale[i] != 1)
+			d->scale[i] = ((double)a->dims[i] * d->scale[i] - 1) /
+				      (double)(a->dims[i] - 1);
+}
+
 /* Sizes, or else scales, give the shape. */
 static struct value *resize(struct run *r, struct accel_resize_desc *d, struct value *a,
 			    struct value *scales, struct value *sizes)
 {
+	struct value *v, *given = sizes ? sizes : scales;
 	int64_t dims[MAX_RANK];
-	struct value *v;
 	uint32_t i;
 
-	if (!usable(r, a) || (scales && !usable(r, scales)))
+	if (!usable(r, a) || !usable(r, given))
 		return NULL;
-	if (a->rank > ACCEL_MAX_RANK || (sizes ? sizes : scales)->count != a->rank) {
+	if (a->rank > ACCEL_MAX_RANK || given->count != a->rank) {
 		unsupported(r, "%u dimensions", a->rank);
 		return NULL;
 	}
@@ -165,6 +191,8 @@ static struct value *resize(struct run *r, struct accel_resize_desc *d, struct v
 		}
 		dims[i] = (int64_t)((double)a->dims[i] * d->scale[i]);
 	}
+	if (!sizes && d->coord == ACCEL_COORD_ALIGN_CORNERS)
+		align_unrounded(d, a);
 	v = new_value(r, a->type, a->rank, dims);
 	if (!tensor_of(r, &d->a, a) || !tensor_of(r, &d->d, v) || lib_run(r, &d->hdr))
 		return NULL;

@@ -159,7 +159,7 @@ struct op_map {
 
 /* The tables, each ended by an empty row. */
 extern const struct op_map ops_math[], ops_shape[], ops_move[], ops_gemm[], ops_cast[], ops_logic[],
-	ops_reduce[], ops_norm[], ops_index[], ops_pool[], ops_loss[], ops_rnn[],
+	ops_reduce[], ops_norm[], ops_conv[], ops_index[], ops_pool[], ops_loss[], ops_rnn[],
 	ops_train[], ops_flow[], ops_signal[];
 
 /* --- graph.c ------------------------------------------------------------------- */
@@ -203,12 +203,18 @@ bool compare(const struct value *got, const struct raw *want, char *why, size_t 
 void free_values(struct run *r);
 
 /* --- lib.c --------------------------------------------------------------------- */
-
 /* Those that return a value take NULL and return NULL once something failed. */
+bool has_dtype(struct run *r, const struct value *v);
+
+/* Is there a value, with numbers that the library has? */
+static inline bool usable(struct run *r, const struct value *v)
+{
+	return v && !r->ret && has_dtype(r, v);
+}
+
 int lib_run(struct run *r, struct accel_desc *desc);
 int give(struct run *r, uint32_t n, struct value *v);
 struct view view_of(struct value *v);
-bool usable(struct run *r, const struct value *v);
 bool fill_tensor(struct run *r, struct accel_tensor *t, const struct view *w);
 bool tensor_of(struct run *r, struct accel_tensor *t, struct value *v);
 bool stretch(struct run *r, struct view *w, uint32_t rank, const int64_t *dims);

@@ -54,7 +54,8 @@ bool window_of(struct run *r, struct window *w, const struct value *a, const str
 	w->same = upper || lower;
 	for (i = 0; i < w->n; i++) {
 		int64_t in = a->dims[2 + i], out = (in + w->stride[i] - 1) / w->stride[i];
-		int64_t all = (out - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - in;
+		int64_t extent = (w->kernel[i] - 1) * w->dilation[i] + 1;
+		int64_t all = (out - 1) * w->stride[i] + extent - in;
 
 		all = all < 0 ? 0 : all;
 		w->before[i] = w->same ? (all + (lower ? 1 : 0)) / 2 : list[i];
