@@ -273,7 +273,7 @@ static int attention_match(const struct uma_op *op, struct uma_fault_info *fault
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_DST, "dims");
 	if (p.queries > UMA_ATTN_KEYS_MAX || (p.ragged && q->dims[0] != 1))
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_A, "dims");
-	if (match_keys(op, &p, fault) || match_lengths(op, &p, fault))
+	if (match_lengths(op, &p, fault) || match_keys(op, &p, fault))
 		return -1;
 
 	want[0] = p.batch;
@@ -283,7 +283,7 @@ static int attention_match(const struct uma_op *op, struct uma_fault_info *fault
 	if (uma_has(op, UMA_SLOT_AUX0) && dims_are(op, UMA_SLOT_AUX0, want, fault))
 		return -1;
 	if (uma_has(op, UMA_SLOT_AUX3) &&
-	    dims_are(op, UMA_SLOT_AUX3, want + (op->t[UMA_SLOT_AUX3].rank == 1), fault))
+	    dims_are(op, UMA_SLOT_AUX3, want + 2 - op->t[UMA_SLOT_AUX3].rank, fault))
 		return -1;
 	if (uma_has(op, UMA_SLOT_AUX4) && dims_are(op, UMA_SLOT_AUX4, want + 1, fault))
 		return -1;

@@ -181,6 +181,17 @@ struct uma_attn_ctx {
 	struct uma_attn_scratch *s;
 };
 
+/* An integer where others may write: what is checked is what is used. */
+static inline __s32 uma_attn_read(const void *p)
+{
+	__s32 v;
+
+	__builtin_memcpy(&v, p, sizeof(v));
+	/* From here on the compiler does not know where it came from. */
+	__asm__("" : "+r" (v));
+	return v;
+}
+
 static inline const struct uma_tensor_view *
 uma_attn_view(const struct uma_attn_ctx *c, __u32 slot)
 {

@@ -10,20 +10,20 @@
  */
 #include "attention.h"
 
-/* An integer of memory that others may write: read once. */
+/* The page that an entry of the table names. */
 static int read_page(struct uma_attn_ctx *c, __u32 entry)
 {
 	const struct uma_tensor_view *t = uma_attn_view(c, UMA_SLOT_AUX1);
 	const struct uma_tensor_view *k = uma_attn_view(c, UMA_SLOT_B);
 	struct uma_attn_scratch *s = c->s;
 	__s64 off = (__s64)s->b * t->strides[0] + (__s64)entry * t->strides[1];
-	const __s32 *p;
+	const void *p;
 	__s32 page;
 
 	p = uma_gather(c->run, UMA_SLOT_AUX1, t, off, 1, 1, s->tmp);
 	if (!p)
 		return -1;
-	page = *(const volatile __s32 *)p;
+	page = uma_attn_read(p);
 	if (page < 0 || (__u32)page >= k->dims[0]) {
 		uma_set_fault(c->run->fault, UMA_FAULT_RANGE, UMA_SLOT_AUX1, "pages");
 		c->run->fault->addr = t->addr + (__u64)off * 4;

@@ -16,13 +16,13 @@ static int bad_length(struct uma_attn_ctx *c, __s64 off)
 	return -1;
 }
 
-/* A number of the lengths, from 0 to @max, read once: others may write there. */
+/* A number of the lengths, from 0 to @max. */
 static int read_length(struct uma_attn_ctx *c, __u32 b, __u32 column, __u64 max,
 		       __u32 *out)
 {
 	const struct uma_tensor_view *t = uma_attn_view(c, UMA_SLOT_AUX2);
 	__s64 off = (__s64)b * t->strides[0];
-	const __s32 *p;
+	const void *p;
 	__s32 v;
 
 	if (t->rank > 1)
@@ -30,7 +30,7 @@ static int read_length(struct uma_attn_ctx *c, __u32 b, __u32 column, __u64 max,
 	p = uma_gather(c->run, UMA_SLOT_AUX2, t, off, 1, 1, c->s->tmp);
 	if (!p)
 		return -1;
-	v = *(const volatile __s32 *)p;
+	v = uma_attn_read(p);
 	if (v < 0 || (__u64)v > max)
 		return bad_length(c, off);
 	*out = (__u32)v;

@@ -56,9 +56,30 @@ endif
 
 # --- tests --------------------------------------------------------------------------------------------------------
 
-model-tests := test_kernels test_vision test_exec test_conv test_malformed test_pack test_lines test_malformed_lines test_sparse test_fuzz
+model-tests := \
+	test_kernels \
+	test_vision \
+	test_exec \
+	test_conv \
+	test_malformed \
+	test_pack \
+	test_lines \
+	test_malformed_lines \
+	test_sparse \
+	test_attention \
+	test_fuzz \
+
 MODEL_TESTS += $(addprefix $(model-dir)/tests/,$(model-tests))
-model-test-objs := $(addprefix $(model-dir)/tests/,mt.o ref.o ref_func.o gen.o gen_conv.o gen_lines.o gen_vision.o) $(MODEL_OBJS)
+model-test-objs := $(addprefix $(model-dir)/tests/,\
+	mt.o \
+	ref.o \
+	ref_func.o \
+	gen.o \
+	gen_conv.o \
+	gen_lines.o \
+	gen_vision.o \
+	gen_attention.o \
+	) $(MODEL_OBJS)
 
 define model-test
 $(model-dir)/tests/$(1)-objs := $(model-dir)/tests/$(1).o $$(model-test-objs)

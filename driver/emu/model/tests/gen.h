@@ -35,4 +35,7 @@ void gen_lines(struct mt_task *t, const struct gen_types *c);
 /* GATHER, SCATTER, POOL, RESIZE: the task has its opcode. */
 void gen_vision(struct mt_task *t);
 
+/* ATTENTION with features UMA_ATTN_*, less those that do not go together. */
+void gen_attention(struct mt_task *t, uint32_t flags);
+
 #endif /* _MODEL_GEN_H_ */

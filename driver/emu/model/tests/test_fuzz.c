@@ -13,7 +13,7 @@
 #include "gen.h"
 #include "tap.h"
 
-#define SEEDS		64
+#define SEEDS		72
 #define SEED_SIZE	(UMA_TASK_SIZE + 1 + 16384)
 
 static uint8_t seeds[SEEDS][SEED_SIZE];
@@ -25,6 +25,7 @@ static void make_seed(uint32_t i)
 		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_SELECT, UMA_OP_ROTARY,
 		UMA_OP_CONV, UMA_OP_GATHER, UMA_OP_SCATTER, UMA_OP_POOL, UMA_OP_RESIZE,
 		UMA_OP_NORM, UMA_OP_SOFTMAX, UMA_OP_REDUCE, UMA_OP_TOPK, UMA_OP_SCAN,
+		UMA_OP_ATTENTION,
 	};
 	static uint8_t image[MT_SIZE];
 	static struct mt_task t;
@@ -38,6 +39,10 @@ static void make_seed(uint32_t i)
 		c.a = F32 + (int)mt_below(&t.rng, 8);
 		c.b = F32 + (int)mt_below(&t.rng, 8);
 		c.d = F32 + (int)mt_below(&t.rng, 8);
+		if (op == UMA_OP_ATTENTION) {
+			gen_attention(&t, mt_rand(&t.rng) & UMA_ATTN_FLAGS_MASK);
+			continue;
+		}
 		if (op == UMA_OP_ROTARY) {
 			c.a = F32 + (int)mt_below(&t.rng, 3);
 			c.b = F32;

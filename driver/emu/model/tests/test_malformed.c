@@ -14,7 +14,8 @@ static uint8_t image[MT_SIZE], work[MT_SIZE];
 enum base {
 	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, COPY, COPY_S4, FILL,
 	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, ROTARY,
-	CONV, CONV_S8, CONV_1D, CONV_BACK, BASES
+	CONV, CONV_S8, CONV_1D, CONV_BACK,
+	ATTENTION, RAGGED, BASES
 };
 
 static const char *const base_name[BASES] = {
@@ -23,6 +24,7 @@ static const char *const base_name[BASES] = {
 	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm", "select",
 	"rotary",
 	"conv", "conv s8 exact", "conv of one dimension", "conv transposed",
+	"attention with everything", "ragged attention",
 };
 
 static struct mt_task bases[BASES];
@@ -72,6 +74,53 @@ static void conv(struct mt_task *t, int a, int b, int d, int rank, uint32_t flag
 	memcpy(t->task.params, &p, sizeof(p));
 }
 
+/* Pages of 4 keys, of int8, and whatever else there may be. */
+static void make_attention(struct mt_task *t)
+{
+	const uint32_t q[] = { 2, 3, 4, 8 }, k[] = { 5, 4, 2, 8 }, v[] = { 5, 4, 2, 6 };
+	const uint32_t d[] = { 2, 3, 4, 6 }, mask[] = { 2, 4, 3, 12 }, table[] = { 2, 3 };
+	const uint32_t heads[] = { 2, 4 }, parts[] = { 3, 2, 3, 4, 8 };
+
+	mt_operand(t, UMA_SLOT_DST, F16, 4, d, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, F32, 4, q, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, S8, 4, k, MT_PLAIN);
+	mt_quant(t, UMA_SLOT_B, UMA_QUANT_GROUP, 3, 16, 0);
+	mt_operand(t, UMA_SLOT_C, BF16, 4, v, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_RESIDUAL, F32, 5, parts, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX0, F32, 4, mask, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX1, S32, 2, table, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX2, S32, 2, (const uint32_t[]){ 2, 2 }, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX3, F32, 2, heads, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX4, F16, 1, heads + 1, MT_PLAIN);
+	memset(image + (t->task.op[UMA_SLOT_AUX1].addr - MT_BASE), 0, 24);
+	memset(image + (t->task.op[UMA_SLOT_AUX2].addr - MT_BASE), 0, 16);
+	image[t->task.op[UMA_SLOT_AUX2].addr - MT_BASE] = 12;
+	image[t->task.op[UMA_SLOT_AUX2].addr - MT_BASE + 4] = 3;
+	set(t, 0, UMA_ATTN_FLAGS_MASK & ~UMA_ATTN_RAGGED);
+	set(t, 1, mt_bits(0.5f));
+	set(t, 2, mt_bits(9));
+	set(t, 3, 7);
+	set(t, 4, 2);
+	set(t, 5, 1);
+	set(t, 6, 5);
+}
+
+static void make_ragged(struct mt_task *t)
+{
+	const uint32_t q[] = { 1, 6, 2, 8 }, kv[] = { 1, 20, 2, 8 };
+	static const int32_t lengths[2][4] = { { 9, 3, 0, 0 }, { 11, 2, 3, 9 } };
+
+	mt_operand(t, UMA_SLOT_DST, F32, 4, q, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, F32, 4, q, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, F32, 4, kv, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_C, F32, 4, kv, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX2, S32, 2, (const uint32_t[]){ 2, 4 }, MT_PLAIN);
+	memcpy(image + (t->task.op[UMA_SLOT_AUX2].addr - MT_BASE), lengths, sizeof(lengths));
+	set(t, 0, UMA_ATTN_RAGGED | UMA_ATTN_LENGTHS | UMA_ATTN_CAUSAL);
+	set(t, 1, mt_bits(0.5f));
+	set(t, 7, 3);
+}
+
 static void make_bases(void)
 {
 	const uint32_t dims[] = { 4, 6, 10 }, dd[] = { 3, 5, 24 };
@@ -82,6 +131,7 @@ static void make_bases(void)
 		UMA_OP_SELECT,
 		UMA_OP_ROTARY,
 		UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV,
+		UMA_OP_ATTENTION, UMA_OP_ATTENTION,
 	};
 	struct uma_packed_header header;
 	struct mt_task *t;
@@ -147,6 +197,8 @@ static void make_bases(void)
 	mt_quant(&bases[CONV_1D], UMA_SLOT_B, UMA_QUANT_CHANNEL, 0, 0, 1);
 	conv(&bases[CONV_BACK], S8, S8, S8, 4, UMA_CONV_TRANSPOSED);
 	mt_quant(&bases[CONV_BACK], UMA_SLOT_B, UMA_QUANT_CHANNEL, 1, 0, 1);
+	make_attention(&bases[ATTENTION]);
+	make_ragged(&bases[RAGGED]);
 	operands(&bases[DYNAMIC], F32, F32, F32);
 	t = &bases[DYNAMIC];
 	t->task.flags = UMA_TASK_DYNAMIC;
@@ -337,6 +389,57 @@ static const struct mutation mutations[] = {
 	{ COPY_S4, OP(1, strides[2]), 3, UMA_FAULT_STRIDES, 1, "strides" },
 	{ COPY_S4, OP(1, strides[2]), NEG(1), UMA_FAULT_STRIDES, 1, "strides" },
 	{ COPY_S4, OP(1, strides[1]), 1, UMA_FAULT_STRIDES, 1, "strides" },
+	/* attention */
+	{ ATTENTION, PAR(0), 0x800, UMA_FAULT_FLAGS, NONE, "params.flags" },
+	{ ATTENTION, PAR(0), UMA_ATTN_RAGGED, UMA_FAULT_PARAMS, NONE, "params.flags" },
+	{ ATTENTION, PAR(1), 0x7f800000, UMA_FAULT_PARAMS, NONE, "params.scale" },
+	{ ATTENTION, PAR(1), 0xffc00000, UMA_FAULT_PARAMS, NONE, "params.scale" },
+	{ ATTENTION, PAR(2), 0, UMA_FAULT_PARAMS, NONE, "params.softcap" },
+	{ ATTENTION, PAR(2), 0x80000000, UMA_FAULT_PARAMS, NONE, "params.softcap" },
+	{ ATTENTION, PAR(2), 0xbf800000, UMA_FAULT_PARAMS, NONE, "params.softcap" },
+	{ ATTENTION, PAR(2), 0x7f800000, UMA_FAULT_PARAMS, NONE, "params.softcap" },
+	{ ATTENTION, PAR(7), 1, UMA_FAULT_PAD, NONE, "params.q_max" },
+	{ ATTENTION, PAR(8), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ RAGGED, PAR(2), 1, UMA_FAULT_PAD, NONE, "params.softcap" },
+	{ RAGGED, PAR(3), 1, UMA_FAULT_PAD, NONE, "params.window_left" },
+	{ RAGGED, PAR(4), 1, UMA_FAULT_PAD, NONE, "params.window_right" },
+	{ RAGGED, PAR(5), 1, UMA_FAULT_PAD, NONE, "params.keep" },
+	{ RAGGED, PAR(6), 1, UMA_FAULT_PAD, NONE, "params.q_offset" },
+	{ RAGGED, PAR(7), 0x80000000, UMA_FAULT_PARAMS, NONE, "params.q_max" },
+	{ ATTENTION, AT(slots), 0xf0f, UMA_FAULT_SLOT, UMA_SLOT_RESIDUAL, "slots" },
+	{ ATTENTION, AT(slots), 0xf4f, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
+	{ RAGGED, AT(slots), 0x28f, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
+	{ ATTENTION, EPI(flags), 1, UMA_FAULT_EPILOGUE, NONE, "epilogue.flags" },
+	{ ATTENTION, EPI(act), UMA_ACT_RELU, UMA_FAULT_EPILOGUE, NONE, "epilogue.act" },
+	{ ATTENTION, OP(0, dtype), UMA_DTYPE_S8, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ ATTENTION, OP(1, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 1, "dtype" },
+	{ RAGGED, OP(2, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 2, "dtype" },
+	{ ATTENTION, OP(3, dtype), UMA_DTYPE_U8, UMA_FAULT_QUANT, 3, "quant" },
+	{ ATTENTION, OP(6, dtype), UMA_DTYPE_F16, UMA_FAULT_DTYPE, 6, "dtype" },
+	{ ATTENTION, OP(7, dtype), UMA_DTYPE_S8, UMA_FAULT_DTYPE, 7, "dtype" },
+	{ ATTENTION, OP(8, dtype), UMA_DTYPE_F32, UMA_FAULT_DTYPE, 8, "dtype" },
+	{ ATTENTION, OP(9, dtype), UMA_DTYPE_U8, UMA_FAULT_DTYPE, 9, "dtype" },
+	{ ATTENTION, OP(10, dtype), UMA_DTYPE_F16, UMA_FAULT_DTYPE, 10, "dtype" },
+	{ ATTENTION, OP(11, dtype), UMA_DTYPE_S8, UMA_FAULT_DTYPE, 11, "dtype" },
+	{ ATTENTION, OP(2, quant_axis), 2, UMA_FAULT_QUANT, 2, "quant_axis" },
+	{ RAGGED, OP(9, rank), 3, UMA_FAULT_RANK, 9, "rank" },
+	{ ATTENTION, OP(0, dims[0]), 1, UMA_FAULT_DIMS, 1, "dims" },
+	{ ATTENTION, OP(1, dims[1]), 2, UMA_FAULT_DIMS, 1, "dims" },
+	{ ATTENTION, OP(1, dims[3]), 7, UMA_FAULT_DIMS, 2, "dims" },
+	{ ATTENTION, OP(2, dims[1]), 3, UMA_FAULT_DIMS, 3, "dims" },
+	{ ATTENTION, OP(2, dims[2]), 0, UMA_FAULT_DIMS, 2, "dims" },
+	{ RAGGED, OP(2, dims[0]), 2, UMA_FAULT_DIMS, 2, "dims" },
+	{ ATTENTION, OP(3, dims[3]), 5, UMA_FAULT_DIMS, 3, "dims" },
+	{ ATTENTION, OP(6, dims[0]), 0, UMA_FAULT_DIMS, 6, "dims" },
+	{ ATTENTION, OP(6, dims[2]), 2, UMA_FAULT_DIMS, 6, "dims" },
+	{ ATTENTION, OP(7, dims[3]), 11, UMA_FAULT_DIMS, 7, "dims" },
+	{ ATTENTION, OP(8, dims[0]), 1, UMA_FAULT_DIMS, 8, "dims" },
+	{ ATTENTION, OP(9, dims[0]), 1, UMA_FAULT_DIMS, 9, "dims" },
+	{ ATTENTION, OP(9, dims[1]), 3, UMA_FAULT_DIMS, 9, "dims" },
+	{ RAGGED, OP(9, dims[1]), 2, UMA_FAULT_DIMS, 9, "dims" },
+	{ ATTENTION, OP(10, dims[1]), 3, UMA_FAULT_DIMS, 10, "dims" },
+	{ ATTENTION, OP(11, dims[0]), 2, UMA_FAULT_DIMS, 11, "dims" },
+	{ ATTENTION, OP(6, strides[0]), 0, UMA_FAULT_STRIDES, 6, "strides" },
 	/* quantisation */
 	{ GEMM_F32, OP(1, quant), 1, UMA_FAULT_QUANT, 1, "quant" },
 	{ GEMM_S8, OP(1, quant), UMA_QUANT_COUNT, UMA_FAULT_QUANT, 1, "quant" },
