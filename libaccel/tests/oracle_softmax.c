@@ -34,8 +34,8 @@ static void line(const double *x, int64_t n, bool log_of, struct oracle_num *y)
 		sum += exp(x[i] - m);
 	log_sum = log(sum);
 	for (i = 0; i < n; i++)
-		y[i] = log_of ? bounded(x[i] - m - log_sum, U, 4 * U * (1 + log_sum)) :
-				bounded(exp(x[i] - m) / sum, 8 * U, TINY);
+		y[i] = log_of ? bounded(x[i] - m - log_sum, U, 3.1 * U) :
+				bounded(exp(x[i] - m) / sum, 7.1 * U, TINY);
 }
 
 static const struct accel_tensor *result(const struct accel_desc *desc, uint32_t index)
