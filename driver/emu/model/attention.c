@@ -21,7 +21,7 @@ _Static_assert(UMA_ATTN_DATA >= 3 * (UMA_ATTN_DIM_MAX + 64) + UMA_ATTN_DIM_MAX *
 
 /* --- parameters ------------------------------------------------------------------ */
 
-static int finite(__u32 bits)
+static int is_finite(__u32 bits)
 {
 	return (bits & 0x7f800000u) != 0x7f800000u;
 }
@@ -51,12 +51,12 @@ static int attention_decode(const void *params, struct uma_op *op, __u32 *used,
 		return bad(fault, UMA_FAULT_FLAGS, "params.flags");
 	if ((a->flags & UMA_ATTN_RAGGED) && !(a->flags & UMA_ATTN_LENGTHS))
 		return bad(fault, UMA_FAULT_PARAMS, "params.flags");
-	if (!finite(a->scale))
+	if (!is_finite(a->scale))
 		return bad(fault, UMA_FAULT_PARAMS, "params.scale");
 	if (!(a->flags & UMA_ATTN_SOFTCAP)) {
 		if (a->softcap)
 			return bad(fault, UMA_FAULT_PAD, "params.softcap");
-	} else if (!finite(a->softcap) || !a->softcap || (a->softcap & UMA_F32_SIGN)) {
+	} else if (!is_finite(a->softcap) || !a->softcap || (a->softcap & UMA_F32_SIGN)) {
 		return bad(fault, UMA_FAULT_PARAMS, "params.softcap");
 	}
 	if (!(a->flags & UMA_ATTN_WINDOW)) {

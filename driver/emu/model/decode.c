@@ -92,13 +92,11 @@ static int decode_epilogue(const struct uma_task *task, struct uma_op *op,
 			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p1");
 		break;
 	case UMA_ACT_CELU:
-		/* It is a divisor. */
-		if (!(op->p0 & ~F32_SIGN))
-			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p0");
-		/* fall through */
 	case UMA_ACT_ELU:
 	case UMA_ACT_LEAKY_RELU:
-		if (!f32_finite(op->p0))
+		/* That of CELU is a divisor. */
+		if (!f32_finite(op->p0) ||
+		    (op->act == UMA_ACT_CELU && !(op->p0 & ~F32_SIGN)))
 			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p0");
 		if (op->p1)
 			return bad(fault, UMA_FAULT_PAD, "epilogue.p1");
