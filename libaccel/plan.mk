@@ -55,6 +55,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	vision \
 	rotary \
 	kv \
+	blocks \
 	attention \
 	conv \
 	move \
@@ -79,6 +80,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 libaccel/tests/test_kv-objs += libaccel/tests/kv_bench.o
+libaccel/tests/test_blocks-objs += $(addprefix libaccel/tests/,net.o net_oracle.o)
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.
