@@ -40,6 +40,7 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	calib_range.o \
 	quant.o \
 	sparse.o \
+	lower_dynquant.o \
 	)
 
 op-tests := $(addprefix libaccel/tests/test_,\
@@ -50,6 +51,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	reduce \
 	scan \
 	topk \
+	dynquant \
 	elementwise \
 	gather \
 	vision \
@@ -68,6 +70,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_softmax.o \
 	oracle_norm.o \
 	oracle_reduce.o \
+	oracle_dynquant.o \
 	oracle_table.o \
 	oracle_elementwise.o \
 	oracle_attention.o \

@@ -50,6 +50,7 @@ static const char * const ops[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_SPLIT] = "split",
 	[ACCEL_OP_PAD] = "pad",
 	[ACCEL_OP_FFN] = "ffn",
+	[ACCEL_OP_DYNQUANT] = "dynquant",
 };
 
 static const char * const acts[ACCEL_ACT_COUNT] = {

@@ -14,6 +14,11 @@ static const char * const topk_args[ACCEL_ARG_COUNT] = {
 	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_AUX0] = "indices",
 };
 
+static const char * const dynquant_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_AUX0] = "scales",
+	[ACCEL_ARG_AUX1] = "zeros",
+};
+
 /* Arguments by &enum accel_arg, where they are not those of a GEMM. */
 static const char *const attention_args[ACCEL_ARG_COUNT] = {
 	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "q", [ACCEL_ARG_B] = "k", [ACCEL_ARG_C] = "v",
@@ -83,6 +88,16 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "heap",
 		.args = topk_args,
 		.lower = lower_topk,
+	},
+	[ACCEL_OP_DYNQUANT] = {
+		.size = sizeof(struct accel_dynquant_desc),
+		.opcode = UMA_OP_DYNQUANT,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST) | SLOT(AUX0) | SLOT(AUX1),
+		.fixed = SLOT(AUX0) | SLOT(AUX1),
+		.algorithm = "lines",
+		.args = dynquant_args,
+		.lower = lower_dynquant,
 	},
 	[ACCEL_OP_SCAN] = {
 		.size = sizeof(struct accel_scan_desc),

@@ -181,6 +181,7 @@ union any_desc {
 	struct accel_norm_desc norm;
 	struct accel_reduce_desc reduce;
 	struct accel_topk_desc topk;
+	struct accel_dynquant_desc dynquant;
 	struct accel_scan_desc scan;
 	struct accel_fill_desc fill;
 	struct accel_unary_desc unary;
@@ -353,6 +354,7 @@ int tensor_absent(const struct accel_tensor *t, const char *name,
 int lower_softmax(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_norm(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_reduce(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_dynquant(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_topk(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_scan(const union any_desc *d, struct request *req, struct accel_error *e);
 

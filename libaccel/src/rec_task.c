@@ -15,10 +15,10 @@
 static const char * const opcodes[] = {
 	"nop", "copy", "fill", "unary", "binary", "gemm", "pack", "conv", "attention",
 	"rotary", "norm", "softmax", "reduce", "pool", "resize", "gather", "scatter",
-	"topk", "scan", "select"
+	"topk", "scan", "select", "dynquant"
 };
 
-static const char * const layouts[] = { "strided", "gemm_b" };
+static const char * const layouts[] = { "strided", "gemm_b", "gemm_b24" };
 
 static const char * const quants[] = { "none", "tensor", "channel", "group" };
 

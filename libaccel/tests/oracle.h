@@ -95,6 +95,7 @@ extern const struct oracle_op oracle_norm;
 extern const struct oracle_op oracle_reduce;
 extern const struct oracle_op oracle_scan;
 extern const struct oracle_op oracle_topk;
+extern const struct oracle_op oracle_dynquant;
 extern const struct oracle_op oracle_elementwise;
 extern const struct oracle_op oracle_gemm;
 extern const struct oracle_op oracle_gather;

@@ -56,7 +56,8 @@ static void test_names(void **state)
 	static const char * const ops[] = {
 		"none", "copy", "fill", "unary", "binary", "gemm", "conv", "attention", "rotary",
 		"norm", "softmax", "reduce", "pool", "resize", "gather", "scatter", "topk",
-		"scan", "select", "concat", "split", "pad", "ffn"
+		"scan", "select", "concat", "split", "pad", "ffn",
+		"dynquant"
 	};
 	static const char * const unaries[] = {
 		"act", "abs", "neg", "sqrt", "rsqrt", "recip", "exp", "log", "erf", "square",

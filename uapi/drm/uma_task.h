@@ -103,6 +103,7 @@ enum uma_dtype {
  * @UMA_OP_TOPK: the largest or smallest elements of each row
  * @UMA_OP_SCAN: cumulative sums
  * @UMA_OP_SELECT: DST = A ? B : C
+ * @UMA_OP_DYNQUANT: DST = A in bytes, AUX0 = the scales that it takes
  * @UMA_OP_COUNT: number of values, for masks and tables
  *
  * A number that a device does not know is a fault.
@@ -128,7 +129,8 @@ enum uma_opcode {
 	UMA_OP_TOPK = 17,
 	UMA_OP_SCAN = 18,
 	UMA_OP_SELECT = 19,
-	UMA_OP_COUNT = 20
+	UMA_OP_DYNQUANT = 20,
+	UMA_OP_COUNT = 21
 };
 
 /**
@@ -616,6 +618,32 @@ struct uma_reduce_params {
 	__le32 pad0;
 	/** @pad: must be zero */
 	__le64 pad[14];
+};
+
+/** UMA_DYNQUANT_ASYMMETRIC: with zero points, in AUX1; else 0 is in the middle of the type */
+#define UMA_DYNQUANT_ASYMMETRIC		(1u << 0)
+/** UMA_DYNQUANT_FLAGS_MASK: the flags that this version defines */
+#define UMA_DYNQUANT_FLAGS_MASK		0x1u
+
+/**
+ * struct uma_dynquant_params - parameters of UMA_OP_DYNQUANT
+ *
+ * A is of a floating-point type, DST is S8 or U8 with its dimensions and not
+ * quantised; AUX0 is F32 and AUX1 S32, with 1 for the dimensions of @axes. All
+ * elements that differ in those alone have one scale and zero point, in
+ * binary32, with the extremes max >= 0 >= min of them and the range lo to hi of
+ * DST: symmetric, scale = max(max, -min) / 127 and zero = (lo + hi + 1) / 2;
+ * asymmetric, scale = (max - min) / 255 and zero = lo - min / scale, rounded to
+ * nearest even and saturated. A scale of 0 becomes 1. Then DST = A / scale,
+ * rounded to nearest even, plus zero, saturated. A NaN makes the scale NaN.
+ */
+struct uma_dynquant_params {
+	/** @axes: mask of dimensions, not 0 */
+	__le32 axes;
+	/** @flags: UMA_DYNQUANT_* */
+	__le32 flags;
+	/** @pad: must be zero */
+	__le64 pad[15];
 };
 
 /** UMA_TOPK_SMALLEST: the smallest elements, ascending; else the largest, descending */

@@ -20,6 +20,7 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	reduce.o \
 	scan.o \
 	topk.o \
+	dynquant.o \
 	packed.o \
 	packed24.o \
 	pack.o \
@@ -65,7 +66,7 @@ model-tests := \
 	test_pack \
 	test_lines \
 	test_malformed_lines \
-	test_sparse \
+	test_sparse test_dynquant \
 	test_attention \
 	test_fuzz \
 

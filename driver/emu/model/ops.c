@@ -31,6 +31,7 @@ static const struct uma_op_class *const classes[UMA_OP_COUNT] = {
 	[UMA_OP_SOFTMAX] = &uma_op_softmax,
 	[UMA_OP_REDUCE] = &uma_op_reduce,
 	[UMA_OP_TOPK] = &uma_op_topk,
+	[UMA_OP_DYNQUANT] = &uma_op_dynquant,
 	[UMA_OP_SCAN] = &uma_op_scan,
 	[UMA_OP_COPY] = &uma_op_copy,
 	[UMA_OP_FILL] = &uma_op_fill,

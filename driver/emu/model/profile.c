@@ -240,6 +240,8 @@
 		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 4),		\
 	ROW_LINES(SCAN, T_ALL, T_FLOAT | T_INT8 | T(S32), 0,		\
 		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 16),		\
+	ROW_LINES(DYNQUANT, T_FLOAT, T_INT8, 0, Q(Q_N, 0, Q_N, 0), 0,	\
+		  0, DIM_BIG, 1, 32),					\
 	GEMM_FLOAT(T(F32), ACTS_ALL, BK_F32, bn, macs),			\
 	GEMM_FLOAT(T(F16), ACTS_ALL, BK_16, bn, macs),			\
 	GEMM_FLOAT(T(BF16), ACTS_ALL, BK_16, bn, macs),			\
@@ -350,6 +352,8 @@ static const struct uma_op_cap matrix_3[] = {
 		  Q(Q_TC, 0, Q_TC, 0), 0, 0, dim, 64, 32),		\
 	ROW_LINES(REDUCE, T(F16) | T_INT8, T(S32), REDUCE_ARGS,		\
 		  Q(Q_TC, 0, Q_N, 0), 0, 0, dim, 64, 32),		\
+	ROW_LINES(DYNQUANT, T(F16), T_INT8, 0, Q(Q_N, 0, Q_N, 0), 0, 0,	\
+		  dim, 64, 32),						\
 	ROW_GEMM(T(F16), T(F16), T(F16) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
 		 ACTS_ALL, dim, dim, 64, BK_16, 16, macs),		\
 	ROW_GEMM(T_INT8, T_INT8, T(F16) | T_INT8, Q(Q_T, Q_TC, Q_T, Q_T), \

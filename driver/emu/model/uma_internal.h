@@ -322,6 +322,7 @@ extern const struct uma_op_class uma_op_norm;
 extern const struct uma_op_class uma_op_reduce;
 extern const struct uma_op_class uma_op_scan;
 extern const struct uma_op_class uma_op_topk;
+extern const struct uma_op_class uma_op_dynquant;
 extern const struct uma_op_class uma_op_copy;
 extern const struct uma_op_class uma_op_fill;
 extern const struct uma_op_class uma_op_unary;

@@ -166,7 +166,7 @@ const struct uma_profile *uma_profile_find(const char *name);
 /* --- decoded operations --------------------------------------------------- */
 
 /**
- * struct uma_op_lines - SOFTMAX, NORM, REDUCE, SCAN, TOPK
+ * struct uma_op_lines - SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT
  * @axes: mask of the dimensions of a line
  * @flags: of the opcode
  * @eps: NORM: binary32 bits
@@ -335,7 +335,7 @@ union uma_op_params {
 	struct uma_pool_op pool;
 	/** @resize: of UMA_OP_RESIZE */
 	struct uma_resize_op resize;
-	/** @lines: SOFTMAX, NORM, REDUCE, SCAN, TOPK */
+	/** @lines: SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT */
 	struct uma_op_lines lines;
 	/** @raw: cleared before the operation decodes its own */
 	__u64 raw[24];

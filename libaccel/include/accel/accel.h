@@ -122,6 +122,7 @@ enum accel_engine {
  * @ACCEL_OP_SPLIT: the opposite
  * @ACCEL_OP_PAD: a border around a tensor
  * @ACCEL_OP_FFN: feed-forward network of a transformer
+ * @ACCEL_OP_DYNQUANT: into bytes, with scales that follow from the numbers
  * @ACCEL_OP_COUNT: number of values
  */
 enum accel_op {
@@ -148,7 +149,8 @@ enum accel_op {
 	ACCEL_OP_SPLIT = 20,
 	ACCEL_OP_PAD = 21,
 	ACCEL_OP_FFN = 22,
-	ACCEL_OP_COUNT = 23
+	ACCEL_OP_DYNQUANT = 23,
+	ACCEL_OP_COUNT = 24
 };
 
 /**
@@ -1441,6 +1443,46 @@ struct accel_reduce_desc {
 /** ACCEL_REDUCE_DESC_INIT: default descriptor: along all dimensions */
 #define ACCEL_REDUCE_DESC_INIT \
 	{ .hdr = ACCEL_DESC_INIT(struct accel_reduce_desc, ACCEL_OP_REDUCE) }
+
+/** ACCEL_DYNQUANT_ASYMMETRIC: with zero points; else 0 is in the middle of the type */
+#define ACCEL_DYNQUANT_ASYMMETRIC	(1u << 0)
+
+/**
+ * struct accel_dynquant_desc - D = A in bytes, with scales of its own
+ *
+ * All elements that differ along @axes alone share a scale and a zero point:
+ *
+ *	symmetric	scale = max(abs(A)) / 127; zero = 0, or 128 for U8
+ *	asymmetric	scale = (max - min) / 255; zero = lo - min / scale
+ *
+ * with max at least and min at most 0, and lo the smallest number of the type;
+ * then D = A / scale + zero, rounded to nearest even, saturated. Where all is 0
+ * the scale is 1. A NaN makes the scale NaN.
+ *
+ * A product with static weights takes D as it is as its left matrix (U8 with a
+ * scale of 1 and zero point 128) and, with axes of K, @scales as the scale of
+ * its epilogue: [..., M, 1] broadcasts over the columns.
+ */
+struct accel_dynquant_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_DYNQUANT_* */
+	uint32_t flags;
+	/** @axes: mask of ACCEL_AXIS(dimension), 0: all: one scale */
+	uint32_t axes;
+	/** @a: input: F32, F16, BF16 */
+	struct accel_tensor a;
+	/** @d: result: S8, U8, of A's dimensions, not quantised; not in place */
+	struct accel_tensor d;
+	/** @scales: result: F32, A's dimensions but 1 along @axes; ACCEL_ARG_AUX0 */
+	struct accel_tensor scales;
+	/** @zeros: result if asymmetric: S32, likewise; ACCEL_ARG_AUX1 */
+	struct accel_tensor zeros;
+};
+
+/** ACCEL_DYNQUANT_DESC_INIT: default descriptor: symmetric, one scale */
+#define ACCEL_DYNQUANT_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_dynquant_desc, ACCEL_OP_DYNQUANT) }
 
 /** ACCEL_TOPK_SMALLEST: the smallest elements, ascending; else the largest, descending */
 #define ACCEL_TOPK_SMALLEST	(1u << 0)
