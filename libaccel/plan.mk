@@ -19,6 +19,7 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	rotary_table.o \
 	lower_attention.o \
 	lower_move.o \
+	lower_ffn.o \
 	convert.o \
 	variant.o \
 	cost.o \
@@ -61,6 +62,7 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	attention \
 	conv \
 	move \
+	ffn \
 	)
 op-test-objs := $(addprefix libaccel/tests/,\
 	optest.o \
@@ -80,6 +82,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_rotary.o \
 	oracle_conv.o \
 	oracle_move.o \
+	oracle_ffn.o \
 	)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 libaccel/tests/test_kv-objs += libaccel/tests/kv_bench.o

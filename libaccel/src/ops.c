@@ -45,6 +45,13 @@ static const char *const split_args[ACCEL_ARG_COUNT] = {
 	"d[0]", "a", "d[1]", "d[2]", "d[3]", "d[4]", "d[5]", "d[6]", "d[7]"
 };
 
+static const char *const ffn_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_B] = "up",
+	[ACCEL_ARG_C] = "gate", [ACCEL_ARG_BIAS] = "down_bias",
+	[ACCEL_ARG_RESIDUAL] = "residual", [ACCEL_ARG_AUX0] = "down",
+	[ACCEL_ARG_AUX1] = "up_bias", [ACCEL_ARG_AUX2] = "gate_bias"
+};
+
 static const struct op_class classes[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_NORM] = {
 		.size = sizeof(struct accel_norm_desc),
@@ -199,6 +206,13 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_COPY,
 		.algorithm = "copies",
 		.lower = lower_pad,
+	},
+	[ACCEL_OP_FFN] = {
+		.size = sizeof(struct accel_ffn_desc),
+		.opcode = UMA_OP_GEMM,
+		.algorithm = "products",
+		.args = ffn_args,
+		.lower = lower_ffn,
 	},
 	[ACCEL_OP_GEMM] = {
 		.size = sizeof(struct accel_gemm_desc),

@@ -40,9 +40,21 @@ void request_release(struct request *req)
 	req->parts = NULL;
 }
 
+/*
+ * What lies in the workspace is no tensor of the caller: its type is a field of
+ * the descriptor, "ffn.hidden_dtype" for "ffn.hidden".
+ */
+static void own_field(char *field, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!strncmp(field, name, len) && !strcmp(field + len, ".dtype"))
+		field[len] = '_';
+}
+
 /* Errors of a part are told with the names that the caller knows. */
 static void rename_field(struct accel_error *e, const struct part *part,
-			 const char *const *names)
+			 const char *const *names, const uint32_t *args)
 {
 	static const char * const ends[REQUEST_SLOTS] = {
 		[UMA_SLOT_DST] = "d", [UMA_SLOT_A] = "a", [UMA_SLOT_B] = "b",
@@ -64,6 +76,8 @@ static void rename_field(struct accel_error *e, const struct part *part,
 			continue;
 		snprintf(field, sizeof(field), "%.*s%s", 40, names[s], e->field + len);
 		memcpy(e->field, field, sizeof(field));
+		if (args[s] == ARG_WORKSPACE)
+			own_field(e->field, names[s]);
 		return;
 	}
 }
@@ -109,7 +123,7 @@ int part_lower(struct parts *parts, uint32_t op, const char *const *names,
 	req->opcode = req->class->opcode;
 	ret = req->class->lower(&part->desc, req, e);
 	if (ret) {
-		rename_field(e, part, names);
+		rename_field(e, part, names, args);
 		return ret;
 	}
 	for (s = 0; s < REQUEST_SLOTS; s++) {
@@ -169,20 +183,44 @@ static uint32_t best_way(const struct choices *part, const struct device_engine 
 	return best;
 }
 
+static bool ends_in(const char *s, const char *end)
+{
+	size_t len = strlen(s), n = strlen(end);
+
+	return len >= n && !strcmp(s + len - n, end);
+}
+
+/* Operands have the caller's names already; the rest of a part has not. */
+static void rename_refusal(struct placement *p, const struct request *req, uint32_t part)
+{
+	const struct part *pt = &req->parts->part[part];
+	const char *act = pt->act_field;
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if ((pt->req.slots & (1u << s)) && pt->req.t[s].own)
+			own_field(p->field, pt->req.t[s].name);
+	if (act && ends_in(p->field, ".epilogue.act"))
+		snprintf(p->field, sizeof(p->field), "%s", act);
+	else if (ends_in(p->field, ".hdr.op"))
+		snprintf(p->field, sizeof(p->field), "%s.hdr.op", accel_op_name(req->op));
+}
+
 /* What an engine needs for all: each task but the first starts at once. */
-static void join(struct choice *c, const struct joint *j, uint32_t count)
+static void join(struct choice *c, const struct joint *j, const struct request *req)
 {
 	uint64_t start = 0, work = 0, sum;
 	struct placement p = { 0 };
 	uint32_t i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < req->parts->count; i++) {
 		const struct choice *part;
 
 		part = &j->part[i]->c[best_way(j->part[i], c->engine)];
 		if (!part->ok) {
 			c->ok = false;
 			c->p = part->p;
+			rename_refusal(&c->p, req, i);
 			return;
 		}
 		p.bytes += part->p.bytes;
@@ -221,7 +259,7 @@ static int joint_create(struct accel_device *dev, const struct request *req,
 		if (j->whole->c[i].way)
 			continue;
 		j->whole->c[n] = j->whole->c[i];
-		join(&j->whole->c[n++], j, parts->count);
+		join(&j->whole->c[n++], j, req);
 	}
 	j->whole->count = n;
 	choose(j->whole, req);

@@ -196,6 +196,7 @@ union any_desc {
 	struct accel_concat_desc concat;
 	struct accel_split_desc split;
 	struct accel_pad_desc pad;
+	struct accel_ffn_desc ffn;
 };
 
 /* --- parts.c: operations that are several tasks ------------------------------- */
@@ -209,11 +210,13 @@ union any_desc {
  *	workspace, whose offset counts from its start
  * @req: request; its operands are bound by the numbers of their slots
  * @arg: by slot: &enum accel_arg of the whole, or ARG_WORKSPACE
+ * @act_field: path of its activation in the caller's descriptor
  */
 struct part {
 	union any_desc desc;
 	struct request req;
 	uint32_t arg[REQUEST_SLOTS];
+	const char *act_field;
 };
 
 /**
@@ -395,11 +398,12 @@ const char *attention_func_name(uint32_t bit);
 
 int lower_rotary(const union any_desc *d, struct request *req, struct accel_error *e);
 
-/* --- lower_move.c ------------------------------------------------------------ */
+/* --- lower_move.c, lower_ffn.c ----------------------------------------------- */
 
 int lower_concat(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_split(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_pad(const union any_desc *d, struct request *req, struct accel_error *e);
+int lower_ffn(const union any_desc *d, struct request *req, struct accel_error *e);
 
 /* --- convert.c -------------------------------------------------------------- */
 

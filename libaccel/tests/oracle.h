@@ -106,6 +106,7 @@ extern const struct oracle_op oracle_rotary;
 extern const struct oracle_op oracle_attention;
 extern const struct oracle_op oracle_conv;
 extern const struct oracle_op oracle_move;
+extern const struct oracle_op oracle_ffn;
 
 const struct oracle_op *oracle_op(uint32_t op);
 const struct accel_tensor *oracle_tensor(const struct accel_desc *desc, uint32_t index);

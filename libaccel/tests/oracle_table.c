@@ -29,6 +29,7 @@ static const struct oracle_op *const table[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_CONCAT] = &oracle_move,
 	[ACCEL_OP_SPLIT] = &oracle_move,
 	[ACCEL_OP_PAD] = &oracle_move,
+	[ACCEL_OP_FFN] = &oracle_ffn,
 };
 
 /* NULL: nobody knows what the operation means. */

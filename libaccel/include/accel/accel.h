@@ -2350,6 +2350,83 @@ struct accel_pad_desc {
 #define ACCEL_PAD_DESC_INIT \
 	{ .hdr = ACCEL_DESC_INIT(struct accel_pad_desc, ACCEL_OP_PAD) }
 
+/** ACCEL_FFN_TRANS: weights are stored transposed: up and gate [H, K], down [N, H] */
+#define ACCEL_FFN_TRANS		(1u << 0)
+/**
+ * ACCEL_FFN_PACK: weights are constant: they are rearranged into the engine's
+ * layout when the plan is made, and never read again
+ */
+#define ACCEL_FFN_PACK		(1u << 1)
+
+/**
+ * struct accel_ffn_desc - feed-forward network of a transformer, as one operation
+ *
+ *	plain	H = act(A x up + up_bias)
+ *	gated	H = (A x up + up_bias) * act(A x gate + gate_bias)
+ *	both	D = H x down + down_bias + residual
+ *
+ * Two to four tasks, and H in a workspace of the job. Tensors, leading
+ * dimensions and types are those of &struct accel_gemm_desc:
+ *
+ *	a		ACCEL_ARG_A	[..., M, K]
+ *	up		ACCEL_ARG_B	[..., K, H], also quantised to 8 or 4 bits
+ *	gate		ACCEL_ARG_C	likewise; rank 0: plain
+ *	down		ACCEL_ARG_AUX0	[..., H, N]
+ *	up_bias		ACCEL_ARG_AUX1	broadcast to [..., M, H]; rank 0: none
+ *	gate_bias	ACCEL_ARG_AUX2	likewise
+ *	down_bias	ACCEL_ARG_BIAS	broadcast to D; rank 0: none
+ *	residual	ACCEL_ARG_RESIDUAL broadcast to D; rank 0: none
+ *	d		ACCEL_ARG_D	[..., M, N]; may be the residual itself
+ *
+ * H, and before it both factors of a gated one, are rounded to the hidden type;
+ * the factors of an integer H to that of A, or F16.
+ */
+struct accel_ffn_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_FFN_* */
+	uint32_t flags;
+	/** @act: &enum accel_act */
+	uint32_t act;
+	/** @p0: first parameter of the activation */
+	float p0;
+	/** @p1: second parameter of the activation */
+	float p1;
+	/**
+	 * @hidden_dtype: type of H: floating-point, or ACCEL_S8, ACCEL_U8 for
+	 * weights of 8 bits; 0: that of A, ACCEL_F16 where A is an integer
+	 */
+	uint32_t hidden_dtype;
+	/** @hidden_scale: ACCEL_S8, ACCEL_U8: scale of H, else 0 */
+	float hidden_scale;
+	/** @hidden_zero: ACCEL_S8, ACCEL_U8: zero point of H, else 0 */
+	int32_t hidden_zero;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @up: weights into the hidden dimension */
+	struct accel_tensor up;
+	/** @gate: weights of the gate */
+	struct accel_tensor gate;
+	/** @down: weights out of it */
+	struct accel_tensor down;
+	/** @up_bias: added to the first product */
+	struct accel_tensor up_bias;
+	/** @gate_bias: added to that of the gate, before the activation */
+	struct accel_tensor gate_bias;
+	/** @down_bias: added to the last product */
+	struct accel_tensor down_bias;
+	/** @residual: added too */
+	struct accel_tensor residual;
+	/** @d: result */
+	struct accel_tensor d;
+};
+
+/** ACCEL_FFN_DESC_INIT: default descriptor */
+#define ACCEL_FFN_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_ffn_desc, ACCEL_OP_FFN) }
+
 /* --- plans ---------------------------------------------------------------- */
 
 struct accel_plan;
