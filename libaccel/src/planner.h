@@ -127,7 +127,7 @@ struct request {
 	uint32_t engine;
 	uint32_t func;
 	uint32_t funcs;
-	uint8_t params[UMA_PARAMS_SIZE];
+	uint8_t params[UMA_PARAMS_SIZE] __attribute__((aligned(8)));
 	float alpha;
 	float beta;
 	uint32_t value;

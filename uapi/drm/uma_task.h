@@ -788,7 +788,7 @@ struct uma_select_params {
  *
  *	s[j] = scale * sum_d Q[b, i, h, d] * K[b, j, g, d]
  *	s[j] = softcap * tanh(s[j] / softcap)		UMA_ATTN_SOFTCAP
- *	s[j] -= slope[b, h] * |p - j|			UMA_ATTN_ALIBI
+ *	s[j] -= slope[b, h] * abs(p - j)			UMA_ATTN_ALIBI
  *	s[j] += mask[b, h, i, j]			UMA_ATTN_MASK, not boolean
  *	w[j] = e^s[j] / (sum_k e^s[k] + e^sink[h])	e^sink: UMA_ATTN_SINKS
  *	DST[b, i, h, :] = sum_j w[j] * V[b, j, g, :]

@@ -113,25 +113,13 @@ static int do_slice(struct run *r, const struct op_map *m)
 	return give(r, 0, lib_copy(r, &w, a->type));
 }
 
-static int do_concat(struct run *r, const struct op_map *m)
+/* More than the library joins at a time: copies into place */
+static void concat_copies(struct run *r, uint32_t axis, struct value *v)
 {
-	struct value *a = r->in[0], *v;
-	int64_t dims[MAX_RANK], at = 0;
 	struct view from, to;
-	uint32_t axis, i;
+	int64_t at = 0;
+	uint32_t i;
 
-	(void)m;
-	if (!usable(r, a))
-		return r->ret;
-	axis = axis_of(r, attr_int(r, "axis", 1), a->rank);
-	memcpy(dims, a->dims, sizeof(dims));
-	dims[axis] = 0;
-	for (i = 0; i < r->n_in && !r->ret; i++) {
-		if (r->in[i]->rank != a->rank)
-			return broken(r, "%u and %u dimensions", a->rank, r->in[i]->rank);
-		dims[axis] += r->in[i]->dims[axis];
-	}
-	v = new_value(r, a->type, a->rank, dims);
 	for (i = 0; i < r->n_in && !r->ret; i++) {
 		from = view_of(r->in[i]);
 		to = view_of(v);
@@ -140,33 +128,100 @@ static int do_concat(struct run *r, const struct op_map *m)
 		at += from.dims[axis];
 		lib_copy_into(r, &from, &to);
 	}
+}
+
+static int do_concat(struct run *r, const struct op_map *m)
+{
+	struct accel_concat_desc d = ACCEL_CONCAT_DESC_INIT;
+	struct value *a = r->in[0], *v;
+	int64_t dims[MAX_RANK];
+	uint32_t i;
+
+	(void)m;
+	if (!usable(r, a))
+		return r->ret;
+	d.axis = axis_of(r, attr_int(r, "axis", 1), a->rank);
+	memcpy(dims, a->dims, sizeof(dims));
+	for (i = 1; i < r->n_in && !r->ret; i++) {
+		if (r->in[i]->rank != a->rank)
+			return broken(r, "%u and %u dimensions", a->rank, r->in[i]->rank);
+		dims[d.axis] += r->in[i]->dims[d.axis];
+	}
+	v = new_value(r, a->type, a->rank, dims);
+	if (v && (r->n_in > ACCEL_CONCAT_MAX || a->rank > ACCEL_MAX_RANK)) {
+		concat_copies(r, d.axis, v);
+		return give(r, 0, v);
+	}
+	d.count = r->n_in;
+	for (i = 0; i < r->n_in && !r->ret; i++)
+		tensor_of(r, &d.a[i], r->in[i]);
+	if (tensor_of(r, &d.d, v))
+		lib_run(r, &d.hdr);
 	return give(r, 0, v);
 }
 
 /* Sizes are an attribute up to version 12, then an input; none: equal parts. */
 static int do_split(struct run *r, const struct op_map *m)
 {
+	struct accel_split_desc d = ACCEL_SPLIT_DESC_INIT;
+	int64_t sizes[MAX_ARGS], dims[MAX_RANK];
 	struct value *a = r->in[0];
-	int64_t sizes[MAX_ARGS], at = 0;
-	uint32_t axis, i, n;
-	struct view w;
+	uint32_t i, n;
 
 	(void)m;
-	if (!usable(r, a))
+	if (!tensor_of(r, &d.a, a))
 		return r->ret;
-	axis = axis_of(r, attr_int(r, "axis", 0), a->rank);
+	d.axis = axis_of(r, attr_int(r, "axis", 0), a->rank);
+	d.count = r->n_out;
 	n = r->opset < 13 ? attr_ints(r, "split", sizes, MAX_ARGS) :
 			    get_ints(r, r->in[1], sizes, MAX_ARGS);
 	if (n && n != r->n_out)
 		return broken(r, "%u sizes for %u outputs", n, r->n_out);
+	if (r->n_out > ACCEL_CONCAT_MAX)
+		return unsupported(r, "%u outputs", r->n_out);
+	memcpy(dims, a->dims, sizeof(dims));
 	for (i = 0; i < r->n_out && !r->ret; i++) {
-		w = view_of(a);
-		w.dims[axis] = n ? sizes[i] : a->dims[axis] / r->n_out;
-		w.offset = at * w.strides[axis];
-		at += w.dims[axis];
-		give(r, i, lib_copy(r, &w, a->type));
+		dims[d.axis] = n ? sizes[i] : a->dims[d.axis] / r->n_out;
+		give(r, i, new_value(r, a->type, a->rank, dims));
+		tensor_of(r, &d.d[i], r->out[i]);
 	}
-	return r->ret;
+	return lib_run(r, &d.hdr);
+}
+
+/* Sizes and the constant are attributes up to version 10, then inputs. */
+static int do_pad(struct run *r, const struct op_map *m)
+{
+	struct accel_pad_desc d = ACCEL_PAD_DESC_INIT;
+	int64_t pads[2 * MAX_RANK], dims[MAX_RANK];
+	struct value *a = r->in[0], *v;
+	uint32_t i, n;
+
+	(void)m;
+	if (!tensor_of(r, &d.a, a) || (r->in[2] && !usable(r, r->in[2])))
+		return r->ret;
+	n = r->opset < 11 ? attr_ints(r, "pads", pads, 2 * MAX_RANK) :
+			    get_ints(r, r->in[1], pads, 2 * MAX_RANK);
+	if (n != 2 * a->rank)
+		return broken(r, "%u sizes for %u dimensions", n, a->rank);
+	if (attr_is(r, "mode", "reflect", false))
+		d.mode = ACCEL_PAD_REFLECT;
+	else if (attr_is(r, "mode", "edge", false))
+		d.mode = ACCEL_PAD_EDGE;
+	else if (!attr_is(r, "mode", "constant", true))
+		return unsupported(r, "another mode");
+	if (d.mode == ACCEL_PAD_CONSTANT)
+		d.value = r->in[2] ? get(r->in[2], 0) : (double)attr_float(r, "value", 0);
+	for (i = 0; i < a->rank; i++) {
+		if (pads[i] < 0 || pads[a->rank + i] < 0)
+			return unsupported(r, "a padding below 0");
+		d.before[i] = pads[i];
+		d.after[i] = pads[a->rank + i];
+		dims[i] = a->dims[i] + pads[i] + pads[a->rank + i];
+	}
+	v = new_value(r, a->type, a->rank, dims);
+	if (tensor_of(r, &d.d, v))
+		lib_run(r, &d.hdr);
+	return give(r, 0, v);
 }
 
 /* Each dimension as (repeats, size), the repeats with a stride of 0. */
@@ -374,6 +429,7 @@ const struct op_map ops_move[] = {
 	{ "Slice", do_slice, BY_LIBRARY, 0, 0 },
 	{ "Concat", do_concat, BY_LIBRARY, 0, 4 },
 	{ "Split", do_split, BY_LIBRARY, 0, 0 },
+	{ "Pad", do_pad, BY_LIBRARY, 0, 2 },
 	{ "Tile", do_tile, BY_LIBRARY, 0, 6 },
 	{ "DepthToSpace", do_depth_space, BY_LIBRARY, 1, 0 },
 	{ "SpaceToDepth", do_depth_space, BY_LIBRARY, 0, 0 },
