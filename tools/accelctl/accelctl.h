@@ -417,6 +417,7 @@ bool ctl_driver_loaded(const char *root);
 struct gemm_opts;
 int cmd_list(struct ctl *ctl, void *data, const char *operand);
 int cmd_info(struct ctl *ctl, void *data, const char *operand);
+int cmd_ops(struct ctl *ctl, void *data, const char *operand);
 int cmd_doctor(struct ctl *ctl, void *data, const char *operand);
 int cmd_run_gemm(struct ctl *ctl, void *data, const char *operand);
 int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand);

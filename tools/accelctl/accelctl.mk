@@ -4,7 +4,7 @@
 accelctl := tools/accelctl
 accelctl-sources := main commands opts help out device interrupt npy values check gemm cmd_gemm cmd_list cmd_info \
 	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
-	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line
+	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 
 PROGS += $(accelctl)/accelctl
@@ -40,6 +40,13 @@ $(accelctl-tests)/test_trace-objs := $(accelctl-tests)/test_trace.o $(accelctl)/
 	$(accelctl)/kfile.o
 $(foreach t,npy values check fdinfo table trace,$(eval $(accelctl-tests)/test_$(t)-pkgs := cmocka $(if $(filter trace,$(t)),json-c)) \
 	$(eval $(accelctl-tests)/test_$(t)-ldlibs := -lm -lpthread))
+
+# What is listed is run.
+UNIT_TESTS += $(accelctl-tests)/test_ops
+$(accelctl-tests)/test_ops-objs := $(accelctl-tests)/test_ops.o $(accelctl)/opcell.o
+$(accelctl-tests)/test_ops-libs := libaccel/libaccel
+$(accelctl-tests)/test_ops-pkgs := cmocka
+$(accelctl-tests)/test_ops-timeout := 900
 
 # Reads files with the parser, and nothing more: a harness for fuzzers, and for single files that one found.
 TEST_PROGS += $(accelctl-tests)/fuzz_npy

@@ -236,6 +236,12 @@ const struct ctl_command ctl_commands[] = {
 		.run = cmd_info,
 	},
 	{
+		.name = "ops",
+		.summary = "list operations by type, engine and chip",
+		.text = "Lists which engine takes which operation, with which functions and element types: of the device that -d names, or else of every chip that the in-process device can be. A and B are the inputs, D is the result. With --json each combination of types is listed: functions of an operation that go with the same types on an engine are one entry. Small integers may be quantised.",
+		.run = cmd_ops,
+	},
+	{
 		.name = "doctor",
 		.summary = "find out why an accelerator cannot be used",
 		.text = "Checks kernel, driver, device nodes, permissions, limits and versions. Each check is a line; where something is wrong, the next line says what to do about it. A warning costs speed or comfort, a failure keeps the device from being used. The exit status is that of the first failure, because the others tend to follow from it.\n\n"
