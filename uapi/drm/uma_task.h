@@ -784,7 +784,7 @@ struct uma_select_params {
 /**
  * struct uma_attention_params - parameters of UMA_OP_ATTENTION
  *
- * For each sequence b, query i and head h, with g = h / (heads / kv_heads):
+ * For each sequence b, query i and head h, with g = h / (heads / kv_heads)::
  *
  *	s[j] = scale * sum_d Q[b, i, h, d] * K[b, j, g, d]
  *	s[j] = softcap * tanh(s[j] / softcap)		UMA_ATTN_SOFTCAP
@@ -797,7 +797,7 @@ struct uma_select_params {
  * memory. A query that sees no key, or only scores of minus infinity, gives
  * zeros; keys that it does not see take no part, whatever K and V hold there.
  *
- * Operands, all of rank 4 unless said otherwise; strides are free:
+ * Operands, all of rank 4 unless said otherwise; strides are free::
  *
  *	DST	[batch, queries, heads, v_dim], floating-point; may be A itself
  *	A	Q: [batch, queries, heads, head_dim], floating-point
@@ -816,7 +816,7 @@ struct uma_select_params {
  *		beyond theirs are not seen. Numbers out of range are a fault
  *	AUX3	slopes: F32 [heads] or [batch, heads]
  *	AUX4	sinks: floating-point [heads]
- *	RESIDUAL partial results: F32 [pieces, DST's first three, v_dim + 2],
+ *	RESIDUAL partial results: F32 [pieces, first three of DST, v_dim + 2],
  *		rank 5, written
  *
  * "keys" of mask and lengths are those that K has room for: dims[1], or pages

@@ -1765,7 +1765,7 @@ struct accel_select_desc {
 /**
  * struct accel_attention_desc - D = softmax(scale * Q x K^T + ...) x V
  *
- * The scores are never in memory. Dimensions, whatever the strides:
+ * The scores are never in memory. Dimensions, whatever the strides::
  *
  *	q	ACCEL_ARG_A	[batch, queries, heads, head_dim] F32, F16, BF16
  *	k	ACCEL_ARG_B	[batch, keys, kv_heads, head_dim] F32, F16, BF16,
@@ -1784,8 +1784,8 @@ struct accel_select_desc {
  *
  * heads is a multiple of kv_heads: head h reads head h / (heads / kv_heads).
  * Rank 0: there is no such tensor. Scores are, in this order, multiplied by the
- * scale, bounded by @softcap, less slope * |p - j| of the position p of the
- * query and j of the key (ALiBi), plus the mask. A sink is the score of a key
+ * scale, bounded by @softcap, less the slope times the distance of the query's
+ * and the key's position (ALiBi), plus the mask. A sink is the score of a key
  * without a value. A query that sees no key gives zeros.
  *
  * Paged: with @pages, k and v are pools [pages, page_size, kv_heads, dim], and
