@@ -12,6 +12,8 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	lower_gemm.o \
 	lower_conv.o \
 	conv_ways.o \
+	winograd.o \
+	fold.o \
 	lower_elementwise.o \
 	lower_gather.o \
 	lower_vision.o \
@@ -90,7 +92,7 @@ libaccel/tests/test_blocks-objs += $(addprefix libaccel/tests/,net.o net_oracle.
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.
-SELFTEST_PROGS += $(op-tests) libaccel/tests/test_desc libaccel/tests/test_plan libaccel/tests/test_calib \
+SELFTEST_PROGS += $(op-tests) libaccel/tests/test_conv_ways libaccel/tests/test_desc libaccel/tests/test_plan libaccel/tests/test_calib \
 	libaccel/tests/test_quant
 # Thousands of buffers and queues: an hour on a kernel with checkers, where the others do.
 $(foreach t,$(op-tests),$(eval $(t)-kernels := stock))

@@ -20,6 +20,9 @@ static const char * const algorithms[ACCEL_CONV_ALGORITHM_COUNT] = {
 	[ACCEL_CONV_DIRECT] = "direct",
 	[ACCEL_CONV_IMPLICIT] = "implicit GEMM",
 	[ACCEL_CONV_GEMM] = "1x1 as GEMM",
+	[ACCEL_CONV_WINOGRAD_2] = "Winograd F(2x2, 3x3)",
+	[ACCEL_CONV_WINOGRAD_4] = "Winograd F(4x4, 3x3)",
+	[ACCEL_CONV_WINOGRAD_6] = "Winograd F(6x6, 3x3)",
 };
 
 /* The same as candidates that the caller did not ask for. */
@@ -27,6 +30,9 @@ static const char * const asked_for[ACCEL_CONV_ALGORITHM_COUNT] = {
 	[ACCEL_CONV_DIRECT] = "the descriptor asks for direct",
 	[ACCEL_CONV_IMPLICIT] = "the descriptor asks for implicit GEMM",
 	[ACCEL_CONV_GEMM] = "the descriptor asks for 1x1 as GEMM",
+	[ACCEL_CONV_WINOGRAD_2] = "the descriptor asks for Winograd F(2x2, 3x3)",
+	[ACCEL_CONV_WINOGRAD_4] = "the descriptor asks for Winograd F(4x4, 3x3)",
+	[ACCEL_CONV_WINOGRAD_6] = "the descriptor asks for Winograd F(6x6, 3x3)",
 };
 
 const char *accel_conv_algorithm_name(uint32_t algorithm)
@@ -36,7 +42,15 @@ const char *accel_conv_algorithm_name(uint32_t algorithm)
 
 const char *conv_func_name(uint32_t func)
 {
-	return func == UMA_CONV_DIRECT ? "direct" : "implicit GEMM";
+	static const uint8_t algorithm[UMA_CONV_COUNT] = {
+		[UMA_CONV_DIRECT] = ACCEL_CONV_DIRECT,
+		[UMA_CONV_IMPLICIT] = ACCEL_CONV_IMPLICIT,
+		[UMA_CONV_WINOGRAD_2] = ACCEL_CONV_WINOGRAD_2,
+		[UMA_CONV_WINOGRAD_4] = ACCEL_CONV_WINOGRAD_4,
+		[UMA_CONV_WINOGRAD_6] = ACCEL_CONV_WINOGRAD_6,
+	};
+
+	return algorithms[func < UMA_CONV_COUNT ? algorithm[func] : ACCEL_CONV_AUTO];
 }
 
 static uint64_t mul_sat(uint64_t a, uint64_t b)
@@ -79,7 +93,6 @@ static void set_func(struct request *req, uint32_t func)
 	w.func = htole32(func);
 	memcpy(req->params, &w, sizeof(w));
 	req->funcs = 1u << func;
-	order_weights(req);
 }
 
 static void way_direct(const struct request *req, struct way *way)
@@ -87,6 +100,7 @@ static void way_direct(const struct request *req, struct way *way)
 	way->req = *req;
 	way->req.work = mul_sat(req->macs, DIRECT_COST);
 	set_func(&way->req, UMA_CONV_DIRECT);
+	order_weights(&way->req);
 }
 
 static void way_implicit(const struct request *req, struct way *way)
@@ -98,6 +112,7 @@ static void way_implicit(const struct request *req, struct way *way)
 	way->req = *req;
 	way->req.work = m ? mul_sat(req->macs / m, padded) : req->macs;
 	set_func(&way->req, UMA_CONV_IMPLICIT);
+	order_weights(&way->req);
 }
 
 /* Channels last: [N, height, width, C] */
@@ -187,6 +202,98 @@ static void way_gemm(const struct request *req, struct way *way)
 	r->funcs = 0;
 }
 
+/* What stands in the way of Winograd's algorithms? */
+static void check_winograd(const struct request *req, uint32_t edge, struct way *way)
+{
+	const struct accel_conv_desc *desc = &req->desc->conv;
+	const struct operand *a = &req->t[UMA_SLOT_A], *b = &req->t[UMA_SLOT_B];
+	const struct uma_conv_params *w = params_of(req);
+	uint32_t i;
+
+	if (a->rank != 4)
+		refuse(way, "conv.a.rank", "Winograd's algorithm is for two dimensions");
+	else if (desc->flags & ACCEL_CONV_TRANSPOSED)
+		refuse(way, "conv.flags",
+		       "Winograd's algorithm does not do transposed convolutions");
+	else if (desc->groups > 1)
+		refuse(way, "conv.groups", "Winograd's algorithm is for one group");
+	else if (!dtype_is_float(a->dtype))
+		refuse(way, "conv.a.dtype",
+		       "Winograd's algorithm is for floating-point numbers");
+	else if (b->dtype != a->dtype)
+		refuse(way, "conv.b.dtype",
+		       "Winograd's algorithm is for weights of the input's type");
+	else if (edge == 6 && a->dtype != ACCEL_F32)
+		refuse(way, "conv.a.dtype", "F(6x6, 3x3) is for fp32");
+	else if (!req->pack)
+		refuse(way, "conv.flags",
+		       "Winograd's algorithm needs constant weights: ACCEL_CONV_PACK_B");
+	for (i = 0; i < 2 && !way->field; i++) {
+		if (b->dims[2 + i] != 3)
+			refuse(way, i ? "conv.b.dims[3]" : "conv.b.dims[2]",
+			       "Winograd's algorithm is for kernels of 3 by 3");
+		else if (le32toh(w->stride[i]) != 1)
+			refuse(way, i ? "conv.stride[1]" : "conv.stride[0]",
+			       "Winograd's algorithm is for a stride of 1");
+		else if (le32toh(w->dilation[i]) != 1)
+			refuse(way, i ? "conv.dilation[1]" : "conv.dilation[0]",
+			       "Winograd's algorithm is for a dilation of 1");
+	}
+}
+
+static uint64_t divup(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/*
+ * Products of a tile: (edge + 2)^2 for each pair of channels; for each channel of
+ * the input and of the output a transform of about as many additions as products
+ * of a row, each way, which run at an eighth of the rate of products.
+ */
+static uint64_t winograd_work(const struct operand *d, uint64_t c, uint64_t edge)
+{
+	uint64_t points = (edge + 2) * (edge + 2);
+	uint64_t tiles = mul_sat(mul_sat(divup(d->dims[2], edge), divup(d->dims[3], edge)),
+				 d->dims[0]);
+	uint64_t m = d->dims[1], pairs = mul_sat(c, m);
+	uint64_t transforms = mul_sat(c + m, 8 * 2 * (edge + 2) / 2);
+
+	if (__builtin_add_overflow(pairs, transforms, &pairs))
+		return UINT64_MAX;
+	return mul_sat(mul_sat(tiles, points), pairs);
+}
+
+static void way_winograd(const struct request *req, uint32_t edge, struct way *way)
+{
+	struct request *r = &way->req;
+	struct operand *b = &r->t[UMA_SLOT_B];
+	struct accel_error e = ACCEL_ERROR_INIT;
+	int64_t c = b->dims[1], m, points = edge + 2;
+
+	*r = *req;
+	check_winograd(req, edge, way);
+	if (way->field)
+		return;
+	c = req->t[UMA_SLOT_B].dims[1];
+	m = req->t[UMA_SLOT_B].dims[0];
+	b->dtype = ACCEL_F32;
+	b->dims[0] = points;
+	b->dims[1] = points;
+	b->dims[2] = c;
+	b->dims[3] = m;
+	if (__builtin_mul_overflow(c, m, &b->strides[1]) ||
+	    __builtin_mul_overflow(b->strides[1], points, &b->strides[0]))
+		refuse(way, "conv.b.dims[0]", "the transformed weights do not fit into an address space");
+	b->strides[2] = m;
+	b->strides[3] = 1;
+	if (!way->field && operand_extent(b, &e))
+		refuse(way, "conv.b.dims[0]", "the transformed weights do not fit into an address space");
+	r->winograd = edge;
+	r->work = winograd_work(&req->t[UMA_SLOT_DST], (uint64_t)c, edge);
+	set_func(r, UMA_CONV_WINOGRAD_2 + (edge - 2) / 2);
+}
+
 /**
  * conv_way - a convolution by an algorithm
  * @req: request
@@ -206,6 +313,11 @@ void conv_way(const struct request *req, uint32_t algorithm, struct way *way)
 	case ACCEL_CONV_IMPLICIT:
 		way_implicit(req, way);
 		break;
+	case ACCEL_CONV_WINOGRAD_2:
+	case ACCEL_CONV_WINOGRAD_4:
+	case ACCEL_CONV_WINOGRAD_6:
+		way_winograd(req, 2 + 2 * (algorithm - ACCEL_CONV_WINOGRAD_2), way);
+		break;
 	default:
 		way_gemm(req, way);
 		break;
@@ -216,13 +328,19 @@ uint32_t conv_ways(const struct request *req, struct way *ways)
 {
 	static const uint8_t order[] = {
 		ACCEL_CONV_GEMM, ACCEL_CONV_IMPLICIT, ACCEL_CONV_DIRECT,
+		ACCEL_CONV_WINOGRAD_2, ACCEL_CONV_WINOGRAD_4, ACCEL_CONV_WINOGRAD_6,
 	};
+	bool allowed = req->desc->conv.flags & ACCEL_CONV_WINOGRAD;
 	uint32_t i, asked = req->desc->conv.algorithm;
 
 	for (i = 0; i < sizeof(order); i++) {
 		conv_way(req, order[i], &ways[i]);
 		if (asked && asked != order[i])
 			ways[i].unwanted = asked_for[asked];
+		else if (!asked && order[i] == ACCEL_CONV_WINOGRAD_6)
+			ways[i].unwanted = "it is less exact: it has to be asked for by name";
+		else if (!asked && order[i] >= ACCEL_CONV_WINOGRAD_2 && !allowed)
+			ways[i].unwanted = "it is less exact: ACCEL_CONV_WINOGRAD allows it";
 	}
 	return i;
 }

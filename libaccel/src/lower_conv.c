@@ -12,7 +12,7 @@
 #include "planner.h"
 
 #define CONV_FLAGS	(ACCEL_CONV_NHWC | ACCEL_CONV_TRANSPOSED | \
-			 ACCEL_CONV_PACK_B)
+			 ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD)
 
 static const char * const names[5] = {
 	"conv.epilogue", "conv.epilogue.scale", "conv.epilogue.bias",

@@ -201,7 +201,7 @@ int hold_b(struct accel_plan *plan, struct request *req,
 		held->layout = p->layout;
 		b->lo = 0;
 		b->hi = packed_bytes(b, p->pack, p->layout);
-	} else {
+	} else if (p->held == HELD_COPY) {
 		make_dense(b, req->b_ordered ? req->b_order : NULL);
 	}
 	held->scales = part_up(b->hi);
@@ -216,7 +216,9 @@ int hold_b(struct accel_plan *plan, struct request *req,
 			      &plan->packed);
 	if (ret)
 		return ret;
-	ret = p->held == HELD_PACKED ? hold_packed(plan, &src, p, b->hi) :
+	ret = p->held == HELD_WINOGRAD ?
+	      winograd_weights(plan->ctx, b->from, req->winograd, plan->packed) :
+	      p->held == HELD_PACKED ? hold_packed(plan, &src, p, b->hi) :
 	      operand_empty(&src) ? 0 : hold_copy(plan, &src, b);
 	return ret ? ret : hold_tables(plan, &src, held);
 }

@@ -459,6 +459,10 @@ static bool match(const struct matching *m)
 	p->held = HELD_NONE;
 	if (!m->req->pack)
 		return true;
+	if (m->req->winograd) {
+		p->held = HELD_WINOGRAD;
+		return true;
+	}
 	/* What takes packed operands first takes this one packed. */
 	if (!m->req->sparse || !match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
 		match_packed(m, rows, UMA_LAYOUT_GEMM_B);

@@ -114,6 +114,7 @@ struct choices;
  * @k_field: path of the dimension that says it, NULL if there are no sums
  * @macs: multiply-adds, or elements
  * @work: what the arithmetic of this way costs, in multiply-adds; 0: @macs
+ * @winograd: B becomes G g G' of F(winograd x winograd, 3 x 3); 0: it does not
  * @b_order: how a dense copy of a constant B lies, dimensions from the innermost
  * @b_ordered: @b_order counts; else as it lies already
  * @desc: descriptor
@@ -144,6 +145,7 @@ struct request {
 	const char *k_field;
 	uint64_t macs;
 	uint64_t work;
+	uint32_t winograd;
 	uint8_t b_order[ACCEL_MAX_RANK];
 	bool b_ordered;
 	const union any_desc *desc;
@@ -423,11 +425,13 @@ uint32_t make_variants(const struct request *req, struct request *v);
  * @HELD_NONE: nothing: it is bound like the rest
  * @HELD_PACKED: B in the engine's layout
  * @HELD_COPY: a dense copy
+ * @HELD_WINOGRAD: the weights of a convolution, transformed
  */
 enum held {
 	HELD_NONE,
 	HELD_PACKED,
-	HELD_COPY
+	HELD_COPY,
+	HELD_WINOGRAD
 };
 
 /**
@@ -511,6 +515,11 @@ int sparse_check(const struct accel_tensor *b, uint32_t axis, struct accel_error
 int hold_b(struct accel_plan *plan, struct request *req,
 	   const struct placement *p, struct held_b *held,
 	   struct accel_error *e);
+
+/* --- winograd.c ----------------------------------------------------------------- */
+
+int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uint32_t edge,
+		     struct accel_bo *to);
 
 /* --- run.c -------------------------------------------------------------------- */
 

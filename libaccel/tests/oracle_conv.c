@@ -24,6 +24,8 @@
  * @groups: groups
  * @ac: input channels of a group
  * @dc: output channels of a group
+ * @amax: Winograd: largest magnitude of each channel of each image of A, or NULL
+ * @bmax: Winograd: of each pair of channels of B
  */
 struct state {
 	const struct accel_conv_desc *d;
@@ -31,6 +33,7 @@ struct state {
 	int64_t *ai, *bi;
 	uint32_t spatial, channel, first;
 	int64_t groups, ac, dc;
+	double *amax, *bmax;
 };
 
 static int64_t zero_of(const struct accel_tensor *t, const int64_t *idx)
@@ -156,6 +159,71 @@ static struct oracle_num sum_float(const struct state *s, const int64_t *idx)
 	return (struct oracle_num){ sum, mag * (k + 1) * U * 1.001 + k * TINY };
 }
 
+/*
+ * What Winograd's transforms make of rounding errors, at most: the largest, over
+ * the outputs of a tile, sum over the points of |A'| |G| |B'| along a dimension,
+ * squared. 0: another algorithm.
+ */
+static double amplification(const struct accel_conv_desc *d)
+{
+	switch (d->algorithm) {
+	case ACCEL_CONV_WINOGRAD_2:
+		return 64;
+	case ACCEL_CONV_WINOGRAD_4:
+		return 48 * 48;
+	case ACCEL_CONV_WINOGRAD_6:
+		return 67.7 * 67.7;
+	case ACCEL_CONV_AUTO:
+		return d->flags & ACCEL_CONV_WINOGRAD && d->a.dtype <= ACCEL_BF16 ?
+		       48 * 48 : 0;
+	default:
+		return 0;
+	}
+}
+
+static int find_largest(struct state *s)
+{
+	const struct accel_conv_desc *d = s->d;
+	uint64_t count = oracle_count(&d->a), n;
+	int64_t idx[ACCEL_MAX_RANK], pairs = d->b.dims[0] * d->b.dims[1], i;
+
+	if (!s->a || amplification(d) == 0)
+		return 0;
+	s->amax = calloc((size_t)(d->a.dims[0] * d->a.dims[s->channel]) + 1, sizeof(double));
+	s->bmax = calloc((size_t)pairs + 1, sizeof(double));
+	if (!s->amax || !s->bmax)
+		return -1;
+	for (n = 0; n < count; n++) {
+		oracle_index(&d->a, n, idx);
+		i = idx[0] * d->a.dims[s->channel] + idx[s->channel];
+		s->amax[i] = fmax(s->amax[i], fabs(s->a[n]));
+	}
+	count = oracle_count(&d->b);
+	for (n = 0; n < count; n++) {
+		oracle_index(&d->b, n, idx);
+		i = idx[0] * d->b.dims[1] + idx[1];
+		s->bmax[i] = fmax(s->bmax[i], fabs(s->b[n]));
+	}
+	return 0;
+}
+
+/*
+ * 32 roundings at most to transform an input, 10 a kernel, 32 an output, and one
+ * or two for each channel.
+ */
+static double winograd_error(const struct state *s, const int64_t *idx)
+{
+	const struct accel_conv_desc *d = s->d;
+	int64_t c, m = idx[s->channel];
+	double sum = 0;
+
+	if (!s->amax || d->flags & ACCEL_CONV_TRANSPOSED || s->groups > 1)
+		return 0;
+	for (c = 0; c < s->ac; c++)
+		sum += s->amax[idx[0] * s->ac + c] * s->bmax[m * s->ac + c];
+	return amplification(d) * (2 * (double)s->ac + 80) * (sum * U + TINY);
+}
+
 /* Scale of an integer sum: that of A times that of the output channel. */
 static double sum_scale(const struct state *s, const int64_t *idx)
 {
@@ -214,6 +282,7 @@ static struct oracle_num element(const struct state *s, const int64_t *idx)
 
 	if (s->a) {
 		x = sum_float(s, idx);
+		x.e += winograd_error(s, idx);
 	} else {
 		x.v = (double)sum_exact(s, idx);
 		x.e = 0;
@@ -248,7 +317,7 @@ static int begin(struct state *s, const struct accel_desc *desc)
 	s->ac = d->a.dims[s->channel] / s->groups;
 	s->dc = d->d.dims[s->channel] / s->groups;
 	return read_all(&d->a, &s->a, &s->ai, integer) ||
-	       read_all(&d->b, &s->b, &s->bi, integer) ? -1 : 0;
+	       read_all(&d->b, &s->b, &s->bi, integer) || find_largest(s) ? -1 : 0;
 }
 
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
@@ -274,6 +343,8 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	free(s.b);
 	free(s.ai);
 	free(s.bi);
+	free(s.amax);
+	free(s.bmax);
 	return ret;
 }
 

@@ -351,18 +351,27 @@ static enum op_style pick_style(struct op_case *c, int wanted, bool output)
 
 /* Not every algorithm does everything; those that do not are tested elsewhere. */
 static uint32_t pick_algorithm(struct op_case *c, const struct conv_case *g,
-			       const struct accel_conv_desc *d, const struct shape *s)
+			       const struct accel_conv_desc *d, const struct shape *s,
+			       uint32_t type)
 {
 	static const uint8_t all[] = {
 		ACCEL_CONV_AUTO, ACCEL_CONV_DIRECT, ACCEL_CONV_IMPLICIT, ACCEL_CONV_GEMM,
+		ACCEL_CONV_WINOGRAD_2, ACCEL_CONV_WINOGRAD_4, ACCEL_CONV_WINOGRAD_6,
 	};
 	uint32_t a = all[op_below(c, sizeof(all))], i;
 	bool gemm = s->groups == 1 && !(d->flags & ACCEL_CONV_TRANSPOSED);
+	bool winograd = gemm && s->spatial == 2 && d->flags & ACCEL_CONV_PACK_B;
 
 	if (g->algorithm != ANY)
 		return (uint32_t)g->algorithm;
-	for (i = 0; i < s->spatial; i++)
+	for (i = 0; i < s->spatial; i++) {
 		gemm &= s->kernel[i] == 1 && !d->pad_before[i] && !d->pad_after[i];
+		winograd &= s->kernel[i] == 3 && d->stride[i] < 2 && d->dilation[i] < 2;
+	}
+	winograd &= is_float(types[type].a) && types[type].b == types[type].a &&
+		    (a < ACCEL_CONV_WINOGRAD_6 || types[type].a == ACCEL_F32);
+	if (a >= ACCEL_CONV_WINOGRAD_2)
+		return winograd ? a : ACCEL_CONV_AUTO;
 	return a == ACCEL_CONV_GEMM && !gemm ? ACCEL_CONV_AUTO : a;
 }
 
@@ -379,9 +388,9 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	type = op_below(c, ARRAY_SIZE(types));
 	if (g->type != ANY)
 		type = (uint32_t)g->type;
-	d->flags = (uint32_t)(g->flags == ANY ? (int)op_below(c, 8) : g->flags);
+	d->flags = (uint32_t)(g->flags == ANY ? (int)op_below(c, 16) : g->flags);
 	choose_shape(c, g, d, &s);
-	d->algorithm = pick_algorithm(c, g, d, &s);
+	d->algorithm = pick_algorithm(c, g, d, &s, type);
 	r = image_dims(d, &s, s.c, s.in, dims);
 	c->special = g->special;
 	op_tensor(c, &d->a, types[type].a, r, dims, pick_style(c, g->style, false));
@@ -574,6 +583,40 @@ static void test_layouts(struct op_env *env)
 				}
 }
 
+/* All of a tile and parts of one, more channels than a block, each kind of numbers. */
+static void test_winograd(struct op_env *env)
+{
+	static const int shapes[][5] = {
+		/* input, input and output channels, padding, epilogue */
+		{ 1, 1, 1, 1, 0 }, { 3, 3, 5, 0, 0 }, { 6, 5, 16, 1, 1 }, { 8, 3, 8, 2, 0 },
+		{ 13, 4, 9, 1, 0 }, { 6, 50, 3, 1, 0 }, { 5, 2, 70, 1, 0 }, { 14, 1, 3, 0, 1 },
+	};
+	static const uint8_t some[] = { 0, 1, 2, 6, 9 };
+	uint32_t i, j, algorithm, nhwc;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (j = 0; j < ARRAY_SIZE(some); j++)
+			for (algorithm = ACCEL_CONV_WINOGRAD_2;
+			     algorithm <= ACCEL_CONV_WINOGRAD_6; algorithm++)
+				for (nhwc = 0; nhwc < 2; nhwc++) {
+					struct conv_case g = {
+						"winograd", some[j], (int)algorithm,
+						(nhwc ? ACCEL_CONV_NHWC : 0) |
+						ACCEL_CONV_PACK_B, 2, KIND_FULL, 1 + (int)nhwc,
+						shapes[i][1], shapes[i][2], shapes[i][0], 3,
+						1, 1, shapes[i][3], 0, nhwc ? ANY : OP_DENSE,
+						shapes[i][4],
+					};
+
+					if (algorithm == ACCEL_CONV_WINOGRAD_6 &&
+					    types[some[j]].a != ACCEL_F32)
+						continue;
+					if (env->small && (i + j + algorithm) % 3)
+						continue;
+					run_case(env, &g, 25000 + 100 * i + 10 * j + nhwc);
+				}
+}
+
 static void test_special(struct op_env *env)
 {
 	struct conv_case g = {
@@ -617,6 +660,7 @@ int main(void)
 		{ "conv long", test_long },
 		{ "conv groups", test_groups },
 		{ "conv layouts", test_layouts },
+		{ "conv winograd", test_winograd },
 		{ "conv special", test_special },
 		{ "conv epilogues", test_epilogues },
 		{ "conv random", test_random },

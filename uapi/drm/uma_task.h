@@ -1120,6 +1120,9 @@ struct uma_resize_params {
  * @UMA_CONV_DIRECT: tap by tap; padding is left out
  * @UMA_CONV_IMPLICIT: as a GEMM whose left matrix is gathered block by block;
  *	padding counts as zeros
+ * @UMA_CONV_WINOGRAD_2: Winograd's F(2 x 2, 3 x 3): B has been transformed
+ * @UMA_CONV_WINOGRAD_4: F(4 x 4, 3 x 3)
+ * @UMA_CONV_WINOGRAD_6: F(6 x 6, 3 x 3)
  * @UMA_CONV_COUNT: number of values, for masks and tables
  *
  * Integers come out the same whichever it is.
@@ -1127,7 +1130,10 @@ struct uma_resize_params {
 enum uma_conv_func {
 	UMA_CONV_DIRECT = 0,
 	UMA_CONV_IMPLICIT = 1,
-	UMA_CONV_COUNT = 2
+	UMA_CONV_WINOGRAD_2 = 2,
+	UMA_CONV_WINOGRAD_4 = 3,
+	UMA_CONV_WINOGRAD_6 = 4,
+	UMA_CONV_COUNT = 5
 };
 
 /**
@@ -1158,6 +1164,12 @@ enum uma_conv_func {
  * UMA_OP_GEMM. B may have a scale for each output channel: quant_axis is 0,
  * transposed 1; group schemes are not for convolutions. Scale, bias and residual
  * have the dimensions of DST.
+ *
+ * Winograd's functions F(m x m, 3 x 3) are for rank 4, one group, strides and
+ * dilations of 1, no flags, and floating-point A. B is binary32 [m + 2, m + 2, C,
+ * M]: G g G' for each kernel g, with the matrices of A. Lavin and S. Gray, "Fast
+ * Algorithms for Convolutional Neural Networks", for m of 2 and 4, and for 6 those
+ * of the points 0, 1, -1, 2, -2, 1/2, -1/2 and infinity in this order.
  */
 struct uma_conv_params {
 	/** @func: &enum uma_conv_func */

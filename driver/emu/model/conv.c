@@ -126,6 +126,57 @@ static int match_params(const struct uma_op *op, struct uma_fault_info *fault)
 	return 0;
 }
 
+/* Outputs of a tile of Winograd along a dimension, 0 for the other functions. */
+static __u32 wino_edge(const struct uma_op *op)
+{
+	return op->u.conv.func < UMA_CONV_WINOGRAD_2 ? 0 :
+	       (op->u.conv.func - UMA_CONV_WINOGRAD_2) * 2 + 2;
+}
+
+/* B has been transformed: [points, points, C, M]. */
+static int match_wino(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
+	const struct uma_conv *c = &op->u.conv;
+	__u32 points = wino_edge(op) + 2, i, s;
+	const char *field = 0;
+
+	if (d->rank != 4)
+		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
+	if (c->flags)
+		field = "params.flags";
+	else if (c->groups != 1)
+		field = "params.groups";
+	for (i = 0; i < 2 && !field; i++) {
+		if (c->stride[i] != 1)
+			field = "params.stride";
+		else if (c->dilation[i] != 1)
+			field = "params.dilation";
+	}
+	if (field)
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT, field);
+	if (!uma_is_float(a->dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype");
+	if (b->dtype != UMA_DTYPE_F32)
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
+	if (d->dtype == UMA_DTYPE_S32 || uma_is_int4(d->dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
+	for (s = UMA_SLOT_BIAS; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && uma_is_int4(op->t[s].dtype))
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, s, "dtype");
+	if (a->dims[0] != d->dims[0])
+		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_A, "dims");
+	if (b->dims[0] != points || b->dims[1] != points || b->dims[2] != a->dims[1] ||
+	    b->dims[3] != d->dims[1])
+		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
+	for (s = UMA_SLOT_BIAS; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && uma_match_dims(op, s, d->rank, fault))
+			return -1;
+	return 0;
+}
+
 static int match_shape(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
@@ -172,7 +223,11 @@ static int conv_match(const struct uma_op *op, struct uma_fault_info *fault)
 		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
 	if (op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED)
 		return uma_set_fault(fault, UMA_FAULT_LAYOUT, UMA_SLOT_B, "layout");
-	if (match_params(op, fault) || uma_match_product_types(op, fault) ||
+	if (match_params(op, fault))
+		return -1;
+	if (wino_edge(op))
+		return match_wino(op, fault) || match_quant(op, fault) ? -1 : 0;
+	if (uma_match_product_types(op, fault) ||
 	    match_shape(op, fault) || match_quant(op, fault))
 		return -1;
 	return uma_op_exact(op) ? uma_match_exact(op, fault) : 0;
@@ -191,6 +246,9 @@ static __u64 conv_k(const struct uma_op *op)
 		b->dims[0] / op->u.conv.groups : b->dims[1];
 	__u32 i;
 
+	/* The channels, as many sums as there are taps. */
+	if (wino_edge(op))
+		return (__u64)b->dims[2] * 9;
 	for (i = 2; i < b->rank; i++)
 		if (__builtin_mul_overflow(k, (__u64)b->dims[i], &k))
 			return ~0ULL;
@@ -258,7 +316,11 @@ static int conv_prepare(struct uma_run *run, struct uma_program *prog)
 	fill_geometry(op, p);
 	p->row_sums = p->integer && (b->zero || b->zero_addr);
 	p->col_sums = p->integer && a->zero;
-	if (op->u.conv.func == UMA_CONV_DIRECT && p->m < BLOCK_CHANNELS) {
+	p->edge = (__u8)wino_edge(op);
+	if (p->edge) {
+		p->path = CONV_WINOGRAD;
+		conv_wino_tiles(prog, p);
+	} else if (op->u.conv.func == UMA_CONV_DIRECT && p->m < BLOCK_CHANNELS) {
 		p->path = CONV_ROWS;
 		conv_rows_tiles(prog, p);
 	} else {
@@ -284,8 +346,14 @@ static int conv_prepare(struct uma_run *run, struct uma_program *prog)
 static int conv_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 {
 	(void)phase;
-	return conv_plan_of(run)->path == CONV_ROWS ? conv_rows_step(run, tile, step) :
-						      conv_gemm_step(run, tile, step);
+	switch (conv_plan_of(run)->path) {
+	case CONV_ROWS:
+		return conv_rows_step(run, tile, step);
+	case CONV_WINOGRAD:
+		return conv_wino_step(run, tile, step);
+	default:
+		return conv_gemm_step(run, tile, step);
+	}
 }
 
 const struct uma_op_class uma_op_conv = {

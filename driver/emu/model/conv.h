@@ -211,6 +211,9 @@ int conv_load_b(struct conv_tile *t, __u32 k0, __u32 kc, struct uma_gemm_block *
 /* conv_gemm.c */
 void conv_gemm_tiles(struct uma_program *prog, struct conv_plan *p);
 int conv_gemm_step(struct uma_run *run, __u32 tile, __u32 *step);
+/* conv_wino.c */
+void conv_wino_tiles(struct uma_program *prog, struct conv_plan *p);
+int conv_wino_step(struct uma_run *run, __u32 tile, __u32 *step);
 /* conv_rows.c */
 void conv_rows_tiles(struct uma_program *prog, struct conv_plan *p);
 int conv_rows_step(struct uma_run *run, __u32 tile, __u32 *step);

@@ -43,6 +43,7 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	conv_load.o \
 	conv_gemm.o \
 	conv_rows.o \
+	conv_wino.o \
 	run.o \
 	kernels_portable.o \
 	)

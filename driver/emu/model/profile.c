@@ -33,7 +33,11 @@
 #define UNARIES_ALL	((1u << UMA_UNARY_COUNT) - 1)
 #define BINARIES_ALL	((1u << UMA_BINARY_COUNT) - 1)
 
-#define CONVS_ALL	((1u << UMA_CONV_COUNT) - 1)
+#define CONV(x)		(1u << UMA_CONV_##x)
+#define CONVS_SUMS	(CONV(DIRECT) | CONV(IMPLICIT))
+/* Of 6 x 6 the numbers grow too large for types of 16 bits. */
+#define CONVS_16	(CONV(WINOGRAD_2) | CONV(WINOGRAD_4))
+#define CONVS_32	(CONVS_16 | CONV(WINOGRAD_6))
 
 #define U(x)		(1u << UMA_UNARY_##x)
 /* By table lookup on the neural engine. */
@@ -211,11 +215,11 @@
  * A convolution takes the types of a GEMM, but no groups. Several floating-point
  * types in a row: input and weights have the same in any case.
  */
-#define ROW_CONV(a, b, d, quant, act, dim, k, al, macs) {		\
+#define ROW_CONV(a, b, d, fn, quant, act, dim, k, al, macs) {		\
 	.opcode = UMA_LE16(UMA_OP_CONV), .rank_max = 4,			\
 	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
 	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(d),		\
-	.funcs = UMA_LE32(CONVS_ALL), .quants = UMA_LE32(quant),	\
+	.funcs = UMA_LE32(fn), .quants = UMA_LE32(quant),		\
 	.epilogue = UMA_LE32(UMA_EPI_MASK), .acts = UMA_LE32(act),	\
 	.dim_max = UMA_LE32(dim), .k_max = UMA_LE32(k),			\
 	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(macs),	\
@@ -225,6 +229,11 @@
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
 	ROW_GEMM24(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
 		 DIM_BIG, K_BIG, 1, bk, bn, macs)
+
+/* Weights have been transformed, and are binary32. */
+#define ROW_WINO(a, fn, d, act, macs)					\
+	ROW_CONV(a, T(F32), d, fn, Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG,	\
+		 K_CONV, 1, macs)
 
 /* Everything: what a GPU does, and every engine of "full". */
 #define ROWS_EVERYTHING(bn, macs)					\
@@ -281,12 +290,14 @@
 	ROW_ATTENTION(T_FLOAT, T_FLOAT | T_INT8 | T_INT4,		\
 		      UMA_ATTN_FLAGS_MASK, Q_TCG, DIM_BIG,		\
 		      UMA_ATTN_DIM_MAX, 1, macs),				\
-	ROW_CONV(T_FLOAT, T_FLOAT, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
+	ROW_CONV(T_FLOAT, T_FLOAT, T_FLOAT | T_INT8, CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T), \
 		 ACTS_ALL, DIM_BIG, K_CONV, 1, macs),			\
 	ROW_CONV(T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32),		\
-		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1, macs), \
+		 CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1, macs), \
 	ROW_CONV(T_FLOAT, T_INT8 | T_INT4, T_FLOAT | T_INT8,		\
-		 Q(Q_N, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_CONV, 1, macs)
+		 CONVS_SUMS, Q(Q_N, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_CONV, 1, macs), \
+	ROW_WINO(T(F32), CONVS_32, T_FLOAT | T_INT8, ACTS_ALL, macs),	\
+	ROW_WINO(T(F16) | T(BF16), CONVS_16, T_FLOAT | T_INT8, ACTS_ALL, macs)
 
 static const struct uma_op_cap gpu_1024[] = { ROWS_EVERYTHING(32, 1024) };
 static const struct uma_op_cap gpu_1280[] = { ROWS_EVERYTHING(32, 1280) };
@@ -320,14 +331,15 @@ static const struct uma_op_cap everything_16[] = { ROWS_EVERYTHING(16, 1024) };
 	ROW_COPY((f) | T(S32) | T_INT8 | T_INT4, (f) | T(S32) | T_INT8 | T_INT4, \
 		 Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 16),		\
 	ROW_FILL(T_ALL, DIM_BIG, 1, 64),				\
-	ROW_CONV(T(F32), T(F32), (f) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),	\
+	ROW_CONV(T(F32), T(F32), (f) | T_INT8, CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T),	\
 		 ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 256),			\
 	ROW_CONV((f) & ~T(F32), (f) & ~T(F32), (f) | T_INT8,		\
-		 Q(Q_N, Q_N, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 512), \
+		 CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 512), \
 	ROW_CONV(T_INT8, T_INT8, (f) | T_INT8 | T(S32),			\
-		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BIG, 1, 1024), \
-	ROW_CONV((f), T_INT8 | T_INT4, (f) | T_INT8, Q(Q_N, Q_TC, Q_T, Q_T), \
-		 ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 256)
+		 CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BIG, 1, 1024), \
+	ROW_CONV((f), T_INT8 | T_INT4, (f) | T_INT8, CONVS_SUMS, Q(Q_N, Q_TC, Q_T, Q_T), \
+		 ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 256),			\
+	ROW_WINO(T(F32), CONVS_32, (f) | T_INT8, ACTS_SIMPLE, 256)
 
 static const struct uma_op_cap matrix_1[] = { ROWS_MATRIX(T(F32) | T(F16)) };
 static const struct uma_op_cap matrix_3[] = {
@@ -380,11 +392,11 @@ static const struct uma_op_cap matrix_3[] = {
 		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64),		\
 	ROW_ATTENTION(T(F16), T(F16) | T_INT8, ATTN_STATIC, Q_TC, dim,	\
 		      256, 64, macs),					\
-	ROW_CONV(T(F16), T(F16), T(F16) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
+	ROW_CONV(T(F16), T(F16), T(F16) | T_INT8, CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T), \
 		 ACTS_ALL, dim, 65536, 64, macs),			\
-	ROW_CONV(T_INT8, T_INT8, T(F16) | T_INT8, Q(Q_T, Q_TC, Q_T, Q_T), \
+	ROW_CONV(T_INT8, T_INT8, T(F16) | T_INT8, CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), \
 		 ACTS_ALL, dim, 65536, 64, macs),			\
-	ROW_CONV(T(F16), T_INT8 | (wt), T(F16) | T_INT8, Q(Q_N, Q_TC, Q_T, Q_T), \
+	ROW_CONV(T(F16), T_INT8 | (wt), T(F16) | T_INT8, CONVS_SUMS, Q(Q_N, Q_TC, Q_T, Q_T), \
 		 ACTS_ALL, dim, 65536, 64, macs)
 
 static const struct uma_op_cap neural_1[] = { ROWS_NEURAL(16384, 0, Q_TC, 2048) };

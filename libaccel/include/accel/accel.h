@@ -1549,7 +1549,15 @@ struct accel_scan_desc {
  * @ACCEL_CONV_DIRECT: tap by tap
  * @ACCEL_CONV_IMPLICIT: as a GEMM whose left matrix exists in pieces only
  * @ACCEL_CONV_GEMM: as the GEMM that a convolution with a kernel of 1 by 1 is
+ * @ACCEL_CONV_WINOGRAD_2: Winograd's F(2x2, 3x3): 2.25 times fewer products
+ * @ACCEL_CONV_WINOGRAD_4: F(4x4, 3x3): 4 times fewer
+ * @ACCEL_CONV_WINOGRAD_6: F(6x6, 3x3): 5.1 times fewer; fp32 only
  * @ACCEL_CONV_ALGORITHM_COUNT: number of values
+ *
+ * Winograd's are for kernels of 3 by 3, strides and dilations of 1, one group,
+ * floating-point tensors and constant weights (ACCEL_CONV_PACK_B): these are
+ * transformed once, when the plan is made. They are less exact than the others;
+ * the plan takes them by itself only with ACCEL_CONV_WINOGRAD.
  *
  * Integers come out the same whichever it is; other numbers differ within the
  * bounds of Documentation/numerics.rst.
@@ -1559,7 +1567,10 @@ enum accel_conv_algorithm {
 	ACCEL_CONV_DIRECT = 1,
 	ACCEL_CONV_IMPLICIT = 2,
 	ACCEL_CONV_GEMM = 3,
-	ACCEL_CONV_ALGORITHM_COUNT = 4
+	ACCEL_CONV_WINOGRAD_2 = 4,
+	ACCEL_CONV_WINOGRAD_4 = 5,
+	ACCEL_CONV_WINOGRAD_6 = 6,
+	ACCEL_CONV_ALGORITHM_COUNT = 7
 };
 
 /**
@@ -1580,6 +1591,11 @@ ACCEL_API const char *accel_conv_algorithm_name(uint32_t algorithm);
  * never read again
  */
 #define ACCEL_CONV_PACK_B	(1u << 2)
+/**
+ * ACCEL_CONV_WINOGRAD: with ACCEL_CONV_AUTO: take F(2x2, 3x3) or F(4x4, 3x3) where
+ * that is faster; F(6x6, 3x3) is taken only if it is asked for
+ */
+#define ACCEL_CONV_WINOGRAD	(1u << 3)
 
 /**
  * struct accel_conv_desc - D = epilogue(A convolved with B)
@@ -1635,6 +1651,46 @@ struct accel_conv_desc {
 
 /** ACCEL_CONV_DESC_INIT: default descriptor */
 #define ACCEL_CONV_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_conv_desc, ACCEL_OP_CONV) }
+
+/**
+ * struct accel_batch_norm - a trained batch normalisation
+ */
+struct accel_batch_norm {
+	/** @size: sizeof(struct accel_batch_norm) */
+	uint32_t size;
+	/** @flags: 0 */
+	uint32_t flags;
+	/** @channels: numbers in each array */
+	uint32_t channels;
+	/** @epsilon: added to the variances */
+	float epsilon;
+	/** @gamma: factors, or NULL for 1 */
+	const float *gamma;
+	/** @beta: addends, or NULL for 0 */
+	const float *beta;
+	/** @mean: means */
+	const float *mean;
+	/** @var: variances */
+	const float *var;
+	/** @bias: the bias of the convolution before it, or NULL */
+	const float *bias;
+};
+
+/**
+ * accel_fold_batch_norm - a batch normalisation as scale and bias of an epilogue
+ * @bn: normalisation of x + @bn->bias: gamma (x + bias - mean) / sqrt(var + epsilon) + beta
+ * @scale: out: gamma / sqrt(var + epsilon) for each channel
+ * @bias: out: (bias - mean) scale + beta for each channel
+ *
+ * Computed in binary64 and rounded once. Put into &struct accel_epilogue as
+ * vectors of the channels they cost nothing; weights stay as they are, quantised
+ * ones too.
+ *
+ * Return: 0; -EINVAL size, flags, no means or variances, epsilon not finite, a
+ * variance that is not above -epsilon: nothing has been written.
+ */
+ACCEL_API int accel_fold_batch_norm(const struct accel_batch_norm *bn, float *scale,
+				    float *bias);
 
 /**
  * struct accel_copy_desc - D = A, converted: types, layout, quantisation

@@ -43,15 +43,45 @@ static void quants(struct mt_task *t, const struct gen_types *c, int exact, int 
 		t->task.op[UMA_SLOT_B].scale = mt_bits(1);
 }
 
+/* Winograd's functions: weights that have been transformed, whatever they were. */
+static void gen_winograd(struct mt_task *t, const struct gen_types *c)
+{
+	struct mt_rng *r = &t->rng;
+	struct uma_conv_params p = {
+		.func = UMA_CONV_WINOGRAD_2 + mt_below(r, 3), .groups = 1,
+		.stride = { 1, 1 }, .dilation = { 1, 1 },
+		.pad = { PICK(r, 0, 1, 2, 20), PICK(r, 0, 1, 2, 20) },
+	};
+	uint32_t points = 4 + 2 * (p.func - UMA_CONV_WINOGRAD_2);
+	uint32_t in = mt_one_in(r, 30) ? 0 : PICK(r, 1, 2, 7, 50), out = PICK(r, 1, 3, 16, 33);
+	const uint32_t da[] = { 2, in, PICK(r, 1, 6, 9), PICK(r, 1, 5, 13) };
+	const uint32_t db[] = { points, points, in, out };
+	const uint32_t dd[] = { 2, out, PICK(r, 1, 6, 9), PICK(r, 1, 5, 13) };
+
+	mt_operand(t, UMA_SLOT_DST, c->d, 4, dd, style(r, 1));
+	mt_operand(t, UMA_SLOT_A, c->a, 4, da, style(r, 0));
+	mt_operand(t, UMA_SLOT_B, F32, 4, db, style(r, 0));
+	if ((c->d == S8 || c->d == U8) && mt_one_in(r, 2))
+		mt_quant(t, UMA_SLOT_DST, UMA_QUANT_TENSOR, 0, 0, 1);
+	memcpy(t->task.params, &p, sizeof(p));
+	if (mt_one_in(r, 2))
+		gen_epilogue(t, 0);
+}
+
 void gen_conv(struct mt_task *t, const struct gen_types *c)
 {
 	struct mt_rng *r = &t->rng;
 	uint32_t da[4] = { 0 }, db[4] = { 0 }, dd[4] = { 0 };
-	struct uma_conv_params p = { .func = mt_below(r, UMA_CONV_COUNT) };
+	struct uma_conv_params p = { .func = mt_below(r, 2) };
 	int rank = mt_one_in(r, 4) ? 3 : 4, i, exact;
 	int transposed = mt_one_in(r, 3);
 	uint32_t in, out;
 
+	/* 6 x 6 is for binary32, so the others stand for all. */
+	if (c->a == F32 && c->b == F32 && mt_one_in(r, 2)) {
+		gen_winograd(t, c);
+		return;
+	}
 	p.flags = transposed ? UMA_CONV_TRANSPOSED : 0;
 	p.groups = PICK(r, 1, 1, 1, 2, 5);
 	in = mt_one_in(r, 50) ? 0 : PICK(r, 1, 1, 2, 3, 7, 9);

@@ -14,7 +14,7 @@ static uint8_t image[MT_SIZE], work[MT_SIZE];
 enum base {
 	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, COPY, COPY_S4, FILL,
 	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, ROTARY,
-	CONV, CONV_S8, CONV_1D, CONV_BACK,
+	CONV, CONV_S8, CONV_WINO, CONV_1D, CONV_BACK,
 	ATTENTION, RAGGED, BASES
 };
 
@@ -23,7 +23,7 @@ static const char *const base_name[BASES] = {
 	"gemm with everything", "copy", "copy s4", "fill", "unary", "binary",
 	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm", "select",
 	"rotary",
-	"conv", "conv s8 exact", "conv of one dimension", "conv transposed",
+	"conv", "conv s8 exact", "conv winograd", "conv of one dimension", "conv transposed",
 	"attention with everything", "ragged attention",
 };
 
@@ -121,6 +121,20 @@ static void make_ragged(struct mt_task *t)
 	set(t, 7, 3);
 }
 
+static void conv_winograd(struct mt_task *t)
+{
+	const uint32_t da[] = { 2, 3, 5, 7 }, db[] = { 6, 6, 3, 4 }, dd[] = { 2, 4, 5, 7 };
+	const struct uma_conv_params p = {
+		.func = UMA_CONV_WINOGRAD_4, .groups = 1,
+		.stride = { 1, 1 }, .dilation = { 1, 1 }, .pad = { 1, 1 },
+	};
+
+	mt_operand(t, UMA_SLOT_DST, F32, 4, dd, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, F16, 4, da, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, F32, 4, db, MT_PLAIN);
+	memcpy(t->task.params, &p, sizeof(p));
+}
+
 static void make_bases(void)
 {
 	const uint32_t dims[] = { 4, 6, 10 }, dd[] = { 3, 5, 24 };
@@ -130,7 +144,7 @@ static void make_bases(void)
 		UMA_OP_BINARY, UMA_OP_PACK, UMA_OP_GEMM, UMA_OP_NOP, UMA_OP_GEMM,
 		UMA_OP_SELECT,
 		UMA_OP_ROTARY,
-		UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV,
+		UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV,
 		UMA_OP_ATTENTION, UMA_OP_ATTENTION,
 	};
 	struct uma_packed_header header;
@@ -193,6 +207,7 @@ static void make_bases(void)
 	bases[CONV_S8].task.epilogue.flags = UMA_EPI_BIAS;
 	mt_operand(&bases[CONV_S8], UMA_SLOT_BIAS, S32, 4,
 		   bases[CONV_S8].task.op[UMA_SLOT_DST].dims, MT_PLAIN);
+	conv_winograd(&bases[CONV_WINO]);
 	conv(&bases[CONV_1D], F32, S8, F32, 3, 0);
 	mt_quant(&bases[CONV_1D], UMA_SLOT_B, UMA_QUANT_CHANNEL, 0, 0, 1);
 	conv(&bases[CONV_BACK], S8, S8, S8, 4, UMA_CONV_TRANSPOSED);
@@ -295,6 +310,16 @@ static const struct mutation mutations[] = {
 	{ CONV, PAR(6), 0xffffffff, UMA_FAULT_PARAMS, NONE, "params.dilation" },
 	{ CONV, PAR(8), 65537, UMA_FAULT_PARAMS, NONE, "params.pad" },
 	{ CONV, PAR(10), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ CONV_WINO, PAR(0), UMA_CONV_WINOGRAD_2, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
+	{ CONV_WINO, PAR(0), UMA_CONV_DIRECT, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype" },
+	{ CONV_WINO, PAR(1), UMA_CONV_TRANSPOSED, UMA_FAULT_PARAMS, NONE, "params.flags" },
+	{ CONV_WINO, PAR(2), 3, UMA_FAULT_PARAMS, NONE, "params.groups" },
+	{ CONV_WINO, PAR(4), 2, UMA_FAULT_PARAMS, NONE, "params.stride" },
+	{ CONV_WINO, PAR(7), 2, UMA_FAULT_PARAMS, NONE, "params.dilation" },
+	{ CONV_WINO, OP(2, dtype), F16, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype" },
+	{ CONV_WINO, OP(2, dims[0]), 5, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
+	{ CONV_WINO, OP(2, dims[2]), 2, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
+	{ CONV_WINO, OP(0, dims[1]), 3, UMA_FAULT_DIMS, UMA_SLOT_B, "dims" },
 	{ CONV_1D, PAR(5), 1, UMA_FAULT_PAD, NONE, "params.stride" },
 	{ CONV_1D, PAR(7), 1, UMA_FAULT_PAD, NONE, "params.dilation" },
 	{ CONV_1D, PAR(9), 1, UMA_FAULT_PAD, NONE, "params.pad" },

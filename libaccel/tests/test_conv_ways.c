@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ways to compute a convolution: which are told, which is taken, what it
+ * says of those that cannot be; how exact Winograd's are; batch normalisation as
+ * an epilogue; descriptors that are wrong.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <accel/accel.h>
+
+#include "guest.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+static struct accel_device *dev;
+static struct accel_ctx *ctx;
+
+/* --- what is told ------------------------------------------------------------- */
+
+/**
+ * struct told - candidates by algorithm
+ */
+struct told {
+	uint32_t chosen;
+	uint32_t possible;
+	uint32_t refused;
+	char algorithm[64];
+	char field[64];
+};
+
+static int count_told(void *user, const struct accel_candidate *c)
+{
+	struct told *t = user;
+	uint32_t i;
+
+	assert_true(c->algorithm[0]);
+	assert_true(c->text[0]);
+	for (i = 0; i < ACCEL_CONV_ALGORITHM_COUNT; i++)
+		if (!strcmp(c->algorithm, accel_conv_algorithm_name(i)))
+			break;
+	assert_true(i < ACCEL_CONV_ALGORITHM_COUNT);
+	t[i].chosen += c->verdict == ACCEL_CHOSEN;
+	t[i].possible += c->verdict == ACCEL_POSSIBLE;
+	t[i].refused += c->verdict == ACCEL_REFUSED;
+	if (c->field[0])
+		memcpy(t[i].field, c->field, sizeof(t[i].field));
+	return 0;
+}
+
+/* 3 x 3, 64 to 64 channels, 28 x 28 */
+static void base(struct accel_conv_desc *d)
+{
+	const int64_t a[] = { 1, 64, 28, 28 }, b[] = { 64, 64, 3, 3 };
+
+	*d = (struct accel_conv_desc)ACCEL_CONV_DESC_INIT;
+	d->a = accel_tensor_dense(NULL, ACCEL_F32, 4, a);
+	d->b = accel_tensor_dense(NULL, ACCEL_F32, 4, b);
+	d->d = accel_tensor_dense(NULL, ACCEL_F32, 4, a);
+	d->pad_before[0] = d->pad_before[1] = 1;
+	d->pad_after[0] = d->pad_after[1] = 1;
+}
+
+static void explain(const struct accel_conv_desc *d, struct told *t)
+{
+	memset(t, 0, ACCEL_CONV_ALGORITHM_COUNT * sizeof(*t));
+	assert_int_equal(accel_explain(ctx, &d->hdr, count_told, t), 0);
+}
+
+static void test_choice(void **state)
+{
+	struct told t[ACCEL_CONV_ALGORITHM_COUNT];
+	struct accel_conv_desc d;
+
+	(void)state;
+	base(&d);
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
+	assert_true(t[ACCEL_CONV_DIRECT].possible);
+	assert_int_equal(t[ACCEL_CONV_GEMM].chosen + t[ACCEL_CONV_GEMM].possible, 0);
+	assert_string_equal(t[ACCEL_CONV_GEMM].field, "conv.b.dims[2]");
+	assert_string_equal(t[ACCEL_CONV_WINOGRAD_4].field, "conv.flags");
+	/* Constant weights: possible, and taken where that is allowed. */
+	d.flags = ACCEL_CONV_PACK_B;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
+	assert_true(t[ACCEL_CONV_WINOGRAD_2].possible);
+	assert_true(t[ACCEL_CONV_WINOGRAD_6].possible);
+	d.flags |= ACCEL_CONV_WINOGRAD;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_4].chosen, 1);
+	d.algorithm = ACCEL_CONV_DIRECT;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_DIRECT].chosen, 1);
+	d.algorithm = ACCEL_CONV_WINOGRAD_6;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_6].chosen, 1);
+	/* A stride. */
+	base(&d);
+	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;
+	d.stride[0] = d.stride[1] = 2;
+	d.d.dims[2] = d.d.dims[3] = 14;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
+	assert_string_equal(t[ACCEL_CONV_WINOGRAD_2].field, "conv.stride[0]");
+	/* 1 by 1. */
+	base(&d);
+	memset(d.pad_before, 0, sizeof(d.pad_before));
+	memset(d.pad_after, 0, sizeof(d.pad_after));
+	d.b.dims[2] = d.b.dims[3] = 1;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_GEMM].chosen, 1);
+	/* Depthwise. */
+	base(&d);
+	d.groups = 64;
+	d.b.dims[1] = 1;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_DIRECT].chosen, 1);
+	assert_string_equal(t[ACCEL_CONV_GEMM].field, "conv.groups");
+}
+
+/* --- how exact Winograd's are ---------------------------------------------------- */
+
+static float *tensor(struct accel_tensor *t)
+{
+	uint64_t bytes;
+
+	assert_int_equal(accel_tensor_bytes(t, &bytes), 0);
+	assert_int_equal(accel_bo_create(ctx, bytes, NULL, &t->bo), 0);
+	return accel_bo_ptr(t->bo);
+}
+
+static void fill(float *p, uint64_t n, uint32_t *seed)
+{
+	while (n--) {
+		*seed = *seed * 1664525 + 1013904223;
+		*p++ = (float)(*seed >> 8) / (1 << 23) - 1;
+	}
+}
+
+/* Output (m, y, x) in binary64. */
+static double exact(const float *a, const float *b, int64_t c, int64_t size, int64_t m,
+		    int64_t y, int64_t x)
+{
+	int64_t i, ky, kx;
+	double sum = 0;
+
+	for (i = 0; i < c; i++)
+		for (ky = 0; ky < 3; ky++)
+			for (kx = 0; kx < 3; kx++) {
+				int64_t iy = y + ky - 1, ix = x + kx - 1;
+
+				if (iy >= 0 && ix >= 0 && iy < size && ix < size)
+					sum += (double)a[(i * size + iy) * size + ix] *
+					       b[((m * c + i) * 3 + ky) * 3 + kx];
+			}
+	return sum;
+}
+
+/*
+ * Inputs and weights between -1 and 1, uniformly; errors in units of 2^-24 times
+ * the standard deviation of an output. Documentation/numerics.rst tells what was
+ * seen, the limits are about twice that.
+ */
+static void test_error(void **state)
+{
+	static const struct {
+		uint32_t algorithm;
+		double limit;
+	} rows[] = {
+		{ ACCEL_CONV_DIRECT, 140 }, { ACCEL_CONV_IMPLICIT, 140 },
+		{ ACCEL_CONV_WINOGRAD_2, 45 }, { ACCEL_CONV_WINOGRAD_4, 1000 },
+		{ ACCEL_CONV_WINOGRAD_6, 1500 },
+	};
+	int64_t c = test_small() ? 8 : 64, m = test_small() ? 4 : 32, size = 18, i, y, x;
+	uint32_t seed = 1, j;
+	struct accel_conv_desc d;
+	float *a, *b, *out;
+	double unit;
+
+	(void)state;
+	base(&d);
+	d.a.dims[1] = d.b.dims[1] = c;
+	d.b.dims[0] = d.d.dims[1] = m;
+	d.a.dims[2] = d.a.dims[3] = d.d.dims[2] = d.d.dims[3] = size;
+	a = tensor(&d.a);
+	b = tensor(&d.b);
+	out = tensor(&d.d);
+	fill(a, (uint64_t)(c * size * size), &seed);
+	fill(b, (uint64_t)(m * c * 9), &seed);
+	d.flags = ACCEL_CONV_PACK_B;
+	/* 9 c products of variance 1/9. */
+	unit = sqrt((double)c) / (1 << 24);
+	for (j = 0; j < ARRAY_SIZE(rows); j++) {
+		double worst = 0, squares = 0;
+
+		d.algorithm = rows[j].algorithm;
+		assert_int_equal(accel_run(ctx, &d.hdr), 0);
+		for (i = 0; i < m; i++)
+			for (y = 0; y < size; y++)
+				for (x = 0; x < size; x++) {
+					double e = out[(i * size + y) * size + x] -
+						   exact(a, b, c, size, i, y, x);
+
+					worst = fmax(worst, fabs(e));
+					squares += e * e;
+				}
+		printf("# %s: largest error %.1f units, root mean square %.2f\n",
+		       accel_conv_algorithm_name(d.algorithm), worst / unit,
+		       sqrt(squares / (double)(m * size * size)) / unit);
+		assert_true(worst / unit < rows[j].limit);
+	}
+	accel_bo_unref(d.a.bo);
+	accel_bo_unref(d.b.bo);
+	accel_bo_unref(d.d.bo);
+}
+
+/* --- batch normalisation ------------------------------------------------------------ */
+
+static void test_batch_norm(void **state)
+{
+	const float gamma[] = { 1, 2, -0.5f }, beta[] = { 0, 1, 2 }, mean[] = { 0.5f, -1, 0 };
+	const float var[] = { 1, 0.25f, 4 }, bias[] = { 3, -1, 0.5f };
+	struct accel_batch_norm bn = {
+		.size = sizeof(bn), .channels = 3, .gamma = gamma, .beta = beta,
+		.mean = mean, .var = var, .epsilon = 0.001f, .bias = bias,
+	};
+	float scale[3], shift[3];
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(accel_fold_batch_norm(&bn, scale, shift), 0);
+	for (i = 0; i < 3; i++) {
+		double s = gamma[i] / sqrt(var[i] + 0.001), x = 1.75;
+
+		assert_true(fabs(scale[i] - s) < 0.000001);
+		assert_true(fabs(x * scale[i] + shift[i] -
+				 (s * (x + bias[i] - mean[i]) + beta[i])) < 0.00001);
+	}
+	/* Without what may be left out. */
+	bn.gamma = bn.beta = bn.bias = NULL;
+	assert_int_equal(accel_fold_batch_norm(&bn, scale, shift), 0);
+	for (i = 0; i < 3; i++)
+		assert_true(fabs(shift[i] + mean[i] / sqrt(var[i] + 0.001)) < 0.000001);
+	bn.epsilon = -2;
+	assert_int_equal(accel_fold_batch_norm(&bn, scale, shift), -EINVAL);
+	bn.epsilon = NAN;
+	assert_int_equal(accel_fold_batch_norm(&bn, scale, shift), -EINVAL);
+	bn.epsilon = 0;
+	bn.var = NULL;
+	assert_int_equal(accel_fold_batch_norm(&bn, scale, shift), -EINVAL);
+	bn.var = var;
+	bn.size = 4;
+	assert_int_equal(accel_fold_batch_norm(&bn, scale, shift), -EINVAL);
+}
+
+/* --- descriptors that are wrong -------------------------------------------------------- */
+
+/**
+ * struct row - a change, and the field that must be named
+ */
+struct row {
+	int line;
+	const char *field;
+	struct {
+		uint16_t offset, size;
+		uint64_t value;
+	} poke[3];
+};
+
+#define P(f, v)	{ offsetof(struct accel_conv_desc, f), \
+		  sizeof(((struct accel_conv_desc *)0)->f), (uint64_t)(v) }
+#define BAD(field, ...)	{ __LINE__, field, { __VA_ARGS__ } }
+
+static const struct row rows[] = {
+	BAD("conv.flags", P(flags, 1u << 4)),
+	BAD("conv.algorithm", P(algorithm, ACCEL_CONV_ALGORITHM_COUNT)),
+	BAD("conv.algorithm", P(algorithm, ACCEL_CONV_GEMM)),
+	BAD("conv.algorithm", P(algorithm, ACCEL_CONV_WINOGRAD_2)),
+	BAD("conv.algorithm", P(algorithm, ACCEL_CONV_WINOGRAD_2),
+	    P(flags, ACCEL_CONV_PACK_B | ACCEL_CONV_TRANSPOSED)),
+	BAD("conv.pad", P(pad, 1)),
+	BAD("conv.stride[0]", P(stride[0], 65537)),
+	BAD("conv.stride[1]", P(stride[1], 1u << 31)),
+	BAD("conv.dilation[0]", P(dilation[0], 65537)),
+	BAD("conv.pad_before[1]", P(pad_before[1], 65537)),
+	BAD("conv.pad_after[0]", P(pad_after[0], ~0u)),
+	BAD("conv.a.rank", P(a.rank, 5), P(a.dims[4], 1)),
+	BAD("conv.a.rank", P(a.rank, 0)),
+	BAD("conv.b.rank", P(b.rank, 3), P(b.dims[3], 0)),
+	BAD("conv.d.rank", P(d.rank, 3), P(d.dims[3], 0)),
+	BAD("conv.d.dims[0]", P(d.dims[0], 2)),
+	BAD("conv.a.dims[1]", P(groups, 3)),
+	BAD("conv.d.dims[1]", P(groups, 64), P(d.dims[1], 65)),
+	BAD("conv.b.dims[0]", P(b.dims[0], 63)),
+	BAD("conv.b.dims[1]", P(b.dims[1], 63)),
+	BAD("conv.b.dims[1]", P(groups, 2)),
+	BAD("conv.b.dims[2]", P(b.dims[2], 0)),
+	BAD("conv.d.dims[2]", P(d.dims[2], 27)),
+	BAD("conv.d.dims[3]", P(pad_after[1], 0)),
+	BAD("conv.d.dims[2]", P(stride[0], 2)),
+	BAD("conv.d.dims[3]", P(flags, ACCEL_CONV_TRANSPOSED), P(d.dims[3], 29)),
+	BAD("conv.d.dims[3]", P(flags, ACCEL_CONV_TRANSPOSED), P(d.dims[3], 27)),
+	BAD("conv.a.dtype", P(a.dtype, ACCEL_S32)),
+	BAD("conv.b.dtype", P(b.dtype, ACCEL_F16)),
+	BAD("conv.b.dtype", P(b.dtype, ACCEL_U8)),
+	BAD("conv.b.quant.scheme", P(b.dtype, ACCEL_S8)),
+	BAD("conv.d.dtype", P(d.dtype, ACCEL_S8)),
+	BAD("conv.d.strides[0]", P(d.strides[0], 1)),
+	BAD("conv.epilogue.act", P(epilogue.act, ACCEL_ACT_COUNT)),
+	BAD("conv.epilogue.bias.dims[0]", P(epilogue.bias.rank, 1),
+	    P(epilogue.bias.dtype, ACCEL_F32), P(epilogue.bias.dims[0], 28)),
+};
+
+static void poke(struct accel_conv_desc *d, const struct row *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(r->poke); i++)
+		memcpy((char *)d + r->poke[i].offset, &r->poke[i].value, r->poke[i].size);
+}
+
+static void test_wrong(void **state)
+{
+	struct accel_plan *plan = NULL;
+	struct accel_error e;
+	struct accel_conv_desc d;
+	uint32_t i;
+	int ret;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		e = (struct accel_error)ACCEL_ERROR_INIT;
+		base(&d);
+		poke(&d, &rows[i]);
+		ret = accel_plan_create(ctx, &d.hdr, &plan);
+		accel_ctx_get_error(ctx, &e);
+		if (ret != -EINVAL || strcmp(e.field, rows[i].field) != 0 || !e.text[0])
+			fail_msg("line %d: %d, %s: %s", rows[i].line, ret, e.field, e.text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_choice), cmocka_unit_test(test_error),
+		cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_wrong),
+	};
+	int ret;
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	if (accel_device_open(test_device("sw:full"), NULL, &dev) ||
+	    accel_ctx_create(dev, NULL, &ctx)) {
+		printf("1..0\nBail out! no device\n");
+		return 1;
+	}
+	ret = cmocka_run_group_tests(tests, NULL, NULL);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+	return ret;
+}
