@@ -292,7 +292,7 @@ struct uma_operand {
  * @UMA_ACT_CELU: x < 0 ? p0 (e^(x / p0) - 1) : x; p0 is not 0
  * @UMA_ACT_SELU: p1 x for x > 0, else p1 p0 (e^x - 1)
  * @UMA_ACT_SOFTPLUS: log(1 + e^x)
- * @UMA_ACT_SOFTSIGN: x / (1 + |x|)
+ * @UMA_ACT_SOFTSIGN: x / (1 + abs(x))
  * @UMA_ACT_MISH: x tanh(softplus(x))
  * @UMA_ACT_COUNT: number of values, for masks and tables
  */
@@ -788,7 +788,7 @@ struct uma_select_params {
  *
  *	s[j] = scale * sum_d Q[b, i, h, d] * K[b, j, g, d]
  *	s[j] = softcap * tanh(s[j] / softcap)		UMA_ATTN_SOFTCAP
- *	s[j] -= slope[b, h] * abs(p - j)			UMA_ATTN_ALIBI
+ *	s[j] -= slope[b, h] * |p - j|			UMA_ATTN_ALIBI
  *	s[j] += mask[b, h, i, j]			UMA_ATTN_MASK, not boolean
  *	w[j] = e^s[j] / (sum_k e^s[k] + e^sink[h])	e^sink: UMA_ATTN_SINKS
  *	DST[b, i, h, :] = sum_j w[j] * V[b, j, g, :]
@@ -992,7 +992,7 @@ struct uma_scatter_params {
  * enum uma_pool_func - what UMA_OP_POOL makes of a window
  * @UMA_POOL_MAX: its largest element; NaN if there is one; -infinity of none
  * @UMA_POOL_AVERAGE: sum divided by the number of elements; 0 of none
- * @UMA_POOL_LP: (sum of |x|^norm)^(1 / norm)
+ * @UMA_POOL_LP: (sum of abs(x)^norm)^(1 / norm)
  * @UMA_POOL_COUNT: number of values, for masks and tables
  */
 enum uma_pool_func {

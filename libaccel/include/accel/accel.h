@@ -170,7 +170,7 @@ enum accel_op {
  * @ACCEL_ACT_CELU: x < 0 ? p0 (e^(x / p0) - 1) : x; p0 is not 0
  * @ACCEL_ACT_SELU: p1 x for x > 0, else p1 p0 (e^x - 1)
  * @ACCEL_ACT_SOFTPLUS: log(1 + e^x)
- * @ACCEL_ACT_SOFTSIGN: x / (1 + |x|)
+ * @ACCEL_ACT_SOFTSIGN: x / (1 + abs(x))
  * @ACCEL_ACT_MISH: x tanh(softplus(x))
  * @ACCEL_ACT_COUNT: number of values
  */
@@ -2153,7 +2153,7 @@ struct accel_scatter_desc {
  * enum accel_pool_func - what a window becomes
  * @ACCEL_POOL_MAX: its largest element; NaN if it has one
  * @ACCEL_POOL_AVERAGE: the average
- * @ACCEL_POOL_LP: (sum of |x|^norm)^(1 / norm)
+ * @ACCEL_POOL_LP: (sum of abs(x)^norm)^(1 / norm)
  * @ACCEL_POOL_COUNT: number of values
  */
 enum accel_pool_func {
@@ -2314,7 +2314,7 @@ struct accel_resize_desc {
  *
  * All have the rank of D and its dimensions, but along the axis, where theirs
  * add up to D's. Each is converted to D's type and quantisation as by a copy.
- * @a[i] is bound as ACCEL_ARG_A + i. One that lies where its piece of D is stays
+ * a[i] is bound as ACCEL_ARG_A + i. One that lies where its piece of D is stays
  * there; D must not lie over tensors otherwise.
  */
 struct accel_concat_desc {
@@ -2337,7 +2337,7 @@ struct accel_concat_desc {
 /**
  * struct accel_split_desc - the tensors of D = pieces of A, one after the other
  *
- * The reverse of &struct accel_concat_desc. @d[0] is bound as ACCEL_ARG_D, @d[i]
+ * The reverse of &struct accel_concat_desc. d[0] is bound as ACCEL_ARG_D, d[i]
  * as ACCEL_ARG_B + i - 1.
  */
 struct accel_split_desc {
