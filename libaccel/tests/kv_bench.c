@@ -117,7 +117,8 @@ static void check_row(const struct bench *b, const struct accel_tensor *pool, ui
 			assert_int_equal(oracle_load_int(pool, idx), (int64_t)want);
 			assert_true(oracle_load(pool, idx) == (double)(float)(want * scale));
 			/* Half a step from what went in. */
-			assert_true(fabs(oracle_load(pool, idx) - x) <= 0.51 * scale + 1e-30);
+			assert_true(fabs(oracle_load(pool, idx) - x) <=
+				    0.51 * scale + (double)__FLT_MIN__);
 		}
 	}
 }

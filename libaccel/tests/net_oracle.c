@@ -83,7 +83,7 @@ static double norm(const struct net *n, const struct net_node *x, uint32_t row, 
 		d = at(n, x->in[0], row, i) - mean;
 		var += d * d / x->cols;
 	}
-	y = (at(n, x->in[0], row, col) - mean) / sqrt(var + (double)1e-5f);
+	y = (at(n, x->in[0], row, col) - mean) / sqrt(var + (double)0.00001f);
 	y *= at(n, x->in[1], 0, col);
 	*r = 6 * U * fabs(y);
 	if (x->in[2] >= 0) {
