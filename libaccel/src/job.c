@@ -90,8 +90,12 @@ void job_cut(struct accel_job *job, uint32_t count)
 	while (job->op_count > count)
 		op_release(&job->ops[--job->op_count]);
 	job->engines = 0;
-	for (i = 0; i < count; i++)
+	job->workspace = NULL;
+	for (i = 0; i < count; i++) {
 		job->engines |= 1u << job->ops[i].plan->info.engine;
+		if (job->ops[i].workspace)
+			job->workspace = job->ops[i].workspace;
+	}
 }
 
 void accel_job_destroy(struct accel_job *job)

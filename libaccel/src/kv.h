@@ -63,7 +63,7 @@ enum kv_part {
  * @KV_PLAN_COPY: rows of a page to another page, in all layers
  * @KV_PLAN_WRITE: rows from the caller into pages
  * @KV_PLAN_ABS: magnitudes of rows
- * @KV_PLAN_MAX: the larger of two halves of rows
+ * @KV_PLAN_MAX: the largest of each row
  * @KV_PLAN_SCALE: scales from the largest magnitudes
  */
 enum kv_plan_kind {
@@ -79,18 +79,14 @@ enum kv_plan_kind {
  * @kind: &enum kv_plan_kind
  * @part: KV_PLAN_COPY: &enum kv_part, else KV_K or KV_V
  * @rows: tokens
- * @width: KV_PLAN_MAX: elements that are left of a row
  * @dtype: of the caller's tensor
- * @pad: 0
  * @strides: of the caller's tensor
  */
 struct kv_plan_key {
 	uint32_t kind;
 	uint32_t part;
 	uint32_t rows;
-	uint32_t width;
 	uint32_t dtype;
-	uint32_t pad;
 	int64_t strides[3];
 };
 

@@ -3,9 +3,9 @@
  * Operations of jobs on the pages of a key-value cache: copies of shared pages,
  * and new rows, converted or quantised.
  *
- * Rows of neighbouring pages are one operation. To quantise them takes their
- * magnitudes, the largest of each row by halving it, the scales, and a
- * conversion that finds the scales in their table.
+ * Rows of neighbouring pages are one operation. To quantise them takes four:
+ * their magnitudes, the largest of each row, the scales, and a conversion that
+ * finds the scales in their table.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -258,11 +258,9 @@ int accel_kv_reserve(struct accel_kv *kv, struct accel_job *job,
 
 /* --- rows -------------------------------------------------------------------------- */
 
-static struct kv_plan_key key_of(const struct piece *p, uint32_t kind, uint32_t width)
+static struct kv_plan_key key_of(const struct piece *p, uint32_t kind)
 {
-	struct kv_plan_key key = {
-		.kind = kind, .part = p->part, .rows = p->rows, .width = width
-	};
+	struct kv_plan_key key = { .kind = kind, .part = p->part, .rows = p->rows };
 
 	if (kind == KV_PLAN_WRITE || kind == KV_PLAN_ABS) {
 		key.dtype = p->from->dtype;
@@ -280,7 +278,8 @@ static struct accel_binding bind_rows(const struct piece *p)
 		    (uint64_t)((int64_t)p->skip * p->from->strides[0] * es));
 }
 
-static uint64_t work_bytes(const struct accel_kv *kv, uint32_t part, uint64_t rows)
+/* Bytes of the magnitudes of rows; the largest of each follow. */
+static uint64_t magnitude_bytes(const struct accel_kv *kv, uint32_t part, uint64_t rows)
 {
 	return rows * kv->o.kv_heads * kv_dim(kv, part) * sizeof(float);
 }
@@ -289,34 +288,29 @@ static uint64_t work_bytes(const struct accel_kv *kv, uint32_t part, uint64_t ro
 static int scale_rows(struct chain *c, const struct piece *p)
 {
 	struct accel_kv *kv = c->kv;
-	uint32_t part = p->part + KV_K_SCALES, width;
-	struct kv_plan_key key = key_of(p, KV_PLAN_ABS, 0);
-	struct accel_binding b[3] = {
-		bind(ACCEL_ARG_D, c->work, 0), bind_rows(p),
+	uint32_t part = p->part + KV_K_SCALES;
+	const struct kv_plan_key abs = key_of(p, KV_PLAN_ABS), max = key_of(p, KV_PLAN_MAX);
+	const struct kv_plan_key scale = key_of(p, KV_PLAN_SCALE);
+	uint64_t at = magnitude_bytes(kv, p->part, p->rows);
+	const struct accel_binding b[3][3] = {
+		{ bind(ACCEL_ARG_D, c->work, 0), bind_rows(p) },
+		{ bind(ACCEL_ARG_D, c->work, at), bind(ACCEL_ARG_A, c->work, 0) },
+		{ bind(ACCEL_ARG_D, kv->bo[part],
+		       kv_offset(kv, part, p->layer, p->page, p->slot)),
+		  bind(ACCEL_ARG_A, c->work, at), bind(ACCEL_ARG_B, kv->most, 0) },
 	};
 	int ret;
 
-	ret = add(c, &key, b, 2);
-	/* The last elements of what is left of a row onto the first. */
-	for (width = kv_dim(kv, p->part); !ret && width > 1; width -= width / 2) {
-		key = key_of(p, KV_PLAN_MAX, width);
-		b[1] = bind(ACCEL_ARG_A, c->work, 0);
-		b[2] = bind(ACCEL_ARG_B, c->work, (width - width / 2) * sizeof(float));
-		ret = add(c, &key, b, 3);
-	}
-	if (ret)
-		return ret;
-	key = key_of(p, KV_PLAN_SCALE, 0);
-	b[0] = bind(ACCEL_ARG_D, kv->bo[part], kv_offset(kv, part, p->layer, p->page, p->slot));
-	b[1] = bind(ACCEL_ARG_A, c->work, 0);
-	b[2] = bind(ACCEL_ARG_B, kv->most, 0);
-	return add(c, &key, b, 3);
+	ret = add(c, &abs, b[0], 2);
+	if (!ret)
+		ret = add(c, &max, b[1], 2);
+	return ret ? ret : add(c, &scale, b[2], 3);
 }
 
 static int write_rows(struct chain *c, const struct piece *p)
 {
 	struct accel_kv *kv = c->kv;
-	const struct kv_plan_key key = key_of(p, KV_PLAN_WRITE, 0);
+	const struct kv_plan_key key = key_of(p, KV_PLAN_WRITE);
 	uint32_t part = p->part + KV_K_SCALES;
 	struct accel_binding b[3] = {
 		bind(ACCEL_ARG_D, kv->bo[p->part],
@@ -389,7 +383,8 @@ static int make_work(struct chain *c, const struct accel_kv_append *a)
 		for (at = s->length - a->rows[i].tokens; at < s->length; at += n) {
 			n = together(kv, s, at);
 			for (part = KV_K; part <= KV_V; part++) {
-				bytes = work_bytes(kv, part, n);
+				bytes = magnitude_bytes(kv, part, n) +
+					(uint64_t)n * kv->o.kv_heads * sizeof(float);
 				most = bytes > most ? bytes : most;
 			}
 		}

@@ -24,19 +24,6 @@ static struct accel_tensor rows_tensor(const struct accel_kv *kv, uint32_t dtype
 	return accel_tensor_dense(NULL, dtype, 3, dims);
 }
 
-/* The same with rows of all their elements, of which some are looked at. */
-static struct accel_tensor narrow_tensor(const struct accel_kv *kv, uint32_t rows,
-					 uint32_t width, uint32_t dim)
-{
-	struct accel_tensor t = rows_tensor(kv, ACCEL_F32, rows, width);
-
-	t.flags = ACCEL_TENSOR_STRIDES;
-	t.strides[0] = (int64_t)kv->o.kv_heads * dim;
-	t.strides[1] = dim;
-	t.strides[2] = 1;
-	return t;
-}
-
 static int plan_copy(struct accel_kv *kv, const struct kv_plan_key *key,
 		     struct accel_plan **plan)
 {
@@ -93,14 +80,14 @@ static int plan_abs(struct accel_kv *kv, const struct kv_plan_key *key,
 static int plan_max(struct accel_kv *kv, const struct kv_plan_key *key,
 		    struct accel_plan **plan)
 {
-	struct accel_binary_desc b = ACCEL_BINARY_DESC_INIT;
+	struct accel_reduce_desc r = ACCEL_REDUCE_DESC_INIT;
 
-	b.hdr.engine = kv->o.engine;
-	b.func = ACCEL_BINARY_MAX;
-	b.a = narrow_tensor(kv, key->rows, key->width / 2, kv_dim(kv, key->part));
-	b.b = b.a;
-	b.d = b.a;
-	return accel_plan_create(kv->ctx, &b.hdr, plan);
+	r.hdr.engine = kv->o.engine;
+	r.func = ACCEL_REDUCE_MAX;
+	r.axes = ACCEL_AXIS(2);
+	r.a = rows_tensor(kv, ACCEL_F32, key->rows, kv_dim(kv, key->part));
+	r.d = rows_tensor(kv, ACCEL_F32, key->rows, 1);
+	return accel_plan_create(kv->ctx, &r.hdr, plan);
 }
 
 static int plan_scale(struct accel_kv *kv, const struct kv_plan_key *key,
@@ -111,7 +98,7 @@ static int plan_scale(struct accel_kv *kv, const struct kv_plan_key *key,
 
 	b.hdr.engine = kv->o.engine;
 	b.func = ACCEL_BINARY_DIV;
-	b.a = narrow_tensor(kv, key->rows, 1, kv_dim(kv, key->part));
+	b.a = rows_tensor(kv, ACCEL_F32, key->rows, 1);
 	b.b = accel_tensor_dense(NULL, ACCEL_F32, 1, &one);
 	b.d = rows_tensor(kv, kv->o.scale_dtype, key->rows, 1);
 	return accel_plan_create(kv->ctx, &b.hdr, plan);
