@@ -34,6 +34,16 @@ $(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in
 
 include libaccel/tests/onnx/onnx.mk
 
+# Against another library, whose threads are nobody's business here.
+peer := libaccel/tests/against_dnnl
+LAYER_TESTS += $(peer)
+$(peer)-layer := dnnl
+$(peer)-needs := /usr/include/dnnl.h
+$(peer)-libs := libaccel/libaccel
+$(peer)-pkgs := cmocka
+$(peer)-ldlibs := -ldnnl -lm
+$(peer)-env := OMP_NUM_THREADS=1
+
 # The same tests of the runtime against a node; see tests/rt.h.
 libaccel-node-tests := bo ctx fence job pool queue rec threads
 SELFTEST_PROGS += $(addprefix libaccel/tests/node_,$(libaccel-node-tests))

@@ -8,6 +8,7 @@
 #: unit          unit tests of the library;  unit-asan, unit-tsan: the same with sanitizers
 #: model         what tasks mean, against a slow reference;  model-asan: the same with sanitizers
 #: onnx          ONNX's operator vectors, with a table by operator in build/results
+#: dnnl          convolutions, pools, norms against another library
 #: bats          the command line, on this machine
 #: modcheck      modules for both test kernels, W=1 and sparse: no warning
 #: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
