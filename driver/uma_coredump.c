@@ -659,7 +659,7 @@ int uma_coredump_init(struct uma_device *uma)
 
 	if (WARN_ON(room > UMA_DUMP_MAX_SIZE))
 		return -EINVAL;
-	dump = vzalloc(struct_size(dump, data, room));
+	dump = __vmalloc(struct_size(dump, data, room), GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	if (!dump)
 		return -ENOMEM;
 	dump->uma = uma;

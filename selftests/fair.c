@@ -276,6 +276,7 @@ TEST_F(fair, unplugged)
 {
 	struct worker w, other;
 	int file[2], i;
+	char mask[16];
 	struct buf b;
 
 	rival_arm(self->in.node);
@@ -284,7 +285,13 @@ TEST_F(fair, unplugged)
 	worker_open(&other, self->in.node, self->engine, DRM_UMA_PRIORITY_NORMAL, 1);
 	hang_buf(&w.c, &b);
 	task_fill(w.tasks.task, UMA_DTYPE_S32, w.results.va, 64, 1);
+	task_fill(other.tasks.task, UMA_DTYPE_S32, other.results.va, 64, 1);
 	EXPECT_EQ(-ETIME, client_run(&w.c, w.queue, b.va, 1));
+	/* A job that does not end before all is over: what comes after it waits. */
+	ASSERT_TRUE(instance_timeout(&self->in, 60000));
+	snprintf(mask, sizeof(mask), "%#x", 1u << self->engine);
+	ASSERT_TRUE(emu_knob(self->in.node, "hang_next", mask));
+	client_start(&other.c, other.queue, other.tasks.va, 1);
 	for (i = 0; i < 2; i++) {
 		__u32 queue = queue_create(w.c.fd, w.c.vm, self->engine);
 		__u32 done = client_start(&w.c, queue, w.tasks.va, 1);
