@@ -8,6 +8,7 @@
  *		U = A x up + up_bias, H = U * G		D = H x down + ...
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "planner.h"
@@ -185,9 +186,9 @@ static int make_hidden(struct ffn *f, struct accel_error *e)
 	if (operand_init(&t, &f->hidden, 0, "ffn.hidden", e)) {
 		/* The fields that it is made of */
 		if (!strcmp(e->field, "ffn.hidden.quant.scale"))
-			strcpy(e->field, "ffn.hidden_scale");
+			snprintf(e->field, sizeof(e->field), "ffn.hidden_scale");
 		if (!strcmp(e->field, "ffn.hidden.quant.zero"))
-			strcpy(e->field, "ffn.hidden_zero");
+			snprintf(e->field, sizeof(e->field), "ffn.hidden_zero");
 		return e->code;
 	}
 	return 0;

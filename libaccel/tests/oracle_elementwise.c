@@ -337,10 +337,25 @@ static int64_t element_exact(const struct accel_desc *desc, const int64_t *idx)
 		return bits_exact(oracle_load_int_broadcast(&b->a, &b->d, idx),
 				  oracle_load_int_broadcast(&b->b, &b->d, idx), b->func,
 				  b->d.dtype);
-	v = oracle_saturate(binary_exact(oracle_load_int_broadcast(&b->a, &b->d, idx),
-				  oracle_load_int_broadcast(&b->b, &b->d, idx), b->func),
-		     ACCEL_S32);
+	v = binary_exact(oracle_load_int_broadcast(&b->a, &b->d, idx),
+			 oracle_load_int_broadcast(&b->b, &b->d, idx), b->func);
+	v = oracle_saturate(v, ACCEL_S32);
 	return b->epilogue.act == ACCEL_ACT_RELU && v < 0 ? 0 : v;
+}
+
+/* Integers are compared as they are. */
+static bool compares_integers(const struct accel_binary_desc *b)
+{
+	return plain_int(&b->a) && plain_int(&b->b) && b->func >= ACCEL_BINARY_EQ &&
+	       b->func <= ACCEL_BINARY_XOR;
+}
+
+static struct oracle_num compared(const struct accel_binary_desc *b, const int64_t *idx)
+{
+	double x = (double)oracle_load_int_broadcast(&b->a, &b->d, idx);
+	double y = (double)oracle_load_int_broadcast(&b->b, &b->d, idx);
+
+	return (struct oracle_num){ holds(x, y, b->func), 0 };
 }
 
 static struct oracle_num element(const struct accel_desc *desc, const int64_t *idx)
@@ -364,13 +379,8 @@ static struct oracle_num element(const struct accel_desc *desc, const int64_t *i
 		return oracle_activation(unary(oracle_load_broadcast(&u->a, &u->d, idx), u->func),
 				  &u->epilogue);
 	default:
-		/* Integers are compared as they are. */
-		if (plain_int(&b->a) && plain_int(&b->b) && b->func >= ACCEL_BINARY_EQ &&
-		    b->func <= ACCEL_BINARY_XOR)
-			return oracle_activation((struct oracle_num){
-				holds((double)oracle_load_int_broadcast(&b->a, &b->d, idx),
-				      (double)oracle_load_int_broadcast(&b->b, &b->d, idx),
-				      b->func), 0 }, &b->epilogue);
+		if (compares_integers(b))
+			return oracle_activation(compared(b, idx), &b->epilogue);
 		return oracle_activation(binary(oracle_load_broadcast(&b->a, &b->d, idx),
 					 oracle_load_broadcast(&b->b, &b->d, idx), b->func),
 				  &b->epilogue);

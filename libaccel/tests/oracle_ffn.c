@@ -64,7 +64,7 @@ static struct oracle_num stored(struct oracle_num x, const struct accel_tensor *
 		lo = oracle_round(x.v - x.e, t->dtype);
 		hi = oracle_round(x.v + x.e, t->dtype);
 	}
-	return (struct oracle_num){ (lo + hi) / 2, (hi - lo) / 2 + 1e-15 * fabs(hi) };
+	return (struct oracle_num){ (lo + hi) / 2, (hi - lo) / 2 + fabs(hi) / 1e15 };
 }
 
 static struct oracle_num times(struct oracle_num x, struct oracle_num y)

@@ -344,8 +344,8 @@ WRONG(scale, f->hidden_scale = 1)
 WRONG(zero, f->hidden_zero = 1)
 WRONG(no_scale, f->hidden_dtype = ACCEL_S8)
 WRONG(range, f->hidden_dtype = ACCEL_S8; f->hidden_scale = 1; f->hidden_zero = 128)
-WRONG(hidden_f16, f->hidden_dtype = ACCEL_BF16;
-      f->a.dtype = f->up.dtype = f->gate.dtype = f->down.dtype = ACCEL_F16)
+WRONG(hidden_f16, f->hidden_dtype = ACCEL_BF16; f->gate = absent;
+	f->a.dtype = f->up.dtype = f->down.dtype = ACCEL_F16)
 WRONG(a, f->a.rank = 1; f->a.dims[1] = 0)
 WRONG(up, f->up.dims[0] = 31)
 WRONG(gate, f->gate.dims[1] = 79)

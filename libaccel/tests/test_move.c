@@ -341,6 +341,98 @@ static void test_info(struct op_env *env)
 	assert_non_null(strstr(e.text, "gpu"));
 }
 
+/* Three descriptors that are right, and changes that make each wrong. */
+struct moves {
+	struct accel_concat_desc c;
+	struct accel_split_desc s;
+	struct accel_pad_desc p;
+};
+
+static void moves_init(struct moves *m)
+{
+	const int64_t half[2] = { 2, 6 };
+
+	*m = (struct moves){
+		ACCEL_CONCAT_DESC_INIT, ACCEL_SPLIT_DESC_INIT, ACCEL_PAD_DESC_INIT
+	};
+	m->c.count = 2;
+	m->c.a[0] = accel_tensor_dense(NULL, ACCEL_S8, 2, half);
+	m->c.a[1] = m->c.a[0];
+	m->c.d = accel_tensor_2d(NULL, ACCEL_S8, 4, 6);
+	m->s.count = 2;
+	m->s.a = m->c.d;
+	m->s.d[0] = m->c.a[0];
+	m->s.d[1] = m->c.a[0];
+	m->p.a = m->c.a[0];
+	m->p.d = accel_tensor_2d(NULL, ACCEL_S8, 4, 6);
+	m->p.before[0] = 1;
+	m->p.after[0] = 1;
+}
+
+#define WRONG(name, expr)						\
+static const struct accel_desc *wrong_##name(struct moves *m)		\
+{									\
+	expr;								\
+	return (#name)[0] == 'c' ? &m->c.hdr : (#name)[0] == 's' ?	\
+	       &m->s.hdr : &m->p.hdr;					\
+}
+
+WRONG(c_count, m->c.count = 0)
+WRONG(c_more, m->c.count = ACCEL_CONCAT_MAX + 1)
+WRONG(c_left, m->c.count = 1; m->c.d.dims[0] = 2)
+WRONG(c_axis, m->c.axis = 2)
+WRONG(c_sum, m->c.d.dims[0] = 5)
+WRONG(c_dims, m->c.a[1].dims[1] = 5)
+WRONG(c_rank, m->c.a[1].rank = 3; m->c.a[1].dims[2] = 1)
+WRONG(c_dtype, m->c.a[0].dtype = 99)
+WRONG(s_count, m->s.count = 9)
+WRONG(s_axis, m->s.axis = 5)
+WRONG(s_sum, m->s.a.dims[0] = 3)
+WRONG(s_dims, m->s.d[0].dims[1] = 7)
+WRONG(s_self, m->s.d[1].flags = ACCEL_TENSOR_STRIDES)
+WRONG(p_mode, m->p.mode = ACCEL_PAD_COUNT)
+WRONG(p_pad, m->p.pad = 1)
+WRONG(p_value, m->p.mode = ACCEL_PAD_EDGE; m->p.value = 1)
+WRONG(p_before, m->p.before[1] = -1)
+WRONG(p_after, m->p.after[4] = 1)
+WRONG(p_dims, m->p.d.dims[0] = 5)
+WRONG(p_reflect, m->p.mode = ACCEL_PAD_REFLECT; m->p.before[0] = 2; m->p.after[0] = 0)
+WRONG(p_rank, m->p.a.rank = 1; m->p.a.dims[1] = 0)
+
+static void test_wrong(struct op_env *env)
+{
+	static const struct {
+		const char *field;
+		const struct accel_desc *(*set)(struct moves *m);
+	} rows[] = {
+		{ "concat.count", wrong_c_count }, { "concat.count", wrong_c_more },
+		{ "concat.a[1].rank", wrong_c_left }, { "concat.axis", wrong_c_axis },
+		{ "concat.d.dims[0]", wrong_c_sum }, { "concat.a[1].dims[1]", wrong_c_dims },
+		{ "concat.a[1].rank", wrong_c_rank }, { "concat.a[0].dtype", wrong_c_dtype },
+		{ "split.count", wrong_s_count }, { "split.axis", wrong_s_axis },
+		{ "split.a.dims[0]", wrong_s_sum }, { "split.d[0].dims[1]", wrong_s_dims },
+		{ "split.d[1].strides[0]", wrong_s_self }, { "pad.mode", wrong_p_mode },
+		{ "pad.pad", wrong_p_pad }, { "pad.value", wrong_p_value },
+		{ "pad.before[1]", wrong_p_before }, { "pad.after[4]", wrong_p_after },
+		{ "pad.d.dims[0]", wrong_p_dims }, { "pad.before[0]", wrong_p_reflect },
+		{ "pad.a.rank", wrong_p_rank },
+	};
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_plan *plan;
+	struct moves m;
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		moves_init(&m);
+		if (accel_plan_create(env->ctx, rows[i].set(&m), &plan) != -EINVAL)
+			fail_msg("%s is not refused", rows[i].field);
+		accel_ctx_get_error(env->ctx, &e);
+		if (strcmp(e.field, rows[i].field) != 0)
+			fail_msg("%s, not %s: %s", rows[i].field, e.field, e.text);
+	}
+	env->cases += ARRAY_SIZE(rows);
+}
+
 int main(void)
 {
 	static const struct op_test tests[] = {
@@ -349,6 +441,7 @@ int main(void)
 		{ "pad", test_pad },
 		{ "overlap", test_overlap },
 		{ "plans of several tasks", test_info },
+		{ "wrong", test_wrong },
 	};
 
 	return op_main(tests, ARRAY_SIZE(tests));

@@ -11,13 +11,17 @@
 #define F64_INF		__builtin_inf()
 #define F64_NAN		__builtin_nan("")
 
-#define LN2_HI		0xb17217f7p-32		/* 32 bits: times an exponent exact */
-#define LN2_LO		0x1a39ef35793c76p-85
-#define LOG2_E		0x171547652b82fep-52
-#define TWO_OVER_PI	0x145f306dc9c883p-53
-#define PI_2		0x1921fb54442d18p-52
-#define PI_6		0x10c152382d7366p-53
-#define SQRT_3		0x1bb67ae8584caap-52
+/* m / 2^e, exactly; and for e from 55 on */
+#define DSCALED(m, e)	((double)(m) / (double)(1ULL << (e)))
+#define DTINY(m, e)	(DSCALED(m, 55) / (double)(1ULL << ((e) - 55)))
+
+#define LN2_HI		DSCALED(0xb17217f7, 32)	/* 32 bits: times an exponent exact */
+#define LN2_LO		DTINY(0x1a39ef35793c76, 85)
+#define LOG2_E		DSCALED(0x171547652b82fe, 52)
+#define TWO_OVER_PI	DSCALED(0x145f306dc9c883, 53)
+#define PI_2		DSCALED(0x1921fb54442d18, 52)
+#define PI_6		DSCALED(0x10c152382d7366, 53)
+#define SQRT_3		DSCALED(0x1bb67ae8584caa, 52)
 
 /* c[0] x^(n - 1) + ... + c[n - 1] */
 #define HORNER64(x, c) ({						\
@@ -131,7 +135,7 @@ UMA_INLINE double dlog1p(double y)
 		1.0 / 5, -1.0 / 4, 1.0 / 3, -1.0 / 2, 1.0,
 	};
 
-	return y < 0x1p-10 ? y * HORNER64(y, c) : dlog(1 + y);
+	return y < DSCALED(1, 10) ? y * HORNER64(y, c) : dlog(1 + y);
 }
 
 /*
@@ -164,7 +168,7 @@ UMA_INLINE __u32 reduce_far(float x, double *r)
 	part <<= 2;
 	n += (__u32)(part >> 63);
 	/* The rest as a signed fraction of pi / 2 */
-	*r = (double)(__s64)part * 0x1p-64 * PI_2;
+	*r = (double)(__s64)part * DTINY(1, 64) * PI_2;
 	return n & 3;
 }
 
@@ -181,8 +185,8 @@ UMA_INLINE __u32 reduce_pi_2(float f, double *r)
 	if (dabs(x) < 0x1p25) {
 		n = drint(x * TWO_OVER_PI);
 		/* pi / 2 in pieces of 28 bits: the products are exact. */
-		*r = x - n * 0xc90fdaap-27 - n * 0x885a308p-57 -
-		     n * 0x1a62633145c06ep-110;
+		*r = x - n * DSCALED(0xc90fdaa, 27) - n * DSCALED(0x885a308, 57) -
+		     n * DTINY(0x1a62633145c06e, 110);
 		return (__u32)(__s64)n & 3;
 	}
 	q = reduce_far(f, r);
@@ -285,7 +289,7 @@ UMA_INLINE double dasinh(double x)
 	};
 	double a = dabs(x);
 
-	if (a < 0x1p-6)
+	if (a < DSCALED(1, 6))
 		return x * HORNER64(x * x, c);
 	return dcopysign(dlog(a + dsqrt(a * a + 1)), x);
 }
@@ -304,7 +308,7 @@ UMA_INLINE double datanh(double x)
 	};
 	double a = dabs(x);
 
-	if (a < 0x1p-6)
+	if (a < DSCALED(1, 6))
 		return x * HORNER64(x * x, c);
 	return dcopysign(0.5 * dlog((1 + a) / (1 - a)), x);
 }
