@@ -177,28 +177,37 @@ static void cut(struct operand *t, uint32_t at, int64_t outer)
 	t->rank++;
 }
 
+/* Can dimensions @at and @at + 1 of an operand be walked as one? */
+static bool nests(const struct operand *t, uint32_t at)
+{
+	int64_t step;
+
+	/* An empty tensor may have dimensions of any size. */
+	if (__builtin_mul_overflow(t->dims[at], t->dims[at + 1], &step))
+		return false;
+	if (operand_empty(t) || t->dims[at] == 1 || t->dims[at + 1] == 1)
+		return true;
+	return !__builtin_mul_overflow(t->strides[at + 1], t->dims[at + 1], &step) &&
+	       step == t->strides[at];
+}
+
 /* Dimensions @at and @at + 1 of all operands as one. Returns whether they are. */
 static bool merge(struct request *req, uint32_t at)
 {
-	int64_t step, size = req->t[UMA_SLOT_DST].dims[at + 1];
 	uint32_t s, i;
 
-	for (s = 0; s < REQUEST_SLOTS; s++) {
-		const struct operand *t = &req->t[s];
-
-		if ((req->slots >> s & 1) &&
-		    (__builtin_mul_overflow(t->strides[at + 1], size, &step) ||
-		     step != t->strides[at]))
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if ((req->slots >> s & 1) && !nests(&req->t[s], at))
 			return false;
-	}
 	for (s = 0; s < REQUEST_SLOTS; s++) {
 		struct operand *t = &req->t[s];
 
 		if (!(req->slots >> s & 1))
 			continue;
+		if (t->dims[at + 1] != 1)
+			t->strides[at] = t->strides[at + 1];
+		t->dims[at] *= t->dims[at + 1];
 		t->rank--;
-		t->dims[at] *= size;
-		t->strides[at] = t->strides[at + 1];
 		for (i = at + 1; i < t->rank; i++) {
 			t->dims[i] = t->dims[i + 1];
 			t->strides[i] = t->strides[i + 1];
@@ -230,6 +239,13 @@ static int make_room(struct norm *n, struct accel_error *e)
 		   d->rank);
 }
 
+/* Of 4-bit elements a group starts at a byte, or they all lie apart. */
+static bool nibbles_apart(const struct operand *t, uint32_t channel)
+{
+	return !dtype_is_int4(t->dtype) || t->dims[channel] < 2 ||
+	       t->dims[channel + 1] < 2 || !(t->strides[channel] & 1);
+}
+
 /* The channels become groups of channels. */
 static int cut_groups(struct norm *n, struct accel_error *e)
 {
@@ -248,9 +264,18 @@ static int cut_groups(struct norm *n, struct accel_error *e)
 	ret = make_room(n, e);
 	if (ret)
 		return ret;
-	for (s = 0; s < REQUEST_SLOTS; s++)
-		if (n->req->slots >> s & 1)
-			cut(&n->req->t[s], n->channel, groups);
+	for (s = 0; s < REQUEST_SLOTS; s++) {
+		struct operand *t = &n->req->t[s];
+
+		if (!(n->req->slots >> s & 1))
+			continue;
+		cut(t, n->channel, groups);
+		if (!nibbles_apart(t, n->channel))
+			return bad(e, -EOPNOTSUPP, t->name, "dtype",
+				   "%s: a group of %lld channels ends within a byte",
+				   accel_dtype_name(t->dtype),
+				   (long long)t->dims[n->channel + 1]);
+	}
 	/* Of the two, the channels of a group belong to the line. */
 	n->axes = (1u << n->req->t[UMA_SLOT_DST].rank) - 1;
 	n->axes &= ~(1u << n->channel);

@@ -12,7 +12,7 @@
 #include "optest.h"
 
 /* What a sum of so many numbers in binary64 may be off by, of their magnitudes. */
-#define ORACLE_SUM64(n)	((double)((n) + 16) * 0x1p-52)
+#define ORACLE_SUM64(n)	((double)((n) + 16) / (1ll << 52))
 
 static inline int64_t line_length(const struct accel_tensor *t, uint32_t axes)
 {

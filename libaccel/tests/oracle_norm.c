@@ -2,17 +2,16 @@
 /*
  * Norms, a line at a time; batch norm an element at a time.
  */
-#include <string.h>
-
 #include "oracle_lines.h"
 
 #define U	ORACLE_U
 
-/* Elements that share their statistics with the one at an index. */
+/* Elements that share their statistics. */
 struct group {
-	double *x;
-	int64_t n;
+	double n;
+	double sum, mags;
 	double mean, mean_error;
+	double squares, dev;
 	double variance, variance_error;
 };
 
@@ -21,72 +20,71 @@ static bool has_channels(const struct accel_norm_desc *d)
 	return d->func >= ACCEL_NORM_GROUP;
 }
 
-static bool together(const struct accel_norm_desc *d, const int64_t *a, const int64_t *b)
+/* Number of the group of an element: that of its first one. */
+static uint64_t group_of(const struct accel_norm_desc *d, const int64_t *idx)
 {
 	uint32_t c = axis_of(&d->d, d->channel), axes = d->axes, i;
-	int64_t size = 1;
+	int64_t at[ACCEL_MAX_RANK], size = 1;
 
 	if (!axes)
 		axes = 1u << (d->d.rank - 1);
 	if (d->func == ACCEL_NORM_GROUP)
 		size = d->d.dims[c] / d->groups;
 	for (i = 0; i < d->d.rank; i++) {
-		if (!has_channels(d)) {
-			if (!(axes >> i & 1) && a[i] != b[i])
-				return false;
-		} else if (i == c) {
-			if (a[i] / size != b[i] / size)
-				return false;
-		} else if (i == 0 && a[i] != b[i]) {
-			return false;
-		}
+		at[i] = idx[i];
+		if (!has_channels(d))
+			at[i] = axes >> i & 1 ? 0 : idx[i];
+		else if (i == c)
+			at[i] = idx[i] / size * size;
+		else if (i)
+			at[i] = 0;
 	}
-	return true;
+	return element_at(&d->d, at);
 }
 
-static void gather(const struct accel_norm_desc *d, const int64_t *idx, struct group *g)
+static void statistics(const struct accel_norm_desc *d, struct group *groups)
 {
-	int64_t at[ACCEL_MAX_RANK];
-	uint64_t e;
+	uint64_t count = oracle_count(&d->d), e;
+	int64_t idx[ACCEL_MAX_RANK];
+	struct group *g;
+	double x, t;
 
-	g->n = 0;
-	for (e = 0; e < oracle_count(&d->d); e++) {
-		oracle_index(&d->d, e, at);
-		if (together(d, idx, at))
-			g->x[g->n++] = oracle_load(&d->a, at);
+	for (e = 0; e < count; e++) {
+		oracle_index(&d->d, e, idx);
+		g = &groups[group_of(d, idx)];
+		x = oracle_load(&d->a, idx);
+		g->n++;
+		g->sum += x;
+		g->mags += fabs(x);
 	}
-}
-
-static void statistics(const struct accel_norm_desc *d, struct group *g)
-{
-	double n = (double)g->n, sum = 0, mags = 0, dev = 0, t;
-	int64_t i;
-
-	g->mean = 0;
-	g->mean_error = 0;
-	for (i = 0; i < g->n && d->func != ACCEL_NORM_RMS; i++) {
-		sum += g->x[i];
-		mags += fabs(g->x[i]);
+	for (g = groups; g < groups + count; g++) {
+		if (!g->n || d->func == ACCEL_NORM_RMS)
+			continue;
+		g->mean = g->sum / g->n;
+		g->mean_error = g->mags / g->n * ORACLE_SUM64(g->n);
 	}
-	if (d->func != ACCEL_NORM_RMS) {
-		g->mean = sum / n;
-		g->mean_error = mags / n * ORACLE_SUM64(n);
+	for (e = 0; e < count; e++) {
+		oracle_index(&d->d, e, idx);
+		g = &groups[group_of(d, idx)];
+		t = oracle_load(&d->a, idx) - g->mean;
+		g->squares += t * t;
+		g->dev += fabs(t);
 	}
-	sum = 0;
-	for (i = 0; i < g->n; i++) {
-		t = g->x[i] - g->mean;
-		sum += t * t;
-		dev += fabs(t);
+	for (g = groups; g < groups + count; g++) {
+		if (!g->n)
+			continue;
+		g->variance = g->squares / g->n;
+		g->variance_error = g->variance * ORACLE_SUM64(g->n) +
+				    3 * g->mean_error * (g->dev / g->n + g->mean_error);
 	}
-	g->variance = sum / n;
-	g->variance_error = g->variance * ORACLE_SUM64(n) +
-			    3 * g->mean_error * (dev / n + g->mean_error);
 }
 
 static struct oracle_num own(const struct accel_norm_desc *d, const struct group *g, double x)
 {
 	double var = g->variance + d->eps, s = 1 / sqrt(var);
 
+	if (isinf(var))
+		return (struct oracle_num){ (x - g->mean) * s, 0 };
 	return bounded((x - g->mean) * s, U + ORACLE_SUM64(1) + g->variance_error / var,
 		       2 * g->mean_error * s);
 }
@@ -135,33 +133,28 @@ static const struct accel_tensor *result(const struct accel_desc *desc, uint32_t
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_norm_desc *d = (const void *)desc;
-	int64_t idx[ACCEL_MAX_RANK], last[ACCEL_MAX_RANK];
-	struct group g = { .n = 0 };
-	bool have = false;
+	int64_t idx[ACCEL_MAX_RANK];
+	struct group *groups;
+	struct oracle_num y;
 	uint64_t e;
 
 	if (oracle_begin(r, result(desc, index), false))
 		return -1;
-	g.x = calloc(r->count + 1, sizeof(*g.x));
-	for (e = 0; g.x && e < r->count; e++) {
-		struct oracle_num y;
-
+	groups = calloc(r->count + 1, sizeof(*groups));
+	if (!groups)
+		return -1;
+	if (d->func != ACCEL_NORM_BATCH)
+		statistics(d, groups);
+	for (e = 0; e < r->count; e++) {
 		oracle_index(&d->d, e, idx);
-		if (d->func == ACCEL_NORM_BATCH) {
+		if (d->func == ACCEL_NORM_BATCH)
 			y = given(d, oracle_load(&d->a, idx), idx);
-		} else {
-			if (!have || !together(d, idx, last)) {
-				gather(d, idx, &g);
-				statistics(d, &g);
-				memcpy(last, idx, sizeof(last));
-				have = true;
-			}
-			y = own(d, &g, oracle_load(&d->a, idx));
-		}
+		else
+			y = own(d, &groups[group_of(d, idx)], oracle_load(&d->a, idx));
 		r->num[e] = after(d, y, idx);
 	}
-	free(g.x);
-	return g.x ? 0 : -1;
+	free(groups);
+	return 0;
 }
 
 static void say(const struct accel_desc *desc, char *buf, size_t size)

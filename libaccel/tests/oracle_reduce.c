@@ -140,7 +140,7 @@ static struct oracle_num reduce_floats(uint32_t func, const double *x, int64_t n
 	case ACCEL_REDUCE_SUM_SQUARE:
 		return bounded((double)squares, U + rel, 0);
 	case ACCEL_REDUCE_LOG_SUM:
-		return bounded(log(v), U, 0x1p-45 + 2 * (double)mags * rel / fabs(v));
+		return bounded(log(v), U, 1.0 / (1ll << 45) + 2 * (double)mags * rel / fabs(v));
 	default:
 		return log_sum_exp(x, n);
 	}

@@ -114,7 +114,7 @@ static void pick_statistics(struct op_case *c, struct accel_norm_desc *n, uint32
 
 static const struct accel_desc *build(struct op_case *c, const void *arg)
 {
-	static const float eps[] = { 1e-5f, 1e-6f, 1e-3f, 1 };
+	static const float eps[] = { 0.00001f, 0.000001f, 0.001f, 1 };
 	struct accel_norm_desc *n = calloc(1, sizeof(*n));
 	const struct norm_case *g = arg;
 	int64_t dims[ACCEL_MAX_RANK];
@@ -138,6 +138,9 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	}
 	grouped = n->func == ACCEL_NORM_GROUP;
 	a = g->a ? g->a : lines_dtype(c, false);
+	/* Groups of these may end within a byte. */
+	if (grouped && a >= ACCEL_S4)
+		a = ACCEL_S8;
 	n->d.dtype = g->d ? g->d : op_below(c, 3) ? 1 + op_below(c, 3) :
 				   ACCEL_S8 + op_below(c, 2);
 	c->special = !g->rank && !op_below(c, 4);

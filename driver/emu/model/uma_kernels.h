@@ -207,9 +207,12 @@ struct uma_kernels {
 		     __u32 p);
 	/** @widen: dst[i] = src[i] */
 	void (*widen)(double *dst, const float *src, __u32 n);
-	/** @narrow: dst[i] = src[i], to nearest even; a NaN becomes 0x7fc00000, as with affine() and scan() */
+	/**
+	 * @narrow: dst[i] = src[i], to nearest even; a NaN becomes 0x7fc00000, as
+	 * with affine() and scan()
+	 */
 	void (*narrow)(float *dst, const double *src, __u32 n);
-	/** @affine: x[i] = ((x[i] - p[0]) - p[1]) * p[2] in binary64, rounded once more to binary32 */
+	/** @affine: x[i] = ((x[i] - p[0]) - p[1]) * p[2] in binary64, then binary32 */
 	void (*affine)(float *x, const double *p, __u32 n);
 	/** @exp_below: x[i] = e^(x[i] - m), x[i] at most m or NaN; m is binary32 bits */
 	void (*exp_below)(float *x, __u32 m, __u32 n);

@@ -1373,10 +1373,10 @@ struct accel_norm_desc {
 	struct accel_epilogue epilogue;
 };
 
-/** ACCEL_NORM_DESC_INIT: default descriptor: channels in dimension 1, eps 1e-5 */
+/** ACCEL_NORM_DESC_INIT: default descriptor: channels in dimension 1, eps 0.00001 */
 #define ACCEL_NORM_DESC_INIT \
 	{ .hdr = ACCEL_DESC_INIT(struct accel_norm_desc, ACCEL_OP_NORM), .channel = 1, \
-	  .eps = 1e-5f }
+	  .eps = 0.00001f }
 
 /**
  * enum accel_reduce - functions of &struct accel_reduce_desc

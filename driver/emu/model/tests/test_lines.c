@@ -91,7 +91,8 @@ static void test_bits(void)
 				bad += one(operations[i].opcode, &c);
 				bad += one(operations[i].opcode, &c);
 			}
-			tap_ok(!bad, "%s of type %d: the same bits in any way", operations[i].name, a);
+			tap_ok(!bad, "%s of type %d: the same bits in any way",
+			       operations[i].name, a);
 		}
 }
 
