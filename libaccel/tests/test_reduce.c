@@ -74,11 +74,20 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	if (is_arg(r->func) && op_below(c, 2))
 		a = ACCEL_S4;
 	lines_input(c, &r->a, a, rank, dims);
+	/* Of integers as they are, too, unless the result is exact. */
+	if (r->func == ACCEL_REDUCE_PROD && !is_float(a) &&
+	    (is_float(d) || r->a.quant.scheme)) {
+		r->a.quant = (struct accel_quant){ 0 };
+		op_quantise(c, &r->a, ACCEL_QUANT_TENSOR, 0, 0,
+			    a == ACCEL_S32 ? 0.00001 : a >= ACCEL_S4 ? 0.05 : 0.003, false);
+	}
 	c->special = false;
 	op_tensor(c, &r->d, is_arg(r->func) ? ACCEL_S32 : d, rank, out,
 		  op_below(c, 2) ? OP_DENSE : (enum op_style)op_below(c, OP_REPEATED));
 	if (!is_arg(r->func))
 		lines_quant(c, &r->d, 0.5);
+	if (r->func == ACCEL_REDUCE_PROD && !is_float(a))
+		r->d.quant = (struct accel_quant){ 0 };
 	return &r->hdr;
 }
 
