@@ -6,16 +6,10 @@
 
 #include "run.h"
 
-/* What all of them have: @g with operands, window and groups. */
-static bool prepare(struct run *r, struct accel_conv_desc *g, const struct window *w,
-		    struct value *a, struct value *b, struct value *v)
+static void set_window(struct run *r, struct accel_conv_desc *g, const struct window *w)
 {
 	uint32_t i;
 
-	if (w->n > 2) {
-		unsupported(r, "%u spatial dimensions", w->n);
-		return false;
-	}
 	for (i = 0; i < w->n; i++) {
 		g->stride[i] = (uint32_t)w->stride[i];
 		g->dilation[i] = (uint32_t)w->dilation[i];
@@ -23,6 +17,17 @@ static bool prepare(struct run *r, struct accel_conv_desc *g, const struct windo
 		g->pad_after[i] = (uint32_t)w->after[i];
 	}
 	g->groups = (uint32_t)attr_int(r, "group", 1);
+}
+
+/* What all of them have: @g with operands, window and groups. */
+static bool prepare(struct run *r, struct accel_conv_desc *g, const struct window *w,
+		    struct value *a, struct value *b, struct value *v)
+{
+	if (w->n > 2) {
+		unsupported(r, "%u spatial dimensions", w->n);
+		return false;
+	}
+	set_window(r, g, w);
 	return tensor_of(r, &g->a, a) && tensor_of(r, &g->b, b) && tensor_of(r, &g->d, v);
 }
 
@@ -44,6 +49,82 @@ static struct value *result(struct run *r, const struct window *w, struct value 
 	return new_value(r, type, a->rank, dims);
 }
 
+/* Plane @z of image @n, all channels: [1, C, height, width]; of weights those of all */
+static struct view plane_of(struct value *v, int64_t n, int64_t z)
+{
+	struct view w = view_of(v), p = { .v = v, .rank = 4 };
+	uint32_t i;
+
+	p.offset = (n < 0 ? 0 : n * w.strides[0]) + z * w.strides[2];
+	for (i = 0; i < 4; i++) {
+		p.dims[i] = w.dims[i < 2 ? i : i + 1];
+		p.strides[i] = w.strides[i < 2 ? i : i + 1];
+	}
+	if (n >= 0)
+		p.dims[0] = 1;
+	return p;
+}
+
+/* @y += convolution of plane @x with plane @f of the weights, by way of @t */
+static void add_plane(struct run *r, const struct window *w, const struct view *x,
+		      const struct view *f, const struct view *y, const struct view *t)
+{
+	struct accel_binary_desc add = ACCEL_BINARY_DESC_INIT;
+	struct accel_conv_desc g = ACCEL_CONV_DESC_INIT;
+
+	set_window(r, &g, w);
+	if (!fill_tensor(r, &g.a, x) || !fill_tensor(r, &g.b, f) || !fill_tensor(r, &g.d, t) ||
+	    lib_run(r, &g.hdr))
+		return;
+	add.func = ACCEL_BINARY_ADD;
+	if (fill_tensor(r, &add.a, y) && fill_tensor(r, &add.b, t) && fill_tensor(r, &add.d, y))
+		lib_run(r, &add.hdr);
+}
+
+/* In three spatial dimensions: the sum of convolutions in two, of planes with planes. */
+static struct value *conv3(struct run *r, const struct window *w, struct value *a,
+			   struct value *b, struct value *bias)
+{
+	struct value *v = result(r, w, a, b, a->type), *t;
+	int64_t n, z, k, in, dims[4];
+	struct window flat = { .n = 2 };
+	struct view x, y, f, part;
+
+	for (k = 0; k < 2; k++) {
+		flat.stride[k] = w->stride[k + 1];
+		flat.dilation[k] = w->dilation[k + 1];
+		flat.before[k] = w->before[k + 1];
+		flat.after[k] = w->after[k + 1];
+	}
+	if (!v)
+		return NULL;
+	dims[0] = 1;
+	dims[1] = v->dims[1];
+	dims[2] = v->dims[3];
+	dims[3] = v->dims[4];
+	t = new_value(r, a->type, 4, dims);
+	v = lib_fill(r, v->type, v->rank, v->dims, 0);
+	for (n = 0; v && t && n < a->dims[0]; n++)
+		for (z = 0; z < v->dims[2]; z++)
+			for (k = 0; k < b->dims[2] && !r->ret; k++) {
+				in = z * w->stride[0] + k * w->dilation[0] - w->before[0];
+				if (in < 0 || in >= a->dims[2])
+					continue;
+				x = plane_of(a, n, in);
+				f = plane_of(b, -1, k);
+				y = plane_of(v, n, z);
+				part = view_of(t);
+				add_plane(r, &flat, &x, &f, &y, &part);
+			}
+	if (!bias || !v || r->ret)
+		return v;
+	dims[0] = (int64_t)bias->count;
+	dims[1] = 1;
+	dims[2] = 1;
+	dims[3] = 1;
+	return lib_binary(r, ACCEL_BINARY_ADD, v, relabel(r, bias, bias->type, 4, dims));
+}
+
 static int do_conv(struct run *r, const struct op_map *m)
 {
 	struct accel_conv_desc g = ACCEL_CONV_DESC_INIT;
@@ -53,6 +134,8 @@ static int do_conv(struct run *r, const struct op_map *m)
 	(void)m;
 	if (!usable(r, a) || !usable(r, b) || !window_of(r, &w, a, b))
 		return r->ret;
+	if (w.n == 3 && b->rank == 5)
+		return give(r, 0, conv3(r, &w, a, b, r->in[2]));
 	v = result(r, &w, a, b, a->type);
 	if (v && prepare(r, &g, &w, a, b, v) &&
 	    (!r->in[2] || tensor_of(r, &g.epilogue.bias, r->in[2])))
