@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -342,6 +343,64 @@ static void test_special(struct op_env *env)
 	bench_close(&b);
 }
 
+/* --- threads ---------------------------------------------------------------------------------- */
+
+#define THREADS		3
+#define SEQS_EACH	(SEQS / THREADS)
+
+/* Sequences of its own, in a cache that it shares. */
+static void *work(void *arg)
+{
+	struct bench *b = arg;
+	uint32_t i, which, tokens, step;
+
+	for (i = 0; i < SEQS_EACH; i++) {
+		b->list[i].used = true;
+		assert_int_equal(accel_kv_seq_create(b->kv, &b->list[i].seq), 0);
+	}
+	for (step = 0; step < 20; step++) {
+		which = op_below(&b->c, SEQS_EACH);
+		tokens = op_below(&b->c, 6);
+		assert_int_equal(bench_append(b, &which, &tokens, 1), 0);
+		if (step % 5 != 4)
+			continue;
+		/* Its jobs have ended: what it gives up may go to the others. */
+		i = (which + 1) % SEQS_EACH;
+		assert_int_equal(accel_kv_seq_destroy(b->kv, b->list[i].seq), 0);
+		b->list[i] = b->list[which];
+		assert_int_equal(accel_kv_seq_fork(b->kv, b->list[which].seq,
+						   b->list[which].length, &b->list[i].seq), 0);
+	}
+	return NULL;
+}
+
+static void test_threads(struct op_env *env)
+{
+	static struct bench all, own[THREADS];
+	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
+	pthread_t thread[THREADS];
+	uint32_t i;
+
+	o.pages = 400;
+	bench_open(&all, env, &o, ACCEL_F32, 12);
+	for (i = 0; i < THREADS; i++) {
+		own[i] = all;
+		own[i].c.rng = i;
+		own[i].next = 1 + 10000 * i;
+		assert_int_equal(accel_queue_create(env->ctx, NULL, &own[i].queue), 0);
+		assert_int_equal(pthread_create(&thread[i], NULL, work, &own[i]), 0);
+	}
+	for (i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(thread[i], NULL), 0);
+		accel_queue_destroy(own[i].queue);
+		memcpy(all.list + i * SEQS_EACH, own[i].list,
+		       SEQS_EACH * sizeof(all.list[0]));
+	}
+	bench_check(&all);
+	env->cases++;
+	bench_close(&all);
+}
+
 /* --- files ----------------------------------------------------------------------------------- */
 
 static void write_bytes(const char *path, const void *data, size_t size)
@@ -591,6 +650,7 @@ int main(void)
 		{ "kv sharing", test_sharing },
 		{ "kv full", test_full },
 		{ "kv special numbers", test_special },
+		{ "kv threads", test_threads },
 		{ "kv files", test_files },
 		{ "kv bad options", test_bad_opts },
 		{ "kv bad appends", test_bad_append },
