@@ -7,7 +7,7 @@
 set -euo pipefail
 
 declare -A packages
-packages[build]="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev libncurses-dev"
+packages[build]="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev libncurses-dev libpng-dev"
 packages[test]="libcmocka-dev libopenblas-dev libdnnl-dev libonnx-dev libonnx-testdata libprotobuf-c-dev
 	protobuf-c-compiler bats jq mandoc python3 perl g++ clang clang-tidy libclang-rt-dev shellcheck codespell abigail-tools
 	binutils"

@@ -4,15 +4,15 @@
 accelctl := tools/accelctl
 accelctl-sources := main commands opts help out device interrupt npy values check gemm cmd_gemm cmd_list cmd_info \
 	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
-	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops
+	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob picture conv cmd_conv
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 
 PROGS += $(accelctl)/accelctl
 $(accelctl)/accelctl-objs := $(accelctl-sources:%=$(accelctl)/%.o)
 $(accelctl)/accelctl-libs := libaccel/libaccel
-$(accelctl)/accelctl-pkgs := json-c ncursesw
+$(accelctl)/accelctl-pkgs := json-c ncursesw libpng
 $(accelctl)/accelctl-ldlibs := -lm -lpthread
-CFLAGS-$(accelctl)/ := -Ilibaccel/include $(shell $(PKG_CONFIG) --cflags json-c ncursesw 2>/dev/null)
+CFLAGS-$(accelctl)/ := -Ilibaccel/include $(shell $(PKG_CONFIG) --cflags json-c ncursesw libpng 2>/dev/null)
 
 # Manual page and completion are written by the program itself, from its command table.
 userspace: $(accelctl-built)

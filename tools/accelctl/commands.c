@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "accelctl.h"
+#include "conv.h"
 #include "gemm.h"
 #include "top.h"
 #include "watchers.h"
@@ -84,8 +85,9 @@ static const struct ctl_opt gemm_opts[] = {
 	{ "beta", 0, CTL_REAL, 0, GEMM(beta), .arg = "X",
 	  .help = "factor of an addend C (0: there is none)" },
 	{ "bias", 0, CTL_FLAG, 0, GEMM(bias), .help = "add a row of N numbers to each row" },
-	{ "act", 0, CTL_CHOICE, 0, GEMM(act), .choices = ctl_act_names,
-	  .help = "activation at the end" },
+	{ "act", 0, CTL_CHOICE, 0, GEMM(act), .choices = ctl_act_names, .arg = "NAME",
+	  .help = "activation at the end: relu, clamp, leaky_relu, sigmoid, tanh, gelu, gelu_tanh, silu, hard_sigmoid, hard_swish, elu, celu, selu, softplus, softsign, mish",
+	},
 	{ "p0", 0, CTL_REAL, 0, GEMM(p0), .arg = "X",
 	  .help = "first parameter of the activation: lower limit (0), slope (0.01, hard_sigmoid 1/6)",
 	},
@@ -126,6 +128,59 @@ static const struct ctl_opt gemm_run_opts[] = {
 	  .help = "longest run of the job in milliseconds; the default is the device's" },
 	{ "brief", 0, CTL_FLAG, 0, GEMM(brief),
 	  .help = "one line: shape, type, engine, time, GFLOP/s, error, bound, verdict" },
+	{ NULL }
+};
+
+#define CONV(member)	offsetof(struct conv_opts, member)
+
+static const struct ctl_opt conv_table[] = {
+	{ "a", 0, CTL_STRING, CTL_COMPLETE_FILE, CONV(a), .arg = "FILE",
+	  .help = "take the input from a .npy file, [N, C, H, W], or from a picture, .png" },
+	{ "b", 0, CTL_STRING, CTL_COMPLETE_FILE, CONV(b), .arg = "FILE",
+	  .help = "take the weights from a .npy file, [M, C / groups, H, W]; two dimensions are a filter for each channel",
+	},
+	{ "filter", 'f', CTL_CHOICE, 0, CONV(filter), .choices = conv_filter_names,
+	  .help = "weights that blur, sharpen or find edges, for each channel by itself" },
+	{ "dtype", 't', CTL_CHOICE, 0, CONV(dtype), .choices = conv_kind_names,
+	  .help = "element type (fp32); int8 is summed in int32, which of pictures becomes bytes again",
+	},
+	{ "batch", 0, CTL_UINT, 0, CONV(batch), 1, 65536, .arg = "COUNT",
+	  .help = "inputs without a file (1)" },
+	{ "channels", 0, CTL_UINT, 0, CONV(channels), 1, 1048576, .arg = "COUNT",
+	  .help = "their channels (3)" },
+	{ "height", 0, CTL_UINT, 0, CONV(height), 1, 1048576, .arg = "COUNT",
+	  .help = "their rows (32)" },
+	{ "width", 0, CTL_UINT, 0, CONV(width), 1, 1048576, .arg = "COUNT",
+	  .help = "their columns (32)" },
+	{ "filters", 'm', CTL_UINT, 0, CONV(filters), 1, 1048576, .arg = "COUNT",
+	  .help = "filters without a file (8)" },
+	{ "size", 'k', CTL_UINT, 0, CONV(size), 1, 65536, .arg = "COUNT",
+	  .help = "their rows and columns (3)" },
+	{ "stride", 0, CTL_UINT, 0, CONV(stride), 1, 65536, .arg = "COUNT",
+	  .help = "distance of windows (1)" },
+	{ "dilation", 0, CTL_UINT, 0, CONV(dilation), 1, 65536, .arg = "COUNT",
+	  .help = "distance of the elements of a window (1)" },
+	{ "pad", 0, CTL_UINT, 0, CONV(pad), 0, 65536, .arg = "COUNT",
+	  .help = "zeros on all sides (0: none, and the edge of a picture is repeated)" },
+	{ "groups", 'g', CTL_UINT, 0, CONV(groups), 1, 1048576, .arg = "COUNT",
+	  .help = "groups of channels (1)" },
+	{ "algorithm", 0, CTL_CHOICE, 0, CONV(algorithm), .choices = conv_algorithm_names,
+	  .help = "how it has to be done; auto is the fastest that can" },
+	{ "engine", 'e', CTL_CHOICE, 0, CONV(engine), .choices = engine_names,
+	  .help = "engine that has to do it; auto is the fastest that can" },
+	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, CONV(out), .arg = "FILE",
+	  .help = "write the result to a .npy file or, if it has 1 or 3 channels, to a .png" },
+	{ "check", 'c', CTL_FLAG, 0, CONV(check),
+	  .help = "compare with a float64 reference computed here" },
+	{ "seed", 's', CTL_UINT, 0, CONV(seed), 0, UINT64_MAX, .arg = "NUMBER",
+	  .help = "start of the random data (1)" },
+	{ "repeat", 'r', CTL_UINT, 0, CONV(repeat), 1, 1000000, .arg = "COUNT",
+	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100",
+	},
+	{ "threads", 0, CTL_UINT, 0, CONV(threads), 1, 4096, .arg = "COUNT",
+	  .help = "in-process device: threads; the default is one a core" },
+	{ "timeout", 0, CTL_UINT, 0, CONV(timeout_ms), 1, UINT32_MAX, .arg = "MS",
+	  .help = "longest run of the job in milliseconds; the default is the device's" },
 	{ NULL }
 };
 
@@ -204,6 +259,7 @@ static const struct ctl_opt coredump_table[] = {
 };
 
 static const struct ctl_opt *const run_tables[] = { gemm_opts, gemm_run_opts, NULL };
+static const struct ctl_opt *const conv_tables[] = { conv_table, NULL };
 static const struct ctl_opt *const explain_tables[] = { gemm_opts, NULL };
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
 static const struct ctl_opt *const doctor_tables[] = { doctor_opts, NULL };
@@ -363,6 +419,17 @@ const struct ctl_command ctl_commands[] = {
 		.run = cmd_run_gemm,
 	},
 	{
+		.name = "run",
+		.sub = "conv",
+		.summary = "run a convolution, also of a picture",
+		.text = "Convolves an input with weights on a device, measures it and, with --check, compares it with a reference. What no file gives is filled from --seed, as by run gemm. Of a picture each channel is filtered by itself with --filter or a --b of two dimensions; its values are those of the file, 0 to 255, and results are rounded and saturated when a picture is written. With --dtype int8 pixels are bytes, weights are bytes with a scale, and the device makes bytes of the sums.\n\n"
+			"The error that --check allows for an element is (K + 8) 2^-24 T + v |reference|, with K products and T the sum of their magnitudes, and v as for run gemm; a byte of a picture may be off by half in addition. Results in int32 have to be exact.",
+		.opts = conv_tables,
+		.data_size = sizeof(struct conv_opts),
+		.init = conv_opts_init,
+		.run = cmd_run_conv,
+	},
+	{
 		.name = "explain",
 		.sub = "gemm",
 		.summary = "show which engine takes a matrix product, and why",
@@ -427,6 +494,8 @@ const struct ctl_topic ctl_examples[] = {
 	  "Run a small product in process and compare it with the reference." },
 	{ "accelctl run gemm -d accel0 --a A.npy --b B.npy --out C.npy",
 	  "Multiply two arrays of files on the first accelerator." },
+	{ "accelctl run conv -d sw --a photo.png --filter sharpen --dtype int8 --check --out sharp.png",
+	  "Sharpen a picture in bytes." },
 	{ "accelctl explain gemm -d sw:m1 --dtype bf16 --engine matrix -m 64 -n 64 -k 64",
 	  "Ask why an engine does not take a product, and which would." },
 	{ "accelctl top -n 1 -i 5",

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pictures in PNG files: 8 bits, grey or colour.
+ */
+#ifndef ACCELCTL_PICTURE_H
+#define ACCELCTL_PICTURE_H
+
+#include <stdint.h>
+
+/** PICTURE_MAX: most pixels along a side that are read */
+#define PICTURE_MAX	16384u
+
+/**
+ * struct picture - rows of pixels, from the top left
+ * @width: pixels of a row
+ * @height: rows
+ * @channels: 1: grey, 3: red, green, blue
+ * @data: width * height * channels bytes, NULL: there is none
+ */
+struct picture {
+	uint32_t width;
+	uint32_t height;
+	uint32_t channels;
+	unsigned char *data;
+};
+
+/**
+ * picture_load - read a PNG file
+ * @path: file
+ * @p: out; picture_free() it
+ * @error: out: what is wrong, when it fails
+ * @size: of @error
+ *
+ * Transparency is put on black, 16 bits become 8.
+ *
+ * Return: 0; -EINVAL not a picture, or too large; -ENOMEM; an errno of opening.
+ */
+int picture_load(const char *path, struct picture *p, char *error, unsigned int size);
+
+/**
+ * picture_save - write a PNG file
+ * @path: file
+ * @p: picture
+ * @error: out: what is wrong, when it fails
+ * @size: of @error
+ *
+ * Return: 0, -EIO.
+ */
+int picture_save(const char *path, const struct picture *p, char *error, unsigned int size);
+
+/** picture_free - give up the pixels */
+void picture_free(struct picture *p);
+
+#endif /* ACCELCTL_PICTURE_H */
