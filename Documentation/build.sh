@@ -13,7 +13,7 @@ kdoc=$(scripts/kernels.sh source source)/scripts/kernel-doc
 
 rm -rf "$dir/src"
 mkdir -p "$dir/src/api" "$dir/log"
-cp Documentation/*.rst Documentation/conf.py "$dir/src/"
+cp -r Documentation/*.rst Documentation/conf.py Documentation/pictures "$dir/src/"
 for h in "$@"; do
 	out=$dir/src/api/$(basename "$h" .h).rst
 	python3 -B "$kdoc" -rst -Werror "$h" >"$out" 2>"$dir/log/kernel-doc" || {

@@ -39,7 +39,7 @@ def make(path):
         f.write(chunk(b"IEND", b""))
 
 
-def paeth(a, b, c):
+def predict(a, b, c):
     p = a + b - c
     pa, pb, pc = abs(p - a), abs(p - b), abs(p - c)
     return a if pa <= pb and pa <= pc else b if pb <= pc else c
@@ -67,7 +67,7 @@ def show(path):
             a = row[i - n] if i >= n else 0
             b = before[i]
             c = before[i - n] if i >= n else 0
-            row[i] = (row[i] + (0, a, b, (a + b) // 2, paeth(a, b, c))[kind]) & 255
+            row[i] = (row[i] + (0, a, b, (a + b) // 2, predict(a, b, c))[kind]) & 255
         print(*row)
         before = bytes(row)
 

@@ -94,6 +94,26 @@ static int load(struct ctl *ctl, const char *option, const char *path, struct np
 	return CTL_OK;
 }
 
+/* Bytes come from whole numbers that are bytes */
+static int check_type(struct ctl *ctl, const char *option, const char *path,
+		      const struct npy *npy, uint32_t dtype)
+{
+	char type[8];
+	uint64_t i;
+
+	if (!npy->data || dtype != ACCEL_S8)
+		return CTL_OK;
+	if (npy->kind != 'i' && npy->kind != 'u')
+		return ctl_fail(ctl, CTL_USAGE, 0, option, "%s: type %s, int8 takes whole numbers",
+				path, npy_type(npy, type));
+	for (i = 0; i < npy->count; i++)
+		if (npy_get(npy, i, false) != value_round(dtype, npy_get(npy, i, false)))
+			return ctl_fail(ctl, CTL_FAILED, 0, option,
+					"%s: element %llu is not from -128 to 127", path,
+					(unsigned long long)i);
+	return CTL_OK;
+}
+
 static int measure(struct ctl *ctl, const char *what, struct conv_tensor *t)
 {
 	uint64_t n = accel_dtype_bits(t->dtype) / 8;
@@ -183,6 +203,9 @@ int conv_init(struct ctl *ctl, const struct conv_opts *opts, struct conv *c)
 	c->b.dtype = kind_dtypes[opts->dtype];
 	c->d.dtype = !integer ? kind_dtypes[opts->dtype] :
 		     c->picture.data ? (uint32_t)ACCEL_U8 : (uint32_t)ACCEL_S32;
+	if (check_type(ctl, "--a", opts->a, &c->file_a, c->a.dtype) ||
+	    check_type(ctl, "--b", opts->b, &c->file_b, c->b.dtype))
+		return CTL_USAGE;
 	if (integer && c->picture.data && opts->filter)
 		c->weight_scale = 1 / filters[opts->filter].divisor;
 	c->d.dims[0] = c->a.dims[0];

@@ -33,7 +33,15 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 		has "$output" "--json"
 		by_help=$output
 		case $c in
-		run|explain) ctl 0 "$c" gemm --help ;;
+		run)
+			# One after the other
+			for sub in gemm conv; do
+				ctl 0 run $sub --help
+				has "$by_help" "$output"
+			done
+			continue
+			;;
+		explain) ctl 0 "$c" gemm --help ;;
 		power) ctl 0 "$c" --help ;;
 		*) ctl 0 "$c" --help ;;
 		esac
@@ -70,8 +78,8 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 	has "$stderr" "nonsense: no such command"
 	ctl 2 run
 	has "$stderr" "it takes gemm"
-	ctl 2 run conv
-	has "$stderr" "cannot do 'conv'; it takes gemm"
+	ctl 2 run nonsense
+	has "$stderr" "cannot do 'nonsense'; it takes gemm"
 	ctl 2 explain
 	has "$stderr" "it takes gemm"
 	ctl 2 list --nonsense
