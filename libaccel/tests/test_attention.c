@@ -3,6 +3,7 @@
  * Attention: types, heads, masks and positions, pages, quantised keys and
  * values, lengths, pieces; then whatever comes up.
  */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -509,6 +510,42 @@ static void test_random(struct op_env *env)
 	op_random_cases(env, build, &g, 300, 7);
 }
 
+/* A page that is none, and more keys than there is room for: the job fails. */
+static void test_lies(struct op_env *env)
+{
+	static const struct attn_case g = {
+		.features = PAGED | LENGTHS | CAUSAL, .batch = 2, .keys = 17, .queries = 2,
+		.q = ACCEL_F32, .k = ACCEL_F32, .v = ACCEL_F32, .d = ACCEL_F32
+	};
+	const int64_t first[ACCEL_MAX_RANK] = { 0 };
+	struct accel_attention_desc *d;
+	struct accel_ctx *ctx;
+	uint32_t i;
+	int ret;
+
+	/* What a node does with a job that faults has tests of its own. */
+	if (strncmp(env->name, "sw", 2) != 0)
+		return;
+	for (i = 0; i < 3; i++) {
+		struct op_case c = { .rng = i, .seed = i };
+
+		/* Its own: what faults may lose its context. */
+		assert_int_equal(accel_ctx_create(env->dev, NULL, &ctx), 0);
+		c.ctx = ctx;
+		d = (struct accel_attention_desc *)build(&c, &g);
+		d->hdr.engine = ACCEL_ENGINE_GPU;
+		put(&d->lengths, first, i == 2 ? 1000 : 17);
+		put(&d->pages, first, i == 1 ? -1 : 0);
+		ret = accel_run(ctx, &d->hdr);
+		if (ret != (i ? -EFAULT : 0))
+			fail_msg("table %u: %d", i, ret);
+		free(d);
+		while (c.bo_count)
+			accel_bo_unref(c.bos[--c.bo_count]);
+		accel_ctx_destroy(ctx);
+	}
+}
+
 int main(void)
 {
 	static const struct op_test tests[] = {
@@ -516,6 +553,7 @@ int main(void)
 		{ "masks and positions", test_masks },
 		{ "heads", test_heads },
 		{ "caches", test_cache },
+		{ "tables that lie", test_lies },
 		{ "random", test_random },
 	};
 
