@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sphinx configuration of the manual."""
 
+import logging
+
 project = 'uma'
 copyright = 'the uma contributors'
 extensions = []
@@ -14,3 +16,17 @@ highlight_language = 'c'
 # kernel-doc of a header is included by one page; names of the kernel's types
 # have no page here.
 nitpicky = False
+
+
+# Structs and functions of C have name spaces of their own; Sphinx keeps both in one.
+BOTH = ['accel_kv_append']
+
+
+class _SameName(logging.Filter):
+    def filter(self, record):
+        text = record.getMessage()
+        return not (text.startswith('Duplicate C declaration') and
+                    any(f'{name} (' in text for name in BOTH))
+
+
+logging.getLogger('sphinx.sphinx.domains.c').addFilter(_SameName())
