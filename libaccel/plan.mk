@@ -93,7 +93,7 @@ $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.
 SELFTEST_PROGS += $(op-tests) libaccel/tests/test_conv_ways libaccel/tests/test_desc libaccel/tests/test_plan libaccel/tests/test_calib \
-	libaccel/tests/test_quant
+	libaccel/tests/test_quant libaccel/tests/test_sparse libaccel/tests/test_misuse
 # Thousands of buffers and queues: an hour on a kernel with checkers, where the others do.
 $(foreach t,$(op-tests),$(eval $(t)-kernels := stock))
 
@@ -108,3 +108,7 @@ libaccel/tests/test_view-objs := libaccel/tests/test_view.o libaccel/tests/oracl
 libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle.o $(libaccel/libaccel-objs)
 override libaccel/tests/test_lower-libs :=
 override libaccel/tests/test_lower-pkgs := cmocka libdrm libudev json-c
+
+# Wrong descriptors, a table for each operation.
+libaccel/tests/test_misuse-objs := $(addprefix libaccel/tests/,test_misuse.o misuse_lines.o misuse_moves.o \
+	misuse_networks.o)
