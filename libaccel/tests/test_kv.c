@@ -295,7 +295,8 @@ static void test_special(struct op_env *env)
 {
 	static const float row[][4] = {
 		{ 1, NAN, 2, 3 }, { 1, INFINITY, -2, 3 }, { 0, -0.0f, 0, 0 },
-		{ 1e-42f, 0, -1e-42f, 0 }, { 3e38f, -3e38f, 1, 0 }, { -5, 5, 1, -1 },
+		{ __FLT_DENORM_MIN__ * 700, 0, __FLT_DENORM_MIN__ * -700, 0 },
+		{ 3e38f, -3e38f, 1, 0 }, { -5, 5, 1, -1 },
 	};
 	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
 	struct accel_kv_append a = ACCEL_KV_APPEND_INIT;
@@ -525,7 +526,7 @@ static void test_files(struct op_env *env)
 	bench_close(&b);
 }
 
-/* --- refusals ----------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------- */
 
 static void refuse_opts(struct op_env *env, const struct accel_kv_opts *o, const char *field)
 {
