@@ -231,7 +231,7 @@ static int add_fill(struct parts *parts, const struct accel_pad_desc *desc,
 	static const char * const names[REQUEST_SLOTS] = { [UMA_SLOT_DST] = "pad.d" };
 	static const uint32_t args[REQUEST_SLOTS] = { [UMA_SLOT_DST] = ACCEL_ARG_D };
 	struct part *part = &parts->part[parts->count];
-	uint32_t bits;
+	uint32_t bits = 0;
 	int ret;
 
 	ret = stored_value(desc, d, &bits, e);

@@ -85,7 +85,7 @@ static const struct accel_desc *build_concat(struct op_case *c, const void *arg)
 {
 	struct accel_concat_desc *d = calloc(1, sizeof(*d));
 	const struct move_case *g = arg;
-	int64_t dims[ACCEL_MAX_RANK], sizes[ACCEL_CONCAT_MAX], sum;
+	int64_t dims[ACCEL_MAX_RANK], sizes[ACCEL_CONCAT_MAX] = { 0 }, sum;
 	uint32_t dtype, t, rank, i;
 
 	assert_non_null(d);
@@ -114,7 +114,7 @@ static const struct accel_desc *build_split(struct op_case *c, const void *arg)
 {
 	struct accel_split_desc *d = calloc(1, sizeof(*d));
 	const struct move_case *g = arg;
-	int64_t dims[ACCEL_MAX_RANK], sizes[ACCEL_CONCAT_MAX], sum;
+	int64_t dims[ACCEL_MAX_RANK], sizes[ACCEL_CONCAT_MAX] = { 0 }, sum;
 	uint32_t dtype, t, rank, i;
 
 	assert_non_null(d);
