@@ -213,6 +213,11 @@ static struct accel_tensor tensor(const struct gemm *g, const struct gemm_mat *m
 
 static void describe(struct gemm *g)
 {
+	static const uint8_t params[ACCEL_ACT_COUNT] = {
+		[ACCEL_ACT_CLAMP] = 2, [ACCEL_ACT_LEAKY_RELU] = 1,
+		[ACCEL_ACT_HARD_SIGMOID] = 2, [ACCEL_ACT_ELU] = 1, [ACCEL_ACT_CELU] = 1,
+		[ACCEL_ACT_SELU] = 2,
+	};
 	const struct gemm_opts *o = g->opts;
 	struct accel_gemm_desc desc = ACCEL_GEMM_DESC_INIT;
 
@@ -233,10 +238,9 @@ static void describe(struct gemm *g)
 	if (g->bias.dtype)
 		desc.epilogue.bias = accel_tensor_dense(g->bias.bo, g->bias.dtype, 1, &g->n);
 	desc.epilogue.act = o->act;
-	if (o->act == ACCEL_ACT_CLAMP || o->act == ACCEL_ACT_LEAKY_RELU ||
-	    o->act == ACCEL_ACT_HARD_SIGMOID)
+	if (params[o->act] > 0)
 		desc.epilogue.p0 = (float)o->p0;
-	if (o->act == ACCEL_ACT_CLAMP || o->act == ACCEL_ACT_HARD_SIGMOID)
+	if (params[o->act] > 1)
 		desc.epilogue.p1 = (float)o->p1;
 	if (g->scales.dtype) {
 		desc.b.quant.scheme = ACCEL_QUANT_GROUP;
