@@ -2,7 +2,8 @@
 /*
  * Hostile descriptors: every field with a value that it must not have, and the
  * fault, the slot and the field that are reported; every single bit flipped,
- * with memory that refuses whatever does not belong to the task.
+ * with memory that refuses whatever does not belong to the task. One table, a
+ * line for each rule.
  */
 #include <string.h>
 
