@@ -66,8 +66,8 @@ op-tests := $(addprefix libaccel/tests/test_,\
 	move \
 	ffn \
 	)
-op-test-objs := $(addprefix libaccel/tests/,\
-	optest.o \
+# What the operations mean, in binary64: for the tests, and for accelctl's --check.
+oracle-objs := $(addprefix libaccel/tests/,\
 	optest_say.o \
 	oracle.o \
 	oracle_num.o \
@@ -86,6 +86,7 @@ op-test-objs := $(addprefix libaccel/tests/,\
 	oracle_move.o \
 	oracle_ffn.o \
 	)
+op-test-objs := libaccel/tests/optest.o $(oracle-objs)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 libaccel/tests/test_kv-objs += libaccel/tests/kv_bench.o
 libaccel/tests/test_blocks-objs += $(addprefix libaccel/tests/,net.o net_oracle.o)

@@ -289,7 +289,7 @@ double oracle_stored(const struct accel_tensor *t, const int64_t *idx, double v)
 }
 
 /* A float: the stored value against a number. */
-static bool float_ok(double got, const struct oracle_num *want, uint32_t dtype,
+bool oracle_float_ok(double got, const struct oracle_num *want, uint32_t dtype,
 		     double *expect, double *bound)
 {
 	struct format f = format_of(dtype);
@@ -355,7 +355,7 @@ uint64_t oracle_compare(const struct accel_tensor *d,
 			expect = (double)r->exact[n];
 			ok = got == expect;
 		} else if (is_float) {
-			ok = float_ok(got, &r->num[n], d->dtype, &expect, &bound);
+			ok = oracle_float_ok(got, &r->num[n], d->dtype, &expect, &bound);
 		} else {
 			ok = int_ok(d, idx, got, &r->num[n], &expect, &bound);
 		}

@@ -52,6 +52,8 @@ double oracle_stored(const struct accel_tensor *t, const int64_t *idx, double v)
 bool oracle_plain_int(const struct accel_tensor *t);
 
 double oracle_round(double v, uint32_t dtype);
+bool oracle_float_ok(double got, const struct oracle_num *want, uint32_t dtype,
+		     double *expect, double *bound);
 double oracle_f16_value(uint16_t bits);
 uint16_t oracle_f16_bits(double v);
 
