@@ -190,6 +190,8 @@ extern const struct ctl_topic ctl_examples[];
 extern const char *const ctl_device_names[];
 /** ctl_act_names - names of enum accel_act */
 extern const char *const ctl_act_names[];
+/** ctl_engine_names - names of enum accel_engine, NULL-terminated */
+extern const char *const ctl_engine_names[];
 
 /**
  * ctl_find - look a command up

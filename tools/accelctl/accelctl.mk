@@ -4,11 +4,14 @@
 accelctl := tools/accelctl
 accelctl-sources := main commands opts help out device interrupt npy values check gemm cmd_gemm cmd_list cmd_info \
 	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
-	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob picture conv cmd_conv
+	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob explain picture conv cmd_conv \
+	attn attn_opts cmd_attn
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 
 PROGS += $(accelctl)/accelctl
-$(accelctl)/accelctl-objs := $(accelctl-sources:%=$(accelctl)/%.o)
+# run attention --check has the reference that the library's tests have, not one more: the objects know nothing but the
+# public header. They come from another fragment, so the list is expanded late.
+$(accelctl)/accelctl-objs = $(accelctl-sources:%=$(accelctl)/%.o) $(oracle-objs)
 $(accelctl)/accelctl-libs := libaccel/libaccel
 $(accelctl)/accelctl-pkgs := json-c ncursesw libpng
 $(accelctl)/accelctl-ldlibs := -lm -lpthread
@@ -47,6 +50,13 @@ $(accelctl-tests)/test_ops-objs := $(accelctl-tests)/test_ops.o $(accelctl)/opce
 $(accelctl-tests)/test_ops-libs := libaccel/libaccel
 $(accelctl-tests)/test_ops-pkgs := cmocka
 $(accelctl-tests)/test_ops-timeout := 900
+
+UNIT_TESTS += $(accelctl-tests)/test_attn
+$(accelctl-tests)/test_attn-objs = $(accelctl-tests)/test_attn.o $(accelctl)/attn.o $(accelctl)/npy.o \
+	$(accelctl)/values.o $(accelctl)/interrupt.o $(oracle-objs)
+$(accelctl-tests)/test_attn-libs := libaccel/libaccel
+$(accelctl-tests)/test_attn-pkgs := cmocka
+$(accelctl-tests)/test_attn-ldlibs := -lm -lpthread
 
 # Reads files with the parser, and nothing more: a harness for fuzzers, and for single files that one found.
 TEST_PROGS += $(accelctl-tests)/fuzz_npy

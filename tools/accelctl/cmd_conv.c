@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * run conv
+ * run conv, explain conv
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "conv.h"
+#include "explain.h"
 #include "gemm.h"
 #include "runjob.h"
 
@@ -100,6 +101,26 @@ static void json_dims(struct json_object *doc, const char *key, const int64_t *d
 		ctl_json_int(list, NULL, dims[i]);
 }
 
+/* What the convolution is, for run and explain */
+static void json_conv(struct json_object *doc, const void *data)
+{
+	const struct conv *c = data;
+	const struct conv_opts *o = c->opts;
+
+	ctl_json_str(doc, "dtype", conv_kind_names[o->dtype]);
+	ctl_json_str(doc, "a_dtype", accel_dtype_name(c->a.dtype));
+	ctl_json_str(doc, "b_dtype", accel_dtype_name(c->b.dtype));
+	ctl_json_str(doc, "out_dtype", accel_dtype_name(c->d.dtype));
+	json_dims(doc, "a", c->a.dims);
+	json_dims(doc, "b", c->b.dims);
+	json_dims(doc, "d", c->d.dims);
+	ctl_json_uint(doc, "groups", c->desc.groups);
+	ctl_json_uint(doc, "stride", o->stride);
+	ctl_json_uint(doc, "dilation", o->dilation);
+	ctl_json_uint(doc, "pad", o->pad);
+	ctl_json_str(doc, "filter", o->filter ? conv_filter_names[o->filter] : NULL);
+}
+
 static void show_json(struct run *r)
 {
 	const struct conv_opts *o = r->c.opts;
@@ -107,18 +128,7 @@ static void show_json(struct run *r)
 
 	ctl_json_bool(doc, "ok", r->check.ratio <= 1);
 	runjob_json(&r->job, doc);
-	ctl_json_str(doc, "dtype", conv_kind_names[o->dtype]);
-	ctl_json_str(doc, "a_dtype", accel_dtype_name(r->c.a.dtype));
-	ctl_json_str(doc, "b_dtype", accel_dtype_name(r->c.b.dtype));
-	ctl_json_str(doc, "out_dtype", accel_dtype_name(r->c.d.dtype));
-	json_dims(doc, "a", r->c.a.dims);
-	json_dims(doc, "b", r->c.b.dims);
-	json_dims(doc, "d", r->c.d.dims);
-	ctl_json_uint(doc, "groups", r->c.desc.groups);
-	ctl_json_uint(doc, "stride", o->stride);
-	ctl_json_uint(doc, "dilation", o->dilation);
-	ctl_json_uint(doc, "pad", o->pad);
-	ctl_json_str(doc, "filter", o->filter ? conv_filter_names[o->filter] : NULL);
+	json_conv(doc, &r->c);
 	ctl_json_uint(doc, "seed", o->seed);
 	ctl_json_real(doc, "gflops", gflops(r));
 	ctl_json_bool(doc, "checked", o->check);
@@ -218,6 +228,28 @@ int cmd_run_conv(struct ctl *ctl, void *data, const char *operand)
 		ret = ctl_fail(ctl, CTL_MISMATCH, 0, "--check",
 			       "the result is wrong: %.9g should be %.9g", r.check.got, r.check.want);
 out:
+	conv_fini(&r.c);
+	runjob_close(&r.job);
+	return ret;
+}
+
+int cmd_explain_conv(struct ctl *ctl, void *data, const char *operand)
+{
+	const struct conv_opts *o = data;
+	struct run r = { .ctl = ctl };
+	int ret;
+
+	(void)operand;
+	ret = conv_init(ctl, o, &r.c);
+	if (!ret)
+		ret = runjob_open(ctl, 0, &r.job);
+	if (!ret) {
+		conv_describe(&r.c);
+		ret = explain_show(ctl, &(struct explain){
+			.ctx = r.job.ctx, .device = &r.job.device, .desc = &r.c.desc.hdr,
+			.plan = &r.c.desc.hdr, .describe = json_conv, .data = &r.c,
+		});
+	}
 	conv_fini(&r.c);
 	runjob_close(&r.job);
 	return ret;

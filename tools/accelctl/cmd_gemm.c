@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "explain.h"
 #include "gemm.h"
 #include "interrupt.h"
 
@@ -451,103 +452,31 @@ out:
 
 /* --- explaining --- */
 
-struct explanation {
-	struct ctl *ctl;
-	struct ctl_grid table;
-	struct json_object *list;
-	uint32_t chosen;
-};
-
-static int explain_one(void *user, const struct accel_candidate *c)
+static void describe(struct json_object *doc, const void *data)
 {
-	static const char *const verdicts[] = { "chosen", "possible", "refused" };
-	const char *verdict = c->verdict <= ACCEL_REFUSED ? verdicts[c->verdict] : "unknown";
-	const char *engine = accel_engine_name(c->engine);
-	const char *algorithm = c->algorithm && *c->algorithm ? c->algorithm : NULL;
-	struct explanation *e = user;
-	struct json_object *o, *instances;
-	char time[16], bytes[16];
-	uint32_t i;
-
-	if (c->verdict == ACCEL_CHOSEN)
-		e->chosen = c->engine;
-	if (e->list) {
-		o = ctl_json_obj(e->list, NULL);
-		ctl_json_str(o, "engine", engine);
-		instances = ctl_json_arr(o, "instances");
-		for (i = 0; i < 32; i++)
-			if (c->instances & 1u << i)
-				ctl_json_uint(instances, NULL, i);
-		ctl_json_str(o, "verdict", verdict);
-		ctl_json_uint(o, "estimate_ns", c->estimate_ns);
-		ctl_json_uint(o, "bytes", c->bytes);
-		ctl_json_str(o, "algorithm", algorithm);
-		ctl_json_str(o, "field", *c->field ? c->field : NULL);
-		ctl_json_str(o, "text", c->text);
-		return 0;
-	}
-	ctl_grid_row(&e->table, "%s\t%s\t%s\t%s\t%s\t%s%s%s", engine ? engine : "?", verdict,
-		     c->estimate_ns ? ctl_time(time, (double)c->estimate_ns / 1e9) : "-",
-		     c->bytes ? ctl_bytes(bytes, c->bytes) : "-", algorithm ? algorithm : "-",
-		     c->field, *c->field ? ": " : "", c->text);
-	return 0;
+	json_gemm(doc, data);
 }
 
 int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand)
 {
-	struct accel_error error = ACCEL_ERROR_INIT;
 	const struct gemm_opts *o = data;
-	struct explanation e = { .ctl = ctl };
-	struct json_object *doc = NULL;
 	struct run r = { .ctl = ctl };
-	int ret, reason;
+	struct accel_gemm_desc plan;
+	int ret;
 
 	(void)operand;
 	ret = gemm_init(ctl, o, &r.g);
 	if (!ret)
 		ret = open_context(&r);
-	if (ret)
-		goto out;
-	if (ctl->json) {
-		doc = ctl_schema(ctl);
-		e.list = ctl_json_arr(doc, "candidates");
-	}
-	ctl_grid_row(&e.table, "ENGINE\tVERDICT\tESTIMATE\tBYTES\tALGORITHM\tREASON");
-	e.table.right = 0xc;
-	ret = accel_explain(r.ctx, &r.g.desc.hdr, explain_one, &e);
-	if (ret) {
-		ret = fail_ctx(&r, ret, NULL);
-		goto out;
-	}
-	if (!e.chosen) {
+	if (!ret) {
 		/* Packing needs weights, of which there are none here */
-		r.g.desc.flags &= ~ACCEL_GEMM_PACK_B;
-		reason = accel_plan_create(r.ctx, &r.g.desc.hdr, &r.plan);
-		accel_ctx_get_error(r.ctx, &error);
-		error.code = reason ? reason : -EOPNOTSUPP;
-		ret = CTL_UNSUPPORTED;
+		plan = r.g.desc;
+		plan.flags &= ~ACCEL_GEMM_PACK_B;
+		ret = explain_show(ctl, &(struct explain){
+			.ctx = r.ctx, .device = &r.device, .desc = &r.g.desc.hdr,
+			.plan = &plan.hdr, .describe = describe, .data = &r.g,
+		});
 	}
-	if (ctl->json) {
-		ctl_json_bool(doc, "ok", e.chosen);
-		ctl_json_str(doc, "device", r.device.name);
-		ctl_json_str(doc, "chip", r.device.profile);
-		ctl_json_str(doc, "chosen", e.chosen ? accel_engine_name(e.chosen) : NULL);
-		json_gemm(doc, &r.g);
-		if (!e.chosen)
-			json_object_object_add(doc, "error",
-					       ctl_error_json(ret, error.code, error.field,
-							      error.text, error.engine));
-		ctl_json_print(ctl, doc);
-		doc = NULL;
-	} else {
-		ctl_grid_print(ctl, &e.table, 0);
-	}
-	if (!e.chosen)
-		ctl_fail_error(ctl, ret, NULL, &error);
-out:
-	ctl_grid_clear(&e.table);
-	json_object_put(doc);
-	accel_plan_unref(r.plan);
 	gemm_fini(&r.g);
 	accel_ctx_destroy(r.ctx);
 	accel_device_unref(r.dev);

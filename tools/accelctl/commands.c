@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "accelctl.h"
+#include "attn.h"
 #include "conv.h"
 #include "gemm.h"
 #include "top.h"
@@ -36,7 +37,7 @@ const char *const ctl_act_names[] = {
 	[ACCEL_ACT_COUNT] = NULL
 };
 
-static const char *const engine_names[] = {
+const char *const ctl_engine_names[] = {
 	[ACCEL_ENGINE_AUTO] = "auto",
 	[ACCEL_ENGINE_MATRIX] = "matrix",
 	[ACCEL_ENGINE_GPU] = "gpu",
@@ -95,7 +96,7 @@ static const struct ctl_opt gemm_opts[] = {
 	  .help = "second parameter: upper limit (6), offset of hard_sigmoid (0.5), factor of selu (1.0507)" },
 	{ "group", 0, CTL_UINT, 0, GEMM(group), 16, 4096, .arg = "COUNT",
 	  .help = "int4: weights along K that share a scale, a power of two (32)" },
-	{ "engine", 'e', CTL_CHOICE, 0, GEMM(engine), .choices = engine_names,
+	{ "engine", 'e', CTL_CHOICE, 0, GEMM(engine), .choices = ctl_engine_names,
 	  .help = "engine that has to do it; auto is the fastest that can" },
 	{ "pack", 0, CTL_FLAG, 0, GEMM(pack),
 	  .help = "B is constant: rearrange it for the engine beforehand" },
@@ -166,8 +167,12 @@ static const struct ctl_opt conv_table[] = {
 	  .help = "groups of channels (1)" },
 	{ "algorithm", 0, CTL_CHOICE, 0, CONV(algorithm), .choices = conv_algorithm_names,
 	  .help = "how it has to be done; auto is the fastest that can" },
-	{ "engine", 'e', CTL_CHOICE, 0, CONV(engine), .choices = engine_names,
+	{ "engine", 'e', CTL_CHOICE, 0, CONV(engine), .choices = ctl_engine_names,
 	  .help = "engine that has to do it; auto is the fastest that can" },
+	{ NULL }
+};
+
+static const struct ctl_opt conv_run_table[] = {
 	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, CONV(out), .arg = "FILE",
 	  .help = "write the result to a .npy file or, if it has 1 or 3 channels, to a .png" },
 	{ "check", 'c', CTL_FLAG, 0, CONV(check),
@@ -259,8 +264,11 @@ static const struct ctl_opt coredump_table[] = {
 };
 
 static const struct ctl_opt *const run_tables[] = { gemm_opts, gemm_run_opts, NULL };
-static const struct ctl_opt *const conv_tables[] = { conv_table, NULL };
+static const struct ctl_opt *const conv_tables[] = { conv_table, conv_run_table, NULL };
+static const struct ctl_opt *const attn_tables[] = { attn_table, attn_run_table, NULL };
 static const struct ctl_opt *const explain_tables[] = { gemm_opts, NULL };
+static const struct ctl_opt *const explain_conv_tables[] = { conv_table, NULL };
+static const struct ctl_opt *const explain_attn_tables[] = { attn_table, NULL };
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
 static const struct ctl_opt *const doctor_tables[] = { doctor_opts, NULL };
 
@@ -430,6 +438,18 @@ const struct ctl_command ctl_commands[] = {
 		.run = cmd_run_conv,
 	},
 	{
+		.name = "run",
+		.sub = "attention",
+		.summary = "run an attention, also over a paged cache",
+		.text = "Computes softmax(scale Q x K^T + ...) x V on a device, measures it and, with --check, compares it with a reference. What no file gives is filled from --seed, as by run gemm; pages are in a random order. Of keys and values in int8 the largest magnitude of each row becomes 127.\n\n"
+			"Arrays in files have four dimensions; of three the batch is 1, and of two also the heads. Sizes come from the files, or from the options. GFLOP/s are counted as if every query saw every key.\n\n"
+			"The reference computes all scores of a row, all weights, and the sum in float64, and carries along what binary32 may lose in each step: the error that --check allows for an element.",
+		.opts = attn_tables,
+		.data_size = sizeof(struct attn_opts),
+		.init = attn_opts_init,
+		.run = cmd_run_attention,
+	},
+	{
 		.name = "explain",
 		.sub = "gemm",
 		.summary = "show which engine takes a matrix product, and why",
@@ -438,6 +458,26 @@ const struct ctl_command ctl_commands[] = {
 		.data_size = sizeof(struct gemm_opts),
 		.init = gemm_opts_init,
 		.run = cmd_explain_gemm,
+	},
+	{
+		.name = "explain",
+		.sub = "conv",
+		.summary = "show which engine takes a convolution, how, and why",
+		.text = "The same of a convolution, with the ways to do it: each is a line of its own.",
+		.opts = explain_conv_tables,
+		.data_size = sizeof(struct conv_opts),
+		.init = conv_opts_init,
+		.run = cmd_explain_conv,
+	},
+	{
+		.name = "explain",
+		.sub = "attention",
+		.summary = "show which engine takes an attention, and why",
+		.text = "The same of an attention.",
+		.opts = explain_attn_tables,
+		.data_size = sizeof(struct attn_opts),
+		.init = attn_opts_init,
+		.run = cmd_explain_attention,
 	},
 	{
 		.name = "help",
@@ -496,6 +536,8 @@ const struct ctl_topic ctl_examples[] = {
 	  "Multiply two arrays of files on the first accelerator." },
 	{ "accelctl run conv -d sw --a photo.png --filter sharpen --dtype int8 --check --out sharp.png",
 	  "Sharpen a picture in bytes." },
+	{ "accelctl run attention -d sw --queries 1 --keys 1000 --heads 8 --kv-heads 2 --kv-dtype int8 --page-size 16 --check",
+	  "A step of decoding over a paged cache in bytes." },
 	{ "accelctl explain gemm -d sw:m1 --dtype bf16 --engine matrix -m 64 -n 64 -k 64",
 	  "Ask why an engine does not take a product, and which would." },
 	{ "accelctl top -n 1 -i 5",

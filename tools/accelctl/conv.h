@@ -33,7 +33,7 @@ extern const char *const conv_filter_names[];
 extern const char *const conv_algorithm_names[];
 
 /**
- * struct conv_opts - options of run conv
+ * struct conv_opts - options of run conv and explain conv
  */
 struct conv_opts {
 	uint64_t batch, channels, height, width, filters, size, stride, dilation, pad, groups;
@@ -115,5 +115,6 @@ uint64_t conv_at(const struct conv_tensor *t, int64_t n, int64_t c, int64_t y, i
 void conv_fini(struct conv *c);
 
 int cmd_run_conv(struct ctl *ctl, void *data, const char *operand);
+int cmd_explain_conv(struct ctl *ctl, void *data, const char *operand);
 
 #endif /* ACCELCTL_CONV_H */

@@ -10,7 +10,7 @@ setup() {
 }
 
 commands='list info doctor top ps bo jobs health coredump power reset trace run explain help version'
-forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset|trace|run gemm|explain gemm|help|version'
+forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset|trace|run gemm|run conv|run attention|explain gemm|explain conv|explain attention|help|version'
 
 @test "without a command it shows help on stderr and fails" {
 	ctl 2
@@ -33,15 +33,14 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 		has "$output" "--json"
 		by_help=$output
 		case $c in
-		run)
+		run|explain)
 			# One after the other
-			for sub in gemm conv; do
-				ctl 0 run $sub --help
+			for sub in gemm conv attention; do
+				ctl 0 "$c" $sub --help
 				has "$by_help" "$output"
 			done
 			continue
 			;;
-		explain) ctl 0 "$c" gemm --help ;;
 		power) ctl 0 "$c" --help ;;
 		*) ctl 0 "$c" --help ;;
 		esac
@@ -245,8 +244,9 @@ offers() {
 	offers 'accelctl power set --mode ' balanced low_power high_performance
 	offers 'accelctl top --sort ' share memory
 	[ "$(complete_line 'accelctl in')" = info ]
-	offers 'accelctl run ' gemm
-	offers 'accelctl explain ' gemm
+	offers 'accelctl run ' gemm conv attention
+	offers 'accelctl explain ' gemm conv attention
+	offers 'accelctl run attention --kv-dtype ' fp32 fp16 bf16 int8
 	offers 'accelctl run gemm --d' --dtype --device
 	offers 'accelctl run gemm --dtype ' fp32 fp16 bf16 int8 int4
 	[ "$(complete_line 'accelctl run gemm --dtype int' | sort | paste -sd,)" = int4,int8 ]
@@ -274,12 +274,17 @@ offers() {
 		for o in $(complete_line "accelctl $c -"); do
 			# Options that do not exist are found before --help is done
 			case $o in
-			-[mnki]|-r|--batch|--samples|--interval|--time|--buffer|--max-clock|--min-clock|--autosuspend|--group|--seed|--repeat|--threads|--timeout|--p0|--p1|--alpha|--beta) v=16 ;;
+			-[gmnki]|-r|--batch|--samples|--interval|--time|--buffer|--max-clock|--min-clock|--autosuspend|--group|--seed|--repeat|--threads|--timeout|--p0|--p1|--alpha|--beta) v=16 ;;
+			--channels|--height|--width|--filters|--size|--stride|--dilation|--pad|--groups) v=16 ;;
+			--queries|--keys|--heads|--kv-heads|--dim|--window|--keep|--scale|--softcap|--page-size|--pieces) v=16 ;;
+			--kv-dtype) v=int8 ;;
+			-f|--filter) v=blur ;;
+			--algorithm) v=direct ;;
 			-t|--dtype) v=fp32 ;;
 			--out-dtype) v=fp16 ;;
 			-e|--engine) v=auto ;;
 			--act) v=none ;;
-			-d|--device|-o|-c|--a|--b|--scales|--out|--compare|--record|--root) v=x ;;
+			-d|--device|-o|-c|--a|--b|--q|--k|--v|--mask|--scales|--out|--compare|--record|--root) v=x ;;
 			*) v= ;;
 			esac
 			[ "$o" != -c ] || v=
@@ -287,7 +292,7 @@ offers() {
 			top:-r) v= ;;
 			top:-s|top:--sort) v=pid ;;
 			trace:-t) v=1 ;;
-			'run gemm':-s) v=1 ;;
+			run\ *:-s) v=1 ;;
 			*:--mode) v=balanced ;;
 			*:--governor) v=x ;;
 			esac

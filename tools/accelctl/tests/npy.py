@@ -11,7 +11,7 @@ import ast
 import struct
 import sys
 
-CODES = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "i8": "q", "V2": "H"}
+CODES = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "u1": "B", "b1": "?", "i2": "h", "u2": "H", "i4": "i", "i8": "q", "V2": "H"}
 
 
 def number(word):

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Options of run attention and explain attention, for the command table.
+ */
+#include <math.h>
+
+#include "attn.h"
+
+#define ATTN(member)	offsetof(struct attn_opts, member)
+
+const char *const attn_dtype_names[] = { "fp32", "fp16", "bf16", NULL };
+const char *const attn_kv_names[] = { "fp32", "fp16", "bf16", "int8", NULL };
+
+const struct ctl_opt attn_table[] = {
+	{ "batch", 0, CTL_UINT, 0, ATTN(batch), 1, 65536, .arg = "COUNT",
+	  .help = "sequences (1)" },
+	{ "queries", 0, CTL_UINT, 0, ATTN(queries), 1, 16777216, .arg = "COUNT",
+	  .help = "queries of each sequence (64); the last is at the last key" },
+	{ "keys", 0, CTL_UINT, 0, ATTN(keys), 1, 16777216, .arg = "COUNT",
+	  .help = "keys and values of each sequence; the default is as many as queries" },
+	{ "heads", 0, CTL_UINT, 0, ATTN(heads), 1, 65536, .arg = "COUNT",
+	  .help = "heads of the queries (4)" },
+	{ "kv-heads", 0, CTL_UINT, 0, ATTN(kv_heads), 1, 65536, .arg = "COUNT",
+	  .help = "heads of keys and values, shared by as many of the queries each; the default is --heads",
+	},
+	{ "dim", 0, CTL_UINT, 0, ATTN(dim), 1, 1024, .arg = "COUNT",
+	  .help = "elements of a head (64)" },
+	{ "dtype", 't', CTL_CHOICE, 0, ATTN(dtype), .choices = attn_dtype_names,
+	  .help = "element type of queries and result (fp32)" },
+	{ "kv-dtype", 0, CTL_CHOICE, 0, ATTN(kv_dtype), .choices = attn_kv_names,
+	  .help = "element type of keys and values; int8 has a scale for each row and head; the default is --dtype",
+	},
+	{ "causal", 0, CTL_FLAG, 0, ATTN(causal),
+	  .help = "a query does not see the keys after it" },
+	{ "window", 0, CTL_UINT, 0, ATTN(window), 0, UINT32_MAX - 1, .arg = "COUNT",
+	  .help = "a query sees the keys that are at most so many positions away" },
+	{ "keep", 0, CTL_UINT, 0, ATTN(keep), 0, INT32_MAX, .arg = "COUNT",
+	  .help = "first keys that --window does not hide (0)" },
+	{ "scale", 0, CTL_REAL, 0, ATTN(scale), .arg = "X",
+	  .help = "factor of the scores; the default is 1 / sqrt(dim)" },
+	{ "softcap", 0, CTL_REAL, 0, ATTN(softcap), .arg = "X",
+	  .help = "scores s become X tanh(s / X) (0: they do not)" },
+	{ "alibi", 0, CTL_FLAG, 0, ATTN(alibi),
+	  .help = "scores become less by the distance of query and key times 2^(-8 i / heads) for head i, from 1",
+	},
+	{ "sinks", 0, CTL_FLAG, 0, ATTN(sinks),
+	  .help = "a random score for each head that counts without a value" },
+	{ "mask", 0, CTL_STRING, CTL_COMPLETE_FILE, ATTN(mask), .arg = "FILE",
+	  .help = "mask in a .npy file, [batch, heads, queries, keys], leading dimensions may be missing and any may be 1: floating point is added to the scores, of b1 and u1 0 hides the key",
+	},
+	{ "page-size", 0, CTL_UINT, 0, ATTN(page_size), 1, 16777216, .arg = "COUNT",
+	  .help = "keys and values are in pages of so many, in an order that --seed shuffles" },
+	{ "pieces", 0, CTL_UINT, 0, ATTN(pieces), 1, 256, .arg = "COUNT",
+	  .help = "the keys are cut in so many pieces, done side by side: for few queries and many keys",
+	},
+	{ "q", 0, CTL_STRING, CTL_COMPLETE_FILE, ATTN(q), .arg = "FILE",
+	  .help = "take the queries from a .npy file, [batch, queries, heads, dim]" },
+	{ "k", 0, CTL_STRING, CTL_COMPLETE_FILE, ATTN(k), .arg = "FILE",
+	  .help = "take the keys from a .npy file, [batch, keys, kv-heads, dim]" },
+	{ "v", 0, CTL_STRING, CTL_COMPLETE_FILE, ATTN(v), .arg = "FILE",
+	  .help = "take the values from a .npy file, [batch, keys, kv-heads, any dim]" },
+	{ "engine", 'e', CTL_CHOICE, 0, ATTN(engine), .choices = ctl_engine_names,
+	  .help = "engine that has to do it; auto is the fastest that can" },
+	{ NULL }
+};
+
+const struct ctl_opt attn_run_table[] = {
+	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, ATTN(out), .arg = "FILE",
+	  .help = "write the result to a .npy file" },
+	{ "check", 'c', CTL_FLAG, 0, ATTN(check),
+	  .help = "compare with a float64 reference computed here" },
+	{ "seed", 's', CTL_UINT, 0, ATTN(seed), 0, UINT64_MAX, .arg = "NUMBER",
+	  .help = "start of the random data (1)" },
+	{ "repeat", 'r', CTL_UINT, 0, ATTN(repeat), 1, 1000000, .arg = "COUNT",
+	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100",
+	},
+	{ "threads", 0, CTL_UINT, 0, ATTN(threads), 1, 4096, .arg = "COUNT",
+	  .help = "in-process device: threads; the default is one a core" },
+	{ "timeout", 0, CTL_UINT, 0, ATTN(timeout_ms), 1, UINT32_MAX, .arg = "MS",
+	  .help = "longest run of the job in milliseconds; the default is the device's" },
+	{ NULL }
+};
+
+void attn_opts_init(void *data)
+{
+	struct attn_opts *o = data;
+
+	o->kv_dtype = ATTN_UNSET;
+	o->window = ATTN_NO_WINDOW;
+	o->scale = NAN;
+	o->seed = 1;
+}
