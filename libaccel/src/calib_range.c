@@ -72,9 +72,12 @@ static double width(const struct calib_stats *s)
 /* Before it is rounded to the type of the tables; 0 if the range is empty. */
 double calib_scale(const struct calib_range *r, const struct calib_target *t)
 {
+	/* The largest number of either sign. */
+	const int32_t most = (t->hi - t->lo - 1) / 2;
+
 	if (t->asymmetric)
 		return (r->hi - r->lo) / (t->hi - t->lo);
-	return fmax(-r->lo, r->hi) / ((t->hi - t->lo - 1) / 2);
+	return fmax(-r->lo, r->hi) / most;
 }
 
 int32_t calib_zero(const struct calib_range *r, double scale,

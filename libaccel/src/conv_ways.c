@@ -269,7 +269,7 @@ static void way_winograd(const struct request *req, uint32_t edge, struct way *w
 	struct request *r = &way->req;
 	struct operand *b = &r->t[UMA_SLOT_B];
 	struct accel_error e = ACCEL_ERROR_INIT;
-	int64_t c = b->dims[1], m, points = edge + 2;
+	int64_t c, m, points = edge + 2;
 
 	*r = *req;
 	check_winograd(req, edge, way);

@@ -302,8 +302,10 @@ static void relocate_all(struct uma_task *tasks, const struct accel_plan *plan,
 	uint64_t at[PLAN_MAX_ARGS];
 	uint32_t i;
 
-	if (!plan->parts)
+	if (!plan->parts) {
 		relocate(tasks, plan, addrs);
+		return;
+	}
 	for (i = 0; i < plan->part_count; i++) {
 		plan_part_addrs(&plan->parts[i], addrs, workspace, at);
 		relocate(tasks, plan->parts[i].plan, at);

@@ -517,7 +517,7 @@ static int make_pool(struct accel_kv *kv)
 int accel_kv_create(struct accel_ctx *ctx, const struct accel_kv_opts *opts,
 		    struct accel_kv **out)
 {
-	struct accel_kv_opts o;
+	struct accel_kv_opts o = { 0 };
 	struct accel_kv *kv;
 	int ret;
 

@@ -353,7 +353,7 @@ static void release_pages(struct accel_kv *kv, uint32_t *pages, uint32_t count)
 int accel_kv_save(struct accel_kv *kv, uint32_t seq, const char *path)
 {
 	uint64_t evicted = 0;
-	struct transfer t;
+	struct transfer t = { .kv = kv };
 	uint32_t *pages = NULL, count = 0;
 	int ret;
 
@@ -447,10 +447,11 @@ static int take_pages(struct accel_kv *kv, uint64_t length, uint32_t **pages, ui
 	for (i = 0; i < n && !kv_claim(kv, last, &list[i]); i++)
 		last = list[i];
 	pthread_mutex_unlock(&kv->lock);
-	*pages = list;
-	*count = i;
-	if (i == n)
+	if (i == n) {
+		*pages = list;
+		*count = n;
 		return 0;
+	}
 	release_pages(kv, list, i);
 	return no_pages(kv);
 }
@@ -479,7 +480,7 @@ static int load_file(struct accel_kv *kv, int fd, const char *path, uint32_t *se
 {
 	struct transfer t = { .kv = kv, .fd = fd };
 	uint32_t *pages = NULL, count = 0;
-	struct file_header h;
+	struct file_header h = { 0 };
 	int ret;
 
 	ret = read_header(kv, fd, path, &h);

@@ -464,7 +464,7 @@ int accel_kv_append(struct accel_kv *kv, struct accel_job *job,
 		    const struct accel_kv_append *append, const uint32_t *deps,
 		    uint32_t dep_count, uint32_t *index)
 {
-	struct accel_kv_append a;
+	struct accel_kv_append a = { 0 };
 	struct operand from[2];
 	uint64_t tokens = 0;
 	struct chain c;

@@ -82,8 +82,10 @@ static int check_steps(struct conv *c, struct accel_error *e)
 		}
 	}
 	for (j = 0; j < c->spatial; j++) {
-		c->stride[j] = d->stride[j] ? d->stride[j] : 1;
-		c->dilation[j] = d->dilation[j] ? d->dilation[j] : 1;
+		if (d->stride[j])
+			c->stride[j] = d->stride[j];
+		if (d->dilation[j])
+			c->dilation[j] = d->dilation[j];
 	}
 	return 0;
 }
@@ -344,6 +346,8 @@ int lower_conv(const union any_desc *any, struct request *req, struct accel_erro
 		.desc = desc,
 		.transposed = desc->flags & ACCEL_CONV_TRANSPOSED,
 		.groups = desc->groups ? desc->groups : 1,
+		.stride = { 1, 1 },
+		.dilation = { 1, 1 },
 	};
 	uint32_t s;
 	int ret;

@@ -273,7 +273,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	struct operand *a = &req->t[UMA_SLOT_A];
 	struct operand *b = &req->t[UMA_SLOT_B];
 	struct operand *d = &req->t[UMA_SLOT_DST], whole;
-	uint32_t i;
+	uint32_t i, last;
 	int ret;
 
 	req->alpha = desc->flags & ACCEL_GEMM_ALPHA ? desc->alpha : 1;
@@ -298,8 +298,11 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 		return ret;
 	whole = *d;
 	result_as_matrix(&whole, desc);
-	req->k_field = a_dims[desc->a.rank -
-			      (desc->flags & ACCEL_GEMM_TRANS_A ? 2 : 1)];
+	/* A vector is a row, whichever way. */
+	last = desc->a.rank - 1;
+	if (last && desc->flags & ACCEL_GEMM_TRANS_A)
+		last--;
+	req->k_field = a_dims[last];
 	if (desc->flags & ACCEL_GEMM_TRANS_A)
 		transpose(a);
 	if (desc->flags & ACCEL_GEMM_TRANS_B)

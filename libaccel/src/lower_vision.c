@@ -220,7 +220,7 @@ int lower_pool(const union any_desc *any, struct request *req, struct accel_erro
 				     "%lld is not %lld, which is pool.d.dims[%u]",
 				     (long long)a->dims[i], (long long)to->dims[i], i);
 	for (i = 0; !ret && i < n; i++) {
-		struct window w = { 0 };
+		struct window w = { .kernel = 1, .stride = 1, .dilation = 1 };
 		int64_t out;
 
 		ret = window_of(d, i, a, &w, e);
@@ -231,7 +231,7 @@ int lower_pool(const union any_desc *any, struct request *req, struct accel_erro
 			ret = bad_at(e, -EINVAL, "pool.a", "dims", 2 + i,
 				     "%lld and the padding are less than a window of %lld",
 				     (long long)a->dims[2 + i],
-				     (long long)(w.dilation * (w.kernel - 1) + 1));
+				     w.dilation * (w.kernel - 1) + 1LL);
 		else if (out != to->dims[2 + i])
 			ret = bad_at(e, -EINVAL, "pool.d", "dims", 2 + i,
 				     "%lld, but there are %lld windows",

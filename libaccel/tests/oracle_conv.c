@@ -99,7 +99,7 @@ static int64_t input_of(const struct state *s, uint32_t i, int64_t o, int64_t k)
 static bool term(const struct state *s, const int64_t *idx, int64_t c, int64_t ky,
 		 int64_t kx, int64_t *ia, int64_t *ib)
 {
-	int64_t m = idx[s->channel], g = m / s->dc, k[2] = { ky, kx };
+	int64_t m = idx[s->channel], g = m / s->dc, k[ACCEL_MAX_RANK] = { ky, kx };
 	int64_t a[ACCEL_MAX_RANK] = { 0 }, b[ACCEL_MAX_RANK] = { 0 };
 	uint32_t i;
 
@@ -131,6 +131,8 @@ static int64_t sum_exact(const struct state *s, const int64_t *idx)
 {
 	int64_t sum = 0, c, ky, kx, ia, ib;
 
+	if (!s->ai || !s->bi)
+		return 0;
 	for (c = 0; c < s->ac; c++)
 		for (ky = 0; ky < taps(s, 0); ky++)
 			for (kx = 0; kx < taps(s, 1); kx++)

@@ -27,7 +27,7 @@ static uint64_t group_of(const struct accel_norm_desc *d, const int64_t *idx)
 	int64_t at[ACCEL_MAX_RANK], size = 1;
 
 	if (!axes)
-		axes = 1u << (d->d.rank - 1);
+		axes = d->d.rank ? 1u << (d->d.rank - 1) : 0;
 	if (d->func == ACCEL_NORM_GROUP)
 		size = d->d.dims[c] / d->groups;
 	for (i = 0; i < d->d.rank; i++) {

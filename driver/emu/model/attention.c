@@ -260,7 +260,7 @@ static int attention_match(const struct uma_op *op, struct uma_fault_info *fault
 {
 	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST], *q = &op->t[UMA_SLOT_A];
 	struct uma_attn_plan p;
-	__u32 want[UMA_MAX_RANK];
+	__u32 want[UMA_MAX_RANK] = { 0 };
 
 	if (match_ranks(op, fault) || match_types(op, fault))
 		return -1;
@@ -366,7 +366,7 @@ static int attention_prepare(struct uma_run *run, struct uma_program *prog)
 	if (!p->rows || !p->batch)
 		return 0;
 	plan_tile(prog, p);
-	tiles = uma_divup(p->rows, p->mt);
+	tiles = uma_divup(p->rows, UMA_MAX(p->mt, 1u));
 	if (tiles > 0xffffffffu)
 		return uma_set_fault(run->fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST, "dims");
 	p->rtiles = (__u32)tiles;

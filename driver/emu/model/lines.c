@@ -156,12 +156,12 @@ void uma_lines_prepare(struct uma_program *prog, __u32 slots, __u32 cost)
 	}
 	if (l->n && !has_tables(op))
 		merge(op, l, slots);
-	l->chunk = UMA_MIN(l->size[l->inner], UMA_ROW_MAX);
+	l->chunk = UMA_MAX(UMA_MIN(l->size[l->inner], UMA_ROW_MAX), 1);
 	l->chunks = 1;
 	l->cuts = 1;
 	if (l->n) {
 		l->cuts = uma_divup(l->size[l->inner], l->chunk);
-		l->chunks = l->n / l->size[l->inner] * l->cuts;
+		l->chunks = l->n / UMA_MAX(l->size[l->inner], 1) * l->cuts;
 	}
 	for (s = 0; s < UMA_TASK_SLOTS; s++)
 		if (uma_has(op, s) && is_far(op, s, l->inner))

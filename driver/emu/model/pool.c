@@ -267,7 +267,7 @@ static int take(struct pool_ctx *c, const __u32 *tap)
 	const struct uma_kernels *k = c->run->k;
 	__u32 dim = c->p->w.dim, lo, hi, n, d;
 	float *acc = (float *)c->s->acc, *x = (float *)c->s->x;
-	__s64 ai[UMA_MAX_RANK], off = 0;
+	__s64 ai[UMA_MAX_RANK] = { 0 }, off = 0;
 	struct uma_row from;
 	const float *v;
 

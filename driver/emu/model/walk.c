@@ -45,7 +45,7 @@ int uma_walk_init(struct uma_walk *w, const __u32 *dims, __u32 rank, __u32 dim, 
 
 	w->rank = rank;
 	w->dim = dim;
-	w->row = UMA_MIN(dims[dim], row);
+	w->row = UMA_MAX(UMA_MIN(dims[dim], row), 1);
 	w->cuts = uma_divup(dims[dim], w->row);
 	w->rows = w->cuts;
 	for (d = 0; d < rank; d++) {
@@ -74,7 +74,7 @@ int uma_walk_tiles(struct uma_walk *w, __u64 unit, __u64 cost, __u32 step_work, 
 	rows = UMA_MIN(rows, w->rows);
 	if (rows > 0xfffffffeu)
 		return -1;
-	w->tile_rows = (__u32)rows;
+	w->tile_rows = UMA_MAX((__u32)rows, 1);
 	w->step_rows = step_work == UMA_STEP_WORK_UNBOUND ? w->tile_rows :
 		(__u32)UMA_MIN(UMA_MAX(step_work / UMA_MAX(cost, 1), 1), rows);
 	*tiles = (__u32)uma_divup(w->rows, w->tile_rows);

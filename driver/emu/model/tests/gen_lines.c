@@ -73,7 +73,7 @@ static void norm(struct mt_task *t, int rank, const uint32_t *dims, uint32_t axe
 void gen_lines(struct mt_task *t, const struct gen_types *c)
 {
 	int style = (int)mt_below(&t->rng, 3), d = c->d >= S4 ? S8 : c->d, rank, arg = 0;
-	uint32_t dims[UMA_MAX_RANK], out[UMA_MAX_RANK], axes, axis, i;
+	uint32_t dims[UMA_MAX_RANK] = { 0 }, out[UMA_MAX_RANK], axes, axis, i;
 	uint32_t func;
 
 	rank = random_dims(&t->rng, dims);

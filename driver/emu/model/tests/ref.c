@@ -104,7 +104,7 @@ double ref_load(const uint8_t *image, const struct uma_operand *o,
 static void quant_of(const uint8_t *image, const struct uma_operand *o,
 		     const uint32_t *idx, double *scale, double *zero)
 {
-	int order[UMA_MAX_RANK], d, i;
+	uint32_t order[UMA_MAX_RANK] = { 0 }, d, i;
 	uint64_t at = 0;
 
 	*scale = 1;
@@ -118,7 +118,7 @@ static void quant_of(const uint8_t *image, const struct uma_operand *o,
 	}
 	for (d = 0; d < o->rank; d++)
 		order[d] = d;
-	if (o->quant_flags & UMA_QUANT_SWAPPED) {
+	if (o->rank > 1 && (o->quant_flags & UMA_QUANT_SWAPPED)) {
 		order[o->rank - 2] = o->rank - 1;
 		order[o->rank - 1] = o->rank - 2;
 	}
