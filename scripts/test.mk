@@ -42,15 +42,19 @@ layers += $(if $(GUEST_BATS_TESTS),bats-stock bats-debug) vm-stock vm-debug
 layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 
-# A layer that cannot even be built is a failure of that layer, not the end of the run. The two machines, which are
+# A layer that cannot even be built is a failure of that layer, not the end of the run. What has sanitizers is built and
+# run beside the rest, on the second processor. The two machines, which are
 # idle for much of their time, run at the same time; all that they need is built before.
 test:
 	$(Q)scripts/deps.sh build test kernel docs
 	$(Q)rm -rf $(R) && mkdir -p $(R)
 	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
-	$(Q)for t in modcheck unit model $(own-layers) bats unit-asan model-asan unit-tsan lint doctests userspace; do \
-		$(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; \
-	done; \
+	$(Q)in_order() { \
+		for t; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
+	}; \
+	in_order modcheck unit model $(own-layers) bats lint doctests userspace & \
+	in_order unit-asan model-asan unit-tsan & \
+	wait; \
 	for t in vm-stock vm-debug; do \
 		{ $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; } & \
 	done; wait; \

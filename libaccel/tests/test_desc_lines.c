@@ -111,7 +111,7 @@ struct row {
 #define BAD(base, type, path, f, v) \
 	{ __LINE__, base, -EINVAL, path, offsetof(struct accel_##type##_desc, f), \
 	  sizeof(((struct accel_##type##_desc *)0)->f), (uint64_t)(v) }
-#define CANT(base, type, path, f, v) \
+#define REFUSED(base, type, path, f, v) \
 	{ __LINE__, base, -EOPNOTSUPP, path, offsetof(struct accel_##type##_desc, f), \
 	  sizeof(((struct accel_##type##_desc *)0)->f), (uint64_t)(v) }
 
@@ -126,7 +126,7 @@ static const struct row rows[] = {
 	BAD(SOFTMAX, softmax, "softmax.a.rank", a.rank, 0),
 	BAD(SOFTMAX, softmax, "softmax.a.dims[1]", a.dims[1], 7),
 	BAD(SOFTMAX, softmax, "softmax.a.pad", a.pad, 1),
-	CANT(SOFTMAX, softmax, "softmax.d.dtype", d.dtype, ACCEL_S32),
+	REFUSED(SOFTMAX, softmax, "softmax.d.dtype", d.dtype, ACCEL_S32),
 	BAD(LAYER, norm, "norm.func", func, ACCEL_NORM_COUNT),
 	BAD(LAYER, norm, "norm.axes", axes, 16),
 	BAD(LAYER, norm, "norm.groups", groups, 2),
@@ -178,10 +178,10 @@ static const struct row rows[] = {
 	BAD(SCAN, scan, "scan.axis", axis, NEG(3)),
 	BAD(SCAN, scan, "scan.d.dtype", d.dtype, ACCEL_U4),
 	BAD(SCAN, scan, "scan.a.dims[0]", a.dims[0], 2),
-	CANT(SCAN, scan, "scan.hdr.op", hdr.engine, ACCEL_ENGINE_NEURAL),
-	CANT(REDUCE, reduce, "reduce.a.dtype", hdr.engine, ACCEL_ENGINE_NEURAL),
-	CANT(SOFTMAX, softmax, "softmax.hdr.op", hdr.engine, ACCEL_ENGINE_MATRIX),
-	CANT(TOPK, topk, "topk.hdr.op", hdr.engine, ACCEL_ENGINE_NEURAL),
+	REFUSED(SCAN, scan, "scan.hdr.op", hdr.engine, ACCEL_ENGINE_NEURAL),
+	REFUSED(REDUCE, reduce, "reduce.a.dtype", hdr.engine, ACCEL_ENGINE_NEURAL),
+	REFUSED(SOFTMAX, softmax, "softmax.hdr.op", hdr.engine, ACCEL_ENGINE_MATRIX),
+	REFUSED(TOPK, topk, "topk.hdr.op", hdr.engine, ACCEL_ENGINE_NEURAL),
 };
 
 static void test_rows(void **state)
