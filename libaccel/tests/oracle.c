@@ -337,36 +337,42 @@ static bool int_ok(const struct accel_tensor *d, const int64_t *idx, double got,
 	return fabs(got - *expect) <= *bound;
 }
 
-uint64_t oracle_compare(const struct accel_tensor *d,
-			const struct oracle_result *r, char *why, size_t size)
+void oracle_judge(const struct accel_tensor *d, const struct oracle_result *r, uint64_t n,
+		  struct oracle_verdict *v)
 {
 	bool is_float = d->dtype <= ACCEL_BF16;
 	int64_t idx[ACCEL_MAX_RANK] = { 0 };
-	double got, expect = 0, bound;
+
+	oracle_index(d, n, idx);
+	v->got = is_float ? oracle_load(d, idx) : (double)oracle_load_int(d, idx);
+	v->bound = 0;
+	if (r->exact) {
+		v->expect = (double)r->exact[n];
+		v->ok = v->got == v->expect;
+	} else if (is_float) {
+		v->ok = oracle_float_ok(v->got, &r->num[n], d->dtype, &v->expect, &v->bound);
+	} else {
+		v->ok = int_ok(d, idx, v->got, &r->num[n], &v->expect, &v->bound);
+	}
+}
+
+uint64_t oracle_compare(const struct accel_tensor *d,
+			const struct oracle_result *r, char *why, size_t size)
+{
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
+	struct oracle_verdict v = { 0 };
 	uint64_t n, wrong = 0;
-	bool ok;
 
 	for (n = 0; n < r->count; n++) {
-		oracle_index(d, n, idx);
-		got = is_float ? oracle_load(d, idx) :
-				 (double)oracle_load_int(d, idx);
-		bound = 0;
-		if (r->exact) {
-			expect = (double)r->exact[n];
-			ok = got == expect;
-		} else if (is_float) {
-			ok = oracle_float_ok(got, &r->num[n], d->dtype, &expect, &bound);
-		} else {
-			ok = int_ok(d, idx, got, &r->num[n], &expect, &bound);
-		}
-		if (ok)
+		oracle_judge(d, r, n, &v);
+		if (v.ok || wrong++)
 			continue;
-		if (!wrong++)
-			snprintf(why, size,
-				 "element %llu (%lld, %lld of the last two): got %.9g, want %.9g within %.3g",
-				 (unsigned long long)n,
-				 (long long)(d->rank > 1 ? idx[d->rank - 2] : 0),
-				 (long long)idx[d->rank - 1], got, expect, bound);
+		oracle_index(d, n, idx);
+		snprintf(why, size,
+			 "element %llu (%lld, %lld of the last two): got %.9g, want %.9g within %.3g",
+			 (unsigned long long)n,
+			 (long long)(d->rank > 1 ? idx[d->rank - 2] : 0),
+			 (long long)idx[d->rank - 1], v.got, v.expect, v.bound);
 	}
 	return wrong;
 }

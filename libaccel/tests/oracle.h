@@ -115,6 +115,24 @@ const struct accel_tensor *oracle_tensor(const struct accel_desc *desc, uint32_t
 int oracle_compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r);
 void oracle_free(struct oracle_result *r);
 
+/**
+ * struct oracle_verdict - an element of a result against what it should be
+ * @got: what is there; of integers as it is stored
+ * @expect: what should be
+ * @bound: how far they may be apart
+ * @ok: they are not further; both are NaN; it overflowed as it may
+ */
+struct oracle_verdict {
+	double got;
+	double expect;
+	double bound;
+	bool ok;
+};
+
+/* Element @n of the result. */
+void oracle_judge(const struct accel_tensor *d, const struct oracle_result *r, uint64_t n,
+		  struct oracle_verdict *v);
+
 /*
  * Hold the result against what is in memory. Returns the number of elements
  * that are wrong; @why tells the first of them.

@@ -49,13 +49,41 @@ enum ctl_status {
  * @CTL_REAL: a finite number; double
  * @CTL_STRING: text; const char *
  * @CTL_CHOICE: one of the choices; uint32_t, its index
+ * @CTL_INTS: whole numbers from min to max, which are signed, with commas between
+ *	them; struct ctl_ints
+ * @CTL_STRINGS: text, once for each time that the option is given; struct ctl_strings
  */
 enum ctl_kind {
 	CTL_FLAG,
 	CTL_UINT,
 	CTL_REAL,
 	CTL_STRING,
-	CTL_CHOICE
+	CTL_CHOICE,
+	CTL_INTS,
+	CTL_STRINGS
+};
+
+/** CTL_LIST_MAX: most entries of a list */
+#define CTL_LIST_MAX	16
+
+/**
+ * struct ctl_ints - value of CTL_INTS
+ */
+struct ctl_ints {
+	/** @count: entries */
+	uint32_t count;
+	/** @v: numbers */
+	int64_t v[CTL_LIST_MAX];
+};
+
+/**
+ * struct ctl_strings - value of CTL_STRINGS
+ */
+struct ctl_strings {
+	/** @count: entries */
+	uint32_t count;
+	/** @v: text */
+	const char *v[CTL_LIST_MAX];
 };
 
 /**
@@ -65,13 +93,15 @@ enum ctl_kind {
  * @CTL_COMPLETE_DIR: directories
  * @CTL_COMPLETE_DEVICE: devices
  * @CTL_COMPLETE_COMMAND: commands
+ * @CTL_COMPLETE_OP: operations
  */
 enum ctl_complete {
 	CTL_COMPLETE_NONE,
 	CTL_COMPLETE_FILE,
 	CTL_COMPLETE_DIR,
 	CTL_COMPLETE_DEVICE,
-	CTL_COMPLETE_COMMAND
+	CTL_COMPLETE_COMMAND,
+	CTL_COMPLETE_OP
 };
 
 /**
@@ -188,10 +218,10 @@ extern const struct ctl_topic ctl_environment[];
 extern const struct ctl_topic ctl_examples[];
 /** ctl_device_names - devices that the shell always offers */
 extern const char *const ctl_device_names[];
-/** ctl_act_names - names of enum accel_act */
-extern const char *const ctl_act_names[];
 /** ctl_engine_names - names of enum accel_engine, NULL-terminated */
 extern const char *const ctl_engine_names[];
+/** ctl_act_names - names of enum accel_act */
+extern const char *const ctl_act_names[];
 
 /**
  * ctl_find - look a command up

@@ -5,12 +5,12 @@ accelctl := tools/accelctl
 accelctl-sources := main commands opts help out device interrupt npy values check gemm cmd_gemm cmd_list cmd_info \
 	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
 	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob explain picture conv cmd_conv \
-	attn attn_opts cmd_attn
+	attn attn_opts cmd_attn op op_opts op_args op_build op_check cmd_op
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 
 PROGS += $(accelctl)/accelctl
-# run attention --check has the reference that the library's tests have, not one more: the objects know nothing but the
-# public header. They come from another fragment, so the list is expanded late.
+# --check of run attention and of run op has the reference that the library's tests have, not one more: the objects know
+# nothing but the public header. They come from another fragment, so the list is expanded late.
 $(accelctl)/accelctl-objs = $(accelctl-sources:%=$(accelctl)/%.o) $(oracle-objs)
 $(accelctl)/accelctl-libs := libaccel/libaccel
 $(accelctl)/accelctl-pkgs := json-c ncursesw libpng
@@ -57,6 +57,13 @@ $(accelctl-tests)/test_attn-objs = $(accelctl-tests)/test_attn.o $(accelctl)/att
 $(accelctl-tests)/test_attn-libs := libaccel/libaccel
 $(accelctl-tests)/test_attn-pkgs := cmocka
 $(accelctl-tests)/test_attn-ldlibs := -lm -lpthread
+
+# What is wrong is found.
+UNIT_TESTS += $(accelctl-tests)/test_op_check
+$(accelctl-tests)/test_op_check-objs = $(accelctl-tests)/test_op_check.o $(accelctl)/op_check.o $(oracle-objs)
+$(accelctl-tests)/test_op_check-libs := libaccel/libaccel
+$(accelctl-tests)/test_op_check-pkgs := cmocka
+$(accelctl-tests)/test_op_check-ldlibs := -lm
 
 # Reads files with the parser, and nothing more: a harness for fuzzers, and for single files that one found.
 TEST_PROGS += $(accelctl-tests)/fuzz_npy

@@ -10,6 +10,7 @@
 #include "attn.h"
 #include "conv.h"
 #include "gemm.h"
+#include "op.h"
 #include "top.h"
 #include "watchers.h"
 
@@ -266,6 +267,8 @@ static const struct ctl_opt coredump_table[] = {
 static const struct ctl_opt *const run_tables[] = { gemm_opts, gemm_run_opts, NULL };
 static const struct ctl_opt *const conv_tables[] = { conv_table, conv_run_table, NULL };
 static const struct ctl_opt *const attn_tables[] = { attn_table, attn_run_table, NULL };
+static const struct ctl_opt *const op_tables[] = { op_opts_table, op_params, op_run_table, NULL };
+static const struct ctl_opt *const explain_op_tables[] = { op_opts_table, op_params, NULL };
 static const struct ctl_opt *const explain_tables[] = { gemm_opts, NULL };
 static const struct ctl_opt *const explain_conv_tables[] = { conv_table, NULL };
 static const struct ctl_opt *const explain_attn_tables[] = { attn_table, NULL };
@@ -450,6 +453,25 @@ const struct ctl_command ctl_commands[] = {
 		.run = cmd_run_attention,
 	},
 	{
+		.name = "run",
+		.sub = "op",
+		.operand = "NAME",
+		.complete = CTL_COMPLETE_OP,
+		.summary = "run an operation by its name",
+		.text = "Runs an operation on a device, measures it and, with --check, compares it with a reference. Inputs are given in their order, each with an --in of its own: a .npy file or, for random numbers from --seed, dimensions. NAME is one of\n\n"
+			"of one input: abs neg sqrt rsqrt recip exp log erf square floor ceil round sin cos tan asin acos atan sinh cosh asinh acosh atanh sign trunc is-nan is-inf not bit-not, and the activations relu clamp leaky-relu sigmoid tanh gelu gelu-tanh silu hard-sigmoid hard-swish elu celu selu softplus softsign mish;\n\n"
+			"of two, which broadcast: add sub mul div max min mod rem quot pow eq ne lt le gt ge and or xor bit-and bit-or bit-xor shl shr prelu; of three: select (condition, if not zero, else);\n\n"
+			"along dimensions: softmax log-softmax, scan (running sums), topk (values and indices), reduce-sum reduce-mean reduce-max reduce-min reduce-prod reduce-l1 reduce-l2 reduce-sum-square reduce-log-sum reduce-log-sum-exp, arg-max arg-min, dynquant (bytes, scales and, if asymmetric, zero points), layer-norm rms-norm group-norm instance-norm (data; scale; bias), batch-norm (data, scale, bias, mean, variance);\n\n"
+			"of [N, C, space]: max-pool average-pool lp-pool; resize; by index: gather gather-elements gather-nd (data, indices), scatter-elements scatter-nd (data, indices, updates); rotary (data [batch, seq, heads, size], cosines, sines; positions);\n\n"
+			"moves: copy, transpose, fill, concat (up to 8), split, pad.\n\n"
+			"Parameters are options; one that the operation does not have is refused. Random numbers are those from -1 to 1, whole numbers all of a byte and from -32768 to 32767 of int32, and indices that fit. Indices are int32; scales, biases, means, variances and tables of cosines are fp32.\n\n"
+			"What --check allows is what the manual says of the operation's numerics; what is exact has to be so.",
+		.opts = op_tables,
+		.data_size = sizeof(struct op_opts),
+		.init = op_opts_init,
+		.run = cmd_run_op,
+	},
+	{
 		.name = "explain",
 		.sub = "gemm",
 		.summary = "show which engine takes a matrix product, and why",
@@ -478,6 +500,18 @@ const struct ctl_command ctl_commands[] = {
 		.data_size = sizeof(struct attn_opts),
 		.init = attn_opts_init,
 		.run = cmd_explain_attention,
+	},
+	{
+		.name = "explain",
+		.sub = "op",
+		.operand = "NAME",
+		.complete = CTL_COMPLETE_OP,
+		.summary = "show which engine takes an operation, and why",
+		.text = "As explain gemm, of what run op would run.",
+		.opts = explain_op_tables,
+		.data_size = sizeof(struct op_opts),
+		.init = op_opts_init,
+		.run = cmd_explain_op,
 	},
 	{
 		.name = "help",
@@ -538,6 +572,8 @@ const struct ctl_topic ctl_examples[] = {
 	  "Sharpen a picture in bytes." },
 	{ "accelctl run attention -d sw --queries 1 --keys 1000 --heads 8 --kv-heads 2 --kv-dtype int8 --page-size 16 --check",
 	  "A step of decoding over a paged cache in bytes." },
+	{ "accelctl run op softmax -d sw --in scores.npy --axis -1 --check --out p.npy",
+	  "Softmax of an array of a file." },
 	{ "accelctl explain gemm -d sw:m1 --dtype bf16 --engine matrix -m 64 -n 64 -k 64",
 	  "Ask why an engine does not take a product, and which would." },
 	{ "accelctl top -n 1 -i 5",

@@ -213,13 +213,10 @@ static struct accel_tensor tensor(const struct gemm *g, const struct gemm_mat *m
 
 static void describe(struct gemm *g)
 {
-	static const uint8_t params[ACCEL_ACT_COUNT] = {
-		[ACCEL_ACT_CLAMP] = 2, [ACCEL_ACT_LEAKY_RELU] = 1,
-		[ACCEL_ACT_HARD_SIGMOID] = 2, [ACCEL_ACT_ELU] = 1, [ACCEL_ACT_CELU] = 1,
-		[ACCEL_ACT_SELU] = 2,
-	};
 	const struct gemm_opts *o = g->opts;
 	struct accel_gemm_desc desc = ACCEL_GEMM_DESC_INIT;
+	double p0 = o->p0, p1 = o->p1;
+	uint32_t count = act_parameters(o->act, &p0, &p1);
 
 	desc.hdr.engine = o->engine;
 	desc.flags = (o->trans_a ? ACCEL_GEMM_TRANS_A : 0) |
@@ -238,10 +235,10 @@ static void describe(struct gemm *g)
 	if (g->bias.dtype)
 		desc.epilogue.bias = accel_tensor_dense(g->bias.bo, g->bias.dtype, 1, &g->n);
 	desc.epilogue.act = o->act;
-	if (params[o->act] > 0)
-		desc.epilogue.p0 = (float)o->p0;
-	if (params[o->act] > 1)
-		desc.epilogue.p1 = (float)o->p1;
+	if (count > 0)
+		desc.epilogue.p0 = (float)p0;
+	if (count > 1)
+		desc.epilogue.p1 = (float)p1;
 	if (g->scales.dtype) {
 		desc.b.quant.scheme = ACCEL_QUANT_GROUP;
 		desc.b.quant.axis = o->trans_b ? g->rank - 1 : g->rank - 2;
@@ -285,25 +282,30 @@ static int check_scales(struct ctl *ctl, struct gemm *g)
 	return CTL_OK;
 }
 
-static void default_parameters(struct gemm_opts *o)
+uint32_t act_parameters(uint32_t act, double *p0, double *p1)
 {
-	static const double defaults[ACCEL_ACT_COUNT][2] = {
-		[ACCEL_ACT_CLAMP] = { 0, 6 },
-		[ACCEL_ACT_LEAKY_RELU] = { 0.01, 0 },
-		[ACCEL_ACT_HARD_SIGMOID] = { 1.0 / 6, 0.5 },
-		[ACCEL_ACT_ELU] = { 1, 0 },
-		[ACCEL_ACT_CELU] = { 1, 0 },
-		[ACCEL_ACT_SELU] = { 1.6732632423543772, 1.0507009873554805 },
+	static const struct {
+		uint32_t count;
+		double p0, p1;
+	} acts[ACCEL_ACT_COUNT] = {
+		[ACCEL_ACT_CLAMP] = { 2, 0, 6 },
+		[ACCEL_ACT_LEAKY_RELU] = { 1, 0.01, 0 },
+		[ACCEL_ACT_HARD_SIGMOID] = { 2, 1.0 / 6, 0.5 },
+		[ACCEL_ACT_ELU] = { 1, 1, 0 },
+		[ACCEL_ACT_CELU] = { 1, 1, 0 },
+		[ACCEL_ACT_SELU] = { 2, 1.6732632423543772, 1.0507009873554805 },
 	};
 
-	if (isnan(o->p0))
-		o->p0 = defaults[o->act][0];
-	if (isnan(o->p1))
-		o->p1 = defaults[o->act][1];
+	if (isnan(*p0))
+		*p0 = acts[act].p0;
+	if (isnan(*p1))
+		*p1 = acts[act].p1;
+	return acts[act].count;
 }
 
 int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g)
 {
+	struct gemm_opts *params;
 	int ret = CTL_OK;
 
 	memset(g, 0, sizeof(*g));
@@ -311,7 +313,8 @@ int gemm_init(struct ctl *ctl, const struct gemm_opts *opts, struct gemm *g)
 	g->kind = opts->dtype;
 	g->alpha = opts->alpha;
 	g->beta = opts->beta;
-	default_parameters((struct gemm_opts *)opts);
+	params = (struct gemm_opts *)opts;
+	act_parameters(opts->act, &params->p0, &params->p1);
 
 	if (opts->a)
 		ret = load(ctl, "--a", opts->a, &g->file_a);

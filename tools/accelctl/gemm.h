@@ -192,6 +192,16 @@ int gemm_check(const struct gemm *g, struct gemm_verdict *v);
 int gemm_compare(const struct gemm *g, const struct npy *other,
 		 struct gemm_verdict *v);
 
+/**
+ * act_parameters - defaults of the parameters of an activation
+ * @act: &enum accel_act
+ * @p0: in: first parameter or NaN; out: NaN has become the default
+ * @p1: second parameter, likewise
+ *
+ * Return: how many it has.
+ */
+uint32_t act_parameters(uint32_t act, double *p0, double *p1);
+
 /* values.c */
 
 /**

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "accelctl.h"
+#include "op.h"
 
 #define WIDTH	79
 
@@ -321,6 +322,17 @@ static void put_command_words(FILE *f)
 			fprintf(f, "%s%s", cmd == ctl_commands ? "" : " ", cmd->name);
 }
 
+static void put_op_words(FILE *f)
+{
+	char name[32];
+	uint32_t i;
+
+	fputs("\t\t[[ -n $words || $cur == -* ]] || words='", f);
+	for (i = 0; op_name(i, name); i++)
+		fprintf(f, "%s%s", i ? " " : "", name);
+	fputs("'\n", f);
+}
+
 /* What is offered behind one command */
 static void put_command(FILE *f, const struct ctl_command *cmd)
 {
@@ -337,6 +349,8 @@ static void put_command(FILE *f, const struct ctl_command *cmd)
 		for (other = first_of(cmd); other; other = next_of(other))
 			fprintf(f, "%s%s", other == first_of(cmd) ? "" : " ", other->sub);
 		fputs("'\n\t\tfi\n", f);
+		if (cmd->complete == CTL_COMPLETE_OP)
+			put_op_words(f);
 	} else if (cmd->complete == CTL_COMPLETE_DEVICE) {
 		fputs("\t\tif [[ -z $words && $cur != -* ]]; then\n"
 		      "\t\t\t_accelctl_devices\n\t\t\treturn\n\t\tfi\n", f);

@@ -49,6 +49,43 @@ static int set_choice(struct ctl *ctl, const struct ctl_opt *opt, const char *na
 	return ctl_fail(ctl, CTL_USAGE, 0, name, "'%s' is none of %s", value, list);
 }
 
+static int set_ints(struct ctl *ctl, const struct ctl_opt *opt, const char *name,
+		    const char *value, struct ctl_ints *to)
+{
+	int64_t min = (int64_t)opt->min, max = (int64_t)opt->max;
+	const char *p = value;
+	char *end;
+
+	for (to->count = 0; ; p = end + 1) {
+		errno = 0;
+		if (to->count == CTL_LIST_MAX)
+			return ctl_fail(ctl, CTL_USAGE, 0, name, "has more than %d numbers",
+					CTL_LIST_MAX);
+		to->v[to->count] = strtoll(p, &end, 10);
+		/* strtoll() takes blanks and plus signs */
+		if ((*p != '-' && (*p < '0' || *p > '9')) || end == p || (*end && *end != ',') ||
+		    errno || to->v[to->count] < min || to->v[to->count] > max)
+			return ctl_fail(ctl, CTL_USAGE, 0, name,
+					"'%s' is no list of whole numbers from %lld to %lld", value,
+					(long long)min, (long long)max);
+		to->count++;
+		if (!*end)
+			return CTL_OK;
+	}
+}
+
+static int add_string(struct ctl *ctl, const char *name, const char *value,
+		      struct ctl_strings *to)
+{
+	if (!*value)
+		return ctl_fail(ctl, CTL_USAGE, 0, name, "is empty");
+	if (to->count == CTL_LIST_MAX)
+		return ctl_fail(ctl, CTL_USAGE, 0, name, "was given more than %d times",
+				CTL_LIST_MAX);
+	to->v[to->count++] = value;
+	return CTL_OK;
+}
+
 static int set(struct ctl *ctl, const struct entry *entry, const char *value)
 {
 	const struct ctl_opt *opt = entry->opt;
@@ -69,6 +106,10 @@ static int set(struct ctl *ctl, const struct entry *entry, const char *value)
 		return CTL_OK;
 	case CTL_CHOICE:
 		return set_choice(ctl, opt, name, value, (uint32_t *)to);
+	case CTL_INTS:
+		return set_ints(ctl, opt, name, value, (struct ctl_ints *)to);
+	case CTL_STRINGS:
+		return add_string(ctl, name, value, (struct ctl_strings *)to);
 	case CTL_REAL:
 		errno = 0;
 		real = strtod(value, &end);
@@ -124,8 +165,7 @@ int ctl_parse(struct ctl *ctl, const struct ctl_command *cmd, int argc, char **a
 			if (opt->kind != CTL_FLAG)
 				*s++ = ':';
 		}
-		if (opt->letter && !opt->name[1])
-			continue;
+		/* Also names of one letter: --k is not short for --kernel */
 		longs[n].name = opt->name;
 		longs[n].has_arg = opt->kind == CTL_FLAG ? no_argument : required_argument;
 		longs[n++].val = LONG_BASE + (int)i;

@@ -35,7 +35,7 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 		case $c in
 		run|explain)
 			# One after the other
-			for sub in gemm conv attention; do
+			for sub in gemm conv attention op; do
 				ctl 0 "$c" $sub --help
 				has "$by_help" "$output"
 			done

@@ -40,7 +40,7 @@ def show(path):
     assert (10 + size) % 64 == 0 and raw[9 + size : 10 + size] == b"\n"
     head = ast.literal_eval(raw[10 : 10 + size].decode())
     assert set(head) == {"descr", "fortran_order", "shape"} and head["fortran_order"] is False
-    assert head["descr"][0] == "<"
+    assert head["descr"][0] == ("|" if head["descr"][1:] in ("i1", "u1") else "<")
     data = raw[10 + size :]
     values = [v for (v,) in struct.iter_unpack("<" + CODES[head["descr"][1:]], data)]
     if head["descr"] == "<V2":

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+/*
+ * See op_check.h.
+ */
+#include <math.h>
+
+#include "op_check.h"
+
+void op_judge(const struct accel_tensor *d, const struct oracle_result *ref, uint64_t n,
+	      struct op_verdict *v)
+{
+	struct oracle_verdict one = { 0 };
+	bool same, whole = d->dtype > ACCEL_BF16;
+	double err, ratio = 0;
+
+	oracle_judge(d, ref, n, &one);
+	same = one.got == (whole ? nearbyint(one.expect) : oracle_round(one.expect, d->dtype)) ||
+	       (isnan(one.got) && isnan(one.expect));
+	v->differing += !same;
+	err = same && whole ? 0 : fabs(one.got - one.expect);
+	/* What may overflow has no error, nor has NaN where it belongs */
+	if (one.ok && !isfinite(err))
+		return;
+	if (err > v->max_abs)
+		v->max_abs = err;
+	if (!one.ok)
+		ratio = isfinite(err) && one.bound > 0 ? err / one.bound : INFINITY;
+	else if (one.bound > 0)
+		ratio = err / one.bound;
+	if (ratio > v->ratio) {
+		v->ratio = ratio;
+		v->worst = one;
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Results of run op against the reference, which is that of the library's tests.
+ */
+#ifndef ACCELCTL_OP_CHECK_H
+#define ACCELCTL_OP_CHECK_H
+
+#include "op.h"
+#include "libaccel/tests/oracle.h"
+
+/**
+ * struct op_verdict - results against the reference
+ * @max_abs: largest error, of integers in their steps
+ * @ratio: largest quotient of error and bound
+ * @differing: elements that are not the reference, rounded
+ * @worst: element that is furthest from it
+ */
+struct op_verdict {
+	double max_abs;
+	double ratio;
+	uint64_t differing;
+	struct oracle_verdict worst;
+};
+
+/**
+ * op_judge - hold an element against the reference
+ * @d: result
+ * @ref: what should be in it
+ * @n: number of the element, row-major
+ * @v: what is known so far, zeroed before the first
+ */
+void op_judge(const struct accel_tensor *d, const struct oracle_result *ref, uint64_t n,
+	      struct op_verdict *v);
+
+#endif /* ACCELCTL_OP_CHECK_H */
