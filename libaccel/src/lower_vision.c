@@ -211,7 +211,8 @@ int lower_pool(const union any_desc *any, struct request *req, struct accel_erro
 		return ret;
 	if (to->rank < 3)
 		return bad(e, -EINVAL, "pool.d", "rank",
-			   "rank %u, but batches and channels come before what is pooled", to->rank);
+			   "rank %u, but batches and channels come before what is pooled",
+			   to->rank);
 	n = to->rank - 2;
 	ret = unused(d, d->flags & ACCEL_POOL_GLOBAL ? 0 : n, e);
 	for (i = 0; !ret && i < 2; i++)

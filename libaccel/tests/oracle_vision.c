@@ -182,7 +182,7 @@ static double coordinate(const struct accel_resize_desc *z, uint32_t i, int64_t 
 	}
 	/* Halves are met exactly, whatever the quotients above lost. */
 	twice = rintl(2 * x);
-	return (double)(fabsl(2 * x - twice) < 1e-6L ? twice / 2 : x);
+	return (double)(fabsl(2 * x - twice) < 0.000001L ? twice / 2 : x);
 }
 
 static int64_t nearest(const struct accel_resize_desc *z, double x)

@@ -79,7 +79,7 @@ static void test_table(struct op_env *env)
 		{ ACCEL_F32, ACCEL_S8, 2, { 40, 9 }, 2, 2, true },
 		{ ACCEL_F16, ACCEL_U8, 2, { 40, 9 }, 2, 2, true },
 		{ ACCEL_F32, ACCEL_U8, 2, { 5, 70 }, 2, 3e38, false },
-		{ ACCEL_F32, ACCEL_S8, 2, { 5, 70 }, 2, 0x1p-142, false },
+		{ ACCEL_F32, ACCEL_S8, 2, { 5, 70 }, 2, (double)__FLT_DENORM_MIN__ * 128, false },
 		{ ACCEL_F32, ACCEL_S8, 2, { 0, 9 }, 2, 2, false },
 		{ ACCEL_F32, ACCEL_S8, 1, { 40000 }, 0, 2, false },
 	};

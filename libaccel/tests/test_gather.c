@@ -438,7 +438,8 @@ static void bad_index(struct op_env *env, int32_t v, int64_t where)
 	assert_true(e.text[0]);
 	/* The address is that of the index. */
 	if (e.addr)
-		assert_int_equal(e.addr, (uintptr_t)accel_bo_ptr(g.b.bo) + g.b.offset + 4 * (uint64_t)where);
+		assert_int_equal(e.addr, (uintptr_t)accel_bo_ptr(g.b.bo) + g.b.offset +
+				 4 * (uint64_t)where);
 	for (i = 0; i < size; i++)
 		if (i < g.d.offset || i >= g.d.offset + 5 * 8 * 4)
 			assert_int_equal(before[i], ((unsigned char *)accel_bo_ptr(g.d.bo))[i]);

@@ -262,7 +262,8 @@ static int64_t resized(struct op_case *c, int64_t in)
 static void resize_dims(struct op_case *c, const struct resize_case *g,
 			struct accel_resize_desc *d, int64_t *from, int64_t *to, uint32_t rank)
 {
-	uint32_t left = d->func == ACCEL_RESIZE_NEAREST ? 5 : d->func == ACCEL_RESIZE_LINEAR ? 3 : 2;
+	uint32_t left = d->func == ACCEL_RESIZE_NEAREST ? 5 :
+			d->func == ACCEL_RESIZE_LINEAR ? 3 : 2;
 	uint32_t i;
 
 	for (i = 0; i < rank; i++) {
@@ -287,7 +288,9 @@ static void resize_dims(struct op_case *c, const struct resize_case *g,
 
 static const struct accel_desc *build_resize(struct op_case *c, const void *arg)
 {
-	static const uint32_t moved[] = { ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_S32, ACCEL_S8, ACCEL_U8 };
+	static const uint32_t moved[] = {
+		ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_S32, ACCEL_S8, ACCEL_U8
+	};
 	struct accel_resize_desc *d = calloc(1, sizeof(*d));
 	int64_t from[ACCEL_MAX_RANK], to[ACCEL_MAX_RANK];
 	uint32_t rank = 1 + op_below(c, 5), a, t;

@@ -49,7 +49,8 @@ static int save_picture(struct run *r)
 	for (y = 0; y < d->dims[2]; y++)
 		for (x = 0; x < d->dims[3]; x++)
 			for (c = 0; c < d->dims[1]; c++) {
-				v = value_get(d->dtype, accel_bo_ptr(d->bo), conv_at(d, 0, c, y, x));
+				v = value_get(d->dtype, accel_bo_ptr(d->bo),
+					      conv_at(d, 0, c, y, x));
 				p.data[((uint64_t)y * p.width + (uint64_t)x) * p.channels +
 				       (uint64_t)c] = (unsigned char)value_round(ACCEL_U8, v);
 			}
@@ -69,7 +70,8 @@ static int save(struct run *r)
 	};
 	const struct conv_tensor *d = &r->c.d;
 	const uint64_t nchw[] = {
-		(uint64_t)d->dims[0], (uint64_t)d->dims[1], (uint64_t)d->dims[2], (uint64_t)d->dims[3]
+		(uint64_t)d->dims[0], (uint64_t)d->dims[1], (uint64_t)d->dims[2],
+		(uint64_t)d->dims[3]
 	};
 	const uint64_t nhwc[] = { nchw[0], nchw[2], nchw[3], nchw[1] };
 	int ret;
@@ -226,7 +228,8 @@ int cmd_run_conv(struct ctl *ctl, void *data, const char *operand)
 		show_text(&r);
 	if (r.check.ratio > 1)
 		ret = ctl_fail(ctl, CTL_MISMATCH, 0, "--check",
-			       "the result is wrong: %.9g should be %.9g", r.check.got, r.check.want);
+			       "the result is wrong: %.9g should be %.9g", r.check.got,
+			       r.check.want);
 out:
 	conv_fini(&r.c);
 	runjob_close(&r.job);

@@ -94,7 +94,7 @@ static const struct ctl_opt gemm_opts[] = {
 	  .help = "first parameter of the activation: lower limit (0), slope (0.01, hard_sigmoid 1/6), alpha of elu, celu (1) and selu (1.6733)",
 	},
 	{ "p1", 0, CTL_REAL, 0, GEMM(p1), .arg = "X",
-	  .help = "second parameter: upper limit (6), offset of hard_sigmoid (0.5), factor of selu (1.0507)" },
+	  .help = "second parameter: upper limit (6), hard_sigmoid 0.5, selu 1.0507" },
 	{ "group", 0, CTL_UINT, 0, GEMM(group), 16, 4096, .arg = "COUNT",
 	  .help = "int4: weights along K that share a scale, a power of two (32)" },
 	{ "engine", 'e', CTL_CHOICE, 0, GEMM(engine), .choices = ctl_engine_names,

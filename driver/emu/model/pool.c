@@ -160,7 +160,8 @@ static int pool_prepare(struct uma_run *run, struct uma_program *prog)
 
 	if (uma_tensor_empty(d))
 		return 0;
-	near = op->t[UMA_SLOT_A].strides[dim] == 1 && (dim < SPATIAL || u->stride[dim - SPATIAL] == 1);
+	near = op->t[UMA_SLOT_A].strides[dim] == 1 &&
+	       (dim < SPATIAL || u->stride[dim - SPATIAL] == 1);
 	p->taps = 1;
 	for (i = 0; i < u->spatial; i++)
 		p->taps *= u->kernel[i];

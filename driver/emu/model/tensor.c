@@ -378,7 +378,8 @@ static int packed_matrix(const struct uma_tensor_view *t, __u32 layout,
 		return 0;
 	/* The panels are multiples of 64 bytes where the blocks are. */
 	if (__builtin_mul_overflow(n / block_n,
-				   uma_packed24_positions(t->dims[t->rank - 2], block_n), &positions))
+				   uma_packed24_positions(t->dims[t->rank - 2], block_n),
+				   &positions))
 		return -1;
 	if (positions > UMA_ADDR_END)
 		return -1;

@@ -639,7 +639,7 @@ struct accel_cap {
 	uint32_t b_dtypes;
 	/** @d_dtypes: mask for the result */
 	uint32_t d_dtypes;
-	/** @funcs: mask of 1 << &enum accel_unary, &enum accel_binary, or what else the operation has */
+	/** @funcs: mask of 1 << &enum accel_unary, &enum accel_binary, or what the operation has */
 	uint32_t funcs;
 	/** @a_quants: mask of 1 << &enum accel_quant_scheme for the first input */
 	uint32_t a_quants;
@@ -2163,7 +2163,7 @@ enum accel_pool_func {
 	ACCEL_POOL_COUNT = 3
 };
 
-/** ACCEL_POOL_CEIL: a last window that is not whole counts, unless it starts in the padding behind */
+/** ACCEL_POOL_CEIL: a last window that is not whole counts, unless it starts in the padding */
 #define ACCEL_POOL_CEIL		(1u << 0)
 /** ACCEL_POOL_COUNT_PAD: averages: positions in the padding count, as zeros */
 #define ACCEL_POOL_COUNT_PAD	(1u << 1)
@@ -2265,7 +2265,7 @@ enum accel_nearest {
 
 /** ACCEL_RESIZE_CUBIC_A: @cubic is given; else it is -0.75 */
 #define ACCEL_RESIZE_CUBIC_A	(1u << 0)
-/** ACCEL_RESIZE_EXCLUDE: cubic: neighbours outside of A do not count, the other weights are scaled up */
+/** ACCEL_RESIZE_EXCLUDE: cubic: neighbours outside of A do not count; the others weigh more */
 #define ACCEL_RESIZE_EXCLUDE	(1u << 1)
 
 /**
@@ -3214,7 +3214,7 @@ struct accel_kv_opts {
 	uint32_t head_dim;
 	/** @v_dim: elements of a value, 0: @head_dim */
 	uint32_t v_dim;
-	/** @dtype: ACCEL_F32, ACCEL_F16, ACCEL_BF16, or ACCEL_S8 with a scale for each row and head */
+	/** @dtype: ACCEL_F32, ACCEL_F16, ACCEL_BF16; ACCEL_S8: a scale for each row and head */
 	uint32_t dtype;
 	/** @scale_dtype: ACCEL_S8: ACCEL_F32 (also 0) or ACCEL_F16; else 0 */
 	uint32_t scale_dtype;

@@ -42,8 +42,8 @@ static int run_case(const struct mt_task *t, uint64_t seed)
 			v.page = s ? pages[p] : 0;
 			memcpy(result, image, MT_SIZE);
 			if (mt_run(&t->task, engine, &v, result, &fault)) {
-				printf("# fault %s slot %u field %s\n", uma_fault_name(fault.reason),
-				       fault.slot, fault.field);
+				printf("# fault %s slot %u field %s\n",
+				       uma_fault_name(fault.reason), fault.slot, fault.field);
 				return -1;
 			}
 			if (*k == mt_kernels()[0] && !s)
@@ -162,16 +162,27 @@ static void make_bases(void)
 			for (j = 4; j < 8; j += 3)
 				set(t, (int)j, 3);
 			/* 3 x 3, stride 2 and 1, a position of padding on all sides. */
-			set(t, 4, 3), set(t, 5, 3), set(t, 7, 2), set(t, 8, 1);
-			set(t, 10, 1), set(t, 11, 1), set(t, 13, 1), set(t, 14, 1);
-			set(t, 16, 1), set(t, 17, 1);
+			set(t, 4, 3);
+			set(t, 5, 3);
+			set(t, 7, 2);
+			set(t, 8, 1);
+			set(t, 10, 1);
+			set(t, 11, 1);
+			set(t, 13, 1);
+			set(t, 14, 1);
+			set(t, 16, 1);
+			set(t, 17, 1);
 		} else if (base_opcode[i] == UMA_OP_RESIZE) {
 			operand(t, 1, F32, 2, 3, 5, 0, 0);
 			operand(t, 0, F32, 2, 3, 10, 0, 0);
 			set(t, 0, i - NEAREST);
 			set(t, 3, i == CUBIC ? mt_bits(-0.5f) : 0);
-			set(t, 4, 1), set(t, 9, 1), set(t, 5, 10), set(t, 10, 20);
-			set(t, 16, (uint32_t)-5), set(t, 17, 0xffffffff);
+			set(t, 4, 1);
+			set(t, 9, 1);
+			set(t, 5, 10);
+			set(t, 10, 20);
+			set(t, 16, (uint32_t)-5);
+			set(t, 17, 0xffffffff);
 		}
 	}
 	operand(&bases[AXIS], 1, F32, 3, 4, 5, 6, 0);
