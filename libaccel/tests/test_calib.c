@@ -170,11 +170,12 @@ static double square_error(const struct accel_tensor *t, uint32_t dtype, bool as
 			   double lo, double hi)
 {
 	double scale, sum = 0, q, e;
-	int min, max, zero;
+	int min, max, zero, half;
 	uint64_t i;
 
 	limits(dtype, &min, &max);
-	scale = asym ? (hi - lo) / (max - min) : fmax(hi, -lo) / ((max - min) / 2);
+	half = (max - min) / 2;
+	scale = asym ? (hi - lo) / (max - min) : fmax(hi, -lo) / half;
 	zero = asym ? (int)nearbyint(min - lo / scale) : min + (max - min + 1) / 2;
 	for (i = 0; i < count(t); i++) {
 		q = nearbyint(numbers(t)[i] / scale) + zero;
@@ -243,10 +244,12 @@ static double divergence(const double *h, int bins, int keep, int levels)
 	double p[4096], q[4096], all = 0, inside = 0, sum = 0;
 	int i, level;
 
+	memset(p, 0, sizeof(p));
+	memset(q, 0, sizeof(q));
 	for (i = 0; i < bins; i++) {
 		all += h[i];
 		inside += i < keep ? h[i] : 0;
-		p[i < keep ? i : keep - 1] = i < keep ? h[i] : p[keep - 1] + h[i];
+		p[i < keep ? i : keep - 1] += h[i];
 	}
 	for (level = 0; level < levels; level++) {
 		int a = level * keep / levels, b = (level + 1) * keep / levels;
@@ -270,7 +273,7 @@ static void test_entropy(void **state)
 	struct accel_calib_opts o = ACCEL_CALIB_OPTS_INIT;
 	struct accel_tensor t = vector(50000);
 	double h[2048], lo, hi, max, best, width, want;
-	int i, bins, step;
+	int i, bins, step, power = 0;
 
 	(void)state;
 	rng = 2;
@@ -280,9 +283,8 @@ static void test_entropy(void **state)
 	memset(h, 0, sizeof(h));
 	for (max = 0, i = 0; i < 50000; i++)
 		max = fmax(max, fabsf(numbers(&t)[i]));
-	for (width = 1; width <= max; width *= 2)
-		;
-	width /= 2048;
+	frexp(max, &power);
+	width = ldexp(1, power - 11);
 	for (i = 0; i < 50000; i++)
 		h[(int)(fabsf(numbers(&t)[i]) / width)]++;
 	bins = (int)(max / width) + 1;

@@ -240,10 +240,10 @@ static void quantise(struct op_case *c, struct accel_conv_desc *d, const struct 
 	bool exact = d->d.dtype == ACCEL_S32, zeros = op_below(c, 2);
 	bool weights = is_float(d->a.dtype) && !is_float(d->b.dtype);
 	uint32_t scheme;
+	uint64_t depth = s->c / s->groups * s->kernel[0] * (s->spatial > 1 ? s->kernel[1] : 1);
 	double root = 1;
 
-	while (root * root < (double)(s->c / s->groups * s->kernel[0] *
-				      (s->spatial > 1 ? s->kernel[1] : 1)))
+	while (root * root < (double)depth)
 		root++;
 	if (!is_float(d->a.dtype)) {
 		scheme = op_below(c, 2);

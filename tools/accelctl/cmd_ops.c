@@ -192,6 +192,8 @@ static int list_device(struct listing *l, const char *name)
 				add_text(l, op, engine);
 		}
 	}
+	l->device = NULL;
+	l->chip = NULL;
 	accel_ctx_destroy(ctx);
 	accel_device_unref(dev);
 	if (ret)

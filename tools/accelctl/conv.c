@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -219,8 +220,8 @@ int conv_init(struct ctl *ctl, const struct conv_opts *opts, struct conv *c)
 		room = c->a.dims[i] + 2 * (int64_t)opts->pad - extent - 1;
 		if (room < 0)
 			return ctl_fail(ctl, CTL_USAGE, 0, "--size",
-					"a window of %lld is larger than the input and its padding",
-					(long long)(extent + 1));
+					"a window of %" PRId64 " is larger than the input and its padding",
+					extent + 1);
 		c->d.dims[i] = room / (int64_t)opts->stride + 1;
 	}
 	if (measure(ctl, "A", &c->a) || measure(ctl, "B", &c->b) || measure(ctl, "D", &c->d))

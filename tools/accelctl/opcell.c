@@ -14,6 +14,7 @@ static const char *const reduce_names[] = {
 	"sum", "mean", "max", "min", "prod", "l1", "l2", "sum-square", "log-sum",
 	"log-sum-exp", "arg-max", "arg-min"
 };
+
 static const char *const pool_names[] = { "max", "average", "lp" };
 static const char *const resize_names[] = { "nearest", "linear", "cubic" };
 static const char *const gather_names[] = { "axis", "elements", "nd" };
@@ -256,9 +257,11 @@ static void make_index(const struct opcell *c, struct maker *m, union opcell_des
 		u->gather = (struct accel_gather_desc)ACCEL_GATHER_DESC_INIT;
 		u->gather.func = c->func;
 		u->gather.a = tensor(m, c->a, 2, 4, 8, 0, 0);
-		u->gather.b = c->func == ACCEL_GATHER_ELEMENTS ? plain(m, ACCEL_S32, 2, 3, 8, 0, 0) :
-			      c->func == ACCEL_GATHER_ND ? plain(m, ACCEL_S32, 2, 3, 1, 0, 0) :
-			      plain(m, ACCEL_S32, 1, 3, 0, 0, 0);
+		if (c->func == ACCEL_GATHER_AXIS)
+			u->gather.b = plain(m, ACCEL_S32, 1, 3, 0, 0, 0);
+		else
+			u->gather.b = plain(m, ACCEL_S32, 2, 3,
+					    c->func == ACCEL_GATHER_ND ? 1 : 8, 0, 0);
 		u->gather.d = tensor(m, c->d, 2, 3, 8, 0, 0);
 		break;
 	default:

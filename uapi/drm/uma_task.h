@@ -1010,7 +1010,7 @@ enum uma_pool_func {
 #define UMA_POOL_FLAGS_MASK	0x3u
 /** UMA_POOL_SPATIAL: most dimensions of a window */
 #define UMA_POOL_SPATIAL	3
-/** UMA_POOL_LIMIT: largest kernel, stride, dilation and padding; a window has 2^31 positions at most */
+/** UMA_POOL_LIMIT: largest kernel, stride, dilation, padding; a window: 2^31 positions at most */
 #define UMA_POOL_LIMIT		(1u << 24)
 /** UMA_POOL_NORM_MAX: largest norm */
 #define UMA_POOL_NORM_MAX	16
@@ -1033,7 +1033,7 @@ struct uma_pool_params {
 	__le32 flags;
 	/** @norm: LP: 1 to UMA_POOL_NORM_MAX; else zero */
 	__le32 norm;
-	/** @spatial: dimensions of a window, 1 to UMA_POOL_SPATIAL; what follows is zero for others */
+	/** @spatial: dimensions of a window, 1 to UMA_POOL_SPATIAL; zeros follow for others */
 	__le32 spatial;
 	/** @kernel: positions in a window */
 	__le32 kernel[UMA_POOL_SPATIAL];
@@ -1079,7 +1079,7 @@ enum uma_nearest {
 	UMA_NEAREST_COUNT = 4
 };
 
-/** UMA_RESIZE_EXCLUDE: CUBIC: neighbours outside of A have weight 0, the others' are divided by their sum */
+/** UMA_RESIZE_EXCLUDE: CUBIC: neighbours outside of A weigh 0, the others' weights sum to 1 */
 #define UMA_RESIZE_EXCLUDE	(1u << 0)
 /** UMA_RESIZE_FLAGS_MASK: the flags that this version defines */
 #define UMA_RESIZE_FLAGS_MASK	0x1u

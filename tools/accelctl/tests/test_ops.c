@@ -69,7 +69,9 @@ static uint32_t func_bits(const struct opcell *cell)
 		       1u << (8 + cell->func % ACCEL_SCATTER_REDUCE_COUNT);
 	case ACCEL_OP_NORM:
 		/* Over lines, by their squares, by given statistics */
-		return 1u << (cell->func == ACCEL_NORM_RMS ? 1 : cell->func == ACCEL_NORM_BATCH ? 2 : 0);
+		if (cell->func == ACCEL_NORM_RMS)
+			return 1u << 1;
+		return 1u << (cell->func == ACCEL_NORM_BATCH ? 2 : 0);
 	case ACCEL_OP_UNARY:
 	case ACCEL_OP_BINARY:
 	case ACCEL_OP_SOFTMAX:
