@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <accel/accel.h>
+#include "libaccel/src/hint.h"
 #include "uma_task.h"
 
 /**
@@ -96,6 +97,8 @@ struct accel_plan {
 	uint32_t in_place;
 	/* names of the arguments by &enum accel_arg, NULL: those of a GEMM */
 	const char *const *arg_names;
+	/* how the in-process device is to cut it */
+	struct fast_hint hint;
 	/* packed weights, or NULL */
 	struct accel_bo *packed;
 	/* of several tasks: then there are no tasks and relocations of its own */

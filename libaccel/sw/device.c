@@ -136,6 +136,7 @@ static int sw_open(struct accel_device *base, const struct backend_args *args)
 	const char *wanted = getenv("ACCEL_SW_KERNELS");
 	uint32_t threads = args->opts->threads;
 	const char *chosen = NULL;
+	uint32_t isa = 0;
 	int ret;
 
 	ret = choose_profile(dev, args);
@@ -143,7 +144,7 @@ static int sw_open(struct accel_device *base, const struct backend_args *args)
 		return ret;
 	if (wanted && !*wanted)
 		wanted = NULL;
-	dev->kernels = sw_kernels(wanted, &chosen);
+	dev->kernels = sw_kernels(wanted, &chosen, &isa);
 	if (!dev->kernels)
 		return error_set(args->error, -EINVAL, "ACCEL_SW_KERNELS",
 				 "there are no kernels \"%.32s\" for this CPU",
@@ -164,6 +165,7 @@ static int sw_open(struct accel_device *base, const struct backend_args *args)
 				 "threads could not be started" :
 				 "out of memory");
 	}
+	fast_cpu_init(&dev->cpu, isa, dev->pool.thread_count);
 	fill_info(dev, args->name, chosen);
 	return 0;
 }

@@ -112,33 +112,82 @@ static struct sw_exec *pick(struct sw_pool *pool)
 
 /* --- stages --------------------------------------------------------------- */
 
-static bool load_task(struct sw_fence *run, struct sw_exec *exec,
-		      struct uma_program *own, struct sw_slot *slot)
+/* Prepare a task that depends on memory. Returns 0, or -1 with the fault set. */
+static int load_late(struct sw_fence *run, struct sw_exec *exec, const struct sw_task *task,
+		     struct sw_slot *slot, struct uma_fault_info *fault)
 {
 	const struct sw_device *dev = sw_fence_device(run);
+	struct sw_own *own = exec->own;
+
+	if (uma_prepare(&own->prog, &task->prog.op,
+			&dev->profile->engines[run->job->engines[exec->op]],
+			dev->kernels, UMA_STEP_WORK_UNBOUND, &slot->mem.base, fault))
+		return -1;
+	exec->prog = &own->prog;
+	if (!(task->prog.op.flags & UMA_TASK_DYNAMIC) || !own->prog.phase_count)
+		return 0;
+	fast_prepare(&own->fast, &own->prog, &dev->cpu,
+		     &run->job->base.ops[exec->op].plan->hint);
+	if (own->fast.class && fast_ready(&own->fast, &slot->mem.base))
+		exec->fast = &own->fast;
+	return 0;
+}
+
+/* Memory that the threads of the task share. */
+static bool get_work(struct sw_pool *pool, struct sw_exec *exec)
+{
+	const size_t size = exec->fast ? exec->fast->work_bytes : 0;
+
+	if (!size || (exec->work && exec->work->size >= size))
+		return true;
+	if (exec->work)
+		sw_work_put(pool, exec->work);
+	exec->work = sw_work_get(pool, size);
+	return exec->work;
+}
+
+static bool load_task(struct sw_fence *run, struct sw_exec *exec, struct sw_slot *slot)
+{
 	const struct job_op *op = &run->job->base.ops[exec->op];
 	const struct sw_task *task = &run->job->tasks[op->first_task + exec->task];
 	struct uma_fault_info fault = { 0 };
 
-	switch (task->state) {
-	case SW_TASK_READY:
-		exec->prog = &task->prog;
-		return true;
-	case SW_TASK_PREPARE:
-		if (!uma_prepare(own, &task->prog.op,
-				 &dev->profile->engines[run->job->engines[exec->op]],
-				 dev->kernels, UMA_STEP_WORK_UNBOUND,
-				 &slot->mem.base, &fault)) {
-			exec->prog = own;
-			return true;
-		}
-		break;
-	case SW_TASK_FAULTY:
-		fault = task->fault;
-		break;
+	exec->prog = NULL;
+	exec->fast = NULL;
+	if (task->state == SW_TASK_FAULTY) {
+		sw_fail(run, -EFAULT, exec, &task->fault);
+		return false;
 	}
-	sw_fail(run, -EFAULT, exec, &fault);
+	if (task->fast.class && fast_ready(&task->fast, &slot->mem.base)) {
+		exec->fast = &task->fast;
+	} else if (task->state == SW_TASK_READY) {
+		exec->prog = &task->prog;
+	} else {
+		if (!exec->own)
+			exec->own = malloc(sizeof(*exec->own));
+		if (!exec->own) {
+			sw_fail(run, -ENOMEM, exec, NULL);
+			return false;
+		}
+		if (load_late(run, exec, task, slot, &fault)) {
+			sw_fail(run, -EFAULT, exec, &fault);
+			return false;
+		}
+	}
+	if (get_work(sw_fence_pool(run), exec))
+		return true;
+	sw_fail(run, -ENOMEM, exec, NULL);
 	return false;
+}
+
+static uint32_t phases(const struct sw_exec *exec)
+{
+	return exec->fast ? exec->fast->phase_count : exec->prog ? exec->prog->phase_count : 0;
+}
+
+static uint32_t tiles_of(const struct sw_exec *exec, uint32_t phase)
+{
+	return exec->fast ? exec->fast->tiles[phase] : exec->prog->tiles[phase];
 }
 
 static bool overdue(struct sw_fence *run)
@@ -154,16 +203,17 @@ static bool next_stage(struct sw_fence *run, struct sw_exec *exec,
 	const struct job_op *ops = run->job->base.ops;
 
 	for (;;) {
-		while (exec->prog && exec->phase < exec->prog->phase_count) {
-			exec->tiles = exec->prog->tiles[exec->phase++];
+		while (exec->phase < phases(exec)) {
+			exec->tiles = tiles_of(exec, exec->phase++);
 			if (!exec->tiles)
 				continue;
 			atomic_store_explicit(&exec->next_tile, 0,
 					      memory_order_relaxed);
 			return true;
 		}
-		if (exec->prog) {
+		if (exec->prog || exec->fast) {
 			exec->prog = NULL;
+			exec->fast = NULL;
 			exec->task++;
 		}
 		while (exec->op < exec->op_end &&
@@ -178,20 +228,29 @@ static bool next_stage(struct sw_fence *run, struct sw_exec *exec,
 			return false;
 		}
 		exec->phase = 0;
-		if (!load_task(run, exec, exec->own, slot))
+		if (!load_task(run, exec, slot))
 			return false;
 	}
 }
 
-static int run_tile(const struct uma_program *prog, uint32_t phase,
-		    uint32_t tile, struct sw_slot *slot,
-		    struct uma_fault_info *fault)
+static int run_tile(const struct sw_exec *exec, uint32_t phase, uint32_t tile,
+		    struct sw_slot *slot, struct uma_fault_info *fault)
 {
+	const struct fast_run fast = {
+		.prog = exec->fast,
+		.scratch = (uint8_t *)slot->scratch + UMA_SCRATCH_SIZE,
+		.rows_scratch = slot->scratch,
+		.work = exec->work ? exec->work->mem : NULL,
+		.mem = &slot->mem.base,
+		.fault = fault,
+	};
 	__u32 step = 0;
 	int ret;
 
+	if (exec->fast)
+		return exec->fast->class->tile(&fast, phase, tile);
 	do {
-		ret = uma_run_step(prog, phase, tile, &step, &slot->mem.base,
+		ret = uma_run_step(exec->prog, phase, tile, &step, &slot->mem.base,
 				   slot->scratch, fault);
 	} while (ret > 0);
 	return ret;
@@ -202,7 +261,6 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 		      struct sw_exec *exec, struct sw_slot *slot)
 {
 	const uint32_t phase = exec->phase - 1, tiles = exec->tiles;
-	const struct uma_program *prog = exec->prog;
 	struct uma_fault_info fault = { 0 };
 	const int level = level_of(run);
 	bool first = true;
@@ -223,7 +281,7 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 			return;
 		}
 		first = false;
-		if (run_tile(prog, phase, tile, slot, &fault)) {
+		if (run_tile(exec, phase, tile, slot, &fault)) {
 			sw_fail(run, -EFAULT, exec, &fault);
 			return;
 		}
@@ -233,12 +291,14 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 /* How many threads a stage is worth. */
 static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
 {
-	const struct uma_program *prog = exec->prog;
+	const struct uma_op *op = exec->fast ? exec->fast->op : &exec->prog->op;
 	uint64_t threads;
 
 	if (exec->tiles == 1 || pool->thread_count == 1)
 		return 1;
-	threads = uma_op_work(&prog->op) / SW_SHARE_WORK;
+	threads = uma_op_work(op) / SW_SHARE_WORK;
+	if (exec->fast && exec->fast->max_threads && threads > exec->fast->max_threads)
+		threads = exec->fast->max_threads;
 	if (threads > exec->tiles)
 		threads = exec->tiles;
 	if (threads > pool->thread_count)
@@ -311,22 +371,32 @@ static void work(struct sw_pool *pool, struct sw_exec *exec,
 	}
 }
 
+/* A whole task on this thread. */
+static int run_alone(struct sw_exec *exec, struct sw_slot *slot, struct uma_fault_info *fault)
+{
+	uint32_t tile;
+
+	for (exec->phase = 0; exec->phase < phases(exec); exec->phase++)
+		for (tile = 0; tile < tiles_of(exec, exec->phase); tile++)
+			if (run_tile(exec, exec->phase, tile, slot, fault))
+				return -1;
+	return 0;
+}
+
 void sw_run_inline(struct sw_fence *run, struct sw_slot *slot)
 {
 	const struct accel_job *job = &run->job->base;
 	struct sw_exec *exec = &run->first;
 	struct uma_fault_info fault = { 0 };
-	struct uma_program own;
 
 	sw_mem_init(&slot->mem, run->ranges);
 	for (exec->op = 0; exec->op < job->op_count; exec->op++) {
 		const uint32_t tasks = job->ops[exec->op].plan->task_count;
 
 		for (exec->task = 0; exec->task < tasks; exec->task++) {
-			if (!load_task(run, exec, &own, slot))
+			if (!load_task(run, exec, slot))
 				return;
-			if (uma_run(exec->prog, &slot->mem.base, slot->scratch,
-				    &fault)) {
+			if (run_alone(exec, slot, &fault)) {
 				sw_fail(run, -EFAULT, exec, &fault);
 				return;
 			}
@@ -338,7 +408,7 @@ void sw_run_inline(struct sw_fence *run, struct sw_slot *slot)
 
 static int slot_init(struct sw_slot *slot)
 {
-	slot->scratch = aligned_alloc(64, UMA_SCRATCH_SIZE);
+	slot->scratch = sw_scratch_new();
 	return slot->scratch ? 0 : -ENOMEM;
 }
 
@@ -410,7 +480,7 @@ void sw_thread_end(struct sw_thread *thread)
 	} else {
 		pthread_join(thread->thread, NULL);
 	}
-	free(thread->slot.scratch);
+	sw_scratch_free(thread->slot.scratch);
 }
 
 static void pool_free(struct sw_pool *pool)
@@ -419,10 +489,11 @@ static void pool_free(struct sw_pool *pool)
 
 	while ((slot = pool->slots)) {
 		pool->slots = slot->next;
-		free(slot->scratch);
+		sw_scratch_free(slot->scratch);
 		free(slot);
 	}
 	free(pool->threads);
+	sw_work_exit(pool);
 	pthread_cond_destroy(&pool->wake);
 	pthread_mutex_destroy(&pool->lock);
 }
@@ -448,6 +519,7 @@ int sw_pool_init(struct sw_pool *pool, uint32_t threads)
 	int ret = 0;
 
 	pthread_mutex_init(&pool->lock, NULL);
+	pthread_mutex_init(&pool->work_lock, NULL);
 	pthread_cond_init(&pool->wake, NULL);
 	atomic_init(&pool->top, -1);
 	pool->epoll_fd = -1;
@@ -469,7 +541,7 @@ int sw_pool_init(struct sw_pool *pool, uint32_t threads)
 		ret = -pthread_create(&thread->thread, NULL, thread_main,
 				      thread);
 		if (ret) {
-			free(thread->slot.scratch);
+			sw_scratch_free(thread->slot.scratch);
 			break;
 		}
 		pthread_setname_np(thread->thread, "accel");

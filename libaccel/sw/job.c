@@ -37,13 +37,11 @@ static uint64_t op_work(const struct uma_op *op)
 	return work > UINT64_MAX / 4 ? UINT64_MAX / 4 : work;
 }
 
-/* Dimensions in memory, and headers of packed operands, are read when it runs. */
-static bool depends_on_memory(const struct uma_op *op)
+/* Headers of packed operands are read when it runs, like dimensions in memory. */
+static bool has_packed(const struct uma_op *op)
 {
 	uint32_t i;
 
-	if (op->flags & UMA_TASK_DYNAMIC)
-		return true;
 	for (i = 0; i < UMA_TASK_SLOTS; i++)
 		if (op->t[i].layout != UMA_LAYOUT_STRIDED)
 			return true;
@@ -52,24 +50,31 @@ static bool depends_on_memory(const struct uma_op *op)
 
 static void task_init(struct sw_task *task, const struct uma_task *desc,
 		      const struct sw_device *dev, uint32_t engine,
-		      struct sw_mem *mem)
+		      const struct fast_hint *hint, struct sw_mem *mem)
 {
 	const struct uma_engine_desc *e = &dev->profile->engines[engine];
-	struct uma_op op;
+	struct uma_program *prog = &task->prog;
+	struct uma_op *op = &prog->op;
+	int row;
 
 	task->state = SW_TASK_FAULTY;
-	memset(&op, 0, sizeof(op));
-	if (uma_task_decode(desc, &op, &task->fault) ||
-	    uma_op_check(&op, e, &task->fault) < 0)
+	if (uma_task_decode(desc, op, &task->fault))
 		return;
-	task->work = op_work(&op);
+	row = uma_op_check(op, e, &task->fault);
+	if (row < 0)
+		return;
+	task->work = op_work(op);
 	task->state = SW_TASK_PREPARE;
-	if (!depends_on_memory(&op) &&
-	    !uma_prepare(&task->prog, &op, e, dev->kernels,
-			 UMA_STEP_WORK_UNBOUND, &mem->base, &task->fault))
+	if (op->flags & UMA_TASK_DYNAMIC)
+		return;
+	prog->engine = e;
+	prog->kernels = dev->kernels;
+	prog->row = row;
+	fast_prepare(&task->fast, prog, &dev->cpu, hint);
+	if (!has_packed(op) &&
+	    !uma_prepare(prog, op, e, dev->kernels, UMA_STEP_WORK_UNBOUND,
+			 &mem->base, &task->fault))
 		task->state = SW_TASK_READY;
-	else
-		task->prog.op = op;
 }
 
 /* For each operation, those that wait for it. */
@@ -134,7 +139,6 @@ int sw_job_prepare(struct accel_job *base)
 
 	ranges = sw_ranges_get(ctx);
 	sw_mem_init(&mem, ranges);
-	job->late = false;
 	for (i = 0; i < base->op_count && !ret; i++) {
 		const struct job_op *op = &base->ops[i];
 
@@ -149,8 +153,7 @@ int sw_job_prepare(struct accel_job *base)
 			struct sw_task *task = &job->tasks[op->first_task + j];
 
 			task_init(task, &base->tasks[op->first_task + j], dev,
-				  job->engines[i], &mem);
-			job->late |= task->state == SW_TASK_PREPARE;
+				  job->engines[i], &op->plan->hint, &mem);
 			work += task->work;
 			if (work > SW_INLINE_WORK)
 				work = SW_INLINE_WORK + 1;

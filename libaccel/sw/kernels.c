@@ -13,6 +13,8 @@ struct choice {
 	const char *name;
 	const struct uma_kernels *(*get)(void);
 	int (*can)(void);
+	/* FAST_* of the level */
+	uint32_t isa;
 };
 
 #if defined(__x86_64__)
@@ -46,6 +48,16 @@ static int can_avx512(void)
 	       __builtin_cpu_supports("avx512vl");
 }
 
+static int can_vnni(void)
+{
+	return can_avx512() && __builtin_cpu_supports("avx512vnni");
+}
+
+static int can_bf16(void)
+{
+	return can_vnni() && __builtin_cpu_supports("avx512bf16");
+}
+
 #endif
 
 static int can_always(void)
@@ -53,14 +65,19 @@ static int can_always(void)
 	return 1;
 }
 
-const struct uma_kernels *sw_kernels(const char *name, const char **chosen)
+#define ISA_AVX512	(FAST_AVX2 | FAST_AVX512)
+#define ISA_VNNI	(ISA_AVX512 | FAST_VNNI)
+
+const struct uma_kernels *sw_kernels(const char *name, const char **chosen, uint32_t *isa)
 {
 	const struct choice choices[] = {
 #if defined(__x86_64__)
-		{ "avx512", uma_kernels_avx512, can_avx512 },
-		{ "avx2", uma_kernels_avx2, can_avx2 },
+		{ "avx512-bf16", uma_kernels_avx512, can_bf16, ISA_VNNI | FAST_BF16 },
+		{ "avx512-vnni", uma_kernels_avx512, can_vnni, ISA_VNNI },
+		{ "avx512", uma_kernels_avx512, can_avx512, ISA_AVX512 },
+		{ "avx2", uma_kernels_avx2, can_avx2, FAST_AVX2 },
 #endif
-		{ "portable", uma_kernels_portable, can_always },
+		{ "portable", uma_kernels_portable, can_always, 0 },
 	};
 	size_t i;
 
@@ -70,6 +87,7 @@ const struct uma_kernels *sw_kernels(const char *name, const char **chosen)
 		if (!choices[i].get || !choices[i].can())
 			continue;
 		*chosen = choices[i].name;
+		*isa = choices[i].isa;
 		return choices[i].get();
 	}
 	return NULL;

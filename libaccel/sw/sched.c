@@ -49,6 +49,15 @@ static void exec_init(struct sw_exec *exec, struct sw_fence *run, uint32_t op,
 	exec->max_users = 1;
 }
 
+static void exec_exit(struct sw_exec *exec)
+{
+	free(exec->own);
+	if (exec->work)
+		sw_work_put(sw_fence_pool(exec->run), exec->work);
+	exec->own = NULL;
+	exec->work = NULL;
+}
+
 static void activate(struct sw_pool *pool, struct sw_fence *run)
 {
 	const struct accel_job *job = &run->job->base;
@@ -180,13 +189,12 @@ void sw_run_free_parts(struct sw_fence *run)
 	uint32_t i;
 
 	for (i = 0; i < run->exec_count; i++)
-		free(run->execs[i].own);
+		exec_exit(&run->execs[i]);
 	free(run->execs);
-	free(run->first.own);
+	exec_exit(&run->first);
 	free(run->wait_nodes);
 	run->execs = NULL;
 	run->exec_count = 0;
-	run->first.own = NULL;
 	run->wait_nodes = NULL;
 	run->wait_count = 0;
 }
@@ -267,16 +275,6 @@ void sw_exec_done(struct sw_pool *pool, struct sw_exec *exec,
 		sw_complete(pool, run, ended);
 }
 
-static bool op_is_late(const struct sw_job *job, const struct job_op *op)
-{
-	uint32_t i;
-
-	for (i = 0; i < op->plan->task_count; i++)
-		if (job->tasks[op->first_task + i].state == SW_TASK_PREPARE)
-			return true;
-	return false;
-}
-
 static int unordered_init(struct sw_fence *run)
 {
 	const struct accel_job *job = &run->job->base;
@@ -289,11 +287,6 @@ static int unordered_init(struct sw_fence *run)
 	for (i = 0; i < job->op_count; i++) {
 		exec_init(&run->execs[i], run, i, i + 1);
 		run->execs[i].pending = job->ops[i].dep_count;
-		if (!op_is_late(run->job, &job->ops[i]))
-			continue;
-		run->execs[i].own = malloc(sizeof(*run->execs[i].own));
-		if (!run->execs[i].own)
-			return -ENOMEM;
 	}
 	return 0;
 }
@@ -319,10 +312,6 @@ static struct sw_fence *run_new(struct sw_queue *queue, struct sw_job *job,
 	}
 	if (job->base.flags & ACCEL_JOB_UNORDERED && op_count > 1) {
 		if (unordered_init(run))
-			goto err;
-	} else if (job->late) {
-		run->first.own = malloc(sizeof(*run->first.own));
-		if (!run->first.own)
 			goto err;
 	}
 	fence_init(&run->base, queue->base.ctx);

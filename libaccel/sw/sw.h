@@ -9,6 +9,8 @@
  *	job.c		tasks decoded once for all submissions
  *	sched.c		runs: order, dependencies, outcome
  *	exec.c		tiles and the threads that run them
+ *	work.c		memory that the threads of a run share
+ *	fast/		tuned kernels for whole operations
  *	fence.c		waiting, eventfds, foreign descriptors
  */
 #ifndef LIBACCEL_SW_H
@@ -18,6 +20,7 @@
 #include <stdatomic.h>
 #include "libaccel/src/backend.h"
 #include "driver/emu/model/uma_model.h"
+#include "libaccel/sw/fast/fast.h"
 
 /* Threads that run tiles, at most */
 #define SW_MAX_THREADS		256u
@@ -123,14 +126,14 @@ struct sw_task {
 	struct uma_fault_info fault;
 	uint64_t work;
 	struct uma_program prog;
+	/* a class that runs it as a whole, if it is ready: else the program does */
+	struct fast_prog fast;
 };
 
 struct sw_job {
 	struct accel_job base;
 	/* small enough for the submitting thread */
 	bool small;
-	/* some tasks are SW_TASK_PREPARE */
-	bool late;
 	/* engine of each operation, index in the device's engines */
 	uint32_t *engines;
 	struct sw_task *tasks;
@@ -142,6 +145,12 @@ struct sw_job {
 int sw_job_prepare(struct accel_job *job);
 void sw_job_destroy(struct accel_job *job);
 
+/* What depends on memory that is known when it runs. */
+struct sw_own {
+	struct uma_program prog;
+	struct fast_prog fast;
+};
+
 /* --- scheduling ----------------------------------------------------------- */
 
 struct sw_pool;
@@ -152,7 +161,15 @@ struct sw_queue;
 struct sw_slot {
 	struct sw_slot *next;
 	struct sw_mem mem;
+	/* UMA_SCRATCH_SIZE bytes for the model, FAST_SCRATCH for tuned kernels */
 	void *scratch;
+};
+
+/* Memory of a run; kept for the next one. */
+struct sw_work {
+	struct sw_work *next;
+	size_t size;
+	void *mem;
 };
 
 /*
@@ -171,9 +188,13 @@ struct sw_exec {
 	/* task of the operation, phase of the task */
 	uint32_t task;
 	uint32_t phase;
-	/* a program that had to be made for this run, else NULL */
-	struct uma_program *own;
+	/* room for a program that has to be made for this run, else NULL */
+	struct sw_own *own;
+	/* the task at hand: one of them, or neither */
 	const struct uma_program *prog;
+	const struct fast_prog *fast;
+	/* shared by the threads, of @fast's work_bytes at least */
+	struct sw_work *work;
 	/* threads in it, and how many there may be */
 	uint32_t users;
 	uint32_t max_users;
@@ -289,6 +310,9 @@ struct sw_pool {
 	/* scratch memory for submitting threads */
 	struct sw_slot *slots;
 	uint32_t slot_count;
+	/* memory of runs that have ended, the latest first */
+	pthread_mutex_t work_lock;
+	struct sw_work *works;
 	/* foreign descriptors; the thread is started when it is first needed */
 	bool polling;
 	struct sw_thread poller;
@@ -301,6 +325,7 @@ struct sw_device {
 	struct accel_device base;
 	const struct uma_profile *profile;
 	const struct uma_kernels *kernels;
+	struct fast_cpu cpu;
 	struct sw_pool pool;
 };
 
@@ -337,6 +362,13 @@ void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
 struct sw_slot *sw_slot_get(struct sw_pool *pool);
 void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot);
 
+/* work.c */
+struct sw_work *sw_work_get(struct sw_pool *pool, size_t size);
+void sw_work_put(struct sw_pool *pool, struct sw_work *work);
+void sw_work_exit(struct sw_pool *pool);
+void *sw_scratch_new(void);
+void sw_scratch_free(void *scratch);
+
 /*
  * sched.c. With the pool's lock: sw_exec_done() and sw_complete(); runs that
  * end are put on *ended, and the caller passes that to sw_release() when it has
@@ -369,6 +401,7 @@ void sw_fence_signal(struct sw_fence *fence);
 void sw_poller_exit(struct sw_pool *pool);
 
 /* kernels.c */
-const struct uma_kernels *sw_kernels(const char *name, const char **chosen);
+/* The level asked for, or the best; @isa: what tuned kernels may use with it. */
+const struct uma_kernels *sw_kernels(const char *name, const char **chosen, uint32_t *isa);
 
 #endif /* LIBACCEL_SW_H */

@@ -39,11 +39,7 @@ static void plan_tiles(struct uma_program *prog, struct uma_gemm_plan *p)
 	p->kc = UMA_GEMM_KC;
 	p->erows = UMA_GEMM_MT;
 	p->unbounded = prog->step_work == UMA_STEP_WORK_UNBOUND;
-	if (p->unbounded) {
-		p->hook = prog->kernels->gemm_tile && p->k;
-		if (p->hook && prog->kernels->tile_shape)
-			prog->kernels->tile_shape(&prog->op, &p->mt, &p->nt);
-	} else if (prog->step_work < 1u << 20) {
+	if (!p->unbounded && prog->step_work < 1u << 20) {
 		p->mt = UMA_GEMM_MT / 2;
 		p->nt = UMA_GEMM_NT / 2;
 	}
@@ -390,35 +386,6 @@ static int run_block(struct uma_gemm_ctx *c)
 	return epilogue(c, 0, c->m);
 }
 
-/* A whole tile in one step, in blocks that fit the scratch memory. */
-static int run_tile(struct uma_gemm_ctx *c)
-{
-	__u32 m0 = c->m0, n0 = c->n0, m = c->m, n = c->n;
-	__u32 i, j;
-
-	if (c->plan->hook) {
-		switch (uma_gemm_tile(c)) {
-		case UMA_TILE_STORED:
-			return 0;
-		case UMA_TILE_ACC:
-			return epilogue(c, 0, c->m);
-		default:
-			break;
-		}
-	}
-	for (i = 0; i < m; i += UMA_GEMM_MT) {
-		for (j = 0; j < n; j += UMA_GEMM_NT) {
-			c->m0 = m0 + i;
-			c->n0 = n0 + j;
-			c->m = UMA_MIN(UMA_GEMM_MT, m - i);
-			c->n = UMA_MIN(UMA_GEMM_NT, n - j);
-			if (run_block(c))
-				return -1;
-		}
-	}
-	return 0;
-}
-
 static int gemm_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 {
 	const struct uma_gemm_plan *p = (const void *)run->prog->priv;
@@ -428,7 +395,7 @@ static int gemm_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 	(void)phase;
 	open_tile(&c, run, tile);
 	if (p->unbounded)
-		return run_tile(&c);
+		return run_block(&c);
 	if (!s)
 		clear_sums(&c);
 	*step = s + 1;

@@ -25,7 +25,6 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	packed24.o \
 	pack.o \
 	gemm_load.o \
-	gemm_tile.o \
 	gemm.o \
 	elementwise.o \
 	walk.o \

@@ -68,7 +68,8 @@ int uma_prepare(struct uma_program *prog, const struct uma_op *op,
 	row = uma_op_check(op, engine, fault);
 	if (row < 0)
 		return -1;
-	copy_op(&prog->op, op);
+	if (op != &prog->op)
+		copy_op(&prog->op, op);
 	prog->engine = engine;
 	prog->kernels = kernels;
 	prog->row = (__u32)row;

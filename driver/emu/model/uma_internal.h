@@ -470,8 +470,6 @@ struct uma_gemm_plan {
 	__u8 col_sums;
 	/** @plain: DST is binary32 in rows and there is no epilogue */
 	__u8 plain;
-	/** @hook: use gemm_tile() where possible */
-	__u8 hook;
 };
 
 /**
@@ -569,9 +567,5 @@ int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 int uma_gemm_load_b(struct uma_gemm_ctx *c, __u32 k0, __u32 kc);
 __s64 uma_gemm_offset(const struct uma_gemm_ctx *c, __u32 slot, __u32 row,
 		      __u32 col);
-
-/* --- gemm_tile.c ---------------------------------------------------------- */
-
-int uma_gemm_tile(struct uma_gemm_ctx *c);
 
 #endif /* _UMA_INTERNAL_H_ */

@@ -45,74 +45,6 @@ struct uma_gemm_block {
 };
 
 /**
- * struct uma_tile_operand - an operand of a tile where it lies
- * @p: its element (0, 0) of the tile; NULL if it is absent or not in one piece
- * @ms: distance of rows in elements
- * @ns: distance of columns in elements
- */
-struct uma_tile_operand {
-	void *p;
-	__s64 ms;
-	__s64 ns;
-};
-
-/**
- * struct uma_gemm_tile - a whole tile of a GEMM whose operands are in place
- * @op: the operation: types, quantisation, alpha, beta, epilogue
- * @t: by slot: operands where they lie. A: rows of the tile by K. B, strided:
- *	K by columns of the tile (@ms is along K); packed: the payload of this
- *	matrix, distances 0. C, bias, scale, residual, DST: the tile. A and B are
- *	always there, the others may be NULL for want of one piece
- * @m: rows of the tile
- * @n: columns of the tile
- * @k: all of K
- * @m0: first row of the tile in the matrix
- * @n0: first column of the tile in the matrix
- * @block_k: packed B: block size along K, else 0
- * @block_n: packed B: block size along N, else 0
- * @b_scale: channel and group schemes of B: entry of the tile's first column
- *	and of group 0, else NULL
- * @b_zero: the same for zero points; NULL also without any
- * @table_gs: distance of groups in both tables, in entries
- * @table_ns: distance of columns in both tables, in entries
- * @acc: where accumulators go, float or s32, row-major; NULL if the tile is too
- *	large for them. Sums of bytes are raw, without zero points
- * @acc_ms: distance of its rows in elements
- * @row_sum: with @acc: sums of the rows of A to be filled in, or NULL
- * @col_sum: with @acc: sums of the columns of B to be filled in, or NULL
- * @work: scratch memory, 64-byte aligned
- * @work_size: its bytes
- */
-struct uma_gemm_tile {
-	const struct uma_op *op;
-	struct uma_tile_operand t[UMA_SLOT_RESIDUAL + 1];
-	__u32 m;
-	__u32 n;
-	__u32 k;
-	__u32 m0;
-	__u32 n0;
-	__u32 block_k;
-	__u32 block_n;
-	const void *b_scale;
-	const void *b_zero;
-	__s64 table_gs;
-	__s64 table_ns;
-	void *acc;
-	__s64 acc_ms;
-	__s64 *row_sum;
-	__s64 *col_sum;
-	void *work;
-	__u64 work_size;
-};
-
-/** UMA_TILE_NO: gemm_tile() cannot do it; the model does */
-#define UMA_TILE_NO		0
-/** UMA_TILE_ACC: accumulators, and sums if wanted, are there; the model does the rest */
-#define UMA_TILE_ACC		1
-/** UMA_TILE_STORED: the result is in DST, epilogue included */
-#define UMA_TILE_STORED		2
-
-/**
  * struct uma_soft_state - running softmax of a row, binary32 bits
  * @max: largest score so far
  * @sum: sum of e^(score - max)
@@ -246,18 +178,6 @@ struct uma_kernels {
 	void (*gemm_f32)(const struct uma_gemm_block *g);
 	/** @gemm_s16: exact block product modulo 2^32 */
 	void (*gemm_s16)(const struct uma_gemm_block *g);
-
-	/**
-	 * @tile_shape: NULL, or the tile that suits gemm_tile() for a problem,
-	 * of any size: what gemm_tile() declines the model does in pieces
-	 */
-	void (*tile_shape)(const struct uma_op *op, __u32 *mt, __u32 *nt);
-	/**
-	 * @gemm_tile: NULL, or a whole tile at once. Called when K is not 0,
-	 * the step is not bounded, and the tile's A, B and tables are directly
-	 * addressable. Returns UMA_TILE_*
-	 */
-	int (*gemm_tile)(const struct uma_gemm_tile *tile);
 };
 
 #if defined(__x86_64__)

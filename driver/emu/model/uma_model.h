@@ -499,7 +499,7 @@ struct uma_program {
 /**
  * uma_prepare - turn an operation into a program
  * @prog: out
- * @op: decoded task
+ * @op: decoded task; may be that of @prog
  * @engine: engine that will run it; checked with uma_op_check()
  * @kernels: inner kernels
  * @step_work: bound of a step, UMA_STEP_WORK_*

@@ -322,98 +322,6 @@ static void test_large_sums(int a, int b, uint8_t va, uint8_t vb, int za, int zb
 	       vb, za, zb, why);
 }
 
-/* --- whole-tile kernels --------------------------------------------------- */
-
-static uint32_t tiles_seen, tile_answer;
-
-/* The obvious product, through the pointers that the model hands out. */
-static int slow_tile(const struct uma_gemm_tile *g)
-{
-	uint32_t i, j, k;
-
-	tiles_seen++;
-	if (tile_answer == UMA_TILE_NO)
-		return UMA_TILE_NO;
-	if (tile_answer == UMA_TILE_ACC && (!g->acc || g->row_sum || g->col_sum))
-		return UMA_TILE_NO;
-	if (tile_answer == UMA_TILE_STORED && !g->t[0].p)
-		return UMA_TILE_NO;
-	for (i = 0; i < g->m; i++) {
-		for (j = 0; j < g->n; j++) {
-			const float *a = (const float *)g->t[1].p + i * g->t[1].ms;
-			float sum = 0;
-
-			for (k = 0; k < g->k; k++) {
-				const float *b = g->t[2].p;
-				uint64_t bk = g->block_k, bn = g->block_n;
-				uint32_t n = g->n0 + j;
-				float x, p;
-
-				if (bn)
-					x = b[(n / bn * ((g->k + bk - 1) / bk) + k / bk) * bk * bn +
-					      n % bn * bk + k % bk];
-				else
-					x = b[k * g->t[2].ms + j * g->t[2].ns];
-#if defined(__aarch64__)
-				/* NEON's baseline has the fused form. */
-				p = __builtin_fmaf(a[k * g->t[1].ns], x, sum);
-				sum = p;
-#else
-				p = a[k * g->t[1].ns] * x;
-				sum += p;
-#endif
-			}
-			if (tile_answer == UMA_TILE_STORED)
-				((float *)g->t[0].p)[i * g->t[0].ms + j * g->t[0].ns] = sum;
-			else
-				((float *)g->acc)[i * g->acc_ms + j] = sum;
-		}
-	}
-	return (int)tile_answer;
-}
-
-static void odd_shape(const struct uma_op *op, __u32 *mt, __u32 *nt)
-{
-	(void)op;
-	*mt = tile_answer == UMA_TILE_ACC ? 40 : 1000;
-	*nt = tile_answer == UMA_TILE_ACC ? 24 : 1000;
-}
-
-static void test_tile_hook(void)
-{
-	const struct gen_types c = { F32, F32, F32 };
-	const struct uma_engine_desc *e = mt_engine("full", UMA_ENGINE_MATRIX);
-	struct uma_kernels slow = *uma_kernels_portable();
-	struct uma_fault_info f;
-	static struct mt_task t;
-	int i, bad = 0;
-
-	slow.gemm_tile = slow_tile;
-	slow.tile_shape = odd_shape;
-	for (i = 0; i < 90; i++) {
-		struct mt_variant v = { uma_kernels_portable(), UMA_STEP_WORK_UNBOUND, 0 };
-
-		tile_answer = (uint32_t)i % 3;
-		memset(image, 0, sizeof(image));
-		mt_task_init(&t, image, 77 + (uint64_t)i, UMA_OP_GEMM);
-		gen_gemm(&t, &c);
-		if (tile_answer == UMA_TILE_STORED) {
-			/* The stand-in has no epilogue. */
-			memset(&t.task.epilogue, 0, sizeof(t.task.epilogue));
-			memset(t.task.params + 4, 0, 4);
-			memset(&t.task.op[3], 0, 9 * sizeof(t.task.op[0]));
-			t.task.slots = 7;
-			memcpy(t.task.params, &(float){ 1 }, 4);
-		}
-		memcpy(strided, image, MT_SIZE);
-		bad += mt_run(&t.task, e, &v, strided, &f) != 0;
-		v.kernels = &slow;
-		memcpy(packed, image, MT_SIZE);
-		bad += mt_run(&t.task, e, &v, packed, &f) || memcmp(packed, strided, MT_SIZE);
-	}
-	tap_ok(!bad && tiles_seen > 60, "whole-tile kernels: same bits (%u tiles)", tiles_seen);
-}
-
 int main(void)
 {
 	static const int floats[] = { F32, F16, BF16 };
@@ -439,6 +347,5 @@ int main(void)
 	test_large_sums(S8, S8, 0x80, 0x80, 127, 127, S32);
 	test_large_sums(S8, S8, 0x80, 0x7f, 127, -128, F32);
 	test_large_sums(U8, S8, 255, 0x80, 0, 127, S32);
-	test_tile_hook();
 	return tap_done();
 }

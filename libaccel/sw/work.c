@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory that kernels work in: scratch memory of a thread, and memory that the
+ * threads of a run share. The latter is kept when a run ends, for fresh memory
+ * costs a page fault every 4 KiB.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "sw.h"
+
+#define HUGE_PAGE	(2ul << 20)
+/* Kept at most: pieces, and bytes */
+#define MAX_KEPT	8
+#define MAX_KEPT_BYTES	(256ul << 20)
+
+_Static_assert(UMA_SCRATCH_SIZE + FAST_SCRATCH <= HUGE_PAGE, "2 MiB a thread");
+
+static void *alloc(size_t size)
+{
+	void *mem = aligned_alloc(HUGE_PAGE, size);
+
+	/* Fewer misses of the TLB, where the system has large pages to give. */
+	if (mem)
+		madvise(mem, size, MADV_HUGEPAGE);
+	return mem;
+}
+
+void *sw_scratch_new(void)
+{
+	return alloc(HUGE_PAGE);
+}
+
+void sw_scratch_free(void *scratch)
+{
+	free(scratch);
+}
+
+static void work_free(struct sw_work *work)
+{
+	free(work->mem);
+	free(work);
+}
+
+/* Memory of @size bytes, 64-byte aligned, with any contents. NULL: there is none. */
+struct sw_work *sw_work_get(struct sw_pool *pool, size_t size)
+{
+	struct sw_work **at, **best = NULL, *work = NULL;
+
+	pthread_mutex_lock(&pool->work_lock);
+	for (at = &pool->works; *at; at = &(*at)->next)
+		if ((*at)->size >= size && (!best || (*at)->size < (*best)->size))
+			best = at;
+	if (best) {
+		work = *best;
+		*best = work->next;
+	}
+	pthread_mutex_unlock(&pool->work_lock);
+	if (work)
+		return work;
+	if (size > SIZE_MAX - HUGE_PAGE)
+		return NULL;
+	work = malloc(sizeof(*work));
+	if (!work)
+		return NULL;
+	work->size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	work->mem = alloc(work->size);
+	if (!work->mem) {
+		free(work);
+		return NULL;
+	}
+	return work;
+}
+
+void sw_work_put(struct sw_pool *pool, struct sw_work *work)
+{
+	struct sw_work *old, **at;
+	uint32_t count = 0;
+	size_t bytes = 0;
+
+	pthread_mutex_lock(&pool->work_lock);
+	work->next = pool->works;
+	pool->works = work;
+	for (at = &pool->works; *at; at = &(*at)->next) {
+		bytes += (*at)->size;
+		if (++count > MAX_KEPT || bytes > MAX_KEPT_BYTES)
+			break;
+	}
+	old = *at;
+	*at = NULL;
+	pthread_mutex_unlock(&pool->work_lock);
+	while (old) {
+		work = old->next;
+		work_free(old);
+		old = work;
+	}
+}
+
+void sw_work_exit(struct sw_pool *pool)
+{
+	struct sw_work *work;
+
+	while ((work = pool->works)) {
+		pool->works = work->next;
+		work_free(work);
+	}
+	pthread_mutex_destroy(&pool->work_lock);
+}
