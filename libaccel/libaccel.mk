@@ -33,6 +33,18 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 
+# The operations that have kernels of their own, with each level of them that this processor has: a few random cases
+# beside the tables. Under sanitizers too, where what reads or writes beyond an operand shows.
+TEST_PROGS += libaccel/tests/levels
+libaccel/tests/levels-libs := libaccel/libaccel
+level-names := portable avx2 avx512 avx512-vnni avx512-bf16 amx neon neon-dotprod
+level-tests := $(addprefix libaccel/tests/test_,gemm conv attention quant dynquant misuse)
+level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_CASES=$(if $(filter asan,$(VARIANT)),4 ACCEL_TEST_SMALL=1,12)
+PHONY += run-levels
+run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))
+	$(Q)for l in $$($< $(level-names)); do $(foreach t,$(level-tests),$(level-env) ACCEL_SW_KERNELS=$$l \
+		$(tap-run) --timeout $(call host-limit,$(t)) levels$(LAYER) $(notdir $(t))-$$l $(O)/$(t) &&) :; done
+
 INSTALL_FILES += $(O)/libaccel/libaccel.pc:lib/pkgconfig/libaccel.pc
 GENERATED += $(O)/libaccel/libaccel.pc
 $(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in

@@ -2,19 +2,34 @@
 /*
  * Which inner kernels a CPU can run. The fastest are taken unless a name is
  * asked for; a name that is unknown or that this CPU cannot run is refused.
+ *
+ * A level is what a family of processors has. It never has less than its name
+ * says; where something comes on top that its kernels can do without, it is used
+ * if it is there.
  */
 #include <string.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 #include "sw.h"
 
-struct choice {
+/**
+ * struct level - a name that ACCEL_SW_KERNELS may have
+ * @name: name
+ * @get: the model's row kernels; NULL if the compiler could not make them
+ * @need: FAST_* that the CPU must have
+ * @may: FAST_* that it may have on top
+ */
+struct level {
 	const char *name;
 	const struct uma_kernels *(*get)(void);
-	int (*can)(void);
-	/* FAST_* of the level */
-	uint32_t isa;
+	uint32_t need;
+	uint32_t may;
 };
 
 #if defined(__x86_64__)
@@ -25,70 +40,128 @@ const struct uma_kernels *uma_kernels_avx512(void);
 #pragma weak uma_kernels_avx2
 #pragma weak uma_kernels_avx512
 
-/* Not every compiler's __builtin_cpu_supports() knows this one. */
-static int has_f16c(void)
-{
-	unsigned int a, b, c, d;
+#define BIT_OF(r, n)		((r) >> (n) & 1)
+/* XCR0: what the system saves when it switches threads */
+#define XCR0_AVX		0x6u
+#define XCR0_AVX512		0xe6u
+#define XCR0_AMX		0x60000u
+/* Tile data are large: a process has them only after it has asked for them. */
+#define ARCH_REQ_XCOMP_PERM	0x1023
+#define XFEATURE_XTILEDATA	18
 
-	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+static uint32_t saved_state(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile ("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+	return lo;
 }
 
-static int can_avx2(void)
+static uint32_t cpu_isa(void)
 {
-	__builtin_cpu_init();
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	       has_f16c();
+	unsigned int a, b, c, d, a1, b1, c1, d1, xcr0;
+	uint32_t isa = 0;
+
+	/* XGETBV, AVX, FMA, F16C */
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !BIT_OF(c, 27) || !BIT_OF(c, 28) ||
+	    !BIT_OF(c, 12) || !BIT_OF(c, 29))
+		return 0;
+	xcr0 = saved_state();
+	if ((xcr0 & XCR0_AVX) != XCR0_AVX || !__get_cpuid_count(7, 0, &a, &b, &c, &d) ||
+	    !BIT_OF(b, 5))
+		return 0;
+	isa = FAST_AVX2;
+	/* Leaf 7 says how many subleaves it has. */
+	if (!a || !__get_cpuid_count(7, 1, &a1, &b1, &c1, &d1))
+		a1 = 0;
+	if (BIT_OF(a1, 4))
+		isa |= FAST_AVXVNNI;
+	if ((xcr0 & XCR0_AVX512) != XCR0_AVX512 || !BIT_OF(b, 16) || !BIT_OF(b, 17) ||
+	    !BIT_OF(b, 30) || !BIT_OF(b, 31))
+		return isa;
+	isa |= FAST_AVX512;
+	if (BIT_OF(c, 11))
+		isa |= FAST_VNNI;
+	if (BIT_OF(a1, 5))
+		isa |= FAST_BF16;
+	if (BIT_OF(d, 23))
+		isa |= FAST_FP16;
+	if ((xcr0 & XCR0_AMX) != XCR0_AMX || !BIT_OF(d, 24))
+		return isa;
+	if (BIT_OF(d, 25))
+		isa |= FAST_AMX_INT8;
+	if (BIT_OF(d, 22))
+		isa |= FAST_AMX_BF16;
+	return isa;
 }
 
-static int can_avx512(void)
+/* Ask for what a level needs; asking again does no harm. */
+static bool permitted(uint32_t isa)
 {
-	return can_avx2() && __builtin_cpu_supports("avx512f") &&
-	       __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("avx512dq") &&
-	       __builtin_cpu_supports("avx512vl");
+	return !(isa & (FAST_AMX_INT8 | FAST_AMX_BF16)) ||
+	       !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA);
 }
 
-static int can_vnni(void)
+#elif defined(__aarch64__)
+
+static uint32_t cpu_isa(void)
 {
-	return can_avx512() && __builtin_cpu_supports("avx512vnni");
+	const unsigned long cap = getauxval(AT_HWCAP);
+
+	return (cap & HWCAP_ASIMD ? FAST_NEON : 0) | (cap & HWCAP_ASIMDDP ? FAST_DOTPROD : 0);
 }
 
-static int can_bf16(void)
+#else
+
+static uint32_t cpu_isa(void)
 {
-	return can_vnni() && __builtin_cpu_supports("avx512bf16");
+	return 0;
 }
 
 #endif
 
-static int can_always(void)
+#if !defined(__x86_64__)
+static bool permitted(uint32_t isa)
 {
-	return 1;
+	(void)isa;
+	return true;
 }
+#endif
 
 #define ISA_AVX512	(FAST_AVX2 | FAST_AVX512)
 #define ISA_VNNI	(ISA_AVX512 | FAST_VNNI)
+#define ISA_BF16	(ISA_VNNI | FAST_BF16)
+#define ISA_AMX		(ISA_BF16 | FAST_AMX_INT8 | FAST_AMX_BF16)
 
 const struct uma_kernels *sw_kernels(const char *name, const char **chosen, uint32_t *isa)
 {
-	const struct choice choices[] = {
+	const struct level levels[] = {
 #if defined(__x86_64__)
-		{ "avx512-bf16", uma_kernels_avx512, can_bf16, ISA_VNNI | FAST_BF16 },
-		{ "avx512-vnni", uma_kernels_avx512, can_vnni, ISA_VNNI },
-		{ "avx512", uma_kernels_avx512, can_avx512, ISA_AVX512 },
-		{ "avx2", uma_kernels_avx2, can_avx2, FAST_AVX2 },
+		{ "amx", uma_kernels_avx512, ISA_AMX, FAST_FP16 },
+		{ "avx512-bf16", uma_kernels_avx512, ISA_BF16, FAST_FP16 },
+		{ "avx512-vnni", uma_kernels_avx512, ISA_VNNI, 0 },
+		{ "avx512", uma_kernels_avx512, ISA_AVX512, 0 },
+		{ "avx2", uma_kernels_avx2, FAST_AVX2, 0 },
+#elif defined(__aarch64__)
+		/* The model's portable kernels are NEON where the compiler vectorises. */
+		{ "neon-dotprod", uma_kernels_portable, FAST_NEON | FAST_DOTPROD, 0 },
+		{ "neon", uma_kernels_portable, FAST_NEON, 0 },
 #endif
-		{ "portable", uma_kernels_portable, can_always, 0 },
+		{ "portable", uma_kernels_portable, 0, 0 },
 	};
+	const uint32_t have = cpu_isa();
 	size_t i;
 
-	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
-		if (name && strcmp(name, choices[i].name))
+	for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		const struct level *l = &levels[i];
+
+		if (name && strcmp(name, l->name))
 			continue;
-		if (!choices[i].get || !choices[i].can())
+		if (!l->get || l->need & ~have || !permitted(l->need))
 			continue;
-		*chosen = choices[i].name;
-		*isa = choices[i].isa;
-		return choices[i].get();
+		*chosen = l->name;
+		*isa = l->need | (l->may & have);
+		return l->get();
 	}
 	return NULL;
 }
