@@ -5,6 +5,8 @@ fast-dir := libaccel/sw/fast
 
 libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	fast.o \
+	epilogue.o \
+	gemm_kernel.o \
 	)
 
 # Their headers are the compiler's; nothing is contracted that is not written so.
@@ -19,6 +21,14 @@ fast-fp16 := $(fast-bf16) -mavx512fp16
 CFLAGS-$(fast-dir)/ := -fno-math-errno -Wno-psabi
 
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
-# libaccel-fast-objs += $(fast-dir)/x_avx512.o
-# CFLAGS-$(fast-dir)/x_avx512.o := $(fast-avx512)
+# fast-for LEVEL, FILES: objects that are compiled for a level
+define fast-for
+libaccel-fast-objs += $(addprefix $(fast-dir)/,$(2))
+$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(strip $(1)))))
+endef
+
+$(eval $(call fast-for,avx2,gemm_f32_avx2.o gemm_s16_avx2.o))
+$(eval $(call fast-for,avx512,epilogue_avx512.o gemm_f32_avx512.o gemm_s16_avx512.o gemm_pack_avx512.o))
+$(eval $(call fast-for,vnni,gemm_i8s_avx512.o gemm_i8u_avx512.o))
+$(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
 endif

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The vector form of the epilogue, with AVX-512: 16 columns at a time, down the
+ * rows, so that what belongs to columns is loaded once. An element takes three to
+ * ten instructions beside its accumulator's load and its store.
+ */
+#include <immintrin.h>
+#include "epilogue.h"
+
+#define INLINE	static inline __attribute__((always_inline))
+#define ALL	((__mmask16)-1)
+
+/**
+ * struct operand - an operand of a block
+ * @p: its element for (0, 0)
+ * @ms: bytes from row to row
+ * @dtype: &enum uma_dtype
+ * @shift: logarithm of the bytes of an element
+ * @spread: one for all columns
+ * @quant: multiply by @scale
+ * @scale: of a quantised operand
+ * @zero: of a quantised operand
+ */
+struct operand {
+	const char *p;
+	int64_t ms;
+	uint32_t dtype;
+	uint32_t shift;
+	bool spread;
+	bool quant;
+	float scale;
+	int32_t zero;
+};
+
+/**
+ * struct block - a block in work
+ * @e: epilogue
+ * @b: block
+ * @c: addend
+ * @scale: factor
+ * @bias: addend
+ * @residual: addend, before or behind the activation
+ * @dst: result; may be written
+ * @alpha: factor of the accumulators
+ * @beta: factor of the addend
+ * @lo: least integer of the result
+ * @hi: largest
+ */
+struct block {
+	const struct fast_epi *e;
+	const struct fast_epi_block *b;
+	struct operand c;
+	struct operand scale;
+	struct operand bias;
+	struct operand residual;
+	struct operand dst;
+	float alpha;
+	float beta;
+	int32_t lo;
+	int32_t hi;
+};
+
+INLINE float float_of(uint32_t bits)
+{
+	float f;
+
+	__builtin_memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+static void operand_at(const struct fast_prog *p, const struct fast_epi *e,
+		       const struct fast_epi_block *b, uint32_t slot, struct operand *o)
+{
+	const struct uma_tensor_view *t = &p->op->t[slot];
+	const uint32_t bytes = uma_dtype_bits(t->dtype) / 8;
+	int64_t off = (int64_t)b->idx[e->row] * e->t[slot].ms +
+		      (int64_t)b->idx[e->col] * e->t[slot].ns;
+	uint32_t d;
+
+	for (d = 0; d < t->rank; d++)
+		if (d != e->row && d != e->col)
+			off += (int64_t)b->idx[d] * t->strides[d];
+	o->p = (const char *)fast_ptr(t) + off * bytes;
+	o->ms = e->t[slot].ms * bytes;
+	o->dtype = t->dtype;
+	o->shift = bytes / 2;
+	o->spread = !e->t[slot].ns;
+	o->quant = t->quant != UMA_QUANT_NONE;
+	o->scale = o->quant ? float_of(t->scale) : 1.0f;
+	o->zero = o->quant ? t->zero : 0;
+}
+
+/* 4-byte elements, those behind the mask 0. */
+INLINE __m512i load_words(const struct operand *o, const char *p, __mmask16 mask)
+{
+	if (o->spread)
+		return _mm512_set1_epi32(*(const int32_t *)p);
+	return _mm512_maskz_loadu_epi32(mask, p);
+}
+
+INLINE __m512 load_f32(const struct operand *o, const char *p, __mmask16 mask)
+{
+	const __mmask16 m = o->spread ? 1 : mask;
+	__m512i v;
+	__m512 x;
+
+	switch (o->dtype) {
+	case UMA_DTYPE_F32:
+		return _mm512_castsi512_ps(load_words(o, p, mask));
+	case UMA_DTYPE_F16:
+		x = _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(m, p));
+		return o->spread ? _mm512_broadcastss_ps(_mm512_castps512_ps128(x)) : x;
+	case UMA_DTYPE_BF16:
+		v = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, p));
+		x = _mm512_castsi512_ps(_mm512_slli_epi32(v, 16));
+		return o->spread ? _mm512_broadcastss_ps(_mm512_castps512_ps128(x)) : x;
+	case UMA_DTYPE_S8:
+		v = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(m, p));
+		break;
+	case UMA_DTYPE_U8:
+		v = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(m, p));
+		break;
+	default:
+		v = _mm512_maskz_loadu_epi32(m, p);
+		break;
+	}
+	x = _mm512_cvtepi32_ps(_mm512_sub_epi32(v, _mm512_set1_epi32(o->zero)));
+	if (o->quant)
+		x = _mm512_mul_ps(_mm512_set1_ps(o->scale), x);
+	return o->spread ? _mm512_broadcastss_ps(_mm512_castps512_ps128(x)) : x;
+}
+
+INLINE const char *at(const struct operand *o, uint32_t i, uint32_t j)
+{
+	return o->p + i * o->ms + (o->spread ? 0 : (uint64_t)j << o->shift);
+}
+
+/* To nearest even; a NaN becomes quiet. vcvtneps2bf16 would lose subnormal numbers. */
+INLINE __m256i to_bf16(__m512 x)
+{
+	const __m512i bits = _mm512_castps_si512(x);
+	const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+	const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+	__m512i r = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+
+	r = _mm512_mask_or_epi32(r, nan, bits, _mm512_set1_epi32(0x400000));
+	return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
+}
+
+/*
+ * rne(x / scale) + zero, saturated. The product with the reciprocal is within 2^-22
+ * of the quotient, relatively; only next to a tie that could round another way, and
+ * beyond 1024 everything saturates.
+ */
+INLINE __m512i quantise(const struct block *k, __m512 x, float reciprocal)
+{
+	const __m512 s = _mm512_set1_ps(k->dst.scale), bound = _mm512_set1_ps(0x1p20f);
+	__m512 q, d;
+	__m512i v;
+
+	if (!k->dst.quant) {
+		q = x;
+	} else if (k->e->divide) {
+		q = _mm512_div_ps(x, s);
+	} else {
+		q = _mm512_mul_ps(x, _mm512_set1_ps(reciprocal));
+		d = _mm512_sub_ps(q, _mm512_roundscale_ps(q, _MM_FROUND_TO_NEAREST_INT |
+							  _MM_FROUND_NO_EXC));
+		if (_mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(0.4995f), _CMP_GE_OQ))
+			q = _mm512_div_ps(x, s);
+	}
+	q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
+	q = _mm512_min_ps(_mm512_max_ps(q, _mm512_sub_ps(_mm512_setzero_ps(), bound)), bound);
+	v = _mm512_add_epi32(_mm512_cvtps_epi32(q), _mm512_set1_epi32(k->dst.zero));
+	return _mm512_min_epi32(_mm512_max_epi32(v, _mm512_set1_epi32(k->lo)),
+				_mm512_set1_epi32(k->hi));
+}
+
+/* A masked store is slower than a plain one. */
+INLINE void store_16(char *p, __mmask16 mask, __m256i v)
+{
+	if (mask == ALL)
+		_mm256_storeu_si256((__m256i *)p, v);
+	else
+		_mm256_mask_storeu_epi16(p, mask, v);
+}
+
+INLINE void store_8(char *p, __mmask16 mask, __m128i v)
+{
+	if (mask == ALL)
+		_mm_storeu_si128((__m128i *)p, v);
+	else
+		_mm_mask_storeu_epi8(p, mask, v);
+}
+
+INLINE void store(const struct block *k, char *p, __mmask16 mask, __m512 x, float reciprocal)
+{
+	switch (k->dst.dtype) {
+	case UMA_DTYPE_F32:
+		_mm512_mask_storeu_ps(p, mask, x);
+		break;
+	case UMA_DTYPE_F16:
+		store_16(p, mask, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+		break;
+	case UMA_DTYPE_BF16:
+		store_16(p, mask, to_bf16(x));
+		break;
+	default:
+		store_8(p, mask, _mm512_cvtepi32_epi8(quantise(k, x, reciprocal)));
+		break;
+	}
+}
+
+/* Sums of integers with zero points. */
+INLINE __m512i sums(const struct fast_epi_block *b, const char *acc, uint32_t i, __mmask16 mask,
+		    __m512i col_add)
+{
+	__m512i v = _mm512_maskz_loadu_epi32(mask, acc);
+
+	v = _mm512_add_epi32(v, col_add);
+	return b->row_add ? _mm512_add_epi32(v, _mm512_set1_epi32(b->row_add[i])) : v;
+}
+
+INLINE __m512i columns_add(const struct fast_epi_block *b, uint32_t j, __mmask16 mask)
+{
+	return b->col_add ? _mm512_maskz_loadu_epi32(mask, b->col_add + j) :
+			    _mm512_setzero_si512();
+}
+
+/**
+ * float_columns - @steps of columns @j and on
+ * @load: start from accumulators; else from values that are in their place
+ * @save: leave values in the accumulators' place; else store
+ */
+INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uint32_t steps,
+			  bool load, bool save, const bool integer)
+{
+	const struct fast_epi_block *b = k->b;
+	const float reciprocal = 1.0f / k->dst.scale;
+	__m512 c = _mm512_setzero_ps(), factor = c, bias = c, residual = c, scale = c;
+	const __m512i col_add = integer ? columns_add(b, j, mask) : _mm512_setzero_si512();
+	char *acc = (char *)((float *)b->acc + j);
+	uint32_t i;
+
+	if (integer && !b->scale_ms)
+		scale = b->scale_ns ? _mm512_maskz_loadu_ps(mask, b->scale + j) :
+				      _mm512_set1_ps(b->scale[0]);
+	if ((steps & EPI_C) && !k->c.ms)
+		c = load_f32(&k->c, at(&k->c, 0, j), mask);
+	if ((steps & EPI_SCALE) && !k->scale.ms)
+		factor = load_f32(&k->scale, at(&k->scale, 0, j), mask);
+	if ((steps & EPI_BIAS) && !k->bias.ms)
+		bias = load_f32(&k->bias, at(&k->bias, 0, j), mask);
+	if ((steps & (EPI_RESIDUAL | EPI_POST)) && !k->residual.ms)
+		residual = load_f32(&k->residual, at(&k->residual, 0, j), mask);
+	for (i = 0; i < b->m; i++, acc += b->ld * 4) {
+		__m512 x = _mm512_maskz_loadu_ps(mask, acc);
+
+		if (integer && load) {
+			if (b->scale_ms)
+				scale = _mm512_set1_ps(b->scale[i]);
+			x = _mm512_cvtepi32_ps(sums(b, acc, i, mask, col_add));
+			x = _mm512_mul_ps(x, scale);
+		}
+		if (steps & EPI_ALPHA)
+			x = _mm512_mul_ps(x, _mm512_set1_ps(k->alpha));
+		if (steps & EPI_C) {
+			if (k->c.ms)
+				c = load_f32(&k->c, at(&k->c, i, j), mask);
+			x = _mm512_add_ps(x, _mm512_mul_ps(_mm512_set1_ps(k->beta), c));
+		}
+		if (steps & EPI_SCALE) {
+			if (k->scale.ms)
+				factor = load_f32(&k->scale, at(&k->scale, i, j), mask);
+			x = _mm512_mul_ps(x, factor);
+		}
+		if (steps & EPI_BIAS) {
+			if (k->bias.ms)
+				bias = load_f32(&k->bias, at(&k->bias, i, j), mask);
+			x = _mm512_add_ps(x, bias);
+		}
+		if ((steps & (EPI_RESIDUAL | EPI_POST)) && k->residual.ms)
+			residual = load_f32(&k->residual, at(&k->residual, i, j), mask);
+		if (steps & EPI_RESIDUAL)
+			x = _mm512_add_ps(x, residual);
+		if (steps & EPI_RELU)
+			x = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(),
+								   _CMP_NLE_UQ), x);
+		if (steps & EPI_POST)
+			x = _mm512_add_ps(x, residual);
+		if (save)
+			_mm512_mask_storeu_ps(acc, mask, x);
+		else
+			store(k, (char *)at(&k->dst, i, j), mask, x, reciprocal);
+	}
+}
+
+INLINE void float_block(const struct block *k, uint32_t steps, bool load, bool save,
+			const bool integer)
+{
+	const uint32_t n = k->b->n;
+	uint32_t j;
+
+	for (j = 0; j < n; j += 16)
+		float_columns(k, j, n - j < 16 ? (__mmask16)((1u << (n - j)) - 1) : ALL, steps,
+			      load, save, integer);
+}
+
+static void all_steps(const struct block *k, uint32_t steps, bool load, bool save)
+{
+	if (k->e->integer)
+		float_block(k, steps, load, save, true);
+	else
+		float_block(k, steps, load, save, false);
+}
+
+static void activate(const struct fast_prog *p, const struct fast_epi_block *b)
+{
+	const struct uma_op *op = p->op;
+	float *x = b->acc;
+	uint32_t i;
+
+	if (b->ld == b->n) {
+		p->rows->act[op->act](x, op->p0, op->p1, b->m * b->n);
+		return;
+	}
+	for (i = 0; i < b->m; i++, x += b->ld)
+		p->rows->act[op->act](x, op->p0, op->p1, b->n);
+}
+
+/* --- integers into s32 ---------------------------------------------------------- */
+
+INLINE void add_wide(const struct operand *o, uint32_t i, uint32_t j, __mmask16 mask, __m512i *lo,
+		     __m512i *hi)
+{
+	const __m512i v = load_words(o, at(o, i, j), mask);
+
+	*lo = _mm512_add_epi64(*lo, _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v)));
+	*hi = _mm512_add_epi64(*hi, _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1)));
+}
+
+INLINE __m512i exact_steps(const struct block *k, uint32_t i, uint32_t j, __mmask16 mask, __m512i v)
+{
+	const uint32_t steps = k->e->steps;
+	__m512i lo = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v));
+	__m512i hi = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
+
+	if (steps & EPI_C)
+		add_wide(&k->c, i, j, mask, &lo, &hi);
+	if (steps & EPI_BIAS)
+		add_wide(&k->bias, i, j, mask, &lo, &hi);
+	if (steps & EPI_RESIDUAL)
+		add_wide(&k->residual, i, j, mask, &lo, &hi);
+	if (steps & EPI_RELU) {
+		lo = _mm512_max_epi64(lo, _mm512_setzero_si512());
+		hi = _mm512_max_epi64(hi, _mm512_setzero_si512());
+	}
+	if (steps & EPI_POST)
+		add_wide(&k->residual, i, j, mask, &lo, &hi);
+	return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtsepi64_epi32(lo)),
+				  _mm512_cvtsepi64_epi32(hi), 1);
+}
+
+static void exact_block(const struct block *k)
+{
+	const struct fast_epi_block *b = k->b;
+	uint32_t i, j;
+
+	for (j = 0; j < b->n; j += 16) {
+		const __mmask16 mask = b->n - j < 16 ? (__mmask16)((1u << (b->n - j)) - 1) : ALL;
+		const __m512i col_add = columns_add(b, j, mask);
+		const char *acc = (const char *)((const int32_t *)b->acc + j);
+
+		for (i = 0; i < b->m; i++, acc += b->ld * 4) {
+			__m512i v = sums(b, acc, i, mask, col_add);
+
+			if (k->e->steps)
+				v = exact_steps(k, i, j, mask, v);
+			_mm512_mask_storeu_epi32((char *)at(&k->dst, i, j), mask, v);
+		}
+	}
+}
+
+void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
+			    const struct fast_epi_block *b)
+{
+	struct block k = {
+		.e = e, .b = b,
+		.alpha = float_of(p->op->alpha), .beta = float_of(p->op->beta),
+	};
+	uint32_t before = e->steps & ~EPI_POST;
+
+	operand_at(p, e, b, UMA_SLOT_DST, &k.dst);
+	if (e->steps & EPI_C)
+		operand_at(p, e, b, UMA_SLOT_C, &k.c);
+	if (e->steps & EPI_SCALE)
+		operand_at(p, e, b, UMA_SLOT_SCALE, &k.scale);
+	if (e->steps & EPI_BIAS)
+		operand_at(p, e, b, UMA_SLOT_BIAS, &k.bias);
+	if (e->steps & (EPI_RESIDUAL | EPI_POST))
+		operand_at(p, e, b, UMA_SLOT_RESIDUAL, &k.residual);
+	if (e->exact) {
+		exact_block(&k);
+		return;
+	}
+	k.lo = k.dst.dtype == UMA_DTYPE_S8 ? -128 : 0;
+	k.hi = k.dst.dtype == UMA_DTYPE_S8 ? 127 : 255;
+	if (!(e->steps & EPI_ACT)) {
+		all_steps(&k, e->steps, true, false);
+		return;
+	}
+	if (before != EPI_ACT || e->integer)
+		all_steps(&k, before, true, true);
+	activate(p, b);
+	all_steps(&k, e->steps & EPI_POST, false, false);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The strip kernels by instruction set; fast_gemm_kernel() chooses.
+ */
+#ifndef LIBACCEL_SW_FAST_GEMM_ISA_H
+#define LIBACCEL_SW_FAST_GEMM_ISA_H
+
+#include "gemm_kernel.h"
+
+void fast_gemm_f32_avx512(const struct fast_gemm_strip *s);
+void fast_gemm_s16_avx512(const struct fast_gemm_strip *s);
+void fast_gemm_bf16_avx512(const struct fast_gemm_strip *s);
+void fast_gemm_i8s_avx512(const struct fast_gemm_strip *s);
+void fast_gemm_i8u_avx512(const struct fast_gemm_strip *s);
+void fast_gemm_f32_avx2(const struct fast_gemm_strip *s);
+void fast_gemm_s16_avx2(const struct fast_gemm_strip *s);
+
+/* One vector of columns; false: no way for these distances. */
+bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
+			   uint32_t k, uint32_t n, void *out);
+void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t k,
+			       bool is_signed, int32_t *sums);
+
+#endif /* LIBACCEL_SW_FAST_GEMM_ISA_H */

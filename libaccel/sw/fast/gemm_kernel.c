@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which strip kernel and which way of packing a CPU gets; packing in portable C.
+ */
+#include <string.h>
+#include "gemm_isa.h"
+
+#if defined(__x86_64__)
+
+fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
+{
+	const bool wide = isa & FAST_AVX512;
+
+	switch (kind) {
+	case FAST_GEMM_F32:
+		return wide ? fast_gemm_f32_avx512 : isa & FAST_AVX2 ? fast_gemm_f32_avx2 : NULL;
+	case FAST_GEMM_S16:
+		return wide ? fast_gemm_s16_avx512 : isa & FAST_AVX2 ? fast_gemm_s16_avx2 : NULL;
+	case FAST_GEMM_BF16:
+		return wide && isa & FAST_BF16 ? fast_gemm_bf16_avx512 : NULL;
+	case FAST_GEMM_I8S:
+		return wide && isa & FAST_VNNI ? fast_gemm_i8s_avx512 : NULL;
+	case FAST_GEMM_I8U:
+		return wide && isa & FAST_VNNI ? fast_gemm_i8u_avx512 : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static bool pack_vector(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
+			uint32_t k, uint32_t n, void *out)
+{
+	return (isa & FAST_AVX512) && fast_gemm_pack_avx512(kind, from, k, n, out);
+}
+
+#else
+
+fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
+{
+	(void)kind;
+	(void)isa;
+	return NULL;
+}
+
+static bool pack_vector(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
+			uint32_t k, uint32_t n, void *out)
+{
+	(void)isa;
+	(void)kind;
+	(void)from;
+	(void)k;
+	(void)n;
+	(void)out;
+	return false;
+}
+
+#endif
+
+static const char *element(const struct fast_gemm_source *from, uint32_t k, uint32_t n,
+			   uint32_t bytes)
+{
+	return (const char *)from->p + (k * from->ks + n * from->ns) * bytes;
+}
+
+/* One vector of columns, an element at a time. */
+static void pack_elements(enum fast_gemm_kind kind, const struct fast_gemm_source *from, uint32_t k,
+			  uint32_t n, char *out)
+{
+	const uint32_t bytes = uma_dtype_bits(from->dtype) / 8, group = fast_gemm_group(kind);
+	const uint32_t size = 4 / group;
+	uint32_t i, j;
+
+	memset(out, 0, fast_gemm_pack_bytes(kind, k));
+	for (i = 0; i < k; i++) {
+		char *to = out + i / group * 64 + i % group * size;
+
+		for (j = 0; j < n; j++, to += 4) {
+			const char *p = element(from, i, j, bytes);
+			int16_t wide;
+
+			if (kind != FAST_GEMM_S16) {
+				memcpy(to, p, size);
+				continue;
+			}
+			wide = from->dtype == UMA_DTYPE_S8 ? *(const int8_t *)p :
+							     *(const uint8_t *)p;
+			memcpy(to, &wide, sizeof(wide));
+		}
+	}
+}
+
+/* Of 16 bits to binary32: one row of columns, or one column, at a time. */
+static void pack_halves(const struct uma_kernels *rows, const struct fast_gemm_source *from,
+			uint32_t k, uint32_t n, char *out)
+{
+	uint16_t raw[16];
+	uint32_t i, j;
+
+	for (i = 0; i < k; i++, out += 64) {
+		memset(raw, 0, sizeof(raw));
+		for (j = 0; j < n; j++)
+			memcpy(raw + j, element(from, i, j, 2), 2);
+		rows->to_f32[from->dtype]((float *)out, raw, 16);
+	}
+}
+
+void fast_gemm_pack_b(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
+		      uint32_t k, uint32_t n, void *out)
+{
+	struct fast_gemm_source part = *from;
+	char *to = out;
+	uint32_t j;
+
+	for (j = 0; j < n; j += 16, to += fast_gemm_pack_bytes(kind, k)) {
+		const uint32_t count = UMA_MIN(16u, n - j);
+
+		part.p = element(from, 0, j, uma_dtype_bits(from->dtype) / 8);
+		if (pack_vector(isa, kind, &part, k, count, to))
+			continue;
+		if (kind == FAST_GEMM_F32 && from->dtype != UMA_DTYPE_F32)
+			pack_halves(uma_kernels_portable(), &part, k, count, to);
+		else
+			pack_elements(kind, &part, k, count, to);
+	}
+}
+
+void fast_gemm_row_sums(uint32_t isa, const void *a, int64_t a_ms, uint32_t m, uint32_t k,
+			bool is_signed, int32_t *sums)
+{
+	uint32_t i, j;
+
+#if defined(__x86_64__)
+	if (isa & FAST_AVX512) {
+		fast_gemm_row_sums_avx512(a, a_ms, m, k, is_signed, sums);
+		return;
+	}
+#endif
+	(void)isa;
+	for (i = 0; i < m; i++) {
+		const char *row = (const char *)a + i * a_ms;
+		int32_t sum = 0;
+
+		if (is_signed)
+			for (j = 0; j < k; j++)
+				sum += ((const int8_t *)row)[j];
+		else
+			for (j = 0; j < k; j++)
+				sum += ((const uint8_t *)row)[j];
+		sums[i] = sum;
+	}
+}
