@@ -24,12 +24,14 @@
  * @get: the model's row kernels; NULL if the compiler could not make them
  * @need: FAST_* that the CPU must have
  * @may: FAST_* that it may have on top
+ * @model: only the model's own kernels, as the emulator in the kernel runs them
  */
 struct level {
 	const char *name;
 	const struct uma_kernels *(*get)(void);
 	uint32_t need;
 	uint32_t may;
+	bool model;
 };
 
 #if defined(__x86_64__)
@@ -137,17 +139,18 @@ const struct uma_kernels *sw_kernels(const char *name, const char **chosen, uint
 {
 	const struct level levels[] = {
 #if defined(__x86_64__)
-		{ "amx", uma_kernels_avx512, ISA_AMX, FAST_FP16 },
-		{ "avx512-bf16", uma_kernels_avx512, ISA_BF16, FAST_FP16 },
-		{ "avx512-vnni", uma_kernels_avx512, ISA_VNNI, 0 },
-		{ "avx512", uma_kernels_avx512, ISA_AVX512, 0 },
-		{ "avx2", uma_kernels_avx2, FAST_AVX2, 0 },
+		{ "amx", uma_kernels_avx512, ISA_AMX, FAST_FP16, false },
+		{ "avx512-bf16", uma_kernels_avx512, ISA_BF16, FAST_FP16, false },
+		{ "avx512-vnni", uma_kernels_avx512, ISA_VNNI, 0, false },
+		{ "avx512", uma_kernels_avx512, ISA_AVX512, 0, false },
+		{ "avx2", uma_kernels_avx2, FAST_AVX2, 0, false },
+		{ "model-avx2", uma_kernels_avx2, FAST_AVX2, 0, true },
 #elif defined(__aarch64__)
 		/* The model's portable kernels are NEON where the compiler vectorises. */
-		{ "neon-dotprod", uma_kernels_portable, FAST_NEON | FAST_DOTPROD, 0 },
-		{ "neon", uma_kernels_portable, FAST_NEON, 0 },
+		{ "neon-dotprod", uma_kernels_portable, FAST_NEON | FAST_DOTPROD, 0, false },
+		{ "neon", uma_kernels_portable, FAST_NEON, 0, false },
 #endif
-		{ "portable", uma_kernels_portable, 0, 0 },
+		{ "portable", uma_kernels_portable, 0, 0, true },
 	};
 	const uint32_t have = cpu_isa();
 	size_t i;
@@ -160,7 +163,7 @@ const struct uma_kernels *sw_kernels(const char *name, const char **chosen, uint
 		if (!l->get || l->need & ~have || !permitted(l->need))
 			continue;
 		*chosen = l->name;
-		*isa = l->need | (l->may & have);
+		*isa = l->model ? 0 : l->need | (l->may & have);
 		return l->get();
 	}
 	return NULL;

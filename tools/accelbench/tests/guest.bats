@@ -23,3 +23,24 @@ bats_require_minimum_version 1.5.0
 	# A fence or a job that is left behind is at least 64 bytes each time; slabs in use by others move a little
 	jq -e '.jobs == 20000 and .heap_bytes < 4096 and .slab_bytes < 20000 * 64 and .client_bytes == 0' <<<"$output"
 }
+
+# gemm DEVICE KERNELS DTYPE: median microseconds of a GEMM
+gemm() {
+	ACCEL_SW_KERNELS=$2 timeout 120 accelctl run gemm -d "$1" -m 96 -n 256 -k 256 --dtype "$3" --repeat 7 --json |
+		jq .time_us
+}
+
+# The emulator runs the model's kernels in short sections and reaches memory page by page.
+@test "GEMM on the node takes at most twice as long as with the same kernels in a process" {
+	for dtype in fp32 int8; do
+		: >"$BATS_TEST_TMPDIR/ratios"
+		for _ in 1 2 3 4 5; do
+			node=$(gemm accel0 '' $dtype)
+			process=$(gemm sw model-avx2 $dtype)
+			jq -n "$node / $process" >>"$BATS_TEST_TMPDIR/ratios"
+		done
+		ratio=$(sort -g "$BATS_TEST_TMPDIR/ratios" | sed -n 3p)
+		echo "# $dtype 96x256x256: node $node us, process $process us, median ratio $ratio" >&3
+		jq -ne "$ratio <= 2"
+	done
+}
