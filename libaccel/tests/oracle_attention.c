@@ -10,6 +10,9 @@
 
 #define U	ORACLE_U
 #define TINY	ORACLE_TINY
+/* The smallest normal number; what a weight of bf16 is off by */
+#define LEAST	0x1p-126
+#define COARSE	(0x1p-9 + 0x1p-12)
 
 /**
  * struct row - a query and a head
@@ -42,6 +45,17 @@ static int64_t length(const struct accel_tensor *t, int64_t b, int64_t column)
 static int64_t columns(const struct accel_tensor *t)
 {
 	return t->rank > 1 ? t->dims[1] : t->rank;
+}
+
+static bool narrow_keys(const struct accel_tensor *t)
+{
+	return t->dtype == ACCEL_BF16 || t->dtype == ACCEL_S8 || t->dtype == ACCEL_U8;
+}
+
+/* May products be those of bf16: weights rounded to it, subnormal numbers lost? */
+static bool narrow(const struct accel_attention_desc *a)
+{
+	return a->q.dtype == ACCEL_BF16 && narrow_keys(&a->k) && narrow_keys(&a->v);
 }
 
 /* Keys that there is room for. */
@@ -151,7 +165,7 @@ static struct oracle_num product(const struct row *r, int64_t j)
 {
 	const struct accel_attention_desc *a = r->a;
 	int64_t q[ACCEL_MAX_RANK], k[ACCEL_MAX_RANK];
-	double sum = 0, mag = 0, p;
+	double sum = 0, mag = 0, lost = 0, p, x, y;
 	int64_t e, d = a->q.dims[3];
 
 	for (e = 0; e < 3; e++)
@@ -159,12 +173,15 @@ static struct oracle_num product(const struct row *r, int64_t j)
 	for (e = 0; e < d; e++) {
 		q[3] = e;
 		key_index(r, j, e, k);
-		p = oracle_load(&a->q, q) * oracle_load(&a->k, k);
+		x = oracle_load(&a->q, q);
+		y = oracle_load(&a->k, k);
+		p = x * y;
 		sum += p;
 		mag += fabs(p);
+		lost += (fabs(x) + fabs(y) + 2) * LEAST;
 	}
 	return (struct oracle_num){ sum, mag * (double)(d + 1) * U * 1.001 +
-				     (double)d * TINY };
+				     (narrow(a) ? lost : (double)d * TINY) };
 }
 
 static struct oracle_num score(const struct row *r, int64_t j)
@@ -248,6 +265,8 @@ static double soften(struct row *r, uint64_t *count)
 			continue;
 		}
 		x->e = w * expm1(x->e + 2 * U * below + (4 * steps + 8) * U) + TINY;
+		if (narrow(a))
+			x->e += (w + x->e) * COARSE + LEAST;
 		x->v = w;
 		errors += x->e;
 		++*count;
@@ -285,6 +304,8 @@ static struct oracle_num element(const struct row *r, int64_t e, double errors,
 		return (struct oracle_num){ sum, 0 };
 	err += fabs(sum) * errors;
 	err += (mag + err) * steps * U;
+	if (narrow(r->a))
+		err += (double)(count + 1) * 3 * LEAST;
 	return (struct oracle_num){ sum, err / (1 - fmin(errors, 0.9)) +
 					 (double)(count + 1) * TINY };
 }

@@ -7,4 +7,6 @@
 
 #include "fast.h"
 
+extern const struct fast_class fast_attention;
+
 #endif /* LIBACCEL_SW_FAST_CLASSES_H */

@@ -14,9 +14,12 @@
 
 static const struct fast_class *const *classes_of(uint32_t opcode)
 {
+	static const struct fast_class *const attention[] = { &fast_attention, NULL };
 	static const struct fast_class *const none[] = { NULL };
 
 	switch (opcode) {
+	case UMA_OP_ATTENTION:
+		return attention;
 	default:
 		return none;
 	}

@@ -4,6 +4,9 @@
 fast-dir := libaccel/sw/fast
 
 libaccel-fast-objs := $(addprefix $(fast-dir)/,\
+	attn.o \
+	attn_rows.o \
+	attn_seq.o \
 	fast.o \
 	epilogue.o \
 	gemm_kernel.o \
@@ -31,4 +34,8 @@ $(eval $(call fast-for,avx2,gemm_f32_avx2.o gemm_s16_avx2.o))
 $(eval $(call fast-for,avx512,epilogue_avx512.o gemm_f32_avx512.o gemm_s16_avx512.o gemm_pack_avx512.o))
 $(eval $(call fast-for,vnni,gemm_i8s_avx512.o gemm_i8u_avx512.o))
 $(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
+
+$(eval $(call fast-for,avx2,attn_avx2.o))
+$(eval $(call fast-for,avx512,attn_avx512.o))
+$(eval $(call fast-for,bf16,attn_bf16.o))
 endif

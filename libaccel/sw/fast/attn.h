@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attention in process: what its files share.
+ *
+ *	attn.c		the class: what it takes, how it is cut, a tile of rows
+ *	attn_seq.c	sequences: lengths, positions, pages
+ *	attn_rows.c	rows of Q, K, V, mask in, rows of the result out
+ *	attn_kern.h	kernels, for attn_avx2.c, attn_avx512.c, attn_bf16.c
+ *
+ * Everything is turned by a quarter: a lane of a vector is a row, that is a
+ * query and a head. So keys and values are read as scalars from where they are,
+ * nothing is ever added up across lanes, and the weights are where the second
+ * product wants them.
+ */
+#ifndef LIBACCEL_SW_FAST_ATTN_H
+#define LIBACCEL_SW_FAST_ATTN_H
+
+#include "fast.h"
+
+/** ATTN_SUB: most rows of a group that goes along a block of keys at once */
+#define ATTN_SUB	48u
+/** ATTN_KEYS: most keys of a block */
+#define ATTN_KEYS	128u
+/** ATTN_ROWS: most rows of a tile */
+#define ATTN_ROWS	(8u * ATTN_SUB)
+/** ATTN_LINE_ROWS: most rows of attn_stream.c */
+#define ATTN_LINE_ROWS	8u
+
+#define ATTN_LOG2E	0x1.715476p+0f
+
+/**
+ * struct attn_group - a group of rows against a block of keys
+ *
+ * Arrays of rows have @nv vectors, arrays of several such lines are that far
+ * apart. Words are binary32 numbers or pairs of bf16.
+ */
+struct attn_group {
+	/** @nv: vectors of rows, 1 to 3 */
+	uint32_t nv;
+	/** @nk: keys */
+	uint32_t nk;
+	/** @kw: words of a key */
+	uint32_t kw;
+	/** @dv: elements of a value, rounded up */
+	uint32_t dv;
+	/** @ldk: distance of keys in words */
+	uint32_t ldk;
+	/** @ldv: distance of values, or of pairs of them, in words */
+	uint32_t ldv;
+	/** @k: keys; after the last come zeros for as many as are taken at once */
+	const uint32_t *k;
+	/** @v: values, or pairs of them element by element */
+	const uint32_t *v;
+	/** @q: words of the rows, word by word */
+	const uint32_t *q;
+	/** @s: scores, then weights, key by key */
+	float *s;
+	/** @o: sums, element by element */
+	float *o;
+	/** @top: largest score of the block */
+	float *top;
+	/** @shift: largest score so far, base 2 */
+	float *shift;
+	/** @sum: of the weights */
+	float *sum;
+	/** @rescale: what older sums are to be multiplied by */
+	float *rescale;
+	/** @c: what makes scores those of base 2 */
+	float c;
+	/** @kscale: of each key, or NULL */
+	const float *kscale;
+	/** @vscale: of each value, or NULL */
+	const float *vscale;
+	/** @vall: of all values */
+	float vall;
+
+	/* The rest is for what is not plain. */
+
+	/** @key: number of the first key */
+	int32_t key;
+	/** @keep: keys below it are seen whatever @lo is */
+	int32_t keep;
+	/** @lo: first key that a row sees */
+	const int32_t *lo;
+	/** @hi: last key that a row sees */
+	const int32_t *hi;
+	/** @hk: the same of keys below @keep */
+	const int32_t *hk;
+	/** @pos: positions of the rows */
+	const int32_t *pos;
+	/** @scale: of the scores, 1 if @c has it */
+	float scale;
+	/** @softcap: or 0 */
+	float softcap;
+	/** @slope: of each row, or NULL */
+	const float *slope;
+	/** @mask: what is added, key by key, or NULL */
+	const float *mask;
+	/** @mask_ld: distance of keys in it */
+	uint32_t mask_ld;
+};
+
+/**
+ * struct attn_kernels - of an instruction set
+ */
+struct attn_kernels {
+	/** @vl: lanes */
+	uint32_t vl;
+	/** @mr: keys, or elements of a value, taken at once */
+	uint32_t mr;
+	/** @bf16: words are pairs of bf16 */
+	bool bf16;
+	/** @turn: dst[j * ldd + i] = src[i * lds + j], @n multiples of vl, @m not */
+	void (*turn)(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds,
+		     uint32_t n, uint32_t m);
+	/** @scores: products of rows and keys, their largest in @top */
+	void (*scores)(const struct attn_group *g);
+	/** @finish: scale, bounds, masks; the largest in @top */
+	void (*finish)(const struct attn_group *g);
+	/** @soften: scores become weights */
+	void (*soften)(const struct attn_group *g);
+	/** @values: o = o * rescale + products of weights and values */
+	void (*values)(const struct attn_group *g);
+	/** @odd: add value @j, @x, which is not finite, where its weight is not 0 */
+	void (*odd)(const struct attn_group *g, uint32_t j, const float *x, uint32_t dv);
+	/** @end: take in sinks (or NULL), divide; are @rows of them finite? */
+	bool (*end)(const struct attn_group *g, const float *sinks, uint32_t rows,
+		    uint32_t dv);
+	/** @dequant: x[i] = scale * (p[i] - zero) of s8 or u8 */
+	void (*dequant)(float *x, const void *p, bool is_signed, float zero, float scale,
+			uint32_t n);
+	/** @narrow: the same without a scale, exactly, as bf16 */
+	void (*narrow)(uint16_t *x, const void *p, bool is_signed, float zero, uint32_t n);
+	/** @pair: dst[i] = a[i] | b[i] << 16 */
+	void (*pair)(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n);
+};
+
+extern const struct attn_kernels attn_avx2, attn_avx512, attn_bf16;
+
+/**
+ * struct attn_plan - a prepared attention, in the program
+ */
+struct attn_plan {
+	/** @rows: rows of a sequence and head of K: queries times heads */
+	uint64_t rows;
+	/** @keys: keys that a sequence has room for */
+	uint64_t keys;
+	/** @kern: kernels */
+	const struct attn_kernels *kern;
+	/** @batch: sequences */
+	uint32_t batch;
+	/** @kv_heads: heads of K */
+	uint32_t kv_heads;
+	/** @group: heads of Q that read one of K */
+	uint32_t group;
+	/** @queries: most of a sequence */
+	uint32_t queries;
+	/** @d: elements of a key */
+	uint32_t d;
+	/** @dv: elements of a value */
+	uint32_t dv;
+	/** @mt: rows of a tile */
+	uint32_t mt;
+	/** @rtiles: tiles of @rows */
+	uint32_t rtiles;
+	/** @nb: keys of a block */
+	uint32_t nb;
+	/** @sub: rows of a group */
+	uint32_t sub;
+	/** @kw: words of a key */
+	uint32_t kw;
+	/** @ldv: elements of a value, rounded up */
+	uint32_t ldv;
+	/** @pieces: of the keys of a sequence; streams */
+	uint32_t pieces;
+	/** @piece: keys of a piece */
+	uint32_t piece;
+	/** @heads: of K that a tile takes; streams */
+	uint32_t heads;
+	/** @htiles: tiles of them */
+	uint32_t htiles;
+	/** @c: as in &struct attn_group */
+	float c;
+	/** @scale: likewise */
+	float scale;
+	/** @kscale: of all keys: K's scale if it is one */
+	float kscale;
+	/** @vscale: V's */
+	float vscale;
+	/** @ragged: sequences lie one after the other */
+	bool ragged;
+	/** @kv_ragged: keys too */
+	bool kv_ragged;
+	/** @features: scores are more than products */
+	bool features;
+	/** @negate: Q is negated, since the scale is */
+	bool negate;
+	/** @k_tabled: each key of a head has a scale */
+	bool k_tabled;
+	/** @v_tabled: each value */
+	bool v_tabled;
+	/** @stream: attn_stream.c does it */
+	bool stream;
+};
+
+_Static_assert(sizeof(struct attn_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
+
+/**
+ * struct attn_seq - a sequence, and where a tile's rows are
+ * @b: sequence
+ * @g: head of K
+ * @kv_len: keys
+ * @q_len: queries
+ * @q_start: row of Q of the first query
+ * @kv_start: row of K of the first key
+ * @pos0: position of the first query
+ * @row0: first row of the tile
+ * @keep: some row may see the keys below it,
+ * @lo: those from here on,
+ * @hi: and none from here on
+ */
+struct attn_seq {
+	uint32_t b;
+	uint32_t g;
+	uint32_t kv_len;
+	uint32_t q_len;
+	uint32_t q_start;
+	uint32_t kv_start;
+	int64_t pos0;
+	uint64_t row0;
+	uint64_t keep;
+	uint64_t lo;
+	uint64_t hi;
+};
+
+/**
+ * struct attn_limits - what a row sees
+ * @lo: first key
+ * @hi: last key
+ * @hk: last of those that are kept
+ * @pos: position of the row
+ */
+struct attn_limits {
+	int32_t lo;
+	int32_t hi;
+	int32_t hk;
+	int32_t pos;
+};
+
+/**
+ * struct attn_ctx - a tile at hand
+ * @r: thread and operation
+ * @p: how it is cut
+ * @run: for the model's functions of rows
+ * @q: sequence
+ * @page_entry: of the page table that @page was read from, ~0: none
+ * @page: page
+ */
+struct attn_ctx {
+	const struct fast_run *r;
+	const struct attn_plan *p;
+	struct uma_run run;
+	struct attn_seq q;
+	uint32_t page_entry;
+	uint32_t page;
+};
+
+static inline const struct uma_tensor_view *attn_view(const struct attn_ctx *c,
+						      uint32_t slot)
+{
+	return &c->r->prog->op->t[slot];
+}
+
+static inline const struct uma_attention *attn_params(const struct attn_ctx *c)
+{
+	return &c->r->prog->op->u.attention;
+}
+
+/* Query of a row of the tile. */
+static inline uint32_t attn_query(const struct attn_ctx *c, uint32_t row)
+{
+	return (uint32_t)((c->q.row0 + row) / c->p->group);
+}
+
+/* Head of a row of the tile. */
+static inline uint32_t attn_head(const struct attn_ctx *c, uint32_t row)
+{
+	return c->q.g * c->p->group + (uint32_t)((c->q.row0 + row) % c->p->group);
+}
+
+/* --- attn_seq.c ------------------------------------------------------------------- */
+
+int attn_seq_open(struct attn_ctx *c);
+void attn_seq_limits(struct attn_ctx *c, uint32_t rows);
+void attn_row_limits(const struct attn_ctx *c, uint32_t row, struct attn_limits *l);
+int attn_key_at(struct attn_ctx *c, uint32_t slot, uint64_t key, uint32_t *idx);
+
+/* --- attn_rows.c ------------------------------------------------------------------ */
+
+int attn_load_q(struct attn_ctx *c, uint32_t row, uint32_t *x);
+int attn_load_keys(struct attn_ctx *c, uint64_t key, uint32_t n, uint32_t *x, uint32_t ld,
+		   float *scale);
+int attn_load_values(struct attn_ctx *c, uint64_t key, uint32_t n, uint32_t *x,
+		     uint32_t ld, float *scale);
+void attn_prefetch(const struct attn_ctx *c, uint64_t key, uint32_t n);
+int attn_load_value(struct attn_ctx *c, uint64_t key, float *x);
+int attn_load_mask(struct attn_ctx *c, uint32_t row, uint64_t key, uint32_t n, float *x);
+int attn_load_slope(struct attn_ctx *c, uint32_t row, float *x);
+int attn_load_sink(struct attn_ctx *c, uint32_t row, float *x);
+int attn_store(struct attn_ctx *c, uint32_t row, const float *x);
+bool attn_table_ok(const struct uma_tensor_view *t, bool *tabled);
+
+#endif /* LIBACCEL_SW_FAST_ATTN_H */

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels of attention, included once for each instruction set, which defines
+ * before
+ *
+ *	VL, MR, NV	lanes, keys at once, vectors of rows at once
+ *	vf, vi		vectors of binary32 and of 32-bit integers
+ *	v_*()		what is done with them
+ *	KERN_BF16	words are pairs of bf16: v_dot() is of pairs
+ *	KERN_NAME	table
+ *
+ * The products are tiles of MR x (NV vectors): each step takes NV vectors and MR
+ * broadcast words for MR * NV multiply-adds; with AVX-512 8 x 48: 24 sums, 3
+ * vectors and a word are 28 registers, 11 loads for 24 multiply-adds.
+ *
+ * The softmax is the online one (M. Milakov, N. Gimelshein, "Online normalizer
+ * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022), base 2.
+ */
+
+#define KERN_INLINE	static inline __attribute__((always_inline))
+#define MINUS_INF	(-__builtin_inff())
+
+/*
+ * acc = sums over @n of a[i * ms + x * ks] * b[x * ld + lane]. All distances in
+ * words; one of @ms and @ks is the constant 1.
+ */
+KERN_INLINE void product(vf acc[MR][NV], const uint32_t *a, size_t ms, size_t ks,
+			 const uint32_t *b, uint32_t n, const uint32_t nv)
+{
+	uint32_t x, i, v;
+
+	for (x = 0; x < n; x++, a += ks, b += nv * VL) {
+		vf w[NV];
+
+#pragma GCC unroll 4
+		for (v = 0; v < nv; v++)
+			w[v] = v_load(b + v * VL);
+#pragma GCC unroll 8
+		for (i = 0; i < MR; i++) {
+			const vf s = v_word(a + i * ms);
+
+#pragma GCC unroll 4
+			for (v = 0; v < nv; v++)
+				acc[i][v] = v_dot(acc[i][v], s, w[v]);
+		}
+	}
+}
+
+KERN_INLINE void scores_nv(const struct attn_group *g, const uint32_t nv)
+{
+	const size_t ld = nv * VL;
+	uint32_t j, i, v;
+	vf top[NV];
+
+#pragma GCC unroll 4
+	for (v = 0; v < nv; v++)
+		top[v] = v_set(MINUS_INF);
+	for (j = 0; j < g->nk; j += MR) {
+		float *s = g->s + j * ld;
+		vf acc[MR][NV];
+
+#pragma GCC unroll 8
+		for (i = 0; i < MR; i++)
+#pragma GCC unroll 4
+			for (v = 0; v < nv; v++)
+				acc[i][v] = v_set(0);
+		product(acc, g->k + (size_t)j * g->ldk, g->ldk, 1, g->q, g->kw, nv);
+		if (g->kscale) {
+#pragma GCC unroll 8
+			for (i = 0; i < MR; i++)
+#pragma GCC unroll 4
+				for (v = 0; v < nv; v++)
+					acc[i][v] = v_mul(acc[i][v], v_set(g->kscale[j + i]));
+		}
+#pragma GCC unroll 8
+		for (i = 0; i < MR; i++)
+#pragma GCC unroll 4
+			for (v = 0; v < nv; v++) {
+				v_store(s + i * ld + v * VL, acc[i][v]);
+				top[v] = v_max(top[v], acc[i][v]);
+			}
+	}
+#pragma GCC unroll 4
+	for (v = 0; v < nv; v++)
+		v_store(g->top + v * VL, top[v]);
+}
+
+KERN_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
+{
+#ifdef KERN_BF16
+	const uint32_t steps = (g->nk + 1) / 2;
+#else
+	const uint32_t steps = g->nk;
+#endif
+	const size_t ld = nv * VL;
+	uint32_t e, i, v;
+
+	for (e = 0; e < g->dv; e += MR) {
+		float *o = g->o + e * ld;
+		vf acc[MR][NV];
+
+#pragma GCC unroll 8
+		for (i = 0; i < MR; i++)
+#pragma GCC unroll 4
+			for (v = 0; v < nv; v++)
+				acc[i][v] = v_mul(v_load(o + i * ld + v * VL),
+						  v_load(g->rescale + v * VL));
+		product(acc, g->v + e, 1, g->ldv, (const uint32_t *)g->s, steps, nv);
+#pragma GCC unroll 8
+		for (i = 0; i < MR; i++)
+#pragma GCC unroll 4
+			for (v = 0; v < nv; v++)
+				v_store(o + i * ld + v * VL, acc[i][v]);
+	}
+}
+
+/* Factors of the older sums, and what is subtracted from the scores. */
+KERN_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t nv)
+{
+	const vf none = v_set(MINUS_INF);
+	uint32_t v;
+
+#pragma GCC unroll 4
+	for (v = 0; v < nv; v++) {
+		const vf old = v_load(g->shift + v * VL);
+		/* A NaN does not become the largest, but it stays in its place. */
+		const vf new = v_max(v_mul(v_load(g->top + v * VL), v_set(g->c)), old);
+		const vf at = v_if_equal(new, none, v_set(0), new);
+
+		v_store(g->shift + v * VL, new);
+		v_store(g->rescale + v * VL,
+			v_if_equal(old, none, v_set(0), v_exp2(v_sub(old, at))));
+		shift[v] = at;
+	}
+}
+
+KERN_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled)
+{
+	const size_t ld = nv * VL;
+	const vf c = v_set(g->c);
+	vf shift[NV], sum[NV];
+	uint32_t j, v;
+
+	begin_soften(g, shift, nv);
+#pragma GCC unroll 4
+	for (v = 0; v < nv; v++)
+		sum[v] = v_mul(v_load(g->sum + v * VL), v_load(g->rescale + v * VL));
+#ifdef KERN_BF16
+	for (j = 0; j < g->nk; j += 2) {
+		const float *s = g->s + j * ld;
+		const bool pair = j + 1 < g->nk;
+
+#pragma GCC unroll 4
+		for (v = 0; v < nv; v++) {
+			vf x = v_exp2_rough(v_fmsub(v_load(s + v * VL), c, shift[v]));
+			vf y = v_set(0);
+
+			if (pair)
+				y = v_exp2_rough(v_fmsub(v_load(s + ld + v * VL), c,
+							 shift[v]));
+			sum[v] = v_add(sum[v], v_add(x, y));
+			if (scaled) {
+				x = v_mul(x, v_set(g->vscale[j]));
+				y = v_mul(y, v_set(g->vscale[j + pair]));
+			}
+			v_store_pairs((uint32_t *)g->s + j / 2 * ld + v * VL, x, y);
+		}
+	}
+#else
+	for (j = 0; j < g->nk; j++) {
+		float *s = g->s + j * ld;
+
+#pragma GCC unroll 4
+		for (v = 0; v < nv; v++) {
+			vf x = v_exp2(v_fmsub(v_load(s + v * VL), c, shift[v]));
+
+			sum[v] = v_add(sum[v], x);
+			if (scaled)
+				x = v_mul(x, v_set(g->vscale[j]));
+			v_store(s + v * VL, x);
+		}
+	}
+#endif
+#pragma GCC unroll 4
+	for (v = 0; v < nv; v++)
+		v_store(g->sum + v * VL, sum[v]);
+}
+
+static void scores(const struct attn_group *g)
+{
+	if (g->nv == 3)
+		scores_nv(g, 3);
+	else if (g->nv == 2)
+		scores_nv(g, 2);
+	else
+		scores_nv(g, 1);
+}
+
+static void values(const struct attn_group *g)
+{
+	if (g->nv == 3)
+		values_nv(g, 3);
+	else if (g->nv == 2)
+		values_nv(g, 2);
+	else
+		values_nv(g, 1);
+}
+
+static void soften_scaled(const struct attn_group *g)
+{
+	if (g->nv == 3)
+		soften_nv(g, 3, true);
+	else if (g->nv == 2)
+		soften_nv(g, 2, true);
+	else
+		soften_nv(g, 1, true);
+}
+
+static void soften(const struct attn_group *g)
+{
+	if (g->vscale)
+		soften_scaled(g);
+	else if (g->nv == 3)
+		soften_nv(g, 3, false);
+	else if (g->nv == 2)
+		soften_nv(g, 2, false);
+	else
+		soften_nv(g, 1, false);
+}
+
+/* --- what is not plain -------------------------------------------------------------- */
+
+/* tanh as the model has it: (tanh(x) / x - 1) / x^2 in x^2, beyond by e^x */
+KERN_INLINE vf tanh_of(vf x)
+{
+	static const float c[] = {
+		0x1.2c83cp-9f, -0x1.116a16p-7f, 0x1.64a976p-6f, -0x1.ba08c4p-5f,
+		0x1.1110eap-3f, -0x1.555556p-2f,
+	};
+	const vf z = v_mul(x, x), a = v_abs(x);
+	vf near = v_set(c[0]), far;
+	uint32_t i;
+
+	for (i = 1; i < sizeof(c) / sizeof(c[0]); i++)
+		near = v_fma(near, z, v_set(c[i]));
+	near = v_fma(v_mul(near, z), x, x);
+	far = v_add(v_exp2(v_mul(a, v_set(2 * ATTN_LOG2E))), v_set(1));
+	far = v_sub(v_set(1), v_div(v_set(2), far));
+	far = v_copy_sign(far, x);
+	return v_if_less(a, v_set(0.625f), near, far);
+}
+
+static void finish(const struct attn_group *g)
+{
+	const uint32_t ld = g->nv * VL;
+	uint32_t v, j;
+
+	for (v = 0; v < ld; v += VL) {
+		const vi lo = v_load_ints(g->lo + v), hi = v_load_ints(g->hi + v);
+		const vi hk = v_load_ints(g->hk + v);
+		const vf slope = g->slope ? v_load(g->slope + v) : v_set(0);
+		vf top = v_set(MINUS_INF);
+
+		for (j = 0; j < g->nk; j++) {
+			const int32_t key = g->key + (int32_t)j;
+			float *s = g->s + j * ld + v;
+			vf x = v_mul(v_load(s), v_set(g->scale));
+
+			if (g->softcap > 0)
+				x = v_mul(tanh_of(v_div(x, v_set(g->softcap))),
+					  v_set(g->softcap));
+			if (g->slope)
+				x = v_fnma(slope, v_distance(g->pos + v, key), x);
+			if (g->mask) {
+				const vf m = g->mask_ld ? v_load(g->mask + j * g->mask_ld + v) :
+					     v_set(g->mask[j]);
+
+				/* Whatever the score was: it may be no number. */
+				x = v_if_equal(m, v_set(MINUS_INF), m, v_add(x, m));
+			}
+			x = key < g->keep ? v_between(x, key, v_ints(INT32_MIN), hk) :
+			    v_between(x, key, lo, hi);
+			v_store(s, x);
+			top = v_max(top, x);
+		}
+		v_store(g->top + v, top);
+	}
+}
+
+static void odd(const struct attn_group *g, uint32_t j, const float *x, uint32_t dv)
+{
+	const uint32_t ld = g->nv * VL;
+	uint32_t v, e;
+
+	for (v = 0; v < ld; v += VL) {
+#ifdef KERN_BF16
+		const vf w = v_half((const uint32_t *)g->s + j / 2 * ld + v, j & 1);
+#else
+		const vf w = v_load(g->s + j * ld + v);
+#endif
+
+		for (e = 0; e < dv; e++) {
+			float *o = g->o + e * ld + v;
+			const vf old = v_load(o);
+
+			v_store(o, v_if_equal(w, v_set(0), old, v_fma(w, v_set(x[e]), old)));
+		}
+	}
+}
+
+static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, uint32_t dv)
+{
+	const uint32_t ld = g->nv * VL;
+	bool finite = true;
+	uint32_t v, e;
+
+	for (v = 0; v < ld; v += VL) {
+		vf sum = v_load(g->sum + v), factor = v_set(1);
+		vi high = v_ints(0);
+
+		if (sinks) {
+			const vf sink = v_load(sinks + v), none = v_set(MINUS_INF);
+			const vf old = v_load(g->shift + v);
+			/* Of a sink that is no number nothing is left but that. */
+			const vf new = v_max(old, sink);
+			const vf at = v_if_equal(new, none, v_set(0), new);
+
+			factor = v_if_equal(old, none, v_set(0), v_exp2(v_sub(old, at)));
+			sum = v_fma(sum, factor, v_exp2(v_sub(sink, at)));
+		}
+		factor = v_mul(factor, v_set(g->vall));
+		factor = v_if_equal(sum, v_set(0), v_set(0), v_div(factor, sum));
+		for (e = 0; e < dv; e++) {
+			float *o = g->o + e * ld + v;
+			const vf x = v_mul(v_load(o), factor);
+
+			v_store(o, x);
+			high = v_max_ints(high, v_exponent(x));
+		}
+		finite = finite && v_all_finite(high, rows > v ? rows - v : 0);
+	}
+	return finite;
+}
+
+/* --- moving ----------------------------------------------------------------------- */
+
+static void turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds, uint32_t n,
+		 uint32_t m)
+{
+	uint32_t i, j, x;
+
+	for (i = 0; i < n; i += VL) {
+		for (j = 0; j + VL <= m; j += VL)
+			v_turn(dst + (size_t)j * ldd + i, ldd, src + (size_t)i * lds + j, lds);
+		for (; j < m; j++)
+			for (x = 0; x < VL; x++)
+				dst[(size_t)j * ldd + i + x] = src[(size_t)(i + x) * lds + j];
+	}
+}
+
+static void dequant(float *x, const void *p, bool is_signed, float zero, float scale,
+		    uint32_t n)
+{
+	const uint8_t *u = p;
+	const int8_t *s = p;
+	uint32_t i;
+
+	if (is_signed)
+		for (i = 0; i < n; i++)
+			x[i] = ((float)s[i] - zero) * scale;
+	else
+		for (i = 0; i < n; i++)
+			x[i] = ((float)u[i] - zero) * scale;
+}
+
+static void narrow(uint16_t *x, const void *p, bool is_signed, float zero, uint32_t n)
+{
+	const uint8_t *u = p;
+	const int8_t *s = p;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		const float f = (is_signed ? (float)s[i] : (float)u[i]) - zero;
+		uint32_t bits;
+
+		memcpy(&bits, &f, 4);
+		x[i] = (uint16_t)(bits >> 16);
+	}
+}
+
+static void pair(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		dst[i] = a[i] | (uint32_t)b[i] << 16;
+}
+
+const struct attn_kernels KERN_NAME = {
+	.vl = VL,
+	.mr = MR,
+#ifdef KERN_BF16
+	.bf16 = true,
+#endif
+	.turn = turn,
+	.scores = scores,
+	.finish = finish,
+	.soften = soften,
+	.values = values,
+	.odd = odd,
+	.end = end,
+	.dequant = dequant,
+	.narrow = narrow,
+	.pair = pair,
+};

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Vectors of attn_kern.h with AVX2 and FMA. Tiles of 4 x 24: 12 sums, 3 vectors
+ * and a word are 16 registers, 7 loads for 12 multiply-adds.
+ */
+#include <immintrin.h>
+#include <string.h>
+#include "attn.h"
+
+#define VL	8u
+#define MR	4u
+#define NV	3u
+
+typedef __m256 vf;
+typedef __m256i vi;
+
+#define V_INLINE	static inline __attribute__((always_inline))
+
+V_INLINE vf v_load(const void *p)
+{
+	return _mm256_loadu_ps(p);
+}
+
+V_INLINE vi v_load_ints(const int32_t *p)
+{
+	return _mm256_loadu_si256((const __m256i *)p);
+}
+
+V_INLINE void v_store(void *p, vf x)
+{
+	_mm256_storeu_ps(p, x);
+}
+
+V_INLINE vf v_set(float x)
+{
+	return _mm256_set1_ps(x);
+}
+
+V_INLINE vi v_ints(int32_t x)
+{
+	return _mm256_set1_epi32(x);
+}
+
+/* A word in all lanes. */
+V_INLINE vf v_word(const uint32_t *p)
+{
+	float f;
+
+	memcpy(&f, p, 4);
+	return _mm256_set1_ps(f);
+}
+
+V_INLINE vf v_add(vf a, vf b)
+{
+	return _mm256_add_ps(a, b);
+}
+
+V_INLINE vf v_sub(vf a, vf b)
+{
+	return _mm256_sub_ps(a, b);
+}
+
+V_INLINE vf v_mul(vf a, vf b)
+{
+	return _mm256_mul_ps(a, b);
+}
+
+V_INLINE vf v_div(vf a, vf b)
+{
+	return _mm256_div_ps(a, b);
+}
+
+/* The second if one is no number. */
+V_INLINE vf v_max(vf a, vf b)
+{
+	return _mm256_max_ps(a, b);
+}
+
+V_INLINE vf v_fma(vf a, vf b, vf c)
+{
+	return _mm256_fmadd_ps(a, b, c);
+}
+
+V_INLINE vf v_fnma(vf a, vf b, vf c)
+{
+	return _mm256_fnmadd_ps(a, b, c);
+}
+
+V_INLINE vf v_fmsub(vf a, vf b, vf c)
+{
+	return _mm256_fmsub_ps(a, b, c);
+}
+
+V_INLINE vf v_dot(vf acc, vf a, vf b)
+{
+	return _mm256_fmadd_ps(a, b, acc);
+}
+
+V_INLINE vf v_abs(vf x)
+{
+	return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+}
+
+V_INLINE vf v_copy_sign(vf x, vf from)
+{
+	return _mm256_or_ps(x, _mm256_and_ps(from, _mm256_set1_ps(-0.0f)));
+}
+
+V_INLINE vf v_if_equal(vf a, vf b, vf yes, vf no)
+{
+	return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_EQ_OQ));
+}
+
+V_INLINE vf v_if_less(vf a, vf b, vf yes, vf no)
+{
+	return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+}
+
+/* |pos - key| */
+V_INLINE vf v_distance(const int32_t *pos, int32_t key)
+{
+	return _mm256_cvtepi32_ps(_mm256_abs_epi32(_mm256_sub_epi32(v_load_ints(pos),
+								    v_ints(key))));
+}
+
+/* Minus infinity unless lo <= key <= hi. */
+V_INLINE vf v_between(vf x, int32_t key, vi lo, vi hi)
+{
+	const vi k = v_ints(key);
+	const vi hidden = _mm256_or_si256(_mm256_cmpgt_epi32(lo, k), _mm256_cmpgt_epi32(k, hi));
+
+	return _mm256_blendv_ps(x, _mm256_set1_ps(-__builtin_inff()),
+				_mm256_castsi256_ps(hidden));
+}
+
+V_INLINE vi v_exponent(vf x)
+{
+	return _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7f800000));
+}
+
+V_INLINE vi v_max_ints(vi a, vi b)
+{
+	return _mm256_max_epi32(a, b);
+}
+
+/* Of the first @n lanes of exponents. */
+V_INLINE bool v_all_finite(vi high, uint32_t n)
+{
+	const vi odd = _mm256_cmpeq_epi32(high, _mm256_set1_epi32(0x7f800000));
+	const uint32_t lanes = n >= 8 ? 0xffu : (1u << n) - 1;
+
+	return !((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(odd)) & lanes);
+}
+
+/*
+ * 2^x as attn_v512.h has it. The power of two comes in two factors, so that
+ * subnormal results are kept; a NaN passes.
+ */
+V_INLINE vf v_exp2(vf x)
+{
+	const vf at = _mm256_max_ps(v_set(-160), _mm256_min_ps(v_set(160), x));
+	const vf down = _mm256_floor_ps(at), r = v_sub(at, down);
+	const vi n = _mm256_cvtps_epi32(down), half = _mm256_srai_epi32(n, 1);
+	const vi bias = v_ints(127);
+	vf p = v_set(0x1.e974fap-10f);
+
+	p = v_fma(p, r, v_set(0x1.277856p-7f));
+	p = v_fma(p, r, v_set(0x1.c91ce6p-5f));
+	p = v_fma(p, r, v_set(0x1.ebdb56p-3f));
+	p = v_fma(p, r, v_set(0x1.62e4bap-1f));
+	p = v_fma(p, r, v_set(1));
+	p = v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23)));
+	return v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(
+			_mm256_add_epi32(_mm256_sub_epi32(n, half), bias), 23)));
+}
+
+/* 8 x 8 words turned. */
+V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds)
+{
+	__m256 a[8], b[8];
+	uint32_t i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		a[i] = v_load(src + (size_t)i * lds);
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i += 2) {
+		b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+		b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+	}
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i += 4) {
+		a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
+		a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
+		a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
+		a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
+	}
+#pragma GCC unroll 8
+	for (i = 0; i < 4; i++) {
+		v_store(dst + (size_t)i * ldd, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+		v_store(dst + (size_t)(i + 4) * ldd,
+			_mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+	}
+}

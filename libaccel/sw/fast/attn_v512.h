@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Vectors of attn_kern.h with AVX-512.
+ */
+#include <immintrin.h>
+#include <string.h>
+#include "attn.h"
+
+#define VL	16u
+#define MR	8u
+#define NV	3u
+
+typedef __m512 vf;
+typedef __m512i vi;
+
+#define V_INLINE	static inline __attribute__((always_inline))
+
+V_INLINE vf v_load(const void *p)
+{
+	return _mm512_loadu_ps(p);
+}
+
+V_INLINE vi v_load_ints(const int32_t *p)
+{
+	return _mm512_loadu_si512(p);
+}
+
+V_INLINE void v_store(void *p, vf x)
+{
+	_mm512_storeu_ps(p, x);
+}
+
+V_INLINE vf v_set(float x)
+{
+	return _mm512_set1_ps(x);
+}
+
+V_INLINE vi v_ints(int32_t x)
+{
+	return _mm512_set1_epi32(x);
+}
+
+/* A word in all lanes. */
+V_INLINE vf v_word(const uint32_t *p)
+{
+	float f;
+
+	memcpy(&f, p, 4);
+	return _mm512_set1_ps(f);
+}
+
+V_INLINE vf v_add(vf a, vf b)
+{
+	return _mm512_add_ps(a, b);
+}
+
+V_INLINE vf v_sub(vf a, vf b)
+{
+	return _mm512_sub_ps(a, b);
+}
+
+V_INLINE vf v_mul(vf a, vf b)
+{
+	return _mm512_mul_ps(a, b);
+}
+
+V_INLINE vf v_div(vf a, vf b)
+{
+	return _mm512_div_ps(a, b);
+}
+
+/* The second if one is no number. */
+V_INLINE vf v_max(vf a, vf b)
+{
+	return _mm512_max_ps(a, b);
+}
+
+V_INLINE vf v_fma(vf a, vf b, vf c)
+{
+	return _mm512_fmadd_ps(a, b, c);
+}
+
+V_INLINE vf v_fnma(vf a, vf b, vf c)
+{
+	return _mm512_fnmadd_ps(a, b, c);
+}
+
+V_INLINE vf v_fmsub(vf a, vf b, vf c)
+{
+	return _mm512_fmsub_ps(a, b, c);
+}
+
+V_INLINE vf v_abs(vf x)
+{
+	return _mm512_abs_ps(x);
+}
+
+V_INLINE vf v_copy_sign(vf x, vf from)
+{
+	return _mm512_or_ps(x, _mm512_and_ps(from, _mm512_set1_ps(-0.0f)));
+}
+
+V_INLINE vf v_if_equal(vf a, vf b, vf yes, vf no)
+{
+	return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), no, yes);
+}
+
+V_INLINE vf v_if_less(vf a, vf b, vf yes, vf no)
+{
+	return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+}
+
+/* |pos - key| */
+V_INLINE vf v_distance(const int32_t *pos, int32_t key)
+{
+	return _mm512_cvtepi32_ps(_mm512_abs_epi32(_mm512_sub_epi32(v_load_ints(pos),
+								    v_ints(key))));
+}
+
+/* Minus infinity unless lo <= key <= hi. */
+V_INLINE vf v_between(vf x, int32_t key, vi lo, vi hi)
+{
+	const vi k = v_ints(key);
+	const __mmask16 seen = _mm512_mask_cmple_epi32_mask(_mm512_cmple_epi32_mask(lo, k), k, hi);
+
+	return _mm512_mask_blend_ps(seen, _mm512_set1_ps(-__builtin_inff()), x);
+}
+
+V_INLINE vi v_exponent(vf x)
+{
+	return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7f800000));
+}
+
+V_INLINE vi v_max_ints(vi a, vi b)
+{
+	return _mm512_max_epi32(a, b);
+}
+
+/* Of the first @n lanes of exponents. */
+V_INLINE bool v_all_finite(vi high, uint32_t n)
+{
+	const __mmask16 lanes = (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1);
+
+	return !_mm512_mask_cmpeq_epi32_mask(lanes, high, _mm512_set1_epi32(0x7f800000));
+}
+
+/*
+ * 2^x, x at most some 100, to 2.6 units of roundoff (1.57 of the polynomial, the
+ * rest of its evaluation). 2^r on 0 <= r < 1 is a polynomial of degree 5 that is
+ * 1 at 0, fitted for the least relative error; coefficients rounded to binary32.
+ * Minus infinity gives 0, subnormal results are kept.
+ */
+V_INLINE vf v_exp2(vf x)
+{
+	const vf r = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF);
+	vf p = _mm512_set1_ps(0x1.e974fap-10f);
+
+	p = v_fma(p, r, v_set(0x1.277856p-7f));
+	p = v_fma(p, r, v_set(0x1.c91ce6p-5f));
+	p = v_fma(p, r, v_set(0x1.ebdb56p-3f));
+	p = v_fma(p, r, v_set(0x1.62e4bap-1f));
+	p = v_fma(p, r, v_set(1));
+	return _mm512_scalef_ps(p, x);
+}
+
+/* The same of degree 3, to 2^-13.5: for what is rounded to bf16. */
+V_INLINE vf v_exp2_rough(vf x)
+{
+	const vf r = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF);
+	vf p = _mm512_set1_ps(0x1.3baaa6p-4f);
+
+	p = v_fma(p, r, v_set(0x1.d2378ap-3f));
+	p = v_fma(p, r, v_set(0x1.63e658p-1f));
+	p = v_fma(p, r, v_set(1));
+	return _mm512_scalef_ps(p, x);
+}
+
+/* 16 x 16 words turned: pairs of lines, then of pairs, then quarters. */
+V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds)
+{
+	__m512i a[16], b[16];
+	uint32_t i;
+
+#pragma GCC unroll 16
+	for (i = 0; i < 16; i++)
+		a[i] = _mm512_loadu_si512(src + (size_t)i * lds);
+#pragma GCC unroll 16
+	for (i = 0; i < 16; i += 2) {
+		b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+		b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+	}
+#pragma GCC unroll 16
+	for (i = 0; i < 16; i += 4) {
+		a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
+		a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
+		a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
+		a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+	}
+#pragma GCC unroll 16
+	for (i = 0; i < 4; i++) {
+		b[i] = _mm512_shuffle_i32x4(a[i], a[i + 4], 0x88);
+		b[i + 4] = _mm512_shuffle_i32x4(a[i], a[i + 4], 0xdd);
+		b[i + 8] = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0x88);
+		b[i + 12] = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0xdd);
+	}
+#pragma GCC unroll 16
+	for (i = 0; i < 8; i++) {
+		_mm512_storeu_si512(dst + (size_t)i * ldd,
+				    _mm512_shuffle_i32x4(b[i], b[i + 8], 0x88));
+		_mm512_storeu_si512(dst + (size_t)(i + 8) * ldd,
+				    _mm512_shuffle_i32x4(b[i], b[i + 8], 0xdd));
+	}
+}
