@@ -454,7 +454,7 @@ static bool set_scale(const struct uma_op *op, struct attn_plan *p, float k)
 	memcpy(&scale, &op->u.attention.scale, 4);
 	p->negate = scale < 0;
 	p->scale = (p->negate ? -scale : scale) * k;
-	if (!(p->scale > 0x1p-60f && p->scale < 0x1p60f))
+	if (!(p->scale * 1e18f > 1 && p->scale < 1e18f))
 		return false;
 	p->features = op->u.attention.flags & (UMA_ATTN_SOFTCAP | UMA_ATTN_ALIBI |
 					       UMA_ATTN_MASK);

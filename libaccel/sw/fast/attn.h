@@ -26,7 +26,7 @@
 /** ATTN_LINE_ROWS: most rows of attn_stream.c */
 #define ATTN_LINE_ROWS	8u
 
-#define ATTN_LOG2E	0x1.715476p+0f
+#define ATTN_LOG2E	1.44269502f
 
 /**
  * struct attn_group - a group of rows against a block of keys

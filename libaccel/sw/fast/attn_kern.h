@@ -234,8 +234,8 @@ static void soften(const struct attn_group *g)
 KERN_INLINE vf tanh_of(vf x)
 {
 	static const float c[] = {
-		0x1.2c83cp-9f, -0x1.116a16p-7f, 0x1.64a976p-6f, -0x1.ba08c4p-5f,
-		0x1.1110eap-3f, -0x1.555556p-2f,
+		0.00229274482f, -0.00834394526f, 0.0217689183f, -0.0539592579f,
+		0.133333042f, -0.333333343f,
 	};
 	const vf z = v_mul(x, x), a = v_abs(x);
 	vf near = v_set(c[0]), far;

@@ -8,9 +8,11 @@
 
 static int32_t read_number(const struct uma_tensor_view *t, int64_t off)
 {
-	const volatile int32_t *p = (const int32_t *)fast_ptr(t) + off;
+	int32_t v = ((const int32_t *)fast_ptr(t))[off];
 
-	return *p;
+	/* From here on the compiler does not know where it came from. */
+	__asm__("" : "+r" (v));
+	return v;
 }
 
 static int bad_number(struct attn_ctx *c, uint32_t slot, int64_t off, const char *field)

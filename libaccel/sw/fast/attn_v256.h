@@ -152,6 +152,12 @@ V_INLINE bool v_all_finite(vi high, uint32_t n)
 	return !((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(odd)) & lanes);
 }
 
+/* The number with that exponent. */
+V_INLINE vf v_power(vi biased)
+{
+	return _mm256_castsi256_ps(_mm256_slli_epi32(biased, 23));
+}
+
 /*
  * 2^x as attn_v512.h has it. The power of two comes in two factors, so that
  * subnormal results are kept; a NaN passes.
@@ -162,16 +168,15 @@ V_INLINE vf v_exp2(vf x)
 	const vf down = _mm256_floor_ps(at), r = v_sub(at, down);
 	const vi n = _mm256_cvtps_epi32(down), half = _mm256_srai_epi32(n, 1);
 	const vi bias = v_ints(127);
-	vf p = v_set(0x1.e974fap-10f);
+	vf p = v_set(0.00186713005f);
 
-	p = v_fma(p, r, v_set(0x1.277856p-7f));
-	p = v_fma(p, r, v_set(0x1.c91ce6p-5f));
-	p = v_fma(p, r, v_set(0x1.ebdb56p-3f));
-	p = v_fma(p, r, v_set(0x1.62e4bap-1f));
+	p = v_fma(p, r, v_set(0.00901703071f));
+	p = v_fma(p, r, v_set(0.0557999127f));
+	p = v_fma(p, r, v_set(0.240164444f));
+	p = v_fma(p, r, v_set(0.693151295f));
 	p = v_fma(p, r, v_set(1));
-	p = v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23)));
-	return v_mul(p, _mm256_castsi256_ps(_mm256_slli_epi32(
-			_mm256_add_epi32(_mm256_sub_epi32(n, half), bias), 23)));
+	p = v_mul(p, v_power(_mm256_add_epi32(half, bias)));
+	return v_mul(p, v_power(_mm256_add_epi32(_mm256_sub_epi32(n, half), bias)));
 }
 
 /* 8 x 8 words turned. */

@@ -153,12 +153,12 @@ V_INLINE bool v_all_finite(vi high, uint32_t n)
 V_INLINE vf v_exp2(vf x)
 {
 	const vf r = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF);
-	vf p = _mm512_set1_ps(0x1.e974fap-10f);
+	vf p = _mm512_set1_ps(0.00186713005f);
 
-	p = v_fma(p, r, v_set(0x1.277856p-7f));
-	p = v_fma(p, r, v_set(0x1.c91ce6p-5f));
-	p = v_fma(p, r, v_set(0x1.ebdb56p-3f));
-	p = v_fma(p, r, v_set(0x1.62e4bap-1f));
+	p = v_fma(p, r, v_set(0.00901703071f));
+	p = v_fma(p, r, v_set(0.0557999127f));
+	p = v_fma(p, r, v_set(0.240164444f));
+	p = v_fma(p, r, v_set(0.693151295f));
 	p = v_fma(p, r, v_set(1));
 	return _mm512_scalef_ps(p, x);
 }
@@ -167,10 +167,10 @@ V_INLINE vf v_exp2(vf x)
 V_INLINE vf v_exp2_rough(vf x)
 {
 	const vf r = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF);
-	vf p = _mm512_set1_ps(0x1.3baaa6p-4f);
+	vf p = _mm512_set1_ps(0.0770670399f);
 
-	p = v_fma(p, r, v_set(0x1.d2378ap-3f));
-	p = v_fma(p, r, v_set(0x1.63e658p-1f));
+	p = v_fma(p, r, v_set(0.227644995f));
+	p = v_fma(p, r, v_set(0.695116758f));
 	p = v_fma(p, r, v_set(1));
 	return _mm512_scalef_ps(p, x);
 }
