@@ -44,6 +44,14 @@ libaccel/libaccel-objs += $(addprefix libaccel/src/,\
 	quant.o \
 	sparse.o \
 	lower_dynquant.o \
+	tune.o \
+	tune_api.o \
+	tune_measure.o \
+	tune_scratch.o \
+	tune_desc.o \
+	tune_entry.o \
+	tune_file.o \
+	tune_cpu.o \
 	)
 
 op-tests := $(addprefix libaccel/tests/test_,\
@@ -109,6 +117,10 @@ libaccel/tests/test_view-objs := libaccel/tests/test_view.o libaccel/tests/oracl
 libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle.o $(libaccel/libaccel-objs)
 override libaccel/tests/test_lower-libs :=
 override libaccel/tests/test_lower-pkgs := cmocka libdrm libudev json-c
+
+$(foreach t,tune tune_file,$(eval libaccel/tests/test_$(t)-objs = libaccel/tests/test_$(t).o $$(libaccel/libaccel-objs)) \
+	$(eval override libaccel/tests/test_$(t)-libs :=) \
+	$(eval override libaccel/tests/test_$(t)-pkgs := cmocka libdrm libudev json-c))
 
 # Wrong descriptors, a table for each operation.
 libaccel/tests/test_misuse-objs := $(addprefix libaccel/tests/,test_misuse.o misuse_lines.o misuse_moves.o \

@@ -70,6 +70,14 @@ struct backend_ops {
 	/** @queue_destroy: no job is left */
 	void (*queue_destroy)(struct accel_queue *queue);
 
+	/**
+	 * @job_hints: hints that it pays to measure for the first operation of
+	 * a job that was submitted, at most @max; returns their number. NULL:
+	 * there are none
+	 */
+	uint32_t (*job_hints)(struct accel_job *job, struct fast_hint *hints,
+			      uint32_t max);
+
 	/** @job_prepare: before the first submit, under the job's lock */
 	int (*job_prepare)(struct accel_job *job);
 	/** @job_destroy: also for a job that was never prepared */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "backend.h"
+#include "tune.h"
 
 struct accel_ctx *ctx_ref(struct accel_ctx *ctx)
 {
@@ -22,6 +23,7 @@ void ctx_unref(struct accel_ctx *ctx)
 	dev->ops->ctx_destroy(ctx);
 	import_exit(ctx);
 	pthread_mutex_destroy(&ctx->lock);
+	free(ctx->tune_path);
 	free(ctx);
 	accel_device_unref(dev);
 }
@@ -29,12 +31,12 @@ void ctx_unref(struct accel_ctx *ctx)
 int accel_ctx_create(struct accel_device *dev, const struct accel_ctx_opts *opts,
 		     struct accel_ctx **out)
 {
-	struct accel_ctx_opts o = { sizeof(o), 0 };
+	struct accel_ctx_opts o = ACCEL_CTX_OPTS_INIT;
 	struct accel_ctx *ctx;
 	int ret;
 
 	if (opts) {
-		ret = struct_in(&o, sizeof(o), opts, sizeof(o));
+		ret = struct_in(&o, sizeof(o), opts, offsetof(struct accel_ctx_opts, tune_dir));
 		if (ret)
 			return ret;
 	}
@@ -51,6 +53,9 @@ int accel_ctx_create(struct accel_device *dev, const struct accel_ctx_opts *opts
 	ctx->error.op_index = UINT32_MAX;
 	ctx->stats.size = sizeof(ctx->stats);
 	pthread_mutex_init(&ctx->lock, NULL);
+	ret = tune_path_create(o.tune_dir, &ctx->tune_path);
+	if (ret)
+		goto err_free;
 	ret = import_init(ctx);
 	if (ret)
 		goto err_free;
@@ -64,6 +69,7 @@ err_imports:
 	import_exit(ctx);
 err_free:
 	pthread_mutex_destroy(&ctx->lock);
+	free(ctx->tune_path);
 	free(ctx);
 	accel_device_unref(dev);
 	return ret;

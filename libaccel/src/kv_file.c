@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "crc64.h"
 #include "kv.h"
 #include "objects.h"
 
@@ -61,44 +62,12 @@ _Static_assert(sizeof(struct file_header) == 128, "struct file_header");
 
 /* --- checksum ------------------------------------------------------------------ */
 
-/* ECMA-182 as xz has it: reflected, all ones before and after. */
-#define CRC_POLY	0xc96c5795d7870f42ull
-
-struct crc {
-	uint64_t table[256];
-	uint64_t value;
-};
-
-static void crc_begin(struct crc *c)
-{
-	uint64_t v;
-	uint32_t i, bit;
-
-	for (i = 0; i < 256; i++) {
-		v = i;
-		for (bit = 0; bit < 8; bit++)
-			v = v & 1 ? v >> 1 ^ CRC_POLY : v >> 1;
-		c->table[i] = v;
-	}
-	c->value = UINT64_MAX;
-}
-
-static void crc_add(struct crc *c, const void *data, size_t bytes)
-{
-	const uint8_t *p = data;
-	uint64_t v = c->value;
-
-	while (bytes--)
-		v = c->table[(v ^ *p++) & 255] ^ v >> 8;
-	c->value = v;
-}
-
 static uint64_t header_crc(const struct file_header *h)
 {
-	struct crc c;
+	struct crc64 c;
 
-	crc_begin(&c);
-	crc_add(&c, h, offsetof(struct file_header, crc));
+	crc64_begin(&c);
+	crc64_add(&c, h, offsetof(struct file_header, crc));
 	return ~c.value;
 }
 
@@ -153,7 +122,7 @@ struct transfer {
 	const uint32_t *pages;
 	uint64_t length;
 	int fd;
-	struct crc crc;
+	struct crc64 crc;
 };
 
 /* Rows of a page in one array. */
@@ -165,7 +134,7 @@ static int save_rows(struct transfer *t, struct accel_bo *bo, uint64_t offset, u
 	ret = accel_bo_cpu_begin(bo, offset, bytes, ACCEL_CPU_READ);
 	if (ret)
 		return ret;
-	crc_add(&t->crc, p, bytes);
+	crc64_add(&t->crc, p, bytes);
 	ret = write_all(t->fd, p, bytes);
 	accel_bo_cpu_end(bo, offset, bytes, ACCEL_CPU_READ);
 	return ret;
@@ -181,7 +150,7 @@ static int load_rows(struct transfer *t, struct accel_bo *bo, uint64_t offset, u
 		return ret;
 	ret = read_all(t->fd, p, bytes);
 	if (!ret)
-		crc_add(&t->crc, p, bytes);
+		crc64_add(&t->crc, p, bytes);
 	accel_bo_cpu_end(bo, offset, bytes, ACCEL_CPU_WRITE);
 	return ret;
 }
@@ -195,7 +164,7 @@ static int transfer(struct transfer *t, int (*fn)(struct transfer *t, struct acc
 	uint64_t at, n;
 	int ret;
 
-	crc_begin(&t->crc);
+	crc64_begin(&t->crc);
 	for (layer = 0; layer < kv->o.layers; layer++)
 		for (i = 0; i < KV_PARTS; i++) {
 			part = order[i];

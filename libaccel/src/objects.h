@@ -48,6 +48,8 @@ struct accel_ctx {
 	struct accel_memory_stats stats;
 	/* imported user memory; has its own lock */
 	struct import_table *imports;
+	/* file of what was measured, "" if there is no place for one; constant */
+	char *tune_path;
 };
 
 enum bo_kind {

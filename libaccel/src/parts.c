@@ -14,6 +14,7 @@
 
 #include "objects.h"
 #include "planner.h"
+#include "tune.h"
 
 /* Where tables begin is said by a bit of the argument's number. */
 #define TABLES	(ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS)
@@ -375,7 +376,7 @@ static int fill_parts(struct accel_plan *plan, struct joint *j,
 		plan->part_count++;
 		j->part[i]->chosen = best_way(j->part[i],
 					      j->whole->c[j->whole->chosen].engine);
-		ret = fill_plan(pp->plan, j->part[i], &parts->part[i].req, e);
+		ret = plan_fill_tuned(pp->plan, j->part[i], &parts->part[i].req, e);
 		if (ret)
 			return ret;
 		add_part(plan, parts, i);
@@ -383,6 +384,34 @@ static int fill_parts(struct accel_plan *plan, struct joint *j,
 	if (describe_all(j->whole, req, &plan->candidates))
 		return bad(e, -ENOMEM, "", "", "out of memory");
 	return 0;
+}
+
+/**
+ * parts_tune - measure the parts without making a plan
+ * @ctx: context
+ * @req: request that has parts; its tuning gets the results
+ * @e: filled on failure
+ *
+ * Return: 0, -EOPNOTSUPP, -ENOMEM.
+ */
+int parts_tune(struct accel_ctx *ctx, const struct request *req, struct accel_error *e)
+{
+	const struct parts *parts = req->parts;
+	struct joint *j;
+	uint32_t i;
+	int ret = 0;
+
+	if (joint_create(ctx->dev, req, &j))
+		return bad(e, -ENOMEM, "", "", "out of memory");
+	if (j->whole->chosen == j->whole->count)
+		ret = refused(ctx->dev, j->whole, req, e);
+	for (i = 0; i < parts->count && !ret; i++) {
+		j->part[i]->chosen = best_way(j->part[i],
+					      j->whole->c[j->whole->chosen].engine);
+		free(tune_choose(ctx, &parts->part[i].req, j->part[i]));
+	}
+	joint_free(j, parts->count);
+	return ret;
 }
 
 /**

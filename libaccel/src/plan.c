@@ -9,6 +9,7 @@
 
 #include "objects.h"
 #include "planner.h"
+#include "tune.h"
 
 static bool same_caps(const struct device_engine *a, const struct device_engine *b)
 {
@@ -79,7 +80,8 @@ static bool merge_engine(struct accel_device *dev, struct choices *all,
 	return found;
 }
 
-static bool eligible(const struct choices *all, const struct choice *c,
+/* May it be taken? */
+bool choice_eligible(const struct choices *all, const struct choice *c,
 		     const struct request *req)
 {
 	return c->ok && !all->ways[c->way].unwanted &&
@@ -99,7 +101,7 @@ void choose(struct choices *all, const struct request *req)
 	for (i = 0; i < all->count; i++) {
 		const struct choice *c = &all->c[i];
 
-		if (eligible(all, c, req) &&
+		if (choice_eligible(all, c, req) &&
 		    (all->chosen == all->count ||
 		     c->p.estimate_ns < all->c[all->chosen].p.estimate_ns))
 			all->chosen = i;
@@ -144,7 +146,8 @@ int ask_engines(struct accel_device *dev, const struct request *req,
 	return 0;
 }
 
-static const char *algorithm(const struct choices *all, const struct choice *c)
+/* How it does it, as accel_plan_explain() tells it: a static string. */
+const char *choice_algorithm(const struct choices *all, const struct choice *c)
 {
 	const struct request *req = &all->ways[c->way].req;
 	const struct placement *p = &c->p;
@@ -178,7 +181,7 @@ static void describe(const struct choices *all, uint32_t index,
 		.instances = choice->instances,
 		.verdict = !choice->ok ? ACCEL_REFUSED :
 			   index == all->chosen ? ACCEL_CHOSEN : ACCEL_POSSIBLE,
-		.algorithm = algorithm(all, choice),
+		.algorithm = choice_algorithm(all, choice),
 	};
 	if (!choice->ok) {
 		c->algorithm = way->name ? way->name : "";
@@ -209,7 +212,7 @@ static void describe(const struct choices *all, uint32_t index,
 			 "expected to take %.1f us, %.3g times as long as %s",
 			 us(p->estimate_ns), (double)p->estimate_ns /
 			 (double)best->p.estimate_ns,
-			 best->engine == choice->engine ? algorithm(all, best) :
+			 best->engine == choice->engine ? choice_algorithm(all, best) :
 			 accel_engine_name(best->engine->info.engine));
 }
 
@@ -366,6 +369,94 @@ int fill_plan(struct accel_plan *plan, struct choices *all,
 	return 0;
 }
 
+/* The same with fewer pieces of an attention's keys than there is memory for. */
+static int fill_pieces(struct accel_plan *plan, struct choices *all, const struct request *req,
+		       uint32_t pieces, struct accel_error *e)
+{
+	const struct choice *c = &all->c[all->chosen];
+	struct operand *t = &all->variants[c->way][c->p.variant].t[UMA_SLOT_RESIDUAL], saved = *t;
+	int ret = 0;
+
+	if (pieces) {
+		t->dims[0] = pieces;
+		ret = operand_extent(t, e);
+	}
+	if (!ret)
+		ret = fill_plan(plan, all, req, e);
+	*t = saved;
+	return ret;
+}
+
+/**
+ * plan_fill_tuned - fill_plan(), after a look at what was measured
+ * @plan: empty plan
+ * @all: choices; one was chosen, another of its engine may be afterwards
+ * @req: request
+ * @e: filled on failure, unless the context's record has it already: code 0
+ *
+ * Return: as fill_plan().
+ */
+int plan_fill_tuned(struct accel_plan *plan, struct choices *all,
+		    const struct request *req, struct accel_error *e)
+{
+	struct tune_entry *known = tune_choose(plan->ctx, req, all);
+	const struct tune_candidate *c;
+	int ret;
+
+	if (!known)
+		return fill_plan(plan, all, req, e);
+	c = tune_winner(known);
+	ret = fill_pieces(plan, all, req, c->pieces, e);
+	plan->hint = c->hint;
+	if (!ret && tune_annotate(plan, all, known))
+		ret = bad(e, -ENOMEM, "", "", "out of memory");
+	free(known);
+	return ret;
+}
+
+/**
+ * plan_make - a plan of what was chosen
+ * @ctx: context
+ * @req: request of one task
+ * @all: choices; one was chosen
+ * @pieces: attention: pieces of the keys, 0: as the descriptor says
+ * @out: plan
+ * @e: filled on failure, unless the context's record has it already: code 0
+ *
+ * Return: as fill_plan().
+ */
+int plan_make(struct accel_ctx *ctx, const struct request *req, struct choices *all,
+	      uint32_t pieces, struct accel_plan **out, struct accel_error *e)
+{
+	struct accel_plan *plan = plan_alloc(ctx, req);
+	int ret;
+
+	if (!plan)
+		return bad(e, -ENOMEM, "", "", "out of memory");
+	ret = fill_pieces(plan, all, req, pieces, e);
+	if (ret) {
+		accel_plan_unref(plan);
+		return ret;
+	}
+	*out = plan;
+	return 0;
+}
+
+/* Ask the engines; one is chosen. */
+static int ask_and_choose(struct accel_ctx *ctx, const struct request *req,
+			  struct choices **out, struct accel_error *e)
+{
+	int ret;
+
+	if (ask_engines(ctx->dev, req, out))
+		return bad(e, -ENOMEM, "", "", "out of memory");
+	if ((*out)->chosen != (*out)->count)
+		return 0;
+	ret = refused(ctx->dev, *out, req, e);
+	free(*out);
+	return ret;
+}
+
 /**
  * plan_place - decide how a request is done
  * @ctx: context
@@ -384,30 +475,61 @@ int plan_place(struct accel_ctx *ctx, const struct request *req,
 
 	if (req->parts)
 		return parts_place(ctx, req, out, e);
-	if (ask_engines(ctx->dev, req, &all))
-		return bad(e, -ENOMEM, "", "", "out of memory");
-	if (all->chosen == all->count) {
-		ret = refused(ctx->dev, all, req, e);
-		goto out_free;
-	}
+	ret = ask_and_choose(ctx, req, &all, e);
+	if (ret)
+		return ret;
 	plan = plan_alloc(ctx, req);
 	if (!plan) {
 		ret = bad(e, -ENOMEM, "", "", "out of memory");
 		goto out_free;
 	}
-	ret = fill_plan(plan, all, req, e);
+	ret = plan_fill_tuned(plan, all, req, e);
 	if (ret) {
 		accel_plan_unref(plan);
 		goto out_free;
 	}
 	device_log(ctx->dev, ACCEL_LOG_INFO, "%s: %s, %s, expected %.1f us",
 		   accel_op_name(req->op), accel_engine_name(plan->info.engine),
-		   algorithm(all, &all->c[all->chosen]),
+		   choice_algorithm(all, &all->c[all->chosen]),
 		   us(plan->info.estimate_ns));
 	*out = plan;
 out_free:
 	free(all);
 	return ret;
+}
+
+/**
+ * plan_tune - measure without making a plan
+ * @ctx: context
+ * @req: request; its tuning gets the results
+ * @e: filled on failure
+ *
+ * Return: 0, -EOPNOTSUPP, -ENOMEM.
+ */
+int plan_tune(struct accel_ctx *ctx, const struct request *req, struct accel_error *e)
+{
+	struct choices *all;
+	int ret;
+
+	if (req->parts)
+		return parts_tune(ctx, req, e);
+	ret = ask_and_choose(ctx, req, &all, e);
+	if (ret)
+		return ret;
+	free(tune_choose(ctx, req, all));
+	free(all);
+	return 0;
+}
+
+/* The parts of an operation share what is wanted, and the time. */
+void request_tune(struct request *req, struct tuning *tuning)
+{
+	uint32_t i;
+
+	req->tuning = tuning;
+	for (i = 0; req->parts && i < req->parts->count; i++)
+		req->parts->part[i].req.tuning = tuning;
+	tuning->left = req->parts ? req->parts->count : 1;
 }
 
 /* What is packed is read now, so its address counts. */
@@ -422,23 +544,35 @@ static void look_at_constants(struct request *req)
 		look_at_constants(&req->parts->part[i].req);
 }
 
-int accel_plan_create(struct accel_ctx *ctx, const struct accel_desc *desc,
-		      struct accel_plan **plan)
+int accel_plan_create_opts(struct accel_ctx *ctx, const struct accel_desc *desc,
+			   const struct accel_plan_opts *opts, struct accel_plan **plan)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
+	struct tuning tuning;
 	struct request req;
 	union any_desc copy;
 	int ret;
 
+	ret = tuning_init(ctx, opts, false, &tuning);
+	if (ret)
+		return ret;
 	ret = request_create(desc, &copy, &req, &e);
 	if (!ret) {
 		look_at_constants(&req);
+		if (tuning.flags)
+			request_tune(&req, &tuning);
 		ret = plan_place(ctx, &req, plan, &e);
 	}
 	request_release(&req);
 	if (ret && e.code)
 		ctx_set_error(ctx, &e);
 	return ret;
+}
+
+int accel_plan_create(struct accel_ctx *ctx, const struct accel_desc *desc,
+		      struct accel_plan **plan)
+{
+	return accel_plan_create_opts(ctx, desc, NULL, plan);
 }
 
 struct accel_plan *accel_plan_ref(struct accel_plan *plan)

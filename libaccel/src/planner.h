@@ -88,6 +88,7 @@ struct op_class;
 union any_desc;
 struct parts;
 struct choices;
+struct tuning;
 
 /**
  * struct request - an operation that has been checked
@@ -120,6 +121,7 @@ struct choices;
  * @desc: descriptor
  * @parts: the operations that it consists of, then nothing above but @op, @class
  *	and @engine counts; NULL if it is one task
+ * @tuning: what is wanted of measuring, NULL: nothing
  */
 struct request {
 	uint32_t op;
@@ -150,6 +152,7 @@ struct request {
 	bool b_ordered;
 	const union any_desc *desc;
 	struct parts *parts;
+	struct tuning *tuning;
 };
 
 /**
@@ -247,6 +250,7 @@ int part_lower(struct parts *parts, uint32_t op, const char *const *names,
 int parts_ask(struct accel_device *dev, const struct request *req, struct choices **out);
 int parts_place(struct accel_ctx *ctx, const struct request *req,
 		struct accel_plan **out, struct accel_error *e);
+int parts_tune(struct accel_ctx *ctx, const struct request *req, struct accel_error *e);
 
 /* --- ops.c: the operations --------------------------------------------------- */
 
@@ -525,6 +529,8 @@ int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uin
 
 int plan_run(struct accel_plan *plan, const struct accel_binding *bindings,
 	     uint32_t count);
+uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
+		       struct accel_binding *bindings);
 
 /* --- plan.c ------------------------------------------------------------------- */
 
@@ -567,6 +573,9 @@ struct choices {
 int ask_engines(struct accel_device *dev, const struct request *req,
 		struct choices **out);
 void choose(struct choices *all, const struct request *req);
+bool choice_eligible(const struct choices *all, const struct choice *c,
+		     const struct request *req);
+const char *choice_algorithm(const struct choices *all, const struct choice *c);
 int describe_all(const struct choices *all, const struct request *req,
 		 struct plan_candidates **out);
 int refused(struct accel_device *dev, const struct choices *all,
@@ -574,6 +583,12 @@ int refused(struct accel_device *dev, const struct choices *all,
 int fill_plan(struct accel_plan *plan, struct choices *all,
 	      const struct request *req, struct accel_error *e);
 struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req);
+int plan_fill_tuned(struct accel_plan *plan, struct choices *all,
+		    const struct request *req, struct accel_error *e);
+int plan_make(struct accel_ctx *ctx, const struct request *req, struct choices *all,
+	      uint32_t pieces, struct accel_plan **out, struct accel_error *e);
+int plan_tune(struct accel_ctx *ctx, const struct request *req, struct accel_error *e);
+void request_tune(struct request *req, struct tuning *tuning);
 int plan_place(struct accel_ctx *ctx, const struct request *req,
 	       struct accel_plan **plan, struct accel_error *e);
 int candidates_create(struct accel_device *dev, const struct request *req,

@@ -105,9 +105,16 @@ static const struct accel_tensor *tensor_of(const struct request *req, uint32_t 
 	return NULL;
 }
 
-static uint32_t make_bindings(const struct accel_plan *plan,
-			      const struct request *req,
-			      struct accel_binding *bindings)
+/**
+ * plan_bindings - the buffers of the tensors that a plan was made of
+ * @plan: plan
+ * @req: request that it was made of
+ * @bindings: out: room for PLAN_MAX_ARGS
+ *
+ * Return: their number.
+ */
+uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
+		       struct accel_binding *bindings)
 {
 	const uint32_t tables = ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS;
 	uint32_t i;
@@ -152,7 +159,7 @@ int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
 			ctx_set_error(ctx, &e);
 		return ret;
 	}
-	count = make_bindings(plan, &req, bindings);
+	count = plan_bindings(plan, &req, bindings);
 	request_release(&req);
 	ret = plan_run(plan, bindings, count);
 	accel_plan_unref(plan);

@@ -151,6 +151,8 @@ struct sw_job {
 
 int sw_job_prepare(struct accel_job *job);
 void sw_job_destroy(struct accel_job *job);
+/* tune.c */
+uint32_t sw_job_hints(struct accel_job *job, struct fast_hint *hints, uint32_t max);
 
 /* What depends on memory that is known when it runs. */
 struct sw_own {
