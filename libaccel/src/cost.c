@@ -118,7 +118,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 
 	p->bytes = add_sat(request_read_bytes(req),
 			   request_write_bytes(req));
-	if (p->held == HELD_PACKED)
+	if (p->pack)
 		p->bytes = add_sat(p->bytes - operand_bytes(b),
 				   packed_bytes(b, p->pack, p->layout));
 	/* 10^6 cycles a second: thousands of operations a nanosecond. */

@@ -114,8 +114,8 @@ static int hold_copy(struct accel_plan *plan, const struct operand *src,
 	return copy_plain(plan->ctx, &a, &d);
 }
 
-static int hold_packed(struct accel_plan *plan, const struct operand *src,
-		       const struct placement *p, uint64_t bytes)
+static int hold_packed(struct accel_plan *plan, const struct operand *src, struct accel_bo *bo,
+		       uint64_t offset, const struct placement *p, uint64_t bytes)
 {
 	static const struct op_class class = {
 		.opcode = UMA_OP_PACK, .outputs = SLOT(DST),
@@ -144,9 +144,27 @@ static int hold_packed(struct accel_plan *plan, const struct operand *src,
 	if (ret)
 		ctx_fail(plan->ctx, ret, NULL, "out of memory");
 	else
-		ret = run_pair(pack, src->from->bo, src->from->offset,
-			       plan->packed);
+		ret = run_pair(pack, bo, offset, plan->packed);
 	accel_plan_unref(pack);
+	return ret;
+}
+
+/* Transformed weights, in blocks if the engine has some for them. */
+static int hold_winograd(struct accel_plan *plan, const struct request *req,
+			 const struct operand *src, const struct placement *p, uint64_t bytes)
+{
+	struct accel_bo *plain;
+	int ret;
+
+	if (!p->pack)
+		return winograd_weights(plan->ctx, src->from, req->winograd, plan->packed);
+	ret = accel_bo_create(plan->ctx, src->hi ? src->hi : 1, NULL, &plain);
+	if (ret)
+		return ret;
+	ret = winograd_weights(plan->ctx, src->from, req->winograd, plain);
+	if (!ret)
+		ret = hold_packed(plan, src, plain, 0, p, bytes);
+	accel_bo_unref(plain);
 	return ret;
 }
 
@@ -197,7 +215,7 @@ int hold_b(struct accel_plan *plan, struct request *req,
 		if (ret)
 			return ret;
 	}
-	if (p->held == HELD_PACKED) {
+	if (p->pack) {
 		held->layout = p->layout;
 		b->lo = 0;
 		b->hi = packed_bytes(b, p->pack, p->layout);
@@ -217,8 +235,9 @@ int hold_b(struct accel_plan *plan, struct request *req,
 	if (ret)
 		return ret;
 	ret = p->held == HELD_WINOGRAD ?
-	      winograd_weights(plan->ctx, b->from, req->winograd, plan->packed) :
-	      p->held == HELD_PACKED ? hold_packed(plan, &src, p, b->hi) :
+	      hold_winograd(plan, req, &src, p, b->hi) :
+	      p->held == HELD_PACKED ?
+	      hold_packed(plan, &src, src.from->bo, src.from->offset, p, b->hi) :
 	      operand_empty(&src) ? 0 : hold_copy(plan, &src, b);
 	return ret ? ret : hold_tables(plan, &src, held);
 }

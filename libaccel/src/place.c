@@ -461,15 +461,23 @@ static bool match(const struct matching *m)
 		return true;
 	if (m->req->winograd) {
 		p->held = HELD_WINOGRAD;
+		if (!match_packed(m, rows, UMA_LAYOUT_GEMM_B)) {
+			p->pack = NULL;
+			p->row = first_row(m, rows);
+		}
 		return true;
 	}
+	p->held = HELD_COPY;
+	/* As they are described they are no matrices. */
+	if (m->req->opcode == UMA_OP_CONV && !m->req->only_packed)
+		return true;
 	/* What takes packed operands first takes this one packed. */
 	if (!m->req->sparse || !match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
 		match_packed(m, rows, UMA_LAYOUT_GEMM_B);
 	p->held = p->pack ? HELD_PACKED : HELD_COPY;
 	if (!p->pack)
 		p->row = first_row(m, rows);
-	return true;
+	return p->pack || !m->req->only_packed;
 }
 
 /**

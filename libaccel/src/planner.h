@@ -150,6 +150,7 @@ struct request {
 	uint32_t winograd;
 	uint8_t b_order[ACCEL_MAX_RANK];
 	bool b_ordered;
+	bool only_packed;
 	const union any_desc *desc;
 	struct parts *parts;
 	struct tuning *tuning;

@@ -4,6 +4,7 @@
  * that lie one in the other are merged, batches that share B become rows of A.
  * Which elements meet, and in which order they are summed, stays as it was.
  */
+#include <endian.h>
 #include <string.h>
 
 #include "planner.h"
@@ -169,6 +170,42 @@ static void simplify(struct request *req)
 		fold(req, d->rank - 3);
 }
 
+/* Fewer input or output channels than this fill too little of a block. */
+#define LEAST_PACKED	16
+
+/* Constant weights of a convolution that an engine may have in blocks. */
+static bool packs_taps(const struct request *req)
+{
+	const struct operand *b = &req->t[UMA_SLOT_B], *a = &req->t[UMA_SLOT_A];
+	const struct uma_conv_params *w = (const void *)req->params;
+
+	return req->opcode == UMA_OP_CONV && req->pack && !req->winograd &&
+	       le32toh(w->groups) == 1 && !(le32toh(w->flags) & UMA_CONV_TRANSPOSED) &&
+	       (dtype_is_float(a->dtype) ? b->dtype == a->dtype : !dtype_is_int4(b->dtype)) &&
+	       b->dims[0] >= LEAST_PACKED && b->dims[1] >= LEAST_PACKED;
+}
+
+/* [M, C, height, width] is [height, width, C, M] in blocks. */
+static void tap_matrices(const struct request *req, struct request *v)
+{
+	const struct operand *from = &req->t[UMA_SLOT_B];
+	struct operand *b = &v->t[UMA_SLOT_B];
+	uint32_t i, spatial = from->rank - 2;
+
+	*v = *req;
+	v->only_packed = true;
+	for (i = 0; i < spatial; i++) {
+		b->dims[i] = from->dims[2 + i];
+		b->strides[i] = from->strides[2 + i];
+	}
+	for (i = 0; i < 2; i++) {
+		b->dims[spatial + i] = from->dims[1 - i];
+		b->strides[spatial + i] = from->strides[1 - i];
+	}
+	if (b->quant.scheme == ACCEL_QUANT_CHANNEL)
+		b->quant.axis = b->rank - 1;
+}
+
 /**
  * make_variants - forms of a request that mean the same
  * @req: request
@@ -188,6 +225,8 @@ uint32_t make_variants(const struct request *req, struct request *v)
 		simplify(&v[n]);
 		n += v[0].t[UMA_SLOT_DST].rank != req->t[UMA_SLOT_DST].rank;
 	}
+	if (packs_taps(req))
+		tap_matrices(req, &v[n++]);
 	v[n++] = *req;
 	return n;
 }

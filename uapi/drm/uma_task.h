@@ -167,7 +167,7 @@ enum uma_slot {
 /**
  * enum uma_layout - how an operand's elements lie in memory
  * @UMA_LAYOUT_STRIDED: element (i0, i1, ...) at addr + sum(i * stride); 0
- * @UMA_LAYOUT_GEMM_B: the B operand of a GEMM in the blocked layout of one
+ * @UMA_LAYOUT_GEMM_B: the B operand of a GEMM or CONV in the blocked layout of one
  *	engine class, made by UMA_OP_PACK. Opaque but for its size, which
  *	&struct uma_op_cap and uma_task.h's formula give: it starts with
  *	&struct uma_packed_header
@@ -1117,15 +1117,15 @@ struct uma_resize_params {
 
 /**
  * enum uma_conv_func - how UMA_OP_CONV forms its sums
- * @UMA_CONV_DIRECT: tap by tap; padding is left out
+ * @UMA_CONV_DIRECT: tap by tap
  * @UMA_CONV_IMPLICIT: as a GEMM whose left matrix is gathered block by block;
- *	padding counts as zeros
  * @UMA_CONV_WINOGRAD_2: Winograd's F(2 x 2, 3 x 3): B has been transformed
  * @UMA_CONV_WINOGRAD_4: F(4 x 4, 3 x 3)
  * @UMA_CONV_WINOGRAD_6: F(6 x 6, 3 x 3)
  * @UMA_CONV_COUNT: number of values, for masks and tables
  *
- * Integers come out the same whichever it is.
+ * Padding counts as zeros that are multiplied, or is left out. Integers come out the
+ * same whichever it is.
  */
 enum uma_conv_func {
 	UMA_CONV_DIRECT = 0,
@@ -1164,6 +1164,10 @@ enum uma_conv_func {
  * UMA_OP_GEMM. B may have a scale for each output channel: quant_axis is 0,
  * transposed 1; group schemes are not for convolutions. Scale, bias and residual
  * have the dimensions of DST.
+ *
+ * With UMA_LAYOUT_GEMM_B the dimensions of B are [height, width, C, M], a matrix for
+ * each tap, and quant_axis is the last one; that is for one group, not transposed.
+ * B of Winograd's functions keeps its dimensions.
  *
  * Winograd's functions F(m x m, 3 x 3) are for rank 4, one group, strides and
  * dilations of 1, no flags, and floating-point A. B is binary32 [m + 2, m + 2, C,

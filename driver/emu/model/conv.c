@@ -133,6 +133,12 @@ static __u32 wino_edge(const struct uma_op *op)
 	       (op->u.conv.func - UMA_CONV_WINOGRAD_2) * 2 + 2;
 }
 
+/* Matrices [C, M] of the taps, or of the points, in the engine's blocks. */
+static int packed(const struct uma_op *op)
+{
+	return op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED;
+}
+
 /* B has been transformed: [points, points, C, M]. */
 static int match_wino(const struct uma_op *op, struct uma_fault_info *fault)
 {
@@ -188,11 +194,22 @@ static int match_shape(const struct uma_op *op, struct uma_fault_info *fault)
 	__u32 outer = transposed ? a->dims[1] : d->dims[1];
 	__u32 inner = transposed ? d->dims[1] : a->dims[1];
 
+	if (packed(op)) {
+		/* B is [height, width, C, M]. */
+		if (transposed)
+			return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+					     "params.flags");
+		if (groups != 1)
+			return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+					     "params.groups");
+		if (b->dims[b->rank - 1] != outer || b->dims[b->rank - 2] != inner)
+			return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
+	}
 	if (a->dims[0] != d->dims[0] || a->dims[1] % groups)
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_A, "dims");
 	if (d->dims[1] % groups)
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_DST, "dims");
-	if (b->dims[0] != outer || b->dims[1] != inner / groups)
+	if (!packed(op) && (b->dims[0] != outer || b->dims[1] != inner / groups))
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
 	for (s = UMA_SLOT_BIAS; s <= UMA_SLOT_RESIDUAL; s++)
 		if (uma_has(op, s) && uma_match_dims(op, s, d->rank, fault))
@@ -203,7 +220,8 @@ static int match_shape(const struct uma_op *op, struct uma_fault_info *fault)
 static int match_quant(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
-	__u32 axis = op->u.conv.flags & UMA_CONV_TRANSPOSED ? 1 : 0;
+	__u32 axis = packed(op) ? b->rank - 1u :
+		     op->u.conv.flags & UMA_CONV_TRANSPOSED ? 1 : 0;
 	__u32 s;
 
 	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
@@ -221,7 +239,7 @@ static int conv_match(const struct uma_op *op, struct uma_fault_info *fault)
 
 	if (d->rank != 3 && d->rank != 4)
 		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
-	if (op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED)
+	if (op->t[UMA_SLOT_B].layout == UMA_LAYOUT_GEMM_B24)
 		return uma_set_fault(fault, UMA_FAULT_LAYOUT, UMA_SLOT_B, "layout");
 	if (match_params(op, fault))
 		return -1;
@@ -249,13 +267,21 @@ static __u64 conv_k(const struct uma_op *op)
 	/* The channels, as many sums as there are taps. */
 	if (wino_edge(op))
 		return (__u64)b->dims[2] * 9;
+	if (packed(op)) {
+		k = 1;
+		for (i = 0; i + 1 < b->rank; i++)
+			if (__builtin_mul_overflow(k, (__u64)b->dims[i], &k))
+				return ~0ULL;
+		return k;
+	}
 	for (i = 2; i < b->rank; i++)
 		if (__builtin_mul_overflow(k, (__u64)b->dims[i], &k))
 			return ~0ULL;
 	return k;
 }
 
-static void fill_geometry(const struct uma_op *op, struct conv_plan *p)
+/* What the operands and parameters say; @p is clear. */
+void conv_geometry(const struct uma_op *op, struct conv_plan *p)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
@@ -264,6 +290,7 @@ static void fill_geometry(const struct uma_op *op, struct conv_plan *p)
 	__u32 i, first = d->rank == 4 ? 0 : 1;
 
 	p->transposed = !!(c->flags & UMA_CONV_TRANSPOSED);
+	p->packed = (__u8)packed(op);
 	p->images = d->dims[0];
 	p->groups = c->groups;
 	p->c = a->dims[1] / c->groups;
@@ -284,7 +311,7 @@ static void fill_geometry(const struct uma_op *op, struct conv_plan *p)
 	for (i = first; i < 2; i++) {
 		p->in[i] = a->dims[2 + i - first];
 		p->out[i] = d->dims[2 + i - first];
-		p->kernel[i] = b->dims[2 + i - first];
+		p->kernel[i] = b->dims[(p->packed ? 0 : 2) + i - first];
 		p->stride[i] = c->stride[i - first];
 		p->dilation[i] = c->dilation[i - first];
 		p->pad[i] = c->pad[i - first];
@@ -292,7 +319,7 @@ static void fill_geometry(const struct uma_op *op, struct conv_plan *p)
 		p->b_stride[2 + i] = b->strides[2 + i - first];
 	}
 	p->positions = (__u64)p->out[0] * p->out[1];
-	p->uniform = p->b_stride[CONV_X] == p->b_stride[CONV_C] * (__s64)p->c &&
+	p->uniform = !p->packed && p->b_stride[CONV_X] == p->b_stride[CONV_C] * (__s64)p->c &&
 		     p->b_stride[CONV_Y] == p->b_stride[CONV_X] * (__s64)p->kernel[1];
 }
 
@@ -304,6 +331,9 @@ static int conv_prepare(struct uma_run *run, struct uma_program *prog)
 	struct conv_plan *p = (struct conv_plan *)prog->priv;
 	__u64 tiles;
 
+	if (b->layout != UMA_LAYOUT_STRIDED &&
+	    uma_packed_header_check(run, UMA_SLOT_B, &prog->engine->caps[prog->row]))
+		return -1;
 	if (uma_tensor_empty(&op->t[UMA_SLOT_DST]))
 		return 0;
 	*p = (struct conv_plan){
@@ -313,14 +343,14 @@ static int conv_prepare(struct uma_run *run, struct uma_program *prog)
 		.exact = (__u8)uma_op_exact(op),
 		.unbounded = prog->step_work == UMA_STEP_WORK_UNBOUND,
 	};
-	fill_geometry(op, p);
+	conv_geometry(op, p);
 	p->row_sums = p->integer && (b->zero || b->zero_addr);
 	p->col_sums = p->integer && a->zero;
 	p->edge = (__u8)wino_edge(op);
 	if (p->edge) {
 		p->path = CONV_WINOGRAD;
 		conv_wino_tiles(prog, p);
-	} else if (op->u.conv.func == UMA_CONV_DIRECT && p->m < BLOCK_CHANNELS) {
+	} else if (op->u.conv.func == UMA_CONV_DIRECT && p->m < BLOCK_CHANNELS && !p->packed) {
 		p->path = CONV_ROWS;
 		conv_rows_tiles(prog, p);
 	} else {

@@ -93,6 +93,8 @@ struct conv_plan {
 	__u8 exact;
 	/** @unbounded: a tile is one step */
 	__u8 unbounded;
+	/** @packed: B is in blocks, a matrix for each tap */
+	__u8 packed;
 	/** @uniform: the taps of B follow each other like its channels */
 	__u8 uniform;
 	/** @row_sums: B has zero points */
@@ -209,6 +211,7 @@ struct uma_row conv_b_row(const struct conv_tile *t, const struct conv_piece *q,
 			  __u32 n, int along_n, __u32 *idx);
 int conv_load_b(struct conv_tile *t, __u32 k0, __u32 kc, struct uma_gemm_block *g);
 /* conv_gemm.c */
+void conv_geometry(const struct uma_op *op, struct conv_plan *p);
 void conv_gemm_tiles(struct uma_program *prog, struct conv_plan *p);
 int conv_gemm_step(struct uma_run *run, __u32 tile, __u32 *step);
 /* conv_wino.c */

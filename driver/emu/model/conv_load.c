@@ -231,12 +231,13 @@ struct uma_row conv_b_row(const struct conv_tile *t, const struct conv_piece *q,
 {
 	const struct conv_plan *p = t->p;
 	const struct uma_tensor_view *b = &t->run->prog->op.t[UMA_SLOT_B];
-	__u32 axis_n = p->transposed, axis_c = !p->transposed;
+	__u32 axis_n = p->packed ? b->rank - 1u : p->transposed;
+	__u32 axis_c = p->packed ? b->rank - 2u : !p->transposed;
 
 	__builtin_memset(idx, 0, UMA_MAX_RANK * sizeof(*idx));
 	idx[axis_n] = t->n0 + n;
 	idx[axis_c] = q->c + c;
-	idx[0] += t->group * (p->transposed ? p->c : p->m);
+	idx[p->packed ? axis_n : 0] += t->group * (p->transposed ? p->c : p->m);
 	return (struct uma_row){
 		.slot = UMA_SLOT_B,
 		.off = (__s64)t->group * p->b_group +
@@ -305,6 +306,45 @@ static int copy_b_s16(struct conv_tile *t, const struct conv_piece *q)
 	return 0;
 }
 
+/* Columns that are read from blocks at once. */
+#define PACKED_COLUMNS	64u
+
+/* Rows of a tap from the engine's blocks: as they are converted, or in pairs. */
+static int copy_b_packed(struct conv_tile *t, const struct conv_piece *q)
+{
+	const struct uma_tensor_view *v = &t->run->prog->op.t[UMA_SLOT_B];
+	const struct uma_op_cap *cap = &t->run->prog->engine->caps[t->run->prog->row];
+	__u64 tap = (__u64)q->y * t->p->kernel[1] + q->x;
+	__u32 es = uma_wide_size(v->dtype), c, from, rows, n, j, i, k;
+	__s16 *pairs = (__s16 *)t->s->b;
+
+	for (c = q->c; c < q->c + q->n; c = from + UMA_PACKED_K)
+		for (from = c / UMA_PACKED_K * UMA_PACKED_K, n = 0; n < t->n; n += PACKED_COLUMNS) {
+			__u32 count = UMA_MIN(PACKED_COLUMNS, t->n - n);
+
+			rows = UMA_MIN(UMA_PACKED_K, q->c + q->n - from);
+			if (uma_packed_rows(t->run, UMA_SLOT_B, cap, tap, from, rows, t->n0 + n,
+					    count, t->s->raw, PACKED_COLUMNS))
+				return -1;
+			for (i = c - from; i < rows; i++) {
+				const __u8 *raw = (const __u8 *)t->s->raw +
+						  (__u64)i * PACKED_COLUMNS * es;
+
+				k = q->at + from + i - q->c;
+				if (!t->p->integer) {
+					float *dst = (float *)(t->s->b + k * UMA_GEMM_LDB + n);
+
+					t->run->k->to_f32[v->dtype](dst, raw, count);
+					continue;
+				}
+				for (j = 0; j < count; j++)
+					pairs[(k / 2) * UMA_GEMM_LDB * 2 + k % 2 + 2 * (n + j)] =
+						(__s16)byte_at(raw, v->dtype, j);
+			}
+		}
+	return 0;
+}
+
 /* Zeros behind an odd number of bytes and behind the last channel; sums. */
 static void finish_b(struct conv_tile *t, __u32 kc, __u32 padded)
 {
@@ -347,7 +387,8 @@ int conv_load_b(struct conv_tile *t, __u32 k0, __u32 kc, struct uma_gemm_block *
 	for (k = 0; k < kc; k += q.n) {
 		q = conv_piece_at(p, k0 + k, kc - k);
 		q.at = k;
-		if (p->integer ? copy_b_s16(t, &q) : copy_b_f32(t, &q))
+		if (p->packed ? copy_b_packed(t, &q) :
+		    p->integer ? copy_b_s16(t, &q) : copy_b_f32(t, &q))
 			return -1;
 	}
 	finish_b(t, kc, g->n);

@@ -156,6 +156,9 @@ void conv_wino_tiles(struct uma_program *prog, struct conv_plan *p)
 		kc = prog->step_work / (all * (p->mt * (p->nt + ELEMENT_COST) +
 					       p->nt * 8));
 		p->kc = UMA_MIN(UMA_MAX(kc, 1u), KC);
+		/* Blocks are read from a multiple of this on. */
+		if (p->packed)
+			p->kc = (__u32)UMA_MAX(p->kc / UMA_PACKED_K * UMA_PACKED_K, UMA_PACKED_K);
 	}
 	p->erows = 1;
 	p->mtiles = uma_divup(p->positions, p->mt);
@@ -277,9 +280,23 @@ static int load_weights(struct wino_tile *t, __u32 point, __u32 c0, __u32 kc,
 		.stride = b->strides[3],
 		.n = t->n,
 	};
+	const struct uma_op_cap *cap = &t->run->prog->engine->caps[t->run->prog->row];
 	__u32 i;
 
 	g->n = (__u32)uma_roundup(t->n, t->run->k->nr);
+	g->b = t->s->b;
+	g->b_ks = LDB;
+	for (i = 0; t->p->packed && i < kc; i += UMA_PACKED_K) {
+		__u32 *dst = t->s->b + i * LDB, rows = UMA_MIN(UMA_PACKED_K, kc - i), j;
+
+		if (uma_packed_rows(t->run, UMA_SLOT_B, cap, point, c0 + i, rows, t->n0, t->n,
+				    dst, LDB))
+			return -1;
+		for (j = 0; j < rows; j++)
+			__builtin_memset(dst + j * LDB + t->n, 0, 4ul * (g->n - t->n));
+	}
+	if (t->p->packed)
+		return 0;
 	if (row.stride == 1 && g->n == t->n) {
 		g->b = uma_block_in_place(t->run, b, row.off, kc, b->strides[2], t->n, 1);
 		g->b_ks = b->strides[2];

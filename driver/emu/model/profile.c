@@ -215,14 +215,18 @@
  * A convolution takes the types of a GEMM, but no groups. Several floating-point
  * types in a row: input and weights have the same in any case.
  */
-#define ROW_CONV(a, b, d, fn, quant, act, dim, k, al, macs) {		\
+#define ROW_CONV(...)	ROW_CONV_OF(L_S, 0, 0, __VA_ARGS__)
+/* Also with weights in blocks, so of one width. */
+#define ROW_CONV_PACKED(...)	ROW_CONV_OF(L_S | L_P, __VA_ARGS__)
+#define ROW_CONV_OF(lay, bk, bn, a, b, d, fn, quant, act, dim, k, al, macs) { \
 	.opcode = UMA_LE16(UMA_OP_CONV), .rank_max = 4,			\
-	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.layouts = lay, .a_dtypes = UMA_LE32(a),			\
 	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(d),		\
 	.funcs = UMA_LE32(fn), .quants = UMA_LE32(quant),		\
 	.epilogue = UMA_LE32(UMA_EPI_MASK), .acts = UMA_LE32(act),	\
 	.dim_max = UMA_LE32(dim), .k_max = UMA_LE32(k),			\
-	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(macs),	\
+	.align = UMA_LE32(al), .block_k = UMA_LE16(bk),			\
+	.block_n = UMA_LE16(bn), .macs_per_cycle = UMA_LE32(macs),	\
 }
 
 /* GEMM of one float type, of bytes, and of float types with small weights. */
@@ -234,6 +238,13 @@
 #define ROW_WINO(a, fn, d, act, macs)					\
 	ROW_CONV(a, T(F32), d, fn, Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG,	\
 		 K_CONV, 1, macs)
+#define ROW_WINO_PACKED(bn, a, fn, d, act, macs)			\
+	ROW_CONV_PACKED(BK_F32, bn, a, T(F32), d, fn,			\
+			Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG, K_CONV, 1, macs)
+/* Convolution of one float type. */
+#define CONV_FLOAT(t, bk, bn, macs)					\
+	ROW_CONV_PACKED(bk, bn, t, t, T_FLOAT | T_INT8, CONVS_SUMS,	\
+			Q(Q_N, Q_N, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_CONV, 1, macs)
 
 /* Everything: what a GPU does, and every engine of "full". */
 #define ROWS_EVERYTHING(bn, macs)					\
@@ -290,14 +301,15 @@
 	ROW_ATTENTION(T_FLOAT, T_FLOAT | T_INT8 | T_INT4,		\
 		      UMA_ATTN_FLAGS_MASK, Q_TCG, DIM_BIG,		\
 		      UMA_ATTN_DIM_MAX, 1, macs),				\
-	ROW_CONV(T_FLOAT, T_FLOAT, T_FLOAT | T_INT8, CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T), \
-		 ACTS_ALL, DIM_BIG, K_CONV, 1, macs),			\
-	ROW_CONV(T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32),		\
+	CONV_FLOAT(T(F32), BK_F32, bn, macs),				\
+	CONV_FLOAT(T(F16), BK_16, bn, macs),				\
+	CONV_FLOAT(T(BF16), BK_16, bn, macs),				\
+	ROW_CONV_PACKED(BK_8, bn, T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32), \
 		 CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1, macs), \
 	ROW_CONV(T_FLOAT, T_INT8 | T_INT4, T_FLOAT | T_INT8,		\
 		 CONVS_SUMS, Q(Q_N, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_CONV, 1, macs), \
-	ROW_WINO(T(F32), CONVS_32, T_FLOAT | T_INT8, ACTS_ALL, macs),	\
-	ROW_WINO(T(F16) | T(BF16), CONVS_16, T_FLOAT | T_INT8, ACTS_ALL, macs)
+	ROW_WINO_PACKED(bn, T(F32), CONVS_32, T_FLOAT | T_INT8, ACTS_ALL, macs), \
+	ROW_WINO_PACKED(bn, T(F16) | T(BF16), CONVS_16, T_FLOAT | T_INT8, ACTS_ALL, macs)
 
 static const struct uma_op_cap gpu_1024[] = { ROWS_EVERYTHING(32, 1024) };
 static const struct uma_op_cap gpu_1280[] = { ROWS_EVERYTHING(32, 1280) };

@@ -16,10 +16,13 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 {
 	static const struct fast_class *const attention[] = { &fast_attention, NULL };
 	static const struct fast_class *const none[] = { NULL };
+	static const struct fast_class *const conv[] = { &fast_wino, &fast_conv, NULL };
 
 	switch (opcode) {
 	case UMA_OP_ATTENTION:
 		return attention;
+	case UMA_OP_CONV:
+		return conv;
 	default:
 		return none;
 	}

@@ -10,6 +10,10 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	fast.o \
 	epilogue.o \
 	gemm_kernel.o \
+	conv.o \
+	conv_finish.o \
+	conv_patch.o \
+	wino.o \
 	)
 
 # Their headers are the compiler's; nothing is contracted that is not written so.
@@ -38,4 +42,6 @@ $(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
 $(eval $(call fast-for,avx2,attn_avx2.o))
 $(eval $(call fast-for,avx512,attn_avx512.o))
 $(eval $(call fast-for,bf16,attn_bf16.o))
+
+$(eval $(call fast-for,avx512,conv_f32_avx512.o conv_finish_avx512.o wino_avx512.o))
 endif

@@ -15,7 +15,7 @@ static uint8_t image[MT_SIZE], work[MT_SIZE];
 enum base {
 	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, COPY, COPY_S4, FILL,
 	UNARY, BINARY, BINARY_S32, PACK, PACKED, NOP, DYNAMIC, SELECT, ROTARY,
-	CONV, CONV_S8, CONV_WINO, CONV_1D, CONV_BACK,
+	CONV, CONV_S8, CONV_WINO, CONV_1D, CONV_BACK, CONV_PACKED,
 	ATTENTION, RAGGED, BASES
 };
 
@@ -25,6 +25,7 @@ static const char *const base_name[BASES] = {
 	"binary s32", "pack", "gemm packed", "nop", "dynamic gemm", "select",
 	"rotary",
 	"conv", "conv s8 exact", "conv winograd", "conv of one dimension", "conv transposed",
+	"conv packed",
 	"attention with everything", "ragged attention",
 };
 
@@ -136,6 +137,29 @@ static void conv_winograd(struct mt_task *t)
 	memcpy(t->task.params, &p, sizeof(p));
 }
 
+/* Weights in blocks: [height, width, C, M]. */
+static void conv_packed(struct mt_task *t)
+{
+	const uint32_t da[] = { 2, 5, 5, 7 }, db[] = { 3, 2, 5, 20 }, dd[] = { 2, 20, 5, 7 };
+	const struct uma_conv_params p = {
+		.func = UMA_CONV_IMPLICIT, .groups = 1,
+		.stride = { 1, 1 }, .dilation = { 1, 1 }, .pad = { 1, 1 },
+	};
+	const struct uma_packed_header header = {
+		.magic = UMA_PACKED_MAGIC, .version = UMA_PACKED_VERSION,
+		.layout = UMA_LAYOUT_GEMM_B, .engine_class = UMA_ENGINE_MATRIX,
+		.dtype = S8, .block_k = 4, .block_n = 16, .dims = { 3, 2, 5, 20 }, .rank = 4,
+	};
+
+	mt_operand(t, UMA_SLOT_DST, F32, 4, dd, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, U8, 4, da, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, S8, 4, db, MT_PLAIN);
+	mt_quant(t, UMA_SLOT_B, UMA_QUANT_CHANNEL, 3, 0, 1);
+	mt_packed(t, UMA_SLOT_B, 64 + 6 * 8 * 32);
+	memcpy(image + (t->task.op[UMA_SLOT_B].addr - MT_BASE), &header, sizeof(header));
+	memcpy(t->task.params, &p, sizeof(p));
+}
+
 static void make_bases(void)
 {
 	const uint32_t dims[] = { 4, 6, 10 }, dd[] = { 3, 5, 24 };
@@ -145,7 +169,7 @@ static void make_bases(void)
 		UMA_OP_BINARY, UMA_OP_PACK, UMA_OP_GEMM, UMA_OP_NOP, UMA_OP_GEMM,
 		UMA_OP_SELECT,
 		UMA_OP_ROTARY,
-		UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV,
+		UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV, UMA_OP_CONV,
 		UMA_OP_ATTENTION, UMA_OP_ATTENTION,
 	};
 	struct uma_packed_header header;
@@ -213,6 +237,7 @@ static void make_bases(void)
 	mt_quant(&bases[CONV_1D], UMA_SLOT_B, UMA_QUANT_CHANNEL, 0, 0, 1);
 	conv(&bases[CONV_BACK], S8, S8, S8, 4, UMA_CONV_TRANSPOSED);
 	mt_quant(&bases[CONV_BACK], UMA_SLOT_B, UMA_QUANT_CHANNEL, 1, 0, 1);
+	conv_packed(&bases[CONV_PACKED]);
 	make_attention(&bases[ATTENTION]);
 	make_ragged(&bases[RAGGED]);
 	operands(&bases[DYNAMIC], F32, F32, F32);
@@ -305,6 +330,12 @@ static const struct mutation mutations[] = {
 	{ CONV, PAR(2), 3, UMA_FAULT_DIMS, UMA_SLOT_DST, "dims" },
 	{ CONV, PAR(2), 0xffffffff, UMA_FAULT_DIMS, UMA_SLOT_A, "dims" },
 	{ CONV, PAR(3), 1, UMA_FAULT_PAD, NONE, "params.pad0" },
+	{ CONV_PACKED, PAR(1), UMA_CONV_TRANSPOSED, UMA_FAULT_PARAMS, NONE, "params.flags" },
+	{ CONV_PACKED, PAR(2), 5, UMA_FAULT_PARAMS, NONE, "params.groups" },
+	{ CONV_PACKED, OP(2, dims[2]), 6, UMA_FAULT_DIMS, 2, "dims" },
+	{ CONV_PACKED, OP(2, dims[3]), 21, UMA_FAULT_DIMS, 2, "dims" },
+	{ CONV_PACKED, OP(2, quant_axis), 2, UMA_FAULT_QUANT, 2, "quant_axis" },
+	{ CONV_PACKED, OP(2, layout), UMA_LAYOUT_GEMM_B24, UMA_FAULT_LAYOUT, 2, "layout" },
 	{ CONV, PAR(4), 0, UMA_FAULT_PARAMS, NONE, "params.stride" },
 	{ CONV, PAR(5), 65537, UMA_FAULT_PARAMS, NONE, "params.stride" },
 	{ CONV, PAR(7), 0, UMA_FAULT_PARAMS, NONE, "params.dilation" },

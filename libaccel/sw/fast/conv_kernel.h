@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Block products of convolutions: a row of outputs by a few vectors of channels.
+ */
+#ifndef LIBACCEL_SW_FAST_CONV_KERNEL_H
+#define LIBACCEL_SW_FAST_CONV_KERNEL_H
+
+#include <stdint.h>
+
+/** CONV_MR: most outputs of a block */
+#define CONV_MR		14u
+/** CONV_MR4: most outputs of a block of four vectors */
+#define CONV_MR4	7u
+/** CONV_LANES: channels of a vector, whatever the registers */
+#define CONV_LANES	16u
+
+/**
+ * struct conv_block - operands of a block product
+ * @a: input of the first output at the first tap
+ * @a_ms: from the input of an output to that of the next
+ * @a_y: from a row of taps to the next
+ * @a_x: from a tap to the next in its row
+ * @b: weights of the first tap
+ * @b_ks: from a step of the sums to the next
+ * @b_ns: from a vector of 16 channels to the next
+ * @b_y: from a row of taps to the next
+ * @b_x: from a tap to the next in its row
+ * @acc: results, 16 numbers of 32 bits for each vector
+ * @acc_ms: from an output to the next
+ * @rows: rows of taps
+ * @cols: taps of a row
+ * @k: steps of a tap: a step takes 32 bits of A and multiplies 1, 2 or 4 elements
+ * @mask: lanes of the last vector that B has in memory
+ *
+ * Distances are in bytes.
+ */
+struct conv_block {
+	const uint8_t *a;
+	int64_t a_ms;
+	int64_t a_y;
+	int64_t a_x;
+	const uint8_t *b;
+	int64_t b_ks;
+	int64_t b_ns;
+	int64_t b_y;
+	int64_t b_x;
+	uint8_t *acc;
+	int64_t acc_ms;
+	uint32_t rows;
+	uint32_t cols;
+	uint32_t k;
+	uint32_t mask;
+};
+
+typedef void (*conv_block_fn)(const struct conv_block *g);
+
+/**
+ * struct conv_kernels - the block products of a type on an instruction set
+ * @fn: by vectors less one and outputs less one; NULL: not that many
+ * @nv: vectors at most
+ * @mr: outputs at most, by vectors less one
+ */
+struct conv_kernels {
+	conv_block_fn fn[4][CONV_MR];
+	uint32_t nv;
+	uint32_t mr[4];
+};
+
+extern const struct conv_kernels conv_f32_avx512;
+extern const struct conv_kernels conv_f32_avx2;
+extern const struct conv_kernels conv_bf16_avx512;
+extern const struct conv_kernels conv_u8s8_avx512;
+extern const struct conv_kernels conv_s8s8_avx512;
+
+#endif /* LIBACCEL_SW_FAST_CONV_KERNEL_H */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The block product of conv_kernel.h with 512-bit registers, for a type: the file
+ * that includes this says what a step is.
+ *
+ *	CONV_VEC		accumulators and operands
+ *	CONV_ZERO()		an empty accumulator
+ *	CONV_BCAST(p)		32 bits of A in all lanes
+ *	CONV_LOAD(p), CONV_LOAD_MASK(m, p)	a vector of B
+ *	CONV_STEP(acc, a, b)	acc + a * b
+ *	CONV_STORE(p, acc)
+ *	CONV_TABLE		the table
+ *
+ * 14 outputs by 2 vectors: 16 loads for 28 products; 7 by 4: 11 loads for 28. Both
+ * leave the load ports, two a cycle like the products, a third of their time. The
+ * inputs of the outputs are reached from every third one, so that 14 rows take
+ * five registers.
+ */
+#include "conv_kernel.h"
+
+/* Bytes of B that are asked for ahead: what the last level takes to answer. */
+#define CONV_AHEAD	2048
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+typedef CONV_VEC conv_row_sums[4];
+
+ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const uint8_t *b,
+			     conv_row_sums *acc, const uint32_t mr, const uint32_t nv)
+{
+	const int64_t ms = g->a_ms, ks = g->b_ks, ns = g->b_ns;
+	const uint8_t *a0 = a, *a3 = a + 3 * ms, *a6 = a + 6 * ms, *a9 = a + 9 * ms;
+	const uint8_t *a12 = a + 12 * ms;
+	const __mmask16 mask = (__mmask16)g->mask;
+	int64_t at, end = 4 * (int64_t)g->k;
+	CONV_VEC bv[4], av;
+	uint32_t i, n;
+
+#pragma GCC unroll 2
+	for (at = 0; at < end; at += 4) {
+#pragma GCC unroll 4
+		for (n = 0; n < nv; n++)
+			_mm_prefetch(b + n * ns + CONV_AHEAD, _MM_HINT_T0);
+#pragma GCC unroll 4
+		for (n = 0; n < nv; n++)
+			bv[n] = n + 1 < nv ? CONV_LOAD(b + n * ns) :
+				CONV_LOAD_MASK(mask, b + n * ns);
+#pragma GCC unroll 14
+		for (i = 0; i < mr; i++) {
+			const uint8_t *r = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 :
+					   i < 12 ? a9 : a12;
+
+			av = CONV_BCAST(r + (i % 3) * ms + at);
+#pragma GCC unroll 4
+			for (n = 0; n < nv; n++)
+				acc[i][n] = CONV_STEP(acc[i][n], av, bv[n]);
+		}
+		b += ks;
+	}
+}
+
+ALWAYS void conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv)
+{
+	const uint8_t *ay = g->a, *by = g->b;
+	conv_row_sums acc[CONV_MR];
+	uint32_t i, n, y, x;
+
+#pragma GCC unroll 14
+	for (i = 0; i < mr; i++)
+#pragma GCC unroll 4
+		for (n = 0; n < nv; n++)
+			acc[i][n] = CONV_ZERO();
+	for (y = 0; y < g->rows; y++, ay += g->a_y, by += g->b_y) {
+		const uint8_t *a = ay, *b = by;
+
+		for (x = 0; x < g->cols; x++, a += g->a_x, b += g->b_x)
+			conv_block_steps(g, a, b, acc, mr, nv);
+	}
+#pragma GCC unroll 14
+	for (i = 0; i < mr; i++)
+#pragma GCC unroll 4
+		for (n = 0; n < nv; n++)
+			CONV_STORE(g->acc + i * g->acc_ms + 64 * n, acc[i][n]);
+}
+
+#define CONV_FN(mr, nv)							\
+	static void conv_block_##mr##_##nv(const struct conv_block *g)	\
+	{								\
+		conv_block_do(g, mr, nv);				\
+	}
+
+#define CONV_EACH_7(f, nv)						\
+	f(1, nv) f(2, nv) f(3, nv) f(4, nv) f(5, nv) f(6, nv) f(7, nv)
+#define CONV_EACH_14(f, nv)						\
+	CONV_EACH_7(f, nv) f(8, nv) f(9, nv) f(10, nv) f(11, nv) f(12, nv) f(13, nv) f(14, nv)
+#define CONV_NAME(mr, nv)	conv_block_##mr##_##nv,
+
+CONV_EACH_14(CONV_FN, 1)
+CONV_EACH_14(CONV_FN, 2)
+CONV_EACH_7(CONV_FN, 4)
+
+const struct conv_kernels CONV_TABLE = {
+	.fn = {
+		[0] = { CONV_EACH_14(CONV_NAME, 1) },
+		[1] = { CONV_EACH_14(CONV_NAME, 2) },
+		[3] = { CONV_EACH_7(CONV_NAME, 4) },
+	},
+	.nv = 4,
+	.mr = { CONV_MR, CONV_MR, 0, CONV_MR4 },
+};

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The input of a block of output rows as a convolution wants it: channels side by
+ * side, padding in place, so that the products know no edges.
+ */
+#include <string.h>
+#include "conv_fast.h"
+
+/**
+ * struct patch_axis - what of the input a run of outputs sees along a dimension
+ * @first: first input, which may be in the padding
+ * @step: from an input that is kept to the next
+ * @count: inputs kept
+ */
+struct patch_axis {
+	int64_t first;
+	uint32_t step;
+	uint32_t count;
+};
+
+/* A single tap needs no input between those that the stride meets. */
+static struct patch_axis axis_of(const struct conv_plan *g, uint32_t axis, uint32_t o, uint32_t n)
+{
+	struct patch_axis a = {
+		.first = (int64_t)o * g->stride[axis] - g->pad[axis],
+		.step = g->kernel[axis] == 1 ? g->stride[axis] : 1,
+	};
+
+	a.count = g->kernel[axis] == 1 ? n :
+		  (n - 1) * g->stride[axis] + (g->kernel[axis] - 1) * g->dilation[axis] + 1;
+	return a;
+}
+
+/**
+ * conv_patch_size - inputs that a run of outputs sees along a dimension
+ * @g: geometry
+ * @axis: dimension
+ * @n: outputs
+ *
+ * Return: number of inputs.
+ */
+uint64_t conv_patch_size(const struct conv_plan *g, uint32_t axis, uint32_t n)
+{
+	if (g->kernel[axis] == 1)
+		return n;
+	return (uint64_t)(n - 1) * g->stride[axis] +
+	       (uint64_t)(g->kernel[axis] - 1) * g->dilation[axis] + 1;
+}
+
+/* Inputs of @a that are there: @lo .. @hi of those kept. */
+static void inside(const struct patch_axis *a, uint32_t in, uint32_t *lo, uint32_t *hi)
+{
+	int64_t from = a->first < 0 ? (-a->first + a->step - 1) / a->step : 0;
+	int64_t to = a->first >= in ? 0 : (in - a->first + a->step - 1) / a->step;
+
+	*lo = (uint32_t)UMA_MIN(from, (int64_t)a->count);
+	*hi = (uint32_t)UMA_MAX(UMA_MIN(to, (int64_t)a->count), (int64_t)*lo);
+}
+
+/* Pixels of a row, channels side by side in memory. */
+static void copy_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
+		     uint32_t n)
+{
+	const uint32_t bytes = c->g.c * c->es, px = c->px;
+	uint32_t i;
+
+	if (xs == px && bytes == px) {
+		memcpy(to, from, (uint64_t)n * px);
+		return;
+	}
+	for (i = 0; i < n; i++, to += px, from += xs) {
+		memcpy(to, from, bytes);
+		memset(to + bytes, 0, px - bytes);
+	}
+}
+
+/* Pixels of a row, channels @cs bytes apart. */
+static void turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
+		     int64_t cs, uint32_t n)
+{
+	const uint32_t px = c->px;
+	uint32_t i, k;
+
+	for (k = 0; k < c->g.c; k++, from += cs, to += c->es)
+		for (i = 0; i < n; i++)
+			memcpy(to + (uint64_t)i * px, from + i * xs, c->es);
+}
+
+/**
+ * conv_patch - bring in the input of rows of outputs
+ * @c: convolution
+ * @a: input
+ * @image: image
+ * @group: group of channels
+ * @y: first row of the outputs
+ * @rows: number
+ * @to: room
+ */
+void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint32_t image,
+		uint32_t group, uint32_t y, uint32_t rows, uint8_t *to)
+{
+	const struct conv_plan *g = &c->g;
+	const struct patch_axis ay = axis_of(g, 0, y, rows), ax = axis_of(g, 1, 0, g->out[1]);
+	const int64_t es = c->es, cs = g->a_stride[CONV_C] * es;
+	const int64_t xs = g->a_stride[CONV_X] * es * ax.step;
+	const uint8_t *from = (const uint8_t *)fast_ptr(a) +
+			      (image * g->a_stride[CONV_N] +
+			       (int64_t)group * g->c * g->a_stride[CONV_C]) * es;
+	const uint64_t bytes = (uint64_t)ax.count * c->px;
+	uint32_t i, ylo, yhi, xlo, xhi;
+
+	inside(&ay, g->in[0], &ylo, &yhi);
+	inside(&ax, g->in[1], &xlo, &xhi);
+	for (i = 0; i < ay.count; i++, to += bytes) {
+		const uint8_t *row = from +
+			(ay.first + (int64_t)i * ay.step) * g->a_stride[CONV_Y] * es +
+			(ax.first + (int64_t)xlo * ax.step) * g->a_stride[CONV_X] * es;
+
+		if (i < ylo || i >= yhi) {
+			memset(to, c->zero, bytes);
+			continue;
+		}
+		memset(to, c->zero, (uint64_t)xlo * c->px);
+		memset(to + (uint64_t)xhi * c->px, c->zero, (uint64_t)(ax.count - xhi) * c->px);
+		if (cs == es || g->c == 1)
+			copy_row(c, to + (uint64_t)xlo * c->px, row, xs, xhi - xlo);
+		else
+			turn_row(c, to + (uint64_t)xlo * c->px, row, xs, cs, xhi - xlo);
+	}
+}
