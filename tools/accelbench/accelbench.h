@@ -34,6 +34,18 @@ struct bench_opts {
 	double limit;
 	/** @growth: submissions of the check for growth, 0: measure time instead */
 	uint64_t growth;
+	/** @only: pattern that the case, or the case, a slash and its types match; NULL: all */
+	const char *only;
+	/** @peers: measure other libraries too */
+	bool peers;
+	/** @best: the fastest batch instead of the median, for a machine with other work */
+	bool best;
+	/** @compare: file of earlier results, NULL: none */
+	const char *compare;
+	/** @plot: directory for rooflines, NULL: none */
+	const char *plot;
+	/** @seed: of the random operands, 0: another one each time */
+	uint64_t seed;
 };
 
 /**

@@ -4,10 +4,24 @@
 accelbench := tools/accelbench
 
 PROGS += $(accelbench)/accelbench
-$(accelbench)/accelbench-objs := $(foreach o,main latency growth stats,$(accelbench)/$(o).o)
+accelbench-parts := main latency growth stats perf team limits data ours report compare plot bars gemm conv attention \
+	calls memory peers peer_blas peer_none
 $(accelbench)/accelbench-libs := libaccel/libaccel
-$(accelbench)/accelbench-ldlibs := -lm -lpthread
-CFLAGS-$(accelbench)/ := -Ilibaccel/include
+$(accelbench)/accelbench-pkgs := json-c
+$(accelbench)/accelbench-ldlibs := -lm -lpthread -ldl
+CFLAGS-$(accelbench)/ := -Ilibaccel/include $(call pkg-cflags,json-c)
+
+# Other libraries to compare with. OpenBLAS and oneDNN are looked for when it runs; of oneDNN the headers are needed.
+ifneq ($(wildcard /usr/include/dnnl.h),)
+  accelbench-parts += peer_dnnl peer_dnnl_ops
+  CFLAGS-$(accelbench)/ += -DHAVE_DNNL
+endif
+ifneq ($(and $(wildcard /usr/include/libxsmm.h),$(filter default clang,$(VARIANT))),)
+  accelbench-parts += peer_xsmm
+  CFLAGS-$(accelbench)/ += -DHAVE_XSMM
+  $(accelbench)/accelbench-ldlibs := -lxsmm -lxsmmnoblas $($(accelbench)/accelbench-ldlibs)
+endif
+$(accelbench)/accelbench-objs := $(foreach o,$(accelbench-parts),$(accelbench)/$(o).o)
 
 # --- tests --------------------------------------------------------------------------------------------------------
 

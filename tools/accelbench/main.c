@@ -11,34 +11,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accelbench.h"
+#include "perf.h"
 
 static const char usage[] =
-	"Usage: accelbench latency [OPTION...]\n"
+	"Usage: accelbench COMMAND [OPTION...]\n"
+	"       accelbench bars FILE...\n"
 	"\n"
-	"Measures what it costs to submit a job and wait for it: one without operations,\n"
-	"and one with a single operation on a single element, each next to an ioctl that\n"
-	"does nothing (DRM_IOCTL_VERSION), alternately and in one run. Figures are medians\n"
-	"over batches after a warm-up; empty-job-submit is the part of an empty job before\n"
-	"the wait; spread is the distance of the quartiles from each\n"
-	"other, divided by the median.\n"
+	"Measures this library's in-process device, other libraries that are here (OpenBLAS,\n"
+	"oneDNN, libxsmm), and what the machine could do at most, alternately in one run, on\n"
+	"one thread and on all processors. Figures are medians over batches after a warm-up;\n"
+	"spread is the distance of the quartiles from each other, divided by the median; error\n"
+	"is the largest one against float64, of the largest result.\n"
+	"\n"
+	"Commands:\n"
+	"  gemm                 square and BERT's products, packed weights and not\n"
+	"  gemv                 products with 1, 8 and 32 rows, weights from DRAM\n"
+	"  conv                 ResNet-50's and MobileNet's convolutions\n"
+	"  attention            prompts, and single tokens with a cache\n"
+	"  latency              what a call costs: one without operations, and one with a\n"
+	"                       single operation on a single element, each next to an ioctl\n"
+	"                       that does nothing; without -d of a small product, too\n"
+	"  memory               workspace of plans, and what running them takes\n"
+	"  limits               multiply-adds, and reads by size: what the machine can do\n"
+	"  all                  all of these\n"
+	"  bars FILE...         hold results, printed with --json, against what they should be\n"
 	"\n"
 	"Options:\n"
-	"  -d, --device DEVICE  device to measure; without it the first node, if there is\n"
-	"                       one, and the in-process device\n"
 	"  -j, --json           one JSON object a line\n"
 	"      --csv            comma-separated values\n"
-	"      --threads COUNT  in-process device: threads; the default is one a core\n"
-	"      --batches COUNT  measured batches of each case, from 9 to 1000 (15)\n"
-	"      --batch-ms MS    time of a batch, from 1 to 10000 (20)\n"
-	"      --limit RATIO    exit with 1 if an empty job costs more than so many null\n"
-	"                       ioctls\n"
-	"      --growth COUNT   no times: submit so many jobs, and tell how much memory that\n"
-	"                       has taken, of this process and of the kernel\n"
+	"      --threads COUNT  in-process device: threads; the default is one and then one a\n"
+	"                       core, for latency -d one a core\n"
+	"      --only GLOB      cases whose name, or name/type, matches: 'gemm/32x*/s8'\n"
+	"      --no-peers       this library alone\n"
+	"      --batches COUNT  measured batches of each case, from 9 to 1000 (9, latency 15)\n"
+	"      --batch-ms MS    time of a batch, from 1 to 10000 (10, latency 20)\n"
+	"      --best           the fastest batch, not the median: on a machine that does\n"
+	"                       something else, too\n"
+	"      --compare FILE   say what is slower than in FILE, beyond noise; exit with 1\n"
+	"      --plot DIR       write rooflines for gnuplot, drawn if gnuplot is here\n"
+	"      --seed NUMBER    of the random operands; without it there are others each time\n"
+	"  -a, --all            bars: show what is right, too\n"
+	"  -d, --device DEVICE  latency: device to measure; without it the first node, if there\n"
+	"                       is one, and the in-process device\n"
+	"      --limit RATIO    latency: exit with 1 if an empty job costs more than so many\n"
+	"                       null ioctls\n"
+	"      --growth COUNT   latency: no times: submit so many jobs, and tell how much memory\n"
+	"                       that has taken, of this process and of the kernel\n"
 	"  -h, --help           show this help\n"
 	"  -V, --version        show the version\n"
 	"\n"
-	"Exit status: 0, 1 the limit was missed or a job failed, 2 usage, 4 no permission,\n"
+	"Exit status: 0, 1 a limit was missed or a job failed, 2 usage, 4 no permission,\n"
 	"5 no such device.\n";
 
 int bench_fail(int err, const char *fmt, ...)
@@ -132,7 +154,8 @@ static int first_node(void *user, const struct accel_device_desc *desc)
 	return 0;
 }
 
-static int measure(const struct bench_opts *opts)
+/* A node, and what is in process: rows of the command that there was first */
+static int latency(const struct bench_opts *opts)
 {
 	int (*bench)(const struct bench_opts *opts, const char *name) =
 		opts->growth ? bench_growth : bench_latency;
@@ -145,84 +168,169 @@ static int measure(const struct bench_opts *opts)
 	if (ret)
 		return bench_fail(ret, "cannot list the devices");
 	ret = *node ? bench(opts, node) : 0;
-	return ret ? ret : bench(opts, "sw");
+	if (ret || opts->growth)
+		return ret ? ret : bench(opts, "sw");
+	return perf_main(opts, "latency");
+}
+
+/* What is said of results that were written before */
+static int bars(int count, char **files, bool all)
+{
+	struct perf_row *rows = NULL;
+	size_t row_count = 0;
+	int i, ret = 0;
+
+	for (i = 0; i < count && !ret; i++)
+		ret = report_load(files[i], &rows, &row_count);
+	if (!ret)
+		ret = bars_print(rows, row_count, all);
+	free(rows);
+	return ret;
+}
+
+enum {
+	THREADS = 256, BATCHES, BATCH_MS, LIMIT, GROWTH, CSV, ONLY, NO_PEERS, BEST, COMPARE,
+	PLOT, SEED
+};
+
+static const struct option longs[] = {
+	{ "device", required_argument, NULL, 'd' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "all", no_argument, NULL, 'a' },
+	{ "csv", no_argument, NULL, CSV },
+	{ "threads", required_argument, NULL, THREADS },
+	{ "only", required_argument, NULL, ONLY },
+	{ "no-peers", no_argument, NULL, NO_PEERS },
+	{ "batches", required_argument, NULL, BATCHES },
+	{ "batch-ms", required_argument, NULL, BATCH_MS },
+	{ "best", no_argument, NULL, BEST },
+	{ "compare", required_argument, NULL, COMPARE },
+	{ "plot", required_argument, NULL, PLOT },
+	{ "seed", required_argument, NULL, SEED },
+	{ "limit", required_argument, NULL, LIMIT },
+	{ "growth", required_argument, NULL, GROWTH },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL }
+};
+
+/* One option; whether its argument is right */
+static bool option(struct bench_opts *opts, int c, bool *all)
+{
+	double value = 0;
+	bool ok = true;
+
+	switch (c) {
+	case 'd':
+		opts->device = optarg;
+		break;
+	case 'j':
+		opts->format = BENCH_JSON;
+		break;
+	case CSV:
+		opts->format = BENCH_CSV;
+		break;
+	case 'a':
+		*all = true;
+		break;
+	case ONLY:
+		opts->only = optarg;
+		break;
+	case NO_PEERS:
+		opts->peers = false;
+		break;
+	case BEST:
+		opts->best = true;
+		break;
+	case COMPARE:
+		opts->compare = optarg;
+		break;
+	case PLOT:
+		opts->plot = optarg;
+		break;
+	case THREADS:
+		ok = number(optarg, 1, 4096, &value);
+		opts->threads = (uint32_t)value;
+		break;
+	case BATCHES:
+		ok = number(optarg, 9, 1000, &value);
+		opts->batches = (uint32_t)value;
+		break;
+	case BATCH_MS:
+		ok = number(optarg, 1, 10000, &value);
+		opts->batch_ns = (uint64_t)(value * 1e6);
+		break;
+	case SEED:
+		ok = number(optarg, 1, 1e15, &value);
+		opts->seed = (uint64_t)value;
+		break;
+	case LIMIT:
+		ok = number(optarg, 0.001, 1000000, &value);
+		opts->limit = value;
+		break;
+	case GROWTH:
+		ok = number(optarg, 1, 1e9, &value);
+		opts->growth = (uint64_t)value;
+		break;
+	}
+	return ok;
+}
+
+static int command(struct bench_opts *opts, int count, char **args, bool all)
+{
+	static const char *const others[] = {
+		"gemm", "gemv", "conv", "attention", "memory", "limits", "all"
+	};
+	bool is_latency = !strcmp(args[0], "latency");
+	size_t i;
+
+	if (!strcmp(args[0], "bars")) {
+		if (count > 1)
+			return bars(count - 1, args + 1, all);
+		fputs("accelbench: bars needs a file\nTry 'accelbench --help'.\n", stderr);
+		return 2;
+	}
+	if (count > 1)
+		return usage_error(args[1], NULL);
+	if (!opts->batches)
+		opts->batches = is_latency ? 15 : 9;
+	if (!opts->batch_ns)
+		opts->batch_ns = is_latency ? 20000000 : 10000000;
+	if (is_latency)
+		return latency(opts);
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(args[0], others[i]))
+			return perf_main(opts, args[0]);
+	return usage_error(args[0], NULL);
 }
 
 int main(int argc, char **argv)
 {
-	enum { THREADS = 256, BATCHES, BATCH_MS, LIMIT, GROWTH, CSV };
-	static const struct option longs[] = {
-		{ "device", required_argument, NULL, 'd' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "csv", no_argument, NULL, CSV },
-		{ "threads", required_argument, NULL, THREADS },
-		{ "batches", required_argument, NULL, BATCHES },
-		{ "batch-ms", required_argument, NULL, BATCH_MS },
-		{ "limit", required_argument, NULL, LIMIT },
-		{ "growth", required_argument, NULL, GROWTH },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL }
-	};
-	struct bench_opts opts = { .batches = 15, .batch_ns = 20000000 };
-	double value;
+	struct bench_opts opts = { .peers = true };
+	bool all = false;
 	int c, ret;
 
-	while ((c = getopt_long(argc, argv, "d:jhV", longs, NULL)) != -1) {
-		bool ok = true;
-
+	while ((c = getopt_long(argc, argv, "d:jahV", longs, NULL)) != -1) {
 		switch (c) {
-		case 'd':
-			opts.device = optarg;
-			break;
-		case 'j':
-			opts.format = BENCH_JSON;
-			break;
-		case CSV:
-			opts.format = BENCH_CSV;
-			break;
-		case THREADS:
-			ok = number(optarg, 1, 4096, &value);
-			opts.threads = ok ? (uint32_t)value : 0;
-			break;
-		case BATCHES:
-			ok = number(optarg, 9, 1000, &value);
-			opts.batches = ok ? (uint32_t)value : 0;
-			break;
-		case BATCH_MS:
-			ok = number(optarg, 1, 10000, &value);
-			opts.batch_ns = ok ? (uint64_t)(value * 1e6) : 0;
-			break;
-		case LIMIT:
-			ok = number(optarg, 0.001, 1000000, &value);
-			opts.limit = ok ? value : 0;
-			break;
-		case GROWTH:
-			ok = number(optarg, 1, 1e9, &value);
-			opts.growth = ok ? (uint64_t)value : 0;
-			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 0;
 		case 'V':
 			printf("accelbench %s\n", UMA_VERSION);
 			return 0;
-		default:
+		case '?':
 			fputs("Try 'accelbench --help'.\n", stderr);
 			return 2;
+		default:
+			if (!option(&opts, c, &all))
+				return usage_error(argv[optind - 1], optarg);
 		}
-		if (!ok)
-			return usage_error(argv[optind - 1], optarg);
 	}
 	if (optind == argc) {
 		fputs(usage, stderr);
 		return 2;
 	}
-	if (strcmp(argv[optind], "latency") != 0)
-		return usage_error(argv[optind], NULL);
-	if (optind + 1 < argc)
-		return usage_error(argv[optind + 1], NULL);
-	ret = measure(&opts);
+	ret = command(&opts, argc - optind, argv + optind, all);
 	if (fflush(stdout) || ferror(stdout)) {
 		fputs("accelbench: cannot write to stdout\n", stderr);
 		return ret ? ret : 1;

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the library is to reach, and whether it does: the rules, and results held
+ * against them. Documentation/performance.rst has them in words.
+ */
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf.h"
+
+/**
+ * enum test - what a result is held against
+ * @PEER: operations a second, in multiples of the best other library
+ * @SHARE: share of the limit
+ * @THREADS: operations a second, in multiples of those on one thread
+ * @LIKE: time, in multiples of that of the same case with types @other
+ * @FLAT: share of the limit, in multiples of that of the case @other
+ * @TIME: microseconds
+ * @OVER: microseconds above those of the case @other
+ * @NODE: time of the null ioctl
+ * @SPACE: workspace, in multiples of what is allowed; and growth beyond it
+ */
+enum test {
+	PEER,
+	SHARE,
+	THREADS,
+	LIKE,
+	FLAT,
+	TIME,
+	OVER,
+	NODE,
+	SPACE
+};
+
+/**
+ * struct rule - a bar, or a part of it
+ * @bar: its number
+ * @title: in words
+ * @cases: pattern of cases
+ * @dtypes: pattern of element types
+ * @test: &enum test
+ * @want: threshold: at least for PEER, SHARE, THREADS, FLAT, at most for the others
+ * @other: see &enum test
+ */
+static const struct rule {
+	int bar;
+	const char *title, *cases, *dtypes;
+	enum test test;
+	double want;
+	const char *other;
+} rules[] = {
+	{ 1, "products", "gemm/*packed", "fp32", PEER, 0.97, NULL },
+	{ 1, "32 and 64", "gemm/@(32x32x32|64x64x64)/*packed", "bf16", PEER, 1.5, NULL },
+	{ 1, "32 and 64", "gemm/@(32x32x32|64x64x64)/*packed", "[su]8", PEER, 1.5, NULL },
+	{ 1, "products", "gemm/!(32x32x32|64x64x64)/*packed", "bf16", PEER, 0.97, NULL },
+	{ 1, "products", "gemm/!(32x32x32|64x64x64)/*packed", "[su]8", PEER, 0.97, NULL },
+	/* Two runs of the same thing differ by as much. */
+	{ 1, "threads do not hurt", "gemm/*packed", "*", THREADS, 0.97, NULL },
+	{ 2, "one row", "gemv/1x*", "*", SHARE, 0.9, NULL },
+	{ 2, "8 and 32 rows", "gemv/@(8|32)x*", "*", PEER, 1.2, NULL },
+	{ 3, "convolutions", "conv/1x1-*", "*", PEER, 0.97, NULL },
+	{ 3, "3x3, stride 2", "conv/3x3-*s2", "*", PEER, 0.97, NULL },
+	{ 3, "3x3, stride 1", "conv/3x3-!(*s2)", "@(fp32|u8)", PEER, 1.1, NULL },
+	{ 3, "3x3, stride 1", "conv/3x3-!(*s2)", "bf16", PEER, 0.97, NULL },
+	{ 3, "7x7", "conv/7x7-*", "fp32", PEER, 0.97, NULL },
+	{ 3, "7x7", "conv/7x7-*", "@(bf16|u8)", PEER, 1.2, NULL },
+	{ 3, "depthwise", "conv/dw*", "*", PEER, 1.3, NULL },
+	{ 4, "prompts", "attention/h*@!(128)", "fp32", SHARE, 0.85, NULL },
+	{ 4, "prompts", "attention/h*@!(128)", "bf16", SHARE, 0.7, NULL },
+	{ 4, "longer prompts", "attention/h12d64@@(2048|4096)", "@(fp32|bf16)", FLAT, 0.97,
+	  "attention/h12d64@512" },
+	{ 4, "int8 keys, values", "attention/h*", "bf16[*]s8", LIKE, 1.3, "bf16" },
+	{ 4, "decode", "attention/decode*", "*", SHARE, 0.9, NULL },
+	{ 5, "empty job", "latency/empty", "*", TIME, 1, NULL },
+	{ 5, "inline", "latency/inline", "*", TIME, 1, NULL },
+	{ 5, "through a worker", "latency/worker", "*", TIME, 8, NULL },
+	{ 5, "32x32x32 as a call", "latency/gemm/32x32x32/packed/call", "fp32", OVER, 0.5,
+	  "latency/gemm/32x32x32/packed" },
+	{ 6, "empty job in the VM", "empty-job", "*", NODE, 30, NULL },
+	{ 7, "workspace", "memory/*", "*", SPACE, 1, NULL },
+};
+
+static bool at_most(enum test test)
+{
+	return test == LIKE || test == TIME || test == OVER || test == NODE || test == SPACE;
+}
+
+/* The best other library in a case, by operations a second */
+static const struct perf_row *best_peer(const struct perf_row *rows, size_t count,
+					const struct perf_row *like)
+{
+	const struct perf_row *best = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(rows[i].name, like->name) && !strcmp(rows[i].dtype, like->dtype) &&
+		    rows[i].threads == like->threads && strncmp(rows[i].impl, "ours", 4) != 0 &&
+		    (!best || rows[i].gflops > best->gflops))
+			best = &rows[i];
+	return best;
+}
+
+static double value_of(const struct rule *rule, const struct perf_row *rows, size_t count,
+		       const struct perf_row *row, const struct perf_row **with)
+{
+	struct perf_row like = *row;
+
+	*with = NULL;
+	switch (rule->test) {
+	case PEER:
+		*with = best_peer(rows, count, row);
+		return *with ? row->gflops / (*with)->gflops : NAN;
+	case SHARE:
+		return row->limit > 0 ? report_share(row) : NAN;
+	case THREADS:
+		like.threads = 1;
+		*with = row->threads > 1 ? report_find(rows, count, &like, "ours") : NULL;
+		return *with ? row->gflops / (*with)->gflops : NAN;
+	case LIKE:
+		snprintf(like.dtype, sizeof(like.dtype), "%s", rule->other);
+		*with = report_find(rows, count, &like, "ours");
+		return *with ? row->us / (*with)->us : NAN;
+	case FLAT:
+		snprintf(like.name, sizeof(like.name), "%s", rule->other);
+		*with = report_find(rows, count, &like, "ours");
+		return *with ? report_share(row) / report_share(*with) : NAN;
+	case TIME:
+		return row->us;
+	case OVER:
+		snprintf(like.name, sizeof(like.name), "%s", rule->other);
+		*with = report_find(rows, count, &like, "ours");
+		return *with ? row->us - (*with)->us : NAN;
+	case NODE:
+		return row->extra[0] > 0 ? row->extra[0] : NAN;
+	case SPACE:
+		/* What is taken but not told counts, but for what threads keep. */
+		if (row->extra[3] > row->extra[0] + row->extra[2] - row->extra[1])
+			return row->extra[3] / (row->extra[0] + row->extra[2] - row->extra[1]);
+		return row->extra[0] / row->extra[2];
+	}
+	return NAN;
+}
+
+static bool applies(const struct rule *rule, const struct perf_row *row, uint32_t threads)
+{
+	const char *dtype = row->dtype[0] ? row->dtype : "none";
+	bool node = rule->test == NODE;
+
+	return (node || row->threads == threads) && !strcmp(row->impl, node ? "uma" : "ours") &&
+	       !fnmatch(rule->cases, row->name, FNM_EXTMATCH) &&
+	       !fnmatch(rule->dtypes, dtype, FNM_EXTMATCH);
+}
+
+static bool reached(const struct rule *rule, double value)
+{
+	return at_most(rule->test) ? value <= rule->want : value >= rule->want;
+}
+
+static void print_row(const struct rule *rule, const struct perf_row *row, double value,
+		      const struct perf_row *with)
+{
+	const char *verdict = reached(rule, value) ? "ok" : "MISS";
+	const char *sense = at_most(rule->test) ? "at most" : "at least";
+
+	printf("    %-4s %-32s %-8s %u: %.3g, %s %.3g", verdict, row->name, row->dtype,
+	       row->threads, value, sense, rule->want);
+	if (rule->test == PEER)
+		printf(" (%.4g GFLOP/s, %s %.4g)", row->gflops, with->impl, with->gflops);
+	else if (row->gflops > 0)
+		printf(" (%.4g GFLOP/s)", row->gflops);
+	putchar('\n');
+}
+
+/* A rule on so many threads; how many results miss it */
+static size_t hold(const struct rule *rule, const struct perf_row *rows, size_t count,
+		   uint32_t threads, bool all, bool list)
+{
+	const struct perf_row *with, *worst_row = NULL;
+	size_t tried = 0, missed = 0, i;
+	double worst = 0;
+
+	for (i = 0; i < count; i++) {
+		double value;
+
+		if (!applies(rule, &rows[i], threads))
+			continue;
+		value = value_of(rule, rows, count, &rows[i], &with);
+		if (isnan(value))
+			continue;
+		tried++;
+		missed += !reached(rule, value);
+		if (!worst_row || (at_most(rule->test) ? value > worst : value < worst)) {
+			worst = value;
+			worst_row = &rows[i];
+		}
+		if (list && (all || !reached(rule, value)))
+			print_row(rule, &rows[i], value, with);
+	}
+	if (list)
+		return missed;
+	if (rule->test == THREADS && threads == 1)
+		return 0;
+	printf("%-3d %-20s %-12s %u ", rule->bar, rule->title, rule->dtypes, threads);
+	if (tried)
+		printf("%-4s %3zu of %3zu %8.3g %s %-5g %s/%s\n", missed ? "MISS" : "pass",
+		       tried - missed, tried, worst, at_most(rule->test) ? "<=" : ">=", rule->want,
+		       worst_row->name, worst_row->dtype);
+	else
+		puts("not measured");
+	return missed;
+}
+
+/* Each rule, for each number of threads that there are results for */
+static size_t walk(const struct perf_row *rows, size_t count, bool all, bool list)
+{
+	size_t missed = 0, i, r;
+	uint32_t threads, most = 1;
+
+	for (i = 0; i < count; i++)
+		if (rows[i].threads > most && strcmp(rows[i].impl, "uma") != 0)
+			most = rows[i].threads;
+	for (r = 0; r < sizeof(rules) / sizeof(rules[0]); r++)
+		for (threads = 1; threads <= most; threads++) {
+			for (i = 0; i < count; i++)
+				if (rows[i].threads == threads && !strncmp(rows[i].impl, "ours", 4))
+					break;
+			/* What is measured on a node has threads of its own. */
+			if ((i < count && rules[r].test != NODE) ||
+			    (threads == 1 && rules[r].test == NODE))
+				missed += hold(&rules[r], rows, count, threads, all, list);
+		}
+	return missed;
+}
+
+int bars_print(const struct perf_row *rows, size_t count, bool all)
+{
+	size_t missed;
+
+	printf("%-3s %-20s %-12s %s %-4s %10s %8s    %-5s %s\n", "BAR", "WHAT", "DTYPE", "T", "",
+	       "REACHED", "WORST", "WANT", "WORST CASE");
+	missed = walk(rows, count, all, false);
+	if (missed || all) {
+		printf("\nShortfalls, %zu:\n", missed);
+		walk(rows, count, all, true);
+	}
+	return missed ? 1 : 0;
+}

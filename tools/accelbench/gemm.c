@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gemm and gemv: products. Small ones are done many at a time, as a job that was
+ * recorded once; and alone, for what a call costs.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peers.h"
+
+/* Operations of a job of small ones: about so many of 10^6 operations, and how many at most */
+#define JOB_MFLOP	16
+#define JOB_OPS		64
+/* K of the groups of 4-bit weights that share a scale */
+#define GROUP		32
+/* A half-precision number between 1/128 and 1/64 from random bits, and its value */
+#define HALF(bits)	((uint16_t)(0x2000 | ((bits) & 0x3ff)))
+#define HALF_VALUE(x)	(ldexp(1024 + ((x) & 0x3ff), -17))
+
+/**
+ * struct kind - element types of a product
+ * @name: what they are called
+ * @a: A
+ * @b: B
+ * @d: D
+ * @bound: what bounds a large one
+ */
+struct kind {
+	const char *name;
+	uint32_t a, b, d;
+	enum perf_bound bound;
+};
+
+static const struct kind kinds[] = {
+	{ "fp32", ACCEL_F32, ACCEL_F32, ACCEL_F32, PERF_FP32 },
+	{ "bf16", ACCEL_BF16, ACCEL_BF16, ACCEL_F32, PERF_BF16 },
+	{ "s8", ACCEL_S8, ACCEL_S8, ACCEL_S32, PERF_INT8 },
+	{ "u8", ACCEL_U8, ACCEL_S8, ACCEL_S32, PERF_INT8 },
+	/* Bytes times 4-bit weights with a scale for each column: what follows a DYNQUANT */
+	{ "s8*s4", ACCEL_S8, ACCEL_S4, ACCEL_F32, PERF_INT8 },
+	/* Weights are compressed, activations are not; 4 bits: a scale for each group of K */
+	{ "fp32*s8", ACCEL_F32, ACCEL_S8, ACCEL_F32, PERF_FP32 },
+	{ "fp32*s4", ACCEL_F32, ACCEL_S4, ACCEL_F32, PERF_FP32 },
+};
+
+/**
+ * struct gemm - a product that is measured
+ * @perf: state
+ * @kind: element types
+ * @m: rows of D
+ * @n: columns of D
+ * @k: terms of a sum
+ * @packed: weights are packed into the plan
+ * @ops: products of a job
+ * @sets: matrices B that they take in turn
+ * @a: A
+ * @b: matrices B
+ * @scales: scales of B, NULL: none
+ * @d: D of each product
+ * @plans: for each B
+ */
+struct gemm {
+	struct perf *perf;
+	const struct kind *kind;
+	int64_t m, n, k;
+	bool packed;
+	uint32_t ops, sets;
+	struct accel_bo *a, *b, *scales, *d[JOB_OPS];
+	struct accel_plan *plans[JOB_OPS];
+};
+
+/* --- float64 ---------------------------------------------------------------------- */
+
+static bool grouped(const struct kind *kind)
+{
+	return kind->a == ACCEL_F32 && kind->b == ACCEL_S4;
+}
+
+static double scale_of(const struct gemm *g, int64_t k, int64_t n)
+{
+	const void *scales = g->scales ? accel_bo_ptr(g->scales) : NULL;
+
+	if (!scales)
+		return 1;
+	if (grouped(g->kind))
+		return HALF_VALUE(((const uint16_t *)scales)[k / GROUP * g->n + n]);
+	return ((const float *)scales)[n];
+}
+
+/* Of the first product; all of a small one, some of a large one */
+static double error_of(const void *d, void *arg)
+{
+	const struct gemm *g = arg;
+	const void *a = accel_bo_ptr(g->a), *b = accel_bo_ptr(g->b);
+	bool all = g->m * g->n * g->k <= 1 << 18;
+	struct data_errors e = { 0 };
+	int64_t count = all ? g->m * g->n : PERF_SAMPLES, i, k;
+
+	for (i = 0; i < count; i++) {
+		/* A prime stride meets all rows and columns */
+		int64_t at = all ? i : i * 1000003 % (g->m * g->n), m = at / g->n, n = at % g->n;
+		double sum = 0;
+
+		for (k = 0; k < g->k; k++)
+			sum += data_get(g->kind->a, a, (uint64_t)(m * g->k + k)) *
+			       data_get(g->kind->b, b, (uint64_t)(k * g->n + n)) *
+			       scale_of(g, k, n);
+		data_compare(&e, data_get(g->kind->d, d, (uint64_t)at), sum);
+	}
+	return data_error(&e);
+}
+
+/* --- ours ------------------------------------------------------------------------- */
+
+static int make_scales(struct gemm *g)
+{
+	bool half = grouped(g->kind);
+	uint64_t count = (uint64_t)(half ? g->k / GROUP * g->n : g->n), i;
+	void *scales;
+	int ret;
+
+	if (g->kind->d == ACCEL_S32 || g->kind->b == ACCEL_F32 || g->kind->b == ACCEL_BF16)
+		return 0;
+	ret = ours_random(g->perf, half ? ACCEL_U4 : ACCEL_F32, half ? 4 * count : count,
+			  &g->scales);
+	if (ret)
+		return ret;
+	scales = accel_bo_ptr(g->scales);
+	for (i = 0; i < count; i++)
+		if (half)
+			((uint16_t *)scales)[i] = HALF(((uint16_t *)scales)[i]);
+		else
+			((float *)scales)[i] = 0.01f + 0.005f * ((float *)scales)[i];
+	return 0;
+}
+
+static void quantise(const struct gemm *g, struct accel_tensor *b)
+{
+	if (!g->scales)
+		return;
+	b->quant.scheme = grouped(g->kind) ? ACCEL_QUANT_GROUP : ACCEL_QUANT_CHANNEL;
+	b->quant.axis = grouped(g->kind) ? 0 : 1;
+	b->quant.group = grouped(g->kind) ? GROUP : 0;
+	b->quant.scale_dtype = grouped(g->kind) ? ACCEL_F16 : ACCEL_F32;
+	b->quant.scales = g->scales;
+}
+
+static int make_plan(struct gemm *g, uint32_t set, struct accel_plan **plan)
+{
+	struct accel_gemm_desc desc = ACCEL_GEMM_DESC_INIT;
+
+	desc.flags = g->packed ? ACCEL_GEMM_PACK_B : 0;
+	desc.a = accel_tensor_2d(NULL, g->kind->a, g->m, g->k);
+	desc.b = accel_tensor_2d(g->packed ? g->b : NULL, g->kind->b, g->k, g->n);
+	if (g->packed)
+		desc.b.offset = set * data_bytes(g->kind->b, (uint64_t)(g->k * g->n));
+	quantise(g, &desc.b);
+	desc.d = accel_tensor_2d(NULL, g->kind->d, g->m, g->n);
+	return accel_plan_create(g->perf->ctx, &desc.hdr, plan);
+}
+
+static int make(struct gemm *g)
+{
+	uint64_t b_count = (uint64_t)(g->k * g->n);
+	uint32_t i;
+	int ret;
+
+	ret = ours_random(g->perf, g->kind->a, (uint64_t)(g->m * g->k), &g->a);
+	if (!ret)
+		ret = ours_random(g->perf, g->kind->b, b_count * g->sets, &g->b);
+	if (!ret)
+		ret = make_scales(g);
+	for (i = 0; i < g->ops && !ret; i++)
+		ret = ours_result(g->perf, data_bytes(g->kind->d, (uint64_t)(g->m * g->n)),
+				  &g->d[i]);
+	/* Where B is bound to a job, one plan is enough. */
+	for (i = 0; i < (g->packed ? g->sets : 1) && !ret; i++)
+		ret = make_plan(g, i, &g->plans[i]);
+	return ret;
+}
+
+static int make_ours(struct gemm *g, struct perf_impl *impl)
+{
+	uint64_t b_bytes = data_bytes(g->kind->b, (uint64_t)(g->k * g->n));
+	struct ours_op ops[JOB_OPS] = { 0 };
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < g->ops; i++) {
+		struct ours_op *op = &ops[i];
+
+		op->plan = g->plans[g->packed ? i % g->sets : 0];
+		ours_bind(op, ACCEL_ARG_D, g->d[i]);
+		ours_bind(op, ACCEL_ARG_A, g->a);
+		if (g->packed)
+			continue;
+		ours_bind(op, ACCEL_ARG_B, g->b);
+		op->bind[op->count - 1].offset = i % g->sets * b_bytes;
+		ours_bind(op, ACCEL_ARG_B | ACCEL_ARG_SCALES, g->scales);
+	}
+	ret = ours_impl(g->perf, ops, g->ops, impl);
+	if (!ret) {
+		impl->error = error_of;
+		impl->error_arg = g;
+		impl->d = accel_bo_ptr(g->d[0]);
+	}
+	return ret;
+}
+
+static void unmake(struct gemm *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < JOB_OPS; i++) {
+		accel_plan_unref(g->plans[i]);
+		accel_bo_unref(g->d[i]);
+	}
+	accel_bo_unref(g->scales);
+	accel_bo_unref(g->b);
+	accel_bo_unref(g->a);
+}
+
+/* --- all of them ------------------------------------------------------------------ */
+
+static void add_peers(struct gemm *g, struct perf_impl *impls, uint32_t *count)
+{
+	static int (*const peers[])(const struct peer_gemm *g, struct perf_impl *impl) = {
+		openblas_gemm, onednn_gemm, xsmm_gemm
+	};
+	struct peer_gemm p = {
+		.m = g->m, .n = g->n, .k = g->k, .packed = g->packed, .ops = g->ops,
+		.sets = g->sets, .a_dtype = g->kind->a, .b_dtype = g->kind->b,
+		.d_dtype = g->kind->d, .a = accel_bo_ptr(g->a), .b = accel_bo_ptr(g->b),
+		.error = error_of, .error_arg = g,
+	};
+	size_t i;
+
+	/* Nobody has 4-bit weights, or floats times bytes: what would be used instead are bytes. */
+	if (g->scales) {
+		p.a_dtype = ACCEL_S8;
+		p.b_dtype = ACCEL_S8;
+		p.d_dtype = ACCEL_S32;
+		p.error = NULL;
+		p.b = NULL;
+	}
+	for (i = 0; i < sizeof(peers) / sizeof(peers[0]) && perf_peers(g->perf); i++)
+		if (!peers[i](&p, &impls[*count])) {
+			if (g->scales)
+				impls[*count].name = "onednn-s8";
+			*count += 1;
+		}
+}
+
+static void measure(struct gemm *g, struct perf_case *c)
+{
+	struct perf_impl impls[PERF_IMPLS];
+	uint32_t count = 1;
+	int ret;
+
+	c->dtype = g->kind->name;
+	c->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+	c->bytes = (double)data_bytes(g->kind->a, (uint64_t)(g->m * g->k)) +
+		   (double)data_bytes(g->kind->b, (uint64_t)(g->k * g->n)) +
+		   (double)data_bytes(g->kind->d, (uint64_t)(g->m * g->n));
+	ret = make(g);
+	if (!ret)
+		ret = make_ours(g, &impls[0]);
+	if (ret) {
+		ours_fail(g->perf, c->name, ret);
+	} else {
+		add_peers(g, impls, &count);
+		perf_measure(g->perf, c, impls, count);
+	}
+	unmake(g);
+}
+
+static void product(struct perf *perf, const char *group, const struct kind *kind,
+		    const int64_t *mnk, bool packed, bool call)
+{
+	double mflop = 2 * (double)mnk[0] * (double)mnk[1] * (double)mnk[2] / 1e6;
+	double ops = floor(JOB_MFLOP / mflop);
+	struct perf_case c = { .bound = kind->bound };
+	struct gemm g = {
+		.perf = perf, .kind = kind, .m = mnk[0], .n = mnk[1], .k = mnk[2],
+		.packed = packed, .sets = 1,
+	};
+
+	g.ops = call || ops < 1 ? 1 : ops > JOB_OPS ? JOB_OPS : (uint32_t)ops;
+	snprintf(c.name, sizeof(c.name), "%s/%lldx%lldx%lld/%s%s", group,
+		 (long long)g.m, (long long)g.n, (long long)g.k, packed ? "packed" : "unpacked",
+		 call ? "/call" : "");
+	if (perf_wanted(perf, c.name, kind->name))
+		measure(&g, &c);
+}
+
+void gemm_cases(struct perf *perf)
+{
+	static const int64_t sizes[][3] = {
+		{ 32, 32, 32 }, { 64, 64, 64 }, { 128, 128, 128 }, { 256, 256, 256 },
+		{ 512, 512, 512 }, { 1024, 1024, 1024 }, { 2048, 2048, 2048 },
+		{ 128, 768, 768 }, { 128, 3072, 768 }, { 128, 768, 3072 },
+	};
+	size_t i, j;
+	int packed;
+
+	for (j = 0; j < 4; j++)
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			for (packed = 1; packed >= 0; packed--) {
+				product(perf, "gemm", &kinds[j], sizes[i], packed, false);
+				if (sizes[i][1] <= 128 && !perf->memory)
+					product(perf, "gemm", &kinds[j], sizes[i], packed, true);
+			}
+}
+
+void gemm_calls(struct perf *perf)
+{
+	static const int64_t mnk[3] = { 32, 32, 32 };
+
+	product(perf, "latency/gemm", &kinds[0], mnk, true, true);
+	product(perf, "latency/gemm", &kinds[0], mnk, true, false);
+}
+
+/* Weights that no cache holds: matrices take turns. */
+static void skinny(struct perf *perf, const struct kind *kind, int64_t m)
+{
+	struct perf_case c = { .bound = m == 1 ? PERF_READ : kind->bound };
+	struct gemm g = {
+		.perf = perf, .kind = kind, .m = m, .n = 4096, .k = 4096, .packed = true,
+	};
+	uint64_t bytes = data_bytes(kind->b, 4096ull * 4096);
+
+	g.sets = (uint32_t)((PERF_COLD + bytes - 1) / bytes);
+	g.ops = g.sets;
+	if (grouped(kind))
+		bytes += 2ull * 4096 * 4096 / GROUP;
+	c.read_bytes = (double)bytes;
+	c.read_set = PERF_COLD;
+	snprintf(c.name, sizeof(c.name), "gemv/%lldx4096x4096", (long long)m);
+	if (perf_wanted(perf, c.name, kind->name))
+		measure(&g, &c);
+}
+
+void gemv_cases(struct perf *perf)
+{
+	static const int64_t rows[] = { 1, 8, 32 };
+	size_t i, j;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++)
+			if (kinds[j].a != ACCEL_U8)
+				skinny(perf, &kinds[j], rows[i]);
+}
