@@ -9,6 +9,7 @@
 
 extern const struct fast_class fast_attention;
 extern const struct fast_class fast_conv;
+extern const struct fast_class fast_gemm;
 extern const struct fast_class fast_wino;
 
 #endif /* LIBACCEL_SW_FAST_CLASSES_H */

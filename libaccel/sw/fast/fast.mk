@@ -9,6 +9,8 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	attn_seq.o \
 	fast.o \
 	epilogue.o \
+	gemm.o \
+	gemm_load.o \
 	gemm_kernel.o \
 	conv.o \
 	conv_finish.o \

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT
+/*
+ * GEMM: tiles of DST, each by strips of 32 columns.
+ *
+ * A tile's rows of A are to stay in the second-level cache: mt rows of kt elements
+ * of K take half of it. A strip of B, packed on the way if it was not before, is
+ * multiplied with all of them, 14 rows at a time, and the epilogue follows while the
+ * sums are in the first-level cache. Where K is cut, the sums of the tile stay in
+ * DST, if they are what DST is, or in scratch memory. Each element has one
+ * accumulator, so no cut shows in the result. The order of the loops is that of
+ * Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008),
+ * with A unpacked where its distances allow it.
+ */
+#include <string.h>
+#include "classes.h"
+#include "gemm.h"
+
+/* Work, in multiply-adds, that is not worth cutting for threads */
+#define SMALL_WORK	(1ull << 20)
+/* Work of a tile at most, so that what is more urgent need not wait for long */
+#define TILE_WORK	(1ull << 27)
+/* Rows between epilogues, in packed vectors */
+#define CHUNK		8u
+
+static uint64_t round64(uint64_t v)
+{
+	return (v + 63) / 64 * 64;
+}
+
+/* --- cutting --------------------------------------------------------------------- */
+
+/* Into equal parts of at most @most, each a multiple of @unit. */
+static uint32_t even(uint32_t all, uint32_t most, uint32_t unit)
+{
+	const uint32_t parts = (all + most - 1) / most;
+	const uint32_t part = (all + parts - 1) / parts;
+
+	return (part + unit - 1) / unit * unit;
+}
+
+static uint32_t limit(uint32_t hint, uint32_t otherwise, uint32_t most)
+{
+	return UMA_MIN(hint ? hint : otherwise, most);
+}
+
+static void cut_k(struct gemm_plan *g, const struct fast_prog *p)
+{
+	const uint32_t group = fast_gemm_group(g->kind);
+	const uint32_t most = p->hint.kt ? UMA_MAX(p->hint.kt, 64u) : 768 * group;
+
+	g->kt = (g->k + group - 1) / group * group;
+	/* Sums of rows and columns are those of all of K. */
+	if (!g->epi.integer && g->k > most)
+		g->kt = even(g->k, most, group);
+}
+
+static void cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
+{
+	const uint64_t row = (uint64_t)g->kt / fast_gemm_group(g->kind) * 4;
+	const uint64_t work = g->batches * g->m * g->n * g->k;
+	const uint32_t threads = p->hint.threads ? p->hint.threads : p->cpu->threads;
+	uint64_t want, tiles;
+	uint32_t mt, nt;
+
+	mt = (uint32_t)UMA_MIN(UMA_MAX(p->cpu->l2 / 2 / row, GEMM_ROWS), 1024u);
+	mt = even(g->m, limit(p->hint.mt, mt, g->m), 1);
+	nt = limit(p->hint.nt, 4096, g->n);
+	want = work / TILE_WORK;
+	if (work >= SMALL_WORK && threads > 1)
+		want = UMA_MAX(want, work >= 16 * SMALL_WORK ? 4 * threads : 2 * threads);
+	tiles = g->batches * ((g->m + mt - 1) / mt);
+	if (!p->hint.nt && tiles < want)
+		nt = UMA_MAX((uint32_t)(g->n / ((want + tiles - 1) / tiles)), FAST_GEMM_N);
+	g->nt = even(g->n, nt, FAST_GEMM_N);
+	tiles *= (g->n + g->nt - 1) / g->nt;
+	if (!p->hint.mt && tiles < want)
+		mt = even(g->m, UMA_MAX((uint32_t)(mt / ((want + tiles - 1) / tiles)),
+					GEMM_ROWS), 1);
+	g->mt = mt;
+	g->mtiles = (g->m + g->mt - 1) / g->mt;
+	g->ntiles = (g->n + g->nt - 1) / g->nt;
+}
+
+/* Where things are in scratch memory; false: there is not enough. */
+static bool place(struct gemm_plan *g)
+{
+	const uint64_t groups = g->kt / fast_gemm_group(g->kind);
+	const uint32_t chunk = CHUNK * GEMM_ROWS;
+	uint64_t acc = 0, at = 0;
+
+	g->a_at = at;
+	at += g->pack_a ? (uint64_t)(g->mt + GEMM_ROWS - 1) / GEMM_ROWS * groups * 64 : 0;
+	g->b_at = at;
+	at += g->b >= GEMM_B_COPY ? FAST_GEMM_N / 16 * groups * 64 : 0;
+	if (!g->epi.direct)
+		acc = g->kt < g->k ? (uint64_t)g->mt * g->nt : chunk * FAST_GEMM_N;
+	g->acc_at = at;
+	at += round64(acc * 4);
+	g->sum_at = at;
+	at += round64(g->mt * 4) + 2 * round64(g->nt * 4);
+	g->tmp_at = at;
+	at += 16384;
+	return at <= FAST_SCRATCH;
+}
+
+/*
+ * Rows that are a multiple of pages apart would meet in the same sets of the
+ * first-level cache.
+ */
+static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
+	const int64_t ms = a->strides[a->rank - 2], ks = a->strides[a->rank - 1];
+
+	if (g->kind == FAST_GEMM_S16 ||
+	    (g->kind == FAST_GEMM_F32 && a->dtype != UMA_DTYPE_F32))
+		return true;
+	if (fast_gemm_group(g->kind) > 1 && ks != 1)
+		return true;
+	if (g->m < GEMM_ROWS || g->n <= 4 * FAST_GEMM_N)
+		return false;
+	if (ks != 1)
+		return fast_bytes(a->dtype, ks) % 1024 == 0;
+	return fast_bytes(a->dtype, ms) % 2048 == 0 && g->k * uma_dtype_bits(a->dtype) >= 8 * 1024;
+}
+
+static int prepare(struct fast_prog *p)
+{
+	const struct uma_op *op = p->op;
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
+	struct gemm_plan *g = (struct gemm_plan *)p->priv;
+	uint64_t tiles;
+	uint32_t i;
+
+	if (uma_tensor_empty(d) || !a->dims[a->rank - 1])
+		return 0;
+	g->m = d->dims[d->rank - 2];
+	g->n = d->dims[d->rank - 1];
+	g->k = a->dims[a->rank - 1];
+	g->batches = 1;
+	for (i = 0; i + 2 < d->rank; i++)
+		g->batches *= d->dims[i];
+	fast_epi_init(&g->epi, p, d->rank - 2u, d->rank - 1u, uma_is_int8(a->dtype));
+	if (!gemm_plan_types(g, p))
+		return 0;
+	/* Columns that were added up take part in the epilogue. */
+	if (g->col_sums)
+		g->epi.direct = false;
+	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
+	cut_k(g, p);
+	cut_tiles(g, p);
+	tiles = g->batches * g->mtiles * g->ntiles;
+	if (tiles > UINT32_MAX || !place(g))
+		return 0;
+	p->phase_count = 1;
+	p->tiles[0] = (uint32_t)tiles;
+	p->max_threads = tiles == 1 ? 1 : 0;
+	p->macs = g->batches * g->m * g->n * g->k;
+	return 1;
+}
+
+/* --- a tile ------------------------------------------------------------------------ */
+
+static void *scratch(const struct gemm_tile *t, uint64_t at)
+{
+	return (char *)t->r->scratch + at;
+}
+
+static void open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t tile)
+{
+	const struct gemm_plan *g = (const void *)r->prog->priv;
+	const struct uma_op *op = r->prog->op;
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
+	uint64_t batch = tile / (g->mtiles * g->ntiles), m0, n0;
+	int64_t off = 0;
+	uint32_t i;
+
+	tile -= (uint32_t)batch * g->mtiles * g->ntiles;
+	/* Neighbours share B: those that run at the same time work on the same columns. */
+	n0 = tile / g->mtiles * g->nt;
+	m0 = tile % g->mtiles * g->mt;
+	t->r = r;
+	t->plan = g;
+	t->batch = batch;
+	memset(t->idx, 0, sizeof(t->idx));
+	for (i = d->rank - 2u; i-- > 0;) {
+		t->idx[i] = (uint32_t)(batch % d->dims[i]);
+		batch /= d->dims[i];
+		off += t->idx[i] * a->strides[i];
+	}
+	t->idx[d->rank - 2] = (uint32_t)m0;
+	t->idx[d->rank - 1] = (uint32_t)n0;
+	off += (int64_t)m0 * a->strides[a->rank - 2];
+	t->a = (const char *)fast_ptr(a) + fast_bytes(a->dtype, off);
+	t->m = UMA_MIN(g->mt, g->m - (uint32_t)m0);
+	t->n = UMA_MIN(g->nt, g->n - (uint32_t)n0);
+	t->block_rows = (t->m + GEMM_ROWS - 1) / GEMM_ROWS;
+	t->block_rows = (t->m + t->block_rows - 1) / t->block_rows;
+}
+
+static uint64_t vector_bytes(const struct gemm_plan *g, uint32_t k)
+{
+	return fast_gemm_pack_bytes(g->kind, k);
+}
+
+/* Rows of A as columns of a strip, so that a group of K of all rows is 64 bytes. */
+static void pack_a(const struct gemm_tile *t, uint32_t k0, uint32_t k)
+{
+	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
+	const int64_t ms = a->strides[a->rank - 2], ks = a->strides[a->rank - 1];
+	struct fast_gemm_source from = {
+		.p = t->a + fast_bytes(a->dtype, k0 * ks), .ks = ks, .ns = ms, .dtype = a->dtype,
+	};
+	char *out = scratch(t, t->plan->a_at);
+	uint32_t i;
+
+	for (i = 0; i < t->m; i += t->block_rows) {
+		fast_gemm_pack_b(t->r->prog->cpu->isa, t->plan->kind, &from, k,
+				 UMA_MIN(t->block_rows, t->m - i), out);
+		from.p = (const char *)from.p + fast_bytes(a->dtype, t->block_rows * ms);
+		out += vector_bytes(t->plan, k);
+	}
+}
+
+/* 1 in every element of a group, whatever the type */
+static const uint8_t one_bytes[4] __attribute__((aligned(4))) = { 1, 1, 1, 1 };
+static const uint16_t one_words[2] __attribute__((aligned(4))) = { 1, 1 };
+
+static const void *ones(const struct gemm_plan *g)
+{
+	return g->kind == FAST_GEMM_S16 ? (const void *)one_words : one_bytes;
+}
+
+/* What the sums of each row start from. */
+static const int32_t *row_sums(const struct gemm_tile *t)
+{
+	const struct gemm_plan *g = t->plan;
+	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
+	int32_t *sums = scratch(t, g->sum_at);
+	uint32_t i;
+
+	if (!g->row_sums)
+		return NULL;
+	if (!g->pack_a)
+		fast_gemm_row_sums(t->r->prog->cpu->isa, t->a, a->strides[a->rank - 2], t->m, g->k,
+				   a->dtype == UMA_DTYPE_S8, sums);
+	for (i = 0; g->pack_a && i < t->m; i += t->block_rows) {
+		const char *rows = scratch(t, g->a_at);
+		const struct fast_gemm_strip s = {
+			.a = ones(g), .b = { rows + i / t->block_rows * vector_bytes(g, g->k) },
+			.b_ks = 64, .c = sums + i, .c_ms = 0, .m = 1, .k = g->k,
+			.n = UMA_MIN(t->block_rows, t->m - i),
+		};
+
+		g->sums(&s);
+	}
+	for (i = 0; i < t->m; i++)
+		sums[i] = (int32_t)((uint32_t)sums[i] * (uint32_t)g->row_factor +
+				    (uint32_t)g->row_const);
+	return sums;
+}
+
+/* What is added to the columns of a strip: -(zero of A) x their sums. */
+static void column_sums(const struct gemm_plan *g, const struct fast_gemm_strip *strip,
+			int32_t *sums)
+{
+	const int32_t init = (int32_t)g->k * (!g->flip ? 0 : g->kind == FAST_GEMM_I8S ? -128 : 128);
+	struct fast_gemm_strip s = *strip;
+	uint32_t j;
+
+	s.a = ones(g);
+	s.a_ks = 0;
+	s.c = sums;
+	s.init = &init;
+	s.m = 1;
+	g->fn(&s);
+	for (j = 0; j < s.n; j++)
+		sums[j] = (int32_t)((uint32_t)sums[j] * (uint32_t)g->col_factor);
+}
+
+/* Rows @i .. @i + @m of the strip. */
+static void multiply(const struct gemm_tile *t, struct fast_gemm_strip *s, uint32_t i, uint32_t m,
+		     const int32_t *init)
+{
+	const struct gemm_plan *g = t->plan;
+	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
+	uint32_t j;
+
+	if (!g->pack_a) {
+		s->m = m;
+		s->a_ms = fast_bytes(a->dtype, a->strides[a->rank - 2]);
+		s->init = init ? init + i : NULL;
+		g->fn(s);
+		return;
+	}
+	s->a_ms = 4;
+	s->a_ks = 64;
+	for (j = 0; j < m; j += t->block_rows) {
+		s->a = (const char *)scratch(t, g->a_at) +
+		       (i + j) / t->block_rows * vector_bytes(g, s->k);
+		s->m = UMA_MIN(t->block_rows, m - j);
+		s->init = init ? init + i + j : NULL;
+		g->fn(s);
+		s->c = (char *)s->c + t->block_rows * s->c_ms;
+	}
+}
+
+/**
+ * struct sums - what belongs to the rows and columns of a tile
+ * @init: what rows start from, or NULL
+ * @cols: what is added to columns, or NULL
+ * @scale: products of scales, or NULL
+ */
+struct sums {
+	const int32_t *init;
+	int32_t *cols;
+	float *scale;
+};
+
+static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, void *acc, uint32_t i,
+		  uint32_t m, uint32_t j, const struct sums *sums)
+{
+	const uint32_t rank = gemm_view(t, UMA_SLOT_DST)->rank;
+	const uint32_t by_channel = fast_epi_by_channel(t->r->prog);
+	struct fast_epi_block b = {
+		.acc = acc, .ld = s->c_ms / 4, .m = m, .n = s->n,
+		.col_add = sums->cols ? sums->cols + j : NULL,
+		.scale = sums->scale ? sums->scale + (by_channel ? j : 0) : NULL,
+		.scale_ns = by_channel,
+	};
+
+	memcpy(b.idx, t->idx, sizeof(b.idx));
+	b.idx[rank - 2] += i;
+	b.idx[rank - 1] += j;
+	return fast_epi_block(t->r, &t->plan->epi, &b);
+}
+
+/* Columns @j and on of the tile, rows @k0 to @k0 + @k of B. */
+static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j, struct sums *sums)
+{
+	const struct gemm_plan *g = t->plan;
+	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
+	const struct uma_tensor_view *d = gemm_view(t, UMA_SLOT_DST);
+	const int64_t ks = fast_bytes(a->dtype, a->strides[a->rank - 1]);
+	const uint32_t chunk = g->epi.direct ? t->m : CHUNK * t->block_rows;
+	const bool last = k0 + k == g->k;
+	struct fast_gemm_strip s = {
+		.a_ks = ks * fast_gemm_group(g->kind), .n = UMA_MIN(FAST_GEMM_N, t->n - j), .k = k,
+		.flip = g->flip, .accumulate = k0 > 0,
+	};
+	char *dst = NULL;
+	uint32_t i, m;
+
+	if (gemm_load_strip(t, k0, k, t->idx[d->rank - 1] + j, s.n, &s))
+		return -1;
+	if (sums->cols)
+		column_sums(g, &s, sums->cols + j);
+	if (g->epi.direct) {
+		dst = (char *)fast_ptr(d) + 4 * (uma_tensor_offset(d, t->idx) + j);
+		s.c_ms = 4 * d->strides[d->rank - 2];
+	} else {
+		s.c_ms = g->kt < g->k ? g->nt * 4 : FAST_GEMM_N * 4;
+	}
+	for (i = 0; i < t->m; i += m) {
+		char *acc = scratch(t, g->acc_at);
+
+		m = UMA_MIN(chunk, t->m - i);
+		if (g->kt < g->k)
+			acc += i * s.c_ms + j * 4;
+		s.a = t->a + i * fast_bytes(a->dtype, a->strides[a->rank - 2]) + k0 * ks;
+		s.c = dst ? dst + i * s.c_ms : acc;
+		multiply(t, &s, i, m, k0 ? NULL : sums->init);
+		if (last && !dst && finish(t, &s, acc, i, m, j, sums))
+			return -1;
+	}
+	return 0;
+}
+
+static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
+{
+	const struct gemm_plan *g = (const void *)r->prog->priv;
+	struct sums sums = { 0 };
+	struct gemm_tile t;
+	uint32_t k0, k, j;
+	char *at;
+
+	(void)phase;
+	open_tile(&t, r, index);
+	at = (char *)scratch(&t, g->sum_at) + round64(g->mt * 4);
+	if (g->col_sums)
+		sums.cols = (int32_t *)at;
+	if (g->epi.integer && !g->epi.exact) {
+		sums.scale = (float *)(at + round64(g->nt * 4));
+		fast_epi_scales(r->prog, t.idx[g->epi.col], fast_epi_by_channel(r->prog) ? t.n : 1,
+				sums.scale);
+	}
+	for (k0 = 0; k0 < g->k; k0 += k) {
+		k = UMA_MIN(g->kt, g->k - k0);
+		if (g->pack_a)
+			pack_a(&t, k0, k);
+		if (!k0)
+			sums.init = row_sums(&t);
+		for (j = 0; j < t.n; j += FAST_GEMM_N)
+			if (strip(&t, k0, k, j, &sums))
+				return -1;
+	}
+	return 0;
+}
+
+static uint32_t candidates(const struct fast_prog *p, struct fast_hint *out, uint32_t max)
+{
+	const struct gemm_plan *g = (const void *)p->priv;
+	const struct fast_hint all[] = {
+		{ .kt = 256 }, { .kt = 512 }, { .kt = 1024 },
+		{ .mt = 56 }, { .mt = 112 }, { .mt = 224 },
+		{ .nt = 64 }, { .nt = 128 }, { .nt = 256 }, { .nt = 512 },
+		{ .variant = 1 }, { .variant = 2 }, { .variant = 1, .kt = 512, .mt = 224 },
+	};
+	uint32_t i, count = 0;
+
+	for (i = 0; i < UMA_ARRAY_SIZE(all) && count < max; i++) {
+		if (all[i].kt >= g->k || all[i].mt >= g->m || all[i].nt >= g->n)
+			continue;
+		if (all[i].kt && g->epi.integer)
+			continue;
+		out[count++] = all[i];
+	}
+	return count;
+}
+
+const struct fast_class fast_gemm = {
+	.name = "gemm",
+	.prepare = prepare,
+	.tile = tile,
+	.candidates = candidates,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the GEMM share.
+ */
+#ifndef LIBACCEL_SW_FAST_GEMM_H
+#define LIBACCEL_SW_FAST_GEMM_H
+
+#include "epilogue.h"
+#include "gemm_kernel.h"
+
+/** GEMM_ROWS: most rows of a packed vector of A, what the register tile takes */
+#define GEMM_ROWS	14u
+
+/**
+ * enum gemm_b - where a strip's B comes from
+ * @GEMM_B_PACKED: the packed operand as it is
+ * @GEMM_B_PLAIN: rows of f32 as they lie
+ * @GEMM_B_COPY: a strip at a time is packed into scratch memory
+ * @GEMM_B_DEQUANT: the same from whatever B is, through f32 or bytes
+ */
+enum gemm_b {
+	GEMM_B_PACKED,
+	GEMM_B_PLAIN,
+	GEMM_B_COPY,
+	GEMM_B_DEQUANT
+};
+
+/**
+ * struct gemm_plan - a prepared GEMM, in the program
+ * @epi: epilogue
+ * @fn: strip kernel
+ * @sums: strip kernel that takes packed rows of A as columns, for their sums
+ * @kind: types of the kernel
+ * @b: where B comes from
+ * @batches: matrices
+ * @m: rows
+ * @n: columns
+ * @k: length of the sums
+ * @mt: rows of a tile
+ * @nt: columns of a tile, a multiple of FAST_GEMM_N
+ * @kt: of K at once, a multiple of the kernel's group
+ * @mtiles: tiles along M
+ * @ntiles: tiles along N
+ * @block_n: columns of a panel of packed B
+ * @row_factor: what the sums of a row of A are multiplied by for @init
+ * @row_const: added to that
+ * @col_factor: the same for columns of B
+ * @flip: see &struct fast_gemm_strip
+ * @pack_a: rows of A are packed
+ * @row_sums: sums start from @row_factor x sum + @row_const
+ * @col_sums: columns of B are summed
+ * @a_at: offset in scratch memory of packed A
+ * @b_at: of the packed strip
+ * @acc_at: of accumulators
+ * @sum_at: of @mt row sums, then @nt column sums, then @nt scales
+ * @tmp_at: of temporary rows of B
+ */
+struct gemm_plan {
+	struct fast_epi epi;
+	fast_gemm_fn fn;
+	fast_gemm_fn sums;
+	enum fast_gemm_kind kind;
+	enum gemm_b b;
+	uint64_t batches;
+	uint32_t m;
+	uint32_t n;
+	uint32_t k;
+	uint32_t mt;
+	uint32_t nt;
+	uint32_t kt;
+	uint32_t mtiles;
+	uint32_t ntiles;
+	uint32_t block_n;
+	int32_t row_factor;
+	int32_t row_const;
+	int32_t col_factor;
+	uint8_t flip;
+	bool pack_a;
+	bool row_sums;
+	bool col_sums;
+	uint64_t a_at;
+	uint64_t b_at;
+	uint64_t acc_at;
+	uint64_t sum_at;
+	uint64_t tmp_at;
+};
+
+_Static_assert(sizeof(struct gemm_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
+
+/**
+ * struct gemm_tile - a tile in work
+ * @r: run
+ * @plan: of the operation
+ * @batch: linear index of the matrix
+ * @idx: logical index of the tile's first element in DST
+ * @a: element (first row, 0) of A
+ * @m: rows
+ * @n: columns
+ * @block_rows: rows of a packed vector of A
+ */
+struct gemm_tile {
+	const struct fast_run *r;
+	const struct gemm_plan *plan;
+	uint64_t batch;
+	uint32_t idx[UMA_MAX_RANK];
+	const char *a;
+	uint32_t m;
+	uint32_t n;
+	uint32_t block_rows;
+};
+
+static inline const struct uma_tensor_view *gemm_view(const struct gemm_tile *t, uint32_t slot)
+{
+	return &t->r->prog->op->t[slot];
+}
+
+/**
+ * gemm_load_strip - columns of B as the kernel takes them
+ * @t: tile
+ * @k0: first row
+ * @k: rows
+ * @n0: first column of the matrix
+ * @n: columns, up to FAST_GEMM_N
+ * @s: out: b, b_ks, b_masked
+ *
+ * Return: 0, or -1 with the fault set.
+ */
+int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+		    struct fast_gemm_strip *s);
+
+/* Choose kernel, sources and factors; 1: taken. */
+int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p);
+
+#endif /* LIBACCEL_SW_FAST_GEMM_H */

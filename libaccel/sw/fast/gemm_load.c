@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which kernel multiplies which types, and how B gets to it.
+ */
+#include <string.h>
+#include "gemm.h"
+
+/* Largest magnitude of a byte less its zero point. */
+static uint64_t reach(const struct uma_tensor_view *t, int64_t zero)
+{
+	const uint32_t wide = uma_wide_dtype(t->dtype);
+	const int64_t lo = wide == UMA_DTYPE_S8 ? -128 : 0, hi = lo + 255;
+
+	return (uint64_t)UMA_MAX(hi - zero, zero - lo);
+}
+
+/* Sums of bytes: what zero points and the instruction's signs call for. */
+static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A], *b = &p->op->t[UMA_SLOT_B];
+	const int64_t za = a->quant ? a->zero : 0, zb = b->quant == UMA_QUANT_TENSOR ? b->zero : 0;
+	const bool is_signed = a->dtype == UMA_DTYPE_S8;
+
+	/* Everything in 32 bits; zero points of channels stand where they may change. */
+	if (b->quant == UMA_QUANT_CHANNEL && b->zero_addr)
+		return 0;
+	if (za < -1024 || za > 1024 || zb < -1024 || zb > 1024 ||
+	    reach(a, za) * reach(b, zb) * g->k > INT32_MAX)
+		return 0;
+	if (p->cpu->isa & FAST_VNNI) {
+		g->kind = is_signed ? FAST_GEMM_I8S : FAST_GEMM_I8U;
+		g->sums = fast_gemm_kernel(is_signed ? FAST_GEMM_I8U : FAST_GEMM_I8S, p->cpu->isa);
+		if ((uma_wide_dtype(b->dtype) == UMA_DTYPE_S8) == is_signed) {
+			g->flip = 0x80;
+			g->row_factor = is_signed ? -128 : 128;
+		}
+	} else {
+		g->kind = FAST_GEMM_S16;
+		g->sums = fast_gemm_kernel(FAST_GEMM_S16, p->cpu->isa);
+	}
+	g->row_factor -= (int32_t)zb;
+	g->row_const = (int32_t)((int64_t)g->k * za * zb);
+	g->col_factor = (int32_t)-za;
+	g->row_sums = g->row_factor || g->row_const;
+	g->col_sums = g->col_factor != 0;
+	return 1;
+}
+
+static void plan_floats(struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A], *b = &p->op->t[UMA_SLOT_B];
+
+	g->kind = FAST_GEMM_F32;
+	if (a->dtype == UMA_DTYPE_BF16 && b->dtype == UMA_DTYPE_BF16 &&
+	    fast_gemm_kernel(FAST_GEMM_BF16, p->cpu->isa))
+		g->kind = FAST_GEMM_BF16;
+}
+
+/* Is an element of the operand one of the kernel? */
+static bool same_element(enum fast_gemm_kind kind, uint32_t dtype)
+{
+	switch (kind) {
+	case FAST_GEMM_F32:
+		return dtype == UMA_DTYPE_F32;
+	case FAST_GEMM_BF16:
+		return dtype == UMA_DTYPE_BF16;
+	case FAST_GEMM_S16:
+		return false;
+	default:
+		return uma_is_int8(dtype);
+	}
+}
+
+static enum gemm_b source_of_b(const struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+	const bool same = same_element(g->kind, b->dtype);
+	const uint64_t bytes = (uint64_t)g->k * g->n * 4;
+
+	if (b->layout != UMA_LAYOUT_STRIDED)
+		return same && uma_le16(p->cap->block_k) == fast_gemm_group(g->kind) &&
+		       uma_le16(p->cap->block_n) % 16 == 0 ? GEMM_B_PACKED : GEMM_B_DEQUANT;
+	if (uma_is_int4(b->dtype) || (!g->epi.integer && !uma_is_float(b->dtype)))
+		return GEMM_B_DEQUANT;
+	/* Only the wide kernel can leave out columns that are not there. */
+	if (g->kind == FAST_GEMM_F32 && same && (p->cpu->isa & FAST_AVX512) &&
+	    b->strides[b->rank - 1] == 1 && !(p->hint.variant & 2) &&
+	    (g->m <= 4 * GEMM_ROWS || bytes <= p->cpu->l1d))
+		return GEMM_B_PLAIN;
+	return GEMM_B_COPY;
+}
+
+int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+
+	if (b->layout == UMA_LAYOUT_GEMM_B24)
+		return 0;
+	if (!g->epi.integer)
+		plan_floats(g, p);
+	else if (!plan_bytes(g, p))
+		return 0;
+	g->fn = fast_gemm_kernel(g->kind, p->cpu->isa);
+	if (!g->fn || (g->epi.integer && !g->sums))
+		return 0;
+	g->block_n = uma_le16(p->cap->block_n);
+	g->b = source_of_b(g, p);
+	return g->b != GEMM_B_DEQUANT;
+}
+
+/* --- a strip -------------------------------------------------------------------- */
+
+static int64_t offset_of(const struct gemm_tile *t, uint32_t k0, uint32_t n0)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	int64_t off = k0 * b->strides[b->rank - 2] + n0 * b->strides[b->rank - 1];
+	uint32_t i;
+
+	for (i = 0; i + 2 < b->rank; i++)
+		off += t->idx[i] * b->strides[i];
+	return fast_bytes(b->dtype, off);
+}
+
+/* Vectors of a packed operand: block_n / 16 of them side by side. */
+static void packed_strip(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
+			 struct fast_gemm_strip *s)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	const struct uma_op_cap *cap = t->r->prog->cap;
+	uint32_t v;
+
+	s->b_ks = 4 * t->plan->block_n;
+	for (v = 0; v < FAST_GEMM_N / 16 && v * 16 < s->n; v++)
+		s->b[v] = (const char *)(uintptr_t)uma_packed_addr(b, cap, t->batch, k0,
+								   n0 + v * 16) +
+			  (n0 + v * 16) % t->plan->block_n * 4;
+}
+
+int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+		    struct fast_gemm_strip *s)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	const struct gemm_plan *g = t->plan;
+	char *out = (char *)t->r->scratch + g->b_at;
+	struct fast_gemm_source from;
+
+	if (g->b == GEMM_B_PACKED) {
+		packed_strip(t, k0, n0, s);
+		return 0;
+	}
+	from = (struct fast_gemm_source){
+		.p = (const char *)fast_ptr(b) + offset_of(t, k0, n0),
+		.ks = b->strides[b->rank - 2], .ns = b->strides[b->rank - 1], .dtype = b->dtype,
+	};
+	if (g->b == GEMM_B_PLAIN) {
+		s->b[0] = from.p;
+		s->b[1] = (const char *)from.p + 64;
+		s->b_ks = from.ks * 4;
+		s->b_masked = true;
+		return 0;
+	}
+	fast_gemm_pack_b(t->r->prog->cpu->isa, g->kind, &from, k, n, out);
+	s->b[0] = out;
+	s->b[1] = out + fast_gemm_pack_bytes(g->kind, k);
+	s->b_ks = 64;
+	return 0;
+}
