@@ -124,13 +124,18 @@ variant-default :=
 variant-asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 variant-clang :=
 variant-tsan := -fsanitize=thread -fno-omit-frame-pointer -O1
+variant-neon := -static
 variant-note := $(if $(filter-out default,$(VARIANT)), [$(VARIANT)])
 variant-flags := $(variant-$(VARIANT))
-ifeq ($(filter $(VARIANT),default asan tsan clang),)
-  $(error VARIANT is one of default, asan, tsan, clang)
+ifeq ($(filter $(VARIANT),default asan tsan clang neon),)
+  $(error VARIANT is one of default, asan, tsan, clang, neon)
 endif
 ifeq ($(VARIANT),clang)
   override CC := clang
+endif
+# Only what needs no library; the layer "neon" runs some of it in an emulator.
+ifeq ($(VARIANT),neon)
+  override CC := aarch64-linux-gnu-gcc
 endif
 
 fragments := driver/emu/model/model.mk libaccel/libaccel.mk tools/accelctl/accelctl.mk tools/accelbench/accelbench.mk \

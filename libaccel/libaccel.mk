@@ -45,6 +45,16 @@ run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))
 	$(Q)for l in $$($< $(level-names)); do $(foreach t,$(level-tests),$(level-env) ACCEL_SW_KERNELS=$$l \
 		$(tap-run) --timeout $(call host-limit,$(t)) levels$(LAYER) $(notdir $(t))-$$l $(O)/$(t) &&) :; done
 
+# Of the inside, without the library: these two are built for other processors too.
+inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
+libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o $(inside-objs)
+override libaccel/tests/test_strips-libs :=
+override libaccel/tests/test_strips-pkgs :=
+neon-tests := driver/emu/model/tests/test_kernels libaccel/tests/test_strips
+PHONY += run-neon
+run-neon: $(addprefix $(O)/,$(neon-tests))
+	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :
+
 INSTALL_FILES += $(O)/libaccel/libaccel.pc:lib/pkgconfig/libaccel.pc
 GENERATED += $(O)/libaccel/libaccel.pc
 $(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in

@@ -7,6 +7,7 @@
 #: lint          checkpatch, walls, shellcheck, clang-tidy, headers, ... (scripts/lint.sh lists them)
 #: unit          unit tests of the library;  unit-asan, unit-tsan: the same with sanitizers
 #: levels        operations with each level of kernels that this processor has;  levels-asan: the same with sanitizers
+#: neon          inner kernels and fast operations for aarch64, in an emulator, where a compiler and QEMU are at hand
 #: model         what tasks mean, against a slow reference;  model-asan: the same with sanitizers
 #: onnx          ONNX's operator vectors, with a table by operator in build/results
 #: dnnl          convolutions, pools, norms against another library
@@ -35,10 +36,10 @@ endif
 run-tests = $(Q)$(foreach t,$(2),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(1) $(t) $(O)/$(t) $($(t)-args) &&) :
 
 PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug
-PHONY += levels levels-asan run-unit run-model userspace-tests compile-commands doctests
+PHONY += levels levels-asan neon run-unit run-model userspace-tests compile-commands doctests
 
 own-layers := $(foreach t,$(LAYER_TESTS),$($(t)-layer))
-layers := lint unit model levels $(own-layers) bats unit-asan model-asan levels-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
+layers := lint unit model levels neon $(own-layers) bats unit-asan model-asan levels-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
 layers += $(if $(GUEST_BATS_TESTS),bats-stock bats-debug) vm-stock vm-debug
 layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
@@ -53,7 +54,7 @@ test:
 	$(Q)in_order() { \
 		for t; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
 	}; \
-	in_order modcheck unit model levels $(own-layers) bats lint doctests userspace & \
+	in_order modcheck unit model levels neon $(own-layers) bats lint doctests userspace & \
 	in_order unit-asan model-asan levels-asan unit-tsan & \
 	wait; \
 	for t in vm-stock vm-debug; do \
@@ -69,6 +70,11 @@ run-model: $(addprefix $(O)/,$(MODEL_TESTS))
 unit model levels:
 	$(call begin,$@)
 	$(Q)$(MAKE) run-$@
+	$(call finish,$@)
+neon:
+	$(call begin,$@)
+	$(Q)if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then $(MAKE) VARIANT=neon run-neon; \
+		else $(tap-run) neon cross printf '1..0 # SKIP no aarch64-linux-gnu-gcc or no qemu-aarch64\n'; fi
 	$(call finish,$@)
 unit-asan unit-tsan model-asan levels-asan:
 	$(call begin,$@)

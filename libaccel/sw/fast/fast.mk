@@ -40,10 +40,18 @@ $(eval $(call fast-for,avx2,gemm_f32_avx2.o gemm_s16_avx2.o))
 $(eval $(call fast-for,avx512,epilogue_avx512.o gemm_f32_avx512.o gemm_s16_avx512.o gemm_pack_avx512.o))
 $(eval $(call fast-for,vnni,gemm_i8s_avx512.o gemm_i8u_avx512.o))
 $(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
+$(eval $(call fast-for,amx,gemm_amx.o))
 
 $(eval $(call fast-for,avx2,attn_avx2.o))
 $(eval $(call fast-for,avx512,attn_avx512.o))
 $(eval $(call fast-for,bf16,attn_bf16.o))
 
 $(eval $(call fast-for,avx512,conv_f32_avx512.o conv_finish_avx512.o wino_avx512.o))
+endif
+
+ifneq ($(filter aarch64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+libaccel-fast-objs += $(addprefix $(fast-dir)/,gemm_neon.o gemm_dotprod.o)
+# Loads that are moved up before registers are given out cost two registers too many.
+CFLAGS-$(fast-dir)/gemm_neon.o := -fno-schedule-insns
+CFLAGS-$(fast-dir)/gemm_dotprod.o := -fno-schedule-insns -march=armv8.2-a+dotprod
 endif

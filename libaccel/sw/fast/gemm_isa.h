@@ -15,6 +15,16 @@ void fast_gemm_i8u_avx512(const struct fast_gemm_strip *s);
 void fast_gemm_f32_avx2(const struct fast_gemm_strip *s);
 void fast_gemm_s16_avx2(const struct fast_gemm_strip *s);
 
+void fast_gemm_bf16_amx(const struct fast_gemm_strip *s);
+void fast_gemm_i8s_amx(const struct fast_gemm_strip *s);
+void fast_gemm_i8u_amx(const struct fast_gemm_strip *s);
+void fast_gemm_i8ss_amx(const struct fast_gemm_strip *s);
+void fast_gemm_i8uu_amx(const struct fast_gemm_strip *s);
+void fast_gemm_f32_neon(const struct fast_gemm_strip *s);
+void fast_gemm_s16_neon(const struct fast_gemm_strip *s);
+void fast_gemm_i8ss_dotprod(const struct fast_gemm_strip *s);
+void fast_gemm_i8uu_dotprod(const struct fast_gemm_strip *s);
+
 /* One vector of columns; false: no way for these distances. */
 bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
 			   uint32_t k, uint32_t n, void *out);

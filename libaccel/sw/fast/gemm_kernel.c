@@ -9,7 +9,7 @@
 
 fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 {
-	const bool wide = isa & FAST_AVX512;
+	const bool wide = isa & FAST_AVX512, tiles = isa & FAST_AMX_INT8;
 
 	switch (kind) {
 	case FAST_GEMM_F32:
@@ -17,11 +17,21 @@ fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 	case FAST_GEMM_S16:
 		return wide ? fast_gemm_s16_avx512 : isa & FAST_AVX2 ? fast_gemm_s16_avx2 : NULL;
 	case FAST_GEMM_BF16:
+		if (isa & FAST_AMX_BF16)
+			return fast_gemm_bf16_amx;
 		return wide && isa & FAST_BF16 ? fast_gemm_bf16_avx512 : NULL;
 	case FAST_GEMM_I8S:
+		if (tiles)
+			return fast_gemm_i8s_amx;
 		return wide && isa & FAST_VNNI ? fast_gemm_i8s_avx512 : NULL;
 	case FAST_GEMM_I8U:
+		if (tiles)
+			return fast_gemm_i8u_amx;
 		return wide && isa & FAST_VNNI ? fast_gemm_i8u_avx512 : NULL;
+	case FAST_GEMM_I8SS:
+		return tiles ? fast_gemm_i8ss_amx : NULL;
+	case FAST_GEMM_I8UU:
+		return tiles ? fast_gemm_i8uu_amx : NULL;
 	default:
 		return NULL;
 	}
@@ -37,6 +47,20 @@ static bool pack_vector(uint32_t isa, enum fast_gemm_kind kind, const struct fas
 
 fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 {
+#if defined(__aarch64__)
+	switch (kind) {
+	case FAST_GEMM_F32:
+		return isa & FAST_NEON ? fast_gemm_f32_neon : NULL;
+	case FAST_GEMM_S16:
+		return isa & FAST_NEON ? fast_gemm_s16_neon : NULL;
+	case FAST_GEMM_I8SS:
+		return isa & FAST_DOTPROD ? fast_gemm_i8ss_dotprod : NULL;
+	case FAST_GEMM_I8UU:
+		return isa & FAST_DOTPROD ? fast_gemm_i8uu_dotprod : NULL;
+	default:
+		break;
+	}
+#endif
 	(void)kind;
 	(void)isa;
 	return NULL;

@@ -28,6 +28,9 @@
  *	&struct fast_gemm_strip.flip
  * @FAST_GEMM_I8U: the same, A of u8
  * @FAST_GEMM_S16: s16 by s16 in pairs, into s32 modulo 2^32
+ * @FAST_GEMM_I8SS: s8 by s8 as they are, into s32 modulo 2^32; groups of A side by
+ *	side; where an instruction takes equal signs
+ * @FAST_GEMM_I8UU: u8 by u8 as they are, the same
  * @FAST_GEMM_KINDS: their number
  */
 enum fast_gemm_kind {
@@ -36,6 +39,8 @@ enum fast_gemm_kind {
 	FAST_GEMM_I8S,
 	FAST_GEMM_I8U,
 	FAST_GEMM_S16,
+	FAST_GEMM_I8SS,
+	FAST_GEMM_I8UU,
 	FAST_GEMM_KINDS
 };
 
@@ -120,7 +125,7 @@ void fast_gemm_pack_b(uint32_t isa, enum fast_gemm_kind kind,
 /* Elements of K in a group. */
 static inline uint32_t fast_gemm_group(enum fast_gemm_kind kind)
 {
-	return kind == FAST_GEMM_F32 ? 1 : kind == FAST_GEMM_I8S || kind == FAST_GEMM_I8U ? 4 : 2;
+	return kind == FAST_GEMM_F32 ? 1 : kind == FAST_GEMM_BF16 || kind == FAST_GEMM_S16 ? 2 : 4;
 }
 
 /* Bytes of a packed vector of 16 columns. */

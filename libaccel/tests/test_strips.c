@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The inner products of blocks that tuned operations are made of, each kind on
+ * each level of kernels that this processor has, against plain sums. Operands end
+ * where they end, for the address sanitizer.
+ *
+ * No device and no library of others: it is built for other processors as well.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "driver/emu/model/tests/tap.h"
+#include "libaccel/sw/fast/gemm_kernel.h"
+#include "libaccel/sw/sw.h"
+
+#define CASES	150
+/* Of binary32, with what is of second order */
+#define ROUNDOFF	(1.001 / (1 << 24))
+
+static uint64_t rng = 1;
+
+static uint32_t below(uint32_t n)
+{
+	rng = rng * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(rng >> 33) % n;
+}
+
+static const char *const kind_name[FAST_GEMM_KINDS] = {
+	[FAST_GEMM_F32] = "f32", [FAST_GEMM_BF16] = "bf16", [FAST_GEMM_I8S] = "s8 by bytes",
+	[FAST_GEMM_I8U] = "u8 by bytes", [FAST_GEMM_S16] = "s16",
+	[FAST_GEMM_I8SS] = "s8 by s8", [FAST_GEMM_I8UU] = "u8 by u8",
+};
+
+/**
+ * struct strip_case - a strip and its operands
+ * @s: what is asked
+ * @kind: &enum fast_gemm_kind
+ * @size: bytes of an element of A and B
+ * @group: elements of K in a group
+ * @a: memory of A
+ * @b: memory of B
+ * @c: result
+ * @c0: what was there before
+ * @c_bytes: their size
+ * @init: start of the sums
+ */
+struct strip_case {
+	struct fast_gemm_strip s;
+	enum fast_gemm_kind kind;
+	uint32_t size;
+	uint32_t group;
+	uint8_t *a;
+	uint8_t *b;
+	uint8_t *c;
+	uint8_t *c0;
+	uint64_t c_bytes;
+	int32_t init[64];
+};
+
+static bool is_float(enum fast_gemm_kind kind)
+{
+	return kind == FAST_GEMM_F32 || kind == FAST_GEMM_BF16;
+}
+
+static void put(enum fast_gemm_kind kind, uint8_t *p)
+{
+	float f = (float)((int32_t)below(4001) - 2000) / 1000.0f;
+	uint32_t bits, i;
+
+	memcpy(&bits, &f, 4);
+	switch (kind) {
+	case FAST_GEMM_F32:
+		memcpy(p, &bits, 4);
+		break;
+	case FAST_GEMM_BF16:
+		p[0] = (uint8_t)(bits >> 16);
+		p[1] = (uint8_t)(bits >> 24);
+		break;
+	default:
+		for (i = 0; i < (kind == FAST_GEMM_S16 ? 2 : 1); i++)
+			p[i] = (uint8_t)below(256);
+		break;
+	}
+}
+
+static uint8_t *a_at(const struct strip_case *t, uint32_t i, uint32_t k)
+{
+	return t->a + i * t->s.a_ms + k / t->group * t->s.a_ks + k % t->group * t->size;
+}
+
+static uint8_t *b_at(const struct strip_case *t, uint32_t k, uint32_t j)
+{
+	const uint8_t *v = t->s.b[j / 16];
+
+	return t->b + (v - t->b) + k / t->group * t->s.b_ks + j % 16 * 4 + k % t->group * t->size;
+}
+
+static uint64_t value_of(const struct strip_case *t, const uint8_t *p, int sign, double *f)
+{
+	uint32_t bits = 0;
+	float x;
+
+	memcpy(&bits, p, t->size);
+	*f = 0;
+	if (is_float(t->kind)) {
+		bits <<= 32 - 8 * t->size;
+		memcpy(&x, &bits, 4);
+		*f = (double)x;
+		return 0;
+	}
+	if (t->kind == FAST_GEMM_S16)
+		return (uint64_t)(int64_t)(int16_t)bits;
+	return sign ? (uint64_t)(int64_t)(int8_t)bits : bits;
+}
+
+static void make_a(struct strip_case *t)
+{
+	const uint32_t groups = (t->s.k + t->group - 1) / t->group;
+	const uint32_t rest = t->s.k % t->group ? t->s.k % t->group : t->group;
+	const uint32_t step = t->group * t->size;
+	uint64_t row, bytes, i;
+	uint32_t k;
+
+	t->s.a_ks = t->kind >= FAST_GEMM_I8SS || below(3) ? step : step * (1 + below(3));
+	row = groups ? (groups - 1) * (uint64_t)t->s.a_ks + rest * t->size : 0;
+	t->s.a_ms = (int64_t)(row + t->size * below(9));
+	bytes = (t->s.m - 1) * (uint64_t)t->s.a_ms + row;
+	t->a = malloc(bytes ? bytes : 1);
+	if (!t->a)
+		exit(1);
+	for (i = 0; i < bytes; i++)
+		t->a[i] = (uint8_t)below(256);
+	for (i = 0; i < t->s.m; i++)
+		for (k = 0; k < t->s.k; k++)
+			put(t->kind, a_at(t, (uint32_t)i, k));
+	t->s.a = t->a;
+}
+
+static void make_b(struct strip_case *t)
+{
+	const uint32_t groups = (t->s.k + t->group - 1) / t->group;
+	const uint32_t vectors = t->s.n > 16 ? 2 : 1;
+	const bool apart = vectors == 1 || below(2);
+	uint64_t bytes = (uint64_t)groups * 64 * vectors;
+	uint32_t j, k;
+
+	/* With a masked one memory ends with the last column. */
+	t->s.b_masked = t->kind == FAST_GEMM_F32 && below(2);
+	t->s.b_ks = apart ? 64 : 128;
+	if (t->s.b_masked && groups)
+		bytes -= (16 * vectors - t->s.n) * 4;
+	t->b = calloc(bytes ? bytes : 1, 1);
+	if (!t->b)
+		exit(1);
+	t->s.b[0] = t->b;
+	t->s.b[1] = t->b + (apart ? groups * 64ul : 64);
+	for (k = 0; k < t->s.k; k++)
+		for (j = 0; j < t->s.n; j++)
+			put(t->kind, b_at(t, k, j));
+}
+
+static void make(struct strip_case *t)
+{
+	static const uint16_t ks[] = { 0, 1, 2, 3, 4, 5, 7, 31, 63, 64, 65, 100, 128, 130, 320 };
+	uint32_t i;
+
+	t->group = fast_gemm_group(t->kind);
+	t->size = 4 / t->group;
+	t->s.m = 1 + below(40);
+	t->s.n = 1 + below(FAST_GEMM_N);
+	t->s.k = below(3) ? ks[below(sizeof(ks) / sizeof(ks[0]))] : 1 + below(200);
+	if (!below(8))
+		t->s.k = 1000 + below(1500);
+	t->s.accumulate = below(2);
+	if (t->kind == FAST_GEMM_I8S || t->kind == FAST_GEMM_I8U)
+		t->s.flip = below(2) ? 0x80 : 0;
+	make_a(t);
+	make_b(t);
+	t->s.c_ms = 4 * (t->s.n + below(20));
+	t->c_bytes = (t->s.m - 1) * (uint64_t)t->s.c_ms + 4 * t->s.n;
+	t->c = malloc(t->c_bytes);
+	t->c0 = malloc(t->c_bytes);
+	if (!t->c || !t->c0)
+		exit(1);
+	for (i = 0; i < t->c_bytes; i += 4)
+		put(is_float(t->kind) ? FAST_GEMM_F32 : FAST_GEMM_I8UU, t->c + i);
+	memcpy(t->c0, t->c, t->c_bytes);
+	t->s.c = t->c;
+	for (i = 0; i < 64; i++)
+		t->init[i] = (int32_t)below(1u << 31) - (1 << 30);
+	if (!is_float(t->kind) && !t->s.accumulate && below(2))
+		t->s.init = t->init;
+}
+
+static bool right(const struct strip_case *t, uint32_t i, uint32_t j)
+{
+	const int as = t->kind == FAST_GEMM_I8S || t->kind == FAST_GEMM_I8SS;
+	const int bs = t->kind == FAST_GEMM_I8U || t->kind == FAST_GEMM_I8SS;
+	const uint64_t at = i * (uint64_t)t->s.c_ms + 4 * j;
+	double sum = 0, size = 0, x, y;
+	uint64_t exact = 0;
+	uint32_t k, old, got;
+	uint8_t raw[4];
+	float f;
+
+	memcpy(&old, t->c0 + at, 4);
+	memcpy(&got, t->c + at, 4);
+	memcpy(&f, t->c0 + at, 4);
+	if (t->s.accumulate) {
+		exact = old;
+		sum = (double)f;
+		size = fabs(sum);
+	} else if (t->s.init) {
+		exact = (uint32_t)t->init[i];
+	}
+	for (k = 0; k < t->s.k; k++) {
+		uint64_t a = value_of(t, a_at(t, i, k), as, &x);
+
+		memcpy(raw, b_at(t, k, j), t->size);
+		raw[0] ^= t->s.flip;
+		exact += a * value_of(t, raw, bs, &y);
+		sum += x * y;
+		size += fabs(x * y);
+	}
+	if (!is_float(t->kind))
+		return got == (uint32_t)exact;
+	memcpy(&f, t->c + at, 4);
+	return fabs((double)f - sum) <= (t->s.k + t->s.accumulate) * ROUNDOFF * size;
+}
+
+static bool check(const struct strip_case *t)
+{
+	uint64_t i, row = (uint64_t)t->s.c_ms;
+	uint32_t j;
+
+	for (i = 0; i < t->c_bytes; i++)
+		if (i % row >= 4 * t->s.n && t->c[i] != t->c0[i])
+			return false;
+	for (i = 0; i < t->s.m; i++)
+		for (j = 0; j < t->s.n; j++)
+			if (!right(t, (uint32_t)i, j)) {
+				printf("# (%u, %u) is wrong\n", (uint32_t)i, j);
+				return false;
+			}
+	return true;
+}
+
+static bool one(enum fast_gemm_kind kind, fast_gemm_fn fn)
+{
+	struct strip_case t = { .kind = kind };
+	bool good;
+
+	make(&t);
+	fn(&t.s);
+	good = check(&t);
+	if (!good)
+		printf("# %u x %u x %u, rows of A %lld groups %lld, groups of B %lld, %s%sflip %x%s\n",
+		       t.s.m, t.s.n, t.s.k, (long long)t.s.a_ms, (long long)t.s.a_ks,
+		       (long long)t.s.b_ks, t.s.accumulate ? "accumulate, " : "",
+		       t.s.init ? "start, " : "", t.s.flip, t.s.b_masked ? ", masked" : "");
+	free(t.a);
+	free(t.b);
+	free(t.c);
+	free(t.c0);
+	return good;
+}
+
+int main(void)
+{
+	static const char *const levels[] = {
+		"avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx", "neon", "neon-dotprod"
+	};
+	uint32_t i, isa, kind, n;
+	const char *name;
+
+	for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		if (!sw_kernels(levels[i], &name, &isa)) {
+			printf("# %s: not on this processor\n", levels[i]);
+			continue;
+		}
+		for (kind = 0; kind < FAST_GEMM_KINDS; kind++) {
+			fast_gemm_fn fn = fast_gemm_kernel(kind, isa);
+			uint32_t bad = 0;
+
+			/* These two everything has. */
+			if (!fn && kind != FAST_GEMM_F32 && kind != FAST_GEMM_S16) {
+				printf("# %s: nothing for %s\n", name, kind_name[kind]);
+				continue;
+			}
+			for (n = 0; fn && n < CASES && bad < 3; n++)
+				bad += !one(kind, fn);
+			tap_ok(fn && !bad, "%s: strips of %s", name, kind_name[kind]);
+		}
+	}
+	if (!tap_count)
+		tap_ok(1, "strips # SKIP a processor without any of these levels");
+	return tap_done();
+}
