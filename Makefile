@@ -270,6 +270,8 @@ help:
 #: modules       uma.ko and uma_emu.ko for KDIR, the running kernel, or the cached Debian kernel
 #: modules-all   modules for both test kernels, warnings are errors
 #: kernels       fetch and build the test kernels into ~/.cache/uma (UPDATE=1: look for newer ones)
+#: bench         all measurements, next to other libraries and the machine's limits; the table of the bars, what misses
+#: bench-docs    Documentation/performance-results.rst from the last bench
 #: docs          the manual (HTML) under build/docs
 #: install       into DESTDIR and prefix (default /usr/local)
 #: abi-update    note the library's ABI as it is now in libaccel/libaccel.abi

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # deps.sh GROUP...: install the Debian packages of the groups that are not here yet. Groups: build (library and
-# tools), test (unit tests, linters), kernel (modules, kernels, virtual machine), docs.
+# tools), test (unit tests, linters), kernel (modules, kernels, virtual machine), docs, bench (libraries to compare with).
 
 set -euo pipefail
 
@@ -13,13 +13,14 @@ packages[test]="libcmocka-dev libopenblas-dev libdnnl-dev libonnx-dev libonnx-te
 	binutils"
 packages[kernel]="gcc-12 make bc bison flex libelf-dev libssl-dev kmod cpio xz-utils zstd sparse python3 util-linux
 	debian-archive-keyring qemu-system-x86 busybox-static bash"
+packages[bench]="libopenblas0-pthread libdnnl-dev libxsmm-dev gnuplot-nox jq util-linux"
 packages[docs]="python3-sphinx python3-sphinx-rtd-theme python3"
 
-[ $# -gt 0 ] || { echo "usage: deps.sh build|test|kernel|docs..." >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: deps.sh build|test|kernel|docs|bench..." >&2; exit 2; }
 want=
 for group in "$@"; do
 	case $group in
-	build|test|kernel|docs) want+=" ${packages[$group]}" ;;
+	build|test|kernel|docs|bench) want+=" ${packages[$group]}" ;;
 	*) echo "deps.sh: no group $group" >&2; exit 2 ;;
 	esac
 done

@@ -23,6 +23,17 @@ ifneq ($(and $(wildcard /usr/include/libxsmm.h),$(filter default clang,$(VARIANT
 endif
 $(accelbench)/accelbench-objs := $(foreach o,$(accelbench-parts),$(accelbench)/$(o).o)
 
+# --- the bars ------------------------------------------------------------------------------------------------------
+
+PHONY += bench bench-docs
+bench: programs
+	$(Q)scripts/deps.sh bench || :
+	$(Q)tools/accelbench/bench.sh $(O) $(B)/bench
+
+bench-docs:
+	$(call say,BENCH,Documentation/performance-results.rst)tools/accelbench/table.sh $(B)/bench >$(B)/bench/results.rst && \
+	cp $(B)/bench/results.rst Documentation/performance-results.rst
+
 # --- tests --------------------------------------------------------------------------------------------------------
 
 accelbench-tests := $(accelbench)/tests

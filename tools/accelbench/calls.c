@@ -11,9 +11,10 @@
 
 #include "perf.h"
 
-/* Keys that the plan has to expect and a sequence has not: work for a worker, by its looks */
-#define KEYS	65536
-#define DIM	64
+/* An attention to keys that a plan has to expect and a sequence has not: work by its looks */
+#define KEYS	64
+#define QUERIES	2
+#define DIM	512
 
 static int run_empty(void *state)
 {
@@ -38,14 +39,14 @@ static int worker_job(struct perf *perf, struct perf_impl *impl)
 	struct ours_op op = { 0 };
 	int ret;
 
-	desc.q = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 1, 1, 1, DIM });
+	desc.q = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 1, QUERIES, 1, DIM });
 	desc.d = desc.q;
 	desc.k = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 1, KEYS, 1, DIM });
 	desc.v = desc.k;
 	desc.lengths = accel_tensor_dense(NULL, ACCEL_S32, 1, (int64_t[]){ 1 });
 	ret = accel_plan_create(perf->ctx, &desc.hdr, &op.plan);
 	if (!ret)
-		ret = accel_bo_create(perf->ctx, DIM * sizeof(float), NULL, &q);
+		ret = accel_bo_create(perf->ctx, QUERIES * DIM * sizeof(float), NULL, &q);
 	if (!ret)
 		ret = accel_bo_create(perf->ctx, KEYS * DIM * sizeof(float), NULL, &kv);
 	if (!ret)

@@ -98,6 +98,27 @@ int onednn_gemm(const struct peer_gemm *g, struct perf_impl *impl)
 
 /* --- convolutions ----------------------------------------------------------------- */
 
+/* Some layouts of weights in bytes are made from floats only. */
+static int weights_from_floats(const struct peer_conv *c, const dnnl_memory_desc_t *plain,
+			       const dnnl_memory_desc_t *to_md, dnnl_memory_t to)
+{
+	int64_t count = c->m * (c->c / c->groups) * c->kernel * c->kernel, i;
+	float *floats = malloc((size_t)count * sizeof(*floats));
+	dnnl_memory_desc_t md;
+	int ret = -ENOMEM;
+
+	if (!floats)
+		return ret;
+	for (i = 0; i < count; i++)
+		floats[i] = (float)data_get(c->b_dtype, c->b, (uint64_t)i);
+	ret = md_of(&md, plain->ndims, plain->dims, ACCEL_F32,
+		    plain->ndims == 5 ? dnnl_abcde : dnnl_abcd);
+	if (!ret)
+		ret = prim_reorder(&md, floats, to_md, to);
+	free(floats);
+	return ret;
+}
+
 static int conv_operands(struct prim *p, const struct peer_conv *c, dnnl_primitive_desc_t pd,
 			 const dnnl_memory_desc_t plain[4])
 {
@@ -116,6 +137,8 @@ static int conv_operands(struct prim *p, const struct peer_conv *c, dnnl_primiti
 		p->args[0][i] = (dnnl_exec_arg_t){ names[i], m };
 		if (data[i])
 			ret = prim_reorder(&plain[i], (void *)data[i], ask(pd, queries[i]), m);
+		if (ret == -EOPNOTSUPP && i == 2)
+			ret = weights_from_floats(c, &plain[i], ask(pd, queries[i]), m);
 	}
 	m = prim_memory(p, &plain[3], (void *)c->bias);
 	p->args[0][3] = (dnnl_exec_arg_t){ DNNL_ARG_BIAS, m };

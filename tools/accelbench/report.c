@@ -40,7 +40,7 @@ static void print_json(const struct perf_row *row)
 	number("gflops", row->gflops, row->gflops > 0, "%.4g");
 	number("us", row->us, true, "%.5g");
 	number("limit", row->limit, row->limit > 0, "%.4g");
-	number("share", report_share(row), row->limit > 0, "%.4f");
+	number("share", report_share(row), row->limit > 0, "%.4g");
 	number("spread", row->spread, true, "%.4f");
 	number("error", row->error, row->error >= 0, "%.3g");
 	number("intensity", row->intensity, row->intensity > 0, "%.4g");
@@ -145,7 +145,7 @@ static void print_csv(const struct perf_row *row, bool head)
 	printf("%s,%s,%u,%s,%.4g,%.5g,", row->name, row->dtype, row->threads, row->impl,
 	       row->gflops, row->us);
 	if (row->limit > 0)
-		printf("%.4g,%.4f", row->limit, report_share(row));
+		printf("%.4g,%.4g", row->limit, report_share(row));
 	else
 		putchar(',');
 	printf(",%.4f,", row->spread);

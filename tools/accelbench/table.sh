@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# table.sh DIR: what bench.sh has left in DIR as a page of the manual, on stdout. "make bench-docs" calls this.
+
+set -euo pipefail
+
+dir=$1
+
+cat <<'END'
+.. SPDX-License-Identifier: MIT
+
+========================
+Performance, as measured
+========================
+
+Made by ``make bench-docs`` from the last ``make bench``; what the columns mean: :doc:`performance`.
+
+The machine
+===========
+
+END
+sed 's/^/- /' "$dir/machine.txt"
+cat <<'END'
+
+The bars
+========
+
+.. code-block:: none
+
+END
+# What misses is in the tables below, too.
+sed -n '/^$/q;p' "$dir/bars.txt" | sed 's/^/  /; s/ *$//'
+
+# section TITLE PREFIX: cases as rows; for each number of threads operations a second, share, and the best other one
+section() {
+	printf '\n%s\n%s\n\n' "$1" "${1//?/=}"
+	jq -rs --arg prefix "$2" '
+		def round3: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
+		def rate: if . == null then "" elif . < 100 then (. * 10 | round) / 10 | tostring else round | tostring end;
+		map(select(.case | startswith($prefix))) as $rows
+		| ($rows | map(.threads) | unique) as $threads
+		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"case\"", "\"types\""]
+			+ ($threads | map("\"GFLOP/s, \(.)\"", "\"share\"", "\"best other\"", "\"ratio\""))
+			+ ["\"error\"", "\"other'"'"'s\""] | join(","))] + ($rows | map([.case, .dtype])
+		| reduce .[] as $k ([]; if index([$k]) then . else . + [$k] end)
+		| map(. as [$case, $dtype]
+			| ($rows | map(select(.case == $case and .dtype == $dtype))) as $these
+			| ($these | map(select(.impl == "ours")) | last) as $any
+			| ["\"\($case | ltrimstr($prefix))\"", "\"\($dtype)\""]
+			+ ($threads | map(. as $t
+				| ($these | map(select(.threads == $t))) as $now
+				| ($now | map(select(.impl == "ours")) | last) as $ours
+				| ($now | map(select(.impl | startswith("ours") | not)) | max_by(.gflops)) as $peer
+				| ($ours.gflops | rate), "\(if $ours.share then $ours.share * 100 | round | tostring + " %" else "" end)",
+				  (if $peer then "\($peer.gflops | rate) \($peer.impl)" else "" end),
+				  (if $peer and $ours.gflops then $ours.gflops / $peer.gflops | round3 else "" end) | "\"\(.)\""))
+			+ [($any.error // "" | tostring), ($these | map(select((.impl | startswith("ours") | not)))
+				| max_by(.gflops) | .error // "" | tostring)]
+			| "   " + join(","))) | .[]' "$dir/host.json"
+}
+
+section "Products" gemm/
+section "Products with few rows" gemv/
+section "Convolutions" conv/
+section "Attention" attention/
+
+printf '\n%s\n%s\n\n' "Calls" "====="
+jq -rs '
+	def us: (. * 1000 | round) / 1000 | tostring;
+	[".. csv-table::", "   :header-rows: 1", "", "   \"case\",\"by\",\"threads\",\"microseconds\",\"spread\""]
+	+ (map(select((.case | startswith("latency/")) or .ratio))
+	| map("   \"\(.case)\",\"\(.impl)\",\(.threads),\(.us | us),\(.spread)")) | .[]' "$dir"/*.json
+
+printf '\n%s\n%s\n\n' "Limits" "======"
+jq -rs '
+	[".. csv-table::", "   :header-rows: 1", "", "   \"limit\",\"types\",\"threads\",\"10^9 a second\",\"spread\""]
+	+ (map(select(.case | startswith("limit/")))
+	| map("   \"\(.case)\",\"\(.dtype)\",\(.threads),\(.gflops),\(.spread)")) | .[]' "$dir/host.json"

@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# accelbench's measurements, of few and small cases: what comes out, not how fast it is.
+
+bats_require_minimum_version 1.5.0
+
+quick=(--batches 9 --batch-ms 1)
+
+# bench STATUS ARGUMENT...: run accelbench and want this exit status
+bench() {
+	local want=$1
+	shift
+	run --separate-stderr timeout 200 accelbench "$@"
+	if [ "$status" != "$want" ]; then
+		echo "accelbench $*: exit status $status, not $want: $output $stderr"
+		return 1
+	fi
+}
+
+# rows FILTER: the JSON lines, as an array, satisfy it
+rows() {
+	jq -se "$1" <<<"$output" >/dev/null || { echo "not so: $1"; echo "$output"; return 1; }
+}
+
+keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
+	["case", "dtype", "error", "gflops", "impl", "limit", "share", "spread", "threads", "us"]'
+
+@test "gemm: one object a line, with all keys; integers are exact, floats nearly" {
+	bench 0 gemm "${quick[@]}" --threads 1 --no-peers --json --only 'gemm/64x64x64/*'
+	rows "all($keys)"
+	rows 'length == 16 and all(.impl == "ours" and .threads == 1 and .us > 0 and .gflops > 0 and .limit > 0)'
+	rows 'map(.dtype) | unique == ["bf16", "fp32", "s8", "u8"]'
+	rows 'map(.case) | unique == ["gemm/64x64x64/packed", "gemm/64x64x64/packed/call", "gemm/64x64x64/unpacked",
+		"gemm/64x64x64/unpacked/call"]'
+	rows 'all((.dtype | test("8")) == (.error == 0)) and all(.error < 1e-5)'
+	# What was measured, put together: 2 * 64^3 operations
+	rows 'all((.gflops * .us * 1e3 / 524288 - 1 | fabs) < 0.01) and all((.share * .limit / .gflops - 1 | fabs) < 0.01)'
+}
+
+@test "gemm on one thread and on all" {
+	[ "$(nproc)" -gt 1 ] || skip "one processor"
+	bench 0 gemm "${quick[@]}" --no-peers --json --only 'gemm/32x32x32/packed/fp32'
+	rows "map(.threads) == [1, $(nproc)]"
+}
+
+@test "other libraries are named, right, and not needed" {
+	bench 0 gemm "${quick[@]}" --threads 1 --json --only 'gemm/32x32x32/packed/*'
+	rows 'all(.impl == "ours" or .impl == "openblas" or .impl == "onednn" or .impl == "libxsmm")'
+	rows 'all((.dtype | test("8")) == (.error == 0)) and all(.error < 1e-5)'
+	[ ! -e /usr/include/dnnl.h ] || rows 'any(.impl == "onednn" and .dtype == "s8")'
+	bench 0 gemm "${quick[@]}" --threads 1 --json --no-peers --only 'gemm/32x32x32/packed/*'
+	rows 'all(.impl == "ours")'
+	# Text says on stderr which there are
+	bench 0 gemm "${quick[@]}" --threads 1 --only 'gemm/32x32x32/packed/fp32'
+	[[ $stderr == *OpenBLAS* && $stderr == *oneDNN* && $stderr == *libxsmm* ]]
+}
+
+@test "conv: three types, Winograd's beside the direct one, small errors" {
+
+	bench 0 conv "${quick[@]}" --threads 1 --json --only 'conv/dw3x3-1024@7'
+	rows "all($keys)"
+	rows 'map(select(.impl == "ours").dtype) == ["fp32", "bf16", "u8"]'
+	# A step of bf16 is 2^-8, one of bytes 1/255
+	rows 'all(.error < (if .dtype == "fp32" then 1e-5 else 0.004 end))'
+	bench 0 conv "${quick[@]}" --threads 1 --json --only 'conv/3x3-512@7/fp32'
+	rows 'any(.impl == "ours") and any(.impl == "ours-direct") and all(.error < 1e-4)'
+}
+
+@test "attention: prompts against multiply-adds, decoding against reads" {
+	bench 0 attention "${quick[@]}" --threads 1 --json --only 'attention/*@128'
+	rows "all($keys)"
+	rows 'map(.dtype) == ["fp32", "bf16", "bf16*s8"] and all(.error < 0.01)'
+	bench 0 attention "${quick[@]}" --threads 1 --json --only 'attention/decode-*@512/fp32'
+	# 2 * 512 * 12 * 64 numbers of four bytes are read, two operations each
+	rows 'length == 1 and .[0].intensity < 0.51 and .[0].limit > 1 and .[0].error < 1e-5'
+}
+
+@test "latency in process, limits, memory" {
+	bench 0 latency "${quick[@]}" --threads 1 --json --no-peers
+	if [ ! -e /dev/accel/accel0 ]; then
+		rows "all($keys)"
+		rows 'map(.case) == ["latency/empty", "latency/inline", "latency/worker", "latency/gemm/32x32x32/packed/call",
+			"latency/gemm/32x32x32/packed"]'
+		rows '.[0].gflops == null and .[0].limit == null and .[0].share == null and .[0].error == null'
+		rows '.[2].us > .[1].us'
+	fi
+	bench 0 limits "${quick[@]}" --threads 1 --json
+	rows 'length == 7 and all(.impl == "limit" and .gflops > 1)'
+	bench 0 memory "${quick[@]}" --threads 1 --json --only 'memory/gemm/256x*'
+	rows 'length == 8 and all(.workspace >= 0 and .growth >= 0 and .allowed >= 2097152 and .impl == "ours")'
+	rows 'map(select(.case | endswith("/packed"))) | all(.packed >= 65536)'
+	rows 'map(select(.case | endswith("/unpacked"))) | all(.packed == 0)'
+}
+
+@test "CSV and text" {
+	bench 0 gemm "${quick[@]}" --threads 1 --no-peers --csv --only 'gemm/32x32x32/packed/s8'
+	[ "$(head -n 1 <<<"$output")" = case,dtype,threads,impl,gflops,us,limit,share,spread,error ]
+	[[ $(sed -n 2p <<<"$output") =~ ^gemm/32x32x32/packed,s8,1,ours(,[0-9.e+-]+){6}$ ]]
+	bench 0 gemm "${quick[@]}" --threads 1 --no-peers --best --only 'gemm/32x32x32/packed/s8'
+	[ "$(wc -l <<<"$output")" = 2 ]
+	[[ $output == CASE* ]]
+}
+
+@test "--compare flags what has become slower, in time and in share, and nothing else" {
+	cd "$BATS_TEST_TMPDIR"
+	only=(--threads 1 --no-peers --only 'gemm/64x64x64/unpacked/s8')
+	bench 0 gemm "${quick[@]}" "${only[@]}" --json
+	# As if it had taken a tenth, ten times, of the time
+	jq -c '.us /= 10 | .gflops *= 10 | .share *= 10' <<<"$output" >fast.json
+	jq -c '.us *= 10 | .gflops /= 10 | .share /= 10' <<<"$output" >slow.json
+	bench 1 gemm "${quick[@]}" "${only[@]}" --compare fast.json
+	[[ $stderr == *"slower: gemm/64x64x64/unpacked/s8 on 1"* && $stderr == *"1 of 1 results"* ]]
+	bench 0 gemm "${quick[@]}" "${only[@]}" --compare slow.json
+	[[ $stderr == *"0 of 1 results"* ]]
+	# A machine that was ten times faster altogether
+	jq -c '.limit *= 10 | .share /= 10' fast.json >machine.json
+	bench 0 gemm "${quick[@]}" "${only[@]}" --batches 19 --best --compare machine.json
+	echo '{"case"' >broken.json
+	bench 1 gemm "${quick[@]}" "${only[@]}" --compare broken.json
+	bench 5 gemm "${quick[@]}" "${only[@]}" --compare not-there.json
+}
+
+@test "--plot writes data and scripts, and pictures where gnuplot is" {
+	cd "$BATS_TEST_TMPDIR"
+	bench 0 gemm "${quick[@]}" --threads 1 --no-peers --json --only 'gemm/*64x64x64/*packed/fp32' --plot plots
+	grep -q '"gemm/64x64x64/packed"' plots/roofline-fp32-1.dat
+	grep -q "roofline-fp32-1.dat' index 0 using 1:2 title 'ours'" plots/roofline-fp32-1.gp
+	if command -v gnuplot; then
+		grep -q '<svg' plots/roofline-fp32-1.svg
+	fi
+	bench 5 gemm "${quick[@]}" --threads 1 --no-peers --only 'gemm/32x32x32/packed/fp32' --plot not/there
+}
+
+@test "bars: what passes, what misses, what was not measured" {
+	cd "$BATS_TEST_TMPDIR"
+	row='{"case":"gemm/512x512x512/packed","dtype":"fp32","threads":1,"impl":"%s","gflops":%s,"us":1,"limit":250,"share":1}\n'
+	# shellcheck disable=SC2059 # the format is above
+	{ printf "$row" ours 240; printf "$row" onednn 245; printf "$row" openblas 230; } >good.json
+	# shellcheck disable=SC2059
+	{ printf "$row" ours 230; printf "$row" onednn 245; } >bad.json
+	bench 0 bars good.json
+	grep -qE '^1 .*fp32 +1 pass +1 of +1 .* gemm/512x512x512/packed/fp32$' <<<"$output"
+	grep -qE '^6 .*not measured$' <<<"$output"
+	bench 1 bars bad.json
+	grep -qE '^1 .*fp32 +1 MISS +0 of +1 ' <<<"$output"
+	grep -qE 'MISS gemm/512x512x512/packed .*0.939, at least 0.97 \(230 GFLOP/s, onednn 245\)' <<<"$output"
+	# Several files are one set of results; a node's have a ratio
+	echo '{"case":"empty-job","dtype":null,"threads":1,"impl":"uma","us":9,"ratio":31,"spread":0.1}' >node.json
+	bench 1 bars good.json node.json
+	grep -qE '^6 .* MISS +0 of +1 +31 <= 30 ' <<<"$output"
+	bench 0 bars --all good.json
+	grep -qE '^ +ok +gemm/512x512x512/packed' <<<"$output"
+	bench 1 bars /dev/stdin <<<'no result'
+}
+
+@test "usage errors: 2" {
+	bench 2 gemm extra
+	bench 2 gemm --batches 8
+	bench 2 gemm --threads 0
+	bench 2 gemm --seed none
+	bench 2 gemm --nonsense
+	bench 2 bars
+	bench 5 bars not-there.json
+	# Nothing that fits the pattern is no error, and nothing
+	bench 0 gemm --only nothing --json --no-peers
+	[ -z "$output" ]
+}
