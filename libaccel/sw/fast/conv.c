@@ -1,48 +1,157 @@
 // SPDX-License-Identifier: MIT
 /*
- * Convolutions as sums over taps: a tile brings in the inputs of a few rows of
- * outputs, in its own memory, and multiplies them by panels of output channels. A
- * row of taps that lies in the padding is left out.
+ * Convolutions as sums over taps: which are taken, and how they are cut. A tile
+ * brings in the inputs of a few rows of outputs, in its own memory, and multiplies
+ * them by panels of output channels.
  */
 #include <string.h>
 #include "classes.h"
 #include "conv_fast.h"
 
-/* Bytes of a patch that leave room for weights in the second-level cache. */
+/* Bytes of a patch that leave room for weights in the second-level cache */
 #define PATCH_MAX	(320u * 1024u)
 /* Output channels that blocks pay for */
 #define MIN_CHANNELS	8u
+/* Fewer input channels than this, and taps of a row are taken together */
+#define MERGE_CHANNELS	16u
+/* Products of bytes that surely stay within s32 */
+#define K_BYTES		32768u
 
 static uint64_t patch_bytes(const struct conv_prog *c, uint32_t rows)
 {
 	return conv_patch_size(&c->g, 0, rows) * conv_patch_size(&c->g, 1, c->g.out[1]) * c->px;
 }
 
+/* --- types and weights ------------------------------------------------------------ */
+
+/*
+ * Bytes: with A' = A + 128 where inputs are flipped, B' = B +- 128 where the products
+ * flip weights, za' and zb' likewise,
+ *
+ *	sum (A - za) (B - zb) = sum A' B' - za' sum (B' - zb') - zb' sum A'
+ */
+static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+	const bool us = b->dtype == UMA_DTYPE_U8;
+	bool ua = a->dtype == UMA_DTYPE_U8, flips;
+
+	if (!(p->cpu->isa & FAST_VNNI) || !uma_is_int8(b->dtype) || b->zero_addr ||
+	    (uint64_t)c->g.c * c->g.kernel[0] * c->g.kernel[1] > K_BYTES)
+		return false;
+	c->za = a->quant ? a->zero : 0;
+	c->zb = b->quant == UMA_QUANT_TENSOR ? b->zero : 0;
+	if (c->merged && !ua) {
+		c->flip = 0x80;
+		c->za += 128;
+		ua = true;
+	}
+	c->zero = (uint8_t)c->za;
+	c->k = ua ? us ? &conv_u8u8_avx512 : &conv_u8s8_avx512 :
+		    us ? &conv_s8u8_avx512 : &conv_s8s8_avx512;
+	flips = ua == us;
+	if (flips)
+		c->zb += us ? -128 : 128;
+	c->b_none = flips ? 0x80 : 0;
+	c->b_one = flips ? 0x81 : 1;
+	/* Sums of inputs are those of whole steps. */
+	return !c->merged || !c->zb;
+}
+
+static bool choose_type(struct conv_prog *c, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+
+	c->es = uma_dtype_bits(a->dtype) / 8;
+	c->merged = b->layout == UMA_LAYOUT_STRIDED && c->g.dilation[1] == 1 &&
+		    c->g.c < MERGE_CHANNELS;
+	if (uma_is_int8(a->dtype)) {
+		if (!choose_bytes(c, p))
+			return false;
+	} else if (b->dtype != a->dtype || b->quant) {
+		return false;
+	} else if (a->dtype == UMA_DTYPE_F32 && p->cpu->isa & FAST_AVX512) {
+		c->k = &conv_f32_avx512;
+	} else if (a->dtype == UMA_DTYPE_BF16 && p->cpu->isa & FAST_BF16) {
+		c->k = &conv_bf16_avx512;
+	} else {
+		return false;
+	}
+	c->px = c->g.c * c->es;
+	if (!c->merged)
+		c->px = (c->px + 3) / 4 * 4;
+	c->steps = ((c->merged ? c->g.kernel[1] : 1) * c->px + 3) / 4;
+	if (c->merged && c->es == 2 && c->g.kernel[1] * c->g.c % 2)
+		c->tail = 0xffff;
+	return true;
+}
+
+static bool choose_weights(struct conv_prog *c, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+
+	if (b->layout != UMA_LAYOUT_STRIDED)
+		return conv_blocks_init(c, p, c->g.kernel[1]);
+	if (b->dtype == UMA_DTYPE_F32 && c->g.b_stride[CONV_N] == 1 && !c->merged) {
+		c->b_ks = c->g.b_stride[CONV_C] * 4;
+		c->b_ns = 4 * CONV_LANES;
+		c->b_y = c->g.b_stride[CONV_Y] * 4;
+		c->b_x = c->g.b_stride[CONV_X] * 4;
+		c->b_group = c->g.b_group * 4;
+		return true;
+	}
+	c->packs = true;
+	c->b_full = true;
+	c->b_ks = 4 * CONV_LANES;
+	c->b_x = c->steps * c->b_ks;
+	c->b_y = c->merged ? c->b_x : c->b_x * c->g.kernel[1];
+	c->b_ns = c->b_y * c->g.kernel[0];
+	c->b_group = c->b_ns * ((c->g.m + CONV_LANES - 1) / CONV_LANES);
+	return true;
+}
+
+/* --- tiles ---------------------------------------------------------------------- */
+
+/* May rows of outputs be walked as one? Only where a tap sees as many inputs. */
+static bool is_flat(const struct conv_prog *c, const struct uma_op *op)
+{
+	const uint32_t rank = op->t[UMA_SLOT_DST].rank;
+	uint32_t s;
+
+	if (c->g.kernel[0] != 1 || c->g.kernel[1] != 1 || c->g.pad[0] || c->g.pad[1] || rank != 4)
+		return false;
+	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
+		if (s != UMA_SLOT_A && s != UMA_SLOT_B && uma_has(op, s) &&
+		    op->t[s].strides[2] != op->t[s].strides[3] * c->g.out[1])
+			return false;
+	return (c->g.out[0] - 1ull) * c->g.stride[0] < c->g.in[0] &&
+	       (c->g.out[1] - 1ull) * c->g.stride[1] < c->g.in[1];
+}
+
 /* Outputs and vectors of a block. */
 static void choose_block(struct conv_prog *c, uint32_t l2)
 {
-	const uint32_t width = c->g.out[1];
+	const uint32_t width = c->flat ? c->g.out[1] * c->rows : c->g.out[1];
+	const uint64_t panel = (uint64_t)c->g.kernel[0] * c->g.kernel[1] * c->px * 64;
 	uint32_t blocks;
 
-	c->nv = width <= CONV_MR4 && c->g.m > 32 &&
-		(uint64_t)c->g.kernel[0] * c->g.kernel[1] * c->px * 64 < l2 / 2 ? 4 : 2;
+	c->nv = width <= CONV_MR4 && c->g.m > 32 && panel < l2 / 2 ? 4 : 2;
 	blocks = (width + c->k->mr[c->nv - 1] - 1) / c->k->mr[c->nv - 1];
 	c->mr = (width + blocks - 1) / blocks;
 }
 
-/* Rows of a tile, and channels, so that every thread has some. */
-static int choose_tiles(struct conv_prog *c, struct fast_prog *p)
+/* Rows of a tile, so that every thread has some. */
+static bool choose_rows(struct conv_prog *c, const struct fast_prog *p, uint32_t want)
 {
-	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1;
-	const uint32_t want = threads == 1 ? 1 : 4 * threads, panel = c->nv * 16;
-	uint32_t rows = p->hint.mt ? p->hint.mt : c->g.out[0], panels;
-	uint64_t tiles;
+	uint32_t rows = p->hint.mt ? p->hint.mt : c->g.out[0];
 
 	rows = UMA_MIN(rows, c->g.out[0]);
 	while (rows > 1 && patch_bytes(c, rows) > PATCH_MAX)
 		rows = (rows + 1) / 2;
-	if (patch_bytes(c, rows) > FAST_SCRATCH - 64 * 1024)
-		return 0;
+	if (patch_bytes(c, rows) > FAST_SCRATCH / 4)
+		return false;
 	/* Rows that are shared by two tiles are brought in twice. */
 	while (rows > 4 * c->g.kernel[0] &&
 	       (uint64_t)c->g.images * c->g.groups * ((c->g.out[0] + rows - 1) / rows) < want)
@@ -50,6 +159,20 @@ static int choose_tiles(struct conv_prog *c, struct fast_prog *p)
 	c->yblocks = (c->g.out[0] + rows - 1) / rows;
 	c->rows = (c->g.out[0] + c->yblocks - 1) / c->yblocks;
 	c->yblocks = (c->g.out[0] + c->rows - 1) / c->rows;
+	return true;
+}
+
+static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
+{
+	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1;
+	const uint32_t want = threads == 1 ? 1 : 4 * threads;
+	uint32_t panel, panels;
+	uint64_t tiles;
+
+	if (!choose_rows(c, p, want))
+		return false;
+	choose_block(c, p->cpu->l2);
+	panel = c->nv * CONV_LANES;
 	tiles = (uint64_t)c->g.images * c->g.groups * c->yblocks;
 	panels = (c->g.m + panel - 1) / panel;
 	c->nblocks = (uint32_t)UMA_MIN((want + tiles - 1) / tiles, (uint64_t)panels);
@@ -57,10 +180,13 @@ static int choose_tiles(struct conv_prog *c, struct fast_prog *p)
 	c->nblocks = (c->g.m + c->nblock - 1) / c->nblock;
 	tiles *= c->nblocks;
 	if (tiles > 0x7fffffffu)
-		return 0;
-	p->phase_count = 1;
-	p->tiles[0] = (uint32_t)tiles;
-	return 1;
+		return false;
+	if (conv_looks_at_weights(c)) {
+		p->work_bytes = conv_col_bytes(c) + conv_weights_bytes(c);
+		p->tiles[p->phase_count++] = conv_weights_tiles(c);
+	}
+	p->tiles[p->phase_count++] = (uint32_t)tiles;
+	return true;
 }
 
 static int conv_prepare(struct fast_prog *p)
@@ -73,127 +199,21 @@ static int conv_prepare(struct fast_prog *p)
 	    uma_tensor_empty(&p->op->t[UMA_SLOT_DST]))
 		return 0;
 	conv_geometry(p->op, &c->g);
-	if (c->g.transposed || !c->g.c || c->g.m < MIN_CHANNELS ||
-	    !c->g.kernel[0] || !c->g.kernel[1] || !(p->cpu->isa & FAST_AVX512))
+	if (c->g.transposed || !c->g.c || c->g.m < MIN_CHANNELS || !c->g.kernel[0] ||
+	    !c->g.kernel[1] || a->quant > UMA_QUANT_TENSOR || b->quant > UMA_QUANT_CHANNEL)
 		return 0;
-	if (a->dtype != UMA_DTYPE_F32 || b->dtype != UMA_DTYPE_F32 || a->quant || b->quant ||
-	    !conv_weights_init(c, p, c->g.b_stride[CONV_C], c->g.b_stride[CONV_N]))
+	/* Sizes that are small numbers. */
+	if (c->g.c > 1u << 16 || c->g.out[1] > 1u << 16 || c->g.stride[1] > 1u << 10 ||
+	    (uint64_t)c->g.kernel[1] * c->g.dilation[1] > 1u << 16 ||
+	    (uint64_t)c->g.kernel[0] * c->g.dilation[0] > 1u << 16 || c->g.out[0] > 1u << 16 ||
+	    c->g.stride[0] > 1u << 10)
 		return 0;
-	c->k = &conv_f32_avx512;
-	c->es = 4;
-	c->px = c->g.c * c->es;
+	if (!choose_type(c, p) || !choose_weights(c, p))
+		return 0;
 	conv_finish_init(c, p);
-	choose_block(c, p->cpu->l2);
+	c->flat = !c->turned && is_flat(c, p->op);
 	p->macs = p->program->macs;
 	return choose_tiles(c, p);
-}
-
-/**
- * struct conv_at - the tile at hand
- * @r: this thread
- * @c: convolution
- * @patch: inputs
- * @sums: room for a block of results
- * @image: image
- * @group: group of channels
- * @y0: first row of outputs
- */
-struct conv_at {
-	const struct fast_run *r;
-	const struct conv_prog *c;
-	const uint8_t *patch;
-	uint8_t *sums;
-	uint32_t image;
-	uint32_t group;
-	uint32_t y0;
-};
-
-/* Rows of taps that meet the input: *@lo .. of them, *@lo + the result not. */
-static uint32_t tap_rows(const struct conv_plan *g, uint32_t y, uint32_t *lo)
-{
-	int64_t first = (int64_t)y * g->stride[0] - g->pad[0], d = g->dilation[0];
-	int64_t from = first < 0 ? (-first + d - 1) / d : 0;
-	int64_t to = first >= g->in[0] ? 0 : (g->in[0] - first + d - 1) / d;
-
-	from = UMA_MIN(from, (int64_t)g->kernel[0]);
-	to = UMA_MIN(to, (int64_t)g->kernel[0]);
-	*lo = (uint32_t)from;
-	return to > from ? (uint32_t)(to - from) : 0;
-}
-
-/* A row of outputs by a panel of @vecs vectors from channel @n0 of the group on. */
-static int conv_row(const struct conv_at *t, uint32_t y, uint32_t n0, uint32_t vecs, uint32_t n)
-{
-	const struct conv_prog *c = t->c;
-	const struct conv_plan *g = &c->g;
-	const int64_t width = (int64_t)conv_patch_size(g, 1, g->out[1]) * c->px;
-	const uint32_t ystep = g->kernel[0] == 1 ? 1 : g->stride[0];
-	const uint32_t xstep = g->kernel[1] == 1 ? 1 : g->stride[1];
-	struct conv_block k = {
-		.a_ms = (int64_t)xstep * c->px,
-		.a_y = (int64_t)g->dilation[0] * width,
-		.a_x = (int64_t)g->dilation[1] * c->px,
-		.b_ks = c->b_ks,
-		.b_ns = c->b_ns,
-		.b_y = c->b_tap ? c->b_tap * g->kernel[1] : g->b_stride[CONV_Y] * 4,
-		.b_x = c->b_tap ? c->b_tap : g->b_stride[CONV_X] * 4,
-		.acc = t->sums,
-		.acc_ms = vecs * 64,
-		.cols = g->kernel[1],
-		.k = c->px / 4,
-		.mask = conv_mask(c, n, vecs),
-	};
-	struct conv_result b = {
-		.x = t->sums, .x_ms = k.acc_ms, .image = t->image, .y = t->y0 + y,
-		.n0 = t->group * g->m + n0, .n = n,
-	};
-	uint32_t at, lo;
-
-	k.rows = tap_rows(g, t->y0 + y, &lo);
-	k.b = conv_weights(&t->r->prog->op->t[UMA_SLOT_B]) + t->group * g->b_group * 4 +
-	      n0 / CONV_LANES * c->b_ns + lo * k.b_y;
-	/* Taps side by side are more channels. */
-	if (k.a_x == (int64_t)k.k * 4 && k.b_x == k.b_ks * k.k) {
-		k.k *= k.cols;
-		k.cols = 1;
-	}
-	for (at = 0; at < g->out[1]; at += c->mr) {
-		b.at = at;
-		b.outputs = UMA_MIN(c->mr, g->out[1] - at);
-		k.a = t->patch + (int64_t)y * ystep * width + lo * k.a_y + at * k.a_ms;
-		c->k->fn[vecs - 1][b.outputs - 1](&k);
-		if (conv_finish_block(t->r, &b))
-			return -1;
-	}
-	return 0;
-}
-
-static int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
-{
-	const struct conv_prog *c = conv_prog_of(r->prog);
-	const uint32_t n0 = tile % c->nblocks * c->nblock;
-	const uint32_t end = UMA_MIN(n0 + c->nblock, c->g.m);
-	struct conv_at t = { .r = r, .c = c, .sums = r->scratch };
-	uint8_t *patch = (uint8_t *)r->scratch + CONV_MR * 64 * 4 * 4;
-	uint32_t rows, y, n, vecs;
-
-	(void)phase;
-	tile /= c->nblocks;
-	t.y0 = tile % c->yblocks * c->rows;
-	tile /= c->yblocks;
-	t.group = tile % c->g.groups;
-	t.image = tile / c->g.groups;
-	t.patch = patch;
-	rows = UMA_MIN(c->rows, c->g.out[0] - t.y0);
-	conv_patch(c, &r->prog->op->t[UMA_SLOT_A], t.image, t.group, t.y0, rows, patch);
-	for (n = n0; n < end; n += vecs * 16) {
-		vecs = (end - n + 15) / 16;
-		vecs = vecs >= c->nv ? c->nv : vecs == 3 ? 2 : vecs;
-		for (y = 0; y < rows; y++)
-			if (conv_row(&t, y, n, vecs, UMA_MIN(vecs * 16, end - n)))
-				return -1;
-	}
-	return 0;
 }
 
 const struct fast_class fast_conv = {

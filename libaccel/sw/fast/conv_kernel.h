@@ -30,6 +30,7 @@
  * @rows: rows of taps
  * @cols: taps of a row
  * @k: steps of a tap: a step takes 32 bits of A and multiplies 1, 2 or 4 elements
+ * @tail: bits of A that count in the last step of a row of taps, 0: all; for bf16
  * @mask: lanes of the last vector that B has in memory
  *
  * Distances are in bytes.
@@ -49,6 +50,7 @@ struct conv_block {
 	uint32_t rows;
 	uint32_t cols;
 	uint32_t k;
+	uint32_t tail;
 	uint32_t mask;
 };
 
@@ -71,5 +73,7 @@ extern const struct conv_kernels conv_f32_avx2;
 extern const struct conv_kernels conv_bf16_avx512;
 extern const struct conv_kernels conv_u8s8_avx512;
 extern const struct conv_kernels conv_s8s8_avx512;
+extern const struct conv_kernels conv_u8u8_avx512;
+extern const struct conv_kernels conv_s8u8_avx512;
 
 #endif /* LIBACCEL_SW_FAST_CONV_KERNEL_H */

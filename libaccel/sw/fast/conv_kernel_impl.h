@@ -9,6 +9,7 @@
  *	CONV_LOAD(p), CONV_LOAD_MASK(m, p)	a vector of B
  *	CONV_STEP(acc, a, b)	acc + a * b
  *	CONV_STORE(p, acc)
+ *	CONV_TAIL(a, m)		bits @m of A; where sums may end within a step
  *	CONV_TABLE		the table
  *
  * 14 outputs by 2 vectors: 16 loads for 28 products; 7 by 4: 11 loads for 28. Both
@@ -16,7 +17,15 @@
  * inputs of the outputs are reached from every third one, so that 14 rows take
  * five registers.
  */
+#include <stdbool.h>
 #include "conv_kernel.h"
+
+#ifdef CONV_TAIL
+#define CONV_HAS_TAIL		1
+#else
+#define CONV_HAS_TAIL		0
+#define CONV_TAIL(a, m)		(a)
+#endif
 
 /* Bytes of B that are asked for ahead: what the last level takes to answer. */
 #define CONV_AHEAD	2048
@@ -26,13 +35,14 @@
 typedef CONV_VEC conv_row_sums[4];
 
 ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const uint8_t *b,
-			     conv_row_sums *acc, const uint32_t mr, const uint32_t nv)
+			     const int64_t steps, conv_row_sums *acc, const uint32_t mr,
+			     const uint32_t nv, const bool tail)
 {
 	const int64_t ms = g->a_ms, ks = g->b_ks, ns = g->b_ns;
 	const uint8_t *a0 = a, *a3 = a + 3 * ms, *a6 = a + 6 * ms, *a9 = a + 9 * ms;
 	const uint8_t *a12 = a + 12 * ms;
 	const __mmask16 mask = (__mmask16)g->mask;
-	int64_t at, end = 4 * (int64_t)g->k;
+	int64_t at, end = 4 * steps;
 	CONV_VEC bv[4], av;
 	uint32_t i, n;
 
@@ -51,6 +61,8 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 					   i < 12 ? a9 : a12;
 
 			av = CONV_BCAST(r + (i % 3) * ms + at);
+			if (tail)
+				av = CONV_TAIL(av, g->tail);
 #pragma GCC unroll 4
 			for (n = 0; n < nv; n++)
 				acc[i][n] = CONV_STEP(acc[i][n], av, bv[n]);
@@ -61,6 +73,7 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 
 ALWAYS void conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv)
 {
+	const int64_t steps = (int64_t)g->k - (CONV_HAS_TAIL && g->tail);
 	const uint8_t *ay = g->a, *by = g->b;
 	conv_row_sums acc[CONV_MR];
 	uint32_t i, n, y, x;
@@ -74,7 +87,10 @@ ALWAYS void conv_block_do(const struct conv_block *g, const uint32_t mr, const u
 		const uint8_t *a = ay, *b = by;
 
 		for (x = 0; x < g->cols; x++, a += g->a_x, b += g->b_x)
-			conv_block_steps(g, a, b, acc, mr, nv);
+			conv_block_steps(g, a, b, steps, acc, mr, nv, false);
+		if (CONV_HAS_TAIL && g->tail)
+			conv_block_steps(g, ay + 4 * steps, by + steps * g->b_ks, 1, acc, mr, nv,
+					 true);
 	}
 #pragma GCC unroll 14
 	for (i = 0; i < mr; i++)

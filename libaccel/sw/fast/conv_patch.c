@@ -75,15 +75,56 @@ static void copy_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from
 }
 
 /* Pixels of a row, channels @cs bytes apart. */
+#define TURN_ROW(type)							\
+	for (k = 0; k < c->g.c; k++)					\
+		for (i = 0; i < n; i++)					\
+			*(type *)(to + (uint64_t)i * px + k * sizeof(type)) = \
+				*(const type *)(from + k * cs + i * xs)
+
 static void turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
 		     int64_t cs, uint32_t n)
 {
-	const uint32_t px = c->px;
+	const uint32_t px = c->px, tail = px - c->g.c * c->es;
 	uint32_t i, k;
 
-	for (k = 0; k < c->g.c; k++, from += cs, to += c->es)
-		for (i = 0; i < n; i++)
-			memcpy(to + (uint64_t)i * px, from + i * xs, c->es);
+	if (c->es == 4)
+		TURN_ROW(uint32_t);
+	else if (c->es == 2)
+		TURN_ROW(uint16_t);
+	else
+		TURN_ROW(uint8_t);
+	for (i = 0; tail && i < n; i++)
+		memset(to + (uint64_t)(i + 1) * px - tail, 0, tail);
+}
+
+static void flip_row(const struct conv_prog *c, uint8_t *to, uint32_t n)
+{
+	const uint64_t bytes = (uint64_t)n * c->px, mask = 0x0101010101010101ull * c->flip;
+	uint64_t i, word;
+
+	for (i = 0; i + 8 <= bytes; i += 8) {
+		memcpy(&word, to + i, 8);
+		word ^= mask;
+		memcpy(to + i, &word, 8);
+	}
+	for (; i < bytes; i++)
+		to[i] ^= c->flip;
+}
+
+/* Padding: channels have the zero point, what is behind them nothing. */
+static void pad_row(const struct conv_prog *c, uint8_t *to, uint32_t n)
+{
+	const uint32_t bytes = c->g.c * c->es;
+	uint32_t i;
+
+	if (!c->zero || bytes == c->px) {
+		memset(to, c->zero, (uint64_t)n * c->px);
+		return;
+	}
+	for (i = 0; i < n; i++, to += c->px) {
+		memset(to, c->zero, bytes);
+		memset(to + bytes, 0, c->px - bytes);
+	}
 }
 
 /**
@@ -117,14 +158,16 @@ void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint
 			(ax.first + (int64_t)xlo * ax.step) * g->a_stride[CONV_X] * es;
 
 		if (i < ylo || i >= yhi) {
-			memset(to, c->zero, bytes);
+			pad_row(c, to, ax.count);
 			continue;
 		}
-		memset(to, c->zero, (uint64_t)xlo * c->px);
-		memset(to + (uint64_t)xhi * c->px, c->zero, (uint64_t)(ax.count - xhi) * c->px);
+		pad_row(c, to, xlo);
+		pad_row(c, to + (uint64_t)xhi * c->px, ax.count - xhi);
 		if (cs == es || g->c == 1)
 			copy_row(c, to + (uint64_t)xlo * c->px, row, xs, xhi - xlo);
 		else
 			turn_row(c, to + (uint64_t)xlo * c->px, row, xs, cs, xhi - xlo);
+		if (c->flip)
+			flip_row(c, to + (uint64_t)xlo * c->px, xhi - xlo);
 	}
 }

@@ -15,6 +15,8 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	conv.o \
 	conv_finish.o \
 	conv_patch.o \
+	conv_tile.o \
+	conv_weights.o \
 	wino.o \
 	)
 
@@ -46,7 +48,9 @@ $(eval $(call fast-for,avx2,attn_avx2.o))
 $(eval $(call fast-for,avx512,attn_avx512.o))
 $(eval $(call fast-for,bf16,attn_bf16.o))
 
-$(eval $(call fast-for,avx512,conv_f32_avx512.o conv_finish_avx512.o wino_avx512.o))
+$(eval $(call fast-for,avx512,conv_f32_avx512.o conv_turn_avx512.o wino_avx512.o))
+$(eval $(call fast-for,vnni,conv_u8s8_avx512.o conv_s8s8_avx512.o conv_u8u8_avx512.o conv_s8u8_avx512.o))
+$(eval $(call fast-for,bf16,conv_bf16_avx512.o))
 endif
 
 ifneq ($(filter aarch64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)

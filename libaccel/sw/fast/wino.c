@@ -72,9 +72,18 @@ static int wino_prepare(struct fast_prog *p)
 	c->k = &conv_f32_avx512;
 	c->wino = &wino_avx512;
 	if (!c->g.c || (a->dtype != UMA_DTYPE_F32 && a->dtype != UMA_DTYPE_BF16) ||
-	    a->quant || a->strides[1] != 1 || b->quant ||
-	    !conv_weights_init(c, p, b->strides[2], b->strides[3]))
+	    a->quant || a->strides[1] != 1 || b->quant)
 		return 0;
+	if (b->layout == UMA_LAYOUT_STRIDED) {
+		if (b->strides[3] != 1)
+			return 0;
+		c->b_ks = b->strides[2] * 4;
+		c->b_ns = 4 * CONV_LANES;
+		c->b_y = b->strides[0] * 4;
+		c->b_x = b->strides[1] * 4;
+	} else if (!conv_blocks_init(c, p, c->g.edge + 2u)) {
+		return 0;
+	}
 	conv_finish_init(c, p);
 	c->es = a->dtype == UMA_DTYPE_F32 ? 4 : 2;
 	c->v_ms = row_bytes(c->g.c);
@@ -148,9 +157,7 @@ static void multiply(const struct conv_prog *c, const struct uma_tensor_view *u,
 		     const uint8_t *v, uint32_t tiles, uint32_t n0, uint32_t n, uint8_t *m)
 {
 	const uint32_t points = c->g.edge + 2u;
-	const uint8_t *b = conv_weights(u) +
-		(c->b_tap ? point * c->b_tap : 4 * ((point / points) * u->strides[0] +
-						    (point % points) * u->strides[1]));
+	const uint8_t *b = conv_weights(u) + point / points * c->b_y + point % points * c->b_x;
 	const uint32_t blocks4 = (tiles + CONV_MR4 - 1) / CONV_MR4;
 	const uint32_t blocks2 = (tiles + CONV_MR - 1) / CONV_MR;
 	const uint32_t mr4 = (tiles + blocks4 - 1) / blocks4, mr2 = (tiles + blocks2 - 1) / blocks2;
@@ -191,7 +198,7 @@ static int transform_out(const struct fast_run *r, uint32_t image, uint32_t tile
 		.channels = (n + 15) / 16 * 16,
 	};
 	struct conv_result b = {
-		.x_ms = PANEL * 4, .image = image, .at = x0,
+		.ld = PANEL, .image = image, .at = x0,
 		.outputs = UMA_MIN(edge, c->g.out[1] - x0), .n0 = n0, .n = n,
 	};
 	uint32_t y;
@@ -199,7 +206,7 @@ static int transform_out(const struct fast_run *r, uint32_t image, uint32_t tile
 	c->wino->out[edge / 2 - 1](&w);
 	for (y = 0; y < edge && y0 + y < c->g.out[0]; y++) {
 		b.y = y0 + y;
-		b.x = out + (uint64_t)y * edge * PANEL * 4;
+		b.x = (float *)(out + (uint64_t)y * edge * PANEL * 4);
 		if (conv_finish_block(r, &b))
 			return -1;
 	}

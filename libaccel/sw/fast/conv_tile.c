@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A tile of a convolution: a few rows of outputs, some of their channels. A row of
+ * taps that lies in the padding is left out.
+ */
+#include <string.h>
+#include "conv_fast.h"
+
+/**
+ * struct conv_at - the tile at hand
+ * @r: this thread
+ * @c: convolution
+ * @patch: inputs
+ * @sums: room for a block of results
+ * @row_add: for each output, added to its sums, or NULL
+ * @image: image
+ * @group: group of channels
+ * @y0: first row of outputs
+ * @rows: number
+ */
+struct conv_at {
+	const struct fast_run *r;
+	const struct conv_prog *c;
+	uint8_t *patch;
+	float *sums;
+	int32_t *row_add;
+	uint32_t image;
+	uint32_t group;
+	uint32_t y0;
+	uint32_t rows;
+};
+
+/* Rows of taps that meet the input: from *@lo on. */
+static uint32_t tap_rows(const struct conv_prog *c, uint32_t y, uint32_t *lo)
+{
+	const struct conv_plan *g = &c->g;
+	int64_t first = (int64_t)y * g->stride[0] - g->pad[0], d = g->dilation[0];
+	int64_t from = first < 0 ? (-first + d - 1) / d : 0;
+	int64_t to = first >= g->in[0] ? 0 : (g->in[0] - first + d - 1) / d;
+
+	*lo = 0;
+	/* Padding of bytes has a value. */
+	if (c->za)
+		return g->kernel[0];
+	from = UMA_MIN(from, (int64_t)g->kernel[0]);
+	to = UMA_MIN(to, (int64_t)g->kernel[0]);
+	*lo = (uint32_t)from;
+	return to > from ? (uint32_t)(to - from) : 0;
+}
+
+/* Distances of a patch, in inputs. */
+static uint32_t step_of(const struct conv_plan *g, uint32_t axis)
+{
+	return g->kernel[axis] == 1 ? 1 : g->stride[axis];
+}
+
+/* Sums of inputs, times what the zero point of the weights makes of them. */
+static void sum_inputs(const struct conv_at *t, int32_t *pixel)
+{
+	const struct conv_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const uint32_t width = (uint32_t)conv_patch_size(g, 1, g->out[1]);
+	const uint32_t all = (uint32_t)conv_patch_size(g, 0, t->rows) * width;
+	const uint32_t sy = step_of(g, 0), sx = step_of(g, 1);
+	int32_t acc[CONV_MR * CONV_LANES];
+	uint8_t ones[4 * CONV_LANES];
+	struct conv_block k = {
+		.a_ms = c->px, .b = ones, .acc = (uint8_t *)acc, .acc_ms = 4 * CONV_LANES,
+		.rows = 1, .cols = 1, .k = c->steps, .mask = 0xffff,
+	};
+	uint32_t i, j, n, y, x, ky, kx;
+
+	memset(ones, c->b_one, sizeof(ones));
+	for (i = 0; i < all; i += n) {
+		n = UMA_MIN(CONV_MR, all - i);
+		k.a = t->patch + (uint64_t)i * c->px;
+		c->k->fn[0][n - 1](&k);
+		for (j = 0; j < n; j++)
+			pixel[i + j] = -c->zb * acc[j * CONV_LANES];
+	}
+	for (y = 0; y < t->rows; y++) {
+		int32_t *to = t->row_add + (uint64_t)y * g->out[1];
+
+		memset(to, 0, 4ul * g->out[1]);
+		for (ky = 0; ky < g->kernel[0]; ky++)
+			for (kx = 0; kx < g->kernel[1]; kx++) {
+				const int32_t *from = pixel + kx * g->dilation[1] +
+					(uint64_t)(y * sy + ky * g->dilation[0]) * width;
+
+				for (x = 0; x < g->out[1]; x++)
+					to[x] += from[x * sx];
+			}
+	}
+}
+
+/* Everything that is the same for a panel of @vecs vectors, @n channels from @n0 on. */
+static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint32_t n,
+		       float *scale, struct conv_block *k, struct conv_result *b)
+{
+	const struct conv_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const int64_t width = (int64_t)conv_patch_size(g, 1, g->out[1]) * c->px;
+	int32_t *col_add = conv_col_add(c, t->r->work);
+
+	*k = (struct conv_block){
+		.a_ms = (int64_t)step_of(g, 1) * c->px,
+		.a_y = (int64_t)g->dilation[0] * width,
+		.a_x = (int64_t)g->dilation[1] * c->px,
+		.b = c->packs ? (const uint8_t *)t->r->work + conv_col_bytes(c) :
+				conv_weights(&t->r->prog->op->t[UMA_SLOT_B]),
+		.b_ks = c->b_ks, .b_ns = c->b_ns, .b_y = c->b_y, .b_x = c->b_x,
+		.acc_ms = vecs * 64, .cols = c->merged ? 1 : g->kernel[1], .k = c->steps,
+		.tail = c->tail, .mask = conv_mask(c, n, vecs),
+	};
+	k->b += t->group * c->b_group + n0 / CONV_LANES * c->b_ns;
+	/* Taps side by side are more channels. */
+	if (k->a_x == (int64_t)k->k * 4 && k->b_x == k->b_ks * k->k) {
+		k->k *= k->cols;
+		k->cols = 1;
+	}
+	*b = (struct conv_result){
+		.x = t->sums, .ld = vecs * CONV_LANES, .image = t->image,
+		.n0 = t->group * g->m + n0, .n = n,
+		.col_add = col_add ? col_add + t->group * g->m + n0 : NULL,
+		.scale = scale,
+	};
+	if (c->epi.integer && !c->epi.exact)
+		fast_epi_scales(t->r->prog, b->n0, fast_epi_by_channel(t->r->prog) ? n : 1, scale);
+}
+
+/* A row of outputs, or all rows if they are one. */
+static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
+		    struct conv_result b)
+{
+	const struct conv_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const uint32_t width = c->flat ? g->out[1] * t->rows : g->out[1];
+	const uint32_t vecs = (uint32_t)b.ld / CONV_LANES, most = CONV_FINISH / c->mr * c->mr;
+	uint32_t at, lo, i;
+
+	k.rows = tap_rows(c, t->y0 + y, &lo);
+	k.b += lo * k.b_y;
+	k.a = t->patch + ((int64_t)y * step_of(g, 0)) * (k.a_y / g->dilation[0]) + lo * k.a_y;
+	b.y = t->y0 + y;
+	for (at = 0; at < width; at += b.outputs) {
+		b.at = at;
+		b.outputs = UMA_MIN(most, width - at);
+		for (i = 0; i < b.outputs; i += c->mr) {
+			k.acc = (uint8_t *)t->sums + i * k.acc_ms;
+			c->k->fn[vecs - 1][UMA_MIN(c->mr, b.outputs - i) - 1](&k);
+			k.a += c->mr * k.a_ms;
+		}
+		b.row_add = t->row_add ? t->row_add + (uint64_t)y * g->out[1] + at : NULL;
+		if (conv_finish_block(t->r, &b))
+			return -1;
+	}
+	return 0;
+}
+
+static uint8_t *carve(uint8_t **from, uint64_t bytes)
+{
+	uint8_t *p = *from;
+
+	*from += (bytes + 63) / 64 * 64;
+	return p;
+}
+
+/* Memory of the tile, and its inputs. */
+static void open_tile(struct conv_at *t, uint32_t tile)
+{
+	const struct conv_prog *c = t->c;
+	uint8_t *rest = t->r->scratch;
+	int32_t *pixel;
+
+	t->y0 = tile % c->yblocks * c->rows;
+	tile /= c->yblocks;
+	t->group = tile % c->g.groups;
+	t->image = tile / c->g.groups;
+	t->rows = UMA_MIN(c->rows, c->g.out[0] - t->y0);
+	t->sums = (float *)carve(&rest, CONV_FINISH * 64 * 4);
+	/* Steps of merged taps read a little beyond the last input. */
+	t->patch = carve(&rest, FAST_SCRATCH / 4 + 64);
+	conv_patch(c, &t->r->prog->op->t[UMA_SLOT_A], t->image, t->group, t->y0, t->rows,
+		   t->patch);
+	if (!c->zb)
+		return;
+	t->row_add = (int32_t *)carve(&rest, 4ul * t->rows * c->g.out[1]);
+	pixel = (int32_t *)rest;
+	sum_inputs(t, pixel);
+}
+
+int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const uint32_t n0 = tile % c->nblocks * c->nblock;
+	const uint32_t end = UMA_MIN(n0 + c->nblock, c->g.m);
+	struct conv_at t = { .r = r, .c = c };
+	struct conv_result b;
+	struct conv_block k;
+	uint32_t y, n, vecs;
+	float scale[64];
+
+	if (conv_looks_at_weights(c) && !phase) {
+		conv_weights_tile(r, tile);
+		return 0;
+	}
+	open_tile(&t, tile / c->nblocks);
+	for (n = n0; n < end; n += vecs * CONV_LANES) {
+		vecs = (end - n + CONV_LANES - 1) / CONV_LANES;
+		vecs = vecs >= c->nv ? c->nv : vecs == 3 ? 2 : vecs;
+		open_panel(&t, n, vecs, UMA_MIN(vecs * CONV_LANES, end - n), scale, &k, &b);
+		for (y = 0; y < (c->flat ? 1 : t.rows); y++)
+			if (conv_row(&t, y, k, b))
+				return -1;
+	}
+	return 0;
+}
