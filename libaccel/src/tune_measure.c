@@ -180,6 +180,15 @@ static bool affordable(const struct measuring *m, const struct trial *t)
 	return left(m) > once * t->reps + once * t->reps / 8;
 }
 
+/* The better of two counts. */
+static void second_run(struct measuring *m, struct trial *t)
+{
+	uint64_t ns = 0;
+
+	if (!run(t, m->queue, &ns) && ns / t->reps < t->first_ns)
+		t->first_ns = ns / t->reps ? ns / t->reps : 1;
+}
+
 static int sample(struct measuring *m, struct trial *t)
 {
 	uint64_t ns = 0;
@@ -372,9 +381,15 @@ static int warm_up(struct measuring *m)
 	if (m->count == 1)
 		return -ENOENT;
 	/* The default stays: the gain is told against it. */
-	for (i = 1; i < m->count; i++)
-		if (m->t[i].alive && m->t[i].first_ns / FIRST_FACTOR > best)
-			drop(&m->t[i]);
+	for (i = 1; i < m->count; i++) {
+		struct trial *t = &m->t[i];
+
+		/* Once more: something else may have had the processor. */
+		if (t->alive && t->first_ns / FIRST_FACTOR > best && affordable(m, t))
+			second_run(m, t);
+		if (t->alive && t->first_ns / FIRST_FACTOR > best)
+			drop(t);
+	}
 	return 0;
 }
 

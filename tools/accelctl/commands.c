@@ -12,6 +12,7 @@
 #include "gemm.h"
 #include "op.h"
 #include "top.h"
+#include "tuning.h"
 #include "watchers.h"
 
 #define GLOBAL(field)	offsetof(struct ctl, field)
@@ -272,6 +273,19 @@ static const struct ctl_opt *const explain_op_tables[] = { op_opts_table, op_par
 static const struct ctl_opt *const explain_tables[] = { gemm_opts, NULL };
 static const struct ctl_opt *const explain_conv_tables[] = { conv_table, NULL };
 static const struct ctl_opt *const explain_attn_tables[] = { attn_table, NULL };
+static const struct ctl_opt *const tune_gemm_tables[] = { gemm_opts, tune_run_table, NULL };
+static const struct ctl_opt *const tune_conv_tables[] = { conv_table, tune_conv_table, NULL };
+static const struct ctl_opt *const tune_attn_tables[] = { attn_table, tune_run_table, NULL };
+static const struct ctl_opt *const tune_op_tables[] = {
+	op_opts_table, op_params, tune_run_table, NULL
+};
+
+static const struct ctl_opt *const tune_list_tables[] = { tune_dir_table, NULL };
+static const struct ctl_opt *const tune_prune_tables[] = { tune_prune_table, tune_dir_table, NULL };
+static const struct ctl_opt *const tune_verify_tables[] = {
+	tune_verify_table, tune_dir_table, NULL
+};
+
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
 static const struct ctl_opt *const doctor_tables[] = { doctor_opts, NULL };
 
@@ -286,6 +300,8 @@ static const struct ctl_opt *const trace_tables[] = { trace_table, NULL };
 static_assert(!offsetof(struct top_opts, sys) && !offsetof(struct health_opts, sys) &&
 	      !offsetof(struct power_opts, sys) && !offsetof(struct coredump_opts, sys),
 	      "sys_root_opts");
+/* And those of an operation that of these */
+static_assert(!offsetof(struct tune_opts, op), "gemm_opts, conv_table, attn_table, op_opts_table");
 
 const struct ctl_command ctl_commands[] = {
 	{
@@ -514,6 +530,88 @@ const struct ctl_command ctl_commands[] = {
 		.run = cmd_explain_op,
 	},
 	{
+		.name = "tune",
+		.sub = "list",
+		.summary = "list what was measured",
+		.text = "Lists the operations of which the ways to do them were measured: the fastest way with what its kernel was told, its time, the time of what a plan takes that is not tuned, and how many times as fast it is. Entries of other devices, CPUs or versions are not used; corrupt ones are ignored. Plans use what is listed when they are made with ACCEL_PLAN_TUNE or ACCEL_PLAN_TUNE_CACHED.",
+		.opts = tune_list_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_init,
+		.run = cmd_tune_list,
+	},
+	{
+		.name = "tune",
+		.sub = "run gemm",
+		.summary = "measure the ways to do a matrix product",
+		.text = "Measures the ways to do the product that run gemm would run, on buffers with random numbers, within a time, and keeps the fastest in a file for the plans of all programs of the user. What is clearly slower is dropped early. What is known already is shown, not measured.",
+		.opts = tune_gemm_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_gemm_init,
+		.run = cmd_tune_gemm,
+	},
+	{
+		.name = "tune",
+		.sub = "run conv",
+		.summary = "measure the ways to do a convolution",
+		.text = "The same of a convolution, whose algorithms are measured too.",
+		.opts = tune_conv_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_conv_init,
+		.run = cmd_tune_conv,
+	},
+	{
+		.name = "tune",
+		.sub = "run attention",
+		.summary = "measure the ways to do an attention",
+		.text = "The same of an attention; with --pieces also fewer pieces are measured.",
+		.opts = tune_attn_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_attn_init,
+		.run = cmd_tune_attention,
+	},
+	{
+		.name = "tune",
+		.sub = "run op",
+		.operand = "NAME",
+		.complete = CTL_COMPLETE_OP,
+		.summary = "measure the ways to do an operation",
+		.text = "The same of an operation by its name, as run op has it.",
+		.opts = tune_op_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_op_init,
+		.run = cmd_tune_op,
+	},
+	{
+		.name = "tune",
+		.sub = "export",
+		.summary = "write everything that was measured as JSON",
+		.text = "Writes all entries as one JSON document, with the operation as the file has it and every candidate; with or without --json.",
+		.opts = tune_list_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_init,
+		.run = cmd_tune_export,
+	},
+	{
+		.name = "tune",
+		.sub = "prune",
+		.summary = "remove what is of no use any more",
+		.text = "Removes the entries of other CPUs, or other instruction sets of this one, of other versions of the library, and corrupt ones.",
+		.opts = tune_prune_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_init,
+		.run = cmd_tune_prune,
+	},
+	{
+		.name = "tune",
+		.sub = "verify",
+		.summary = "check the file, and measure a sample again",
+		.text = "Checks the checksum of each entry and measures some of those that this device uses again, without writing anything: an entry holds if its way is at most a tenth slower than the fastest of today. On a machine that is busy with something else some will not. The exit status is 8 if an entry is corrupt or no longer holds.",
+		.opts = tune_verify_tables,
+		.data_size = sizeof(struct tune_opts),
+		.init = tune_init,
+		.run = cmd_tune_verify,
+	},
+	{
 		.name = "help",
 		.operand = "COMMAND",
 		.complete = CTL_COMPLETE_COMMAND,
@@ -542,7 +640,8 @@ const struct ctl_topic ctl_statuses[] = {
 	{ "5", "No such device." },
 	{ "6", "The device was lost or hangs." },
 	{ "7", "The job ran into its timeout." },
-	{ "8", "The result is wrong, or versions do not fit." },
+	{ "8", "The result is wrong, or versions do not fit; tune verify: an entry is corrupt or no longer holds.",
+	},
 	{ "9", "The driver is not loaded." },
 	{ "130", "Stopped by SIGINT." },
 	{ NULL }
@@ -560,6 +659,8 @@ const struct ctl_topic ctl_devices[] = {
 const struct ctl_topic ctl_environment[] = {
 	{ "NO_COLOR", "If set and not empty, text is not coloured. It is coloured only on a terminal anyway.",
 	},
+	{ "XDG_CACHE_HOME", "Where accel/tune is, the directory of what was measured; without it ~/.cache.",
+	},
 	{ NULL }
 };
 
@@ -574,6 +675,8 @@ const struct ctl_topic ctl_examples[] = {
 	  "A step of decoding over a paged cache in bytes." },
 	{ "accelctl run op softmax -d sw --in scores.npy --axis -1 --check --out p.npy",
 	  "Softmax of an array of a file." },
+	{ "accelctl tune run conv -d sw --channels 64 --filters 64 --height 56 --width 56 --pad 1 --winograd",
+	  "Find the fastest way to do a convolution, and remember it." },
 	{ "accelctl explain gemm -d sw:m1 --dtype bf16 --engine matrix -m 64 -n 64 -k 64",
 	  "Ask why an engine does not take a product, and which would." },
 	{ "accelctl top -n 1 -i 5",

@@ -313,6 +313,42 @@ static const struct ctl_command *next_of(const struct ctl_command *cmd)
 	return NULL;
 }
 
+/* Length of the first word of a second word, which may be two: "run gemm" */
+static int first_word(const struct ctl_command *cmd)
+{
+	return (int)strcspn(cmd->sub, " ");
+}
+
+/* Is it the first with that word? */
+static bool starts_group(const struct ctl_command *cmd)
+{
+	const struct ctl_command *other;
+	int len = first_word(cmd);
+
+	for (other = first_of(cmd); other != cmd; other = next_of(other))
+		if (first_word(other) == len && !strncmp(other->sub, cmd->sub, (size_t)len))
+			return false;
+	return true;
+}
+
+/* "tune run" is followed by a word that says what */
+static void put_group(FILE *f, const struct ctl_command *cmd)
+{
+	const struct ctl_command *other;
+	int len = first_word(cmd);
+	const char *blank = "";
+
+	if (!cmd->sub[len] || !starts_group(cmd))
+		return;
+	fprintf(f, "\t\t%.*s)\n\t\t\twords='", len, cmd->sub);
+	for (other = cmd; other; other = next_of(other))
+		if (first_word(other) == len && !strncmp(other->sub, cmd->sub, (size_t)len)) {
+			fprintf(f, "%s%s", blank, other->sub + len + 1);
+			blank = " ";
+		}
+	fputs("' ;;\n", f);
+}
+
 static void put_command_words(FILE *f)
 {
 	const struct ctl_command *cmd;
@@ -347,7 +383,9 @@ static void put_command(FILE *f, const struct ctl_command *cmd)
 	if (cmd->sub) {
 		fputs("\t\tif [[ -z $words && -z $sub ]]; then\n\t\t\twords='", f);
 		for (other = first_of(cmd); other; other = next_of(other))
-			fprintf(f, "%s%s", other == first_of(cmd) ? "" : " ", other->sub);
+			if (starts_group(other))
+				fprintf(f, "%s%.*s", other == first_of(cmd) ? "" : " ",
+					first_word(other), other->sub);
 		fputs("'\n\t\tfi\n", f);
 		if (cmd->complete == CTL_COMPLETE_OP)
 			put_op_words(f);
@@ -409,6 +447,8 @@ void ctl_help_bash(FILE *f)
 	      "\t\t\t\tcmd=${COMP_WORDS[i]}\n"
 	      "\t\t\telif [[ -z $sub ]]; then\n"
 	      "\t\t\t\tsub=${COMP_WORDS[i]}\n"
+	      "\t\t\telif [[ $cmd-$sub == tune-run ]]; then\n"
+	      "\t\t\t\tsub+=\" ${COMP_WORDS[i]}\"\n"
 	      "\t\t\tfi ;;\n"
 	      "\t\tesac\n"
 	      "\tdone\n\n", f);
@@ -427,7 +467,8 @@ void ctl_help_bash(FILE *f)
 		/* Several second words, each with options of its own */
 		fputs("\t\tcase $sub in\n", f);
 		for (other = cmd; other; other = next_of(other)) {
-			fprintf(f, "\t\t%s%s)\n", other == cmd ? "''|" : "", other->sub);
+			put_group(f, other);
+			fprintf(f, "\t\t%s'%s')\n", other == cmd ? "''|" : "", other->sub);
 			put_command(f, other);
 			fputs("\t\t;;\n", f);
 		}

@@ -48,10 +48,41 @@ static bool wants_colour(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
+/* A command of one to three words, and how many they are */
+static const struct ctl_command *find_words(char **argv, int argc, int *used)
+{
+	const struct ctl_command *cmd;
+	char two[64];
+
+	*used = 3;
+	if (argc > 2) {
+		snprintf(two, sizeof(two), "%s %s", argv[1], argv[2]);
+		cmd = ctl_find(argv[0], two);
+		if (cmd && cmd->sub)
+			return cmd;
+	}
+	cmd = ctl_find(argv[0], argc > 1 ? argv[1] : NULL);
+	*used = cmd && cmd->sub ? 2 : 1;
+	return cmd;
+}
+
+/* "tune run": words that a command starts with, but no command */
+static bool is_group(const char *name, const char *word)
+{
+	const struct ctl_command *cmd;
+	size_t len = strlen(word);
+
+	for (cmd = ctl_commands; cmd->name; cmd++)
+		if (!strcmp(cmd->name, name) && cmd->sub && !strncmp(cmd->sub, word, len) &&
+		    cmd->sub[len] == ' ')
+			return true;
+	return false;
+}
+
 static int run_command(struct ctl *ctl, int argc, char **argv)
 {
 	const char *operand = NULL;
-	int first, ret;
+	int first, words, ret;
 	void *data;
 
 	data = ctl_alloc(1, ctl->cmd->data_size);
@@ -70,11 +101,14 @@ static int run_command(struct ctl *ctl, int argc, char **argv)
 	}
 	if (first < argc && ctl->cmd->operand)
 		operand = argv[first++];
-	/* "help run gemm": a command may be two words */
+	/* "help run gemm": a command may be several words */
 	if (operand && ctl->cmd->run == cmd_help && first < argc) {
-		const struct ctl_command *cmd = ctl_find(operand, argv[first]);
+		const struct ctl_command *cmd = find_words(argv + first - 1, argc - first + 1,
+							   &words);
 
 		if (cmd && cmd->sub)
+			first += words - 1;
+		else if (!cmd && is_group(operand, argv[first]))
 			first++;
 	}
 	if (first < argc) {
@@ -90,11 +124,10 @@ out:
 static int find_command(struct ctl *ctl, int argc, char **argv, int *used)
 {
 	const struct ctl_command *cmd;
-	char subs[64] = "";
+	char subs[160] = "";
 	size_t len = 0;
 
-	ctl->cmd = ctl_find(argv[0], argc > 1 ? argv[1] : NULL);
-	*used = ctl->cmd && ctl->cmd->sub ? 2 : 1;
+	ctl->cmd = find_words(argv, argc, used);
 	if (ctl->cmd)
 		return CTL_OK;
 	for (cmd = ctl_commands; cmd->name; cmd++)

@@ -9,8 +9,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || exit
 }
 
-commands='list info doctor top ps bo jobs health coredump power reset trace run explain help version'
-forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset|trace|run gemm|run conv|run attention|explain gemm|explain conv|explain attention|help|version'
+commands='list info doctor top ps bo jobs health coredump power reset trace run explain tune help version'
+forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset|trace|run gemm|run conv|run attention|explain gemm|explain conv|explain attention|tune list|tune run gemm|tune run conv|tune run attention|tune export|tune prune|tune verify|help|version'
 
 @test "without a command it shows help on stderr and fails" {
 	ctl 2
@@ -39,6 +39,18 @@ forms='list|info|doctor|top|ps|bo|jobs|health|coredump|power get|power set|reset
 				ctl 0 "$c" $sub --help
 				has "$by_help" "$output"
 			done
+			continue
+			;;
+		tune)
+			for sub in list 'run gemm' 'run conv' 'run attention' 'run op' export prune verify; do
+				# shellcheck disable=SC2086 # words
+				ctl 0 tune $sub --help
+				has "$by_help" "$output"
+				# shellcheck disable=SC2086 # words
+				ctl 0 help tune $sub
+				[ "$output" = "$by_help" ]
+			done
+			ctl 0 help tune run
 			continue
 			;;
 		power) ctl 0 "$c" --help ;;
@@ -246,6 +258,13 @@ offers() {
 	[ "$(complete_line 'accelctl in')" = info ]
 	offers 'accelctl run ' gemm conv attention
 	offers 'accelctl explain ' gemm conv attention
+	offers 'accelctl tune ' list run export prune verify
+	[ "$(complete_line 'accelctl tune r')" = run ]
+	offers 'accelctl tune run ' gemm conv attention op
+	offers 'accelctl tune run gemm --' --dtype --budget-ms --dir
+	offers 'accelctl tune run conv --' --winograd --algorithm
+	offers 'accelctl tune run op ' softmax
+	offers 'accelctl tune prune --' --older --all
 	offers 'accelctl run attention --kv-dtype ' fp32 fp16 bf16 int8
 	offers 'accelctl run gemm --d' --dtype --device
 	offers 'accelctl run gemm --dtype ' fp32 fp16 bf16 int8 int4
@@ -277,6 +296,7 @@ offers() {
 			-[gmnki]|-r|--batch|--samples|--interval|--time|--buffer|--max-clock|--min-clock|--autosuspend|--group|--seed|--repeat|--threads|--timeout|--p0|--p1|--alpha|--beta) v=16 ;;
 			--channels|--height|--width|--filters|--size|--stride|--dilation|--pad|--groups) v=16 ;;
 			--queries|--keys|--heads|--kv-heads|--dim|--window|--keep|--scale|--softcap|--page-size|--pieces) v=16 ;;
+			--budget-ms|--sample|--older) v=16 ;;
 			--kv-dtype) v=int8 ;;
 			-f|--filter) v=blur ;;
 			--algorithm) v=direct ;;
@@ -284,7 +304,7 @@ offers() {
 			--out-dtype) v=fp16 ;;
 			-e|--engine) v=auto ;;
 			--act) v=none ;;
-			-d|--device|-o|-c|--a|--b|--q|--k|--v|--mask|--scales|--out|--compare|--record|--root) v=x ;;
+			-d|--device|-o|-c|--a|--b|--q|--k|--v|--mask|--scales|--out|--compare|--record|--root|--dir) v=x ;;
 			*) v= ;;
 			esac
 			[ "$o" != -c ] || v=
