@@ -22,7 +22,7 @@
 /** ATTN_KEYS: most keys of a block */
 #define ATTN_KEYS	128u
 /** ATTN_ROWS: most rows of a tile */
-#define ATTN_ROWS	(8u * ATTN_SUB)
+#define ATTN_ROWS	(11u * ATTN_SUB)
 /** ATTN_LINE_ROWS: most rows of attn_stream.c */
 #define ATTN_LINE_ROWS	8u
 
@@ -126,6 +126,9 @@ struct attn_kernels {
 	/** @end: take in sinks (or NULL), divide; are @rows of them finite? */
 	bool (*end)(const struct attn_group *g, const float *sinks, uint32_t rows,
 		    uint32_t dv);
+	/** @copy: @n rows of @bytes */
+	void (*copy)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride,
+		     uint32_t n, uint32_t bytes);
 	/** @dequant: x[i] = scale * (p[i] - zero) of s8 or u8 */
 	void (*dequant)(float *x, const void *p, bool is_signed, float zero, float scale,
 			uint32_t n);

@@ -41,6 +41,14 @@ V_INLINE vi v_ints(int32_t x)
 	return _mm256_set1_epi32(x);
 }
 
+V_INLINE vf v_bytes(const void *p, bool is_signed)
+{
+	const __m128i x = _mm_loadl_epi64(p);
+
+	return _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(x) :
+				  _mm256_cvtepu8_epi32(x));
+}
+
 /* A word in all lanes. */
 V_INLINE vf v_word(const uint32_t *p)
 {

@@ -40,6 +40,14 @@ V_INLINE vi v_ints(int32_t x)
 	return _mm512_set1_epi32(x);
 }
 
+V_INLINE vf v_bytes(const void *p, bool is_signed)
+{
+	const __m128i x = _mm_loadu_si128(p);
+
+	return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(x) :
+				  _mm512_cvtepu8_epi32(x));
+}
+
 /* A word in all lanes. */
 V_INLINE vf v_word(const uint32_t *p)
 {
