@@ -395,7 +395,8 @@ static int attn_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	uint64_t valid;
 	uint32_t rows;
 
-	(void)phase;
+	if (p->stream)
+		return attn_stream_tile(r, phase, tile);
 	/* The last rows see most keys: they come first. */
 	q->row0 = (uint64_t)(p->rtiles - 1 - tile % p->rtiles) * p->mt;
 	tile /= p->rtiles;
@@ -454,7 +455,7 @@ static bool sane(const struct uma_op *op, const struct attn_plan *p)
 }
 
 /* Scale of the scores; @k is what K's scale puts into it. */
-static bool set_scale(const struct uma_op *op, struct attn_plan *p, float k)
+bool attn_set_scale(const struct uma_op *op, struct attn_plan *p, float k)
 {
 	float scale;
 
@@ -498,7 +499,7 @@ static bool plan_bf16(const struct fast_prog *prog, struct attn_plan *p)
 	    !narrow_type(&op->t[UMA_SLOT_C], &p->v_tabled, &p->vscale))
 		return false;
 	p->kern = &attn_bf16;
-	return set_scale(op, p, p->kscale);
+	return attn_set_scale(op, p, p->kscale);
 }
 
 #else
@@ -523,7 +524,7 @@ static bool plan_f32(const struct fast_prog *prog, struct attn_plan *p)
 	else if (prog->cpu->isa & FAST_AVX2)
 		p->kern = &attn_avx2;
 #endif
-	return p->kern && set_scale(prog->op, p, 1);
+	return p->kern && attn_set_scale(prog->op, p, 1);
 }
 
 /* Rows and keys that are held at once. */
@@ -561,9 +562,13 @@ static int attn_prepare(struct fast_prog *prog)
 	struct attn_plan *p = (struct attn_plan *)prog->priv;
 
 	sizes(prog->op, p);
-	if (!sane(prog->op, p) || (!plan_bf16(prog, p) && !plan_f32(prog, p)))
+	if (!sane(prog->op, p))
 		return 0;
 	prog->macs = prog->program->macs;
+	if (plan_f32(prog, p) && attn_stream_prepare(prog, p))
+		return 1;
+	if (!plan_bf16(prog, p) && !plan_f32(prog, p))
+		return 0;
 	return cut(prog, p);
 }
 

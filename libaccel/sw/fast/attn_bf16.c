@@ -32,8 +32,9 @@ V_INLINE vf v_half(const uint32_t *p, bool upper)
 /* The upper halves: numbers that are bf16 already. */
 V_INLINE void v_store_upper(uint16_t *p, vf x)
 {
-	_mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(
-		_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+	const __m512i half = _mm512_srli_epi32(_mm512_castps_si512(x), 16);
+
+	_mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(half));
 }
 
 /* Halves from two places. */

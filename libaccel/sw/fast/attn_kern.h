@@ -418,6 +418,10 @@ static void pair(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n
 		dst[i] = a[i] | (uint32_t)b[i] << 16;
 }
 
+#ifndef KERN_BF16
+#include "attn_lines.h"
+#endif
+
 const struct attn_kernels KERN_NAME = {
 	.vl = VL,
 	.mr = MR,
@@ -435,4 +439,9 @@ const struct attn_kernels KERN_NAME = {
 	.dequant = dequant,
 	.narrow = narrow,
 	.pair = pair,
+#ifndef KERN_BF16
+	.line_scores = line_scores,
+	.line_soften = line_soften,
+	.line_values = line_values,
+#endif
 };
