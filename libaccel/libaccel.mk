@@ -47,10 +47,13 @@ run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))
 
 # Of the inside, without the library: these two are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
-libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o $(inside-objs)
-override libaccel/tests/test_strips-libs :=
-override libaccel/tests/test_strips-pkgs :=
-neon-tests := driver/emu/model/tests/test_kernels libaccel/tests/test_strips
+libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o $(inside-objs) \
+	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),libaccel/tests/strips_soft.o)
+libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,mt.o gen.o gen_conv.o ref.o ref_func.o) \
+	libaccel/tests/test_fast.o $(inside-objs)
+$(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-libs :=))
+$(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-pkgs :=))
+neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast)
 PHONY += run-neon
 run-neon: $(addprefix $(O)/,$(neon-tests))
 	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :

@@ -7,7 +7,6 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	attn.o \
 	attn_rows.o \
 	attn_seq.o \
-	attn_stream.o \
 	fast.o \
 	epilogue.o \
 	gemm.o \
@@ -55,7 +54,9 @@ $(eval $(call fast-for,bf16,conv_bf16_avx512.o))
 endif
 
 ifneq ($(filter aarch64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
-libaccel-fast-objs += $(addprefix $(fast-dir)/,gemm_neon.o gemm_dotprod.o)
+# Not all classes; classes_none.c has the others' names.
+libaccel-fast-objs := $(addprefix $(fast-dir)/,fast.o classes_none.o epilogue.o gemm.o gemm_load.o gemm_kernel.o \
+	gemm_neon.o gemm_dotprod.o)
 # Loads that are moved up before registers are given out cost two registers too many.
 CFLAGS-$(fast-dir)/gemm_neon.o := -fno-schedule-insns
 CFLAGS-$(fast-dir)/gemm_dotprod.o := -fno-schedule-insns -march=armv8.2-a+dotprod

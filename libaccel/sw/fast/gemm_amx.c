@@ -22,6 +22,8 @@
 #define AMX_LEAST	1024u
 /* Bytes of K at once: what two panels have of it stays in L1 beside rows of A. */
 #define AMX_KC		1024u
+/* The same of A that is copied */
+#define AMX_APART	256u
 /* Rows at a time of a panel that is not all there. */
 #define AMX_EDGE_ROWS	32u
 
@@ -108,6 +110,43 @@ static void no_products(const struct fast_gemm_strip *s)
 			memset((uint8_t *)s->c + i * s->c_ms, 0, 4ul * s->n);
 }
 
+/*
+ * Groups of A that are not side by side are brought together, a piece of A at a
+ * time: for kinds that no other kernel has.
+ */
+static inline __attribute__((always_inline))
+void strip_apart(const struct fast_gemm_strip *s, int type)
+{
+	uint8_t a[2 * AMX_ROWS][AMX_APART] __attribute__((aligned(64)));
+	struct fast_gemm_strip part = *s;
+	uint32_t k0, r, i, k;
+
+	part.a = a[0];
+	part.a_ms = AMX_APART;
+	part.init = NULL;
+	if (!s->accumulate)
+		no_products(s);
+	part.accumulate = true;
+	for (k0 = 0; k0 < s->k; k0 += AMX_APART) {
+		part.k = s->k - k0 < AMX_APART ? s->k - k0 : AMX_APART;
+		for (i = 0; i < 2; i++)
+			part.b[i] = s->n > 16 * i ? (const uint8_t *)s->b[i] + k0 / 4 * s->b_ks :
+						    NULL;
+		for (r = 0; r < s->m; r += 2 * AMX_ROWS) {
+			part.m = s->m - r < 2 * AMX_ROWS ? s->m - r : 2 * AMX_ROWS;
+			for (i = 0; i < part.m; i++) {
+				const uint8_t *from = (const uint8_t *)s->a + (r + i) * s->a_ms +
+						      k0 / 4 * s->a_ks;
+
+				for (k = 0; k < part.k; k += 4, from += s->a_ks)
+					memcpy(a[i] + k, from, part.k - k < 4 ? part.k - k : 4);
+			}
+			part.c = (uint8_t *)s->c + r * s->c_ms;
+			strip(&part, part.k, type);
+		}
+	}
+}
+
 static bool suits(const struct fast_gemm_strip *s)
 {
 	return s->a_ks == 4 && (uint64_t)s->m * s->k >= AMX_LEAST;
@@ -140,16 +179,20 @@ void fast_gemm_i8u_amx(const struct fast_gemm_strip *s)
 
 void fast_gemm_i8ss_amx(const struct fast_gemm_strip *s)
 {
-	if (s->k)
+	if (!s->k)
+		no_products(s);
+	else if (s->a_ks == 4)
 		strip(s, s->k, AMX_SS);
 	else
-		no_products(s);
+		strip_apart(s, AMX_SS);
 }
 
 void fast_gemm_i8uu_amx(const struct fast_gemm_strip *s)
 {
-	if (s->k)
+	if (!s->k)
+		no_products(s);
+	else if (s->a_ks == 4)
 		strip(s, s->k, AMX_UU);
 	else
-		no_products(s);
+		strip_apart(s, AMX_UU);
 }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operations as a whole, by the classes that a level of kernels has, against the
+ * reference of the model's tests: random products of all types. Integers bit for
+ * bit, other numbers within the documented bounds, bytes around them untouched.
+ *
+ * No device and no library of others: it is built for other processors as well.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "driver/emu/model/tests/gen.h"
+#include "driver/emu/model/tests/tap.h"
+#include "libaccel/sw/fast/fast.h"
+#include "libaccel/sw/sw.h"
+
+#define CASES	6
+
+static const char *const type_name[] = {
+	"none", "f32", "f16", "bf16", "s32", "s8", "u8", "s4", "u4",
+};
+
+static uint8_t image[MT_SIZE];
+/* Device addresses are pointers here: the memory is where the tasks have it. */
+static uint8_t *memory;
+
+static void *map(struct uma_mem *mem, __u64 addr, __u64 *len, enum uma_access access)
+{
+	if (addr >= MT_BASE && addr < MT_BASE + MT_SIZE && *len <= MT_BASE + MT_SIZE - addr)
+		return memory + (addr - MT_BASE);
+	mem->fault.reason = access == UMA_ACCESS_WRITE ? UMA_FAULT_WRITE : UMA_FAULT_READ;
+	mem->fault.addr = addr;
+	return NULL;
+}
+
+static const struct uma_mem_ops mem_ops = { .map = map };
+
+/**
+ * struct level - what a run may use
+ * @name: level
+ * @rows: the model's kernels
+ * @cpu: for the classes
+ * @taken: operations that a class took
+ */
+struct level {
+	const char *name;
+	const struct uma_kernels *rows;
+	struct fast_cpu cpu;
+	uint32_t taken;
+};
+
+/* The tiles of a phase in reverse: their order must not matter. */
+static int run_tiles(const struct fast_run *r)
+{
+	uint32_t phase, tile;
+
+	for (phase = 0; phase < r->prog->phase_count; phase++)
+		for (tile = r->prog->tiles[phase]; tile-- > 0;)
+			if (r->prog->class->tile(r, phase, tile))
+				return -1;
+	return 0;
+}
+
+/* 1: done; 0: no class takes it. */
+static int run_fast(struct level *l, const struct uma_task *task)
+{
+	static uint8_t scratch[FAST_SCRATCH] __attribute__((aligned(64)));
+	static uint8_t rows_scratch[UMA_SCRATCH_SIZE] __attribute__((aligned(64)));
+	struct uma_mem mem = { .ops = &mem_ops };
+	struct uma_fault_info fault = { 0 };
+	static struct uma_program program;
+	static struct fast_prog prog;
+	static struct uma_op op;
+	struct fast_run r = {
+		.prog = &prog, .scratch = scratch, .rows_scratch = rows_scratch, .mem = &mem,
+		.fault = &fault,
+	};
+	int ret;
+
+	/* Nothing may depend on what was there before. */
+	memset(scratch, 0xff, sizeof(scratch));
+	if (uma_task_decode(task, &op, &fault) ||
+	    uma_prepare(&program, &op, mt_engine("full", 0), l->rows, UMA_STEP_WORK_UNBOUND, &mem,
+			&fault))
+		return -1;
+	fast_prepare(&prog, &program, &l->cpu, NULL);
+	if (!prog.class || !program.phase_count)
+		return 0;
+	if (!fast_ready(&prog, &mem))
+		return -1;
+	r.work = aligned_alloc(64, (prog.work_bytes + 127) / 64 * 64);
+	if (!r.work)
+		return -1;
+	ret = run_tiles(&r);
+	free(r.work);
+	return ret ? -1 : 1;
+}
+
+static bool one(struct level *l, const struct gen_types *c, uint64_t seed)
+{
+	static struct mt_task t;
+	char why[200] = "the run failed";
+	int ret;
+
+	memset(image, 0x5a, sizeof(image));
+	mt_task_init(&t, image, seed * 7919, UMA_OP_GEMM);
+	gen_gemm(&t, c);
+	memcpy(memory, image, MT_SIZE);
+	ret = run_fast(l, &t.task);
+	if (!ret)
+		return true;
+	l->taken++;
+	if (ret > 0 && !ref_check(&t.task, image, memory, why, sizeof(why)))
+		return true;
+	printf("# %s, seed %llx: %s\n", l->name, (unsigned long long)seed, why);
+	return false;
+}
+
+static void products(struct level *l)
+{
+	static const int as[] = { F32, F16, BF16, S8, U8 };
+	static const int ds[] = { F32, F16, BF16, S8, U8, S32 };
+	uint64_t seed = 0x5eed0000;
+	uint32_t i, j, n;
+	int b, bad;
+
+	for (i = 0; i < 5; i++) {
+		for (b = F32, bad = 0; b <= U4; b++) {
+			const bool bytes = as[i] >= S8;
+
+			if (b < S8 ? b != as[i] : b == S32)
+				continue;
+			for (j = 0; j < (bytes ? 6 : 5); j++)
+				for (n = 0; n < CASES; n++) {
+					const struct gen_types c = { as[i], b, ds[j] };
+
+					bad += !one(l, &c, ++seed);
+				}
+		}
+		tap_ok(!bad, "%s: GEMM of %s by all", l->name, type_name[as[i]]);
+	}
+	/* Or all of this was about nothing. */
+	tap_ok(l->taken >= 50, "%s: %u of them were done by a class", l->name, l->taken);
+}
+
+int main(void)
+{
+	static const char *const names[] = {
+		"avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx", "neon", "neon-dotprod"
+	};
+	uint32_t i, isa;
+
+	memory = mmap((void *)MT_BASE, MT_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (memory != (uint8_t *)MT_BASE) {
+		printf("Bail out! no memory at %llx\n", MT_BASE);
+		return 1;
+	}
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct level l = { 0 };
+
+		l.rows = sw_kernels(names[i], &l.name, &isa);
+		if (!l.rows) {
+			printf("# %s: not on this processor\n", names[i]);
+			continue;
+		}
+		fast_cpu_init(&l.cpu, isa, 2);
+		products(&l);
+	}
+	if (!tap_count)
+		tap_ok(1, "operations # SKIP a processor without any of these levels");
+	return tap_done();
+}
