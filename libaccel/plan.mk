@@ -118,7 +118,7 @@ libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/orac
 override libaccel/tests/test_lower-libs :=
 override libaccel/tests/test_lower-pkgs := cmocka libdrm libudev json-c
 
-$(foreach t,tune tune_file,$(eval libaccel/tests/test_$(t)-objs = libaccel/tests/test_$(t).o $$(libaccel/libaccel-objs)) \
+$(foreach t,tune tune_file tune_hints,$(eval libaccel/tests/test_$(t)-objs = libaccel/tests/test_$(t).o $$(libaccel/libaccel-objs)) \
 	$(eval override libaccel/tests/test_$(t)-libs :=) \
 	$(eval override libaccel/tests/test_$(t)-pkgs := cmocka libdrm libudev json-c))
 

@@ -88,15 +88,34 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void sorted(const struct trial *t, uint64_t *ns)
+{
+	memcpy(ns, t->ns, t->samples * sizeof(ns[0]));
+	qsort(ns, t->samples, sizeof(ns[0]), compare_u64);
+}
+
 static uint64_t median(const struct trial *t)
 {
 	uint64_t ns[MAX_SAMPLES];
 
 	if (!t->samples)
 		return UINT64_MAX;
-	memcpy(ns, t->ns, t->samples * sizeof(ns[0]));
-	qsort(ns, t->samples, sizeof(ns[0]), compare_u64);
+	sorted(t, ns);
 	return (ns[t->samples / 2] + ns[(t->samples - 1) / 2]) / 2;
+}
+
+/*
+ * Whom to drop is told by the lower quartile: what else runs on the machine makes
+ * some runs longer, and none shorter.
+ */
+static uint64_t quartile(const struct trial *t)
+{
+	uint64_t ns[MAX_SAMPLES];
+
+	if (!t->samples)
+		return UINT64_MAX;
+	sorted(t, ns);
+	return ns[t->samples / 4];
 }
 
 /* --- runs ---------------------------------------------------------------------- */
@@ -338,7 +357,7 @@ static uint64_t best_of(const struct measuring *m)
 	uint32_t i;
 
 	for (i = 0; i < m->count; i++) {
-		ns = m->t[i].alive ? median(&m->t[i]) : UINT64_MAX;
+		ns = m->t[i].alive ? quartile(&m->t[i]) : UINT64_MAX;
 		best = ns < best ? ns : best;
 	}
 	return best;
@@ -427,7 +446,7 @@ static uint32_t halve(struct measuring *m)
 
 	for (i = 1; i < m->count; i++)
 		if (m->t[i].alive)
-			ns[n++] = median(&m->t[i]);
+			ns[n++] = quartile(&m->t[i]);
 	qsort(ns, n, sizeof(ns[0]), compare_u64);
 	stay = (n + 1) / 2 > FINALISTS ? (n + 1) / 2 : FINALISTS;
 	limit = n > stay ? ns[stay - 1] : UINT64_MAX;
@@ -436,7 +455,7 @@ static uint32_t halve(struct measuring *m)
 
 		if (!t->alive)
 			continue;
-		if (median(t) > limit || (double)median(t) > DROP_FACTOR * (double)best)
+		if (quartile(t) > limit || (double)quartile(t) > DROP_FACTOR * (double)best)
 			drop(t);
 		alive += t->alive;
 	}

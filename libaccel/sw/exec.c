@@ -78,6 +78,8 @@ static void list_del(struct sw_pool *pool, struct sw_exec *exec)
 
 static void wake(struct sw_pool *pool, uint32_t count)
 {
+	/* Who spins sees it. */
+	count = count > pool->spinning ? count - pool->spinning : 0;
 	if (count > pool->idle)
 		count = pool->idle;
 	while (count--)
@@ -90,8 +92,8 @@ void sw_exec_ready(struct sw_pool *pool, struct sw_exec *exec)
 	wake(pool, 1);
 }
 
-/* Enter the first part of the highest priority. */
-static struct sw_exec *pick(struct sw_pool *pool)
+/* Enter the first part of the highest priority, if it is of that run or any will do. */
+static struct sw_exec *pick(struct sw_pool *pool, const struct sw_fence *only)
 {
 	const int top = atomic_load_explicit(&pool->top, memory_order_relaxed);
 	struct sw_exec *exec;
@@ -101,6 +103,8 @@ static struct sw_exec *pick(struct sw_pool *pool)
 		return NULL;
 	exec = pool->ready[top];
 	run = exec->run;
+	if (only && run != only)
+		return NULL;
 	if (!atomic_load_explicit(&run->deadline, memory_order_relaxed))
 		atomic_store_explicit(&run->deadline, sw_now() +
 				      run->queue->base.timeout_ms * 1000000ull,
@@ -223,7 +227,10 @@ static bool next_stage(struct sw_fence *run, struct sw_exec *exec,
 		}
 		if (exec->op == exec->op_end || atomic_load(&run->stop))
 			return false;
-		if (overdue(run)) {
+		exec->unclocked += run->job->tasks[ops[exec->op].first_task + exec->task].work;
+		if (exec->unclocked > SW_CLOCK_WORK)
+			exec->unclocked = 0;
+		if (!exec->unclocked && overdue(run)) {
 			sw_fail(run, -ETIME, exec, NULL);
 			return false;
 		}
@@ -256,6 +263,12 @@ static int run_tile(const struct sw_exec *exec, uint32_t phase, uint32_t tile,
 	return ret;
 }
 
+/* Has the thread something else to do? */
+static bool leaves(const struct sw_slot *slot)
+{
+	return slot->until && sw_now() > slot->until;
+}
+
 /* Take tiles until there are no more, or there is a reason to stop. */
 static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 		      struct sw_exec *exec, struct sw_slot *slot)
@@ -269,8 +282,9 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 	for (;;) {
 		if (atomic_load_explicit(&run->stop, memory_order_relaxed))
 			return;
-		if (!first && atomic_load_explicit(&pool->top,
-						   memory_order_relaxed) > level)
+		if (!first && (leaves(slot) ||
+			       atomic_load_explicit(&pool->top,
+						    memory_order_relaxed) > level))
 			return;
 		tile = atomic_fetch_add_explicit(&exec->next_tile, 1,
 						 memory_order_relaxed);
@@ -307,6 +321,20 @@ static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
 }
 
 /*
+ * The part is this thread's alone and nobody waits for its turn: then its stages
+ * follow each other without the lock.
+ */
+static bool goes_on_alone(struct sw_pool *pool, struct sw_fence *run, struct sw_exec *exec,
+			  const struct sw_slot *slot)
+{
+	return exec->max_users == 1 &&
+	       !atomic_load_explicit(&run->stop, memory_order_relaxed) &&
+	       atomic_load_explicit(&pool->top, memory_order_relaxed) < level_of(run) &&
+	       atomic_load_explicit(&exec->next_tile, memory_order_relaxed) >= exec->tiles &&
+	       !leaves(slot);
+}
+
+/*
  * With the lock, and @exec entered by pick(). Comes back with the lock when the
  * part has ended, others go on with it, or it was put back.
  */
@@ -337,6 +365,10 @@ static void work(struct sw_pool *pool, struct sw_exec *exec,
 			}
 		}
 		run_tiles(pool, run, exec, slot);
+		if (goes_on_alone(pool, run, exec, slot)) {
+			setup = true;
+			continue;
+		}
 
 		pthread_mutex_lock(&pool->lock);
 		exec->users--;
@@ -346,6 +378,7 @@ static void work(struct sw_pool *pool, struct sw_exec *exec,
 			/* Something more urgent: others may go on here. */
 			if (!exec->listed)
 				list_add(pool, exec);
+			wake(pool, 1);
 			return;
 		}
 		if (exec->listed)
@@ -360,7 +393,7 @@ static void work(struct sw_pool *pool, struct sw_exec *exec,
 			return;
 		}
 		if (atomic_load_explicit(&pool->top, memory_order_relaxed) >=
-		    level_of(run)) {
+		    level_of(run) || leaves(slot)) {
 			/* Others' turn, and another thread may be free. */
 			sw_exec_ready(pool, exec);
 			return;
@@ -369,6 +402,37 @@ static void work(struct sw_pool *pool, struct sw_exec *exec,
 		pthread_mutex_unlock(&pool->lock);
 		setup = true;
 	}
+}
+
+void sw_help(struct sw_fence *run, uint64_t until)
+{
+	struct sw_pool *pool = sw_fence_pool(run);
+	struct sw_fence *ended = NULL;
+	struct sw_slot *slot = NULL;
+	struct sw_exec *exec;
+
+	pthread_mutex_lock(&pool->lock);
+	while ((exec = pick(pool, run))) {
+		if (!slot)
+			slot = sw_slot_get(pool);
+		if (!slot) {
+			/* As if nobody had been here */
+			exec->users--;
+			if (!exec->listed)
+				list_add(pool, exec);
+			break;
+		}
+		slot->until = until;
+		work(pool, exec, slot, &ended);
+		if (leaves(slot))
+			break;
+	}
+	if (slot) {
+		slot->until = 0;
+		sw_slot_put(pool, slot);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	sw_release(ended);
 }
 
 /* A whole task on this thread. */
@@ -439,18 +503,44 @@ void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot)
 	pool->slots = slot;
 }
 
+/* With the lock, which it lets go of: look for work for a while. */
+static void spin(struct sw_pool *pool)
+{
+	const uint64_t end = sw_now() + SW_SPIN_NS;
+	uint32_t i;
+
+	pool->spinning++;
+	pthread_mutex_unlock(&pool->lock);
+	do {
+		for (i = 0; i < 32; i++) {
+			if (atomic_load_explicit(&pool->top, memory_order_relaxed) >= 0)
+				goto out;
+			sw_pause();
+		}
+	} while (sw_now() < end);
+out:
+	pthread_mutex_lock(&pool->lock);
+	pool->spinning--;
+}
+
 static void *thread_main(void *arg)
 {
 	struct sw_thread *self = arg;
 	struct sw_pool *pool = self->pool;
 	struct sw_fence *ended = NULL;
 	struct sw_exec *exec;
-	bool gone = false;
+	bool gone = false, looked = true;
 
 	pthread_mutex_lock(&pool->lock);
 	self->gone = &gone;
 	while (!pool->stop) {
-		exec = pick(pool);
+		exec = pick(pool, NULL);
+		/* One thread is whoever waits. */
+		if (!exec && !looked && pool->spinning + 1 < pool->thread_count) {
+			looked = true;
+			spin(pool);
+			continue;
+		}
 		if (!exec) {
 			pool->idle++;
 			pthread_cond_wait(&pool->wake, &pool->lock);
@@ -458,6 +548,7 @@ static void *thread_main(void *arg)
 			continue;
 		}
 		work(pool, exec, &self->slot, &ended);
+		looked = false;
 		if (!ended)
 			continue;
 		pthread_mutex_unlock(&pool->lock);

@@ -21,6 +21,9 @@
 #include <unistd.h>
 #include "sw.h"
 
+/* Who waits for less does not take part */
+#define MIN_HELP_NS	10000000
+
 static struct sw_fence *to_sw_fence(struct accel_fence *fence)
 {
 	return (struct sw_fence *)fence;
@@ -58,12 +61,32 @@ void sw_fence_signal(struct sw_fence *fence)
 	}
 }
 
+/*
+ * Do some of the work instead of sleeping, and be patient for as long as it
+ * takes to wake up.
+ */
+static void help(struct sw_fence *fence, uint64_t until)
+{
+	uint64_t end;
+	uint32_t i;
+
+	sw_help(fence, until);
+	end = sw_now() + SW_SPIN_NS;
+	do {
+		for (i = 0; i < 32; i++) {
+			if (is_done(fence))
+				return;
+			sw_pause();
+		}
+	} while (sw_now() < end && (!until || sw_now() < until));
+}
+
 int sw_fence_wait(struct accel_fence *base, int64_t timeout_ns)
 {
 	struct sw_fence *fence = to_sw_fence(base);
 	struct timespec ts, *until = NULL;
 	int expected = SW_PENDING;
-	uint64_t deadline;
+	uint64_t deadline = 0;
 
 	if (timeout_ns > 0 && !is_done(fence)) {
 		/* The futex takes an absolute time of the monotonic clock. */
@@ -72,6 +95,10 @@ int sw_fence_wait(struct accel_fence *base, int64_t timeout_ns)
 		ts.tv_nsec = deadline % 1000000000u;
 		until = &ts;
 	}
+	/* A tile may take as long as that. */
+	if (timeout_ns && fence->kind == SW_RUN && !is_done(fence) &&
+	    (!until || timeout_ns > MIN_HELP_NS))
+		help(fence, deadline);
 	while (!is_done(fence)) {
 		if (!timeout_ns)
 			return -ETIMEDOUT;

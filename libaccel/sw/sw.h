@@ -37,6 +37,13 @@
 #define SW_INLINE_WORK		(256u * 1024u)
 /* Work for which it pays to wake one more thread */
 #define SW_SHARE_WORK		(512u * 1024u)
+/* Work after which the time is looked at */
+#define SW_CLOCK_WORK		(1024u * 1024u)
+/*
+ * How long a thread looks for more to do before it sleeps: about what it takes
+ * to wake it, so that at worst it is twice as long.
+ */
+#define SW_SPIN_NS		20000u
 
 /* --- memory --------------------------------------------------------------- */
 
@@ -163,6 +170,8 @@ struct sw_queue;
 struct sw_slot {
 	struct sw_slot *next;
 	struct sw_mem mem;
+	/* leave between tiles from then on, CLOCK_MONOTONIC nanoseconds; 0: stay */
+	uint64_t until;
 	/* UMA_SCRATCH_SIZE bytes for the model, FAST_SCRATCH for tuned kernels */
 	void *scratch;
 };
@@ -204,6 +213,8 @@ struct sw_exec {
 	uint32_t pending;
 	uint32_t tiles;
 	atomic_uint next_tile;
+	/* work since the time was looked at */
+	uint64_t unclocked;
 };
 
 enum sw_kind {
@@ -302,7 +313,9 @@ struct sw_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
+	/* asleep, and about to be unless something turns up */
 	uint32_t idle;
+	uint32_t spinning;
 	uint32_t thread_count;
 	struct sw_thread *threads;
 	/* ready parts by priority, LOW first; circular */
@@ -353,6 +366,16 @@ static inline struct sw_pool *sw_fence_pool(const struct sw_fence *fence)
 
 uint64_t sw_now(void);
 
+/* Between looks at what another thread is about to change. */
+static inline void sw_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 /* exec.c */
 int sw_pool_init(struct sw_pool *pool, uint32_t threads);
 /* Stops all threads but the caller's, which ends when it comes back. */
@@ -361,6 +384,8 @@ void sw_pool_exit(struct sw_pool *pool);
 void sw_thread_end(struct sw_thread *thread);
 void sw_exec_ready(struct sw_pool *pool, struct sw_exec *exec);
 void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
+/* Somebody waits for @run, until then (0: for ever), and can as well do some of it. */
+void sw_help(struct sw_fence *run, uint64_t until);
 struct sw_slot *sw_slot_get(struct sw_pool *pool);
 void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot);
 

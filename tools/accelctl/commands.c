@@ -276,16 +276,10 @@ static const struct ctl_opt *const explain_attn_tables[] = { attn_table, NULL };
 static const struct ctl_opt *const tune_gemm_tables[] = { gemm_opts, tune_run_table, NULL };
 static const struct ctl_opt *const tune_conv_tables[] = { conv_table, tune_conv_table, NULL };
 static const struct ctl_opt *const tune_attn_tables[] = { attn_table, tune_run_table, NULL };
-static const struct ctl_opt *const tune_op_tables[] = {
-	op_opts_table, op_params, tune_run_table, NULL
-};
-
+static const struct ctl_opt *const tune_op[] = { op_opts_table, op_params, tune_run_table, NULL };
 static const struct ctl_opt *const tune_list_tables[] = { tune_dir_table, NULL };
 static const struct ctl_opt *const tune_prune_tables[] = { tune_prune_table, tune_dir_table, NULL };
-static const struct ctl_opt *const tune_verify_tables[] = {
-	tune_verify_table, tune_dir_table, NULL
-};
-
+static const struct ctl_opt *const tune_verify[] = { tune_verify_table, tune_dir_table, NULL };
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
 static const struct ctl_opt *const doctor_tables[] = { doctor_opts, NULL };
 
@@ -576,7 +570,7 @@ const struct ctl_command ctl_commands[] = {
 		.complete = CTL_COMPLETE_OP,
 		.summary = "measure the ways to do an operation",
 		.text = "The same of an operation by its name, as run op has it.",
-		.opts = tune_op_tables,
+		.opts = tune_op,
 		.data_size = sizeof(struct tune_opts),
 		.init = tune_op_init,
 		.run = cmd_tune_op,
@@ -606,7 +600,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "verify",
 		.summary = "check the file, and measure a sample again",
 		.text = "Checks the checksum of each entry and measures some of those that this device uses again, without writing anything: an entry holds if its way is at most a tenth slower than the fastest of today. On a machine that is busy with something else some will not. The exit status is 8 if an entry is corrupt or no longer holds.",
-		.opts = tune_verify_tables,
+		.opts = tune_verify,
 		.data_size = sizeof(struct tune_opts),
 		.init = tune_init,
 		.run = cmd_tune_verify,

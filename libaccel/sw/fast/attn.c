@@ -3,7 +3,7 @@
  * Attention by tiles of rows: a tile holds its rows of Q and their sums, turned,
  * and goes along the keys in blocks. A block of keys and values is brought in
  * once, converted and dense, for all groups of rows of the tile: what it costs
- * is shared by up to 384 rows.
+ * is shared by up to 528 rows.
  *
  * Method: T. Dao et al., "FlashAttention", 2022.
  */
@@ -13,7 +13,11 @@
 /* Words that the rows of a tile, and a block, may take */
 #define TILE_WORDS	(96u * 1024u)
 #define BLOCK_WORDS	(32u * 1024u)
-/* Tiles that give a machine something to do side by side */
+/*
+ * Tiles that give a thread something to do beside others; and where it would
+ * show in the result, in the order of sums, whatever the threads.
+ */
+#define THREAD_TILES	3u
 #define FEW_TILES	16u
 
 /**
@@ -333,12 +337,15 @@ static int run_range(struct tile *t, uint64_t from, uint64_t to)
 
 static int run_keys(struct tile *t)
 {
+	const struct attn_seq *q = &t->c.q;
 	uint32_t row;
 
+	if (q->lo < q->hi)
+		attn_prefetch(&t->c, q->lo, (uint32_t)UMA_MIN(t->c.p->nb, q->hi - q->lo));
 	for (row = 0; row < t->rows; row += t->c.p->sub)
 		if (open_group(t, row))
 			return -1;
-	return run_range(t, 0, t->c.q.keep) || run_range(t, t->c.q.lo, t->c.q.hi) ? -1 : 0;
+	return run_range(t, 0, q->keep) || run_range(t, q->lo, q->hi) ? -1 : 0;
 }
 
 /* --- tiles ---------------------------------------------------------------------------- */
@@ -388,7 +395,8 @@ static int attn_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	uint64_t valid;
 	uint32_t rows;
 
-	(void)phase;
+	if (p->stream)
+		return attn_stream_tile(r, phase, tile);
 	/* The last rows see most keys: they come first. */
 	q->row0 = (uint64_t)(p->rtiles - 1 - tile % p->rtiles) * p->mt;
 	tile /= p->rtiles;
@@ -447,7 +455,7 @@ static bool sane(const struct uma_op *op, const struct attn_plan *p)
 }
 
 /* Scale of the scores; @k is what K's scale puts into it. */
-static bool set_scale(const struct uma_op *op, struct attn_plan *p, float k)
+bool attn_set_scale(const struct uma_op *op, struct attn_plan *p, float k)
 {
 	float scale;
 
@@ -491,7 +499,7 @@ static bool plan_bf16(const struct fast_prog *prog, struct attn_plan *p)
 	    !narrow_type(&op->t[UMA_SLOT_C], &p->v_tabled, &p->vscale))
 		return false;
 	p->kern = &attn_bf16;
-	return set_scale(op, p, p->kscale);
+	return attn_set_scale(op, p, p->kscale);
 }
 
 #else
@@ -516,13 +524,15 @@ static bool plan_f32(const struct fast_prog *prog, struct attn_plan *p)
 	else if (prog->cpu->isa & FAST_AVX2)
 		p->kern = &attn_avx2;
 #endif
-	return p->kern && set_scale(prog->op, p, 1);
+	return p->kern && attn_set_scale(prog->op, p, 1);
 }
 
 /* Rows and keys that are held at once. */
 static bool cut(struct fast_prog *prog, struct attn_plan *p)
 {
 	const uint64_t heads = (uint64_t)p->batch * p->kv_heads;
+	const uint32_t few = prog->op->u.attention.flags & UMA_ATTN_WINDOW ? FEW_TILES :
+			     THREAD_TILES * prog->cpu->threads;
 	struct tile t;
 	uint64_t most, tiles;
 
@@ -534,7 +544,7 @@ static bool cut(struct fast_prog *prog, struct attn_plan *p)
 	p->nb = ATTN_KEYS;
 	while (p->nb > 16 && p->nb * (p->kw + p->ldv) > BLOCK_WORDS)
 		p->nb /= 2;
-	while (most > 2 * p->sub && heads * uma_divup(p->rows, most) < FEW_TILES)
+	while (most > 2 * p->sub && heads * uma_divup(p->rows, most) < few)
 		most -= p->sub;
 	/* Tiles of about the same size */
 	tiles = uma_divup(p->rows, most);
@@ -552,9 +562,13 @@ static int attn_prepare(struct fast_prog *prog)
 	struct attn_plan *p = (struct attn_plan *)prog->priv;
 
 	sizes(prog->op, p);
-	if (!sane(prog->op, p) || (!plan_bf16(prog, p) && !plan_f32(prog, p)))
+	if (!sane(prog->op, p))
 		return 0;
 	prog->macs = prog->program->macs;
+	if (plan_f32(prog, p) && attn_stream_prepare(prog, p))
+		return 1;
+	if (!plan_bf16(prog, p) && !plan_f32(prog, p))
+		return 0;
 	return cut(prog, p);
 }
 

@@ -5,7 +5,9 @@
  *	attn.c		the class: what it takes, how it is cut, a tile of rows
  *	attn_seq.c	sequences: lengths, positions, pages
  *	attn_rows.c	rows of Q, K, V, mask in, rows of the result out
+ *	attn_stream.c	few rows, many keys: K and V at the speed of memory
  *	attn_kern.h	kernels, for attn_avx2.c, attn_avx512.c, attn_bf16.c
+ *	attn_lines.h	kernels of attn_stream.c
  *
  * Everything is turned by a quarter: a lane of a vector is a row, that is a
  * query and a head. So keys and values are read as scalars from where they are,
@@ -22,7 +24,7 @@
 /** ATTN_KEYS: most keys of a block */
 #define ATTN_KEYS	128u
 /** ATTN_ROWS: most rows of a tile */
-#define ATTN_ROWS	(8u * ATTN_SUB)
+#define ATTN_ROWS	(11u * ATTN_SUB)
 /** ATTN_LINE_ROWS: most rows of attn_stream.c */
 #define ATTN_LINE_ROWS	8u
 
@@ -101,6 +103,72 @@ struct attn_group {
 };
 
 /**
+ * struct attn_lines - rows of some heads along a run of keys
+ * @heads: heads of K
+ * @rows: rows of each, at most ATTN_LINE_ROWS
+ * @n: keys, at most ATTN_KEYS
+ * @d: elements of a key
+ * @dv: elements of a value
+ * @dtype: of keys or values
+ * @ahead: how many keys ahead to prefetch
+ * @skip_zero: leave out values of weight 0
+ * @zero: what is subtracted from integers
+ * @p: keys or values of the first head, and @ahead more, which are only prefetched
+ * @step: bytes from a head to the next
+ * @q: rows, dense
+ * @part: VL vectors for each row: partial sums
+ * @s: scores, then weights, ATTN_KEYS a row
+ * @o: sums, dense
+ */
+struct attn_lines {
+	uint32_t heads;
+	uint32_t rows;
+	uint32_t n;
+	uint32_t d;
+	uint32_t dv;
+	uint32_t dtype;
+	uint32_t ahead;
+	bool skip_zero;
+	float zero;
+	const uint8_t *const *p;
+	int64_t step;
+	const float *q;
+	float *part;
+	float *s;
+	float *o;
+};
+
+/**
+ * struct attn_sum - running softmax of a row
+ * @shift: largest score so far, base 2
+ * @sum: of the weights
+ */
+struct attn_sum {
+	float shift;
+	float sum;
+};
+
+/**
+ * struct attn_line - a row's scores of some keys
+ * @n: keys
+ * @dv: elements of a value
+ * @c: what makes scores those of base 2
+ * @kscale: of each key, or NULL
+ * @vscale: of each value, or NULL
+ * @s: scores, then weights
+ * @o: sums
+ */
+struct attn_line {
+	uint32_t n;
+	uint32_t dv;
+	float c;
+	const float *kscale;
+	const float *vscale;
+	float *s;
+	float *o;
+};
+
+/**
  * struct attn_kernels - of an instruction set
  */
 struct attn_kernels {
@@ -126,6 +194,9 @@ struct attn_kernels {
 	/** @end: take in sinks (or NULL), divide; are @rows of them finite? */
 	bool (*end)(const struct attn_group *g, const float *sinks, uint32_t rows,
 		    uint32_t dv);
+	/** @copy: @n rows of @bytes */
+	void (*copy)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride,
+		     uint32_t n, uint32_t bytes);
 	/** @dequant: x[i] = scale * (p[i] - zero) of s8 or u8 */
 	void (*dequant)(float *x, const void *p, bool is_signed, float zero, float scale,
 			uint32_t n);
@@ -133,6 +204,12 @@ struct attn_kernels {
 	void (*narrow)(uint16_t *x, const void *p, bool is_signed, float zero, uint32_t n);
 	/** @pair: dst[i] = a[i] | b[i] << 16 */
 	void (*pair)(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n);
+	/** @line_scores: products of rows and keys */
+	void (*line_scores)(const struct attn_lines *l);
+	/** @line_soften: scores become weights, the sums are rescaled */
+	void (*line_soften)(const struct attn_line *l, struct attn_sum *sum);
+	/** @line_values: add products of weights and values */
+	void (*line_values)(const struct attn_lines *l);
 };
 
 extern const struct attn_kernels attn_avx2, attn_avx512, attn_bf16;
@@ -173,8 +250,6 @@ struct attn_plan {
 	uint32_t ldv;
 	/** @pieces: of the keys of a sequence; streams */
 	uint32_t pieces;
-	/** @piece: keys of a piece */
-	uint32_t piece;
 	/** @heads: of K that a tile takes; streams */
 	uint32_t heads;
 	/** @htiles: tiles of them */
@@ -309,5 +384,11 @@ int attn_load_slope(struct attn_ctx *c, uint32_t row, float *x);
 int attn_load_sink(struct attn_ctx *c, uint32_t row, float *x);
 int attn_store(struct attn_ctx *c, uint32_t row, const float *x);
 bool attn_table_ok(const struct uma_tensor_view *t, bool *tabled);
+
+/* --- attn.c, attn_stream.c ------------------------------------------------------------ */
+
+bool attn_set_scale(const struct uma_op *op, struct attn_plan *p, float k);
+bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p);
+int attn_stream_tile(const struct fast_run *r, uint32_t phase, uint32_t tile);
 
 #endif /* LIBACCEL_SW_FAST_ATTN_H */

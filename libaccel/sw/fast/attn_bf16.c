@@ -29,6 +29,23 @@ V_INLINE vf v_half(const uint32_t *p, bool upper)
 				   _mm512_slli_epi32(x, 16));
 }
 
+/* The upper halves: numbers that are bf16 already. */
+V_INLINE void v_store_upper(uint16_t *p, vf x)
+{
+	const __m512i half = _mm512_srli_epi32(_mm512_castps_si512(x), 16);
+
+	_mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(half));
+}
+
+/* Halves from two places. */
+V_INLINE void v_store_sides(uint32_t *p, const uint16_t *low, const uint16_t *high)
+{
+	const __m512i a = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)low));
+	const __m512i b = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)high));
+
+	_mm512_storeu_si512(p, _mm512_or_si512(a, _mm512_slli_epi32(b, 16)));
+}
+
 #define KERN_BF16
 #define KERN_NAME	attn_bf16
 #include "attn_kern.h"

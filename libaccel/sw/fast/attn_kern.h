@@ -358,29 +358,47 @@ static void turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds,
 	}
 }
 
+static void copy(void *dst, int64_t dst_stride, const void *src, int64_t src_stride, uint32_t n,
+		 uint32_t bytes)
+{
+	const uint8_t *from = src;
+	uint8_t *to = dst;
+	uint32_t i, j;
+
+	for (j = 0; j < n; j++, from += src_stride, to += dst_stride) {
+		for (i = 0; i + 4 * VL <= bytes; i += 4 * VL)
+			v_store(to + i, v_load(from + i));
+		for (; i < bytes; i += 2)
+			memcpy(to + i, from + i, 2);
+	}
+}
+
 static void dequant(float *x, const void *p, bool is_signed, float zero, float scale,
 		    uint32_t n)
 {
 	const uint8_t *u = p;
-	const int8_t *s = p;
 	uint32_t i;
 
-	if (is_signed)
-		for (i = 0; i < n; i++)
-			x[i] = ((float)s[i] - zero) * scale;
-	else
-		for (i = 0; i < n; i++)
-			x[i] = ((float)u[i] - zero) * scale;
+	for (i = 0; i + VL <= n; i += VL)
+		v_store(x + i, v_mul(v_sub(v_bytes(u + i, is_signed), v_set(zero)),
+				     v_set(scale)));
+	for (; i < n; i++)
+		x[i] = ((is_signed ? (float)(int8_t)u[i] : (float)u[i]) - zero) * scale;
 }
 
 static void narrow(uint16_t *x, const void *p, bool is_signed, float zero, uint32_t n)
 {
 	const uint8_t *u = p;
-	const int8_t *s = p;
 	uint32_t i;
 
-	for (i = 0; i < n; i++) {
-		const float f = (is_signed ? (float)s[i] : (float)u[i]) - zero;
+#ifdef KERN_BF16
+	for (i = 0; i + VL <= n; i += VL)
+		v_store_upper(x + i, v_sub(v_bytes(u + i, is_signed), v_set(zero)));
+#else
+	i = 0;
+#endif
+	for (; i < n; i++) {
+		const float f = (is_signed ? (float)(int8_t)u[i] : (float)u[i]) - zero;
 		uint32_t bits;
 
 		memcpy(&bits, &f, 4);
@@ -390,11 +408,19 @@ static void narrow(uint16_t *x, const void *p, bool is_signed, float zero, uint3
 
 static void pair(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n)
 {
-	uint32_t i;
+	uint32_t i = 0;
 
-	for (i = 0; i < n; i++)
+#ifdef KERN_BF16
+	for (; i + VL <= n; i += VL)
+		v_store_sides(dst + i, a + i, b + i);
+#endif
+	for (; i < n; i++)
 		dst[i] = a[i] | (uint32_t)b[i] << 16;
 }
+
+#ifndef KERN_BF16
+#include "attn_lines.h"
+#endif
 
 const struct attn_kernels KERN_NAME = {
 	.vl = VL,
@@ -409,7 +435,13 @@ const struct attn_kernels KERN_NAME = {
 	.values = values,
 	.odd = odd,
 	.end = end,
+	.copy = copy,
 	.dequant = dequant,
 	.narrow = narrow,
 	.pair = pair,
+#ifndef KERN_BF16
+	.line_scores = line_scores,
+	.line_soften = line_soften,
+	.line_values = line_values,
+#endif
 };

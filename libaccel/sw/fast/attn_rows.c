@@ -66,21 +66,22 @@ int attn_load_q(struct attn_ctx *c, uint32_t row, uint32_t *x)
 	uint32_t idx[UMA_MAX_RANK] = { 0 }, flip, i;
 
 	row_at(c, row, idx);
-	if (p->kern->bf16 && !p->stream) {
+	if (dense(t) && t->dtype == (p->kern->bf16 ? UMA_DTYPE_BF16 : UMA_DTYPE_F32)) {
+		x[p->kw - 1] = 0;
+		p->kern->copy(x, 0, element(t, uma_tensor_offset(t, idx)), 0, 1,
+			      (uint32_t)fast_bytes(t->dtype, p->d));
+	} else if (p->kern->bf16) {
 		const uint8_t *from = element(t, uma_tensor_offset(t, idx));
 
 		x[p->kw - 1] = 0;
-		if (dense(t))
-			memcpy(x, from, 2ul * p->d);
-		else
-			for (i = 0; i < p->d; i++)
-				memcpy((uint16_t *)x + i, from + 2 * t->strides[3] * i, 2);
+		for (i = 0; i < p->d; i++)
+			memcpy((uint16_t *)x + i, from + 2 * t->strides[3] * i, 2);
 	} else if (any_row(c, UMA_SLOT_A, idx, p->d, (float *)x)) {
 		return -1;
 	}
 	if (p->negate) {
-		flip = p->kern->bf16 && !p->stream ? 0x80008000u : 0x80000000u;
-		for (i = 0; i < (p->stream ? p->d : p->kw); i++)
+		flip = p->kern->bf16 ? 0x80008000u : 0x80000000u;
+		for (i = 0; i < p->kw; i++)
 			x[i] ^= flip;
 	}
 	return 0;
@@ -130,17 +131,6 @@ bool attn_table_ok(const struct uma_tensor_view *t, bool *tabled)
 	       t->quant_group >= t->dims[3] && !t->zero_addr && !t->zero;
 }
 
-static float table_scale(const struct attn_ctx *c, const struct uma_tensor_view *t,
-			 const uint32_t *idx)
-{
-	const uint32_t size = uma_dtype_bits(t->scale_dtype) / 8;
-	const uint8_t *p = (const uint8_t *)(uintptr_t)t->scale_addr;
-	float scale;
-
-	c->run.k->to_f32[t->scale_dtype](&scale, p + uma_table_index(t, idx) * size, 1);
-	return scale;
-}
-
 static float immediate_scale(const struct uma_tensor_view *t)
 {
 	float scale;
@@ -149,46 +139,118 @@ static float immediate_scale(const struct uma_tensor_view *t)
 	return scale;
 }
 
-/* A key or value of @n elements as binary32. */
-static int wide_row(struct attn_ctx *c, uint32_t slot, const uint32_t *idx, uint32_t n,
-		    float *x)
+/**
+ * struct span - keys or values that are evenly apart
+ * @t: K or V
+ * @p: first
+ * @stride: bytes from one to the next
+ * @n: number
+ * @idx: index of the first
+ * @table: their scales, or NULL
+ * @table_stride: bytes from one to the next
+ */
+struct span {
+	const struct uma_tensor_view *t;
+	const uint8_t *p;
+	int64_t stride;
+	uint32_t n;
+	uint32_t idx[UMA_MAX_RANK];
+	const uint8_t *table;
+	int64_t table_stride;
+};
+
+/* Up to @n keys from @key on. */
+static int open_span(struct attn_ctx *c, uint32_t slot, uint64_t key, uint32_t n,
+		     struct span *s)
 {
 	const struct uma_tensor_view *t = attn_view(c, slot);
-	const uint8_t *from;
+	const bool paged = uma_has(c->r->prog->op, UMA_SLOT_AUX1);
+	uint32_t size;
 	bool tabled;
 
-	if (uma_is_float(t->dtype) && dense(t)) {
-		from = element(t, uma_tensor_offset(t, idx));
-		if (t->dtype == UMA_DTYPE_F32)
-			memcpy(x, from, 4ul * n);
-		else
-			c->run.k->to_f32[t->dtype](x, from, n);
+	if (attn_key_at(c, slot, key, s->idx))
+		return -1;
+	s->t = t;
+	s->n = paged ? UMA_MIN(n, t->dims[1] - s->idx[1]) : n;
+	s->table = NULL;
+	if (uma_is_int4(t->dtype))
 		return 0;
-	}
-	if (!attn_table_ok(t, &tabled))
-		return any_row(c, slot, idx, n, x);
-	c->p->kern->dequant(x, element(t, uma_tensor_offset(t, idx)),
-			    t->dtype == UMA_DTYPE_S8, tabled ? 0 : (float)t->zero,
-			    tabled ? table_scale(c, t, idx) : immediate_scale(t), n);
+	s->p = element(t, uma_tensor_offset(t, s->idx));
+	s->stride = fast_bytes(t->dtype, t->strides[1]);
+	if (!attn_table_ok(t, &tabled) || !tabled)
+		return 0;
+	size = uma_dtype_bits(t->scale_dtype) / 8;
+	s->table = (const uint8_t *)(uintptr_t)t->scale_addr +
+		   uma_table_index(t, s->idx) * size;
+	s->table_stride = uma_table_stride(t, 1) * size;
 	return 0;
 }
 
-/* The same as bf16; bytes without their scale, which is in @scale. */
-static void narrow_row(struct attn_ctx *c, uint32_t slot, const uint32_t *idx, uint32_t n,
-		       uint16_t *x, float *scale)
+/* Scale of key @j of a span that has a table. */
+static float span_scale(const struct attn_ctx *c, const struct span *s, uint32_t j)
 {
-	const struct uma_tensor_view *t = attn_view(c, slot);
-	const uint8_t *from = element(t, uma_tensor_offset(t, idx));
+	float scale;
+
+	c->run.k->to_f32[s->t->scale_dtype](&scale, s->table + s->table_stride * j, 1);
+	return scale;
+}
+
+/* Key or value @j as @n numbers of binary32. */
+static int wide_row(struct attn_ctx *c, uint32_t slot, const struct span *s, uint32_t j,
+		    uint32_t n, float *x)
+{
+	const struct uma_tensor_view *t = s->t;
+	uint32_t idx[UMA_MAX_RANK];
 	bool tabled;
 
-	if (t->dtype == UMA_DTYPE_BF16) {
-		memcpy(x, from, 2ul * n);
+	if (uma_is_float(t->dtype) && dense(t)) {
+		c->run.k->to_f32[t->dtype](x, s->p + s->stride * j, n);
+		return 0;
+	}
+	if (attn_table_ok(t, &tabled)) {
+		c->p->kern->dequant(x, s->p + s->stride * j, t->dtype == UMA_DTYPE_S8,
+				    tabled ? 0 : (float)t->zero,
+				    tabled ? span_scale(c, s, j) : immediate_scale(t), n);
+		return 0;
+	}
+	memcpy(idx, s->idx, sizeof(idx));
+	idx[1] += j;
+	return any_row(c, slot, idx, n, x);
+}
+
+/* The keys or values of a span as binary32. */
+static int wide_rows(struct attn_ctx *c, uint32_t slot, const struct span *s, uint32_t n,
+		     float *x, uint32_t ld)
+{
+	uint32_t j;
+
+	if (s->t->dtype == UMA_DTYPE_F32 && dense(s->t)) {
+		c->p->kern->copy(x, 4 * (int64_t)ld, s->p, s->stride, s->n, 4 * n);
+		return 0;
+	}
+	for (j = 0; j < s->n; j++)
+		if (wide_row(c, slot, s, j, n, x + (size_t)j * ld))
+			return -1;
+	return 0;
+}
+
+/* The same as bf16; bytes without their scales, which are in @scale. */
+static void narrow_rows(struct attn_ctx *c, const struct span *s, uint32_t n, uint16_t *x,
+			uint32_t ld, float *scale)
+{
+	uint32_t j;
+
+	if (s->t->dtype == UMA_DTYPE_BF16) {
+		c->p->kern->copy(x, 2 * (int64_t)ld, s->p, s->stride, s->n, 2 * n);
 		return;
 	}
-	attn_table_ok(t, &tabled);
-	c->p->kern->narrow(x, from, t->dtype == UMA_DTYPE_S8, tabled ? 0 : (float)t->zero, n);
-	if (tabled)
-		*scale = table_scale(c, t, idx);
+	for (j = 0; j < s->n; j++) {
+		c->p->kern->narrow(x + (size_t)j * ld, s->p + s->stride * j,
+				   s->t->dtype == UMA_DTYPE_S8,
+				   s->table ? 0 : (float)s->t->zero, n);
+		if (s->table)
+			scale[j] = span_scale(c, s, j);
+	}
 }
 
 /**
@@ -205,21 +267,47 @@ int attn_load_keys(struct attn_ctx *c, uint64_t key, uint32_t n, uint32_t *x, ui
 {
 	const struct attn_plan *p = c->p;
 	const uint32_t end = (uint32_t)uma_roundup(n, p->kern->mr);
-	uint32_t idx[UMA_MAX_RANK] = { 0 }, j;
+	struct span s = { 0 };
+	uint32_t i, j;
 
-	for (j = 0; j < n; j++, x += ld) {
-		if (attn_key_at(c, UMA_SLOT_B, key + j, idx))
+	for (j = 0; j < n; j += s.n, x += (size_t)s.n * ld, scale += s.n) {
+		if (open_span(c, UMA_SLOT_B, key + j, n - j, &s))
 			return -1;
-		x[p->kw - 1] = 0;
+		for (i = 0; i < s.n && p->kern->bf16 && p->d & 1; i++)
+			x[(size_t)i * ld + p->kw - 1] = 0;
 		if (p->kern->bf16)
-			narrow_row(c, UMA_SLOT_B, idx, p->d, (uint16_t *)x, &scale[j]);
-		else if (wide_row(c, UMA_SLOT_B, idx, p->d, (float *)x))
+			narrow_rows(c, &s, p->d, (uint16_t *)x, 2 * ld, scale);
+		else if (wide_rows(c, UMA_SLOT_B, &s, p->d, (float *)x, ld))
 			return -1;
 	}
-	for (; j < end; j++, x += ld) {
+	for (; j < end; j++, x += ld, scale++) {
 		memset(x, 0, 4ul * p->kw);
-		scale[j] = 0;
+		*scale = 0;
 	}
+	return 0;
+}
+
+/*
+ * Values as pairs of bf16: rows @half words apart in @tmp, then side by side; an
+ * odd one out is paired with zeros.
+ */
+static int load_pairs(struct attn_ctx *c, uint64_t key, uint32_t n, uint32_t *x,
+		      uint32_t ld, float *scale)
+{
+	const uint32_t dv = c->p->dv;
+	uint16_t *tmp = c->r->rows_scratch;
+	struct span s = { 0 };
+	uint32_t i, j;
+
+	for (j = 0; j < n; j += s.n) {
+		if (open_span(c, UMA_SLOT_C, key + j, n - j, &s))
+			return -1;
+		narrow_rows(c, &s, dv, tmp + (size_t)j * dv, dv, scale + j);
+	}
+	if (n & 1)
+		memset(tmp + (size_t)n * dv, 0, 2ul * dv);
+	for (i = 0; i < n; i += 2, x += ld)
+		c->p->kern->pair(x, tmp + (size_t)i * dv, tmp + (size_t)(i + 1) * dv, dv);
 	return 0;
 }
 
@@ -235,27 +323,15 @@ int attn_load_keys(struct attn_ctx *c, uint64_t key, uint32_t n, uint32_t *x, ui
 int attn_load_values(struct attn_ctx *c, uint64_t key, uint32_t n, uint32_t *x,
 		     uint32_t ld, float *scale)
 {
-	const struct attn_plan *p = c->p;
-	uint16_t *half = c->r->rows_scratch;
-	uint32_t idx[UMA_MAX_RANK] = { 0 }, j;
+	struct span s = { 0 };
+	uint32_t j;
 
-	for (j = 0; j < n; j++) {
-		if (attn_key_at(c, UMA_SLOT_C, key + j, idx))
+	if (c->p->kern->bf16)
+		return load_pairs(c, key, n, x, ld, scale);
+	for (j = 0; j < n; j += s.n, x += (size_t)s.n * ld)
+		if (open_span(c, UMA_SLOT_C, key + j, n - j, &s) ||
+		    wide_rows(c, UMA_SLOT_C, &s, c->p->dv, (float *)x, ld))
 			return -1;
-		if (!p->kern->bf16) {
-			if (wide_row(c, UMA_SLOT_C, idx, p->dv, (float *)x))
-				return -1;
-			x += ld;
-			continue;
-		}
-		narrow_row(c, UMA_SLOT_C, idx, p->dv, half + (j & 1) * UMA_ROW_MAX, &scale[j]);
-		if (j + 1 == n && !(j & 1))
-			memset(half + UMA_ROW_MAX, 0, 2ul * p->dv);
-		if (j + 1 == n || (j & 1)) {
-			p->kern->pair(x, half, half + UMA_ROW_MAX, p->dv);
-			x += ld;
-		}
-	}
 	return 0;
 }
 
@@ -263,19 +339,17 @@ static void prefetch(const struct attn_ctx *c, uint32_t slot, uint64_t key, uint
 {
 	const struct uma_tensor_view *t = attn_view(c, slot);
 	const int64_t bytes = fast_bytes(t->dtype, t->dims[3]);
-	uint32_t idx[UMA_MAX_RANK] = { 0 }, j;
+	const int64_t stride = fast_bytes(t->dtype, t->strides[1]);
+	const uint32_t idx[UMA_MAX_RANK] = {
+		c->p->kv_ragged ? 0 : c->q.b, c->q.kv_start + (uint32_t)key, c->q.g, 0
+	};
+	const uint8_t *from = element(t, uma_tensor_offset(t, idx));
+	uint32_t j;
 	int64_t i;
 
-	idx[0] = c->p->kv_ragged ? 0 : c->q.b;
-	idx[2] = c->q.g;
-	for (j = 0; j < n; j++) {
-		const uint8_t *from;
-
-		idx[1] = c->q.kv_start + (uint32_t)key + j;
-		from = element(t, uma_tensor_offset(t, idx));
+	for (j = 0; j < n; j++, from += stride)
 		for (i = 0; i < bytes; i += 64)
 			__builtin_prefetch(from + i, 0, 2);
-	}
 }
 
 /**
@@ -303,10 +377,10 @@ void attn_prefetch(const struct attn_ctx *c, uint64_t key, uint32_t n)
  */
 int attn_load_value(struct attn_ctx *c, uint64_t key, float *x)
 {
-	uint32_t idx[UMA_MAX_RANK] = { 0 };
+	struct span s = { 0 };
 
-	return attn_key_at(c, UMA_SLOT_C, key, idx) ? -1 :
-	       wide_row(c, UMA_SLOT_C, idx, c->p->dv, x);
+	return open_span(c, UMA_SLOT_C, key, 1, &s) ? -1 :
+	       wide_row(c, UMA_SLOT_C, &s, 0, c->p->dv, x);
 }
 
 /* --- what is added to the scores --------------------------------------------------- */

@@ -41,6 +41,53 @@ V_INLINE vi v_ints(int32_t x)
 	return _mm256_set1_epi32(x);
 }
 
+V_INLINE vf v_bytes(const void *p, bool is_signed)
+{
+	const __m128i x = _mm_loadl_epi64(p);
+
+	return _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(x) :
+				  _mm256_cvtepu8_epi32(x));
+}
+
+V_INLINE vf v_load_bf16(const void *p)
+{
+	const __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128(p));
+
+	return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
+}
+
+V_INLINE vf v_load_f16(const void *p)
+{
+	return _mm256_cvtph_ps(_mm_loadu_si128(p));
+}
+
+/* Minus infinity in all lanes but the first @n. */
+V_INLINE vf v_first(vf x, uint32_t n)
+{
+	const vi at = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+	const vi lanes = _mm256_cmpgt_epi32(v_ints(n >= 8 ? 8 : (int32_t)n), at);
+
+	return _mm256_blendv_ps(v_set(-__builtin_inff()), x, _mm256_castsi256_ps(lanes));
+}
+
+/* Lane i: the sum of a[i]. */
+V_INLINE vf v_across(const vf *a)
+{
+	vf b[4], c[2];
+	uint32_t i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++)
+		b[i] = _mm256_add_ps(_mm256_unpacklo_ps(a[2 * i], a[2 * i + 1]),
+				     _mm256_unpackhi_ps(a[2 * i], a[2 * i + 1]));
+#pragma GCC unroll 2
+	for (i = 0; i < 2; i++)
+		c[i] = _mm256_add_ps(_mm256_shuffle_ps(b[2 * i], b[2 * i + 1], 0x44),
+				     _mm256_shuffle_ps(b[2 * i], b[2 * i + 1], 0xee));
+	return _mm256_add_ps(_mm256_permute2f128_ps(c[0], c[1], 0x20),
+			     _mm256_permute2f128_ps(c[0], c[1], 0x31));
+}
+
 /* A word in all lanes. */
 V_INLINE vf v_word(const uint32_t *p)
 {

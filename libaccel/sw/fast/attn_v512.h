@@ -40,6 +40,57 @@ V_INLINE vi v_ints(int32_t x)
 	return _mm512_set1_epi32(x);
 }
 
+V_INLINE vf v_bytes(const void *p, bool is_signed)
+{
+	const __m128i x = _mm_loadu_si128(p);
+
+	return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(x) :
+				  _mm512_cvtepu8_epi32(x));
+}
+
+V_INLINE vf v_load_bf16(const void *p)
+{
+	const __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256(p));
+
+	return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+}
+
+V_INLINE vf v_load_f16(const void *p)
+{
+	return _mm512_cvtph_ps(_mm256_loadu_si256(p));
+}
+
+/* Minus infinity in all lanes but the first @n. */
+V_INLINE vf v_first(vf x, uint32_t n)
+{
+	const __mmask16 lanes = (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1);
+
+	return _mm512_mask_blend_ps(lanes, _mm512_set1_ps(-__builtin_inff()), x);
+}
+
+/* Lane i: the sum of a[i]. */
+V_INLINE vf v_across(const vf *a)
+{
+	vf b[8], c[4], d[2];
+	uint32_t i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		b[i] = _mm512_add_ps(_mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]),
+				     _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]));
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++)
+		c[i] = _mm512_add_ps(_mm512_shuffle_ps(b[2 * i], b[2 * i + 1], 0x44),
+				     _mm512_shuffle_ps(b[2 * i], b[2 * i + 1], 0xee));
+	/* Each quarter of c[i] has a part of the sums of a[4 * i] to a[4 * i + 3]. */
+#pragma GCC unroll 2
+	for (i = 0; i < 2; i++)
+		d[i] = _mm512_add_ps(_mm512_shuffle_f32x4(c[2 * i], c[2 * i + 1], 0x88),
+				     _mm512_shuffle_f32x4(c[2 * i], c[2 * i + 1], 0xdd));
+	return _mm512_add_ps(_mm512_shuffle_f32x4(d[0], d[1], 0x88),
+			     _mm512_shuffle_f32x4(d[0], d[1], 0xdd));
+}
+
 /* A word in all lanes. */
 V_INLINE vf v_word(const uint32_t *p)
 {

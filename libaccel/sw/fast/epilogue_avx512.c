@@ -9,6 +9,10 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 #define ALL	((__mmask16)-1)
+/* In place of a type: values stay where the accumulators were */
+#define KEEP	0xffu
+/* bf16 with the instruction for it */
+#define NATIVE	0xfeu
 
 /**
  * struct operand - an operand of a block
@@ -147,33 +151,38 @@ INLINE __m256i to_bf16(__m512 x)
 	return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
 }
 
+/* Where AVX512_BF16 is there: vcvtneps2bf16, unless there are subnormal numbers. */
+INLINE __m256i to_bf16_native(__m512 x)
+{
+	__m256i r;
+
+	if (_mm512_fpclass_ps_mask(x, 0x20))
+		return to_bf16(x);
+	__asm__("vcvtneps2bf16 %1, %0" : "=v"(r) : "v"(x));
+	return r;
+}
+
 /*
  * rne(x / scale) + zero, saturated. The product with the reciprocal is within 2^-22
  * of the quotient, relatively; only next to a tie that could round another way, and
- * beyond 1024 everything saturates.
+ * beyond 1024 everything saturates. Before rounding it is as well to saturate.
  */
 INLINE __m512i quantise(const struct block *k, __m512 x, float reciprocal)
 {
-	const __m512 s = _mm512_set1_ps(k->dst.scale), bound = _mm512_set1_ps(0x1p20f);
-	__m512 q, d;
-	__m512i v;
+	const __m512 lo = _mm512_set1_ps((float)(k->lo - k->dst.zero));
+	const __m512 hi = _mm512_set1_ps((float)(k->hi - k->dst.zero));
+	__m512 q = _mm512_mul_ps(x, _mm512_set1_ps(reciprocal)), d;
 
-	if (!k->dst.quant) {
-		q = x;
-	} else if (k->e->divide) {
-		q = _mm512_div_ps(x, s);
-	} else {
-		q = _mm512_mul_ps(x, _mm512_set1_ps(reciprocal));
-		d = _mm512_sub_ps(q, _mm512_roundscale_ps(q, _MM_FROUND_TO_NEAREST_INT |
-							  _MM_FROUND_NO_EXC));
-		if (_mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(0.4995f), _CMP_GE_OQ))
-			q = _mm512_div_ps(x, s);
+	d = _mm512_sub_ps(q, _mm512_roundscale_ps(q, _MM_FROUND_TO_NEAREST_INT |
+						  _MM_FROUND_NO_EXC));
+	/* Or if it is no number. */
+	if (k->e->divide ||
+	    _mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(0.4995f), _CMP_NLT_UQ)) {
+		q = _mm512_div_ps(x, _mm512_set1_ps(k->dst.scale));
+		q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
 	}
-	q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
-	q = _mm512_min_ps(_mm512_max_ps(q, _mm512_sub_ps(_mm512_setzero_ps(), bound)), bound);
-	v = _mm512_add_epi32(_mm512_cvtps_epi32(q), _mm512_set1_epi32(k->dst.zero));
-	return _mm512_min_epi32(_mm512_max_epi32(v, _mm512_set1_epi32(k->lo)),
-				_mm512_set1_epi32(k->hi));
+	q = _mm512_min_ps(_mm512_max_ps(q, lo), hi);
+	return _mm512_add_epi32(_mm512_cvtps_epi32(q), _mm512_set1_epi32(k->dst.zero));
 }
 
 /* A masked store is slower than a plain one. */
@@ -193,9 +202,10 @@ INLINE void store_8(char *p, __mmask16 mask, __m128i v)
 		_mm_mask_storeu_epi8(p, mask, v);
 }
 
-INLINE void store(const struct block *k, char *p, __mmask16 mask, __m512 x, float reciprocal)
+INLINE void store(const struct block *k, char *p, __mmask16 mask, __m512 x, float reciprocal,
+		  const uint32_t dtype)
 {
-	switch (k->dst.dtype) {
+	switch (dtype) {
 	case UMA_DTYPE_F32:
 		_mm512_mask_storeu_ps(p, mask, x);
 		break;
@@ -204,6 +214,9 @@ INLINE void store(const struct block *k, char *p, __mmask16 mask, __m512 x, floa
 		break;
 	case UMA_DTYPE_BF16:
 		store_16(p, mask, to_bf16(x));
+		break;
+	case NATIVE:
+		store_16(p, mask, to_bf16_native(x));
 		break;
 	default:
 		store_8(p, mask, _mm512_cvtepi32_epi8(quantise(k, x, reciprocal)));
@@ -228,14 +241,21 @@ INLINE __m512i columns_add(const struct fast_epi_block *b, uint32_t j, __mmask16
 }
 
 /**
- * float_columns - @steps of columns @j and on
- * @load: start from accumulators; else from values that are in their place
- * @save: leave values in the accumulators' place; else store
+ * float_columns - steps of columns @j and on
+ * @k: block
+ * @j: first column
+ * @mask: those of 16 that there are
+ * @steps: EPI_*
+ * @integer: start from accumulators of integers, else from values
+ * @dtype: store as these; 0xff: leave values in the accumulators' place
  */
 INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uint32_t steps,
-			  bool load, bool save, const bool integer)
+			  const bool integer, const uint32_t dtype)
 {
 	const struct fast_epi_block *b = k->b;
+	const uint32_t m = b->m;
+	const int64_t ld = b->ld * 4, dst_ms = k->dst.ms;
+	char *dst = (char *)at(&k->dst, 0, j);
 	const float reciprocal = 1.0f / k->dst.scale;
 	__m512 c = _mm512_setzero_ps(), factor = c, bias = c, residual = c, scale = c;
 	const __m512i col_add = integer ? columns_add(b, j, mask) : _mm512_setzero_si512();
@@ -253,10 +273,10 @@ INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uin
 		bias = load_f32(&k->bias, at(&k->bias, 0, j), mask);
 	if ((steps & (EPI_RESIDUAL | EPI_POST)) && !k->residual.ms)
 		residual = load_f32(&k->residual, at(&k->residual, 0, j), mask);
-	for (i = 0; i < b->m; i++, acc += b->ld * 4) {
+	for (i = 0; i < m; i++, acc += ld, dst += dst_ms) {
 		__m512 x = _mm512_maskz_loadu_ps(mask, acc);
 
-		if (integer && load) {
+		if (integer) {
 			if (b->scale_ms)
 				scale = _mm512_set1_ps(b->scale[i]);
 			x = _mm512_cvtepi32_ps(sums(b, acc, i, mask, col_add));
@@ -288,30 +308,77 @@ INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uin
 								   _CMP_NLE_UQ), x);
 		if (steps & EPI_POST)
 			x = _mm512_add_ps(x, residual);
-		if (save)
+		if (dtype == KEEP && mask == ALL)
+			_mm512_storeu_ps(acc, x);
+		else if (dtype == KEEP)
 			_mm512_mask_storeu_ps(acc, mask, x);
 		else
-			store(k, (char *)at(&k->dst, i, j), mask, x, reciprocal);
+			store(k, dst, mask, x, reciprocal, dtype);
 	}
 }
 
-INLINE void float_block(const struct block *k, uint32_t steps, bool load, bool save,
-			const bool integer)
+/* Copies of what it reads: the compiler cannot tell that stores leave it alone. */
+INLINE void float_block(const struct block *from, uint32_t steps, const bool integer,
+			const uint32_t dtype)
 {
-	const uint32_t n = k->b->n;
+	const struct fast_epi_block b = *from->b;
+	const struct fast_epi e = *from->e;
+	struct block k = *from;
 	uint32_t j;
 
-	for (j = 0; j < n; j += 16)
-		float_columns(k, j, n - j < 16 ? (__mmask16)((1u << (n - j)) - 1) : ALL, steps,
-			      load, save, integer);
+	k.b = &b;
+	k.e = &e;
+	for (j = 0; j + 16 <= b.n; j += 16)
+		float_columns(&k, j, ALL, steps, integer, dtype);
+	if (j < b.n)
+		float_columns(&k, j, (__mmask16)((1u << (b.n - j)) - 1), steps, integer, dtype);
 }
 
-static void all_steps(const struct block *k, uint32_t steps, bool load, bool save)
+#define BLOCK(name, integer, dtype)					\
+static void name(const struct block *k, uint32_t steps)			\
+{									\
+	if (steps)							\
+		float_block(k, steps, integer, dtype);			\
+	else								\
+		float_block(k, 0, integer, dtype);			\
+}
+
+BLOCK(floats_keep, false, KEEP)
+BLOCK(floats_f32, false, UMA_DTYPE_F32)
+BLOCK(floats_f16, false, UMA_DTYPE_F16)
+BLOCK(floats_bf16, false, UMA_DTYPE_BF16)
+BLOCK(floats_native, false, NATIVE)
+BLOCK(floats_bytes, false, UMA_DTYPE_S8)
+BLOCK(sums_keep, true, KEEP)
+BLOCK(sums_f32, true, UMA_DTYPE_F32)
+BLOCK(sums_f16, true, UMA_DTYPE_F16)
+BLOCK(sums_bf16, true, UMA_DTYPE_BF16)
+BLOCK(sums_native, true, NATIVE)
+BLOCK(sums_bytes, true, UMA_DTYPE_S8)
+
+/* @steps from sums or values to DST, or back to where they were. */
+static void all_steps(const struct block *k, uint32_t steps, bool integer, uint32_t dtype)
 {
-	if (k->e->integer)
-		float_block(k, steps, load, save, true);
-	else
-		float_block(k, steps, load, save, false);
+	switch (dtype) {
+	case KEEP:
+		integer ? sums_keep(k, steps) : floats_keep(k, steps);
+		break;
+	case UMA_DTYPE_F32:
+		integer ? sums_f32(k, steps) : floats_f32(k, steps);
+		break;
+	case UMA_DTYPE_F16:
+		integer ? sums_f16(k, steps) : floats_f16(k, steps);
+		break;
+	case UMA_DTYPE_BF16:
+		integer ? sums_bf16(k, steps) : floats_bf16(k, steps);
+		break;
+	case NATIVE:
+		integer ? sums_native(k, steps) : floats_native(k, steps);
+		break;
+	default:
+		integer ? sums_bytes(k, steps) : floats_bytes(k, steps);
+		break;
+	}
 }
 
 static void activate(const struct fast_prog *p, const struct fast_epi_block *b)
@@ -388,7 +455,7 @@ void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
 		.e = e, .b = b,
 		.alpha = float_of(p->op->alpha), .beta = float_of(p->op->beta),
 	};
-	uint32_t before = e->steps & ~EPI_POST;
+	uint32_t before = e->steps & ~EPI_POST, dtype;
 
 	operand_at(p, e, b, UMA_SLOT_DST, &k.dst);
 	if (e->steps & EPI_C)
@@ -403,14 +470,15 @@ void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
 		exact_block(&k);
 		return;
 	}
+	dtype = k.dst.dtype == UMA_DTYPE_BF16 && (p->cpu->isa & FAST_BF16) ? NATIVE : k.dst.dtype;
 	k.lo = k.dst.dtype == UMA_DTYPE_S8 ? -128 : 0;
 	k.hi = k.dst.dtype == UMA_DTYPE_S8 ? 127 : 255;
 	if (!(e->steps & EPI_ACT)) {
-		all_steps(&k, e->steps, true, false);
+		all_steps(&k, e->steps, e->integer, dtype);
 		return;
 	}
 	if (before != EPI_ACT || e->integer)
-		all_steps(&k, before, true, true);
+		all_steps(&k, before, e->integer, KEEP);
 	activate(p, b);
-	all_steps(&k, e->steps & EPI_POST, false, false);
+	all_steps(&k, e->steps & EPI_POST, false, dtype);
 }

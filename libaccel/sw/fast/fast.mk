@@ -7,6 +7,7 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	attn.o \
 	attn_rows.o \
 	attn_seq.o \
+	attn_stream.o \
 	fast.o \
 	epilogue.o \
 	gemm.o \

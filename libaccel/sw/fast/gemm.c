@@ -127,6 +127,26 @@ static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 	return fast_bytes(a->dtype, ms) % 2048 == 0 && g->k * uma_dtype_bits(a->dtype) >= 8 * 1024;
 }
 
+static void distances(struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_op *op = p->op;
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
+
+	g->a_ms = fast_bytes(a->dtype, a->strides[a->rank - 2]);
+	g->a_ks = fast_bytes(a->dtype, a->strides[a->rank - 1]);
+	g->d_ms = fast_bytes(d->dtype, d->strides[d->rank - 2]);
+	g->ahead = (uint64_t)g->k * g->n * 4 / fast_gemm_group(g->kind) > p->cpu->l2 / 4;
+	g->far = (uint64_t)g->m * g->n * 4 > p->cpu->l2 / 2;
+	if (b->layout == UMA_LAYOUT_STRIDED) {
+		g->b_ks = fast_bytes(b->dtype, b->strides[b->rank - 2]);
+		g->b_ns = fast_bytes(b->dtype, b->strides[b->rank - 1]);
+		return;
+	}
+	g->b_panel = uma_packed_panel_blocks(b, p->cap);
+	g->b_matrix = (g->n + g->block_n - 1) / g->block_n * g->b_panel;
+}
+
 static int prepare(struct fast_prog *p)
 {
 	const struct uma_op *op = p->op;
@@ -150,6 +170,7 @@ static int prepare(struct fast_prog *p)
 	if (g->col_sums)
 		g->epi.direct = false;
 	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
+	distances(g, p);
 	cut_k(g, p);
 	cut_tiles(g, p);
 	tiles = g->batches * g->mtiles * g->ntiles;
@@ -169,34 +190,54 @@ static void *scratch(const struct gemm_tile *t, uint64_t at)
 	return (char *)t->r->scratch + at;
 }
 
+/* The matrix of the batch. */
+static void open_batch(struct gemm_tile *t, uint64_t batch)
+{
+	const struct uma_op *op = t->r->prog->op;
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
+	int64_t a_off = 0, b_off = 0;
+	uint32_t i;
+
+	t->b += batch * t->plan->b_matrix;
+	for (i = d->rank - 2u; i-- > 0;) {
+		t->idx[i] = (uint32_t)(batch % d->dims[i]);
+		batch /= d->dims[i];
+		a_off += t->idx[i] * a->strides[i];
+		b_off += t->idx[i] * b->strides[i];
+	}
+	t->a += fast_bytes(a->dtype, a_off);
+	t->b += fast_bytes(b->dtype, b_off);
+}
+
 static void open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t tile)
 {
 	const struct gemm_plan *g = (const void *)r->prog->priv;
 	const struct uma_op *op = r->prog->op;
-	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
-	uint64_t batch = tile / (g->mtiles * g->ntiles), m0, n0;
-	int64_t off = 0;
-	uint32_t i;
+	uint64_t batch = 0;
+	uint32_t m0 = 0, n0 = 0;
 
-	tile -= (uint32_t)batch * g->mtiles * g->ntiles;
-	/* Neighbours share B: those that run at the same time work on the same columns. */
-	n0 = tile / g->mtiles * g->nt;
-	m0 = tile % g->mtiles * g->mt;
 	t->r = r;
 	t->plan = g;
-	t->batch = batch;
+	t->a = fast_ptr(&op->t[UMA_SLOT_A]);
+	t->b = fast_ptr(&op->t[UMA_SLOT_B]);
+	if (op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED)
+		t->b += sizeof(struct uma_packed_header);
 	memset(t->idx, 0, sizeof(t->idx));
-	for (i = d->rank - 2u; i-- > 0;) {
-		t->idx[i] = (uint32_t)(batch % d->dims[i]);
-		batch /= d->dims[i];
-		off += t->idx[i] * a->strides[i];
+	if (r->prog->tiles[0] > 1) {
+		batch = tile / (g->mtiles * g->ntiles);
+		tile -= (uint32_t)batch * g->mtiles * g->ntiles;
+		/* Neighbours share B: threads work on the same columns. */
+		n0 = tile / g->mtiles * g->nt;
+		m0 = tile % g->mtiles * g->mt;
+		if (g->batches > 1)
+			open_batch(t, batch);
 	}
-	t->idx[d->rank - 2] = (uint32_t)m0;
-	t->idx[d->rank - 1] = (uint32_t)n0;
-	off += (int64_t)m0 * a->strides[a->rank - 2];
-	t->a = (const char *)fast_ptr(a) + fast_bytes(a->dtype, off);
-	t->m = UMA_MIN(g->mt, g->m - (uint32_t)m0);
-	t->n = UMA_MIN(g->nt, g->n - (uint32_t)n0);
+	t->idx[g->epi.row] = m0;
+	t->idx[g->epi.col] = n0;
+	t->a += m0 * g->a_ms;
+	t->m = UMA_MIN(g->mt, g->m - m0);
+	t->n = UMA_MIN(g->nt, g->n - n0);
 	t->block_rows = (t->m + GEMM_ROWS - 1) / GEMM_ROWS;
 	t->block_rows = (t->m + t->block_rows - 1) / t->block_rows;
 }
@@ -212,7 +253,7 @@ static void pack_a(const struct gemm_tile *t, uint32_t k0, uint32_t k)
 	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
 	const int64_t ms = a->strides[a->rank - 2], ks = a->strides[a->rank - 1];
 	struct fast_gemm_source from = {
-		.p = t->a + fast_bytes(a->dtype, k0 * ks), .ks = ks, .ns = ms, .dtype = a->dtype,
+		.p = t->a + k0 * t->plan->a_ks, .ks = ks, .ns = ms, .dtype = a->dtype,
 	};
 	char *out = scratch(t, t->plan->a_at);
 	uint32_t i;
@@ -220,7 +261,7 @@ static void pack_a(const struct gemm_tile *t, uint32_t k0, uint32_t k)
 	for (i = 0; i < t->m; i += t->block_rows) {
 		fast_gemm_pack_b(t->r->prog->cpu->isa, t->plan->kind, &from, k,
 				 UMA_MIN(t->block_rows, t->m - i), out);
-		from.p = (const char *)from.p + fast_bytes(a->dtype, t->block_rows * ms);
+		from.p = (const char *)from.p + t->block_rows * t->plan->a_ms;
 		out += vector_bytes(t->plan, k);
 	}
 }
@@ -245,7 +286,7 @@ static const int32_t *row_sums(const struct gemm_tile *t)
 	if (!g->row_sums)
 		return NULL;
 	if (!g->pack_a)
-		fast_gemm_row_sums(t->r->prog->cpu->isa, t->a, a->strides[a->rank - 2], t->m, g->k,
+		fast_gemm_row_sums(t->r->prog->cpu->isa, t->a, g->a_ms, t->m, g->k,
 				   a->dtype == UMA_DTYPE_S8, sums);
 	for (i = 0; g->pack_a && i < t->m; i += t->block_rows) {
 		const char *rows = scratch(t, g->a_at);
@@ -286,19 +327,22 @@ static void multiply(const struct gemm_tile *t, struct fast_gemm_strip *s, uint3
 		     const int32_t *init)
 {
 	const struct gemm_plan *g = t->plan;
-	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
+	const void *next[FAST_GEMM_AHEAD];
 	uint32_t j;
 
 	if (!g->pack_a) {
 		s->m = m;
-		s->a_ms = fast_bytes(a->dtype, a->strides[a->rank - 2]);
+		s->a_ms = g->a_ms;
 		s->init = init ? init + i : NULL;
 		g->fn(s);
 		return;
 	}
+	memcpy(next, s->next, sizeof(next));
 	s->a_ms = 4;
 	s->a_ks = 64;
 	for (j = 0; j < m; j += t->block_rows) {
+		s->next[0] = i || j >= FAST_GEMM_AHEAD * t->block_rows ? NULL :
+			     next[j / t->block_rows];
 		s->a = (const char *)scratch(t, g->a_at) +
 		       (i + j) / t->block_rows * vector_bytes(g, s->k);
 		s->m = UMA_MIN(t->block_rows, m - j);
@@ -323,7 +367,6 @@ struct sums {
 static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, void *acc, uint32_t i,
 		  uint32_t m, uint32_t j, const struct sums *sums)
 {
-	const uint32_t rank = gemm_view(t, UMA_SLOT_DST)->rank;
 	const uint32_t by_channel = fast_epi_by_channel(t->r->prog);
 	struct fast_epi_block b = {
 		.acc = acc, .ld = s->c_ms / 4, .m = m, .n = s->n,
@@ -333,8 +376,8 @@ static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, vo
 	};
 
 	memcpy(b.idx, t->idx, sizeof(b.idx));
-	b.idx[rank - 2] += i;
-	b.idx[rank - 1] += j;
+	b.idx[t->plan->epi.row] += i;
+	b.idx[t->plan->epi.col] += j;
 	return fast_epi_block(t->r, &t->plan->epi, &b);
 }
 
@@ -342,26 +385,26 @@ static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, vo
 static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j, struct sums *sums)
 {
 	const struct gemm_plan *g = t->plan;
-	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
 	const struct uma_tensor_view *d = gemm_view(t, UMA_SLOT_DST);
-	const int64_t ks = fast_bytes(a->dtype, a->strides[a->rank - 1]);
 	const uint32_t chunk = g->epi.direct ? t->m : CHUNK * t->block_rows;
 	const bool last = k0 + k == g->k;
 	struct fast_gemm_strip s = {
-		.a_ks = ks * fast_gemm_group(g->kind), .n = UMA_MIN(FAST_GEMM_N, t->n - j), .k = k,
+		.a_ks = g->a_ks * fast_gemm_group(g->kind), .n = UMA_MIN(FAST_GEMM_N, t->n - j), .k = k,
 		.flip = g->flip, .accumulate = k0 > 0,
 	};
 	char *dst = NULL;
 	uint32_t i, m;
 
-	if (gemm_load_strip(t, k0, k, t->idx[d->rank - 1] + j, s.n, &s))
+	if (gemm_load_strip(t, k0, k, t->idx[g->epi.col] + j, s.n, &s))
 		return -1;
 	if (sums->cols)
 		column_sums(g, &s, sums->cols + j);
 	if (g->epi.direct) {
 		dst = (char *)fast_ptr(d) + 4 * (uma_tensor_offset(d, t->idx) + j);
-		s.c_ms = 4 * d->strides[d->rank - 2];
+		s.c_ms = g->d_ms;
+		s.far = g->far;
 	} else {
+		s.far = g->kt < g->k;
 		s.c_ms = g->kt < g->k ? g->nt * 4 : FAST_GEMM_N * 4;
 	}
 	for (i = 0; i < t->m; i += m) {
@@ -370,7 +413,7 @@ static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
 		m = UMA_MIN(chunk, t->m - i);
 		if (g->kt < g->k)
 			acc += i * s.c_ms + j * 4;
-		s.a = t->a + i * fast_bytes(a->dtype, a->strides[a->rank - 2]) + k0 * ks;
+		s.a = t->a + i * g->a_ms + k0 * g->a_ks;
 		s.c = dst ? dst + i * s.c_ms : acc;
 		multiply(t, &s, i, m, k0 ? NULL : sums->init);
 		if (last && !dst && finish(t, &s, acc, i, m, j, sums))

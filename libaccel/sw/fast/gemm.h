@@ -42,6 +42,15 @@ enum gemm_b {
  * @mtiles: tiles along M
  * @ntiles: tiles along N
  * @block_n: columns of a panel of packed B
+ * @a_ms: bytes from row to row of A
+ * @a_ks: bytes from column to column of A
+ * @b_ks: bytes from row to row of B, unless packed
+ * @b_ns: bytes from column to column of B, unless packed
+ * @b_panel: bytes of a panel of packed B
+ * @b_matrix: bytes of a matrix of packed B
+ * @d_ms: bytes from row to row of DST
+ * @ahead: B is too large for the caches close by
+ * @far: so is DST
  * @row_factor: what the sums of a row of A are multiplied by for @init
  * @row_const: added to that
  * @col_factor: the same for columns of B
@@ -71,10 +80,19 @@ struct gemm_plan {
 	uint32_t mtiles;
 	uint32_t ntiles;
 	uint32_t block_n;
+	int64_t a_ms;
+	int64_t a_ks;
+	int64_t b_ks;
+	int64_t b_ns;
+	uint64_t b_panel;
+	uint64_t b_matrix;
+	int64_t d_ms;
 	int32_t row_factor;
 	int32_t row_const;
 	int32_t col_factor;
 	uint8_t flip;
+	bool ahead;
+	bool far;
 	bool pack_a;
 	bool row_sums;
 	bool col_sums;
@@ -91,9 +109,9 @@ _Static_assert(sizeof(struct gemm_plan) <= sizeof(((struct fast_prog *)0)->priv)
  * struct gemm_tile - a tile in work
  * @r: run
  * @plan: of the operation
- * @batch: linear index of the matrix
  * @idx: logical index of the tile's first element in DST
  * @a: element (first row, 0) of A
+ * @b: element (0, 0) of B; packed: the first panel
  * @m: rows
  * @n: columns
  * @block_rows: rows of a packed vector of A
@@ -101,9 +119,9 @@ _Static_assert(sizeof(struct gemm_plan) <= sizeof(((struct fast_prog *)0)->priv)
 struct gemm_tile {
 	const struct fast_run *r;
 	const struct gemm_plan *plan;
-	uint64_t batch;
 	uint32_t idx[UMA_MAX_RANK];
 	const char *a;
+	const char *b;
 	uint32_t m;
 	uint32_t n;
 	uint32_t block_rows;

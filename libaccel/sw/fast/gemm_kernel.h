@@ -18,6 +18,8 @@
 
 /** FAST_GEMM_N: columns of a strip */
 #define FAST_GEMM_N		32u
+/** FAST_GEMM_AHEAD: see &struct fast_gemm_strip.next */
+#define FAST_GEMM_AHEAD		4u
 
 /**
  * enum fast_gemm_kind - types of an inner product
@@ -62,7 +64,12 @@ enum fast_gemm_kind {
  *	unsigned, the other signed: for s8 by s8 and u8 by u8 it is 0x80 and the sums
  *	are off by 128 x the sum of the row of A, upwards for s8
  *	(fast_gemm_row_sums()); for the mixed ones it is 0
+ * @next: what is read next: while the i-th rows are multiplied, lines from next[i]
+ *	on, one for each group of K, are brought into the second-level cache; NULL:
+ *	nothing
+ * @next_ks: bytes from line to line
  * @accumulate: add to C
+ * @far: C is not in the first-level cache
  * @b_masked: F32: nothing behind column @n of B may be read
  */
 struct fast_gemm_strip {
@@ -74,11 +81,14 @@ struct fast_gemm_strip {
 	void *c;
 	int64_t c_ms;
 	const int32_t *init;
+	const void *next[FAST_GEMM_AHEAD];
+	int64_t next_ks;
 	uint32_t m;
 	uint32_t n;
 	uint32_t k;
 	uint8_t flip;
 	bool accumulate;
+	bool far;
 	bool b_masked;
 };
 

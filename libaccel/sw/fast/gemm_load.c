@@ -84,7 +84,7 @@ static enum gemm_b source_of_b(const struct gemm_plan *g, const struct fast_prog
 
 	if (b->layout != UMA_LAYOUT_STRIDED)
 		return same && uma_le16(p->cap->block_k) == fast_gemm_group(g->kind) &&
-		       uma_le16(p->cap->block_n) % 16 == 0 ? GEMM_B_PACKED : GEMM_B_DEQUANT;
+		       (g->block_n == 16 || g->block_n % 32 == 0) ? GEMM_B_PACKED : GEMM_B_DEQUANT;
 	if (uma_is_int4(b->dtype) || (!g->epi.integer && !uma_is_float(b->dtype)))
 		return GEMM_B_DEQUANT;
 	/* Only the wide kernel can leave out columns that are not there. */
@@ -115,30 +115,55 @@ int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 
 /* --- a strip -------------------------------------------------------------------- */
 
-static int64_t offset_of(const struct gemm_tile *t, uint32_t k0, uint32_t n0)
-{
-	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
-	int64_t off = k0 * b->strides[b->rank - 2] + n0 * b->strides[b->rank - 1];
-	uint32_t i;
-
-	for (i = 0; i + 2 < b->rank; i++)
-		off += t->idx[i] * b->strides[i];
-	return fast_bytes(b->dtype, off);
-}
-
 /* Vectors of a packed operand: block_n / 16 of them side by side. */
 static void packed_strip(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 			 struct fast_gemm_strip *s)
 {
-	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
-	const struct uma_op_cap *cap = t->r->prog->cap;
-	uint32_t v;
+	const struct gemm_plan *g = t->plan;
+	const uint64_t at = (uint64_t)(k0 / fast_gemm_group(g->kind)) * g->block_n * 4;
 
-	s->b_ks = 4 * t->plan->block_n;
-	for (v = 0; v < FAST_GEMM_N / 16 && v * 16 < s->n; v++)
-		s->b[v] = (const char *)(uintptr_t)uma_packed_addr(b, cap, t->batch, k0,
-								   n0 + v * 16) +
-			  (n0 + v * 16) % t->plan->block_n * 4;
+	s->b_ks = 4 * g->block_n;
+	if (g->block_n == 16) {
+		s->b[0] = t->b + n0 / 16 * g->b_panel + at;
+		s->b[1] = (const char *)s->b[0] + (s->n > 16 ? g->b_panel : 0);
+		return;
+	}
+	/* Wider ones are multiples of a strip. */
+	s->b[0] = t->b + n0 / g->block_n * g->b_panel + at + n0 % g->block_n * 4;
+	s->b[1] = (const char *)s->b[0] + 64;
+}
+
+/* The strip behind this one, while this one is multiplied. */
+static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
+		       struct fast_gemm_strip *s)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	const struct gemm_plan *g = t->plan;
+	const int64_t ks = g->b_ks;
+	const uint32_t group = fast_gemm_group(g->kind);
+	struct fast_gemm_strip then = { .n = FAST_GEMM_N };
+	const char *p;
+	uint32_t i;
+
+	n0 += FAST_GEMM_N;
+	if (n0 + FAST_GEMM_N > g->n)
+		return;
+	if (g->b == GEMM_B_PACKED) {
+		packed_strip(t, k0, n0, &then);
+		for (i = 0; i < FAST_GEMM_N / 16; i++)
+			s->next[i] = then.b[i];
+		s->next_ks = then.b_ks;
+		return;
+	}
+	if (b->strides[b->rank - 1] != 1)
+		return;
+	/* Rows of a line, of two for 4-byte elements. */
+	p = t->b + k0 * ks + n0 * g->b_ns;
+	s->next_ks = ks * group;
+	for (i = 0; i < group; i++)
+		s->next[i] = p + i * ks;
+	if (group == 1)
+		s->next[1] = p + 64;
 }
 
 int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
@@ -149,18 +174,20 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 	char *out = (char *)t->r->scratch + g->b_at;
 	struct fast_gemm_source from;
 
+	if (g->ahead && t->m > FAST_GEMM_AHEAD * GEMM_ROWS / 2)
+		look_ahead(t, k0, n0, s);
 	if (g->b == GEMM_B_PACKED) {
 		packed_strip(t, k0, n0, s);
 		return 0;
 	}
 	from = (struct fast_gemm_source){
-		.p = (const char *)fast_ptr(b) + offset_of(t, k0, n0),
+		.p = t->b + k0 * g->b_ks + n0 * g->b_ns,
 		.ks = b->strides[b->rank - 2], .ns = b->strides[b->rank - 1], .dtype = b->dtype,
 	};
 	if (g->b == GEMM_B_PLAIN) {
 		s->b[0] = from.p;
 		s->b[1] = (const char *)from.p + 64;
-		s->b_ks = from.ks * 4;
+		s->b_ks = g->b_ks;
 		s->b_masked = true;
 		return 0;
 	}

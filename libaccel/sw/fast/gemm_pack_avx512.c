@@ -209,26 +209,64 @@ bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_sour
 
 /* --- sums of rows ---------------------------------------------------------------- */
 
+/* A row's bytes as unsigned ones, eight to a sum; what is masked out counts 0. */
+INLINE __m512i row_sum(const char *p, uint32_t k, __m512i flip)
+{
+	const __m512i zero = _mm512_setzero_si512();
+	__m512i sum = zero, v;
+	__mmask64 mask;
+	uint32_t j;
+
+	for (j = 0; j + 64 <= k; j += 64) {
+		v = _mm512_xor_si512(_mm512_loadu_si512(p + j), flip);
+		sum = _mm512_add_epi64(sum, _mm512_sad_epu8(v, zero));
+	}
+	if (j < k) {
+		mask = (1ull << (k - j)) - 1;
+		v = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, p + j),
+				     _mm512_maskz_mov_epi8(mask, flip));
+		sum = _mm512_add_epi64(sum, _mm512_sad_epu8(v, zero));
+	}
+	return sum;
+}
+
+/* The sums of eight vectors' eight lanes, in order. */
+INLINE __m512i add_across(const __m512i v[8])
+{
+	__m512i pair[4], four[2];
+	uint32_t i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++)
+		pair[i] = _mm512_add_epi64(_mm512_unpacklo_epi64(v[2 * i], v[2 * i + 1]),
+					   _mm512_unpackhi_epi64(v[2 * i], v[2 * i + 1]));
+#pragma GCC unroll 2
+	for (i = 0; i < 2; i++)
+		four[i] = _mm512_add_epi64(
+			_mm512_shuffle_i64x2(pair[2 * i], pair[2 * i + 1], 0x88),
+			_mm512_shuffle_i64x2(pair[2 * i], pair[2 * i + 1], 0xdd));
+	return _mm512_add_epi64(_mm512_shuffle_i64x2(four[0], four[1], 0x88),
+				_mm512_shuffle_i64x2(four[0], four[1], 0xdd));
+}
+
 void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t k,
 			       bool is_signed, int32_t *sums)
 {
 	const __m512i flip = _mm512_set1_epi8(is_signed ? (char)0x80 : 0);
-	const __m512i zero = _mm512_setzero_si512();
+	const __m256i bias = _mm256_set1_epi32(is_signed ? (int32_t)(128 * k) : 0);
+	const char *p = a;
 	uint32_t i, j;
 
-	for (i = 0; i < m; i++) {
-		const char *p = (const char *)a + i * a_ms;
-		__m512i sum = zero;
+	for (i = 0; i < m; i += 8) {
+		const uint32_t count = m - i < 8 ? m - i : 8;
+		__m512i v[8];
 
-		/* As unsigned bytes, eight to a sum; what is masked out counts 0. */
-		for (j = 0; j < k; j += 64) {
-			const __mmask64 mask = k - j < 64 ? (1ull << (k - j)) - 1 : ~0ull;
-			const __m512i v = _mm512_maskz_loadu_epi8(mask, p + j);
-
-			sum = _mm512_add_epi64(sum, _mm512_sad_epu8(
-				_mm512_xor_si512(v,
-						 _mm512_maskz_mov_epi8(mask, flip)), zero));
-		}
-		sums[i] = (int32_t)(_mm512_reduce_add_epi64(sum) - (is_signed ? 128ll * k : 0));
+#pragma GCC unroll 8
+		for (j = 0; j < 8; j++)
+			v[j] = j < count ? row_sum(p + j * a_ms, k, flip) : _mm512_setzero_si512();
+		_mm256_mask_storeu_epi32(sums + i, (__mmask8)((1u << count) - 1),
+					 _mm256_sub_epi32(_mm512_cvtepi64_epi32(add_across(v)),
+							  bias));
+		p += 8 * a_ms;
 	}
 }

@@ -65,11 +65,35 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 
 #endif /* LIBACCEL_SW_FAST_GEMM_STRIP_H */
 
+/* A group of K: rows one after the other, as their broadcasts come in. */
+#define K_STEP() do {							\
+	BVEC v0 = LOAD_B(b0, nv == 1 ? mask : (__mmask16)-1), v1 = v0;	\
+									\
+	/* Or the compiler keeps a pointer for every row. */		\
+	__asm__("" : "+r"(ms));						\
+	if (nv == 2)							\
+		v1 = LOAD_B(b1, mask);					\
+	_Pragma("GCC unroll 16")					\
+	for (i = 0; i < mr; i++) {					\
+		const AVEC v = BROADCAST(row_at(p, ms, i));		\
+									\
+		acc[i][0] = STEP(acc[i][0], v, v0);			\
+		if (nv == 2)						\
+			acc[i][1] = STEP(acc[i][1], v, v1);		\
+	}								\
+	_Pragma("GCC unroll 16")					\
+	for (i = 0; i < mr; i += 3)					\
+		p[i / 3] += ks;						\
+	b0 += b_ks;							\
+	b1 += b_ks;							\
+} while (0)
+
 INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, const int32_t *init,
-		       __mmask16 mask, const uint32_t mr, const uint32_t nv)
+		       const char *next, __mmask16 mask, const uint32_t mr, const uint32_t nv)
 {
 	const char *p[(MR + 2) / 3], *b0 = s->b[0], *b1 = s->b[nv - 1];
 	int64_t ms = s->a_ms, ks = s->a_ks, b_ks = s->b_ks, c_ms = s->c_ms;
+	const int64_t next_ks = s->next_ks;
 	uint32_t groups = s->k / GROUP, i;
 	VEC acc[MR][2];
 #ifdef FLIP
@@ -93,27 +117,15 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 				acc[i][1] = acc[i][0];
 		}
 	}
-	for (; groups; groups--) {
-		BVEC v0 = LOAD_B(b0, nv == 1 ? mask : (__mmask16)-1), v1 = v0;
-
-		/* Or the compiler keeps a pointer for every row. */
-		__asm__("" : "+r"(ms));
-		if (nv == 2)
-			v1 = LOAD_B(b1, mask);
-#pragma GCC unroll 16
-		for (i = 0; i < mr; i++) {
-			const AVEC v = BROADCAST(row_at(p, ms, i));
-
-			acc[i][0] = STEP(acc[i][0], v, v0);
-			if (nv == 2)
-				acc[i][1] = STEP(acc[i][1], v, v1);
+	/* Twice: even an idle prefetch takes its share of short sums. */
+	if (next)
+		for (; groups; groups--, next += next_ks) {
+			_mm_prefetch(next, _MM_HINT_T1);
+			K_STEP();
 		}
-#pragma GCC unroll 16
-		for (i = 0; i < mr; i += 3)
-			p[i / 3] += ks;
-		b0 += b_ks;
-		b1 += b_ks;
-	}
+	else
+		for (; groups; groups--)
+			K_STEP();
 	if (GROUP > 1 && s->k % GROUP) {
 		const BVEC v0 = LOAD_B(b0, (__mmask16)-1), v1 = LOAD_B(b1, (__mmask16)-1);
 
@@ -127,12 +139,22 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 				acc[i][1] = STEP(acc[i][1], v, v1);
 		}
 	}
+	/* No load is served from a masked store that is still on its way. */
+	if (mask == (__mmask16)-1) {
+#pragma GCC unroll 16
+		for (i = 0; i < mr; i++) {
+			_mm512_storeu_si512(c + i * c_ms, (__m512i)acc[i][0]);
+			if (nv == 2)
+				_mm512_storeu_si512(c + i * c_ms + 64, (__m512i)acc[i][1]);
+		}
+		return;
+	}
 #pragma GCC unroll 16
 	for (i = 0; i < mr; i++) {
 		char *o = c + i * c_ms;
 
 		if (nv == 2)
-			STORE_C(o, (__mmask16)-1, acc[i][0]);
+			_mm512_storeu_si512(o, (__m512i)acc[i][0]);
 		STORE_C(o + (nv - 1) * 64, mask, acc[i][nv - 1]);
 	}
 }
@@ -140,9 +162,9 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 #define TILE(mr, nv)							\
 static __attribute__((noinline)) void					\
 tile_##mr##_##nv(const struct fast_gemm_strip *s, const char *a, char *c, \
-		 const int32_t *init, __mmask16 mask)			\
+		 const int32_t *init, const char *next, __mmask16 mask)	\
 {									\
-	strip_tile(s, a, c, init, mask, mr, nv);			\
+	strip_tile(s, a, c, init, next, mask, mr, nv);			\
 }
 
 TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1)
@@ -150,7 +172,7 @@ TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2)
 TILE(8, 2) TILE(9, 2) TILE(10, 2) TILE(11, 2) TILE(12, 2) TILE(13, 2) TILE(14, 2)
 
 typedef void (*tile_fn)(const struct fast_gemm_strip *s, const char *a, char *c,
-			const int32_t *init, __mmask16 mask);
+			const int32_t *init, const char *next, __mmask16 mask);
 
 void STRIP(const struct fast_gemm_strip *s)
 {
@@ -164,12 +186,24 @@ void STRIP(const struct fast_gemm_strip *s)
 	const __mmask16 mask = (__mmask16)(0xffffu >> ((0u - s->n) % 16));
 	const tile_fn *tiles = s->n > 16 ? wide : narrow;
 	const uint32_t most = s->n > 16 ? MR : MR_SINGLE;
-	uint32_t left = (s->m + most - 1) / most, r = 0, mr;
+	uint32_t left = (s->m + most - 1) / most, r = 0, ahead = 0, mr, i;
+	const char *a = s->a;
+	char *c = s->c;
 
 	/* Evenly: the larger blocks first. */
 	for (; left; left--, r += mr) {
 		mr = (s->m - r + left - 1) / left;
-		tiles[mr - 1](s, (const char *)s->a + r * s->a_ms, (char *)s->c + r * s->c_ms,
-			      s->init ? s->init + r : NULL, mask);
+		/* The next rows' accumulators, or the next columns'. */
+		for (i = 0; s->far && i < mr; i++) {
+			const char *p = left > 1 ? c + (mr + i) * s->c_ms :
+						   (char *)s->c + i * s->c_ms + 128;
+
+			_mm_prefetch(p, _MM_HINT_T0);
+			_mm_prefetch(p + 64, _MM_HINT_T0);
+		}
+		tiles[mr - 1](s, a, c, s->init ? s->init + r : NULL,
+			      ahead < FAST_GEMM_AHEAD ? s->next[ahead++] : NULL, mask);
+		a += mr * s->a_ms;
+		c += mr * s->c_ms;
 	}
 }

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attention of a few queries: each key and value is used by no more than eight
+ * rows, so what counts is how fast they come from memory. A tile takes a piece
+ * of the keys, of all heads where these lie side by side, in the order in which
+ * they lie, and prefetches what comes next; a second phase puts the pieces of a
+ * sequence together (T. Dao et al., "Flash-Decoding", 2023).
+ *
+ * How the keys are cut does not depend on the number of threads.
+ */
+#include <math.h>
+#include <string.h>
+#include "attn.h"
+
+/* Tiles of a task with enough keys; pieces of a sequence at most */
+#define STREAM_TILES	32u
+/* Words that the rows of a tile may take */
+#define STREAM_WORDS	(160u * 1024u)
+/* What follows the sums of a row in a piece: shift and sum of weights */
+#define TAIL		16u
+/* Keys that are prefetched ahead of time at most, and bytes */
+#define AHEAD		64u
+#define AHEAD_BYTES	(12 * 1024)
+/* Words of a row's partial sums */
+#define PART		256u
+
+/**
+ * struct stream - a tile at hand
+ * @c: context
+ * @g0: first head of K
+ * @heads: heads
+ * @rows: rows of a head that have a query
+ * @skip_zero: as in &struct attn_lines
+ * @kp: keys of the block, of the first head; then what comes after them
+ * @vp: values, likewise
+ * @kt: their places in the table of scales
+ * @vt: likewise
+ * @limits: what the rows see
+ * @kscale: scales of the keys of a head
+ * @vscale: scales of the values of a head
+ * @q: rows, head by head
+ * @part: partial sums
+ * @s: scores of the block
+ * @o: sums
+ * @sum: running softmax
+ */
+struct stream {
+	struct attn_ctx c;
+	uint32_t g0;
+	uint32_t heads;
+	uint32_t rows;
+	bool skip_zero;
+	const uint8_t *kp[ATTN_KEYS + AHEAD];
+	const uint8_t *vp[ATTN_KEYS + AHEAD];
+	int64_t kt[ATTN_KEYS];
+	int64_t vt[ATTN_KEYS];
+	float kscale[ATTN_KEYS];
+	float vscale[ATTN_KEYS];
+	struct attn_limits limits[ATTN_LINE_ROWS];
+	float *q;
+	float *part;
+	float *s;
+	float *o;
+	struct attn_sum *sum;
+};
+
+/* Where each key or value of a block is, of head g0, and its scale in the table. */
+static int find(struct stream *s, uint32_t slot, uint64_t key, uint32_t n, const uint8_t **p,
+		int64_t *table)
+{
+	const struct uma_tensor_view *t = attn_view(&s->c, slot);
+	const bool tabled = slot == UMA_SLOT_B ? s->c.p->k_tabled : s->c.p->v_tabled;
+	const int64_t step = fast_bytes(t->dtype, t->strides[1]);
+	const int64_t table_step = tabled ? uma_table_stride(t, 1) : 0;
+	uint32_t idx[UMA_MAX_RANK] = { 0 }, j, i, run = n;
+
+	s->c.q.g = s->g0;
+	for (j = 0; j < n; j += run) {
+		const uint8_t *at;
+
+		if (attn_key_at(&s->c, slot, key + j, idx))
+			return -1;
+		run = n - j;
+		if (uma_has(s->c.r->prog->op, UMA_SLOT_AUX1))
+			run = UMA_MIN(run, t->dims[1] - idx[1]);
+		at = (const uint8_t *)fast_ptr(t) +
+		     fast_bytes(t->dtype, uma_tensor_offset(t, idx));
+		for (i = 0; i < run; i++)
+			p[j + i] = at + step * i;
+		for (i = 0; i < run && tabled; i++)
+			table[j + i] = (int64_t)uma_table_index(t, idx) + table_step * i;
+	}
+	return 0;
+}
+
+/* What is read after a block: keys, values, the next block's keys. */
+static void foresee(struct stream *s, uint32_t n)
+{
+	const struct uma_tensor_view *t = attn_view(&s->c, UMA_SLOT_B);
+	const bool paged = uma_has(s->c.r->prog->op, UMA_SLOT_AUX1);
+	const int64_t step = paged ? 0 : fast_bytes(t->dtype, t->strides[1]);
+	uint32_t i;
+
+	for (i = 0; i < AHEAD; i++) {
+		s->kp[n + i] = s->vp[UMA_MIN(i, n - 1)];
+		s->vp[n + i] = s->kp[n - 1] + step * (i + 1);
+	}
+}
+
+/* Scales of the block's keys or values of a head. */
+static void scales(const struct stream *s, uint32_t slot, const int64_t *table, uint32_t head,
+		   uint32_t n, float *x)
+{
+	const struct uma_tensor_view *t = attn_view(&s->c, slot);
+	const int64_t step = uma_table_stride(t, 2) * head;
+	const int64_t size = uma_dtype_bits(t->scale_dtype) / 8;
+	const uint8_t *base = (const uint8_t *)(uintptr_t)t->scale_addr;
+	uint32_t j;
+
+	if (t->scale_dtype == UMA_DTYPE_F32)
+		for (j = 0; j < n; j++)
+			memcpy(&x[j], base + (table[j] + step) * 4, 4);
+	else
+		for (j = 0; j < n; j++)
+			s->c.run.k->to_f32[t->scale_dtype](&x[j], base + (table[j] + step) *
+							   size, 1);
+}
+
+static void hide(const struct stream *s, float *x, uint32_t row, uint64_t key, uint32_t n)
+{
+	const struct attn_limits *l = &s->limits[row];
+	const int64_t keep = (int64_t)s->c.q.keep;
+	int64_t at = (int64_t)key;
+	uint32_t j;
+
+	if (at >= keep && l->lo <= at && l->hi >= at + n - 1)
+		return;
+	for (j = 0; j < n; j++, at++)
+		if (at < keep ? at > l->hk : at < l->lo || at > l->hi)
+			x[j] = -__builtin_inff();
+}
+
+/* The scores of a block become weights. */
+static void soften(struct stream *s, uint64_t key, uint32_t n)
+{
+	const struct attn_plan *p = s->c.p;
+	struct attn_line l = { .n = n, .dv = p->dv, .c = p->c, .s = s->s, .o = s->o };
+	struct attn_sum *sum = s->sum;
+	uint32_t h, r;
+
+	l.kscale = p->k_tabled ? s->kscale : NULL;
+	l.vscale = p->v_tabled ? s->vscale : NULL;
+	for (h = 0; h < s->heads; h++) {
+		if (p->k_tabled)
+			scales(s, UMA_SLOT_B, s->kt, h, n, s->kscale);
+		if (p->v_tabled)
+			scales(s, UMA_SLOT_C, s->vt, h, n, s->vscale);
+		for (r = 0; r < s->rows; r++, l.s += ATTN_KEYS, l.o += p->dv) {
+			hide(s, l.s, r, key, n);
+			p->kern->line_soften(&l, sum++);
+		}
+	}
+}
+
+static struct attn_lines lines_of(const struct stream *s, uint32_t slot, uint32_t n)
+{
+	const struct attn_plan *p = s->c.p;
+	const struct uma_tensor_view *t = attn_view(&s->c, slot);
+	const int64_t step = fast_bytes(t->dtype, t->strides[2]);
+	const int64_t line = fast_bytes(t->dtype, t->dims[3]) * s->heads;
+
+	return (struct attn_lines){
+		.heads = s->heads,
+		.rows = s->rows,
+		.n = n,
+		.d = p->d,
+		.dv = p->dv,
+		.dtype = t->dtype,
+		.ahead = (uint32_t)UMA_MAX(UMA_MIN(AHEAD_BYTES / line, (int64_t)AHEAD), 1),
+		.skip_zero = s->skip_zero,
+		.zero = t->quant == UMA_QUANT_TENSOR ? (float)t->zero : 0,
+		.p = slot == UMA_SLOT_B ? s->kp : s->vp,
+		.step = step,
+		.q = s->q,
+		.part = s->part,
+		.s = s->s,
+		.o = s->o,
+	};
+}
+
+/* Keys @key .. @key + @n against all heads of the tile. */
+static int run_block(struct stream *s, uint64_t key, uint32_t n)
+{
+	const struct attn_kernels *k = s->c.p->kern;
+	struct attn_lines l;
+
+	if (find(s, UMA_SLOT_B, key, n, s->kp, s->kt) ||
+	    find(s, UMA_SLOT_C, key, n, s->vp, s->vt))
+		return -1;
+	foresee(s, n);
+	l = lines_of(s, UMA_SLOT_B, n);
+	k->line_scores(&l);
+	soften(s, key, n);
+	l = lines_of(s, UMA_SLOT_C, n);
+	k->line_values(&l);
+	return 0;
+}
+
+static int run_range(struct stream *s, uint64_t from, uint64_t to)
+{
+	for (; from < to; from += ATTN_KEYS)
+		if (run_block(s, from, (uint32_t)UMA_MIN(ATTN_KEYS, to - from)))
+			return -1;
+	return 0;
+}
+
+/* The piece's part of the keys that are seen. */
+static int run_piece(struct stream *s, uint32_t piece)
+{
+	const struct attn_plan *p = s->c.p;
+	const struct attn_seq *q = &s->c.q;
+	const uint64_t each = uma_roundup(uma_divup(q->kv_len, p->pieces), ATTN_KEYS);
+	const uint64_t from = UMA_MIN(each * piece, q->kv_len);
+	const uint64_t to = UMA_MIN(from + each, q->kv_len);
+	uint32_t i;
+
+	for (i = 0; i < s->heads * s->rows; i++)
+		s->sum[i] = (struct attn_sum){ .shift = -__builtin_inff() };
+	memset(s->o, 0, 4ul * s->heads * s->rows * p->dv);
+	return run_range(s, from, UMA_MIN(to, q->keep)) ||
+	       run_range(s, UMA_MAX(from, q->lo), UMA_MIN(to, q->hi)) ? -1 : 0;
+}
+
+static bool all_finite(const float *x, uint64_t n)
+{
+	uint32_t high = 0, bits;
+	uint64_t i;
+
+	for (i = 0; i < n; i++) {
+		memcpy(&bits, &x[i], 4);
+		bits &= 0x7f800000u;
+		high = bits > high ? bits : high;
+	}
+	return high != 0x7f800000u;
+}
+
+/* Sequence, heads and rows of a tile, and its places in the scratch memory. */
+static int open_tile(struct stream *s, uint32_t tile)
+{
+	const struct attn_plan *p = s->c.p;
+	struct attn_seq *q = &s->c.q;
+	uint8_t *at = s->c.r->scratch;
+	uint32_t r, words;
+
+	s->g0 = tile % p->htiles * p->heads;
+	s->heads = UMA_MIN(p->heads, p->kv_heads - s->g0);
+	q->b = tile / p->htiles;
+	q->g = s->g0;
+	q->row0 = 0;
+	if (attn_seq_open(&s->c))
+		return -1;
+	s->rows = q->q_len * p->group;
+	attn_seq_limits(&s->c, s->rows);
+	for (r = 0; r < s->rows; r++)
+		attn_row_limits(&s->c, r, &s->limits[r]);
+	words = p->heads * (uint32_t)p->rows;
+	s->q = (float *)at;
+	at += uma_roundup(4ul * words * p->d, 64);
+	s->o = (float *)at;
+	at += uma_roundup(4ul * words * p->dv, 64);
+	s->s = (float *)at;
+	at += 4ul * words * ATTN_KEYS;
+	s->part = (float *)at;
+	at += 4ul * words * PART;
+	s->sum = (struct attn_sum *)at;
+	return 0;
+}
+
+static int load_rows(struct stream *s)
+{
+	const struct attn_plan *p = s->c.p;
+	float *x = s->q;
+	uint32_t h, r;
+
+	for (h = 0; h < s->heads; h++)
+		for (r = 0; r < s->rows; r++, x += p->d) {
+			s->c.q.g = s->g0 + h;
+			if (attn_load_q(&s->c, r, (uint32_t *)x))
+				return -1;
+		}
+	return 0;
+}
+
+/* Where a piece leaves row @row of head @g. */
+static float *partial(const struct attn_ctx *c, uint32_t piece, uint32_t g, uint32_t row)
+{
+	const struct attn_plan *p = c->p;
+	const uint64_t at = (((uint64_t)piece * p->batch + c->q.b) * p->kv_heads + g) * p->rows;
+
+	return (float *)c->r->work + (at + row) * (p->dv + TAIL);
+}
+
+static int run_keys(struct stream *s, uint32_t piece)
+{
+	const struct attn_plan *p = s->c.p;
+	const float *o = s->o;
+	uint32_t h, r;
+
+	if (load_rows(s) || run_piece(s, piece))
+		return -1;
+	if (!all_finite(o, (uint64_t)s->heads * s->rows * p->dv)) {
+		/* Once more, with care: the product with a weight of 0 may not be 0. */
+		s->skip_zero = true;
+		if (run_piece(s, piece))
+			return -1;
+	}
+	for (h = 0; h < s->heads; h++)
+		for (r = 0; r < s->rows; r++, o += p->dv) {
+			float *to = partial(&s->c, piece, s->g0 + h, r);
+
+			memcpy(to, o, 4ul * p->dv);
+			memcpy(to + p->dv, &s->sum[h * s->rows + r], sizeof(*s->sum));
+		}
+	return 0;
+}
+
+/* A row of the result from its pieces and the sink. */
+static int merge_row(struct stream *s, uint32_t g, uint32_t row, float *x)
+{
+	const struct attn_plan *p = s->c.p;
+	const bool sinks = attn_params(&s->c)->flags & UMA_ATTN_SINKS;
+	float top = -__builtin_inff(), sum = 0, sink = top, factor;
+	uint32_t i, bits;
+
+	if (sinks && attn_load_sink(&s->c, row, &sink))
+		return -1;
+	top = sink > top ? sink : top;
+	for (i = 0; i < p->pieces; i++) {
+		const float shift = partial(&s->c, i, g, row)[p->dv];
+
+		top = shift > top ? shift : top;
+	}
+	/* A sink that is no number is one more weight. */
+	if (sinks)
+		sum = sink == -__builtin_inff() ? 0 : exp2f(sink - top);
+	memset(x, 0, 4ul * p->dv);
+	for (i = 0; i < p->pieces; i++) {
+		const float *from = partial(&s->c, i, g, row);
+
+		/* Not even a score that is no number */
+		if (from[p->dv] == -__builtin_inff() && from[p->dv + 1] == 0)
+			continue;
+		factor = from[p->dv] == -__builtin_inff() ? 1 : exp2f(from[p->dv] - top);
+		sum += from[p->dv + 1] * factor;
+		memcpy(&bits, &factor, 4);
+		if (factor != 0)
+			s->c.run.k->axpy(x, bits, from, p->dv);
+	}
+	factor = sum == 0 ? 0 : p->vscale / sum;
+	memcpy(&bits, &factor, 4);
+	s->c.run.k->scale(x, bits, p->dv);
+	return attn_store(&s->c, row, x);
+}
+
+static int merge(struct stream *s)
+{
+	const struct attn_plan *p = s->c.p;
+	const float none[UMA_ATTN_DIM_MAX] = { 0 };
+	uint32_t h, r;
+
+	for (h = 0; h < s->heads; h++) {
+		s->c.q.g = s->g0 + h;
+		for (r = 0; r < s->rows; r++)
+			if (merge_row(s, s->g0 + h, r, s->o))
+				return -1;
+		/* Rows of no query are zeros, in a ragged batch those of somebody else. */
+		for (; r < p->rows && !p->ragged; r++)
+			if (attn_store(&s->c, r, none))
+				return -1;
+	}
+	return 0;
+}
+
+/**
+ * attn_stream_tile - run a tile
+ * @r: thread
+ * @phase: 0: a piece of some heads; 1: their results
+ * @tile: tile
+ */
+int attn_stream_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct attn_plan *p = (const void *)r->prog->priv;
+	struct stream s = { .c = { .r = r, .p = p, .run = fast_model_run(r) } };
+	const uint32_t piece = phase ? 0 : tile % p->pieces;
+
+	if (open_tile(&s, phase ? tile : tile / p->pieces))
+		return -1;
+	return phase ? merge(&s) : run_keys(&s, piece);
+}
+
+/* --- preparing ---------------------------------------------------------------------- */
+
+static bool line_type(const struct uma_tensor_view *t, uint32_t vl, bool *tabled, float *scale)
+{
+	*tabled = false;
+	*scale = 1;
+	if (t->dims[3] % vl)
+		return false;
+	if (uma_is_float(t->dtype))
+		return !t->quant && t->strides[3] == 1;
+	if (!attn_table_ok(t, tabled))
+		return false;
+	if (!*tabled)
+		memcpy(scale, &t->scale, 4);
+	return true;
+}
+
+/**
+ * attn_stream_prepare - take an attention of few rows
+ * @prog: operation
+ * @p: plan, with sizes and the kernels of binary32
+ */
+bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
+{
+	const struct uma_op *op = prog->op;
+	const struct uma_tensor_view *k = &op->t[UMA_SLOT_B];
+	const int64_t across = k->strides[2] < 0 ? -k->strides[2] : k->strides[2];
+	const int64_t along = k->strides[1] < 0 ? -k->strides[1] : k->strides[1];
+	uint64_t words, tiles;
+
+	if (p->rows > ATTN_LINE_ROWS || p->features ||
+	    !line_type(k, p->kern->vl, &p->k_tabled, &p->kscale) ||
+	    !line_type(&op->t[UMA_SLOT_C], p->kern->vl, &p->v_tabled, &p->vscale) ||
+	    !attn_set_scale(op, p, p->kscale))
+		return false;
+	/* All heads of a key, if they lie side by side. */
+	words = p->rows * (p->d + p->dv + ATTN_KEYS + PART + 2);
+	p->heads = across < along ? p->kv_heads : 1;
+	p->heads = (uint32_t)UMA_MIN(p->heads, UMA_MAX(STREAM_WORDS / words, 1u));
+	p->htiles = (uint32_t)uma_divup(p->kv_heads, p->heads);
+	tiles = (uint64_t)p->batch * p->htiles;
+	p->pieces = (uint32_t)UMA_MIN(uma_divup(STREAM_TILES, tiles),
+				      uma_divup(p->keys, ATTN_KEYS));
+	if (tiles * p->pieces > UINT32_MAX)
+		return false;
+	p->stream = true;
+	p->kw = p->d;
+	prog->phase_count = 2;
+	prog->tiles[0] = (uint32_t)tiles * p->pieces;
+	prog->tiles[1] = (uint32_t)tiles;
+	prog->work_bytes = 4ull * p->pieces * p->batch * p->kv_heads * p->rows * (p->dv + TAIL);
+	return true;
+}
