@@ -11,5 +11,6 @@ extern const struct fast_class fast_attention;
 extern const struct fast_class fast_conv;
 extern const struct fast_class fast_gemm;
 extern const struct fast_class fast_wino;
+extern const struct fast_class fast_gemv;
 
 #endif /* LIBACCEL_SW_FAST_CLASSES_H */

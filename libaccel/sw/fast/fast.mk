@@ -19,6 +19,8 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	conv_tile.o \
 	conv_weights.o \
 	wino.o \
+	gemv.o \
+	gemv_bring.o \
 	)
 
 # Their headers are the compiler's; nothing is contracted that is not written so.
@@ -44,6 +46,11 @@ $(eval $(call fast-for,avx512,epilogue_avx512.o gemm_f32_avx512.o gemm_s16_avx51
 $(eval $(call fast-for,vnni,gemm_i8s_avx512.o gemm_i8u_avx512.o))
 $(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
 $(eval $(call fast-for,amx,gemm_amx.o))
+
+$(eval $(call fast-for,avx2,gemv_avx2.o))
+$(eval $(call fast-for,avx512,gemv_avx512.o))
+$(eval $(call fast-for,vnni,gemv_vnni.o))
+$(eval $(call fast-for,bf16,gemv_bf16.o))
 
 $(eval $(call fast-for,avx2,attn_avx2.o))
 $(eval $(call fast-for,avx512,attn_avx512.o))

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Products with few rows: dot products of pairs of bf16.
+ */
+#define HAS_DOT_BF16	1
+#include "gemv_vec512.h"
+
+VEC vf vf_dot_bf16(vf acc, vi a, vi b)
+{
+	return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b);
+}
+
+#include "gemv_kernel.h"
+#include "gemv_all.h"
+
+SET_8(BF16_DOT, 2, 4, 4, 4, 4, 4, 3, 3);
+
+const struct gemv_set *gemv_bf16(enum gemv_kind kind)
+{
+	switch (kind) {
+	case GEMV_BF16_DOT:
+		return &set_BF16_DOT;
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels of gemv.h, for one level of instructions.
+ *
+ * The file that includes this has vectors: VL columns, vf and vi of as many
+ * binary32 and s32, and the functions on them. A kernel keeps mr rows by nv
+ * vectors of sums in registers. A step loads nv vectors of B once, makes of each
+ * the factors that it holds, and multiplies each with the mr rows' elements,
+ * broadcast from memory. Where mr x nv sums alone would wait for each other each
+ * of them has several parts.
+ *
+ * Loads for a multiply-add (a vector): 1 / mr of B, 1 / nv of A.
+ */
+#include "gemv.h"
+
+#ifndef HAS_TABLE
+#define HAS_TABLE	0
+#endif
+#ifndef HAS_DOT_BF16
+#define HAS_DOT_BF16	0
+#endif
+#ifndef HAS_DOT_BYTES
+#define HAS_DOT_BYTES	0
+#endif
+
+#define INLINE	static inline __attribute__((always_inline))
+/* For a constant number of times */
+#define for_each_below(i, from, n)	_Pragma("GCC unroll 32") for (int i = (from); i < (n); i++)
+
+/* Sums in flight that hide the latency of a multiply-add */
+#define IN_FLIGHT	8
+
+/* Factors that a vector of B gives one after the other. */
+INLINE int factors(int kind)
+{
+	switch (kind) {
+	case GEMV_F32:
+	case GEMV_BF16_DOT:
+	case GEMV_I8:
+	case GEMV_I8_U:
+	case GEMV_F16:
+		return 1;
+	case GEMV_BF16:
+	case GEMV_I4:
+	case GEMV_I4_U:
+	case GEMV_I8_MADD:
+		return 2;
+	case GEMV_W8:
+	case GEMV_W8_ZERO:
+	case GEMV_I4_MADD:
+		return 4;
+	default:
+		return 8;
+	}
+}
+
+INLINE int is_weights(int kind)
+{
+	return kind >= GEMV_W8 && kind <= GEMV_W4_ZERO;
+}
+
+INLINE int is_bytes(int kind)
+{
+	return kind == GEMV_W8 || kind == GEMV_W8_ZERO;
+}
+
+/* Has each column a zero point of its own? */
+INLINE int has_zeros(int kind)
+{
+	return kind == GEMV_W8_ZERO || kind == GEMV_W4_ZERO;
+}
+
+INLINE int is_sum_of_ints(int kind)
+{
+	return kind >= GEMV_I8;
+}
+
+/*
+ * A number q in a field of bits of a word becomes q as binary32 where its lowest
+ * bit is worth 1: the exponent is set above it, which adds 2^(23 - place), and
+ * that is taken off, with the zero point. Both are exact.
+ */
+struct magic {
+	vi mask[4], expo[4];
+	vf less[4];
+};
+
+INLINE struct magic magic_of(const struct gemv_call *g, int bits, int count)
+{
+	const uint32_t sign = g->is_signed ? 1u << (bits - 1) : 0;
+	struct magic m;
+
+	for_each_below(p, 0, count) {
+		const uint32_t place = (uint32_t)(bits * p);
+
+		m.mask[p] = vi_all(((1u << bits) - 1) << place);
+		m.expo[p] = vi_all((150 - place) << 23 | sign << place);
+		m.less[p] = vf_all((float)(1u << (23 - place)) + (float)sign + g->zero);
+	}
+	return m;
+}
+
+INLINE vf number(const struct magic *m, vi word, int place, vf less)
+{
+	return vf_sub(vf_of(vi_field(word, m->mask[place], m->expo[place])), less);
+}
+
+/* Element of K that nibble @i of a word is. */
+INLINE int nibble_k(int i)
+{
+	return (i & 1) * 4 + i / 2;
+}
+
+/*
+ * Factor @i of a vector of weights. Of nibbles those at places 1 to 3 go by way of
+ * the exponent and the others through a table where there is an instruction for
+ * it: so both halves of the execution units are busy.
+ */
+INLINE vf weight(int kind, const struct gemv_call *g, const struct magic *m, vi q, int i,
+		 const vf *less, vf zero)
+{
+	vf w;
+
+	if (is_bytes(kind))
+		return number(m, i < 2 ? q : vi_shr(q, 16), i & 1, less[i & 1]);
+#if HAS_TABLE
+	if (i < 1 || i > 3) {
+		w = vf_table(g->table, i ? vi_shr(q, 4 * i) : q);
+		return kind == GEMV_W4_ZERO ? vf_sub(w, zero) : w;
+	}
+#else
+	(void)g;
+	(void)zero;
+#endif
+	w = number(m, i < 4 ? q : vi_shr(q, 16), i & 3, less[i & 3]);
+	return w;
+}
+
+/* Factor @i of the bytes of a vector, with the place of its four elements. */
+INLINE vi bytes_of(int kind, vi q, int i)
+{
+	if (kind == GEMV_I4 || kind == GEMV_I4_U)
+		return vi_and(i ? vi_shr(q, 4) : q, vi_all(0x0f0f0f0f));
+	return q;
+}
+
+INLINE vi words_of(int kind, vi q, int i)
+{
+	if (kind == GEMV_I4_MADD) {
+		q = i & 2 ? vi_shr(q, 4) : q;
+		return vi_and(i & 1 ? vi_shr(q, 8) : q, vi_all(0x000f000f));
+	}
+	return i ? vi_high_bytes(q) : vi_low_bytes(q);
+}
+
+/* acc += factor @i of @q by the row's element at @a */
+INLINE vf multiply(int kind, vf acc, vi q, vf w, int i, const uint32_t *a)
+{
+	switch (kind) {
+	case GEMV_F32:
+		return vf_fma(vf_of(q), vf_bcast(a), acc);
+	case GEMV_BF16:
+		return vf_fma(vf_of(i ? vi_and(q, vi_all(0xffff0000)) : vi_shl(q, 16)),
+			      vf_bcast(a + i), acc);
+#if HAS_DOT_BF16
+	case GEMV_BF16_DOT:
+		return vf_dot_bf16(acc, q, vi_bcast(a));
+#endif
+#if HAS_DOT_BYTES
+	case GEMV_I8:
+	case GEMV_I4:
+		return vf_of(vi_dot(vi_of(acc), bytes_of(kind, q, i), vi_bcast(a + i)));
+	case GEMV_I8_U:
+	case GEMV_I4_U:
+		return vf_of(vi_dot(vi_of(acc), vi_bcast(a + i), bytes_of(kind, q, i)));
+#endif
+	case GEMV_I8_MADD:
+	case GEMV_I4_MADD:
+		return vf_of(vi_add(vi_of(acc), vi_madd(words_of(kind, q, i),
+							vi_bcast(a + i))));
+	case GEMV_W8:
+	case GEMV_W8_ZERO:
+		return vf_fma(w, vf_bcast(a + i), acc);
+	default:
+		return vf_fma(w, vf_bcast(a + nibble_k(i)), acc);
+	}
+}
+
+INLINE vf plus(int kind, vf a, vf b)
+{
+	return is_sum_of_ints(kind) ? vf_of(vi_add(vi_of(a), vi_of(b))) : vf_add(a, b);
+}
+
+INLINE void fetch_ahead(const struct gemv_call *g, size_t off, int nv)
+{
+	for_each_below(v, 0, nv)
+		if ((uint32_t)v < g->ahead_count)
+			__builtin_prefetch(g->ahead[v] + off, 0, 3);
+}
+
+/* Sums of @steps steps from @first on, into parts[...][0]. */
+INLINE void sum_steps(const struct gemv_call *g, const int kind, const int mr, const int nv,
+		      const int parts, uint32_t first, uint32_t steps, const vf *zeros,
+		      const struct magic *m, vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT])
+{
+	const int count = factors(kind);
+	const int unroll = parts > count ? parts / count : 1;
+	const uint32_t *a = (const uint32_t *)g->a + (size_t)first * (size_t)(mr * count);
+	const int places = is_bytes(kind) ? 2 : 4;
+	vf less[GEMV_NV][4];
+	size_t off = first * g->b_step;
+	uint32_t s = 0;
+
+	for_each_below(r, 0, mr)
+		for_each_below(v, 0, nv)
+			for_each_below(p, 0, parts)
+				sum[r][v][p] = vf_zero();
+	if (has_zeros(kind))
+		for_each_below(v, 0, nv)
+			for_each_below(p, 0, places)
+				less[v][p] = vf_add(m->less[p], zeros[v]);
+	while (s < steps) {
+		const int whole = steps - s >= (uint32_t)unroll;
+
+		for_each_below(u, 0, unroll) {
+			vi q[GEMV_NV];
+
+			if (!whole && u)
+				break;
+			fetch_ahead(g, off, nv);
+			for_each_below(v, 0, nv) {
+				q[v] = vi_load(g->b[v] + off);
+				if (is_sum_of_ints(kind))
+					q[v] = vi_xor(q[v], vi_all(g->flip));
+			}
+			for_each_below(i, 0, count) {
+				const int part = (u * count + i) % parts;
+				vf w[GEMV_NV];
+
+				for_each_below(v, 0, nv)
+					w[v] = is_weights(kind) ?
+					       weight(kind, g, m, q[v], i,
+						      has_zeros(kind) ? less[v] : m->less,
+						      zeros[v]) :
+					       vf_zero();
+				for_each_below(r, 0, mr)
+					for_each_below(v, 0, nv)
+						sum[r][v][part] =
+							multiply(kind, sum[r][v][part], q[v], w[v],
+								 i, a + r * count);
+			}
+			a += mr * count;
+			off += g->b_step;
+		}
+		s += whole ? (uint32_t)unroll : 1;
+	}
+	for_each_below(r, 0, mr)
+		for_each_below(v, 0, nv)
+			for_each_below(p, 1, parts)
+				sum[r][v][0] = plus(kind, sum[r][v][0], sum[r][v][p]);
+}
+
+/* Parts of a sum, a power of two */
+INLINE int parts_of(int mr, int nv)
+{
+	return mr * nv >= IN_FLIGHT ? 1 : mr * nv >= IN_FLIGHT / 2 ? 2 :
+	       mr * nv >= IN_FLIGHT / 4 ? 4 : IN_FLIGHT;
+}
+
+INLINE void product(const struct gemv_call *g, const int kind, const int mr, const int nv)
+{
+	vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT];
+
+	sum_steps(g, kind, mr, nv, parts_of(mr, nv), 0, g->steps, NULL, NULL, sum);
+	for_each_below(r, 0, mr) {
+		float *c = (float *)g->c + r * g->c_row;
+
+		for_each_below(v, 0, nv) {
+			vf x = sum[r][v][0];
+
+			if (g->accumulate)
+				x = plus(kind, x, vf_load(c + v * VL));
+			vf_store(c + v * VL, x);
+		}
+	}
+}
+
+/* The same with weights: the sums of a group are scaled when it ends. */
+INLINE void weights_product(const struct gemv_call *g, const int kind, const int mr, const int nv)
+{
+	const struct magic m = magic_of(g, is_bytes(kind) ? 8 : 4, is_bytes(kind) ? 2 : 4);
+	vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT];
+	const float *scales = g->scales, *zeros = g->zeros;
+	uint32_t first, steps;
+	vf total[GEMV_MR][GEMV_NV], zero[GEMV_NV];
+
+	for_each_below(r, 0, mr)
+		for_each_below(v, 0, nv)
+			total[r][v] = g->accumulate ?
+				vf_load((float *)g->c + r * g->c_row + v * VL) : vf_zero();
+	for (first = 0; first < g->steps; first += steps) {
+		steps = g->steps - first < g->group_steps ? g->steps - first : g->group_steps;
+		for_each_below(v, 0, nv)
+			zero[v] = has_zeros(kind) ? vf_load(zeros + v * VL) : vf_zero();
+		sum_steps(g, kind, mr, nv, parts_of(mr, nv), first, steps, zero, &m, sum);
+		for_each_below(r, 0, mr)
+			for_each_below(v, 0, nv)
+				total[r][v] = vf_fma(sum[r][v][0], vf_load(scales + v * VL),
+						     total[r][v]);
+		scales += g->scale_row;
+		if (has_zeros(kind))
+			zeros += g->scale_row;
+	}
+	for_each_below(r, 0, mr)
+		for_each_below(v, 0, nv)
+			vf_store((float *)g->c + r * g->c_row + v * VL, total[r][v]);
+}
+
+/*
+ * binary16: half a vector at a time is widened; it holds half the columns, the two
+ * elements of each side by side, which is how A is broadcast too. The sums of both
+ * are put together in the end.
+ */
+INLINE void half_product(const struct gemv_call *g, const int mr, const int nv)
+{
+	const uint64_t *a = g->a;
+	vf sum[GEMV_MR][GEMV_NV][2];
+	size_t off = 0;
+	uint32_t s;
+
+	for_each_below(r, 0, mr)
+		for_each_below(v, 0, nv)
+			sum[r][v][0] = sum[r][v][1] = vf_zero();
+	for (s = 0; s < g->steps; s++, off += g->b_step, a += mr) {
+		fetch_ahead(g, off, nv);
+		for_each_below(v, 0, nv) {
+			const vf lo = vf_half(g->b[v] + off);
+			const vf hi = vf_half(g->b[v] + off + 2 * VL);
+
+			for_each_below(r, 0, mr) {
+				const vf pair = vf_bcast_pair(a + r);
+
+				sum[r][v][0] = vf_fma(lo, pair, sum[r][v][0]);
+				sum[r][v][1] = vf_fma(hi, pair, sum[r][v][1]);
+			}
+		}
+	}
+	for_each_below(r, 0, mr) {
+		float *c = (float *)g->c + r * g->c_row;
+
+		for_each_below(v, 0, nv) {
+			vf x = vf_add_pairs(sum[r][v][0], sum[r][v][1]);
+
+			if (g->accumulate)
+				x = vf_add(x, vf_load(c + v * VL));
+			vf_store(c + v * VL, x);
+		}
+	}
+}
+
+#define KERNEL(kind, mr, nv)							\
+static void fn_##kind##_##mr##_##nv(const struct gemv_call *g)			\
+{										\
+	if (GEMV_##kind == GEMV_F16)						\
+		half_product(g, mr, nv);					\
+	else if (is_weights(GEMV_##kind))					\
+		weights_product(g, GEMV_##kind, mr, nv);			\
+	else									\
+		product(g, GEMV_##kind, mr, nv);				\
+}
