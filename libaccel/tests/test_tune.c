@@ -218,10 +218,12 @@ static void test_no_directory(void **state)
 
 static void test_places(void **state)
 {
+	struct accel_plan_opts opts = ACCEL_PLAN_OPTS_INIT;
 	struct bed *b = *state;
+	struct accel_conv_desc d;
+	struct told t;
 	char *path;
 
-	(void)b;
 	assert_int_equal(setenv("XDG_CACHE_HOME", "/x", 1), 0);
 	assert_int_equal(setenv("HOME", "/y", 1), 0);
 	assert_int_equal(tune_path_create(NULL, &path), 0);
@@ -243,6 +245,12 @@ static void test_places(void **state)
 	open_in(b, NULL, 1);
 	assert_string_equal(accel_tune_path(b->ctx), "");
 	assert_int_equal(list(b).count, 0);
+	accel_bo_unref(run(b, ACCEL_PLAN_TUNE, 4000, &t));
+	assert_true(t.measured > 1);
+	assert_int_equal(b->warnings, 1);
+	base(&d);
+	opts.tune_budget_ms = 4000;
+	assert_int_equal(accel_tune(b->ctx, &d.hdr, &opts, NULL, NULL), -ENOTDIR);
 }
 
 int main(void)

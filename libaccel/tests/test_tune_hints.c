@@ -118,7 +118,7 @@ static void product(int64_t m, int64_t n, int64_t k, uint32_t in, uint32_t out, 
 	g.b = accel_tensor_dense(NULL, in, 2, b);
 	g.d = accel_tensor_dense(NULL, out, 2, d);
 	/* Sums of k products of up to 1, in another order. */
-	try_hints(&g.hdr, out == ACCEL_S32 ? 0 : (float)k * 1e-6f, 0);
+	try_hints(&g.hdr, out == ACCEL_S32 ? 0 : (float)k * 0.000001f, 0);
 }
 
 static void test_products(void **state)
@@ -152,7 +152,7 @@ static void convolution(uint32_t in, uint32_t out, int64_t c, int64_t groups, ui
 	d.d = accel_tensor_dense(NULL, out, 4, a);
 	d.pad_before[0] = d.pad_before[1] = 1;
 	d.pad_after[0] = d.pad_after[1] = 1;
-	try_hints(&d.hdr, out == ACCEL_S32 ? 0 : (float)c * 2e-5f, 0);
+	try_hints(&d.hdr, out == ACCEL_S32 ? 0 : (float)c * 0.00002f, 0);
 }
 
 static void test_convolutions(void **state)
@@ -175,10 +175,10 @@ static void test_attentions(void **state)
 	d.k = accel_tensor_dense(NULL, ACCEL_F32, 4, k);
 	d.v = d.k;
 	d.d = d.q;
-	try_hints(&d.hdr, 1e-5f, 0);
+	try_hints(&d.hdr, 0.00001f, 0);
 	/* Fewer pieces than there is memory for are a matter of speed too. */
 	d.partials = accel_tensor_dense(NULL, ACCEL_F32, 5, p);
-	try_hints(&d.hdr, 1e-5f, 6);
+	try_hints(&d.hdr, 0.00001f, 6);
 }
 
 static int open_device(void **state)

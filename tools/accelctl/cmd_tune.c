@@ -59,7 +59,7 @@ static int list_one(void *user, const struct accel_tune_entry *e)
 		return 0;
 	}
 	age_of(e->time, age);
-	ctl_grid_row(&l->table, "%s\t%s\t%s\t%s\t%s\t%.2f\t%u\t%s", tune_state_name(e->state),
+	ctl_grid_row(&l->table, "%s\t%s\t%s\t%s\t%s\t%.2f\t%u\t%s ago", tune_state_name(e->state),
 		     e->words, tune_way(best, way), ctl_time(time, (double)e->best_ns / 1e9),
 		     ctl_time(own, (double)e->default_ns / 1e9),
 		     e->best_ns ? (double)e->default_ns / (double)e->best_ns : 1, e->threads, age);
@@ -88,7 +88,7 @@ int cmd_tune_list(struct ctl *ctl, void *data, const char *operand)
 		ctl_json_str(l.doc, "path", accel_tune_path(l.s.ctx));
 		l.list = ctl_json_arr(l.doc, "entries");
 	}
-	ctl_grid_row(&l.table, "STATE\tOPERATION\tFASTEST\tTIME\tUNTUNED\tGAIN\tTHREADS\tAGE");
+	ctl_grid_row(&l.table, "STATE\tOPERATION\tFASTEST\tTIME\tUNTUNED\tGAIN\tTHREADS\tMEASURED");
 	ret = list_all(&l);
 	if (ret)
 		goto out;

@@ -74,7 +74,7 @@ static int tune(struct ctl *ctl, const struct tune_opts *o, const struct accel_d
 		     (o->dry ? ACCEL_PLAN_TUNE_KEEP_OUT : 0);
 	ret = accel_tune(t.s.ctx, desc, &opts, show, &t);
 	/* One way only is no failure, and nothing to write down. */
-	if (ret && ret != -ENOENT) {
+	if (ret && (ret != -ENOENT || t.count)) {
 		ret = tune_fail(&t.s, ret);
 		goto out;
 	}
