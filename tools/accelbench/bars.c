@@ -19,7 +19,7 @@
  * @LIKE: time, in multiples of that of the same case with types @other
  * @FLAT: share of the limit, in multiples of that of the case @other
  * @TIME: microseconds
- * @OVER: microseconds above those of the case @other
+ * @OVER: microseconds above those of the case @other, whoever did it fastest
  * @NODE: time of the null ioctl
  * @SPACE: workspace, in multiples of what is allowed; and growth beyond it
  */
@@ -88,16 +88,17 @@ static bool at_most(enum test test)
 	return test == LIKE || test == TIME || test == OVER || test == NODE || test == SPACE;
 }
 
-/* The best other library in a case, by operations a second */
-static const struct perf_row *best_peer(const struct perf_row *rows, size_t count,
-					const struct perf_row *like)
+/* Who is fastest in a case, of the others or of all */
+static const struct perf_row *fastest(const struct perf_row *rows, size_t count,
+				      const struct perf_row *like, bool all)
 {
 	const struct perf_row *best = NULL;
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		if (!strcmp(rows[i].name, like->name) && !strcmp(rows[i].dtype, like->dtype) &&
-		    rows[i].threads == like->threads && strncmp(rows[i].impl, "ours", 4) != 0 &&
+		    rows[i].threads == like->threads &&
+		    (all || strncmp(rows[i].impl, "ours", 4) != 0) &&
 		    (!best || rows[i].gflops > best->gflops))
 			best = &rows[i];
 	return best;
@@ -107,11 +108,12 @@ static double value_of(const struct rule *rule, const struct perf_row *rows, siz
 		       const struct perf_row *row, const struct perf_row **with)
 {
 	struct perf_row like = *row;
+	double own;
 
 	*with = NULL;
 	switch (rule->test) {
 	case PEER:
-		*with = best_peer(rows, count, row);
+		*with = fastest(rows, count, row, false);
 		return *with ? row->gflops / (*with)->gflops : NAN;
 	case SHARE:
 		return row->limit > 0 ? report_share(row) : NAN;
@@ -131,14 +133,15 @@ static double value_of(const struct rule *rule, const struct perf_row *rows, siz
 		return row->us;
 	case OVER:
 		snprintf(like.name, sizeof(like.name), "%s", rule->other);
-		*with = report_find(rows, count, &like, "ours");
+		*with = fastest(rows, count, &like, true);
 		return *with ? row->us - (*with)->us : NAN;
 	case NODE:
 		return row->extra[0] > 0 ? row->extra[0] : NAN;
 	case SPACE:
-		/* What is taken but not told counts, but for what threads keep. */
-		if (row->extra[3] > row->extra[0] + row->extra[2] - row->extra[1])
-			return row->extra[3] / (row->extra[0] + row->extra[2] - row->extra[1]);
+		/* What is taken but not told counts, but for what threads keep, the caller too. */
+		own = (row->extra[2] - row->extra[1]) / row->threads * (row->threads + 1);
+		if (row->extra[3] > row->extra[0] + own)
+			return row->extra[3] / (row->extra[0] + own);
 		return row->extra[0] / row->extra[2];
 	}
 	return NAN;

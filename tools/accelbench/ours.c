@@ -36,8 +36,14 @@ int ours_open(struct perf *perf, uint32_t threads)
 	if (ret)
 		return bench_fail(ret, "cannot make a queue");
 	perf->threads = threads;
-	/* The caller, on the first processor, has nothing to do while they work. */
-	team_pin_new(threads < team_cpus() ? 1 : 0);
+	/*
+	 * The caller, on the first processor, takes part: of as many workers all but one
+	 * have something to do, and it is not said which. They have its processor, too.
+	 */
+	if (threads > 1)
+		team_spread_new(threads);
+	else
+		team_pin_new(1);
 	return 0;
 }
 
@@ -65,13 +71,19 @@ void ours_bind(struct ours_op *op, uint32_t arg, struct accel_bo *bo)
 		op->bind[op->count++] = (struct accel_binding){ .arg = arg, .bo = bo };
 }
 
-static int run(void *state)
+int ours_submit(void *state, struct accel_fence **fence)
 {
 	struct ours *o = state;
+
+	return accel_queue_submit(o->queue, o->job, NULL, fence);
+}
+
+static int run(void *state)
+{
 	struct accel_fence *fence;
 	int ret;
 
-	ret = accel_queue_submit(o->queue, o->job, NULL, &fence);
+	ret = ours_submit(state, &fence);
 	if (ret)
 		return ret;
 	ret = accel_fence_wait(fence, -1);

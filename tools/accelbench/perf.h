@@ -207,6 +207,12 @@ void team_pin_self(void);
 void team_pin_new(uint32_t place);
 
 /**
+ * team_spread_new - keep such threads on the first processors, whichever of them
+ * @count: number of processors
+ */
+void team_spread_new(uint32_t count);
+
+/**
  * team_cpus - processors that the process may use
  *
  * Return: their number.
@@ -354,6 +360,15 @@ void ours_bind(struct ours_op *op, uint32_t arg, struct accel_bo *bo);
  */
 int ours_impl(struct perf *perf, const struct ours_op *ops, uint32_t count,
 	      struct perf_impl *impl);
+
+/**
+ * ours_submit - submit the job of ours_impl()
+ * @state: its state
+ * @fence: out
+ *
+ * Return: 0 or a negative errno.
+ */
+int ours_submit(void *state, struct accel_fence **fence);
 
 /**
  * ours_fail - report what a call on the context has failed with

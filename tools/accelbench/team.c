@@ -65,10 +65,11 @@ void team_pin_self(void)
 	pin(0, 0);
 }
 
-void team_pin_new(uint32_t place)
+/* Threads that were not there last time; their number */
+static uint32_t find_new(pid_t *fresh, uint32_t most)
 {
 	static pid_t known[4 * MAX_THREADS];
-	pid_t seen[4 * MAX_THREADS], fresh[4 * MAX_THREADS];
+	pid_t seen[4 * MAX_THREADS];
 	uint32_t count = 0, fresh_count = 0, i;
 	static uint32_t known_count;
 	struct dirent *entry;
@@ -76,7 +77,7 @@ void team_pin_new(uint32_t place)
 
 	d = opendir("/proc/self/task");
 	if (!d)
-		return;
+		return 0;
 	while ((entry = readdir(d)) && count < 4 * MAX_THREADS) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 		bool old = tid == getpid();
@@ -86,15 +87,37 @@ void team_pin_new(uint32_t place)
 		for (i = 0; i < known_count && !old; i++)
 			old = known[i] == tid;
 		seen[count++] = tid;
-		if (!old)
+		if (!old && fresh_count < most)
 			fresh[fresh_count++] = tid;
 	}
 	closedir(d);
-	for (i = 0; i < fresh_count; i++)
-		pin(fresh[i], place + i);
 	for (i = 0; i < count; i++)
 		known[i] = seen[i];
 	known_count = count;
+	return fresh_count;
+}
+
+void team_pin_new(uint32_t place)
+{
+	pid_t fresh[MAX_THREADS];
+	uint32_t count = find_new(fresh, MAX_THREADS), i;
+
+	for (i = 0; i < count; i++)
+		pin(fresh[i], place + i);
+}
+
+void team_spread_new(uint32_t places)
+{
+	pid_t fresh[MAX_THREADS];
+	uint32_t count = find_new(fresh, MAX_THREADS), i;
+	cpu_set_t set;
+
+	find_cpus();
+	CPU_ZERO(&set);
+	for (i = 0; i < places && i < cpu_count; i++)
+		CPU_SET(cpus[i], &set);
+	for (i = 0; i < count; i++)
+		sched_setaffinity(fresh[i], sizeof(set), &set);
 }
 
 static void *worker(void *arg)
