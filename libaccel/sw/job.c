@@ -32,8 +32,14 @@ static uint32_t find_engine(struct accel_device *dev,
 /* Sums of these do not wrap. */
 static uint64_t op_work(const struct uma_op *op)
 {
+	const struct uma_tensor_view *keys = &op->t[UMA_SLOT_B], *pages = &op->t[UMA_SLOT_AUX1];
 	uint64_t work = uma_op_work(op);
 
+	/* The model knows an output by its products with one key. Of pages, those of a sequence. */
+	if (op->opcode == UMA_OP_ATTENTION &&
+	    (__builtin_mul_overflow(work, (uint64_t)keys->dims[1], &work) ||
+	     (pages->rank == 2 && __builtin_mul_overflow(work, (uint64_t)pages->dims[1], &work))))
+		work = UINT64_MAX;
 	return work > UINT64_MAX / 4 ? UINT64_MAX / 4 : work;
 }
 
