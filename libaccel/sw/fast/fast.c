@@ -16,7 +16,9 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 {
 	static const struct fast_class *const attention[] = { &fast_attention, NULL };
 	static const struct fast_class *const none[] = { NULL };
-	static const struct fast_class *const conv[] = { &fast_wino, &fast_conv, NULL };
+	static const struct fast_class *const conv[] = {
+		&fast_wino, &fast_depthwise, &fast_conv, NULL
+	};
 	static const struct fast_class *const gemm[] = { &fast_gemv, &fast_gemm, NULL };
 
 	switch (opcode) {

@@ -18,6 +18,7 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	conv_patch.o \
 	conv_tile.o \
 	conv_weights.o \
+	depthwise.o \
 	wino.o \
 	gemv.o \
 	gemv_bring.o \
@@ -56,8 +57,8 @@ $(eval $(call fast-for,avx2,attn_avx2.o))
 $(eval $(call fast-for,avx512,attn_avx512.o))
 $(eval $(call fast-for,bf16,attn_bf16.o))
 
-$(eval $(call fast-for,avx512,conv_f32_avx512.o conv_turn_avx512.o wino_avx512.o))
-$(eval $(call fast-for,vnni,conv_u8s8_avx512.o conv_s8s8_avx512.o conv_u8u8_avx512.o conv_s8u8_avx512.o))
+$(eval $(call fast-for,avx512,conv_f32_avx512.o conv_turn_avx512.o depthwise_avx512.o wino_avx512.o))
+$(eval $(call fast-for,vnni,depthwise_vnni.o conv_u8s8_avx512.o conv_s8s8_avx512.o conv_u8u8_avx512.o conv_s8u8_avx512.o))
 $(eval $(call fast-for,bf16,conv_bf16_avx512.o))
 endif
 

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Depthwise convolutions of 3 x 3 taps, channels last. The inputs of a row of
+ * outputs are brought into the thread's memory with their padding, each row once
+ * for a tile, binary32 or bytes, in as many channels as fill vectors.
+ */
+#include <string.h>
+#include "classes.h"
+#include "depthwise.h"
+
+/* Kept for a tile: weights, start, scales and bias take 16 numbers a channel. */
+#define CHANNELS_MAX	4096u
+
+static bool plain_bias(const struct uma_tensor_view *t)
+{
+	uint32_t i;
+
+	if (t->dtype != UMA_DTYPE_F32 || t->quant || t->strides[1] != 1)
+		return false;
+	for (i = 0; i < t->rank; i++)
+		if (i != 1 && t->strides[i])
+			return false;
+	return true;
+}
+
+/* May the kernels finish their results? */
+static bool is_fused(const struct dw_prog *c, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
+
+	if (c->epi.steps & ~(EPI_BIAS | EPI_RELU) || d->strides[1] != 1)
+		return false;
+	if (c->epi.steps & EPI_BIAS && !plain_bias(&p->op->t[UMA_SLOT_BIAS]))
+		return false;
+	if (!c->epi.integer)
+		return d->dtype == UMA_DTYPE_F32 || d->dtype == UMA_DTYPE_BF16;
+	return uma_is_int8(d->dtype) && d->quant == UMA_QUANT_TENSOR && !c->epi.divide &&
+	       d->zero >= -256 && d->zero <= 256;
+}
+
+static bool choose_type(struct dw_prog *c, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+
+	if (a->dtype == UMA_DTYPE_F32 || a->dtype == UMA_DTYPE_BF16)
+		return b->dtype == a->dtype && !a->quant && !b->quant;
+	if (!uma_is_int8(a->dtype) || b->dtype != UMA_DTYPE_S8 || !(p->cpu->isa & FAST_VNNI) ||
+	    a->quant > UMA_QUANT_TENSOR || b->zero || b->zero_addr)
+		return false;
+	c->za = a->quant ? a->zero : 0;
+	if (a->dtype == UMA_DTYPE_S8) {
+		c->za += 128;
+		c->flip = 0x80;
+	}
+	return true;
+}
+
+static uint64_t row_bytes(const struct dw_prog *c)
+{
+	/* Vectors of 64 bytes. */
+	return (uint64_t)c->width * c->lanes * (c->es == 1 ? 1 : 4) + 64;
+}
+
+static int dw_prepare(struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
+	struct dw_prog *c = (struct dw_prog *)p->priv;
+	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1;
+	struct conv_plan *g = &c->g;
+	uint32_t vector;
+
+	if (p->op->u.conv.func >= UMA_CONV_WINOGRAD_2 || uma_tensor_empty(d) ||
+	    !(p->cpu->isa & FAST_AVX512) || d->rank != 4 || b->layout != UMA_LAYOUT_STRIDED)
+		return 0;
+	conv_geometry(p->op, g);
+	if (g->transposed || g->c != 1 || g->m != 1 || g->kernel[0] != DW_TAPS ||
+	    g->kernel[1] != DW_TAPS || g->dilation[0] != 1 || g->dilation[1] != 1 ||
+	    g->stride[0] > 2 || g->stride[1] > 2 || g->groups > CHANNELS_MAX || g->groups < 8 ||
+	    a->strides[1] != 1 || b->quant > UMA_QUANT_CHANNEL || g->out[1] > 1u << 16 ||
+	    g->out[0] > 1u << 16 || g->in[1] > 1u << 16)
+		return 0;
+	c->es = uma_dtype_bits(a->dtype) / 8;
+	c->channels = g->groups;
+	if (!choose_type(c, p))
+		return 0;
+	vector = c->es == 1 ? 64 : 16;
+	c->lanes = (c->channels + vector - 1) / vector * vector;
+	c->width = (g->out[1] - 1) * g->stride[1] + DW_TAPS;
+	/* Weights and the like, rows of inputs, a row of sums. */
+	if (64ul * c->lanes + DW_TAPS * row_bytes(c) + 4ul * c->lanes * g->out[1] >
+	    FAST_SCRATCH - 4096)
+		return 0;
+	fast_epi_init(&c->epi, p, 3, 1, c->es == 1);
+	c->relu = c->epi.steps & EPI_RELU;
+	c->fused = is_fused(c, p);
+	c->dst = d->dtype;
+	c->dst_zero = d->zero;
+	memcpy(&c->dst_scale, &d->scale, sizeof(c->dst_scale));
+	/* Rows that are shared by two tiles are brought in twice. */
+	c->rows = p->hint.mt ? p->hint.mt : (g->out[0] + 4 * threads - 1) / (4 * threads);
+	c->rows = UMA_MIN(UMA_MAX(c->rows, 7u), g->out[0]);
+	c->yblocks = (g->out[0] + c->rows - 1) / c->rows;
+	if ((uint64_t)g->images * c->yblocks > 0x7fffffffu)
+		return 0;
+	p->phase_count = 1;
+	p->tiles[0] = g->images * c->yblocks;
+	p->macs = p->program->macs;
+	return 1;
+}
+
+/* --- what is the same for all outputs ----------------------------------------------- */
+
+/**
+ * struct dw_at - the tile at hand
+ * @r: this thread
+ * @c: convolution
+ * @weights: as the kernels want them
+ * @start: likewise
+ * @scale: likewise
+ * @bias: likewise
+ * @rows: inputs, a ring
+ * @sums: a row of them
+ * @image: image
+ */
+struct dw_at {
+	const struct fast_run *r;
+	const struct dw_prog *c;
+	uint8_t *weights;
+	uint8_t *start;
+	float *scale;
+	float *bias;
+	uint8_t *rows;
+	uint8_t *sums;
+	uint32_t image;
+};
+
+static const uint8_t *weight_at(const struct dw_at *t, uint32_t tap, uint32_t channel)
+{
+	const struct conv_plan *g = &t->c->g;
+
+	return (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_B]) +
+	       (channel * g->b_group + tap / DW_TAPS * g->b_stride[CONV_Y] +
+		tap % DW_TAPS * g->b_stride[CONV_X]) * t->c->es;
+}
+
+static const float *bias_of(const struct dw_at *t)
+{
+	return t->c->fused && t->c->epi.steps & EPI_BIAS ?
+	       fast_ptr(&t->r->prog->op->t[UMA_SLOT_BIAS]) : NULL;
+}
+
+static void load_floats(const struct dw_at *t)
+{
+	const struct dw_prog *c = t->c;
+	const float *bias = bias_of(t);
+	uint32_t k, ch, bits;
+
+	memset(t->weights, 0, 36ul * c->lanes);
+	memset(t->start, 0, 4ul * c->lanes);
+	for (k = 0; k < 9; k++)
+		for (ch = 0; ch < c->channels; ch++) {
+			const uint8_t *w = weight_at(t, k, ch);
+
+			bits = c->es == 4 ? *(const uint32_t *)w :
+					    (uint32_t)*(const uint16_t *)w << 16;
+			memcpy(t->weights + 4ul * (k * c->lanes + ch), &bits, 4);
+		}
+	if (bias)
+		memcpy(t->start, bias, 4ul * c->channels);
+}
+
+static void load_bytes(const struct dw_at *t)
+{
+	const struct dw_prog *c = t->c;
+	const float *bias = bias_of(t);
+	int32_t *start = (int32_t *)t->start;
+	const bool each = fast_epi_by_channel(t->r->prog);
+	uint32_t ch, v, lane, k;
+
+	memset(t->weights, 0, 12ul * c->lanes);
+	if (!c->epi.exact)
+		fast_epi_scales(t->r->prog, 0, each ? c->channels : 1, (float *)t->sums);
+	for (ch = 0; ch < c->lanes; ch += 64)
+		for (v = 0; v < 4; v++)
+			for (lane = 0; lane < 16; lane++) {
+				const uint32_t at = ch + dw_channel(v, lane);
+				const uint32_t to = ch + 16 * v + lane;
+				uint8_t *w = t->weights + ch * 12ul + 64 * v + 4 * lane;
+				int32_t sum = 0;
+
+				t->bias[to] = 0;
+				t->scale[to] = 0;
+				start[to] = 0;
+				if (at >= c->channels)
+					continue;
+				for (k = 0; k < 9; k++) {
+					const int8_t one = *(const int8_t *)weight_at(t, k, at);
+
+					w[k % DW_TAPS * 256 + k / DW_TAPS] = (uint8_t)one;
+					sum += one;
+				}
+				start[to] = -c->za * sum;
+				t->scale[to] = c->epi.exact ? 0 :
+					((const float *)t->sums)[each ? at : 0];
+				t->bias[to] = bias ? bias[at] : 0;
+			}
+}
+
+/* --- inputs ------------------------------------------------------------------------ */
+
+static void put_pixels(const struct dw_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
+		       uint32_t n)
+{
+	const uint32_t bytes = c->channels * (c->es == 1 ? 1 : 4);
+	const uint64_t px = c->lanes * (c->es == 1 ? 1ul : 4ul);
+	uint32_t i;
+
+	if (c->es != 2 && xs == (int64_t)px && bytes == px) {
+		memcpy(to, from, n * px);
+		return;
+	}
+	if (c->es == 2 && c->channels == c->lanes && xs == 2 * (int64_t)c->channels) {
+		dw_widen_bf16_avx512((float *)to, (const uint16_t *)from, (uint64_t)n * c->lanes);
+		return;
+	}
+	for (i = 0; i < n; i++, to += px, from += xs) {
+		if (c->es == 2)
+			dw_widen_bf16_avx512((float *)to, (const uint16_t *)from, c->channels);
+		else
+			memcpy(to, from, bytes);
+		memset(to + bytes, 0, px - bytes);
+	}
+}
+
+/* Row @iy of the input, which may be padding. */
+static void bring_row(const struct dw_at *t, int64_t iy, uint8_t *to)
+{
+	const struct dw_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const int64_t xs = g->a_stride[CONV_X] * c->es;
+	const uint8_t *a = (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
+			   (t->image * g->a_stride[CONV_N] + iy * g->a_stride[CONV_Y]) * c->es;
+	const uint64_t px = c->lanes * (c->es == 1 ? 1ul : 4ul), all = c->width * px;
+	const uint32_t left = UMA_MIN(g->pad[1], c->width);
+	const uint32_t n = UMA_MIN(g->in[1], c->width - left);
+	/* Before it is flipped: what the zero point is made of. */
+	const int zero = c->es == 1 ? (uint8_t)(c->za ^ c->flip) : 0;
+	uint64_t i;
+
+	if (iy < 0 || iy >= g->in[0]) {
+		memset(to, zero, all);
+	} else {
+		memset(to, zero, left * px);
+		put_pixels(c, to + left * px, a, xs, n);
+		memset(to + (left + n) * px, zero, (c->width - left - n) * px);
+	}
+	for (i = 0; c->flip && i < all; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, to + i, 8);
+		word ^= 0x8080808080808080ull;
+		memcpy(to + i, &word, 8);
+	}
+}
+
+/* --- tiles ---------------------------------------------------------------------- */
+
+/* A row of sums through the epilogue. */
+static int finish(const struct dw_at *t, uint32_t y)
+{
+	const struct dw_prog *c = t->c;
+	const bool each = fast_epi_by_channel(t->r->prog);
+	struct fast_epi_block b = {
+		.ld = c->channels, .m = c->g.out[1], .idx = { t->image, 0, y },
+		.scale_ns = each,
+	};
+	float scale[64];
+
+	for (b.idx[1] = 0; b.idx[1] < c->channels; b.idx[1] += b.n) {
+		b.n = UMA_MIN(64u, c->channels - b.idx[1]);
+		b.acc = (float *)t->sums + b.idx[1];
+		if (c->epi.integer && !c->epi.exact) {
+			fast_epi_scales(t->r->prog, b.idx[1], each ? b.n : 1, scale);
+			b.scale = scale;
+		}
+		if (fast_epi_block(t->r, &c->epi, &b))
+			return -1;
+	}
+	return 0;
+}
+
+static int dw_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
+{
+	const struct dw_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
+	const uint64_t bytes = row_bytes(c) / 64 * 64;
+	int64_t have = (int64_t)y0 * g->stride[0] - g->pad[0], first = have, k;
+	struct dw_row row = {
+		.weights = t->weights, .start = t->start, .scale = t->scale, .bias = t->bias,
+		.stride = g->stride[1], .outputs = g->out[1],
+	};
+	uint32_t y;
+
+	for (y = y0; y < y0 + rows; y++) {
+		const int64_t top = (int64_t)y * g->stride[0] - g->pad[0];
+
+		for (; have < top + DW_TAPS; have++)
+			bring_row(t, have, t->rows + (uint64_t)(have - first) % DW_TAPS * bytes);
+		for (k = 0; k < DW_TAPS; k++)
+			row.in[k] = t->rows + (uint64_t)(top + k - first) % DW_TAPS * bytes;
+		if (c->fused) {
+			row.out = (uint8_t *)fast_ptr(d) +
+				  fast_bytes(d->dtype, t->image * d->strides[0] +
+					     (int64_t)y * d->strides[2]);
+			row.out_ms = fast_bytes(d->dtype, d->strides[3]);
+		} else {
+			row.out = t->sums;
+			row.out_ms = 4l * c->channels;
+		}
+		if (c->es == 1)
+			dw_int8_avx512(c, &row);
+		else
+			dw_f32_avx512(c, &row);
+		if (!c->fused && finish(t, y))
+			return -1;
+	}
+	return 0;
+}
+
+static int dw_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct dw_prog *c = (const struct dw_prog *)r->prog->priv;
+	const uint32_t y0 = tile % c->yblocks * c->rows;
+	uint8_t *rest = r->scratch;
+	struct dw_at t = { .r = r, .c = c, .image = tile / c->yblocks };
+
+	(void)phase;
+	t.weights = rest;
+	t.start = t.weights + 36ul * c->lanes;
+	t.scale = (float *)(t.start + 4ul * c->lanes);
+	t.bias = t.scale + c->lanes;
+	t.rows = (uint8_t *)(t.bias + c->lanes);
+	t.sums = t.rows + DW_TAPS * (row_bytes(c) / 64 * 64);
+	if (c->es == 1)
+		load_bytes(&t);
+	else
+		load_floats(&t);
+	return dw_rows(&t, y0, UMA_MIN(c->rows, c->g.out[0] - y0));
+}
+
+const struct fast_class fast_depthwise = {
+	.name = "depthwise",
+	.prepare = dw_prepare,
+	.tile = dw_tile,
+};
