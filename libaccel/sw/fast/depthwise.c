@@ -56,10 +56,16 @@ static bool choose_type(struct dw_prog *c, const struct fast_prog *p)
 	return true;
 }
 
+/* Bytes of an input in the thread's memory. */
+static uint64_t pixel_bytes(const struct dw_prog *c)
+{
+	return c->es == 1 ? (c->pairs ? c->channels : c->lanes) : 4ul * c->lanes;
+}
+
+/* Of a row, and what the last vector reads beyond it. */
 static uint64_t row_bytes(const struct dw_prog *c)
 {
-	/* Vectors of 64 bytes. */
-	return (uint64_t)c->width * c->lanes * (c->es == 1 ? 1 : 4) + 64;
+	return (c->width * pixel_bytes(c) + 127) / 64 * 64;
 }
 
 static int dw_prepare(struct fast_prog *p)
@@ -79,7 +85,7 @@ static int dw_prepare(struct fast_prog *p)
 	if (g->transposed || g->c != 1 || g->m != 1 || g->kernel[0] != DW_TAPS ||
 	    g->kernel[1] != DW_TAPS || g->dilation[0] != 1 || g->dilation[1] != 1 ||
 	    g->stride[0] > 2 || g->stride[1] > 2 || g->groups > CHANNELS_MAX || g->groups < 8 ||
-	    a->strides[1] != 1 || b->quant > UMA_QUANT_CHANNEL || g->out[1] > 1u << 16 ||
+	    a->strides[1] != 1 || b->strides[0] != 1 || b->quant > UMA_QUANT_CHANNEL || g->out[1] > 1u << 16 ||
 	    g->out[0] > 1u << 16 || g->in[1] > 1u << 16)
 		return 0;
 	c->es = uma_dtype_bits(a->dtype) / 8;
@@ -88,6 +94,7 @@ static int dw_prepare(struct fast_prog *p)
 		return 0;
 	vector = c->es == 1 ? 64 : 16;
 	c->lanes = (c->channels + vector - 1) / vector * vector;
+	c->pairs = c->es == 1 && c->channels == 32 && g->stride[1] == 1;
 	c->width = (g->out[1] - 1) * g->stride[1] + DW_TAPS;
 	/* Weights and the like, rows of inputs, a row of sums. */
 	if (64ul * c->lanes + DW_TAPS * row_bytes(c) + 4ul * c->lanes * g->out[1] >
@@ -96,11 +103,15 @@ static int dw_prepare(struct fast_prog *p)
 	fast_epi_init(&c->epi, p, 3, 1, c->es == 1);
 	c->relu = c->epi.steps & EPI_RELU;
 	c->fused = is_fused(c, p);
+	/* Pairs are dense, in and out. */
+	c->pairs = c->pairs && c->fused && a->strides[3] == 32 && d->strides[3] == 32;
+	c->direct = c->es != 2 && (c->lanes == c->channels || c->pairs);
 	c->dst = d->dtype;
 	c->dst_zero = d->zero;
 	memcpy(&c->dst_scale, &d->scale, sizeof(c->dst_scale));
 	/* Rows that are shared by two tiles are brought in twice. */
-	c->rows = p->hint.mt ? p->hint.mt : (g->out[0] + 4 * threads - 1) / (4 * threads);
+	c->rows = p->hint.mt ? p->hint.mt : threads == 1 ? g->out[0] :
+		  (g->out[0] + 4 * threads - 1) / (4 * threads);
 	c->rows = UMA_MIN(UMA_MAX(c->rows, 7u), g->out[0]);
 	c->yblocks = (g->out[0] + c->rows - 1) / c->rows;
 	if ((uint64_t)g->images * c->yblocks > 0x7fffffffu)
@@ -137,15 +148,6 @@ struct dw_at {
 	uint32_t image;
 };
 
-static const uint8_t *weight_at(const struct dw_at *t, uint32_t tap, uint32_t channel)
-{
-	const struct conv_plan *g = &t->c->g;
-
-	return (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_B]) +
-	       (channel * g->b_group + tap / DW_TAPS * g->b_stride[CONV_Y] +
-		tap % DW_TAPS * g->b_stride[CONV_X]) * t->c->es;
-}
-
 static const float *bias_of(const struct dw_at *t)
 {
 	return t->c->fused && t->c->epi.steps & EPI_BIAS ?
@@ -155,58 +157,66 @@ static const float *bias_of(const struct dw_at *t)
 static void load_floats(const struct dw_at *t)
 {
 	const struct dw_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const uint8_t *b = fast_ptr(&t->r->prog->op->t[UMA_SLOT_B]);
 	const float *bias = bias_of(t);
-	uint32_t k, ch, bits;
+	uint32_t k;
 
 	memset(t->weights, 0, 36ul * c->lanes);
 	memset(t->start, 0, 4ul * c->lanes);
-	for (k = 0; k < 9; k++)
-		for (ch = 0; ch < c->channels; ch++) {
-			const uint8_t *w = weight_at(t, k, ch);
+	for (k = 0; k < DW_TAPS * DW_TAPS; k++) {
+		const uint8_t *w = b + (k / DW_TAPS * g->b_stride[CONV_Y] +
+					k % DW_TAPS * g->b_stride[CONV_X]) * c->es;
+		float *to = (float *)t->weights + (uint64_t)k * c->lanes;
 
-			bits = c->es == 4 ? *(const uint32_t *)w :
-					    (uint32_t)*(const uint16_t *)w << 16;
-			memcpy(t->weights + 4ul * (k * c->lanes + ch), &bits, 4);
-		}
+		if (c->es == 4)
+			memcpy(to, w, 4ul * c->channels);
+		else
+			dw_widen_bf16_avx512(to, (const uint16_t *)w, c->channels);
+	}
 	if (bias)
 		memcpy(t->start, bias, 4ul * c->channels);
+}
+
+/* Lanes of both outputs of a pair are the same channels. */
+static void twice(const struct dw_prog *c, float *x)
+{
+	if (c->pairs)
+		memcpy(x + c->channels, x, 4ul * c->channels);
 }
 
 static void load_bytes(const struct dw_at *t)
 {
 	const struct dw_prog *c = t->c;
-	const float *bias = bias_of(t);
-	int32_t *start = (int32_t *)t->start;
+	const struct conv_plan *g = &c->g;
 	const bool each = fast_epi_by_channel(t->r->prog);
-	uint32_t ch, v, lane, k;
+	const int8_t *w = fast_ptr(&t->r->prog->op->t[UMA_SLOT_B]);
+	const float *bias = bias_of(t);
+	float *x = (float *)t->sums;
+	uint32_t i;
 
-	memset(t->weights, 0, 12ul * c->lanes);
-	if (!c->epi.exact)
-		fast_epi_scales(t->r->prog, 0, each ? c->channels : 1, (float *)t->sums);
-	for (ch = 0; ch < c->lanes; ch += 64)
-		for (v = 0; v < 4; v++)
-			for (lane = 0; lane < 16; lane++) {
-				const uint32_t at = ch + dw_channel(v, lane);
-				const uint32_t to = ch + 16 * v + lane;
-				uint8_t *w = t->weights + ch * 12ul + 64 * v + 4 * lane;
-				int32_t sum = 0;
-
-				t->bias[to] = 0;
-				t->scale[to] = 0;
-				start[to] = 0;
-				if (at >= c->channels)
-					continue;
-				for (k = 0; k < 9; k++) {
-					const int8_t one = *(const int8_t *)weight_at(t, k, at);
-
-					w[k % DW_TAPS * 256 + k / DW_TAPS] = (uint8_t)one;
-					sum += one;
-				}
-				start[to] = -c->za * sum;
-				t->scale[to] = c->epi.exact ? 0 :
-					((const float *)t->sums)[each ? at : 0];
-				t->bias[to] = bias ? bias[at] : 0;
-			}
+	dw_int8_weights_avx512(c, w, g->b_stride[CONV_Y], g->b_stride[CONV_X], t->weights,
+			       (int32_t *)t->start);
+	if (c->pairs) {
+		/* 32 channels are the lower two quarters of the vectors. */
+		for (i = 0; i < 12; i++)
+			memcpy(t->weights + 64 * i + 32, t->weights + 64 * i, 32);
+		for (i = 0; i < 4; i++)
+			memcpy(t->start + 64 * i + 32, t->start + 64 * i, 32);
+	}
+	if (!c->fused)
+		return;
+	memset(x, 0, 4ul * c->lanes);
+	fast_epi_scales(t->r->prog, 0, each ? c->channels : 1, x);
+	for (i = 1; !each && i < c->channels; i++)
+		x[i] = x[0];
+	twice(c, x);
+	dw_int8_order_avx512(x, c->lanes, t->scale);
+	memset(x, 0, 4ul * c->lanes);
+	if (bias)
+		memcpy(x, bias, 4ul * c->channels);
+	twice(c, x);
+	dw_int8_order_avx512(x, c->lanes, t->bias);
 }
 
 /* --- inputs ------------------------------------------------------------------------ */
@@ -215,7 +225,7 @@ static void put_pixels(const struct dw_prog *c, uint8_t *to, const uint8_t *from
 		       uint32_t n)
 {
 	const uint32_t bytes = c->channels * (c->es == 1 ? 1 : 4);
-	const uint64_t px = c->lanes * (c->es == 1 ? 1ul : 4ul);
+	const uint64_t px = pixel_bytes(c);
 	uint32_t i;
 
 	if (c->es != 2 && xs == (int64_t)px && bytes == px) {
@@ -235,35 +245,37 @@ static void put_pixels(const struct dw_prog *c, uint8_t *to, const uint8_t *from
 	}
 }
 
-/* Row @iy of the input, which may be padding. */
-static void bring_row(const struct dw_at *t, int64_t iy, uint8_t *to)
+/* Inputs @ix .. of row @iy, where there may be padding. */
+static void bring(const struct dw_at *t, int64_t iy, int64_t ix, uint32_t count, uint8_t *to)
 {
 	const struct dw_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
 	const int64_t xs = g->a_stride[CONV_X] * c->es;
-	const uint8_t *a = (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
-			   (t->image * g->a_stride[CONV_N] + iy * g->a_stride[CONV_Y]) * c->es;
-	const uint64_t px = c->lanes * (c->es == 1 ? 1ul : 4ul), all = c->width * px;
-	const uint32_t left = UMA_MIN(g->pad[1], c->width);
-	const uint32_t n = UMA_MIN(g->in[1], c->width - left);
+	const uint64_t px = pixel_bytes(c), all = count * px;
 	/* Before it is flipped: what the zero point is made of. */
 	const int zero = c->es == 1 ? (uint8_t)(c->za ^ c->flip) : 0;
-	uint64_t i;
+	const uint32_t left = (uint32_t)UMA_MIN(ix < 0 ? -ix : 0, (int64_t)count);
+	const int64_t there = (int64_t)g->in[1] - (ix + left);
+	const uint32_t n = there < 0 ? 0 : (uint32_t)UMA_MIN(there, (int64_t)(count - left));
 
 	if (iy < 0 || iy >= g->in[0]) {
 		memset(to, zero, all);
-	} else {
-		memset(to, zero, left * px);
-		put_pixels(c, to + left * px, a, xs, n);
-		memset(to + (left + n) * px, zero, (c->width - left - n) * px);
+		return;
 	}
-	for (i = 0; c->flip && i < all; i += 8) {
-		uint64_t word;
+	memset(to, zero, left * px);
+	if (n)
+		put_pixels(c, to + left * px,
+			   (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
+			   (t->image * g->a_stride[CONV_N] + iy * g->a_stride[CONV_Y] +
+			    (ix + left) * g->a_stride[CONV_X]) * c->es, xs, n);
+	memset(to + (left + n) * px, zero, (count - left - n) * px);
+}
 
-		memcpy(&word, to + i, 8);
-		word ^= 0x8080808080808080ull;
-		memcpy(to + i, &word, 8);
-	}
+/* Where row @iy is kept. */
+static uint8_t *ring(const struct dw_at *t, int64_t iy)
+{
+	/* Padding is at most UMA_CONV_PAD_MAX. */
+	return t->rows + (uint64_t)(iy + 3 * UMA_CONV_PAD_MAX) % DW_TAPS * row_bytes(t->c);
 }
 
 /* --- tiles ---------------------------------------------------------------------- */
@@ -292,39 +304,111 @@ static int finish(const struct dw_at *t, uint32_t y)
 	return 0;
 }
 
+/* @n outputs from @x on; their inputs are in place. */
+static void run_row(const struct dw_at *t, struct dw_row *row, uint32_t y, uint32_t x, uint32_t n)
+{
+	const struct dw_prog *c = t->c;
+	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
+	uint8_t *const out = row->out;
+
+	if (c->fused) {
+		row->out_ms = fast_bytes(d->dtype, d->strides[3]);
+		row->out = (uint8_t *)fast_ptr(d) +
+			   fast_bytes(d->dtype, t->image * d->strides[0] +
+				      (int64_t)y * d->strides[2] + x * d->strides[3]);
+	} else {
+		row->out_ms = 4l * c->channels;
+		row->out = t->sums + x * row->out_ms;
+	}
+	row->stride = c->g.stride[1];
+	row->n = c->channels;
+	row->outputs = n;
+	if (c->pairs && n > 1) {
+		row->stride = 2;
+		row->n = 2 * c->channels;
+		row->outputs = n / 2;
+		row->out_ms *= 2;
+	}
+	if (c->es == 1)
+		dw_int8_avx512(c, row);
+	else
+		dw_f32_avx512(c, row);
+	row->out = out;
+	if (c->pairs && n > 1 && n % 2) {
+		struct dw_row last = *row;
+		uint32_t k;
+
+		for (k = 0; k < DW_TAPS; k++)
+			last.in[k] += (int64_t)(n - 1) * row->px;
+		run_row(t, &last, y, x + n - 1, 1);
+	}
+}
+
+/* A row of outputs whose inputs are read where they lie, but for its ends. */
+static void direct_row(const struct dw_at *t, struct dw_row *row, uint32_t y)
+{
+	const struct dw_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const int64_t top = (int64_t)y * g->stride[0] - g->pad[0], s = g->stride[1];
+	const int64_t xs = g->a_stride[CONV_X] * c->es, px = pixel_bytes(c);
+	const uint8_t *a = (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
+			   (t->image * g->a_stride[CONV_N] + top * g->a_stride[CONV_Y]) * c->es;
+	/* The first output without padding, and the first one behind those. */
+	const int64_t lo = UMA_MIN((g->pad[1] + s - 1) / s, (int64_t)g->out[1]);
+	const int64_t last = (int64_t)g->in[1] + g->pad[1] - DW_TAPS;
+	const int64_t some = UMA_MAX(UMA_MIN(last < 0 ? 0 : last / s + 1, (int64_t)g->out[1]), lo);
+	/* A pair, or what would read like one, stays within the row. */
+	const int64_t hi = c->pairs ? some - (some - lo) % 2 : some;
+	const int64_t ends[2][2] = { { 0, lo }, { hi, g->out[1] } };
+	uint32_t e, k;
+
+	for (e = 0; e < 2; e++) {
+		const uint32_t n = (uint32_t)(ends[e][1] - ends[e][0]);
+		const uint32_t count = (n - 1) * (uint32_t)s + DW_TAPS;
+
+		if (!n)
+			continue;
+		for (k = 0; k < DW_TAPS; k++) {
+			row->in[k] = t->rows + k * row_bytes(c);
+			bring(t, top + k, ends[e][0] * s - g->pad[1], count,
+			      t->rows + k * row_bytes(c));
+		}
+		row->px = px;
+		run_row(t, row, y, (uint32_t)ends[e][0], n);
+	}
+	if (lo == hi)
+		return;
+	for (k = 0; k < DW_TAPS; k++)
+		row->in[k] = a + k * g->a_stride[CONV_Y] * c->es + (lo * s - g->pad[1]) * xs;
+	row->px = xs;
+	run_row(t, row, y, (uint32_t)lo, (uint32_t)(hi - lo));
+}
+
 static int dw_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
 {
 	const struct dw_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
-	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
-	const uint64_t bytes = row_bytes(c) / 64 * 64;
-	int64_t have = (int64_t)y0 * g->stride[0] - g->pad[0], first = have, k;
+	int64_t have = INT64_MIN, k;
 	struct dw_row row = {
 		.weights = t->weights, .start = t->start, .scale = t->scale, .bias = t->bias,
-		.stride = g->stride[1], .outputs = g->out[1],
+		.flip = c->flip,
 	};
 	uint32_t y;
 
 	for (y = y0; y < y0 + rows; y++) {
 		const int64_t top = (int64_t)y * g->stride[0] - g->pad[0];
 
-		for (; have < top + DW_TAPS; have++)
-			bring_row(t, have, t->rows + (uint64_t)(have - first) % DW_TAPS * bytes);
-		for (k = 0; k < DW_TAPS; k++)
-			row.in[k] = t->rows + (uint64_t)(top + k - first) % DW_TAPS * bytes;
-		if (c->fused) {
-			row.out = (uint8_t *)fast_ptr(d) +
-				  fast_bytes(d->dtype, t->image * d->strides[0] +
-					     (int64_t)y * d->strides[2]);
-			row.out_ms = fast_bytes(d->dtype, d->strides[3]);
+		if (c->direct && top >= 0 && top + DW_TAPS <= g->in[0]) {
+			have = INT64_MIN;
+			direct_row(t, &row, y);
 		} else {
-			row.out = t->sums;
-			row.out_ms = 4l * c->channels;
+			for (have = UMA_MAX(have, top); have < top + DW_TAPS; have++)
+				bring(t, have, -(int64_t)g->pad[1], c->width, ring(t, have));
+			for (k = 0; k < DW_TAPS; k++)
+				row.in[k] = ring(t, top + k);
+			row.px = pixel_bytes(c);
+			run_row(t, &row, y, 0, g->out[1]);
 		}
-		if (c->es == 1)
-			dw_int8_avx512(c, &row);
-		else
-			dw_f32_avx512(c, &row);
 		if (!c->fused && finish(t, y))
 			return -1;
 	}
@@ -344,7 +428,7 @@ static int dw_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	t.scale = (float *)(t.start + 4ul * c->lanes);
 	t.bias = t.scale + c->lanes;
 	t.rows = (uint8_t *)(t.bias + c->lanes);
-	t.sums = t.rows + DW_TAPS * (row_bytes(c) / 64 * 64);
+	t.sums = t.rows + DW_TAPS * row_bytes(c);
 	if (c->es == 1)
 		load_bytes(&t);
 	else

@@ -18,6 +18,8 @@
  * @channels: number
  * @lanes: channels in memory of the kernels, with those that fill vectors
  * @width: inputs of a row with padding
+ * @direct: inputs are read where they lie, but for those beside padding
+ * @pairs: bytes of 32 channels: two outputs side by side are 64 channels
  * @rows: rows of outputs of a tile
  * @yblocks: tiles of an image
  * @za: zero point of A as products see it
@@ -39,6 +41,8 @@ struct dw_prog {
 	uint32_t yblocks;
 	int32_t za;
 	uint8_t flip;
+	bool direct;
+	bool pairs;
 	bool fused;
 	bool relu;
 	uint32_t dst;
@@ -58,6 +62,9 @@ _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), 
  * @bias: bytes: addends of those, likewise
  * @out: DST, or sums if not fused
  * @out_ms: bytes to the next output
+ * @px: bytes from an input to the next
+ * @n: channels of an output
+ * @flip: bytes: exclusive or of the inputs
  * @stride: distance of windows
  * @outputs: number
  */
@@ -69,12 +76,18 @@ struct dw_row {
 	const float *bias;
 	uint8_t *out;
 	int64_t out_ms;
+	int64_t px;
+	uint32_t n;
+	uint32_t flip;
 	uint32_t stride;
 	uint32_t outputs;
 };
 
 void dw_widen_bf16_avx512(float *to, const uint16_t *from, uint64_t n);
 void dw_f32_avx512(const struct dw_prog *c, const struct dw_row *r);
+void dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, int64_t ys, int64_t xs,
+			    uint8_t *weights, int32_t *start);
+void dw_int8_order_avx512(const float *from, uint32_t n, float *to);
 void dw_int8_avx512(const struct dw_prog *c, const struct dw_row *r);
 
 /* The channel that lane @lane of vector @v of 64 has. */

@@ -48,25 +48,26 @@ ALWAYS void store(uint8_t *p, __m512 x, __mmask16 m, const bool relu, const bool
 
 /* @n outputs from @x on. */
 ALWAYS void outputs(const struct dw_prog *c, const struct dw_row *r, uint32_t ch, uint32_t x,
-		    const __m512 *w, __m512 start, const uint32_t n, const uint32_t stride,
+		    const __m512 *w, __m512 start, const int64_t n, const uint32_t stride,
 		    const bool relu, const bool bf16)
 {
 	const __mmask16 m = c->channels - ch < 16 ? (__mmask16)((1u << (c->channels - ch)) - 1) :
 						    0xffff;
-	const uint64_t px = c->lanes * 4ul;
+	const int64_t px = r->px;
 	__m512 acc[XB], in;
-	uint32_t i, k, y;
+	int64_t i, k;
+	uint32_t y;
 
 #pragma GCC unroll 4
 	for (i = 0; i < n; i++)
 		acc[i] = start;
 #pragma GCC unroll 3
 	for (y = 0; y < DW_TAPS; y++) {
-		const uint8_t *p = r->in[y] + (uint64_t)x * stride * px + ch * 4ul;
+		const uint8_t *p = r->in[y] + (int64_t)x * stride * px + ch * 4l;
 
 #pragma GCC unroll 16
 		for (k = 0; k < (n - 1) * stride + DW_TAPS; k++) {
-			in = _mm512_load_ps(p + k * px);
+			in = _mm512_loadu_ps(p + k * px);
 #pragma GCC unroll 4
 			for (i = 0; i < n; i++)
 				if (k >= i * stride && k - i * stride < DW_TAPS)

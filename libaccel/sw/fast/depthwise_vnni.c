@@ -15,17 +15,23 @@ typedef struct {
 	__m512i v[4];
 } quad;
 
-ALWAYS quad column(const struct dw_row *r, uint64_t at, __m512i flip)
+ALWAYS quad unpack(__m512i a, __m512i b, __m512i d)
 {
-	const __m512i a = _mm512_loadu_si512(r->in[0] + at), b = _mm512_loadu_si512(r->in[1] + at);
-	const __m512i d = _mm512_loadu_si512(r->in[2] + at);
 	const __m512i ab0 = _mm512_unpacklo_epi8(a, b), ab1 = _mm512_unpackhi_epi8(a, b);
-	const __m512i d0 = _mm512_unpacklo_epi8(d, flip), d1 = _mm512_unpackhi_epi8(d, flip);
+	const __m512i none = _mm512_setzero_si512();
+	const __m512i d0 = _mm512_unpacklo_epi8(d, none), d1 = _mm512_unpackhi_epi8(d, none);
 
 	return (quad){ {
 		_mm512_unpacklo_epi16(ab0, d0), _mm512_unpackhi_epi16(ab0, d0),
 		_mm512_unpacklo_epi16(ab1, d1), _mm512_unpackhi_epi16(ab1, d1),
 	} };
+}
+
+ALWAYS quad column(const struct dw_row *r, int64_t at, __m512i flip)
+{
+	return unpack(_mm512_xor_si512(_mm512_loadu_si512(r->in[0] + at), flip),
+		      _mm512_xor_si512(_mm512_loadu_si512(r->in[1] + at), flip),
+		      _mm512_xor_si512(_mm512_loadu_si512(r->in[2] + at), flip));
 }
 
 /* rne(x / scale) as integers: as the reciprocal has it but next to a tie. */
@@ -92,26 +98,26 @@ ALWAYS void store_sums(const quad *acc, uint8_t *to, uint32_t n)
 ALWAYS void row(const struct dw_prog *c, const struct dw_row *r, const uint32_t stride,
 		const bool relu)
 {
-	const __m512i none = _mm512_setzero_si512();
+	const __m512i flip = _mm512_set1_epi8((char)r->flip);
+	const int64_t px = r->px;
 	uint32_t ch, x, i, k;
 
-	for (ch = 0; ch < c->lanes; ch += 64) {
+	for (ch = 0; ch < r->n; ch += 64) {
 		const __m512i *w = (const __m512i *)((const uint8_t *)r->weights + ch * 12ul);
 		const __m512i *start = (const __m512i *)((const int32_t *)r->start + ch);
-		const uint32_t n = c->channels - ch < 64 ? c->channels - ch : 64;
+		const uint32_t n = r->n - ch < 64 ? r->n - ch : 64;
 		const __mmask64 m = n < 64 ? (1ull << n) - 1 : ~0ull;
-		const uint64_t px = c->lanes;
 		quad in[3], acc;
 
-		in[0] = column(r, ch, none);
+		in[0] = column(r, ch, flip);
 		if (stride == 1)
-			in[1] = column(r, px + ch, none);
+			in[1] = column(r, px + ch, flip);
 		for (x = 0; x < r->outputs; x++) {
-			const uint64_t at = (uint64_t)x * stride * px + ch;
+			const int64_t at = (int64_t)x * stride * px + ch;
 
 			if (stride == 2)
-				in[1] = column(r, at + px, none);
-			in[2] = column(r, at + 2 * px, none);
+				in[1] = column(r, at + px, flip);
+			in[2] = column(r, at + 2 * px, flip);
 #pragma GCC unroll 4
 			for (i = 0; i < 4; i++) {
 				acc.v[i] = start[i];
@@ -133,6 +139,48 @@ ALWAYS void row(const struct dw_prog *c, const struct dw_row *r, const uint32_t 
 			}
 		}
 	}
+}
+
+/* Weights of all channels side by side, 3 x 3 rows of them, as the kernels take them. */
+void dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, int64_t ys, int64_t xs,
+			    uint8_t *weights, int32_t *start)
+{
+	const __m512i za = _mm512_set1_epi32(-c->za), ones = _mm512_set1_epi8(1);
+	uint32_t ch, k, i;
+
+	for (ch = 0; ch < c->channels; ch += 64, w += 64) {
+		const uint32_t n = c->channels - ch < 64 ? c->channels - ch : 64;
+		const __mmask64 m = n < 64 ? (1ull << n) - 1 : ~0ull;
+		quad sum = { { _mm512_setzero_si512(), _mm512_setzero_si512(),
+			       _mm512_setzero_si512(), _mm512_setzero_si512() } };
+
+		for (k = 0; k < 3; k++) {
+			const quad q = unpack(_mm512_maskz_loadu_epi8(m, w + k * xs),
+					      _mm512_maskz_loadu_epi8(m, w + ys + k * xs),
+					      _mm512_maskz_loadu_epi8(m, w + 2 * ys + k * xs));
+
+			for (i = 0; i < 4; i++) {
+				_mm512_store_si512(weights + ch * 12ul + 64 * (4 * k + i), q.v[i]);
+				sum.v[i] = _mm512_dpbusd_epi32(sum.v[i], ones, q.v[i]);
+			}
+		}
+		for (i = 0; i < 4; i++)
+			_mm512_store_si512(start + ch + 16 * i,
+					   _mm512_mullo_epi32(sum.v[i], za));
+	}
+}
+
+/* A number for each channel, in the order of the sums; @n a multiple of 64. */
+void dw_int8_order_avx512(const float *from, uint32_t n, float *to)
+{
+	const __m512i at = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49,
+					     50, 51);
+	uint32_t ch, i;
+
+	for (ch = 0; ch < n; ch += 64)
+		for (i = 0; i < 4; i++)
+			_mm512_store_ps(to + ch + 16 * i,
+					_mm512_i32gather_ps(at, from + ch + 4 * i, 4));
 }
 
 void dw_int8_avx512(const struct dw_prog *c, const struct dw_row *r)
