@@ -18,9 +18,11 @@
 /* Work, in multiply-adds, that is not worth cutting for threads */
 #define SMALL_WORK	(1ull << 20)
 /* Work of a tile at most, so that what is more urgent need not wait for long */
-#define TILE_WORK	(1ull << 27)
+#define TILE_WORK	(1ull << 29)
+/* Bytes of B that are packed at a time */
+#define PACKED_B	(256u * 1024u)
 /* Rows between epilogues, in packed vectors */
-#define CHUNK		8u
+#define CHUNK		4u
 
 static uint64_t round64(uint64_t v)
 {
@@ -51,7 +53,7 @@ static void cut_k(struct gemm_plan *g, const struct fast_prog *p)
 	g->kt = (g->k + group - 1) / group * group;
 	/* Sums of rows and columns are those of all of K. */
 	if (!g->epi.integer && g->k > most)
-		g->kt = even(g->k, most, group);
+		g->kt = even(g->k, p->hint.kt ? most : 512 * group, group);
 }
 
 static void cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
@@ -91,7 +93,8 @@ static bool place(struct gemm_plan *g)
 	g->a_at = at;
 	at += g->pack_a ? (uint64_t)(g->mt + GEMM_ROWS - 1) / GEMM_ROWS * groups * 64 : 0;
 	g->b_at = at;
-	at += g->b >= GEMM_B_COPY ? FAST_GEMM_N / 16 * groups * 64 : 0;
+	g->strips = (uint32_t)UMA_MIN(UMA_MAX(PACKED_B / (FAST_GEMM_N * 4 * groups), 1u), 8u);
+	at += g->b >= GEMM_B_COPY ? g->strips * FAST_GEMM_N / 16 * groups * 64 : 0;
 	if (!g->epi.direct)
 		acc = g->kt < g->k ? (uint64_t)g->mt * g->nt : chunk * FAST_GEMM_N;
 	g->acc_at = at;
@@ -147,6 +150,19 @@ static void distances(struct gemm_plan *g, const struct fast_prog *p)
 	g->b_matrix = (g->n + g->block_n - 1) / g->block_n * g->b_panel;
 }
 
+/* Where several rows of tiles would each pack B it is packed once. */
+static void pack_first(struct gemm_plan *g, struct fast_prog *p)
+{
+	if (g->b != GEMM_B_COPY || g->mtiles < 2 || g->batches > 1)
+		return;
+	g->in_phase = true;
+	g->b = GEMM_B_PACKED;
+	g->block_n = 16;
+	g->b_panel = fast_gemm_pack_bytes(g->kind, g->k);
+	p->work_bytes = (g->n + 15) / 16 * g->b_panel;
+	p->tiles[p->phase_count++] = (g->n + GEMM_PHASE_N - 1) / GEMM_PHASE_N;
+}
+
 static int prepare(struct fast_prog *p)
 {
 	const struct uma_op *op = p->op;
@@ -174,10 +190,12 @@ static int prepare(struct fast_prog *p)
 	cut_k(g, p);
 	cut_tiles(g, p);
 	tiles = g->batches * g->mtiles * g->ntiles;
-	if (tiles > UINT32_MAX || !place(g))
+	if (tiles > UINT32_MAX)
 		return 0;
-	p->phase_count = 1;
-	p->tiles[0] = (uint32_t)tiles;
+	pack_first(g, p);
+	if (!place(g))
+		return 0;
+	p->tiles[p->phase_count++] = (uint32_t)tiles;
 	p->max_threads = tiles == 1 ? 1 : 0;
 	p->macs = g->batches * g->m * g->n * g->k;
 	return 1;
@@ -210,7 +228,7 @@ static void open_batch(struct gemm_tile *t, uint64_t batch)
 	t->b += fast_bytes(b->dtype, b_off);
 }
 
-static void open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t tile)
+static void open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
 	const struct gemm_plan *g = (const void *)r->prog->priv;
 	const struct uma_op *op = r->prog->op;
@@ -224,7 +242,9 @@ static void open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t ti
 	if (op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED)
 		t->b += sizeof(struct uma_packed_header);
 	memset(t->idx, 0, sizeof(t->idx));
-	if (r->prog->tiles[0] > 1) {
+	if (g->in_phase && phase)
+		t->b = r->work;
+	if (r->prog->tiles[phase] > 1) {
 		batch = tile / (g->mtiles * g->ntiles);
 		tile -= (uint32_t)batch * g->mtiles * g->ntiles;
 		/* Neighbours share B: threads work on the same columns. */
@@ -422,6 +442,18 @@ static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
 	return 0;
 }
 
+/* The phase before: B into the run's memory. */
+static void pack_columns(const struct fast_run *r, uint32_t n0)
+{
+	const struct gemm_plan *g = (const void *)r->prog->priv;
+	const struct gemm_tile t = {
+		.r = r, .plan = g, .b = fast_ptr(&r->prog->op->t[UMA_SLOT_B]),
+	};
+
+	gemm_pack_block(&t, 0, g->k, n0, UMA_MIN(GEMM_PHASE_N, g->n - n0),
+			(char *)r->work + n0 / 16 * g->b_panel, g->b_panel);
+}
+
 static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 {
 	const struct gemm_plan *g = (const void *)r->prog->priv;
@@ -430,8 +462,11 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 	uint32_t k0, k, j;
 	char *at;
 
-	(void)phase;
-	open_tile(&t, r, index);
+	if (g->in_phase && !phase) {
+		pack_columns(r, index * GEMM_PHASE_N);
+		return 0;
+	}
+	open_tile(&t, r, phase, index);
 	at = (char *)scratch(&t, g->sum_at) + round64(g->mt * 4);
 	if (g->col_sums)
 		sums.cols = (int32_t *)at;

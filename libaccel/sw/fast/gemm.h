@@ -11,6 +11,9 @@
 /** GEMM_ROWS: most rows of a packed vector of A, what the register tile takes */
 #define GEMM_ROWS	14u
 
+/** GEMM_PHASE_N: columns of a tile of the phase that packs B */
+#define GEMM_PHASE_N	256u
+
 /**
  * enum gemm_b - where a strip's B comes from
  * @GEMM_B_PACKED: the packed operand as it is
@@ -49,6 +52,8 @@ enum gemm_b {
  * @b_panel: bytes of a panel of packed B
  * @b_matrix: bytes of a matrix of packed B
  * @d_ms: bytes from row to row of DST
+ * @strips: strips that are packed at a time
+ * @in_phase: all of B is packed first, into the run's memory
  * @ahead: B is too large for the caches close by
  * @far: so is DST
  * @row_factor: what the sums of a row of A are multiplied by for @init
@@ -80,6 +85,7 @@ struct gemm_plan {
 	uint32_t mtiles;
 	uint32_t ntiles;
 	uint32_t block_n;
+	uint32_t strips;
 	int64_t a_ms;
 	int64_t a_ks;
 	int64_t b_ks;
@@ -91,6 +97,7 @@ struct gemm_plan {
 	int32_t row_const;
 	int32_t col_factor;
 	uint8_t flip;
+	bool in_phase;
 	bool ahead;
 	bool far;
 	bool pack_a;
@@ -145,6 +152,19 @@ static inline const struct uma_tensor_view *gemm_view(const struct gemm_tile *t,
  */
 int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
 		    struct fast_gemm_strip *s);
+
+/**
+ * gemm_pack_block - columns of B, packed for the kernel
+ * @t: tile
+ * @k0: first row
+ * @k: rows
+ * @n0: first column of the matrix
+ * @n: columns
+ * @out: vectors of 16 columns
+ * @vector: bytes from vector to vector
+ */
+void gemm_pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+		     char *out, uint64_t vector);
 
 /* Choose kernel, sources and factors; 1: taken. */
 int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p);

@@ -5,6 +5,9 @@
 #include <string.h>
 #include "gemm.h"
 
+/* Rows that are packed at a time; whole groups of any kernel */
+#define PACK_ROWS	64u
+
 /* Largest magnitude of a byte less its zero point. */
 static uint64_t reach(const struct uma_tensor_view *t, int64_t zero)
 {
@@ -148,6 +151,9 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 	n0 += FAST_GEMM_N;
 	if (n0 + FAST_GEMM_N > g->n)
 		return;
+	/* What was packed a moment ago is close by. */
+	if (g->b == GEMM_B_COPY && (n0 - t->idx[g->epi.col]) % (g->strips * FAST_GEMM_N))
+		return;
 	if (g->b == GEMM_B_PACKED) {
 		packed_strip(t, k0, n0, &then);
 		for (i = 0; i < FAST_GEMM_N / 16; i++)
@@ -166,13 +172,36 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		s->next[1] = p + 64;
 }
 
-int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
-		    struct fast_gemm_strip *s)
+void gemm_pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+		     char *out, uint64_t vector)
 {
 	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
 	const struct gemm_plan *g = t->plan;
+	const uint32_t group = fast_gemm_group(g->kind);
+	struct fast_gemm_source from = {
+		.ks = b->strides[b->rank - 2], .ns = b->strides[b->rank - 1], .dtype = b->dtype,
+	};
+	uint32_t i, j, some;
+
+	/* A few rows of all columns, so that a line or a page is done with once read. */
+	for (i = 0; i < k; i += some) {
+		some = UMA_MIN(PACK_ROWS, k - i);
+		for (j = 0; j < n; j += 16) {
+			from.p = t->b + (k0 + i) * g->b_ks + (n0 + j) * g->b_ns;
+			fast_gemm_pack_b(t->r->prog->cpu->isa, g->kind, &from, some,
+					 UMA_MIN(16u, n - j),
+					 out + j / 16 * vector + (uint64_t)i / group * 64);
+		}
+	}
+}
+
+int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+		    struct fast_gemm_strip *s)
+{
+	const struct gemm_plan *g = t->plan;
+	const uint64_t vector = fast_gemm_pack_bytes(g->kind, k);
+	const uint32_t j = n0 - t->idx[g->epi.col], all = g->strips * FAST_GEMM_N;
 	char *out = (char *)t->r->scratch + g->b_at;
-	struct fast_gemm_source from;
 
 	if (g->ahead && t->m > FAST_GEMM_AHEAD * GEMM_ROWS / 2)
 		look_ahead(t, k0, n0, s);
@@ -180,20 +209,17 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 		packed_strip(t, k0, n0, s);
 		return 0;
 	}
-	from = (struct fast_gemm_source){
-		.p = t->b + k0 * g->b_ks + n0 * g->b_ns,
-		.ks = b->strides[b->rank - 2], .ns = b->strides[b->rank - 1], .dtype = b->dtype,
-	};
 	if (g->b == GEMM_B_PLAIN) {
-		s->b[0] = from.p;
-		s->b[1] = (const char *)from.p + 64;
+		s->b[0] = t->b + k0 * g->b_ks + n0 * g->b_ns;
+		s->b[1] = (const char *)s->b[0] + 64;
 		s->b_ks = g->b_ks;
 		s->b_masked = true;
 		return 0;
 	}
-	fast_gemm_pack_b(t->r->prog->cpu->isa, g->kind, &from, k, n, out);
-	s->b[0] = out;
-	s->b[1] = out + fast_gemm_pack_bytes(g->kind, k);
+	if (j % all == 0)
+		gemm_pack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector);
+	s->b[0] = out + j % all / 16 * vector;
+	s->b[1] = (const char *)s->b[0] + (n > 16 ? vector : 0);
 	s->b_ks = 64;
 	return 0;
 }
