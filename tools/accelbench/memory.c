@@ -19,6 +19,8 @@
 #define RUNS		3
 /* Rounds of a loop of multiply-adds: long against starting other threads */
 #define LOOPS		100000
+/* Likewise of reads */
+#define READ_BYTES	(32u << 20)
 
 static double resident(void)
 {
@@ -77,12 +79,14 @@ void memory_cases(struct perf *perf)
  * @bound: of what
  * @data: what is read
  * @bytes: its size
+ * @loops: how often
  */
 struct loop {
 	struct perf *perf;
 	enum perf_bound bound;
 	void *data;
 	size_t bytes;
+	uint64_t loops;
 };
 
 static int run_loop(void *state)
@@ -90,7 +94,7 @@ static int run_loop(void *state)
 	struct loop *l = state;
 
 	if (l->bound == PERF_READ)
-		limit_read(l->data, l->bytes, l->perf->threads, 1);
+		limit_read(l->data, l->bytes, l->perf->threads, l->loops);
 	else
 		limit_flops(l->bound, l->perf->threads, LOOPS);
 	return 0;
@@ -132,7 +136,9 @@ void limit_cases(struct perf *perf)
 		/* Each thread has so much, of its own caches */
 		if (loops[i].bytes > 32 << 20)
 			l.bytes = loops[i].bytes;
-		c.flops = (double)l.bytes;
+		/* Long against starting other threads */
+		l.loops = l.bytes && l.bytes < READ_BYTES ? READ_BYTES / l.bytes : 1;
+		c.flops = (double)l.bytes * (double)l.loops;
 		if (loops[i].bound == PERF_READ) {
 			l.data = aligned_alloc(4096, l.bytes);
 			if (!l.data) {

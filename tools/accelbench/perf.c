@@ -196,8 +196,12 @@ static int race(struct perf *perf, struct limit *l, struct racer *racers, uint32
 
 	for (i = 0; i < count; i++) {
 		struct perf_impl *impl = racers[i].impl;
-		int err = calibrate(&racers[i], l, impl ? perf->opts->batch_ns : LIMIT_NS);
+		int err;
 
+		/* How much a thread does in the time does not depend on their number. */
+		l->threads = impl ? perf->threads : 1;
+		err = calibrate(&racers[i], l, impl ? perf->opts->batch_ns : LIMIT_NS);
+		l->threads = perf->threads;
 		if (!err || !impl)
 			continue;
 		perf->failed = bench_fail(err, "%s/%s: %s failed", l->c->name, l->c->dtype,
