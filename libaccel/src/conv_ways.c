@@ -14,6 +14,8 @@
 #define UNIT_COLUMNS	16
 /* A convolution tap by tap reads its input again for each. */
 #define DIRECT_COST	4
+/* Products of small matrices */
+#define STRIDED_COST	2
 
 static const char * const algorithms[ACCEL_CONV_ALGORITHM_COUNT] = {
 	[ACCEL_CONV_AUTO] = "auto",
@@ -196,6 +198,10 @@ static void way_gemm(const struct request *req, struct way *way)
 	for (s = UMA_SLOT_A; s <= UMA_SLOT_B; s++)
 		if (operand_extent(&r->t[s], &e))
 			refuse(way, "conv.a.dims[0]", "the rows do not fit into an address space");
+	/* Rows of pixels that do not follow each other are matrices of their own. */
+	for (i = 0; i + 2 < b->rank && !way->field; i++)
+		if (le32toh(params_of(req)->stride[i]) != 1)
+			r->work = mul_sat(req->macs, STRIDED_COST);
 	r->class = op_class(ACCEL_OP_GEMM);
 	r->opcode = UMA_OP_GEMM;
 	r->alpha = 1;

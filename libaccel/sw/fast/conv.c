@@ -130,6 +130,22 @@ static bool is_flat(const struct conv_prog *c, const struct uma_op *op)
 	       (c->g.out[1] - 1ull) * c->g.stride[1] < c->g.in[1];
 }
 
+/* Windows within the input, whose channels are whole steps as they are. */
+static bool is_in_place(const struct conv_prog *c)
+{
+	const struct conv_plan *g = &c->g;
+	uint32_t i;
+
+	if (c->flip || c->zb || c->merged || (g->c > 1 && g->a_stride[CONV_C] != 1) ||
+	    g->c * c->es != c->px)
+		return false;
+	for (i = 0; i < 2; i++)
+		if (g->pad[i] || (g->out[i] - 1ull) * g->stride[i] +
+				 (g->kernel[i] - 1ull) * g->dilation[i] >= g->in[i])
+			return false;
+	return true;
+}
+
 /* Outputs and vectors of a block. */
 static void choose_block(struct conv_prog *c, uint32_t l2)
 {
@@ -211,7 +227,11 @@ static int conv_prepare(struct fast_prog *p)
 	if (!choose_type(c, p) || !choose_weights(c, p))
 		return 0;
 	conv_finish_init(c, p);
+	c->in_place = is_in_place(c);
 	c->flat = !c->turned && is_flat(c, p->op);
+	if (c->in_place && (c->g.stride[0] != 1 || c->g.stride[1] != 1 ||
+			    c->g.a_stride[CONV_Y] != c->g.a_stride[CONV_X] * c->g.out[1]))
+		c->flat = false;
 	p->macs = p->program->macs;
 	return choose_tiles(c, p);
 }

@@ -45,7 +45,9 @@
  * @fused: Winograd: transform and multiply in one phase
  * @packs: weights are packed by a phase of their own
  * @merged: taps of a row are more channels
+ * @in_place: inputs are read where they lie: channels last, and no padding
  * @flat: outputs of all rows of a tile are one row
+ * @bytes: results are bytes that conv_bytes_avx512() finishes
  * @turned: channels are the rows of what is finished
  */
 struct conv_prog {
@@ -81,7 +83,9 @@ struct conv_prog {
 	bool fused;
 	bool packs;
 	bool merged;
+	bool in_place;
 	bool flat;
+	bool bytes;
 	bool turned;
 };
 
@@ -120,9 +124,34 @@ struct conv_result {
 	const float *scale;
 };
 
+/**
+ * struct conv_bytes - where bytes go, and how they are made
+ * @dst: first channel of the first output
+ * @dst_ms: bytes to the next output
+ * @bias: of the first channel, or NULL
+ * @scale: of DST
+ * @zero: of DST
+ * @relu: ReLU
+ * @each: every channel has a scale
+ * @is_signed: DST is s8
+ */
+struct conv_bytes {
+	uint8_t *dst;
+	int64_t dst_ms;
+	const float *bias;
+	float scale;
+	int32_t zero;
+	bool relu;
+	bool each;
+	bool is_signed;
+};
+
+void conv_bytes_avx512(const struct conv_bytes *f, const struct conv_result *b);
+
 /* Outputs that are finished at once */
 #define CONV_FINISH	128u
 
+bool conv_plain_bias(const struct uma_tensor_view *t);
 void conv_finish_init(struct conv_prog *c, const struct fast_prog *p);
 int conv_finish_block(const struct fast_run *r, const struct conv_result *b);
 void conv_turn_avx512(const float *from, int64_t ld, uint32_t rows, uint32_t cols, float *to,

@@ -11,6 +11,8 @@
  * @r: this thread
  * @c: convolution
  * @patch: inputs
+ * @pitch: bytes from an input of @patch to the next, along each dimension
+ * @step: inputs from an output to the next, along each dimension
  * @sums: room for a block of results
  * @row_add: for each output, added to its sums, or NULL
  * @image: image
@@ -22,6 +24,8 @@ struct conv_at {
 	const struct fast_run *r;
 	const struct conv_prog *c;
 	uint8_t *patch;
+	int64_t pitch[2];
+	uint32_t step[2];
 	float *sums;
 	int32_t *row_add;
 	uint32_t image;
@@ -99,13 +103,12 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 {
 	const struct conv_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
-	const int64_t width = (int64_t)conv_patch_size(g, 1, g->out[1]) * c->px;
 	int32_t *col_add = conv_col_add(c, t->r->work);
 
 	*k = (struct conv_block){
-		.a_ms = (int64_t)step_of(g, 1) * c->px,
-		.a_y = (int64_t)g->dilation[0] * width,
-		.a_x = (int64_t)g->dilation[1] * c->px,
+		.a_ms = t->step[1] * t->pitch[1],
+		.a_y = g->dilation[0] * t->pitch[0],
+		.a_x = g->dilation[1] * t->pitch[1],
 		.b = c->packs ? (const uint8_t *)t->r->work + conv_col_bytes(c) :
 				conv_weights(&t->r->prog->op->t[UMA_SLOT_B]),
 		.b_ks = c->b_ks, .b_ns = c->b_ns, .b_y = c->b_y, .b_x = c->b_x,
@@ -140,7 +143,7 @@ static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 
 	k.rows = tap_rows(c, t->y0 + y, &lo);
 	k.b += lo * k.b_y;
-	k.a = t->patch + ((int64_t)y * step_of(g, 0)) * (k.a_y / g->dilation[0]) + lo * k.a_y;
+	k.a = t->patch + (int64_t)y * t->step[0] * t->pitch[0] + lo * k.a_y;
 	b.y = t->y0 + y;
 	for (at = 0; at < width; at += b.outputs) {
 		b.at = at;
@@ -178,6 +181,23 @@ static void open_tile(struct conv_at *t, uint32_t tile)
 	t->image = tile / c->g.groups;
 	t->rows = UMA_MIN(c->rows, c->g.out[0] - t->y0);
 	t->sums = (float *)carve(&rest, CONV_FINISH * 64 * 4);
+	if (c->in_place) {
+		const struct conv_plan *g = &c->g;
+
+		t->patch = (uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
+			   (t->image * g->a_stride[CONV_N] +
+			    (int64_t)t->group * g->c * g->a_stride[CONV_C] +
+			    (int64_t)t->y0 * g->stride[0] * g->a_stride[CONV_Y]) * c->es;
+		t->pitch[0] = g->a_stride[CONV_Y] * c->es;
+		t->pitch[1] = g->a_stride[CONV_X] * c->es;
+		t->step[0] = g->stride[0];
+		t->step[1] = g->stride[1];
+		return;
+	}
+	t->pitch[0] = (int64_t)conv_patch_size(&c->g, 1, c->g.out[1]) * c->px;
+	t->pitch[1] = c->px;
+	t->step[0] = step_of(&c->g, 0);
+	t->step[1] = step_of(&c->g, 1);
 	/* Steps of merged taps read a little beyond the last input. */
 	t->patch = carve(&rest, FAST_SCRATCH / 4 + 64);
 	conv_patch(c, &t->r->prog->op->t[UMA_SLOT_A], t->image, t->group, t->y0, t->rows,

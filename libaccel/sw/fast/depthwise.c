@@ -11,18 +11,6 @@
 /* Kept for a tile: weights, start, scales and bias take 16 numbers a channel. */
 #define CHANNELS_MAX	4096u
 
-static bool plain_bias(const struct uma_tensor_view *t)
-{
-	uint32_t i;
-
-	if (t->dtype != UMA_DTYPE_F32 || t->quant || t->strides[1] != 1)
-		return false;
-	for (i = 0; i < t->rank; i++)
-		if (i != 1 && t->strides[i])
-			return false;
-	return true;
-}
-
 /* May the kernels finish their results? */
 static bool is_fused(const struct dw_prog *c, const struct fast_prog *p)
 {
@@ -30,7 +18,7 @@ static bool is_fused(const struct dw_prog *c, const struct fast_prog *p)
 
 	if (c->epi.steps & ~(EPI_BIAS | EPI_RELU) || d->strides[1] != 1)
 		return false;
-	if (c->epi.steps & EPI_BIAS && !plain_bias(&p->op->t[UMA_SLOT_BIAS]))
+	if (c->epi.steps & EPI_BIAS && !conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]))
 		return false;
 	if (!c->epi.integer)
 		return d->dtype == UMA_DTYPE_F32 || d->dtype == UMA_DTYPE_BF16;
