@@ -116,7 +116,7 @@ struct attn_group {
  * @p: keys or values of the first head, and @ahead more, which are only prefetched
  * @step: bytes from a head to the next
  * @q: rows, dense
- * @part: VL vectors for each row: partial sums
+ * @part: VL / 4 vectors for each row: partial sums
  * @s: scores, then weights, ATTN_KEYS a row
  * @o: sums, dense
  */

@@ -419,6 +419,7 @@ static void pair(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n
 }
 
 #ifndef KERN_BF16
+#include <math.h>
 #include "attn_lines.h"
 #endif
 

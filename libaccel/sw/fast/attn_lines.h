@@ -3,9 +3,12 @@
  * Kernels of attn_stream.c, included once for each instruction set behind
  * attn_kern.h: lanes are elements of a key. Four keys, or values, are taken at
  * once, head after head as they lie in memory: five loads for four multiply-adds,
- * four of them of what comes from memory, and a store of partial sums. VL of
- * those are added across lanes together.
+ * four of them of what comes from memory. The sums of four keys are put into one
+ * vector, four such vectors are added across lanes together.
  */
+
+/* Partial sums of a row: those of four keys in a vector */
+#define PARTS	(VL / 4)
 
 KERN_INLINE vf line_load(const uint8_t *p, vf zero, const uint32_t dtype)
 {
@@ -27,6 +30,21 @@ KERN_INLINE uint32_t line_size(const uint32_t dtype)
 	       dtype == UMA_DTYPE_BF16 || dtype == UMA_DTYPE_F16 ? 2 : 1;
 }
 
+/* One step of VL elements, @x bytes into @count keys; lines of 64 bytes ahead. */
+KERN_INLINE void line_dot(vf *s, const uint8_t *const *p, const float *q, uint32_t x,
+			  int64_t ahead, vf zero, const uint32_t dtype, const uint32_t count)
+{
+	const vf w = v_load(q + x / line_size(dtype));
+	uint32_t i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
+		if (!(x % 64))
+			__builtin_prefetch(p[i] + x + ahead, 0, 3);
+		s[i] = v_fma(line_load(p[i] + x, zero, dtype), w, s[i]);
+	}
+}
+
 /*
  * Products of @count keys, @j the first, with each row of each head: partial
  * sums, lane by lane. Keys are read in the order in which they lie.
@@ -35,36 +53,47 @@ KERN_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_
 			   const uint32_t count)
 {
 	const uint32_t bytes = l->d * line_size(dtype), step = VL * line_size(dtype);
+	const int64_t ahead = l->p[j + l->ahead] - l->p[j];
+	const uint32_t rows = l->rows, d = l->d;
 	const vf zero = v_set(l->zero);
 	const float *q = l->q;
-	float *part = l->part + j % VL * VL;
-	int64_t off = 0;
-	uint32_t h, r, i, x;
+	float *part = l->part + j % VL / 4 * VL;
+	const uint8_t *p[4];
+	uint32_t h, r, i, x, y;
 
-	for (h = 0; h < l->heads; h++, off += l->step) {
 #pragma GCC unroll 4
-		for (i = 0; i < count; i++)
-			for (x = 0; x < bytes; x += 64)
-				__builtin_prefetch(l->p[j + i + l->ahead] + off + x, 0, 3);
-		for (r = 0; r < l->rows; r++, q += l->d, part += VL * VL) {
+	for (i = 0; i < count; i++)
+		p[i] = l->p[j + i];
+	for (h = 0; h < l->heads; h++) {
+		for (r = 0; r < rows; r++, q += d, part += PARTS * VL) {
 			vf s[4];
 
 #pragma GCC unroll 4
-			for (i = 0; i < count; i++)
+			for (i = 0; i < 4; i++)
 				s[i] = v_set(0);
-			for (x = 0; x < bytes; x += step) {
-				const vf w = v_load(q + x / line_size(dtype));
-
+			for (x = 0; x + 4 * step <= bytes; x += 4 * step)
 #pragma GCC unroll 4
-				for (i = 0; i < count; i++)
-					s[i] = v_fma(line_load(l->p[j + i] + off + x, zero,
-							       dtype), w, s[i]);
-			}
-#pragma GCC unroll 4
-			for (i = 0; i < count; i++)
-				v_store(part + i * VL, s[i]);
+				for (y = 0; y < 4 * step; y += step)
+					line_dot(s, p, q, x + y, ahead, zero, dtype, count);
+			for (; x < bytes; x += step)
+				line_dot(s, p, q, x, ahead, zero, dtype, count);
+			v_store(part, v_across4(s));
 		}
+#pragma GCC unroll 4
+		for (i = 0; i < count; i++)
+			p[i] += l->step;
 	}
+}
+
+KERN_INLINE void line_dots_rest(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
+				uint32_t count)
+{
+	if (count == 3)
+		line_dots(l, j, dtype, 3);
+	else if (count == 2)
+		line_dots(l, j, dtype, 2);
+	else
+		line_dots(l, j, dtype, 1);
 }
 
 KERN_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype)
@@ -75,17 +104,11 @@ KERN_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype
 	for (j = 0; j < l->n; j += VL) {
 		for (i = j; i + 4 <= l->n && i < j + VL; i += 4)
 			line_dots(l, i, dtype, 4);
-		for (; i < l->n && i < j + VL; i++)
-			line_dots(l, i, dtype, 1);
+		if (i < l->n && i < j + VL)
+			line_dots_rest(l, i, dtype, l->n - i);
 		/* Behind the last key it is anything. */
-		for (r = 0; r < all; r++) {
-			vf sum[VL];
-
-#pragma GCC unroll 16
-			for (i = 0; i < VL; i++)
-				sum[i] = v_load(l->part + (r * VL + i) * VL);
-			v_store(l->s + r * ATTN_KEYS + j, v_across(sum));
-		}
+		for (r = 0; r < all; r++)
+			v_store(l->s + r * ATTN_KEYS + j, v_across(l->part + r * PARTS * VL));
 	}
 }
 
@@ -108,9 +131,9 @@ static void line_scores(const struct attn_lines *l)
 /* Scores of a row, with their scales, become weights, with those of the values. */
 static void line_soften(const struct attn_line *l, struct attn_sum *sum)
 {
-	float *s = l->s, c = l->c, at, rescale, lanes[VL];
+	float *s = l->s, c = l->c, at, rescale;
 	vf top = v_set(MINUS_INF), all = v_set(0);
-	uint32_t i, j;
+	uint32_t j;
 
 	for (j = 0; j < l->n; j += VL) {
 		vf x = v_load(s + j);
@@ -121,12 +144,11 @@ static void line_soften(const struct attn_line *l, struct attn_sum *sum)
 		v_store(s + j, x);
 		top = v_max(top, x);
 	}
-	v_store(lanes, top);
-	at = sum->shift;
-	for (i = 0; i < VL; i++)
-		at = lanes[i] * c > at ? lanes[i] * c : at;
-	v_store(lanes, v_exp2(v_set(sum->shift - at)));
-	rescale = sum->shift == MINUS_INF ? 0 : lanes[0];
+	at = v_largest(top) * c;
+	at = at > sum->shift ? at : sum->shift;
+	rescale = 1;
+	if (at != sum->shift)
+		rescale = sum->shift == MINUS_INF ? 0 : exp2f(sum->shift - at);
 	sum->shift = at;
 	if (at == MINUS_INF)
 		at = 0;
@@ -138,13 +160,26 @@ static void line_soften(const struct attn_line *l, struct attn_sum *sum)
 			x = v_if_equal(x, v_set(0), x, v_mul(x, v_load(l->vscale + j)));
 		v_store(s + j, x);
 	}
-	v_store(lanes, all);
-	for (j = VL / 2; j; j /= 2)
-		for (i = 0; i < j; i++)
-			lanes[i] += lanes[i + j];
-	sum->sum = sum->sum * rescale + lanes[0];
+	sum->sum = sum->sum * rescale + v_total(all);
 	for (j = 0; j < l->dv && rescale != 1; j += VL)
 		v_store(l->o + j, v_mul(v_load(l->o + j), v_set(rescale)));
+}
+
+/* One step of VL elements, @x bytes into @count values. */
+KERN_INLINE void line_sum(float *o, const uint8_t *const *p, const vf *w, uint32_t x,
+			  int64_t ahead, vf zero, const uint32_t dtype, const uint32_t count)
+{
+	float *to = o + x / line_size(dtype);
+	vf a = v_load(to);
+	uint32_t i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++) {
+		if (!(x % 64))
+			__builtin_prefetch(p[i] + x + ahead, 0, 3);
+		a = v_fma(line_load(p[i] + x, zero, dtype), w[i], a);
+	}
+	v_store(to, a);
 }
 
 /* o += weights times @count values, @j the first, of each row of each head. */
@@ -152,32 +187,37 @@ KERN_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_
 			   const uint32_t count)
 {
 	const uint32_t bytes = l->dv * line_size(dtype), step = VL * line_size(dtype);
+	const int64_t ahead = l->p[j + l->ahead] - l->p[j];
+	const uint32_t rows = l->rows, dv = l->dv;
 	const vf zero = v_set(l->zero);
-	const float *w = l->s + j;
+	const float *s = l->s + j;
 	float *o = l->o;
-	int64_t off = 0;
-	uint32_t h, r, i, x;
+	const uint8_t *p[4];
+	uint32_t h, r, i, x, y;
 
-	for (h = 0; h < l->heads; h++, off += l->step) {
+#pragma GCC unroll 4
+	for (i = 0; i < count; i++)
+		p[i] = l->p[j + i];
+	for (h = 0; h < l->heads; h++) {
+		for (r = 0; r < rows; r++, o += dv, s += ATTN_KEYS) {
+			vf w[4];
+
+			/* One at a time */
+			if (l->skip_zero && s[0] == 0)
+				continue;
+#pragma GCC unroll 4
+			for (i = 0; i < count; i++)
+				w[i] = v_set(s[i]);
+			for (x = 0; x + 4 * step <= bytes; x += 4 * step)
+#pragma GCC unroll 4
+				for (y = 0; y < 4 * step; y += step)
+					line_sum(o, p, w, x + y, ahead, zero, dtype, count);
+			for (; x < bytes; x += step)
+				line_sum(o, p, w, x, ahead, zero, dtype, count);
+		}
 #pragma GCC unroll 4
 		for (i = 0; i < count; i++)
-			for (x = 0; x < bytes; x += 64)
-				__builtin_prefetch(l->p[j + i + l->ahead] + off + x, 0, 3);
-		for (r = 0; r < l->rows; r++, o += l->dv, w += ATTN_KEYS) {
-			/* One at a time */
-			if (l->skip_zero && w[0] == 0)
-				continue;
-			for (x = 0; x < bytes; x += step) {
-				float *to = o + x / line_size(dtype);
-				vf a = v_load(to);
-
-#pragma GCC unroll 4
-				for (i = 0; i < count; i++)
-					a = v_fma(line_load(l->p[j + i] + off + x, zero, dtype),
-						  v_set(w[i]), a);
-				v_store(to, a);
-			}
-		}
+			p[i] += l->step;
 	}
 }
 

@@ -22,7 +22,7 @@
 #define AHEAD		64u
 #define AHEAD_BYTES	(12 * 1024)
 /* Words of a row's partial sums */
-#define PART		256u
+#define PART		64u
 
 /**
  * struct stream - a tile at hand

@@ -70,22 +70,40 @@ V_INLINE vf v_first(vf x, uint32_t n)
 	return _mm256_blendv_ps(v_set(-__builtin_inff()), x, _mm256_castsi256_ps(lanes));
 }
 
-/* Lane i: the sum of a[i]. */
-V_INLINE vf v_across(const vf *a)
+V_INLINE float v_largest(vf x)
 {
-	vf b[4], c[2];
-	uint32_t i;
+	__m128 h = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
 
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++)
-		b[i] = _mm256_add_ps(_mm256_unpacklo_ps(a[2 * i], a[2 * i + 1]),
-				     _mm256_unpackhi_ps(a[2 * i], a[2 * i + 1]));
-#pragma GCC unroll 2
-	for (i = 0; i < 2; i++)
-		c[i] = _mm256_add_ps(_mm256_shuffle_ps(b[2 * i], b[2 * i + 1], 0x44),
-				     _mm256_shuffle_ps(b[2 * i], b[2 * i + 1], 0xee));
-	return _mm256_add_ps(_mm256_permute2f128_ps(c[0], c[1], 0x20),
-			     _mm256_permute2f128_ps(c[0], c[1], 0x31));
+	h = _mm_max_ps(h, _mm_movehl_ps(h, h));
+	return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
+}
+
+V_INLINE float v_total(vf x)
+{
+	__m128 h = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+
+	h = _mm_add_ps(h, _mm_movehl_ps(h, h));
+	return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
+}
+
+/* Lane i of each half: the sum of that half of a[i]. */
+V_INLINE vf v_across4(const vf *a)
+{
+	const vf x = _mm256_add_ps(_mm256_unpacklo_ps(a[0], a[1]),
+				   _mm256_unpackhi_ps(a[0], a[1]));
+	const vf y = _mm256_add_ps(_mm256_unpacklo_ps(a[2], a[3]),
+				   _mm256_unpackhi_ps(a[2], a[3]));
+
+	return _mm256_add_ps(_mm256_shuffle_ps(x, y, 0x44), _mm256_shuffle_ps(x, y, 0xee));
+}
+
+/* The halves of vectors from v_across4() added up, one vector after the other. */
+V_INLINE vf v_across(const float *p)
+{
+	const vf a = v_load(p), b = v_load(p + 8);
+
+	return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20),
+			     _mm256_permute2f128_ps(a, b, 0x31));
 }
 
 /* A word in all lanes. */

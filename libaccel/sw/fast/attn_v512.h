@@ -68,27 +68,37 @@ V_INLINE vf v_first(vf x, uint32_t n)
 	return _mm512_mask_blend_ps(lanes, _mm512_set1_ps(-__builtin_inff()), x);
 }
 
-/* Lane i: the sum of a[i]. */
-V_INLINE vf v_across(const vf *a)
+V_INLINE float v_largest(vf x)
 {
-	vf b[8], c[4], d[2];
-	uint32_t i;
+	return _mm512_reduce_max_ps(x);
+}
 
-#pragma GCC unroll 8
-	for (i = 0; i < 8; i++)
-		b[i] = _mm512_add_ps(_mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]),
-				     _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]));
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++)
-		c[i] = _mm512_add_ps(_mm512_shuffle_ps(b[2 * i], b[2 * i + 1], 0x44),
-				     _mm512_shuffle_ps(b[2 * i], b[2 * i + 1], 0xee));
-	/* Each quarter of c[i] has a part of the sums of a[4 * i] to a[4 * i + 3]. */
-#pragma GCC unroll 2
-	for (i = 0; i < 2; i++)
-		d[i] = _mm512_add_ps(_mm512_shuffle_f32x4(c[2 * i], c[2 * i + 1], 0x88),
-				     _mm512_shuffle_f32x4(c[2 * i], c[2 * i + 1], 0xdd));
-	return _mm512_add_ps(_mm512_shuffle_f32x4(d[0], d[1], 0x88),
-			     _mm512_shuffle_f32x4(d[0], d[1], 0xdd));
+V_INLINE float v_total(vf x)
+{
+	return _mm512_reduce_add_ps(x);
+}
+
+/* Lane i of each quarter: the sum of that quarter of a[i]. */
+V_INLINE vf v_across4(const vf *a)
+{
+	const vf x = _mm512_add_ps(_mm512_unpacklo_ps(a[0], a[1]),
+				   _mm512_unpackhi_ps(a[0], a[1]));
+	const vf y = _mm512_add_ps(_mm512_unpacklo_ps(a[2], a[3]),
+				   _mm512_unpackhi_ps(a[2], a[3]));
+
+	return _mm512_add_ps(_mm512_shuffle_ps(x, y, 0x44), _mm512_shuffle_ps(x, y, 0xee));
+}
+
+/* The quarters of vectors from v_across4() added up, one vector after the other. */
+V_INLINE vf v_across(const float *p)
+{
+	const vf a = v_load(p), b = v_load(p + 16), c = v_load(p + 32), d = v_load(p + 48);
+	const vf x = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88),
+				   _mm512_shuffle_f32x4(a, b, 0xdd));
+	const vf y = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x88),
+				   _mm512_shuffle_f32x4(c, d, 0xdd));
+
+	return _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x88), _mm512_shuffle_f32x4(x, y, 0xdd));
 }
 
 /* A word in all lanes. */
