@@ -38,7 +38,7 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 TEST_PROGS += libaccel/tests/levels
 libaccel/tests/levels-libs := libaccel/libaccel
 level-names := portable avx2 avx512 avx512-vnni avx512-bf16 amx neon neon-dotprod
-level-tests := $(addprefix libaccel/tests/test_,gemm conv attention quant dynquant misuse)
+level-tests := $(addprefix libaccel/tests/test_,gemm gemm_large conv attention quant dynquant misuse)
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_CASES=$(if $(filter asan,$(VARIANT)),4 ACCEL_TEST_SMALL=1,12)
 PHONY += run-levels
 run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Products that are larger than a tile, a block of K or a cache, and shapes around the
+ * registers' edges. The elements are small integers, so that every sum is exact in
+ * binary32 whatever the order, and results are compared to the bit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <accel/accel.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/**
+ * struct large - a product in work
+ * @ctx: context
+ * @desc: its description
+ * @va: elements of A, rows of K
+ * @vb: elements of B, rows of N
+ * @rng: state of the generator
+ */
+struct large {
+	struct accel_ctx *ctx;
+	struct accel_gemm_desc desc;
+	int32_t *va;
+	int32_t *vb;
+	uint64_t rng;
+};
+
+static const struct {
+	uint32_t a, b, d;
+} types[] = {
+	{ ACCEL_F32, ACCEL_F32, ACCEL_F32 },	{ ACCEL_F16, ACCEL_F16, ACCEL_F32 },
+	{ ACCEL_BF16, ACCEL_BF16, ACCEL_F32 },	{ ACCEL_S8, ACCEL_S8, ACCEL_S32 },
+	{ ACCEL_U8, ACCEL_S8, ACCEL_S32 },	{ ACCEL_S8, ACCEL_U8, ACCEL_S32 },
+	{ ACCEL_U8, ACCEL_U8, ACCEL_S32 },
+};
+
+static int32_t next(struct large *l, bool is_signed)
+{
+	l->rng = l->rng * 6364136223846793005ull + 1442695040888963407ull;
+	return (int32_t)(l->rng >> 60) - (is_signed ? 8 : 0);
+}
+
+static void put(void *mem, uint32_t dtype, uint64_t i, int32_t v)
+{
+	const float f = (float)v;
+	uint32_t bits;
+
+	memcpy(&bits, &f, sizeof(bits));
+	switch (dtype) {
+	case ACCEL_F32:
+		((float *)mem)[i] = f;
+		break;
+	case ACCEL_BF16:
+		((uint16_t *)mem)[i] = (uint16_t)(bits >> 16);
+		break;
+	case ACCEL_F16:
+		((uint16_t *)mem)[i] = v ? (uint16_t)((bits >> 16 & 0x8000) |
+						      (((bits >> 13) - 0x1c000) & 0x7fff)) : 0;
+		break;
+	default:
+		((uint8_t *)mem)[i] = (uint8_t)v;
+		break;
+	}
+}
+
+/* A matrix of @rows by @cols, stored the other way round with @trans. */
+static int32_t *matrix(struct large *l, struct accel_tensor *t, uint32_t dtype, uint32_t rows,
+		       uint32_t cols, bool trans)
+{
+	const int64_t dims[2] = { trans ? cols : rows, trans ? rows : cols };
+	int32_t *v = calloc((size_t)rows * cols, sizeof(*v));
+	struct accel_bo *bo;
+	uint32_t i, j;
+
+	assert_non_null(v);
+	assert_int_equal(accel_bo_create(l->ctx, (uint64_t)rows * cols * 4, 0, &bo), 0);
+	*t = accel_tensor_dense(bo, dtype, 2, dims);
+	for (i = 0; i < rows; i++)
+		for (j = 0; j < cols; j++) {
+			int32_t x = next(l, dtype != ACCEL_U8);
+
+			v[(size_t)i * cols + j] = x;
+			put(accel_bo_ptr(bo), dtype, trans ? (uint64_t)j * rows + i :
+							     (uint64_t)i * cols + j, x);
+		}
+	return v;
+}
+
+static int64_t zero_of(const struct accel_tensor *t)
+{
+	return t->quant.scheme ? t->quant.zero : 0;
+}
+
+static void compare(const struct large *l, uint32_t m, uint32_t n, uint32_t k)
+{
+	const void *d = accel_bo_ptr(l->desc.d.bo);
+	const int32_t za = (int32_t)zero_of(&l->desc.a), zb = (int32_t)zero_of(&l->desc.b);
+	int32_t *row = calloc(n, sizeof(*row));
+	uint32_t i, j, x;
+
+	assert_non_null(row);
+	for (i = 0; i < m; i++) {
+		memset(row, 0, n * sizeof(*row));
+		for (x = 0; x < k; x++) {
+			const int32_t a = l->va[(size_t)i * k + x] - za;
+			const int32_t *b = l->vb + (size_t)x * n;
+
+			for (j = 0; j < n; j++)
+				row[j] += a * (b[j] - zb);
+		}
+		for (j = 0; j < n; j++) {
+			const size_t at = (size_t)i * n + j;
+
+			if (l->desc.d.dtype == ACCEL_F32)
+				assert_true(((const float *)d)[at] == (float)row[j]);
+			else
+				assert_int_equal(((const int32_t *)d)[at], row[j]);
+		}
+	}
+	free(row);
+}
+
+/* How a case differs from the plain one */
+#define ZEROS		(1u << 30)
+
+static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t n, uint32_t k,
+		     uint32_t how)
+{
+	struct large l = { .ctx = ctx, .rng = m * 31u + n * 7u + k + type };
+	const int64_t dims[2] = { m, n };
+	struct accel_bo *bo;
+
+	l.desc = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
+	l.desc.flags = how & ~ZEROS;
+	l.va = matrix(&l, &l.desc.a, types[type].a, m, k, how & ACCEL_GEMM_TRANS_A);
+	l.vb = matrix(&l, &l.desc.b, types[type].b, k, n, how & ACCEL_GEMM_TRANS_B);
+	if ((how & ZEROS) && types[type].d == ACCEL_S32) {
+		l.desc.a.quant = (struct accel_quant){
+			.scheme = ACCEL_QUANT_TENSOR, .scale = 1, .zero = 3,
+		};
+		l.desc.b.quant = l.desc.a.quant;
+		l.desc.b.quant.zero = 5;
+	}
+	/* One more than there is: nobody may write there. */
+	assert_int_equal(accel_bo_create(ctx, (uint64_t)m * n * 4 + 4, 0, &bo), 0);
+	memset(accel_bo_ptr(bo), 0xa5, (size_t)m * n * 4 + 4);
+	l.desc.d = accel_tensor_dense(bo, types[type].d, 2, dims);
+	assert_int_equal(accel_run(ctx, &l.desc.hdr), 0);
+	compare(&l, m, n, k);
+	assert_int_equal(((const uint32_t *)accel_bo_ptr(bo))[(size_t)m * n], 0xa5a5a5a5);
+	accel_bo_unref(l.desc.a.bo);
+	accel_bo_unref(l.desc.b.bo);
+	accel_bo_unref(bo);
+	free(l.va);
+	free(l.vb);
+}
+
+static const uint32_t ways[] = {
+	0, ACCEL_GEMM_PACK_B, ACCEL_GEMM_TRANS_A, ACCEL_GEMM_TRANS_B, ZEROS,
+	ZEROS | ACCEL_GEMM_PACK_B | ACCEL_GEMM_TRANS_A, ZEROS | ACCEL_GEMM_TRANS_B,
+};
+
+/* Each number of rows and columns in registers, K not a multiple of anything. */
+static void test_edges(void **state)
+{
+	static const uint32_t ks[] = { 1, 2, 3, 5, 31, 64, 67 };
+	uint32_t type, m, n;
+
+	for (type = 0; type < ARRAY_SIZE(types); type++)
+		for (m = 1; m <= 33; m++)
+			for (n = 1; n <= 34; n += 1 + (m + type) % 3)
+				run_case(*state, type, m, n, ks[(m + n) % ARRAY_SIZE(ks)],
+					 ways[(m * 3 + n + type) % ARRAY_SIZE(ways)]);
+}
+
+/* Several tiles and blocks of K, packing in a phase, rows a page apart. */
+static void test_large(void **state)
+{
+	static const uint32_t sizes[][3] = {
+		{ 300, 100, 2100 }, { 700, 300, 513 }, { 1100, 70, 65 }, { 64, 700, 1024 },
+		{ 130, 260, 1600 }, { 33, 1200, 100 }, { 20, 40, 9000 },
+	};
+	uint32_t type, i, w;
+
+	for (type = 0; type < ARRAY_SIZE(types); type++)
+		for (i = 0; i < ARRAY_SIZE(sizes); i++)
+			for (w = (i + type) % 2; w < ARRAY_SIZE(ways); w += 2)
+				run_case(*state, type, sizes[i][0], sizes[i][1], sizes[i][2],
+					 ways[w]);
+}
+
+static int open_device(void **state)
+{
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+
+	if (accel_device_open("sw:full", NULL, &dev))
+		return -1;
+	if (accel_ctx_create(dev, NULL, &ctx))
+		return -1;
+	/* The context keeps it. */
+	accel_device_unref(dev);
+	*state = ctx;
+	return 0;
+}
+
+static int close_context(void **state)
+{
+	accel_ctx_destroy(*state);
+	return 0;
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_edges, open_device, close_context),
+		cmocka_unit_test_setup_teardown(test_large, open_device, close_context),
+	};
+
+	return cmocka_run_group_tests_name("large gemm", tests, NULL, NULL);
+}
