@@ -20,5 +20,6 @@ static int leave(struct fast_prog *p)
 
 NONE(fast_attention);
 NONE(fast_conv);
+NONE(fast_depthwise);
 NONE(fast_gemv);
 NONE(fast_wino);

@@ -74,6 +74,8 @@ static bool choose_type(struct conv_prog *c, const struct fast_prog *p)
 		return false;
 	} else if (a->dtype == UMA_DTYPE_F32 && p->cpu->isa & FAST_AVX512) {
 		c->k = &conv_f32_avx512;
+	} else if (a->dtype == UMA_DTYPE_F32 && p->cpu->isa & FAST_AVX2) {
+		c->k = &conv_f32_avx2;
 	} else if (a->dtype == UMA_DTYPE_BF16 && p->cpu->isa & FAST_BF16) {
 		c->k = &conv_bf16_avx512;
 	} else {
@@ -153,7 +155,7 @@ static void choose_block(struct conv_prog *c, uint32_t l2)
 	const uint64_t panel = (uint64_t)c->g.kernel[0] * c->g.kernel[1] * c->px * 64;
 	uint32_t blocks;
 
-	c->nv = width <= CONV_MR4 && c->g.m > 32 && panel < l2 / 2 ? 4 : 2;
+	c->nv = c->k->nv == 1 ? 1 : width <= CONV_MR4 && c->g.m > 32 && panel < l2 / 2 ? 4 : 2;
 	blocks = (width + c->k->mr[c->nv - 1] - 1) / c->k->mr[c->nv - 1];
 	c->mr = (width + blocks - 1) / blocks;
 }

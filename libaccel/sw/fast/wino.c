@@ -67,10 +67,10 @@ static int wino_prepare(struct fast_prog *p)
 		return 0;
 	conv_geometry(p->op, &c->g);
 	c->g.edge = (uint8_t)(2 + 2 * (func - UMA_CONV_WINOGRAD_2));
-	if (!(p->cpu->isa & FAST_AVX512))
+	if (!(p->cpu->isa & (FAST_AVX512 | FAST_AVX2)))
 		return 0;
-	c->k = &conv_f32_avx512;
-	c->wino = &wino_avx512;
+	c->k = p->cpu->isa & FAST_AVX512 ? &conv_f32_avx512 : &conv_f32_avx2;
+	c->wino = p->cpu->isa & FAST_AVX512 ? &wino_avx512 : &wino_avx2;
 	if (!c->g.c || (a->dtype != UMA_DTYPE_F32 && a->dtype != UMA_DTYPE_BF16) ||
 	    a->quant || a->strides[1] != 1 || b->quant)
 		return 0;
@@ -158,11 +158,8 @@ static void multiply(const struct conv_prog *c, const struct uma_tensor_view *u,
 {
 	const uint32_t points = c->g.edge + 2u;
 	const uint8_t *b = conv_weights(u) + point / points * c->b_y + point % points * c->b_x;
-	const uint32_t blocks4 = (tiles + CONV_MR4 - 1) / CONV_MR4;
-	const uint32_t blocks2 = (tiles + CONV_MR - 1) / CONV_MR;
-	const uint32_t mr4 = (tiles + blocks4 - 1) / blocks4, mr2 = (tiles + blocks2 - 1) / blocks2;
-	const bool four = tiles <= CONV_MR4;
-	const uint32_t nv = four ? 4 : 2, mr = four ? mr4 : mr2;
+	const uint32_t nv = c->k->nv == 1 ? 1 : tiles <= CONV_MR4 ? 4 : 2, most = c->k->mr[nv - 1];
+	const uint32_t blocks = (tiles + most - 1) / most, mr = (tiles + blocks - 1) / blocks;
 	struct conv_block g = {
 		.a_ms = c->v_ms, .b_ks = c->b_ks, .b_ns = c->b_ns,
 		.acc_ms = PANEL * 4, .rows = 1, .cols = 1, .k = c->g.c,
