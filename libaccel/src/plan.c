@@ -446,15 +446,15 @@ int plan_make(struct accel_ctx *ctx, const struct request *req, struct choices *
 static int ask_and_choose(struct accel_ctx *ctx, const struct request *req,
 			  struct choices **out, struct accel_error *e)
 {
-	int ret;
-
-	if (ask_engines(ctx->dev, req, out))
-		return bad(e, -ENOMEM, "", "", "out of memory");
+	if (ask_engines(ctx->dev, req, out)) {
+		bad(e, -ENOMEM, "", "", "out of memory");
+		return -ENOMEM;
+	}
 	if ((*out)->chosen != (*out)->count)
 		return 0;
-	ret = refused(ctx->dev, *out, req, e);
+	refused(ctx->dev, *out, req, e);
 	free(*out);
-	return ret;
+	return -EOPNOTSUPP;
 }
 
 /**
