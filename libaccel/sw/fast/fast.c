@@ -15,6 +15,7 @@
 static const struct fast_class *const *classes_of(uint32_t opcode)
 {
 	static const struct fast_class *const attention[] = { &fast_attention, NULL };
+	static const struct fast_class *const dynquant[] = { &fast_dynquant, NULL };
 	static const struct fast_class *const none[] = { NULL };
 	static const struct fast_class *const conv[] = {
 		&fast_wino, &fast_depthwise, &fast_conv, NULL
@@ -22,6 +23,8 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 	static const struct fast_class *const gemm[] = { &fast_gemv, &fast_gemm, NULL };
 
 	switch (opcode) {
+	case UMA_OP_DYNQUANT:
+		return dynquant;
 	case UMA_OP_GEMM:
 		return gemm;
 	case UMA_OP_ATTENTION:

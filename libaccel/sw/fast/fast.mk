@@ -20,6 +20,7 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	conv_weights.o \
 	depthwise.o \
 	wino.o \
+	dynquant.o \
 	gemv.o \
 	gemv_bring.o \
 	)
@@ -48,8 +49,8 @@ $(eval $(call fast-for,vnni,gemm_i8s_avx512.o gemm_i8u_avx512.o))
 $(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
 $(eval $(call fast-for,amx,gemm_amx.o))
 
-$(eval $(call fast-for,avx2,gemv_avx2.o))
-$(eval $(call fast-for,avx512,gemv_avx512.o))
+$(eval $(call fast-for,avx2,dynquant_avx2.o gemv_avx2.o))
+$(eval $(call fast-for,avx512,dynquant_avx512.o gemv_avx512.o))
 $(eval $(call fast-for,vnni,gemv_vnni.o))
 $(eval $(call fast-for,bf16,gemv_bf16.o))
 
