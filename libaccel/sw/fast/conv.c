@@ -229,6 +229,7 @@ static int conv_prepare(struct fast_prog *p)
 	if (!choose_type(c, p) || !choose_weights(c, p))
 		return 0;
 	conv_finish_init(c, p);
+	c->vector_turn = p->cpu->isa & FAST_AVX512;
 	c->in_place = is_in_place(c);
 	c->flat = !c->turned && is_flat(c, p->op);
 	if (c->in_place && (c->g.stride[0] != 1 || c->g.stride[1] != 1 ||

@@ -48,6 +48,8 @@
  * @in_place: inputs are read where they lie: channels last, and no padding
  * @flat: outputs of all rows of a tile are one row
  * @bytes: results are bytes that conv_bytes_avx512() finishes
+ * @turns_in: Winograd: inputs are brought together by channels first
+ * @vector_turn: 16 by 16 numbers are turned at once
  * @turned: channels are the rows of what is finished
  */
 struct conv_prog {
@@ -86,6 +88,8 @@ struct conv_prog {
 	bool in_place;
 	bool flat;
 	bool bytes;
+	bool turns_in;
+	bool vector_turn;
 	bool turned;
 };
 
@@ -208,6 +212,8 @@ static inline uint64_t conv_col_bytes(const struct conv_prog *c)
 	return c->za ? ((uint64_t)c->g.m * c->g.groups + 31) / 16 * 64 : 0;
 }
 
+void conv_turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
+		   int64_t cs, uint32_t n);
 uint64_t conv_patch_size(const struct conv_plan *g, uint32_t axis, uint32_t n);
 void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint32_t image,
 		uint32_t group, uint32_t y, uint32_t rows, uint8_t *to);

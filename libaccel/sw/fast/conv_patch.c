@@ -81,12 +81,39 @@ static void copy_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from
 			*(type *)(to + (uint64_t)i * px + k * sizeof(type)) = \
 				*(const type *)(from + k * cs + i * xs)
 
-static void turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
-		     int64_t cs, uint32_t n)
+/* 16 pixels by 16 channels at a time; how many pixels that were. */
+static uint32_t turn_vectors(const struct conv_prog *c, uint8_t *to, const uint8_t *from,
+			     int64_t cs, uint32_t n)
+{
+#if defined(__x86_64__)
+	uint32_t k;
+
+	for (k = 0; k < c->g.c; k += 16)
+		conv_turn_avx512((const float *)(from + k * cs), cs / 4, 16, n / 16 * 16,
+				 (float *)to + k, c->px / 4);
+	return n / 16 * 16;
+#else
+	(void)to;
+	(void)from;
+	(void)cs;
+	(void)c;
+	(void)n;
+	return 0;
+#endif
+}
+
+void conv_turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
+		   int64_t cs, uint32_t n)
 {
 	const uint32_t px = c->px, tail = px - c->g.c * c->es;
 	uint32_t i, k;
 
+	if (c->vector_turn && c->es == 4 && xs == 4 && c->g.c % 16 == 0) {
+		i = turn_vectors(c, to, from, cs, n);
+		n -= i;
+		from += i * xs;
+		to += (uint64_t)i * px;
+	}
 	if (c->es == 4)
 		TURN_ROW(uint32_t);
 	else if (c->es == 2)
@@ -166,7 +193,7 @@ void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint
 		if (cs == es || g->c == 1)
 			copy_row(c, to + (uint64_t)xlo * c->px, row, xs, xhi - xlo);
 		else
-			turn_row(c, to + (uint64_t)xlo * c->px, row, xs, cs, xhi - xlo);
+			conv_turn_row(c, to + (uint64_t)xlo * c->px, row, xs, cs, xhi - xlo);
 		if (c->flip)
 			flip_row(c, to + (uint64_t)xlo * c->px, xhi - xlo);
 	}

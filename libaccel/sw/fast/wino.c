@@ -55,6 +55,13 @@ static uint64_t zeros_bytes(const struct conv_prog *c)
 	return ((uint64_t)c->g.c * c->es + 127) / 64 * 64;
 }
 
+/* Bytes of the input with channels last, in the memory of a run. */
+static uint64_t in_bytes(const struct conv_prog *c)
+{
+	return c->turns_in ? ((uint64_t)c->g.images * c->g.in[0] * c->g.in[1] * c->px + 63) / 64 *
+			     64 : 0;
+}
+
 static int wino_prepare(struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
@@ -72,7 +79,7 @@ static int wino_prepare(struct fast_prog *p)
 	c->k = p->cpu->isa & FAST_AVX512 ? &conv_f32_avx512 : &conv_f32_avx2;
 	c->wino = p->cpu->isa & FAST_AVX512 ? &wino_avx512 : &wino_avx2;
 	if (!c->g.c || (a->dtype != UMA_DTYPE_F32 && a->dtype != UMA_DTYPE_BF16) ||
-	    a->quant || a->strides[1] != 1 || b->quant)
+	    a->quant || b->quant)
 		return 0;
 	if (b->layout == UMA_LAYOUT_STRIDED) {
 		if (b->strides[3] != 1)
@@ -97,8 +104,15 @@ static int wino_prepare(struct fast_prog *p)
 	c->tgroups = (tiles + c->group - 1) / c->group;
 	c->nblocks = 1;
 	c->nblock = c->g.m;
+	c->px = c->g.c * c->es;
+	c->vector_turn = p->cpu->isa & FAST_AVX512;
+	c->turns_in = a->strides[1] != 1;
+	if (c->turns_in) {
+		/* A row of an image is a tile. */
+		p->tiles[p->phase_count++] = c->g.images * c->g.in[0];
+		p->work_bytes = in_bytes(c);
+	}
 	c->fused = threads == 1 || (uint64_t)c->tgroups * c->g.images >= 3ul * threads;
-	p->phase_count = 1;
 	if (!c->fused) {
 		/* Four tiles a thread. */
 		uint32_t panels = (c->g.m + PANEL - 1) / PANEL, want;
@@ -106,18 +120,31 @@ static int wino_prepare(struct fast_prog *p)
 		want = (uint32_t)(4ul * threads / ((uint64_t)c->tgroups * c->g.images)) + 1;
 		c->nblock = (panels + want - 1) / want * PANEL;
 		c->nblocks = (c->g.m + c->nblock - 1) / c->nblock;
-		p->work_bytes = (uint64_t)c->g.images * points_of(c) * tiles * (uint64_t)c->v_ms;
-		p->phase_count = 2;
-		p->tiles[0] = c->g.images * ((tiles + IN_TILES - 1) / IN_TILES);
+		p->work_bytes += (uint64_t)c->g.images * points_of(c) * tiles * (uint64_t)c->v_ms;
+		p->tiles[p->phase_count++] = c->g.images * ((tiles + IN_TILES - 1) / IN_TILES);
 	}
-	if ((uint64_t)c->g.images * tiles * c->nblocks > 0x7fffffffu)
+	if ((uint64_t)c->g.images * tiles * c->nblocks > 0x7fffffffu ||
+	    (uint64_t)c->g.images * c->g.in[0] > 0x7fffffffu)
 		return 0;
-	p->tiles[p->phase_count - 1] = c->g.images * c->tgroups * c->nblocks;
+	p->tiles[p->phase_count++] = c->g.images * c->tgroups * c->nblocks;
 	p->macs = p->program->macs;
 	return 1;
 }
 
 /* --- input ------------------------------------------------------------------ */
+
+/* Row @tile of all images with channels last. */
+static void turn_in(const struct fast_run *r, uint32_t tile)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const struct conv_plan *g = &c->g;
+	const int64_t off = tile / g->in[0] * g->a_stride[CONV_N] +
+			    tile % g->in[0] * g->a_stride[CONV_Y];
+
+	conv_turn_row(c, (uint8_t *)r->work + (uint64_t)tile * g->in[1] * c->px,
+		      (const uint8_t *)fast_ptr(&r->prog->op->t[UMA_SLOT_A]) + off * c->es,
+		      g->a_stride[CONV_X] * c->es, g->a_stride[CONV_C] * c->es, g->in[1]);
+}
 
 /* Transform tiles @t0 .. of an image; the first one's first point goes to @v. */
 static void transform_in(const struct fast_run *r, uint32_t image, uint32_t t0, uint32_t count,
@@ -125,8 +152,10 @@ static void transform_in(const struct fast_run *r, uint32_t image, uint32_t t0, 
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
 	const struct uma_tensor_view *t = &r->prog->op->t[UMA_SLOT_A];
-	const int64_t es = c->es, ys = c->g.a_stride[CONV_Y] * es, xs = c->g.a_stride[CONV_X] * es;
-	const uint8_t *a = (const uint8_t *)fast_ptr(t) + image * c->g.a_stride[CONV_N] * es;
+	const int64_t xs = c->turns_in ? c->px : c->g.a_stride[CONV_X] * c->es;
+	const int64_t ys = c->turns_in ? xs * c->g.in[1] : c->g.a_stride[CONV_Y] * c->es;
+	const uint8_t *a = c->turns_in ? (const uint8_t *)r->work + image * ys * c->g.in[0] :
+		(const uint8_t *)fast_ptr(t) + image * c->g.a_stride[CONV_N] * c->es;
 	const uint32_t points = c->g.edge + 2u;
 	struct wino_in w = {
 		.v_ps = v_ps, .channels = c->g.c, .bf16 = t->dtype == UMA_DTYPE_BF16,
@@ -220,6 +249,13 @@ static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	int64_t v_ps, m_ps;
 	uint8_t *v;
 
+	if (c->turns_in) {
+		if (!phase) {
+			turn_in(r, tile);
+			return 0;
+		}
+		phase--;
+	}
 	if (!c->fused && !phase) {
 		const uint32_t pieces = (tiles + IN_TILES - 1) / IN_TILES;
 
@@ -227,7 +263,7 @@ static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		t0 = tile % pieces * IN_TILES;
 		memset(zeros, 0, zeros_bytes(c));
 		v_ps = tiles * c->v_ms;
-		v = (uint8_t *)r->work + image * points * v_ps + t0 * c->v_ms;
+		v = (uint8_t *)r->work + in_bytes(c) + image * points * v_ps + t0 * c->v_ms;
 		transform_in(r, image, t0, UMA_MIN(IN_TILES, tiles - t0), v, v_ps, zeros);
 		return 0;
 	}
@@ -245,7 +281,7 @@ static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		transform_in(r, image, t0, count, v, v_ps, zeros);
 	} else {
 		v_ps = tiles * c->v_ms;
-		v = (uint8_t *)r->work + image * points * v_ps + t0 * c->v_ms;
+		v = (uint8_t *)r->work + in_bytes(c) + image * points * v_ps + t0 * c->v_ms;
 	}
 	for (; n0 < end; n0 += PANEL) {
 		const uint32_t n = UMA_MIN(PANEL, end - n0);
