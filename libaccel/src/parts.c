@@ -360,6 +360,24 @@ static void add_part(struct accel_plan *plan, const struct parts *parts, uint32_
 	plan->info.packed_bytes += sub->info.packed_bytes;
 }
 
+/* What was measured of the parts is told of the whole by their number. */
+static void note_tuned(struct accel_plan *plan, const struct request *req)
+{
+	struct accel_candidate *c = plan->candidates->c;
+	uint32_t i;
+	size_t len;
+
+	if (!req->tuning || !req->tuning->done)
+		return;
+	for (i = 0; i < plan->candidates->count; i++) {
+		len = strlen(c[i].text);
+		if (c[i].verdict == ACCEL_CHOSEN)
+			snprintf(c[i].text + len, sizeof(c[i].text) - len,
+				 "; %u of its %u operations were measured", req->tuning->done,
+				 req->parts->count);
+	}
+}
+
 static int fill_parts(struct accel_plan *plan, struct joint *j,
 		      const struct request *req, struct accel_error *e)
 {
@@ -383,6 +401,7 @@ static int fill_parts(struct accel_plan *plan, struct joint *j,
 	}
 	if (describe_all(j->whole, req, &plan->candidates))
 		return bad(e, -ENOMEM, "", "", "out of memory");
+	note_tuned(plan, req);
 	return 0;
 }
 

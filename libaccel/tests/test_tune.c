@@ -111,6 +111,42 @@ static void test_tune(void **state)
 	assert_int_equal(list(b).count, 2);
 }
 
+/* Products in a network share their entries with the same products alone. */
+static void test_parts(void **state)
+{
+	const int64_t a[] = { 24, 96 }, up[] = { 96, 160 }, down[] = { 160, 96 };
+	struct accel_plan_opts opts = ACCEL_PLAN_OPTS_INIT;
+	struct accel_ffn_desc f = ACCEL_FFN_DESC_INIT;
+	struct bed *b = *state;
+	struct accel_plan *plan;
+	struct seen s = { 0 };
+	uint32_t i;
+	struct told t = { 0 };
+	int ret;
+
+	begin(b);
+	f.act = ACCEL_ACT_RELU;
+	f.a = accel_tensor_dense(NULL, ACCEL_F32, 2, a);
+	f.up = accel_tensor_dense(NULL, ACCEL_F32, 2, up);
+	f.down = accel_tensor_dense(NULL, ACCEL_F32, 2, down);
+	f.d = f.a;
+	opts.tune_budget_ms = 4000;
+	ret = accel_tune(b->ctx, &f.hdr, &opts, see, &s);
+	/* Portable kernels offer nothing to measure. */
+	assert_true(ret == 0 || (ret == -ENOENT && !s.count));
+	assert_true(s.count <= 2);
+	assert_int_equal(list(b).count, s.count);
+	for (i = 0; i < s.count; i++)
+		assert_int_equal(s.state[i], ACCEL_TUNE_VALID);
+	opts = (struct accel_plan_opts)ACCEL_PLAN_OPTS_INIT;
+	opts.flags = ACCEL_PLAN_TUNE_CACHED;
+	assert_int_equal(accel_plan_create_opts(b->ctx, &f.hdr, &opts, &plan), 0);
+	assert_int_equal(accel_plan_explain(plan, note, &t), 0);
+	assert_int_equal(t.chosen, 1);
+	assert_int_equal(!!strstr(t.text, "of its 2 operations were measured"), s.count > 0);
+	accel_plan_unref(plan);
+}
+
 static void test_options(void **state)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
@@ -259,6 +295,7 @@ int main(void)
 		TEST(test_not_asked),
 		TEST(test_round_trip),
 		TEST(test_tune),
+		TEST(test_parts),
 		TEST(test_options),
 		TEST(test_budget),
 		TEST(test_no_directory),

@@ -2553,7 +2553,7 @@ struct accel_plan_opts {
  * others each of those is measured, and has a share of the time. If nothing can
  * be measured, or the winner cannot be written to the file, the plan is made all
  * the same, and the log says what was in the way. accel_plan_explain() tells what
- * was measured.
+ * was measured, of an operation that consists of others how many of those.
  *
  * Return: 0; -EINVAL, -E2BIG options; else as accel_plan_create().
  */
