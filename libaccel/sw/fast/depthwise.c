@@ -93,7 +93,7 @@ static int dw_prepare(struct fast_prog *p)
 	c->fused = is_fused(c, p);
 	/* Pairs are dense, in and out. */
 	c->pairs = c->pairs && c->fused && a->strides[3] == 32 && d->strides[3] == 32;
-	c->direct = c->es != 2 && (c->lanes == c->channels || c->pairs);
+	c->direct = c->lanes == c->channels || c->pairs;
 	c->dst = d->dtype;
 	c->dst_zero = d->zero;
 	memcpy(&c->dst_scale, &d->scale, sizeof(c->dst_scale));
@@ -362,6 +362,7 @@ static void direct_row(const struct dw_at *t, struct dw_row *row, uint32_t y)
 			      t->rows + k * row_bytes(c));
 		}
 		row->px = px;
+		row->in16 = false;
 		run_row(t, row, y, (uint32_t)ends[e][0], n);
 	}
 	if (lo == hi)
@@ -369,6 +370,7 @@ static void direct_row(const struct dw_at *t, struct dw_row *row, uint32_t y)
 	for (k = 0; k < DW_TAPS; k++)
 		row->in[k] = a + k * g->a_stride[CONV_Y] * c->es + (lo * s - g->pad[1]) * xs;
 	row->px = xs;
+	row->in16 = c->es == 2;
 	run_row(t, row, y, (uint32_t)lo, (uint32_t)(hi - lo));
 }
 
@@ -395,6 +397,7 @@ static int dw_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
 			for (k = 0; k < DW_TAPS; k++)
 				row.in[k] = ring(t, top + k);
 			row.px = pixel_bytes(c);
+			row.in16 = false;
 			run_row(t, &row, y, 0, g->out[1]);
 		}
 		if (!c->fused && finish(t, y))

@@ -64,6 +64,7 @@ _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), 
  * @out_ms: bytes to the next output
  * @px: bytes from an input to the next
  * @n: channels of an output
+ * @in16: inputs are bf16
  * @flip: bytes: exclusive or of the inputs
  * @stride: distance of windows
  * @outputs: number
@@ -78,6 +79,7 @@ struct dw_row {
 	int64_t out_ms;
 	int64_t px;
 	uint32_t n;
+	bool in16;
 	uint32_t flip;
 	uint32_t stride;
 	uint32_t outputs;

@@ -46,10 +46,18 @@ ALWAYS void store(uint8_t *p, __m512 x, __mmask16 m, const bool relu, const bool
 		_mm512_mask_storeu_ps(p, m, x);
 }
 
+ALWAYS __m512 load(const uint8_t *p, const bool in16)
+{
+	const __m512i v = in16 ? _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p)) :
+				 _mm512_loadu_si512(p);
+
+	return _mm512_castsi512_ps(in16 ? _mm512_slli_epi32(v, 16) : v);
+}
+
 /* @n outputs from @x on. */
 ALWAYS void outputs(const struct dw_prog *c, const struct dw_row *r, uint32_t ch, uint32_t x,
 		    const __m512 *w, __m512 start, const int64_t n, const uint32_t stride,
-		    const bool relu, const bool bf16)
+		    const bool relu, const bool bf16, const bool in16)
 {
 	const __mmask16 m = c->channels - ch < 16 ? (__mmask16)((1u << (c->channels - ch)) - 1) :
 						    0xffff;
@@ -63,11 +71,11 @@ ALWAYS void outputs(const struct dw_prog *c, const struct dw_row *r, uint32_t ch
 		acc[i] = start;
 #pragma GCC unroll 3
 	for (y = 0; y < DW_TAPS; y++) {
-		const uint8_t *p = r->in[y] + (int64_t)x * stride * px + ch * 4l;
+		const uint8_t *p = r->in[y] + (int64_t)x * stride * px + ch * (in16 ? 2l : 4l);
 
 #pragma GCC unroll 16
 		for (k = 0; k < (n - 1) * stride + DW_TAPS; k++) {
-			in = _mm512_loadu_ps(p + k * px);
+			in = load(p + k * px, in16);
 #pragma GCC unroll 4
 			for (i = 0; i < n; i++)
 				if (k >= i * stride && k - i * stride < DW_TAPS)
@@ -83,7 +91,7 @@ ALWAYS void outputs(const struct dw_prog *c, const struct dw_row *r, uint32_t ch
 
 /* All channels of a few outputs: what they share of the inputs is still near. */
 ALWAYS void block(const struct dw_prog *c, const struct dw_row *r, uint32_t x, const int64_t n,
-		  const uint32_t stride, const bool relu, const bool bf16)
+		  const uint32_t stride, const bool relu, const bool bf16, const bool in16)
 {
 	const float *weights = r->weights, *start = r->start;
 	const uint32_t lanes = c->lanes;
@@ -94,34 +102,37 @@ ALWAYS void block(const struct dw_prog *c, const struct dw_row *r, uint32_t x, c
 #pragma GCC unroll 9
 		for (k = 0; k < 9; k++)
 			w[k] = _mm512_load_ps(weights + k * lanes + ch);
-		outputs(c, r, ch, x, w, _mm512_load_ps(start + ch), n, stride, relu, bf16);
+		outputs(c, r, ch, x, w, _mm512_load_ps(start + ch), n, stride, relu, bf16,
+			in16);
 	}
 }
 
 ALWAYS void row(const struct dw_prog *c, const struct dw_row *r, const uint32_t stride,
-		const bool relu, const bool bf16)
+		const bool relu, const bool bf16, const bool in16)
 {
 	uint32_t x;
 
 	for (x = 0; x + XB <= r->outputs; x += XB)
-		block(c, r, x, XB, stride, relu, bf16);
+		block(c, r, x, XB, stride, relu, bf16, in16);
 	for (; x < r->outputs; x++)
-		block(c, r, x, 1, stride, relu, bf16);
+		block(c, r, x, 1, stride, relu, bf16, in16);
+}
+
+ALWAYS void typed_row(const struct dw_prog *c, const struct dw_row *r, const uint32_t stride,
+		      const bool in16)
+{
+	const bool bf16 = c->fused && c->dst == UMA_DTYPE_BF16, relu = c->fused && c->relu;
+
+	if (bf16)
+		relu ? row(c, r, stride, true, true, in16) : row(c, r, stride, false, true, in16);
+	else
+		relu ? row(c, r, stride, true, false, in16) : row(c, r, stride, false, false, in16);
 }
 
 void dw_f32_avx512(const struct dw_prog *c, const struct dw_row *r)
 {
-	const bool bf16 = c->fused && c->dst == UMA_DTYPE_BF16, relu = c->fused && c->relu;
-
-	if (r->stride == 1) {
-		if (bf16)
-			relu ? row(c, r, 1, true, true) : row(c, r, 1, false, true);
-		else
-			relu ? row(c, r, 1, true, false) : row(c, r, 1, false, false);
-	} else {
-		if (bf16)
-			relu ? row(c, r, 2, true, true) : row(c, r, 2, false, true);
-		else
-			relu ? row(c, r, 2, true, false) : row(c, r, 2, false, false);
-	}
+	if (r->stride == 1)
+		r->in16 ? typed_row(c, r, 1, true) : typed_row(c, r, 1, false);
+	else
+		r->in16 ? typed_row(c, r, 2, true) : typed_row(c, r, 2, false);
 }
