@@ -105,8 +105,11 @@ ALWAYS void columns(const struct conv_bytes *f, const struct conv_result *b, uin
 		}
 		w = _mm512_packs_epi32(rounded(q0, zero), rounded(q1, zero));
 		w = f->is_signed ? _mm512_packs_epi16(w, w) : _mm512_packus_epi16(w, w);
-		_mm256_mask_storeu_epi8(to, all,
-					_mm512_castsi512_si256(_mm512_permutexvar_epi32(order, w)));
+		w = _mm512_permutexvar_epi32(order, w);
+		if (all == ~0u)
+			_mm256_storeu_si256((__m256i *)to, _mm512_castsi512_si256(w));
+		else
+			_mm256_mask_storeu_epi8(to, all, _mm512_castsi512_si256(w));
 	}
 }
 

@@ -40,8 +40,13 @@ ALWAYS void store(uint8_t *p, __m512 x, __mmask16 m, const bool relu, const bool
 {
 	if (relu)
 		x = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NLE_UQ), x);
-	if (bf16)
+	/* Masked stores are slower. */
+	if (bf16 && m == 0xffff)
+		_mm256_storeu_si256((__m256i *)p, to_bf16(x));
+	else if (bf16)
 		_mm256_mask_storeu_epi16(p, m, to_bf16(x));
+	else if (m == 0xffff)
+		_mm512_storeu_ps(p, x);
 	else
 		_mm512_mask_storeu_ps(p, m, x);
 }

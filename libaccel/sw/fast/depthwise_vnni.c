@@ -75,8 +75,11 @@ ALWAYS void finish(const struct dw_prog *c, const struct dw_row *r, const quad *
 	}
 	lo = _mm512_packs_epi32(q[0], q[1]);
 	hi = _mm512_packs_epi32(q[2], q[3]);
-	_mm512_mask_storeu_epi8(to, m, c->dst == UMA_DTYPE_U8 ? _mm512_packus_epi16(lo, hi) :
-				_mm512_packs_epi16(lo, hi));
+	lo = c->dst == UMA_DTYPE_U8 ? _mm512_packus_epi16(lo, hi) : _mm512_packs_epi16(lo, hi);
+	if (m == ~0ull)
+		_mm512_storeu_si512(to, lo);
+	else
+		_mm512_mask_storeu_epi8(to, m, lo);
 }
 
 /* Sums in the order of channels. */
