@@ -40,7 +40,10 @@ static const struct {
 	{ ACCEL_F32, ACCEL_F32, ACCEL_F32 },	{ ACCEL_F16, ACCEL_F16, ACCEL_F32 },
 	{ ACCEL_BF16, ACCEL_BF16, ACCEL_F32 },	{ ACCEL_S8, ACCEL_S8, ACCEL_S32 },
 	{ ACCEL_U8, ACCEL_S8, ACCEL_S32 },	{ ACCEL_S8, ACCEL_U8, ACCEL_S32 },
-	{ ACCEL_U8, ACCEL_U8, ACCEL_S32 },
+	{ ACCEL_U8, ACCEL_U8, ACCEL_S32 },	{ ACCEL_S8, ACCEL_S4, ACCEL_S32 },
+	{ ACCEL_U8, ACCEL_U4, ACCEL_S32 },	{ ACCEL_F32, ACCEL_S8, ACCEL_F32 },
+	{ ACCEL_F16, ACCEL_S8, ACCEL_F32 },	{ ACCEL_BF16, ACCEL_S4, ACCEL_F32 },
+	{ ACCEL_F32, ACCEL_U4, ACCEL_F32 },
 };
 
 static int32_t next(struct large *l, bool is_signed)
@@ -66,6 +69,10 @@ static void put(void *mem, uint32_t dtype, uint64_t i, int32_t v)
 		((uint16_t *)mem)[i] = v ? (uint16_t)((bits >> 16 & 0x8000) |
 						      (((bits >> 13) - 0x1c000) & 0x7fff)) : 0;
 		break;
+	case ACCEL_S4:
+	case ACCEL_U4:
+		((uint8_t *)mem)[i / 2] |= (uint8_t)((v & 15) << (i % 2 * 4));
+		break;
 	default:
 		((uint8_t *)mem)[i] = (uint8_t)v;
 		break;
@@ -83,10 +90,11 @@ static int32_t *matrix(struct large *l, struct accel_tensor *t, uint32_t dtype, 
 
 	assert_non_null(v);
 	assert_int_equal(accel_bo_create(l->ctx, (uint64_t)rows * cols * 4, 0, &bo), 0);
+	memset(accel_bo_ptr(bo), 0, (size_t)rows * cols * 4);
 	*t = accel_tensor_dense(bo, dtype, 2, dims);
 	for (i = 0; i < rows; i++)
 		for (j = 0; j < cols; j++) {
-			int32_t x = next(l, dtype != ACCEL_U8);
+			int32_t x = next(l, dtype != ACCEL_U8 && dtype != ACCEL_U4);
 
 			v[(size_t)i * cols + j] = x;
 			put(accel_bo_ptr(bo), dtype, trans ? (uint64_t)j * rows + i :
@@ -104,6 +112,7 @@ static void compare(const struct large *l, uint32_t m, uint32_t n, uint32_t k)
 {
 	const void *d = accel_bo_ptr(l->desc.d.bo);
 	const int32_t za = (int32_t)zero_of(&l->desc.a), zb = (int32_t)zero_of(&l->desc.b);
+	const float scale = l->desc.b.quant.scheme ? l->desc.b.quant.scale : 1;
 	int32_t *row = calloc(n, sizeof(*row));
 	uint32_t i, j, x;
 
@@ -121,7 +130,7 @@ static void compare(const struct large *l, uint32_t m, uint32_t n, uint32_t k)
 			const size_t at = (size_t)i * n + j;
 
 			if (l->desc.d.dtype == ACCEL_F32)
-				assert_true(((const float *)d)[at] == (float)row[j]);
+				assert_true(((const float *)d)[at] == (float)row[j] * scale);
 			else
 				assert_int_equal(((const int32_t *)d)[at], row[j]);
 		}
@@ -136,9 +145,17 @@ static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t 
 		     uint32_t how)
 {
 	struct large l = { .ctx = ctx, .rng = m * 31u + n * 7u + k + type };
-	const int64_t dims[2] = { m, n };
+	struct accel_error e = ACCEL_ERROR_INIT;
 	struct accel_bo *bo;
+	int64_t dims[2];
 
+	/* Rows of nibbles are whole bytes. */
+	if (types[type].b == ACCEL_S4 || types[type].b == ACCEL_U4) {
+		n += n % 2;
+		k += k % 2;
+	}
+	dims[0] = m;
+	dims[1] = n;
 	l.desc = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
 	l.desc.flags = how & ~ZEROS;
 	l.va = matrix(&l, &l.desc.a, types[type].a, m, k, how & ACCEL_GEMM_TRANS_A);
@@ -150,11 +167,19 @@ static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t 
 		l.desc.b.quant = l.desc.a.quant;
 		l.desc.b.quant.zero = 5;
 	}
+	/* Weights have a scale; with a power of two sums stay exact. */
+	if (types[type].d == ACCEL_F32 && types[type].b != types[type].a)
+		l.desc.b.quant = (struct accel_quant){
+			.scheme = ACCEL_QUANT_TENSOR, .scale = 0.5f, .zero = 3,
+		};
 	/* One more than there is: nobody may write there. */
 	assert_int_equal(accel_bo_create(ctx, (uint64_t)m * n * 4 + 4, 0, &bo), 0);
 	memset(accel_bo_ptr(bo), 0xa5, (size_t)m * n * 4 + 4);
 	l.desc.d = accel_tensor_dense(bo, types[type].d, 2, dims);
-	assert_int_equal(accel_run(ctx, &l.desc.hdr), 0);
+	if (accel_run(ctx, &l.desc.hdr)) {
+		accel_ctx_get_error(ctx, &e);
+		fail_msg("%s: %s", e.field, e.text);
+	}
 	compare(&l, m, n, k);
 	assert_int_equal(((const uint32_t *)accel_bo_ptr(bo))[(size_t)m * n], 0xa5a5a5a5);
 	accel_bo_unref(l.desc.a.bo);

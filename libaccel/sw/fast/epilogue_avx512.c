@@ -8,7 +8,7 @@
 #include "epilogue.h"
 
 #define INLINE	static inline __attribute__((always_inline))
-#define ALL	((__mmask16)-1)
+#define ALL	((__mmask16)0xffff)
 /* In place of a type: values stay where the accumulators were */
 #define KEEP	0xffu
 /* bf16 with the instruction for it */
@@ -210,7 +210,8 @@ INLINE void store(const struct block *k, char *p, __mmask16 mask, __m512 x, floa
 		_mm512_mask_storeu_ps(p, mask, x);
 		break;
 	case UMA_DTYPE_F16:
-		store_16(p, mask, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+		store_16(p, mask, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT |
+						  _MM_FROUND_NO_EXC));
 		break;
 	case UMA_DTYPE_BF16:
 		store_16(p, mask, to_bf16(x));

@@ -47,13 +47,14 @@ static uint32_t limit(uint32_t hint, uint32_t otherwise, uint32_t most)
 
 static void cut_k(struct gemm_plan *g, const struct fast_prog *p)
 {
-	const uint32_t group = fast_gemm_group(g->kind);
-	const uint32_t most = p->hint.kt ? UMA_MAX(p->hint.kt, 64u) : 768 * group;
+	const uint32_t group = g->b == GEMM_B_DEQUANT ? 16 : fast_gemm_group(g->kind);
+	const uint32_t most = p->hint.kt ? UMA_MAX(p->hint.kt, 64u) :
+			      768 * fast_gemm_group(g->kind);
 
 	g->kt = (g->k + group - 1) / group * group;
 	/* Sums of rows and columns are those of all of K. */
 	if (!g->epi.integer && g->k > most)
-		g->kt = even(g->k, p->hint.kt ? most : 512 * group, group);
+		g->kt = even(g->k, p->hint.kt ? most : 512 * fast_gemm_group(g->kind), group);
 }
 
 static void cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
@@ -101,8 +102,6 @@ static bool place(struct gemm_plan *g)
 	at += round64(acc * 4);
 	g->sum_at = at;
 	at += round64(g->mt * 4) + 2 * round64(g->nt * 4);
-	g->tmp_at = at;
-	at += 16384;
 	return at <= FAST_SCRATCH;
 }
 
@@ -409,7 +408,8 @@ static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
 	const uint32_t chunk = g->epi.direct ? t->m : CHUNK * t->block_rows;
 	const bool last = k0 + k == g->k;
 	struct fast_gemm_strip s = {
-		.a_ks = g->a_ks * fast_gemm_group(g->kind), .n = UMA_MIN(FAST_GEMM_N, t->n - j), .k = k,
+		.a_ks = g->a_ks * fast_gemm_group(g->kind),
+		.n = UMA_MIN(FAST_GEMM_N, t->n - j), .k = k,
 		.flip = g->flip, .accumulate = k0 > 0,
 	};
 	char *dst = NULL;

@@ -19,7 +19,7 @@
  * @GEMM_B_PACKED: the packed operand as it is
  * @GEMM_B_PLAIN: rows of f32 as they lie
  * @GEMM_B_COPY: a strip at a time is packed into scratch memory
- * @GEMM_B_DEQUANT: the same from whatever B is, through f32 or bytes
+ * @GEMM_B_DEQUANT: the same of packed weights of fewer bits than the kernel's
  */
 enum gemm_b {
 	GEMM_B_PACKED,
@@ -67,7 +67,6 @@ enum gemm_b {
  * @b_at: of the packed strip
  * @acc_at: of accumulators
  * @sum_at: of @mt row sums, then @nt column sums, then @nt scales
- * @tmp_at: of temporary rows of B
  */
 struct gemm_plan {
 	struct fast_epi epi;
@@ -107,7 +106,6 @@ struct gemm_plan {
 	uint64_t b_at;
 	uint64_t acc_at;
 	uint64_t sum_at;
-	uint64_t tmp_at;
 };
 
 _Static_assert(sizeof(struct gemm_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");

@@ -28,6 +28,12 @@ void fast_gemm_i8uu_dotprod(const struct fast_gemm_strip *s);
 /* One vector of columns; false: no way for these distances. */
 bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
 			   uint32_t k, uint32_t n, void *out);
+/* Rows of 16 columns of packed blocks, @step bytes apart, without @scale as they are. */
+void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
+			     const float *scale, const int32_t *zero, float *out);
+/* The same of 4 bits as groups of bytes. */
+void fast_gemm_nibbles_avx512(bool is_signed, const void *blocks, int64_t step, uint32_t k,
+			      void *out);
 void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t k,
 			       bool is_signed, int32_t *sums);
 

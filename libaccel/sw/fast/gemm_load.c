@@ -4,6 +4,16 @@
  */
 #include <string.h>
 #include "gemm.h"
+#include "gemm_isa.h"
+
+#if defined(__x86_64__)
+#define unpack		fast_gemm_unpack_avx512
+#define nibbles		fast_gemm_nibbles_avx512
+#else
+/* can_unpack() has never said yes. */
+#define unpack(dtype, p, step, k, scale, zero, out)	((void)(p), (void)(out), (void)(zero))
+#define nibbles(is_signed, p, step, k, out)		((void)(p), (void)(out))
+#endif
 
 /* Rows that are packed at a time; whole groups of any kernel */
 #define PACK_ROWS	64u
@@ -98,6 +108,20 @@ static enum gemm_b source_of_b(const struct gemm_plan *g, const struct fast_prog
 	return GEMM_B_COPY;
 }
 
+/* Packed weights of fewer bits than the kernel's; others are left to the model. */
+static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+	const uint32_t bits = uma_dtype_bits(b->dtype);
+
+	if (!(p->cpu->isa & FAST_AVX512) || b->layout != UMA_LAYOUT_GEMM_B)
+		return false;
+	if (uma_le16(p->cap->block_k) != 32 / bits || g->block_n % 16)
+		return false;
+	return g->kind == FAST_GEMM_F32 ? bits < 32 :
+	       (g->kind == FAST_GEMM_I8S || g->kind == FAST_GEMM_I8U) && bits == 4;
+}
+
 int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
@@ -113,7 +137,7 @@ int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 		return 0;
 	g->block_n = uma_le16(p->cap->block_n);
 	g->b = source_of_b(g, p);
-	return g->b != GEMM_B_DEQUANT;
+	return g->b != GEMM_B_DEQUANT || can_unpack(g, p);
 }
 
 /* --- a strip -------------------------------------------------------------------- */
@@ -172,6 +196,75 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		s->next[1] = p + 64;
 }
 
+/* Scales and zero points of 16 columns in row @k; false: with the fault set. */
+static bool load_tables(const struct gemm_tile *t, uint32_t k, uint32_t n0, uint32_t n,
+			float *scale, int32_t *zero)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	const struct uma_kernels *rows = t->r->prog->rows;
+	struct uma_run run = fast_model_run(t->r);
+	struct uma_rowbuf *buf = t->r->rows_scratch;
+	uint32_t idx[UMA_MAX_RANK], i;
+	const struct uma_row row = {
+		.slot = UMA_SLOT_B, .n = n, .idx = idx, .axis = b->rank - 1u,
+	};
+
+	if (b->quant == UMA_QUANT_TENSOR) {
+		rows->fill(scale, b->scale, 16);
+		for (i = 0; i < 16; i++)
+			zero[i] = b->zero;
+		return true;
+	}
+	memcpy(idx, t->idx, sizeof(idx));
+	idx[b->rank - 2] = k;
+	idx[b->rank - 1] = n0;
+	if (uma_table_row(&run, &row, buf))
+		return false;
+	memcpy(scale, buf->scale, n * 4);
+	memcpy(zero, buf->zero, n * 4);
+	return true;
+}
+
+/* A vector of packed columns for the kernel, dequantised. */
+static int unpack_vector(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0,
+			 uint32_t n, char *out)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	const struct gemm_plan *g = t->plan;
+	const uint32_t rows = 32 / uma_dtype_bits(b->dtype);
+	const int64_t step = 4 * (int64_t)g->block_n;
+	const char *p = t->b + n0 / g->block_n * g->b_panel + n0 % g->block_n * 4 +
+			k0 / rows * step;
+	float scale[16] = { 0 };
+	int32_t zero[16] = { 0 };
+	uint32_t i, some = k;
+
+	if (g->kind != FAST_GEMM_F32) {
+		nibbles(b->dtype == UMA_DTYPE_S4, p, step, k, out);
+		return 0;
+	}
+	for (i = 0; i < k; i += some, p += some / rows * step) {
+		if (b->quant == UMA_QUANT_GROUP)
+			some = UMA_MIN(b->quant_group - (k0 + i) % b->quant_group, k - i);
+		if (b->quant && !load_tables(t, k0 + i, n0, n, scale, zero))
+			return -1;
+		unpack(b->dtype, p, step, some, b->quant ? scale : NULL, zero,
+		       (float *)out + (uint64_t)i * 16);
+	}
+	return 0;
+}
+
+static int unpack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+			char *out, uint64_t vector)
+{
+	uint32_t j;
+
+	for (j = 0; j < n; j += 16, out += vector)
+		if (unpack_vector(t, k0, k, n0 + j, UMA_MIN(16u, n - j), out))
+			return -1;
+	return 0;
+}
+
 void gemm_pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
 		     char *out, uint64_t vector)
 {
@@ -216,8 +309,12 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 		s->b_masked = true;
 		return 0;
 	}
-	if (j % all == 0)
+	if (j % all == 0 && g->b == GEMM_B_DEQUANT) {
+		if (unpack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector))
+			return -1;
+	} else if (j % all == 0) {
 		gemm_pack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector);
+	}
 	s->b[0] = out + j % all / 16 * vector;
 	s->b[1] = (const char *)s->b[0] + (n > 16 ? vector : 0);
 	s->b_ks = 64;

@@ -241,10 +241,12 @@ INLINE __m512i add_across(const __m512i v[8])
 		pair[i] = _mm512_add_epi64(_mm512_unpacklo_epi64(v[2 * i], v[2 * i + 1]),
 					   _mm512_unpackhi_epi64(v[2 * i], v[2 * i + 1]));
 #pragma GCC unroll 2
-	for (i = 0; i < 2; i++)
-		four[i] = _mm512_add_epi64(
-			_mm512_shuffle_i64x2(pair[2 * i], pair[2 * i + 1], 0x88),
-			_mm512_shuffle_i64x2(pair[2 * i], pair[2 * i + 1], 0xdd));
+	for (i = 0; i < 2; i++) {
+		const __m512i a = pair[2 * i], b = pair[2 * i + 1];
+
+		four[i] = _mm512_add_epi64(_mm512_shuffle_i64x2(a, b, 0x88),
+					   _mm512_shuffle_i64x2(a, b, 0xdd));
+	}
 	return _mm512_add_epi64(_mm512_shuffle_i64x2(four[0], four[1], 0x88),
 				_mm512_shuffle_i64x2(four[0], four[1], 0xdd));
 }

@@ -23,6 +23,7 @@
 #ifndef LIBACCEL_SW_FAST_GEMM_STRIP_H
 #define LIBACCEL_SW_FAST_GEMM_STRIP_H
 
+#define ALL		((__mmask16)0xffff)
 #define MR		14
 #define MR_SINGLE	7
 #define INLINE		static inline __attribute__((always_inline))
@@ -67,7 +68,7 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 
 /* A group of K: rows one after the other, as their broadcasts come in. */
 #define K_STEP() do {							\
-	BVEC v0 = LOAD_B(b0, nv == 1 ? mask : (__mmask16)-1), v1 = v0;	\
+	BVEC v0 = LOAD_B(b0, nv == 1 ? mask : ALL), v1 = v0;	\
 									\
 	/* Or the compiler keeps a pointer for every row. */		\
 	__asm__("" : "+r"(ms));						\
@@ -108,7 +109,7 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 		const char *o = c + i * c_ms;
 
 		if (s->accumulate) {
-			acc[i][0] = LOAD_C(o, nv == 1 ? mask : (__mmask16)-1);
+			acc[i][0] = LOAD_C(o, nv == 1 ? mask : ALL);
 			if (nv == 2)
 				acc[i][1] = LOAD_C(o + 64, mask);
 		} else {
@@ -127,7 +128,7 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 		for (; groups; groups--)
 			K_STEP();
 	if (GROUP > 1 && s->k % GROUP) {
-		const BVEC v0 = LOAD_B(b0, (__mmask16)-1), v1 = LOAD_B(b1, (__mmask16)-1);
+		const BVEC v0 = LOAD_B(b0, ALL), v1 = LOAD_B(b1, ALL);
 
 #pragma GCC unroll 16
 		for (i = 0; i < mr; i++) {
@@ -140,7 +141,7 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 		}
 	}
 	/* No load is served from a masked store that is still on its way. */
-	if (mask == (__mmask16)-1) {
+	if (mask == ALL) {
 #pragma GCC unroll 16
 		for (i = 0; i < mr; i++) {
 			_mm512_storeu_si512(c + i * c_ms, (__m512i)acc[i][0]);
