@@ -97,7 +97,7 @@ ALWAYS void columns(const struct conv_bytes *f, const struct conv_result *b, uin
 		__m512 q0 = _mm512_mul_ps(v0, rec), q1 = _mm512_mul_ps(v1, rec);
 		__m512i w;
 
-		/* The larger of the two; either's NaN is seen. */
+		/* One next to a tie, or a NaN, among the 32. */
 		if (__builtin_expect(_mm512_cmp_ps_mask(fraction(q0), tie, _CMP_NLT_UQ) |
 				     _mm512_cmp_ps_mask(fraction(q1), tie, _CMP_NLT_UQ), 0)) {
 			q0 = divided(v0, f->scale);
