@@ -69,6 +69,8 @@ static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_
 	const uint32_t stretch = p->blocks == 1 ? p->steps : p->kc;
 	const float *scratch = r->scratch;
 	const size_t step = p->bn * 4ul;
+	/* With so little to do for a line the processor is far enough ahead by itself. */
+	const bool fetch = p->rows > 1 || p->kind != GEMV_F32;
 	uint32_t s, block, first, v, mr;
 	struct gemv_call g = {
 		.b_step = step,
@@ -96,7 +98,7 @@ static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_
 			g.c = t->c + (size_t)first * p->tile + col;
 			g.ahead_count = 0;
 			/* Each block of rows fetches its share of the next stretch. */
-			for (v = p->blocks == 1 ? 0 : block; v < nv; v += p->blocks)
+			for (v = p->blocks == 1 ? 0 : block; v < nv && fetch; v += p->blocks)
 				g.ahead[g.ahead_count++] = g.b[v] +
 					(p->blocks > 1 ? g.steps * step :
 					 p->rows > 1 ? AHEAD : AHEAD_ONE);
