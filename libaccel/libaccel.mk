@@ -53,6 +53,7 @@ libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,mt.o gen.o 
 	libaccel/tests/test_fast.o $(inside-objs)
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-libs :=))
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-pkgs :=))
+CFLAGS-libaccel/tests/strips_soft.o := $(fast-avx512)
 neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast)
 PHONY += run-neon
 run-neon: $(addprefix $(O)/,$(neon-tests))

@@ -23,6 +23,20 @@ struct soft_tile {
 	uint8_t b[16][64];
 };
 
+#undef _tile_loadd
+#undef _tile_stored
+#undef _tile_zero
+#undef _tile_dpbssd
+#undef _tile_dpbsud
+#undef _tile_dpbusd
+#undef _tile_dpbuud
+#undef _tile_dpbf16ps
+#define _tile_loadconfig	soft_loadconfig
+#define _tile_release		soft_release
+#define _tile_zero		soft_zero
+#define _tile_loadd		soft_loadd
+#define _tile_stored		soft_stored
+
 static struct soft_tile soft_tiles[8];
 
 static struct soft_tile *soft_tile(int i)

@@ -2,9 +2,9 @@
 /*
  * The strips of AMX with the tile instructions in C, for test_strips.
  */
+#include <immintrin.h>
 #include "amx_soft.h"
 
-#define AMX_SOFT
 #define fast_gemm_bf16_amx	soft_gemm_bf16
 #define fast_gemm_i8s_amx	soft_gemm_i8s
 #define fast_gemm_i8u_amx	soft_gemm_i8u

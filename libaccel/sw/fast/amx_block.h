@@ -11,12 +11,19 @@
  *
  * Included once by what has the tile instructions as macros: the kernels, with
  * the compiler's, and a test, with some written in C.
+ *
+ * Seen on one core of an Emerald Rapids whose tiles do 4698 GOP/s of bytes and 2349
+ * GFLOP/s of bf16 on registers alone, K = N = 512 by strips of 32 columns and 256
+ * rows: 2960 (63 %) and 1370 (58 %); 1024: 2680 and 1190; 2048: 2500 and 1070. Rows of
+ * A that lie one after the other bring 8 % more, prefetching them costs 10 to 20 %.
+ * Configuring takes 71 ns, as much as 160 bytes of K for 32 rows and columns.
  */
 #ifndef FAST_AMX_BLOCK_H
 #define FAST_AMX_BLOCK_H
 
 #include <stdint.h>
 #include <string.h>
+#include <immintrin.h>
 
 /** AMX_STEP: bytes of K in a tile */
 #define AMX_STEP		64u
@@ -211,10 +218,10 @@ static inline void amx_tail_a(const struct amx_product *g, uint32_t m0, uint32_t
 {
 	uint32_t i;
 
-	for (i = 0; i < rows; i++) {
-		memset(t->a[i], 0, AMX_STEP);
-		memcpy(t->a[i], g->a + (m0 + i) * g->a_ms + k0, bytes);
-	}
+	const uint64_t mask = ((uint64_t)1 << bytes) - 1;
+
+	for (i = 0; i < rows; i++)
+		_mm512_store_si512(t->a[i], _mm512_maskz_loadu_epi8(mask, g->a + (m0 + i) * g->a_ms + k0));
 }
 
 static inline void amx_tail_b(const uint8_t *b, int64_t b_ks, uint32_t bytes,
@@ -222,9 +229,9 @@ static inline void amx_tail_b(const uint8_t *b, int64_t b_ks, uint32_t bytes,
 {
 	uint32_t rows = (bytes + 3) / 4, i;
 
-	for (i = 0; i < rows; i++)
-		memcpy(t[i], b + i * b_ks, AMX_STEP);
-	memset(t[rows], 0, (AMX_ROWS - rows) * AMX_STEP);
+	for (i = 0; i < AMX_ROWS; i++)
+		_mm512_store_si512(t[i], i < rows ? _mm512_loadu_si512(b + i * b_ks) :
+						    _mm512_setzero_si512());
 }
 
 /* Rows m0 .. m0 + rows over bytes k0 .. k0 + kc of K, all panels. */

@@ -95,7 +95,8 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		p->rows = program->kernels;
 		if (hint)
 			p->hint = *hint;
-		if (!(*class)->prepare(p))
+		/* None: not for this processor, see classes_none.c. */
+		if (!(*class)->prepare || !(*class)->prepare(p))
 			continue;
 		if (add_operands(p))
 			p->class = *class;

@@ -11,9 +11,6 @@
  * roundoff is 2^13 times that of the sums that are promised, and converting to
  * binary32 needs no more than F16C.
  */
-#ifndef AMX_SOFT
-#include <immintrin.h>
-#endif
 #include "amx_block.h"
 #include "gemm_kernel.h"
 #include "gemm_isa.h"

@@ -27,6 +27,12 @@ static uint64_t reach(const struct uma_tensor_view *t, int64_t zero)
 	return (uint64_t)UMA_MAX(hi - zero, zero - lo);
 }
 
+/* Tiles take a while to set up. */
+static bool pays(const struct gemm_plan *g, const struct fast_prog *p)
+{
+	return !(p->cpu->isa & FAST_AMX_INT8) || (uint64_t)g->m * g->k >= 4096;
+}
+
 /* Sums of bytes: what zero points and the instruction's signs call for. */
 static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 {
@@ -43,7 +49,7 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 		return 0;
 	g->kind = is_signed ? FAST_GEMM_I8SS : FAST_GEMM_I8UU;
 	g->sums = fast_gemm_kernel(g->kind, p->cpu->isa);
-	if (equal && g->sums && a->strides[a->rank - 1] == 1) {
+	if (equal && g->sums && a->strides[a->rank - 1] == 1 && pays(g, p)) {
 		g->flip = 0;
 	} else if (p->cpu->isa & FAST_VNNI) {
 		g->kind = is_signed ? FAST_GEMM_I8S : FAST_GEMM_I8U;
