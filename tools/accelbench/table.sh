@@ -34,6 +34,7 @@ sed -n '/^$/q;p' "$dir/bars.txt" | sed 's/^/  /; s/ *$//'
 
 # section TITLE PREFIX: cases as rows; for each number of threads operations a second, share, and the best other one
 section() {
+	grep -q "^{\"case\":\"$2" "$dir/host.json" || return 0
 	printf '\n%s\n%s\n\n' "$1" "${1//?/=}"
 	jq -rs --arg prefix "$2" '
 		def round3: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
@@ -72,6 +73,8 @@ jq -rs '
 	+ (map(select((.case | startswith("latency/")) or .ratio))
 	| map("   \"\(.case)\",\"\(.impl)\",\(.threads),\(.us | us),\(.spread)")) | .[]' "$dir"/*.json
 
+# Of a run of some commands alone there are none
+grep -q '^{"case":"limit/' "$dir/host.json" || exit 0
 printf '\n%s\n%s\n\n' "Limits" "======"
 jq -rs '
 	[".. csv-table::", "   :header-rows: 1", "", "   \"limit\",\"types\",\"threads\",\"10^9 a second\",\"spread\""]
