@@ -49,7 +49,8 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 		return 0;
 	g->kind = is_signed ? FAST_GEMM_I8SS : FAST_GEMM_I8UU;
 	g->sums = fast_gemm_kernel(g->kind, p->cpu->isa);
-	if (equal && g->sums && a->strides[a->rank - 1] == 1 && pays(g, p)) {
+	if (equal && g->sums && a->strides[a->rank - 1] == 1 && !uma_is_int4(b->dtype) &&
+	    pays(g, p)) {
 		g->flip = 0;
 	} else if (p->cpu->isa & FAST_VNNI) {
 		g->kind = is_signed ? FAST_GEMM_I8S : FAST_GEMM_I8U;
