@@ -304,7 +304,7 @@ static int find_odd(struct tile *t, uint64_t key, uint32_t n)
 static int run_block(struct tile *t, uint64_t key, uint32_t n, uint32_t next)
 {
 	const struct attn_plan *p = t->c.p;
-	const uint32_t slice = (uint32_t)uma_divup((uint64_t)next * p->sub, t->rows);
+	const uint32_t slice = (uint32_t)uma_divup((uint64_t)next * p->sub, UMA_MAX(t->rows, 1u));
 	uint32_t row, at = 0;
 
 	if (attn_load_keys(&t->c, key, n, t->k, p->kw, t->kscale) ||
