@@ -280,7 +280,8 @@ static size_t filter(const char *text, size_t size, tune_keep_fn *keep, void *us
  * @add: line that comes last, with its newline, or NULL
  * @create: make the file and its directory
  *
- * Return: 0; without @create -ENOENT; -ENOTDIR there is no place for it; -EBUSY another process holds the lock;
+ * Return: 0; without @create -ENOENT; -ENOTDIR there is no place for it;
+ * -EBUSY another process holds the lock;
  * errors of reading, mkdir(), open(), write() and rename().
  */
 int tune_file_edit(const char *path, tune_keep_fn *keep, void *user, const char *add,

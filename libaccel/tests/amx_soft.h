@@ -126,7 +126,8 @@ static void soft_bytes(int c, int a, int b, int as, int bs)
 				const uint8_t *pb = &soft_tiles[b].b[k][4 * j];
 
 				for (d = 0; d < 4; d++)
-					sum += (uint32_t)(soft_byte(pa[d], as) * soft_byte(pb[d], bs));
+					sum += (uint32_t)(soft_byte(pa[d], as) *
+							  soft_byte(pb[d], bs));
 			}
 			memcpy(&soft_tiles[c].b[i][4 * j], &sum, 4);
 		}

@@ -11,8 +11,8 @@
 #define U	ORACLE_U
 #define TINY	ORACLE_TINY
 /* The smallest normal number; what a weight of bf16 is off by */
-#define LEAST	0x1p-126
-#define COARSE	(0x1p-9 + 0x1p-12)
+#define LEAST	ldexp(1, -126)
+#define COARSE	(ldexp(1, -9) + ldexp(1, -12))
 
 /**
  * struct row - a query and a head

@@ -128,7 +128,7 @@ static struct oracle_num float_product(const struct gemm_state *s,
 	e = mag * (double)(s->k + 1) * U * 1.001 + (double)s->k * TINY;
 	/* Instructions for pairs of bf16 lose subnormal elements, products and sums. */
 	if (g->a.dtype == ACCEL_BF16 && g->b.dtype == ACCEL_BF16)
-		e += (operands + 2 * (double)s->k) * 0x1p-126;
+		e += (operands + 2 * (double)s->k) * ldexp(1, -126);
 	return (struct oracle_num){ sum, e };
 }
 

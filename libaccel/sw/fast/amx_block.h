@@ -220,8 +220,11 @@ static inline void amx_tail_a(const struct amx_product *g, uint32_t m0, uint32_t
 
 	const uint64_t mask = ((uint64_t)1 << bytes) - 1;
 
-	for (i = 0; i < rows; i++)
-		_mm512_store_si512(t->a[i], _mm512_maskz_loadu_epi8(mask, g->a + (m0 + i) * g->a_ms + k0));
+	for (i = 0; i < rows; i++) {
+		const uint8_t *row = (const uint8_t *)g->a + (m0 + i) * g->a_ms + k0;
+
+		_mm512_store_si512(t->a[i], _mm512_maskz_loadu_epi8(mask, row));
+	}
 }
 
 static inline void amx_tail_b(const uint8_t *b, int64_t b_ks, uint32_t bytes,

@@ -73,8 +73,8 @@ static int dw_prepare(struct fast_prog *p)
 	if (g->transposed || g->c != 1 || g->m != 1 || g->kernel[0] != DW_TAPS ||
 	    g->kernel[1] != DW_TAPS || g->dilation[0] != 1 || g->dilation[1] != 1 ||
 	    g->stride[0] > 2 || g->stride[1] > 2 || g->groups > CHANNELS_MAX || g->groups < 8 ||
-	    a->strides[1] != 1 || b->strides[0] != 1 || b->quant > UMA_QUANT_CHANNEL || g->out[1] > 1u << 16 ||
-	    g->out[0] > 1u << 16 || g->in[1] > 1u << 16)
+	    a->strides[1] != 1 || b->strides[0] != 1 || b->quant > UMA_QUANT_CHANNEL ||
+	    g->out[1] > 1u << 16 || g->out[0] > 1u << 16 || g->in[1] > 1u << 16)
 		return 0;
 	c->es = uma_dtype_bits(a->dtype) / 8;
 	c->channels = g->groups;

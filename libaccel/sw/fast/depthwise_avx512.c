@@ -82,10 +82,12 @@ ALWAYS void outputs(const struct dw_prog *c, const struct dw_row *r, uint32_t ch
 		for (k = 0; k < (n - 1) * stride + DW_TAPS; k++) {
 			in = load(p + k * px, in16);
 #pragma GCC unroll 4
-			for (i = 0; i < n; i++)
-				if (k >= i * stride && k - i * stride < DW_TAPS)
-					acc[i] = _mm512_fmadd_ps(in, w[y * DW_TAPS + k - i * stride],
-								 acc[i]);
+			for (i = 0; i < n; i++) {
+				const uint32_t tap = k - i * stride;
+
+				if (k >= i * stride && tap < DW_TAPS)
+					acc[i] = _mm512_fmadd_ps(in, w[y * DW_TAPS + tap], acc[i]);
+			}
 		}
 	}
 #pragma GCC unroll 4

@@ -21,7 +21,7 @@ ALWAYS quad unpack(__m512i a, __m512i b, __m512i d)
 	const __m512i none = _mm512_setzero_si512();
 	const __m512i d0 = _mm512_unpacklo_epi8(d, none), d1 = _mm512_unpackhi_epi8(d, none);
 
-	return (quad){ {
+	return (quad) { {
 		_mm512_unpacklo_epi16(ab0, d0), _mm512_unpackhi_epi16(ab0, d0),
 		_mm512_unpacklo_epi16(ab1, d1), _mm512_unpackhi_epi16(ab1, d1),
 	} };
