@@ -32,13 +32,17 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
+# Whole blocks of networks take minutes under sanitizers.
+libaccel/tests/test_blocks-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)
 
 # The operations that have kernels of their own, with each level of them that this processor has: a few random cases
 # beside the tables. Under sanitizers too, where what reads or writes beyond an operand shows.
 TEST_PROGS += libaccel/tests/levels
 libaccel/tests/levels-libs := libaccel/libaccel
 level-names := portable avx2 avx512 avx512-vnni avx512-bf16 amx neon neon-dotprod
-level-tests := $(addprefix libaccel/tests/test_,gemm gemm_large conv attention quant dynquant misuse)
+# Large products once are enough there.
+level-tests := $(addprefix libaccel/tests/test_,gemm $(if $(filter asan,$(VARIANT)),,gemm_large) conv attention quant \
+	dynquant misuse)
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_CASES=$(if $(filter asan,$(VARIANT)),4 ACCEL_TEST_SMALL=1,12)
 PHONY += run-levels
 run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))

@@ -12,7 +12,7 @@
 #define TINY	ORACLE_TINY
 /* The smallest normal number; what a weight of bf16 is off by */
 #define LEAST	ldexp(1, -126)
-#define COARSE	(ldexp(1, -9) + ldexp(1, -12))
+#define COARSE	(ldexp(1, -8) + ldexp(1, -12))
 
 /**
  * struct row - a query and a head

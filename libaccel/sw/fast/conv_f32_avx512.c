@@ -6,7 +6,7 @@
 
 #define CONV_VEC		__m512
 #define CONV_ZERO()		_mm512_setzero_ps()
-#define CONV_BCAST(p)		_mm512_set1_ps(*(const float *)(p))
+#define CONV_BCAST(p)		_mm512_set1_ps(*(const conv_float *)(p))
 #define CONV_LOAD(p)		_mm512_loadu_ps(p)
 #define CONV_LOAD_MASK(m, p)	_mm512_maskz_loadu_ps(m, p)
 #define CONV_STEP(acc, a, b)	_mm512_fmadd_ps(a, b, acc)

@@ -33,6 +33,9 @@
 #define ALWAYS static inline __attribute__((always_inline))
 
 typedef CONV_VEC conv_row_sums[4];
+/* Pairs of 16 bits and fours of bytes begin anywhere. */
+typedef float conv_float __attribute__((aligned(1), may_alias, unused));
+typedef int32_t conv_word __attribute__((aligned(1), may_alias, unused));
 
 ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const uint8_t *b,
 			     const int64_t steps, conv_row_sums *acc, const uint32_t mr,

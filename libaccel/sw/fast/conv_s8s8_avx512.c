@@ -7,7 +7,7 @@
 
 #define CONV_VEC		__m512i
 #define CONV_ZERO()		_mm512_setzero_si512()
-#define CONV_BCAST(p)		_mm512_set1_epi32(*(const int32_t *)(p))
+#define CONV_BCAST(p)		_mm512_set1_epi32(*(const conv_word *)(p))
 #define CONV_LOAD(p)		_mm512_xor_si512(_mm512_loadu_si512(p), _mm512_set1_epi8(-128))
 #define CONV_LOAD_MASK(m, p)	_mm512_xor_si512(_mm512_maskz_loadu_epi32(m, p), \
 						_mm512_set1_epi8(-128))

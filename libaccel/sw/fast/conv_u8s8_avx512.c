@@ -6,7 +6,7 @@
 
 #define CONV_VEC		__m512i
 #define CONV_ZERO()		_mm512_setzero_si512()
-#define CONV_BCAST(p)		_mm512_set1_epi32(*(const int32_t *)(p))
+#define CONV_BCAST(p)		_mm512_set1_epi32(*(const conv_word *)(p))
 #define CONV_LOAD(p)		_mm512_loadu_si512(p)
 #define CONV_LOAD_MASK(m, p)	_mm512_maskz_loadu_epi32(m, p)
 #define CONV_STEP(acc, a, b)	_mm512_dpbusd_epi32(acc, a, b)
