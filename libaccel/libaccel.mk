@@ -24,9 +24,11 @@ CFLAGS-libaccel/ := -Ilibaccel/include -Ilibaccel/src -Iuapi/drm $(call pkg-cfla
 
 libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c)))
 # What races is the pool and the queues. Of the operations, a few go through them under the thread sanitizer; the
-# others would only compute, slowly.
+# others would only compute, slowly, or map memory where that sanitizer has its own.
+sole-tests := $(addprefix libaccel/tests/test_,strips fast gemm_large)
 UNIT_TESTS += $(if $(filter tsan,$(VARIANT)),\
-	$(filter-out $(filter-out $(addprefix libaccel/tests/test_,gemm softmax kv),$(op-tests)),$(libaccel-tests)),\
+	$(filter-out $(sole-tests) $(filter-out $(addprefix libaccel/tests/test_,gemm softmax kv),$(op-tests)),\
+		$(libaccel-tests)),\
 	$(libaccel-tests))
 $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
