@@ -132,7 +132,7 @@ static int load_late(struct sw_fence *run, struct sw_exec *exec, const struct sw
 		return 0;
 	fast_prepare(&own->fast, &own->prog, &dev->cpu,
 		     &run->job->base.ops[exec->op].plan->hint);
-	if (own->fast.class && fast_ready(&own->fast, &slot->mem.base))
+	if (own->fast.class && fast_bound(&own->fast, &slot->mem.base) && fast_packed(&own->fast))
 		exec->fast = &own->fast;
 	return 0;
 }
@@ -153,7 +153,7 @@ static bool get_work(struct sw_pool *pool, struct sw_exec *exec)
 static bool load_task(struct sw_fence *run, struct sw_exec *exec, struct sw_slot *slot)
 {
 	const struct job_op *op = &run->job->base.ops[exec->op];
-	const struct sw_task *task = &run->job->tasks[op->first_task + exec->task];
+	struct sw_task *task = &run->job->tasks[op->first_task + exec->task];
 	struct uma_fault_info fault = { 0 };
 
 	exec->prog = NULL;
@@ -162,7 +162,7 @@ static bool load_task(struct sw_fence *run, struct sw_exec *exec, struct sw_slot
 		sw_fail(run, -EFAULT, exec, &task->fault);
 		return false;
 	}
-	if (task->fast.class && fast_ready(&task->fast, &slot->mem.base)) {
+	if (task->fast.class && sw_task_bound(task, &slot->mem) && fast_packed(&task->fast)) {
 		exec->fast = &task->fast;
 	} else if (task->state == SW_TASK_READY) {
 		exec->prog = &task->prog;

@@ -83,6 +83,18 @@ static void task_init(struct sw_task *task, const struct uma_task *desc,
 		task->state = SW_TASK_READY;
 }
 
+bool sw_task_bound(struct sw_task *task, struct sw_mem *mem)
+{
+	const uint64_t age = mem->ranges->age;
+
+	if (atomic_load_explicit(&task->bound, memory_order_relaxed) == age)
+		return true;
+	if (!fast_bound(&task->fast, &mem->base))
+		return false;
+	atomic_store_explicit(&task->bound, age, memory_order_relaxed);
+	return true;
+}
+
 /* For each operation, those that wait for it. */
 static int link_deps(struct sw_job *job)
 {

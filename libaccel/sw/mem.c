@@ -72,6 +72,7 @@ int sw_ranges_init(struct sw_ctx *ctx)
 	if (!ctx->ranges)
 		return -ENOMEM;
 	ctx->ranges->refs = 1;
+	ctx->ranges->age = 1;
 	pthread_mutex_init(&ctx->lock, NULL);
 	return 0;
 }
@@ -141,7 +142,7 @@ void sw_ranges_put(struct sw_ctx *ctx, struct sw_ranges *ranges)
 }
 
 /*
- * Make the current table one that may be changed, with room for @more ranges.
+ * Make the current table one that is about to be changed, with room for @more ranges.
  * A table that nobody else holds is changed in place.
  */
 static int own_table(struct sw_ctx *ctx, uint32_t more)
@@ -153,13 +154,16 @@ static int own_table(struct sw_ctx *ctx, uint32_t more)
 	if (more > cap - t->count)
 		cap = cap ? 2 * cap : 16;
 	if (t->refs == 1) {
-		if (cap == t->cap)
+		if (cap == t->cap) {
+			t->age++;
 			return 0;
+		}
 		r = realloc(t->r, cap * sizeof(*r));
 		if (!r)
 			return -ENOMEM;
 		t->r = r;
 		t->cap = cap;
+		t->age++;
 		return 0;
 	}
 	copy = calloc(1, sizeof(*copy));
@@ -174,6 +178,7 @@ static int own_table(struct sw_ctx *ctx, uint32_t more)
 	copy->r = r;
 	copy->cap = cap;
 	copy->count = t->count;
+	copy->age = t->age + 1;
 	/* One reference is the context's, one the older table's. */
 	copy->refs = 2;
 	t->newer = copy;

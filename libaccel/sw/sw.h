@@ -67,6 +67,8 @@ struct sw_retired {
  * then, so that memory is unmapped only when no run can reach it.
  */
 struct sw_ranges {
+	/* which of the context's tables it is, as it is now; never 0 */
+	uint64_t age;
 	uint32_t refs;
 	uint32_t count;
 	uint32_t cap;
@@ -130,11 +132,13 @@ enum sw_task_state {
 
 struct sw_task {
 	enum sw_task_state state;
-	struct uma_fault_info fault;
 	uint64_t work;
-	struct uma_program prog;
+	/* age of the table by which everything that @fast touches was bound, 0: none */
+	_Atomic uint64_t bound;
 	/* a class that runs it as a whole, if it is ready: else the program does */
 	struct fast_prog fast;
+	struct uma_program prog;
+	struct uma_fault_info fault;
 };
 
 struct sw_job {
@@ -151,6 +155,8 @@ struct sw_job {
 
 int sw_job_prepare(struct accel_job *job);
 void sw_job_destroy(struct accel_job *job);
+/* Is everything bound that the task's class touches? It has one. */
+bool sw_task_bound(struct sw_task *task, struct sw_mem *mem);
 /* tune.c */
 uint32_t sw_job_hints(struct accel_job *job, struct fast_hint *hints, uint32_t max);
 

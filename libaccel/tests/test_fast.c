@@ -86,7 +86,7 @@ static int run_fast(struct level *l, const struct uma_task *task)
 	fast_prepare(&prog, &program, &l->cpu, NULL);
 	if (!prog.class || !program.phase_count)
 		return 0;
-	if (!fast_ready(&prog, &mem))
+	if (!fast_bound(&prog, &mem) || !fast_packed(&prog))
 		return -1;
 	r.work = aligned_alloc(64, (prog.work_bytes + 127) / 64 * 64);
 	if (!r.work)

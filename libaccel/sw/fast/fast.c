@@ -55,6 +55,10 @@ static bool add_operand(struct fast_prog *p, uint32_t slot)
 	__u64 lo, hi, entries;
 
 	if (t->layout != UMA_LAYOUT_STRIDED) {
+		if (p->packed)
+			return false;
+		p->packed = fast_ptr(t);
+		uma_packed_header_make(t, p->program->engine, p->cap, &p->header);
 		lo = t->addr;
 		hi = lo + uma_packed_size(t, t->layout, uma_le16(p->cap->block_k),
 					  uma_le16(p->cap->block_n));
@@ -104,7 +108,7 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 	}
 }
 
-bool fast_ready(const struct fast_prog *p, struct uma_mem *mem)
+bool fast_bound(const struct fast_prog *p, struct uma_mem *mem)
 {
 	struct uma_fault_info fault = { 0 };
 	struct uma_run run = {
@@ -113,7 +117,7 @@ bool fast_ready(const struct fast_prog *p, struct uma_mem *mem)
 		.mem = mem,
 		.fault = &fault,
 	};
-	uint32_t i, s;
+	uint32_t i;
 
 	for (i = 0; i < p->range_count; i++) {
 		const struct fast_range *r = &p->ranges[i];
@@ -122,10 +126,6 @@ bool fast_ready(const struct fast_prog *p, struct uma_mem *mem)
 				  r->write ? UMA_ACCESS_WRITE : UMA_ACCESS_READ))
 			return false;
 	}
-	for (s = UMA_SLOT_DST + 1; s < UMA_TASK_SLOTS; s++)
-		if (uma_has(p->op, s) && p->op->t[s].layout != UMA_LAYOUT_STRIDED &&
-		    uma_packed_header_check(&run, s, p->cap))
-			return false;
 	return true;
 }
 

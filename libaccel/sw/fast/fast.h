@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "driver/emu/model/uma_internal.h"
 #include "libaccel/src/hint.h"
 
@@ -90,6 +91,8 @@ struct fast_range {
  * @range_count: entries of @ranges
  * @ranges: what a run touches
  * @priv: the class's own
+ * @packed: the packed operand, NULL: none is
+ * @header: what it has to begin with
  *
  * Read-only while tiles run; several runs of one may be on the way.
  */
@@ -109,6 +112,8 @@ struct fast_prog {
 	uint32_t range_count;
 	struct fast_range ranges[FAST_MAX_RANGES];
 	uint64_t priv[64];
+	const void *packed;
+	struct uma_packed_header header;
 };
 
 /**
@@ -162,13 +167,24 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		  const struct fast_cpu *cpu, const struct fast_hint *hint);
 
 /**
- * fast_ready - is everything bound that a run touches, and packed for this engine?
+ * fast_bound - is everything bound that a run touches?
  * @p: has a class
  * @mem: accessor of this thread
  *
  * Return: false: let the model run it, which finds the fault if there is one.
  */
-bool fast_ready(const struct fast_prog *p, struct uma_mem *mem);
+bool fast_bound(const struct fast_prog *p, struct uma_mem *mem);
+
+/**
+ * fast_packed - is the packed operand, if there is one, for this engine and shape?
+ * @p: has a class, and everything is bound
+ *
+ * Return: as fast_bound().
+ */
+static inline bool fast_packed(const struct fast_prog *p)
+{
+	return !p->packed || !memcmp(p->packed, &p->header, sizeof(p->header));
+}
 
 /**
  * fast_cpu_init - what this machine has
