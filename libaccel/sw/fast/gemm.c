@@ -2,10 +2,12 @@
 /*
  * GEMM: tiles of DST, each by strips of 32 columns.
  *
- * A tile's rows of A are to stay in the second-level cache: mt rows of kt elements
+ * A block's rows of A are to stay in the second-level cache: mt rows of kt elements
  * of K take half of it. A strip of B, packed on the way if it was not before, is
  * multiplied with all of them, 14 rows at a time, and the epilogue follows while the
- * sums are in the first-level cache. Where K is cut, the sums of the tile stay in
+ * sums are in the first-level cache. A tile whose B is packed on the way has several
+ * blocks, so that what was packed for the first serves the others too: no run needs
+ * more memory than its threads have. Where K is cut, the sums of the tile stay in
  * DST, if they are what DST is, or in scratch memory. Each element has one
  * accumulator, so no cut shows in the result. The order of the loops is that of
  * Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008),
@@ -19,8 +21,12 @@
 #define SMALL_WORK	(1ull << 20)
 /* Work of a tile at most, so that what is more urgent need not wait for long */
 #define TILE_WORK	(1ull << 29)
-/* Bytes of B that are packed at a time */
+/* Bytes of B that are packed at a time, and that are kept for other blocks of the tile */
 #define PACKED_B	(256u * 1024u)
+#define KEPT_B		(768u * 1024u)
+/* Bytes of A that are packed, and of sums where K is cut */
+#define PACKED_A	(512u * 1024u)
+#define SUMS		(512u * 1024u)
 /* Rows between epilogues, in packed vectors */
 #define CHUNK		4u
 
@@ -57,31 +63,63 @@ static void cut_k(struct gemm_plan *g, const struct fast_prog *p)
 		g->kt = even(g->k, p->hint.kt ? most : 512 * fast_gemm_group(g->kind), group);
 }
 
-static void cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
+/* Into about @parts. */
+static uint32_t divide(uint32_t all, uint64_t parts, uint32_t least, uint32_t unit)
+{
+	return even(all, UMA_MAX((uint32_t)(all / parts), least), unit);
+}
+
+static uint32_t count(uint32_t all, uint32_t part)
+{
+	return (all + part - 1) / part;
+}
+
+static uint64_t tile_count(const struct gemm_plan *g)
+{
+	return g->batches * count(g->m, g->tm) * count(g->n, g->nt);
+}
+
+/* Blocks of rows, and as many of them in a tile as may be, before there are threads. */
+static void cut_blocks(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const uint64_t row = (uint64_t)g->kt / fast_gemm_group(g->kind) * 4;
+	const bool sums = !g->epi.direct && g->kt < g->k;
+	uint64_t mt = UMA_MIN(p->cpu->l2 / 2, PACKED_A) / row, nt = 4096;
+
+	mt = UMA_MIN(UMA_MAX(mt, GEMM_ROWS), 1024u);
+	g->mt = even(g->m, limit(p->hint.mt, (uint32_t)mt, g->m), 1);
+	g->tm = g->mt;
+	if (sums) {
+		nt = SUMS / 4 / g->mt;
+	} else if (g->b >= GEMM_B_COPY && g->mt < g->m) {
+		nt = KEPT_B / row;
+		g->tm = g->m;
+	}
+	nt = UMA_MAX(nt / FAST_GEMM_N * FAST_GEMM_N, FAST_GEMM_N);
+	g->nt = even(g->n, limit(p->hint.nt, (uint32_t)nt, g->n), FAST_GEMM_N);
+}
+
+/* Tiles for all threads, and none of which something urgent waits for too long. */
+static void cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
+{
 	const uint64_t work = g->batches * g->m * g->n * g->k;
 	const uint32_t threads = p->hint.threads ? p->hint.threads : p->cpu->threads;
-	uint64_t want, tiles;
-	uint32_t mt, nt;
+	uint64_t want = work / TILE_WORK, parts;
 
-	mt = (uint32_t)UMA_MIN(UMA_MAX(p->cpu->l2 / 2 / row, GEMM_ROWS), 1024u);
-	mt = even(g->m, limit(p->hint.mt, mt, g->m), 1);
-	nt = limit(p->hint.nt, 4096, g->n);
-	want = work / TILE_WORK;
+	cut_blocks(g, p);
 	if (work >= SMALL_WORK && threads > 1)
 		want = UMA_MAX(want, work >= 16 * SMALL_WORK ? 4 * threads : 2 * threads);
-	tiles = g->batches * ((g->m + mt - 1) / mt);
-	if (!p->hint.nt && tiles < want)
-		nt = UMA_MAX((uint32_t)(g->n / ((want + tiles - 1) / tiles)), FAST_GEMM_N);
-	g->nt = even(g->n, nt, FAST_GEMM_N);
-	tiles *= (g->n + g->nt - 1) / g->nt;
-	if (!p->hint.mt && tiles < want)
-		mt = even(g->m, UMA_MAX((uint32_t)(mt / ((want + tiles - 1) / tiles)),
-					GEMM_ROWS), 1);
-	g->mt = mt;
-	g->mtiles = (g->m + g->mt - 1) / g->mt;
-	g->ntiles = (g->n + g->nt - 1) / g->nt;
+	parts = want * count(g->m, g->tm) / tile_count(g) + 1;
+	if (tile_count(g) < want && g->tm > g->mt)
+		g->tm = UMA_MIN(divide(g->m, parts, g->mt, g->mt), g->m);
+	parts = want * count(g->n, g->nt) / tile_count(g) + 1;
+	if (tile_count(g) < want && !p->hint.nt)
+		g->nt = divide(g->n, parts, FAST_GEMM_N, FAST_GEMM_N);
+	parts = want * count(g->m, g->tm) / tile_count(g) + 1;
+	if (tile_count(g) < want && !p->hint.mt)
+		g->tm = g->mt = divide(g->m, parts, GEMM_ROWS, 1);
+	g->mtiles = count(g->m, g->tm);
+	g->ntiles = count(g->n, g->nt);
 }
 
 /* Where things are in scratch memory; false: there is not enough. */
@@ -95,7 +133,11 @@ static bool place(struct gemm_plan *g)
 	at += g->pack_a ? (uint64_t)(g->mt + GEMM_ROWS - 1) / GEMM_ROWS * groups * 64 : 0;
 	g->b_at = at;
 	g->strips = (uint32_t)UMA_MIN(UMA_MAX(PACKED_B / (FAST_GEMM_N * 4 * groups), 1u), 8u);
-	at += g->b >= GEMM_B_COPY ? g->strips * FAST_GEMM_N / 16 * groups * 64 : 0;
+	/* What is packed next is on its way while these are multiplied: a line of each row. */
+	if (g->b == GEMM_B_COPY && g->ahead && g->mt > GEMM_AHEAD_ROWS)
+		g->strips = fast_gemm_group(g->kind) == 4 ? 2 : 1;
+	if (g->b >= GEMM_B_COPY)
+		at += (g->tm > g->mt ? g->nt : g->strips * FAST_GEMM_N) / 16 * groups * 64;
 	if (!g->epi.direct)
 		acc = g->kt < g->k ? (uint64_t)g->mt * g->nt : chunk * FAST_GEMM_N;
 	g->acc_at = at;
@@ -135,6 +177,9 @@ static void distances(struct gemm_plan *g, const struct fast_prog *p)
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
 
+	g->a0 = fast_ptr(a);
+	g->b0 = fast_ptr(b);
+	g->d0 = fast_ptr(d);
 	g->a_ms = fast_bytes(a->dtype, a->strides[a->rank - 2]);
 	g->a_ks = fast_bytes(a->dtype, a->strides[a->rank - 1]);
 	g->d_ms = fast_bytes(d->dtype, d->strides[d->rank - 2]);
@@ -145,21 +190,9 @@ static void distances(struct gemm_plan *g, const struct fast_prog *p)
 		g->b_ns = fast_bytes(b->dtype, b->strides[b->rank - 1]);
 		return;
 	}
+	g->b0 += sizeof(struct uma_packed_header);
 	g->b_panel = uma_packed_panel_blocks(b, p->cap);
 	g->b_matrix = (g->n + g->block_n - 1) / g->block_n * g->b_panel;
-}
-
-/* Where several rows of tiles would each pack B it is packed once. */
-static void pack_first(struct gemm_plan *g, struct fast_prog *p)
-{
-	if (g->b != GEMM_B_COPY || g->mtiles < 2 || g->batches > 1)
-		return;
-	g->in_phase = true;
-	g->b = GEMM_B_PACKED;
-	g->block_n = 16;
-	g->b_panel = fast_gemm_pack_bytes(g->kind, g->k);
-	p->work_bytes = (g->n + 15) / 16 * g->b_panel;
-	p->tiles[p->phase_count++] = (g->n + GEMM_PHASE_N - 1) / GEMM_PHASE_N;
 }
 
 static int prepare(struct fast_prog *p)
@@ -191,7 +224,6 @@ static int prepare(struct fast_prog *p)
 	tiles = g->batches * g->mtiles * g->ntiles;
 	if (tiles > UINT32_MAX)
 		return 0;
-	pack_first(g, p);
 	if (!place(g))
 		return 0;
 	p->tiles[p->phase_count++] = (uint32_t)tiles;
@@ -213,7 +245,7 @@ static void open_batch(struct gemm_tile *t, uint64_t batch)
 	const struct uma_op *op = t->r->prog->op;
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
-	int64_t a_off = 0, b_off = 0;
+	int64_t a_off = 0, b_off = 0, d_off = 0;
 	uint32_t i;
 
 	t->b += batch * t->plan->b_matrix;
@@ -222,43 +254,58 @@ static void open_batch(struct gemm_tile *t, uint64_t batch)
 		batch /= d->dims[i];
 		a_off += t->idx[i] * a->strides[i];
 		b_off += t->idx[i] * b->strides[i];
+		d_off += t->idx[i] * d->strides[i];
 	}
 	t->a += fast_bytes(a->dtype, a_off);
 	t->b += fast_bytes(b->dtype, b_off);
+	t->d += fast_bytes(d->dtype, d_off);
 }
 
-static void open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t phase, uint32_t tile)
+/* Returns the rows of the tile. */
+static uint32_t open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t phase,
+			  uint32_t tile)
 {
 	const struct gemm_plan *g = (const void *)r->prog->priv;
-	const struct uma_op *op = r->prog->op;
 	uint64_t batch = 0;
 	uint32_t m0 = 0, n0 = 0;
 
 	t->r = r;
 	t->plan = g;
-	t->a = fast_ptr(&op->t[UMA_SLOT_A]);
-	t->b = fast_ptr(&op->t[UMA_SLOT_B]);
-	if (op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED)
-		t->b += sizeof(struct uma_packed_header);
+	t->a = g->a0;
+	t->b = g->b0;
+	t->d = g->d0;
 	memset(t->idx, 0, sizeof(t->idx));
-	if (g->in_phase && phase)
-		t->b = r->work;
 	if (r->prog->tiles[phase] > 1) {
 		batch = tile / (g->mtiles * g->ntiles);
 		tile -= (uint32_t)batch * g->mtiles * g->ntiles;
 		/* Neighbours share B: threads work on the same columns. */
 		n0 = tile / g->mtiles * g->nt;
-		m0 = tile % g->mtiles * g->mt;
+		m0 = tile % g->mtiles * g->tm;
 		if (g->batches > 1)
 			open_batch(t, batch);
 	}
 	t->idx[g->epi.row] = m0;
 	t->idx[g->epi.col] = n0;
 	t->a += m0 * g->a_ms;
-	t->m = UMA_MIN(g->mt, g->m - m0);
+	t->d += m0 * g->d_ms + n0 * 4ll;
 	t->n = UMA_MIN(g->nt, g->n - n0);
+	return UMA_MIN(g->tm, g->m - m0);
+}
+
+/* The next block of a tile with so many rows left. */
+static void open_block(struct gemm_tile *t, uint32_t left)
+{
+	t->m = UMA_MIN(t->plan->mt, left);
 	t->block_rows = (t->m + GEMM_ROWS - 1) / GEMM_ROWS;
 	t->block_rows = (t->m + t->block_rows - 1) / t->block_rows;
+}
+
+static void leave_block(struct gemm_tile *t)
+{
+	t->idx[t->plan->epi.row] += t->m;
+	t->a += t->m * t->plan->a_ms;
+	t->d += t->m * t->plan->d_ms;
+	t->again = true;
 }
 
 static uint64_t vector_bytes(const struct gemm_plan *g, uint32_t k)
@@ -279,7 +326,7 @@ static void pack_a(const struct gemm_tile *t, uint32_t k0, uint32_t k)
 
 	for (i = 0; i < t->m; i += t->block_rows) {
 		fast_gemm_pack_b(t->r->prog->cpu->isa, t->plan->kind, &from, k,
-				 UMA_MIN(t->block_rows, t->m - i), out);
+				 UMA_MIN(t->block_rows, t->m - i), out, 0);
 		from.p = (const char *)from.p + t->block_rows * t->plan->a_ms;
 		out += vector_bytes(t->plan, k);
 	}
@@ -304,10 +351,12 @@ static const int32_t *row_sums(const struct gemm_tile *t)
 
 	if (!g->row_sums)
 		return NULL;
-	if (!g->pack_a)
+	if (!g->pack_a) {
 		fast_gemm_row_sums(t->r->prog->cpu->isa, t->a, g->a_ms, t->m, g->k,
-				   a->dtype == UMA_DTYPE_S8, sums);
-	for (i = 0; g->pack_a && i < t->m; i += t->block_rows) {
+				   a->dtype == UMA_DTYPE_S8, g->row_factor, g->row_const, sums);
+		return sums;
+	}
+	for (i = 0; i < t->m; i += t->block_rows) {
 		const char *rows = scratch(t, g->a_at);
 		const struct fast_gemm_strip s = {
 			.a = ones(g), .b = { rows + i / t->block_rows * vector_bytes(g, g->k) },
@@ -404,7 +453,6 @@ static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, vo
 static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j, struct sums *sums)
 {
 	const struct gemm_plan *g = t->plan;
-	const struct uma_tensor_view *d = gemm_view(t, UMA_SLOT_DST);
 	const uint32_t chunk = g->epi.direct ? t->m : CHUNK * t->block_rows;
 	const bool last = k0 + k == g->k;
 	struct fast_gemm_strip s = {
@@ -420,7 +468,7 @@ static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
 	if (sums->cols)
 		column_sums(g, &s, sums->cols + j);
 	if (g->epi.direct) {
-		dst = (char *)fast_ptr(d) + 4 * (uma_tensor_offset(d, t->idx) + j);
+		dst = t->d + 4ll * j;
 		s.c_ms = g->d_ms;
 		s.far = g->far;
 	} else {
@@ -442,48 +490,46 @@ static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
 	return 0;
 }
 
-/* The phase before: B into the run's memory. */
-static void pack_columns(const struct fast_run *r, uint32_t n0)
+/* A block, rows @k0 to @k0 + @k of B. */
+static int block(const struct gemm_tile *t, uint32_t k0, uint32_t k, struct sums *sums)
 {
-	const struct gemm_plan *g = (const void *)r->prog->priv;
-	const struct gemm_tile t = {
-		.r = r, .plan = g, .b = fast_ptr(&r->prog->op->t[UMA_SLOT_B]),
-	};
+	uint32_t j;
 
-	gemm_pack_block(&t, 0, g->k, n0, UMA_MIN(GEMM_PHASE_N, g->n - n0),
-			(char *)r->work + n0 / 16 * g->b_panel, g->b_panel);
+	if (t->plan->pack_a)
+		pack_a(t, k0, k);
+	sums->init = k0 ? NULL : row_sums(t);
+	for (j = 0; j < t->n; j += FAST_GEMM_N)
+		if (strip(t, k0, k, j, sums))
+			return -1;
+	return 0;
 }
 
 static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 {
 	const struct gemm_plan *g = (const void *)r->prog->priv;
+	struct gemm_tile first, t;
 	struct sums sums = { 0 };
-	struct gemm_tile t;
-	uint32_t k0, k, j;
+	uint32_t k0, k, rows, i;
 	char *at;
 
-	if (g->in_phase && !phase) {
-		pack_columns(r, index * GEMM_PHASE_N);
-		return 0;
-	}
-	open_tile(&t, r, phase, index);
-	at = (char *)scratch(&t, g->sum_at) + round64(g->mt * 4);
+	rows = open_tile(&first, r, phase, index);
+	at = (char *)scratch(&first, g->sum_at) + round64(g->mt * 4);
 	if (g->col_sums)
 		sums.cols = (int32_t *)at;
 	if (g->epi.integer && !g->epi.exact) {
 		sums.scale = (float *)(at + round64(g->nt * 4));
-		fast_epi_scales(r->prog, t.idx[g->epi.col], fast_epi_by_channel(r->prog) ? t.n : 1,
-				sums.scale);
+		fast_epi_scales(r->prog, first.idx[g->epi.col],
+				fast_epi_by_channel(r->prog) ? first.n : 1, sums.scale);
 	}
 	for (k0 = 0; k0 < g->k; k0 += k) {
 		k = UMA_MIN(g->kt, g->k - k0);
-		if (g->pack_a)
-			pack_a(&t, k0, k);
-		if (!k0)
-			sums.init = row_sums(&t);
-		for (j = 0; j < t.n; j += FAST_GEMM_N)
-			if (strip(&t, k0, k, j, &sums))
+		t = first;
+		t.again = false;
+		for (i = 0; i < rows; i += t.m, leave_block(&t)) {
+			open_block(&t, rows - i);
+			if (block(&t, k0, k, &sums))
 				return -1;
+		}
 	}
 	return 0;
 }

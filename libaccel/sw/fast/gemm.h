@@ -11,8 +11,8 @@
 /** GEMM_ROWS: most rows of a packed vector of A, what the register tile takes */
 #define GEMM_ROWS	14u
 
-/** GEMM_PHASE_N: columns of a tile of the phase that packs B */
-#define GEMM_PHASE_N	256u
+/** GEMM_AHEAD_ROWS: with so many rows or less there is no time to look ahead */
+#define GEMM_AHEAD_ROWS	(FAST_GEMM_AHEAD * GEMM_ROWS / 2)
 
 /**
  * enum gemm_b - where a strip's B comes from
@@ -39,9 +39,13 @@ enum gemm_b {
  * @m: rows
  * @n: columns
  * @k: length of the sums
- * @mt: rows of a tile
+ * @mt: rows of a block, which stay close by while all columns of a tile pass
+ * @tm: rows of a tile: one block, or several where B is packed on the way
  * @nt: columns of a tile, a multiple of FAST_GEMM_N
  * @kt: of K at once, a multiple of the kernel's group
+ * @a0: element (0, 0) of A
+ * @b0: element (0, 0) of B; packed: the first panel
+ * @d0: element (0, 0) of DST
  * @mtiles: tiles along M
  * @ntiles: tiles along N
  * @block_n: columns of a panel of packed B
@@ -53,7 +57,6 @@ enum gemm_b {
  * @b_matrix: bytes of a matrix of packed B
  * @d_ms: bytes from row to row of DST
  * @strips: strips that are packed at a time
- * @in_phase: all of B is packed first, into the run's memory
  * @ahead: B is too large for the caches close by
  * @far: so is DST
  * @row_factor: what the sums of a row of A are multiplied by for @init
@@ -79,12 +82,16 @@ struct gemm_plan {
 	uint32_t n;
 	uint32_t k;
 	uint32_t mt;
+	uint32_t tm;
 	uint32_t nt;
 	uint32_t kt;
 	uint32_t mtiles;
 	uint32_t ntiles;
 	uint32_t block_n;
 	uint32_t strips;
+	const char *a0;
+	const char *b0;
+	char *d0;
 	int64_t a_ms;
 	int64_t a_ks;
 	int64_t b_ks;
@@ -96,7 +103,6 @@ struct gemm_plan {
 	int32_t row_const;
 	int32_t col_factor;
 	uint8_t flip;
-	bool in_phase;
 	bool ahead;
 	bool far;
 	bool pack_a;
@@ -114,12 +120,14 @@ _Static_assert(sizeof(struct gemm_plan) <= sizeof(((struct fast_prog *)0)->priv)
  * struct gemm_tile - a tile in work
  * @r: run
  * @plan: of the operation
- * @idx: logical index of the tile's first element in DST
- * @a: element (first row, 0) of A
+ * @idx: logical index of the block's first element in DST
+ * @a: element (first row of the block, 0) of A
  * @b: element (0, 0) of B; packed: the first panel
- * @m: rows
+ * @d: the block's first element in DST
+ * @m: rows of the block
  * @n: columns
  * @block_rows: rows of a packed vector of A
+ * @again: the tile's columns of B have been packed
  */
 struct gemm_tile {
 	const struct fast_run *r;
@@ -127,9 +135,11 @@ struct gemm_tile {
 	uint32_t idx[UMA_MAX_RANK];
 	const char *a;
 	const char *b;
+	char *d;
 	uint32_t m;
 	uint32_t n;
 	uint32_t block_rows;
+	bool again;
 };
 
 static inline const struct uma_tensor_view *gemm_view(const struct gemm_tile *t, uint32_t slot)
@@ -150,19 +160,6 @@ static inline const struct uma_tensor_view *gemm_view(const struct gemm_tile *t,
  */
 int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
 		    struct fast_gemm_strip *s);
-
-/**
- * gemm_pack_block - columns of B, packed for the kernel
- * @t: tile
- * @k0: first row
- * @k: rows
- * @n0: first column of the matrix
- * @n: columns
- * @out: vectors of 16 columns
- * @vector: bytes from vector to vector
- */
-void gemm_pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
-		     char *out, uint64_t vector);
 
 /* Choose kernel, sources and factors; 1: taken. */
 int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p);

@@ -25,9 +25,9 @@ void fast_gemm_s16_neon(const struct fast_gemm_strip *s);
 void fast_gemm_i8ss_dotprod(const struct fast_gemm_strip *s);
 void fast_gemm_i8uu_dotprod(const struct fast_gemm_strip *s);
 
-/* One vector of columns; false: no way for these distances. */
+/* fast_gemm_pack_b(); false: no way for these distances. */
 bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
-			   uint32_t k, uint32_t n, void *out);
+			   uint32_t k, uint32_t n, void *out, uint64_t vector);
 /* Rows of 16 columns of packed blocks, @step bytes apart, without @scale as they are. */
 void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
 			     const float *scale, const int32_t *zero, float *out);
@@ -35,6 +35,6 @@ void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, u
 void fast_gemm_nibbles_avx512(bool is_signed, const void *blocks, int64_t step, uint32_t k,
 			      void *out);
 void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t k,
-			       bool is_signed, int32_t *sums);
+			       bool is_signed, int32_t factor, int32_t plus, int32_t *sums);
 
 #endif /* LIBACCEL_SW_FAST_GEMM_ISA_H */

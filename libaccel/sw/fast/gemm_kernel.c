@@ -37,10 +37,10 @@ fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 	}
 }
 
-static bool pack_vector(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
-			uint32_t k, uint32_t n, void *out)
+static bool pack_fast(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
+		      uint32_t k, uint32_t n, void *out, uint64_t vector)
 {
-	return (isa & FAST_AVX512) && fast_gemm_pack_avx512(kind, from, k, n, out);
+	return (isa & FAST_AVX512) && fast_gemm_pack_avx512(kind, from, k, n, out, vector);
 }
 
 #else
@@ -66,8 +66,8 @@ fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 	return NULL;
 }
 
-static bool pack_vector(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
-			uint32_t k, uint32_t n, void *out)
+static bool pack_fast(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
+		      uint32_t k, uint32_t n, void *out, uint64_t vector)
 {
 	(void)isa;
 	(void)kind;
@@ -75,6 +75,7 @@ static bool pack_vector(uint32_t isa, enum fast_gemm_kind kind, const struct fas
 	(void)k;
 	(void)n;
 	(void)out;
+	(void)vector;
 	return false;
 }
 
@@ -129,18 +130,18 @@ static void pack_halves(const struct uma_kernels *rows, const struct fast_gemm_s
 }
 
 void fast_gemm_pack_b(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
-		      uint32_t k, uint32_t n, void *out)
+		      uint32_t k, uint32_t n, void *out, uint64_t vector)
 {
 	struct fast_gemm_source part = *from;
 	char *to = out;
 	uint32_t j;
 
-	for (j = 0; j < n; j += 16, to += fast_gemm_pack_bytes(kind, k)) {
+	if (pack_fast(isa, kind, from, k, n, out, vector))
+		return;
+	for (j = 0; j < n; j += 16, to += vector) {
 		const uint32_t count = UMA_MIN(16u, n - j);
 
 		part.p = element(from, 0, j, uma_dtype_bits(from->dtype) / 8);
-		if (pack_vector(isa, kind, &part, k, count, to))
-			continue;
 		if (kind == FAST_GEMM_F32 && from->dtype != UMA_DTYPE_F32)
 			pack_halves(uma_kernels_portable(), &part, k, count, to);
 		else
@@ -149,13 +150,13 @@ void fast_gemm_pack_b(uint32_t isa, enum fast_gemm_kind kind, const struct fast_
 }
 
 void fast_gemm_row_sums(uint32_t isa, const void *a, int64_t a_ms, uint32_t m, uint32_t k,
-			bool is_signed, int32_t *sums)
+			bool is_signed, int32_t factor, int32_t plus, int32_t *sums)
 {
 	uint32_t i, j;
 
 #if defined(__x86_64__)
 	if (isa & FAST_AVX512) {
-		fast_gemm_row_sums_avx512(a, a_ms, m, k, is_signed, sums);
+		fast_gemm_row_sums_avx512(a, a_ms, m, k, is_signed, factor, plus, sums);
 		return;
 	}
 #endif
@@ -170,6 +171,6 @@ void fast_gemm_row_sums(uint32_t isa, const void *a, int64_t a_ms, uint32_t m, u
 		else
 			for (j = 0; j < k; j++)
 				sum += ((const uint8_t *)row)[j];
-		sums[i] = sum;
+		sums[i] = (int32_t)((uint32_t)sum * (uint32_t)factor + (uint32_t)plus);
 	}
 }

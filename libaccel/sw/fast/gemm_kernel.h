@@ -119,18 +119,18 @@ struct fast_gemm_source {
 };
 
 /**
- * fast_gemm_pack_b - up to 32 columns of B as a strip takes them
+ * fast_gemm_pack_b - columns of B as strips take them
  * @isa: FAST_*
  * @kind: F32: from f32, f16 or bf16; BF16: from bf16; I8S, I8U: bytes; S16: from bytes
  * @from: first row and column
  * @k: rows
  * @n: columns; what lacks of whole vectors becomes zero, so does the last group
- * @out: vectors of columns, each as long as fast_gemm_pack_bytes() says, 64-byte
- *	aligned
+ * @out: vectors of columns, 64-byte aligned, fast_gemm_pack_bytes() of each
+ * @vector: bytes from vector to vector, a multiple of 64
  */
 void fast_gemm_pack_b(uint32_t isa, enum fast_gemm_kind kind,
 		      const struct fast_gemm_source *from, uint32_t k, uint32_t n,
-		      void *out);
+		      void *out, uint64_t vector);
 
 /* Elements of K in a group. */
 static inline uint32_t fast_gemm_group(enum fast_gemm_kind kind)
@@ -147,16 +147,18 @@ static inline uint64_t fast_gemm_pack_bytes(enum fast_gemm_kind kind, uint32_t k
 }
 
 /**
- * fast_gemm_row_sums - sums of rows of bytes
+ * fast_gemm_row_sums - what sums start from: of rows of bytes
  * @isa: FAST_*
  * @a: element (0, 0), a row's side by side
  * @a_ms: bytes from row to row
  * @m: rows
  * @k: columns
  * @is_signed: s8, else u8
- * @sums: out
+ * @factor: of the sums
+ * @plus: added to that
+ * @sums: out, modulo 2^32
  */
 void fast_gemm_row_sums(uint32_t isa, const void *a, int64_t a_ms, uint32_t m, uint32_t k,
-			bool is_signed, int32_t *sums);
+			bool is_signed, int32_t factor, int32_t plus, int32_t *sums);
 
 #endif /* LIBACCEL_SW_FAST_GEMM_KERNEL_H */

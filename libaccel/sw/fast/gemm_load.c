@@ -183,6 +183,8 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 	if (n0 + FAST_GEMM_N > g->n)
 		return;
 	/* What was packed a moment ago is close by. */
+	if (g->b >= GEMM_B_COPY && t->again)
+		return;
 	if (g->b == GEMM_B_COPY && (n0 - t->idx[g->epi.col]) % (g->strips * FAST_GEMM_N))
 		return;
 	if (g->b == GEMM_B_PACKED) {
@@ -272,8 +274,8 @@ static int unpack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint
 	return 0;
 }
 
-void gemm_pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
-		     char *out, uint64_t vector)
+static void pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+		       char *out, uint64_t vector)
 {
 	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
 	const struct gemm_plan *g = t->plan;
@@ -281,17 +283,14 @@ void gemm_pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_
 	struct fast_gemm_source from = {
 		.ks = b->strides[b->rank - 2], .ns = b->strides[b->rank - 1], .dtype = b->dtype,
 	};
-	uint32_t i, j, some;
+	uint32_t i, some;
 
 	/* A few rows of all columns, so that a line or a page is done with once read. */
 	for (i = 0; i < k; i += some) {
 		some = UMA_MIN(PACK_ROWS, k - i);
-		for (j = 0; j < n; j += 16) {
-			from.p = t->b + (k0 + i) * g->b_ks + (n0 + j) * g->b_ns;
-			fast_gemm_pack_b(t->r->prog->cpu->isa, g->kind, &from, some,
-					 UMA_MIN(16u, n - j),
-					 out + j / 16 * vector + (uint64_t)i / group * 64);
-		}
+		from.p = t->b + (k0 + i) * g->b_ks + n0 * g->b_ns;
+		fast_gemm_pack_b(t->r->prog->cpu->isa, g->kind, &from, some, n,
+				 out + (uint64_t)i / group * 64, vector);
 	}
 }
 
@@ -301,9 +300,11 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 	const struct gemm_plan *g = t->plan;
 	const uint64_t vector = fast_gemm_pack_bytes(g->kind, k);
 	const uint32_t j = n0 - t->idx[g->epi.col], all = g->strips * FAST_GEMM_N;
-	char *out = (char *)t->r->scratch + g->b_at;
+	/* Kept for the tile's other blocks, or for this one only */
+	const uint32_t at = g->tm > g->mt ? j : j % all;
+	char *out = (char *)t->r->scratch + g->b_at + at / 16 * vector;
 
-	if (g->ahead && t->m > FAST_GEMM_AHEAD * GEMM_ROWS / 2)
+	if (g->ahead && t->m > GEMM_AHEAD_ROWS)
 		look_ahead(t, k0, n0, s);
 	if (g->b == GEMM_B_PACKED) {
 		packed_strip(t, k0, n0, s);
@@ -316,14 +317,20 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 		s->b_masked = true;
 		return 0;
 	}
-	if (j % all == 0 && g->b == GEMM_B_DEQUANT) {
-		if (unpack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector))
+	if (j % all == 0 && !t->again) {
+		if (g->b == GEMM_B_COPY)
+			pack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector);
+		else if (unpack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector))
 			return -1;
-	} else if (j % all == 0) {
-		gemm_pack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector);
 	}
-	s->b[0] = out + j % all / 16 * vector;
+	s->b[0] = out;
 	s->b[1] = (const char *)s->b[0] + (n > 16 ? vector : 0);
 	s->b_ks = 64;
+	/* What was packed for the tile's first rows need not be close by any more. */
+	if (t->again && g->ahead && j + FAST_GEMM_N < t->n && t->m > GEMM_AHEAD_ROWS) {
+		s->next[0] = out + 2 * vector;
+		s->next[1] = t->n - j > FAST_GEMM_N + 16 ? out + 3 * vector : NULL;
+		s->next_ks = 64;
+	}
 	return 0;
 }

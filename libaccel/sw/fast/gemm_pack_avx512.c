@@ -11,55 +11,25 @@
 
 /* --- columns side by side ------------------------------------------------------ */
 
-INLINE __m512i bytes_row(const char *p, __mmask16 mask)
+/* Words of two rows of 16, taken in turns. */
+INLINE __m512i zip_words(__m512i v)
 {
-	return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, p));
+	return _mm512_permutexvar_epi16(_mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26,
+							 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5,
+							 20, 4, 19, 3, 18, 2, 17, 1, 16, 0), v);
 }
 
-INLINE __m512i words_row(const char *p, __mmask16 mask)
+/*
+ * Bytes of four rows of 16: words of the rows in turns, then 4 x 4 bytes transposed.
+ * Two shuffles and four loads for 64 bytes.
+ */
+INLINE __m512i zip_bytes(__m512i v)
 {
-	return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p));
-}
+	const __m512i bytes = _mm512_set4_epi32(0x0f0b0703, 0x0e0a0602, 0x0d090501, 0x0c080400);
 
-/* A byte as s16 in the low half. */
-INLINE __m512i wide_row(const char *p, __mmask16 mask, bool is_signed)
-{
-	const __m128i v = _mm_maskz_loadu_epi8(mask, p);
-
-	return is_signed ? _mm512_and_si512(_mm512_cvtepi8_epi32(v), _mm512_set1_epi32(0xffff)) :
-			   _mm512_cvtepu8_epi32(v);
-}
-
-/* Rows @p, @p + @ks ...: @count of a group, at least one. */
-INLINE __m512i join_bytes(const char *p, int64_t ks, uint32_t count, __mmask16 mask)
-{
-	__m512i v = bytes_row(p, mask);
-
-	if (count > 1)
-		v = _mm512_or_si512(v, _mm512_slli_epi32(bytes_row(p + ks, mask), 8));
-	if (count > 2)
-		v = _mm512_or_si512(v, _mm512_slli_epi32(bytes_row(p + 2 * ks, mask), 16));
-	if (count > 3)
-		v = _mm512_or_si512(v, _mm512_slli_epi32(bytes_row(p + 3 * ks, mask), 24));
-	return v;
-}
-
-INLINE __m512i join_words(const char *p, int64_t ks, uint32_t count, __mmask16 mask)
-{
-	__m512i v = words_row(p, mask);
-
-	if (count > 1)
-		v = _mm512_or_si512(v, _mm512_slli_epi32(words_row(p + ks, mask), 16));
-	return v;
-}
-
-INLINE __m512i join_wide(const char *p, int64_t ks, uint32_t count, __mmask16 mask, bool is_signed)
-{
-	__m512i v = wide_row(p, mask, is_signed);
-
-	if (count > 1)
-		v = _mm512_or_si512(v, _mm512_slli_epi32(wide_row(p + ks, mask, is_signed), 16));
-	return v;
+	v = _mm512_permutexvar_epi32(_mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2,
+						      13, 9, 5, 1, 12, 8, 4, 0), v);
+	return _mm512_shuffle_epi8(v, bytes);
 }
 
 INLINE __m512i to_f32(__m256i v, uint32_t dtype)
@@ -69,50 +39,106 @@ INLINE __m512i to_f32(__m256i v, uint32_t dtype)
 	return _mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16);
 }
 
-/* @k rows, in steps of @group, by an expression of p, left and mask. */
-#define ROWS(group, expr) do {						\
-	for (; k >= (group); k -= (group), p += (group) * ks, out += 64) { \
-		const uint32_t left = (group);				\
-		(void)left;						\
-		_mm512_store_si512(out, (expr));			\
-	}								\
-	if (k) {							\
-		const uint32_t left = k;				\
-		(void)left;						\
-		_mm512_store_si512(out, (expr));			\
-	}								\
-} while (0)
-
-static bool pack_rows(enum fast_gemm_kind kind, const struct fast_gemm_source *from, uint32_t k,
-		      uint32_t n, char *out)
+INLINE __m512i join_bytes(const char *p, int64_t ks, uint32_t count, __mmask16 mask)
 {
-	const __mmask16 mask = (__mmask16)((1u << n) - 1);
-	const int64_t ks = from->ks * (uma_dtype_bits(from->dtype) / 8);
+	__m512i v = _mm512_zextsi128_si512(_mm_maskz_loadu_epi8(mask, p));
+
+	if (count > 1)
+		v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(mask, p + ks), 1);
+	if (count > 2)
+		v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(mask, p + 2 * ks), 2);
+	if (count > 3)
+		v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(mask, p + 3 * ks), 3);
+	return zip_bytes(v);
+}
+
+INLINE __m512i join_words(const char *p, int64_t ks, uint32_t count, __mmask16 mask)
+{
+	__m512i v = _mm512_zextsi256_si512(_mm256_maskz_loadu_epi16(mask, p));
+
+	if (count > 1)
+		v = _mm512_inserti64x4(v, _mm256_maskz_loadu_epi16(mask, p + ks), 1);
+	return zip_words(v);
+}
+
+/* Bytes as words. */
+INLINE __m512i join_wide(const char *p, int64_t ks, uint32_t count, __mmask16 mask, bool is_signed)
+{
+	__m256i v = _mm256_zextsi128_si256(_mm_maskz_loadu_epi8(mask, p));
+
+	if (count > 1)
+		v = _mm256_inserti128_si256(v, _mm_maskz_loadu_epi8(mask, p + ks), 1);
+	return zip_words(is_signed ? _mm512_cvtepi8_epi16(v) : _mm512_cvtepu8_epi16(v));
+}
+
+/* Rows @p, @p + @ks ...: @count of a group, at least one, of the columns of @mask. */
+INLINE __m512i join(const enum fast_gemm_kind kind, const uint32_t dtype, const char *p, int64_t ks,
+		    uint32_t count, __mmask16 mask)
+{
+	switch (kind) {
+	case FAST_GEMM_F32:
+		return dtype == UMA_DTYPE_F32 ? _mm512_maskz_loadu_epi32(mask, p) :
+						to_f32(_mm256_maskz_loadu_epi16(mask, p), dtype);
+	case FAST_GEMM_BF16:
+		return join_words(p, ks, count, mask);
+	case FAST_GEMM_S16:
+		return join_wide(p, ks, count, mask, dtype == UMA_DTYPE_S8);
+	default:
+		return join_bytes(p, ks, count, mask);
+	}
+}
+
+/* A vector of columns. */
+INLINE void pack_vector(const enum fast_gemm_kind kind, const uint32_t dtype, const char *p,
+			int64_t ks, uint32_t k, __mmask16 mask, char *out)
+{
+	const uint32_t group = fast_gemm_group(kind);
+
+	for (; k >= group; k -= group, p += group * ks, out += 64)
+		_mm512_store_si512(out, join(kind, dtype, p, ks, group, mask));
+	if (k)
+		_mm512_store_si512(out, join(kind, dtype, p, ks, k, mask));
+}
+
+INLINE void pack_rows(const enum fast_gemm_kind kind, const uint32_t dtype,
+		      const struct fast_gemm_source *from, uint32_t k, uint32_t n, char *out,
+		      uint64_t vector)
+{
+	const uint32_t size = uma_dtype_bits(dtype) / 8;
+	const int64_t ks = from->ks * size;
 	const char *p = from->p;
 
+	for (; n >= 16; n -= 16, p += 16 * size, out += vector)
+		pack_vector(kind, dtype, p, ks, k, 0xffff, out);
+	if (n)
+		pack_vector(kind, dtype, p, ks, k, (__mmask16)((1u << n) - 1), out);
+}
+
+static void pack_any_rows(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
+			  uint32_t k, uint32_t n, char *out, uint64_t vector)
+{
 	switch (kind) {
 	case FAST_GEMM_F32:
 		if (from->dtype == UMA_DTYPE_F32)
-			ROWS(1, _mm512_maskz_loadu_epi32(mask, p));
+			pack_rows(FAST_GEMM_F32, UMA_DTYPE_F32, from, k, n, out, vector);
 		else if (from->dtype == UMA_DTYPE_F16)
-			ROWS(1, to_f32(_mm256_maskz_loadu_epi16(mask, p), UMA_DTYPE_F16));
+			pack_rows(FAST_GEMM_F32, UMA_DTYPE_F16, from, k, n, out, vector);
 		else
-			ROWS(1, to_f32(_mm256_maskz_loadu_epi16(mask, p), UMA_DTYPE_BF16));
+			pack_rows(FAST_GEMM_F32, UMA_DTYPE_BF16, from, k, n, out, vector);
 		break;
 	case FAST_GEMM_BF16:
-		ROWS(2, join_words(p, ks, left, mask));
+		pack_rows(FAST_GEMM_BF16, UMA_DTYPE_BF16, from, k, n, out, vector);
 		break;
 	case FAST_GEMM_S16:
 		if (from->dtype == UMA_DTYPE_S8)
-			ROWS(2, join_wide(p, ks, left, mask, true));
+			pack_rows(FAST_GEMM_S16, UMA_DTYPE_S8, from, k, n, out, vector);
 		else
-			ROWS(2, join_wide(p, ks, left, mask, false));
+			pack_rows(FAST_GEMM_S16, UMA_DTYPE_U8, from, k, n, out, vector);
 		break;
 	default:
-		ROWS(4, join_bytes(p, ks, left, mask));
+		pack_rows(FAST_GEMM_I8S, UMA_DTYPE_S8, from, k, n, out, vector);
 		break;
 	}
-	return true;
 }
 
 /* --- K side by side ------------------------------------------------------------- */
@@ -168,7 +194,7 @@ INLINE __m512i column(enum fast_gemm_kind kind, uint32_t dtype, const char *p, u
 	return width == 32 ? to_f32(_mm512_castsi512_si256(v), dtype) : v;
 }
 
-static bool pack_columns(enum fast_gemm_kind kind, const struct fast_gemm_source *from, uint32_t k,
+static void pack_columns(enum fast_gemm_kind kind, const struct fast_gemm_source *from, uint32_t k,
 			 uint32_t n, char *out)
 {
 	const uint32_t size = uma_dtype_bits(from->dtype) / 8, group = fast_gemm_group(kind);
@@ -194,17 +220,27 @@ static bool pack_columns(enum fast_gemm_kind kind, const struct fast_gemm_source
 		p += some * size;
 		left -= some;
 	}
-	return true;
 }
 
 bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
-			   uint32_t k, uint32_t n, void *out)
+			   uint32_t k, uint32_t n, void *out, uint64_t vector)
 {
-	if (from->ns == 1)
-		return pack_rows(kind, from, k, n, out);
-	if (from->ks == 1)
-		return pack_columns(kind, from, k, n, out);
-	return false;
+	const int64_t step = 16 * from->ns * (uma_dtype_bits(from->dtype) / 8);
+	struct fast_gemm_source part = *from;
+	char *to = out;
+
+	if (from->ns == 1) {
+		pack_any_rows(kind, from, k, n, out, vector);
+		return true;
+	}
+	if (from->ks != 1)
+		return false;
+	for (;; n -= 16, to += vector) {
+		pack_columns(kind, &part, k, n < 16 ? n : 16, to);
+		if (n <= 16)
+			return true;
+		part.p = (const char *)part.p + step;
+	}
 }
 
 /* --- sums of rows ---------------------------------------------------------------- */
@@ -252,23 +288,26 @@ INLINE __m512i add_across(const __m512i v[8])
 }
 
 void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t k,
-			       bool is_signed, int32_t *sums)
+			       bool is_signed, int32_t factor, int32_t plus, int32_t *sums)
 {
 	const __m512i flip = _mm512_set1_epi8(is_signed ? (char)0x80 : 0);
-	const __m256i bias = _mm256_set1_epi32(is_signed ? (int32_t)(128 * k) : 0);
+	const uint32_t bias = is_signed ? 128 * k : 0;
+	const __m256i times = _mm256_set1_epi32(factor);
+	const __m256i add = _mm256_set1_epi32((int32_t)((uint32_t)plus - bias * (uint32_t)factor));
 	const char *p = a;
 	uint32_t i, j;
 
 	for (i = 0; i < m; i += 8) {
 		const uint32_t count = m - i < 8 ? m - i : 8;
+		__m256i sum;
 		__m512i v[8];
 
 #pragma GCC unroll 8
 		for (j = 0; j < 8; j++)
 			v[j] = j < count ? row_sum(p + j * a_ms, k, flip) : _mm512_setzero_si512();
+		sum = _mm256_mullo_epi32(_mm512_cvtepi64_epi32(add_across(v)), times);
 		_mm256_mask_storeu_epi32(sums + i, (__mmask8)((1u << count) - 1),
-					 _mm256_sub_epi32(_mm512_cvtepi64_epi32(add_across(v)),
-							  bias));
+					 _mm256_add_epi32(sum, add));
 		p += 8 * a_ms;
 	}
 }
