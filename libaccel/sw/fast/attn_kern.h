@@ -21,15 +21,14 @@
  * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022), base 2.
  */
 
-#define KERN_INLINE	static inline __attribute__((always_inline))
 #define MINUS_INF	(-__builtin_inff())
 
 /*
  * acc = sums over @n of a[i * ms + x * ks] * b[x * ld + lane]. All distances in
  * words; one of @ms and @ks is the constant 1.
  */
-KERN_INLINE void product(vf acc[MR][NV], const uint32_t *a, size_t ms, size_t ks,
-			 const uint32_t *b, uint32_t n, const uint32_t nv)
+V_INLINE void product(vf acc[MR][NV], const uint32_t *a, size_t ms, size_t ks,
+		      const uint32_t *b, uint32_t n, const uint32_t nv)
 {
 	uint32_t x, i, v;
 
@@ -50,7 +49,7 @@ KERN_INLINE void product(vf acc[MR][NV], const uint32_t *a, size_t ms, size_t ks
 	}
 }
 
-KERN_INLINE void scores_nv(const struct attn_group *g, const uint32_t nv)
+V_INLINE void scores_nv(const struct attn_group *g, const uint32_t nv)
 {
 	const size_t ld = nv * VL;
 	uint32_t j, i, v;
@@ -89,7 +88,7 @@ KERN_INLINE void scores_nv(const struct attn_group *g, const uint32_t nv)
 		v_store(g->top + v * VL, top[v]);
 }
 
-KERN_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
+V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 {
 #ifdef KERN_BF16
 	const uint32_t steps = (g->nk + 1) / 2;
@@ -119,7 +118,7 @@ KERN_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 }
 
 /* Factors of the older sums, and what is subtracted from the scores. */
-KERN_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t nv)
+V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t nv)
 {
 	const vf none = v_set(MINUS_INF);
 	uint32_t v;
@@ -138,7 +137,7 @@ KERN_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint3
 	}
 }
 
-KERN_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled)
+V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled)
 {
 	const size_t ld = nv * VL;
 	const vf c = v_set(g->c);
@@ -235,7 +234,7 @@ static void soften(const struct attn_group *g)
 /* --- what is not plain -------------------------------------------------------------- */
 
 /* tanh as the model has it: (tanh(x) / x - 1) / x^2 in x^2, beyond by e^x */
-KERN_INLINE vf tanh_of(vf x)
+V_INLINE vf tanh_of(vf x)
 {
 	static const float c[] = {
 		0.00229274482f, -0.00834394526f, 0.0217689183f, -0.0539592579f,
@@ -260,8 +259,8 @@ static void finish(const struct attn_group *g)
 	uint32_t v, j;
 
 	for (v = 0; v < ld; v += VL) {
-		const vi lo = v_load_ints(g->lo + v), hi = v_load_ints(g->hi + v);
-		const vi hk = v_load_ints(g->hk + v);
+		const vi lo = vi_load(g->lo + v), hi = vi_load(g->hi + v);
+		const vi hk = vi_load(g->hk + v);
 		const vf slope = g->slope ? v_load(g->slope + v) : v_set(0);
 		vf top = v_set(MINUS_INF);
 
@@ -282,7 +281,7 @@ static void finish(const struct attn_group *g)
 				/* Whatever the score was: it may be no number. */
 				x = v_if_equal(m, v_set(MINUS_INF), m, v_add(x, m));
 			}
-			x = key < g->keep ? v_between(x, key, v_ints(INT32_MIN), hk) :
+			x = key < g->keep ? v_between(x, key, vi_set(INT32_MIN), hk) :
 			    v_between(x, key, lo, hi);
 			v_store(s, x);
 			top = v_max(top, x);
@@ -320,7 +319,7 @@ static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, u
 
 	for (v = 0; v < ld; v += VL) {
 		vf sum = v_load(g->sum + v), factor = v_set(1);
-		vi high = v_ints(0);
+		vi high = vi_set(0);
 
 		if (sinks) {
 			const vf sink = v_load(sinks + v), none = v_set(MINUS_INF);
@@ -339,7 +338,7 @@ static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, u
 			const vf x = v_mul(v_load(o), factor);
 
 			v_store(o, x);
-			high = v_max_ints(high, v_exponent(x));
+			high = vi_max(high, v_exponent(x));
 		}
 		finite = finite && v_all_finite(high, rows > v ? rows - v : 0);
 	}

@@ -13,7 +13,7 @@
 /* Partial sums of a row: those of four keys in a vector */
 #define PARTS	(VL / 4)
 
-KERN_INLINE vf line_load(const uint8_t *p, vf zero, const uint32_t dtype)
+V_INLINE vf line_load(const uint8_t *p, vf zero, const uint32_t dtype)
 {
 	switch (dtype) {
 	case UMA_DTYPE_F32:
@@ -27,15 +27,22 @@ KERN_INLINE vf line_load(const uint8_t *p, vf zero, const uint32_t dtype)
 	}
 }
 
-KERN_INLINE uint32_t line_size(const uint32_t dtype)
+/* @fn for what is of the type of @l. */
+#define FOR_DTYPE(fn, l)						\
+	((l)->dtype == UMA_DTYPE_F32 ? fn(l, UMA_DTYPE_F32) :		\
+	 (l)->dtype == UMA_DTYPE_BF16 ? fn(l, UMA_DTYPE_BF16) :		\
+	 (l)->dtype == UMA_DTYPE_F16 ? fn(l, UMA_DTYPE_F16) :		\
+	 (l)->dtype == UMA_DTYPE_S8 ? fn(l, UMA_DTYPE_S8) : fn(l, UMA_DTYPE_U8))
+
+V_INLINE uint32_t line_size(const uint32_t dtype)
 {
 	return dtype == UMA_DTYPE_F32 ? 4 :
 	       dtype == UMA_DTYPE_BF16 || dtype == UMA_DTYPE_F16 ? 2 : 1;
 }
 
 /* One step of VL elements, @x bytes into @count keys; lines of 64 bytes ahead. */
-KERN_INLINE void line_dot(vf *s, const uint8_t *const *p, const float *q, uint32_t x,
-			  int64_t ahead, vf zero, const uint32_t dtype, const uint32_t count)
+V_INLINE void line_dot(vf *s, const uint8_t *const *p, const float *q, uint32_t x,
+		       int64_t ahead, vf zero, const uint32_t dtype, const uint32_t count)
 {
 	const vf w = v_load(q + x / line_size(dtype));
 	uint32_t i;
@@ -52,8 +59,8 @@ KERN_INLINE void line_dot(vf *s, const uint8_t *const *p, const float *q, uint32
  * Products of @count keys, @j the first, with each row of each head: partial
  * sums, lane by lane. Keys are read in the order in which they lie.
  */
-KERN_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
-			   const uint32_t count)
+V_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
+			const uint32_t count)
 {
 	const uint32_t bytes = l->d * line_size(dtype), step = VL * line_size(dtype);
 	const int64_t ahead = l->p[j + l->ahead] - l->p[j];
@@ -88,8 +95,8 @@ KERN_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_
 	}
 }
 
-KERN_INLINE void line_dots_rest(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
-				uint32_t count)
+V_INLINE void line_dots_rest(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
+			     uint32_t count)
 {
 	if (count == 3)
 		line_dots(l, j, dtype, 3);
@@ -99,7 +106,7 @@ KERN_INLINE void line_dots_rest(const struct attn_lines *l, uint32_t j, const ui
 		line_dots(l, j, dtype, 1);
 }
 
-KERN_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype)
+V_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype)
 {
 	const uint32_t all = l->heads * l->rows;
 	uint32_t i, j, r;
@@ -117,18 +124,7 @@ KERN_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype
 
 static void line_scores(const struct attn_lines *l)
 {
-	switch (l->dtype) {
-	case UMA_DTYPE_F32:
-		return line_scores_of(l, UMA_DTYPE_F32);
-	case UMA_DTYPE_BF16:
-		return line_scores_of(l, UMA_DTYPE_BF16);
-	case UMA_DTYPE_F16:
-		return line_scores_of(l, UMA_DTYPE_F16);
-	case UMA_DTYPE_S8:
-		return line_scores_of(l, UMA_DTYPE_S8);
-	default:
-		return line_scores_of(l, UMA_DTYPE_U8);
-	}
+	FOR_DTYPE(line_scores_of, l);
 }
 
 /* Scores of a row, with their scales, become weights, with those of the values. */
@@ -169,8 +165,8 @@ static void line_soften(const struct attn_line *l, struct attn_sum *sum)
 }
 
 /* One step of VL elements, @x bytes into @count values. */
-KERN_INLINE void line_sum(float *o, const uint8_t *const *p, const vf *w, uint32_t x,
-			  int64_t ahead, vf zero, const uint32_t dtype, const uint32_t count)
+V_INLINE void line_sum(float *o, const uint8_t *const *p, const vf *w, uint32_t x,
+		       int64_t ahead, vf zero, const uint32_t dtype, const uint32_t count)
 {
 	float *to = o + x / line_size(dtype);
 	vf a = v_load(to);
@@ -186,8 +182,8 @@ KERN_INLINE void line_sum(float *o, const uint8_t *const *p, const vf *w, uint32
 }
 
 /* o += weights times @count values, @j the first, of each row of each head. */
-KERN_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
-			   const uint32_t count)
+V_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_t dtype,
+			const uint32_t count)
 {
 	const uint32_t bytes = l->dv * line_size(dtype), step = VL * line_size(dtype);
 	const int64_t ahead = l->p[j + l->ahead] - l->p[j];
@@ -224,7 +220,7 @@ KERN_INLINE void line_sums(const struct attn_lines *l, uint32_t j, const uint32_
 	}
 }
 
-KERN_INLINE void line_values_of(const struct attn_lines *l, const uint32_t dtype)
+V_INLINE void line_values_of(const struct attn_lines *l, const uint32_t dtype)
 {
 	uint32_t j;
 
@@ -236,16 +232,5 @@ KERN_INLINE void line_values_of(const struct attn_lines *l, const uint32_t dtype
 
 static void line_values(const struct attn_lines *l)
 {
-	switch (l->dtype) {
-	case UMA_DTYPE_F32:
-		return line_values_of(l, UMA_DTYPE_F32);
-	case UMA_DTYPE_BF16:
-		return line_values_of(l, UMA_DTYPE_BF16);
-	case UMA_DTYPE_F16:
-		return line_values_of(l, UMA_DTYPE_F16);
-	case UMA_DTYPE_S8:
-		return line_values_of(l, UMA_DTYPE_S8);
-	default:
-		return line_values_of(l, UMA_DTYPE_U8);
-	}
+	FOR_DTYPE(line_values_of, l);
 }

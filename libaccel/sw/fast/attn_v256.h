@@ -3,87 +3,19 @@
  * Vectors of attn_kern.h with AVX2 and FMA. Tiles of 4 x 24: 12 sums, 3 vectors
  * and a word are 16 registers, 7 loads for 12 multiply-adds.
  */
-#include <immintrin.h>
-#include <string.h>
 #include "attn.h"
+#include "vec256.h"
 
-#define VL	8u
 #define MR	4u
 #define NV	3u
-
-typedef __m256 vf;
-typedef __m256i vi;
-
-#define V_INLINE	static inline __attribute__((always_inline))
-
-V_INLINE vf v_load(const void *p)
-{
-	return _mm256_loadu_ps(p);
-}
-
-V_INLINE vi v_load_ints(const int32_t *p)
-{
-	return _mm256_loadu_si256((const __m256i *)p);
-}
-
-V_INLINE void v_store(void *p, vf x)
-{
-	_mm256_storeu_ps(p, x);
-}
-
-V_INLINE vf v_set(float x)
-{
-	return _mm256_set1_ps(x);
-}
-
-V_INLINE vi v_ints(int32_t x)
-{
-	return _mm256_set1_epi32(x);
-}
-
-V_INLINE vf v_bytes(const void *p, bool is_signed)
-{
-	const __m128i x = _mm_loadl_epi64(p);
-
-	return _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(x) :
-				  _mm256_cvtepu8_epi32(x));
-}
-
-V_INLINE vf v_load_bf16(const void *p)
-{
-	const __m256i x = _mm256_cvtepu16_epi32(_mm_loadu_si128(p));
-
-	return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
-}
-
-V_INLINE vf v_load_f16(const void *p)
-{
-	return _mm256_cvtph_ps(_mm_loadu_si128(p));
-}
 
 /* Minus infinity in all lanes but the first @n. */
 V_INLINE vf v_first(vf x, uint32_t n)
 {
 	const vi at = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-	const vi lanes = _mm256_cmpgt_epi32(v_ints(n >= 8 ? 8 : (int32_t)n), at);
+	const vi lanes = _mm256_cmpgt_epi32(vi_set(n >= 8 ? 8 : (int32_t)n), at);
 
 	return _mm256_blendv_ps(v_set(-__builtin_inff()), x, _mm256_castsi256_ps(lanes));
-}
-
-V_INLINE float v_largest(vf x)
-{
-	__m128 h = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-
-	h = _mm_max_ps(h, _mm_movehl_ps(h, h));
-	return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
-}
-
-V_INLINE float v_total(vf x)
-{
-	__m128 h = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-
-	h = _mm_add_ps(h, _mm_movehl_ps(h, h));
-	return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
 
 /* Lane i of each half: the sum of that half of a[i]. */
@@ -104,56 +36,6 @@ V_INLINE vf v_across(const float *p)
 
 	return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20),
 			     _mm256_permute2f128_ps(a, b, 0x31));
-}
-
-/* A word in all lanes. */
-V_INLINE vf v_word(const uint32_t *p)
-{
-	float f;
-
-	memcpy(&f, p, 4);
-	return _mm256_set1_ps(f);
-}
-
-V_INLINE vf v_add(vf a, vf b)
-{
-	return _mm256_add_ps(a, b);
-}
-
-V_INLINE vf v_sub(vf a, vf b)
-{
-	return _mm256_sub_ps(a, b);
-}
-
-V_INLINE vf v_mul(vf a, vf b)
-{
-	return _mm256_mul_ps(a, b);
-}
-
-V_INLINE vf v_div(vf a, vf b)
-{
-	return _mm256_div_ps(a, b);
-}
-
-/* The second if one is no number. */
-V_INLINE vf v_max(vf a, vf b)
-{
-	return _mm256_max_ps(a, b);
-}
-
-V_INLINE vf v_fma(vf a, vf b, vf c)
-{
-	return _mm256_fmadd_ps(a, b, c);
-}
-
-V_INLINE vf v_fnma(vf a, vf b, vf c)
-{
-	return _mm256_fnmadd_ps(a, b, c);
-}
-
-V_INLINE vf v_fmsub(vf a, vf b, vf c)
-{
-	return _mm256_fmsub_ps(a, b, c);
 }
 
 V_INLINE vf v_dot(vf acc, vf a, vf b)
@@ -184,14 +66,14 @@ V_INLINE vf v_if_less(vf a, vf b, vf yes, vf no)
 /* |pos - key| */
 V_INLINE vf v_distance(const int32_t *pos, int32_t key)
 {
-	return _mm256_cvtepi32_ps(_mm256_abs_epi32(_mm256_sub_epi32(v_load_ints(pos),
-								    v_ints(key))));
+	return _mm256_cvtepi32_ps(_mm256_abs_epi32(_mm256_sub_epi32(vi_load(pos),
+								    vi_set(key))));
 }
 
 /* Minus infinity unless lo <= key <= hi. */
 V_INLINE vf v_between(vf x, int32_t key, vi lo, vi hi)
 {
-	const vi k = v_ints(key);
+	const vi k = vi_set(key);
 	const vi hidden = _mm256_or_si256(_mm256_cmpgt_epi32(lo, k), _mm256_cmpgt_epi32(k, hi));
 
 	return _mm256_blendv_ps(x, _mm256_set1_ps(-__builtin_inff()),
@@ -201,11 +83,6 @@ V_INLINE vf v_between(vf x, int32_t key, vi lo, vi hi)
 V_INLINE vi v_exponent(vf x)
 {
 	return _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7f800000));
-}
-
-V_INLINE vi v_max_ints(vi a, vi b)
-{
-	return _mm256_max_epi32(a, b);
 }
 
 /* Of the first @n lanes of exponents. */
@@ -232,7 +109,7 @@ V_INLINE vf v_exp2(vf x)
 	const vf at = _mm256_max_ps(v_set(-160), _mm256_min_ps(v_set(160), x));
 	const vf down = _mm256_floor_ps(at), r = v_sub(at, down);
 	const vi n = _mm256_cvtps_epi32(down), half = _mm256_srai_epi32(n, 1);
-	const vi bias = v_ints(127);
+	const vi bias = vi_set(127);
 	vf p = v_set(0.00186713005f);
 
 	p = v_fma(p, r, v_set(0.00901703071f));

@@ -2,63 +2,11 @@
 /*
  * Vectors of attn_kern.h with AVX-512.
  */
-#include <immintrin.h>
-#include <string.h>
 #include "attn.h"
+#include "vec512.h"
 
-#define VL	16u
 #define MR	8u
 #define NV	3u
-
-typedef __m512 vf;
-typedef __m512i vi;
-
-#define V_INLINE	static inline __attribute__((always_inline))
-
-V_INLINE vf v_load(const void *p)
-{
-	return _mm512_loadu_ps(p);
-}
-
-V_INLINE vi v_load_ints(const int32_t *p)
-{
-	return _mm512_loadu_si512(p);
-}
-
-V_INLINE void v_store(void *p, vf x)
-{
-	_mm512_storeu_ps(p, x);
-}
-
-V_INLINE vf v_set(float x)
-{
-	return _mm512_set1_ps(x);
-}
-
-V_INLINE vi v_ints(int32_t x)
-{
-	return _mm512_set1_epi32(x);
-}
-
-V_INLINE vf v_bytes(const void *p, bool is_signed)
-{
-	const __m128i x = _mm_loadu_si128(p);
-
-	return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(x) :
-				  _mm512_cvtepu8_epi32(x));
-}
-
-V_INLINE vf v_load_bf16(const void *p)
-{
-	const __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256(p));
-
-	return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
-}
-
-V_INLINE vf v_load_f16(const void *p)
-{
-	return _mm512_cvtph_ps(_mm256_loadu_si256(p));
-}
 
 /* Minus infinity in all lanes but the first @n. */
 V_INLINE vf v_first(vf x, uint32_t n)
@@ -66,16 +14,6 @@ V_INLINE vf v_first(vf x, uint32_t n)
 	const __mmask16 lanes = (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1);
 
 	return _mm512_mask_blend_ps(lanes, _mm512_set1_ps(-__builtin_inff()), x);
-}
-
-V_INLINE float v_largest(vf x)
-{
-	return _mm512_reduce_max_ps(x);
-}
-
-V_INLINE float v_total(vf x)
-{
-	return _mm512_reduce_add_ps(x);
 }
 
 /* Lane i of each quarter: the sum of that quarter of a[i]. */
@@ -101,56 +39,6 @@ V_INLINE vf v_across(const float *p)
 	return _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x88), _mm512_shuffle_f32x4(x, y, 0xdd));
 }
 
-/* A word in all lanes. */
-V_INLINE vf v_word(const uint32_t *p)
-{
-	float f;
-
-	memcpy(&f, p, 4);
-	return _mm512_set1_ps(f);
-}
-
-V_INLINE vf v_add(vf a, vf b)
-{
-	return _mm512_add_ps(a, b);
-}
-
-V_INLINE vf v_sub(vf a, vf b)
-{
-	return _mm512_sub_ps(a, b);
-}
-
-V_INLINE vf v_mul(vf a, vf b)
-{
-	return _mm512_mul_ps(a, b);
-}
-
-V_INLINE vf v_div(vf a, vf b)
-{
-	return _mm512_div_ps(a, b);
-}
-
-/* The second if one is no number. */
-V_INLINE vf v_max(vf a, vf b)
-{
-	return _mm512_max_ps(a, b);
-}
-
-V_INLINE vf v_fma(vf a, vf b, vf c)
-{
-	return _mm512_fmadd_ps(a, b, c);
-}
-
-V_INLINE vf v_fnma(vf a, vf b, vf c)
-{
-	return _mm512_fnmadd_ps(a, b, c);
-}
-
-V_INLINE vf v_fmsub(vf a, vf b, vf c)
-{
-	return _mm512_fmsub_ps(a, b, c);
-}
-
 V_INLINE vf v_abs(vf x)
 {
 	return _mm512_abs_ps(x);
@@ -174,14 +62,14 @@ V_INLINE vf v_if_less(vf a, vf b, vf yes, vf no)
 /* |pos - key| */
 V_INLINE vf v_distance(const int32_t *pos, int32_t key)
 {
-	return _mm512_cvtepi32_ps(_mm512_abs_epi32(_mm512_sub_epi32(v_load_ints(pos),
-								    v_ints(key))));
+	return _mm512_cvtepi32_ps(_mm512_abs_epi32(_mm512_sub_epi32(vi_load(pos),
+								    vi_set(key))));
 }
 
 /* Minus infinity unless lo <= key <= hi. */
 V_INLINE vf v_between(vf x, int32_t key, vi lo, vi hi)
 {
-	const vi k = v_ints(key);
+	const vi k = vi_set(key);
 	const __mmask16 seen = _mm512_mask_cmple_epi32_mask(_mm512_cmple_epi32_mask(lo, k), k, hi);
 
 	return _mm512_mask_blend_ps(seen, _mm512_set1_ps(-__builtin_inff()), x);
@@ -190,11 +78,6 @@ V_INLINE vf v_between(vf x, int32_t key, vi lo, vi hi)
 V_INLINE vi v_exponent(vf x)
 {
 	return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7f800000));
-}
-
-V_INLINE vi v_max_ints(vi a, vi b)
-{
-	return _mm512_max_epi32(a, b);
 }
 
 /* Of the first @n lanes of exponents. */
@@ -236,39 +119,17 @@ V_INLINE vf v_exp2_rough(vf x)
 	return _mm512_scalef_ps(p, x);
 }
 
-/* 16 x 16 words turned: pairs of lines, then of pairs, then quarters. */
+/* 16 x 16 words turned. */
 V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds)
 {
-	__m512i a[16], b[16];
+	vi a[16];
 	uint32_t i;
 
 #pragma GCC unroll 16
 	for (i = 0; i < 16; i++)
-		a[i] = _mm512_loadu_si512(src + (size_t)i * lds);
+		a[i] = vi_load(src + (size_t)i * lds);
+	vi_transpose(a);
 #pragma GCC unroll 16
-	for (i = 0; i < 16; i += 2) {
-		b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
-		b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
-	}
-#pragma GCC unroll 16
-	for (i = 0; i < 16; i += 4) {
-		a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
-		a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
-		a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
-		a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
-	}
-#pragma GCC unroll 16
-	for (i = 0; i < 4; i++) {
-		b[i] = _mm512_shuffle_i32x4(a[i], a[i + 4], 0x88);
-		b[i + 4] = _mm512_shuffle_i32x4(a[i], a[i + 4], 0xdd);
-		b[i + 8] = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0x88);
-		b[i + 12] = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0xdd);
-	}
-#pragma GCC unroll 16
-	for (i = 0; i < 8; i++) {
-		_mm512_storeu_si512(dst + (size_t)i * ldd,
-				    _mm512_shuffle_i32x4(b[i], b[i + 8], 0x88));
-		_mm512_storeu_si512(dst + (size_t)(i + 8) * ldd,
-				    _mm512_shuffle_i32x4(b[i], b[i + 8], 0xdd));
-	}
+	for (i = 0; i < 16; i++)
+		_mm512_storeu_si512(dst + (size_t)i * ldd, a[i]);
 }

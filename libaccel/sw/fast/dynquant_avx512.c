@@ -2,29 +2,8 @@
 /*
  * Lines of numbers into bytes: AVX-512.
  */
-#include <immintrin.h>
 #include "dynquant.h"
-
-#define VL	16
-
-typedef __m512 vf;
-
-static inline vf v_zero(void)			{ return _mm512_setzero_ps(); }
-static inline vf v_load_f32(const void *p)	{ return _mm512_loadu_ps(p); }
-static inline vf v_load_f16(const void *p)	{ return _mm512_cvtph_ps(_mm256_loadu_si256(p)); }
-
-static inline vf v_load_bf16(const void *p)
-{
-	const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(p));
-
-	return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
-}
-
-/* Of a NaN the second */
-static inline vf v_max(vf a, vf b)	{ return _mm512_max_ps(a, b); }
-static inline vf v_min(vf a, vf b)	{ return _mm512_min_ps(a, b); }
-static inline float v_all_max(vf a)	{ return _mm512_reduce_max_ps(a); }
-static inline float v_all_min(vf a)	{ return _mm512_reduce_min_ps(a); }
+#include "vec512.h"
 
 /* @nan with all bits set where @x is one. */
 static inline vf v_or_nan(vf nan, vf x)
@@ -38,11 +17,11 @@ static inline bool v_any_nan(vf nan)
 	return _mm512_test_epi32_mask(_mm512_castps_si512(nan), _mm512_castps_si512(nan));
 }
 
-static inline void v_store(uint8_t *to, vf x, float scale, int32_t zero, bool is_signed);
+static inline void v_store_bytes(uint8_t *to, vf x, float scale, int32_t zero, bool is_signed);
 
 #include "dynquant_kernel.h"
 
-static inline void v_store(uint8_t *to, vf x, float scale, int32_t zero, bool is_signed)
+static inline void v_store_bytes(uint8_t *to, vf x, float scale, int32_t zero, bool is_signed)
 {
 	vf q = _mm512_roundscale_ps(_mm512_div_ps(x, _mm512_set1_ps(scale)), 0x08);
 	__m512i i;

@@ -15,7 +15,7 @@ static inline vf load(const void *x, uint32_t dtype, uint32_t i)
 {
 	switch (dtype) {
 	case UMA_DTYPE_F32:
-		return v_load_f32((const float *)x + i);
+		return v_load((const float *)x + i);
 	case UMA_DTYPE_F16:
 		return v_load_f16((const uint16_t *)x + i);
 	default:
@@ -40,7 +40,7 @@ range_of(struct dynquant_range *r, const void *x, uint32_t dtype, uint32_t n)
 	int j;
 
 	for (j = 0; j < 4; j++)
-		max[j] = min[j] = nan[j] = v_zero();
+		max[j] = min[j] = nan[j] = v_set(0);
 	for (; i + 4 * VL <= n; i += 4 * VL) {
 		_Pragma("GCC unroll 4")
 		for (j = 0; j < 4; j++) {
@@ -63,8 +63,8 @@ range_of(struct dynquant_range *r, const void *x, uint32_t dtype, uint32_t n)
 		min[0] = v_min(min[j], min[0]);
 		nan[0] = v_or_nan(nan[0], nan[j]);
 	}
-	r->max = v_all_max(max[0]);
-	r->min = v_all_min(min[0]);
+	r->max = v_largest(max[0]);
+	r->min = v_smallest(min[0]);
 	r->nan = v_any_nan(nan[0]);
 }
 
@@ -76,9 +76,9 @@ store_of(uint8_t *to, bool is_signed, const void *x, uint32_t dtype, float scale
 	uint32_t i;
 
 	for (i = 0; i + VL <= n; i += VL)
-		v_store(to + i, load(x, dtype, i), scale, zero, is_signed);
+		v_store_bytes(to + i, load(x, dtype, i), scale, zero, is_signed);
 	if (i < n) {
-		v_store(tmp, load_last(x, dtype, i, n), scale, zero, is_signed);
+		v_store_bytes(tmp, load_last(x, dtype, i, n), scale, zero, is_signed);
 		memcpy(to + i, tmp, n - i);
 	}
 }

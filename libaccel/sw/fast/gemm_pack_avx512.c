@@ -6,6 +6,7 @@
  */
 #include <immintrin.h>
 #include "gemm_isa.h"
+#include "vec512.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -143,40 +144,6 @@ static void pack_any_rows(enum fast_gemm_kind kind, const struct fast_gemm_sourc
 
 /* --- K side by side ------------------------------------------------------------- */
 
-/* 16 x 16 words: pairs of rows, then fours, then the quarters of vectors. */
-INLINE void transpose(__m512i v[16])
-{
-	__m512i t[16];
-	uint32_t i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < 16; i += 2) {
-		t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
-		t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
-	}
-#pragma GCC unroll 4
-	for (i = 0; i < 16; i += 4) {
-		v[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-		v[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-		v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-		v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-	}
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++) {
-		t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
-		t[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
-		t[i + 8] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0x88);
-		t[i + 12] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0xdd);
-	}
-#pragma GCC unroll 4
-	for (i = 0; i < 4; i++) {
-		v[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
-		v[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
-		v[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
-		v[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
-	}
-}
-
 /* Up to 64 bytes of a column as 16 words; @bytes there. */
 INLINE __m512i column(enum fast_gemm_kind kind, uint32_t dtype, const char *p, uint32_t bytes)
 {
@@ -211,7 +178,7 @@ static void pack_columns(enum fast_gemm_kind kind, const struct fast_gemm_source
 		for (i = 0; i < 16; i++)
 			v[i] = i < n ? column(kind, from->dtype, p + i * ns, some * size) :
 				       _mm512_setzero_si512();
-		transpose(v);
+		vi_transpose(v);
 #pragma GCC unroll 16
 		for (i = 0; i < 16; i++)
 			if (i < groups)

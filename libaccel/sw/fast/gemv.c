@@ -248,12 +248,12 @@ static const struct gemv_set *find_set(enum gemv_kind kind, uint32_t isa)
 	const struct gemv_set *set = NULL;
 
 	if (!(isa & FAST_AVX512))
-		return isa & FAST_AVX2 ? gemv_avx2(kind) : NULL;
+		return isa & FAST_AVX2 ? gemv_avx2[kind] : NULL;
 	if (isa & FAST_VNNI)
-		set = gemv_vnni(kind);
+		set = gemv_vnni[kind];
 	if (!set && isa & FAST_BF16)
-		set = gemv_bf16(kind);
-	return set ? set : gemv_avx512(kind);
+		set = gemv_bf16[kind];
+	return set ? set : gemv_avx512[kind];
 #else
 	(void)kind;
 	(void)isa;

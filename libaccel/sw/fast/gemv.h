@@ -94,10 +94,10 @@ struct gemv_set {
 };
 
 /* The kernels of a set of instructions, NULL: it has none of this kind */
-const struct gemv_set *gemv_avx2(enum gemv_kind kind);
-const struct gemv_set *gemv_avx512(enum gemv_kind kind);
-const struct gemv_set *gemv_vnni(enum gemv_kind kind);
-const struct gemv_set *gemv_bf16(enum gemv_kind kind);
+extern const struct gemv_set *const gemv_avx2[GEMV_KINDS];
+extern const struct gemv_set *const gemv_avx512[GEMV_KINDS];
+extern const struct gemv_set *const gemv_vnni[GEMV_KINDS];
+extern const struct gemv_set *const gemv_bf16[GEMV_KINDS];
 
 /* Bytes of A's form for block_k elements of K. */
 static inline uint32_t gemv_a_bytes(enum gemv_kind kind, uint32_t block_k)

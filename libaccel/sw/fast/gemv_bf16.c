@@ -3,9 +3,9 @@
  * Products with few rows: dot products of pairs of bf16.
  */
 #define HAS_DOT_BF16	1
-#include "gemv_vec512.h"
+#include "vec512.h"
 
-VEC vf vf_dot_bf16(vf acc, vi a, vi b)
+V_INLINE vf v_dot_bf16(vf acc, vi a, vi b)
 {
 	return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b);
 }
@@ -15,12 +15,5 @@ VEC vf vf_dot_bf16(vf acc, vi a, vi b)
 
 SET_8(BF16_DOT, 2, 4, 4, 4, 4, 4, 3, 3);
 
-const struct gemv_set *gemv_bf16(enum gemv_kind kind)
-{
-	switch (kind) {
-	case GEMV_BF16_DOT:
-		return &set_BF16_DOT;
-	default:
-		return NULL;
-	}
-}
+#define GEMV_TABLE	gemv_bf16
+#include "gemv_table.h"

@@ -23,7 +23,6 @@
 #define HAS_DOT_BYTES	0
 #endif
 
-#define INLINE	static inline __attribute__((always_inline))
 /* For a constant number of times */
 #define for_each_below(i, from, n)	_Pragma("GCC unroll 32") for (int i = (from); i < (n); i++)
 
@@ -31,7 +30,7 @@
 #define IN_FLIGHT	8
 
 /* Factors that a vector of B gives one after the other. */
-INLINE int factors(int kind)
+V_INLINE int factors(int kind)
 {
 	switch (kind) {
 	case GEMV_F32:
@@ -54,23 +53,23 @@ INLINE int factors(int kind)
 	}
 }
 
-INLINE int is_weights(int kind)
+V_INLINE int is_weights(int kind)
 {
 	return kind >= GEMV_W8 && kind <= GEMV_W4_ZERO;
 }
 
-INLINE int is_bytes(int kind)
+V_INLINE int is_bytes(int kind)
 {
 	return kind == GEMV_W8 || kind == GEMV_W8_ZERO;
 }
 
 /* Has each column a zero point of its own? */
-INLINE int has_zeros(int kind)
+V_INLINE int has_zeros(int kind)
 {
 	return kind == GEMV_W8_ZERO || kind == GEMV_W4_ZERO;
 }
 
-INLINE int is_sum_of_ints(int kind)
+V_INLINE int is_sum_of_ints(int kind)
 {
 	return kind >= GEMV_I8;
 }
@@ -85,7 +84,7 @@ struct magic {
 	vf less[4];
 };
 
-INLINE struct magic magic_of(const struct gemv_call *g, int bits, int count)
+V_INLINE struct magic magic_of(const struct gemv_call *g, int bits, int count)
 {
 	const uint32_t sign = g->is_signed ? 1u << (bits - 1) : 0;
 	struct magic m;
@@ -93,20 +92,20 @@ INLINE struct magic magic_of(const struct gemv_call *g, int bits, int count)
 	for_each_below(p, 0, count) {
 		const uint32_t place = (uint32_t)(bits * p);
 
-		m.mask[p] = vi_all(((1u << bits) - 1) << place);
-		m.expo[p] = vi_all((150 - place) << 23 | sign << place);
-		m.less[p] = vf_all((float)(1u << (23 - place)) + (float)sign + g->zero);
+		m.mask[p] = vi_bits(((1u << bits) - 1) << place);
+		m.expo[p] = vi_bits((150 - place) << 23 | sign << place);
+		m.less[p] = v_set((float)(1u << (23 - place)) + (float)sign + g->zero);
 	}
 	return m;
 }
 
-INLINE vf number(const struct magic *m, vi word, int place, vf less)
+V_INLINE vf number(const struct magic *m, vi word, int place, vf less)
 {
-	return vf_sub(vf_of(vi_field(word, m->mask[place], m->expo[place])), less);
+	return v_sub(v_of(vi_field(word, m->mask[place], m->expo[place])), less);
 }
 
 /* Element of K that nibble @i of a word is. */
-INLINE int nibble_k(int i)
+V_INLINE int nibble_k(int i)
 {
 	return (i & 1) * 4 + i / 2;
 }
@@ -116,8 +115,8 @@ INLINE int nibble_k(int i)
  * the exponent and the others through a table where there is an instruction for
  * it: so both halves of the execution units are busy.
  */
-INLINE vf weight(int kind, const struct gemv_call *g, const struct magic *m, vi q, int i,
-		 const vf *less, vf zero)
+V_INLINE vf weight(int kind, const struct gemv_call *g, const struct magic *m, vi q, int i,
+		   const vf *less, vf zero)
 {
 	vf w;
 
@@ -125,8 +124,8 @@ INLINE vf weight(int kind, const struct gemv_call *g, const struct magic *m, vi 
 		return number(m, i < 2 ? q : vi_shr(q, 16), i & 1, less[i & 1]);
 #if HAS_TABLE
 	if (i < 1 || i > 3) {
-		w = vf_table(g->table, i ? vi_shr(q, 4 * i) : q);
-		return kind == GEMV_W4_ZERO ? vf_sub(w, zero) : w;
+		w = v_table(g->table, i ? vi_shr(q, 4 * i) : q);
+		return kind == GEMV_W4_ZERO ? v_sub(w, zero) : w;
 	}
 #else
 	(void)g;
@@ -137,61 +136,61 @@ INLINE vf weight(int kind, const struct gemv_call *g, const struct magic *m, vi 
 }
 
 /* Factor @i of the bytes of a vector, with the place of its four elements. */
-INLINE vi bytes_of(int kind, vi q, int i)
+V_INLINE vi bytes_of(int kind, vi q, int i)
 {
 	if (kind == GEMV_I4 || kind == GEMV_I4_U)
-		return vi_and(i ? vi_shr(q, 4) : q, vi_all(0x0f0f0f0f));
+		return vi_and(i ? vi_shr(q, 4) : q, vi_bits(0x0f0f0f0f));
 	return q;
 }
 
-INLINE vi words_of(int kind, vi q, int i)
+V_INLINE vi words_of(int kind, vi q, int i)
 {
 	if (kind == GEMV_I4_MADD) {
 		q = i & 2 ? vi_shr(q, 4) : q;
-		return vi_and(i & 1 ? vi_shr(q, 8) : q, vi_all(0x000f000f));
+		return vi_and(i & 1 ? vi_shr(q, 8) : q, vi_bits(0x000f000f));
 	}
 	return i ? vi_high_bytes(q) : vi_low_bytes(q);
 }
 
 /* acc += factor @i of @q by the row's element at @a */
-INLINE vf multiply(int kind, vf acc, vi q, vf w, int i, const uint32_t *a)
+V_INLINE vf multiply(int kind, vf acc, vi q, vf w, int i, const uint32_t *a)
 {
 	switch (kind) {
 	case GEMV_F32:
-		return vf_fma(vf_of(q), vf_bcast(a), acc);
+		return v_fma(v_of(q), v_word(a), acc);
 	case GEMV_BF16:
-		return vf_fma(vf_of(i ? vi_and(q, vi_all(0xffff0000)) : vi_shl(q, 16)),
-			      vf_bcast(a + i), acc);
+		return v_fma(v_of(i ? vi_and(q, vi_bits(0xffff0000)) : vi_shl(q, 16)),
+			      v_word(a + i), acc);
 #if HAS_DOT_BF16
 	case GEMV_BF16_DOT:
-		return vf_dot_bf16(acc, q, vi_bcast(a));
+		return v_dot_bf16(acc, q, vi_word(a));
 #endif
 #if HAS_DOT_BYTES
 	case GEMV_I8:
 	case GEMV_I4:
-		return vf_of(vi_dot(vi_of(acc), bytes_of(kind, q, i), vi_bcast(a + i)));
+		return v_of(vi_dot(vi_of(acc), bytes_of(kind, q, i), vi_word(a + i)));
 	case GEMV_I8_U:
 	case GEMV_I4_U:
-		return vf_of(vi_dot(vi_of(acc), vi_bcast(a + i), bytes_of(kind, q, i)));
+		return v_of(vi_dot(vi_of(acc), vi_word(a + i), bytes_of(kind, q, i)));
 #endif
 	case GEMV_I8_MADD:
 	case GEMV_I4_MADD:
-		return vf_of(vi_add(vi_of(acc), vi_madd(words_of(kind, q, i),
-							vi_bcast(a + i))));
+		return v_of(vi_add(vi_of(acc), vi_madd(words_of(kind, q, i),
+							vi_word(a + i))));
 	case GEMV_W8:
 	case GEMV_W8_ZERO:
-		return vf_fma(w, vf_bcast(a + i), acc);
+		return v_fma(w, v_word(a + i), acc);
 	default:
-		return vf_fma(w, vf_bcast(a + nibble_k(i)), acc);
+		return v_fma(w, v_word(a + nibble_k(i)), acc);
 	}
 }
 
-INLINE vf plus(int kind, vf a, vf b)
+V_INLINE vf plus(int kind, vf a, vf b)
 {
-	return is_sum_of_ints(kind) ? vf_of(vi_add(vi_of(a), vi_of(b))) : vf_add(a, b);
+	return is_sum_of_ints(kind) ? v_of(vi_add(vi_of(a), vi_of(b))) : v_add(a, b);
 }
 
-INLINE void fetch_ahead(const struct gemv_call *g, size_t off, int nv)
+V_INLINE void fetch_ahead(const struct gemv_call *g, size_t off, int nv)
 {
 	for_each_below(v, 0, nv)
 		if ((uint32_t)v < g->ahead_count)
@@ -199,9 +198,9 @@ INLINE void fetch_ahead(const struct gemv_call *g, size_t off, int nv)
 }
 
 /* Sums of @steps steps from @first on, into parts[...][0]. */
-INLINE void sum_steps(const struct gemv_call *g, const int kind, const int mr, const int nv,
-		      const int parts, uint32_t first, uint32_t steps, const vf *zeros,
-		      const struct magic *m, vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT])
+V_INLINE void sum_steps(const struct gemv_call *g, const int kind, const int mr, const int nv,
+			const int parts, uint32_t first, uint32_t steps, const vf *zeros,
+			const struct magic *m, vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT])
 {
 	const int count = factors(kind);
 	const int unroll = parts > count ? parts / count : 1;
@@ -214,11 +213,11 @@ INLINE void sum_steps(const struct gemv_call *g, const int kind, const int mr, c
 	for_each_below(r, 0, mr)
 		for_each_below(v, 0, nv)
 			for_each_below(p, 0, parts)
-				sum[r][v][p] = vf_zero();
+				sum[r][v][p] = v_set(0);
 	if (has_zeros(kind))
 		for_each_below(v, 0, nv)
 			for_each_below(p, 0, places)
-				less[v][p] = vf_add(m->less[p], zeros[v]);
+				less[v][p] = v_add(m->less[p], zeros[v]);
 	while (s < steps) {
 		const int whole = steps - s >= (uint32_t)unroll;
 
@@ -231,7 +230,7 @@ INLINE void sum_steps(const struct gemv_call *g, const int kind, const int mr, c
 			for_each_below(v, 0, nv) {
 				q[v] = vi_load(g->b[v] + off);
 				if (is_sum_of_ints(kind))
-					q[v] = vi_xor(q[v], vi_all(g->flip));
+					q[v] = vi_xor(q[v], vi_bits(g->flip));
 			}
 			for_each_below(i, 0, count) {
 				const int part = (u * count + i) % parts;
@@ -242,7 +241,7 @@ INLINE void sum_steps(const struct gemv_call *g, const int kind, const int mr, c
 					       weight(kind, g, m, q[v], i,
 						      has_zeros(kind) ? less[v] : m->less,
 						      zeros[v]) :
-					       vf_zero();
+					       v_set(0);
 				for_each_below(r, 0, mr)
 					for_each_below(v, 0, nv)
 						sum[r][v][part] =
@@ -261,13 +260,13 @@ INLINE void sum_steps(const struct gemv_call *g, const int kind, const int mr, c
 }
 
 /* Parts of a sum, a power of two */
-INLINE int parts_of(int mr, int nv)
+V_INLINE int parts_of(int mr, int nv)
 {
 	return mr * nv >= IN_FLIGHT ? 1 : mr * nv >= IN_FLIGHT / 2 ? 2 :
 	       mr * nv >= IN_FLIGHT / 4 ? 4 : IN_FLIGHT;
 }
 
-INLINE void product(const struct gemv_call *g, const int kind, const int mr, const int nv)
+V_INLINE void product(const struct gemv_call *g, const int kind, const int mr, const int nv)
 {
 	vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT];
 
@@ -279,14 +278,14 @@ INLINE void product(const struct gemv_call *g, const int kind, const int mr, con
 			vf x = sum[r][v][0];
 
 			if (g->accumulate)
-				x = plus(kind, x, vf_load(c + v * VL));
-			vf_store(c + v * VL, x);
+				x = plus(kind, x, v_load(c + v * VL));
+			v_store(c + v * VL, x);
 		}
 	}
 }
 
 /* The same with weights: the sums of a group are scaled when it ends. */
-INLINE void weights_product(const struct gemv_call *g, const int kind, const int mr, const int nv)
+V_INLINE void weights_product(const struct gemv_call *g, const int kind, const int mr, const int nv)
 {
 	const struct magic m = magic_of(g, is_bytes(kind) ? 8 : 4, is_bytes(kind) ? 2 : 4);
 	vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT];
@@ -297,23 +296,23 @@ INLINE void weights_product(const struct gemv_call *g, const int kind, const int
 	for_each_below(r, 0, mr)
 		for_each_below(v, 0, nv)
 			total[r][v] = g->accumulate ?
-				vf_load((float *)g->c + r * g->c_row + v * VL) : vf_zero();
+				v_load((float *)g->c + r * g->c_row + v * VL) : v_set(0);
 	for (first = 0; first < g->steps; first += steps) {
 		steps = g->steps - first < g->group_steps ? g->steps - first : g->group_steps;
 		for_each_below(v, 0, nv)
-			zero[v] = has_zeros(kind) ? vf_load(zeros + v * VL) : vf_zero();
+			zero[v] = has_zeros(kind) ? v_load(zeros + v * VL) : v_set(0);
 		sum_steps(g, kind, mr, nv, parts_of(mr, nv), first, steps, zero, &m, sum);
 		for_each_below(r, 0, mr)
 			for_each_below(v, 0, nv)
-				total[r][v] = vf_fma(sum[r][v][0], vf_load(scales + v * VL),
-						     total[r][v]);
+				total[r][v] = v_fma(sum[r][v][0], v_load(scales + v * VL),
+						    total[r][v]);
 		scales += g->scale_row;
 		if (has_zeros(kind))
 			zeros += g->scale_row;
 	}
 	for_each_below(r, 0, mr)
 		for_each_below(v, 0, nv)
-			vf_store((float *)g->c + r * g->c_row + v * VL, total[r][v]);
+			v_store((float *)g->c + r * g->c_row + v * VL, total[r][v]);
 }
 
 /*
@@ -321,7 +320,7 @@ INLINE void weights_product(const struct gemv_call *g, const int kind, const int
  * elements of each side by side, which is how A is broadcast too. The sums of both
  * are put together in the end.
  */
-INLINE void half_product(const struct gemv_call *g, const int mr, const int nv)
+V_INLINE void half_product(const struct gemv_call *g, const int mr, const int nv)
 {
 	const uint64_t *a = g->a;
 	vf sum[GEMV_MR][GEMV_NV][2];
@@ -330,18 +329,18 @@ INLINE void half_product(const struct gemv_call *g, const int mr, const int nv)
 
 	for_each_below(r, 0, mr)
 		for_each_below(v, 0, nv)
-			sum[r][v][0] = sum[r][v][1] = vf_zero();
+			sum[r][v][0] = sum[r][v][1] = v_set(0);
 	for (s = 0; s < g->steps; s++, off += g->b_step, a += mr) {
 		fetch_ahead(g, off, nv);
 		for_each_below(v, 0, nv) {
-			const vf lo = vf_half(g->b[v] + off);
-			const vf hi = vf_half(g->b[v] + off + 2 * VL);
+			const vf lo = v_load_f16(g->b[v] + off);
+			const vf hi = v_load_f16(g->b[v] + off + 2 * VL);
 
 			for_each_below(r, 0, mr) {
-				const vf pair = vf_bcast_pair(a + r);
+				const vf pair = v_pair(a + r);
 
-				sum[r][v][0] = vf_fma(lo, pair, sum[r][v][0]);
-				sum[r][v][1] = vf_fma(hi, pair, sum[r][v][1]);
+				sum[r][v][0] = v_fma(lo, pair, sum[r][v][0]);
+				sum[r][v][1] = v_fma(hi, pair, sum[r][v][1]);
 			}
 		}
 	}
@@ -349,11 +348,11 @@ INLINE void half_product(const struct gemv_call *g, const int mr, const int nv)
 		float *c = (float *)g->c + r * g->c_row;
 
 		for_each_below(v, 0, nv) {
-			vf x = vf_add_pairs(sum[r][v][0], sum[r][v][1]);
+			vf x = v_add_pairs(sum[r][v][0], sum[r][v][1]);
 
 			if (g->accumulate)
-				x = vf_add(x, vf_load(c + v * VL));
-			vf_store(c + v * VL, x);
+				x = v_add(x, v_load(c + v * VL));
+			v_store(c + v * VL, x);
 		}
 	}
 }

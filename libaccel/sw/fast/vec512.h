@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Vectors of 512 bits: VL numbers of binary32 (vf) or of 32 bits (vi).
+ */
+#ifndef LIBACCEL_SW_FAST_VEC512_H
+#define LIBACCEL_SW_FAST_VEC512_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define VL		16
+/* v_table() */
+#define HAS_TABLE	1
+
+typedef __m512 vf;
+typedef __m512i vi;
+
+#define V_INLINE	static inline __attribute__((always_inline))
+
+V_INLINE vf v_load(const void *p)	{ return _mm512_loadu_ps(p); }
+V_INLINE void v_store(void *p, vf x)	{ _mm512_storeu_ps(p, x); }
+V_INLINE vf v_set(float x)		{ return _mm512_set1_ps(x); }
+V_INLINE vf v_add(vf a, vf b)		{ return _mm512_add_ps(a, b); }
+V_INLINE vf v_sub(vf a, vf b)		{ return _mm512_sub_ps(a, b); }
+V_INLINE vf v_mul(vf a, vf b)		{ return _mm512_mul_ps(a, b); }
+V_INLINE vf v_div(vf a, vf b)		{ return _mm512_div_ps(a, b); }
+V_INLINE vf v_fma(vf a, vf b, vf c)	{ return _mm512_fmadd_ps(a, b, c); }
+V_INLINE vf v_fnma(vf a, vf b, vf c)	{ return _mm512_fnmadd_ps(a, b, c); }
+V_INLINE vf v_fmsub(vf a, vf b, vf c)	{ return _mm512_fmsub_ps(a, b, c); }
+
+/* The second if one is no number. */
+V_INLINE vf v_max(vf a, vf b)		{ return _mm512_max_ps(a, b); }
+V_INLINE vf v_min(vf a, vf b)		{ return _mm512_min_ps(a, b); }
+
+V_INLINE vf v_of(vi x)			{ return _mm512_castsi512_ps(x); }
+V_INLINE vi vi_of(vf x)			{ return _mm512_castps_si512(x); }
+V_INLINE vi vi_load(const void *p)	{ return _mm512_loadu_si512(p); }
+V_INLINE vi vi_set(int32_t x)		{ return _mm512_set1_epi32(x); }
+V_INLINE vi vi_bits(uint32_t x)		{ return vi_set((int32_t)x); }
+V_INLINE vi vi_and(vi a, vi b)		{ return _mm512_and_si512(a, b); }
+V_INLINE vi vi_or(vi a, vi b)		{ return _mm512_or_si512(a, b); }
+V_INLINE vi vi_xor(vi a, vi b)		{ return _mm512_xor_si512(a, b); }
+V_INLINE vi vi_add(vi a, vi b)		{ return _mm512_add_epi32(a, b); }
+V_INLINE vi vi_sub(vi a, vi b)		{ return _mm512_sub_epi32(a, b); }
+V_INLINE vi vi_max(vi a, vi b)		{ return _mm512_max_epi32(a, b); }
+V_INLINE vi vi_madd(vi a, vi b)		{ return _mm512_madd_epi16(a, b); }
+V_INLINE vi vi_shl(vi a, int n)		{ return _mm512_slli_epi32(a, (unsigned int)n); }
+V_INLINE vi vi_shr(vi a, int n)		{ return _mm512_srli_epi32(a, (unsigned int)n); }
+
+/* Signed bytes 0 and 2, or 1 and 3, of each word as s16. */
+V_INLINE vi vi_low_bytes(vi q)		{ return _mm512_srai_epi16(_mm512_slli_epi16(q, 8), 8); }
+V_INLINE vi vi_high_bytes(vi q)		{ return _mm512_srai_epi16(q, 8); }
+
+/* A word in all lanes. */
+V_INLINE vf v_word(const void *p)
+{
+	float x;
+
+	memcpy(&x, p, sizeof(x));
+	return v_set(x);
+}
+
+V_INLINE vi vi_word(const void *p)
+{
+	int32_t x;
+
+	memcpy(&x, p, sizeof(x));
+	return vi_set(x);
+}
+
+/* A pair of words in all pairs of lanes. */
+V_INLINE vf v_pair(const void *p)
+{
+	long long x;
+
+	memcpy(&x, p, sizeof(x));
+	return v_of(_mm512_set1_epi64(x));
+}
+
+V_INLINE vf v_load_bf16(const void *p)
+{
+	const __m512i x = _mm512_cvtepu16_epi32(_mm256_loadu_si256(p));
+
+	return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+}
+
+V_INLINE vf v_load_f16(const void *p)
+{
+	return _mm512_cvtph_ps(_mm256_loadu_si256(p));
+}
+
+V_INLINE vf v_bytes(const void *p, bool is_signed)
+{
+	const __m128i x = _mm_loadu_si128(p);
+
+	return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(x) :
+				  _mm512_cvtepu8_epi32(x));
+}
+
+V_INLINE float v_largest(vf x)
+{
+	return _mm512_reduce_max_ps(x);
+}
+
+V_INLINE float v_total(vf x)
+{
+	return _mm512_reduce_add_ps(x);
+}
+
+V_INLINE float v_smallest(vf x)
+{
+	return _mm512_reduce_min_ps(x);
+}
+
+/* (word & mask) ^ bits */
+V_INLINE vi vi_field(vi word, vi mask, vi bits)
+{
+	return _mm512_ternarylogic_epi32(word, mask, bits, 0x6a);
+}
+
+/* Sums of neighbours, those of @a first. */
+V_INLINE vf v_add_pairs(vf a, vf b)
+{
+	const vi even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14,
+					  16, 18, 20, 22, 24, 26, 28, 30);
+	const vi odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+
+	return _mm512_add_ps(_mm512_permutex2var_ps(a, even, b),
+			     _mm512_permutex2var_ps(a, odd, b));
+}
+
+/* An entry for the lowest four bits of each word. */
+V_INLINE vf v_table(const float *table, vi index)
+{
+	return _mm512_permutexvar_ps(index, _mm512_loadu_ps(table));
+}
+
+/* 16 x 16 words turned: pairs of rows, then fours, then the quarters of vectors. */
+V_INLINE void vi_transpose(vi v[16])
+{
+	vi t[16];
+	uint32_t i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 16; i += 2) {
+		t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
+		t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
+	}
+#pragma GCC unroll 4
+	for (i = 0; i < 16; i += 4) {
+		v[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+		v[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+		v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+		v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+	}
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++) {
+		t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
+		t[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
+		t[i + 8] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0x88);
+		t[i + 12] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0xdd);
+	}
+#pragma GCC unroll 4
+	for (i = 0; i < 4; i++) {
+		v[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
+		v[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
+		v[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
+		v[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
+	}
+}
+
+#endif /* LIBACCEL_SW_FAST_VEC512_H */
