@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise convolutions of 3 x 3 taps, channels last. The inputs of a row of
- * outputs are brought into the thread's memory with their padding, each row once
- * for a tile, binary32 or bytes, in as many channels as fill vectors.
+ * Depthwise convolutions of 3 x 3 taps, channels last. Inputs are read where they lie:
+ * rows of padding are one pixel of zeros again and again, and so are the first and the
+ * last column. Only where there is more padding than that, rows are brought into the
+ * thread's memory.
  */
 #include <string.h>
 #include "classes.h"
 #include "depthwise.h"
 
-/* Kept for a tile: weights, start, scales and bias take 16 numbers a channel. */
+/* Their weights are kept for a tile. */
 #define CHANNELS_MAX	4096u
 
 /* May the kernels finish their results? */
@@ -47,13 +48,43 @@ static bool choose_type(struct dw_prog *c, const struct fast_prog *p)
 /* Bytes of an input in the thread's memory. */
 static uint64_t pixel_bytes(const struct dw_prog *c)
 {
-	return c->es == 1 ? (c->pairs ? c->channels : c->lanes) : 4ul * c->lanes;
+	return (uint64_t)c->es * c->channels;
 }
 
-/* Of a row, and what the last vector reads beyond it. */
+/* Of a row. */
 static uint64_t row_bytes(const struct dw_prog *c)
 {
-	return (c->width * pixel_bytes(c) + 127) / 64 * 64;
+	return (c->width * pixel_bytes(c) + 63) / 64 * 64;
+}
+
+static uint64_t weights_bytes(const struct dw_prog *c)
+{
+	return c->es == 1 ? c->lanes / 64 * sizeof(struct dw_bytes) :
+			    c->lanes / 16 * DW_FLOATS * sizeof(float);
+}
+
+/* Sums of a row of outputs, also if only a tile finds that it must have them. */
+static uint64_t sums_bytes(const struct dw_prog *c)
+{
+	return 4ul * c->channels * c->g.out[1];
+}
+
+static uint64_t scratch_bytes(const struct dw_prog *c)
+{
+	/* Weights, a pixel of padding, scales, and the ends of rows of pairs. */
+	return weights_bytes(c) + 8ul * c->lanes + 128 * DW_ROWS +
+	       (c->direct ? 0 : DW_ROWS * row_bytes(c)) + c->both * sums_bytes(c);
+}
+
+/* Rows of outputs of a tile. */
+static uint32_t choose_rows(const struct fast_prog *p, const struct dw_prog *c)
+{
+	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1, out = c->g.out[0];
+	uint32_t rows = threads == 1 ? out : (out + 4 * threads - 1) / (4 * threads);
+
+	/* Weights are brought into their order for each. */
+	rows = p->hint.mt ? p->hint.mt : UMA_MAX(rows, 4u);
+	return UMA_MIN((rows + 1) / 2 * 2, out);
 }
 
 static int dw_prepare(struct fast_prog *p)
@@ -62,7 +93,6 @@ static int dw_prepare(struct fast_prog *p)
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
 	struct dw_prog *c = (struct dw_prog *)p->priv;
-	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1;
 	struct conv_plan *g = &c->g;
 	uint32_t vector;
 
@@ -82,25 +112,23 @@ static int dw_prepare(struct fast_prog *p)
 		return 0;
 	vector = c->es == 1 ? 64 : 16;
 	c->lanes = (c->channels + vector - 1) / vector * vector;
-	c->pairs = c->es == 1 && c->channels == 32 && g->stride[1] == 1;
 	c->width = (g->out[1] - 1) * g->stride[1] + DW_TAPS;
-	/* Weights and the like, rows of inputs, a row of sums. */
-	if (64ul * c->lanes + DW_TAPS * row_bytes(c) + 4ul * c->lanes * g->out[1] >
-	    FAST_SCRATCH - 4096)
-		return 0;
+	c->direct = g->pad[1] <= 1 && c->width - 1 <= g->in[1] + g->pad[1];
 	fast_epi_init(&c->epi, p, 3, 1, c->es == 1);
 	c->relu = c->epi.steps & EPI_RELU;
 	c->fused = is_fused(c, p);
 	/* Pairs are dense, in and out. */
-	c->pairs = c->pairs && c->fused && a->strides[3] == 32 && d->strides[3] == 32;
-	c->direct = c->lanes == c->channels || c->pairs;
+	c->pairs = c->es == 1 && c->channels == 32 && g->stride[1] == 1 && c->direct &&
+		   a->strides[3] == 32 && (!c->fused || d->strides[3] == 32);
+	c->both = g->stride[0] == 1 && g->out[0] > 1 ? 2 : 1;
+	if (scratch_bytes(c) > FAST_SCRATCH)
+		c->both = 1;
+	if (scratch_bytes(c) > FAST_SCRATCH)
+		return 0;
 	c->dst = d->dtype;
 	c->dst_zero = d->zero;
 	memcpy(&c->dst_scale, &d->scale, sizeof(c->dst_scale));
-	/* Rows that are shared by two tiles are brought in twice. */
-	c->rows = p->hint.mt ? p->hint.mt : threads == 1 ? g->out[0] :
-		  (g->out[0] + 4 * threads - 1) / (4 * threads);
-	c->rows = UMA_MIN(UMA_MAX(c->rows, 7u), g->out[0]);
+	c->rows = choose_rows(p, c);
 	c->yblocks = (g->out[0] + c->rows - 1) / c->rows;
 	if ((uint64_t)g->images * c->yblocks > 0x7fffffffu)
 		return 0;
@@ -116,160 +144,150 @@ static int dw_prepare(struct fast_prog *p)
  * struct dw_at - the tile at hand
  * @r: this thread
  * @c: convolution
+ * @a: first row of the image
  * @weights: as the kernels want them
- * @start: likewise
- * @scale: likewise
- * @bias: likewise
- * @rows: inputs, a ring
- * @sums: a row of them
+ * @none: a pixel of padding
+ * @ends: pairs: the ends of rows, where a pixel is padding
+ * @rows: inputs, a ring, if they are not read where they lie
+ * @sums: a row of them, or two
+ * @px: bytes from an input to the next in its row
+ * @pad: columns of padding in front of a row
+ * @in: inputs of a row
+ * @edge: see dw_int8_weights_avx512()
  * @image: image
+ * @fused: the kernel finishes its results
  */
 struct dw_at {
 	const struct fast_run *r;
 	const struct dw_prog *c;
+	const uint8_t *a;
 	uint8_t *weights;
-	uint8_t *start;
-	float *scale;
-	float *bias;
+	uint8_t *none;
+	uint8_t *ends;
 	uint8_t *rows;
 	uint8_t *sums;
+	int64_t px;
+	int64_t pad;
+	int64_t in;
+	float edge;
 	uint32_t image;
+	bool fused;
 };
 
-static const float *bias_of(const struct dw_at *t)
-{
-	return t->c->fused && t->c->epi.steps & EPI_BIAS ?
-	       fast_ptr(&t->r->prog->op->t[UMA_SLOT_BIAS]) : NULL;
-}
-
-static void load_floats(const struct dw_at *t)
+static void load_weights(struct dw_at *t, float *scale)
 {
 	const struct dw_prog *c = t->c;
-	const struct conv_plan *g = &c->g;
-	const uint8_t *b = fast_ptr(&t->r->prog->op->t[UMA_SLOT_B]);
-	const float *bias = bias_of(t);
-	uint32_t k;
-
-	memset(t->weights, 0, 36ul * c->lanes);
-	memset(t->start, 0, 4ul * c->lanes);
-	for (k = 0; k < DW_TAPS * DW_TAPS; k++) {
-		const uint8_t *w = b + (k / DW_TAPS * g->b_stride[CONV_Y] +
-					k % DW_TAPS * g->b_stride[CONV_X]) * c->es;
-		float *to = (float *)t->weights + (uint64_t)k * c->lanes;
-
-		if (c->es == 4)
-			memcpy(to, w, 4ul * c->channels);
-		else
-			dw_widen_bf16_avx512(to, (const uint16_t *)w, c->channels);
-	}
-	if (bias)
-		memcpy(t->start, bias, 4ul * c->channels);
-}
-
-/* Lanes of both outputs of a pair are the same channels. */
-static void twice(const struct dw_prog *c, float *x)
-{
-	if (c->pairs)
-		memcpy(x + c->channels, x, 4ul * c->channels);
-}
-
-static void load_bytes(const struct dw_at *t)
-{
-	const struct dw_prog *c = t->c;
-	const struct conv_plan *g = &c->g;
-	const bool each = fast_epi_by_channel(t->r->prog);
-	const int8_t *w = fast_ptr(&t->r->prog->op->t[UMA_SLOT_B]);
-	const float *bias = bias_of(t);
-	float *x = (float *)t->sums;
+	const struct fast_prog *p = t->r->prog;
+	const bool each = fast_epi_by_channel(p);
+	const void *w = fast_ptr(&p->op->t[UMA_SLOT_B]);
+	const float *bias = c->fused && c->epi.steps & EPI_BIAS ?
+			    fast_ptr(&p->op->t[UMA_SLOT_BIAS]) : NULL;
 	uint32_t i;
 
-	dw_int8_weights_avx512(c, w, g->b_stride[CONV_Y], g->b_stride[CONV_X], t->weights,
-			       (int32_t *)t->start);
-	if (c->pairs) {
-		/* 32 channels are the lower two quarters of the vectors. */
-		for (i = 0; i < 12; i++)
-			memcpy(t->weights + 64 * i + 32, t->weights + 64 * i, 32);
-		for (i = 0; i < 4; i++)
-			memcpy(t->start + 64 * i + 32, t->start + 64 * i, 32);
-	}
-	if (!c->fused)
+	t->fused = c->fused;
+	if (c->es != 1) {
+		dw_f32_weights_avx512(c, w, bias, (float *)t->weights);
 		return;
-	memset(x, 0, 4ul * c->lanes);
-	fast_epi_scales(t->r->prog, 0, each ? c->channels : 1, x);
-	for (i = 1; !each && i < c->channels; i++)
-		x[i] = x[0];
-	twice(c, x);
-	dw_int8_order_avx512(x, c->lanes, t->scale);
-	memset(x, 0, 4ul * c->lanes);
-	if (bias)
-		memcpy(x, bias, 4ul * c->channels);
-	twice(c, x);
-	dw_int8_order_avx512(x, c->lanes, t->bias);
+	}
+	if (c->fused) {
+		fast_epi_scales(p, 0, each ? c->channels : 1, scale);
+		for (i = 1; !each && i < c->channels; i++)
+			scale[i] = scale[0];
+	}
+	t->edge = dw_int8_weights_avx512(c, w, c->fused ? scale : NULL, bias,
+					 (struct dw_bytes *)t->weights);
+	/* Sums that are too large for the kernel, or not numbers */
+	t->fused = t->edge > 0;
 }
 
 /* --- inputs ------------------------------------------------------------------------ */
 
-static void put_pixels(const struct dw_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
-		       uint32_t n)
+static uint8_t padding(const struct dw_prog *c)
 {
-	const uint32_t bytes = c->channels * (c->es == 1 ? 1 : 4);
-	const uint64_t px = pixel_bytes(c);
-	uint32_t i;
-
-	if (c->es != 2 && xs == (int64_t)px && bytes == px) {
-		memcpy(to, from, n * px);
-		return;
-	}
-	if (c->es == 2 && c->channels == c->lanes && xs == 2 * (int64_t)c->channels) {
-		dw_widen_bf16_avx512((float *)to, (const uint16_t *)from, (uint64_t)n * c->lanes);
-		return;
-	}
-	for (i = 0; i < n; i++, to += px, from += xs) {
-		if (c->es == 2)
-			dw_widen_bf16_avx512((float *)to, (const uint16_t *)from, c->channels);
-		else
-			memcpy(to, from, bytes);
-		memset(to + bytes, 0, px - bytes);
-	}
+	/* Before it is flipped: what the zero point is made of. */
+	return c->es == 1 ? (uint8_t)(c->za ^ c->flip) : 0;
 }
 
-/* Inputs @ix .. of row @iy, where there may be padding. */
-static void bring(const struct dw_at *t, int64_t iy, int64_t ix, uint32_t count, uint8_t *to)
+/* Row @iy with all its padding. */
+static void bring(const struct dw_at *t, int64_t iy, uint8_t *to)
 {
 	const struct dw_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
 	const int64_t xs = g->a_stride[CONV_X] * c->es;
-	const uint64_t px = pixel_bytes(c), all = count * px;
-	/* Before it is flipped: what the zero point is made of. */
-	const int zero = c->es == 1 ? (uint8_t)(c->za ^ c->flip) : 0;
-	const uint32_t left = (uint32_t)UMA_MIN(ix < 0 ? -ix : 0, (int64_t)count);
-	const int64_t there = (int64_t)g->in[1] - (ix + left);
-	const uint32_t n = there < 0 ? 0 : (uint32_t)UMA_MIN(there, (int64_t)(count - left));
+	const uint64_t px = pixel_bytes(c);
+	const uint8_t *from = t->a + iy * g->a_stride[CONV_Y] * c->es;
+	const uint32_t left = UMA_MIN(g->pad[1], c->width);
+	const uint32_t n = UMA_MIN(c->width - left, g->in[1]);
+	uint32_t i;
 
-	if (iy < 0 || iy >= g->in[0]) {
-		memset(to, zero, all);
-		return;
-	}
-	memset(to, zero, left * px);
-	if (n)
-		put_pixels(c, to + left * px,
-			   (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
-			   (t->image * g->a_stride[CONV_N] + iy * g->a_stride[CONV_Y] +
-			    (ix + left) * g->a_stride[CONV_X]) * c->es, xs, n);
-	memset(to + (left + n) * px, zero, (count - left - n) * px);
+	memset(to, padding(c), left * px);
+	to += left * px;
+	for (i = 0; i < n; i++, to += px, from += xs)
+		memcpy(to, from, px);
+	memset(to, padding(c), (c->width - left - n) * px);
 }
 
-/* Where row @iy is kept. */
-static uint8_t *ring(const struct dw_at *t, int64_t iy)
+/* Where row @iy of the inputs begins; NULL: it is padding. */
+static const uint8_t *line(const struct dw_at *t, int64_t iy)
 {
-	/* Padding is at most UMA_CONV_PAD_MAX. */
-	return t->rows + (uint64_t)(iy + 3 * UMA_CONV_PAD_MAX) % DW_TAPS * row_bytes(t->c);
+	const struct dw_prog *c = t->c;
+
+	if (iy < 0 || iy >= c->g.in[0])
+		return NULL;
+	return c->direct ? t->a + iy * c->g.a_stride[CONV_Y] * c->es :
+			   t->rows + (uint64_t)iy % DW_ROWS * row_bytes(c);
+}
+
+/* Column @j, with padding, of a row. */
+static const uint8_t *pixel(const struct dw_at *t, const uint8_t *line, int64_t j)
+{
+	j -= t->pad;
+	return j < 0 || j >= t->in ? t->none : line + j * t->px;
+}
+
+/* Columns @j and @j + 1, each of 32 bytes; at @end if one of them is padding. */
+static const uint8_t *two_pixels(const struct dw_at *t, const uint8_t *line, int64_t j,
+				 uint8_t *end)
+{
+	if (j >= t->pad && j + 1 < t->in + t->pad)
+		return pixel(t, line, j);
+	memcpy(end, pixel(t, line, j), 32);
+	memcpy(end + 32, pixel(t, line, j + 1), 32);
+	return end;
+}
+
+/* Inputs of @outputs outputs from column @j on. */
+static void look(const struct dw_at *t, struct dw_row *row, const uint8_t *const *lines,
+		 int64_t j, uint32_t outputs, bool pairs)
+{
+	const int64_t stride = pairs ? 2 : t->c->g.stride[1];
+	const int64_t last = j + (int64_t)(outputs - 1) * stride + DW_TAPS - 1;
+	uint32_t k;
+
+	for (k = 0; k < row->rows + 2; k++) {
+		uint8_t *const ends = t->ends + 128ul * k;
+
+		row->px[k] = lines[k] ? t->px : 0;
+		if (!lines[k]) {
+			row->first[k] = row->mid[k] = row->last[k] = t->none;
+		} else if (pairs) {
+			row->first[k] = two_pixels(t, lines[k], j, ends);
+			row->mid[k] = pixel(t, lines[k], j + 1);
+			row->last[k] = two_pixels(t, lines[k], last, ends + 64);
+		} else {
+			row->first[k] = pixel(t, lines[k], j);
+			row->mid[k] = pixel(t, lines[k], j + 1);
+			row->last[k] = pixel(t, lines[k], last);
+		}
+	}
+	row->stride = (uint32_t)stride;
+	row->outputs = outputs;
 }
 
 /* --- tiles ---------------------------------------------------------------------- */
 
 /* A row of sums through the epilogue. */
-static int finish(const struct dw_at *t, uint32_t y)
+static int finish(const struct dw_at *t, uint32_t y, const uint8_t *sums)
 {
 	const struct dw_prog *c = t->c;
 	const bool each = fast_epi_by_channel(t->r->prog);
@@ -281,7 +299,7 @@ static int finish(const struct dw_at *t, uint32_t y)
 
 	for (b.idx[1] = 0; b.idx[1] < c->channels; b.idx[1] += b.n) {
 		b.n = UMA_MIN(64u, c->channels - b.idx[1]);
-		b.acc = (float *)t->sums + b.idx[1];
+		b.acc = (float *)sums + b.idx[1];
 		if (c->epi.integer && !c->epi.exact) {
 			fast_epi_scales(t->r->prog, b.idx[1], each ? b.n : 1, scale);
 			b.scale = scale;
@@ -292,115 +310,80 @@ static int finish(const struct dw_at *t, uint32_t y)
 	return 0;
 }
 
-/* @n outputs from @x on; their inputs are in place. */
-static void run_row(const struct dw_at *t, struct dw_row *row, uint32_t y, uint32_t x, uint32_t n)
+/* @outputs outputs from @x on, or half as many pairs. */
+static void run_row(const struct dw_at *t, struct dw_row *row, const uint8_t *const *lines,
+		    uint32_t x, uint32_t outputs, bool pairs)
+{
+	const struct dw_prog *c = t->c;
+	uint8_t *const out = row->out;
+
+	look(t, row, lines, (int64_t)x * c->g.stride[1], pairs ? outputs / 2 : outputs, pairs);
+	row->n = c->channels * (pairs ? 2 : 1);
+	row->out += x * row->out_ms;
+	row->out_ms *= pairs ? 2 : 1;
+	if (c->es == 1)
+		dw_int8_avx512(row);
+	else
+		dw_f32_avx512(row);
+	row->out_ms /= pairs ? 2 : 1;
+	row->out = out;
+}
+
+/* Rows of outputs from @y on, @row->rows of them. */
+static int run_rows(const struct dw_at *t, struct dw_row *row, uint32_t y)
 {
 	const struct dw_prog *c = t->c;
 	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
-	uint8_t *const out = row->out;
+	const int64_t top = (int64_t)y * c->g.stride[0] - c->g.pad[0];
+	const uint32_t n = c->g.out[1], paired = c->pairs ? n / 2 * 2 : 0;
+	const uint8_t *lines[DW_ROWS];
+	uint32_t k;
 
-	if (c->fused) {
+	for (k = 0; k < row->rows + 2; k++)
+		lines[k] = line(t, top + k);
+	if (t->fused) {
 		row->out_ms = fast_bytes(d->dtype, d->strides[3]);
+		row->out_row = fast_bytes(d->dtype, d->strides[2]);
 		row->out = (uint8_t *)fast_ptr(d) +
-			   fast_bytes(d->dtype, t->image * d->strides[0] +
-				      (int64_t)y * d->strides[2] + x * d->strides[3]);
+			   fast_bytes(d->dtype, t->image * d->strides[0] + y * d->strides[2]);
 	} else {
 		row->out_ms = 4l * c->channels;
-		row->out = t->sums + x * row->out_ms;
+		row->out_row = (int64_t)sums_bytes(c);
+		row->out = t->sums;
 	}
-	row->stride = c->g.stride[1];
-	row->n = c->channels;
-	row->outputs = n;
-	if (c->pairs && n > 1) {
-		row->stride = 2;
-		row->n = 2 * c->channels;
-		row->outputs = n / 2;
-		row->out_ms *= 2;
-	}
-	if (c->es == 1)
-		dw_int8_avx512(c, row);
-	else
-		dw_f32_avx512(c, row);
-	row->out = out;
-	if (c->pairs && n > 1 && n % 2) {
-		struct dw_row last = *row;
-		uint32_t k;
-
-		for (k = 0; k < DW_TAPS; k++)
-			last.in[k] += (int64_t)(n - 1) * row->px;
-		run_row(t, &last, y, x + n - 1, 1);
-	}
-}
-
-/* A row of outputs whose inputs are read where they lie, but for its ends. */
-static void direct_row(const struct dw_at *t, struct dw_row *row, uint32_t y)
-{
-	const struct dw_prog *c = t->c;
-	const struct conv_plan *g = &c->g;
-	const int64_t top = (int64_t)y * g->stride[0] - g->pad[0], s = g->stride[1];
-	const int64_t xs = g->a_stride[CONV_X] * c->es, px = pixel_bytes(c);
-	const uint8_t *a = (const uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
-			   (t->image * g->a_stride[CONV_N] + top * g->a_stride[CONV_Y]) * c->es;
-	/* The first output without padding, and the first one behind those. */
-	const int64_t lo = UMA_MIN((g->pad[1] + s - 1) / s, (int64_t)g->out[1]);
-	const int64_t last = (int64_t)g->in[1] + g->pad[1] - DW_TAPS;
-	const int64_t some = UMA_MAX(UMA_MIN(last < 0 ? 0 : last / s + 1, (int64_t)g->out[1]), lo);
-	/* A pair, or what would read like one, stays within the row. */
-	const int64_t hi = c->pairs ? some - (some - lo) % 2 : some;
-	const int64_t ends[2][2] = { { 0, lo }, { hi, g->out[1] } };
-	uint32_t e, k;
-
-	for (e = 0; e < 2; e++) {
-		const uint32_t n = (uint32_t)(ends[e][1] - ends[e][0]);
-		const uint32_t count = (n - 1) * (uint32_t)s + DW_TAPS;
-
-		if (!n)
-			continue;
-		for (k = 0; k < DW_TAPS; k++) {
-			row->in[k] = t->rows + k * row_bytes(c);
-			bring(t, top + k, ends[e][0] * s - g->pad[1], count,
-			      t->rows + k * row_bytes(c));
-		}
-		row->px = px;
-		row->in16 = false;
-		run_row(t, row, y, (uint32_t)ends[e][0], n);
-	}
-	if (lo == hi)
-		return;
-	for (k = 0; k < DW_TAPS; k++)
-		row->in[k] = a + k * g->a_stride[CONV_Y] * c->es + (lo * s - g->pad[1]) * xs;
-	row->px = xs;
-	row->in16 = c->es == 2;
-	run_row(t, row, y, (uint32_t)lo, (uint32_t)(hi - lo));
+	if (paired)
+		run_row(t, row, lines, 0, paired, true);
+	if (paired < n)
+		run_row(t, row, lines, paired, n - paired, false);
+	for (k = 0; !t->fused && k < row->rows; k++)
+		if (finish(t, y + k, t->sums + k * sums_bytes(c)))
+			return -1;
+	return 0;
 }
 
 static int dw_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
 {
 	const struct dw_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
-	int64_t have = INT64_MIN, k;
 	struct dw_row row = {
-		.weights = t->weights, .start = t->start, .scale = t->scale, .bias = t->bias,
-		.flip = c->flip,
+		.weights = t->weights, .flip = c->flip, .edge = t->edge,
+		.dst_scale = c->dst_scale, .dst_zero = c->dst_zero,
+		.dst_u8 = c->dst == UMA_DTYPE_U8, .in16 = c->es == 2,
+		.out16 = t->fused && c->dst == UMA_DTYPE_BF16, .fused = t->fused,
+		.relu = t->fused && c->relu,
 	};
+	int64_t have = INT64_MIN;
 	uint32_t y;
 
-	for (y = y0; y < y0 + rows; y++) {
+	for (y = y0; y < y0 + rows; y += row.rows) {
 		const int64_t top = (int64_t)y * g->stride[0] - g->pad[0];
 
-		if (c->direct && top >= 0 && top + DW_TAPS <= g->in[0]) {
-			have = INT64_MIN;
-			direct_row(t, &row, y);
-		} else {
-			for (have = UMA_MAX(have, top); have < top + DW_TAPS; have++)
-				bring(t, have, -(int64_t)g->pad[1], c->width, ring(t, have));
-			for (k = 0; k < DW_TAPS; k++)
-				row.in[k] = ring(t, top + k);
-			row.px = pixel_bytes(c);
-			row.in16 = false;
-			run_row(t, &row, y, 0, g->out[1]);
-		}
-		if (!c->fused && finish(t, y))
+		row.rows = UMA_MIN(c->both, y0 + rows - y);
+		if (!c->direct)
+			for (have = UMA_MAX(have, top); have < top + row.rows + 2; have++)
+				if (line(t, have))
+					bring(t, have, (uint8_t *)(uintptr_t)line(t, have));
+		if (run_rows(t, &row, y))
 			return -1;
 	}
 	return 0;
@@ -410,20 +393,25 @@ static int dw_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
 	const struct dw_prog *c = (const struct dw_prog *)r->prog->priv;
 	const uint32_t y0 = tile % c->yblocks * c->rows;
-	uint8_t *rest = r->scratch;
-	struct dw_at t = { .r = r, .c = c, .image = tile / c->yblocks };
+	struct dw_at t = {
+		.r = r, .c = c, .image = tile / c->yblocks, .weights = r->scratch,
+		.px = c->g.a_stride[CONV_X] * c->es, .pad = c->g.pad[1], .in = c->g.in[1],
+	};
 
 	(void)phase;
-	t.weights = rest;
-	t.start = t.weights + 36ul * c->lanes;
-	t.scale = (float *)(t.start + 4ul * c->lanes);
-	t.bias = t.scale + c->lanes;
-	t.rows = (uint8_t *)(t.bias + c->lanes);
-	t.sums = t.rows + DW_TAPS * row_bytes(c);
-	if (c->es == 1)
-		load_bytes(&t);
-	else
-		load_floats(&t);
+	if (!c->direct) {
+		t.px = (int64_t)pixel_bytes(c);
+		t.pad = 0;
+		t.in = c->width;
+	}
+	t.a = (const uint8_t *)fast_ptr(&r->prog->op->t[UMA_SLOT_A]) +
+	      t.image * c->g.a_stride[CONV_N] * c->es;
+	t.none = t.weights + weights_bytes(c);
+	t.ends = t.none + 4ul * c->lanes;
+	t.sums = t.ends + 128 * DW_ROWS + 4ul * c->lanes;
+	t.rows = t.sums + c->both * sums_bytes(c);
+	load_weights(&t, (float *)(t.ends + 128 * DW_ROWS));
+	memset(t.none, padding(c), 4ul * c->lanes);
 	return dw_rows(&t, y0, UMA_MIN(c->rows, c->g.out[0] - y0));
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise rows of bytes, AVX512_VNNI: the inputs of a column of three taps become
- * 32 bits of a lane, so that three products, one for each column, make an output of
- * 16 channels. The eight shuffles that do so for 64 channels serve all outputs that
- * the column meets where the stride is 1. What unpacking mixes up packing puts right.
+ * Depthwise rows of bytes, AVX512_VNNI: the inputs of a column of four rows become 32
+ * bits of a lane, so that three products, one for each column, make an output of 16
+ * channels, and three with the weights a byte higher the one below it. For 64 channels of
+ * an output that is 4 shuffles (8 shared by two), 2 loads of inputs, 12 products and 27
+ * operations that make bytes of the sums. What unpacking mixes up packing puts right.
  */
 #include <immintrin.h>
+#include <string.h>
 #include "depthwise.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -15,71 +17,80 @@ typedef struct {
 	__m512i v[4];
 } quad;
 
-ALWAYS quad unpack(__m512i a, __m512i b, __m512i d)
+ALWAYS quad unpack(__m512i a, __m512i b, __m512i d, __m512i e)
 {
 	const __m512i ab0 = _mm512_unpacklo_epi8(a, b), ab1 = _mm512_unpackhi_epi8(a, b);
-	const __m512i none = _mm512_setzero_si512();
-	const __m512i d0 = _mm512_unpacklo_epi8(d, none), d1 = _mm512_unpackhi_epi8(d, none);
+	const __m512i de0 = _mm512_unpacklo_epi8(d, e), de1 = _mm512_unpackhi_epi8(d, e);
 
 	return (quad) { {
-		_mm512_unpacklo_epi16(ab0, d0), _mm512_unpackhi_epi16(ab0, d0),
-		_mm512_unpacklo_epi16(ab1, d1), _mm512_unpackhi_epi16(ab1, d1),
+		_mm512_unpacklo_epi16(ab0, de0), _mm512_unpackhi_epi16(ab0, de0),
+		_mm512_unpacklo_epi16(ab1, de1), _mm512_unpackhi_epi16(ab1, de1),
 	} };
 }
 
-ALWAYS quad column(const struct dw_row *r, int64_t at, __m512i flip)
+ALWAYS quad column(const uint8_t *const *p, uint32_t ch, __mmask64 m, __m512i flip,
+		   const uint32_t rows)
 {
-	return unpack(_mm512_xor_si512(_mm512_loadu_si512(r->in[0] + at), flip),
-		      _mm512_xor_si512(_mm512_loadu_si512(r->in[1] + at), flip),
-		      _mm512_xor_si512(_mm512_loadu_si512(r->in[2] + at), flip));
+	__m512i in[DW_ROWS] = { flip, flip, flip, flip };
+	uint32_t k;
+
+#pragma GCC unroll 4
+	for (k = 0; k < rows + 2; k++)
+		in[k] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, p[k] + ch), flip);
+	return unpack(in[0], in[1], in[2], in[3]);
 }
 
-/* rne(x / scale) as integers: as the reciprocal has it but next to a tie. */
-ALWAYS __m512i quantise(__m512 x, __m512 scale, __m512 reciprocal)
+ALWAYS __m512 scaled(const struct dw_bytes *w, __m512i sum, uint32_t i)
 {
-	const __m512 q = _mm512_mul_ps(x, reciprocal);
-	const __m512 d = _mm512_sub_ps(q, _mm512_roundscale_ps(q, _MM_FROUND_TO_NEAREST_INT |
-							       _MM_FROUND_NO_EXC));
-
-	/* NaN is neither; a difference of numbers beyond 2^23 is 0. */
-	if (__builtin_expect(_mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(0.4995f),
-						_CMP_NLT_UQ), 0)) {
-		x = _mm512_div_ps(x, scale);
-		x = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x);
-		x = _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(-0x1p20f)),
-				  _mm512_set1_ps(0x1p20f));
-		return _mm512_cvtps_epi32(x);
-	}
-	return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(q, _mm512_set1_ps(-0x1p20f)),
-						_mm512_set1_ps(0x1p20f)));
+	return _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum),
+					   _mm512_load_ps(w->scale + 16ul * i)),
+			     _mm512_load_ps(w->bias + 16ul * i));
 }
 
-ALWAYS void finish(const struct dw_prog *c, const struct dw_row *r, const quad *acc, uint8_t *to,
-		   uint32_t ch, __mmask64 m, const bool relu)
+/* rne((sum x scale + bias) / scale of DST), with all roundings. */
+static __attribute__((noinline)) void exactly(const struct dw_row *r, const struct dw_bytes *w,
+					      const quad *acc, quad *q)
 {
-	const __m512 scale = _mm512_set1_ps(c->dst_scale), rec = _mm512_set1_ps(1 / c->dst_scale);
-	const __m512i zero = _mm512_set1_epi32(c->dst_zero);
-	__m512i q[4], lo, hi;
+	const __m512 scale = _mm512_set1_ps(r->dst_scale);
 	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		q->v[i] = _mm512_cvtps_epi32(_mm512_div_ps(scaled(w, acc->v[i], i), scale));
+}
+
+/*
+ * One rounding of product and sum instead of four: what differs from them in the last
+ * places is another integer only next to a tie. Integers are far below 2^15, see
+ * dw_int8_weights_avx512(), and ReLU may as well follow the rounding.
+ */
+ALWAYS __m512i bytes(const struct dw_row *r, const struct dw_bytes *w, const quad *acc)
+{
+	const __m512i floor = _mm512_set1_epi16(r->relu ? 0 : -0x8000);
+	const __m512i zero = _mm512_set1_epi16((short)r->dst_zero);
+	__m512 v[4], d[4];
+	__m512i lo, hi;
+	uint32_t i;
+	quad q;
 
 #pragma GCC unroll 4
 	for (i = 0; i < 4; i++) {
-		__m512 x = _mm512_cvtepi32_ps(acc->v[i]);
-
-		x = _mm512_mul_ps(x, _mm512_load_ps(r->scale + ch + 16 * i));
-		x = _mm512_add_ps(x, _mm512_load_ps(r->bias + ch + 16 * i));
-		if (relu)
-			x = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(),
-								   _CMP_NLE_UQ), x);
-		q[i] = _mm512_add_epi32(quantise(x, scale, rec), zero);
+		v[i] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc->v[i]),
+				       _mm512_load_ps(w->factor + 16ul * i),
+				       _mm512_load_ps(w->addend + 16ul * i));
+		/* Less the next integer */
+		d[i] = _mm512_reduce_ps(v[i], 8);
+		q.v[i] = _mm512_cvtps_epi32(v[i]);
 	}
-	lo = _mm512_packs_epi32(q[0], q[1]);
-	hi = _mm512_packs_epi32(q[2], q[3]);
-	lo = c->dst == UMA_DTYPE_U8 ? _mm512_packus_epi16(lo, hi) : _mm512_packs_epi16(lo, hi);
-	if (m == ~0ull)
-		_mm512_storeu_si512(to, lo);
-	else
-		_mm512_mask_storeu_epi8(to, m, lo);
+	/* The larger magnitude of two */
+	d[0] = _mm512_range_ps(_mm512_range_ps(d[0], d[1], 11), _mm512_range_ps(d[2], d[3], 11),
+			       11);
+	if (__builtin_expect(_mm512_cmp_ps_mask(d[0], _mm512_set1_ps(r->edge), _CMP_GE_OQ), 0))
+		exactly(r, w, acc, &q);
+	lo = _mm512_packs_epi32(q.v[0], q.v[1]);
+	hi = _mm512_packs_epi32(q.v[2], q.v[3]);
+	lo = _mm512_adds_epi16(_mm512_max_epi16(lo, floor), zero);
+	hi = _mm512_adds_epi16(_mm512_max_epi16(hi, floor), zero);
+	return r->dst_u8 ? _mm512_packus_epi16(lo, hi) : _mm512_packs_epi16(lo, hi);
 }
 
 /* Sums in the order of channels. */
@@ -98,42 +109,72 @@ ALWAYS void store_sums(const quad *acc, uint8_t *to, uint32_t n)
 	__builtin_memcpy(to, lanes, 4ul * n);
 }
 
-ALWAYS void row(const struct dw_prog *c, const struct dw_row *r, const uint32_t stride,
-		const bool relu)
+ALWAYS void output(const struct dw_row *r, const struct dw_bytes *w, const quad *in, uint32_t x,
+		   uint32_t ch, __mmask64 m, const uint32_t rows, const bool fused)
+{
+	uint8_t *to = r->out + x * r->out_ms + ch * (fused ? 1l : 4l);
+	const __m512i *weights;
+	uint32_t i, k, o;
+
+#pragma GCC unroll 2
+	for (o = 0; o < rows; o++, to += r->out_row) {
+		quad acc;
+
+#pragma GCC unroll 4
+		for (i = 0; i < 4; i++) {
+			acc.v[i] = _mm512_load_si512(w->start + 16ul * i);
+			weights = (const __m512i *)w->weights[o] + i;
+#pragma GCC unroll 3
+			for (k = 0; k < 3; k++)
+				acc.v[i] = _mm512_dpbusd_epi32(acc.v[i], in[k].v[i],
+							       weights[4ul * k]);
+		}
+		/* Masked stores are slower. */
+		if (!fused)
+			store_sums(&acc, to, r->n - ch < 64 ? r->n - ch : 64);
+		else if (m == ~0ull)
+			_mm512_storeu_si512(to, bytes(r, w, &acc));
+		else
+			_mm512_mask_storeu_epi8(to, m, bytes(r, w, &acc));
+	}
+}
+
+ALWAYS void row(const struct dw_row *r, const uint32_t rows, const uint32_t stride,
+		const bool fused)
 {
 	const __m512i flip = _mm512_set1_epi8((char)r->flip);
-	const int64_t px = r->px;
-	uint32_t ch, x, i, k;
+	const struct dw_bytes *w = r->weights;
+	uint32_t ch, x, k;
 
-	for (ch = 0; ch < r->n; ch += 64) {
-		const __m512i *w = (const __m512i *)((const uint8_t *)r->weights + ch * 12ul);
-		const __m512i *start = (const __m512i *)((const int32_t *)r->start + ch);
-		const uint32_t n = r->n - ch < 64 ? r->n - ch : 64;
-		const __mmask64 m = n < 64 ? (1ull << n) - 1 : ~0ull;
-		quad in[3], acc;
+	for (ch = 0; ch < r->n; ch += 64, w++) {
+		const __mmask64 m = r->n - ch < 64 ? (1ull << (r->n - ch)) - 1 : ~0ull;
+		const uint8_t *mid[DW_ROWS], *next[DW_ROWS];
+		quad in[3];
 
-		in[0] = column(r, ch, flip);
-		if (stride == 1)
-			in[1] = column(r, px + ch, flip);
-		for (x = 0; x < r->outputs; x++) {
-			const int64_t at = (int64_t)x * stride * px + ch;
-
-			if (stride == 2)
-				in[1] = column(r, at + px, flip);
-			in[2] = column(r, at + 2 * px, flip);
 #pragma GCC unroll 4
-			for (i = 0; i < 4; i++) {
-				acc.v[i] = start[i];
-#pragma GCC unroll 3
-				for (k = 0; k < 3; k++)
-					acc.v[i] = _mm512_dpbusd_epi32(acc.v[i], in[k].v[i],
-								       w[4 * k + i]);
+		for (k = 0; k < rows + 2; k++)
+			mid[k] = r->mid[k];
+		in[0] = column(r->first, ch, m, flip, rows);
+		if (stride == 1) {
+			in[1] = column(mid, ch, m, flip, rows);
+#pragma GCC unroll 4
+			for (k = 0; k < rows + 2; k++)
+				mid[k] += r->px[k];
+		}
+		for (x = 0; x < r->outputs; x++) {
+			if (stride == 2) {
+				in[1] = column(mid, ch, m, flip, rows);
+#pragma GCC unroll 4
+				for (k = 0; k < rows + 2; k++)
+					mid[k] += r->px[k];
 			}
-			if (c->fused)
-				finish(c, r, &acc, r->out + (int64_t)x * r->out_ms + ch, ch, m,
-				       relu);
-			else
-				store_sums(&acc, r->out + (int64_t)x * r->out_ms + 4ul * ch, n);
+#pragma GCC unroll 4
+			for (k = 0; k < rows + 2; k++) {
+				next[k] = x + 1 == r->outputs ? r->last[k] : mid[k];
+				mid[k] += r->px[k];
+			}
+			in[2] = column(next, ch, m, flip, rows);
+			output(r, w, in, x, ch, m, rows, fused);
 			if (stride == 1) {
 				in[0] = in[1];
 				in[1] = in[2];
@@ -144,52 +185,121 @@ ALWAYS void row(const struct dw_prog *c, const struct dw_row *r, const uint32_t 
 	}
 }
 
-/* Weights of all channels side by side, 3 x 3 rows of them, as the kernels take them. */
-void dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, int64_t ys, int64_t xs,
-			    uint8_t *weights, int32_t *start)
+ALWAYS void finished(const struct dw_row *r, const bool fused)
 {
-	const __m512i za = _mm512_set1_epi32(-c->za), ones = _mm512_set1_epi8(1);
-	uint32_t ch, k, i;
+	if (r->stride == 1)
+		r->rows == 2 ? row(r, 2, 1, fused) : row(r, 1, 1, fused);
+	else
+		r->rows == 2 ? row(r, 2, 2, fused) : row(r, 1, 2, fused);
+}
 
-	for (ch = 0; ch < c->channels; ch += 64, w += 64) {
-		const uint32_t n = c->channels - ch < 64 ? c->channels - ch : 64;
+void dw_int8_avx512(const struct dw_row *r)
+{
+	r->fused ? finished(r, true) : finished(r, false);
+}
+
+/* --- weights ------------------------------------------------------------------------ */
+
+/* 64 channels, those of a pair of outputs twice. */
+ALWAYS __m512i taps(const struct dw_prog *c, const int8_t *w, __mmask64 m)
+{
+	const __m512i v = _mm512_maskz_loadu_epi8(m, w);
+
+	return c->pairs ? _mm512_inserti64x4(v, _mm512_castsi512_si256(v), 1) : v;
+}
+
+/* @n numbers of channels in the order of the lanes. */
+static void order(const struct dw_prog *c, const float *from, uint32_t n, float *to)
+{
+	float x[64] = { 0 };
+	uint32_t v, i;
+
+	if (from)
+		memcpy(x, from, 4ul * n);
+	if (from && c->pairs)
+		memcpy(x + 32, from, 4ul * n);
+	for (v = 0; v < 4; v++)
+		for (i = 0; i < 16; i += 4)
+			_mm_store_ps(to + 16ul * v + i, _mm_loadu_ps(x + dw_channel(v, i)));
+}
+
+/*
+ * Factors and addends of 64 channels; the largest magnitude that a result may have, or
+ * infinity.
+ */
+static float factors(const struct dw_prog *c, struct dw_bytes *to)
+{
+	const int32_t low = c->za < 0 ? -c->za : c->za, high = c->za < 255 ? 255 - c->za : 0;
+	/* Of inputs less their zero point, 128 and 9 weights */
+	const __m512 most = _mm512_set1_ps((float)(UMA_MAX(low, high) * 128 * 9));
+	const __m512 rec = _mm512_set1_ps(1 / c->dst_scale);
+	__m512 max = _mm512_setzero_ps();
+	uint32_t i;
+
+	for (i = 0; i < 64; i += 16) {
+		const __m512 f = _mm512_mul_ps(_mm512_load_ps(to->scale + i), rec);
+		const __m512 a = _mm512_mul_ps(_mm512_load_ps(to->bias + i), rec);
+
+		_mm512_store_ps(to->factor + i, f);
+		_mm512_store_ps(to->addend + i, a);
+		/* A NaN, the second one, stays. */
+		max = _mm512_max_ps(max, _mm512_fmadd_ps(_mm512_abs_ps(f), most,
+							 _mm512_abs_ps(a)));
+		if (_mm512_cmp_ps_mask(max, max, _CMP_UNORD_Q))
+			return __builtin_inff();
+	}
+	return _mm512_reduce_max_ps(max);
+}
+
+/**
+ * dw_int8_weights_avx512 - weights and what follows the sums
+ * @c: convolution
+ * @w: weights, all channels side by side
+ * @scale: of sums, each channel's; NULL: sums are what is wanted
+ * @bias: or NULL
+ * @to: a vector of 64 channels each
+ *
+ * With u = 2^-24 and results, before they are rounded to integers, of at most M in
+ * magnitude, products of sums and factors with addends are within 6 u M (1 + u) of what
+ * product, sum and quotient are with a rounding each, and with M at least 1 that holds for
+ * subnormal ones, too.
+ *
+ * Return: how far from the next integer a result must be to be formed as the model does,
+ * 1/2 - 8 u M; 0: M may be beyond 2^13, or be no number; results are not for the kernel.
+ */
+float dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, const float *scale,
+			     const float *bias, struct dw_bytes *to)
+{
+	const int64_t ys = c->g.b_stride[CONV_Y], xs = c->g.b_stride[CONV_X];
+	const __m512i za = _mm512_set1_epi32(-c->za), ones = _mm512_set1_epi8(1);
+	const __m512i none = _mm512_setzero_si512();
+	uint32_t ch, k, i;
+	float max = 1;
+
+	for (ch = 0; ch < c->channels; ch += 64, to++) {
+		const uint32_t n = UMA_MIN(c->channels - ch, 64u);
 		const __mmask64 m = n < 64 ? (1ull << n) - 1 : ~0ull;
-		quad sum = { { _mm512_setzero_si512(), _mm512_setzero_si512(),
-			       _mm512_setzero_si512(), _mm512_setzero_si512() } };
+		quad sum = { { none, none, none, none } };
 
 		for (k = 0; k < 3; k++) {
-			const quad q = unpack(_mm512_maskz_loadu_epi8(m, w + k * xs),
-					      _mm512_maskz_loadu_epi8(m, w + ys + k * xs),
-					      _mm512_maskz_loadu_epi8(m, w + 2 * ys + k * xs));
+			const int8_t *at = w + ch + k * xs;
+			const quad q = unpack(taps(c, at, m), taps(c, at + ys, m),
+					      taps(c, at + 2 * ys, m), none);
 
 			for (i = 0; i < 4; i++) {
-				_mm512_store_si512(weights + ch * 12ul + 64 * (4 * k + i), q.v[i]);
+				_mm512_store_si512(to->weights[0][4 * k + i], q.v[i]);
+				_mm512_store_si512(to->weights[1][4 * k + i],
+						   _mm512_slli_epi32(q.v[i], 8));
 				sum.v[i] = _mm512_dpbusd_epi32(sum.v[i], ones, q.v[i]);
 			}
 		}
 		for (i = 0; i < 4; i++)
-			_mm512_store_si512(start + ch + 16 * i,
-					   _mm512_mullo_epi32(sum.v[i], za));
+			_mm512_store_si512(to->start + 16ul * i, _mm512_mullo_epi32(sum.v[i], za));
+		if (!scale)
+			continue;
+		order(c, scale + ch, n, to->scale);
+		order(c, bias ? bias + ch : NULL, n, to->bias);
+		max = UMA_MAX(max, factors(c, to));
 	}
-}
-
-/* A number for each channel, in the order of the sums; @n a multiple of 64. */
-void dw_int8_order_avx512(const float *from, uint32_t n, float *to)
-{
-	const __m512i at = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49,
-					     50, 51);
-	uint32_t ch, i;
-
-	for (ch = 0; ch < n; ch += 64)
-		for (i = 0; i < 4; i++)
-			_mm512_store_ps(to + ch + 16 * i,
-					_mm512_i32gather_ps(at, from + ch + 4 * i, 4));
-}
-
-void dw_int8_avx512(const struct dw_prog *c, const struct dw_row *r)
-{
-	if (r->stride == 1)
-		c->relu ? row(c, r, 1, true) : row(c, r, 1, false);
-	else
-		c->relu ? row(c, r, 2, true) : row(c, r, 2, false);
+	return scale && max <= 8192.0f ? 0.5f - max / (1 << 21) : 0;
 }
