@@ -273,8 +273,12 @@ void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t
 		for (j = 0; j < 8; j++)
 			v[j] = j < count ? row_sum(p + j * a_ms, k, flip) : _mm512_setzero_si512();
 		sum = _mm256_mullo_epi32(_mm512_cvtepi64_epi32(add_across(v)), times);
-		_mm256_mask_storeu_epi32(sums + i, (__mmask8)((1u << count) - 1),
-					 _mm256_add_epi32(sum, add));
+		sum = _mm256_add_epi32(sum, add);
+		/* No load is served from a masked store that is still on its way. */
+		if (count == 8)
+			_mm256_storeu_si256((__m256i *)(sums + i), sum);
+		else
+			_mm256_mask_storeu_epi32(sums + i, (__mmask8)((1u << count) - 1), sum);
 		p += 8 * a_ms;
 	}
 }
