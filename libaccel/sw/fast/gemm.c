@@ -195,6 +195,12 @@ static void distances(struct gemm_plan *g, const struct fast_prog *p)
 	g->b_matrix = (g->n + g->block_n - 1) / g->block_n * g->b_panel;
 }
 
+/* Rows of a packed vector of A, evenly. */
+static uint32_t block_rows(uint32_t m)
+{
+	return count(m, count(m, GEMM_ROWS));
+}
+
 static int prepare(struct fast_prog *p)
 {
 	const struct uma_op *op = p->op;
@@ -226,6 +232,7 @@ static int prepare(struct fast_prog *p)
 		return 0;
 	if (!place(g))
 		return 0;
+	g->block_rows = block_rows(g->mt);
 	p->tiles[p->phase_count++] = (uint32_t)tiles;
 	p->max_threads = tiles == 1 ? 1 : 0;
 	p->macs = g->batches * g->m * g->n * g->k;
@@ -289,6 +296,7 @@ static uint32_t open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_
 	t->a += m0 * g->a_ms;
 	t->d += m0 * g->d_ms + n0 * 4ll;
 	t->n = UMA_MIN(g->nt, g->n - n0);
+	t->again = false;
 	return UMA_MIN(g->tm, g->m - m0);
 }
 
@@ -296,8 +304,7 @@ static uint32_t open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_
 static void open_block(struct gemm_tile *t, uint32_t left)
 {
 	t->m = UMA_MIN(t->plan->mt, left);
-	t->block_rows = (t->m + GEMM_ROWS - 1) / GEMM_ROWS;
-	t->block_rows = (t->m + t->block_rows - 1) / t->block_rows;
+	t->block_rows = t->m == t->plan->mt ? t->plan->block_rows : block_rows(t->m);
 }
 
 static void leave_block(struct gemm_tile *t)
@@ -449,20 +456,38 @@ static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, vo
 	return fast_epi_block(t->r, &t->plan->epi, &b);
 }
 
+/* Field by field: clearing it all takes longer than a small operation has. */
+static void open_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
+		       struct fast_gemm_strip *s)
+{
+	const struct gemm_plan *g = t->plan;
+	uint32_t i;
+
+	for (i = 0; i < FAST_GEMM_AHEAD; i++)
+		s->next[i] = NULL;
+	s->next_ks = 0;
+	s->far = false;
+	s->c_ms = 0;
+	s->a_ms = g->a_ms;
+	s->a_ks = g->a_ks * fast_gemm_group(g->kind);
+	s->n = UMA_MIN(FAST_GEMM_N, t->n - j);
+	s->k = k;
+	s->flip = g->flip;
+	s->accumulate = k0 > 0;
+	s->b_masked = false;
+}
+
 /* Columns @j and on of the tile, rows @k0 to @k0 + @k of B. */
 static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j, struct sums *sums)
 {
 	const struct gemm_plan *g = t->plan;
 	const uint32_t chunk = g->epi.direct ? t->m : CHUNK * t->block_rows;
 	const bool last = k0 + k == g->k;
-	struct fast_gemm_strip s = {
-		.a_ks = g->a_ks * fast_gemm_group(g->kind),
-		.n = UMA_MIN(FAST_GEMM_N, t->n - j), .k = k,
-		.flip = g->flip, .accumulate = k0 > 0,
-	};
+	struct fast_gemm_strip s;
 	char *dst = NULL;
 	uint32_t i, m;
 
+	open_strip(t, k0, k, j, &s);
 	if (gemm_load_strip(t, k0, k, t->idx[g->epi.col] + j, s.n, &s))
 		return -1;
 	if (sums->cols)
@@ -512,7 +537,12 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 	uint32_t k0, k, rows, i;
 	char *at;
 
-	rows = open_tile(&first, r, phase, index);
+	rows = open_tile(&t, r, phase, index);
+	open_block(&t, rows);
+	/* All at once, as most are. */
+	if (g->kt >= g->k && t.m == rows && g->epi.direct)
+		return block(&t, 0, g->k, &sums);
+	first = t;
 	at = (char *)scratch(&first, g->sum_at) + round64(g->mt * 4);
 	if (g->col_sums)
 		sums.cols = (int32_t *)at;
@@ -524,7 +554,6 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 	for (k0 = 0; k0 < g->k; k0 += k) {
 		k = UMA_MIN(g->kt, g->k - k0);
 		t = first;
-		t.again = false;
 		for (i = 0; i < rows; i += t.m, leave_block(&t)) {
 			open_block(&t, rows - i);
 			if (block(&t, k0, k, &sums))

@@ -46,6 +46,7 @@ enum gemm_b {
  * @a0: element (0, 0) of A
  * @b0: element (0, 0) of B; packed: the first panel
  * @d0: element (0, 0) of DST
+ * @block_rows: rows of a packed vector of A in a block
  * @mtiles: tiles along M
  * @ntiles: tiles along N
  * @block_n: columns of a panel of packed B
@@ -85,6 +86,7 @@ struct gemm_plan {
 	uint32_t tm;
 	uint32_t nt;
 	uint32_t kt;
+	uint32_t block_rows;
 	uint32_t mtiles;
 	uint32_t ntiles;
 	uint32_t block_n;

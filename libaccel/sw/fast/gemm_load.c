@@ -300,9 +300,7 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 	const struct gemm_plan *g = t->plan;
 	const uint64_t vector = fast_gemm_pack_bytes(g->kind, k);
 	const uint32_t j = n0 - t->idx[g->epi.col], all = g->strips * FAST_GEMM_N;
-	/* Kept for the tile's other blocks, or for this one only */
-	const uint32_t at = g->tm > g->mt ? j : j % all;
-	char *out = (char *)t->r->scratch + g->b_at + at / 16 * vector;
+	char *out;
 
 	if (g->ahead && t->m > GEMM_AHEAD_ROWS)
 		look_ahead(t, k0, n0, s);
@@ -317,6 +315,8 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 		s->b_masked = true;
 		return 0;
 	}
+	/* Kept for the tile's other blocks, or for this one only */
+	out = (char *)t->r->scratch + g->b_at + (g->tm > g->mt ? j : j % all) / 16 * vector;
 	if (j % all == 0 && !t->again) {
 		if (g->b == GEMM_B_COPY)
 			pack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector);

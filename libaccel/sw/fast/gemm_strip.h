@@ -186,24 +186,26 @@ void STRIP(const struct fast_gemm_strip *s)
 	};
 	const __mmask16 mask = (__mmask16)(0xffffu >> ((0u - s->n) % 16));
 	const tile_fn *tiles = s->n > 16 ? wide : narrow;
-	const uint32_t most = s->n > 16 ? MR : MR_SINGLE;
-	uint32_t left = (s->m + most - 1) / most, r = 0, ahead = 0, mr, i;
+	const uint32_t blocks = s->n > 16 ? (s->m + MR - 1) / MR :
+					    (s->m + MR_SINGLE - 1) / MR_SINGLE;
+	const uint32_t rows = blocks ? s->m / blocks : 0, more = s->m - blocks * rows;
+	uint32_t block, r = 0, mr, i;
 	const char *a = s->a;
 	char *c = s->c;
 
 	/* Evenly: the larger blocks first. */
-	for (; left; left--, r += mr) {
-		mr = (s->m - r + left - 1) / left;
+	for (block = 0; block < blocks; block++, r += mr) {
+		mr = rows + (block < more);
 		/* The next rows' accumulators, or the next columns'. */
 		for (i = 0; s->far && i < mr; i++) {
-			const char *p = left > 1 ? c + (mr + i) * s->c_ms :
+			const char *p = block + 1 < blocks ? c + (mr + i) * s->c_ms :
 						   (char *)s->c + i * s->c_ms + 128;
 
 			_mm_prefetch(p, _MM_HINT_T0);
 			_mm_prefetch(p + 64, _MM_HINT_T0);
 		}
 		tiles[mr - 1](s, a, c, s->init ? s->init + r : NULL,
-			      ahead < FAST_GEMM_AHEAD ? s->next[ahead++] : NULL, mask);
+			      block < FAST_GEMM_AHEAD ? s->next[block] : NULL, mask);
 		a += mr * s->a_ms;
 		c += mr * s->c_ms;
 	}
