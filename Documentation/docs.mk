@@ -5,7 +5,7 @@
 
 DOCS := $(B)/docs/html/index.html
 DOCS_HEADERS := uapi/drm/uma_accel.h uapi/drm/uma_task.h uapi/drm/uma_dump.h driver/uma_regs.h driver/emu/model/uma_model.h \
-	libaccel/include/accel/accel.h
+	$(sort $(wildcard libaccel/include/accel/*.h))
 DOCS_TESTS += Documentation/docs-test.sh
 
 SPHINXBUILD ?= sphinx-build

@@ -257,6 +257,13 @@ check_install() {
 	else
 		result 1 "there is a libaccel.pc" "$out"
 	fi
+	out=$(for h in "$dir"/usr/include/accel/*.h; do
+		for lang in "c -std=c99" "c++ -std=c++11"; do
+			# shellcheck disable=SC2086 # a language and its standard
+			cc -x $lang -pedantic -Wall -Wextra -Werror -fsyntax-only -I"$dir/usr/include" "$h" 2>&1
+		done
+	done)
+	none "each public header compiles by itself, in C and in C++" "$out"
 	out=$(for p in "$dir"/usr/bin/*; do LD_LIBRARY_PATH=$dir/usr/lib ldd "$p" 2>&1 | grep 'not found'; done)
 	none "installed programs find their libraries" "$out"
 	rm -rf "$dir"

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs: plans with their buffers bound.
+ */
+#ifndef ACCEL_JOB_H
+#define ACCEL_JOB_H
+
+#include <stdint.h>
+#include <accel/buffer.h>
+#include <accel/context.h>
+#include <accel/plan.h>
+#include <accel/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+struct accel_job;
+
+/**
+ * enum accel_arg - tensors of an operation, for bindings
+ * @ACCEL_ARG_D: result
+ * @ACCEL_ARG_A: first input
+ * @ACCEL_ARG_B: second input
+ * @ACCEL_ARG_C: addend
+ * @ACCEL_ARG_BIAS: epilogue
+ * @ACCEL_ARG_SCALE: epilogue
+ * @ACCEL_ARG_RESIDUAL: epilogue, either residual
+ * @ACCEL_ARG_AUX0: the operation says what it is, as for the next four
+ * @ACCEL_ARG_AUX1: see @ACCEL_ARG_AUX0
+ * @ACCEL_ARG_AUX2: see @ACCEL_ARG_AUX0
+ * @ACCEL_ARG_AUX3: see @ACCEL_ARG_AUX0
+ * @ACCEL_ARG_AUX4: see @ACCEL_ARG_AUX0
+ * @ACCEL_ARG_COUNT: number of values
+ *
+ * ACCEL_ARG_SCALES and ACCEL_ARG_ZEROS are added to a value for the tables of
+ * its quantisation.
+ */
+enum accel_arg {
+	ACCEL_ARG_D = 0,
+	ACCEL_ARG_A = 1,
+	ACCEL_ARG_B = 2,
+	ACCEL_ARG_C = 3,
+	ACCEL_ARG_BIAS = 4,
+	ACCEL_ARG_SCALE = 5,
+	ACCEL_ARG_RESIDUAL = 6,
+	ACCEL_ARG_AUX0 = 7,
+	ACCEL_ARG_AUX1 = 8,
+	ACCEL_ARG_AUX2 = 9,
+	ACCEL_ARG_AUX3 = 10,
+	ACCEL_ARG_AUX4 = 11,
+	ACCEL_ARG_COUNT = 12
+};
+
+/** ACCEL_ARG_SCALES: the scale table of an argument */
+#define ACCEL_ARG_SCALES	0x100
+/** ACCEL_ARG_ZEROS: the zero-point table of an argument */
+#define ACCEL_ARG_ZEROS		0x200
+
+/**
+ * struct accel_binding - a buffer for an argument
+ */
+struct accel_binding {
+	/** @arg: &enum accel_arg */
+	uint32_t arg;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @bo: buffer */
+	struct accel_bo *bo;
+	/** @offset: bytes to element (0, 0, ...) */
+	uint64_t offset;
+};
+
+/** ACCEL_JOB_UNORDERED: operations depend only on what is said; else each on the one before */
+#define ACCEL_JOB_UNORDERED	(1u << 0)
+
+/**
+ * struct accel_job_opts - options of accel_job_create()
+ */
+struct accel_job_opts {
+	/** @size: sizeof(struct accel_job_opts) */
+	uint32_t size;
+	/** @flags: ACCEL_JOB_* */
+	uint32_t flags;
+};
+
+/** ACCEL_JOB_OPTS_INIT: default options */
+#define ACCEL_JOB_OPTS_INIT	{ sizeof(struct accel_job_opts), 0 }
+
+/**
+ * accel_job_create - an empty job
+ * @ctx: context
+ * @opts: options, or NULL
+ * @job: out
+ *
+ * Return: 0; -EINVAL, -E2BIG options; -ENOMEM.
+ */
+ACCEL_API int accel_job_create(struct accel_ctx *ctx,
+			       const struct accel_job_opts *opts,
+			       struct accel_job **job);
+
+/**
+ * accel_job_add - add an operation
+ * @job: job that was not submitted yet
+ * @plan: plan of the same context
+ * @bindings: one for each argument of the plan, in any order
+ * @count: number of bindings
+ * @deps: indices of operations of this job that it waits for, or NULL
+ * @dep_count: number of @deps
+ * @index: out: its index, may be NULL
+ *
+ * Buffers are kept alive by the job, and must be large enough.
+ *
+ * Return: 0; -EINVAL a binding is missing, twice, unknown, misaligned, too
+ * small, or read-only where it is written, the result lies over an input, a
+ * dependency is not an earlier index; -EBUSY the job was submitted;
+ * -ENOSPC too many operations; -ENOMEM.
+ */
+ACCEL_API int accel_job_add(struct accel_job *job, struct accel_plan *plan,
+			    const struct accel_binding *bindings,
+			    uint32_t count, const uint32_t *deps,
+			    uint32_t dep_count, uint32_t *index);
+
+/**
+ * accel_job_destroy - give up a job; one that runs finishes
+ * @job: job, or NULL
+ */
+ACCEL_API void accel_job_destroy(struct accel_job *job);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* ACCEL_JOB_H */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations along dimensions: softmax, norms, reductions, dynamic quantisation,
+ * the largest elements, cumulative sums.
+ */
+#ifndef ACCEL_OPS_LINES_H
+#define ACCEL_OPS_LINES_H
+
+#include <stdint.h>
+#include <accel/desc.h>
+#include <accel/types.h>
+
+/**
+ * enum accel_softmax - functions of &struct accel_softmax_desc
+ * @ACCEL_SOFTMAX_PLAIN: e^x / sum of e^x; all zeros where all are -infinity
+ * @ACCEL_SOFTMAX_LOG: the logarithm of that, -infinity there
+ * @ACCEL_SOFTMAX_COUNT: number of values
+ */
+enum accel_softmax {
+	ACCEL_SOFTMAX_PLAIN = 0,
+	ACCEL_SOFTMAX_LOG = 1,
+	ACCEL_SOFTMAX_COUNT = 2
+};
+
+/**
+ * struct accel_softmax_desc - D = softmax(A) along a dimension
+ *
+ * The dimensions of A broadcast to those of D. A is of any type; D is F32, F16,
+ * BF16, S8 or U8. The largest element is taken off first: no input overflows.
+ */
+struct accel_softmax_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @func: &enum accel_softmax */
+	uint32_t func;
+	/** @axis: dimension of D along which results add up to 1; negative: from the end */
+	int32_t axis;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: result; may be A itself */
+	struct accel_tensor d;
+};
+
+/** ACCEL_SOFTMAX_DESC_INIT: default descriptor: along the last dimension */
+#define ACCEL_SOFTMAX_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_softmax_desc, ACCEL_OP_SOFTMAX), .axis = -1 }
+
+/**
+ * enum accel_norm - functions of &struct accel_norm_desc
+ * @ACCEL_NORM_LAYER: (x - mean) / sqrt(variance + eps), the statistics those of
+ *	all elements along @axes (layer norm; training's batch norm)
+ * @ACCEL_NORM_RMS: x / sqrt(mean of x^2 + eps), likewise
+ * @ACCEL_NORM_GROUP: as LAYER along all dimensions but the first and @channel,
+ *	and along the channels of a group; @groups says how many groups there are
+ * @ACCEL_NORM_INSTANCE: the same for each channel alone
+ * @ACCEL_NORM_BATCH: mean and variance of each channel are given
+ * @ACCEL_NORM_COUNT: number of values
+ */
+enum accel_norm {
+	ACCEL_NORM_LAYER = 0,
+	ACCEL_NORM_RMS = 1,
+	ACCEL_NORM_GROUP = 2,
+	ACCEL_NORM_INSTANCE = 3,
+	ACCEL_NORM_BATCH = 4,
+	ACCEL_NORM_COUNT = 5
+};
+
+/**
+ * struct accel_norm_desc - D = epilogue(norm(A) * scale + bias)
+ *
+ * A and D have the same dimensions and any types, D none of 4 bits. For LAYER
+ * and RMS, @scale and @bias broadcast to D as numpy does. For the others they,
+ * @mean and @variance are vectors with an element for each channel. The epilogue
+ * may have residuals and an activation.
+ */
+struct accel_norm_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @func: &enum accel_norm */
+	uint32_t func;
+	/** @axes: LAYER, RMS: mask of ACCEL_AXIS(dimension), 0: the last one */
+	uint32_t axes;
+	/** @channel: GROUP, INSTANCE, BATCH: dimension of the channels; negative: from the end */
+	int32_t channel;
+	/** @groups: GROUP: number of groups, a divisor of the number of channels */
+	uint32_t groups;
+	/** @eps: added to the variance: finite, >= 0 */
+	float eps;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @scale: gamma; rank 0: none */
+	struct accel_tensor scale;
+	/** @bias: beta; rank 0: none */
+	struct accel_tensor bias;
+	/** @mean: BATCH: mean of each channel; ACCEL_ARG_AUX0 */
+	struct accel_tensor mean;
+	/** @variance: BATCH: variance of each channel, >= 0; ACCEL_ARG_AUX1 */
+	struct accel_tensor variance;
+	/** @d: result; may be A itself */
+	struct accel_tensor d;
+	/** @epilogue: what follows; its scale and bias are absent */
+	struct accel_epilogue epilogue;
+};
+
+/** ACCEL_NORM_DESC_INIT: default descriptor: channels in dimension 1, eps 0.00001 */
+#define ACCEL_NORM_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_norm_desc, ACCEL_OP_NORM), .channel = 1, \
+	  .eps = 0.00001f }
+
+/**
+ * enum accel_reduce - functions of &struct accel_reduce_desc
+ * @ACCEL_REDUCE_SUM: sum; 0 of nothing
+ * @ACCEL_REDUCE_MEAN: mean; NaN of nothing
+ * @ACCEL_REDUCE_MAX: largest, NaN if there is one; of nothing -infinity, or the
+ *	smallest number of an integer type
+ * @ACCEL_REDUCE_MIN: likewise the smallest
+ * @ACCEL_REDUCE_PROD: product; 1 of nothing
+ * @ACCEL_REDUCE_L1: sum of magnitudes
+ * @ACCEL_REDUCE_L2: square root of the sum of squares
+ * @ACCEL_REDUCE_SUM_SQUARE: sum of squares
+ * @ACCEL_REDUCE_LOG_SUM: logarithm of the sum
+ * @ACCEL_REDUCE_LOG_SUM_EXP: logarithm of the sum of e^x; no input overflows
+ * @ACCEL_REDUCE_ARG_MAX: index of the largest along a dimension that is not 0;
+ *	the first NaN if there is one
+ * @ACCEL_REDUCE_ARG_MIN: likewise the smallest
+ * @ACCEL_REDUCE_COUNT: number of values
+ */
+enum accel_reduce {
+	ACCEL_REDUCE_SUM = 0,
+	ACCEL_REDUCE_MEAN = 1,
+	ACCEL_REDUCE_MAX = 2,
+	ACCEL_REDUCE_MIN = 3,
+	ACCEL_REDUCE_PROD = 4,
+	ACCEL_REDUCE_L1 = 5,
+	ACCEL_REDUCE_L2 = 6,
+	ACCEL_REDUCE_SUM_SQUARE = 7,
+	ACCEL_REDUCE_LOG_SUM = 8,
+	ACCEL_REDUCE_LOG_SUM_EXP = 9,
+	ACCEL_REDUCE_ARG_MAX = 10,
+	ACCEL_REDUCE_ARG_MIN = 11,
+	ACCEL_REDUCE_COUNT = 12
+};
+
+/** ACCEL_REDUCE_LAST_INDEX: ARG_MAX, ARG_MIN: the last of equal elements, not the first */
+#define ACCEL_REDUCE_LAST_INDEX	(1u << 0)
+
+/**
+ * struct accel_reduce_desc - D = a number of all elements of A along dimensions
+ *
+ * D has the rank of A and its dimensions, but 1 for those in @axes. Types: any
+ * into F32, F16, BF16, S32, S8, U8; ARG_MAX and ARG_MIN into S32. Sum, maximum,
+ * minimum, product, L1 and sum of squares of unquantised integers into
+ * unquantised integers are exact, saturated once.
+ */
+struct accel_reduce_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @func: &enum accel_reduce */
+	uint32_t func;
+	/** @axes: mask of ACCEL_AXIS(dimension), 0: all; exactly one for ARG_MAX, ARG_MIN */
+	uint32_t axes;
+	/** @flags: ACCEL_REDUCE_* flags */
+	uint32_t flags;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: result; not in place */
+	struct accel_tensor d;
+};
+
+/** ACCEL_REDUCE_DESC_INIT: default descriptor: along all dimensions */
+#define ACCEL_REDUCE_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_reduce_desc, ACCEL_OP_REDUCE) }
+
+/** ACCEL_DYNQUANT_ASYMMETRIC: with zero points; else 0 is in the middle of the type */
+#define ACCEL_DYNQUANT_ASYMMETRIC	(1u << 0)
+
+/**
+ * struct accel_dynquant_desc - D = A in bytes, with scales of its own
+ *
+ * All elements that differ along @axes alone share a scale and a zero point:
+ *
+ *	symmetric	scale = max(abs(A)) / 127; zero = 0, or 128 for U8
+ *	asymmetric	scale = (max - min) / 255; zero = lo - min / scale
+ *
+ * with max at least and min at most 0, and lo the smallest number of the type;
+ * then D = A / scale + zero, rounded to nearest even, saturated. Where all is 0
+ * the scale is 1. A NaN makes the scale NaN.
+ *
+ * A product with static weights takes D as it is as its left matrix (U8 with a
+ * scale of 1 and zero point 128) and, with axes of K, @scales as the scale of
+ * its epilogue: [..., M, 1] broadcasts over the columns.
+ */
+struct accel_dynquant_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_DYNQUANT_* */
+	uint32_t flags;
+	/** @axes: mask of ACCEL_AXIS(dimension), 0: all: one scale */
+	uint32_t axes;
+	/** @a: input: F32, F16, BF16 */
+	struct accel_tensor a;
+	/** @d: result: S8, U8, of A's dimensions, not quantised; not in place */
+	struct accel_tensor d;
+	/** @scales: result: F32, A's dimensions but 1 along @axes; ACCEL_ARG_AUX0 */
+	struct accel_tensor scales;
+	/** @zeros: result if asymmetric: S32, likewise; ACCEL_ARG_AUX1 */
+	struct accel_tensor zeros;
+};
+
+/** ACCEL_DYNQUANT_DESC_INIT: default descriptor: symmetric, one scale */
+#define ACCEL_DYNQUANT_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_dynquant_desc, ACCEL_OP_DYNQUANT) }
+
+/** ACCEL_TOPK_SMALLEST: the smallest elements, ascending; else the largest, descending */
+#define ACCEL_TOPK_SMALLEST	(1u << 0)
+
+/**
+ * struct accel_topk_desc - the k largest or smallest elements along a dimension
+ *
+ * D has the dimensions of A, but k along @axis: at most as many as A has.
+ * @indices has those of D. Of equal elements the one with the lower index comes
+ * first; zeros of either sign are equal; a NaN counts as larger than all numbers.
+ * Values are converted from the type of A to that of D, which has no 4 bits.
+ */
+struct accel_topk_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_TOPK_* */
+	uint32_t flags;
+	/** @axis: dimension; negative: from the end */
+	int32_t axis;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: values; not in place */
+	struct accel_tensor d;
+	/** @indices: S32: where along @axis each was; ACCEL_ARG_AUX0 */
+	struct accel_tensor indices;
+};
+
+/** ACCEL_TOPK_DESC_INIT: default descriptor: along the last dimension */
+#define ACCEL_TOPK_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_topk_desc, ACCEL_OP_TOPK), .axis = -1 }
+
+/** ACCEL_SCAN_EXCLUSIVE: the sum of the elements before, without the element itself */
+#define ACCEL_SCAN_EXCLUSIVE	(1u << 0)
+/** ACCEL_SCAN_REVERSE: from the last element on */
+#define ACCEL_SCAN_REVERSE	(1u << 1)
+
+/**
+ * struct accel_scan_desc - D = running sums of A along a dimension
+ *
+ * The dimensions of A broadcast to those of D, whose type has no 4 bits. Sums of
+ * unquantised integers into unquantised integers are exact, each saturated by
+ * itself.
+ */
+struct accel_scan_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_SCAN_* */
+	uint32_t flags;
+	/** @axis: dimension; negative: from the end */
+	int32_t axis;
+	/** @a: input */
+	struct accel_tensor a;
+	/** @d: result; may be A itself */
+	struct accel_tensor d;
+};
+
+/** ACCEL_SCAN_DESC_INIT: default descriptor: along the last dimension */
+#define ACCEL_SCAN_DESC_INIT \
+	{ .hdr = ACCEL_DESC_INIT(struct accel_scan_desc, ACCEL_OP_SCAN), .axis = -1 }
+
+#endif /* ACCEL_OPS_LINES_H */

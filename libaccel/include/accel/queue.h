@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queues and fences; and accel_run(), which does all at once.
+ */
+#ifndef ACCEL_QUEUE_H
+#define ACCEL_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <accel/context.h>
+#include <accel/desc.h>
+#include <accel/job.h>
+#include <accel/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+struct accel_queue;
+struct accel_fence;
+
+/**
+ * enum accel_priority - priorities of queues
+ * @ACCEL_PRIORITY_NORMAL: the default
+ * @ACCEL_PRIORITY_LOW: below others
+ * @ACCEL_PRIORITY_HIGH: above others, privileged
+ * @ACCEL_PRIORITY_REALTIME: above all, privileged
+ */
+enum accel_priority {
+	ACCEL_PRIORITY_NORMAL = 0,
+	ACCEL_PRIORITY_LOW = 1,
+	ACCEL_PRIORITY_HIGH = 2,
+	ACCEL_PRIORITY_REALTIME = 3
+};
+
+/**
+ * struct accel_queue_opts - options of accel_queue_create()
+ */
+struct accel_queue_opts {
+	/** @size: sizeof(struct accel_queue_opts) */
+	uint32_t size;
+	/** @engine: &enum accel_engine; ACCEL_ENGINE_AUTO takes every plan */
+	uint32_t engine;
+	/** @priority: &enum accel_priority */
+	uint32_t priority;
+	/** @timeout_ms: longest run of a job, 0: the device's default */
+	uint32_t timeout_ms;
+};
+
+/** ACCEL_QUEUE_OPTS_INIT: default options */
+#define ACCEL_QUEUE_OPTS_INIT	{ sizeof(struct accel_queue_opts), 0, 0, 0 }
+
+/**
+ * accel_queue_create - a queue: jobs run in order of submission
+ * @ctx: context
+ * @opts: options, or NULL
+ * @queue: out
+ *
+ * Return: 0; -EINVAL, -E2BIG options; -EOPNOTSUPP no such engine; -EACCES
+ * priority; -ENOSPC; -ENOMEM; -ENODEV.
+ */
+ACCEL_API int accel_queue_create(struct accel_ctx *ctx,
+				 const struct accel_queue_opts *opts,
+				 struct accel_queue **queue);
+
+/**
+ * accel_queue_destroy - give up a queue
+ * @queue: queue, or NULL
+ *
+ * Jobs that have not started are cancelled; their fences fail with -ECANCELED.
+ * On a node it waits for one that runs.
+ */
+ACCEL_API void accel_queue_destroy(struct accel_queue *queue);
+
+/**
+ * struct accel_submit_opts - options of accel_queue_submit()
+ */
+struct accel_submit_opts {
+	/** @size: sizeof(struct accel_submit_opts) */
+	uint32_t size;
+	/** @wait_count: number of @waits */
+	uint32_t wait_count;
+	/** @waits: fences that the job waits for, of any context of the device, or imported */
+	struct accel_fence *const *waits;
+};
+
+/** ACCEL_SUBMIT_OPTS_INIT: default options */
+#define ACCEL_SUBMIT_OPTS_INIT	{ sizeof(struct accel_submit_opts), 0, NULL }
+
+/**
+ * accel_queue_submit - run a job
+ * @queue: queue of the same context
+ * @job: job; may be submitted again, also while it runs
+ * @opts: options, or NULL
+ * @fence: out: signals when all of it is done; NULL if not wanted
+ *
+ * A job after one that failed in the same queue fails with -ECANCELED, and so
+ * does every later submission: the queue is banned. Create another.
+ *
+ * Return: 0; -EINVAL a plan for another engine than the queue's, options;
+ * -ECANCELED the queue is banned; -EBUSY too many unfinished jobs; -ENOMEM;
+ * -ENODEV.
+ */
+ACCEL_API int accel_queue_submit(struct accel_queue *queue,
+				 struct accel_job *job,
+				 const struct accel_submit_opts *opts,
+				 struct accel_fence **fence);
+
+/**
+ * accel_fence_ref - take another reference
+ * @fence: fence
+ *
+ * Return: @fence.
+ */
+ACCEL_API struct accel_fence *accel_fence_ref(struct accel_fence *fence);
+
+/**
+ * accel_fence_unref - drop a reference
+ * @fence: fence, or NULL
+ */
+ACCEL_API void accel_fence_unref(struct accel_fence *fence);
+
+/**
+ * accel_fence_wait - wait until a job is done
+ * @fence: fence
+ * @timeout_ns: longest wait, 0 to poll, negative: for ever
+ *
+ * Return: 0 done; -ETIMEDOUT not yet; else the job's own error: -ETIME it ran
+ * into its timeout, -EFAULT a task faulted, -ECANCELED the queue was banned or
+ * destroyed, -ENODEV the device is gone.
+ */
+ACCEL_API int accel_fence_wait(struct accel_fence *fence, int64_t timeout_ns);
+
+/**
+ * struct accel_fence_info - outcome of a job
+ */
+struct accel_fence_info {
+	/** @size: sizeof(struct accel_fence_info) */
+	uint32_t size;
+	/** @done: 1: signalled */
+	uint32_t done;
+	/** @status: 0, or negative errno as of accel_fence_wait() */
+	int32_t status;
+	/** @op_index: operation of the job that failed, UINT32_MAX if none or unknown */
+	uint32_t op_index;
+	/** @engine: &enum accel_engine that it failed on, 0 if none */
+	uint32_t engine;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @addr: device address of a fault, 0 if none */
+	uint64_t addr;
+	/** @reason: the device's reason: "read", "unsupported", empty if none */
+	char reason[32];
+	/** @text: one sentence, empty if nothing failed */
+	char text[256];
+};
+
+/**
+ * accel_fence_get_info - outcome of a job so far
+ * @fence: fence
+ * @info: out
+ *
+ * Return: 0; -EINVAL size.
+ */
+ACCEL_API int accel_fence_get_info(struct accel_fence *fence,
+				   struct accel_fence_info *info);
+
+/**
+ * accel_fence_export_fd - a file descriptor that polls readable when done
+ * @fence: fence
+ * @fd: out: a sync_file on a node, an eventfd in process; close-on-exec
+ *
+ * Return: 0; -EMFILE; -ENOMEM.
+ */
+ACCEL_API int accel_fence_export_fd(struct accel_fence *fence, int *fd);
+
+/**
+ * accel_fence_import_fd - a fence to wait for from a sync_file
+ * @ctx: context
+ * @fd: sync_file; in process: any descriptor that polls readable when done;
+ *	stays the caller's
+ * @fence: out
+ *
+ * Return: 0; -EBADF; -EINVAL not a sync_file; -ENOMEM.
+ */
+ACCEL_API int accel_fence_import_fd(struct accel_ctx *ctx, int fd,
+				    struct accel_fence **fence);
+
+/**
+ * accel_run - plan, bind, submit and wait
+ * @ctx: context
+ * @desc: the first field of a descriptor whose tensors all have their buffers
+ *
+ * Return: 0, or the error of the step that failed; the error record has it.
+ */
+ACCEL_API int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* ACCEL_QUEUE_H */
