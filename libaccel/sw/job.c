@@ -29,20 +29,6 @@ static uint32_t find_engine(struct accel_device *dev,
 	return UINT32_MAX;
 }
 
-/* Sums of these do not wrap. */
-static uint64_t op_work(const struct uma_op *op)
-{
-	const struct uma_tensor_view *keys = &op->t[UMA_SLOT_B], *pages = &op->t[UMA_SLOT_AUX1];
-	uint64_t work = uma_op_work(op);
-
-	/* The model knows an output by its products with one key. Of pages, those of a sequence. */
-	if (op->opcode == UMA_OP_ATTENTION &&
-	    (__builtin_mul_overflow(work, (uint64_t)keys->dims[1], &work) ||
-	     (pages->rank == 2 && __builtin_mul_overflow(work, (uint64_t)pages->dims[1], &work))))
-		work = UINT64_MAX;
-	return work > UINT64_MAX / 4 ? UINT64_MAX / 4 : work;
-}
-
 /* Headers of packed operands are read when it runs, like dimensions in memory. */
 static bool has_packed(const struct uma_op *op)
 {
@@ -69,7 +55,10 @@ static void task_init(struct sw_task *task, const struct uma_task *desc,
 	row = uma_op_check(op, e, &task->fault);
 	if (row < 0)
 		return;
-	task->work = op_work(op);
+	task->work = uma_op_work(op);
+	/* Sums do not wrap. */
+	if (task->work > UINT64_MAX / 4)
+		task->work = UINT64_MAX / 4;
 	task->state = SW_TASK_PREPARE;
 	if (op->flags & UMA_TASK_DYNAMIC)
 		return;

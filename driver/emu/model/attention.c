@@ -256,6 +256,16 @@ static int match_lengths(const struct uma_op *op, const struct uma_attn_plan *p,
 	return 0;
 }
 
+/* An output is a sum over the keys, of products over the head. */
+static __u64 attention_work(const struct uma_op *op)
+{
+	struct uma_attn_plan p;
+	__u64 work;
+
+	sizes(op, &p);
+	return __builtin_mul_overflow(attention_k(op), (__u64)p.keys, &work) ? ~0ULL : work;
+}
+
 static int attention_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST], *q = &op->t[UMA_SLOT_A];
@@ -396,6 +406,7 @@ const struct uma_op_class uma_op_attention = {
 	.match = attention_match,
 	.funcs = attention_funcs,
 	.k = attention_k,
+	.work = attention_work,
 	.prepare = attention_prepare,
 	.step = uma_attn_step,
 };

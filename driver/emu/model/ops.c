@@ -64,7 +64,7 @@ __u64 uma_op_work(const struct uma_op *op)
 
 	if (!class->outputs)
 		return 0;
-	work = class->k ? class->k(op) : UMA_ELEMENT_WORK;
+	work = class->work ? class->work(op) : class->k ? class->k(op) : UMA_ELEMENT_WORK;
 	for (d = 0; d < dst->rank; d++)
 		if (__builtin_mul_overflow(work, (__u64)dst->dims[d], &work))
 			return ~0ULL;

@@ -306,6 +306,8 @@ struct uma_op_class {
 	__u32 (*funcs)(const struct uma_op *op);
 	/** @k: length of its sums, held against the row's k_max. NULL: none */
 	__u64 (*k)(const struct uma_op *op);
+	/** @work: multiply-adds of an output; saturates. NULL: @k, or UMA_ELEMENT_WORK */
+	__u64 (*work)(const struct uma_op *op);
 	/**
 	 * @prepare: cut the operation into phases and tiles; @prog has the
 	 * operation, engine, row and step_work. No tiles: nothing to do

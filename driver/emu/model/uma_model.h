@@ -442,7 +442,10 @@ int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 
 /**
  * uma_op_work - how much work a task is
- * @op: decoded task
+ * @op: decoded task; of dynamic dimensions it has the largest
+ *
+ * The whole of it, for who shares it out. What a step may do is a matter of
+ * uma_prepare().
  *
  * Return: multiply-adds, or what takes about as long; saturates.
  */
