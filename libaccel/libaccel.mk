@@ -53,9 +53,9 @@ run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))
 
 # Of the inside, without the library: these two are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
-libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o $(inside-objs) \
+libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o driver/emu/model/tests/tap.o $(inside-objs) \
 	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),libaccel/tests/strips_soft.o)
-libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,mt.o gen.o gen_conv.o ref.o ref_func.o) \
+libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,tap.o mt.o gen.o gen_conv.o ref.o ref_func.o) \
 	libaccel/tests/test_fast.o $(inside-objs)
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-libs :=))
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-pkgs :=))

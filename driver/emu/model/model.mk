@@ -63,15 +63,18 @@ model-tests := \
 	test_exec \
 	test_conv \
 	test_malformed \
+	test_malformed_conv \
+	test_malformed_attention \
+	test_malformed_lines \
 	test_pack \
 	test_lines \
-	test_malformed_lines \
 	test_sparse test_dynquant \
 	test_attention \
 	test_fuzz \
 
 MODEL_TESTS += $(addprefix $(model-dir)/tests/,$(model-tests))
 model-test-objs := $(addprefix $(model-dir)/tests/,\
+	tap.o \
 	mt.o \
 	ref.o \
 	ref_func.o \
@@ -88,6 +91,7 @@ $(model-dir)/tests/$(1)-ldlibs := -lm
 endef
 $(foreach t,$(model-tests),$(eval $(call model-test,$(t))))
 
+$(foreach t,$(filter test_malformed%,$(model-tests)),$(eval $(model-dir)/tests/$(t)-objs += $(model-dir)/tests/malformed.o))
 $(model-dir)/tests/test_fuzz-objs += $(model-dir)/tests/fuzz_task.o
 
 # libFuzzer comes with clang alone; test_fuzz runs it for some seconds where it is there. "make fuzz" goes on.

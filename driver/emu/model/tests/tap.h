@@ -3,33 +3,15 @@
 #ifndef _MODEL_TAP_H_
 #define _MODEL_TAP_H_
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int tap_count;
-static int tap_failed;
+/* Tests so far, and those that failed; of the whole program. */
+extern int tap_count, tap_failed;
 
-__attribute__((format(printf, 2, 3), unused))
-static int tap_ok(int ok, const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("%sok %d - ", ok ? "" : "not ", ++tap_count);
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	fflush(stdout);
-	tap_failed += !ok;
-	return ok;
-}
-
-__attribute__((unused))
-static int tap_done(void)
-{
-	printf("1..%d\n", tap_count);
-	return tap_failed != 0;
-}
+__attribute__((format(printf, 2, 3)))
+int tap_ok(int ok, const char *fmt, ...);
+/* The plan. Returns the exit status. */
+int tap_done(void);
 
 #endif /* _MODEL_TAP_H_ */
