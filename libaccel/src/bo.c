@@ -17,11 +17,9 @@ static int bo_opts(struct accel_ctx *ctx, const struct accel_bo_opts *opts,
 	memset(o, 0, sizeof(*o));
 	if (!opts)
 		return 0;
-	ret = struct_in(o, sizeof(*o), opts, sizeof(*o));
+	ret = opts_in(ctx, o, sizeof(*o), opts);
 	if (ret)
-		return ctx_fail(ctx, ret, "opts.size", ret == -EINVAL ?
-				"shorter than the first version" :
-				"options that this library does not know are set");
+		return ret;
 	if (o->flags & ~allowed)
 		return ctx_fail(ctx, -EINVAL, "opts.flags",
 				"flags 0x%x are unknown or not for this call",

@@ -87,6 +87,17 @@ int struct_in(void *dst, size_t dst_size, const void *src, size_t min_size)
 	return 0;
 }
 
+int opts_in(struct accel_ctx *ctx, void *dst, size_t size, const void *opts)
+{
+	int ret = struct_in(dst, size, opts, size);
+
+	if (!ret)
+		return 0;
+	return ctx_fail(ctx, ret, "opts.size", ret == -EINVAL ?
+			"shorter than the first version" :
+			"options that this library does not know are set");
+}
+
 int struct_out(void *dst, const void *src, size_t src_size, size_t min_size)
 {
 	uint32_t size, known;

@@ -76,6 +76,17 @@ void device_log(struct accel_device *dev, int level, const char *fmt, ...)
 int struct_in(void *dst, size_t dst_size, const void *src, size_t min_size);
 
 /**
+ * opts_in - struct_in() of the options of a call that have had one version
+ * @ctx: context that gets the error
+ * @dst: zeroed and filled
+ * @size: of it
+ * @opts: the caller's
+ *
+ * Return: as struct_in().
+ */
+int opts_in(struct accel_ctx *ctx, void *dst, size_t size, const void *opts);
+
+/**
  * struct_out - fill a struct of a caller
  * @dst: caller's struct, starting with its uint32_t size, which stays
  * @src: ours

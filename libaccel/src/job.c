@@ -56,11 +56,9 @@ int accel_job_create(struct accel_ctx *ctx, const struct accel_job_opts *opts,
 	int ret;
 
 	if (opts) {
-		ret = struct_in(&o, sizeof(o), opts, sizeof(o));
+		ret = opts_in(ctx, &o, sizeof(o), opts);
 		if (ret)
-			return ctx_fail(ctx, ret, "opts.size", ret == -EINVAL ?
-					"shorter than the first version" :
-					"options that this library does not know are set");
+			return ret;
 	}
 	if (o.flags & ~ACCEL_JOB_UNORDERED)
 		return ctx_fail(ctx, -EINVAL, "opts.flags",

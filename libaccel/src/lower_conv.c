@@ -95,7 +95,6 @@ static int check_types(const struct operand *a, const struct operand *b,
 		       const struct operand *d, struct accel_error *e)
 {
 	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
-	bool ok;
 
 	if (!dtype_is_float(a->dtype) && !dtype_is_int8(a->dtype))
 		return bad(e, -EINVAL, a->name, "dtype",
@@ -105,24 +104,11 @@ static int check_types(const struct operand *a, const struct operand *b,
 		return bad(e, -EINVAL, b->name, "dtype",
 			   "%s: with an input of type %s, weights are that, int8, int4 or uint4",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
-	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
-		return bad(e, -EINVAL, b->name, "quant.scheme",
-			   "integers by floating-point numbers need a quantisation");
 	if (dtype_is_int8(a->dtype) && !dtype_is_int8(b->dtype))
 		return bad(e, -EINVAL, b->name, "dtype",
 			   "%s: with an input of type %s, weights are int8 or uint8",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
-	if (dtype_is_int8(a->dtype))
-		ok = !dtype_is_int4(d->dtype);
-	else if (a->dtype == ACCEL_F32 && !weights)
-		ok = dtype_is_float(d->dtype);
-	else
-		ok = d->dtype == a->dtype || d->dtype == ACCEL_F32;
-	if (!ok)
-		return bad(e, -EINVAL, d->name, "dtype",
-			   "%s is no result of %s by %s", accel_dtype_name(d->dtype),
-			   accel_dtype_name(a->dtype), accel_dtype_name(b->dtype));
-	return 0;
+	return check_product(a, b, d, e);
 }
 
 static int check_quants(const struct conv *c, const struct operand *a,

@@ -20,19 +20,6 @@ static int output(struct request *req, const struct accel_tensor *from,
 	return operand_check_output(d, e);
 }
 
-static int input(struct request *req, uint32_t slot, uint32_t arg,
-		 const struct accel_tensor *from, const char *name,
-		 struct accel_error *e)
-{
-	int ret;
-
-	ret = operand_init(&req->t[slot], from, arg, name, e);
-	if (ret)
-		return ret;
-	req->slots |= 1u << slot;
-	return broadcast(&req->t[slot], &req->t[UMA_SLOT_DST], 0, e);
-}
-
 /* Elementwise operations have an activation and no more. */
 static int activation(const struct accel_epilogue *epi, const char *const names[5],
 		      struct request *req, struct accel_error *e)
@@ -60,7 +47,7 @@ int lower_copy(const union any_desc *any, struct request *req, struct accel_erro
 
 	ret = output(req, &desc->d, "copy.d", e);
 	if (!ret)
-		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "copy.a", e);
+		ret = input_init(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "copy.a", e);
 	return ret;
 }
 
@@ -135,7 +122,7 @@ int lower_unary(const union any_desc *any, struct request *req, struct accel_err
 	req->funcs = 1u << desc->func;
 	ret = output(req, &desc->d, "unary.d", e);
 	if (!ret)
-		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "unary.a", e);
+		ret = input_init(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "unary.a", e);
 	if (!ret)
 		ret = activation(&desc->epilogue, names, req, e);
 	if (!ret && desc->func == ACCEL_UNARY_BIT_NOT)
@@ -168,9 +155,9 @@ int lower_binary(const union any_desc *any, struct request *req, struct accel_er
 	req->funcs = 1u << desc->func;
 	ret = output(req, &desc->d, "binary.d", e);
 	if (!ret)
-		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "binary.a", e);
+		ret = input_init(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "binary.a", e);
 	if (!ret)
-		ret = input(req, UMA_SLOT_B, ACCEL_ARG_B, &desc->b, "binary.b", e);
+		ret = input_init(req, UMA_SLOT_B, ACCEL_ARG_B, &desc->b, "binary.b", e);
 	if (!ret)
 		ret = activation(&desc->epilogue, names, req, e);
 	if (!ret && desc->func >= ACCEL_BINARY_BIT_AND && desc->func <= ACCEL_BINARY_SHR)
@@ -194,10 +181,10 @@ int lower_select(const union any_desc *any, struct request *req, struct accel_er
 
 	ret = output(req, &desc->d, "select.d", e);
 	if (!ret)
-		ret = input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "select.a", e);
+		ret = input_init(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "select.a", e);
 	if (!ret)
-		ret = input(req, UMA_SLOT_B, ACCEL_ARG_B, &desc->b, "select.b", e);
+		ret = input_init(req, UMA_SLOT_B, ACCEL_ARG_B, &desc->b, "select.b", e);
 	if (!ret)
-		ret = input(req, UMA_SLOT_C, ACCEL_ARG_C, &desc->c, "select.c", e);
+		ret = input_init(req, UMA_SLOT_C, ACCEL_ARG_C, &desc->c, "select.c", e);
 	return ret;
 }

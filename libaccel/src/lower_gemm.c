@@ -51,7 +51,6 @@ static int check_types(const struct operand *a, const struct operand *b,
 		       const struct operand *d, struct accel_error *e)
 {
 	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
-	bool ok;
 
 	if (!dtype_is_float(a->dtype) && !dtype_is_int8(a->dtype))
 		return bad(e, -EINVAL, "gemm.a", "dtype",
@@ -61,25 +60,11 @@ static int check_types(const struct operand *a, const struct operand *b,
 		return bad(e, -EINVAL, "gemm.b", "dtype",
 			   "%s: with a left matrix of type %s, the right one is that, int8, int4 or uint4",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
-	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
-		return bad(e, -EINVAL, "gemm.b", "quant.scheme",
-			   "integers by floating-point numbers need a quantisation");
 	if (dtype_is_int8(a->dtype) && !dtype_is_int8(b->dtype) && !dtype_is_int4(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",
 			   "%s: with a left matrix of type %s, the right one is int8, uint8, int4 or uint4",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
-	if (dtype_is_int8(a->dtype))
-		ok = !dtype_is_int4(d->dtype);
-	else if (a->dtype == ACCEL_F32 && !weights)
-		ok = dtype_is_float(d->dtype);
-	else
-		ok = d->dtype == a->dtype || d->dtype == ACCEL_F32;
-	if (!ok)
-		return bad(e, -EINVAL, "gemm.d", "dtype",
-			   "%s is no result of %s by %s",
-			   accel_dtype_name(d->dtype), accel_dtype_name(a->dtype),
-			   accel_dtype_name(b->dtype));
-	return 0;
+	return check_product(a, b, d, e);
 }
 
 /* Give an operand a dimension of 1: number @at, or behind the last. */

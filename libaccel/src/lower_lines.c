@@ -45,20 +45,6 @@ int lines_output(struct request *req, uint32_t slot, uint32_t arg,
 	return operand_check_output(d, e);
 }
 
-/* An input that broadcasts to D. */
-int lines_input(struct request *req, uint32_t slot, uint32_t arg,
-		const struct accel_tensor *from, const char *name,
-		struct accel_error *e)
-{
-	int ret;
-
-	ret = operand_init(&req->t[slot], from, arg, name, e);
-	if (ret)
-		return ret;
-	req->slots |= 1u << slot;
-	return broadcast(&req->t[slot], &req->t[UMA_SLOT_DST], 0, e);
-}
-
 /* A dimension of D, negative from the end. */
 int lines_axis(struct request *req, int32_t axis, const char *name,
 	       const char *field, uint32_t *out, struct accel_error *e)
@@ -97,7 +83,7 @@ int lower_softmax(const union any_desc *any, struct request *req, struct accel_e
 	req->funcs = 1u << desc->func;
 	ret = lines_output(req, UMA_SLOT_DST, ACCEL_ARG_D, &desc->d, "softmax.d", e);
 	if (!ret)
-		ret = lines_input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "softmax.a", e);
+		ret = input_init(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "softmax.a", e);
 	if (!ret)
 		ret = lines_axis(req, desc->axis, "softmax", "axis", &axis, e);
 	if (ret)
@@ -275,7 +261,7 @@ int lower_scan(const union any_desc *any, struct request *req, struct accel_erro
 			   desc->flags & ~SCAN_FLAGS);
 	ret = lines_output(req, UMA_SLOT_DST, ACCEL_ARG_D, &desc->d, "scan.d", e);
 	if (!ret)
-		ret = lines_input(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "scan.a", e);
+		ret = input_init(req, UMA_SLOT_A, ACCEL_ARG_A, &desc->a, "scan.a", e);
 	if (!ret)
 		ret = lines_axis(req, desc->axis, "scan", "axis", &axis, e);
 	if (ret)

@@ -87,7 +87,7 @@ static int operand(struct norm *n, uint32_t slot, uint32_t arg,
 	int ret;
 
 	if (!is_vector)
-		return lines_input(n->req, slot, arg, from, name, e);
+		return input_init(n->req, slot, arg, from, name, e);
 	ret = operand_init(t, from, arg, name, e);
 	if (ret)
 		return ret;

@@ -328,6 +328,10 @@ int check_activation(const struct accel_epilogue *epi, const char *name,
 		     struct request *req, struct accel_error *e);
 int broadcast(struct operand *t, const struct operand *to, uint32_t fixed,
 	      struct accel_error *e);
+int input_init(struct request *req, uint32_t slot, uint32_t arg,
+	       const struct accel_tensor *from, const char *name, struct accel_error *e);
+int check_product(const struct operand *a, const struct operand *b,
+		  const struct operand *d, struct accel_error *e);
 int request_create(const struct accel_desc *desc, union any_desc *copy,
 		   struct request *req, struct accel_error *e);
 

@@ -34,11 +34,9 @@ static int queue_opts(struct accel_ctx *ctx, const struct accel_queue_opts *opts
 	*o = (struct accel_queue_opts){ .size = sizeof(*o) };
 	if (!opts)
 		return 0;
-	ret = struct_in(o, sizeof(*o), opts, sizeof(*o));
+	ret = opts_in(ctx, o, sizeof(*o), opts);
 	if (ret)
-		return ctx_fail(ctx, ret, "opts.size", ret == -EINVAL ?
-				"shorter than the first version" :
-				"options that this library does not know are set");
+		return ret;
 	if (o->engine >= ACCEL_ENGINE_COUNT)
 		return ctx_fail(ctx, -EINVAL, "opts.engine",
 				"%u is no kind of engine", o->engine);
@@ -114,11 +112,9 @@ static int submit_opts(struct accel_queue *queue,
 	*o = (struct accel_submit_opts){ .size = sizeof(*o) };
 	if (!opts)
 		return 0;
-	ret = struct_in(o, sizeof(*o), opts, sizeof(*o));
+	ret = opts_in(ctx, o, sizeof(*o), opts);
 	if (ret)
-		return ctx_fail(ctx, ret, "opts.size", ret == -EINVAL ?
-				"shorter than the first version" :
-				"options that this library does not know are set");
+		return ret;
 	if (o->wait_count > MAX_WAITS)
 		return ctx_fail(ctx, -EINVAL, "opts.wait_count",
 				"%u is more than %u", o->wait_count, MAX_WAITS);

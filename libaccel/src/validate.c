@@ -146,6 +146,45 @@ int broadcast(struct operand *t, const struct operand *to, uint32_t fixed,
 	return operand_extent(t, e);
 }
 
+/* An input that broadcasts to D. */
+int input_init(struct request *req, uint32_t slot, uint32_t arg,
+	       const struct accel_tensor *from, const char *name, struct accel_error *e)
+{
+	int ret;
+
+	ret = operand_init(&req->t[slot], from, arg, name, e);
+	if (ret)
+		return ret;
+	req->slots |= 1u << slot;
+	return broadcast(&req->t[slot], &req->t[UMA_SLOT_DST], 0, e);
+}
+
+/*
+ * What GEMM and convolution have in common in the table of types of &struct
+ * accel_gemm_desc: weights in integers have a quantisation, and D goes with A.
+ */
+int check_product(const struct operand *a, const struct operand *b,
+		  const struct operand *d, struct accel_error *e)
+{
+	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
+	bool ok;
+
+	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
+		return bad(e, -EINVAL, b->name, "quant.scheme",
+			   "integers by floating-point numbers need a quantisation");
+	if (dtype_is_int8(a->dtype))
+		ok = !dtype_is_int4(d->dtype);
+	else if (a->dtype == ACCEL_F32 && !weights)
+		ok = dtype_is_float(d->dtype);
+	else
+		ok = d->dtype == a->dtype || d->dtype == ACCEL_F32;
+	if (!ok)
+		return bad(e, -EINVAL, d->name, "dtype",
+			   "%s is no result of %s by %s", accel_dtype_name(d->dtype),
+			   accel_dtype_name(a->dtype), accel_dtype_name(b->dtype));
+	return 0;
+}
+
 /**
  * request_create - check a descriptor and turn it into a request
  * @desc: the caller's

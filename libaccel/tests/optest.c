@@ -282,6 +282,34 @@ void op_quantise(struct op_case *c, struct accel_tensor *t, uint32_t scheme,
 		((int32_t *)p)[i] = random_zero(c, t->dtype);
 }
 
+void op_activation(struct op_case *c, struct accel_epilogue *epi, bool exact)
+{
+	epi->act = op_below(c, exact ? 2 : ACCEL_ACT_COUNT);
+	switch (epi->act) {
+	case ACCEL_ACT_CLAMP:
+		epi->p0 = (float)op_uniform(c, -2, 0);
+		epi->p1 = (float)op_uniform(c, 0, 6);
+		break;
+	case ACCEL_ACT_LEAKY_RELU:
+		epi->p0 = (float)op_uniform(c, 0, 0.3);
+		break;
+	case ACCEL_ACT_HARD_SIGMOID:
+		epi->p0 = (float)op_uniform(c, 0.1, 0.3);
+		epi->p1 = (float)op_uniform(c, 0.4, 0.6);
+		break;
+	case ACCEL_ACT_ELU:
+	case ACCEL_ACT_CELU:
+		epi->p0 = (float)op_uniform(c, 0.3, 2);
+		break;
+	case ACCEL_ACT_SELU:
+		epi->p0 = (float)op_uniform(c, 0.5, 2);
+		epi->p1 = (float)op_uniform(c, 0.5, 2);
+		break;
+	default:
+		break;
+	}
+}
+
 /* --- running ------------------------------------------------------------------- */
 
 /* Mark the bytes of a tensor's elements. */

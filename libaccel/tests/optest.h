@@ -105,6 +105,8 @@ void op_tensor(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
 	       uint32_t rank, const int64_t *dims, enum op_style style);
 void op_quantise(struct op_case *c, struct accel_tensor *t, uint32_t scheme,
 		 uint32_t axis, uint32_t group, double scale, bool zeros);
+/* An activation with parameters; @exact: one that integers have. */
+void op_activation(struct op_case *c, struct accel_epilogue *epi, bool exact);
 
 /* --- running ------------------------------------------------------------------- */
 

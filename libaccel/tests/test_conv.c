@@ -296,34 +296,6 @@ static void add_operand(struct op_case *c, struct accel_tensor *t,
 			    dtype == ACCEL_S8 ? 0.01 : 0.00001, dtype == ACCEL_S8);
 }
 
-static void add_activation(struct op_case *c, struct accel_epilogue *epi, bool exact)
-{
-	epi->act = op_below(c, exact ? 2 : ACCEL_ACT_COUNT);
-	switch (epi->act) {
-	case ACCEL_ACT_CLAMP:
-		epi->p0 = (float)op_uniform(c, -2, 0);
-		epi->p1 = (float)op_uniform(c, 0, 6);
-		break;
-	case ACCEL_ACT_LEAKY_RELU:
-		epi->p0 = (float)op_uniform(c, 0, 0.3);
-		break;
-	case ACCEL_ACT_HARD_SIGMOID:
-		epi->p0 = (float)op_uniform(c, 0.1, 0.3);
-		epi->p1 = (float)op_uniform(c, 0.4, 0.6);
-		break;
-	case ACCEL_ACT_ELU:
-	case ACCEL_ACT_CELU:
-		epi->p0 = (float)op_uniform(c, 0.3, 2);
-		break;
-	case ACCEL_ACT_SELU:
-		epi->p0 = (float)op_uniform(c, 0.5, 2);
-		epi->p1 = (float)op_uniform(c, 0.5, 2);
-		break;
-	default:
-		break;
-	}
-}
-
 static void add_epilogue(struct op_case *c, struct accel_conv_desc *d)
 {
 	bool exact = d->d.dtype == ACCEL_S32;
@@ -336,7 +308,7 @@ static void add_epilogue(struct op_case *c, struct accel_conv_desc *d)
 	if (parts & 4)
 		add_operand(c, op_below(c, 2) ? &d->epilogue.residual :
 			    &d->epilogue.residual_post, d);
-	add_activation(c, &d->epilogue, exact);
+	op_activation(c, &d->epilogue, exact);
 }
 
 /* --- building -------------------------------------------------------------------------- */
