@@ -2,9 +2,9 @@
 # accelctl: program, manual page, completion, tests. What the variables mean: head of the top makefile.
 
 accelctl := tools/accelctl
-accelctl-sources := main commands opts help out device interrupt npy values check gemm cmd_gemm cmd_list cmd_info \
+accelctl-sources := main commands opts help out device interrupt npy values check gemm gemm_opts cmd_gemm cmd_list cmd_info \
 	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
-	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob explain picture conv cmd_conv \
+	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob explain picture conv conv_opts cmd_conv \
 	attn attn_opts cmd_attn op op_opts op_args op_build op_check cmd_op tuning cmd_tune cmd_tune_run
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "attn.h"
+#include "run_opts.h"
 
 #define ATTN(member)	offsetof(struct attn_opts, member)
 
@@ -59,25 +60,15 @@ const struct ctl_opt attn_table[] = {
 	  .help = "take the keys from a .npy file, [batch, keys, kv-heads, dim]" },
 	{ "v", 0, CTL_STRING, CTL_COMPLETE_FILE, ATTN(v), .arg = "FILE",
 	  .help = "take the values from a .npy file, [batch, keys, kv-heads, any dim]" },
-	{ "engine", 'e', CTL_CHOICE, 0, ATTN(engine), .choices = ctl_engine_names,
-	  .help = "engine that has to do it; auto is the fastest that can" },
+	OPT_ENGINE(ATTN),
 	{ NULL }
 };
 
 const struct ctl_opt attn_run_table[] = {
 	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, ATTN(out), .arg = "FILE",
 	  .help = "write the result to a .npy file" },
-	{ "check", 'c', CTL_FLAG, 0, ATTN(check),
-	  .help = "compare with a float64 reference computed here" },
-	{ "seed", 's', CTL_UINT, 0, ATTN(seed), 0, UINT64_MAX, .arg = "NUMBER",
-	  .help = "start of the random data (1)" },
-	{ "repeat", 'r', CTL_UINT, 0, ATTN(repeat), 1, 1000000, .arg = "COUNT",
-	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100",
-	},
-	{ "threads", 0, CTL_UINT, 0, ATTN(threads), 1, 4096, .arg = "COUNT",
-	  .help = "in-process device: threads; the default is one a core" },
-	{ "timeout", 0, CTL_UINT, 0, ATTN(timeout_ms), 1, UINT32_MAX, .arg = "MS",
-	  .help = "longest run of the job in milliseconds; the default is the device's" },
+	OPT_CHECK(ATTN),
+	OPTS_MEASURE(ATTN),
 	{ NULL }
 };
 

@@ -176,13 +176,10 @@ int cmd_run_attention(struct ctl *ctl, void *data, const char *operand)
 	count = attn_bind(&r.a, bindings);
 	ret = runjob_measure(&r.job, &r.a.desc.hdr, bindings, count, o->repeat,
 			     (uint32_t)o->timeout_ms);
+	if (!ret)
+		ret = runjob_read(&r.job, d->bo, d->bytes);
 	if (ret)
 		goto out;
-	ret = accel_bo_cpu_begin(d->bo, 0, d->bytes, ACCEL_CPU_READ);
-	if (ret) {
-		ret = ctl_fail(ctl, ctl_status(ret), ret, NULL, "cannot read the result");
-		goto out;
-	}
 	if (o->out)
 		ret = save(&r);
 	if (!ret && o->check) {
@@ -201,9 +198,7 @@ int cmd_run_attention(struct ctl *ctl, void *data, const char *operand)
 	else
 		show_text(&r);
 	if (r.check.ratio > 1)
-		ret = ctl_fail(ctl, CTL_MISMATCH, 0, "--check",
-			       "the result is wrong: %.9g should be %.9g", r.check.got,
-			       r.check.want);
+		ret = runjob_wrong(&r.job, r.check.got, r.check.want);
 out:
 	attn_fini(&r.a);
 	runjob_close(&r.job);

@@ -208,13 +208,10 @@ int cmd_run_conv(struct ctl *ctl, void *data, const char *operand)
 	bindings[2] = (struct accel_binding){ ACCEL_ARG_B, 0, r.c.b.bo, 0 };
 	ret = runjob_measure(&r.job, &r.c.desc.hdr, bindings, 3, o->repeat,
 			     (uint32_t)o->timeout_ms);
+	if (!ret)
+		ret = runjob_read(&r.job, r.c.d.bo, r.c.d.bytes);
 	if (ret)
 		goto out;
-	ret = accel_bo_cpu_begin(r.c.d.bo, 0, r.c.d.bytes, ACCEL_CPU_READ);
-	if (ret) {
-		ret = ctl_fail(ctl, ctl_status(ret), ret, NULL, "cannot read the result");
-		goto out;
-	}
 	if (o->out)
 		ret = save(&r);
 	if (!ret && o->check && conv_check(&r.c, &r.check))
@@ -227,9 +224,7 @@ int cmd_run_conv(struct ctl *ctl, void *data, const char *operand)
 	else
 		show_text(&r);
 	if (r.check.ratio > 1)
-		ret = ctl_fail(ctl, CTL_MISMATCH, 0, "--check",
-			       "the result is wrong: %.9g should be %.9g", r.check.got,
-			       r.check.want);
+		ret = runjob_wrong(&r.job, r.check.got, r.check.want);
 out:
 	conv_fini(&r.c);
 	runjob_close(&r.job);

@@ -4,105 +4,22 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "explain.h"
 #include "gemm.h"
-#include "interrupt.h"
-
-/* How long is measured unless --repeat says how often, and the limits of that */
-#define MEASURE_NS	100000000.0
-#define MEASURE_MIN	3
-#define MEASURE_MAX	100
-
-/* A wait is cut into pieces of this length, to see SIGINT between them */
-#define WAIT_NS		100000000
+#include "runjob.h"
 
 struct run {
 	struct ctl *ctl;
 	struct gemm g;
-	struct accel_device *dev;
-	struct accel_ctx *ctx;
-	struct accel_plan *plan;
-	struct accel_job *job;
-	struct accel_queue *queue;
-	struct accel_device_info device;
-	struct accel_plan_info info;
-	char algorithm[64];
-	double median_s;
-	double min_s;
-	uint64_t repeats;
+	struct runjob job;
 	struct gemm_verdict check;
 	struct gemm_verdict compare;
 };
 
-static int fail_ctx(struct run *r, int ret, const char *what)
+static uint32_t bind_buffers(const struct gemm *g, struct accel_binding *bindings)
 {
-	int status = ctl_status(ret);
-	struct accel_error error = ACCEL_ERROR_INIT;
-
-	accel_ctx_get_error(r->ctx, &error);
-	/* The record may be of an earlier failure, or there may be none */
-	if (error.code != ret) {
-		error = (struct accel_error)ACCEL_ERROR_INIT;
-		error.code = ret;
-	}
-	/* Options are judged when the plan is made; a bad value later on is no fault of theirs */
-	if (status == CTL_USAGE && r->plan)
-		status = CTL_FAILED;
-	return ctl_fail_error(r->ctl, status, what, &error);
-}
-
-static int open_context(struct run *r)
-{
-	const struct gemm_opts *o = r->g.opts;
-	int ret = ctl_open(r->ctl, r->ctl->device, (uint32_t)o->threads, &r->dev);
-
-	if (ret)
-		return ret;
-	r->device.size = sizeof(r->device);
-	ret = accel_device_get_info(r->dev, &r->device);
-	if (ret)
-		return ctl_fail(r->ctl, ctl_status(ret), ret, NULL,
-				"the device does not describe itself");
-	ret = accel_ctx_create(r->dev, NULL, &r->ctx);
-	if (ret)
-		return ctl_fail(r->ctl, ctl_status(ret), ret, NULL, "cannot make a context");
-	return CTL_OK;
-}
-
-/* --- running --- */
-
-static int note_chosen(void *user, const struct accel_candidate *candidate)
-{
-	struct run *r = user;
-
-	if (candidate->verdict == ACCEL_CHOSEN)
-		snprintf(r->algorithm, sizeof(r->algorithm), "%s",
-			 candidate->algorithm ? candidate->algorithm : "");
-	return 0;
-}
-
-static int prepare(struct run *r)
-{
-	struct accel_queue_opts queue = ACCEL_QUEUE_OPTS_INIT;
-	struct accel_binding bindings[6] = { 0 };
-	struct gemm *g = &r->g;
 	uint32_t count = 0;
-	int ret;
-
-	ret = accel_plan_create(r->ctx, &g->desc.hdr, &r->plan);
-	if (ret)
-		return fail_ctx(r, ret, NULL);
-	r->info.size = sizeof(r->info);
-	ret = accel_plan_get_info(r->plan, &r->info);
-	if (!ret)
-		ret = accel_plan_explain(r->plan, note_chosen, r);
-	if (ret)
-		return fail_ctx(r, ret, "the plan does not describe itself");
 
 	bindings[count++] = (struct accel_binding){ ACCEL_ARG_D, 0, g->d.bo, 0 };
 	bindings[count++] = (struct accel_binding){ ACCEL_ARG_A, 0, g->a.bo, 0 };
@@ -116,94 +33,7 @@ static int prepare(struct run *r)
 		bindings[count++] = (struct accel_binding){ ACCEL_ARG_C, 0, g->c.bo, 0 };
 	if (g->bias.dtype)
 		bindings[count++] = (struct accel_binding){ ACCEL_ARG_BIAS, 0, g->bias.bo, 0 };
-	ret = accel_job_create(r->ctx, NULL, &r->job);
-	if (!ret)
-		ret = accel_job_add(r->job, r->plan, bindings, count, NULL, 0, NULL);
-	if (ret)
-		return fail_ctx(r, ret, "cannot make a job");
-	queue.timeout_ms = (uint32_t)g->opts->timeout_ms;
-	ret = accel_queue_create(r->ctx, &queue, &r->queue);
-	if (ret == -EINVAL)
-		return ctl_fail(r->ctl, CTL_USAGE, ret, "--timeout",
-				"%u ms; the device takes %u ms at most", queue.timeout_ms,
-				r->device.max_timeout_ms);
-	if (ret)
-		return fail_ctx(r, ret, "cannot make a queue");
-	return CTL_OK;
-}
-
-static int fail_fence(struct run *r, struct accel_fence *fence, int ret)
-{
-	struct accel_fence_info info = { .size = sizeof(info) };
-	struct accel_error error = ACCEL_ERROR_INIT;
-
-	if (!accel_fence_get_info(fence, &info) && info.status) {
-		error.engine = info.engine;
-		error.addr = info.addr;
-		error.op_index = info.op_index;
-		snprintf(error.text, sizeof(error.text), "%s", info.text);
-	}
-	error.code = ret;
-	return ctl_fail_error(r->ctl, ctl_status(ret), "the job failed", &error);
-}
-
-static int run_once(struct run *r, double *seconds)
-{
-	struct timespec from, to;
-	struct accel_fence *fence;
-	int ret;
-
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	ret = accel_queue_submit(r->queue, r->job, NULL, &fence);
-	if (ret)
-		return fail_ctx(r, ret, "cannot submit the job");
-	do {
-		ret = accel_fence_wait(fence, WAIT_NS);
-	} while ((ret == -ETIMEDOUT || ret == -EINTR) && !ctl_interrupted());
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	*seconds = (double)(to.tv_sec - from.tv_sec) +
-		   (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-	if (ctl_interrupted())
-		ret = ctl_fail(r->ctl, CTL_INTERRUPTED, -EINTR, NULL, "interrupted");
-	else if (ret)
-		ret = fail_fence(r, fence, ret);
-	accel_fence_unref(fence);
-	return ret;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int measure(struct run *r)
-{
-	uint64_t count = r->g.opts->repeat, i;
-	double *times, once = 0;
-	int ret;
-
-	/* The first run pays for pages, caches and clocks: it is not counted */
-	ret = run_once(r, &once);
-	if (ret)
-		return ret;
-	if (!count) {
-		count = (uint64_t)fmin(MEASURE_NS / fmax(once * 1e9, 1), MEASURE_MAX);
-		if (count < MEASURE_MIN)
-			count = MEASURE_MIN;
-	}
-	times = ctl_alloc(count, sizeof(*times));
-	for (i = 0; i < count && !ret; i++)
-		ret = run_once(r, &times[i]);
-	if (!ret) {
-		qsort(times, count, sizeof(*times), compare_times);
-		r->median_s = (times[count / 2] + times[(count - 1) / 2]) / 2;
-		r->min_s = times[0];
-		r->repeats = count;
-	}
-	free(times);
-	return ret;
+	return count;
 }
 
 /* --- the result --- */
@@ -267,7 +97,7 @@ static double gflops(const struct run *r)
 	const struct gemm *g = &r->g;
 	double flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
 
-	return r->median_s > 0 ? flops / r->median_s / 1e9 : 0;
+	return r->job.median_s > 0 ? flops / r->job.median_s / 1e9 : 0;
 }
 
 static void json_verdict(struct json_object *doc, const struct gemm_verdict *v)
@@ -318,17 +148,10 @@ static void show_json(struct run *r)
 	struct json_object *doc = ctl_schema(r->ctl);
 
 	ctl_json_bool(doc, "ok", is_right(r));
-	ctl_json_str(doc, "device", r->device.name);
-	ctl_json_str(doc, "chip", r->device.profile);
-	ctl_json_str(doc, "engine", accel_engine_name(r->info.engine));
-	ctl_json_str(doc, "algorithm", r->algorithm);
 	json_gemm(doc, &r->g);
 	ctl_json_uint(doc, "seed", o->seed);
-	ctl_json_uint(doc, "repeats", r->repeats);
-	ctl_json_real(doc, "time_us", r->median_s * 1e6);
-	ctl_json_real(doc, "time_min_us", r->min_s * 1e6);
+	runjob_json(&r->job, doc);
 	ctl_json_real(doc, "gflops", gflops(r));
-	ctl_json_real(doc, "estimate_us", (double)r->info.estimate_ns / 1e3);
 	ctl_json_bool(doc, "checked", o->check);
 	if (o->check) {
 		json_verdict(doc, &r->check);
@@ -373,9 +196,9 @@ static void show_text(struct run *r)
 
 	show_shape(g, shape, sizeof(shape));
 	if (g->opts->brief) {
-		ctl_time(time, r->median_s);
+		ctl_time(time, r->job.median_s);
 		printf("%-20s %-5s %-7s %9s %9.2f", shape, gemm_kind_names[g->kind],
-		       accel_engine_name(r->info.engine), time, gflops(r));
+		       accel_engine_name(r->job.info.engine), time, gflops(r));
 		if (g->opts->check)
 			printf(" %10.2e %10.2e %s\n", r->check.max_rel, r->check.bound,
 			       is_right(r) ? "ok" : "WRONG");
@@ -385,10 +208,10 @@ static void show_text(struct run *r)
 	}
 	printf("%sgemm %s%s, %s -> %s, on %s (%s), engine %s, %s\n", ctl_tone(r->ctl, CTL_HEAD),
 	       shape, ctl_tone(r->ctl, CTL_PLAIN), gemm_kind_names[g->kind],
-	       accel_dtype_name(g->d.dtype), r->device.name, r->device.profile,
-	       accel_engine_name(r->info.engine), r->algorithm);
-	printf("  %-10s%s (median of %llu, best %s)\n", "time", ctl_time(time, r->median_s),
-	       (unsigned long long)r->repeats, ctl_time(best, r->min_s));
+	       accel_dtype_name(g->d.dtype), r->job.device.name, r->job.device.profile,
+	       accel_engine_name(r->job.info.engine), r->job.algorithm);
+	printf("  %-10s%s (median of %llu, best %s)\n", "time", ctl_time(time, r->job.median_s),
+	       (unsigned long long)r->job.repeats, ctl_time(best, r->job.min_s));
 	printf("  %-10s%.2f GFLOP/s\n", "rate", gflops(r));
 	if (g->opts->check)
 		text_verdict(r, "check", &r->check);
@@ -399,26 +222,23 @@ static void show_text(struct run *r)
 int cmd_run_gemm(struct ctl *ctl, void *data, const char *operand)
 {
 	const struct gemm_opts *o = data;
+	struct accel_binding bindings[6];
 	struct run r = { .ctl = ctl };
 	int ret;
 
 	(void)operand;
 	ret = gemm_init(ctl, o, &r.g);
 	if (!ret)
-		ret = open_context(&r);
+		ret = runjob_open(ctl, (uint32_t)o->threads, &r.job);
 	if (!ret)
-		ret = gemm_fill(ctl, r.ctx, &r.g);
+		ret = gemm_fill(ctl, r.job.ctx, &r.g);
 	if (!ret)
-		ret = prepare(&r);
+		ret = runjob_measure(&r.job, &r.g.desc.hdr, bindings, bind_buffers(&r.g, bindings),
+				     o->repeat, (uint32_t)o->timeout_ms);
 	if (!ret)
-		ret = measure(&r);
+		ret = runjob_read(&r.job, r.g.d.bo, r.g.d.bytes);
 	if (ret)
 		goto out;
-	ret = accel_bo_cpu_begin(r.g.d.bo, 0, r.g.d.bytes, ACCEL_CPU_READ);
-	if (ret) {
-		ret = ctl_fail(ctl, ctl_status(ret), ret, NULL, "cannot read the result");
-		goto out;
-	}
 	if (o->out)
 		ret = save(&r);
 	if (!ret && o->check) {
@@ -441,12 +261,8 @@ int cmd_run_gemm(struct ctl *ctl, void *data, const char *operand)
 			       "the result is wrong: error %.3g times the bound",
 			       r.check.ratio > 1 ? r.check.ratio : r.compare.ratio);
 out:
-	accel_queue_destroy(r.queue);
-	accel_job_destroy(r.job);
-	accel_plan_unref(r.plan);
 	gemm_fini(&r.g);
-	accel_ctx_destroy(r.ctx);
-	accel_device_unref(r.dev);
+	runjob_close(&r.job);
 	return ret;
 }
 
@@ -467,18 +283,17 @@ int cmd_explain_gemm(struct ctl *ctl, void *data, const char *operand)
 	(void)operand;
 	ret = gemm_init(ctl, o, &r.g);
 	if (!ret)
-		ret = open_context(&r);
+		ret = runjob_open(ctl, 0, &r.job);
 	if (!ret) {
 		/* Packing needs weights, of which there are none here */
 		plan = r.g.desc;
 		plan.flags &= ~ACCEL_GEMM_PACK_B;
 		ret = explain_show(ctl, &(struct explain){
-			.ctx = r.ctx, .device = &r.device, .desc = &r.g.desc.hdr,
+			.ctx = r.job.ctx, .device = &r.job.device, .desc = &r.g.desc.hdr,
 			.plan = &plan.hdr, .describe = describe, .data = &r.g,
 		});
 	}
 	gemm_fini(&r.g);
-	accel_ctx_destroy(r.ctx);
-	accel_device_unref(r.dev);
+	runjob_close(&r.job);
 	return ret;
 }

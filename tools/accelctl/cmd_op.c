@@ -252,9 +252,7 @@ int cmd_run_op(struct ctl *ctl, void *data, const char *operand)
 	else
 		show_text(&r);
 	if (!is_right(&r))
-		ret = ctl_fail(ctl, CTL_MISMATCH, 0, "--check",
-			       "the result is wrong: %.9g should be %.9g", r.check.worst.got,
-			       r.check.worst.expect);
+		ret = runjob_wrong(&r.job, r.check.worst.got, r.check.worst.expect);
 out:
 	op_fini(&r.op);
 	runjob_close(&r.job);

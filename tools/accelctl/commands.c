@@ -16,7 +16,6 @@
 #include "watchers.h"
 
 #define GLOBAL(field)	offsetof(struct ctl, field)
-#define GEMM(field)	offsetof(struct gemm_opts, field)
 
 const char *const ctl_act_names[] = {
 	[ACCEL_ACT_NONE] = "none",
@@ -65,129 +64,6 @@ const struct ctl_opt ctl_global_opts[] = {
 	  .help = "with a rec: device: write its calls to FILE, one JSON object a line" },
 	{ "help", 'h', CTL_FLAG, 0, GLOBAL(help), .help = "show help for the command" },
 	{ "version", 'V', CTL_FLAG, 0, GLOBAL(version), .help = "show the version" },
-	{ NULL }
-};
-
-static const struct ctl_opt gemm_opts[] = {
-	{ "m", 'm', CTL_UINT, 0, GEMM(m), 1, INT32_MAX, .arg = "M",
-	  .help = "rows of A and of the result" },
-	{ "n", 'n', CTL_UINT, 0, GEMM(n), 1, INT32_MAX, .arg = "N",
-	  .help = "columns of B and of the result" },
-	{ "k", 'k', CTL_UINT, 0, GEMM(k), 1, INT32_MAX, .arg = "K",
-	  .help = "columns of A, rows of B" },
-	{ "batch", 0, CTL_UINT, 0, GEMM(batch), 1, INT32_MAX, .arg = "COUNT",
-	  .help = "number of products" },
-	{ "dtype", 't', CTL_CHOICE, 0, GEMM(dtype), .choices = gemm_kind_names,
-	  .help = "element type; int8 is summed in int32, int4 means 4-bit weights with group scales and fp16 for the rest; without it the files decide, else fp32",
-	},
-	{ "out-dtype", 0, CTL_CHOICE, 0, GEMM(out_dtype), .choices = gemm_out_names,
-	  .help = "element type of the result; the default is that of A, int32 for int8" },
-	{ "trans-a", 0, CTL_FLAG, 0, GEMM(trans_a), .help = "A is stored K x M" },
-	{ "trans-b", 0, CTL_FLAG, 0, GEMM(trans_b), .help = "B is stored N x K" },
-	{ "alpha", 0, CTL_REAL, 0, GEMM(alpha), .arg = "X", .help = "factor of the product (1)" },
-	{ "beta", 0, CTL_REAL, 0, GEMM(beta), .arg = "X",
-	  .help = "factor of an addend C (0: there is none)" },
-	{ "bias", 0, CTL_FLAG, 0, GEMM(bias), .help = "add a row of N numbers to each row" },
-	{ "act", 0, CTL_CHOICE, 0, GEMM(act), .choices = ctl_act_names, .arg = "NAME",
-	  .help = "activation at the end: relu, clamp, leaky_relu, sigmoid, tanh, gelu, gelu_tanh, silu, hard_sigmoid, hard_swish, elu, celu, selu, softplus, softsign, mish",
-	},
-	{ "p0", 0, CTL_REAL, 0, GEMM(p0), .arg = "X",
-	  .help = "first parameter of the activation: lower limit (0), slope (0.01, hard_sigmoid 1/6), alpha of elu, celu (1) and selu (1.6733)",
-	},
-	{ "p1", 0, CTL_REAL, 0, GEMM(p1), .arg = "X",
-	  .help = "second parameter: upper limit (6), hard_sigmoid 0.5, selu 1.0507" },
-	{ "group", 0, CTL_UINT, 0, GEMM(group), 16, 4096, .arg = "COUNT",
-	  .help = "int4: weights along K that share a scale, a power of two (32)" },
-	{ "engine", 'e', CTL_CHOICE, 0, GEMM(engine), .choices = ctl_engine_names,
-	  .help = "engine that has to do it; auto is the fastest that can" },
-	{ "pack", 0, CTL_FLAG, 0, GEMM(pack),
-	  .help = "B is constant: rearrange it for the engine beforehand" },
-	{ "a", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(a), .arg = "FILE",
-	  .help = "take A from a .npy file; sizes come from it too" },
-	{ "b", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(b), .arg = "FILE",
-	  .help = "take B from a .npy file; for int4 either numbers from -8 to 7 or floating point, which is quantised",
-	},
-	{ "scales", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(scales), .arg = "FILE",
-	  .help = "int4: scales of --b, one for each group along K; without it 1" },
-	{ NULL }
-};
-
-static const struct ctl_opt gemm_run_opts[] = {
-	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, GEMM(out), .arg = "FILE",
-	  .help = "write the result to a .npy file" },
-	{ "check", 'c', CTL_FLAG, 0, GEMM(check),
-	  .help = "compare with a float64 reference computed here" },
-	{ "compare", 0, CTL_STRING, CTL_COMPLETE_FILE, GEMM(compare), .arg = "FILE",
-	  .help = "compare with a result in a .npy file, of another device for instance: no further apart than twice the bound, integers equal",
-	},
-	{ "seed", 's', CTL_UINT, 0, GEMM(seed), 0, UINT64_MAX, .arg = "NUMBER",
-	  .help = "start of the random data; the same seed gives the same data everywhere (1)" },
-	{ "repeat", 'r', CTL_UINT, 0, GEMM(repeat), 1, 1000000, .arg = "COUNT",
-	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100",
-	},
-	{ "threads", 0, CTL_UINT, 0, GEMM(threads), 1, 4096, .arg = "COUNT",
-	  .help = "in-process device: threads; the default is one a core" },
-	{ "timeout", 0, CTL_UINT, 0, GEMM(timeout_ms), 1, UINT32_MAX, .arg = "MS",
-	  .help = "longest run of the job in milliseconds; the default is the device's" },
-	{ "brief", 0, CTL_FLAG, 0, GEMM(brief),
-	  .help = "one line: shape, type, engine, time, GFLOP/s, error, bound, verdict" },
-	{ NULL }
-};
-
-#define CONV(member)	offsetof(struct conv_opts, member)
-
-static const struct ctl_opt conv_table[] = {
-	{ "a", 0, CTL_STRING, CTL_COMPLETE_FILE, CONV(a), .arg = "FILE",
-	  .help = "take the input from a .npy file, [N, C, H, W], or from a picture, .png" },
-	{ "b", 0, CTL_STRING, CTL_COMPLETE_FILE, CONV(b), .arg = "FILE",
-	  .help = "take the weights from a .npy file, [M, C / groups, H, W]; two dimensions are a filter for each channel",
-	},
-	{ "filter", 'f', CTL_CHOICE, 0, CONV(filter), .choices = conv_filter_names,
-	  .help = "weights that blur, sharpen or find edges, for each channel by itself" },
-	{ "dtype", 't', CTL_CHOICE, 0, CONV(dtype), .choices = conv_kind_names,
-	  .help = "element type (fp32); int8 is summed in int32, which of pictures becomes bytes again",
-	},
-	{ "batch", 0, CTL_UINT, 0, CONV(batch), 1, 65536, .arg = "COUNT",
-	  .help = "inputs without a file (1)" },
-	{ "channels", 0, CTL_UINT, 0, CONV(channels), 1, 1048576, .arg = "COUNT",
-	  .help = "their channels (3)" },
-	{ "height", 0, CTL_UINT, 0, CONV(height), 1, 1048576, .arg = "COUNT",
-	  .help = "their rows (32)" },
-	{ "width", 0, CTL_UINT, 0, CONV(width), 1, 1048576, .arg = "COUNT",
-	  .help = "their columns (32)" },
-	{ "filters", 'm', CTL_UINT, 0, CONV(filters), 1, 1048576, .arg = "COUNT",
-	  .help = "filters without a file (8)" },
-	{ "size", 'k', CTL_UINT, 0, CONV(size), 1, 65536, .arg = "COUNT",
-	  .help = "their rows and columns (3)" },
-	{ "stride", 0, CTL_UINT, 0, CONV(stride), 1, 65536, .arg = "COUNT",
-	  .help = "distance of windows (1)" },
-	{ "dilation", 0, CTL_UINT, 0, CONV(dilation), 1, 65536, .arg = "COUNT",
-	  .help = "distance of the elements of a window (1)" },
-	{ "pad", 0, CTL_UINT, 0, CONV(pad), 0, 65536, .arg = "COUNT",
-	  .help = "zeros on all sides (0: none, and the edge of a picture is repeated)" },
-	{ "groups", 'g', CTL_UINT, 0, CONV(groups), 1, 1048576, .arg = "COUNT",
-	  .help = "groups of channels (1)" },
-	{ "algorithm", 0, CTL_CHOICE, 0, CONV(algorithm), .choices = conv_algorithm_names,
-	  .help = "how it has to be done; auto is the fastest that can" },
-	{ "engine", 'e', CTL_CHOICE, 0, CONV(engine), .choices = ctl_engine_names,
-	  .help = "engine that has to do it; auto is the fastest that can" },
-	{ NULL }
-};
-
-static const struct ctl_opt conv_run_table[] = {
-	{ "out", 'o', CTL_STRING, CTL_COMPLETE_FILE, CONV(out), .arg = "FILE",
-	  .help = "write the result to a .npy file or, if it has 1 or 3 channels, to a .png" },
-	{ "check", 'c', CTL_FLAG, 0, CONV(check),
-	  .help = "compare with a float64 reference computed here" },
-	{ "seed", 's', CTL_UINT, 0, CONV(seed), 0, UINT64_MAX, .arg = "NUMBER",
-	  .help = "start of the random data (1)" },
-	{ "repeat", 'r', CTL_UINT, 0, CONV(repeat), 1, 1000000, .arg = "COUNT",
-	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100",
-	},
-	{ "threads", 0, CTL_UINT, 0, CONV(threads), 1, 4096, .arg = "COUNT",
-	  .help = "in-process device: threads; the default is one a core" },
-	{ "timeout", 0, CTL_UINT, 0, CONV(timeout_ms), 1, UINT32_MAX, .arg = "MS",
-	  .help = "longest run of the job in milliseconds; the default is the device's" },
 	{ NULL }
 };
 
@@ -265,15 +141,15 @@ static const struct ctl_opt coredump_table[] = {
 	{ NULL }
 };
 
-static const struct ctl_opt *const run_tables[] = { gemm_opts, gemm_run_opts, NULL };
+static const struct ctl_opt *const gemm_tables[] = { gemm_table, gemm_run_table, NULL };
 static const struct ctl_opt *const conv_tables[] = { conv_table, conv_run_table, NULL };
 static const struct ctl_opt *const attn_tables[] = { attn_table, attn_run_table, NULL };
 static const struct ctl_opt *const op_tables[] = { op_opts_table, op_params, op_run_table, NULL };
 static const struct ctl_opt *const explain_op_tables[] = { op_opts_table, op_params, NULL };
-static const struct ctl_opt *const explain_tables[] = { gemm_opts, NULL };
+static const struct ctl_opt *const explain_gemm_tables[] = { gemm_table, NULL };
 static const struct ctl_opt *const explain_conv_tables[] = { conv_table, NULL };
 static const struct ctl_opt *const explain_attn_tables[] = { attn_table, NULL };
-static const struct ctl_opt *const tune_gemm_tables[] = { gemm_opts, tune_run_table, NULL };
+static const struct ctl_opt *const tune_gemm_tables[] = { gemm_table, tune_run_table, NULL };
 static const struct ctl_opt *const tune_conv_tables[] = { conv_table, tune_conv_table, NULL };
 static const struct ctl_opt *const tune_attn_tables[] = { attn_table, tune_run_table, NULL };
 static const struct ctl_opt *const tune_op[] = { op_opts_table, op_params, tune_run_table, NULL };
@@ -295,7 +171,11 @@ static_assert(!offsetof(struct top_opts, sys) && !offsetof(struct health_opts, s
 	      !offsetof(struct power_opts, sys) && !offsetof(struct coredump_opts, sys),
 	      "sys_root_opts");
 /* And those of an operation that of these */
-static_assert(!offsetof(struct tune_opts, op), "gemm_opts, conv_table, attn_table, op_opts_table");
+static_assert(!offsetof(struct tune_opts, op), "gemm_table, conv_table, attn_table, op_opts_table");
+
+/* Tables, the struct that they fill, and what sets its defaults */
+#define OPTIONS(tables, type, defaults) \
+	.opts = (tables), .data_size = sizeof(struct type), .init = (defaults)
 
 const struct ctl_command ctl_commands[] = {
 	{
@@ -323,8 +203,7 @@ const struct ctl_command ctl_commands[] = {
 		.summary = "find out why an accelerator cannot be used",
 		.text = "Checks kernel, driver, device nodes, permissions, limits and versions. Each check is a line; where something is wrong, the next line says what to do about it. A warning costs speed or comfort, a failure keeps the device from being used. The exit status is that of the first failure, because the others tend to follow from it.\n\n"
 			"With -d only that device is looked at: -d sw checks what the in-process device needs.",
-		.opts = doctor_tables,
-		.data_size = sizeof(struct doctor_opts),
+		OPTIONS(doctor_tables, doctor_opts, NULL),
 		.run = cmd_doctor,
 	},
 	{
@@ -332,45 +211,35 @@ const struct ctl_command ctl_commands[] = {
 		.summary = "watch engines and clients",
 		.text = "Shows the load of every engine, clock, temperature, power and memory of each device, and for each client the share that it had of the engines of each kind since the sample before: all engines of a kind busy for it all the time is 100. Power and temperature of a model are marked. On a terminal the picture is renewed until q is pressed, and h shows the other keys. Elsewhere, or with -n or --batch, each sample is printed as text; with --json each is one JSON object on a line of its own.\n\n"
 			"Only root sees the clients of others, and the number of queues. A client that several processes share is one client.",
-		.opts = top_tables,
-		.data_size = sizeof(struct top_opts),
-		.init = top_opts_init,
+		OPTIONS(top_tables, top_opts, top_opts_init),
 		.run = cmd_top,
 	},
 	{
 		.name = "ps",
 		.summary = "list the clients",
 		.text = "Lists the clients of the devices: process, owner, time on the engines of each kind so far, resident memory, queues. Only root sees those of others.",
-		.opts = sys_tables,
-		.data_size = sizeof(struct sys_opts),
-		.init = sys_opts_init,
+		OPTIONS(sys_tables, sys_opts, sys_opts_init),
 		.run = cmd_ps,
 	},
 	{
 		.name = "bo",
 		.summary = "list the buffers",
 		.text = "Lists the buffers of the devices with their sizes, flags, mappings and labels, as the driver's table in debugfs has them, which is for root. For others it shows how much memory their own clients have.",
-		.opts = sys_tables,
-		.data_size = sizeof(struct sys_opts),
-		.init = sys_opts_init,
+		OPTIONS(sys_tables, sys_opts, sys_opts_init),
 		.run = cmd_bo,
 	},
 	{
 		.name = "jobs",
 		.summary = "show queues and rings, and what is in flight",
 		.text = "Shows the queues of all clients with the jobs submitted and completed, and the rings of the engines, as the driver's tables in debugfs have them, which is for root.",
-		.opts = sys_tables,
-		.data_size = sizeof(struct sys_opts),
-		.init = sys_opts_init,
+		OPTIONS(sys_tables, sys_opts, sys_opts_init),
 		.run = cmd_jobs,
 	},
 	{
 		.name = "health",
 		.summary = "tell whether a device is well, and what has happened to it",
 		.text = "Shows resets, faults, timeouts, missed interrupts, throttling and the last core dump of each device. A device is ok; degraded: it is throttled, or interrupts were missed; or lost: it is gone, or wedged, which means that no reset brought it back. The exit status is 0, 1 or 6, that of the worst device. Jobs that faulted or hung are the fault of who sent them, and the device has recovered: they count only with --strict.",
-		.opts = health_tables,
-		.data_size = sizeof(struct health_opts),
-		.init = sys_opts_init,
+		OPTIONS(health_tables, health_opts, sys_opts_init),
 		.run = cmd_health,
 	},
 	{
@@ -380,9 +249,7 @@ const struct ctl_command ctl_commands[] = {
 		.summary = "show what a core dump of a device says",
 		.text = "Shows a core dump that the driver made when a job faulted or hung, or a device did not come back from a reset: the job, its tasks, the walk of the page table, rings, registers, and what happened before. FILE may be a copy; - is the standard input. With --last it is the newest dump that the kernel still holds, of any device or the one that -d names; the kernel throws dumps away after some minutes, or when its file is written to. With --json there are the header, the job and the walk.\n\n"
 			"Of a dump that is truncated or contradicts itself what can be read is shown, and the exit status is 1. It is also 1 if there is no dump.",
-		.opts = coredump_tables,
-		.data_size = sizeof(struct coredump_opts),
-		.init = sys_opts_init,
+		OPTIONS(coredump_tables, coredump_opts, sys_opts_init),
 		.run = cmd_coredump,
 	},
 	{
@@ -390,9 +257,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "get",
 		.summary = "show power mode, clocks, temperature and power",
 		.text = "Shows the power mode, clock and limits of the clock, temperature and its limit, power, energy, and whether the device sleeps. What a model made up is marked.",
-		.opts = sys_tables,
-		.data_size = sizeof(struct sys_opts),
-		.init = sys_opts_init,
+		OPTIONS(sys_tables, sys_opts, sys_opts_init),
 		.run = cmd_power_get,
 	},
 	{
@@ -400,9 +265,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "set",
 		.summary = "set power mode and clocks",
 		.text = "Sets what the options say, one after the other, and shows the result like power get. For root. With several devices -d has to name one.",
-		.opts = power_tables,
-		.data_size = sizeof(struct power_opts),
-		.init = power_opts_init,
+		OPTIONS(power_tables, power_opts, power_opts_init),
 		.run = cmd_power_set,
 	},
 	{
@@ -410,9 +273,7 @@ const struct ctl_command ctl_commands[] = {
 		.operand = "ENGINE",
 		.summary = "reset a device or an engine",
 		.text = "Resets an engine, such as matrix0, or with 'device' or nothing the whole device, and says how long it took. Nothing is asked. Jobs that run there are lost to their queues; the others go on. For root. With several devices -d has to name one.",
-		.opts = sys_tables,
-		.data_size = sizeof(struct sys_opts),
-		.init = sys_opts_init,
+		OPTIONS(sys_tables, sys_opts, sys_opts_init),
 		.run = cmd_reset,
 	},
 	{
@@ -422,9 +283,7 @@ const struct ctl_command ctl_commands[] = {
 		.summary = "record jobs, faults and resets for a trace viewer",
 		.text = "Records what the driver does, for as long as COMMAND runs, for a time, or until SIGINT, in the Chrome trace format, which Perfetto and chrome://tracing show: a row for each engine with the jobs that ran, a row for each queue with what waited, arrows from submission to run, and marks for faults, resets and power. Put -- before a command that has options. For root; nobody else's tracing is disturbed.\n\n"
 			"The file is valid JSON at all times. Events that were lost because the kernel's buffer was full are counted, in the file and at the end. The exit status is 1 if COMMAND failed.",
-		.opts = trace_tables,
-		.data_size = sizeof(struct trace_opts),
-		.init = trace_opts_init,
+		OPTIONS(trace_tables, trace_opts, trace_opts_init),
 		.run = cmd_trace,
 	},
 	{
@@ -434,9 +293,7 @@ const struct ctl_command ctl_commands[] = {
 		.text = "Computes D = act(alpha A x B + beta C + bias) on a device, measures it and, with --check, compares it with a reference. Matrices that no file gives are filled from --seed: whole numbers of the full range for integers, numbers from -1 to 1 otherwise. The time is the median of the measured runs, from submission to completion.\n\n"
 			"Arrays in files have two dimensions, or three with batches; a single matrix is repeated for all products. Element types of files: f2, f4, f8, i1 to i8, u1 to u8, and bfloat16 as V2 or, with --dtype bf16, u2. They are converted where that loses nothing but precision.\n\n"
 			"The error that --check allows for an element is L (K + 8) 2^-24 T + v |reference|, where T is the sum of the magnitudes of its terms, L the largest slope of the activation, and v the rounding of a narrow result: 2^-11 for fp16, 2^-8 for bf16. Activations that are not piecewise linear may add 16 x 2^-24. Results in int32 have to be exact.",
-		.opts = run_tables,
-		.data_size = sizeof(struct gemm_opts),
-		.init = gemm_opts_init,
+		OPTIONS(gemm_tables, gemm_opts, gemm_opts_init),
 		.run = cmd_run_gemm,
 	},
 	{
@@ -445,9 +302,7 @@ const struct ctl_command ctl_commands[] = {
 		.summary = "run a convolution, also of a picture",
 		.text = "Convolves an input with weights on a device, measures it and, with --check, compares it with a reference. What no file gives is filled from --seed, as by run gemm. Of a picture each channel is filtered by itself with --filter or a --b of two dimensions; its values are those of the file, 0 to 255, and results are rounded and saturated when a picture is written. With --dtype int8 pixels are bytes, weights are bytes with a scale, and the device makes bytes of the sums.\n\n"
 			"The error that --check allows for an element is (K + 8) 2^-24 T + v |reference|, with K products and T the sum of their magnitudes, and v as for run gemm; a byte of a picture may be off by half in addition. Results in int32 have to be exact.",
-		.opts = conv_tables,
-		.data_size = sizeof(struct conv_opts),
-		.init = conv_opts_init,
+		OPTIONS(conv_tables, conv_opts, conv_opts_init),
 		.run = cmd_run_conv,
 	},
 	{
@@ -457,9 +312,7 @@ const struct ctl_command ctl_commands[] = {
 		.text = "Computes softmax(scale Q x K^T + ...) x V on a device, measures it and, with --check, compares it with a reference. What no file gives is filled from --seed, as by run gemm; pages are in a random order. Of keys and values in int8 the largest magnitude of each row becomes 127.\n\n"
 			"Arrays in files have four dimensions; of three the batch is 1, and of two also the heads. Sizes come from the files, or from the options. GFLOP/s are counted as if every query saw every key.\n\n"
 			"The reference computes all scores of a row, all weights, and the sum in float64, and carries along what binary32 may lose in each step: the error that --check allows for an element.",
-		.opts = attn_tables,
-		.data_size = sizeof(struct attn_opts),
-		.init = attn_opts_init,
+		OPTIONS(attn_tables, attn_opts, attn_opts_init),
 		.run = cmd_run_attention,
 	},
 	{
@@ -476,9 +329,7 @@ const struct ctl_command ctl_commands[] = {
 			"moves: copy, transpose, fill, concat (up to 8), split, pad.\n\n"
 			"Parameters are options; one that the operation does not have is refused. Random numbers are those from -1 to 1, whole numbers all of a byte and from -32768 to 32767 of int32, and indices that fit. Indices are int32; scales, biases, means, variances and tables of cosines are fp32.\n\n"
 			"What --check allows is what the manual says of the operation's numerics; what is exact has to be so.",
-		.opts = op_tables,
-		.data_size = sizeof(struct op_opts),
-		.init = op_opts_init,
+		OPTIONS(op_tables, op_opts, op_opts_init),
 		.run = cmd_run_op,
 	},
 	{
@@ -486,9 +337,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "gemm",
 		.summary = "show which engine takes a matrix product, and why",
 		.text = "Lists the engines with a verdict: chosen, possible or refused, the time and the bytes that the model of the chip expects, and the reason. Nothing is run. The exit status is 3 if no engine, or not the one asked for, takes it.",
-		.opts = explain_tables,
-		.data_size = sizeof(struct gemm_opts),
-		.init = gemm_opts_init,
+		OPTIONS(explain_gemm_tables, gemm_opts, gemm_opts_init),
 		.run = cmd_explain_gemm,
 	},
 	{
@@ -496,9 +345,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "conv",
 		.summary = "show which engine takes a convolution, how, and why",
 		.text = "The same of a convolution, with the ways to do it: each is a line of its own.",
-		.opts = explain_conv_tables,
-		.data_size = sizeof(struct conv_opts),
-		.init = conv_opts_init,
+		OPTIONS(explain_conv_tables, conv_opts, conv_opts_init),
 		.run = cmd_explain_conv,
 	},
 	{
@@ -506,9 +353,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "attention",
 		.summary = "show which engine takes an attention, and why",
 		.text = "The same of an attention.",
-		.opts = explain_attn_tables,
-		.data_size = sizeof(struct attn_opts),
-		.init = attn_opts_init,
+		OPTIONS(explain_attn_tables, attn_opts, attn_opts_init),
 		.run = cmd_explain_attention,
 	},
 	{
@@ -518,9 +363,7 @@ const struct ctl_command ctl_commands[] = {
 		.complete = CTL_COMPLETE_OP,
 		.summary = "show which engine takes an operation, and why",
 		.text = "As explain gemm, of what run op would run.",
-		.opts = explain_op_tables,
-		.data_size = sizeof(struct op_opts),
-		.init = op_opts_init,
+		OPTIONS(explain_op_tables, op_opts, op_opts_init),
 		.run = cmd_explain_op,
 	},
 	{
@@ -528,9 +371,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "list",
 		.summary = "list what was measured",
 		.text = "Lists the operations of which the ways to do them were measured: the fastest way with what its kernel was told, its time, the time of what a plan takes that is not tuned, and how many times as fast it is. Entries of other devices, CPUs or versions are not used; corrupt ones are ignored. Plans use what is listed when they are made with ACCEL_PLAN_TUNE or ACCEL_PLAN_TUNE_CACHED.",
-		.opts = tune_list_tables,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_init,
+		OPTIONS(tune_list_tables, tune_opts, tune_init),
 		.run = cmd_tune_list,
 	},
 	{
@@ -538,9 +379,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "run gemm",
 		.summary = "measure the ways to do a matrix product",
 		.text = "Measures the ways to do the product that run gemm would run, on buffers with random numbers, within a time, and keeps the fastest in a file for the plans of all programs of the user. What is clearly slower is dropped early. What is known already is shown, not measured.",
-		.opts = tune_gemm_tables,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_gemm_init,
+		OPTIONS(tune_gemm_tables, tune_opts, tune_gemm_init),
 		.run = cmd_tune_gemm,
 	},
 	{
@@ -548,9 +387,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "run conv",
 		.summary = "measure the ways to do a convolution",
 		.text = "The same of a convolution, whose algorithms are measured too.",
-		.opts = tune_conv_tables,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_conv_init,
+		OPTIONS(tune_conv_tables, tune_opts, tune_conv_init),
 		.run = cmd_tune_conv,
 	},
 	{
@@ -558,9 +395,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "run attention",
 		.summary = "measure the ways to do an attention",
 		.text = "The same of an attention; with --pieces also fewer pieces are measured.",
-		.opts = tune_attn_tables,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_attn_init,
+		OPTIONS(tune_attn_tables, tune_opts, tune_attn_init),
 		.run = cmd_tune_attention,
 	},
 	{
@@ -570,9 +405,7 @@ const struct ctl_command ctl_commands[] = {
 		.complete = CTL_COMPLETE_OP,
 		.summary = "measure the ways to do an operation",
 		.text = "The same of an operation by its name, as run op has it.",
-		.opts = tune_op,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_op_init,
+		OPTIONS(tune_op, tune_opts, tune_op_init),
 		.run = cmd_tune_op,
 	},
 	{
@@ -580,9 +413,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "export",
 		.summary = "write everything that was measured as JSON",
 		.text = "Writes all entries as one JSON document, with the operation as the file has it and every candidate; with or without --json.",
-		.opts = tune_list_tables,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_init,
+		OPTIONS(tune_list_tables, tune_opts, tune_init),
 		.run = cmd_tune_export,
 	},
 	{
@@ -590,9 +421,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "prune",
 		.summary = "remove what is of no use any more",
 		.text = "Removes the entries of other CPUs, or other instruction sets of this one, of other versions of the library, and corrupt ones.",
-		.opts = tune_prune_tables,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_init,
+		OPTIONS(tune_prune_tables, tune_opts, tune_init),
 		.run = cmd_tune_prune,
 	},
 	{
@@ -600,9 +429,7 @@ const struct ctl_command ctl_commands[] = {
 		.sub = "verify",
 		.summary = "check the file, and measure a sample again",
 		.text = "Checks the checksum of each entry and measures some of those that this device uses again, without writing anything: an entry holds if its way is at most a tenth slower than the fastest of today. On a machine that is busy with something else some will not. The exit status is 8 if an entry is corrupt or no longer holds.",
-		.opts = tune_verify,
-		.data_size = sizeof(struct tune_opts),
-		.init = tune_init,
+		OPTIONS(tune_verify, tune_opts, tune_init),
 		.run = cmd_tune_verify,
 	},
 	{
@@ -611,8 +438,7 @@ const struct ctl_command ctl_commands[] = {
 		.complete = CTL_COMPLETE_COMMAND,
 		.summary = "show help",
 		.text = "Shows the commands, or the options of one.",
-		.opts = help_tables,
-		.data_size = sizeof(struct help_opts),
+		OPTIONS(help_tables, help_opts, NULL),
 		.run = cmd_help,
 	},
 	{

@@ -38,19 +38,6 @@ static const struct {
 	[CONV_FILTER_EDGE] = { 3, 1, { -1, -1, -1, -1, 8, -1, -1, -1, -1 } },
 };
 
-void conv_opts_init(void *data)
-{
-	struct conv_opts *o = data;
-
-	o->batch = 1;
-	o->channels = 3;
-	o->height = o->width = 32;
-	o->filters = 8;
-	o->size = 3;
-	o->stride = o->dilation = o->groups = 1;
-	o->seed = 1;
-}
-
 static bool is_png(const char *path)
 {
 	size_t len = path ? strlen(path) : 0;

@@ -32,6 +32,11 @@ extern const char *const conv_filter_names[];
 /** conv_algorithm_names - names of enum accel_conv_algorithm, NULL-terminated */
 extern const char *const conv_algorithm_names[];
 
+/** conv_table - options of run conv and explain conv */
+extern const struct ctl_opt conv_table[];
+/** conv_run_table - further options of run conv */
+extern const struct ctl_opt conv_run_table[];
+
 /**
  * struct conv_opts - options of run conv and explain conv
  */

@@ -26,19 +26,6 @@ static const struct {
 /* One stream of random numbers for each tensor */
 enum { STREAM_A = 1, STREAM_B, STREAM_SCALES, STREAM_C, STREAM_BIAS };
 
-void gemm_opts_init(void *data)
-{
-	struct gemm_opts *o = data;
-
-	o->dtype = GEMM_UNSET;
-	o->out_dtype = GEMM_UNSET;
-	o->alpha = 1;
-	o->group = 32;
-	o->seed = 1;
-	o->p0 = NAN;
-	o->p1 = NAN;
-}
-
 /* --- files --- */
 
 static int load(struct ctl *ctl, const char *option, const char *path, struct npy *npy)

@@ -35,6 +35,11 @@ extern const char *const gemm_out_names[];
 /** gemm_out_dtypes - enum accel_dtype of each */
 extern const uint32_t gemm_out_dtypes[];
 
+/** gemm_table - options of run gemm and explain gemm */
+extern const struct ctl_opt gemm_table[];
+/** gemm_run_table - further options of run gemm */
+extern const struct ctl_opt gemm_run_table[];
+
 /**
  * struct gemm_opts - options of run gemm and explain gemm
  */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "op.h"
+#include "run_opts.h"
 
 #define OP(member)	offsetof(struct op_opts, member)
 /* A dimension, from the end if it is negative */
@@ -103,25 +104,15 @@ const struct ctl_opt op_opts_table[] = {
 	{ "scale", 0, CTL_REAL, 0, OP(scale), .arg = "X",
 	  .help = "int8 and uint8 are numbers times X, in inputs and results; without it they are whole numbers",
 	},
-	{ "engine", 'e', CTL_CHOICE, 0, OP(engine), .choices = ctl_engine_names,
-	  .help = "engine that has to do it; auto is the fastest that can" },
+	OPT_ENGINE(OP),
 	{ NULL }
 };
 
 const struct ctl_opt op_run_table[] = {
 	{ "out", 'o', CTL_STRINGS, CTL_COMPLETE_FILE, OP(out), .arg = "FILE",
 	  .help = "write the result to a .npy file; once for each of several results" },
-	{ "check", 'c', CTL_FLAG, 0, OP(check),
-	  .help = "compare with a float64 reference computed here" },
-	{ "seed", 's', CTL_UINT, 0, OP(seed), 0, UINT64_MAX, .arg = "NUMBER",
-	  .help = "start of the random data (1)" },
-	{ "repeat", 'r', CTL_UINT, 0, OP(repeat), 1, 1000000, .arg = "COUNT",
-	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, from 3 to 100",
-	},
-	{ "threads", 0, CTL_UINT, 0, OP(threads), 1, 4096, .arg = "COUNT",
-	  .help = "in-process device: threads; the default is one a core" },
-	{ "timeout", 0, CTL_UINT, 0, OP(timeout_ms), 1, UINT32_MAX, .arg = "MS",
-	  .help = "longest run of the job in milliseconds; the default is the device's" },
+	OPT_CHECK(OP),
+	OPTS_MEASURE(OP),
 	{ NULL }
 };
 

@@ -197,6 +197,20 @@ out:
 	return ret;
 }
 
+int runjob_read(struct runjob *r, struct accel_bo *bo, uint64_t bytes)
+{
+	int ret = accel_bo_cpu_begin(bo, 0, bytes, ACCEL_CPU_READ);
+
+	return ret ? ctl_fail(r->ctl, ctl_status(ret), ret, NULL, "cannot read the result") :
+		     CTL_OK;
+}
+
+int runjob_wrong(struct runjob *r, double got, double want)
+{
+	return ctl_fail(r->ctl, CTL_MISMATCH, 0, "--check",
+			"the result is wrong: %.9g should be %.9g", got, want);
+}
+
 void runjob_json(const struct runjob *r, struct json_object *doc)
 {
 	ctl_json_str(doc, "device", r->device.name);

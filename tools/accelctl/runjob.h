@@ -68,6 +68,26 @@ int runjob_measure(struct runjob *r, const struct accel_desc *desc,
 		   uint32_t timeout_ms);
 
 /**
+ * runjob_read - before the CPU looks at a result; accel_bo_cpu_end() follows
+ * @r: measured
+ * @bo: buffer of the result
+ * @bytes: of it
+ *
+ * Return: an exit status.
+ */
+int runjob_read(struct runjob *r, struct accel_bo *bo, uint64_t bytes);
+
+/**
+ * runjob_wrong - say that the check found the result wrong
+ * @r: measured
+ * @got: element that is furthest off
+ * @want: what it should be
+ *
+ * Return: an exit status.
+ */
+int runjob_wrong(struct runjob *r, double got, double want);
+
+/**
  * runjob_json - what was measured, and where
  * @r: measured
  * @doc: document that gets the keys
