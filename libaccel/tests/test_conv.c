@@ -27,6 +27,14 @@ enum kind {
 	KINDS
 };
 
+enum epilogue {
+	EPILOGUE_NONE,
+	EPILOGUE_ANY,		/* whatever comes up */
+	EPILOGUE_PLAIN,		/* bias and ReLU */
+	EPILOGUE_TIES,		/* ReLU, bytes half way between two */
+	EPILOGUES
+};
+
 /**
  * struct conv_case - a convolution; ANY: at random
  * @what: for messages
@@ -45,7 +53,7 @@ enum kind {
  * @pad: before and after; ANY: unlike each other too
  * @engine: &enum accel_engine
  * @style: layout
- * @epilogue: there is one
+ * @epilogue: &enum epilogue
  * @special: infinities and NaN in the input
  */
 struct conv_case {
@@ -311,6 +319,23 @@ static void add_epilogue(struct op_case *c, struct accel_conv_desc *d)
 	op_activation(c, &d->epilogue, exact);
 }
 
+static void add_plain_epilogue(struct op_case *c, struct accel_conv_desc *d, bool ties)
+{
+	const uint32_t channel = d->flags & ACCEL_CONV_NHWC ? d->d.rank - 1 : 1;
+
+	d->epilogue.act = ACCEL_ACT_RELU;
+	if (!ties) {
+		op_tensor(c, &d->epilogue.bias, ACCEL_F32, 1, &d->d.dims[channel], OP_DENSE);
+		return;
+	}
+	if (is_float(d->d.dtype) || d->d.dtype == ACCEL_S32)
+		return;
+	/* A quotient is half the sum. */
+	d->a.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 0.3f };
+	d->b.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 0.25f };
+	d->d.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 0.15f };
+}
+
 /* --- building -------------------------------------------------------------------------- */
 
 static enum op_style pick_style(struct op_case *c, int wanted, bool output)
@@ -372,8 +397,10 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	r = image_dims(d, &s, s.m, s.out, dims);
 	op_tensor(c, &d->d, types[type].d, r, dims, pick_style(c, g->style, true));
 	quantise(c, d, &s);
-	if (g->epilogue)
+	if (g->epilogue == EPILOGUE_ANY)
 		add_epilogue(c, d);
+	else if (g->epilogue)
+		add_plain_epilogue(c, d, g->epilogue == EPILOGUE_TIES);
 	d->hdr.engine = g->engine == ANY ?
 		(op_below(c, 2) ? 0 : op_below(c, ACCEL_ENGINE_COUNT)) :
 		(uint32_t)g->engine;
@@ -531,6 +558,33 @@ static void test_groups(struct op_env *env)
 				}
 }
 
+/* Enough outputs for blocks of them, parts of a vector of channels: ends in registers. */
+static void test_ends(struct op_env *env)
+{
+	static const uint8_t some[] = { 0, 2, 4, 5, 9, 13, 17, 20, 25 };
+	static const uint8_t inputs[] = { 16, 33, 64 }, outputs[] = { 16, 20, 33, 64, 70 };
+	uint32_t i, v, m, epilogue;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++)
+		for (v = 0; v < 2 * ARRAY_SIZE(inputs); v++)
+			for (m = 0; m < ARRAY_SIZE(outputs); m++)
+				for (epilogue = 0; epilogue < EPILOGUES; epilogue++) {
+					const int kernel = v % 2 ? 3 : 1;
+					struct conv_case g = {
+						"ends", some[i], ACCEL_CONV_AUTO,
+						ACCEL_CONV_NHWC | ACCEL_CONV_PACK_B, 2,
+						KIND_FULL, 1, inputs[v / 2], outputs[m], 5,
+						kernel, 1, 1, kernel / 2, .style = OP_DENSE,
+						.epilogue = (int)epilogue,
+					};
+
+					if (env->small && (i + v + m + epilogue) % 8)
+						continue;
+					run_case(env, &g, 40000 + 1000 * i + 100 * v + 10 * m +
+						 epilogue);
+				}
+}
+
 static void test_layouts(struct op_env *env)
 {
 	uint32_t i, style, k, kernel;
@@ -631,6 +685,7 @@ int main(void)
 		{ "conv shapes", test_shapes },
 		{ "conv long", test_long },
 		{ "conv groups", test_groups },
+		{ "conv ends", test_ends },
 		{ "conv layouts", test_layouts },
 		{ "conv winograd", test_winograd },
 		{ "conv special", test_special },

@@ -12,6 +12,7 @@ extern const struct fast_class fast_conv;
 extern const struct fast_class fast_depthwise;
 extern const struct fast_class fast_dynquant;
 extern const struct fast_class fast_gemm;
+extern const struct fast_class fast_pointwise;
 extern const struct fast_class fast_wino;
 extern const struct fast_class fast_gemv;
 

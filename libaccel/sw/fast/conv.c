@@ -14,6 +14,10 @@
 #define MIN_CHANNELS	8u
 /* Fewer input channels than this, and taps of a row are taken together */
 #define MERGE_CHANNELS	16u
+/* Rows of a GEMM that blocks pay for */
+#define MIN_PIXELS	16u
+/* Bytes of a row of A whose sums are short */
+#define POINTWISE_K	2048
 /* Products of bytes that surely stay within s32 */
 #define K_BYTES		32768u
 
@@ -122,6 +126,8 @@ static bool is_flat(const struct conv_prog *c, const struct uma_op *op)
 	const uint32_t rank = op->t[UMA_SLOT_DST].rank;
 	uint32_t s;
 
+	if (c->gemm)
+		return true;
 	if (c->g.kernel[0] != 1 || c->g.kernel[1] != 1 || c->g.pad[0] || c->g.pad[1] || rank != 4)
 		return false;
 	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++)
@@ -207,26 +213,14 @@ static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 	return true;
 }
 
-static int conv_prepare(struct fast_prog *p)
+/* Types, weights, end and tiles of what has a geometry. */
+static int plan(struct conv_prog *c, struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
-	struct conv_prog *c = (struct conv_prog *)p->priv;
 
-	if (p->op->u.conv.func >= UMA_CONV_WINOGRAD_2 ||
-	    uma_tensor_empty(&p->op->t[UMA_SLOT_DST]))
-		return 0;
-	conv_geometry(p->op, &c->g);
-	if (c->g.transposed || !c->g.c || c->g.m < MIN_CHANNELS || !c->g.kernel[0] ||
-	    !c->g.kernel[1] || a->quant > UMA_QUANT_TENSOR || b->quant > UMA_QUANT_CHANNEL)
-		return 0;
-	/* Sizes that are small numbers. */
-	if (c->g.c > 1u << 16 || c->g.out[1] > 1u << 16 || c->g.stride[1] > 1u << 10 ||
-	    (uint64_t)c->g.kernel[1] * c->g.dilation[1] > 1u << 16 ||
-	    (uint64_t)c->g.kernel[0] * c->g.dilation[0] > 1u << 16 || c->g.out[0] > 1u << 16 ||
-	    c->g.stride[0] > 1u << 10)
-		return 0;
-	if (!choose_type(c, p) || !choose_weights(c, p))
+	if (a->quant > UMA_QUANT_TENSOR || b->quant > UMA_QUANT_CHANNEL ||
+	    !choose_type(c, p) || !choose_weights(c, p))
 		return 0;
 	conv_finish_init(c, p);
 	c->vector_turn = p->cpu->isa & FAST_AVX512;
@@ -239,8 +233,94 @@ static int conv_prepare(struct fast_prog *p)
 	return choose_tiles(c, p);
 }
 
+static int conv_prepare(struct fast_prog *p)
+{
+	struct conv_prog *c = (struct conv_prog *)p->priv;
+
+	if (p->op->u.conv.func >= UMA_CONV_WINOGRAD_2 ||
+	    uma_tensor_empty(&p->op->t[UMA_SLOT_DST]))
+		return 0;
+	conv_geometry(p->op, &c->g);
+	if (c->g.transposed || !c->g.c || c->g.m < MIN_CHANNELS || !c->g.kernel[0] ||
+	    !c->g.kernel[1])
+		return 0;
+	/* Sizes that are small numbers. */
+	if (c->g.c > 1u << 16 || c->g.out[1] > 1u << 16 || c->g.stride[1] > 1u << 10 ||
+	    (uint64_t)c->g.kernel[1] * c->g.dilation[1] > 1u << 16 ||
+	    (uint64_t)c->g.kernel[0] * c->g.dilation[0] > 1u << 16 || c->g.out[0] > 1u << 16 ||
+	    c->g.stride[0] > 1u << 10)
+		return 0;
+	return plan(c, p);
+}
+
+/* A GEMM's rows as pixels of a column, its columns as output channels. */
+static void gemm_geometry(const struct uma_op *op, struct conv_plan *g)
+{
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
+	uint32_t i;
+
+	g->images = 1;
+	g->groups = 1;
+	g->c = a->dims[1];
+	g->m = d->dims[1];
+	for (i = 0; i < 2; i++) {
+		g->in[i] = i ? 1 : d->dims[0];
+		g->out[i] = g->in[i];
+		g->kernel[i] = 1;
+		g->stride[i] = 1;
+		g->dilation[i] = 1;
+		g->a_stride[CONV_Y + i] = a->strides[0];
+	}
+	g->a_stride[CONV_C] = 1;
+}
+
+/*
+ * A GEMM by constant weights is a convolution with one tap. Where results are made
+ * in registers, and sums are short enough for their end to matter, it is one here:
+ * the end of 16 results is as much as 64 to 100 multiply-adds of a GEMM's epilogue.
+ */
+static int pointwise_prepare(struct fast_prog *p)
+{
+	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST], *a = &p->op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+	struct conv_prog *c = (struct conv_prog *)p->priv;
+	const struct fast_hint none = { 0 };
+
+	if (d->rank != 2 || uma_tensor_empty(d) || b->layout == UMA_LAYOUT_STRIDED ||
+	    b->layout == UMA_LAYOUT_GEMM_B24 || a->strides[1] != 1 || a->strides[0] < 0 ||
+	    memcmp(&p->hint, &none, sizeof(none)) ||
+	    d->dims[0] < MIN_PIXELS || d->dims[1] < MIN_CHANNELS || !a->dims[1] ||
+	    fast_bytes(a->dtype, a->dims[1]) > POINTWISE_K)
+		return 0;
+	c->gemm = true;
+	gemm_geometry(p->op, &c->g);
+	return plan(c, p) && c->ends && !c->epi.direct;
+}
+
+static uint32_t pointwise_candidates(const struct fast_prog *p, struct fast_hint *out,
+				     uint32_t max)
+{
+	/* Any hint is for the GEMM that this is as well. */
+	const struct fast_hint all[] = {
+		{ .mt = 112 }, { .mt = 224 }, { .nt = 64 }, { .nt = 256 },
+	};
+	uint32_t i;
+
+	(void)p;
+	for (i = 0; i < UMA_ARRAY_SIZE(all) && i < max; i++)
+		out[i] = all[i];
+	return i;
+}
+
 const struct fast_class fast_conv = {
 	.name = "convolution",
 	.prepare = conv_prepare,
 	.tile = conv_tile,
+};
+
+const struct fast_class fast_pointwise = {
+	.name = "pointwise",
+	.prepare = pointwise_prepare,
+	.tile = conv_tile,
+	.candidates = pointwise_candidates,
 };

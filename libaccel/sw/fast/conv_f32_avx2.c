@@ -68,9 +68,10 @@ ALWAYS void block(const struct conv_block *g, const uint32_t mr)
 }
 
 #define FN(mr)						\
-	static void block_##mr(const struct conv_block *g)	\
+	static bool block_##mr(const struct conv_block *g)	\
 	{						\
 		block(g, mr);				\
+		return true;				\
 	}
 
 FN(1)

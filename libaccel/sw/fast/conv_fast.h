@@ -35,6 +35,7 @@
  * @group: Winograd: tiles of the output that are transformed together
  * @tgroups: groups of them in an image
  * @tail: parts of the last step's input that count, 0: all
+ * @end: kind of the end of the products, CONV_END_*
  * @za: zero point of A as the products see it
  * @zb: zero point of B as the products see it
  * @zero: byte that padding is made of
@@ -47,10 +48,11 @@
  * @merged: taps of a row are more channels
  * @in_place: inputs are read where they lie: channels last, and no padding
  * @flat: outputs of all rows of a tile are one row
- * @bytes: results are bytes that conv_bytes_avx512() finishes
+ * @ends: products make results themselves
  * @turns_in: Winograd: inputs are brought together by channels first
  * @vector_turn: 16 by 16 numbers are turned at once
  * @turned: channels are the rows of what is finished
+ * @gemm: the operation is a GEMM: its rows are pixels, one to a row of outputs
  */
 struct conv_prog {
 	struct conv_plan g;
@@ -75,6 +77,7 @@ struct conv_prog {
 	uint32_t group;
 	uint32_t tgroups;
 	uint32_t tail;
+	uint32_t end;
 	int32_t za;
 	int32_t zb;
 	uint8_t zero;
@@ -87,10 +90,11 @@ struct conv_prog {
 	bool merged;
 	bool in_place;
 	bool flat;
-	bool bytes;
+	bool ends;
 	bool turns_in;
 	bool vector_turn;
 	bool turned;
+	bool gemm;
 };
 
 _Static_assert(sizeof(struct conv_prog) <= sizeof(((struct fast_prog *)0)->priv), "priv");
@@ -110,8 +114,6 @@ static inline const struct conv_prog *conv_prog_of(const struct fast_prog *p)
  * @outputs: number
  * @n0: first channel, of all groups
  * @n: channels, at most 64
- * @row_add: for each output, added to its sums, or NULL
- * @col_add: for each channel, added to its sums, or NULL
  * @scale: bytes: for each channel, or one for all
  */
 struct conv_result {
@@ -123,39 +125,15 @@ struct conv_result {
 	uint32_t outputs;
 	uint32_t n0;
 	uint32_t n;
-	const int32_t *row_add;
-	const int32_t *col_add;
 	const float *scale;
 };
-
-/**
- * struct conv_bytes - where bytes go, and how they are made
- * @dst: first channel of the first output
- * @dst_ms: bytes to the next output
- * @bias: of the first channel, or NULL
- * @scale: of DST
- * @zero: of DST
- * @relu: ReLU
- * @each: every channel has a scale
- * @is_signed: DST is s8
- */
-struct conv_bytes {
-	uint8_t *dst;
-	int64_t dst_ms;
-	const float *bias;
-	float scale;
-	int32_t zero;
-	bool relu;
-	bool each;
-	bool is_signed;
-};
-
-void conv_bytes_avx512(const struct conv_bytes *f, const struct conv_result *b);
 
 /* Outputs that are finished at once */
 #define CONV_FINISH	128u
 
 bool conv_plain_bias(const struct uma_tensor_view *t);
+bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct conv_end *e);
+uint8_t *conv_dst(const struct fast_run *r, const struct conv_result *b);
 void conv_finish_init(struct conv_prog *c, const struct fast_prog *p);
 int conv_finish_block(const struct fast_run *r, const struct conv_result *b);
 void conv_turn_avx512(const float *from, int64_t ld, uint32_t rows, uint32_t cols, float *to,

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * From the sums of a block of outputs to DST. Where outputs lie side by side in
- * memory and channels do not, the block is turned first.
+ * From the sums of a block of outputs to DST: by the epilogue that all operations
+ * have. Where outputs lie side by side in memory and channels do not, the block is
+ * turned first. What most convolutions end with the products do themselves while
+ * their sums are in registers, and what that needs is made here: few input channels
+ * are soon multiplied, and writing sums and reading them again would take as long.
  */
+#include <math.h>
 #include <string.h>
 #include "conv_fast.h"
 
-/* Most channels of a block */
-#define CHANNELS	64u
+/* DST's scale times this is saturated, whatever the zero point. */
+#define SATURATED	1024.0f
 
 /* A number for each channel, side by side in binary32. */
 bool conv_plain_bias(const struct uma_tensor_view *t)
@@ -22,17 +26,24 @@ bool conv_plain_bias(const struct uma_tensor_view *t)
 	return true;
 }
 
-static bool is_bytes(const struct conv_prog *c, const struct fast_prog *p)
+/* May the products make the results? */
+static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
 
-	if (!c->epi.integer || !(p->cpu->isa & FAST_AVX512) || c->turned || c->epi.divide ||
-	    c->epi.steps & ~(EPI_BIAS | EPI_RELU) || !uma_is_int8(d->dtype) ||
-	    d->quant != UMA_QUANT_TENSOR || d->strides[1] != 1)
+	if (c->turned || d->strides[1] != 1 || c->epi.divide ||
+	    c->epi.steps & ~(EPI_BIAS | EPI_RELU))
 		return false;
 	if (c->epi.steps & EPI_BIAS && !conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]))
 		return false;
-	return d->zero >= -256 && d->zero <= 256;
+	if (!c->epi.integer) {
+		c->end = d->dtype == UMA_DTYPE_BF16 ? CONV_END_BF16 : CONV_END_F32;
+		return (d->dtype == UMA_DTYPE_F32 || d->dtype == UMA_DTYPE_BF16) &&
+		       c->k->ends >> c->end & 1;
+	}
+	c->end = CONV_END_BYTES;
+	return uma_is_int8(d->dtype) && d->quant == UMA_QUANT_TENSOR && d->zero >= -256 &&
+	       d->zero <= 256 && c->k->ends >> c->end & 1;
 }
 
 void conv_finish_init(struct conv_prog *c, const struct fast_prog *p)
@@ -41,33 +52,90 @@ void conv_finish_init(struct conv_prog *c, const struct fast_prog *p)
 	const uint32_t x = d->rank - 1u;
 	const bool integer = uma_is_int8(p->op->t[UMA_SLOT_A].dtype);
 
-	c->turned = (p->cpu->isa & FAST_AVX512) && d->strides[1] != 1 && d->strides[x] == 1;
-	if (c->turned)
+	c->turned = !c->gemm && (p->cpu->isa & FAST_AVX512) && d->strides[1] != 1 &&
+		    d->strides[x] == 1;
+	if (c->gemm)
+		fast_epi_init(&c->epi, p, 0, 1, integer);
+	else if (c->turned)
 		fast_epi_init(&c->epi, p, 1, x, integer);
 	else
 		fast_epi_init(&c->epi, p, x, 1, integer);
-	c->bytes = is_bytes(c, p);
+	c->ends = has_end(c, p);
 }
 
-static void finish_bytes(const struct fast_run *r, const struct conv_result *b)
+/* The two numbers next to 1 / @scale: their products with it are exact here. */
+static void reciprocals(float scale, float *below, float *above)
+{
+	const float r = 1 / scale;
+	const double one = (double)r * (double)scale;
+	uint32_t bits;
+
+	*below = r;
+	*above = r;
+	memcpy(&bits, &r, sizeof(bits));
+	bits = one < 1 ? bits + 1 : bits - 1;
+	if (one != 1)
+		memcpy(one < 1 ? above : below, &bits, sizeof(bits));
+}
+
+/**
+ * conv_end_init - how the products make the results of a panel
+ * @r: this thread
+ * @b: its first block
+ * @e: out
+ *
+ * Return: false: they cannot.
+ */
+bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct conv_end *e)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
 	const struct uma_tensor_view *d = &r->prog->op->t[UMA_SLOT_DST];
 	const struct uma_tensor_view *bias = &r->prog->op->t[UMA_SLOT_BIAS];
-	const uint32_t x = d->rank - 1u;
-	struct conv_bytes f = {
-		.dst = (uint8_t *)fast_ptr(d) + b->image * d->strides[0] + b->n0 +
-		       (d->rank == 4 ? b->y * d->strides[2] : 0) + b->at * d->strides[x],
-		.dst_ms = d->strides[x],
-		.bias = c->epi.steps & EPI_BIAS ? (const float *)fast_ptr(bias) + b->n0 : NULL,
-		.zero = d->zero,
-		.relu = c->epi.steps & EPI_RELU,
-		.each = fast_epi_by_channel(r->prog),
-		.is_signed = d->dtype == UMA_DTYPE_S8,
-	};
+	const bool relu = c->epi.steps & EPI_RELU, each = fast_epi_by_channel(r->prog);
+	bool finite = true;
+	float scale;
+	uint32_t i;
 
-	memcpy(&f.scale, &d->scale, sizeof(f.scale));
-	conv_bytes_avx512(&f, b);
+	if (!c->ends)
+		return false;
+	memset(e, 0, sizeof(*e));
+	e->kind = c->end;
+	e->least = relu ? 0 : -INFINITY;
+	if (c->epi.steps & EPI_BIAS)
+		memcpy(e->bias, (const float *)fast_ptr(bias) + b->n0, b->n * sizeof(float));
+	if (c->end != CONV_END_BYTES)
+		return true;
+	memcpy(&scale, &d->scale, sizeof(scale));
+	reciprocals(scale, &e->below, &e->above);
+	e->is_signed = d->dtype == UMA_DTYPE_S8;
+	e->zero = d->zero;
+	e->most = scale * SATURATED;
+	e->least = relu ? 0 : -e->most;
+	for (i = 0; i < b->n; i++) {
+		e->scale[i] = b->scale[each ? i : 0];
+		finite &= isfinite(e->scale[i]) && isfinite(e->bias[i]);
+	}
+	return finite;
+}
+
+/**
+ * conv_dst - the first result of a block
+ * @r: this thread
+ * @b: block
+ *
+ * Return: its address.
+ */
+uint8_t *conv_dst(const struct fast_run *r, const struct conv_result *b)
+{
+	const struct uma_tensor_view *d = &r->prog->op->t[UMA_SLOT_DST];
+
+	if (conv_prog_of(r->prog)->gemm)
+		return (uint8_t *)fast_ptr(d) +
+		       fast_bytes(d->dtype, (b->y + b->at) * d->strides[0] + b->n0);
+	return (uint8_t *)fast_ptr(d) +
+	       fast_bytes(d->dtype, b->image * d->strides[0] + b->n0 * d->strides[1] +
+				    (d->rank == 4 ? b->y * d->strides[2] : 0) +
+				    b->at * d->strides[d->rank - 1]);
 }
 
 /**
@@ -81,20 +149,18 @@ int conv_finish_block(const struct fast_run *r, const struct conv_result *b)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
 	const uint32_t rank = r->prog->op->t[UMA_SLOT_DST].rank;
-	float turned[CHANNELS * CONV_LANES] __attribute__((aligned(64)));
+	float turned[CONV_CHANNELS * CONV_LANES] __attribute__((aligned(64)));
 	struct fast_epi_block e = {
 		.acc = b->x, .ld = b->ld, .m = b->outputs, .n = b->n,
-		.row_add = b->row_add, .col_add = b->col_add, .scale = b->scale,
+		.scale = b->scale,
 		.scale_ns = fast_epi_by_channel(r->prog),
 	};
 	uint32_t i;
 
-	if (c->bytes) {
-		finish_bytes(r, b);
-		return 0;
-	}
-	e.idx[0] = b->image;
+	e.idx[0] = c->gemm ? b->y + b->at : b->image;
 	e.idx[1] = b->n0;
+	if (c->gemm)
+		return fast_epi_block(r, &c->epi, &e);
 	e.idx[2] = b->y;
 	e.idx[rank - 1] = b->at;
 	if (!c->turned)
@@ -102,12 +168,10 @@ int conv_finish_block(const struct fast_run *r, const struct conv_result *b)
 	e.acc = turned;
 	e.ld = CONV_LANES;
 	e.m = b->n;
-	e.row_add = b->col_add;
 	e.scale_ms = e.scale_ns;
 	e.scale_ns = 0;
 	for (i = 0; i < b->outputs; i += e.n) {
 		e.n = UMA_MIN(CONV_LANES, b->outputs - i);
-		e.col_add = b->row_add ? b->row_add + i : NULL;
 		e.idx[rank - 1] = b->at + i;
 		conv_turn_avx512(b->x + i * b->ld, b->ld, e.n, b->n, turned, CONV_LANES);
 		if (fast_epi_block(r, &c->epi, &e))

@@ -5,6 +5,7 @@
 #ifndef LIBACCEL_SW_FAST_CONV_KERNEL_H
 #define LIBACCEL_SW_FAST_CONV_KERNEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** CONV_MR: most outputs of a block */
@@ -13,6 +14,42 @@
 #define CONV_MR4	7u
 /** CONV_LANES: channels of a vector, whatever the registers */
 #define CONV_LANES	16u
+
+/** CONV_CHANNELS: most channels of a block */
+#define CONV_CHANNELS	64u
+
+/* What results of a block may be, at its end */
+#define CONV_END_F32	0u
+#define CONV_END_BF16	1u
+#define CONV_END_BYTES	2u
+
+/**
+ * struct conv_end - the end of sums whose results go where they belong from registers
+ * @kind: CONV_END_*
+ * @is_signed: bytes: results are s8
+ * @least: least value: 0 for ReLU, of bytes without it a number that is saturated
+ * @most: bytes: largest value, a number that is saturated
+ * @below: bytes: reciprocal of DST's scale, rounded down
+ * @above: bytes: the same, rounded up
+ * @zero: bytes: zero point of DST
+ * @scale: bytes: for each channel, what sums are multiplied by
+ * @bias: for each channel, added
+ *
+ * A quotient lies between the products with the two reciprocals; where these round to
+ * one integer it is the quotient's. A block that has a channel where they do not has
+ * no end: it is said, and done otherwise. Of bytes scales and biases are finite.
+ */
+struct conv_end {
+	uint32_t kind;
+	bool is_signed;
+	float least;
+	float most;
+	float below;
+	float above;
+	int32_t zero;
+	float scale[CONV_CHANNELS];
+	float bias[CONV_CHANNELS];
+};
 
 /**
  * struct conv_block - operands of a block product
@@ -25,8 +62,14 @@
  * @b_ns: from a vector of 16 channels to the next
  * @b_y: from a row of taps to the next
  * @b_x: from a tap to the next in its row
- * @acc: results, 16 numbers of 32 bits for each vector
+ * @acc: sums, 16 numbers of 32 bits for each vector; unless @end is there
  * @acc_ms: from an output to the next
+ * @col_add: integers: what the sums of each channel start from, or NULL
+ * @row_add: integers: for each output, added to that, or NULL
+ * @end: how results are made of the sums, or NULL
+ * @dst: results
+ * @dst_ms: from an output to the next
+ * @last: lanes of the last vector that are there in @dst
  * @rows: rows of taps
  * @cols: taps of a row
  * @k: steps of a tap: a step takes 32 bits of A and multiplies 1, 2 or 4 elements
@@ -47,25 +90,34 @@ struct conv_block {
 	int64_t b_x;
 	uint8_t *acc;
 	int64_t acc_ms;
+	const int32_t *col_add;
+	const int32_t *row_add;
+	const struct conv_end *end;
+	uint8_t *dst;
+	int64_t dst_ms;
 	uint32_t rows;
 	uint32_t cols;
 	uint32_t k;
 	uint32_t tail;
 	uint32_t mask;
+	uint32_t last;
 };
 
-typedef void (*conv_block_fn)(const struct conv_block *g);
+/* False: there is an end, and no result of the block may be relied upon. */
+typedef bool (*conv_block_fn)(const struct conv_block *g);
 
 /**
  * struct conv_kernels - the block products of a type on an instruction set
  * @fn: by vectors less one and outputs less one; NULL: not that many
  * @nv: vectors at most
  * @mr: outputs at most, by vectors less one
+ * @ends: kinds of ends that they have, a bit each
  */
 struct conv_kernels {
 	conv_block_fn fn[4][CONV_MR];
 	uint32_t nv;
 	uint32_t mr[4];
+	uint32_t ends;
 };
 
 extern const struct conv_kernels conv_f32_avx512;

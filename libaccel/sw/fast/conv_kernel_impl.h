@@ -3,13 +3,15 @@
  * The block product of conv_kernel.h with 512-bit registers, for a type: the file
  * that includes this says what a step is.
  *
- *	CONV_VEC		accumulators and operands
- *	CONV_ZERO()		an empty accumulator
+ *	CONV_VEC		accumulators and operands; conv_row_sums: four of them
  *	CONV_BCAST(p)		32 bits of A in all lanes
  *	CONV_LOAD(p), CONV_LOAD_MASK(m, p)	a vector of B
  *	CONV_STEP(acc, a, b)	acc + a * b
  *	CONV_STORE(p, acc)
  *	CONV_TAIL(a, m)		bits @m of A; where sums may end within a step
+ *	CONV_START(g, i, n)	what the sums of an output start from
+ *	CONV_END(g, acc, mr, nv)	the end, of type bool
+ *	CONV_ENDS		kinds of ends
  *	CONV_TABLE		the table
  *
  * 14 outputs by 2 vectors: 16 loads for 28 products; 7 by 4: 11 loads for 28. Both
@@ -32,7 +34,6 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-typedef CONV_VEC conv_row_sums[4];
 /* Pairs of 16 bits and fours of bytes begin anywhere. */
 typedef float conv_float __attribute__((aligned(1), may_alias, unused));
 typedef int32_t conv_word __attribute__((aligned(1), may_alias, unused));
@@ -74,7 +75,7 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 	}
 }
 
-ALWAYS void conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv)
+ALWAYS bool conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv)
 {
 	const int64_t steps = (int64_t)g->k - (CONV_HAS_TAIL && g->tail);
 	const uint8_t *ay = g->a, *by = g->b;
@@ -85,7 +86,7 @@ ALWAYS void conv_block_do(const struct conv_block *g, const uint32_t mr, const u
 	for (i = 0; i < mr; i++)
 #pragma GCC unroll 4
 		for (n = 0; n < nv; n++)
-			acc[i][n] = CONV_ZERO();
+			acc[i][n] = CONV_START(g, i, n);
 	for (y = 0; y < g->rows; y++, ay += g->a_y, by += g->b_y) {
 		const uint8_t *a = ay, *b = by;
 
@@ -95,17 +96,20 @@ ALWAYS void conv_block_do(const struct conv_block *g, const uint32_t mr, const u
 			conv_block_steps(g, ay + 4 * steps, by + steps * g->b_ks, 1, acc, mr, nv,
 					 true);
 	}
+	if (g->end)
+		return CONV_END(g, acc, mr, nv);
 #pragma GCC unroll 14
 	for (i = 0; i < mr; i++)
 #pragma GCC unroll 4
 		for (n = 0; n < nv; n++)
 			CONV_STORE(g->acc + i * g->acc_ms + 64 * n, acc[i][n]);
+	return true;
 }
 
 #define CONV_FN(mr, nv)							\
-	static void conv_block_##mr##_##nv(const struct conv_block *g)	\
+	static bool conv_block_##mr##_##nv(const struct conv_block *g)	\
 	{								\
-		conv_block_do(g, mr, nv);				\
+		return conv_block_do(g, mr, nv);			\
 	}
 
 #define CONV_EACH_7(f, nv)						\
@@ -126,4 +130,5 @@ const struct conv_kernels CONV_TABLE = {
 	},
 	.nv = 4,
 	.mr = { CONV_MR, CONV_MR, 0, CONV_MR4 },
+	.ends = CONV_ENDS,
 };

@@ -97,12 +97,29 @@ static void sum_inputs(const struct conv_at *t, int32_t *pixel)
 	}
 }
 
-/* Everything that is the same for a panel of @vecs vectors, @n channels from @n0 on. */
+/**
+ * struct panel - what is the same for a panel of output channels
+ * @k: block product
+ * @b: results
+ * @end: how the products make results
+ * @scale: of the channels
+ */
+struct panel {
+	struct conv_block k;
+	struct conv_result b;
+	struct conv_end end;
+	float scale[CONV_CHANNELS];
+};
+
+/* @vecs vectors, @n channels from @n0 on. */
 static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint32_t n,
-		       float *scale, struct conv_block *k, struct conv_result *b)
+		       struct panel *p)
 {
+	struct conv_block *k = &p->k;
+	struct conv_result *b = &p->b;
 	const struct conv_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
+	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
 	int32_t *col_add = conv_col_add(c, t->r->work);
 
 	*k = (struct conv_block){
@@ -114,6 +131,9 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 		.b_ks = c->b_ks, .b_ns = c->b_ns, .b_y = c->b_y, .b_x = c->b_x,
 		.acc_ms = vecs * 64, .cols = c->merged ? 1 : g->kernel[1], .k = c->steps,
 		.tail = c->tail, .mask = conv_mask(c, n, vecs),
+		.last = n < vecs * CONV_LANES ? (1u << n % CONV_LANES) - 1 : 0xffff,
+		.col_add = col_add ? col_add + t->group * g->m + n0 : NULL,
+		.dst_ms = fast_bytes(d->dtype, d->strides[c->gemm ? 0 : d->rank - 1]),
 	};
 	k->b += t->group * c->b_group + n0 / CONV_LANES * c->b_ns;
 	/* Taps side by side are more channels. */
@@ -124,11 +144,30 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 	*b = (struct conv_result){
 		.x = t->sums, .ld = vecs * CONV_LANES, .image = t->image,
 		.n0 = t->group * g->m + n0, .n = n,
-		.col_add = col_add ? col_add + t->group * g->m + n0 : NULL,
-		.scale = scale,
+		.scale = p->scale,
 	};
 	if (c->epi.integer && !c->epi.exact)
-		fast_epi_scales(t->r->prog, b->n0, fast_epi_by_channel(t->r->prog) ? n : 1, scale);
+		fast_epi_scales(t->r->prog, b->n0, fast_epi_by_channel(t->r->prog) ? n : 1,
+				p->scale);
+	k->end = conv_end_init(t->r, b, &p->end) ? &p->end : NULL;
+}
+
+/* Sums of a few blocks side by side, then their end. */
+static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct conv_result *b)
+{
+	const struct conv_prog *c = t->c;
+	uint32_t i, n;
+
+	k.end = NULL;
+	for (i = 0; i < b->outputs; i += n) {
+		n = UMA_MIN(c->mr, b->outputs - i);
+		k.acc = (uint8_t *)t->sums + i * k.acc_ms;
+		c->k->fn[b->ld / CONV_LANES - 1][n - 1](&k);
+		k.a += n * k.a_ms;
+		if (k.row_add)
+			k.row_add += n;
+	}
+	return conv_finish_block(t->r, b);
 }
 
 /* A row of outputs, or all rows if they are one. */
@@ -138,24 +177,27 @@ static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 	const struct conv_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
 	const uint32_t width = c->flat ? g->out[1] * t->rows : g->out[1];
-	const uint32_t vecs = (uint32_t)b.ld / CONV_LANES, most = CONV_FINISH / c->mr * c->mr;
-	uint32_t at, lo, i;
+	const uint32_t most = k.end ? c->mr : CONV_FINISH / c->mr * c->mr;
+	const conv_block_fn *fn = c->k->fn[b.ld / CONV_LANES - 1];
+	uint32_t lo;
+	bool done;
 
 	k.rows = tap_rows(c, t->y0 + y, &lo);
 	k.b += lo * k.b_y;
 	k.a = t->patch + (int64_t)y * t->step[0] * t->pitch[0] + lo * k.a_y;
+	k.row_add = t->row_add ? t->row_add + (uint64_t)y * g->out[1] : NULL;
 	b.y = t->y0 + y;
-	for (at = 0; at < width; at += b.outputs) {
-		b.at = at;
-		b.outputs = UMA_MIN(most, width - at);
-		for (i = 0; i < b.outputs; i += c->mr) {
-			k.acc = (uint8_t *)t->sums + i * k.acc_ms;
-			c->k->fn[vecs - 1][UMA_MIN(c->mr, b.outputs - i) - 1](&k);
-			k.a += c->mr * k.a_ms;
-		}
-		b.row_add = t->row_add ? t->row_add + (uint64_t)y * g->out[1] + at : NULL;
-		if (conv_finish_block(t->r, &b))
+	b.at = 0;
+	k.dst = conv_dst(t->r, &b);
+	for (; b.at < width; b.at += b.outputs) {
+		b.outputs = UMA_MIN(most, width - b.at);
+		done = k.end && fn[b.outputs - 1](&k);
+		if (!done && sum_blocks(t, k, &b))
 			return -1;
+		k.a += b.outputs * k.a_ms;
+		k.dst += b.outputs * k.dst_ms;
+		if (k.row_add)
+			k.row_add += b.outputs;
 	}
 	return 0;
 }
@@ -215,10 +257,8 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	const uint32_t n0 = tile % c->nblocks * c->nblock;
 	const uint32_t end = UMA_MIN(n0 + c->nblock, c->g.m);
 	struct conv_at t = { .r = r, .c = c };
-	struct conv_result b;
-	struct conv_block k;
 	uint32_t y, n, vecs;
-	float scale[64];
+	struct panel p;
 
 	if (conv_looks_at_weights(c) && !phase) {
 		conv_weights_tile(r, tile);
@@ -228,9 +268,9 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	for (n = n0; n < end; n += vecs * CONV_LANES) {
 		vecs = (end - n + CONV_LANES - 1) / CONV_LANES;
 		vecs = vecs >= c->nv ? c->nv : vecs == 3 ? 2 : vecs;
-		open_panel(&t, n, vecs, UMA_MIN(vecs * CONV_LANES, end - n), scale, &k, &b);
+		open_panel(&t, n, vecs, UMA_MIN(vecs * CONV_LANES, end - n), &p);
 		for (y = 0; y < (c->flat ? 1 : t.rows); y++)
-			if (conv_row(&t, y, k, b))
+			if (conv_row(&t, y, p.k, p.b))
 				return -1;
 	}
 	return 0;

@@ -3,14 +3,12 @@
  * Block products of convolutions, u8 inputs and s8 weights, AVX512_VNNI.
  */
 #include <immintrin.h>
+#include "conv_end_bytes.h"
 
-#define CONV_VEC		__m512i
-#define CONV_ZERO()		_mm512_setzero_si512()
 #define CONV_BCAST(p)		_mm512_set1_epi32(*(const conv_word *)(p))
 #define CONV_LOAD(p)		_mm512_loadu_si512(p)
 #define CONV_LOAD_MASK(m, p)	_mm512_maskz_loadu_epi32(m, p)
 #define CONV_STEP(acc, a, b)	_mm512_dpbusd_epi32(acc, a, b)
-#define CONV_STORE(p, acc)	_mm512_storeu_si512(p, acc)
 #define CONV_TABLE		conv_u8s8_avx512
 
 #include "conv_kernel_impl.h"

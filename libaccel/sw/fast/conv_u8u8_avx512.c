@@ -4,15 +4,13 @@
  * smaller by 128, on ports that products leave idle.
  */
 #include <immintrin.h>
+#include "conv_end_bytes.h"
 
-#define CONV_VEC		__m512i
-#define CONV_ZERO()		_mm512_setzero_si512()
 #define CONV_BCAST(p)		_mm512_set1_epi32(*(const conv_word *)(p))
 #define CONV_LOAD(p)		_mm512_xor_si512(_mm512_loadu_si512(p), _mm512_set1_epi8(-128))
 #define CONV_LOAD_MASK(m, p)	_mm512_xor_si512(_mm512_maskz_loadu_epi32(m, p), \
 						_mm512_set1_epi8(-128))
 #define CONV_STEP(acc, a, b)	_mm512_dpbusd_epi32(acc, a, b)
-#define CONV_STORE(p, acc)	_mm512_storeu_si512(p, acc)
 #define CONV_TABLE		conv_u8u8_avx512
 
 #include "conv_kernel_impl.h"

@@ -20,7 +20,9 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 	static const struct fast_class *const conv[] = {
 		&fast_wino, &fast_depthwise, &fast_conv, NULL
 	};
-	static const struct fast_class *const gemm[] = { &fast_gemv, &fast_gemm, NULL };
+	static const struct fast_class *const gemm[] = {
+		&fast_gemv, &fast_pointwise, &fast_gemm, NULL
+	};
 
 	switch (opcode) {
 	case UMA_OP_DYNQUANT:
