@@ -71,6 +71,11 @@ struct backend_ops {
 	void (*queue_destroy)(struct accel_queue *queue);
 
 	/**
+	 * @plan_work: memory that the threads of a run of a plan without parts
+	 * share, beside what its job has for it. NULL: none
+	 */
+	uint64_t (*plan_work)(const struct accel_plan *plan);
+	/**
 	 * @job_hints: hints that it pays to measure for the first operation of
 	 * a job that was submitted, at most @max; returns their number. NULL:
 	 * there are none

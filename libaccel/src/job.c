@@ -265,8 +265,13 @@ static int job_reserve(struct accel_job *job, uint32_t tasks)
 	return 0;
 }
 
-static void relocate(struct uma_task *tasks, const struct accel_plan *plan,
-		     const uint64_t *addrs)
+/**
+ * plan_relocate - the tasks of a plan, with addresses
+ * @plan: plan that has tasks of its own
+ * @addrs: of its arguments
+ * @tasks: out: room for its tasks
+ */
+void plan_relocate(const struct accel_plan *plan, const uint64_t *addrs, struct uma_task *tasks)
 {
 	uint32_t i;
 
@@ -301,12 +306,12 @@ static void relocate_all(struct uma_task *tasks, const struct accel_plan *plan,
 	uint32_t i;
 
 	if (!plan->parts) {
-		relocate(tasks, plan, addrs);
+		plan_relocate(plan, addrs, tasks);
 		return;
 	}
 	for (i = 0; i < plan->part_count; i++) {
 		plan_part_addrs(&plan->parts[i], addrs, workspace, at);
-		relocate(tasks, plan->parts[i].plan, at);
+		plan_relocate(plan->parts[i].plan, at, tasks);
 		tasks += plan->parts[i].plan->task_count;
 	}
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend.h"
 #include "objects.h"
 #include "planner.h"
 #include "tune.h"
@@ -599,8 +600,27 @@ void accel_plan_unref(struct accel_plan *plan)
 	free(plan);
 }
 
+/* What the threads of a run share; of a plan of several tasks, one after the other, the most. */
+static uint64_t work_of(struct accel_plan *plan)
+{
+	const struct backend_ops *ops = plan->ctx->dev->ops;
+	uint64_t most = 0, work;
+	uint32_t i;
+
+	if (!plan->part_count)
+		return ops->plan_work ? ops->plan_work(plan) : 0;
+	for (i = 0; i < plan->part_count; i++) {
+		work = work_of(plan->parts[i].plan);
+		if (work > most)
+			most = work;
+	}
+	return most;
+}
+
 int accel_plan_get_info(struct accel_plan *plan, struct accel_plan_info *info)
 {
-	return struct_out(info, &plan->info, sizeof(plan->info),
-			  sizeof(plan->info));
+	struct accel_plan_info all = plan->info;
+
+	all.workspace_bytes += work_of(plan);
+	return struct_out(info, &all, sizeof(all), sizeof(all));
 }

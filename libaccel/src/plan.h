@@ -111,6 +111,7 @@ void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,
 		     uint64_t workspace, uint64_t *out);
 int plan_parts_overlap(const struct accel_plan *plan, const uint64_t *addrs,
 		       uint64_t workspace);
+void plan_relocate(const struct accel_plan *plan, const uint64_t *addrs, struct uma_task *tasks);
 int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs);
 
 #endif /* LIBACCEL_PLAN_H */

@@ -219,6 +219,7 @@ const struct backend_ops backend_sw = {
 	.queue_create = sw_queue_create,
 	.queue_cancel = sw_queue_cancel,
 	.queue_destroy = sw_queue_destroy,
+	.plan_work = sw_plan_work,
 	.job_hints = sw_job_hints,
 	.job_prepare = sw_job_prepare,
 	.job_destroy = sw_job_destroy,

@@ -40,9 +40,9 @@ static bool has_packed(const struct uma_op *op)
 	return false;
 }
 
-static void task_init(struct sw_task *task, const struct uma_task *desc,
-		      const struct sw_device *dev, uint32_t engine,
-		      const struct fast_hint *hint, struct sw_mem *mem)
+/* Decode and check a task and find its class. False: it is faulty, or it is known when it runs. */
+static bool offer(struct sw_task *task, const struct uma_task *desc, const struct sw_device *dev,
+		  uint32_t engine, const struct fast_hint *hint)
 {
 	const struct uma_engine_desc *e = &dev->profile->engines[engine];
 	struct uma_program *prog = &task->prog;
@@ -51,25 +51,66 @@ static void task_init(struct sw_task *task, const struct uma_task *desc,
 
 	task->state = SW_TASK_FAULTY;
 	if (uma_task_decode(desc, op, &task->fault))
-		return;
+		return false;
 	row = uma_op_check(op, e, &task->fault);
 	if (row < 0)
-		return;
+		return false;
 	task->work = uma_op_work(op);
 	/* Sums do not wrap. */
 	if (task->work > UINT64_MAX / 4)
 		task->work = UINT64_MAX / 4;
 	task->state = SW_TASK_PREPARE;
 	if (op->flags & UMA_TASK_DYNAMIC)
-		return;
+		return false;
 	prog->engine = e;
 	prog->kernels = dev->kernels;
 	prog->row = row;
 	fast_prepare(&task->fast, prog, &dev->cpu, hint);
-	if (!has_packed(op) &&
-	    !uma_prepare(prog, op, e, dev->kernels, UMA_STEP_WORK_UNBOUND,
+	return true;
+}
+
+static void task_init(struct sw_task *task, const struct uma_task *desc,
+		      const struct sw_device *dev, uint32_t engine,
+		      const struct fast_hint *hint, struct sw_mem *mem)
+{
+	struct uma_program *prog = &task->prog;
+
+	if (offer(task, desc, dev, engine, hint) && !has_packed(&prog->op) &&
+	    !uma_prepare(prog, &prog->op, prog->engine, dev->kernels, UMA_STEP_WORK_UNBOUND,
 			 &mem->base, &task->fault))
 		task->state = SW_TASK_READY;
+}
+
+/*
+ * Each argument is taken to be in a place of its own, aligned as well as may be. Where
+ * dimensions stand in memory nobody knows yet.
+ */
+uint64_t sw_plan_work(const struct accel_plan *plan)
+{
+	const uint32_t engine = find_engine(plan->ctx->dev, plan);
+	struct sw_device *dev = to_sw_device(plan->ctx->dev);
+	uint64_t addrs[PLAN_MAX_ARGS], most = 0;
+	struct uma_task *tasks;
+	struct sw_task *task;
+	uint32_t i;
+
+	tasks = calloc(plan->task_count + 1, sizeof(*tasks));
+	task = malloc(sizeof(*task));
+	if (!tasks || !task || engine == UINT32_MAX)
+		goto out;
+	for (i = 0; i < PLAN_MAX_ARGS; i++)
+		addrs[i] = (uint64_t)(i + 1) << 40;
+	plan_relocate(plan, addrs, tasks);
+	for (i = 0; i < plan->task_count; i++) {
+		memset(task, 0, sizeof(*task));
+		if (offer(task, &tasks[i], dev, engine, &plan->hint) && task->fast.class &&
+		    task->fast.work_bytes > most)
+			most = task->fast.work_bytes;
+	}
+out:
+	free(task);
+	free(tasks);
+	return most;
 }
 
 bool sw_task_bound(struct sw_task *task, struct sw_mem *mem)

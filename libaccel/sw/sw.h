@@ -153,6 +153,7 @@ struct sw_job {
 	uint32_t *next;
 };
 
+uint64_t sw_plan_work(const struct accel_plan *plan);
 int sw_job_prepare(struct accel_job *job);
 void sw_job_destroy(struct accel_job *job);
 /* Is everything bound that the task's class touches? It has one. */
