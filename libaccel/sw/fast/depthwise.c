@@ -60,7 +60,7 @@ static uint64_t row_bytes(const struct dw_prog *c)
 static uint64_t weights_bytes(const struct dw_prog *c)
 {
 	return c->es == 1 ? c->lanes / 64 * sizeof(struct dw_bytes) :
-			    c->lanes / 16 * DW_FLOATS * sizeof(float);
+			    c->lanes / 16 * (c->halves ? DW_HALVES : DW_FLOATS) * sizeof(float);
 }
 
 /* Sums of a row of outputs, also if only a tile finds that it must have them. */
@@ -110,6 +110,7 @@ static int dw_prepare(struct fast_prog *p)
 	c->channels = g->groups;
 	if (!choose_type(c, p))
 		return 0;
+	c->halves = c->es == 2 && p->cpu->isa & FAST_BF16;
 	vector = c->es == 1 ? 64 : 16;
 	c->lanes = (c->channels + vector - 1) / vector * vector;
 	c->width = (g->out[1] - 1) * g->stride[1] + DW_TAPS;
@@ -156,6 +157,7 @@ static int dw_prepare(struct fast_prog *p)
  * @edge: see dw_int8_weights_avx512()
  * @image: image
  * @fused: the kernel finishes its results
+ * @halves: @weights are DW_HALVES
  */
 struct dw_at {
 	const struct fast_run *r;
@@ -172,6 +174,7 @@ struct dw_at {
 	float edge;
 	uint32_t image;
 	bool fused;
+	bool halves;
 };
 
 static void load_weights(struct dw_at *t, float *scale)
@@ -185,6 +188,9 @@ static void load_weights(struct dw_at *t, float *scale)
 	uint32_t i;
 
 	t->fused = c->fused;
+	t->halves = c->halves && dw_bf16_weights_avx512(c, w, bias, (float *)t->weights);
+	if (t->halves)
+		return;
 	if (c->es != 1) {
 		dw_f32_weights_avx512(c, w, bias, (float *)t->weights);
 		return;
@@ -323,6 +329,8 @@ static void run_row(const struct dw_at *t, struct dw_row *row, const uint8_t *co
 	row->out_ms *= pairs ? 2 : 1;
 	if (c->es == 1)
 		dw_int8_avx512(row);
+	else if (row->halves)
+		dw_bf16_avx512(row);
 	else
 		dw_f32_avx512(row);
 	row->out_ms /= pairs ? 2 : 1;
@@ -369,6 +377,7 @@ static int dw_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
 		.weights = t->weights, .flip = c->flip, .edge = t->edge,
 		.dst_scale = c->dst_scale, .dst_zero = c->dst_zero,
 		.dst_u8 = c->dst == UMA_DTYPE_U8, .in16 = c->es == 2,
+		.halves = t->halves,
 		.out16 = t->fused && c->dst == UMA_DTYPE_BF16, .fused = t->fused,
 		.relu = t->fused && c->relu,
 	};

@@ -14,6 +14,8 @@
 #define DW_ROWS		4u
 /** DW_FLOATS: numbers in front of a vector of 16 channels: 9 weights and the bias */
 #define DW_FLOATS	(10u * 16u)
+/** DW_HALVES: with AVX512_BF16: 12 vectors of pairs of weights and the bias */
+#define DW_HALVES	(13u * 16u)
 
 /**
  * struct dw_prog - a prepared depthwise convolution
@@ -23,6 +25,7 @@
  * @channels: number
  * @lanes: channels with those that fill vectors
  * @width: inputs of a row with padding
+ * @halves: products are those of AVX512_BF16
  * @direct: inputs are read where they lie: a row has at most one column of padding at
  *	either end
  * @pairs: bytes of 32 channels: two outputs side by side are 64 channels
@@ -49,6 +52,7 @@ struct dw_prog {
 	uint32_t yblocks;
 	int32_t za;
 	uint8_t flip;
+	bool halves;
 	bool direct;
 	bool pairs;
 	bool fused;
@@ -66,8 +70,8 @@ _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), 
  * @mid: input of the second column
  * @last: input of the last column
  * @px: bytes from @mid to the input of the next column; 0 where a row is padding
- * @weights: floats: for each vector of 16 channels DW_FLOATS; bytes: for each 64
- *	struct dw_bytes
+ * @weights: floats: for each vector of 16 channels DW_FLOATS or DW_HALVES;
+ *	bytes: for each 64 struct dw_bytes
  * @edge: bytes: where rounding may have to be looked at, see dw_int8_weights_avx512()
  * @dst_zero: bytes: zero point of DST
  * @dst_scale: bytes: scale of DST
@@ -81,6 +85,7 @@ _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), 
  * @outputs: number in a row
  * @flip: bytes: exclusive or of the inputs
  * @in16: inputs are bf16
+ * @halves: @weights are DW_HALVES
  * @out16: results are bf16
  * @fused: bytes: results are bytes, else sums
  * @relu: ReLU
@@ -104,6 +109,7 @@ struct dw_row {
 	int32_t dst_zero;
 	bool dst_u8;
 	bool in16;
+	bool halves;
 	bool out16;
 	bool fused;
 	bool relu;
@@ -133,6 +139,9 @@ struct dw_bytes {
 void dw_f32_weights_avx512(const struct dw_prog *c, const uint8_t *w, const float *bias,
 			   float *to);
 void dw_f32_avx512(const struct dw_row *r);
+bool dw_bf16_weights_avx512(const struct dw_prog *c, const uint8_t *w, const float *bias,
+			    float *to);
+void dw_bf16_avx512(const struct dw_row *r);
 float dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, const float *scale,
 			     const float *bias, struct dw_bytes *to);
 void dw_int8_avx512(const struct dw_row *r);
