@@ -207,6 +207,45 @@ static void test_edges(void **state)
 					 ways[(m * 3 + n + type) % ARRAY_SIZE(ways)]);
 }
 
+static uint32_t bits_of(uint32_t dtype)
+{
+	switch (dtype) {
+	case ACCEL_F32:
+		return 32;
+	case ACCEL_F16:
+	case ACCEL_BF16:
+		return 16;
+	case ACCEL_S4:
+	case ACCEL_U4:
+		return 4;
+	default:
+		return 8;
+	}
+}
+
+/*
+ * Packed weights with each number of rows for which they are only read once: small
+ * ones, and such that are more than a core's cache holds, which many rows need.
+ */
+static void test_few_rows(void **state)
+{
+	static const uint32_t many[] = { 3, 8, 9, 11, 15, 16, 17, 23, 25, 31, 32, 33 };
+	const uint32_t bytes = 5u << 18;
+	uint32_t type, m, i;
+
+	for (type = 0; type < ARRAY_SIZE(types); type++) {
+		for (m = 1; m <= 33; m++)
+			run_case(*state, type, m, 40 + m * 7 % 60, 30 + m * 5 % 70,
+				 ACCEL_GEMM_PACK_B | (m % 2 ? ZEROS : 0));
+		for (i = 0; i < ARRAY_SIZE(many); i++) {
+			const uint32_t n = 500 + 61 * i;
+
+			run_case(*state, type, many[i], n, bytes / n * 8 / bits_of(types[type].b),
+				 ACCEL_GEMM_PACK_B | (i % 2 ? ZEROS : 0));
+		}
+	}
+}
+
 /* Several tiles and blocks of K, packing in a phase, rows a page apart. */
 static void test_large(void **state)
 {
@@ -248,6 +287,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_edges, open_device, close_context),
+		cmocka_unit_test_setup_teardown(test_few_rows, open_device, close_context),
 		cmocka_unit_test_setup_teardown(test_large, open_device, close_context),
 	};
 
