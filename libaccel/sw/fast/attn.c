@@ -19,6 +19,8 @@
  */
 #define THREAD_TILES	3u
 #define FEW_TILES	16u
+/* Rows of Q that are fetched ahead: each is in a page of its own */
+#define Q_AHEAD		16u
 
 /**
  * struct tile - a tile at hand: places in the scratch memory
@@ -158,6 +160,8 @@ static int open_group(struct tile *t, uint32_t row)
 		/* Lanes without a row do as the last row does. */
 		at = UMA_MIN(row + i, t->rows - 1);
 		if (row + i == at) {
+			if (at + Q_AHEAD < t->rows)
+				attn_prefetch_q(&t->c, at + Q_AHEAD);
 			if (attn_load_q(&t->c, at, t->tmp + i * kw16))
 				return -1;
 		} else {
@@ -342,6 +346,8 @@ static int run_keys(struct tile *t)
 
 	if (q->lo < q->hi)
 		attn_prefetch(&t->c, q->lo, (uint32_t)UMA_MIN(t->c.p->nb, q->hi - q->lo));
+	for (row = 0; row < UMA_MIN(t->rows, Q_AHEAD); row++)
+		attn_prefetch_q(&t->c, row);
 	for (row = 0; row < t->rows; row += t->c.p->sub)
 		if (open_group(t, row))
 			return -1;

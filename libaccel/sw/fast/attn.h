@@ -115,10 +115,10 @@ struct attn_group {
  * @zero: what is subtracted from integers
  * @p: keys or values of the first head, and @ahead more, which are only prefetched
  * @step: bytes from a head to the next
- * @q: rows, dense
+ * @q: rows, dense, in the order of line_order()
  * @part: VL / 4 vectors for each row: partial sums
  * @s: scores, then weights, ATTN_KEYS a row
- * @o: sums, dense
+ * @o: sums, dense, in that order too
  */
 struct attn_lines {
 	uint32_t heads;
@@ -204,6 +204,10 @@ struct attn_kernels {
 	void (*narrow)(uint16_t *x, const void *p, bool is_signed, float zero, uint32_t n);
 	/** @pair: dst[i] = a[i] | b[i] << 16 */
 	void (*pair)(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n);
+	/** @line_finite: are @n numbers, a multiple of vl, finite? */
+	bool (*line_finite)(const float *x, uint32_t n);
+	/** @line_order: the order of elements in which a row meets @dtype, or @back */
+	void (*line_order)(float *x, uint32_t n, uint32_t dtype, bool back);
 	/** @line_scores: products of rows and keys */
 	void (*line_scores)(const struct attn_lines *l);
 	/** @line_soften: scores become weights, the sums are rescaled */
@@ -382,6 +386,7 @@ int attn_load_value(struct attn_ctx *c, uint64_t key, float *x);
 int attn_load_mask(struct attn_ctx *c, uint32_t row, uint64_t key, uint32_t n, float *x);
 int attn_load_slope(struct attn_ctx *c, uint32_t row, float *x);
 int attn_load_sink(struct attn_ctx *c, uint32_t row, float *x);
+void attn_prefetch_q(const struct attn_ctx *c, uint32_t row);
 int attn_store(struct attn_ctx *c, uint32_t row, const float *x);
 bool attn_table_ok(const struct uma_tensor_view *t, bool *tabled);
 

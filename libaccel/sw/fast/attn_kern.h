@@ -350,14 +350,15 @@ static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, u
 static void turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds, uint32_t n,
 		 uint32_t m)
 {
-	uint32_t i, j, x;
+	uint32_t i, j;
 
 	for (i = 0; i < n; i += VL) {
 		for (j = 0; j + VL <= m; j += VL)
-			v_turn(dst + (size_t)j * ldd + i, ldd, src + (size_t)i * lds + j, lds);
-		for (; j < m; j++)
-			for (x = 0; x < VL; x++)
-				dst[(size_t)j * ldd + i + x] = src[(size_t)(i + x) * lds + j];
+			v_turn(dst + (size_t)j * ldd + i, ldd, src + (size_t)i * lds + j, lds,
+			       VL);
+		if (j < m)
+			v_turn(dst + (size_t)j * ldd + i, ldd, src + (size_t)i * lds + j, lds,
+			       m - j);
 	}
 }
 
@@ -444,6 +445,8 @@ const struct attn_kernels KERN_NAME = {
 	.narrow = narrow,
 	.pair = pair,
 #ifndef KERN_BF16
+	.line_finite = line_finite,
+	.line_order = line_order,
 	.line_scores = line_scores,
 	.line_soften = line_soften,
 	.line_values = line_values,

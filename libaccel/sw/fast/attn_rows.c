@@ -76,6 +76,9 @@ int attn_load_q(struct attn_ctx *c, uint32_t row, uint32_t *x)
 		x[p->kw - 1] = 0;
 		for (i = 0; i < p->d; i++)
 			memcpy((uint16_t *)x + i, from + 2 * t->strides[3] * i, 2);
+	} else if (dense(t) && uma_is_float(t->dtype)) {
+		c->run.k->to_f32[t->dtype]((float *)x, element(t, uma_tensor_offset(t, idx)),
+					   p->d);
 	} else if (any_row(c, UMA_SLOT_A, idx, p->d, (float *)x)) {
 		return -1;
 	}
@@ -85,6 +88,25 @@ int attn_load_q(struct attn_ctx *c, uint32_t row, uint32_t *x)
 			x[i] ^= flip;
 	}
 	return 0;
+}
+
+/**
+ * attn_prefetch_q - fetch a row of Q that will be loaded
+ * @c: context
+ * @row: of the tile
+ */
+void attn_prefetch_q(const struct attn_ctx *c, uint32_t row)
+{
+	const struct uma_tensor_view *t = attn_view(c, UMA_SLOT_A);
+	const int64_t bytes = fast_bytes(t->dtype, c->p->d);
+	uint32_t idx[UMA_MAX_RANK] = { 0 };
+	const uint8_t *from;
+	int64_t i;
+
+	row_at(c, row, idx);
+	from = element(t, uma_tensor_offset(t, idx));
+	for (i = 0; i < bytes; i += 64)
+		__builtin_prefetch(from + i, 0, 3);
 }
 
 /**

@@ -36,8 +36,8 @@
  * @kt: their places in the table of scales
  * @vt: likewise
  * @limits: what the rows see
- * @kscale: scales of the keys of a head
- * @vscale: scales of the values of a head
+ * @kscale: scales of the keys, ATTN_KEYS a head
+ * @vscale: scales of the values
  * @q: rows, head by head
  * @part: partial sums
  * @s: scores of the block
@@ -54,8 +54,8 @@ struct stream {
 	const uint8_t *vp[ATTN_KEYS + AHEAD];
 	int64_t kt[ATTN_KEYS];
 	int64_t vt[ATTN_KEYS];
-	float kscale[ATTN_KEYS];
-	float vscale[ATTN_KEYS];
+	float *kscale;
+	float *vscale;
 	struct attn_limits limits[ATTN_LINE_ROWS];
 	float *q;
 	float *part;
@@ -73,6 +73,7 @@ static int find(struct stream *s, uint32_t slot, uint64_t key, uint32_t n, const
 	const int64_t step = fast_bytes(t->dtype, t->strides[1]);
 	const int64_t table_step = tabled ? uma_table_stride(t, 1) : 0;
 	uint32_t idx[UMA_MAX_RANK] = { 0 }, j, i, run = n;
+	int64_t first;
 
 	s->c.q.g = s->g0;
 	for (j = 0; j < n; j += run) {
@@ -87,8 +88,11 @@ static int find(struct stream *s, uint32_t slot, uint64_t key, uint32_t n, const
 		     fast_bytes(t->dtype, uma_tensor_offset(t, idx));
 		for (i = 0; i < run; i++)
 			p[j + i] = at + step * i;
-		for (i = 0; i < run && tabled; i++)
-			table[j + i] = (int64_t)uma_table_index(t, idx) + table_step * i;
+		if (!tabled)
+			continue;
+		first = (int64_t)uma_table_index(t, idx);
+		for (i = 0; i < run; i++)
+			table[j + i] = first + table_step * i;
 	}
 	return 0;
 }
@@ -107,23 +111,31 @@ static void foresee(struct stream *s, uint32_t n)
 	}
 }
 
-/* Scales of the block's keys or values of a head. */
-static void scales(const struct stream *s, uint32_t slot, const int64_t *table, uint32_t head,
-		   uint32_t n, float *x)
+/* Scales of the block's keys or values, head by head. */
+static void scales(const struct stream *s, uint32_t slot, const int64_t *table, uint32_t n,
+		   float *x)
 {
 	const struct uma_tensor_view *t = attn_view(&s->c, slot);
-	const int64_t step = uma_table_stride(t, 2) * head;
-	const int64_t size = uma_dtype_bits(t->scale_dtype) / 8;
+	const int64_t size = uma_dtype_bits(t->scale_dtype) / 8, step = uma_table_stride(t, 2);
+	const int64_t along = uma_table_stride(t, 1);
 	const uint8_t *base = (const uint8_t *)(uintptr_t)t->scale_addr;
-	uint32_t j;
+	uint32_t h, j, i;
 
-	if (t->scale_dtype == UMA_DTYPE_F32)
-		for (j = 0; j < n; j++)
-			memcpy(&x[j], base + (table[j] + step) * 4, 4);
-	else
-		for (j = 0; j < n; j++)
-			s->c.run.k->to_f32[t->scale_dtype](&x[j], base + (table[j] + step) *
-							   size, 1);
+	for (j = 0; j < n; j += i) {
+		/* Keys side by side in the table, their heads too */
+		if (t->scale_dtype == UMA_DTYPE_F32 && step == 1 && j + 16 <= n &&
+		    along >= 0 && along <= UINT32_MAX && table[j + 15] == table[j] + 15 * along) {
+			s->c.p->kern->turn((uint32_t *)x + j, ATTN_KEYS,
+					   (const uint32_t *)(base + table[j] * 4),
+					   (uint32_t)along, 16, s->heads);
+			i = 16;
+			continue;
+		}
+		for (h = 0; h < s->heads; h++)
+			s->c.run.k->to_f32[t->scale_dtype](&x[h * ATTN_KEYS + j], base +
+							   (table[j] + step * h) * size, 1);
+		i = 1;
+	}
 }
 
 static void hide(const struct stream *s, float *x, uint32_t row, uint64_t key, uint32_t n)
@@ -148,13 +160,13 @@ static void soften(struct stream *s, uint64_t key, uint32_t n)
 	struct attn_sum *sum = s->sum;
 	uint32_t h, r;
 
-	l.kscale = p->k_tabled ? s->kscale : NULL;
-	l.vscale = p->v_tabled ? s->vscale : NULL;
+	if (p->k_tabled)
+		scales(s, UMA_SLOT_B, s->kt, n, s->kscale);
+	if (p->v_tabled)
+		scales(s, UMA_SLOT_C, s->vt, n, s->vscale);
 	for (h = 0; h < s->heads; h++) {
-		if (p->k_tabled)
-			scales(s, UMA_SLOT_B, s->kt, h, n, s->kscale);
-		if (p->v_tabled)
-			scales(s, UMA_SLOT_C, s->vt, h, n, s->vscale);
+		l.kscale = p->k_tabled ? s->kscale + h * ATTN_KEYS : NULL;
+		l.vscale = p->v_tabled ? s->vscale + h * ATTN_KEYS : NULL;
 		for (r = 0; r < s->rows; r++, l.s += ATTN_KEYS, l.o += p->dv) {
 			hide(s, l.s, r, key, n);
 			p->kern->line_soften(&l, sum++);
@@ -231,19 +243,6 @@ static int run_piece(struct stream *s, uint32_t piece)
 	       run_range(s, UMA_MAX(from, q->lo), UMA_MIN(to, q->hi)) ? -1 : 0;
 }
 
-static bool all_finite(const float *x, uint64_t n)
-{
-	uint32_t high = 0, bits;
-	uint64_t i;
-
-	for (i = 0; i < n; i++) {
-		memcpy(&bits, &x[i], 4);
-		bits &= 0x7f800000u;
-		high = bits > high ? bits : high;
-	}
-	return high != 0x7f800000u;
-}
-
 /* Sequence, heads and rows of a tile, and its places in the scratch memory. */
 static int open_tile(struct stream *s, uint32_t tile)
 {
@@ -272,12 +271,17 @@ static int open_tile(struct stream *s, uint32_t tile)
 	at += 4ul * words * ATTN_KEYS;
 	s->part = (float *)at;
 	at += 4ul * words * PART;
+	s->kscale = (float *)at;
+	at += p->k_tabled ? 4ul * p->heads * ATTN_KEYS : 0;
+	s->vscale = (float *)at;
+	at += p->v_tabled ? 4ul * p->heads * ATTN_KEYS : 0;
 	s->sum = (struct attn_sum *)at;
 	return 0;
 }
 
 static int load_rows(struct stream *s)
 {
+	const uint32_t dtype = attn_view(&s->c, UMA_SLOT_B)->dtype;
 	const struct attn_plan *p = s->c.p;
 	float *x = s->q;
 	uint32_t h, r;
@@ -287,6 +291,7 @@ static int load_rows(struct stream *s)
 			s->c.q.g = s->g0 + h;
 			if (attn_load_q(&s->c, r, (uint32_t *)x))
 				return -1;
+			p->kern->line_order(x, p->d, dtype, false);
 		}
 	return 0;
 }
@@ -302,13 +307,14 @@ static float *partial(const struct attn_ctx *c, uint32_t piece, uint32_t g, uint
 
 static int run_keys(struct stream *s, uint32_t piece)
 {
+	const uint32_t dtype = attn_view(&s->c, UMA_SLOT_C)->dtype;
 	const struct attn_plan *p = s->c.p;
 	const float *o = s->o;
 	uint32_t h, r;
 
 	if (load_rows(s) || run_piece(s, piece))
 		return -1;
-	if (!all_finite(o, (uint64_t)s->heads * s->rows * p->dv)) {
+	if (!p->kern->line_finite(o, s->heads * s->rows * p->dv)) {
 		/* Once more, with care: the product with a weight of 0 may not be 0. */
 		s->skip_zero = true;
 		if (run_piece(s, piece))
@@ -319,6 +325,7 @@ static int run_keys(struct stream *s, uint32_t piece)
 			float *to = partial(&s->c, piece, s->g0 + h, r);
 
 			memcpy(to, o, 4ul * p->dv);
+			p->kern->line_order(to, p->dv, dtype, true);
 			memcpy(to + p->dv, &s->sum[h * s->rows + r], sizeof(*s->sum));
 		}
 	return 0;
@@ -434,7 +441,8 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	    !attn_set_scale(op, p, p->kscale))
 		return false;
 	/* All heads of a key, if they lie side by side. */
-	words = p->rows * (p->d + p->dv + ATTN_KEYS + PART + 2);
+	words = p->rows * (p->d + p->dv + ATTN_KEYS + PART + 2) +
+		(p->k_tabled + p->v_tabled) * ATTN_KEYS;
 	p->heads = across < along ? p->kv_heads : 1;
 	p->heads = (uint32_t)UMA_MIN(p->heads, UMA_MAX(STREAM_WORDS / words, 1u));
 	p->htiles = (uint32_t)uma_divup(p->kv_heads, p->heads);

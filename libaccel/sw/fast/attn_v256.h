@@ -121,15 +121,18 @@ V_INLINE vf v_exp2(vf x)
 	return v_mul(p, v_power(_mm256_add_epi32(_mm256_sub_epi32(n, half), bias)));
 }
 
-/* 8 x 8 words turned. */
-V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds)
+/* 8 lines of @m words turned. */
+V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds,
+		     const uint32_t m)
 {
+	const vi at = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+	const vi there = _mm256_cmpgt_epi32(vi_set((int32_t)m), at);
 	__m256 a[8], b[8];
 	uint32_t i;
 
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
-		a[i] = v_load(src + (size_t)i * lds);
+		a[i] = v_of(_mm256_maskload_epi32((const int *)(src + (size_t)i * lds), there));
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i += 2) {
 		b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
@@ -144,8 +147,11 @@ V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t 
 	}
 #pragma GCC unroll 8
 	for (i = 0; i < 4; i++) {
-		v_store(dst + (size_t)i * ldd, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
-		v_store(dst + (size_t)(i + 4) * ldd,
-			_mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+		if (i < m)
+			v_store(dst + (size_t)i * ldd,
+				_mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+		if (i + 4 < m)
+			v_store(dst + (size_t)(i + 4) * ldd,
+				_mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
 	}
 }

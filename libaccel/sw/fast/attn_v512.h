@@ -119,17 +119,20 @@ V_INLINE vf v_exp2_rough(vf x)
 	return _mm512_scalef_ps(p, x);
 }
 
-/* 16 x 16 words turned. */
-V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds)
+/* 16 lines of @m words turned. */
+V_INLINE void v_turn(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds,
+		     const uint32_t m)
 {
+	const __mmask16 there = (__mmask16)((1u << m) - 1);
 	vi a[16];
 	uint32_t i;
 
 #pragma GCC unroll 16
 	for (i = 0; i < 16; i++)
-		a[i] = vi_load(src + (size_t)i * lds);
+		a[i] = _mm512_maskz_loadu_epi32(there, src + (size_t)i * lds);
 	vi_transpose(a);
 #pragma GCC unroll 16
 	for (i = 0; i < 16; i++)
-		_mm512_storeu_si512(dst + (size_t)i * ldd, a[i]);
+		if (i < m)
+			_mm512_storeu_si512(dst + (size_t)i * ldd, a[i]);
 }

@@ -135,4 +135,21 @@ V_INLINE vf v_add_pairs(vf a, vf b)
 	return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
 }
 
+/* The even and the odd lanes of @a and @b, and back. */
+V_INLINE void v_part(vf *even, vf *odd, vf a, vf b)
+{
+	const vf x = _mm256_permute2f128_ps(a, b, 0x20), y = _mm256_permute2f128_ps(a, b, 0x31);
+
+	*even = _mm256_shuffle_ps(x, y, 0x88);
+	*odd = _mm256_shuffle_ps(x, y, 0xdd);
+}
+
+V_INLINE void v_join(vf *a, vf *b, vf even, vf odd)
+{
+	const vf x = _mm256_unpacklo_ps(even, odd), y = _mm256_unpackhi_ps(even, odd);
+
+	*a = _mm256_permute2f128_ps(x, y, 0x20);
+	*b = _mm256_permute2f128_ps(x, y, 0x31);
+}
+
 #endif /* LIBACCEL_SW_FAST_VEC256_H */

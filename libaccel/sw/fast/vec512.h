@@ -120,15 +120,30 @@ V_INLINE vi vi_field(vi word, vi mask, vi bits)
 	return _mm512_ternarylogic_epi32(word, mask, bits, 0x6a);
 }
 
+/* The even and the odd lanes of @a and @b, and back. */
+V_INLINE void v_part(vf *even, vf *odd, vf a, vf b)
+{
+	const vi at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+
+	*even = _mm512_permutex2var_ps(a, at, b);
+	*odd = _mm512_permutex2var_ps(a, vi_add(at, vi_set(1)), b);
+}
+
+V_INLINE void v_join(vf *a, vf *b, vf even, vf odd)
+{
+	const vi at = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+
+	*a = _mm512_permutex2var_ps(even, at, odd);
+	*b = _mm512_permutex2var_ps(even, vi_add(at, vi_set(8)), odd);
+}
+
 /* Sums of neighbours, those of @a first. */
 V_INLINE vf v_add_pairs(vf a, vf b)
 {
-	const vi even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14,
-					  16, 18, 20, 22, 24, 26, 28, 30);
-	const vi odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+	vf even, odd;
 
-	return _mm512_add_ps(_mm512_permutex2var_ps(a, even, b),
-			     _mm512_permutex2var_ps(a, odd, b));
+	v_part(&even, &odd, a, b);
+	return v_add(even, odd);
 }
 
 /* An entry for the lowest four bits of each word. */
