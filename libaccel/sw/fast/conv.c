@@ -17,7 +17,7 @@
 /* Rows of a GEMM that blocks pay for */
 #define MIN_PIXELS	16u
 /* Bytes of a row of A whose sums are short */
-#define POINTWISE_K	2048
+#define POINTWISE_K	4096
 /* Products of bytes that surely stay within s32 */
 #define K_BYTES		32768u
 
@@ -159,9 +159,12 @@ static void choose_block(struct conv_prog *c, uint32_t l2)
 {
 	const uint32_t width = c->flat ? c->g.out[1] * c->rows : c->g.out[1];
 	const uint64_t panel = (uint64_t)c->g.kernel[0] * c->g.kernel[1] * c->px * 64;
+	/* Outputs whose inputs are pages apart meet in the same sets of the caches. */
+	const bool few = width <= CONV_MR4 ||
+			 (c->in_place && c->g.a_stride[CONV_X] * c->es % 4096 == 0);
 	uint32_t blocks;
 
-	c->nv = c->k->nv == 1 ? 1 : width <= CONV_MR4 && c->g.m > 32 && panel < l2 / 2 ? 4 : 2;
+	c->nv = c->k->nv == 1 ? 1 : few && c->g.m > 32 && panel < l2 / 2 ? 4 : 2;
 	blocks = (width + c->k->mr[c->nv - 1] - 1) / c->k->mr[c->nv - 1];
 	c->mr = (width + blocks - 1) / blocks;
 }

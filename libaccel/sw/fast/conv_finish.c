@@ -107,8 +107,8 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 		return true;
 	memcpy(&scale, &d->scale, sizeof(scale));
 	reciprocals(scale, &e->below, &e->above);
-	e->is_signed = d->dtype == UMA_DTYPE_S8;
-	e->zero = d->zero;
+	e->zero = d->dtype == UMA_DTYPE_U8 ? d->zero - 128 : d->zero;
+	e->flip = d->dtype == UMA_DTYPE_U8 ? (int32_t)0x80808080 : 0;
 	e->most = scale * SATURATED;
 	e->least = relu ? 0 : -e->most;
 	for (i = 0; i < b->n; i++) {

@@ -26,12 +26,12 @@
 /**
  * struct conv_end - the end of sums whose results go where they belong from registers
  * @kind: CONV_END_*
- * @is_signed: bytes: results are s8
  * @least: least value: 0 for ReLU, of bytes without it a number that is saturated
  * @most: bytes: largest value, a number that is saturated
  * @below: bytes: reciprocal of DST's scale, rounded down
  * @above: bytes: the same, rounded up
- * @zero: bytes: zero point of DST
+ * @zero: bytes: zero point of DST, less 128 if it is u8
+ * @flip: bytes: bits that make DST's of s8
  * @scale: bytes: for each channel, what sums are multiplied by
  * @bias: for each channel, added
  *
@@ -41,14 +41,14 @@
  */
 struct conv_end {
 	uint32_t kind;
-	bool is_signed;
 	float least;
 	float most;
 	float below;
 	float above;
 	int32_t zero;
-	float scale[CONV_CHANNELS];
-	float bias[CONV_CHANNELS];
+	int32_t flip;
+	float scale[CONV_CHANNELS] __attribute__((aligned(64)));
+	float bias[CONV_CHANNELS] __attribute__((aligned(64)));
 };
 
 /**
