@@ -151,7 +151,8 @@ vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(Q)ONLY='$(ONLY)' PROGS='$(PROGS)' \
 		KDIR='$(KDIR)' KIMAGE='$(KIMAGE)' \
 		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
-	$(call finish,$(if $(ONLY),$(if $(filter kunit,$(ONLY)),,kselftest-$*),kselftest-$* vm-$* $(if $(GUEST_BATS_TESTS),bats-$*)) \
+	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \
+		$(if $(ONLY),,vm-$* $(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*)) \
 		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))
 
 kselftest:
