@@ -3,7 +3,7 @@
 
 libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c coredump.c coredump_regs.c \
 	coredump_text.c ctx.c device.c drm_bo.c drm_fence.c drm_job.c drm_queue.c enumerate.c error.c fence.c import.c job.c log.c pool.c queue.c rec_task.c)
-libaccel-sw-srcs := $(addprefix libaccel/sw/,bo.c device.c exec.c fence.c job.c kernels.c mem.c \
+libaccel-sw-srcs := $(addprefix libaccel/sw/,bo.c device.c exec.c fence.c job.c kernels.c mem.c pool.c \
 	sched.c tune.c work.c)
 include libaccel/sw/fast/fast.mk
 # What model.mk calls the model's objects, or all of them.

@@ -29,12 +29,6 @@ static struct sw_fence *to_sw_fence(struct accel_fence *fence)
 	return (struct sw_fence *)fence;
 }
 
-static bool is_done(struct sw_fence *fence)
-{
-	return atomic_load_explicit(&fence->state, memory_order_acquire) ==
-	       SW_DONE;
-}
-
 static void eventfd_fire(int fd)
 {
 	const uint64_t one = 1;
@@ -61,26 +55,6 @@ void sw_fence_signal(struct sw_fence *fence)
 	}
 }
 
-/*
- * Do some of the work instead of sleeping, and be patient for as long as it
- * takes to wake up.
- */
-static void help(struct sw_fence *fence, uint64_t until)
-{
-	uint64_t end;
-	uint32_t i;
-
-	sw_help(fence, until);
-	end = sw_now() + SW_SPIN_NS;
-	do {
-		for (i = 0; i < 32; i++) {
-			if (is_done(fence))
-				return;
-			sw_pause();
-		}
-	} while (sw_now() < end && (!until || sw_now() < until));
-}
-
 int sw_fence_wait(struct accel_fence *base, int64_t timeout_ns)
 {
 	struct sw_fence *fence = to_sw_fence(base);
@@ -88,18 +62,18 @@ int sw_fence_wait(struct accel_fence *base, int64_t timeout_ns)
 	int expected = SW_PENDING;
 	uint64_t deadline = 0;
 
-	if (timeout_ns > 0 && !is_done(fence)) {
+	if (timeout_ns > 0 && !sw_fence_done(fence)) {
 		/* The futex takes an absolute time of the monotonic clock. */
 		deadline = sw_now() + (uint64_t)timeout_ns;
 		ts.tv_sec = deadline / 1000000000u;
 		ts.tv_nsec = deadline % 1000000000u;
 		until = &ts;
 	}
-	/* A tile may take as long as that. */
-	if (timeout_ns && fence->kind == SW_RUN && !is_done(fence) &&
+	/* Do some of the work instead of sleeping. A tile may take as long as that. */
+	if (timeout_ns && fence->kind == SW_RUN && !sw_fence_done(fence) &&
 	    (!until || timeout_ns > MIN_HELP_NS))
-		help(fence, deadline);
-	while (!is_done(fence)) {
+		sw_help(fence, deadline);
+	while (!sw_fence_done(fence)) {
 		if (!timeout_ns)
 			return -ETIMEDOUT;
 		expected = SW_PENDING;
@@ -107,7 +81,7 @@ int sw_fence_wait(struct accel_fence *base, int64_t timeout_ns)
 					       SW_WAITED);
 		if (syscall(SYS_futex, &fence->state, FUTEX_WAIT_BITSET_PRIVATE,
 			    SW_WAITED, until, NULL, FUTEX_BITSET_MATCH_ANY) < 0 &&
-		    errno == ETIMEDOUT && !is_done(fence))
+		    errno == ETIMEDOUT && !sw_fence_done(fence))
 			return -ETIMEDOUT;
 	}
 	return !fence->status;
@@ -118,7 +92,7 @@ void sw_fence_info(struct accel_fence *base, struct accel_fence_info *info)
 	struct sw_fence *fence = to_sw_fence(base);
 	struct accel_device *dev = base->ctx->dev;
 
-	if (!is_done(fence))
+	if (!sw_fence_done(fence))
 		return;
 	info->done = 1;
 	info->status = fence->status;
@@ -144,7 +118,7 @@ int sw_fence_export(struct accel_fence *base, int *out)
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
 		goto err;
-	if (is_done(fence)) {
+	if (sw_fence_done(fence)) {
 		eventfd_fire(fd);
 		*out = fd;
 		return 0;
@@ -156,7 +130,7 @@ int sw_fence_export(struct accel_fence *base, int *out)
 		goto err;
 	e->fd = copy;
 	pthread_mutex_lock(&pool->lock);
-	if (!is_done(fence)) {
+	if (!sw_fence_done(fence)) {
 		e->next = fence->eventfds;
 		fence->eventfds = e;
 		e = NULL;
@@ -236,6 +210,7 @@ static void poller_event(struct sw_pool *pool, uint64_t id)
 		import_unlink(pool, fence);
 		import_drop_fd(pool, fence);
 		sw_complete(pool, fence, &ended);
+		sw_pool_kick(pool);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	sw_release(ended);
@@ -381,7 +356,7 @@ void sw_fence_destroy(struct accel_fence *base)
 	struct sw_pool *pool = sw_fence_pool(fence);
 	struct sw_eventfd *e;
 
-	if (fence->kind == SW_IMPORT && !is_done(fence)) {
+	if (fence->kind == SW_IMPORT && !sw_fence_done(fence)) {
 		pthread_mutex_lock(&pool->lock);
 		import_unlink(pool, fence);
 		import_drop_fd(pool, fence);

@@ -29,6 +29,11 @@ static uint32_t find_engine(struct accel_device *dev,
 	return UINT32_MAX;
 }
 
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return UINT64_MAX - a < b ? UINT64_MAX : a + b;
+}
+
 /* Headers of packed operands are read when it runs, like dimensions in memory. */
 static bool has_packed(const struct uma_op *op)
 {
@@ -158,10 +163,13 @@ static int link_deps(struct sw_job *job)
 static void job_release(struct sw_job *job)
 {
 	free(job->engines);
+	free(job->op_work);
 	free(job->tasks);
 	free(job->next_start);
 	free(job->next);
 	job->engines = NULL;
+	job->op_work = NULL;
+	job->work = 0;
 	job->tasks = NULL;
 	job->next_start = NULL;
 	job->next = NULL;
@@ -173,14 +181,14 @@ int sw_job_prepare(struct accel_job *base)
 	struct sw_ctx *ctx = to_sw_ctx(base->ctx);
 	struct sw_job *job = to_sw_job(base);
 	struct sw_ranges *ranges;
-	uint64_t work = 0;
 	struct sw_mem mem;
 	uint32_t i, j;
 	int ret = 0;
 
 	job->engines = malloc((base->op_count + 1) * sizeof(*job->engines));
+	job->op_work = calloc(base->op_count + 1, sizeof(*job->op_work));
 	job->tasks = calloc(base->task_count + 1, sizeof(*job->tasks));
-	if (!job->engines || !job->tasks)
+	if (!job->engines || !job->op_work || !job->tasks)
 		goto err_nomem;
 	if (base->flags & ACCEL_JOB_UNORDERED && link_deps(job))
 		goto err_nomem;
@@ -202,17 +210,15 @@ int sw_job_prepare(struct accel_job *base)
 
 			task_init(task, &base->tasks[op->first_task + j], dev,
 				  job->engines[i], &op->plan->hint, &mem);
-			work += task->work;
-			if (work > SW_INLINE_WORK)
-				work = SW_INLINE_WORK + 1;
+			job->op_work[i] = sum(job->op_work[i], task->work);
 		}
+		job->work = sum(job->work, job->op_work[i]);
 	}
 	sw_ranges_put(ctx, ranges);
 	if (ret) {
 		job_release(job);
 		return ret;
 	}
-	job->small = work <= SW_INLINE_WORK;
 	return 0;
 
 err_nomem:

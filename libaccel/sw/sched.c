@@ -41,9 +41,10 @@ static void ended_push(struct sw_fence **list, struct sw_fence *run)
 }
 
 static void exec_init(struct sw_exec *exec, struct sw_fence *run, uint32_t op,
-		      uint32_t op_end)
+		      uint32_t op_end, uint64_t macs)
 {
 	exec->run = run;
+	exec->macs = macs;
 	exec->op = op;
 	exec->op_end = op_end;
 	exec->max_users = 1;
@@ -67,7 +68,7 @@ static void activate(struct sw_pool *pool, struct sw_fence *run)
 	run->ranges = sw_ranges_get(to_sw_ctx(run->base.ctx));
 	if (!run->execs) {
 		run->live = run->left = 1;
-		sw_exec_ready(pool, &run->first);
+		sw_exec_list(pool, &run->first);
 		return;
 	}
 	run->left = job->op_count;
@@ -75,7 +76,7 @@ static void activate(struct sw_pool *pool, struct sw_fence *run)
 		if (run->execs[i].pending)
 			continue;
 		run->live++;
-		sw_exec_ready(pool, &run->execs[i]);
+		sw_exec_list(pool, &run->execs[i]);
 	}
 }
 
@@ -168,6 +169,8 @@ void sw_complete(struct sw_pool *pool, struct sw_fence *fence,
 			fence->job = NULL;
 			if (fence->queued)
 				queue_pop(fence->queue, fence);
+			if (!fence->queue->waiters)
+				fence->queue->waited = false;
 			if (fence->status && !fence->queue->banned) {
 				fence->queue->banned = true;
 				cancel(fence->queue, &ending);
@@ -230,6 +233,7 @@ void sw_queue_cancel(struct accel_queue *base)
 		ending = run->ended_next;
 		sw_complete(pool, run, &ended);
 	}
+	sw_pool_kick(pool);
 	pthread_mutex_unlock(&pool->lock);
 	sw_release(ended);
 }
@@ -268,7 +272,7 @@ void sw_exec_done(struct sw_pool *pool, struct sw_exec *exec,
 			if (--next->pending)
 				continue;
 			run->live++;
-			sw_exec_ready(pool, next);
+			sw_exec_list(pool, next);
 		}
 	}
 	if (!run->live && (stop || !run->left))
@@ -285,7 +289,7 @@ static int unordered_init(struct sw_fence *run)
 		return -ENOMEM;
 	run->exec_count = job->op_count;
 	for (i = 0; i < job->op_count; i++) {
-		exec_init(&run->execs[i], run, i, i + 1);
+		exec_init(&run->execs[i], run, i, i + 1, run->job->op_work[i]);
 		run->execs[i].pending = job->ops[i].dep_count;
 	}
 	return 0;
@@ -304,7 +308,7 @@ static struct sw_fence *run_new(struct sw_queue *queue, struct sw_job *job,
 	run->fd = -1;
 	run->job = job;
 	run->queue = queue;
-	exec_init(&run->first, run, 0, op_count);
+	exec_init(&run->first, run, 0, op_count, job->work);
 	if (wait_count) {
 		run->wait_nodes = calloc(wait_count, sizeof(*run->wait_nodes));
 		if (!run->wait_nodes)
@@ -391,7 +395,7 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 	queue->count++;
 	run->queued = true;
 
-	if (queue->head == run && !run->waits && run->job->small &&
+	if (queue->head == run && !run->waits && run->job->work <= SW_INLINE_WORK &&
 	    job->op_count)
 		slot = sw_slot_get(pool);
 	if (slot) {
@@ -407,6 +411,7 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 		if (ending)
 			sw_complete(pool, run, &ended);
 	}
+	sw_pool_kick(pool);
 	pthread_mutex_unlock(&pool->lock);
 	sw_release(ended);
 	*fence = &run->base;

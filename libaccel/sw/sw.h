@@ -143,8 +143,9 @@ struct sw_task {
 
 struct sw_job {
 	struct accel_job base;
-	/* small enough for the submitting thread */
-	bool small;
+	/* of each operation and of all, in multiply-adds */
+	uint64_t *op_work;
+	uint64_t work;
 	/* engine of each operation, index in the device's engines */
 	uint32_t *engines;
 	struct sw_task *tasks;
@@ -196,6 +197,7 @@ struct sw_work {
  * atomics, and what belongs to the only thread in it while a stage is set up.
  */
 struct sw_exec {
+	/* on the list of those that are ready; @next: or that one thread has */
 	struct sw_exec *prev;
 	struct sw_exec *next;
 	bool listed;
@@ -208,7 +210,10 @@ struct sw_exec {
 	uint32_t phase;
 	/* room for a program that has to be made for this run, else NULL */
 	struct sw_own *own;
-	/* the task at hand: one of them, or neither */
+	/* multiply-adds: of all, and of the task at hand */
+	uint64_t macs;
+	uint64_t task_macs;
+	/* the task's program: one of them, or neither */
 	const struct uma_program *prog;
 	const struct fast_prog *fast;
 	/* shared by the threads, of @fast's work_bytes at least */
@@ -304,11 +309,19 @@ struct sw_queue {
 	uint32_t count;
 	struct sw_fence *head;
 	struct sw_fence *tail;
+	/* threads that wait for a run and take part; somebody did last time */
+	uint32_t waiters;
+	bool waited;
+	/* parts on the list of those that are ready */
+	atomic_int open;
 };
 
 struct sw_thread {
 	struct sw_pool *pool;
 	pthread_t thread;
+	/* with the pool's lock; a spurious wakeup leaves it as it is */
+	bool asleep;
+	pthread_cond_t wake;
 	/* set if the thread itself closed the device */
 	bool *gone;
 	struct sw_slot slot;
@@ -318,11 +331,13 @@ struct sw_thread {
 
 struct sw_pool {
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
 	bool stop;
-	/* asleep, and about to be unless something turns up */
+	/* workers: asleep; awake, without anything to do */
 	uint32_t idle;
 	uint32_t spinning;
+	/* threads that run tiles, and those among them that wait for a fence */
+	uint32_t running;
+	uint32_t helping;
 	uint32_t thread_count;
 	struct sw_thread *threads;
 	/* ready parts by priority, LOW first; circular */
@@ -383,18 +398,47 @@ static inline void sw_pause(void)
 #endif
 }
 
-/* exec.c */
+static inline int sw_level(const struct sw_fence *run)
+{
+	switch (run->queue->base.priority) {
+	case ACCEL_PRIORITY_LOW:
+		return 0;
+	case ACCEL_PRIORITY_HIGH:
+		return 2;
+	case ACCEL_PRIORITY_REALTIME:
+		return 3;
+	default:
+		return 1;
+	}
+}
+
+/* pool.c; with the pool's lock, but for the first three */
 int sw_pool_init(struct sw_pool *pool, uint32_t threads);
 /* Stops all threads but the caller's, which ends when it comes back. */
 void sw_pool_exit(struct sw_pool *pool);
 /* End a thread of the pool: now if another asks, else as soon as it can. */
 void sw_thread_end(struct sw_thread *thread);
-void sw_exec_ready(struct sw_pool *pool, struct sw_exec *exec);
-void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
-/* Somebody waits for @run, until then (0: for ever), and can as well do some of it. */
-void sw_help(struct sw_fence *run, uint64_t until);
+/* Put a part where threads look for one; then, unless the caller is one that does, kick. */
+void sw_exec_list(struct sw_pool *pool, struct sw_exec *exec);
+void sw_exec_unlist(struct sw_pool *pool, struct sw_exec *exec);
+void sw_pool_kick(struct sw_pool *pool);
+/* A thread has taken a part, or opened it to more: is there something left for others? */
+void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue);
 struct sw_slot *sw_slot_get(struct sw_pool *pool);
 void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot);
+/* Without it. Somebody waits for @run, until then (0: for ever), and can as well take part. */
+void sw_help(struct sw_fence *run, uint64_t until);
+
+/* exec.c */
+/*
+ * With the pool's lock, which it lets go of, and a part or small ones that the thread
+ * has entered: comes back when they have ended, others go on or they were put back.
+ */
+void sw_exec_work(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot,
+		  struct sw_fence **ended);
+/* Has the thread something else to do? */
+bool sw_exec_leaves(const struct sw_slot *slot);
+void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
 
 /* work.c */
 struct sw_work *sw_work_get(struct sw_pool *pool, size_t size);
@@ -425,6 +469,11 @@ void sw_release(struct sw_fence *ended);
 void sw_run_free_parts(struct sw_fence *run);
 
 /* fence.c */
+static inline bool sw_fence_done(struct sw_fence *fence)
+{
+	return atomic_load_explicit(&fence->state, memory_order_acquire) == SW_DONE;
+}
+
 int sw_fence_wait(struct accel_fence *fence, int64_t timeout_ns);
 void sw_fence_info(struct accel_fence *fence, struct accel_fence_info *info);
 int sw_fence_export(struct accel_fence *fence, int *fd);

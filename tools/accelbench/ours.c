@@ -37,13 +37,10 @@ int ours_open(struct perf *perf, uint32_t threads)
 		return bench_fail(ret, "cannot make a queue");
 	perf->threads = threads;
 	/*
-	 * The caller, on the first processor, takes part: of as many workers all but one
-	 * have something to do, and it is not said which. They have its processor, too.
+	 * The caller, on the first processor, takes part, and the workers that sleep
+	 * instead are the last ones.
 	 */
-	if (threads > 1)
-		team_spread_new(threads);
-	else
-		team_pin_new(1);
+	team_pin_new(1);
 	return 0;
 }
 

@@ -207,12 +207,6 @@ void team_pin_self(void);
 void team_pin_new(uint32_t place);
 
 /**
- * team_spread_new - keep such threads on the first processors, whichever of them
- * @count: number of processors
- */
-void team_spread_new(uint32_t count);
-
-/**
  * team_cpus - processors that the process may use
  *
  * Return: their number.

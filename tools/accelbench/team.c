@@ -106,20 +106,6 @@ void team_pin_new(uint32_t place)
 		pin(fresh[i], place + i);
 }
 
-void team_spread_new(uint32_t places)
-{
-	pid_t fresh[MAX_THREADS];
-	uint32_t count = find_new(fresh, MAX_THREADS), i;
-	cpu_set_t set;
-
-	find_cpus();
-	CPU_ZERO(&set);
-	for (i = 0; i < places && i < cpu_count; i++)
-		CPU_SET(cpus[i], &set);
-	for (i = 0; i < count; i++)
-		sched_setaffinity(fresh[i], sizeof(set), &set);
-}
-
 static void *worker(void *arg)
 {
 	uint32_t me = (uint32_t)(uintptr_t)arg, turn = 0, spins;

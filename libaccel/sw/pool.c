@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The threads of a device, and the parts of jobs that are ready for them.
+ *
+ * At most as many threads run tiles at a time as the device was opened with: its
+ * workers, and threads that wait for a fence. These are awake and on a processor,
+ * so they take part in what they wait for, and one worker fewer does. A thread
+ * that takes a part wakes another one if there is something left to take; nobody
+ * has to know how many are worth it. Who has nothing to do looks out for more for
+ * about as long as it takes to wake up, then sleeps. The first worker that sleeps is
+ * woken, so that it is always the same ones that are at work, and their caches.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include "sw.h"
+
+/* Most scratch areas for threads that submit */
+#define MAX_SLOTS	8
+
+/* --- ready parts ---------------------------------------------------------- */
+
+static void update_top(struct sw_pool *pool)
+{
+	int top = SW_LEVELS;
+
+	while (--top >= 0 && !pool->ready[top])
+		;
+	atomic_store_explicit(&pool->top, top, memory_order_relaxed);
+}
+
+static void count_open(const struct sw_exec *exec, int change)
+{
+	atomic_fetch_add_explicit(&exec->run->queue->open, change, memory_order_relaxed);
+}
+
+void sw_exec_list(struct sw_pool *pool, struct sw_exec *exec)
+{
+	struct sw_exec **head = &pool->ready[sw_level(exec->run)];
+
+	if (*head) {
+		exec->next = *head;
+		exec->prev = (*head)->prev;
+		exec->prev->next = exec;
+		exec->next->prev = exec;
+	} else {
+		exec->next = exec->prev = exec;
+		*head = exec;
+	}
+	exec->listed = true;
+	count_open(exec, 1);
+	update_top(pool);
+}
+
+void sw_exec_unlist(struct sw_pool *pool, struct sw_exec *exec)
+{
+	struct sw_exec **head = &pool->ready[sw_level(exec->run)];
+
+	if (exec->next == exec) {
+		*head = NULL;
+	} else {
+		exec->prev->next = exec->next;
+		exec->next->prev = exec->prev;
+		if (*head == exec)
+			*head = exec->next;
+	}
+	exec->listed = false;
+	count_open(exec, -1);
+	update_top(pool);
+}
+
+/*
+ * If something is ready and nobody is about to look for it, wake a worker, but for
+ * those in whose place others take part. @due: so many will, though they have not
+ * come yet.
+ */
+static void wake(struct sw_pool *pool, uint32_t due)
+{
+	const uint32_t awake = pool->thread_count - pool->idle;
+	uint32_t i;
+
+	if (atomic_load_explicit(&pool->top, memory_order_relaxed) < 0 ||
+	    awake > pool->running - pool->helping || pool->idle <= pool->helping + due)
+		return;
+	for (i = 0; !pool->threads[i].asleep; i++)
+		;
+	/* Here, not by the one who wakes up: it takes a while. */
+	pool->threads[i].asleep = false;
+	pool->idle--;
+	pthread_cond_signal(&pool->threads[i].wake);
+}
+
+void sw_pool_kick(struct sw_pool *pool)
+{
+	wake(pool, 0);
+}
+
+void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue)
+{
+	const int top = atomic_load_explicit(&pool->top, memory_order_relaxed);
+	/* Who waited for the queue's last run will come for this one, too. */
+	const bool due = queue->waited && !queue->waiters;
+
+	if (top >= 0)
+		wake(pool, due && pool->ready[top]->run->queue == queue);
+}
+
+/* Small parts of the same run along with the first one, so that they cost one turn of the lock. */
+static void take_small(struct sw_pool *pool, struct sw_exec *last)
+{
+	struct sw_exec **head = &pool->ready[sw_level(last->run)], *exec;
+	uint64_t left = SW_INLINE_WORK - UMA_MIN(last->macs, SW_INLINE_WORK);
+
+	while ((exec = *head) && exec->run == last->run && exec->max_users == 1 &&
+	       exec->macs <= left) {
+		left -= exec->macs;
+		sw_exec_unlist(pool, exec);
+		exec->users = 1;
+		exec->next = NULL;
+		last->next = exec;
+		last = exec;
+	}
+}
+
+/*
+ * Enter the first part of the highest priority, or a list of small ones. Who waits for
+ * a run of a queue takes parts of that queue only.
+ */
+static struct sw_exec *pick(struct sw_pool *pool, const struct sw_queue *only)
+{
+	const int top = atomic_load_explicit(&pool->top, memory_order_relaxed);
+	struct sw_exec *exec;
+	struct sw_fence *run;
+
+	if (top < 0 || pool->running >= pool->thread_count)
+		return NULL;
+	exec = pool->ready[top];
+	run = exec->run;
+	if (only && run->queue != only)
+		return NULL;
+	if (!atomic_load_explicit(&run->deadline, memory_order_relaxed))
+		atomic_store_explicit(&run->deadline,
+				      sw_now() + run->queue->base.timeout_ms * 1000000ull,
+				      memory_order_relaxed);
+	if (++exec->users >= exec->max_users) {
+		sw_exec_unlist(pool, exec);
+		exec->next = NULL;
+		if (exec->max_users == 1)
+			take_small(pool, exec);
+	}
+	pool->running++;
+	pool->helping += !!only;
+	sw_pool_share(pool, run->queue);
+	return exec;
+}
+
+/* --- scratch memory ------------------------------------------------------- */
+
+static int slot_init(struct sw_slot *slot)
+{
+	slot->scratch = sw_scratch_new();
+	return slot->scratch ? 0 : -ENOMEM;
+}
+
+/* With the lock. NULL: let a thread of the pool do it. */
+struct sw_slot *sw_slot_get(struct sw_pool *pool)
+{
+	struct sw_slot *slot = pool->slots;
+
+	if (slot) {
+		pool->slots = slot->next;
+		return slot;
+	}
+	if (pool->slot_count == MAX_SLOTS)
+		return NULL;
+	slot = calloc(1, sizeof(*slot));
+	if (slot && slot_init(slot)) {
+		free(slot);
+		return NULL;
+	}
+	if (slot)
+		pool->slot_count++;
+	return slot;
+}
+
+void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot)
+{
+	slot->next = pool->slots;
+	pool->slots = slot;
+}
+
+/* --- threads that wait ---------------------------------------------------- */
+
+/* Nothing is to be had: look out for it, without the lock. */
+static void look_out(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *queue,
+		     uint64_t until)
+{
+	uint64_t end = sw_now() + SW_SPIN_NS;
+	uint32_t i;
+
+	if (until && end > until)
+		end = until;
+	pthread_mutex_unlock(&pool->lock);
+	do {
+		for (i = 0; i < 32; i++) {
+			if (sw_fence_done(run) ||
+			    atomic_load_explicit(&queue->open, memory_order_relaxed))
+				goto out;
+			sw_pause();
+		}
+	} while (sw_now() < end);
+out:
+	pthread_mutex_lock(&pool->lock);
+}
+
+/* Parts of @run, and of those before it in its queue. */
+static void help(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *queue,
+		 struct sw_slot *slot, struct sw_fence **ended)
+{
+	struct sw_exec *exec;
+	bool looked = false;
+
+	while (!sw_fence_done(run)) {
+		exec = pick(pool, queue);
+		if (exec) {
+			sw_exec_work(pool, exec, slot, ended);
+			pool->helping--;
+			if (sw_exec_leaves(slot))
+				return;
+			looked = false;
+			continue;
+		}
+		/* A worker was left asleep for what this thread does not take. */
+		wake(pool, 0);
+		if (looked || pool->running >= pool->thread_count)
+			return;
+		looked = true;
+		look_out(pool, run, queue, slot->until);
+	}
+}
+
+void sw_help(struct sw_fence *run, uint64_t until)
+{
+	struct sw_pool *pool = sw_fence_pool(run);
+	struct sw_fence *ended = NULL;
+	struct sw_queue *queue = NULL;
+	struct sw_slot *slot = NULL;
+
+	pthread_mutex_lock(&pool->lock);
+	if (!sw_fence_done(run))
+		slot = sw_slot_get(pool);
+	if (slot) {
+		queue = run->queue;
+		queue_ref(&queue->base);
+		queue->waited = true;
+		queue->waiters++;
+		slot->until = until;
+		help(pool, run, queue, slot, &ended);
+		slot->until = 0;
+		queue->waiters--;
+		sw_slot_put(pool, slot);
+		wake(pool, 0);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	sw_release(ended);
+	if (queue)
+		queue_unref(&queue->base);
+}
+
+/* --- workers -------------------------------------------------------------- */
+
+/* With the lock, which it lets go of: look for work for a while. */
+static void spin(struct sw_pool *pool)
+{
+	const uint64_t end = sw_now() + SW_SPIN_NS;
+	uint32_t i;
+
+	pool->spinning++;
+	pthread_mutex_unlock(&pool->lock);
+	do {
+		for (i = 0; i < 32; i++) {
+			if (atomic_load_explicit(&pool->top, memory_order_relaxed) >= 0)
+				goto out;
+			sw_pause();
+		}
+	} while (sw_now() < end);
+out:
+	pthread_mutex_lock(&pool->lock);
+	pool->spinning--;
+}
+
+/* With the lock, which it lets go of. */
+static void fall_asleep(struct sw_thread *self)
+{
+	struct sw_pool *pool = self->pool;
+
+	self->asleep = true;
+	pool->idle++;
+	while (self->asleep && !pool->stop)
+		pthread_cond_wait(&self->wake, &pool->lock);
+}
+
+static void *thread_main(void *arg)
+{
+	struct sw_thread *self = arg;
+	struct sw_pool *pool = self->pool;
+	struct sw_fence *ended = NULL;
+	struct sw_exec *exec;
+	bool gone = false, looked = true;
+
+	pthread_mutex_lock(&pool->lock);
+	self->gone = &gone;
+	while (!pool->stop) {
+		exec = pick(pool, NULL);
+		/* One thread is whoever waits. */
+		if (!exec && !looked && pool->spinning + 1 < pool->thread_count) {
+			looked = true;
+			spin(pool);
+			continue;
+		}
+		if (!exec) {
+			fall_asleep(self);
+			continue;
+		}
+		sw_exec_work(pool, exec, &self->slot, &ended);
+		looked = false;
+		if (!ended)
+			continue;
+		pthread_mutex_unlock(&pool->lock);
+		sw_release(ended);
+		ended = NULL;
+		/* That may have been the last reference to the device. */
+		if (gone)
+			return NULL;
+		pthread_mutex_lock(&pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+void sw_thread_end(struct sw_thread *thread)
+{
+	if (pthread_equal(thread->thread, pthread_self())) {
+		*thread->gone = true;
+		pthread_detach(thread->thread);
+	} else {
+		pthread_join(thread->thread, NULL);
+	}
+	sw_scratch_free(thread->slot.scratch);
+}
+
+static void pool_free(struct sw_pool *pool)
+{
+	struct sw_slot *slot;
+
+	while ((slot = pool->slots)) {
+		pool->slots = slot->next;
+		sw_scratch_free(slot->scratch);
+		free(slot);
+	}
+	free(pool->threads);
+	sw_work_exit(pool);
+	pthread_mutex_destroy(&pool->lock);
+}
+
+void sw_pool_exit(struct sw_pool *pool)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&pool->lock);
+	pool->stop = true;
+	for (i = 0; i < pool->thread_count; i++)
+		pthread_cond_signal(&pool->threads[i].wake);
+	pthread_mutex_unlock(&pool->lock);
+	for (i = 0; i < pool->thread_count; i++) {
+		sw_thread_end(&pool->threads[i]);
+		pthread_cond_destroy(&pool->threads[i].wake);
+	}
+	sw_poller_exit(pool);
+	pool_free(pool);
+}
+
+/* It is held for well under a microsecond: who finds it taken had better not sleep at once. */
+static void lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+int sw_pool_init(struct sw_pool *pool, uint32_t threads)
+{
+	struct sw_thread *thread;
+	sigset_t all, old;
+	int ret = 0;
+
+	lock_init(&pool->lock);
+	pthread_mutex_init(&pool->work_lock, NULL);
+	atomic_init(&pool->top, -1);
+	pool->epoll_fd = -1;
+	pool->poll_wake = -1;
+	pool->threads = calloc(threads, sizeof(*pool->threads));
+	if (!pool->threads) {
+		pool_free(pool);
+		return -ENOMEM;
+	}
+	/* Signals are the caller's business: none arrives in our threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (pool->thread_count < threads) {
+		thread = &pool->threads[pool->thread_count];
+		thread->pool = pool;
+		ret = slot_init(&thread->slot);
+		if (ret)
+			break;
+		pthread_cond_init(&thread->wake, NULL);
+		ret = -pthread_create(&thread->thread, NULL, thread_main,
+				      thread);
+		if (ret) {
+			pthread_cond_destroy(&thread->wake);
+			sw_scratch_free(thread->slot.scratch);
+			break;
+		}
+		pthread_setname_np(thread->thread, "accel");
+		pool->thread_count++;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		sw_pool_exit(pool);
+	return ret;
+}
