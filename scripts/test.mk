@@ -130,7 +130,7 @@ modcheck:
 
 # One line per step: layer, user, seconds, kernels, path in the VM. The order is the order in which they run.
 guest-name = /uma/$(1)
-wanted = $(if $(T),$(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t))),$(1))
+wanted = $(if $(T),$(strip $(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t)))),$(1))
 step-line = $(1) $(or $($(2)-user),$(3)) $(or $($(2)-timeout),600) $(subst $() $(),$(comma),$(or $($(2)-kernels),stock debug)) $(2)
 define vm-steps
 $(foreach t,$(call wanted,$(SELFTEST_PROGS)),$(call step-line,kselftest,$(t),tester)

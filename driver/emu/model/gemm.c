@@ -11,7 +11,9 @@
 #define F32_ONE		0x3f800000u
 #define F32_SIGN	0x80000000u
 
-/* Cost of bringing in or storing one element, in multiply-adds. */
+/* Multiply-adds that take the time of one that stands alone, at least. */
+#define MACS_AT_ONCE	4u
+/* Cost of bringing in or storing one element, in multiply-adds that stand alone. */
 #define ELEMENT_COST	16u
 /* Cost of an element of the epilogue. */
 #define EPILOGUE_COST	64u
@@ -39,14 +41,14 @@ static void plan_tiles(struct uma_program *prog, struct uma_gemm_plan *p)
 	p->kc = UMA_GEMM_KC;
 	p->erows = UMA_GEMM_MT;
 	p->unbounded = prog->step_work == UMA_STEP_WORK_UNBOUND;
-	if (!p->unbounded && prog->step_work < 1u << 20) {
-		p->mt = UMA_GEMM_MT / 2;
-		p->nt = UMA_GEMM_NT / 2;
-	}
 	p->mt = UMA_MIN(p->mt, p->m);
 	p->nt = UMA_MIN(p->nt, p->n);
+	/*
+	 * Short steps are cut out of K, not out of the tile: what is brought in for a
+	 * smaller one is brought in more often.
+	 */
 	if (!p->unbounded) {
-		cost = p->mt * p->nt + ELEMENT_COST * (p->mt + p->nt);
+		cost = p->mt * p->nt / MACS_AT_ONCE + ELEMENT_COST * (p->mt + p->nt);
 		kc = prog->step_work / cost / UMA_PACKED_K * UMA_PACKED_K;
 		p->kc = UMA_MIN(UMA_MAX(kc, UMA_PACKED_K), UMA_GEMM_KC);
 		p->erows = UMA_MIN(UMA_MAX(prog->step_work / (p->nt * EPILOGUE_COST), 1u),

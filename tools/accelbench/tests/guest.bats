@@ -30,9 +30,8 @@ gemm() {
 		jq .time_min_us
 }
 
-# The emulator runs the model's kernels in short sections and reaches memory page by page. Steps of bytes are too short
-# for that to be made up for: their ratio is printed, and is above 2.
-@test "GEMM of fp32 on the node takes at most twice as long as with the same kernels in a process" {
+# The emulator runs the model's kernels in short sections and reaches memory page by page.
+@test "GEMM on the node takes at most twice as long as with the same kernels in a process" {
 	for dtype in fp32 int8; do
 		: >"$BATS_TEST_TMPDIR/$dtype"
 		for _ in 1 2 3 4 5; do
@@ -42,6 +41,6 @@ gemm() {
 		done
 		ratio=$(sort -g "$BATS_TEST_TMPDIR/$dtype" | sed -n 3p)
 		echo "# $dtype 96x256x256: node $node us, process $process us, median ratio $ratio" >&3
+		jq -ne "$ratio <= 2"
 	done
-	jq -ne "$(sort -g "$BATS_TEST_TMPDIR/fp32" | sed -n 3p) <= 2"
 }
