@@ -9,13 +9,22 @@
  * has to know how many are worth it. Who has nothing to do looks out for more for
  * about as long as it takes to wake up, then sleeps. The first worker that sleeps is
  * woken, so that it is always the same ones that are at work, and their caches.
+ *
+ * Waking a worker costs microseconds, for nothing if the one who submits waits at
+ * once and does the work itself. Who did so last time is expected to do it again:
+ * nobody is woken, but a worker looks every millisecond whether something was left
+ * lying.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include "sw.h"
 
+/* How often the worker that keeps watch looks, and for how long it finds that worth it */
+#define WATCH_NS	1000000
+#define WATCH_ROUNDS	10
 /* Most scratch areas for threads that submit */
 #define MAX_SLOTS	8
 
@@ -94,6 +103,14 @@ static void wake(struct sw_pool *pool, uint32_t due)
 void sw_pool_kick(struct sw_pool *pool)
 {
 	wake(pool, 0);
+}
+
+void sw_pool_submitted(struct sw_pool *pool, const struct sw_queue *queue)
+{
+	if (queue->waited)
+		pool->trusted++;
+	if (!queue->waited || !pool->watched)
+		wake(pool, 0);
 }
 
 void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue)
@@ -290,6 +307,37 @@ out:
 	pool->spinning--;
 }
 
+/* With the lock, which it lets go of. Returns whether the time is over. */
+static bool doze(struct sw_thread *self)
+{
+	const uint64_t end = sw_now() + WATCH_NS;
+	const struct timespec ts = {
+		.tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u),
+	};
+
+	return pthread_cond_timedwait(&self->wake, &self->pool->lock, &ts) == ETIMEDOUT;
+}
+
+/* Look now and then whether something was left lying, as long as that may be. */
+static void keep_watch(struct sw_thread *self)
+{
+	struct sw_pool *pool = self->pool;
+	uint32_t trusted = pool->trusted - 1, rounds = 0;
+
+	pool->watched = true;
+	while (self->asleep && !pool->stop && rounds < WATCH_ROUNDS) {
+		rounds = trusted == pool->trusted ? rounds + 1 : 0;
+		trusted = pool->trusted;
+		if (doze(self) && self->asleep &&
+		    atomic_load_explicit(&pool->top, memory_order_relaxed) >= 0) {
+			self->asleep = false;
+			pool->idle--;
+		}
+	}
+	pool->watched = false;
+	pool->tired = pool->trusted;
+}
+
 /* With the lock, which it lets go of. */
 static void fall_asleep(struct sw_thread *self)
 {
@@ -297,6 +345,8 @@ static void fall_asleep(struct sw_thread *self)
 
 	self->asleep = true;
 	pool->idle++;
+	if (!pool->watched && pool->trusted != pool->tired)
+		keep_watch(self);
 	while (self->asleep && !pool->stop)
 		pthread_cond_wait(&self->wake, &pool->lock);
 }
@@ -392,6 +442,17 @@ static void lock_init(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attr);
 }
 
+/* With the clock of sw_now(). */
+static void wake_init(pthread_cond_t *wake)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(wake, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 int sw_pool_init(struct sw_pool *pool, uint32_t threads)
 {
 	struct sw_thread *thread;
@@ -417,7 +478,7 @@ int sw_pool_init(struct sw_pool *pool, uint32_t threads)
 		ret = slot_init(&thread->slot);
 		if (ret)
 			break;
-		pthread_cond_init(&thread->wake, NULL);
+		wake_init(&thread->wake);
 		ret = -pthread_create(&thread->thread, NULL, thread_main,
 				      thread);
 		if (ret) {

@@ -411,7 +411,7 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 		if (ending)
 			sw_complete(pool, run, &ended);
 	}
-	sw_pool_kick(pool);
+	sw_pool_submitted(pool, queue);
 	pthread_mutex_unlock(&pool->lock);
 	sw_release(ended);
 	*fence = &run->base;

@@ -338,6 +338,13 @@ struct sw_pool {
 	/* threads that run tiles, and those among them that wait for a fence */
 	uint32_t running;
 	uint32_t helping;
+	/*
+	 * submissions that were left to the one who waits; their number when the last
+	 * worker stopped to watch for those that nobody takes; one does so now
+	 */
+	uint32_t trusted;
+	uint32_t tired;
+	bool watched;
 	uint32_t thread_count;
 	struct sw_thread *threads;
 	/* ready parts by priority, LOW first; circular */
@@ -422,6 +429,8 @@ void sw_thread_end(struct sw_thread *thread);
 void sw_exec_list(struct sw_pool *pool, struct sw_exec *exec);
 void sw_exec_unlist(struct sw_pool *pool, struct sw_exec *exec);
 void sw_pool_kick(struct sw_pool *pool);
+/* After a submission to @queue: kick, unless the caller will do the work. */
+void sw_pool_submitted(struct sw_pool *pool, const struct sw_queue *queue);
 /* A thread has taken a part, or opened it to more: is there something left for others? */
 void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue);
 struct sw_slot *sw_slot_get(struct sw_pool *pool);

@@ -304,13 +304,42 @@ static void test_last_reference(void **state)
 	}
 }
 
+/* Who has always waited at once, and done the work itself, may as well not come once. */
+static void test_nobody_waits(void **state)
+{
+	enum { N = 1 << 20, ROUNDS = 20 };
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	struct accel_fence_info info = { .size = sizeof(info) };
+	struct rt *rt = *state;
+	struct accel_bo *bo = rt_bo(rt->ctx, 4ul * N);
+	struct accel_job *job = rt_job(rt->ctx, 0);
+	struct accel_fence *fence;
+	int round, i;
+
+	rt_add_fill(job, bo, 0, N, 1, NULL, 0);
+	for (round = 1; round <= ROUNDS; round++) {
+		fence = rt_submit(rt->queue, job, NULL);
+		if (round % 5)
+			assert_int_equal(accel_fence_wait(fence, -1), 0);
+		for (i = 0, info.done = 0; i < 20000 && !info.done; i++) {
+			assert_int_equal(accel_fence_get_info(fence, &info), 0);
+			if (!info.done)
+				nanosleep(&ms, NULL);
+		}
+		assert_int_equal(info.done, 1);
+		accel_fence_unref(fence);
+	}
+	accel_job_destroy(job);
+	accel_bo_unref(bo);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rt_setup, rt_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_wait), T(test_export), T(test_import_own),
 		T(test_import_errors), T(test_import_any), T(test_many_waiters),
-		T(test_refused_task), cmocka_unit_test(test_last_reference),
+		T(test_refused_task), T(test_nobody_waits), cmocka_unit_test(test_last_reference),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
