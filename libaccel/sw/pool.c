@@ -116,8 +116,8 @@ void sw_pool_submitted(struct sw_pool *pool, const struct sw_queue *queue)
 void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue)
 {
 	const int top = atomic_load_explicit(&pool->top, memory_order_relaxed);
-	/* Who waited for the queue's last run will come for this one, too. */
-	const bool due = queue->waited && !queue->waiters;
+	/* Who waited for the queue's last run will come for this one, too, or looks out for it. */
+	const bool due = queue->waited && !queue->helping;
 
 	if (top >= 0)
 		wake(pool, due && pool->ready[top]->run->queue == queue);
@@ -167,7 +167,10 @@ static struct sw_exec *pick(struct sw_pool *pool, const struct sw_queue *only)
 			take_small(pool, exec);
 	}
 	pool->running++;
-	pool->helping += !!only;
+	if (only) {
+		pool->helping++;
+		run->queue->helping++;
+	}
 	sw_pool_share(pool, run->queue);
 	return exec;
 }
@@ -242,6 +245,7 @@ static void help(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *qu
 		exec = pick(pool, queue);
 		if (exec) {
 			sw_exec_work(pool, exec, slot, ended);
+			queue->helping--;
 			pool->helping--;
 			if (sw_exec_leaves(slot))
 				return;
@@ -371,6 +375,8 @@ static void *thread_main(void *arg)
 		}
 		if (!exec) {
 			fall_asleep(self);
+			/* What it was woken for may be over, and the next one is on its way. */
+			looked = false;
 			continue;
 		}
 		sw_exec_work(pool, exec, &self->slot, &ended);

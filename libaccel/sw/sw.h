@@ -309,8 +309,9 @@ struct sw_queue {
 	uint32_t count;
 	struct sw_fence *head;
 	struct sw_fence *tail;
-	/* threads that wait for a run and take part; somebody did last time */
+	/* threads that wait for a run and take part, and those at work; somebody did last time */
 	uint32_t waiters;
+	uint32_t helping;
 	bool waited;
 	/* parts on the list of those that are ready */
 	atomic_int open;
