@@ -33,6 +33,8 @@ static uint64_t patch_bytes(const struct conv_prog *c, uint32_t rows)
  * flip weights, za' and zb' likewise,
  *
  *	sum (A - za) (B - zb) = sum A' B' - za' sum (B' - zb') - zb' sum A'
+ *
+ * Tiles multiply any signs, but the sums of weights and inputs are @k's.
  */
 static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
 {
@@ -55,7 +57,12 @@ static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
 	c->k = ua ? us ? &conv_u8u8_avx512 : &conv_u8s8_avx512 :
 		    us ? &conv_s8u8_avx512 : &conv_s8s8_avx512;
 	flips = ua == us;
-	if (flips)
+	if (p->cpu->isa & FAST_AMX_INT8 && !c->merged)
+		c->taps = ua ? us ? conv_taps_u8u8_amx : conv_taps_u8s8_amx :
+			       us ? conv_taps_s8u8_amx : conv_taps_s8s8_amx;
+	if (flips && c->taps)
+		c->b_off = us ? -128 : 128;
+	else if (flips)
 		c->zb += us ? -128 : 128;
 	c->b_none = flips ? 0x80 : 0;
 	c->b_one = flips ? 0x81 : 1;
@@ -82,6 +89,8 @@ static bool choose_type(struct conv_prog *c, const struct fast_prog *p)
 		c->k = &conv_f32_avx2;
 	} else if (a->dtype == UMA_DTYPE_BF16 && p->cpu->isa & FAST_BF16) {
 		c->k = &conv_bf16_avx512;
+		if (p->cpu->isa & FAST_AMX_BF16 && !c->merged)
+			c->taps = conv_taps_bf16_amx;
 	} else {
 		return false;
 	}
@@ -165,6 +174,8 @@ static void choose_block(struct conv_prog *c, uint32_t l2)
 	uint32_t blocks;
 
 	c->nv = c->k->nv == 1 ? 1 : few && c->g.m > 32 && panel < l2 / 2 ? 4 : 2;
+	if (c->taps)
+		c->nv = 2;
 	blocks = (width + c->k->mr[c->nv - 1] - 1) / c->k->mr[c->nv - 1];
 	c->mr = (width + blocks - 1) / blocks;
 }

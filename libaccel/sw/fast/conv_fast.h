@@ -16,6 +16,7 @@
  * @g: geometry as the model has it; strides in elements
  * @epi: what follows the sums
  * @k: block products
+ * @taps: sums over taps by tiles, or NULL: by @k
  * @wino: transforms
  * @b_ks: bytes of B from a step to the next
  * @b_ns: bytes from a vector of channels to the next
@@ -38,6 +39,7 @@
  * @end: kind of the end of the products, CONV_END_*
  * @za: zero point of A as the products see it
  * @zb: zero point of B as the products see it
+ * @b_off: what B is off by where @k multiplies, not @taps
  * @zero: byte that padding is made of
  * @flip: exclusive or of the bytes of A
  * @b_one: byte of B that the products see as 1
@@ -58,6 +60,7 @@ struct conv_prog {
 	struct conv_plan g;
 	struct fast_epi epi;
 	const struct conv_kernels *k;
+	conv_taps_fn taps;
 	const struct wino_kernels *wino;
 	int64_t b_ks;
 	int64_t b_ns;
@@ -80,6 +83,7 @@ struct conv_prog {
 	uint32_t end;
 	int32_t za;
 	int32_t zb;
+	int32_t b_off;
 	uint8_t zero;
 	uint8_t flip;
 	uint8_t b_one;

@@ -31,7 +31,7 @@ static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
 
-	if (c->turned || d->strides[1] != 1 || c->epi.divide ||
+	if (c->taps || c->turned || d->strides[1] != 1 || c->epi.divide ||
 	    c->epi.steps & ~(EPI_BIAS | EPI_RELU))
 		return false;
 	if (c->epi.steps & EPI_BIAS && !conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]))

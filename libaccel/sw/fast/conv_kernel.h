@@ -120,6 +120,19 @@ struct conv_kernels {
 	uint32_t ends;
 };
 
+/*
+ * With tiles: adds the sums over all taps of any number of outputs, by one or two
+ * vectors of channels, to @acc. Of the ends of @g and its @tail, @mask and @last nothing
+ * is looked at; @b has all lanes, 64 bytes a step.
+ */
+typedef void (*conv_taps_fn)(const struct conv_block *g, uint32_t outputs);
+
+void conv_taps_s8s8_amx(const struct conv_block *g, uint32_t outputs);
+void conv_taps_s8u8_amx(const struct conv_block *g, uint32_t outputs);
+void conv_taps_u8s8_amx(const struct conv_block *g, uint32_t outputs);
+void conv_taps_u8u8_amx(const struct conv_block *g, uint32_t outputs);
+void conv_taps_bf16_amx(const struct conv_block *g, uint32_t outputs);
+
 extern const struct conv_kernels conv_f32_avx512;
 extern const struct conv_kernels conv_f32_avx2;
 extern const struct conv_kernels conv_bf16_avx512;

@@ -202,6 +202,86 @@ static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 	return 0;
 }
 
+/* Outputs by two vectors that there is room for */
+#define TAPS_ROOM	(CONV_FINISH * CONV_CHANNELS / (2 * CONV_LANES))
+
+/* What the sums of outputs start from; @pitch lie from a row to the next. */
+static void start_sums(const struct conv_at *t, const struct panel *p, uint32_t y, uint32_t at,
+		       uint32_t outputs, uint32_t pitch)
+{
+	const uint32_t width = t->c->flat ? t->c->g.out[1] * t->rows : t->c->g.out[1];
+	int32_t *to = (int32_t *)t->sums;
+	uint32_t i, j;
+
+	if (!p->k.col_add && !t->row_add) {
+		memset(to, 0, outputs * p->b.ld * 4ul);
+		return;
+	}
+	for (i = 0; i < outputs; i++, to += p->b.ld) {
+		const uint32_t x = at + i % pitch, o = (y + i / pitch) * width + x;
+		const int32_t row = t->row_add && x < width ? t->row_add[o] : 0;
+
+		for (j = 0; j < p->b.n; j++)
+			to[j] = (int32_t)((uint32_t)row +
+					  (uint32_t)(p->k.col_add ? p->k.col_add[j] : 0));
+	}
+}
+
+/* @n rows from @y on, or a piece of one: sums, then their end. */
+static int sum_taps(const struct conv_at *t, struct panel *p, uint32_t y, uint32_t n,
+		    uint32_t at, uint32_t width, uint32_t pitch)
+{
+	const uint32_t outputs = (n - 1) * pitch + width;
+	struct conv_result b = p->b;
+	struct conv_block k = p->k;
+	uint32_t i;
+
+	start_sums(t, p, y, at, outputs, pitch);
+	k.rows = t->c->g.kernel[0];
+	k.a = t->patch + (int64_t)y * t->step[0] * t->pitch[0] + at * k.a_ms;
+	k.acc = (uint8_t *)t->sums;
+	t->c->taps(&k, outputs);
+	for (i = 0; i < n; i++) {
+		b.x = t->sums + (uint64_t)i * pitch * b.ld;
+		b.y = t->y0 + y + i;
+		for (b.at = at; b.at < at + width; b.at += b.outputs) {
+			b.outputs = UMA_MIN(CONV_FINISH, at + width - b.at);
+			if (conv_finish_block(t->r, &b))
+				return -1;
+			b.x += (uint64_t)b.outputs * b.ld;
+		}
+	}
+	return 0;
+}
+
+/*
+ * A panel by tiles. Rows of a patch follow each other at the distance of outputs, so
+ * several rows of outputs are one, with a few that do not exist between them.
+ */
+static int panel_by_taps(const struct conv_at *t, struct panel *p)
+{
+	const struct conv_prog *c = t->c;
+	const int64_t row = t->step[0] * t->pitch[0];
+	const uint32_t width = c->flat ? c->g.out[1] * t->rows : c->g.out[1];
+	const uint32_t rows = c->flat ? 1 : t->rows;
+	uint32_t pitch = width, most = 1, y, n, at, piece;
+
+	if (!c->in_place && rows > 1 && row % p->k.a_ms == 0 &&
+	    row / p->k.a_ms <= width + width / 2 && row / p->k.a_ms <= TAPS_ROOM) {
+		pitch = (uint32_t)(row / p->k.a_ms);
+		most = TAPS_ROOM / pitch;
+	}
+	for (y = 0; y < rows; y += n) {
+		n = UMA_MIN(most, rows - y);
+		for (at = 0; at < width; at += piece) {
+			piece = UMA_MIN(TAPS_ROOM, width - at);
+			if (sum_taps(t, p, y, n, at, piece, n > 1 ? pitch : piece))
+				return -1;
+		}
+	}
+	return 0;
+}
+
 static uint8_t *carve(uint8_t **from, uint64_t bytes)
 {
 	uint8_t *p = *from;
@@ -269,6 +349,11 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		vecs = (end - n + CONV_LANES - 1) / CONV_LANES;
 		vecs = vecs >= c->nv ? c->nv : vecs == 3 ? 2 : vecs;
 		open_panel(&t, n, vecs, UMA_MIN(vecs * CONV_LANES, end - n), &p);
+		if (c->taps) {
+			if (panel_by_taps(&t, &p))
+				return -1;
+			continue;
+		}
 		for (y = 0; y < (c->flat ? 1 : t.rows); y++)
 			if (conv_row(&t, y, p.k, p.b))
 				return -1;

@@ -77,7 +77,7 @@ static void sum(const struct fast_run *r, const uint8_t *b, uint32_t n, int32_t 
 	memset(ones, 1, (c->merged ? g->kernel[1] : 1) * g->c);
 	c->k->fn[0][0](&k);
 	for (i = 0; i < n; i++)
-		to[i] = -c->za * (acc[i] - (int32_t)(taps * g->c) * c->zb);
+		to[i] = -c->za * (acc[i] - (int32_t)(taps * g->c) * (c->zb + c->b_off));
 }
 
 void conv_weights_tile(const struct fast_run *r, uint32_t tile)

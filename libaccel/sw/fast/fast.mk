@@ -47,7 +47,7 @@ $(eval $(call fast-for,avx2,gemm_f32_avx2.o gemm_s16_avx2.o))
 $(eval $(call fast-for,avx512,epilogue_avx512.o gemm_f32_avx512.o gemm_s16_avx512.o gemm_pack_avx512.o gemm_unpack_avx512.o))
 $(eval $(call fast-for,vnni,gemm_i8s_avx512.o gemm_i8u_avx512.o))
 $(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
-$(eval $(call fast-for,amx,gemm_amx.o))
+$(eval $(call fast-for,amx,gemm_amx.o conv_amx.o))
 
 $(eval $(call fast-for,avx2,dynquant_avx2.o gemv_avx2.o))
 $(eval $(call fast-for,avx512,dynquant_avx512.o gemv_avx512.o))
