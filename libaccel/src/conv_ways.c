@@ -255,19 +255,25 @@ static uint64_t divup(uint64_t a, uint64_t b)
 /*
  * Products of a tile: (edge + 2)^2 for each pair of channels; for each channel of
  * the input and of the output a transform of about as many additions as products
- * of a row, each way, which run at an eighth of the rate of products.
+ * of a row, each way, which run at a quarter of the rate of products. Each weight
+ * is read from far away: as much as the products of so many tiles. Products of 16
+ * bits are those of transformed numbers, binary32, at half the rate.
  */
-static uint64_t winograd_work(const struct operand *d, uint64_t c, uint64_t edge)
+#define WEIGHT_TILES	8u
+
+static uint64_t winograd_work(const struct operand *d, uint32_t dtype, uint64_t c, uint64_t edge)
 {
-	uint64_t points = (edge + 2) * (edge + 2);
+	uint64_t points = (edge + 2) * (edge + 2) * (dtype == ACCEL_F32 ? 1 : 2);
 	uint64_t tiles = mul_sat(mul_sat(divup(d->dims[2], edge), divup(d->dims[3], edge)),
 				 d->dims[0]);
-	uint64_t m = d->dims[1], pairs = mul_sat(c, m);
-	uint64_t transforms = mul_sat(c + m, 8 * 2 * (edge + 2) / 2);
+	uint64_t m = d->dims[1], work;
 
-	if (__builtin_add_overflow(pairs, transforms, &pairs))
+	if (__builtin_add_overflow(tiles, WEIGHT_TILES, &work))
 		return UINT64_MAX;
-	return mul_sat(mul_sat(tiles, points), pairs);
+	work = mul_sat(work, mul_sat(c, m));
+	if (__builtin_add_overflow(work, mul_sat(tiles, mul_sat(c + m, 4 * (edge + 2))), &work))
+		return UINT64_MAX;
+	return mul_sat(points, work);
 }
 
 static void way_winograd(const struct request *req, uint32_t edge, struct way *way)
@@ -296,7 +302,8 @@ static void way_winograd(const struct request *req, uint32_t edge, struct way *w
 	if (!way->field && operand_extent(b, &e))
 		refuse(way, "conv.b.dims[0]", "the transformed weights do not fit into an address space");
 	r->winograd = edge;
-	r->work = winograd_work(&req->t[UMA_SLOT_DST], (uint64_t)c, edge);
+	r->work = winograd_work(&req->t[UMA_SLOT_DST], req->t[UMA_SLOT_A].dtype, (uint64_t)c,
+				edge);
 	set_func(r, UMA_CONV_WINOGRAD_2 + (edge - 2) / 2);
 }
 
