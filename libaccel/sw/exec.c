@@ -166,6 +166,18 @@ bool sw_exec_leaves(const struct sw_slot *slot)
 	return slot->until && sw_now() > slot->until;
 }
 
+/* Of a part that nobody shares the counter is only for those who come later. */
+static uint32_t take_tile(struct sw_exec *exec)
+{
+	uint32_t tile;
+
+	if (exec->max_users > 1)
+		return atomic_fetch_add_explicit(&exec->next_tile, 1, memory_order_relaxed);
+	tile = atomic_load_explicit(&exec->next_tile, memory_order_relaxed);
+	atomic_store_explicit(&exec->next_tile, tile + 1, memory_order_relaxed);
+	return tile;
+}
+
 /* Take tiles until there are no more, or there is a reason to stop. */
 static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 		      struct sw_exec *exec, struct sw_slot *slot)
@@ -183,8 +195,7 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 			       atomic_load_explicit(&pool->top,
 						    memory_order_relaxed) > level))
 			return;
-		tile = atomic_fetch_add_explicit(&exec->next_tile, 1,
-						 memory_order_relaxed);
+		tile = take_tile(exec);
 		if (tile >= tiles)
 			return;
 		if (!first && overdue(run)) {
@@ -199,16 +210,21 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 	}
 }
 
-/* How many threads a stage is worth; other parts that are ready want theirs, too. */
+/*
+ * How many threads a stage is worth; other parts that are ready want theirs, too. A
+ * byte from the last cache takes about as long as a multiply-add.
+ */
 static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
 {
-	uint64_t threads;
+	uint64_t threads, work = exec->task_macs;
 	int others;
 
 	if (exec->tiles == 1 || pool->thread_count == 1)
 		return 1;
 	others = atomic_load_explicit(&exec->run->queue->open, memory_order_relaxed);
-	threads = exec->task_macs / SW_SHARE_WORK / (1 + (uint32_t)others);
+	if (exec->fast && exec->fast->bytes > work)
+		work = exec->fast->bytes;
+	threads = work / SW_SHARE_WORK / (1 + (uint32_t)others);
 	if (exec->fast && exec->fast->max_threads && threads > exec->fast->max_threads)
 		threads = exec->fast->max_threads;
 	if (threads > exec->tiles)

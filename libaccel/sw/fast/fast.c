@@ -47,6 +47,7 @@ static bool add_range(struct fast_prog *p, uint64_t lo, uint64_t bytes, bool wri
 	p->ranges[p->range_count++] = (struct fast_range){
 		.lo = lo, .bytes = bytes, .write = write,
 	};
+	p->bytes += bytes;
 	return true;
 }
 

@@ -88,6 +88,7 @@ struct fast_range {
  * @tiles: tiles of each phase, which run in any order and at the same time
  * @work_bytes: memory shared by the threads of a run, from one phase to the next
  * @macs: multiply-adds
+ * @bytes: how much a run touches
  * @range_count: entries of @ranges
  * @ranges: what a run touches
  * @priv: the class's own
@@ -109,6 +110,7 @@ struct fast_prog {
 	uint32_t tiles[FAST_MAX_PHASES];
 	uint64_t work_bytes;
 	uint64_t macs;
+	uint64_t bytes;
 	uint32_t range_count;
 	struct fast_range ranges[FAST_MAX_RANGES];
 	uint64_t priv[64];
