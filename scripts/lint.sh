@@ -12,6 +12,8 @@ cd "$(dirname "$0")/.." || exit 1
 
 checks="walls spdx paths length shellcheck codespell checkpatch kernel_doc uapi symbols abi install clang tools clang_tidy"
 jobs=$(nproc)
+# Sources, as the preprocessor leaves them, that clang-tidy had nothing to say about
+tidy_cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma/tidy
 cc=${CC:-gcc}
 
 n=0
@@ -286,7 +288,7 @@ check_clang_tidy() {
 	local out count
 	count=$(grep -c . "$1/compile_commands.txt" 2>/dev/null)
 	[ "${count:-0}" -gt 0 ] || { result 1 "there are sources to look at"; return; }
-	mkdir -p build/tidy
+	mkdir -p "$tidy_cache" && find "$tidy_cache" -type f -mtime +30 -delete
 	out=$(xargs -d '\n' -P "$jobs" -n 1 scripts/lint.sh --tidy-one <"$1/compile_commands.txt" 2>&1)
 	none "clang-tidy has nothing to say about $count sources" "$out"
 }
@@ -294,16 +296,17 @@ check_clang_tidy() {
 # One source; a good result is kept under the hash of all that it depends on.
 tidy_one() {
 	local src key out args
+	mkdir -p "$tidy_cache"
 	read -ra args <<<"$1"
 	src=${args[0]}
 	# Flags as the shell would see them: -D'X="1"' and the like.
 	mapfile -t args < <(xargs -n 1 printf '%s\n' <<<"${1#* }" | grep -vE '^-W')
 	key=$({ cat .clang-tidy; clang-tidy --version; echo "$1"
 		clang "${args[@]}" -E "$src" 2>/dev/null; } | sha256sum | cut -c1-40)
-	[ ! -f "build/tidy/$key" ] || return 0
+	[ ! -f "$tidy_cache/$key" ] || return 0
 	# A line for each finding, so that none hides behind the length of another's notes.
 	if out=$(clang-tidy --quiet "$src" -- "${args[@]}" -Wno-unknown-warning-option 2>&1); then
-		: >"build/tidy/$key"
+		: >"$tidy_cache/$key"
 	else
 		grep -E '(warning|error): ' <<<"$out" || tail -n 5 <<<"$out"
 	fi

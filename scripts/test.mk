@@ -54,8 +54,8 @@ test:
 	$(Q)in_order() { \
 		for t; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
 	}; \
-	in_order modcheck unit model levels neon $(own-layers) bats lint doctests unit-tsan userspace & \
-	in_order unit-asan model-asan levels-asan & \
+	in_order modcheck unit model levels neon $(own-layers) bats lint doctests userspace & \
+	in_order unit-asan model-asan levels-asan unit-tsan & \
 	wait; \
 	for t in vm-stock vm-debug; do \
 		{ $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; } & \
