@@ -200,6 +200,13 @@ static bool choose_rows(struct conv_prog *c, const struct fast_prog *p, uint32_t
 	return true;
 }
 
+/* Inputs that lie in place, and fewer than weights: tiles had better share inputs. */
+static bool has_few_inputs(const struct conv_plan *g)
+{
+	return (uint64_t)g->in[0] * g->in[1] <
+	       (uint64_t)g->m * g->kernel[0] * g->kernel[1];
+}
+
 static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 {
 	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1;
@@ -207,7 +214,7 @@ static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 	uint32_t panel, panels;
 	uint64_t tiles;
 
-	if (!choose_rows(c, p, want))
+	if (!choose_rows(c, p, c->in_place && has_few_inputs(&c->g) ? 1 : want))
 		return false;
 	choose_block(c, p->cpu->l2);
 	panel = c->nv * CONV_LANES;

@@ -29,11 +29,14 @@ static uint32_t points_of(const struct conv_prog *c)
 	return (c->g.edge + 2u) * (c->g.edge + 2u);
 }
 
-/* Tiles of a group: with their sums, half of the second-level cache. */
+/*
+ * Tiles of a group: with their sums, most of the second-level cache; weights stream past
+ * once a group.
+ */
 static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, uint32_t tiles)
 {
 	const uint64_t tile = points_of(c) * ((uint64_t)c->v_ms + 4ul * PANEL);
-	uint64_t n = p->cpu->l2 / 2 / tile, groups;
+	uint64_t n = p->cpu->l2 / 4 * 3 / tile, groups;
 	const uint32_t mr = CONV_MR;
 
 	if (p->hint.mt)
