@@ -21,7 +21,7 @@ rm -f "$out"/*.json
 		grep -oE ' (avx2|fma|avx512f|avx512_vnni|avx512_bf16|avx512_fp16|amx_int8|amx_bf16)\b' | tr -d '\n' | sed 's/^ //')"
 	echo "Memory: $(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
 	echo "Compiler: $(${CC:-gcc} --version | head -n 1)"
-	echo "Kernel: $(uname -r)"
+	echo "Kernel: $(uname -r | cut -d - -f 1)"
 } >"$out/machine.txt"
 
 # The node first: what the machine runs then is over when the rest is timed.
