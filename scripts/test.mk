@@ -44,9 +44,9 @@ layers += $(if $(GUEST_BATS_TESTS),bats-stock bats-debug) vm-stock vm-debug
 layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 
-# A layer that cannot even be built is a failure of that layer, not the end of the run. What has sanitizers is built and
-# run beside the rest, on the second processor. The two machines, which are
-# idle for much of their time, run at the same time; all that they need is built before.
+# A layer that cannot even be built is a failure of that layer, not the end of the run. Modules and programs come first, as
+# all chains need them. A machine is idle for much of its time: the debug one runs beside the tests on the host. What has
+# sanitizers gives way to both. The stock machine, which measures, comes after the tests on the host.
 test:
 	$(Q)scripts/deps.sh build test kernel docs
 	$(Q)rm -rf $(R) && mkdir -p $(R)
@@ -54,12 +54,11 @@ test:
 	$(Q)in_order() { \
 		for t; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
 	}; \
-	in_order modcheck unit model levels neon $(own-layers) bats lint doctests userspace & \
-	in_order unit-asan model-asan levels-asan unit-tsan & \
+	in_order modcheck userspace; \
+	in_order unit model levels neon $(own-layers) bats lint doctests vm-stock & \
+	in_order vm-debug & \
+	{ renice -n 5 $$BASHPID >/dev/null; in_order unit-asan model-asan levels-asan unit-tsan; } & \
 	wait; \
-	for t in vm-stock vm-debug; do \
-		{ $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; } & \
-	done; wait; \
 	scripts/tap-summary --expect '$(layers)' $(R)
 
 run-unit: $(addprefix $(O)/,$(UNIT_TESTS))

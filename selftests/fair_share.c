@@ -9,7 +9,7 @@
 #include "rival.h"
 #include "watch.h"
 
-#define MEASURE_MS	8000
+#define MEASURE_MS	5000
 #define PERCENT		60
 
 FIXTURE(fair_share) {
