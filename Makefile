@@ -111,6 +111,11 @@ ifneq ($(filter default undefined,$(origin AR)),)
   AR := ar
 endif
 PKG_CONFIG ?= pkg-config
+# What was compiled before, here or in another clone, is not compiled again; CCACHE= does without.
+CCACHE ?= $(shell command -v ccache)
+export CCACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/uma/ccache
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_MAXSIZE ?= 1G
 # Quiet: "make demo" reads this before it installs what is missing; a compiler that misses a header says so.
 pkg-cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null))
 pkg-libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
@@ -165,7 +170,8 @@ $(GENERATED): $(O)/.directories
 
 $(O)/%.o: %.c | $(GENERATED)
 	$(call say,CC,'$<$(variant-note)')mkdir -p $(@D) && \
-	$(CC) $(base-cflags) $(call cflags-of,$*) $(CFLAGS) $(variant-flags) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(CCACHE) $(CC) $(base-cflags) $(call cflags-of,$*) $(CFLAGS) $(variant-flags) -ffile-prefix-map='$(CURDIR)'=. \
+	-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 define prog-rules
 $(O)/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so) $(foreach l,$($(1)-archives),$(O)/$(l).a)

@@ -34,8 +34,8 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
-# Whole blocks of networks take minutes under sanitizers.
-libaccel/tests/test_blocks-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)
+# Whole blocks of networks, and all convolutions, take minutes under sanitizers.
+$(foreach t,blocks conv,$(eval libaccel/tests/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
 
 # The operations that have kernels of their own, with each level of them that this processor has: a few random cases
 # beside the tables. Under sanitizers too, where what reads or writes beyond an operand shows.

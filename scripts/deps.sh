@@ -8,7 +8,7 @@ set -euo pipefail
 
 declare -A packages
 packages[build]="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev libncurses-dev libpng-dev"
-packages[test]="libcmocka-dev libopenblas-dev libdnnl-dev libonnx-dev libonnx-testdata libprotobuf-c-dev
+packages[test]="ccache libcmocka-dev libopenblas-dev libdnnl-dev libonnx-dev libonnx-testdata libprotobuf-c-dev
 	protobuf-c-compiler bats jq mandoc python3 perl g++ clang clang-tidy libclang-rt-dev shellcheck codespell abigail-tools
 	binutils"
 packages[kernel]="gcc-12 make bc bison flex libelf-dev libssl-dev kmod cpio xz-utils zstd sparse python3 util-linux

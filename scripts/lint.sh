@@ -12,8 +12,9 @@ cd "$(dirname "$0")/.." || exit 1
 
 checks="walls spdx paths length shellcheck codespell checkpatch kernel_doc uapi symbols abi install clang tools clang_tidy"
 jobs=$(nproc)
-# Sources, as the preprocessor leaves them, that clang-tidy had nothing to say about
+# Sources that clang-tidy (as the preprocessor leaves them) and checkpatch had nothing to say about
 tidy_cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma/tidy
+patch_cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma/checkpatch
 cc=${CC:-gcc}
 
 n=0
@@ -143,13 +144,23 @@ check_codespell() {
 
 # Kernel style, by the kernel's own checker, for all C: .checkpatch.conf says what is left out and why.
 check_checkpatch() {
-	local src list out
+	local src list out='' tool sum file
 	src=$(scripts/kernels.sh source) || { result 1 "there is a kernel source to take checkpatch from"; return; }
 	list=$(c_files)
 	some "$list" || return
-	out=$(xargs -d '\n' -n 8 -P "$jobs" "$src/scripts/checkpatch.pl" --terse --show-types --no-summary -f \
-		<<<"$list" 2>&1 | grep -vE '^(total:|$)' | sort)
+	tool=$(cat .checkpatch.conf "$src"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch} | sha256sum | cut -c1-16)
+	mkdir -p "$patch_cache/$tool" && find "$patch_cache" -type f -mtime +30 -delete
+	# The path takes part: what is a header, or under tests, is judged by it.
+	list=$(xargs -d '\n' sha256sum <<<"$list" | while read -r sum file; do
+		[ -f "$patch_cache/$tool/$sum-${file//\//-}" ] || echo "$file"
+	done)
+	[ -z "$list" ] || out=$(xargs -d '\n' -n 8 -P "$jobs" "$src/scripts/checkpatch.pl" --terse --show-types \
+		--no-summary -f <<<"$list" 2>&1 | grep -vE '^(total:|$)' | sort)
 	none "checkpatch --strict has nothing to say" "$out"
+	[ -n "$list" ] && [ -z "$out" ] || return
+	xargs -d '\n' sha256sum <<<"$list" | while read -r sum file; do
+		: >"$patch_cache/$tool/$sum-${file//\//-}"
+	done
 }
 
 # Kernel-doc of everything that has some; -Wall is about what is missing inside a comment that is there.
@@ -271,10 +282,10 @@ check_install() {
 	rm -rf "$dir"
 }
 
-# The whole of user space with the other compiler.
+# The whole of user space with the other compiler; its warnings do not depend on optimisation.
 check_clang() {
 	local out
-	out=$(make --no-print-directory -k VARIANT=clang userspace 2>&1)
+	out=$(make --no-print-directory -k VARIANT=clang CFLAGS=-O0 userspace 2>&1)
 	result $? "user space builds with $(clang --version | head -n 1), without a warning" "$out"
 }
 
