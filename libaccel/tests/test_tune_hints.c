@@ -20,6 +20,8 @@
 
 static struct accel_device *dev;
 static struct accel_ctx *ctx;
+/* Has this processor kernels of its own, and wide ones? */
+static bool avx2, avx512;
 
 /* One of a field's values: nothing, small, usual, and what cannot be */
 static uint16_t pick(uint32_t *seed, const uint16_t *values, uint32_t count)
@@ -108,6 +110,51 @@ static void try_hints(const struct accel_desc *desc, float bound, uint32_t piece
 	free(want);
 }
 
+/**
+ * struct offers - what was measured of an operation
+ * @ways: candidates without a hint
+ * @tiles: with one for the size of a tile
+ * @threads: with one for the number of threads
+ */
+struct offers {
+	uint32_t ways;
+	uint32_t tiles;
+	uint32_t threads;
+};
+
+static int count_offers(void *user, const struct accel_tune_entry *e)
+{
+	struct offers *o = user;
+	uint32_t i;
+
+	for (i = 0; i < e->candidate_count; i++) {
+		o->ways += !*e->candidates[i].hint;
+		o->tiles += !!strstr(e->candidates[i].hint, "tile");
+		o->threads += !!strstr(e->candidates[i].hint, "thread");
+	}
+	return 0;
+}
+
+/* Its class offers tiles, and threads for what is worth sharing, where there is a class. */
+static void offers(const struct accel_desc *desc, bool fast, bool shared)
+{
+	struct accel_plan_opts opts = ACCEL_PLAN_OPTS_INIT;
+	struct offers o = { 0 };
+	int ret;
+
+	opts.tune_budget_ms = 10000;
+	opts.flags = ACCEL_PLAN_TUNE_KEEP_OUT;
+	ret = accel_tune(ctx, desc, &opts, count_offers, &o);
+	if (ret == -ENOENT && !fast)
+		return;
+	assert_int_equal(ret, 0);
+	assert_true(o.ways > 0);
+	if (fast && !o.tiles)
+		fail_msg("%s: no tiles among its candidates", accel_op_name(desc->op));
+	if (fast && shared)
+		assert_true(o.threads > 0);
+}
+
 static void product(int64_t m, int64_t n, int64_t k, uint32_t in, uint32_t out, uint32_t flags)
 {
 	const int64_t a[] = { m, k }, b[] = { k, n }, d[] = { m, n };
@@ -119,6 +166,7 @@ static void product(int64_t m, int64_t n, int64_t k, uint32_t in, uint32_t out, 
 	g.d = accel_tensor_dense(NULL, out, 2, d);
 	/* Sums of k products of up to 1, in another order. */
 	try_hints(&g.hdr, out == ACCEL_S32 ? 0 : (float)k * 0.000001f, 0);
+	offers(&g.hdr, avx2 && in == ACCEL_F32 && flags, m * n * k > 1 << 21);
 }
 
 static void test_products(void **state)
@@ -135,8 +183,19 @@ static void test_rows(void **state)
 {
 	(void)state;
 	product(1, 515, 770, ACCEL_F32, ACCEL_F32, ACCEL_GEMM_PACK_B);
+	product(1, 2048, 1030, ACCEL_F32, ACCEL_F32, ACCEL_GEMM_PACK_B);
 	product(1, 515, 770, ACCEL_S8, ACCEL_S32, ACCEL_GEMM_PACK_B);
 	product(5, 515, 770, ACCEL_F32, ACCEL_F32, 0);
+}
+
+/* [N, C, H, W] with a pixel's channels side by side. */
+static void channels_last(struct accel_tensor *t)
+{
+	t->flags |= ACCEL_TENSOR_STRIDES;
+	t->strides[0] = t->dims[1] * t->dims[2] * t->dims[3];
+	t->strides[1] = 1;
+	t->strides[2] = t->dims[3] * t->dims[1];
+	t->strides[3] = t->dims[1];
 }
 
 static void convolution(uint32_t in, uint32_t out, int64_t c, int64_t groups, uint32_t algorithm)
@@ -152,7 +211,12 @@ static void convolution(uint32_t in, uint32_t out, int64_t c, int64_t groups, ui
 	d.d = accel_tensor_dense(NULL, out, 4, a);
 	d.pad_before[0] = d.pad_before[1] = 1;
 	d.pad_after[0] = d.pad_after[1] = 1;
+	if (groups > 1) {
+		channels_last(&d.a);
+		channels_last(&d.d);
+	}
 	try_hints(&d.hdr, out == ACCEL_S32 ? 0 : (float)c * 0.00002f, 0);
+	offers(&d.hdr, in == ACCEL_F32 && (groups > 1 ? avx512 : avx2), groups == 1);
 }
 
 static void test_convolutions(void **state)
@@ -166,7 +230,7 @@ static void test_convolutions(void **state)
 
 static void test_attentions(void **state)
 {
-	const int64_t q[] = { 1, 3, 4, 40 }, k[] = { 1, 333, 2, 40 }, p[] = { 6, 1, 3, 4, 42 };
+	const int64_t q[] = { 1, 3, 4, 48 }, k[] = { 1, 333, 2, 48 }, p[] = { 6, 1, 3, 4, 50 };
 	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
 
 	(void)state;
@@ -176,18 +240,39 @@ static void test_attentions(void **state)
 	d.v = d.k;
 	d.d = d.q;
 	try_hints(&d.hdr, 0.00001f, 0);
+	offers(&d.hdr, avx2, false);
 	/* Fewer pieces than there is memory for are a matter of speed too. */
 	d.partials = accel_tensor_dense(NULL, ACCEL_F32, 5, p);
 	try_hints(&d.hdr, 0.00001f, 6);
 }
 
+static void test_prompts(void **state)
+{
+	const int64_t q[] = { 1, 200, 4, 40 };
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+
+	(void)state;
+	d.q = accel_tensor_dense(NULL, ACCEL_F32, 4, q);
+	d.k = d.q;
+	d.v = d.q;
+	d.d = d.q;
+	try_hints(&d.hdr, 0.00001f, 0);
+	offers(&d.hdr, avx2, true);
+}
+
 static int open_device(void **state)
 {
+	struct accel_device_info info = { .size = sizeof(info) };
 	struct accel_device_opts opts = ACCEL_DEVICE_OPTS_INIT;
 
 	(void)state;
 	opts.threads = 2;
-	return accel_device_open("sw", &opts, &dev) || accel_ctx_create(dev, NULL, &ctx);
+	if (accel_device_open("sw", &opts, &dev) || accel_ctx_create(dev, NULL, &ctx) ||
+	    accel_device_get_info(dev, &info))
+		return -1;
+	avx512 = !strncmp(info.kernels, "avx512", 6) || !strncmp(info.kernels, "amx", 3);
+	avx2 = avx512 || !strcmp(info.kernels, "avx2");
+	return 0;
 }
 
 static int close_device(void **state)
@@ -205,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_convolutions),
 		cmocka_unit_test(test_attentions),
+		cmocka_unit_test(test_prompts),
 	};
 
 	return cmocka_run_group_tests_name("tune hints", tests, open_device, close_device);

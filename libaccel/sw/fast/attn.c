@@ -547,6 +547,8 @@ static bool cut(struct fast_prog *prog, struct attn_plan *p)
 	p->ldv = (uint32_t)uma_roundup(p->dv, 16);
 	most = TILE_WORDS / (p->kw + p->ldv) / p->sub * p->sub;
 	most = UMA_MAX(UMA_MIN(most, ATTN_ROWS), p->sub);
+	if (prog->hint.mt)
+		most = UMA_MIN(most, uma_roundup(prog->hint.mt, p->sub));
 	p->nb = ATTN_KEYS;
 	while (p->nb > 16 && p->nb * (p->kw + p->ldv) > BLOCK_WORDS)
 		p->nb /= 2;
@@ -578,8 +580,17 @@ static int attn_prepare(struct fast_prog *prog)
 	return cut(prog, p);
 }
 
+static uint32_t attn_candidates(const struct fast_prog *prog, struct fast_hint *out, uint32_t max)
+{
+	const struct attn_plan *p = (const void *)prog->priv;
+
+	return p->stream ? attn_stream_candidates(p, out, max) :
+			   fast_row_hints(out, max, p->sub, UMA_MIN(p->rows, (uint64_t)ATTN_ROWS));
+}
+
 const struct fast_class fast_attention = {
 	.name = "attention",
 	.prepare = attn_prepare,
 	.tile = attn_tile,
+	.candidates = attn_candidates,
 };

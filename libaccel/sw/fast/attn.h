@@ -394,6 +394,7 @@ bool attn_table_ok(const struct uma_tensor_view *t, bool *tabled);
 
 bool attn_set_scale(const struct uma_op *op, struct attn_plan *p, float k);
 bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p);
+uint32_t attn_stream_candidates(const struct attn_plan *p, struct fast_hint *out, uint32_t max);
 int attn_stream_tile(const struct fast_run *r, uint32_t phase, uint32_t tile);
 
 #endif /* LIBACCEL_SW_FAST_ATTN_H */

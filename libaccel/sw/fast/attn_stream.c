@@ -433,7 +433,7 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	const struct uma_tensor_view *k = &op->t[UMA_SLOT_B];
 	const int64_t across = k->strides[2] < 0 ? -k->strides[2] : k->strides[2];
 	const int64_t along = k->strides[1] < 0 ? -k->strides[1] : k->strides[1];
-	uint64_t words, tiles;
+	uint64_t words, tiles, most;
 
 	if (p->rows > ATTN_LINE_ROWS || p->features ||
 	    !line_type(k, p->kern->vl, &p->k_tabled, &p->kscale) ||
@@ -447,8 +447,9 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	p->heads = (uint32_t)UMA_MIN(p->heads, UMA_MAX(STREAM_WORDS / words, 1u));
 	p->htiles = (uint32_t)uma_divup(p->kv_heads, p->heads);
 	tiles = (uint64_t)p->batch * p->htiles;
-	p->pieces = (uint32_t)UMA_MIN(uma_divup(STREAM_TILES, tiles),
-				      uma_divup(p->keys, ATTN_KEYS));
+	most = prog->hint.kt ? uma_divup(p->keys, prog->hint.kt) : uma_divup(STREAM_TILES, tiles);
+	most = UMA_MIN(most, 4ul * STREAM_TILES);
+	p->pieces = (uint32_t)UMA_MIN(most, uma_divup(p->keys, ATTN_KEYS));
 	if (tiles * p->pieces > UINT32_MAX)
 		return false;
 	p->stream = true;
@@ -458,4 +459,23 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	prog->tiles[1] = (uint32_t)tiles;
 	prog->work_bytes = 4ull * p->pieces * p->batch * p->kv_heads * p->rows * (p->dv + TAIL);
 	return true;
+}
+
+/**
+ * attn_stream_candidates - pieces of the keys: 1, 2, 4, ...
+ * @p: plan that attn_stream_prepare() took
+ * @out: hints, with the keys of a piece
+ * @max: room in @out
+ *
+ * Return: number of hints.
+ */
+uint32_t attn_stream_candidates(const struct attn_plan *p, struct fast_hint *out, uint32_t max)
+{
+	uint64_t keys = uma_roundup(p->keys, ATTN_KEYS);
+	uint32_t n = 0;
+
+	for (; keys >= ATTN_KEYS && n < max; keys = uma_divup(keys, 2))
+		if (keys <= UINT16_MAX)
+			out[n++] = (struct fast_hint){ .kt = (uint16_t)keys };
+	return n;
 }

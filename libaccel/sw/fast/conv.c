@@ -305,7 +305,7 @@ static int pointwise_prepare(struct fast_prog *p)
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST], *a = &p->op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	struct conv_prog *c = (struct conv_prog *)p->priv;
-	const struct fast_hint none = { 0 };
+	const struct fast_hint none = { .threads = p->hint.threads };
 
 	if (d->rank != 2 || uma_tensor_empty(d) || b->layout == UMA_LAYOUT_STRIDED ||
 	    b->layout == UMA_LAYOUT_GEMM_B24 || a->strides[1] != 1 || a->strides[0] < 0 ||
@@ -333,10 +333,18 @@ static uint32_t pointwise_candidates(const struct fast_prog *p, struct fast_hint
 	return i;
 }
 
+static uint32_t conv_candidates(const struct fast_prog *p, struct fast_hint *out, uint32_t max)
+{
+	const struct conv_prog *c = (const void *)p->priv;
+
+	return fast_row_hints(out, max, 1, c->g.out[0]);
+}
+
 const struct fast_class fast_conv = {
 	.name = "convolution",
 	.prepare = conv_prepare,
 	.tile = conv_tile,
+	.candidates = conv_candidates,
 };
 
 const struct fast_class fast_pointwise = {

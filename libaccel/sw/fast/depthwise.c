@@ -424,8 +424,16 @@ static int dw_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	return dw_rows(&t, y0, UMA_MIN(c->rows, c->g.out[0] - y0));
 }
 
+static uint32_t dw_candidates(const struct fast_prog *p, struct fast_hint *out, uint32_t max)
+{
+	const struct dw_prog *c = (const void *)p->priv;
+
+	return fast_row_hints(out, max, 2, c->g.out[0]);
+}
+
 const struct fast_class fast_depthwise = {
 	.name = "depthwise",
 	.prepare = dw_prepare,
 	.tile = dw_tile,
+	.candidates = dw_candidates,
 };

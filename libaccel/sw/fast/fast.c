@@ -105,10 +105,21 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		/* None: not for this processor, see classes_none.c. */
 		if (!(*class)->prepare || !(*class)->prepare(p))
 			continue;
+		if (p->hint.threads)
+			p->max_threads = p->hint.threads;
 		if (add_operands(p))
 			p->class = *class;
 		return;
 	}
+}
+
+uint32_t fast_row_hints(struct fast_hint *out, uint32_t max, uint32_t least, uint64_t rows)
+{
+	uint32_t n = 0, mt;
+
+	for (mt = least; mt < rows && mt <= UINT16_MAX && n < max; mt *= 2)
+		out[n++] = (struct fast_hint){ .mt = (uint16_t)mt };
+	return n;
 }
 
 bool fast_bound(const struct fast_prog *p, struct uma_mem *mem)

@@ -169,6 +169,17 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		  const struct fast_cpu *cpu, const struct fast_hint *hint);
 
 /**
+ * fast_row_hints - candidates of a class whose tiles are rows
+ * @out: hints with rows of a tile, one twice as many as the one before
+ * @max: room in @out
+ * @least: rows of the first
+ * @rows: less than so many
+ *
+ * Return: number of hints.
+ */
+uint32_t fast_row_hints(struct fast_hint *out, uint32_t max, uint32_t least, uint64_t rows);
+
+/**
  * fast_bound - is everything bound that a run touches?
  * @p: has a class
  * @mem: accessor of this thread

@@ -441,13 +441,25 @@ static int gemv_prepare(struct fast_prog *f)
 	f->macs = batches * p->m * p->n * p->k;
 	bytes *= p->blocks;
 	f->max_threads = clamp_u32(bytes / THREAD_BYTES, 1, UINT32_MAX);
-	if (f->hint.threads)
-		f->max_threads = f->hint.threads;
 	return 1;
+}
+
+static uint32_t gemv_candidates(const struct fast_prog *f, struct fast_hint *out, uint32_t max)
+{
+	const struct gemv_plan *p = (const void *)f->priv;
+	uint32_t i, n = 0;
+
+	for (i = 2; i <= 16 && n < max; i *= 2)
+		if (i * p->bn < p->n && i * p->bn <= UINT16_MAX)
+			out[n++] = (struct fast_hint){ .nt = (uint16_t)(i * p->bn) };
+	for (i = 32; i < p->steps && i <= 512 && n < max; i *= 2)
+		out[n++] = (struct fast_hint){ .kt = (uint16_t)(i * p->bk) };
+	return n;
 }
 
 const struct fast_class fast_gemv = {
 	.name = "gemv",
 	.prepare = gemv_prepare,
 	.tile = gemv_tile,
+	.candidates = gemv_candidates,
 };

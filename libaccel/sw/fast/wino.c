@@ -298,8 +298,17 @@ static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	return 0;
 }
 
+/* Rows are the tiles of a group. */
+static uint32_t wino_candidates(const struct fast_prog *p, struct fast_hint *out, uint32_t max)
+{
+	const struct conv_prog *c = (const void *)p->priv;
+
+	return fast_row_hints(out, max, CONV_MR, (uint64_t)c->g.tiles[0] * c->g.tiles[1]);
+}
+
 const struct fast_class fast_wino = {
 	.name = "winograd",
 	.prepare = wino_prepare,
 	.tile = wino_tile,
+	.candidates = wino_candidates,
 };
