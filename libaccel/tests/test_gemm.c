@@ -452,17 +452,19 @@ static void test_quantised(struct op_env *env)
 	for (i = 0; i < ARRAY_SIZE(some); i++)
 		for (scheme = 0; scheme < 3; scheme++)
 			for (group = 0; group < (scheme == 2 ? 5 : 1); group++)
-				for (v = 0; v < 8; v++) {
+				/* With 48 columns tables have whole vectors. */
+				for (v = 0; v < 16; v++) {
 					struct gemm_case g = {
 						"quantised", types[some[i]].a,
 						types[some[i]].b, types[some[i]].d,
-						3, 18, 150, .b_quant = (int)scheme,
+						v & 8 ? 1 + 3 * (int)group : 3, v & 8 ? 48 : 18,
+						150, .b_quant = (int)scheme,
 						.group = (int)group, .zeros = v & 1,
 						.flags = (v & 2) | (v & 4 ? 8 : 0),
 						.batch = v % 3 == 2 ? BATCH_B_SHARED : 0,
 					};
 
-					run_case(env, &g, 9000 + 100 * i + 10 * group + v);
+					run_case(env, &g, 9000 + 100 * i + 16 * group + v);
 				}
 }
 

@@ -42,6 +42,10 @@
  * @b: B's matrix
  * @panel: bytes of a panel
  * @c: sums
+ * @scales: of the first column
+ * @zeros: of the first column
+ * @scale_row: distance of groups there, in entries
+ * @half_scales: scales are binary16
  * @table: values of 4-bit numbers
  */
 struct gemv_tile {
@@ -52,6 +56,10 @@ struct gemv_tile {
 	const uint8_t *b;
 	size_t panel;
 	uint32_t *c;
+	const uint8_t *scales;
+	const int32_t *zeros;
+	size_t scale_row;
+	bool half_scales;
 	float table[16];
 };
 
@@ -67,7 +75,6 @@ static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_
 	const struct gemv_plan *p = gemv_plan_of(r);
 	const uint32_t unit = gemv_a_bytes(p->kind, p->bk);
 	const uint32_t stretch = p->blocks == 1 ? p->steps : p->kc;
-	const float *scratch = r->scratch;
 	const size_t step = p->bn * 4ul;
 	/* With so little to do for a line the processor is far enough ahead by itself. */
 	const bool fetch = p->rows > 1 || p->kind != GEMV_F32;
@@ -80,16 +87,19 @@ static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_
 		.c_row = p->tile,
 		.table = t->table,
 		.zero = p->has_zeros ? 0 : (float)gemv_view(r, UMA_SLOT_B)->zero,
-		.scale_row = p->tile,
+		.scale_row = t->scale_row,
+		.half_scales = t->half_scales,
 	};
 
 	for (s = 0; s < p->steps; s += stretch) {
-		const uint32_t groups = p->groups > 1 ? s / p->group_steps : 0;
+		const size_t entry = (p->groups > 1 ? s / p->group_steps : 0) * t->scale_row + col;
 
 		g.steps = UMA_MIN(stretch, p->steps - s);
 		g.accumulate = s != 0;
-		g.scales = scratch + p->scales_at / 4 + (size_t)groups * p->tile + col;
-		g.zeros = scratch + p->zeros_at / 4 + (size_t)groups * p->tile + col;
+		if (p->groups) {
+			g.scales = t->scales + entry * (t->half_scales ? 2 : 4);
+			g.zeros = p->has_zeros ? t->zeros + entry : NULL;
+		}
 		for (v = 0; v < nv; v++)
 			g.b[v] = vector_at(p, t, t->n0 + col + v * p->set->vl) + s * step;
 		for (block = 0; block < p->blocks; block++) {
@@ -181,6 +191,31 @@ static int finish(const struct fast_run *r, const struct gemv_tile *t, const int
 	return fast_epi_block(r, &p->epi, &e);
 }
 
+/* Scales and zero points of the tile's columns: whole vectors, or a copy of them. */
+static int tables(const struct fast_run *r, struct gemv_tile *t)
+{
+	const struct gemv_plan *p = gemv_plan_of(r);
+	const struct uma_tensor_view *b = gemv_view(r, UMA_SLOT_B);
+	const uint8_t *scratch = r->scratch;
+	uint32_t idx[UMA_MAX_RANK];
+	uint64_t first;
+
+	if (!p->tables_in_place || t->n % p->set->vl) {
+		t->scales = scratch + p->scales_at;
+		t->zeros = (const int32_t *)(scratch + p->zeros_at);
+		t->scale_row = p->tile;
+		return gemv_bring_tables(r, t->batch, t->n0, t->n);
+	}
+	gemv_matrix_index(r, t->batch, idx);
+	idx[b->rank - 1] = t->n0;
+	first = uma_table_index(b, idx);
+	t->half_scales = b->scale_dtype == UMA_DTYPE_F16;
+	t->scales = (const uint8_t *)(uintptr_t)b->scale_addr + first * (t->half_scales ? 2 : 4);
+	t->zeros = (const int32_t *)(uintptr_t)b->zero_addr + (b->zero_addr ? first : 0);
+	t->scale_row = (size_t)uma_table_stride(b, b->rank - 2u);
+	return 0;
+}
+
 static int products(const struct fast_run *r, uint32_t tile)
 {
 	const struct gemv_plan *p = gemv_plan_of(r);
@@ -191,6 +226,7 @@ static int products(const struct fast_run *r, uint32_t tile)
 		.c = r->scratch,
 	};
 	uint32_t col, first, mr, wide, i;
+	int32_t in_place_sum;
 	uint8_t *a;
 
 	t.n = UMA_MIN(p->tile, p->n - t.n0);
@@ -201,7 +237,9 @@ static int products(const struct fast_run *r, uint32_t tile)
 
 		gemv_matrix_index(r, t.batch, idx);
 		a = (uint8_t *)fast_ptr(gemv_view(r, UMA_SLOT_A)) +
-		    uma_tensor_offset(gemv_view(r, UMA_SLOT_A), idx) * 4;
+		    fast_bytes(gemv_view(r, UMA_SLOT_A)->dtype,
+			       uma_tensor_offset(gemv_view(r, UMA_SLOT_A), idx));
+		in_place_sum = p->kind >= GEMV_I8 ? gemv_sum_of(r, a, p->k) : 0;
 	} else if (p->in_tile) {
 		a = (uint8_t *)r->scratch + p->a_at;
 		for (i = 0; i < p->blocks; i++)
@@ -214,7 +252,7 @@ static int products(const struct fast_run *r, uint32_t tile)
 	for (i = 0; i < 16; i++)
 		t.table[i] = (float)(b->dtype == UMA_DTYPE_S4 && i > 7 ? (int)i - 16 : (int)i) -
 			     (p->has_zeros ? 0 : (float)b->zero);
-	if (p->groups && gemv_bring_tables(r, t.batch, t.n0, t.n))
+	if (p->groups && tables(r, &t))
 		return -1;
 	mr = gemv_block_rows(p, 0, &first);
 	wide = p->rows == 1 ? (p->bn == 2u * p->set->vl ? 2 : 1) : p->set->wide[mr - 1];
@@ -225,7 +263,7 @@ static int products(const struct fast_run *r, uint32_t tile)
 		columns(r, &t, col, all ? wide : 1, all);
 		col += (all ? wide : 1) * p->set->vl;
 	}
-	return finish(r, &t, gemv_sums(p, a));
+	return finish(r, &t, p->in_place ? &in_place_sum : gemv_sums(p, a));
 }
 
 static int gemv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
@@ -363,6 +401,7 @@ static void plan_groups(const struct fast_prog *f, struct gemv_plan *p)
 	if (b->quant == UMA_QUANT_GROUP) {
 		p->groups = (uint32_t)uma_divup(p->k, b->quant_group);
 		p->group_steps = b->quant_group / p->bk;
+		p->tables_in_place = uma_table_stride(b, b->rank - 1u) == 1;
 	}
 }
 
@@ -385,9 +424,9 @@ static uint32_t plan_stretch(const struct fast_prog *f, const struct gemv_plan *
 static bool is_in_place(const struct fast_prog *f, const struct gemv_plan *p)
 {
 	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A];
+	const bool same = a->dtype == UMA_DTYPE_F32 || (p->kind >= GEMV_I8 && p->kind <= GEMV_I4_U);
 
-	return p->rows == 1 && a->dtype == UMA_DTYPE_F32 && a->strides[a->rank - 1] == 1 &&
-	       p->k % p->bk == 0;
+	return p->rows == 1 && same && a->strides[a->rank - 1] == 1 && p->k % p->bk == 0;
 }
 
 static int gemv_prepare(struct fast_prog *f)

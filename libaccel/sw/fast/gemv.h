@@ -54,8 +54,9 @@ enum gemv_kind {
  * @zero: W8, W4: zero point of all columns, which @table has too; else 0
  * @is_signed: W8, W4: B is
  * @scales: W8, W4: of the columns, group after group
- * @zeros: W8_ZERO, W4_ZERO: zero points, as @scales
- * @scale_row: distance of groups there
+ * @half_scales: they are binary16, else binary32
+ * @zeros: W8_ZERO, W4_ZERO: zero points, s32, as @scales
+ * @scale_row: distance of groups there, in entries
  */
 struct gemv_call {
 	const void *a;
@@ -72,9 +73,10 @@ struct gemv_call {
 	size_t c_row;
 	const float *table;
 	float zero;
-	const float *scales;
-	const float *zeros;
+	const uint8_t *scales;
+	const int32_t *zeros;
 	size_t scale_row;
+	uint32_t half_scales;
 };
 
 typedef void (*gemv_fn)(const struct gemv_call *g);
@@ -137,6 +139,7 @@ static inline uint32_t gemv_a_bytes(enum gemv_kind kind, uint32_t block_k)
  * @zero: what that adds to B
  * @in_place: A is used where it lies
  * @in_tile: A is brought in by each tile
+ * @tables_in_place: scales and zero points of groups are used where they lie
  * @a_size: bytes of A's form
  * @scales_at: in scratch memory
  * @zeros_at: in scratch memory
@@ -161,6 +164,7 @@ struct gemv_plan {
 	int32_t zero;
 	uint8_t in_place;
 	uint8_t in_tile;
+	uint8_t tables_in_place;
 	uint8_t has_zeros;
 	uint64_t a_size;
 	uint32_t scales_at, zeros_at, a_at;
@@ -188,6 +192,7 @@ static inline int32_t *gemv_sums(const struct gemv_plan *p, uint8_t *a)
 
 void gemv_matrix_index(const struct fast_run *r, uint32_t batch, uint32_t *idx);
 uint32_t gemv_block_rows(const struct gemv_plan *p, uint32_t block, uint32_t *first);
+int32_t gemv_sum_of(const struct fast_run *r, const uint8_t *raw, uint32_t n);
 int gemv_bring_a(const struct fast_run *r, uint32_t batch, uint32_t block, uint8_t *to);
 int gemv_bring_tables(const struct fast_run *r, uint32_t batch, uint32_t n0, uint32_t n);
 

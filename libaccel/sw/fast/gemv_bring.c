@@ -3,6 +3,7 @@
  * Products with few rows: A in the form in which it is multiplied, and B's scales.
  */
 #include <string.h>
+#include "gemm_kernel.h"
 #include "gemv.h"
 
 /* Elements of a row of A at a time */
@@ -69,17 +70,13 @@ static void pair_up(int16_t *to, const uint8_t *raw, bool is_signed, uint32_t n)
 		to[(i & ~3u) + place[i & 3]] = is_signed ? (int8_t)raw[i] : raw[i];
 }
 
-static int32_t sum_of(const uint8_t *raw, bool is_signed, uint32_t n)
+/* The sum of @n bytes of A. */
+int32_t gemv_sum_of(const struct fast_run *r, const uint8_t *raw, uint32_t n)
 {
-	int32_t sum = 0;
-	uint32_t i;
+	const bool is_signed = gemv_view(r, UMA_SLOT_A)->dtype == UMA_DTYPE_S8;
+	int32_t sum;
 
-	if (is_signed)
-		for (i = 0; i < n; i++)
-			sum += (int8_t)raw[i];
-	else
-		for (i = 0; i < n; i++)
-			sum += raw[i];
+	fast_gemm_row_sums(r->prog->cpu->isa, raw, 0, 1, n, is_signed, 1, 0, &sum);
 	return sum;
 }
 
@@ -116,7 +113,7 @@ static const uint8_t *form_of(const struct fast_run *r, const uint32_t *idx, uin
 		memcpy(s->form, raw, 2ul * n);
 		return s->form;
 	}
-	*sum += sum_of(raw, is_signed, n);
+	*sum += gemv_sum_of(r, raw, n);
 	if (p->kind == GEMV_I8_MADD || p->kind == GEMV_I4_MADD) {
 		memset(s->form, 0, 2ul * padded);
 		pair_up((int16_t *)s->form, raw, is_signed, n);
@@ -189,15 +186,11 @@ int gemv_bring_a(const struct fast_run *r, uint32_t batch, uint32_t block, uint8
 
 /* --- tables -------------------------------------------------------------------- */
 
-static float zero_float(int32_t zero)
+/* Entries @n to @all of a row are not there. */
+static void put_row(void *to, const void *from, uint32_t n, uint32_t all)
 {
-	return (float)zero;
-}
-
-static void clear_f32(float *to, uint32_t from, uint32_t until)
-{
-	for (; from < until; from++)
-		to[from] = 0;
+	memcpy(to, from, 4ul * n);
+	memset((uint8_t *)to + 4ul * n, 0, 4ul * (all - n));
 }
 
 /*
@@ -211,7 +204,7 @@ int gemv_bring_tables(const struct fast_run *r, uint32_t batch, uint32_t n0, uin
 	struct uma_run run = fast_model_run(r);
 	struct uma_rowbuf *buf = r->rows_scratch;
 	float *scale = (float *)((uint8_t *)r->scratch + p->scales_at);
-	float *zero = (float *)((uint8_t *)r->scratch + p->zeros_at);
+	int32_t *zero = (int32_t *)((uint8_t *)r->scratch + p->zeros_at);
 	uint32_t idx[UMA_MAX_RANK], g, i;
 	struct uma_row row = {
 		.slot = UMA_SLOT_B,
@@ -234,13 +227,9 @@ int gemv_bring_tables(const struct fast_run *r, uint32_t batch, uint32_t n0, uin
 		idx[b->rank - 2] = g * b->quant_group;
 		if (uma_table_row(&run, &row, buf))
 			return -1;
-		memcpy(scale, buf->scale, 4ul * n);
-		clear_f32(scale, n, p->tile);
-		if (!p->has_zeros)
-			continue;
-		for (i = 0; i < n; i++)
-			zero[i] = zero_float(buf->zero[i]);
-		clear_f32(zero, n, p->tile);
+		put_row(scale, buf->scale, n, p->tile);
+		if (p->has_zeros)
+			put_row(zero, buf->zero, n, p->tile);
 	}
 	return 0;
 }

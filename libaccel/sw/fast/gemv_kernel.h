@@ -284,12 +284,24 @@ V_INLINE void product(const struct gemv_call *g, const int kind, const int mr, c
 	}
 }
 
+/* Scales of vector @v of @nv, those of the columns behind these on their way meanwhile. */
+V_INLINE vf scales_of(const struct gemv_call *g, const uint8_t *row, int v, int nv)
+{
+	const size_t vector = g->half_scales ? 2 * VL : 4 * VL;
+	const uint8_t *at = row + (size_t)v * vector;
+
+	__builtin_prefetch(at + (size_t)nv * vector, 0, 2);
+	return g->half_scales ? v_load_f16(at) : v_load(at);
+}
+
 /* The same with weights: the sums of a group are scaled when it ends. */
 V_INLINE void weights_product(const struct gemv_call *g, const int kind, const int mr, const int nv)
 {
 	const struct magic m = magic_of(g, is_bytes(kind) ? 8 : 4, is_bytes(kind) ? 2 : 4);
 	vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT];
-	const float *scales = g->scales, *zeros = g->zeros;
+	const size_t scale_row = g->scale_row * (g->half_scales ? 2 : 4);
+	const uint8_t *scales = g->scales;
+	const int32_t *zeros = g->zeros;
 	uint32_t first, steps;
 	vf total[GEMV_MR][GEMV_NV], zero[GEMV_NV];
 
@@ -300,13 +312,15 @@ V_INLINE void weights_product(const struct gemv_call *g, const int kind, const i
 	for (first = 0; first < g->steps; first += steps) {
 		steps = g->steps - first < g->group_steps ? g->steps - first : g->group_steps;
 		for_each_below(v, 0, nv)
-			zero[v] = has_zeros(kind) ? v_load(zeros + v * VL) : v_set(0);
+			zero[v] = has_zeros(kind) ? v_of_ints(vi_load(zeros + v * VL)) : v_set(0);
 		sum_steps(g, kind, mr, nv, parts_of(mr, nv), first, steps, zero, &m, sum);
-		for_each_below(r, 0, mr)
-			for_each_below(v, 0, nv)
-				total[r][v] = v_fma(sum[r][v][0], v_load(scales + v * VL),
-						    total[r][v]);
-		scales += g->scale_row;
+		for_each_below(v, 0, nv) {
+			const vf scale = scales_of(g, scales, v, nv);
+
+			for_each_below(r, 0, mr)
+				total[r][v] = v_fma(sum[r][v][0], scale, total[r][v]);
+		}
+		scales += scale_row;
 		if (has_zeros(kind))
 			zeros += g->scale_row;
 	}

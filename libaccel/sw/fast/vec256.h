@@ -34,6 +34,7 @@ V_INLINE vf v_min(vf a, vf b)		{ return _mm256_min_ps(a, b); }
 
 V_INLINE vf v_of(vi x)			{ return _mm256_castsi256_ps(x); }
 V_INLINE vi vi_of(vf x)			{ return _mm256_castps_si256(x); }
+V_INLINE vf v_of_ints(vi x)		{ return _mm256_cvtepi32_ps(x); }
 V_INLINE vi vi_load(const void *p)	{ return _mm256_loadu_si256(p); }
 V_INLINE vi vi_set(int32_t x)		{ return _mm256_set1_epi32(x); }
 V_INLINE vi vi_bits(uint32_t x)		{ return vi_set((int32_t)x); }

@@ -36,6 +36,7 @@ V_INLINE vf v_min(vf a, vf b)		{ return _mm512_min_ps(a, b); }
 
 V_INLINE vf v_of(vi x)			{ return _mm512_castsi512_ps(x); }
 V_INLINE vi vi_of(vf x)			{ return _mm512_castps_si512(x); }
+V_INLINE vf v_of_ints(vi x)		{ return _mm512_cvtepi32_ps(x); }
 V_INLINE vi vi_load(const void *p)	{ return _mm512_loadu_si512(p); }
 V_INLINE vi vi_set(int32_t x)		{ return _mm512_set1_epi32(x); }
 V_INLINE vi vi_bits(uint32_t x)		{ return vi_set((int32_t)x); }
