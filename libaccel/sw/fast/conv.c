@@ -18,6 +18,10 @@
 #define MIN_PIXELS	16u
 /* Bytes of a row of A whose sums are short */
 #define POINTWISE_K	4096
+/* Outputs whose inputs are a multiple of that apart meet in a set of the first-level cache */
+#define SETS_BYTES	4096
+/* Output channels that pay for a copy of the inputs */
+#define COPY_CHANNELS	128u
 /* Products of bytes that surely stay within s32 */
 #define K_BYTES		32768u
 
@@ -207,6 +211,24 @@ static bool has_few_inputs(const struct conv_plan *g)
 	       (uint64_t)g->m * g->kernel[0] * g->kernel[1];
 }
 
+/* What there is to do before sums: weights to look at, @patches patches to share. */
+static void first_phase(struct conv_prog *c, struct fast_prog *p, uint64_t patches)
+{
+	const uint64_t before = (conv_col_bytes(c) + conv_weights_bytes(c) + 63) / 64 * 64;
+	uint64_t tiles = conv_weights_tiles(c);
+
+	/* Steps of merged taps read a little beyond the last input. */
+	c->patch_room = (uint32_t)((patch_bytes(c, c->rows) + 127) / 64 * 64);
+	c->patches = (uint32_t)(before / 64);
+	c->shares = !c->in_place && c->nblocks > 1 && before / 64 <= UINT32_MAX &&
+		    tiles + patches * conv_pieces(c) <= 0x7fffffffu;
+	if (c->shares)
+		tiles += patches * conv_pieces(c);
+	p->work_bytes = before + (c->shares ? patches * c->patch_room : 0);
+	if (tiles)
+		p->tiles[p->phase_count++] = (uint32_t)tiles;
+}
+
 static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 {
 	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1;
@@ -223,15 +245,34 @@ static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 	c->nblocks = (uint32_t)UMA_MIN((want + tiles - 1) / tiles, (uint64_t)panels);
 	c->nblock = (panels + c->nblocks - 1) / c->nblocks * panel;
 	c->nblocks = (c->g.m + c->nblock - 1) / c->nblock;
-	tiles *= c->nblocks;
-	if (tiles > 0x7fffffffu)
+	if (tiles * c->nblocks > 0x7fffffffu)
 		return false;
-	if (conv_looks_at_weights(c)) {
-		p->work_bytes = conv_col_bytes(c) + conv_weights_bytes(c);
-		p->tiles[p->phase_count++] = conv_weights_tiles(c);
-	}
-	p->tiles[p->phase_count++] = (uint32_t)tiles;
+	first_phase(c, p, tiles);
+	p->tiles[p->phase_count++] = (uint32_t)tiles * c->nblocks;
 	return true;
+}
+
+/* Do inputs of outputs side by side, so many bytes apart, meet in sets of the caches? */
+static bool meets(int64_t bytes)
+{
+	return bytes % SETS_BYTES == 0;
+}
+
+/*
+ * Inputs that lie in place are copied nevertheless where they meet in the same sets and
+ * many channels pay for it. Copies are a cache line further apart if they would meet.
+ */
+static void choose_pitch(struct conv_prog *c)
+{
+	const struct conv_plan *g = &c->g;
+	const uint32_t step = g->kernel[1] == 1 ? 1 : g->stride[1];
+
+	c->in_place = is_in_place(c);
+	if (c->in_place && g->out[1] * g->out[0] > 1 && g->m >= COPY_CHANNELS &&
+	    meets(g->a_stride[c->gemm ? CONV_Y : CONV_X] * c->es * g->stride[1]))
+		c->in_place = false;
+	if (!c->in_place && !c->merged && meets((int64_t)c->px * step))
+		c->px += 64;
 }
 
 /* Types, weights, end and tiles of what has a geometry. */
@@ -245,7 +286,7 @@ static int plan(struct conv_prog *c, struct fast_prog *p)
 		return 0;
 	conv_finish_init(c, p);
 	c->vector_turn = p->cpu->isa & FAST_AVX512;
-	c->in_place = is_in_place(c);
+	choose_pitch(c);
 	c->flat = !c->turned && is_flat(c, p->op);
 	if (c->in_place && (c->g.stride[0] != 1 || c->g.stride[1] != 1 ||
 			    c->g.a_stride[CONV_Y] != c->g.a_stride[CONV_X] * c->g.out[1]))

@@ -11,7 +11,7 @@
 #include "conv_kernel.h"
 
 #define CONV_VEC		__m512
-#define CONV_START(g, i, n)	_mm512_setzero_ps()
+#define CONV_START(g, row, i, n)	((void)(row), _mm512_setzero_ps())
 #define CONV_STORE(p, acc)	_mm512_storeu_ps(p, acc)
 
 typedef __m512 conv_row_sums[4];
@@ -24,11 +24,10 @@ END __m512 conv_end_value(const struct conv_end *e, __m512 sum, uint32_t n)
 			     _mm512_add_ps(sum, _mm512_loadu_ps(e->bias + 16 * n)));
 }
 
-END bool conv_end_f32(const struct conv_block *g, conv_row_sums *acc, const uint32_t mr,
-		      const uint32_t nv)
+END bool conv_end_f32(const struct conv_block *g, uint8_t *to, conv_row_sums *acc,
+		      const uint32_t mr, const uint32_t nv)
 {
 	const bool full = g->last == 0xffff;
-	uint8_t *to = g->dst;
 	uint32_t i, n;
 
 #pragma GCC unroll 14
@@ -48,11 +47,10 @@ END bool conv_end_f32(const struct conv_block *g, conv_row_sums *acc, const uint
 
 #ifdef __AVX512BF16__
 /* The instruction for it makes zeros of subnormal numbers: there must be none. */
-END bool conv_end_bf16(const struct conv_block *g, conv_row_sums *acc, const uint32_t mr,
-		       const uint32_t nv)
+END bool conv_end_bf16(const struct conv_block *g, uint8_t *to, conv_row_sums *acc,
+		       const uint32_t mr, const uint32_t nv)
 {
 	const bool full = g->last == 0xffff;
-	uint8_t *to = g->dst;
 	__mmask16 small = 0;
 	uint32_t i, n;
 

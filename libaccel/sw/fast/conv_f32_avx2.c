@@ -42,10 +42,11 @@ ALWAYS void steps(const struct conv_block *g, const uint8_t *a, const uint8_t *b
 	}
 }
 
-ALWAYS void block(const struct conv_block *g, const uint32_t mr)
+ALWAYS void block(const struct conv_block *g, const uint8_t *ay, uint8_t *out,
+		  const uint32_t mr)
 {
 	const __m256i m0 = lanes(g->mask), m1 = lanes(g->mask >> 8);
-	const uint8_t *ay = g->a, *by = g->b;
+	const uint8_t *by = g->b;
 	row_sums acc[MR];
 	uint32_t i, y, x;
 
@@ -60,18 +61,26 @@ ALWAYS void block(const struct conv_block *g, const uint32_t mr)
 	}
 #pragma GCC unroll 6
 	for (i = 0; i < mr; i++) {
-		float *to = (float *)(g->acc + i * g->acc_ms);
+		float *to = (float *)(out + i * g->acc_ms);
 
 		_mm256_storeu_ps(to, acc[i][0]);
 		_mm256_storeu_ps(to + 8, acc[i][1]);
 	}
 }
 
-#define FN(mr)						\
-	static bool block_##mr(const struct conv_block *g)	\
-	{						\
-		block(g, mr);				\
-		return true;				\
+ALWAYS uint32_t blocks(const struct conv_block *g, const uint32_t mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->blocks; i++)
+		block(g, g->a + i * mr * g->a_ms, g->acc + i * mr * g->acc_ms, mr);
+	return g->blocks;
+}
+
+#define FN(mr)							\
+	static uint32_t block_##mr(const struct conv_block *g)	\
+	{							\
+		return blocks(g, mr);				\
 	}
 
 FN(1)

@@ -33,13 +33,18 @@
  * @yblocks: tiles along the rows
  * @nblock: channels of a tile
  * @nblocks: tiles along the channels
+ * @patch_room: bytes that a patch takes
+ * @patches: where those that tiles share are in the memory of a run, in 64 bytes
  * @group: Winograd: tiles of the output that are transformed together
  * @tgroups: groups of them in an image
  * @tail: parts of the last step's input that count, 0: all
- * @end: kind of the end of the products, CONV_END_*
+ * @times: bytes: reciprocal of DST's scale
+ * @rest: bytes: what it is less than the reciprocal
+ * @most: bytes: largest sum there may be
  * @za: zero point of A as the products see it
  * @zb: zero point of B as the products see it
  * @b_off: what B is off by where @k multiplies, not @taps
+ * @end: kind of the end of the products, CONV_END_*
  * @zero: byte that padding is made of
  * @flip: exclusive or of the bytes of A
  * @b_one: byte of B that the products see as 1
@@ -49,6 +54,7 @@
  * @packs: weights are packed by a phase of their own
  * @merged: taps of a row are more channels
  * @in_place: inputs are read where they lie: channels last, and no padding
+ * @shares: tiles along the channels share patches, made by a phase before
  * @flat: outputs of all rows of a tile are one row
  * @ends: products make results themselves
  * @turns_in: Winograd: inputs are brought together by channels first
@@ -77,13 +83,18 @@ struct conv_prog {
 	uint32_t yblocks;
 	uint32_t nblock;
 	uint32_t nblocks;
+	uint32_t patch_room;
+	uint32_t patches;
 	uint32_t group;
 	uint32_t tgroups;
 	uint32_t tail;
-	uint32_t end;
+	float times;
+	float rest;
+	float most;
 	int32_t za;
 	int32_t zb;
 	int32_t b_off;
+	uint8_t end;
 	uint8_t zero;
 	uint8_t flip;
 	uint8_t b_one;
@@ -93,6 +104,7 @@ struct conv_prog {
 	bool packs;
 	bool merged;
 	bool in_place;
+	bool shares;
 	bool flat;
 	bool ends;
 	bool turns_in;
@@ -132,8 +144,18 @@ struct conv_result {
 	const float *scale;
 };
 
+/* Rows of a patch that are a tile where patches are shared */
+#define CONV_PIECE	4u
 /* Outputs that are finished at once */
 #define CONV_FINISH	128u
+
+uint64_t conv_patch_size(const struct conv_plan *g, uint32_t axis, uint32_t n);
+
+/* Tiles that make a patch. */
+static inline uint32_t conv_pieces(const struct conv_prog *c)
+{
+	return ((uint32_t)conv_patch_size(&c->g, 0, c->rows) + CONV_PIECE - 1) / CONV_PIECE;
+}
 
 bool conv_plain_bias(const struct uma_tensor_view *t);
 bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct conv_end *e);
@@ -196,8 +218,8 @@ static inline uint64_t conv_col_bytes(const struct conv_prog *c)
 
 void conv_turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
 		   int64_t cs, uint32_t n);
-uint64_t conv_patch_size(const struct conv_plan *g, uint32_t axis, uint32_t n);
 void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint32_t image,
-		uint32_t group, uint32_t y, uint32_t rows, uint8_t *to);
+		uint32_t group, uint32_t y, uint32_t rows, uint32_t first, uint32_t count,
+		uint8_t *to);
 
 #endif /* LIBACCEL_SW_FAST_CONV_FAST_H */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include "conv_fast.h"
 
-/* DST's scale times this is saturated, whatever the zero point. */
-#define SATURATED	1024.0f
+/* Integers of 32 bits with room for what roundings add */
+#define UNITS_MAX	1073741824.0f
 
 /* A number for each channel, side by side in binary32. */
 bool conv_plain_bias(const struct uma_tensor_view *t)
@@ -24,6 +24,31 @@ bool conv_plain_bias(const struct uma_tensor_view *t)
 		if (i != 1 && t->strides[i])
 			return false;
 	return true;
+}
+
+/* The largest that an element of an operand of bytes may be. */
+static float magnitude(const struct uma_tensor_view *t)
+{
+	const float zero = t->quant ? (float)t->zero : 0;
+	const float least = t->dtype == UMA_DTYPE_U8 ? 0 : -128;
+
+	return UMA_MAX(fabsf(least - zero), fabsf(least + 255 - zero));
+}
+
+/* Bytes: with what are results divided by their scale, and what are sums at most? */
+static bool has_byte_end(struct conv_prog *c, const struct uma_op *op)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *b = &op->t[UMA_SLOT_B];
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
+	float scale;
+
+	if (!uma_is_int8(d->dtype) || d->quant != UMA_QUANT_TENSOR || d->zero < -256 ||
+	    d->zero > 256)
+		return false;
+	memcpy(&scale, &d->scale, sizeof(scale));
+	c->most = (float)((uint64_t)c->g.c * c->g.kernel[0] * c->g.kernel[1]) * magnitude(a) *
+		  magnitude(b);
+	return conv_quotient(scale, &c->times, &c->rest);
 }
 
 /* May the products make the results? */
@@ -42,8 +67,7 @@ static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 		       c->k->ends >> c->end & 1;
 	}
 	c->end = CONV_END_BYTES;
-	return uma_is_int8(d->dtype) && d->quant == UMA_QUANT_TENSOR && d->zero >= -256 &&
-	       d->zero <= 256 && c->k->ends >> c->end & 1;
+	return c->k->ends >> c->end & 1 && has_byte_end(c, p->op);
 }
 
 void conv_finish_init(struct conv_prog *c, const struct fast_prog *p)
@@ -63,19 +87,12 @@ void conv_finish_init(struct conv_prog *c, const struct fast_prog *p)
 	c->ends = has_end(c, p);
 }
 
-/* The two numbers next to 1 / @scale: their products with it are exact here. */
-static void reciprocals(float scale, float *below, float *above)
+/* Four bytes, or two halves, that are the same. */
+static int32_t spread(int32_t v, uint32_t bits)
 {
-	const float r = 1 / scale;
-	const double one = (double)r * (double)scale;
-	uint32_t bits;
+	const uint32_t low = (uint32_t)v & ((1u << bits) - 1);
 
-	*below = r;
-	*above = r;
-	memcpy(&bits, &r, sizeof(bits));
-	bits = one < 1 ? bits + 1 : bits - 1;
-	if (one != 1)
-		memcpy(one < 1 ? above : below, &bits, sizeof(bits));
+	return (int32_t)(bits == 8 ? low * 0x01010101u : low * 0x00010001u);
 }
 
 /**
@@ -92,7 +109,8 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 	const struct uma_tensor_view *d = &r->prog->op->t[UMA_SLOT_DST];
 	const struct uma_tensor_view *bias = &r->prog->op->t[UMA_SLOT_BIAS];
 	const bool relu = c->epi.steps & EPI_RELU, each = fast_epi_by_channel(r->prog);
-	bool finite = true;
+	bool within = true;
+	int32_t zero;
 	float scale;
 	uint32_t i;
 
@@ -106,16 +124,18 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 	if (c->end != CONV_END_BYTES)
 		return true;
 	memcpy(&scale, &d->scale, sizeof(scale));
-	reciprocals(scale, &e->below, &e->above);
-	e->zero = d->dtype == UMA_DTYPE_U8 ? d->zero - 128 : d->zero;
-	e->flip = d->dtype == UMA_DTYPE_U8 ? (int32_t)0x80808080 : 0;
-	e->most = scale * SATURATED;
-	e->least = relu ? 0 : -e->most;
+	zero = d->dtype == UMA_DTYPE_U8 ? d->zero - 128 : d->zero;
+	e->times = c->times;
+	e->rest = c->rest;
+	e->zero = spread(zero, 16);
+	e->floor = spread(relu ? UMA_MAX(UMA_MIN(zero, 127), -128) : -128, 8);
+	e->flip = d->dtype == UMA_DTYPE_U8 ? spread(128, 8) : 0;
 	for (i = 0; i < b->n; i++) {
 		e->scale[i] = b->scale[each ? i : 0];
-		finite &= isfinite(e->scale[i]) && isfinite(e->bias[i]);
+		/* Of what is no number nothing is true. */
+		within &= fabsf(e->scale[i]) * c->most + fabsf(e->bias[i]) <= scale * UNITS_MAX;
 	}
-	return finite;
+	return within;
 }
 
 /**

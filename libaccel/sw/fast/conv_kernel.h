@@ -26,26 +26,25 @@
 /**
  * struct conv_end - the end of sums whose results go where they belong from registers
  * @kind: CONV_END_*
- * @least: least value: 0 for ReLU, of bytes without it a number that is saturated
- * @most: bytes: largest value, a number that is saturated
- * @below: bytes: reciprocal of DST's scale, rounded down
- * @above: bytes: the same, rounded up
- * @zero: bytes: zero point of DST, less 128 if it is u8
+ * @least: numbers: least value, 0 for ReLU
+ * @times: bytes: reciprocal of DST's scale
+ * @rest: bytes: what it is less than the reciprocal
+ * @zero: bytes: zero point of DST, less 128 if it is u8, in both halves
+ * @floor: bytes: least result, less 128 if DST is u8, in all bytes
  * @flip: bytes: bits that make DST's of s8
  * @scale: bytes: for each channel, what sums are multiplied by
  * @bias: for each channel, added
  *
- * A quotient lies between the products with the two reciprocals; where these round to
- * one integer it is the quotient's. A block that has a channel where they do not has
- * no end: it is said, and done otherwise. Of bytes scales and biases are finite.
+ * Of bytes what is quantised lies within 2^30 units of DST's scale, and conv_quotient()
+ * has found that the product with @times and @rest rounds as the quotient does.
  */
 struct conv_end {
 	uint32_t kind;
 	float least;
-	float most;
-	float below;
-	float above;
+	float times;
+	float rest;
 	int32_t zero;
+	int32_t floor;
 	int32_t flip;
 	float scale[CONV_CHANNELS] __attribute__((aligned(64)));
 	float bias[CONV_CHANNELS] __attribute__((aligned(64)));
@@ -75,6 +74,10 @@ struct conv_end {
  * @k: steps of a tap: a step takes 32 bits of A and multiplies 1, 2 or 4 elements
  * @tail: bits of A that count in the last step of a row of taps, 0: all; for bf16
  * @mask: lanes of the last vector that B has in memory
+ * @blocks: blocks of as many outputs, one behind the other
+ * @fetch: from the weights at hand to those that come next
+ * @part: blocks by these weights before: 0 and 1 ask for half of the next ones each, others
+ *	for their own, which are a little ahead
  *
  * Distances are in bytes.
  */
@@ -101,10 +104,13 @@ struct conv_block {
 	uint32_t tail;
 	uint32_t mask;
 	uint32_t last;
+	uint32_t blocks;
+	uint32_t part;
+	int64_t fetch;
 };
 
-/* False: there is an end, and no result of the block may be relied upon. */
-typedef bool (*conv_block_fn)(const struct conv_block *g);
+/* Returns blocks done: if these are not all, no result of the next may be relied upon. */
+typedef uint32_t (*conv_block_fn)(const struct conv_block *g);
 
 /**
  * struct conv_kernels - the block products of a type on an instruction set
@@ -132,6 +138,8 @@ void conv_taps_s8u8_amx(const struct conv_block *g, uint32_t outputs);
 void conv_taps_u8s8_amx(const struct conv_block *g, uint32_t outputs);
 void conv_taps_u8u8_amx(const struct conv_block *g, uint32_t outputs);
 void conv_taps_bf16_amx(const struct conv_block *g, uint32_t outputs);
+
+bool conv_quotient(float scale, float *times, float *rest);
 
 extern const struct conv_kernels conv_f32_avx512;
 extern const struct conv_kernels conv_f32_avx2;

@@ -9,15 +9,20 @@
  *	CONV_STEP(acc, a, b)	acc + a * b
  *	CONV_STORE(p, acc)
  *	CONV_TAIL(a, m)		bits @m of A; where sums may end within a step
- *	CONV_START(g, i, n)	what the sums of an output start from
- *	CONV_END(g, acc, mr, nv)	the end, of type bool
+ *	CONV_START(g, row, i, n)	what the sums of an output start from; @row: row_add
+ *	CONV_END(g, to, acc, mr, nv)	the end, of type bool
  *	CONV_ENDS		kinds of ends
  *	CONV_TABLE		the table
  *
  * 14 outputs by 2 vectors: 16 loads for 28 products; 7 by 4: 11 loads for 28. Both
  * leave the load ports, two a cycle like the products, a third of their time. The
  * inputs of the outputs are reached from every third one, so that 14 rows take
- * five registers.
+ * five registers. Blocks follow each other in here: so the end of one is done while
+ * the next one multiplies.
+ *
+ * What weights come after these is asked for meanwhile, half of the vectors a step, by the
+ * first two of the blocks that share weights: a block that had to wait for weights of the
+ * last level would take twice the time.
  */
 #include <stdbool.h>
 #include "conv_kernel.h"
@@ -29,7 +34,11 @@
 #define CONV_TAIL(a, m)		(a)
 #endif
 
-/* Bytes of B that are asked for ahead: what the last level takes to answer. */
+#ifndef CONV_HINT
+#define CONV_HINT	_MM_HINT_T1
+#endif
+
+/* Bytes of its own weights that a block asks for ahead: what the last level takes to answer. */
 #define CONV_AHEAD	2048
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -39,8 +48,8 @@ typedef float conv_float __attribute__((aligned(1), may_alias, unused));
 typedef int32_t conv_word __attribute__((aligned(1), may_alias, unused));
 
 ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const uint8_t *b,
-			     const int64_t steps, conv_row_sums *acc, const uint32_t mr,
-			     const uint32_t nv, const bool tail)
+			     const int64_t steps, const int64_t fetch, conv_row_sums *acc,
+			     const uint32_t mr, const uint32_t nv, const bool tail)
 {
 	const int64_t ms = g->a_ms, ks = g->b_ks, ns = g->b_ns;
 	const uint8_t *a0 = a, *a3 = a + 3 * ms, *a6 = a + 6 * ms, *a9 = a + 9 * ms;
@@ -53,8 +62,8 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 #pragma GCC unroll 2
 	for (at = 0; at < end; at += 4) {
 #pragma GCC unroll 4
-		for (n = 0; n < nv; n++)
-			_mm_prefetch(b + n * ns + CONV_AHEAD, _MM_HINT_T0);
+		for (n = 0; n < (nv + 1) / 2; n++)
+			_mm_prefetch(b + n * ns + fetch, CONV_HINT);
 #pragma GCC unroll 4
 		for (n = 0; n < nv; n++)
 			bv[n] = n + 1 < nv ? CONV_LOAD(b + n * ns) :
@@ -75,41 +84,68 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 	}
 }
 
-ALWAYS bool conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv)
+/* A block; asks for weights @fetch from those that it has. */
+ALWAYS void conv_block_sums(const struct conv_block *g, const uint8_t *ay, const int32_t *row,
+			    const int64_t fetch, conv_row_sums *acc, const uint32_t mr,
+			    const uint32_t nv)
 {
 	const int64_t steps = (int64_t)g->k - (CONV_HAS_TAIL && g->tail);
-	const uint8_t *ay = g->a, *by = g->b;
-	conv_row_sums acc[CONV_MR];
+	const uint8_t *by = g->b;
 	uint32_t i, n, y, x;
 
 #pragma GCC unroll 14
 	for (i = 0; i < mr; i++)
 #pragma GCC unroll 4
 		for (n = 0; n < nv; n++)
-			acc[i][n] = CONV_START(g, i, n);
+			acc[i][n] = CONV_START(g, row, i, n);
 	for (y = 0; y < g->rows; y++, ay += g->a_y, by += g->b_y) {
 		const uint8_t *a = ay, *b = by;
 
 		for (x = 0; x < g->cols; x++, a += g->a_x, b += g->b_x)
-			conv_block_steps(g, a, b, steps, acc, mr, nv, false);
+			conv_block_steps(g, a, b, steps, fetch, acc, mr, nv, false);
 		if (CONV_HAS_TAIL && g->tail)
-			conv_block_steps(g, ay + 4 * steps, by + steps * g->b_ks, 1, acc, mr, nv,
-					 true);
+			conv_block_steps(g, ay + 4 * steps, by + steps * g->b_ks, 1, fetch, acc,
+					 mr, nv, true);
 	}
-	if (g->end)
-		return CONV_END(g, acc, mr, nv);
-#pragma GCC unroll 14
-	for (i = 0; i < mr; i++)
-#pragma GCC unroll 4
-		for (n = 0; n < nv; n++)
-			CONV_STORE(g->acc + i * g->acc_ms + 64 * n, acc[i][n]);
-	return true;
 }
 
-#define CONV_FN(mr, nv)							\
-	static bool conv_block_##mr##_##nv(const struct conv_block *g)	\
-	{								\
-		return conv_block_do(g, mr, nv);			\
+ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv)
+{
+	const uint32_t share = (nv + 1) / 2;
+	const int32_t *row = g->row_add;
+	const uint8_t *a = g->a;
+	uint8_t *to = g->end ? g->dst : g->acc;
+	conv_row_sums acc[CONV_MR];
+	uint32_t i, n, at;
+
+	for (at = 0; at < g->blocks; at++) {
+		const uint32_t part = g->part + at;
+
+		conv_block_sums(g, a, row, part < 2 ? g->fetch + part * share * g->b_ns :
+				CONV_AHEAD, acc, mr, nv);
+		a += mr * g->a_ms;
+		if (row)
+			row += mr;
+		if (g->end) {
+			if (!CONV_END(g, to, acc, mr, nv))
+				return at;
+			to += mr * g->dst_ms;
+			continue;
+		}
+#pragma GCC unroll 14
+		for (i = 0; i < mr; i++)
+#pragma GCC unroll 4
+			for (n = 0; n < nv; n++)
+				CONV_STORE(to + i * g->acc_ms + 64 * n, acc[i][n]);
+		to += mr * g->acc_ms;
+	}
+	return g->blocks;
+}
+
+#define CONV_FN(mr, nv)								\
+	static uint32_t conv_block_##mr##_##nv(const struct conv_block *g)	\
+	{									\
+		return conv_block_do(g, mr, nv);				\
 	}
 
 #define CONV_EACH_7(f, nv)						\

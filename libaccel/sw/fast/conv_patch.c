@@ -162,10 +162,13 @@ static void pad_row(const struct conv_prog *c, uint8_t *to, uint32_t n)
  * @group: group of channels
  * @y: first row of the outputs
  * @rows: number
- * @to: room
+ * @first: first row of the patch that is wanted
+ * @count: how many, as far as there are such
+ * @to: room for all of it
  */
 void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint32_t image,
-		uint32_t group, uint32_t y, uint32_t rows, uint8_t *to)
+		uint32_t group, uint32_t y, uint32_t rows, uint32_t first, uint32_t count,
+		uint8_t *to)
 {
 	const struct conv_plan *g = &c->g;
 	const struct patch_axis ay = axis_of(g, 0, y, rows), ax = axis_of(g, 1, 0, g->out[1]);
@@ -175,11 +178,14 @@ void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint
 			      (image * g->a_stride[CONV_N] +
 			       (int64_t)group * g->c * g->a_stride[CONV_C]) * es;
 	const uint64_t bytes = (uint64_t)ax.count * c->px;
+	const uint32_t left = ay.count - UMA_MIN(first, ay.count);
+	const uint32_t end = ay.count - left + UMA_MIN(count, left);
 	uint32_t i, ylo, yhi, xlo, xhi;
 
 	inside(&ay, g->in[0], &ylo, &yhi);
 	inside(&ax, g->in[1], &xlo, &xhi);
-	for (i = 0; i < ay.count; i++, to += bytes) {
+	to += first * bytes;
+	for (i = first; i < end; i++, to += bytes) {
 		const uint8_t *row = from +
 			(ay.first + (int64_t)i * ay.step) * g->a_stride[CONV_Y] * es +
 			(ax.first + (int64_t)xlo * ax.step) * g->a_stride[CONV_X] * es;

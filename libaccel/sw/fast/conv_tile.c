@@ -70,7 +70,7 @@ static void sum_inputs(const struct conv_at *t, int32_t *pixel)
 	uint8_t ones[4 * CONV_LANES];
 	struct conv_block k = {
 		.a_ms = c->px, .b = ones, .acc = (uint8_t *)acc, .acc_ms = 4 * CONV_LANES,
-		.rows = 1, .cols = 1, .k = c->steps, .mask = 0xffff,
+		.rows = 1, .cols = 1, .k = c->steps, .mask = 0xffff, .blocks = 1,
 	};
 	uint32_t i, j, n, y, x, ky, kx;
 
@@ -111,10 +111,26 @@ struct panel {
 	float scale[CONV_CHANNELS];
 };
 
-/* @vecs vectors, @n channels from @n0 on. */
-static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint32_t n,
-		       struct panel *p)
+/* Outputs that are one behind the other. */
+static uint32_t width_of(const struct conv_at *t)
 {
+	return t->c->flat ? t->c->g.out[1] * t->rows : t->c->g.out[1];
+}
+
+/* Blocks of them. */
+static uint32_t blocks_of(const struct conv_at *t)
+{
+	return (width_of(t) + t->c->mr - 1) / t->c->mr;
+}
+
+/*
+ * @vecs vectors, @n channels from @n0 on; @next vectors further on are those after these.
+ * Nobody has asked for those of the first one of a tile, nor shall who has a single block.
+ */
+static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint32_t n,
+		       int32_t next, bool first, struct panel *p)
+{
+	const bool single = (t->c->flat ? 1 : t->rows) * blocks_of(t) == 1;
 	struct conv_block *k = &p->k;
 	struct conv_result *b = &p->b;
 	const struct conv_prog *c = t->c;
@@ -134,6 +150,8 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 		.last = n < vecs * CONV_LANES ? (1u << n % CONV_LANES) - 1 : 0xffff,
 		.col_add = col_add ? col_add + t->group * g->m + n0 : NULL,
 		.dst_ms = fast_bytes(d->dtype, d->strides[c->gemm ? 0 : d->rank - 1]),
+		.blocks = 1,
+		.fetch = next * c->b_ns, .part = single ? CONV_MR : first ? UINT32_MAX : 0,
 	};
 	k->b += t->group * c->b_group + n0 / CONV_LANES * c->b_ns;
 	/* Taps side by side are more channels. */
@@ -152,20 +170,28 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 	k->end = conv_end_init(t->r, b, &p->end) ? &p->end : NULL;
 }
 
-/* Sums of a few blocks side by side, then their end. */
+/* @n outputs on, @blocks times. */
+static void advance(struct conv_block *k, uint32_t n, uint32_t blocks)
+{
+	k->a += (int64_t)n * blocks * k->a_ms;
+	k->part += blocks;
+	if (k->row_add)
+		k->row_add += n * blocks;
+}
+
+/* Sums of blocks side by side, then their end. */
 static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct conv_result *b)
 {
-	const struct conv_prog *c = t->c;
+	const conv_block_fn *fn = t->c->k->fn[b->ld / CONV_LANES - 1];
 	uint32_t i, n;
 
 	k.end = NULL;
-	for (i = 0; i < b->outputs; i += n) {
-		n = UMA_MIN(c->mr, b->outputs - i);
+	for (i = 0; i < b->outputs; i += n * k.blocks) {
+		n = UMA_MIN(t->c->mr, b->outputs - i);
+		k.blocks = (b->outputs - i) / n;
 		k.acc = (uint8_t *)t->sums + i * k.acc_ms;
-		c->k->fn[b->ld / CONV_LANES - 1][n - 1](&k);
-		k.a += n * k.a_ms;
-		if (k.row_add)
-			k.row_add += n;
+		fn[n - 1](&k);
+		advance(&k, n, k.blocks);
 	}
 	return conv_finish_block(t->r, b);
 }
@@ -174,30 +200,32 @@ static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct
 static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 		    struct conv_result b)
 {
-	const struct conv_prog *c = t->c;
-	const struct conv_plan *g = &c->g;
-	const uint32_t width = c->flat ? g->out[1] * t->rows : g->out[1];
-	const uint32_t most = k.end ? c->mr : CONV_FINISH / c->mr * c->mr;
-	const conv_block_fn *fn = c->k->fn[b.ld / CONV_LANES - 1];
-	uint32_t lo;
-	bool done;
+	const uint32_t width = width_of(t), mr = t->c->mr;
+	uint32_t lo, n, done;
 
-	k.rows = tap_rows(c, t->y0 + y, &lo);
+	k.rows = tap_rows(t->c, t->y0 + y, &lo);
 	k.b += lo * k.b_y;
 	k.a = t->patch + (int64_t)y * t->step[0] * t->pitch[0] + lo * k.a_y;
-	k.row_add = t->row_add ? t->row_add + (uint64_t)y * g->out[1] : NULL;
+	k.row_add = t->row_add ? t->row_add + (uint64_t)y * t->c->g.out[1] : NULL;
+	k.part += y * blocks_of(t);
 	b.y = t->y0 + y;
 	b.at = 0;
 	k.dst = conv_dst(t->r, &b);
-	for (; b.at < width; b.at += b.outputs) {
-		b.outputs = UMA_MIN(most, width - b.at);
-		done = k.end && fn[b.outputs - 1](&k);
-		if (!done && sum_blocks(t, k, &b))
+	while (b.at < width) {
+		n = UMA_MIN(mr, width - b.at);
+		k.blocks = (width - b.at) / n;
+		done = k.end ? t->c->k->fn[b.ld / CONV_LANES - 1][n - 1](&k) : 0;
+		advance(&k, n, done);
+		k.dst += (int64_t)n * done * k.dst_ms;
+		b.at += n * done;
+		if (done == k.blocks)
+			continue;
+		b.outputs = k.end ? n : UMA_MIN(CONV_FINISH / mr * mr, width - b.at);
+		if (sum_blocks(t, k, &b))
 			return -1;
-		k.a += b.outputs * k.a_ms;
+		advance(&k, b.outputs, 1);
 		k.dst += b.outputs * k.dst_ms;
-		if (k.row_add)
-			k.row_add += b.outputs;
+		b.at += b.outputs;
 	}
 	return 0;
 }
@@ -209,7 +237,7 @@ static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 static void start_sums(const struct conv_at *t, const struct panel *p, uint32_t y, uint32_t at,
 		       uint32_t outputs, uint32_t pitch)
 {
-	const uint32_t width = t->c->flat ? t->c->g.out[1] * t->rows : t->c->g.out[1];
+	const uint32_t width = width_of(t);
 	int32_t *to = (int32_t *)t->sums;
 	uint32_t i, j;
 
@@ -262,7 +290,7 @@ static int panel_by_taps(const struct conv_at *t, struct panel *p)
 {
 	const struct conv_prog *c = t->c;
 	const int64_t row = t->step[0] * t->pitch[0];
-	const uint32_t width = c->flat ? c->g.out[1] * t->rows : c->g.out[1];
+	const uint32_t width = width_of(t);
 	const uint32_t rows = c->flat ? 1 : t->rows;
 	uint32_t pitch = width, most = 1, y, n, at, piece;
 
@@ -290,11 +318,19 @@ static uint8_t *carve(uint8_t **from, uint64_t bytes)
 	return p;
 }
 
+static uint8_t *shared_patch(const struct fast_run *r, uint32_t patch)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+
+	return (uint8_t *)r->work + c->patches * 64ull + (uint64_t)patch * c->patch_room;
+}
+
 /* Memory of the tile, and its inputs. */
 static void open_tile(struct conv_at *t, uint32_t tile)
 {
 	const struct conv_prog *c = t->c;
 	uint8_t *rest = t->r->scratch;
+	const uint32_t at = tile;
 	int32_t *pixel;
 
 	t->y0 = tile % c->yblocks * c->rows;
@@ -320,15 +356,30 @@ static void open_tile(struct conv_at *t, uint32_t tile)
 	t->pitch[1] = c->px;
 	t->step[0] = step_of(&c->g, 0);
 	t->step[1] = step_of(&c->g, 1);
-	/* Steps of merged taps read a little beyond the last input. */
-	t->patch = carve(&rest, FAST_SCRATCH / 4 + 64);
-	conv_patch(c, &t->r->prog->op->t[UMA_SLOT_A], t->image, t->group, t->y0, t->rows,
-		   t->patch);
+	if (c->shares) {
+		t->patch = shared_patch(t->r, at);
+	} else {
+		t->patch = carve(&rest, c->patch_room);
+		conv_patch(c, &t->r->prog->op->t[UMA_SLOT_A], t->image, t->group, t->y0, t->rows,
+			   0, UINT32_MAX, t->patch);
+	}
 	if (!c->zb)
 		return;
 	t->row_add = (int32_t *)carve(&rest, 4ul * t->rows * c->g.out[1]);
 	pixel = (int32_t *)rest;
 	sum_inputs(t, pixel);
+}
+
+/* A few rows of a patch that tiles share. */
+static void share_patch(const struct fast_run *r, uint32_t tile)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const uint32_t piece = tile % conv_pieces(c), patch = tile / conv_pieces(c);
+	const uint32_t y0 = patch % c->yblocks * c->rows, at = patch / c->yblocks;
+
+	conv_patch(c, &r->prog->op->t[UMA_SLOT_A], at / c->g.groups, at % c->g.groups, y0,
+		   UMA_MIN(c->rows, c->g.out[0] - y0), piece * CONV_PIECE, CONV_PIECE,
+		   shared_patch(r, patch));
 }
 
 int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
@@ -340,15 +391,20 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	uint32_t y, n, vecs;
 	struct panel p;
 
-	if (conv_looks_at_weights(c) && !phase) {
-		conv_weights_tile(r, tile);
+	if (!phase && r->prog->phase_count > 1) {
+		if (tile < conv_weights_tiles(c))
+			conv_weights_tile(r, tile);
+		else
+			share_patch(r, tile - conv_weights_tiles(c));
 		return 0;
 	}
 	open_tile(&t, tile / c->nblocks);
 	for (n = n0; n < end; n += vecs * CONV_LANES) {
 		vecs = (end - n + CONV_LANES - 1) / CONV_LANES;
 		vecs = vecs >= c->nv ? c->nv : vecs == 3 ? 2 : vecs;
-		open_panel(&t, n, vecs, UMA_MIN(vecs * CONV_LANES, end - n), &p);
+		open_panel(&t, n, vecs, UMA_MIN(vecs * CONV_LANES, end - n),
+			   n + vecs * CONV_LANES < end ? (int32_t)vecs :
+			   -(int32_t)((n - n0) / CONV_LANES), n == n0, &p);
 		if (c->taps) {
 			if (panel_by_taps(&t, &p))
 				return -1;

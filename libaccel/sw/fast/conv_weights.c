@@ -21,7 +21,7 @@ uint64_t conv_weights_bytes(struct conv_prog *c)
 /* A panel of channels is a tile. */
 uint32_t conv_weights_tiles(const struct conv_prog *c)
 {
-	return panels_of(c) * c->g.groups;
+	return conv_looks_at_weights(c) ? panels_of(c) * c->g.groups : 0;
 }
 
 /* An element of each channel of a panel: one of the parts of a step. */
@@ -70,6 +70,7 @@ static void sum(const struct fast_run *r, const uint8_t *b, uint32_t n, int32_t 
 		.a = ones, .b = b, .b_ks = c->b_ks, .b_y = c->b_y, .b_x = c->b_x,
 		.acc = (uint8_t *)acc, .rows = g->kernel[0],
 		.cols = c->merged ? 1 : g->kernel[1], .k = c->steps, .mask = 0xffff,
+		.blocks = 1,
 	};
 	uint32_t i;
 

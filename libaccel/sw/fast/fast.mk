@@ -59,7 +59,7 @@ $(eval $(call fast-for,avx512,attn_avx512.o))
 $(eval $(call fast-for,bf16,attn_bf16.o))
 
 $(eval $(call fast-for,avx2,conv_f32_avx2.o wino_avx2.o))
-$(eval $(call fast-for,avx512,conv_f32_avx512.o conv_turn_avx512.o depthwise_avx512.o wino_avx512.o))
+$(eval $(call fast-for,avx512,conv_f32_avx512.o conv_quotient_avx512.o conv_turn_avx512.o depthwise_avx512.o wino_avx512.o))
 $(eval $(call fast-for,vnni,depthwise_vnni.o conv_u8s8_avx512.o conv_s8s8_avx512.o conv_u8u8_avx512.o conv_s8u8_avx512.o))
 $(eval $(call fast-for,bf16,conv_bf16_avx512.o depthwise_bf16.o))
 endif

@@ -36,8 +36,8 @@ static uint32_t points_of(const struct conv_prog *c)
 static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, uint32_t tiles)
 {
 	const uint64_t tile = points_of(c) * ((uint64_t)c->v_ms + 4ul * PANEL);
-	uint64_t n = p->cpu->l2 / 4 * 3 / tile, groups;
-	const uint32_t mr = CONV_MR;
+	uint64_t n = p->cpu->l2 / 4 * 3 / tile, groups, parts;
+	const uint32_t mr = CONV_MR, threads = p->cpu->threads ? p->cpu->threads : 1;
 
 	if (p->hint.mt)
 		n = p->hint.mt;
@@ -46,6 +46,13 @@ static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, u
 	if (!n)
 		return 0;
 	groups = (tiles + n - 1) / n;
+	parts = groups * c->g.images * ((c->g.m + PANEL - 1) / PANEL);
+	/* As much for each thread, where there is little. */
+	if (parts % threads && parts < 4 * threads &&
+	    tiles / ((groups + threads - 1) / threads * threads) >= mr) {
+		groups = (groups + threads - 1) / threads * threads;
+		return (uint32_t)((tiles + groups - 1) / groups);
+	}
 	n = (tiles + groups - 1) / groups;
 	/* Whole blocks, if there is room. */
 	if (n > mr && n % mr && n + mr - n % mr <= FAST_SCRATCH * 7ul / 8 / tile)
@@ -184,19 +191,30 @@ static void transform_in(const struct fast_run *r, uint32_t image, uint32_t t0, 
 
 /* --- products ----------------------------------------------------------------- */
 
-/* Sums of a point for @tiles tiles and @n channels from @n0 on. */
-static void multiply(const struct conv_prog *c, const struct uma_tensor_view *u, uint32_t point,
-		     const uint8_t *v, uint32_t tiles, uint32_t n0, uint32_t n, uint8_t *m)
+/* Weights of a point for the channels from @n0 on. */
+static const uint8_t *weights_at(const struct fast_run *r, uint32_t point, uint32_t n0)
 {
+	const struct conv_prog *c = conv_prog_of(r->prog);
 	const uint32_t points = c->g.edge + 2u;
-	const uint8_t *b = conv_weights(u) + point / points * c->b_y + point % points * c->b_x;
+
+	return conv_weights(&r->prog->op->t[UMA_SLOT_B]) + point / points * c->b_y +
+	       point % points * c->b_x + n0 / CONV_LANES * c->b_ns;
+}
+
+/*
+ * Sums of a point for @tiles tiles and @n channels by weights @b; after these come the
+ * ones at @next.
+ */
+static void multiply(const struct conv_prog *c, const uint8_t *b, const uint8_t *next,
+		     const uint8_t *v, uint32_t tiles, uint32_t n, uint8_t *m)
+{
 	const uint32_t nv = c->k->nv == 1 ? 1 : tiles <= CONV_MR4 ? 4 : 2, most = c->k->mr[nv - 1];
 	const uint32_t blocks = (tiles + most - 1) / most, mr = (tiles + blocks - 1) / blocks;
 	struct conv_block g = {
 		.a_ms = c->v_ms, .b_ks = c->b_ks, .b_ns = c->b_ns,
 		.acc_ms = PANEL * 4, .rows = 1, .cols = 1, .k = c->g.c,
 	};
-	uint32_t at, t, vecs;
+	uint32_t at, t, now, vecs;
 
 	for (at = 0; at < n; at += vecs * 16) {
 		const uint32_t left = n - at;
@@ -205,11 +223,16 @@ static void multiply(const struct conv_prog *c, const struct uma_tensor_view *u,
 		vecs = (left + 15) / 16;
 		vecs = vecs >= nv ? nv : vecs == 3 ? 2 : vecs;
 		g.mask = conv_mask(c, left, vecs);
-		g.b = b + (n0 + at) / CONV_LANES * c->b_ns;
-		for (t = 0; t < tiles; t += mr) {
+		g.b = b + at / CONV_LANES * c->b_ns;
+		g.fetch = vecs * 16 < left ? vecs * c->b_ns : next - g.b;
+		g.part = blocks == 1 ? CONV_MR : 0;
+		for (t = 0; t < tiles; t += now * g.blocks) {
+			now = UMA_MIN(mr, tiles - t);
+			g.blocks = (tiles - t) / now;
 			g.a = v + t * c->v_ms;
 			g.acc = m + (t * PANEL + at) * 4ul;
-			c->k->fn[vecs - 1][UMA_MIN(mr, tiles - t) - 1](&g);
+			c->k->fn[vecs - 1][now - 1](&g);
+			g.part += g.blocks;
 		}
 	}
 }
@@ -245,7 +268,6 @@ static int transform_out(const struct fast_run *r, uint32_t image, uint32_t tile
 static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
-	const struct uma_tensor_view *u = &r->prog->op->t[UMA_SLOT_B];
 	const uint32_t points = points_of(c), tiles = c->g.tiles[0] * c->g.tiles[1];
 	uint8_t *out = r->scratch, *zeros = out + 36 * PANEL * 4, *m = zeros + zeros_bytes(c);
 	uint32_t image, t0, count, n0, end, i, p;
@@ -290,7 +312,9 @@ static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		const uint32_t n = UMA_MIN(PANEL, end - n0);
 
 		for (p = 0; p < points; p++)
-			multiply(c, u, p, v + p * v_ps, count, n0, n, m + p * m_ps);
+			multiply(c, weights_at(r, p, n0), p + 1 < points ?
+				 weights_at(r, p + 1, n0) : weights_at(r, 0, n0 + PANEL),
+				 v + p * v_ps, count, n, m + p * m_ps);
 		for (i = 0; i < count; i++)
 			if (transform_out(r, image, t0 + i, n0, n, m + i * PANEL * 4, m_ps, out))
 				return -1;
