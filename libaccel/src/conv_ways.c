@@ -256,21 +256,20 @@ static uint64_t divup(uint64_t a, uint64_t b)
  * Products of a tile: (edge + 2)^2 for each pair of channels; for each channel of
  * the input and of the output a transform of about as many additions as products
  * of a row, each way, which run at a quarter of the rate of products. Each weight
- * is read from far away: as much as the products of so many tiles. Products of 16
- * bits are those of transformed numbers, binary32, at half the rate.
+ * is read from far away meanwhile: that takes as long as the products of so many
+ * tiles. Products of 16 bits are those of transformed numbers, binary32, at half the
+ * rate.
  */
-#define WEIGHT_TILES	8u
+#define WEIGHT_TILES	20u
 
 static uint64_t winograd_work(const struct operand *d, uint32_t dtype, uint64_t c, uint64_t edge)
 {
 	uint64_t points = (edge + 2) * (edge + 2) * (dtype == ACCEL_F32 ? 1 : 2);
 	uint64_t tiles = mul_sat(mul_sat(divup(d->dims[2], edge), divup(d->dims[3], edge)),
 				 d->dims[0]);
-	uint64_t m = d->dims[1], work;
+	uint64_t m = d->dims[1];
+	uint64_t work = mul_sat(tiles > WEIGHT_TILES ? tiles : WEIGHT_TILES, mul_sat(c, m));
 
-	if (__builtin_add_overflow(tiles, WEIGHT_TILES, &work))
-		return UINT64_MAX;
-	work = mul_sat(work, mul_sat(c, m));
 	if (__builtin_add_overflow(work, mul_sat(tiles, mul_sat(c + m, 4 * (edge + 2))), &work))
 		return UINT64_MAX;
 	return mul_sat(points, work);

@@ -102,6 +102,12 @@ static void test_choice(void **state)
 	d.algorithm = ACCEL_CONV_WINOGRAD_6;
 	explain(&d, t);
 	assert_int_equal(t[ACCEL_CONV_WINOGRAD_6].chosen, 1);
+	/* Weights that a chip would wait for, caches here have. */
+	d.algorithm = ACCEL_CONV_AUTO;
+	d.a = d.d = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 1, 512, 7, 7 });
+	d.b = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 512, 512, 3, 3 });
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_2].chosen, 1);
 	/* A stride. */
 	base(&d);
 	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;
