@@ -166,13 +166,43 @@ bool sw_exec_leaves(const struct sw_slot *slot)
 	return slot->until && sw_now() > slot->until;
 }
 
+/* Where the @i-th of @parts equal parts begins. */
+static uint32_t share_of(uint32_t all, uint32_t i, uint32_t parts)
+{
+	return (uint32_t)((uint64_t)all * i / parts);
+}
+
+/*
+ * Who shares a part begins where it began last time, with a range of tiles of its
+ * own: what it has written or packed there may still be in its caches. Then it helps
+ * with the next range. For each tile that was counted there is one that nobody has.
+ */
+static uint32_t take_from_ranges(struct sw_exec *exec, uint32_t home)
+{
+	uint32_t r, first, count, n;
+
+	for (r = home;; r = r + 1 < exec->ranges ? r + 1 : 0) {
+		first = share_of(exec->tiles, r, exec->ranges);
+		count = share_of(exec->tiles, r + 1, exec->ranges) - first;
+		if (atomic_load_explicit(&exec->taken[r], memory_order_relaxed) >= count)
+			continue;
+		n = atomic_fetch_add_explicit(&exec->taken[r], 1, memory_order_relaxed);
+		if (n < count)
+			return first + n;
+	}
+}
+
 /* Of a part that nobody shares the counter is only for those who come later. */
-static uint32_t take_tile(struct sw_exec *exec)
+static uint32_t take_tile(struct sw_exec *exec, const struct sw_pool *pool,
+			  const struct sw_slot *slot)
 {
 	uint32_t tile;
 
-	if (exec->max_users > 1)
-		return atomic_fetch_add_explicit(&exec->next_tile, 1, memory_order_relaxed);
+	if (exec->max_users > 1) {
+		tile = atomic_fetch_add_explicit(&exec->next_tile, 1, memory_order_relaxed);
+		return tile >= exec->tiles ? tile :
+		       take_from_ranges(exec, slot->place * exec->ranges / pool->thread_count);
+	}
 	tile = atomic_load_explicit(&exec->next_tile, memory_order_relaxed);
 	atomic_store_explicit(&exec->next_tile, tile + 1, memory_order_relaxed);
 	return tile;
@@ -195,7 +225,7 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 			       atomic_load_explicit(&pool->top,
 						    memory_order_relaxed) > level))
 			return;
-		tile = take_tile(exec);
+		tile = take_tile(exec, pool, slot);
 		if (tile >= tiles)
 			return;
 		if (!first && overdue(run)) {
@@ -302,6 +332,16 @@ static bool goes_on_alone(struct sw_pool *pool, struct sw_exec *exec, const stru
 	       !others_wait(pool, sw_level(exec->run)) && !sw_exec_leaves(slot);
 }
 
+/* Ranges of tiles for those who come. */
+static void divide(struct sw_exec *exec, uint32_t users)
+{
+	uint32_t r;
+
+	exec->ranges = UMA_MIN(users, SW_RANGES);
+	for (r = 0; r < exec->ranges; r++)
+		atomic_store_explicit(&exec->taken[r], 0, memory_order_relaxed);
+}
+
 /* A part that others may come to share. */
 static void work_shared(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot,
 			struct sw_fence **ended)
@@ -322,6 +362,7 @@ static void work_shared(struct sw_pool *pool, struct sw_exec *exec, struct sw_sl
 			if (share > 1) {
 				pthread_mutex_lock(&pool->lock);
 				exec->max_users = share;
+				divide(exec, share);
 				sw_exec_list(pool, exec);
 				sw_pool_share(pool, run->queue);
 				pthread_mutex_unlock(&pool->lock);

@@ -30,18 +30,23 @@
 
 /* --- ready parts ---------------------------------------------------------- */
 
-static void update_top(struct sw_pool *pool)
+static int top_of(struct sw_pool *pool)
 {
-	int top = SW_LEVELS;
+	return atomic_load_explicit(&pool->top, memory_order_relaxed);
+}
 
-	while (--top >= 0 && !pool->ready[top])
-		;
+static void set_top(struct sw_pool *pool, int top)
+{
 	atomic_store_explicit(&pool->top, top, memory_order_relaxed);
 }
 
+/* Changed with the lock only. */
 static void count_open(const struct sw_exec *exec, int change)
 {
-	atomic_fetch_add_explicit(&exec->run->queue->open, change, memory_order_relaxed);
+	atomic_int *open = &exec->run->queue->open;
+
+	atomic_store_explicit(open, atomic_load_explicit(open, memory_order_relaxed) + change,
+			      memory_order_relaxed);
 }
 
 void sw_exec_list(struct sw_pool *pool, struct sw_exec *exec)
@@ -59,12 +64,14 @@ void sw_exec_list(struct sw_pool *pool, struct sw_exec *exec)
 	}
 	exec->listed = true;
 	count_open(exec, 1);
-	update_top(pool);
+	if (top_of(pool) < sw_level(exec->run))
+		set_top(pool, sw_level(exec->run));
 }
 
 void sw_exec_unlist(struct sw_pool *pool, struct sw_exec *exec)
 {
-	struct sw_exec **head = &pool->ready[sw_level(exec->run)];
+	int top = sw_level(exec->run);
+	struct sw_exec **head = &pool->ready[top];
 
 	if (exec->next == exec) {
 		*head = NULL;
@@ -76,7 +83,11 @@ void sw_exec_unlist(struct sw_pool *pool, struct sw_exec *exec)
 	}
 	exec->listed = false;
 	count_open(exec, -1);
-	update_top(pool);
+	if (*head || top < top_of(pool))
+		return;
+	while (--top >= 0 && !pool->ready[top])
+		;
+	set_top(pool, top);
 }
 
 /*
@@ -89,8 +100,8 @@ static void wake(struct sw_pool *pool, uint32_t due)
 	const uint32_t awake = pool->thread_count - pool->idle;
 	uint32_t i;
 
-	if (atomic_load_explicit(&pool->top, memory_order_relaxed) < 0 ||
-	    awake > pool->running - pool->helping || pool->idle <= pool->helping + due)
+	if (top_of(pool) < 0 || awake > pool->running - pool->helping ||
+	    pool->idle <= pool->helping + due)
 		return;
 	for (i = 0; !pool->threads[i].asleep; i++)
 		;
@@ -115,7 +126,7 @@ void sw_pool_submitted(struct sw_pool *pool, const struct sw_queue *queue)
 
 void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue)
 {
-	const int top = atomic_load_explicit(&pool->top, memory_order_relaxed);
+	const int top = top_of(pool);
 	/* Who waited for the queue's last run will come for this one, too, or looks out for it. */
 	const bool due = queue->waited && !queue->helping;
 
@@ -123,14 +134,33 @@ void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue)
 		wake(pool, due && pool->ready[top]->run->queue == queue);
 }
 
-/* Small parts of the same run along with the first one, so that they cost one turn of the lock. */
-static void take_small(struct sw_pool *pool, struct sw_exec *last)
+/*
+ * The part of a level's list that a thread takes first: one half of the threads takes
+ * parts from the beginning, the other from the end, as long as they are of the same run.
+ * So the same parts of a job fall to the same threads again, and to their caches.
+ */
+static struct sw_exec *first_for(const struct sw_pool *pool, int level, const struct sw_slot *slot)
 {
-	struct sw_exec **head = &pool->ready[sw_level(last->run)], *exec;
-	uint64_t left = SW_INLINE_WORK - UMA_MIN(last->macs, SW_INLINE_WORK);
+	struct sw_exec *head = pool->ready[level];
 
-	while ((exec = *head) && exec->run == last->run && exec->max_users == 1 &&
-	       exec->macs <= left) {
+	if (head && slot->place * 2 >= pool->thread_count && head->prev->run == head->run)
+		return head->prev;
+	return head;
+}
+
+/*
+ * Small parts of the same run along with the first one, so that they cost one turn of
+ * the lock. A single thread need not leave any for others.
+ */
+static void take_small(struct sw_pool *pool, struct sw_exec *last, const struct sw_slot *slot)
+{
+	uint64_t left = pool->thread_count == 1 ? UINT64_MAX : SW_INLINE_WORK;
+	const int level = sw_level(last->run);
+	struct sw_exec *exec;
+
+	left -= UMA_MIN(last->macs, left);
+	while ((exec = first_for(pool, level, slot)) && exec->listed && exec->run == last->run &&
+	       exec->max_users == 1 && exec->macs <= left) {
 		left -= exec->macs;
 		sw_exec_unlist(pool, exec);
 		exec->users = 1;
@@ -144,15 +174,16 @@ static void take_small(struct sw_pool *pool, struct sw_exec *last)
  * Enter the first part of the highest priority, or a list of small ones. Who waits for
  * a run of a queue takes parts of that queue only.
  */
-static struct sw_exec *pick(struct sw_pool *pool, const struct sw_queue *only)
+static struct sw_exec *pick(struct sw_pool *pool, const struct sw_queue *only,
+			    const struct sw_slot *slot)
 {
-	const int top = atomic_load_explicit(&pool->top, memory_order_relaxed);
+	const int top = top_of(pool);
 	struct sw_exec *exec;
 	struct sw_fence *run;
 
 	if (top < 0 || pool->running >= pool->thread_count)
 		return NULL;
-	exec = pool->ready[top];
+	exec = first_for(pool, top, slot);
 	run = exec->run;
 	if (only && run->queue != only)
 		return NULL;
@@ -164,7 +195,7 @@ static struct sw_exec *pick(struct sw_pool *pool, const struct sw_queue *only)
 		sw_exec_unlist(pool, exec);
 		exec->next = NULL;
 		if (exec->max_users == 1)
-			take_small(pool, exec);
+			take_small(pool, exec, slot);
 	}
 	pool->running++;
 	if (only) {
@@ -177,8 +208,9 @@ static struct sw_exec *pick(struct sw_pool *pool, const struct sw_queue *only)
 
 /* --- scratch memory ------------------------------------------------------- */
 
-static int slot_init(struct sw_slot *slot)
+static int slot_init(struct sw_slot *slot, uint32_t place)
 {
+	slot->place = place;
 	slot->scratch = sw_scratch_new();
 	return slot->scratch ? 0 : -ENOMEM;
 }
@@ -195,7 +227,8 @@ struct sw_slot *sw_slot_get(struct sw_pool *pool)
 	if (pool->slot_count == MAX_SLOTS)
 		return NULL;
 	slot = calloc(1, sizeof(*slot));
-	if (slot && slot_init(slot)) {
+	/* In the place of the worker that sleeps meanwhile: the last one. */
+	if (slot && slot_init(slot, pool->thread_count - 1)) {
 		free(slot);
 		return NULL;
 	}
@@ -242,7 +275,7 @@ static void help(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *qu
 	bool looked = false;
 
 	while (!sw_fence_done(run)) {
-		exec = pick(pool, queue);
+		exec = pick(pool, queue, slot);
 		if (exec) {
 			sw_exec_work(pool, exec, slot, ended);
 			queue->helping--;
@@ -301,7 +334,7 @@ static void spin(struct sw_pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 	do {
 		for (i = 0; i < 32; i++) {
-			if (atomic_load_explicit(&pool->top, memory_order_relaxed) >= 0)
+			if (top_of(pool) >= 0)
 				goto out;
 			sw_pause();
 		}
@@ -332,8 +365,7 @@ static void keep_watch(struct sw_thread *self)
 	while (self->asleep && !pool->stop && rounds < WATCH_ROUNDS) {
 		rounds = trusted == pool->trusted ? rounds + 1 : 0;
 		trusted = pool->trusted;
-		if (doze(self) && self->asleep &&
-		    atomic_load_explicit(&pool->top, memory_order_relaxed) >= 0) {
+		if (doze(self) && self->asleep && top_of(pool) >= 0) {
 			self->asleep = false;
 			pool->idle--;
 		}
@@ -366,7 +398,7 @@ static void *thread_main(void *arg)
 	pthread_mutex_lock(&pool->lock);
 	self->gone = &gone;
 	while (!pool->stop) {
-		exec = pick(pool, NULL);
+		exec = pick(pool, NULL, &self->slot);
 		/* One thread is whoever waits. */
 		if (!exec && !looked && pool->spinning + 1 < pool->thread_count) {
 			looked = true;
@@ -481,7 +513,7 @@ int sw_pool_init(struct sw_pool *pool, uint32_t threads)
 	while (pool->thread_count < threads) {
 		thread = &pool->threads[pool->thread_count];
 		thread->pool = pool;
-		ret = slot_init(&thread->slot);
+		ret = slot_init(&thread->slot, pool->thread_count);
 		if (ret)
 			break;
 		wake_init(&thread->wake);

@@ -39,6 +39,8 @@
 #define SW_SHARE_WORK		(512u * 1024u)
 /* Work after which the time is looked at */
 #define SW_CLOCK_WORK		(1024u * 1024u)
+/* Ranges of tiles of a stage that is shared, at most */
+#define SW_RANGES		8u
 /*
  * How long a thread looks for more to do before it sleeps: about what it takes
  * to wake it, so that at worst it is twice as long.
@@ -180,6 +182,8 @@ struct sw_slot {
 	struct sw_mem mem;
 	/* leave between tiles from then on, CLOCK_MONOTONIC nanoseconds; 0: stay */
 	uint64_t until;
+	/* among the threads of the pool, from 0 on: which work falls to it first */
+	uint32_t place;
 	/* UMA_SCRATCH_SIZE bytes for the model, FAST_SCRATCH for tuned kernels */
 	void *scratch;
 };
@@ -224,7 +228,10 @@ struct sw_exec {
 	/* unordered: operations that it waits for */
 	uint32_t pending;
 	uint32_t tiles;
+	/* how many have been taken; if it is shared, of each range, too */
 	atomic_uint next_tile;
+	uint32_t ranges;
+	atomic_uint taken[SW_RANGES];
 	/* work since the time was looked at */
 	uint64_t unclocked;
 };
