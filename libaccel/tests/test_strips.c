@@ -43,6 +43,8 @@ static const char *const kind_name[FAST_GEMM_KINDS] = {
  * @c0: what was there before
  * @c_bytes: their size
  * @init: start of the sums
+ * @kept: where B is packed on the way, NULL: it is not
+ * @raw: B as rows, if it is packed from these
  */
 struct strip_case {
 	struct fast_gemm_strip s;
@@ -56,6 +58,8 @@ struct strip_case {
 	uint8_t *c0;
 	uint64_t c_bytes;
 	int32_t init[64];
+	uint8_t *kept;
+	uint8_t *raw;
 };
 
 static bool is_float(enum fast_gemm_kind kind)
@@ -163,7 +167,55 @@ static void make_b(struct strip_case *t)
 			put(t->kind, b_at(t, k, j));
 }
 
-static void make(struct strip_case *t)
+/* Does the kernel pack B on the way? */
+static bool keeps(const struct strip_case *t, fast_gemm_fn fn)
+{
+	if (fn != fast_gemm_kernel(t->kind, t->isa) || !(t->isa & FAST_AVX512))
+		return false;
+	return !(t->isa & (FAST_AMX_INT8 | FAST_AMX_BF16)) && t->kind <= FAST_GEMM_I8U;
+}
+
+/* Of rows that end with the strip, or of packed bytes. */
+static void make_kept(struct strip_case *t)
+{
+	const uint64_t vector = fast_gemm_pack_bytes(t->kind, t->s.k);
+	uint32_t j, k;
+
+	t->kept = aligned_alloc(64, 2 * vector + 64);
+	if (!t->kept)
+		exit(1);
+	t->s.keep[0] = t->kept;
+	t->s.keep[1] = t->kept + vector;
+	if (!is_float(t->kind) && below(2))
+		return;
+	t->s.raw_ks = (FAST_GEMM_N + below(40)) * t->size;
+	t->raw = malloc(t->s.k ? (t->s.k - 1) * t->s.raw_ks + FAST_GEMM_N * t->size : 1);
+	if (!t->raw)
+		exit(1);
+	t->s.raw = t->raw;
+	for (k = 0; k < t->s.k; k++)
+		for (j = 0; j < t->s.n; j++)
+			memcpy(t->raw + k * t->s.raw_ks + j * t->size, b_at(t, k, j), t->size);
+}
+
+/* Is what was left for other rows B? */
+static bool check_kept(const struct strip_case *t)
+{
+	uint32_t j, k;
+	uint8_t b[4];
+
+	for (k = 0; t->kept && k < t->s.k; k++)
+		for (j = 0; j < t->s.n; j++) {
+			memcpy(b, b_at(t, k, j), t->size);
+			b[0] ^= t->s.flip;
+			if (memcmp(b, (uint8_t *)t->s.keep[j / 16] + k / t->group * 64ul +
+				   j % 16 * 4 + k % t->group * t->size, t->size))
+				return false;
+		}
+	return true;
+}
+
+static void make(struct strip_case *t, bool keep)
 {
 	static const uint16_t ks[] = { 0, 1, 2, 3, 4, 5, 7, 31, 63, 64, 65, 100, 128, 130, 320 };
 	uint32_t i;
@@ -172,6 +224,11 @@ static void make(struct strip_case *t)
 	t->size = 4 / t->group;
 	t->s.m = 1 + below(40);
 	t->s.n = 1 + below(FAST_GEMM_N);
+	t->s.rows = below(2) ? (uint8_t)(1 + below(14)) : 0;
+	if (keep) {
+		t->s.m = FAST_GEMM_FIRST + below(40);
+		t->s.n = FAST_GEMM_N;
+	}
 	t->s.k = below(3) ? ks[below(sizeof(ks) / sizeof(ks[0]))] : 1 + below(200);
 	if (!below(8))
 		t->s.k = 1000 + below(1500);
@@ -180,6 +237,8 @@ static void make(struct strip_case *t)
 		t->s.flip = below(2) ? 0x80 : 0;
 	make_a(t);
 	make_b(t);
+	if (keep)
+		make_kept(t);
 	t->s.c_ms = 4 * (t->s.n + below(20));
 	t->c_bytes = (t->s.m - 1) * (uint64_t)t->s.c_ms + 4 * t->s.n;
 	t->c = malloc(t->c_bytes);
@@ -254,14 +313,17 @@ static bool one(enum fast_gemm_kind kind, uint32_t isa, fast_gemm_fn fn)
 	struct strip_case t = { .kind = kind, .isa = isa };
 	bool good;
 
-	make(&t);
+	make(&t, keeps(&t, fn) && below(2));
 	fn(&t.s);
-	good = check(&t);
+	good = check(&t) && check_kept(&t);
 	if (!good)
-		printf("# %u x %u x %u, rows of A %lld groups %lld, groups of B %lld, %s%sflip %x%s\n",
+		printf("# %u x %u x %u, rows of A %lld groups %lld, groups of B %lld, %s%sflip %x%s%s\n",
 		       t.s.m, t.s.n, t.s.k, (long long)t.s.a_ms, (long long)t.s.a_ks,
 		       (long long)t.s.b_ks, t.s.accumulate ? "accumulate, " : "",
-		       t.s.init ? "start, " : "", t.s.flip, t.s.b_masked ? ", masked" : "");
+		       t.s.init ? "start, " : "", t.s.flip, t.s.b_masked ? ", masked" : "",
+		       !t.kept ? "" : t.raw ? ", kept from rows" : ", kept");
+	free(t.kept);
+	free(t.raw);
 	free(t.a);
 	free(t.b);
 	free(t.c);

@@ -27,6 +27,8 @@
 /* Bytes of A that are packed, and of sums where K is cut */
 #define PACKED_A	(512u * 1024u)
 #define SUMS		(512u * 1024u)
+/* Bytes over which the sets of a first-level cache are spread */
+#define PAGE		4096u
 /* Rows between epilogues, in packed vectors */
 #define CHUNK		4u
 
@@ -63,20 +65,9 @@ static void cut_k(struct gemm_plan *g, const struct fast_prog *p)
 		g->kt = even(g->k, p->hint.kt ? most : 512 * fast_gemm_group(g->kind), group);
 }
 
-/* Into about @parts. */
-static uint32_t divide(uint32_t all, uint64_t parts, uint32_t least, uint32_t unit)
-{
-	return even(all, UMA_MAX((uint32_t)(all / parts), least), unit);
-}
-
 static uint32_t count(uint32_t all, uint32_t part)
 {
 	return (all + part - 1) / part;
-}
-
-static uint64_t tile_count(const struct gemm_plan *g)
-{
-	return g->batches * count(g->m, g->tm) * count(g->n, g->nt);
 }
 
 /* Blocks of rows, and as many of them in a tile as may be, before there are threads. */
@@ -99,25 +90,90 @@ static void cut_blocks(struct gemm_plan *g, const struct fast_prog *p)
 	g->nt = even(g->n, limit(p->hint.nt, (uint32_t)nt, g->n), FAST_GEMM_N);
 }
 
+/*
+ * What a row or a column of a tile costs beside its products, in terms of products by
+ * one column or row: packing and sums are done again in each tile, and what is read
+ * comes from a cache further away.
+ */
+#define COST_READ	2u
+#define COST_SUMS	3u
+#define COST_PACK	11u
+
+/**
+ * struct cut - a way to cut
+ * @mt: rows of a block
+ * @tm: rows of a tile
+ * @nt: columns of a tile
+ * @tiles: their number
+ * @time: until the last thread is done
+ */
+struct cut {
+	uint32_t mt;
+	uint32_t tm;
+	uint32_t nt;
+	uint64_t tiles;
+	uint64_t time;
+};
+
+static void weigh(struct cut *c, const struct gemm_plan *g, uint32_t threads)
+{
+	const uint32_t row = COST_READ + (g->pack_a ? COST_PACK : 0) +
+			     (g->row_sums ? COST_SUMS : 0);
+	const uint32_t col = COST_READ + (g->b >= GEMM_B_COPY && !g->fused ? COST_PACK : 0) +
+			     (g->col_sums ? COST_SUMS : 0);
+
+	c->tiles = g->batches * count(g->m, c->tm) * count(g->n, c->nt);
+	c->time = (c->tiles + threads - 1) / threads *
+		  ((uint64_t)c->tm * c->nt + (uint64_t)c->tm * row + (uint64_t)c->nt * col);
+}
+
+/* Into @nparts along N, and along M as is necessary for @want tiles. */
+static struct cut cut_by(const struct gemm_plan *g, const struct fast_prog *p, uint32_t nparts,
+			 uint64_t want)
+{
+	struct cut c = {
+		.mt = g->mt, .tm = g->tm,
+		.nt = count(count(g->n, FAST_GEMM_N), nparts) * FAST_GEMM_N,
+	};
+	const uint64_t others = g->batches * count(g->n, c.nt);
+	const uint64_t parts = UMA_MIN((want + others - 1) / others, g->m);
+	const uint32_t blocks = count(g->m, g->mt);
+
+	if (parts > blocks && !p->hint.mt)
+		c.tm = c.mt = UMA_MAX(count(g->m, (uint32_t)parts), UMA_MIN(g->m, GEMM_ROWS));
+	else if (parts > count(g->m, g->tm))
+		c.tm = UMA_MAX(blocks / (uint32_t)parts, 1u) * g->mt;
+	return c;
+}
+
 /* Tiles for all threads, and none of which something urgent waits for too long. */
 static void cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const uint64_t work = g->batches * g->m * g->n * g->k;
 	const uint32_t threads = p->hint.threads ? p->hint.threads : p->cpu->threads;
-	uint64_t want = work / TILE_WORK, parts;
+	const uint32_t strips = count(g->n, FAST_GEMM_N);
+	uint64_t want = work / TILE_WORK, all;
+	struct cut best, c;
+	uint32_t nparts, most;
 
 	cut_blocks(g, p);
 	if (work >= SMALL_WORK && threads > 1)
 		want = UMA_MAX(want, work >= 16 * SMALL_WORK ? 4 * threads : 2 * threads);
-	parts = want * count(g->m, g->tm) / tile_count(g) + 1;
-	if (tile_count(g) < want && g->tm > g->mt)
-		g->tm = UMA_MIN(divide(g->m, parts, g->mt, g->mt), g->m);
-	parts = want * count(g->n, g->nt) / tile_count(g) + 1;
-	if (tile_count(g) < want && !p->hint.nt)
-		g->nt = divide(g->n, parts, FAST_GEMM_N, FAST_GEMM_N);
-	parts = want * count(g->m, g->tm) / tile_count(g) + 1;
-	if (tile_count(g) < want && !p->hint.mt)
-		g->tm = g->mt = divide(g->m, parts, GEMM_ROWS, 1);
+	best = (struct cut){ .mt = g->mt, .tm = g->tm, .nt = g->nt };
+	weigh(&best, g, threads);
+	nparts = count(g->n, g->nt);
+	most = p->hint.nt ? nparts : (uint32_t)UMA_MIN(UMA_MAX(want, nparts), strips);
+	for (all = best.tiles; all < want && nparts <= most; nparts++) {
+		c = cut_by(g, p, nparts, want);
+		weigh(&c, g, threads);
+		/* Enough of them first, then the fastest. */
+		if (UMA_MIN(c.tiles, want) > UMA_MIN(best.tiles, want) ||
+		    (UMA_MIN(c.tiles, want) == UMA_MIN(best.tiles, want) && c.time < best.time))
+			best = c;
+	}
+	g->mt = best.mt;
+	g->tm = best.tm;
+	g->nt = best.nt;
 	g->mtiles = count(g->m, g->tm);
 	g->ntiles = count(g->n, g->nt);
 }
@@ -136,7 +192,9 @@ static bool place(struct gemm_plan *g)
 	/* What is packed next is on its way while these are multiplied: a line of each row. */
 	if (g->b == GEMM_B_COPY && g->ahead && g->mt > GEMM_AHEAD_ROWS)
 		g->strips = fast_gemm_group(g->kind) == 4 ? 2 : 1;
-	if (g->b >= GEMM_B_COPY)
+	if (g->fused)
+		g->strips = 1;
+	if (g->fused || g->b >= GEMM_B_COPY)
 		at += (g->tm > g->mt ? g->nt : g->strips * FAST_GEMM_N) / 16 * groups * 64;
 	if (!g->epi.direct)
 		acc = g->kt < g->k ? (uint64_t)g->mt * g->nt : chunk * FAST_GEMM_N;
@@ -148,8 +206,8 @@ static bool place(struct gemm_plan *g)
 }
 
 /*
- * Rows that are a multiple of pages apart would meet in the same sets of the
- * first-level cache.
+ * Pieces of rows that are a multiple of pages apart would meet in the same sets of the
+ * second-level cache.
  */
 static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 {
@@ -168,7 +226,20 @@ static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 		return false;
 	if (ks != 1)
 		return fast_bytes(a->dtype, ks) % 1024 == 0;
-	return fast_bytes(a->dtype, ms) % 2048 == 0 && g->k * uma_dtype_bits(a->dtype) >= 8 * 1024;
+	return g->kt < g->k && fast_bytes(a->dtype, ms) % 2048 == 0;
+}
+
+/*
+ * Rows that are a multiple of pages apart meet in the same sets of the first-level
+ * cache, which are as many lines as it has pages; B goes through there, too.
+ */
+static uint8_t rows_at_once(const struct gemm_plan *g, const struct fast_prog *p)
+{
+	const uint64_t low = (uint64_t)g->a_ms & -(uint64_t)g->a_ms;
+	const uint32_t sets = low && low < PAGE ? (uint32_t)(PAGE / low) : 1;
+	const uint32_t lines = UMA_MAX(p->cpu->l1d / PAGE, 4u) - 2;
+
+	return (uint8_t)UMA_MIN(lines * sets, GEMM_ROWS);
 }
 
 static void distances(struct gemm_plan *g, const struct fast_prog *p)
@@ -223,9 +294,10 @@ static int prepare(struct fast_prog *p)
 	/* Columns that were added up take part in the epilogue. */
 	if (g->col_sums)
 		g->epi.direct = false;
-	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
 	distances(g, p);
 	cut_k(g, p);
+	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
+	g->rows = g->pack_a ? 0 : rows_at_once(g, p);
 	cut_tiles(g, p);
 	tiles = g->batches * g->mtiles * g->ntiles;
 	if (tiles > UINT32_MAX)
@@ -397,6 +469,14 @@ static void column_sums(const struct gemm_plan *g, const struct fast_gemm_strip 
 		sums[j] = (int32_t)((uint32_t)sums[j] * (uint32_t)g->col_factor);
 }
 
+/* B is packed once. */
+static void product(const struct gemm_plan *g, struct fast_gemm_strip *s)
+{
+	g->fn(s);
+	if (s->keep[0])
+		fast_gemm_kept(s);
+}
+
 /* Rows @i .. @i + @m of the strip. */
 static void multiply(const struct gemm_tile *t, struct fast_gemm_strip *s, uint32_t i, uint32_t m,
 		     const int32_t *init)
@@ -409,7 +489,7 @@ static void multiply(const struct gemm_tile *t, struct fast_gemm_strip *s, uint3
 		s->m = m;
 		s->a_ms = g->a_ms;
 		s->init = init ? init + i : NULL;
-		g->fn(s);
+		product(g, s);
 		return;
 	}
 	memcpy(next, s->next, sizeof(next));
@@ -422,7 +502,7 @@ static void multiply(const struct gemm_tile *t, struct fast_gemm_strip *s, uint3
 		       (i + j) / t->block_rows * vector_bytes(g, s->k);
 		s->m = UMA_MIN(t->block_rows, m - j);
 		s->init = init ? init + i + j : NULL;
-		g->fn(s);
+		product(g, s);
 		s->c = (char *)s->c + t->block_rows * s->c_ms;
 	}
 }
@@ -466,6 +546,8 @@ static void open_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 	for (i = 0; i < FAST_GEMM_AHEAD; i++)
 		s->next[i] = NULL;
 	s->next_ks = 0;
+	s->raw = NULL;
+	s->keep[0] = NULL;
 	s->far = false;
 	s->c_ms = 0;
 	s->a_ms = g->a_ms;
@@ -473,6 +555,7 @@ static void open_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 	s->n = UMA_MIN(FAST_GEMM_N, t->n - j);
 	s->k = k;
 	s->flip = g->flip;
+	s->rows = g->rows;
 	s->accumulate = k0 > 0;
 	s->b_masked = false;
 }

@@ -64,6 +64,8 @@ enum gemm_b {
  * @row_const: added to that
  * @col_factor: the same for columns of B
  * @flip: see &struct fast_gemm_strip
+ * @rows: the same
+ * @fused: B is packed, or turned by @flip, by the first rows' products
  * @pack_a: rows of A are packed
  * @row_sums: sums start from @row_factor x sum + @row_const
  * @col_sums: columns of B are summed
@@ -105,6 +107,8 @@ struct gemm_plan {
 	int32_t row_const;
 	int32_t col_factor;
 	uint8_t flip;
+	uint8_t rows;
+	bool fused;
 	bool ahead;
 	bool far;
 	bool pack_a;

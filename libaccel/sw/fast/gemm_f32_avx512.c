@@ -16,6 +16,7 @@
 #define SPREAD(w)	_mm512_castsi512_ps(_mm512_set1_epi32(w))
 #define STEP(acc, a, b)	_mm512_fmadd_ps(a, b, acc)
 #define LOAD_B(p, m)	_mm512_maskz_loadu_ps(m, p)
+#define JOIN(p, ks, n)	_mm512_loadu_ps(p)
 #define LOAD_C(p, m)	_mm512_maskz_loadu_ps(m, p)
 #define STORE_C(p, m, v) _mm512_mask_storeu_ps(p, m, v)
 #define INIT(x)		_mm512_setzero_ps()

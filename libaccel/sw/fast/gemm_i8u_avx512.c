@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include "gemm_kernel.h"
 #include "gemm_isa.h"
+#include "gemm_join.h"
 
 #define STRIP		fast_gemm_i8u_avx512
 #define GROUP		4
@@ -16,7 +17,8 @@
 #define SPREAD(w)	_mm512_set1_epi32(w)
 #define STEP(acc, a, b)	dpbusd(acc, a, b)
 #define FLIP
-#define LOAD_B(p, m)	_mm512_xor_si512(_mm512_loadu_si512(p), flip)
+#define LOAD_B(p, m)	_mm512_loadu_si512(p)
+#define JOIN(p, ks, n)	gemm_join_bytes(p, ks, n, 0xffff)
 #define LOAD_C(p, m)	_mm512_maskz_loadu_epi32(m, p)
 #define STORE_C(p, m, v) _mm512_mask_storeu_epi32(p, m, v)
 #define INIT(x)		_mm512_set1_epi32(x)

@@ -20,6 +20,8 @@
 #define FAST_GEMM_N		32u
 /** FAST_GEMM_AHEAD: see &struct fast_gemm_strip.next */
 #define FAST_GEMM_AHEAD		4u
+/** FAST_GEMM_FIRST: least rows of a strip with &struct fast_gemm_strip.keep */
+#define FAST_GEMM_FIRST		8u
 
 /**
  * enum fast_gemm_kind - types of an inner product
@@ -68,6 +70,13 @@ enum fast_gemm_kind {
  *	on, one for each group of K, are brought into the second-level cache; NULL:
  *	nothing
  * @next_ks: bytes from line to line
+ * @raw: rows of B as they lie, columns side by side, from which it is packed on the
+ *	way; with @keep
+ * @raw_ks: bytes from row to row (element of K)
+ * @keep: NULL, or where the two vectors of columns are left as a strip takes them,
+ *	turned by @flip, 64 bytes a group: they are @raw, or, of bytes, @b; of strips of
+ *	FAST_GEMM_N columns and at least FAST_GEMM_FIRST rows; AVX-512 only, not S16
+ * @rows: rows that are read side by side at most; 0: as many as suit
  * @accumulate: add to C
  * @far: C is not in the first-level cache
  * @b_masked: F32: nothing behind column @n of B may be read
@@ -83,14 +92,32 @@ struct fast_gemm_strip {
 	const int32_t *init;
 	const void *next[FAST_GEMM_AHEAD];
 	int64_t next_ks;
+	const void *raw;
+	int64_t raw_ks;
+	void *keep[FAST_GEMM_N / 16];
 	uint32_t m;
 	uint32_t n;
 	uint32_t k;
 	uint8_t flip;
+	uint8_t rows;
 	bool accumulate;
 	bool far;
 	bool b_masked;
 };
+
+/* What @keep has become is B from now on. */
+static inline void fast_gemm_kept(struct fast_gemm_strip *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < FAST_GEMM_N / 16; i++) {
+		s->b[i] = s->keep[i];
+		s->keep[i] = NULL;
+	}
+	s->b_ks = 64;
+	s->raw = NULL;
+	s->flip = 0;
+}
 
 typedef void (*fast_gemm_fn)(const struct fast_gemm_strip *s);
 

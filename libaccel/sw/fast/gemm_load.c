@@ -15,6 +15,9 @@
 #define nibbles(is_signed, p, step, k, out)		((void)(p), (void)(out))
 #endif
 
+/* Bytes of a strip of packed B that are copied to be turned, and rows for which that pays */
+#define KEPT_STRIP	(128u * 1024u)
+#define KEPT_ROWS	28u
 /* Rows that are packed at a time; whole groups of any kernel */
 #define PACK_ROWS	64u
 
@@ -129,6 +132,22 @@ static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
 	       (g->kind == FAST_GEMM_I8S || g->kind == FAST_GEMM_I8U) && bits == 4;
 }
 
+/* Is B packed, or turned for the instruction, by the products of the first rows? */
+static bool can_fuse(const struct gemm_plan *g, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+	const uint64_t strip = ((uint64_t)g->k + 3) / fast_gemm_group(g->kind) * 4 * FAST_GEMM_N;
+
+	if (!(p->cpu->isa & FAST_AVX512) || (p->cpu->isa & (FAST_AMX_INT8 | FAST_AMX_BF16)))
+		return false;
+	/* Sums of columns are of packed ones. */
+	if (g->kind == FAST_GEMM_S16 || g->col_sums)
+		return false;
+	if (g->b == GEMM_B_COPY)
+		return same_element(g->kind, b->dtype) && b->strides[b->rank - 1] == 1;
+	return g->b == GEMM_B_PACKED && g->flip && strip <= KEPT_STRIP;
+}
+
 int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
@@ -144,6 +163,7 @@ int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 		return 0;
 	g->block_n = uma_le16(p->cap->block_n);
 	g->b = source_of_b(g, p);
+	g->fused = can_fuse(g, p);
 	return g->b != GEMM_B_DEQUANT || can_unpack(g, p);
 }
 
@@ -294,18 +314,56 @@ static void pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 	}
 }
 
+/* Of packed vectors. */
+static void turn(void *p, uint64_t bytes, uint8_t flip)
+{
+	const uint64_t mask = flip * 0x0101010101010101ull;
+	uint64_t *word = p, i;
+
+	for (i = 0; i < bytes / 8; i++)
+		word[i] ^= mask;
+}
+
+/* The columns @j on of the tile, to where they are packed. */
+static int pack_strips(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
+		       char *out, struct fast_gemm_strip *s)
+{
+	const struct gemm_plan *g = t->plan;
+	const uint64_t vector = fast_gemm_pack_bytes(g->kind, k);
+
+	if (g->b == GEMM_B_DEQUANT)
+		return unpack_block(t, k0, k, n0, n, out, vector);
+	if (g->fused && n == FAST_GEMM_N && t->m >= FAST_GEMM_FIRST) {
+		s->raw = t->b + k0 * g->b_ks + n0 * g->b_ns;
+		s->raw_ks = g->b_ks;
+		s->keep[0] = out;
+		s->keep[1] = out + vector;
+		return 0;
+	}
+	pack_block(t, k0, k, n0, n, out, vector);
+	if (g->fused && g->flip) {
+		turn(out, (n + 15) / 16 * vector, g->flip);
+		s->flip = 0;
+	}
+	return 0;
+}
+
 int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
 		    struct fast_gemm_strip *s)
 {
 	const struct gemm_plan *g = t->plan;
 	const uint64_t vector = fast_gemm_pack_bytes(g->kind, k);
 	const uint32_t j = n0 - t->idx[g->epi.col], all = g->strips * FAST_GEMM_N;
-	char *out;
+	char *out = (char *)t->r->scratch + g->b_at;
 
 	if (g->ahead && t->m > GEMM_AHEAD_ROWS)
 		look_ahead(t, k0, n0, s);
 	if (g->b == GEMM_B_PACKED) {
 		packed_strip(t, k0, n0, s);
+		if (g->fused && n == FAST_GEMM_N && t->m >= KEPT_ROWS) {
+			s->keep[0] = out;
+			s->keep[1] = out + vector;
+		}
 		return 0;
 	}
 	if (g->b == GEMM_B_PLAIN) {
@@ -316,13 +374,12 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 		return 0;
 	}
 	/* Kept for the tile's other blocks, or for this one only */
-	out = (char *)t->r->scratch + g->b_at + (g->tm > g->mt ? j : j % all) / 16 * vector;
-	if (j % all == 0 && !t->again) {
-		if (g->b == GEMM_B_COPY)
-			pack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector);
-		else if (unpack_block(t, k0, k, n0, UMA_MIN(all, t->n - j), out, vector))
-			return -1;
-	}
+	out += (g->tm > g->mt ? j : j % all) / 16 * vector;
+	if (g->fused && t->again)
+		s->flip = 0;
+	if (j % all == 0 && !t->again &&
+	    pack_strips(t, k0, k, n0, UMA_MIN(all, t->n - j), out, s))
+		return -1;
 	s->b[0] = out;
 	s->b[1] = (const char *)s->b[0] + (n > 16 ? vector : 0);
 	s->b_ks = 64;

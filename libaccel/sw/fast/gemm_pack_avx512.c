@@ -6,60 +6,18 @@
  */
 #include <immintrin.h>
 #include "gemm_isa.h"
+#include "gemm_join.h"
 #include "vec512.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
 /* --- columns side by side ------------------------------------------------------ */
 
-/* Words of two rows of 16, taken in turns. */
-INLINE __m512i zip_words(__m512i v)
-{
-	return _mm512_permutexvar_epi16(_mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26,
-							 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5,
-							 20, 4, 19, 3, 18, 2, 17, 1, 16, 0), v);
-}
-
-/*
- * Bytes of four rows of 16: words of the rows in turns, then 4 x 4 bytes transposed.
- * Two shuffles and four loads for 64 bytes.
- */
-INLINE __m512i zip_bytes(__m512i v)
-{
-	const __m512i bytes = _mm512_set4_epi32(0x0f0b0703, 0x0e0a0602, 0x0d090501, 0x0c080400);
-
-	v = _mm512_permutexvar_epi32(_mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2,
-						      13, 9, 5, 1, 12, 8, 4, 0), v);
-	return _mm512_shuffle_epi8(v, bytes);
-}
-
 INLINE __m512i to_f32(__m256i v, uint32_t dtype)
 {
 	if (dtype == UMA_DTYPE_F16)
 		return _mm512_castps_si512(_mm512_cvtph_ps(v));
 	return _mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16);
-}
-
-INLINE __m512i join_bytes(const char *p, int64_t ks, uint32_t count, __mmask16 mask)
-{
-	__m512i v = _mm512_zextsi128_si512(_mm_maskz_loadu_epi8(mask, p));
-
-	if (count > 1)
-		v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(mask, p + ks), 1);
-	if (count > 2)
-		v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(mask, p + 2 * ks), 2);
-	if (count > 3)
-		v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(mask, p + 3 * ks), 3);
-	return zip_bytes(v);
-}
-
-INLINE __m512i join_words(const char *p, int64_t ks, uint32_t count, __mmask16 mask)
-{
-	__m512i v = _mm512_zextsi256_si512(_mm256_maskz_loadu_epi16(mask, p));
-
-	if (count > 1)
-		v = _mm512_inserti64x4(v, _mm256_maskz_loadu_epi16(mask, p + ks), 1);
-	return zip_words(v);
 }
 
 /* Bytes as words. */
@@ -69,7 +27,7 @@ INLINE __m512i join_wide(const char *p, int64_t ks, uint32_t count, __mmask16 ma
 
 	if (count > 1)
 		v = _mm256_inserti128_si256(v, _mm_maskz_loadu_epi8(mask, p + ks), 1);
-	return zip_words(is_signed ? _mm512_cvtepi8_epi16(v) : _mm512_cvtepu8_epi16(v));
+	return gemm_zip_words(is_signed ? _mm512_cvtepi8_epi16(v) : _mm512_cvtepu8_epi16(v));
 }
 
 /* Rows @p, @p + @ks ...: @count of a group, at least one, of the columns of @mask. */
@@ -81,11 +39,11 @@ INLINE __m512i join(const enum fast_gemm_kind kind, const uint32_t dtype, const 
 		return dtype == UMA_DTYPE_F32 ? _mm512_maskz_loadu_epi32(mask, p) :
 						to_f32(_mm256_maskz_loadu_epi16(mask, p), dtype);
 	case FAST_GEMM_BF16:
-		return join_words(p, ks, count, mask);
+		return gemm_join_words(p, ks, count, mask);
 	case FAST_GEMM_S16:
 		return join_wide(p, ks, count, mask, dtype == UMA_DTYPE_S8);
 	default:
-		return join_bytes(p, ks, count, mask);
+		return gemm_join_bytes(p, ks, count, mask);
 	}
 }
 

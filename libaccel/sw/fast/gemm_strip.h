@@ -9,15 +9,21 @@
  *	BROADCAST(p)	a group of A in every lane
  *	AVEC, BVEC	types of vectors of A and B
  *	SPREAD(w)	the word w in every lane
- *	FLIP		if LOAD_B uses flip
  *	STEP(acc, a, b)	acc + a x b
  *	LOAD_B(p, m)	a vector of B; of a masked one the columns of m
  *	LOAD_C(p, m), STORE_C(p, m, v), INIT(s32)
+ *	FLIP		if B is turned by flip
+ *	JOIN(p, ks, n)	a vector of B from n rows that lie as they are; left out: there
+ *			are no strips with keep
  *
  * Register tile: MR rows by two vectors, MR up to 14: 28 accumulators, two vectors
  * of B, and A broadcast from memory: 16 loads for 28 multiply-adds. A strip's rows
  * are cut evenly, so 32 rows are 11 + 11 + 10. Rows are addressed in groups of
  * three from one pointer each, which leaves integer registers for everything.
+ *
+ * A strip that is packed on the way begins with a tile of FIRST rows, which brings
+ * the vectors of B into their form and keeps them for the others: 16 multiply-adds
+ * leave room for that.
  */
 
 #ifndef LIBACCEL_SW_FAST_GEMM_STRIP_H
@@ -26,6 +32,7 @@
 #define ALL		((__mmask16)0xffff)
 #define MR		14
 #define MR_SINGLE	7
+#define FIRST		FAST_GEMM_FIRST
 #define INLINE		static inline __attribute__((always_inline))
 
 /* A word from anywhere. */
@@ -66,14 +73,41 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 
 #endif /* LIBACCEL_SW_FAST_GEMM_STRIP_H */
 
+#ifdef FLIP
+#define TURN(v)		_mm512_xor_si512(v, _mm512_set1_epi8((char)s->flip))
+#define TURNED		(s->flip)
+#else
+#define TURN(v)		(v)
+#define TURNED		false
+#endif
+
+/* What the sums start from. */
+#define START_TILE() do {						\
+	if (s->accumulate) {						\
+		_Pragma("GCC unroll 16")				\
+		for (i = 0; i < mr; i++) {				\
+			acc[i][0] = LOAD_C(c + i * c_ms, nv == 1 ? mask : ALL); \
+			if (nv == 2)					\
+				acc[i][1] = LOAD_C(c + i * c_ms + 64, mask); \
+		}							\
+	} else if (init) {						\
+		_Pragma("GCC unroll 16")				\
+		for (i = 0; i < mr; i++)				\
+			acc[i][0] = acc[i][1] = INIT(init[i]);		\
+	} else {							\
+		_Pragma("GCC unroll 16")				\
+		for (i = 0; i < mr; i++)				\
+			acc[i][0] = acc[i][1] = ZERO;			\
+	}								\
+	_Pragma("GCC unroll 16")					\
+	for (i = 0; i < mr; i += 3)					\
+		p[i / 3] = a + i * ms;					\
+} while (0)
+
 /* A group of K: rows one after the other, as their broadcasts come in. */
-#define K_STEP() do {							\
-	BVEC v0 = LOAD_B(b0, nv == 1 ? mask : ALL), v1 = v0;	\
-									\
+#define PRODUCTS(v0, v1) do {						\
 	/* Or the compiler keeps a pointer for every row. */		\
 	__asm__("" : "+r"(ms));						\
-	if (nv == 2)							\
-		v1 = LOAD_B(b1, mask);					\
 	_Pragma("GCC unroll 16")					\
 	for (i = 0; i < mr; i++) {					\
 		const AVEC v = BROADCAST(row_at(p, ms, i));		\
@@ -85,10 +119,33 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 	_Pragma("GCC unroll 16")					\
 	for (i = 0; i < mr; i += 3)					\
 		p[i / 3] += ks;						\
+} while (0)
+
+/* The last one, which is not all there. */
+#define PART_PRODUCTS(v0, v1) do {					\
+	_Pragma("GCC unroll 16")					\
+	for (i = 0; i < mr; i++) {					\
+		const AVEC v = SPREAD(part_group(row_at(p, ms, i),	\
+						s->k % GROUP * (4 / GROUP))); \
+									\
+		acc[i][0] = STEP(acc[i][0], v, v0);			\
+		if (nv == 2)						\
+			acc[i][1] = STEP(acc[i][1], v, v1);		\
+	}								\
+} while (0)
+
+#define K_STEP(turn) do {						\
+	BVEC v0 = LOAD_B(b0, nv == 1 ? mask : ALL), v1 = v0;		\
+									\
+	if (nv == 2)							\
+		v1 = LOAD_B(b1, mask);					\
+	PRODUCTS(turn(v0), turn(v1));					\
 	b0 += b_ks;							\
 	b1 += b_ks;							\
 } while (0)
+#define AS_IT_IS(v)	(v)
 
+/* One tile: rows from @a and @c on; @next: lines that are asked for meanwhile, or NULL. */
 INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, const int32_t *init,
 		       const char *next, __mmask16 mask, const uint32_t mr, const uint32_t nv)
 {
@@ -97,85 +154,101 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 	const int64_t next_ks = s->next_ks;
 	uint32_t groups = s->k / GROUP, i;
 	VEC acc[MR][2];
-#ifdef FLIP
-	const __m512i flip = _mm512_set1_epi8((char)s->flip);
-#endif
 
-#pragma GCC unroll 16
-	for (i = 0; i < mr; i += 3)
-		p[i / 3] = a + i * ms;
-#pragma GCC unroll 16
-	for (i = 0; i < mr; i++) {
-		const char *o = c + i * c_ms;
-
-		if (s->accumulate) {
-			acc[i][0] = LOAD_C(o, nv == 1 ? mask : ALL);
-			if (nv == 2)
-				acc[i][1] = LOAD_C(o + 64, mask);
-		} else {
-			acc[i][0] = init ? INIT(init[i]) : ZERO;
-			if (nv == 2)
-				acc[i][1] = acc[i][0];
-		}
-	}
-	/* Twice: even an idle prefetch takes its share of short sums. */
-	if (next)
+	START_TILE();
+	/* More than once: even an idle prefetch takes its share of short sums. */
+	if (TURNED) {
+		for (; groups; groups--)
+			K_STEP(TURN);
+	} else if (next) {
 		for (; groups; groups--, next += next_ks) {
 			_mm_prefetch(next, _MM_HINT_T1);
-			K_STEP();
+			K_STEP(AS_IT_IS);
 		}
-	else
+	} else {
+		/* By four: the end of a short loop is foreseen. */
+		for (; groups >= 4; groups -= 4) {
+			K_STEP(AS_IT_IS);
+			K_STEP(AS_IT_IS);
+			K_STEP(AS_IT_IS);
+			K_STEP(AS_IT_IS);
+		}
 		for (; groups; groups--)
-			K_STEP();
-	if (GROUP > 1 && s->k % GROUP) {
-		const BVEC v0 = LOAD_B(b0, ALL), v1 = LOAD_B(b1, ALL);
-
-#pragma GCC unroll 16
-		for (i = 0; i < mr; i++) {
-			const AVEC v = SPREAD(part_group(row_at(p, ms, i),
-							s->k % GROUP * (4 / GROUP)));
-
-			acc[i][0] = STEP(acc[i][0], v, v0);
-			if (nv == 2)
-				acc[i][1] = STEP(acc[i][1], v, v1);
-		}
+			K_STEP(AS_IT_IS);
 	}
+	if (GROUP > 1 && s->k % GROUP) {
+		const BVEC v0 = TURN(LOAD_B(b0, ALL)), v1 = TURN(LOAD_B(b1, ALL));
+
+		PART_PRODUCTS(v0, v1);
+	}
+	/* Or the compiler keeps where the rows are in vector registers all the while. */
+	__asm__("" : "+r"(c), "+r"(c_ms));
 	/* No load is served from a masked store that is still on its way. */
 	if (mask == ALL) {
 #pragma GCC unroll 16
-		for (i = 0; i < mr; i++) {
-			_mm512_storeu_si512(c + i * c_ms, (__m512i)acc[i][0]);
+		for (i = 0; i < mr; i++, c += c_ms) {
+			_mm512_storeu_si512(c, (__m512i)acc[i][0]);
 			if (nv == 2)
-				_mm512_storeu_si512(c + i * c_ms + 64, (__m512i)acc[i][1]);
+				_mm512_storeu_si512(c + 64, (__m512i)acc[i][1]);
 		}
 		return;
 	}
 #pragma GCC unroll 16
-	for (i = 0; i < mr; i++) {
-		char *o = c + i * c_ms;
-
+	for (i = 0; i < mr; i++, c += c_ms) {
 		if (nv == 2)
-			_mm512_storeu_si512(o, (__m512i)acc[i][0]);
-		STORE_C(o + (nv - 1) * 64, mask, acc[i][nv - 1]);
+			_mm512_storeu_si512(c, (__m512i)acc[i][0]);
+		STORE_C(c + (nv - 1) * 64, mask, acc[i][nv - 1]);
+	}
+}
+
+/* The next rows' accumulators, or the next columns'. */
+INLINE void ask_for_c(const struct fast_gemm_strip *s, const char *c, const uint32_t mr, bool last)
+{
+	const char *p = last ? (const char *)s->c + 128 : c + mr * s->c_ms;
+	uint32_t i;
+
+	for (i = 0; i < mr; i++, p += s->c_ms) {
+		_mm_prefetch(p, _MM_HINT_T0);
+		_mm_prefetch(p + 64, _MM_HINT_T0);
+	}
+}
+
+/* @count tiles from row @r on, the first of which is the strip's @tile-th. */
+INLINE void strip_tiles(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile, uint32_t count,
+			__mmask16 mask, const uint32_t mr, const uint32_t nv)
+{
+	const char *a = (const char *)s->a + r * s->a_ms;
+	const int32_t *init = s->init ? s->init + r : NULL;
+	char *c = (char *)s->c + r * s->c_ms;
+
+	for (; count; count--, tile++, r += mr) {
+		if (s->far)
+			ask_for_c(s, c, mr, r + mr >= s->m);
+		strip_tile(s, a, c, init, tile < FAST_GEMM_AHEAD ? s->next[tile] : NULL, mask,
+			   mr, nv);
+		a += mr * s->a_ms;
+		c += mr * s->c_ms;
+		init = init ? init + mr : NULL;
 	}
 }
 
 #define TILE(mr, nv)							\
 static __attribute__((noinline)) void					\
-tile_##mr##_##nv(const struct fast_gemm_strip *s, const char *a, char *c, \
-		 const int32_t *init, const char *next, __mmask16 mask)	\
+tile_##mr##_##nv(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile, \
+		 uint32_t count, __mmask16 mask)			\
 {									\
-	strip_tile(s, a, c, init, next, mask, mr, nv);			\
+	strip_tiles(s, r, tile, count, mask, mr, nv);			\
 }
 
 TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1)
 TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2)
 TILE(8, 2) TILE(9, 2) TILE(10, 2) TILE(11, 2) TILE(12, 2) TILE(13, 2) TILE(14, 2)
 
-typedef void (*tile_fn)(const struct fast_gemm_strip *s, const char *a, char *c,
-			const int32_t *init, const char *next, __mmask16 mask);
+typedef void (*tile_fn)(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile, uint32_t count,
+			__mmask16 mask);
 
-void STRIP(const struct fast_gemm_strip *s)
+/* Rows from @r on, evenly, the larger tiles first; @tile: tiles before them. */
+static void strip_rows(const struct fast_gemm_strip *s, uint32_t r, uint32_t tile)
 {
 	static const tile_fn narrow[] = {
 		tile_1_1, tile_2_1, tile_3_1, tile_4_1, tile_5_1, tile_6_1, tile_7_1,
@@ -185,28 +258,87 @@ void STRIP(const struct fast_gemm_strip *s)
 		tile_8_2, tile_9_2, tile_10_2, tile_11_2, tile_12_2, tile_13_2, tile_14_2,
 	};
 	const __mmask16 mask = (__mmask16)(0xffffu >> ((0u - s->n) % 16));
-	const tile_fn *tiles = s->n > 16 ? wide : narrow;
-	const uint32_t blocks = s->n > 16 ? (s->m + MR - 1) / MR :
-					    (s->m + MR_SINGLE - 1) / MR_SINGLE;
-	const uint32_t rows = blocks ? s->m / blocks : 0, more = s->m - blocks * rows;
-	uint32_t block, r = 0, mr, i;
-	const char *a = s->a;
-	char *c = s->c;
+	const tile_fn *fns = s->n > 16 ? wide : narrow;
+	const uint32_t most = s->n <= 16 ? MR_SINGLE : s->rows ? s->rows : MR, m = s->m - r;
+	const uint32_t tiles = (m + most - 1) / most;
+	const uint32_t rows = tiles ? m / tiles : 0, more = m - tiles * rows;
 
-	/* Evenly: the larger blocks first. */
-	for (block = 0; block < blocks; block++, r += mr) {
-		mr = rows + (block < more);
-		/* The next rows' accumulators, or the next columns'. */
-		for (i = 0; s->far && i < mr; i++) {
-			const char *p = block + 1 < blocks ? c + (mr + i) * s->c_ms :
-						   (char *)s->c + i * s->c_ms + 128;
+	if (more)
+		fns[rows](s, r, tile, more, mask);
+	if (tiles > more)
+		fns[rows - 1](s, r + more * (rows + 1), tile + more, tiles - more, mask);
+}
 
-			_mm_prefetch(p, _MM_HINT_T0);
-			_mm_prefetch(p + 64, _MM_HINT_T0);
+#ifdef JOIN
+/* The first tile of a strip with keep: from rows of B, or from vectors that are turned. */
+INLINE void first_tile(const struct fast_gemm_strip *s, const bool join)
+{
+	const char *p[(FIRST + 2) / 3], *b0 = s->b[0], *b1 = s->b[1], *a = s->a, *raw = s->raw;
+	const int64_t b_ks = s->b_ks, raw_ks = s->raw_ks;
+	int64_t ms = s->a_ms, ks = s->a_ks, c_ms = s->c_ms;
+	const uint32_t mr = FIRST, nv = 2, side = 16 * 4 / GROUP;
+	char *keep0 = s->keep[0], *keep1 = s->keep[1], *c = s->c;
+	const int32_t *init = s->init;
+	const __mmask16 mask = ALL;
+	uint32_t groups, i;
+	VEC acc[FIRST][2];
+
+	START_TILE();
+	for (groups = s->k / GROUP; groups; groups--, keep0 += 64, keep1 += 64) {
+		const BVEC v0 = TURN(join ? JOIN(raw, raw_ks, GROUP) : LOAD_B(b0, ALL));
+		const BVEC v1 = TURN(join ? JOIN(raw + side, raw_ks, GROUP) : LOAD_B(b1, ALL));
+
+		_mm512_store_si512(keep0, (__m512i)v0);
+		_mm512_store_si512(keep1, (__m512i)v1);
+		PRODUCTS(v0, v1);
+		if (join) {
+			raw += GROUP * raw_ks;
+		} else {
+			b0 += b_ks;
+			b1 += b_ks;
 		}
-		tiles[mr - 1](s, a, c, s->init ? s->init + r : NULL,
-			      block < FAST_GEMM_AHEAD ? s->next[block] : NULL, mask);
-		a += mr * s->a_ms;
-		c += mr * s->c_ms;
 	}
+	if (GROUP > 1 && s->k % GROUP) {
+		const uint32_t n __attribute__((unused)) = s->k % GROUP;
+		const BVEC v0 = TURN(join ? JOIN(raw, raw_ks, n) : LOAD_B(b0, ALL));
+		const BVEC v1 = TURN(join ? JOIN(raw + side, raw_ks, n) : LOAD_B(b1, ALL));
+
+		_mm512_store_si512(keep0, (__m512i)v0);
+		_mm512_store_si512(keep1, (__m512i)v1);
+		PART_PRODUCTS(v0, v1);
+	}
+	__asm__("" : "+r"(c), "+r"(c_ms));
+#pragma GCC unroll 16
+	for (i = 0; i < mr; i++, c += c_ms) {
+		_mm512_storeu_si512(c, (__m512i)acc[i][0]);
+		_mm512_storeu_si512(c + 64, (__m512i)acc[i][1]);
+	}
+}
+
+static __attribute__((noinline)) void keep_strip(const struct fast_gemm_strip *s)
+{
+	struct fast_gemm_strip rest = *s;
+
+	if (s->far)
+		ask_for_c(s, s->c, FIRST, s->m == FIRST);
+#ifdef FLIP
+	if (!s->raw)
+		first_tile(s, false);
+	else
+#endif
+		first_tile(s, true);
+	fast_gemm_kept(&rest);
+	strip_rows(&rest, FIRST, 0);
+}
+#endif
+
+void STRIP(const struct fast_gemm_strip *s)
+{
+#ifdef JOIN
+	if (s->keep[0]) {
+		keep_strip(s);
+		return;
+	}
+#endif
+	strip_rows(s, 0, 0);
 }
