@@ -186,8 +186,8 @@ static uint64_t table_index(const struct accel_tensor *t, const int64_t *idx)
 	return n;
 }
 
-static void quant_at(const struct accel_tensor *t, const int64_t *idx,
-		     double *scale, int64_t *zero)
+void oracle_quant(const struct accel_tensor *t, const int64_t *idx, double *scale,
+		  int64_t *zero)
 {
 	const struct accel_quant *q = &t->quant;
 	const char *scales, *zeros;
@@ -229,7 +229,7 @@ double oracle_load(const struct accel_tensor *t, const int64_t *idx)
 	default:
 		break;
 	}
-	quant_at(t, idx, &scale, &zero);
+	oracle_quant(t, idx, &scale, &zero);
 	if (t->quant.scheme == ACCEL_QUANT_NONE)
 		return (float)oracle_load_int(t, idx);
 	return (float)(scale * (double)(float)(oracle_load_int(t, idx) - zero));
@@ -282,7 +282,7 @@ double oracle_stored(const struct accel_tensor *t, const int64_t *idx, double v)
 	if (t->dtype <= ACCEL_BF16)
 		return oracle_round(v, t->dtype);
 	int_limits(t->dtype, &lo, &hi);
-	quant_at(t, idx, &scale, &zero);
+	oracle_quant(t, idx, &scale, &zero);
 	v = isnan(v) ? 0 : nearbyint((double)((float)v / (float)scale));
 	v = clamp(v + (double)zero, lo, hi) - (double)zero;
 	return oracle_plain_int(t) ? v : (float)(scale * (double)(float)v);
@@ -318,7 +318,7 @@ static bool int_ok(const struct accel_tensor *d, const int64_t *idx, double got,
 	int64_t zero;
 
 	int_limits(d->dtype, &lo, &hi);
-	quant_at(d, idx, &scale, &zero);
+	oracle_quant(d, idx, &scale, &zero);
 	*bound = 0;
 	/* No number counts as 0. */
 	if (isnan(want->v)) {

@@ -47,6 +47,10 @@ void oracle_index(const struct accel_tensor *t, uint64_t n, int64_t *idx);
 int64_t oracle_load_int(const struct accel_tensor *t, const int64_t *idx);
 double oracle_load(const struct accel_tensor *t, const int64_t *idx);
 
+/* Scale and zero point of an element; 1 and 0 if it has none. */
+void oracle_quant(const struct accel_tensor *t, const int64_t *idx, double *scale,
+		  int64_t *zero);
+
 /* What an element is worth once the binary32 @v has been stored in it. */
 double oracle_stored(const struct accel_tensor *t, const int64_t *idx, double v);
 bool oracle_plain_int(const struct accel_tensor *t);

@@ -13,6 +13,11 @@
 /* The smallest normal number; what a weight of bf16 is off by */
 #define LEAST	ldexp(1, -126)
 #define COARSE	(ldexp(1, -8) + ldexp(1, -12))
+/* What an element of Q in fixed point is off by, of the largest; and a weight */
+#define FIXED_Q	ldexp(1.07, -16)
+#define FIXED_W	ldexp(1.07, -17)
+/* Most rows of which that may be */
+#define FEW	8
 
 /**
  * struct row - a query and a head
@@ -56,6 +61,18 @@ static bool narrow_keys(const struct accel_tensor *t)
 static bool narrow(const struct accel_attention_desc *a)
 {
 	return a->q.dtype == ACCEL_BF16 && narrow_keys(&a->k) && narrow_keys(&a->v);
+}
+
+/* May K or V be multiplied in fixed point? */
+static bool fixed(const struct accel_attention_desc *a, const struct accel_tensor *t)
+{
+	const bool ragged = a->flags & ACCEL_ATTENTION_RAGGED;
+	const int64_t queries = ragged ? (int64_t)a->q_max : a->q.dims[1];
+
+	return (t->dtype == ACCEL_S8 || t->dtype == ACCEL_U8) &&
+	       (a->q.dtype == ACCEL_BF16 || a->q.dtype == ACCEL_F16) &&
+	       queries * (a->q.dims[2] / a->k.dims[2]) <= FEW && !a->mask.rank &&
+	       !a->slopes.rank && !(a->softcap > 0);
 }
 
 /* Keys that there is room for. */
@@ -165,7 +182,7 @@ static struct oracle_num product(const struct row *r, int64_t j)
 {
 	const struct accel_attention_desc *a = r->a;
 	int64_t q[ACCEL_MAX_RANK], k[ACCEL_MAX_RANK];
-	double sum = 0, mag = 0, lost = 0, p, x, y;
+	double sum = 0, mag = 0, lost = 0, most = 0, keys = 0, p, x, y;
 	int64_t e, d = a->q.dims[3];
 
 	for (e = 0; e < 3; e++)
@@ -179,8 +196,11 @@ static struct oracle_num product(const struct row *r, int64_t j)
 		sum += p;
 		mag += fabs(p);
 		lost += (fabs(x) + fabs(y) + 2) * LEAST;
+		most = fmax(most, fabs(x));
+		keys += fabs(y);
 	}
 	return (struct oracle_num){ sum, mag * (double)(d + 1) * U * 1.001 +
+				     (fixed(a, &a->k) ? most * keys * FIXED_Q : 0) +
 				     (narrow(a) ? lost : (double)d * TINY) };
 }
 
@@ -274,6 +294,20 @@ static double soften(struct row *r, uint64_t *count)
 	return errors;
 }
 
+/* The largest product of a weight and the scale of its value. */
+static double largest(const struct row *r)
+{
+	int64_t idx[ACCEL_MAX_RANK], j, zero;
+	double top = 0, scale;
+
+	for (j = 0; j < r->keys; j++) {
+		key_index(r, j, 0, idx);
+		oracle_quant(&r->a->v, idx, &scale, &zero);
+		top = fmax(top, (r->score[j].v + r->score[j].e) * fabs(scale));
+	}
+	return top;
+}
+
 /* An element of the result from the weights. */
 static struct oracle_num element(const struct row *r, int64_t e, double errors,
 				 uint64_t count)
@@ -281,6 +315,8 @@ static struct oracle_num element(const struct row *r, int64_t e, double errors,
 	int64_t idx[ACCEL_MAX_RANK], j;
 	double sum = 0, mag = 0, err = 0;
 	double steps = 2 * (double)count + (double)r->keys / 8 + 16;
+	double off = 0, scale;
+	int64_t zero;
 
 	if (isnan(errors))
 		return (struct oracle_num){ NAN, 0 };
@@ -289,6 +325,8 @@ static struct oracle_num element(const struct row *r, int64_t e, double errors,
 		return (struct oracle_num){ 0, 0 };
 	if (r->a->partials.rank)
 		steps += 8 * (double)r->a->partials.dims[0];
+	if (fixed(r->a, &r->a->v))
+		off = largest(r) * FIXED_W;
 	for (j = 0; j < r->keys; j++) {
 		double v;
 
@@ -299,6 +337,10 @@ static struct oracle_num element(const struct row *r, int64_t e, double errors,
 		sum += r->score[j].v * v;
 		mag += r->score[j].v * fabs(v);
 		err += r->score[j].e * fabs(v);
+		if (off > 0) {
+			oracle_quant(&r->a->v, idx, &scale, &zero);
+			err += off * fabs((double)(oracle_load_int(&r->a->v, idx) - zero));
+		}
 	}
 	if (!isfinite(sum))
 		return (struct oracle_num){ sum, 0 };

@@ -42,6 +42,7 @@
 #define ODD_VALUES	(1u << 16)	/* infinities and NaN in keys and values */
 #define IN_PLACE	(1u << 17)
 #define EVERYTHING	(1u << 18)	/* at random */
+#define ODD_QUERIES	(1u << 19)	/* infinities, NaN and zeros in queries */
 
 /**
  * struct attn_case - an attention; 0: at random
@@ -324,6 +325,26 @@ static void odd_values(struct op_case *c, const struct shape *s,
 	(void)s;
 }
 
+/* A query that is no number in places, one that is zero, one that nearly is. */
+static void odd_queries(struct op_case *c, struct accel_attention_desc *d)
+{
+	static const double odd[] = { NAN, INFINITY, -INFINITY, 1 / 1e38, 0 };
+	int64_t idx[ACCEL_MAX_RANK];
+	uint64_t n = oracle_count(&d->q);
+	uint64_t row = n / (uint64_t)d->q.dims[3] * op_below(c, 8) / 8 * (uint64_t)d->q.dims[3];
+	uint32_t kind = op_below(c, 5), i;
+
+	if (kind < 3) {
+		oracle_index(&d->q, op_below(c, (uint32_t)n), idx);
+		put(&d->q, idx, odd[kind]);
+		return;
+	}
+	for (i = 0; i < d->q.dims[3]; i++) {
+		oracle_index(&d->q, row + i, idx);
+		put(&d->q, idx, odd[kind]);
+	}
+}
+
 static void numbers(struct op_case *c, const struct shape *s, struct accel_attention_desc *d)
 {
 	if (s->has & CAUSAL)
@@ -395,6 +416,8 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	}
 	if (s.has & ODD_VALUES)
 		odd_values(c, &s, d);
+	if (s.has & ODD_QUERIES)
+		odd_queries(c, d);
 	numbers(c, &s, d);
 	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
 	return &d->hdr;
@@ -477,6 +500,36 @@ static void test_heads(struct op_env *env)
 	run_table(env, table, ARRAY_SIZE(table), 40000);
 }
 
+/* Few rows by keys and values of bytes and of bf16, as a step of decoding has them. */
+static void test_decode(struct op_env *env)
+{
+	static const uint32_t types[] = { ACCEL_BF16, ACCEL_S8, ACCEL_U8 };
+	static const int64_t heads[] = { 16, 48, 64, 80, 128, 208, 256, 272 };
+	static const int64_t keys[] = { 1, 15, 130, 200, 300 };
+	static const int64_t groups[] = { 1, 3, 8 };
+	uint32_t i;
+
+	for (i = 0; i < (env->small ? 36 : 144); i++) {
+		const struct attn_case g = {
+			.what = "decode", .queries = 1, .batch = 1,
+			.q = i % 5 ? ACCEL_BF16 : ACCEL_F16,
+			.k = types[i % 3], .v = types[i / 3 % 3],
+			.d = i % 7 ? ACCEL_F32 : ACCEL_BF16,
+			.kv_heads = 1 + i / 8 % 2, .group = groups[i / 9 % 3],
+			.head = heads[i % ARRAY_SIZE(heads)],
+			.keys = keys[i % ARRAY_SIZE(keys)],
+			.quant = i % 4 ? ACCEL_QUANT_GROUP : ACCEL_QUANT_TENSOR,
+			.features = (i % 6 == 5 ? ODD_VALUES : 0) |
+				    (i % 11 == 10 ? ODD_QUERIES : 0) |
+				    (i % 13 == 12 ? SINKS : 0) |
+				    (i % 17 == 16 ? WINDOW : 0) |
+				    (i % 10 == 9 ? PAGED | LENGTHS : 0),
+		};
+
+		op_run(env, build, &g, 50000 + i, g.what);
+	}
+}
+
 static void test_cache(struct op_env *env)
 {
 	static const struct attn_case table[] = {
@@ -552,6 +605,7 @@ int main(void)
 		{ "types", test_types },
 		{ "masks and positions", test_masks },
 		{ "heads", test_heads },
+		{ "decode", test_decode },
 		{ "caches", test_cache },
 		{ "tables that lie", test_lies },
 		{ "random", test_random },

@@ -8,6 +8,7 @@
  *	attn_stream.c	few rows, many keys: K and V at the speed of memory
  *	attn_kern.h	kernels, for attn_avx2.c, attn_avx512.c, attn_bf16.c
  *	attn_lines.h	kernels of attn_stream.c
+ *	attn_bytes.c	those for bytes that are not widened
  *
  * Everything is turned by a quarter: a lane of a vector is a row, that is a
  * query and a head. So keys and values are read as scalars from where they are,
@@ -27,6 +28,10 @@
 #define ATTN_ROWS	(11u * ATTN_SUB)
 /** ATTN_LINE_ROWS: most rows of attn_stream.c */
 #define ATTN_LINE_ROWS	8u
+/** ATTN_PIECES: most pieces of a sequence */
+#define ATTN_PIECES	32u
+/** ATTN_HEAD: words that precede a row of Q, or of weights, that is narrow */
+#define ATTN_HEAD	16u
 
 #define ATTN_LOG2E	1.44269502f
 
@@ -115,9 +120,13 @@ struct attn_group {
  * @zero: what is subtracted from integers
  * @p: keys or values of the first head, and @ahead more, which are only prefetched
  * @step: bytes from a head to the next
- * @q: rows, dense, in the order of line_order()
+ * @ldq: words from a row of Q to the next
+ * @q: rows, in the order of line_order(), or as &struct attn_narrow has them
  * @part: VL / 4 vectors for each row: partial sums
  * @s: scores, then weights, ATTN_KEYS a row
+ * @w: weights as &struct attn_narrow has them, ATTN_HEAD + ATTN_KEYS words a row
+ * @acc: sums of a block as it has them
+ * @copy: room for 16 keys or values
  * @o: sums, dense, in that order too
  */
 struct attn_lines {
@@ -132,33 +141,34 @@ struct attn_lines {
 	float zero;
 	const uint8_t *const *p;
 	int64_t step;
+	uint32_t ldq;
 	const float *q;
 	float *part;
 	float *s;
+	uint32_t *w;
+	void *acc;
+	uint8_t *copy;
 	float *o;
 };
 
 /**
- * struct attn_sum - running softmax of a row
- * @shift: largest score so far, base 2
- * @sum: of the weights
- */
-struct attn_sum {
-	float shift;
-	float sum;
-};
-
-/**
- * struct attn_line - a row's scores of some keys
+ * struct attn_line - scores of some keys
+ * @rows: rows
+ * @group: rows that share scales
  * @n: keys
  * @dv: elements of a value
  * @c: what makes scores those of base 2
- * @kscale: of each key, or NULL
+ * @kscale: of each key, ATTN_KEYS a group, or NULL
  * @vscale: of each value, or NULL
- * @s: scores, then weights
- * @o: sums
+ * @s: scores, then weights, ATTN_KEYS a row
+ * @o: sums, dense
+ * @shift: largest score of a row so far, base 2; @shift and @sum have room for a
+ *	multiple of 16 rows
+ * @sum: of the weights
  */
 struct attn_line {
+	uint32_t rows;
+	uint32_t group;
 	uint32_t n;
 	uint32_t dv;
 	float c;
@@ -166,7 +176,47 @@ struct attn_line {
 	const float *vscale;
 	float *s;
 	float *o;
+	float *shift;
+	float *sum;
 };
+
+/**
+ * struct attn_merge - a row in pieces
+ * @pieces: number, at most ATTN_PIECES
+ * @dv: elements of a value
+ * @from: of the first: sums, then the largest score, base 2, and the sum of the weights
+ * @step: words from a piece to the next
+ * @sink: one more score, base 2, or NULL
+ * @scale: of all values
+ */
+struct attn_merge {
+	uint32_t pieces;
+	uint32_t dv;
+	const float *from;
+	size_t step;
+	const float *sink;
+	float scale;
+};
+
+/**
+ * struct attn_narrow - kernels of attn_stream.c for keys and values of a type
+ */
+struct attn_narrow {
+	/**
+	 * @row: a row of Q, of @d elements, as @scores wants it, in ATTN_HEAD words and
+	 * as many as 64-byte lines of two bytes an element have; @bias is what keys are less
+	 * than what is multiplied. Returns false: it cannot be put so
+	 */
+	bool (*row)(uint32_t *to, const float *x, uint32_t d, int32_t bias);
+	/** @scores: as line_scores() of &struct attn_kernels */
+	void (*scores)(const struct attn_lines *l);
+	/** @weights: weights as @values wants them. Returns false: they cannot be put so */
+	bool (*weights)(const struct attn_lines *l);
+	/** @values: as line_values(), but that sums are in their order */
+	void (*values)(const struct attn_lines *l);
+};
+
+extern const struct attn_narrow attn_bytes;
 
 /**
  * struct attn_kernels - of an instruction set
@@ -211,9 +261,11 @@ struct attn_kernels {
 	/** @line_scores: products of rows and keys */
 	void (*line_scores)(const struct attn_lines *l);
 	/** @line_soften: scores become weights, the sums are rescaled */
-	void (*line_soften)(const struct attn_line *l, struct attn_sum *sum);
+	void (*line_soften)(const struct attn_line *l);
 	/** @line_values: add products of weights and values */
 	void (*line_values)(const struct attn_lines *l);
+	/** @line_merge: the row @x from its pieces */
+	void (*line_merge)(const struct attn_merge *m, float *x);
 };
 
 extern const struct attn_kernels attn_avx2, attn_avx512, attn_bf16;
@@ -228,6 +280,10 @@ struct attn_plan {
 	uint64_t keys;
 	/** @kern: kernels */
 	const struct attn_kernels *kern;
+	/** @narrow_k: those for keys as they are, or NULL; streams */
+	const struct attn_narrow *narrow_k;
+	/** @narrow_v: likewise for values */
+	const struct attn_narrow *narrow_v;
 	/** @batch: sequences */
 	uint32_t batch;
 	/** @kv_heads: heads of K */
@@ -254,6 +310,8 @@ struct attn_plan {
 	uint32_t ldv;
 	/** @pieces: of the keys of a sequence; streams */
 	uint32_t pieces;
+	/** @ldq: words of a row of Q; streams */
+	uint32_t ldq;
 	/** @heads: of K that a tile takes; streams */
 	uint32_t heads;
 	/** @htiles: tiles of them */

@@ -450,5 +450,6 @@ const struct attn_kernels KERN_NAME = {
 	.line_scores = line_scores,
 	.line_soften = line_soften,
 	.line_values = line_values,
+	.line_merge = line_merge,
 #endif
 };

@@ -164,7 +164,7 @@ V_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t d
 {
 	const size_t bytes = l->d * line_size(dtype), unit = line_unit(dtype);
 	const size_t ahead = (size_t)(l->p[j + l->ahead] - l->p[j]);
-	const uint32_t rows = l->rows, d = l->d;
+	const uint32_t rows = l->rows;
 	const vf zero = v_set(l->zero);
 	const float *q = l->q;
 	float *part = l->part + j % VL / 4 * VL;
@@ -176,7 +176,7 @@ V_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t d
 	for (i = 0; i < count; i++)
 		p[i] = l->p[j + i];
 	for (h = 0; h < l->heads; h++) {
-		for (r = 0; r < rows; r++, q += d, part += PARTS * VL) {
+		for (r = 0; r < rows; r++, q += l->ldq, part += PARTS * VL) {
 			vf s[4];
 
 #pragma GCC unroll 4
@@ -192,7 +192,7 @@ V_INLINE void line_dots(const struct attn_lines *l, uint32_t j, const uint32_t d
 				line_dot(s, p, q, x, zero, dtype, count);
 			if (dtype == UMA_DTYPE_BF16 && x < bytes)
 				line_dot(s, p, q, x, zero, LINE_BF16_HALF, count);
-			v_store(part, v_across4(s));
+			v_store(part, v_across4(s, ACROSS_SUM));
 		}
 #pragma GCC unroll 4
 		for (i = 0; i < count; i++)
@@ -222,8 +222,15 @@ V_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype)
 		if (i < l->n && i < j + VL)
 			line_dots_rest(l, i, dtype, l->n - i);
 		/* Behind the last key it is anything. */
-		for (r = 0; r < all; r++)
-			v_store(l->s + r * ATTN_KEYS + j, v_across(l->part + r * PARTS * VL));
+		for (r = 0; r < all; r++) {
+			const float *part = l->part + r * PARTS * VL;
+			vf a[PARTS];
+
+#pragma GCC unroll 4
+			for (i = 0; i < PARTS; i++)
+				a[i] = v_load(part + i * VL);
+			v_store(l->s + r * ATTN_KEYS + j, v_across(a, ACROSS_SUM));
+		}
 	}
 }
 
@@ -232,41 +239,96 @@ static void line_scores(const struct attn_lines *l)
 	FOR_DTYPE(line_scores_of, l);
 }
 
-/* Scores of a row, with their scales, become weights, with those of the values. */
-static void line_soften(const struct attn_line *l, struct attn_sum *sum)
+/* What each of VL vectors comes to. */
+V_INLINE vf line_each(const vf *a, const int op)
 {
-	float *s = l->s, c = l->c, at, rescale;
-	vf top = v_set(MINUS_INF), all = v_set(0);
+	vf part[PARTS];
+	uint32_t i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < PARTS; i++)
+		part[i] = v_across4(a + 4 * i, op);
+	return v_across(part, op);
+}
+
+/* The largest of a row's scores, lane by lane; they get their scales. */
+V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
+{
+	vf top = v_set(MINUS_INF);
 	uint32_t j;
 
-	for (j = 0; j < l->n; j += VL) {
+	for (j = 0; j < n; j += VL) {
 		vf x = v_load(s + j);
 
-		if (l->kscale)
-			x = v_mul(x, v_load(l->kscale + j));
-		x = v_first(x, l->n - j);
+		if (kscale)
+			x = v_mul(x, v_load(kscale + j));
+		if (j + VL > n)
+			x = v_first(x, n - j);
 		v_store(s + j, x);
 		top = v_max(top, x);
 	}
-	at = v_largest(top) * c;
-	at = at > sum->shift ? at : sum->shift;
-	rescale = 1;
-	if (at != sum->shift)
-		rescale = sum->shift == MINUS_INF ? 0 : exp2f(sum->shift - at);
-	sum->shift = at;
-	if (at == MINUS_INF)
-		at = 0;
-	for (j = 0; j < l->n; j += VL) {
+	return top;
+}
+
+/* Scores become weights, with the scales of the values; their sum without, lane by lane. */
+V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, float at)
+{
+	vf all = v_set(0);
+	uint32_t j;
+
+	for (j = 0; j < n; j += VL) {
 		vf x = v_exp2(v_fmsub(v_load(s + j), v_set(c), v_set(at)));
 
 		all = v_add(all, x);
-		if (l->vscale)
-			x = v_if_equal(x, v_set(0), x, v_mul(x, v_load(l->vscale + j)));
+		if (vscale)
+			x = v_if_equal(x, v_set(0), x, v_mul(x, v_load(vscale + j)));
 		v_store(s + j, x);
 	}
-	sum->sum = sum->sum * rescale + v_total(all);
-	for (j = 0; j < l->dv && rescale != 1; j += VL)
-		v_store(l->o + j, v_mul(v_load(l->o + j), v_set(rescale)));
+	return all;
+}
+
+/* @count rows from @first on: one for each lane, where only that is left of each. */
+V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32_t count)
+{
+	const vf none = v_set(MINUS_INF), old = v_load(l->shift + first);
+	float *s = l->s + (size_t)first * ATTN_KEYS, *o = l->o + (size_t)first * l->dv;
+	float at[VL], rescale[VL];
+	vf each[VL], top, factor;
+	uint32_t i, j;
+
+	for (i = 0; i < VL; i++) {
+		const uint32_t head = (first + i) / l->group * ATTN_KEYS;
+
+		each[i] = i < count ? line_top(s + i * ATTN_KEYS, l->kscale ?
+					       l->kscale + head : NULL, l->n) : none;
+	}
+	/* A NaN does not become the largest. */
+	top = v_max(v_mul(line_each(each, ACROSS_MAX), v_set(l->c)), old);
+	v_store(l->shift + first, top);
+	top = v_if_equal(top, none, v_set(0), top);
+	v_store(at, top);
+	factor = v_if_equal(old, none, v_set(1), v_exp2(v_sub(old, top)));
+	v_store(rescale, factor);
+	for (i = 0; i < VL; i++) {
+		const uint32_t head = (first + i) / l->group * ATTN_KEYS;
+
+		each[i] = i < count ? line_weights(s + i * ATTN_KEYS, l->vscale ?
+						   l->vscale + head : NULL, l->n, l->c,
+						   at[i]) : v_set(0);
+	}
+	v_store(l->sum + first, v_add(v_mul(v_load(l->sum + first), factor),
+				      line_each(each, ACROSS_SUM)));
+	for (i = 0; i < count; i++, o += l->dv)
+		for (j = 0; j < l->dv && rescale[i] != 1; j += VL)
+			v_store(o + j, v_mul(v_load(o + j), v_set(rescale[i])));
+}
+
+static void line_soften(const struct attn_line *l)
+{
+	uint32_t r;
+
+	for (r = 0; r < l->rows; r += VL)
+		line_soften_some(l, r, UMA_MIN(VL, l->rows - r));
 }
 
 /* o += weights times @count values, @j the first, of each row of each head. */
@@ -326,4 +388,57 @@ V_INLINE void line_values_of(const struct attn_lines *l, const uint32_t dtype)
 static void line_values(const struct attn_lines *l)
 {
 	FOR_DTYPE(line_values_of, l);
+}
+
+/*
+ * What each piece is worth beside the largest score of all; returns the sum of all
+ * weights. A piece of no weights has no largest score, nor has one of scores that are no
+ * numbers, and this one counts.
+ */
+V_INLINE float line_factors(const struct attn_merge *m, float *factor)
+{
+	const vf none = v_set(MINUS_INF);
+	float shift[ATTN_PIECES], sums[ATTN_PIECES], sink = m->sink ? *m->sink : MINUS_INF;
+	vf top = v_set(sink > MINUS_INF ? sink : MINUS_INF), all = v_set(0);
+	float at;
+	uint32_t i;
+
+	for (i = 0; i < ATTN_PIECES; i++) {
+		shift[i] = i < m->pieces ? m->from[i * m->step + m->dv] : MINUS_INF;
+		sums[i] = i < m->pieces ? m->from[i * m->step + m->dv + 1] : 0;
+	}
+	for (i = 0; i < m->pieces; i += VL)
+		top = v_max(v_load(shift + i), top);
+	at = v_largest(top);
+	at = at == MINUS_INF ? 0 : at;
+	for (i = 0; i < m->pieces; i += VL) {
+		const vf x = v_load(shift + i), sum = v_load(sums + i);
+		vf f = v_exp2(v_sub(x, v_set(at)));
+
+		f = v_if_equal(x, none, v_if_equal(sum, v_set(0), v_set(0), v_set(1)), f);
+		v_store(factor + i, f);
+		all = v_add(all, v_mul(sum, f));
+	}
+	/* A sink that is no number is one more weight. */
+	if (m->sink && sink != MINUS_INF)
+		return v_total(all) + exp2f(sink - at);
+	return v_total(all);
+}
+
+static void line_merge(const struct attn_merge *m, float *x)
+{
+	float factor[ATTN_PIECES], sum = line_factors(m, factor);
+	const vf scale = v_set(sum == 0 ? 0 : m->scale / sum);
+	uint32_t e, i;
+
+	for (e = 0; e < m->dv; e += VL) {
+		const float *from = m->from + e;
+		vf all = v_set(0);
+
+		for (i = 0; i < m->pieces; i++, from += m->step)
+			/* Whatever is in a piece that counts for nothing */
+			if (factor[i] != 0)
+				all = v_fma(v_set(factor[i]), v_load(from), all);
+		v_store(x + e, v_mul(all, scale));
+	}
 }

@@ -8,12 +8,11 @@
  *
  * How the keys are cut does not depend on the number of threads.
  */
-#include <math.h>
 #include <string.h>
 #include "attn.h"
 
-/* Tiles of a task with enough keys; pieces of a sequence at most */
-#define STREAM_TILES	32u
+/* Tiles of a task with enough keys */
+#define STREAM_TILES	ATTN_PIECES
 /* Words that the rows of a tile may take */
 #define STREAM_WORDS	(160u * 1024u)
 /* What follows the sums of a row in a piece: shift and sum of weights */
@@ -23,6 +22,8 @@
 #define AHEAD_BYTES	(12 * 1024)
 /* Words of a row's partial sums */
 #define PART		64u
+/* Largest head of bytes: their sums have to fit */
+#define BYTES_DIM	256u
 
 /**
  * struct stream - a tile at hand
@@ -41,8 +42,14 @@
  * @q: rows, head by head
  * @part: partial sums
  * @s: scores of the block
+ * @w: weights that are narrow
+ * @acc: sums of a block of them
+ * @copy: as in &struct attn_lines
  * @o: sums
- * @sum: running softmax
+ * @shift: as in &struct attn_line
+ * @sum: likewise
+ * @narrow_k: as in &struct attn_plan, or NULL for this tile
+ * @narrow_v: likewise
  */
 struct stream {
 	struct attn_ctx c;
@@ -60,8 +67,14 @@ struct stream {
 	float *q;
 	float *part;
 	float *s;
+	uint32_t *w;
+	void *acc;
+	uint8_t *copy;
 	float *o;
-	struct attn_sum *sum;
+	float *shift;
+	float *sum;
+	const struct attn_narrow *narrow_k;
+	const struct attn_narrow *narrow_v;
 };
 
 /* Where each key or value of a block is, of head g0, and its scale in the table. */
@@ -156,22 +169,28 @@ static void hide(const struct stream *s, float *x, uint32_t row, uint64_t key, u
 static void soften(struct stream *s, uint64_t key, uint32_t n)
 {
 	const struct attn_plan *p = s->c.p;
-	struct attn_line l = { .n = n, .dv = p->dv, .c = p->c, .s = s->s, .o = s->o };
-	struct attn_sum *sum = s->sum;
-	uint32_t h, r;
+	const struct attn_line l = {
+		.rows = s->heads * s->rows,
+		.group = s->rows,
+		.n = n,
+		.dv = p->dv,
+		.c = p->c,
+		.kscale = p->k_tabled ? s->kscale : NULL,
+		.vscale = p->v_tabled ? s->vscale : NULL,
+		.s = s->s,
+		.o = s->o,
+		.shift = s->shift,
+		.sum = s->sum,
+	};
+	uint32_t i;
 
 	if (p->k_tabled)
 		scales(s, UMA_SLOT_B, s->kt, n, s->kscale);
 	if (p->v_tabled)
 		scales(s, UMA_SLOT_C, s->vt, n, s->vscale);
-	for (h = 0; h < s->heads; h++) {
-		l.kscale = p->k_tabled ? s->kscale + h * ATTN_KEYS : NULL;
-		l.vscale = p->v_tabled ? s->vscale + h * ATTN_KEYS : NULL;
-		for (r = 0; r < s->rows; r++, l.s += ATTN_KEYS, l.o += p->dv) {
-			hide(s, l.s, r, key, n);
-			p->kern->line_soften(&l, sum++);
-		}
-	}
+	for (i = 0; i < l.rows; i++)
+		hide(s, l.s + i * ATTN_KEYS, i % s->rows, key, n);
+	p->kern->line_soften(&l);
 }
 
 static struct attn_lines lines_of(const struct stream *s, uint32_t slot, uint32_t n)
@@ -180,6 +199,7 @@ static struct attn_lines lines_of(const struct stream *s, uint32_t slot, uint32_
 	const struct uma_tensor_view *t = attn_view(&s->c, slot);
 	const int64_t step = fast_bytes(t->dtype, t->strides[2]);
 	const int64_t line = fast_bytes(t->dtype, t->dims[3]) * s->heads;
+	const bool narrow = slot == UMA_SLOT_B ? s->narrow_k : s->narrow_v;
 
 	return (struct attn_lines){
 		.heads = s->heads,
@@ -188,14 +208,19 @@ static struct attn_lines lines_of(const struct stream *s, uint32_t slot, uint32_
 		.d = p->d,
 		.dv = p->dv,
 		.dtype = t->dtype,
-		.ahead = (uint32_t)UMA_MAX(UMA_MIN(AHEAD_BYTES / line, (int64_t)AHEAD), 1),
+		.ahead = narrow ? 16 :
+			 (uint32_t)UMA_MAX(UMA_MIN(AHEAD_BYTES / line, (int64_t)AHEAD), 1),
 		.skip_zero = s->skip_zero,
 		.zero = t->quant == UMA_QUANT_TENSOR ? (float)t->zero : 0,
 		.p = slot == UMA_SLOT_B ? s->kp : s->vp,
 		.step = step,
+		.ldq = p->ldq,
 		.q = s->q,
 		.part = s->part,
 		.s = s->s,
+		.w = s->w,
+		.acc = s->acc,
+		.copy = s->copy,
 		.o = s->o,
 	};
 }
@@ -211,10 +236,17 @@ static int run_block(struct stream *s, uint64_t key, uint32_t n)
 		return -1;
 	foresee(s, n);
 	l = lines_of(s, UMA_SLOT_B, n);
-	k->line_scores(&l);
+	if (s->narrow_k)
+		s->narrow_k->scores(&l);
+	else
+		k->line_scores(&l);
 	soften(s, key, n);
 	l = lines_of(s, UMA_SLOT_C, n);
-	k->line_values(&l);
+	/* What cannot be put so is bytes: they have their sums in the same order here. */
+	if (s->narrow_v && s->narrow_v->weights(&l))
+		s->narrow_v->values(&l);
+	else
+		k->line_values(&l);
 	return 0;
 }
 
@@ -236,8 +268,10 @@ static int run_piece(struct stream *s, uint32_t piece)
 	const uint64_t to = UMA_MIN(from + each, q->kv_len);
 	uint32_t i;
 
-	for (i = 0; i < s->heads * s->rows; i++)
-		s->sum[i] = (struct attn_sum){ .shift = -__builtin_inff() };
+	for (i = 0; i < uma_roundup(s->heads * s->rows, 16); i++) {
+		s->shift[i] = -__builtin_inff();
+		s->sum[i] = 0;
+	}
 	memset(s->o, 0, 4ul * s->heads * s->rows * p->dv);
 	return run_range(s, from, UMA_MIN(to, q->keep)) ||
 	       run_range(s, UMA_MAX(from, q->lo), UMA_MIN(to, q->hi)) ? -1 : 0;
@@ -264,34 +298,62 @@ static int open_tile(struct stream *s, uint32_t tile)
 		attn_row_limits(&s->c, r, &s->limits[r]);
 	words = p->heads * (uint32_t)p->rows;
 	s->q = (float *)at;
-	at += uma_roundup(4ul * words * p->d, 64);
+	at += uma_roundup(4ul * words * p->ldq, 64);
 	s->o = (float *)at;
 	at += uma_roundup(4ul * words * p->dv, 64);
 	s->s = (float *)at;
 	at += 4ul * words * ATTN_KEYS;
+	s->w = (uint32_t *)at;
+	at += p->narrow_v ? 4ul * words * (ATTN_HEAD + ATTN_KEYS) : 0;
+	s->acc = at;
+	at += p->narrow_v ? 4ul * words * uma_roundup(p->dv, 64) : 0;
 	s->part = (float *)at;
 	at += 4ul * words * PART;
 	s->kscale = (float *)at;
 	at += p->k_tabled ? 4ul * p->heads * ATTN_KEYS : 0;
 	s->vscale = (float *)at;
 	at += p->v_tabled ? 4ul * p->heads * ATTN_KEYS : 0;
-	s->sum = (struct attn_sum *)at;
+	s->shift = (float *)at;
+	at += uma_roundup(4ul * words, 64);
+	s->sum = (float *)at;
+	at += uma_roundup(4ul * words, 64);
+	s->copy = at;
+	s->narrow_k = p->narrow_k;
+	s->narrow_v = p->narrow_v;
 	return 0;
 }
 
+/* What is multiplied by a row of Q is as much more than a key. */
+static int32_t bias_of(const struct uma_tensor_view *t)
+{
+	return (t->quant == UMA_QUANT_TENSOR ? t->zero : 0) +
+	       (t->dtype == UMA_DTYPE_S8 ? 128 : 0);
+}
+
+/*
+ * All rows, in the order of the sums; one that cannot be put as keys that are narrow want
+ * it widens these.
+ */
 static int load_rows(struct stream *s)
 {
-	const uint32_t dtype = attn_view(&s->c, UMA_SLOT_B)->dtype;
+	const struct uma_tensor_view *k = attn_view(&s->c, UMA_SLOT_B);
 	const struct attn_plan *p = s->c.p;
-	float *x = s->q;
+	float row[UMA_ATTN_DIM_MAX], *x = s->q;
 	uint32_t h, r;
 
 	for (h = 0; h < s->heads; h++)
-		for (r = 0; r < s->rows; r++, x += p->d) {
+		for (r = 0; r < s->rows; r++, x += p->ldq) {
+			float *to = s->narrow_k ? row : x;
+
 			s->c.q.g = s->g0 + h;
-			if (attn_load_q(&s->c, r, (uint32_t *)x))
+			if (attn_load_q(&s->c, r, (uint32_t *)to))
 				return -1;
-			p->kern->line_order(x, p->d, dtype, false);
+			if (!s->narrow_k) {
+				p->kern->line_order(x, p->d, k->dtype, false);
+			} else if (!s->narrow_k->row((uint32_t *)x, row, p->d, bias_of(k))) {
+				s->narrow_k = NULL;
+				return load_rows(s);
+			}
 		}
 	return 0;
 }
@@ -310,24 +372,26 @@ static int run_keys(struct stream *s, uint32_t piece)
 	const uint32_t dtype = attn_view(&s->c, UMA_SLOT_C)->dtype;
 	const struct attn_plan *p = s->c.p;
 	const float *o = s->o;
-	uint32_t h, r;
+	uint32_t i;
 
 	if (load_rows(s) || run_piece(s, piece))
 		return -1;
 	if (!p->kern->line_finite(o, s->heads * s->rows * p->dv)) {
 		/* Once more, with care: the product with a weight of 0 may not be 0. */
 		s->skip_zero = true;
+		s->narrow_v = NULL;
 		if (run_piece(s, piece))
 			return -1;
 	}
-	for (h = 0; h < s->heads; h++)
-		for (r = 0; r < s->rows; r++, o += p->dv) {
-			float *to = partial(&s->c, piece, s->g0 + h, r);
+	for (i = 0; i < s->heads * s->rows; i++, o += p->dv) {
+		float *to = partial(&s->c, piece, s->g0 + i / s->rows, i % s->rows);
 
-			memcpy(to, o, 4ul * p->dv);
+		memcpy(to, o, 4ul * p->dv);
+		if (!s->narrow_v)
 			p->kern->line_order(to, p->dv, dtype, true);
-			memcpy(to + p->dv, &s->sum[h * s->rows + r], sizeof(*s->sum));
-		}
+		to[p->dv] = s->shift[i];
+		to[p->dv + 1] = s->sum[i];
+	}
 	return 0;
 }
 
@@ -336,36 +400,19 @@ static int merge_row(struct stream *s, uint32_t g, uint32_t row, float *x)
 {
 	const struct attn_plan *p = s->c.p;
 	const bool sinks = attn_params(&s->c)->flags & UMA_ATTN_SINKS;
-	float top = -__builtin_inff(), sum = 0, sink = top, factor;
-	uint32_t i, bits;
+	float sink;
+	const struct attn_merge m = {
+		.pieces = p->pieces,
+		.dv = p->dv,
+		.from = partial(&s->c, 0, g, row),
+		.step = (size_t)p->batch * p->kv_heads * p->rows * (p->dv + TAIL),
+		.sink = sinks ? &sink : NULL,
+		.scale = p->vscale,
+	};
 
 	if (sinks && attn_load_sink(&s->c, row, &sink))
 		return -1;
-	top = sink > top ? sink : top;
-	for (i = 0; i < p->pieces; i++) {
-		const float shift = partial(&s->c, i, g, row)[p->dv];
-
-		top = shift > top ? shift : top;
-	}
-	/* A sink that is no number is one more weight. */
-	if (sinks)
-		sum = sink == -__builtin_inff() ? 0 : exp2f(sink - top);
-	memset(x, 0, 4ul * p->dv);
-	for (i = 0; i < p->pieces; i++) {
-		const float *from = partial(&s->c, i, g, row);
-
-		/* Not even a score that is no number */
-		if (from[p->dv] == -__builtin_inff() && from[p->dv + 1] == 0)
-			continue;
-		factor = from[p->dv] == -__builtin_inff() ? 1 : exp2f(from[p->dv] - top);
-		sum += from[p->dv + 1] * factor;
-		memcpy(&bits, &factor, 4);
-		if (factor != 0)
-			s->c.run.k->axpy(x, bits, from, p->dv);
-	}
-	factor = sum == 0 ? 0 : p->vscale / sum;
-	memcpy(&bits, &factor, 4);
-	s->c.run.k->scale(x, bits, p->dv);
+	p->kern->line_merge(&m, x);
 	return attn_store(&s->c, row, x);
 }
 
@@ -422,6 +469,34 @@ static bool line_type(const struct uma_tensor_view *t, uint32_t vl, bool *tabled
 	return true;
 }
 
+#if defined(__x86_64__)
+
+/* Bytes need not be widened beside a Q of 16 bits. */
+static const struct attn_narrow *narrow_of(const struct fast_prog *prog, uint32_t slot)
+{
+	const struct uma_tensor_view *t = &prog->op->t[slot];
+	const uint32_t q = prog->op->t[UMA_SLOT_A].dtype;
+
+	return (q == UMA_DTYPE_BF16 || q == UMA_DTYPE_F16) && uma_is_int8(t->dtype) &&
+	       t->dims[3] <= BYTES_DIM && prog->cpu->isa & FAST_VNNI ? &attn_bytes : NULL;
+}
+
+static void plan_narrow(const struct fast_prog *prog, struct attn_plan *p)
+{
+	p->narrow_k = narrow_of(prog, UMA_SLOT_B);
+	p->narrow_v = narrow_of(prog, UMA_SLOT_C);
+}
+
+#else
+
+static void plan_narrow(const struct fast_prog *prog, struct attn_plan *p)
+{
+	(void)prog;
+	(void)p;
+}
+
+#endif
+
 /**
  * attn_stream_prepare - take an attention of few rows
  * @prog: operation
@@ -440,8 +515,13 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	    !line_type(&op->t[UMA_SLOT_C], p->kern->vl, &p->v_tabled, &p->vscale) ||
 	    !attn_set_scale(op, p, p->kscale))
 		return false;
+	plan_narrow(prog, p);
+	p->ldq = p->d;
+	if (p->narrow_k)
+		p->ldq = UMA_MAX(p->d, ATTN_HEAD + (uint32_t)uma_roundup(p->d, 64) / 2);
 	/* All heads of a key, if they lie side by side. */
-	words = p->rows * (p->d + p->dv + ATTN_KEYS + PART + 2) +
+	words = p->rows * (p->ldq + p->dv + ATTN_KEYS + PART + 2) +
+		(p->narrow_v ? p->rows * (ATTN_HEAD + ATTN_KEYS + uma_roundup(p->dv, 64)) : 0) +
 		(p->k_tabled + p->v_tabled) * ATTN_KEYS;
 	p->heads = across < along ? p->kv_heads : 1;
 	p->heads = (uint32_t)UMA_MIN(p->heads, UMA_MAX(STREAM_WORDS / words, 1u));

@@ -9,6 +9,10 @@
 #define MR	4u
 #define NV	3u
 
+/* What vectors are put together by, across lanes */
+#define ACROSS_SUM	0
+#define ACROSS_MAX	1
+
 /* Minus infinity in all lanes but the first @n. */
 V_INLINE vf v_first(vf x, uint32_t n)
 {
@@ -18,24 +22,27 @@ V_INLINE vf v_first(vf x, uint32_t n)
 	return _mm256_blendv_ps(v_set(-__builtin_inff()), x, _mm256_castsi256_ps(lanes));
 }
 
-/* Lane i of each half: the sum of that half of a[i]. */
-V_INLINE vf v_across4(const vf *a)
+V_INLINE vf v_put(vf a, vf b, const int op)
 {
-	const vf x = _mm256_add_ps(_mm256_unpacklo_ps(a[0], a[1]),
-				   _mm256_unpackhi_ps(a[0], a[1]));
-	const vf y = _mm256_add_ps(_mm256_unpacklo_ps(a[2], a[3]),
-				   _mm256_unpackhi_ps(a[2], a[3]));
-
-	return _mm256_add_ps(_mm256_shuffle_ps(x, y, 0x44), _mm256_shuffle_ps(x, y, 0xee));
+	return op == ACROSS_MAX ? v_max(a, b) : v_add(a, b);
 }
 
-/* The halves of vectors from v_across4() added up, one vector after the other. */
-V_INLINE vf v_across(const float *p)
+/* Lane i of each half: what that half of a[i] comes to. */
+V_INLINE vf v_across4(const vf *a, const int op)
 {
-	const vf a = v_load(p), b = v_load(p + 8);
+	const vf x = v_put(_mm256_blend_ps(a[0], a[1], 0xcc),
+			   _mm256_shuffle_ps(a[0], a[1], 0x4e), op);
+	const vf y = v_put(_mm256_blend_ps(a[2], a[3], 0xcc),
+			   _mm256_shuffle_ps(a[2], a[3], 0x4e), op);
 
-	return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20),
-			     _mm256_permute2f128_ps(a, b, 0x31));
+	return v_put(_mm256_shuffle_ps(x, y, 0x88), _mm256_shuffle_ps(x, y, 0xdd), op);
+}
+
+/* The halves of two vectors from v_across4() put together, one after the other. */
+V_INLINE vf v_across(const vf *a, const int op)
+{
+	return v_put(_mm256_permute2f128_ps(a[0], a[1], 0x20),
+		     _mm256_permute2f128_ps(a[0], a[1], 0x31), op);
 }
 
 V_INLINE vf v_dot(vf acc, vf a, vf b)

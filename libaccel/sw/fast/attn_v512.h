@@ -8,6 +8,12 @@
 #define MR	8u
 #define NV	3u
 
+/* What vectors are put together by, across lanes */
+#define ACROSS_SUM	0
+#define ACROSS_MAX	1
+/* Sums of integers */
+#define ACROSS_INT	2
+
 /* Minus infinity in all lanes but the first @n. */
 V_INLINE vf v_first(vf x, uint32_t n)
 {
@@ -16,27 +22,32 @@ V_INLINE vf v_first(vf x, uint32_t n)
 	return _mm512_mask_blend_ps(lanes, _mm512_set1_ps(-__builtin_inff()), x);
 }
 
-/* Lane i of each quarter: the sum of that quarter of a[i]. */
-V_INLINE vf v_across4(const vf *a)
+V_INLINE vf v_put(vf a, vf b, const int op)
 {
-	const vf x = _mm512_add_ps(_mm512_unpacklo_ps(a[0], a[1]),
-				   _mm512_unpackhi_ps(a[0], a[1]));
-	const vf y = _mm512_add_ps(_mm512_unpacklo_ps(a[2], a[3]),
-				   _mm512_unpackhi_ps(a[2], a[3]));
-
-	return _mm512_add_ps(_mm512_shuffle_ps(x, y, 0x44), _mm512_shuffle_ps(x, y, 0xee));
+	return op == ACROSS_MAX ? v_max(a, b) :
+	       op == ACROSS_SUM ? v_add(a, b) : v_of(vi_add(vi_of(a), vi_of(b)));
 }
 
-/* The quarters of vectors from v_across4() added up, one vector after the other. */
-V_INLINE vf v_across(const float *p)
+/* Lane i of each quarter: what that quarter of a[i] comes to. */
+V_INLINE vf v_across4(const vf *a, const int op)
 {
-	const vf a = v_load(p), b = v_load(p + 16), c = v_load(p + 32), d = v_load(p + 48);
-	const vf x = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88),
-				   _mm512_shuffle_f32x4(a, b, 0xdd));
-	const vf y = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x88),
-				   _mm512_shuffle_f32x4(c, d, 0xdd));
+	const vf x = v_put(_mm512_mask_blend_ps(0xcccc, a[0], a[1]),
+			   _mm512_shuffle_ps(a[0], a[1], 0x4e), op);
+	const vf y = v_put(_mm512_mask_blend_ps(0xcccc, a[2], a[3]),
+			   _mm512_shuffle_ps(a[2], a[3], 0x4e), op);
 
-	return _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x88), _mm512_shuffle_f32x4(x, y, 0xdd));
+	return v_put(_mm512_shuffle_ps(x, y, 0x88), _mm512_shuffle_ps(x, y, 0xdd), op);
+}
+
+/* The quarters of four vectors from v_across4() put together, one after the other. */
+V_INLINE vf v_across(const vf *a, const int op)
+{
+	const vf x = v_put(_mm512_mask_blend_ps(0xff00, a[0], a[1]),
+			   _mm512_shuffle_f32x4(a[0], a[1], 0x4e), op);
+	const vf y = v_put(_mm512_mask_blend_ps(0xff00, a[2], a[3]),
+			   _mm512_shuffle_f32x4(a[2], a[3], 0x4e), op);
+
+	return v_put(_mm512_shuffle_f32x4(x, y, 0x88), _mm512_shuffle_f32x4(x, y, 0xdd), op);
 }
 
 V_INLINE vf v_abs(vf x)

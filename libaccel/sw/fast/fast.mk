@@ -56,6 +56,7 @@ $(eval $(call fast-for,bf16,gemv_bf16.o))
 
 $(eval $(call fast-for,avx2,attn_avx2.o))
 $(eval $(call fast-for,avx512,attn_avx512.o))
+$(eval $(call fast-for,vnni,attn_bytes.o))
 $(eval $(call fast-for,bf16,attn_bf16.o))
 
 $(eval $(call fast-for,avx2,conv_f32_avx2.o wino_avx2.o))
