@@ -28,8 +28,8 @@
 #define ATTN_ROWS	(11u * ATTN_SUB)
 /** ATTN_LINE_ROWS: most rows of attn_stream.c */
 #define ATTN_LINE_ROWS	8u
-/** ATTN_PIECES: most pieces of a sequence */
-#define ATTN_PIECES	32u
+/** ATTN_PIECES: most pieces of a sequence, if a hint asks for them */
+#define ATTN_PIECES	128u
 /** ATTN_HEAD: words that precede a row of Q, or of weights, that is narrow */
 #define ATTN_HEAD	16u
 

@@ -403,7 +403,7 @@ V_INLINE float line_factors(const struct attn_merge *m, float *factor)
 	float at;
 	uint32_t i;
 
-	for (i = 0; i < ATTN_PIECES; i++) {
+	for (i = 0; i < uma_roundup(m->pieces, VL); i++) {
 		shift[i] = i < m->pieces ? m->from[i * m->step + m->dv] : MINUS_INF;
 		sums[i] = i < m->pieces ? m->from[i * m->step + m->dv + 1] : 0;
 	}

@@ -12,7 +12,7 @@
 #include "attn.h"
 
 /* Tiles of a task with enough keys */
-#define STREAM_TILES	ATTN_PIECES
+#define STREAM_TILES	32u
 /* Words that the rows of a tile may take */
 #define STREAM_WORDS	(160u * 1024u)
 /* What follows the sums of a row in a piece: shift and sum of weights */
@@ -528,7 +528,7 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	p->htiles = (uint32_t)uma_divup(p->kv_heads, p->heads);
 	tiles = (uint64_t)p->batch * p->htiles;
 	most = prog->hint.kt ? uma_divup(p->keys, prog->hint.kt) : uma_divup(STREAM_TILES, tiles);
-	most = UMA_MIN(most, 4ul * STREAM_TILES);
+	most = UMA_MIN(most, ATTN_PIECES);
 	p->pieces = (uint32_t)UMA_MIN(most, uma_divup(p->keys, ATTN_KEYS));
 	if (tiles * p->pieces > UINT32_MAX)
 		return false;
