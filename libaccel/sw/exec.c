@@ -241,20 +241,25 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 }
 
 /*
- * How many threads a stage is worth; other parts that are ready want theirs, too. A
- * byte from the last cache takes about as long as a multiply-add.
+ * How many threads a stage is worth; other parts that are ready want theirs, too. Where
+ * a class does not say how long it takes, a byte from the last cache takes about as long
+ * as a multiply-add.
  */
 static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
 {
-	uint64_t threads, work = exec->task_macs;
+	uint64_t threads, work = exec->task_macs, share = SW_SHARE_WORK;
 	int others;
 
 	if (exec->tiles == 1 || pool->thread_count == 1)
 		return 1;
 	others = atomic_load_explicit(&exec->run->queue->open, memory_order_relaxed);
-	if (exec->fast && exec->fast->bytes > work)
+	if (exec->fast && exec->fast->ns) {
+		work = exec->fast->ns;
+		share = SW_SHARE_NS;
+	} else if (exec->fast && exec->fast->bytes > work) {
 		work = exec->fast->bytes;
-	threads = work / SW_SHARE_WORK / (1 + (uint32_t)others);
+	}
+	threads = work / share / (1 + (uint32_t)others);
 	if (exec->fast && exec->fast->max_threads && threads > exec->fast->max_threads)
 		threads = exec->fast->max_threads;
 	if (threads > exec->tiles)

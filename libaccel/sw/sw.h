@@ -35,8 +35,9 @@
  * multiply-adds, as uma_op_work() counts them.
  */
 #define SW_INLINE_WORK		(256u * 1024u)
-/* Work for which it pays to wake one more thread */
+/* Work for which it pays to wake one more thread; the same where the time is known */
 #define SW_SHARE_WORK		(512u * 1024u)
+#define SW_SHARE_NS		2000u
 /* Work after which the time is looked at */
 #define SW_CLOCK_WORK		(1024u * 1024u)
 /* Ranges of tiles of a stage that is shared, at most */

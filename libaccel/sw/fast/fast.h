@@ -88,6 +88,8 @@ struct fast_range {
  * @tiles: tiles of each phase, which run in any order and at the same time
  * @work_bytes: memory shared by the threads of a run, from one phase to the next
  * @macs: multiply-adds
+ * @ns: about how long one thread takes for all of it, if that does not follow from
+ *	@macs and @bytes; 0: it does
  * @bytes: how much a run touches
  * @range_count: entries of @ranges
  * @ranges: what a run touches
@@ -110,6 +112,7 @@ struct fast_prog {
 	uint32_t tiles[FAST_MAX_PHASES];
 	uint64_t work_bytes;
 	uint64_t macs;
+	uint64_t ns;
 	uint64_t bytes;
 	uint32_t range_count;
 	struct fast_range ranges[FAST_MAX_RANGES];
@@ -145,7 +148,7 @@ struct fast_class {
 	const char *name;
 	/**
 	 * @prepare: take an operation and set phase_count, tiles, work_bytes,
-	 * max_threads and priv, or leave it. Reads no operand. Returns 1: taken
+	 * max_threads, ns and priv, or leave it. Reads no operand. Returns 1: taken
 	 */
 	int (*prepare)(struct fast_prog *p);
 	/** @tile: run a tile. Returns 0, or -1 with the fault set */
