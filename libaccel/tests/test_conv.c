@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Convolutions: the table of types, kernels, strides, padding, groups, layouts,
- * algorithms, epilogues, quantisation, constant weights; then whatever comes up.
+ * algorithms, epilogues, quantisation, constant weights; then whatever comes up. In
+ * one file, for all of them share how a case is made.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -585,6 +586,36 @@ static void test_ends(struct op_env *env)
 				}
 }
 
+/*
+ * A group for each channel, 3 x 3 taps: vectors of channels and parts of them, rows of every
+ * length, more of them than are formed at a time, padding that is read where there is none.
+ */
+static void test_depthwise(struct op_env *env)
+{
+	static const uint8_t some[] = { 0, 2, 4, 5, 7, 9, 13, 15, 17 };
+	static const uint8_t channels[] = { 8, 16, 17, 32, 33, 64, 80, 130 };
+	static const uint8_t inputs[] = { 1, 2, 4, 5, 7, 10, 14, 20, 39 };
+	uint32_t i, j, k, v = 0;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++)
+		for (j = 0; j < ARRAY_SIZE(channels); j++)
+			for (k = 0; k < ARRAY_SIZE(inputs); k++, v++) {
+				struct conv_case g = {
+					"depthwise", some[i], ACCEL_CONV_AUTO,
+					ACCEL_CONV_NHWC | ACCEL_CONV_PACK_B, 2, KIND_DEPTHWISE,
+					1 + (int)(v % 5 == 1), channels[j], 1, inputs[k], 3,
+					1 + (int)(v % 2), 1, v % 7 ? 1 : ANY,
+					.style = v % 11 ? OP_DENSE : ANY,
+					.epilogue = v % 4 ? EPILOGUE_PLAIN : EPILOGUE_ANY,
+					.special = i < 2 && v % 4 && v % 3 == 1,
+				};
+
+				if (env->small && v % 5)
+					continue;
+				run_case(env, &g, 50000 + v);
+			}
+}
+
 static void test_layouts(struct op_env *env)
 {
 	uint32_t i, style, k, kernel;
@@ -686,6 +717,7 @@ int main(void)
 		{ "conv long", test_long },
 		{ "conv groups", test_groups },
 		{ "conv ends", test_ends },
+		{ "conv depthwise", test_depthwise },
 		{ "conv layouts", test_layouts },
 		{ "conv winograd", test_winograd },
 		{ "conv special", test_special },

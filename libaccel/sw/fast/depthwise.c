@@ -11,6 +11,8 @@
 
 /* Their weights are kept for a tile. */
 #define CHANNELS_MAX	4096u
+/* From the second-level or the last cache; see Documentation/performance-results.rst. */
+#define OUTPUTS_PER_NS	8u
 
 /* May the kernels finish their results? */
 static bool is_fused(const struct dw_prog *c, const struct fast_prog *p)
@@ -45,46 +47,122 @@ static bool choose_type(struct dw_prog *c, const struct fast_prog *p)
 	return true;
 }
 
-/* Bytes of an input in the thread's memory. */
-static uint64_t pixel_bytes(const struct dw_prog *c)
-{
-	return (uint64_t)c->es * c->channels;
-}
-
-/* Of a row. */
+/* Of a row of a tile's in the thread's memory. */
 static uint64_t row_bytes(const struct dw_prog *c)
 {
-	return (c->width * pixel_bytes(c) + 63) / 64 * 64;
+	return ((uint64_t)c->width * c->es * c->slice + 63) / 64 * 64;
 }
 
 static uint64_t weights_bytes(const struct dw_prog *c)
 {
+	/* Halves may turn out not to be fit for AVX512_BF16. */
+	const uint64_t floats = c->lanes / 16 * DW_FLOATS, halves = c->lanes / 32 * DW_HALVES;
+
 	return c->es == 1 ? c->lanes / 64 * sizeof(struct dw_bytes) :
-			    c->lanes / 16 * (c->halves ? DW_HALVES : DW_FLOATS) * sizeof(float);
+			    UMA_MAX(floats, halves) * sizeof(float);
 }
 
 /* Sums of a row of outputs, also if only a tile finds that it must have them. */
 static uint64_t sums_bytes(const struct dw_prog *c)
 {
-	return 4ul * c->channels * c->g.out[1];
+	return 4ul * c->slice * c->g.out[1];
 }
 
 static uint64_t scratch_bytes(const struct dw_prog *c)
 {
 	/* Weights, a pixel of padding, scales, and the ends of rows of pairs. */
-	return weights_bytes(c) + 8ul * c->lanes + 128 * DW_ROWS +
-	       (c->direct ? 0 : DW_ROWS * row_bytes(c)) + c->both * sums_bytes(c);
+	return weights_bytes(c) + 8ul * c->lanes + 128 * DW_LINES +
+	       (c->apart ? 2 * DW_RESULTS : 0) +
+	       (c->direct ? 0 : c->lines * row_bytes(c)) + c->band * sums_bytes(c);
 }
 
-/* Rows of outputs of a tile. */
-static uint32_t choose_rows(const struct fast_prog *p, const struct dw_prog *c)
+/* Bytes that @rows rows of outputs read and write. */
+static uint64_t moved(const struct dw_prog *c, uint32_t channels, uint32_t rows)
+{
+	const struct conv_plan *g = &c->g;
+
+	return (uint64_t)rows * channels *
+	       ((uint64_t)g->stride[0] * g->in[1] * c->es +
+		(uint64_t)g->out[1] * (uma_dtype_bits(c->dst) / 8));
+}
+
+/*
+ * What a tile is. Weights are brought into their order for each, and two rows of inputs are
+ * read again by the next one: few rows, whose inputs and outputs a core's cache holds, are
+ * all done by a tile, of some of the channels.
+ */
+static void choose_tiles(const struct fast_prog *p, struct dw_prog *c)
 {
 	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1, out = c->g.out[0];
-	uint32_t rows = threads == 1 ? out : (out + 4 * threads - 1) / (4 * threads);
+	uint32_t tiles = threads == 1 ? 1 : (4 * threads + c->g.images - 1) / c->g.images;
+	/* At least two lines of an input */
+	const uint32_t least = UMA_MAX(c->vector, 128 / c->es);
+	const uint32_t most = c->channels / least;
 
-	/* Weights are brought into their order for each. */
-	rows = p->hint.mt ? p->hint.mt : UMA_MAX(rows, 4u);
-	return UMA_MIN((rows + 1) / 2 * 2, out);
+	c->rows = out;
+	c->slice = c->channels;
+	if (p->hint.mt) {
+		c->rows = p->hint.mt;
+	} else if (tiles > 1 && 2 * most >= tiles &&
+		   moved(c, c->channels, out) / threads <= p->cpu->l2 / 2) {
+		tiles = UMA_MIN(tiles, most);
+		c->slice = (c->channels + tiles * c->vector - 1) / (tiles * c->vector) * c->vector;
+	} else if (tiles > 1) {
+		c->rows = UMA_MAX((out + tiles - 1) / tiles, 4u);
+	}
+	c->rows = UMA_MIN((c->rows + 1) / 2 * 2, out);
+	c->yblocks = (out + c->rows - 1) / c->rows;
+	c->slices = (c->channels + c->slice - 1) / c->slice;
+	c->lanes = (c->slice + c->vector - 1) / c->vector * c->vector;
+}
+
+/* Rows of inputs that so many of outputs see. */
+static uint32_t lines_of(const struct dw_prog *c, uint32_t rows)
+{
+	return (rows - 1) * c->g.stride[0] + DW_TAPS;
+}
+
+/* Most rows whose inputs a part of the first-level cache holds, of the outputs of a strip */
+static uint32_t strip_rows(const struct fast_prog *p, const struct dw_prog *c)
+{
+	const uint32_t wide = c->halves ? 4 : 7;
+	const uint32_t vectors = UMA_MIN(c->lanes / c->vector, DW_GROUP);
+	const uint32_t line = ((wide - 1) * c->g.stride[1] + DW_TAPS) * vectors * 64;
+	const uint32_t lines = p->cpu->l1d / 3 * 2 / line;
+
+	return lines > DW_TAPS ? (lines - DW_TAPS) / c->g.stride[0] + 1 : 1;
+}
+
+/* Rows that are formed at a time. */
+static bool choose_band(const struct fast_prog *p, struct dw_prog *c)
+{
+	uint32_t bands;
+
+	c->band = UMA_MIN(c->rows, c->apart ? DW_APART : DW_BAND);
+	if (c->es != 1 && !c->apart)
+		c->band = UMA_MIN(c->band, UMA_MAX(strip_rows(p, c), 4u));
+	bands = (c->rows + c->band - 1) / c->band;
+	c->band = (c->rows + bands - 1) / bands;
+	for (;;) {
+		c->lines = lines_of(c, c->band);
+		if (scratch_bytes(c) <= FAST_SCRATCH)
+			return true;
+		if (c->band == 1)
+			return false;
+		c->band /= 2;
+	}
+}
+
+/*
+ * Are outputs so far apart that those side by side and their inputs are in one or two sets of
+ * the first-level cache? There a line takes as long as the second-level cache for each time
+ * that it is written, and results are written by few pixels after each other.
+ */
+static bool is_apart(const struct dw_prog *c, const struct uma_tensor_view *d)
+{
+	const int64_t bytes = fast_bytes(d->dtype, d->strides[3]);
+
+	return c->es != 1 && c->fused && bytes && !(bytes % (c->halves ? 4096 : 2048));
 }
 
 static int dw_prepare(struct fast_prog *p)
@@ -94,7 +172,6 @@ static int dw_prepare(struct fast_prog *p)
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
 	struct dw_prog *c = (struct dw_prog *)p->priv;
 	struct conv_plan *g = &c->g;
-	uint32_t vector;
 
 	if (p->op->u.conv.func >= UMA_CONV_WINOGRAD_2 || uma_tensor_empty(d) ||
 	    !(p->cpu->isa & FAST_AVX512) || d->rank != 4 || b->layout != UMA_LAYOUT_STRIDED)
@@ -111,8 +188,7 @@ static int dw_prepare(struct fast_prog *p)
 	if (!choose_type(c, p))
 		return 0;
 	c->halves = c->es == 2 && p->cpu->isa & FAST_BF16;
-	vector = c->es == 1 ? 64 : 16;
-	c->lanes = (c->channels + vector - 1) / vector * vector;
+	c->vector = c->es == 1 ? 64 : c->halves ? 32 : 16;
 	c->width = (g->out[1] - 1) * g->stride[1] + DW_TAPS;
 	c->direct = g->pad[1] <= 1 && c->width - 1 <= g->in[1] + g->pad[1];
 	fast_epi_init(&c->epi, p, 3, 1, c->es == 1);
@@ -121,21 +197,18 @@ static int dw_prepare(struct fast_prog *p)
 	/* Pairs are dense, in and out. */
 	c->pairs = c->es == 1 && c->channels == 32 && g->stride[1] == 1 && c->direct &&
 		   a->strides[3] == 32 && (!c->fused || d->strides[3] == 32);
-	c->both = g->stride[0] == 1 && g->out[0] > 1 ? 2 : 1;
-	if (scratch_bytes(c) > FAST_SCRATCH)
-		c->both = 1;
-	if (scratch_bytes(c) > FAST_SCRATCH)
-		return 0;
 	c->dst = d->dtype;
 	c->dst_zero = d->zero;
 	memcpy(&c->dst_scale, &d->scale, sizeof(c->dst_scale));
-	c->rows = choose_rows(p, c);
-	c->yblocks = (g->out[0] + c->rows - 1) / c->rows;
-	if ((uint64_t)g->images * c->yblocks > 0x7fffffffu)
+	c->apart = is_apart(c, d);
+	choose_tiles(p, c);
+	if (!choose_band(p, c) ||
+	    (uint64_t)g->images * c->yblocks * c->slices > 0x7fffffffu)
 		return 0;
 	p->phase_count = 1;
-	p->tiles[0] = g->images * c->yblocks;
+	p->tiles[0] = g->images * c->yblocks * c->slices;
 	p->macs = p->program->macs;
+	p->ns = uma_tensor_elements(d) / OUTPUTS_PER_NS;
 	return 1;
 }
 
@@ -145,17 +218,20 @@ static int dw_prepare(struct fast_prog *p)
  * struct dw_at - the tile at hand
  * @r: this thread
  * @c: convolution
- * @a: first row of the image
+ * @a: first row of the image, first channel of the tile
  * @weights: as the kernels want them
  * @none: a pixel of padding
  * @ends: pairs: the ends of rows, where a pixel is padding
  * @rows: inputs, a ring, if they are not read where they lie
- * @sums: a row of them, or two
+ * @sums: of a band
+ * @buf: results that are apart
  * @px: bytes from an input to the next in its row
  * @pad: columns of padding in front of a row
  * @in: inputs of a row
  * @edge: see dw_int8_weights_avx512()
  * @image: image
+ * @ch: first channel
+ * @n: channels
  * @fused: the kernel finishes its results
  * @halves: @weights are DW_HALVES
  */
@@ -168,11 +244,14 @@ struct dw_at {
 	uint8_t *ends;
 	uint8_t *rows;
 	uint8_t *sums;
+	uint8_t *buf;
 	int64_t px;
 	int64_t pad;
 	int64_t in;
 	float edge;
 	uint32_t image;
+	uint32_t ch;
+	uint32_t n;
 	bool fused;
 	bool halves;
 };
@@ -182,25 +261,28 @@ static void load_weights(struct dw_at *t, float *scale)
 	const struct dw_prog *c = t->c;
 	const struct fast_prog *p = t->r->prog;
 	const bool each = fast_epi_by_channel(p);
-	const void *w = fast_ptr(&p->op->t[UMA_SLOT_B]);
-	const float *bias = c->fused && c->epi.steps & EPI_BIAS ?
-			    fast_ptr(&p->op->t[UMA_SLOT_BIAS]) : NULL;
+	const uint8_t *w = fast_ptr(&p->op->t[UMA_SLOT_B]);
+	const float *bias = NULL;
 	uint32_t i;
 
+	w += (uint64_t)t->ch * c->es;
+	if (c->fused && c->epi.steps & EPI_BIAS)
+		bias = (const float *)fast_ptr(&p->op->t[UMA_SLOT_BIAS]) + t->ch;
 	t->fused = c->fused;
-	t->halves = c->halves && dw_bf16_weights_avx512(c, w, bias, (float *)t->weights);
+	t->halves = c->halves &&
+		    dw_bf16_weights_avx512(c, t->n, w, bias, (float *)t->weights);
 	if (t->halves)
 		return;
 	if (c->es != 1) {
-		dw_f32_weights_avx512(c, w, bias, (float *)t->weights);
+		dw_f32_weights_avx512(c, t->n, w, bias, (float *)t->weights);
 		return;
 	}
 	if (c->fused) {
-		fast_epi_scales(p, 0, each ? c->channels : 1, scale);
-		for (i = 1; !each && i < c->channels; i++)
+		fast_epi_scales(p, t->ch, each ? t->n : 1, scale);
+		for (i = 1; !each && i < t->n; i++)
 			scale[i] = scale[0];
 	}
-	t->edge = dw_int8_weights_avx512(c, w, c->fused ? scale : NULL, bias,
+	t->edge = dw_int8_weights_avx512(c, t->n, (const int8_t *)w, c->fused ? scale : NULL, bias,
 					 (struct dw_bytes *)t->weights);
 	/* Sums that are too large for the kernel, or not numbers */
 	t->fused = t->edge > 0;
@@ -220,7 +302,7 @@ static void bring(const struct dw_at *t, int64_t iy, uint8_t *to)
 	const struct dw_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
 	const int64_t xs = g->a_stride[CONV_X] * c->es;
-	const uint64_t px = pixel_bytes(c);
+	const uint64_t px = (uint64_t)c->es * t->n;
 	const uint8_t *from = t->a + iy * g->a_stride[CONV_Y] * c->es;
 	const uint32_t left = UMA_MIN(g->pad[1], c->width);
 	const uint32_t n = UMA_MIN(c->width - left, g->in[1]);
@@ -241,7 +323,7 @@ static const uint8_t *line(const struct dw_at *t, int64_t iy)
 	if (iy < 0 || iy >= c->g.in[0])
 		return NULL;
 	return c->direct ? t->a + iy * c->g.a_stride[CONV_Y] * c->es :
-			   t->rows + (uint64_t)iy % DW_ROWS * row_bytes(c);
+			   t->rows + (uint64_t)iy % c->lines * row_bytes(c);
 }
 
 /* Column @j, with padding, of a row. */
@@ -262,32 +344,36 @@ static const uint8_t *two_pixels(const struct dw_at *t, const uint8_t *line, int
 	return end;
 }
 
-/* Inputs of @outputs outputs from column @j on. */
-static void look(const struct dw_at *t, struct dw_row *row, const uint8_t *const *lines,
-		 int64_t j, uint32_t outputs, bool pairs)
+/* Inputs of @outputs outputs from column @j on, of rows from @iy on. */
+static void look(const struct dw_at *t, struct dw_band *b, int64_t iy, int64_t j,
+		 uint32_t outputs, bool pairs)
 {
-	const int64_t stride = pairs ? 2 : t->c->g.stride[1];
+	const struct dw_prog *c = t->c;
+	const int64_t stride = pairs ? 2 : c->g.stride[1];
 	const int64_t last = j + (int64_t)(outputs - 1) * stride + DW_TAPS - 1;
 	uint32_t k;
 
-	for (k = 0; k < row->rows + 2; k++) {
+	for (k = 0; k < lines_of(c, b->rows); k++) {
 		uint8_t *const ends = t->ends + 128ul * k;
+		struct dw_line *l = &b->lines[k];
+		const uint8_t *at = line(t, iy + k);
 
-		row->px[k] = lines[k] ? t->px : 0;
-		if (!lines[k]) {
-			row->first[k] = row->mid[k] = row->last[k] = t->none;
+		l->none = !at;
+		l->px = at ? t->px : 0;
+		if (!at) {
+			l->first = l->mid = l->last = t->none;
 		} else if (pairs) {
-			row->first[k] = two_pixels(t, lines[k], j, ends);
-			row->mid[k] = pixel(t, lines[k], j + 1);
-			row->last[k] = two_pixels(t, lines[k], last, ends + 64);
+			l->first = two_pixels(t, at, j, ends);
+			l->mid = pixel(t, at, j + 1);
+			l->last = two_pixels(t, at, last, ends + 64);
 		} else {
-			row->first[k] = pixel(t, lines[k], j);
-			row->mid[k] = pixel(t, lines[k], j + 1);
-			row->last[k] = pixel(t, lines[k], last);
+			l->first = pixel(t, at, j);
+			l->mid = pixel(t, at, j + 1);
+			l->last = pixel(t, at, last);
 		}
 	}
-	row->stride = (uint32_t)stride;
-	row->outputs = outputs;
+	b->xstride = (uint32_t)stride;
+	b->outputs = outputs;
 }
 
 /* --- tiles ---------------------------------------------------------------------- */
@@ -298,14 +384,15 @@ static int finish(const struct dw_at *t, uint32_t y, const uint8_t *sums)
 	const struct dw_prog *c = t->c;
 	const bool each = fast_epi_by_channel(t->r->prog);
 	struct fast_epi_block b = {
-		.ld = c->channels, .m = c->g.out[1], .idx = { t->image, 0, y },
-		.scale_ns = each,
+		.ld = t->n, .m = c->g.out[1], .idx = { t->image, 0, y }, .scale_ns = each,
 	};
 	float scale[64];
+	uint32_t ch;
 
-	for (b.idx[1] = 0; b.idx[1] < c->channels; b.idx[1] += b.n) {
-		b.n = UMA_MIN(64u, c->channels - b.idx[1]);
-		b.acc = (float *)sums + b.idx[1];
+	for (ch = 0; ch < t->n; ch += b.n) {
+		b.n = UMA_MIN(64u, t->n - ch);
+		b.idx[1] = t->ch + ch;
+		b.acc = (float *)sums + ch;
 		if (c->epi.integer && !c->epi.exact) {
 			fast_epi_scales(t->r->prog, b.idx[1], each ? b.n : 1, scale);
 			b.scale = scale;
@@ -316,83 +403,80 @@ static int finish(const struct dw_at *t, uint32_t y, const uint8_t *sums)
 	return 0;
 }
 
-/* @outputs outputs from @x on, or half as many pairs. */
-static void run_row(const struct dw_at *t, struct dw_row *row, const uint8_t *const *lines,
-		    uint32_t x, uint32_t outputs, bool pairs)
+/* @outputs outputs from @x on, or half as many pairs; the first row sees row @top. */
+static void run_part(const struct dw_at *t, struct dw_band *b, int64_t top, uint32_t x,
+		     uint32_t outputs, bool pairs)
 {
 	const struct dw_prog *c = t->c;
-	uint8_t *const out = row->out;
+	uint8_t *const out = b->out;
 
-	look(t, row, lines, (int64_t)x * c->g.stride[1], pairs ? outputs / 2 : outputs, pairs);
-	row->n = c->channels * (pairs ? 2 : 1);
-	row->out += x * row->out_ms;
-	row->out_ms *= pairs ? 2 : 1;
+	look(t, b, top, (int64_t)x * c->g.stride[1], pairs ? outputs / 2 : outputs, pairs);
+	b->n = t->n * (pairs ? 2 : 1);
+	b->out += x * b->out_ms;
+	b->out_ms *= pairs ? 2 : 1;
 	if (c->es == 1)
-		dw_int8_avx512(row);
-	else if (row->halves)
-		dw_bf16_avx512(row);
+		dw_int8_avx512(b);
+	else if (b->halves)
+		dw_bf16_avx512(b);
 	else
-		dw_f32_avx512(row);
-	row->out_ms /= pairs ? 2 : 1;
-	row->out = out;
+		dw_f32_avx512(b);
+	b->out_ms /= pairs ? 2 : 1;
+	b->out = out;
 }
 
-/* Rows of outputs from @y on, @row->rows of them. */
-static int run_rows(const struct dw_at *t, struct dw_row *row, uint32_t y)
+/* Rows of outputs from @y on, @b->rows of them. */
+static int run_band(const struct dw_at *t, struct dw_band *b, uint32_t y, int64_t top)
 {
 	const struct dw_prog *c = t->c;
 	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
-	const int64_t top = (int64_t)y * c->g.stride[0] - c->g.pad[0];
 	const uint32_t n = c->g.out[1], paired = c->pairs ? n / 2 * 2 : 0;
-	const uint8_t *lines[DW_ROWS];
 	uint32_t k;
 
-	for (k = 0; k < row->rows + 2; k++)
-		lines[k] = line(t, top + k);
 	if (t->fused) {
-		row->out_ms = fast_bytes(d->dtype, d->strides[3]);
-		row->out_row = fast_bytes(d->dtype, d->strides[2]);
-		row->out = (uint8_t *)fast_ptr(d) +
-			   fast_bytes(d->dtype, t->image * d->strides[0] + y * d->strides[2]);
+		b->out_ms = fast_bytes(d->dtype, d->strides[3]);
+		b->out_row = fast_bytes(d->dtype, d->strides[2]);
+		b->out = (uint8_t *)fast_ptr(d) +
+			 fast_bytes(d->dtype, t->image * d->strides[0] + y * d->strides[2] +
+					      t->ch);
 	} else {
-		row->out_ms = 4l * c->channels;
-		row->out_row = (int64_t)sums_bytes(c);
-		row->out = t->sums;
+		b->out_ms = 4l * t->n;
+		b->out_row = (int64_t)sums_bytes(c);
+		b->out = t->sums;
 	}
 	if (paired)
-		run_row(t, row, lines, 0, paired, true);
+		run_part(t, b, top, 0, paired, true);
 	if (paired < n)
-		run_row(t, row, lines, paired, n - paired, false);
-	for (k = 0; !t->fused && k < row->rows; k++)
+		run_part(t, b, top, paired, n - paired, false);
+	for (k = 0; !t->fused && k < b->rows; k++)
 		if (finish(t, y + k, t->sums + k * sums_bytes(c)))
 			return -1;
 	return 0;
 }
 
-static int dw_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
+static int run_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
 {
 	const struct dw_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
-	struct dw_row row = {
+	struct dw_band b = {
 		.weights = t->weights, .flip = c->flip, .edge = t->edge,
 		.dst_scale = c->dst_scale, .dst_zero = c->dst_zero,
 		.dst_u8 = c->dst == UMA_DTYPE_U8, .in16 = c->es == 2,
-		.halves = t->halves,
+		.halves = t->halves, .ystride = g->stride[0],
 		.out16 = t->fused && c->dst == UMA_DTYPE_BF16, .fused = t->fused,
-		.relu = t->fused && c->relu,
+		.relu = t->fused && c->relu, .buf = t->buf, .apart = c->apart && t->fused,
 	};
 	int64_t have = INT64_MIN;
 	uint32_t y;
 
-	for (y = y0; y < y0 + rows; y += row.rows) {
+	for (y = y0; y < y0 + rows; y += b.rows) {
 		const int64_t top = (int64_t)y * g->stride[0] - g->pad[0];
 
-		row.rows = UMA_MIN(c->both, y0 + rows - y);
+		b.rows = UMA_MIN(c->band, y0 + rows - y);
 		if (!c->direct)
-			for (have = UMA_MAX(have, top); have < top + row.rows + 2; have++)
+			for (have = UMA_MAX(have, top); have < top + lines_of(c, b.rows); have++)
 				if (line(t, have))
 					bring(t, have, (uint8_t *)(uintptr_t)line(t, have));
-		if (run_rows(t, &row, y))
+		if (run_band(t, &b, y, top))
 			return -1;
 	}
 	return 0;
@@ -401,27 +485,30 @@ static int dw_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
 static int dw_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
 	const struct dw_prog *c = (const struct dw_prog *)r->prog->priv;
-	const uint32_t y0 = tile % c->yblocks * c->rows;
+	const uint32_t block = tile / c->slices, y0 = block % c->yblocks * c->rows;
 	struct dw_at t = {
-		.r = r, .c = c, .image = tile / c->yblocks, .weights = r->scratch,
+		.r = r, .c = c, .image = block / c->yblocks, .weights = r->scratch,
+		.ch = tile % c->slices * c->slice,
 		.px = c->g.a_stride[CONV_X] * c->es, .pad = c->g.pad[1], .in = c->g.in[1],
 	};
 
 	(void)phase;
+	t.n = UMA_MIN(c->slice, c->channels - t.ch);
 	if (!c->direct) {
-		t.px = (int64_t)pixel_bytes(c);
+		t.px = (int64_t)t.n * c->es;
 		t.pad = 0;
 		t.in = c->width;
 	}
 	t.a = (const uint8_t *)fast_ptr(&r->prog->op->t[UMA_SLOT_A]) +
-	      t.image * c->g.a_stride[CONV_N] * c->es;
+	      (t.image * c->g.a_stride[CONV_N] + t.ch) * c->es;
 	t.none = t.weights + weights_bytes(c);
 	t.ends = t.none + 4ul * c->lanes;
-	t.sums = t.ends + 128 * DW_ROWS + 4ul * c->lanes;
-	t.rows = t.sums + c->both * sums_bytes(c);
-	load_weights(&t, (float *)(t.ends + 128 * DW_ROWS));
+	t.buf = t.ends + 128 * DW_LINES + 4ul * c->lanes;
+	t.sums = t.buf + (c->apart ? 2 * DW_RESULTS : 0);
+	t.rows = t.sums + c->band * sums_bytes(c);
+	load_weights(&t, (float *)(t.ends + 128 * DW_LINES));
 	memset(t.none, padding(c), 4ul * c->lanes);
-	return dw_rows(&t, y0, UMA_MIN(c->rows, c->g.out[0] - y0));
+	return run_rows(&t, y0, UMA_MIN(c->rows, c->g.out[0] - y0));
 }
 
 static uint32_t dw_candidates(const struct fast_prog *p, struct fast_hint *out, uint32_t max)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Depthwise convolutions of 3 x 3 taps: a row or two of outputs from the rows of inputs
- * that they see.
+ * Depthwise convolutions of 3 x 3 taps: some rows of outputs from the rows of inputs that
+ * they see.
  */
 #ifndef LIBACCEL_SW_FAST_DEPTHWISE_H
 #define LIBACCEL_SW_FAST_DEPTHWISE_H
@@ -10,12 +10,20 @@
 
 /** DW_TAPS: along a dimension */
 #define DW_TAPS		3u
-/** DW_ROWS: most rows of inputs: two outputs one below the other share two */
-#define DW_ROWS		4u
+/** DW_BAND: most rows of outputs that are formed at a time */
+#define DW_BAND		16u
+/** DW_LINES: most rows of inputs that these see */
+#define DW_LINES	(2 * DW_BAND + 1)
+/** DW_GROUP: vectors whose results are brought into their place together, if that is apart */
+#define DW_GROUP	8u
+/** DW_APART: most rows of outputs then */
+#define DW_APART	8u
+/** DW_RESULTS: bytes of those of 7 outputs side by side */
+#define DW_RESULTS	(DW_APART * 7u * DW_GROUP * 64u)
 /** DW_FLOATS: numbers in front of a vector of 16 channels: 9 weights and the bias */
 #define DW_FLOATS	(10u * 16u)
-/** DW_HALVES: with AVX512_BF16: 12 vectors of pairs of weights and the bias */
-#define DW_HALVES	(13u * 16u)
+/** DW_HALVES: with AVX512_BF16, of 32: 12 vectors of pairs of weights and the bias */
+#define DW_HALVES	(14u * 16u)
 
 /**
  * struct dw_prog - a prepared depthwise convolution
@@ -23,15 +31,20 @@
  * @epi: what follows the sums
  * @es: bytes of an element of A
  * @channels: number
- * @lanes: channels with those that fill vectors
+ * @vector: channels of a vector
+ * @slice: channels of a tile
+ * @lanes: of a tile with those that fill vectors
  * @width: inputs of a row with padding
  * @halves: products are those of AVX512_BF16
  * @direct: inputs are read where they lie: a row has at most one column of padding at
  *	either end
  * @pairs: bytes of 32 channels: two outputs side by side are 64 channels
- * @both: rows of outputs that are formed together, 1 or 2
+ * @band: rows of outputs that are formed at a time
+ * @lines: rows of inputs that these see
  * @rows: rows of outputs of a tile
- * @yblocks: tiles of an image
+ * @yblocks: tiles of an image along the rows
+ * @slices: along the channels
+ * @apart: outputs side by side share few sets of the first-level cache
  * @za: zero point of A as products see it
  * @flip: exclusive or of the bytes of A
  * @fused: bias, ReLU and conversion are done in the kernel
@@ -45,16 +58,21 @@ struct dw_prog {
 	struct fast_epi epi;
 	uint32_t es;
 	uint32_t channels;
+	uint32_t vector;
+	uint32_t slice;
 	uint32_t lanes;
 	uint32_t width;
-	uint32_t both;
+	uint32_t band;
+	uint32_t lines;
 	uint32_t rows;
 	uint32_t yblocks;
+	uint32_t slices;
 	int32_t za;
 	uint8_t flip;
 	bool halves;
 	bool direct;
 	bool pairs;
+	bool apart;
 	bool fused;
 	bool relu;
 	uint32_t dst;
@@ -65,13 +83,27 @@ struct dw_prog {
 _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), "priv");
 
 /**
- * struct dw_row - a row of outputs, or two
- * @first: input of the first column, in each of @rows + 2 rows of inputs
+ * struct dw_line - a row of inputs
+ * @first: input of the first column
  * @mid: input of the second column
  * @last: input of the last column
- * @px: bytes from @mid to the input of the next column; 0 where a row is padding
- * @weights: floats: for each vector of 16 channels DW_FLOATS or DW_HALVES;
+ * @px: bytes from @mid to the input of the next column; 0 where the row is padding
+ * @none: it is padding
+ */
+struct dw_line {
+	const uint8_t *first;
+	const uint8_t *mid;
+	const uint8_t *last;
+	int64_t px;
+	bool none;
+};
+
+/**
+ * struct dw_band - some rows of outputs
+ * @lines: inputs; those of an output are @ystride after those of the one above
+ * @weights: floats: for each vector of channels DW_FLOATS or DW_HALVES;
  *	bytes: for each 64 struct dw_bytes
+ * @buf: memory for twice DW_RESULTS
  * @edge: bytes: where rounding may have to be looked at, see dw_int8_weights_avx512()
  * @dst_zero: bytes: zero point of DST
  * @dst_scale: bytes: scale of DST
@@ -81,7 +113,8 @@ _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), 
  * @out_row: bytes to the output below
  * @n: channels of an output
  * @rows: rows of outputs
- * @stride: distance of windows
+ * @ystride: distance of windows
+ * @xstride: likewise
  * @outputs: number in a row
  * @flip: bytes: exclusive or of the inputs
  * @in16: inputs are bf16
@@ -89,19 +122,19 @@ _Static_assert(sizeof(struct dw_prog) <= sizeof(((struct fast_prog *)0)->priv), 
  * @out16: results are bf16
  * @fused: bytes: results are bytes, else sums
  * @relu: ReLU
+ * @apart: results go through @buf, DW_APART rows at most
  */
-struct dw_row {
-	const uint8_t *first[DW_ROWS];
-	const uint8_t *mid[DW_ROWS];
-	const uint8_t *last[DW_ROWS];
-	int64_t px[DW_ROWS];
+struct dw_band {
+	struct dw_line lines[DW_LINES];
 	const void *weights;
+	uint8_t *buf;
 	uint8_t *out;
 	int64_t out_ms;
 	int64_t out_row;
 	uint32_t n;
 	uint32_t rows;
-	uint32_t stride;
+	uint32_t ystride;
+	uint32_t xstride;
 	uint32_t outputs;
 	uint32_t flip;
 	float edge;
@@ -113,6 +146,7 @@ struct dw_row {
 	bool out16;
 	bool fused;
 	bool relu;
+	bool apart;
 };
 
 /**
@@ -136,15 +170,15 @@ struct dw_bytes {
 	float bias[64];
 };
 
-void dw_f32_weights_avx512(const struct dw_prog *c, const uint8_t *w, const float *bias,
-			   float *to);
-void dw_f32_avx512(const struct dw_row *r);
-bool dw_bf16_weights_avx512(const struct dw_prog *c, const uint8_t *w, const float *bias,
-			    float *to);
-void dw_bf16_avx512(const struct dw_row *r);
-float dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, const float *scale,
-			     const float *bias, struct dw_bytes *to);
-void dw_int8_avx512(const struct dw_row *r);
+void dw_f32_weights_avx512(const struct dw_prog *c, uint32_t n, const uint8_t *w,
+			   const float *bias, float *to);
+void dw_f32_avx512(const struct dw_band *b);
+bool dw_bf16_weights_avx512(const struct dw_prog *c, uint32_t n, const uint8_t *w,
+			    const float *bias, float *to);
+void dw_bf16_avx512(const struct dw_band *b);
+float dw_int8_weights_avx512(const struct dw_prog *c, uint32_t n, const int8_t *w,
+			     const float *scale, const float *bias, struct dw_bytes *to);
+void dw_int8_avx512(const struct dw_band *b);
 
 /* The channel that lane @lane of vector @v of 64 has. */
 static inline uint32_t dw_channel(uint32_t v, uint32_t lane)

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise rows in binary32, AVX-512: 9 weights and the sums of 2 rows of 7 outputs of
- * 16 channels in registers; an input is loaded once for all outputs that it meets: 36
- * loads of inputs and 10 of weights for 126 products, so that the products are what
- * bounds it, 4.5 cycles an output of 16 channels; with all in the first cache 5.7 were
- * measured on Zen 5. Where pixels are a multiple of 4096 bytes apart, they are all in one
- * set of that cache: 11. bf16 inputs are widened on the way.
+ * Depthwise rows in binary32, AVX-512: strips of 7 outputs of 16 channels. 9 weights and
+ * the bias, the sums of the row at hand and those that end above and begin below it, at
+ * most 9 at a time, are in registers; 9 loads of inputs are 63 products, so that the
+ * products are what bounds it, 4.5 cycles an output of 16 channels. On Zen 5, with all in
+ * the first cache, 4.7 to 5.3 were measured, the fewer rows the more: a strip costs some 60
+ * cycles besides. bf16 inputs are widened on the way.
  */
+#define CHANNELS	16u
+#define VECTORS		1u
+#define WIDE		7u
+#define NARROW		4u
+#define TAPS		9u
 #define DW_RECORD	DW_FLOATS
 #include "depthwise_rows.h"
 
@@ -20,107 +25,97 @@ ALWAYS __m512 load(const uint8_t *p, __mmask16 m, const bool in16)
 	return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16));
 }
 
-/* Sums of @rows rows of @n outputs in @acc; @off: bytes to their channels. */
-ALWAYS void sums(const struct dw_row *r, const struct span *s, int64_t off, __mmask16 m,
-		 const float *weights, const uint32_t rows, const uint32_t n,
-		 const uint32_t stride, const bool in16, __m512 acc[2][WIDE])
+ALWAYS void begin(const struct strip *s, struct taps *t)
 {
-	const uint32_t cols = (n - 1) * stride + DW_TAPS;
-	const uint8_t *p[DW_ROWS];
-	uint32_t i, j, k, o;
-	__m512 w[9];
+	uint32_t k;
 
 #pragma GCC unroll 9
 	for (k = 0; k < 9; k++)
-		w[k] = _mm512_load_ps(weights + 16ul * k);
-#pragma GCC unroll 2
-	for (o = 0; o < rows; o++)
+		t->w[k] = _mm512_load_ps(s->weights + 16ul * k);
+	t->start = _mm512_load_ps(s->weights + 16 * 9);
+	/* Without ReLU nothing is at most a NaN. */
+	t->floor = _mm512_set1_ps(s->b->relu ? 0 : __builtin_nanf(""));
+}
+
+ALWAYS void store(const struct strip *s, const struct taps *t, __m512 x, uint8_t *to,
+		  const uint32_t kind)
+{
+	const __mmask16 low = _mm512_cmp_ps_mask(x, t->floor, _CMP_LE_OQ);
+
+	x = _mm512_mask_mov_ps(x, low, _mm512_setzero_ps());
+	/* Masked stores are slower. */
+	if (kind & PLAIN)
+		_mm512_storeu_ps(to, x);
+	else if (s->b->out16)
+		_mm256_mask_storeu_epi16(to, (__mmask16)s->m, to_bf16(x));
+	else
+		_mm512_mask_storeu_ps(to, (__mmask16)s->m, x);
+}
+
+ALWAYS void end(const struct strip *s, const struct taps *t, const struct sums *done,
+		uint8_t *out, const uint32_t n, const uint32_t kind)
+{
+	uint32_t i;
+
 #pragma GCC unroll 7
-		for (i = 0; i < n; i++)
-			acc[o][i] = _mm512_load_ps(weights + 16 * 9);
-#pragma GCC unroll 4
-	for (k = 0; k < rows + 2; k++)
-		p[k] = s->mid[k] + off;
+	for (i = 0; i < n; i++)
+		store(s, t, done->v[i], out + i * s->out_ms, kind);
+}
+
+ALWAYS void step(const struct strip *s, const struct taps *t, const struct dw_line *l,
+		 struct sums *done, struct sums *half, struct sums *fresh, uint8_t *out,
+		 const uint32_t n, const uint32_t stride, const uint32_t kind)
+{
+	const uint32_t cols = (n - 1) * stride + DW_TAPS;
+	const __mmask16 m = kind & PLAIN ? 0xffff : (__mmask16)s->m;
+	const int64_t px = l->px;
+	const uint8_t *first, *mid, *last;
+	uint32_t i, j;
+
+	columns(s, l, cols, &first, &mid, &last);
 #pragma GCC unroll 15
 	for (j = 0; j < cols; j++) {
-#pragma GCC unroll 4
-		for (k = 0; k < rows + 2; k++) {
-			const uint8_t *at = j == 0 ? s->first[k] + off :
-					    j == cols - 1 ? s->last[k] + off : p[k];
-			const __m512 in = load(at, m, in16);
+		const uint8_t *p = !j ? first : j == cols - 1 ? last : mid + (j - 1) * px;
+		const __m512 in = load(p, m, kind & IN16);
 
-			if (j)
-				p[k] += r->px[k];
 #pragma GCC unroll 7
-			for (i = 0; i < n; i++)
-#pragma GCC unroll 2
-				for (o = 0; o < rows; o++) {
-					const uint32_t x = j - i * stride, y = k - o;
+		for (i = 0; i < n; i++) {
+			const uint32_t x = j - i * stride;
 
-					/* Of differences below 0, too */
-					if (x < DW_TAPS && y < DW_TAPS)
-						acc[o][i] = _mm512_fmadd_ps(in, w[y * DW_TAPS + x],
-									    acc[o][i]);
-				}
+			/* Of differences below 0, too */
+			if (x >= DW_TAPS)
+				continue;
+			if (done)
+				done->v[i] = _mm512_fmadd_ps(in, t->w[6 + x], done->v[i]);
+			if (half)
+				half->v[i] = _mm512_fmadd_ps(in, t->w[3 + x], half->v[i]);
+			if (fresh)
+				fresh->v[i] = _mm512_fmadd_ps(in, t->w[x],
+							      x ? fresh->v[i] : t->start);
+			if (done && x == DW_TAPS - 1)
+				store(s, t, done->v[i], out + i * s->out_ms, kind);
 		}
 	}
 }
 
-ALWAYS void store(const struct dw_row *r, uint8_t *out, __mmask16 m, const uint32_t rows,
-		  const uint32_t n, __m512 acc[2][WIDE], const bool out16, const bool full)
+void dw_f32_avx512(const struct dw_band *b)
 {
-	const int64_t out_ms = r->out_ms, out_row = r->out_row;
-	/* Without ReLU nothing is at most a NaN. */
-	const __m512 floor = _mm512_set1_ps(r->relu ? 0 : __builtin_nanf(""));
-	uint32_t i, o;
+	const bool plain = !b->out16;
 
-#pragma GCC unroll 2
-	for (o = 0; o < rows; o++)
-#pragma GCC unroll 7
-		for (i = 0; i < n; i++) {
-			uint8_t *to = out + o * out_row + i * out_ms;
-			const __mmask16 low = _mm512_cmp_ps_mask(acc[o][i], floor, _CMP_LE_OQ);
-			const __m512 x = _mm512_mask_mov_ps(acc[o][i], low, _mm512_setzero_ps());
-
-			/* Masked stores are slower. */
-			if (out16 && full)
-				_mm256_storeu_si256((__m256i *)to, to_bf16(x));
-			else if (out16)
-				_mm256_mask_storeu_epi16(to, m, to_bf16(x));
-			else if (full)
-				_mm512_storeu_ps(to, x);
-			else
-				_mm512_mask_storeu_ps(to, m, x);
-		}
-}
-
-ALWAYS void sixteen(const struct dw_row *r, const struct span *s, uint32_t ch, __mmask16 m,
-		    const float *weights, uint8_t *out, const uint32_t rows, const uint32_t n,
-		    const uint32_t stride, const bool in16)
-{
-	__m512 acc[2][WIDE];
-
-	sums(r, s, ch * (in16 ? 2l : 4l), m, weights, rows, n, stride, in16, acc);
-	if (r->out16)
-		store(r, out, m, rows, n, acc, true, m == 0xffff);
-	else if (m == 0xffff)
-		store(r, out, m, rows, n, acc, false, true);
+	if (b->in16)
+		b->xstride == 1 ? channels(b, 1, IN16, plain) : channels(b, 2, IN16, plain);
 	else
-		store(r, out, m, rows, n, acc, false, false);
+		b->xstride == 1 ? channels(b, 1, 0, plain) : channels(b, 2, 0, plain);
 }
 
-void dw_f32_avx512(const struct dw_row *r)
-{
-	r->in16 ? typed(r, true) : typed(r, false);
-}
-
-void dw_f32_weights_avx512(const struct dw_prog *c, const uint8_t *w, const float *bias, float *to)
+void dw_f32_weights_avx512(const struct dw_prog *c, uint32_t n, const uint8_t *w,
+			   const float *bias, float *to)
 {
 	const int64_t ys = c->g.b_stride[CONV_Y] * c->es, xs = c->g.b_stride[CONV_X] * c->es;
 	uint32_t ch, k;
 
-	for (ch = 0; ch < c->channels; ch += 16, to += DW_FLOATS) {
-		const __mmask16 m = lanes(c->channels - ch);
+	for (ch = 0; ch < n; ch += CHANNELS, to += DW_FLOATS) {
+		const __mmask16 m = n - ch < 16 ? (__mmask16)((1u << (n - ch)) - 1) : 0xffff;
 
 		for (k = 0; k < 9; k++)
 			_mm512_store_ps(to + 16ul * k,

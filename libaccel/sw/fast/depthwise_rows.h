@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of outputs, 16 channels at a time, for AVX-512: how a row is cut. Who includes this
- * defines sixteen(), declared below, and DW_RECORD, the floats of its weights for 16
- * channels.
+ * Rows of outputs from floating-point numbers, for AVX-512: how a band is cut. A strip is
+ * a few outputs side by side, of one vector of channels, and those below them: the weights
+ * stay in registers, and every input is loaded once, when its row has its turn: it ends
+ * the sums of the outputs above, goes into those of its own and begins those below.
+ *
+ * Where outputs side by side and those below share a set or two of the first-level cache,
+ * a store costs as much as the second-level cache takes, 20 cycles on Zen 5, if the next one
+ * is to another pixel, and 2 if eight are to one pixel. There the strips of a group of vectors
+ * leave their results side by side in memory of the thread, and those of the group before are
+ * brought from there to their places meanwhile, pixel by pixel.
+ *
+ * Who includes this defines CHANNELS, those of a vector, VECTORS, the registers that their
+ * sums take, WIDE and NARROW, outputs side by side, TAPS, vectors of weights, DW_RECORD, the
+ * floats of the weights of a vector, and begin(), step() and end(), declared below.
  */
 #ifndef LIBACCEL_SW_FAST_DEPTHWISE_ROWS_H
 #define LIBACCEL_SW_FAST_DEPTHWISE_ROWS_H
@@ -11,15 +22,6 @@
 #include "depthwise.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
-
-/* Outputs side by side */
-#define WIDE	7u
-#define NARROW	4u
-
-ALWAYS __mmask16 lanes(uint32_t n)
-{
-	return n < 16 ? (__mmask16)((1u << n) - 1) : 0xffff;
-}
 
 /* To nearest even; a NaN becomes quiet. */
 ALWAYS __m256i to_bf16(__m512 x)
@@ -33,92 +35,277 @@ ALWAYS __m256i to_bf16(__m512 x)
 	return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
 }
 
+/* What a strip is, known when it is compiled. */
+#define PLAIN	1u	/* results are vectors as they are stored, all lanes of them */
+#define IN16	2u	/* bf16 where binary32 is multiplied */
+
 /**
- * struct span - the inputs of a few outputs
- * @first: first column
- * @mid: second column
- * @last: last column
+ * struct drain - results of a group that are not yet where they belong
+ * @from: vector by vector
+ * @out: first output of the row at hand
+ * @below: bytes to the output below
+ * @out_ms: bytes to the next output
+ * @n: outputs in a row
+ * @x: next one
+ * @left: pixels
+ * @pixels: in all
+ * @vectors: vectors of a pixel
  */
-struct span {
-	const uint8_t *first[DW_ROWS];
-	const uint8_t *mid[DW_ROWS];
-	const uint8_t *last[DW_ROWS];
+struct drain {
+	const uint8_t *from;
+	uint8_t *out;
+	int64_t below;
+	int64_t out_ms;
+	uint32_t n;
+	uint32_t x;
+	uint32_t left;
+	uint32_t pixels;
+	uint32_t vectors;
 };
 
-/*
- * Channels @ch on of @rows rows of @n outputs, @m those that there are; @out: the first one
- * of these channels.
+/**
+ * struct strip - outputs side by side, and those below
+ * @b: the band
+ * @weights: of its channels
+ * @out_ms: bytes to the next output
+ * @below: bytes to the one below
+ * @off: bytes from the first channel's input
+ * @at: columns from the second one's input to that of the first output's second tap
+ * @begins: the first output is the row's first one
+ * @ends: the last one is its last one
+ * @m: channels that there are
  */
-ALWAYS void sixteen(const struct dw_row *r, const struct span *s, uint32_t ch, __mmask16 m,
-		    const float *weights, uint8_t *out, const uint32_t rows, const uint32_t n,
-		    const uint32_t stride, const bool in16);
+struct strip {
+	const struct dw_band *b;
+	const float *weights;
+	int64_t out_ms;
+	int64_t below;
+	int64_t off;
+	int64_t at;
+	__mmask32 m;
+	bool begins;
+	bool ends;
+	bool odd;
+	struct drain drain;
+};
 
-/* All channels of @rows rows of @n outputs from @x on. */
-ALWAYS void block(const struct dw_row *r, uint32_t x, const uint32_t rows, const uint32_t n,
-		  const uint32_t stride, const bool in16)
+/** struct sums - of the outputs of a strip in a row */
+struct sums {
+	__m512 v[WIDE * VECTORS];
+};
+
+/**
+ * struct taps - what is in registers
+ * @w: weights
+ * @start: what sums begin with
+ * @floor: of results
+ */
+struct taps {
+	__m512 w[TAPS];
+	__m512 start;
+	__m512 floor;
+};
+
+/* Weights into registers. */
+ALWAYS void begin(const struct strip *s, struct taps *t);
+
+/*
+ * A row of inputs, of @n outputs and of a kind: into the sums of the outputs that it is
+ * the last row of, @done, the second, @half, and the first, @fresh; NULL: of none.
+ * @done's are stored at @out.
+ */
+ALWAYS void step(const struct strip *s, const struct taps *t, const struct dw_line *l,
+		 struct sums *done, struct sums *half, struct sums *fresh, uint8_t *out,
+		 const uint32_t n, const uint32_t stride, const uint32_t kind);
+
+/* Outputs whose last row is padding. */
+ALWAYS void end(const struct strip *s, const struct taps *t, const struct sums *done,
+		uint8_t *out, const uint32_t n, const uint32_t kind);
+
+/* The inputs of @n columns of a line, of the channels of the strip. */
+ALWAYS void columns(const struct strip *s, const struct dw_line *l, const uint32_t n,
+		    const uint8_t **first, const uint8_t **mid, const uint8_t **last)
 {
-	const int64_t at = (int64_t)x * stride, cols = (n - 1) * stride + DW_TAPS;
-	const float *weights = r->weights;
-	uint8_t *out = r->out + x * r->out_ms;
-	struct span s;
-	uint32_t ch, k;
+	*mid = l->mid + s->at * l->px + s->off;
+	*first = s->begins ? l->first + s->off : *mid - l->px;
+	*last = s->ends ? l->last + s->off : *mid + (n - 2) * l->px;
+}
 
-	for (k = 0; k < rows + 2; k++) {
-		s.mid[k] = r->mid[k] + at * r->px[k];
-		s.first[k] = x ? s.mid[k] - r->px[k] : r->first[k];
-		s.last[k] = x + n == r->outputs ? r->last[k] : s.mid[k] + (cols - 2) * r->px[k];
+ALWAYS void first_line(const struct strip *s, const struct taps *t, const struct dw_line *l,
+		       struct sums *a, const uint32_t n, const uint32_t stride,
+		       const uint32_t kind)
+{
+	uint32_t i;
+
+	if (!l->none) {
+		step(s, t, l, NULL, NULL, a, NULL, n, stride, kind);
+		return;
 	}
-	for (ch = 0; ch < r->n; ch += 16, weights += DW_RECORD) {
-		const __mmask16 m = lanes(r->n - ch);
+#pragma GCC unroll 8
+	for (i = 0; i < n * VECTORS; i++)
+		a->v[i] = t->start;
+}
 
-		sixteen(r, &s, ch, m, weights, out + ch * (r->out16 ? 2ul : 4ul), rows, n, stride,
-			in16);
+ALWAYS void last_line(const struct strip *s, const struct taps *t, const struct dw_line *l,
+		      struct sums *a, uint8_t *out, const uint32_t n, const uint32_t stride,
+		      const uint32_t kind)
+{
+	if (l->none)
+		end(s, t, a, out, n, kind);
+	else
+		step(s, t, l, a, NULL, NULL, out, n, stride, kind);
+}
+
+/* Windows two rows apart share a row of inputs, those one apart two. */
+ALWAYS void roll(const struct strip *s, const struct dw_line *l, uint32_t rows, uint8_t *out,
+		 const uint32_t n, const uint32_t stride, const uint32_t kind)
+{
+	const int64_t below = s->below;
+	struct sums x, y, z;
+	struct taps t;
+
+	begin(s, &t);
+	first_line(s, &t, l++, &x, n, stride, kind);
+	if (stride == 2) {
+		for (; rows > 1; rows--, out += below) {
+			step(s, &t, l++, NULL, &x, NULL, NULL, n, stride, kind);
+			step(s, &t, l++, &x, NULL, &y, out, n, stride, kind);
+			x = y;
+		}
+	} else if (rows > 1) {
+		step(s, &t, l++, NULL, &x, &y, NULL, n, stride, kind);
+		for (; rows > 2; rows--, out += below) {
+			step(s, &t, l++, &x, &y, &z, out, n, stride, kind);
+			x = y;
+			y = z;
+		}
+		step(s, &t, l++, &x, &y, NULL, out, n, stride, kind);
+		x = y;
+		last_line(s, &t, l, &x, out + below, n, stride, kind);
+		return;
+	}
+	step(s, &t, l++, NULL, &x, NULL, NULL, n, stride, kind);
+	last_line(s, &t, l, &x, out, n, stride, kind);
+}
+
+/* All rows of @n outputs of a vector of channels. */
+ALWAYS void strip(const struct strip *s, uint8_t *out, const uint32_t n, const uint32_t stride,
+		  const uint32_t kind)
+{
+	const struct dw_band *b = s->b;
+	uint32_t y;
+
+	if (b->ystride == stride)
+		roll(s, b->lines, b->rows, out, n, stride, kind);
+	else
+		for (y = 0; y < b->rows; y++)
+			roll(s, b->lines + (uint64_t)y * b->ystride, 1, out + y * s->below, n,
+			     stride, kind);
+}
+
+ALWAYS void pixel(const struct drain *d, const uint32_t vectors)
+{
+	uint8_t *const to = d->out + d->x * d->out_ms;
+	uint32_t v;
+
+#pragma GCC unroll 8
+	for (v = 0; v < vectors; v++)
+		_mm512_storeu_si512(to + 64ul * v,
+				    _mm512_load_si512(d->from + 64ul * d->pixels * v));
+}
+
+/* So many pixels more, one after the other. */
+static inline void drain(struct drain *d, uint32_t pixels)
+{
+	if (pixels > d->left)
+		pixels = d->left;
+	d->left -= pixels;
+	for (; pixels; pixels--, d->from += 64) {
+		d->vectors == DW_GROUP ? pixel(d, DW_GROUP) : pixel(d, d->vectors);
+		if (++d->x == d->n) {
+			d->x = 0;
+			d->out += d->below;
+		}
 	}
 }
 
-ALWAYS void row(const struct dw_row *r, const uint32_t rows, const uint32_t stride,
-		const bool in16)
+/* All rows of @n outputs from @x on, of channels from @ch on. */
+ALWAYS void group(struct strip *s, uint32_t ch, uint32_t vectors, uint32_t x, const uint32_t n,
+		  const uint32_t stride, const uint32_t kind)
 {
+	const struct dw_band *b = s->b;
+	const uint64_t es = b->in16 ? 2 : 4, ds = b->out16 ? 2 : 4;
+	uint8_t *const out = b->out + x * b->out_ms + ch * ds;
+	const bool apart = kind & PLAIN && b->apart;
+	uint8_t *const buf = b->buf + (s->odd ? DW_RESULTS : 0);
+	uint32_t g;
+
+	s->at = (int64_t)x * stride;
+	s->begins = !x;
+	s->ends = x + n == b->outputs;
+	s->out_ms = apart ? 64 : b->out_ms;
+	s->below = apart ? 64l * n : b->out_row;
+	for (g = 0; g < vectors; g++) {
+		s->weights = (const float *)b->weights + (uint64_t)(ch / CHANNELS + g) * DW_RECORD;
+		s->off = (ch + g * CHANNELS) * es;
+		strip(s, apart ? buf + 64ul * n * b->rows * g : out + g * CHANNELS * ds, n,
+		      stride, kind);
+		if (apart)
+			drain(&s->drain, (s->drain.pixels + vectors - 1) / vectors);
+	}
+	if (apart) {
+		drain(&s->drain, ~0u);
+		s->drain = (struct drain){
+			.from = buf, .out = out, .below = b->out_row, .out_ms = b->out_ms,
+			.n = n, .left = n * b->rows, .pixels = n * b->rows, .vectors = vectors,
+		};
+		s->odd = !s->odd;
+	}
+}
+
+/* All outputs of a few vectors of channels. */
+ALWAYS void outputs(struct strip *s, uint32_t ch, uint32_t vectors, const uint32_t stride,
+		    const uint32_t kind)
+{
+	const uint32_t count = s->b->outputs;
 	uint32_t x = 0;
 
-	while (x < r->outputs) {
-		const uint32_t left = r->outputs - x;
+	while (x < count) {
+		const uint32_t left = count - x;
 
 		/* Some at the end a second time rather than one by one. */
-		if (left >= WIDE || (left > NARROW && r->outputs >= WIDE)) {
-			x = UMA_MIN(x, r->outputs - WIDE);
-			block(r, x, rows, WIDE, stride, in16);
+		if (left >= WIDE || (left > NARROW && count >= WIDE)) {
+			x = UMA_MIN(x, count - WIDE);
+			group(s, ch, vectors, x, WIDE, stride, kind);
 			x += WIDE;
-		} else if (r->outputs >= NARROW) {
-			x = UMA_MIN(x, r->outputs - NARROW);
-			block(r, x, rows, NARROW, stride, in16);
+		} else if (count >= NARROW) {
+			x = UMA_MIN(x, count - NARROW);
+			group(s, ch, vectors, x, NARROW, stride, kind);
 			x += NARROW;
 		} else {
-			block(r, x, rows, 1, stride, in16);
+			group(s, ch, vectors, x, 1, stride, kind);
 			x++;
 		}
 	}
 }
 
-ALWAYS void typed(const struct dw_row *r, const bool in16)
+/* All channels; @plain: results of whole vectors are vectors as they are stored. */
+ALWAYS void channels(const struct dw_band *b, const uint32_t stride, const uint32_t kind,
+		     bool plain)
 {
-	if (r->rows == 2 && r->stride == 1) {
-		row(r, 2, 1, in16);
-	} else {
-		struct dw_row one = *r;
-		uint32_t y, k;
+	const uint32_t full = plain ? b->n / CHANNELS : 0;
+	struct strip s = { .b = b, .m = (uint32_t)((1ull << CHANNELS) - 1) };
+	uint32_t v, n;
 
-		one.rows = 1;
-		for (y = 0; y < r->rows; y++) {
-			for (k = 0; k < DW_TAPS; k++) {
-				one.first[k] = r->first[k + y];
-				one.mid[k] = r->mid[k + y];
-				one.last[k] = r->last[k + y];
-				one.px[k] = r->px[k + y];
-			}
-			one.out = r->out + y * r->out_row;
-			r->stride == 1 ? row(&one, 1, 1, in16) : row(&one, 1, 2, in16);
-		}
+	for (v = 0; v < full; v += n) {
+		n = UMA_MIN(full - v, DW_GROUP);
+		outputs(&s, v * CHANNELS, n, stride, kind | PLAIN);
+	}
+	drain(&s.drain, ~0u);
+	for (; v * CHANNELS < b->n; v++) {
+		if (b->n - v * CHANNELS < CHANNELS)
+			s.m = (1u << b->n % CHANNELS) - 1;
+		outputs(&s, v * CHANNELS, 1, stride, kind);
 	}
 }
 

@@ -18,6 +18,9 @@ typedef struct {
 	__m512i v[4];
 } quad;
 
+/* Most rows of inputs: two outputs one below the other share two. */
+#define DW_ROWS	4u
+
 ALWAYS quad unpack(__m512i a, __m512i b, __m512i d, __m512i e)
 {
 	const __m512i ab0 = _mm512_unpacklo_epi8(a, b), ab1 = _mm512_unpackhi_epi8(a, b);
@@ -49,7 +52,7 @@ ALWAYS __m512 scaled(const struct dw_bytes *w, __m512i sum, uint32_t i)
 }
 
 /* rne((sum x scale + bias) / scale of DST), with all roundings. */
-static __attribute__((noinline)) void exactly(const struct dw_row *r, const struct dw_bytes *w,
+static __attribute__((noinline)) void exactly(const struct dw_band *r, const struct dw_bytes *w,
 					      const quad *acc, quad *q)
 {
 	const __m512 scale = _mm512_set1_ps(r->dst_scale);
@@ -64,7 +67,7 @@ static __attribute__((noinline)) void exactly(const struct dw_row *r, const stru
  * places is another integer only next to a tie. Integers are far below 2^15, see
  * dw_int8_weights_avx512(), and ReLU may as well follow the rounding.
  */
-ALWAYS __m512i bytes(const struct dw_row *r, const struct dw_bytes *w, const quad *acc)
+ALWAYS __m512i bytes(const struct dw_band *r, const struct dw_bytes *w, const quad *acc)
 {
 	const __m512i floor = _mm512_set1_epi16(r->relu ? 0 : -0x8000);
 	const __m512i zero = _mm512_set1_epi16((short)r->dst_zero);
@@ -110,10 +113,9 @@ ALWAYS void store_sums(const quad *acc, uint8_t *to, uint32_t n)
 	__builtin_memcpy(to, lanes, 4ul * n);
 }
 
-ALWAYS void output(const struct dw_row *r, const struct dw_bytes *w, const quad *in, uint32_t x,
+ALWAYS void output(const struct dw_band *r, const struct dw_bytes *w, const quad *in, uint8_t *to,
 		   uint32_t ch, __mmask64 m, const uint32_t rows, const bool fused)
 {
-	uint8_t *to = r->out + x * r->out_ms + ch * (fused ? 1l : 4l);
 	const __m512i *weights;
 	uint32_t i, k, o;
 
@@ -140,63 +142,81 @@ ALWAYS void output(const struct dw_row *r, const struct dw_bytes *w, const quad 
 	}
 }
 
-ALWAYS void row(const struct dw_row *r, const uint32_t rows, const uint32_t stride,
-		const bool fused)
+/* @rows rows of outputs of 64 channels, those from @ch on; @l: the first one's inputs */
+ALWAYS void row(const struct dw_band *b, const struct dw_bytes *w, const struct dw_line *l,
+		uint8_t *out, uint32_t ch, __mmask64 m, const uint32_t rows,
+		const uint32_t stride, const bool fused)
 {
-	const __m512i flip = _mm512_set1_epi8((char)r->flip);
-	const struct dw_bytes *w = r->weights;
-	uint32_t ch, x, k;
-
-	for (ch = 0; ch < r->n; ch += 64, w++) {
-		const __mmask64 m = r->n - ch < 64 ? (1ull << (r->n - ch)) - 1 : ~0ull;
-		const uint8_t *mid[DW_ROWS], *next[DW_ROWS];
-		quad in[3];
+	const __m512i flip = _mm512_set1_epi8((char)b->flip);
+	const uint8_t *mid[DW_ROWS], *next[DW_ROWS];
+	uint32_t x, k;
+	quad in[3];
 
 #pragma GCC unroll 4
+	for (k = 0; k < rows + 2; k++) {
+		mid[k] = l[k].mid;
+		next[k] = l[k].first;
+	}
+	in[0] = column(next, ch, m, flip, rows);
+	if (stride == 1) {
+		in[1] = column(mid, ch, m, flip, rows);
+#pragma GCC unroll 4
 		for (k = 0; k < rows + 2; k++)
-			mid[k] = r->mid[k];
-		in[0] = column(r->first, ch, m, flip, rows);
-		if (stride == 1) {
+			mid[k] += l[k].px;
+	}
+	for (x = 0; x < b->outputs; x++, out += b->out_ms) {
+		if (stride == 2) {
 			in[1] = column(mid, ch, m, flip, rows);
 #pragma GCC unroll 4
 			for (k = 0; k < rows + 2; k++)
-				mid[k] += r->px[k];
+				mid[k] += l[k].px;
 		}
-		for (x = 0; x < r->outputs; x++) {
-			if (stride == 2) {
-				in[1] = column(mid, ch, m, flip, rows);
 #pragma GCC unroll 4
-				for (k = 0; k < rows + 2; k++)
-					mid[k] += r->px[k];
-			}
-#pragma GCC unroll 4
-			for (k = 0; k < rows + 2; k++) {
-				next[k] = x + 1 == r->outputs ? r->last[k] : mid[k];
-				mid[k] += r->px[k];
-			}
-			in[2] = column(next, ch, m, flip, rows);
-			output(r, w, in, x, ch, m, rows, fused);
-			if (stride == 1) {
-				in[0] = in[1];
-				in[1] = in[2];
-			} else {
-				in[0] = in[2];
-			}
+		for (k = 0; k < rows + 2; k++) {
+			next[k] = x + 1 == b->outputs ? l[k].last : mid[k];
+			mid[k] += l[k].px;
+		}
+		in[2] = column(next, ch, m, flip, rows);
+		output(b, w, in, out, ch, m, rows, fused);
+		if (stride == 1) {
+			in[0] = in[1];
+			in[1] = in[2];
+		} else {
+			in[0] = in[2];
 		}
 	}
 }
 
-ALWAYS void finished(const struct dw_row *r, const bool fused)
+/* Two rows at a time, if windows are one apart. */
+ALWAYS void band(const struct dw_band *b, const uint32_t stride, const bool fused)
 {
-	if (r->stride == 1)
-		r->rows == 2 ? row(r, 2, 1, fused) : row(r, 1, 1, fused);
-	else
-		r->rows == 2 ? row(r, 2, 2, fused) : row(r, 1, 2, fused);
+	const struct dw_bytes *w = b->weights;
+	uint32_t ch, y;
+
+	for (ch = 0; ch < b->n; ch += 64, w++) {
+		const __mmask64 m = b->n - ch < 64 ? (1ull << (b->n - ch)) - 1 : ~0ull;
+		uint8_t *out = b->out + ch * (fused ? 1ul : 4ul);
+		const struct dw_line *l = b->lines;
+
+		for (y = 0; b->ystride == 1 && y + 1 < b->rows; y += 2) {
+			row(b, w, l, out, ch, m, 2, stride, fused);
+			out += 2 * b->out_row;
+			l += 2;
+		}
+		for (; y < b->rows; y++) {
+			row(b, w, l, out, ch, m, 1, stride, fused);
+			out += b->out_row;
+			l += b->ystride;
+		}
+	}
 }
 
-void dw_int8_avx512(const struct dw_row *r)
+void dw_int8_avx512(const struct dw_band *b)
 {
-	r->fused ? finished(r, true) : finished(r, false);
+	if (b->fused)
+		b->xstride == 1 ? band(b, 1, true) : band(b, 2, true);
+	else
+		b->xstride == 1 ? band(b, 1, false) : band(b, 2, false);
 }
 
 /* --- weights ------------------------------------------------------------------------ */
@@ -255,6 +275,7 @@ static float factors(const struct dw_prog *c, struct dw_bytes *to)
 /**
  * dw_int8_weights_avx512 - weights and what follows the sums
  * @c: convolution
+ * @channels: number
  * @w: weights, all channels side by side
  * @scale: of sums, each channel's; NULL: sums are what is wanted
  * @bias: or NULL
@@ -268,8 +289,8 @@ static float factors(const struct dw_prog *c, struct dw_bytes *to)
  * Return: how far from the next integer a result must be to be formed as the model does,
  * 1/2 - 8 u M; 0: M may be beyond 2^13, or be no number; results are not for the kernel.
  */
-float dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, const float *scale,
-			     const float *bias, struct dw_bytes *to)
+float dw_int8_weights_avx512(const struct dw_prog *c, uint32_t channels, const int8_t *w,
+			     const float *scale, const float *bias, struct dw_bytes *to)
 {
 	const int64_t ys = c->g.b_stride[CONV_Y], xs = c->g.b_stride[CONV_X];
 	const __m512i za = _mm512_set1_epi32(-c->za), ones = _mm512_set1_epi8(1);
@@ -277,8 +298,8 @@ float dw_int8_weights_avx512(const struct dw_prog *c, const int8_t *w, const flo
 	uint32_t ch, k, i;
 	float max = 1;
 
-	for (ch = 0; ch < c->channels; ch += 64, to++) {
-		const uint32_t n = UMA_MIN(c->channels - ch, 64u);
+	for (ch = 0; ch < channels; ch += 64, to++) {
+		const uint32_t n = UMA_MIN(channels - ch, 64u);
 		const __mmask64 m = n < 64 ? (1ull << n) - 1 : ~0ull;
 		quad sum = { { none, none, none, none } };
 
