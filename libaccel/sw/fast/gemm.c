@@ -57,7 +57,7 @@ static void cut_k(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const uint32_t group = g->b == GEMM_B_DEQUANT ? 16 : fast_gemm_group(g->kind);
 	const uint32_t most = p->hint.kt ? UMA_MAX(p->hint.kt, 64u) :
-			      768 * fast_gemm_group(g->kind);
+			      (g->b == GEMM_B_COPY ? 768 : 1024) * fast_gemm_group(g->kind);
 
 	g->kt = (g->k + group - 1) / group * group;
 	/* Sums of rows and columns are those of all of K. */
@@ -205,14 +205,11 @@ static bool place(struct gemm_plan *g)
 	return at <= FAST_SCRATCH;
 }
 
-/*
- * Pieces of rows that are a multiple of pages apart would meet in the same sets of the
- * second-level cache.
- */
+/* Columns that are far apart would meet in the same sets of the first-level cache. */
 static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
-	const int64_t ms = a->strides[a->rank - 2], ks = a->strides[a->rank - 1];
+	const int64_t ks = a->strides[a->rank - 1];
 
 	if (g->kind == FAST_GEMM_S16 ||
 	    (g->kind == FAST_GEMM_F32 && a->dtype != UMA_DTYPE_F32))
@@ -224,9 +221,7 @@ static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 		return false;
 	if (g->m < GEMM_ROWS || g->n <= 4 * FAST_GEMM_N)
 		return false;
-	if (ks != 1)
-		return fast_bytes(a->dtype, ks) % 1024 == 0;
-	return g->kt < g->k && fast_bytes(a->dtype, ms) % 2048 == 0;
+	return ks != 1 && fast_bytes(a->dtype, ks) % 1024 == 0;
 }
 
 /*
@@ -294,9 +289,9 @@ static int prepare(struct fast_prog *p)
 	/* Columns that were added up take part in the epilogue. */
 	if (g->col_sums)
 		g->epi.direct = false;
+	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
 	distances(g, p);
 	cut_k(g, p);
-	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
 	g->rows = g->pack_a ? 0 : rows_at_once(g, p);
 	cut_tiles(g, p);
 	tiles = g->batches * g->mtiles * g->ntiles;

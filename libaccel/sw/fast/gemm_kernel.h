@@ -22,6 +22,8 @@
 #define FAST_GEMM_AHEAD		4u
 /** FAST_GEMM_FIRST: least rows of a strip with &struct fast_gemm_strip.keep */
 #define FAST_GEMM_FIRST		8u
+/** FAST_GEMM_NEAR: groups of K that are asked for ahead where B is packed on the way */
+#define FAST_GEMM_NEAR		32
 
 /**
  * enum fast_gemm_kind - types of an inner product

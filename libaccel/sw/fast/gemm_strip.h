@@ -292,7 +292,12 @@ INLINE void first_tile(const struct fast_gemm_strip *s, const bool join)
 		_mm512_store_si512(keep1, (__m512i)v1);
 		PRODUCTS(v0, v1);
 		if (join) {
-			raw += GROUP * raw_ks;
+#pragma GCC unroll 4
+			for (i = 0; i < GROUP; i++, raw += raw_ks)
+				_mm_prefetch(raw + FAST_GEMM_NEAR * GROUP * raw_ks, _MM_HINT_T1);
+			if (GROUP == 1)
+				_mm_prefetch(raw + (FAST_GEMM_NEAR - 1) * raw_ks + side,
+					     _MM_HINT_T1);
 		} else {
 			b0 += b_ks;
 			b1 += b_ks;
