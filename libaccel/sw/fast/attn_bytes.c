@@ -6,16 +6,18 @@
  * A row of Q is 16-bit integers, the largest of which is 32639: q = 256 h + l, both
  * signed bytes. The sum of q k is that of q (k + 128), unsigned, less 128 times the sum of
  * q: a line of 64 bytes of keys is xor, two products and a shift. Sixteen keys are added
- * across lanes together: 20 shuffles, 10 blends and 15 additions for 16 scores.
+ * across lanes together: 20 shuffles, 10 blends and 15 additions for 16 scores; of keys of a
+ * line, two are put together before they are multiplied.
  *
  * Weights, times the scales of their values, are integers up to 65535, that of the largest
  * of a block: two unsigned bytes. Four lines of values, interleaved so that four values of
  * an element lie side by side, are eight shuffles and eight products.
  *
- * Measured on a Zen 5, 12 heads of 64, cycles a line: scores 2.4 from L1, 2.6 from L2, 3.3
- * from L3; values 2.3, 2.7 and 3.5; reading alone 1.3 from L2, 2.0 to 2.6 from L3. Widened
- * to binary32 both take 5. Fetching ahead costs more than it gains: each fetch is one more
- * access to L2.
+ * Measured on a Zen 5, 12 heads of 64, cycles a line: scores 2.8 from L1, 3.0 from L2, 3.3
+ * from L3, 8.3 from DRAM; values 2.2, 2.6, 3.0 and 9.3; reading alone 1.3 from L2, 2.2 from
+ * L3, 6.5 to 7 from DRAM. Widened to binary32 both take 5 and, from DRAM, 7. Without
+ * fetching ahead it is 2.3 and 1.8 from L1, 3.2 from L3, 11 to 14 from DRAM: keys 16 at a
+ * time are no order in which a processor would fetch ahead by itself.
  */
 #include "attn_v512.h"
 
@@ -212,13 +214,33 @@ static __attribute__((noinline)) void gather(uint8_t *to, const struct keys *k, 
 }
 
 /* 16 keys of a head, @at bytes behind the first: where they are, or a copy. */
-V_INLINE struct places head_at(const struct attn_lines *l, const struct keys *k, int64_t at,
-			       uint32_t bytes)
+V_INLINE const uint8_t *head_at(const struct attn_lines *l, const struct keys *k, int64_t at,
+				uint32_t bytes, int64_t *step)
 {
+	*step = k->step;
 	if (__builtin_expect(k->even, 1))
-		return places(k->p[0] + at, k->step);
+		return k->p[0] + at;
+	*step = (int64_t)uma_roundup(bytes, 64);
 	gather(l->copy, k, at, bytes);
-	return places(l->copy, (int64_t)uma_roundup(bytes, 64));
+	return l->copy;
+}
+
+/*
+ * What comes after keys @j to @j + 15, a part of it for head @h: in the order in which it
+ * lies, if it lies closely.
+ */
+V_INLINE void fetch(const struct attn_lines *l, const struct keys *k, uint32_t j, uint32_t h,
+		    uint32_t bytes, const uint32_t lines)
+{
+	const bool close = l->step == bytes && k->step == l->step * l->heads;
+	const struct places a = places(l->p[j + KEYS] + (close ? KEYS : 1) * l->step * h,
+				       close ? l->step : k->step);
+	uint32_t i, x;
+
+	for (x = 0; x < lines; x++)
+#pragma GCC unroll 16
+		for (i = 0; i < KEYS; i++)
+			__builtin_prefetch(key_at(&a, i) + x * 64ul, 0, 3);
 }
 
 /* --- scores --------------------------------------------------------------------------- */
@@ -241,12 +263,64 @@ V_INLINE vf key_dot(const uint8_t *k, const uint32_t *row, uint32_t bytes, const
 	return v_of(acc);
 }
 
+/* Sums of a row and 16 keys */
+V_INLINE vi row_dots(const struct places *p, const uint32_t *row, uint32_t bytes,
+		     const uint32_t lines, const bool whole, vi flip)
+{
+	vf a[4], b[4];
+	uint32_t g, i;
+
+#pragma GCC unroll 4
+	for (g = 0; g < 4; g++) {
+#pragma GCC unroll 4
+		for (i = 0; i < 4; i++)
+			b[i] = key_dot(key_at(p, 4 * g + i), row, bytes, lines, whole, flip);
+		a[g] = v_across4(b, ACROSS_INT);
+	}
+	return vi_of(v_across(a, ACROSS_INT));
+}
+
+V_INLINE vi swap_halves(vi x)
+{
+	return _mm512_shuffle_i32x4(x, x, 0x4e);
+}
+
+/*
+ * The same of keys of a line: halves of two keys are put together before they are
+ * multiplied, which makes seven operations of nine and a half for a key.
+ */
+V_INLINE vi line_dots(const struct places *p, const uint32_t *row, vi flip)
+{
+	const vi high = vi_load(row + ATTN_HEAD), low = vi_load(row + ATTN_HEAD + VL);
+	const vi high2 = swap_halves(high), low2 = swap_halves(low);
+	vf a[2], b[4];
+	uint32_t g, i;
+
+#pragma GCC unroll 2
+	for (g = 0; g < 2; g++) {
+#pragma GCC unroll 4
+		for (i = 0; i < 4; i++) {
+			const vi x = vi_xor(vi_load(key_at(p, 8 * g + i)), flip);
+			const vi y = vi_xor(vi_load(key_at(p, 8 * g + i + 4)), flip);
+			const vi outer = _mm512_mask_blend_epi32(0xff00, x, y);
+			const vi inner = _mm512_shuffle_i32x4(x, y, 0x4e);
+			vi acc = dot(dot(vi_set(0), outer, high), inner, high2);
+
+			acc = dot(dot(vi_shl(acc, 8), outer, low), inner, low2);
+			b[i] = v_of(acc);
+		}
+		a[g] = v_across4(b, ACROSS_INT);
+	}
+	return vi_add(vi_of(_mm512_shuffle_f32x4(a[0], a[1], 0x88)),
+		      vi_of(_mm512_shuffle_f32x4(a[0], a[1], 0xdd)));
+}
+
 V_INLINE void scores_of(const struct attn_lines *l, uint32_t bytes, const uint32_t lines,
 			const bool whole)
 {
 	const vi flip = vi_bits(l->dtype == UMA_DTYPE_S8 ? 0x80808080u : 0);
 	const uint32_t heads = l->heads, rows = l->rows;
-	uint32_t j, h, r, g, i;
+	uint32_t j, h, r;
 
 	for (j = 0; j < l->n; j += KEYS) {
 		const uint32_t *row = (const uint32_t *)l->q;
@@ -255,21 +329,16 @@ V_INLINE void scores_of(const struct attn_lines *l, uint32_t bytes, const uint32
 		int64_t at = 0;
 
 		for (h = 0; h < heads; h++, at += l->step) {
-			const struct places p = head_at(l, &k, at, bytes);
+			int64_t step;
+			const uint8_t *first = head_at(l, &k, at, bytes, &step);
+			const struct places p = places(first, step);
 
+			fetch(l, &k, j, h, bytes, lines);
 			for (r = 0; r < rows; r++, row += l->ldq, s += ATTN_KEYS) {
-				vf a[4], b[4];
-				vi sums;
+				vi sums = lines == 1 && whole ? line_dots(&p, row, flip) :
+					  row_dots(&p, row, bytes, lines, whole, flip);
 
-#pragma GCC unroll 4
-				for (g = 0; g < 4; g++) {
-#pragma GCC unroll 4
-					for (i = 0; i < 4; i++)
-						b[i] = key_dot(key_at(&p, 4 * g + i), row,
-							       bytes, lines, whole, flip);
-					a[g] = v_across4(b, ACROSS_INT);
-				}
-				sums = vi_add(vi_of(v_across(a, ACROSS_INT)), vi_word(row + 1));
+				sums = vi_add(sums, vi_word(row + 1));
 				v_store(s, v_mul(_mm512_cvtepi32_ps(sums), v_word(row)));
 			}
 		}
@@ -289,9 +358,10 @@ static void scores(const struct attn_lines *l)
 /* --- values --------------------------------------------------------------------------- */
 
 /* Add a line of 16 values times their weights. Elements 4 i to 4 i + 3 of each 16 are in sum i. */
-V_INLINE void value_sum(vi *acc, const struct places *p, size_t at, __mmask16 lanes,
+V_INLINE void value_sum(vi *acc, const uint8_t *p, int64_t step, __mmask16 lanes,
 			const bool whole, const uint8_t *w, const bool flip)
 {
+	const struct places a = places(p, step);
 	vi high[4], low[4];
 	uint32_t g, i;
 
@@ -307,7 +377,7 @@ V_INLINE void value_sum(vi *acc, const struct places *p, size_t at, __mmask16 la
 
 #pragma GCC unroll 4
 		for (i = 0; i < 4; i++) {
-			x[i] = line_at(key_at(p, g + i) + at, lanes, whole);
+			x[i] = line_at(key_at(&a, g + i), lanes, whole);
 			/* One load, not one for each use */
 			__asm__("" : "+v"(x[i]));
 			if (flip)
@@ -331,6 +401,7 @@ V_INLINE void value_sum(vi *acc, const struct places *p, size_t at, __mmask16 la
 	for (i = 0; i < 4; i++)
 		acc[i] = vi_add(vi_shl(high[i], 8), low[i]);
 }
+
 
 /* Sums of a line in the order of its elements: quarters of vectors turned, and scaled */
 V_INLINE void value_end(vf *x, const vi *acc, const uint32_t *head)
@@ -366,12 +437,14 @@ V_INLINE void values_of(const struct attn_lines *l, uint32_t bytes, const uint32
 		int64_t at = 0;
 
 		for (h = 0; h < heads; h++, at += l->step) {
-			const struct places p = head_at(l, &k, at, bytes);
+			int64_t step;
+			const uint8_t *p = head_at(l, &k, at, bytes, &step);
 
+			fetch(l, &k, j, h, bytes, lines);
 			for (r = 0; r < rows; r++, w += ATTN_HEAD + ATTN_KEYS)
 				for (x = 0; x < lines; x++, acc += 4)
-					value_sum(acc, &p, x * 64ul, lanes_of(bytes, x), whole,
-						  (const uint8_t *)w, flip);
+					value_sum(acc, p + x * 64ul, step, lanes_of(bytes, x),
+						  whole, (const uint8_t *)w, flip);
 		}
 	}
 }

@@ -13,6 +13,8 @@
 
 /* Tiles of a task with enough keys */
 #define STREAM_TILES	32u
+/* Keys and values of a piece at least: what a piece costs beside them is half a microsecond */
+#define PIECE_BYTES	(512u * 1024u)
 /* Words that the rows of a tile may take */
 #define STREAM_WORDS	(160u * 1024u)
 /* What follows the sums of a row in a piece: shift and sum of weights */
@@ -110,18 +112,43 @@ static int find(struct stream *s, uint32_t slot, uint64_t key, uint32_t n, const
 	return 0;
 }
 
+/* How many keys or values ahead to prefetch */
+static uint32_t ahead_of(const struct stream *s, uint32_t slot)
+{
+	const struct uma_tensor_view *t = attn_view(&s->c, slot);
+	const int64_t line = fast_bytes(t->dtype, t->dims[3]) * s->heads;
+
+	/* Those that are narrow are taken 16 at a time. */
+	if (slot == UMA_SLOT_B ? s->narrow_k : s->narrow_v)
+		return 16;
+	return (uint32_t)UMA_MAX(UMA_MIN(AHEAD_BYTES / line, (int64_t)AHEAD), 1);
+}
+
 /* What is read after a block: keys, values, the next block's keys. */
 static void foresee(struct stream *s, uint32_t n)
 {
+	const uint32_t most = UMA_MAX(ahead_of(s, UMA_SLOT_B), ahead_of(s, UMA_SLOT_C));
 	const struct uma_tensor_view *t = attn_view(&s->c, UMA_SLOT_B);
 	const bool paged = uma_has(s->c.r->prog->op, UMA_SLOT_AUX1);
 	const int64_t step = paged ? 0 : fast_bytes(t->dtype, t->strides[1]);
 	uint32_t i;
 
-	for (i = 0; i < AHEAD; i++) {
+	for (i = 0; i < most; i++) {
 		s->kp[n + i] = s->vp[UMA_MIN(i, n - 1)];
 		s->vp[n + i] = s->kp[n - 1] + step * (i + 1);
 	}
+}
+
+/* Scales are read after all keys of the block. */
+static void fetch_scales(const struct stream *s, uint32_t slot, const int64_t *table, uint32_t n)
+{
+	const struct uma_tensor_view *t = attn_view(&s->c, slot);
+	const int64_t size = uma_dtype_bits(t->scale_dtype) / 8;
+	const uint8_t *base = (const uint8_t *)(uintptr_t)t->scale_addr;
+	uint32_t j;
+
+	for (j = 0; j < n; j++)
+		__builtin_prefetch(base + table[j] * size, 0, 3);
 }
 
 /* Scales of the block's keys or values, head by head. */
@@ -198,8 +225,6 @@ static struct attn_lines lines_of(const struct stream *s, uint32_t slot, uint32_
 	const struct attn_plan *p = s->c.p;
 	const struct uma_tensor_view *t = attn_view(&s->c, slot);
 	const int64_t step = fast_bytes(t->dtype, t->strides[2]);
-	const int64_t line = fast_bytes(t->dtype, t->dims[3]) * s->heads;
-	const bool narrow = slot == UMA_SLOT_B ? s->narrow_k : s->narrow_v;
 
 	return (struct attn_lines){
 		.heads = s->heads,
@@ -208,8 +233,7 @@ static struct attn_lines lines_of(const struct stream *s, uint32_t slot, uint32_
 		.d = p->d,
 		.dv = p->dv,
 		.dtype = t->dtype,
-		.ahead = narrow ? 16 :
-			 (uint32_t)UMA_MAX(UMA_MIN(AHEAD_BYTES / line, (int64_t)AHEAD), 1),
+		.ahead = ahead_of(s, slot),
 		.skip_zero = s->skip_zero,
 		.zero = t->quant == UMA_QUANT_TENSOR ? (float)t->zero : 0,
 		.p = slot == UMA_SLOT_B ? s->kp : s->vp,
@@ -235,6 +259,10 @@ static int run_block(struct stream *s, uint64_t key, uint32_t n)
 	    find(s, UMA_SLOT_C, key, n, s->vp, s->vt))
 		return -1;
 	foresee(s, n);
+	if (s->c.p->k_tabled)
+		fetch_scales(s, UMA_SLOT_B, s->kt, n);
+	if (s->c.p->v_tabled)
+		fetch_scales(s, UMA_SLOT_C, s->vt, n);
 	l = lines_of(s, UMA_SLOT_B, n);
 	if (s->narrow_k)
 		s->narrow_k->scores(&l);
@@ -497,6 +525,14 @@ static void plan_narrow(const struct fast_prog *prog, struct attn_plan *p)
 
 #endif
 
+/* Bytes of a key of a head and its value */
+static uint64_t key_bytes(const struct uma_op *op)
+{
+	const struct uma_tensor_view *k = &op->t[UMA_SLOT_B], *v = &op->t[UMA_SLOT_C];
+
+	return (uint64_t)(fast_bytes(k->dtype, k->dims[3]) + fast_bytes(v->dtype, v->dims[3]));
+}
+
 /**
  * attn_stream_prepare - take an attention of few rows
  * @prog: operation
@@ -508,7 +544,7 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	const struct uma_tensor_view *k = &op->t[UMA_SLOT_B];
 	const int64_t across = k->strides[2] < 0 ? -k->strides[2] : k->strides[2];
 	const int64_t along = k->strides[1] < 0 ? -k->strides[1] : k->strides[1];
-	uint64_t words, tiles, most;
+	uint64_t words, tiles, most, each;
 
 	if (p->rows > ATTN_LINE_ROWS || p->features ||
 	    !line_type(k, p->kern->vl, &p->k_tabled, &p->kscale) ||
@@ -527,7 +563,9 @@ bool attn_stream_prepare(struct fast_prog *prog, struct attn_plan *p)
 	p->heads = (uint32_t)UMA_MIN(p->heads, UMA_MAX(STREAM_WORDS / words, 1u));
 	p->htiles = (uint32_t)uma_divup(p->kv_heads, p->heads);
 	tiles = (uint64_t)p->batch * p->htiles;
-	most = prog->hint.kt ? uma_divup(p->keys, prog->hint.kt) : uma_divup(STREAM_TILES, tiles);
+	each = uma_divup(PIECE_BYTES, key_bytes(op) * p->heads);
+	most = prog->hint.kt ? uma_divup(p->keys, prog->hint.kt) :
+	       UMA_MIN(uma_divup(STREAM_TILES, tiles), uma_divup(p->keys, each));
 	most = UMA_MIN(most, ATTN_PIECES);
 	p->pieces = (uint32_t)UMA_MIN(most, uma_divup(p->keys, ATTN_KEYS));
 	if (tiles * p->pieces > UINT32_MAX)
