@@ -18,8 +18,9 @@
 #define MIN_PIXELS	16u
 /* Bytes of a row of A whose sums are short */
 #define POINTWISE_K	4096
-/* Outputs whose inputs are a multiple of that apart meet in a set of the first-level cache */
-#define SETS_BYTES	4096
+/* Lines of the first-level cache that are so far apart share a set, which has so many */
+#define SET_BYTES	4096
+#define SET_LINES	12u
 /* Output channels that pay for a copy of the inputs */
 #define COPY_CHANNELS	128u
 /* Products of bytes that surely stay within s32 */
@@ -167,20 +168,29 @@ static bool is_in_place(const struct conv_prog *c)
 	return true;
 }
 
+/* Do inputs of outputs side by side meet in a set of the first-level cache? */
+static bool meets(const struct conv_prog *c)
+{
+	const int64_t stride = c->g.a_stride[c->gemm ? CONV_Y : CONV_X] * c->g.stride[1];
+
+	return stride * c->es % SET_BYTES == 0;
+}
+
 /* Outputs and vectors of a block. */
 static void choose_block(struct conv_prog *c, uint32_t l2)
 {
 	const uint32_t width = c->flat ? c->g.out[1] * c->rows : c->g.out[1];
 	const uint64_t panel = (uint64_t)c->g.kernel[0] * c->g.kernel[1] * c->px * 64;
-	/* Outputs whose inputs are pages apart meet in the same sets of the caches. */
-	const bool few = width <= CONV_MR4 ||
-			 (c->in_place && c->g.a_stride[CONV_X] * c->es % 4096 == 0);
-	uint32_t blocks;
+	const bool few = width <= CONV_MR4;
+	uint32_t blocks, most;
 
 	c->nv = c->k->nv == 1 ? 1 : few && c->g.m > 32 && panel < l2 / 2 ? 4 : 2;
 	if (c->taps)
 		c->nv = 2;
-	blocks = (width + c->k->mr[c->nv - 1] - 1) / c->k->mr[c->nv - 1];
+	most = c->k->mr[c->nv - 1];
+	if (c->in_place && meets(c))
+		most = UMA_MIN(most, SET_LINES - c->nv);
+	blocks = (width + most - 1) / most;
 	c->mr = (width + blocks - 1) / blocks;
 }
 
@@ -252,15 +262,10 @@ static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 	return true;
 }
 
-/* Do inputs of outputs side by side, so many bytes apart, meet in sets of the caches? */
-static bool meets(int64_t bytes)
-{
-	return bytes % SETS_BYTES == 0;
-}
-
 /*
- * Inputs that lie in place are copied nevertheless where they meet in the same sets and
- * many channels pay for it. Copies are a cache line further apart if they would meet.
+ * Inputs that lie in place are copied nevertheless where rows of outputs are short and not
+ * one row, but those of copies are, and many channels pay for it. Copies are a cache line
+ * further apart if they would meet.
  */
 static void choose_pitch(struct conv_prog *c)
 {
@@ -268,10 +273,9 @@ static void choose_pitch(struct conv_prog *c)
 	const uint32_t step = g->kernel[1] == 1 ? 1 : g->stride[1];
 
 	c->in_place = is_in_place(c);
-	if (c->in_place && g->out[1] * g->out[0] > 1 && g->m >= COPY_CHANNELS &&
-	    meets(g->a_stride[c->gemm ? CONV_Y : CONV_X] * c->es * g->stride[1]))
+	if (c->in_place && g->stride[1] > 1 && g->out[1] < CONV_MR && g->m >= COPY_CHANNELS)
 		c->in_place = false;
-	if (!c->in_place && !c->merged && meets((int64_t)c->px * step))
+	if (!c->in_place && !c->merged && (int64_t)c->px * step % SET_BYTES == 0)
 		c->px += 64;
 }
 

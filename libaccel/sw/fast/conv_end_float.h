@@ -50,22 +50,23 @@ END bool conv_end_f32(const struct conv_block *g, uint8_t *to, conv_row_sums *ac
 END bool conv_end_bf16(const struct conv_block *g, uint8_t *to, conv_row_sums *acc,
 		       const uint32_t mr, const uint32_t nv)
 {
-	const bool full = g->last == 0xffff;
+	const uint32_t lanes = nv == 1 ? g->last : 0xffff | g->last << 16;
 	__mmask16 small = 0;
 	uint32_t i, n;
 
 #pragma GCC unroll 14
 	for (i = 0; i < mr; i++, to += g->dst_ms)
-#pragma GCC unroll 4
-		for (n = 0; n < nv; n++) {
+#pragma GCC unroll 2
+		for (n = 0; n < nv; n += 2) {
 			const __m512 v = conv_end_value(g->end, acc[i][n], n);
-			const __m256i h = (__m256i)_mm512_cvtneps_pbh(v);
+			const __m512 w = nv == 1 ? v : conv_end_value(g->end, acc[i][n + 1], n + 1);
+			const __m512i h = (__m512i)_mm512_cvtne2ps_pbh(w, v);
 
-			small |= _mm512_fpclass_ps_mask(v, 0x20);
-			if (n + 1 < nv || full)
-				_mm256_storeu_si256((__m256i *)(to + 32 * n), h);
+			small |= _mm512_fpclass_ps_mask(v, 0x20) | _mm512_fpclass_ps_mask(w, 0x20);
+			if (n + 2 < nv || lanes == ~0u)
+				_mm512_storeu_si512(to + 32 * n, h);
 			else
-				_mm256_mask_storeu_epi16(to + 32 * n, (__mmask16)g->last, h);
+				_mm512_mask_storeu_epi16(to + 32 * n, lanes, h);
 		}
 	return !small;
 }

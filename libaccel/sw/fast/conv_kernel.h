@@ -18,6 +18,10 @@
 /** CONV_CHANNELS: most channels of a block */
 #define CONV_CHANNELS	64u
 
+/* Products with zeros: of the first output by the first column of taps, the last by the last */
+#define CONV_SKIP_FIRST	1u
+#define CONV_SKIP_LAST	2u
+
 /* What results of a block may be, at its end */
 #define CONV_END_F32	0u
 #define CONV_END_BF16	1u
@@ -75,6 +79,7 @@ struct conv_end {
  * @tail: bits of A that count in the last step of a row of taps, 0: all; for bf16
  * @mask: lanes of the last vector that B has in memory
  * @blocks: blocks of as many outputs, one behind the other
+ * @skip: CONV_SKIP_*: what may be left out
  * @fetch: from the weights at hand to those that come next
  * @part: blocks by these weights before: 0 and 1 ask for half of the next ones each, others
  *	for their own, which are a little ahead
@@ -105,6 +110,7 @@ struct conv_block {
 	uint32_t mask;
 	uint32_t last;
 	uint32_t blocks;
+	uint32_t skip;
 	uint32_t part;
 	int64_t fetch;
 };
@@ -115,12 +121,14 @@ typedef uint32_t (*conv_block_fn)(const struct conv_block *g);
 /**
  * struct conv_kernels - the block products of a type on an instruction set
  * @fn: by vectors less one and outputs less one; NULL: not that many
+ * @skip: the same that look at conv_block.skip
  * @nv: vectors at most
  * @mr: outputs at most, by vectors less one
  * @ends: kinds of ends that they have, a bit each
  */
 struct conv_kernels {
 	conv_block_fn fn[4][CONV_MR];
+	conv_block_fn skip[4][CONV_MR];
 	uint32_t nv;
 	uint32_t mr[4];
 	uint32_t ends;

@@ -34,10 +34,6 @@
 #define CONV_TAIL(a, m)		(a)
 #endif
 
-#ifndef CONV_HINT
-#define CONV_HINT	_MM_HINT_T1
-#endif
-
 /* Bytes of its own weights that a block asks for ahead: what the last level takes to answer. */
 #define CONV_AHEAD	2048
 
@@ -47,9 +43,11 @@
 typedef float conv_float __attribute__((aligned(1), may_alias, unused));
 typedef int32_t conv_word __attribute__((aligned(1), may_alias, unused));
 
+/* Outputs @from to @to less one. */
 ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const uint8_t *b,
 			     const int64_t steps, const int64_t fetch, conv_row_sums *acc,
-			     const uint32_t mr, const uint32_t nv, const bool tail)
+			     const uint32_t from, const uint32_t to, const uint32_t nv,
+			     const bool tail)
 {
 	const int64_t ms = g->a_ms, ks = g->b_ks, ns = g->b_ns;
 	const uint8_t *a0 = a, *a3 = a + 3 * ms, *a6 = a + 6 * ms, *a9 = a + 9 * ms;
@@ -63,13 +61,13 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 	for (at = 0; at < end; at += 4) {
 #pragma GCC unroll 4
 		for (n = 0; n < (nv + 1) / 2; n++)
-			_mm_prefetch(b + n * ns + fetch, CONV_HINT);
+			_mm_prefetch(b + n * ns + fetch, _MM_HINT_T0);
 #pragma GCC unroll 4
 		for (n = 0; n < nv; n++)
 			bv[n] = n + 1 < nv ? CONV_LOAD(b + n * ns) :
 				CONV_LOAD_MASK(mask, b + n * ns);
 #pragma GCC unroll 14
-		for (i = 0; i < mr; i++) {
+		for (i = from; i < to; i++) {
 			const uint8_t *r = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 :
 					   i < 12 ? a9 : a12;
 
@@ -84,10 +82,13 @@ ALWAYS void conv_block_steps(const struct conv_block *g, const uint8_t *a, const
 	}
 }
 
-/* A block; asks for weights @fetch from those that it has. */
+/*
+ * A block; asks for weights @fetch from those that it has. Of @skip it leaves out the
+ * first output's first column of taps, or the last one's last.
+ */
 ALWAYS void conv_block_sums(const struct conv_block *g, const uint8_t *ay, const int32_t *row,
-			    const int64_t fetch, conv_row_sums *acc, const uint32_t mr,
-			    const uint32_t nv)
+			    const int64_t fetch, const uint32_t skip, conv_row_sums *acc,
+			    const uint32_t mr, const uint32_t nv)
 {
 	const int64_t steps = (int64_t)g->k - (CONV_HAS_TAIL && g->tail);
 	const uint8_t *by = g->b;
@@ -102,14 +103,20 @@ ALWAYS void conv_block_sums(const struct conv_block *g, const uint8_t *ay, const
 		const uint8_t *a = ay, *b = by;
 
 		for (x = 0; x < g->cols; x++, a += g->a_x, b += g->b_x)
-			conv_block_steps(g, a, b, steps, fetch, acc, mr, nv, false);
+			if (!x && skip & CONV_SKIP_FIRST)
+				conv_block_steps(g, a, b, steps, fetch, acc, 1, mr, nv, false);
+			else if (x + 1 == g->cols && skip & CONV_SKIP_LAST)
+				conv_block_steps(g, a, b, steps, fetch, acc, 0, mr - 1, nv, false);
+			else
+				conv_block_steps(g, a, b, steps, fetch, acc, 0, mr, nv, false);
 		if (CONV_HAS_TAIL && g->tail)
 			conv_block_steps(g, ay + 4 * steps, by + steps * g->b_ks, 1, fetch, acc,
-					 mr, nv, true);
+					 0, mr, nv, true);
 	}
 }
 
-ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv)
+ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv,
+			      const bool skips)
 {
 	const uint32_t share = (nv + 1) / 2;
 	const int32_t *row = g->row_add;
@@ -120,9 +127,11 @@ ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, con
 
 	for (at = 0; at < g->blocks; at++) {
 		const uint32_t part = g->part + at;
+		const uint32_t skip = !skips ? 0 : (at ? 0 : g->skip & CONV_SKIP_FIRST) |
+				      (at + 1 < g->blocks ? 0 : g->skip & CONV_SKIP_LAST);
 
 		conv_block_sums(g, a, row, part < 2 ? g->fetch + part * share * g->b_ns :
-				CONV_AHEAD, acc, mr, nv);
+				CONV_AHEAD, skip, acc, mr, nv);
 		a += mr * g->a_ms;
 		if (row)
 			row += mr;
@@ -145,24 +154,40 @@ ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, con
 #define CONV_FN(mr, nv)								\
 	static uint32_t conv_block_##mr##_##nv(const struct conv_block *g)	\
 	{									\
-		return conv_block_do(g, mr, nv);				\
+		return conv_block_do(g, mr, nv, false);				\
+	}
+
+/* Loops that skip would cost those that do not registers: large blocks have others for it. */
+#define CONV_FN_SKIP(mr, nv)							\
+	static uint32_t conv_skip_##mr##_##nv(const struct conv_block *g)	\
+	{									\
+		return conv_block_do(g, mr, nv, true);				\
 	}
 
 #define CONV_EACH_7(f, nv)						\
 	f(1, nv) f(2, nv) f(3, nv) f(4, nv) f(5, nv) f(6, nv) f(7, nv)
+#define CONV_LARGE(f, nv)						\
+	f(7, nv) f(8, nv) f(9, nv) f(10, nv) f(11, nv) f(12, nv) f(13, nv) f(14, nv)
 #define CONV_EACH_14(f, nv)						\
 	CONV_EACH_7(f, nv) f(8, nv) f(9, nv) f(10, nv) f(11, nv) f(12, nv) f(13, nv) f(14, nv)
 #define CONV_NAME(mr, nv)	conv_block_##mr##_##nv,
+#define CONV_NAME_SKIP(mr, nv)	conv_skip_##mr##_##nv,
 
 CONV_EACH_14(CONV_FN, 1)
 CONV_EACH_14(CONV_FN, 2)
 CONV_EACH_7(CONV_FN, 4)
+CONV_LARGE(CONV_FN_SKIP, 2)
+CONV_FN_SKIP(7, 4)
 
 const struct conv_kernels CONV_TABLE = {
 	.fn = {
 		[0] = { CONV_EACH_14(CONV_NAME, 1) },
 		[1] = { CONV_EACH_14(CONV_NAME, 2) },
 		[3] = { CONV_EACH_7(CONV_NAME, 4) },
+	},
+	.skip = {
+		[1] = { [CONV_MR4 - 1] = CONV_LARGE(CONV_NAME_SKIP, 2) },
+		[3] = { [CONV_MR4 - 1] = CONV_NAME_SKIP(7, 4) },
 	},
 	.nv = 4,
 	.mr = { CONV_MR, CONV_MR, 0, CONV_MR4 },

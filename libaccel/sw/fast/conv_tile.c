@@ -170,6 +170,29 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 	k->end = conv_end_init(t->r, b, &p->end) ? &p->end : NULL;
 }
 
+/* What @n outputs from @at on may leave out: padding that is zero. */
+static uint32_t skip_of(const struct conv_prog *c, uint32_t cols, uint32_t at, uint32_t n)
+{
+	const struct conv_plan *g = &c->g;
+	const uint64_t last = (g->out[1] - 1ull) * g->stride[1] +
+			      (g->kernel[1] - 1ull) * g->dilation[1];
+
+	if (c->za || cols == 1)
+		return 0;
+	return (at || !g->pad[1] ? 0 : CONV_SKIP_FIRST) |
+	       (at + n < g->out[1] || last < (uint64_t)g->in[1] + g->pad[1] ? 0 : CONV_SKIP_LAST);
+}
+
+/* @k->blocks of @n outputs from @at on, by @vecs vectors. Returns how many were done. */
+static uint32_t run_blocks(const struct conv_prog *c, struct conv_block *k, uint32_t vecs,
+			   uint32_t n, uint32_t at)
+{
+	const conv_block_fn skip = c->k->skip[vecs - 1][n - 1];
+
+	k->skip = skip_of(c, k->cols, at, n * k->blocks);
+	return k->skip && skip ? skip(k) : c->k->fn[vecs - 1][n - 1](k);
+}
+
 /* @n outputs on, @blocks times. */
 static void advance(struct conv_block *k, uint32_t n, uint32_t blocks)
 {
@@ -182,7 +205,6 @@ static void advance(struct conv_block *k, uint32_t n, uint32_t blocks)
 /* Sums of blocks side by side, then their end. */
 static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct conv_result *b)
 {
-	const conv_block_fn *fn = t->c->k->fn[b->ld / CONV_LANES - 1];
 	uint32_t i, n;
 
 	k.end = NULL;
@@ -190,7 +212,7 @@ static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct
 		n = UMA_MIN(t->c->mr, b->outputs - i);
 		k.blocks = (b->outputs - i) / n;
 		k.acc = (uint8_t *)t->sums + i * k.acc_ms;
-		fn[n - 1](&k);
+		run_blocks(t->c, &k, (uint32_t)b->ld / CONV_LANES, n, b->at + i);
 		advance(&k, n, k.blocks);
 	}
 	return conv_finish_block(t->r, b);
@@ -214,7 +236,8 @@ static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 	while (b.at < width) {
 		n = UMA_MIN(mr, width - b.at);
 		k.blocks = (width - b.at) / n;
-		done = k.end ? t->c->k->fn[b.ld / CONV_LANES - 1][n - 1](&k) : 0;
+		done = !k.end ? 0 :
+		       run_blocks(t->c, &k, (uint32_t)b.ld / CONV_LANES, n, b.at);
 		advance(&k, n, done);
 		k.dst += (int64_t)n * done * k.dst_ms;
 		b.at += n * done;
