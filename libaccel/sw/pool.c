@@ -245,26 +245,23 @@ void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot)
 
 /* --- threads that wait ---------------------------------------------------- */
 
-/* Nothing is to be had: look out for it, without the lock. */
-static void look_out(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *queue,
-		     uint64_t until)
+/* Nothing is to be had: look out for it until @end, without the lock. Returns if there is. */
+static bool look_out(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *queue,
+		     uint64_t end)
 {
-	uint64_t end = sw_now() + SW_SPIN_NS;
+	bool found = false;
 	uint32_t i;
 
-	if (until && end > until)
-		end = until;
 	pthread_mutex_unlock(&pool->lock);
 	do {
-		for (i = 0; i < 32; i++) {
-			if (sw_fence_done(run) ||
-			    atomic_load_explicit(&queue->open, memory_order_relaxed))
-				goto out;
+		for (i = 0; i < 32 && !found; i++) {
 			sw_pause();
+			found = sw_fence_done(run) ||
+				atomic_load_explicit(&queue->open, memory_order_relaxed);
 		}
-	} while (sw_now() < end);
-out:
+	} while (!found && sw_now() < end);
 	pthread_mutex_lock(&pool->lock);
+	return found;
 }
 
 /* Parts of @run, and of those before it in its queue. */
@@ -272,7 +269,7 @@ static void help(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *qu
 		 struct sw_slot *slot, struct sw_fence **ended)
 {
 	struct sw_exec *exec;
-	bool looked = false;
+	uint64_t end = 0;
 
 	while (!sw_fence_done(run)) {
 		exec = pick(pool, queue, slot);
@@ -282,15 +279,19 @@ static void help(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *qu
 			pool->helping--;
 			if (sw_exec_leaves(slot))
 				return;
-			looked = false;
+			end = 0;
 			continue;
 		}
 		/* A worker was left asleep for what this thread does not take. */
 		wake(pool, 0);
-		if (looked || pool->running >= pool->thread_count)
+		if (pool->running >= pool->thread_count)
 			return;
-		looked = true;
-		look_out(pool, run, queue, slot->until);
+		/* What another thread was faster to take may come back to be shared. */
+		if (!end)
+			end = slot->until ? UMA_MIN(sw_now() + SW_SPIN_NS, slot->until) :
+					    sw_now() + SW_SPIN_NS;
+		if (!look_out(pool, run, queue, end) || sw_now() >= end)
+			return;
 	}
 }
 
@@ -324,24 +325,23 @@ void sw_help(struct sw_fence *run, uint64_t until)
 
 /* --- workers -------------------------------------------------------------- */
 
-/* With the lock, which it lets go of: look for work for a while. */
-static void spin(struct sw_pool *pool)
+/* With the lock, which it lets go of: look for work until @end. Returns if there is some. */
+static bool spin(struct sw_pool *pool, uint64_t end)
 {
-	const uint64_t end = sw_now() + SW_SPIN_NS;
+	bool found = false;
 	uint32_t i;
 
 	pool->spinning++;
 	pthread_mutex_unlock(&pool->lock);
 	do {
-		for (i = 0; i < 32; i++) {
-			if (top_of(pool) >= 0)
-				goto out;
+		for (i = 0; i < 32 && !found; i++) {
 			sw_pause();
+			found = top_of(pool) >= 0;
 		}
-	} while (sw_now() < end);
-out:
+	} while (!found && sw_now() < end);
 	pthread_mutex_lock(&pool->lock);
 	pool->spinning--;
+	return found;
 }
 
 /* With the lock, which it lets go of. Returns whether the time is over. */
@@ -394,6 +394,7 @@ static void *thread_main(void *arg)
 	struct sw_fence *ended = NULL;
 	struct sw_exec *exec;
 	bool gone = false, looked = true;
+	uint64_t end = 0;
 
 	pthread_mutex_lock(&pool->lock);
 	self->gone = &gone;
@@ -401,18 +402,21 @@ static void *thread_main(void *arg)
 		exec = pick(pool, NULL, &self->slot);
 		/* One thread is whoever waits. */
 		if (!exec && !looked && pool->spinning + 1 < pool->thread_count) {
-			looked = true;
-			spin(pool);
+			/* What another thread was faster to take may come back to be shared. */
+			end = end ? end : sw_now() + SW_SPIN_NS;
+			looked = !spin(pool, end) || sw_now() >= end;
 			continue;
 		}
 		if (!exec) {
 			fall_asleep(self);
 			/* What it was woken for may be over, and the next one is on its way. */
 			looked = false;
+			end = 0;
 			continue;
 		}
 		sw_exec_work(pool, exec, &self->slot, &ended);
 		looked = false;
+		end = 0;
 		if (!ended)
 			continue;
 		pthread_mutex_unlock(&pool->lock);

@@ -98,6 +98,8 @@ static void cut_blocks(struct gemm_plan *g, const struct fast_prog *p)
 #define COST_READ	2u
 #define COST_SUMS	3u
 #define COST_PACK	11u
+/* Bytes that the products of a strip's first rows pack; half of that for 16 bits */
+#define COST_JOIN	6u
 
 /**
  * struct cut - a way to cut
@@ -119,8 +121,10 @@ static void weigh(struct cut *c, const struct gemm_plan *g, uint32_t threads)
 {
 	const uint32_t row = COST_READ + (g->pack_a ? COST_PACK : 0) +
 			     (g->row_sums ? COST_SUMS : 0);
-	const uint32_t col = COST_READ + (g->b >= GEMM_B_COPY && !g->fused ? COST_PACK : 0) +
-			     (g->col_sums ? COST_SUMS : 0);
+	const uint32_t join = g->kind == FAST_GEMM_F32 ? 0 :
+			      g->kind == FAST_GEMM_BF16 ? COST_JOIN / 2 : COST_JOIN;
+	const uint32_t pack = g->b < GEMM_B_COPY ? 0 : g->fused ? join : COST_PACK;
+	const uint32_t col = COST_READ + pack + (g->col_sums ? COST_SUMS : 0);
 
 	c->tiles = g->batches * count(g->m, c->tm) * count(g->n, c->nt);
 	c->time = (c->tiles + threads - 1) / threads *
