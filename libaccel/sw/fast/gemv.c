@@ -4,7 +4,7 @@
  *
  * What takes time here is bringing in B, so B is read once, panel after panel, and
  * each of its vectors meets all rows while it is in registers. With more rows than
- * a kernel has room for, a stretch of K of a few vectors stays in the second-level
+ * a kernel has room for, a stretch of K of a few vectors stays in the first-level
  * cache while block after block of rows passes over it; meanwhile the stretch
  * behind it is fetched, so that the memory works all the time too.
  *
@@ -16,6 +16,7 @@
  */
 #include <string.h>
 #include "classes.h"
+#include "gemm.h"
 #include "gemv.h"
 
 /* Rows from which on tiles of both operands are the better way */
@@ -68,9 +69,32 @@ static const uint8_t *vector_at(const struct gemv_plan *p, const struct gemv_til
 	return t->b + (col / p->bn) * t->panel + (col % p->bn) * 4ul;
 }
 
+/*
+ * Vectors of columns at once: one row reads B as it lies; of others as many as there
+ * is room for, or, where all of B comes from memory, no more streams than two.
+ */
+static uint32_t vectors(const struct gemv_plan *p)
+{
+	uint32_t first;
+	const uint32_t mr = gemv_block_rows(p, 0, &first);
+
+	if (p->rows == 1)
+		return p->bn == 2u * p->set->vl ? 2 : 1;
+	if (p->blocks == 1 && p->set->panel[mr - 1])
+		return 2;
+	return p->set->wide[mr - 1];
+}
+
+static gemv_fn kernel(const struct gemv_plan *p, uint32_t mr, uint32_t nv)
+{
+	if (nv == 1)
+		return p->set->fn[mr - 1][0];
+	return nv == p->set->wide[mr - 1] ? p->set->fn[mr - 1][1] : p->set->panel[mr - 1];
+}
+
 /* Columns @col .. of the tile, @nv vectors, all rows and all of K. */
 static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_t col,
-		    uint32_t nv, bool wide)
+		    uint32_t nv)
 {
 	const struct gemv_plan *p = gemv_plan_of(r);
 	const uint32_t unit = gemv_a_bytes(p->kind, p->bk);
@@ -112,7 +136,7 @@ static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_
 				g.ahead[g.ahead_count++] = g.b[v] +
 					(p->blocks > 1 ? g.steps * step :
 					 p->rows > 1 ? AHEAD : AHEAD_ONE);
-			p->set->fn[mr - 1][wide](&g);
+			kernel(p, mr, nv)(&g);
 		}
 	}
 }
@@ -225,7 +249,8 @@ static int products(const struct fast_run *r, uint32_t tile)
 		.n0 = tile % p->tiles * p->tile,
 		.c = r->scratch,
 	};
-	uint32_t col, first, mr, wide, i;
+	const uint32_t wide = vectors(p);
+	uint32_t col, i;
 	int32_t in_place_sum;
 	uint8_t *a;
 
@@ -254,14 +279,12 @@ static int products(const struct fast_run *r, uint32_t tile)
 			     (p->has_zeros ? 0 : (float)b->zero);
 	if (p->groups && tables(r, &t))
 		return -1;
-	mr = gemv_block_rows(p, 0, &first);
-	wide = p->rows == 1 ? (p->bn == 2u * p->set->vl ? 2 : 1) : p->set->wide[mr - 1];
 	for (col = 0; col < t.n;) {
 		const uint32_t left = (uint32_t)uma_divup(t.n - col, p->set->vl);
-		const bool all = wide > 1 && left >= wide;
+		const uint32_t nv = left >= wide ? wide : 1;
 
-		columns(r, &t, col, all ? wide : 1, all);
-		col += (all ? wide : 1) * p->set->vl;
+		columns(r, &t, col, nv);
+		col += nv * p->set->vl;
 	}
 	return finish(r, &t, p->in_place ? &in_place_sum : gemv_sums(p, a));
 }
@@ -405,10 +428,10 @@ static void plan_groups(const struct fast_prog *f, struct gemv_plan *p)
 	}
 }
 
-/* Steps of a stretch of K: a few vectors of it in a part of the second-level cache. */
+/* Steps of a stretch of K: a few vectors of it in a part of the first-level cache. */
 static uint32_t plan_stretch(const struct fast_prog *f, const struct gemv_plan *p)
 {
-	uint64_t kc = f->cpu->l2 / 16 / (4ull * p->set->vl * p->set->wide[p->set->mr - 1]);
+	uint64_t kc = f->cpu->l1d / 3 / (4ull * p->set->vl * p->set->wide[p->set->mr - 1]);
 
 	if (f->hint.kt)
 		kc = f->hint.kt / p->bk;
@@ -427,6 +450,18 @@ static bool is_in_place(const struct fast_prog *f, const struct gemv_plan *p)
 	const bool same = a->dtype == UMA_DTYPE_F32 || (p->kind >= GEMV_I8 && p->kind <= GEMV_I4_U);
 
 	return p->rows == 1 && same && a->strides[a->rank - 1] == 1 && p->k % p->bk == 0;
+}
+
+/* Does class gemm take it, and have enough rows to look ahead meanwhile? */
+static bool better_as_gemm(const struct fast_prog *f, const struct gemv_plan *p)
+{
+	const struct uma_tensor_view *b = &f->op->t[UMA_SLOT_B];
+
+	if (p->m <= GEMM_AHEAD_ROWS || (p->bn != 16 && p->bn % FAST_GEMM_N))
+		return false;
+	if (p->kind == GEMV_I8 || p->kind == GEMV_I8_U)
+		return !b->zero_addr;
+	return p->kind == GEMV_BF16_DOT;
 }
 
 static int gemv_prepare(struct fast_prog *f)
@@ -455,6 +490,8 @@ static int gemv_prepare(struct fast_prog *f)
 	if (!choose_kind(f, p))
 		return 0;
 	if (p->kind >= GEMV_I8 && p->k > K_EXACT)
+		return 0;
+	if (better_as_gemm(f, p))
 		return 0;
 	p->rows = p->m + (p->kind >= GEMV_I8 && a->zero);
 	/* B that stays in the caches is as well off in strips. */

@@ -87,12 +87,15 @@ typedef void (*gemv_fn)(const struct gemv_call *g);
  * @mr: rows of a block, at most
  * @wide: vectors of columns of the second kernel, for 1 .. @mr rows
  * @fn: kernels for as many rows: one vector, @wide vectors
+ * @panel: where @wide is three: two vectors, else NULL; slower from a cache, and
+ *	faster from memory
  */
 struct gemv_set {
 	uint8_t vl;
 	uint8_t mr;
 	uint8_t wide[GEMV_MR];
 	gemv_fn fn[GEMV_MR][2];
+	gemv_fn panel[GEMV_MR];
 };
 
 /* The kernels of a set of instructions, NULL: it has none of this kind */

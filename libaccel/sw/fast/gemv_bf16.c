@@ -13,7 +13,7 @@ V_INLINE vf v_dot_bf16(vf acc, vi a, vi b)
 #include "gemv_kernel.h"
 #include "gemv_all.h"
 
-SET_8(BF16_DOT, 2, 4, 4, 4, 4, 4, 3, 3);
+SET_8_PANEL(BF16_DOT, 2, 4, 4, 4, 4, 4, 3, 3);
 
 #define GEMV_TABLE	gemv_bf16
 #include "gemv_table.h"

@@ -13,8 +13,8 @@ V_INLINE vi vi_dot(vi acc, vi u, vi s)
 #include "gemv_kernel.h"
 #include "gemv_all.h"
 
-SET_8(I8, 2, 4, 4, 4, 4, 4, 3, 3);
-SET_8(I8_U, 2, 4, 4, 4, 4, 4, 3, 3);
+SET_8_PANEL(I8, 2, 4, 4, 4, 4, 4, 3, 3);
+SET_8_PANEL(I8_U, 2, 4, 4, 4, 4, 4, 3, 3);
 SET_8(I4, 2, 4, 4, 4, 4, 4, 3, 3);
 SET_8(I4_U, 2, 4, 4, 4, 4, 4, 3, 3);
 
