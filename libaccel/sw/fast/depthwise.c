@@ -122,15 +122,17 @@ static uint32_t lines_of(const struct dw_prog *c, uint32_t rows)
 	return (rows - 1) * c->g.stride[0] + DW_TAPS;
 }
 
-/* Most rows whose inputs a part of the first-level cache holds, of the outputs of a strip */
+/*
+ * binary32: rows whose inputs, of the outputs of a strip, half of the first-level cache holds,
+ * for the next vector of channels is beside them.
+ */
 static uint32_t strip_rows(const struct fast_prog *p, const struct dw_prog *c)
 {
-	const uint32_t wide = c->halves ? 4 : 7;
 	const uint32_t vectors = UMA_MIN(c->lanes / c->vector, DW_GROUP);
-	const uint32_t line = ((wide - 1) * c->g.stride[1] + DW_TAPS) * vectors * 64;
-	const uint32_t lines = p->cpu->l1d / 3 * 2 / line;
+	const uint32_t line = (6 * c->g.stride[1] + DW_TAPS) * vectors * 64;
+	const uint32_t lines = p->cpu->l1d / 2 / line;
 
-	return lines > DW_TAPS ? (lines - DW_TAPS) / c->g.stride[0] + 1 : 1;
+	return lines < DW_TAPS ? 1 : (lines - DW_TAPS) / c->g.stride[0] + 1;
 }
 
 /* Rows that are formed at a time. */
@@ -139,7 +141,7 @@ static bool choose_band(const struct fast_prog *p, struct dw_prog *c)
 	uint32_t bands;
 
 	c->band = UMA_MIN(c->rows, c->apart ? DW_APART : DW_BAND);
-	if (c->es != 1 && !c->apart)
+	if (c->es != 1 && !c->halves)
 		c->band = UMA_MIN(c->band, UMA_MAX(strip_rows(p, c), 4u));
 	bands = (c->rows + c->band - 1) / c->band;
 	c->band = (c->rows + bands - 1) / bands;

@@ -17,7 +17,7 @@
 /** DW_GROUP: vectors whose results are brought into their place together, if that is apart */
 #define DW_GROUP	8u
 /** DW_APART: most rows of outputs then */
-#define DW_APART	8u
+#define DW_APART	4u
 /** DW_RESULTS: bytes of those of 7 outputs side by side */
 #define DW_RESULTS	(DW_APART * 7u * DW_GROUP * 64u)
 /** DW_FLOATS: numbers in front of a vector of 16 channels: 9 weights and the bias */

@@ -38,6 +38,7 @@ ALWAYS __m256i to_bf16(__m512 x)
 /* What a strip is, known when it is compiled. */
 #define PLAIN	1u	/* results are vectors as they are stored, all lanes of them */
 #define IN16	2u	/* bf16 where binary32 is multiplied */
+#define APART	4u	/* results go through memory of the thread, see below */
 
 /**
  * struct drain - results of a group that are not yet where they belong
@@ -131,6 +132,29 @@ ALWAYS void columns(const struct strip *s, const struct dw_line *l, const uint32
 	*last = s->ends ? l->last + s->off : *mid + (n - 2) * l->px;
 }
 
+ALWAYS void pixel(const struct drain *d, const uint32_t vectors)
+{
+	uint8_t *const to = d->out + d->x * d->out_ms;
+	uint32_t v;
+
+#pragma GCC unroll 8
+	for (v = 0; v < vectors; v++)
+		_mm512_storeu_si512(to + 64ul * v,
+				    _mm512_load_si512(d->from + 64ul * d->pixels * v));
+}
+
+/* Pixels one after the other, until so many are left. */
+ALWAYS void drain_to(struct drain *d, uint32_t left)
+{
+	for (; d->left > left; d->left--, d->from += 64) {
+		d->vectors == DW_GROUP ? pixel(d, DW_GROUP) : pixel(d, d->vectors);
+		if (++d->x == d->n) {
+			d->x = 0;
+			d->out += d->below;
+		}
+	}
+}
+
 ALWAYS void first_line(const struct strip *s, const struct taps *t, const struct dw_line *l,
 		       struct sums *a, const uint32_t n, const uint32_t stride,
 		       const uint32_t kind)
@@ -157,7 +181,7 @@ ALWAYS void last_line(const struct strip *s, const struct taps *t, const struct 
 }
 
 /* Windows two rows apart share a row of inputs, those one apart two. */
-ALWAYS void roll(const struct strip *s, const struct dw_line *l, uint32_t rows, uint8_t *out,
+ALWAYS void roll(struct strip *s, const struct dw_line *l, uint32_t rows, uint8_t *out,
 		 const uint32_t n, const uint32_t stride, const uint32_t kind)
 {
 	const int64_t below = s->below;
@@ -176,6 +200,8 @@ ALWAYS void roll(const struct strip *s, const struct dw_line *l, uint32_t rows, 
 		step(s, &t, l++, NULL, &x, &y, NULL, n, stride, kind);
 		for (; rows > 2; rows--, out += below) {
 			step(s, &t, l++, &x, &y, &z, out, n, stride, kind);
+			if (kind & APART)
+				drain_to(&s->drain, s->drain.left ? s->drain.left - 1 : 0);
 			x = y;
 			y = z;
 		}
@@ -189,7 +215,7 @@ ALWAYS void roll(const struct strip *s, const struct dw_line *l, uint32_t rows, 
 }
 
 /* All rows of @n outputs of a vector of channels. */
-ALWAYS void strip(const struct strip *s, uint8_t *out, const uint32_t n, const uint32_t stride,
+ALWAYS void strip(struct strip *s, uint8_t *out, const uint32_t n, const uint32_t stride,
 		  const uint32_t kind)
 {
 	const struct dw_band *b = s->b;
@@ -203,32 +229,6 @@ ALWAYS void strip(const struct strip *s, uint8_t *out, const uint32_t n, const u
 			     stride, kind);
 }
 
-ALWAYS void pixel(const struct drain *d, const uint32_t vectors)
-{
-	uint8_t *const to = d->out + d->x * d->out_ms;
-	uint32_t v;
-
-#pragma GCC unroll 8
-	for (v = 0; v < vectors; v++)
-		_mm512_storeu_si512(to + 64ul * v,
-				    _mm512_load_si512(d->from + 64ul * d->pixels * v));
-}
-
-/* So many pixels more, one after the other. */
-static inline void drain(struct drain *d, uint32_t pixels)
-{
-	if (pixels > d->left)
-		pixels = d->left;
-	d->left -= pixels;
-	for (; pixels; pixels--, d->from += 64) {
-		d->vectors == DW_GROUP ? pixel(d, DW_GROUP) : pixel(d, d->vectors);
-		if (++d->x == d->n) {
-			d->x = 0;
-			d->out += d->below;
-		}
-	}
-}
-
 /* All rows of @n outputs from @x on, of channels from @ch on. */
 ALWAYS void group(struct strip *s, uint32_t ch, uint32_t vectors, uint32_t x, const uint32_t n,
 		  const uint32_t stride, const uint32_t kind)
@@ -236,7 +236,7 @@ ALWAYS void group(struct strip *s, uint32_t ch, uint32_t vectors, uint32_t x, co
 	const struct dw_band *b = s->b;
 	const uint64_t es = b->in16 ? 2 : 4, ds = b->out16 ? 2 : 4;
 	uint8_t *const out = b->out + x * b->out_ms + ch * ds;
-	const bool apart = kind & PLAIN && b->apart;
+	const bool apart = kind & APART;
 	uint8_t *const buf = b->buf + (s->odd ? DW_RESULTS : 0);
 	uint32_t g;
 
@@ -251,10 +251,9 @@ ALWAYS void group(struct strip *s, uint32_t ch, uint32_t vectors, uint32_t x, co
 		strip(s, apart ? buf + 64ul * n * b->rows * g : out + g * CHANNELS * ds, n,
 		      stride, kind);
 		if (apart)
-			drain(&s->drain, (s->drain.pixels + vectors - 1) / vectors);
+			drain_to(&s->drain, (vectors - 1 - g) * s->drain.pixels / vectors);
 	}
 	if (apart) {
-		drain(&s->drain, ~0u);
 		s->drain = (struct drain){
 			.from = buf, .out = out, .below = b->out_row, .out_ms = b->out_ms,
 			.n = n, .left = n * b->rows, .pixels = n * b->rows, .vectors = vectors,
@@ -276,7 +275,10 @@ ALWAYS void outputs(struct strip *s, uint32_t ch, uint32_t vectors, const uint32
 		/* Some at the end a second time rather than one by one. */
 		if (left >= WIDE || (left > NARROW && count >= WIDE)) {
 			x = UMA_MIN(x, count - WIDE);
-			group(s, ch, vectors, x, WIDE, stride, kind);
+			if (kind == PLAIN && s->b->apart)
+				group(s, ch, vectors, x, WIDE, stride, PLAIN | APART);
+			else
+				group(s, ch, vectors, x, WIDE, stride, kind);
 			x += WIDE;
 		} else if (count >= NARROW) {
 			x = UMA_MIN(x, count - NARROW);
@@ -301,7 +303,7 @@ ALWAYS void channels(const struct dw_band *b, const uint32_t stride, const uint3
 		n = UMA_MIN(full - v, DW_GROUP);
 		outputs(&s, v * CHANNELS, n, stride, kind | PLAIN);
 	}
-	drain(&s.drain, ~0u);
+	drain_to(&s.drain, 0);
 	for (; v * CHANNELS < b->n; v++) {
 		if (b->n - v * CHANNELS < CHANNELS)
 			s.m = (1u << b->n % CHANNELS) - 1;
