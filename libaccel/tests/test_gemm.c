@@ -524,6 +524,35 @@ static void test_vectors(struct op_env *env)
 			}
 }
 
+/* Floating-point weights as they lie, on all sides of vectors and of groups of rows */
+static void test_few(struct op_env *env)
+{
+	static const int64_t sizes[][2] = {
+		{ 67, 70 }, { 64, 64 }, { 33, 130 }, { 260, 17 }, { 1, 4099 }, { 5003, 1 },
+	};
+	static const uint8_t rows[] = { 1, 2, 3, 4, 7, 8, 9 };
+	uint32_t i, j, m, flags;
+
+	for (i = 0; i < ARRAY_SIZE(types) && is_float(types[i].b); i++)
+		for (j = 0; j < ARRAY_SIZE(sizes); j++)
+			for (m = 0; m < ARRAY_SIZE(rows); m++)
+				for (flags = 0; flags < 4; flags++) {
+					struct gemm_case g = {
+						"few", types[i].a, types[i].b, types[i].d,
+						rows[m], sizes[j][0], sizes[j][1],
+						.flags = (int)flags, RANDOM, .epilogue = 1,
+						.batch = (i + m) % 3 ? 0 : (int)j % BATCHES,
+					};
+
+					if ((flags & 1) && (m + j) % 4)
+						continue;
+					if (env->small && (i + j + m + flags) % 7)
+						continue;
+					run_case(env, &g,
+						 80000 + 1000 * i + 100 * j + 10 * m + flags);
+				}
+}
+
 static void test_random(struct op_env *env)
 {
 	struct gemm_case g = {
@@ -544,6 +573,7 @@ int main(void)
 		{ "gemm epilogues", test_epilogues },
 		{ "gemm layouts", test_layouts },
 		{ "gemm vectors", test_vectors },
+		{ "gemm few rows", test_few },
 		{ "gemm random", test_random },
 	};
 

@@ -11,6 +11,7 @@ extern const struct fast_class fast_attention;
 extern const struct fast_class fast_conv;
 extern const struct fast_class fast_depthwise;
 extern const struct fast_class fast_dynquant;
+extern const struct fast_class fast_few;
 extern const struct fast_class fast_gemm;
 extern const struct fast_class fast_pointwise;
 extern const struct fast_class fast_wino;

@@ -21,7 +21,7 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 		&fast_wino, &fast_depthwise, &fast_conv, NULL
 	};
 	static const struct fast_class *const gemm[] = {
-		&fast_gemv, &fast_pointwise, &fast_gemm, NULL
+		&fast_gemv, &fast_few, &fast_pointwise, &fast_gemm, NULL
 	};
 
 	switch (opcode) {

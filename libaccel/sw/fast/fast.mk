@@ -21,6 +21,7 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	depthwise.o \
 	wino.o \
 	dynquant.o \
+	few.o \
 	gemv.o \
 	gemv_bring.o \
 	)
@@ -49,8 +50,8 @@ $(eval $(call fast-for,vnni,gemm_i8s_avx512.o gemm_i8u_avx512.o))
 $(eval $(call fast-for,bf16,gemm_bf16_avx512.o))
 $(eval $(call fast-for,amx,gemm_amx.o conv_amx.o))
 
-$(eval $(call fast-for,avx2,dynquant_avx2.o gemv_avx2.o))
-$(eval $(call fast-for,avx512,dynquant_avx512.o gemv_avx512.o))
+$(eval $(call fast-for,avx2,dynquant_avx2.o few_avx2.o gemv_avx2.o))
+$(eval $(call fast-for,avx512,dynquant_avx512.o few_avx512.o gemv_avx512.o))
 $(eval $(call fast-for,vnni,gemv_vnni.o))
 $(eval $(call fast-for,bf16,gemv_bf16.o))
 
