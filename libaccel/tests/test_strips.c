@@ -228,6 +228,7 @@ static void make(struct strip_case *t, bool keep)
 	if (keep) {
 		t->s.m = FAST_GEMM_FIRST + below(40);
 		t->s.n = FAST_GEMM_N;
+		t->s.raw_far = below(2);
 	}
 	t->s.k = below(3) ? ks[below(sizeof(ks) / sizeof(ks[0]))] : 1 + below(200);
 	if (!below(8))

@@ -27,6 +27,8 @@
 /* Bytes of A that are packed, and of sums where K is cut */
 #define PACKED_A	(512u * 1024u)
 #define SUMS		(512u * 1024u)
+/* Ways of a second-level cache, or more */
+#define L2_WAYS		16u
 /* Bytes over which the sets of a first-level cache are spread */
 #define PAGE		4096u
 /* Rows between epilogues, in packed vectors */
@@ -209,6 +211,17 @@ static bool place(struct gemm_plan *g)
 	return at <= FAST_SCRATCH;
 }
 
+/*
+ * Would the rows of a strip of B, as they lie, drive each other out of the second-level
+ * cache? Rows that are as many bytes apart as one of its ways has share its sets.
+ */
+static bool too_many(const struct gemm_plan *g, uint32_t l2)
+{
+	const uint64_t low = (uint64_t)g->b_ks & -(uint64_t)g->b_ks;
+
+	return g->kt * UMA_MIN(low, l2 / L2_WAYS) > l2;
+}
+
 /* Columns that are far apart would meet in the same sets of the first-level cache. */
 static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 {
@@ -296,6 +309,7 @@ static int prepare(struct fast_prog *p)
 	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
 	distances(g, p);
 	cut_k(g, p);
+	g->raw_far = g->fused && g->ahead && too_many(g, p->cpu->l2);
 	g->rows = g->pack_a ? 0 : rows_at_once(g, p);
 	cut_tiles(g, p);
 	tiles = g->batches * g->mtiles * g->ntiles;

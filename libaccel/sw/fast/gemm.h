@@ -58,6 +58,7 @@ enum gemm_b {
  * @b_matrix: bytes of a matrix of packed B
  * @d_ms: bytes from row to row of DST
  * @strips: strips that are packed at a time
+ * @raw_far: its rows, as they lie, would drive each other out of the second-level cache
  * @ahead: B is too large for the caches close by
  * @far: so is DST
  * @row_factor: what the sums of a row of A are multiplied by for @init
@@ -109,6 +110,7 @@ struct gemm_plan {
 	uint8_t flip;
 	uint8_t rows;
 	bool fused;
+	bool raw_far;
 	bool ahead;
 	bool far;
 	bool pack_a;

@@ -22,7 +22,7 @@
 #define FAST_GEMM_AHEAD		4u
 /** FAST_GEMM_FIRST: least rows of a strip with &struct fast_gemm_strip.keep */
 #define FAST_GEMM_FIRST		8u
-/** FAST_GEMM_NEAR: groups of K that are asked for ahead where B is packed on the way */
+/** FAST_GEMM_NEAR: groups of K that are asked for ahead with &struct fast_gemm_strip.raw_far */
 #define FAST_GEMM_NEAR		32
 
 /**
@@ -81,6 +81,7 @@ enum fast_gemm_kind {
  * @rows: rows that are read side by side at most; 0: as many as suit
  * @accumulate: add to C
  * @far: C is not in the first-level cache
+ * @raw_far: @raw is not in the second-level cache
  * @b_masked: F32: nothing behind column @n of B may be read
  */
 struct fast_gemm_strip {
@@ -104,6 +105,7 @@ struct fast_gemm_strip {
 	uint8_t rows;
 	bool accumulate;
 	bool far;
+	bool raw_far;
 	bool b_masked;
 };
 

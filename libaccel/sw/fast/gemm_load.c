@@ -18,8 +18,6 @@
 /* Bytes of a strip of packed B that are copied to be turned, and rows for which that pays */
 #define KEPT_STRIP	(128u * 1024u)
 #define KEPT_ROWS	28u
-/* Ways of a second-level cache, or more */
-#define L2_WAYS		16u
 /* Rows that are packed at a time; whole groups of any kernel */
 #define PACK_ROWS	64u
 
@@ -189,18 +187,6 @@ static void packed_strip(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 	s->b[1] = (const char *)s->b[0] + 64;
 }
 
-/*
- * Would the rows of a strip, as they lie, drive each other out of the second-level
- * cache? Rows that are as many bytes apart as one of its ways has share its sets; half
- * of the ways are for them.
- */
-static bool too_many(const struct gemm_plan *g, uint32_t l2)
-{
-	const uint64_t low = (uint64_t)g->b_ks & -(uint64_t)g->b_ks;
-
-	return g->kt * UMA_MIN(low, l2 / L2_WAYS) > l2 / 2;
-}
-
 /* The strip behind this one, while this one is multiplied. */
 static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		       struct fast_gemm_strip *s)
@@ -230,7 +216,7 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 	}
 	if (b->strides[b->rank - 1] != 1)
 		return;
-	if (g->fused && too_many(g, t->r->prog->cpu->l2)) {
+	if (g->raw_far) {
 		/* Its beginning; it looks ahead itself. */
 		p = t->b + k0 * ks + n0 * g->b_ns;
 		for (i = 0; i < FAST_GEMM_NEAR * group; i++, p += ks) {
@@ -382,6 +368,7 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 
 	if (g->ahead && t->m > GEMM_AHEAD_ROWS)
 		look_ahead(t, k0, n0, s);
+	s->raw_far = g->raw_far;
 	if (g->b == GEMM_B_PACKED) {
 		packed_strip(t, k0, n0, s);
 		if (g->fused && n == FAST_GEMM_N && t->m >= KEPT_ROWS) {

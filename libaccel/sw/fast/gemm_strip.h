@@ -76,9 +76,11 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 #ifdef FLIP
 #define TURN(v)		_mm512_xor_si512(v, _mm512_set1_epi8((char)s->flip))
 #define TURNED		(s->flip)
+#define TURNS		true
 #else
 #define TURN(v)		(v)
 #define TURNED		false
+#define TURNS		false
 #endif
 
 /* What the sums start from. */
@@ -271,7 +273,7 @@ static void strip_rows(const struct fast_gemm_strip *s, uint32_t r, uint32_t til
 
 #ifdef JOIN
 /* The first tile of a strip with keep: from rows of B, or from vectors that are turned. */
-INLINE void first_tile(const struct fast_gemm_strip *s, const bool join)
+INLINE void first_tile(const struct fast_gemm_strip *s, const bool join, const bool ask)
 {
 	const char *p[(FIRST + 2) / 3], *b0 = s->b[0], *b1 = s->b[1], *a = s->a, *raw = s->raw;
 	const int64_t b_ks = s->b_ks, raw_ks = s->raw_ks;
@@ -291,13 +293,16 @@ INLINE void first_tile(const struct fast_gemm_strip *s, const bool join)
 		_mm512_store_si512(keep0, (__m512i)v0);
 		_mm512_store_si512(keep1, (__m512i)v1);
 		PRODUCTS(v0, v1);
-		if (join) {
+		if (ask) {
 #pragma GCC unroll 4
-			for (i = 0; i < GROUP; i++, raw += raw_ks)
-				_mm_prefetch(raw + FAST_GEMM_NEAR * GROUP * raw_ks, _MM_HINT_T1);
-			if (GROUP == 1)
-				_mm_prefetch(raw + (FAST_GEMM_NEAR - 1) * raw_ks + side,
+			for (i = 0; i < GROUP; i++)
+				_mm_prefetch(raw + (FAST_GEMM_NEAR * GROUP + i) * raw_ks,
 					     _MM_HINT_T1);
+			if (GROUP == 1)
+				_mm_prefetch(raw + FAST_GEMM_NEAR * raw_ks + side, _MM_HINT_T1);
+		}
+		if (join) {
+			raw += GROUP * raw_ks;
 		} else {
 			b0 += b_ks;
 			b1 += b_ks;
@@ -326,12 +331,12 @@ static __attribute__((noinline)) void keep_strip(const struct fast_gemm_strip *s
 
 	if (s->far)
 		ask_for_c(s, s->c, FIRST, s->m == FIRST);
-#ifdef FLIP
-	if (!s->raw)
-		first_tile(s, false);
+	if (TURNS && !s->raw)
+		first_tile(s, false, false);
+	else if (s->raw_far)
+		first_tile(s, true, true);
 	else
-#endif
-		first_tile(s, true);
+		first_tile(s, true, false);
 	fast_gemm_kept(&rest);
 	strip_rows(&rest, FIRST, 0);
 }
