@@ -70,8 +70,10 @@ static const uint8_t *vector_at(const struct gemv_plan *p, const struct gemv_til
 }
 
 /*
- * Vectors of columns at once: one row reads B as it lies; of others as many as there
- * is room for, or, where all of B comes from memory, no more streams than two.
+ * Vectors of columns at once: one row reads B as it lies, but for the nibbles, which
+ * want all that can be done at once (1.8 ns instead of 2 for a line from the
+ * second-level cache, with groups of 32); of others as many as there is room for, or,
+ * where all of B comes from memory, no more streams than two.
  */
 static uint32_t vectors(const struct gemv_plan *p)
 {
@@ -79,7 +81,7 @@ static uint32_t vectors(const struct gemv_plan *p)
 	const uint32_t mr = gemv_block_rows(p, 0, &first);
 
 	if (p->rows == 1)
-		return p->bn == 2u * p->set->vl ? 2 : 1;
+		return p->bn == 2u * p->set->vl || p->kind == GEMV_W4 ? 2 : 1;
 	if (p->blocks == 1 && p->set->panel[mr - 1])
 		return 2;
 	return p->set->wide[mr - 1];
@@ -92,14 +94,35 @@ static gemv_fn kernel(const struct gemv_plan *p, uint32_t mr, uint32_t nv)
 	return nv == p->set->wide[mr - 1] ? p->set->fn[mr - 1][1] : p->set->panel[mr - 1];
 }
 
+/*
+ * Where the vectors of a call lie in panels behind each other, what follows the first
+ * one's end is being read as the second: what is read next lies that much further.
+ */
+static size_t beyond(const struct gemv_plan *p, const struct gemv_tile *t, uint32_t nv)
+{
+	const uint32_t cols = nv * p->set->vl;
+
+	return cols > p->bn && cols % p->bn == 0 ? (cols / p->bn - 1) * t->panel : 0;
+}
+
+/* The first step, of a group too, from which on what lies @ahead is behind the end of B. */
+static uint32_t last_steps(const struct gemv_plan *p, size_t ahead)
+{
+	const uint32_t steps = (uint32_t)(ahead / (p->bn * 4ul));
+	const uint32_t first = p->steps > steps ? p->steps - steps : 0;
+
+	return p->groups > 1 ? first - first % p->group_steps : first;
+}
+
 /* Columns @col .. of the tile, @nv vectors, all rows and all of K. */
 static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_t col,
 		    uint32_t nv)
 {
 	const struct gemv_plan *p = gemv_plan_of(r);
 	const uint32_t unit = gemv_a_bytes(p->kind, p->bk);
-	const uint32_t stretch = p->blocks == 1 ? p->steps : p->kc;
-	const size_t step = p->bn * 4ul;
+	const size_t step = p->bn * 4ul, ahead = p->rows > 1 ? AHEAD : AHEAD_ONE;
+	const size_t far = beyond(p, t, nv);
+	const uint32_t last = far ? last_steps(p, ahead) : p->steps;
 	/* With so little to do for a line the processor is far enough ahead by itself. */
 	const bool fetch = p->rows > 1 || p->kind != GEMV_F32;
 	uint32_t s, block, first, v, mr;
@@ -115,10 +138,13 @@ static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_
 		.half_scales = t->half_scales,
 	};
 
-	for (s = 0; s < p->steps; s += stretch) {
+	for (s = 0; s < p->steps; s += g.steps) {
 		const size_t entry = (p->groups > 1 ? s / p->group_steps : 0) * t->scale_row + col;
 
-		g.steps = UMA_MIN(stretch, p->steps - s);
+		if (p->blocks > 1)
+			g.steps = UMA_MIN(p->kc, p->steps - s);
+		else
+			g.steps = (s < last ? last : p->steps) - s;
 		g.accumulate = s != 0;
 		if (p->groups) {
 			g.scales = t->scales + entry * (t->half_scales ? 2 : 4);
@@ -135,7 +161,7 @@ static void columns(const struct fast_run *r, const struct gemv_tile *t, uint32_
 			for (v = p->blocks == 1 ? 0 : block; v < nv && fetch; v += p->blocks)
 				g.ahead[g.ahead_count++] = g.b[v] +
 					(p->blocks > 1 ? g.steps * step :
-					 p->rows > 1 ? AHEAD : AHEAD_ONE);
+					 ahead + (s < last ? 0 : far));
 			kernel(p, mr, nv)(&g);
 		}
 	}
