@@ -11,6 +11,7 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	fast.o \
 	epilogue.o \
 	gemm.o \
+	gemm_cut.o \
 	gemm_load.o \
 	gemm_kernel.o \
 	conv.o \

@@ -17,199 +17,12 @@
 #include "classes.h"
 #include "gemm.h"
 
-/* Work, in multiply-adds, that is not worth cutting for threads */
-#define SMALL_WORK	(1ull << 20)
-/* Work of a tile at most, so that what is more urgent need not wait for long */
-#define TILE_WORK	(1ull << 29)
-/* Bytes of B that are packed at a time, and that are kept for other blocks of the tile */
-#define PACKED_B	(256u * 1024u)
-#define KEPT_B		(768u * 1024u)
-/* Bytes of A that are packed, and of sums where K is cut */
-#define PACKED_A	(512u * 1024u)
-#define SUMS		(512u * 1024u)
 /* Ways of a second-level cache, or more */
 #define L2_WAYS		16u
 /* Bytes over which the sets of a first-level cache are spread */
 #define PAGE		4096u
-/* Rows between epilogues, in packed vectors */
-#define CHUNK		4u
 
-static uint64_t round64(uint64_t v)
-{
-	return (v + 63) / 64 * 64;
-}
-
-/* --- cutting --------------------------------------------------------------------- */
-
-/* Into equal parts of at most @most, each a multiple of @unit. */
-static uint32_t even(uint32_t all, uint32_t most, uint32_t unit)
-{
-	const uint32_t parts = (all + most - 1) / most;
-	const uint32_t part = (all + parts - 1) / parts;
-
-	return (part + unit - 1) / unit * unit;
-}
-
-static uint32_t limit(uint32_t hint, uint32_t otherwise, uint32_t most)
-{
-	return UMA_MIN(hint ? hint : otherwise, most);
-}
-
-static void cut_k(struct gemm_plan *g, const struct fast_prog *p)
-{
-	const uint32_t group = g->b == GEMM_B_DEQUANT ? 16 : fast_gemm_group(g->kind);
-	const uint32_t most = p->hint.kt ? UMA_MAX(p->hint.kt, 64u) :
-			      (g->b == GEMM_B_COPY ? 768 : 1024) * fast_gemm_group(g->kind);
-
-	g->kt = (g->k + group - 1) / group * group;
-	/* Sums of rows and columns are those of all of K. */
-	if (!g->epi.integer && g->k > most)
-		g->kt = even(g->k, p->hint.kt ? most : 512 * fast_gemm_group(g->kind), group);
-}
-
-static uint32_t count(uint32_t all, uint32_t part)
-{
-	return (all + part - 1) / part;
-}
-
-/* Blocks of rows, and as many of them in a tile as may be, before there are threads. */
-static void cut_blocks(struct gemm_plan *g, const struct fast_prog *p)
-{
-	const uint64_t row = (uint64_t)g->kt / fast_gemm_group(g->kind) * 4;
-	const bool sums = !g->epi.direct && g->kt < g->k;
-	uint64_t mt = UMA_MIN(p->cpu->l2 / 2, PACKED_A) / row, nt = 4096;
-
-	mt = UMA_MIN(UMA_MAX(mt, GEMM_ROWS), 1024u);
-	g->mt = even(g->m, limit(p->hint.mt, (uint32_t)mt, g->m), 1);
-	g->tm = g->mt;
-	if (sums) {
-		nt = SUMS / 4 / g->mt;
-	} else if (g->b >= GEMM_B_COPY && g->mt < g->m) {
-		nt = KEPT_B / row;
-		g->tm = g->m;
-	}
-	nt = UMA_MAX(nt / FAST_GEMM_N * FAST_GEMM_N, FAST_GEMM_N);
-	g->nt = even(g->n, limit(p->hint.nt, (uint32_t)nt, g->n), FAST_GEMM_N);
-}
-
-/*
- * What a row or a column of a tile costs beside its products, in terms of products by
- * one column or row: packing and sums are done again in each tile, and what is read
- * comes from a cache further away.
- */
-#define COST_READ	2u
-#define COST_SUMS	3u
-#define COST_PACK	11u
-/* Bytes that the products of a strip's first rows pack; half of that for 16 bits */
-#define COST_JOIN	6u
-
-/**
- * struct cut - a way to cut
- * @mt: rows of a block
- * @tm: rows of a tile
- * @nt: columns of a tile
- * @tiles: their number
- * @time: until the last thread is done
- */
-struct cut {
-	uint32_t mt;
-	uint32_t tm;
-	uint32_t nt;
-	uint64_t tiles;
-	uint64_t time;
-};
-
-static void weigh(struct cut *c, const struct gemm_plan *g, uint32_t threads)
-{
-	const uint32_t row = COST_READ + (g->pack_a ? COST_PACK : 0) +
-			     (g->row_sums ? COST_SUMS : 0);
-	const uint32_t join = g->kind == FAST_GEMM_F32 ? 0 :
-			      g->kind == FAST_GEMM_BF16 ? COST_JOIN / 2 : COST_JOIN;
-	const uint32_t pack = g->b < GEMM_B_COPY ? 0 : g->fused ? join : COST_PACK;
-	const uint32_t col = COST_READ + pack + (g->col_sums ? COST_SUMS : 0);
-
-	c->tiles = g->batches * count(g->m, c->tm) * count(g->n, c->nt);
-	c->time = (c->tiles + threads - 1) / threads *
-		  ((uint64_t)c->tm * c->nt + (uint64_t)c->tm * row + (uint64_t)c->nt * col);
-}
-
-/* Into @nparts along N, and along M as is necessary for @want tiles. */
-static struct cut cut_by(const struct gemm_plan *g, const struct fast_prog *p, uint32_t nparts,
-			 uint64_t want)
-{
-	struct cut c = {
-		.mt = g->mt, .tm = g->tm,
-		.nt = count(count(g->n, FAST_GEMM_N), nparts) * FAST_GEMM_N,
-	};
-	const uint64_t others = g->batches * count(g->n, c.nt);
-	const uint64_t parts = UMA_MIN((want + others - 1) / others, g->m);
-	const uint32_t blocks = count(g->m, g->mt);
-
-	if (parts > blocks && !p->hint.mt)
-		c.tm = c.mt = UMA_MAX(count(g->m, (uint32_t)parts), UMA_MIN(g->m, GEMM_ROWS));
-	else if (parts > count(g->m, g->tm))
-		c.tm = UMA_MAX(blocks / (uint32_t)parts, 1u) * g->mt;
-	return c;
-}
-
-/* Tiles for all threads, and none of which something urgent waits for too long. */
-static void cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
-{
-	const uint64_t work = g->batches * g->m * g->n * g->k;
-	const uint32_t threads = p->hint.threads ? p->hint.threads : p->cpu->threads;
-	const uint32_t strips = count(g->n, FAST_GEMM_N);
-	uint64_t want = work / TILE_WORK, all;
-	struct cut best, c;
-	uint32_t nparts, most;
-
-	cut_blocks(g, p);
-	if (work >= SMALL_WORK && threads > 1)
-		want = UMA_MAX(want, work >= 16 * SMALL_WORK ? 4 * threads : 2 * threads);
-	best = (struct cut){ .mt = g->mt, .tm = g->tm, .nt = g->nt };
-	weigh(&best, g, threads);
-	nparts = count(g->n, g->nt);
-	most = p->hint.nt ? nparts : (uint32_t)UMA_MIN(UMA_MAX(want, nparts), strips);
-	for (all = best.tiles; all < want && nparts <= most; nparts++) {
-		c = cut_by(g, p, nparts, want);
-		weigh(&c, g, threads);
-		/* Enough of them first, then the fastest. */
-		if (UMA_MIN(c.tiles, want) > UMA_MIN(best.tiles, want) ||
-		    (UMA_MIN(c.tiles, want) == UMA_MIN(best.tiles, want) && c.time < best.time))
-			best = c;
-	}
-	g->mt = best.mt;
-	g->tm = best.tm;
-	g->nt = best.nt;
-	g->mtiles = count(g->m, g->tm);
-	g->ntiles = count(g->n, g->nt);
-}
-
-/* Where things are in scratch memory; false: there is not enough. */
-static bool place(struct gemm_plan *g)
-{
-	const uint64_t groups = g->kt / fast_gemm_group(g->kind);
-	const uint32_t chunk = CHUNK * GEMM_ROWS;
-	uint64_t acc = 0, at = 0;
-
-	g->a_at = at;
-	at += g->pack_a ? (uint64_t)(g->mt + GEMM_ROWS - 1) / GEMM_ROWS * groups * 64 : 0;
-	g->b_at = at;
-	g->strips = (uint32_t)UMA_MIN(UMA_MAX(PACKED_B / (FAST_GEMM_N * 4 * groups), 1u), 8u);
-	/* What is packed next is on its way while these are multiplied: a line of each row. */
-	if (g->b == GEMM_B_COPY && g->ahead && g->mt > GEMM_AHEAD_ROWS)
-		g->strips = fast_gemm_group(g->kind) == 4 ? 2 : 1;
-	if (g->fused)
-		g->strips = 1;
-	if (g->fused || g->b >= GEMM_B_COPY)
-		at += (g->tm > g->mt ? g->nt : g->strips * FAST_GEMM_N) / 16 * groups * 64;
-	if (!g->epi.direct)
-		acc = g->kt < g->k ? (uint64_t)g->mt * g->nt : chunk * FAST_GEMM_N;
-	g->acc_at = at;
-	at += round64(acc * 4);
-	g->sum_at = at;
-	at += round64(g->mt * 4) + 2 * round64(g->nt * 4);
-	return at <= FAST_SCRATCH;
-}
+/* --- plans ------------------------------------------------------------------------- */
 
 /*
  * Would the rows of a strip of B, as they lie, drive each other out of the second-level
@@ -281,7 +94,7 @@ static void distances(struct gemm_plan *g, const struct fast_prog *p)
 /* Rows of a packed vector of A, evenly. */
 static uint32_t block_rows(uint32_t m)
 {
-	return count(m, count(m, GEMM_ROWS));
+	return gemm_count(m, gemm_count(m, GEMM_ROWS));
 }
 
 static int prepare(struct fast_prog *p)
@@ -308,14 +121,14 @@ static int prepare(struct fast_prog *p)
 		g->epi.direct = false;
 	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
 	distances(g, p);
-	cut_k(g, p);
+	gemm_cut_k(g, p);
 	g->raw_far = g->fused && g->ahead && too_many(g, p->cpu->l2);
 	g->rows = g->pack_a ? 0 : rows_at_once(g, p);
-	cut_tiles(g, p);
+	gemm_cut_tiles(g, p);
 	tiles = g->batches * g->mtiles * g->ntiles;
 	if (tiles > UINT32_MAX)
 		return 0;
-	if (!place(g))
+	if (!gemm_place(g))
 		return 0;
 	g->block_rows = block_rows(g->mt);
 	p->tiles[p->phase_count++] = (uint32_t)tiles;
@@ -577,7 +390,7 @@ static void open_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j, struct sums *sums)
 {
 	const struct gemm_plan *g = t->plan;
-	const uint32_t chunk = g->epi.direct ? t->m : CHUNK * t->block_rows;
+	const uint32_t chunk = g->epi.direct ? t->m : GEMM_CHUNK * t->block_rows;
 	const bool last = k0 + k == g->k;
 	struct fast_gemm_strip s;
 	char *dst = NULL;
@@ -639,11 +452,11 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 	if (g->kt >= g->k && t.m == rows && g->epi.direct)
 		return block(&t, 0, g->k, &sums);
 	first = t;
-	at = (char *)scratch(&first, g->sum_at) + round64(g->mt * 4);
+	at = (char *)scratch(&first, g->sum_at) + gemm_round(g->mt * 4);
 	if (g->col_sums)
 		sums.cols = (int32_t *)at;
 	if (g->epi.integer && !g->epi.exact) {
-		sums.scale = (float *)(at + round64(g->nt * 4));
+		sums.scale = (float *)(at + gemm_round(g->nt * 4));
 		fast_epi_scales(r->prog, first.idx[g->epi.col],
 				fast_epi_by_channel(r->prog) ? first.n : 1, sums.scale);
 	}

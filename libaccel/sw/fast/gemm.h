@@ -172,4 +172,25 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 /* Choose kernel, sources and factors; 1: taken. */
 int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p);
 
+/** GEMM_CHUNK: rows between epilogues, in packed vectors */
+#define GEMM_CHUNK	4u
+
+/* Parts of at most @part. */
+static inline uint32_t gemm_count(uint32_t all, uint32_t part)
+{
+	return (all + part - 1) / part;
+}
+
+/* Whole lines of a cache. */
+static inline uint64_t gemm_round(uint64_t v)
+{
+	return (v + 63) / 64 * 64;
+}
+
+/* gemm_cut.c: in this order, with what they need of the plan in place */
+void gemm_cut_k(struct gemm_plan *g, const struct fast_prog *p);
+void gemm_cut_tiles(struct gemm_plan *g, const struct fast_prog *p);
+/* Where things are in scratch memory; false: there is not enough. */
+bool gemm_place(struct gemm_plan *g);
+
 #endif /* LIBACCEL_SW_FAST_GEMM_H */
