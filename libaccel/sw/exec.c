@@ -166,29 +166,24 @@ bool sw_exec_leaves(const struct sw_slot *slot)
 	return slot->until && sw_now() > slot->until;
 }
 
-/* Where the @i-th of @parts equal parts begins. */
-static uint32_t share_of(uint32_t all, uint32_t i, uint32_t parts)
-{
-	return (uint32_t)((uint64_t)all * i / parts);
-}
-
 /*
- * Who shares a part begins where it began last time, with a range of tiles of its
- * own: what it has written or packed there may still be in its caches. Then it helps
- * with the next range. For each tile that was counted there is one that nobody has.
+ * Who shares a part takes the tiles that it took last time, every second of two
+ * threads: what it has written or packed there may still be in its caches. Then it helps
+ * with those of the next. In order, as small tiles at the edge, the last ones, are what
+ * makes the threads end together. For each tile that was counted there is one that
+ * nobody has.
  */
-static uint32_t take_from_ranges(struct sw_exec *exec, uint32_t home)
+static uint32_t take_in_turn(struct sw_exec *exec, uint32_t home)
 {
-	uint32_t r, first, count, n;
+	uint32_t r, count, n;
 
-	for (r = home;; r = r + 1 < exec->ranges ? r + 1 : 0) {
-		first = share_of(exec->tiles, r, exec->ranges);
-		count = share_of(exec->tiles, r + 1, exec->ranges) - first;
+	for (r = home;; r = r + 1 < exec->turns ? r + 1 : 0) {
+		count = (exec->tiles - r - 1) / exec->turns + 1;
 		if (atomic_load_explicit(&exec->taken[r], memory_order_relaxed) >= count)
 			continue;
 		n = atomic_fetch_add_explicit(&exec->taken[r], 1, memory_order_relaxed);
 		if (n < count)
-			return first + n;
+			return r + n * exec->turns;
 	}
 }
 
@@ -201,7 +196,7 @@ static uint32_t take_tile(struct sw_exec *exec, const struct sw_pool *pool,
 	if (exec->max_users > 1) {
 		tile = atomic_fetch_add_explicit(&exec->next_tile, 1, memory_order_relaxed);
 		return tile >= exec->tiles ? tile :
-		       take_from_ranges(exec, slot->place * exec->ranges / pool->thread_count);
+		       take_in_turn(exec, slot->place * exec->turns / pool->thread_count);
 	}
 	tile = atomic_load_explicit(&exec->next_tile, memory_order_relaxed);
 	atomic_store_explicit(&exec->next_tile, tile + 1, memory_order_relaxed);
@@ -337,13 +332,13 @@ static bool goes_on_alone(struct sw_pool *pool, struct sw_exec *exec, const stru
 	       !others_wait(pool, sw_level(exec->run)) && !sw_exec_leaves(slot);
 }
 
-/* Ranges of tiles for those who come. */
+/* The tiles are for those who come, in turn. */
 static void divide(struct sw_exec *exec, uint32_t users)
 {
 	uint32_t r;
 
-	exec->ranges = UMA_MIN(users, SW_RANGES);
-	for (r = 0; r < exec->ranges; r++)
+	exec->turns = UMA_MIN(users, SW_TURNS);
+	for (r = 0; r < exec->turns; r++)
 		atomic_store_explicit(&exec->taken[r], 0, memory_order_relaxed);
 }
 

@@ -40,8 +40,8 @@
 #define SW_SHARE_NS		2000u
 /* Work after which the time is looked at */
 #define SW_CLOCK_WORK		(1024u * 1024u)
-/* Ranges of tiles of a stage that is shared, at most */
-#define SW_RANGES		8u
+/* Threads among which the tiles of a stage are dealt out, at most */
+#define SW_TURNS		8u
 /*
  * How long a thread looks for more to do before it sleeps: about what it takes
  * to wake it, so that at worst it is twice as long.
@@ -229,10 +229,10 @@ struct sw_exec {
 	/* unordered: operations that it waits for */
 	uint32_t pending;
 	uint32_t tiles;
-	/* how many have been taken; if it is shared, of each range, too */
+	/* how many have been taken; if it is shared, of those for each turn, too */
 	atomic_uint next_tile;
-	uint32_t ranges;
-	atomic_uint taken[SW_RANGES];
+	uint32_t turns;
+	atomic_uint taken[SW_TURNS];
 	/* work since the time was looked at */
 	uint64_t unclocked;
 };
