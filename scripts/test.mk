@@ -45,8 +45,8 @@ layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 
 # A layer that cannot even be built is a failure of that layer, not the end of the run. Modules and programs come first, as
-# all chains need them. A machine is idle for much of its time: the debug one runs beside the tests on the host. What has
-# sanitizers gives way to both. The stock machine, which measures, comes after the tests on the host.
+# all chains need them. Three chains on two processors leave none idle at the end: tests on the host and the stock machine
+# behind them; the debug machine; what has sanitizers.
 test:
 	$(Q)scripts/deps.sh build test kernel docs
 	$(Q)rm -rf $(R) && mkdir -p $(R)
@@ -57,7 +57,7 @@ test:
 	in_order modcheck userspace; \
 	in_order unit model levels neon $(own-layers) bats lint doctests vm-stock & \
 	in_order vm-debug & \
-	{ renice -n 5 $$BASHPID >/dev/null; in_order unit-asan model-asan levels-asan unit-tsan; } & \
+	in_order unit-asan model-asan levels-asan unit-tsan & \
 	wait; \
 	scripts/tap-summary --expect '$(layers)' $(R)
 
