@@ -69,7 +69,7 @@ endif
 
 ifneq ($(filter aarch64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 # Not all classes; classes_none.c has the others' names.
-libaccel-fast-objs := $(addprefix $(fast-dir)/,fast.o classes_none.o epilogue.o gemm.o gemm_load.o gemm_kernel.o \
+libaccel-fast-objs := $(addprefix $(fast-dir)/,fast.o classes_none.o epilogue.o gemm.o gemm_cut.o gemm_load.o gemm_kernel.o \
 	gemm_neon.o gemm_dotprod.o)
 # Loads that are moved up before registers are given out cost two registers too many.
 CFLAGS-$(fast-dir)/gemm_neon.o := -fno-schedule-insns
