@@ -15,19 +15,11 @@
 #include <drm/drm_print.h>
 
 #include "compat.h"
-#include "uma_busy.h"
-#include "uma_coredump.h"
-#include "uma_debugfs.h"
-#include "uma_devfreq.h"
 #include "uma_device.h"
-#include "uma_event.h"
-#include "uma_hwmon.h"
-#include "uma_mount.h"
+#include "uma_gem.h"
+#include "uma_job.h"
 #include "uma_pm.h"
-#include "uma_reset.h"
-#include "uma_sched.h"
-#include "uma_shrink.h"
-#include "uma_sysfs.h"
+#include "uma_show.h"
 #include "uma_vm.h"
 
 /* One job at a time is on a ring; more entries would only matter if there were more. */

@@ -45,14 +45,13 @@
 #include <drm/uma_accel.h>
 
 #include "uma_args.h"
-#include "uma_busy.h"
-#include "uma_coredump.h"
-#include "uma_devfreq.h"
-#include "uma_fair.h"
-#include "uma_recovery.h"
+#include "uma_job.h"
+#include "uma_job_fair.h"
+#include "uma_pm.h"
 #include "uma_regs.h"
 #include "uma_ring.h"
-#include "uma_slots.h"
+#include "uma_show.h"
+#include "uma_vm.h"
 
 struct platform_device;
 struct shrinker;

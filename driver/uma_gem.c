@@ -18,10 +18,7 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_gem.h"
-#include "uma_map.h"
-#include "uma_mount.h"
-#include "uma_shrink.h"
-#include "uma_user.h"
+#include "uma_vm.h"
 
 static void uma_gem_publish(struct uma_bo *bo)
 {

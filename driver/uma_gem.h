@@ -2,12 +2,40 @@
 #ifndef _UMA_GEM_H_
 #define _UMA_GEM_H_
 
+#include <linux/scatterlist.h>
+#include <linux/types.h>
+
 #include <drm/drm_gem_shmem_helper.h>
 
+struct drm_device;
+struct drm_file;
+struct drm_gem_object;
+struct mm_struct;
+struct page;
+struct seq_file;
 struct uma_device;
 struct uma_mapping;
-struct uma_user_pages;
-struct seq_file;
+
+/**
+ * struct uma_user_pages - user memory that the device can reach
+ */
+struct uma_user_pages {
+	/** @uma: device */
+	struct uma_device *uma;
+	/** @mm: who is charged */
+	struct mm_struct *mm;
+	/** @pages: pinned pages */
+	struct page **pages;
+	/** @count: number of pages */
+	unsigned long count;
+	/** @readonly: the device only reads */
+	bool readonly;
+	/** @sgt: mapped for the device */
+	struct sg_table sgt;
+};
+
+struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, bool readonly);
+void uma_user_unpin(struct uma_user_pages *user);
 
 /**
  * struct uma_bo - a buffer
@@ -73,5 +101,17 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 int uma_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file);
+
+int uma_mount_init(struct uma_device *uma);
+void uma_mount_place(struct uma_device *uma, struct uma_bo *bo);
+
+int uma_shrink_init(struct uma_device *uma);
+void uma_shrink_remove(struct uma_bo *bo);
+
+struct uma_bo *uma_bo_alloc(struct uma_device *uma);
+int uma_bo_cache_init(void);
+void uma_bo_cache_fini(void);
+
+int uma_ioctl_bo_madvise(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* _UMA_GEM_H_ */

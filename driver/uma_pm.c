@@ -16,12 +16,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
-#include "uma_busy.h"
-#include "uma_devfreq.h"
 #include "uma_device.h"
+#include "uma_job.h"
 #include "uma_pm.h"
-#include "uma_reset.h"
-#include "uma_sched.h"
 #include "uma_trace.h"
 
 /* Engines let go of their power at the end of a step. */

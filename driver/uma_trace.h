@@ -14,8 +14,7 @@
 #include <drm/drm_drv.h>
 
 #include "uma_device.h"
-#include "uma_queue.h"
-#include "uma_sched.h"
+#include "uma_job.h"
 
 TRACE_EVENT(uma_job_submit,
 	    TP_PROTO(struct uma_queue *queue, u64 number, u64 tasks_addr, u32 task_count),

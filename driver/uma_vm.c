@@ -13,7 +13,6 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_gem.h"
-#include "uma_mmu.h"
 #include "uma_vm.h"
 
 /**

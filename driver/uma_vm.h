@@ -2,17 +2,236 @@
 #ifndef _UMA_VM_H_
 #define _UMA_VM_H_
 
+#include <linux/atomic.h>
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
+#include <linux/scatterlist.h>
+#include <linux/types.h>
 
-#include "uma_map.h"
-#include "uma_pt.h"
+#include "uma_regs.h"
 
 struct drm_device;
 struct drm_file;
+struct drm_gem_object;
 struct seq_file;
 struct uma_client;
 struct uma_device;
+struct uma_map_tree;
+struct uma_mapping;
+struct uma_pt;
+
+/**
+ * struct uma_map_log - one step of a change
+ */
+struct uma_map_log {
+	/** @link: in the change's list, in order */
+	struct list_head link;
+	/** @mapping: what was added or removed */
+	struct uma_mapping *mapping;
+	/** @added: which of the two */
+	bool added;
+};
+
+/**
+ * struct uma_mapping - a range that shows part of a buffer
+ */
+struct uma_mapping {
+	/** @rb: in the tree */
+	struct rb_node rb;
+	/** @start: first address */
+	u64 start;
+	/** @last: last address */
+	u64 last;
+	/** @subtree_last: the tree's */
+	u64 subtree_last;
+	/** @tree: the tree that it is of */
+	struct uma_map_tree *tree;
+	/** @obj: buffer, with a reference; NULL in tests */
+	struct drm_gem_object *obj;
+	/** @bo_link: in &uma_bo.maps */
+	struct list_head bo_link;
+	/** @offset: byte in the buffer that is at @start */
+	u64 offset;
+	/** @flags: DRM_UMA_BIND_* */
+	u32 flags;
+	/** @log: steps of the change that is under way, see &enum uma_map_step */
+	struct uma_map_log log[2];
+};
+
+/**
+ * struct uma_map_tree - the mappings of an address space
+ */
+struct uma_map_tree {
+	/** @root: interval tree */
+	struct rb_root_cached root;
+	/** @count: mappings in it */
+	u32 count;
+	/** @max: most that there may be */
+	u32 max;
+	/** @get: takes a reference for a new mapping, may be NULL */
+	void (*get)(struct uma_mapping *mapping);
+	/** @put: drops it, may be NULL */
+	void (*put)(struct uma_mapping *mapping);
+};
+
+/**
+ * struct uma_map_txn - a change of a tree, applied at once and possible to undo
+ */
+struct uma_map_txn {
+	/** @tree: tree */
+	struct uma_map_tree *tree;
+	/** @log: steps, &struct uma_map_log */
+	struct list_head log;
+};
+
+void uma_map_tree_init(struct uma_map_tree *tree, u32 max,
+		       void (*get)(struct uma_mapping *mapping),
+		       void (*put)(struct uma_mapping *mapping));
+void uma_map_tree_clear(struct uma_map_tree *tree);
+struct uma_mapping *uma_map_first(struct uma_map_tree *tree, u64 start, u64 last);
+struct uma_mapping *uma_map_next(struct uma_mapping *mapping, u64 start, u64 last);
+
+void uma_map_begin(struct uma_map_txn *txn, struct uma_map_tree *tree);
+int uma_map_add(struct uma_map_txn *txn, u64 start, u64 last, struct drm_gem_object *obj,
+		u64 offset, u32 flags);
+int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 last);
+void uma_map_commit(struct uma_map_txn *txn);
+void uma_map_rollback(struct uma_map_txn *txn);
+
+/**
+ * struct uma_pt_table - one table
+ */
+struct uma_pt_table {
+	/** @entries: what the device reads */
+	__le64 *entries;
+	/** @dma: address that the device reads it at */
+	dma_addr_t dma;
+	/** @child: tables that the entries point to, NULL for the last level */
+	struct uma_pt_table **child;
+	/** @link: in one of the lists of &struct uma_pt */
+	struct list_head link;
+	/** @used: valid entries */
+	u32 used;
+};
+
+/**
+ * struct uma_pt_ops - where tables come from
+ */
+struct uma_pt_ops {
+	/** @alloc: set @entries, zeroed, and @dma; 0 or -ENOMEM */
+	int (*alloc)(struct uma_pt *pt, struct uma_pt_table *table);
+	/** @free: undo @alloc */
+	void (*free)(struct uma_pt *pt, struct uma_pt_table *table);
+};
+
+/**
+ * struct uma_pt_need - tables that a change may need at most
+ */
+struct uma_pt_need {
+	/** @dirs: tables above the last level */
+	u32 dirs;
+	/** @leaves: tables of the last level */
+	u32 leaves;
+};
+
+/**
+ * struct uma_pt - the page table of an address space
+ *
+ * A change is made in steps, so that nothing can fail once the first entry is
+ * written: uma_pt_need_map() and uma_pt_need_unmap() add up what all its parts
+ * may need, uma_pt_reserve() allocates that, uma_pt_map() and uma_pt_unmap()
+ * use it, uma_pt_prune() detaches tables that became empty, and once the caller
+ * has had the device forget @dirty_start .. @dirty_end, uma_pt_finish() frees
+ * what is left. A change that is given up before the first entry is written ends
+ * with uma_pt_unreserve(). Callers serialise.
+ */
+struct uma_pt {
+	/** @ops: allocator */
+	const struct uma_pt_ops *ops;
+	/** @priv: the allocator's */
+	void *priv;
+	/** @root: first level */
+	struct uma_pt_table *root;
+	/** @spare_dirs: reserved tables above the last level */
+	struct list_head spare_dirs;
+	/** @spare_leaves: reserved tables of the last level */
+	struct list_head spare_leaves;
+	/** @dead: detached tables that the device may still hold */
+	struct list_head dead;
+	/** @dirty_start: first address whose valid entry changed */
+	u64 dirty_start;
+	/** @dirty_end: one past the last; not above @dirty_start if none changed */
+	u64 dirty_end;
+	/** @tables: tables there are, for debugging */
+	u32 tables;
+	/** @blocks: blocks mapped, for debugging */
+	u32 blocks;
+};
+
+/**
+ * struct uma_sg_pos - a place in the DMA addresses of a scatterlist
+ */
+struct uma_sg_pos {
+	/** @sg: entry */
+	struct scatterlist *sg;
+	/** @left: entries left, this one included */
+	unsigned int left;
+	/** @offset: bytes into @sg */
+	u64 offset;
+};
+
+int uma_pt_init(struct uma_pt *pt, const struct uma_pt_ops *ops, void *priv);
+void uma_pt_fini(struct uma_pt *pt);
+
+void uma_pt_need_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos,
+		     struct uma_pt_need *need);
+void uma_pt_need_unmap(u64 va, u64 size, struct uma_pt_need *need);
+int uma_pt_reserve(struct uma_pt *pt, const struct uma_pt_need *need);
+void uma_pt_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos, bool write);
+void uma_pt_unmap(struct uma_pt *pt, u64 va, u64 size);
+void uma_pt_prune(struct uma_pt *pt);
+void uma_pt_unreserve(struct uma_pt *pt);
+void uma_pt_finish(struct uma_pt *pt);
+u32 uma_pt_walk(const struct uma_pt *pt, u64 va, u64 *entries);
+u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size);
+
+void uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset);
+
+/**
+ * struct uma_slot_entry - a hardware address space
+ */
+struct uma_slot_entry {
+	/** @owner: who it holds the page table of, NULL if nobody */
+	const void *owner;
+	/** @stamp: when it was last taken */
+	u64 stamp;
+	/** @busy: jobs on the device that use it */
+	atomic_t busy;
+};
+
+/**
+ * struct uma_slots - the hardware address spaces
+ *
+ * There are more address spaces than the device can hold at once. One has a
+ * slot from its first job until another takes it away while it has no job.
+ * Callers serialise, but for uma_slots_put().
+ */
+struct uma_slots {
+	/** @slot: slots */
+	struct uma_slot_entry slot[UMA_MAX_AS];
+	/** @clock: counts uma_slots_get() */
+	u64 clock;
+	/** @count: slots that the device has */
+	u32 count;
+};
+
+void uma_slots_init(struct uma_slots *slots, u32 count);
+int uma_slots_find(const struct uma_slots *slots, const void *owner);
+int uma_slots_get(struct uma_slots *slots, const void *owner, bool *fresh);
+bool uma_slots_put(struct uma_slots *slots, unsigned int slot);
+void uma_slots_drop(struct uma_slots *slots, unsigned int slot);
 
 /**
  * struct uma_vm - an address space
@@ -51,5 +270,12 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m);
 int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file);
+
+int uma_mmu_init(struct uma_device *uma, struct uma_vm *vm);
+void uma_mmu_fini(struct uma_vm *vm);
+int uma_mmu_forget(struct uma_vm *vm, u64 start, u64 end);
+void uma_mmu_invalidate(struct uma_vm *vm, u64 start, u64 end);
+void uma_mmu_detach(struct uma_vm *vm);
+int uma_mmu_get_as(struct uma_vm *vm);
 
 #endif /* _UMA_VM_H_ */

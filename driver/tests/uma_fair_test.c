@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 
-#include "uma_fair.h"
+#include "uma_job_fair.h"
 
 #define LOW	0
 #define NORMAL	1

@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 
-#include "uma_map.h"
+#include "uma_vm.h"
 
 #define UMA_TEST_MAX	8
 

@@ -6,8 +6,7 @@
 
 #include <linux/time64.h>
 
-#include "uma_busy.h"
-#include "uma_devfreq.h"
+#include "uma_pm.h"
 
 static void uma_power_percent(struct kunit *test)
 {

@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 
 #include "compat.h"
-#include "uma_pt.h"
+#include "uma_vm.h"
 
 #define UMA_TEST_SEGS	8
 #define PAGES(n)	((u64)(n) << UMA_PAGE_SHIFT)

@@ -7,7 +7,7 @@
 
 #include <drm/uma_accel.h>
 
-#include "uma_recovery.h"
+#include "uma_job.h"
 
 static void uma_recovery_test_diagnose(struct kunit *test)
 {
@@ -40,7 +40,7 @@ struct walk {
 	struct uma_verdict verdict;
 };
 
-/* Do what is said, as uma_reset.c does, until there is nothing to do. */
+/* Do what is said, as uma_job_reset.c does, until there is nothing to do. */
 static void walk(struct kunit *test, struct walk *w, struct uma_case c)
 {
 	enum uma_reset reset = UMA_RESET_NOT_TRIED;

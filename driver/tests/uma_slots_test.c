@@ -4,7 +4,7 @@
  */
 #include <kunit/test.h>
 
-#include "uma_slots.h"
+#include "uma_vm.h"
 
 static int uma_slots_test_init(struct kunit *test)
 {

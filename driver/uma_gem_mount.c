@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Where the memory of buffers comes from: mounts of shmem of our own, one that
+ * gives huge pages to whoever is large enough, and one like that for each memory
+ * node of the device.
+ *
+ * All of this is preference. Where the kernel has no huge pages, or fewer nodes
+ * than the device, memory comes from anywhere and is as good.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mount.h>
+#include <linux/nodemask.h>
+#include <linux/pagemap.h>
+#include <linux/shmem_fs.h>
+
+#include <drm/drm_managed.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_gem.h"
+
+static void uma_mount_fini(struct drm_device *drm, void *data)
+{
+	struct uma_device *uma = data;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(uma->mounts); i++)
+		if (uma->mounts[i])
+			kern_unmount(uma->mounts[i]);
+}
+
+static struct vfsmount *uma_mount_make(const char *options)
+{
+	struct file_system_type *type = get_fs_type("tmpfs");
+	struct vfsmount *mnt;
+	char copy[64];
+
+	if (!type)
+		return NULL;
+	/* Parsing takes it apart. */
+	strscpy(copy, options, sizeof(copy));
+	mnt = vfs_kern_mount(type, SB_KERNMOUNT, "uma", copy);
+	return IS_ERR(mnt) ? NULL : mnt;
+}
+
+/**
+ * uma_mount_init - make the mounts
+ * @uma: device whose memory nodes are known
+ *
+ * The device's node n is Linux' n-th node with memory, if there are as many as
+ * the device has.
+ *
+ * Return: 0 or -ENOMEM; having no mounts is no error.
+ */
+int uma_mount_init(struct uma_device *uma)
+{
+	const char *huge = IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) ? "huge=within_size" : "";
+	char options[64];
+	u32 i = 0;
+	int nid;
+
+	if (huge[0])
+		uma->mounts[0] = uma_mount_make(huge);
+	if (IS_ENABLED(CONFIG_NUMA) && uma->info.node_count > 1 &&
+	    num_node_state(N_MEMORY) >= uma->info.node_count) {
+		for_each_node_state(nid, N_MEMORY) {
+			if (i >= uma->info.node_count)
+				break;
+			snprintf(options, sizeof(options), "%s%smpol=prefer:%d", huge,
+				 huge[0] ? "," : "", nid);
+			uma->mounts[1 + i++] = uma_mount_make(options);
+		}
+	}
+	return drmm_add_action_or_reset(&uma->drm, uma_mount_fini, uma);
+}
+
+/**
+ * uma_mount_place - choose where the memory of a new buffer comes from
+ * @uma: device
+ * @bo: buffer that has no memory and that nobody else knows
+ *
+ * The helpers make a file on the kernel's own mount; another one takes its place.
+ */
+void uma_mount_place(struct uma_device *uma, struct uma_bo *bo)
+{
+	u32 node = (bo->flags & DRM_UMA_BO_NODE_MASK) >> DRM_UMA_BO_NODE_SHIFT;
+	struct drm_gem_object *obj = &bo->shmem.base;
+	struct vfsmount *mnt = uma->mounts[node];
+	struct file *file;
+
+	/* Without a wish only what may have huge pages is worth the trouble. */
+	if (!mnt || (!node && obj->size < 1ULL << UMA_BLOCK_SHIFT))
+		return;
+	file = shmem_file_setup_with_mnt(mnt, "uma buffer", obj->size, UMA_SHMEM_NORESERVE);
+	if (IS_ERR(file))
+		return;
+	swap(obj->filp, file);
+	mapping_set_gfp_mask(obj->filp->f_mapping, mapping_gfp_mask(file->f_mapping));
+	fput(file);
+}

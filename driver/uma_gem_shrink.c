@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Buffers whose contents nobody needs, and giving their memory back when it is
+ * short.
+ *
+ * The shrinker runs wherever memory is allocated, with any lock held under which
+ * that is done: of those it takes none but by trying. It waits for no fence. What
+ * it does wait for is the device, which says after at most a tile that it has
+ * forgotten the memory; jobs that use it fault, as the client said that none
+ * would.
+ */
+#include <linux/list_lru.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_vma_manager.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_gem.h"
+#include "uma_job.h"
+#include "uma_vm.h"
+
+/*
+ * Buffers come from a cache of their own, and are charged, so that the list of
+ * purgeable ones can tell by their memory to which memory cgroup they belong.
+ */
+static struct kmem_cache *uma_bo_cache;
+
+/**
+ * uma_bo_cache_init - make the cache that buffers come from
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int uma_bo_cache_init(void)
+{
+	uma_bo_cache = KMEM_CACHE(uma_bo, SLAB_ACCOUNT);
+	return uma_bo_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * uma_bo_cache_fini - undo uma_bo_cache_init()
+ */
+void uma_bo_cache_fini(void)
+{
+	kmem_cache_destroy(uma_bo_cache);
+}
+
+/**
+ * uma_bo_alloc - allocate the struct of a buffer
+ * @uma: device
+ *
+ * Return: zeroed struct, to be freed with kfree(); NULL.
+ */
+struct uma_bo *uma_bo_alloc(struct uma_device *uma)
+{
+	struct uma_bo *bo;
+
+	bo = kmem_cache_alloc_lru(uma_bo_cache, &uma->lru, GFP_KERNEL | __GFP_ZERO);
+	if (!bo)
+		return NULL;
+	INIT_LIST_HEAD(&bo->node);
+	INIT_LIST_HEAD(&bo->maps);
+	INIT_LIST_HEAD(&bo->lru);
+	return bo;
+}
+
+static struct uma_vm *uma_shrink_vm(const struct uma_mapping *mapping)
+{
+	return container_of(mapping->tree, struct uma_vm, maps);
+}
+
+static void uma_shrink_add_locked(struct uma_device *uma, struct uma_bo *bo)
+{
+	lockdep_assert_held(&uma->shrink_lock);
+
+	if (!list_lru_add_obj(&uma->lru, &bo->lru))
+		return;
+	uma->purgeable_bos++;
+	uma->purgeable_pages += bo->shmem.base.size >> PAGE_SHIFT;
+}
+
+static void uma_shrink_forget(struct uma_device *uma, struct uma_bo *bo)
+{
+	lockdep_assert_held(&uma->shrink_lock);
+
+	uma->purgeable_bos--;
+	uma->purgeable_pages -= bo->shmem.base.size >> PAGE_SHIFT;
+}
+
+/**
+ * uma_shrink_remove - a buffer may no longer be purged, or goes
+ * @bo: buffer, that need not have been purgeable
+ */
+void uma_shrink_remove(struct uma_bo *bo)
+{
+	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
+
+	/* Waits for a shrinker that has taken it from the list. */
+	mutex_lock(&uma->shrink_lock);
+	if (list_lru_del_obj(&uma->lru, &bo->lru))
+		uma_shrink_forget(uma, bo);
+	mutex_unlock(&uma->shrink_lock);
+}
+
+/* The locks of all address spaces that map a buffer, or false and some of them. */
+static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
+{
+	struct uma_mapping *mapping;
+
+	list_for_each_entry(mapping, &bo->maps, bo_link) {
+		struct uma_vm *vm = uma_shrink_vm(mapping);
+
+		if (!list_empty(&vm->shrink))
+			continue;
+		if (!mutex_trylock(&vm->lock))
+			return false;
+		list_add(&vm->shrink, vms);
+	}
+	return true;
+}
+
+static void uma_shrink_unlock_vms(struct list_head *vms)
+{
+	struct uma_vm *vm, *next;
+
+	/* None of them goes: it has a mapping, which cannot go while we have the shrink lock. */
+	list_for_each_entry_safe(vm, next, vms, shrink) {
+		list_del_init(&vm->shrink);
+		mutex_unlock(&vm->lock);
+	}
+}
+
+/*
+ * Take a buffer out of all page tables. Tables that become empty stay, and the
+ * range stays dirty: the next bind frees them, which is nothing for here. A
+ * mapping is made of whole blocks, so none has to be split.
+ */
+static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
+{
+	struct uma_mapping *mapping;
+	struct uma_vm *vm;
+	int ret;
+
+	list_for_each_entry(mapping, &bo->maps, bo_link)
+		uma_pt_unmap(&uma_shrink_vm(mapping)->pt, mapping->start,
+			     mapping->last - mapping->start + 1);
+	list_for_each_entry(vm, vms, shrink) {
+		struct uma_pt *pt = &vm->pt;
+
+		if (pt->dirty_start >= pt->dirty_end)
+			continue;
+		ret = uma_mmu_forget(vm, pt->dirty_start, pt->dirty_end);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Returns the pages that were freed. */
+static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
+{
+	struct drm_gem_object *obj = &bo->shmem.base;
+	unsigned long pages = 0;
+	LIST_HEAD(vms);
+
+	if (!dma_resv_trylock(obj->resv))
+		return 0;
+	if (atomic_read(&bo->pins) || WARN_ON_ONCE(bo->shmem.madv <= 0 || bo->shared))
+		goto out_resv;
+	if (!uma_shrink_lock_vms(bo, &vms))
+		goto out_vms;
+
+	/* From here on the contents count as gone, if the memory itself has to stay or not. */
+	WRITE_ONCE(bo->zapped, true);
+	drm_vma_node_unmap(&obj->vma_node, obj->dev->anon_inode->i_mapping);
+	if (uma_shrink_unmap(bo, &vms)) {
+		/* When it has forgotten everything the next shrinker comes by. */
+		uma_reset_request(uma);
+		goto out_vms;
+	}
+	if (bo->shmem.sgt) {
+		pages = obj->size >> PAGE_SHIFT;
+		uma_gem_shmem_purge(&bo->shmem);
+	} else {
+		WRITE_ONCE(bo->shmem.madv, -1);
+	}
+out_vms:
+	uma_shrink_unlock_vms(&vms);
+out_resv:
+	dma_resv_unlock(obj->resv);
+	return pages;
+}
+
+/**
+ * struct uma_shrink_walk - buffers that a shrinker takes
+ */
+struct uma_shrink_walk {
+	/** @bos: &uma_bo.lru */
+	struct list_head bos;
+	/** @pages: pages of them */
+	unsigned long pages;
+	/** @want: pages that are asked for */
+	unsigned long want;
+	/** @left: buffers to look at yet; made 0 to stop, as stopping has more than one meaning */
+	unsigned long left;
+};
+
+static enum lru_status uma_shrink_take(struct list_head *item, struct list_lru_one *list,
+				       UMA_LRU_WALK_LOCK void *arg)
+{
+	struct uma_bo *bo = container_of(item, struct uma_bo, lru);
+	struct uma_shrink_walk *walk = arg;
+
+	list_lru_isolate_move(list, item, &walk->bos);
+	walk->pages += bo->shmem.base.size >> PAGE_SHIFT;
+	if (walk->pages >= walk->want)
+		walk->left = 0;
+	return LRU_REMOVED;
+}
+
+static unsigned long uma_shrink_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct uma_device *uma = shrinker->private_data;
+	unsigned long count = list_lru_shrink_count(&uma->lru, sc);
+	unsigned long bos = READ_ONCE(uma->purgeable_bos);
+
+	if (!count || !bos)
+		return SHRINK_EMPTY;
+	/* Pages are counted for the device as a whole only. */
+	return count * DIV_ROUND_UP(READ_ONCE(uma->purgeable_pages), bos) ?: SHRINK_EMPTY;
+}
+
+static unsigned long uma_shrink_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct uma_device *uma = shrinker->private_data;
+	struct uma_shrink_walk walk = {
+		.bos = LIST_HEAD_INIT(walk.bos),
+		.want = sc->nr_to_scan,
+		.left = ULONG_MAX,
+	};
+	unsigned long freed = 0;
+	struct uma_bo *bo, *next;
+
+	/* Who may not enter a file system may be in the middle of one, shmem for example. */
+	if (!(sc->gfp_mask & __GFP_FS) || !mutex_trylock(&uma->shrink_lock))
+		return SHRINK_STOP;
+	list_lru_walk_one(&uma->lru, sc->nid, sc->memcg, uma_shrink_take, &walk,
+			  &walk.left);
+	list_for_each_entry_safe(bo, next, &walk.bos, lru) {
+		list_del_init(&bo->lru);
+		uma_shrink_forget(uma, bo);
+		freed += uma_shrink_purge(uma, bo);
+		/* It has to be somebody else's turn first. */
+		if (READ_ONCE(bo->shmem.madv) > 0)
+			uma_shrink_add_locked(uma, bo);
+	}
+	mutex_unlock(&uma->shrink_lock);
+	sc->nr_scanned = walk.pages;
+	return freed ?: SHRINK_STOP;
+}
+
+static void uma_shrink_fini(struct drm_device *drm, void *data)
+{
+	struct uma_device *uma = data;
+
+	shrinker_free(uma->shrinker);
+	list_lru_destroy(&uma->lru);
+}
+
+/**
+ * uma_shrink_init - have memory pressure reach the buffers of a device
+ * @uma: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int uma_shrink_init(struct uma_device *uma)
+{
+	int ret;
+
+	ret = drmm_mutex_init(&uma->drm, &uma->shrink_lock);
+	if (ret)
+		return ret;
+	uma->shrinker = shrinker_alloc(SHRINKER_NUMA_AWARE | SHRINKER_MEMCG_AWARE, "uma:%s",
+				       dev_name(uma->drm.dev));
+	if (!uma->shrinker)
+		return -ENOMEM;
+	ret = list_lru_init_memcg(&uma->lru, uma->shrinker);
+	if (ret) {
+		shrinker_free(uma->shrinker);
+		return ret;
+	}
+	uma->shrinker->count_objects = uma_shrink_count;
+	uma->shrinker->scan_objects = uma_shrink_scan;
+	uma->shrinker->seeks = 0;
+	uma->shrinker->private_data = uma;
+	shrinker_register(uma->shrinker);
+	return drmm_add_action_or_reset(&uma->drm, uma_shrink_fini, uma);
+}
+
+static int uma_bo_advise(struct uma_device *uma, struct uma_bo *bo, u32 advice)
+{
+	struct drm_gem_object *obj = &bo->shmem.base;
+	int ret;
+
+	if (bo->user || drm_gem_is_imported(obj))
+		return -EPERM;
+	ret = dma_resv_lock_interruptible(obj->resv, NULL);
+	if (ret)
+		return ret;
+	if (bo->shared) {
+		ret = -EBUSY;
+	} else if (!uma_bo_purged(bo)) {
+		WRITE_ONCE(bo->shmem.madv, advice == DRM_UMA_MADV_DONTNEED);
+		if (bo->shmem.madv) {
+			mutex_lock(&uma->shrink_lock);
+			uma_shrink_add_locked(uma, bo);
+			mutex_unlock(&uma->shrink_lock);
+		} else {
+			uma_shrink_remove(bo);
+		}
+		ret = 1;
+	}
+	dma_resv_unlock(obj->resv);
+	return ret;
+}
+
+/* DRM_IOCTL_UMA_BO_MADVISE */
+int uma_ioctl_bo_madvise(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_uma_bo_madvise *args = data;
+	struct uma_bo *bo;
+	int ret;
+
+	if (args->retained || args->pad || args->advice > DRM_UMA_MADV_DONTNEED)
+		return -EINVAL;
+	bo = uma_bo_find(file, args->handle);
+	if (!bo)
+		return -ENOENT;
+	ret = uma_bo_advise(to_uma_device(drm), bo, args->advice);
+	uma_bo_put(bo);
+	if (ret < 0)
+		return ret;
+	args->retained = ret;
+	return 0;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * User memory that the device uses in place: pinned for long, charged to
+ * RLIMIT_MEMLOCK.
+ */
+#include <linux/capability.h>
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_gem.h"
+
+/* How many pages are pinned before looking for a signal. */
+#define UMA_USER_BATCH	4096
+
+static enum dma_data_direction uma_user_dir(const struct uma_user_pages *user)
+{
+	return user->readonly ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
+}
+
+/*
+ * The same pages may be imported more than once, by one client or by several.
+ * A coherent device must see the pages themselves and no copies; for another
+ * one DRM_IOCTL_UMA_BO_SYNC says whose turn it is.
+ */
+static unsigned long uma_user_attrs(const struct uma_user_pages *user)
+{
+	return user->uma->info.flags & DRM_UMA_DEVICE_COHERENT ?
+		DMA_ATTR_REQUIRE_COHERENT : DMA_ATTR_DEBUGGING_IGNORE_CACHELINES;
+}
+
+static int uma_user_charge(struct uma_user_pages *user)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long locked;
+
+	locked = atomic64_add_return(user->count, &user->mm->pinned_vm);
+	if (locked > limit && !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(user->count, &user->mm->pinned_vm);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * Pinning says -EFAULT for all sorts of reasons. Memory that is there, but not
+ * of a kind that can be pinned, is worth an answer of its own.
+ */
+static int uma_user_reason(const struct uma_user_pages *user, unsigned long addr)
+{
+	struct vm_area_struct *vma;
+	int ret = -EFAULT;
+
+	mmap_read_lock(user->mm);
+	vma = find_vma(user->mm, addr);
+	if (vma && vma->vm_start <= addr) {
+		if (vma->vm_flags & (VM_IO | VM_PFNMAP))
+			ret = -EOPNOTSUPP;
+		else if (!user->readonly && vma->vm_file && (vma->vm_flags & VM_WRITE) &&
+			 (vma->vm_flags & VM_SHARED))
+			ret = -EOPNOTSUPP;
+	}
+	mmap_read_unlock(user->mm);
+	return ret;
+}
+
+static int uma_user_pin_pages(struct uma_user_pages *user, unsigned long addr)
+{
+	unsigned int gup = FOLL_LONGTERM | (user->readonly ? 0 : FOLL_WRITE);
+	unsigned long done = 0;
+	int ret;
+
+	while (done < user->count) {
+		ret = pin_user_pages_fast(addr + (done << PAGE_SHIFT),
+					  min_t(unsigned long, user->count - done, UMA_USER_BATCH),
+					  gup, user->pages + done);
+		if (ret > 0) {
+			done += ret;
+			ret = fatal_signal_pending(current) ? -EINTR : 0;
+		} else if (!ret || ret == -EFAULT) {
+			ret = uma_user_reason(user, addr + (done << PAGE_SHIFT));
+		}
+		if (ret) {
+			unpin_user_pages(user->pages, done);
+			return ret;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * uma_user_pin - give the device access to memory of the calling process
+ * @uma: device
+ * @addr: first byte, page-aligned
+ * @size: bytes, whole pages
+ * @readonly: the device only reads
+ *
+ * Return: pinned memory; -EFAULT nothing there or not writable; -EOPNOTSUPP not
+ * of a kind that can be pinned; -ENOMEM; -EINTR.
+ */
+struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, bool readonly)
+{
+	struct uma_user_pages *user;
+	int ret;
+
+	if (!access_ok(u64_to_user_ptr(addr), size))
+		return ERR_PTR(-EFAULT);
+	user = kzalloc_obj(*user, GFP_KERNEL_ACCOUNT);
+	if (!user)
+		return ERR_PTR(-ENOMEM);
+	user->uma = uma;
+	user->readonly = readonly;
+	user->count = size >> PAGE_SHIFT;
+	user->mm = current->mm;
+	mmgrab(user->mm);
+
+	ret = uma_user_charge(user);
+	if (ret)
+		goto err_free;
+	user->pages = kvmalloc_array(user->count, sizeof(*user->pages), GFP_KERNEL_ACCOUNT);
+	if (!user->pages) {
+		ret = -ENOMEM;
+		goto err_charge;
+	}
+	ret = uma_user_pin_pages(user, addr);
+	if (ret)
+		goto err_array;
+	ret = sg_alloc_table_from_pages(&user->sgt, user->pages, user->count, 0, size,
+					GFP_KERNEL_ACCOUNT);
+	if (ret)
+		goto err_pages;
+	ret = dma_map_sgtable(uma->drm.dev, &user->sgt, uma_user_dir(user),
+			      uma_user_attrs(user));
+	if (ret)
+		goto err_sgt;
+	atomic_long_add(user->count, &uma->pinned_pages);
+	return user;
+
+err_sgt:
+	sg_free_table(&user->sgt);
+err_pages:
+	unpin_user_pages(user->pages, user->count);
+err_array:
+	kvfree(user->pages);
+err_charge:
+	atomic64_sub(user->count, &user->mm->pinned_vm);
+err_free:
+	mmdrop(user->mm);
+	kfree(user);
+	return ERR_PTR(ret);
+}
+
+/**
+ * uma_user_unpin - undo uma_user_pin()
+ * @user: pinned memory
+ */
+void uma_user_unpin(struct uma_user_pages *user)
+{
+	dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
+			  uma_user_attrs(user));
+	sg_free_table(&user->sgt);
+	unpin_user_pages_dirty_lock(user->pages, user->count, !user->readonly);
+	atomic_long_sub(user->count, &user->uma->pinned_pages);
+	atomic64_sub(user->count, &user->mm->pinned_vm);
+	mmdrop(user->mm);
+	kvfree(user->pages);
+	kfree(user);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef _UMA_JOB_H_
+#define _UMA_JOB_H_
+
+#include <linux/atomic.h>
+#include <linux/dma-fence.h>
+#include <linux/kref.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/ww_mutex.h>
+
+#include <drm/gpu_scheduler.h>
+
+#include <drm/uma_accel.h>
+
+struct drm_device;
+struct drm_file;
+struct drm_gem_object;
+struct drm_uma_job_bo;
+struct seq_file;
+struct uma_client;
+struct uma_device;
+struct uma_engine;
+struct uma_fence;
+struct uma_result;
+struct uma_ticket;
+struct uma_usage;
+struct uma_vm;
+
+/**
+ * enum uma_failure - why a job on the device has to be given up
+ * @UMA_FAILURE_NONE: it has not
+ * @UMA_FAILURE_FAULT: the device reported a fault
+ * @UMA_FAILURE_TIMEOUT: it ran too long, or did not let go of its address space
+ * @UMA_FAILURE_LOST: a reset of the whole device took it along
+ * @UMA_FAILURE_COUNT: number of values
+ */
+enum uma_failure {
+	UMA_FAILURE_NONE,
+	UMA_FAILURE_FAULT,
+	UMA_FAILURE_TIMEOUT,
+	UMA_FAILURE_LOST,
+	UMA_FAILURE_COUNT,
+};
+
+/**
+ * enum uma_reset - what became of the last attempt to reset an engine
+ * @UMA_RESET_NOT_TRIED: there was none
+ * @UMA_RESET_WORKED: it has let go of its job
+ * @UMA_RESET_FAILED: it has not
+ */
+enum uma_reset {
+	UMA_RESET_NOT_TRIED,
+	UMA_RESET_WORKED,
+	UMA_RESET_FAILED,
+};
+
+/**
+ * enum uma_remedy - what to do about an engine
+ * @UMA_REMEDY_NONE: nothing
+ * @UMA_REMEDY_WATCH: look again later
+ * @UMA_REMEDY_RESET_ENGINE: reset it
+ * @UMA_REMEDY_RESET_DEVICE: reset the whole device
+ * @UMA_REMEDY_GIVE_UP: end its job
+ */
+enum uma_remedy {
+	UMA_REMEDY_NONE,
+	UMA_REMEDY_WATCH,
+	UMA_REMEDY_RESET_ENGINE,
+	UMA_REMEDY_RESET_DEVICE,
+	UMA_REMEDY_GIVE_UP,
+};
+
+/**
+ * struct uma_case - an engine and its job
+ */
+struct uma_case {
+	/** @job: there is one */
+	bool job;
+	/** @pushed: it is on the ring: the engine may be working on it */
+	bool pushed;
+	/** @failure: it is to be given up */
+	enum uma_failure failure;
+};
+
+/**
+ * struct uma_symptoms - how a job on a ring is doing
+ */
+struct uma_symptoms {
+	/** @halted: the engine stopped with a fault */
+	bool halted;
+	/** @late: it has run for longer than it may */
+	bool late;
+};
+
+/**
+ * struct uma_drain - when the rest of the device is waited for before it is reset
+ */
+struct uma_drain {
+	/** @settled: no engine simply runs a job */
+	bool settled;
+	/** @broken: the device says of itself that it is broken */
+	bool broken;
+	/** @late: one that is broken has had its time */
+	bool late;
+	/** @going: the device is about to be taken away */
+	bool going;
+};
+
+/**
+ * struct uma_verdict - how a job that is given up ends
+ */
+struct uma_verdict {
+	/** @error: of its fence */
+	int error;
+	/** @flags: what its queue is, DRM_UMA_QUEUE_GUILTY and why; 0 if it goes on */
+	u32 flags;
+	/** @fault: the fault that the device reported is the reason */
+	bool fault;
+};
+
+enum uma_failure uma_recovery_diagnose(const struct uma_symptoms *symptoms);
+enum uma_remedy uma_recovery_remedy(const struct uma_case *c, enum uma_reset reset);
+bool uma_recovery_drained(const struct uma_drain *drain);
+void uma_recovery_device_reset(struct uma_case *c);
+struct uma_verdict uma_recovery_verdict(enum uma_failure failure, bool lost);
+
+/**
+ * struct uma_queue - a queue
+ */
+struct uma_queue {
+	/** @ref: the file's and the jobs' references */
+	struct kref ref;
+	/** @uma: device, with a reference */
+	struct uma_device *uma;
+	/** @vm: address space, with a reference */
+	struct uma_vm *vm;
+	/** @usage: engine time of the client, with a reference */
+	struct uma_usage *usage;
+	/** @node: in &uma_device.queues */
+	struct list_head node;
+	/** @release: frees it; the last job may be freed by the scheduler that is to be told */
+	struct work_struct release;
+	/** @entity: the scheduler's side */
+	struct drm_sched_entity entity;
+	/** @scheds: schedulers of the engines that it may use */
+	struct drm_gpu_scheduler *scheds[32];
+	/** @engines: the same as a mask of indices in the device */
+	u32 engines;
+	/** @max_job_tasks: what all its engines take */
+	u32 max_job_tasks;
+	/** @timeout_ms: timeout of its jobs, 0 for the device's */
+	u32 timeout_ms;
+	/** @priority: &enum drm_uma_priority */
+	u32 priority;
+	/** @client_id: the core's number of the file that it belongs to */
+	u64 client_id;
+	/** @pid: who made it, for debugging */
+	pid_t pid;
+	/** @last: fence of the job that was pushed last, under &uma_client.submit_lock; NULL */
+	struct dma_fence *last;
+	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
+	u32 batch;
+	/** @waiting: turn that its first job waits for; under &uma_device.queues_lock */
+	struct uma_turn *waiting;
+	/** @closed: destroyed by its owner; jobs that have not started are cancelled */
+	bool closed;
+	/** @submitted: jobs taken */
+	atomic64_t submitted;
+	/** @completed: jobs whose fences have signalled */
+	atomic64_t completed;
+	/** @counters_lock: protects @counters; taken with the lock of an engine held */
+	spinlock_t counters_lock;
+	/** @counters: what its jobs did */
+	struct drm_uma_counters counters;
+	/** @state: what user space reads, but for counts; under &uma_device.queues_lock */
+	struct drm_uma_queue_state state;
+};
+
+struct uma_queue *uma_queue_find(struct uma_client *client, u32 id);
+void uma_queue_put(struct uma_queue *queue);
+int uma_queue_error(struct uma_queue *queue);
+int uma_queue_error_locked(struct uma_queue *queue);
+void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state);
+void uma_queues_innocent(struct uma_device *uma, u32 engines, struct uma_queue *guilty);
+void uma_queues_lost(struct uma_device *uma);
+void uma_queues_close(struct uma_client *client);
+void uma_queues_show(struct uma_device *uma, struct seq_file *m);
+
+int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file);
+int uma_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *file);
+
+struct uma_fence *uma_fence_alloc(void);
+void uma_fence_discard(struct uma_fence *fence);
+struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine);
+
+/**
+ * struct uma_implicit_use - a job uses a buffer
+ */
+struct uma_implicit_use {
+	/** @obj: buffer, with a reference */
+	struct drm_gem_object *obj;
+	/** @write: it writes to it */
+	bool write;
+};
+
+/**
+ * struct uma_implicit - the buffers of the jobs of a submit
+ */
+struct uma_implicit {
+	/** @uses: what jobs use, job by job */
+	struct uma_implicit_use *uses;
+	/** @count: entries of @uses */
+	u32 count;
+	/** @max: room in @uses */
+	u32 max;
+	/** @objs: buffers, but only one of those that share a dma_resv */
+	struct drm_gem_object **objs;
+	/** @slots: fences that there will be on each of @objs */
+	u32 *slots;
+	/** @obj_count: entries of @objs and @slots */
+	u32 obj_count;
+	/** @locked: the dma_resvs of @objs are locked */
+	bool locked;
+	/** @ctx: they are locked under this */
+	struct ww_acquire_ctx ctx;
+};
+
+int uma_implicit_init(struct uma_implicit *imp, u32 max);
+void uma_implicit_fini(struct uma_implicit *imp);
+int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
+		     const struct drm_uma_job_bo *bo);
+bool uma_implicit_conflict(const struct uma_implicit *imp, u32 first_a, u32 count_a,
+			   u32 first_b, u32 count_b);
+int uma_implicit_lock(struct uma_implicit *imp);
+int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm_sched_job *job);
+void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count,
+			  struct dma_fence *done);
+
+/**
+ * struct uma_job - a job
+ */
+struct uma_job {
+	/** @base: the scheduler's side */
+	struct drm_sched_job base;
+	/** @queue: queue, with a reference */
+	struct uma_queue *queue;
+	/** @fence: allocated ahead of time, NULL once it is in use */
+	struct uma_fence *fence;
+	/** @ticket: what it waits for its turn with, allocated ahead of time */
+	struct uma_ticket *ticket;
+	/** @done: the fence that stands for the job on the engine, set by run_job */
+	struct dma_fence *done;
+	/** @tasks_addr: device address of the tasks */
+	u64 tasks_addr;
+	/** @stamps_addr: device address of their stamps, 0 for none */
+	u64 stamps_addr;
+	/** @number: number of the job in its queue */
+	u64 number;
+	/** @submitted: when it was submitted */
+	ktime_t submitted;
+	/** @task_count: number of tasks */
+	u32 task_count;
+	/** @dep_count: entries of @deps */
+	u32 dep_count;
+	/** @dep_next: the first of @deps that the scheduler has not asked for */
+	u32 dep_next;
+	/** @deps: jobs of the same submit that it waits for; filled in once they are armed */
+	struct dma_fence **deps;
+};
+
+/**
+ * struct uma_done - a job that an engine is done with
+ */
+struct uma_done {
+	/** @queue: queue; the job that holds it has not been signalled */
+	struct uma_queue *queue;
+	/** @fence: fence, with a reference */
+	struct dma_fence *fence;
+	/** @error: 0 or what goes into it */
+	int error;
+	/** @number: number of the job in its queue */
+	u64 number;
+	/** @start: device timestamp of its begin, 0 if the device did not say */
+	u64 start;
+	/** @end: device timestamp of its end, 0 if the device did not say */
+	u64 end;
+};
+
+#define to_uma_job(sched_job)	container_of(sched_job, struct uma_job, base)
+
+int uma_sched_init(struct uma_device *uma);
+void uma_job_free(struct uma_job *job);
+
+void uma_engine_setup(struct uma_engine *engine);
+void uma_engine_poll(struct uma_engine *engine, bool irq);
+void uma_engine_push(struct uma_engine *engine);
+void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done);
+void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done);
+
+int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
+
+/* An engine stops after a tile; emulated on a slow machine that takes a while. */
+#define UMA_ENGINE_RESET_MS	5000
+#define UMA_DEVICE_RESET_MS	10000
+
+/* How long a job may hold on to what is being unbound, unless somebody says otherwise. */
+#define UMA_PREEMPT_MS		1000
+
+void uma_engine_watch(struct work_struct *work);
+void uma_engine_watch_start(struct uma_engine *engine, u32 timeout_ms);
+void uma_kick_work(struct work_struct *work);
+void uma_reset_work(struct work_struct *work);
+void uma_reset_request(struct uma_device *uma);
+void uma_reset_preempt(struct uma_device *uma, u32 as);
+int uma_reset_now(struct uma_device *uma, struct uma_engine *engine);
+void uma_reset_stop(struct uma_device *uma);
+void uma_reset_abort(struct uma_device *uma);
+void uma_reset_abort_held(struct uma_engine *engine);
+
+void uma_engine_count(struct uma_engine *engine, int error, u64 ns);
+
+int uma_ioctl_counters(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif /* _UMA_JOB_H_ */

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Implicit synchronisation: jobs that wait for the fences of buffers, and leave
+ * theirs there.
+ */
+#include <linux/dma-resv.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include <drm/drm_gem.h>
+#include <drm/gpu_scheduler.h>
+
+#include <drm/uma_accel.h>
+
+#include "compat.h"
+#include "uma_job.h"
+
+/**
+ * uma_implicit_init - make room
+ * @imp: zeroed
+ * @max: most buffers of all jobs together, may be 0
+ *
+ * Return: 0 or -ENOMEM; uma_implicit_fini() in either case.
+ */
+int uma_implicit_init(struct uma_implicit *imp, u32 max)
+{
+	if (!max)
+		return 0;
+	imp->max = max;
+	imp->uses = kvcalloc(max, sizeof(*imp->uses), GFP_KERNEL_ACCOUNT);
+	imp->objs = kvcalloc(max, sizeof(struct drm_gem_object *), GFP_KERNEL_ACCOUNT);
+	imp->slots = kvcalloc(max, sizeof(*imp->slots), GFP_KERNEL_ACCOUNT);
+	return imp->uses && imp->objs && imp->slots ? 0 : -ENOMEM;
+}
+
+/**
+ * uma_implicit_fini - unlock what is locked and let go of everything
+ * @imp: buffers
+ */
+void uma_implicit_fini(struct uma_implicit *imp)
+{
+	u32 i;
+
+	if (imp->locked)
+		drm_gem_unlock_reservations(imp->objs, imp->obj_count, &imp->ctx);
+	for (i = 0; i < imp->count; i++)
+		drm_gem_object_put(imp->uses[i].obj);
+	kvfree(imp->slots);
+	kvfree(imp->objs);
+	kvfree(imp->uses);
+}
+
+/**
+ * uma_implicit_add - a job uses a buffer
+ * @imp: buffers
+ * @file: client
+ * @bo: what the caller said
+ *
+ * Return: 0; -ENOENT.
+ */
+int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
+		     const struct drm_uma_job_bo *bo)
+{
+	struct drm_gem_object *obj;
+
+	if (WARN_ON_ONCE(imp->count >= imp->max))
+		return -EINVAL;
+	obj = drm_gem_object_lookup(file, bo->handle);
+	if (!obj)
+		return -ENOENT;
+	imp->uses[imp->count].obj = obj;
+	imp->uses[imp->count].write = bo->flags & DRM_UMA_JOB_BO_WRITE;
+	imp->count++;
+	return 0;
+}
+
+/**
+ * uma_implicit_conflict - does one of two jobs write what the other uses?
+ * @imp: buffers
+ * @first_a: first of one job
+ * @count_a: how many
+ * @first_b: first of the other
+ * @count_b: how many
+ *
+ * Return: true if it does.
+ */
+bool uma_implicit_conflict(const struct uma_implicit *imp, u32 first_a, u32 count_a,
+			   u32 first_b, u32 count_b)
+{
+	u32 i, j;
+
+	for (i = first_a; i < first_a + count_a; i++) {
+		for (j = first_b; j < first_b + count_b; j++) {
+			const struct uma_implicit_use *a = &imp->uses[i], *b = &imp->uses[j];
+
+			if (a->obj->resv == b->obj->resv && (a->write || b->write))
+				return true;
+		}
+	}
+	return false;
+}
+
+static int uma_implicit_cmp(const void *a, const void *b)
+{
+	const struct drm_gem_object *const *x = a, *const *y = b;
+	unsigned long p = (unsigned long)(*x)->resv, q = (unsigned long)(*y)->resv;
+
+	return p < q ? -1 : p > q;
+}
+
+/**
+ * uma_implicit_lock - lock all buffers and make room for the fences of all jobs
+ * @imp: buffers
+ *
+ * Return: 0; -ENOMEM; -EINTR.
+ */
+int uma_implicit_lock(struct uma_implicit *imp)
+{
+	u32 i, n = 0;
+	int ret;
+
+	if (!imp->count)
+		return 0;
+	for (i = 0; i < imp->count; i++)
+		imp->objs[i] = imp->uses[i].obj;
+	sort(imp->objs, imp->count, sizeof(imp->objs[0]), uma_implicit_cmp, NULL);
+	for (i = 0; i < imp->count; i++) {
+		if (!n || imp->objs[n - 1]->resv != imp->objs[i]->resv)
+			imp->objs[n++] = imp->objs[i];
+		imp->slots[n - 1]++;
+	}
+	imp->obj_count = n;
+
+	ret = drm_gem_lock_reservations(imp->objs, n, &imp->ctx);
+	if (ret)
+		return ret;
+	imp->locked = true;
+	for (i = 0; i < n && !ret; i++)
+		ret = dma_resv_reserve_fences(imp->objs[i]->resv, imp->slots[i]);
+	return ret;
+}
+
+/**
+ * uma_implicit_wait - have a job wait for what is on its buffers
+ * @imp: locked buffers
+ * @first: first of the job
+ * @count: how many
+ * @job: job
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm_sched_job *job)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = first; i < first + count && !ret; i++)
+		ret = drm_sched_job_add_implicit_dependencies(job, imp->uses[i].obj,
+							      imp->uses[i].write);
+	return ret;
+}
+
+/**
+ * uma_implicit_publish - leave a job's fence on its buffers
+ * @imp: locked buffers
+ * @first: first of the job
+ * @count: how many
+ * @done: fence of the job
+ */
+void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count, struct dma_fence *done)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		dma_resv_add_fence(imp->uses[i].obj->resv, done,
+				   imp->uses[i].write ? DMA_RESV_USAGE_WRITE :
+							DMA_RESV_USAGE_READ);
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Queues and their states.
+ */
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_drv.h"
+#include "uma_job.h"
+#include "uma_job_fair.h"
+#include "uma_vm.h"
+
+/*
+ * A queue's entity is never killed with jobs in it: jobs of a queue that has
+ * been closed or banned pass through the scheduler like all others, and run_job
+ * answers with a fence that says so. That keeps the order and gives them the
+ * error that we document rather than the scheduler's.
+ */
+static void uma_queue_release_work(struct work_struct *work)
+{
+	struct uma_queue *queue = container_of(work, struct uma_queue, release);
+	struct uma_device *uma = queue->uma;
+
+	drm_sched_entity_destroy(&queue->entity);
+	dma_fence_put(queue->last);
+	spin_lock_irq(&uma->queues_lock);
+	list_del(&queue->node);
+	spin_unlock_irq(&uma->queues_lock);
+	uma_vm_put(queue->vm);
+	uma_usage_put(queue->usage);
+	kfree(queue);
+	drm_dev_put(&uma->drm);
+}
+
+static void uma_queue_release(struct kref *ref)
+{
+	struct uma_queue *queue = container_of(ref, struct uma_queue, ref);
+
+	queue_work(uma_wq, &queue->release);
+}
+
+/**
+ * uma_queue_put - drop a reference
+ * @queue: queue, may be NULL
+ */
+void uma_queue_put(struct uma_queue *queue)
+{
+	if (queue)
+		kref_put(&queue->ref, uma_queue_release);
+}
+
+/**
+ * uma_queue_find - look a queue up
+ * @client: file
+ * @id: number
+ *
+ * Return: queue with a reference, NULL if there is none.
+ */
+struct uma_queue *uma_queue_find(struct uma_client *client, u32 id)
+{
+	struct uma_queue *queue;
+
+	xa_lock(&client->queues);
+	queue = xa_load(&client->queues, id);
+	if (queue)
+		kref_get(&queue->ref);
+	xa_unlock(&client->queues);
+	return queue;
+}
+
+/**
+ * uma_queue_error_locked - does a queue still run jobs?
+ * @queue: queue, &uma_device.queues_lock held
+ *
+ * Return: as uma_queue_error().
+ */
+int uma_queue_error_locked(struct uma_queue *queue)
+{
+	lockdep_assert_held(&queue->uma->queues_lock);
+
+	if (queue->state.status == DRM_UMA_QUEUE_LOST)
+		return -ENODEV;
+	return queue->state.status != DRM_UMA_QUEUE_OK || queue->closed ? -ECANCELED : 0;
+}
+
+/**
+ * uma_queue_error - does a queue still run jobs?
+ * @queue: queue
+ *
+ * Return: 0; -ECANCELED banned or closed; -ENODEV the device has gone.
+ */
+int uma_queue_error(struct uma_queue *queue)
+{
+	struct uma_device *uma = queue->uma;
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&uma->queues_lock, flags);
+	ret = uma_queue_error_locked(queue);
+	spin_unlock_irqrestore(&uma->queues_lock, flags);
+	return ret;
+}
+
+/**
+ * uma_queue_guilty - ban a queue
+ * @queue: queue
+ * @state: what its job did; kept if it is the first
+ */
+void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state)
+{
+	struct uma_device *uma = queue->uma;
+	unsigned long flags;
+	LIST_HEAD(ready);
+
+	spin_lock_irqsave(&uma->queues_lock, flags);
+	if (!(queue->state.flags & DRM_UMA_QUEUE_GUILTY)) {
+		struct drm_uma_queue_state old = queue->state;
+
+		queue->state = *state;
+		queue->state.queue_id = old.queue_id;
+		queue->state.flags |= old.flags;
+		/* Banned does not hide that the device is lost. */
+		queue->state.status = max(state->status, old.status);
+		uma_turns_release(queue, &ready);
+	}
+	spin_unlock_irqrestore(&uma->queues_lock, flags);
+	uma_turns_signal(&ready);
+}
+
+/**
+ * uma_queues_innocent - note that engines were reset
+ * @uma: device
+ * @engines: mask of engines
+ * @guilty: whose fault it was, may be NULL
+ */
+void uma_queues_innocent(struct uma_device *uma, u32 engines, struct uma_queue *guilty)
+{
+	struct uma_queue *queue;
+	unsigned long flags;
+
+	spin_lock_irqsave(&uma->queues_lock, flags);
+	list_for_each_entry(queue, &uma->queues, node)
+		if (queue != guilty && (queue->engines & engines) &&
+		    !(queue->state.flags & DRM_UMA_QUEUE_GUILTY))
+			queue->state.flags |= DRM_UMA_QUEUE_INNOCENT;
+	spin_unlock_irqrestore(&uma->queues_lock, flags);
+}
+
+/**
+ * uma_queues_lost - note that the device has gone
+ * @uma: device
+ */
+void uma_queues_lost(struct uma_device *uma)
+{
+	struct uma_queue *queue;
+	unsigned long flags;
+	LIST_HEAD(ready);
+
+	spin_lock_irqsave(&uma->queues_lock, flags);
+	list_for_each_entry(queue, &uma->queues, node) {
+		queue->state.status = DRM_UMA_QUEUE_LOST;
+		uma_turns_release(queue, &ready);
+	}
+	spin_unlock_irqrestore(&uma->queues_lock, flags);
+	uma_turns_signal(&ready);
+}
+
+static void uma_queue_close(struct uma_queue *queue)
+{
+	struct uma_device *uma = queue->uma;
+	LIST_HEAD(ready);
+
+	spin_lock_irq(&uma->queues_lock);
+	queue->closed = true;
+	uma_turns_release(queue, &ready);
+	spin_unlock_irq(&uma->queues_lock);
+	uma_turns_signal(&ready);
+	uma_queue_put(queue);
+}
+
+/**
+ * uma_queues_close - the file is closed
+ * @client: file
+ *
+ * A job that runs finishes or runs into its timeout, the others are cancelled.
+ */
+void uma_queues_close(struct uma_client *client)
+{
+	struct uma_queue *queue;
+	unsigned long id;
+
+	xa_for_each(&client->queues, id, queue)
+		uma_queue_close(queue);
+	xa_destroy(&client->queues);
+}
+
+static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
+					 const struct drm_uma_queue_create *args)
+{
+	struct uma_engine *engine;
+	struct uma_queue *queue;
+	unsigned int count = 0;
+	u32 found = 0;
+	int ret;
+
+	queue = kzalloc_obj(*queue, GFP_KERNEL_ACCOUNT);
+	if (!queue)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&queue->ref);
+	INIT_WORK(&queue->release, uma_queue_release_work);
+	spin_lock_init(&queue->counters_lock);
+	queue->uma = uma;
+	queue->timeout_ms = args->timeout_ms;
+	queue->priority = args->priority;
+	queue->pid = task_tgid_nr(current);
+	queue->max_job_tasks = U32_MAX;
+	queue->state.slot = UMA_FAULT_NO_SLOT;
+
+	uma_for_each_engine(uma, engine) {
+		if (engine->info.engine_class != args->engine_class ||
+		    !(args->instances & BIT(engine->info.instance)))
+			continue;
+		found |= BIT(engine->info.instance);
+		queue->engines |= BIT(engine->index);
+		queue->max_job_tasks = min(queue->max_job_tasks, engine->info.max_job_tasks);
+		queue->scheds[count++] = &engine->sched;
+	}
+	ret = -EINVAL;
+	if (found != args->instances)
+		goto err_free;
+	/* One priority for all: the scheduler's are strict, and it is not the one that decides. */
+	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_NORMAL, queue->scheds,
+				    count, NULL);
+	if (ret)
+		goto err_free;
+	return queue;
+
+err_free:
+	kfree(queue);
+	return ERR_PTR(ret);
+}
+
+/* DRM_IOCTL_UMA_QUEUE_CREATE */
+int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct uma_client *client = file->driver_priv;
+	struct drm_uma_queue_create *args = data;
+	struct uma_queue *queue;
+	struct uma_vm *vm;
+	int ret;
+
+	ret = uma_check_queue(args, UMA_MAX_TIMEOUT_MS);
+	if (ret)
+		return ret;
+	if (!(uma_priorities() & BIT(args->priority)))
+		return -EACCES;
+	queue = uma_queue_alloc(uma, args);
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
+
+	mutex_lock(&client->lock);
+	vm = xa_load(&client->vms, args->vm_id);
+	if (!vm) {
+		ret = -ENOENT;
+		goto err_unlock;
+	}
+	if (client->queue_count >= UMA_MAX_QUEUES) {
+		ret = -ENOSPC;
+		goto err_unlock;
+	}
+	/* Room first: once the queue can be found it has to be complete. */
+	ret = xa_alloc(&client->queues, &args->queue_id, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		goto err_unlock;
+	client->queue_count++;
+	vm->queues++;
+	queue->vm = uma_vm_get(vm);
+	queue->usage = uma_usage_get(client->usage);
+	queue->state.queue_id = args->queue_id;
+	queue->client_id = file->client_id;
+	drm_dev_get(drm);
+	spin_lock_irq(&uma->queues_lock);
+	list_add_tail(&queue->node, &uma->queues);
+	if (READ_ONCE(uma->lost))
+		queue->state.status = DRM_UMA_QUEUE_LOST;
+	spin_unlock_irq(&uma->queues_lock);
+	xa_store(&client->queues, args->queue_id, queue, GFP_KERNEL);
+	mutex_unlock(&client->lock);
+	return 0;
+
+err_unlock:
+	mutex_unlock(&client->lock);
+	drm_sched_entity_destroy(&queue->entity);
+	kfree(queue);
+	return ret;
+}
+
+/* DRM_IOCTL_UMA_QUEUE_DESTROY */
+int uma_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_client *client = file->driver_priv;
+	struct drm_uma_queue_destroy *args = data;
+	struct uma_queue *queue;
+
+	if (args->pad)
+		return -EINVAL;
+	mutex_lock(&client->lock);
+	queue = xa_erase(&client->queues, args->queue_id);
+	if (queue) {
+		client->queue_count--;
+		queue->vm->queues--;
+	}
+	mutex_unlock(&client->lock);
+	if (!queue)
+		return -ENOENT;
+	uma_queue_close(queue);
+	return 0;
+}
+
+/* DRM_IOCTL_UMA_QUEUE_STATE */
+int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct uma_client *client = file->driver_priv;
+	struct drm_uma_queue_state *args = data;
+	struct uma_queue *queue;
+	u64 completed;
+
+	if (args->status || args->flags || args->engine || args->task_index || args->reason ||
+	    args->slot || args->error || args->fault_addr || args->tasks_addr ||
+	    args->submitted || args->completed)
+		return -EINVAL;
+	queue = uma_queue_find(client, args->queue_id);
+	if (!queue)
+		return -ENOENT;
+	completed = atomic64_read(&queue->completed);
+	/*
+	 * In this order: who sees a job as completed also sees what it did to
+	 * the queue, and never more jobs completed than submitted.
+	 */
+	smp_rmb();
+	spin_lock_irq(&uma->queues_lock);
+	*args = queue->state;
+	spin_unlock_irq(&uma->queues_lock);
+	args->completed = completed;
+	args->submitted = atomic64_read(&queue->submitted);
+	uma_queue_put(queue);
+	return 0;
+}
+
+/**
+ * uma_queues_show - list all queues
+ * @uma: device
+ * @m: output
+ */
+void uma_queues_show(struct uma_device *uma, struct seq_file *m)
+{
+	static const char *const status[] = {
+		[DRM_UMA_QUEUE_OK] = "ok",
+		[DRM_UMA_QUEUE_BANNED] = "banned",
+		[DRM_UMA_QUEUE_LOST] = "lost",
+	};
+	struct uma_queue *queue;
+
+	seq_puts(m, "    pid client queue  engines prio status  submitted  completed closed\n");
+	spin_lock_irq(&uma->queues_lock);
+	list_for_each_entry(queue, &uma->queues, node)
+		seq_printf(m, "%7d %6llu %5u %#8x %4u %-6s %10lld %10lld %6d\n", queue->pid,
+			   queue->client_id, queue->state.queue_id, queue->engines, queue->priority,
+			   status[queue->state.status], atomic64_read(&queue->submitted),
+			   atomic64_read(&queue->completed), queue->closed);
+	spin_unlock_irq(&uma->queues_lock);
+}

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * When something goes wrong: timeouts, faults, resets.
+ *
+ * What is done when is decided by the functions uma_recovery_*(). A job that has to be given up
+ * costs its queue the right to run more, and its engine a reset. If the engine
+ * does not come back, the whole device is reset, after the jobs on the other
+ * engines have ended by themselves: what a job has done already cannot be undone,
+ * so running it again would not give the same result. If the device does not come
+ * back either, it is lost.
+ *
+ * All of this runs on one ordered workqueue, so no two recoveries meet.
+ */
+#include <kunit/visibility.h>
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include <drm/uma_accel.h>
+
+#include "uma_device.h"
+#include "uma_job.h"
+#include "uma_pm.h"
+#include "uma_show.h"
+#include "uma_trace.h"
+
+/* How often a running job is looked at in case that its interrupt got lost. */
+#define UMA_WATCH_MS		500
+/* How long the other engines get to finish when the device says that it is broken. */
+#define UMA_BROKEN_DRAIN_MS	1000
+
+static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
+{
+	return uma_read(engine->uma, UMA_REG_ENGINE(engine->index) + reg);
+}
+
+/**
+ * uma_engine_watch_start - look after a job that has just been pushed
+ * @engine: engine
+ * @timeout_ms: its timeout
+ */
+void uma_engine_watch_start(struct uma_engine *engine, u32 timeout_ms)
+{
+	mod_delayed_work(engine->uma->reset_wq, &engine->watch,
+			 msecs_to_jiffies(min_t(u32, timeout_ms, UMA_WATCH_MS)) + 1);
+}
+
+/* A fault without a completion record, if the registers speak of this job. */
+static bool uma_engine_halted(struct uma_engine *engine)
+{
+	u32 base = UMA_REG_ENGINE(engine->index);
+	struct uma_device *uma = engine->uma;
+
+	if (!(uma_read(uma, base + UMA_ENG_STATUS) & UMA_ENG_HALTED) ||
+	    uma_read64(uma, base + UMA_ENG_FAULT_SEQNO_LO) != engine->seqno)
+		return false;
+	engine->result.reason = uma_read(uma, base + UMA_ENG_FAULT_REASON);
+	if (!engine->result.reason || engine->result.reason >= UMA_FAULT_COUNT)
+		engine->result.reason = UMA_FAULT_INTERNAL;
+	engine->result.slot = uma_read(uma, base + UMA_ENG_FAULT_SLOT);
+	engine->result.task_index = uma_read(uma, base + UMA_ENG_TASK_INDEX);
+	engine->result.fault_addr = uma_read64(uma, base + UMA_ENG_FAULT_ADDR_LO);
+	return true;
+}
+
+static struct uma_case uma_engine_case(const struct uma_engine *engine)
+{
+	lockdep_assert_held(&engine->lock);
+
+	return (struct uma_case) {
+		.job = engine->job,
+		.pushed = engine->pushed,
+		.failure = engine->failure,
+	};
+}
+
+static enum uma_remedy uma_engine_remedy(const struct uma_engine *engine, enum uma_reset reset)
+{
+	const struct uma_case c = uma_engine_case(engine);
+
+	return uma_recovery_remedy(&c, reset);
+}
+
+/*
+ * Find out how the job on an engine is doing; what is said only once is noted
+ * in the engine.
+ */
+static enum uma_remedy uma_engine_check(struct uma_engine *engine)
+{
+	struct uma_symptoms symptoms;
+	enum uma_remedy remedy;
+
+	uma_engine_poll(engine, false);
+
+	spin_lock_irq(&engine->lock);
+	if (engine->job && engine->pushed && !engine->failure) {
+		symptoms.halted = uma_engine_halted(engine);
+		symptoms.late = ktime_after(ktime_get(), engine->deadline);
+		engine->failure = uma_recovery_diagnose(&symptoms);
+		if (engine->failure == UMA_FAILURE_TIMEOUT)
+			engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
+	}
+	remedy = uma_engine_remedy(engine, UMA_RESET_NOT_TRIED);
+	spin_unlock_irq(&engine->lock);
+	return remedy;
+}
+
+static int uma_engine_reset(struct uma_engine *engine)
+{
+	u32 ctrl = UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL;
+	struct uma_device *uma = engine->uma;
+	int ret;
+
+	uma_coredump_job(engine);
+	uma_write(uma, ctrl, UMA_ENG_RESET);
+	ret = uma_poll(uma, ctrl, UMA_ENG_RESET, 0, UMA_ENGINE_RESET_MS);
+	trace_uma_reset(uma, engine->name, ret);
+	spin_lock_irq(&engine->lock);
+	uma_coredump_event(engine, UMA_DUMP_EVENT_RESET, NULL, ret);
+	spin_unlock_irq(&engine->lock);
+	if (ret)
+		return ret;
+	atomic_inc(&uma->reset_count);
+	engine->resets++;
+	uma_event_reset(uma, engine);
+	uma_coredump_send(uma);
+	uma_engine_setup(engine);
+	return 0;
+}
+
+/* End a job that failed, once the engine has let go of it. */
+static void uma_engine_give_up(struct uma_engine *engine, enum uma_reset reset)
+{
+	struct drm_uma_queue_state state = {
+		.status = DRM_UMA_QUEUE_BANNED,
+		.slot = UMA_FAULT_NO_SLOT,
+	};
+	struct uma_device *uma = engine->uma;
+	struct uma_verdict verdict;
+	struct uma_done done;
+
+	spin_lock_irq(&engine->lock);
+	if (uma_engine_remedy(engine, reset) != UMA_REMEDY_GIVE_UP) {
+		spin_unlock_irq(&engine->lock);
+		return;
+	}
+	verdict = uma_recovery_verdict(engine->failure, READ_ONCE(uma->lost));
+	if (verdict.fault) {
+		atomic_inc(&uma->fault_count);
+		state.reason = engine->result.reason;
+		state.slot = engine->result.slot;
+		state.fault_addr = engine->result.fault_addr;
+		trace_uma_fault(engine, engine->job->queue, &engine->result);
+		uma_event_fault(engine);
+	}
+	state.flags = verdict.flags;
+	state.engine = engine->index;
+	state.task_index = engine->result.task_index;
+	state.tasks_addr = engine->job->tasks_addr;
+	state.error = -verdict.error;
+	uma_engine_take(engine, verdict.error, &done);
+	spin_unlock_irq(&engine->lock);
+
+	/* Before the fence: who sees that can ask the queue for the reason. */
+	if (state.flags)
+		uma_queue_guilty(done.queue, &state);
+	uma_queues_innocent(uma, BIT(engine->index), state.flags ? done.queue : NULL);
+	uma_engine_signal(engine, &done);
+}
+
+static void uma_engine_abort(struct uma_engine *engine, bool held_only)
+{
+	struct uma_done done = {};
+
+	spin_lock_irq(&engine->lock);
+	if (engine->job && !(held_only && engine->pushed))
+		uma_engine_take(engine, -ENODEV, &done);
+	spin_unlock_irq(&engine->lock);
+	if (done.fence)
+		uma_engine_signal(engine, &done);
+}
+
+/**
+ * uma_reset_abort_held - end a job that was not pushed and never will be
+ * @engine: engine of a lost device
+ */
+void uma_reset_abort_held(struct uma_engine *engine)
+{
+	uma_engine_abort(engine, true);
+}
+
+/**
+ * uma_reset_abort - end all jobs of a lost device
+ * @uma: device that no longer touches memory
+ */
+void uma_reset_abort(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	uma_queues_lost(uma);
+	uma_for_each_engine(uma, engine)
+		uma_engine_abort(engine, false);
+	dma_fence_end_signalling(cookie);
+}
+
+/* Let the other engines finish, each as long as its job may run. */
+static void uma_reset_drain(struct uma_device *uma)
+{
+	struct uma_drain drain = {
+		.broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR,
+	};
+	ktime_t end = ktime_add_ms(ktime_get(), UMA_BROKEN_DRAIN_MS);
+	struct uma_engine *engine;
+
+	for (;;) {
+		drain.settled = true;
+		uma_for_each_engine(uma, engine)
+			drain.settled &= uma_engine_check(engine) != UMA_REMEDY_WATCH;
+		drain.going = READ_ONCE(uma->going);
+		drain.late = ktime_after(ktime_get(), end);
+		if (uma_recovery_drained(&drain))
+			break;
+		usleep_range(5000, 10000);
+	}
+}
+
+/* Reset the device. Jobs that were on a ring are marked as failed. */
+static int uma_reset_hardware(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	uma_pm_before_reset(uma);
+	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
+	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
+	ret = uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, UMA_DEVICE_RESET_MS);
+	atomic_inc(&uma->reset_count);
+
+	uma_for_each_engine(uma, engine) {
+		struct uma_case c;
+
+		spin_lock_irq(&engine->lock);
+		c = uma_engine_case(engine);
+		uma_recovery_device_reset(&c);
+		engine->pushed = c.pushed;
+		engine->failure = c.failure;
+		spin_unlock_irq(&engine->lock);
+	}
+	return ret ?: uma_hw_start(uma);
+}
+
+static void uma_reset_device(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = true;
+	mutex_unlock(&uma->hw_lock);
+
+	uma_reset_drain(uma);
+	uma_for_each_engine(uma, engine)
+		uma_coredump_job(engine);
+
+	mutex_lock(&uma->hw_lock);
+	ret = uma_reset_hardware(uma);
+	if (ret)
+		uma->lost = true;
+	mutex_unlock(&uma->hw_lock);
+	trace_uma_reset(uma, "device", ret);
+	uma_event_reset(uma, NULL);
+
+	/* Before the first fence says -ENODEV: who sees that finds the queue lost. */
+	if (ret)
+		uma_queues_lost(uma);
+	/* While nothing is pushed yet, so that who failed is known by its failure. */
+	uma_for_each_engine(uma, engine)
+		uma_engine_give_up(engine, UMA_RESET_FAILED);
+	if (ret) {
+		uma_event_wedged(uma);
+		/* One that was pulled out is no surprise. */
+		if (ret != -ENODEV) {
+			uma_coredump_wedged(uma);
+			drm_err(&uma->drm, "device does not come back from a reset\n");
+		}
+		uma_coredump_send(uma);
+		uma_reset_abort(uma);
+		return;
+	}
+	uma_coredump_send(uma);
+	uma_queues_innocent(uma, U32_MAX, NULL);
+
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = false;
+	mutex_unlock(&uma->hw_lock);
+	uma_for_each_engine(uma, engine)
+		uma_engine_push(engine);
+}
+
+/**
+ * uma_engine_watch - look after the job that runs
+ * @work: &uma_engine.watch
+ *
+ * Runs every now and then while there is one, and at once when it faulted.
+ */
+void uma_engine_watch(struct work_struct *work)
+{
+	struct uma_engine *engine = container_of(work, struct uma_engine, watch.work);
+	enum uma_remedy remedy;
+	bool cookie;
+	s64 left;
+
+	cookie = dma_fence_begin_signalling();
+	remedy = uma_engine_check(engine);
+	if (remedy == UMA_REMEDY_WATCH) {
+		left = ktime_ms_delta(engine->deadline, ktime_get());
+		uma_engine_watch_start(engine, clamp_t(s64, left, 0, UMA_WATCH_MS));
+	} else if (remedy == UMA_REMEDY_RESET_ENGINE) {
+		if (!uma_engine_reset(engine))
+			uma_engine_give_up(engine, UMA_RESET_WORKED);
+		else
+			uma_reset_device(engine->uma);
+	}
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_kick_work - push jobs that had to wait
+ * @work: &uma_device.kick_work
+ */
+void uma_kick_work(struct work_struct *work)
+{
+	struct uma_device *uma = container_of(work, struct uma_device, kick_work);
+	struct uma_engine *engine;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	WRITE_ONCE(uma->starved, false);
+	smp_mb(); /* who is still starved says so again */
+	uma_for_each_engine(uma, engine)
+		uma_engine_push(engine);
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_reset_work - reset the device
+ * @work: &uma_device.reset_work
+ */
+void uma_reset_work(struct work_struct *work)
+{
+	struct uma_device *uma = container_of(work, struct uma_device, reset_work);
+	bool cookie;
+
+	if (READ_ONCE(uma->lost))
+		return;
+	cookie = dma_fence_begin_signalling();
+	uma_reset_device(uma);
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_reset_request - have the device reset
+ * @uma: device
+ *
+ * Callable from interrupts.
+ */
+void uma_reset_request(struct uma_device *uma)
+{
+	queue_work(uma->reset_wq, &uma->reset_work);
+}
+
+/**
+ * uma_reset_preempt - give up jobs that do not let go of their address space
+ * @uma: device
+ * @as: hardware address space that the device is to forget something of
+ *
+ * They have hung, or are about to. That the device has let go shows in what it
+ * was asked for.
+ */
+void uma_reset_preempt(struct uma_device *uma, u32 as)
+{
+	struct uma_engine *engine;
+
+	uma_for_each_engine(uma, engine)
+		uma_engine_poll(engine, false);
+
+	mutex_lock(&uma->hw_lock);
+	uma_for_each_engine(uma, engine) {
+		/* One that is going is stopped as a whole. */
+		if (uma->lost)
+			break;
+		spin_lock_irq(&engine->lock);
+		if (engine->job && engine->pushed && !engine->failure && engine->as == as) {
+			engine->failure = UMA_FAILURE_TIMEOUT;
+			engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
+			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
+		}
+		spin_unlock_irq(&engine->lock);
+	}
+	mutex_unlock(&uma->hw_lock);
+}
+
+/**
+ * struct uma_reset_order - a reset that somebody waits for
+ */
+struct uma_reset_order {
+	/** @work: on &uma_device.reset_wq, like all recovery */
+	struct work_struct work;
+	/** @uma: device */
+	struct uma_device *uma;
+	/** @engine: engine, NULL for all of the device */
+	struct uma_engine *engine;
+};
+
+/* The job on an engine is not waited for, unless it is done already. */
+static void uma_engine_drop(struct uma_engine *engine)
+{
+	uma_engine_poll(engine, false);
+	spin_lock_irq(&engine->lock);
+	if (engine->job && engine->pushed && !engine->failure)
+		engine->failure = UMA_FAILURE_LOST;
+	spin_unlock_irq(&engine->lock);
+}
+
+static void uma_engine_reset_now(struct uma_engine *engine)
+{
+	struct uma_device *uma = engine->uma;
+
+	uma_engine_drop(engine);
+	if (uma_engine_reset(engine)) {
+		uma_reset_device(uma);
+		return;
+	}
+	uma_engine_give_up(engine, UMA_RESET_WORKED);
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = false;
+	mutex_unlock(&uma->hw_lock);
+	uma_for_each_engine(uma, engine)
+		uma_engine_push(engine);
+}
+
+static void uma_reset_ordered(struct work_struct *work)
+{
+	struct uma_reset_order *order = container_of(work, struct uma_reset_order, work);
+	struct uma_device *uma = order->uma;
+	struct uma_engine *engine;
+	bool cookie, whole;
+
+	if (READ_ONCE(uma->lost))
+		return;
+	cookie = dma_fence_begin_signalling();
+	mutex_lock(&uma->hw_lock);
+	/* One that is due anyhow does. */
+	whole = !order->engine || uma->resetting;
+	uma->resetting = true;
+	mutex_unlock(&uma->hw_lock);
+	if (whole) {
+		uma_for_each_engine(uma, engine)
+			uma_engine_drop(engine);
+		uma_reset_device(uma);
+	} else {
+		uma_engine_reset_now(order->engine);
+	}
+	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_reset_now - reset an engine or the device, because the administrator says so
+ * @uma: device, which the caller keeps from going
+ * @engine: engine, NULL for all of the device
+ *
+ * Jobs that are on the ring and not done are -ECANCELED; nobody is banned.
+ *
+ * Return: 0 when that is done; -ENODEV if there is no device, or none any more.
+ */
+int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
+{
+	struct uma_reset_order order = { .uma = uma, .engine = engine };
+	int ret;
+
+	ret = uma_pm_get(uma);
+	if (ret)
+		return ret;
+	INIT_WORK_ONSTACK(&order.work, uma_reset_ordered);
+	queue_work(uma->reset_wq, &order.work);
+	flush_work(&order.work);
+	destroy_work_on_stack(&order.work);
+	uma_pm_put(uma);
+	return READ_ONCE(uma->lost) ? -ENODEV : 0;
+}
+
+/**
+ * uma_reset_stop - the device is going: no job is pushed any more
+ * @uma: device without an interrupt
+ */
+void uma_reset_stop(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+
+	mutex_lock(&uma->hw_lock);
+	uma->lost = true;
+	mutex_unlock(&uma->hw_lock);
+	cancel_work_sync(&uma->reset_work);
+	uma_for_each_engine(uma, engine)
+		cancel_delayed_work_sync(&engine->watch);
+	cancel_work_sync(&uma->kick_work);
+}
+
+/*
+ * What to do when something goes wrong: the decisions; what is above
+ * knows how to do it.
+ *
+ *	runs --fault, timeout--> failed --engine reset works--> given up
+ *	  |                        |
+ *	  |                        +-----engine reset fails---+
+ *	  |                                                   |
+ *	  +--device broken----> the others end by themselves <+
+ *	                                |
+ *	                           device reset: what is left on a ring is lost
+ *	                             |        |
+ *	                          works     fails: the device is lost, and all
+ *	                             |        jobs with it
+ *	                        given up
+ */
+
+/**
+ * uma_recovery_diagnose - is there something wrong with a job on a ring?
+ * @symptoms: how it is doing; it has not ended
+ *
+ * Return: what is wrong. A fault is one however late it is found.
+ */
+enum uma_failure uma_recovery_diagnose(const struct uma_symptoms *symptoms)
+{
+	if (symptoms->halted)
+		return UMA_FAILURE_FAULT;
+	return symptoms->late ? UMA_FAILURE_TIMEOUT : UMA_FAILURE_NONE;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_recovery_diagnose);
+
+/**
+ * uma_recovery_remedy - what to do about an engine
+ * @c: the engine and its job
+ * @reset: what became of resetting it for this
+ *
+ * A job is given up only when nothing works on it any more: its memory may be
+ * used for something else once its fence has signalled.
+ *
+ * Return: what is to be done next.
+ */
+enum uma_remedy uma_recovery_remedy(const struct uma_case *c, enum uma_reset reset)
+{
+	/* One that is not on the ring has not begun; it waits for better times. */
+	if (!c->job || (!c->pushed && !c->failure))
+		return UMA_REMEDY_NONE;
+	if (!c->failure)
+		return UMA_REMEDY_WATCH;
+	if (!c->pushed || reset == UMA_RESET_WORKED)
+		return UMA_REMEDY_GIVE_UP;
+	return reset == UMA_RESET_FAILED ? UMA_REMEDY_RESET_DEVICE : UMA_REMEDY_RESET_ENGINE;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_recovery_remedy);
+
+/**
+ * uma_recovery_drained - may the device be reset now?
+ * @drain: how it is doing
+ *
+ * What a job has done cannot be undone and is not done again, so a reset waits
+ * for those on other engines, each of which has a timeout. But who knows what a
+ * device still gets done that is broken.
+ *
+ * Return: true if it may.
+ */
+bool uma_recovery_drained(const struct uma_drain *drain)
+{
+	return drain->settled || drain->going || (drain->broken && drain->late);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_recovery_drained);
+
+/**
+ * uma_recovery_device_reset - the whole device has been reset, or is beyond that
+ * @c: an engine and its job; becomes what is left of it
+ */
+void uma_recovery_device_reset(struct uma_case *c)
+{
+	if (!c->job || !c->pushed)
+		return;
+	c->pushed = false;
+	if (!c->failure)
+		c->failure = UMA_FAILURE_LOST;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_recovery_device_reset);
+
+/**
+ * uma_recovery_verdict - how a job ends
+ * @failure: what was wrong with it
+ * @lost: the device is lost
+ *
+ * Return: verdict.
+ */
+struct uma_verdict uma_recovery_verdict(enum uma_failure failure, bool lost)
+{
+	switch (failure) {
+	case UMA_FAILURE_FAULT:
+		return (struct uma_verdict) {
+			.error = -EFAULT,
+			.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED,
+			.fault = true,
+		};
+	case UMA_FAILURE_TIMEOUT:
+		return (struct uma_verdict) {
+			.error = -ETIME,
+			.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT,
+		};
+	default:
+		return (struct uma_verdict) { .error = lost ? -ENODEV : -ECANCELED };
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_recovery_verdict);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#ifndef _UMA_SHOW_H_
+#define _UMA_SHOW_H_
+
+#include <linux/types.h>
+
+#include <drm/uma_dump.h>
+
+struct uma_device;
+struct uma_engine;
+struct uma_job;
+
+/** UMA_HISTORY_EVENTS: events that are remembered of each engine, a power of two */
+#define UMA_HISTORY_EVENTS	32
+
+/**
+ * struct uma_history - the last that happened to an engine
+ */
+struct uma_history {
+	/** @events: a ring, as they go into a dump */
+	struct uma_dump_event events[UMA_HISTORY_EVENTS];
+	/** @count: events that there have been */
+	u64 count;
+};
+
+#ifdef CONFIG_DEV_COREDUMP
+
+int uma_coredump_init(struct uma_device *uma);
+void uma_coredump_stop(struct uma_device *uma);
+void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type,
+			const struct uma_job *job, int error);
+void uma_coredump_job(struct uma_engine *engine);
+void uma_coredump_wedged(struct uma_device *uma);
+void uma_coredump_send(struct uma_device *uma);
+void uma_coredump_counts(struct uma_device *uma, u32 *taken, u32 *dropped);
+
+#else
+
+static inline int uma_coredump_init(struct uma_device *uma)
+{
+	return 0;
+}
+
+static inline void uma_coredump_stop(struct uma_device *uma)
+{
+}
+
+static inline void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type,
+				      const struct uma_job *job, int error)
+{
+}
+
+static inline void uma_coredump_job(struct uma_engine *engine)
+{
+}
+
+static inline void uma_coredump_wedged(struct uma_device *uma)
+{
+}
+
+static inline void uma_coredump_send(struct uma_device *uma)
+{
+}
+
+static inline void uma_coredump_counts(struct uma_device *uma, u32 *taken, u32 *dropped)
+{
+	*taken = 0;
+	*dropped = 0;
+}
+
+#endif
+
+void uma_events_init(struct uma_device *uma);
+void uma_events_stop(struct uma_device *uma);
+void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine);
+void uma_event_fault(const struct uma_engine *engine);
+void uma_event_wedged(struct uma_device *uma);
+
+void uma_debugfs_init(struct uma_device *uma);
+
+int uma_sysfs_init(struct uma_device *uma);
+
+#endif /* _UMA_SHOW_H_ */

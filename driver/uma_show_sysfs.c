@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Files of the device in sysfs. Documentation/sysfs-abi.rst describes them.
+ *
+ * All are there before the device node is, so that whoever hears of the node
+ * finds them, and go after it. Reading any of them wakes nothing up.
+ */
+#include <linux/device.h>
+#include <linux/jiffies.h>
+#include <linux/kobject.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "uma_device.h"
+#include "uma_gem.h"
+#include "uma_job.h"
+#include "uma_pm.h"
+#include "uma_show.h"
+
+static ssize_t uma_store_ms(u32 *value, const char *buf, size_t count)
+{
+	unsigned int ms;
+	int ret;
+
+	ret = kstrtouint(buf, 0, &ms);
+	if (ret)
+		return ret;
+	if (!ms || ms > UMA_MAX_TIMEOUT_MS)
+		return -EINVAL;
+	WRITE_ONCE(*value, ms);
+	return count;
+}
+
+/* A member of the device that is a number of milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
+#define UMA_SYSFS_MS(name)								\
+static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	struct uma_device *uma = dev_get_drvdata(dev);					\
+											\
+	return sysfs_emit(buf, "%u\n", READ_ONCE(uma->name));				\
+}											\
+											\
+static ssize_t name##_store(struct device *dev, struct device_attribute *attr,		\
+			    const char *buf, size_t count)				\
+{											\
+	struct uma_device *uma = dev_get_drvdata(dev);					\
+											\
+	return uma_store_ms(&uma->name, buf, count);					\
+}											\
+static DEVICE_ATTR_RW(name)
+
+UMA_SYSFS_MS(job_timeout_ms);
+UMA_SYSFS_MS(preempt_timeout_ms);
+
+static ssize_t power_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%s\n", uma_power_modes[READ_ONCE(uma->devfreq.mode)]);
+}
+
+static ssize_t power_mode_store(struct device *dev, struct device_attribute *attr,
+				const char *buf, size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	int mode, idx, ret;
+
+	mode = sysfs_match_string(uma_power_modes, buf);
+	if (mode < 0)
+		return mode;
+	if (!drm_dev_enter(&uma->drm, &idx))
+		return -ENODEV;
+	ret = uma_devfreq_set_mode(uma, mode);
+	drm_dev_exit(idx);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(power_mode);
+
+static ssize_t reset_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			   size_t count)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+	struct uma_engine *engine;
+	int idx, ret = -EINVAL;
+
+	if (!drm_dev_enter(&uma->drm, &idx))
+		return -ENODEV;
+	if (sysfs_streq(buf, "device")) {
+		ret = uma_reset_now(uma, NULL);
+		goto out;
+	}
+	uma_for_each_engine(uma, engine) {
+		if (sysfs_streq(buf, engine->name)) {
+			ret = uma_reset_now(uma, engine);
+			break;
+		}
+	}
+out:
+	drm_dev_exit(idx);
+	return ret ?: count;
+}
+static DEVICE_ATTR_WO(reset);
+
+#define UMA_SYSFS_RO(name, format, value)						\
+static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{											\
+	struct uma_device *uma = dev_get_drvdata(dev);					\
+											\
+	return sysfs_emit(buf, format "\n", value);					\
+}											\
+static DEVICE_ATTR_RO(name)
+
+static u64 uma_sysfs_timeouts(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	u64 count = 0;
+
+	uma_for_each_engine(uma, engine)
+		count += READ_ONCE(engine->counters.timeouts);
+	return count;
+}
+
+static u64 uma_sysfs_missed(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	u64 count = 0;
+
+	uma_for_each_engine(uma, engine)
+		count += READ_ONCE(engine->missed);
+	return count;
+}
+
+UMA_SYSFS_RO(npu_busy_time_us, "%llu", div_u64(uma_busy_ns(uma), NSEC_PER_USEC));
+UMA_SYSFS_RO(busy_percent, "%u", uma_busy_now(uma));
+UMA_SYSFS_RO(memory_used_bytes, "%llu", uma_gem_resident(uma));
+UMA_SYSFS_RO(throttled, "%d", READ_ONCE(uma->throttled));
+UMA_SYSFS_RO(throttle_count, "%llu", READ_ONCE(uma->throttle_count));
+UMA_SYSFS_RO(reset_count, "%u", (u32)atomic_read(&uma->reset_count));
+UMA_SYSFS_RO(fault_count, "%u", (u32)atomic_read(&uma->fault_count));
+UMA_SYSFS_RO(timeout_count, "%llu", uma_sysfs_timeouts(uma));
+UMA_SYSFS_RO(missed_count, "%llu", uma_sysfs_missed(uma));
+UMA_SYSFS_RO(wedged, "%d", READ_ONCE(uma->lost));
+
+static struct attribute *uma_attrs[] = {
+	&dev_attr_job_timeout_ms.attr,
+	&dev_attr_preempt_timeout_ms.attr,
+	&dev_attr_power_mode.attr,
+	&dev_attr_npu_busy_time_us.attr,
+	&dev_attr_busy_percent.attr,
+	&dev_attr_memory_used_bytes.attr,
+	&dev_attr_throttled.attr,
+	&dev_attr_throttle_count.attr,
+	&dev_attr_reset.attr,
+	&dev_attr_reset_count.attr,
+	&dev_attr_fault_count.attr,
+	&dev_attr_timeout_count.attr,
+	&dev_attr_missed_count.attr,
+	&dev_attr_wedged.attr,
+	NULL,
+};
+
+static const struct attribute_group uma_group = {
+	.attrs = uma_attrs,
+};
+
+/**
+ * struct uma_engine_attr - a file of an engine
+ */
+struct uma_engine_attr {
+	/** @attr: base */
+	struct device_attribute attr;
+	/** @engine: engine */
+	struct uma_engine *engine;
+	/** @get: what it says */
+	u64 (*get)(struct uma_engine *engine);
+};
+
+static u64 uma_sysfs_engine_busy(struct uma_engine *engine)
+{
+	return div_u64(uma_engine_busy_ns(engine), NSEC_PER_USEC);
+}
+
+static u64 uma_sysfs_engine_jobs(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->counters.jobs);
+}
+
+static u64 uma_sysfs_engine_faults(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->counters.faults);
+}
+
+static u64 uma_sysfs_engine_timeouts(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->counters.timeouts);
+}
+
+static u64 uma_sysfs_engine_resets(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->resets);
+}
+
+static u64 uma_sysfs_engine_clock(struct uma_engine *engine)
+{
+	return engine->info.clock_max_mhz;
+}
+
+static const struct {
+	const char *name;
+	u64 (*get)(struct uma_engine *engine);
+} uma_engine_files[] = {
+	{ "busy_time_us", uma_sysfs_engine_busy },
+	{ "jobs", uma_sysfs_engine_jobs },
+	{ "faults", uma_sysfs_engine_faults },
+	{ "timeouts", uma_sysfs_engine_timeouts },
+	{ "resets", uma_sysfs_engine_resets },
+	{ "clock_max_mhz", uma_sysfs_engine_clock },
+};
+
+/**
+ * struct uma_engine_files - the files of an engine
+ */
+struct uma_engine_files {
+	/** @name: of the directory */
+	char name[32];
+	/** @group: the directory */
+	struct attribute_group group;
+	/** @list: of @files, NULL at the end */
+	struct attribute *list[ARRAY_SIZE(uma_engine_files) + 1];
+	/** @files: files */
+	struct uma_engine_attr files[ARRAY_SIZE(uma_engine_files)];
+};
+
+static ssize_t uma_engine_attr_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct uma_engine_attr *file = container_of(attr, struct uma_engine_attr, attr);
+
+	return sysfs_emit(buf, "%llu\n", file->get(file->engine));
+}
+
+static int uma_sysfs_add_engine(struct uma_engine *engine)
+{
+	struct device *dev = engine->uma->drm.dev;
+	struct uma_engine_files *files;
+	unsigned int i;
+
+	files = devm_kzalloc(dev, sizeof(*files), GFP_KERNEL);
+	if (!files)
+		return -ENOMEM;
+	snprintf(files->name, sizeof(files->name), "engine-%s", engine->name);
+	for (i = 0; i < ARRAY_SIZE(uma_engine_files); i++) {
+		struct uma_engine_attr *file = &files->files[i];
+
+		sysfs_attr_init(&file->attr.attr);
+		file->attr.attr.name = uma_engine_files[i].name;
+		file->attr.attr.mode = 0444;
+		file->attr.show = uma_engine_attr_show;
+		file->engine = engine;
+		file->get = uma_engine_files[i].get;
+		files->list[i] = &file->attr.attr;
+	}
+	files->group.name = files->name;
+	files->group.attrs = files->list;
+	return devm_device_add_group(dev, &files->group);
+}
+
+/**
+ * uma_sysfs_init - make the files
+ * @uma: device that is not registered yet
+ *
+ * They go with the driver.
+ *
+ * Return: 0 or an error.
+ */
+int uma_sysfs_init(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+	int ret;
+
+	ret = devm_device_add_group(uma->drm.dev, &uma_group);
+	if (ret)
+		return ret;
+	uma_for_each_engine(uma, engine) {
+		ret = uma_sysfs_add_engine(engine);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * uevents: what user space is told about resets, faults, and a device that is lost.
+ *
+ * Sending one allocates memory, so recovery only notes what happened and a work
+ * sends it. What happens more often than every 100 ms is told once.
+ *
+ * "WEDGED=" is as drm_dev_wedged_event() has it. That function itself is not for
+ * us: in the kernels that have it, it takes the device of the primary node, which
+ * an accelerator has not.
+ */
+
+#define UMA_EVENT_PAUSE_MS	100
+/* The bit of the device, behind those of the engines. */
+#define UMA_EVENT_DEVICE	UMA_MAX_ENGINES
+
+static void uma_event_send(struct uma_device *uma, char *what, const char *engine, char *more)
+{
+	char name[32], *envp[4] = { what, name, more };
+
+	snprintf(name, sizeof(name), "ENGINE=%s", engine);
+	kobject_uevent_env(&uma->drm.accel->kdev->kobj, KOBJ_CHANGE, envp);
+}
+
+static void uma_events_work(struct work_struct *work)
+{
+	struct uma_device *uma = container_of(work, struct uma_device, event_work.work);
+	struct uma_engine *engine;
+	int idx;
+
+	/* The node of one that has gone has gone as well. */
+	if (!drm_dev_enter(&uma->drm, &idx))
+		return;
+	uma->event_last = jiffies;
+	uma_for_each_engine(uma, engine) {
+		if (test_and_clear_bit(engine->index, &uma->event_faults))
+			uma_event_send(uma, "UMA_EVENT=FAULT", engine->name, NULL);
+		if (test_and_clear_bit(engine->index, &uma->event_resets))
+			uma_event_send(uma, "UMA_EVENT=RESET", engine->name, NULL);
+	}
+	if (test_and_clear_bit(UMA_EVENT_DEVICE, &uma->event_resets))
+		uma_event_send(uma, "UMA_EVENT=RESET", "device", NULL);
+	if (test_and_clear_bit(UMA_EVENT_DEVICE, &uma->event_faults))
+		uma_event_send(uma, "UMA_EVENT=WEDGED", "device", "WEDGED=rebind");
+	drm_dev_exit(idx);
+}
+
+static void uma_event_note(struct uma_device *uma, unsigned long *events, u32 bit)
+{
+	unsigned long next = READ_ONCE(uma->event_last) + msecs_to_jiffies(UMA_EVENT_PAUSE_MS);
+	unsigned long now = jiffies;
+
+	set_bit(bit, events);
+	queue_delayed_work(uma_wq, &uma->event_work, time_before(now, next) ? next - now : 0);
+}
+
+/**
+ * uma_events_init - nothing has happened yet
+ * @uma: device
+ */
+void uma_events_init(struct uma_device *uma)
+{
+	INIT_DELAYED_WORK(&uma->event_work, uma_events_work);
+	uma->event_last = jiffies - msecs_to_jiffies(UMA_EVENT_PAUSE_MS);
+}
+
+/**
+ * uma_events_stop - nothing happens any more
+ * @uma: device
+ */
+void uma_events_stop(struct uma_device *uma)
+{
+	cancel_delayed_work_sync(&uma->event_work);
+}
+
+/**
+ * uma_event_reset - something was reset
+ * @uma: device
+ * @engine: engine, or NULL for all of the device
+ */
+void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine)
+{
+	uma_event_note(uma, &uma->event_resets, engine ? engine->index : UMA_EVENT_DEVICE);
+}
+
+/**
+ * uma_event_fault - a job faulted
+ * @engine: on this engine
+ */
+void uma_event_fault(const struct uma_engine *engine)
+{
+	uma_event_note(engine->uma, &engine->uma->event_faults, engine->index);
+}
+
+/**
+ * uma_event_wedged - the device is lost
+ * @uma: device
+ */
+void uma_event_wedged(struct uma_device *uma)
+{
+	uma_event_note(uma, &uma->event_faults, UMA_EVENT_DEVICE);
+}

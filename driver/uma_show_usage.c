@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * What /proc/PID/fdinfo says about a client; keys as in the kernel's
+ * drm-usage-stats documentation.
+ */
+#include <linux/capability.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_print.h>
+
+#include "uma_device.h"
+#include "uma_drv.h"
+#include "uma_job.h"
+
+/**
+ * uma_usage_alloc - a client that has not used anything
+ * @engines: engines of the device
+ *
+ * Return: usage with a reference, or NULL.
+ */
+struct uma_usage *uma_usage_alloc(u32 engines)
+{
+	struct uma_usage *usage;
+	u32 i;
+
+	usage = kzalloc(struct_size(usage, shares, engines), GFP_KERNEL_ACCOUNT);
+	if (!usage)
+		return NULL;
+	kref_init(&usage->ref);
+	usage->count = engines;
+	for (i = 0; i < engines; i++)
+		uma_share_init(&usage->shares[i]);
+	return usage;
+}
+
+static void uma_usage_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct uma_usage, ref));
+}
+
+/**
+ * uma_usage_get - take a reference
+ * @usage: engine time
+ *
+ * Return: @usage.
+ */
+struct uma_usage *uma_usage_get(struct uma_usage *usage)
+{
+	kref_get(&usage->ref);
+	return usage;
+}
+
+/**
+ * uma_usage_put - drop a reference
+ * @usage: engine time
+ */
+void uma_usage_put(struct uma_usage *usage)
+{
+	kref_put(&usage->ref, uma_usage_free);
+}
+
+/**
+ * uma_usage_ns - time that a client has used on the engines of a class
+ * @uma: device
+ * @usage: engine time
+ * @engine_class: &enum uma_engine_class
+ *
+ * Jobs that run now count as far as they are. What the device says in the end
+ * may be less than what the CPU's clock said meanwhile; for who looks, time
+ * never goes back.
+ *
+ * Return: nanoseconds.
+ */
+u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_class)
+{
+	/* First, so that a job that ends in between is not counted twice. */
+	s64 ns = atomic64_read(&usage->ns[engine_class]), shown;
+	struct uma_engine *engine;
+
+	uma_for_each_engine(uma, engine) {
+		if (engine->info.engine_class != engine_class)
+			continue;
+		spin_lock_irq(&engine->lock);
+		if (engine->job && engine->job->queue->usage == usage)
+			ns += uma_engine_elapsed_ns(engine);
+		spin_unlock_irq(&engine->lock);
+	}
+	shown = atomic64_read(&usage->shown[engine_class]);
+	do {
+		if (ns <= shown)
+			return shown;
+	} while (!atomic64_try_cmpxchg(&usage->shown[engine_class], &shown, ns));
+	return ns;
+}
+
+/**
+ * uma_show_fdinfo - print engine time and memory of a client
+ * @p: output
+ * @file: client
+ */
+void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	struct uma_client *client = file->driver_priv;
+	u32 capacity[UMA_ENGINE_CLASS_COUNT] = {}, mhz[UMA_ENGINE_CLASS_COUNT] = {};
+	struct uma_engine *engine;
+	u32 i;
+
+	uma_for_each_engine(client->uma, engine) {
+		capacity[engine->info.engine_class]++;
+		mhz[engine->info.engine_class] = max(mhz[engine->info.engine_class],
+						     engine->info.clock_max_mhz);
+	}
+	for (i = 0; i < ARRAY_SIZE(uma_class_names); i++) {
+		if (!capacity[i])
+			continue;
+		drm_printf(p, "drm-engine-%s:\t%llu ns\n", uma_class_names[i],
+			   uma_usage_ns(client->uma, client->usage, i));
+		drm_printf(p, "drm-engine-capacity-%s:\t%u\n", uma_class_names[i], capacity[i]);
+		drm_printf(p, "drm-cycles-%s:\t%llu\n", uma_class_names[i],
+			   (u64)atomic64_read(&client->usage->cycles[i]));
+		drm_printf(p, "drm-maxfreq-%s:\t%u MHz\n", uma_class_names[i], mhz[i]);
+	}
+	drm_show_memory_stats(p, file);
+}
+
+/*
+ * What jobs did, added up for their queue and for their engine.
+ *
+ * The device tells it in the completion record, so that nothing has to be read
+ * from registers for a job, and a reset of the device takes nothing away.
+ */
+
+static void uma_counters_add(struct drm_uma_counters *sum, const struct drm_uma_counters *job)
+{
+	sum->jobs += job->jobs;
+	sum->tasks += job->tasks;
+	sum->tiles += job->tiles;
+	sum->macs += job->macs;
+	sum->read_bytes += job->read_bytes;
+	sum->write_bytes += job->write_bytes;
+	sum->tlb_misses += job->tlb_misses;
+	sum->busy_ns += job->busy_ns;
+	sum->stall_ns += job->stall_ns;
+	sum->wait_ns += job->wait_ns;
+	sum->faults += job->faults;
+	sum->timeouts += job->timeouts;
+}
+
+/**
+ * uma_engine_count - account for a job
+ * @engine: engine that the job was on, its lock held
+ * @error: error of the job's fence
+ * @ns: time that it was on the engine
+ */
+void uma_engine_count(struct uma_engine *engine, int error, u64 ns)
+{
+	const struct uma_result *result = &engine->result;
+	struct uma_queue *queue = engine->job->queue;
+	const struct drm_uma_counters job = {
+		.jobs = !error,
+		.tasks = result->tasks,
+		.tiles = result->tiles,
+		.macs = result->macs,
+		.read_bytes = result->read_bytes,
+		.write_bytes = result->write_bytes,
+		.tlb_misses = result->tlb_misses,
+		.busy_ns = ns,
+		.stall_ns = min(result->stall_ns, ns),
+		.wait_ns = max_t(s64, 0, ktime_to_ns(ktime_sub(engine->started,
+							       engine->job->submitted))),
+		.faults = engine->failure == UMA_FAILURE_FAULT,
+		.timeouts = engine->failure == UMA_FAILURE_TIMEOUT,
+	};
+	unsigned long flags;
+
+	lockdep_assert_held(&engine->lock);
+
+	uma_counters_add(&engine->counters, &job);
+	spin_lock_irqsave(&queue->counters_lock, flags);
+	uma_counters_add(&queue->counters, &job);
+	spin_unlock_irqrestore(&queue->counters_lock, flags);
+}
+
+static int uma_counters_of_queue(struct uma_client *client, u32 id,
+				 struct drm_uma_counters *counters)
+{
+	struct uma_queue *queue = uma_queue_find(client, id);
+
+	if (!queue)
+		return -ENOENT;
+	spin_lock_irq(&queue->counters_lock);
+	*counters = queue->counters;
+	spin_unlock_irq(&queue->counters_lock);
+	uma_queue_put(queue);
+	return 0;
+}
+
+static int uma_counters_of_engine(struct uma_device *uma, u32 index,
+				  struct drm_uma_counters *counters)
+{
+	struct uma_engine *engine;
+
+	if (index >= uma->info.engine_count)
+		return -EINVAL;
+	/* What others do. */
+	if (!perfmon_capable())
+		return -EACCES;
+	engine = &uma->engines[array_index_nospec(index, uma->info.engine_count)];
+	spin_lock_irq(&engine->lock);
+	*counters = engine->counters;
+	spin_unlock_irq(&engine->lock);
+	return 0;
+}
+
+/* DRM_IOCTL_UMA_COUNTERS */
+int uma_ioctl_counters(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct uma_device *uma = to_uma_device(drm);
+	struct drm_uma_counters_get *args = data;
+	struct drm_uma_counters counters;
+	int ret;
+
+	if (args->pad || (args->queue_id && args->engine))
+		return -EINVAL;
+	ret = args->queue_id ?
+		uma_counters_of_queue(file->driver_priv, args->queue_id, &counters) :
+		uma_counters_of_engine(uma, args->engine, &counters);
+	return ret ?: uma_reply(args->data, &args->size, &counters, sizeof(counters));
+}
