@@ -342,6 +342,16 @@ static void divide(struct sw_exec *exec, uint32_t users)
 		atomic_store_explicit(&exec->taken[r], 0, memory_order_relaxed);
 }
 
+/* With the lock: whether what comes after the stage is worth looking out for. */
+static void set_ending(struct sw_pool *pool, struct sw_exec *exec, bool ending)
+{
+	const int change = (int)ending - (int)exec->ending;
+
+	exec->ending = ending;
+	atomic_fetch_add_explicit(&exec->run->queue->ending, change, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pool->ending, change, memory_order_relaxed);
+}
+
 /* A part that others may come to share. */
 static void work_shared(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot,
 			struct sw_fence **ended)
@@ -384,6 +394,7 @@ static void work_shared(struct sw_pool *pool, struct sw_exec *exec, struct sw_sl
 		}
 		if (exec->listed)
 			sw_exec_unlist(pool, exec);
+		set_ending(pool, exec, exec->users);
 		if (exec->users)
 			return;
 		/* The last one out: the stage is over. */

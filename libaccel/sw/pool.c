@@ -13,7 +13,8 @@
  * Waking a worker costs microseconds, for nothing if the one who submits waits at
  * once and does the work itself. Who did so last time is expected to do it again:
  * nobody is woken, but a worker looks every millisecond whether something was left
- * lying.
+ * lying. Who waits and finds nothing to do goes to sleep like a worker, but is not woken
+ * for work: from then on it is not expected any more.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -245,9 +246,24 @@ void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot)
 
 /* --- threads that wait ---------------------------------------------------- */
 
-/* Nothing is to be had: look out for it until @end, without the lock. Returns if there is. */
+/*
+ * Is it worth looking on? Until @end, and longer where a stage is about to end, whose
+ * last tiles may take a while: who slept then would be missed in all that follows.
+ */
+static bool patient(const atomic_int *ending, uint64_t end)
+{
+	const uint64_t now = sw_now();
+
+	return now < end || (now < end + SW_ENDING_NS &&
+			     atomic_load_explicit(ending, memory_order_relaxed));
+}
+
+/*
+ * Nothing is to be had: look out for it until @end at least, without the lock.
+ * Returns if there is.
+ */
 static bool look_out(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *queue,
-		     uint64_t end)
+		     const struct sw_slot *slot, uint64_t end)
 {
 	bool found = false;
 	uint32_t i;
@@ -259,7 +275,7 @@ static bool look_out(struct sw_pool *pool, struct sw_fence *run, struct sw_queue
 			found = sw_fence_done(run) ||
 				atomic_load_explicit(&queue->open, memory_order_relaxed);
 		}
-	} while (!found && sw_now() < end);
+	} while (!found && patient(&queue->ending, end) && !sw_exec_leaves(slot));
 	pthread_mutex_lock(&pool->lock);
 	return found;
 }
@@ -288,9 +304,9 @@ static void help(struct sw_pool *pool, struct sw_fence *run, struct sw_queue *qu
 			return;
 		/* What another thread was faster to take may come back to be shared. */
 		if (!end)
-			end = slot->until ? UMA_MIN(sw_now() + SW_SPIN_NS, slot->until) :
-					    sw_now() + SW_SPIN_NS;
-		if (!look_out(pool, run, queue, end) || sw_now() >= end)
+			end = sw_now() + SW_SPIN_NS;
+		if (!look_out(pool, run, queue, slot, end) || !patient(&queue->ending, end) ||
+		    sw_exec_leaves(slot))
 			return;
 	}
 }
@@ -314,6 +330,9 @@ void sw_help(struct sw_fence *run, uint64_t until)
 		help(pool, run, queue, slot, &ended);
 		slot->until = 0;
 		queue->waiters--;
+		/* Who left early sleeps now, and does not come for what is left: a worker shall. */
+		if (!sw_fence_done(run) && !queue->waiters)
+			queue->waited = false;
 		sw_slot_put(pool, slot);
 		wake(pool, 0);
 	}
@@ -338,7 +357,7 @@ static bool spin(struct sw_pool *pool, uint64_t end)
 			sw_pause();
 			found = top_of(pool) >= 0;
 		}
-	} while (!found && sw_now() < end);
+	} while (!found && patient(&pool->ending, end));
 	pthread_mutex_lock(&pool->lock);
 	pool->spinning--;
 	return found;
@@ -404,7 +423,7 @@ static void *thread_main(void *arg)
 		if (!exec && !looked && pool->spinning + 1 < pool->thread_count) {
 			/* What another thread was faster to take may come back to be shared. */
 			end = end ? end : sw_now() + SW_SPIN_NS;
-			looked = !spin(pool, end) || sw_now() >= end;
+			looked = !spin(pool, end) || !patient(&pool->ending, end);
 			continue;
 		}
 		if (!exec) {

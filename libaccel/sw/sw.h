@@ -47,6 +47,8 @@
  * to wake it, so that at worst it is twice as long.
  */
 #define SW_SPIN_NS		20000u
+/* ... and for how long if others are at work on the last tiles of a stage, after which there is more */
+#define SW_ENDING_NS		1000000u
 
 /* --- memory --------------------------------------------------------------- */
 
@@ -233,6 +235,8 @@ struct sw_exec {
 	atomic_uint next_tile;
 	uint32_t turns;
 	atomic_uint taken[SW_TURNS];
+	/* all tiles of a shared stage are taken, and somebody is at work on the last of them */
+	bool ending;
 	/* work since the time was looked at */
 	uint64_t unclocked;
 };
@@ -321,8 +325,9 @@ struct sw_queue {
 	uint32_t waiters;
 	uint32_t helping;
 	bool waited;
-	/* parts on the list of those that are ready */
+	/* parts on the list of those that are ready; parts that are ending a stage */
 	atomic_int open;
+	atomic_int ending;
 };
 
 struct sw_thread {
@@ -360,6 +365,8 @@ struct sw_pool {
 	struct sw_exec *ready[SW_LEVELS];
 	/* highest level with a ready part, -1: none */
 	atomic_int top;
+	/* parts that are ending a stage */
+	atomic_int ending;
 	/* scratch memory for submitting threads */
 	struct sw_slot *slots;
 	uint32_t slot_count;

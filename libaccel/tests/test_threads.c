@@ -3,7 +3,10 @@
  * Everything that may be shared, shared: many threads on one device, context
  * and set of queues. Each job has a result that only the right order gives.
  */
+#include <dirent.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <time.h>
 #include "rt.h"
 
 #define THREADS	8
@@ -297,6 +300,111 @@ static void test_shared_tiles(void **state)
 	free(one);
 }
 
+/* Nanoseconds of processor time that the workers of all devices have had, but for the busiest one. */
+static uint64_t others_time(uint64_t *busiest)
+{
+	struct dirent *entry;
+	uint64_t sum = 0, ns;
+	char path[300], name[16];
+	FILE *file;
+	DIR *dir;
+	int got;
+
+	*busiest = 0;
+	dir = opendir("/proc/self/task");
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		got = fscanf(file, "%15s", name);
+		fclose(file);
+		if (got != 1 || strcmp(name, "accel"))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		got = fscanf(file, "%" SCNu64, &ns);
+		fclose(file);
+		if (got != 1)
+			continue;
+		sum += ns;
+		if (ns > *busiest)
+			*busiest = ns;
+	}
+	closedir(dir);
+	return sum - *busiest;
+}
+
+static void *open_later(void *gate)
+{
+	const struct timespec ts = { .tv_nsec = 20000000 };
+
+	nanosleep(&ts, NULL);
+	rt_gate_open(gate);
+	return NULL;
+}
+
+/*
+ * Who waits for a job that cannot start yet goes to sleep, and is not expected to do its
+ * share of an ordered job any more: the second worker does.
+ */
+static void test_sleeper(void **state)
+{
+	struct accel_submit_opts opts = ACCEL_SUBMIT_OPTS_INIT;
+	struct accel_gemm_desc desc = ACCEL_GEMM_DESC_INIT;
+	struct accel_binding bind[3] = { 0 };
+	struct accel_fence *fence;
+	uint64_t others, busiest;
+	struct accel_plan *plan;
+	struct accel_job *job;
+	struct accel_bo *bo[3];
+	struct rt_gate gate;
+	pthread_t thread;
+	struct rt rt;
+	int i;
+
+	(void)state;
+	if (!rt_is_sw() || access("/proc/self/schedstat", R_OK))
+		skip();
+	rt_open(&rt, rt_name(), 2);
+	desc.a = accel_tensor_2d(NULL, ACCEL_F32, 256, 256);
+	desc.b = desc.a;
+	desc.d = desc.a;
+	assert_int_equal(accel_plan_create(rt.ctx, &desc.hdr, &plan), 0);
+	for (i = 0; i < 3; i++) {
+		bo[i] = rt_bo(rt.ctx, 256 * 256 * 4);
+		bind[i].bo = bo[i];
+	}
+	bind[0].arg = ACCEL_ARG_A;
+	bind[1].arg = ACCEL_ARG_B;
+	bind[2].arg = ACCEL_ARG_D;
+	job = rt_job(rt.ctx, 0);
+	for (i = 0; i < 400; i++)
+		assert_int_equal(accel_job_add(job, plan, bind, 3, NULL, 0, NULL), 0);
+
+	gate = rt_gate(rt.ctx);
+	opts.wait_count = 1;
+	opts.waits = &gate.fence;
+	assert_int_equal(accel_queue_submit(rt.queue, job, &opts, &fence), 0);
+	assert_int_equal(pthread_create(&thread, NULL, open_later, &gate), 0);
+	assert_int_equal(accel_fence_wait(fence, -1), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	others = others_time(&busiest);
+	/* Half of it each; a tenth allows for a machine that is busy with something else. */
+	assert_true(others > busiest / 10);
+
+	accel_fence_unref(fence);
+	rt_gate_close(&gate);
+	accel_job_destroy(job);
+	accel_plan_unref(plan);
+	for (i = 0; i < 3; i++)
+		accel_bo_unref(bo[i]);
+	rt_close(&rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_first_submit, rt_setup,
 						rt_teardown),
 		cmocka_unit_test(test_shared_tiles),
+		cmocka_unit_test(test_sleeper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
