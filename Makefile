@@ -50,7 +50,7 @@
 #
 # Per object or directory, cumulative from the top directory down (D ends in a slash):
 #
-#   CFLAGS-D, CFLAGS-D/file.o      libaccel/sw/avx2.o needs -mavx2:  CFLAGS-libaccel/sw/avx2.o := -mavx2
+#   CFLAGS-D, CFLAGS-D/file.o      a/b/avx2.o needs -mavx2:  CFLAGS-a/b/avx2.o := -mavx2
 #   CFLAGS-driver/emu/model/ := -ffreestanding
 #   CFLAGS-tools/accelctl/ := $(call pkg-cflags,json-c)
 #

@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: MIT
 # The C library. Its tests are programs named test_*.c, each on its own.
 
-libaccel-srcs := $(addprefix libaccel/src/,backend_drm.c backend_rec.c bo.c coredump.c coredump_regs.c \
-	coredump_text.c ctx.c device.c drm_bo.c drm_fence.c drm_job.c drm_queue.c enumerate.c error.c fence.c import.c job.c log.c pool.c queue.c rec_task.c)
-libaccel-sw-srcs := $(addprefix libaccel/sw/,bo.c device.c exec.c fence.c job.c kernels.c mem.c pool.c \
-	sched.c tune.c work.c)
-include libaccel/sw/fast/fast.mk
+# Its folders are rooms; Documentation/architecture.rst says what is in each, scripts/check-walls which opens into which.
+libaccel-rooms := core backend/drm backend/rec ops plan tune kv quant debug sw
+libaccel-srcs := $(sort $(wildcard $(addsuffix /*.c,$(addprefix libaccel/,$(libaccel-rooms)))))
+include libaccel/sw/kernels/fast.mk
 # What model.mk calls the model's objects, or all of them.
 libaccel-model-objs := $(or $(MODEL_OBJS),$(patsubst %.c,%.o,$(sort $(wildcard driver/emu/model/*.c))))
 
 LIBS += libaccel/libaccel
-libaccel/libaccel-objs := $(patsubst %.c,%.o,$(libaccel-srcs) $(libaccel-sw-srcs)) $(libaccel-fast-objs) \
+libaccel/libaccel-objs := $(patsubst %.c,%.o,$(libaccel-srcs)) $(libaccel-fast-objs) \
 	$(libaccel-model-objs)
-include libaccel/plan.mk
+include libaccel/tests/tests.mk
 libaccel/libaccel-pkgs := libdrm libudev json-c
 libaccel/libaccel-ldlibs := -lpthread -lm
 libaccel/libaccel-map := libaccel/libaccel.map
 libaccel/libaccel-soversion := 0
 libaccel/libaccel-version := $(VERSION)
 
-CFLAGS-libaccel/ := -Ilibaccel/include -Ilibaccel/src -Iuapi/drm $(call pkg-cflags,libdrm libudev json-c)
+CFLAGS-libaccel/ := -Ilibaccel/include -Iuapi/drm $(call pkg-cflags,libdrm libudev json-c)
 # The public headers of the tree come before installed ones; drm.h is libdrm's.
 
-libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c)))
-# What races is the pool and the queues. Of the operations, a few go through them under the thread sanitizer; the
+libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c libaccel/tests/ops/test_*.c)))
+# What races is the threads and the queues. Of the operations, a few go through them under the thread sanitizer; the
 # others would only compute, slowly, or map memory where that sanitizer has its own.
-sole-tests := $(addprefix libaccel/tests/test_,strips fast gemm_large)
+sole-tests := $(addprefix libaccel/tests/,test_strips test_fast ops/test_gemm_large)
 UNIT_TESTS += $(if $(filter tsan,$(VARIANT)),\
-	$(filter-out $(sole-tests) $(filter-out $(addprefix libaccel/tests/test_,gemm softmax kv),$(op-tests)),\
+	$(filter-out $(sole-tests) $(filter-out $(addprefix libaccel/tests/ops/test_,gemm softmax kv),$(op-tests)),\
 		$(libaccel-tests)),\
 	$(libaccel-tests))
 $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
@@ -37,7 +36,7 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 # Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others.
 $(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full)))
 # Whole blocks of networks, and all convolutions, take minutes under sanitizers.
-$(foreach t,blocks conv,$(eval libaccel/tests/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
+$(foreach t,blocks conv,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
 
 # The operations that have kernels of their own, with each level of them that this processor has: a few random cases
 # beside the tables. Under sanitizers too, where what reads or writes beyond an operand shows.
@@ -45,8 +44,8 @@ TEST_PROGS += libaccel/tests/levels
 libaccel/tests/levels-libs := libaccel/libaccel
 level-names := portable avx2 avx512 avx512-vnni avx512-bf16 amx neon neon-dotprod
 # Large products once are enough there.
-level-tests := $(addprefix libaccel/tests/test_,gemm $(if $(filter asan,$(VARIANT)),,gemm_large) conv attention quant \
-	dynquant misuse)
+level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,gemm \
+	$(if $(filter asan,$(VARIANT)),,gemm_large) conv attention dynquant misuse)
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_CASES=$(if $(filter asan,$(VARIANT)),4 ACCEL_TEST_SMALL=1,12)
 PHONY += run-levels
 run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))
@@ -100,8 +99,8 @@ libaccel/tests/make_coredump-objs := libaccel/tests/make_coredump.o libaccel/tes
 
 #: fuzz-coredump libFuzzer on the reader of core dumps for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-coredump
-coredump-fuzz-srcs := libaccel/tests/fuzz_coredump.c $(addprefix libaccel/src/,coredump.c coredump_regs.c \
-	coredump_text.c rec_task.c names.c error.c log.c)
+coredump-fuzz-srcs := libaccel/tests/fuzz_coredump.c $(wildcard libaccel/debug/*.c) \
+	$(addprefix libaccel/,backend/rec/rec_task.c core/names.c core/error.c core/log.c)
 fuzz-coredump: $(O)/libaccel/tests/make_coredump
 	$(Q)mkdir -p $(B)/fuzz/coredump && $< >$(B)/fuzz/coredump/seed && \
 	clang -g -O1 $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) -fsanitize=fuzzer,address,undefined \

@@ -108,6 +108,8 @@ check_length() {
 			out+="$f: $lines lines"$'\n'
 	done < <(files '*.c' '*.h' '*.sh' '*.py' '*.mk' 'scripts/*' Makefile)
 	none "no file above 700 lines without a reason in its first lines" "$out"
+	out=$(files libaccel | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 45 { print $2 ": " $1 " files" }')
+	none "no folder of the library above 45 files" "$out"
 	echo "# the longest files:"
 	files '*.c' '*.h' | xargs -d '\n' wc -l 2>/dev/null | grep -v ' total$' | sort -rn | head -n 8 | sed 's/^/# /'
 }

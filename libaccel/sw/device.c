@@ -108,7 +108,7 @@ static void fill_info(struct sw_device *dev, const char *name,
 			   1u << ACCEL_PRIORITY_REALTIME;
 	info->max_timeout_ms = SW_MAX_TIMEOUT_MS;
 	info->default_timeout_ms = SW_DEFAULT_TIMEOUT_MS;
-	info->threads = dev->pool.thread_count;
+	info->threads = dev->team.thread_count;
 	snprintf(info->name, sizeof(info->name), "%s", name);
 	snprintf(info->driver, sizeof(info->driver), "sw");
 	snprintf(info->profile, sizeof(info->profile), "%s", dev->profile->name);
@@ -156,7 +156,7 @@ static int sw_open(struct accel_device *base, const struct backend_args *args)
 	if (!ret)
 		ret = fill_memory(dev);
 	if (!ret)
-		ret = sw_pool_init(&dev->pool, threads ? threads : cpu_count());
+		ret = sw_team_init(&dev->team, threads ? threads : cpu_count());
 	if (ret) {
 		free(base->engines);
 		free(base->memory);
@@ -165,7 +165,7 @@ static int sw_open(struct accel_device *base, const struct backend_args *args)
 				 "threads could not be started" :
 				 "out of memory");
 	}
-	fast_cpu_init(&dev->cpu, isa, dev->pool.thread_count);
+	fast_cpu_init(&dev->cpu, isa, dev->team.thread_count);
 	fill_info(dev, args->name, chosen);
 	return 0;
 }
@@ -174,7 +174,7 @@ static void sw_close(struct accel_device *base)
 {
 	struct sw_device *dev = to_sw_device(base);
 
-	sw_pool_exit(&dev->pool);
+	sw_team_exit(&dev->team);
 	free(base->engines);
 	free(base->memory);
 	free(dev);

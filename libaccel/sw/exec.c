@@ -35,15 +35,15 @@ static int load_late(struct sw_fence *run, struct sw_exec *exec, const struct sw
 }
 
 /* Memory that the threads of the task share. */
-static bool get_work(struct sw_pool *pool, struct sw_exec *exec)
+static bool get_work(struct sw_team *team, struct sw_exec *exec)
 {
 	const size_t size = exec->fast ? exec->fast->work_bytes : 0;
 
 	if (!size || (exec->work && exec->work->size >= size))
 		return true;
 	if (exec->work)
-		sw_work_put(pool, exec->work);
-	exec->work = sw_work_get(pool, size);
+		sw_work_put(team, exec->work);
+	exec->work = sw_work_get(team, size);
 	return exec->work;
 }
 
@@ -76,7 +76,7 @@ static bool load_task(struct sw_fence *run, struct sw_exec *exec, struct sw_slot
 			return false;
 		}
 	}
-	if (get_work(sw_fence_pool(run), exec))
+	if (get_work(sw_fence_team(run), exec))
 		return true;
 	sw_fail(run, -ENOMEM, exec, NULL);
 	return false;
@@ -188,7 +188,7 @@ static uint32_t take_in_turn(struct sw_exec *exec, uint32_t home)
 }
 
 /* Of a part that nobody shares the counter is only for those who come later. */
-static uint32_t take_tile(struct sw_exec *exec, const struct sw_pool *pool,
+static uint32_t take_tile(struct sw_exec *exec, const struct sw_team *team,
 			  const struct sw_slot *slot)
 {
 	uint32_t tile;
@@ -196,7 +196,7 @@ static uint32_t take_tile(struct sw_exec *exec, const struct sw_pool *pool,
 	if (exec->max_users > 1) {
 		tile = atomic_fetch_add_explicit(&exec->next_tile, 1, memory_order_relaxed);
 		return tile >= exec->tiles ? tile :
-		       take_in_turn(exec, slot->place * exec->turns / pool->thread_count);
+		       take_in_turn(exec, slot->place * exec->turns / team->thread_count);
 	}
 	tile = atomic_load_explicit(&exec->next_tile, memory_order_relaxed);
 	atomic_store_explicit(&exec->next_tile, tile + 1, memory_order_relaxed);
@@ -204,7 +204,7 @@ static uint32_t take_tile(struct sw_exec *exec, const struct sw_pool *pool,
 }
 
 /* Take tiles until there are no more, or there is a reason to stop. */
-static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
+static void run_tiles(struct sw_team *team, struct sw_fence *run,
 		      struct sw_exec *exec, struct sw_slot *slot)
 {
 	const uint32_t phase = exec->phase - 1, tiles = exec->tiles;
@@ -217,10 +217,10 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
 		if (atomic_load_explicit(&run->stop, memory_order_relaxed))
 			return;
 		if (!first && (sw_exec_leaves(slot) ||
-			       atomic_load_explicit(&pool->top,
+			       atomic_load_explicit(&team->top,
 						    memory_order_relaxed) > level))
 			return;
-		tile = take_tile(exec, pool, slot);
+		tile = take_tile(exec, team, slot);
 		if (tile >= tiles)
 			return;
 		if (!first && overdue(run)) {
@@ -240,12 +240,12 @@ static void run_tiles(struct sw_pool *pool, struct sw_fence *run,
  * a class does not say how long it takes, a byte from the last cache takes about as long
  * as a multiply-add.
  */
-static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
+static uint32_t worth(const struct sw_team *team, const struct sw_exec *exec)
 {
 	uint64_t threads, work = exec->task_macs, share = SW_SHARE_WORK;
 	int others;
 
-	if (exec->tiles == 1 || pool->thread_count == 1)
+	if (exec->tiles == 1 || team->thread_count == 1)
 		return 1;
 	others = atomic_load_explicit(&exec->run->queue->open, memory_order_relaxed);
 	if (exec->fast && exec->fast->ns) {
@@ -259,8 +259,8 @@ static uint32_t worth(const struct sw_pool *pool, const struct sw_exec *exec)
 		threads = exec->fast->max_threads;
 	if (threads > exec->tiles)
 		threads = exec->tiles;
-	if (threads > pool->thread_count)
-		threads = pool->thread_count;
+	if (threads > team->thread_count)
+		threads = team->thread_count;
 	return threads ? threads : 1;
 }
 
@@ -275,50 +275,50 @@ static bool has_tiles(struct sw_exec *exec)
 }
 
 /* Something of this priority or a higher one is ready. */
-static bool others_wait(struct sw_pool *pool, int level)
+static bool others_wait(struct sw_team *team, int level)
 {
-	return atomic_load_explicit(&pool->top, memory_order_relaxed) >= level;
+	return atomic_load_explicit(&team->top, memory_order_relaxed) >= level;
 }
 
 /*
  * Small parts one after the other. Returns the first that is not at its end, because
  * there is something more urgent, or NULL.
  */
-static struct sw_exec *run_small(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot)
+static struct sw_exec *run_small(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot)
 {
 	struct sw_fence *run = exec->run;
 	const int level = sw_level(run);
 
 	for (; exec; exec = exec->next) {
 		while (exec->tiles || next_stage(run, exec, slot)) {
-			run_tiles(pool, run, exec, slot);
+			run_tiles(team, run, exec, slot);
 			if (stopped(run))
 				break;
 			if (!has_tiles(exec))
 				exec->tiles = 0;
-			if (others_wait(pool, level + 1) || sw_exec_leaves(slot))
+			if (others_wait(team, level + 1) || sw_exec_leaves(slot))
 				return exec;
 		}
 	}
 	return NULL;
 }
 
-static void work_small(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot,
+static void work_small(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot,
 		       struct sw_fence **ended)
 {
 	struct sw_exec *left, *next;
 
-	left = run_small(pool, exec, slot);
-	pthread_mutex_lock(&pool->lock);
+	left = run_small(team, exec, slot);
+	pthread_mutex_lock(&team->lock);
 	for (; exec != left; exec = next) {
 		next = exec->next;
 		exec->users--;
-		sw_exec_done(pool, exec, ended);
+		sw_exec_done(team, exec, ended);
 	}
 	for (; exec; exec = next) {
 		next = exec->next;
 		exec->users--;
-		sw_exec_list(pool, exec);
+		sw_exec_list(team, exec);
 	}
 }
 
@@ -326,10 +326,10 @@ static void work_small(struct sw_pool *pool, struct sw_exec *exec, struct sw_slo
  * The part is this thread's alone and nobody waits for its turn: then its stages
  * follow each other without the lock.
  */
-static bool goes_on_alone(struct sw_pool *pool, struct sw_exec *exec, const struct sw_slot *slot)
+static bool goes_on_alone(struct sw_team *team, struct sw_exec *exec, const struct sw_slot *slot)
 {
 	return exec->max_users == 1 && !stopped(exec->run) && !has_tiles(exec) &&
-	       !others_wait(pool, sw_level(exec->run)) && !sw_exec_leaves(slot);
+	       !others_wait(team, sw_level(exec->run)) && !sw_exec_leaves(slot);
 }
 
 /* The tiles are for those who come, in turn. */
@@ -343,17 +343,17 @@ static void divide(struct sw_exec *exec, uint32_t users)
 }
 
 /* With the lock: whether what comes after the stage is worth looking out for. */
-static void set_ending(struct sw_pool *pool, struct sw_exec *exec, bool ending)
+static void set_ending(struct sw_team *team, struct sw_exec *exec, bool ending)
 {
 	const int change = (int)ending - (int)exec->ending;
 
 	exec->ending = ending;
 	atomic_fetch_add_explicit(&exec->run->queue->ending, change, memory_order_relaxed);
-	atomic_fetch_add_explicit(&pool->ending, change, memory_order_relaxed);
+	atomic_fetch_add_explicit(&team->ending, change, memory_order_relaxed);
 }
 
 /* A part that others may come to share. */
-static void work_shared(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot,
+static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot,
 			struct sw_fence **ended)
 {
 	struct sw_fence *run = exec->run;
@@ -363,70 +363,70 @@ static void work_shared(struct sw_pool *pool, struct sw_exec *exec, struct sw_sl
 	for (;;) {
 		if (setup) {
 			if (!next_stage(run, exec, slot)) {
-				pthread_mutex_lock(&pool->lock);
+				pthread_mutex_lock(&team->lock);
 				exec->users--;
-				sw_exec_done(pool, exec, ended);
+				sw_exec_done(team, exec, ended);
 				return;
 			}
-			share = worth(pool, exec);
+			share = worth(team, exec);
 			if (share > 1) {
-				pthread_mutex_lock(&pool->lock);
+				pthread_mutex_lock(&team->lock);
 				exec->max_users = share;
 				divide(exec, share);
-				sw_exec_list(pool, exec);
-				sw_pool_share(pool, run->queue);
-				pthread_mutex_unlock(&pool->lock);
+				sw_exec_list(team, exec);
+				sw_team_share(team, run->queue);
+				pthread_mutex_unlock(&team->lock);
 			}
 		}
-		run_tiles(pool, run, exec, slot);
-		if (goes_on_alone(pool, exec, slot)) {
+		run_tiles(team, run, exec, slot);
+		if (goes_on_alone(team, exec, slot)) {
 			setup = true;
 			continue;
 		}
 
-		pthread_mutex_lock(&pool->lock);
+		pthread_mutex_lock(&team->lock);
 		exec->users--;
 		if (!stopped(run) && has_tiles(exec)) {
 			/* Something more urgent: others may go on here. */
 			if (!exec->listed)
-				sw_exec_list(pool, exec);
+				sw_exec_list(team, exec);
 			return;
 		}
 		if (exec->listed)
-			sw_exec_unlist(pool, exec);
-		set_ending(pool, exec, exec->users);
+			sw_exec_unlist(team, exec);
+		set_ending(team, exec, exec->users);
 		if (exec->users)
 			return;
 		/* The last one out: the stage is over. */
 		exec->tiles = 0;
 		exec->max_users = 1;
 		if (stopped(run)) {
-			sw_exec_done(pool, exec, ended);
+			sw_exec_done(team, exec, ended);
 			return;
 		}
-		if (others_wait(pool, sw_level(run)) || sw_exec_leaves(slot)) {
+		if (others_wait(team, sw_level(run)) || sw_exec_leaves(slot)) {
 			/* Others' turn, and another thread may be free. */
-			sw_exec_list(pool, exec);
+			sw_exec_list(team, exec);
 			return;
 		}
 		exec->users = 1;
-		pthread_mutex_unlock(&pool->lock);
+		pthread_mutex_unlock(&team->lock);
 		setup = true;
 	}
 }
 
-void sw_exec_work(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot,
+void sw_exec_work(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot,
 		  struct sw_fence **ended)
 {
 	const bool small = !exec->listed && exec->next;
 
 	sw_mem_init(&slot->mem, exec->run->ranges);
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&team->lock);
 	if (small)
-		work_small(pool, exec, slot, ended);
+		work_small(team, exec, slot, ended);
 	else
-		work_shared(pool, exec, slot, ended);
-	pool->running--;
+		work_shared(team, exec, slot, ended);
+	team->running--;
 }
 
 /* A whole task on this thread. */

@@ -111,7 +111,7 @@ void sw_fence_info(struct accel_fence *base, struct accel_fence_info *info)
 int sw_fence_export(struct accel_fence *base, int *out)
 {
 	struct sw_fence *fence = to_sw_fence(base);
-	struct sw_pool *pool = sw_fence_pool(fence);
+	struct sw_team *team = sw_fence_team(fence);
 	struct sw_eventfd *e = NULL;
 	int fd, copy = -1, ret;
 
@@ -129,13 +129,13 @@ int sw_fence_export(struct accel_fence *base, int *out)
 	if (copy < 0 || !e)
 		goto err;
 	e->fd = copy;
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&team->lock);
 	if (!sw_fence_done(fence)) {
 		e->next = fence->eventfds;
 		fence->eventfds = e;
 		e = NULL;
 	}
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&team->lock);
 	if (e) {
 		eventfd_fire(fd);
 		close(copy);
@@ -167,19 +167,19 @@ static int fd_status(int fd)
 	return 0;
 }
 
-static void import_unlink(struct sw_pool *pool, struct sw_fence *fence)
+static void import_unlink(struct sw_team *team, struct sw_fence *fence)
 {
 	if (fence->import_prev)
 		fence->import_prev->import_next = fence->import_next;
 	else
-		pool->imports = fence->import_next;
+		team->imports = fence->import_next;
 	if (fence->import_next)
 		fence->import_next->import_prev = fence->import_prev;
 }
 
-static void import_drop_fd(struct sw_pool *pool, struct sw_fence *fence)
+static void import_drop_fd(struct sw_team *team, struct sw_fence *fence)
 {
-	epoll_ctl(pool->epoll_fd, EPOLL_CTL_DEL, fence->fd, NULL);
+	epoll_ctl(team->epoll_fd, EPOLL_CTL_DEL, fence->fd, NULL);
 	close(fence->fd);
 	fence->fd = -1;
 }
@@ -196,102 +196,102 @@ static bool fence_ref_live(struct sw_fence *fence)
 	return false;
 }
 
-static void poller_event(struct sw_pool *pool, uint64_t id)
+static void poller_event(struct sw_team *team, uint64_t id)
 {
 	struct sw_fence *fence, *ended = NULL;
 
-	pthread_mutex_lock(&pool->lock);
-	for (fence = pool->imports; fence; fence = fence->import_next)
+	pthread_mutex_lock(&team->lock);
+	for (fence = team->imports; fence; fence = fence->import_next)
 		if (fence->base.id == id)
 			break;
 	/* sw_complete() lets go of the reference taken here. */
 	if (fence && fence_ref_live(fence)) {
 		fence->status = fd_status(fence->fd);
-		import_unlink(pool, fence);
-		import_drop_fd(pool, fence);
-		sw_complete(pool, fence, &ended);
-		sw_pool_kick(pool);
+		import_unlink(team, fence);
+		import_drop_fd(team, fence);
+		sw_complete(team, fence, &ended);
+		sw_team_kick(team);
 	}
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&team->lock);
 	sw_release(ended);
 }
 
 static void *poller_main(void *arg)
 {
 	struct sw_thread *self = arg;
-	struct sw_pool *pool = self->pool;
+	struct sw_team *team = self->team;
 	struct epoll_event events[16];
 	bool gone = false, stop;
 	int i, n;
 
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&team->lock);
 	self->gone = &gone;
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&team->lock);
 	for (;;) {
-		n = epoll_wait(pool->epoll_fd, events, 16, -1);
+		n = epoll_wait(team->epoll_fd, events, 16, -1);
 		for (i = 0; i < n; i++) {
 			if (events[i].data.u64)
-				poller_event(pool, events[i].data.u64);
+				poller_event(team, events[i].data.u64);
 			if (gone)
 				return NULL;
 		}
-		pthread_mutex_lock(&pool->lock);
-		stop = pool->stop;
-		pthread_mutex_unlock(&pool->lock);
+		pthread_mutex_lock(&team->lock);
+		stop = team->stop;
+		pthread_mutex_unlock(&team->lock);
 		if (stop)
 			return NULL;
 	}
 }
 
 /* With the lock. */
-static int poller_start(struct sw_pool *pool)
+static int poller_start(struct sw_team *team)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = 0 };
 	sigset_t all, old;
 	int ret;
 
-	if (pool->polling)
+	if (team->polling)
 		return 0;
-	pool->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	pool->poll_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (pool->epoll_fd < 0 || pool->poll_wake < 0 ||
-	    epoll_ctl(pool->epoll_fd, EPOLL_CTL_ADD, pool->poll_wake, &event)) {
+	team->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	team->poll_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (team->epoll_fd < 0 || team->poll_wake < 0 ||
+	    epoll_ctl(team->epoll_fd, EPOLL_CTL_ADD, team->poll_wake, &event)) {
 		ret = -errno;
 		goto err;
 	}
-	pool->poller.pool = pool;
+	team->poller.team = team;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = -pthread_create(&pool->poller.thread, NULL, poller_main,
-			      &pool->poller);
+	ret = -pthread_create(&team->poller.thread, NULL, poller_main,
+			      &team->poller);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		goto err;
-	pool->polling = true;
+	team->polling = true;
 	return 0;
 
 err:
-	if (pool->epoll_fd >= 0)
-		close(pool->epoll_fd);
-	if (pool->poll_wake >= 0)
-		close(pool->poll_wake);
-	pool->epoll_fd = -1;
-	pool->poll_wake = -1;
+	if (team->epoll_fd >= 0)
+		close(team->epoll_fd);
+	if (team->poll_wake >= 0)
+		close(team->poll_wake);
+	team->epoll_fd = -1;
+	team->poll_wake = -1;
 	return ret;
 }
 
-void sw_poller_exit(struct sw_pool *pool)
+void sw_poller_exit(struct sw_team *team)
 {
-	if (!pool->polling)
+	if (!team->polling)
 		return;
-	eventfd_fire(pool->poll_wake);
-	sw_thread_end(&pool->poller);
-	close(pool->epoll_fd);
-	close(pool->poll_wake);
+	eventfd_fire(team->poll_wake);
+	sw_thread_end(&team->poller);
+	close(team->epoll_fd);
+	close(team->poll_wake);
 }
 
 /* 1: readable already, 0: watched from now on. With the lock. */
-static int import_watch(struct sw_pool *pool, struct sw_fence *fence)
+static int import_watch(struct sw_team *team, struct sw_fence *fence)
 {
 	struct epoll_event event = {
 		.events = EPOLLIN | EPOLLONESHOT, .data.u64 = fence->base.id,
@@ -301,22 +301,22 @@ static int import_watch(struct sw_pool *pool, struct sw_fence *fence)
 
 	if (poll(&p, 1, 0) > 0)
 		return 1;
-	ret = poller_start(pool);
+	ret = poller_start(team);
 	if (ret)
 		return ret;
 	fence->import_prev = NULL;
-	fence->import_next = pool->imports;
-	if (epoll_ctl(pool->epoll_fd, EPOLL_CTL_ADD, fence->fd, &event))
+	fence->import_next = team->imports;
+	if (epoll_ctl(team->epoll_fd, EPOLL_CTL_ADD, fence->fd, &event))
 		return -errno;
-	if (pool->imports)
-		pool->imports->import_prev = fence;
-	pool->imports = fence;
+	if (team->imports)
+		team->imports->import_prev = fence;
+	team->imports = fence;
 	return 0;
 }
 
 int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **out)
 {
-	struct sw_pool *pool = &to_sw_device(ctx->dev)->pool;
+	struct sw_team *team = &to_sw_device(ctx->dev)->team;
 	struct sw_fence *fence;
 	int ret;
 
@@ -332,9 +332,9 @@ int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **out)
 				strerrordesc_np(-ret));
 	}
 	fence_init(&fence->base, ctx);
-	pthread_mutex_lock(&pool->lock);
-	ret = import_watch(pool, fence);
-	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_lock(&team->lock);
+	ret = import_watch(team, fence);
+	pthread_mutex_unlock(&team->lock);
 	if (ret) {
 		fence->status = ret > 0 ? fd_status(fence->fd) : 0;
 		close(fence->fd);
@@ -353,14 +353,14 @@ int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **out)
 void sw_fence_destroy(struct accel_fence *base)
 {
 	struct sw_fence *fence = to_sw_fence(base);
-	struct sw_pool *pool = sw_fence_pool(fence);
+	struct sw_team *team = sw_fence_team(fence);
 	struct sw_eventfd *e;
 
 	if (fence->kind == SW_IMPORT && !sw_fence_done(fence)) {
-		pthread_mutex_lock(&pool->lock);
-		import_unlink(pool, fence);
-		import_drop_fd(pool, fence);
-		pthread_mutex_unlock(&pool->lock);
+		pthread_mutex_lock(&team->lock);
+		import_unlink(team, fence);
+		import_drop_fd(team, fence);
+		pthread_mutex_unlock(&team->lock);
 	}
 	while ((e = fence->eventfds)) {
 		fence->eventfds = e->next;

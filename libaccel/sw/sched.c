@@ -18,9 +18,9 @@ static struct sw_queue *to_sw_queue(struct accel_queue *queue)
 	return (struct sw_queue *)queue;
 }
 
-static struct sw_pool *queue_pool(struct sw_queue *queue)
+static struct sw_team *queue_team(struct sw_queue *queue)
 {
-	return &to_sw_device(queue->base.ctx->dev)->pool;
+	return &to_sw_device(queue->base.ctx->dev)->team;
 }
 
 int sw_queue_create(struct accel_queue *queue)
@@ -54,12 +54,12 @@ static void exec_exit(struct sw_exec *exec)
 {
 	free(exec->own);
 	if (exec->work)
-		sw_work_put(sw_fence_pool(exec->run), exec->work);
+		sw_work_put(sw_fence_team(exec->run), exec->work);
 	exec->own = NULL;
 	exec->work = NULL;
 }
 
-static void activate(struct sw_pool *pool, struct sw_fence *run)
+static void activate(struct sw_team *team, struct sw_fence *run)
 {
 	const struct accel_job *job = &run->job->base;
 	uint32_t i;
@@ -68,7 +68,7 @@ static void activate(struct sw_pool *pool, struct sw_fence *run)
 	run->ranges = sw_ranges_get(to_sw_ctx(run->base.ctx));
 	if (!run->execs) {
 		run->live = run->left = 1;
-		sw_exec_list(pool, &run->first);
+		sw_exec_list(team, &run->first);
 		return;
 	}
 	run->left = job->op_count;
@@ -76,18 +76,18 @@ static void activate(struct sw_pool *pool, struct sw_fence *run)
 		if (run->execs[i].pending)
 			continue;
 		run->live++;
-		sw_exec_list(pool, &run->execs[i]);
+		sw_exec_list(team, &run->execs[i]);
 	}
 }
 
 /* A run without operations has ended when it starts. */
-static void try_start(struct sw_pool *pool, struct sw_fence *run,
+static void try_start(struct sw_team *team, struct sw_fence *run,
 		      struct sw_fence **ending)
 {
 	if (!run || run->active || run->waits || run->queue->head != run)
 		return;
 	if (run->job->base.op_count) {
-		activate(pool, run);
+		activate(team, run);
 		return;
 	}
 	run->active = true;
@@ -147,7 +147,7 @@ static void queue_pop(struct sw_queue *queue, struct sw_fence *run)
 	run->queued = false;
 }
 
-void sw_complete(struct sw_pool *pool, struct sw_fence *fence,
+void sw_complete(struct sw_team *team, struct sw_fence *fence,
 		 struct sw_fence **ended)
 {
 	struct sw_fence *ending = NULL;
@@ -175,12 +175,12 @@ void sw_complete(struct sw_pool *pool, struct sw_fence *fence,
 				fence->queue->banned = true;
 				cancel(fence->queue, &ending);
 			}
-			try_start(pool, fence->queue->head, &ending);
+			try_start(team, fence->queue->head, &ending);
 		}
 		while ((wait = fence->waiters)) {
 			fence->waiters = wait->next;
 			wait->run->waits--;
-			try_start(pool, wait->run, &ending);
+			try_start(team, wait->run, &ending);
 		}
 		sw_fence_signal(fence);
 		ended_push(ended, fence);
@@ -223,18 +223,18 @@ void sw_release(struct sw_fence *ended)
 void sw_queue_cancel(struct accel_queue *base)
 {
 	struct sw_queue *queue = to_sw_queue(base);
-	struct sw_pool *pool = queue_pool(queue);
+	struct sw_team *team = queue_team(queue);
 	struct sw_fence *ending = NULL, *ended = NULL, *run;
 
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&team->lock);
 	queue->banned = true;
 	cancel(queue, &ending);
 	while ((run = ending)) {
 		ending = run->ended_next;
-		sw_complete(pool, run, &ended);
+		sw_complete(team, run, &ended);
 	}
-	sw_pool_kick(pool);
-	pthread_mutex_unlock(&pool->lock);
+	sw_team_kick(team);
+	pthread_mutex_unlock(&team->lock);
 	sw_release(ended);
 }
 
@@ -254,7 +254,7 @@ void sw_fail(struct sw_fence *run, int status, const struct sw_exec *exec,
 	}
 }
 
-void sw_exec_done(struct sw_pool *pool, struct sw_exec *exec,
+void sw_exec_done(struct sw_team *team, struct sw_exec *exec,
 		  struct sw_fence **ended)
 {
 	struct sw_fence *run = exec->run;
@@ -272,11 +272,11 @@ void sw_exec_done(struct sw_pool *pool, struct sw_exec *exec,
 			if (--next->pending)
 				continue;
 			run->live++;
-			sw_exec_list(pool, next);
+			sw_exec_list(team, next);
 		}
 	}
 	if (!run->live && (stop || !run->left))
-		sw_complete(pool, run, ended);
+		sw_complete(team, run, ended);
 }
 
 static int unordered_init(struct sw_fence *run)
@@ -369,7 +369,7 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 {
 	struct sw_fence *run, *ending = NULL, *ended = NULL;
 	struct sw_queue *queue = to_sw_queue(base);
-	struct sw_pool *pool = queue_pool(queue);
+	struct sw_team *team = queue_team(queue);
 	struct sw_slot *slot = NULL;
 	int ret;
 
@@ -377,10 +377,10 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 	if (!run)
 		return ctx_fail(base->ctx, -ENOMEM, NULL, "out of memory");
 
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&team->lock);
 	if (queue->banned || queue->count >= SW_MAX_QUEUED) {
 		ret = queue->banned ? -ECANCELED : -EBUSY;
-		pthread_mutex_unlock(&pool->lock);
+		pthread_mutex_unlock(&team->lock);
 		run_undo(run);
 		return ctx_fail(base->ctx, ret, "queue", ret == -EBUSY ?
 				"has too many unfinished jobs" :
@@ -397,22 +397,22 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 
 	if (queue->head == run && !run->waits && run->job->work <= SW_INLINE_WORK &&
 	    job->op_count)
-		slot = sw_slot_get(pool);
+		slot = sw_slot_get(team);
 	if (slot) {
 		run->active = true;
-		pthread_mutex_unlock(&pool->lock);
+		pthread_mutex_unlock(&team->lock);
 		run->ranges = sw_ranges_get(to_sw_ctx(base->ctx));
 		sw_run_inline(run, slot);
-		pthread_mutex_lock(&pool->lock);
-		sw_slot_put(pool, slot);
-		sw_complete(pool, run, &ended);
+		pthread_mutex_lock(&team->lock);
+		sw_slot_put(team, slot);
+		sw_complete(team, run, &ended);
 	} else {
-		try_start(pool, run, &ending);
+		try_start(team, run, &ending);
 		if (ending)
-			sw_complete(pool, run, &ended);
+			sw_complete(team, run, &ended);
 	}
-	sw_pool_submitted(pool, queue);
-	pthread_mutex_unlock(&pool->lock);
+	sw_team_submitted(team, queue);
+	pthread_mutex_unlock(&team->lock);
 	sw_release(ended);
 	*fence = &run->base;
 	return 0;

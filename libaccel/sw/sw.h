@@ -7,10 +7,11 @@
  *	mem.c		what a context has bound, and how the model reaches it
  *	bo.c		buffers
  *	job.c		tasks decoded once for all submissions
+ *	team.c		threads, and who takes what
  *	sched.c		runs: order, dependencies, outcome
  *	exec.c		tiles and the threads that run them
  *	work.c		memory that the threads of a run share
- *	fast/		tuned kernels for whole operations
+ *	kernels/	tuned kernels for whole operations
  *	fence.c		waiting, eventfds, foreign descriptors
  */
 #ifndef LIBACCEL_SW_H
@@ -18,9 +19,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include "libaccel/src/backend.h"
+#include "libaccel/backend/backend.h"
 #include "driver/emu/model/uma_model.h"
-#include "libaccel/sw/fast/fast.h"
+#include "libaccel/sw/kernels/fast.h"
 
 /* Threads that run tiles, at most */
 #define SW_MAX_THREADS		256u
@@ -175,7 +176,7 @@ struct sw_own {
 
 /* --- scheduling ----------------------------------------------------------- */
 
-struct sw_pool;
+struct sw_team;
 struct sw_fence;
 struct sw_queue;
 
@@ -185,7 +186,7 @@ struct sw_slot {
 	struct sw_mem mem;
 	/* leave between tiles from then on, CLOCK_MONOTONIC nanoseconds; 0: stay */
 	uint64_t until;
-	/* among the threads of the pool, from 0 on: which work falls to it first */
+	/* among the threads of the team, from 0 on: which work falls to it first */
 	uint32_t place;
 	/* UMA_SCRATCH_SIZE bytes for the model, FAST_SCRATCH for tuned kernels */
 	void *scratch;
@@ -200,7 +201,7 @@ struct sw_work {
 
 /*
  * A sequence of operations that is being run: all of an ordered job, or one
- * operation of an unordered one. Protected by the pool's lock but for the
+ * operation of an unordered one. Protected by the team's lock but for the
  * atomics, and what belongs to the only thread in it while a stage is set up.
  */
 struct sw_exec {
@@ -278,7 +279,7 @@ struct sw_fence {
 	uint32_t engine;
 	bool faulted;
 	struct uma_fault_info fault;
-	/* under the pool's lock from here */
+	/* under the team's lock from here */
 	struct sw_wait *waiters;
 	struct sw_eventfd *eventfds;
 
@@ -316,7 +317,7 @@ struct sw_fence {
 
 struct sw_queue {
 	struct accel_queue base;
-	/* under the pool's lock */
+	/* under the team's lock */
 	bool banned;
 	uint32_t count;
 	struct sw_fence *head;
@@ -331,9 +332,9 @@ struct sw_queue {
 };
 
 struct sw_thread {
-	struct sw_pool *pool;
+	struct sw_team *team;
 	pthread_t thread;
-	/* with the pool's lock; a spurious wakeup leaves it as it is */
+	/* with the team's lock; a spurious wakeup leaves it as it is */
 	bool asleep;
 	pthread_cond_t wake;
 	/* set if the thread itself closed the device */
@@ -343,7 +344,7 @@ struct sw_thread {
 
 #define SW_LEVELS	4
 
-struct sw_pool {
+struct sw_team {
 	pthread_mutex_t lock;
 	bool stop;
 	/* workers: asleep; awake, without anything to do */
@@ -386,7 +387,7 @@ struct sw_device {
 	const struct uma_profile *profile;
 	const struct uma_kernels *kernels;
 	struct fast_cpu cpu;
-	struct sw_pool pool;
+	struct sw_team team;
 };
 
 static inline struct sw_device *to_sw_device(struct accel_device *dev)
@@ -404,9 +405,9 @@ static inline struct sw_device *sw_fence_device(const struct sw_fence *fence)
 	return to_sw_device(fence->base.ctx->dev);
 }
 
-static inline struct sw_pool *sw_fence_pool(const struct sw_fence *fence)
+static inline struct sw_team *sw_fence_team(const struct sw_fence *fence)
 {
-	return &sw_fence_device(fence)->pool;
+	return &sw_fence_device(fence)->team;
 }
 
 uint64_t sw_now(void);
@@ -435,45 +436,45 @@ static inline int sw_level(const struct sw_fence *run)
 	}
 }
 
-/* pool.c; with the pool's lock, but for the first three */
-int sw_pool_init(struct sw_pool *pool, uint32_t threads);
+/* team.c; with the team's lock, but for the first three */
+int sw_team_init(struct sw_team *team, uint32_t threads);
 /* Stops all threads but the caller's, which ends when it comes back. */
-void sw_pool_exit(struct sw_pool *pool);
-/* End a thread of the pool: now if another asks, else as soon as it can. */
+void sw_team_exit(struct sw_team *team);
+/* End a thread of the team: now if another asks, else as soon as it can. */
 void sw_thread_end(struct sw_thread *thread);
 /* Put a part where threads look for one; then, unless the caller is one that does, kick. */
-void sw_exec_list(struct sw_pool *pool, struct sw_exec *exec);
-void sw_exec_unlist(struct sw_pool *pool, struct sw_exec *exec);
-void sw_pool_kick(struct sw_pool *pool);
+void sw_exec_list(struct sw_team *team, struct sw_exec *exec);
+void sw_exec_unlist(struct sw_team *team, struct sw_exec *exec);
+void sw_team_kick(struct sw_team *team);
 /* After a submission to @queue: kick, unless the caller will do the work. */
-void sw_pool_submitted(struct sw_pool *pool, const struct sw_queue *queue);
+void sw_team_submitted(struct sw_team *team, const struct sw_queue *queue);
 /* A thread has taken a part, or opened it to more: is there something left for others? */
-void sw_pool_share(struct sw_pool *pool, const struct sw_queue *queue);
-struct sw_slot *sw_slot_get(struct sw_pool *pool);
-void sw_slot_put(struct sw_pool *pool, struct sw_slot *slot);
+void sw_team_share(struct sw_team *team, const struct sw_queue *queue);
+struct sw_slot *sw_slot_get(struct sw_team *team);
+void sw_slot_put(struct sw_team *team, struct sw_slot *slot);
 /* Without it. Somebody waits for @run, until then (0: for ever), and can as well take part. */
 void sw_help(struct sw_fence *run, uint64_t until);
 
 /* exec.c */
 /*
- * With the pool's lock, which it lets go of, and a part or small ones that the thread
+ * With the team's lock, which it lets go of, and a part or small ones that the thread
  * has entered: comes back when they have ended, others go on or they were put back.
  */
-void sw_exec_work(struct sw_pool *pool, struct sw_exec *exec, struct sw_slot *slot,
+void sw_exec_work(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot,
 		  struct sw_fence **ended);
 /* Has the thread something else to do? */
 bool sw_exec_leaves(const struct sw_slot *slot);
 void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
 
 /* work.c */
-struct sw_work *sw_work_get(struct sw_pool *pool, size_t size);
-void sw_work_put(struct sw_pool *pool, struct sw_work *work);
-void sw_work_exit(struct sw_pool *pool);
+struct sw_work *sw_work_get(struct sw_team *team, size_t size);
+void sw_work_put(struct sw_team *team, struct sw_work *work);
+void sw_work_exit(struct sw_team *team);
 void *sw_scratch_new(void);
 void sw_scratch_free(void *scratch);
 
 /*
- * sched.c. With the pool's lock: sw_exec_done() and sw_complete(); runs that
+ * sched.c. With the team's lock: sw_exec_done() and sw_complete(); runs that
  * end are put on *ended, and the caller passes that to sw_release() when it has
  * let go of the lock.
  */
@@ -485,9 +486,9 @@ int sw_submit(struct accel_queue *queue, struct accel_job *job,
 	      struct accel_fence **fence);
 void sw_fail(struct sw_fence *run, int status, const struct sw_exec *exec,
 	     const struct uma_fault_info *fault);
-void sw_exec_done(struct sw_pool *pool, struct sw_exec *exec,
+void sw_exec_done(struct sw_team *team, struct sw_exec *exec,
 		  struct sw_fence **ended);
-void sw_complete(struct sw_pool *pool, struct sw_fence *fence,
+void sw_complete(struct sw_team *team, struct sw_fence *fence,
 		 struct sw_fence **ended);
 void sw_release(struct sw_fence *ended);
 /* Free what only a run needs. */
@@ -504,9 +505,9 @@ void sw_fence_info(struct accel_fence *fence, struct accel_fence_info *info);
 int sw_fence_export(struct accel_fence *fence, int *fd);
 int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **fence);
 void sw_fence_destroy(struct accel_fence *fence);
-/* With the pool's lock: wake whoever waits. */
+/* With the team's lock: wake whoever waits. */
 void sw_fence_signal(struct sw_fence *fence);
-void sw_poller_exit(struct sw_pool *pool);
+void sw_poller_exit(struct sw_team *team);
 
 /* kernels.c */
 /* The level asked for, or the best; @isa: what tuned kernels may use with it. */

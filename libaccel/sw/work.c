@@ -42,19 +42,19 @@ static void work_free(struct sw_work *work)
 }
 
 /* Memory of @size bytes, 64-byte aligned, with any contents. NULL: there is none. */
-struct sw_work *sw_work_get(struct sw_pool *pool, size_t size)
+struct sw_work *sw_work_get(struct sw_team *team, size_t size)
 {
 	struct sw_work **at, **best = NULL, *work = NULL;
 
-	pthread_mutex_lock(&pool->work_lock);
-	for (at = &pool->works; *at; at = &(*at)->next)
+	pthread_mutex_lock(&team->work_lock);
+	for (at = &team->works; *at; at = &(*at)->next)
 		if ((*at)->size >= size && (!best || (*at)->size < (*best)->size))
 			best = at;
 	if (best) {
 		work = *best;
 		*best = work->next;
 	}
-	pthread_mutex_unlock(&pool->work_lock);
+	pthread_mutex_unlock(&team->work_lock);
 	if (work)
 		return work;
 	if (size > SIZE_MAX - HUGE_PAGE)
@@ -71,23 +71,23 @@ struct sw_work *sw_work_get(struct sw_pool *pool, size_t size)
 	return work;
 }
 
-void sw_work_put(struct sw_pool *pool, struct sw_work *work)
+void sw_work_put(struct sw_team *team, struct sw_work *work)
 {
 	struct sw_work *old, **at;
 	uint32_t count = 0;
 	size_t bytes = 0;
 
-	pthread_mutex_lock(&pool->work_lock);
-	work->next = pool->works;
-	pool->works = work;
-	for (at = &pool->works; *at; at = &(*at)->next) {
+	pthread_mutex_lock(&team->work_lock);
+	work->next = team->works;
+	team->works = work;
+	for (at = &team->works; *at; at = &(*at)->next) {
 		bytes += (*at)->size;
 		if (++count > MAX_KEPT || bytes > MAX_KEPT_BYTES)
 			break;
 	}
 	old = *at;
 	*at = NULL;
-	pthread_mutex_unlock(&pool->work_lock);
+	pthread_mutex_unlock(&team->work_lock);
 	while (old) {
 		work = old->next;
 		work_free(old);
@@ -95,13 +95,13 @@ void sw_work_put(struct sw_pool *pool, struct sw_work *work)
 	}
 }
 
-void sw_work_exit(struct sw_pool *pool)
+void sw_work_exit(struct sw_team *team)
 {
 	struct sw_work *work;
 
-	while ((work = pool->works)) {
-		pool->works = work->next;
+	while ((work = team->works)) {
+		team->works = work->next;
 		work_free(work);
 	}
-	pthread_mutex_destroy(&pool->work_lock);
+	pthread_mutex_destroy(&team->work_lock);
 }

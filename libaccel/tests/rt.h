@@ -22,7 +22,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "objects.h"
+#include "libaccel/core/objects.h"
 
 static inline int rt_is_sw(void)
 {

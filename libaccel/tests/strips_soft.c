@@ -11,4 +11,4 @@
 #define fast_gemm_i8ss_amx	soft_gemm_i8ss
 #define fast_gemm_i8uu_amx	soft_gemm_i8uu
 /* The same lines, with what a tile instruction is replaced */
-#include "libaccel/sw/fast/gemm_amx.c" /* NOLINT(bugprone-suspicious-include) */
+#include "libaccel/sw/kernels/gemm/gemm_amx.c" /* NOLINT(bugprone-suspicious-include) */

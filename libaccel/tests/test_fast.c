@@ -11,7 +11,7 @@
 
 #include "driver/emu/model/tests/gen.h"
 #include "driver/emu/model/tests/tap.h"
-#include "libaccel/sw/fast/fast.h"
+#include "libaccel/sw/kernels/fast.h"
 #include "libaccel/sw/sw.h"
 
 #define CASES	6

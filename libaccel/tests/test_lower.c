@@ -15,8 +15,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "planner.h"
-#include "oracle.h"
+#include "libaccel/plan/planner.h"
+#include "libaccel/tests/oracle/oracle.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "driver/emu/model/tests/tap.h"
-#include "libaccel/sw/fast/gemm_kernel.h"
+#include "libaccel/sw/kernels/gemm/gemm_kernel.h"
 #include "libaccel/sw/sw.h"
 
 #define CASES	150

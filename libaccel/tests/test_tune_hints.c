@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tune.h"
+#include "libaccel/tune/tune.h"
 
 #define HINTS	60
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "oracle.h"
+#include "libaccel/tests/oracle/oracle.h"
 
 static struct accel_tensor dense(uint32_t dtype, uint32_t rank, int64_t d0, int64_t d1,
 				 int64_t d2, int64_t d3)

@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tune.h"
+#include "libaccel/tune/tune.h"
 
 #define MAX_SEEN	256
 

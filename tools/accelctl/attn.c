@@ -14,7 +14,7 @@
 #include "attn.h"
 #include "gemm.h"
 #include "interrupt.h"
-#include "libaccel/tests/oracle.h"
+#include "libaccel/tests/oracle/oracle.h"
 
 #define MAX_DIM		1024
 /* Smallest group of the library */

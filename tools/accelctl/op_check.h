@@ -6,7 +6,7 @@
 #define ACCELCTL_OP_CHECK_H
 
 #include "op.h"
-#include "libaccel/tests/oracle.h"
+#include "libaccel/tests/oracle/oracle.h"
 
 /**
  * struct op_verdict - results against the reference

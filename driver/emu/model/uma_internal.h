@@ -1,212 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files of the model share and nobody else sees.
+ * What the files of the model share and nobody else sees. What its homes may use,
+ * too, is in uma_model.h, uma_op.h, uma_tensor.h, uma_rows.h,
+ * uma_kernels.h and uma_conv.h.
  */
 #ifndef _UMA_INTERNAL_H_
 #define _UMA_INTERNAL_H_
 
-#include "uma_model.h"
-#include "uma_kernels.h"
-
-#ifdef __CHECKER__
-#define UMA_FORCE	__attribute__((force))
-#else
-#define UMA_FORCE
-#endif
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define UMA_LE16(x)	((UMA_FORCE __le16)(__u16)(x))
-#define UMA_LE32(x)	((UMA_FORCE __le32)(__u32)(x))
-#else
-#error "rows and packed operands are used in place: little-endian only"
-#endif
-
-#define UMA_ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define UMA_MIN(a, b)		((a) < (b) ? (a) : (b))
-#define UMA_MAX(a, b)		((a) > (b) ? (a) : (b))
-
-static inline __u32 uma_le16(__le16 v)
-{
-	return (UMA_FORCE __u16)v;
-}
-
-static inline __u32 uma_le32(__le32 v)
-{
-	return (UMA_FORCE __u32)v;
-}
-
-static inline __u64 uma_le64(__le64 v)
-{
-	return (UMA_FORCE __u64)v;
-}
-
-static inline __u64 uma_roundup(__u64 v, __u32 to)
-{
-	return (v + to - 1) / to * to;
-}
-
-/* @by is never 0. */
-static inline __u64 uma_divup(__u64 v, __u64 by)
-{
-	return v / by + (v % by != 0);
-}
-
-static inline int uma_is_float(__u32 dtype)
-{
-	return dtype >= UMA_DTYPE_F32 && dtype <= UMA_DTYPE_BF16;
-}
-
-static inline int uma_is_int8(__u32 dtype)
-{
-	return dtype == UMA_DTYPE_S8 || dtype == UMA_DTYPE_U8;
-}
-
-static inline int uma_is_int4(__u32 dtype)
-{
-	return dtype == UMA_DTYPE_S4 || dtype == UMA_DTYPE_U4;
-}
-
-/* Type of an element once it is out of memory: nibbles become bytes. */
-static inline __u32 uma_wide_dtype(__u32 dtype)
-{
-	return dtype == UMA_DTYPE_S4 ? UMA_DTYPE_S8 :
-	       dtype == UMA_DTYPE_U4 ? UMA_DTYPE_U8 : dtype;
-}
-
-/* Bytes of an element once it is out of memory. */
-static inline __u32 uma_wide_size(__u32 dtype)
-{
-	return (uma_dtype_bits(uma_wide_dtype(dtype))) / 8;
-}
-
-static inline int uma_has(const struct uma_op *op, __u32 slot)
-{
-	return (op->slots >> slot) & 1;
-}
-
-static inline int uma_set_fault(struct uma_fault_info *fault, __u32 reason,
-				__u32 slot, const char *field)
-{
-	fault->reason = reason;
-	fault->slot = slot;
-	fault->addr = 0;
-	fault->field = field;
-	return -1;
-}
-
-/* --- tensor.c ------------------------------------------------------------- */
-
-/** UMA_ADDR_BITS: width of device addresses */
-#define UMA_ADDR_BITS		48
-#define UMA_ADDR_END		(1ULL << UMA_ADDR_BITS)
-/** UMA_STRIDE_MAX: largest magnitude of a stride, in elements */
-#define UMA_STRIDE_MAX		(1LL << 50)
-
-int uma_dtype_limits(__u32 dtype, __s64 *lo, __s64 *hi);
-int uma_tensor_empty(const struct uma_tensor_view *t);
-__u64 uma_tensor_elements(const struct uma_tensor_view *t);
-int uma_span_ok(__u64 addr, __u64 bytes);
-__u64 uma_table_dim(const struct uma_tensor_view *t, __u32 dim);
-int uma_table_ranges(const struct uma_tensor_view *t, __u64 *entries);
-int uma_self_overlap(const struct uma_tensor_view *t);
-int uma_views_conflict(const struct uma_tensor_view *dst,
-		       const struct uma_tensor_view *in, int in_place);
-__s64 uma_tensor_offset(const struct uma_tensor_view *t, const __u32 *idx);
+#include "uma_op.h"
+#include "uma_rows.h"
 
 /* --- match.c -------------------------------------------------------------- */
 
 int uma_match_dims(const struct uma_op *op, __u32 slot, __u32 count,
 		   struct uma_fault_info *fault);
-int uma_match_product_types(const struct uma_op *op, struct uma_fault_info *fault);
-int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_elementwise_match(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_fill_match(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_pack_match(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_op_match(const struct uma_op *op, struct uma_fault_info *fault);
-int uma_op_exact(const struct uma_op *op);
 int uma_op_overlap(const struct uma_op *op, struct uma_fault_info *fault);
-
-/* --- mem.c ---------------------------------------------------------------- */
-
-/**
- * struct uma_run - what the step of a tile hands down
- * @prog: program
- * @k: inner kernels
- * @mem: the worker's memory view
- * @fault: where to report
- * @scratch: the worker's scratch memory
- */
-struct uma_run {
-	const struct uma_program *prog;
-	const struct uma_kernels *k;
-	struct uma_mem *mem;
-	struct uma_fault_info *fault;
-	__u8 *scratch;
-};
-
-const void *uma_mem_in(struct uma_run *run, __u32 slot, __u64 addr,
-		       __u64 bytes, void *tmp);
-int uma_mem_out(struct uma_run *run, __u32 slot, __u64 addr, __u64 bytes,
-		const void *src);
-void *uma_map_span(struct uma_run *run, __u64 addr, __u64 bytes,
-		   enum uma_access access);
-const void *uma_gather(struct uma_run *run, __u32 slot,
-		       const struct uma_tensor_view *t, __s64 off,
-		       __s64 stride, __u32 n, void *tmp);
-int uma_scatter(struct uma_run *run, __u32 slot,
-		const struct uma_tensor_view *t, __s64 off, __s64 stride,
-		__u32 n, const void *raw);
-
-/* --- row.c ---------------------------------------------------------------- */
-
-/** UMA_ROW_MAX: most elements of a row that row.c handles at once */
-#define UMA_ROW_MAX		1024u
-
-/**
- * struct uma_rowbuf - temporary memory of row.c
- * @raw: elements as they are in memory
- * @ints: the same as s32
- * @scale: scales of a row
- * @zero: zero points of a row
- */
-struct uma_rowbuf {
-	__u32 raw[UMA_ROW_MAX];
-	__s32 ints[UMA_ROW_MAX];
-	__u32 scale[UMA_ROW_MAX];
-	__s32 zero[UMA_ROW_MAX];
-};
-
-/**
- * struct uma_row - a run of elements of an operand
- * @slot: operand
- * @off: linear offset of the first, in elements
- * @stride: distance in elements
- * @n: number, at most UMA_ROW_MAX
- * @idx: logical index of the first; NULL if the operand has no tables
- * @axis: dimension that the run goes along, with @idx
- */
-struct uma_row {
-	__u32 slot;
-	__s64 off;
-	__s64 stride;
-	__u32 n;
-	const __u32 *idx;
-	__u32 axis;
-};
-
-const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
-			 struct uma_rowbuf *buf, float *tmp);
-const __s32 *uma_row_s32(struct uma_run *run, const struct uma_row *row,
-			 struct uma_rowbuf *buf);
-int uma_row_store_f32(struct uma_run *run, const struct uma_row *row,
-		      struct uma_rowbuf *buf, const float *x);
-int uma_row_store_s64(struct uma_run *run, const struct uma_row *row,
-		      struct uma_rowbuf *buf, const __s64 *x);
-__s64 uma_table_stride(const struct uma_tensor_view *t, __u32 dim);
-__u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx);
-int uma_table_row(struct uma_run *run, const struct uma_row *row,
-		  struct uma_rowbuf *buf);
 
 /* --- walk.c ----------------------------------------------------------------- */
 
@@ -242,13 +55,6 @@ struct uma_row uma_walk_at(const struct uma_walk *w, const struct uma_op *op, __
 int uma_row_move(struct uma_run *run, const struct uma_row *from, const struct uma_row *to,
 		 struct uma_rowbuf *buf, __u32 *x);
 
-/* Elements of the two mean the same as they are stored. */
-static inline int uma_same_format(const struct uma_tensor_view *a,
-				  const struct uma_tensor_view *b)
-{
-	return a->dtype == b->dtype && !a->quant && !b->quant;
-}
-
 /* --- gather.c: index tables -------------------------------------------------- */
 
 int uma_index_check(const struct uma_op *op, __u32 slot, struct uma_fault_info *fault);
@@ -256,68 +62,6 @@ int uma_index_row(struct uma_run *run, __u32 slot, __s64 off, __s64 stride, __u3
 		  __u32 *at);
 
 /* --- ops.c: the operations --------------------------------------------------- */
-
-/** UMA_CLASS_ACT: may have an activation */
-#define UMA_CLASS_ACT		(1u << 0)
-/** UMA_CLASS_SAME_RANK: all operands have the rank of DST */
-#define UMA_CLASS_SAME_RANK	(1u << 1)
-
-/** UMA_SLOT_BIT - mask of a slot, by the end of its name */
-#define UMA_SLOT_BIT(s)		(1u << UMA_SLOT_##s)
-
-/**
- * struct uma_op_class - what an opcode is
- *
- * One for each, in the file of the operation; everything that decodes, checks
- * and runs tasks asks it, and knows no opcode by name.
- */
-struct uma_op_class {
-	/** @slots: operands that it always has */
-	__u32 slots;
-	/** @outputs: those that it writes */
-	__u32 outputs;
-	/** @in_place: inputs that may be DST itself, element by element */
-	__u32 in_place;
-	/** @like_b: beside B, slots that the row's b_dtypes and B's quants hold for */
-	__u32 like_b;
-	/** @fixed: slots whose types @match settles; the row is not asked */
-	__u32 fixed;
-	/** @packable: slots that may have another layout than strided */
-	__u32 packable;
-	/** @epilogue: UMA_EPI_* that it may have */
-	__u32 epilogue;
-	/** @flags: UMA_CLASS_* */
-	__u32 flags;
-	/**
-	 * @decode: read the parameters into @op, where everything is zero, and
-	 * say how many bytes they took; the rest must be zero. NULL: there are
-	 * none
-	 */
-	int (*decode)(const void *params, struct uma_op *op, __u32 *used,
-		      struct uma_fault_info *fault);
-	/** @extra_slots: operands that the parameters ask for. NULL: none */
-	__u32 (*extra_slots)(const struct uma_op *op);
-	/**
-	 * @match: do the operands fit each other and the parameters? Asked
-	 * again after dynamic dimensions have replaced the descriptor's
-	 */
-	int (*match)(const struct uma_op *op, struct uma_fault_info *fault);
-	/** @funcs: bits that the row's funcs must have. NULL: none */
-	__u32 (*funcs)(const struct uma_op *op);
-	/** @k: length of its sums, held against the row's k_max. NULL: none */
-	__u64 (*k)(const struct uma_op *op);
-	/** @work: multiply-adds of an output; saturates. NULL: @k, or UMA_ELEMENT_WORK */
-	__u64 (*work)(const struct uma_op *op);
-	/**
-	 * @prepare: cut the operation into phases and tiles; @prog has the
-	 * operation, engine, row and step_work. No tiles: nothing to do
-	 */
-	int (*prepare)(struct uma_run *run, struct uma_program *prog);
-	/** @step: as uma_run_step() */
-	int (*step)(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step);
-};
-
-const struct uma_op_class *uma_op_class(__u32 opcode);
 
 extern const struct uma_op_class uma_op_softmax;
 extern const struct uma_op_class uma_op_norm;
@@ -346,29 +90,6 @@ void uma_integer_unary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a, __u3
 extern const struct uma_op_class uma_op_attention;
 extern const struct uma_op_class uma_op_conv;
 
-/* --- epilogue.c ----------------------------------------------------------- */
-
-/**
- * struct uma_epi_row - a row of results
- * @run: where and how
- * @buf: temporary memory
- * @tmp: room for @n numbers
- * @idx: logical index of the first in DST
- * @axis: dimension that the row goes along
- * @n: number, at most UMA_ROW_MAX
- */
-struct uma_epi_row {
-	struct uma_run *run;
-	struct uma_rowbuf *buf;
-	float *tmp;
-	const __u32 *idx;
-	__u32 axis;
-	__u32 n;
-};
-
-int uma_epilogue_f32(const struct uma_epi_row *e, float *x);
-int uma_epilogue_exact(const struct uma_epi_row *e, __s64 *x);
-
 /* --- packed.c ------------------------------------------------------------- */
 
 /** UMA_PACKED_K: most indices of K that packed.c handles at once */
@@ -380,13 +101,6 @@ int uma_epilogue_exact(const struct uma_epi_row *e, __s64 *x);
 
 int uma_packed_blocks(const struct uma_tensor_view *t,
 		      const struct uma_op_cap *cap);
-__u64 uma_packed_addr(const struct uma_tensor_view *t,
-		      const struct uma_op_cap *cap, __u64 batch, __u32 k,
-		      __u32 n);
-void uma_packed_header_make(const struct uma_tensor_view *t,
-			    const struct uma_engine_desc *engine,
-			    const struct uma_op_cap *cap,
-			    struct uma_packed_header *header);
 int uma_packed_header_check(struct uma_run *run, __u32 slot,
 			    const struct uma_op_cap *cap);
 int uma_packed_rows(struct uma_run *run, __u32 slot,
@@ -394,8 +108,6 @@ int uma_packed_rows(struct uma_run *run, __u32 slot,
 		    __u32 kc, __u32 n, __u32 count, void *out, __u32 ld);
 void uma_packed_fill(__u32 dtype, const struct uma_op_cap *cap, __u32 kc,
 		     const void *rows, __u32 ld, void *block);
-__u64 uma_packed_panel_blocks(const struct uma_tensor_view *t,
-			      const struct uma_op_cap *cap);
 
 /* --- packed24.c ----------------------------------------------------------- */
 

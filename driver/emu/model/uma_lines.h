@@ -83,11 +83,6 @@ int uma_line_epilogue(struct uma_line *l, struct uma_rowbuf *buf, float *x, floa
 
 /* --- order ---------------------------------------------------------------- */
 
-#define UMA_F32_ONE	0x3f800000u
-#define UMA_F32_INF	0x7f800000u
-#define UMA_F32_NAN	0x7fc00000u
-#define UMA_F32_SIGN	0x80000000u
-
 /* Integers in the order of the numbers, -0 below +0; its own inverse. */
 static inline __s32 uma_f32_key(__u32 bits)
 {

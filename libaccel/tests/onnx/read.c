@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../oracle.h"
+#include "libaccel/tests/oracle/oracle.h"
 #include "run.h"
 
 static const char *const type_names[] = {

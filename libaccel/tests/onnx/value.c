@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../oracle.h"
+#include "libaccel/tests/oracle/oracle.h"
 #include "run.h"
 
 /* What ONNX's own runner allows. */

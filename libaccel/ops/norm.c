@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Norms. A task knows lines, with statistics of their own or given; groups and
+ * channels are dimensions here: that of the channels is cut in two for groups,
+ * and vectors along it are broadcast by strides of 0.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "lines.h"
+
+/* Elements of a line of a norm whose statistics are given, where that matters not */
+#define GIVEN_K		(1 << 20)
+
+/**
+ * struct norm - a norm being lowered
+ * @desc: descriptor
+ * @req: request
+ * @axes: mask of dimensions of a line
+ * @channel: dimension of the channels, where there are some
+ * @func: &enum uma_norm
+ */
+struct norm {
+	const struct accel_norm_desc *desc;
+	struct request *req;
+	uint32_t axes;
+	uint32_t channel;
+	uint32_t func;
+};
+
+static bool has_channels(uint32_t func)
+{
+	return func >= ACCEL_NORM_GROUP;
+}
+
+static int check_scalars(const struct accel_norm_desc *d, struct accel_error *e)
+{
+	if (d->func >= ACCEL_NORM_COUNT)
+		return bad(e, -EINVAL, "norm", "func", "%u is not a function", d->func);
+	if (has_channels(d->func) && d->axes)
+		return bad(e, -EINVAL, "norm", "axes",
+			   "0x%x: the function says which dimensions it goes along",
+			   d->axes);
+	if (d->func != ACCEL_NORM_GROUP && d->groups)
+		return bad(e, -EINVAL, "norm", "groups",
+			   "is set, but the function does not use it");
+	if (!isfinite(d->eps) || d->eps < 0)
+		return bad(e, -EINVAL, "norm", "eps",
+			   "%g is not finite or below 0", (double)d->eps);
+	if (d->pad)
+		return bad(e, -EINVAL, "norm", "pad", "must be zero");
+	return 0;
+}
+
+/* A vector with an element for each channel, as wide as D by strides of 0. */
+static int vector(struct norm *n, struct operand *t, struct accel_error *e)
+{
+	const struct operand *d = &n->req->t[UMA_SLOT_DST];
+	int64_t size = t->dims[0], stride = t->strides[0];
+	uint32_t i;
+
+	if (t->rank != 1)
+		return bad(e, -EINVAL, t->name, "rank",
+			   "rank %u: it is a vector of channels", t->rank);
+	if (size != d->dims[n->channel])
+		return bad_at(e, -EINVAL, t->name, "dims", 0,
+			      "%lld, but there are %lld channels", (long long)size,
+			      (long long)d->dims[n->channel]);
+	if (t->quant.scheme > ACCEL_QUANT_TENSOR)
+		return bad(e, -EOPNOTSUPP, t->name, "quant.scheme",
+			   "a vector of channels has one scale");
+	t->rank = d->rank;
+	for (i = 0; i < d->rank; i++) {
+		t->dims[i] = d->dims[i];
+		t->strides[i] = i == n->channel ? stride : 0;
+	}
+	return operand_extent(t, e);
+}
+
+static int operand(struct norm *n, uint32_t slot, uint32_t arg,
+		   const struct accel_tensor *from, const char *name, bool is_vector,
+		   struct accel_error *e)
+{
+	struct operand *t = &n->req->t[slot];
+	int ret;
+
+	if (!is_vector)
+		return input_init(n->req, slot, arg, from, name, e);
+	ret = operand_init(t, from, arg, name, e);
+	if (ret)
+		return ret;
+	n->req->slots |= 1u << slot;
+	return vector(n, t, e);
+}
+
+/* Gamma, beta, and what the epilogue adds and applies. */
+static int norm_epilogue(struct norm *n, struct accel_error *e)
+{
+	const struct accel_norm_desc *d = n->desc;
+	const struct accel_epilogue *epi = &d->epilogue;
+	const struct {
+		const struct accel_tensor *t;
+		uint32_t flag, slot, arg;
+		const char *name;
+		bool vector, refused;
+	} part[] = {
+		{ &d->scale, UMA_EPI_SCALE, UMA_SLOT_SCALE, ACCEL_ARG_SCALE,
+		  "norm.scale", has_channels(d->func), false },
+		{ &d->bias, UMA_EPI_BIAS, UMA_SLOT_BIAS, ACCEL_ARG_BIAS,
+		  "norm.bias", has_channels(d->func), false },
+		{ &epi->scale, 0, 0, 0, "norm.epilogue.scale", false, true },
+		{ &epi->bias, 0, 0, 0, "norm.epilogue.bias", false, true },
+		{ &epi->residual, UMA_EPI_RESIDUAL, UMA_SLOT_RESIDUAL,
+		  ACCEL_ARG_RESIDUAL, "norm.epilogue.residual", false, false },
+		{ &epi->residual_post, UMA_EPI_RESIDUAL_POST, UMA_SLOT_RESIDUAL,
+		  ACCEL_ARG_RESIDUAL, "norm.epilogue.residual_post", false, false },
+	};
+	uint32_t i;
+	int ret;
+
+	ret = check_activation(epi, "norm.epilogue", n->req, e);
+	for (i = 0; !ret && i < sizeof(part) / sizeof(part[0]); i++) {
+		if (!part[i].t->rank) {
+			ret = tensor_absent(part[i].t, part[i].name, e);
+			continue;
+		}
+		if (part[i].refused)
+			return bad(e, -EINVAL, part[i].name, "rank",
+				   "a norm has a scale and a bias of its own");
+		if (n->req->slots & (1u << part[i].slot))
+			return bad(e, -EINVAL, part[i].name, "",
+				   "there is a residual before the activation already");
+		n->req->epilogue |= part[i].flag;
+		ret = operand(n, part[i].slot, part[i].arg, part[i].t, part[i].name,
+			      part[i].vector, e);
+	}
+	return ret;
+}
+
+static int lower_statistics(struct norm *n, struct accel_error *e)
+{
+	const struct accel_norm_desc *d = n->desc;
+	int ret;
+
+	if (d->func != ACCEL_NORM_BATCH) {
+		if (d->mean.rank)
+			return bad(e, -EINVAL, "norm.mean", "rank",
+				   "only a batch norm is given statistics");
+		if (d->variance.rank)
+			return bad(e, -EINVAL, "norm.variance", "rank",
+				   "only a batch norm is given statistics");
+		ret = tensor_absent(&d->mean, "norm.mean", e);
+		return ret ? ret : tensor_absent(&d->variance, "norm.variance", e);
+	}
+	ret = operand(n, UMA_SLOT_AUX0, ACCEL_ARG_AUX0, &d->mean, "norm.mean", true, e);
+	if (!ret)
+		ret = operand(n, UMA_SLOT_AUX1, ACCEL_ARG_AUX1, &d->variance,
+			      "norm.variance", true, e);
+	return ret;
+}
+
+/* Dimension @at of an operand as @outer times the rest. */
+static void cut(struct operand *t, uint32_t at, int64_t outer)
+{
+	size_t tail = (t->rank - at - 1) * sizeof(t->dims[0]);
+
+	memmove(t->dims + at + 2, t->dims + at + 1, tail);
+	memmove(t->strides + at + 2, t->strides + at + 1, tail);
+	t->dims[at + 1] = t->dims[at] / outer;
+	t->strides[at + 1] = t->strides[at];
+	/* Within the extent of the operand, unless that is empty. */
+	if (__builtin_mul_overflow(t->strides[at], t->dims[at + 1], &t->strides[at]))
+		t->strides[at] = 0;
+	t->dims[at] = outer;
+	t->rank++;
+}
+
+/* Can dimensions @at and @at + 1 of an operand be walked as one? */
+static bool nests(const struct operand *t, uint32_t at)
+{
+	int64_t step;
+
+	/* An empty tensor may have dimensions of any size. */
+	if (__builtin_mul_overflow(t->dims[at], t->dims[at + 1], &step))
+		return false;
+	if (operand_empty(t) || t->dims[at] == 1 || t->dims[at + 1] == 1)
+		return true;
+	return !__builtin_mul_overflow(t->strides[at + 1], t->dims[at + 1], &step) &&
+	       step == t->strides[at];
+}
+
+/* Dimensions @at and @at + 1 of all operands as one. Returns whether they are. */
+static bool merge(struct request *req, uint32_t at)
+{
+	uint32_t s, i;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if ((req->slots >> s & 1) && !nests(&req->t[s], at))
+			return false;
+	for (s = 0; s < REQUEST_SLOTS; s++) {
+		struct operand *t = &req->t[s];
+
+		if (!(req->slots >> s & 1))
+			continue;
+		if (t->dims[at + 1] != 1)
+			t->strides[at] = t->strides[at + 1];
+		t->dims[at] *= t->dims[at + 1];
+		t->rank--;
+		for (i = at + 1; i < t->rank; i++) {
+			t->dims[i] = t->dims[i + 1];
+			t->strides[i] = t->strides[i + 1];
+		}
+		t->dims[t->rank] = 0;
+		t->strides[t->rank] = 0;
+	}
+	return true;
+}
+
+/* Room for one dimension more. */
+static int make_room(struct norm *n, struct accel_error *e)
+{
+	struct operand *d = &n->req->t[UMA_SLOT_DST];
+	uint32_t at;
+
+	if (d->rank < ACCEL_MAX_RANK)
+		return 0;
+	for (at = d->rank - 1; at-- > 0;) {
+		if (at == 0 || at == n->channel || at + 1 == n->channel)
+			continue;
+		if (!merge(n->req, at))
+			continue;
+		n->channel -= n->channel > at;
+		return 0;
+	}
+	return bad(e, -EOPNOTSUPP, "norm.d", "rank",
+		   "a group norm of rank %u needs two neighbours beside the channels that are one in memory",
+		   d->rank);
+}
+
+/* Of 4-bit elements a group starts at a byte, or they all lie apart. */
+static bool nibbles_apart(const struct operand *t, uint32_t channel)
+{
+	return !dtype_is_int4(t->dtype) || t->dims[channel] < 2 ||
+	       t->dims[channel + 1] < 2 || !(t->strides[channel] & 1);
+}
+
+/* The channels become groups of channels. */
+static int cut_groups(struct norm *n, struct accel_error *e)
+{
+	int64_t channels = n->req->t[UMA_SLOT_DST].dims[n->channel];
+	uint32_t groups = n->desc->groups, s;
+	int ret;
+
+	if (!groups || channels % groups)
+		return bad(e, -EINVAL, "norm", "groups",
+			   "%u groups of %lld channels", groups, (long long)channels);
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if ((n->req->slots >> s & 1) &&
+		    n->req->t[s].quant.scheme > ACCEL_QUANT_TENSOR)
+			return bad(e, -EOPNOTSUPP, n->req->t[s].name, "quant.scheme",
+				   "a group norm takes one scale for a tensor");
+	ret = make_room(n, e);
+	if (ret)
+		return ret;
+	for (s = 0; s < REQUEST_SLOTS; s++) {
+		struct operand *t = &n->req->t[s];
+
+		if (!(n->req->slots >> s & 1))
+			continue;
+		cut(t, n->channel, groups);
+		if (!nibbles_apart(t, n->channel))
+			return bad(e, -EOPNOTSUPP, t->name, "dtype",
+				   "%s: a group of %lld channels ends within a byte",
+				   accel_dtype_name(t->dtype),
+				   (long long)t->dims[n->channel + 1]);
+	}
+	/* Of the two, the channels of a group belong to the line. */
+	n->axes = (1u << n->req->t[UMA_SLOT_DST].rank) - 1;
+	n->axes &= ~(1u << n->channel);
+	if (n->channel)
+		n->axes &= ~1u;
+	return 0;
+}
+
+/* Any lines do where the statistics are given: the longest that are not too long. */
+static uint32_t given_axes(const struct operand *d, uint32_t channel)
+{
+	uint32_t last = d->rank - 1, axes = 1u << last, i;
+	int64_t k = d->dims[last];
+
+	for (i = last; i-- > channel + 1;) {
+		if (__builtin_mul_overflow(k, d->dims[i], &k) || k > GIVEN_K)
+			break;
+		axes |= 1u << i;
+	}
+	return axes;
+}
+
+static int find_axes(struct norm *n, struct accel_error *e)
+{
+	const struct operand *d = &n->req->t[UMA_SLOT_DST];
+	uint32_t all = (1u << d->rank) - 1;
+
+	switch (n->desc->func) {
+	case ACCEL_NORM_LAYER:
+	case ACCEL_NORM_RMS:
+		n->func = n->desc->func == ACCEL_NORM_RMS ? UMA_NORM_RMS : UMA_NORM_LAYER;
+		n->axes = n->desc->axes ? n->desc->axes : 1u << (d->rank - 1);
+		if (n->axes & ~all)
+			return bad(e, -EINVAL, "norm", "axes",
+				   "0x%x: norm.d has %u dimensions", n->axes, d->rank);
+		return 0;
+	case ACCEL_NORM_GROUP:
+		return cut_groups(n, e);
+	case ACCEL_NORM_INSTANCE:
+		n->axes = all & ~(1u << n->channel | 1u);
+		if (!n->axes)
+			return bad(e, -EINVAL, "norm.d", "rank",
+				   "rank %u: an instance has dimensions of its own beside the channels",
+				   d->rank);
+		return 0;
+	default:
+		n->func = UMA_NORM_GIVEN;
+		n->axes = given_axes(d, n->channel);
+		return 0;
+	}
+}
+
+int lower_norm(const union any_desc *any, struct request *req, struct accel_error *e)
+{
+	struct norm n = { .desc = &any->norm, .req = req, .func = UMA_NORM_LAYER };
+	struct uma_norm_params params = { 0 };
+	const struct operand *a = &req->t[UMA_SLOT_A], *d = &req->t[UMA_SLOT_DST];
+	float eps = n.desc->eps + 0.0f;
+	uint32_t bits, i;
+	int ret;
+
+	ret = check_scalars(n.desc, e);
+	if (!ret)
+		ret = lines_output(req, UMA_SLOT_DST, ACCEL_ARG_D, &n.desc->d, "norm.d", e);
+	if (!ret && has_channels(n.desc->func))
+		ret = lines_axis(req, n.desc->channel, "norm", "channel", &n.channel, e);
+	if (!ret)
+		ret = operand_init(&req->t[UMA_SLOT_A], &n.desc->a, ACCEL_ARG_A, "norm.a", e);
+	if (ret)
+		return ret;
+	if (a->rank != d->rank)
+		return bad(e, -EINVAL, "norm.a", "rank",
+			   "rank %u, but norm.d has rank %u", a->rank, d->rank);
+	for (i = 0; i < d->rank; i++)
+		if (a->dims[i] != d->dims[i])
+			return bad_at(e, -EINVAL, "norm.a", "dims", i,
+				      "%lld, but that of norm.d is %lld",
+				      (long long)a->dims[i], (long long)d->dims[i]);
+	req->slots |= SLOT(A);
+	ret = norm_epilogue(&n, e);
+	if (!ret)
+		ret = lower_statistics(&n, e);
+	if (!ret)
+		ret = find_axes(&n, e);
+	if (ret)
+		return ret;
+	lines_k(req, n.axes, has_channels(n.desc->func) ? "norm.channel" : "norm.axes");
+	req->funcs = 1u << n.func;
+	memcpy(&bits, &eps, sizeof(bits));
+	params.func = htole32(n.func);
+	params.axes = htole32(n.axes);
+	params.eps = htole32(bits);
+	memcpy(req->params, &params, sizeof(params));
+	return 0;
+}

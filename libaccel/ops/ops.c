@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The operations by their numbers. One that has no class is not an operation.
+ */
+#include "ops.h"
+
+static const char * const norm_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_BIAS] = "bias",
+	[ACCEL_ARG_SCALE] = "scale", [ACCEL_ARG_RESIDUAL] = "residual",
+	[ACCEL_ARG_AUX0] = "mean", [ACCEL_ARG_AUX1] = "variance",
+};
+
+static const char * const topk_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_AUX0] = "indices",
+};
+
+static const char * const dynquant_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_AUX0] = "scales",
+	[ACCEL_ARG_AUX1] = "zeros",
+};
+
+/* Arguments by &enum accel_arg, where they are not those of a GEMM. */
+static const char *const attention_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "q", [ACCEL_ARG_B] = "k", [ACCEL_ARG_C] = "v",
+	[ACCEL_ARG_RESIDUAL] = "partials", [ACCEL_ARG_AUX0] = "mask",
+	[ACCEL_ARG_AUX1] = "pages", [ACCEL_ARG_AUX2] = "lengths",
+	[ACCEL_ARG_AUX3] = "slopes", [ACCEL_ARG_AUX4] = "sinks"
+};
+
+static const char *rotary_feature(uint32_t bit)
+{
+	return 1u << bit == UMA_ROTARY_POSITIONS ? "positions" : "interleaved";
+}
+
+static const char *const rotary_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_B] = "cosines",
+	[ACCEL_ARG_C] = "sines", [ACCEL_ARG_AUX0] = "positions"
+};
+
+static const char *const concat_args[ACCEL_ARG_COUNT] = {
+	"d", "a[0]", "a[1]", "a[2]", "a[3]", "a[4]", "a[5]", "a[6]", "a[7]"
+};
+
+static const char *const split_args[ACCEL_ARG_COUNT] = {
+	"d[0]", "a", "d[1]", "d[2]", "d[3]", "d[4]", "d[5]", "d[6]", "d[7]"
+};
+
+static const char *const ffn_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_B] = "up",
+	[ACCEL_ARG_C] = "gate", [ACCEL_ARG_BIAS] = "down_bias",
+	[ACCEL_ARG_RESIDUAL] = "residual", [ACCEL_ARG_AUX0] = "down",
+	[ACCEL_ARG_AUX1] = "up_bias", [ACCEL_ARG_AUX2] = "gate_bias"
+};
+
+static const struct op_class classes[ACCEL_OP_COUNT] = {
+	[ACCEL_OP_NORM] = {
+		.size = sizeof(struct accel_norm_desc),
+		.opcode = UMA_OP_NORM,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A) | SLOT(RESIDUAL),
+		.algorithm = "lines",
+		.func_field = "func",
+		.func_name = norm_name,
+		.args = norm_args,
+		.lower = lower_norm,
+	},
+	[ACCEL_OP_SOFTMAX] = {
+		.size = sizeof(struct accel_softmax_desc),
+		.opcode = UMA_OP_SOFTMAX,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.algorithm = "lines",
+		.func_field = "func",
+		.func_name = softmax_name,
+		.lower = lower_softmax,
+	},
+	[ACCEL_OP_REDUCE] = {
+		.size = sizeof(struct accel_reduce_desc),
+		.opcode = UMA_OP_REDUCE,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.algorithm = "lines",
+		.func_field = "func",
+		.func_name = reduce_name,
+		.lower = lower_reduce,
+	},
+	[ACCEL_OP_TOPK] = {
+		.size = sizeof(struct accel_topk_desc),
+		.opcode = UMA_OP_TOPK,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST) | SLOT(AUX0),
+		.fixed = SLOT(AUX0),
+		.algorithm = "heap",
+		.args = topk_args,
+		.lower = lower_topk,
+	},
+	[ACCEL_OP_DYNQUANT] = {
+		.size = sizeof(struct accel_dynquant_desc),
+		.opcode = UMA_OP_DYNQUANT,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST) | SLOT(AUX0) | SLOT(AUX1),
+		.fixed = SLOT(AUX0) | SLOT(AUX1),
+		.algorithm = "lines",
+		.args = dynquant_args,
+		.lower = lower_dynquant,
+	},
+	[ACCEL_OP_SCAN] = {
+		.size = sizeof(struct accel_scan_desc),
+		.opcode = UMA_OP_SCAN,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.algorithm = "lines",
+		.lower = lower_scan,
+	},
+	[ACCEL_OP_COPY] = {
+		.size = sizeof(struct accel_copy_desc),
+		.opcode = UMA_OP_COPY,
+		.shape = SHAPE_ELEMENTWISE,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.algorithm = "convert",
+		.lower = lower_copy,
+	},
+	[ACCEL_OP_FILL] = {
+		.size = sizeof(struct accel_fill_desc),
+		.opcode = UMA_OP_FILL,
+		.shape = SHAPE_ELEMENTWISE,
+		.outputs = SLOT(DST),
+		.algorithm = "fill",
+		.lower = lower_fill,
+	},
+	[ACCEL_OP_UNARY] = {
+		.size = sizeof(struct accel_unary_desc),
+		.opcode = UMA_OP_UNARY,
+		.shape = SHAPE_ELEMENTWISE,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.algorithm = "elementwise",
+		.func_field = "func",
+		.func_name = accel_unary_name,
+		.lower = lower_unary,
+	},
+	[ACCEL_OP_BINARY] = {
+		.size = sizeof(struct accel_binary_desc),
+		.opcode = UMA_OP_BINARY,
+		.shape = SHAPE_ELEMENTWISE,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A) | SLOT(B),
+		.algorithm = "elementwise",
+		.func_field = "func",
+		.func_name = accel_binary_name,
+		.lower = lower_binary,
+	},
+	[ACCEL_OP_SELECT] = {
+		.size = sizeof(struct accel_select_desc),
+		.opcode = UMA_OP_SELECT,
+		.shape = SHAPE_ELEMENTWISE,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A) | SLOT(B) | SLOT(C),
+		.like_b = SLOT(C),
+		.algorithm = "elementwise",
+		.lower = lower_select,
+	},
+	[ACCEL_OP_ROTARY] = {
+		.size = sizeof(struct accel_rotary_desc),
+		.opcode = UMA_OP_ROTARY,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.like_b = SLOT(C),
+		.fixed = SLOT(AUX0),
+		.algorithm = "by pairs",
+		.func_field = "flags",
+		.func_name = rotary_feature,
+		.args = rotary_args,
+		.lower = lower_rotary,
+	},
+	[ACCEL_OP_CONV] = {
+		.size = sizeof(struct accel_conv_desc),
+		.opcode = UMA_OP_CONV,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(RESIDUAL),
+		.func_field = "algorithm",
+		.func_name = conv_func_name,
+		.lower = lower_conv,
+		.ways = conv_ways,
+	},
+	[ACCEL_OP_CONCAT] = {
+		.size = sizeof(struct accel_concat_desc),
+		.opcode = UMA_OP_COPY,
+		.algorithm = "copies",
+		.args = concat_args,
+		.lower = lower_concat,
+	},
+	[ACCEL_OP_SPLIT] = {
+		.size = sizeof(struct accel_split_desc),
+		.opcode = UMA_OP_COPY,
+		.algorithm = "copies",
+		.args = split_args,
+		.lower = lower_split,
+	},
+	[ACCEL_OP_PAD] = {
+		.size = sizeof(struct accel_pad_desc),
+		.opcode = UMA_OP_COPY,
+		.algorithm = "copies",
+		.lower = lower_pad,
+	},
+	[ACCEL_OP_FFN] = {
+		.size = sizeof(struct accel_ffn_desc),
+		.opcode = UMA_OP_GEMM,
+		.algorithm = "products",
+		.args = ffn_args,
+		.lower = lower_ffn,
+	},
+	[ACCEL_OP_GEMM] = {
+		.size = sizeof(struct accel_gemm_desc),
+		.opcode = UMA_OP_GEMM,
+		.shape = SHAPE_MATRIX,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(C) | SLOT(RESIDUAL),
+		.algorithm = "blocked",
+		.lower = lower_gemm,
+	},
+	[ACCEL_OP_POOL] = {
+		.size = sizeof(struct accel_pool_desc),
+		.opcode = UMA_OP_POOL,
+		.outputs = SLOT(DST),
+		.algorithm = "windows",
+		.func_field = "func",
+		.func_name = pool_func_name,
+		.lower = lower_pool,
+	},
+	[ACCEL_OP_RESIZE] = {
+		.size = sizeof(struct accel_resize_desc),
+		.opcode = UMA_OP_RESIZE,
+		.outputs = SLOT(DST),
+		.algorithm = "samples",
+		.func_field = "func",
+		.func_name = resize_func_name,
+		.lower = lower_resize,
+	},
+	[ACCEL_OP_GATHER] = {
+		.size = sizeof(struct accel_gather_desc),
+		.opcode = UMA_OP_GATHER,
+		.outputs = SLOT(DST),
+		.fixed = SLOT(B),
+		.algorithm = "by index",
+		.func_field = "func",
+		.func_name = gather_func_name,
+		.lower = lower_gather,
+	},
+	[ACCEL_OP_SCATTER] = {
+		.size = sizeof(struct accel_scatter_desc),
+		.opcode = UMA_OP_SCATTER,
+		.outputs = SLOT(DST),
+		.in_place = SLOT(A),
+		.fixed = SLOT(B),
+		.algorithm = "by index, in order",
+		.func_field = "func",
+		.func_name = scatter_func_name,
+		.lower = lower_scatter,
+	},
+	[ACCEL_OP_ATTENTION] = {
+		.size = sizeof(struct accel_attention_desc),
+		.opcode = UMA_OP_ATTENTION,
+		.shape = SHAPE_OWN,
+		.outputs = SLOT(DST) | SLOT(RESIDUAL),
+		.in_place = SLOT(A),
+		.like_b = SLOT(C),
+		.fixed = SLOT(RESIDUAL) | SLOT(AUX0) | SLOT(AUX1) | SLOT(AUX2) | SLOT(AUX3) |
+			 SLOT(AUX4),
+		.algorithm = "online softmax",
+		.func_name = attention_func_name,
+		.args = attention_args,
+		.lower = lower_attention,
+	},
+};
+
+/* NULL for a number that is not an operation. */
+const struct op_class *op_class(uint32_t op)
+{
+	return op < ACCEL_OP_COUNT && classes[op].lower ? &classes[op] : NULL;
+}
+
+/* Opcodes that have no descriptor of their own are the library's business. */
+uint32_t op_of_opcode(uint32_t opcode)
+{
+	uint32_t op;
+
+	for (op = 0; op < ACCEL_OP_COUNT; op++)
+		if (op_class(op) && classes[op].opcode == opcode)
+			return op;
+	return ACCEL_OP_NONE;
+}

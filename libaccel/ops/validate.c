@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Descriptors: what all operations have in common. Whatever is wrong is found
+ * here, before an engine is asked, and is said with the path of the field.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops.h"
+
+static int fail(struct accel_error *e, int code, const char *fmt, va_list ap)
+{
+	e->size = sizeof(*e);
+	e->code = code;
+	e->op_index = UINT32_MAX;
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	return code;
+}
+
+/* Record that @name.@suffix is at fault. Returns @code. */
+int bad(struct accel_error *e, int code, const char *name, const char *suffix,
+	const char *fmt, ...)
+{
+	va_list ap;
+
+	snprintf(e->field, sizeof(e->field), "%s%s%s", name, *suffix ? "." : "",
+		 suffix);
+	va_start(ap, fmt);
+	fail(e, code, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+/* The same for an element of an array. */
+int bad_at(struct accel_error *e, int code, const char *name,
+	   const char *suffix, uint32_t index, const char *fmt, ...)
+{
+	va_list ap;
+
+	snprintf(e->field, sizeof(e->field), "%s.%s[%u]", name, suffix, index);
+	va_start(ap, fmt);
+	fail(e, code, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int check_header(const struct accel_desc *hdr, const char *name,
+		 struct accel_error *e)
+{
+	if (hdr->engine >= ACCEL_ENGINE_COUNT)
+		return bad(e, -EINVAL, name, "hdr.engine",
+			   "%u is not a kind of engine", hdr->engine);
+	if (hdr->pad)
+		return bad(e, -EINVAL, name, "hdr.pad", "must be zero");
+	return 0;
+}
+
+/* Number of parameters of the activations. */
+static const uint8_t act_params[ACCEL_ACT_COUNT] = {
+	[ACCEL_ACT_CLAMP] = 2,
+	[ACCEL_ACT_LEAKY_RELU] = 1,
+	[ACCEL_ACT_HARD_SIGMOID] = 2,
+	[ACCEL_ACT_ELU] = 1,
+	[ACCEL_ACT_CELU] = 1,
+	[ACCEL_ACT_SELU] = 2,
+};
+
+int check_activation(const struct accel_epilogue *epi, const char *name,
+		     struct request *req, struct accel_error *e)
+{
+	uint32_t params;
+
+	if (epi->act >= ACCEL_ACT_COUNT)
+		return bad(e, -EINVAL, name, "act", "%u is not an activation",
+			   epi->act);
+	params = act_params[epi->act];
+	if (epi->pad)
+		return bad(e, -EINVAL, name, "pad", "must be zero");
+	if (params < 1 && epi->p0 != 0)
+		return bad(e, -EINVAL, name, "p0",
+			   "is set, but the activation does not use it");
+	if (params < 2 && epi->p1 != 0)
+		return bad(e, -EINVAL, name, "p1",
+			   "is set, but the activation does not use it");
+	if (!isfinite(epi->p0))
+		return bad(e, -EINVAL, name, "p0", "is not finite");
+	if (!isfinite(epi->p1))
+		return bad(e, -EINVAL, name, "p1", "is not finite");
+	if (epi->act == ACCEL_ACT_CLAMP && epi->p0 > epi->p1)
+		return bad(e, -EINVAL, name, "p1",
+			   "the upper bound %g is below the lower bound %g",
+			   (double)epi->p1, (double)epi->p0);
+	if (epi->act == ACCEL_ACT_CELU && epi->p0 == 0)
+		return bad(e, -EINVAL, name, "p0", "is a divisor and must not be 0");
+	req->act = epi->act;
+	/* Minus zero is zero where the parameter is not used. */
+	req->p0 = params > 0 ? epi->p0 : 0;
+	req->p1 = params > 1 ? epi->p1 : 0;
+	return 0;
+}
+
+/*
+ * Give @t the rank and the dimensions of @to as numpy does: missing dimensions
+ * come first, those of 1 are repeated by a stride of 0. The last @fixed
+ * dimensions are left alone.
+ */
+int broadcast(struct operand *t, const struct operand *to, uint32_t fixed,
+	      struct accel_error *e)
+{
+	struct operand_quant *q = &t->quant;
+	uint32_t pad, i;
+
+	if (t->rank > to->rank)
+		return bad(e, -EINVAL, t->name, "rank",
+			   "rank %u, but %s has rank %u", t->rank, to->name,
+			   to->rank);
+	pad = to->rank - t->rank;
+	for (i = pad; i + fixed < to->rank; i++)
+		if (t->dims[i - pad] != 1 && t->dims[i - pad] != to->dims[i])
+			return bad_at(e, -EINVAL, t->name, "dims", i - pad,
+				      "%lld is neither 1 nor %lld, which is %s.dims[%u]",
+				      (long long)t->dims[i - pad],
+				      (long long)to->dims[i], to->name, i);
+	memmove(t->dims + pad, t->dims, t->rank * sizeof(t->dims[0]));
+	memmove(t->strides + pad, t->strides, t->rank * sizeof(t->strides[0]));
+	for (i = 0; i < pad; i++) {
+		t->dims[i] = 1;
+		t->strides[i] = 0;
+	}
+	t->rank = to->rank;
+	q->axis += q->scheme >= ACCEL_QUANT_CHANNEL ? pad : 0;
+	for (i = 0; i + fixed < to->rank; i++) {
+		if (t->dims[i] == to->dims[i])
+			continue;
+		if (q->scheme == ACCEL_QUANT_CHANNEL && i == q->axis)
+			return bad(e, -EOPNOTSUPP, t->name, "quant.axis",
+				   "the tensor is broadcast along the dimension of its scales: use one scale for the tensor");
+		if (q->scheme == ACCEL_QUANT_GROUP)
+			q->flags |= UMA_QUANT_SHARED(i);
+		t->dims[i] = to->dims[i];
+		t->strides[i] = 0;
+	}
+	return operand_extent(t, e);
+}
+
+/* An input that broadcasts to D. */
+int input_init(struct request *req, uint32_t slot, uint32_t arg,
+	       const struct accel_tensor *from, const char *name, struct accel_error *e)
+{
+	int ret;
+
+	ret = operand_init(&req->t[slot], from, arg, name, e);
+	if (ret)
+		return ret;
+	req->slots |= 1u << slot;
+	return broadcast(&req->t[slot], &req->t[UMA_SLOT_DST], 0, e);
+}
+
+/*
+ * What GEMM and convolution have in common in the table of types of &struct
+ * accel_gemm_desc: weights in integers have a quantisation, and D goes with A.
+ */
+int check_product(const struct operand *a, const struct operand *b,
+		  const struct operand *d, struct accel_error *e)
+{
+	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
+	bool ok;
+
+	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
+		return bad(e, -EINVAL, b->name, "quant.scheme",
+			   "integers by floating-point numbers need a quantisation");
+	if (dtype_is_int8(a->dtype))
+		ok = !dtype_is_int4(d->dtype);
+	else if (a->dtype == ACCEL_F32 && !weights)
+		ok = dtype_is_float(d->dtype);
+	else
+		ok = d->dtype == a->dtype || d->dtype == ACCEL_F32;
+	if (!ok)
+		return bad(e, -EINVAL, d->name, "dtype",
+			   "%s is no result of %s by %s", accel_dtype_name(d->dtype),
+			   accel_dtype_name(a->dtype), accel_dtype_name(b->dtype));
+	return 0;
+}
+
+/**
+ * request_create - check a descriptor and turn it into a request
+ * @desc: the caller's
+ * @copy: out: what the library knows of it; the request points into it
+ * @req: out, for request_release()
+ * @e: filled on failure
+ *
+ * Return: 0, -EINVAL, -E2BIG, -EOPNOTSUPP, -ENOMEM.
+ */
+int request_create(const struct accel_desc *desc, union any_desc *copy,
+		   struct request *req, struct accel_error *e)
+{
+	const struct op_class *class;
+	int ret;
+
+	memset(req, 0, sizeof(*req));
+	if (!desc)
+		return bad(e, -EINVAL, "desc", "", "no descriptor");
+	if (desc->size < sizeof(*desc))
+		return bad(e, -EINVAL, "desc", "size",
+			   "%u bytes are less than the header", desc->size);
+	class = op_class(desc->op);
+	if (!class)
+		return bad(e, -EINVAL, "desc", "op", "%u is not an operation",
+			   desc->op);
+	/* There has been one version only: its size is the smallest. */
+	ret = struct_in(copy, class->size, desc, class->size);
+	if (ret == -E2BIG)
+		return bad(e, ret, accel_op_name(desc->op), "hdr.size",
+			   "the descriptor has fields, not zero, that this library does not know");
+	if (ret)
+		return bad(e, ret, accel_op_name(desc->op), "hdr.size",
+			   "%u bytes are less than the %zu of the descriptor",
+			   desc->size, class->size);
+	ret = check_header(&copy->hdr, accel_op_name(desc->op), e);
+	if (ret)
+		return ret;
+	req->op = copy->hdr.op;
+	req->engine = copy->hdr.engine;
+	req->class = class;
+	req->desc = copy;
+	req->opcode = class->opcode;
+	ret = class->lower(copy, req, e);
+	if (ret)
+		request_release(req);
+	return ret;
+}

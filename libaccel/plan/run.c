@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/*
+ * All at once: plan, bind, submit and wait.
+ */
+#include <errno.h>
+
+#include "libaccel/core/objects.h"
+#include "planner.h"
+
+/* Why a job failed, in the context's record. */
+static int record_outcome(struct accel_ctx *ctx, struct accel_fence *fence, int ret)
+{
+	struct accel_fence_info info = { .size = sizeof(info) };
+	struct accel_error e = ACCEL_ERROR_INIT;
+
+	if (accel_fence_get_info(fence, &info))
+		return ret;
+	bad(&e, ret, "", "", "%s", info.text[0] ? info.text : "the job failed");
+	e.engine = info.engine;
+	e.op_index = info.op_index;
+	e.addr = info.addr;
+	return ctx_set_error(ctx, &e);
+}
+
+/**
+ * plan_run - run a plan once and wait for it
+ * @plan: plan
+ * @bindings: its arguments
+ * @count: their number
+ *
+ * Return: 0, or what the step that failed gave; the context's record has it.
+ */
+int plan_run(struct accel_plan *plan, const struct accel_binding *bindings,
+	     uint32_t count)
+{
+	struct accel_queue_opts opts = ACCEL_QUEUE_OPTS_INIT;
+	struct accel_ctx *ctx = plan->ctx;
+	struct accel_fence *fence;
+	struct accel_queue *queue;
+	struct accel_job *job;
+	int ret;
+
+	ret = accel_job_create(ctx, NULL, &job);
+	if (ret)
+		return ret;
+	ret = accel_job_add(job, plan, bindings, count, NULL, 0, NULL);
+	if (ret)
+		goto out_job;
+	opts.engine = plan->info.engine;
+	ret = accel_queue_create(ctx, &opts, &queue);
+	if (ret)
+		goto out_job;
+	ret = accel_queue_submit(queue, job, NULL, &fence);
+	if (ret)
+		goto out_queue;
+	ret = accel_fence_wait(fence, -1);
+	if (ret)
+		ret = record_outcome(ctx, fence, ret);
+	accel_fence_unref(fence);
+out_queue:
+	accel_queue_destroy(queue);
+out_job:
+	accel_job_destroy(job);
+	return ret;
+}
+
+/* Addresses decide about alignment, and every operand needs a buffer. */
+static int look_at_buffers(struct request *req, struct accel_error *e)
+{
+	uint32_t s, i;
+	int ret;
+
+	for (i = 0; req->parts && i < req->parts->count; i++) {
+		ret = look_at_buffers(&req->parts->part[i].req, e);
+		if (ret)
+			return ret;
+	}
+	for (s = 0; s < REQUEST_SLOTS; s++) {
+		struct operand *t = &req->t[s];
+
+		if (!(req->slots & (1u << s)) || t->own)
+			continue;
+		if (!t->from->bo)
+			return bad(e, -EINVAL, t->name, "bo",
+				   "the tensor has no buffer");
+		if (t->quant.scheme >= ACCEL_QUANT_CHANNEL &&
+		    !t->from->quant.scales)
+			return bad(e, -EINVAL, t->name, "quant.scales",
+				   "the scales have no buffer");
+		t->addr = t->from->bo->addr + t->from->offset;
+	}
+	return 0;
+}
+
+/* The caller's tensor that is bound by a number. */
+static const struct accel_tensor *tensor_of(const struct request *req, uint32_t arg)
+{
+	uint32_t s;
+
+	if (req->parts)
+		return req->parts->tensor[arg];
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if ((req->slots & (1u << s)) && req->t[s].arg == arg)
+			return req->t[s].from;
+	return NULL;
+}
+
+/**
+ * plan_bindings - the buffers of the tensors that a plan was made of
+ * @plan: plan
+ * @req: request that it was made of
+ * @bindings: out: room for PLAN_MAX_ARGS
+ *
+ * Return: their number.
+ */
+uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
+		       struct accel_binding *bindings)
+{
+	const uint32_t tables = ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS;
+	uint32_t i;
+
+	for (i = 0; i < plan->arg_count; i++) {
+		uint32_t arg = plan->args[i].arg;
+		const struct accel_tensor *t = tensor_of(req, arg & ~tables);
+
+		bindings[i] = (struct accel_binding) { .arg = arg };
+		if (arg & ACCEL_ARG_SCALES) {
+			bindings[i].bo = t->quant.scales;
+			bindings[i].offset = t->quant.scales_offset;
+		} else if (arg & ACCEL_ARG_ZEROS) {
+			bindings[i].bo = t->quant.zeros;
+			bindings[i].offset = t->quant.zeros_offset;
+		} else {
+			bindings[i].bo = t->bo;
+			bindings[i].offset = t->offset;
+		}
+	}
+	return plan->arg_count;
+}
+
+int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
+{
+	struct accel_binding bindings[PLAN_MAX_ARGS];
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_plan *plan;
+	struct request req;
+	union any_desc copy;
+	uint32_t count;
+	int ret;
+
+	ret = request_create(desc, &copy, &req, &e);
+	if (!ret)
+		ret = look_at_buffers(&req, &e);
+	if (!ret)
+		ret = plan_place(ctx, &req, &plan, &e);
+	if (ret) {
+		request_release(&req);
+		if (e.code)
+			ctx_set_error(ctx, &e);
+		return ret;
+	}
+	count = plan_bindings(plan, &req, bindings);
+	request_release(&req);
+	ret = plan_run(plan, bindings, count);
+	accel_plan_unref(plan);
+	return ret;
+}

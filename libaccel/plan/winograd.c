@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The weights of Winograd's algorithms, once: U = G g G' is a product of a
+ * constant matrix with the nine numbers of each kernel, so the device does it.
+ */
+#include <string.h>
+
+#include "libaccel/core/objects.h"
+#include "planner.h"
+
+#define TAPS	9
+
+static const double g2[4][3] = {
+	{ 1, 0, 0 }, { 0.5, 0.5, 0.5 }, { 0.5, -0.5, 0.5 }, { 0, 0, 1 },
+};
+
+static const double g4[6][3] = {
+	{ 1.0 / 4, 0, 0 }, { -1.0 / 6, -1.0 / 6, -1.0 / 6 }, { -1.0 / 6, 1.0 / 6, -1.0 / 6 },
+	{ 1.0 / 24, 1.0 / 12, 1.0 / 6 }, { 1.0 / 24, -1.0 / 12, 1.0 / 6 }, { 0, 0, 1 },
+};
+
+static const double g6[8][3] = {
+	{ 1, 0, 0 }, { -2.0 / 9, -2.0 / 9, -2.0 / 9 }, { -2.0 / 9, 2.0 / 9, -2.0 / 9 },
+	{ 1.0 / 90, 1.0 / 45, 2.0 / 45 }, { 1.0 / 90, -1.0 / 45, 2.0 / 45 },
+	{ 32.0 / 45, 16.0 / 45, 8.0 / 45 }, { 32.0 / 45, -16.0 / 45, 8.0 / 45 }, { 0, 0, 1 },
+};
+
+/* Row (i, j), column (y, x): G[i][y] G[j][x], rounded once. */
+static int make_matrix(struct accel_ctx *ctx, uint32_t edge, struct accel_bo **bo)
+{
+	const double (*g)[3] = edge == 2 ? g2 : edge == 4 ? g4 : g6;
+	uint32_t points = edge + 2, i, j, y, x;
+	uint64_t bytes = sizeof(float) * points * points * TAPS;
+	float *out;
+	int ret;
+
+	ret = accel_bo_create(ctx, bytes, NULL, bo);
+	if (ret)
+		return ret;
+	ret = accel_bo_cpu_begin(*bo, 0, bytes, ACCEL_CPU_WRITE);
+	if (ret)
+		return ret;
+	out = accel_bo_ptr(*bo);
+	for (i = 0; i < points; i++)
+		for (j = 0; j < points; j++)
+			for (y = 0; y < 3; y++)
+				for (x = 0; x < 3; x++)
+					*out++ = (float)(g[i][y] * g[j][x]);
+	return accel_bo_cpu_end(*bo, 0, bytes, ACCEL_CPU_WRITE);
+}
+
+/* The weights as dense binary32 [M, C, 9]. */
+static int make_plain(struct accel_ctx *ctx, const struct accel_tensor *from,
+		      struct accel_bo **bo)
+{
+	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
+	int ret;
+
+	ret = accel_bo_create(ctx, sizeof(float) * from->dims[0] * from->dims[1] * TAPS,
+			      NULL, bo);
+	if (ret)
+		return ret;
+	copy.a = *from;
+	copy.d = accel_tensor_dense(*bo, ACCEL_F32, from->rank, from->dims);
+	return accel_run(ctx, &copy.hdr);
+}
+
+/**
+ * winograd_weights - transform weights
+ * @ctx: context
+ * @from: weights, [M, C, 3, 3] of floating-point numbers
+ * @edge: 2, 4 or 6
+ * @to: room for binary32 [edge + 2, edge + 2, C, M]
+ *
+ * Return: 0, or what running it gives; the context's record has it.
+ */
+int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uint32_t edge,
+		     struct accel_bo *to)
+{
+	int64_t m = from->dims[0], c = from->dims[1], points = (edge + 2) * (edge + 2);
+	const int64_t ad[] = { points, TAPS }, bd[] = { c, TAPS, m }, dd[] = { c, points, m };
+	struct accel_gemm_desc gemm = ACCEL_GEMM_DESC_INIT;
+	struct accel_bo *matrix = NULL, *plain = NULL;
+	int ret;
+
+	if (!m || !c)
+		return 0;
+	ret = make_matrix(ctx, edge, &matrix);
+	if (!ret)
+		ret = make_plain(ctx, from, &plain);
+	if (!ret) {
+		gemm.a = accel_tensor_dense(matrix, ACCEL_F32, 2, ad);
+		gemm.b = accel_tensor_dense(plain, ACCEL_F32, 3, bd);
+		gemm.b.flags = ACCEL_TENSOR_STRIDES;
+		gemm.b.strides[0] = TAPS;
+		gemm.b.strides[1] = 1;
+		gemm.b.strides[2] = c * TAPS;
+		gemm.d = accel_tensor_dense(to, ACCEL_F32, 3, dd);
+		gemm.d.flags = ACCEL_TENSOR_STRIDES;
+		gemm.d.strides[0] = m;
+		gemm.d.strides[1] = c * m;
+		gemm.d.strides[2] = 1;
+		ret = accel_run(ctx, &gemm.hdr);
+	}
+	accel_bo_unref(plain);
+	accel_bo_unref(matrix);
+	return ret;
+}

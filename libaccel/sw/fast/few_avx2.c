@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-/*
- * Products of few rows by weights as they lie: AVX2, FMA and F16C.
- */
-#include "vec256.h"
-
-#define FEW_TABLE	few_avx2
-#include "few_kernel.h"

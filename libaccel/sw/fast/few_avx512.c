@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-/*
- * Products of few rows by weights as they lie: AVX-512.
- */
-#include "vec512.h"
-
-#define FEW_TABLE	few_avx512
-#include "few_kernel.h"

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Winograd's minimal filtering F(m x m, 3 x 3): S. Winograd, "Arithmetic
+ * Complexity of Computations", 1980; A. Lavin and S. Gray, "Fast Algorithms for
+ * Convolutional Neural Networks", 2016.
+ *
+ * A group of tiles is transformed, multiplied for a panel of output channels point
+ * by point, and transformed back, all in the second-level cache. Where a task has
+ * too few groups for the threads, all inputs are transformed in a phase of their
+ * own and the second phase is cut along the output channels as well.
+ */
+#include <string.h>
+#include "libaccel/sw/kernels/classes.h"
+#include "conv_fast.h"
+
+/* Output channels of a panel */
+#define PANEL		64u
+/* Tiles that are transformed in one go where that is a phase */
+#define IN_TILES	4u
+
+/* Bytes of a transformed tile at a point: an odd number of cache lines. */
+static int64_t row_bytes(uint32_t channels)
+{
+	return (int64_t)(((channels + 15) / 16) | 1) * 64;
+}
+
+static uint32_t points_of(const struct conv_prog *c)
+{
+	return (c->g.edge + 2u) * (c->g.edge + 2u);
+}
+
+/*
+ * Tiles of a group: with their sums, most of the second-level cache; weights stream past
+ * once a group.
+ */
+static uint32_t group_of(const struct conv_prog *c, const struct fast_prog *p, uint32_t tiles)
+{
+	const uint64_t tile = points_of(c) * ((uint64_t)c->v_ms + 4ul * PANEL);
+	uint64_t n = p->cpu->l2 / 4 * 3 / tile, groups, parts;
+	const uint32_t mr = CONV_MR, threads = p->cpu->threads ? p->cpu->threads : 1;
+
+	if (p->hint.mt)
+		n = p->hint.mt;
+	n = UMA_MAX(n, mr);
+	n = UMA_MIN(n, FAST_SCRATCH * 7ul / 8 / tile);
+	if (!n)
+		return 0;
+	groups = (tiles + n - 1) / n;
+	parts = groups * c->g.images * ((c->g.m + PANEL - 1) / PANEL);
+	/* As much for each thread, where there is little. */
+	if (parts % threads && parts < 4 * threads &&
+	    tiles / ((groups + threads - 1) / threads * threads) >= mr) {
+		groups = (groups + threads - 1) / threads * threads;
+		return (uint32_t)((tiles + groups - 1) / groups);
+	}
+	n = (tiles + groups - 1) / groups;
+	/* Whole blocks, if there is room. */
+	if (n > mr && n % mr && n + mr - n % mr <= FAST_SCRATCH * 7ul / 8 / tile)
+		n += mr - n % mr;
+	return (uint32_t)n;
+}
+
+static uint64_t zeros_bytes(const struct conv_prog *c)
+{
+	return ((uint64_t)c->g.c * c->es + 127) / 64 * 64;
+}
+
+/* Bytes of the input with channels last, in the memory of a run. */
+static uint64_t in_bytes(const struct conv_prog *c)
+{
+	return c->turns_in ? ((uint64_t)c->g.images * c->g.in[0] * c->g.in[1] * c->px + 63) / 64 *
+			     64 : 0;
+}
+
+static int wino_prepare(struct fast_prog *p)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+	struct conv_prog *c = (struct conv_prog *)p->priv;
+	const uint32_t func = p->op->u.conv.func;
+	uint32_t tiles, threads = p->cpu->threads ? p->cpu->threads : 1;
+
+	if (func < UMA_CONV_WINOGRAD_2 || uma_tensor_empty(&p->op->t[UMA_SLOT_DST]))
+		return 0;
+	conv_geometry(p->op, &c->g);
+	c->g.edge = (uint8_t)(2 + 2 * (func - UMA_CONV_WINOGRAD_2));
+	if (!(p->cpu->isa & (FAST_AVX512 | FAST_AVX2)))
+		return 0;
+	c->k = p->cpu->isa & FAST_AVX512 ? &conv_f32_avx512 : &conv_f32_avx2;
+	c->wino = p->cpu->isa & FAST_AVX512 ? &wino_avx512 : &wino_avx2;
+	if (!c->g.c || (a->dtype != UMA_DTYPE_F32 && a->dtype != UMA_DTYPE_BF16) ||
+	    a->quant || b->quant)
+		return 0;
+	if (b->layout == UMA_LAYOUT_STRIDED) {
+		if (b->strides[3] != 1)
+			return 0;
+		c->b_ks = b->strides[2] * 4;
+		c->b_ns = 4 * CONV_LANES;
+		c->b_y = b->strides[0] * 4;
+		c->b_x = b->strides[1] * 4;
+	} else if (!conv_blocks_init(c, p, c->g.edge + 2u)) {
+		return 0;
+	}
+	conv_finish_init(c, p);
+	c->es = a->dtype == UMA_DTYPE_F32 ? 4 : 2;
+	c->v_ms = row_bytes(c->g.c);
+	c->g.tiles[0] = (c->g.out[0] + c->g.edge - 1) / c->g.edge;
+	c->g.tiles[1] = (c->g.out[1] + c->g.edge - 1) / c->g.edge;
+	if (__builtin_mul_overflow(c->g.tiles[0], c->g.tiles[1], &tiles))
+		return 0;
+	c->group = group_of(c, p, tiles);
+	if (!c->group)
+		return 0;
+	c->tgroups = (tiles + c->group - 1) / c->group;
+	c->nblocks = 1;
+	c->nblock = c->g.m;
+	c->px = c->g.c * c->es;
+	c->vector_turn = p->cpu->isa & FAST_AVX512;
+	c->turns_in = a->strides[1] != 1;
+	if (c->turns_in) {
+		/* A row of an image is a tile. */
+		p->tiles[p->phase_count++] = c->g.images * c->g.in[0];
+		p->work_bytes = in_bytes(c);
+	}
+	c->fused = threads == 1 || (uint64_t)c->tgroups * c->g.images >= 3ul * threads;
+	if (!c->fused) {
+		/* Four tiles a thread. */
+		uint32_t panels = (c->g.m + PANEL - 1) / PANEL, want;
+
+		want = (uint32_t)(4ul * threads / ((uint64_t)c->tgroups * c->g.images)) + 1;
+		c->nblock = (panels + want - 1) / want * PANEL;
+		c->nblocks = (c->g.m + c->nblock - 1) / c->nblock;
+		p->work_bytes += (uint64_t)c->g.images * points_of(c) * tiles * (uint64_t)c->v_ms;
+		p->tiles[p->phase_count++] = c->g.images * ((tiles + IN_TILES - 1) / IN_TILES);
+	}
+	if ((uint64_t)c->g.images * tiles * c->nblocks > 0x7fffffffu ||
+	    (uint64_t)c->g.images * c->g.in[0] > 0x7fffffffu)
+		return 0;
+	p->tiles[p->phase_count++] = c->g.images * c->tgroups * c->nblocks;
+	p->macs = p->program->macs;
+	return 1;
+}
+
+/* --- input ------------------------------------------------------------------ */
+
+/* Row @tile of all images with channels last. */
+static void turn_in(const struct fast_run *r, uint32_t tile)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const struct conv_plan *g = &c->g;
+	const int64_t off = tile / g->in[0] * g->a_stride[CONV_N] +
+			    tile % g->in[0] * g->a_stride[CONV_Y];
+
+	conv_turn_row(c, (uint8_t *)r->work + (uint64_t)tile * g->in[1] * c->px,
+		      (const uint8_t *)fast_ptr(&r->prog->op->t[UMA_SLOT_A]) + off * c->es,
+		      g->a_stride[CONV_X] * c->es, g->a_stride[CONV_C] * c->es, g->in[1]);
+}
+
+/* Transform tiles @t0 .. of an image; the first one's first point goes to @v. */
+static void transform_in(const struct fast_run *r, uint32_t image, uint32_t t0, uint32_t count,
+			 uint8_t *v, int64_t v_ps, const uint8_t *zeros)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const struct uma_tensor_view *t = &r->prog->op->t[UMA_SLOT_A];
+	const int64_t xs = c->turns_in ? c->px : c->g.a_stride[CONV_X] * c->es;
+	const int64_t ys = c->turns_in ? xs * c->g.in[1] : c->g.a_stride[CONV_Y] * c->es;
+	const uint8_t *a = c->turns_in ? (const uint8_t *)r->work + image * ys * c->g.in[0] :
+		(const uint8_t *)fast_ptr(t) + image * c->g.a_stride[CONV_N] * c->es;
+	const uint32_t points = c->g.edge + 2u;
+	struct wino_in w = {
+		.v_ps = v_ps, .channels = c->g.c, .bf16 = t->dtype == UMA_DTYPE_BF16,
+	};
+	uint32_t i, y, x;
+
+	for (i = 0; i < count; i++) {
+		int64_t iy = (int64_t)((t0 + i) / c->g.tiles[1]) * c->g.edge - c->g.pad[0];
+		int64_t ix = (int64_t)((t0 + i) % c->g.tiles[1]) * c->g.edge - c->g.pad[1];
+
+		for (y = 0; y < points; y++)
+			for (x = 0; x < points; x++) {
+				bool out = iy + y < 0 || iy + y >= c->g.in[0] ||
+					   ix + x < 0 || ix + x >= c->g.in[1];
+
+				w.px[y * points + x] = out ? zeros :
+					a + (iy + y) * ys + (ix + x) * xs;
+			}
+		w.v = v + i * c->v_ms;
+		c->wino->in[c->g.edge / 2 - 1](&w);
+	}
+}
+
+/* --- products ----------------------------------------------------------------- */
+
+/* Weights of a point for the channels from @n0 on. */
+static const uint8_t *weights_at(const struct fast_run *r, uint32_t point, uint32_t n0)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const uint32_t points = c->g.edge + 2u;
+
+	return conv_weights(&r->prog->op->t[UMA_SLOT_B]) + point / points * c->b_y +
+	       point % points * c->b_x + n0 / CONV_LANES * c->b_ns;
+}
+
+/*
+ * Sums of a point for @tiles tiles and @n channels by weights @b; after these come the
+ * ones at @next.
+ */
+static void multiply(const struct conv_prog *c, const uint8_t *b, const uint8_t *next,
+		     const uint8_t *v, uint32_t tiles, uint32_t n, uint8_t *m)
+{
+	const uint32_t nv = c->k->nv == 1 ? 1 : tiles <= CONV_MR4 ? 4 : 2, most = c->k->mr[nv - 1];
+	const uint32_t blocks = (tiles + most - 1) / most, mr = (tiles + blocks - 1) / blocks;
+	struct conv_block g = {
+		.a_ms = c->v_ms, .b_ks = c->b_ks, .b_ns = c->b_ns,
+		.acc_ms = PANEL * 4, .rows = 1, .cols = 1, .k = c->g.c,
+	};
+	uint32_t at, t, now, vecs;
+
+	for (at = 0; at < n; at += vecs * 16) {
+		const uint32_t left = n - at;
+
+		/* Three vectors are two and one. */
+		vecs = (left + 15) / 16;
+		vecs = vecs >= nv ? nv : vecs == 3 ? 2 : vecs;
+		g.mask = conv_mask(c, left, vecs);
+		g.b = b + at / CONV_LANES * c->b_ns;
+		g.fetch = vecs * 16 < left ? vecs * c->b_ns : next - g.b;
+		g.part = blocks == 1 ? CONV_MR : 0;
+		for (t = 0; t < tiles; t += now * g.blocks) {
+			now = UMA_MIN(mr, tiles - t);
+			g.blocks = (tiles - t) / now;
+			g.a = v + t * c->v_ms;
+			g.acc = m + (t * PANEL + at) * 4ul;
+			c->k->fn[vecs - 1][now - 1](&g);
+			g.part += g.blocks;
+		}
+	}
+}
+
+/* --- output ------------------------------------------------------------------- */
+
+static int transform_out(const struct fast_run *r, uint32_t image, uint32_t tile, uint32_t n0,
+			 uint32_t n, const uint8_t *m, int64_t m_ps, uint8_t *out)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const uint32_t edge = c->g.edge;
+	const uint32_t y0 = tile / c->g.tiles[1] * edge, x0 = tile % c->g.tiles[1] * edge;
+	const struct wino_out w = {
+		.m = m, .m_ps = m_ps, .out = out, .out_ms = PANEL * 4,
+		.channels = (n + 15) / 16 * 16,
+	};
+	struct conv_result b = {
+		.ld = PANEL, .image = image, .at = x0,
+		.outputs = UMA_MIN(edge, c->g.out[1] - x0), .n0 = n0, .n = n,
+	};
+	uint32_t y;
+
+	c->wino->out[edge / 2 - 1](&w);
+	for (y = 0; y < edge && y0 + y < c->g.out[0]; y++) {
+		b.y = y0 + y;
+		b.x = (float *)(out + (uint64_t)y * edge * PANEL * 4);
+		if (conv_finish_block(r, &b))
+			return -1;
+	}
+	return 0;
+}
+
+static int wino_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct conv_prog *c = conv_prog_of(r->prog);
+	const uint32_t points = points_of(c), tiles = c->g.tiles[0] * c->g.tiles[1];
+	uint8_t *out = r->scratch, *zeros = out + 36 * PANEL * 4, *m = zeros + zeros_bytes(c);
+	uint32_t image, t0, count, n0, end, i, p;
+	int64_t v_ps, m_ps;
+	uint8_t *v;
+
+	if (c->turns_in) {
+		if (!phase) {
+			turn_in(r, tile);
+			return 0;
+		}
+		phase--;
+	}
+	if (!c->fused && !phase) {
+		const uint32_t pieces = (tiles + IN_TILES - 1) / IN_TILES;
+
+		image = tile / pieces;
+		t0 = tile % pieces * IN_TILES;
+		memset(zeros, 0, zeros_bytes(c));
+		v_ps = tiles * c->v_ms;
+		v = (uint8_t *)r->work + in_bytes(c) + image * points * v_ps + t0 * c->v_ms;
+		transform_in(r, image, t0, UMA_MIN(IN_TILES, tiles - t0), v, v_ps, zeros);
+		return 0;
+	}
+	n0 = tile % c->nblocks * c->nblock;
+	end = UMA_MIN(n0 + c->nblock, c->g.m);
+	tile /= c->nblocks;
+	t0 = tile % c->tgroups * c->group;
+	image = tile / c->tgroups;
+	count = UMA_MIN(c->group, tiles - t0);
+	m_ps = count * PANEL * 4l;
+	if (c->fused) {
+		v = m + points * m_ps;
+		v_ps = count * c->v_ms;
+		memset(zeros, 0, zeros_bytes(c));
+		transform_in(r, image, t0, count, v, v_ps, zeros);
+	} else {
+		v_ps = tiles * c->v_ms;
+		v = (uint8_t *)r->work + in_bytes(c) + image * points * v_ps + t0 * c->v_ms;
+	}
+	for (; n0 < end; n0 += PANEL) {
+		const uint32_t n = UMA_MIN(PANEL, end - n0);
+
+		for (p = 0; p < points; p++)
+			multiply(c, weights_at(r, p, n0), p + 1 < points ?
+				 weights_at(r, p + 1, n0) : weights_at(r, 0, n0 + PANEL),
+				 v + p * v_ps, count, n, m + p * m_ps);
+		for (i = 0; i < count; i++)
+			if (transform_out(r, image, t0 + i, n0, n, m + i * PANEL * 4, m_ps, out))
+				return -1;
+	}
+	return 0;
+}
+
+/* Rows are the tiles of a group. */
+static uint32_t wino_candidates(const struct fast_prog *p, struct fast_hint *out, uint32_t max)
+{
+	const struct conv_prog *c = (const void *)p->priv;
+
+	return fast_row_hints(out, max, CONV_MR, (uint64_t)c->g.tiles[0] * c->g.tiles[1]);
+}
+
+const struct fast_class fast_wino = {
+	.name = "winograd",
+	.prepare = wino_prepare,
+	.tile = wino_tile,
+	.candidates = wino_candidates,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fused epilogue: from a block of accumulators to DST.
+ *
+ * The same steps with the same roundings as the model's (Documentation/
+ * numerics.rst), so the same bits, a vector of columns at a time: zero points,
+ * conversion and scales of integer sums, alpha, beta x C, scale, bias, residual,
+ * activation, residual behind it, conversion or quantisation, store. What has no
+ * vector form here goes through the model's functions of rows.
+ */
+#ifndef LIBACCEL_SW_FAST_EPILOGUE_H
+#define LIBACCEL_SW_FAST_EPILOGUE_H
+
+#include "libaccel/sw/kernels/fast.h"
+
+/**
+ * struct fast_epi_operand - an operand of the epilogue, by its slot
+ * @ms: distance of rows of a block, in elements
+ * @ns: distance of columns
+ */
+struct fast_epi_operand {
+	int64_t ms;
+	int64_t ns;
+};
+
+/**
+ * struct fast_epi - what an epilogue does; made by a class's prepare()
+ * @t: operands by slot. Who flattens dimensions into rows or columns may change
+ *	these, if the vector form is used
+ * @row: dimension of DST that goes along the rows of a block
+ * @col: dimension that goes along its columns
+ * @steps: EPI_* of epilogue.c
+ * @integer: accumulators are s32, else f32
+ * @exact: integers into s32, without rounding
+ * @vector: it has a vector form
+ * @direct: DST is what the accumulators are, columns side by side: they may be
+ *	formed there and fast_epi_block() left out; integers if there are no zero
+ *	points
+ * @divide: quantisation must divide, the reciprocal of the scale is no good
+ */
+struct fast_epi {
+	struct fast_epi_operand t[UMA_SLOT_RESIDUAL + 1];
+	uint32_t row;
+	uint32_t col;
+	uint32_t steps;
+	bool integer;
+	bool exact;
+	bool vector;
+	bool direct;
+	bool divide;
+};
+
+/**
+ * fast_epi_init - look at an operation's epilogue
+ * @e: out
+ * @p: operation, a GEMM or a convolution
+ * @row: dimension of DST along the rows of blocks
+ * @col: dimension along their columns
+ * @integer: accumulators are s32
+ *
+ * Any epilogue can be done.
+ */
+void fast_epi_init(struct fast_epi *e, const struct fast_prog *p, uint32_t row, uint32_t col,
+		   bool integer);
+
+/**
+ * struct fast_epi_block - a block of accumulators
+ * @acc: f32 or s32; overwritten
+ * @ld: distance of rows in elements
+ * @m: rows
+ * @n: columns, at most UMA_ROW_MAX
+ * @idx: logical index of the first in DST
+ * @row_add: integers: added to the sums of each row modulo 2^32, or NULL
+ * @col_add: the same for columns
+ * @scale: integers, not exact: what sums are multiplied by, see fast_epi_scales()
+ * @scale_ms: distance of scales from row to row, 0 or 1
+ * @scale_ns: distance of scales from column to column, 0 or 1
+ *
+ * The sums with everything added must lie within s32.
+ */
+struct fast_epi_block {
+	void *acc;
+	int64_t ld;
+	uint32_t m;
+	uint32_t n;
+	uint32_t idx[UMA_MAX_RANK];
+	const int32_t *row_add;
+	const int32_t *col_add;
+	const float *scale;
+	uint32_t scale_ms;
+	uint32_t scale_ns;
+};
+
+/**
+ * fast_epi_block - finish a block and store it
+ * @r: run
+ * @e: of the operation
+ * @b: block
+ *
+ * Uses rows_scratch of @r. Return: 0, or -1 with the fault set.
+ */
+int fast_epi_block(const struct fast_run *r, const struct fast_epi *e,
+		   const struct fast_epi_block *b);
+
+/**
+ * fast_epi_scales - products of the scales of A and B
+ * @p: operation
+ * @first: first channel
+ * @count: channels; 1 is enough unless B is quantised by channel
+ * @out: the products
+ */
+void fast_epi_scales(const struct fast_prog *p, uint32_t first, uint32_t count, float *out);
+
+/* Has every channel a scale of its own? */
+static inline bool fast_epi_by_channel(const struct fast_prog *p)
+{
+	return p->op->t[UMA_SLOT_B].quant == UMA_QUANT_CHANNEL;
+}
+
+/**
+ * fast_epi_vector_avx512 - the vector form, for fast_epi_block()
+ * @p: operation
+ * @e: has a vector form
+ * @b: block
+ */
+void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
+			    const struct fast_epi_block *b);
+
+/* Steps */
+#define EPI_ALPHA	(1u << 0)
+#define EPI_C		(1u << 1)
+#define EPI_SCALE	(1u << 2)
+#define EPI_BIAS	(1u << 3)
+#define EPI_RESIDUAL	(1u << 4)
+#define EPI_RELU	(1u << 5)
+#define EPI_ACT		(1u << 6)	/* any other activation */
+#define EPI_POST	(1u << 7)	/* residual behind the activation */
+#define EPI_OPERANDS	(EPI_C | EPI_SCALE | EPI_BIAS | EPI_RESIDUAL | EPI_POST)
+
+#endif /* LIBACCEL_SW_FAST_EPILOGUE_H */

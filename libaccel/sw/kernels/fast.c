@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which class takes an operation, and what it touches.
+ */
+#include <string.h>
+#include <unistd.h>
+#include "driver/emu/model/uma_op.h"
+#include "fast.h"
+#include "classes.h"
+
+/* A cache whose size the system does not tell */
+#define DEFAULT_L1D	(32u * 1024u)
+#define DEFAULT_L2	(512u * 1024u)
+#define DEFAULT_L3	(8u * 1024u * 1024u)
+
+static const struct fast_class *const *classes_of(uint32_t opcode)
+{
+	static const struct fast_class *const attention[] = { &fast_attention, NULL };
+	static const struct fast_class *const dynquant[] = { &fast_dynquant, NULL };
+	static const struct fast_class *const none[] = { NULL };
+	static const struct fast_class *const conv[] = {
+		&fast_wino, &fast_depthwise, &fast_conv, NULL
+	};
+	static const struct fast_class *const gemm[] = {
+		&fast_gemv, &fast_few, &fast_pointwise, &fast_gemm, NULL
+	};
+
+	switch (opcode) {
+	case UMA_OP_DYNQUANT:
+		return dynquant;
+	case UMA_OP_GEMM:
+		return gemm;
+	case UMA_OP_ATTENTION:
+		return attention;
+	case UMA_OP_CONV:
+		return conv;
+	default:
+		return none;
+	}
+}
+
+static bool add_range(struct fast_prog *p, uint64_t lo, uint64_t bytes, bool write)
+{
+	if (!bytes)
+		return true;
+	if (p->range_count == FAST_MAX_RANGES)
+		return false;
+	p->ranges[p->range_count++] = (struct fast_range){
+		.lo = lo, .bytes = bytes, .write = write,
+	};
+	p->bytes += bytes;
+	return true;
+}
+
+static bool add_operand(struct fast_prog *p, uint32_t slot)
+{
+	const struct uma_tensor_view *t = &p->op->t[slot];
+	const bool write = uma_op_class(p->op->opcode)->outputs >> slot & 1;
+	__u64 lo, hi, entries;
+
+	if (t->layout != UMA_LAYOUT_STRIDED) {
+		if (p->packed)
+			return false;
+		p->packed = fast_ptr(t);
+		uma_packed_header_make(t, p->program->engine, p->cap, &p->header);
+		lo = t->addr;
+		hi = lo + uma_packed_size(t, t->layout, uma_le16(p->cap->block_k),
+					  uma_le16(p->cap->block_n));
+	} else if (uma_tensor_range(t, &lo, &hi)) {
+		return false;
+	}
+	if (!add_range(p, lo, hi - lo, write) || uma_table_ranges(t, &entries))
+		return false;
+	return add_range(p, t->scale_addr,
+			 entries * (uma_dtype_bits(t->scale_dtype) / 8), false) &&
+	       add_range(p, t->zero_addr, t->zero_addr ? entries * 4 : 0, false);
+}
+
+static bool add_operands(struct fast_prog *p)
+{
+	uint32_t s;
+
+	for (s = 0; s < UMA_TASK_SLOTS; s++)
+		if (uma_has(p->op, s) && !add_operand(p, s))
+			return false;
+	return true;
+}
+
+void fast_prepare(struct fast_prog *p, const struct uma_program *program,
+		  const struct fast_cpu *cpu, const struct fast_hint *hint)
+{
+	const struct fast_class *const *class;
+
+	p->class = NULL;
+	if (!cpu->isa)
+		return;
+	for (class = classes_of(program->op.opcode); *class; class++) {
+		memset(p, 0, sizeof(*p));
+		p->program = program;
+		p->op = &program->op;
+		p->cap = &program->engine->caps[program->row];
+		p->cpu = cpu;
+		p->rows = program->kernels;
+		if (hint)
+			p->hint = *hint;
+		/* None: not for this processor, see classes_none.c. */
+		if (!(*class)->prepare || !(*class)->prepare(p))
+			continue;
+		if (p->hint.threads)
+			p->max_threads = p->hint.threads;
+		if (add_operands(p))
+			p->class = *class;
+		return;
+	}
+}
+
+uint32_t fast_row_hints(struct fast_hint *out, uint32_t max, uint32_t least, uint64_t rows)
+{
+	uint32_t n = 0, mt;
+
+	for (mt = least; mt < rows && mt <= UINT16_MAX && n < max; mt *= 2)
+		out[n++] = (struct fast_hint){ .mt = (uint16_t)mt };
+	return n;
+}
+
+bool fast_bound(const struct fast_prog *p, struct uma_mem *mem)
+{
+	struct uma_fault_info fault = { 0 };
+	struct uma_run run = {
+		.prog = p->program,
+		.k = p->rows,
+		.mem = mem,
+		.fault = &fault,
+	};
+	uint32_t i;
+
+	for (i = 0; i < p->range_count; i++) {
+		const struct fast_range *r = &p->ranges[i];
+
+		if (!uma_map_span(&run, r->lo, r->bytes,
+				  r->write ? UMA_ACCESS_WRITE : UMA_ACCESS_READ))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t cache_size(int name, uint32_t otherwise)
+{
+	const long size = sysconf(name);
+
+	return size > 0 && size <= 1l << 31 ? (uint32_t)size : otherwise;
+}
+
+void fast_cpu_init(struct fast_cpu *cpu, uint32_t isa, uint32_t threads)
+{
+	cpu->isa = isa;
+	cpu->threads = threads;
+	cpu->l1d = cache_size(_SC_LEVEL1_DCACHE_SIZE, DEFAULT_L1D);
+	cpu->l2 = cache_size(_SC_LEVEL2_CACHE_SIZE, DEFAULT_L2);
+	cpu->l3 = cache_size(_SC_LEVEL3_CACHE_SIZE, DEFAULT_L3);
+}

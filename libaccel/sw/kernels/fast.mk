@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# Tuned kernels of the in-process device; included by libaccel.mk. A file is compiled for one level of instructions.
+
+fast-dir := libaccel/sw/kernels
+
+libaccel-fast-objs := $(addprefix $(fast-dir)/,\
+	attention/attn.o \
+	attention/attn_rows.o \
+	attention/attn_seq.o \
+	attention/attn_stream.o \
+	fast.o \
+	ends/epilogue.o \
+	gemm/gemm.o \
+	gemm/gemm_cut.o \
+	gemm/gemm_load.o \
+	gemm/gemm_kernel.o \
+	conv/conv.o \
+	conv/conv_finish.o \
+	conv/conv_patch.o \
+	conv/conv_tile.o \
+	conv/conv_weights.o \
+	conv/depthwise.o \
+	conv/wino.o \
+	lines/dynquant.o \
+	rows/few.o \
+	rows/gemv.o \
+	rows/gemv_bring.o \
+	)
+
+# Their headers are the compiler's; nothing is contracted that is not written so.
+fast-avx2 := -mavx2 -mfma -mf16c
+fast-avx512 := $(fast-avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
+fast-vnni := $(fast-avx512) -mavx512vnni
+fast-bf16 := $(fast-vnni) -mavx512bf16
+fast-avxvnni := $(fast-avx2) -mavxvnni
+fast-amx := $(fast-bf16) -mamx-tile -mamx-int8 -mamx-bf16
+fast-fp16 := $(fast-bf16) -mavx512fp16
+
+CFLAGS-$(fast-dir)/ := -fno-math-errno -Wno-psabi
+
+ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+# fast-for LEVEL, FILES: objects that are compiled for a level
+define fast-for
+libaccel-fast-objs += $(addprefix $(fast-dir)/,$(2))
+$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(strip $(1)))))
+endef
+
+$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_s16_avx2.o))
+$(eval $(call fast-for,avx512,ends/epilogue_avx512.o gemm/gemm_f32_avx512.o gemm/gemm_s16_avx512.o gemm/gemm_pack_avx512.o gemm/gemm_unpack_avx512.o))
+$(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o))
+$(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o))
+$(eval $(call fast-for,amx,gemm/gemm_amx.o conv/conv_amx.o))
+
+$(eval $(call fast-for,avx2,lines/dynquant_avx2.o rows/few_avx2.o rows/gemv_avx2.o))
+$(eval $(call fast-for,avx512,lines/dynquant_avx512.o rows/few_avx512.o rows/gemv_avx512.o))
+$(eval $(call fast-for,vnni,rows/gemv_vnni.o))
+$(eval $(call fast-for,bf16,rows/gemv_bf16.o))
+
+$(eval $(call fast-for,avx2,attention/attn_avx2.o))
+$(eval $(call fast-for,avx512,attention/attn_avx512.o))
+$(eval $(call fast-for,vnni,attention/attn_bytes.o))
+$(eval $(call fast-for,bf16,attention/attn_bf16.o))
+
+$(eval $(call fast-for,avx2,conv/conv_f32_avx2.o conv/wino_avx2.o))
+$(eval $(call fast-for,avx512,conv/conv_f32_avx512.o conv/conv_quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/wino_avx512.o))
+$(eval $(call fast-for,vnni,conv/depthwise_vnni.o conv/conv_u8s8_avx512.o conv/conv_s8s8_avx512.o conv/conv_u8u8_avx512.o conv/conv_s8u8_avx512.o))
+$(eval $(call fast-for,bf16,conv/conv_bf16_avx512.o conv/depthwise_bf16.o))
+endif
+
+ifneq ($(filter aarch64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+# Not all classes; classes_none.c has the others' names.
+libaccel-fast-objs := $(addprefix $(fast-dir)/,fast.o classes_none.o ends/epilogue.o gemm/gemm.o gemm/gemm_cut.o gemm/gemm_load.o gemm/gemm_kernel.o \
+	gemm/gemm_neon.o gemm/gemm_dotprod.o)
+# Loads that are moved up before registers are given out cost two registers too many.
+CFLAGS-$(fast-dir)/gemm/gemm_neon.o := -fno-schedule-insns
+CFLAGS-$(fast-dir)/gemm/gemm_dotprod.o := -fno-schedule-insns -march=armv8.2-a+dotprod
+endif

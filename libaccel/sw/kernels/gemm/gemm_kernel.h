@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inner block products, for whoever can bring operands into their form.
+ *
+ * A strip is any number of rows of A times up to 32 columns of B, all of K or a
+ * piece of it. A stays where it lies: any distance of rows; elements of K side by
+ * side in groups of 1 (4-byte types), 2 (16 bits) or 4 (bytes), any distance of
+ * groups. B comes in vectors of 16 columns with the groups of its columns side by
+ * side: 64 bytes a vector and group, what packed operands (UMA_LAYOUT_GEMM_B)
+ * and fast_gemm_pack_b() have. Nothing is read or written outside of rows, columns
+ * and K, but for B: whole vectors, unless @b_masked, and whole groups (with zeros
+ * behind the end of K).
+ */
+#ifndef LIBACCEL_SW_FAST_GEMM_KERNEL_H
+#define LIBACCEL_SW_FAST_GEMM_KERNEL_H
+
+#include "libaccel/sw/kernels/fast.h"
+
+/** FAST_GEMM_N: columns of a strip */
+#define FAST_GEMM_N		32u
+/** FAST_GEMM_AHEAD: see &struct fast_gemm_strip.next */
+#define FAST_GEMM_AHEAD		4u
+/** FAST_GEMM_FIRST: least rows of a strip with &struct fast_gemm_strip.keep */
+#define FAST_GEMM_FIRST		8u
+/** FAST_GEMM_NEAR: groups of K that are asked for ahead with &struct fast_gemm_strip.raw_far */
+#define FAST_GEMM_NEAR		32
+
+/**
+ * enum fast_gemm_kind - types of an inner product
+ * @FAST_GEMM_F32: f32 by f32 into f32, one fused accumulator an element, k ascending
+ * @FAST_GEMM_BF16: bf16 by bf16 into f32, pairs of k, the odd one of a pair first;
+ *	subnormal numbers count as zero
+ * @FAST_GEMM_I8S: A of s8, B of bytes, into s32 modulo 2^32; see
+ *	&struct fast_gemm_strip.flip
+ * @FAST_GEMM_I8U: the same, A of u8
+ * @FAST_GEMM_S16: s16 by s16 in pairs, into s32 modulo 2^32
+ * @FAST_GEMM_I8SS: s8 by s8 as they are, into s32 modulo 2^32; where an instruction
+ *	takes equal signs
+ * @FAST_GEMM_I8UU: u8 by u8 as they are, the same
+ * @FAST_GEMM_KINDS: their number
+ */
+enum fast_gemm_kind {
+	FAST_GEMM_F32,
+	FAST_GEMM_BF16,
+	FAST_GEMM_I8S,
+	FAST_GEMM_I8U,
+	FAST_GEMM_S16,
+	FAST_GEMM_I8SS,
+	FAST_GEMM_I8UU,
+	FAST_GEMM_KINDS
+};
+
+/**
+ * struct fast_gemm_strip - a strip: C = [C +] A x B
+ * @a: element (0, 0) of A
+ * @a_ms: bytes from row to row
+ * @a_ks: bytes from group to group along K
+ * @b: the two vectors of columns; the second is not used with 16 columns or less
+ * @b_ks: bytes from group to group along K
+ * @c: accumulator (0, 0): f32 or s32
+ * @c_ms: bytes from row to row; columns lie side by side
+ * @init: integers: what the sums of each row start from, or NULL; not with
+ *	@accumulate
+ * @m: rows
+ * @n: columns, 1 to FAST_GEMM_N
+ * @k: elements of K; 0 clears
+ * @flip: I8S, I8U: exclusive or of the bytes of B. The instruction takes one side
+ *	unsigned, the other signed: for s8 by s8 and u8 by u8 it is 0x80 and the sums
+ *	are off by 128 x the sum of the row of A, upwards for s8
+ *	(fast_gemm_row_sums()); for the mixed ones it is 0
+ * @next: what is read next: while the i-th rows are multiplied, lines from next[i]
+ *	on, one for each group of K, are brought into the second-level cache; NULL:
+ *	nothing
+ * @next_ks: bytes from line to line
+ * @raw: rows of B as they lie, columns side by side, from which it is packed on the
+ *	way; with @keep
+ * @raw_ks: bytes from row to row (element of K)
+ * @keep: NULL, or where the two vectors of columns are left as a strip takes them,
+ *	turned by @flip, 64 bytes a group: they are @raw, or, of bytes, @b; of strips of
+ *	FAST_GEMM_N columns and at least FAST_GEMM_FIRST rows; AVX-512 only, not S16
+ * @rows: rows that are read side by side at most; 0: as many as suit
+ * @accumulate: add to C
+ * @far: C is not in the first-level cache
+ * @raw_far: @raw is not in the second-level cache
+ * @b_masked: F32: nothing behind column @n of B may be read
+ */
+struct fast_gemm_strip {
+	const void *a;
+	int64_t a_ms;
+	int64_t a_ks;
+	const void *b[FAST_GEMM_N / 16];
+	int64_t b_ks;
+	void *c;
+	int64_t c_ms;
+	const int32_t *init;
+	const void *next[FAST_GEMM_AHEAD];
+	int64_t next_ks;
+	const void *raw;
+	int64_t raw_ks;
+	void *keep[FAST_GEMM_N / 16];
+	uint32_t m;
+	uint32_t n;
+	uint32_t k;
+	uint8_t flip;
+	uint8_t rows;
+	bool accumulate;
+	bool far;
+	bool raw_far;
+	bool b_masked;
+};
+
+/* What @keep has become is B from now on. */
+static inline void fast_gemm_kept(struct fast_gemm_strip *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < FAST_GEMM_N / 16; i++) {
+		s->b[i] = s->keep[i];
+		s->keep[i] = NULL;
+	}
+	s->b_ks = 64;
+	s->raw = NULL;
+	s->flip = 0;
+}
+
+typedef void (*fast_gemm_fn)(const struct fast_gemm_strip *s);
+
+/**
+ * fast_gemm_kernel - the inner product for a CPU
+ * @kind: types
+ * @isa: FAST_*
+ *
+ * Return: NULL if it has none: no vdpbf16ps, or no vpdpbusd. F32 and S16 are there
+ * for every CPU that has AVX2.
+ */
+fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa);
+
+/**
+ * struct fast_gemm_source - a matrix that is packed into vectors of columns
+ * @p: element (0, 0)
+ * @ks: elements from row to row (along K)
+ * @ns: elements from column to column
+ * @dtype: &enum uma_dtype, not of 4 bits
+ */
+struct fast_gemm_source {
+	const void *p;
+	int64_t ks;
+	int64_t ns;
+	uint32_t dtype;
+};
+
+/**
+ * fast_gemm_pack_b - columns of B as strips take them
+ * @isa: FAST_*
+ * @kind: F32: from f32, f16 or bf16; BF16: from bf16; I8S, I8U: bytes; S16: from bytes
+ * @from: first row and column
+ * @k: rows
+ * @n: columns; what lacks of whole vectors becomes zero, so does the last group
+ * @out: vectors of columns, 64-byte aligned, fast_gemm_pack_bytes() of each
+ * @vector: bytes from vector to vector, a multiple of 64
+ */
+void fast_gemm_pack_b(uint32_t isa, enum fast_gemm_kind kind,
+		      const struct fast_gemm_source *from, uint32_t k, uint32_t n,
+		      void *out, uint64_t vector);
+
+/* Elements of K in a group. */
+static inline uint32_t fast_gemm_group(enum fast_gemm_kind kind)
+{
+	return kind == FAST_GEMM_F32 ? 1 : kind == FAST_GEMM_BF16 || kind == FAST_GEMM_S16 ? 2 : 4;
+}
+
+/* Bytes of a packed vector of 16 columns. */
+static inline uint64_t fast_gemm_pack_bytes(enum fast_gemm_kind kind, uint32_t k)
+{
+	const uint32_t group = fast_gemm_group(kind);
+
+	return ((uint64_t)k + group - 1) / group * 64;
+}
+
+/**
+ * fast_gemm_row_sums - what sums start from: of rows of bytes
+ * @isa: FAST_*
+ * @a: element (0, 0), a row's side by side
+ * @a_ms: bytes from row to row
+ * @m: rows
+ * @k: columns
+ * @is_signed: s8, else u8
+ * @factor: of the sums
+ * @plus: added to that
+ * @sums: out, modulo 2^32
+ */
+void fast_gemm_row_sums(uint32_t isa, const void *a, int64_t a_ms, uint32_t m, uint32_t k,
+			bool is_signed, int32_t factor, int32_t plus, int32_t *sums);
+
+#endif /* LIBACCEL_SW_FAST_GEMM_KERNEL_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines of numbers into bytes: what the class and its kernels agree on.
+ */
+#ifndef LIBACCEL_SW_FAST_DYNQUANT_H
+#define LIBACCEL_SW_FAST_DYNQUANT_H
+
+#include "libaccel/sw/kernels/fast.h"
+
+/**
+ * struct dynquant_range - extremes of a line, with 0 among them
+ * @max: largest number
+ * @min: smallest
+ * @nan: there is a NaN, and the others mean nothing
+ */
+struct dynquant_range {
+	float max;
+	float min;
+	bool nan;
+};
+
+/**
+ * struct dynquant_kernels - kernels of a level; x are elements side by side
+ * @range: find the extremes
+ * @store: bytes rne(x / scale) + zero, saturated; NaN counts as 0
+ */
+struct dynquant_kernels {
+	void (*range)(struct dynquant_range *r, const void *x, uint32_t dtype, uint32_t n);
+	void (*store)(uint8_t *to, bool is_signed, const void *x, uint32_t dtype, float scale,
+		      int32_t zero, uint32_t n);
+};
+
+extern const struct dynquant_kernels dynquant_avx2;
+extern const struct dynquant_kernels dynquant_avx512;
+
+#endif /* LIBACCEL_SW_FAST_DYNQUANT_H */

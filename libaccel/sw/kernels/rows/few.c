@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Products of few rows by floating-point weights as they lie.
+ *
+ * What takes time is bringing in B, of which each element meets few rows: it is
+ * read once, in the order in which it lies, and nothing is rearranged. A strip of
+ * 32 columns, as of larger products, would take two lines of each page: 3.4 GFLOP/s
+ * for 1x4096x4096 in binary32, where reading at the speed of the memory gives 20.
+ */
+#include <string.h>
+#include "libaccel/sw/kernels/classes.h"
+#include "libaccel/sw/kernels/ends/epilogue.h"
+#include "few.h"
+#include "gemv.h"
+
+/* Elements of B from which on this is worth its beginning */
+#define LEAST_B		(4u * 1024u)
+/* Bytes of B for a tile, where a column is as long as it is */
+#define TILE_BYTES	(512u * 1024u)
+/* Most memory for A */
+#define WORK_MAX	(64ull << 20)
+
+/**
+ * struct few_plan - how an operation is done
+ * @fn: kernel
+ * @m: rows of A
+ * @n: columns
+ * @k: length of the sums
+ * @rows: those of the kernel
+ * @tile: columns of a tile
+ * @tiles: of a matrix
+ * @in_place: A is used where it lies
+ * @step: bytes from a row of B to the next, or from a column to the next
+ * @b_ns: bytes from a column of B to the next
+ * @a_row: bytes of a row of A
+ * @epi: where results go
+ */
+struct few_plan {
+	few_fn fn;
+	uint32_t m, n, k;
+	uint32_t rows;
+	uint32_t tile;
+	uint32_t tiles;
+	bool in_place;
+	int64_t step;
+	int64_t b_ns;
+	int64_t a_row;
+	struct fast_epi epi;
+};
+
+_Static_assert(sizeof(struct few_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
+
+static const struct few_plan *plan_of(const struct fast_run *r)
+{
+	return (const void *)r->prog->priv;
+}
+
+/* The matrix of a batch, as bytes. */
+static const uint8_t *matrix(const struct fast_run *r, uint32_t slot, const uint32_t *idx)
+{
+	const struct uma_tensor_view *t = gemv_view(r, slot);
+
+	return (const uint8_t *)fast_ptr(t) + fast_bytes(t->dtype, uma_tensor_offset(t, idx));
+}
+
+/* --- tiles ------------------------------------------------------------------------- */
+
+/* A of a batch as rows of binary32. */
+static int bring_a(const struct fast_run *r, uint32_t batch)
+{
+	const struct few_plan *p = plan_of(r);
+	const struct uma_tensor_view *a = gemv_view(r, UMA_SLOT_A);
+	struct uma_run run = fast_model_run(r);
+	uint32_t idx[UMA_MAX_RANK], i, k, n;
+	const float *x;
+	float *to;
+
+	gemv_matrix_index(r, batch, idx);
+	for (i = 0; i < p->m; i++) {
+		to = (float *)((char *)r->work + ((uint64_t)batch * p->m + i) * p->a_row);
+		idx[a->rank - 2] = i;
+		for (k = 0; k < p->k; k += n) {
+			const struct uma_row row = {
+				.slot = UMA_SLOT_A,
+				.off = uma_tensor_offset(a, idx) +
+				       (int64_t)k * a->strides[a->rank - 1],
+				.stride = a->strides[a->rank - 1],
+				.n = n = UMA_MIN(p->k - k, UMA_ROW_MAX),
+			};
+
+			x = uma_row_f32(&run, &row, r->rows_scratch, to + k);
+			if (!x)
+				return -1;
+			if (x != to + k)
+				memcpy(to + k, x, 4ul * n);
+		}
+	}
+	return 0;
+}
+
+static int few_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct few_plan *p = plan_of(r);
+	const struct uma_tensor_view *d = gemv_view(r, UMA_SLOT_DST);
+	const uint32_t batch = tile / p->tiles, n0 = tile % p->tiles * p->tile;
+	struct fast_epi_block e = { .acc = r->scratch, .ld = p->tile, .m = p->m };
+	struct few_call g = {
+		.step = p->step, .c = r->scratch, .c_row = p->tile, .k = p->k,
+		.n = UMA_MIN(p->tile, p->n - n0),
+	};
+	const uint8_t *a;
+	uint32_t i;
+
+	if (phase + 1 < r->prog->phase_count)
+		return bring_a(r, tile);
+	gemv_matrix_index(r, batch, e.idx);
+	a = p->in_place ? matrix(r, UMA_SLOT_A, e.idx) :
+			  (const uint8_t *)r->work + (uint64_t)batch * p->m * p->a_row;
+	for (i = 0; i < p->rows; i++)
+		g.a[i] = (const void *)(a + UMA_MIN(i, p->m - 1) * p->a_row);
+	g.b = matrix(r, UMA_SLOT_B, e.idx) + n0 * p->b_ns;
+	memset(g.c, 0, 4ul * p->rows * p->tile);
+	p->fn(&g);
+	e.n = g.n;
+	e.idx[d->rank - 1] = n0;
+	return fast_epi_block(r, &p->epi, &e);
+}
+
+/* --- plans ------------------------------------------------------------------------- */
+
+static const struct few_kernels *kernels_of(uint32_t isa)
+{
+#if defined(__x86_64__)
+	return isa & FAST_AVX512 ? &few_avx512 : isa & FAST_AVX2 ? &few_avx2 : NULL;
+#else
+	(void)isa;
+	return NULL;
+#endif
+}
+
+static int type_of(uint32_t dtype)
+{
+	switch (dtype) {
+	case UMA_DTYPE_F32:
+		return FEW_F32;
+	case UMA_DTYPE_BF16:
+		return FEW_BF16;
+	case UMA_DTYPE_F16:
+		return FEW_F16;
+	default:
+		return -1;
+	}
+}
+
+/* Columns of a tile: some for each thread; sums in the first-level cache, dots of some length. */
+static void cut(const struct fast_prog *f, struct few_plan *p, enum few_order order, uint64_t size)
+{
+	uint64_t tile = order == FEW_N ? UMA_ROW_MAX : TILE_BYTES / (p->k * size) + 1;
+
+	if (f->cpu->threads > 1)
+		tile = UMA_MIN(tile, p->n / (4 * f->cpu->threads) + 1);
+	if (f->hint.nt)
+		tile = f->hint.nt;
+	tile = uma_roundup(UMA_MIN(tile, p->n), 16);
+	/* Less than some lines of a row is as good as none. */
+	p->tile = (uint32_t)UMA_MIN(UMA_MAX(tile, order == FEW_N ? 128u : 16u), UMA_ROW_MAX);
+	p->tiles = (uint32_t)uma_divup(p->n, p->tile);
+}
+
+static int few_prepare(struct fast_prog *f)
+{
+	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A], *b = &f->op->t[UMA_SLOT_B];
+	const struct uma_tensor_view *d = &f->op->t[UMA_SLOT_DST];
+	const struct few_kernels *kernels = kernels_of(f->cpu->isa);
+	struct few_plan *p = (struct few_plan *)f->priv;
+	const int type = type_of(b->dtype);
+	uint64_t batches = 1, size;
+	enum few_order order;
+	int64_t ks, ns;
+	uint32_t i;
+
+	p->m = d->dims[d->rank - 2];
+	p->n = d->dims[d->rank - 1];
+	p->k = a->dims[a->rank - 1];
+	ks = b->strides[b->rank - 2];
+	ns = b->strides[b->rank - 1];
+	if (!kernels || type < 0 || b->layout != UMA_LAYOUT_STRIDED || !uma_is_float(a->dtype) ||
+	    uma_tensor_empty(d) || p->m > FEW_ROWS || (uint64_t)p->k * p->n < LEAST_B ||
+	    (ks != 1 && ns != 1))
+		return 0;
+	for (i = 0; i + 2 < d->rank; i++)
+		batches *= d->dims[i];
+	order = ks == 1 ? FEW_K : FEW_N;
+	size = uma_dtype_bits(b->dtype) / 8;
+	p->step = fast_bytes(b->dtype, order == FEW_K ? ns : ks);
+	p->b_ns = fast_bytes(b->dtype, ns);
+	for (i = 0; 1u << i < p->m; i++)
+		;
+	p->rows = 1u << i;
+	p->fn = kernels->fn[type][order][i];
+	p->in_place = a->dtype == UMA_DTYPE_F32 && a->strides[a->rank - 1] == 1;
+	p->a_row = p->in_place ? fast_bytes(a->dtype, a->strides[a->rank - 2]) : 4ll * p->k;
+	cut(f, p, order, size);
+	if (batches * p->tiles > UINT32_MAX)
+		return 0;
+	fast_epi_init(&p->epi, f, d->rank - 2u, d->rank - 1u, false);
+	if (!p->in_place) {
+		f->work_bytes = batches * p->m * (uint64_t)p->a_row;
+		if (f->work_bytes > WORK_MAX)
+			return 0;
+		f->tiles[f->phase_count++] = (uint32_t)batches;
+	}
+	f->tiles[f->phase_count++] = (uint32_t)(batches * p->tiles);
+	f->macs = batches * p->m * p->n * p->k;
+	return 1;
+}
+
+static uint32_t few_candidates(const struct fast_prog *f, struct fast_hint *out, uint32_t max)
+{
+	const struct few_plan *p = (const void *)f->priv;
+	uint32_t n = 0, nt;
+
+	for (nt = 32; nt < p->n && nt <= UMA_ROW_MAX && n < max; nt *= 2)
+		out[n++] = (struct fast_hint){ .nt = (uint16_t)nt };
+	return n;
+}
+
+const struct fast_class fast_few = {
+	.name = "few rows",
+	.prepare = few_prepare,
+	.tile = few_tile,
+	.candidates = few_candidates,
+};

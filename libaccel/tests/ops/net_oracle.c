@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Networks in binary64, and how far the device may be from that: see net.h.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "net.h"
+#include "libaccel/tests/oracle/oracle.h"
+
+#define U	ORACLE_U
+/* How far something is moved. */
+#define STEP	(1.0 / (1 << 20))
+
+/* --- operations ----------------------------------------------------------------------- */
+
+/* Of an element: its value is returned, its rounding goes to @r. */
+typedef double element_fn(const struct net *n, const struct net_node *x, uint32_t row,
+			  uint32_t col, double *r);
+
+static double at(const struct net *n, int i, uint32_t row, uint32_t col)
+{
+	return n->node[i].w[(uint64_t)row * n->node[i].cols + col];
+}
+
+/* Slope at most 1.13, within 12 units: GELU is the worst of those used. */
+static double activation(uint32_t act, double v, double *r)
+{
+	double y = v;
+
+	if (act == ACCEL_ACT_NONE)
+		return v;
+	if (act == ACCEL_ACT_SILU)
+		y = v / (1 + exp(-v));
+	else if (act == ACCEL_ACT_GELU)
+		y = 0.5 * v * erfc(-v * M_SQRT1_2);
+	else
+		fail_msg("activation %u", act);
+	*r = *r * 1.13 + 12 * U * fabs(y) + 128 * ORACLE_TINY;
+	return y;
+}
+
+static double gemm(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
+		   double *r)
+{
+	uint32_t k = n->node[x->in[0]].cols, i;
+	double sum = 0, mag = 0, p;
+
+	for (i = 0; i < k; i++) {
+		p = at(n, x->in[0], row, i) * at(n, x->in[1], i, col);
+		sum += p;
+		mag += fabs(p);
+	}
+	*r = (k + 1) * 1.001 * U * mag;
+	if (x->in[2] >= 0) {
+		sum += at(n, x->in[2], 0, col);
+		*r += U * fabs(sum);
+	}
+	sum = activation(x->arg, sum, r);
+	if (x->in[3] >= 0) {
+		sum += at(n, x->in[3], row, col);
+		*r += U * fabs(sum);
+	}
+	return sum;
+}
+
+static double norm(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
+		   double *r)
+{
+	double mean = 0, var = 0, d, y;
+	uint32_t i;
+
+	for (i = 0; i < x->cols && x->arg == ACCEL_NORM_LAYER; i++)
+		mean += at(n, x->in[0], row, i) / x->cols;
+	for (i = 0; i < x->cols; i++) {
+		d = at(n, x->in[0], row, i) - mean;
+		var += d * d / x->cols;
+	}
+	y = (at(n, x->in[0], row, col) - mean) / sqrt(var + (double)0.00001f);
+	y *= at(n, x->in[1], 0, col);
+	*r = 6 * U * fabs(y);
+	if (x->in[2] >= 0) {
+		y += at(n, x->in[2], 0, col);
+		*r += U * fabs(y);
+	}
+	return y;
+}
+
+static double rotary(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
+		     double *r)
+{
+	uint32_t i = col % x->dim, half = x->dim / 2, position = x->arg;
+	uint32_t other = i < half ? col + half : col - half;
+	double own, across, y;
+
+	position += row % (x->rows / n->seqs);
+	own = at(n, x->in[0], row, col) * at(n, x->in[1], position, i % half);
+	across = at(n, x->in[0], row, other) * at(n, x->in[2], position, i % half);
+	y = i < half ? own - across : own + across;
+	*r = U * (fabs(own) + fabs(across)) + U * fabs(y);
+	return y;
+}
+
+static double product(const struct net *n, const struct net_node *x, uint32_t row,
+		      uint32_t col, double *r)
+{
+	double y = at(n, x->in[0], row, col) * at(n, x->in[1], row, col);
+
+	*r = U * fabs(y);
+	return y;
+}
+
+/* Element of a key or a value: of the cache, or of a node. */
+static double cached(const struct net *n, const struct net_node *x, uint32_t part,
+		     uint32_t seq, uint32_t key, uint32_t head, uint32_t i)
+{
+	const struct net_node *from = &n->node[x->in[1 + part]];
+	uint32_t heads = from->cols / x->dim;
+
+	if (x->kind == NET_CACHED)
+		return n->cached[x->arg][part][(((uint64_t)seq * n->keys + key) * heads + head) *
+					       x->dim + i];
+	return at(n, x->in[1 + part], seq * (from->rows / n->seqs) + key, head * x->dim + i);
+}
+
+static bool sees(const struct net *n, uint32_t seq, uint32_t query, uint32_t queries,
+		 uint32_t key, uint32_t keys)
+{
+	const int64_t idx[4] = { seq, 0, 0, key };
+
+	if (n->mask.rank)
+		return oracle_load_int(&n->mask, idx);
+	return key <= keys - queries + query;
+}
+
+static double attention(const struct net *n, const struct net_node *x, uint32_t row,
+			uint32_t col, double *r)
+{
+	uint32_t queries = x->rows / n->seqs, seq = row / queries, head = col / x->dim;
+	uint32_t group = (x->cols / x->dim) / (n->node[x->in[1]].cols / x->dim);
+	uint32_t keys = x->kind == NET_CACHED ? n->keys : queries, j, i;
+	double score[512], top = -INFINITY, low = INFINITY, sum = 0, worst = 0, y = 0, mag = 0;
+	double scale = 1 / sqrt(x->dim), s, m, p, off;
+
+	assert_true(keys <= 512);
+	for (j = 0; j < keys; j++) {
+		score[j] = -INFINITY;
+		if (!sees(n, seq, row % queries, queries, j, keys))
+			continue;
+		for (i = 0, s = 0, m = 0; i < x->dim; i++) {
+			p = at(n, x->in[0], row, head * x->dim + i) *
+			    cached(n, x, 0, seq, j, head / group, i);
+			s += p;
+			m += fabs(p);
+		}
+		score[j] = s * scale;
+		worst = fmax(worst, ((x->dim + 1) * 1.001 * m + 2 * fabs(s)) * scale * U);
+		top = fmax(top, score[j]);
+		low = fmin(low, score[j]);
+	}
+	for (j = 0; j < keys; j++)
+		sum += exp(score[j] - top);
+	for (j = 0; j < keys; j++) {
+		p = exp(score[j] - top) / sum * cached(n, x, 1, seq, j, head / group,
+						       col % x->dim);
+		y += p;
+		mag += fabs(p);
+	}
+	/* Of each weight, as oracle_attention.c has it; the divisor is off likewise. */
+	off = expm1(worst + 2 * U * (top - low) + (4 * (keys / 64.0 + 4) + 8) * U);
+	*r = 2 * off * mag + (2 * keys + keys / 8.0 + 16) * U * mag;
+	return y;
+}
+
+static double gather(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
+		     double *r)
+{
+	*r = 0;
+	return at(n, x->in[0], (uint32_t)x->ids[row], col);
+}
+
+static element_fn *const elements[] = {
+	[NET_GEMM] = gemm, [NET_NORM] = norm, [NET_ROTARY] = rotary, [NET_MUL] = product,
+	[NET_GATHER] = gather, [NET_ATTENTION] = attention, [NET_CACHED] = attention,
+};
+
+/* All nodes from one on, into w; roundings too if they are wanted. */
+static void evaluate(struct net *n, int from, bool roundings)
+{
+	uint32_t row, col;
+	double r;
+	int i;
+
+	for (i = from; i < n->count; i++) {
+		struct net_node *x = &n->node[i];
+
+		for (row = 0; row < x->rows && x->kind != NET_INPUT; row++)
+			for (col = 0; col < x->cols; col++) {
+				uint64_t k = (uint64_t)row * x->cols + col;
+
+				x->w[k] = elements[x->kind](n, x, row, col, &r);
+				if (roundings)
+					x->r[k] = r;
+			}
+	}
+}
+
+/* --- the cache --------------------------------------------------------------------------- */
+
+/* Keys and values of a layer as they are in the pages. */
+static void read_cache(struct net *n, const struct net_node *x)
+{
+	struct accel_tensor pages, lengths, pool[2];
+	uint32_t part, seq, key, head, i;
+	int64_t idx[4], entry[2];
+	double *out;
+
+	assert_int_equal(accel_kv_tensors(n->kv, x->arg, &pool[0], &pool[1]), 0);
+	assert_int_equal(accel_kv_table(n->kv, n->seq, n->seqs, 0, &pages, &lengths), 0);
+	for (part = 0; part < 2; part++) {
+		uint32_t heads = (uint32_t)pool[part].dims[2];
+
+		out = calloc((uint64_t)n->seqs * n->keys * heads * x->dim, sizeof(*out));
+		assert_non_null(out);
+		n->cached[x->arg][part] = out;
+		for (seq = 0; seq < n->seqs; seq++)
+			for (key = 0; key < n->keys; key++)
+				for (head = 0; head < heads; head++)
+					for (i = 0; i < x->dim; i++) {
+						entry[0] = seq;
+						entry[1] = key / pool[part].dims[1];
+						idx[0] = oracle_load_int(&pages, entry);
+						idx[1] = key % pool[part].dims[1];
+						idx[2] = head;
+						idx[3] = i;
+						*out++ = oracle_load(&pool[part], idx);
+					}
+	}
+	accel_bo_unref(pages.bo);
+}
+
+/* What was appended is within half a step, and the bound, of what it should be. */
+static void check_cache(const struct net *n, const struct net_node *x)
+{
+	uint32_t part, row, col, i;
+
+	for (part = 0; part < 2; part++) {
+		const struct net_node *from = &n->node[x->in[1 + part]];
+		uint32_t rows = from->rows / n->seqs;
+
+		for (row = 0; row < from->rows; row++)
+			for (col = 0; col < from->cols; col++) {
+				const double *v = from->v + (uint64_t)row * from->cols;
+				const double *b = from->b + (uint64_t)row * from->cols;
+				uint32_t head = col / x->dim;
+				double most = 0, got, limit;
+
+				for (i = 0; i < x->dim; i++)
+					most = fmax(most, fabs(v[head * x->dim + i]) +
+						    b[head * x->dim + i]);
+				got = cached(n, x, part, row / rows,
+					     n->keys - rows + row % rows, head, col % x->dim);
+				limit = b[col] + most / 127 * (0.5 + 256 * U);
+				if (!(fabs(got - v[col]) <= limit))
+					fail_msg("layer %u, %s, row %u, element %u: %.9g in the cache, want %.9g within %.3g",
+						 x->arg, part ? "value" : "key", row, col, got,
+						 v[col], limit);
+			}
+	}
+}
+
+/* --- bounds ------------------------------------------------------------------------------- */
+
+/* What moving an element by @r does to all that is checked. */
+static void spread(struct net *n, int i, uint64_t k)
+{
+	struct net_node *x = &n->node[i];
+	double h = STEP * (1 + fabs(x->v[k])), slope;
+	uint64_t e;
+	int j;
+
+	if (x->check)
+		x->b[k] += x->r[k];
+	x->w[k] = x->v[k] + h;
+	evaluate(n, i + 1, false);
+	for (j = i + 1; j < n->count; j++) {
+		struct net_node *y = &n->node[j];
+
+		for (e = 0; y->check && e < (uint64_t)y->rows * y->cols; e++) {
+			slope = fabs(y->w[e] - y->v[e]) / h;
+			y->b[e] += slope * x->r[k];
+		}
+	}
+	x->w[k] = x->v[k];
+}
+
+double net_check(struct net *n, double *bound)
+{
+	double worst = 0, most = 0;
+	uint64_t k;
+	int i;
+
+	for (i = 0; i < n->count; i++) {
+		struct net_node *x = &n->node[i];
+
+		if (x->kind == NET_INPUT)
+			memcpy(x->w, x->v, (uint64_t)x->rows * x->cols * sizeof(double));
+		if (x->kind == NET_CACHED) {
+			read_cache(n, x);
+			n->node[x->in[1]].check = true;
+			n->node[x->in[2]].check = true;
+		}
+	}
+	evaluate(n, 0, true);
+	for (i = 0; i < n->count; i++)
+		memcpy(n->node[i].v, n->node[i].w,
+		       (uint64_t)n->node[i].rows * n->node[i].cols * sizeof(double));
+	for (i = 0; i < n->count; i++) {
+		struct net_node *x = &n->node[i];
+		uint64_t count = (uint64_t)x->rows * x->cols;
+
+		/* The nodes before it are as they were, those that follow do not matter. */
+		memcpy(x->w, x->v, count * sizeof(double));
+		for (k = 0; k < count; k++)
+			if (x->r[k] > 0)
+				spread(n, i, k);
+	}
+	for (i = 0; i < n->count; i++) {
+		struct net_node *x = &n->node[i];
+		const float *got = accel_bo_ptr(x->t.bo);
+
+		if (x->kind == NET_CACHED)
+			check_cache(n, x);
+		for (k = 0; x->check && k < (uint64_t)x->rows * x->cols; k++) {
+			/* Second order, and the error of the slopes. */
+			double limit = 1.01 * x->b[k] + 4 * U * U;
+
+			if (!(fabs(got[k] - x->v[k]) <= limit))
+				fail_msg("node %d, element %llu: %.9g, want %.9g within %.3g", i,
+					 (unsigned long long)k, (double)got[k], x->v[k], limit);
+			worst = fmax(worst, fabs(got[k] - x->v[k]) / limit);
+			most = fmax(most, limit);
+		}
+	}
+	*bound = most;
+	return worst;
+}

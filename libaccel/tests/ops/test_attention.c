@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attention: types, heads, masks and positions, pages, quantised keys and
+ * values, lengths, pieces; then whatever comes up.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "optest.h"
+#include "libaccel/tests/oracle/oracle.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* Multiply-adds of a case, at most: the oracle is slow */
+#define MAX_MACS	150000
+
+/* What a case has. */
+#define CAUSAL		(1u << 0)
+#define WINDOW		(1u << 1)
+#define OFFSET		(1u << 2)
+#define SCALE		(1u << 3)
+#define SOFTCAP		(1u << 4)
+#define MASK_ADD	(1u << 5)
+#define MASK_BOOL	(1u << 6)
+#define PAGED		(1u << 7)
+#define LENGTHS		(1u << 8)
+#define Q_LENGTHS	(1u << 9)	/* with LENGTHS */
+#define SLOPES		(1u << 10)
+#define SINKS		(1u << 11)
+#define RAGGED		(1u << 12)	/* with LENGTHS */
+#define KV_RAGGED	(1u << 13)	/* with RAGGED */
+#define PIECES		(1u << 14)
+#define STYLES		(1u << 15)	/* any layout */
+#define ODD_VALUES	(1u << 16)	/* infinities and NaN in keys and values */
+#define IN_PLACE	(1u << 17)
+#define EVERYTHING	(1u << 18)	/* at random */
+#define ODD_QUERIES	(1u << 19)	/* infinities, NaN and zeros in queries */
+
+/**
+ * struct attn_case - an attention; 0: at random
+ */
+struct attn_case {
+	const char *what;
+	uint32_t features;
+	uint32_t q, k, v, d;
+	int64_t batch, queries, keys, kv_heads, group, head;
+	uint32_t quant;
+	int engine;
+};
+
+static double to_number(uint32_t n, const double *list, uint32_t count)
+{
+	return list[n % count];
+}
+
+/* Store a number, rounded: floating-point or an integer. */
+static void put(const struct accel_tensor *t, const int64_t *idx, double v)
+{
+	char *p = (char *)accel_bo_ptr(t->bo) + t->offset;
+	int64_t off = oracle_offset(t, idx);
+	float f = (float)v;
+	uint32_t bits;
+
+	memcpy(&bits, &f, sizeof(bits));
+	switch (t->dtype) {
+	case ACCEL_F32:
+		((float *)p)[off] = f;
+		break;
+	case ACCEL_F16:
+		((uint16_t *)p)[off] = oracle_f16_bits(v);
+		break;
+	case ACCEL_BF16:
+		/* Not a number needs a bit in the upper half. */
+		((uint16_t *)p)[off] = isnan(v) ? 0x7fc0 : (uint16_t)(bits >> 16);
+		break;
+	case ACCEL_S32:
+		((int32_t *)p)[off] = (int32_t)v;
+		break;
+	default:
+		((uint8_t *)p)[off] = (uint8_t)(int)v;
+		break;
+	}
+}
+
+/**
+ * struct shape - of a case
+ */
+struct shape {
+	uint32_t has;
+	int64_t batch, queries, keys, heads, kv_heads, d, dv;
+	int64_t page, pages, max_pages;
+	int64_t all_queries, all_keys;
+};
+
+static int64_t one_of(struct op_case *c, int64_t wanted, const int64_t *list, uint32_t n)
+{
+	int64_t any = list[op_below(c, n)];
+
+	return wanted ? wanted : any;
+}
+
+#define ONE_OF(c, wanted, ...)						\
+	one_of(c, wanted, (const int64_t[]){ __VA_ARGS__ },		\
+	       ARRAY_SIZE(((const int64_t[]){ __VA_ARGS__ })))
+
+static uint32_t pick_features(struct op_case *c)
+{
+	static const uint32_t weights[] = {
+		2, 3, 4, 3, 5, 4, 5, 2, 2, 3, 5, 5, 5, 2, 5, 2, 9, 6
+	};
+	uint32_t has = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(weights); i++)
+		if (!op_below(c, weights[i]))
+			has |= 1u << i;
+	return has;
+}
+
+/* Leave out what does not go together. */
+static uint32_t sane(uint32_t has)
+{
+	if (has & MASK_BOOL)
+		has &= ~MASK_ADD;
+	if (!(has & LENGTHS))
+		has &= ~(Q_LENGTHS | RAGGED);
+	if (!(has & RAGGED) || (has & PAGED))
+		has &= ~KV_RAGGED;
+	if (has & RAGGED)
+		has |= Q_LENGTHS;
+	/* Weights that underflow to 0 in binary32 alone decide about infinities. */
+	if (has & (SLOPES | SCALE))
+		has &= ~ODD_VALUES;
+	return has;
+}
+
+static void choose_shape(struct op_case *c, const struct attn_case *g, struct shape *s)
+{
+	int64_t macs;
+
+	s->has = sane(g->features & EVERYTHING ? pick_features(c) : g->features);
+	s->batch = ONE_OF(c, g->batch, 1, 1, 2, 3);
+	s->queries = ONE_OF(c, g->queries, 1, 1, 2, 5, 17, 33, 40);
+	s->keys = ONE_OF(c, g->keys, 1, 2, 17, 63, 64, 65, 100, 130, 200);
+	s->kv_heads = ONE_OF(c, g->kv_heads, 1, 1, 2, 3);
+	s->heads = s->kv_heads * ONE_OF(c, g->group, 1, 1, 2, 4, 5);
+	s->d = ONE_OF(c, g->head, 1, 3, 8, 16, 33, 64, 80);
+	s->dv = op_below(c, 3) ? s->d : ONE_OF(c, g->head, 1, 7, 16, 40);
+	if (!g->keys && !op_below(c, 30))
+		s->keys = 0;
+	if (!g->queries && !op_below(c, 40))
+		s->queries = 0;
+	for (;;) {
+		macs = s->batch * s->heads * s->queries * s->keys * (s->d + s->dv);
+		if (g->head || macs <= (c->small ? MAX_MACS / 10 : MAX_MACS))
+			break;
+		if (s->queries > 5)
+			s->queries /= 2;
+		else if (s->d > 8)
+			s->d = s->dv = 8;
+		else if (s->keys > 17)
+			s->keys /= 2;
+		else
+			s->batch = 1, s->queries = 1;
+	}
+	if (s->has & IN_PLACE)
+		s->dv = s->d;
+	s->page = ONE_OF(c, 0, 1, 4, 7, 16);
+	s->max_pages = (s->keys + s->page - 1) / s->page;
+	s->pages = s->max_pages * s->batch + 1 + op_below(c, 3);
+	s->all_queries = s->queries;
+	s->all_keys = s->keys;
+	if (s->has & RAGGED)
+		s->all_queries = s->queries * s->batch + op_below(c, 3);
+	if (s->has & KV_RAGGED)
+		s->all_keys = s->keys * s->batch + op_below(c, 3);
+}
+
+static enum op_style style(struct op_case *c, const struct shape *s, bool input)
+{
+	if (!(s->has & STYLES) || !op_below(c, 3))
+		return OP_DENSE;
+	return (enum op_style)op_below(c, input ? OP_STYLES : OP_REPEATED);
+}
+
+static uint32_t pick_float(struct op_case *c, uint32_t wanted)
+{
+	uint32_t any = 1 + op_below(c, 3);
+
+	return wanted ? wanted : any;
+}
+
+/* Keys or values. */
+static void keys_or_values(struct op_case *c, const struct attn_case *g,
+			   const struct shape *s, struct accel_tensor *t, uint32_t wanted,
+			   int64_t head)
+{
+	const int64_t dims[] = {
+		s->has & PAGED ? s->pages : s->has & KV_RAGGED ? 1 : s->batch,
+		s->has & PAGED ? s->page : s->all_keys, s->kv_heads, head
+	};
+	uint32_t quants = op_below(c, 2) ? ACCEL_QUANT_GROUP : 1 + op_below(c, 3);
+	uint32_t dtype = op_below(c, 2) ? 1 + op_below(c, 3) :
+			 op_below(c, 3) ? ACCEL_S8 + op_below(c, 2) : ACCEL_S4 + op_below(c, 2);
+	enum op_style how = style(c, s, true);
+	uint32_t group = 16;
+
+	if (wanted)
+		dtype = wanted;
+	if (dtype >= ACCEL_S4 && (head & 1) && how == OP_DENSE)
+		how = OP_PADDED;
+	op_tensor(c, t, dtype, 4, dims, how);
+	if (dtype <= ACCEL_BF16)
+		return;
+	while (group < head && op_below(c, 8))
+		group *= 2;
+	op_quantise(c, t, g->quant ? g->quant : quants, quants == ACCEL_QUANT_CHANNEL ?
+		    op_below(c, 4) : 3, group, dtype >= ACCEL_S4 ? 0.2 : 0.012, op_below(c, 2));
+	if (t->quant.scheme == ACCEL_QUANT_GROUP)
+		t->quant.axis = 3;
+}
+
+static void lengths(struct op_case *c, const struct shape *s, struct accel_tensor *t)
+{
+	uint32_t columns = s->has & KV_RAGGED ? 4 : s->has & RAGGED ? 3 :
+			   s->has & Q_LENGTHS ? 2 : 1;
+	const int64_t dims[] = { s->batch, columns };
+	int64_t idx[ACCEL_MAX_RANK] = { 0 }, q = 0, kv = 0, n;
+
+	op_tensor(c, t, ACCEL_S32, columns > 1 || op_below(c, 2) ? 2 : 1, dims,
+		  s->has & STYLES ? (enum op_style)op_below(c, OP_REPEATED) : OP_DENSE);
+	for (idx[0] = 0; idx[0] < s->batch; idx[0]++) {
+		n = op_below(c, 3) ? op_below(c, (uint32_t)s->keys + 1) : s->keys;
+		idx[1] = 0;
+		put(t, idx, (double)n);
+		if (columns < 2)
+			continue;
+		idx[1] = 3;
+		if (columns > 3)
+			put(t, idx, (double)kv);
+		kv += n;
+		n = op_below(c, 3) ? op_below(c, (uint32_t)s->queries + 1) : s->queries;
+		idx[1] = 1;
+		put(t, idx, (double)n);
+		idx[1] = 2;
+		if (columns > 2)
+			put(t, idx, (double)q);
+		q += n;
+	}
+}
+
+/* Any pages; those behind the keys of a sequence are not looked at. */
+static void pages(struct op_case *c, const struct shape *s, struct accel_attention_desc *d)
+{
+	const int64_t dims[] = { s->batch, s->max_pages };
+	int64_t idx[ACCEL_MAX_RANK] = { 0 }, at[ACCEL_MAX_RANK] = { 0 }, used;
+
+	op_tensor(c, &d->pages, ACCEL_S32, 2, dims, style(c, s, false));
+	for (idx[0] = 0; idx[0] < s->batch; idx[0]++)
+		for (idx[1] = 0; idx[1] < s->max_pages; idx[1]++) {
+			at[0] = idx[0];
+			used = s->has & LENGTHS ? oracle_load_int(&d->lengths, at) :
+			       s->max_pages * s->page;
+			put(&d->pages, idx, idx[1] * s->page < used ?
+			    (double)op_below(c, (uint32_t)s->pages) :
+			    op_below(c, 2) ? -1 : INT32_MAX);
+		}
+}
+
+static void mask(struct op_case *c, const struct shape *s, struct accel_tensor *t)
+{
+	int64_t dims[] = {
+		s->batch, s->heads, s->queries,
+		s->has & PAGED ? s->max_pages * s->page : s->all_keys
+	};
+	uint32_t drop = op_below(c, 4), i;
+	int64_t idx[ACCEL_MAX_RANK];
+	uint64_t n;
+
+	for (i = drop; i < 3; i++)
+		if (!op_below(c, 3))
+			dims[i] = 1;
+	op_tensor(c, t, s->has & MASK_BOOL ? ACCEL_U8 : 1 + op_below(c, 3), 4 - drop,
+		  dims + drop, style(c, s, true));
+	for (n = 0; n < oracle_count(t); n++) {
+		oracle_index(t, n, idx);
+		/* A good many hidden, whole rows in places. */
+		if (s->has & MASK_BOOL)
+			put(t, idx, op_below(c, 4) != 0 && op_below(c, 5));
+		else if (!op_below(c, 4))
+			put(t, idx, -INFINITY);
+	}
+	if (op_below(c, 2) || t->rank < 2)
+		return;
+	for (n = 0; n < oracle_count(t); n++) {
+		oracle_index(t, n, idx);
+		if (!idx[t->rank - 2])
+			put(t, idx, s->has & MASK_BOOL ? 0 : -INFINITY);
+	}
+}
+
+/* No number and infinities among the values and, of hidden keys, the keys. */
+static void odd_values(struct op_case *c, const struct shape *s,
+		       struct accel_attention_desc *d)
+{
+	static const double odd[] = { NAN, INFINITY, -INFINITY };
+	int64_t idx[ACCEL_MAX_RANK];
+	uint32_t i;
+
+	for (i = 0; i < 3 && d->v.dtype <= ACCEL_BF16 && oracle_count(&d->v); i++) {
+		oracle_index(&d->v, op_below(c, (uint32_t)oracle_count(&d->v)), idx);
+		put(&d->v, idx, to_number(i, odd, 3));
+	}
+	for (i = 0; i < 2 && d->k.dtype <= ACCEL_BF16 && oracle_count(&d->k); i++) {
+		oracle_index(&d->k, op_below(c, (uint32_t)oracle_count(&d->k)), idx);
+		put(&d->k, idx, NAN);
+	}
+	(void)s;
+}
+
+/* A query that is no number in places, one that is zero, one that nearly is. */
+static void odd_queries(struct op_case *c, struct accel_attention_desc *d)
+{
+	static const double odd[] = { NAN, INFINITY, -INFINITY, 1 / 1e38, 0 };
+	int64_t idx[ACCEL_MAX_RANK];
+	uint64_t n = oracle_count(&d->q);
+	uint64_t row = n / (uint64_t)d->q.dims[3] * op_below(c, 8) / 8 * (uint64_t)d->q.dims[3];
+	uint32_t kind = op_below(c, 5), i;
+
+	if (kind < 3) {
+		oracle_index(&d->q, op_below(c, (uint32_t)n), idx);
+		put(&d->q, idx, odd[kind]);
+		return;
+	}
+	for (i = 0; i < d->q.dims[3]; i++) {
+		oracle_index(&d->q, row + i, idx);
+		put(&d->q, idx, odd[kind]);
+	}
+}
+
+static void numbers(struct op_case *c, const struct shape *s, struct accel_attention_desc *d)
+{
+	if (s->has & CAUSAL)
+		d->flags |= ACCEL_ATTENTION_CAUSAL;
+	if (s->has & SCALE) {
+		d->flags |= ACCEL_ATTENTION_SCALE;
+		d->scale = (float)op_uniform(c, -0.5, 0.5);
+	}
+	if (s->has & WINDOW) {
+		d->flags |= ACCEL_ATTENTION_WINDOW;
+		d->window_left = op_below(c, 3) ? op_below(c, 70) : UINT32_MAX;
+		d->window_right = op_below(c, 3) ? op_below(c, 20) : UINT32_MAX;
+		d->keep = op_below(c, 2) ? op_below(c, 6) : 0;
+	}
+	if (s->has & OFFSET) {
+		d->flags |= ACCEL_ATTENTION_OFFSET;
+		d->q_offset = (int32_t)op_below(c, (uint32_t)s->keys + 20) - 10;
+	}
+	if (s->has & SOFTCAP)
+		d->softcap = (float)op_uniform(c, 0.5, 30);
+	if (s->has & RAGGED) {
+		d->flags |= ACCEL_ATTENTION_RAGGED;
+		d->q_max = (uint32_t)s->queries;
+	}
+}
+
+static const struct accel_desc *build(struct op_case *c, const void *arg)
+{
+	struct accel_attention_desc *d = calloc(1, sizeof(*d));
+	const struct attn_case *g = arg;
+	struct shape s;
+
+	assert_non_null(d);
+	*d = (struct accel_attention_desc)ACCEL_ATTENTION_DESC_INIT;
+	choose_shape(c, g, &s);
+	{
+		const int64_t rows = s.has & RAGGED ? s.all_queries : s.queries;
+		const int64_t first = s.has & RAGGED ? 1 : s.batch;
+		const int64_t q[] = { first, rows, s.heads, s.d };
+		const int64_t o[] = { first, rows, s.heads, s.dv };
+		const int64_t per_head[] = { s.batch, s.heads };
+		const int64_t parts[] = {
+			2 + op_below(c, 4), first, rows, s.heads, s.dv + 2
+		};
+		uint32_t drop = op_below(c, 2);
+
+		c->range = op_below(c, 3) ? 2 : 4;
+		op_tensor(c, &d->q, pick_float(c, g->q), 4, q, style(c, &s, !(s.has & IN_PLACE)));
+		if (s.has & IN_PLACE)
+			d->d = d->q;
+		else
+			op_tensor(c, &d->d, pick_float(c, g->d), 4, o, style(c, &s, false));
+		keys_or_values(c, g, &s, &d->k, g->k, s.d);
+		keys_or_values(c, g, &s, &d->v, g->v, s.dv);
+		if (s.has & LENGTHS)
+			lengths(c, &s, &d->lengths);
+		if (s.has & PAGED)
+			pages(c, &s, d);
+		if (s.has & (MASK_ADD | MASK_BOOL))
+			mask(c, &s, &d->mask);
+		if (s.has & SLOPES)
+			op_tensor(c, &d->slopes, ACCEL_F32, 2 - drop, per_head + drop,
+				  style(c, &s, true));
+		if (s.has & SINKS)
+			op_tensor(c, &d->sinks, 1 + op_below(c, 3), 1, per_head + 1,
+				  style(c, &s, true));
+		if (s.has & PIECES)
+			op_tensor(c, &d->partials, ACCEL_F32, 5, parts, style(c, &s, false));
+	}
+	if (s.has & ODD_VALUES)
+		odd_values(c, &s, d);
+	if (s.has & ODD_QUERIES)
+		odd_queries(c, d);
+	numbers(c, &s, d);
+	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
+	return &d->hdr;
+}
+
+/* --- tests ------------------------------------------------------------------------- */
+
+static void run_table(struct op_env *env, const struct attn_case *table, uint32_t n,
+		      uint64_t seed)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < n; i++)
+		for (j = 0; j < (env->small ? 2 : 6); j++)
+			op_run(env, build, &table[i], seed + 100 * i + j, table[i].what);
+}
+
+static void test_types(struct op_env *env)
+{
+	static const uint32_t types[] = {
+		ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_S8, ACCEL_U8, ACCEL_S4, ACCEL_U4
+	};
+	uint32_t q, k, d;
+
+	for (q = 0; q < 3; q++)
+		for (k = 0; k < ARRAY_SIZE(types); k++)
+			for (d = 0; d < 3; d++) {
+				struct attn_case g = {
+					.what = "types", .features = CAUSAL, .q = types[q],
+					.k = types[k], .v = types[(k + d) % 7], .d = types[d]
+				};
+
+				op_run(env, build, &g, 1000 + 100 * q + 10 * k + d, g.what);
+			}
+}
+
+static void test_masks(struct op_env *env)
+{
+	static const struct attn_case table[] = {
+		{ .what = "plain" },
+		{ .what = "causal", .features = CAUSAL },
+		{ .what = "more queries than keys", .features = CAUSAL, .queries = 33,
+		  .keys = 5 },
+		{ .what = "window", .features = WINDOW },
+		{ .what = "causal window", .features = WINDOW | CAUSAL },
+		{ .what = "offset", .features = CAUSAL | OFFSET },
+		{ .what = "offset window", .features = CAUSAL | OFFSET | WINDOW },
+		{ .what = "additive mask", .features = MASK_ADD },
+		{ .what = "boolean mask", .features = MASK_BOOL | CAUSAL },
+		{ .what = "softcap", .features = SOFTCAP | SCALE },
+		{ .what = "slopes", .features = SLOPES | CAUSAL },
+		{ .what = "slopes both ways", .features = SLOPES | OFFSET },
+		{ .what = "sinks", .features = SINKS | WINDOW | CAUSAL },
+		{ .what = "in place", .features = IN_PLACE | CAUSAL },
+		{ .what = "layouts", .features = STYLES | MASK_ADD },
+		{ .what = "no numbers", .features = ODD_VALUES | CAUSAL },
+		{ .what = "no numbers, hidden", .features = ODD_VALUES | MASK_BOOL },
+		{ .what = "no numbers, added", .features = ODD_VALUES | MASK_ADD, .keys = 17 },
+	};
+
+	run_table(env, table, ARRAY_SIZE(table), 20000);
+}
+
+static void test_heads(struct op_env *env)
+{
+	static const struct attn_case table[] = {
+		{ .what = "one head", .kv_heads = 1, .group = 1 },
+		{ .what = "multi-query", .kv_heads = 1, .group = 7, .features = CAUSAL },
+		{ .what = "grouped", .kv_heads = 3, .group = 4, .features = CAUSAL },
+		{ .what = "decode, grouped", .kv_heads = 2, .group = 8, .queries = 1,
+		  .features = CAUSAL | STYLES },
+		{ .what = "large heads", .head = 1024, .queries = 3, .keys = 70, .batch = 1,
+		  .kv_heads = 1, .group = 1 },
+		{ .what = "large heads, odd", .head = 577, .queries = 40, .keys = 5, .batch = 1,
+		  .kv_heads = 1, .group = 1, .features = CAUSAL },
+		{ .what = "many keys", .keys = 1500, .queries = 2, .head = 8, .batch = 1,
+		  .kv_heads = 1, .group = 1 },
+	};
+
+	run_table(env, table, ARRAY_SIZE(table), 40000);
+}
+
+/* Few rows by keys and values of bytes and of bf16, as a step of decoding has them. */
+static void test_decode(struct op_env *env)
+{
+	static const uint32_t types[] = { ACCEL_BF16, ACCEL_S8, ACCEL_U8 };
+	static const int64_t heads[] = { 16, 48, 64, 80, 128, 208, 256, 272 };
+	static const int64_t keys[] = { 1, 15, 130, 200, 300 };
+	static const int64_t groups[] = { 1, 3, 8 };
+	uint32_t i;
+
+	for (i = 0; i < (env->small ? 36 : 144); i++) {
+		const struct attn_case g = {
+			.what = "decode", .queries = 1, .batch = 1,
+			.q = i % 5 ? ACCEL_BF16 : ACCEL_F16,
+			.k = types[i % 3], .v = types[i / 3 % 3],
+			.d = i % 7 ? ACCEL_F32 : ACCEL_BF16,
+			.kv_heads = 1 + i / 8 % 2, .group = groups[i / 9 % 3],
+			.head = heads[i % ARRAY_SIZE(heads)],
+			.keys = keys[i % ARRAY_SIZE(keys)],
+			.quant = i % 4 ? ACCEL_QUANT_GROUP : ACCEL_QUANT_TENSOR,
+			.features = (i % 6 == 5 ? ODD_VALUES : 0) |
+				    (i % 11 == 10 ? ODD_QUERIES : 0) |
+				    (i % 13 == 12 ? SINKS : 0) |
+				    (i % 17 == 16 ? WINDOW : 0) |
+				    (i % 10 == 9 ? PAGED | LENGTHS : 0),
+		};
+
+		op_run(env, build, &g, 50000 + i, g.what);
+	}
+}
+
+static void test_cache(struct op_env *env)
+{
+	static const struct attn_case table[] = {
+		{ .what = "lengths", .features = LENGTHS | CAUSAL },
+		{ .what = "lengths of both", .features = LENGTHS | Q_LENGTHS | CAUSAL },
+		{ .what = "pages", .features = PAGED },
+		{ .what = "pages, lengths", .features = PAGED | LENGTHS | CAUSAL | STYLES },
+		{ .what = "decode", .features = PAGED | LENGTHS | CAUSAL, .queries = 1,
+		  .k = ACCEL_S8, .v = ACCEL_S8, .quant = ACCEL_QUANT_GROUP },
+		{ .what = "prefill in chunks", .features = PAGED | LENGTHS | Q_LENGTHS | CAUSAL,
+		  .queries = 17, .k = ACCEL_S8, .v = ACCEL_F16, .quant = ACCEL_QUANT_GROUP },
+		{ .what = "window of pages", .features = PAGED | LENGTHS | CAUSAL | WINDOW },
+		{ .what = "ragged", .features = RAGGED | LENGTHS | CAUSAL },
+		{ .what = "ragged, pages", .features = RAGGED | LENGTHS | PAGED | CAUSAL },
+		{ .what = "ragged keys", .features = RAGGED | LENGTHS | KV_RAGGED | CAUSAL |
+		  MASK_ADD },
+		{ .what = "pieces", .features = PIECES, .queries = 1 },
+		{ .what = "pieces of pages", .features = PIECES | PAGED | LENGTHS | CAUSAL |
+		  SINKS },
+		{ .what = "pieces, ragged", .features = PIECES | RAGGED | LENGTHS | CAUSAL |
+		  WINDOW | STYLES },
+	};
+
+	run_table(env, table, ARRAY_SIZE(table), 60000);
+}
+
+static void test_random(struct op_env *env)
+{
+	static const struct attn_case g = { .features = EVERYTHING };
+
+	op_random_cases(env, build, &g, 300, 7);
+}
+
+/* A page that is none, and more keys than there is room for: the job fails. */
+static void test_lies(struct op_env *env)
+{
+	static const struct attn_case g = {
+		.features = PAGED | LENGTHS | CAUSAL, .batch = 2, .keys = 17, .queries = 2,
+		.q = ACCEL_F32, .k = ACCEL_F32, .v = ACCEL_F32, .d = ACCEL_F32
+	};
+	const int64_t first[ACCEL_MAX_RANK] = { 0 };
+	struct accel_attention_desc *d;
+	struct accel_ctx *ctx;
+	uint32_t i;
+	int ret;
+
+	/* What a node does with a job that faults has tests of its own. */
+	if (strncmp(env->name, "sw", 2) != 0)
+		return;
+	for (i = 0; i < 3; i++) {
+		struct op_case c = { .rng = i, .seed = i };
+
+		/* Its own: what faults may lose its context. */
+		assert_int_equal(accel_ctx_create(env->dev, NULL, &ctx), 0);
+		c.ctx = ctx;
+		d = (struct accel_attention_desc *)build(&c, &g);
+		d->hdr.engine = ACCEL_ENGINE_GPU;
+		put(&d->lengths, first, i == 2 ? 1000 : 17);
+		put(&d->pages, first, i == 1 ? -1 : 0);
+		ret = accel_run(ctx, &d->hdr);
+		if (ret != (i ? -EFAULT : 0))
+			fail_msg("table %u: %d", i, ret);
+		free(d);
+		while (c.bo_count)
+			accel_bo_unref(c.bos[--c.bo_count]);
+		accel_ctx_destroy(ctx);
+	}
+}
+
+int main(void)
+{
+	static const struct op_test tests[] = {
+		{ "types", test_types },
+		{ "masks and positions", test_masks },
+		{ "heads", test_heads },
+		{ "decode", test_decode },
+		{ "caches", test_cache },
+		{ "tables that lie", test_lies },
+		{ "random", test_random },
+	};
+
+	return op_main(tests, ARRAY_SIZE(tests));
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Convolutions, an element at a time.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "oracle.h"
+#include "libaccel/tests/ops/optest.h"
+
+#define U	ORACLE_U
+#define TINY	ORACLE_TINY
+
+/**
+ * struct state - a convolution in progress
+ * @d: descriptor
+ * @a: values of A, row-major, or NULL
+ * @b: values of B
+ * @ai: integers of A without the zero point, or NULL
+ * @bi: integers of B without theirs
+ * @spatial: spatial dimensions
+ * @channel: dimension of the channels of A and D
+ * @first: first spatial dimension of A and D
+ * @groups: groups
+ * @ac: input channels of a group
+ * @dc: output channels of a group
+ * @amax: Winograd: largest magnitude of each channel of each image of A, or NULL
+ * @bmax: Winograd: of each pair of channels of B
+ */
+struct state {
+	const struct accel_conv_desc *d;
+	double *a, *b;
+	int64_t *ai, *bi;
+	uint32_t spatial, channel, first;
+	int64_t groups, ac, dc;
+	double *amax, *bmax;
+};
+
+static int64_t zero_of(const struct accel_tensor *t, const int64_t *idx)
+{
+	const struct accel_quant *q = &t->quant;
+
+	if (q->scheme == ACCEL_QUANT_TENSOR)
+		return q->zero;
+	if (!q->zeros)
+		return 0;
+	return ((int32_t *)((char *)accel_bo_ptr(q->zeros) + q->zeros_offset))[idx[q->axis]];
+}
+
+static int read_all(const struct accel_tensor *t, double **v, int64_t **ints, bool integer)
+{
+	uint64_t count = oracle_count(t), n;
+	int64_t idx[ACCEL_MAX_RANK];
+
+	*v = integer ? NULL : calloc(count + 1, sizeof(**v));
+	*ints = integer ? calloc(count + 1, sizeof(**ints)) : NULL;
+	if (!*v && !*ints)
+		return -1;
+	for (n = 0; n < count; n++) {
+		oracle_index(t, n, idx);
+		if (integer)
+			(*ints)[n] = oracle_load_int(t, idx) - zero_of(t, idx);
+		else
+			(*v)[n] = oracle_load(t, idx);
+	}
+	return 0;
+}
+
+static int64_t at(const struct accel_tensor *t, const int64_t *idx)
+{
+	int64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->rank; i++)
+		n = n * t->dims[i] + idx[i];
+	return n;
+}
+
+/* The input that output @o meets with tap @k, -1 if there is none. */
+static int64_t input_of(const struct state *s, uint32_t i, int64_t o, int64_t k)
+{
+	const struct accel_conv_desc *d = s->d;
+	int64_t stride = d->stride[i] ? d->stride[i] : 1;
+	int64_t dilation = d->dilation[i] ? d->dilation[i] : 1;
+	int64_t in;
+
+	if (d->flags & ACCEL_CONV_TRANSPOSED) {
+		in = o + d->pad_before[i] - k * dilation;
+		if (in < 0 || in % stride)
+			return -1;
+		in /= stride;
+	} else {
+		in = o * stride + k * dilation - d->pad_before[i];
+	}
+	return in < 0 || in >= d->a.dims[s->first + i] ? -1 : in;
+}
+
+/* A term of the sum of an element: where its factors are. False: padding. */
+static bool term(const struct state *s, const int64_t *idx, int64_t c, int64_t ky,
+		 int64_t kx, int64_t *ia, int64_t *ib)
+{
+	int64_t m = idx[s->channel], g = m / s->dc, k[ACCEL_MAX_RANK] = { ky, kx };
+	int64_t a[ACCEL_MAX_RANK] = { 0 }, b[ACCEL_MAX_RANK] = { 0 };
+	uint32_t i;
+
+	a[0] = idx[0];
+	a[s->channel] = g * s->ac + c;
+	b[0] = m;
+	b[1] = c;
+	if (s->d->flags & ACCEL_CONV_TRANSPOSED) {
+		b[0] = g * s->ac + c;
+		b[1] = m % s->dc;
+	}
+	for (i = 0; i < s->spatial; i++) {
+		b[2 + i] = k[i];
+		a[s->first + i] = input_of(s, i, idx[s->first + i], k[i]);
+		if (a[s->first + i] < 0)
+			return false;
+	}
+	*ia = at(&s->d->a, a);
+	*ib = at(&s->d->b, b);
+	return true;
+}
+
+static int64_t taps(const struct state *s, uint32_t i)
+{
+	return i < s->spatial ? s->d->b.dims[2 + i] : 1;
+}
+
+static int64_t sum_exact(const struct state *s, const int64_t *idx)
+{
+	int64_t sum = 0, c, ky, kx, ia, ib;
+
+	if (!s->ai || !s->bi)
+		return 0;
+	for (c = 0; c < s->ac; c++)
+		for (ky = 0; ky < taps(s, 0); ky++)
+			for (kx = 0; kx < taps(s, 1); kx++)
+				if (term(s, idx, c, ky, kx, &ia, &ib))
+					sum += s->ai[ia] * s->bi[ib];
+	return sum;
+}
+
+static struct oracle_num sum_float(const struct state *s, const int64_t *idx)
+{
+	double sum = 0, mag = 0, k = (double)(s->ac * taps(s, 0) * taps(s, 1));
+	int64_t c, ky, kx, ia, ib;
+
+	for (c = 0; c < s->ac; c++)
+		for (ky = 0; ky < taps(s, 0); ky++)
+			for (kx = 0; kx < taps(s, 1); kx++)
+				if (term(s, idx, c, ky, kx, &ia, &ib)) {
+					double p = s->a[ia] * s->b[ib];
+
+					sum += p;
+					mag += isfinite(p) ? fabs(p) : 0;
+				}
+	if (mag * 1.001 > (double)__FLT_MAX__)
+		mag = INFINITY;
+	/* A rounding for each product and each sum, in whatever order. */
+	return (struct oracle_num){ sum, mag * (k + 1) * U * 1.001 + k * TINY };
+}
+
+/*
+ * What Winograd's transforms make of rounding errors, at most: the largest, over
+ * the outputs of a tile, sum over the points of |A'| |G| |B'| along a dimension,
+ * squared. 0: another algorithm.
+ */
+static double amplification(const struct accel_conv_desc *d)
+{
+	switch (d->algorithm) {
+	case ACCEL_CONV_WINOGRAD_2:
+		return 64;
+	case ACCEL_CONV_WINOGRAD_4:
+		return 48 * 48;
+	case ACCEL_CONV_WINOGRAD_6:
+		return 67.7 * 67.7;
+	case ACCEL_CONV_AUTO:
+		return d->flags & ACCEL_CONV_WINOGRAD && d->a.dtype <= ACCEL_BF16 ?
+		       48 * 48 : 0;
+	default:
+		return 0;
+	}
+}
+
+static int find_largest(struct state *s)
+{
+	const struct accel_conv_desc *d = s->d;
+	uint64_t count = oracle_count(&d->a), n;
+	int64_t idx[ACCEL_MAX_RANK], pairs = d->b.dims[0] * d->b.dims[1], i;
+
+	if (!s->a || amplification(d) == 0)
+		return 0;
+	s->amax = calloc((size_t)(d->a.dims[0] * d->a.dims[s->channel]) + 1, sizeof(double));
+	s->bmax = calloc((size_t)pairs + 1, sizeof(double));
+	if (!s->amax || !s->bmax)
+		return -1;
+	for (n = 0; n < count; n++) {
+		oracle_index(&d->a, n, idx);
+		i = idx[0] * d->a.dims[s->channel] + idx[s->channel];
+		s->amax[i] = fmax(s->amax[i], fabs(s->a[n]));
+	}
+	count = oracle_count(&d->b);
+	for (n = 0; n < count; n++) {
+		oracle_index(&d->b, n, idx);
+		i = idx[0] * d->b.dims[1] + idx[1];
+		s->bmax[i] = fmax(s->bmax[i], fabs(s->b[n]));
+	}
+	return 0;
+}
+
+/*
+ * 32 roundings at most to transform an input, 10 a kernel, 32 an output, and one
+ * or two for each channel.
+ */
+static double winograd_error(const struct state *s, const int64_t *idx)
+{
+	const struct accel_conv_desc *d = s->d;
+	int64_t c, m = idx[s->channel];
+	double sum = 0;
+
+	if (!s->amax || d->flags & ACCEL_CONV_TRANSPOSED || s->groups > 1)
+		return 0;
+	for (c = 0; c < s->ac; c++)
+		sum += s->amax[idx[0] * s->ac + c] * s->bmax[m * s->ac + c];
+	return amplification(d) * (2 * (double)s->ac + 80) * (sum * U + TINY);
+}
+
+/* Scale of an integer sum: that of A times that of the output channel. */
+static double sum_scale(const struct state *s, const int64_t *idx)
+{
+	const struct accel_quant *q = &s->d->b.quant;
+	double scale = s->d->a.quant.scheme ? s->d->a.quant.scale : 1;
+	int64_t m = idx[s->channel];
+	const char *table;
+
+	if (q->scheme == ACCEL_QUANT_TENSOR)
+		return scale * q->scale;
+	if (q->scheme == ACCEL_QUANT_NONE)
+		return scale;
+	if (s->d->flags & ACCEL_CONV_TRANSPOSED)
+		m %= s->dc;
+	table = (const char *)accel_bo_ptr(q->scales) + q->scales_offset;
+	if (q->scale_dtype == ACCEL_F16)
+		return scale * oracle_f16_value(((const uint16_t *)table)[m]);
+	return scale * ((const float *)table)[m];
+}
+
+/* An operand of the epilogue: a vector goes along the channels. */
+static double load(const struct state *s, const struct accel_tensor *t, const int64_t *idx)
+{
+	const int64_t one[1] = { t->dims[0] == 1 ? 0 : idx[s->channel] };
+
+	return t->rank == 1 ? oracle_load(t, one) :
+			      oracle_load_broadcast(t, &s->d->d, idx);
+}
+
+static int64_t load_int(const struct state *s, const struct accel_tensor *t,
+			const int64_t *idx)
+{
+	const int64_t one[1] = { t->dims[0] == 1 ? 0 : idx[s->channel] };
+
+	return t->rank == 1 ? oracle_load_int(t, one) :
+			      oracle_load_int_broadcast(t, &s->d->d, idx);
+}
+
+static int64_t element_exact(const struct state *s, const int64_t *idx)
+{
+	const struct accel_epilogue *epi = &s->d->epilogue;
+	int64_t v = sum_exact(s, idx);
+
+	v += load_int(s, &epi->bias, idx);
+	v += load_int(s, &epi->residual, idx);
+	if (epi->act == ACCEL_ACT_RELU && v < 0)
+		v = 0;
+	v += load_int(s, &epi->residual_post, idx);
+	return oracle_saturate(v, ACCEL_S32);
+}
+
+static struct oracle_num element(const struct state *s, const int64_t *idx)
+{
+	const struct accel_epilogue *epi = &s->d->epilogue;
+	struct oracle_num x;
+
+	if (s->a) {
+		x = sum_float(s, idx);
+		x.e += winograd_error(s, idx);
+	} else {
+		x.v = (double)sum_exact(s, idx);
+		x.e = 0;
+		x = oracle_mul(oracle_step(x), sum_scale(s, idx));
+		/* The product of the scales is rounded too. */
+		x = oracle_step(x);
+	}
+	/* Even an exact sum is bounded, not known: its order is open. */
+	x.e += TINY;
+	if (epi->scale.rank)
+		x = oracle_mul(x, load(s, &epi->scale, idx));
+	if (epi->bias.rank)
+		x = oracle_add(x, load(s, &epi->bias, idx));
+	if (epi->residual.rank)
+		x = oracle_add(x, load(s, &epi->residual, idx));
+	x = oracle_activation(x, epi);
+	if (epi->residual_post.rank)
+		x = oracle_add(x, load(s, &epi->residual_post, idx));
+	return x;
+}
+
+static int begin(struct state *s, const struct accel_desc *desc)
+{
+	const struct accel_conv_desc *d = (const void *)desc;
+	bool integer = d->a.dtype > ACCEL_BF16;
+
+	s->d = d;
+	s->spatial = d->a.rank - 2;
+	s->channel = d->flags & ACCEL_CONV_NHWC ? d->a.rank - 1 : 1;
+	s->first = d->flags & ACCEL_CONV_NHWC ? 1 : 2;
+	s->groups = d->groups ? d->groups : 1;
+	s->ac = d->a.dims[s->channel] / s->groups;
+	s->dc = d->d.dims[s->channel] / s->groups;
+	return read_all(&d->a, &s->a, &s->ai, integer) ||
+	       read_all(&d->b, &s->b, &s->bi, integer) || find_largest(s) ? -1 : 0;
+}
+
+static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
+{
+	const struct accel_tensor *d = &((const struct accel_conv_desc *)desc)->d;
+	int64_t idx[ACCEL_MAX_RANK];
+	struct state s = { 0 };
+	uint64_t n;
+	int ret;
+
+	(void)index;
+	ret = oracle_begin(r, d, d->dtype == ACCEL_S32);
+	if (!ret)
+		ret = begin(&s, desc);
+	for (n = 0; !ret && n < r->count; n++) {
+		oracle_index(d, n, idx);
+		if (r->exact)
+			r->exact[n] = element_exact(&s, idx);
+		else
+			r->num[n] = element(&s, idx);
+	}
+	free(s.a);
+	free(s.b);
+	free(s.ai);
+	free(s.bi);
+	free(s.amax);
+	free(s.bmax);
+	return ret;
+}
+
+static const struct accel_tensor *result(const struct accel_desc *desc, uint32_t index)
+{
+	return index ? NULL : &((const struct accel_conv_desc *)desc)->d;
+}
+
+static void say(const struct accel_desc *desc, char *buf, size_t size)
+{
+	const struct accel_conv_desc *d = (const void *)desc;
+
+	op_say_text(buf, size,
+		    " flags %u algorithm %u groups %u stride %ux%u dilation %ux%u pad %u+%u, %u+%u",
+		    d->flags, d->algorithm, d->groups, d->stride[0], d->stride[1],
+		    d->dilation[0], d->dilation[1], d->pad_before[0], d->pad_after[0],
+		    d->pad_before[1], d->pad_after[1]);
+	op_say_tensor("a", &d->a, buf, size);
+	op_say_tensor("b", &d->b, buf, size);
+	op_say_tensor("d", &d->d, buf, size);
+	op_say_epilogue(&d->epilogue, buf, size);
+}
+
+const struct oracle_op oracle_conv = {
+	.result = result, .compute = compute, .say = say,
+};
