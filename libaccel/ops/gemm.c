@@ -218,6 +218,7 @@ static int lower_c(const struct accel_gemm_desc *d, struct request *req,
 	}
 	if (d->beta == 0) {
 		/* It has been checked, but it is not read. */
+		req->unread = &d->c;
 		*c = (struct operand) { 0 };
 		req->slots &= ~(1u << UMA_SLOT_C);
 	}

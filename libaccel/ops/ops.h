@@ -114,6 +114,7 @@ struct tuning;
  * @b_order: how a dense copy of a constant B lies, dimensions from the innermost
  * @b_ordered: @b_order counts; else as it lies already
  * @desc: descriptor
+ * @unread: tensor of it that is not read, though it is there; NULL: there is none
  * @parts: the operations that it consists of, then nothing above but @op, @class
  *	and @engine counts; NULL if it is one task
  * @tuning: what is wanted of measuring, NULL: nothing
@@ -147,6 +148,7 @@ struct request {
 	bool b_ordered;
 	bool only_packed;
 	const union any_desc *desc;
+	const struct accel_tensor *unread;
 	struct parts *parts;
 	struct tuning *tuning;
 };

@@ -147,6 +147,52 @@ static void test_parts(void **state)
 	accel_plan_unref(plan);
 }
 
+/* What an operation does not read is no part of it, and nothing of it is told. */
+static int no_buffers(void *user, const struct accel_tune_entry *e)
+{
+	const struct accel_gemm_desc *d = (const struct accel_gemm_desc *)e->desc;
+
+	(*(uint32_t *)user)++;
+	assert_non_null(d);
+	assert_int_equal(e->op, ACCEL_OP_GEMM);
+	assert_null(d->a.bo);
+	assert_null(d->c.bo);
+	assert_int_equal(d->c.rank, 0);
+	return 0;
+}
+
+static void test_not_read(void **state)
+{
+	const int64_t a[] = { 96, 128 }, w[] = { 128, 160 }, n[] = { 96, 160 };
+	struct accel_plan_opts opts = ACCEL_PLAN_OPTS_INIT;
+	struct accel_gemm_desc g = ACCEL_GEMM_DESC_INIT;
+	struct accel_bo *bo[2];
+	struct bed *b = *state;
+	struct seen s = { 0 };
+	uint32_t i, count = 0;
+	int ret;
+
+	begin(b);
+	opts.tune_budget_ms = 2000;
+	g.a = accel_tensor_dense(NULL, ACCEL_F32, 2, a);
+	g.b = accel_tensor_dense(NULL, ACCEL_F32, 2, w);
+	g.d = accel_tensor_dense(NULL, ACCEL_F32, 2, n);
+	for (i = 0; i < 2; i++) {
+		bo[i] = numbers(b, 96 * 160, i);
+		g.c = g.d;
+		g.c.bo = bo[i];
+		ret = accel_tune(b->ctx, &g.hdr, &opts, see, &s);
+		/* Portable kernels offer nothing to measure. */
+		assert_true(!ret || (ret == -ENOENT && !s.count));
+	}
+	memset(&g.c, 0, sizeof(g.c));
+	accel_tune(b->ctx, &g.hdr, &opts, see, &s);
+	assert_int_equal(accel_tune_list(b->ctx, no_buffers, &count), 0);
+	assert_int_equal(count, s.count > 0);
+	accel_bo_unref(bo[0]);
+	accel_bo_unref(bo[1]);
+}
+
 static void test_options(void **state)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
@@ -296,6 +342,7 @@ int main(void)
 		TEST(test_round_trip),
 		TEST(test_tune),
 		TEST(test_parts),
+		TEST(test_not_read),
 		TEST(test_options),
 		TEST(test_budget),
 		TEST(test_no_directory),

@@ -17,15 +17,30 @@
 /* What a pointer to a table points to where there is none. */
 static struct accel_bo no_table;
 
-/* The caller's tensor of an operand, in another copy of the descriptor. */
+/* A tensor of a request's descriptor, in another copy of that. NULL: it is not in it. */
+static struct accel_tensor *in_copy(const struct request *req, const struct accel_tensor *t,
+				    union any_desc *copy)
+{
+	const char *from = (const char *)t, *base = (const char *)req->desc;
+
+	if (from < base || from >= base + sizeof(*copy))
+		return NULL;
+	return (struct accel_tensor *)((char *)copy + (from - base));
+}
+
 static struct accel_tensor *tensor_in(const struct request *req, uint32_t slot,
 				      union any_desc *copy)
 {
-	const char *from = (const char *)req->t[slot].from, *base = (const char *)req->desc;
+	return req->slots & (1u << slot) ? in_copy(req, req->t[slot].from, copy) : NULL;
+}
 
-	if (!(req->slots & (1u << slot)) || from < base || from >= base + sizeof(*copy))
-		return NULL;
-	return (struct accel_tensor *)((char *)copy + (from - base));
+/* What is not read makes no other operation. */
+static void drop_unread(const struct request *req, union any_desc *copy)
+{
+	struct accel_tensor *t = in_copy(req, req->unread, copy);
+
+	if (t)
+		memset(t, 0, sizeof(*t));
 }
 
 /* Strides that are those of a dense tensor need not be there. */
@@ -87,6 +102,7 @@ int tune_desc_make(const struct request *req, uint32_t engine, union any_desc *o
 			return -EOPNOTSUPP;
 		strip(t);
 	}
+	drop_unread(req, out);
 	out->hdr.size = (uint32_t)req->class->size;
 	out->hdr.engine = engine;
 	return 0;
@@ -181,6 +197,7 @@ static int check_pointers(const struct request *req, union any_desc *desc)
 		if (t->quant.zeros)
 			t->quant.zeros = &no_table;
 	}
+	drop_unread(req, desc);
 	return 0;
 }
 
