@@ -396,15 +396,22 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 	run->queued = true;
 
 	if (queue->head == run && !run->waits && run->job->work <= SW_INLINE_WORK &&
-	    job->op_count)
+	    job->op_count && team->running < team->thread_count)
 		slot = sw_slot_get(team);
 	if (slot) {
+		/* In the place of a worker, as one who waits. */
+		team->running++;
+		team->helping++;
 		run->active = true;
 		pthread_mutex_unlock(&team->lock);
 		run->ranges = sw_ranges_get(to_sw_ctx(base->ctx));
 		sw_run_inline(run, slot);
 		pthread_mutex_lock(&team->lock);
+		team->running--;
+		team->helping--;
 		sw_slot_put(team, slot);
+		/* What came meanwhile, and found all places taken */
+		sw_team_kick(team);
 		sw_complete(team, run, &ended);
 	} else {
 		try_start(team, run, &ending);

@@ -350,7 +350,7 @@ struct sw_team {
 	/* workers: asleep; awake, without anything to do */
 	uint32_t idle;
 	uint32_t spinning;
-	/* threads that run tiles, and those among them that wait for a fence */
+	/* threads that run tiles, and those among them that wait for a fence or submit */
 	uint32_t running;
 	uint32_t helping;
 	/*

@@ -3,8 +3,9 @@
  * The threads of a device, and the parts of jobs that are ready for them.
  *
  * At most as many threads run tiles at a time as the device was opened with: its
- * workers, and threads that wait for a fence. These are awake and on a processor,
- * so they take part in what they wait for, and one worker fewer does. A thread
+ * workers, threads that wait for a fence, and threads that submit little. These are
+ * awake and on a processor, so they take part in what they wait for, or do at once what
+ * they submit, and one worker fewer does. A thread
  * that takes a part wakes another one if there is something left to take; nobody
  * has to know how many are worth it. Who has nothing to do looks out for more for
  * about as long as it takes to wake up, then sleeps. The first worker that sleeps is

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <time.h>
+#include "libaccel/sw/sw.h"
 #include "rt.h"
 
 #define THREADS	8
@@ -405,9 +406,53 @@ static void test_sleeper(void **state)
 	rt_close(&rt);
 }
 
+/*
+ * Small jobs run on the thread that submits them, but not while as many threads are at
+ * work as the device was opened with.
+ */
+static void test_inline_counts(void **state)
+{
+	struct accel_fence *fence;
+	struct accel_job *job;
+	struct sw_team *team;
+	struct accel_bo *bo;
+	struct rt rt;
+
+	(void)state;
+	if (!rt_is_sw())
+		skip();
+	rt_open(&rt, rt_name(), 1);
+	team = &to_sw_device(rt.dev)->team;
+	bo = rt_bo(rt.ctx, 4096);
+	job = rt_job(rt.ctx, 0);
+	rt_add_fill(job, bo, 0, 16, 1, NULL, 0);
+	assert_int_equal(accel_queue_submit(rt.queue, job, NULL, &fence), 0);
+	assert_int_equal(accel_fence_wait(fence, 0), 0);
+	accel_fence_unref(fence);
+
+	pthread_mutex_lock(&team->lock);
+	team->running++;
+	pthread_mutex_unlock(&team->lock);
+	assert_int_equal(accel_queue_submit(rt.queue, job, NULL, &fence), 0);
+	assert_int_equal(accel_fence_wait(fence, 0), -ETIMEDOUT);
+	pthread_mutex_lock(&team->lock);
+	team->running--;
+	pthread_mutex_unlock(&team->lock);
+	assert_int_equal(accel_fence_wait(fence, -1), 0);
+	accel_fence_unref(fence);
+	pthread_mutex_lock(&team->lock);
+	assert_int_equal(team->running, 0);
+	assert_int_equal(team->helping, 0);
+	pthread_mutex_unlock(&team->lock);
+	accel_job_destroy(job);
+	accel_bo_unref(bo);
+	rt_close(&rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_inline_counts),
 		cmocka_unit_test(test_everything),
 		cmocka_unit_test_setup_teardown(test_first_submit, rt_setup,
 						rt_teardown),
