@@ -87,9 +87,8 @@ struct fast_range {
  * @max_threads: threads that are worth it, 0: as many as there are
  * @tiles: tiles of each phase, which run in any order and at the same time
  * @work_bytes: memory shared by the threads of a run, from one phase to the next
- * @macs: multiply-adds
- * @ns: about how long one thread takes for all of it, if that does not follow from
- *	@macs and @bytes; 0: it does
+ * @ns: about how long one thread takes for all of it, if that does not follow from the
+ *	task's work and @bytes; 0: it does
  * @bytes: how much a run touches
  * @range_count: entries of @ranges
  * @ranges: what a run touches
@@ -111,7 +110,6 @@ struct fast_prog {
 	uint32_t max_threads;
 	uint32_t tiles[FAST_MAX_PHASES];
 	uint64_t work_bytes;
-	uint64_t macs;
 	uint64_t ns;
 	uint64_t bytes;
 	uint32_t range_count;
@@ -144,8 +142,6 @@ struct fast_run {
  * struct fast_class - a way to run operations
  */
 struct fast_class {
-	/** @name: "gemm", "winograd", ...: for explain and tuning */
-	const char *name;
 	/**
 	 * @prepare: take an operation and set phase_count, tiles, work_bytes,
 	 * max_threads, ns and priv, or leave it. Reads no operand. Returns 1: taken

@@ -572,7 +572,6 @@ static int attn_prepare(struct fast_prog *prog)
 	sizes(prog->op, p);
 	if (!sane(prog->op, p))
 		return 0;
-	prog->macs = prog->program->macs;
 	if (plan_f32(prog, p) && attn_stream_prepare(prog, p))
 		return 1;
 	if (!plan_bf16(prog, p) && !plan_f32(prog, p))
@@ -589,7 +588,6 @@ static uint32_t attn_candidates(const struct fast_prog *prog, struct fast_hint *
 }
 
 const struct fast_class fast_attention = {
-	.name = "attention",
 	.prepare = attn_prepare,
 	.tile = attn_tile,
 	.candidates = attn_candidates,

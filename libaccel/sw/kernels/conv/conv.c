@@ -295,7 +295,6 @@ static int plan(struct conv_prog *c, struct fast_prog *p)
 	if (c->in_place && (c->g.stride[0] != 1 || c->g.stride[1] != 1 ||
 			    c->g.a_stride[CONV_Y] != c->g.a_stride[CONV_X] * c->g.out[1]))
 		c->flat = false;
-	p->macs = p->program->macs;
 	return choose_tiles(c, p);
 }
 
@@ -386,14 +385,12 @@ static uint32_t conv_candidates(const struct fast_prog *p, struct fast_hint *out
 }
 
 const struct fast_class fast_conv = {
-	.name = "convolution",
 	.prepare = conv_prepare,
 	.tile = conv_tile,
 	.candidates = conv_candidates,
 };
 
 const struct fast_class fast_pointwise = {
-	.name = "pointwise",
 	.prepare = pointwise_prepare,
 	.tile = conv_tile,
 	.candidates = pointwise_candidates,

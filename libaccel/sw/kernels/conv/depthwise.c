@@ -209,7 +209,6 @@ static int dw_prepare(struct fast_prog *p)
 		return 0;
 	p->phase_count = 1;
 	p->tiles[0] = g->images * c->yblocks * c->slices;
-	p->macs = p->program->macs;
 	p->ns = uma_tensor_elements(d) / OUTPUTS_PER_NS;
 	return 1;
 }
@@ -521,7 +520,6 @@ static uint32_t dw_candidates(const struct fast_prog *p, struct fast_hint *out, 
 }
 
 const struct fast_class fast_depthwise = {
-	.name = "depthwise",
 	.prepare = dw_prepare,
 	.tile = dw_tile,
 	.candidates = dw_candidates,

@@ -137,7 +137,6 @@ static int wino_prepare(struct fast_prog *p)
 	    (uint64_t)c->g.images * c->g.in[0] > 0x7fffffffu)
 		return 0;
 	p->tiles[p->phase_count++] = c->g.images * c->tgroups * c->nblocks;
-	p->macs = p->program->macs;
 	return 1;
 }
 
@@ -331,7 +330,6 @@ static uint32_t wino_candidates(const struct fast_prog *p, struct fast_hint *out
 }
 
 const struct fast_class fast_wino = {
-	.name = "winograd",
 	.prepare = wino_prepare,
 	.tile = wino_tile,
 	.candidates = wino_candidates,

@@ -133,7 +133,6 @@ static int prepare(struct fast_prog *p)
 	g->block_rows = block_rows(g->mt);
 	p->tiles[p->phase_count++] = (uint32_t)tiles;
 	p->max_threads = tiles == 1 ? 1 : 0;
-	p->macs = g->batches * g->m * g->n * g->k;
 	return 1;
 }
 
@@ -494,7 +493,6 @@ static uint32_t candidates(const struct fast_prog *p, struct fast_hint *out, uin
 }
 
 const struct fast_class fast_gemm = {
-	.name = "gemm",
 	.prepare = prepare,
 	.tile = tile,
 	.candidates = candidates,

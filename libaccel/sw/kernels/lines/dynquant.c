@@ -54,7 +54,6 @@ static int dynquant_prepare(struct fast_prog *f)
 		return 0;
 	f->phase_count = 1;
 	f->tiles[0] = f->max_threads = (uint32_t)tiles;
-	f->macs = p->lines * p->n;
 	return 1;
 }
 
@@ -120,7 +119,6 @@ static int dynquant_tile(const struct fast_run *r, uint32_t phase, uint32_t tile
 }
 
 const struct fast_class fast_dynquant = {
-	.name = "dynquant",
 	.prepare = dynquant_prepare,
 	.tile = dynquant_tile,
 };

@@ -211,7 +211,6 @@ static int few_prepare(struct fast_prog *f)
 		f->tiles[f->phase_count++] = (uint32_t)batches;
 	}
 	f->tiles[f->phase_count++] = (uint32_t)(batches * p->tiles);
-	f->macs = batches * p->m * p->n * p->k;
 	return 1;
 }
 
@@ -226,7 +225,6 @@ static uint32_t few_candidates(const struct fast_prog *f, struct fast_hint *out,
 }
 
 const struct fast_class fast_few = {
-	.name = "few rows",
 	.prepare = few_prepare,
 	.tile = few_tile,
 	.candidates = few_candidates,

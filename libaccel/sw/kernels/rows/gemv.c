@@ -540,7 +540,6 @@ static int gemv_prepare(struct fast_prog *f)
 		f->work_bytes = batches * p->a_size;
 	}
 	f->tiles[f->phase_count++] = (uint32_t)batches * p->tiles;
-	f->macs = batches * p->m * p->n * p->k;
 	bytes *= p->blocks;
 	f->max_threads = clamp_u32(bytes / THREAD_BYTES, 1, UINT32_MAX);
 	return 1;
@@ -560,7 +559,6 @@ static uint32_t gemv_candidates(const struct fast_prog *f, struct fast_hint *out
 }
 
 const struct fast_class fast_gemv = {
-	.name = "gemv",
 	.prepare = gemv_prepare,
 	.tile = gemv_tile,
 	.candidates = gemv_candidates,
