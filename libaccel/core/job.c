@@ -121,44 +121,48 @@ static const char *arg_name(const struct accel_plan *plan, uint32_t arg, char *b
 	return buf;
 }
 
-static int fail_binding(struct accel_ctx *ctx, uint32_t i, const char *member,
-			const char *text)
+/* By the name that the caller knows: a binding's, or that of a tensor's field. */
+static int fail_binding(struct accel_ctx *ctx, const struct job_bindings *bound, uint32_t i,
+			const char *member, const char *text)
 {
-	char field[48];
+	const uint32_t table = i < bound->count ?
+			       bound->b[i].arg & (ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS) : 0;
+	char field[sizeof(((struct accel_error *)0)->field)];
 
-	snprintf(field, sizeof(field), "bindings[%u].%s", i, member);
+	if (!bound->paths || i >= bound->count)
+		snprintf(field, sizeof(field), "bindings[%u].%s", i, member);
+	else if (!table)
+		snprintf(field, sizeof(field), "%s.%s", bound->paths[i], member);
+	else
+		snprintf(field, sizeof(field), "%s.quant.%s%s", bound->paths[i],
+			 table & ACCEL_ARG_SCALES ? "scales" : "zeros",
+			 strcmp(member, "offset") != 0 ? "" : "_offset");
 	return ctx_fail(ctx, -EINVAL, field, "%s", text);
 }
 
 /* Does the argument lie within its buffer? */
-static int check_extent(struct accel_ctx *ctx, uint32_t i,
-			const struct accel_plan *plan, const struct plan_arg *arg,
-			const struct accel_binding *b)
+static int check_extent(struct accel_ctx *ctx, const struct job_bindings *bound, uint32_t i,
+			const struct accel_plan *plan, const struct plan_arg *arg)
 {
+	const struct accel_binding *b = &bound->b[i];
 	char text[192], name[32];
 
 	arg_name(plan, arg->arg, name, sizeof(name));
-	if (b->offset > b->bo->size ||
-	    (arg->hi > arg->lo && arg->hi > 0 &&
-	     (uint64_t)arg->hi > b->bo->size - b->offset) ||
-	    (arg->hi > arg->lo && arg->lo < 0 &&
-	     -(uint64_t)arg->lo > b->offset)) {
-		snprintf(text, sizeof(text),
-			 "%s needs the bytes from %" PRId64 " to %" PRId64
-			 " around offset %" PRIu64 ", the buffer has %" PRIu64,
-			 name, arg->lo, arg->hi, b->offset, b->bo->size);
-		return fail_binding(ctx, i, "offset", text);
+	if (!bo_holds(b->bo, b->offset, arg->lo, arg->hi)) {
+		snprintf(text, sizeof(text), BO_TOO_SMALL, name, arg->lo, arg->hi, b->offset,
+			 b->bo->size);
+		return fail_binding(ctx, bound, i, "offset", text);
 	}
 	if (arg->align > 1 && (b->bo->addr + b->offset) % arg->align) {
 		snprintf(text, sizeof(text),
 			 "%s needs an address that is a multiple of %u",
 			 name, arg->align);
-		return fail_binding(ctx, i, "offset", text);
+		return fail_binding(ctx, bound, i, "offset", text);
 	}
 	if (arg->write && b->bo->flags & ACCEL_BO_READONLY) {
 		snprintf(text, sizeof(text),
 			 "%s is written, and the buffer is read-only", name);
-		return fail_binding(ctx, i, "bo", text);
+		return fail_binding(ctx, bound, i, "bo", text);
 	}
 	return 0;
 }
@@ -168,8 +172,8 @@ static int check_extent(struct accel_ctx *ctx, uint32_t i,
  * plan's arguments.
  */
 static int match_bindings(struct accel_job *job, struct accel_plan *plan,
-			  const struct accel_binding *bindings, uint32_t count,
-			  uint64_t *addrs, struct accel_bo **bos)
+			  const struct job_bindings *bound, uint64_t *addrs,
+			  struct accel_bo **bos)
 {
 	struct accel_ctx *ctx = job->ctx;
 	char text[96], name[32];
@@ -178,8 +182,8 @@ static int match_bindings(struct accel_job *job, struct accel_plan *plan,
 
 	for (a = 0; a < plan->arg_count; a++)
 		bos[a] = NULL;
-	for (i = 0; i < count; i++) {
-		const struct accel_binding *b = &bindings[i];
+	for (i = 0; i < bound->count; i++) {
+		const struct accel_binding *b = &bound->b[i];
 
 		for (a = 0; a < plan->arg_count; a++)
 			if (plan->args[a].arg == b->arg)
@@ -188,20 +192,20 @@ static int match_bindings(struct accel_job *job, struct accel_plan *plan,
 		if (a == plan->arg_count) {
 			snprintf(text, sizeof(text),
 				 "the plan has no argument %s", name);
-			return fail_binding(ctx, i, "arg", text);
+			return fail_binding(ctx, bound, i, "arg", text);
 		}
 		if (bos[a]) {
 			snprintf(text, sizeof(text), "%s is bound twice", name);
-			return fail_binding(ctx, i, "arg", text);
+			return fail_binding(ctx, bound, i, "arg", text);
 		}
 		if (b->pad)
-			return fail_binding(ctx, i, "pad", "must be 0");
+			return fail_binding(ctx, bound, i, "pad", "must be 0");
 		if (!b->bo)
-			return fail_binding(ctx, i, "bo", "NULL");
+			return fail_binding(ctx, bound, i, "bo", "NULL");
 		if (b->bo->ctx != ctx)
-			return fail_binding(ctx, i, "bo",
+			return fail_binding(ctx, bound, i, "bo",
 					    "belongs to another context");
-		ret = check_extent(ctx, i, plan, &plan->args[a], b);
+		ret = check_extent(ctx, bound, i, plan, &plan->args[a]);
 		if (ret)
 			return ret;
 		bos[a] = b->bo;
@@ -218,8 +222,8 @@ static int match_bindings(struct accel_job *job, struct accel_plan *plan,
 
 /* A result that lies over an input, other than in place, would fault. */
 static int check_overlap(struct accel_job *job, const struct accel_plan *plan,
-			 const struct accel_binding *bindings, uint32_t count,
-			 const uint64_t *addrs, uint64_t workspace)
+			 const struct job_bindings *bound, const uint64_t *addrs,
+			 uint64_t workspace)
 {
 	const int a = plan->parts ? plan_parts_overlap(plan, addrs, workspace) :
 				    plan_find_overlap(plan, addrs);
@@ -228,11 +232,11 @@ static int check_overlap(struct accel_job *job, const struct accel_plan *plan,
 
 	if (a < 0)
 		return 0;
-	for (i = 0; i < count && bindings[i].arg != plan->args[a].arg; i++)
+	for (i = 0; i < bound->count && bound->b[i].arg != plan->args[a].arg; i++)
 		;
 	snprintf(text, sizeof(text), "d would be written over %s",
 		 arg_name(plan, plan->args[a].arg, name, sizeof(name)));
-	return fail_binding(job->ctx, i, "offset", text);
+	return fail_binding(job->ctx, bound, i, "offset", text);
 }
 
 static int job_reserve(struct accel_job *job, uint32_t tasks)
@@ -318,8 +322,7 @@ static void relocate_all(struct uma_task *tasks, const struct accel_plan *plan,
 
 /* An engine may want more of an argument's pieces than of elements. */
 static int check_pieces(struct accel_job *job, const struct accel_plan *plan,
-			const struct accel_binding *bindings, uint32_t count,
-			const uint64_t *addrs)
+			const struct job_bindings *bound, const uint64_t *addrs)
 {
 	uint64_t at[PLAN_MAX_ARGS];
 	char text[96], name[32];
@@ -334,15 +337,15 @@ static int check_pieces(struct accel_job *job, const struct accel_plan *plan,
 
 			if (align < 2 || at[a] % align == 0)
 				continue;
-			for (b = 0; b < count && arg != PLAN_WORKSPACE; b++)
-				if (bindings[b].arg == plan->args[arg].arg)
+			for (b = 0; b < bound->count && arg != PLAN_WORKSPACE; b++)
+				if (bound->b[b].arg == plan->args[arg].arg)
 					break;
 			snprintf(text, sizeof(text),
 				 "a piece of %s needs an address that is a multiple of %u",
 				 arg_name(plan, arg == PLAN_WORKSPACE ? 0 :
 					  plan->args[arg].arg, name, sizeof(name)),
 				 align);
-			return fail_binding(job->ctx, b, "offset", text);
+			return fail_binding(job->ctx, bound, b, "offset", text);
 		}
 	}
 	return 0;
@@ -388,9 +391,19 @@ static int check_deps(struct accel_job *job, const uint32_t *deps,
 	return 0;
 }
 
-int accel_job_add(struct accel_job *job, struct accel_plan *plan,
-		  const struct accel_binding *bindings, uint32_t count,
-		  const uint32_t *deps, uint32_t dep_count, uint32_t *index)
+/**
+ * job_add - accel_job_add(), for callers who may know bindings by other names
+ * @job: job
+ * @plan: plan
+ * @bound: its bindings
+ * @deps: as of accel_job_add()
+ * @dep_count: likewise
+ * @index: likewise
+ *
+ * Return: as accel_job_add().
+ */
+int job_add(struct accel_job *job, struct accel_plan *plan, const struct job_bindings *bound,
+	    const uint32_t *deps, uint32_t dep_count, uint32_t *index)
 {
 	struct accel_bo *bos[PLAN_MAX_ARGS];
 	struct accel_ctx *ctx = job->ctx;
@@ -402,7 +415,7 @@ int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 	if (plan->ctx != ctx)
 		return ctx_fail(ctx, -EINVAL, "plan",
 				"belongs to another context than the job");
-	if (count && !bindings)
+	if (bound->count && !bound->b)
 		return ctx_fail(ctx, -EINVAL, "bindings", "NULL");
 	if (atomic_load_explicit(&job->prepared, memory_order_acquire))
 		return ctx_fail(ctx, -EBUSY, "job", "was submitted already");
@@ -411,14 +424,14 @@ int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 		return ctx_fail(ctx, -ENOSPC, "job",
 				"a job has at most %u operations and %u tasks",
 				JOB_MAX_OPS, JOB_MAX_TASKS);
-	ret = match_bindings(job, plan, bindings, count, addrs, bos);
+	ret = match_bindings(job, plan, bound, addrs, bos);
 	if (ret)
 		return ret;
-	ret = check_pieces(job, plan, bindings, count, addrs);
+	ret = check_pieces(job, plan, bound, addrs);
 	if (ret)
 		return ret;
 	/* The workspace is new memory, or that of this job: it is over nothing. */
-	ret = check_overlap(job, plan, bindings, count, addrs, 0);
+	ret = check_overlap(job, plan, bound, addrs, 0);
 	if (ret)
 		return ret;
 	ret = check_deps(job, deps, dep_count);
@@ -465,4 +478,13 @@ err_bos:
 err_nomem:
 	accel_bo_unref(op.workspace);
 	return ctx_fail(ctx, -ENOMEM, NULL, "out of memory");
+}
+
+int accel_job_add(struct accel_job *job, struct accel_plan *plan,
+		  const struct accel_binding *bindings, uint32_t count,
+		  const uint32_t *deps, uint32_t dep_count, uint32_t *index)
+{
+	const struct job_bindings bound = { bindings, count, NULL };
+
+	return job_add(job, plan, &bound, deps, dep_count, index);
 }

@@ -7,6 +7,7 @@
 #define LIBACCEL_OBJECTS_H
 
 #include <pthread.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include "internal.h"
@@ -149,7 +150,36 @@ void pool_part_release(struct accel_bo *bo);
 struct accel_queue *queue_ref(struct accel_queue *queue);
 void queue_unref(struct accel_queue *queue);
 
+/* Do the bytes from @lo to @hi around @offset lie within a buffer? */
+static inline bool bo_holds(const struct accel_bo *bo, uint64_t offset, int64_t lo, int64_t hi)
+{
+	if (offset > bo->size)
+		return false;
+	return hi <= lo || ((hi <= 0 || (uint64_t)hi <= bo->size - offset) &&
+			    (lo >= 0 || -(uint64_t)lo <= offset));
+}
+
+/* What is said of it otherwise: of what, @lo, @hi, @offset, the buffer's size */
+#define BO_TOO_SMALL	"%s needs the bytes from %" PRId64 " to %" PRId64 \
+			" around offset %" PRIu64 ", the buffer has %" PRIu64
+
 /* job.c */
+
+/**
+ * struct job_bindings - the bindings of an operation, and what they are to the caller
+ * @b: bindings
+ * @count: their number
+ * @paths: path of each one's tensor in the caller's descriptor; NULL: the bindings are
+ *	the caller's
+ */
+struct job_bindings {
+	const struct accel_binding *b;
+	uint32_t count;
+	const char *const *paths;
+};
+
+int job_add(struct accel_job *job, struct accel_plan *plan, const struct job_bindings *bound,
+	    const uint32_t *deps, uint32_t dep_count, uint32_t *index);
 struct accel_job *job_ref(struct accel_job *job);
 void job_unref(struct accel_job *job);
 void job_cut(struct accel_job *job, uint32_t count);

@@ -125,8 +125,9 @@ int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uin
 
 /* --- run.c -------------------------------------------------------------------- */
 
-int plan_run(struct accel_plan *plan, const struct accel_binding *bindings,
-	     uint32_t count);
+struct job_bindings;
+
+int plan_run(struct accel_plan *plan, const struct job_bindings *bound);
 uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
 		       struct accel_binding *bindings);
 

@@ -25,13 +25,14 @@ static int record_outcome(struct accel_ctx *ctx, struct accel_fence *fence, int 
 /**
  * plan_run - run a plan once and wait for it
  * @plan: plan
+ * @bound: its bindings
+ * @plan: plan
  * @bindings: its arguments
  * @count: their number
  *
  * Return: 0, or what the step that failed gave; the context's record has it.
  */
-int plan_run(struct accel_plan *plan, const struct accel_binding *bindings,
-	     uint32_t count)
+int plan_run(struct accel_plan *plan, const struct job_bindings *bound)
 {
 	struct accel_queue_opts opts = ACCEL_QUEUE_OPTS_INIT;
 	struct accel_ctx *ctx = plan->ctx;
@@ -43,7 +44,7 @@ int plan_run(struct accel_plan *plan, const struct accel_binding *bindings,
 	ret = accel_job_create(ctx, NULL, &job);
 	if (ret)
 		return ret;
-	ret = accel_job_add(job, plan, bindings, count, NULL, 0, NULL);
+	ret = job_add(job, plan, bound, NULL, 0, NULL);
 	if (ret)
 		goto out_job;
 	opts.engine = plan->info.engine;
@@ -90,6 +91,24 @@ static int look_at_buffers(struct request *req, struct accel_error *e)
 		t->addr = t->from->bo->addr + t->from->offset;
 	}
 	return 0;
+}
+
+/* The path of the caller's tensor that is bound by a number. */
+static const char *path_of(const struct request *req, uint32_t arg)
+{
+	uint32_t i, s;
+
+	for (s = 0; !req->parts && s < REQUEST_SLOTS; s++)
+		if ((req->slots & (1u << s)) && req->t[s].arg == arg)
+			return req->t[s].name;
+	for (i = 0; req->parts && i < req->parts->count; i++) {
+		const struct part *part = &req->parts->part[i];
+
+		for (s = 0; s < REQUEST_SLOTS; s++)
+			if ((part->req.slots & (1u << s)) && part->arg[s] == arg)
+				return part->req.t[s].name;
+	}
+	return accel_op_name(req->op);
 }
 
 /* The caller's tensor that is bound by a number. */
@@ -141,11 +160,13 @@ uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
 int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
 {
 	struct accel_binding bindings[PLAN_MAX_ARGS];
+	const char *paths[PLAN_MAX_ARGS];
+	struct job_bindings bound = { bindings, 0, paths };
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct accel_plan *plan;
 	struct request req;
 	union any_desc copy;
-	uint32_t count;
+	uint32_t i;
 	int ret;
 
 	ret = request_create(desc, &copy, &req, &e);
@@ -159,9 +180,11 @@ int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
 			ctx_set_error(ctx, &e);
 		return ret;
 	}
-	count = plan_bindings(plan, &req, bindings);
+	bound.count = plan_bindings(plan, &req, bindings);
+	for (i = 0; i < bound.count; i++)
+		paths[i] = path_of(&req, bindings[i].arg & ~(ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS));
+	ret = plan_run(plan, &bound);
 	request_release(&req);
-	ret = plan_run(plan, bindings, count);
 	accel_plan_unref(plan);
 	return ret;
 }

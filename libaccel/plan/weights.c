@@ -5,6 +5,7 @@
  * repeated over the batch, the plan holds a dense copy. Tables come along.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,9 @@ static int run_pair(struct accel_plan *plan, struct accel_bo *a, uint64_t a_offs
 		{ .arg = ACCEL_ARG_D, .bo = d },
 	};
 
-	return plan_run(plan, bindings, 2);
+	const struct job_bindings bound = { bindings, 2, NULL };
+
+	return plan_run(plan, &bound);
 }
 
 /* Copy elements as they are. */
@@ -185,6 +188,47 @@ static int hold_tables(struct accel_plan *plan, const struct operand *b,
 	return ret;
 }
 
+static int check_range(const struct accel_ctx *ctx, const struct operand *b, const char *field,
+		       const struct accel_bo *bo, uint64_t offset, int64_t lo, int64_t hi,
+		       struct accel_error *e)
+{
+	char name[32];
+
+	if (!bo)
+		return bad(e, -EINVAL, b->name, field, "a right matrix that is packed needs it");
+	if (bo->ctx != ctx)
+		return bad(e, -EINVAL, b->name, field, "belongs to another context");
+	if (bo_holds(bo, offset, lo, hi))
+		return 0;
+	if (!strcmp(field, "bo"))
+		snprintf(name, sizeof(name), "offset");
+	else
+		snprintf(name, sizeof(name), "%s_offset", field);
+	return bad(e, -EINVAL, b->name, name, BO_TOO_SMALL, "it", lo, hi, offset, bo->size);
+}
+
+/* All of B as the caller has it, and of its tables, is read. */
+static int check_buffers(const struct accel_ctx *ctx, const struct operand *b,
+			 struct accel_error *e)
+{
+	const struct accel_quant *q = &b->from->quant;
+	const int64_t n = (int64_t)b->quant.entries;
+	struct operand whole;
+	int ret;
+
+	ret = operand_init(&whole, b->from, b->arg, b->name, e);
+	if (!ret)
+		ret = check_range(ctx, b, "bo", b->from->bo, b->from->offset, whole.lo, whole.hi,
+				  e);
+	if (!ret && b->quant.scheme >= ACCEL_QUANT_CHANNEL)
+		ret = check_range(ctx, b, "quant.scales", q->scales, q->scales_offset, 0,
+				  n * (accel_dtype_bits(b->quant.scale_dtype) / 8), e);
+	if (!ret && b->quant.zeros)
+		ret = check_range(ctx, b, "quant.zeros", q->zeros, q->zeros_offset, 0,
+				  n * (int64_t)sizeof(int32_t), e);
+	return ret;
+}
+
 /**
  * hold_b - read B into the plan
  * @plan: plan; its engine is set
@@ -205,12 +249,9 @@ int hold_b(struct accel_plan *plan, struct request *req,
 	struct operand *b = &req->t[UMA_SLOT_B], src = *b;
 	int ret;
 
-	if (!b->from->bo)
-		return bad(e, -EINVAL, b->name, "bo",
-			   "a right matrix that is packed needs its buffer");
-	if (b->quant.scheme >= ACCEL_QUANT_CHANNEL && !b->from->quant.scales)
-		return bad(e, -EINVAL, b->name, "quant.scales",
-			   "a right matrix that is packed needs its scales");
+	ret = check_buffers(plan->ctx, b, e);
+	if (ret)
+		return ret;
 	if (req->sparse) {
 		ret = sparse_check(b->from, req->sparse_axis, e);
 		if (ret)

@@ -616,6 +616,7 @@ static void test_buffers(void **state)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct accel_bo *bo, *small;
+	struct accel_plan *plan;
 	union desc d;
 
 	(void)state;
@@ -633,7 +634,7 @@ static void test_buffers(void **state)
 	d.gemm.d.offset = 1024 + 4 * 40 - 4;
 	assert_int_equal(accel_run(ctx, &d.hdr), -EINVAL);
 	accel_ctx_get_error(ctx, &e);
-	assert_non_null(strstr(e.field, "bindings["));
+	assert_string_equal(e.field, "gemm.b.offset");
 	d.gemm.d.offset = 1024 + 4 * 40;
 	assert_int_equal(accel_run(ctx, &d.hdr), 0);
 	/* One element too short. */
@@ -644,6 +645,8 @@ static void test_buffers(void **state)
 	d.gemm.d.bo = small;
 	d.gemm.d.offset = 0;
 	assert_int_equal(accel_run(ctx, &d.hdr), -EINVAL);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, "gemm.d.offset");
 	d.gemm.d.bo = bo;
 	/* Between two elements. */
 	d.gemm.d.offset = 2050;
@@ -663,6 +666,24 @@ static void test_buffers(void **state)
 	assert_int_equal(accel_run(ctx, &d.hdr), -EINVAL);
 	accel_ctx_get_error(ctx, &e);
 	assert_string_equal(e.field, "gemm.b.quant.scales");
+	d.gemm.b.quant.scales = small;
+	d.gemm.b.quant.scales_offset = 96;
+	assert_int_equal(accel_plan_create(ctx, &d.hdr, &plan), -EINVAL);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, "gemm.b.quant.scales_offset");
+	d.gemm.flags = 0;
+	assert_int_equal(accel_run(ctx, &d.hdr), -EINVAL);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, "gemm.b.quant.scales_offset");
+	/* They are read while planning, from all of their buffer. */
+	memset(&d, 0, sizeof(d));
+	base_gemm(&d);
+	d.gemm.flags = ACCEL_GEMM_PACK_B;
+	d.gemm.b.bo = small;
+	assert_int_equal(accel_plan_create(ctx, &d.hdr, &plan), -EINVAL);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, "gemm.b.offset");
+	assert_non_null(strstr(e.text, "the buffer has 100"));
 	accel_bo_unref(bo);
 	accel_bo_unref(small);
 }

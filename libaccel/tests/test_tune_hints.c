@@ -53,6 +53,7 @@ static void *run(const struct accel_desc *desc, const struct fast_hint *hint, ui
 		 uint64_t *bytes)
 {
 	struct accel_binding bindings[PLAN_MAX_ARGS];
+	struct job_bindings bound = { bindings, 0, NULL };
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct tune_scratch scratch = { 0 };
 	const struct accel_tensor *d;
@@ -60,7 +61,6 @@ static void *run(const struct accel_desc *desc, const struct fast_hint *hint, ui
 	struct choices *all;
 	struct request req;
 	union any_desc copy;
-	uint32_t count;
 	void *out;
 
 	assert_int_equal(request_create(desc, &copy, &req, &e), 0);
@@ -69,8 +69,8 @@ static void *run(const struct accel_desc *desc, const struct fast_hint *hint, ui
 	assert_true(all->chosen < all->count);
 	assert_int_equal(plan_make(ctx, &req, all, pieces, &plan, &e), 0);
 	plan->hint = *hint;
-	count = plan_bindings(plan, &req, bindings);
-	assert_int_equal(plan_run(plan, bindings, count), 0);
+	bound.count = plan_bindings(plan, &req, bindings);
+	assert_int_equal(plan_run(plan, &bound), 0);
 	d = req.t[UMA_SLOT_DST].from;
 	*bytes = operand_bytes(&req.t[UMA_SLOT_DST]);
 	out = malloc(*bytes);

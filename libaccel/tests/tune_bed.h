@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "libaccel/core/objects.h"
 #include "libaccel/tune/tune.h"
 
 #define MAX_SEEN	256
@@ -150,6 +151,7 @@ static inline struct accel_bo *run(struct bed *bed, uint32_t flags, uint32_t ms,
 {
 	struct accel_plan_opts opts = ACCEL_PLAN_OPTS_INIT;
 	struct accel_binding bind[2] = { { .arg = ACCEL_ARG_A }, { .arg = ACCEL_ARG_D } };
+	const struct job_bindings bound = { bind, 2, NULL };
 	struct accel_bo *w = numbers(bed, 9 * C * C, 1);
 	struct accel_conv_desc d;
 	struct accel_plan *plan;
@@ -164,7 +166,7 @@ static inline struct accel_bo *run(struct bed *bed, uint32_t flags, uint32_t ms,
 	assert_int_equal(told->chosen, 1);
 	bind[0].bo = numbers(bed, C * EDGE * EDGE, 2);
 	bind[1].bo = numbers(bed, C * EDGE * EDGE, 3);
-	assert_int_equal(plan_run(plan, bind, 2), 0);
+	assert_int_equal(plan_run(plan, &bound), 0);
 	accel_plan_unref(plan);
 	accel_bo_unref(bind[0].bo);
 	accel_bo_unref(w);

@@ -265,7 +265,7 @@ static void test_overlap(struct op_env *env)
 	/* The first piece of D would be written over what is read later. */
 	assert_int_equal(accel_tensor_slice(&c.d, 1, 4, 2, 1, &c.a[0]), 0);
 	assert_int_equal(accel_tensor_slice(&c.d, 1, 0, 4, 1, &c.a[1]), 0);
-	expect_error(env->ctx, &c.hdr, -EINVAL, "bindings[2].offset");
+	expect_error(env->ctx, &c.hdr, -EINVAL, "concat.a[1].offset");
 	/* Two results in one place. */
 	s.count = 2;
 	s.a = accel_tensor_2d(bo, ACCEL_F32, 4, 6);
@@ -273,7 +273,7 @@ static void test_overlap(struct op_env *env)
 	s.d[1] = s.d[0];
 	s.d[0].offset = 1024;
 	s.d[1].offset = 1040;
-	expect_error(env->ctx, &s.hdr, -EINVAL, "bindings[2].offset");
+	expect_error(env->ctx, &s.hdr, -EINVAL, "split.d[1].offset");
 	s.d[1].offset = 2048;
 	assert_int_equal(accel_run(env->ctx, &s.hdr), 0);
 	for (i = 0; i < 12; i++)
