@@ -319,6 +319,8 @@ int input_init(struct request *req, uint32_t slot, uint32_t arg,
 	       const struct accel_tensor *from, const char *name, struct accel_error *e);
 int check_product(const struct operand *a, const struct operand *b,
 		  const struct operand *d, struct accel_error *e);
+struct accel_tensor *desc_tensor(const struct request *req, const struct accel_tensor *t,
+				 union any_desc *copy);
 int request_create(const struct accel_desc *desc, union any_desc *copy,
 		   struct request *req, struct accel_error *e);
 

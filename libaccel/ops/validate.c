@@ -186,6 +186,24 @@ int check_product(const struct operand *a, const struct operand *b,
 }
 
 /**
+ * desc_tensor - a tensor of a request's descriptor, in a copy of that
+ * @req: request
+ * @t: tensor, or NULL
+ * @copy: copy
+ *
+ * Return: it, NULL if it is not in the descriptor.
+ */
+struct accel_tensor *desc_tensor(const struct request *req, const struct accel_tensor *t,
+				 union any_desc *copy)
+{
+	const char *from = (const char *)t, *base = (const char *)req->desc;
+
+	if (from < base || from >= base + sizeof(*copy))
+		return NULL;
+	return (struct accel_tensor *)((char *)copy + (from - base));
+}
+
+/**
  * request_create - check a descriptor and turn it into a request
  * @desc: the caller's
  * @copy: out: what the library knows of it; the request points into it

@@ -1,11 +1,183 @@
 // SPDX-License-Identifier: MIT
 /*
- * Why an operation runs where it runs, and why not elsewhere.
+ * Why an operation runs where it runs, and why not elsewhere. Nothing of it is made
+ * before somebody asks: a plan keeps its descriptor, and the engines are asked again.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "libaccel/core/objects.h"
+#include "libaccel/tune/tune.h"
 #include "planner.h"
+
+static double us(uint64_t ns)
+{
+	return (double)ns / 1e3;
+}
+
+static void describe(const struct choices *all, uint32_t index,
+		     const struct request *req, struct accel_candidate *c)
+{
+	const struct choice *choice = &all->c[index];
+	const struct choice *best = &all->c[all->chosen];
+	const struct placement *p = &choice->p;
+	const struct way *way = &all->ways[choice->way];
+
+	*c = (struct accel_candidate) {
+		.size = sizeof(*c),
+		.engine = choice->engine->info.engine,
+		.instances = choice->instances,
+		.verdict = !choice->ok ? ACCEL_REFUSED :
+			   index == all->chosen ? ACCEL_CHOSEN : ACCEL_POSSIBLE,
+		.algorithm = choice_algorithm(all, choice),
+	};
+	if (!choice->ok) {
+		c->algorithm = way->name ? way->name : "";
+		memcpy(c->field, p->field, sizeof(c->field));
+		memcpy(c->text, p->text, sizeof(c->text));
+		return;
+	}
+	c->estimate_ns = p->estimate_ns;
+	c->bytes = p->bytes;
+	if (index == all->chosen)
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us: %.1f to start, %.1f of arithmetic, %.1f of memory traffic",
+			 us(p->estimate_ns), us(p->start_ns), us(p->compute_ns),
+			 us(p->memory_ns));
+	else if (way->unwanted)
+		snprintf(c->text, sizeof(c->text), "expected to take %.1f us, but %s",
+			 us(p->estimate_ns), way->unwanted);
+	else if (all->chosen < all->count && best->engine == choice->engine &&
+		 p->estimate_ns < best->p.estimate_ns)
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us, but in process %s, which has less arithmetic, is faster",
+			 us(p->estimate_ns), choice_algorithm(all, best));
+	else if (all->chosen == all->count)
+		snprintf(c->text, sizeof(c->text),
+			 "would take it, but the descriptor asks for %s",
+			 accel_engine_name(req->engine));
+	else if (req->engine && best->engine->info.engine != c->engine)
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us, but the descriptor asks for %s",
+			 us(p->estimate_ns), accel_engine_name(req->engine));
+	else
+		snprintf(c->text, sizeof(c->text),
+			 "expected to take %.1f us, %.3g times as long as %s",
+			 us(p->estimate_ns), (double)p->estimate_ns /
+			 (double)best->p.estimate_ns,
+			 best->engine == choice->engine ? choice_algorithm(all, best) :
+			 accel_engine_name(best->engine->info.engine));
+}
+
+static int describe_all(const struct choices *all, const struct request *req,
+		 struct plan_candidates **out)
+{
+	struct plan_candidates *list;
+	uint32_t i;
+
+	list = malloc(sizeof(*list) + all->count * sizeof(list->c[0]));
+	if (!list)
+		return -ENOMEM;
+	list->count = all->count;
+	for (i = 0; i < all->count; i++)
+		describe(all, i, req, &list->c[i]);
+	*out = list;
+	return 0;
+}
+
+/* What was measured of the parts is told of the whole by their number. */
+static void note_parts(struct plan_candidates *list, uint32_t tuned, uint32_t parts)
+{
+	struct accel_candidate *c = list->c;
+	uint32_t i;
+	size_t len;
+
+	for (i = 0; tuned && i < list->count; i++) {
+		len = strlen(c[i].text);
+		if (c[i].verdict == ACCEL_CHOSEN)
+			snprintf(c[i].text + len, sizeof(c[i].text) - len,
+				 "; %u of its %u operations were measured", tuned, parts);
+	}
+}
+
+/* Ask every engine and describe the answers; @plan: what was made of it, or NULL. */
+static int candidates_create(struct accel_device *dev, const struct request *req,
+			     const struct accel_plan *plan, struct plan_candidates **out)
+{
+	struct choices *all;
+	int ret;
+
+	ret = req->parts ? parts_ask(dev, req, &all) : ask_engines(dev, req, true, &all);
+	if (ret)
+		return ret;
+	if (plan && plan->known)
+		tune_take(plan->known, req, all);
+	ret = describe_all(all, req, out);
+	if (!ret && plan && plan->known)
+		ret = tune_annotate(out, all, plan->known);
+	if (!ret && plan && req->parts)
+		note_parts(*out, plan->tuned, req->parts->count);
+	free(all);
+	return ret;
+}
+
+/* --- the descriptor of a plan -------------------------------------------------- */
+
+/* In the place of a table of zero points that a plan's descriptor has */
+static struct accel_bo some_table;
+
+/* Its buffers may go; what counts of a constant is its address, for the offset. */
+static void forget_buffers(const struct request *req, const struct accel_tensor *from,
+			   union any_desc *copy)
+{
+	struct accel_tensor *t = desc_tensor(req, from, copy);
+
+	if (!t)
+		return;
+	if (t->bo)
+		t->offset += t->bo->addr;
+	t->bo = NULL;
+	t->quant.scales = NULL;
+	t->quant.zeros = t->quant.zeros ? &some_table : NULL;
+}
+
+/**
+ * plan_keep_desc - note what a plan was asked for
+ * @plan: plan
+ * @req: request that it was made of
+ *
+ * Return: 0, -ENOMEM.
+ */
+int plan_keep_desc(struct accel_plan *plan, const struct request *req)
+{
+	uint32_t i;
+
+	plan->desc = calloc(1, sizeof(*plan->desc));
+	if (!plan->desc)
+		return -ENOMEM;
+	memcpy(plan->desc, req->desc, req->class->size);
+	plan->desc->hdr.size = (uint32_t)req->class->size;
+	for (i = 0; i < REQUEST_SLOTS; i++)
+		if (req->slots & (1u << i))
+			forget_buffers(req, req->t[i].from, plan->desc);
+	for (i = 0; req->parts && i < ACCEL_ARG_COUNT; i++)
+		forget_buffers(req, req->parts->tensor[i], plan->desc);
+	forget_buffers(req, req->unread, plan->desc);
+	return 0;
+}
+
+/* As when the plan was made: see forget_buffers(). */
+static void recall_constants(struct request *req)
+{
+	uint32_t i;
+
+	if (req->pack)
+		req->t[UMA_SLOT_B].addr = req->t[UMA_SLOT_B].from->offset;
+	for (i = 0; req->parts && i < req->parts->count; i++)
+		recall_constants(&req->parts->part[i].req);
+}
 
 static int report(const struct plan_candidates *list, accel_candidate_fn *fn,
 		  void *user)
@@ -21,13 +193,8 @@ static int report(const struct plan_candidates *list, accel_candidate_fn *fn,
 	return 0;
 }
 
-int accel_plan_explain(struct accel_plan *plan, accel_candidate_fn *fn, void *user)
-{
-	return report(plan->candidates, fn, user);
-}
-
-int accel_explain(struct accel_ctx *ctx, const struct accel_desc *desc,
-		  accel_candidate_fn *fn, void *user)
+static int explain(struct accel_ctx *ctx, const struct accel_desc *desc,
+		   const struct accel_plan *plan, accel_candidate_fn *fn, void *user)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct plan_candidates *list;
@@ -38,11 +205,24 @@ int accel_explain(struct accel_ctx *ctx, const struct accel_desc *desc,
 	ret = request_create(desc, &copy, &req, &e);
 	if (ret)
 		return ctx_set_error(ctx, &e);
-	ret = candidates_create(accel_ctx_device(ctx), &req, &list);
+	if (plan)
+		recall_constants(&req);
+	ret = candidates_create(accel_ctx_device(ctx), &req, plan, &list);
 	request_release(&req);
 	if (ret)
 		return ctx_fail(ctx, ret, NULL, "out of memory");
 	ret = report(list, fn, user);
 	free(list);
 	return ret;
+}
+
+int accel_plan_explain(struct accel_plan *plan, accel_candidate_fn *fn, void *user)
+{
+	return explain(plan->ctx, &plan->desc->hdr, plan, fn, user);
+}
+
+int accel_explain(struct accel_ctx *ctx, const struct accel_desc *desc,
+		  accel_candidate_fn *fn, void *user)
+{
+	return explain(ctx, desc, NULL, fn, user);
 }

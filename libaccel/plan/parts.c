@@ -237,7 +237,7 @@ static void join(struct choice *c, const struct joint *j, const struct request *
 	c->p = p;
 }
 
-static int joint_create(struct accel_device *dev, const struct request *req,
+static int joint_create(struct accel_device *dev, const struct request *req, bool words,
 			struct joint **out)
 {
 	const struct parts *parts = req->parts;
@@ -248,10 +248,10 @@ static int joint_create(struct accel_device *dev, const struct request *req,
 	if (!j)
 		return -ENOMEM;
 	/* The answers to one part have the place for those to all. */
-	if (ask_engines(dev, &parts->part[0].req, &j->whole))
+	if (ask_engines(dev, &parts->part[0].req, words, &j->whole))
 		goto err;
 	for (i = 0; i < parts->count; i++)
-		if (ask_engines(dev, &parts->part[i].req, &j->part[i]))
+		if (ask_engines(dev, &parts->part[i].req, words, &j->part[i]))
 			goto err;
 	/* One of each engine, however many ways there are for the part. */
 	j->whole->ways[0].name = req->class->algorithm;
@@ -272,7 +272,7 @@ err:
 }
 
 /**
- * parts_ask - ask every engine about all parts
+ * parts_ask - ask every engine about all parts, for the words
  * @dev: device
  * @req: request that has parts
  * @out: to be given to free()
@@ -284,7 +284,7 @@ int parts_ask(struct accel_device *dev, const struct request *req, struct choice
 	struct joint *j;
 	int ret;
 
-	ret = joint_create(dev, req, &j);
+	ret = joint_create(dev, req, true, &j);
 	if (ret)
 		return ret;
 	*out = j->whole;
@@ -360,24 +360,6 @@ static void add_part(struct accel_plan *plan, const struct parts *parts, uint32_
 	plan->info.packed_bytes += sub->info.packed_bytes;
 }
 
-/* What was measured of the parts is told of the whole by their number. */
-static void note_tuned(struct accel_plan *plan, const struct request *req)
-{
-	struct accel_candidate *c = plan->candidates->c;
-	uint32_t i;
-	size_t len;
-
-	if (!req->tuning || !req->tuning->done)
-		return;
-	for (i = 0; i < plan->candidates->count; i++) {
-		len = strlen(c[i].text);
-		if (c[i].verdict == ACCEL_CHOSEN)
-			snprintf(c[i].text + len, sizeof(c[i].text) - len,
-				 "; %u of its %u operations were measured", req->tuning->done,
-				 req->parts->count);
-	}
-}
-
 static int fill_parts(struct accel_plan *plan, struct joint *j,
 		      const struct request *req, struct accel_error *e)
 {
@@ -399,9 +381,7 @@ static int fill_parts(struct accel_plan *plan, struct joint *j,
 			return ret;
 		add_part(plan, parts, i);
 	}
-	if (describe_all(j->whole, req, &plan->candidates))
-		return bad(e, -ENOMEM, "", "", "out of memory");
-	note_tuned(plan, req);
+	plan->tuned = req->tuning ? req->tuning->done : 0;
 	return 0;
 }
 
@@ -420,10 +400,10 @@ int parts_tune(struct accel_ctx *ctx, const struct request *req, struct accel_er
 	uint32_t i;
 	int ret = 0;
 
-	if (joint_create(ctx->dev, req, &j))
+	if (joint_create(ctx->dev, req, false, &j))
 		return bad(e, -ENOMEM, "", "", "out of memory");
 	if (j->whole->chosen == j->whole->count)
-		ret = refused(ctx->dev, j->whole, req, e);
+		ret = refuse_request(ctx->dev, req, e);
 	for (i = 0; i < parts->count && !ret; i++) {
 		j->part[i]->chosen = best_way(j->part[i],
 					      j->whole->c[j->whole->chosen].engine);
@@ -450,10 +430,10 @@ int parts_place(struct accel_ctx *ctx, const struct request *req,
 	struct joint *j;
 	int ret;
 
-	if (joint_create(ctx->dev, req, &j))
+	if (joint_create(ctx->dev, req, false, &j))
 		return bad(e, -ENOMEM, "", "", "out of memory");
 	if (j->whole->chosen == j->whole->count) {
-		ret = refused(ctx->dev, j->whole, req, e);
+		ret = refuse_request(ctx->dev, req, e);
 		goto out_free;
 	}
 	ret = -ENOMEM;

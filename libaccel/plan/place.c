@@ -18,7 +18,7 @@
 /**
  * struct matching - a request held against the rows of an engine
  * @engine: engine
- * @chip: its name, for messages
+ * @chip: its name, for messages, or NULL
  * @req: request
  * @p: where a refusal goes
  */
@@ -56,6 +56,8 @@ static bool refuse(const struct matching *m, const char *name,
 	char why[200];
 	va_list ap;
 
+	if (!m->chip)
+		return false;
 	snprintf(p->field, sizeof(p->field), "%s%s%s", name, *suffix ? "." : "",
 		 suffix);
 	va_start(ap, fmt);
@@ -483,7 +485,7 @@ static bool match(const struct matching *m)
 /**
  * place_on - can an engine do it?
  * @engine: engine
- * @chip: name of the chip, for messages
+ * @chip: name of the chip, for messages; NULL: nobody reads why it cannot
  * @v: forms of the request, best first
  * @count: their number
  * @p: out: row and variant, or field and text of the refusal

@@ -78,7 +78,8 @@ struct plan_part {
 	int64_t at[PLAN_MAX_ARGS];
 };
 
-struct plan_candidates;
+union any_desc;
+struct tune_entry;
 
 struct accel_plan {
 	atomic_uint refs;
@@ -104,7 +105,11 @@ struct accel_plan {
 	/* of several tasks: then there are no tasks and relocations of its own */
 	uint32_t part_count;
 	struct plan_part *parts;
-	struct plan_candidates *candidates;
+	/* what it was asked for, without buffers; of parts NULL */
+	union any_desc *desc;
+	/* what was measured and decided, or NULL; of several tasks: of how many */
+	struct tune_entry *known;
+	uint32_t tuned;
 };
 
 void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,

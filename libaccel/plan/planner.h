@@ -3,7 +3,7 @@
  * What the files of the planner share.
  *
  *	request -> variants of each way to do it (variant.c)
- *		-> candidates, the best of them (place.c, cost.c)
+ *		-> candidates, the best of them (place.c, cost.c, choose.c)
  *		-> plan: tasks and relocations (emit.c, weights.c, plan.c)
  *
  * Only plan.c, weights.c, winograd.c and run.c know contexts, buffers and jobs;
@@ -138,7 +138,7 @@ int parts_place(struct accel_ctx *ctx, const struct request *req,
 		struct accel_plan **out, struct accel_error *e);
 int parts_tune(struct accel_ctx *ctx, const struct request *req, struct accel_error *e);
 
-/* --- plan.c ------------------------------------------------------------------- */
+/* --- choose.c ----------------------------------------------------------------- */
 
 /**
  * struct choice - engines of a kind that answer alike
@@ -176,16 +176,20 @@ struct choices {
 	struct choice c[];
 };
 
-int ask_engines(struct accel_device *dev, const struct request *req,
+int ask_engines(struct accel_device *dev, const struct request *req, bool words,
 		struct choices **out);
 void choose(struct choices *all, const struct request *req);
 bool choice_eligible(const struct choices *all, const struct choice *c,
 		     const struct request *req);
 const char *choice_algorithm(const struct choices *all, const struct choice *c);
-int describe_all(const struct choices *all, const struct request *req,
-		 struct plan_candidates **out);
-int refused(struct accel_device *dev, const struct choices *all,
-	    const struct request *req, struct accel_error *e);
+int refuse_request(struct accel_device *dev, const struct request *req, struct accel_error *e);
+
+/* --- explain.c ---------------------------------------------------------------- */
+
+int plan_keep_desc(struct accel_plan *plan, const struct request *req);
+
+/* --- plan.c ------------------------------------------------------------------- */
+
 int fill_plan(struct accel_plan *plan, struct choices *all,
 	      const struct request *req, struct accel_error *e);
 struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req);
@@ -197,7 +201,5 @@ int plan_tune(struct accel_ctx *ctx, const struct request *req, struct accel_err
 void request_tune(struct request *req, struct tuning *tuning);
 int plan_place(struct accel_ctx *ctx, const struct request *req,
 	       struct accel_plan **plan, struct accel_error *e);
-int candidates_create(struct accel_device *dev, const struct request *req,
-		      struct plan_candidates **out);
 
 #endif /* LIBACCEL_PLANNER_H */

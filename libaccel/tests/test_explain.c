@@ -419,9 +419,65 @@ static void test_nothing_submitted(void **state)
 	unlink(path);
 }
 
+/*
+ * A plan tells the same as its descriptor, also when the buffers of that, and what its
+ * address was good for, are gone.
+ */
+static void test_later(void **state)
+{
+	struct answers before = { 0 }, after = { 0 };
+	struct accel_ffn_desc f = ACCEL_FFN_DESC_INIT;
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_plan *plan;
+	struct accel_ctx *ctx;
+	struct accel_bo *bo;
+	uint32_t i, k;
+
+	(void)state;
+	open_chip("sw:m2", &dev, &ctx);
+	for (k = 0; k < 2; k++) {
+		assert_int_equal(accel_bo_create(ctx, 65536, NULL, &bo), 0);
+		memset(accel_bo_ptr(bo), 0, 65536);
+		if (!k) {
+			square(&g, ACCEL_F16, 48);
+			g.b.dtype = ACCEL_S8;
+			g.b.quant.scheme = ACCEL_QUANT_GROUP;
+			g.b.quant.group = 16;
+			g.b.dims[0] = g.a.dims[1] = 64;
+			g.b.quant.scales = g.b.quant.zeros = bo;
+			g.b.quant.scales_offset = 32768;
+			g.b.quant.zeros_offset = 40960;
+			g.b.bo = bo;
+			g.flags = ACCEL_GEMM_PACK_B;
+		} else {
+			f.a = accel_tensor_2d(NULL, ACCEL_F32, 8, 16);
+			f.up = accel_tensor_2d(bo, ACCEL_F32, 16, 32);
+			f.down = accel_tensor_2d(bo, ACCEL_F32, 32, 16);
+			f.d = f.a;
+		}
+		before.count = after.count = 0;
+		assert_int_equal(accel_explain(ctx, k ? &f.hdr : &g.hdr, collect, &before), 0);
+		assert_int_equal(accel_plan_create(ctx, k ? &f.hdr : &g.hdr, &plan), 0);
+		accel_bo_unref(bo);
+		memset(k ? (void *)&f : (void *)&g, 0xff, k ? sizeof(f) : sizeof(g));
+		assert_int_equal(accel_plan_explain(plan, collect, &after), 0);
+		assert_int_equal(after.count, before.count);
+		assert_true(before.count > 1);
+		for (i = 0; i < after.count; i++)
+			assert_memory_equal(&after.c[i], &before.c[i], sizeof(after.c[i]));
+		assert_non_null(chosen(&after));
+		accel_plan_unref(plan);
+		f = (struct accel_ffn_desc)ACCEL_FFN_DESC_INIT;
+	}
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_later),
 		cmocka_unit_test(test_bf16), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_choice), cmocka_unit_test(test_crossover),
 		cmocka_unit_test(test_instances), cmocka_unit_test(test_stop),

@@ -21,7 +21,7 @@ static void make_entry(struct bed *b, uint32_t width, struct tune_entry *e)
 	d.d.dims[3] += width;
 	memset(e, 0, sizeof(*e));
 	assert_int_equal(request_create(&d.hdr, &copy, &req, &err), 0);
-	assert_int_equal(ask_engines(b->dev, &req, &all), 0);
+	assert_int_equal(ask_engines(b->dev, &req, false, &all), 0);
 	assert_int_equal(tune_desc_make(&req, all->c[all->chosen].engine->info.engine, &desc), 0);
 	assert_int_equal(tune_desc_encode(&desc, e->desc, sizeof(e->desc)), 0);
 	free(all);

@@ -65,7 +65,7 @@ static void *run(const struct accel_desc *desc, const struct fast_hint *hint, ui
 
 	assert_int_equal(request_create(desc, &copy, &req, &e), 0);
 	assert_int_equal(tune_scratch_create(ctx, &req, &scratch), 0);
-	assert_int_equal(ask_engines(dev, &req, &all), 0);
+	assert_int_equal(ask_engines(dev, &req, false, &all), 0);
 	assert_true(all->chosen < all->count);
 	assert_int_equal(plan_make(ctx, &req, all, pieces, &plan, &e), 0);
 	plan->hint = *hint;

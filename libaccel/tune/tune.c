@@ -245,6 +245,17 @@ static int know(struct accel_ctx *ctx, const struct request *req, const struct c
 }
 
 /**
+ * tune_take - choose what an entry says
+ * @e: entry that fits
+ * @req: request of one task
+ * @all: choices; one was chosen, and its engine stays
+ */
+void tune_take(const struct tune_entry *e, const struct request *req, struct choices *all)
+{
+	all->chosen = find_choice(all, req, tune_winner(e)->algorithm);
+}
+
+/**
  * tune_choose - take what is fastest, if that is wanted and known
  * @ctx: context
  * @req: request of one task
@@ -275,7 +286,7 @@ struct tune_entry *tune_choose(struct accel_ctx *ctx, const struct request *req,
 		return NULL;
 	}
 	t->done++;
-	all->chosen = find_choice(all, req, tune_winner(e)->algorithm);
+	tune_take(e, req, all);
 	if (t->fn)
 		t->stop = tune_report(e, ACCEL_TUNE_VALID, NULL, 0, t->fn, t->user);
 	return e;
@@ -310,25 +321,23 @@ static void say(const struct tune_entry *e, const struct tune_candidate *c,
 
 /**
  * tune_annotate - add what was measured to what a plan explains
- * @plan: plan of one task, filled
- * @all: choices that it was made of
+ * @candidates: of a plan of one task; replaced, or given to free() on failure
+ * @all: choices that they describe
  * @e: entry of tune_choose()
  *
  * Return: 0, -ENOMEM.
  */
-int tune_annotate(struct accel_plan *plan, const struct choices *all,
+int tune_annotate(struct plan_candidates **candidates, const struct choices *all,
 		  const struct tune_entry *e)
 {
-	const uint32_t engine = plan->info.engine;
-	struct plan_candidates *list;
+	const uint32_t engine = all->c[all->chosen].engine->info.engine;
+	struct plan_candidates *list, *old = *candidates;
 	bool used[TUNE_MAX] = { false };
 	uint32_t i, j, n = 0;
 
-	list = malloc(sizeof(*list) + (plan->candidates->count + e->count) * sizeof(list->c[0]));
-	if (!list)
-		return -ENOMEM;
-	for (i = 0; i < plan->candidates->count; i++) {
-		struct accel_candidate base = plan->candidates->c[i];
+	list = malloc(sizeof(*list) + (old->count + e->count) * sizeof(list->c[0]));
+	for (i = 0; list && i < old->count; i++) {
+		struct accel_candidate base = old->c[i];
 
 		/* One for each candidate that was measured; as it was if none was. */
 		for (j = 0; j < e->count && base.engine == engine && i < all->count; j++) {
@@ -345,8 +354,10 @@ int tune_annotate(struct accel_plan *plan, const struct choices *all,
 		if (base.size)
 			list->c[n++] = base;
 	}
+	free(old);
+	*candidates = list;
+	if (!list)
+		return -ENOMEM;
 	list->count = n;
-	free(plan->candidates);
-	plan->candidates = list;
 	return 0;
 }

@@ -116,7 +116,8 @@ struct tune_entry *tune_choose(struct accel_ctx *ctx, const struct request *req,
 			       struct choices *all);
 const struct tune_candidate *tune_winner(const struct tune_entry *e);
 const struct tune_candidate *tune_default(const struct tune_entry *e);
-int tune_annotate(struct accel_plan *plan, const struct choices *all,
+void tune_take(const struct tune_entry *e, const struct request *req, struct choices *all);
+int tune_annotate(struct plan_candidates **candidates, const struct choices *all,
 		  const struct tune_entry *e);
 void tune_hint_words(const struct tune_candidate *c, char *buf, size_t size);
 

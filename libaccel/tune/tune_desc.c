@@ -17,27 +17,16 @@
 /* What a pointer to a table points to where there is none. */
 static struct accel_bo no_table;
 
-/* A tensor of a request's descriptor, in another copy of that. NULL: it is not in it. */
-static struct accel_tensor *in_copy(const struct request *req, const struct accel_tensor *t,
-				    union any_desc *copy)
-{
-	const char *from = (const char *)t, *base = (const char *)req->desc;
-
-	if (from < base || from >= base + sizeof(*copy))
-		return NULL;
-	return (struct accel_tensor *)((char *)copy + (from - base));
-}
-
 static struct accel_tensor *tensor_in(const struct request *req, uint32_t slot,
 				      union any_desc *copy)
 {
-	return req->slots & (1u << slot) ? in_copy(req, req->t[slot].from, copy) : NULL;
+	return req->slots & (1u << slot) ? desc_tensor(req, req->t[slot].from, copy) : NULL;
 }
 
 /* What is not read makes no other operation. */
 static void drop_unread(const struct request *req, union any_desc *copy)
 {
-	struct accel_tensor *t = in_copy(req, req->unread, copy);
+	struct accel_tensor *t = desc_tensor(req, req->unread, copy);
 
 	if (t)
 		memset(t, 0, sizeof(*t));

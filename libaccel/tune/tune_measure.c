@@ -232,7 +232,8 @@ static struct accel_plan *plan_copy(const struct accel_plan *plan)
 		return NULL;
 	memcpy(copy, plan, sizeof(*copy));
 	atomic_init(&copy->refs, 1);
-	copy->candidates = NULL;
+	copy->desc = NULL;
+	copy->known = NULL;
 	copy->packed = plan->packed ? accel_bo_ref(plan->packed) : NULL;
 	copy->tasks = malloc((plan->task_count + 1) * sizeof(*copy->tasks));
 	copy->relocs = malloc((plan->reloc_count + 1) * sizeof(*copy->relocs));
@@ -555,7 +556,7 @@ int tune_measure(struct accel_ctx *ctx, const union any_desc *desc, uint64_t dea
 	}
 	ret = left(m) ? tune_scratch_create(ctx, &m->req, &scratch) : -ETIME;
 	if (!ret)
-		ret = ask_engines(ctx->dev, &m->req, &m->all);
+		ret = ask_engines(ctx->dev, &m->req, false, &m->all);
 	if (!ret)
 		ret = add_all(m);
 	if (!ret)

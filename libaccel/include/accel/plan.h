@@ -191,7 +191,9 @@ typedef int accel_candidate_fn(void *user,
  * @fn: called for each candidate
  * @user: passed on
  *
- * Return: 0, or what @fn returned.
+ * The engines are asked again, so that a plan costs nothing that nobody reads.
+ *
+ * Return: 0, -ENOMEM, or what @fn returned.
  */
 ACCEL_API int accel_plan_explain(struct accel_plan *plan,
 				 accel_candidate_fn *fn, void *user);

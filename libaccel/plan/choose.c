@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which engine, and which way of doing it there: every engine is asked about every
+ * way, and the fastest that may be taken is taken.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libaccel/core/objects.h"
+#include "planner.h"
+
+static bool same_caps(const struct device_engine *a, const struct device_engine *b)
+{
+	return a->info.engine == b->info.engine &&
+	       a->info.clock_max_mhz == b->info.clock_max_mhz &&
+	       a->info.cap_count == b->info.cap_count &&
+	       !memcmp(a->caps, b->caps, a->info.cap_count * sizeof(*a->caps));
+}
+
+static uint64_t bandwidth_of(const struct accel_device *dev,
+			     const struct device_engine *engine)
+{
+	if (engine->info.node >= dev->info.node_count)
+		return 0;
+	return dev->memory[engine->info.node].bandwidth;
+}
+
+static const char *chip_of(const struct accel_device *dev)
+{
+	return dev->info.profile[0] ? dev->info.profile : "this device";
+}
+
+static void make_ways(const struct request *req, struct choices *all)
+{
+	uint32_t i;
+
+	all->way_count = 1;
+	if (req->class->ways)
+		all->way_count = req->class->ways(req, all->ways);
+	else
+		all->ways[0] = (struct way) { .req = *req };
+	for (i = 0; i < all->way_count; i++)
+		all->variant_count[i] = make_variants(&all->ways[i].req, all->variants[i]);
+}
+
+/* What does this engine make of a way? */
+static void ask(struct accel_device *dev, struct choices *all, struct choice *c, bool words)
+{
+	const struct way *way = &all->ways[c->way];
+
+	if (way->field) {
+		c->ok = false;
+		memset(&c->p, 0, sizeof(c->p));
+		if (words) {
+			snprintf(c->p.field, sizeof(c->p.field), "%s", way->field);
+			snprintf(c->p.text, sizeof(c->p.text), "%s", way->text);
+		}
+		return;
+	}
+	c->ok = place_on(c->engine, words ? chip_of(dev) : NULL, all->variants[c->way],
+			 all->variant_count[c->way], &c->p);
+	if (c->ok)
+		cost(c->engine, bandwidth_of(dev, c->engine),
+		     &all->variants[c->way][c->p.variant], &c->p);
+}
+
+/* Is this the same engine again? */
+static bool merge_engine(struct accel_device *dev, struct choices *all,
+			 const struct device_engine *engine)
+{
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (same_caps(all->c[i].engine, engine) &&
+		    bandwidth_of(dev, all->c[i].engine) == bandwidth_of(dev, engine)) {
+			all->c[i].instances |= 1u << engine->info.instance;
+			found = true;
+		}
+	return found;
+}
+
+/* May it be taken? */
+bool choice_eligible(const struct choices *all, const struct choice *c,
+		     const struct request *req)
+{
+	return c->ok && !all->ways[c->way].unwanted &&
+	       (!req->engine || req->engine == c->engine->info.engine);
+}
+
+/**
+ * choose - take the fastest of the engines that can
+ * @all: choices
+ * @req: says whether it must be a certain kind
+ */
+void choose(struct choices *all, const struct request *req)
+{
+	uint32_t i;
+
+	all->chosen = all->count;
+	for (i = 0; i < all->count; i++) {
+		const struct choice *c = &all->c[i];
+
+		if (choice_eligible(all, c, req) &&
+		    (all->chosen == all->count ||
+		     c->p.estimate_ns < all->c[all->chosen].p.estimate_ns))
+			all->chosen = i;
+	}
+}
+
+/*
+ * The bandwidth is the chip's. In process, where caches hold most weights, that way of
+ * the engine's is taken that has the least arithmetic.
+ */
+static void choose_in_process(struct choices *all, const struct request *req)
+{
+	const struct device_engine *engine;
+	uint32_t i;
+
+	if (all->chosen == all->count)
+		return;
+	engine = all->c[all->chosen].engine;
+	for (i = 0; i < all->count; i++)
+		if (all->c[i].engine == engine && choice_eligible(all, &all->c[i], req) &&
+		    all->c[i].p.compute_ns < all->c[all->chosen].p.compute_ns)
+			all->chosen = i;
+}
+
+/**
+ * ask_engines - ask every engine; what differs in nothing is asked once
+ * @dev: device
+ * @req: request
+ * @words: refusals say why, which only people read
+ * @out: to be given to free(); for one device its engines have always one order
+ *
+ * Return: 0, -ENOMEM.
+ */
+int ask_engines(struct accel_device *dev, const struct request *req, bool words,
+		struct choices **out)
+{
+	const struct device_engine *engines;
+	struct choices *all;
+	uint32_t i, w, n;
+
+	engines = device_engines(dev, &n);
+	all = malloc(sizeof(*all) + n * MAX_WAYS * sizeof(all->c[0]));
+	if (!all)
+		return -ENOMEM;
+	make_ways(req, all);
+	all->count = 0;
+	for (i = 0; i < n; i++) {
+		if (merge_engine(dev, all, &engines[i]))
+			continue;
+		for (w = 0; w < all->way_count; w++) {
+			struct choice *c = &all->c[all->count++];
+
+			c->engine = &engines[i];
+			c->instances = 1u << engines[i].info.instance;
+			c->way = w;
+			ask(dev, all, c, words);
+		}
+	}
+	choose(all, req);
+	if (dev->info.kernels[0])
+		choose_in_process(all, req);
+	*out = all;
+	return 0;
+}
+
+/* How it does it, as accel_plan_explain() tells it: a static string. */
+const char *choice_algorithm(const struct choices *all, const struct choice *c)
+{
+	const struct request *req = &all->ways[c->way].req;
+	const struct placement *p = &c->p;
+
+	if (all->ways[c->way].name)
+		return all->ways[c->way].name;
+	if (req->opcode != UMA_OP_GEMM)
+		return req->class->algorithm;
+	if (p->held == HELD_PACKED)
+		return p->layout == UMA_LAYOUT_GEMM_B24 ? "blocked, packed 2:4" :
+							  "blocked, packed";
+	return p->held == HELD_COPY ? "blocked, copied" : "blocked";
+}
+
+/* Who would take it: "; gpu, neural would take it", or that nobody would. */
+static void name_takers(const struct choices *all, char *text, size_t size)
+{
+	bool named[ACCEL_ENGINE_COUNT] = { false };
+	uint32_t i, n = 0, engine;
+	size_t at;
+
+	for (i = 0; i < all->count; i++) {
+		engine = all->c[i].engine->info.engine;
+		if (!all->c[i].ok || all->ways[all->c[i].way].unwanted || named[engine])
+			continue;
+		named[engine] = true;
+		at = strlen(text);
+		snprintf(text + at, size - at, "%s%s", n++ ? " or " : "; ",
+			 accel_engine_name(engine));
+	}
+	at = strlen(text);
+	snprintf(text + at, size - at, "%s", n ? " would take it" :
+		 "; no other engine would take it");
+}
+
+/* Nothing was chosen: the refusal that says most to the caller. */
+static void refused(struct accel_device *dev, const struct choices *all,
+		    const struct request *req, struct accel_error *e)
+{
+	const struct choice *why = NULL;
+	uint32_t i;
+
+	for (i = 0; i < all->count; i++) {
+		const struct choice *c = &all->c[i];
+
+		/* Not a way that does not fit, or was not asked for. */
+		if (all->ways[c->way].field || all->ways[c->way].unwanted)
+			continue;
+		/* If every engine refuses, a GPU is the one that does most. */
+		if (req->engine ? c->engine->info.engine == req->engine :
+		    !why || c->engine->info.engine == ACCEL_ENGINE_GPU) {
+			why = c;
+			if (req->engine)
+				break;
+		}
+	}
+	if (!why) {
+		bad(e, -EOPNOTSUPP, accel_op_name(req->op), "hdr.engine",
+		    "there is no %s engine on %s",
+		    accel_engine_name(req->engine), chip_of(dev));
+	} else {
+		bad(e, -EOPNOTSUPP, why->p.field, "", "%s", why->p.text);
+		e->engine = why->engine->info.engine;
+	}
+	name_takers(all, e->text, sizeof(e->text));
+}
+
+/**
+ * refuse_request - ask again, for the words: nobody takes it
+ * @dev: device
+ * @req: request that no engine took
+ * @e: filled
+ *
+ * Return: -EOPNOTSUPP, -ENOMEM.
+ */
+int refuse_request(struct accel_device *dev, const struct request *req, struct accel_error *e)
+{
+	struct choices *all;
+
+	if (req->parts ? parts_ask(dev, req, &all) : ask_engines(dev, req, true, &all))
+		return bad(e, -ENOMEM, "", "", "out of memory");
+	refused(dev, all, req, e);
+	free(all);
+	return -EOPNOTSUPP;
+}
