@@ -210,7 +210,6 @@ static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u
 	engine->index = index;
 	spin_lock_init(&engine->lock);
 	INIT_DELAYED_WORK(&engine->watch, uma_engine_watch);
-	engine->fence_context = dma_fence_context_alloc(1);
 	engine->info = (struct drm_uma_query_engine) {
 		.engine_class = uma_read(uma, base + UMA_ENG_CLASS),
 		.instance = uma_read(uma, base + UMA_ENG_INSTANCE),

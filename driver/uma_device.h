@@ -81,14 +81,6 @@ struct uma_engine {
 	struct uma_fair fair;
 	/** @turn_timer: when clients that were punished may go on */
 	struct timer_list turn_timer;
-	/** @turn_context: of the fences that jobs wait for their turn with */
-	u64 turn_context;
-	/** @turn_seqno: the last one's number; under &uma_device.queues_lock */
-	u64 turn_seqno;
-	/** @fence_context: of the fences that run_job returns */
-	u64 fence_context;
-	/** @fence_seqno: the last one's number; only run_job touches it */
-	u64 fence_seqno;
 
 	/** @ring: entries */
 	struct uma_ring_entry *ring;
@@ -130,6 +122,8 @@ struct uma_engine {
 	u64 missed;
 	/** @resets: resets of this engine */
 	u64 resets;
+	/** @reset_count: resets of this engine and of the device that queues have been told of */
+	atomic_t reset_count;
 	/** @counters: what its jobs did */
 	struct drm_uma_counters counters;
 	/** @history: what happened last, for dumps */

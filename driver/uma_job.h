@@ -161,6 +161,14 @@ struct uma_queue {
 	struct dma_fence *last;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
 	u32 batch;
+	/** @fence_context: of the fences of its jobs; the next is that of the fences that they wait with */
+	u64 fence_context;
+	/** @fence_seqno: number of the last fence of a job; only run_job touches it */
+	u64 fence_seqno;
+	/** @wait_seqno: number of the last fence that a job waited with; under &uma_device.queues_lock */
+	u64 wait_seqno;
+	/** @reset_count: of its engines, added up, when it was created; see uma_queue_disturbed() */
+	u32 reset_count;
 	/** @waiting: turn that its first job waits for; under &uma_device.queues_lock */
 	struct uma_turn *waiting;
 	/** @closed: destroyed by its owner; jobs that have not started are cancelled */
@@ -182,7 +190,6 @@ void uma_queue_put(struct uma_queue *queue);
 int uma_queue_error(struct uma_queue *queue);
 int uma_queue_error_locked(struct uma_queue *queue);
 void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state);
-void uma_queues_innocent(struct uma_device *uma, u32 engines, struct uma_queue *guilty);
 void uma_queues_lost(struct uma_device *uma);
 void uma_queues_close(struct uma_client *client);
 void uma_queues_show(struct uma_device *uma, struct seq_file *m);
@@ -193,7 +200,8 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 
 struct uma_fence *uma_fence_alloc(void);
 void uma_fence_discard(struct uma_fence *fence);
-struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine);
+struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine,
+				 struct uma_queue *queue);
 
 /**
  * struct uma_implicit_use - a job uses a buffer

@@ -74,6 +74,30 @@ struct uma_queue *uma_queue_find(struct uma_client *client, u32 id)
 	return queue;
 }
 
+static u32 uma_queue_reset_count(const struct uma_queue *queue)
+{
+	struct uma_device *uma = queue->uma;
+	struct uma_engine *engine;
+	u32 count = 0;
+
+	uma_for_each_engine(uma, engine)
+		if (queue->engines & BIT(engine->index))
+			count += atomic_read(&engine->reset_count);
+	return count;
+}
+
+/*
+ * Has an engine of a queue been reset that is not to blame for it? Asked when somebody
+ * wants to know: a reset does not look for all the queues that it concerns.
+ */
+static bool uma_queue_disturbed(const struct uma_queue *queue)
+{
+	lockdep_assert_held(&queue->uma->queues_lock);
+
+	return !(queue->state.flags & DRM_UMA_QUEUE_GUILTY) &&
+	       uma_queue_reset_count(queue) != queue->reset_count;
+}
+
 /**
  * uma_queue_error_locked - does a queue still run jobs?
  * @queue: queue, &uma_device.queues_lock held
@@ -122,6 +146,8 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 	if (!(queue->state.flags & DRM_UMA_QUEUE_GUILTY)) {
 		struct drm_uma_queue_state old = queue->state;
 
+		if (uma_queue_disturbed(queue))
+			old.flags |= DRM_UMA_QUEUE_INNOCENT;
 		queue->state = *state;
 		queue->state.queue_id = old.queue_id;
 		queue->state.flags |= old.flags;
@@ -131,25 +157,6 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 	uma_turns_signal(&ready);
-}
-
-/**
- * uma_queues_innocent - note that engines were reset
- * @uma: device
- * @engines: mask of engines
- * @guilty: whose fault it was, may be NULL
- */
-void uma_queues_innocent(struct uma_device *uma, u32 engines, struct uma_queue *guilty)
-{
-	struct uma_queue *queue;
-	unsigned long flags;
-
-	spin_lock_irqsave(&uma->queues_lock, flags);
-	list_for_each_entry(queue, &uma->queues, node)
-		if (queue != guilty && (queue->engines & engines) &&
-		    !(queue->state.flags & DRM_UMA_QUEUE_GUILTY))
-			queue->state.flags |= DRM_UMA_QUEUE_INNOCENT;
-	spin_unlock_irqrestore(&uma->queues_lock, flags);
 }
 
 /**
@@ -216,6 +223,7 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	INIT_WORK(&queue->release, uma_queue_release_work);
 	spin_lock_init(&queue->counters_lock);
 	queue->uma = uma;
+	queue->fence_context = dma_fence_context_alloc(2);
 	queue->timeout_ms = args->timeout_ms;
 	queue->priority = args->priority;
 	queue->pid = task_tgid_nr(current);
@@ -286,6 +294,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	queue->state.queue_id = args->queue_id;
 	queue->client_id = file->client_id;
 	drm_dev_get(drm);
+	queue->reset_count = uma_queue_reset_count(queue);
 	spin_lock_irq(&uma->queues_lock);
 	list_add_tail(&queue->node, &uma->queues);
 	if (READ_ONCE(uma->lost))
@@ -348,6 +357,8 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 	smp_rmb();
 	spin_lock_irq(&uma->queues_lock);
 	*args = queue->state;
+	if (uma_queue_disturbed(queue))
+		args->flags |= DRM_UMA_QUEUE_INNOCENT;
 	spin_unlock_irq(&uma->queues_lock);
 	args->completed = completed;
 	args->submitted = atomic64_read(&queue->submitted);

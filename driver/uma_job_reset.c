@@ -168,7 +168,7 @@ static void uma_engine_give_up(struct uma_engine *engine, enum uma_reset reset)
 	/* Before the fence: who sees that can ask the queue for the reason. */
 	if (state.flags)
 		uma_queue_guilty(done.queue, &state);
-	uma_queues_innocent(uma, BIT(engine->index), state.flags ? done.queue : NULL);
+	atomic_inc(&engine->reset_count);
 	uma_engine_signal(engine, &done);
 }
 
@@ -294,7 +294,8 @@ static void uma_reset_device(struct uma_device *uma)
 		return;
 	}
 	uma_coredump_send(uma);
-	uma_queues_innocent(uma, U32_MAX, NULL);
+	uma_for_each_engine(uma, engine)
+		atomic_inc(&engine->reset_count);
 
 	mutex_lock(&uma->hw_lock);
 	uma->resetting = false;
@@ -387,12 +388,14 @@ void uma_reset_preempt(struct uma_device *uma, u32 as)
 {
 	struct uma_engine *engine;
 
+	/* One that is going is stopped as a whole. */
+	if (READ_ONCE(uma->lost))
+		return;
 	uma_for_each_engine(uma, engine)
 		uma_engine_poll(engine, false);
 
 	mutex_lock(&uma->hw_lock);
 	uma_for_each_engine(uma, engine) {
-		/* One that is going is stopped as a whole. */
 		if (uma->lost)
 			break;
 		spin_lock_irq(&engine->lock);
@@ -506,10 +509,11 @@ void uma_reset_stop(struct uma_device *uma)
 	mutex_lock(&uma->hw_lock);
 	uma->lost = true;
 	mutex_unlock(&uma->hw_lock);
-	cancel_work_sync(&uma->reset_work);
+	/* Who has still to find out does not start them again: rings are about to go. */
+	disable_work_sync(&uma->reset_work);
 	uma_for_each_engine(uma, engine)
-		cancel_delayed_work_sync(&engine->watch);
-	cancel_work_sync(&uma->kick_work);
+		disable_delayed_work_sync(&engine->watch);
+	disable_work_sync(&uma->kick_work);
 }
 
 /*

@@ -248,7 +248,7 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	int error;
 
 	cookie = dma_fence_begin_signalling();
-	fence = uma_fence_init(job->fence, engine);
+	fence = uma_fence_init(job->fence, engine, job->queue);
 	job->fence = NULL;
 
 	turn = uma_ticket_holds(job->ticket);
@@ -452,17 +452,20 @@ void uma_fence_discard(struct uma_fence *fence)
  * uma_fence_init - make a fence live
  * @fence: fence
  * @engine: engine that its job goes to
+ * @queue: queue of the job
  *
- * Called from run_job, one at a time per engine.
+ * Called from run_job, one at a time per queue. Jobs of a queue end in their order,
+ * those of an engine need not: each queue has a context of its own.
  *
  * Return: fence, with one reference.
  */
-struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine)
+struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine,
+				 struct uma_queue *queue)
 {
 	spin_lock_init(&fence->lock);
 	fence->engine = engine;
 	drm_dev_get(&engine->uma->drm);
-	dma_fence_init(&fence->base, &uma_fence_ops, &fence->lock, engine->fence_context,
-		       ++engine->fence_seqno);
+	dma_fence_init(&fence->base, &uma_fence_ops, &fence->lock, queue->fence_context,
+		       ++queue->fence_seqno);
 	return &fence->base;
 }

@@ -173,7 +173,7 @@ struct dma_fence *uma_ticket_wait(struct uma_engine *engine, struct uma_job *job
 		if (!go) {
 			spin_lock_init(&ticket->lock);
 			dma_fence_init(&ticket->base, &uma_ticket_ops, &ticket->lock,
-				       engine->turn_context, ++engine->turn_seqno);
+				       queue->fence_context + 1, ++queue->wait_seqno);
 			ticket->live = true;
 			queue->waiting = turn;
 			fence = dma_fence_get(&ticket->base);
@@ -271,7 +271,6 @@ void uma_turns_init(struct uma_engine *engine)
 {
 	uma_fair_init(&engine->fair);
 	timer_setup(&engine->turn_timer, uma_turns_timer, 0);
-	engine->turn_context = dma_fence_context_alloc(1);
 }
 
 /**

@@ -267,4 +267,79 @@ TEST(trace_of_the_scheduler)
 	client_close(&c);
 }
 
+/*
+ * Fences of one context signal in their order, whatever passes what on an engine: a job without
+ * tasks is done while another one runs, and one of a file that has had less waits for it.
+ */
+TEST(trace_fences_in_order)
+{
+	enum { TASKS = 4000, CONTEXTS = 64 };
+	long long context[CONTEXTS], seqno[CONTEXTS] = { 0 }, of;
+	__u32 queue[4], handed, empty, longest;
+	unsigned int n = 0, i, signalled = 0;
+	struct drm_uma_sync syncs[3];
+	struct drm_uma_job jobs[2];
+	struct buf tasks;
+	struct client c;
+	char line[512];
+	const char *p;
+
+	client_open(&c);
+	client_buf(&c, &tasks, TASKS * UMA_TASK_SIZE);
+	for (i = 0; i < TASKS; i++)
+		task_nop(&tasks.task[i]);
+	trace_begin();
+	trace_on("uma", false);
+	if (!trace_on("dma_fence", true)) {
+		trace_end();
+		SKIP("no tracepoints of fences");
+	}
+	for (i = 0; i < 4; i++)
+		queue[i] = queue_create(c.fd, c.vm, i == 1);
+	longest = client_start(&c, queue[0], tasks.va, TASKS);
+	for (i = 0; i < 20; i++) {
+		handed = syncobj_create(c.fd, false);
+		empty = syncobj_create(c.fd, false);
+		syncs[0] = sync_out(handed);
+		syncs[1] = sync_in(handed);
+		syncs[2] = sync_out(empty);
+		jobs[0] = (struct drm_uma_job){
+			.queue_id = queue[1], .task_count = 1, .tasks_addr = tasks.va,
+			.syncs = array_of(syncs, sizeof(*syncs), 1),
+		};
+		jobs[1] = (struct drm_uma_job){
+			.queue_id = queue[2 + i % 2], .syncs = array_of(syncs + 1, sizeof(*syncs), 2),
+		};
+		ASSERT_EQ(0, submit_try(c.fd, jobs, 2, NULL));
+		EXPECT_EQ(1, syncobj_result(c.fd, empty));
+	}
+	EXPECT_EQ(1, syncobj_result(c.fd, longest));
+	trace_on("dma_fence", false);
+	trace_end();
+
+	/* By the time that a fence signals its driver's name may not be known any more. */
+	for (p = text; (p = strstr(p, "dma_fence_")); p++) {
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(p, "\n"), p);
+		if (strstr(line, "_init:") && strstr(line, "driver=uma ")) {
+			of = field(line, "context");
+			for (i = 0; i < n && context[i] != of; i++)
+				;
+			ASSERT_LT(i, CONTEXTS);
+			context[i] = of;
+			n += i == n;
+		} else if (strstr(line, "_signaled:")) {
+			for (i = 0; i < n && context[i] != field(line, "context"); i++)
+				;
+			if (i == n)
+				continue;
+			EXPECT_LT(seqno[i], field(line, "seqno"));
+			seqno[i] = field(line, "seqno");
+			signalled++;
+		}
+	}
+	harness_diag("%u fences of %u contexts", signalled, n);
+	EXPECT_GE(signalled, 41);
+	client_close(&c);
+}
+
 HARNESS_MAIN
