@@ -260,7 +260,7 @@ static int uma_read_info(struct uma_device *uma)
 	if (uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
 		return dev_err_probe(dev, -ENXIO, "no device behind the registers\n");
 	info->hw_version = uma_read(uma, UMA_REG_VERSION);
-	if (info->hw_version >> 16 != UMA_HW_VERSION >> 16 || info->hw_version < UMA_HW_VERSION)
+	if (info->hw_version >> 16 != UMA_HW_VERSION >> 16 || info->hw_version < UMA_HW_VERSION_MIN)
 		return dev_err_probe(dev, -ENXIO, "unknown register contract %u.%u\n",
 				     info->hw_version >> 16, info->hw_version & 0xffff);
 

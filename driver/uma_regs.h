@@ -18,11 +18,13 @@
 #define UMA_REG_MAGIC			0x0000
 #define   UMA_MAGIC			0x31414d55	/* "UMA1" */
 #define UMA_REG_VERSION			0x0004	/* major << 16 | minor */
-#define   UMA_HW_VERSION		0x00010001
+#define   UMA_HW_VERSION		0x00010002
+#define   UMA_HW_VERSION_MIN		0x00010001	/* what came later has a feature bit */
 #define UMA_REG_FEATURES		0x0008
 #define   UMA_FEATURE_EMULATED		BIT(0)
 #define   UMA_FEATURE_MODELLED_POWER	BIT(1)
 #define   UMA_FEATURE_COHERENT		BIT(2)
+#define   UMA_FEATURE_PREEMPT		BIT(3)	/* has UMA_ENG_PREEMPT */
 #define UMA_REG_ENGINE_COUNT		0x000c	/* 1 .. UMA_MAX_ENGINES */
 #define UMA_REG_AS_COUNT		0x0010	/* hardware address spaces, 1 .. UMA_MAX_AS */
 #define UMA_REG_VA_BITS			0x0014	/* 48 */
@@ -146,6 +148,14 @@
 #define UMA_ENG_FAULT_SEQNO_LO		0x068
 #define UMA_ENG_FAULT_SEQNO_HI		0x06c
 
+/*
+ * With UMA_FEATURE_PREEMPT: sequence number of a job that is to stop at the next
+ * task boundary, high word first; the low word has the effect. Jobs with another
+ * number are not concerned.
+ */
+#define UMA_ENG_PREEMPT_LO		0x070
+#define UMA_ENG_PREEMPT_HI		0x074
+
 /* Counters since reset of the device, 64 bit, read-only */
 #define UMA_ENG_COUNTER(c)		(0x080 + (c) * 8)
 #define   UMA_CNT_JOBS			0
@@ -163,6 +173,9 @@
 /* Capability rows, struct uma_op_cap, as words */
 #define UMA_ENG_CAPS			0x400
 #define UMA_MAX_CAPS			48
+
+/* Flags of a completion record */
+#define UMA_RECORD_PREEMPTED		BIT(0)	/* stopped before task task_index, see UMA_ENG_PREEMPT */
 
 /* Flags of a ring entry */
 #define UMA_RING_STAMPS			BIT(0)	/* write a struct uma_task_stamp for each task */
@@ -211,8 +224,8 @@ struct uma_record {
 	__le32 slot;
 	/** @task_index: task that faulted, else the number of tasks done */
 	__le32 task_index;
-	/** @pad0: zero */
-	__le32 pad0;
+	/** @flags: UMA_RECORD_PREEMPTED */
+	__le32 flags;
 	/** @tasks: tasks that ended without a fault */
 	__le64 tasks;
 	/** @tiles: tiles */

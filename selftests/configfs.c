@@ -42,6 +42,8 @@ TEST_F(config, default_values)
 	EXPECT_TRUE(is(&self->in, "paranoid", "0"));
 	EXPECT_TRUE(is(&self->in, "pace", "0"));
 	EXPECT_TRUE(is(&self->in, "latency_us", "0"));
+	EXPECT_TRUE(is(&self->in, "task_us", "0"));
+	EXPECT_TRUE(is(&self->in, "preempt", "1"));
 	EXPECT_TRUE(is(&self->in, "memory", "0"));
 	EXPECT_TRUE(is(&self->in, "enabled", "0"));
 	EXPECT_TRUE(is(&self->in, "device", ""));
@@ -75,6 +77,14 @@ FIXTURE_VARIANT_ADD(attribute, latency_us) {
 	.name = "latency_us",
 	.good = { "1", "1000", "0" },
 	.bad = { "", "-1", "4294967295", "4294967296", "x", "1x" },
+};
+
+FIXTURE_VARIANT_ADD(attribute, task_us) {
+	.name = "task_us", .good = { "1", "0" }, .bad = { "", "-1", "1000001", "x" },
+};
+
+FIXTURE_VARIANT_ADD(attribute, preempt) {
+	.name = "preempt", .good = { "0", "1" }, .bad = { "", "2" },
 };
 
 FIXTURE_VARIANT_ADD(attribute, stale_ms) {

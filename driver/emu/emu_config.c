@@ -18,6 +18,7 @@ void emu_config_init(struct emu_config *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
 	strscpy(cfg->profile, "full", sizeof(cfg->profile));
+	cfg->preempt = true;
 	cfg->stale_ms = 1000;
 	cfg->address_spaces = UMA_MAX_AS;
 	cfg->ring_order = 8;
@@ -40,6 +41,8 @@ bool uma_emu_config_is_valid(const struct emu_config *cfg, const char **why)
 		field = "profile";
 	else if (cfg->latency_us > EMU_LATENCY_MAX_US)
 		field = "latency_us";
+	else if (cfg->task_us > EMU_LATENCY_MAX_US)
+		field = "task_us";
 	else if (cfg->stale_ms > EMU_STALE_MAX_MS)
 		field = "stale_ms";
 	else if (!cfg->address_spaces || cfg->address_spaces > UMA_MAX_AS)

@@ -25,6 +25,10 @@ struct emu_config {
 	bool pace;
 	/** @latency_us: time that every job takes before its first task */
 	u32 latency_us;
+	/** @task_us: time that every task takes before it begins */
+	u32 task_us;
+	/** @preempt: jobs can be stopped at task boundaries */
+	bool preempt;
 	/** @stale_ms: time that an invalidation may lag behind the page table */
 	u32 stale_ms;
 	/** @address_spaces: hardware address spaces, 1 .. UMA_MAX_AS */

@@ -116,6 +116,8 @@ CONFIGFS_ATTR(emu_item_, _field)
 EMU_ITEM_ATTR(paranoid, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(pace, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(latency_us, kstrtou32(page, 0, &val), u32, "%u");
+EMU_ITEM_ATTR(task_us, kstrtou32(page, 0, &val), u32, "%u");
+EMU_ITEM_ATTR(preempt, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(stale_ms, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(address_spaces, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(ring_order, kstrtou32(page, 0, &val), u32, "%u");
@@ -176,6 +178,8 @@ static struct configfs_attribute *emu_item_attrs[] = {
 	&emu_item_attr_paranoid,
 	&emu_item_attr_pace,
 	&emu_item_attr_latency_us,
+	&emu_item_attr_task_us,
+	&emu_item_attr_preempt,
 	&emu_item_attr_stale_ms,
 	&emu_item_attr_address_spaces,
 	&emu_item_attr_ring_order,

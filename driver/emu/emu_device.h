@@ -231,6 +231,8 @@ struct emu_engine {
 	bool lose;
 	/** @stopped: enable was taken away; the job ends after the tile */
 	bool stopped;
+	/** @preempt: sequence number of the job that is to stop at a task boundary */
+	u64 preempt;
 	/** @hung: the job never ends, by debugfs */
 	bool hung;
 	/** @task_index: task that runs, or faulted */

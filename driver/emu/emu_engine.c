@@ -127,6 +127,8 @@ struct emu_job {
 	u64 start;
 	/** @tasks: tasks done */
 	u32 tasks;
+	/** @preempted: it stopped before the rest */
+	bool preempted;
 	/** @cnt: the engine's counters when it began */
 	u64 cnt[UMA_MAX_COUNTERS];
 };
@@ -158,6 +160,18 @@ static void emu_engine_hang(struct emu_engine *engine)
 	WRITE_ONCE(engine->hung, false);
 	if (step)
 		emu_step_end(engine);
+}
+
+/* Is the job to stop before its next task? It has done one, so it gets on, however often that is. */
+static bool emu_engine_preempts(struct emu_engine *engine, const struct emu_job *job)
+{
+	unsigned long flags;
+	bool preempts;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	preempts = job->tasks && engine->preempt == job->fault.seqno;
+	spin_unlock_irqrestore(&engine->lock, flags);
+	return preempts;
 }
 
 /* Return: -ECANCELED if the job was taken away, else 0 with job->fault set. */
@@ -196,9 +210,14 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 		struct uma_fault_info info = { .slot = UMA_FAULT_NO_SLOT };
 		u64 stamp = le64_to_cpu(entry->stamps_addr), start;
 
+		job->preempted = emu_engine_preempts(engine, job);
+		if (job->preempted)
+			return 0;
 		WRITE_ONCE(engine->task_index, job->tasks);
 		ret = emu_engine_poll(engine, true);
 		start = emu_now();
+		if (!ret && emu->cfg.task_us)
+			emu_engine_delay(engine, (u64)emu->cfg.task_us * NSEC_PER_USEC);
 		if (!ret && emu_inject_take(&emu->inject.ecc_error)) {
 			emu_engine_set_fault(fault, UMA_FAULT_BUS, UMA_FAULT_NO_SLOT, addr, "ecc");
 			return 0;
@@ -238,6 +257,7 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 		.reason = cpu_to_le32(fault->reason),
 		.slot = cpu_to_le32(fault->reason ? fault->slot : 0),
 		.task_index = cpu_to_le32(job->tasks),
+		.flags = cpu_to_le32(job->preempted ? UMA_RECORD_PREEMPTED : 0),
 		.tasks = emu_job_count(engine, job, UMA_CNT_TASKS),
 		.tiles = emu_job_count(engine, job, UMA_CNT_TILES),
 		.macs = emu_job_count(engine, job, UMA_CNT_MACS),
@@ -269,7 +289,7 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 		engine->task_index = job->tasks;
 		engine->halted = true;
 	} else {
-		engine->cnt[UMA_CNT_JOBS]++;
+		engine->cnt[UMA_CNT_JOBS] += !job->preempted;
 		engine->head++;
 	}
 }
@@ -344,6 +364,7 @@ void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how)
 	engine->head = 0;
 	engine->tail = 0;
 	engine->task_index = 0;
+	engine->preempt = 0;
 	memset(&engine->fault, 0, sizeof(engine->fault));
 	emu_tlb_flush(&engine->tlb);
 	if (engine->lose || how >= EMU_RESET_POWER) {

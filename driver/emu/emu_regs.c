@@ -100,7 +100,8 @@ static u32 emu_read_ident(struct emu_device *emu, u32 reg)
 	case UMA_REG_VERSION:
 		return UMA_HW_VERSION;
 	case UMA_REG_FEATURES:
-		return UMA_FEATURE_EMULATED | UMA_FEATURE_MODELLED_POWER | UMA_FEATURE_COHERENT;
+		return UMA_FEATURE_EMULATED | UMA_FEATURE_MODELLED_POWER | UMA_FEATURE_COHERENT |
+		       (emu->cfg.preempt ? UMA_FEATURE_PREEMPT : 0);
 	case UMA_REG_ENGINE_COUNT:
 		return emu->engine_count;
 	case UMA_REG_AS_COUNT:
@@ -316,6 +317,12 @@ static u32 emu_read_engine(struct emu_engine *engine, u32 reg)
 	case UMA_ENG_TASK_INDEX:
 		val = engine->task_index;
 		break;
+	case UMA_ENG_PREEMPT_LO:
+		val = lower_32_bits(engine->preempt);
+		break;
+	case UMA_ENG_PREEMPT_HI:
+		val = upper_32_bits(engine->preempt);
+		break;
 	case UMA_ENG_FAULT_REASON ... UMA_ENG_FAULT_SEQNO_HI:
 		val = emu_read_fault(engine, reg);
 		break;
@@ -432,6 +439,14 @@ static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 	case UMA_ENG_RING_TAIL:
 		if (engine->enabled)
 			engine->tail = val;
+		break;
+	case UMA_ENG_PREEMPT_LO:
+		if (engine->emu->cfg.preempt)
+			emu_set_lo(&engine->preempt, val);
+		break;
+	case UMA_ENG_PREEMPT_HI:
+		if (engine->emu->cfg.preempt)
+			emu_set_hi(&engine->preempt, val);
 		break;
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);

@@ -161,6 +161,98 @@ static void emu_device_stamps(struct kunit *test)
 	KUNIT_EXPECT_NE(test, le64_to_cpu(stamps[255].end), 0);
 }
 
+/* The next entry: what is left of the job behind its first tasks. */
+static void push_rest(struct emu_rig *t, u32 done, u32 count)
+{
+	struct uma_ring_entry *e = &t->ring[t->tail & ((1 << RIG_ORDER) - 1)];
+
+	rig_push(t, count - done);
+	e->tasks_addr = cpu_to_le64(RIG_TASKS_VA + done * UMA_TASK_SIZE);
+}
+
+static void preempt(struct emu_rig *t, u64 seqno)
+{
+	rig_write64(t, rig_eng(t, UMA_ENG_PREEMPT_LO), seqno);
+}
+
+/* A job is stopped between two tasks, as often as one likes, and each of them runs once. */
+static void emu_device_preempts(struct kunit *test)
+{
+	const u32 count = SZ_4K / UMA_TASK_SIZE;
+	struct emu_rig *t = test->priv;
+	u32 i, done, entries = 0;
+
+	KUNIT_ASSERT_TRUE(test, rig_read(t, UMA_REG_FEATURES) & UMA_FEATURE_PREEMPT);
+	for (i = 0; i < count; i++)
+		rig_fill(&t->tasks[i], RIG_DATA_VA + i * sizeof(u32), 1, 100 + i);
+	for (done = 0; done < count; done += le32_to_cpu(rig_last(t)->task_index)) {
+		push_rest(t, done, count);
+		/* Named before it has begun it still gets on by a task. */
+		preempt(t, t->seqno);
+		rig_doorbell(t);
+		KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+		entries++;
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_NONE);
+		i = le32_to_cpu(rig_last(t)->task_index);
+		KUNIT_ASSERT_EQ(test, i, 1);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tasks), i);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->flags),
+				done + i < count ? UMA_RECORD_PREEMPTED : 0);
+		KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_JOBS), done + i == count);
+		KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_RING_HEAD)), t->tail);
+		KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_STATUS)), 0);
+		KUNIT_EXPECT_EQ(test, t->data[0][done + i - 1], 99 + done + i);
+		KUNIT_EXPECT_EQ(test, t->data[0][done + i], 0);
+	}
+	KUNIT_EXPECT_EQ(test, entries, count);
+	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_TASKS), count);
+
+	/* While it runs. */
+	t->emu->cfg.task_us = 100000;
+	push_rest(t, 0, count);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_TASK_INDEX), U32_MAX, 1));
+	preempt(t, t->seqno);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_GE(test, le32_to_cpu(rig_last(t)->task_index), 2);
+
+	/* Only the job that was meant, also when its number comes later. */
+	t->emu->cfg.task_us = 0;
+	preempt(t, t->seqno + 2);
+	for (i = 1; i <= 2; i++) {
+		push_rest(t, 0, count);
+		rig_doorbell(t);
+		KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), i == 1 ? count : 1);
+	}
+	/* A reset forgets. */
+	preempt(t, t->seqno + 1);
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
+	KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_CTRL), U32_MAX, 0));
+	KUNIT_EXPECT_EQ(test, rig_read64(t, rig_eng(t, UMA_ENG_PREEMPT_LO)), 0);
+	rig_start_engine(t);
+	push_rest(t, 0, count);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), count);
+}
+
+/* What cannot be stopped is not. */
+static void emu_device_does_not_preempt(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	t->emu->cfg.preempt = false;
+	KUNIT_EXPECT_FALSE(test, rig_read(t, UMA_REG_FEATURES) & UMA_FEATURE_PREEMPT);
+	preempt(t, t->seqno + 1);
+	rig_push(t, 2);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), 2);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->flags), 0);
+	KUNIT_EXPECT_EQ(test, rig_read64(t, rig_eng(t, UMA_ENG_PREEMPT_LO)), 0);
+}
+
 static void emu_device_power(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -264,6 +356,8 @@ static struct kunit_case emu_device_tests[] = {
 	KUNIT_CASE(emu_device_fills),
 	KUNIT_CASE(emu_device_counts),
 	KUNIT_CASE(emu_device_stamps),
+	KUNIT_CASE(emu_device_preempts),
+	KUNIT_CASE(emu_device_does_not_preempt),
 	KUNIT_CASE(emu_device_power),
 	KUNIT_CASE(emu_device_error),
 	KUNIT_CASE(emu_device_goes),
