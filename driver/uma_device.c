@@ -209,6 +209,7 @@ static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u
 	engine->uma = uma;
 	engine->index = index;
 	spin_lock_init(&engine->lock);
+	engine->as = -1;
 	INIT_DELAYED_WORK(&engine->watch, uma_engine_watch);
 	engine->info = (struct drm_uma_query_engine) {
 		.engine_class = uma_read(uma, base + UMA_ENG_CLASS),

@@ -104,9 +104,9 @@ struct uma_engine {
 	ktime_t started;
 	/** @busy_seen: nanoseconds of busy time that somebody has been told of */
 	u64 busy_seen;
-	/** @pushed: @job is on the ring; but for completion changed under @hw_lock only */
-	bool pushed;
-	/** @failure: @job is to be given up */
+	/** @state: what it does with @job */
+	enum uma_engine_state state;
+	/** @failure: why @job is given up, from UMA_ENGINE_FAILED on */
 	enum uma_failure failure;
 	/** @result: the record of @job, or what the fault registers say */
 	struct uma_result result;
@@ -114,8 +114,8 @@ struct uma_engine {
 	u32 tail;
 	/** @seqno: of the last entry */
 	u64 seqno;
-	/** @as: hardware address space of @job */
-	unsigned int as;
+	/** @as: hardware address space that @job has, -1 for none */
+	int as;
 	/** @deadline: when @job has run too long */
 	ktime_t deadline;
 	/** @missed: completions that were found without an interrupt */

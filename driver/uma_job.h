@@ -32,98 +32,34 @@ struct uma_vm;
  * @UMA_FAILURE_NONE: it has not
  * @UMA_FAILURE_FAULT: the device reported a fault
  * @UMA_FAILURE_TIMEOUT: it ran too long, or did not let go of its address space
- * @UMA_FAILURE_LOST: a reset of the whole device took it along
- * @UMA_FAILURE_COUNT: number of values
+ * @UMA_FAILURE_LOST: a reset took it along that it did not cause
  */
 enum uma_failure {
 	UMA_FAILURE_NONE,
 	UMA_FAILURE_FAULT,
 	UMA_FAILURE_TIMEOUT,
 	UMA_FAILURE_LOST,
-	UMA_FAILURE_COUNT,
 };
 
 /**
- * enum uma_reset - what became of the last attempt to reset an engine
- * @UMA_RESET_NOT_TRIED: there was none
- * @UMA_RESET_WORKED: it has let go of its job
- * @UMA_RESET_FAILED: it has not
+ * enum uma_engine_state - what an engine does with its job
+ * @UMA_ENGINE_IDLE: there is none
+ * @UMA_ENGINE_HELD: it is not on the ring, and waits for better times
+ * @UMA_ENGINE_RUNNING: it is on the ring; whoever finds its record takes it away
+ * @UMA_ENGINE_FAILED: it is to be given up, but the engine may still be working on
+ *	it; from here on it belongs to &uma_device.reset_wq
+ * @UMA_ENGINE_STOPPED: as before, and the engine has let go of it
+ *
+ * Changes with &uma_engine.lock held. A job is given up only when nothing works on it any
+ * more: its memory may be used for something else once its fence has signalled.
  */
-enum uma_reset {
-	UMA_RESET_NOT_TRIED,
-	UMA_RESET_WORKED,
-	UMA_RESET_FAILED,
+enum uma_engine_state {
+	UMA_ENGINE_IDLE,
+	UMA_ENGINE_HELD,
+	UMA_ENGINE_RUNNING,
+	UMA_ENGINE_FAILED,
+	UMA_ENGINE_STOPPED,
 };
-
-/**
- * enum uma_remedy - what to do about an engine
- * @UMA_REMEDY_NONE: nothing
- * @UMA_REMEDY_WATCH: look again later
- * @UMA_REMEDY_RESET_ENGINE: reset it
- * @UMA_REMEDY_RESET_DEVICE: reset the whole device
- * @UMA_REMEDY_GIVE_UP: end its job
- */
-enum uma_remedy {
-	UMA_REMEDY_NONE,
-	UMA_REMEDY_WATCH,
-	UMA_REMEDY_RESET_ENGINE,
-	UMA_REMEDY_RESET_DEVICE,
-	UMA_REMEDY_GIVE_UP,
-};
-
-/**
- * struct uma_case - an engine and its job
- */
-struct uma_case {
-	/** @job: there is one */
-	bool job;
-	/** @pushed: it is on the ring: the engine may be working on it */
-	bool pushed;
-	/** @failure: it is to be given up */
-	enum uma_failure failure;
-};
-
-/**
- * struct uma_symptoms - how a job on a ring is doing
- */
-struct uma_symptoms {
-	/** @halted: the engine stopped with a fault */
-	bool halted;
-	/** @late: it has run for longer than it may */
-	bool late;
-};
-
-/**
- * struct uma_drain - when the rest of the device is waited for before it is reset
- */
-struct uma_drain {
-	/** @settled: no engine simply runs a job */
-	bool settled;
-	/** @broken: the device says of itself that it is broken */
-	bool broken;
-	/** @late: one that is broken has had its time */
-	bool late;
-	/** @going: the device is about to be taken away */
-	bool going;
-};
-
-/**
- * struct uma_verdict - how a job that is given up ends
- */
-struct uma_verdict {
-	/** @error: of its fence */
-	int error;
-	/** @flags: what its queue is, DRM_UMA_QUEUE_GUILTY and why; 0 if it goes on */
-	u32 flags;
-	/** @fault: the fault that the device reported is the reason */
-	bool fault;
-};
-
-enum uma_failure uma_recovery_diagnose(const struct uma_symptoms *symptoms);
-enum uma_remedy uma_recovery_remedy(const struct uma_case *c, enum uma_reset reset);
-bool uma_recovery_drained(const struct uma_drain *drain);
-void uma_recovery_device_reset(struct uma_case *c);
-struct uma_verdict uma_recovery_verdict(enum uma_failure failure, bool lost);
 
 /**
  * struct uma_queue - a queue
@@ -316,12 +252,14 @@ int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 /* How long a job may hold on to what is being unbound, unless somebody says otherwise. */
 #define UMA_PREEMPT_MS		1000
 
+int uma_failure_error(enum uma_failure failure);
+void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure);
 void uma_engine_watch(struct work_struct *work);
 void uma_engine_watch_start(struct uma_engine *engine, u32 timeout_ms);
 void uma_kick_work(struct work_struct *work);
 void uma_reset_work(struct work_struct *work);
 void uma_reset_request(struct uma_device *uma);
-void uma_reset_preempt(struct uma_device *uma, u32 as);
+void uma_reset_holders(struct uma_device *uma, u32 as);
 int uma_reset_now(struct uma_device *uma, struct uma_engine *engine);
 void uma_reset_stop(struct uma_device *uma);
 void uma_reset_abort(struct uma_device *uma);

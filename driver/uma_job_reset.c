@@ -2,25 +2,30 @@
 /*
  * When something goes wrong: timeouts, faults, resets.
  *
- * What is done when is decided by the functions uma_recovery_*(). A job that has to be given up
- * costs its queue the right to run more, and its engine a reset. If the engine
- * does not come back, the whole device is reset, after the jobs on the other
- * engines have ended by themselves: what a job has done already cannot be undone,
- * so running it again would not give the same result. If the device does not come
- * back either, it is lost.
+ * A job that has to be given up costs its queue the right to run more, and its
+ * engine a reset. If the engine does not come back, the whole device is reset,
+ * after the jobs on the other engines have ended by themselves: what a job has done
+ * already cannot be undone, so running it again would not give the same result. If
+ * the device does not come back either, it is lost.
+ *
+ *	runs --fault, timeout--> failed --engine reset works--> given up
+ *	  |                        |
+ *	  |                        +-----engine reset fails---+
+ *	  |                                                   |
+ *	  +--device broken----> the others end by themselves <+
+ *	                                |
+ *	                           device reset: what is left on a ring is lost
+ *	                             |        |
+ *	                          works     fails: the device is lost, and all
+ *	                             |        jobs with it
+ *	                        given up
  *
  * All of this runs on one ordered workqueue, so no two recoveries meet.
  */
-#include <kunit/visibility.h>
 #include <linux/delay.h>
-#include <linux/errno.h>
-#include <linux/export.h>
-#include <linux/kernel.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
-
-#include <drm/uma_accel.h>
 
 #include "uma_device.h"
 #include "uma_job.h"
@@ -67,46 +72,58 @@ static bool uma_engine_halted(struct uma_engine *engine)
 	return true;
 }
 
-static struct uma_case uma_engine_case(const struct uma_engine *engine)
+/**
+ * uma_failure_error - how a job ends
+ * @failure: what was wrong with it
+ *
+ * Return: what goes into its fence.
+ */
+int uma_failure_error(enum uma_failure failure)
+{
+	switch (failure) {
+	case UMA_FAILURE_FAULT:
+		return -EFAULT;
+	case UMA_FAILURE_TIMEOUT:
+		return -ETIME;
+	default:
+		return -ECANCELED;
+	}
+}
+
+/**
+ * uma_engine_fail - the job that runs is to be given up
+ * @engine: engine, its lock held
+ * @failure: why
+ */
+void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure)
 {
 	lockdep_assert_held(&engine->lock);
+	WARN_ON(engine->state != UMA_ENGINE_RUNNING);
 
-	return (struct uma_case) {
-		.job = engine->job,
-		.pushed = engine->pushed,
-		.failure = engine->failure,
-	};
+	engine->state = UMA_ENGINE_FAILED;
+	engine->failure = failure;
+	if (failure == UMA_FAILURE_TIMEOUT)
+		engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
 }
 
-static enum uma_remedy uma_engine_remedy(const struct uma_engine *engine, enum uma_reset reset)
+/* Find out how the job on an engine is doing. */
+static enum uma_engine_state uma_engine_check(struct uma_engine *engine)
 {
-	const struct uma_case c = uma_engine_case(engine);
-
-	return uma_recovery_remedy(&c, reset);
-}
-
-/*
- * Find out how the job on an engine is doing; what is said only once is noted
- * in the engine.
- */
-static enum uma_remedy uma_engine_check(struct uma_engine *engine)
-{
-	struct uma_symptoms symptoms;
-	enum uma_remedy remedy;
+	enum uma_engine_state state;
 
 	uma_engine_poll(engine, false);
 
 	spin_lock_irq(&engine->lock);
-	if (engine->job && engine->pushed && !engine->failure) {
-		symptoms.halted = uma_engine_halted(engine);
-		symptoms.late = ktime_after(ktime_get(), engine->deadline);
-		engine->failure = uma_recovery_diagnose(&symptoms);
-		if (engine->failure == UMA_FAILURE_TIMEOUT)
-			engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
+	if (engine->state == UMA_ENGINE_RUNNING) {
+		/* A fault is one however late it is found. */
+		if (uma_engine_halted(engine))
+			uma_engine_fail(engine, UMA_FAILURE_FAULT);
+		else if (ktime_after(ktime_get(), engine->deadline))
+			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
 	}
-	remedy = uma_engine_remedy(engine, UMA_RESET_NOT_TRIED);
+	state = engine->state;
 	spin_unlock_irq(&engine->lock);
-	return remedy;
+	return state;
 }
 
 static int uma_engine_reset(struct uma_engine *engine)
@@ -121,6 +138,8 @@ static int uma_engine_reset(struct uma_engine *engine)
 	trace_uma_reset(uma, engine->name, ret);
 	spin_lock_irq(&engine->lock);
 	uma_coredump_event(engine, UMA_DUMP_EVENT_RESET, NULL, ret);
+	if (!ret && engine->state == UMA_ENGINE_FAILED)
+		engine->state = UMA_ENGINE_STOPPED;
 	spin_unlock_irq(&engine->lock);
 	if (ret)
 		return ret;
@@ -133,36 +152,40 @@ static int uma_engine_reset(struct uma_engine *engine)
 }
 
 /* End a job that failed, once the engine has let go of it. */
-static void uma_engine_give_up(struct uma_engine *engine, enum uma_reset reset)
+static void uma_engine_give_up(struct uma_engine *engine)
 {
 	struct drm_uma_queue_state state = {
 		.status = DRM_UMA_QUEUE_BANNED,
 		.slot = UMA_FAULT_NO_SLOT,
 	};
 	struct uma_device *uma = engine->uma;
-	struct uma_verdict verdict;
 	struct uma_done done;
+	int error;
 
 	spin_lock_irq(&engine->lock);
-	if (uma_engine_remedy(engine, reset) != UMA_REMEDY_GIVE_UP) {
+	if (engine->state != UMA_ENGINE_STOPPED) {
 		spin_unlock_irq(&engine->lock);
 		return;
 	}
-	verdict = uma_recovery_verdict(engine->failure, READ_ONCE(uma->lost));
-	if (verdict.fault) {
+	error = uma_failure_error(engine->failure);
+	if (engine->failure == UMA_FAILURE_TIMEOUT) {
+		state.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT;
+	} else if (engine->failure == UMA_FAILURE_FAULT) {
+		state.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED;
 		atomic_inc(&uma->fault_count);
 		state.reason = engine->result.reason;
 		state.slot = engine->result.slot;
 		state.fault_addr = engine->result.fault_addr;
 		trace_uma_fault(engine, engine->job->queue, &engine->result);
 		uma_event_fault(engine);
+	} else if (READ_ONCE(uma->lost)) {
+		error = -ENODEV;
 	}
-	state.flags = verdict.flags;
 	state.engine = engine->index;
 	state.task_index = engine->result.task_index;
 	state.tasks_addr = engine->job->tasks_addr;
-	state.error = -verdict.error;
-	uma_engine_take(engine, verdict.error, &done);
+	state.error = -error;
+	uma_engine_take(engine, error, &done);
 	spin_unlock_irq(&engine->lock);
 
 	/* Before the fence: who sees that can ask the queue for the reason. */
@@ -177,7 +200,7 @@ static void uma_engine_abort(struct uma_engine *engine, bool held_only)
 	struct uma_done done = {};
 
 	spin_lock_irq(&engine->lock);
-	if (engine->job && !(held_only && engine->pushed))
+	if (engine->job && !(held_only && engine->state != UMA_ENGINE_HELD))
 		uma_engine_take(engine, -ENODEV, &done);
 	spin_unlock_irq(&engine->lock);
 	if (done.fence)
@@ -209,22 +232,21 @@ void uma_reset_abort(struct uma_device *uma)
 	dma_fence_end_signalling(cookie);
 }
 
-/* Let the other engines finish, each as long as its job may run. */
+/*
+ * Let the other engines finish, each as long as its job may run: what a job has done cannot be
+ * undone and is not done again. But who knows what a device still gets done that is broken.
+ */
 static void uma_reset_drain(struct uma_device *uma)
 {
-	struct uma_drain drain = {
-		.broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR,
-	};
+	bool running, broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR;
 	ktime_t end = ktime_add_ms(ktime_get(), UMA_BROKEN_DRAIN_MS);
 	struct uma_engine *engine;
 
 	for (;;) {
-		drain.settled = true;
+		running = false;
 		uma_for_each_engine(uma, engine)
-			drain.settled &= uma_engine_check(engine) != UMA_REMEDY_WATCH;
-		drain.going = READ_ONCE(uma->going);
-		drain.late = ktime_after(ktime_get(), end);
-		if (uma_recovery_drained(&drain))
+			running |= uma_engine_check(engine) == UMA_ENGINE_RUNNING;
+		if (!running || READ_ONCE(uma->going) || (broken && ktime_after(ktime_get(), end)))
 			break;
 		usleep_range(5000, 10000);
 	}
@@ -243,13 +265,13 @@ static int uma_reset_hardware(struct uma_device *uma)
 	atomic_inc(&uma->reset_count);
 
 	uma_for_each_engine(uma, engine) {
-		struct uma_case c;
-
 		spin_lock_irq(&engine->lock);
-		c = uma_engine_case(engine);
-		uma_recovery_device_reset(&c);
-		engine->pushed = c.pushed;
-		engine->failure = c.failure;
+		if (engine->state == UMA_ENGINE_RUNNING)
+			uma_engine_fail(engine, UMA_FAILURE_LOST);
+		if (engine->state == UMA_ENGINE_FAILED)
+			engine->state = UMA_ENGINE_STOPPED;
+		/* The device knows no slots any more. */
+		engine->as = -1;
 		spin_unlock_irq(&engine->lock);
 	}
 	return ret ?: uma_hw_start(uma);
@@ -281,7 +303,7 @@ static void uma_reset_device(struct uma_device *uma)
 		uma_queues_lost(uma);
 	/* While nothing is pushed yet, so that who failed is known by its failure. */
 	uma_for_each_engine(uma, engine)
-		uma_engine_give_up(engine, UMA_RESET_FAILED);
+		uma_engine_give_up(engine);
 	if (ret) {
 		uma_event_wedged(uma);
 		/* One that was pulled out is no surprise. */
@@ -313,18 +335,18 @@ static void uma_reset_device(struct uma_device *uma)
 void uma_engine_watch(struct work_struct *work)
 {
 	struct uma_engine *engine = container_of(work, struct uma_engine, watch.work);
-	enum uma_remedy remedy;
+	enum uma_engine_state state;
 	bool cookie;
 	s64 left;
 
 	cookie = dma_fence_begin_signalling();
-	remedy = uma_engine_check(engine);
-	if (remedy == UMA_REMEDY_WATCH) {
+	state = uma_engine_check(engine);
+	if (state == UMA_ENGINE_RUNNING) {
 		left = ktime_ms_delta(engine->deadline, ktime_get());
 		uma_engine_watch_start(engine, clamp_t(s64, left, 0, UMA_WATCH_MS));
-	} else if (remedy == UMA_REMEDY_RESET_ENGINE) {
+	} else if (state == UMA_ENGINE_FAILED) {
 		if (!uma_engine_reset(engine))
-			uma_engine_give_up(engine, UMA_RESET_WORKED);
+			uma_engine_give_up(engine);
 		else
 			uma_reset_device(engine->uma);
 	}
@@ -377,14 +399,14 @@ void uma_reset_request(struct uma_device *uma)
 }
 
 /**
- * uma_reset_preempt - give up jobs that do not let go of their address space
+ * uma_reset_holders - give up jobs that do not let go of their address space
  * @uma: device
  * @as: hardware address space that the device is to forget something of
  *
  * They have hung, or are about to. That the device has let go shows in what it
  * was asked for.
  */
-void uma_reset_preempt(struct uma_device *uma, u32 as)
+void uma_reset_holders(struct uma_device *uma, u32 as)
 {
 	struct uma_engine *engine;
 
@@ -399,9 +421,8 @@ void uma_reset_preempt(struct uma_device *uma, u32 as)
 		if (uma->lost)
 			break;
 		spin_lock_irq(&engine->lock);
-		if (engine->job && engine->pushed && !engine->failure && engine->as == as) {
-			engine->failure = UMA_FAILURE_TIMEOUT;
-			engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
+		if (engine->state == UMA_ENGINE_RUNNING && engine->as == as) {
+			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
 			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
 		}
 		spin_unlock_irq(&engine->lock);
@@ -426,8 +447,8 @@ static void uma_engine_drop(struct uma_engine *engine)
 {
 	uma_engine_poll(engine, false);
 	spin_lock_irq(&engine->lock);
-	if (engine->job && engine->pushed && !engine->failure)
-		engine->failure = UMA_FAILURE_LOST;
+	if (engine->state == UMA_ENGINE_RUNNING)
+		uma_engine_fail(engine, UMA_FAILURE_LOST);
 	spin_unlock_irq(&engine->lock);
 }
 
@@ -440,7 +461,7 @@ static void uma_engine_reset_now(struct uma_engine *engine)
 		uma_reset_device(uma);
 		return;
 	}
-	uma_engine_give_up(engine, UMA_RESET_WORKED);
+	uma_engine_give_up(engine);
 	mutex_lock(&uma->hw_lock);
 	uma->resetting = false;
 	mutex_unlock(&uma->hw_lock);
@@ -515,114 +536,3 @@ void uma_reset_stop(struct uma_device *uma)
 		disable_delayed_work_sync(&engine->watch);
 	disable_work_sync(&uma->kick_work);
 }
-
-/*
- * What to do when something goes wrong: the decisions; what is above
- * knows how to do it.
- *
- *	runs --fault, timeout--> failed --engine reset works--> given up
- *	  |                        |
- *	  |                        +-----engine reset fails---+
- *	  |                                                   |
- *	  +--device broken----> the others end by themselves <+
- *	                                |
- *	                           device reset: what is left on a ring is lost
- *	                             |        |
- *	                          works     fails: the device is lost, and all
- *	                             |        jobs with it
- *	                        given up
- */
-
-/**
- * uma_recovery_diagnose - is there something wrong with a job on a ring?
- * @symptoms: how it is doing; it has not ended
- *
- * Return: what is wrong. A fault is one however late it is found.
- */
-enum uma_failure uma_recovery_diagnose(const struct uma_symptoms *symptoms)
-{
-	if (symptoms->halted)
-		return UMA_FAILURE_FAULT;
-	return symptoms->late ? UMA_FAILURE_TIMEOUT : UMA_FAILURE_NONE;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_recovery_diagnose);
-
-/**
- * uma_recovery_remedy - what to do about an engine
- * @c: the engine and its job
- * @reset: what became of resetting it for this
- *
- * A job is given up only when nothing works on it any more: its memory may be
- * used for something else once its fence has signalled.
- *
- * Return: what is to be done next.
- */
-enum uma_remedy uma_recovery_remedy(const struct uma_case *c, enum uma_reset reset)
-{
-	/* One that is not on the ring has not begun; it waits for better times. */
-	if (!c->job || (!c->pushed && !c->failure))
-		return UMA_REMEDY_NONE;
-	if (!c->failure)
-		return UMA_REMEDY_WATCH;
-	if (!c->pushed || reset == UMA_RESET_WORKED)
-		return UMA_REMEDY_GIVE_UP;
-	return reset == UMA_RESET_FAILED ? UMA_REMEDY_RESET_DEVICE : UMA_REMEDY_RESET_ENGINE;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_recovery_remedy);
-
-/**
- * uma_recovery_drained - may the device be reset now?
- * @drain: how it is doing
- *
- * What a job has done cannot be undone and is not done again, so a reset waits
- * for those on other engines, each of which has a timeout. But who knows what a
- * device still gets done that is broken.
- *
- * Return: true if it may.
- */
-bool uma_recovery_drained(const struct uma_drain *drain)
-{
-	return drain->settled || drain->going || (drain->broken && drain->late);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_recovery_drained);
-
-/**
- * uma_recovery_device_reset - the whole device has been reset, or is beyond that
- * @c: an engine and its job; becomes what is left of it
- */
-void uma_recovery_device_reset(struct uma_case *c)
-{
-	if (!c->job || !c->pushed)
-		return;
-	c->pushed = false;
-	if (!c->failure)
-		c->failure = UMA_FAILURE_LOST;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_recovery_device_reset);
-
-/**
- * uma_recovery_verdict - how a job ends
- * @failure: what was wrong with it
- * @lost: the device is lost
- *
- * Return: verdict.
- */
-struct uma_verdict uma_recovery_verdict(enum uma_failure failure, bool lost)
-{
-	switch (failure) {
-	case UMA_FAILURE_FAULT:
-		return (struct uma_verdict) {
-			.error = -EFAULT,
-			.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED,
-			.fault = true,
-		};
-	case UMA_FAILURE_TIMEOUT:
-		return (struct uma_verdict) {
-			.error = -ETIME,
-			.flags = DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT,
-		};
-	default:
-		return (struct uma_verdict) { .error = lost ? -ENODEV : -ECANCELED };
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_recovery_verdict);

@@ -108,11 +108,12 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
 	}
 	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, engine->job, error);
 	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
-	if (engine->pushed && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
+	if (engine->as >= 0 && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
 		queue_work(uma->reset_wq, &uma->kick_work);
+	engine->as = -1;
 	engine->job = NULL;
 	engine->started = 0;
-	engine->pushed = false;
+	engine->state = UMA_ENGINE_IDLE;
 	engine->failure = UMA_FAILURE_NONE;
 }
 
@@ -150,14 +151,14 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 	cookie = dma_fence_begin_signalling();
 	spin_lock_irqsave(&engine->lock, flags);
 	rec = &engine->records[uma_ring_index(engine->tail - 1, engine->ring_order)];
-	if (engine->job && engine->pushed && !engine->failure &&
+	if (engine->state == UMA_ENGINE_RUNNING &&
 	    uma_record_read(rec, engine->seqno, &engine->result)) {
 		if (!irq)
 			engine->missed++;
 		if (engine->result.reason == UMA_FAULT_NONE) {
 			uma_engine_take(engine, 0, &done);
 		} else {
-			engine->failure = UMA_FAILURE_FAULT;
+			uma_engine_fail(engine, UMA_FAILURE_FAULT);
 			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
 		}
 	}
@@ -183,10 +184,11 @@ void uma_engine_push(struct uma_engine *engine)
 	int as;
 
 	mutex_lock(&uma->hw_lock);
-	/* With the lock held nobody but us changes a job that is not on the ring. */
-	job = READ_ONCE(engine->job);
-	if (!job || engine->pushed || uma->resetting || uma->asleep || uma->lost)
+	/* With the lock held nobody but us, or who finds the device lost, changes one that is held. */
+	if (READ_ONCE(engine->state) != UMA_ENGINE_HELD || uma->resetting || uma->asleep ||
+	    uma->lost)
 		goto out;
+	job = engine->job;
 	/* The job holds a reference. */
 	if (WARN_ON_ONCE(!uma->powered))
 		goto out;
@@ -212,7 +214,7 @@ void uma_engine_push(struct uma_engine *engine)
 	uma_ring_write(&engine->ring[uma_ring_index(engine->tail, engine->ring_order)],
 		       job->tasks_addr, job->task_count, as, ++engine->seqno, job->stamps_addr);
 	engine->tail++;
-	engine->pushed = true;
+	engine->state = UMA_ENGINE_RUNNING;
 	trace_uma_job_run(engine, job);
 	uma_coredump_event(engine, UMA_DUMP_EVENT_RUN, job, 0);
 	wmb(); /* the entry is there before the doorbell rings */
@@ -269,10 +271,8 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	job->done = dma_fence_get(fence);
 	spin_lock_irq(&engine->lock);
 	WARN_ON(engine->job);
-	engine->failure = UMA_FAILURE_NONE;
-	engine->pushed = false;
-	engine->started = 0;
 	engine->job = job;
+	engine->state = UMA_ENGINE_HELD;
 	spin_unlock_irq(&engine->lock);
 	uma_engine_push(engine);
 	/* If the device went before the job was seen, nobody else ends it. */

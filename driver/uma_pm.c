@@ -271,7 +271,7 @@ static bool uma_pm_drained(struct uma_device *uma)
 
 	uma_for_each_engine(uma, engine) {
 		spin_lock_irq(&engine->lock);
-		drained &= !(engine->job && engine->pushed);
+		drained &= engine->state <= UMA_ENGINE_HELD;
 		spin_unlock_irq(&engine->lock);
 	}
 	return drained;

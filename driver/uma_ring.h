@@ -62,21 +62,6 @@ static inline u32 uma_ring_index(u32 index, u32 order)
 }
 
 /**
- * uma_ring_space - free entries
- * @head: index of the first entry that is not done
- * @tail: index one past the last one written
- * @order: log2 of the entries that the ring has
- *
- * Return: entries that can be written; 0 too if the indices make no sense.
- */
-static inline u32 uma_ring_space(u32 head, u32 tail, u32 order)
-{
-	u32 used = tail - head;
-
-	return used > 1U << order ? 0 : (1U << order) - used;
-}
-
-/**
  * uma_ring_write - write a job
  * @entry: entry in the ring
  * @tasks_addr: device address of the tasks

@@ -219,7 +219,7 @@ static void uma_coredump_job_section(struct uma_coredump *dump, const struct uma
 	if (!j)
 		return;
 	j->engine = UMA_LE32(engine->index);
-	j->error = UMA_LE32(-uma_recovery_verdict(engine->failure, false).error);
+	j->error = UMA_LE32(-uma_failure_error(engine->failure));
 	j->pid = UMA_LE32(job->queue->pid);
 	j->queue_id = UMA_LE32(job->queue->state.queue_id);
 	j->number = UMA_LE64(job->number);
@@ -534,7 +534,7 @@ void uma_coredump_job(struct uma_engine *engine)
 
 	spin_lock_irq(&engine->lock);
 	fault = engine->failure == UMA_FAILURE_FAULT;
-	bad = engine->job && engine->pushed && (fault || engine->failure == UMA_FAILURE_TIMEOUT);
+	bad = engine->state == UMA_ENGINE_FAILED && (fault || engine->failure == UMA_FAILURE_TIMEOUT);
 	spin_unlock_irq(&engine->lock);
 	/* It may have been taken before its engine did not come back. */
 	if (!bad || !dump || (READ_ONCE(dump->state) == UMA_COREDUMP_TAKEN &&

@@ -47,6 +47,13 @@ static int uma_debugfs_queues(struct seq_file *m, void *unused)
 
 static int uma_debugfs_engines(struct seq_file *m, void *unused)
 {
+	static const char *const states[] = {
+		[UMA_ENGINE_IDLE] = "idle",
+		[UMA_ENGINE_HELD] = "waiting",
+		[UMA_ENGINE_RUNNING] = "running",
+		[UMA_ENGINE_FAILED] = "failed",
+		[UMA_ENGINE_STOPPED] = "stopped",
+	};
 	struct uma_device *uma = uma_debugfs_device(m);
 	struct uma_engine *engine;
 	int idx;
@@ -64,7 +71,7 @@ static int uma_debugfs_engines(struct seq_file *m, void *unused)
 			   uma_read(uma, base + UMA_ENG_RING_HEAD), engine->tail, count->jobs,
 			   count->busy_ns, count->faults, count->timeouts, engine->missed,
 			   engine->resets,
-			   !engine->job ? "idle" : engine->pushed ? "running" : "waiting");
+			   states[engine->state]);
 		spin_unlock_irq(&engine->lock);
 	}
 	drm_dev_exit(idx);

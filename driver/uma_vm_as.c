@@ -85,7 +85,7 @@ static int uma_mmu_command_or_reset(struct uma_device *uma, u32 as, u32 command,
 
 	if (ret != -ETIMEDOUT)
 		return ret;
-	uma_reset_preempt(uma, as);
+	uma_reset_holders(uma, as);
 	return uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, UMA_ENGINE_RESET_MS);
 }
 

@@ -16,19 +16,6 @@ static void uma_ring_test_index(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uma_ring_index(123456, 0), 0);
 }
 
-static void uma_ring_test_space(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, uma_ring_space(0, 0, 4), 16);
-	KUNIT_EXPECT_EQ(test, uma_ring_space(0, 16, 4), 0);
-	KUNIT_EXPECT_EQ(test, uma_ring_space(5, 8, 4), 13);
-	/* The indices run on modulo 2^32. */
-	KUNIT_EXPECT_EQ(test, uma_ring_space(U32_MAX - 2, 3, 4), 10);
-	KUNIT_EXPECT_EQ(test, uma_ring_space(U32_MAX, 0, 0), 0);
-	/* A device that claims to be ahead of us, or too far behind. */
-	KUNIT_EXPECT_EQ(test, uma_ring_space(9, 8, 4), 0);
-	KUNIT_EXPECT_EQ(test, uma_ring_space(0, 17, 4), 0);
-}
-
 static void uma_ring_test_entry(struct kunit *test)
 {
 	struct uma_ring_entry entry;
@@ -107,7 +94,6 @@ static void uma_ring_test_record(struct kunit *test)
 
 static struct kunit_case uma_ring_cases[] = {
 	KUNIT_CASE(uma_ring_test_index),
-	KUNIT_CASE(uma_ring_test_space),
 	KUNIT_CASE(uma_ring_test_entry),
 	KUNIT_CASE(uma_ring_test_record),
 	{}
