@@ -3,8 +3,9 @@
 # make            library, tools, test programs; kernel modules too where a kernel to build against is at hand
 # make help       all targets
 #
-# Options: V=1 shows commands; VARIANT=asan|tsan builds user space with sanitizers; CC=clang; KDIR=<kernel build tree>
-# builds modules for that kernel; KIMAGE=<bzImage> with KDIR tests in that kernel.
+# Options: V=1 shows commands; VARIANT=asan|tsan builds user space with sanitizers; CC=clang; KDIR=<kernel build tree, or
+# headers> builds modules for that kernel, and tests in it (KIMAGE=, KMODULES=: Documentation/testing.rst); DEPS=0 leaves
+# it to you to have the packages that a target needs; STRIP= installs with symbols.
 #
 # --- How a part plugs in ------------------------------------------------------------------------------------------
 #
@@ -23,8 +24,8 @@
 #   GUEST_BATS_TESTS *.bats files run in the VM (layer bats) on both kernels, after the kselftests
 #   VM_STEPS        executable scripts that print TAP; run in the VM (layer vm) as root, last, in the order given
 #   (KUnit suites   need no variable: a module whose name ends in _test is loaded on the debug kernel, layer kunit)
-#   INSTALL_FILES   extra files to install: source:destination, destination below $(prefix), "." in place of "share" is
-#                   not needed: INSTALL_FILES += tools/accelctl/accelctl.1:share/man/man1/accelctl.1
+#   INSTALL_FILES   extra files to install: source:destination, absolute or below $(prefix):
+#                   INSTALL_FILES += tools/accelctl/accelctl.1:share/man/man1/accelctl.1
 #   DOCS_TESTS      executable scripts that print TAP; run on the host (layer docs)
 #   LINT_TESTS      executable scripts that print TAP; run on the host (layer lint), after the built-in checks
 #   GENERATED       files below $(O) that must exist before any compilation (rules for them in the fragment); remade
@@ -103,6 +104,7 @@ bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib
 includedir ?= $(prefix)/include
 DESTDIR ?=
+STRIP ?= strip
 
 ifneq ($(filter default undefined,$(origin CC)),)
   CC := gcc
@@ -119,6 +121,28 @@ export CCACHE_MAXSIZE ?= 1G
 # Quiet: "make demo" reads this before it installs what is missing; a compiler that misses a header says so.
 pkg-cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null))
 pkg-libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
+
+# --- what has to be here ------------------------------------------------------------------------------------------
+
+# The groups of scripts/deps.sh that each goal needs. They are installed, or named, before anything below looks for what
+# is in them; a make within a make relies on the first. Not for -n, nor for -q, with which shells complete goals.
+for-goals = $(if $(filter $(1),$(or $(MAKECMDGOALS),all)),$(2))
+groups := $(call for-goals,all programs install demo,build $(if $(KDIR),modules)) \
+	$(call for-goals,userspace unit% model% levels% neon onnx dnnl bats run-% fuzz% proof,build test) \
+	$(call for-goals,lint abi-update,build test lint source) \
+	$(call for-goals,modules modules_install modules-stock,modules) \
+	$(call for-goals,modules-all modules-debug modcheck kernels,kernel) \
+	$(call for-goals,vm-stock vm-shell mutate,build modules vm $(if $(filter debug,$(K)),kernel)) \
+	$(call for-goals,vm-debug kselftest kunit fail-nth soak proof,build kernel vm) \
+	$(call for-goals,docs doctests,docs) $(call for-goals,bench,build modules vm bench) \
+	$(call for-goals,test deps,build test lint kernel vm docs)
+unless := $(strip $(filter-out 0,$(MAKELEVEL)) $(filter 0,$(DEPS)) $(foreach f,n q,$(findstring $(f),$(firstword -$(MAKEFLAGS)))))
+ifeq ($(if $(strip $(groups)),$(unless),nothing),)
+  $(shell scripts/deps.sh $(groups))
+  ifneq ($(.SHELLSTATUS),0)
+    $(error not without these packages (DEPS=0 tries all the same))
+  endif
+endif
 
 CFLAGS ?= -O2 -g
 LDFLAGS ?=
@@ -157,7 +181,10 @@ above = $(if $(filter-out ./ /,$(dir $(1))),$(call above,$(patsubst %/,%,$(dir $
 cflags-of = $(foreach d,$(call above,$(1)),$(CFLAGS-$(d))) $(CFLAGS-$(1).o)
 solib = $(O)/$(1).so
 lib-args = $(foreach l,$($(1)-libs),-L$(O)/$(patsubst %/,%,$(dir $(l))) -l$(patsubst lib%,%,$(notdir $(l))))
-rpath-args = $(foreach l,$($(1)-libs),-Wl$(comma)-rpath$(comma)'$$ORIGIN/$(call uproot,$(1))$(patsubst %/,%,$(dir $(l)))')
+# A program finds its libraries from where it lies, in the build tree or installed.
+rpath-args = $(if $($(1)-libs),-Wl$(comma)-rpath$(comma)'$$ORIGIN/$(if $(filter $(O)/install/%,$(2)),$(bin-to-lib),$(build-to-lib))')
+build-to-lib = $(call uproot,$(1))$(patsubst %/,%,$(dir $($(1)-libs)))
+bin-to-lib := $(shell realpath -m --relative-to='$(bindir)' '$(libdir)')
 uproot = $(subst $() $(),,$(foreach w,$(wordlist 2,99,$(subst /, ,$(1))),../))
 
 # What is generated may name the directories of the installation, which a later make may be told differently.
@@ -166,7 +193,7 @@ ifneq ($(file <$(O)/.directories),$(directories))
   $(shell mkdir -p $(O))
   $(file >$(O)/.directories,$(directories))
 endif
-$(GENERATED): $(O)/.directories
+$(GENERATED) $(PROGS:%=$(O)/install/%): $(O)/.directories
 
 $(O)/%.o: %.c | $(GENERATED)
 	$(call say,CC,'$<$(variant-note)')mkdir -p $(@D) && \
@@ -174,9 +201,9 @@ $(O)/%.o: %.c | $(GENERATED)
 	-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 define prog-rules
-$(O)/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so) $(foreach l,$($(1)-archives),$(O)/$(l).a)
-	$$(call say,LD,'$(1)$(variant-note)')mkdir -p $$(@D) && $$(CC) $$(LDFLAGS) $$(variant-flags) -o $$@ $$(filter %.o %.a,$$^) \
-	$$(call lib-args,$(1)) $$(call rpath-args,$(1)) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs)
+$(O)/$(1) $(O)/install/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so) $(foreach l,$($(1)-archives),$(O)/$(l).a)
+	$$(call say,LD,'$$(@:$(O)/%=%)$(variant-note)')mkdir -p $$(@D) && $$(CC) $$(LDFLAGS) $$(variant-flags) -o $$@ $$(filter %.o %.a,$$^) \
+	$$(call lib-args,$(1)) $$(call rpath-args,$(1),$$@) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs)
 endef
 
 # A library: versioned file, soname link, development link, archive.
@@ -194,6 +221,7 @@ $(O)/$(1).so: $(call objs-of,$(1)) $(call map-of,$(1)) $(foreach l,$($(1)-libs),
 	{ [ $(call version-of,$(1)) = $(call soversion-of,$(1)) ] || \
 	  ln -sf $(notdir $(1)).so.$(call version-of,$(1)) $$@.$(call soversion-of,$(1)); } && \
 	ln -sf $(notdir $(1)).so.$(call soversion-of,$(1)) $$@ && touch -h $$@
+$(O)/$(1).so.$(call version-of,$(1)): $(O)/$(1).so ;
 $(O)/$(1).a: $(call objs-of,$(1))
 	$$(call say,AR,'$(1).a$(variant-note)')rm -f $$@ && $$(AR) rcs $$@ $$^
 endef
@@ -205,20 +233,33 @@ all-objs := $(sort $(foreach p,$(all-progs) $(LIBS),$(call objs-of,$(p))))
 -include $(wildcard $(all-objs:.o=.d))
 
 libs := $(foreach l,$(LIBS),$(O)/$(l).so $(O)/$(l).a)
+
+# SOURCE:DESTINATION of all that is installed, but for links to libraries. The headers of the ABI say "drm.h", as in
+# the kernel; where no option leads to libdrm, only its directory's name does.
+installed = $(foreach p,$(PROGS),$(O)/install/$(p):$(bindir)/$(notdir $(p))) \
+	$(foreach l,$(LIBS),$(foreach f,$(l).so.$(call version-of,$(l)) $(l).a,$(O)/$(f):$(libdir)/$(notdir $(f)))) \
+	$(foreach h,$(wildcard uapi/drm/*.h),$(O)/install/$(h):$(includedir)/drm/$(notdir $(h))) \
+	$(foreach h,$(wildcard libaccel/include/accel/*.h),$(h):$(includedir)/accel/$(notdir $(h))) \
+	$(foreach f,$(INSTALL_FILES),$(if $(findstring :/,$(f)),$(f),$(subst :,:$(prefix)/,$(f))))
+installed-links = $(foreach l,$(LIBS),$(libdir)/$(notdir $(l)).so $(libdir)/$(notdir $(l)).so.$(call soversion-of,$(l)))
+
+$(O)/install/uapi/drm/%.h: uapi/drm/%.h
+	$(Q)mkdir -p $(@D) && sed 's|^#include "drm.h"|#include <libdrm/drm.h>|' $< >$@
+
 lacking := $(foreach t,$(LAYER_TESTS),$(if $($(t)-needs),$(if $(wildcard $($(t)-needs)),,$(t))))
 progs := $(addprefix $(O)/,$(filter-out $(lacking),$(all-progs)))
 
 # Without the packages of the group "test" there are still the library, the tools and the modules.
 PHONY += all programs userspace
 all: programs modules-if-possible $(if $(shell $(PKG_CONFIG) --exists cmocka 2>/dev/null && echo y),userspace)
-programs: $(libs) $(addprefix $(O)/,$(PROGS)) $(filter $(O)/%,$(foreach f,$(INSTALL_FILES),$(firstword $(subst :, ,$(f)))))
+programs: $(libs) $(addprefix $(O)/,$(PROGS)) $(filter $(O)/%,$(foreach f,$(installed),$(firstword $(subst :, ,$(f)))))
 userspace: programs $(progs)
 
 include scripts/test.mk scripts/proof.mk
 
 # --- kernel modules -----------------------------------------------------------------------------------------------
 
-PHONY += modules modules-all modules-stock modules-debug modules-if-possible kernels
+PHONY += modules modules-all modules-stock modules-debug modules-if-possible modules_install kernels
 kernels:
 	$(Q)JOBS=$$(nproc) scripts/kernels.sh $(if $(UPDATE),--update) all
 
@@ -234,15 +275,25 @@ modules-stock modules-debug: modules-%:
 
 modules-all: modules-stock modules-debug
 
+# Into the system, or the root INSTALL_MOD_PATH of another one; below DESTDIR for a package, which runs depmod itself.
+modules_install:
+	$(Q)set -e; PATH=$$PATH:/usr/sbin:/sbin; \
+	ko=$$(scripts/build-modules.sh $(if $(KDIR),--kdir '$(KDIR)',auto) | tail -n 1); \
+	rel=$$(modinfo -F vermagic "$$ko/uma.ko" | cut -d ' ' -f 1); \
+	root='$(DESTDIR)$(INSTALL_MOD_PATH)'; to=$$root/lib/modules/$$rel; \
+	[ -n "$$root" ] || [ -d "$$to" ] || \
+		{ echo "there is no kernel $$rel in this system: KDIR= names another, INSTALL_MOD_PATH= another root" >&2; exit 1; }; \
+	install -d "$$to/updates"; install -m 644 "$$ko/uma.ko" "$$ko/uma_emu.ko" "$$to/updates"; \
+	$(if $(STRIP),$(STRIP) --strip-debug "$$to/updates/uma.ko" "$$to/updates/uma_emu.ko";) \
+	[ -n '$(DESTDIR)' ] || [ ! -f "$$to/modules.builtin" ] || depmod -b "$${root:-/}" "$$rel"; \
+	printf '  %-7s %s\n' INSTALL "$$to/updates"
+
 # --- the rest -----------------------------------------------------------------------------------------------------
 
-PHONY += deps demo docs install abi-update clean help
-deps:
-	$(Q)scripts/deps.sh build test kernel docs
+PHONY += deps demo docs install uninstall abi-update clean help
+deps: ;
 
-demo:
-	$(Q)scripts/deps.sh build
-	$(Q)$(MAKE) programs
+demo: programs
 	$(Q)scripts/demo.sh $(O)
 
 # Documentation/docs.mk says how.
@@ -254,15 +305,24 @@ abi-update: $(O)/libaccel/libaccel.so
 	sed "1a <!-- SPDX-License-Identifier: MIT -->" >libaccel/libaccel.abi
 
 install: programs
+	$(if $(filter-out /%,$(prefix) $(bindir) $(libdir) $(includedir)),$(error prefix= and what is below it have to be absolute))
 	$(Q)set -e; d='$(DESTDIR)'; \
-	install -d "$$d$(bindir)" "$$d$(libdir)" "$$d$(includedir)"; \
-	for p in $(PROGS); do install -m 755 "$(O)/$$p" "$$d$(bindir)/"; done; \
-	for l in $(LIBS); do cp -a $(O)/$$l.so* $(O)/$$l.a "$$d$(libdir)/"; done; \
-	install -d "$$d$(includedir)/drm"; install -m 644 uapi/drm/*.h "$$d$(includedir)/drm/"; \
-	for h in $$(cd libaccel/include 2>/dev/null && find . -name '*.h'); do \
-		install -D -m 644 "libaccel/include/$$h" "$$d$(includedir)/$$h"; done; \
-	for f in $(INSTALL_FILES); do install -D -m 644 "$${f%%:*}" "$$d$(prefix)/$${f#*:}"; done
+	for f in $(installed); do \
+		to=$$d$${f#*:}; mode=644; case $$to in "$$d$(bindir)"/*) mode=755 ;; esac; \
+		install -D -m $$mode "$${f%%:*}" "$$to"; \
+		$(if $(STRIP),case $$mode:$$to in (755:*|*.a|*.so.*) $(STRIP) --strip-unneeded "$$to" ;; esac;) \
+	done; \
+	$(foreach l,$(LIBS),ln -sf $(notdir $(l)).so.$(call version-of,$(l)) "$$d$(libdir)/$(notdir $(l)).so.$(call soversion-of,$(l))"; \
+		ln -sf $(notdir $(l)).so.$(call soversion-of,$(l)) "$$d$(libdir)/$(notdir $(l)).so";)
 	$(call say,INSTALL,$(DESTDIR)$(prefix)):
+	$(if $(DESTDIR),,$(Q)PATH=$$PATH:/usr/sbin:/sbin; [ "$$(id -u)" != 0 ] || ldconfig; \
+	for so in $$(ldconfig -p | awk '$$1 == "libaccel.so" { print $$NF }'); do [ ! $$so -ef $(libdir)/libaccel.so ] || exit 0; done; \
+	printf '  %-7s %s\n' HINT 'accelctl and accelbench run as they are; to build programs with the library, and run them:' '' \
+		'export PKG_CONFIG_PATH=$(libdir)/pkgconfig LD_LIBRARY_PATH=$(libdir)')
+
+uninstall:
+	$(Q)rm -f $(foreach f,$(foreach f,$(installed),$(lastword $(subst :, ,$(f)))) $(installed-links),'$(DESTDIR)$(f)')
+	$(Q)rmdir '$(DESTDIR)$(includedir)'/{accel,drm} 2>/dev/null || :
 
 clean:
 	$(Q)rm -rf $(B)
@@ -279,9 +339,10 @@ help:
 #: bench         all measurements, next to other libraries and the machine's limits; the table of the bars, what misses
 #: bench-docs    Documentation/performance-results.rst from the last bench
 #: docs          the manual (HTML) under build/docs
-#: install       into DESTDIR and prefix (default /usr/local)
+#: install       into DESTDIR and prefix (default /usr/local), stripped (STRIP= keeps symbols);  uninstall: the opposite
+#: modules_install  the modules into /lib/modules, or that below INSTALL_MOD_PATH (another root) or DESTDIR (a package)
 #: abi-update    note the library's ABI as it is now in libaccel/libaccel.abi
-#: deps          install the Debian packages that building and testing need
+#: deps          install the Debian packages that building and testing need, all at once; every target sees to its own
 #: clean         remove build/
 
 .PHONY: $(PHONY)

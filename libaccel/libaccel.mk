@@ -66,7 +66,7 @@ PHONY += run-neon
 run-neon: $(addprefix $(O)/,$(neon-tests))
 	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :
 
-INSTALL_FILES += $(O)/libaccel/libaccel.pc:lib/pkgconfig/libaccel.pc
+INSTALL_FILES += $(O)/libaccel/libaccel.pc:$(libdir)/pkgconfig/libaccel.pc
 GENERATED += $(O)/libaccel/libaccel.pc
 $(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in
 	$(Q)mkdir -p $(@D) && sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \

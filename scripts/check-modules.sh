@@ -6,6 +6,7 @@
 
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
+PATH=$PATH:/usr/sbin:/sbin
 
 n=0
 result() {

@@ -1,41 +1,47 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# deps.sh GROUP...: install the Debian packages of the groups that are not here yet. Groups: build (library and
-# tools), test (unit tests, linters), kernel (modules, kernels, virtual machine), docs, bench (libraries to compare with).
+# deps.sh GROUP...: install the Debian packages of the groups that are not here yet, or, without the right to, name them.
+# Which target of the makefile needs which groups stands there. Groups:
+#
+#   build    library and tools          test     programs of the tests, what runs them   lint  the linters
+#   modules  modules and their kernel   kernel   building a kernel, too                  vm    the virtual machine
+#   docs     the manual                 bench    libraries to compare with
 
 set -euo pipefail
 
 declare -A packages
 packages[build]="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev libncurses-dev libpng-dev"
 packages[test]="ccache libcmocka-dev libopenblas-dev libdnnl-dev libonnx-dev libonnx-testdata libprotobuf-c-dev
-	protobuf-c-compiler bats jq mandoc python3 perl g++ clang clang-tidy libclang-rt-dev shellcheck codespell abigail-tools
-	binutils"
-packages[kernel]="gcc-12 make bc bison flex libelf-dev libssl-dev kmod cpio xz-utils zstd sparse python3 util-linux
-	debian-archive-keyring qemu-system-x86 busybox-static bash"
+	protobuf-c-compiler bats jq python3 clang libclang-rt-dev binutils"
+packages[lint]="git mandoc python3 perl g++ clang clang-tidy shellcheck codespell abigail-tools binutils"
+# Sources of kernels, which have checkpatch and kernel-doc, come as packages with them.
+packages[source]="debian-archive-keyring xz-utils"
+packages[modules]="gcc gcc-12 make kmod sparse ${packages[source]}"
+packages[kernel]="bc bison flex libelf-dev libssl-dev cpio zstd python3 perl ${packages[modules]}"
+packages[vm]="cpio kmod xz-utils zstd util-linux qemu-system-x86 busybox-static bash bats jq libcmocka-dev"
 packages[bench]="libopenblas0-pthread libdnnl-dev libxsmm-dev gnuplot-nox jq util-linux"
-packages[docs]="python3-sphinx python3-sphinx-rtd-theme python3"
+packages[docs]="python3-sphinx python3-sphinx-rtd-theme python3 perl ${packages[source]}"
 
-[ $# -gt 0 ] || { echo "usage: deps.sh build|test|kernel|docs|bench..." >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: deps.sh GROUP...; groups are ${!packages[*]}" >&2; exit 2; }
 want=
 for group in "$@"; do
-	case $group in
-	build|test|kernel|docs|bench) want+=" ${packages[$group]}" ;;
-	*) echo "deps.sh: no group $group" >&2; exit 2 ;;
-	esac
+	[ -n "${packages[$group]:-}" ] || { echo "deps.sh: no group $group" >&2; exit 2; }
+	want+=" ${packages[$group]}"
 done
+# shellcheck disable=SC2086 # a list of words
+want=$(printf '%s\n' $want | sort -u | paste -sd ' ')
 
-# Another distribution has its own names; then it is the user who knows what to install.
+# Another distribution has its own names; then it is the user who knows what to install, and is told so once.
 if ! command -v dpkg-query >/dev/null; then
-	echo "deps.sh: not a Debian system; needed are the counterparts of:$(tr -s ' \t\n' ' ' <<<"$want")" >&2
+	[ -d build ] || echo "deps.sh: not a Debian system; needed are the counterparts of: $want" >&2
 	exit 0
 fi
 
 # shellcheck disable=SC2086 # a list of words
 have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $want 2>/dev/null | sed -n 's/^installed //p' || true)
 missing=
-# shellcheck disable=SC2086
-for p in $(printf '%s\n' $want | sort -u); do
+for p in $want; do
 	grep -qxF "$p" <<<"$have" || missing+=" $p"
 done
 [ -n "$missing" ] || exit 0

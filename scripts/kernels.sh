@@ -21,6 +21,8 @@
 
 set -euo pipefail
 umask 022
+# Where depmod is, for who is not root, too
+PATH=$PATH:/usr/sbin:/sbin
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma
@@ -53,10 +55,10 @@ quietly() {
 
 apt_ready=
 
-# The archive's address as this system's apt knows it: the last one whose release is $1.
+# The address of the archive $1 with release $2 (regular expressions) that this system's apt has been told of; a new
+# machine has no package lists yet.
 archive_uri() {
-	apt-get indextargets --format "\$(RELEASE) \$(REPO_URI)" 'Created-By: Packages' 2>/dev/null |
-		awk -v r="$1" '$1 == r { u = $2 } END { print u }'
+	apt-get update --print-uris 2>/dev/null | sed -nE "s,^'([^']*/$1)/dists/$2/InRelease'.*,\1,p" | tail -n 1
 }
 
 apt_private() {
@@ -107,9 +109,11 @@ apt_setup() {
 	mkdir -p "$cache/apt/state/lists/partial" "$cache/apt/cache/archives/partial"
 	exec 8>"$cache/lock.apt"
 	flock 8
-	main=${UMA_DEBIAN_MIRROR:-$(archive_uri bookworm)}
-	security=$(archive_uri bookworm-security)
-	[ -n "$main" ] || die "apt knows no bookworm archive: set UMA_DEBIAN_MIRROR to one"
+	# Every archive of Debian's has all releases; where there is none, the one that all know.
+	main=${UMA_DEBIAN_MIRROR:-$(archive_uri '[^/]*' bookworm)}
+	main=${main:-$(archive_uri debian '[a-z]+')}
+	main=${main:-http://deb.debian.org/debian}
+	security=$(archive_uri '[^/]*' bookworm-security)
 	key=$(archive_keyring "$main")
 	{
 		echo "deb [signed-by=$key] $main bookworm main"

@@ -81,4 +81,32 @@ done
 printf '[ 1.0] WARNING: meant\n' | selftests/vm/splats 'WARNING: meant' >/dev/null
 ok $? 0 "splats: an expected message"
 
+# Every target names what it lacks to who may not install it, in one line, before it begins.
+mkdir "$dir/bin"
+printf '#!/bin/sh\n' >"$dir/bin/dpkg-query"
+printf '#!/bin/sh\necho 1000\n' >"$dir/bin/id"
+chmod +x "$dir/bin"/*
+lacks() { env -u MAKELEVEL -u MAKEFLAGS PATH="$dir/bin:$PATH" make "$@" 2>&1; }
+while read -r goal package; do
+	out=$(lacks "$goal")
+	ok "$?:$(grep -c . <<<"$out"):$(grep -c "^deps.sh: .* $package\( \|\$\)" <<<"$out")" 2:2:1 "make $goal names $package"
+done <<-END
+	all gcc
+	demo libdrm-dev
+	install libpng-dev
+	unit libcmocka-dev
+	bench libxsmm-dev
+	docs python3-sphinx
+	lint shellcheck
+	modules gcc-12
+	modules_install kmod
+	vm-stock qemu-system-x86
+	vm-debug libelf-dev
+	test python3-sphinx
+END
+out=$(lacks help)
+ok $? 0 "make help needs no package"
+ok "$(lacks unit -n | grep -c deps.sh)" 0 "make -n asks for none"
+ok "$(lacks install DEPS=0 prefix=here | grep -oE 'deps.sh|absolute')" absolute "DEPS=0 asks for none"
+
 echo "1..$n"

@@ -254,33 +254,72 @@ check_abi() {
 	result $? "the comparison notices a function that is gone"
 }
 
-# An installed tree is complete enough to compile a program against, with pkg-config as the only help.
+# What is installed works where it lies, belongs to who installed it, is enough to build programs with, and goes again.
 check_install() {
-	local dir out
+	local dir p so owner out list
 	dir=$(mktemp -d)
-	out=$(make --no-print-directory install DESTDIR="$dir" prefix=/usr 2>&1)
+	p=$dir/usr/local so=$(readlink -f "$1/libaccel/libaccel.so")
+	make --no-print-directory programs >/dev/null 2>&1
+	# Root installs what somebody else has built.
+	owner=$(stat -c %u "$so")
+	[ "$(id -u)" != 0 ] || chown nobody "$so"
+	out=$(make --no-print-directory install prefix="$p" 2>&1)
 	result $? "make install" "$out"
-	out=$(cd "$dir" && find . -type f | sort)
-	[ "$(grep -c . <<<"$out")" -ge 5 ]
-	result $? "it installs something" "$out"
-	if [ -f "$dir/usr/lib/pkgconfig/libaccel.pc" ]; then
-		printf '#include <accel/accel.h>\nint main(void) { return 0; }\n' >"$dir/x.c"
-		# shellcheck disable=SC2046 # options
-		out=$(cc -o "$dir/x" "$dir/x.c" $(PKG_CONFIG_PATH=$dir/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir \
-			pkg-config --cflags --libs libaccel) 2>&1 && LD_LIBRARY_PATH=$dir/usr/lib "$dir/x" 2>&1)
-		result $? "a program builds against what was installed" "$out"
-	else
-		result 1 "there is a libaccel.pc" "$out"
-	fi
-	out=$(for h in "$dir"/usr/include/accel/*.h; do
+	grep -q "LD_LIBRARY_PATH=$p/lib" <<<"$out"
+	result $? "make install says how programs find a library that the system does not know" "$out"
+	out=$(make --no-print-directory install DESTDIR="$dir/destdir" prefix=/usr 2>&1)
+	result $? "make install into a DESTDIR" "$out"
+	[ "$(id -u)" != 0 ] || chown "$owner" "$so"
+	none "nothing in DESTDIR is said about this system's libraries" "$(grep -F LD_LIBRARY_PATH <<<"$out")"
+	list=$(cd "$p" && find . ! -type d | sort)
+	out=$(diff <(echo "$list") <(cd "$dir/destdir/usr" && find . ! -type d | sort))
+	[ -z "$out" ] && [ "$(grep -c . <<<"$list")" -ge 20 ]
+	result $? "both have the same files" "$out"
+	none "everything belongs to who installed it" "$(find "$dir" ! -user "$(id -un)")"
+	none "nobody else may write to it" "$(find "$dir" ! -type l -perm /022)"
+	out=$(for f in "$p"/bin/* "$p"/lib/*.so.*.*; do readelf -S "$f" | grep -q '\.symtab' && echo "$f"; done)
+	none "programs and the library have been stripped" "$out"
+	# shellcheck disable=SC2016 # the loader's word
+	out=$(for f in "$p"/bin/* "$dir"/destdir/usr/bin/*; do readelf -d "$f" | grep -E 'RPATH|RUNPATH' |
+		grep -vF '[$ORIGIN/../lib]'; done)
+	none "programs look for the library beside themselves only" "$out"
+	out=$(env -u LD_LIBRARY_PATH "$p/bin/accelctl" list 2>&1)
+	result $? "the installed accelctl runs" "$out"
+	out=$(env -u LD_LIBRARY_PATH "$p/bin/accelbench" --help 2>&1)
+	result $? "the installed accelbench runs" "$out"
+	awk '/^```/ { on = $0 == "```c"; next } on' README.md >"$dir/x.c"
+	# shellcheck disable=SC2046 # options
+	out=$(cd "$dir" && cc -o x x.c $(PKG_CONFIG_PATH=$p/lib/pkgconfig pkg-config --cflags --libs libaccel) 2>&1 &&
+		LD_LIBRARY_PATH=$p/lib ./x 2>&1)
+	[ "$out" = $'4 5\n10 11' ]
+	result $? "the example of README.md builds with pkg-config, and runs" "$out"
+	# shellcheck disable=SC2046
+	out=$(cd "$dir" && cc -o y x.c -I"$p/include" "$p/lib/libaccel.a" \
+		$(PKG_CONFIG_PATH=$p/lib/pkgconfig pkg-config --static --libs libaccel | sed 's/-laccel//') 2>&1 && ./y 2>&1)
+	[ "$out" = $'4 5\n10 11' ] && ! readelf -d "$dir/y" | grep -q libaccel
+	result $? "it builds with the archive" "$out"
+	out=$(for h in "$p"/include/accel/*.h; do
 		for lang in "c -std=c99" "c++ -std=c++11"; do
 			# shellcheck disable=SC2086 # a language and its standard
-			cc -x $lang -pedantic -Wall -Wextra -Werror -fsyntax-only -I"$dir/usr/include" "$h" 2>&1
+			cc -x $lang -pedantic -Wall -Wextra -Werror -fsyntax-only -I"$p/include" "$h" 2>&1
 		done
 	done)
 	none "each public header compiles by itself, in C and in C++" "$out"
-	out=$(for p in "$dir"/usr/bin/*; do LD_LIBRARY_PATH=$dir/usr/lib ldd "$p" 2>&1 | grep 'not found'; done)
-	none "installed programs find their libraries" "$out"
+	# shellcheck disable=SC2046
+	out=$(for flags in "-I$p/include" "$(PKG_CONFIG_PATH=$p/lib/pkgconfig pkg-config --cflags libaccel)"; do
+		for h in "$p"/include/drm/*.h; do
+			# shellcheck disable=SC2086 # a list of options
+			cc -fsyntax-only -Wall -Werror -x c $flags - <<<"#include <drm/${h##*/}>" 2>&1
+		done
+	done)
+	none "the headers of the ABI find drm.h, with pkg-config and without" "$out"
+	out=$(make --no-print-directory uninstall prefix="$p" 2>&1 &&
+		make --no-print-directory uninstall DESTDIR="$dir/destdir" prefix=/usr 2>&1; find "$p" "$dir/destdir" ! -type d)
+	none "make uninstall leaves nothing" "$out"
+	make --no-print-directory install DESTDIR="$dir/destdir" prefix=/usr STRIP= >/dev/null 2>&1
+	out=$(readelf -S "$dir/destdir/usr/bin/accelctl")
+	grep -q '\.symtab' <<<"$out"
+	result $? "STRIP= keeps symbols" "$out"
 	rm -rf "$dir"
 }
 

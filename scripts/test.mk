@@ -48,7 +48,6 @@ layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 # all chains need them. Three chains on two processors leave none idle at the end: tests on the host and the stock machine
 # behind them; the debug machine; what has sanitizers.
 test:
-	$(Q)scripts/deps.sh build test kernel docs
 	$(Q)rm -rf $(R) && mkdir -p $(R)
 	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
 	$(Q)in_order() { \

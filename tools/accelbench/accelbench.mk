@@ -27,7 +27,6 @@ $(accelbench)/accelbench-objs := $(foreach o,$(accelbench-parts),$(accelbench)/$
 
 PHONY += bench bench-docs
 bench: programs
-	$(Q)scripts/deps.sh bench || :
 	$(Q)tools/accelbench/bench.sh $(O) $(B)/bench
 
 bench-docs:
