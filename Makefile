@@ -136,11 +136,21 @@ groups := $(call for-goals,all programs install demo,build $(if $(KDIR),modules)
 	$(call for-goals,vm-debug kselftest kunit fail-nth soak proof,build kernel vm) \
 	$(call for-goals,docs doctests,docs) $(call for-goals,bench,build modules vm bench) \
 	$(call for-goals,test deps,build test lint kernel vm docs)
-unless := $(strip $(filter-out 0,$(MAKELEVEL)) $(filter 0,$(DEPS)) $(foreach f,n q,$(findstring $(f),$(firstword -$(MAKEFLAGS)))))
-ifeq ($(if $(strip $(groups)),$(unless),nothing),)
+first := $(if $(strip $(filter-out 0,$(MAKELEVEL)) $(foreach f,n q,$(findstring $(f),$(firstword -$(MAKEFLAGS))))),,y)
+ifneq ($(and $(first),$(strip $(groups)),$(if $(filter 0,$(DEPS)),,y)),)
   $(shell scripts/deps.sh $(groups))
   ifneq ($(.SHELLSTATUS),0)
     $(error not without these packages (DEPS=0 tries all the same))
+  endif
+endif
+
+# A kernel of the user's (scripts/kernels.sh, "own") is refused before anything is built for it.
+export KDIR KIMAGE KMODULES
+ifneq ($(and $(first),$(strip $(groups)),$(KDIR)$(KIMAGE)),)
+  $(shell export KDIR='$(KDIR)' KIMAGE='$(KIMAGE)'; for field in kdir $(call for-goals,vm-stock vm-shell kselftest test,image); do \
+	scripts/kernels.sh own $$field >/dev/null || exit; done)
+  ifneq ($(.SHELLSTATUS),0)
+    $(error not for this kernel)
   endif
 endif
 
@@ -265,10 +275,10 @@ kernels:
 
 # Against KDIR if it is given, else the running kernel's headers if they are new enough, else the cached stock kernel.
 modules:
-	$(Q)scripts/build-modules.sh $(if $(KDIR),--kdir $(KDIR),auto)
+	$(Q)scripts/build-modules.sh auto
 
 modules-if-possible:
-	$(Q)scripts/build-modules.sh $(if $(KDIR),--kdir $(KDIR),--cached auto)
+	$(Q)scripts/build-modules.sh --cached auto
 
 modules-stock modules-debug: modules-%:
 	$(Q)scripts/build-modules.sh $*
@@ -278,7 +288,7 @@ modules-all: modules-stock modules-debug
 # Into the system, or the root INSTALL_MOD_PATH of another one; below DESTDIR for a package, which runs depmod itself.
 modules_install:
 	$(Q)set -e; PATH=$$PATH:/usr/sbin:/sbin; \
-	ko=$$(scripts/build-modules.sh $(if $(KDIR),--kdir '$(KDIR)',auto) | tail -n 1); \
+	ko=$$(scripts/build-modules.sh auto | tail -n 1); \
 	rel=$$(modinfo -F vermagic "$$ko/uma.ko" | cut -d ' ' -f 1); \
 	root='$(DESTDIR)$(INSTALL_MOD_PATH)'; to=$$root/lib/modules/$$rel; \
 	[ -n "$$root" ] || [ -d "$$to" ] || \

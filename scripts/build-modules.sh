@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # build-modules.sh stock|debug           build the modules for a kernel of scripts/kernels.sh; warnings are errors
-# build-modules.sh --kdir DIR            ... for the kernel build tree DIR; warnings are the user's business
-# build-modules.sh [--cached] auto       ... for the running kernel if its headers are here and it is new enough, else
-#                                        for stock; with --cached, only if that needs no download
+# build-modules.sh own                   ... for the kernel of the build tree or headers $KDIR; warnings are the user's
+#                                        business
+# build-modules.sh [--cached] auto       ... for own if KDIR is set, else for the running kernel if its headers are here
+#                                        and it will do, else for stock; with --cached, only if that needs no download
 #
 # The modules end up in build/<kernel>/ko, where <kernel> is stock-6.12..., debug-7... or own-<release>; the name of
 # that directory is the last line of stdout. The sources are seen by kbuild through links in build/<kernel>/src, so
@@ -25,9 +26,11 @@ strict=1
 
 if [ "$what" = auto ]; then
 	running=/lib/modules/$(uname -r)/build
-	if [ -f "$running/Makefile" ] && [ "$(printf '6.12\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.12 ]; then
-		set -- --kdir "$running"
-		what=--kdir
+	if [ -n "${KDIR:-}" ]; then
+		what=own
+	elif KDIR=$running scripts/kernels.sh own kdir >/dev/null 2>&1; then
+		export KDIR=$running
+		what=own
 	elif [ "$cached" = 1 ] && [ ! -f "${XDG_CACHE_HOME:-$HOME/.cache}/uma/stock/.complete" ]; then
 		printf '  %-7s %s\n' SKIP "modules: no kernel headers here (make kernels fetches some)" >&2
 		exit 0
@@ -37,26 +40,19 @@ if [ "$what" = auto ]; then
 fi
 
 case $what in
-stock|debug)
-	fields=$(scripts/kernels.sh "$what")
-	kdir=$(sed -n 's/^kdir=//p' <<<"$fields")
-	key=$(sed -n 's/^key=//p' <<<"$fields")
+stock|debug|own)
+	[ "$what" != own ] || strict=0
+	kdir=$(scripts/kernels.sh "$what" kdir)
+	key=$(scripts/kernels.sh "$what" key)
 	;;
---kdir)
-	[ $# = 2 ] || die "--kdir needs a directory"
-	kdir=$(readlink -f "$2")
-	[ -f "$kdir/include/config/kernel.release" ] || die "$2 is not a configured kernel build tree"
-	key=own-$(cat "$kdir/include/config/kernel.release")
-	strict=0
-	;;
-*) die "which kernel? stock, debug, auto or --kdir DIR" ;;
+*) die "which kernel? stock, debug, own or auto" ;;
 esac
 [ -f driver/Kbuild ] || die "no driver/Kbuild in this tree"
 
 # Make's own options and variables are for our makefile, not for the kernel's, but for its job slots.
 jobs=${JOBS:-$(nproc)}
 verbose=${V:-0}
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR CFLAGS CC
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR KIMAGE KMODULES CFLAGS CC
 
 # What was built without sparse would not be looked at again.
 [ "${SPARSE:-1}" = 1 ] || key=loose-$key
@@ -82,7 +78,7 @@ else
 	args+=("KCFLAGS=${KCFLAGS:-}")
 fi
 # The kernel's own compiler, if it is here: another one is allowed, but modpost and objtool prefer it.
-if [ "$what" != --kdir ] && command -v gcc-12 >/dev/null; then
+if [ "$what" != own ] && command -v gcc-12 >/dev/null; then
 	[ "$what" = stock ] || args+=(CC=gcc-12 HOSTCC=gcc-12)
 fi
 

@@ -14,7 +14,7 @@ result() {
 	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
 }
 
-echo 1..6
+echo 1..8
 for kernel in stock debug; do
 	out=$(scripts/build-modules.sh $kernel)
 	result $? "modules build for the $kernel kernel without a warning"
@@ -35,4 +35,19 @@ for kernel in stock debug; do
 	fi
 	result $rc "neither module uses the other's symbols ($kernel)"
 done
+
+# Into a system's root, where they are found by their names; into a package, where they lie.
+dir=$(mktemp -d)
+out=$(make -s modules_install DESTDIR="$dir/destdir" 2>&1) && (cd "$dir"/destdir/lib/modules/*/updates && [ "$(echo *)" = "uma.ko uma_emu.ko" ])
+rc=$?
+[ $rc = 0 ] || printf '# %s\n' "$out"
+result $rc "modules_install puts both modules below DESTDIR"
+rel=$(ls "$dir/destdir/lib/modules")
+mkdir -p "$dir/root/lib/modules/$rel" && touch "$dir/root/lib/modules/$rel"/modules.{order,builtin,builtin.modinfo}
+out=$(make -s modules_install INSTALL_MOD_PATH="$dir/root" 2>&1) && modprobe -d "$dir/root" -S "$rel" -n uma_emu &&
+	[ ! -e "$dir/destdir/lib/modules/$rel/modules.dep" ]
+rc=$?
+[ $rc = 0 ] || printf '# %s\n' "$out"
+result $rc "modprobe finds them below INSTALL_MOD_PATH; depmod is not run in DESTDIR"
+rm -rf "$dir"
 exit 0

@@ -9,6 +9,9 @@
 #        source  the newest linux-source package of trixie-backports, unpacked
 #        debug   that source, built with selftests/vm/debug.config
 #        all     stock and debug
+#        own     nothing of the cache: the kernel whose build tree, or headers as a distribution has them, is $KDIR;
+#                its image is $KIMAGE, or beside $KDIR or in /boot; its modules are those of the tree, or in lib/modules
+#                below $KMODULES, below where $KDIR is, or in this system
 # FIELD  kdir (for module builds), image, modules (a tree with lib/modules in it), release, key (a short name for
 #        directories), source (the source tree). Without one, all are printed as "field=value".
 #
@@ -34,8 +37,9 @@ if [ -z "${CC:-}" ]; then
 	if command -v gcc-12 >/dev/null; then CC=gcc-12; else CC=gcc; fi
 fi
 
+own_kdir=${KDIR:-} own_image=${KIMAGE:-} own_modules=${KMODULES:-}
 # Make hands its flags and variables (V, O, W, M, ...) down to us; a kernel's makefile would act on them.
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR KIMAGE
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES V O W C M MO VARIANT KDIR KIMAGE KMODULES
 
 die() { printf 'kernels.sh: %s\n' "$*" >&2; exit 1; }
 say() { printf '  %-7s %s\n' "$1" "$2" >&2; }
@@ -313,6 +317,65 @@ make_debug() {
 	unlock
 }
 
+# --- a kernel of the user's ---------------------------------------------------------------------------------------
+
+# What the modules need that not every kernel has
+own_check() {
+	local o rel conf=$own_kdir/include/config/auto.conf
+	[ -n "$own_kdir" ] || die "KDIR= has to name the build tree, or the headers, of the kernel KIMAGE="
+	[ -f "$conf" ] || die "KDIR=$own_kdir: neither a configured kernel build tree nor the headers of a kernel"
+	rel=$(own_release)
+	[ "$(printf '6.12\n%s\n' "$rel" | sort -V | head -n 1)" = 6.12 ] || die "KDIR=$own_kdir: $rel is older than 6.12"
+	for o in DRM_ACCEL DRM_SCHED DRM_GEM_SHMEM_HELPER CONFIGFS_FS; do
+		grep -q "^CONFIG_$o=" "$conf" || die "KDIR=$own_kdir: $rel was built without CONFIG_$o, which uma needs"
+	done
+}
+
+# The release that an image for x86 says it is of
+image_release() {
+	local at
+	at=$(od -An -t u2 -j 526 -N 2 "$1")
+	tail -c +$((at + 513)) "$1" | head -c 200 | tr '\0' ' ' | cut -d ' ' -f 1
+}
+
+own_kdir() { readlink -f "$own_kdir"; }
+own_release() { cat "$own_kdir/include/config/kernel.release"; }
+own_key() { plain "own-$(own_release)"; }
+
+own_image() {
+	local f rel list
+	rel=$(own_release)
+	list=("$own_kdir/arch/x86/boot/bzImage" "/boot/vmlinuz-$rel")
+	[ -z "$own_image" ] || list=("$own_image")
+	for f in "${list[@]}"; do
+		[ -f "$f" ] || continue
+		[ "$(image_release "$f")" = "$rel" ] || die "KIMAGE=$f is not of KDIR's $rel but of '$(image_release "$f")'"
+		readlink -f "$f"
+		return
+	done
+	die "${own_image:+KIMAGE=$own_image: no such file; }KIMAGE= has to name the image of $rel"
+}
+
+own_modules() {
+	local d rel list root=$top/build/own-modules
+	rel=$(own_release)
+	if [ -z "$own_modules" ] && [ -f "$own_kdir/modules.order" ]; then
+		rm -rf "$root"
+		mkdir -p "$root"
+		quietly "$cache/log/own.log" make -C "$own_kdir" INSTALL_MOD_PATH="$root" INSTALL_MOD_STRIP=1 modules_install
+		echo "$root"
+		return
+	fi
+	list=("${own_kdir%/lib/modules/*}" "$(own_kdir | sed 's,/usr/src/[^/]*$,,')" "")
+	[ -z "$own_modules" ] || list=("$own_modules")
+	for d in "${list[@]}"; do
+		[ -d "$d/lib/modules/$rel/kernel" ] || continue
+		echo "${d:-/}"
+		return
+	done
+	die "${own_modules:+KMODULES=$own_modules: no modules there; }KMODULES= has to name a directory with lib/modules/$rel in it"
+}
+
 prune() {
 	local d keep=" "
 	for d in stock source debug; do
@@ -331,6 +394,11 @@ prune() {
 
 field() {
 	local dir=$1 what=$2
+	if [ "$name" = own ]; then
+		declare -F "own_$what" >/dev/null || die "no field $what of your own kernel"
+		"own_$what"
+		return
+	fi
 	case $what in
 	kdir) readlink -f "$dir/kdir" ;;
 	image) readlink -f "$dir/image" ;;
@@ -348,7 +416,7 @@ case ${1:-} in
 --prune) prune; exit ;;
 esac
 if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-	die "usage: kernels.sh [--update] stock|debug|source|all [FIELD] | --prune"
+	die "usage: kernels.sh [--update] stock|debug|source|all|own [FIELD] | --prune"
 fi
 name=$1
 mkdir -p "$cache/log"
@@ -356,6 +424,7 @@ case $name in
 stock) make_stock; dir=$(readlink -f "$cache/stock") ;;
 debug) make_debug; dir=$debug_dir ;;
 source) make_source; readlink -f "$cache/source"; exit ;;
+own) own_check; dir= ;;
 all)
 	make_stock
 	make_debug
@@ -368,7 +437,8 @@ if [ $# = 2 ]; then
 	field "$dir" "$2"
 else
 	for f in kdir image modules release key source; do
-		[ "$f" = source ] && [ "$name" = stock ] && continue
-		echo "$f=$(field "$dir" "$f")"
+		[ "$f" = source ] && [ "$name" != debug ] && continue
+		value=$(field "$dir" "$f")
+		echo "$f=$value"
 	done
 fi

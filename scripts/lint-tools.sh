@@ -109,4 +109,21 @@ ok $? 0 "make help needs no package"
 ok "$(lacks unit -n | grep -c deps.sh)" 0 "make -n asks for none"
 ok "$(lacks install DEPS=0 prefix=here | grep -oE 'deps.sh|absolute')" absolute "DEPS=0 asks for none"
 
+# A kernel of the user's: headers are enough, their modules are found, and one that will not do is refused at once.
+kdir=$dir/sys/usr/src/linux-headers-6.12.1
+mkdir -p "$kdir/include/config" "$dir/sys/lib/modules/6.12.1/kernel"
+echo 6.12.1 >"$kdir/include/config/kernel.release"
+printf 'CONFIG_%s=y\n' DRM_SCHED DRM_GEM_SHMEM_HELPER CONFIGFS_FS >"$kdir/include/config/auto.conf"
+ok "$(lacks vm-stock DEPS=0 KDIR="$kdir" | grep -oE '^kernels.sh: KDIR=.*CONFIG_DRM_ACCEL|not for this kernel' | wc -l)" 2 \
+	"make refuses a kernel without CONFIG_DRM_ACCEL, and says which option"
+echo CONFIG_DRM_ACCEL=y >>"$kdir/include/config/auto.conf"
+ok "$(KDIR=$kdir scripts/kernels.sh own modules 2>&1)" "$dir/sys" "the modules beside a kernel's headers are found"
+ok "$(KDIR=$kdir KMODULES=$dir scripts/kernels.sh own modules 2>&1 | grep -c 'KMODULES= has to name')" 1 \
+	"modules that are not there are asked for"
+head -c 2048 /dev/zero >"$dir/image"
+printf '\0\2' | dd of="$dir/image" bs=1 seek=526 conv=notrunc status=none
+printf '6.13.5 (somebody)\0' | dd of="$dir/image" bs=1 seek=1024 conv=notrunc status=none
+ok "$(KDIR=$kdir KIMAGE=$dir/image scripts/kernels.sh own image 2>&1 | grep -o "KIMAGE=.* of '6.13.5'" | wc -l)" 1 \
+	"an image of another kernel than the headers is refused"
+
 echo "1..$n"

@@ -15,6 +15,7 @@
 #: modcheck      modules for both test kernels, W=1 and sparse: no warning
 #: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
 #: vm-debug      in the VM, newest kernel with checkers: the same, KUnit, a search for leaks
+#:               (both: T=<pattern> only tests whose path has it; ONLY=kselftest only the kselftests)
 #: kselftest     vm-stock and vm-debug, but only the kselftests (T=<pattern>: only tests whose path matches)
 #: kunit         vm-debug, but only the KUnit modules
 
@@ -147,7 +148,6 @@ vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
 	$(file >$(B)/vm-steps.$*,$(vm-steps))
 	$(Q)ONLY='$(ONLY)' PROGS='$(PROGS)' \
-		KDIR='$(KDIR)' KIMAGE='$(KIMAGE)' \
 		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \
 		$(if $(ONLY),,vm-$* $(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*)) \

@@ -17,17 +17,9 @@ from=build/vm/$kernel-test.results
 rm -rf "$from"
 
 # A user's own kernel takes the place of the stock one.
-args=(--kernel "$kernel")
-if [ "$kernel" = stock ] && [ -n "${KIMAGE:-}" ]; then
-	[ -n "${KDIR:-}" ] || { echo "vm-test.sh: KIMAGE= needs KDIR=, the tree it was built in" >&2; exit 1; }
-	ko=$(scripts/build-modules.sh --kdir "$KDIR")
-	root=build/own-modules
-	rm -rf "$root"
-	make -s -C "$KDIR" INSTALL_MOD_PATH="$PWD/$root" MAKEFLAGS= modules_install >/dev/null
-	args=(--image "$KIMAGE" --kmodules "$root")
-else
-	ko=$(scripts/build-modules.sh "$kernel")
-fi
+machine=$kernel
+[ "$kernel" != stock ] || [ -z "${KDIR:-}${KIMAGE:-}" ] || machine=own
+ko=$(scripts/build-modules.sh "$machine")
 
 kunit=
 if [ "$kernel" = debug ] && [ "${ONLY:-}" != kselftest ]; then
@@ -49,7 +41,7 @@ done <"$steps" >"$list"
 add=()
 for f in "$@"; do add+=(--add "$f"); done
 rc=0
-selftests/vm/run.sh "${args[@]}" --name "$kernel-test" --results "$from" --modules "$ko" --timeout "$total" \
+selftests/vm/run.sh --kernel "$machine" --name "$kernel-test" --results "$from" --modules "$ko" --timeout "$total" \
 	--bin bats --bin jq --add "$list:/etc/steps" --add selftests/vm/steps.sh:/uma/steps.sh \
 	--add selftests/vm/splats:/uma/splats "${add[@]}" \
 	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "ONLY=${ONLY:-}" \

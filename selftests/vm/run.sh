@@ -3,8 +3,8 @@
 #
 # run.sh [options] -- COMMAND [ARG...]     run COMMAND in a virtual machine and exit with its status
 #
-#   --kernel NAME     stock (Debian's 6.12) or debug (newest, with checkers); the default is stock
-#   --image FILE      a kernel of your own instead, with --kmodules DIR: a directory that holds lib/modules/<release>
+#   --kernel NAME     stock (Debian's 6.12), debug (newest, with checkers) or own (KDIR=, KIMAGE=, KMODULES= in the
+#                     environment: scripts/kernels.sh); the default is stock
 #   --modules DIR     take the *.ko files of DIR along; uma and uma_emu are loaded before COMMAND
 #   --no-load         leave that loading to COMMAND (modprobe finds them)
 #   --kmod NAME       take a module of the kernel along, with what it needs (vgem is always there)
@@ -32,7 +32,7 @@ umask 022
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 
-kernel=stock image='' kmodules='' modules='' load=1 user=root smp=2 mem='' limit=300 name='' results='' append=''
+kernel=stock modules='' load=1 user=root smp=2 mem='' limit=300 name='' results='' append=''
 accel=${UMA_ACCEL:-tcg} quiet=0
 adds=() bins=() envs=() allows=() kmods=(vgem 9p 9pnet_virtio configfs governor_simpleondemand)
 
@@ -42,8 +42,6 @@ usage() { sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=$2; shift 2 ;;
-	--image) image=$2; shift 2 ;;
-	--kmodules) kmodules=$2; shift 2 ;;
 	--modules) modules=$2; shift 2 ;;
 	--no-load) load=0; shift ;;
 	--kmod) kmods+=("$2"); shift 2 ;;
@@ -76,18 +74,11 @@ for tool in qemu-system-x86_64 busybox cpio depmod modinfo; do
 done
 export PATH=$PATH:/usr/sbin:/sbin
 
-if [ -n "$image" ]; then
-	[ -n "$kmodules" ] || die "--image needs --kmodules"
-	[ -f "$image" ] || die "no image $image"
-	rel=$(basename "$(echo "$kmodules"/lib/modules/*)")
-	kernel=own
-else
-	# Not through a pipe: a failure has to stop us.
-	fields=$("$top/scripts/kernels.sh" "$kernel") || exit 125
-	image=$(sed -n 's/^image=//p' <<<"$fields")
-	kmodules=$(sed -n 's/^modules=//p' <<<"$fields")
-	rel=$(sed -n 's/^release=//p' <<<"$fields")
-fi
+# Not through a pipe: a failure has to stop us.
+fields=$("$top/scripts/kernels.sh" "$kernel") || exit 125
+image=$(sed -n 's/^image=//p' <<<"$fields")
+kmodules=$(sed -n 's/^modules=//p' <<<"$fields")
+rel=$(sed -n 's/^release=//p' <<<"$fields")
 [ -n "$mem" ] || { [ "$kernel" = stock ] && mem=1024 || mem=2048; }
 
 mkdir -p "$top/build/vm"
