@@ -2,6 +2,8 @@
 /*
  * The operations by their numbers. One that has no class is not an operation.
  */
+#include <string.h>
+
 #include "ops.h"
 
 static const char * const norm_args[ACCEL_ARG_COUNT] = {
@@ -282,6 +284,33 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 const struct op_class *op_class(uint32_t op)
 {
 	return op < ACCEL_OP_COUNT && classes[op].lower ? &classes[op] : NULL;
+}
+
+/**
+ * pack_request - the request of what has no descriptor: packing a matrix
+ * @b: matrix
+ * @bytes: of the blocks
+ * @req: out
+ */
+void pack_request(const struct operand *b, uint64_t bytes, struct request *req)
+{
+	static const struct op_class class = {
+		.opcode = UMA_OP_PACK, .outputs = SLOT(DST),
+	};
+	struct operand *a = &req->t[UMA_SLOT_A], *d = &req->t[UMA_SLOT_DST];
+
+	memset(req, 0, sizeof(*req));
+	req->class = &class;
+	req->opcode = UMA_OP_PACK;
+	req->slots = SLOT(DST) | SLOT(A);
+	*a = *b;
+	a->arg = ACCEL_ARG_A;
+	/* The stored numbers, without their meaning */
+	memset(&a->quant, 0, sizeof(a->quant));
+	*d = *a;
+	d->arg = ACCEL_ARG_D;
+	d->lo = 0;
+	d->hi = (int64_t)bytes;
 }
 
 /* Opcodes that have no descriptor of their own are the library's business. */

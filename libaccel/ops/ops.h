@@ -300,6 +300,7 @@ struct op_class {
 };
 
 const struct op_class *op_class(uint32_t op);
+void pack_request(const struct operand *b, uint64_t bytes, struct request *req);
 uint32_t op_of_opcode(uint32_t opcode);
 
 /* --- validate.c: descriptors; all fill the error record when they fail ----- */

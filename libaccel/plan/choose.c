@@ -179,10 +179,9 @@ const char *choice_algorithm(const struct choices *all, const struct choice *c)
 		return all->ways[c->way].name;
 	if (req->opcode != UMA_OP_GEMM)
 		return req->class->algorithm;
-	if (p->held == HELD_PACKED)
-		return p->layout == UMA_LAYOUT_GEMM_B24 ? "blocked, packed 2:4" :
-							  "blocked, packed";
-	return p->held == HELD_COPY ? "blocked, copied" : "blocked";
+	return p->form == WEIGHTS_SPARSE ? "blocked, packed 2:4" :
+	       p->form == WEIGHTS_PACKED ? "blocked, packed" :
+	       p->form == WEIGHTS_DENSE ? "blocked, copied" : "blocked";
 }
 
 /* Who would take it: "; gpu, neural would take it", or that nobody would. */

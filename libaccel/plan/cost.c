@@ -120,7 +120,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 			   request_write_bytes(req));
 	if (p->pack)
 		p->bytes = add_sat(p->bytes - operand_bytes(b),
-				   packed_bytes(b, p->pack, p->layout));
+				   packed_bytes(b, p->pack, weights_layout(p)));
 	/* 10^6 cycles a second: thousands of operations a nanosecond. */
 	p->compute_ns = rate ? divup(mul_sat(req->work ? req->work : req->macs, 1000), rate) : 0;
 	p->memory_ns = 0;

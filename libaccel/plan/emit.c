@@ -175,7 +175,7 @@ static void bind_operand(struct accel_plan *plan, uint32_t slot,
 }
 
 static void bind_held(struct accel_plan *plan, const struct operand *b,
-		      const struct held_b *held)
+		      const struct weights *held)
 {
 	add_reloc(plan, UMA_SLOT_B, PLAN_ADDR, PLAN_NO_ARG, 0);
 	if (b->quant.scheme < ACCEL_QUANT_CHANNEL)
@@ -197,7 +197,7 @@ static void bind_held(struct accel_plan *plan, const struct operand *b,
  * Return: 0, -ENOMEM.
  */
 int emit_plan(struct accel_plan *plan, const struct request *req,
-	      const struct uma_op_cap *row, const struct held_b *held,
+	      const struct uma_op_cap *row, const struct weights *held,
 	      uint32_t dst_layout)
 {
 	struct uma_task *task;

@@ -441,7 +441,6 @@ static bool match_packed(const struct matching *m, uint64_t rows, uint32_t layou
 		return false;
 	p->row = first_row(m, packed);
 	p->pack = pack_row(m, layout);
-	p->layout = layout;
 	return p->pack;
 }
 
@@ -458,26 +457,27 @@ static bool match(const struct matching *m)
 	    !match_shape(m, &rows) || !match_align(m, &rows))
 		return false;
 	p->row = first_row(m, rows);
-	p->held = HELD_NONE;
+	p->form = WEIGHTS_PLAIN;
 	if (!m->req->pack)
 		return true;
 	if (m->req->winograd) {
-		p->held = HELD_WINOGRAD;
+		p->form = WEIGHTS_WINOGRAD;
 		if (!match_packed(m, rows, UMA_LAYOUT_GEMM_B)) {
 			p->pack = NULL;
 			p->row = first_row(m, rows);
 		}
 		return true;
 	}
-	p->held = HELD_COPY;
+	p->form = WEIGHTS_DENSE;
 	/* As they are described they are no matrices. */
 	if (m->req->opcode == UMA_OP_CONV && !m->req->only_packed)
 		return true;
 	/* What takes packed operands first takes this one packed. */
-	if (!m->req->sparse || !match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
-		match_packed(m, rows, UMA_LAYOUT_GEMM_B);
-	p->held = p->pack ? HELD_PACKED : HELD_COPY;
-	if (!p->pack)
+	if (m->req->sparse && match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
+		p->form = WEIGHTS_SPARSE;
+	else if (match_packed(m, rows, UMA_LAYOUT_GEMM_B))
+		p->form = WEIGHTS_PACKED;
+	else
 		p->row = first_row(m, rows);
 	return p->pack || !m->req->only_packed;
 }

@@ -49,16 +49,17 @@ int fill_plan(struct accel_plan *plan, struct choices *all,
 	const struct choice *c = &all->c[all->chosen];
 	/* In the form that was placed; what is held of B replaces it. */
 	struct request *form = &all->variants[c->way][c->p.variant];
-	struct held_b held = { 0 };
+	struct weights held = { 0 };
 	int ret;
 
 	plan->instances = c->instances;
 	plan->info.engine = c->engine->info.engine;
 	plan->info.estimate_ns = c->p.estimate_ns;
 	if (req->pack) {
-		ret = hold_b(plan, form, &c->p, &held, e);
+		ret = weights_prepare(plan->ctx, c, form, &held, e);
 		if (ret)
 			return ret;
+		plan->packed = held.bo;
 		plan->info.packed_bytes = held.bytes;
 	}
 	ret = emit_plan(plan, form, c->p.row, req->pack ? &held : NULL, UMA_LAYOUT_STRIDED);

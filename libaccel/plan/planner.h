@@ -27,25 +27,26 @@ uint32_t make_variants(const struct request *req, struct request *v);
 /* --- place.c ---------------------------------------------------------------- */
 
 /**
- * enum held - what a plan holds of a constant B
- * @HELD_NONE: nothing: it is bound like the rest
- * @HELD_PACKED: B in the engine's layout
- * @HELD_COPY: a dense copy
- * @HELD_WINOGRAD: the weights of a convolution, transformed
+ * enum weights_form - what a plan holds of a constant B
+ * @WEIGHTS_PLAIN: nothing: it is bound like the rest
+ * @WEIGHTS_DENSE: a dense copy
+ * @WEIGHTS_PACKED: the engine's blocks
+ * @WEIGHTS_SPARSE: the engine's blocks of two of four
+ * @WEIGHTS_WINOGRAD: transformed weights of a convolution, in blocks if there are some
  */
-enum held {
-	HELD_NONE,
-	HELD_PACKED,
-	HELD_COPY,
-	HELD_WINOGRAD
+enum weights_form {
+	WEIGHTS_PLAIN,
+	WEIGHTS_DENSE,
+	WEIGHTS_PACKED,
+	WEIGHTS_SPARSE,
+	WEIGHTS_WINOGRAD
 };
 
 /**
  * struct placement - what became of a request on an engine
  * @row: capability row of the operation
  * @pack: row of the packing, NULL without
- * @held: &enum held
- * @layout: &enum uma_layout of what is held packed
+ * @form: what is held of B
  * @variant: index of the variant
  * @estimate_ns: modelled time: @start_ns and the larger of the next two
  * @start_ns: launch
@@ -58,8 +59,7 @@ enum held {
 struct placement {
 	const struct uma_op_cap *row;
 	const struct uma_op_cap *pack;
-	enum held held;
-	uint32_t layout;
+	enum weights_form form;
 	uint32_t variant;
 	uint64_t estimate_ns;
 	uint64_t start_ns;
@@ -95,13 +95,15 @@ uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row,
 /* --- emit.c ------------------------------------------------------------------- */
 
 /**
- * struct held_b - where the parts of a constant B are in the plan's memory
- * @layout: &enum uma_layout; B itself comes first
- * @scales: offset of the scale table
- * @zeros: offset of the zero points
- * @bytes: size of all
+ * struct weights - a constant B that is held
+ * @bo: memory, or NULL
+ * @layout: &enum uma_layout of it
+ * @scales: offset of its table of scales
+ * @zeros: offset of its table of zero points
+ * @bytes: of all
  */
-struct held_b {
+struct weights {
+	struct accel_bo *bo;
 	uint32_t layout;
 	uint64_t scales;
 	uint64_t zeros;
@@ -109,24 +111,30 @@ struct held_b {
 };
 
 int emit_plan(struct accel_plan *plan, const struct request *req,
-	      const struct uma_op_cap *row, const struct held_b *held,
+	      const struct uma_op_cap *row, const struct weights *held,
 	      uint32_t dst_layout);
 
-/* --- weights.c ---------------------------------------------------------------- */
+/* --- weights.c, winograd.c ---------------------------------------------------- */
 
-int hold_b(struct accel_plan *plan, struct request *req,
-	   const struct placement *p, struct held_b *held,
-	   struct accel_error *e);
+struct choice;
 
-/* --- winograd.c ----------------------------------------------------------------- */
+static inline uint32_t weights_layout(const struct placement *p)
+{
+	return !p->pack ? (uint32_t)UMA_LAYOUT_STRIDED :
+	       p->form == WEIGHTS_SPARSE ? UMA_LAYOUT_GEMM_B24 : UMA_LAYOUT_GEMM_B;
+}
 
-int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uint32_t edge,
-		     struct accel_bo *to);
+int weights_prepare(struct accel_ctx *ctx, const struct choice *c, struct request *req,
+		    struct weights *w, struct accel_error *e);
+int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_t edge,
+		 struct accel_bo *to);
 
 /* --- run.c -------------------------------------------------------------------- */
 
 struct job_bindings;
 
+int job_run(struct accel_job *job);
+int job_add_desc(struct accel_job *job, const struct accel_desc *desc);
 int plan_run(struct accel_plan *plan, const struct job_bindings *bound);
 uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
 		       struct accel_binding *bindings);

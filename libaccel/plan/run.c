@@ -23,34 +23,26 @@ static int record_outcome(struct accel_ctx *ctx, struct accel_fence *fence, int 
 }
 
 /**
- * plan_run - run a plan once and wait for it
- * @plan: plan
- * @bound: its bindings
- * @plan: plan
- * @bindings: its arguments
- * @count: their number
+ * job_run - submit a job and wait for it
+ * @job: job
  *
  * Return: 0, or what the step that failed gave; the context's record has it.
  */
-int plan_run(struct accel_plan *plan, const struct job_bindings *bound)
+int job_run(struct accel_job *job)
 {
 	struct accel_queue_opts opts = ACCEL_QUEUE_OPTS_INIT;
-	struct accel_ctx *ctx = plan->ctx;
+	struct accel_ctx *ctx = job->ctx;
 	struct accel_fence *fence;
 	struct accel_queue *queue;
-	struct accel_job *job;
 	int ret;
 
-	ret = accel_job_create(ctx, NULL, &job);
-	if (ret)
-		return ret;
-	ret = job_add(job, plan, bound, NULL, 0, NULL);
-	if (ret)
-		goto out_job;
-	opts.engine = plan->info.engine;
+	if (!job->op_count)
+		return 0;
+	if (!(job->engines & (job->engines - 1)))
+		opts.engine = (uint32_t)__builtin_ctz(job->engines);
 	ret = accel_queue_create(ctx, &opts, &queue);
 	if (ret)
-		goto out_job;
+		return ret;
 	ret = accel_queue_submit(queue, job, NULL, &fence);
 	if (ret)
 		goto out_queue;
@@ -60,7 +52,27 @@ int plan_run(struct accel_plan *plan, const struct job_bindings *bound)
 	accel_fence_unref(fence);
 out_queue:
 	accel_queue_destroy(queue);
-out_job:
+	return ret;
+}
+
+/**
+ * plan_run - run a plan once and wait for it
+ * @plan: plan
+ * @bound: its bindings
+ *
+ * Return: as job_run().
+ */
+int plan_run(struct accel_plan *plan, const struct job_bindings *bound)
+{
+	struct accel_job *job;
+	int ret;
+
+	ret = accel_job_create(plan->ctx, NULL, &job);
+	if (ret)
+		return ret;
+	ret = job_add(job, plan, bound, NULL, 0, NULL);
+	if (!ret)
+		ret = job_run(job);
 	accel_job_destroy(job);
 	return ret;
 }
@@ -157,34 +169,82 @@ uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
 	return plan->arg_count;
 }
 
-int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
-{
+/**
+ * struct called - a call of an operation with its buffers
+ * @plan: plan
+ * @bound: @bindings
+ * @bindings: its bindings
+ * @paths: their names in the descriptor
+ */
+struct called {
+	struct accel_plan *plan;
+	struct job_bindings bound;
 	struct accel_binding bindings[PLAN_MAX_ARGS];
 	const char *paths[PLAN_MAX_ARGS];
-	struct job_bindings bound = { bindings, 0, paths };
+};
+
+/* The request stays until the names are not needed any more. */
+static int call_init(struct accel_ctx *ctx, struct request *req, struct called *call,
+		     struct accel_error *e)
+{
+	uint32_t i;
+	int ret;
+
+	ret = look_at_buffers(req, e);
+	if (!ret)
+		ret = plan_place(ctx, req, &call->plan, e);
+	if (ret)
+		return ret;
+	call->bound = (struct job_bindings) { call->bindings, 0, call->paths };
+	call->bound.count = plan_bindings(call->plan, req, call->bindings);
+	for (i = 0; i < call->bound.count; i++)
+		call->paths[i] = path_of(req, call->bindings[i].arg &
+					      ~(ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS));
+	return 0;
+}
+
+/* Plan it, add it to @job, and run that if it is this call's own: NULL. */
+static int add_or_run(struct accel_ctx *ctx, struct accel_job *job, const struct accel_desc *desc)
+{
 	struct accel_error e = ACCEL_ERROR_INIT;
-	struct accel_plan *plan;
+	struct accel_job *own = NULL;
+	struct called call;
 	struct request req;
 	union any_desc copy;
-	uint32_t i;
 	int ret;
 
 	ret = request_create(desc, &copy, &req, &e);
 	if (!ret)
-		ret = look_at_buffers(&req, &e);
-	if (!ret)
-		ret = plan_place(ctx, &req, &plan, &e);
+		ret = call_init(ctx, &req, &call, &e);
 	if (ret) {
 		request_release(&req);
-		if (e.code)
-			ctx_set_error(ctx, &e);
-		return ret;
+		return e.code ? ctx_set_error(ctx, &e) : ret;
 	}
-	bound.count = plan_bindings(plan, &req, bindings);
-	for (i = 0; i < bound.count; i++)
-		paths[i] = path_of(&req, bindings[i].arg & ~(ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS));
-	ret = plan_run(plan, &bound);
+	if (!job)
+		ret = accel_job_create(ctx, NULL, &own);
+	if (!ret)
+		ret = job_add(job ? job : own, call.plan, &call.bound, NULL, 0, NULL);
 	request_release(&req);
-	accel_plan_unref(plan);
+	accel_plan_unref(call.plan);
+	if (!ret && own)
+		ret = job_run(own);
+	accel_job_destroy(own);
 	return ret;
+}
+
+/**
+ * job_add_desc - add an operation to a job by its descriptor
+ * @job: job
+ * @desc: descriptor whose tensors have their buffers
+ *
+ * Return: 0, or what went wrong, which the context's record has, by the descriptor's names.
+ */
+int job_add_desc(struct accel_job *job, const struct accel_desc *desc)
+{
+	return add_or_run(job->ctx, job, desc);
+}
+
+int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
+{
+	return add_or_run(ctx, NULL, desc);
 }

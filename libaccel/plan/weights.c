@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A constant B: read once, while planning, into memory of the plan. The engine
- * that will use it packs it into its own layout; where it has none, or B is
- * repeated over the batch, the plan holds a dense copy. Tables come along.
+ * A constant B in the form that an engine wants: read once, while planning, into
+ * memory of its own. All steps to a form are operations of one job.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,50 +12,12 @@
 #include "libaccel/quant/reader.h"
 #include "planner.h"
 
-/* Parts of the plan's memory start at multiples of this */
+/* Parts of what is held start at multiples of this */
 #define PART_ALIGN	64
 
 static uint64_t part_up(uint64_t bytes)
 {
 	return (bytes + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
-}
-
-/* Run a plan whose arguments are A and D, and wait. */
-static int run_pair(struct accel_plan *plan, struct accel_bo *a, uint64_t a_offset,
-		    struct accel_bo *d)
-{
-	const struct accel_binding bindings[2] = {
-		{ .arg = ACCEL_ARG_A, .bo = a, .offset = a_offset },
-		{ .arg = ACCEL_ARG_D, .bo = d },
-	};
-
-	const struct job_bindings bound = { bindings, 2, NULL };
-
-	return plan_run(plan, &bound);
-}
-
-/* Copy elements as they are. */
-static int copy_plain(struct accel_ctx *ctx, const struct accel_tensor *from,
-		      const struct accel_tensor *to)
-{
-	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
-
-	copy.a = *from;
-	copy.d = *to;
-	return accel_run(ctx, &copy.hdr);
-}
-
-static int copy_table(struct accel_plan *plan, struct accel_bo *from,
-		      uint64_t offset, uint32_t dtype, uint64_t entries,
-		      uint64_t to)
-{
-	const int64_t dims[1] = { (int64_t)entries };
-	struct accel_tensor a = accel_tensor_dense(from, dtype, 1, dims);
-	struct accel_tensor d = accel_tensor_dense(plan->packed, dtype, 1, dims);
-
-	a.offset = offset;
-	d.offset = to;
-	return copy_plain(plan->ctx, &a, &d);
 }
 
 /*
@@ -105,88 +66,109 @@ static void stored(const struct operand *b, struct accel_tensor *t)
 	}
 }
 
-static int hold_copy(struct accel_plan *plan, const struct operand *src,
-		     const struct operand *dense)
+/* --- steps ---------------------------------------------------------------------- */
+
+/* Copy elements as they are. */
+static int add_copy(struct accel_job *job, const struct accel_tensor *from,
+		    const struct accel_tensor *to)
+{
+	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
+
+	copy.a = *from;
+	copy.d = *to;
+	return job_add_desc(job, &copy.hdr);
+}
+
+/* The dense copy @dense of @src. */
+static int add_dense(struct accel_job *job, const struct operand *src, const struct operand *dense,
+		     struct accel_bo *to)
 {
 	struct accel_tensor a, d;
 
+	if (operand_empty(src))
+		return 0;
 	stored(src, &a);
 	stored(dense, &d);
 	a.bo = src->from->bo;
 	a.offset = src->from->offset;
-	d.bo = plan->packed;
-	return copy_plain(plan->ctx, &a, &d);
+	d.bo = to;
+	return add_copy(job, &a, &d);
 }
 
-static int hold_packed(struct accel_plan *plan, const struct operand *src, struct accel_bo *bo,
-		       uint64_t offset, const struct placement *p, uint64_t bytes)
+/* The blocks of the engine that was chosen, of @src, which is at @offset of @bo. */
+static int add_packed(struct accel_job *job, const struct choice *c, const struct operand *src,
+		      struct accel_bo *bo, uint64_t offset, const struct weights *w)
 {
-	static const struct op_class class = {
-		.opcode = UMA_OP_PACK, .outputs = SLOT(DST),
+	const struct accel_binding bindings[2] = {
+		{ .arg = ACCEL_ARG_A, .bo = bo, .offset = offset },
+		{ .arg = ACCEL_ARG_D, .bo = w->bo },
 	};
-	struct request req = {
-		.class = &class,
-		.opcode = UMA_OP_PACK,
-		.slots = 1u << UMA_SLOT_DST | 1u << UMA_SLOT_A,
-	};
-	struct accel_plan *pack;
+	const struct job_bindings bound = { bindings, 2, NULL };
+	struct accel_plan *plan;
+	struct request req;
 	int ret;
 
-	req.t[UMA_SLOT_A] = *src;
-	req.t[UMA_SLOT_A].arg = ACCEL_ARG_A;
-	memset(&req.t[UMA_SLOT_A].quant, 0, sizeof(req.t[UMA_SLOT_A].quant));
-	req.t[UMA_SLOT_DST] = req.t[UMA_SLOT_A];
-	req.t[UMA_SLOT_DST].arg = ACCEL_ARG_D;
-	req.t[UMA_SLOT_DST].lo = 0;
-	req.t[UMA_SLOT_DST].hi = bytes;
-	pack = plan_alloc(plan->ctx, &req);
-	if (!pack)
-		return ctx_fail(plan->ctx, -ENOMEM, NULL, "out of memory");
-	pack->info.engine = plan->info.engine;
-	pack->instances = plan->instances;
-	ret = emit_plan(pack, &req, p->pack, NULL, p->layout);
+	pack_request(src, packed_bytes(src, c->p.pack, w->layout), &req);
+	plan = plan_alloc(job->ctx, &req);
+	if (!plan)
+		return ctx_fail(job->ctx, -ENOMEM, NULL, "out of memory");
+	plan->info.engine = c->engine->info.engine;
+	plan->instances = c->instances;
+	ret = emit_plan(plan, &req, c->p.pack, NULL, w->layout);
 	if (ret)
-		ctx_fail(plan->ctx, ret, NULL, "out of memory");
+		ctx_fail(job->ctx, ret, NULL, "out of memory");
 	else
-		ret = run_pair(pack, bo, offset, plan->packed);
-	accel_plan_unref(pack);
+		ret = job_add(job, plan, &bound, NULL, 0, NULL);
+	accel_plan_unref(plan);
 	return ret;
 }
 
 /* Transformed weights, in blocks if the engine has some for them. */
-static int hold_winograd(struct accel_plan *plan, const struct request *req,
-			 const struct operand *src, const struct placement *p, uint64_t bytes)
+static int add_winograd(struct accel_job *job, const struct choice *c, uint32_t edge,
+			const struct operand *src, const struct weights *w)
 {
-	struct accel_bo *plain;
+	struct accel_bo *plain = NULL;
 	int ret;
 
-	if (!p->pack)
-		return winograd_weights(plan->ctx, src->from, req->winograd, plan->packed);
-	ret = accel_bo_create(plan->ctx, src->hi ? src->hi : 1, NULL, &plain);
-	if (ret)
-		return ret;
-	ret = winograd_weights(plan->ctx, src->from, req->winograd, plain);
+	if (!c->p.pack)
+		return winograd_add(job, src->from, edge, w->bo);
+	ret = accel_bo_create(job->ctx, src->hi ? src->hi : 1, NULL, &plain);
 	if (!ret)
-		ret = hold_packed(plan, src, plain, 0, p, bytes);
+		ret = winograd_add(job, src->from, edge, plain);
+	if (!ret)
+		ret = add_packed(job, c, src, plain, 0, w);
 	accel_bo_unref(plain);
 	return ret;
 }
 
-static int hold_tables(struct accel_plan *plan, const struct operand *b,
-		       const struct held_b *held)
+static int add_table(struct accel_job *job, struct accel_bo *from, uint64_t offset, uint32_t dtype,
+		     uint64_t entries, struct accel_bo *to, uint64_t at)
+{
+	const int64_t dims[1] = { (int64_t)entries };
+	struct accel_tensor a = accel_tensor_dense(from, dtype, 1, dims);
+	struct accel_tensor d = accel_tensor_dense(to, dtype, 1, dims);
+
+	a.offset = offset;
+	d.offset = at;
+	return add_copy(job, &a, &d);
+}
+
+static int add_tables(struct accel_job *job, const struct operand *b, const struct weights *w)
 {
 	const struct accel_quant *q = &b->from->quant;
 	int ret;
 
 	if (b->quant.scheme < ACCEL_QUANT_CHANNEL)
 		return 0;
-	ret = copy_table(plan, q->scales, q->scales_offset, b->quant.scale_dtype,
-			 b->quant.entries, held->scales);
+	ret = add_table(job, q->scales, q->scales_offset, b->quant.scale_dtype, b->quant.entries,
+			w->bo, w->scales);
 	if (!ret && b->quant.zeros)
-		ret = copy_table(plan, q->zeros, q->zeros_offset, ACCEL_S32,
-				 b->quant.entries, held->zeros);
+		ret = add_table(job, q->zeros, q->zeros_offset, ACCEL_S32, b->quant.entries,
+				w->bo, w->zeros);
 	return ret;
 }
+
+/* --- forms ---------------------------------------------------------------------- */
 
 static int check_range(const struct accel_ctx *ctx, const struct operand *b, const char *field,
 		       const struct accel_bo *bo, uint64_t offset, int64_t lo, int64_t hi,
@@ -229,57 +211,70 @@ static int check_buffers(const struct accel_ctx *ctx, const struct operand *b,
 	return ret;
 }
 
+/* Where the parts are, and how B lies among them. */
+static void lay_out(struct request *req, const struct placement *p, struct weights *w)
+{
+	struct operand *b = &req->t[UMA_SLOT_B];
+
+	*w = (struct weights) { .layout = weights_layout(p) };
+	if (p->pack) {
+		b->lo = 0;
+		b->hi = packed_bytes(b, p->pack, w->layout);
+	} else if (p->form == WEIGHTS_DENSE) {
+		make_dense(b, req->b_ordered ? req->b_order : NULL);
+	}
+	w->scales = part_up(b->hi);
+	w->zeros = w->scales;
+	if (b->quant.scheme >= ACCEL_QUANT_CHANNEL)
+		w->zeros = part_up(w->scales + b->quant.entries *
+				   accel_dtype_bits(b->quant.scale_dtype) / 8);
+	w->bytes = w->zeros;
+	if (b->quant.zeros)
+		w->bytes += b->quant.entries * sizeof(int32_t);
+}
+
 /**
- * hold_b - read B into the plan
- * @plan: plan; its engine is set
+ * weights_prepare - a constant B in a form
+ * @ctx: context
+ * @c: choice: engine, form, blocks
  * @req: request in the form that was placed; B becomes what is held
- * @p: placement
- * @held: out: where the parts are
+ * @w: out: what is held; nothing on failure
  * @e: filled on failure, unless the context's record has it already: code 0
  *
- * Return: 0, -EINVAL B has no buffer, or what running it gives.
+ * Return: 0, -EINVAL B has no buffer, or what running the steps gives.
  */
-int hold_b(struct accel_plan *plan, struct request *req,
-	   const struct placement *p, struct held_b *held,
-	   struct accel_error *e)
+int weights_prepare(struct accel_ctx *ctx, const struct choice *c, struct request *req,
+		    struct weights *w, struct accel_error *e)
 {
 	const struct accel_bo_opts opts = {
 		sizeof(opts), ACCEL_BO_NO_MAP, "packed weights"
 	};
 	struct operand *b = &req->t[UMA_SLOT_B], src = *b;
+	struct accel_job *job = NULL;
 	int ret;
 
-	ret = check_buffers(plan->ctx, b, e);
-	if (ret)
-		return ret;
-	if (req->sparse) {
+	ret = check_buffers(ctx, b, e);
+	if (!ret && req->sparse)
 		ret = sparse_check(b->from, req->sparse_axis, e);
-		if (ret)
-			return ret;
-	}
-	if (p->pack) {
-		held->layout = p->layout;
-		b->lo = 0;
-		b->hi = packed_bytes(b, p->pack, p->layout);
-	} else if (p->held == HELD_COPY) {
-		make_dense(b, req->b_ordered ? req->b_order : NULL);
-	}
-	held->scales = part_up(b->hi);
-	held->zeros = held->scales;
-	if (b->quant.scheme >= ACCEL_QUANT_CHANNEL)
-		held->zeros = part_up(held->scales + b->quant.entries *
-				      accel_dtype_bits(b->quant.scale_dtype) / 8);
-	held->bytes = held->zeros;
-	if (b->quant.zeros)
-		held->bytes += b->quant.entries * sizeof(int32_t);
-	ret = accel_bo_create(plan->ctx, held->bytes ? held->bytes : 1, &opts,
-			      &plan->packed);
 	if (ret)
 		return ret;
-	ret = p->held == HELD_WINOGRAD ?
-	      hold_winograd(plan, req, &src, p, b->hi) :
-	      p->held == HELD_PACKED ?
-	      hold_packed(plan, &src, src.from->bo, src.from->offset, p, b->hi) :
-	      operand_empty(&src) ? 0 : hold_copy(plan, &src, b);
-	return ret ? ret : hold_tables(plan, &src, held);
+	lay_out(req, &c->p, w);
+	ret = accel_bo_create(ctx, w->bytes ? w->bytes : 1, &opts, &w->bo);
+	if (!ret)
+		ret = accel_job_create(ctx, NULL, &job);
+	if (!ret)
+		ret = c->p.form == WEIGHTS_DENSE ? add_dense(job, &src, b, w->bo) :
+		      c->p.form == WEIGHTS_WINOGRAD ?
+		      add_winograd(job, c, req->winograd, &src, w) :
+		      add_packed(job, c, &src, src.from->bo, src.from->offset, w);
+	if (!ret)
+		ret = add_tables(job, &src, w);
+	if (!ret)
+		ret = job_run(job);
+	accel_job_destroy(job);
+	if (ret) {
+		accel_bo_unref(w->bo);
+		w->bo = NULL;
+	}
+	return ret;
 }

@@ -50,32 +50,31 @@ static int make_matrix(struct accel_ctx *ctx, uint32_t edge, struct accel_bo **b
 }
 
 /* The weights as dense binary32 [M, C, 9]. */
-static int make_plain(struct accel_ctx *ctx, const struct accel_tensor *from,
-		      struct accel_bo **bo)
+static int add_plain(struct accel_job *job, const struct accel_tensor *from, struct accel_bo **bo)
 {
 	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
 	int ret;
 
-	ret = accel_bo_create(ctx, sizeof(float) * from->dims[0] * from->dims[1] * TAPS,
+	ret = accel_bo_create(job->ctx, sizeof(float) * from->dims[0] * from->dims[1] * TAPS,
 			      NULL, bo);
 	if (ret)
 		return ret;
 	copy.a = *from;
 	copy.d = accel_tensor_dense(*bo, ACCEL_F32, from->rank, from->dims);
-	return accel_run(ctx, &copy.hdr);
+	return job_add_desc(job, &copy.hdr);
 }
 
 /**
- * winograd_weights - transform weights
- * @ctx: context
+ * winograd_add - add to a job what transforms weights
+ * @job: job; has its buffers
  * @from: weights, [M, C, 3, 3] of floating-point numbers
  * @edge: 2, 4 or 6
  * @to: room for binary32 [edge + 2, edge + 2, C, M]
  *
- * Return: 0, or what running it gives; the context's record has it.
+ * Return: 0, or what adding gives; the context's record has it.
  */
-int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uint32_t edge,
-		     struct accel_bo *to)
+int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_t edge,
+		 struct accel_bo *to)
 {
 	int64_t m = from->dims[0], c = from->dims[1], points = (edge + 2) * (edge + 2);
 	const int64_t ad[] = { points, TAPS }, bd[] = { c, TAPS, m }, dd[] = { c, points, m };
@@ -85,9 +84,9 @@ int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uin
 
 	if (!m || !c)
 		return 0;
-	ret = make_matrix(ctx, edge, &matrix);
+	ret = make_matrix(job->ctx, edge, &matrix);
 	if (!ret)
-		ret = make_plain(ctx, from, &plain);
+		ret = add_plain(job, from, &plain);
 	if (!ret) {
 		gemm.a = accel_tensor_dense(matrix, ACCEL_F32, 2, ad);
 		gemm.b = accel_tensor_dense(plain, ACCEL_F32, 3, bd);
@@ -100,7 +99,7 @@ int winograd_weights(struct accel_ctx *ctx, const struct accel_tensor *from, uin
 		gemm.d.strides[0] = m;
 		gemm.d.strides[1] = c * m;
 		gemm.d.strides[2] = 1;
-		ret = accel_run(ctx, &gemm.hdr);
+		ret = job_add_desc(job, &gemm.hdr);
 	}
 	accel_bo_unref(plain);
 	accel_bo_unref(matrix);

@@ -294,7 +294,7 @@ static void test_cost(void **state)
 	/* 52 by 32 with padding, and a header. */
 	assert_int_equal(packed_bytes(&req.t[UMA_SLOT_B], &cap, UMA_LAYOUT_GEMM_B),
 			 52 * 32 * 4 + 64);
-	p.held = HELD_PACKED;
+	p.form = WEIGHTS_PACKED;
 	p.pack = &cap;
 	cost(&engine, 0, &req, &p);
 	assert_int_equal(p.bytes, 38000 - 6000 + 52 * 32 * 4 + 64);
@@ -303,7 +303,7 @@ static void test_cost(void **state)
 			 UINT64_MAX);
 	/* Astronomical: saturated, no overflow. */
 	req.macs = UINT64_MAX;
-	p.held = HELD_NONE;
+	p.form = WEIGHTS_PLAIN;
 	cost(&engine, 1, &req, &p);
 	assert_true(p.estimate_ns >= p.compute_ns);
 }
