@@ -97,6 +97,16 @@ bool emu_knob(const char *node, const char *file, const char *value)
 	return write_text(path, value);
 }
 
+long long emu_number(const char *node, const char *file)
+{
+	char device[128], path[300];
+
+	if (!device_of(node, device, sizeof(device)))
+		return -1;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/%s", device, file);
+	return read_number(path);
+}
+
 bool is_root(void)
 {
 	return geteuid() == 0;

@@ -34,6 +34,8 @@ bool dev_debugfs(const char *node, const char *file, char *path, size_t size);
  * emu_knob - write to a file of the emulator's debugfs directory for a node; false if not to be had
  */
 bool emu_knob(const char *node, const char *file, const char *value);
+/** emu_number - the number in a file there, -1 without one */
+long long emu_number(const char *node, const char *file);
 bool is_root(void);
 /** become_tester - give up root for good, keep the group of the device nodes */
 void become_tester(void);

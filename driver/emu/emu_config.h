@@ -19,7 +19,7 @@
 struct emu_config {
 	/** @profile: name of the chip, as uma_profile_find() knows it */
 	char profile[EMU_NAME_MAX];
-	/** @paranoid: compare every TLB hit with the page table */
+	/** @paranoid: compare every TLB hit with the page table, look for memory that was freed */
 	bool paranoid;
 	/** @pace: take at least the time that the modelled clock would take */
 	bool pace;

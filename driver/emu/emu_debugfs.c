@@ -62,6 +62,15 @@ static int emu_unplug_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(emu_unplug_fops, NULL, emu_unplug_set, "%llu\n");
 
+static int emu_freed_get(void *data, u64 *val)
+{
+	struct emu_device *emu = data;
+
+	*val = atomic64_read(&emu->freed);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(emu_freed_fops, emu_freed_get, NULL, "%llu\n");
+
 static int emu_hang_get(void *data, u64 *val)
 {
 	struct emu_device *emu = data;
@@ -216,6 +225,7 @@ static int emu_state_show(struct seq_file *m, void *unused)
 		   power->clock, power->clock_cap, power->temp_uc, power->mw);
 	seq_printf(m, "invalidations: %llu ignored %u busy %d\n", emu->inval_count,
 		   emu->inval_ignored, atomic_read(&emu->inval_busy));
+	seq_printf(m, "freed: %lld walks %llu\n", atomic64_read(&emu->freed), emu->walker.walks);
 	for (i = 0; i < emu->engine_count; i++)
 		emu_show_engine(m, &emu->engines[i]);
 	return 0;
@@ -297,6 +307,7 @@ void emu_debugfs_add(struct emu_device *emu)
 	debugfs_create_atomic_t("lose_irq", 0600, dir, &inject->lose_irq);
 	debugfs_create_atomic_t("lose_inval", 0600, dir, &inject->lose_inval);
 	debugfs_create_atomic_t("fail_reset", 0600, dir, &inject->fail_reset);
+	debugfs_create_bool("watch_lost", 0600, dir, &inject->watch_lost);
 	debugfs_create_atomic_t("bad_record", 0600, dir, &inject->bad_record);
 	debugfs_create_file("fault_addr", 0600, dir, emu, &emu_fault_addr_fops);
 	debugfs_create_file("spurious_irq", 0200, dir, emu, &emu_spurious_fops);
@@ -304,6 +315,8 @@ void emu_debugfs_add(struct emu_device *emu)
 	debugfs_create_file("throttle", 0600, dir, emu, &emu_throttle_fops);
 	debugfs_create_file("unplug", 0200, dir, emu, &emu_unplug_fops);
 
+	debugfs_create_file("freed", 0400, dir, emu, &emu_freed_fops);
+	debugfs_create_u32("inval_ignored", 0400, dir, &emu->inval_ignored);
 	debugfs_create_file("state", 0400, dir, emu, &emu_state_fops);
 	debugfs_create_file("tlb", 0400, dir, emu, &emu_tlb_fops);
 	debugfs_create_file("counters", 0400, dir, emu, &emu_counters_fops);

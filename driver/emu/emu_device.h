@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "../uma_regs.h"
 #include "emu_config.h"
@@ -74,6 +75,8 @@ struct emu_inject {
 	atomic_t lose_inval;
 	/** @fail_reset: resets that will not end */
 	atomic_t fail_reset;
+	/** @watch_lost: after a reset that did not end, look for what is freed all the same */
+	bool watch_lost;
 	/** @bad_record: completion records that will be garbage */
 	atomic_t bad_record;
 	/** @addr_armed: accesses to the range below that will fault */
@@ -122,6 +125,27 @@ struct emu_power {
 	u64 busy_seen[UMA_MAX_ENGINES];
 	/** @work: updates while something goes on */
 	struct delayed_work work;
+};
+
+/**
+ * struct emu_walker - reads page tables at random, as a device may
+ *
+ * A thread of paranoid mode. What it finds are tables and pages that the driver has
+ * taken back before the device was told; what it uses, invalidations wait for.
+ */
+struct emu_walker {
+	/** @thread: the walker, NULL if the device is not paranoid */
+	struct task_struct *thread;
+	/** @wait: where it waits for an address space to be enabled */
+	wait_queue_head_t wait;
+	/** @walking: it is under way in @as; under &emu_device.lock, as is what follows */
+	bool walking;
+	/** @as: address space */
+	u32 as;
+	/** @inval_pending: an invalidation waits for the end of the walk */
+	bool inval_pending;
+	/** @walks: walks so far */
+	u64 walks;
 };
 
 #define EMU_SUSPECTS	4
@@ -333,6 +357,19 @@ struct emu_device {
 	/** @energy_hi: high word of the energy, latched */
 	u32 energy_hi;
 
+	/** @freed: accesses to memory that is not mapped for the device any more */
+	atomic64_t freed;
+	/** @knows_mapped: @mapped is complete */
+	bool knows_mapped;
+	/** @mapped: how often each page is mapped for the device, by frame number */
+	struct xarray mapped;
+	/** @dma_dev: device that memory is mapped for */
+	struct device *dma_dev;
+	/** @dma_link: in the list of all devices that have @dma_dev */
+	struct list_head dma_link;
+	/** @walker: reads page tables at random */
+	struct emu_walker walker;
+
 	/** @irq: interrupt */
 	struct emu_irq irq;
 	/** @inject: faults to inject */
@@ -390,6 +427,9 @@ enum uma_fault emu_ring_check(const struct uma_ring_entry *entry, u32 max_tasks,
 bool emu_ring_complete(u64 base, u32 order, u32 head, const struct uma_record *rec);
 
 /* emu_mem.c */
+bool emu_is_watched(const struct emu_device *emu);
+bool emu_check_memory(struct emu_device *emu, const struct emu_engine *engine, const char *what,
+		      u32 as, u64 va, u64 pa);
 void emu_view_init(struct emu_view *view, struct emu_engine *engine);
 void emu_step_begin(struct emu_engine *engine);
 void emu_step_end(struct emu_engine *engine);
@@ -398,11 +438,26 @@ void emu_invalidate(struct emu_device *emu, u32 cmd);
 u32 emu_copy_from(struct emu_view *view, u64 addr, void *to, u64 size);
 u32 emu_copy_to(struct emu_view *view, u64 addr, const void *from, u64 size);
 
+/* emu_dma.c */
+int emu_dma_own(struct emu_device *emu, u64 pa, u64 size);
+void emu_dma_disown(struct emu_device *emu, u64 pa, u64 size);
+bool emu_dma_owned(struct emu_device *emu, u64 pa);
+void emu_dma_attach(struct emu_device *emu, struct device *dev);
+void emu_dma_detach(struct emu_device *emu);
+
+/* emu_walker.c */
+int emu_walker_init(struct emu_device *emu);
+void emu_walker_fini(struct emu_device *emu);
+bool emu_walker_begin(struct emu_device *emu, u32 as, u64 *root);
+void emu_walker_end(struct emu_device *emu);
+bool emu_walker_inval(struct emu_device *emu, u32 as);
+
 /* emu_engine.c */
 int emu_engine_init(struct emu_device *emu, u32 index);
 void emu_engine_fini(struct emu_engine *engine);
 void emu_engine_ctrl(struct emu_engine *engine, u32 val);
 void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how);
+void emu_engine_faded(struct emu_device *emu);
 void emu_engines_power_off(struct emu_device *emu);
 u64 emu_engine_busy_ns(struct emu_engine *engine, u64 now);
 int emu_engine_poll(struct emu_engine *engine, bool tile_end);

@@ -25,7 +25,7 @@ MODULE_PARM_DESC(profile, "chip of that device: m1, m2, m3, ultra, full (default
 
 static bool paranoid;
 module_param(paranoid, bool, 0444);
-MODULE_PARM_DESC(paranoid, "that device compares every TLB hit with the page table (default: false)");
+MODULE_PARM_DESC(paranoid, "that device looks for what the driver forgot (default: false)");
 
 static DEFINE_IDA(emu_ids);
 static struct emu_device *emu_default;
@@ -52,17 +52,41 @@ const char *emu_name(const struct emu_device *emu)
 	return emu->name;
 }
 
+/* Nothing is in the middle of anything, nor will be: what begins now finds that the device is gone. */
+static bool emu_is_still(struct emu_device *emu)
+{
+	unsigned long flags;
+	bool still;
+	u32 i;
+
+	spin_lock_irqsave(&emu->lock, flags);
+	still = !emu->walker.walking;
+	for (i = 0; i < emu->engine_count && still; i++) {
+		spin_lock(&emu->engines[i].lock);
+		still = !emu->engines[i].in_step;
+		spin_unlock(&emu->engines[i].lock);
+	}
+	spin_unlock_irqrestore(&emu->lock, flags);
+	return still;
+}
+
 /**
  * emu_vanish - pull the device out: no register answers, no engine goes on
  * @emu: device
  *
- * Its interrupt would otherwise stay high, with nobody left to acknowledge it.
+ * Its interrupt would otherwise stay high, with nobody left to acknowledge it. When
+ * this returns the device reaches no memory any more.
  */
 void emu_vanish(struct emu_device *emu)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&emu->lock, flags);
 	WRITE_ONCE(emu->gone, true);
+	spin_unlock_irqrestore(&emu->lock, flags);
 	emu_irq_kill(&emu->irq);
 	emu_engines_wake(emu);
+	wait_event_idle(emu->idle, emu_is_still(emu));
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_vanish);
 
@@ -123,6 +147,7 @@ static int emu_add_pdev(struct emu_device *emu)
 	ret = platform_device_add_resources(pdev, &res, 1);
 	if (ret)
 		goto err_put;
+	emu_dma_attach(emu, &pdev->dev);
 	ret = emu_check_dma(&pdev->dev);
 	if (ret)
 		goto err_put;
@@ -148,13 +173,15 @@ static void emu_free(struct emu_device *emu)
 	WRITE_ONCE(emu->gone, true);
 	if (emu->engines) {
 		emu_engines_wake(emu);
-		/* It waits for engines, so they outlive it. */
+		/* It waits for these, so they outlive it. */
 		cancel_work_sync(&emu->reset_work);
+		emu_walker_fini(emu);
 		for (i = 0; i < emu->engine_count; i++)
 			emu_engine_fini(&emu->engines[i]);
 		emu_power_fini(emu);
 		kvfree(emu->engines);
 	}
+	emu_dma_detach(emu);
 	if (emu->wq)
 		destroy_workqueue(emu->wq);
 	if (emu->regmap)
@@ -183,7 +210,7 @@ static int emu_add_engines(struct emu_device *emu)
 		if (ret)
 			return ret;
 	}
-	return 0;
+	return emu_walker_init(emu);
 }
 
 static int emu_build(struct emu_device *emu)
@@ -249,6 +276,8 @@ struct emu_device *emu_create_bare(const struct emu_config *cfg)
 	emu->kernels = emu_fpu_kernels();
 	spin_lock_init(&emu->lock);
 	init_waitqueue_head(&emu->idle);
+	init_waitqueue_head(&emu->walker.wait);
+	xa_init(&emu->mapped);
 	INIT_WORK(&emu->reset_work, emu_reset_work);
 	INIT_WORK(&emu->unplug_work, emu_unplug_work);
 

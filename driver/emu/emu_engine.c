@@ -184,6 +184,9 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 	int ret;
 
 	reason = emu_ring_fetch(job->ring_base, job->order, job->head, entry);
+	if (emu_is_watched(emu) &&
+	    !emu_check_memory(emu, engine, "ring", 0, 0, job->ring_base))
+		reason = UMA_FAULT_BUS;
 	if (reason) {
 		emu_engine_set_fault(fault, reason, UMA_FAULT_NO_SLOT, job->ring_base, "ring");
 		return 0;
@@ -247,7 +250,8 @@ static __le64 emu_job_count(const struct emu_engine *engine, const struct emu_jo
 
 static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, u64 now)
 {
-	u32 mhz = emu_power_engine_mhz(engine->emu, engine->desc);
+	struct emu_device *emu = engine->emu;
+	u32 mhz = emu_power_engine_mhz(emu, engine->desc);
 	struct emu_fault *fault = &job->fault;
 	struct uma_record rec = {
 		.seqno = job->entry.seqno,
@@ -273,12 +277,14 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 
 	/* Without an entry there is no record: all there is to see is the halted engine. */
 	if (fault->seqno) {
-		if (emu_inject_take(&engine->emu->inject.bad_record)) {
+		if (emu_inject_take(&emu->inject.bad_record)) {
 			rec.seqno = ~rec.seqno;
 			rec.reason = cpu_to_le32(U32_MAX);
 			rec.task_index = cpu_to_le32(U32_MAX);
 		}
-		if (!emu_ring_complete(engine->record_base, job->order, job->head, &rec))
+		if ((emu_is_watched(emu) &&
+		     !emu_check_memory(emu, engine, "record", fault->as, 0, engine->record_base)) ||
+		    !emu_ring_complete(engine->record_base, job->order, job->head, &rec))
 			emu_engine_set_fault(fault, UMA_FAULT_BUS, UMA_FAULT_NO_SLOT,
 					     engine->record_base, "record");
 	}
@@ -382,6 +388,7 @@ void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how)
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
+/* Have all engines, and the walker, let go of what they did? */
 static bool emu_engines_reset_done(struct emu_device *emu)
 {
 	u32 i;
@@ -389,11 +396,14 @@ static bool emu_engines_reset_done(struct emu_device *emu)
 	for (i = 0; i < emu->engine_count; i++)
 		if (READ_ONCE(emu->engines[i].reset))
 			return false;
-	return true;
+	return !READ_ONCE(emu->walker.walking);
 }
 
-/* The last engine to stop turns the light off. */
-static void emu_engine_faded(struct emu_device *emu)
+/**
+ * emu_engine_faded - the last one to stop turns the light off
+ * @emu: device
+ */
+void emu_engine_faded(struct emu_device *emu)
 {
 	unsigned long flags;
 

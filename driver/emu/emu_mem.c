@@ -14,6 +14,7 @@
 #include <linux/io.h>
 #include <linux/string.h>
 
+#include "emu_compat.h"
 #include "emu_device.h"
 
 /* Does an injected fault hit? It is used up only by the access that gets it. */
@@ -57,31 +58,85 @@ static void emu_mem_suspect(struct emu_view *view, u64 va, const struct emu_xlat
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
+/**
+ * emu_is_watched - is it looked at what the device reaches?
+ * @emu: device
+ *
+ * A reset that does not end says nothing of what engines do meanwhile.
+ *
+ * Return: true in paranoid mode, and where a reset did not end if so wanted.
+ */
+bool emu_is_watched(const struct emu_device *emu)
+{
+	if (READ_ONCE(emu->resetting) && !READ_ONCE(emu->reset_queued))
+		return READ_ONCE(emu->inject.watch_lost);
+	return emu->cfg.paranoid;
+}
+EXPORT_SYMBOL_IF_KUNIT(emu_is_watched);
+
+/**
+ * emu_check_memory - is memory that the device is about to reach mapped for it?
+ * @emu: device
+ * @engine: who reaches it, NULL for the walker
+ * @what: what it takes it for
+ * @as: address space
+ * @va: device address that leads to it
+ * @pa: physical address
+ *
+ * Return: false if it is not, which is told.
+ */
+bool emu_check_memory(struct emu_device *emu, const struct emu_engine *engine, const char *what,
+		      u32 as, u64 va, u64 pa)
+{
+	if (emu_dma_owned(emu, pa))
+		return true;
+	atomic64_inc(&emu->freed);
+	pr_err_ratelimited("freed memory: %s %s %d as %u va %#llx: %s at %#llx\n", emu_name(emu),
+			   engine ? "engine" : "walker", engine ? (int)engine->index : 0, as, va,
+			   what, pa);
+	return false;
+}
+
+/* Everything on the way to a page, and the page, has to be the device's. */
+static enum uma_fault emu_mem_watch(struct emu_engine *engine, u64 va,
+				    const struct emu_trail *trail, const struct emu_xlate *x,
+				    enum uma_fault fault)
+{
+	struct emu_device *emu = engine->emu;
+	u32 as = engine->view.as, i;
+
+	for (i = 0; i < trail->depth; i++)
+		if (!emu_check_memory(emu, engine, "table", as, va, trail->table[i]))
+			return UMA_FAULT_BUS;
+	if (!fault && !emu_check_memory(emu, engine, "page", as, va, emu_xlate_pa(x, va)))
+		return UMA_FAULT_BUS;
+	return fault;
+}
+
 static enum uma_fault emu_mem_page(struct emu_view *view, u64 addr,
 				   enum uma_access access, struct emu_xlate *x)
 {
 	struct emu_engine *engine = view->engine;
 	struct emu_device *emu = engine->emu;
+	struct emu_trail trail = {};
 	struct emu_xlate old = {};
 	enum emu_tlb_state state;
 	enum uma_fault fault;
 	u64 root;
 
 	*x = (struct emu_xlate) {};
+	/* Who says that it has gone waits for the step to end, but for no other. */
+	if (READ_ONCE(emu->gone))
+		return UMA_FAULT_BUS;
 	/* Written in halves, but disabled meanwhile: the bit is in the low one. */
 	root = READ_ONCE(emu->as_root[view->as]);
 	fault = emu_translate(&engine->tlb, view->as, root, addr, emu->cfg.paranoid,
-			      x, &state, &old);
+			      x, &state, &old, &trail);
 	if (state == EMU_TLB_DIFFERS)
 		emu_mem_suspect(view, addr, &old, x, fault);
 
-	/* A page that nobody owns is a mapping that somebody forgot. */
-	if (!fault && emu->cfg.paranoid &&
-	    !page_count(pfn_to_page(PHYS_PFN(emu_xlate_pa(x, addr))))) {
-		pr_err_ratelimited("mapped page is free: engine %u as %u va %#llx pa %#llx\n",
-				   engine->index, view->as, addr, emu_xlate_pa(x, addr));
-		fault = UMA_FAULT_BUS;
-	}
+	if (emu_is_watched(emu))
+		fault = emu_mem_watch(engine, addr, &trail, x, fault);
 
 	if (!fault && access == UMA_ACCESS_WRITE && !x->write)
 		fault = UMA_FAULT_WRITE;
@@ -264,6 +319,8 @@ void emu_step_end(struct emu_engine *engine)
 
 	if (done)
 		atomic_dec_return_release(&engine->emu->inval_busy);
+	if (READ_ONCE(engine->emu->gone))
+		wake_up(&engine->emu->idle);
 }
 
 /**
@@ -294,9 +351,14 @@ void emu_invalidate(struct emu_device *emu, u32 cmd)
 
 	if (atomic_read_acquire(&emu->inval_busy)) {
 		emu->inval_ignored++;
+		if (emu->cfg.paranoid)
+			pr_err_ratelimited("invalidation ignored: %s as %u: one is busy\n",
+					   emu_name(emu), inv.as);
 		return;
 	}
 	emu->inval_count++;
+	if (emu_walker_inval(emu, inv.as))
+		atomic_inc(&emu->inval_busy);
 	if (emu_inject_take(&emu->inject.lose_inval))
 		return;
 

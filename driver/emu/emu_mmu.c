@@ -50,16 +50,18 @@ EXPORT_SYMBOL_IF_KUNIT(emu_phys_ptr);
  * @root: address of the root table, bit 0 enables it
  * @va: device address
  * @x: out: translation
+ * @trail: out: tables that were read
  *
  * Return: UMA_FAULT_NONE; UMA_FAULT_READ if nothing is mapped there,
  * UMA_FAULT_TABLE for a malformed entry, UMA_FAULT_BUS if the table or the page
  * is not in memory.
  */
-enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x)
+enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x, struct emu_trail *trail)
 {
 	u64 table = root & ~(u64)UMA_AS_ENABLE;
 	int level;
 
+	trail->depth = 0;
 	if (!(root & UMA_AS_ENABLE) || va >> EMU_VA_BITS)
 		return UMA_FAULT_READ;
 	if (table & ~UMA_PTE_ADDR)
@@ -76,6 +78,7 @@ enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x)
 		entry = emu_phys_ptr(table + index * sizeof(*entry), sizeof(*entry));
 		if (!entry)
 			return UMA_FAULT_BUS;
+		trail->table[trail->depth++] = table;
 
 		/* The driver writes entries while we walk: read each once. */
 		pte = le64_to_cpu(READ_ONCE(*entry));
@@ -287,6 +290,7 @@ EXPORT_SYMBOL_IF_KUNIT(emu_tlb_count);
  * @x: out: translation of the page or block that holds @va
  * @state: out: how it was found
  * @old: out: what the TLB said, if it differed
+ * @trail: out: tables that were read; untouched if none was
  *
  * In paranoid mode an entry that differs from the page table is dropped, and
  * what the table says now is the answer. Hardware may evict an entry at any
@@ -297,7 +301,8 @@ EXPORT_SYMBOL_IF_KUNIT(emu_tlb_count);
  */
 enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 			     bool paranoid, struct emu_xlate *x,
-			     enum emu_tlb_state *state, struct emu_xlate *old)
+			     enum emu_tlb_state *state, struct emu_xlate *old,
+			     struct emu_trail *trail)
 {
 	struct emu_tlb_entry *entry = emu_tlb_lookup(tlb, as, va);
 	enum uma_fault fault;
@@ -313,7 +318,7 @@ enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 		return UMA_FAULT_NONE;
 	}
 
-	fault = emu_walk(root, va, x);
+	fault = emu_walk(root, va, x, trail);
 	if (entry) {
 		tlb->hits++;
 		tlb->compared++;

@@ -87,8 +87,18 @@ struct emu_tlb {
 	u64 compared;
 };
 
+/**
+ * struct emu_trail - what a walk has read
+ * @table: physical addresses of the tables, from the first one on
+ * @depth: how many
+ */
+struct emu_trail {
+	u64 table[UMA_PT_LEVELS];
+	u32 depth;
+};
+
 void *emu_phys_ptr(u64 pa, u64 size);
-enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x);
+enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x, struct emu_trail *trail);
 
 struct emu_tlb_entry *emu_tlb_lookup(struct emu_tlb *tlb, u32 as, u64 va);
 struct emu_tlb_entry *emu_tlb_insert(struct emu_tlb *tlb, u32 as, u64 va,
@@ -112,6 +122,7 @@ enum emu_tlb_state {
 
 enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 			     bool paranoid, struct emu_xlate *x,
-			     enum emu_tlb_state *state, struct emu_xlate *old);
+			     enum emu_tlb_state *state, struct emu_xlate *old,
+			     struct emu_trail *trail);
 
 #endif /* _EMU_MMU_H_ */

@@ -490,6 +490,7 @@ static void emu_write_device(struct emu_device *emu, u32 reg, u32 val)
 			emu_set_hi(&emu->as_root[as], val);
 		else
 			emu_set_lo(&emu->as_root[as], val);
+		wake_up(&emu->walker.wait);
 		break;
 	}
 	spin_unlock_irqrestore(&emu->lock, flags);

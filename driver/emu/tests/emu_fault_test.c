@@ -295,6 +295,139 @@ static void emu_fault_stale(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_STALE);
 }
 
+/* What a job holds on to keeps a command busy, and one that comes meanwhile is lost. */
+static void emu_fault_ignored_inval(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	t->emu->inject.hang_step = true;
+	atomic_set(&t->emu->inject.hang, BIT(t->engine));
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_status(t, UMA_ENG_BUSY));
+	while (!READ_ONCE(t->emu->engines[t->engine].hung))
+		usleep_range(1000, 2000);
+	rig_inval(t, RIG_DATA_VA, SZ_4K);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_INVAL_STATUS), UMA_INVAL_BUSY);
+	KUNIT_EXPECT_EQ(test, t->emu->inval_ignored, 0);
+	kunit_info(test, "the next line about invalidation ignored is expected\n");
+	rig_inval(t, RIG_DATA_VA, SZ_4K);
+	KUNIT_EXPECT_EQ(test, t->emu->inval_ignored, 1);
+	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0));
+}
+
+/* Say that everything on the bench is mapped for the device, and nothing else. */
+static void own_all(struct kunit *test, struct emu_rig *t)
+{
+	void *const pages[] = { t->table[0], t->table[1], t->table[2], t->table[3], t->data[0],
+				t->data[1], t->data[2], t->data[3], t->ring, t->records, t->tasks };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		KUNIT_ASSERT_EQ(test, emu_dma_own(t->emu, virt_to_phys(pages[i]), SZ_4K), 0);
+	WRITE_ONCE(t->emu->knows_mapped, true);
+}
+
+static bool freed_found(struct emu_rig *t, s64 count)
+{
+	int i;
+
+	for (i = 0; i < 2500 && atomic64_read(&t->emu->freed) < count; i++)
+		usleep_range(1000, 2000);
+	return atomic64_read(&t->emu->freed) == count;
+}
+
+/* A table, or a page, that the driver has taken back is found, with no job that looks. */
+static void emu_fault_freed_table(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+	u64 table = virt_to_phys(t->table[2]), page = virt_to_phys(t->data[1]);
+
+	own_all(test, t);
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&t->emu->freed), 0);
+	KUNIT_EXPECT_GT(test, READ_ONCE(t->emu->walker.walks), 0);
+
+	kunit_info(test, "the next line about freed memory is expected\n");
+	emu_dma_disown(t->emu, table, SZ_4K);
+	KUNIT_EXPECT_TRUE(test, freed_found(t, 1));
+	KUNIT_ASSERT_EQ(test, emu_dma_own(t->emu, table, SZ_4K), 0);
+
+	kunit_info(test, "the next line about freed memory is expected\n");
+	emu_dma_disown(t->emu, page, SZ_4K);
+	KUNIT_EXPECT_TRUE(test, freed_found(t, 2));
+	KUNIT_ASSERT_EQ(test, emu_dma_own(t->emu, page, SZ_4K), 0);
+
+	/* Nobody looks behind a root that is not enabled. */
+	rig_write(t, UMA_REG_AS_ROOT_LO(RIG_AS), 0);
+	rig_write(t, UMA_REG_INVAL_AS, RIG_AS);
+	rig_write(t, UMA_REG_INVAL_CMD, UMA_INVAL_AS);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0));
+	emu_dma_disown(t->emu, table, SZ_4K);
+	msleep(1200);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&t->emu->freed), 2);
+}
+
+/* A job does not get at such a page either, nor at one that was mapped twice and unmapped once. */
+static void emu_fault_freed_page(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+	u64 page = virt_to_phys(t->data[0]);
+
+	emu_walker_fini(t->emu);
+	own_all(test, t);
+	KUNIT_ASSERT_EQ(test, emu_dma_own(t->emu, page, SZ_4K), 0);
+	emu_dma_disown(t->emu, page, SZ_4K);
+	rig_fill(&t->tasks[0], RIG_DATA_VA, 16, 1);
+	rig_push(t, 1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, t->data[0][0], 1);
+
+	kunit_info(test, "the next line about freed memory is expected\n");
+	emu_dma_disown(t->emu, page, SZ_4K);
+	rig_fill(&t->tasks[0], RIG_DATA_VA, 16, 2);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_BUS);
+	KUNIT_EXPECT_EQ(test, t->data[0][0], 1);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&t->emu->freed), 1);
+
+	kunit_info(test, "the next line about freed memory is expected\n");
+	emu_dma_disown(t->emu, virt_to_phys(t->records), SZ_4K);
+	rig_nop(&t->tasks[0]);
+	rig_push(t, 1);
+	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_BUS);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&t->emu->freed), 2);
+}
+
+/* Whoever asks the device to forget, or takes its power, waits for a walk that is under way. */
+static void emu_fault_walk_waited_for(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+	u64 root;
+
+	emu_walker_fini(t->emu);
+	KUNIT_EXPECT_FALSE(test, emu_walker_begin(t->emu, RIG_AS + 1, &root));
+	KUNIT_ASSERT_TRUE(test, emu_walker_begin(t->emu, RIG_AS, &root));
+	KUNIT_EXPECT_EQ(test, root, virt_to_phys(t->table[0]) | UMA_AS_ENABLE);
+	rig_write(t, UMA_REG_INVAL_AS, RIG_AS + 1);
+	rig_write(t, UMA_REG_INVAL_CMD, UMA_INVAL_AS);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_INVAL_STATUS), 0);
+	rig_inval(t, RIG_DATA_VA, SZ_4K);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_INVAL_STATUS), UMA_INVAL_BUSY);
+	emu_walker_end(t->emu);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_INVAL_STATUS), 0);
+
+	KUNIT_ASSERT_TRUE(test, emu_walker_begin(t->emu, RIG_AS, &root));
+	rig_write(t, UMA_REG_PWR_CTRL, 0);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_PWR_STATUS), UMA_PWR_ON);
+	emu_walker_end(t->emu);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0));
+	KUNIT_EXPECT_FALSE(test, emu_walker_begin(t->emu, RIG_AS, &root));
+}
+
 static struct kunit_case emu_fault_tests[] = {
 	KUNIT_CASE(emu_fault_reports),
 	KUNIT_CASE(emu_fault_reasons),
@@ -306,6 +439,10 @@ static struct kunit_case emu_fault_tests[] = {
 	KUNIT_CASE(emu_fault_invalidates),
 	KUNIT_CASE(emu_fault_late_inval),
 	KUNIT_CASE(emu_fault_stale),
+	KUNIT_CASE(emu_fault_ignored_inval),
+	KUNIT_CASE(emu_fault_freed_table),
+	KUNIT_CASE(emu_fault_freed_page),
+	KUNIT_CASE(emu_fault_walk_waited_for),
 	{}
 };
 

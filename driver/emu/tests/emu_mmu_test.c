@@ -81,16 +81,17 @@ static void emu_walk_pages(struct kunit *test)
 {
 	struct emu_mmu_test *t = test->priv;
 	struct emu_xlate x;
+	struct emu_trail trail;
 
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, x.pa, page_to_phys(t->page[0]));
 	KUNIT_EXPECT_EQ(test, x.shift, 12);
 	KUNIT_EXPECT_TRUE(test, x.write);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA + 0xfff, &x), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA + 0xfff, &x, &trail), UMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, emu_xlate_pa(&x, VA + 0xfff), page_to_phys(t->page[0]) + 0xfff);
 
 	emu_test_set(t, 3, VA + SZ_4K, emu_test_pte(page_address(t->page[1]), 0));
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA + SZ_4K, &x), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA + SZ_4K, &x, &trail), UMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, x.pa, page_to_phys(t->page[1]));
 	KUNIT_EXPECT_FALSE(test, x.write);
 }
@@ -99,13 +100,15 @@ static void emu_walk_absent(struct kunit *test)
 {
 	struct emu_mmu_test *t = test->priv;
 	struct emu_xlate x;
+	struct emu_trail trail;
 	int level;
 
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA - SZ_4K, &x), UMA_FAULT_READ);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, 0, &x), UMA_FAULT_READ);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA | 1ULL << 48, &x), UMA_FAULT_READ);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, U64_MAX, &x), UMA_FAULT_READ);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root & ~(u64)UMA_AS_ENABLE, VA, &x), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA - SZ_4K, &x, &trail), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, 0, &x, &trail), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA | 1ULL << 48, &x, &trail), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, U64_MAX, &x, &trail), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root & ~(u64)UMA_AS_ENABLE, VA, &x, &trail),
+			UMA_FAULT_READ);
 
 	for (level = 3; level >= 0; level--) {
 		u32 index = emu_test_index(VA, level);
@@ -113,7 +116,7 @@ static void emu_walk_absent(struct kunit *test)
 		/* All other bits may be anything while it is not valid. */
 		t->table[level][index] &= ~cpu_to_le64(UMA_PTE_VALID);
 		t->table[level][index] |= cpu_to_le64(GENMASK_ULL(63, 1));
-		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_READ);
+		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_READ);
 	}
 }
 
@@ -121,6 +124,7 @@ static void emu_walk_malformed(struct kunit *test)
 {
 	struct emu_mmu_test *t = test->priv;
 	struct emu_xlate x;
+	struct emu_trail trail;
 	int level, bit;
 
 	for (level = 0; level < UMA_PT_LEVELS; level++) {
@@ -134,20 +138,21 @@ static void emu_walk_malformed(struct kunit *test)
 			if (known & BIT_ULL(bit))
 				continue;
 			*pte = cpu_to_le64(good | BIT_ULL(bit));
-			KUNIT_EXPECT_EQ_MSG(test, emu_walk(t->root, VA, &x), UMA_FAULT_TABLE,
+			KUNIT_EXPECT_EQ_MSG(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_TABLE,
 					    "level %d bit %d", level, bit);
 		}
 		*pte = cpu_to_le64(good);
 	}
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root | BIT_ULL(1), VA, &x), UMA_FAULT_TABLE);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root | BIT_ULL(52), VA, &x), UMA_FAULT_TABLE);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root | BIT_ULL(1), VA, &x, &trail), UMA_FAULT_TABLE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root | BIT_ULL(52), VA, &x, &trail), UMA_FAULT_TABLE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_NONE);
 }
 
 static void emu_walk_outside(struct kunit *test)
 {
 	struct emu_mmu_test *t = test->priv;
 	struct emu_xlate x;
+	struct emu_trail trail;
 	int level;
 
 	for (level = 0; level < UMA_PT_LEVELS; level++) {
@@ -155,12 +160,13 @@ static void emu_walk_outside(struct kunit *test)
 		__le64 good = *pte;
 
 		*pte = cpu_to_le64((1ULL << 51) | UMA_PTE_VALID);
-		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_BUS);
+		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_BUS);
 		*pte = cpu_to_le64((__pa_symbol(&__cpu_possible_mask) & PAGE_MASK) | UMA_PTE_VALID);
-		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_BUS);
+		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_BUS);
 		*pte = good;
 	}
-	KUNIT_EXPECT_EQ(test, emu_walk((1ULL << 51) | UMA_AS_ENABLE, VA, &x), UMA_FAULT_BUS);
+	KUNIT_EXPECT_EQ(test, emu_walk((1ULL << 51) | UMA_AS_ENABLE, VA, &x, &trail),
+			UMA_FAULT_BUS);
 }
 
 static void emu_walk_blocks(struct kunit *test)
@@ -170,21 +176,31 @@ static void emu_walk_blocks(struct kunit *test)
 	u64 in = page_to_phys(t->page[0]) - start;
 	u64 va = VA & ~(SZ_2M - 1ULL);
 	struct emu_xlate x;
+	struct emu_trail trail;
 
 	emu_test_set(t, 2, VA, start | UMA_PTE_VALID | UMA_PTE_BLOCK | UMA_PTE_WRITE);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, va + in + 5, &x), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, va + in + 5, &x, &trail), UMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, x.shift, 21);
 	KUNIT_EXPECT_EQ(test, x.pa, start);
 	KUNIT_EXPECT_EQ(test, emu_xlate_pa(&x, va + in + 5), page_to_phys(t->page[0]) + 5);
 
 	emu_test_set(t, 2, VA, (start + SZ_4K) | UMA_PTE_VALID | UMA_PTE_BLOCK);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, va, &x), UMA_FAULT_TABLE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, va, &x, &trail), UMA_FAULT_TABLE);
 	emu_test_set(t, 1, VA, start | UMA_PTE_VALID | UMA_PTE_BLOCK);
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, va, &x), UMA_FAULT_TABLE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, va, &x, &trail), UMA_FAULT_TABLE);
 	emu_test_set(t, 3, VA, emu_test_pte(page_address(t->page[0]), UMA_PTE_BLOCK));
 	emu_test_set(t, 2, VA, emu_test_pte(t->table[3], 0));
 	emu_test_set(t, 1, VA, emu_test_pte(t->table[2], 0));
-	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x), UMA_FAULT_TABLE);
+	KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_TABLE);
+}
+
+static enum uma_fault emu_test_translate(struct emu_mmu_test *t, u32 as, bool paranoid,
+					 struct emu_xlate *x, enum emu_tlb_state *state,
+					 struct emu_xlate *old)
+{
+	struct emu_trail trail;
+
+	return emu_translate(t->tlb, as, t->root, VA, paranoid, x, state, old, &trail);
 }
 
 static void emu_tlb_remembers(struct kunit *test)
@@ -193,19 +209,19 @@ static void emu_tlb_remembers(struct kunit *test)
 	enum emu_tlb_state state;
 	struct emu_xlate x, old;
 
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA, false, &x, &state, &old), 0);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, false, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_MISS);
 	/* Cached: the table may change, the entry stays, */
 	emu_test_set(t, 3, VA, 0);
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA, false, &x, &state, &old), 0);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, false, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_HIT);
 	KUNIT_EXPECT_EQ(test, x.pa, page_to_phys(t->page[0]));
 	/* but only in its address space. */
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 2, t->root, VA, false, &x, &state, &old),
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 2, false, &x, &state, &old),
 			UMA_FAULT_READ);
 	/* What is not mapped is not cached. */
 	emu_test_set(t, 3, VA, emu_test_pte(page_address(t->page[1]), 0));
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 2, t->root, VA, false, &x, &state, &old), 0);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 2, false, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_MISS);
 	KUNIT_EXPECT_EQ(test, x.pa, page_to_phys(t->page[1]));
 	KUNIT_EXPECT_EQ(test, t->tlb->hits, 1);
@@ -218,26 +234,26 @@ static void emu_tlb_paranoid(struct kunit *test)
 	enum emu_tlb_state state;
 	struct emu_xlate x, old;
 
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA, true, &x, &state, &old), 0);
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA, true, &x, &state, &old), 0);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old), 0);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_HIT);
 	KUNIT_EXPECT_EQ(test, t->tlb->compared, 1);
 
 	/* Another page: the new one is used, and the old one told. */
 	emu_test_set(t, 3, VA, emu_test_pte(page_address(t->page[1]), UMA_PTE_WRITE));
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA, true, &x, &state, &old), 0);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_DIFFERS);
 	KUNIT_EXPECT_EQ(test, x.pa, page_to_phys(t->page[1]));
 	KUNIT_EXPECT_EQ(test, old.pa, page_to_phys(t->page[0]));
 
 	/* The same page without the right to write. */
 	emu_test_set(t, 3, VA, emu_test_pte(page_address(t->page[1]), 0));
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA, true, &x, &state, &old), 0);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_DIFFERS);
 
 	/* Nothing any more. */
 	emu_test_set(t, 3, VA, 0);
-	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA, true, &x, &state, &old),
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old),
 			UMA_FAULT_READ);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_DIFFERS);
 	KUNIT_EXPECT_EQ(test, emu_tlb_count(t->tlb), 0);
