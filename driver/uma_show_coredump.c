@@ -34,6 +34,9 @@
 
 /* Tasks on either side of the one at fault. */
 #define UMA_COREDUMP_TASKS	2
+/* How often a dump looks whether the one before has gone, and how long it pauses in between. */
+#define UMA_COREDUMP_TRIES	100
+#define UMA_COREDUMP_PAUSE_MS	20
 
 /* The structs of the format have plain types, as user space knows them. */
 #define UMA_LE32(x)	((__force u32)cpu_to_le32(x))
@@ -58,7 +61,9 @@ struct uma_coredump {
 	/** @uma: device */
 	struct uma_device *uma;
 	/** @work: hands it over */
-	struct work_struct work;
+	struct delayed_work work;
+	/** @tries: times that @work has found the one before still there */
+	u32 tries;
 	/** @state: &enum uma_coredump_state; recovery leaves FREE, and the work comes back to it */
 	int state;
 	/** @engine: whose job it is of, NULL if of none */
@@ -590,13 +595,15 @@ void uma_coredump_send(struct uma_device *uma)
 	if (!dump || READ_ONCE(dump->state) != UMA_COREDUMP_TAKEN)
 		return;
 	((struct uma_dump_header *)dump->data)->size = UMA_LE64(dump->size);
+	dump->tries = 0;
 	WRITE_ONCE(dump->state, UMA_COREDUMP_SENT);
-	queue_work(uma_wq, &dump->work);
+	queue_delayed_work(uma_wq, &dump->work, 0);
 }
 
 /*
  * Is there a dump, or one that is about to be gone? The core takes a dump off its
  * list before it removes the link to it, and warns when a new one meets the link.
+ * The two look the same here, so a new dump waits for a while before it is dropped.
  */
 static bool uma_coredump_linked(struct device *dev)
 {
@@ -608,13 +615,17 @@ static bool uma_coredump_linked(struct device *dev)
 
 static void uma_coredump_work(struct work_struct *work)
 {
-	struct uma_coredump *dump = container_of(work, struct uma_coredump, work);
+	struct uma_coredump *dump = container_of(work, struct uma_coredump, work.work);
 	struct device *dev = dump->uma->drm.dev;
 	size_t size = dump->size;
 	void *data = NULL;
 
-	if (!uma_coredump_linked(dev))
+	if (!uma_coredump_linked(dev)) {
 		data = __vmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+	} else if (dump->tries++ < UMA_COREDUMP_TRIES) {
+		queue_delayed_work(uma_wq, &dump->work, msecs_to_jiffies(UMA_COREDUMP_PAUSE_MS));
+		return;
+	}
 	if (data)
 		memcpy(data, dump->data, size);
 	else
@@ -662,7 +673,7 @@ int uma_coredump_init(struct uma_device *uma)
 		return -ENOMEM;
 	dump->uma = uma;
 	dump->room = room;
-	INIT_WORK(&dump->work, uma_coredump_work);
+	INIT_DELAYED_WORK(&dump->work, uma_coredump_work);
 	uma->coredump = dump;
 	return drmm_add_action_or_reset(&uma->drm, uma_coredump_fini, dump);
 }
@@ -676,5 +687,5 @@ int uma_coredump_init(struct uma_device *uma)
  */
 void uma_coredump_stop(struct uma_device *uma)
 {
-	cancel_work_sync(&uma->coredump->work);
+	cancel_delayed_work_sync(&uma->coredump->work);
 }

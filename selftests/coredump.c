@@ -5,6 +5,8 @@
  * dump is in its way.
  */
 #include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -516,6 +518,76 @@ TEST_F(coredump, second)
 		third = queue_create(self->c.fd, self->c.vm, copy_engine(self));
 	} while (third);
 	check_job(self, third, copy_engine(self), 8, EFAULT);
+}
+
+/* --- a dump that is on its way out when the next one comes ------------------------------- */
+
+struct going {
+	const char *path;
+	bool gone;
+	bool stop;
+};
+
+static bool pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
+}
+
+/*
+ * Give a dump back on one processor, and take that away from the kernel as soon as
+ * the file is gone: what is left of the dump stays until the processor is free again.
+ */
+static void *give_back(void *p)
+{
+	struct sched_param prio = { .sched_priority = 50 };
+	struct going *going = p;
+
+	ASSERT_TRUE(pin_to(0));
+	ASSERT_EQ(0, sched_setscheduler(0, SCHED_FIFO, &prio));
+	ASSERT_EQ(0, file_write_try(going->path, "0"));
+	while (!access(going->path, F_OK))
+		usleep(20);
+	__atomic_store_n(&going->gone, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&going->stop, __ATOMIC_ACQUIRE))
+		;
+	return NULL;
+}
+
+/* On a busy machine a fault meets the rest of the dump before, and leaves one all the same. */
+TEST_F_TIMEOUT(coredump, meets_the_last, 240)
+{
+	unsigned int engine = copy_engine(self);
+	pthread_t thread;
+	char path[300];
+	__u32 queue;
+	int i;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP("one processor");
+	ASSERT_TRUE(pin_to(1));
+	for (i = 0; i < 10; i++) {
+		struct going going = { .path = path };
+		const struct uma_dump_job *job;
+		size_t size;
+
+		fault(self, queue_create(self->c.fd, self->c.vm, engine), 1);
+		dump_path(self, path, sizeof(path));
+		queue = queue_create(self->c.fd, self->c.vm, engine);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, give_back, &going));
+		while (!__atomic_load_n(&going.gone, __ATOMIC_ACQUIRE))
+			usleep(100);
+		fault(self, queue, 1);
+		usleep(50000);
+		__atomic_store_n(&going.stop, true, __ATOMIC_RELEASE);
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		take(self, UMA_DUMP_FAULT);
+		job = need(self, UMA_DUMP_JOB, sizeof(*job), &size);
+		EXPECT_EQ(queue, job->queue_id);
+	}
 }
 
 TEST_F(coredump, is_for_root)
