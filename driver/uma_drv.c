@@ -218,7 +218,6 @@ const struct drm_driver uma_drm_driver = {
 	.postclose = uma_postclose,
 	.gem_create_object = uma_gem_create_object,
 	.gem_prime_import_sg_table = uma_gem_import_sg_table,
-	.prime_handle_to_fd = uma_gem_handle_to_fd,
 	.show_fdinfo = uma_show_fdinfo,
 	.fops = &uma_fops,
 	.ioctls = uma_ioctls,

@@ -114,8 +114,41 @@ static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
 	return status;
 }
 
+/*
+ * The core calls this once for a buffer, with the object that a handle stands for at
+ * that moment, and keeps what comes out for as long as there is a handle. What others
+ * use is not purged: from here on there is no advice for it.
+ */
+static struct dma_buf *uma_gem_export(struct drm_gem_object *obj, int flags)
+{
+	struct uma_device *uma = to_uma_device(obj->dev);
+	struct uma_bo *bo = to_uma_bo(obj);
+	struct dma_buf *buf;
+	int ret = 0;
+
+	mutex_lock(&uma->gems_lock);
+	if (uma_bo_purged(bo))
+		ret = -EFAULT;
+	else if (bo->shmem.madv)
+		ret = -EBUSY;
+	else
+		bo->shared = true;
+	mutex_unlock(&uma->gems_lock);
+	if (ret)
+		return ERR_PTR(ret);
+
+	buf = drm_gem_prime_export(obj, flags);
+	if (IS_ERR(buf)) {
+		mutex_lock(&uma->gems_lock);
+		bo->shared = false;
+		mutex_unlock(&uma->gems_lock);
+	}
+	return buf;
+}
+
 static const struct drm_gem_object_funcs uma_gem_funcs = {
 	.free = uma_gem_free,
+	.export = uma_gem_export,
 	.print_info = drm_gem_shmem_object_print_info,
 	.pin = drm_gem_shmem_object_pin,
 	.unpin = drm_gem_shmem_object_unpin,
@@ -191,52 +224,6 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 	if (!IS_ERR(obj))
 		uma_gem_publish(to_uma_bo(obj));
 	return obj;
-}
-
-/* What others use is not purged: from here on there is no advice for it. */
-static int uma_bo_share(struct uma_bo *bo)
-{
-	struct drm_gem_object *obj = &bo->shmem.base;
-	int ret;
-
-	if (bo->user || drm_gem_is_imported(obj))
-		return -EPERM;
-	ret = dma_resv_lock_interruptible(obj->resv, NULL);
-	if (ret)
-		return ret;
-	if (uma_bo_purged(bo))
-		ret = -EFAULT;
-	else if (bo->shmem.madv)
-		ret = -EBUSY;
-	else
-		bo->shared = true;
-	dma_resv_unlock(obj->resv);
-	return ret;
-}
-
-/**
- * uma_gem_handle_to_fd - export a buffer as a dma-buf
- * @drm: device
- * @file: client
- * @handle: GEM handle
- * @flags: DRM_CLOEXEC, DRM_RDWR
- * @fd: out: file descriptor
- *
- * Return: 0; -ENOENT; -EPERM what is not ours to give away: user memory and
- * imported buffers; -EBUSY it may be purged; -EFAULT it has been.
- */
-int uma_gem_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle, u32 flags,
-			 int *fd)
-{
-	struct uma_bo *bo = uma_bo_find(file, handle);
-	int ret;
-
-	if (!bo)
-		return -ENOENT;
-	ret = uma_bo_share(bo);
-	ret = ret ?: drm_gem_prime_handle_to_fd(drm, file, handle, flags, fd);
-	uma_bo_put(bo);
-	return ret;
 }
 
 /**

@@ -40,7 +40,8 @@ void uma_user_unpin(struct uma_user_pages *user);
 /**
  * struct uma_bo - a buffer
  *
- * &drm_gem_shmem_object.madv is 0, 1 if it may be purged, -1 once it has been.
+ * &drm_gem_shmem_object.madv is 0, 1 if it may be purged, -1 once it has been. It
+ * becomes 1 under the dma_resv lock and &uma_device.gems_lock.
  */
 struct uma_bo {
 	/** @shmem: GEM object; of user memory only its base is in use */
@@ -61,7 +62,7 @@ struct uma_bo {
 	struct list_head lru;
 	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
 	atomic_t pins;
-	/** @shared: it has been exported, for good; protected by the dma_resv lock */
+	/** @shared: it has been exported, for good; protected by &uma_device.gems_lock */
 	bool shared;
 	/** @zapped: the device shall not find it any more; protected by the dma_resv lock */
 	bool zapped;
@@ -84,8 +85,6 @@ struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size
 struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 					       struct dma_buf_attachment *attach,
 					       struct sg_table *sgt);
-int uma_gem_handle_to_fd(struct drm_device *drm, struct drm_file *file, u32 handle, u32 flags,
-			 int *fd);
 struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle);
 void uma_bo_put(struct uma_bo *bo);
 struct sg_table *uma_bo_pin(struct uma_bo *bo);

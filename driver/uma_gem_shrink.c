@@ -311,10 +311,14 @@ static int uma_bo_advise(struct uma_device *uma, struct uma_bo *bo, u32 advice)
 	ret = dma_resv_lock_interruptible(obj->resv, NULL);
 	if (ret)
 		return ret;
-	if (bo->shared) {
+	/* Either an export sees that it may be purged, or we see the export. */
+	mutex_lock(&uma->gems_lock);
+	if (bo->shared)
 		ret = -EBUSY;
-	} else if (!uma_bo_purged(bo)) {
+	else if (!uma_bo_purged(bo))
 		WRITE_ONCE(bo->shmem.madv, advice == DRM_UMA_MADV_DONTNEED);
+	mutex_unlock(&uma->gems_lock);
+	if (!ret && !uma_bo_purged(bo)) {
 		if (bo->shmem.madv) {
 			mutex_lock(&uma->shrink_lock);
 			uma_shrink_add_locked(uma, bo);

@@ -4,12 +4,14 @@
  * short.
  */
 #include <dirent.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "task.h"
@@ -201,6 +203,80 @@ TEST_F(madvise, export_dontneed)
 		SKIP("memory was short");
 	fd = prime_export(self->c.fd, self->b.handle);
 	close(fd);
+}
+
+/* An export that fails has given nothing away. */
+TEST_F(madvise, export_fails)
+{
+	struct rlimit limit, none = { 0 };
+	int fd;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	none.rlim_max = limit.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(-EMFILE, prime_export_try(self->c.fd, self->b.handle, DRM_CLOEXEC, &fd));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	dontneed(self->c.fd, self->b.handle);
+}
+
+#define LARGE	(128ull << 20)
+
+struct exporter {
+	struct client *c;
+	__u32 handle;
+	int fd;
+	int ret;
+};
+
+static void *bind_large(void *p)
+{
+	struct exporter *e = p;
+
+	ASSERT_EQ(0, vm_map_try(e->c->fd, e->c->vm, e->handle, 0, client_va(e->c, LARGE), LARGE,
+				0));
+	return NULL;
+}
+
+static void *export_large(void *p)
+{
+	struct exporter *e = p;
+
+	e->ret = prime_export_try(e->c->fd, e->handle, DRM_CLOEXEC, &e->fd);
+	return NULL;
+}
+
+/*
+ * A buffer whose memory is still being allocated is exported, closed meanwhile, and another one,
+ * that may be purged, gets its handle: that one is not what is given away.
+ */
+TEST_F_TIMEOUT(madvise, export_meets_close, 240)
+{
+	const __u32 both = DRM_UMA_BO_INFO_EXPORTED | DRM_UMA_BO_INFO_DONTNEED;
+	unsigned int i, same = 0;
+
+	for (i = 0; i < 10; i++) {
+		struct exporter e = { .c = &self->c, .handle = bo_create(self->c.fd, LARGE, 0) };
+		pthread_t binder, exporter;
+		__u32 other;
+
+		ASSERT_EQ(0, pthread_create(&binder, NULL, bind_large, &e));
+		usleep(2000 + 1000 * i);
+		ASSERT_EQ(0, pthread_create(&exporter, NULL, export_large, &e));
+		usleep(5000);
+		gem_close(self->c.fd, e.handle);
+		other = bo_create(self->c.fd, PAGE, 0);
+		same += other == e.handle;
+		dontneed(self->c.fd, other);
+		ASSERT_EQ(0, pthread_join(exporter, NULL));
+		ASSERT_EQ(0, pthread_join(binder, NULL));
+		EXPECT_NE(both, flags_of(self->c.fd, other) & both);
+		EXPECT_TRUE(!e.ret || e.ret == -ENOENT || e.ret == -EBUSY);
+		if (!e.ret)
+			close(e.fd);
+		gem_close(self->c.fd, other);
+		vm_unmap(self->c.fd, self->c.vm, self->c.va - LARGE - PAGE, LARGE);
+	}
+	harness_diag("%u of %u had the same handle", same, i);
 }
 
 /* --- purging ---------------------------------------------------------------------- */
