@@ -3,7 +3,6 @@
  * Unified-memory accelerators: the module, the ioctls, open and close.
  */
 #include <linux/capability.h>
-#include <linux/compat.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/platform_device.h>
@@ -143,58 +142,12 @@ static const struct drm_ioctl_desc uma_ioctls[] = {
 	UMA_IOCTL(COUNTERS, uma_ioctl_counters),
 };
 
-/*
- * The core is going to write all of it anyway, so a byte of each page may well be
- * written now. That costs less than to walk the page table, as every submit would.
- */
-static bool uma_writeable(char __user *to, size_t size)
-{
-	size_t i;
-	char c;
-
-	for (i = 0; i < size; i = min(size - 1, i + PAGE_SIZE)) {
-		if (get_user(c, to + i) || put_user(c, to + i))
-			return false;
-		if (i == size - 1)
-			break;
-	}
-	return true;
-}
-
-/*
- * What a call has made is there before the core copies its answer out, and would
- * be left behind if that failed: nobody would know its number. So see first that
- * it can be written to. Somebody may still unmap it meanwhile, and then has what
- * was made until the file is closed.
- */
-static long uma_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	unsigned int nr = DRM_IOCTL_NR(cmd);
-
-	if (nr >= DRM_COMMAND_BASE && nr < DRM_COMMAND_END && (_IOC_DIR(cmd) & _IOC_READ) &&
-	    !uma_writeable((char __user *)arg, _IOC_SIZE(cmd)))
-		return -EFAULT;
-	return drm_ioctl(file, cmd, arg);
-}
-
-#ifdef CONFIG_COMPAT
-/* There is nothing to translate in what is ours; the core's goes its own way. */
-static long uma_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	if (DRM_IOCTL_NR(cmd) >= DRM_COMMAND_BASE && DRM_IOCTL_NR(cmd) < DRM_COMMAND_END)
-		return uma_ioctl(file, cmd, (unsigned long)compat_ptr(arg));
-	return drm_compat_ioctl(file, cmd, arg);
-}
-#else
-#define uma_compat_ioctl NULL
-#endif
-
 static const struct file_operations uma_fops = {
 	.owner = THIS_MODULE,
 	.open = accel_open,
 	.release = drm_release,
-	.unlocked_ioctl = uma_ioctl,
-	.compat_ioctl = uma_compat_ioctl,
+	.unlocked_ioctl = drm_ioctl,
+	.compat_ioctl = drm_compat_ioctl,
 	.poll = drm_poll,
 	.read = drm_read,
 	.llseek = noop_llseek,

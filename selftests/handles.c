@@ -214,54 +214,79 @@ TEST_F(handle, valid)
 	EXPECT_EQ(expected, use(&self->c, self->queue, variant->use, handle));
 }
 
+#define NOWHERE	3
+
+/* The arguments of an ioctl, which the kernel can read and not write. */
+static int call_read_only(int fd, unsigned long request, void *page, const void *args, size_t size)
+{
+	int ret;
+
+	memcpy(page, args, size);
+	ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
+	ret = do_ioctl(fd, request, page);
+	ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
+	return ret;
+}
+
 /*
- * Arguments that can be read but not written: nobody would learn the number of what the call made,
- * so it makes nothing. The numbers that are given out next tell.
+ * The answer cannot be written: the core of DRM says so after the call, for all drivers, and what
+ * was made is the file's like anything else. It has the number that was next, uses up no more than
+ * that, and goes with the file.
  */
 TEST(number_goes_nowhere)
 {
 	struct drm_uma_bo_create bo = { .size = PAGE };
-	struct drm_uma_vm_create vm = {};
-	struct drm_uma_queue_create queue = {};
-	__u32 before[3], after[3];
+	struct drm_uma_vm_create vm = { 0 };
+	struct drm_uma_queue_create queue = { .instances = 1, .priority = DRM_UMA_PRIORITY_NORMAL };
+	__u32 first[3], i;
 	struct client c;
 	void *page;
-	int i;
 
 	client_open(&c);
 	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_TRUE(page != MAP_FAILED);
-	before[0] = bo_create(c.fd, PAGE, 0);
-	before[1] = vm_create(c.fd);
-	before[2] = queue_create(c.fd, c.vm, 0);
-	gem_close(c.fd, before[0]);
-	ASSERT_EQ(0, vm_destroy_try(c.fd, before[1]));
-	ASSERT_EQ(0, queue_destroy_try(c.fd, before[2]));
-
+	first[0] = bo_create(c.fd, PAGE, 0);
+	first[1] = vm_create(c.fd);
+	first[2] = queue_create(c.fd, c.vm, 0);
 	queue.vm_id = c.vm;
-	queue.instances = 1;
-	queue.priority = DRM_UMA_PRIORITY_NORMAL;
-	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
-		memcpy(page, &bo, sizeof(bo));
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
-		EXPECT_EQ(-EFAULT, do_ioctl(c.fd, DRM_IOCTL_UMA_BO_CREATE, page));
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
-		memcpy(page, &vm, sizeof(vm));
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
-		EXPECT_EQ(-EFAULT, do_ioctl(c.fd, DRM_IOCTL_UMA_VM_CREATE, page));
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ | PROT_WRITE));
-		memcpy(page, &queue, sizeof(queue));
-		ASSERT_EQ(0, mprotect(page, PAGE, PROT_READ));
-		EXPECT_EQ(-EFAULT, do_ioctl(c.fd, DRM_IOCTL_UMA_QUEUE_CREATE, page));
+	for (i = 0; i < NOWHERE; i++) {
+		EXPECT_EQ(-EFAULT, call_read_only(c.fd, DRM_IOCTL_UMA_BO_CREATE, page, &bo,
+						  sizeof(bo)));
+		EXPECT_EQ(-EFAULT, call_read_only(c.fd, DRM_IOCTL_UMA_VM_CREATE, page, &vm,
+						  sizeof(vm)));
+		EXPECT_EQ(-EFAULT, call_read_only(c.fd, DRM_IOCTL_UMA_QUEUE_CREATE, page, &queue,
+						  sizeof(queue)));
 	}
-	after[0] = bo_create(c.fd, PAGE, 0);
-	after[1] = vm_create(c.fd);
-	after[2] = queue_create(c.fd, c.vm, 0);
-	for (i = 0; i < 3; i++)
-		EXPECT_EQ(before[i], after[i]);
+	EXPECT_EQ(first[0] + NOWHERE + 1, bo_create(c.fd, PAGE, 0));
+	EXPECT_EQ(first[1] + NOWHERE + 1, vm_create(c.fd));
+	EXPECT_EQ(first[2] + NOWHERE + 1, queue_create(c.fd, c.vm, 0));
+	/* Who guesses the number can use it, and let go of it. */
+	EXPECT_EQ(0, gem_close_try(c.fd, first[0] + 1));
+	EXPECT_EQ(0, vm_destroy_try(c.fd, first[1] + 1));
+	EXPECT_EQ(0, queue_destroy_try(c.fd, first[2] + 1));
 	munmap(page, PAGE);
 	client_close(&c);
+}
+
+/* ... and with the file it goes. */
+TEST(nothing_stays_of_it)
+{
+	long long bos = counter("bo_count");
+	struct drm_uma_bo_create bo = { .size = PAGE };
+	void *page;
+	int fd, i;
+
+	if (bos < 0)
+		SKIP("no debugfs");
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(page != MAP_FAILED);
+	fd = dev_open();
+	for (i = 0; i < NOWHERE; i++)
+		EXPECT_EQ(-EFAULT, call_read_only(fd, DRM_IOCTL_UMA_BO_CREATE, page, &bo,
+						  sizeof(bo)));
+	EXPECT_EQ(bos + NOWHERE, counter("bo_count"));
+	close(fd);
+	EXPECT_EQ(bos, counter("bo_count"));
 }
 
 HARNESS_MAIN
