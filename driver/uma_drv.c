@@ -81,6 +81,26 @@ static void uma_postclose(struct drm_device *drm, struct drm_file *file)
 	kfree(client);
 }
 
+/**
+ * uma_enter - keep a device from going that is not lost
+ * @uma: device
+ * @idx: out: for drm_dev_exit()
+ *
+ * Every unplug of a DRM device waits for drm_dev_exit(). So there is no access to
+ * user memory in between: whoever is to bring a page can take as long as he likes.
+ *
+ * Return: false if the device is lost or has gone.
+ */
+bool uma_enter(struct uma_device *uma, int *idx)
+{
+	if (!drm_dev_enter(&uma->drm, idx))
+		return false;
+	if (!READ_ONCE(uma->lost))
+		return true;
+	drm_dev_exit(*idx);
+	return false;
+}
+
 /*
  * What needs the device fails once the device is lost. Cleaning up and asking
  * what happened go on working until it is unplugged as well, which the core
@@ -90,27 +110,36 @@ static void uma_postclose(struct drm_device *drm, struct drm_file *file)
 static int func##_entry(struct drm_device *drm, void *data,		\
 			struct drm_file *file)				\
 {									\
-	int idx, ret = -ENODEV;						\
+	int idx, ret;							\
 									\
-	if (!drm_dev_enter(drm, &idx))					\
-		return ret;						\
-	if (!READ_ONCE(to_uma_device(drm)->lost))			\
-		ret = func(drm, data, file);				\
+	if (!uma_enter(to_uma_device(drm), &idx))			\
+		return -ENODEV;						\
+	ret = func(drm, data, file);					\
 	drm_dev_exit(idx);						\
 	return ret;							\
 }
 
-UMA_IOCTL_DEVICE(uma_ioctl_query)
+/* The same where user memory is read or written: func() enters once it has what it needs. */
+#define UMA_IOCTL_USER_MEMORY(func)					\
+static int func##_entry(struct drm_device *drm, void *data,		\
+			struct drm_file *file)				\
+{									\
+	if (READ_ONCE(to_uma_device(drm)->lost))			\
+		return -ENODEV;						\
+	return func(drm, data, file);					\
+}
+
+UMA_IOCTL_USER_MEMORY(uma_ioctl_query)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_create)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_mmap_offset)
-UMA_IOCTL_DEVICE(uma_ioctl_bo_import_user)
+UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_import_user)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_info)
-UMA_IOCTL_DEVICE(uma_ioctl_bo_label)
-UMA_IOCTL_DEVICE(uma_ioctl_bo_sync)
+UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_label)
+UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_sync)
 UMA_IOCTL_DEVICE(uma_ioctl_vm_create)
-UMA_IOCTL_DEVICE(uma_ioctl_vm_bind)
+UMA_IOCTL_USER_MEMORY(uma_ioctl_vm_bind)
 UMA_IOCTL_DEVICE(uma_ioctl_queue_create)
-UMA_IOCTL_DEVICE(uma_ioctl_submit)
+UMA_IOCTL_USER_MEMORY(uma_ioctl_submit)
 UMA_IOCTL_DEVICE(uma_ioctl_timestamp)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_madvise)
 
@@ -296,7 +325,7 @@ static int uma_query_reply(struct drm_uma_query *args, const void *data, size_t 
 	return uma_reply(args->data, &args->size, data, size);
 }
 
-/* DRM_IOCTL_UMA_QUERY */
+/* DRM_IOCTL_UMA_QUERY. All of this stays as it was found, until the last file is closed. */
 int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_uma_query_engine engines[UMA_MAX_ENGINES];

@@ -393,7 +393,7 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 	struct drm_uma_bo_import_user *args = data;
 	struct drm_gem_object *obj;
 	struct uma_bo *bo;
-	int ret;
+	int idx, ret;
 
 	if (args->handle || (args->flags & ~DRM_UMA_USER_READONLY) || !PAGE_ALIGNED(args->addr))
 		return -EINVAL;
@@ -409,9 +409,15 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 	bo->user = uma_user_pin(uma, args->addr, args->size, args->flags & DRM_UMA_USER_READONLY);
 	if (IS_ERR(bo->user)) {
 		ret = PTR_ERR(bo->user);
-		kfree(bo);
-		return ret;
+		goto err_bo;
 	}
+	if (!uma_enter(uma, &idx)) {
+		ret = -ENODEV;
+		goto err_user;
+	}
+	ret = uma_user_map(bo->user);
+	if (ret)
+		goto err_device;
 	drm_gem_private_object_init(drm, obj, args->size);
 	bo->flags = DRM_UMA_BO_INFO_USER;
 	if (bo->user->readonly)
@@ -420,6 +426,15 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 
 	ret = drm_gem_handle_create(file, obj, &args->handle);
 	uma_bo_put(bo);
+	drm_dev_exit(idx);
+	return ret;
+
+err_device:
+	drm_dev_exit(idx);
+err_user:
+	uma_user_unpin(bo->user);
+err_bo:
+	kfree(bo);
 	return ret;
 }
 
@@ -504,8 +519,9 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 	u64 start = 0, end = range->offset + range->size;
 	struct sg_table *sgt;
 	struct scatterlist *sg;
-	int i, ret;
+	int i, idx, ret;
 
+	/* Its exporter may wait for jobs of others: not where an unplug waits for us. */
 	if (drm_gem_is_imported(obj)) {
 		struct dma_buf *buf = obj->import_attach->dmabuf;
 
@@ -516,9 +532,12 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		return ret;
 	}
 
+	if (!uma_enter(to_uma_device(obj->dev), &idx))
+		return -ENODEV;
 	sgt = uma_bo_pin(bo);
-	if (IS_ERR(sgt))
-		return PTR_ERR(sgt);
+	ret = PTR_ERR_OR_ZERO(sgt);
+	if (ret)
+		goto out;
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		u64 from = max(start, range->offset);
 		u64 to = min(start + sg_dma_len(sg), end);
@@ -531,7 +550,9 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		start += sg_dma_len(sg);
 	}
 	uma_bo_unpin(bo);
-	return 0;
+out:
+	drm_dev_exit(idx);
+	return ret;
 }
 
 /* DRM_IOCTL_UMA_BO_SYNC */

@@ -17,7 +17,7 @@ struct uma_device;
 struct uma_mapping;
 
 /**
- * struct uma_user_pages - user memory that the device can reach
+ * struct uma_user_pages - user memory that the device uses in place
  */
 struct uma_user_pages {
 	/** @uma: device */
@@ -30,11 +30,14 @@ struct uma_user_pages {
 	unsigned long count;
 	/** @readonly: the device only reads */
 	bool readonly;
-	/** @sgt: mapped for the device */
+	/** @mapped: the device can reach it */
+	bool mapped;
+	/** @sgt: its pages, with their addresses for the device once they are mapped */
 	struct sg_table sgt;
 };
 
 struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, bool readonly);
+int uma_user_map(struct uma_user_pages *user);
 void uma_user_unpin(struct uma_user_pages *user);
 
 /**

@@ -96,11 +96,14 @@ static int uma_user_pin_pages(struct uma_user_pages *user, unsigned long addr)
 }
 
 /**
- * uma_user_pin - give the device access to memory of the calling process
- * @uma: device
+ * uma_user_pin - pin memory of the calling process
+ * @uma: device that is to use it
  * @addr: first byte, page-aligned
  * @size: bytes, whole pages
  * @readonly: the device only reads
+ *
+ * It may take as long as it likes for its pages to come. The device needs not be
+ * there.
  *
  * Return: pinned memory; -EFAULT nothing there or not writable; -EOPNOTSUPP not
  * of a kind that can be pinned; -ENOMEM; -EINTR.
@@ -136,15 +139,9 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 					GFP_KERNEL_ACCOUNT);
 	if (ret)
 		goto err_pages;
-	ret = dma_map_sgtable(uma->drm.dev, &user->sgt, uma_user_dir(user),
-			      uma_user_attrs(user));
-	if (ret)
-		goto err_sgt;
 	atomic_long_add(user->count, &uma->pinned_pages);
 	return user;
 
-err_sgt:
-	sg_free_table(&user->sgt);
 err_pages:
 	unpin_user_pages(user->pages, user->count);
 err_array:
@@ -158,13 +155,30 @@ err_free:
 }
 
 /**
- * uma_user_unpin - undo uma_user_pin()
+ * uma_user_map - let the device reach pinned memory
+ * @user: pinned memory
+ *
+ * Return: 0 or an error.
+ */
+int uma_user_map(struct uma_user_pages *user)
+{
+	int ret;
+
+	ret = dma_map_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
+			      uma_user_attrs(user));
+	user->mapped = !ret;
+	return ret;
+}
+
+/**
+ * uma_user_unpin - undo uma_user_pin(), and uma_user_map()
  * @user: pinned memory
  */
 void uma_user_unpin(struct uma_user_pages *user)
 {
-	dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
-			  uma_user_attrs(user));
+	if (user->mapped)
+		dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
+				  uma_user_attrs(user));
 	sg_free_table(&user->sgt);
 	unpin_user_pages_dirty_lock(user->pages, user->count, !user->readonly);
 	atomic_long_sub(user->count, &user->uma->pinned_pages);

@@ -452,16 +452,13 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 	kvfree(submit->args);
 }
 
+/* Once the caller's arrays have been copied, and with the device kept from going. */
 static int uma_submit_run(struct uma_submit *submit)
 {
 	struct uma_client *client = submit->file->driver_priv;
 	int ret;
 
-	submit->jobs = kvcalloc(submit->count, sizeof(*submit->jobs), GFP_KERNEL_ACCOUNT);
-	if (!submit->jobs)
-		return -ENOMEM;
-	ret = uma_submit_check(submit);
-	ret = ret ?: uma_submit_prepare(submit);
+	ret = uma_submit_prepare(submit);
 	if (ret)
 		return ret;
 
@@ -492,7 +489,7 @@ int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 		.count = args->jobs.count,
 		.signals = LIST_HEAD_INIT(submit.signals),
 	};
-	int ret;
+	int idx, ret;
 
 	if (args->flags || args->failed_job)
 		return -EINVAL;
@@ -502,11 +499,18 @@ int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 	submit.args = uma_copy_array(&args->jobs, sizeof(*submit.args), &submit.failed);
 	if (IS_ERR(submit.args)) {
 		ret = PTR_ERR(submit.args);
-		submit.args = NULL;
-	} else {
-		ret = uma_submit_run(&submit);
-		uma_submit_cleanup(&submit);
+		goto out;
 	}
+	submit.jobs = kvcalloc(submit.count, sizeof(*submit.jobs), GFP_KERNEL_ACCOUNT);
+	ret = submit.jobs ? uma_submit_check(&submit) : -ENOMEM;
+	if (!ret && !uma_enter(submit.uma, &idx))
+		ret = -ENODEV;
+	if (!ret) {
+		ret = uma_submit_run(&submit);
+		drm_dev_exit(idx);
+	}
+	uma_submit_cleanup(&submit);
+out:
 	if (!ret)
 		args->failed_job = submit.count;
 	else if (ret != -EINTR && ret != -ERESTARTSYS)

@@ -360,7 +360,7 @@ int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
 	struct drm_uma_vm_bind *args = data;
 	struct uma_bind bind = { .count = args->ops.count };
 	struct uma_vm *vm;
-	int ret;
+	int idx, ret;
 	u32 i;
 
 	if (args->failed_op)
@@ -382,11 +382,15 @@ int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
 		goto out;
 	bind.failed = 0;
 
+	ret = -ENODEV;
+	if (!uma_enter(uma, &idx))
+		goto out;
 	ret = -ENOENT;
 	vm = uma_vm_find(client, args->vm_id);
 	if (vm)
 		ret = uma_bind_ops(&bind, file, vm);
 	uma_vm_put(vm);
+	drm_dev_exit(idx);
 out:
 	if (!ret)
 		args->failed_op = bind.count;

@@ -2,15 +2,19 @@
 /*
  * Devices that leave while they are used: taken away, unplugged, unbound.
  */
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <linux/dma-buf.h>
+#include <linux/userfaultfd.h>
 
 #include "instance.h"
 #include "task.h"
@@ -302,6 +306,159 @@ TEST_F(leave, file_stays_open)
 	}
 	for (i = 0; i < 10; i++)
 		EXPECT_EQ(0, close(fds[i]));
+}
+
+/* --- memory that does not arrive ------------------------------------------------------------- */
+
+enum reader_of {
+	OF_ANSWER, OF_USER_MEMORY, OF_LABEL, OF_RANGES, OF_OPS, OF_JOBS, OF_SYNCS, OF_BOS,
+	OF_COUNTERS,
+	READERS,
+};
+
+struct reader {
+	struct leave_fixture *self;
+	enum reader_of of;
+	pthread_t thread;
+	__u32 queue;
+	void *page;
+	int ret;
+};
+
+struct readers {
+	struct reader reader[READERS];
+	int uffd;
+	__u8 *pages;
+	bool left;
+	bool late;
+};
+
+/* An ioctl that needs what is on a page, by its kind. */
+static int reader_call(struct reader *r)
+{
+	struct drm_uma_array page = array_of(r->page, 64, 1);
+	struct drm_uma_counters_get counters = {
+		.queue_id = r->queue, .size = PAGE, .data = (uintptr_t)r->page,
+	};
+	struct drm_uma_bo_sync sync = { .ranges = page };
+	struct drm_uma_job job = { .queue_id = r->queue };
+	__u32 id, size = PAGE;
+	int fd = r->self->c.fd;
+
+	switch (r->of) {
+	case OF_ANSWER:
+		return query_try(fd, DRM_UMA_QUERY_DEVICE, 0, r->page, &size);
+	case OF_USER_MEMORY:
+		return bo_import_user_try(fd, r->page, PAGE, 0, &id);
+	case OF_LABEL:
+		return bo_label_try(fd, r->self->data.handle, r->page, 8);
+	case OF_RANGES:
+		return do_ioctl(fd, DRM_IOCTL_UMA_BO_SYNC, &sync);
+	case OF_OPS:
+		return vm_bind_try(fd, r->self->c.vm, r->page, 1, NULL);
+	case OF_JOBS:
+		return submit_try(fd, r->page, 1, NULL);
+	case OF_SYNCS:
+		job.syncs = page;
+		return submit_try(fd, &job, 1, NULL);
+	case OF_BOS:
+		job.bos = page;
+		return submit_try(fd, &job, 1, NULL);
+	default:
+		return do_ioctl(fd, DRM_IOCTL_UMA_COUNTERS, &counters);
+	}
+}
+
+static void *reader_run(void *p)
+{
+	struct reader *r = p;
+
+	r->ret = reader_call(r);
+	return NULL;
+}
+
+/* Who waits for the page of an ioctl waits no longer. */
+static void pages_arrive(struct readers *all)
+{
+	struct uffdio_zeropage zero = {
+		.range = { .start = (uintptr_t)all->pages, .len = READERS * PAGE },
+	};
+
+	EXPECT_EQ(0, do_ioctl(all->uffd, UFFDIO_ZEROPAGE, &zero));
+}
+
+/* If the device does not go without them, they arrive in the end, so that it can. */
+static void *pages_arrive_late(void *p)
+{
+	struct readers *all = p;
+	int i;
+
+	for (i = 0; i < 600 && !__atomic_load_n(&all->left, __ATOMIC_ACQUIRE); i++)
+		usleep(100000);
+	all->late = !__atomic_load_n(&all->left, __ATOMIC_ACQUIRE);
+	pages_arrive(all);
+	return NULL;
+}
+
+/*
+ * A page that does not arrive, because the file system or the process that is to bring it takes its
+ * time, holds up who needs it and nobody else: the device goes, with ioctls waiting for one.
+ */
+TEST_F_TIMEOUT(leave, pages_do_not_arrive, 240)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct readers all = { 0 };
+	bool waiting[READERS] = { 0 };
+	unsigned int i, count = 0;
+	struct uffd_msg msg;
+	pthread_t late;
+
+	all.uffd = (int)syscall(__NR_userfaultfd, O_CLOEXEC);
+	if (all.uffd < 0)
+		SKIP("no userfaultfd");
+	ASSERT_EQ(0, do_ioctl(all.uffd, UFFDIO_API, &api));
+	all.pages = mmap(NULL, READERS * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	ASSERT_TRUE(all.pages != MAP_FAILED);
+	reg.range.start = (uintptr_t)all.pages;
+	reg.range.len = READERS * PAGE;
+	ASSERT_EQ(0, do_ioctl(all.uffd, UFFDIO_REGISTER, &reg));
+	for (i = 0; i < READERS; i++) {
+		struct reader *r = &all.reader[i];
+
+		r->self = self;
+		r->of = (enum reader_of)i;
+		r->page = all.pages + i * PAGE;
+		r->queue = queue_create(self->c.fd, self->c.vm, 0);
+		ASSERT_EQ(0, pthread_create(&r->thread, NULL, reader_run, r));
+	}
+	while (count < READERS) {
+		struct pollfd p = { .fd = all.uffd, .events = POLLIN };
+
+		ASSERT_EQ(1, poll(&p, 1, 60000));
+		ASSERT_EQ((ssize_t)sizeof(msg), read(all.uffd, &msg, sizeof(msg)));
+		ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
+		i = (unsigned int)((msg.arg.pagefault.address - (uintptr_t)all.pages) / PAGE);
+		ASSERT_LT(i, READERS);
+		count += !waiting[i];
+		waiting[i] = true;
+	}
+	ASSERT_EQ(0, pthread_create(&late, NULL, pages_arrive_late, &all));
+	leave(self);
+	__atomic_store_n(&all.left, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(0, pthread_join(late, NULL));
+	EXPECT_FALSE(all.late);
+	/* What they were about to do they do not. */
+	for (i = 0; i < READERS; i++) {
+		int ret;
+
+		ASSERT_EQ(0, pthread_join(all.reader[i].thread, NULL));
+		ret = all.reader[i].ret;
+		EXPECT_TRUE(ret == -ENODEV || ret == -EINVAL ||
+			    (!ret && (i == OF_ANSWER || i == OF_COUNTERS)));
+	}
+	close(all.uffd);
 }
 
 /* --- and comes back -------------------------------------------------------------------------- */
