@@ -4,6 +4,7 @@
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
+#include <linux/export.h>
 #include <linux/interrupt.h>
 #include <linux/math64.h>
 #include <linux/mod_devicetable.h>
@@ -13,6 +14,8 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
+
+#include <kunit/visibility.h>
 
 #include "compat.h"
 #include "uma_device.h"
@@ -346,15 +349,24 @@ static struct regmap *uma_map_regs(struct platform_device *pdev)
 #endif
 }
 
-/* An emulated device brings its own. */
-static struct regmap *uma_find_regs(struct platform_device *pdev)
+/**
+ * uma_find_regs - find the registers of a device
+ * @pdev: device
+ *
+ * Those of an emulated device are with its parent, by their name: a parent may have
+ * registers of its own.
+ *
+ * Return: registers or an error.
+ */
+struct regmap *uma_find_regs(struct platform_device *pdev)
 {
-	struct regmap *regs = dev_get_regmap(&pdev->dev, NULL);
+	struct regmap *regs = NULL;
 
-	if (!regs && pdev->dev.parent)
-		regs = dev_get_regmap(pdev->dev.parent, NULL);
+	if (pdev->dev.parent)
+		regs = dev_get_regmap(pdev->dev.parent, UMA_REGMAP);
 	return regs ?: uma_map_regs(pdev);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_find_regs);
 
 static void uma_release_device(struct drm_device *drm, void *data)
 {

@@ -284,6 +284,7 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 }
 
 u32 uma_read(struct uma_device *uma, u32 reg);
+struct regmap *uma_find_regs(struct platform_device *pdev);
 void uma_write(struct uma_device *uma, u32 reg, u32 value);
 u64 uma_read64(struct uma_device *uma, u32 reg);
 void uma_write64(struct uma_device *uma, u32 reg, u64 value);

@@ -14,6 +14,9 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+/* The regmap of a device that has no registers in memory, on its parent */
+#define UMA_REGMAP			"uma"
+
 /* Identification, read-only */
 #define UMA_REG_MAGIC			0x0000
 #define   UMA_MAGIC			0x31414d55	/* "UMA1" */

@@ -31,6 +31,7 @@ static DEFINE_IDA(emu_ids);
 static struct emu_device *emu_default;
 
 static const struct regmap_config emu_regmap_config = {
+	.name		= UMA_REGMAP,
 	.reg_bits	= 32,
 	.val_bits	= 32,
 	.reg_stride	= 4,
