@@ -372,20 +372,20 @@ int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *fil
 	struct uma_device *uma = to_uma_device(drm);
 	struct drm_uma_timestamp *args = data;
 	u64 before, after, device;
-	unsigned long flags;
 	int i;
 
 	if (args->device || args->cpu_ns || args->error_ns || args->pad)
 		return -EINVAL;
 
-	/* Somebody may come in between: the closest of some pairs is the best. */
+	/*
+	 * Somebody may come in between: the closest of some pairs is the best. Interrupts
+	 * stay on, as reading the device takes a lock that sleeps on some kernels.
+	 */
 	args->error_ns = U64_MAX;
-	for (i = 0; i < 4; i++) {
-		local_irq_save(flags);
+	for (i = 0; i < 8; i++) {
 		before = ktime_get_ns();
 		device = uma_read64(uma, UMA_REG_TIMESTAMP_LO);
 		after = ktime_get_ns();
-		local_irq_restore(flags);
 		if (after - before >= args->error_ns)
 			continue;
 		args->error_ns = after - before;

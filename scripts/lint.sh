@@ -10,7 +10,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-checks="walls spdx paths length shellcheck codespell checkpatch kernel_doc uapi symbols abi install clang tools clang_tidy"
+checks="walls rt spdx paths length shellcheck codespell checkpatch kernel_doc uapi symbols abi install clang tools clang_tidy"
 jobs=$(nproc)
 # Sources that clang-tidy (as the preprocessor leaves them) and checkpatch had nothing to say about
 tidy_cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma/tidy
@@ -55,6 +55,16 @@ some() { [ -n "$1" ] || { result 1 "there is something for this check to look at
 # The include walls between the parts, and that their checker finds a breach in each.
 check_walls() {
 	exec scripts/check-walls --test
+}
+
+# Where a kernel's spinlocks sleep (PREEMPT_RT), none can be taken with interrupts or preemption off by other means: the
+# driver leaves both to its locks.
+check_rt() {
+	local out list
+	list=$(files 'driver/*.c' 'driver/emu/*.c')
+	some "$list" || return
+	out=$(xargs -d '\n' grep -nE '\b(local_irq_(save|disable)|preempt_disable|get_cpu)\b' <<<"$list")
+	none "the driver turns off interrupts and preemption by its locks only" "$out"
 }
 
 # A licence in the first lines of every file, and the licence that its place asks for.
