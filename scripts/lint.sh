@@ -351,6 +351,17 @@ check_clang_tidy() {
 	count=$(grep -c . "$1/compile_commands.txt" 2>/dev/null)
 	[ "${count:-0}" -gt 0 ] || { result 1 "there are sources to look at"; return; }
 	mkdir -p "$tidy_cache" && find "$tidy_cache" -type f -mtime +30 -delete
+	# In the tree, where the settings are found, and never kept: it is not clean.
+	cat >"$1/planted.c" <<-'EOF'
+		#include <stdlib.h>
+		int null(int *p) { return p ? 0 : *p; }
+		int leak(int n) { char *p = malloc(8); if (p) p[0] = 1; return n; }
+		int dead(int n) { int x = n + 1; x = n; return x; }
+	EOF
+	out=$(scripts/lint.sh --tidy-one "$1/planted.c -std=gnu11" 2>&1 |
+		grep -oE 'clang-analyzer-(core|unix|deadcode)' | sort -u | tr '\n' ' ')
+	[ "$out" = "clang-analyzer-core clang-analyzer-deadcode clang-analyzer-unix " ]
+	result $? "clang-tidy follows paths: a null pointer, a leak and a dead store are found" "$out"
 	out=$(xargs -d '\n' -P "$jobs" -n 1 scripts/lint.sh --tidy-one <"$1/compile_commands.txt" 2>&1)
 	none "clang-tidy has nothing to say about $count sources" "$out"
 }
