@@ -33,6 +33,7 @@
 #include <linux/ktime.h>
 #include <linux/list_lru.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit_types.h>
 #include <linux/regmap.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
@@ -197,14 +198,14 @@ struct uma_device {
 	struct work_struct reset_work;
 	/** @kick_work: pushes jobs that could not be pushed before */
 	struct work_struct kick_work;
-	/** @event_work: tells user space what is noted in the next two */
+	/** @event_work: tells user space what is noted in @events */
 	struct delayed_work event_work;
-	/** @event_resets: engines that were reset, and the device */
-	unsigned long event_resets;
-	/** @event_faults: engines on which a job faulted, and that the device is lost */
-	unsigned long event_faults;
-	/** @event_last: when user space was told last, in jiffies */
-	unsigned long event_last;
+	/** @events: engines that were reset, that the device was, that it is lost */
+	unsigned long events;
+	/** @event_next: when user space may be told of the next reset, in jiffies */
+	unsigned long event_next;
+	/** @log: how often each kind of line may come */
+	struct ratelimit_state log[UMA_LOG_KINDS];
 	/** @coredump: what is known of the last failure; NULL without CONFIG_DEV_COREDUMP */
 	struct uma_coredump *coredump;
 	/** @reset_count: resets of engines and of the device */
@@ -283,8 +284,8 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 	return engine->started ? ktime_to_ns(ktime_sub(ktime_get(), engine->started)) : 0;
 }
 
-u32 uma_read(struct uma_device *uma, u32 reg);
 struct regmap *uma_find_regs(struct platform_device *pdev);
+u32 uma_read(struct uma_device *uma, u32 reg);
 void uma_write(struct uma_device *uma, u32 reg, u32 value);
 u64 uma_read64(struct uma_device *uma, u32 reg);
 void uma_write64(struct uma_device *uma, u32 reg, u64 value);

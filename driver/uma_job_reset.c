@@ -177,7 +177,6 @@ static void uma_engine_give_up(struct uma_engine *engine)
 		state.slot = engine->result.slot;
 		state.fault_addr = engine->result.fault_addr;
 		trace_uma_fault(engine, engine->job->queue, &engine->result);
-		uma_event_fault(engine);
 	} else if (READ_ONCE(uma->lost)) {
 		error = -ENODEV;
 	}
@@ -189,8 +188,10 @@ static void uma_engine_give_up(struct uma_engine *engine)
 	spin_unlock_irq(&engine->lock);
 
 	/* Before the fence: who sees that can ask the queue for the reason. */
-	if (state.flags)
+	if (state.flags) {
 		uma_queue_guilty(done.queue, &state);
+		uma_event_job(engine, done.queue->pid, done.number, &state);
+	}
 	atomic_inc(&engine->reset_count);
 	uma_engine_signal(engine, &done);
 }
@@ -296,7 +297,8 @@ static void uma_reset_device(struct uma_device *uma)
 		uma->lost = true;
 	mutex_unlock(&uma->hw_lock);
 	trace_uma_reset(uma, "device", ret);
-	uma_event_reset(uma, NULL);
+	if (!ret)
+		uma_event_reset(uma, NULL);
 
 	/* Before the first fence says -ENODEV: who sees that finds the queue lost. */
 	if (ret)
@@ -309,7 +311,8 @@ static void uma_reset_device(struct uma_device *uma)
 		/* One that was pulled out is no surprise. */
 		if (ret != -ENODEV) {
 			uma_coredump_wedged(uma);
-			drm_err(&uma->drm, "device does not come back from a reset\n");
+			drm_err(&uma->drm, "device is lost: it does not come back from a reset (%d)\n",
+				ret);
 		}
 		uma_coredump_send(uma);
 		uma_reset_abort(uma);

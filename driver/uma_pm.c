@@ -19,6 +19,7 @@
 #include "uma_device.h"
 #include "uma_job.h"
 #include "uma_pm.h"
+#include "uma_show.h"
 #include "uma_trace.h"
 
 /* Engines let go of their power at the end of a step. */
@@ -181,6 +182,8 @@ void uma_pm_thermal(struct uma_device *uma)
 	if (!changed)
 		return;
 	uma_pm_trace(uma, now ? "throttled" : "cool");
+	if (now)
+		uma_event_hot(uma);
 	queue_work(uma_wq, &uma->thermal_work);
 }
 

@@ -6,9 +6,26 @@
 
 #include <drm/uma_dump.h>
 
+struct drm_uma_queue_state;
 struct uma_device;
 struct uma_engine;
 struct uma_job;
+
+/**
+ * enum uma_log - kinds of lines in the kernel's log, each limited by itself
+ * @UMA_LOG_HANG: a job hung
+ * @UMA_LOG_FAULT: a job faulted
+ * @UMA_LOG_RESET: an engine, or the device, was reset
+ * @UMA_LOG_HOT: the device throttles
+ * @UMA_LOG_KINDS: how many there are
+ */
+enum uma_log {
+	UMA_LOG_HANG,
+	UMA_LOG_FAULT,
+	UMA_LOG_RESET,
+	UMA_LOG_HOT,
+	UMA_LOG_KINDS,
+};
 
 /** UMA_HISTORY_EVENTS: events that are remembered of each engine, a power of two */
 #define UMA_HISTORY_EVENTS	32
@@ -70,10 +87,14 @@ static inline void uma_coredump_counts(struct uma_device *uma, u32 *taken, u32 *
 
 #endif
 
+void uma_comm_of(pid_t pid, char *comm);
+
 void uma_events_init(struct uma_device *uma);
 void uma_events_stop(struct uma_device *uma);
 void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine);
-void uma_event_fault(const struct uma_engine *engine);
+void uma_event_job(struct uma_engine *engine, pid_t pid, u64 number,
+		   const struct drm_uma_queue_state *state);
+void uma_event_hot(struct uma_device *uma);
 void uma_event_wedged(struct uma_device *uma);
 
 void uma_debugfs_init(struct uma_device *uma);

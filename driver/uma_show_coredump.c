@@ -14,7 +14,6 @@
 #include <linux/highmem.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sort.h>
 #include <linux/string.h>
@@ -203,17 +202,6 @@ static void uma_coredump_header(struct uma_coredump *dump, u32 cause)
 	strscpy(h->kernel, init_utsname()->release, sizeof(h->kernel));
 }
 
-static void uma_coredump_comm(pid_t pid, char *comm, size_t size)
-{
-	struct task_struct *task;
-
-	rcu_read_lock();
-	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
-	if (task)
-		strscpy(comm, task->comm, size);
-	rcu_read_unlock();
-}
-
 static void uma_coredump_job_section(struct uma_coredump *dump, const struct uma_engine *engine)
 {
 	const struct uma_result *result = &engine->result;
@@ -238,7 +226,8 @@ static void uma_coredump_job_section(struct uma_coredump *dump, const struct uma
 	j->as = UMA_LE32(engine->as);
 	j->engine_class = UMA_LE32(engine->info.engine_class);
 	strscpy(j->engine_name, engine->name, sizeof(j->engine_name));
-	uma_coredump_comm(job->queue->pid, j->comm, sizeof(j->comm));
+	BUILD_BUG_ON(sizeof(j->comm) < TASK_COMM_LEN);
+	uma_comm_of(job->queue->pid, j->comm);
 }
 
 static void uma_coredump_reg(struct uma_coredump *dump, u32 offset, u32 value)

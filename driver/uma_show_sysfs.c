@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Files of the device in sysfs. Documentation/sysfs-abi.rst describes them.
+ * Files of the device in sysfs, events and lines in the log.
+ * Documentation/sysfs-abi.rst describes the files.
  *
  * All are there before the device node is, so that whoever hears of the node
  * finds them, and go after it. Reading any of them wakes nothing up.
@@ -8,11 +9,15 @@
 #include <linux/device.h>
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
+#include <linux/pid.h>
+#include <linux/ratelimit.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
+#include <drm/drm_print.h>
 
 #include "uma_device.h"
 #include "uma_gem.h"
@@ -292,19 +297,26 @@ int uma_sysfs_init(struct uma_device *uma)
 }
 
 /*
- * uevents: what user space is told about resets, faults, and a device that is lost.
+ * What is told to whoever looks after the device: lines in the kernel's log, and
+ * uevents for what takes note of them. Jobs that fail are up to any user, and so is
+ * how often an engine is reset for them: there is no event for the former, and all
+ * of it is limited.
  *
- * Sending one allocates memory, so recovery only notes what happened and a work
- * sends it. What happens more often than every 100 ms is told once.
+ * Sending an event allocates memory, so recovery only notes what happened and a work
+ * sends it.
  *
  * "WEDGED=" is as drm_dev_wedged_event() has it. That function itself is not for
  * us: in the kernels that have it, it takes the device of the primary node, which
  * an accelerator has not.
  */
 
-#define UMA_EVENT_PAUSE_MS	100
-/* The bit of the device, behind those of the engines. */
+#define UMA_EVENT_PAUSE_MS	10000
+/* The bits of the device, behind those of the engines. */
 #define UMA_EVENT_DEVICE	UMA_MAX_ENGINES
+#define UMA_EVENT_WEDGED	(UMA_MAX_ENGINES + 1)
+/* Lines of a kind in the log: so many in so many seconds. */
+#define UMA_LOG_LINES		5
+#define UMA_LOG_SECONDS		10
 
 static void uma_event_send(struct uma_device *uma, char *what, const char *engine, char *more)
 {
@@ -323,27 +335,15 @@ static void uma_events_work(struct work_struct *work)
 	/* The node of one that has gone has gone as well. */
 	if (!drm_dev_enter(&uma->drm, &idx))
 		return;
-	uma->event_last = jiffies;
-	uma_for_each_engine(uma, engine) {
-		if (test_and_clear_bit(engine->index, &uma->event_faults))
-			uma_event_send(uma, "UMA_EVENT=FAULT", engine->name, NULL);
-		if (test_and_clear_bit(engine->index, &uma->event_resets))
+	WRITE_ONCE(uma->event_next, jiffies + msecs_to_jiffies(UMA_EVENT_PAUSE_MS));
+	uma_for_each_engine(uma, engine)
+		if (test_and_clear_bit(engine->index, &uma->events))
 			uma_event_send(uma, "UMA_EVENT=RESET", engine->name, NULL);
-	}
-	if (test_and_clear_bit(UMA_EVENT_DEVICE, &uma->event_resets))
+	if (test_and_clear_bit(UMA_EVENT_DEVICE, &uma->events))
 		uma_event_send(uma, "UMA_EVENT=RESET", "device", NULL);
-	if (test_and_clear_bit(UMA_EVENT_DEVICE, &uma->event_faults))
+	if (test_and_clear_bit(UMA_EVENT_WEDGED, &uma->events))
 		uma_event_send(uma, "UMA_EVENT=WEDGED", "device", "WEDGED=rebind");
 	drm_dev_exit(idx);
-}
-
-static void uma_event_note(struct uma_device *uma, unsigned long *events, u32 bit)
-{
-	unsigned long next = READ_ONCE(uma->event_last) + msecs_to_jiffies(UMA_EVENT_PAUSE_MS);
-	unsigned long now = jiffies;
-
-	set_bit(bit, events);
-	queue_delayed_work(uma_wq, &uma->event_work, time_before(now, next) ? next - now : 0);
 }
 
 /**
@@ -352,8 +352,15 @@ static void uma_event_note(struct uma_device *uma, unsigned long *events, u32 bi
  */
 void uma_events_init(struct uma_device *uma)
 {
+	u32 i;
+
 	INIT_DELAYED_WORK(&uma->event_work, uma_events_work);
-	uma->event_last = jiffies - msecs_to_jiffies(UMA_EVENT_PAUSE_MS);
+	uma->event_next = jiffies;
+	for (i = 0; i < UMA_LOG_KINDS; i++) {
+		ratelimit_state_init(&uma->log[i], UMA_LOG_SECONDS * HZ, UMA_LOG_LINES);
+		/* How many lines there would have been the counters say. */
+		ratelimit_set_flags(&uma->log[i], RATELIMIT_MSG_ON_RELEASE);
+	}
 }
 
 /**
@@ -366,22 +373,74 @@ void uma_events_stop(struct uma_device *uma)
 }
 
 /**
+ * uma_comm_of - the name of a process
+ * @pid: process
+ * @comm: out: name, empty if the process has gone; TASK_COMM_LEN bytes
+ */
+void uma_comm_of(pid_t pid, char *comm)
+{
+	struct task_struct *task;
+
+	comm[0] = 0;
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
+	if (task)
+		strscpy(comm, task->comm, TASK_COMM_LEN);
+	rcu_read_unlock();
+}
+
+/**
+ * uma_event_job - a job hung or faulted
+ * @engine: engine that it was on
+ * @pid: process that it is of
+ * @number: its number in its queue
+ * @state: what it did
+ */
+void uma_event_job(struct uma_engine *engine, pid_t pid, u64 number,
+		   const struct drm_uma_queue_state *state)
+{
+	bool fault = state->flags & DRM_UMA_QUEUE_FAULTED;
+	struct uma_device *uma = engine->uma;
+	char comm[TASK_COMM_LEN];
+
+	if (!__ratelimit(&uma->log[fault ? UMA_LOG_FAULT : UMA_LOG_HANG]))
+		return;
+	/* A process calls itself what it likes. */
+	uma_comm_of(pid, comm);
+	if (fault)
+		drm_notice(&uma->drm, "%s: job %llu of %*pE[%d] faulted: reason %u at %#llx\n",
+			   engine->name, number, (int)strlen(comm), comm, pid, state->reason,
+			   state->fault_addr);
+	else
+		drm_notice(&uma->drm, "%s: job %llu of %*pE[%d] hung\n", engine->name, number,
+			   (int)strlen(comm), comm, pid);
+}
+
+/**
  * uma_event_reset - something was reset
  * @uma: device
  * @engine: engine, or NULL for all of the device
  */
 void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine)
 {
-	uma_event_note(uma, &uma->event_resets, engine ? engine->index : UMA_EVENT_DEVICE);
+	unsigned long next = READ_ONCE(uma->event_next), now = jiffies;
+
+	if (__ratelimit(&uma->log[UMA_LOG_RESET]))
+		drm_notice(&uma->drm, "%s was reset\n", engine ? engine->name : "device");
+	set_bit(engine ? engine->index : UMA_EVENT_DEVICE, &uma->events);
+	queue_delayed_work(uma_wq, &uma->event_work, time_before(now, next) ? next - now : 0);
 }
 
 /**
- * uma_event_fault - a job faulted
- * @engine: on this engine
+ * uma_event_hot - the device has lowered its clock, as it is too hot
+ * @uma: device
+ *
+ * Callable from interrupts.
  */
-void uma_event_fault(const struct uma_engine *engine)
+void uma_event_hot(struct uma_device *uma)
 {
-	uma_event_note(engine->uma, &engine->uma->event_faults, engine->index);
+	if (__ratelimit(&uma->log[UMA_LOG_HOT]))
+		drm_notice(&uma->drm, "too hot, the clock is lowered\n");
 }
 
 /**
@@ -390,5 +449,6 @@ void uma_event_fault(const struct uma_engine *engine)
  */
 void uma_event_wedged(struct uma_device *uma)
 {
-	uma_event_note(uma, &uma->event_faults, UMA_EVENT_DEVICE);
+	set_bit(UMA_EVENT_WEDGED, &uma->events);
+	mod_delayed_work(uma_wq, &uma->event_work, 0);
 }

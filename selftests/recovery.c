@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "instance.h"
@@ -267,10 +268,12 @@ static int uevents_open(void)
 	return fd;
 }
 
-/* Wait for an event of the device with this variable; also tells the value of another. */
-static void uevent(struct recovery_fixture *self, int fd, const char *wanted, const char *with)
+/* Wait for an event of the device with these two variables; how many with @count came by then. */
+static unsigned int uevent(struct recovery_fixture *self, int fd, const char *wanted,
+			   const char *with, const char *count)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
+	unsigned int counted = 0;
 	char buf[8192], node[64];
 	bool ours, found, also;
 	const char *s;
@@ -278,9 +281,9 @@ static void uevent(struct recovery_fixture *self, int fd, const char *wanted, co
 
 	snprintf(node, sizeof(node), "DEVNAME=accel/%s", self->in.node);
 	for (;;) {
-		if (poll(&p, 1, 30000) != 1) {
+		if (poll(&p, 1, 60000) != 1) {
 			harness_fail(__FILE__, __LINE__, "no event %s", wanted);
-			return;
+			return counted;
 		}
 		n = recv(fd, buf, sizeof(buf) - 1, 0);
 		if (n <= 0)
@@ -291,26 +294,136 @@ static void uevent(struct recovery_fixture *self, int fd, const char *wanted, co
 			ours |= !strcmp(s, node);
 			found |= !strcmp(s, wanted);
 			also |= !strcmp(s, with);
+			counted += count && !strncmp(s, count, strlen(count));
 		}
 		if (ours && found && also)
-			return;
+			return counted;
 	}
 }
 
-TEST_F(recovery, events)
+/* What anybody can cause as often as he likes is told every ten seconds, or not at all. */
+TEST_F_TIMEOUT(recovery, events, 240)
+{
+	int fd = uevents_open(), i;
+	uint64_t begin = now_ns();
+	unsigned int n;
+
+	for (i = 0; i < 20; i++)
+		EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
+					      client_va(&self->c, PAGE), 1));
+	knob(self, "hang_next", "2");
+	EXPECT_EQ(-ETIME, client_run(&self->c, impatient(self), self->tasks.va, 1));
+	knob(self, "dev_error", "1");
+	n = uevent(self, fd, "UMA_EVENT=RESET", "ENGINE=device", "UMA_EVENT=");
+	EXPECT_GE(n, 3);
+	/* Two engines, once at first and once more every ten seconds; and that of the device. */
+	EXPECT_LE(n, 3 + 2 * (now_ns() - begin) / 10000000000ull);
+	works(self);
+	close(fd);
+}
+
+TEST_F(recovery, faults_are_no_events)
 {
 	int fd = uevents_open();
 
 	EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
 				      client_va(&self->c, PAGE), 1));
-	uevent(self, fd, "UMA_EVENT=FAULT", "ENGINE=matrix0");
+	EXPECT_EQ(0, uevent(self, fd, "UMA_EVENT=RESET", "ENGINE=matrix0", "UMA_EVENT=FAULT"));
+	close(fd);
+}
+
+/* --- the kernel's log ------------------------------------------------------------------- */
+
+static int kmsg_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		SKIP("no /dev/kmsg");
+	lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* The next line of this device; false if there is none yet. */
+static bool next_line(struct recovery_fixture *self, int kmsg, char *buf, size_t size)
+{
+	char device[80];
+	ssize_t n;
+
+	snprintf(device, sizeof(device), ";uma %s: ", self->in.device);
+	while ((n = read(kmsg, buf, size - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		if (n > 0)
+			buf[n] = 0;
+		if (n > 0 && strstr(buf, device))
+			return true;
+	}
+	return false;
+}
+
+/* Wait for a line with this text: it comes a little later than what it is about. */
+static void logs(struct recovery_fixture *self, int kmsg, const char *text)
+{
+	char buf[4096];
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		while (next_line(self, kmsg, buf, sizeof(buf))) {
+			if (strstr(buf, text))
+				return;
+			harness_diag("%s", strchr(buf, ';') + 1);
+		}
+		usleep(10000);
+	}
+	harness_fail(__FILE__, __LINE__, "no line with \"%s\"", text);
+}
+
+TEST_F(recovery, log)
+{
+	int kmsg = kmsg_open();
+	char text[128];
+
+	/* Whatever a process calls itself, it does not write lines of its own. */
+	ASSERT_EQ(0, prctl(PR_SET_NAME, "odd\n6,name"));
+	EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
+				      client_va(&self->c, PAGE), 1));
+	logs(self, kmsg, "matrix0 was reset");
+	/* The log has a backslash as its code. */
+	snprintf(text, sizeof(text), "matrix0: job 1 of odd\\x5cn6,name[%d] faulted", getpid());
+	logs(self, kmsg, text);
+
+	ASSERT_EQ(0, prctl(PR_SET_NAME, "plain"));
 	knob(self, "hang_next", "2");
 	EXPECT_EQ(-ETIME, client_run(&self->c, impatient(self), self->tasks.va, 1));
-	uevent(self, fd, "UMA_EVENT=RESET", "ENGINE=gpu0");
+	snprintf(text, sizeof(text), "gpu0: job 1 of plain[%d] hung", getpid());
+	logs(self, kmsg, text);
+
+	knob(self, "throttle", "1");
+	logs(self, kmsg, "too hot");
+	knob(self, "throttle", "0");
 	knob(self, "dev_error", "1");
-	uevent(self, fd, "UMA_EVENT=RESET", "ENGINE=device");
+	logs(self, kmsg, "device was reset");
 	works(self);
-	close(fd);
+	close(kmsg);
+}
+
+/* However often it happens, the log stays readable. */
+TEST_F(recovery, log_is_limited)
+{
+	unsigned int lines = 0, most;
+	int kmsg = kmsg_open(), i;
+	uint64_t begin = now_ns();
+	char buf[4096];
+
+	for (i = 0; i < 40; i++)
+		EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
+					      client_va(&self->c, PAGE), 1));
+	/* Of two kinds, so many in ten seconds. */
+	most = 2 * 5 * (unsigned int)(1 + (now_ns() - begin) / 10000000000ull);
+	while (next_line(self, kmsg, buf, sizeof(buf)))
+		lines++;
+	EXPECT_GE(lines, 2);
+	EXPECT_LE(lines, most);
+	close(kmsg);
 }
 
 /* Memory with an error that cannot be corrected. */
@@ -335,7 +448,7 @@ TEST_F_TIMEOUT(recovery, nothing_helps, 240)
 	__u32 queue = impatient(self), other = queue_create(self->c.fd, self->c.vm, 0), done,
 	      waiting;
 	struct drm_uma_queue_state state;
-	int ret, fd, fd2, events;
+	int ret, fd, fd2, events, kmsg = kmsg_open();
 
 	events = uevents_open();
 	knob(self, "hang_next", "2");
@@ -349,8 +462,10 @@ TEST_F_TIMEOUT(recovery, nothing_helps, 240)
 	EXPECT_EQ(-ENODEV, sync_file_wait(fd2));
 	close(fd);
 	close(fd2);
-	uevent(self, events, "UMA_EVENT=WEDGED", "WEDGED=rebind");
+	uevent(self, events, "UMA_EVENT=WEDGED", "WEDGED=rebind", NULL);
 	close(events);
+	logs(self, kmsg, "device is lost");
+	close(kmsg);
 	ret = queue_state_try(self->c.fd, other, &state);
 	EXPECT_TRUE(ret == -ENODEV || (ret == 0 && state.status == DRM_UMA_QUEUE_LOST));
 	EXPECT_EQ(-ENODEV, submit_one_try(self->c.fd, other, self->tasks.va, 1, NULL, 0));
