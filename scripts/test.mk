@@ -16,6 +16,7 @@
 #: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
 #: vm-debug      in the VM, newest kernel with checkers: the same, KUnit, a search for leaks
 #:               (both: T=<pattern> only tests whose path has it; ONLY=kselftest only the kselftests)
+#: vm-shell      a shell in the VM, tools and modules loaded: K=stock|debug, WHO=tester|root; "exit" ends it
 #: kselftest     vm-stock and vm-debug, but only the kselftests (T=<pattern>: only tests whose path matches)
 #: kunit         vm-debug, but only the KUnit modules
 
@@ -36,7 +37,7 @@ endif
 # run-tests LAYER PROGRAMS: one after the other, so that they do not compete for processors.
 run-tests = $(Q)$(foreach t,$(2),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(1) $(t) $(O)/$(t) $($(t)-args) &&) :
 
-PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug
+PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug vm-shell
 PHONY += levels levels-asan neon run-unit run-model userspace-tests compile-commands doctests
 
 own-layers := $(foreach t,$(LAYER_TESTS),$($(t)-layer))
@@ -149,9 +150,14 @@ vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(file >$(B)/vm-steps.$*,$(vm-steps))
 	$(Q)ONLY='$(ONLY)' PROGS='$(PROGS)' \
 		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
+	$(if $(filter stock,$*$(ONLY)$(T)),$(Q)$(tap-run) --timeout 900 vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \
 		$(if $(ONLY),,vm-$* $(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*)) \
 		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))
+
+WHO ?= tester
+vm-shell: $(vm-progs) | $(B)
+	$(Q)PROGS='$(PROGS)' scripts/vm-test.sh $(K) --shell $(WHO) $(vm-files)
 
 kselftest:
 	$(Q)rc=0; for k in stock debug; do $(MAKE) ONLY=kselftest vm-$$k || rc=1; done; exit $$rc

@@ -2,24 +2,32 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # vm-test.sh stock|debug RESULTS STEPS FILE[:DEST]...
+# vm-test.sh stock|debug --shell USER FILE[:DEST]...
 #
 # One boot of the test machine that runs all the steps listed in STEPS ("layer user seconds kernels path" per line) and,
 # on the debug kernel, the KUnit modules (those named *_test) and a search for leaks. What they print comes back as
-# RESULTS/<layer>-<kernel>.<name>.tap. Called by scripts/test.mk.
+# RESULTS/<layer>-<kernel>.<name>.tap. Or a shell in that machine. Called by scripts/test.mk.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 kernel=$1 results=$2 steps=$3
 shift 3
-mkdir -p "$results"
-from=build/vm/$kernel-test.results
-rm -rf "$from"
+add=()
+for f in "$@"; do add+=(--add "$f"); done
 
 # A user's own kernel takes the place of the stock one.
 machine=$kernel
 [ "$kernel" != stock ] || [ -z "${KDIR:-}${KIMAGE:-}" ] || machine=own
 ko=$(scripts/build-modules.sh "$machine")
+
+if [ "$results" = --shell ]; then
+	exec selftests/vm/run.sh --kernel "$machine" --name shell --modules "$ko" --user "$steps" --bin bats --bin jq \
+		--env "PROGS=${PROGS:-}" "${add[@]}" --shell
+fi
+mkdir -p "$results"
+from=build/vm/$kernel-test.results
+rm -rf "$from"
 
 kunit=
 if [ "$kernel" = debug ] && [ "${ONLY:-}" != kselftest ]; then
@@ -38,8 +46,6 @@ done <"$steps" >"$list"
 # Every step has a limit of its own; this one is for the machine as a whole.
 [ "$total" -lt 3000 ] || total=3000
 
-add=()
-for f in "$@"; do add+=(--add "$f"); done
 rc=0
 selftests/vm/run.sh --kernel "$machine" --name "$kernel-test" --results "$from" --modules "$ko" --timeout "$total" \
 	--bin bats --bin jq --add "$list:/etc/steps" --add selftests/vm/steps.sh:/uma/steps.sh \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # run.sh [options] -- COMMAND [ARG...]     run COMMAND in a virtual machine and exit with its status
+# run.sh [options] --shell                 a shell there, on this terminal; its end is the machine's
 #
 #   --kernel NAME     stock (Debian's 6.12), debug (newest, with checkers) or own (KDIR=, KIMAGE=, KMODULES= in the
 #                     environment: scripts/kernels.sh); the default is stock
@@ -14,7 +15,7 @@
 #   --user NAME       run COMMAND as root (default), tester or other (both in group render) or nobody
 #   --env NAME=VALUE  set a variable for COMMAND
 #   --smp N           processors (2)          --mem M       MiB of memory (1024, debug kernel 2048)
-#   --timeout S       seconds until a run counts as hung (300)
+#   --timeout S       seconds until a run counts as hung (300; a shell has no limit)
 #   --name NAME       name of the console log, build/vm/NAME.log
 #   --results DIR     where what COMMAND leaves in /results is copied to (build/vm/NAME.results)
 #   --allow REGEX     a kernel message that is expected and no failure
@@ -24,7 +25,7 @@
 #
 # COMMAND's output appears on stdout as it comes. The exit status is COMMAND's, or 125 when the machine could not be
 # made, 124 when it hung, 123 when it died, 122 when COMMAND succeeded but the kernel log has a warning, an oops, a
-# sanitizer's or lockdep's report in it. Any number of runs may go on at the same time.
+# sanitizer's or lockdep's report in it. Any number of runs may go on at the same time. A shell's status is 0.
 
 set -euo pipefail
 umask 022
@@ -32,7 +33,7 @@ umask 022
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 
-kernel=stock modules='' load=1 user=root smp=2 mem='' limit=300 name='' results='' append=''
+kernel=stock modules='' load=1 user=root smp=2 mem='' limit='' shell=0 name='' results='' append=''
 accel=${UMA_ACCEL:-tcg} quiet=0
 adds=() bins=() envs=() allows=() kmods=(vgem 9p 9pnet_virtio configfs governor_simpleondemand)
 
@@ -58,14 +59,16 @@ while [ $# -gt 0 ]; do
 	--accel) accel=$2; shift 2 ;;
 	--append) append=$2; shift 2 ;;
 	--quiet) quiet=1; shift ;;
+	--shell) shell=1; shift ;;
 	--help|-h) usage; exit 0 ;;
 	--) shift; break ;;
 	*) die "unknown option $1 (--help lists them)" ;;
 	esac
 done
+[ $shell = 0 ] || set -- bash --rcfile /etc/shellrc -i
 [ $# -gt 0 ] || die "no command given after --"
 case $user in root|tester|other|nobody) ;; *) die "no user $user in the machine" ;; esac
-for n in "$smp" "$limit" "${mem:-1}"; do
+for n in "$smp" "${limit:-1}" "${mem:-1}"; do
 	[[ $n =~ ^[1-9][0-9]*$ ]] || die "not a number: $n"
 done
 for tool in qemu-system-x86_64 busybox cpio depmod modinfo; do
@@ -84,6 +87,7 @@ rel=$(sed -n 's/^release=//p' <<<"$fields")
 mkdir -p "$top/build/vm"
 work=$(mktemp -d "$top/build/vm/run.XXXXXX")
 [ -n "$name" ] || name=$kernel-${work##*.}
+[ -n "$limit" ] || limit=$((shell ? 0 : 300))
 log=$top/build/vm/$name.log
 [ -n "$results" ] || results=$top/build/vm/$name.results
 share=$work/share
@@ -169,6 +173,21 @@ for a in "${adds[@]}"; do
 	[ "${dest#/}" != "$dest" ] || die "--add $a: the destination is not absolute"
 	copy_one "$src" "$dest"
 done
+# A shell has the terminal of its user, and what programs need to know about it.
+if [ $shell = 1 ]; then
+	envs+=("TERM=dumb")
+	for d in /etc/terminfo /lib/terminfo /usr/share/terminfo; do
+		[ -f "$d/${TERM:0:1}/${TERM:-}" ] || continue
+		copy_one "$d/${TERM:0:1}/$TERM" "/lib/terminfo/${TERM:0:1}/$TERM"
+		envs+=("TERM=$TERM")
+		break
+	done
+	{
+		echo "PS1='\u@\h:\w\\$ '; cd"
+		echo "echo 'exit, or poweroff, ends the machine; so does Ctrl-A X, at once. The kernel'"
+		echo "echo 'log is in build/vm/$name.log; what you leave in /results, in ${results#"$top"/}.'"
+	} >"$root/etc/shellrc"
+fi
 # The dynamic loader caches nothing here: list the directories that libraries came from.
 libpath=$(for l in "${!have[@]}"; do dirname "$l"; done | sort -u | paste -sd:)
 
@@ -213,7 +232,8 @@ depmod -b "$root" "$rel" 2>"$work/depmod" || die "depmod: $(cat "$work/depmod")"
 
 install -m 755 "$here/init" "$root/init"
 {
-	echo "LOAD=$load OWN=$(printf '%q' "${own[*]:-}") RUNAS=$user LIMIT=$limit"
+	echo "LOAD=$load OWN=$(printf '%q' "${own[*]:-}") RUNAS=$user LIMIT=$limit INTERACTIVE=$shell"
+	[ $shell = 0 ] || echo "TTYSIZE=$(printf '%q' "$(stty size 2>/dev/null || echo 24 80)")"
 	echo "export SETPRIV=$(command -v setpriv)"
 	echo "export LD_LIBRARY_PATH=$libpath"
 	for e in "${envs[@]}"; do
@@ -248,34 +268,43 @@ fi
 # The first serial port is the console, the second is COMMAND's output, results come through a shared directory.
 : >"$log"
 : >"$work/out"
-qemu-system-x86_64 "${machine[@]}" -smp "$smp" -m "$mem" -nodefaults -display none -no-reboot \
-	-kernel "$image" -initrd "$work/initrd" -chardev "file,id=con,path=$log" -serial chardev:con \
-	-chardev "file,id=out,path=$work/out" -serial chardev:out \
-	-fsdev "local,id=res,path=$share,security_model=none" -device virtio-9p-pci,fsdev=res,mount_tag=results \
-	-append "console=ttyS0 loglevel=7 panic=-1 oops=panic rdinit=/init random.trust_cpu=on \
-log_buf_len=4M kunit.enable=1 kunit.autorun=1 no_timer_check $append" \
-	</dev/null >"$work/qemu" 2>&1 &
-qemu=$!
+chardev="file,id=out,path=$work/out"
+[ $shell = 0 ] || chardev="stdio,id=out,mux=on,signal=off"
+run_qemu() {
+	exec qemu-system-x86_64 "${machine[@]}" -smp "$smp" -m "$mem" -nodefaults -display none -no-reboot \
+		-kernel "$image" -initrd "$work/initrd" -chardev "file,id=con,path=$log" -serial chardev:con \
+		-chardev "$chardev" -serial chardev:out \
+		-fsdev "local,id=res,path=$share,security_model=none" -device virtio-9p-pci,fsdev=res,mount_tag=results \
+		-append "console=ttyS0 loglevel=7 panic=-1 oops=panic rdinit=/init random.trust_cpu=on \
+log_buf_len=4M kunit.enable=1 kunit.autorun=1 no_timer_check $append" 2>"$work/qemu"
+}
 
-tail_pid=
-if [ "$quiet" = 0 ]; then
-	tail -n +1 -s 0.2 -f --pid="$qemu" "$work/out" 2>/dev/null | sed -u 's/\r$//' &
-	tail_pid=$!
-fi
-
-# The guest gives up by itself after LIMIT seconds and says where it hangs; leave it the time to do so.
 hung=0
-for ((i = 0; i < (limit + 40) * 5; i++)); do
-	kill -0 "$qemu" 2>/dev/null || break
-	sleep 0.2
-done
-if kill -0 "$qemu" 2>/dev/null; then
-	hung=1
-	kill "$qemu"
+if [ $shell = 1 ]; then
+	(run_qemu) || { cat "$work/qemu" >&2; exit 125; }
+else
+	run_qemu </dev/null >/dev/null &
+	qemu=$!
+
+	tail_pid=
+	if [ "$quiet" = 0 ]; then
+		tail -n +1 -s 0.2 -f --pid="$qemu" "$work/out" 2>/dev/null | sed -u 's/\r$//' &
+		tail_pid=$!
+	fi
+
+	# The guest gives up by itself after LIMIT seconds and says where it hangs; leave it the time to do so.
+	for ((i = 0; i < (limit + 40) * 5; i++)); do
+		kill -0 "$qemu" 2>/dev/null || break
+		sleep 0.2
+	done
+	if kill -0 "$qemu" 2>/dev/null; then
+		hung=1
+		kill "$qemu"
+	fi
+	wait "$qemu" 2>/dev/null || true
+	qemu=
+	[ -z "$tail_pid" ] || wait "$tail_pid" || true
 fi
-wait "$qemu" 2>/dev/null || true
-qemu=
-[ -z "$tail_pid" ] || wait "$tail_pid" || true
 
 mkdir -p "$results"
 status=
@@ -297,12 +326,13 @@ if [ "$hung" = 1 ] || [ "$status" = hung ]; then
 fi
 
 splats=$("$here/splats" "${allows[@]}" <"$log" || true)
+[ $shell = 0 ] || status=0
 if [ -z "$status" ]; then
 	{ cat "$work/qemu"; last_lines; echo "run.sh: the machine died without a result"; } >&2
 	exit 123
 fi
 if [ -n "$splats" ]; then
 	{ echo "--- the kernel log is not clean ($log):"; echo "$splats" | head -n 80; } >&2
-	[ "$status" != 0 ] || exit 122
+	[ "$status$shell" != 00 ] || exit 122
 fi
 exit "$status"

@@ -3,12 +3,8 @@
 #
 # In the test machine: run the steps of /etc/steps ("layer user seconds path" per line) one after the other, each as its
 # user, leave its TAP in /results, and see after each that the kernel has nothing to complain about. On the debug
-# kernel then run the KUnit modules and look for leaks. Needs KERNEL, KUNIT, PROGS, ONLY in the environment.
+# kernel then run the KUnit modules and look for leaks. Needs KERNEL, KUNIT, ONLY in the environment.
 
-mkdir -p /uma/bin
-for p in $PROGS; do
-	ln -sf "/uma/$p" /uma/bin/
-done
 home=$PATH
 export CMOCKA_MESSAGE_OUTPUT=TAP
 log=/results/vm-$KERNEL.kernel-log.tap
