@@ -109,6 +109,13 @@ ok $? 0 "make help needs no package"
 ok "$(lacks unit -n | grep -c deps.sh)" 0 "make -n asks for none"
 ok "$(lacks install DEPS=0 prefix=here | grep -oE 'deps.sh|absolute')" absolute "DEPS=0 asks for none"
 
+# A library to compare with that has come since is compiled in.
+object=$dir/b/default/tools/accelbench/peers.o
+make_object() { env -u MAKELEVEL -u MAKEFLAGS make DEPS=0 CCACHE= B="$dir/b" "$object" accelbench-peers="$1" 2>&1; }
+make_object '' >/dev/null
+ok "$(make_object ' ' | grep -c 'up to date')" 1 "make finds nothing to do for accelbench"
+ok "$(make_object dnnl | grep -c 'CC .*peers.c')" 1 "make compiles accelbench anew for a library that has come"
+
 # A kernel of the user's: headers are enough, their modules are found, and one that will not do is refused at once.
 kdir=$dir/sys/usr/src/linux-headers-6.12.1
 mkdir -p "$kdir/include/config" "$dir/sys/lib/modules/6.12.1/kernel"

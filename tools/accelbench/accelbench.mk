@@ -12,16 +12,24 @@ $(accelbench)/accelbench-ldlibs := -lm -lpthread -ldl
 CFLAGS-$(accelbench)/ := -Ilibaccel/include $(call pkg-cflags,json-c)
 
 # Other libraries to compare with. OpenBLAS and oneDNN are looked for when it runs; of oneDNN the headers are needed.
-ifneq ($(wildcard /usr/include/dnnl.h),)
+accelbench-peers := $(if $(wildcard /usr/include/dnnl.h),dnnl) \
+	$(if $(filter default clang,$(VARIANT)),$(if $(wildcard /usr/include/libxsmm.h),xsmm))
+ifneq ($(filter dnnl,$(accelbench-peers)),)
   accelbench-parts += peer_dnnl peer_dnnl_ops
   CFLAGS-$(accelbench)/ += -DHAVE_DNNL
 endif
-ifneq ($(and $(wildcard /usr/include/libxsmm.h),$(filter default clang,$(VARIANT))),)
+ifneq ($(filter xsmm,$(accelbench-peers)),)
   accelbench-parts += peer_xsmm
   CFLAGS-$(accelbench)/ += -DHAVE_XSMM
   $(accelbench)/accelbench-ldlibs := -lxsmm -lxsmmnoblas $($(accelbench)/accelbench-ldlibs)
 endif
 $(accelbench)/accelbench-objs := $(foreach o,$(accelbench-parts),$(accelbench)/$(o).o)
+# One that has come since, or gone, changes what is compiled.
+ifneq ($(file <$(O)/$(accelbench)/.peers),peers: $(strip $(accelbench-peers)))
+  $(shell mkdir -p $(O)/$(accelbench))
+  $(file >$(O)/$(accelbench)/.peers,peers: $(strip $(accelbench-peers)))
+endif
+$(addprefix $(O)/,$($(accelbench)/accelbench-objs)): $(O)/$(accelbench)/.peers
 
 # --- the bars ------------------------------------------------------------------------------------------------------
 

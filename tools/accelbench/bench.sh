@@ -4,6 +4,8 @@
 # bench.sh OBJDIR OUTDIR: measure everything and hold it against the bars (accelbench bars). OUTDIR/host.json and
 # node.json have the results, machine.txt the machine. "make bench" calls this.
 #
+# What it is at is said on stderr; it takes minutes.
+#
 # Environment: BENCH_ARGS  more options for accelbench ("--best" on a machine that does something else, too)
 #              BENCH_VM=0  without the kernel device in the virtual machine
 #              BENCH_VM_SECONDS  most time for that (300)
@@ -12,6 +14,7 @@ set -uo pipefail
 
 obj=$1 out=$2
 bench=$obj/tools/accelbench/accelbench
+say() { printf '  %-7s %s\n' BENCH "$*" >&2; }
 mkdir -p "$out"
 rm -f "$out"/*.json
 
@@ -26,14 +29,17 @@ rm -f "$out"/*.json
 
 # The node first: what the machine runs then is over when the rest is timed.
 if [ "${BENCH_VM:-1}" != 0 ]; then
-	timeout "${BENCH_VM_SECONDS:-300}" make vm-stock T=accelbench/tests/guest R="$out/vm" >"$out/vm.log" 2>&1 ||
+	say "the kernel device, in the virtual machine: at most ${BENCH_VM_SECONDS:-300} seconds (BENCH_VM=0 does without)"
+	timeout "${BENCH_VM_SECONDS:-300}" make vm-stock T=accelbench/tests/guest R="$out/vm" 2>&1 | tee "$out/vm.log" >&2 ||
 		echo "bench.sh: the virtual machine has not done everything: $out/vm.log" >&2
 	cat "$out"/vm/bats-stock.*.tap 2>/dev/null | grep -o '{"case":[^}]*"ratio"[^}]*}' >"$out/node.json"
 	[ -s "$out/node.json" ] || rm -f "$out/node.json"
 fi
 
+say "this machine, case by case: three minutes or more"
 # shellcheck disable=SC2086 # several options
-"$bench" all --json ${BENCH_ARGS:-} >"$out/host.json" 2>"$out/host.log" || cat "$out/host.log" >&2
+"$bench" all --json ${BENCH_ARGS:-} 2>"$out/host.log" | tee "$out/host.json" |
+	awk -F '"' '$4 != last { last = $4; printf "  BENCH   %s\n", $4; fflush() }' >&2 || cat "$out/host.log" >&2
 "$bench" bars "$out"/*.json | tee "$out/bars.txt"
 rc=${PIPESTATUS[0]}
 # Not a bar of these: the kernel device's GEMM next to the same kernels in a process, in the same machine
