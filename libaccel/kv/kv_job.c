@@ -402,7 +402,7 @@ static int read_tensor(struct accel_kv *kv, const struct accel_tensor *t, uint32
 	int ret;
 
 	ret = operand_init(o, t, ACCEL_ARG_A, name, &e);
-	if (!ret && !dtype_is_float(o->dtype))
+	if (!ret && !uma_is_float(o->dtype))
 		ret = bad(&e, -EINVAL, name, "dtype", "%s: rows are floating-point",
 			  accel_dtype_name(o->dtype));
 	if (!ret && o->rank != 3)

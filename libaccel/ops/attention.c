@@ -103,7 +103,7 @@ static int check_plain(const struct operand *t, struct accel_error *e)
 /* Q, D: floating-point numbers. */
 static int check_float(const struct operand *t, struct accel_error *e)
 {
-	if (!dtype_is_float(t->dtype))
+	if (!uma_is_float(t->dtype))
 		return bad(e, -EINVAL, t->name, "dtype", "%s: is fp32, fp16 or bf16",
 			   accel_dtype_name(t->dtype));
 	return check_plain(t, e);
@@ -114,7 +114,7 @@ static int check_kv(const struct operand *t, struct accel_error *e)
 	if (t->dtype == ACCEL_S32)
 		return bad(e, -EINVAL, t->name, "dtype",
 			   "int32: keys and values are floating-point or have 8 or 4 bits");
-	if (!dtype_is_float(t->dtype) && !t->quant.scheme)
+	if (!uma_is_float(t->dtype) && !t->quant.scheme)
 		return bad(e, -EINVAL, t->name, "quant.scheme",
 			   "integers need a quantisation");
 	if (t->quant.scheme == ACCEL_QUANT_GROUP && t->quant.axis != 3)
@@ -174,7 +174,7 @@ static int lower_optional(const struct accel_tensor *from, uint32_t slot, uint32
 		return ret;
 	switch (slot) {
 	case UMA_SLOT_AUX0:
-		if (!dtype_is_float(t->dtype) && t->dtype != ACCEL_U8)
+		if (!uma_is_float(t->dtype) && t->dtype != ACCEL_U8)
 			return bad(e, -EINVAL, name, "dtype",
 				   "%s: a mask is fp32, fp16 or bf16, or uint8 of 0 and 1",
 				   accel_dtype_name(t->dtype));
@@ -188,7 +188,7 @@ static int lower_optional(const struct accel_tensor *from, uint32_t slot, uint32
 		least = slot == UMA_SLOT_AUX1 ? 2 : 1;
 		break;
 	case UMA_SLOT_AUX4:
-		if (!dtype_is_float(t->dtype))
+		if (!uma_is_float(t->dtype))
 			return bad(e, -EINVAL, name, "dtype", "%s: is fp32, fp16 or bf16",
 				   accel_dtype_name(t->dtype));
 		most = 1;

@@ -94,17 +94,17 @@ static int check_steps(struct conv *c, struct accel_error *e)
 static int check_types(const struct operand *a, const struct operand *b,
 		       const struct operand *d, struct accel_error *e)
 {
-	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
+	bool weights = uma_is_float(a->dtype) && b->dtype != a->dtype;
 
-	if (!dtype_is_float(a->dtype) && !dtype_is_int8(a->dtype))
+	if (!uma_is_float(a->dtype) && !uma_is_int8(a->dtype))
 		return bad(e, -EINVAL, a->name, "dtype",
 			   "%s: an input is fp32, fp16, bf16, int8 or uint8",
 			   accel_dtype_name(a->dtype));
-	if (weights && b->dtype != ACCEL_S8 && !dtype_is_int4(b->dtype))
+	if (weights && b->dtype != ACCEL_S8 && !uma_is_int4(b->dtype))
 		return bad(e, -EINVAL, b->name, "dtype",
 			   "%s: with an input of type %s, weights are that, int8, int4 or uint4",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
-	if (dtype_is_int8(a->dtype) && !dtype_is_int8(b->dtype))
+	if (uma_is_int8(a->dtype) && !uma_is_int8(b->dtype))
 		return bad(e, -EINVAL, b->name, "dtype",
 			   "%s: with an input of type %s, weights are int8 or uint8",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
@@ -339,7 +339,7 @@ int lower_conv(const union any_desc *any, struct request *req, struct accel_erro
 	int ret;
 
 	req->pack = desc->flags & ACCEL_CONV_PACK_B;
-	req->slots = SLOT(DST) | SLOT(A) | SLOT(B);
+	req->slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B);
 	ret = check_scalars(desc, e);
 	if (!ret)
 		ret = lower_tensors(&c, req, e);

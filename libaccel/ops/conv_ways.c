@@ -223,7 +223,7 @@ static void check_winograd(const struct request *req, uint32_t edge, struct way 
 		       "Winograd's algorithm does not do transposed convolutions");
 	else if (desc->groups > 1)
 		refuse(way, "conv.groups", "Winograd's algorithm is for one group");
-	else if (!dtype_is_float(a->dtype))
+	else if (!uma_is_float(a->dtype))
 		refuse(way, "conv.a.dtype",
 		       "Winograd's algorithm is for floating-point numbers");
 	else if (b->dtype != a->dtype)

@@ -45,11 +45,11 @@ static int check_pair(const struct operand *a, const struct operand *d,
 {
 	uint32_t i;
 
-	if (!dtype_is_float(a->dtype))
+	if (!uma_is_float(a->dtype))
 		return bad(e, -EINVAL, a->name, "dtype",
 			   "%s: what is quantised is fp32, fp16 or bf16",
 			   accel_dtype_name(a->dtype));
-	if (!dtype_is_int8(d->dtype))
+	if (!uma_is_int8(d->dtype))
 		return bad(e, -EINVAL, d->name, "dtype", "%s is not int8 or uint8",
 			   accel_dtype_name(d->dtype));
 	if (d->quant.scheme)
@@ -100,7 +100,7 @@ int lower_dynquant(const union any_desc *any, struct request *req, struct accel_
 		ret = check_pair(a, &req->t[UMA_SLOT_DST], e);
 	if (ret)
 		return ret;
-	req->slots |= SLOT(A);
+	req->slots |= UMA_SLOT_BIT(A);
 	if (axes >> a->rank)
 		return bad(e, -EINVAL, "dynquant", "axes", "0x%x: dynquant.a has %u dimensions",
 			   axes, a->rank);

@@ -85,7 +85,7 @@ static int check_bits(const struct request *req, const char *name, struct accel_
 
 		if (!(req->slots & (1u << s)))
 			continue;
-		if (dtype_is_float(t->dtype))
+		if (uma_is_float(t->dtype))
 			return bad(e, -EINVAL, t->name, "dtype",
 				   "%s has no function of bits",
 				   accel_dtype_name(t->dtype));
@@ -132,7 +132,7 @@ int lower_unary(const union any_desc *any, struct request *req, struct accel_err
 
 static bool divides(const struct operand *t)
 {
-	return dtype_is_float(t->dtype) || t->quant.scheme;
+	return uma_is_float(t->dtype) || t->quant.scheme;
 }
 
 int lower_binary(const union any_desc *any, struct request *req, struct accel_error *e)

@@ -47,7 +47,7 @@ int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
 	ret = operand_init(t, from, arg, name, e);
 	if (ret)
 		return ret;
-	if (dtype_is_int4(t->dtype))
+	if (uma_is_int4(t->dtype))
 		return bad(e, -EINVAL, name, "dtype",
 			   "%s: elements of 4 bits are for weights",
 			   accel_dtype_name(t->dtype));
@@ -121,6 +121,21 @@ int epilogue_lower(const struct accel_epilogue *epi, const char *const names[5],
 	return 0;
 }
 
+/* What devices refuse of an operand, by the field that the caller has. */
+static int operand_not_exact(const struct operand *t, const char *field, struct accel_error *e)
+{
+	if (!strcmp(field, "scale"))
+		return bad(e, -EINVAL, t->name, "quant.scale",
+			   "%g: a result of type int32 is exact: the scale is 1",
+			   (double)t->quant.scale);
+	if (!strcmp(field, "dtype") && t->dtype != ACCEL_S32)
+		return bad(e, -EINVAL, t->name, "dtype",
+			   "%s: what is added to a result of type int32 is int32",
+			   accel_dtype_name(t->dtype));
+	return bad(e, -EINVAL, t->name, "quant.scheme",
+		   "a result of type int32 is exact: there are no scales");
+}
+
 /**
  * check_exact - bytes into int32: nothing that is no integer fits in
  * @req: request, lowered
@@ -132,37 +147,33 @@ int epilogue_lower(const struct accel_epilogue *epi, const char *const names[5],
 int check_exact(const struct request *req, const char *const names[5],
 		struct accel_error *e)
 {
-	uint32_t slot;
+	const float alpha = req->opcode == UMA_OP_GEMM ? req->alpha : 1;
+	struct uma_op op = {
+		.slots = req->slots, .epi_flags = req->epilogue, .act = req->act,
+	};
+	struct uma_fault_info fault;
+	uint32_t s;
 
-	if (req->epilogue & UMA_EPI_SCALE)
+	memcpy(&op.alpha, &alpha, sizeof(alpha));
+	memcpy(&op.beta, &req->beta, sizeof(req->beta));
+	/* Types and scales count here, no dimension. */
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		operand_view(&req->t[s], &op.t[s]);
+	if (!uma_match_exact(&op, &fault))
+		return 0;
+	if (fault.slot < REQUEST_SLOTS)
+		return operand_not_exact(&req->t[fault.slot], fault.field, e);
+	if (!strcmp(fault.field, "params.alpha"))
+		return bad(e, -EINVAL, accel_op_name(req->op), "alpha",
+			   "%g: a result of type int32 is exact: alpha is 1",
+			   (double)req->alpha);
+	if (!strcmp(fault.field, "params.beta"))
+		return bad(e, -EINVAL, accel_op_name(req->op), "beta",
+			   "%g: a result of type int32 is exact: beta is 0 or 1",
+			   (double)req->beta);
+	if (!strcmp(fault.field, "epilogue.flags"))
 		return bad(e, -EINVAL, names[1], "",
 			   "a result of type int32 is exact: there is no scale");
-	if (req->act != ACCEL_ACT_NONE && req->act != ACCEL_ACT_RELU)
-		return bad(e, -EINVAL, names[0], "act",
-			   "a result of type int32 is exact: the activation is none or ReLU");
-	for (slot = UMA_SLOT_A; slot <= UMA_SLOT_B; slot++) {
-		const struct operand *t = &req->t[slot];
-
-		if (t->quant.scheme > ACCEL_QUANT_TENSOR)
-			return bad(e, -EINVAL, t->name, "quant.scheme",
-				   "a result of type int32 is exact: there are no scales");
-		if (t->quant.scheme && t->quant.scale != 1)
-			return bad(e, -EINVAL, t->name, "quant.scale",
-				   "%g: a result of type int32 is exact: the scale is 1",
-				   (double)t->quant.scale);
-	}
-	for (slot = UMA_SLOT_C; slot <= UMA_SLOT_RESIDUAL; slot++) {
-		const struct operand *t = &req->t[slot];
-
-		if (!(req->slots & (1u << slot)))
-			continue;
-		if (t->dtype != ACCEL_S32)
-			return bad(e, -EINVAL, t->name, "dtype",
-				   "%s: what is added to a result of type int32 is int32",
-				   accel_dtype_name(t->dtype));
-		if (t->quant.scheme)
-			return bad(e, -EINVAL, t->name, "quant.scheme",
-				   "a result of type int32 is exact: there are no scales");
-	}
-	return 0;
+	return bad(e, -EINVAL, names[0], "act",
+		   "a result of type int32 is exact: the activation is none or ReLU");
 }

@@ -163,15 +163,15 @@ static int make_hidden(struct ffn *f, struct accel_error *e)
 	struct operand t;
 
 	if (!dtype)
-		dtype = dtype_is_float(f->a.dtype) ? f->a.dtype : (uint32_t)ACCEL_F16;
-	if (!dtype_is_float(dtype) && !dtype_is_int8(dtype))
+		dtype = uma_is_float(f->a.dtype) ? f->a.dtype : (uint32_t)ACCEL_F16;
+	if (!uma_is_float(dtype) && !uma_is_int8(dtype))
 		return bad(e, -EINVAL, "ffn", "hidden_dtype",
 			   "%u: what is hidden is fp32, fp16, bf16, int8 or uint8", dtype);
 	f->hidden = accel_tensor_dense(NULL, dtype, f->d.rank, f->d.dims);
 	f->hidden.dims[f->d.rank - 1] = f->h;
 	f->loose = f->hidden;
-	if (!dtype_is_float(dtype)) {
-		f->loose.dtype = dtype_is_float(f->a.dtype) ? f->a.dtype :
+	if (!uma_is_float(dtype)) {
+		f->loose.dtype = uma_is_float(f->a.dtype) ? f->a.dtype :
 							      (uint32_t)ACCEL_F16;
 		f->hidden.quant.scheme = ACCEL_QUANT_TENSOR;
 		f->hidden.quant.scale = desc->hidden_scale;

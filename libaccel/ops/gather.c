@@ -54,7 +54,7 @@ static int result_and_indices(struct request *req, const struct accel_tensor *d,
 	ret = input(req, UMA_SLOT_DST, ACCEL_ARG_D, d, d_name, e);
 	if (!ret)
 		ret = operand_check_output(to, e);
-	if (!ret && dtype_is_int4(to->dtype))
+	if (!ret && uma_is_int4(to->dtype))
 		ret = bad(e, -EINVAL, d_name, "dtype", "the result is of no 4-bit type");
 	if (!ret)
 		ret = input(req, UMA_SLOT_B, ACCEL_ARG_B, b, b_name, e);

@@ -50,17 +50,17 @@ static int check_scalars(const struct accel_gemm_desc *d, struct accel_error *e)
 static int check_types(const struct operand *a, const struct operand *b,
 		       const struct operand *d, struct accel_error *e)
 {
-	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
+	bool weights = uma_is_float(a->dtype) && b->dtype != a->dtype;
 
-	if (!dtype_is_float(a->dtype) && !dtype_is_int8(a->dtype))
+	if (!uma_is_float(a->dtype) && !uma_is_int8(a->dtype))
 		return bad(e, -EINVAL, "gemm.a", "dtype",
 			   "%s: a left matrix is fp32, fp16, bf16, int8 or uint8",
 			   accel_dtype_name(a->dtype));
-	if (weights && b->dtype != ACCEL_S8 && !dtype_is_int4(b->dtype))
+	if (weights && b->dtype != ACCEL_S8 && !uma_is_int4(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",
 			   "%s: with a left matrix of type %s, the right one is that, int8, int4 or uint4",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
-	if (dtype_is_int8(a->dtype) && !dtype_is_int8(b->dtype) && !dtype_is_int4(b->dtype))
+	if (uma_is_int8(a->dtype) && !uma_is_int8(b->dtype) && !uma_is_int4(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",
 			   "%s: with a left matrix of type %s, the right one is int8, uint8, int4 or uint4",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
@@ -133,7 +133,7 @@ static int check_quants(const struct operand *a, const struct operand *b,
 	if (d->dtype == ACCEL_S32 && d->quant.scheme)
 		return bad(e, -EINVAL, "gemm.d", "quant.scheme",
 			   "a result of type int32 is exact: it has no scale");
-	if (b->quant.scheme == ACCEL_QUANT_GROUP && !dtype_is_float(a->dtype))
+	if (b->quant.scheme == ACCEL_QUANT_GROUP && !uma_is_float(a->dtype))
 		return bad(e, -EINVAL, "gemm.b", "quant.scheme",
 			   "groups need a left matrix of floating-point numbers");
 	if (b->quant.scheme == ACCEL_QUANT_CHANNEL &&
@@ -225,20 +225,6 @@ static int lower_c(const struct accel_gemm_desc *d, struct request *req,
 	return 0;
 }
 
-/* Bytes into int32: formed in integers, nothing that is no integer fits in. */
-static int check_exact_gemm(const struct request *req, struct accel_error *e)
-{
-	if (req->alpha != 1)
-		return bad(e, -EINVAL, "gemm", "alpha",
-			   "%g: a result of type int32 is exact: alpha is 1",
-			   (double)req->alpha);
-	if (req->beta != 0 && req->beta != 1)
-		return bad(e, -EINVAL, "gemm", "beta",
-			   "%g: a result of type int32 is exact: beta is 0 or 1",
-			   (double)req->beta);
-	return check_exact(req, epilogue_names, e);
-}
-
 /* M * N * K * batches, saturated: it is for the estimate. */
 static uint64_t count_macs(const struct operand *a, const struct operand *d)
 {
@@ -309,7 +295,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	if (!ret)
 		ret = epilogue_lower(&desc->epilogue, epilogue_names, UINT32_MAX, req, e);
 	if (!ret && d->dtype == ACCEL_S32)
-		ret = check_exact_gemm(req, e);
+		ret = check_exact(req, epilogue_names, e);
 	for (i = UMA_SLOT_DST; !ret && i <= UMA_SLOT_RESIDUAL; i++)
 		if (i != UMA_SLOT_A && i != UMA_SLOT_B && req->slots & (1u << i))
 			result_as_matrix(&req->t[i], desc);

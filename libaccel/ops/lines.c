@@ -38,7 +38,7 @@ int lines_output(struct request *req, uint32_t slot, uint32_t arg,
 	if (ret)
 		return ret;
 	req->slots |= 1u << slot;
-	if (dtype_is_int4(d->dtype))
+	if (uma_is_int4(d->dtype))
 		return bad(e, -EINVAL, name, "dtype",
 			   "%s: a result of this operation has at least 8 bits",
 			   accel_dtype_name(d->dtype));
@@ -168,7 +168,7 @@ int lower_reduce(const union any_desc *any, struct request *req, struct accel_er
 		ret = operand_init(a, &desc->a, ACCEL_ARG_A, "reduce.a", e);
 	if (ret)
 		return ret;
-	req->slots |= SLOT(A);
+	req->slots |= UMA_SLOT_BIT(A);
 	if (!axes)
 		axes = (1u << a->rank) - 1;
 	ret = check_reduced(req, axes, e);
@@ -239,7 +239,7 @@ int lower_topk(const union any_desc *any, struct request *req, struct accel_erro
 		ret = check_topk(req, axis, e);
 	if (ret)
 		return ret;
-	req->slots |= SLOT(A);
+	req->slots |= UMA_SLOT_BIT(A);
 	lines_k(req, 1u << axis, "topk.axis");
 	params.flags = htole32(desc->flags);
 	params.axis = htole32(axis);

@@ -242,7 +242,7 @@ static int make_room(struct norm *n, struct accel_error *e)
 /* Of 4-bit elements a group starts at a byte, or they all lie apart. */
 static bool nibbles_apart(const struct operand *t, uint32_t channel)
 {
-	return !dtype_is_int4(t->dtype) || t->dims[channel] < 2 ||
+	return !uma_is_int4(t->dtype) || t->dims[channel] < 2 ||
 	       t->dims[channel + 1] < 2 || !(t->strides[channel] & 1);
 }
 
@@ -354,7 +354,7 @@ int lower_norm(const union any_desc *any, struct request *req, struct accel_erro
 			return bad_at(e, -EINVAL, "norm.a", "dims", i,
 				      "%lld, but that of norm.d is %lld",
 				      (long long)a->dims[i], (long long)d->dims[i]);
-	req->slots |= SLOT(A);
+	req->slots |= UMA_SLOT_BIT(A);
 	ret = norm_epilogue(&n, e);
 	if (!ret)
 		ret = lower_statistics(&n, e);

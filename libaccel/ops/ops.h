@@ -5,21 +5,20 @@
  *	descriptor -> request (validate.c, tensor.c, one file for each operation)
  *		   -> ways to do it (the same files, conv_ways.c)
  *
- * All of it are functions of their arguments: no engine, context or buffer.
+ * All of it are functions of their arguments: no engine, context or buffer. What devices
+ * decide in the same way, of types, operands and opcodes, is decided by their functions.
  */
 #ifndef LIBACCEL_OPS_H
 #define LIBACCEL_OPS_H
 
 #include <stdbool.h>
 #include <accel/accel.h>
+#include "driver/emu/model/uma_op.h"
+#include "driver/emu/model/uma_tensor.h"
 #include "libaccel/core/internal.h"
-#include "uma_task.h"
 
 /* Slots that an operation of this library can use */
 #define REQUEST_SLOTS	UMA_TASK_SLOTS
-
-/* Mask of a slot, by the end of its name */
-#define SLOT(s)		(1u << UMA_SLOT_##s)
 
 /**
  * struct operand_quant - quantisation of an operand
@@ -264,16 +263,12 @@ enum op_shape {
  * struct op_class - what an operation is
  *
  * One for each; everything that checks, places and emits asks it, and knows no
- * operation by name. Slots are masks of &enum uma_slot and say what the class
- * of the opcode says in the model.
+ * operation by name. Which operands are written, may be in place, or have types of
+ * their own is a matter of the opcode: uma_op_class().
  *
  * @size: of the descriptor
  * @opcode: &enum uma_opcode whose capability rows describe it
  * @shape: &enum op_shape
- * @outputs: slots that are written
- * @in_place: inputs that may be D itself, element by element
- * @like_b: beside B, slots that b_dtypes and B's quants hold for
- * @fixed: slots whose types lower() settles; capability rows are not asked
  * @algorithm: static string, for accel_plan_explain()
  * @func_field: field that @funcs come from; NULL: @func_name says it
  * @func_name: name of a bit of funcs, for messages
@@ -286,10 +281,6 @@ struct op_class {
 	size_t size;
 	uint32_t opcode;
 	enum op_shape shape;
-	uint32_t outputs;
-	uint32_t in_place;
-	uint32_t like_b;
-	uint32_t fixed;
 	const char *algorithm;
 	const char *func_field;
 	const char *(*func_name)(uint32_t bit);
@@ -327,26 +318,12 @@ int request_create(const struct accel_desc *desc, union any_desc *copy,
 
 /* --- tensor.c -------------------------------------------------------------- */
 
-static inline bool dtype_is_float(uint32_t dtype)
-{
-	return dtype >= ACCEL_F32 && dtype <= ACCEL_BF16;
-}
-
-static inline bool dtype_is_int8(uint32_t dtype)
-{
-	return dtype == ACCEL_S8 || dtype == ACCEL_U8;
-}
-
-static inline bool dtype_is_int4(uint32_t dtype)
-{
-	return dtype == ACCEL_S4 || dtype == ACCEL_U4;
-}
-
 int operand_init(struct operand *t, const struct accel_tensor *from,
 		 uint32_t arg, const char *name, struct accel_error *e);
 int operand_check_output(const struct operand *t, struct accel_error *e);
 int operand_extent(struct operand *t, struct accel_error *e);
 bool operand_empty(const struct operand *t);
+bool operand_view(const struct operand *t, struct uma_tensor_view *v);
 uint64_t operand_elements(const struct operand *t);
 uint64_t operand_bytes(const struct operand *t);
 uint64_t operand_table_bytes(const struct operand *t);

@@ -21,7 +21,7 @@ static int table(struct request *req, uint32_t slot, uint32_t arg,
 	if (t->rank != 2)
 		return bad(e, -EINVAL, name, "rank",
 			   "rank %u: tables are [positions, rot_dim / 2]", t->rank);
-	if (!dtype_is_float(t->dtype))
+	if (!uma_is_float(t->dtype))
 		return bad(e, -EINVAL, name, "dtype", "%s: tables are floating-point",
 			   accel_dtype_name(t->dtype));
 	req->slots |= 1u << slot;

@@ -14,33 +14,6 @@
 /* Device addresses have 48 bits */
 #define ADDR_END	(1LL << 48)
 
-/* Range of the zero point: that of the type. */
-static void dtype_limits(uint32_t dtype, int32_t *lo, int32_t *hi)
-{
-	switch (dtype) {
-	case ACCEL_S8:
-		*lo = INT8_MIN;
-		*hi = INT8_MAX;
-		break;
-	case ACCEL_U8:
-		*lo = 0;
-		*hi = UINT8_MAX;
-		break;
-	case ACCEL_S4:
-		*lo = -8;
-		*hi = 7;
-		break;
-	case ACCEL_U4:
-		*lo = 0;
-		*hi = 15;
-		break;
-	default:
-		*lo = INT32_MIN;
-		*hi = INT32_MAX;
-		break;
-	}
-}
-
 bool operand_empty(const struct operand *t)
 {
 	uint32_t i;
@@ -49,6 +22,33 @@ bool operand_empty(const struct operand *t)
 		if (!t->dims[i])
 			return true;
 	return false;
+}
+
+/**
+ * operand_view - an operand as devices see it
+ * @t: operand
+ * @v: out; without addresses
+ *
+ * Return: false: a dimension does not fit.
+ */
+bool operand_view(const struct operand *t, struct uma_tensor_view *v)
+{
+	uint32_t i;
+
+	*v = (struct uma_tensor_view) {
+		.rank = (__u16)t->rank, .dtype = (__u16)t->dtype,
+		.quant = (__u16)t->quant.scheme, .quant_axis = (__u16)t->quant.axis,
+		.scale_dtype = (__u16)t->quant.scale_dtype, .quant_group = t->quant.group,
+		.quant_flags = t->quant.flags, .zero = t->quant.zero,
+	};
+	memcpy(&v->scale, &t->quant.scale, sizeof(v->scale));
+	for (i = 0; i < t->rank; i++) {
+		if (t->dims[i] > UINT32_MAX)
+			return false;
+		v->dims[i] = (__u32)t->dims[i];
+		v->strides[i] = t->strides[i];
+	}
+	return true;
 }
 
 /* Elements that are distinct in memory; the extent has been checked. */
@@ -268,7 +268,7 @@ static int check_tables(struct operand *t, const struct accel_quant *q,
 static int check_quant(struct operand *t, const struct accel_quant *q,
 		       struct accel_error *e)
 {
-	int32_t lo, hi;
+	__s64 lo, hi;
 	int ret;
 
 	if (q->scheme >= ACCEL_QUANT_COUNT)
@@ -277,7 +277,7 @@ static int check_quant(struct operand *t, const struct accel_quant *q,
 	ret = quant_unused(q, t->name, q->scheme, e);
 	if (ret || q->scheme == ACCEL_QUANT_NONE)
 		return ret;
-	if (dtype_is_float(t->dtype))
+	if (uma_is_float(t->dtype))
 		return bad(e, -EINVAL, t->name, "quant.scheme",
 			   "elements of type %s are not quantised",
 			   accel_dtype_name(t->dtype));
@@ -289,8 +289,7 @@ static int check_quant(struct operand *t, const struct accel_quant *q,
 	if (!isfinite(q->scale) || q->scale <= 0)
 		return bad(e, -EINVAL, t->name, "quant.scale",
 			   "%g is not finite and above 0", (double)q->scale);
-	dtype_limits(t->dtype, &lo, &hi);
-	if (q->zero < lo || q->zero > hi)
+	if (uma_dtype_limits(t->dtype, &lo, &hi) || q->zero < lo || q->zero > hi)
 		return bad(e, -EINVAL, t->name, "quant.zero",
 			   "%d is outside the range of %s", q->zero,
 			   accel_dtype_name(t->dtype));
@@ -336,7 +335,7 @@ static int shape_init(struct operand *t, const struct accel_tensor *from,
 	ret = operand_extent(t, e);
 	if (ret)
 		return ret;
-	return dtype_is_int4(t->dtype) && !operand_empty(t) ?
+	return uma_is_int4(t->dtype) && !operand_empty(t) ?
 	       check_nibbles(t, dense, e) : 0;
 }
 

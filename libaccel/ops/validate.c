@@ -166,16 +166,16 @@ int input_init(struct request *req, uint32_t slot, uint32_t arg,
 int check_product(const struct operand *a, const struct operand *b,
 		  const struct operand *d, struct accel_error *e)
 {
-	bool weights = dtype_is_float(a->dtype) && b->dtype != a->dtype;
+	bool weights = uma_is_float(a->dtype) && b->dtype != a->dtype;
 	bool ok;
 
 	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
 		return bad(e, -EINVAL, b->name, "quant.scheme",
 			   "integers by floating-point numbers need a quantisation");
-	if (dtype_is_int8(a->dtype))
-		ok = !dtype_is_int4(d->dtype);
+	if (uma_is_int8(a->dtype))
+		ok = !uma_is_int4(d->dtype);
 	else if (a->dtype == ACCEL_F32 && !weights)
-		ok = dtype_is_float(d->dtype);
+		ok = uma_is_float(d->dtype);
 	else
 		ok = d->dtype == a->dtype || d->dtype == ACCEL_F32;
 	if (!ok)

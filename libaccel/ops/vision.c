@@ -39,7 +39,7 @@ const char *resize_func_name(uint32_t bit)
 
 static int no_int4(const struct operand *t, struct accel_error *e)
 {
-	if (dtype_is_int4(t->dtype))
+	if (uma_is_int4(t->dtype))
 		return bad(e, -EINVAL, t->name, "dtype", "no 4-bit type takes part");
 	return 0;
 }
@@ -59,7 +59,7 @@ static int operands(struct request *req, const struct accel_tensor *d, const cha
 	struct operand *to = &req->t[UMA_SLOT_DST], *from = &req->t[UMA_SLOT_A];
 	int ret;
 
-	req->slots = SLOT(DST) | SLOT(A);
+	req->slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A);
 	ret = operand_init(to, d, ACCEL_ARG_D, d_name, e);
 	if (!ret)
 		ret = operand_check_output(to, e);

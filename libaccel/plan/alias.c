@@ -8,121 +8,25 @@
 
 #include "planner.h"
 
-/**
- * struct view - an operand in memory
- * @addr: address of element 0
- * @lo: first byte
- * @hi: one past the last
- * @bits: width of an element
- * @op: shape
- */
-struct view {
-	uint64_t addr;
-	uint64_t lo;
-	uint64_t hi;
-	uint32_t bits;
-	const struct uma_operand *op;
-};
-
-static int64_t stride_of(const struct view *v, uint32_t i)
-{
-	return (int64_t)le64toh(v->op->strides[i]);
-}
-
-static uint64_t step_bits(const struct view *v, uint32_t i)
-{
-	int64_t s = stride_of(v, i);
-
-	return (s < 0 ? -(uint64_t)s : (uint64_t)s) * v->bits;
-}
-
-/* Element by element the same: each is read before it is replaced. */
-static bool same_place(const struct view *a, const struct view *b)
-{
-	uint32_t i;
-
-	if (a->addr != b->addr || a->op->dtype != b->op->dtype ||
-	    a->op->rank != b->op->rank)
-		return false;
-	for (i = 0; i < le16toh(a->op->rank); i++)
-		if (a->op->dims[i] != b->op->dims[i] ||
-		    (le32toh(a->op->dims[i]) > 1 &&
-		     a->op->strides[i] != b->op->strides[i]))
-			return false;
-	return true;
-}
-
-/*
- * Bytes modulo @period that an operand can touch: from *at on, *len of them.
- * Dimensions that step by multiples of the period come back to the same place.
- */
-static void residue(const struct view *v, uint64_t period, uint64_t *at,
-		    uint64_t *len)
-{
-	int64_t first = 0, last = 0, reach;
-	uint32_t i;
-
-	for (i = 0; i < le16toh(v->op->rank); i++) {
-		if (le32toh(v->op->dims[i]) < 2 ||
-		    step_bits(v, i) % (8 * period) == 0)
-			continue;
-		reach = stride_of(v, i) * ((int64_t)le32toh(v->op->dims[i]) - 1);
-		if (reach < 0)
-			first += reach;
-		else
-			last += reach;
-	}
-	if (v->bits < 8) {
-		*len = (uint64_t)((last >> 1) - (first >> 1)) + 1;
-		first >>= 1;
-	} else {
-		*len = (uint64_t)(last - first + 1) * (v->bits / 8);
-		first *= v->bits / 8;
-	}
-	*at = (v->addr + (uint64_t)first) % period;
-}
-
-/* Slices of one array that repeat at the same distance and never meet. */
-static bool apart(const struct view *a, const struct view *b, uint64_t period)
-{
-	uint64_t at_a, len_a, at_b, len_b, gap;
-
-	residue(a, period, &at_a, &len_a);
-	residue(b, period, &at_b, &len_b);
-	if (len_a >= period || len_b >= period || len_a + len_b > period)
-		return false;
-	gap = at_b >= at_a ? at_b - at_a : at_b + period - at_a;
-	return gap >= len_a && period - gap >= len_b;
-}
-
-static bool conflict(const struct view *dst, const struct view *in, bool in_place)
-{
-	const struct view *side[2] = { dst, in };
-	uint32_t s, i;
-
-	if (in_place && same_place(dst, in))
-		return false;
-	for (s = 0; s < 2; s++)
-		for (i = 0; i < le16toh(side[s]->op->rank); i++) {
-			uint64_t step = step_bits(side[s], i);
-
-			if (le32toh(side[s]->op->dims[i]) > 1 && step >= 16 &&
-			    step % 8 == 0 && apart(dst, in, step / 8))
-				return false;
-		}
-	return true;
-}
-
+/* An operand where it is bound, and the bytes from *lo to *hi that it touches. */
 static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
-		    const uint64_t *addrs, struct view *v)
+		    const uint64_t *addrs, struct uma_tensor_view *v, uint64_t *lo, uint64_t *hi)
 {
+	const struct uma_operand *op = &plan->tasks[r->task].op[r->slot];
 	const struct plan_arg *arg = &plan->args[r->arg];
+	uint32_t i;
 
-	v->addr = addrs[r->arg] + (uint64_t)r->addend;
-	v->lo = v->addr + (uint64_t)arg->lo;
-	v->hi = v->addr + (uint64_t)arg->hi;
-	v->op = &plan->tasks[r->task].op[r->slot];
-	v->bits = accel_dtype_bits(le16toh(v->op->dtype));
+	*v = (struct uma_tensor_view) {
+		.addr = addrs[r->arg] + (uint64_t)r->addend,
+		.dtype = le16toh(op->dtype), .rank = le16toh(op->rank),
+		.layout = le16toh(op->layout),
+	};
+	for (i = 0; i < v->rank; i++) {
+		v->dims[i] = le32toh(op->dims[i]);
+		v->strides[i] = (int64_t)le64toh(op->strides[i]);
+	}
+	*lo = v->addr + (uint64_t)arg->lo;
+	*hi = v->addr + (uint64_t)arg->hi;
 }
 
 /**
@@ -141,14 +45,15 @@ static bool overlaps(const struct bound *a, const struct plan_reloc *w,
 {
 	bool in_place = a == b && w->slot == UMA_SLOT_DST &&
 			(b->plan->in_place >> r->slot & 1);
-	struct view dst, in;
+	struct uma_tensor_view dst, in;
+	uint64_t dst_lo, dst_hi, in_lo, in_hi;
 
-	view_of(a->plan, w, a->addrs, &dst);
-	view_of(b->plan, r, b->addrs, &in);
-	if (dst.lo >= dst.hi || in.lo >= in.hi || in.hi <= dst.lo || dst.hi <= in.lo)
+	view_of(a->plan, w, a->addrs, &dst, &dst_lo, &dst_hi);
+	view_of(b->plan, r, b->addrs, &in, &in_lo, &in_hi);
+	if (dst_lo >= dst_hi || in_lo >= in_hi || in_hi <= dst_lo || dst_hi <= in_lo)
 		return false;
-	return r->field != PLAN_ADDR || dst.op->layout || in.op->layout ||
-	       conflict(&dst, &in, in_place);
+	return r->field != PLAN_ADDR || dst.layout || in.layout ||
+	       uma_views_conflict(&dst, &in, in_place);
 }
 
 /**

@@ -41,13 +41,14 @@ static uint64_t add_sat(uint64_t a, uint64_t b)
 
 uint64_t request_read_bytes(const struct request *req)
 {
+	const uint32_t outputs = uma_op_class(req->opcode)->outputs;
 	uint64_t bytes = 0;
 	uint32_t s;
 
 	for (s = 0; s < REQUEST_SLOTS; s++) {
 		if (!(req->slots & (1u << s)))
 			continue;
-		if (!(req->class->outputs >> s & 1))
+		if (!(outputs >> s & 1))
 			bytes = add_sat(bytes, operand_bytes(&req->t[s]));
 		bytes = add_sat(bytes, operand_table_bytes(&req->t[s]));
 	}
@@ -56,11 +57,12 @@ uint64_t request_read_bytes(const struct request *req)
 
 uint64_t request_write_bytes(const struct request *req)
 {
+	const uint32_t outputs = uma_op_class(req->opcode)->outputs;
 	uint64_t bytes = 0;
 	uint32_t s;
 
 	for (s = 0; s < REQUEST_SLOTS; s++)
-		if (req->slots & req->class->outputs & (1u << s))
+		if (req->slots & outputs & (1u << s))
 			bytes = add_sat(bytes, operand_bytes(&req->t[s]));
 	return bytes;
 }
@@ -71,35 +73,17 @@ uint64_t request_write_bytes(const struct request *req)
  * @row: capability row that has the blocks
  * @layout: &enum uma_layout
  *
- * The formula of &struct uma_packed_header.
- *
  * Return: bytes with the header, UINT64_MAX if it is out of range.
  */
 uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row,
 		      uint32_t layout)
 {
-	uint64_t block_k = le16toh(row->block_k), block_n = le16toh(row->block_n);
-	uint64_t rows = b->dims[b->rank - 2], groups = divup(rows, 4), panels, size;
-	uint32_t i;
+	struct uma_tensor_view v;
+	uint64_t size = 0;
 
-	if (!block_k || !block_n)
-		return UINT64_MAX;
-	if (layout == UMA_LAYOUT_GEMM_B24)
-		rows = 2 * groups;
-	panels = divup(b->dims[b->rank - 1], block_n);
-	size = mul_sat(mul_sat(divup(rows, block_k), block_k),
-		       mul_sat(panels, block_n));
-	size = divup(mul_sat(size, accel_dtype_bits(b->dtype)), 8);
-	if (size > 1ULL << 48)
-		return UINT64_MAX;
-	size = divup(size, 64) * 64;
-	if (layout == UMA_LAYOUT_GEMM_B24)
-		size = add_sat(size, mul_sat(panels, divup(groups * block_n / 2, 64) * 64));
-	for (i = 0; i + 2 < b->rank; i++)
-		size = mul_sat(size, b->dims[i]);
-	if (size > 1ULL << 48)
-		return UINT64_MAX;
-	return size + sizeof(struct uma_packed_header);
+	if (operand_view(b, &v))
+		size = uma_packed_size(&v, layout, le16toh(row->block_k), le16toh(row->block_n));
+	return size ? size : UINT64_MAX;
 }
 
 /**

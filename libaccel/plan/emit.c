@@ -200,6 +200,7 @@ int emit_plan(struct accel_plan *plan, const struct request *req,
 	      const struct uma_op_cap *row, const struct weights *held,
 	      uint32_t dst_layout)
 {
+	const struct uma_op_class *class = uma_op_class(req->opcode);
 	struct uma_task *task;
 	uint32_t s;
 
@@ -208,8 +209,8 @@ int emit_plan(struct accel_plan *plan, const struct request *req,
 	if (!plan->tasks || !plan->relocs)
 		return -ENOMEM;
 	plan->task_count = 1;
-	plan->outputs = req->class->outputs;
-	plan->in_place = req->class->in_place;
+	plan->outputs = class->outputs;
+	plan->in_place = class->in_place;
 	plan->arg_names = req->class->args;
 	task = plan->tasks;
 	task->version = htole16(UMA_TASK_VERSION);
@@ -230,7 +231,7 @@ int emit_plan(struct accel_plan *plan, const struct request *req,
 		if (held && s == UMA_SLOT_B)
 			bind_held(plan, t, held);
 		else
-			bind_operand(plan, s, t, row, req->class->outputs >> s & 1);
+			bind_operand(plan, s, t, row, class->outputs >> s & 1);
 	}
 	return 0;
 }

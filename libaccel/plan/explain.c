@@ -72,7 +72,7 @@ static void describe(const struct choices *all, uint32_t index,
 }
 
 static int describe_all(const struct choices *all, const struct request *req,
-		 struct plan_candidates **out)
+			struct plan_candidates **out)
 {
 	struct plan_candidates *list;
 	uint32_t i;

@@ -331,7 +331,7 @@ static void count_bytes(struct accel_plan *plan, const struct part *part)
 
 		if (!(part->req.slots & (1u << s)) || part->arg[s] == ARG_WORKSPACE)
 			continue;
-		if (part->req.class->outputs >> s & 1)
+		if (uma_op_class(part->req.opcode)->outputs >> s & 1)
 			plan->info.write_bytes += operand_bytes(t);
 		else
 			plan->info.read_bytes += operand_bytes(t);

@@ -78,13 +78,13 @@ static bool row_opcode(const struct matching *m, const struct uma_op_cap *row,
 /* The column of a row that a slot is held against. */
 static uint32_t judged_as(const struct matching *m, uint32_t slot)
 {
-	return m->req->class->like_b >> slot & 1 ? (uint32_t)UMA_SLOT_B : slot;
+	return uma_op_class(m->req->opcode)->like_b >> slot & 1 ? (uint32_t)UMA_SLOT_B : slot;
 }
 
 /* Is the row asked about the type of a slot? */
 static bool asked(const struct matching *m, uint32_t slot)
 {
-	return m->req->slots & ~m->req->class->fixed & (1u << slot);
+	return m->req->slots & ~uma_op_class(m->req->opcode)->fixed & (1u << slot);
 }
 
 /* What is added or multiplied is of a type of A or D, or binary32. */

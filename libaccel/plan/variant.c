@@ -181,7 +181,7 @@ static bool packs_taps(const struct request *req)
 
 	return req->opcode == UMA_OP_CONV && req->pack && !req->winograd &&
 	       le32toh(w->groups) == 1 && !(le32toh(w->flags) & UMA_CONV_TRANSPOSED) &&
-	       (dtype_is_float(a->dtype) ? b->dtype == a->dtype : !dtype_is_int4(b->dtype)) &&
+	       (uma_is_float(a->dtype) ? b->dtype == a->dtype : !uma_is_int4(b->dtype)) &&
 	       b->dims[0] >= LEAST_PACKED && b->dims[1] >= LEAST_PACKED;
 }
 

@@ -44,7 +44,7 @@ static void make_dense(struct operand *b, const uint8_t *given)
 	for (i = 0; i < n; i++) {
 		b->strides[order[i]] = step;
 		step *= b->dims[order[i]];
-		if (dtype_is_int4(b->dtype))
+		if (uma_is_int4(b->dtype))
 			step += step & 1;
 	}
 	b->lo = 0;

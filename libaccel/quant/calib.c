@@ -46,7 +46,7 @@ static int check_opts(struct accel_calib *c, struct accel_error *e)
 	if (o->flags & ~ACCEL_CALIB_ASYMMETRIC)
 		return bad(e, -EINVAL, "calib", "flags", "unknown flags 0x%x",
 			   o->flags & ~ACCEL_CALIB_ASYMMETRIC);
-	if (!dtype_is_int8(o->dtype) && !dtype_is_int4(o->dtype))
+	if (!uma_is_int8(o->dtype) && !uma_is_int4(o->dtype))
 		return bad(e, -EINVAL, "calib", "dtype",
 			   "%u is none of int8, uint8, int4 and uint4", o->dtype);
 	if (o->scheme == ACCEL_QUANT_NONE || o->scheme >= ACCEL_QUANT_COUNT)
@@ -107,7 +107,7 @@ int accel_calib_create(struct accel_ctx *ctx, const struct accel_calib_opts *opt
 		free(c);
 		return ctx_set_error(ctx, &e);
 	}
-	dtype_range(c->opts.dtype, &c->target.lo, &c->target.hi);
+	uma_dtype_limits(c->opts.dtype, &c->target.lo, &c->target.hi);
 	c->target.asymmetric = c->opts.flags & ACCEL_CALIB_ASYMMETRIC;
 	c->ctx = ctx_ref(ctx);
 	*out = c;
@@ -185,7 +185,7 @@ static int check_shape(const struct accel_calib *c, const struct operand *t,
 {
 	uint32_t i;
 
-	if (!dtype_is_float(t->dtype))
+	if (!uma_is_float(t->dtype))
 		return bad(e, -EINVAL, "t", "dtype",
 			   "%s: what is calibrated is fp32, fp16 or bf16",
 			   accel_dtype_name(t->dtype));

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <linux/types.h>
 #include <accel/accel.h>
 
 /**
@@ -37,8 +38,8 @@ struct calib_stats {
  * @asymmetric: there is a zero point
  */
 struct calib_target {
-	int32_t lo;
-	int32_t hi;
+	__s64 lo;
+	__s64 hi;
 	bool asymmetric;
 };
 

@@ -18,10 +18,10 @@ int accel_quantise(struct accel_ctx *ctx, const struct accel_tensor *from,
 	uint64_t bytes;
 	int ret;
 
-	if (!dtype_is_int8(dtype) && !dtype_is_int4(dtype))
+	if (!uma_is_int8(dtype) && !uma_is_int4(dtype))
 		return ctx_fail(ctx, -EINVAL, "dtype",
 				"%u is none of int8, uint8, int4 and uint4", dtype);
-	if (!dtype_is_float(from->dtype))
+	if (!uma_is_float(from->dtype))
 		return ctx_fail(ctx, -EINVAL, "from.dtype",
 				"%u: what is quantised is fp32, fp16 or bf16",
 				from->dtype);
@@ -61,11 +61,12 @@ static int same_dims(const struct operand *t, const struct operand *ref,
 
 static bool at_end(const struct reader *r, const int64_t *idx)
 {
-	int32_t lo, hi, v;
+	__s64 lo, hi;
+	int32_t v;
 
-	if (!dtype_is_int8(r->t.dtype) && !dtype_is_int4(r->t.dtype))
+	if (!uma_is_int8(r->t.dtype) && !uma_is_int4(r->t.dtype))
 		return false;
-	dtype_range(r->t.dtype, &lo, &hi);
+	uma_dtype_limits(r->t.dtype, &lo, &hi);
 	v = reader_stored(r, idx);
 	return v == lo || v == hi;
 }

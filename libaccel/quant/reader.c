@@ -11,14 +11,6 @@
 #include "reader.h"
 
 /* Range of the stored numbers of a type that may be quantised. */
-void dtype_range(uint32_t dtype, int32_t *lo, int32_t *hi)
-{
-	bool wide = dtype_is_int8(dtype);
-
-	*lo = dtype == ACCEL_S8 ? INT8_MIN : dtype == ACCEL_S4 ? -8 : 0;
-	*hi = *lo + (wide ? 255 : 15);
-}
-
 double half_value(uint16_t bits)
 {
 	uint32_t exp = bits >> 10 & 0x1f, mant = bits & 0x3ff;
@@ -194,7 +186,7 @@ double reader_value(const struct reader *r, const int64_t *idx)
 	uint64_t n;
 	float f;
 
-	if (dtype_is_float(r->t.dtype))
+	if (uma_is_float(r->t.dtype))
 		return float_value(r, idx);
 	if (q->scheme == ACCEL_QUANT_NONE)
 		return reader_stored(r, idx);

@@ -28,7 +28,6 @@ uint64_t reader_entry(const struct operand *t, uint32_t scheme, uint32_t axis,
 double reader_value(const struct reader *r, const int64_t *idx);
 int32_t reader_stored(const struct reader *r, const int64_t *idx);
 bool reader_next(const struct operand *t, int64_t *idx);
-void dtype_range(uint32_t dtype, int32_t *lo, int32_t *hi);
 double half_value(uint16_t bits);
 
 /* --- sparse.c ----------------------------------------------------------------- */

@@ -507,6 +507,175 @@ static void test_columns(void **state)
 	free(plan.relocs);
 }
 
+/* --- what devices decide, too -------------------------------------------------- */
+
+/* What is refused as a result is what devices refuse. */
+static void test_self_overlap(void **state)
+{
+	uint32_t i, j, refused = 0;
+
+	(void)state;
+	for (i = 0; i < 100000; i++) {
+		struct operand t = { .name = "d", .dtype = ACCEL_F32, .rank = 1 + below(4) };
+		struct accel_error e = ACCEL_ERROR_INIT;
+		struct uma_tensor_view v;
+		bool bad;
+
+		for (j = 0; j < t.rank; j++) {
+			t.dims[j] = below(6);
+			t.strides[j] = (int64_t)below(40) - 8;
+		}
+		bad = operand_check_output(&t, &e);
+		assert_true(operand_view(&t, &v));
+		assert_int_equal(bad, uma_self_overlap(&v));
+		refused += bad;
+	}
+	assert_true(refused > 10000 && refused < 90000);
+}
+
+static void random_tensor(struct accel_tensor *t, uint32_t dtype, uint32_t rank,
+			  const int64_t *dims)
+{
+	*t = accel_tensor_dense(NULL, dtype, rank, dims);
+	if (dtype < ACCEL_S32 || below(3))
+		return;
+	t->quant.scheme = ACCEL_QUANT_TENSOR;
+	t->quant.scale = below(3) ? 1 : 0.5f;
+	t->quant.zero = (int32_t)below(3);
+}
+
+static void random_epilogue(struct accel_epilogue *epi, const int64_t *n)
+{
+	if (!below(3))
+		epi->act = below(ACCEL_ACT_COUNT);
+	if (!below(3))
+		random_tensor(&epi->bias, ACCEL_F32 + below(6), 1, n);
+	if (!below(5))
+		random_tensor(&epi->scale, ACCEL_F32, 1, n);
+}
+
+/* An operation that may be one, or not. */
+static void random_desc(union any_desc *d)
+{
+	static const int64_t sizes[] = { 0, 1, 2, 3, 17, 64, 300, 5000, 70000, 20000000 };
+	const int64_t m = sizes[below(8)], k = sizes[below(10)], n = sizes[below(6)];
+	const int64_t a[] = { 2, m, k }, b[] = { 2, k, n }, r[] = { 2, m, n };
+	const uint32_t rank = 2 + below(2), from = 3 - rank;
+	const uint32_t ta = 1 + below(8), td = below(2) ? ta : 1 + below(8);
+
+	memset(d, 0, sizeof(*d));
+	switch (below(7)) {
+	case 0:
+	case 1:
+		d->gemm = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
+		random_tensor(&d->gemm.a, ta, rank, a + from);
+		random_tensor(&d->gemm.b, below(2) ? ta : 1 + below(8), rank, b + from);
+		random_tensor(&d->gemm.d, td, rank, r + from);
+		random_epilogue(&d->gemm.epilogue, &n);
+		d->gemm.beta = below(4) ? 0 : (float)below(3);
+		break;
+	case 2:
+		d->unary = (struct accel_unary_desc)ACCEL_UNARY_DESC_INIT;
+		d->unary.func = below(ACCEL_UNARY_COUNT);
+		random_tensor(&d->unary.a, ta, rank, a + from);
+		random_tensor(&d->unary.d, td, rank, a + from);
+		break;
+	case 3:
+		d->binary = (struct accel_binary_desc)ACCEL_BINARY_DESC_INIT;
+		d->binary.func = below(ACCEL_BINARY_COUNT);
+		random_tensor(&d->binary.a, ta, rank, a + from);
+		random_tensor(&d->binary.b, below(2) ? ta : 1 + below(8), rank, a + from);
+		random_tensor(&d->binary.d, td, rank, a + from);
+		break;
+	case 4:
+		d->copy = (struct accel_copy_desc)ACCEL_COPY_DESC_INIT;
+		random_tensor(&d->copy.a, ta, rank, a + from);
+		random_tensor(&d->copy.d, td, rank, a + from);
+		break;
+	case 5:
+		d->softmax = (struct accel_softmax_desc)ACCEL_SOFTMAX_DESC_INIT;
+		d->softmax.func = below(ACCEL_SOFTMAX_COUNT);
+		random_tensor(&d->softmax.a, ta, rank, a + from);
+		random_tensor(&d->softmax.d, td, rank, a + from);
+		break;
+	default:
+		d->scan = (struct accel_scan_desc)ACCEL_SCAN_DESC_INIT;
+		random_tensor(&d->scan.a, ta, rank, a + from);
+		random_tensor(&d->scan.d, td, rank, a + from);
+		break;
+	}
+}
+
+/* The task of a request, all of its operands somewhere. */
+static void make_task(const struct request *req, const struct uma_op_cap *row,
+		      struct uma_task *task)
+{
+	struct accel_plan plan = { 0 };
+	uint32_t i;
+
+	assert_int_equal(emit_plan(&plan, req, row, NULL, UMA_LAYOUT_STRIDED), 0);
+	*task = plan.tasks[0];
+	for (i = 0; i < plan.reloc_count; i++) {
+		const struct plan_reloc *r = &plan.relocs[i];
+		const uint32_t at = plan.args[r->arg].arg == ACCEL_ARG_D ? 0 : r->slot;
+
+		assert_int_equal(r->field, PLAN_ADDR);
+		task->op[r->slot].addr = htole64((uint64_t)(at + 1) << 42);
+	}
+	free(plan.tasks);
+	free(plan.relocs);
+}
+
+/* Every engine of every chip takes what the planner says that it takes, by the same row. */
+static void test_same_verdict(void **state)
+{
+	uint32_t round, i, j, taken = 0, refused = 0;
+	const struct uma_profile *profile;
+
+	(void)state;
+	for (round = 0; round < 3000; round++) {
+		struct accel_error error = ACCEL_ERROR_INIT;
+		union any_desc desc, copy;
+		struct request req;
+
+		random_desc(&desc);
+		if (request_create(&desc.hdr, &copy, &req, &error))
+			continue;
+		for (i = 0; (profile = uma_profile_get(i)); i++)
+			for (j = 0; j < profile->engine_count; j++) {
+				const struct uma_engine_desc *e = &profile->engines[j];
+				struct device_engine engine = {
+					.info = { .engine = e->engine_class + 1,
+						  .cap_count = e->cap_count },
+					.engine_class = e->engine_class,
+					.caps = (struct uma_op_cap *)(uintptr_t)e->caps,
+				};
+				struct uma_fault_info fault = { 0 };
+				struct uma_task task;
+				struct placement p;
+				struct uma_op op;
+				bool ok;
+				int row;
+
+				ok = place_on(&engine, profile->name, &req, 1, &p);
+				make_task(&req, ok ? p.row : e->caps, &task);
+				if (uma_task_decode(&task, &op, &fault))
+					fail_msg("round %u: %s is no task: %s of operand %u", round,
+						 accel_op_name(req.op), fault.field, fault.slot);
+				row = uma_op_check(&op, e, &fault);
+				if (ok ? row < 0 || p.row != &e->caps[row] : row >= 0)
+					fail_msg("round %u: %s on %s: %s %s, but row %d, %s of operand %u",
+						 round, accel_op_name(req.op), profile->name,
+						 p.field, p.text, row, row < 0 ? fault.field : "",
+						 fault.slot);
+				taken += ok;
+				refused += !ok;
+			}
+	}
+	printf("# %u taken, %u refused\n", taken, refused);
+	assert_true(taken > 3000 && refused > 3000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_merge), cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_cost), cmocka_unit_test(test_fill_bits),
 		cmocka_unit_test(test_overlap), cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_self_overlap), cmocka_unit_test(test_same_verdict),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -481,6 +481,93 @@ static void test_threads(void **state)
 	accel_plan_unref(plan);
 }
 
+static void small_gemm(struct accel_gemm_desc *d)
+{
+	const int64_t a[] = { 2, 3, 4 }, b[] = { 2, 4, 5 }, r[] = { 2, 3, 5 };
+
+	*d = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
+	d->a = accel_tensor_dense(NULL, ACCEL_F32, 3, a);
+	d->b = accel_tensor_dense(NULL, ACCEL_F32, 3, b);
+	d->d = accel_tensor_dense(NULL, ACCEL_F32, 3, r);
+}
+
+/* Nothing is run, and constant weights stop the plan already. */
+static void refuses(const struct accel_gemm_desc *d, const char *field)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct accel_plan *plan;
+
+	assert_int_equal(accel_run(ctx, &d->hdr), -EINVAL);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, field);
+	if (!(d->flags & ACCEL_GEMM_PACK_B))
+		return;
+	assert_int_equal(accel_plan_create(ctx, &d->hdr, &plan), -EINVAL);
+	accel_ctx_get_error(ctx, &e);
+	assert_string_equal(e.field, field);
+}
+
+/* accel_run() wants buffers, large enough, and results that lie over no input. */
+static void test_buffers(void **state)
+{
+	struct accel_bo *bo, *small;
+	struct accel_gemm_desc d;
+
+	(void)state;
+	assert_int_equal(accel_bo_create(ctx, 4096, NULL, &bo), 0);
+	assert_int_equal(accel_bo_create(ctx, 100, NULL, &small), 0);
+	small_gemm(&d);
+	refuses(&d, "gemm.d.bo");
+	d.a.bo = d.b.bo = d.d.bo = bo;
+	d.b.offset = 1024;
+	d.d.offset = 2048;
+	assert_int_equal(accel_run(ctx, &d.hdr), 0);
+	d.d.offset = 1024 + 4 * 40 - 4;
+	refuses(&d, "gemm.b.offset");
+	d.d.offset = 1024 + 4 * 40;
+	assert_int_equal(accel_run(ctx, &d.hdr), 0);
+	/* One element too short. */
+	d.d.offset = 4096 - 4 * 30 + 4;
+	assert_int_equal(accel_run(ctx, &d.hdr), -EINVAL);
+	d.d.offset = 4096 - 4 * 30;
+	assert_int_equal(accel_run(ctx, &d.hdr), 0);
+	d.d.bo = small;
+	d.d.offset = 0;
+	refuses(&d, "gemm.d.offset");
+	d.d.bo = bo;
+	/* Between two elements. */
+	d.d.offset = 2050;
+	assert_int_equal(accel_run(ctx, &d.hdr), -EINVAL);
+	d.d.offset = UINT64_MAX - 3;
+	assert_int_equal(accel_run(ctx, &d.hdr), -EINVAL);
+	/* Constant weights need their tables, too. */
+	d = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
+	d.a = accel_tensor_2d(bo, ACCEL_F16, 3, 64);
+	d.b = accel_tensor_2d(bo, ACCEL_U4, 64, 6);
+	d.b.quant.scheme = ACCEL_QUANT_GROUP;
+	d.b.quant.group = 32;
+	d.d = accel_tensor_2d(bo, ACCEL_F16, 3, 6);
+	d.a.bo = d.b.bo = d.d.bo = bo;
+	d.b.offset = 1024;
+	d.d.offset = 2048;
+	refuses(&d, "gemm.b.quant.scales");
+	d.flags = ACCEL_GEMM_PACK_B;
+	refuses(&d, "gemm.b.quant.scales");
+	d.b.quant.scales = small;
+	d.b.quant.scales_offset = 96;
+	refuses(&d, "gemm.b.quant.scales_offset");
+	d.flags = 0;
+	refuses(&d, "gemm.b.quant.scales_offset");
+	/* They are read while planning, from all of their buffer. */
+	small_gemm(&d);
+	d.flags = ACCEL_GEMM_PACK_B;
+	d.a.bo = d.d.bo = bo;
+	d.b.bo = small;
+	refuses(&d, "gemm.b.offset");
+	accel_bo_unref(bo);
+	accel_bo_unref(small);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_reuse), cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_packed), cmocka_unit_test(test_packed_tables),
 		cmocka_unit_test(test_copied), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_buffers),
 	};
 	int ret;
 
