@@ -4,7 +4,7 @@
 accelbench := tools/accelbench
 
 PROGS += $(accelbench)/accelbench
-accelbench-parts := main latency growth stats perf team limits data ours report compare plot bars gemm conv attention \
+accelbench-parts := main latency growth stats perf team limits data ours report compare plot bars gemm conv attention lines \
 	calls memory peers peer_blas peer_none
 $(accelbench)/accelbench-libs := libaccel/libaccel
 $(accelbench)/accelbench-pkgs := json-c

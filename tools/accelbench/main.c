@@ -28,6 +28,8 @@ static const char usage[] =
 	"  gemv                 products with 1, 8 and 32 rows, weights from DRAM\n"
 	"  conv                 ResNet-50's and MobileNet's convolutions\n"
 	"  attention            prompts, and single tokens with a cache\n"
+	"  lines                norms, softmax, functions of elements, conversions, layouts: what\n"
+	"                       is not a product; operations are bytes read and written\n"
 	"  latency              what a call costs: one without operations, and one with a\n"
 	"                       single operation on a single element, each next to an ioctl\n"
 	"                       that does nothing; without -d of a small product, too\n"
@@ -279,7 +281,7 @@ static bool option(struct bench_opts *opts, int c, bool *all)
 static int command(struct bench_opts *opts, int count, char **args, bool all)
 {
 	static const char *const others[] = {
-		"gemm", "gemv", "conv", "attention", "memory", "limits", "all"
+		"gemm", "gemv", "conv", "attention", "lines", "memory", "limits", "all"
 	};
 	bool is_latency = !strcmp(args[0], "latency");
 	size_t i;

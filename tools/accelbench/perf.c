@@ -274,6 +274,7 @@ static const struct command {
 	{ "gemv", gemv_cases },
 	{ "conv", conv_cases },
 	{ "attention", attention_cases },
+	{ "lines", line_cases },
 	{ "limits", limit_cases },
 };
 

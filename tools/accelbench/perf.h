@@ -177,7 +177,7 @@ void perf_measure(struct perf *perf, const struct perf_case *c, struct perf_impl
 void perf_add(struct perf *perf, const struct perf_row *row);
 
 /**
- * perf_main - gemm, conv, attention, gemv, latency, memory, all
+ * perf_main - gemm, conv, attention, gemv, lines, latency, memory, all
  * @opts: options
  * @command: which
  *
@@ -393,7 +393,7 @@ int ours_random(struct perf *perf, uint32_t dtype, uint64_t count, struct accel_
  */
 int ours_result(struct perf *perf, uint64_t bytes, struct accel_bo **bo);
 
-/* The commands: gemm.c, conv.c, attention.c, calls.c, memory.c */
+/* The commands: gemm.c, conv.c, attention.c, lines.c, calls.c, memory.c */
 
 /**
  * gemm_cases - square and BERT's products
@@ -418,6 +418,12 @@ void conv_cases(struct perf *perf);
  * @perf: state
  */
 void attention_cases(struct perf *perf);
+
+/**
+ * line_cases - norms, functions of elements, conversions, layouts
+ * @perf: state
+ */
+void line_cases(struct perf *perf);
 
 /**
  * call_cases - what a call costs beside the work

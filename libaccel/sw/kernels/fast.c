@@ -17,7 +17,10 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 {
 	static const struct fast_class *const attention[] = { &fast_attention, NULL };
 	static const struct fast_class *const dynquant[] = { &fast_dynquant, NULL };
+	static const struct fast_class *const map[] = { &fast_map, NULL };
 	static const struct fast_class *const none[] = { NULL };
+	static const struct fast_class *const norm[] = { &fast_norm, NULL };
+	static const struct fast_class *const softmax[] = { &fast_softmax, NULL };
 	static const struct fast_class *const conv[] = {
 		&fast_wino, &fast_depthwise, &fast_conv, NULL
 	};
@@ -26,6 +29,14 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 	};
 
 	switch (opcode) {
+	case UMA_OP_COPY:
+	case UMA_OP_UNARY:
+	case UMA_OP_BINARY:
+		return map;
+	case UMA_OP_NORM:
+		return norm;
+	case UMA_OP_SOFTMAX:
+		return softmax;
 	case UMA_OP_DYNQUANT:
 		return dynquant;
 	case UMA_OP_GEMM:

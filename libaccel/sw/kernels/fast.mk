@@ -22,6 +22,9 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	conv/depthwise.o \
 	conv/wino.o \
 	lines/dynquant.o \
+	lines/map.o \
+	lines/nest.o \
+	lines/norm.o \
 	rows/few.o \
 	rows/gemv.o \
 	rows/gemv_bring.o \
@@ -51,8 +54,8 @@ $(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o))
 $(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o))
 $(eval $(call fast-for,amx,gemm/gemm_amx.o conv/conv_amx.o))
 
-$(eval $(call fast-for,avx2,lines/dynquant_avx2.o rows/few_avx2.o rows/gemv_avx2.o))
-$(eval $(call fast-for,avx512,lines/dynquant_avx512.o rows/few_avx512.o rows/gemv_avx512.o))
+$(eval $(call fast-for,avx2,lines/dynquant_avx2.o lines/lines_avx2.o rows/few_avx2.o rows/gemv_avx2.o))
+$(eval $(call fast-for,avx512,lines/dynquant_avx512.o lines/lines_avx512.o rows/few_avx512.o rows/gemv_avx512.o))
 $(eval $(call fast-for,vnni,rows/gemv_vnni.o))
 $(eval $(call fast-for,bf16,rows/gemv_bf16.o))
 
@@ -62,7 +65,7 @@ $(eval $(call fast-for,vnni,attention/attn_bytes.o))
 $(eval $(call fast-for,bf16,attention/attn_bf16.o))
 
 $(eval $(call fast-for,avx2,conv/conv_f32_avx2.o conv/wino_avx2.o))
-$(eval $(call fast-for,avx512,conv/conv_f32_avx512.o conv/conv_quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/wino_avx512.o))
+$(eval $(call fast-for,avx512,conv/conv_f32_avx512.o vec/quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/wino_avx512.o))
 $(eval $(call fast-for,vnni,conv/depthwise_vnni.o conv/conv_u8s8_avx512.o conv/conv_s8s8_avx512.o conv/conv_u8u8_avx512.o conv/conv_s8u8_avx512.o))
 $(eval $(call fast-for,bf16,conv/conv_bf16_avx512.o conv/depthwise_bf16.o))
 endif

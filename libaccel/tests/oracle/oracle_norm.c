@@ -85,8 +85,8 @@ static struct oracle_num own(const struct accel_norm_desc *d, const struct group
 
 	if (isinf(var))
 		return (struct oracle_num){ (x - g->mean) * s, 0 };
-	return bounded((x - g->mean) * s, U + ORACLE_SUM64(1) + g->variance_error / var,
-		       2 * g->mean_error * s);
+	return bounded((x - g->mean) * s, 3.1 * U + ORACLE_SUM64(1) + g->variance_error / var,
+		       (2 * g->mean_error + 4 * U * U * fabs(g->mean)) * s);
 }
 
 /* Each step is rounded to binary32, and there is no other. */

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "conv_fast.h"
+#include "libaccel/sw/kernels/vec/quotient.h"
 
 /* Integers of 32 bits with room for what roundings add */
 #define UNITS_MAX	1073741824.0f
@@ -48,7 +49,7 @@ static bool has_byte_end(struct conv_prog *c, const struct uma_op *op)
 	memcpy(&scale, &d->scale, sizeof(scale));
 	c->most = (float)((uint64_t)c->g.c * c->g.kernel[0] * c->g.kernel[1]) * magnitude(a) *
 		  magnitude(b);
-	return conv_quotient(scale, &c->times, &c->rest);
+	return fast_quotient(scale, &c->times, &c->rest);
 }
 
 /* May the products make the results? */

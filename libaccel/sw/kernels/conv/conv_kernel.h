@@ -39,7 +39,7 @@
  * @scale: bytes: for each channel, what sums are multiplied by
  * @bias: for each channel, added
  *
- * Of bytes what is quantised lies within 2^30 units of DST's scale, and conv_quotient()
+ * Of bytes what is quantised lies within 2^30 units of DST's scale, and fast_quotient()
  * has found that the product with @times and @rest rounds as the quotient does.
  */
 struct conv_end {
@@ -147,7 +147,6 @@ void conv_taps_u8s8_amx(const struct conv_block *g, uint32_t outputs);
 void conv_taps_u8u8_amx(const struct conv_block *g, uint32_t outputs);
 void conv_taps_bf16_amx(const struct conv_block *g, uint32_t outputs);
 
-bool conv_quotient(float scale, float *times, float *rest);
 
 extern const struct conv_kernels conv_f32_avx512;
 extern const struct conv_kernels conv_f32_avx2;

@@ -153,4 +153,81 @@ V_INLINE void v_join(vf *a, vf *b, vf even, vf odd)
 	*b = _mm256_permute2f128_ps(x, y, 0x31);
 }
 
+/* Masks of lanes; comparisons with a NaN are false but for v_unordered(). */
+typedef __m256 vm;
+
+V_INLINE vm v_less(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+V_INLINE vm v_least(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+V_INLINE vm v_equal(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+V_INLINE vm v_unordered(vf a, vf b)	{ return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
+V_INLINE vm vm_or(vm a, vm b)		{ return _mm256_or_ps(a, b); }
+V_INLINE bool vm_any(vm m)		{ return _mm256_movemask_ps(m); }
+V_INLINE vm vm_none(void)		{ return _mm256_setzero_ps(); }
+/* Lanes of @a where the mask is set, else of @b. */
+V_INLINE vf v_where(vm m, vf a, vf b)	{ return _mm256_blendv_ps(b, a, m); }
+V_INLINE vf v_sqrt(vf x)		{ return _mm256_sqrt_ps(x); }
+/* To the nearest integer, ties to even. */
+V_INLINE vf v_rint(vf x)		{ return _mm256_round_ps(x, 0x08); }
+V_INLINE vf v_inverse(vf x)		{ return v_div(v_set(1), x); }
+V_INLINE vf v_spread(vf x)		{ return _mm256_broadcastss_ps(_mm256_castps256_ps128(x)); }
+
+/* x 2^n, rounding once, for integers -252 <= n <= 252; n may be a NaN if x is. */
+V_INLINE vf v_ldexp(vf x, vf n)
+{
+	const vi i = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(i, 1);
+	const vi rest = vi_sub(i, half), bias = vi_set(127);
+
+	return v_mul(v_mul(x, v_of(vi_shl(vi_add(half, bias), 23))),
+		     v_of(vi_shl(vi_add(rest, bias), 23)));
+}
+
+/* Halves of vectors as binary64. */
+typedef __m256d vd;
+
+V_INLINE vd vd_low(vf x)		{ return _mm256_cvtps_pd(_mm256_castps256_ps128(x)); }
+V_INLINE vd vd_high(vf x)		{ return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)); }
+V_INLINE vd vd_set(double x)		{ return _mm256_set1_pd(x); }
+V_INLINE vd vd_add(vd a, vd b)		{ return _mm256_add_pd(a, b); }
+V_INLINE vd vd_sub(vd a, vd b)		{ return _mm256_sub_pd(a, b); }
+V_INLINE vd vd_mul(vd a, vd b)		{ return _mm256_mul_pd(a, b); }
+V_INLINE vd vd_fma(vd a, vd b, vd c)	{ return _mm256_fmadd_pd(a, b, c); }
+
+V_INLINE double vd_total(vd x)
+{
+	__m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+
+	return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
+}
+
+V_INLINE void v_store_f16(void *p, vf x)
+{
+	_mm_storeu_si128(p, _mm256_cvtps_ph(x, 0));
+}
+
+/* To nearest even, subnormal numbers too; a NaN becomes quiet. */
+V_INLINE void v_store_bf16(void *p, vf x)
+{
+	const vi bits = vi_of(x), odd = vi_and(vi_shr(bits, 16), vi_set(1));
+	const vi near = vi_add(vi_add(bits, vi_set(0x7fff)), odd);
+	const vi r = vi_shr(vi_of(v_where(v_unordered(x, x), v_of(vi_or(bits, vi_set(0x400000))),
+					  v_of(near))), 16);
+
+	_mm_storeu_si128(p, _mm_packus_epi32(_mm256_castsi256_si128(r),
+					     _mm256_extracti128_si256(r, 1)));
+}
+
+/* Four vectors of integers as bytes, @zero added, saturated. */
+V_INLINE void v_store_bytes4(void *p, const vf *x, int32_t zero, bool is_signed)
+{
+	const __m256i z = _mm256_set1_epi16((int16_t)zero);
+	__m256i a = _mm256_packs_epi32(_mm256_cvtps_epi32(x[0]), _mm256_cvtps_epi32(x[1]));
+	__m256i b = _mm256_packs_epi32(_mm256_cvtps_epi32(x[2]), _mm256_cvtps_epi32(x[3]));
+
+	a = _mm256_adds_epi16(a, z);
+	b = _mm256_adds_epi16(b, z);
+	a = is_signed ? _mm256_packs_epi16(a, b) : _mm256_packus_epi16(a, b);
+	a = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+	_mm256_storeu_si256(p, a);
+}
+
 #endif /* LIBACCEL_SW_FAST_VEC256_H */

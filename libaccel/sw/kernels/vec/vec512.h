@@ -187,4 +187,83 @@ V_INLINE void vi_transpose(vi v[16])
 	}
 }
 
+/* Masks of lanes; comparisons with a NaN are false but for v_unordered(). */
+typedef __mmask16 vm;
+
+V_INLINE vm v_less(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+V_INLINE vm v_least(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+V_INLINE vm v_equal(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+V_INLINE vm v_unordered(vf a, vf b)	{ return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+V_INLINE vm vm_or(vm a, vm b)		{ return a | b; }
+V_INLINE bool vm_any(vm m)		{ return m; }
+V_INLINE vm vm_none(void)		{ return 0; }
+/* Lanes of @a where the mask is set, else of @b. */
+V_INLINE vf v_where(vm m, vf a, vf b)	{ return _mm512_mask_blend_ps(m, b, a); }
+V_INLINE vf v_sqrt(vf x)		{ return _mm512_sqrt_ps(x); }
+/* To the nearest integer, ties to even. */
+V_INLINE vf v_rint(vf x)		{ return _mm512_roundscale_ps(x, 0x08); }
+V_INLINE vf v_spread(vf x)		{ return _mm512_broadcastss_ps(_mm512_castps512_ps128(x)); }
+
+/* 1 / x within two units of rounding, for x from 1 to 2^100 */
+V_INLINE vf v_inverse(vf x)
+{
+	const vf r = _mm512_rcp14_ps(x);
+
+	return v_fma(r, v_fnma(x, r, v_set(1)), r);
+}
+
+/* x 2^n, rounding once, for integers -252 <= n <= 252; n may be a NaN if x is. */
+V_INLINE vf v_ldexp(vf x, vf n)		{ return _mm512_scalef_ps(x, n); }
+
+/* Halves of vectors as binary64. */
+typedef __m512d vd;
+
+V_INLINE vd vd_low(vf x)		{ return _mm512_cvtps_pd(_mm512_castps512_ps256(x)); }
+V_INLINE vd vd_high(vf x)		{ return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)); }
+V_INLINE vd vd_set(double x)		{ return _mm512_set1_pd(x); }
+V_INLINE vd vd_add(vd a, vd b)		{ return _mm512_add_pd(a, b); }
+V_INLINE vd vd_sub(vd a, vd b)		{ return _mm512_sub_pd(a, b); }
+V_INLINE vd vd_mul(vd a, vd b)		{ return _mm512_mul_pd(a, b); }
+V_INLINE vd vd_fma(vd a, vd b, vd c)	{ return _mm512_fmadd_pd(a, b, c); }
+V_INLINE double vd_total(vd x)		{ return _mm512_reduce_add_pd(x); }
+
+V_INLINE void v_store_f16(void *p, vf x)
+{
+	_mm256_storeu_si256(p, _mm512_cvtps_ph(x, 0));
+}
+
+/* To nearest even, subnormal numbers too; a NaN becomes quiet. */
+V_INLINE void v_store_bf16(void *p, vf x)
+{
+	const vi bits = vi_of(x), odd = vi_and(vi_shr(bits, 16), vi_set(1));
+	const vi near = vi_add(vi_add(bits, vi_set(0x7fff)), odd);
+	const vi r = _mm512_mask_or_epi32(near, v_unordered(x, x), bits, vi_set(0x400000));
+
+	_mm256_storeu_si256(p, _mm512_cvtepi32_epi16(vi_shr(r, 16)));
+}
+
+/* Four vectors of integers as bytes, @zero added, saturated. */
+V_INLINE void v_store_bytes4(void *p, const vf *x, int32_t zero, bool is_signed)
+{
+	const vi z = _mm512_set1_epi16((int16_t)zero);
+	vi a = _mm512_packs_epi32(_mm512_cvtps_epi32(x[0]), _mm512_cvtps_epi32(x[1]));
+	vi b = _mm512_packs_epi32(_mm512_cvtps_epi32(x[2]), _mm512_cvtps_epi32(x[3]));
+
+	a = _mm512_adds_epi16(a, z);
+	b = _mm512_adds_epi16(b, z);
+	a = is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
+	a = _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3,
+						       7, 11, 15), a);
+	_mm512_storeu_si512(p, a);
+}
+
+/* The integer part of positive numbers below 2^31 */
+V_INLINE vi vi_whole(vf x)		{ return _mm512_cvttps_epi32(x); }
+
+/* An entry of 32 for the lowest five bits of each word. */
+V_INLINE vf v_table32(const float *table, vi index)
+{
+	return _mm512_permutex2var_ps(_mm512_loadu_ps(table), index, _mm512_loadu_ps(table + 16));
+}
+
 #endif /* LIBACCEL_SW_FAST_VEC512_H */

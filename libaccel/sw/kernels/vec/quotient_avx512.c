@@ -7,7 +7,8 @@
  * since both grow with v, and only change at the middles between two integers.
  */
 #include <immintrin.h>
-#include "conv_kernel.h"
+#include <stdint.h>
+#include "quotient.h"
 
 /* Results of bytes are saturated from here on, whatever their zero point. */
 #define LARGEST		512
@@ -24,7 +25,7 @@ static __m512i by_product(__m512 v, float times, float rest)
 }
 
 /**
- * conv_quotient - the reciprocal of a scale in two parts
+ * fast_quotient - the reciprocal of a scale in two parts
  * @scale: positive; neither it nor its reciprocal near the ends of the range
  * @times: out: the number next to 1 / @scale
  * @rest: out: what is left
@@ -32,7 +33,7 @@ static __m512i by_product(__m512 v, float times, float rest)
  * Return: does v x @times + v x @rest, the latter product rounded, round to the integer that
  * v / @scale does? For all v whose integers are within 512, and beyond to one that is.
  */
-bool conv_quotient(float scale, float *times, float *rest)
+bool fast_quotient(float scale, float *times, float *rest)
 {
 	const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
 					       15);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations on lines: elements side by side, all lines alike, their distances any.
+ * A source reads a line of a type as numbers of binary32, steps compute with them
+ * in registers, a sink stores them as a type. An operation is a few of these, so all
+ * types and all mixtures of them come out of one loop; classes say which.
+ */
+#ifndef LIBACCEL_SW_LINES_H
+#define LIBACCEL_SW_LINES_H
+
+#include "libaccel/sw/kernels/fast.h"
+
+/** LINE_OPERANDS: most operands: the result, the first input, one for each step */
+#define LINE_OPERANDS	6
+/** LINE_STEPS: most steps */
+#define LINE_STEPS	6
+/** LINE_BLOCK_MAX: most elements that are in registers at once */
+#define LINE_BLOCK_MAX	64
+
+/* Functions of steps: those of a second number, of one, activations, and our own. */
+#define LINE_BINARY(f)	(f)
+#define LINE_UNARY(f)	(64 + (f))
+#define LINE_ACT(f)	(128 + (f))
+/** LINE_AFFINE: (x - p[0]) p[1] + p[2], product and sum rounded once */
+#define LINE_AFFINE	192
+
+/**
+ * struct line_form - how numbers stand in memory
+ * @dtype: &enum uma_dtype: floating point or bytes
+ * @zero: bytes: what stands for 0
+ * @scale: bytes: what 1 stands for
+ * @times: sink: 1 / @scale rounded, 0: divide
+ * @rest: what 1 / @scale has on top
+ * @most: sink: beyond it, in units of @scale where that divides, all is saturated
+ */
+struct line_form {
+	uint32_t dtype;
+	int32_t zero;
+	float scale;
+	float times;
+	float rest;
+	float most;
+};
+
+/**
+ * struct line_step - what is done with numbers
+ * @func: LINE_*
+ * @operand: the second number; 0: there is none
+ * @p: parameters
+ */
+struct line_step {
+	uint32_t func;
+	uint32_t operand;
+	float p[3];
+};
+
+/**
+ * struct line_map - DST = steps of A
+ * @form: of the operands; the result is the first, A the second
+ * @one: mask of operands of which there is one element for the whole line
+ * @count: steps
+ * @step: steps
+ */
+struct line_map {
+	struct line_form form[LINE_OPERANDS];
+	uint32_t one;
+	uint32_t count;
+	struct line_step step[LINE_STEPS];
+};
+
+/**
+ * struct line_kernels - kernels of a level; a line has @n elements
+ */
+struct line_kernels {
+	/** @map: run the steps; @at: the operands' first elements. D may lie where inputs do */
+	void (*map)(const struct line_map *m, uint8_t *const *at, uint32_t n);
+	/** @sums: sums[0] = sum of x, sums[1] = sum of x^2, in binary64 */
+	void (*sums)(const struct line_form *f, const void *x, uint32_t n, double *sums);
+	/** @squares: sum of (x - from)^2 in binary64 */
+	double (*squares)(const struct line_form *f, const void *x, uint32_t n, double from);
+	/** @top: the largest number, NaN if there is one */
+	float (*top)(const struct line_form *f, const void *x, uint32_t n);
+	/** @exps: to[i] = e^(x[i] - top), x[i] at most top; returns their sum in binary64 */
+	double (*exps)(const struct line_form *f, const void *x, uint32_t n, float top, float *to);
+	/** @has_step: is the function of a step there? */
+	bool (*has_step)(uint32_t func);
+};
+
+extern const struct line_kernels line_avx2;
+extern const struct line_kernels line_avx512;
+
+/**
+ * struct line_nest - the lines of an operation
+ * @count: operands
+ * @slot: their slots
+ * @one: as &struct line_map.one
+ * @n: elements of a line
+ * @loops: loops around it, the innermost last
+ * @size: rounds of each
+ * @stride: bytes that an operand moves by with each round
+ * @lines: lines in all
+ * @cut: elements of a piece of a line; a multiple of LINE_BLOCK_MAX unless it is all of it
+ * @cuts: pieces of a line
+ * @tile: pieces of a tile
+ */
+struct line_nest {
+	uint8_t count;
+	uint8_t slot[LINE_OPERANDS];
+	uint8_t loops;
+	uint32_t one;
+	uint32_t n;
+	uint32_t size[UMA_MAX_RANK];
+	int64_t stride[UMA_MAX_RANK][LINE_OPERANDS];
+	uint64_t lines;
+	uint32_t cut;
+	uint32_t cuts;
+	uint64_t tile;
+};
+
+/**
+ * struct line_at - a place in a nest
+ * @at: the operands' elements there
+ * @n: elements of the piece
+ * @round: of the loops
+ * @piece: of the line
+ */
+struct line_at {
+	uint8_t *at[LINE_OPERANDS];
+	uint32_t n;
+	uint32_t round[UMA_MAX_RANK];
+	uint32_t piece;
+};
+
+const struct line_kernels *line_kernels_of(const struct fast_cpu *cpu);
+bool line_form_init(struct line_form *f, const struct uma_tensor_view *t, bool sink,
+		    const struct fast_cpu *cpu);
+bool line_nest_init(struct line_nest *nest, const struct uma_op *op, uint32_t along);
+bool line_nest_tiles(struct line_nest *nest, struct fast_prog *f, uint32_t tile);
+uint64_t line_nest_seek(const struct line_nest *nest, const struct uma_op *op, uint32_t tile,
+			struct line_at *at);
+void line_nest_next(const struct line_nest *nest, struct line_at *at);
+bool line_step_operand(struct line_map *m, struct line_nest *nest, const struct fast_prog *f,
+		       uint32_t func, uint32_t slot);
+bool line_step_alone(struct line_map *m, const struct fast_prog *f, uint32_t func);
+bool line_epilogue(struct line_map *m, struct line_nest *nest, const struct fast_prog *f);
+
+static inline float line_float(uint32_t bits)
+{
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+#endif /* LIBACCEL_SW_LINES_H */

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Lines of numbers: AVX2, FMA and F16C.
+ */
+#include "libaccel/sw/kernels/vec/vec256.h"
+
+#define LINE_TABLE	line_avx2
+#include "lines_kernel.h"

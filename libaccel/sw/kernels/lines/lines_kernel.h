@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernels of lines.h for one level of instructions. The file that includes this
+ * has vectors of VL numbers. Four of them are in work at a time: what a type or a
+ * step is, is asked once for all four, and the answer is the same as last time. What
+ * is left at the end of a line goes through a copy of it, so that every element takes
+ * the same way.
+ */
+#include "lines.h"
+#include "lines_math.h"
+
+#define BLOCK		(4u * VL)
+#define EACH		_Pragma("GCC unroll 4") for (int j = 0; j < 4; j++)
+
+/* Bytes of an element */
+V_INLINE uint32_t size_of(uint32_t dtype)
+{
+	return dtype == UMA_DTYPE_F32 ? 4 : dtype <= UMA_DTYPE_BF16 ? 2 : 1;
+}
+
+V_INLINE void load_bytes(vf x[4], const struct line_form *f, const uint8_t *p, bool is_signed)
+{
+	const vf zero = v_set((float)f->zero), scale = v_set(f->scale);
+
+	EACH
+		x[j] = v_mul(v_sub(v_bytes(p + j * VL, is_signed), zero), scale);
+}
+
+V_INLINE void load_block(vf x[4], const struct line_form *f, const void *from)
+{
+	const uint8_t *p = from;
+
+	switch (f->dtype) {
+	case UMA_DTYPE_F32:
+		EACH
+			x[j] = v_load(p + j * 4 * VL);
+		break;
+	case UMA_DTYPE_F16:
+		EACH
+			x[j] = v_load_f16(p + j * 2 * VL);
+		break;
+	case UMA_DTYPE_BF16:
+		EACH
+			x[j] = v_load_bf16(p + j * 2 * VL);
+		break;
+	case UMA_DTYPE_S8:
+		load_bytes(x, f, p, true);
+		break;
+	default:
+		load_bytes(x, f, p, false);
+		break;
+	}
+}
+
+/* The element at @from in all lanes. */
+V_INLINE void load_one(vf x[4], const struct line_form *f, const void *from)
+{
+	uint8_t tmp[4 * BLOCK] = { 0 };
+
+	memcpy(tmp, from, size_of(f->dtype));
+	load_block(x, f, tmp);
+	x[0] = v_spread(x[0]);
+	x[1] = x[2] = x[3] = x[0];
+}
+
+/* Integers next to x / scale, NaN as 0; what is beyond @most is saturated whatever it is. */
+V_INLINE void quotients(vf x[4], const struct line_form *f)
+{
+	const vf most = v_set(f->most), least = v_set(-f->most);
+	const vf times = v_set(f->times), rest = v_set(f->rest);
+
+	if (f->times == 0) {
+		EACH
+			x[j] = v_div(x[j], v_set(f->scale));
+	}
+	EACH {
+		x[j] = v_where(v_unordered(x[j], x[j]), v_set(0), x[j]);
+		x[j] = v_max(v_min(x[j], most), least);
+	}
+	/* Infinity would become NaN. */
+	if (f->times != 0) {
+		EACH
+			x[j] = v_fma(x[j], times, v_mul(x[j], rest));
+	}
+}
+
+V_INLINE void store_block(void *to, const struct line_form *f, vf x[4])
+{
+	uint8_t *p = to;
+
+	switch (f->dtype) {
+	case UMA_DTYPE_F32:
+		EACH
+			v_store(p + j * 4 * VL, x[j]);
+		break;
+	case UMA_DTYPE_F16:
+		EACH
+			v_store_f16(p + j * 2 * VL, x[j]);
+		break;
+	case UMA_DTYPE_BF16:
+		EACH
+			v_store_bf16(p + j * 2 * VL, x[j]);
+		break;
+	default:
+		quotients(x, f);
+		v_store_bytes4(p, x, f->zero, f->dtype == UMA_DTYPE_S8);
+		break;
+	}
+}
+
+/* --- steps ------------------------------------------------------------------------- */
+
+#define STEP_TWO(code, expr)						\
+	case LINE_BINARY(UMA_BINARY_##code):				\
+		EACH {							\
+			const vf a = x[j], b = y[j];			\
+									\
+			x[j] = (expr);					\
+		}							\
+		break
+
+#define STEP_ONE(code, expr)						\
+	case code:							\
+		EACH {							\
+			const vf a = x[j];				\
+									\
+			x[j] = (expr);					\
+		}							\
+		break
+
+static bool has_step(uint32_t func)
+{
+	switch (func) {
+	case LINE_BINARY(UMA_BINARY_ADD):
+	case LINE_BINARY(UMA_BINARY_SUB):
+	case LINE_BINARY(UMA_BINARY_MUL):
+	case LINE_BINARY(UMA_BINARY_DIV):
+	case LINE_BINARY(UMA_BINARY_MAX):
+	case LINE_BINARY(UMA_BINARY_MIN):
+	case LINE_BINARY(UMA_BINARY_PRELU):
+	case LINE_UNARY(UMA_UNARY_ABS):
+	case LINE_UNARY(UMA_UNARY_NEG):
+	case LINE_UNARY(UMA_UNARY_SQRT):
+	case LINE_UNARY(UMA_UNARY_RECIP):
+	case LINE_UNARY(UMA_UNARY_RSQRT):
+	case LINE_UNARY(UMA_UNARY_EXP):
+	case LINE_UNARY(UMA_UNARY_SQUARE):
+	case LINE_ACT(UMA_ACT_RELU):
+	case LINE_ACT(UMA_ACT_CLAMP):
+	case LINE_ACT(UMA_ACT_LEAKY_RELU):
+	case LINE_ACT(UMA_ACT_SIGMOID):
+	case LINE_ACT(UMA_ACT_TANH):
+	case LINE_ACT(UMA_ACT_GELU):
+	case LINE_ACT(UMA_ACT_GELU_TANH):
+	case LINE_ACT(UMA_ACT_SILU):
+	case LINE_ACT(UMA_ACT_HARD_SIGMOID):
+	case LINE_ACT(UMA_ACT_HARD_SWISH):
+	case LINE_AFFINE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* As the model defines them; what has_step() has. */
+V_INLINE void run_step(vf x[4], const struct line_step *s, const vf y[4])
+{
+	const vf p0 = v_set(s->p[0]), p1 = v_set(s->p[1]), p2 = v_set(s->p[2]);
+
+	switch (s->func) {
+	STEP_TWO(ADD, v_add(a, b));
+	STEP_TWO(SUB, v_sub(a, b));
+	STEP_TWO(MUL, v_mul(a, b));
+	STEP_TWO(DIV, v_div(a, b));
+	STEP_TWO(MAX, v_where(v_unordered(a, a), a, v_max(a, b)));
+	STEP_TWO(MIN, v_where(v_unordered(a, a), a, v_min(a, b)));
+	STEP_TWO(PRELU, v_where(v_less(a, v_set(0)), v_mul(b, a), a));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_ABS), math_abs(a));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_NEG), v_of(vi_xor(vi_of(a), vi_bits(0x80000000))));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_SQRT), v_sqrt(a));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_RECIP), v_div(v_set(1), a));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_RSQRT), v_div(v_set(1), v_sqrt(a)));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_EXP), math_exp(a, v_set(0)));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_SQUARE), v_mul(a, a));
+	STEP_ONE(LINE_ACT(UMA_ACT_RELU), v_where(v_least(a, v_set(0)), v_set(0), a));
+	STEP_ONE(LINE_ACT(UMA_ACT_CLAMP), math_clamp(a, p0, p1));
+	STEP_ONE(LINE_ACT(UMA_ACT_LEAKY_RELU), v_where(v_less(a, v_set(0)), v_mul(p0, a), a));
+	STEP_ONE(LINE_ACT(UMA_ACT_SIGMOID), math_sigmoid(a));
+	STEP_ONE(LINE_ACT(UMA_ACT_TANH), math_tanh(a));
+	case LINE_ACT(UMA_ACT_GELU):
+		math_gelu(x);
+		break;
+	case LINE_ACT(UMA_ACT_GELU_TANH):
+		math_gelu_tanh(x);
+		break;
+	STEP_ONE(LINE_ACT(UMA_ACT_SILU), v_mul(math_finite(a), math_sigmoid(a)));
+	STEP_ONE(LINE_ACT(UMA_ACT_HARD_SIGMOID),
+		 math_clamp(v_add(v_mul(p0, a), p1), v_set(0), v_set(1)));
+	STEP_ONE(LINE_ACT(UMA_ACT_HARD_SWISH),
+		 v_mul(math_finite(a), math_clamp(v_add(v_div(a, v_set(6)), v_set(0.5f)),
+						  v_set(0), v_set(1))));
+	default:
+		EACH
+			x[j] = v_fma(v_sub(x[j], p0), p1, p2);
+		break;
+	}
+}
+
+V_INLINE void map_block(const struct line_map *m, uint8_t *const *at)
+{
+	vf x[4], y[4] = { v_set(0), v_set(0), v_set(0), v_set(0) };
+	uint32_t i;
+
+	load_block(x, &m->form[1], at[1]);
+	for (i = 0; i < m->count; i++) {
+		const uint32_t o = m->step[i].operand;
+
+		if (o && m->one >> o & 1)
+			load_one(y, &m->form[o], at[o]);
+		else if (o)
+			load_block(y, &m->form[o], at[o]);
+		run_step(x, &m->step[i], y);
+	}
+	store_block(at[0], &m->form[0], x);
+}
+
+static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
+{
+	uint32_t step[LINE_OPERANDS], count = 2, i, o;
+	uint8_t tmp[LINE_OPERANDS][4 * BLOCK];
+	uint8_t *at[LINE_OPERANDS];
+
+	for (i = 0; i < m->count; i++)
+		count = m->step[i].operand >= count ? m->step[i].operand + 1 : count;
+	for (o = 0; o < count; o++) {
+		at[o] = line[o];
+		step[o] = m->one >> o & 1 ? 0 : BLOCK * size_of(m->form[o].dtype);
+	}
+	for (; n >= BLOCK; n -= BLOCK) {
+		map_block(m, at);
+		for (o = 0; o < count; o++)
+			at[o] += step[o];
+	}
+	if (!n)
+		return;
+	line = at;
+	for (o = 0; o < count; o++) {
+		uint8_t *const from = at[o];
+
+		memset(tmp[o], 0, sizeof(tmp[o]));
+		if (o)
+			memcpy(tmp[o], from, (size_t)(step[o] ? n : 1) * size_of(m->form[o].dtype));
+	}
+	{
+		uint8_t *const copy[] = { tmp[0], tmp[1], tmp[2], tmp[3], tmp[4], tmp[5] };
+
+		map_block(m, copy);
+	}
+	memcpy(at[0], tmp[0], (size_t)n * size_of(m->form[0].dtype));
+}
+
+/* --- along lines ------------------------------------------------------------------- */
+
+/* The last @n elements as numbers, completed with @pad. */
+V_INLINE void load_last(vf x[4], const struct line_form *f, const void *from, uint32_t n,
+			float pad)
+{
+	uint8_t tmp[4 * BLOCK] = { 0 };
+	float v[BLOCK];
+	uint32_t i;
+
+	memcpy(tmp, from, (size_t)n * size_of(f->dtype));
+	load_block(x, f, tmp);
+	EACH
+		v_store(v + j * VL, x[j]);
+	for (i = n; i < BLOCK; i++)
+		v[i] = pad;
+	EACH
+		x[j] = v_load(v + j * VL);
+}
+
+/* Blocks of a line, one after the other: @x has the elements, @rest is how many there are. */
+#define BLOCKS(f, from, n, pad, body) do {				\
+	const uint32_t step_ = BLOCK * size_of((f)->dtype);		\
+	const uint8_t *p_ = (from);					\
+	uint32_t rest;							\
+	vf x[4];							\
+									\
+	for (rest = (n); rest >= BLOCK; rest -= BLOCK, p_ += step_) {	\
+		load_block(x, f, p_);					\
+		body							\
+	}								\
+	if (rest) {							\
+		load_last(x, f, p_, rest, pad);				\
+		body							\
+	}								\
+} while (0)
+
+static void line_sums(const struct line_form *f, const void *from, uint32_t n, double *sums)
+{
+	vd s[8], q[8];
+	int i;
+
+	for (i = 0; i < 8; i++)
+		s[i] = q[i] = vd_set(0);
+	BLOCKS(f, from, n, 0, {
+		EACH {
+			const vd lo = vd_low(x[j]);
+			const vd hi = vd_high(x[j]);
+
+			s[2 * j] = vd_add(s[2 * j], lo);
+			s[2 * j + 1] = vd_add(s[2 * j + 1], hi);
+			q[2 * j] = vd_fma(lo, lo, q[2 * j]);
+			q[2 * j + 1] = vd_fma(hi, hi, q[2 * j + 1]);
+		}
+	});
+	for (i = 1; i < 8; i++) {
+		s[0] = vd_add(s[0], s[i]);
+		q[0] = vd_add(q[0], q[i]);
+	}
+	sums[0] = vd_total(s[0]);
+	sums[1] = vd_total(q[0]);
+}
+
+static double line_squares(const struct line_form *f, const void *from, uint32_t n, double mean)
+{
+	static const float ones[2 * BLOCK] = { [0 ... BLOCK - 1] = 1 };
+	const vd m = vd_set(mean);
+	vd q[8];
+	int i;
+
+	for (i = 0; i < 8; i++)
+		q[i] = vd_set(0);
+	BLOCKS(f, from, n, 0, {
+		/* What completes a block counts 0 times. */
+		const float *times = ones + (rest < BLOCK ? BLOCK - rest : 0);
+
+		EACH {
+			const vf k = v_load(times + j * VL);
+			const vd lo = vd_mul(vd_sub(vd_low(x[j]), m), vd_low(k));
+			const vd hi = vd_mul(vd_sub(vd_high(x[j]), m), vd_high(k));
+
+			q[2 * j] = vd_fma(lo, lo, q[2 * j]);
+			q[2 * j + 1] = vd_fma(hi, hi, q[2 * j + 1]);
+		}
+	});
+	for (i = 1; i < 8; i++)
+		q[0] = vd_add(q[0], q[i]);
+	return vd_total(q[0]);
+}
+
+static float line_top(const struct line_form *f, const void *from, uint32_t n)
+{
+	const vf least = v_set(-__builtin_inff());
+	vf top[4] = { least, least, least, least };
+	vm nan = vm_none();
+
+	BLOCKS(f, from, n, -__builtin_inff(), {
+		EACH {
+			top[j] = v_max(x[j], top[j]);
+			nan = vm_or(nan, v_unordered(x[j], x[j]));
+		}
+	});
+	if (vm_any(nan))
+		return __builtin_nanf("");
+	return v_largest(v_max(v_max(top[0], top[1]), v_max(top[2], top[3])));
+}
+
+static double line_exps(const struct line_form *f, const void *from, uint32_t n, float top,
+			float *to)
+{
+	const vf m = v_set(-top);
+	double sum;
+	vd s[8];
+	int i;
+
+	for (i = 0; i < 8; i++)
+		s[i] = vd_set(0);
+	BLOCKS(f, from, n, -__builtin_inff(), {
+		float last[BLOCK];
+		float *const at = rest < BLOCK ? last : to;
+
+		EACH {
+			/* x - top in two parts, without loss */
+			const vf hi = v_add(x[j], m);
+			const vf b = v_sub(hi, x[j]);
+			const vf lo = v_add(v_sub(x[j], v_sub(hi, b)), v_sub(m, b));
+
+			/* Beyond that, where the result is 0, it may be as large as anything. */
+			x[j] = math_exp(hi, v_where(v_least(math_abs(hi), v_set(128)), lo, v_set(0)));
+			v_store(at + j * VL, x[j]);
+			s[2 * j] = vd_add(s[2 * j], vd_low(x[j]));
+			s[2 * j + 1] = vd_add(s[2 * j + 1], vd_high(x[j]));
+		}
+		if (rest < BLOCK)
+			memcpy(to, last, sizeof(float) * rest);
+		to += BLOCK;
+	});
+	for (i = 1; i < 8; i++)
+		s[0] = vd_add(s[0], s[i]);
+	sum = vd_total(s[0]);
+	return sum;
+}
+
+const struct line_kernels LINE_TABLE = {
+	.map = map_line,
+	.sums = line_sums,
+	.squares = line_squares,
+	.top = line_top,
+	.exps = line_exps,
+	.has_step = has_step,
+};
