@@ -45,7 +45,7 @@ libaccel/tests/levels-libs := libaccel/libaccel
 level-names := portable avx2 avx512 avx512-vnni avx512-bf16 amx neon neon-dotprod
 # Large products once are enough there.
 level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,gemm \
-	$(if $(filter asan,$(VARIANT)),,gemm_large) conv attention dynquant norm softmax elementwise copy misuse)
+	$(if $(filter asan,$(VARIANT)),,gemm_large) conv attention dynquant norm softmax elementwise copy move vision reduce topk rotary misuse)
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_CASES=$(if $(filter asan,$(VARIANT)),4 ACCEL_TEST_SMALL=1,12)
 PHONY += run-levels
 run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))

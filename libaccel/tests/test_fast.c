@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Operations as a whole, by the classes that a level of kernels has, against the
- * reference of the model's tests: random products of all types. Integers bit for
+ * reference of the model's tests: random products and functions of elements of all types. Integers bit for
  * bit, other numbers within the documented bounds, bytes around them untouched.
  *
  * No device and no library of others: it is built for other processors as well.
@@ -96,15 +96,19 @@ static int run_fast(struct level *l, const struct uma_task *task)
 	return ret ? -1 : 1;
 }
 
-static bool one(struct level *l, const struct gen_types *c, uint64_t seed)
+static bool one(struct level *l, uint32_t opcode, uint32_t func, const struct gen_types *c,
+		uint64_t seed)
 {
 	static struct mt_task t;
 	char why[200] = "the run failed";
 	int ret;
 
 	memset(image, 0x5a, sizeof(image));
-	mt_task_init(&t, image, seed * 7919, UMA_OP_GEMM);
-	gen_gemm(&t, c);
+	mt_task_init(&t, image, seed * 7919, opcode);
+	if (opcode == UMA_OP_GEMM)
+		gen_gemm(&t, c);
+	else
+		gen_elementwise(&t, c, func);
 	memcpy(memory, image, MT_SIZE);
 	ret = run_fast(l, &t.task);
 	if (!ret)
@@ -134,13 +138,50 @@ static void products(struct level *l)
 				for (n = 0; n < CASES; n++) {
 					const struct gen_types c = { as[i], b, ds[j] };
 
-					bad += !one(l, &c, ++seed);
+					bad += !one(l, UMA_OP_GEMM, 0, &c, ++seed);
 				}
 		}
 		tap_ok(!bad, "%s: GEMM of %s by all", l->name, type_name[as[i]]);
 	}
 	/* Or all of this was about nothing. */
 	tap_ok(l->taken >= 50, "%s: %u of them were done by a class", l->name, l->taken);
+}
+
+/* Functions of elements, which go along lines: all types, and all mixtures of them. */
+static void functions(struct level *l)
+{
+	static const struct {
+		uint32_t opcode, func;
+		const char *name;
+	} of[] = {
+		{ UMA_OP_COPY, 0, "copies" },
+		{ UMA_OP_FILL, 0, "fills" },
+		{ UMA_OP_UNARY, UMA_UNARY_ACT, "activations" },
+		{ UMA_OP_UNARY, UMA_UNARY_EXP, "exp" },
+		{ UMA_OP_BINARY, UMA_BINARY_ADD, "sums" },
+		{ UMA_OP_BINARY, UMA_BINARY_MUL, "products" },
+		{ UMA_OP_BINARY, UMA_BINARY_MAX, "maxima" },
+	};
+	static const int types[] = { F32, F16, BF16, S8, U8 };
+	uint64_t seed = 0x11e50000;
+	uint32_t i, j, n;
+
+	if (!(l->cpu.isa & FAST_AVX2))
+		return;
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		int bad = 0;
+
+		l->taken = 0;
+		for (j = 0; j < 25; j++)
+			for (n = 0; n < CASES; n++) {
+				const struct gen_types c = { types[j / 5], types[j % 5],
+							     types[(j + n) % 5] };
+
+				bad += !one(l, of[i].opcode, of[i].func, &c, ++seed);
+			}
+		tap_ok(!bad && l->taken >= 20, "%s: %s, %u of them done by a class", l->name,
+		       of[i].name, l->taken);
+	}
 }
 
 int main(void)
@@ -166,6 +207,7 @@ int main(void)
 		}
 		fast_cpu_init(&l.cpu, isa, 2);
 		products(&l);
+		functions(&l);
 	}
 	if (!tap_count)
 		tap_ok(1, "operations # SKIP a processor without any of these levels");

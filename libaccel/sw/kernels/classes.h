@@ -14,9 +14,14 @@ extern const struct fast_class fast_dynquant;
 extern const struct fast_class fast_few;
 extern const struct fast_class fast_gemm;
 extern const struct fast_class fast_map;
+extern const struct fast_class fast_move;
 extern const struct fast_class fast_norm;
 extern const struct fast_class fast_pointwise;
+extern const struct fast_class fast_reduce;
+extern const struct fast_class fast_rotary;
 extern const struct fast_class fast_softmax;
+extern const struct fast_class fast_topk;
+extern const struct fast_class fast_window;
 extern const struct fast_class fast_wino;
 extern const struct fast_class fast_gemv;
 

@@ -17,10 +17,16 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 {
 	static const struct fast_class *const attention[] = { &fast_attention, NULL };
 	static const struct fast_class *const dynquant[] = { &fast_dynquant, NULL };
+	static const struct fast_class *const copy[] = { &fast_move, &fast_map, NULL };
+	static const struct fast_class *const fill[] = { &fast_move, NULL };
 	static const struct fast_class *const map[] = { &fast_map, NULL };
 	static const struct fast_class *const none[] = { NULL };
 	static const struct fast_class *const norm[] = { &fast_norm, NULL };
+	static const struct fast_class *const pool[] = { &fast_window, NULL };
+	static const struct fast_class *const reduce[] = { &fast_reduce, NULL };
+	static const struct fast_class *const rotary[] = { &fast_rotary, NULL };
 	static const struct fast_class *const softmax[] = { &fast_softmax, NULL };
+	static const struct fast_class *const topk[] = { &fast_topk, NULL };
 	static const struct fast_class *const conv[] = {
 		&fast_wino, &fast_depthwise, &fast_conv, NULL
 	};
@@ -30,13 +36,24 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 
 	switch (opcode) {
 	case UMA_OP_COPY:
+		return copy;
+	case UMA_OP_FILL:
+		return fill;
 	case UMA_OP_UNARY:
 	case UMA_OP_BINARY:
 		return map;
 	case UMA_OP_NORM:
 		return norm;
+	case UMA_OP_POOL:
+		return pool;
+	case UMA_OP_REDUCE:
+		return reduce;
+	case UMA_OP_ROTARY:
+		return rotary;
 	case UMA_OP_SOFTMAX:
 		return softmax;
+	case UMA_OP_TOPK:
+		return topk;
 	case UMA_OP_DYNQUANT:
 		return dynquant;
 	case UMA_OP_GEMM:

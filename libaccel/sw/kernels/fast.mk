@@ -22,9 +22,13 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	conv/depthwise.o \
 	conv/wino.o \
 	lines/dynquant.o \
+	lines/best.o \
 	lines/map.o \
+	lines/move.o \
 	lines/nest.o \
 	lines/norm.o \
+	lines/rotary.o \
+	lines/window.o \
 	rows/few.o \
 	rows/gemv.o \
 	rows/gemv_bring.o \

@@ -68,6 +68,33 @@ struct line_map {
 	struct line_step step[LINE_STEPS];
 };
 
+/** LINE_FIND_FIRST: the first element of a value, zeros being alike */
+#define LINE_FIND_FIRST	0
+/** LINE_FIND_LAST: the last one */
+#define LINE_FIND_LAST	1
+/** LINE_FIND_BITS: the first with the same sign of zero, too */
+#define LINE_FIND_BITS	2
+
+/**
+ * struct line_rotary - a head of a rotary embedding
+ * @a: type of the input
+ * @d: of the result
+ * @cosine: of the cosines
+ * @sine: of the sines
+ * @half: pairs
+ * @head: elements
+ * @interleaved: those of a pair are neighbours, else @half apart
+ */
+struct line_rotary {
+	uint32_t a;
+	uint32_t d;
+	uint32_t cosine;
+	uint32_t sine;
+	uint32_t half;
+	uint32_t head;
+	bool interleaved;
+};
+
 /**
  * struct line_kernels - kernels of a level; a line has @n elements
  */
@@ -78,10 +105,34 @@ struct line_kernels {
 	void (*sums)(const struct line_form *f, const void *x, uint32_t n, double *sums);
 	/** @squares: sum of (x - from)^2 in binary64 */
 	double (*squares)(const struct line_form *f, const void *x, uint32_t n, double from);
-	/** @top: the largest number, NaN if there is one */
-	float (*top)(const struct line_form *f, const void *x, uint32_t n);
+	/** @top: the largest number, or the smallest; NaN if there is one */
+	float (*top)(const struct line_form *f, const void *x, uint32_t n, bool smallest);
 	/** @exps: to[i] = e^(x[i] - top), x[i] at most top; returns their sum in binary64 */
 	double (*exps)(const struct line_form *f, const void *x, uint32_t n, float top, float *to);
+	/**
+	 * @window: to = of elements in the same place of @count lines, taken in their order,
+	 * the maximum, or if @divisor is not 0 the sum divided by it
+	 */
+	void (*window)(const struct line_form *out, uint8_t *to, const struct line_form *in,
+		       const uint8_t *const *taps, uint32_t count, uint32_t n, float divisor);
+	/** @most: the maximum of bytes, likewise */
+	void (*most)(uint8_t *to, const uint8_t *const *taps, uint32_t count, uint32_t n,
+		     bool is_signed);
+	/** @find: the place of an element that is there, LINE_FIND_*; @n: it is not */
+	uint32_t (*find)(const struct line_form *f, const void *x, uint32_t n, float value,
+			 uint32_t how);
+	/**
+	 * @above: the next elements from @from on, with one above @limit or a NaN among them,
+	 * or with @all whatever they are: into @out, their place into @from, returns how many
+	 */
+	uint32_t (*above)(const struct line_form *f, const void *line, uint32_t n, float limit,
+			  bool all, uint32_t *from, float *out);
+	/** @turn: element c of line r = element r of line c of @from, of 1, 2 or 4 bytes */
+	void (*turn)(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
+		     uint32_t rows, uint32_t n, uint32_t bytes);
+	/** @rotary: turn the pairs of a head, convert the rest of it */
+	void (*rotary)(const struct line_rotary *t, uint8_t *d, const uint8_t *a,
+		       const uint8_t *cosine, const uint8_t *sine);
 	/** @has_step: is the function of a step there? */
 	bool (*has_step)(uint32_t func);
 };
@@ -134,7 +185,10 @@ struct line_at {
 const struct line_kernels *line_kernels_of(const struct fast_cpu *cpu);
 bool line_form_init(struct line_form *f, const struct uma_tensor_view *t, bool sink,
 		    const struct fast_cpu *cpu);
+bool line_same_bits(const struct uma_tensor_view *a, const struct uma_tensor_view *d);
 bool line_nest_init(struct line_nest *nest, const struct uma_op *op, uint32_t along);
+void line_nest_loops(struct line_nest *nest, const struct uma_op *op);
+void line_nest_drop(struct line_nest *nest, uint32_t at);
 bool line_nest_tiles(struct line_nest *nest, struct fast_prog *f, uint32_t tile);
 uint64_t line_nest_seek(const struct line_nest *nest, const struct uma_op *op, uint32_t tile,
 			struct line_at *at);

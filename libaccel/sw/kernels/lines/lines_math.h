@@ -252,21 +252,30 @@ static const float math_phi_tanh[][32] = {
 V_INLINE bool math_pieces(vf x[4], const float (*table)[32])
 {
 	vm below = vm_none();
+	vf q[4], t[4];
+	vi i[4];
 
 	_Pragma("GCC unroll 4")
 	for (int j = 0; j < 4; j++) {
 		const vf a = v_min(v_set(MATH_PIECES_END - 0x1p-20f), math_abs(x[j]));
-		const vi i = vi_whole(v_mul(a, v_set(1 / MATH_PIECE)));
-		const vf t = v_sub(v_fnma(v_of_ints(i), v_set(MATH_PIECE), a),
-				   v_set(MATH_PIECE / 2));
-		vf q = v_table32(table[0], i);
 
-		_Pragma("GCC unroll 8")
-		for (int k = 1; k < 7; k++)
-			q = v_fma(q, t, v_table32(table[k], i));
-		q = v_where(v_less(x[j], v_set(0)), q, v_sub(v_set(1), q));
+		i[j] = vi_whole(v_mul(a, v_set(1 / MATH_PIECE)));
+		t[j] = v_sub(v_fnma(v_of_ints(i[j]), v_set(MATH_PIECE), a),
+			     v_set(MATH_PIECE / 2));
+		q[j] = v_table32(table[0], i[j]);
+	}
+	/* A coefficient's table is loaded once for all four. */
+	_Pragma("GCC unroll 8")
+	for (int k = 1; k < 7; k++) {
+		_Pragma("GCC unroll 4")
+		for (int j = 0; j < 4; j++)
+			q[j] = v_fma(q[j], t[j], v_table32(table[k], i[j]));
+	}
+	_Pragma("GCC unroll 4")
+	for (int j = 0; j < 4; j++) {
+		q[j] = v_where(v_less(x[j], v_set(0)), q[j], v_sub(v_set(1), q[j]));
 		below = vm_or(below, v_less(x[j], v_set(-MATH_PIECES_END)));
-		x[j] = v_mul(x[j], q);
+		x[j] = v_mul(x[j], q[j]);
 	}
 	return vm_any(below);
 }

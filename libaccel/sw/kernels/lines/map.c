@@ -59,9 +59,9 @@ static int map_prepare(struct fast_prog *f)
 
 	p->k = line_kernels_of(f->cpu);
 	if (!p->k || uma_tensor_empty(d) ||
-	    (op->opcode == UMA_OP_COPY && uma_same_format(&op->t[UMA_SLOT_A], d)) ||
+	    (op->opcode == UMA_OP_COPY && line_same_bits(&op->t[UMA_SLOT_A], d)) ||
 	    !line_form_init(&p->out, d, true, f->cpu) || !make_steps(&m, nest, f) ||
-	    !line_nest_init(nest, op, 0))
+	    !line_nest_init(nest, op, 0) || nest->one & 2)
 		return 0;
 	nest->cut = UMA_MIN(nest->n, TILE);
 	nest->cuts = (uint32_t)uma_divup(nest->n, nest->cut);

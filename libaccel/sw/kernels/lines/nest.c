@@ -44,6 +44,21 @@ bool line_form_init(struct line_form *f, const struct uma_tensor_view *t, bool s
 	return true;
 }
 
+/*
+ * Does an element of @a become one of @d bit by bit? A byte with one scale there and
+ * back is the same: the quotient is off by far less than half of it.
+ */
+bool line_same_bits(const struct uma_tensor_view *a, const struct uma_tensor_view *d)
+{
+	const float scale = line_float(a->scale);
+
+	if (uma_same_format(a, d))
+		return true;
+	return a->dtype == d->dtype && uma_is_int8(a->dtype) && a->quant == UMA_QUANT_TENSOR &&
+	       d->quant == UMA_QUANT_TENSOR && a->scale == d->scale && a->zero == d->zero &&
+	       scale > 0x1p-100f && scale < 0x1p100f;
+}
+
 /* --- nests ------------------------------------------------------------------------- */
 
 static uint64_t magnitude(int64_t v)
@@ -63,7 +78,8 @@ static bool merges(const struct line_nest *nest, uint32_t outer, const int64_t *
 	return nest->size[outer] * size <= UINT32_MAX;
 }
 
-static void drop_loop(struct line_nest *nest, uint32_t at)
+/* Take a loop out. */
+void line_nest_drop(struct line_nest *nest, uint32_t at)
 {
 	uint32_t i;
 
@@ -74,10 +90,11 @@ static void drop_loop(struct line_nest *nest, uint32_t at)
 	nest->loops--;
 }
 
-/* A loop for dimension @dim, before those in which the result's elements are closer. */
+/* A loop for dimension @dim, before those in which the first operand's elements are closer. */
 static void add_loop(struct line_nest *nest, const struct uma_op *op, uint32_t dim)
 {
-	const uint64_t far = magnitude(op->t[UMA_SLOT_DST].strides[dim]);
+	const struct uma_tensor_view *first = &op->t[nest->slot[0]];
+	const uint64_t far = magnitude(first->strides[dim]);
 	uint32_t i, o;
 
 	for (i = nest->loops++; i > 0; i--) {
@@ -86,9 +103,12 @@ static void add_loop(struct line_nest *nest, const struct uma_op *op, uint32_t d
 		nest->size[i] = nest->size[i - 1];
 		memcpy(nest->stride[i], nest->stride[i - 1], sizeof(nest->stride[i]));
 	}
-	nest->size[i] = op->t[UMA_SLOT_DST].dims[dim];
-	for (o = 0; o < nest->count; o++)
-		nest->stride[i][o] = op->t[nest->slot[o]].strides[dim];
+	nest->size[i] = first->dims[dim];
+	for (o = 0; o < nest->count; o++) {
+		const struct uma_tensor_view *t = &op->t[nest->slot[o]];
+
+		nest->stride[i][o] = t->dims[dim] == 1 ? 0 : t->strides[dim];
+	}
 }
 
 /* Take the innermost of @from's loops, and what merges with it, for the line. */
@@ -112,23 +132,55 @@ static bool take_line(struct line_nest *nest, struct line_nest *from)
 		else if (stride[o] != 1)
 			return false;
 	}
-	/* A is read like the result is written. */
-	return !(nest->one & 2);
+	return true;
+}
+
+/* Loops that are one become one; then strides are bytes. */
+static void finish(struct line_nest *nest, const struct uma_op *op)
+{
+	uint32_t i, o;
+
+	for (i = nest->loops; i-- > 1;)
+		if (merges(nest, i - 1, nest->stride[i], nest->size[i])) {
+			nest->size[i] *= nest->size[i - 1];
+			line_nest_drop(nest, i - 1);
+		}
+	nest->lines = 1;
+	for (i = 0; i < nest->loops; i++) {
+		nest->lines *= nest->size[i];
+		for (o = 0; o < nest->count; o++)
+			nest->stride[i][o] = fast_bytes(op->t[nest->slot[o]].dtype,
+							nest->stride[i][o]);
+	}
+}
+
+/* All dimensions as loops, none of them the line's. */
+void line_nest_loops(struct line_nest *nest, const struct uma_op *op)
+{
+	const struct uma_tensor_view *first = &op->t[nest->slot[0]];
+	uint32_t i;
+
+	nest->loops = 0;
+	for (i = 0; i < first->rank; i++)
+		if (first->dims[i] > 1)
+			add_loop(nest, op, i);
+	finish(nest, op);
 }
 
 /**
  * line_nest_init - find the lines of an operation
- * @nest: count and slot are set, the result is the first
- * @op: operation; its operands have the result's dimensions
+ * @nest: count and slot are set; the first operand has all dimensions, in the
+ *	others they may be 1
+ * @op: operation
  * @along: mask of the dimensions of a line; 0: whichever are the best
  *
  * Return: false: its elements do not lie side by side.
  */
 bool line_nest_init(struct line_nest *nest, const struct uma_op *op, uint32_t along)
 {
-	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *d = &op->t[nest->slot[0]];
 	struct line_nest line = *nest;
-	uint32_t i, o;
+	uint32_t i;
 
 	nest->loops = line.loops = 0;
 	for (i = 0; i < d->rank; i++)
@@ -143,18 +195,7 @@ bool line_nest_init(struct line_nest *nest, const struct uma_op *op, uint32_t al
 		memcpy(nest->size, line.size, sizeof(nest->size));
 		memcpy(nest->stride, line.stride, sizeof(nest->stride));
 	}
-	for (i = nest->loops; i-- > 1;)
-		if (merges(nest, i - 1, nest->stride[i], nest->size[i])) {
-			nest->size[i] *= nest->size[i - 1];
-			drop_loop(nest, i - 1);
-		}
-	nest->lines = 1;
-	for (i = 0; i < nest->loops; i++) {
-		nest->lines *= nest->size[i];
-		for (o = 0; o < nest->count; o++)
-			nest->stride[i][o] = fast_bytes(op->t[nest->slot[o]].dtype,
-							nest->stride[i][o]);
-	}
+	finish(nest, op);
 	nest->cut = nest->n;
 	nest->cuts = 1;
 	return true;

@@ -51,7 +51,7 @@ static bool prepare(struct fast_prog *f, uint64_t cost)
 	if (!p->k || uma_tensor_empty(&op->t[UMA_SLOT_DST]) ||
 	    !line_form_init(&p->out, &op->t[UMA_SLOT_DST], true, f->cpu) ||
 	    !make_steps(&m, &p->nest, f) ||
-	    !line_nest_init(&p->nest, op, op->u.lines.axes) ||
+	    !line_nest_init(&p->nest, op, op->u.lines.axes) || p->nest.one & 2 ||
 	    !line_nest_tiles(&p->nest, f, TILE))
 		return false;
 	f->ns = uma_tensor_elements(&op->t[UMA_SLOT_DST]) * cost / 1000 + 1;
@@ -175,7 +175,7 @@ static void softmax_line(const struct fast_run *r, struct line_map *m, const str
 	const struct line_form from = m->form[1];
 	struct line_map scale = *m;
 	uint8_t *line[LINE_OPERANDS] = { at->at[0], direct ? at->at[0] : r->scratch };
-	float top = p->k->top(&from, at->at[1], at->n);
+	float top = p->k->top(&from, at->at[1], at->n, false);
 	double sum;
 
 	scale.form[1] = (struct line_form){ .dtype = UMA_DTYPE_F32, .scale = 1 };

@@ -162,6 +162,10 @@ V_INLINE vm v_equal(vf a, vf b)		{ return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 V_INLINE vm v_unordered(vf a, vf b)	{ return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
 V_INLINE vm vm_or(vm a, vm b)		{ return _mm256_or_ps(a, b); }
 V_INLINE bool vm_any(vm m)		{ return _mm256_movemask_ps(m); }
+V_INLINE uint32_t vm_bits(vm m)		{ return (uint32_t)_mm256_movemask_ps(m); }
+V_INLINE vm vi_equal(vi a, vi b)		{ return v_of(_mm256_cmpeq_epi32(a, b)); }
+V_INLINE vi vi_max_s8(vi a, vi b)	{ return _mm256_max_epi8(a, b); }
+V_INLINE vi vi_max_u8(vi a, vi b)	{ return _mm256_max_epu8(a, b); }
 V_INLINE vm vm_none(void)		{ return _mm256_setzero_ps(); }
 /* Lanes of @a where the mask is set, else of @b. */
 V_INLINE vf v_where(vm m, vf a, vf b)	{ return _mm256_blendv_ps(b, a, m); }

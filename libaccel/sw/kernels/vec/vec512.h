@@ -196,6 +196,10 @@ V_INLINE vm v_equal(vf a, vf b)		{ return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); 
 V_INLINE vm v_unordered(vf a, vf b)	{ return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
 V_INLINE vm vm_or(vm a, vm b)		{ return a | b; }
 V_INLINE bool vm_any(vm m)		{ return m; }
+V_INLINE uint32_t vm_bits(vm m)		{ return m; }
+V_INLINE vm vi_equal(vi a, vi b)		{ return _mm512_cmpeq_epi32_mask(a, b); }
+V_INLINE vi vi_max_s8(vi a, vi b)	{ return _mm512_max_epi8(a, b); }
+V_INLINE vi vi_max_u8(vi a, vi b)	{ return _mm512_max_epu8(a, b); }
 V_INLINE vm vm_none(void)		{ return 0; }
 /* Lanes of @a where the mask is set, else of @b. */
 V_INLINE vf v_where(vm m, vf a, vf b)	{ return _mm512_mask_blend_ps(m, b, a); }
