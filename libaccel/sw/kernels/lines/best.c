@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include "libaccel/sw/kernels/classes.h"
-#include "driver/emu/model/uma_lines.h"
 #include "lines.h"
 
 /* Elements of a tile, unless a line has more */
@@ -59,13 +58,13 @@ static int reduce_prepare(struct fast_prog *f)
 {
 	struct best_plan *p = (struct best_plan *)f->priv;
 	const struct uma_op *op = f->op;
-	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
 
 	if (!is_arg(op->func) && !is_sum(op->func) && op->func != UMA_REDUCE_MAX &&
 	    op->func != UMA_REDUCE_MIN)
 		return 0;
 	/* Sums of integers are the model's. */
-	if (is_sum(op->func) && uma_line_plain(op, UMA_SLOT_A))
+	if (is_sum(op->func) && uma_is_int8(a->dtype) && !a->quant)
 		return 0;
 	if (!is_arg(op->func) && !line_form_init(&p->out, d, true, f->cpu))
 		return 0;
