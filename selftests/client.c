@@ -107,6 +107,22 @@ long long emu_number(const char *node, const char *file)
 	return read_number(path);
 }
 
+bool hang_begins(const char *node)
+{
+	char device[128], path[300];
+	int i;
+
+	if (!device_of(node, device, sizeof(device)))
+		return false;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/hang_next", device);
+	for (i = 0; i < 6000; i++) {
+		if (!read_number(path))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
 bool is_root(void)
 {
 	return geteuid() == 0;

@@ -34,6 +34,8 @@ bool dev_debugfs(const char *node, const char *file, char *path, size_t size);
  * emu_knob - write to a file of the emulator's debugfs directory for a node; false if not to be had
  */
 bool emu_knob(const char *node, const char *file, const char *value);
+/** hang_begins - wait until the job that hang_next was written for hangs; false if none does */
+bool hang_begins(const char *node);
 /** emu_number - the number in a file there, -1 without one */
 long long emu_number(const char *node, const char *file);
 bool is_root(void);

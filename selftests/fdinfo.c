@@ -9,7 +9,7 @@
 #include "task.h"
 #include "watch.h"
 
-#define TIMEOUT_MS	600
+#define TIMEOUT_MS	1500
 
 static const char *const class_names[UMA_ENGINE_CLASS_COUNT] = {
 	[UMA_ENGINE_MATRIX] = "matrix", [UMA_ENGINE_GPU] = "gpu", [UMA_ENGINE_NEURAL] = "neural",

@@ -120,20 +120,6 @@ bool device_exceeds(const char *node, const char *file, long long value)
 	return false;
 }
 
-bool hang_begins(const char *device)
-{
-	char path[300], buf[32];
-	int i;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/hang_next", device);
-	for (i = 0; i < 6000; i++) {
-		if (file_read_try(path, buf, sizeof(buf)) > 0 && !strtol(buf, NULL, 0))
-			return true;
-		usleep(10000);
-	}
-	return false;
-}
-
 void hwmon_file(const char *node, const char *file, char *name, size_t size)
 {
 	struct dirent *entry;

@@ -21,8 +21,6 @@ bool device_is(const char *node, const char *file, const char *text);
 bool device_becomes(const char *node, const char *file, const char *text);
 /** device_exceeds - wait until a file has a number above @value */
 bool device_exceeds(const char *node, const char *file, long long value);
-/** hang_begins - wait until the job that hang_next was written for hangs; false if none does */
-bool hang_begins(const char *device);
 /** hwmon_file - name of a file of the device's sensors, for device_*() */
 void hwmon_file(const char *node, const char *file, char *name, size_t size);
 /** each_file - call @f for every regular file below @dir, links not followed; how many there are */

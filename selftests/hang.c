@@ -238,7 +238,7 @@ TEST_F(hang, queue_destroyed)
 	expect_resets(1);
 	hang_next(1);
 	start_all(&self->c, queue, self->tasks.va, done, 2);
-	usleep(50000);
+	ASSERT_TRUE(hang_begins(dev_name()));
 	ASSERT_EQ(0, queue_destroy_try(self->c.fd, queue));
 	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, done[0]));
 	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, done[1]));
@@ -252,7 +252,7 @@ TEST_F(hang, memory_unbound)
 	expect_faults(-1);
 	hang_next(1);
 	running = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(50000);
+	ASSERT_TRUE(hang_begins(dev_name()));
 	vm_unmap(self->c.fd, self->c.vm, self->tasks.va, self->tasks.size);
 	EXPECT_LT(syncobj_result(self->c.fd, running), 0);
 }
@@ -269,7 +269,7 @@ TEST_F(hang, file_closed)
 	hang_next(1);
 	client_start(&self->c, queue_of(&self->c, &self->engines[0], TIMEOUT_MS), self->tasks.va,
 		     1);
-	usleep(50000);
+	ASSERT_TRUE(hang_begins(dev_name()));
 	client_close(&self->c);
 	EXPECT_EQ(0, client_run(&other, queue_of(&other, &self->engines[0], 0), tasks.va, 1));
 	client_close(&other);
@@ -291,7 +291,7 @@ TEST_F(hang, killed)
 		task_nop(tasks.task);
 		client_start(&other, queue_of(&other, &self->engines[0], TIMEOUT_MS), tasks.va, 1);
 		client_start(&other, queue_of(&other, &self->engines[0], TIMEOUT_MS), tasks.va, 1);
-		usleep(50000);
+		ASSERT_TRUE(hang_begins(dev_name()));
 		raise(SIGKILL);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));

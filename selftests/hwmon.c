@@ -60,7 +60,7 @@ static void start(struct hwmon_fixture *self)
 
 	ASSERT_TRUE(emu_knob(self->node, "hang_next", "1"));
 	self->done = client_start(&self->c, queue, self->tasks.va, 1);
-	ASSERT_TRUE(hang_begins(self->in.device));
+	ASSERT_TRUE(hang_begins(self->in.node));
 }
 
 static void stop(struct hwmon_fixture *self)

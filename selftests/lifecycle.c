@@ -187,7 +187,7 @@ TEST_F(leave, running_job)
 	behind = client_start(&self->c, queue, self->tasks.va, 1);
 	ASSERT_EQ(0, syncobj_export_try(self->c.fd, running, true, &file));
 	ASSERT_EQ(0, syncobj_export_try(self->c.fd, behind, true, &file2));
-	usleep(20000);
+	ASSERT_TRUE(hang_begins(self->in.node));
 	leave(self);
 	EXPECT_EQ(-ENODEV, sync_file_wait(file));
 	status = sync_file_wait(file2);

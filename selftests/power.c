@@ -75,7 +75,7 @@ static __u32 start_hanging(struct power_fixture *self)
 
 	ASSERT_TRUE(emu_knob(self->node, "hang_next", "2"));
 	done = client_start(&self->c, self->queue, self->tasks.va, 1);
-	ASSERT_TRUE(hang_begins(self->in.device));
+	ASSERT_TRUE(hang_begins(self->in.node));
 	return done;
 }
 

@@ -189,7 +189,7 @@ TEST_F(suspend, hanging_job)
 	ASSERT_TRUE(emu_knob(self->node, "hang_next", "2"));
 	done = client_start(&c, queue, tasks.va, 1);
 	behind = client_start(&c, queue_create(c.fd, c.vm, 1), tasks.va, 1);
-	ASSERT_TRUE(hang_begins(self->in.device));
+	ASSERT_TRUE(hang_begins(self->in.node));
 	go_to_sleep();
 	EXPECT_EQ(-ETIME, syncobj_result(c.fd, done));
 	EXPECT_EQ(1, syncobj_result(c.fd, behind));

@@ -241,7 +241,7 @@ static __u32 start_hanging(struct sysfs_fixture *self, unsigned int engine, __u3
 	ASSERT_TRUE(emu_knob(self->node, "hang_next", value));
 	*queue = queue_create(self->c.fd, self->c.vm, engine);
 	done = client_start(&self->c, *queue, self->tasks.va, 1);
-	ASSERT_TRUE(hang_begins(self->in.device));
+	ASSERT_TRUE(hang_begins(self->in.node));
 	return done;
 }
 
