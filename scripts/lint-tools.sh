@@ -75,7 +75,9 @@ for line in 'WARNING: CPU: 0 PID: 1 at kernel/x.c:1 f+0x1/0x2' 'BUG: KASAN: slab
 done
 for line in 'kmemleak: Kernel memory leak detector initialized' 'DMA-API: debugging enabled by kernel config' \
 	'uma: loading out-of-tree module taints kernel.' 'rcu: RCU callback double-/use-after-free debug is enabled.' \
-	'kasan: KernelAddressSanitizer initialized'; do
+	'kasan: KernelAddressSanitizer initialized' 'uma uma.0: [drm] gpu0: job 3 of trainer[811] hung' \
+	'uma uma.0: [drm] matrix0: job 12 of trainer[811] faulted: reason 2 at 0x10003000' \
+	'uma uma.0: [drm] gpu0 was reset' 'uma uma.0: [drm] too hot, the clock is lowered'; do
 	splat "$line" 0
 done
 printf '[ 1.0] WARNING: meant\n' | selftests/vm/splats 'WARNING: meant' >/dev/null

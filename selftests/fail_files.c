@@ -35,8 +35,20 @@ static void undo_dmabuf(struct fail_scene *s, int ret)
 	fail_close_handle(s, ret);
 }
 
+/* Advice is refused for what there is a dma-buf of, and for nothing else. */
+static void check_advice(struct fail_scene *s)
+{
+	struct drm_uma_bo_madvise args = { .handle = s->handle, .advice = DRM_UMA_MADV_WILLNEED };
+	struct drm_uma_bo_info info;
+
+	bo_info(s->c.fd, s->handle, &info);
+	EXPECT_EQ(info.flags & DRM_UMA_BO_INFO_EXPORTED ? -EBUSY : 0,
+		  do_ioctl(s->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args));
+}
+
 static void undo_prime_export(struct fail_scene *s, int ret)
 {
+	check_advice(s);
 	fail_close_lost_fd(s, ret);
 	undo_dmabuf(s, ret);
 }
