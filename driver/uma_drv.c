@@ -248,7 +248,7 @@ module_exit(uma_exit);
 MODULE_DESCRIPTION("DRM-accel driver for unified-memory accelerators");
 MODULE_AUTHOR("The uma authors");
 MODULE_LICENSE("Dual MIT/GPL");
-/* The clock follows the load by it, where it is a module. */
+/* By it the clock follows the load; it is a module on some kernels. */
 MODULE_SOFTDEP("pre: governor_simpleondemand");
 UMA_IMPORT_NS(DMA_BUF);
 
@@ -301,7 +301,7 @@ static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limi
  * @from: what there is
  * @size: bytes of it
  *
- * What is left of the room becomes zero.
+ * The rest of the room becomes zero.
  *
  * Return: 0 or -EFAULT.
  */

@@ -49,7 +49,7 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	drm_gem_shmem_free(&bo->shmem);
 }
 
-/* What the CPU cannot map: made so, or mapped through where it came from. */
+/* The CPU cannot map what was made so, or is mapped through where it came from. */
 static bool uma_bo_mappable(struct uma_bo *bo)
 {
 	return !(bo->flags & DRM_UMA_BO_NO_MMAP) && !bo->user &&
@@ -84,7 +84,7 @@ static vm_fault_t uma_gem_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct drm_gem_object *obj = vma->vm_private_data;
-	/* In the buffer and not in the mapping, whose head may have been unmapped. */
+	/* This counts in the buffer and not in the mapping, whose head may have been unmapped. */
 	pgoff_t page = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
 	struct uma_bo *bo = to_uma_bo(obj);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
@@ -348,7 +348,7 @@ int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 	shmem = drm_gem_shmem_create(drm, args->size);
 	if (IS_ERR(shmem)) {
 		ret = PTR_ERR(shmem);
-		/* What shmem says when it cannot allocate an inode. */
+		/* shmem says this when it cannot allocate an inode. */
 		return ret == -ENOSPC ? -ENOMEM : ret;
 	}
 	bo = to_uma_bo(&shmem->base);
@@ -511,7 +511,7 @@ out:
 	return ret;
 }
 
-/* Only for devices that do not see the CPU's caches. */
+/* This is only for devices that do not see the CPU's caches. */
 static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
@@ -521,7 +521,7 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 	struct scatterlist *sg;
 	int i, idx, ret;
 
-	/* Its exporter may wait for jobs of others: not where an unplug waits for us. */
+	/* The exporter may wait for jobs of others, which no unplug shall have to wait for. */
 	if (drm_gem_is_imported(obj)) {
 		struct dma_buf *buf = obj->import_attach->dmabuf;
 
@@ -635,7 +635,7 @@ void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 
 		seq_printf(m, "%4u %8u %12zu %12zu %#8x \"", kref_read(&obj->refcount),
 			   atomic_read(&bo->mappings), obj->size, now, uma_bo_info_flags(bo));
-		/* One word of a row, whatever the client calls it. */
+		/* It is one word of a row, whatever the client calls it. */
 		seq_escape_str(m, bo->label ?: "", ESCAPE_OCTAL, "\"\\");
 		seq_puts(m, "\"\n");
 	}

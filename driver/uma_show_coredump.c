@@ -144,7 +144,7 @@ static size_t uma_coredump_room(const struct uma_device *uma)
 		engines * UMA_HISTORY_EVENTS * sizeof(struct uma_dump_event);
 }
 
-/* The next @size bytes, zeroed. uma_coredump_room() has made room for all that can come. */
+/* This adds @size bytes of zero. uma_coredump_room() has made room for all that can come. */
 static void *uma_coredump_add(struct uma_coredump *dump, size_t size)
 {
 	void *p = dump->data + dump->size;
@@ -155,7 +155,7 @@ static void *uma_coredump_add(struct uma_coredump *dump, size_t size)
 	return memset(p, 0, size);
 }
 
-/* Begin a section; its size is filled in by uma_coredump_close(). */
+/* This begins a section; uma_coredump_close() fills in its size. */
 static struct uma_dump_section *uma_coredump_open(struct uma_coredump *dump, u32 type)
 {
 	struct uma_dump_section *section = uma_coredump_add(dump, sizeof(*section));
@@ -171,7 +171,7 @@ static void uma_coredump_close(struct uma_coredump *dump, struct uma_dump_sectio
 		section->size = UMA_LE32(dump->data + dump->size - (u8 *)(section + 1));
 }
 
-/* One section that is one struct. */
+/* This adds a section that is one struct. */
 static void *uma_coredump_single(struct uma_coredump *dump, u32 type, size_t size)
 {
 	struct uma_dump_section *section = uma_coredump_open(dump, type);
@@ -356,7 +356,7 @@ static bool uma_coredump_copy(struct uma_vm *vm, u8 *to, u64 addr, size_t size)
 	return true;
 }
 
-/* The task at fault and what is around it, as far as that can be read. */
+/* This adds the task at fault and what is around it, as far as that can be read. */
 static void uma_coredump_tasks(struct uma_coredump *dump, const struct uma_engine *engine)
 {
 	const struct uma_job *job = engine->job;
@@ -385,7 +385,7 @@ static void uma_coredump_tasks(struct uma_coredump *dump, const struct uma_engin
 		}
 		if (p)
 			dump->size -= UMA_TASK_SIZE;
-		/* Without a gap: what comes before one is left out, or what comes behind. */
+		/* A section has no gap: what comes before one is left out, or behind. */
 		if (count)
 			break;
 		first++;
@@ -462,7 +462,7 @@ static void uma_coredump_history(struct uma_coredump *dump)
  * @job: job that it happened to, NULL for none
  * @error: how that ended, 0 or negative
  *
- * Callable from interrupts.
+ * Interrupts may call it.
  */
 void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type,
 			const struct uma_job *job, int error)
@@ -486,7 +486,7 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 	}
 }
 
-/* Begin a dump, if the last one is not in the way. */
+/* This begins a dump, if the last one is not in the way. */
 static struct uma_coredump *uma_coredump_begin(struct uma_device *uma, u32 cause)
 {
 	struct uma_coredump *dump = uma->coredump;
@@ -494,7 +494,7 @@ static struct uma_coredump *uma_coredump_begin(struct uma_device *uma, u32 cause
 	/* Whoever looks after a device that goes has better things to do. */
 	if (!dump || READ_ONCE(uma->going))
 		return NULL;
-	/* Acquire: the work has read what is overwritten now. */
+	/* Pairs with the release in uma_coredump_work(), which has read what is overwritten now. */
 	if (smp_load_acquire(&dump->state) != UMA_COREDUMP_FREE) {
 		atomic_inc(&dump->dropped);
 		return NULL;
@@ -517,8 +517,8 @@ static void uma_coredump_end(struct uma_coredump *dump)
  * uma_coredump_job - take a dump of a job that has to be given up
  * @engine: its engine, not reset yet
  *
- * Only of one that hung or faulted. Called by recovery, which nobody else takes
- * such a job away from.
+ * There is a dump only of one that hung or faulted. Recovery calls this, and nobody
+ * else takes such a job away.
  */
 void uma_coredump_job(struct uma_engine *engine)
 {
@@ -619,9 +619,9 @@ static void uma_coredump_work(struct work_struct *work)
 		memcpy(data, dump->data, size);
 	else
 		atomic_inc(&dump->dropped);
-	/* Release: it has been read. */
+	/* Pairs with the acquire in uma_coredump_begin(): who sees it may overwrite the dump. */
 	smp_store_release(&dump->state, UMA_COREDUMP_FREE);
-	/* Frees it, at once if nobody has looked at the one before. */
+	/* The core frees it, at once if nobody has looked at the one before. */
 	if (data)
 		dev_coredumpv(dev, data, size, GFP_KERNEL);
 }

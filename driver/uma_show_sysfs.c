@@ -3,7 +3,7 @@
  * Files of the device in sysfs, events and lines in the log.
  * Documentation/sysfs-abi.rst describes the files.
  *
- * All are there before the device node is, so that whoever hears of the node
+ * All files are there before the device node is, so that whoever hears of the node
  * finds them, and go after it. Reading any of them wakes nothing up.
  */
 #include <linux/device.h>
@@ -435,7 +435,7 @@ void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine)
  * uma_event_hot - the device has lowered its clock, as it is too hot
  * @uma: device
  *
- * Callable from interrupts.
+ * Interrupts may call it.
  */
 void uma_event_hot(struct uma_device *uma)
 {

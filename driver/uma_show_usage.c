@@ -76,7 +76,7 @@ void uma_usage_put(struct uma_usage *usage)
  */
 u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_class)
 {
-	/* First, so that a job that ends in between is not counted twice. */
+	/* This is read first, so that a job that ends in between is not counted twice. */
 	s64 ns = atomic64_read(&usage->ns[engine_class]), shown;
 	struct uma_engine *engine;
 
@@ -205,7 +205,7 @@ static int uma_counters_of_engine(struct uma_device *uma, u32 index,
 
 	if (index >= uma->info.engine_count)
 		return -EINVAL;
-	/* What others do. */
+	/* It says what others do. */
 	if (!perfmon_capable())
 		return -EACCES;
 	engine = &uma->engines[array_index_nospec(index, uma->info.engine_count)];
