@@ -593,7 +593,7 @@ static void test_ends(struct op_env *env)
 static void test_depthwise(struct op_env *env)
 {
 	static const uint8_t some[] = { 0, 2, 4, 5, 7, 9, 13, 15, 17 };
-	static const uint8_t channels[] = { 8, 16, 17, 32, 33, 64, 80, 130 };
+	static const uint8_t channels[] = { 8, 16, 17, 24, 32, 33, 64, 80, 130 };
 	static const uint8_t inputs[] = { 1, 2, 4, 5, 7, 10, 14, 20, 39 };
 	uint32_t i, j, k, v = 0;
 

@@ -70,7 +70,7 @@ static uint64_t sums_bytes(const struct dw_prog *c)
 
 static uint64_t scratch_bytes(const struct dw_prog *c)
 {
-	/* Weights, a pixel of padding, scales, and the ends of rows of pairs. */
+	/* Weights, a pixel of padding, scales, and the ends of rows. */
 	return weights_bytes(c) + 8ul * c->lanes + 128 * DW_LINES +
 	       (c->apart ? 2 * DW_RESULTS : 0) +
 	       (c->direct ? 0 : c->lines * row_bytes(c)) + c->band * sums_bytes(c);
@@ -167,6 +167,19 @@ static bool is_apart(const struct dw_prog *c, const struct uma_tensor_view *d)
 	return c->es != 1 && c->fused && bytes && !(bytes % (c->halves ? 4096 : 2048));
 }
 
+/*
+ * Bytes of few channels would leave most lanes of a vector empty. If outputs that are side
+ * by side are so in memory, as their inputs are, several of them fill it.
+ */
+static uint32_t outputs_of_vector(const struct dw_prog *c, const struct uma_tensor_view *a,
+				  const struct uma_tensor_view *d)
+{
+	if (c->es != 1 || c->channels > c->vector / 2 || c->g.stride[1] != 1 || !c->direct ||
+	    a->strides[3] != c->channels || (c->fused && d->strides[3] != c->channels))
+		return 1;
+	return c->vector / c->channels;
+}
+
 static int dw_prepare(struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
@@ -196,9 +209,7 @@ static int dw_prepare(struct fast_prog *p)
 	fast_epi_init(&c->epi, p, 3, 1, c->es == 1);
 	c->relu = c->epi.steps & EPI_RELU;
 	c->fused = is_fused(c, p);
-	/* Pairs are dense, in and out. */
-	c->pairs = c->es == 1 && c->channels == 32 && g->stride[1] == 1 && c->direct &&
-		   a->strides[3] == 32 && (!c->fused || d->strides[3] == 32);
+	c->side = outputs_of_vector(c, a, d);
 	c->dst = d->dtype;
 	c->dst_zero = d->zero;
 	memcpy(&c->dst_scale, &d->scale, sizeof(c->dst_scale));
@@ -222,7 +233,7 @@ static int dw_prepare(struct fast_prog *p)
  * @a: first row of the image, first channel of the tile
  * @weights: as the kernels want them
  * @none: a pixel of padding
- * @ends: pairs: the ends of rows, where a pixel is padding
+ * @ends: of rows, if a vector there has several pixels, of which one is padding
  * @rows: inputs, a ring, if they are not read where they lie
  * @sums: of a band
  * @buf: results that are apart
@@ -334,23 +345,25 @@ static const uint8_t *pixel(const struct dw_at *t, const uint8_t *line, int64_t 
 	return j < 0 || j >= t->in ? t->none : line + j * t->px;
 }
 
-/* Columns @j and @j + 1, each of 32 bytes; at @end if one of them is padding. */
-static const uint8_t *two_pixels(const struct dw_at *t, const uint8_t *line, int64_t j,
-				 uint8_t *end)
+/* Columns from @j on, as many as a vector has; at @end if one of them is padding. */
+static const uint8_t *pixels(const struct dw_at *t, const uint8_t *line, int64_t j, uint8_t *end)
 {
-	if (j >= t->pad && j + 1 < t->in + t->pad)
+	const uint32_t side = t->c->side;
+	uint32_t k;
+
+	if (j >= t->pad && j + side <= t->in + t->pad)
 		return pixel(t, line, j);
-	memcpy(end, pixel(t, line, j), 32);
-	memcpy(end + 32, pixel(t, line, j + 1), 32);
+	for (k = 0; k < side; k++)
+		memcpy(end + (size_t)k * t->n, pixel(t, line, j + k), t->n);
 	return end;
 }
 
-/* Inputs of @outputs outputs from column @j on, of rows from @iy on. */
+/* Inputs of @outputs vectors of @b->side outputs from column @j on, of rows from @iy on. */
 static void look(const struct dw_at *t, struct dw_band *b, int64_t iy, int64_t j,
-		 uint32_t outputs, bool pairs)
+		 uint32_t outputs)
 {
 	const struct dw_prog *c = t->c;
-	const int64_t stride = pairs ? 2 : c->g.stride[1];
+	const int64_t stride = b->side > 1 ? b->side : c->g.stride[1];
 	const int64_t last = j + (int64_t)(outputs - 1) * stride + DW_TAPS - 1;
 	uint32_t k;
 
@@ -363,10 +376,10 @@ static void look(const struct dw_at *t, struct dw_band *b, int64_t iy, int64_t j
 		l->px = at ? t->px : 0;
 		if (!at) {
 			l->first = l->mid = l->last = t->none;
-		} else if (pairs) {
-			l->first = two_pixels(t, at, j, ends);
+		} else if (b->side > 1) {
+			l->first = pixels(t, at, j, ends);
 			l->mid = pixel(t, at, j + 1);
-			l->last = two_pixels(t, at, last, ends + 64);
+			l->last = pixels(t, at, last, ends + 64);
 		} else {
 			l->first = pixel(t, at, j);
 			l->mid = pixel(t, at, j + 1);
@@ -404,24 +417,25 @@ static int finish(const struct dw_at *t, uint32_t y, const uint8_t *sums)
 	return 0;
 }
 
-/* @outputs outputs from @x on, or half as many pairs; the first row sees row @top. */
+/* @outputs outputs from @x on, @side to a vector; the first row sees row @top. */
 static void run_part(const struct dw_at *t, struct dw_band *b, int64_t top, uint32_t x,
-		     uint32_t outputs, bool pairs)
+		     uint32_t outputs, uint32_t side)
 {
 	const struct dw_prog *c = t->c;
 	uint8_t *const out = b->out;
 
-	look(t, b, top, (int64_t)x * c->g.stride[1], pairs ? outputs / 2 : outputs, pairs);
-	b->n = t->n * (pairs ? 2 : 1);
+	b->side = side;
+	look(t, b, top, (int64_t)x * c->g.stride[1], outputs / side);
+	b->n = t->n * side;
 	b->out += x * b->out_ms;
-	b->out_ms *= pairs ? 2 : 1;
+	b->out_ms *= side;
 	if (c->es == 1)
 		dw_int8_avx512(b);
 	else if (b->halves)
 		dw_bf16_avx512(b);
 	else
 		dw_f32_avx512(b);
-	b->out_ms /= pairs ? 2 : 1;
+	b->out_ms /= side;
 	b->out = out;
 }
 
@@ -430,7 +444,7 @@ static int run_band(const struct dw_at *t, struct dw_band *b, uint32_t y, int64_
 {
 	const struct dw_prog *c = t->c;
 	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
-	const uint32_t n = c->g.out[1], paired = c->pairs ? n / 2 * 2 : 0;
+	const uint32_t n = c->g.out[1], full = c->side > 1 ? n / c->side * c->side : 0;
 	uint32_t k;
 
 	if (t->fused) {
@@ -444,10 +458,10 @@ static int run_band(const struct dw_at *t, struct dw_band *b, uint32_t y, int64_
 		b->out_row = (int64_t)sums_bytes(c);
 		b->out = t->sums;
 	}
-	if (paired)
-		run_part(t, b, top, 0, paired, true);
-	if (paired < n)
-		run_part(t, b, top, paired, n - paired, false);
+	if (full)
+		run_part(t, b, top, 0, full, c->side);
+	if (full < n)
+		run_part(t, b, top, full, n - full, 1);
 	for (k = 0; !t->fused && k < b->rows; k++)
 		if (finish(t, y + k, t->sums + k * sums_bytes(c)))
 			return -1;

@@ -38,7 +38,7 @@
  * @halves: products are those of AVX512_BF16
  * @direct: inputs are read where they lie: a row has at most one column of padding at
  *	either end
- * @pairs: bytes of 32 channels: two outputs side by side are 64 channels
+ * @side: outputs side by side whose channels are one vector: of bytes, few of them; or 1
  * @band: rows of outputs that are formed at a time
  * @lines: rows of inputs that these see
  * @rows: rows of outputs of a tile
@@ -67,11 +67,11 @@ struct dw_prog {
 	uint32_t rows;
 	uint32_t yblocks;
 	uint32_t slices;
+	uint32_t side;
 	int32_t za;
 	uint8_t flip;
 	bool halves;
 	bool direct;
-	bool pairs;
 	bool apart;
 	bool fused;
 	bool relu;
@@ -115,7 +115,8 @@ struct dw_line {
  * @rows: rows of outputs
  * @ystride: distance of windows
  * @xstride: likewise
- * @outputs: number in a row
+ * @side: outputs that a vector has, side by side
+ * @outputs: number of vectors in a row
  * @flip: bytes: exclusive or of the inputs
  * @in16: inputs are bf16
  * @halves: @weights are DW_HALVES
@@ -135,6 +136,7 @@ struct dw_band {
 	uint32_t rows;
 	uint32_t ystride;
 	uint32_t xstride;
+	uint32_t side;
 	uint32_t outputs;
 	uint32_t flip;
 	float edge;

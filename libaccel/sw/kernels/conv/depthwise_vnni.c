@@ -142,7 +142,11 @@ ALWAYS void output(const struct dw_band *r, const struct dw_bytes *w, const quad
 	}
 }
 
-/* @rows rows of outputs of 64 channels, those from @ch on; @l: the first one's inputs */
+/*
+ * @rows rows of outputs of 64 channels, those from @ch on; @l: the first one's inputs.
+ * @stride: of windows; 2, too, for two outputs to a vector, of which the next one begins
+ * where this one ends; 0: more of them, which have no column in common.
+ */
 ALWAYS void row(const struct dw_band *b, const struct dw_bytes *w, const struct dw_line *l,
 		uint8_t *out, uint32_t ch, __mmask64 m, const uint32_t rows,
 		const uint32_t stride, const bool fused)
@@ -157,7 +161,8 @@ ALWAYS void row(const struct dw_band *b, const struct dw_bytes *w, const struct 
 		mid[k] = l[k].mid;
 		next[k] = l[k].first;
 	}
-	in[0] = column(next, ch, m, flip, rows);
+	if (stride)
+		in[0] = column(next, ch, m, flip, rows);
 	if (stride == 1) {
 		in[1] = column(mid, ch, m, flip, rows);
 #pragma GCC unroll 4
@@ -165,6 +170,21 @@ ALWAYS void row(const struct dw_band *b, const struct dw_bytes *w, const struct 
 			mid[k] += l[k].px;
 	}
 	for (x = 0; x < b->outputs; x++, out += b->out_ms) {
+		if (!stride) {
+#pragma GCC unroll 4
+			for (k = 0; k < rows + 2; k++)
+				next[k] = x ? mid[k] - l[k].px : l[k].first;
+			in[0] = column(next, ch, m, flip, rows);
+			in[1] = column(mid, ch, m, flip, rows);
+#pragma GCC unroll 4
+			for (k = 0; k < rows + 2; k++) {
+				next[k] = x + 1 == b->outputs ? l[k].last : mid[k] + l[k].px;
+				mid[k] += b->side * l[k].px;
+			}
+			in[2] = column(next, ch, m, flip, rows);
+			output(b, w, in, out, ch, m, rows, fused);
+			continue;
+		}
 		if (stride == 2) {
 			in[1] = column(mid, ch, m, flip, rows);
 #pragma GCC unroll 4
@@ -214,19 +234,24 @@ ALWAYS void band(const struct dw_band *b, const uint32_t stride, const bool fuse
 void dw_int8_avx512(const struct dw_band *b)
 {
 	if (b->fused)
+		b->xstride > 2 ? band(b, 0, true) :
 		b->xstride == 1 ? band(b, 1, true) : band(b, 2, true);
 	else
+		b->xstride > 2 ? band(b, 0, false) :
 		b->xstride == 1 ? band(b, 1, false) : band(b, 2, false);
 }
 
 /* --- weights ------------------------------------------------------------------------ */
 
-/* 64 channels, those of a pair of outputs twice. */
-ALWAYS __m512i taps(const struct dw_prog *c, const int8_t *w, __mmask64 m)
+/* @n channels, or the few that there are once for each output that a vector has. */
+static __m512i taps(const struct dw_prog *c, const int8_t *w, uint32_t n)
 {
-	const __m512i v = _mm512_maskz_loadu_epi8(m, w);
+	int8_t v[64] __attribute__((aligned(64))) = { 0 };
+	uint32_t k;
 
-	return c->pairs ? _mm512_inserti64x4(v, _mm512_castsi512_si256(v), 1) : v;
+	for (k = 0; k < c->side; k++)
+		memcpy(v + (size_t)k * n, w, n);
+	return _mm512_load_si512(v);
 }
 
 /* @n numbers of channels in the order of the lanes. */
@@ -235,10 +260,8 @@ static void order(const struct dw_prog *c, const float *from, uint32_t n, float 
 	float x[64] = { 0 };
 	uint32_t v, i;
 
-	if (from)
-		memcpy(x, from, 4ul * n);
-	if (from && c->pairs)
-		memcpy(x + 32, from, 4ul * n);
+	for (i = 0; from && i < c->side; i++)
+		memcpy(x + (size_t)i * n, from, 4ul * n);
 	for (v = 0; v < 4; v++)
 		for (i = 0; i < 16; i += 4)
 			_mm_store_ps(to + 16ul * v + i, _mm_loadu_ps(x + dw_channel(v, i)));
@@ -300,13 +323,12 @@ float dw_int8_weights_avx512(const struct dw_prog *c, uint32_t channels, const i
 
 	for (ch = 0; ch < channels; ch += 64, to++) {
 		const uint32_t n = UMA_MIN(channels - ch, 64u);
-		const __mmask64 m = n < 64 ? (1ull << n) - 1 : ~0ull;
 		quad sum = { { none, none, none, none } };
 
 		for (k = 0; k < 3; k++) {
 			const int8_t *at = w + ch + k * xs;
-			const quad q = unpack(taps(c, at, m), taps(c, at + ys, m),
-					      taps(c, at + 2 * ys, m), none);
+			const quad q = unpack(taps(c, at, n), taps(c, at + ys, n),
+					      taps(c, at + 2 * ys, n), none);
 
 			for (i = 0; i < 4; i++) {
 				_mm512_store_si512(to->weights[0][4 * k + i], q.v[i]);
