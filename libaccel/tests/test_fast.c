@@ -161,6 +161,7 @@ static void functions(struct level *l)
 		{ UMA_OP_BINARY, UMA_BINARY_ADD, "sums" },
 		{ UMA_OP_BINARY, UMA_BINARY_MUL, "products" },
 		{ UMA_OP_BINARY, UMA_BINARY_MAX, "maxima" },
+		{ UMA_OP_SELECT, 0, "selections" },
 	};
 	static const int types[] = { F32, F16, BF16, S8, U8 };
 	uint64_t seed = 0x11e50000;

@@ -41,6 +41,7 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 		return fill;
 	case UMA_OP_UNARY:
 	case UMA_OP_BINARY:
+	case UMA_OP_SELECT:
 		return map;
 	case UMA_OP_NORM:
 		return norm;

@@ -23,6 +23,8 @@
 #define LINE_ACT(f)	(128 + (f))
 /** LINE_AFFINE: (x - p[0]) p[1] + p[2], product and sum rounded once */
 #define LINE_AFFINE	192
+/** LINE_SELECT: its operand where x is not 0, else the operand behind that */
+#define LINE_SELECT	193
 
 /**
  * struct line_form - how numbers stand in memory

@@ -206,6 +206,20 @@ V_INLINE void run_step(vf x[4], const struct line_step *s, const vf y[4])
 	}
 }
 
+/* Only zeros, of either sign, are not true. */
+V_INLINE void select_block(vf x[4], const vf yes[4], const struct line_map *m, uint32_t o,
+			   const uint8_t *at)
+{
+	vf no[4];
+
+	if (m->one >> o & 1)
+		load_one(no, &m->form[o], at);
+	else
+		load_block(no, &m->form[o], at);
+	EACH
+		x[j] = v_where(v_equal(x[j], v_set(0)), no[j], yes[j]);
+}
+
 V_INLINE void map_block(const struct line_map *m, uint8_t *const *at)
 {
 	vf x[4], y[4] = { v_set(0), v_set(0), v_set(0), v_set(0) };
@@ -219,7 +233,10 @@ V_INLINE void map_block(const struct line_map *m, uint8_t *const *at)
 			load_one(y, &m->form[o], at[o]);
 		else if (o)
 			load_block(y, &m->form[o], at[o]);
-		run_step(x, &m->step[i], y);
+		if (m->step[i].func == LINE_SELECT)
+			select_block(x, y, m, o + 1, at[o + 1]);
+		else
+			run_step(x, &m->step[i], y);
 	}
 	store_block(at[0], &m->form[0], x);
 }
@@ -230,8 +247,11 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 	uint8_t tmp[LINE_OPERANDS][4 * BLOCK];
 	uint8_t *at[LINE_OPERANDS];
 
-	for (i = 0; i < m->count; i++)
-		count = m->step[i].operand >= count ? m->step[i].operand + 1 : count;
+	for (i = 0; i < m->count; i++) {
+		const uint32_t end = m->step[i].operand + (m->step[i].func == LINE_SELECT ? 2 : 1);
+
+		count = end > count ? end : count;
+	}
 	for (o = 0; o < count; o++) {
 		at[o] = line[o];
 		step[o] = m->one >> o & 1 ? 0 : BLOCK * size_of(m->form[o].dtype);

@@ -38,24 +38,45 @@ V_INLINE vf math_finite(vf x)
 	return v_max(v_set(-0x1fffffep103f), x);
 }
 
-/* e^(hi + lo), |lo| small against hi. (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2 */
-V_INLINE vf math_exp(vf hi, vf lo)
+/* x less n ln 2, n being the integer next to x / ln 2 */
+V_INLINE vf math_reduce(vf x, vf *n)
+{
+	*n = v_rint(v_mul(x, v_set(0x1.715476p+0f)));
+	return v_fnma(*n, v_set(0x1.7f7d1cp-20f), v_fnma(*n, v_set(0x1.62e4p-1f), x));
+}
+
+/* 2^n e^r. (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2 */
+V_INLINE vf math_power(vf r, vf n)
 {
 	static const float c[] = {
 		0x1.6d1606p-10f, 0x1.12106cp-7f, 0x1.555516p-5f, 0x1.5554d8p-3f, 0x1p-1f
 	};
-	const vf x = v_max(v_set(-104), v_min(v_set(89), hi));
-	const vf n = v_rint(v_mul(x, v_set(0x1.715476p+0f)));
-	vf r = v_fnma(n, v_set(0x1.62e4p-1f), x);
 
-	r = v_add(v_fnma(n, v_set(0x1.7f7d1cp-20f), r), lo);
 	return v_ldexp(v_add(v_fma(v_mul(r, r), MATH_HORNER(r, c), r), v_set(1)), n);
 }
 
-/* 1 / (1 + e^-x), accurate on both sides */
+/* e^x, x from -104 to 89 */
+V_INLINE vf math_exp_of(vf x)
+{
+	vf n;
+	const vf r = math_reduce(x, &n);
+
+	return math_power(r, n);
+}
+
+/* e^(hi + lo), |lo| small against hi */
+V_INLINE vf math_exp(vf hi, vf lo)
+{
+	vf n;
+	const vf r = math_reduce(v_max(v_set(-104), v_min(v_set(89), hi)), &n);
+
+	return math_power(v_add(r, lo), n);
+}
+
+/* 1 / (1 + e^-x), accurate on both sides; the exponential as above, of what is below 0 */
 V_INLINE vf math_sigmoid(vf x)
 {
-	const vf z = math_exp(v_of(vi_or(vi_of(x), vi_bits(0x80000000))), v_set(0));
+	const vf z = math_exp_of(v_max(v_set(-104), v_of(vi_or(vi_of(x), vi_bits(0x80000000)))));
 
 	return v_mul(v_where(v_less(x, v_set(0)), z, v_set(1)), v_inverse(v_add(z, v_set(1))));
 }

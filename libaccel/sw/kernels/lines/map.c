@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * COPY from one type to another, UNARY, BINARY: an element of the result from those
+ * COPY from one type to another, UNARY, BINARY, SELECT: an element of the result from those
  * of the inputs in the same place.
  */
 #include "libaccel/sw/kernels/classes.h"
@@ -23,6 +23,22 @@ struct map_plan {
 
 _Static_assert(sizeof(struct map_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
 
+/* One step with two operands. 16-bit numbers that only move keep what a NaN says. */
+static bool make_select(struct line_map *m, struct line_nest *nest, const struct fast_prog *f)
+{
+	const struct uma_tensor_view *t = f->op->t;
+	const bool moves = uma_same_format(&t[UMA_SLOT_B], &t[UMA_SLOT_DST]) &&
+			   uma_same_format(&t[UMA_SLOT_C], &t[UMA_SLOT_DST]);
+
+	if (moves && uma_dtype_bits(t[UMA_SLOT_DST].dtype) == 16)
+		return false;
+	if (!line_step_operand(m, nest, f, LINE_SELECT, UMA_SLOT_B) ||
+	    !line_form_init(&m->form[nest->count], &t[UMA_SLOT_C], false, f->cpu))
+		return false;
+	nest->slot[nest->count++] = UMA_SLOT_C;
+	return true;
+}
+
 /* The steps of the operation; the operands go into the nest. */
 static bool make_steps(struct line_map *m, struct line_nest *nest, const struct fast_prog *f)
 {
@@ -37,6 +53,8 @@ static bool make_steps(struct line_map *m, struct line_nest *nest, const struct 
 	    (!line_kernels_of(f->cpu)->has_step(binary) ||
 	     !line_step_operand(m, nest, f, binary, UMA_SLOT_B)))
 		return false;
+	if (op->opcode == UMA_OP_SELECT)
+		return make_select(m, nest, f);
 	if (op->opcode == UMA_OP_UNARY && op->func != UMA_UNARY_ACT &&
 	    !line_step_alone(m, f, LINE_UNARY(op->func)))
 		return false;

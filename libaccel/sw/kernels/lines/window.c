@@ -102,23 +102,21 @@ static uint64_t find_taps(const struct uma_op *op, const uint32_t *idx, uint32_t
 	return counted;
 }
 
-/* Is the window of output @o inside of A along a dimension? */
-static bool is_inside(const struct uma_op *op, uint32_t dim, uint32_t o)
+/* Outputs behind @o whose windows are inside of A along a dimension, if that of @o is. */
+static uint32_t followers(const struct uma_op *op, uint32_t dim, uint32_t o)
 {
 	const struct uma_pool_op *u = &op->u.pool;
 	const uint32_t i = dim - SPATIAL;
-	const int64_t first = (int64_t)o * u->stride[i] - u->begin[i];
+	const int64_t room = (int64_t)op->t[UMA_SLOT_A].dims[dim] + u->begin[i] -
+			     (int64_t)(u->kernel[i] - 1) * u->dilation[i] - 1;
 
-	return first >= 0 && first + (int64_t)(u->kernel[i] - 1) * u->dilation[i] <
-			     op->t[UMA_SLOT_A].dims[dim];
+	return (uint32_t)UMA_MIN(room / u->stride[i], op->t[UMA_SLOT_DST].dims[dim] - 1ll) - o;
 }
 
-static void pool_output(const struct window_plan *p, const struct uma_op *op, const uint32_t *idx,
-			const uint8_t *const *taps, uint32_t count, uint64_t counted)
+static void output(const struct window_plan *p, const struct uma_op *op, uint8_t *to,
+		   const uint8_t *const *taps, uint32_t count, uint64_t counted)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
-	uint8_t *const to = (uint8_t *)fast_ptr(d) +
-			    fast_bytes(d->dtype, uma_tensor_offset(d, idx));
 
 	if (p->bytes)
 		p->k->most(to, taps, count, d->dims[1], d->dtype == UMA_DTYPE_S8);
@@ -138,29 +136,32 @@ static int window_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	uint32_t idx[UMA_MAX_RANK] = { 0 };
 	const uint32_t last = SPATIAL + op->u.pool.spatial - 1;
 	const int64_t step = fast_bytes(a->dtype, op->u.pool.stride[last - SPATIAL] * a->strides[last]);
-	uint64_t at, counted = 0;
-	uint32_t count = 0, i;
+	const int64_t to_step = fast_bytes(d->dtype, d->strides[last]);
+	uint32_t count, more, i;
+	uint64_t at, counted;
+	uint8_t *to;
 
 	(void)phase;
 	for (at = first; at < end; at++) {
 		uint64_t rest = at;
 
-		/* All of the window before this one, and of this one, is inside. */
-		if (count == p->taps && idx[last] + 1 < d->dims[last] &&
-		    is_inside(op, last, idx[last] + 1)) {
-			idx[last]++;
-			for (i = 0; i < count; i++)
-				taps[i] += step;
-			pool_output(p, op, idx, taps, count, counted);
-			continue;
-		}
 		for (i = SPATIAL + op->u.pool.spatial; i-- > SPATIAL; rest /= d->dims[i])
 			idx[i] = (uint32_t)(rest % d->dims[i]);
 		idx[0] = (uint32_t)rest;
 		count = 0;
 		counted = find_taps(op, idx, 0, (const uint8_t *)fast_ptr(a) +
 				    fast_bytes(a->dtype, idx[0] * a->strides[0]), taps, &count);
-		pool_output(p, op, idx, taps, count, counted);
+		to = (uint8_t *)fast_ptr(d) + fast_bytes(d->dtype, uma_tensor_offset(d, idx));
+		output(p, op, to, taps, count, counted);
+		if (count < p->taps)
+			continue;
+		/* Windows that follow, and are inside as well, have theirs so much further on. */
+		for (more = followers(op, last, idx[last]); more && at + 1 < end; more--, at++) {
+			for (i = 0; i < count; i++)
+				taps[i] += step;
+			to += to_step;
+			output(p, op, to, taps, count, counted);
+		}
 	}
 	return 0;
 }
