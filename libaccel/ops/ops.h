@@ -203,6 +203,9 @@ union any_desc {
 
 /* --- parts.c: operations that are several tasks ------------------------------- */
 
+/* Where tables begin is said by a bit of the argument's number. */
+#define ARG_TABLES	(ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS)
+
 /* In the place of an argument: the plan's workspace */
 #define ARG_WORKSPACE	UINT32_MAX
 
@@ -242,6 +245,8 @@ struct parts {
 
 struct parts *parts_alloc(struct request *req, uint32_t count);
 void request_release(struct request *req);
+void own_field(char *field, const char *name);
+int64_t part_distance(const struct parts *parts, const struct part *part, uint32_t arg);
 int part_lower(struct parts *parts, uint32_t op, const char *const *names,
 	       const uint32_t *args, struct accel_error *e);
 

@@ -147,12 +147,11 @@ static const struct accel_tensor *tensor_of(const struct request *req, uint32_t 
 uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
 		       struct accel_binding *bindings)
 {
-	const uint32_t tables = ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS;
 	uint32_t i;
 
 	for (i = 0; i < plan->arg_count; i++) {
 		uint32_t arg = plan->args[i].arg;
-		const struct accel_tensor *t = tensor_of(req, arg & ~tables);
+		const struct accel_tensor *t = tensor_of(req, arg & ~ARG_TABLES);
 
 		bindings[i] = (struct accel_binding) { .arg = arg };
 		if (arg & ACCEL_ARG_SCALES) {
@@ -198,8 +197,7 @@ static int call_init(struct accel_ctx *ctx, struct request *req, struct called *
 	call->bound = (struct job_bindings) { call->bindings, 0, call->paths };
 	call->bound.count = plan_bindings(call->plan, req, call->bindings);
 	for (i = 0; i < call->bound.count; i++)
-		call->paths[i] = path_of(req, call->bindings[i].arg &
-					      ~(ACCEL_ARG_SCALES | ACCEL_ARG_ZEROS));
+		call->paths[i] = path_of(req, call->bindings[i].arg & ~ARG_TABLES);
 	return 0;
 }
 
