@@ -327,7 +327,7 @@ install: programs
 	$(call say,INSTALL,$(DESTDIR)$(prefix)):
 	$(if $(DESTDIR),,$(Q)PATH=$$PATH:/usr/sbin:/sbin; [ "$$(id -u)" != 0 ] || ldconfig; \
 	for so in $$(ldconfig -p | awk '$$1 == "libaccel.so" { print $$NF }'); do [ ! $$so -ef $(libdir)/libaccel.so ] || exit 0; done; \
-	printf '  %-7s %s\n' HINT 'accelctl and accelbench run as they are; to build programs with the library, and run them:' '' \
+	printf '  %-7s %s\n' HINT '$(bindir)/accelctl runs as it is; to build programs with the library, and run them:' '' \
 		'export PKG_CONFIG_PATH=$(libdir)/pkgconfig LD_LIBRARY_PATH=$(libdir)')
 
 uninstall:
