@@ -26,11 +26,12 @@ V_INLINE void load_bytes(vf x[4], const struct line_form *f, const uint8_t *p, b
 		x[j] = v_mul(v_sub(v_bytes(p + j * VL, is_signed), zero), scale);
 }
 
-V_INLINE void load_block(vf x[4], const struct line_form *f, const void *from)
+/* A block of type @dtype, which is @f's. */
+V_INLINE void load_type(vf x[4], const struct line_form *f, uint32_t dtype, const void *from)
 {
 	const uint8_t *p = from;
 
-	switch (f->dtype) {
+	switch (dtype) {
 	case UMA_DTYPE_F32:
 		EACH
 			x[j] = v_load(p + j * 4 * VL);
@@ -50,6 +51,11 @@ V_INLINE void load_block(vf x[4], const struct line_form *f, const void *from)
 		load_bytes(x, f, p, false);
 		break;
 	}
+}
+
+V_INLINE void load_block(vf x[4], const struct line_form *f, const void *from)
+{
+	load_type(x, f, f->dtype, from);
 }
 
 /* The element at @from in all lanes. */
@@ -84,11 +90,11 @@ V_INLINE void quotients(vf x[4], const struct line_form *f)
 	}
 }
 
-V_INLINE void store_block(void *to, const struct line_form *f, vf x[4])
+V_INLINE void store_type(void *to, const struct line_form *f, uint32_t dtype, vf x[4])
 {
 	uint8_t *p = to;
 
-	switch (f->dtype) {
+	switch (dtype) {
 	case UMA_DTYPE_F32:
 		EACH
 			v_store(p + j * 4 * VL, x[j]);
@@ -103,9 +109,14 @@ V_INLINE void store_block(void *to, const struct line_form *f, vf x[4])
 		break;
 	default:
 		quotients(x, f);
-		v_store_bytes4(p, x, f->zero, f->dtype == UMA_DTYPE_S8);
+		v_store_bytes4(p, x, f->zero, dtype == UMA_DTYPE_S8);
 		break;
 	}
+}
+
+V_INLINE void store_block(void *to, const struct line_form *f, vf x[4])
+{
+	store_type(to, f, f->dtype, x);
 }
 
 /* --- steps ------------------------------------------------------------------------- */
@@ -163,11 +174,11 @@ static bool has_step(uint32_t func)
 }
 
 /* As the model defines them; what has_step() has. */
-V_INLINE void run_step(vf x[4], const struct line_step *s, const vf y[4])
+V_INLINE void run_step(vf x[4], uint32_t func, const struct line_step *s, const vf y[4])
 {
 	const vf p0 = v_set(s->p[0]), p1 = v_set(s->p[1]), p2 = v_set(s->p[2]);
 
-	switch (s->func) {
+	switch (func) {
 	STEP_TWO(ADD, v_add(a, b));
 	STEP_TWO(SUB, v_sub(a, b));
 	STEP_TWO(MUL, v_mul(a, b));
@@ -236,9 +247,73 @@ V_INLINE void map_block(const struct line_map *m, uint8_t *const *at)
 		if (m->step[i].func == LINE_SELECT)
 			select_block(x, y, m, o + 1, at[o + 1]);
 		else
-			run_step(x, &m->step[i], y);
+			run_step(x, m->step[i].func, &m->step[i], y);
 	}
 	store_block(at[0], &m->form[0], x);
+}
+
+/* No step, for common() */
+#define NO_STEP		0xffu
+
+/* The steps of a map of one type if they are these: the compiler knows all of it. */
+V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t blocks, uint32_t dtype,
+		     uint32_t f0, uint32_t f1, uint32_t f2)
+{
+	const uint32_t funcs[3] = { f0, f1, f2 }, step = BLOCK * size_of(dtype);
+	const uint32_t count = f0 == NO_STEP ? 0 : f1 == NO_STEP ? 1 : f2 == NO_STEP ? 2 : 3;
+	const uint8_t *p[3] = { NULL, NULL, NULL }, *a = at[1];
+	uint8_t *d = at[0];
+	vf x[4], y[4];
+	uint32_t i;
+
+	if (m->count != count)
+		return false;
+	_Pragma("GCC unroll 3")
+	for (i = 0; i < count; i++) {
+		if (m->step[i].func != funcs[i])
+			return false;
+		p[i] = at[m->step[i].operand];
+	}
+	for (; blocks; blocks--, d += step, a += step) {
+		load_type(x, &m->form[1], dtype, a);
+		_Pragma("GCC unroll 3")
+		for (i = 0; i < count; i++) {
+			if (funcs[i] < LINE_UNARY(0)) {
+				load_type(y, &m->form[m->step[i].operand], dtype, p[i]);
+				p[i] += step;
+			}
+			run_step(x, funcs[i], &m->step[i], y);
+		}
+		store_type(d, &m->form[0], dtype, x);
+	}
+	return true;
+}
+
+/* What whole models do most: sums, with ReLU, products, activations, norms with a factor and an addend. */
+static bool common_steps(const struct line_map *m, uint8_t *const *at, uint32_t blocks, uint32_t dtype)
+{
+	const uint32_t add = LINE_BINARY(UMA_BINARY_ADD), mul = LINE_BINARY(UMA_BINARY_MUL);
+	const uint32_t relu = LINE_ACT(UMA_ACT_RELU), gelu = LINE_ACT(UMA_ACT_GELU);
+	const uint32_t silu = LINE_ACT(UMA_ACT_SILU);
+
+	switch (dtype) {
+	case UMA_DTYPE_F32:
+		return common(m, at, blocks, UMA_DTYPE_F32, LINE_AFFINE, mul, add) ||
+		       common(m, at, blocks, UMA_DTYPE_F32, LINE_AFFINE, mul, NO_STEP) ||
+		       common(m, at, blocks, UMA_DTYPE_F32, LINE_AFFINE, NO_STEP, NO_STEP) ||
+		       common(m, at, blocks, UMA_DTYPE_F32, add, NO_STEP, NO_STEP) ||
+		       common(m, at, blocks, UMA_DTYPE_F32, mul, NO_STEP, NO_STEP) ||
+		       common(m, at, blocks, UMA_DTYPE_F32, gelu, NO_STEP, NO_STEP) ||
+		       common(m, at, blocks, UMA_DTYPE_F32, silu, NO_STEP, NO_STEP);
+	case UMA_DTYPE_S8:
+		return common(m, at, blocks, UMA_DTYPE_S8, add, NO_STEP, NO_STEP) ||
+		       common(m, at, blocks, UMA_DTYPE_S8, add, relu, NO_STEP);
+	case UMA_DTYPE_U8:
+		return common(m, at, blocks, UMA_DTYPE_U8, add, NO_STEP, NO_STEP) ||
+		       common(m, at, blocks, UMA_DTYPE_U8, add, relu, NO_STEP);
+	default:
+		return false;
+	}
 }
 
 static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
@@ -246,6 +321,7 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 	uint32_t step[LINE_OPERANDS], count = 2, i, o;
 	uint8_t tmp[LINE_OPERANDS][4 * BLOCK];
 	uint8_t *at[LINE_OPERANDS];
+	bool alike = !m->one;
 
 	for (i = 0; i < m->count; i++) {
 		const uint32_t end = m->step[i].operand + (m->step[i].func == LINE_SELECT ? 2 : 1);
@@ -254,7 +330,13 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 	}
 	for (o = 0; o < count; o++) {
 		at[o] = line[o];
+		alike = alike && m->form[o].dtype == m->form[0].dtype;
 		step[o] = m->one >> o & 1 ? 0 : BLOCK * size_of(m->form[o].dtype);
+	}
+	if (alike && common_steps(m, at, n / BLOCK, m->form[0].dtype)) {
+		for (o = 0; o < count; o++)
+			at[o] += (uint64_t)step[o] * (n / BLOCK);
+		n %= BLOCK;
 	}
 	for (; n >= BLOCK; n -= BLOCK) {
 		map_block(m, at);
