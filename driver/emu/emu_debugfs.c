@@ -237,12 +237,12 @@ static int emu_tlb_show(struct seq_file *m, void *unused)
 	struct emu_device *emu = m->private;
 	u32 i;
 
-	seq_puts(m, "engine entries hits misses invalidated compared\n");
+	seq_puts(m, "engine entries hits misses invalidated compared shortened\n");
 	for (i = 0; i < emu->engine_count; i++) {
 		const struct emu_tlb *tlb = &emu->engines[i].tlb;
 
-		seq_printf(m, "%u %u %llu %llu %llu %llu\n", i, emu_tlb_count(tlb), tlb->hits,
-			   tlb->misses, tlb->invalidated, tlb->compared);
+		seq_printf(m, "%u %u %llu %llu %llu %llu %llu\n", i, emu_tlb_count(tlb), tlb->hits,
+			   tlb->misses, tlb->invalidated, tlb->compared, tlb->shortened);
 	}
 	return 0;
 }

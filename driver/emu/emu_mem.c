@@ -105,7 +105,7 @@ static enum uma_fault emu_mem_watch(struct emu_engine *engine, u64 va,
 	struct emu_device *emu = engine->emu;
 	u32 as = engine->view.as, i;
 
-	for (i = 0; i < trail->depth; i++)
+	for (i = trail->first; i < trail->end; i++)
 		if (!emu_check_memory(emu, engine, "table", as, va, trail->table[i]))
 			return UMA_FAULT_BUS;
 	if (!fault && !emu_check_memory(emu, engine, "page", as, va, emu_xlate_pa(x, va)))

@@ -45,30 +45,19 @@ void *emu_phys_ptr(u64 pa, u64 size)
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_phys_ptr);
 
-/**
- * emu_walk - translate an address by the page table
- * @root: address of the root table, bit 0 enables it
- * @va: device address
- * @x: out: translation
- * @trail: out: tables that were read
- *
- * Return: UMA_FAULT_NONE; UMA_FAULT_READ if nothing is mapped there,
- * UMA_FAULT_TABLE for a malformed entry, UMA_FAULT_BUS if the table or the page
- * is not in memory.
- */
-enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x, struct emu_trail *trail)
+/* Of a table at @level, or of an entry that points to it: log2 of what it translates. */
+static u32 emu_table_shift(u32 level)
 {
-	u64 table = root & ~(u64)UMA_AS_ENABLE;
-	int level;
+	return UMA_PAGE_SHIFT + (UMA_PT_LEVELS - level) * UMA_PT_BITS;
+}
 
-	trail->depth = 0;
-	if (!(root & UMA_AS_ENABLE) || va >> EMU_VA_BITS)
-		return UMA_FAULT_READ;
-	if (table & ~UMA_PTE_ADDR)
-		return UMA_FAULT_TABLE;
+static enum uma_fault emu_walk_on(u64 va, struct emu_xlate *x, struct emu_trail *trail)
+{
+	u64 table = trail->table[trail->first];
+	u32 level;
 
-	for (level = 0; level < UMA_PT_LEVELS; level++) {
-		u32 shift = UMA_PAGE_SHIFT + (UMA_PT_LEVELS - 1 - level) * UMA_PT_BITS;
+	for (level = trail->first; level < UMA_PT_LEVELS; level++) {
+		u32 shift = emu_table_shift(level + 1);
 		u32 index = (va >> shift) & (UMA_PT_ENTRIES - 1);
 		bool leaf = level == UMA_PT_LEVELS - 1;
 		u64 known = UMA_PTE_VALID | UMA_PTE_ADDR;
@@ -78,7 +67,8 @@ enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x, struct emu_trail 
 		entry = emu_phys_ptr(table + index * sizeof(*entry), sizeof(*entry));
 		if (!entry)
 			return UMA_FAULT_BUS;
-		trail->table[trail->depth++] = table;
+		trail->table[level] = table;
+		trail->end = level + 1;
 
 		/* The driver writes entries while we walk: read each once. */
 		pte = le64_to_cpu(READ_ONCE(*entry));
@@ -109,6 +99,29 @@ enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x, struct emu_trail 
 		return UMA_FAULT_NONE;
 	}
 	return UMA_FAULT_TABLE;
+}
+
+/**
+ * emu_walk - translate an address by the page table
+ * @root: address of the root table, bit 0 enables it
+ * @va: device address
+ * @x: out: translation
+ * @trail: out: tables that were read
+ *
+ * Return: UMA_FAULT_NONE; UMA_FAULT_READ if nothing is mapped there,
+ * UMA_FAULT_TABLE for a malformed entry, UMA_FAULT_BUS if the table or the page
+ * is not in memory.
+ */
+enum uma_fault emu_walk(u64 root, u64 va, struct emu_xlate *x, struct emu_trail *trail)
+{
+	trail->first = 0;
+	trail->end = 0;
+	trail->table[0] = root & ~(u64)UMA_AS_ENABLE;
+	if (!(root & UMA_AS_ENABLE) || va >> EMU_VA_BITS)
+		return UMA_FAULT_READ;
+	if (trail->table[0] & ~UMA_PTE_ADDR)
+		return UMA_FAULT_TABLE;
+	return emu_walk_on(va, x, trail);
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_walk);
 
@@ -241,11 +254,19 @@ static u32 emu_tlb_drop(struct emu_tlb_entry *entry, u32 count,
  */
 u32 emu_tlb_inval(struct emu_tlb *tlb, const struct emu_inval *inv)
 {
-	u32 dropped;
+	u32 dropped, level, i;
 
 	dropped = emu_tlb_drop(&tlb->page[0][0], EMU_TLB_SETS * EMU_TLB_WAYS, inv);
 	dropped += emu_tlb_drop(&tlb->block[0][0], EMU_TLB_BSETS * EMU_TLB_WAYS, inv);
 	tlb->invalidated += dropped;
+
+	for (level = 1; level < UMA_PT_LEVELS; level++) {
+		struct emu_tlb_dir *dir = tlb->dir[level - 1];
+
+		for (i = 0; i < EMU_TLB_DIRS; i++)
+			if (emu_inval_covers(inv, dir[i].as, dir[i].va, emu_table_shift(level)))
+				dir[i].valid = false;
+	}
 	return dropped;
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_tlb_inval);
@@ -258,6 +279,7 @@ void emu_tlb_flush(struct emu_tlb *tlb)
 {
 	memset(tlb->page, 0, sizeof(tlb->page));
 	memset(tlb->block, 0, sizeof(tlb->block));
+	memset(tlb->dir, 0, sizeof(tlb->dir));
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_tlb_flush);
 
@@ -279,6 +301,84 @@ u32 emu_tlb_count(const struct emu_tlb *tlb)
 	return count;
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_tlb_count);
+
+/* The entry of the page-walk cache for the table at @level that translates @va. */
+static struct emu_tlb_dir *emu_tlb_dir(struct emu_tlb *tlb, u32 as, u64 va, u32 level)
+{
+	struct emu_tlb_dir *dir = tlb->dir[level - 1];
+	u32 i;
+
+	va &= ~((1ULL << emu_table_shift(level)) - 1);
+	for (i = 0; i < EMU_TLB_DIRS; i++)
+		if (dir[i].valid && dir[i].as == as && dir[i].va == va)
+			return &dir[i];
+	return NULL;
+}
+
+/* Remember the tables that a walk has come by: what points to them was valid. */
+static void emu_tlb_remember(struct emu_tlb *tlb, u32 as, u64 va, const struct emu_trail *trail)
+{
+	u32 level;
+
+	for (level = trail->first + 1; level < trail->end; level++) {
+		struct emu_tlb_dir *dir = emu_tlb_dir(tlb, as, va, level);
+		u8 *next = &tlb->next_dir[level - 1];
+
+		if (!dir) {
+			dir = &tlb->dir[level - 1][*next];
+			*next = (*next + 1) % EMU_TLB_DIRS;
+		}
+		dir->va = va & ~((1ULL << emu_table_shift(level)) - 1);
+		dir->table = trail->table[level];
+		dir->as = as;
+		dir->valid = true;
+	}
+}
+
+/* Walk from the last table that is known, as far as that is not compared with the page table. */
+static enum uma_fault emu_tlb_walk(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
+				   struct emu_xlate *x, struct emu_trail *trail)
+{
+	struct emu_tlb_dir *dir = NULL;
+	enum uma_fault fault;
+	u32 level;
+
+	for (level = UMA_PT_LEVELS - 1; level && !dir && !(va >> EMU_VA_BITS); level--)
+		dir = emu_tlb_dir(tlb, as, va, level);
+	if (dir) {
+		tlb->shortened++;
+		trail->first = level + 1;
+		trail->end = trail->first;
+		trail->table[trail->first] = dir->table;
+		fault = emu_walk_on(va, x, trail);
+	} else {
+		fault = emu_walk(root, va, x, trail);
+	}
+	emu_tlb_remember(tlb, as, va, trail);
+	return fault;
+}
+
+/*
+ * Compare the page-walk cache with what a walk from the root has come by. What differs is dropped;
+ * @old says what it would have made of the address, as if it were a leaf.
+ */
+static bool emu_tlb_dirs_differ(struct emu_tlb *tlb, u32 as, u64 va, const struct emu_trail *trail,
+				struct emu_xlate *old)
+{
+	bool differ = false;
+	u32 level;
+
+	for (level = 1; level < UMA_PT_LEVELS; level++) {
+		struct emu_tlb_dir *dir = emu_tlb_dir(tlb, as, va, level);
+
+		if (!dir || (level < trail->end && trail->table[level] == dir->table))
+			continue;
+		*old = (struct emu_xlate) { .pa = dir->table, .shift = emu_table_shift(level) };
+		dir->valid = false;
+		differ = true;
+	}
+	return differ;
+}
 
 /**
  * emu_translate - translate an address, by the TLB if it can
@@ -306,6 +406,7 @@ enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 {
 	struct emu_tlb_entry *entry = emu_tlb_lookup(tlb, as, va);
 	enum uma_fault fault;
+	bool differs = false;
 
 	if (entry && !paranoid) {
 		tlb->hits++;
@@ -318,11 +419,17 @@ enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 		return UMA_FAULT_NONE;
 	}
 
-	fault = emu_walk(root, va, x, trail);
+	if (paranoid) {
+		fault = emu_walk(root, va, x, trail);
+		differs = emu_tlb_dirs_differ(tlb, as, va, trail, old);
+		emu_tlb_remember(tlb, as, va, trail);
+	} else {
+		fault = emu_tlb_walk(tlb, as, root, va, x, trail);
+	}
 	if (entry) {
 		tlb->hits++;
 		tlb->compared++;
-		*state = EMU_TLB_HIT;
+		*state = differs ? EMU_TLB_DIFFERS : EMU_TLB_HIT;
 		if (!fault && emu_xlate_pa(&entry->x, va) == emu_xlate_pa(x, va) &&
 		    entry->x.write == x->write) {
 			*x = entry->x;
@@ -333,7 +440,7 @@ enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 		entry->valid = false;
 	} else {
 		tlb->misses++;
-		*state = EMU_TLB_MISS;
+		*state = differs ? EMU_TLB_DIFFERS : EMU_TLB_MISS;
 	}
 	if (!fault)
 		emu_tlb_insert(tlb, as, va, x);

@@ -16,6 +16,7 @@
 #define EMU_TLB_WAYS	4
 #define EMU_TLB_SETS	64	/* 4 KiB entries */
 #define EMU_TLB_BSETS	16	/* 2 MiB entries */
+#define EMU_TLB_DIRS	4	/* tables of each level but the first */
 
 /**
  * struct emu_xlate - a translation
@@ -49,6 +50,20 @@ struct emu_tlb_entry {
 };
 
 /**
+ * struct emu_tlb_dir - a cached entry of a table that points to another table
+ * @va: first address that the other table translates
+ * @table: its physical address
+ * @as: address space
+ * @valid: in use
+ */
+struct emu_tlb_dir {
+	u64 va;
+	u64 table;
+	u16 as;
+	bool valid;
+};
+
+/**
  * struct emu_inval - an invalidation command
  * @as: address space
  * @all: all of it, else [@start, @end)
@@ -73,6 +88,10 @@ struct emu_tlb {
 	struct emu_tlb_entry page[EMU_TLB_SETS][EMU_TLB_WAYS];
 	/** @block: entries of 2 MiB */
 	struct emu_tlb_entry block[EMU_TLB_BSETS][EMU_TLB_WAYS];
+	/** @dir: page-walk cache: where walks go on, by level of the table, less one */
+	struct emu_tlb_dir dir[UMA_PT_LEVELS - 1][EMU_TLB_DIRS];
+	/** @next_dir: entry to replace next */
+	u8 next_dir[UMA_PT_LEVELS - 1];
 	/** @next_page: way to replace next */
 	u8 next_page[EMU_TLB_SETS];
 	/** @next_block: way to replace next */
@@ -81,6 +100,8 @@ struct emu_tlb {
 	u64 hits;
 	/** @misses: since creation */
 	u64 misses;
+	/** @shortened: walks that did not begin at the root, since creation */
+	u64 shortened;
 	/** @invalidated: entries that commands dropped */
 	u64 invalidated;
 	/** @compared: hits that paranoid mode compared */
@@ -89,12 +110,14 @@ struct emu_tlb {
 
 /**
  * struct emu_trail - what a walk has read
- * @table: physical addresses of the tables, from the first one on
- * @depth: how many
+ * @table: physical addresses of the tables, by level
+ * @first: level that it began at
+ * @end: one past the last level that it got to
  */
 struct emu_trail {
 	u64 table[UMA_PT_LEVELS];
-	u32 depth;
+	u32 first;
+	u32 end;
 };
 
 void *emu_phys_ptr(u64 pa, u64 size);

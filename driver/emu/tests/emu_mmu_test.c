@@ -269,6 +269,62 @@ static void emu_tlb_fill(struct emu_tlb *tlb, u32 as, u64 va, u32 count, u8 shif
 	}
 }
 
+/* Entries that point to tables are remembered, too, until a command covers what is below them. */
+static void emu_tlb_directories(struct kunit *test)
+{
+	struct emu_mmu_test *t = test->priv;
+	struct emu_inval inv = { .as = 1, .start = VA + SZ_2M, .end = VA + SZ_2M + SZ_4K };
+	enum emu_tlb_state state;
+	struct emu_xlate x, old;
+	struct emu_trail trail;
+
+	emu_test_set(t, 3, VA + SZ_4K, emu_test_pte(page_address(t->page[1]), 0));
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, false, &x, &state, &old), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 0);
+	/* The way there is gone, and found all the same, in this address space. */
+	emu_test_set(t, 0, VA, 0);
+	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA + SZ_4K, false, &x, &state,
+					    &old, &trail), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, x.pa, page_to_phys(t->page[1]));
+	KUNIT_EXPECT_EQ(test, trail.first, UMA_PT_LEVELS - 1);
+	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 1);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 2, false, &x, &state, &old), UMA_FAULT_READ);
+
+	/* A range beside the last table takes along only what points to those above. */
+	emu_tlb_inval(t->tlb, &inv);
+	inv.start = VA;
+	inv.end = VA + SZ_8K;
+	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA + 2 * SZ_4K, false, &x, &state,
+					    &old, &trail), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 2);
+	emu_tlb_inval(t->tlb, &inv);
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, false, &x, &state, &old), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 2);
+}
+
+/* Paranoid mode compares them with the page table, whatever the address. */
+static void emu_tlb_stale_directory(struct kunit *test)
+{
+	struct emu_mmu_test *t = test->priv;
+	enum emu_tlb_state state;
+	struct emu_xlate x, old;
+	struct emu_trail trail;
+
+	emu_test_set(t, 3, VA + SZ_4K, emu_test_pte(page_address(t->page[1]), 0));
+	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, state, EMU_TLB_MISS);
+	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA + SZ_4K, true, &x, &state,
+					    &old, &trail), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, state, EMU_TLB_MISS);
+	emu_test_set(t, 2, VA, 0);
+	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA + 2 * SZ_4K, true, &x, &state,
+					    &old, &trail), UMA_FAULT_READ);
+	KUNIT_EXPECT_EQ(test, state, EMU_TLB_DIFFERS);
+	KUNIT_EXPECT_EQ(test, old.pa, virt_to_phys(t->table[3]));
+	KUNIT_EXPECT_EQ(test, old.shift, 21);
+	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 0);
+}
+
 static void emu_tlb_ranges(struct kunit *test)
 {
 	struct emu_mmu_test *t = test->priv;
@@ -355,6 +411,8 @@ static struct kunit_case emu_mmu_tests[] = {
 	KUNIT_CASE(emu_walk_blocks),
 	KUNIT_CASE(emu_tlb_remembers),
 	KUNIT_CASE(emu_tlb_paranoid),
+	KUNIT_CASE(emu_tlb_directories),
+	KUNIT_CASE(emu_tlb_stale_directory),
 	KUNIT_CASE(emu_tlb_ranges),
 	KUNIT_CASE(emu_tlb_blocks),
 	KUNIT_CASE(emu_tlb_evicts),
