@@ -53,6 +53,10 @@
 #define   UMA_DEV_READY			BIT(0)
 #define   UMA_DEV_ERROR			BIT(1)	/* needs a device reset */
 #define   UMA_DEV_STALE_TLB		BIT(2)	/* paranoid mode met a stale TLB entry */
+/* Milliseconds that a reset takes at most, up to UMA_MAX_WAIT_MS, read-only; 0: not said */
+#define UMA_REG_ENG_RESET_MS		0x0068
+#define UMA_REG_DEV_RESET_MS		0x006c
+#define UMA_MAX_WAIT_MS			60000
 
 /*
  * Power. All but UMA_REG_PWR_CTRL and UMA_REG_CLOCK_CAP are read-only. Engines
@@ -73,6 +77,7 @@
 #define UMA_REG_TEMP_MC			0x0088	/* millidegrees Celsius */
 #define UMA_REG_TEMP_MAX_MC		0x008c	/* throttles above */
 #define UMA_REG_POWER_MW		0x0090	/* now */
+#define UMA_REG_PWR_MS			0x0094	/* until power has come or gone; as above */
 #define UMA_REG_ENERGY_UJ_LO		0x0098	/* since reset of the device */
 #define UMA_REG_ENERGY_UJ_HI		0x009c
 
@@ -87,7 +92,8 @@
  * TLB invalidation. One command at a time: write address space, start and
  * size, then CMD. STATUS reads BUSY until no engine can any longer use, or is
  * in the middle of a tile that uses, an entry that the command covers. An
- * address space whose ROOT has changed must be invalidated before use.
+ * address space whose ROOT has changed must be invalidated before use, unless it
+ * was disabled and has been invalidated since.
  */
 #define UMA_REG_INVAL_AS		0x0200
 #define UMA_REG_INVAL_START_LO		0x0208

@@ -91,6 +91,10 @@ FIXTURE_VARIANT_ADD(attribute, stale_ms) {
 	.name = "stale_ms", .good = { "1", "500" }, .bad = { "", "-1", "4294967295", "x" },
 };
 
+FIXTURE_VARIANT_ADD(attribute, reset_ms) {
+	.name = "reset_ms", .good = { "1", "30000" }, .bad = { "", "0", "30001", "-1", "x" },
+};
+
 FIXTURE_VARIANT_ADD(attribute, address_spaces) {
 	.name = "address_spaces",
 	.good = { "1", "2", "64" },

@@ -20,6 +20,8 @@ void emu_config_init(struct emu_config *cfg)
 	strscpy(cfg->profile, "full", sizeof(cfg->profile));
 	cfg->preempt = true;
 	cfg->stale_ms = 1000;
+	/* A step is long on a processor that is emulated, too. */
+	cfg->reset_ms = 5000;
 	cfg->address_spaces = UMA_MAX_AS;
 	cfg->ring_order = 8;
 }
@@ -45,6 +47,8 @@ bool uma_emu_config_is_valid(const struct emu_config *cfg, const char **why)
 		field = "task_us";
 	else if (cfg->stale_ms > EMU_STALE_MAX_MS)
 		field = "stale_ms";
+	else if (!cfg->reset_ms || cfg->reset_ms > EMU_RESET_MAX_MS)
+		field = "reset_ms";
 	else if (!cfg->address_spaces || cfg->address_spaces > UMA_MAX_AS)
 		field = "address_spaces";
 	else if (!cfg->ring_order || cfg->ring_order > EMU_RING_ORDER_MAX)

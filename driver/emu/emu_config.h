@@ -11,6 +11,7 @@
 #define EMU_NAME_MAX		32
 #define EMU_LATENCY_MAX_US	1000000
 #define EMU_STALE_MAX_MS	10000
+#define EMU_RESET_MAX_MS	30000
 #define EMU_RING_ORDER_MAX	12
 
 /**
@@ -31,6 +32,8 @@ struct emu_config {
 	bool preempt;
 	/** @stale_ms: time that an invalidation may lag behind the page table */
 	u32 stale_ms;
+	/** @reset_ms: time that engine and power are said to need to stop; the device twice that */
+	u32 reset_ms;
 	/** @address_spaces: hardware address spaces, 1 .. UMA_MAX_AS */
 	u32 address_spaces;
 	/** @ring_order: log2 of the largest number of ring entries */

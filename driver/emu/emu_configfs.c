@@ -119,6 +119,7 @@ EMU_ITEM_ATTR(latency_us, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(task_us, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(preempt, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(stale_ms, kstrtou32(page, 0, &val), u32, "%u");
+EMU_ITEM_ATTR(reset_ms, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(address_spaces, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(ring_order, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(memory, kstrtou64(page, 0, &val), u64, "%llu");
@@ -181,6 +182,7 @@ static struct configfs_attribute *emu_item_attrs[] = {
 	&emu_item_attr_task_us,
 	&emu_item_attr_preempt,
 	&emu_item_attr_stale_ms,
+	&emu_item_attr_reset_ms,
 	&emu_item_attr_address_spaces,
 	&emu_item_attr_ring_order,
 	&emu_item_attr_memory,

@@ -116,6 +116,11 @@ static u32 emu_read_ident(struct emu_device *emu, u32 reg)
 		return emu_profile_word(emu, (reg - UMA_REG_PROFILE) / 4);
 	case UMA_REG_TIMESTAMP_HZ:
 		return EMU_TIMESTAMP_HZ;
+	case UMA_REG_ENG_RESET_MS:
+	case UMA_REG_PWR_MS:
+		return emu->cfg.reset_ms;
+	case UMA_REG_DEV_RESET_MS:
+		return 2 * emu->cfg.reset_ms;
 	default:
 		return 0;
 	}

@@ -61,6 +61,10 @@ static const struct emu_config_case emu_config_cases[] = {
 	{ "stale_ms", 0, true },
 	{ "stale_ms", EMU_STALE_MAX_MS, true },
 	{ "stale_ms", EMU_STALE_MAX_MS + 1, false },
+	{ "reset_ms", 0, false },
+	{ "reset_ms", 1, true },
+	{ "reset_ms", EMU_RESET_MAX_MS, true },
+	{ "reset_ms", EMU_RESET_MAX_MS + 1, false },
 	{ "address_spaces", 1, true },
 	{ "address_spaces", UMA_MAX_AS, true },
 	{ "address_spaces", 0, false },
@@ -81,6 +85,8 @@ static void emu_config_set(struct emu_config *cfg, const char *field, u64 value)
 		cfg->latency_us = value;
 	else if (!strcmp(field, "stale_ms"))
 		cfg->stale_ms = value;
+	else if (!strcmp(field, "reset_ms"))
+		cfg->reset_ms = value;
 	else if (!strcmp(field, "address_spaces"))
 		cfg->address_spaces = value;
 	else if (!strcmp(field, "ring_order"))
