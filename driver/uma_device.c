@@ -8,7 +8,9 @@
 #include <linux/interrupt.h>
 #include <linux/math64.h>
 #include <linux/mod_devicetable.h>
+#include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/shrinker.h>
 #include <linux/string.h>
 
 #include <drm/drm_drv.h>
@@ -27,6 +29,11 @@
 
 /* One job at a time is on a ring; more entries would only matter if there were more. */
 #define UMA_RING_ORDER	4
+
+/* How long a device may take that does not say how long it takes. */
+#define UMA_ENGINE_RESET_MS	1000
+#define UMA_DEVICE_RESET_MS	2000
+#define UMA_POWER_MS		1000
 
 /**
  * uma_read - read a register
@@ -149,7 +156,8 @@ int uma_hw_start(struct uma_device *uma)
 
 	lockdep_assert_held(&uma->hw_lock);
 
-	ret = uma_poll(uma, UMA_REG_DEV_STATUS, UMA_DEV_READY | UMA_DEV_ERROR, UMA_DEV_READY, 5000);
+	ret = uma_poll(uma, UMA_REG_DEV_STATUS, UMA_DEV_READY | UMA_DEV_ERROR, UMA_DEV_READY,
+		       uma->device_reset_ms);
 	if (ret)
 		return ret;
 	uma_write(uma, UMA_REG_IRQ_STATUS, ~0U);
@@ -159,22 +167,25 @@ int uma_hw_start(struct uma_device *uma)
 }
 
 /**
- * uma_hw_stop - have the device leave memory alone
+ * uma_hw_stop_confirmed - have the device leave memory alone
  * @uma: device
+ *
+ * Return: true if it says that it does, being without power or reset, or that it
+ * has gone; false if it may go on.
  */
-void uma_hw_stop(struct uma_device *uma)
+bool uma_hw_stop_confirmed(struct uma_device *uma)
 {
-	struct uma_engine *engine;
+	int off = -ETIMEDOUT, reset;
 
 	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
-	uma_for_each_engine(uma, engine)
-		uma_write(uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL, UMA_ENG_RESET);
-	uma_for_each_engine(uma, engine)
-		if (uma_poll(uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_CTRL, UMA_ENG_RESET, 0,
-			     UMA_ENGINE_RESET_MS))
-			break;
+	/* Without power there are no jobs and no roots. Amid a reset it hears of nothing else. */
+	if (!(uma_read(uma, UMA_REG_DEV_CTRL) & UMA_DEV_RESET)) {
+		uma_write(uma, UMA_REG_PWR_CTRL, 0);
+		off = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0, uma->power_ms);
+	}
 	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
-	uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, UMA_DEVICE_RESET_MS);
+	reset = uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, uma->device_reset_ms);
+	return off != -ETIMEDOUT || reset != -ETIMEDOUT;
 }
 
 static irqreturn_t uma_irq(int irq, void *data)
@@ -203,11 +214,39 @@ const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT] = {
 	[UMA_ENGINE_NEURAL] = "neural",
 };
 
+static size_t uma_ring_size(const struct uma_engine *engine)
+{
+	return sizeof(*engine->ring) << engine->ring_order;
+}
+
+static size_t uma_records_size(const struct uma_engine *engine)
+{
+	return sizeof(*engine->records) << engine->ring_order;
+}
+
+static void uma_free_rings(void *data)
+{
+	struct uma_device *uma = data;
+	struct device *dev = uma->drm.dev;
+	struct uma_engine *engine;
+
+	/* One that may go on may write to them. */
+	if (!list_empty(&uma->wild))
+		return;
+	uma_for_each_engine(uma, engine) {
+		if (engine->ring)
+			dma_free_coherent(dev, uma_ring_size(engine), engine->ring,
+					  engine->ring_dma);
+		if (engine->records)
+			dma_free_coherent(dev, uma_records_size(engine), engine->records,
+					  engine->records_dma);
+	}
+}
+
 static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u32 index)
 {
 	u32 base = UMA_REG_ENGINE(index), i, j;
 	struct device *dev = uma->drm.dev;
-	size_t ring_size, records_size;
 
 	engine->uma = uma;
 	engine->index = index;
@@ -248,10 +287,10 @@ static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u
 	}
 
 	engine->ring_order = min_t(u32, UMA_RING_ORDER, uma_read(uma, base + UMA_ENG_RING_MAX));
-	ring_size = sizeof(*engine->ring) << engine->ring_order;
-	records_size = sizeof(*engine->records) << engine->ring_order;
-	engine->ring = dmam_alloc_coherent(dev, ring_size, &engine->ring_dma, GFP_KERNEL);
-	engine->records = dmam_alloc_coherent(dev, records_size, &engine->records_dma, GFP_KERNEL);
+	engine->ring = dma_alloc_coherent(dev, uma_ring_size(engine), &engine->ring_dma,
+					  GFP_KERNEL);
+	engine->records = dma_alloc_coherent(dev, uma_records_size(engine), &engine->records_dma,
+					     GFP_KERNEL);
 	return engine->ring && engine->records ? 0 : -ENOMEM;
 }
 
@@ -260,6 +299,7 @@ static int uma_read_info(struct uma_device *uma)
 	struct drm_uma_query_device *info = &uma->info;
 	struct device *dev = uma->drm.dev;
 	u32 features, i;
+	int ret;
 
 	if (uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
 		return dev_err_probe(dev, -ENXIO, "no device behind the registers\n");
@@ -289,9 +329,14 @@ static int uma_read_info(struct uma_device *uma)
 	info->page_size = PAGE_SIZE;
 	info->block_size = 1ULL << UMA_BLOCK_SHIFT;
 	uma->as_count = uma_read(uma, UMA_REG_AS_COUNT);
+	uma->engine_reset_ms = uma_read(uma, UMA_REG_ENG_RESET_MS) ?: UMA_ENGINE_RESET_MS;
+	uma->device_reset_ms = uma_read(uma, UMA_REG_DEV_RESET_MS) ?: UMA_DEVICE_RESET_MS;
+	uma->power_ms = uma_read(uma, UMA_REG_PWR_MS) ?: UMA_POWER_MS;
 	if (!info->engine_count || info->engine_count > UMA_MAX_ENGINES ||
 	    !info->node_count || info->node_count > UMA_MAX_NODES ||
 	    !uma->as_count || uma->as_count > UMA_MAX_AS || !info->timestamp_hz ||
+	    uma->engine_reset_ms > UMA_MAX_WAIT_MS || uma->device_reset_ms > UMA_MAX_WAIT_MS ||
+	    uma->power_ms > UMA_MAX_WAIT_MS ||
 	    info->va_bits < 32 || info->va_bits > UMA_PAGE_SHIFT + UMA_PT_LEVELS * UMA_PT_BITS)
 		return dev_err_probe(dev, -ENXIO, "identification makes no sense\n");
 
@@ -316,10 +361,12 @@ static int uma_read_info(struct uma_device *uma)
 				    GFP_KERNEL);
 	if (!uma->engines)
 		return -ENOMEM;
+	ret = devm_add_action_or_reset(dev, uma_free_rings, uma);
+	if (ret)
+		return ret;
 	uma->max_job_tasks = U32_MAX;
 	for (i = 0; i < info->engine_count; i++) {
-		int ret = uma_engine_probe(&uma->engines[i], uma, i);
-
+		ret = uma_engine_probe(&uma->engines[i], uma, i);
 		if (ret)
 			return ret;
 		uma->max_job_tasks = min(uma->max_job_tasks,
@@ -402,6 +449,7 @@ static int uma_init_software(struct uma_device *uma)
 	INIT_LIST_HEAD(&uma->gems);
 	INIT_LIST_HEAD(&uma->vms);
 	INIT_LIST_HEAD(&uma->queues);
+	INIT_LIST_HEAD(&uma->wild);
 	INIT_WORK(&uma->reset_work, uma_reset_work);
 	INIT_WORK(&uma->kick_work, uma_kick_work);
 	uma_events_init(uma);
@@ -411,6 +459,99 @@ static int uma_init_software(struct uma_device *uma)
 	if (!uma->reset_wq)
 		return -ENOMEM;
 	return drmm_add_action_or_reset(&uma->drm, uma_release_wq, uma->reset_wq);
+}
+
+/* Devices that did not stop when the driver let go of them, &uma_device.wild. */
+static LIST_HEAD(uma_wild);
+static DEFINE_MUTEX(uma_wild_lock);
+
+/* Give back all that the device cannot reach any more, while it is ours. */
+static void uma_release_memory(struct uma_device *uma)
+{
+	uma_vms_release(uma);
+	uma_gems_release(uma);
+	/* What others are about to free is unmapped first. */
+	if (uma->quiet)
+		wait_var_event(&uma->dma_count, !atomic_read(&uma->dma_count));
+}
+
+/*
+ * Have the device leave memory alone, for good. If it does not say that it does, all
+ * that it may reach stays where it is, until it has been stopped by who binds to it
+ * next; the module, whose memory is part of that, cannot be unloaded before.
+ */
+static void uma_let_go(struct uma_device *uma)
+{
+	bool quiet = uma_hw_stop_confirmed(uma);
+
+	/* Nobody is in the middle of an invalidation either. */
+	mutex_lock(&uma->inval_lock);
+	mutex_lock(&uma->hw_lock);
+	uma->quiet |= quiet;
+	uma->removed = true;
+	mutex_unlock(&uma->hw_lock);
+	mutex_unlock(&uma->inval_lock);
+	if (!uma->quiet) {
+		uma->warned_held = true;
+		drm_warn(&uma->drm, "device does not stop: its memory is held back until it is bound again\n");
+	}
+	uma_reset_abort(uma);
+	uma_release_memory(uma);
+	if (uma->quiet)
+		return;
+
+	drm_dev_get(&uma->drm);
+	__module_get(THIS_MODULE);
+	mutex_lock(&uma_wild_lock);
+	list_add(&uma->wild, &uma_wild);
+	mutex_unlock(&uma_wild_lock);
+}
+
+/* The device has stopped: give back what drivers before us held back for it. */
+static void uma_release_wild(struct device *dev)
+{
+	struct uma_device *uma, *next;
+	LIST_HEAD(tame);
+
+	mutex_lock(&uma_wild_lock);
+	list_for_each_entry_safe(uma, next, &uma_wild, wild)
+		if (uma->drm.dev == dev)
+			list_move(&uma->wild, &tame);
+	mutex_unlock(&uma_wild_lock);
+	list_for_each_entry_safe(uma, next, &tame, wild) {
+		list_del_init(&uma->wild);
+		mutex_lock(&uma->hw_lock);
+		uma->quiet = true;
+		mutex_unlock(&uma->hw_lock);
+		uma_release_memory(uma);
+		uma_free_rings(uma);
+		drm_dev_put(&uma->drm);
+		module_put(THIS_MODULE);
+	}
+}
+
+/**
+ * uma_leak_wild - the module goes, and takes with it who knew what is held back
+ *
+ * Only if a device does not stop when the module is unloaded: else it cannot be.
+ *
+ * Return: devices that will never be released.
+ */
+unsigned int uma_leak_wild(void)
+{
+	struct uma_device *uma;
+	struct uma_engine *engine;
+	unsigned int count = 0;
+
+	list_for_each_entry(uma, &uma_wild, wild) {
+		drm_warn(&uma->drm, "memory that the device may still use is lost until reboot\n");
+		/* What would call the module. */
+		shrinker_free(uma->shrinker);
+		uma_for_each_engine(uma, engine)
+			uma_turns_fini(engine);
+		count++;
+	}
+	return count;
 }
 
 static int uma_probe(struct platform_device *pdev)
@@ -450,6 +591,10 @@ static int uma_probe(struct platform_device *pdev)
 	ret = uma_sched_init(uma);
 	if (ret)
 		return ret;
+	/* Whoever had it before may have left it running. */
+	if (!uma_hw_stop_confirmed(uma))
+		return dev_err_probe(dev, -ETIMEDOUT, "device does not stop\n");
+	uma_release_wild(dev);
 	mutex_lock(&uma->hw_lock);
 	ret = uma_hw_start(uma);
 	mutex_unlock(&uma->hw_lock);
@@ -488,7 +633,7 @@ err_stop:
 	uma_reset_stop(uma);
 	uma_events_stop(uma);
 	uma_coredump_stop(uma);
-	uma_hw_stop(uma);
+	uma_let_go(uma);
 	return ret;
 }
 
@@ -506,15 +651,7 @@ static void uma_remove(struct platform_device *pdev)
 	uma_coredump_stop(uma);
 	uma_pm_stop(uma);
 	uma_devfreq_fini(uma);
-	uma_hw_stop(uma);
-	/* Nobody is in the middle of an invalidation either. */
-	mutex_lock(&uma->inval_lock);
-	mutex_lock(&uma->hw_lock);
-	uma->removed = true;
-	mutex_unlock(&uma->hw_lock);
-	mutex_unlock(&uma->inval_lock);
-	uma_reset_abort(uma);
-	uma_vms_lost(uma);
+	uma_let_go(uma);
 }
 
 static const struct of_device_id uma_of_match[] = {

@@ -17,7 +17,8 @@
  *                        it, and from there only tries the locks above; nothing
  *                        is allocated under it
  *   uma->inval_lock      invalidation; held until the device has let go of what is
- *                        invalidated. Where jobs depend on it, it is only tried
+ *                        invalidated. Where jobs depend on it, and by the shrinker,
+ *                        it is only tried
  *   uma->hw_lock         address-space slots, what is on the
  *                        rings. Completion of jobs depends on it, so nothing
  *                        that may reclaim memory or wait for a fence happens
@@ -38,6 +39,7 @@
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/types.h>
+#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 #include <drm/drm_device.h>
@@ -150,6 +152,12 @@ struct uma_device {
 	struct vfsmount *mounts[UMA_MAX_NODES + 1];
 	/** @as_count: hardware address spaces */
 	u32 as_count;
+	/** @engine_reset_ms: what the device says that it takes at most to reset an engine */
+	u32 engine_reset_ms;
+	/** @device_reset_ms: to reset all of it */
+	u32 device_reset_ms;
+	/** @power_ms: to switch power on or off */
+	u32 power_ms;
 	/** @va: addresses that can be bound */
 	struct uma_va_range va;
 	/** @max_bo_size: bytes */
@@ -186,6 +194,10 @@ struct uma_device {
 	bool powered_later;
 	/** @lost: the device has gone or does not come back; set under @hw_lock, for good */
 	bool lost;
+	/** @wedged: it is stuck in a reset and hears nothing; set under @hw_lock, for good */
+	bool wedged;
+	/** @quiet: it is proven to reach no memory any more; set under @hw_lock, for good */
+	bool quiet;
 	/** @removed: the driver has let go of the device; set under @hw_lock, for good */
 	bool removed;
 
@@ -234,6 +246,14 @@ struct uma_device {
 	struct mutex vms_lock;
 	/** @vms: address spaces, &uma_vm.node */
 	struct list_head vms;
+	/** @vms_held: those of them that are held back, &uma_vm.held */
+	u32 vms_held;
+	/** @warned_held: the kernel log has been told */
+	bool warned_held;
+	/** @dma_count: page tables, and buffers that are mapped for the device */
+	atomic_t dma_count;
+	/** @wild: in the list of devices that did not stop when the driver let go of them */
+	struct list_head wild;
 
 	/** @queues_lock: protects @queues, the states of queues, and &uma_engine.fair */
 	spinlock_t queues_lock;
@@ -285,6 +305,17 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 }
 
 struct regmap *uma_find_regs(struct platform_device *pdev);
+static inline void uma_dma_get(struct uma_device *uma)
+{
+	atomic_inc(&uma->dma_count);
+}
+
+static inline void uma_dma_put(struct uma_device *uma)
+{
+	if (atomic_dec_and_test(&uma->dma_count))
+		wake_up_var(&uma->dma_count);
+}
+
 u32 uma_read(struct uma_device *uma, u32 reg);
 void uma_write(struct uma_device *uma, u32 reg, u32 value);
 u64 uma_read64(struct uma_device *uma, u32 reg);
@@ -293,7 +324,7 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 
 u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks);
 int uma_hw_start(struct uma_device *uma);
-void uma_hw_stop(struct uma_device *uma);
+bool uma_hw_stop_confirmed(struct uma_device *uma);
 
 extern const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT];
 
@@ -301,6 +332,7 @@ extern const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT];
 extern struct workqueue_struct *uma_wq;
 void uma_devices_get(void);
 void uma_devices_put(void);
+unsigned int uma_leak_wild(void);
 
 extern const struct drm_driver uma_drm_driver;
 extern struct platform_driver uma_platform_driver;

@@ -44,8 +44,9 @@ void uma_devices_get(void)
  */
 void uma_devices_put(void)
 {
-	if (atomic_dec_and_test(&uma_devices))
-		wake_up_var(&uma_devices);
+	atomic_dec(&uma_devices);
+	smp_mb__after_atomic(); /* pairs with the one of wait_var_event() in uma_exit() */
+	wake_up_var(&uma_devices);
 }
 
 static int uma_open(struct drm_device *drm, struct drm_file *file)
@@ -199,6 +200,7 @@ const struct drm_driver uma_drm_driver = {
 	.open = uma_open,
 	.postclose = uma_postclose,
 	.gem_create_object = uma_gem_create_object,
+	.gem_prime_import = uma_gem_prime_import,
 	.gem_prime_import_sg_table = uma_gem_import_sg_table,
 	.show_fdinfo = uma_show_fdinfo,
 	.fops = &uma_fops,
@@ -237,10 +239,14 @@ module_init(uma_init);
 
 static void __exit uma_exit(void)
 {
+	unsigned int leaked;
+
 	platform_driver_unregister(&uma_platform_driver);
-	wait_var_event(&uma_devices, !atomic_read(&uma_devices));
+	leaked = uma_leak_wild();
+	wait_var_event(&uma_devices, atomic_read(&uma_devices) == leaked);
 	destroy_workqueue(uma_wq);
-	uma_bo_cache_fini();
+	if (!leaked)
+		uma_bo_cache_fini();
 	/* Fences are freed after a grace period, but by the core's function. */
 }
 module_exit(uma_exit);

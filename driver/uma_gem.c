@@ -20,7 +20,11 @@
 #include "uma_gem.h"
 #include "uma_vm.h"
 
-static void uma_gem_publish(struct uma_bo *bo)
+/**
+ * uma_gem_publish - put a buffer that is complete into the device's list
+ * @bo: buffer
+ */
+void uma_gem_publish(struct uma_bo *bo)
 {
 	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
 
@@ -33,20 +37,25 @@ static void uma_gem_free(struct drm_gem_object *obj)
 {
 	struct uma_device *uma = to_uma_device(obj->dev);
 	struct uma_bo *bo = to_uma_bo(obj);
+	struct dma_buf *buf;
 
+	uma_bo_unmap(bo);
 	mutex_lock(&uma->gems_lock);
 	list_del_init(&bo->node);
 	mutex_unlock(&uma->gems_lock);
 	uma_shrink_remove(bo);
 	kfree(bo->label);
 
-	if (bo->user) {
-		uma_user_unpin(bo->user);
+	buf = bo->imported;
+	if (bo->flags & DRM_UMA_BO_INFO_USER) {
 		drm_gem_object_release(obj);
 		kfree(bo);
-		return;
+	} else {
+		drm_gem_shmem_free(&bo->shmem);
 	}
-	drm_gem_shmem_free(&bo->shmem);
+	/* Up to here the buffer was locked by its dma_resv. */
+	if (buf)
+		dma_buf_put(buf);
 }
 
 /* The CPU cannot map what was made so, or is mapped through where it came from. */
@@ -60,19 +69,27 @@ static int uma_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	struct uma_bo *bo = to_uma_bo(obj);
 	struct sg_table *sgt;
+	int idx;
 
 	if (!uma_bo_mappable(bo))
 		return -EPERM;
 	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
 		return -EINVAL;
-	sgt = uma_bo_pin(bo);
-	if (IS_ERR(sgt))
-		return PTR_ERR(sgt);
+	/* Without a device there is what was there before: nothing is mapped for it anew. */
+	if (drm_dev_enter(obj->dev, &idx)) {
+		sgt = uma_bo_pin(bo);
+		if (!IS_ERR(sgt))
+			uma_bo_unpin(bo);
+		drm_dev_exit(idx);
+		if (IS_ERR(sgt))
+			return PTR_ERR(sgt);
+	} else if (!READ_ONCE(bo->shmem.pages)) {
+		return -ENODEV;
+	}
 	vm_flags_set(vma, VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	if (bo->shmem.map_wc)
 		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
-	uma_bo_unpin(bo);
 	return 0;
 }
 
@@ -196,37 +213,6 @@ struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size
 }
 
 /**
- * uma_gem_import_sg_table - make a buffer of an imported dma-buf
- * @drm: device
- * @attach: attachment
- * @sgt: its memory, mapped for the device
- *
- * Return: object or an error.
- */
-struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
-					       struct dma_buf_attachment *attach,
-					       struct sg_table *sgt)
-{
-	struct drm_gem_object *obj;
-	struct scatterlist *sg;
-	u64 size = 0;
-	int i;
-
-	/* The page table is filled in whole pages, for all of the buffer. */
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		if (!PAGE_ALIGNED(sg_dma_address(sg)) || !PAGE_ALIGNED(sg_dma_len(sg)))
-			return ERR_PTR(-EINVAL);
-		size += sg_dma_len(sg);
-	}
-	if (!attach->dmabuf->size || size < PAGE_ALIGN(attach->dmabuf->size))
-		return ERR_PTR(-EINVAL);
-	obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
-	if (!IS_ERR(obj))
-		uma_gem_publish(to_uma_bo(obj));
-	return obj;
-}
-
-/**
  * uma_bo_find - look a buffer up
  * @file: client
  * @handle: GEM handle
@@ -248,51 +234,6 @@ void uma_bo_put(struct uma_bo *bo)
 {
 	if (bo)
 		drm_gem_object_put(&bo->shmem.base);
-}
-
-/**
- * uma_bo_pin - the memory of a buffer
- * @bo: buffer
- *
- * Memory that was there once stays where it is until the buffer goes or is
- * purged. It is not purged before uma_bo_unpin().
- *
- * Return: mapped scatterlist; -EFAULT the buffer has been purged; -ENOMEM;
- * -EINTR. After an error it is not pinned.
- */
-struct sg_table *uma_bo_pin(struct uma_bo *bo)
-{
-	struct drm_gem_object *obj = &bo->shmem.base;
-	struct sg_table *sgt;
-	int ret;
-
-	if (bo->user) {
-		atomic_inc(&bo->pins);
-		return &bo->user->sgt;
-	}
-	ret = dma_resv_lock_interruptible(obj->resv, NULL);
-	if (ret)
-		return ERR_PTR(ret);
-	if (uma_bo_purged(bo))
-		ret = -EFAULT;
-	else
-		atomic_inc(&bo->pins);
-	dma_resv_unlock(obj->resv);
-	if (ret)
-		return ERR_PTR(ret);
-	sgt = drm_gem_shmem_get_pages_sgt(&bo->shmem);
-	if (IS_ERR(sgt))
-		uma_bo_unpin(bo);
-	return sgt;
-}
-
-/**
- * uma_bo_unpin - undo uma_bo_pin()
- * @bo: buffer
- */
-void uma_bo_unpin(struct uma_bo *bo)
-{
-	atomic_dec(&bo->pins);
 }
 
 /**
@@ -422,6 +363,7 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 	bo->flags = DRM_UMA_BO_INFO_USER;
 	if (bo->user->readonly)
 		bo->flags |= DRM_UMA_BO_INFO_READONLY;
+	uma_bo_mapped(bo, true);
 	uma_gem_publish(bo);
 
 	ret = drm_gem_handle_create(file, obj, &args->handle);

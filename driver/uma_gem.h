@@ -53,6 +53,8 @@ struct uma_bo {
 	struct list_head node;
 	/** @label: text or NULL, protected by &uma_device.gems_lock */
 	char *label;
+	/** @imported: dma-buf that it was imported from, once it is no longer attached, or NULL */
+	struct dma_buf *imported;
 	/** @user: pinned user memory or NULL */
 	struct uma_user_pages *user;
 	/** @flags: DRM_UMA_BO_*, DRM_UMA_BO_INFO_USER, DRM_UMA_BO_INFO_READONLY */
@@ -63,6 +65,8 @@ struct uma_bo {
 	struct list_head maps;
 	/** @lru: in &uma_device.lru while it may be purged */
 	struct list_head lru;
+	/** @mapped: it is in the device's DMA mappings, or was: counts in &uma_device.dma_count */
+	bool mapped;
 	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
 	atomic_t pins;
 	/** @shared: it has been exported, for good; protected by &uma_device.gems_lock */
@@ -85,6 +89,7 @@ static inline bool uma_bo_purged(const struct uma_bo *bo)
 #define to_uma_bo(obj)	container_of(to_drm_gem_shmem_obj(obj), struct uma_bo, shmem)
 
 struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size);
+struct drm_gem_object *uma_gem_prime_import(struct drm_device *drm, struct dma_buf *buf);
 struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 					       struct dma_buf_attachment *attach,
 					       struct sg_table *sgt);
@@ -94,6 +99,10 @@ struct sg_table *uma_bo_pin(struct uma_bo *bo);
 void uma_bo_unpin(struct uma_bo *bo);
 void uma_bo_get_mapping(struct uma_mapping *mapping);
 void uma_bo_put_mapping(struct uma_mapping *mapping);
+void uma_gem_publish(struct uma_bo *bo);
+void uma_bo_mapped(struct uma_bo *bo, bool mapped);
+void uma_bo_unmap(struct uma_bo *bo);
+void uma_gems_release(struct uma_device *uma);
 u64 uma_gem_resident(struct uma_device *uma);
 void uma_gem_show(struct uma_device *uma, struct seq_file *m);
 

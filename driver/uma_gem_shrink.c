@@ -4,10 +4,9 @@
  * short.
  *
  * The shrinker runs wherever memory is allocated, with any lock held under which
- * that is done: of those it takes none but by trying. It waits for no fence. What
- * it does wait for is the device, which says after at most a tile that it has
- * forgotten the memory; jobs that use it fault, as the client said that none
- * would.
+ * that is done: of those it takes none but by trying. It waits for no fence and for
+ * no job: what is mapped where jobs run stays until they are done. Later jobs that
+ * use the memory fault, as the client said that none would.
  */
 #include <linux/list_lru.h>
 #include <linux/shrinker.h>
@@ -106,7 +105,7 @@ void uma_shrink_remove(struct uma_bo *bo)
 	mutex_unlock(&uma->shrink_lock);
 }
 
-/* The locks of all address spaces that map a buffer, or false and some of them. */
+/* The locks of all address spaces that map a buffer, all idle, or false and some of them. */
 static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 {
 	struct uma_mapping *mapping;
@@ -119,6 +118,8 @@ static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 		if (!mutex_trylock(&vm->lock))
 			return false;
 		list_add(&vm->shrink, vms);
+		if (uma_mmu_tryinvalidate_confirmed(vm, 0, 0))
+			return false;
 	}
 	return true;
 }
@@ -153,7 +154,7 @@ static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 
 		if (pt->dirty_start >= pt->dirty_end)
 			continue;
-		ret = uma_mmu_forget(vm, pt->dirty_start, pt->dirty_end);
+		ret = uma_mmu_tryinvalidate_confirmed(vm, pt->dirty_start, pt->dirty_end);
 		if (ret)
 			return ret;
 	}
@@ -169,6 +170,9 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 
 	if (!dma_resv_trylock(obj->resv))
 		return 0;
+	/* The helpers have no way to purge what is not mapped for the device any more. */
+	if (READ_ONCE(uma->removed))
+		goto out_resv;
 	if (atomic_read(&bo->pins) || WARN_ON_ONCE(bo->shmem.madv <= 0 || bo->shared))
 		goto out_resv;
 	if (!uma_shrink_lock_vms(bo, &vms))
@@ -177,14 +181,13 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 	/* From here on the contents count as gone, if the memory itself has to stay or not. */
 	WRITE_ONCE(bo->zapped, true);
 	drm_vma_node_unmap(&obj->vma_node, obj->dev->anon_inode->i_mapping);
-	if (uma_shrink_unmap(bo, &vms)) {
-		/* When it has forgotten everything the next shrinker comes by. */
-		uma_reset_request(uma);
+	/* A job may have begun in the meantime: then it is the next shrinker's. */
+	if (uma_shrink_unmap(bo, &vms))
 		goto out_vms;
-	}
 	if (bo->shmem.sgt) {
 		pages = obj->size >> PAGE_SHIFT;
 		uma_gem_shmem_purge(&bo->shmem);
+		uma_bo_mapped(bo, false);
 	} else {
 		WRITE_ONCE(bo->shmem.madv, -1);
 	}

@@ -245,10 +245,6 @@ void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done);
 
 int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 
-/* An engine stops after a tile; emulated on a slow machine that takes a while. */
-#define UMA_ENGINE_RESET_MS	5000
-#define UMA_DEVICE_RESET_MS	10000
-
 /* How long a job may hold on to what is being unbound, unless somebody says otherwise. */
 #define UMA_PREEMPT_MS		1000
 

@@ -134,7 +134,7 @@ static int uma_engine_reset(struct uma_engine *engine)
 
 	uma_coredump_job(engine);
 	uma_write(uma, ctrl, UMA_ENG_RESET);
-	ret = uma_poll(uma, ctrl, UMA_ENG_RESET, 0, UMA_ENGINE_RESET_MS);
+	ret = uma_poll(uma, ctrl, UMA_ENG_RESET, 0, uma->engine_reset_ms);
 	trace_uma_reset(uma, engine->name, ret);
 	spin_lock_irq(&engine->lock);
 	uma_coredump_event(engine, UMA_DUMP_EVENT_RESET, NULL, ret);
@@ -262,7 +262,8 @@ static int uma_reset_hardware(struct uma_device *uma)
 	uma_pm_before_reset(uma);
 	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
 	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
-	ret = uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, UMA_DEVICE_RESET_MS);
+	ret = uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, uma->device_reset_ms);
+	uma->wedged = ret == -ETIMEDOUT;
 	atomic_inc(&uma->reset_count);
 
 	uma_for_each_engine(uma, engine) {
@@ -275,7 +276,11 @@ static int uma_reset_hardware(struct uma_device *uma)
 		engine->as = -1;
 		spin_unlock_irq(&engine->lock);
 	}
-	return ret ?: uma_hw_start(uma);
+	if (!ret)
+		ret = uma_hw_start(uma);
+	/* What has been reset reaches nothing, whatever becomes of it then. */
+	uma->quiet = ret && !uma->wedged;
+	return ret;
 }
 
 static void uma_reset_device(struct uma_device *uma)

@@ -193,11 +193,11 @@ void uma_engine_push(struct uma_engine *engine)
 	if (WARN_ON_ONCE(!uma->powered))
 		goto out;
 	queue = job->queue;
-	as = uma_mmu_get_as(queue->vm);
+	as = uma_mmu_get_as_confirmed(queue->vm);
 	if (as == -EBUSY) {
 		WRITE_ONCE(uma->starved, true);
 		smp_mb(); /* try again: who gives a slot back from now on sees it */
-		as = uma_mmu_get_as(queue->vm);
+		as = uma_mmu_get_as_confirmed(queue->vm);
 	}
 	if (as < 0) {
 		if (as != -EBUSY)

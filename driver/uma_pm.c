@@ -22,8 +22,6 @@
 #include "uma_show.h"
 #include "uma_trace.h"
 
-/* Engines let go of their power at the end of a step. */
-#define UMA_POWER_MS		5000
 /* How long there may be nothing to do before power is switched off. */
 #define UMA_AUTOSUSPEND_MS	100
 /* How long a system that goes to sleep waits for the jobs on the engines. */
@@ -43,7 +41,7 @@ static int uma_power_on(struct uma_device *uma)
 	lockdep_assert_held(&uma->hw_lock);
 
 	uma_write(uma, UMA_REG_PWR_CTRL, UMA_PWR_ON);
-	ret = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, UMA_PWR_ON, UMA_POWER_MS);
+	ret = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, UMA_PWR_ON, uma->power_ms);
 	if (ret)
 		return ret;
 	uma_slots_init(&uma->slots, uma->as_count);
@@ -55,11 +53,16 @@ static int uma_power_on(struct uma_device *uma)
 /* Only without a job on an engine. */
 static int uma_power_off(struct uma_device *uma)
 {
+	int ret;
+
 	lockdep_assert_held(&uma->hw_lock);
 
-	uma_slots_init(&uma->slots, uma->as_count);
 	uma_write(uma, UMA_REG_PWR_CTRL, 0);
-	return uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0, UMA_POWER_MS);
+	ret = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0, uma->power_ms);
+	/* Only now it has forgotten the roots. */
+	if (!ret)
+		uma_slots_init(&uma->slots, uma->as_count);
+	return ret;
 }
 
 /*

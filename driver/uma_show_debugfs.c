@@ -39,6 +39,12 @@ static int uma_debugfs_vms(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static int uma_debugfs_held(struct seq_file *m, void *unused)
+{
+	uma_vms_show_held(uma_debugfs_device(m), m);
+	return 0;
+}
+
 static int uma_debugfs_queues(struct seq_file *m, void *unused)
 {
 	uma_queues_show(uma_debugfs_device(m), m);
@@ -204,6 +210,7 @@ static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "clients", uma_debugfs_clients },
 	{ "gems", uma_debugfs_gems },
 	{ "vms", uma_debugfs_vms },
+	{ "held", uma_debugfs_held },
 	{ "queues", uma_debugfs_queues },
 	{ "engines", uma_debugfs_engines },
 	{ "rings", uma_debugfs_rings },

@@ -8,6 +8,7 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
+#include <drm/drm_print.h>
 
 #include "compat.h"
 #include "uma_device.h"
@@ -27,37 +28,73 @@ struct uma_vm *uma_vm_get(struct uma_vm *vm)
 	return vm;
 }
 
-/* Unmap everything, for good. */
-static void uma_vm_kill(struct uma_vm *vm)
+/*
+ * Unmap everything, for good. False if the device has not confirmed that: then all of
+ * it is still there, and this can be done again.
+ */
+static bool uma_vm_kill(struct uma_vm *vm)
 {
-	u64 end = vm->uma->va.end;
+	struct uma_pt *pt = &vm->pt;
+	bool confirmed = true;
 
 	mutex_lock(&vm->lock);
 	if (!vm->dead) {
-		struct uma_pt *pt = &vm->pt;
-
 		vm->dead = true;
-		uma_pt_unmap(pt, 0, end);
+		uma_pt_unmap(pt, 0, vm->uma->va.end);
 		uma_pt_prune(pt);
-		if (pt->dirty_start < pt->dirty_end)
-			uma_mmu_invalidate(vm, pt->dirty_start, pt->dirty_end);
+	}
+	if (pt->dirty_start < pt->dirty_end)
+		confirmed = uma_mmu_invalidate_confirmed(vm, pt->dirty_start, pt->dirty_end);
+	if (confirmed) {
 		uma_pt_finish(pt);
 		uma_map_tree_clear(&vm->maps);
 	}
 	mutex_unlock(&vm->lock);
+	return confirmed;
+}
+
+/*
+ * Nobody has it any more, but the device may: it stays in the list with all that it
+ * maps, until uma_vms_release(). False if the device has stopped in the meantime.
+ */
+static bool uma_vm_hold(struct uma_vm *vm)
+{
+	struct uma_device *uma = vm->uma;
+	bool held, first;
+
+	mutex_lock(&uma->vms_lock);
+	held = !READ_ONCE(uma->quiet);
+	first = held && !uma->warned_held;
+	uma->warned_held |= held;
+	uma->vms_held += held;
+	vm->held = held;
+	mutex_unlock(&uma->vms_lock);
+	/* From here on it may be released. */
+	if (first)
+		drm_warn(&uma->drm, "memory is held back: the device may still use it\n");
+	return held;
 }
 
 static void uma_vm_free(struct kref *ref)
 {
 	struct uma_vm *vm = container_of(ref, struct uma_vm, ref);
 	struct uma_device *uma = vm->uma;
+	bool confirmed;
 
+	confirmed = uma_mmu_detach_confirmed(vm);
+	confirmed &= uma_vm_kill(vm);
+	if (!confirmed) {
+		if (uma_vm_hold(vm))
+			return;
+		uma_vm_kill(vm);
+	}
+	mutex_lock(&vm->lock);
+	uma_mmu_fini(vm);
+	mutex_unlock(&vm->lock);
+	/* Only now: who takes the device away waits for whatever is in the list. */
 	mutex_lock(&uma->vms_lock);
 	list_del(&vm->node);
 	mutex_unlock(&uma->vms_lock);
-	uma_mmu_detach(vm);
-	uma_vm_kill(vm);
-	uma_mmu_fini(vm);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
 }
@@ -108,28 +145,61 @@ void uma_vms_close(struct uma_client *client)
 }
 
 /**
- * uma_vms_lost - the device has gone: give back what the device could reach
- * @uma: device
+ * uma_vms_release - the device has gone: give back what it cannot reach
+ * @uma: device; if it is quiet that is everything, with what was held back
  */
-void uma_vms_lost(struct uma_device *uma)
+void uma_vms_release(struct uma_device *uma)
 {
 	struct uma_vm *vm, *last = NULL;
 
 	mutex_lock(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node) {
-		if (!kref_get_unless_zero(&vm->ref))
+		if (vm->held && uma->quiet) {
+			vm->held = false;
+			uma->vms_held--;
+			kref_init(&vm->ref);
+		} else if (vm->held || !kref_get_unless_zero(&vm->ref)) {
 			continue;
+		}
 		mutex_unlock(&uma->vms_lock);
 		uma_vm_put(last);
 		last = vm;
-		uma_vm_kill(vm);
-		mutex_lock(&vm->lock);
-		uma_mmu_fini(vm);
-		mutex_unlock(&vm->lock);
+		if (uma_mmu_detach_confirmed(vm) && uma_vm_kill(vm)) {
+			mutex_lock(&vm->lock);
+			uma_mmu_fini(vm);
+			mutex_unlock(&vm->lock);
+		}
 		mutex_lock(&uma->vms_lock);
 	}
 	mutex_unlock(&uma->vms_lock);
 	uma_vm_put(last);
+}
+
+/**
+ * uma_vms_show_held - count what the device may still reach and nobody else has
+ * @uma: device
+ * @m: output
+ */
+void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
+{
+	struct uma_mapping *map;
+	u64 bytes = 0, tables = 0;
+	struct uma_vm *vm;
+
+	mutex_lock(&uma->vms_lock);
+	list_for_each_entry(vm, &uma->vms, node) {
+		/* Nobody has its lock, but for a shrinker for a moment. */
+		if (!vm->held || !mutex_trylock(&vm->lock))
+			continue;
+		tables += vm->pt.tables;
+		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map;
+		     map = uma_map_next(map, 0, U64_MAX))
+			bytes += map->last - map->start + 1;
+		mutex_unlock(&vm->lock);
+	}
+	seq_puts(m, "       vms     tables            bytes\n");
+	seq_printf(m, "%10u %10llu %16llu\n", uma->vms_held, tables, bytes);
+	mutex_unlock(&uma->vms_lock);
 }
 
 /* DRM_IOCTL_UMA_VM_CREATE */
@@ -284,7 +354,8 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 	return uma_pt_reserve(&vm->pt, &need);
 }
 
-static void uma_bind_apply(struct uma_bind *bind, struct uma_vm *vm)
+/* False if the device has been lost and has not confirmed that it forgot what was unmapped. */
+static bool uma_bind_apply_confirmed(struct uma_bind *bind, struct uma_vm *vm)
 {
 	struct uma_pt *pt = &vm->pt;
 	u32 i;
@@ -299,8 +370,8 @@ static void uma_bind_apply(struct uma_bind *bind, struct uma_vm *vm)
 			uma_pt_unmap(pt, op->va, op->size);
 	}
 	uma_pt_prune(pt);
-	if (pt->dirty_start < pt->dirty_end)
-		uma_mmu_invalidate(vm, pt->dirty_start, pt->dirty_end);
+	return pt->dirty_start >= pt->dirty_end ||
+	       uma_mmu_invalidate_confirmed(vm, pt->dirty_start, pt->dirty_end);
 }
 
 static int uma_bind_run(struct uma_bind *bind, struct uma_vm *vm)
@@ -317,14 +388,15 @@ static int uma_bind_run(struct uma_bind *bind, struct uma_vm *vm)
 	}
 	uma_map_begin(&txn, &vm->maps);
 	ret = uma_bind_prepare(bind, vm, &txn);
-	if (!ret)
-		uma_bind_apply(bind, vm);
 	if (ret) {
 		uma_pt_unreserve(&vm->pt);
 		uma_map_rollback(&txn);
-	} else {
+	} else if (uma_bind_apply_confirmed(bind, vm)) {
 		uma_pt_finish(&vm->pt);
 		uma_map_commit(&txn);
+	} else {
+		uma_pt_unreserve(&vm->pt);
+		uma_map_retire(&txn);
 	}
 	mutex_unlock(&vm->lock);
 	return ret;
@@ -440,12 +512,13 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 		/* A row for each mapping; an empty address space has one as well. */
 		if (!vm->maps.count)
 			seq_printf(m, "%2u %7d %-5s %6u %6u - - - -\n", n, vm->pid,
-				   vm->dead ? "dead" : "ok", vm->pt.tables, vm->pt.blocks);
+				   vm->held ? "held" : vm->dead ? "dead" : "ok",
+				   vm->pt.tables, vm->pt.blocks);
 		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map;
 		     map = uma_map_next(map, 0, U64_MAX))
-			seq_printf(m, "%2u %7d ok    %6u %6u %#16llx %#16llx %#8llx %s\n", n,
-				   vm->pid, vm->pt.tables, vm->pt.blocks, map->start, map->last,
-				   map->offset,
+			seq_printf(m, "%2u %7d %-5s %6u %6u %#16llx %#16llx %#8llx %s\n", n,
+				   vm->pid, vm->held ? "held" : vm->dead ? "dead" : "ok",
+				   vm->pt.tables, vm->pt.blocks, map->start, map->last, map->offset,
 				   map->flags & DRM_UMA_BIND_READONLY ? "ro" : "rw");
 		n++;
 		mutex_unlock(&vm->lock);

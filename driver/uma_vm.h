@@ -68,6 +68,8 @@ struct uma_map_tree {
 	struct rb_root_cached root;
 	/** @count: mappings in it */
 	u32 count;
+	/** @retired: what was removed and is kept, &uma_map_log.link */
+	struct list_head retired;
 	/** @max: most that there may be */
 	u32 max;
 	/** @get: takes a reference for a new mapping, may be NULL */
@@ -99,6 +101,7 @@ int uma_map_add(struct uma_map_txn *txn, u64 start, u64 last, struct drm_gem_obj
 int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 last);
 void uma_map_commit(struct uma_map_txn *txn);
 void uma_map_rollback(struct uma_map_txn *txn);
+void uma_map_retire(struct uma_map_txn *txn);
 
 /**
  * struct uma_pt_table - one table
@@ -203,7 +206,7 @@ void uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset);
  * struct uma_slot_entry - a hardware address space
  */
 struct uma_slot_entry {
-	/** @owner: who it holds the page table of, NULL if nobody */
+	/** @owner: whose page table the device may reach; NULL: disabled, and nothing is cached */
 	const void *owner;
 	/** @stamp: when it was last taken */
 	u64 stamp;
@@ -229,9 +232,15 @@ struct uma_slots {
 
 void uma_slots_init(struct uma_slots *slots, u32 count);
 int uma_slots_find(const struct uma_slots *slots, const void *owner);
-int uma_slots_get(struct uma_slots *slots, const void *owner, bool *fresh);
+int uma_slots_choose(const struct uma_slots *slots, const void *owner);
+void uma_slots_get(struct uma_slots *slots, unsigned int slot, const void *owner);
 bool uma_slots_put(struct uma_slots *slots, unsigned int slot);
 void uma_slots_drop(struct uma_slots *slots, unsigned int slot);
+
+static inline bool uma_slots_busy(const struct uma_slots *slots, unsigned int slot)
+{
+	return atomic_read(&slots->slot[slot].busy);
+}
 
 /**
  * struct uma_vm - an address space
@@ -253,6 +262,8 @@ struct uma_vm {
 	struct list_head shrink;
 	/** @dead: nothing can be bound any more */
 	bool dead;
+	/** @held: nobody has it any more but the device, maybe; under &uma_device.vms_lock */
+	bool held;
 	/** @queues: queues that use it, protected by &uma_client.lock */
 	u32 queues;
 	/** @pid: who made it, for debugging */
@@ -263,9 +274,10 @@ struct uma_vm *uma_vm_find(struct uma_client *client, u32 id);
 struct uma_vm *uma_vm_get(struct uma_vm *vm);
 void uma_vm_put(struct uma_vm *vm);
 void uma_vms_close(struct uma_client *client);
-void uma_vms_lost(struct uma_device *uma);
+void uma_vms_release(struct uma_device *uma);
 u64 uma_vms_blocks(struct uma_device *uma);
 void uma_vms_show(struct uma_device *uma, struct seq_file *m);
+void uma_vms_show_held(struct uma_device *uma, struct seq_file *m);
 
 int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *file);
@@ -273,9 +285,10 @@ int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
 
 int uma_mmu_init(struct uma_device *uma, struct uma_vm *vm);
 void uma_mmu_fini(struct uma_vm *vm);
-int uma_mmu_forget(struct uma_vm *vm, u64 start, u64 end);
-void uma_mmu_invalidate(struct uma_vm *vm, u64 start, u64 end);
-void uma_mmu_detach(struct uma_vm *vm);
-int uma_mmu_get_as(struct uma_vm *vm);
+/* What ends in _confirmed succeeds only if the device has said so, or cannot reach it anyhow. */
+bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);
+int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);
+bool uma_mmu_detach_confirmed(struct uma_vm *vm);
+int uma_mmu_get_as_confirmed(struct uma_vm *vm);
 
 #endif /* _UMA_VM_H_ */

@@ -40,6 +40,7 @@ void uma_map_tree_init(struct uma_map_tree *tree, u32 max,
 		       void (*put)(struct uma_mapping *mapping))
 {
 	tree->root = RB_ROOT_CACHED;
+	INIT_LIST_HEAD(&tree->retired);
 	tree->count = 0;
 	tree->max = max;
 	tree->get = get;
@@ -83,12 +84,18 @@ static void uma_map_free(struct uma_map_tree *tree, struct uma_mapping *mapping)
 }
 
 /**
- * uma_map_tree_clear - drop all mappings
+ * uma_map_tree_clear - drop all mappings, with those that were retired
  * @tree: tree
  */
 void uma_map_tree_clear(struct uma_map_tree *tree)
 {
+	struct uma_map_log *log, *next;
 	struct uma_mapping *mapping;
+
+	list_for_each_entry_safe(log, next, &tree->retired, link) {
+		list_del(&log->link);
+		uma_map_free(tree, log->mapping);
+	}
 
 	while ((mapping = uma_map_first(tree, 0, U64_MAX))) {
 		uma_it_remove(mapping, &tree->root);
@@ -219,6 +226,22 @@ void uma_map_commit(struct uma_map_txn *txn)
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_commit);
+
+/**
+ * uma_map_retire - keep a change, and what it removed until the tree is cleared
+ * @txn: change of which the device may not have forgotten the old state
+ */
+void uma_map_retire(struct uma_map_txn *txn)
+{
+	struct uma_map_log *log, *next;
+
+	list_for_each_entry_safe(log, next, &txn->log, link) {
+		list_del(&log->link);
+		if (!log->added)
+			list_add_tail(&log->link, &txn->tree->retired);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_map_retire);
 
 /**
  * uma_map_rollback - undo a change

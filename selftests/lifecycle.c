@@ -461,6 +461,100 @@ TEST_F_TIMEOUT(leave, pages_do_not_arrive, 240)
 	close(all.uffd);
 }
 
+/* --- and nothing of it stays ----------------------------------------------------------------- */
+
+#define TRACEFS	"/sys/kernel/tracing"
+
+static void trace_begin(void)
+{
+	int fd = open(TRACEFS "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0 || !write_text(TRACEFS "/events/dma/enable", "1"))
+		SKIP("this kernel does not trace DMA mappings");
+	close(fd);
+}
+
+static void trace_end(void)
+{
+	ASSERT_TRUE(write_text(TRACEFS "/events/dma/enable", "0"));
+}
+
+/* How often an event of the device's DMA mappings has been since tracing began. */
+static unsigned int traced(struct leave_fixture *self, const char *event)
+{
+	char line[1024], want[128];
+	unsigned int n = 0;
+	FILE *f;
+
+	snprintf(want, sizeof(want), " %s: %s ", event, self->in.device);
+	f = fopen(TRACEFS "/trace", "re");
+	ASSERT_TRUE(f);
+	while (fgets(line, sizeof(line), f))
+		n += !!strstr(line, want);
+	ASSERT_EQ(0, fclose(f));
+	return n;
+}
+
+/* Whatever files are still open: once the driver has left, nothing is mapped for the device. */
+TEST_F(leave, unmapped)
+{
+	int other = dev_open(), fd, i;
+	unsigned int n;
+	__u32 handle;
+	__u8 *p;
+
+	handle = bo_create(other, SIZE, 0);
+	bo_map(other, handle, SIZE);
+	fd = prime_export(other, handle);
+	client_bind_handle(&self->c, prime_import(self->c.fd, fd), SIZE, 0);
+	close(fd);
+	p = aligned_alloc(PAGE, SIZE);
+	ASSERT_TRUE(p);
+	memset(p, 1, SIZE);
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, p, SIZE, 0, &handle));
+	memset(self->data.map, 0x5b, SIZE);
+
+	trace_begin();
+	leave(self);
+	/* Two buffers, an imported one, and user memory; when it is unplugged that takes a while. */
+	for (i = 0; i < 3000 && traced(self, "dma_unmap_sg") < 4; i++)
+		usleep(10000);
+	n = traced(self, "dma_unmap_sg");
+	EXPECT_EQ(4, n);
+	for (i = 0; i < 3000 && pinned_kb() > 0; i++)
+		usleep(10000);
+	EXPECT_TRUE(pinned_kb() <= 0);
+	EXPECT_EQ(0x5b, self->data.u8[0]);
+	ASSERT_EQ(0, munmap(self->tasks.map, self->tasks.size));
+	ASSERT_EQ(0, munmap(self->data.map, self->data.size));
+	client_close(&self->c);
+	EXPECT_EQ(n, traced(self, "dma_unmap_sg"));
+	trace_end();
+	close(other);
+}
+
+/* Nor is anything mapped anew: who has a dma-buf has what was in it before. */
+TEST_F(leave, not_mapped_anew)
+{
+	__u32 empty = bo_create(self->c.fd, SIZE, 0);
+	int filled_fd, empty_fd;
+	__u8 *p;
+
+	memset(self->data.map, 0x5b, SIZE);
+	filled_fd = prime_export(self->c.fd, self->data.handle);
+	empty_fd = prime_export(self->c.fd, empty);
+	leave(self);
+	trace_begin();
+	EXPECT_TRUE(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, empty_fd, 0) == MAP_FAILED);
+	p = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, filled_fd, 0);
+	trace_end();
+	EXPECT_EQ(0, traced(self, "dma_map_sg"));
+	ASSERT_TRUE(p != MAP_FAILED);
+	EXPECT_EQ(0x5b, p[SIZE - 1]);
+	close(filled_fd);
+	close(empty_fd);
+}
+
 /* --- and comes back -------------------------------------------------------------------------- */
 
 TEST_TIMEOUT(unbind_bind, 240)

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include "files.h"
 #include "instance.h"
 #include "task.h"
 #include "watch.h"
@@ -469,6 +470,126 @@ TEST_F_TIMEOUT(recovery, nothing_helps, 240)
 	ret = queue_state_try(self->c.fd, other, &state);
 	EXPECT_TRUE(ret == -ENODEV || (ret == 0 && state.status == DRM_UMA_QUEUE_LOST));
 	EXPECT_EQ(-ENODEV, submit_one_try(self->c.fd, other, self->tasks.va, 1, NULL, 0));
+}
+
+/* --- who is to blame for a command that does not end ------------------------------------ */
+
+/* Tasks that write @size bytes at @dst, as many as keep the first GPU busy for a while. */
+static unsigned int fill_for(struct client *c, struct buf *tasks, __u64 dst, __u32 size,
+			     unsigned int seconds)
+{
+	unsigned int n = (unsigned int)(tasks->size / UMA_TASK_SIZE), i;
+	__u32 queue = queue_create(c->fd, c->vm, 0);
+	uint64_t begin, each, want;
+
+	for (i = 0; i < n; i++)
+		task_fill(&tasks->task[i], UMA_DTYPE_U8, dst, size, 0x44);
+	begin = now_ns();
+	ASSERT_EQ(0, client_run(c, queue, tasks->va, 4));
+	each = (now_ns() - begin) / 4;
+	ASSERT_EQ(0, queue_destroy_try(c->fd, queue));
+	harness_diag("%llu us for each task", (unsigned long long)each / 1000);
+	want = seconds * 1000000000ull / each;
+	return want < n ? (unsigned int)want : n;
+}
+
+/*
+ * One hangs amid a step and its engine does not come back, so the command of who unbinds its memory
+ * does not end before the whole device is reset. Another one has a long job that does as it should,
+ * and unbinds something meanwhile.
+ */
+TEST_F_TIMEOUT(recovery, command_behind_another, 240)
+{
+	__u32 queue = patient(&self->c), good, hung, done;
+	struct drm_uma_queue_state state;
+	struct buf mine, tasks, dst, other;
+	struct client b;
+	unsigned int n;
+	pid_t pid;
+
+	client_buf(&self->c, &mine, PAGE);
+	client_open_named(&b, self->in.node);
+	client_buf(&b, &tasks, 16384 * UMA_TASK_SIZE);
+	client_buf(&b, &dst, 1 << 20);
+	client_buf(&b, &other, PAGE);
+	n = fill_for(&b, &tasks, dst.va, 1 << 20, 30);
+	good = queue_create_timeout(b.fd, b.vm, UMA_ENGINE_MATRIX, 0, 600000);
+
+	hang_here(self, self->tasks.va);
+	hung = client_start(&self->c, queue, self->tasks.va, 1);
+	usleep(200000);
+	/* By its address: the other's tasks may have the same. */
+	knob(self, "hang_addr", "0 0");
+	done = client_start(&b, good, tasks.va, n);
+	knob(self, "fail_reset", "1");
+	pid = harness_fork();
+	if (!pid) {
+		vm_unmap(self->c.fd, self->c.vm, mine.va, PAGE);
+		_exit(0);
+	}
+	usleep(200000);
+	vm_unmap(b.fd, b.vm, other.va, PAGE);
+	harness_join(pid);
+	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
+	queue_state(self->c.fd, queue, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT, state.flags);
+	/* It took its time, but it did it. */
+	EXPECT_EQ(1, syncobj_result(b.fd, done));
+	queue_state(b.fd, good, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
+	EXPECT_EQ(0, state.flags & DRM_UMA_QUEUE_GUILTY);
+	works(self);
+	client_close(&b);
+}
+
+static void shrink(void)
+{
+	if (!write_text("/proc/sys/vm/drop_caches", "2"))
+		SKIP("no right to drop caches");
+}
+
+/* Memory is short while a job hangs: nobody waits for it because of that, and nobody ends it. */
+TEST_F(recovery, reclaim_beside_hung)
+{
+	struct drm_uma_bo_madvise args = { .advice = DRM_UMA_MADV_DONTNEED };
+	__u32 queue = patient(&self->c), hung;
+	struct drm_uma_queue_state state;
+	struct buf unneeded, other;
+	struct drm_uma_bo_info info;
+	struct client b;
+	int i;
+
+	client_buf(&self->c, &unneeded, 4 << 20);
+	memset(unneeded.map, 1, 4 << 20);
+	args.handle = unneeded.handle;
+	hang_here(self, self->tasks.va);
+	hung = client_start(&self->c, queue, self->tasks.va, 1);
+	usleep(200000);
+	ASSERT_EQ(0, do_ioctl(self->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args));
+	shrink();
+	client_open_named(&b, self->in.node);
+	client_buf(&b, &other, PAGE);
+	client_free(&b, &other);
+	client_close(&b);
+	shrink();
+	EXPECT_EQ(0, syncobj_status(self->c.fd, hung));
+	queue_state(self->c.fd, queue, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
+	EXPECT_EQ(0, own_counter(self, "reset_counter"));
+
+	/* When the address space is idle it is its turn. */
+	knob(self, "hang_addr", "0 0");
+	ASSERT_EQ(0, device_write_try(self->in.node, "reset", "device"));
+	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, hung));
+	for (i = 0; i < 1000; i++) {
+		bo_info(self->c.fd, unneeded.handle, &info);
+		if (info.flags & DRM_UMA_BO_INFO_PURGED)
+			break;
+		shrink();
+		usleep(10000);
+	}
+	EXPECT_EQ(DRM_UMA_BO_INFO_PURGED, info.flags);
+	EXPECT_EQ(0, info.resident);
 }
 
 HARNESS_MAIN

@@ -328,6 +328,8 @@ void emu_destroy(struct emu_device *emu)
 {
 	emu_debugfs_remove(emu);
 	flush_work(&emu->unplug_work);
+	/* Nobody else could stop it later, and memory is held back until it has stopped. */
+	atomic_set(&emu->inject.fail_reset, 0);
 	if (emu->pdev)
 		platform_device_unregister(emu->pdev);
 	emu_free(emu);

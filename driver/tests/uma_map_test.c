@@ -232,7 +232,31 @@ static void uma_map_test_random(struct kunit *test)
 	}
 }
 
+/* What the device may still use stays, until all of the tree is cleared. */
+static void uma_map_test_retire(struct kunit *test)
+{
+	struct uma_map_tree *tree = test->priv;
+	struct uma_map_txn txn;
+
+	uma_map_begin(&txn, tree);
+	KUNIT_ASSERT_EQ(test, 0, uma_map_add(&txn, 0, 9, NULL, 0, 0));
+	uma_map_commit(&txn);
+	uma_map_begin(&txn, tree);
+	/* Cut in three, of which one goes at once. */
+	KUNIT_ASSERT_EQ(test, 0, uma_map_remove(&txn, 4, 5));
+	KUNIT_ASSERT_EQ(test, 0, uma_map_add(&txn, 4, 4, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 0, uma_map_remove(&txn, 4, 4));
+	uma_map_retire(&txn);
+	KUNIT_EXPECT_NULL(test, uma_map_first(tree, 4, 5));
+	KUNIT_EXPECT_EQ(test, tree->count, 2);
+	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 4);
+	uma_map_tree_clear(tree);
+	KUNIT_EXPECT_EQ(test, tree->count, 0);
+	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 0);
+}
+
 static struct kunit_case uma_map_cases[] = {
+	KUNIT_CASE(uma_map_test_retire),
 	KUNIT_CASE(uma_map_test_overlap),
 	KUNIT_CASE(uma_map_test_partial),
 	KUNIT_CASE(uma_map_test_rollback),
