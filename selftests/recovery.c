@@ -23,9 +23,20 @@ FIXTURE(recovery) {
 	struct buf tasks;
 };
 
+FIXTURE_VARIANT(recovery) {
+	const char *paranoid;
+};
+
+/* A device that looks for mistakes of the driver, and one that lets them happen. */
+FIXTURE_VARIANT_ADD(recovery, paranoid) { .paranoid = "1" };
+FIXTURE_VARIANT_ADD(recovery, plain) { .paranoid = "0" };
+
 FIXTURE_SETUP(recovery)
 {
-	instance_start(&self->in, "recovery", "m1");
+	instance_make(&self->in, "recovery");
+	instance_set(&self->in, "profile", "m1");
+	instance_set(&self->in, "paranoid", variant->paranoid);
+	instance_enable(&self->in);
 	client_open_named(&self->c, self->in.node);
 	client_buf(&self->c, &self->tasks, PAGE);
 	task_nop(self->tasks.task);
