@@ -65,6 +65,10 @@ FIXTURE_VARIANT_ADD(attribute, profile) {
 	.bad = { "", "m", "m10", "M1", "m1 m2", "\x01" },
 };
 
+FIXTURE_VARIANT_ADD(attribute, noncoherent) {
+	.name = "noncoherent", .good = { "0" }, .bad = { "", "2", "maybe" },
+};
+
 FIXTURE_VARIANT_ADD(attribute, paranoid) {
 	.name = "paranoid", .good = { "1", "0" }, .bad = { "", "2", "maybe" },
 };

@@ -6,7 +6,7 @@ selftests-user := models query args handles arrays bo mmap userptr prime vm queu
 selftests-root := counters perms hang fair fair_share recovery lost instances configfs lifecycle stress mutate fail_nth soak reload
 selftests-root += madvise implicit memory place
 selftests-root += fdinfo tables coredump
-selftests-root += sysfs hwmon power suspend
+selftests-root += sysfs hwmon power suspend noncoherent
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)

@@ -9,6 +9,13 @@
 
 #include <kunit/visibility.h>
 
+/*
+ * A device that does not see the processor's caches takes DMA operations of its
+ * own, and a way to tell how the kernel maps a page.
+ */
+#define EMU_CAN_NONCOHERENT \
+	(IS_ENABLED(CONFIG_ARCH_HAS_DMA_OPS) && IS_ENABLED(CONFIG_X86_64))
+
 /* Namespaces became strings; kunit/visibility.h changed along. Kbuild looks. */
 #ifdef EMU_HAVE_STRING_NS
 #define EMU_KUNIT_NS	"EXPORTED_FOR_KUNIT_TESTING"

@@ -41,6 +41,8 @@ bool uma_emu_config_is_valid(const struct emu_config *cfg, const char **why)
 	if (strnlen(cfg->profile, sizeof(cfg->profile)) == sizeof(cfg->profile) ||
 	    !uma_profile_find(cfg->profile))
 		field = "profile";
+	else if (cfg->noncoherent && !EMU_CAN_NONCOHERENT)
+		field = "noncoherent";
 	else if (cfg->latency_us > EMU_LATENCY_MAX_US)
 		field = "latency_us";
 	else if (cfg->task_us > EMU_LATENCY_MAX_US)

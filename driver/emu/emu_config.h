@@ -22,6 +22,8 @@ struct emu_config {
 	char profile[EMU_NAME_MAX];
 	/** @paranoid: compare every TLB hit with the page table, look for memory that was freed */
 	bool paranoid;
+	/** @noncoherent: the device does not see the processor's caches, see emu_dma.c */
+	bool noncoherent;
 	/** @pace: take at least the time that the modelled clock would take */
 	bool pace;
 	/** @latency_us: time that every job takes before its first task */

@@ -114,6 +114,7 @@ static ssize_t emu_item_##_field##_store(struct config_item *item, const char *p
 CONFIGFS_ATTR(emu_item_, _field)
 
 EMU_ITEM_ATTR(paranoid, kstrtobool(page, &val), bool, "%d");
+EMU_ITEM_ATTR(noncoherent, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(pace, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(latency_us, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(task_us, kstrtou32(page, 0, &val), u32, "%u");
@@ -177,6 +178,7 @@ CONFIGFS_ATTR_RO(emu_item_, device);
 static struct configfs_attribute *emu_item_attrs[] = {
 	&emu_item_attr_profile,
 	&emu_item_attr_paranoid,
+	&emu_item_attr_noncoherent,
 	&emu_item_attr_pace,
 	&emu_item_attr_latency_us,
 	&emu_item_attr_task_us,

@@ -303,6 +303,8 @@ struct emu_engine {
 	struct uma_op *op;
 	/** @prog: the prepared task */
 	struct uma_program *prog;
+	/** @posted: entries as they were when the doorbell rang; NULL if the device is coherent */
+	struct uma_ring_entry *posted;
 	/** @scratch: UMA_SCRATCH_SIZE bytes */
 	void *scratch;
 };
@@ -363,6 +365,8 @@ struct emu_device {
 	bool knows_mapped;
 	/** @mapped: how often each page is mapped for the device, by frame number */
 	struct xarray mapped;
+	/** @shadows: what the device sees of a page instead of the page, by frame number */
+	struct xarray shadows;
 	/** @dma_dev: device that memory is mapped for */
 	struct device *dma_dev;
 	/** @dma_link: in the list of all devices that have @dma_dev */
@@ -424,6 +428,7 @@ enum uma_fault emu_ring_fetch(u64 base, u32 order, u32 head,
 			      struct uma_ring_entry *entry);
 enum uma_fault emu_ring_check(const struct uma_ring_entry *entry, u32 max_tasks,
 			      u32 as_count);
+void emu_ring_spoil(u64 base, u32 order, u32 head);
 bool emu_ring_complete(u64 base, u32 order, u32 head, const struct uma_record *rec);
 
 /* emu_mem.c */
@@ -441,6 +446,7 @@ u32 emu_copy_to(struct emu_view *view, u64 addr, const void *from, u64 size);
 /* emu_dma.c */
 int emu_dma_own(struct emu_device *emu, u64 pa, u64 size);
 void emu_dma_disown(struct emu_device *emu, u64 pa, u64 size);
+void *emu_dma_ptr(struct emu_device *emu, u64 pa);
 bool emu_dma_owned(struct emu_device *emu, u64 pa);
 void emu_dma_attach(struct emu_device *emu, struct device *dev);
 void emu_dma_detach(struct emu_device *emu);

@@ -6,6 +6,12 @@
  * Where the kernel lets a device have DMA operations of its own, these note every
  * page that is mapped. Elsewhere, and for a device that no driver is bound to, a
  * page counts as mapped for as long as anybody owns it.
+ *
+ * A device that is not coherent sees a shadow of each page that the kernel maps
+ * with caching. What the processor wrote gets there when the memory is handed to
+ * the device, and what the device wrote gets back when it is handed to the
+ * processor, as if it lay in a cache in between: a line that was not written stays
+ * as the device left it, and one that was takes what lies beside along.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -14,6 +20,7 @@
 #include <linux/mm.h>
 #include <linux/rculist.h>
 #include <linux/scatterlist.h>
+#include <linux/slab.h>
 #include <linux/srcu.h>
 
 #include "emu_compat.h"
@@ -57,6 +64,7 @@ void emu_dma_disown(struct emu_device *emu, u64 pa, u64 size)
 {
 	unsigned long pfn;
 
+	pa &= ~EMU_SHADOWED;
 	for (pfn = PHYS_PFN(pa); pfn <= PHYS_PFN(pa + size - 1); pfn++)
 		emu_dma_disown_page(emu, pfn);
 }
@@ -75,6 +83,7 @@ int emu_dma_own(struct emu_device *emu, u64 pa, u64 size)
 	unsigned long pfn;
 	int ret;
 
+	pa &= ~EMU_SHADOWED;
 	for (pfn = PHYS_PFN(pa); pfn <= PHYS_PFN(pa + size - 1); pfn++) {
 		ret = emu_dma_own_page(emu, pfn);
 		if (ret) {
@@ -96,13 +105,13 @@ EXPORT_SYMBOL_IF_KUNIT(emu_dma_own);
  */
 bool emu_dma_owned(struct emu_device *emu, u64 pa)
 {
-	struct page *page = pfn_to_online_page(PHYS_PFN(pa));
+	struct page *page = pfn_to_online_page(PHYS_PFN(pa & ~EMU_SHADOWED));
 
 	if (!page)
 		return true;
 	if (!page_count(page))
 		return false;
-	return !emu->knows_mapped || xa_load(&emu->mapped, PHYS_PFN(pa));
+	return !emu->knows_mapped || xa_load(&emu->mapped, PHYS_PFN(pa & ~EMU_SHADOWED));
 }
 
 #ifdef CONFIG_ARCH_HAS_DMA_OPS
@@ -123,26 +132,223 @@ static struct emu_device *emu_dma_find(struct device *dev)
 	return NULL;
 }
 
-static dma_addr_t emu_dma_map(struct device *dev, phys_addr_t phys, size_t size)
+/* --- shadows ---------------------------------------------------------------- */
+
+#define EMU_LINE	64
+
+/**
+ * struct emu_shadow - what a device that is not coherent sees of a page
+ * @count: how often the page is mapped, under the lock of &emu_device.shadows
+ * @memory: the page as the device sees it
+ * @cached: the page as the processor last read it from there
+ */
+struct emu_shadow {
+	unsigned long count;
+	void *memory;
+	void *cached;
+};
+
+static void emu_shadow_free(struct emu_shadow *shadow)
+{
+	if (!shadow)
+		return;
+	free_page((unsigned long)shadow->memory);
+	free_page((unsigned long)shadow->cached);
+	kfree(shadow);
+}
+
+static struct emu_shadow *emu_shadow_alloc(unsigned long pfn)
+{
+	struct emu_shadow *shadow = kzalloc(sizeof(*shadow), GFP_KERNEL);
+
+	if (!shadow)
+		return NULL;
+	shadow->count = 1;
+	shadow->memory = (void *)__get_free_page(GFP_KERNEL);
+	shadow->cached = (void *)__get_free_page(GFP_KERNEL);
+	if (!shadow->memory || !shadow->cached) {
+		emu_shadow_free(shadow);
+		return NULL;
+	}
+	memcpy(shadow->memory, pfn_to_kaddr(pfn), PAGE_SIZE);
+	memcpy(shadow->cached, shadow->memory, PAGE_SIZE);
+	return shadow;
+}
+
+static int emu_shadow_get(struct emu_device *emu, unsigned long pfn)
+{
+	struct emu_shadow *fresh = emu_shadow_alloc(pfn), *shadow;
+
+	if (!fresh)
+		return -ENOMEM;
+	xa_lock(&emu->shadows);
+	shadow = __xa_cmpxchg(&emu->shadows, pfn, NULL, fresh, GFP_KERNEL);
+	if (shadow && !xa_is_err(shadow))
+		shadow->count++;
+	xa_unlock(&emu->shadows);
+	if (shadow)
+		emu_shadow_free(fresh);
+	return xa_err(shadow);
+}
+
+static void emu_shadow_put(struct emu_device *emu, unsigned long pfn)
+{
+	struct emu_shadow *shadow;
+
+	xa_lock(&emu->shadows);
+	shadow = xa_load(&emu->shadows, pfn);
+	if (shadow && --shadow->count)
+		shadow = NULL;
+	if (shadow)
+		__xa_erase(&emu->shadows, pfn);
+	xa_unlock(&emu->shadows);
+	emu_shadow_free(shadow);
+}
+
+static void emu_shadow_sync(struct emu_device *emu, u64 pa, u64 size, bool to_device)
+{
+	u64 end = (pa & ~EMU_SHADOWED) + size, at;
+
+	if (!(pa & EMU_SHADOWED))
+		return;
+	/* Lines that are partly in the range are wholly in the cache. */
+	for (at = round_down(pa & ~EMU_SHADOWED, EMU_LINE); at < end; at += EMU_LINE) {
+		void *line = phys_to_virt(at);
+		u32 offset = offset_in_page(at);
+		struct emu_shadow *shadow;
+
+		xa_lock(&emu->shadows);
+		shadow = xa_load(&emu->shadows, PHYS_PFN(at));
+		if (!shadow) {
+			/* Nothing to do: it was unmapped meanwhile. */
+		} else if (!to_device) {
+			memcpy(shadow->cached + offset, shadow->memory + offset, EMU_LINE);
+			memcpy(line, shadow->memory + offset, EMU_LINE);
+		} else if (memcmp(shadow->cached + offset, line, EMU_LINE)) {
+			memcpy(shadow->cached + offset, line, EMU_LINE);
+			memcpy(shadow->memory + offset, shadow->cached + offset, EMU_LINE);
+		}
+		xa_unlock(&emu->shadows);
+	}
+}
+
+#ifdef CONFIG_X86_64
+static bool emu_is_cached(u64 pa)
+{
+	unsigned int level;
+	pte_t *pte = lookup_address((unsigned long)phys_to_virt(pa), &level);
+
+	/* Blocks of the direct map are cached; pages of another kind have split theirs. */
+	return !pte || level != PG_LEVEL_4K || !(pte_flags(*pte) & _PAGE_CACHE_MASK);
+}
+#else
+static bool emu_is_cached(u64 pa)
+{
+	return true;
+}
+#endif
+
+/* Return: address for the device, or DMA_MAPPING_ERROR. */
+static dma_addr_t emu_shadow_map(struct emu_device *emu, u64 pa, u64 size)
+{
+	unsigned long first = PHYS_PFN(pa), last = PHYS_PFN(pa + size - 1), pfn;
+
+	if (!emu->cfg.noncoherent || !emu_is_cached(pa))
+		return pa;
+	for (pfn = first; pfn <= last; pfn++) {
+		if (!emu_shadow_get(emu, pfn))
+			continue;
+		while (pfn-- > first)
+			emu_shadow_put(emu, pfn);
+		return DMA_MAPPING_ERROR;
+	}
+	emu_shadow_sync(emu, pa | EMU_SHADOWED, size, true);
+	return pa | EMU_SHADOWED;
+}
+
+static void emu_shadow_unmap(struct emu_device *emu, u64 pa, u64 size)
+{
+	unsigned long pfn;
+
+	if (!(pa & EMU_SHADOWED))
+		return;
+	pa &= ~EMU_SHADOWED;
+	for (pfn = PHYS_PFN(pa); pfn <= PHYS_PFN(pa + size - 1); pfn++)
+		emu_shadow_put(emu, pfn);
+}
+
+/* --- operations ------------------------------------------------------------- */
+
+static dma_addr_t emu_dma_map(struct device *dev, phys_addr_t phys, size_t size, bool coherent)
 {
 	int idx = srcu_read_lock(&emu_dma_srcu);
 	struct emu_device *emu = emu_dma_find(dev);
-	dma_addr_t dma = phys;
+	dma_addr_t dma = DMA_MAPPING_ERROR;
 
-	if (!emu || emu_dma_own(emu, phys, size))
-		dma = DMA_MAPPING_ERROR;
+	if (emu && !emu_dma_own(emu, phys, size)) {
+		dma = coherent ? phys : emu_shadow_map(emu, phys, size);
+		if (dma == DMA_MAPPING_ERROR)
+			emu_dma_disown(emu, phys, size);
+	}
 	srcu_read_unlock(&emu_dma_srcu, idx);
 	return dma;
 }
 
-static void emu_dma_unmap(struct device *dev, dma_addr_t dma, size_t size)
+static void emu_dma_unmap(struct device *dev, dma_addr_t dma, size_t size,
+			  enum dma_data_direction dir, unsigned long attrs)
+{
+	int idx = srcu_read_lock(&emu_dma_srcu);
+	struct emu_device *emu = emu_dma_find(dev);
+
+	if (emu) {
+		if (dir != DMA_TO_DEVICE && !(attrs & DMA_ATTR_SKIP_CPU_SYNC))
+			emu_shadow_sync(emu, dma, size, false);
+		emu_shadow_unmap(emu, dma, size);
+		emu_dma_disown(emu, dma, size);
+	}
+	srcu_read_unlock(&emu_dma_srcu, idx);
+}
+
+static void emu_dma_sync(struct device *dev, dma_addr_t dma, size_t size, bool to_device)
 {
 	int idx = srcu_read_lock(&emu_dma_srcu);
 	struct emu_device *emu = emu_dma_find(dev);
 
 	if (emu)
-		emu_dma_disown(emu, dma, size);
+		emu_shadow_sync(emu, dma, size, to_device);
 	srcu_read_unlock(&emu_dma_srcu, idx);
+}
+
+static void emu_dma_sync_for_cpu(struct device *dev, dma_addr_t dma, size_t size,
+				 enum dma_data_direction dir)
+{
+	emu_dma_sync(dev, dma, size, false);
+}
+
+static void emu_dma_sync_for_device(struct device *dev, dma_addr_t dma, size_t size,
+				    enum dma_data_direction dir)
+{
+	emu_dma_sync(dev, dma, size, true);
+}
+
+static void emu_dma_sync_sg_for_cpu(struct device *dev, struct scatterlist *sgl, int nents,
+				    enum dma_data_direction dir)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(sgl, sg, nents, i)
+		emu_dma_sync(dev, sg_dma_address(sg), sg_dma_len(sg), false);
+}
+
+static void emu_dma_sync_sg_for_device(struct device *dev, struct scatterlist *sgl, int nents,
+				       enum dma_data_direction dir)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(sgl, sg, nents, i)
+		emu_dma_sync(dev, sg_dma_address(sg), sg_dma_len(sg), true);
 }
 
 static void *emu_dma_alloc(struct device *dev, size_t size, dma_addr_t *dma, gfp_t gfp,
@@ -152,7 +358,7 @@ static void *emu_dma_alloc(struct device *dev, size_t size, dma_addr_t *dma, gfp
 
 	if (!page)
 		return NULL;
-	*dma = emu_dma_map(dev, page_to_phys(page), size);
+	*dma = emu_dma_map(dev, page_to_phys(page), size, true);
 	if (*dma == DMA_MAPPING_ERROR) {
 		__free_pages(page, get_order(size));
 		return NULL;
@@ -163,7 +369,7 @@ static void *emu_dma_alloc(struct device *dev, size_t size, dma_addr_t *dma, gfp
 static void emu_dma_free(struct device *dev, size_t size, void *cpu, dma_addr_t dma,
 			 unsigned long attrs)
 {
-	emu_dma_unmap(dev, dma, size);
+	emu_dma_unmap(dev, dma, size, DMA_BIDIRECTIONAL, attrs);
 	__free_pages(virt_to_page(cpu), get_order(size));
 }
 
@@ -171,21 +377,15 @@ static void emu_dma_free(struct device *dev, size_t size, void *cpu, dma_addr_t 
 static dma_addr_t emu_dma_map_phys(struct device *dev, phys_addr_t phys, size_t size,
 				   enum dma_data_direction dir, unsigned long attrs)
 {
-	return emu_dma_map(dev, phys, size);
+	return emu_dma_map(dev, phys, size, false);
 }
 #else
 static dma_addr_t emu_dma_map_page(struct device *dev, struct page *page, unsigned long offset,
 				   size_t size, enum dma_data_direction dir, unsigned long attrs)
 {
-	return emu_dma_map(dev, page_to_phys(page) + offset, size);
+	return emu_dma_map(dev, page_to_phys(page) + offset, size, false);
 }
 #endif
-
-static void emu_dma_unmap_one(struct device *dev, dma_addr_t dma, size_t size,
-			      enum dma_data_direction dir, unsigned long attrs)
-{
-	emu_dma_unmap(dev, dma, size);
-}
 
 static void emu_dma_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
 			     enum dma_data_direction dir, unsigned long attrs)
@@ -194,7 +394,7 @@ static void emu_dma_unmap_sg(struct device *dev, struct scatterlist *sgl, int ne
 	int i;
 
 	for_each_sg(sgl, sg, nents, i)
-		emu_dma_unmap(dev, sg_dma_address(sg), sg_dma_len(sg));
+		emu_dma_unmap(dev, sg_dma_address(sg), sg_dma_len(sg), dir, attrs);
 }
 
 static int emu_dma_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
@@ -204,7 +404,7 @@ static int emu_dma_map_sg(struct device *dev, struct scatterlist *sgl, int nents
 	int i;
 
 	for_each_sg(sgl, sg, nents, i) {
-		sg_dma_address(sg) = emu_dma_map(dev, sg_phys(sg), sg->length);
+		sg_dma_address(sg) = emu_dma_map(dev, sg_phys(sg), sg->length, false);
 		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
 			emu_dma_unmap_sg(dev, sgl, i, dir, attrs);
 			return -ENOMEM;
@@ -219,14 +419,51 @@ static const struct dma_map_ops emu_dma_ops = {
 	.free = emu_dma_free,
 #ifdef EMU_HAVE_MAP_PHYS
 	.map_phys = emu_dma_map_phys,
-	.unmap_phys = emu_dma_unmap_one,
+	.unmap_phys = emu_dma_unmap,
 #else
 	.map_page = emu_dma_map_page,
-	.unmap_page = emu_dma_unmap_one,
+	.unmap_page = emu_dma_unmap,
 #endif
 	.map_sg = emu_dma_map_sg,
 	.unmap_sg = emu_dma_unmap_sg,
 };
+
+/* As above, but memory changes hands: without these the kernel leaves all syncing out. */
+static const struct dma_map_ops emu_dma_noncoherent_ops = {
+	.alloc = emu_dma_alloc,
+	.free = emu_dma_free,
+#ifdef EMU_HAVE_MAP_PHYS
+	.map_phys = emu_dma_map_phys,
+	.unmap_phys = emu_dma_unmap,
+#else
+	.map_page = emu_dma_map_page,
+	.unmap_page = emu_dma_unmap,
+#endif
+	.map_sg = emu_dma_map_sg,
+	.unmap_sg = emu_dma_unmap_sg,
+	.sync_single_for_cpu = emu_dma_sync_for_cpu,
+	.sync_single_for_device = emu_dma_sync_for_device,
+	.sync_sg_for_cpu = emu_dma_sync_sg_for_cpu,
+	.sync_sg_for_device = emu_dma_sync_sg_for_device,
+};
+
+/**
+ * emu_dma_ptr - memory as the device sees it
+ * @emu: device
+ * @pa: address of memory, maybe EMU_SHADOWED
+ *
+ * Return: pointer, up to the end of the page where there is a shadow; NULL if it is not there
+ * any more.
+ */
+void *emu_dma_ptr(struct emu_device *emu, u64 pa)
+{
+	struct emu_shadow *shadow;
+
+	if (!(pa & EMU_SHADOWED))
+		return phys_to_virt(pa);
+	shadow = xa_load(&emu->shadows, PHYS_PFN(pa & ~EMU_SHADOWED));
+	return shadow ? shadow->memory + offset_in_page(pa) : NULL;
+}
 
 /**
  * emu_dma_attach - note what is mapped for a device
@@ -240,7 +477,7 @@ void emu_dma_attach(struct emu_device *emu, struct device *dev)
 	spin_lock(&emu_dma_lock);
 	list_add_tail_rcu(&emu->dma_link, &emu_dma_list);
 	spin_unlock(&emu_dma_lock);
-	set_dma_ops(dev, &emu_dma_ops);
+	set_dma_ops(dev, emu->cfg.noncoherent ? &emu_dma_noncoherent_ops : &emu_dma_ops);
 }
 
 /**
@@ -252,6 +489,9 @@ void emu_dma_attach(struct emu_device *emu, struct device *dev)
  */
 void emu_dma_detach(struct emu_device *emu)
 {
+	struct emu_shadow *shadow;
+	unsigned long pfn;
+
 	if (emu->dma_dev) {
 		set_dma_ops(emu->dma_dev, NULL);
 		spin_lock(&emu_dma_lock);
@@ -260,10 +500,18 @@ void emu_dma_detach(struct emu_device *emu)
 		synchronize_srcu(&emu_dma_srcu);
 		put_device(emu->dma_dev);
 	}
+	xa_for_each(&emu->shadows, pfn, shadow)
+		emu_shadow_free(shadow);
+	xa_destroy(&emu->shadows);
 	xa_destroy(&emu->mapped);
 }
 
 #else /* !CONFIG_ARCH_HAS_DMA_OPS */
+
+void *emu_dma_ptr(struct emu_device *emu, u64 pa)
+{
+	return pa & EMU_SHADOWED ? NULL : phys_to_virt(pa);
+}
 
 void emu_dma_attach(struct emu_device *emu, struct device *dev)
 {

@@ -117,7 +117,7 @@ static int emu_check_dma(struct device *dev)
 	if (dma_mapping_error(dev, dma)) {
 		ret = -EOPNOTSUPP;
 	} else {
-		if (dma != page_to_phys(page))
+		if ((dma & ~EMU_SHADOWED) != page_to_phys(page))
 			ret = -EOPNOTSUPP;
 		dma_unmap_page(dev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	}
@@ -142,7 +142,7 @@ static int emu_add_pdev(struct emu_device *emu)
 	pdev->dev.coherent_dma_mask = DMA_BIT_MASK(64);
 #ifdef CONFIG_ARCH_HAS_SYNC_DMA_FOR_DEVICE
 	/* We use the kernel's cached view of memory. */
-	pdev->dev.dma_coherent = true;
+	pdev->dev.dma_coherent = !emu->cfg.noncoherent;
 #endif
 
 	ret = platform_device_add_resources(pdev, &res, 1);
@@ -279,6 +279,7 @@ struct emu_device *emu_create_bare(const struct emu_config *cfg)
 	init_waitqueue_head(&emu->idle);
 	init_waitqueue_head(&emu->walker.wait);
 	xa_init(&emu->mapped);
+	xa_init(&emu->shadows);
 	INIT_WORK(&emu->reset_work, emu_reset_work);
 	INIT_WORK(&emu->unplug_work, emu_unplug_work);
 
@@ -313,8 +314,9 @@ struct emu_device *emu_create(const struct emu_config *cfg)
 		emu_free(emu);
 		return ERR_PTR(ret);
 	}
-	pr_info("%s: profile %s, %u engines, %s kernels%s\n", emu->name, emu->profile->name,
-		emu->engine_count, emu_fpu_kernels_name(), cfg->paranoid ? ", paranoid" : "");
+	pr_info("%s: profile %s, %u engines, %s kernels%s%s\n", emu->name, emu->profile->name,
+		emu->engine_count, emu_fpu_kernels_name(), cfg->paranoid ? ", paranoid" : "",
+		cfg->noncoherent ? ", not coherent" : "");
 	return emu;
 }
 

@@ -184,6 +184,8 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 	int ret;
 
 	reason = emu_ring_fetch(job->ring_base, job->order, job->head, entry);
+	if (engine->posted)
+		*entry = engine->posted[job->head & ((1u << job->order) - 1)];
 	if (emu_is_watched(emu) &&
 	    !emu_check_memory(emu, engine, "ring", 0, 0, job->ring_base))
 		reason = UMA_FAULT_BUS;
@@ -281,6 +283,10 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 			rec.seqno = ~rec.seqno;
 			rec.reason = cpu_to_le32(U32_MAX);
 			rec.task_index = cpu_to_le32(U32_MAX);
+		}
+		if (emu->cfg.noncoherent) {
+			emu_ring_spoil(engine->record_base, job->order, job->head);
+			udelay(20);
 		}
 		if ((emu_is_watched(emu) &&
 		     !emu_check_memory(emu, engine, "record", fault->as, 0, engine->record_base)) ||
@@ -591,6 +597,12 @@ int emu_engine_init(struct emu_device *emu, u32 index)
 	engine->scratch = kvzalloc(UMA_SCRATCH_SIZE, GFP_KERNEL);
 	if (!engine->task || !engine->op || !engine->prog || !engine->scratch)
 		return -ENOMEM;
+	if (emu->cfg.noncoherent) {
+		engine->posted = kvcalloc(1u << emu->cfg.ring_order, sizeof(*engine->posted),
+					  GFP_KERNEL);
+		if (!engine->posted)
+			return -ENOMEM;
+	}
 
 	thread = kthread_run(emu_engine_thread, engine, "uma_emu%d/%u", emu->id, index);
 	if (IS_ERR(thread))
@@ -607,6 +619,7 @@ void emu_engine_fini(struct emu_engine *engine)
 {
 	if (engine->thread)
 		kthread_stop(engine->thread);
+	kvfree(engine->posted);
 	kvfree(engine->scratch);
 	kfree(engine->prog);
 	kfree(engine->op);

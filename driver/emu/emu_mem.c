@@ -145,12 +145,22 @@ static enum uma_fault emu_mem_page(struct emu_view *view, u64 addr,
 	return fault;
 }
 
+static void *emu_mem_fault(struct uma_mem *mem, enum uma_fault reason, u64 addr)
+{
+	mem->fault.reason = reason;
+	mem->fault.slot = UMA_FAULT_NO_SLOT;
+	mem->fault.addr = addr;
+	mem->fault.field = "addr";
+	return NULL;
+}
+
 static void *emu_mem_map(struct uma_mem *mem, u64 addr, u64 *len,
 			 enum uma_access access)
 {
 	const u64 block = 1ULL << UMA_BLOCK_SHIFT;
 	struct emu_view *view = container_of(mem, struct emu_view, mem);
 	u64 want, got = 0, first = 0;
+	void *ptr;
 
 	/* One range never leaves a block, so that the time spent here is bounded. */
 	want = min(*len, block - (addr & (block - 1)));
@@ -165,13 +175,8 @@ static void *emu_mem_map(struct uma_mem *mem, u64 addr, u64 *len,
 		else
 			fault = emu_mem_page(view, addr + got, access, &x);
 
-		if (fault && !got) {
-			mem->fault.reason = fault;
-			mem->fault.slot = UMA_FAULT_NO_SLOT;
-			mem->fault.addr = addr;
-			mem->fault.field = "addr";
-			return NULL;
-		}
+		if (fault && !got)
+			return emu_mem_fault(mem, fault, addr);
 		/* What lies before the fault is good; the next call meets it. */
 		if (fault)
 			break;
@@ -183,10 +188,15 @@ static void *emu_mem_map(struct uma_mem *mem, u64 addr, u64 *len,
 
 		left = (1ULL << x.shift) - ((addr + got) & ((1ULL << x.shift) - 1));
 		got += min(left, want - got);
-	} while (got < want);
+		/* Shadows lie where there was memory, and not beside each other. */
+		if (first & EMU_SHADOWED)
+			got = min(got, PAGE_SIZE - offset_in_page(first));
+	} while (got < want && !(first & EMU_SHADOWED));
 
 	*len = got;
-	return phys_to_virt(first);
+	ptr = emu_dma_ptr(view->engine->emu, first);
+	/* A shadow that has been unmapped meanwhile. */
+	return ptr ?: emu_mem_fault(mem, UMA_FAULT_BUS, addr);
 }
 
 static const struct uma_mem_ops emu_mem_ops = {

@@ -94,7 +94,7 @@ static enum uma_fault emu_walk_on(u64 va, struct emu_xlate *x, struct emu_trail 
 		x->shift = shift;
 		x->write = pte & UMA_PTE_WRITE;
 		/* Checked for the page that is used; of a block the others may not exist. */
-		if (!emu_phys_ptr(table + (va & ((1ULL << shift) - 1)), 1))
+		if (!emu_phys_ptr(emu_xlate_pa(x, va) & ~EMU_SHADOWED, 1))
 			return UMA_FAULT_BUS;
 		return UMA_FAULT_NONE;
 	}
@@ -414,7 +414,7 @@ enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 		*x = entry->x;
 		/* The page of a block that is used now is not the one that was checked. */
 		if (x->shift == UMA_BLOCK_SHIFT &&
-		    !emu_phys_ptr(emu_xlate_pa(x, va), 1))
+		    !emu_phys_ptr(emu_xlate_pa(x, va) & ~EMU_SHADOWED, 1))
 			return UMA_FAULT_BUS;
 		return UMA_FAULT_NONE;
 	}

@@ -12,6 +12,12 @@
 
 #define EMU_VA_BITS	48
 
+/*
+ * Of the address of a page that a device sees a shadow of: no processor has memory
+ * there, and the device's DMA mask lets it through.
+ */
+#define EMU_SHADOWED	BIT_ULL(47)
+
 /* Sizes of the TLB of an engine: small, so that evictions happen in every test */
 #define EMU_TLB_WAYS	4
 #define EMU_TLB_SETS	64	/* 4 KiB entries */

@@ -100,7 +100,8 @@ static u32 emu_read_ident(struct emu_device *emu, u32 reg)
 	case UMA_REG_VERSION:
 		return UMA_HW_VERSION;
 	case UMA_REG_FEATURES:
-		return UMA_FEATURE_EMULATED | UMA_FEATURE_MODELLED_POWER | UMA_FEATURE_COHERENT |
+		return UMA_FEATURE_EMULATED | UMA_FEATURE_MODELLED_POWER |
+		       (emu->cfg.noncoherent ? 0 : UMA_FEATURE_COHERENT) |
 		       (emu->cfg.preempt ? UMA_FEATURE_PREEMPT : 0);
 	case UMA_REG_ENGINE_COUNT:
 		return emu->engine_count;
@@ -404,6 +405,18 @@ int emu_reg_read(void *context, unsigned int reg, unsigned int *val)
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_reg_read);
 
+/* What has not been written when the doorbell rings comes too late. */
+static void emu_engine_post(struct emu_engine *engine, u32 tail)
+{
+	u32 i, count = min(tail - engine->tail, 1u << engine->order);
+
+	lockdep_assert_held(&engine->lock);
+
+	for (i = engine->tail; engine->posted && count--; i++)
+		emu_ring_fetch(engine->ring_base, engine->order, i,
+			       &engine->posted[i & ((1u << engine->order) - 1)]);
+}
+
 static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 {
 	unsigned long flags;
@@ -442,8 +455,10 @@ static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 			engine->order = val;
 		break;
 	case UMA_ENG_RING_TAIL:
-		if (engine->enabled)
+		if (engine->enabled) {
+			emu_engine_post(engine, val);
 			engine->tail = val;
+		}
 		break;
 	case UMA_ENG_PREEMPT_LO:
 		if (engine->emu->cfg.preempt)

@@ -91,6 +91,22 @@ enum uma_fault emu_ring_check(const struct uma_ring_entry *entry, u32 max_tasks,
 EXPORT_SYMBOL_IF_KUNIT(emu_ring_check);
 
 /**
+ * emu_ring_spoil - write garbage where a completion record is about to come
+ * @base: physical address of the records
+ * @order: log2 of their number
+ * @head: index of the entry
+ *
+ * All but the sequence number may be written in any order, and more than once.
+ */
+void emu_ring_spoil(u64 base, u32 order, u32 head)
+{
+	struct uma_record *to = emu_ring_slot(base, order, head, sizeof(*to));
+
+	if (to)
+		memset((u8 *)to + sizeof(to->seqno), 0xa5, sizeof(*to) - sizeof(to->seqno));
+}
+
+/**
  * emu_ring_complete - write a completion record
  * @base: physical address of the records
  * @order: log2 of their number

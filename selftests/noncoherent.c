@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * A device that does not see the processor's caches: what one writes the other
+ * sees after DRM_IOCTL_UMA_BO_SYNC, and not before; memory that is mapped
+ * write-combined needs none.
+ *
+ * On the emulated device that is certain: it works on shadows. A sync that the
+ * driver leaves out loses data here.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "instance.h"
+#include "task.h"
+#include "watch.h"
+
+#define WORDS	(PAGE / 4)
+#define OLD	0x01d01d01u
+#define NEW	0x4e4e4e4eu
+
+FIXTURE(noncoherent) {
+	struct instance in;
+	struct client c;
+	__u32 queue;
+	struct buf tasks;
+};
+
+/* A buffer that is made, mapped and bound with some flags. */
+static void buf_make(struct client *c, struct buf *b, __u64 size, __u32 flags)
+{
+	b->size = size;
+	b->handle = bo_create(c->fd, size, flags);
+	b->map = bo_map(c->fd, b->handle, size);
+	b->va = client_bind_handle(c, b->handle, size, 0);
+}
+
+FIXTURE_SETUP(noncoherent)
+{
+	int ret, engine;
+
+	instance_make(&self->in, "noncoherent");
+	ret = instance_set_try(&self->in, "noncoherent", "1");
+	if (ret == -EINVAL) {
+		instance_drop(&self->in);
+		SKIP("this kernel lets no device have DMA operations");
+	}
+	ASSERT_EQ(0, ret);
+	instance_set(&self->in, "profile", "m1");
+	instance_set(&self->in, "paranoid", "1");
+	instance_enable(&self->in);
+	client_open_named(&self->c, self->in.node);
+	engine = engine_for(self->c.fd, UMA_OP_COPY, UMA_DTYPE_S32, 0, UMA_DTYPE_S32);
+	ASSERT_GE(engine, 0);
+	self->queue = queue_create(self->c.fd, self->c.vm, (unsigned int)engine);
+	buf_make(&self->c, &self->tasks, 8 * UMA_TASK_SIZE, DRM_UMA_BO_WC);
+}
+
+FIXTURE_TEARDOWN(noncoherent)
+{
+	client_close(&self->c);
+	instance_drop(&self->in);
+}
+
+static void sync_range(struct client *c, __u32 handle, __u64 offset, __u64 size, __u32 flags)
+{
+	struct drm_uma_sync_range range = {
+		.handle = handle, .flags = flags, .offset = offset, .size = size,
+	};
+	struct drm_uma_bo_sync args = { .ranges = array_of(&range, sizeof(range), 1) };
+
+	ASSERT_EQ(0, do_ioctl(c->fd, DRM_IOCTL_UMA_BO_SYNC, &args));
+}
+
+static void to_device(struct client *c, const struct buf *b)
+{
+	sync_range(c, b->handle, 0, b->size, DRM_UMA_SYNC_TO_DEVICE);
+}
+
+static void to_cpu(struct client *c, const struct buf *b)
+{
+	sync_range(c, b->handle, 0, b->size, DRM_UMA_SYNC_TO_CPU);
+}
+
+static void words_set(struct buf *b, __u32 value)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->size / 4; i++)
+		b->u32[i] = value;
+}
+
+static unsigned int words_of(const struct buf *b, __u32 value)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < b->size / 4; i++)
+		n += b->u32[i] == value;
+	return n;
+}
+
+static void copy(struct noncoherent_fixture *self, const struct buf *dst, const struct buf *src)
+{
+	task_copy(self->tasks.task, UMA_DTYPE_S32, dst->va, src->va, (__u32)(dst->size / 4));
+	ASSERT_EQ(0, client_run(&self->c, self->queue, self->tasks.va, 1));
+}
+
+TEST_F(noncoherent, says_so)
+{
+	struct drm_uma_query_device info;
+
+	query_device(self->c.fd, &info);
+	EXPECT_EQ(0, info.flags & DRM_UMA_DEVICE_COHERENT);
+}
+
+/* Write-combined memory is seen as it is, in both directions, with no sync at all. */
+TEST_F(noncoherent, write_combined)
+{
+	struct buf src, dst;
+	unsigned int i;
+
+	buf_make(&self->c, &src, 4 * PAGE, DRM_UMA_BO_WC);
+	buf_make(&self->c, &dst, 4 * PAGE, DRM_UMA_BO_WC);
+	for (i = 0; i < 4; i++) {
+		words_set(&src, NEW + i);
+		copy(self, &dst, &src);
+		EXPECT_EQ(4 * WORDS, words_of(&dst, NEW + i));
+	}
+}
+
+/* With syncs data gets through; where one is left out, what was there before is still there. */
+TEST_F(noncoherent, cached)
+{
+	struct buf src, dst;
+
+	buf_make(&self->c, &src, 4 * PAGE, 0);
+	buf_make(&self->c, &dst, 4 * PAGE, 0);
+	words_set(&src, OLD);
+	to_device(&self->c, &src);
+	copy(self, &dst, &src);
+	EXPECT_EQ(0, words_of(&dst, OLD));
+	to_cpu(&self->c, &dst);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, OLD));
+
+	words_set(&src, NEW);
+	copy(self, &dst, &src);
+	to_cpu(&self->c, &dst);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, OLD));
+
+	to_device(&self->c, &src);
+	copy(self, &dst, &src);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, OLD));
+	to_cpu(&self->c, &dst);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, NEW));
+}
+
+/* A range is synced, and not its neighbours; a line that nobody wrote takes nothing back. */
+TEST_F(noncoherent, ranges)
+{
+	struct buf src, dst;
+
+	buf_make(&self->c, &src, 2 * PAGE, 0);
+	buf_make(&self->c, &dst, 2 * PAGE, 0);
+	words_set(&src, OLD);
+	to_device(&self->c, &src);
+	words_set(&src, NEW);
+	sync_range(&self->c, src.handle, PAGE - 64, 128, DRM_UMA_SYNC_TO_DEVICE);
+	copy(self, &dst, &src);
+	/* What the processor has of it is old, and nothing that it wrote. */
+	to_device(&self->c, &dst);
+	sync_range(&self->c, dst.handle, PAGE, PAGE, DRM_UMA_SYNC_TO_CPU);
+	EXPECT_EQ(16, words_of(&dst, NEW));
+	EXPECT_EQ(WORDS - 16, words_of(&dst, OLD));
+	to_cpu(&self->c, &dst);
+	EXPECT_EQ(32, words_of(&dst, NEW));
+	EXPECT_EQ(2 * WORDS - 32, words_of(&dst, OLD));
+}
+
+/* The same with memory of the process. */
+TEST_F(noncoherent, user_memory)
+{
+	struct buf src = { .size = 4 * PAGE }, dst = { .size = 4 * PAGE };
+
+	src.map = mmap(NULL, src.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	dst.map = mmap(NULL, dst.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(src.map != MAP_FAILED);
+	ASSERT_TRUE(dst.map != MAP_FAILED);
+	words_set(&src, OLD);
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, src.map, src.size, 0, &src.handle));
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, dst.map, dst.size, 0, &dst.handle));
+	src.va = client_bind_handle(&self->c, src.handle, src.size, 0);
+	dst.va = client_bind_handle(&self->c, dst.handle, dst.size, 0);
+
+	words_set(&src, NEW);
+	copy(self, &dst, &src);
+	to_cpu(&self->c, &dst);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, OLD));
+	to_device(&self->c, &src);
+	copy(self, &dst, &src);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, OLD));
+	to_cpu(&self->c, &dst);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, NEW));
+}
+
+/* What is written when the buffer goes is handed back with it. */
+TEST_F(noncoherent, given_back)
+{
+	struct buf dst = { .size = PAGE }, src;
+
+	dst.map = mmap(NULL, dst.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(dst.map != MAP_FAILED);
+	words_set(&dst, OLD);
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, dst.map, dst.size, 0, &dst.handle));
+	dst.va = client_bind_handle(&self->c, dst.handle, dst.size, 0);
+	buf_make(&self->c, &src, PAGE, DRM_UMA_BO_WC);
+	words_set(&src, NEW);
+	copy(self, &dst, &src);
+	EXPECT_EQ(WORDS, words_of(&dst, OLD));
+	vm_unmap(self->c.fd, self->c.vm, dst.va, dst.size);
+	gem_close(self->c.fd, dst.handle);
+	EXPECT_EQ(WORDS, words_of(&dst, NEW));
+}
+
+/*
+ * Entries are taken as they are when the doorbell rings, and records are garbage until their
+ * sequence number is there: many laps of rings and records, and each job's result is right.
+ */
+TEST_F(noncoherent, rings_and_records)
+{
+	__u32 done[8], queues[2], i, k;
+	struct buf dst;
+
+	buf_make(&self->c, &dst, PAGE, DRM_UMA_BO_WC);
+	queues[0] = self->queue;
+	queues[1] = queue_create(self->c.fd, self->c.vm,
+				 (unsigned int)engine_for(self->c.fd, UMA_OP_FILL, 0, 0,
+							  UMA_DTYPE_S32));
+	for (i = 0; i < 80; i++) {
+		for (k = 0; k < 8; k++) {
+			task_fill(&self->tasks.task[k], UMA_DTYPE_S32, dst.va + 64 * k, 1,
+				  8 * i + k + 1);
+			done[k] = client_start(&self->c, queues[1],
+					       self->tasks.va + k * UMA_TASK_SIZE, 1);
+		}
+		for (k = 0; k < 8; k++) {
+			EXPECT_EQ(1, syncobj_result(self->c.fd, done[k]));
+			EXPECT_EQ(8 * i + k + 1, dst.u32[16 * k]);
+			ASSERT_EQ(0, syncobj_destroy_try(self->c.fd, done[k]));
+		}
+	}
+}
+
+HARNESS_MAIN
