@@ -276,7 +276,7 @@ run_qemu() {
 		-chardev "$chardev" -serial chardev:out \
 		-fsdev "local,id=res,path=$share,security_model=none" -device virtio-9p-pci,fsdev=res,mount_tag=results \
 		-append "console=ttyS0 loglevel=7 panic=-1 oops=panic rdinit=/init random.trust_cpu=on \
-log_buf_len=4M kunit.enable=1 kunit.autorun=1 no_timer_check $append" 2>"$work/qemu"
+log_buf_len=4M page_poison=1 kunit.enable=1 kunit.autorun=1 no_timer_check $append" 2>"$work/qemu"
 }
 
 hung=0
