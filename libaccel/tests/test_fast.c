@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Operations as a whole, by the classes that a level of kernels has, against the
- * reference of the model's tests: random products and functions of elements of all types. Integers bit for
- * bit, other numbers within the documented bounds, bytes around them untouched.
+ * reference of the model's tests: random products and functions of elements of all
+ * types. Integers bit for bit, other numbers within the documented bounds, bytes around
+ * them untouched.
  *
  * No device and no library of others: it is built for other processors as well.
  */

@@ -125,12 +125,11 @@ static int reduce_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	uint64_t count;
 
 	(void)phase;
-	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at);;
-	     line_nest_next(&p->nest, &at)) {
+	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
 		reduce_line(p, r->prog->op, &at);
-		if (!--count)
-			return 0;
+		line_nest_next(&p->nest, &at);
 	}
+	return 0;
 }
 
 const struct fast_class fast_reduce = {
@@ -207,13 +206,12 @@ static int topk_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	uint64_t count;
 
 	(void)phase;
-	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at);;
-	     line_nest_next(&p->nest, &at)) {
+	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
 		if (want)
 			topk_line(p, want, &at);
-		if (!--count)
-			return 0;
+		line_nest_next(&p->nest, &at);
 	}
+	return 0;
 }
 
 const struct fast_class fast_topk = {

@@ -37,7 +37,7 @@ bool line_form_init(struct line_form *f, const struct uma_tensor_view *t, bool s
 		return true;
 	if (f->scale == 1)
 		f->times = 1;
-	else if (!(cpu->isa & FAST_AVX512) || f->scale < 0x1p-60f || f->scale > 0x1p60f ||
+	else if (!(cpu->isa & FAST_AVX512) || f->scale < 1 / 0x1p60f || f->scale > 0x1p60f ||
 		 !fast_quotient(f->scale, &f->times, &f->rest))
 		f->times = 0;
 	f->most = f->times != 0 ? SATURATED * f->scale : SATURATED;
@@ -56,7 +56,7 @@ bool line_same_bits(const struct uma_tensor_view *a, const struct uma_tensor_vie
 		return true;
 	return a->dtype == d->dtype && uma_is_int8(a->dtype) && a->quant == UMA_QUANT_TENSOR &&
 	       d->quant == UMA_QUANT_TENSOR && a->scale == d->scale && a->zero == d->zero &&
-	       scale > 0x1p-100f && scale < 0x1p100f;
+	       scale > 1 / 0x1p100f && scale < 0x1p100f;
 }
 
 /* --- nests ------------------------------------------------------------------------- */

@@ -143,12 +143,11 @@ static int norm_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		return -1;
 	m.form[0] = p->out;
 	m.one = p->nest.one;
-	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at);;
-	     line_nest_next(&p->nest, &at)) {
+	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
 		norm_line(r, &m, &at);
-		if (!--count)
-			return 0;
+		line_nest_next(&p->nest, &at);
 	}
+	return 0;
 }
 
 const struct fast_class fast_norm = {
@@ -208,12 +207,11 @@ static int softmax_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		return -1;
 	m.form[0] = p->out;
 	m.one = p->nest.one;
-	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at);;
-	     line_nest_next(&p->nest, &at)) {
+	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
 		softmax_line(r, &m, &at);
-		if (!--count)
-			return 0;
+		line_nest_next(&p->nest, &at);
 	}
+	return 0;
 }
 
 const struct fast_class fast_softmax = {

@@ -135,7 +135,8 @@ static int window_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	const uint8_t **taps = r->scratch;
 	uint32_t idx[UMA_MAX_RANK] = { 0 };
 	const uint32_t last = SPATIAL + op->u.pool.spatial - 1;
-	const int64_t step = fast_bytes(a->dtype, op->u.pool.stride[last - SPATIAL] * a->strides[last]);
+	const int64_t step = fast_bytes(a->dtype, op->u.pool.stride[last - SPATIAL] *
+						  a->strides[last]);
 	const int64_t to_step = fast_bytes(d->dtype, d->strides[last]);
 	uint32_t count, more, i;
 	uint64_t at, counted;
@@ -167,7 +168,6 @@ static int window_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 }
 
 const struct fast_class fast_window = {
-
 	.prepare = window_prepare,
 	.tile = window_tile,
 };
