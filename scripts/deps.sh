@@ -19,7 +19,7 @@ packages[lint]="git mandoc python3 perl g++ clang clang-tidy shellcheck codespel
 packages[source]="debian-archive-keyring xz-utils"
 packages[modules]="gcc gcc-12 make kmod sparse libelf-dev ${packages[source]}"
 packages[kernel]="bc bison flex libssl-dev cpio zstd python3 perl ${packages[modules]}"
-packages[vm]="cpio kmod xz-utils zstd util-linux qemu-system-x86 busybox-static bash bats jq libcmocka-dev"
+packages[vm]="cpio kmod xz-utils zstd util-linux qemu-system-x86 busybox-static bash bats jq python3 libcmocka-dev"
 packages[bench]="libopenblas0-pthread libdnnl-dev libxsmm-dev gnuplot-nox jq util-linux"
 packages[docs]="python3-sphinx python3-sphinx-rtd-theme python3 perl ${packages[source]}"
 

@@ -73,7 +73,7 @@ for n in "$smp" "${limit:-1}" "${mem:-1}"; do
 done
 for tool in qemu-system-x86_64 busybox cpio depmod modinfo; do
 	command -v "$tool" >/dev/null || PATH=$PATH:/sbin:/usr/sbin command -v "$tool" >/dev/null ||
-		die "no $tool here: run scripts/deps.sh test kernel"
+		die "no $tool here: run scripts/deps.sh vm"
 done
 export PATH=$PATH:/usr/sbin:/sbin
 
