@@ -402,9 +402,11 @@ static struct emu_suspect *emu_first_suspect(struct emu_engine *engine)
 	return NULL;
 }
 
+/* Amid a reset no command is heard, so none can be missed either. */
 static bool emu_suspects_settled(struct emu_engine *engine)
 {
-	return !emu_first_suspect(engine) || emu_engine_poll_abort(engine);
+	return !emu_first_suspect(engine) || emu_engine_poll_abort(engine) ||
+	       READ_ONCE(engine->emu->resetting);
 }
 
 static const char *emu_xlate_text(char *buf, size_t size, const struct emu_xlate *x,
@@ -446,7 +448,7 @@ bool emu_step_suspect(struct emu_engine *engine, struct uma_fault_info *fault)
 	memset(engine->suspect, 0, sizeof(engine->suspect));
 	spin_unlock_irqrestore(&engine->lock, flags);
 	/* A reset or a lost device ends the wait without an answer. */
-	if (!s || emu_engine_poll_abort(engine))
+	if (!s || emu_engine_poll_abort(engine) || READ_ONCE(emu->resetting))
 		return false;
 
 	pr_err("stale TLB entry: %s engine %u as %u va %#llx: TLB has %s, page table %s\n",
