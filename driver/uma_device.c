@@ -253,6 +253,7 @@ static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u
 	spin_lock_init(&engine->lock);
 	engine->as = -1;
 	INIT_DELAYED_WORK(&engine->watch, uma_engine_watch);
+	INIT_WORK(&engine->resume_work, uma_engine_resume_work);
 	engine->info = (struct drm_uma_query_engine) {
 		.engine_class = uma_read(uma, base + UMA_ENG_CLASS),
 		.instance = uma_read(uma, base + UMA_ENG_INSTANCE),
@@ -309,6 +310,7 @@ static int uma_read_info(struct uma_device *uma)
 				     info->hw_version >> 16, info->hw_version & 0xffff);
 
 	features = uma_read(uma, UMA_REG_FEATURES);
+	uma->preempts = features & UMA_FEATURE_PREEMPT;
 	if (features & UMA_FEATURE_EMULATED)
 		info->flags |= DRM_UMA_DEVICE_EMULATED;
 	if (features & UMA_FEATURE_MODELLED_POWER)
@@ -356,6 +358,7 @@ static int uma_read_info(struct uma_device *uma)
 	uma->max_bo_size = min_t(u64, SZ_64G, (u64)totalram_pages() << PAGE_SHIFT);
 	uma->job_timeout_ms = UMA_DEFAULT_TIMEOUT_MS;
 	uma->preempt_timeout_ms = UMA_PREEMPT_MS;
+	uma->time_slice_ms = UMA_TIME_SLICE_MS;
 
 	uma->engines = drmm_kcalloc(&uma->drm, info->engine_count, sizeof(*uma->engines),
 				    GFP_KERNEL);
@@ -548,7 +551,7 @@ unsigned int uma_leak_wild(void)
 		/* What would call the module. */
 		shrinker_free(uma->shrinker);
 		uma_for_each_engine(uma, engine)
-			uma_turns_fini(engine);
+			uma_dispatch_fini(engine);
 		count++;
 	}
 	return count;

@@ -25,7 +25,7 @@
  *                        under it
  *   engine->lock
  *                        taken from interrupts, as what follows
- *   uma->queues_lock     states of queues, and whose turn it is
+ *   uma->queues_lock     states of queues, and which job is dispatched next
  *   uma->pm_lock, uma->latch_lock
  */
 #ifndef _UMA_DEVICE_H_
@@ -49,7 +49,7 @@
 
 #include "uma_args.h"
 #include "uma_job.h"
-#include "uma_job_fair.h"
+#include "uma_job_sfq.h"
 #include "uma_pm.h"
 #include "uma_regs.h"
 #include "uma_ring.h"
@@ -80,10 +80,14 @@ struct uma_engine {
 
 	/** @sched: feeds jobs */
 	struct drm_gpu_scheduler sched;
-	/** @fair: decides whose turn it is; under &uma_device.queues_lock */
-	struct uma_fair fair;
-	/** @turn_timer: when clients that were punished may go on */
-	struct timer_list turn_timer;
+	/** @sfq: decides which job is dispatched; under &uma_device.queues_lock */
+	struct uma_sfq sfq;
+	/** @sfq_seqno: number on the ring of the job that @sfq may preempt; likewise */
+	u64 sfq_seqno;
+	/** @sfq_timer: when time matters to @sfq */
+	struct timer_list sfq_timer;
+	/** @resume_work: puts a job on the ring that was preempted; on the workqueue of @sched */
+	struct work_struct resume_work;
 
 	/** @ring: entries */
 	struct uma_ring_entry *ring;
@@ -123,6 +127,8 @@ struct uma_engine {
 	ktime_t deadline;
 	/** @missed: completions that were found without an interrupt */
 	u64 missed;
+	/** @preemptions: jobs that were stopped between two tasks */
+	u64 preemptions;
 	/** @resets: resets of this engine */
 	u64 resets;
 	/** @reset_count: resets of this engine and of the device that queues have been told of */
@@ -168,6 +174,10 @@ struct uma_device {
 	u32 job_timeout_ms;
 	/** @preempt_timeout_ms: how long a job may hold on to what is being unbound */
 	u32 preempt_timeout_ms;
+	/** @time_slice_ms: for how long a job runs before it makes room for others */
+	u32 time_slice_ms;
+	/** @preempts: engines can stop between two tasks */
+	bool preempts;
 
 	/** @engines: @info.engine_count engines */
 	struct uma_engine *engines;
@@ -255,7 +265,7 @@ struct uma_device {
 	/** @wild: in the list of devices that did not stop when the driver let go of them */
 	struct list_head wild;
 
-	/** @queues_lock: protects @queues, the states of queues, and &uma_engine.fair */
+	/** @queues_lock: protects @queues, the states of queues, and &uma_engine.sfq */
 	spinlock_t queues_lock;
 	/** @queues: queues, &uma_queue.node */
 	struct list_head queues;

@@ -9,7 +9,7 @@
 
 #include <drm/uma_task.h>
 
-#include "uma_job_fair.h"
+#include "uma_job_sfq.h"
 
 struct drm_device;
 struct drm_file;

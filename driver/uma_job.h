@@ -20,10 +20,11 @@ struct drm_uma_job_bo;
 struct seq_file;
 struct uma_client;
 struct uma_device;
+struct uma_dispatch;
 struct uma_engine;
 struct uma_fence;
+struct uma_request;
 struct uma_result;
-struct uma_ticket;
 struct uma_usage;
 struct uma_vm;
 
@@ -87,6 +88,8 @@ struct uma_queue {
 	u32 max_job_tasks;
 	/** @timeout_ms: timeout of its jobs, 0 for the device's */
 	u32 timeout_ms;
+	/** @exempt: the device's timeout is no limit to @timeout_ms */
+	bool exempt;
 	/** @priority: &enum drm_uma_priority */
 	u32 priority;
 	/** @client_id: the core's number of the file that it belongs to */
@@ -97,16 +100,20 @@ struct uma_queue {
 	struct dma_fence *last;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
 	u32 batch;
-	/** @fence_context: of the fences of its jobs; the next is that of the fences that they wait with */
+	/** @fence_context: of its jobs' fences; the next is of the fences that they wait with */
 	u64 fence_context;
 	/** @fence_seqno: number of the last fence of a job; only run_job touches it */
 	u64 fence_seqno;
-	/** @wait_seqno: number of the last fence that a job waited with; under &uma_device.queues_lock */
+	/** @wait_seqno: of the last fence that a job waited with; under &uma_device.queues_lock */
 	u64 wait_seqno;
-	/** @reset_count: of its engines, added up, when it was created; see uma_queue_disturbed() */
+	/** @reset_count: of its engines, added up, when it was made: uma_queue_disturbed() */
 	u32 reset_count;
-	/** @waiting: turn that its first job waits for; under &uma_device.queues_lock */
-	struct uma_turn *waiting;
+	/** @waiting: request with which its next job waits; under &uma_device.queues_lock */
+	struct uma_request *waiting;
+	/** @preempted: request of one that was preempted; under &uma_device.queues_lock */
+	struct uma_request *preempted;
+	/** @begun: a job has had its engine and is not done; under &uma_device.queues_lock */
+	bool begun;
 	/** @closed: destroyed by its owner; jobs that have not started are cancelled */
 	bool closed;
 	/** @submitted: jobs taken */
@@ -192,8 +199,8 @@ struct uma_job {
 	struct uma_queue *queue;
 	/** @fence: allocated ahead of time, NULL once it is in use */
 	struct uma_fence *fence;
-	/** @ticket: what it waits for its turn with, allocated ahead of time */
-	struct uma_ticket *ticket;
+	/** @dispatch: what it waits for its engine with, allocated ahead of time */
+	struct uma_dispatch *dispatch;
 	/** @done: the fence that stands for the job on the engine, set by run_job */
 	struct dma_fence *done;
 	/** @tasks_addr: device address of the tasks */
@@ -206,6 +213,10 @@ struct uma_job {
 	ktime_t submitted;
 	/** @task_count: number of tasks */
 	u32 task_count;
+	/** @first_task: the first one that has not run, if it was preempted */
+	u32 first_task;
+	/** @run_ns: time that it had the engine before it was preempted */
+	u64 run_ns;
 	/** @dep_count: entries of @deps */
 	u32 dep_count;
 	/** @dep_next: the first of @deps that the scheduler has not asked for */
@@ -218,7 +229,7 @@ struct uma_job {
  * struct uma_done - a job that an engine is done with
  */
 struct uma_done {
-	/** @queue: queue; the job that holds it has not been signalled */
+	/** @queue: queue, with a reference */
 	struct uma_queue *queue;
 	/** @fence: fence, with a reference */
 	struct dma_fence *fence;
@@ -226,7 +237,7 @@ struct uma_done {
 	int error;
 	/** @number: number of the job in its queue */
 	u64 number;
-	/** @start: device timestamp of its begin, 0 if the device did not say */
+	/** @start: device timestamp of the begin of its last run, 0 if the device did not say */
 	u64 start;
 	/** @end: device timestamp of its end, 0 if the device did not say */
 	u64 end;
@@ -240,13 +251,33 @@ void uma_job_free(struct uma_job *job);
 void uma_engine_setup(struct uma_engine *engine);
 void uma_engine_poll(struct uma_engine *engine, bool irq);
 void uma_engine_push(struct uma_engine *engine);
-void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done);
+void uma_engine_preempt(struct uma_engine *engine, u64 seqno);
+void uma_engine_resume(struct uma_engine *engine, struct uma_job *job);
+void uma_engine_resume_work(struct work_struct *work);
+void uma_job_abandon(struct uma_engine *engine, struct uma_job *job);
+void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *done);
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done);
+
+struct uma_dispatch *uma_dispatch_alloc(void);
+void uma_dispatch_free(struct uma_dispatch *dispatch);
+struct dma_fence *uma_dispatch_wait(struct uma_engine *engine, struct uma_job *job);
+bool uma_dispatch_has_engine(const struct uma_dispatch *dispatch);
+void uma_dispatch_init(struct uma_engine *engine);
+void uma_dispatch_fini(struct uma_engine *engine);
+void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job);
+void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns, bool hung);
+void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue);
+void uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
+void uma_dispatch_abandoned(struct uma_engine *engine, struct uma_queue *queue);
+void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
+void uma_dispatch_signal(struct list_head *ready);
 
 int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* How long a job may hold on to what is being unbound, unless somebody says otherwise. */
 #define UMA_PREEMPT_MS		1000
+/* How long a job may run while others wait, unless somebody says otherwise. */
+#define UMA_TIME_SLICE_MS	10
 
 int uma_failure_error(enum uma_failure failure);
 void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure);
@@ -256,12 +287,13 @@ void uma_kick_work(struct work_struct *work);
 void uma_reset_work(struct work_struct *work);
 void uma_reset_request(struct uma_device *uma);
 void uma_reset_holders(struct uma_device *uma, u32 as);
+void uma_reset_running(struct uma_device *uma);
 int uma_reset_now(struct uma_device *uma, struct uma_engine *engine);
 void uma_reset_stop(struct uma_device *uma);
 void uma_reset_abort(struct uma_device *uma);
 void uma_reset_abort_held(struct uma_engine *engine);
 
-void uma_engine_count(struct uma_engine *engine, int error, u64 ns);
+void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns);
 
 int uma_ioctl_counters(struct drm_device *drm, void *data, struct drm_file *file);
 

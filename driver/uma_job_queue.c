@@ -13,7 +13,6 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"
-#include "uma_job_fair.h"
 #include "uma_vm.h"
 
 /*
@@ -153,10 +152,10 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 		queue->state.flags |= old.flags;
 		/* Banned does not hide that the device is lost. */
 		queue->state.status = max(state->status, old.status);
-		uma_turns_release(queue, &ready);
+		uma_dispatch_cancel(queue, &ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_turns_signal(&ready);
+	uma_dispatch_signal(&ready);
 }
 
 /**
@@ -172,10 +171,10 @@ void uma_queues_lost(struct uma_device *uma)
 	spin_lock_irqsave(&uma->queues_lock, flags);
 	list_for_each_entry(queue, &uma->queues, node) {
 		queue->state.status = DRM_UMA_QUEUE_LOST;
-		uma_turns_release(queue, &ready);
+		uma_dispatch_cancel(queue, &ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_turns_signal(&ready);
+	uma_dispatch_signal(&ready);
 }
 
 static void uma_queue_close(struct uma_queue *queue)
@@ -185,9 +184,9 @@ static void uma_queue_close(struct uma_queue *queue)
 
 	spin_lock_irq(&uma->queues_lock);
 	queue->closed = true;
-	uma_turns_release(queue, &ready);
+	uma_dispatch_cancel(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
-	uma_turns_signal(&ready);
+	uma_dispatch_signal(&ready);
 	uma_queue_put(queue);
 }
 
@@ -352,7 +351,8 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 	completed = atomic64_read(&queue->completed);
 	/*
 	 * In this order: who sees a job as completed also sees what it did to
-	 * the queue, and never more jobs completed than submitted.
+	 * the queue, and never more jobs completed than submitted. Pairs with
+	 * uma_job_signal().
 	 */
 	smp_rmb();
 	spin_lock_irq(&uma->queues_lock);

@@ -104,6 +104,8 @@ void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure)
 	engine->failure = failure;
 	if (failure == UMA_FAILURE_TIMEOUT)
 		engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
+	/* The engine knows what is left of one that was preempted, everybody else all of it. */
+	engine->result.task_index += engine->job->first_task;
 }
 
 /* Find out how the job on an engine is doing. */
@@ -184,7 +186,7 @@ static void uma_engine_give_up(struct uma_engine *engine)
 	state.task_index = engine->result.task_index;
 	state.tasks_addr = engine->job->tasks_addr;
 	state.error = -error;
-	uma_engine_take(engine, error, &done);
+	uma_engine_detach(engine, error, &done);
 	spin_unlock_irq(&engine->lock);
 
 	/* Before the fence: who sees that can ask the queue for the reason. */
@@ -202,7 +204,7 @@ static void uma_engine_abort(struct uma_engine *engine, bool held_only)
 
 	spin_lock_irq(&engine->lock);
 	if (engine->job && !(held_only && engine->state != UMA_ENGINE_HELD))
-		uma_engine_take(engine, -ENODEV, &done);
+		uma_engine_detach(engine, -ENODEV, &done);
 	spin_unlock_irq(&engine->lock);
 	if (done.fence)
 		uma_engine_signal(engine, &done);
@@ -234,8 +236,9 @@ void uma_reset_abort(struct uma_device *uma)
 }
 
 /*
- * Let the other engines finish, each as long as its job may run: what a job has done cannot be
- * undone and is not done again. But who knows what a device still gets done that is broken.
+ * Let the other engines finish, or stop between two tasks, each as long as its job may run:
+ * what a job has done cannot be undone and is not done again. But who knows what a device
+ * still gets done that is broken.
  */
 static void uma_reset_drain(struct uma_device *uma)
 {
@@ -243,6 +246,8 @@ static void uma_reset_drain(struct uma_device *uma)
 	ktime_t end = ktime_add_ms(ktime_get(), UMA_BROKEN_DRAIN_MS);
 	struct uma_engine *engine;
 
+	uma_for_each_engine(uma, engine)
+		uma_engine_preempt(engine, 0);
 	for (;;) {
 		running = false;
 		uma_for_each_engine(uma, engine)
@@ -373,7 +378,8 @@ void uma_kick_work(struct work_struct *work)
 
 	cookie = dma_fence_begin_signalling();
 	WRITE_ONCE(uma->starved, false);
-	smp_mb(); /* who is still starved says so again */
+	/* Who is still starved says so again: pairs with uma_engine_push(). */
+	smp_mb();
 	uma_for_each_engine(uma, engine)
 		uma_engine_push(engine);
 	dma_fence_end_signalling(cookie);
@@ -502,6 +508,33 @@ static void uma_reset_ordered(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
+static void uma_reset_order(struct uma_device *uma, struct uma_engine *engine)
+{
+	struct uma_reset_order order = { .uma = uma, .engine = engine };
+
+	INIT_WORK_ONSTACK(&order.work, uma_reset_ordered);
+	queue_work(uma->reset_wq, &order.work);
+	flush_work(&order.work);
+	destroy_work_on_stack(&order.work);
+}
+
+/**
+ * uma_reset_running - reset the engines that still have a job
+ * @uma: device that no job is pushed to
+ *
+ * These jobs are -ECANCELED; nobody is banned.
+ */
+void uma_reset_running(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+
+	uma_for_each_engine(uma, engine)
+		if (READ_ONCE(engine->state) == UMA_ENGINE_RUNNING)
+			uma_reset_order(uma, engine);
+	/* Those that were being given up already. */
+	flush_workqueue(uma->reset_wq);
+}
+
 /**
  * uma_reset_now - reset an engine or the device, because the administrator says so
  * @uma: device, which the caller keeps from going
@@ -513,16 +546,12 @@ static void uma_reset_ordered(struct work_struct *work)
  */
 int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
 {
-	struct uma_reset_order order = { .uma = uma, .engine = engine };
 	int ret;
 
 	ret = uma_pm_get(uma);
 	if (ret)
 		return ret;
-	INIT_WORK_ONSTACK(&order.work, uma_reset_ordered);
-	queue_work(uma->reset_wq, &order.work);
-	flush_work(&order.work);
-	destroy_work_on_stack(&order.work);
+	uma_reset_order(uma, engine);
 	uma_pm_put(uma);
 	return READ_ONCE(uma->lost) ? -ENODEV : 0;
 }

@@ -3,10 +3,11 @@
  * Jobs on their way through an engine: from the scheduler onto the ring, and
  * from the completion record to the fence.
  *
- * The last that the scheduler waits for before it calls run_job is the job's
- * turn, and there is no other turn until the fence of the job has signalled: an
- * engine has at most one job. It stays in &uma_engine.job from run_job to
- * uma_engine_take(), after which it is signalled. The scheduler's own timeout is
+ * The last that the scheduler waits for before it calls run_job is that the job is
+ * dispatched, and no other is until the engine has been released: it has at most one
+ * job. It stays in &uma_engine.job from run_job to uma_engine_detach(), after which it is
+ * signalled, or until it is preempted; uma_engine_resume() brings it back then,
+ * and the scheduler hears of neither. The scheduler's own timeout is
  * not in use: recovery happens behind its back, before the fence signals, so it
  * never has to be stopped.
  */
@@ -22,14 +23,13 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"
-#include "uma_job_fair.h"
 #include "uma_pm.h"
 #include "uma_show.h"
 #include "uma_trace.h"
 #include "uma_vm.h"
 
-/* One for the job that runs and one for a job that goes without the engine. */
-#define UMA_SCHED_CREDITS	2
+/* Jobs that are not done: what is preempted is, too, and dispatching limits what runs. */
+#define UMA_SCHED_CREDITS	INT_MAX
 
 static u32 uma_engine_reg(const struct uma_engine *engine, u32 reg)
 {
@@ -50,7 +50,8 @@ void uma_engine_setup(struct uma_engine *engine)
 	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RING_BASE_LO), engine->ring_dma);
 	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RECORD_BASE_LO), engine->records_dma);
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_ORDER), engine->ring_order);
-	wmb(); /* the ring is empty before the engine may look */
+	/* The ring is empty before the engine may look; pairs with its read of the ring after CTRL. */
+	wmb();
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_CTRL), UMA_ENG_ENABLE);
 }
 
@@ -59,7 +60,8 @@ static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int
 	if (error)
 		dma_fence_set_error(fence, error);
 	atomic64_inc(&queue->completed);
-	smp_wmb(); /* the count is right for whoever sees the fence */
+	/* The count is right for who sees the fence; pairs with uma_ioctl_queue_state(). */
+	smp_wmb();
 	/* What uma_submit_push() took. Whoever sees the fence may let go of the queue. */
 	uma_pm_put(queue->uma);
 	dma_fence_signal(fence);
@@ -76,37 +78,28 @@ static u64 uma_engine_time(struct uma_engine *engine, int error)
 	return min(ns, wall);
 }
 
-/**
- * uma_engine_take - take the job away from an engine that is done with it
- * @engine: engine with a job, its lock held
- * @error: 0 or what goes into the fence
- * @done: out: what uma_engine_signal() needs
- *
- * Whoever takes it signals it: that is what makes sure that it happens once.
- */
-void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done)
+/* Account for the time that an engine has had its job. */
+static void uma_engine_account(struct uma_engine *engine, bool ended, int error)
+{
+	u64 ns = uma_engine_time(engine, error);
+	struct uma_job *job = engine->job;
+	struct uma_usage *usage = job->queue->usage;
+
+	atomic64_add(ns, &usage->ns[engine->info.engine_class]);
+	/* A device that lies does not get faster by it. */
+	atomic64_add(min(engine->result.cycles,
+			 mul_u64_u32_div(ns, engine->info.clock_max_mhz, 1000)),
+		     &usage->cycles[engine->info.engine_class]);
+	uma_engine_count(engine, ended, error, ns);
+	uma_dispatch_charge(engine, job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
+	job->run_ns += ns;
+}
+
+/* The engine has no job any more. */
+static void uma_engine_clear(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
-	u64 ns = uma_engine_time(engine, error);
 
-	lockdep_assert_held(&engine->lock);
-
-	done->queue = engine->job->queue;
-	done->fence = engine->job->done;
-	done->error = error;
-	done->number = engine->job->number;
-	done->start = engine->started ? engine->result.start : 0;
-	done->end = engine->started ? engine->result.end : 0;
-	if (engine->started) {
-		atomic64_add(ns, &done->queue->usage->ns[engine->info.engine_class]);
-		/* A device that lies does not get faster by it. */
-		atomic64_add(min(engine->result.cycles,
-				 mul_u64_u32_div(ns, engine->info.clock_max_mhz, 1000)),
-			     &done->queue->usage->cycles[engine->info.engine_class]);
-		uma_engine_count(engine, error, ns);
-		uma_turns_charge(engine, engine->job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
-	}
-	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, engine->job, error);
 	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
 	if (engine->as >= 0 && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
 		queue_work(uma->reset_wq, &uma->kick_work);
@@ -118,19 +111,89 @@ void uma_engine_take(struct uma_engine *engine, int error, struct uma_done *done
 }
 
 /**
- * uma_engine_signal - tell the world about a job that is done
- * @engine: engine that it was taken from
- * @done: what uma_engine_take() gave
+ * uma_engine_detach - take the job away from an engine that is done with it
+ * @engine: engine with a job, its lock held
+ * @error: 0 or what goes into the fence
+ * @done: out: what uma_engine_signal() needs
  *
- * The scheduler may free the job, and with it the queue, from here on. It is the
- * next one's turn. Callable from interrupts.
+ * Whoever detaches it signals it: that is what makes sure that it happens once.
+ */
+void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *done)
+{
+	struct uma_job *job = engine->job;
+
+	lockdep_assert_held(&engine->lock);
+
+	kref_get(&job->queue->ref);
+	done->queue = job->queue;
+	done->fence = job->done;
+	done->error = error;
+	done->number = job->number;
+	if (engine->started)
+		uma_engine_account(engine, true, error);
+	done->start = engine->started ? engine->result.start : 0;
+	done->end = engine->started ? engine->result.end : 0;
+	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
+	uma_engine_clear(engine);
+}
+
+/**
+ * uma_engine_signal - tell the world about a job that is done
+ * @engine: engine that it was on
+ * @done: what uma_engine_detach() gave
+ *
+ * The scheduler may free the job from here on, and the next one is dispatched. Callable
+ * from interrupts.
  */
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 {
 	trace_uma_job_done(engine, done);
 	uma_job_signal(done->queue, done->fence, done->error);
 	dma_fence_put(done->fence);
-	uma_turns_next(engine);
+	uma_dispatch_release(engine, done->queue);
+	uma_queue_put(done->queue);
+}
+
+/**
+ * uma_job_abandon - end a job that was preempted and will not get its engine back
+ * @engine: engine of a lost device
+ * @job: job
+ */
+void uma_job_abandon(struct uma_engine *engine, struct uma_job *job)
+{
+	const struct uma_done done = {
+		.queue = job->queue, .fence = job->done, .error = -ENODEV, .number = job->number,
+	};
+
+	kref_get(&done.queue->ref);
+	trace_uma_job_done(engine, &done);
+	uma_job_signal(done.queue, done.fence, done.error);
+	dma_fence_put(done.fence);
+	uma_dispatch_abandoned(engine, done.queue);
+	uma_queue_put(done.queue);
+}
+
+/* Take the job off the engine, which has stopped between two of its tasks. */
+static struct uma_job *uma_engine_preempted(struct uma_engine *engine)
+{
+	struct uma_job *job = engine->job;
+
+	uma_engine_account(engine, false, 0);
+	job->first_task += engine->result.task_index;
+	engine->preemptions++;
+	trace_uma_job_preempt(engine, job);
+	uma_coredump_event(engine, UMA_DUMP_EVENT_PREEMPT, job, 0);
+	uma_engine_clear(engine);
+	return job;
+}
+
+/* Does what the engine says about a job that it stopped make sense? */
+static bool uma_engine_stopped_well(const struct uma_engine *engine)
+{
+	const struct uma_job *job = engine->job;
+	u32 done = engine->result.task_index;
+
+	return engine->uma->preempts && done && done < job->task_count - job->first_task;
 }
 
 /**
@@ -143,6 +206,7 @@ void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 void uma_engine_poll(struct uma_engine *engine, bool irq)
 {
 	struct uma_device *uma = engine->uma;
+	struct uma_job *preempted = NULL;
 	struct uma_done done = {};
 	struct uma_record *rec;
 	unsigned long flags;
@@ -155,8 +219,12 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 	    uma_record_read(rec, engine->seqno, &engine->result)) {
 		if (!irq)
 			engine->missed++;
-		if (engine->result.reason == UMA_FAULT_NONE) {
-			uma_engine_take(engine, 0, &done);
+		if (engine->result.preempted && !uma_engine_stopped_well(engine))
+			engine->result.reason = UMA_FAULT_INTERNAL;
+		if (engine->result.reason == UMA_FAULT_NONE && engine->result.preempted) {
+			preempted = uma_engine_preempted(engine);
+		} else if (engine->result.reason == UMA_FAULT_NONE) {
+			uma_engine_detach(engine, 0, &done);
 		} else {
 			uma_engine_fail(engine, UMA_FAILURE_FAULT);
 			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
@@ -165,7 +233,28 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 	spin_unlock_irqrestore(&engine->lock, flags);
 	if (done.fence)
 		uma_engine_signal(engine, &done);
+	if (preempted)
+		uma_dispatch_requeue(engine, preempted);
 	dma_fence_end_signalling(cookie);
+}
+
+/**
+ * uma_engine_preempt - have an engine stop between two tasks of its job
+ * @engine: engine
+ * @seqno: number of the job on the ring, 0: whichever runs
+ *
+ * Callable from interrupts. Where the engine cannot, or the job is about to end, nothing happens.
+ */
+void uma_engine_preempt(struct uma_engine *engine, u64 seqno)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	if (engine->uma->preempts && engine->state == UMA_ENGINE_RUNNING &&
+	    (!seqno || engine->seqno == seqno))
+		uma_write64(engine->uma, uma_engine_reg(engine, UMA_ENG_PREEMPT_LO),
+			    engine->seqno);
+	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
 /**
@@ -180,11 +269,13 @@ void uma_engine_push(struct uma_engine *engine)
 	struct uma_device *uma = engine->uma;
 	struct uma_queue *queue;
 	struct uma_job *job;
-	u32 timeout;
+	u64 stamps;
+	u32 limit;
+	s64 left;
 	int as;
 
 	mutex_lock(&uma->hw_lock);
-	/* With the lock held nobody but us, or who finds the device lost, changes one that is held. */
+	/* With the lock held only we, and who finds the device lost, change one that is held. */
 	if (READ_ONCE(engine->state) != UMA_ENGINE_HELD || uma->resetting || uma->asleep ||
 	    uma->lost)
 		goto out;
@@ -196,7 +287,8 @@ void uma_engine_push(struct uma_engine *engine)
 	as = uma_mmu_get_as_confirmed(queue->vm);
 	if (as == -EBUSY) {
 		WRITE_ONCE(uma->starved, true);
-		smp_mb(); /* try again: who gives a slot back from now on sees it */
+		/* Who gives a slot back from now on sees that: pairs with uma_slots_put(). */
+		smp_mb();
 		as = uma_mmu_get_as_confirmed(queue->vm);
 	}
 	if (as < 0) {
@@ -204,23 +296,32 @@ void uma_engine_push(struct uma_engine *engine)
 			uma_reset_request(uma);
 		goto out;
 	}
-	timeout = queue->timeout_ms ?: READ_ONCE(uma->job_timeout_ms);
+	limit = READ_ONCE(uma->job_timeout_ms);
+	if (queue->timeout_ms && (queue->exempt || queue->timeout_ms < limit))
+		limit = queue->timeout_ms;
+	left = max_t(s64, 0, mul_u32_u32(limit, NSEC_PER_MSEC) - job->run_ns);
+	stamps = job->stamps_addr ?
+		job->stamps_addr + (u64)job->first_task * sizeof(struct uma_task_stamp) : 0;
 
 	spin_lock_irq(&engine->lock);
 	engine->as = as;
 	engine->started = ktime_get();
-	engine->deadline = ktime_add_ms(engine->started, timeout);
+	engine->deadline = ktime_add_ns(engine->started, left);
 	engine->result = (struct uma_result) { .slot = UMA_FAULT_NO_SLOT };
 	uma_ring_write(&engine->ring[uma_ring_index(engine->tail, engine->ring_order)],
-		       job->tasks_addr, job->task_count, as, ++engine->seqno, job->stamps_addr);
+		       job->tasks_addr + (u64)job->first_task * UMA_TASK_SIZE,
+		       job->task_count - job->first_task, as, ++engine->seqno, stamps);
 	engine->tail++;
 	engine->state = UMA_ENGINE_RUNNING;
 	trace_uma_job_run(engine, job);
 	uma_coredump_event(engine, UMA_DUMP_EVENT_RUN, job, 0);
-	wmb(); /* the entry is there before the doorbell rings */
+	/* The entry is there before the doorbell rings; pairs with the engine's read after TAIL. */
+	wmb();
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_TAIL), engine->tail);
+	if (uma->preempts)
+		uma_dispatch_start(engine, job);
 	spin_unlock_irq(&engine->lock);
-	uma_engine_watch_start(engine, timeout);
+	uma_engine_watch_start(engine, div_u64(left, NSEC_PER_MSEC));
 out:
 	mutex_unlock(&uma->hw_lock);
 }
@@ -237,7 +338,7 @@ static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
 		job->deps[job->dep_next++] = NULL;
 		return fence;
 	}
-	return uma_ticket_wait(engine, job);
+	return uma_dispatch_wait(engine, job);
 }
 
 static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
@@ -246,16 +347,16 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	struct uma_job *job = to_uma_job(sched_job);
 	struct uma_device *uma = engine->uma;
 	struct dma_fence *fence;
-	bool cookie, turn;
+	bool cookie, dispatched;
 	int error;
 
 	cookie = dma_fence_begin_signalling();
 	fence = uma_fence_init(job->fence, engine, job->queue);
 	job->fence = NULL;
 
-	turn = uma_ticket_holds(job->ticket);
+	dispatched = uma_dispatch_has_engine(job->dispatch);
 	error = uma_queue_error(job->queue);
-	if (error || !turn) {
+	if (error || !dispatched) {
 		const struct uma_done done = {
 			.queue = job->queue, .fence = fence, .error = error, .number = job->number,
 		};
@@ -263,8 +364,8 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 		trace_uma_job_done(engine, &done);
 		WARN_ON(!error && job->task_count);
 		uma_job_signal(job->queue, fence, error);
-		if (turn)
-			uma_turns_next(engine);
+		if (dispatched)
+			uma_dispatch_release(engine, job->queue);
 		goto out;
 	}
 
@@ -283,6 +384,58 @@ out:
 	return fence;
 }
 
+/**
+ * uma_engine_resume - give an engine back to a job that was preempted
+ * @engine: engine, which the job has been dispatched to
+ * @job: job
+ *
+ * Callable from interrupts.
+ */
+void uma_engine_resume(struct uma_engine *engine, struct uma_job *job)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->lock, flags);
+	WARN_ON(engine->job);
+	engine->job = job;
+	engine->state = UMA_ENGINE_HELD;
+	spin_unlock_irqrestore(&engine->lock, flags);
+	queue_work(engine->sched.submit_wq, &engine->resume_work);
+}
+
+/**
+ * uma_engine_resume_work - as run_job, for a job that was preempted
+ * @work: &uma_engine.resume_work
+ *
+ * Runs neither beside run_job nor beside free_job, which are on the same workqueue.
+ */
+void uma_engine_resume_work(struct work_struct *work)
+{
+	struct uma_engine *engine = container_of(work, struct uma_engine, resume_work);
+	struct drm_gpu_scheduler *sched = &engine->sched;
+	struct uma_job *job;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	spin_lock_irq(&engine->lock);
+	job = engine->job;
+	spin_unlock_irq(&engine->lock);
+	if (job) {
+		/*
+		 * The scheduler frees jobs in the order in which it ran them. Those that
+		 * are done since this one ran last shall not stay until it is.
+		 */
+		spin_lock(&sched->job_list_lock);
+		list_move_tail(&job->base.list, &sched->pending_list);
+		spin_unlock(&sched->job_list_lock);
+	}
+	uma_engine_push(engine);
+	/* As in run_job. */
+	if (READ_ONCE(engine->uma->lost))
+		uma_reset_abort_held(engine);
+	dma_fence_end_signalling(cookie);
+}
+
 /* Never called: no timeout is set, see above. */
 static enum drm_gpu_sched_stat uma_sched_timedout_job(struct drm_sched_job *sched_job)
 {
@@ -299,7 +452,7 @@ void uma_job_free(struct uma_job *job)
 	while (job->dep_next < job->dep_count)
 		dma_fence_put(job->deps[job->dep_next++]);
 	uma_fence_discard(job->fence);
-	uma_ticket_free(job->ticket);
+	uma_dispatch_free(job->dispatch);
 	uma_queue_put(job->queue);
 	kvfree(job->deps);
 	kfree(job);
@@ -319,8 +472,11 @@ static const struct drm_sched_backend_ops uma_sched_ops = {
 
 static void uma_sched_fini(struct drm_device *drm, void *sched)
 {
+	struct uma_engine *engine = container_of(sched, struct uma_engine, sched);
+
 	/* Queues hold the device, and jobs hold queues: there are none. */
-	uma_turns_fini(container_of(sched, struct uma_engine, sched));
+	uma_dispatch_fini(engine);
+	cancel_work_sync(&engine->resume_work);
 	drm_sched_fini(sched);
 }
 
@@ -345,7 +501,7 @@ int uma_sched_init(struct uma_device *uma)
 			.dev = uma->drm.dev,
 		};
 
-		uma_turns_init(engine);
+		uma_dispatch_init(engine);
 		ret = drm_sched_init(&engine->sched, &args);
 		if (ret)
 			return ret;

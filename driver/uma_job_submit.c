@@ -14,7 +14,6 @@
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"
-#include "uma_job_fair.h"
 #include "uma_pm.h"
 #include "uma_trace.h"
 
@@ -153,8 +152,8 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 	job->fence = uma_fence_alloc();
 	if (!job->fence)
 		goto err_job;
-	job->ticket = uma_ticket_alloc();
-	if (!job->ticket)
+	job->dispatch = uma_dispatch_alloc();
+	if (!job->dispatch)
 		goto err_fence;
 	/* By its buffers it may depend on each job before it. */
 	deps = args->syncs.count + (args->bos.count ? i : 0);
@@ -174,7 +173,7 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 
 err_deps:
 	kvfree(job->deps);
-	uma_ticket_free(job->ticket);
+	uma_dispatch_free(job->dispatch);
 err_fence:
 	uma_fence_discard(job->fence);
 err_job:

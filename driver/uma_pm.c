@@ -24,8 +24,8 @@
 
 /* How long there may be nothing to do before power is switched off. */
 #define UMA_AUTOSUSPEND_MS	100
-/* How long a system that goes to sleep waits for the jobs on the engines. */
-#define UMA_SLEEP_DRAIN_MS	30000
+/* How long a system that goes to sleep waits for jobs to end, or to stop between two tasks. */
+#define UMA_SLEEP_DRAIN_MS	5000
 
 static void uma_pm_trace(struct uma_device *uma, const char *state)
 {
@@ -303,26 +303,32 @@ static void uma_pm_wake(struct uma_device *uma)
 }
 
 /*
- * Nobody submits any more. Jobs on the engines run to their end, or into their
- * timeout, and are recovered from as always; those that wait stay where they
- * are. If a job may run for longer than a system can be asked to wait, the
- * system stays awake: no job is lost.
+ * Nobody submits any more. Jobs on the engines stop between two of their tasks and are
+ * continued when the system is awake, or run to their end where engines cannot do that, or
+ * into their timeout; those that wait stay where they are. What the engines are not done
+ * with when a system cannot be asked to wait any longer is lost: it is not known
+ * what it has written, so it cannot run again.
  */
 static int uma_pm_suspend(struct device *dev)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
 	ktime_t end = ktime_add_ms(ktime_get(), UMA_SLEEP_DRAIN_MS);
+	struct uma_engine *engine;
 
 	mutex_lock(&uma->hw_lock);
 	uma->asleep = true;
 	uma->powered_later = uma->powered;
 	mutex_unlock(&uma->hw_lock);
 
+	uma_for_each_engine(uma, engine)
+		uma_engine_preempt(engine, 0);
 	while (!uma_pm_drained(uma)) {
-		if (pm_wakeup_pending() || ktime_after(ktime_get(), end)) {
+		if (pm_wakeup_pending()) {
 			uma_pm_wake(uma);
 			return -EBUSY;
 		}
+		if (ktime_after(ktime_get(), end))
+			uma_reset_running(uma);
 		usleep_range(1000, 5000);
 	}
 	/* Whatever recovery is under way ends first. */

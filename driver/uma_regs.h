@@ -184,7 +184,7 @@
 #define UMA_MAX_CAPS			48
 
 /* Flags of a completion record */
-#define UMA_RECORD_PREEMPTED		BIT(0)	/* stopped before task task_index, see UMA_ENG_PREEMPT */
+#define UMA_RECORD_PREEMPTED		BIT(0)	/* stopped before the task at task_index */
 
 /* Flags of a ring entry */
 #define UMA_RING_STAMPS			BIT(0)	/* write a struct uma_task_stamp for each task */

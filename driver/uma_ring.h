@@ -31,6 +31,8 @@ struct uma_result {
 	u32 slot;
 	/** @task_index: task */
 	u32 task_index;
+	/** @preempted: it stopped before this task */
+	bool preempted;
 	/** @tasks: tasks that ended without a fault */
 	u64 tasks;
 	/** @tiles: tiles */
@@ -99,7 +101,7 @@ static inline bool uma_record_read(const struct uma_record *rec, u64 seqno,
 {
 	if (le64_to_cpu(READ_ONCE(rec->seqno)) != seqno)
 		return false;
-	/* The device writes the number last. */
+	/* The device writes the number last: pairs with its write barrier before that. */
 	dma_rmb();
 	res->start = le64_to_cpu(rec->start);
 	res->end = le64_to_cpu(rec->end);
@@ -107,6 +109,7 @@ static inline bool uma_record_read(const struct uma_record *rec, u64 seqno,
 	res->reason = le32_to_cpu(rec->reason);
 	res->slot = le32_to_cpu(rec->slot);
 	res->task_index = le32_to_cpu(rec->task_index);
+	res->preempted = le32_to_cpu(rec->flags) & UMA_RECORD_PREEMPTED;
 	res->tasks = le64_to_cpu(rec->tasks);
 	res->tiles = le64_to_cpu(rec->tiles);
 	res->macs = le64_to_cpu(rec->macs);

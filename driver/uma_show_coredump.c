@@ -528,7 +528,8 @@ void uma_coredump_job(struct uma_engine *engine)
 
 	spin_lock_irq(&engine->lock);
 	fault = engine->failure == UMA_FAILURE_FAULT;
-	bad = engine->state == UMA_ENGINE_FAILED && (fault || engine->failure == UMA_FAILURE_TIMEOUT);
+	bad = engine->state == UMA_ENGINE_FAILED &&
+	      (fault || engine->failure == UMA_FAILURE_TIMEOUT);
 	spin_unlock_irq(&engine->lock);
 	/* It may have been taken before its engine did not come back. */
 	if (!bad || !dump || (READ_ONCE(dump->state) == UMA_COREDUMP_TAKEN &&

@@ -59,6 +59,7 @@ static DEVICE_ATTR_RW(name)
 
 UMA_SYSFS_MS(job_timeout_ms);
 UMA_SYSFS_MS(preempt_timeout_ms);
+UMA_SYSFS_MS(time_slice_ms);
 
 static ssize_t power_mode_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -152,6 +153,7 @@ UMA_SYSFS_RO(wedged, "%d", READ_ONCE(uma->lost));
 static struct attribute *uma_attrs[] = {
 	&dev_attr_job_timeout_ms.attr,
 	&dev_attr_preempt_timeout_ms.attr,
+	&dev_attr_time_slice_ms.attr,
 	&dev_attr_power_mode.attr,
 	&dev_attr_npu_busy_time_us.attr,
 	&dev_attr_busy_percent.attr,
@@ -208,6 +210,11 @@ static u64 uma_sysfs_engine_resets(struct uma_engine *engine)
 	return READ_ONCE(engine->resets);
 }
 
+static u64 uma_sysfs_engine_preemptions(struct uma_engine *engine)
+{
+	return READ_ONCE(engine->preemptions);
+}
+
 static u64 uma_sysfs_engine_clock(struct uma_engine *engine)
 {
 	return engine->info.clock_max_mhz;
@@ -221,6 +228,7 @@ static const struct {
 	{ "jobs", uma_sysfs_engine_jobs },
 	{ "faults", uma_sysfs_engine_faults },
 	{ "timeouts", uma_sysfs_engine_timeouts },
+	{ "preemptions", uma_sysfs_engine_preemptions },
 	{ "resets", uma_sysfs_engine_resets },
 	{ "clock_max_mhz", uma_sysfs_engine_clock },
 };

@@ -150,17 +150,18 @@ static void uma_counters_add(struct drm_uma_counters *sum, const struct drm_uma_
 }
 
 /**
- * uma_engine_count - account for a job
+ * uma_engine_count - account for what an engine did of its job
  * @engine: engine that the job was on, its lock held
+ * @ended: that was the rest of it
  * @error: error of the job's fence
  * @ns: time that it was on the engine
  */
-void uma_engine_count(struct uma_engine *engine, int error, u64 ns)
+void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns)
 {
 	const struct uma_result *result = &engine->result;
 	struct uma_queue *queue = engine->job->queue;
 	const struct drm_uma_counters job = {
-		.jobs = !error,
+		.jobs = ended && !error,
 		.tasks = result->tasks,
 		.tiles = result->tiles,
 		.macs = result->macs,
@@ -169,8 +170,9 @@ void uma_engine_count(struct uma_engine *engine, int error, u64 ns)
 		.tlb_misses = result->tlb_misses,
 		.busy_ns = ns,
 		.stall_ns = min(result->stall_ns, ns),
-		.wait_ns = max_t(s64, 0, ktime_to_ns(ktime_sub(engine->started,
-							       engine->job->submitted))),
+		.wait_ns = engine->job->first_task ? 0 :
+			max_t(s64, 0, ktime_to_ns(ktime_sub(engine->started,
+							    engine->job->submitted))),
 		.faults = engine->failure == UMA_FAILURE_FAULT,
 		.timeouts = engine->failure == UMA_FAILURE_TIMEOUT,
 	};

@@ -67,6 +67,37 @@ TRACE_EVENT(uma_job_run,
 		      __entry->task_count)
 );
 
+TRACE_EVENT(uma_job_preempt,
+	    TP_PROTO(struct uma_engine *engine, const struct uma_job *job),
+	    TP_ARGS(engine, job),
+	    TP_STRUCT__entry(__string(device, dev_name(engine->uma->drm.dev))
+			     __string(engine, engine->name)
+			     __field(pid_t, pid)
+			     __field(u32, queue)
+			     __field(u32, next)
+			     __field(u32, task_count)
+			     __field(u64, number)
+			     __field(u64, seqno)
+			     __field(u64, start)
+			     __field(u64, end)
+	    ),
+	    TP_fast_assign(__assign_str(device);
+			   __assign_str(engine);
+			   __entry->pid = job->queue->pid;
+			   __entry->queue = job->queue->state.queue_id;
+			   __entry->next = job->first_task;
+			   __entry->task_count = job->task_count;
+			   __entry->number = job->number;
+			   __entry->seqno = job->done->seqno;
+			   __entry->start = engine->result.start;
+			   __entry->end = engine->result.end;
+	    ),
+	    TP_printk("dev=%s engine=%s pid=%d queue=%u number=%llu seqno=%llu start=%llu end=%llu next=%u tasks=%u",
+		      __get_str(device), __get_str(engine), __entry->pid, __entry->queue,
+		      __entry->number, __entry->seqno, __entry->start, __entry->end,
+		      __entry->next, __entry->task_count)
+);
+
 TRACE_EVENT(uma_job_done,
 	    TP_PROTO(struct uma_engine *engine, const struct uma_done *done),
 	    TP_ARGS(engine, done),

@@ -288,7 +288,7 @@ static void check_history(struct coredump_fixture *self, const struct uma_dump_j
 	ASSERT_EQ(0, size % sizeof(*e));
 	for (i = 0; i < size / sizeof(*e); i++) {
 		EXPECT_GE(e[i].type, UMA_DUMP_EVENT_RUN);
-		EXPECT_LE(e[i].type, UMA_DUMP_EVENT_RESET);
+		EXPECT_LE(e[i].type, UMA_DUMP_EVENT_PREEMPT);
 		EXPECT_EQ(0, e[i].pad);
 		EXPECT_LE(e[i].boottime_ns, header(self)->boottime_ns + 60000000000ull);
 		if (i)

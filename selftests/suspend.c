@@ -170,6 +170,85 @@ TEST_F_TIMEOUT(suspend, jobs_queued_and_running, 300)
 	EXPECT_TRUE(device_becomes(self->node, "power/runtime_status", "suspended"));
 }
 
+#define ADDS	400u
+
+static __u32 queue_patient(struct client *c, __u32 timeout_ms)
+{
+	struct drm_uma_queue_create args = {
+		.vm_id = c->vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = timeout_ms,
+	};
+	__u32 queue;
+
+	ASSERT_EQ(0, queue_create_try(c->fd, &args, &queue));
+	return queue;
+}
+
+/* A job that would keep the system awake for long stops between two tasks, and is continued. */
+TEST_F_TIMEOUT(suspend, long_job, 300)
+{
+	struct uma_elementwise_params add = { .func = htole32(UMA_BINARY_ADD) };
+	struct buf tasks, data;
+	struct client c;
+	unsigned int i;
+	__u32 done;
+
+	instance_set(&self->in, "enabled", "0");
+	instance_set(&self->in, "task_us", "50000");
+	instance_enable(&self->in);
+	self->node = self->in.node;
+	client_open_named(&c, self->node);
+	client_buf(&c, &tasks, ADDS * UMA_TASK_SIZE);
+	client_buf(&c, &data, PAGE);
+	data.f32[0] = 0;
+	data.f32[1] = 1;
+	for (i = 0; i < ADDS; i++) {
+		task_init(&tasks.task[i], UMA_OP_BINARY,
+			  1u << UMA_SLOT_DST | 1u << UMA_SLOT_A | 1u << UMA_SLOT_B);
+		memcpy(tasks.task[i].params, &add, sizeof(add));
+		task_vector(&tasks.task[i], UMA_SLOT_DST, UMA_DTYPE_F32, data.va, 1);
+		task_vector(&tasks.task[i], UMA_SLOT_A, UMA_DTYPE_F32, data.va, 1);
+		task_vector(&tasks.task[i], UMA_SLOT_B, UMA_DTYPE_F32, data.va + 4, 1);
+	}
+	/* 20 seconds and more, with a ceiling that it never comes near to. */
+	done = client_start(&c, queue_patient(&c, 600000), tasks.va, ADDS);
+	while (!*(volatile float *)data.f32)
+		usleep(1000);
+	go_to_sleep();
+	EXPECT_EQ(0, syncobj_status(c.fd, done));
+	EXPECT_LT(*(volatile float *)data.f32, (float)ADDS);
+	EXPECT_EQ(1, syncobj_result(c.fd, done));
+	EXPECT_TRUE(data.f32[0] == (float)ADDS);
+	EXPECT_EQ(0, device_number(self->node, "reset_count"));
+	client_close(&c);
+}
+
+/* One that does not stop is not waited for: it is lost, its queue goes on, and the system sleeps. */
+TEST_F(suspend, endless_job)
+{
+	struct drm_uma_queue_state state;
+	__u32 queue, done, behind;
+	struct client c;
+	struct buf tasks;
+
+	client_open_named(&c, self->node);
+	client_buf(&c, &tasks, PAGE);
+	task_nop(tasks.task);
+	queue = queue_patient(&c, 600000);
+	ASSERT_TRUE(emu_knob(self->node, "hang_next", "2"));
+	done = client_start(&c, queue, tasks.va, 1);
+	behind = client_start(&c, queue, tasks.va, 1);
+	ASSERT_TRUE(hang_begins(self->in.node));
+	go_to_sleep();
+	EXPECT_EQ(-ECANCELED, syncobj_result(c.fd, done));
+	EXPECT_EQ(1, syncobj_result(c.fd, behind));
+	queue_state(c.fd, queue, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
+	EXPECT_EQ(DRM_UMA_QUEUE_INNOCENT, state.flags);
+	EXPECT_EQ(1, device_number(self->node, "reset_count"));
+	client_close(&c);
+}
+
 /* A job that never ends runs into its timeout; the system sleeps all the same. */
 TEST_F(suspend, hanging_job)
 {

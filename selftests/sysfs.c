@@ -40,6 +40,7 @@ static const struct {
 } device_files[] = {
 	{ "job_timeout_ms", 0644 },
 	{ "preempt_timeout_ms", 0644 },
+	{ "time_slice_ms", 0644 },
 	{ "power_mode", 0644 },
 	{ "npu_busy_time_us", 0444 },
 	{ "busy_percent", 0444 },
@@ -55,7 +56,7 @@ static const struct {
 };
 
 static const char *const engine_files[] = {
-	"busy_time_us", "jobs", "faults", "timeouts", "resets", "clock_max_mhz",
+	"busy_time_us", "jobs", "faults", "timeouts", "preemptions", "resets", "clock_max_mhz",
 };
 
 static const char *const class_names[] = { "matrix", "gpu", "neural" };

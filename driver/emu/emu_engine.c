@@ -162,7 +162,7 @@ static void emu_engine_hang(struct emu_engine *engine)
 		emu_step_end(engine);
 }
 
-/* Is the job to stop before its next task? It has done one, so it gets on, however often that is. */
+/* Is the job to stop before its next task? It has done one, so it gets on all the same. */
 static bool emu_engine_preempts(struct emu_engine *engine, const struct emu_job *job)
 {
 	unsigned long flags;

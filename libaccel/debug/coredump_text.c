@@ -283,6 +283,7 @@ void dump_history_text(struct dump *d, const unsigned char *p, size_t size)
 		[UMA_DUMP_EVENT_RUN] = "run",
 		[UMA_DUMP_EVENT_DONE] = "done",
 		[UMA_DUMP_EVENT_RESET] = "reset",
+		[UMA_DUMP_EVENT_PREEMPT] = "preempt",
 	};
 	struct uma_dump_event e;
 	char type[16], error[16];

@@ -453,31 +453,35 @@ static bool device_times(const struct trace_json *tj, const struct trace_line *l
 	return false;
 }
 
-static void on_done(struct trace_json *tj, const struct trace_line *line, int device, int row)
+/* One that is preempted will be run again */
+static void on_done(struct trace_json *tj, const struct trace_line *line, int device, int row,
+		    bool preempted)
 {
 	int engine = find_engine(tj, device, trace_field(line, "engine"));
+	const char *what = preempted ? "next" : "error";
 	uint64_t from, until = line->ns;
-	int64_t error = 0;
+	int64_t value = 0;
 	struct job *job;
 
 	job = find_job(tj, row, line, true, engine);
 	if (!job)
 		return;
-	trace_number(line, "error", &error);
-	tj->count.jobs++;
-	if (error)
-		tj->count.failed++;
+	trace_number(line, what, &value);
 	if (job->runs) {
 		from = job->run_ns;
 		if (!device_times(tj, line, job, &from, &until)) {
 			from = job->run_ns;
 			until = line->ns;
 		}
-		put_run(tj, job, from, until, "error", error);
+		put_run(tj, job, from, until, what, value);
 	} else {
 		/* Given up before it ran */
 		put_wait(tj, job, line->ns);
 	}
+	if (preempted)
+		return;
+	tj->count.jobs++;
+	tj->count.failed += value != 0;
 	remove_job(tj, job);
 }
 
@@ -560,8 +564,9 @@ static void on_event(struct trace_json *tj, const struct trace_line *line)
 		on_submit(tj, line, device, row);
 	} else if (!strcmp(line->event, "uma_job_run")) {
 		on_run(tj, line, device, row);
-	} else if (!strcmp(line->event, "uma_job_done")) {
-		on_done(tj, line, device, row);
+	} else if (!strcmp(line->event, "uma_job_done") ||
+		   !strcmp(line->event, "uma_job_preempt")) {
+		on_done(tj, line, device, row, !strcmp(line->event, "uma_job_preempt"));
 	}
 }
 

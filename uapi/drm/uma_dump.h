@@ -192,11 +192,13 @@ struct uma_dump_walk {
  * @UMA_DUMP_EVENT_RUN: a job was given to the engine
  * @UMA_DUMP_EVENT_DONE: a job was taken from it
  * @UMA_DUMP_EVENT_RESET: the engine was reset
+ * @UMA_DUMP_EVENT_PREEMPT: a job was stopped between two tasks, to be given to it again
  */
 enum uma_dump_event_type {
 	UMA_DUMP_EVENT_RUN = 1,
 	UMA_DUMP_EVENT_DONE = 2,
-	UMA_DUMP_EVENT_RESET = 3
+	UMA_DUMP_EVENT_RESET = 3,
+	UMA_DUMP_EVENT_PREEMPT = 4
 };
 
 /**

@@ -193,6 +193,40 @@ static void check_rows(struct json_object *doc)
 		}
 }
 
+/* A job that made room for another is drawn as often as it ran */
+static void test_preempted(void **state)
+{
+	char path[] = "/tmp/test_trace.XXXXXX";
+	struct json_object *doc, *o, *args;
+	struct trace_count count;
+	struct trace_json *tj;
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(trace_json_open(path, &device, 1, name_of, NULL, &tj), 0);
+	take(tj, HEAD "2.000000: uma_job_submit: dev=uma.0 pid=204 queue=1 number=1 tasks=0x1000+5");
+	take(tj, HEAD "2.000100: uma_job_run: dev=uma.0 engine=matrix0 seqno=1 pid=204 queue=1 number=1");
+	take(tj, HEAD "2.000300: uma_job_preempt: dev=uma.0 engine=matrix0 pid=204 queue=1 number=1 seqno=1 start=2000110000 end=2000290000 next=3 tasks=5");
+	take(tj, HEAD "2.000600: uma_job_run: dev=uma.0 engine=matrix0 seqno=1 pid=204 queue=1 number=1");
+	take(tj, HEAD "2.000800: uma_job_done: dev=uma.0 engine=matrix0 seqno=1 pid=204 queue=1 number=1 start=2000610000 end=2000790000 error=0");
+	assert_int_equal(trace_json_close(tj, &count), 0);
+	assert_int_equal(count.jobs, 1);
+	assert_int_equal(count.malformed + count.unfinished, 0);
+
+	doc = load(path);
+	check_rows(doc);
+	o = event(doc, "X", "run", 0);
+	assert_true(num(o, "ts") == 2000110 && num(o, "dur") == 180);
+	json_object_object_get_ex(o, "args", &args);
+	assert_true(num(args, "next") == 3);
+	o = event(doc, "X", "run", 1);
+	assert_true(num(o, "ts") == 2000610 && num(o, "dur") == 180);
+	o = event(doc, "X", "wait", 0);
+	assert_true(num(o, "ts") == 2000000 && num(o, "dur") == 100);
+	json_object_put(doc);
+	unlink(path);
+}
+
 static void test_file(void **state)
 {
 	char path[] = "/tmp/test_trace.XXXXXX";
@@ -360,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_preempted),
 		cmocka_unit_test(test_without_numbers),
 		cmocka_unit_test(test_disorder),
 		cmocka_unit_test(test_not_writable),

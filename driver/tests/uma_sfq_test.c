@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Which request is dispatched next.
+ */
+#include <kunit/test.h>
+
+#include "uma_job_sfq.h"
+
+#define LOW	0
+#define NORMAL	1
+#define HIGH	2
+#define REAL	3
+
+#define MS	1000000ULL
+
+/* A client that keeps a number of jobs queued. */
+struct client {
+	struct uma_share share;
+	struct uma_request request[4];
+	/* Time that it had the engine. */
+	u64 used;
+	/* Times that it had the engine. */
+	u32 runs;
+};
+
+struct sfq_test {
+	struct uma_sfq sfq;
+	struct client client[8];
+	struct uma_request *running;
+	u64 now;
+};
+
+static int uma_sfq_test_init(struct kunit *test)
+{
+	struct sfq_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	size_t i;
+
+	if (!t)
+		return -ENOMEM;
+	uma_sfq_init(&t->sfq);
+	for (i = 0; i < ARRAY_SIZE(t->client); i++)
+		uma_share_init(&t->client[i].share);
+	t->now = 1000 * MS;
+	test->priv = t;
+	return 0;
+}
+
+/* Each request is that of a queue of its own, unless the test says otherwise. */
+static bool enter(struct sfq_test *t, u32 client, u32 n, u32 level)
+{
+	struct client *c = &t->client[client];
+	struct uma_request *request = &c->request[n];
+	LIST_HEAD(ready);
+
+	request->owner = request;
+	request->state = UMA_REQUEST_NONE;
+	if (uma_sfq_enqueue(&t->sfq, &c->share, level, request, t->now, &ready)) {
+		t->running = request;
+		return true;
+	}
+	return false;
+}
+
+/* The job that runs ends after @ns; returns who is next. */
+static struct uma_request *done(struct kunit *test, u64 ns, bool hung)
+{
+	struct sfq_test *t = test->priv;
+	struct uma_request *request, *next = NULL;
+	LIST_HEAD(ready);
+
+	KUNIT_ASSERT_NOT_NULL(test, t->running);
+	t->now += ns;
+	uma_sfq_charge(&t->sfq, t->running->flow, ns);
+	if (hung)
+		uma_sfq_penalize(&t->sfq, t->running->flow->share, ns, t->now);
+	uma_sfq_release(&t->sfq, t->now, &ready);
+	list_for_each_entry(request, &ready, node) {
+		if (request->state != UMA_REQUEST_DISPATCHED)
+			continue;
+		KUNIT_EXPECT_NULL(test, next);
+		next = request;
+	}
+	t->running = next;
+	return next;
+}
+
+static u32 client_of(struct sfq_test *t, const struct uma_request *request)
+{
+	return ((char *)request - (char *)t->client) / sizeof(t->client[0]);
+}
+
+static void uma_sfq_test_idle(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_TRUE(test, enter(t, 0, 0, NORMAL));
+		KUNIT_EXPECT_EQ(test, t->client[0].request[0].state, UMA_REQUEST_DISPATCHED);
+		KUNIT_EXPECT_NULL(test, done(test, MS, false));
+	}
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
+}
+
+/* Jobs of one client, in the order in which they came. */
+static void uma_sfq_test_order(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+
+	KUNIT_EXPECT_TRUE(test, enter(t, 0, 0, NORMAL));
+	KUNIT_EXPECT_FALSE(test, enter(t, 0, 1, NORMAL));
+	KUNIT_EXPECT_FALSE(test, enter(t, 0, 2, NORMAL));
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &t->client[0].request[1]);
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &t->client[0].request[2]);
+	KUNIT_EXPECT_NULL(test, done(test, MS, false));
+}
+
+/* Clients that always want it, with jobs of very different lengths. */
+static void uma_sfq_test_weights(struct kunit *test)
+{
+	static const struct {
+		u32 level;
+		u64 ns;
+		u64 share;
+	} clients[] = {
+		{ LOW, 3 * MS, 1 }, { NORMAL, MS, 4 }, { NORMAL, 7 * MS, 4 },
+		{ HIGH, 2 * MS, 16 }, { HIGH, MS / 2, 16 },
+	};
+	struct sfq_test *t = test->priv;
+	struct uma_request *request;
+	u64 total = 0;
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(clients); i++)
+		enter(t, i, 0, clients[i].level);
+	request = t->running;
+	for (n = 0; n < 40000; n++) {
+		struct client *c;
+
+		KUNIT_ASSERT_NOT_NULL(test, request);
+		i = client_of(t, request);
+		c = &t->client[i];
+		/* The next one waits before this one ends. */
+		enter(t, i, request == &c->request[0], clients[i].level);
+		c->used += clients[i].ns;
+		total += clients[i].ns;
+		request = done(test, clients[i].ns, false);
+	}
+	for (i = 0; i < ARRAY_SIZE(clients); i++) {
+		u64 due = total * clients[i].share / 41;
+
+		KUNIT_EXPECT_GT(test, t->client[i].used * 100, due * 98);
+		KUNIT_EXPECT_LT(test, t->client[i].used * 100, due * 102);
+	}
+}
+
+/* One that waits for each job is served every other time beside one that queues many. */
+static void uma_sfq_test_alternate(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	struct uma_request *request;
+	int i;
+
+	enter(t, 0, 0, NORMAL);
+	for (i = 0; i < 100; i++) {
+		enter(t, 0, 1 - i % 2, NORMAL);
+		enter(t, 1, 0, NORMAL);
+		request = done(test, MS, false);
+		KUNIT_EXPECT_PTR_EQ(test, request, &t->client[1].request[0]);
+		request = done(test, MS, false);
+		KUNIT_EXPECT_PTR_EQ(test, request, &t->client[0].request[1 - i % 2]);
+	}
+}
+
+/* Not having used the engine for long gives no right to have it for long. */
+static void uma_sfq_test_no_credit(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	struct uma_request *request;
+	u32 i, n;
+
+	enter(t, 0, 0, NORMAL);
+	for (i = 0; i < 1000; i++) {
+		enter(t, 0, (i + 1) % 2, NORMAL);
+		done(test, MS, false);
+	}
+	/* Two come anew: all three get the same from here on. */
+	enter(t, 1, 0, NORMAL);
+	enter(t, 2, 0, NORMAL);
+	request = t->running;
+	for (i = 0; i < 300; i++) {
+		n = client_of(t, request);
+		t->client[n].runs++;
+		enter(t, n, request == &t->client[n].request[0], NORMAL);
+		request = done(test, MS, false);
+	}
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_GE(test, t->client[i].runs, 98);
+		KUNIT_EXPECT_LE(test, t->client[i].runs, 102);
+	}
+}
+
+/* Also after the engine was idle: the clock does not go back. */
+static void uma_sfq_test_idle_clock(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+
+	enter(t, 0, 0, NORMAL);
+	done(test, 1000 * MS, false);
+	enter(t, 1, 0, NORMAL);
+	enter(t, 0, 0, NORMAL);
+	KUNIT_EXPECT_EQ(test, t->client[1].share.flow[NORMAL].vtime,
+			t->client[0].share.flow[NORMAL].vtime);
+}
+
+static void uma_sfq_test_realtime(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	int i;
+
+	enter(t, 0, 0, HIGH);
+	enter(t, 1, 0, HIGH);
+	enter(t, 2, 0, REAL);
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &t->client[2].request[0]);
+	/* However much it has had. */
+	for (i = 0; i < 20; i++) {
+		enter(t, 2, (i + 1) % 2, REAL);
+		KUNIT_EXPECT_PTR_EQ(test, done(test, 100 * MS, false),
+				    &t->client[2].request[(i + 1) % 2]);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &t->client[1].request[0]);
+}
+
+/* A job that takes no time has a price. */
+static void uma_sfq_test_empty_jobs(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	int i;
+
+	enter(t, 1, 0, NORMAL);
+	enter(t, 0, 0, NORMAL);
+	done(test, MS, false);
+	enter(t, 1, 0, NORMAL);
+	for (i = 0; i < 1000; i++) {
+		enter(t, 0, (i + 1) % 2, NORMAL);
+		if (done(test, 0, false) == &t->client[1].request[0])
+			break;
+	}
+	KUNIT_EXPECT_LE(test, i, 1 + (int)(MS / UMA_SFQ_MIN_NS));
+}
+
+static void uma_sfq_test_bypass(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	struct uma_request *own = &t->client[0].request[1], *other = &t->client[1].request[1];
+	struct uma_request many = {};
+	LIST_HEAD(ready);
+	u32 i;
+
+	enter(t, 0, 0, NORMAL);
+	enter(t, 1, 0, NORMAL);
+	/* Not before a job of its own queue, whoever has the engine meanwhile. */
+	own->owner = t->running->owner;
+	KUNIT_EXPECT_FALSE(test, uma_sfq_bypass(&t->sfq, own, true));
+	KUNIT_EXPECT_EQ(test, own->state, UMA_REQUEST_BLOCKED);
+	for (i = 0; i < UMA_SFQ_BYPASSES; i++) {
+		many = (struct uma_request) { .owner = &many };
+		KUNIT_ASSERT_TRUE(test, uma_sfq_bypass(&t->sfq, &many, false));
+		KUNIT_ASSERT_EQ(test, many.state, UMA_REQUEST_BYPASSED);
+	}
+	other->owner = other;
+	KUNIT_EXPECT_FALSE(test, uma_sfq_bypass(&t->sfq, other, false));
+
+	uma_sfq_release(&t->sfq, t->now, &ready);
+	KUNIT_EXPECT_EQ(test, list_count_nodes(&ready), 2);
+	KUNIT_EXPECT_EQ(test, own->state, UMA_REQUEST_BLOCKED);
+	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, own, false));
+	KUNIT_EXPECT_EQ(test, own->state, UMA_REQUEST_BYPASSED);
+	KUNIT_EXPECT_EQ(test, other->state, UMA_REQUEST_BYPASSED);
+	KUNIT_EXPECT_EQ(test, t->client[1].request[0].state, UMA_REQUEST_DISPATCHED);
+}
+
+/* A request that waits is released, as when its queue is closed. */
+static void uma_sfq_test_release(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+
+	enter(t, 0, 0, NORMAL);
+	enter(t, 1, 0, NORMAL);
+	enter(t, 1, 1, NORMAL);
+	enter(t, 2, 0, NORMAL);
+	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, &t->client[1].request[0], false));
+	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, &t->client[2].request[0], false));
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &t->client[1].request[1]);
+	KUNIT_EXPECT_NULL(test, done(test, MS, false));
+}
+
+/* The job that runs is stopped after @ns, for somebody else; returns who is next. */
+static struct uma_request *preempted(struct kunit *test, u64 ns)
+{
+	struct sfq_test *t = test->priv;
+	struct uma_request *next;
+	LIST_HEAD(ready);
+
+	t->now += ns;
+	KUNIT_EXPECT_TRUE(test, uma_sfq_preempt(&t->sfq, t->now));
+	KUNIT_EXPECT_FALSE(test, uma_sfq_preempt(&t->sfq, t->now));
+	uma_sfq_charge(&t->sfq, t->running->flow, ns);
+	uma_sfq_requeue(&t->sfq, t->running, t->now);
+	KUNIT_EXPECT_EQ(test, t->running->state, UMA_REQUEST_QUEUED);
+	uma_sfq_release(&t->sfq, t->now, &ready);
+	KUNIT_ASSERT_TRUE(test, list_is_singular(&ready));
+	next = list_first_entry(&ready, struct uma_request, node);
+	KUNIT_EXPECT_EQ(test, next->state, UMA_REQUEST_DISPATCHED);
+	t->running = next;
+	return next;
+}
+
+#define SLICE	(10 * MS)
+
+static void begin(struct sfq_test *t)
+{
+	uma_sfq_start(&t->sfq, t->running, SLICE, t->now);
+}
+
+/* Nobody makes room for nobody, and before a slice is over only for real time. */
+static void uma_sfq_test_slice(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+
+	enter(t, 0, 0, NORMAL);
+	begin(t);
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
+	KUNIT_EXPECT_FALSE(test, uma_sfq_preempt(&t->sfq, t->now + 1000 * SLICE));
+	/* Whoever comes while it runs waits for what is left of the slice, */
+	t->now += 4 * MS;
+	enter(t, 1, 0, NORMAL);
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), t->now + 6 * MS);
+	KUNIT_EXPECT_FALSE(test, uma_sfq_preempt(&t->sfq, t->now + 6 * MS - 1));
+	t->now -= 4 * MS;
+	KUNIT_EXPECT_PTR_EQ(test, preempted(test, SLICE), &t->client[1].request[0]);
+	begin(t);
+	/* and who had one waits for one. */
+	KUNIT_EXPECT_PTR_EQ(test, preempted(test, SLICE), &t->client[0].request[0]);
+	begin(t);
+	enter(t, 2, 0, REAL);
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), t->now);
+	KUNIT_EXPECT_PTR_EQ(test, preempted(test, MS), &t->client[2].request[0]);
+	begin(t);
+	/* The others do not count for it. */
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
+	done(test, MS, false);
+	/* One that cannot be stopped is not asked to. */
+	KUNIT_EXPECT_FALSE(test, uma_sfq_preempt(&t->sfq, t->now + 1000 * SLICE));
+}
+
+/* Long jobs of different weights share the engine as short ones do. */
+static void uma_sfq_test_slices_by_weight(struct kunit *test)
+{
+	static const u32 levels[] = { LOW, NORMAL, HIGH };
+	struct sfq_test *t = test->priv;
+	u64 total = 0, ns;
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(levels); i++)
+		enter(t, i, 0, levels[i]);
+	for (n = 0; n < 20000; n++) {
+		begin(t);
+		ns = uma_sfq_next_event(&t->sfq) - t->now;
+		KUNIT_ASSERT_GE(test, ns, SLICE);
+		/* Nobody waits for longer than its part is. */
+		KUNIT_ASSERT_LE(test, ns, 17 * SLICE);
+		t->client[client_of(t, t->running)].used += ns;
+		total += ns;
+		preempted(test, ns);
+	}
+	for (i = 0; i < ARRAY_SIZE(levels); i++) {
+		u64 due = total * (i ? i == 1 ? 4 : 16 : 1) / 21;
+
+		KUNIT_EXPECT_GT(test, t->client[i].used * 100, due * 98);
+		KUNIT_EXPECT_LT(test, t->client[i].used * 100, due * 102);
+	}
+}
+
+/* Queues of one client alternate; jobs of one queue do not overtake each other. */
+static void uma_sfq_test_slices_of_queues(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	struct client *c = &t->client[0];
+
+	enter(t, 0, 0, NORMAL);
+	begin(t);
+	/* The next job of the same queue is nobody to make room for. */
+	enter(t, 0, 1, NORMAL);
+	c->request[1].owner = c->request[0].owner;
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
+	enter(t, 0, 2, NORMAL);
+	/* Behind its own queue's first come the others. */
+	KUNIT_EXPECT_PTR_EQ(test, preempted(test, SLICE), &c->request[0]);
+	list_move_tail(&c->request[1].node, &c->share.flow[NORMAL].requests);
+	begin(t);
+	KUNIT_EXPECT_PTR_EQ(test, preempted(test, SLICE), &c->request[2]);
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &c->request[0]);
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &c->request[1]);
+	/* One that is given up while it waits. */
+	uma_sfq_requeue(&t->sfq, t->running, t->now);
+	uma_sfq_remove(&t->sfq, t->running);
+	KUNIT_EXPECT_NULL(test, done(test, MS, false));
+}
+
+static void uma_sfq_test_penalize(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	LIST_HEAD(ready);
+
+	enter(t, 0, 0, NORMAL);
+	enter(t, 0, 1, HIGH);
+	/* Nobody else wants it, but they wait. */
+	KUNIT_EXPECT_NULL(test, done(test, 500 * MS, true));
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), t->now + 500 * MS);
+	KUNIT_EXPECT_FALSE(test, enter(t, 0, 2, NORMAL));
+	/* Others do not. */
+	KUNIT_EXPECT_TRUE(test, enter(t, 1, 0, LOW));
+	KUNIT_EXPECT_NULL(test, done(test, 100 * MS, false));
+	t->now += 300 * MS;
+	uma_sfq_advance(&t->sfq, t->now, &ready);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ready));
+	/* A queue of it that is closed need not wait. */
+	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, &t->client[0].request[1], false));
+	t->now += 100 * MS;
+	uma_sfq_advance(&t->sfq, t->now, &ready);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&ready));
+	KUNIT_EXPECT_EQ(test, t->client[0].request[2].state, UMA_REQUEST_DISPATCHED);
+	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
+}
+
+/* The time is up, and a job comes before the timer: what waited goes first and is told. */
+static void uma_sfq_test_penalize_race(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	struct client *c = &t->client[0];
+	LIST_HEAD(ready);
+
+	enter(t, 0, 0, NORMAL);
+	enter(t, 0, 1, NORMAL);
+	done(test, MS, true);
+	t->now += 2 * MS;
+	c->request[2].owner = &c->request[2];
+	KUNIT_EXPECT_FALSE(test, uma_sfq_enqueue(&t->sfq, &c->share, NORMAL, &c->request[2],
+						 t->now, &ready));
+	KUNIT_ASSERT_TRUE(test, list_is_singular(&ready));
+	KUNIT_EXPECT_PTR_EQ(test, list_first_entry(&ready, struct uma_request, node),
+			    &c->request[1]);
+	KUNIT_EXPECT_EQ(test, c->request[1].state, UMA_REQUEST_DISPATCHED);
+	KUNIT_EXPECT_EQ(test, c->request[2].state, UMA_REQUEST_QUEUED);
+}
+
+/*
+ * A client whose jobs all hang, beside one that waits for each of its own before
+ * it submits the next: that one has the engine for half of the time.
+ */
+static void uma_sfq_test_hang_beside(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	u64 start = t->now, good = 0;
+	struct uma_request *request;
+
+	enter(t, 0, 0, NORMAL);
+	request = t->running;
+	while (t->now < start + 100000 * MS) {
+		bool bad;
+
+		/* The good one submits when its last job is done, and finds the engine free. */
+		if (!request && enter(t, 1, 0, NORMAL))
+			request = t->running;
+		KUNIT_ASSERT_NOT_NULL(test, request);
+		bad = client_of(t, request) == 0;
+		/* Or not. */
+		if (bad)
+			enter(t, 1, 0, NORMAL);
+		else
+			good += 10 * MS;
+		request = done(test, bad ? 1000 * MS : 10 * MS, bad);
+		if (bad)
+			enter(t, 0, 0, NORMAL);
+	}
+	KUNIT_EXPECT_GE(test, good * 100, (t->now - start) * 48);
+}
+
+static struct kunit_case uma_sfq_cases[] = {
+	KUNIT_CASE(uma_sfq_test_idle),
+	KUNIT_CASE(uma_sfq_test_order),
+	KUNIT_CASE(uma_sfq_test_weights),
+	KUNIT_CASE(uma_sfq_test_alternate),
+	KUNIT_CASE(uma_sfq_test_no_credit),
+	KUNIT_CASE(uma_sfq_test_idle_clock),
+	KUNIT_CASE(uma_sfq_test_realtime),
+	KUNIT_CASE(uma_sfq_test_empty_jobs),
+	KUNIT_CASE(uma_sfq_test_bypass),
+	KUNIT_CASE(uma_sfq_test_release),
+	KUNIT_CASE(uma_sfq_test_slice),
+	KUNIT_CASE(uma_sfq_test_slices_by_weight),
+	KUNIT_CASE(uma_sfq_test_slices_of_queues),
+	KUNIT_CASE(uma_sfq_test_penalize),
+	KUNIT_CASE(uma_sfq_test_penalize_race),
+	KUNIT_CASE(uma_sfq_test_hang_beside),
+	{}
+};
+
+static struct kunit_suite uma_sfq_suite = {
+	.name = "uma_sfq",
+	.init = uma_sfq_test_init,
+	.test_cases = uma_sfq_cases,
+};
+
+kunit_test_suite(uma_sfq_suite);
