@@ -209,7 +209,7 @@ const struct drm_driver uma_drm_driver = {
 	.name = "uma",
 	.desc = "Unified-memory accelerator",
 	.major = 1,
-	.minor = 1,
+	.minor = 2,
 };
 
 static int __init uma_init(void)
@@ -276,6 +276,27 @@ u32 uma_priorities(void)
 	return mask;
 }
 
+/**
+ * uma_timeout_exempt - may the calling process go beyond the administrator's timeout?
+ *
+ * Return: true if it may.
+ */
+bool uma_timeout_exempt(void)
+{
+	return capable(CAP_SYS_NICE);
+}
+
+/**
+ * uma_max_timeout_ms - the longest timeout that the calling process may ask for
+ * @uma: device
+ *
+ * Return: milliseconds.
+ */
+u32 uma_max_timeout_ms(struct uma_device *uma)
+{
+	return uma_timeout_exempt() ? UMA_MAX_TIMEOUT_MS : READ_ONCE(uma->job_timeout_ms);
+}
+
 static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limits)
 {
 	*limits = (struct drm_uma_query_limits) {
@@ -290,7 +311,7 @@ static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limi
 		.max_job_syncs = UMA_MAX_JOB_SYNCS,
 		.max_job_tasks = uma->max_job_tasks,
 		.max_label = UMA_MAX_LABEL,
-		.max_timeout_ms = UMA_MAX_TIMEOUT_MS,
+		.max_timeout_ms = uma_max_timeout_ms(uma),
 		.default_timeout_ms = READ_ONCE(uma->job_timeout_ms),
 		.max_mappings = UMA_MAX_MAPPINGS,
 		.priorities = uma_priorities(),

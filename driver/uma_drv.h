@@ -64,6 +64,8 @@ bool uma_enter(struct uma_device *uma, int *idx);
 int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *file);
 u32 uma_priorities(void);
+bool uma_timeout_exempt(void);
+u32 uma_max_timeout_ms(struct uma_device *uma);
 int uma_reply(u64 to, u32 *room, const void *from, size_t size);
 u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_class);
 void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file);

@@ -224,6 +224,7 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	queue->uma = uma;
 	queue->fence_context = dma_fence_context_alloc(2);
 	queue->timeout_ms = args->timeout_ms;
+	queue->exempt = uma_timeout_exempt();
 	queue->priority = args->priority;
 	queue->pid = task_tgid_nr(current);
 	queue->max_job_tasks = U32_MAX;
@@ -267,6 +268,8 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	if (ret)
 		return ret;
 	if (!(uma_priorities() & BIT(args->priority)))
+		return -EACCES;
+	if (args->timeout_ms > uma_max_timeout_ms(uma))
 		return -EACCES;
 	queue = uma_queue_alloc(uma, args);
 	if (IS_ERR(queue))

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "files.h"
 #include "task.h"
 #include "watch.h"
 
@@ -62,6 +63,76 @@ static int create(int fd, __u32 vm, __u32 priority)
 	__u32 queue;
 
 	return queue_create_try(fd, &args, &queue);
+}
+
+static int create_patient(int fd, __u32 vm, __u32 timeout_ms, __u32 *queue)
+{
+	const struct drm_uma_queue_create args = {
+		.vm_id = vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = timeout_ms,
+	};
+
+	return queue_create_try(fd, &args, queue);
+}
+
+/* Who has no right to it cannot have jobs run for longer than the administrator says. */
+TEST_F(perms, timeouts)
+{
+	struct drm_uma_query_limits l;
+	__u32 vm, queue;
+
+	self->fd = dev_open();
+	vm = vm_create(self->fd);
+	query_limits(self->fd, &l);
+	EXPECT_EQ(600000, l.max_timeout_ms);
+	EXPECT_EQ(0, create_patient(self->fd, vm, 600000, &queue));
+	close(self->fd);
+	become_tester();
+	self->fd = dev_open();
+	vm = vm_create(self->fd);
+	query_limits(self->fd, &l);
+	EXPECT_LT(l.default_timeout_ms, 600000);
+	EXPECT_EQ(l.default_timeout_ms, l.max_timeout_ms);
+	EXPECT_EQ(0, create_patient(self->fd, vm, l.max_timeout_ms, &queue));
+	EXPECT_EQ(-EACCES, create_patient(self->fd, vm, l.max_timeout_ms + 1, &queue));
+	EXPECT_EQ(-EACCES, create_patient(self->fd, vm, 600000, &queue));
+	EXPECT_EQ(-EINVAL, create_patient(self->fd, vm, 600001, &queue));
+}
+
+/* Nor for longer than is said later. */
+TEST_F(perms, timeout_lowered)
+{
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	char path[256], old[32], mask[16];
+	struct client c;
+	struct buf tasks;
+	__u32 queue;
+	int file, i;
+
+	self->fd = dev_open();
+	for (i = (int)query_engines(self->fd, engines) - 1; i > 0; i--)
+		if (engines[i].engine_class == UMA_ENGINE_GPU && !engines[i].instance)
+			break;
+	snprintf(mask, sizeof(mask), "%u", 1u << i);
+	device_path(dev_name(), "job_timeout_ms", path, sizeof(path));
+	ASSERT_GT(file_read_try(path, old, sizeof(old)), 0);
+	file = open(path, O_WRONLY | O_CLOEXEC);
+	ASSERT_GE(file, 0);
+	ASSERT_EQ(6, pwrite(file, "600000", 6, 0));
+	if (!emu_knob(dev_name(), "hang_next", mask))
+		SKIP("cannot make jobs hang");
+	expect_resets(1);
+	expect_log();
+	become_tester();
+	client_open(&c);
+	client_buf(&c, &tasks, PAGE);
+	task_nop(tasks.task);
+	EXPECT_EQ(0, create_patient(c.fd, c.vm, 600000, &queue));
+	EXPECT_EQ(3, pwrite(file, "300", 3, 0));
+	EXPECT_EQ(-ETIME, client_run(&c, queue, tasks.va, 1));
+	EXPECT_EQ((ssize_t)strlen(old), pwrite(file, old, strlen(old), 0));
+	client_close(&c);
+	close(file);
 }
 
 static void check_priorities(bool raised)

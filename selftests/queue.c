@@ -115,7 +115,10 @@ TEST_F(queue, timeouts)
 	EXPECT_EQ(0, create(self, &queue));
 	self->args.timeout_ms = self->l.max_timeout_ms;
 	EXPECT_EQ(0, create(self, &queue));
+	/* 600000 is the limit of those that have a longer one. */
 	self->args.timeout_ms = self->l.max_timeout_ms + 1;
+	EXPECT_EQ(self->l.max_timeout_ms < 600000 ? -EACCES : -EINVAL, create(self, &queue));
+	self->args.timeout_ms = 600001;
 	EXPECT_EQ(-EINVAL, create(self, &queue));
 	self->args.timeout_ms = 0xffffffffu;
 	EXPECT_EQ(-EINVAL, create(self, &queue));

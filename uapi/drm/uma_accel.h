@@ -220,8 +220,9 @@ struct drm_uma_query_memory {
  * @DRM_UMA_PRIORITY_REALTIME: goes before all others; needs CAP_SYS_NICE
  *
  * Open files that want an engine at the same time share its time by these
- * weights, however many jobs and queues they have. Nothing is taken from an
- * engine before it is done. A file whose job ran into its timeout waits for as
+ * weights, however many jobs and queues they have. A job makes room between two of
+ * its tasks when it has had a slice, or at once for one of real-time priority, on engines
+ * that can stop there. A file whose job ran into its timeout waits for as
  * long again before it gets that engine the next time.
  */
 enum drm_uma_priority {
@@ -257,7 +258,10 @@ struct drm_uma_query_limits {
 	__u32 max_job_tasks;
 	/** @max_label: bytes of a label, terminator excluded */
 	__u32 max_label;
-	/** @max_timeout_ms: longest timeout that a queue may ask for */
+	/**
+	 * @max_timeout_ms: longest timeout that a queue of this client may ask for: without
+	 * CAP_SYS_NICE no longer than default_timeout_ms
+	 */
 	__u32 max_timeout_ms;
 	/** @default_timeout_ms: timeout of a queue that asks for none */
 	__u32 default_timeout_ms;
@@ -569,8 +573,8 @@ struct drm_uma_vm_bind {
  *
  * Returns 0; -ENOENT no such VM; -EINVAL unknown class, @instances empty or
  * with an instance that does not exist, unknown priority, @timeout_ms above
- * max_timeout_ms, @flags or an output field not zero; -EACCES priority needs
- * CAP_SYS_NICE; -ENOSPC the file has max_queues already; -ENOMEM.
+ * 600000, @flags or an output field not zero; -EACCES the priority, or @timeout_ms
+ * above max_timeout_ms, needs CAP_SYS_NICE; -ENOSPC the file has max_queues already; -ENOMEM.
  */
 struct drm_uma_queue_create {
 	/** @vm_id: address space of its jobs */
@@ -581,7 +585,11 @@ struct drm_uma_queue_create {
 	__u32 instances;
 	/** @priority: &enum drm_uma_priority */
 	__u32 priority;
-	/** @timeout_ms: longest run of a job on an engine, 0 for default_timeout_ms */
+	/**
+	 * @timeout_ms: longest run of a job on an engine, 0 for default_timeout_ms. Time in which
+	 * others have the engine does not count. Without CAP_SYS_NICE default_timeout_ms as it is
+	 * when a job goes to its engine is a limit, whatever it was when the queue was created
+	 */
 	__u32 timeout_ms;
 	/** @flags: must be zero */
 	__u32 flags;
