@@ -341,6 +341,25 @@ static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
 	return uma_dispatch_wait(engine, job);
 }
 
+/*
+ * The scheduler frees jobs from the head of its list, as far as these are done, and knows nothing
+ * of preemption. So a job that runs comes before all that are not done: one that waits to be
+ * continued, for however long, keeps nobody else's from being freed. For run_job and what
+ * runs neither beside it nor beside free_job: the job is on the list.
+ */
+static void uma_sched_move_ahead(struct uma_job *job)
+{
+	struct drm_gpu_scheduler *sched = job->base.sched;
+	struct drm_sched_job *other;
+
+	spin_lock(&sched->job_list_lock);
+	list_for_each_entry(other, &sched->pending_list, list)
+		if (other != &job->base && !dma_fence_is_signaled(&other->s_fence->finished))
+			break;
+	list_move_tail(&job->base.list, &other->list);
+	spin_unlock(&sched->job_list_lock);
+}
+
 static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 {
 	struct uma_engine *engine = container_of(sched_job->sched, struct uma_engine, sched);
@@ -351,6 +370,7 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	int error;
 
 	cookie = dma_fence_begin_signalling();
+	uma_sched_move_ahead(job);
 	fence = uma_fence_init(job->fence, engine, job->queue);
 	job->fence = NULL;
 
@@ -412,7 +432,6 @@ void uma_engine_resume(struct uma_engine *engine, struct uma_job *job)
 void uma_engine_resume_work(struct work_struct *work)
 {
 	struct uma_engine *engine = container_of(work, struct uma_engine, resume_work);
-	struct drm_gpu_scheduler *sched = &engine->sched;
 	struct uma_job *job;
 	bool cookie;
 
@@ -420,15 +439,8 @@ void uma_engine_resume_work(struct work_struct *work)
 	spin_lock_irq(&engine->lock);
 	job = engine->job;
 	spin_unlock_irq(&engine->lock);
-	if (job) {
-		/*
-		 * The scheduler frees jobs in the order in which it ran them. Those that
-		 * are done since this one ran last shall not stay until it is.
-		 */
-		spin_lock(&sched->job_list_lock);
-		list_move_tail(&job->base.list, &sched->pending_list);
-		spin_unlock(&sched->job_list_lock);
-	}
+	if (job)
+		uma_sched_move_ahead(job);
 	uma_engine_push(engine);
 	/* As in run_job. */
 	if (READ_ONCE(engine->uma->lost))

@@ -459,6 +459,88 @@ TEST_F(preempt, killed)
 	EXPECT_EQ(0, read_number(path));
 }
 
+/* Lines of the list of queues, but for its head. */
+static int queue_lines(struct preempt_fixture *self)
+{
+	char path[256], line[256];
+	int n = -1;
+	FILE *f;
+
+	ASSERT_TRUE(dev_debugfs(self->in.node, "queues", path, sizeof(path)));
+	f = fopen(path, "r");
+	ASSERT_TRUE(f);
+	while (fgets(line, sizeof(line), f))
+		n++;
+	fclose(f);
+	return n;
+}
+
+/* Jobs that are done while another one waits to be continued are freed before that one is done. */
+TEST_F(preempt, others_are_freed)
+{
+	struct longjob l, neighbour;
+	int i;
+
+	start(self, "50000");
+	longjob_preempted(&l, &neighbour, self);
+	munmap(neighbour.tasks.map, neighbour.tasks.size);
+	munmap(neighbour.data.map, neighbour.data.size);
+	client_close(&neighbour.c);
+	for (i = 0; i < 2000 && queue_lines(self) > 1; i++)
+		usleep(1000);
+	EXPECT_EQ(1, queue_lines(self));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	EXPECT_TRUE(longjob_right(&l));
+	client_close(&l.c);
+}
+
+/* Nor when it waits for long, as its client is penalized for another one. */
+TEST_F_TIMEOUT(preempt, others_are_freed_amid_a_penalty, 240)
+{
+	struct longjob l, neighbour;
+	struct drm_uma_job jobs[64];
+	struct drm_uma_sync sync;
+	__u32 other, done;
+	unsigned int i, n;
+	char mask[16];
+
+	ASSERT_TRUE(instance_timeout(&self->in, 8000));
+	longjob_open(&l, self);
+	longjob_start(&l);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	other = queue_create(l.c.fd, l.c.vm, self->engine);
+	snprintf(mask, sizeof(mask), "%u", 1u << self->engine);
+	if (!emu_knob(self->in.node, "hang_next", mask))
+		SKIP("cannot make jobs hang");
+	done = client_start(&l.c, other, l.tasks.va, 1);
+	EXPECT_EQ(-ETIME, syncobj_result(l.c.fd, done));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	longjob_open(&neighbour, self);
+	memset(jobs, 0, sizeof(jobs));
+	for (i = 0; i < 64; i++)
+		jobs[i].queue_id = neighbour.queue;
+	jobs[0].tasks_addr = neighbour.tasks.va;
+	jobs[0].task_count = 1;
+	for (n = 0; n < 20; n++) {
+		done = syncobj_create(neighbour.c.fd, false);
+		sync = sync_out(done);
+		jobs[63].syncs = array_of(&sync, sizeof(sync), 1);
+		ASSERT_EQ(0, submit_try(neighbour.c.fd, jobs, 64, NULL));
+		EXPECT_EQ(1, syncobj_result(neighbour.c.fd, done));
+		syncobj_destroy_try(neighbour.c.fd, done);
+	}
+	munmap(neighbour.tasks.map, neighbour.tasks.size);
+	munmap(neighbour.data.map, neighbour.data.size);
+	client_close(&neighbour.c);
+	for (i = 0; i < 1000 && queue_lines(self) > 2; i++)
+		usleep(1000);
+	EXPECT_EQ(2, queue_lines(self));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	EXPECT_TRUE(longjob_right(&l));
+	client_close(&l.c);
+}
+
 /* The device goes with jobs that run, that wait to be continued, and that wait behind these. */
 TEST_F(preempt, unplugged)
 {
