@@ -485,10 +485,11 @@ static void uma_release_memory(struct uma_device *uma)
  */
 static void uma_let_go(struct uma_device *uma)
 {
-	bool quiet = uma_hw_stop_confirmed(uma);
+	bool quiet;
 
-	/* Nobody is in the middle of an invalidation either. */
+	/* A device that is stopping hears no command, which looks as if it had carried it out. */
 	mutex_lock(&uma->inval_lock);
+	quiet = uma_hw_stop_confirmed(uma);
 	mutex_lock(&uma->hw_lock);
 	uma->quiet |= quiet;
 	uma->removed = true;

@@ -146,6 +146,12 @@ static int uma_mmu_ask_confirmed(struct uma_vm *vm, u32 command, u64 start, u64 
 		return slot == -ENOENT ? 0 : slot;
 
 	mutex_lock(&uma->inval_lock);
+	/* The driver may have let go of the device while we waited for the lock. */
+	slot = uma_mmu_slot_now(vm);
+	if (slot < 0) {
+		ret = slot == -ENOENT ? 0 : slot;
+		goto out;
+	}
 	ret = uma_mmu_poll_confirmed(uma, READ_ONCE(uma->preempt_timeout_ms));
 	if (ret)
 		goto out;

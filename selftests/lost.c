@@ -81,12 +81,17 @@ static long long held(struct lost_fixture *self, const char *name)
 }
 
 /* The emulator's knobs are there with and without a driver. */
-static void fail_resets(struct lost_fixture *self, const char *count)
+static void fail(struct lost_fixture *self, const char *what, const char *count)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/fail_reset", self->in.device);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/fail_%s", self->in.device, what);
 	ASSERT_TRUE(write_text(path, count));
+}
+
+static void fail_resets(struct lost_fixture *self, const char *count)
+{
+	fail(self, "reset", count);
 }
 
 static bool bind_driver(struct lost_fixture *self, const char *what)
@@ -251,6 +256,56 @@ TEST_F_TIMEOUT(lost, unbound_and_running, 300)
 	ASSERT_TRUE(bind_driver(self, "unbind"));
 	wild_close(&w);
 	nobody_writes(self);
+	fail_resets(self, "0");
+	ASSERT_TRUE(bind_driver(self, "bind"));
+	EXPECT_EQ(0, pinned_kb());
+	ASSERT_TRUE(node_of(self->in.device, self->in.node, sizeof(self->in.node)));
+}
+
+/*
+ * A file is closed while the driver waits for the device to stop: a command that the device does not
+ * hear looks as if it had been carried out.
+ */
+TEST_F_TIMEOUT(lost, closed_while_stopping, 300)
+{
+	struct client other;
+	struct buf tasks;
+	__u32 handle;
+	void *user;
+	pid_t pid;
+
+	client_open_named(&other, self->in.node);
+	user = mmap(NULL, WILD_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(user != MAP_FAILED);
+	memset(user, 1, WILD_SIZE);
+	ASSERT_EQ(0, bo_import_user_try(other.fd, user, WILD_SIZE, 0, &handle));
+	client_bind_handle(&other, handle, WILD_SIZE, 0);
+	client_buf(&other, &tasks, PAGE);
+	task_nop(tasks.task);
+	EXPECT_EQ(0, client_run(&other, queue_create(other.fd, other.vm, 0), tasks.va, 1));
+	/* A mapping would keep the file open, in the child as well. */
+	ASSERT_EQ(0, munmap(tasks.map, tasks.size));
+	/* This one keeps the power on. */
+	knob(self, "hang_next", "2");
+	client_start(&self->c, queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_GPU, 0, 100000),
+		     self->tasks.va, 1);
+	fail(self, "power", "1000");
+	fail_resets(self, "1000");
+
+	pid = harness_fork();
+	if (!pid) {
+		close(other.fd);
+		ASSERT_TRUE(bind_driver(self, "unbind"));
+		_exit(0);
+	}
+	/* Half a second for power, then one for the reset. */
+	usleep(900000);
+	close(other.fd);
+	harness_join(pid);
+	sleep(1);
+	EXPECT_GT(pinned_kb(), 0);
+	nothing_freed(self);
+	fail(self, "power", "0");
 	fail_resets(self, "0");
 	ASSERT_TRUE(bind_driver(self, "bind"));
 	EXPECT_EQ(0, pinned_kb());

@@ -307,6 +307,7 @@ void emu_debugfs_add(struct emu_device *emu)
 	debugfs_create_atomic_t("lose_irq", 0600, dir, &inject->lose_irq);
 	debugfs_create_atomic_t("lose_inval", 0600, dir, &inject->lose_inval);
 	debugfs_create_atomic_t("fail_reset", 0600, dir, &inject->fail_reset);
+	debugfs_create_atomic_t("fail_power", 0600, dir, &inject->fail_power);
 	debugfs_create_bool("watch_lost", 0600, dir, &inject->watch_lost);
 	debugfs_create_atomic_t("bad_record", 0600, dir, &inject->bad_record);
 	debugfs_create_file("fault_addr", 0600, dir, emu, &emu_fault_addr_fops);

@@ -75,6 +75,8 @@ struct emu_inject {
 	atomic_t lose_inval;
 	/** @fail_reset: resets that will not end */
 	atomic_t fail_reset;
+	/** @fail_power: times that switching power off has no effect */
+	atomic_t fail_power;
 	/** @watch_lost: after a reset that did not end, look for what is freed all the same */
 	bool watch_lost;
 	/** @bad_record: completion records that will be garbage */

@@ -250,7 +250,8 @@ void emu_power_switch(struct emu_device *emu, bool on)
 	unsigned long flags;
 
 	spin_lock_irqsave(&power->lock, flags);
-	if (on == power->on || READ_ONCE(power->fading))
+	if (on == power->on || READ_ONCE(power->fading) ||
+	    (!on && emu_inject_take(&emu->inject.fail_power)))
 		goto out;
 	emu_power_account(emu, true);
 	WRITE_ONCE(power->on, on);
