@@ -114,8 +114,8 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 	for (;;) {
 		late = ktime_after(ktime_get(), end);
 		now = uma_read(uma, reg);
-		/* What is polled for never has all bits set. */
-		if (now == ~0U)
+		/* What is polled for never has all bits set; and one read may fail on its way. */
+		if (now == ~0U && uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
 			return -ENODEV;
 		if ((now & mask) == value)
 			return 0;
@@ -127,6 +127,7 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 		pause = clamp(2 * pause, 10U, 5000U);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_poll);
 
 /**
  * uma_ticks_to_ns - convert a difference of timestamps

@@ -463,19 +463,22 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 	struct scatterlist *sg;
 	int i, idx, ret;
 
+	if (!uma_enter(to_uma_device(obj->dev), &idx))
+		return -ENODEV;
 	/* The exporter may wait for jobs of others, which no unplug shall have to wait for. */
 	if (drm_gem_is_imported(obj)) {
 		struct dma_buf *buf = obj->import_attach->dmabuf;
 
+		get_dma_buf(buf);
+		drm_dev_exit(idx);
 		ret = range->flags & DRM_UMA_SYNC_TO_DEVICE ?
 			dma_buf_end_cpu_access(buf, DMA_BIDIRECTIONAL) : 0;
 		if (!ret && (range->flags & DRM_UMA_SYNC_TO_CPU))
 			ret = dma_buf_begin_cpu_access(buf, DMA_BIDIRECTIONAL);
+		dma_buf_put(buf);
 		return ret;
 	}
 
-	if (!uma_enter(to_uma_device(obj->dev), &idx))
-		return -ENODEV;
 	sgt = uma_bo_pin(bo);
 	ret = PTR_ERR_OR_ZERO(sgt);
 	if (ret)

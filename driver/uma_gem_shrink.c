@@ -113,12 +113,15 @@ static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 	list_for_each_entry(mapping, &bo->maps, bo_link) {
 		struct uma_vm *vm = uma_shrink_vm(mapping);
 
-		if (!list_empty(&vm->shrink))
-			continue;
-		if (!mutex_trylock(&vm->lock))
-			return false;
-		list_add(&vm->shrink, vms);
-		if (uma_mmu_tryinvalidate_confirmed(vm, 0, 0))
+		if (list_empty(&vm->shrink)) {
+			if (!mutex_trylock(&vm->lock))
+				return false;
+			list_add(&vm->shrink, vms);
+			if (uma_mmu_tryinvalidate_confirmed(vm, 0, 0))
+				return false;
+		}
+		/* What is at its addresses now may be another buffer's. */
+		if (mapping->retired)
 			return false;
 	}
 	return true;

@@ -418,11 +418,14 @@ void uma_reset_request(struct uma_device *uma)
  * @as: hardware address space that the device is to forget something of
  *
  * They have hung, or are about to. That the device has let go shows in what it
- * was asked for.
+ * was asked for. The caller has asked, and nobody else can.
  */
 void uma_reset_holders(struct uma_device *uma, u32 as)
 {
 	struct uma_engine *engine;
+	u32 status;
+
+	lockdep_assert_held(&uma->inval_lock);
 
 	/* One that is going is stopped as a whole. */
 	if (READ_ONCE(uma->lost))
@@ -431,6 +434,10 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 		uma_engine_poll(engine, false);
 
 	mutex_lock(&uma->hw_lock);
+	/* It may have let go just now, or been reset: then whose jobs are in @as is another matter. */
+	status = uma_read(uma, UMA_REG_INVAL_STATUS);
+	if (status == ~0U || !(status & UMA_INVAL_BUSY))
+		goto out;
 	uma_for_each_engine(uma, engine) {
 		if (uma->lost)
 			break;
@@ -441,6 +448,7 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 		}
 		spin_unlock_irq(&engine->lock);
 	}
+out:
 	mutex_unlock(&uma->hw_lock);
 }
 

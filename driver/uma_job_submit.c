@@ -276,6 +276,10 @@ static int uma_submit_prepare(struct uma_submit *submit)
 	for (i = 0; i < submit->count; i++) {
 		struct uma_submit_job *sj = &submit->jobs[i];
 
+		/* The signals of all jobs before are searched for each wait. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
 		submit->failed = i;
 		ret = uma_submit_alloc_job(submit, i);
 		if (ret)

@@ -44,7 +44,6 @@ static int uma_power_on(struct uma_device *uma)
 	ret = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, UMA_PWR_ON, uma->power_ms);
 	if (ret)
 		return ret;
-	uma_slots_init(&uma->slots, uma->as_count);
 	uma_for_each_engine(uma, engine)
 		uma_engine_setup(engine);
 	return 0;

@@ -56,6 +56,8 @@ struct uma_mapping {
 	u64 offset;
 	/** @flags: DRM_UMA_BIND_* */
 	u32 flags;
+	/** @retired: see uma_map_retire(); its range may show another buffer by now */
+	bool retired;
 	/** @log: steps of the change that is under way, see &enum uma_map_step */
 	struct uma_map_log log[2];
 };

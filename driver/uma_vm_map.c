@@ -83,20 +83,25 @@ static void uma_map_free(struct uma_map_tree *tree, struct uma_mapping *mapping)
 	kfree(mapping);
 }
 
+static void uma_map_free_retired(struct uma_map_tree *tree)
+{
+	struct uma_map_log *log, *next;
+
+	list_for_each_entry_safe(log, next, &tree->retired, link) {
+		list_del(&log->link);
+		uma_map_free(tree, log->mapping);
+	}
+}
+
 /**
  * uma_map_tree_clear - drop all mappings, with those that were retired
  * @tree: tree
  */
 void uma_map_tree_clear(struct uma_map_tree *tree)
 {
-	struct uma_map_log *log, *next;
 	struct uma_mapping *mapping;
 
-	list_for_each_entry_safe(log, next, &tree->retired, link) {
-		list_del(&log->link);
-		uma_map_free(tree, log->mapping);
-	}
-
+	uma_map_free_retired(tree);
 	while ((mapping = uma_map_first(tree, 0, U64_MAX))) {
 		uma_it_remove(mapping, &tree->root);
 		tree->count--;
@@ -224,11 +229,13 @@ void uma_map_commit(struct uma_map_txn *txn)
 		if (!log->added)
 			uma_map_free(txn->tree, log->mapping);
 	}
+	/* What the device has forgotten now includes what it had not before. */
+	uma_map_free_retired(txn->tree);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_commit);
 
 /**
- * uma_map_retire - keep a change, and what it removed until the tree is cleared
+ * uma_map_retire - keep a change, and what it removed until one is committed
  * @txn: change of which the device may not have forgotten the old state
  */
 void uma_map_retire(struct uma_map_txn *txn)
@@ -237,8 +244,10 @@ void uma_map_retire(struct uma_map_txn *txn)
 
 	list_for_each_entry_safe(log, next, &txn->log, link) {
 		list_del(&log->link);
-		if (!log->added)
-			list_add_tail(&log->link, &txn->tree->retired);
+		if (log->added)
+			continue;
+		log->mapping->retired = true;
+		list_add_tail(&log->link, &txn->tree->retired);
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_retire);

@@ -232,7 +232,7 @@ static void uma_map_test_random(struct kunit *test)
 	}
 }
 
-/* What the device may still use stays, until all of the tree is cleared. */
+/* What the device may still use stays, until it has forgotten something for certain. */
 static void uma_map_test_retire(struct kunit *test)
 {
 	struct uma_map_tree *tree = test->priv;
@@ -250,6 +250,9 @@ static void uma_map_test_retire(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, uma_map_first(tree, 4, 5));
 	KUNIT_EXPECT_EQ(test, tree->count, 2);
 	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 4);
+	uma_map_begin(&txn, tree);
+	uma_map_commit(&txn);
+	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 2);
 	uma_map_tree_clear(tree);
 	KUNIT_EXPECT_EQ(test, tree->count, 0);
 	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 0);
