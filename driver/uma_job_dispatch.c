@@ -183,9 +183,10 @@ struct dma_fence *uma_dispatch_wait(struct uma_engine *engine, struct uma_job *j
 	struct uma_device *uma = engine->uma;
 	struct dma_fence *fence = NULL;
 	u64 now = ktime_get_ns();
+	bool go, preempt = false;
 	unsigned long flags;
 	LIST_HEAD(ready);
-	bool go;
+	u64 seqno = 0;
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
 	if (request->state == UMA_REQUEST_NONE) {
@@ -206,12 +207,16 @@ struct dma_fence *uma_dispatch_wait(struct uma_engine *engine, struct uma_job *j
 			dispatch->live = true;
 			queue->waiting = request;
 			fence = dma_fence_get(&dispatch->base);
+			preempt = uma_sfq_preempt(&engine->sfq, now);
+			seqno = engine->sfq_seqno;
 			uma_dispatch_arm(engine, now);
 		}
 		uma_dispatch_note_all(&ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 	uma_dispatch_signal(&ready);
+	if (preempt)
+		uma_engine_preempt(engine, seqno);
 	return fence;
 }
 
@@ -368,6 +373,8 @@ void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 		queue->waiting = NULL;
 		dma_fence_get(&to_uma_dispatch(request)->base);
 		list_add_tail(&request->node, ready);
+	} else {
+		uma_dispatch_arm(engine, ktime_get_ns());
 	}
 }
 

@@ -35,8 +35,8 @@
 
 /* How often a running job is looked at in case that its interrupt got lost. */
 #define UMA_WATCH_MS		500
-/* How long the other engines get to finish when the device says that it is broken. */
-#define UMA_BROKEN_DRAIN_MS	1000
+/* How long the other engines get to finish when there is no time for all that their jobs may take. */
+#define UMA_SHORT_DRAIN_MS	1000
 
 static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
 {
@@ -238,12 +238,12 @@ void uma_reset_abort(struct uma_device *uma)
 /*
  * Let the other engines finish, or stop between two tasks, each as long as its job may run:
  * what a job has done cannot be undone and is not done again. But who knows what a device
- * still gets done that is broken.
+ * still gets done that is broken, and a system that goes to sleep cannot wait for long.
  */
 static void uma_reset_drain(struct uma_device *uma)
 {
 	bool running, broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR;
-	ktime_t end = ktime_add_ms(ktime_get(), UMA_BROKEN_DRAIN_MS);
+	ktime_t end = ktime_add_ms(ktime_get(), UMA_SHORT_DRAIN_MS);
 	struct uma_engine *engine;
 
 	uma_for_each_engine(uma, engine)
@@ -252,7 +252,8 @@ static void uma_reset_drain(struct uma_device *uma)
 		running = false;
 		uma_for_each_engine(uma, engine)
 			running |= uma_engine_check(engine) == UMA_ENGINE_RUNNING;
-		if (!running || READ_ONCE(uma->going) || (broken && ktime_after(ktime_get(), end)))
+		if (!running || READ_ONCE(uma->going) ||
+		    ((broken || READ_ONCE(uma->asleep)) && ktime_after(ktime_get(), end)))
 			break;
 		usleep_range(5000, 10000);
 	}

@@ -92,7 +92,8 @@ static void uma_engine_account(struct uma_engine *engine, bool ended, int error)
 		     &usage->cycles[engine->info.engine_class]);
 	uma_engine_count(engine, ended, error, ns);
 	uma_dispatch_charge(engine, job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
-	job->run_ns += ns;
+	/* What its timeout is held against is not up to the device. */
+	job->run_ns += uma_engine_elapsed_ns(engine);
 }
 
 /* The engine has no job any more. */

@@ -266,6 +266,9 @@ static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 
 	if (!running)
 		return U64_MAX;
+	/* Those that do not need the engine have bypassed it often enough. */
+	if (!list_empty(&sfq->blocked))
+		return sfq->started + sfq->slice;
 	if (!uma_flow_class(running) && rb_first_cached(&sfq->backlogged[1]))
 		return sfq->started;
 	rb = rb_first_cached(&sfq->backlogged[uma_flow_class(running)]);

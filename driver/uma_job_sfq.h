@@ -10,7 +10,7 @@
 #define UMA_SFQ_LEVELS		4
 /* What the shortest job costs: dispatching one is work too. */
 #define UMA_SFQ_MIN_NS		10000
-/* Jobs that may bypass one that runs. They are freed only when it has left the engine. */
+/* Jobs that may bypass one that runs before it is to make room. */
 #define UMA_SFQ_BYPASSES	256
 
 struct uma_share;

@@ -340,8 +340,7 @@ TEST_F_TIMEOUT(lost, slot_not_stolen, 240)
 	struct client idle, wants;
 	struct buf tasks, own, mine;
 	__u32 hung, queue;
-	char value[64];
-	int status;
+	int status, i;
 	pid_t a, b;
 
 	client_buf(&self->c, &mine, PAGE);
@@ -355,19 +354,20 @@ TEST_F_TIMEOUT(lost, slot_not_stolen, 240)
 
 	ASSERT_EQ(0, device_write_try(self->in.node, "preempt_timeout_ms", "20000"));
 	ASSERT_EQ(0, queue_create_try(self->c.fd, &args, &queue));
-	snprintf(value, sizeof(value), "%#llx %#x", self->tasks.va, UMA_TASK_SIZE);
-	knob(self, "hang_addr", value);
+	knob(self, "hang_next", "2");
 	knob(self, "hang_step", "1");
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(500000);
-	/* By its address: the others' tasks may have the same. */
-	knob(self, "hang_addr", "0 0");
+	ASSERT_TRUE(hang_begins(self->in.node));
 	a = harness_fork();
 	if (!a) {
 		vm_unmap(self->c.fd, self->c.vm, mine.va, PAGE);
 		_exit(0);
 	}
-	usleep(500000);
+	/* Not a walk of the device's own, which is over by then. */
+	for (i = 0; i < 100; i++) {
+		i = emu_number(self->in.node, "inval_busy") > 0 ? i : 0;
+		usleep(10000);
+	}
 	client_start(&wants, queue_create(wants.fd, wants.vm, 0), tasks.va, 1);
 	usleep(500000);
 	b = harness_fork();

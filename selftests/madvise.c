@@ -226,14 +226,14 @@ struct exporter {
 	__u32 handle;
 	int fd;
 	int ret;
+	int bound;
 };
 
 static void *bind_large(void *p)
 {
 	struct exporter *e = p;
 
-	ASSERT_EQ(0, vm_map_try(e->c->fd, e->c->vm, e->handle, 0, client_va(e->c, LARGE), LARGE,
-				0));
+	e->bound = vm_map_try(e->c->fd, e->c->vm, e->handle, 0, client_va(e->c, LARGE), LARGE, 0);
 	return NULL;
 }
 
@@ -269,12 +269,15 @@ TEST_F_TIMEOUT(madvise, export_meets_close, 240)
 		dontneed(self->c.fd, other);
 		ASSERT_EQ(0, pthread_join(exporter, NULL));
 		ASSERT_EQ(0, pthread_join(binder, NULL));
+		/* Where it is slow, what it binds may be closed before it begins, or what it maps be small. */
+		EXPECT_TRUE(!e.bound || e.bound == -ENOENT || e.bound == -EINVAL);
 		EXPECT_NE(both, flags_of(self->c.fd, other) & both);
 		EXPECT_TRUE(!e.ret || e.ret == -ENOENT || e.ret == -EBUSY);
 		if (!e.ret)
 			close(e.fd);
 		gem_close(self->c.fd, other);
-		vm_unmap(self->c.fd, self->c.vm, self->c.va - LARGE - PAGE, LARGE);
+		if (!e.bound)
+			vm_unmap(self->c.fd, self->c.vm, self->c.va - LARGE - PAGE, LARGE);
 	}
 	harness_diag("%u of %u had the same handle", same, i);
 }

@@ -318,6 +318,7 @@ void emu_debugfs_add(struct emu_device *emu)
 
 	debugfs_create_file("freed", 0400, dir, emu, &emu_freed_fops);
 	debugfs_create_u32("inval_ignored", 0400, dir, &emu->inval_ignored);
+	debugfs_create_atomic_t("inval_busy", 0400, dir, &emu->inval_busy);
 	debugfs_create_file("state", 0400, dir, emu, &emu_state_fops);
 	debugfs_create_file("tlb", 0400, dir, emu, &emu_tlb_fops);
 	debugfs_create_file("counters", 0400, dir, emu, &emu_counters_fops);
