@@ -50,7 +50,7 @@ void uma_engine_setup(struct uma_engine *engine)
 	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RING_BASE_LO), engine->ring_dma);
 	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RECORD_BASE_LO), engine->records_dma);
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_ORDER), engine->ring_order);
-	/* The ring is empty before the engine may look; pairs with its read of the ring after CTRL. */
+	/* The ring is empty before the engine may look; pairs with its read of it after CTRL. */
 	wmb();
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_CTRL), UMA_ENG_ENABLE);
 }

@@ -516,7 +516,7 @@ TEST_F(leave, unmapped)
 
 	trace_begin();
 	leave(self);
-	/* Two buffers, an imported one, and user memory; when it is unplugged that takes a while. */
+	/* Two buffers, an imported one, user memory; when it is unplugged that takes a while. */
 	for (i = 0; i < 3000 && traced(self, "dma_unmap_sg") < 4; i++)
 		usleep(10000);
 	n = traced(self, "dma_unmap_sg");

@@ -114,7 +114,10 @@ static void longjob_start(struct longjob *l)
 /* Tasks that it has done so far, as its memory shows. */
 static unsigned int longjob_tasks(const struct longjob *l)
 {
-	return (unsigned int)*(volatile float *)l->data.f32;
+	float tasks;
+
+	__atomic_load(l->data.f32, &tasks, __ATOMIC_RELAXED);
+	return (unsigned int)tasks;
 }
 
 static bool longjob_right(struct longjob *l)
@@ -256,7 +259,8 @@ TEST_F(preempt, counts)
 }
 
 /* Start a job and have it preempted: a neighbour got a job done before it. */
-static void longjob_preempted(struct longjob *l, struct longjob *neighbour, struct preempt_fixture *self)
+static void longjob_preempted(struct longjob *l, struct longjob *neighbour,
+			      struct preempt_fixture *self)
 {
 	longjob_open(l, self);
 	longjob_open(neighbour, self);
@@ -605,6 +609,7 @@ TEST_F_TIMEOUT(preempt, survives_a_device_reset, 240)
 	struct buf tasks;
 	char mask[16];
 	unsigned int n, other;
+	__u32 queue;
 
 	/* The engine's reset takes its time to fail. */
 	start(self, "100000");
@@ -621,9 +626,9 @@ TEST_F_TIMEOUT(preempt, survives_a_device_reset, 240)
 	if (!emu_knob(self->in.node, "hang_next", mask))
 		SKIP("cannot make jobs hang");
 	ASSERT_TRUE(emu_knob(self->in.node, "fail_reset", "1"));
-	EXPECT_EQ(-ETIME, client_run(&c, queue_create_timeout(c.fd, c.vm, engines[other].engine_class,
-							      engines[other].instance, 100),
-				     tasks.va, 1));
+	queue = queue_create_timeout(c.fd, c.vm, engines[other].engine_class,
+				     engines[other].instance, 100);
+	EXPECT_EQ(-ETIME, client_run(&c, queue, tasks.va, 1));
 	EXPECT_LT(longjob_tasks(&l), TASKS);
 	EXPECT_TRUE(longjob_right(&l));
 	client_close(&c);

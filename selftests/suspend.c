@@ -110,6 +110,15 @@ static void submit_forever(const char *node, bool last, unsigned int *count, uns
 	_exit(0);
 }
 
+/* What a job that runs writes. */
+static float float_now(const float *at)
+{
+	float value;
+
+	__atomic_load(at, &value, __ATOMIC_RELAXED);
+	return value;
+}
+
 struct shared {
 	unsigned int stop;
 	unsigned int count[2];
@@ -212,18 +221,18 @@ TEST_F_TIMEOUT(suspend, long_job, 300)
 	}
 	/* 20 seconds and more, with a ceiling that it never comes near to. */
 	done = client_start(&c, queue_patient(&c, 600000), tasks.va, ADDS);
-	while (!*(volatile float *)data.f32)
+	while (!float_now(data.f32))
 		usleep(1000);
 	go_to_sleep();
 	EXPECT_EQ(0, syncobj_status(c.fd, done));
-	EXPECT_LT(*(volatile float *)data.f32, (float)ADDS);
+	EXPECT_LT(float_now(data.f32), (float)ADDS);
 	EXPECT_EQ(1, syncobj_result(c.fd, done));
 	EXPECT_TRUE(data.f32[0] == (float)ADDS);
 	EXPECT_EQ(0, device_number(self->node, "reset_count"));
 	client_close(&c);
 }
 
-/* One that does not stop is not waited for: it is lost, its queue goes on, and the system sleeps. */
+/* One that does not stop is not waited for: it is lost, its queue goes on, the system sleeps. */
 TEST_F(suspend, endless_job)
 {
 	struct drm_uma_queue_state state;
@@ -246,6 +255,39 @@ TEST_F(suspend, endless_job)
 	EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
 	EXPECT_EQ(DRM_UMA_QUEUE_INNOCENT, state.flags);
 	EXPECT_EQ(1, device_number(self->node, "reset_count"));
+	client_close(&c);
+}
+
+/* An engine that does not come back from its reset is no reason to wait for the other's timeout. */
+TEST_F_TIMEOUT(suspend, reset_fails, 240)
+{
+	struct drm_uma_queue_create patient = {
+		.priority = DRM_UMA_PRIORITY_NORMAL, .timeout_ms = 200000,
+	};
+	__u32 queue, done[2];
+	struct buf tasks;
+	struct client c;
+	uint64_t begin;
+	int i;
+
+	client_open_named(&c, self->node);
+	client_buf(&c, &tasks, PAGE);
+	task_nop(tasks.task);
+	patient.vm_id = c.vm;
+	ASSERT_TRUE(emu_knob(self->node, "hang_next", "3"));
+	ASSERT_TRUE(emu_knob(self->node, "fail_reset", "1"));
+	for (i = 0; i < 2; i++) {
+		patient.engine_class = i ? UMA_ENGINE_GPU : UMA_ENGINE_MATRIX;
+		patient.instances = 1;
+		ASSERT_EQ(0, queue_create_try(c.fd, &patient, &queue));
+		done[i] = client_start(&c, queue, tasks.va, 1);
+	}
+	ASSERT_TRUE(hang_begins(self->node));
+	begin = now_ns();
+	go_to_sleep();
+	EXPECT_LT(now_ns() - begin, 100000000000ull);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(-ECANCELED, syncobj_result(c.fd, done[i]));
 	client_close(&c);
 }
 

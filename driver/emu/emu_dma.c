@@ -116,7 +116,7 @@ bool emu_dma_owned(struct emu_device *emu, u64 pa)
 
 #ifdef CONFIG_ARCH_HAS_DMA_OPS
 
-/* Buffers may be unmapped later than their device has gone: who takes it away waits for who looks. */
+/* Buffers may be unmapped after their device has gone: who takes it away waits for who looks. */
 DEFINE_STATIC_SRCU(emu_dma_srcu);
 static LIST_HEAD(emu_dma_list);
 static DEFINE_SPINLOCK(emu_dma_lock);

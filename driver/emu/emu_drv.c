@@ -53,7 +53,7 @@ const char *emu_name(const struct emu_device *emu)
 	return emu->name;
 }
 
-/* Nothing is in the middle of anything, nor will be: what begins now finds that the device is gone. */
+/* Nothing is in the middle of anything, nor will be: what begins now finds the device gone. */
 static bool emu_is_still(struct emu_device *emu)
 {
 	unsigned long flags;

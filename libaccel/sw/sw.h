@@ -48,7 +48,7 @@
  * to wake it, so that at worst it is twice as long.
  */
 #define SW_SPIN_NS		20000u
-/* ... and for how long if others are at work on the last tiles of a stage, after which there is more */
+/* ... and for how long if others are at work on the last tiles of a stage */
 #define SW_ENDING_NS		1000000u
 
 /* --- memory --------------------------------------------------------------- */

@@ -301,7 +301,7 @@ static void test_shared_tiles(void **state)
 	free(one);
 }
 
-/* Nanoseconds of processor time that the workers of all devices have had, but for the busiest one. */
+/* Nanoseconds of processor time that all workers have had, but for the busiest one. */
 static uint64_t others_time(uint64_t *busiest)
 {
 	struct dirent *entry;

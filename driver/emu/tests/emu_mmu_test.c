@@ -138,8 +138,8 @@ static void emu_walk_malformed(struct kunit *test)
 			if (known & BIT_ULL(bit))
 				continue;
 			*pte = cpu_to_le64(good | BIT_ULL(bit));
-			KUNIT_EXPECT_EQ_MSG(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_TABLE,
-					    "level %d bit %d", level, bit);
+			KUNIT_EXPECT_EQ_MSG(test, emu_walk(t->root, VA, &x, &trail),
+					    UMA_FAULT_TABLE, "level %d bit %d", level, bit);
 		}
 		*pte = cpu_to_le64(good);
 	}

@@ -105,7 +105,8 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 @test "--compare flags what has become slower, in time and in share, and nothing else" {
 	cd "$BATS_TEST_TMPDIR"
 	only=(--threads 1 --no-peers --only 'gemm/64x64x64/unpacked/s8')
-	bench 0 gemm "${quick[@]}" "${only[@]}" --json
+	# The best of many: the limit beside it shall not be what a busy machine leaves of it.
+	bench 0 gemm "${quick[@]}" "${only[@]}" --batches 19 --best --json
 	# As if it had taken a tenth, ten times, of the time
 	jq -c '.us /= 10 | .gflops *= 10 | .share *= 10' <<<"$output" >fast.json
 	jq -c '.us *= 10 | .gflops /= 10 | .share /= 10' <<<"$output" >slow.json

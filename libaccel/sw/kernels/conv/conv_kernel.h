@@ -147,7 +147,6 @@ void conv_taps_u8s8_amx(const struct conv_block *g, uint32_t outputs);
 void conv_taps_u8u8_amx(const struct conv_block *g, uint32_t outputs);
 void conv_taps_bf16_amx(const struct conv_block *g, uint32_t outputs);
 
-
 extern const struct conv_kernels conv_f32_avx512;
 extern const struct conv_kernels conv_f32_avx2;
 extern const struct conv_kernels conv_bf16_avx512;
