@@ -35,7 +35,7 @@
 
 /* How often a running job is looked at in case that its interrupt got lost. */
 #define UMA_WATCH_MS		500
-/* How long the other engines get to finish when there is no time for all that their jobs may take. */
+/* How long the other engines get to finish when there is no time for what their jobs may take. */
 #define UMA_SHORT_DRAIN_MS	1000
 
 static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
@@ -435,7 +435,7 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 		uma_engine_poll(engine, false);
 
 	mutex_lock(&uma->hw_lock);
-	/* It may have let go just now, or been reset: then whose jobs are in @as is another matter. */
+	/* It may have let go just now, or been reset: then @as may be somebody else's. */
 	status = uma_read(uma, UMA_REG_INVAL_STATUS);
 	if (status == ~0U || !(status & UMA_INVAL_BUSY))
 		goto out;

@@ -263,14 +263,14 @@ TEST_F_TIMEOUT(lost, unbound_and_running, 300)
 }
 
 /*
- * A file is closed while the driver waits for the device to stop: a command that the device does not
- * hear looks as if it had been carried out.
+ * A file is closed while the driver waits for the device to stop: a command that the device does
+ * not hear looks as if it had been carried out.
  */
 TEST_F_TIMEOUT(lost, closed_while_stopping, 300)
 {
 	struct client other;
 	struct buf tasks;
-	__u32 handle;
+	__u32 handle, queue;
 	void *user;
 	pid_t pid;
 
@@ -287,8 +287,8 @@ TEST_F_TIMEOUT(lost, closed_while_stopping, 300)
 	ASSERT_EQ(0, munmap(tasks.map, tasks.size));
 	/* This one keeps the power on. */
 	knob(self, "hang_next", "2");
-	client_start(&self->c, queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_GPU, 0, 100000),
-		     self->tasks.va, 1);
+	queue = queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_GPU, 0, 100000);
+	client_start(&self->c, queue, self->tasks.va, 1);
 	fail(self, "power", "1000");
 	fail_resets(self, "1000");
 

@@ -308,7 +308,8 @@ TEST(trace_fences_in_order)
 			.syncs = array_of(syncs, sizeof(*syncs), 1),
 		};
 		jobs[1] = (struct drm_uma_job){
-			.queue_id = queue[2 + i % 2], .syncs = array_of(syncs + 1, sizeof(*syncs), 2),
+			.queue_id = queue[2 + i % 2],
+			.syncs = array_of(syncs + 1, sizeof(*syncs), 2),
 		};
 		ASSERT_EQ(0, submit_try(c.fd, jobs, 2, NULL));
 		EXPECT_EQ(1, syncobj_result(c.fd, empty));

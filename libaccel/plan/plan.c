@@ -149,7 +149,7 @@ static int ask_and_choose(struct accel_ctx *ctx, const struct request *req,
 	if ((*out)->chosen != (*out)->count)
 		return 0;
 	free(*out);
-	return refuse_request(ctx->dev, req, e);
+	return refuse_request(ctx->dev, req, e) == -ENOMEM ? -ENOMEM : -EOPNOTSUPP;
 }
 
 /**

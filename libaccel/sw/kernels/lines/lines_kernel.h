@@ -346,7 +346,6 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 	}
 	if (!n)
 		return;
-	line = at;
 	for (o = 0; o < count; o++) {
 		uint8_t *const from = at[o];
 

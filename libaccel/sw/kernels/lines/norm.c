@@ -98,7 +98,7 @@ static void far_line(const struct fast_run *r, const struct line_map *m,
 	memmove(&rest.step[0], &rest.step[1], sizeof(rest.step) - sizeof(rest.step[0]));
 	for (i = 0; i < line->n; i += n) {
 		uint8_t *to[LINE_OPERANDS] = { r->scratch, line->at[1] };
-		uint8_t *at[LINE_OPERANDS];
+		uint8_t *at[LINE_OPERANDS] = { NULL };
 
 		n = UMA_MIN(line->n - i, CHUNK);
 		for (o = 0; o < plan->nest.count; o++)
