@@ -269,7 +269,7 @@ TEST_F_TIMEOUT(madvise, export_meets_close, 240)
 		dontneed(self->c.fd, other);
 		ASSERT_EQ(0, pthread_join(exporter, NULL));
 		ASSERT_EQ(0, pthread_join(binder, NULL));
-		/* Where it is slow, what it binds may be closed before it begins, or be the other. */
+		/* Where it is slow, what it binds may be closed before, or be the other one. */
 		EXPECT_TRUE(!e.bound || e.bound == -ENOENT || e.bound == -EINVAL);
 		EXPECT_NE(both, flags_of(self->c.fd, other) & both);
 		EXPECT_TRUE(!e.ret || e.ret == -ENOENT || e.ret == -EBUSY);
