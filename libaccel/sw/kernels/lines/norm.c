@@ -130,7 +130,10 @@ static void norm_line(const struct fast_run *r, struct line_map *m, const struct
 	p->k->map(m, at->at, at->n);
 }
 
-static int norm_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+/* Each line of a tile. */
+static int tile_lines(const struct fast_run *r, uint32_t tile,
+		      void (*line)(const struct fast_run *r, struct line_map *m,
+				   const struct line_at *at))
 {
 	const struct norm_plan *p = (const void *)r->prog->priv;
 	struct line_nest nest;
@@ -138,16 +141,21 @@ static int norm_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	struct line_at at;
 	uint64_t count;
 
-	(void)phase;
 	if (!make_steps(&m, &nest, r->prog))
 		return -1;
 	m.form[0] = p->out;
 	m.one = p->nest.one;
 	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
-		norm_line(r, &m, &at);
+		line(r, &m, &at);
 		line_nest_next(&p->nest, &at);
 	}
 	return 0;
+}
+
+static int norm_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	(void)phase;
+	return tile_lines(r, tile, norm_line);
 }
 
 const struct fast_class fast_norm = {
@@ -196,22 +204,8 @@ static void softmax_line(const struct fast_run *r, struct line_map *m, const str
 
 static int softmax_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
-	const struct norm_plan *p = (const void *)r->prog->priv;
-	struct line_nest nest;
-	struct line_map m;
-	struct line_at at;
-	uint64_t count;
-
 	(void)phase;
-	if (!make_steps(&m, &nest, r->prog))
-		return -1;
-	m.form[0] = p->out;
-	m.one = p->nest.one;
-	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
-		softmax_line(r, &m, &at);
-		line_nest_next(&p->nest, &at);
-	}
-	return 0;
+	return tile_lines(r, tile, softmax_line);
 }
 
 const struct fast_class fast_softmax = {
