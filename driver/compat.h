@@ -8,6 +8,7 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
+#include <linux/pm_domain.h>
 #include <linux/slab.h>
 
 #include <drm/drm_gem_shmem_helper.h>
@@ -83,6 +84,11 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 #endif
 #ifndef DMA_ATTR_DEBUGGING_IGNORE_CACHELINES
 #define DMA_ATTR_DEBUGGING_IGNORE_CACHELINES 0
+#endif
+
+/* 6.17 has flags where there was a bool. */
+#ifndef PD_FLAG_ATTACH_POWER_ON
+#define PD_FLAG_ATTACH_POWER_ON true
 #endif
 
 /* Namespaces became strings in 6.13. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Finding a device, reading what it is, and letting go of it.
+ * Finding a device, reading what it is, and stopping it.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -10,7 +10,6 @@
 #include <linux/mod_devicetable.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
-#include <linux/shrinker.h>
 #include <linux/string.h>
 
 #include <drm/drm_drv.h>
@@ -225,7 +224,11 @@ static size_t uma_records_size(const struct uma_engine *engine)
 	return sizeof(*engine->records) << engine->ring_order;
 }
 
-static void uma_free_rings(void *data)
+/**
+ * uma_free_rings - free rings and records, unless the device may go on
+ * @data: device, for devres
+ */
+void uma_free_rings(void *data)
 {
 	struct uma_device *uma = data;
 	struct device *dev = uma->drm.dev;
@@ -465,100 +468,6 @@ static int uma_init_software(struct uma_device *uma)
 	return drmm_add_action_or_reset(&uma->drm, uma_release_wq, uma->reset_wq);
 }
 
-/* Devices that did not stop when the driver let go of them, &uma_device.wild. */
-static LIST_HEAD(uma_wild);
-static DEFINE_MUTEX(uma_wild_lock);
-
-/* Give back all that the device cannot reach any more, while it is ours. */
-static void uma_release_memory(struct uma_device *uma)
-{
-	uma_vms_release(uma);
-	uma_gems_release(uma);
-	/* What others are about to free is unmapped first. */
-	if (uma->quiet)
-		wait_var_event(&uma->dma_count, !atomic_read(&uma->dma_count));
-}
-
-/*
- * Have the device leave memory alone, for good. If it does not say that it does, all
- * that it may reach stays where it is, until it has been stopped by who binds to it
- * next; the module, whose memory is part of that, cannot be unloaded before.
- */
-static void uma_let_go(struct uma_device *uma)
-{
-	bool quiet;
-
-	/* A device that is stopping hears no command, which looks as if it had carried it out. */
-	mutex_lock(&uma->inval_lock);
-	quiet = uma_hw_stop_confirmed(uma);
-	mutex_lock(&uma->hw_lock);
-	uma->quiet |= quiet;
-	uma->removed = true;
-	mutex_unlock(&uma->hw_lock);
-	mutex_unlock(&uma->inval_lock);
-	if (!uma->quiet) {
-		uma->warned_held = true;
-		drm_warn(&uma->drm, "device does not stop: its memory is held back until it is bound again\n");
-	}
-	uma_reset_abort(uma);
-	uma_release_memory(uma);
-	if (uma->quiet)
-		return;
-
-	drm_dev_get(&uma->drm);
-	__module_get(THIS_MODULE);
-	mutex_lock(&uma_wild_lock);
-	list_add(&uma->wild, &uma_wild);
-	mutex_unlock(&uma_wild_lock);
-}
-
-/* The device has stopped: give back what drivers before us held back for it. */
-static void uma_release_wild(struct device *dev)
-{
-	struct uma_device *uma, *next;
-	LIST_HEAD(tame);
-
-	mutex_lock(&uma_wild_lock);
-	list_for_each_entry_safe(uma, next, &uma_wild, wild)
-		if (uma->drm.dev == dev)
-			list_move(&uma->wild, &tame);
-	mutex_unlock(&uma_wild_lock);
-	list_for_each_entry_safe(uma, next, &tame, wild) {
-		list_del_init(&uma->wild);
-		mutex_lock(&uma->hw_lock);
-		uma->quiet = true;
-		mutex_unlock(&uma->hw_lock);
-		uma_release_memory(uma);
-		uma_free_rings(uma);
-		drm_dev_put(&uma->drm);
-		module_put(THIS_MODULE);
-	}
-}
-
-/**
- * uma_leak_wild - the module goes, and takes with it who knew what is held back
- *
- * Only if a device does not stop when the module is unloaded: else it cannot be.
- *
- * Return: devices that will never be released.
- */
-unsigned int uma_leak_wild(void)
-{
-	struct uma_device *uma;
-	struct uma_engine *engine;
-	unsigned int count = 0;
-
-	list_for_each_entry(uma, &uma_wild, wild) {
-		drm_warn(&uma->drm, "memory that the device may still use is lost until reboot\n");
-		/* What would call the module. */
-		shrinker_free(uma->shrinker);
-		uma_for_each_engine(uma, engine)
-			uma_dispatch_fini(engine);
-		count++;
-	}
-	return count;
-}
-
 static int uma_probe(struct platform_device *pdev)
 {
 	struct device *dev = &pdev->dev;
@@ -635,7 +544,7 @@ err_irq:
 	free_irq(uma->irq, uma);
 err_stop:
 	/* A broken device may have asked for a reset. */
-	uma_reset_stop(uma);
+	uma_stop(uma);
 	uma_events_stop(uma);
 	uma_coredump_stop(uma);
 	uma_let_go(uma);
@@ -651,12 +560,24 @@ static void uma_remove(struct platform_device *pdev)
 	drm_dev_unplug(&uma->drm);
 	uma_hwmon_fini(uma);
 	free_irq(uma->irq, uma);
-	uma_reset_stop(uma);
+	uma_stop(uma);
 	uma_events_stop(uma);
 	uma_coredump_stop(uma);
 	uma_pm_stop(uma);
 	uma_devfreq_fini(uma);
 	uma_let_go(uma);
+}
+
+/*
+ * The system goes down, or another kernel begins, to which all memory is free: from here on the
+ * device is as one that is lost, and reaches nothing.
+ */
+static void uma_shutdown(struct platform_device *pdev)
+{
+	struct uma_device *uma = platform_get_drvdata(pdev);
+
+	WRITE_ONCE(uma->going, true);
+	uma_stop(uma);
 }
 
 static const struct of_device_id uma_of_match[] = {
@@ -674,6 +595,7 @@ MODULE_DEVICE_TABLE(platform, uma_ids);
 struct platform_driver uma_platform_driver = {
 	.probe = uma_probe,
 	.remove = uma_remove,
+	.shutdown = uma_shutdown,
 	.id_table = uma_ids,
 	.driver = {
 		.name = "uma",

@@ -56,6 +56,8 @@
 #include "uma_show.h"
 #include "uma_vm.h"
 
+struct device;
+struct notifier_block;
 struct platform_device;
 struct shrinker;
 struct uma_coredump;
@@ -125,6 +127,11 @@ struct uma_engine {
 	int as;
 	/** @deadline: when @job has run too long */
 	ktime_t deadline;
+	/**
+	 * @as_ticket: its job waits for an address space, after those with less; 0: it does not.
+	 * Under &uma_device.hw_lock
+	 */
+	u64 as_ticket;
 	/** @missed: completions that were found without an interrupt */
 	u64 missed;
 	/** @preemptions: jobs that were stopped between two tasks */
@@ -190,6 +197,8 @@ struct uma_device {
 	struct mutex hw_lock;
 	/** @slots: hardware address spaces */
 	struct uma_slots slots;
+	/** @as_tickets: the last &uma_engine.as_ticket */
+	u64 as_tickets;
 	/** @starved: a job waits for a slot, or for an invalidation to set one up */
 	bool starved;
 	/** @resetting: nothing goes to the rings while the device is reset */
@@ -260,8 +269,11 @@ struct uma_device {
 	u32 vms_held;
 	/** @warned_held: the kernel log has been told */
 	bool warned_held;
-	/** @dma_count: page tables, and buffers that are mapped for the device */
-	atomic_t dma_count;
+	/**
+	 * @dying: what the driver waits for before it lets go of the device: dma-bufs that are
+	 * being imported, address spaces and buffers that others free
+	 */
+	atomic_t dying;
 	/** @wild: in the list of devices that did not stop when the driver let go of them */
 	struct list_head wild;
 
@@ -314,18 +326,27 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 	return engine->started ? ktime_to_ns(ktime_sub(ktime_get(), engine->started)) : 0;
 }
 
+/**
+ * uma_dying_wait - wait for others to free what they were freeing, and to import
+ * @uma: device; &uma_vm.awaited and &uma_bo.awaited say what is freed
+ */
+static inline void uma_dying_wait(struct uma_device *uma)
+{
+	wait_var_event(&uma->dying, !atomic_read(&uma->dying));
+}
+
+/**
+ * uma_dying_done - something that is freed is not mapped for the device any more, or is imported
+ * @uma: device
+ * @awaited: is it waited for? Read under the lock under which that is decided
+ */
+static inline void uma_dying_done(struct uma_device *uma, bool awaited)
+{
+	if (awaited && atomic_dec_and_test(&uma->dying))
+		wake_up_var(&uma->dying);
+}
+
 struct regmap *uma_find_regs(struct platform_device *pdev);
-static inline void uma_dma_get(struct uma_device *uma)
-{
-	atomic_inc(&uma->dma_count);
-}
-
-static inline void uma_dma_put(struct uma_device *uma)
-{
-	if (atomic_dec_and_test(&uma->dma_count))
-		wake_up_var(&uma->dma_count);
-}
-
 u32 uma_read(struct uma_device *uma, u32 reg);
 void uma_write(struct uma_device *uma, u32 reg, u32 value);
 u64 uma_read64(struct uma_device *uma, u32 reg);
@@ -335,6 +356,12 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks);
 int uma_hw_start(struct uma_device *uma);
 bool uma_hw_stop_confirmed(struct uma_device *uma);
+void uma_free_rings(void *data);
+
+void uma_stop(struct uma_device *uma);
+void uma_let_go(struct uma_device *uma);
+void uma_release_wild(struct device *dev);
+bool uma_stop_deleted(struct uma_device *uma);
 
 extern const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT];
 
@@ -344,6 +371,7 @@ void uma_devices_get(void);
 void uma_devices_put(void);
 unsigned int uma_leak_wild(void);
 
+extern struct notifier_block uma_bus_notifier;
 extern const struct drm_driver uma_drm_driver;
 extern struct platform_driver uma_platform_driver;
 

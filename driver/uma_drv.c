@@ -120,7 +120,10 @@ static int func##_entry(struct drm_device *drm, void *data,		\
 	return ret;							\
 }
 
-/* The same where user memory is read or written: func() enters once it has what it needs. */
+/*
+ * The same where user memory is read or written, or memory of a buffer is waited for: func()
+ * enters once it has what it needs.
+ */
 #define UMA_IOCTL_USER_MEMORY(func)					\
 static int func##_entry(struct drm_device *drm, void *data,		\
 			struct drm_file *file)				\
@@ -132,7 +135,7 @@ static int func##_entry(struct drm_device *drm, void *data,		\
 
 UMA_IOCTL_USER_MEMORY(uma_ioctl_query)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_create)
-UMA_IOCTL_DEVICE(uma_ioctl_bo_mmap_offset)
+UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_mmap_offset)
 UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_import_user)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_info)
 UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_label)
@@ -193,6 +196,9 @@ static const struct file_operations uma_fops = {
  * - 1.0 first version
  * - 1.1 BO_MADVISE, COUNTERS; buffers of a job, stamps of its tasks; memory nodes of
  *   buffers
+ * - 1.2 max_timeout_ms is the caller's: beyond the administrator's timeout only with
+ *   CAP_SYS_NICE
+ * - 1.3 max_file_jobs; BO_MMAP_OFFSET gets the memory of a buffer
  */
 const struct drm_driver uma_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
@@ -209,7 +215,7 @@ const struct drm_driver uma_drm_driver = {
 	.name = "uma",
 	.desc = "Unified-memory accelerator",
 	.major = 1,
-	.minor = 2,
+	.minor = 3,
 };
 
 static int __init uma_init(void)
@@ -224,11 +230,16 @@ static int __init uma_init(void)
 		ret = -ENOMEM;
 		goto err_cache;
 	}
-	ret = platform_driver_register(&uma_platform_driver);
+	ret = bus_register_notifier(&platform_bus_type, &uma_bus_notifier);
 	if (ret)
 		goto err_wq;
+	ret = platform_driver_register(&uma_platform_driver);
+	if (ret)
+		goto err_notifier;
 	return 0;
 
+err_notifier:
+	bus_unregister_notifier(&platform_bus_type, &uma_bus_notifier);
 err_wq:
 	destroy_workqueue(uma_wq);
 err_cache:
@@ -242,6 +253,7 @@ static void __exit uma_exit(void)
 	unsigned int leaked;
 
 	platform_driver_unregister(&uma_platform_driver);
+	bus_unregister_notifier(&platform_bus_type, &uma_bus_notifier);
 	leaked = uma_leak_wild();
 	wait_var_event(&uma_devices, atomic_read(&uma_devices) == leaked);
 	destroy_workqueue(uma_wq);
@@ -318,6 +330,7 @@ static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limi
 		.max_queued_jobs = UMA_MAX_QUEUED_JOBS,
 		.max_job_bos = UMA_MAX_JOB_BOS,
 		.max_submit_bos = UMA_MAX_SUBMIT_BOS,
+		.max_file_jobs = UMA_MAX_FILE_JOBS,
 	};
 }
 

@@ -22,6 +22,10 @@ struct uma_device;
 struct uma_usage {
 	/** @ref: references */
 	struct kref ref;
+	/** @orphaned: the file is closed: jobs that were preempted are not continued */
+	bool orphaned;
+	/** @unfinished: jobs of all its queues; grows under &uma_client.submit_lock */
+	atomic_t unfinished;
 	/** @ns: time on engines, by class */
 	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];
 	/** @cycles: clock cycles on engines, by class */

@@ -4,6 +4,8 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -42,6 +44,7 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	uma_bo_unmap(bo);
 	mutex_lock(&uma->gems_lock);
 	list_del_init(&bo->node);
+	uma_dying_done(uma, bo->awaited);
 	mutex_unlock(&uma->gems_lock);
 	uma_shrink_remove(bo);
 	kfree(bo->label);
@@ -69,23 +72,18 @@ static int uma_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	struct uma_bo *bo = to_uma_bo(obj);
 	struct sg_table *sgt;
-	int idx;
 
 	if (!uma_bo_mappable(bo))
 		return -EPERM;
 	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
 		return -EINVAL;
-	/* Without a device there is what was there before: nothing is mapped for it anew. */
-	if (drm_dev_enter(obj->dev, &idx)) {
-		sgt = uma_bo_pin(bo);
-		if (!IS_ERR(sgt))
-			uma_bo_unpin(bo);
-		drm_dev_exit(idx);
-		if (IS_ERR(sgt))
-			return PTR_ERR(sgt);
-	} else if (!READ_ONCE(bo->shmem.pages)) {
-		return -ENODEV;
-	}
+	/* It is there, but for a dma-buf that is mapped before anybody has used the buffer. */
+	sgt = uma_bo_pin(bo);
+	if (!IS_ERR(sgt))
+		uma_bo_unpin(bo);
+	else if (PTR_ERR(sgt) != -ENODEV || !READ_ONCE(bo->shmem.pages))
+		/* Without a device there is what was there before: nothing is mapped anew. */
+		return PTR_ERR(sgt);
 	vm_flags_set(vma, VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	if (bo->shmem.map_wc)
@@ -106,7 +104,14 @@ static vm_fault_t uma_gem_fault(struct vm_fault *vmf)
 	struct uma_bo *bo = to_uma_bo(obj);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
-	dma_resv_lock(obj->resv, NULL);
+	/*
+	 * Who is killed does not wait; for any other signal this is called again. No signal is
+	 * delivered to who faults in the kernel: that would call this until the lock is free.
+	 */
+	if (!(vmf->flags & FAULT_FLAG_USER))
+		dma_resv_lock(obj->resv, NULL);
+	else if (dma_resv_lock_interruptible(obj->resv, NULL))
+		return VM_FAULT_NOPAGE;
 	if (bo->shmem.pages && !uma_bo_purged(bo) && page < obj->size >> PAGE_SHIFT)
 		ret = vmf_insert_pfn(vma, vmf->address, page_to_pfn(bo->shmem.pages[page]));
 	dma_resv_unlock(obj->resv);
@@ -124,7 +129,9 @@ static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
 	struct uma_bo *bo = to_uma_bo(obj);
 	enum drm_gem_object_status status = 0;
 
-	if (bo->user || READ_ONCE(bo->shmem.pages) || drm_gem_is_imported(obj))
+	/* What is in the page cache stays there, be the bind interrupted that it came for. */
+	if (bo->user || READ_ONCE(bo->shmem.pages) || drm_gem_is_imported(obj) ||
+	    (obj->filp && READ_ONCE(obj->filp->f_mapping->nrpages)))
 		status |= DRM_GEM_OBJECT_RESIDENT;
 	if (READ_ONCE(bo->shmem.madv) > 0)
 		status |= DRM_GEM_OBJECT_PURGEABLE;
@@ -141,9 +148,11 @@ static struct dma_buf *uma_gem_export(struct drm_gem_object *obj, int flags)
 	struct uma_device *uma = to_uma_device(obj->dev);
 	struct uma_bo *bo = to_uma_bo(obj);
 	struct dma_buf *buf;
+	bool was_shared;
 	int ret = 0;
 
 	mutex_lock(&uma->gems_lock);
+	was_shared = bo->shared;
 	if (uma_bo_purged(bo))
 		ret = -EFAULT;
 	else if (bo->shmem.madv)
@@ -157,7 +166,7 @@ static struct dma_buf *uma_gem_export(struct drm_gem_object *obj, int flags)
 	buf = drm_gem_prime_export(obj, flags);
 	if (IS_ERR(buf)) {
 		mutex_lock(&uma->gems_lock);
-		bo->shared = false;
+		bo->shared = was_shared;
 		mutex_unlock(&uma->gems_lock);
 	}
 	return buf;
@@ -308,6 +317,7 @@ int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 int uma_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_uma_bo_mmap_offset *args = data;
+	struct sg_table *sgt;
 	struct uma_bo *bo;
 	int ret = -EPERM;
 
@@ -318,11 +328,20 @@ int uma_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file
 		return -ENOENT;
 	if (uma_bo_purged(bo)) {
 		ret = -EFAULT;
-	} else if (uma_bo_mappable(bo)) {
-		ret = drm_gem_create_mmap_offset(&bo->shmem.base);
-		if (!ret)
-			args->offset = drm_vma_node_offset_addr(&bo->shmem.base.vma_node);
+		goto out;
 	}
+	if (!uma_bo_mappable(bo))
+		goto out;
+	/* Its memory: mmap() would have all of the process wait for that, and who looks at it. */
+	sgt = uma_bo_pin(bo);
+	ret = PTR_ERR_OR_ZERO(sgt);
+	if (ret)
+		goto out;
+	uma_bo_unpin(bo);
+	ret = drm_gem_create_mmap_offset(&bo->shmem.base);
+	if (!ret)
+		args->offset = drm_vma_node_offset_addr(&bo->shmem.base.vma_node);
+out:
 	uma_bo_put(bo);
 	return ret;
 }
@@ -363,7 +382,6 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 	bo->flags = DRM_UMA_BO_INFO_USER;
 	if (bo->user->readonly)
 		bo->flags |= DRM_UMA_BO_INFO_READONLY;
-	uma_bo_mapped(bo, true);
 	uma_gem_publish(bo);
 
 	ret = drm_gem_handle_create(file, obj, &args->handle);
@@ -453,17 +471,39 @@ out:
 	return ret;
 }
 
-/* This is only for devices that do not see the CPU's caches. */
+/* How much is synced before looking whether the device shall go, or the caller end. */
+#define UMA_SYNC_BATCH	SZ_16M
+
+static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u32 flags)
+{
+	enum dma_data_direction dir = bo->user ? bo->user->dir : DMA_BIDIRECTIONAL;
+	struct device *dev = bo->shmem.base.dev->dev;
+
+	if (flags & DRM_UMA_SYNC_TO_DEVICE)
+		dma_sync_single_for_device(dev, dma, size, dir);
+	if (flags & DRM_UMA_SYNC_TO_CPU)
+		dma_sync_single_for_cpu(dev, dma, size, dir);
+}
+
+/*
+ * This is only for devices that do not see the CPU's caches. It is about ranges: to
+ * hand all of a buffer to the CPU would take back what the CPU has written elsewhere, so
+ * dma_sync_sgtable_*() are of no use. Pages that are neighbours for the device need
+ * not be neighbours in memory, so each is synced by itself. (Where user memory has been
+ * imported twice, CONFIG_DMA_API_DEBUG cannot tell whose part that is, and warns, once:
+ * to satisfy it, whole scatterlists would have to be synced.)
+ */
 static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
-	struct device *dev = obj->dev->dev;
-	u64 start = 0, end = range->offset + range->size;
+	u64 start = 0, end = range->offset + range->size, pause = range->offset + UMA_SYNC_BATCH;
+	struct uma_device *uma = to_uma_device(obj->dev);
 	struct sg_table *sgt;
 	struct scatterlist *sg;
 	int i, idx, ret;
+	bool ours;
 
-	if (!uma_enter(to_uma_device(obj->dev), &idx))
+	if (!uma_enter(uma, &idx))
 		return -ENODEV;
 	/* The exporter may wait for jobs of others, which no unplug shall have to wait for. */
 	if (drm_gem_is_imported(obj)) {
@@ -475,28 +515,61 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 			dma_buf_end_cpu_access(buf, DMA_BIDIRECTIONAL) : 0;
 		if (!ret && (range->flags & DRM_UMA_SYNC_TO_CPU))
 			ret = dma_buf_begin_cpu_access(buf, DMA_BIDIRECTIONAL);
+		/*
+		 * Others look after those who imported from them, for whom it may not be
+		 * memory at all.
+		 */
+		ours = buf->owner == THIS_MODULE;
 		dma_buf_put(buf);
-		return ret;
+		if (ret || !ours)
+			return ret;
+		if (!uma_enter(uma, &idx))
+			return -ENODEV;
+	}
+
+	/* What is not mapped yet is mapped as it is then, and may take long to get its memory. */
+	if (!bo->user && !READ_ONCE(bo->shmem.sgt) && !uma_bo_purged(bo)) {
+		drm_dev_exit(idx);
+		return 0;
 	}
 
 	sgt = uma_bo_pin(bo);
-	ret = PTR_ERR_OR_ZERO(sgt);
-	if (ret)
-		goto out;
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		u64 from = max(start, range->offset);
-		u64 to = min(start + sg_dma_len(sg), end);
-		dma_addr_t dma = sg_dma_address(sg) + (from - start);
-
-		if (from < to && (range->flags & DRM_UMA_SYNC_TO_DEVICE))
-			dma_sync_single_for_device(dev, dma, to - from, DMA_BIDIRECTIONAL);
-		if (from < to && (range->flags & DRM_UMA_SYNC_TO_CPU))
-			dma_sync_single_for_cpu(dev, dma, to - from, DMA_BIDIRECTIONAL);
-		start += sg_dma_len(sg);
+	if (IS_ERR(sgt)) {
+		drm_dev_exit(idx);
+		return PTR_ERR(sgt);
 	}
-	uma_bo_unpin(bo);
-out:
+	ret = 0;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		u64 at = max(start, range->offset), to = min(start + sg_dma_len(sg), end), next;
+
+		for (; at < to; at = next) {
+			/*
+			 * While a device may be entered, what is mapped for it stays so. Signals
+			 * that do not kill wait: who gets one now and then would never be done.
+			 */
+			if (at >= pause) {
+				drm_dev_exit(idx);
+				ret = fatal_signal_pending(current) ? -EINTR :
+					uma_enter(uma, &idx) ? 0 : -ENODEV;
+				if (ret)
+					goto out_unpin;
+				pause = at + UMA_SYNC_BATCH;
+			}
+			next = min(to, (at | ~PAGE_MASK) + 1);
+			uma_bo_sync_piece(bo, sg_dma_address(sg) + (at - start), next - at,
+					  range->flags);
+			/* A segment may be as large as the buffer. */
+			cond_resched();
+		}
+		start += sg_dma_len(sg);
+		if (start >= end)
+			break;
+		/* Or there are as many as pages, and the range comes last. */
+		cond_resched();
+	}
 	drm_dev_exit(idx);
+out_unpin:
+	uma_bo_unpin(bo);
 	return ret;
 }
 
@@ -534,7 +607,8 @@ int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
 	}
 	if (!ret && !(uma->info.flags & DRM_UMA_DEVICE_COHERENT)) {
 		for (i = 0; i < count && !ret; i++)
-			ret = uma_bo_sync(bos[i], &ranges[i]);
+			ret = fatal_signal_pending(current) ? -EINTR :
+				uma_bo_sync(bos[i], &ranges[i]);
 	}
 	for (i = 0; i < count; i++)
 		uma_bo_put(bos[i]);
@@ -544,22 +618,38 @@ out_ranges:
 	return ret;
 }
 
+/* How many buffers are looked at before somebody else may have the lock. */
+#define UMA_RESIDENT_BATCH	256
+
 /**
  * uma_gem_resident - memory that all buffers take up
  * @uma: device
+ *
+ * There may be any number of them, anybody may ask, and who makes a buffer or lets go of
+ * one needs the lock.
  *
  * Return: bytes.
  */
 u64 uma_gem_resident(struct uma_device *uma)
 {
-	struct uma_bo *bo;
+	struct uma_bo *bo, *last = NULL;
 	u64 resident = 0;
+	u32 n = 0;
 
 	mutex_lock(&uma->gems_lock);
-	list_for_each_entry(bo, &uma->gems, node)
+	list_for_each_entry(bo, &uma->gems, node) {
 		if (uma_gem_status(&bo->shmem.base) & DRM_GEM_OBJECT_RESIDENT)
 			resident += bo->shmem.base.size;
+		if (++n % UMA_RESIDENT_BATCH || !kref_get_unless_zero(&bo->shmem.base.refcount))
+			continue;
+		mutex_unlock(&uma->gems_lock);
+		uma_bo_put(last);
+		last = bo;
+		cond_resched();
+		mutex_lock(&uma->gems_lock);
+	}
 	mutex_unlock(&uma->gems_lock);
+	uma_bo_put(last);
 	return resident;
 }
 

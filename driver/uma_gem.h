@@ -2,6 +2,7 @@
 #ifndef _UMA_GEM_H_
 #define _UMA_GEM_H_
 
+#include <linux/dma-direction.h>
 #include <linux/scatterlist.h>
 #include <linux/types.h>
 
@@ -30,6 +31,8 @@ struct uma_user_pages {
 	unsigned long count;
 	/** @readonly: the device only reads */
 	bool readonly;
+	/** @dir: who writes */
+	enum dma_data_direction dir;
 	/** @mapped: the device can reach it */
 	bool mapped;
 	/** @sgt: its pages, with their addresses for the device once they are mapped */
@@ -65,14 +68,14 @@ struct uma_bo {
 	struct list_head maps;
 	/** @lru: in &uma_device.lru while it may be purged */
 	struct list_head lru;
-	/** @mapped: it is in the device's DMA mappings, or was: counts in &uma_device.dma_count */
-	bool mapped;
 	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
 	atomic_t pins;
 	/** @shared: it has been exported, for good; protected by &uma_device.gems_lock */
 	bool shared;
 	/** @zapped: the device shall not find it any more; protected by the dma_resv lock */
 	bool zapped;
+	/** @awaited: counts in &uma_device.dying; protected by &uma_device.gems_lock */
+	bool awaited;
 };
 
 /**
@@ -100,7 +103,6 @@ void uma_bo_unpin(struct uma_bo *bo);
 void uma_bo_get_mapping(struct uma_mapping *mapping);
 void uma_bo_put_mapping(struct uma_mapping *mapping);
 void uma_gem_publish(struct uma_bo *bo);
-void uma_bo_mapped(struct uma_bo *bo, bool mapped);
 void uma_bo_unmap(struct uma_bo *bo);
 void uma_gems_release(struct uma_device *uma);
 u64 uma_gem_resident(struct uma_device *uma);

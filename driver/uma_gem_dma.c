@@ -5,31 +5,20 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
+#include <linux/export.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
 
+#include <kunit/visibility.h>
+
 #include "compat.h"
 #include "uma_device.h"
 #include "uma_gem.h"
-
-/**
- * uma_bo_mapped - note whether a buffer is mapped for DMA of the device
- * @bo: buffer
- * @mapped: it is
- */
-void uma_bo_mapped(struct uma_bo *bo, bool mapped)
-{
-	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
-
-	if (xchg(&bo->mapped, mapped) == mapped)
-		return;
-	if (mapped)
-		uma_dma_get(uma);
-	else
-		uma_dma_put(uma);
-}
 
 /*
  * An exporter may leave the memory mapped for as long as there is an attachment. The
@@ -67,7 +56,6 @@ void uma_bo_unmap(struct uma_bo *bo)
 		kfree(bo->shmem.sgt);
 	}
 	bo->shmem.sgt = NULL;
-	uma_bo_mapped(bo, false);
 	dma_resv_unlock(obj->resv);
 }
 
@@ -81,39 +69,83 @@ void uma_gems_release(struct uma_device *uma)
 
 	mutex_lock(&uma->gems_lock);
 	list_for_each_entry(bo, &uma->gems, node) {
-		if ((!uma->quiet && atomic_read(&bo->mappings)) ||
-		    !kref_get_unless_zero(&bo->shmem.base.refcount))
+		if (!kref_get_unless_zero(&bo->shmem.base.refcount)) {
+			bo->awaited = true;
+			atomic_inc(&uma->dying);
 			continue;
+		}
 		mutex_unlock(&uma->gems_lock);
 		uma_bo_put(last);
 		last = bo;
-		uma_bo_unmap(bo);
+		if (uma->quiet || !atomic_read(&bo->mappings))
+			uma_bo_unmap(bo);
 		mutex_lock(&uma->gems_lock);
 	}
 	mutex_unlock(&uma->gems_lock);
 	uma_bo_put(last);
+	uma_dying_wait(uma);
 }
 
-/**
- * uma_bo_pin - the memory of a buffer
- * @bo: buffer
- *
- * Memory that was there once stays where it is until the buffer goes or is
- * purged. It is not purged before uma_bo_unpin().
- *
- * Return: mapped scatterlist; -EFAULT the buffer has been purged; -ENOMEM;
- * -EINTR. After an error it is not pinned.
+/*
+ * To allocate a large buffer takes long, longer where others have to be swapped out for it: that is
+ * done here, a page at a time and without a lock, so that the helper, which does not look for
+ * anything while it is at it, finds all pages in the page cache. Signals that do not kill
+ * wait: who gets one now and then would never be done.
  */
-struct sg_table *uma_bo_pin(struct uma_bo *bo)
+static int uma_bo_fill(struct uma_bo *bo)
+{
+	struct drm_gem_object *obj = &bo->shmem.base;
+	struct uma_device *uma = to_uma_device(obj->dev);
+	pgoff_t page = 0;
+
+	if (READ_ONCE(bo->shmem.pages))
+		return 0;
+	/* As the helper does: what has come already is not swapped out for what follows. */
+	mapping_set_unevictable(obj->filp->f_mapping);
+	while (page < obj->size >> PAGE_SHIFT) {
+		struct folio *folio;
+
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (READ_ONCE(uma->going))
+			return -ENODEV;
+		folio = shmem_read_folio(obj->filp->f_mapping, page);
+		if (IS_ERR(folio))
+			return PTR_ERR(folio);
+		page = folio_next_index(folio);
+		folio_put(folio);
+		cond_resched();
+	}
+	return 0;
+}
+
+/*
+ * Undo uma_bo_pin(), which failed. Part of a buffer's memory would neither be counted nor purged,
+ * as for us there is none yet, so it is given back, unless the device has gone, and its
+ * buffers with it, or somebody else is at it. What was exported may have contents.
+ */
+static void uma_bo_unfill(struct uma_bo *bo, int error)
+{
+	struct drm_gem_object *obj = &bo->shmem.base;
+
+	/* Who was interrupted, but not killed, comes again. */
+	if (!obj->filp || error == -ENODEV ||
+	    (error == -EINTR && !fatal_signal_pending(current))) {
+		uma_bo_unpin(bo);
+		return;
+	}
+	dma_resv_lock(obj->resv, NULL);
+	if (atomic_dec_and_test(&bo->pins) && !bo->shmem.pages && !READ_ONCE(bo->shared))
+		shmem_truncate_range(file_inode(obj->filp), 0, (loff_t)-1);
+	dma_resv_unlock(obj->resv);
+}
+
+static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
 	struct sg_table *sgt;
-	int ret;
+	int idx, ret;
 
-	if (bo->user) {
-		atomic_inc(&bo->pins);
-		return &bo->user->sgt;
-	}
 	ret = dma_resv_lock_interruptible(obj->resv, NULL);
 	if (ret)
 		return ERR_PTR(ret);
@@ -124,11 +156,47 @@ struct sg_table *uma_bo_pin(struct uma_bo *bo)
 	dma_resv_unlock(obj->resv);
 	if (ret)
 		return ERR_PTR(ret);
+	/* An imported buffer has no file, and all of its memory. */
+	ret = obj->filp ? uma_bo_fill(bo) : 0;
+	if (!ret && !drm_dev_enter(obj->dev, &idx))
+		ret = -ENODEV;
+	if (ret)
+		goto err;
 	sgt = drm_gem_shmem_get_pages_sgt(&bo->shmem);
-	if (IS_ERR(sgt))
-		uma_bo_unpin(bo);
-	else
-		uma_bo_mapped(bo, true);
+	drm_dev_exit(idx);
+	if (!IS_ERR(sgt))
+		return sgt;
+	ret = PTR_ERR(sgt);
+err:
+	uma_bo_unfill(bo, ret);
+	/* shmem says this where more must not be promised than there is. */
+	return ERR_PTR(ret == -ENOSPC ? -ENOMEM : ret);
+}
+
+/**
+ * uma_bo_pin - the memory of a buffer
+ * @bo: buffer
+ *
+ * Memory that was there once stays where it is until the buffer goes or is
+ * purged. It is not purged before uma_bo_unpin(). The device may go as soon as this
+ * returns, and the scatterlist with it: to look at that, enter the device (again).
+ *
+ * Return: mapped scatterlist; -EFAULT the buffer has been purged; -ENODEV the device has
+ * gone; -ENOMEM; -EINTR. After an error it is not pinned.
+ */
+struct sg_table *uma_bo_pin(struct uma_bo *bo)
+{
+	struct drm_device *drm = bo->shmem.base.dev;
+	struct sg_table *sgt;
+	int idx;
+
+	if (!(bo->flags & DRM_UMA_BO_INFO_USER))
+		return uma_bo_pin_shmem(bo);
+	if (!drm_dev_enter(drm, &idx))
+		return ERR_PTR(-ENODEV);
+	atomic_inc(&bo->pins);
+	sgt = &bo->user->sgt;
+	drm_dev_exit(idx);
 	return sgt;
 }
 
@@ -167,10 +235,8 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 	if (!attach->dmabuf->size || size < PAGE_ALIGN(attach->dmabuf->size))
 		return ERR_PTR(-EINVAL);
 	obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
-	if (!IS_ERR(obj)) {
-		uma_bo_mapped(to_uma_bo(obj), true);
+	if (!IS_ERR(obj))
 		uma_gem_publish(to_uma_bo(obj));
-	}
 	return obj;
 }
 
@@ -179,16 +245,24 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
  * @drm: device
  * @buf: dma-buf
  *
+ * An exporter may sleep for as long as it likes before its memory can be attached and mapped. While
+ * it does, our device is kept, but others are not: drm_dev_enter() would have every unplug wait.
+ *
  * Return: object; -ENODEV there is no device to map it for; another error.
  */
 struct drm_gem_object *uma_gem_prime_import(struct drm_device *drm, struct dma_buf *buf)
 {
+	struct uma_device *uma = to_uma_device(drm);
 	struct drm_gem_object *obj;
 	int idx;
 
 	if (!drm_dev_enter(drm, &idx))
 		return ERR_PTR(-ENODEV);
-	obj = drm_gem_prime_import(drm, buf);
+	atomic_inc(&uma->dying);
 	drm_dev_exit(idx);
+	/* If the driver wants to let go meanwhile, uma_gems_release() finds what comes of it. */
+	obj = drm_gem_prime_import(drm, buf);
+	uma_dying_done(uma, true);
 	return obj;
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_gem_prime_import);

@@ -9,6 +9,8 @@
  * use the memory fault, as the client said that none would.
  */
 #include <linux/list_lru.h>
+#include <linux/pagemap.h>
+#include <linux/shmem_fs.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 
@@ -190,8 +192,10 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 	if (bo->shmem.sgt) {
 		pages = obj->size >> PAGE_SHIFT;
 		uma_gem_shmem_purge(&bo->shmem);
-		uma_bo_mapped(bo, false);
 	} else {
+		/* A bind that was interrupted may have filled it. */
+		pages = obj->filp->f_mapping->nrpages;
+		shmem_truncate_range(file_inode(obj->filp), 0, (loff_t)-1);
 		WRITE_ONCE(bo->shmem.madv, -1);
 	}
 out_vms:

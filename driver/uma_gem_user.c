@@ -19,11 +19,6 @@
 /* How many pages are pinned before looking for a signal. */
 #define UMA_USER_BATCH	4096
 
-static enum dma_data_direction uma_user_dir(const struct uma_user_pages *user)
-{
-	return user->readonly ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
-}
-
 /*
  * The same pages may be imported more than once, by one client or by several.
  * A coherent device must see the pages themselves and no copies; for another
@@ -120,6 +115,7 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 		return ERR_PTR(-ENOMEM);
 	user->uma = uma;
 	user->readonly = readonly;
+	user->dir = readonly ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
 	user->count = size >> PAGE_SHIFT;
 	user->mm = current->mm;
 	mmgrab(user->mm);
@@ -135,15 +131,9 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 	ret = uma_user_pin_pages(user, addr);
 	if (ret)
 		goto err_array;
-	ret = sg_alloc_table_from_pages(&user->sgt, user->pages, user->count, 0, size,
-					GFP_KERNEL_ACCOUNT);
-	if (ret)
-		goto err_pages;
 	atomic_long_add(user->count, &uma->pinned_pages);
 	return user;
 
-err_pages:
-	unpin_user_pages(user->pages, user->count);
 err_array:
 	kvfree(user->pages);
 err_charge:
@@ -162,10 +152,16 @@ err_free:
  */
 int uma_user_map(struct uma_user_pages *user)
 {
+	struct device *dev = user->uma->drm.dev;
+	size_t max = min_t(size_t, dma_max_mapping_size(dev), dma_get_max_seg_size(dev));
 	int ret;
 
-	ret = dma_map_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
-			      uma_user_attrs(user));
+	ret = sg_alloc_table_from_pages_segment(&user->sgt, user->pages, user->count, 0,
+						(unsigned long)user->count << PAGE_SHIFT, max,
+						GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret;
+	ret = dma_map_sgtable(dev, &user->sgt, user->dir, uma_user_attrs(user));
 	user->mapped = !ret;
 	return ret;
 }
@@ -177,8 +173,7 @@ int uma_user_map(struct uma_user_pages *user)
 void uma_user_unpin(struct uma_user_pages *user)
 {
 	if (user->mapped)
-		dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, uma_user_dir(user),
-				  uma_user_attrs(user));
+		dma_unmap_sgtable(user->uma->drm.dev, &user->sgt, user->dir, uma_user_attrs(user));
 	sg_free_table(&user->sgt);
 	unpin_user_pages_dirty_lock(user->pages, user->count, !user->readonly);
 	atomic_long_sub(user->count, &user->uma->pinned_pages);

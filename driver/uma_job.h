@@ -246,11 +246,13 @@ struct uma_done {
 #define to_uma_job(sched_job)	container_of(sched_job, struct uma_job, base)
 
 int uma_sched_init(struct uma_device *uma);
+void uma_sched_stop(struct uma_engine *engine);
 void uma_job_free(struct uma_job *job);
 
 void uma_engine_setup(struct uma_engine *engine);
 void uma_engine_poll(struct uma_engine *engine, bool irq);
 void uma_engine_push(struct uma_engine *engine);
+void uma_engines_push(struct uma_device *uma);
 void uma_engine_preempt(struct uma_engine *engine, u64 seqno);
 void uma_engine_resume(struct uma_engine *engine, struct uma_job *job);
 void uma_engine_resume_work(struct work_struct *work);
@@ -271,6 +273,8 @@ void uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_abandoned(struct uma_engine *engine, struct uma_queue *queue);
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
 void uma_dispatch_signal(struct list_head *ready);
+int uma_dispatch_get_as(struct uma_engine *engine);
+void uma_dispatch_drop_as(struct uma_engine *engine);
 
 int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 

@@ -15,15 +15,19 @@
  * banned at the same time; fences signal when it has been dropped.
  */
 #include <linux/dma-fence.h>
+#include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
+
+#include <kunit/visibility.h>
 
 #include "compat.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"
 #include "uma_job_sfq.h"
+#include "uma_vm.h"
 
 /**
  * struct uma_dispatch - how a job comes to its engine
@@ -373,9 +377,102 @@ void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 		queue->waiting = NULL;
 		dma_fence_get(&to_uma_dispatch(request)->base);
 		list_add_tail(&request->node, ready);
-	} else {
-		uma_dispatch_arm(engine, ktime_get_ns());
 	}
+}
+
+/* Jobs wait for what those that run have besides an engine, or no longer. */
+static void uma_dispatch_want(struct uma_device *uma, bool wanted)
+{
+	struct uma_engine *engine;
+	u64 now = ktime_get_ns();
+	unsigned long flags;
+
+	spin_lock_irqsave(&uma->queues_lock, flags);
+	uma_for_each_engine(uma, engine) {
+		uma_sfq_want(&engine->sfq, wanted);
+		uma_dispatch_arm(engine, now);
+	}
+	spin_unlock_irqrestore(&uma->queues_lock, flags);
+}
+
+/* Has another job waited for an address space before this one? */
+static bool uma_dispatch_is_behind(const struct uma_engine *engine)
+{
+	const struct uma_engine *other;
+
+	uma_for_each_engine(engine->uma, other)
+		if (other->as_ticket && other != engine &&
+		    (!engine->as_ticket || other->as_ticket < engine->as_ticket))
+			return true;
+	return false;
+}
+
+static int uma_dispatch_try_as(struct uma_engine *engine)
+{
+	/* Also who has one already: a file with jobs on several engines would have it for ever. */
+	return uma_dispatch_is_behind(engine) ? -EBUSY :
+	       uma_mmu_get_as_confirmed(engine->job->queue->vm);
+}
+
+static void uma_dispatch_set_ticket(struct uma_engine *engine, u64 ticket)
+{
+	struct uma_engine *other;
+	bool wanted = false;
+
+	if (ticket == engine->as_ticket)
+		return;
+	engine->as_ticket = ticket;
+	uma_for_each_engine(engine->uma, other)
+		wanted |= !!other->as_ticket;
+	uma_dispatch_want(engine->uma, wanted);
+}
+
+/**
+ * uma_dispatch_get_as - get a hardware address space for the engine's job
+ * @engine: engine with a job that is held, &uma_device.hw_lock held
+ *
+ * Where there are fewer than engines it may have to wait, and what runs makes room for it, but
+ * not to come back before it: first come, first served.
+ *
+ * Return: as uma_mmu_get_as_confirmed().
+ */
+int uma_dispatch_get_as(struct uma_engine *engine)
+{
+	struct uma_device *uma = engine->uma;
+	int as;
+
+	lockdep_assert_held(&uma->hw_lock);
+
+	as = uma_dispatch_try_as(engine);
+	if (as == -EBUSY || as == -EAGAIN) {
+		WRITE_ONCE(uma->starved, true);
+		/* Who gives a slot back from now on sees that: pairs with uma_slots_put(). */
+		smp_mb();
+		as = uma_dispatch_try_as(engine);
+	}
+	/* An invalidation that is under way costs nobody his turn. */
+	if (as == -EBUSY)
+		uma_dispatch_set_ticket(engine, engine->as_ticket ?: ++uma->as_tickets);
+	else if (as != -EAGAIN)
+		uma_dispatch_set_ticket(engine, 0);
+	return as;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_get_as);
+
+/**
+ * uma_dispatch_drop_as - a job that may have waited for an address space has been ended
+ * @engine: engine that it had, &uma_device.hw_lock held
+ */
+void uma_dispatch_drop_as(struct uma_engine *engine)
+{
+	struct uma_device *uma = engine->uma;
+
+	lockdep_assert_held(&uma->hw_lock);
+
+	if (!engine->as_ticket)
+		return;
+	uma_dispatch_set_ticket(engine, 0);
+	queue_work(uma->reset_wq, &uma->kick_work);
 }
 
 static void uma_dispatch_timer(struct timer_list *timer)

@@ -194,13 +194,16 @@ static void uma_queue_close(struct uma_queue *queue)
  * uma_queues_close - the file is closed
  * @client: file
  *
- * A job that runs finishes or runs into its timeout, the others are cancelled.
+ * A job that runs goes on until somebody else wants the engine, the others are cancelled:
+ * who opens and closes files has no more of the engine than who keeps them.
  */
 void uma_queues_close(struct uma_client *client)
 {
 	struct uma_queue *queue;
 	unsigned long id;
 
+	/* Also those of queues that were destroyed before. */
+	WRITE_ONCE(client->usage->orphaned, true);
 	xa_for_each(&client->queues, id, queue)
 		uma_queue_close(queue);
 	xa_destroy(&client->queues);

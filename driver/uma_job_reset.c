@@ -23,9 +23,12 @@
  * All of this runs on one ordered workqueue, so no two recoveries meet.
  */
 #include <linux/delay.h>
+#include <linux/export.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
+
+#include <kunit/visibility.h>
 
 #include "uma_device.h"
 #include "uma_job.h"
@@ -53,6 +56,7 @@ void uma_engine_watch_start(struct uma_engine *engine, u32 timeout_ms)
 	mod_delayed_work(engine->uma->reset_wq, &engine->watch,
 			 msecs_to_jiffies(min_t(u32, timeout_ms, UMA_WATCH_MS)) + 1);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_engine_watch_start);
 
 /* A fault without a completion record, if the registers speak of this job. */
 static bool uma_engine_halted(struct uma_engine *engine)
@@ -336,8 +340,7 @@ static void uma_reset_device(struct uma_device *uma)
 	mutex_lock(&uma->hw_lock);
 	uma->resetting = false;
 	mutex_unlock(&uma->hw_lock);
-	uma_for_each_engine(uma, engine)
-		uma_engine_push(engine);
+	uma_engines_push(uma);
 }
 
 /**
@@ -374,15 +377,13 @@ void uma_engine_watch(struct work_struct *work)
 void uma_kick_work(struct work_struct *work)
 {
 	struct uma_device *uma = container_of(work, struct uma_device, kick_work);
-	struct uma_engine *engine;
 	bool cookie;
 
 	cookie = dma_fence_begin_signalling();
 	WRITE_ONCE(uma->starved, false);
-	/* Who is still starved says so again: pairs with uma_engine_push(). */
+	/* Who is still starved says so again: pairs with uma_dispatch_get_as(). */
 	smp_mb();
-	uma_for_each_engine(uma, engine)
-		uma_engine_push(engine);
+	uma_engines_push(uma);
 	dma_fence_end_signalling(cookie);
 }
 
@@ -452,6 +453,7 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 out:
 	mutex_unlock(&uma->hw_lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_reset_holders);
 
 /**
  * struct uma_reset_order - a reset that somebody waits for
@@ -488,8 +490,7 @@ static void uma_engine_reset_now(struct uma_engine *engine)
 	mutex_lock(&uma->hw_lock);
 	uma->resetting = false;
 	mutex_unlock(&uma->hw_lock);
-	uma_for_each_engine(uma, engine)
-		uma_engine_push(engine);
+	uma_engines_push(uma);
 }
 
 static void uma_reset_ordered(struct work_struct *work)
@@ -546,7 +547,7 @@ void uma_reset_running(struct uma_device *uma)
 
 /**
  * uma_reset_now - reset an engine or the device, because the administrator says so
- * @uma: device, which the caller keeps from going
+ * @uma: device, whose driver may be about to let go of it
  * @engine: engine, NULL for all of the device
  *
  * Jobs that are on the ring and not done are -ECANCELED; nobody is banned.
@@ -557,9 +558,11 @@ int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
 {
 	int ret;
 
+	if (READ_ONCE(uma->lost))
+		return -ENODEV;
 	ret = uma_pm_get(uma);
 	if (ret)
-		return ret;
+		return READ_ONCE(uma->lost) ? -ENODEV : ret;
 	uma_reset_order(uma, engine);
 	uma_pm_put(uma);
 	return READ_ONCE(uma->lost) ? -ENODEV : 0;
@@ -581,4 +584,7 @@ void uma_reset_stop(struct uma_device *uma)
 	uma_for_each_engine(uma, engine)
 		disable_delayed_work_sync(&engine->watch);
 	disable_work_sync(&uma->kick_work);
+	/* A reset that somebody waits for ends; what is ordered later finds the device lost. */
+	flush_workqueue(uma->reset_wq);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_reset_stop);

@@ -6,11 +6,11 @@
  * The last that the scheduler waits for before it calls run_job is that the job is
  * dispatched, and no other is until the engine has been released: it has at most one
  * job. It stays in &uma_engine.job from run_job to uma_engine_detach(), after which it is
- * signalled, or until it is preempted; uma_engine_resume() brings it back then,
- * and the scheduler hears of neither. The scheduler's own timeout is
- * not in use: recovery happens behind its back, before the fence signals, so it
- * never has to be stopped.
+ * signalled, or until it is preempted; uma_engine_resume() brings it back then, and the
+ * scheduler hears of neither. The scheduler's own timeout is not in use: recovery happens
+ * behind its back, before the fence signals, so it never has to be stopped.
  */
+#include <linux/export.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -18,6 +18,8 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
+
+#include <kunit/visibility.h>
 
 #include "compat.h"
 #include "uma_device.h"
@@ -63,6 +65,7 @@ static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int
 	/* The count is right for who sees the fence; pairs with uma_ioctl_queue_state(). */
 	smp_wmb();
 	/* What uma_submit_push() took. Whoever sees the fence may let go of the queue. */
+	atomic_dec(&queue->usage->unfinished);
 	uma_pm_put(queue->uma);
 	dma_fence_signal(fence);
 }
@@ -258,14 +261,7 @@ void uma_engine_preempt(struct uma_engine *engine, u64 seqno)
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
-/**
- * uma_engine_push - put the engine's job on the ring, if there is one and it can be done
- * @engine: engine
- *
- * If it cannot be done now it is tried again: by uma_kick_work() when a slot
- * gets free or the device has been reset.
- */
-void uma_engine_push(struct uma_engine *engine)
+static void uma_engine_push_locked(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
 	struct uma_queue *queue;
@@ -275,27 +271,23 @@ void uma_engine_push(struct uma_engine *engine)
 	s64 left;
 	int as;
 
-	mutex_lock(&uma->hw_lock);
-	/* With the lock held only we, and who finds the device lost, change one that is held. */
-	if (READ_ONCE(engine->state) != UMA_ENGINE_HELD || uma->resetting || uma->asleep ||
-	    uma->lost)
-		goto out;
-	job = engine->job;
-	/* The job holds a reference. */
-	if (WARN_ON_ONCE(!uma->powered))
-		goto out;
+	lockdep_assert_held(&uma->hw_lock);
+
+	if (uma->resetting || uma->asleep || uma->lost)
+		return;
+	/* With hw_lock held only we, and who finds the device lost, change one that is held. */
+	spin_lock_irq(&engine->lock);
+	job = engine->state == UMA_ENGINE_HELD ? engine->job : NULL;
+	spin_unlock_irq(&engine->lock);
+	/* The job holds a reference of the power. */
+	if (!job || WARN_ON_ONCE(!uma->powered))
+		return;
 	queue = job->queue;
-	as = uma_mmu_get_as_confirmed(queue->vm);
-	if (as == -EBUSY) {
-		WRITE_ONCE(uma->starved, true);
-		/* Who gives a slot back from now on sees that: pairs with uma_slots_put(). */
-		smp_mb();
-		as = uma_mmu_get_as_confirmed(queue->vm);
-	}
+	as = uma_dispatch_get_as(engine);
 	if (as < 0) {
-		if (as != -EBUSY)
+		if (as != -EBUSY && as != -EAGAIN)
 			uma_reset_request(uma);
-		goto out;
+		return;
 	}
 	limit = READ_ONCE(uma->job_timeout_ms);
 	if (queue->timeout_ms && (queue->exempt || queue->timeout_ms < limit))
@@ -323,7 +315,47 @@ void uma_engine_push(struct uma_engine *engine)
 		uma_dispatch_start(engine, job);
 	spin_unlock_irq(&engine->lock);
 	uma_engine_watch_start(engine, div_u64(left, NSEC_PER_MSEC));
-out:
+}
+
+/**
+ * uma_engine_push - put the engine's job on the ring, if there is one and it can be done
+ * @engine: engine
+ *
+ * If it cannot be done now it is tried again: by uma_kick_work() when a slot
+ * gets free or the device has been reset.
+ */
+void uma_engine_push(struct uma_engine *engine)
+{
+	mutex_lock(&engine->uma->hw_lock);
+	uma_engine_push_locked(engine);
+	mutex_unlock(&engine->uma->hw_lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_engine_push);
+
+/**
+ * uma_engines_push - as uma_engine_push(), of all engines
+ * @uma: device
+ */
+void uma_engines_push(struct uma_device *uma)
+{
+	struct uma_engine *engine, *next;
+	u64 last = 0;
+
+	mutex_lock(&uma->hw_lock);
+	do {
+		next = NULL;
+		uma_for_each_engine(uma, engine)
+			if (engine->as_ticket > last &&
+			    (!next || engine->as_ticket < next->as_ticket))
+				next = engine;
+		if (next) {
+			last = next->as_ticket;
+			uma_engine_push_locked(next);
+		}
+	} while (next);
+	uma_for_each_engine(uma, engine)
+		if (!engine->as_ticket)
+			uma_engine_push_locked(engine);
 	mutex_unlock(&uma->hw_lock);
 }
 
@@ -424,6 +456,23 @@ void uma_engine_resume(struct uma_engine *engine, struct uma_job *job)
 	queue_work(engine->sched.submit_wq, &engine->resume_work);
 }
 
+/* Nobody continues the job any more. It may be about to be pushed: that is under the lock. */
+static void uma_engine_cancel(struct uma_engine *engine)
+{
+	struct uma_done done = {};
+
+	mutex_lock(&engine->uma->hw_lock);
+	spin_lock_irq(&engine->lock);
+	if (engine->state == UMA_ENGINE_HELD)
+		uma_engine_detach(engine, -ECANCELED, &done);
+	spin_unlock_irq(&engine->lock);
+	if (done.fence)
+		uma_dispatch_drop_as(engine);
+	mutex_unlock(&engine->uma->hw_lock);
+	if (done.fence)
+		uma_engine_signal(engine, &done);
+}
+
 /**
  * uma_engine_resume_work - as run_job, for a job that was preempted
  * @work: &uma_engine.resume_work
@@ -442,12 +491,16 @@ void uma_engine_resume_work(struct work_struct *work)
 	spin_unlock_irq(&engine->lock);
 	if (job)
 		uma_sched_move_ahead(job);
-	uma_engine_push(engine);
+	if (job && READ_ONCE(job->queue->usage->orphaned))
+		uma_engine_cancel(engine);
+	else
+		uma_engine_push(engine);
 	/* As in run_job. */
 	if (READ_ONCE(engine->uma->lost))
 		uma_reset_abort_held(engine);
 	dma_fence_end_signalling(cookie);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_engine_resume_work);
 
 /* Never called: no timeout is set, see above. */
 static enum drm_gpu_sched_stat uma_sched_timedout_job(struct drm_sched_job *sched_job)
@@ -483,14 +536,21 @@ static const struct drm_sched_backend_ops uma_sched_ops = {
 	.free_job = uma_sched_free_job,
 };
 
-static void uma_sched_fini(struct drm_device *drm, void *sched)
+/**
+ * uma_sched_stop - nothing of a scheduler runs any more
+ * @engine: engine that has no jobs, but may be just freeing the last
+ */
+void uma_sched_stop(struct uma_engine *engine)
 {
-	struct uma_engine *engine = container_of(sched, struct uma_engine, sched);
-
-	/* Queues hold the device, and jobs hold queues: there are none. */
 	uma_dispatch_fini(engine);
 	cancel_work_sync(&engine->resume_work);
-	drm_sched_fini(sched);
+	drm_sched_fini(&engine->sched);
+}
+
+static void uma_sched_fini(struct drm_device *drm, void *sched)
+{
+	/* Queues hold the device, and jobs hold queues: there are none. */
+	uma_sched_stop(container_of(sched, struct uma_engine, sched));
 }
 
 /**

@@ -115,7 +115,6 @@ void uma_sfq_init(struct uma_sfq *sfq)
 	sfq->backlogged[0] = RB_ROOT_CACHED;
 	sfq->backlogged[1] = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&sfq->held);
-	INIT_LIST_HEAD(&sfq->blocked);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_init);
 
@@ -214,8 +213,7 @@ EXPORT_SYMBOL_IF_KUNIT(uma_sfq_remove);
  * @request: request of the job, which may be queued; @request->owner is set
  * @behind: a job of its queue has had the engine and is not done; to be asked again then
  *
- * Return: true if it may go at once; else it has to wait, for that one, or because
- * the one that runs has been bypassed by too many.
+ * Return: true if it may go at once; else it has to wait for that one.
  */
 bool uma_sfq_bypass(struct uma_sfq *sfq, struct uma_request *request, bool behind)
 {
@@ -225,15 +223,21 @@ bool uma_sfq_bypass(struct uma_sfq *sfq, struct uma_request *request, bool behin
 	INIT_LIST_HEAD(&request->node);
 	if (behind)
 		return false;
-	if (sfq->busy && sfq->bypassed >= UMA_SFQ_BYPASSES) {
-		list_add_tail(&request->node, &sfq->blocked);
-		return false;
-	}
-	sfq->bypassed += sfq->busy;
 	request->state = UMA_REQUEST_BYPASSED;
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_bypass);
+
+/**
+ * uma_sfq_want - others wait for what a job has besides the engine, or no longer
+ * @sfq: engine
+ * @wanted: they do: whatever runs on it makes room after a slice
+ */
+void uma_sfq_want(struct uma_sfq *sfq, bool wanted)
+{
+	sfq->wanted = wanted;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_sfq_want);
 
 /**
  * uma_sfq_start - the engine has begun with a job that can be preempted
@@ -266,11 +270,10 @@ static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 
 	if (!running)
 		return U64_MAX;
-	/* Those that do not need the engine have bypassed it often enough. */
-	if (!list_empty(&sfq->blocked))
-		return sfq->started + sfq->slice;
 	if (!uma_flow_class(running) && rb_first_cached(&sfq->backlogged[1]))
 		return sfq->started;
+	if (sfq->wanted)
+		return sfq->started + sfq->slice;
 	rb = rb_first_cached(&sfq->backlogged[uma_flow_class(running)]);
 	for (; rb; rb = rb_next(rb)) {
 		flow = rb_entry(rb, struct uma_flow, node);
@@ -347,15 +350,9 @@ EXPORT_SYMBOL_IF_KUNIT(uma_sfq_penalize);
  */
 void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 {
-	struct uma_request *request;
-
-	list_for_each_entry(request, &sfq->blocked, node)
-		request->state = UMA_REQUEST_BYPASSED;
-	list_splice_tail_init(&sfq->blocked, ready);
 	sfq->running = NULL;
 	sfq->busy = false;
 	sfq->owner = NULL;
-	sfq->bypassed = 0;
 	uma_sfq_advance(sfq, now, ready);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_release);

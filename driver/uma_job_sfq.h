@@ -10,8 +10,6 @@
 #define UMA_SFQ_LEVELS		4
 /* What the shortest job costs: dispatching one is work too. */
 #define UMA_SFQ_MIN_NS		10000
-/* Jobs that may bypass one that runs before it is to make room. */
-#define UMA_SFQ_BYPASSES	256
 
 struct uma_share;
 
@@ -35,7 +33,7 @@ enum uma_request_state {
  * struct uma_request - a job's request for an engine
  */
 struct uma_request {
-	/** @node: in &uma_flow.requests, &uma_sfq.blocked, or a list of those that may go */
+	/** @node: in &uma_flow.requests, or a list of those that may go */
 	struct list_head node;
 	/** @flow: who pays */
 	struct uma_flow *flow;
@@ -90,10 +88,6 @@ struct uma_sfq {
 	u64 latest[2];
 	/** @held: flows of clients whose jobs hung */
 	struct list_head held;
-	/** @blocked: requests that bypass when the engine gets free */
-	struct list_head blocked;
-	/** @bypassed: how many have bypassed the job that has the engine */
-	u32 bypassed;
 	/** @busy: the engine has been given away */
 	bool busy;
 	/** @owner: of the request that has it */
@@ -104,6 +98,8 @@ struct uma_sfq {
 	u64 started;
 	/** @slice: for how long it runs at least */
 	u64 slice;
+	/** @wanted: others of the device wait for what a job has besides the engine */
+	bool wanted;
 };
 
 void uma_sfq_init(struct uma_sfq *sfq);
@@ -113,6 +109,7 @@ bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 void uma_sfq_requeue(struct uma_sfq *sfq, struct uma_request *request, u64 now);
 void uma_sfq_remove(struct uma_sfq *sfq, struct uma_request *request);
 bool uma_sfq_bypass(struct uma_sfq *sfq, struct uma_request *request, bool behind);
+void uma_sfq_want(struct uma_sfq *sfq, bool wanted);
 void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, u64 now);
 bool uma_sfq_preempt(struct uma_sfq *sfq, u64 now);
 void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns);

@@ -317,7 +317,8 @@ static int uma_submit_lock(struct uma_submit *submit)
 /* The last that can fail, with the lock held under which jobs are pushed. */
 static int uma_submit_admit(struct uma_submit *submit)
 {
-	u32 i;
+	struct uma_client *client = submit->file->driver_priv;
+	u32 unfinished = atomic_read(&client->usage->unfinished), i;
 	int ret;
 
 	for (i = 0; i < submit->count; i++)
@@ -334,7 +335,8 @@ static int uma_submit_admit(struct uma_submit *submit)
 			ret = -ENOENT;
 		if (ret)
 			return ret;
-		if (pending + ++queue->batch > UMA_MAX_QUEUED_JOBS)
+		if (pending + ++queue->batch > UMA_MAX_QUEUED_JOBS ||
+		    unfinished + i >= UMA_MAX_FILE_JOBS)
 			return -EBUSY;
 	}
 	return 0;
@@ -388,6 +390,7 @@ static void uma_submit_push(struct uma_submit *submit)
 		}
 		job->submitted = ktime_get();
 		/* Until it is done. */
+		atomic_inc(&queue->usage->unfinished);
 		uma_pm_get_again(submit->uma);
 
 		/*
@@ -468,7 +471,8 @@ static int uma_submit_run(struct uma_submit *submit)
 	/* Here power may be waited for, where jobs run it may not. */
 	ret = uma_pm_get(submit->uma);
 	if (ret)
-		return ret;
+		/* -EBUSY says to come again when jobs are done, which would not help. */
+		return ret == -EBUSY ? -EIO : ret;
 	ret = uma_submit_lock(submit);
 	ret = ret ?: mutex_lock_interruptible(&client->submit_lock);
 	if (ret)

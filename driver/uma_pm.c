@@ -284,8 +284,6 @@ static bool uma_pm_drained(struct uma_device *uma)
 
 static void uma_pm_wake(struct uma_device *uma)
 {
-	struct uma_engine *engine;
-
 	mutex_lock(&uma->hw_lock);
 	uma->asleep = false;
 	/* Not if the engines were not even stopped. */
@@ -297,8 +295,7 @@ static void uma_pm_wake(struct uma_device *uma)
 	}
 	uma_pm_trace(uma, "resume");
 	mutex_unlock(&uma->hw_lock);
-	uma_for_each_engine(uma, engine)
-		uma_engine_push(engine);
+	uma_engines_push(uma);
 }
 
 /*

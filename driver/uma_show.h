@@ -29,6 +29,8 @@ enum uma_log {
 
 /** UMA_HISTORY_EVENTS: events that are remembered of each engine, a power of two */
 #define UMA_HISTORY_EVENTS	32
+/** UMA_HISTORY_SLICES: and besides of jobs that were preempted and continued */
+#define UMA_HISTORY_SLICES	8
 
 /**
  * struct uma_history - the last that happened to an engine
@@ -38,6 +40,10 @@ struct uma_history {
 	struct uma_dump_event events[UMA_HISTORY_EVENTS];
 	/** @count: events that there have been */
 	u64 count;
+	/** @slices: another, so that the slices of long jobs do not push out what went wrong */
+	struct uma_dump_event slices[UMA_HISTORY_SLICES];
+	/** @slice_count: of these */
+	u64 slice_count;
 };
 
 #ifdef CONFIG_DEV_COREDUMP

@@ -141,7 +141,7 @@ static size_t uma_coredump_room(const struct uma_device *uma)
 		sizeof(struct uma_dump_job) + regs * sizeof(struct uma_dump_reg) +
 		sizeof(struct uma_dump_ring) + ring + sizeof(struct uma_dump_tasks) +
 		(2 * UMA_COREDUMP_TASKS + 1) * UMA_TASK_SIZE + sizeof(struct uma_dump_walk) +
-		engines * UMA_HISTORY_EVENTS * sizeof(struct uma_dump_event);
+		engines * (UMA_HISTORY_EVENTS + UMA_HISTORY_SLICES) * sizeof(struct uma_dump_event);
 }
 
 /* This adds @size bytes of zero. uma_coredump_room() has made room for all that can come. */
@@ -428,13 +428,22 @@ static int uma_coredump_older(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* This adds those events of a ring that there have been, in no order. */
+static void uma_coredump_events(struct uma_coredump *dump, const struct uma_dump_event *events,
+				size_t n)
+{
+	void *p = uma_coredump_add(dump, n * sizeof(*events));
+
+	if (p)
+		memcpy(p, events, n * sizeof(*events));
+}
+
 static void uma_coredump_history(struct uma_coredump *dump)
 {
 	struct uma_device *uma = dump->uma;
 	struct uma_dump_section *section;
-	struct uma_dump_event *events, *e;
+	struct uma_dump_event *events;
 	struct uma_engine *engine;
-	u64 i;
 
 	section = uma_coredump_open(dump, UMA_DUMP_HISTORY);
 	events = (void *)(dump->data + dump->size);
@@ -442,12 +451,8 @@ static void uma_coredump_history(struct uma_coredump *dump)
 		const struct uma_history *h = &engine->history;
 
 		spin_lock_irq(&engine->lock);
-		i = h->count - min(h->count, UMA_HISTORY_EVENTS);
-		for (; i < h->count; i++) {
-			e = uma_coredump_add(dump, sizeof(*e));
-			if (e)
-				*e = h->events[i % UMA_HISTORY_EVENTS];
-		}
+		uma_coredump_events(dump, h->events, min(h->count, UMA_HISTORY_EVENTS));
+		uma_coredump_events(dump, h->slices, min(h->slice_count, UMA_HISTORY_SLICES));
 		spin_unlock_irq(&engine->lock);
 	}
 	sort(events, (struct uma_dump_event *)(dump->data + dump->size) - events, sizeof(*events),
@@ -468,10 +473,14 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 			const struct uma_job *job, int error)
 {
 	struct uma_history *h = &engine->history;
-	struct uma_dump_event *e = &h->events[h->count++ % UMA_HISTORY_EVENTS];
+	struct uma_dump_event *e;
 
 	lockdep_assert_held(&engine->lock);
 
+	if (type == UMA_DUMP_EVENT_PREEMPT || (type == UMA_DUMP_EVENT_RUN && job->first_task))
+		e = &h->slices[h->slice_count++ % UMA_HISTORY_SLICES];
+	else
+		e = &h->events[h->count++ % UMA_HISTORY_EVENTS];
 	*e = (struct uma_dump_event) {
 		.boottime_ns = UMA_LE64(ktime_get_boottime_ns()),
 		.engine = UMA_LE32(engine->index),

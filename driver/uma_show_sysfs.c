@@ -90,23 +90,14 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
 	struct uma_engine *engine;
-	int idx, ret = -EINVAL;
 
-	if (!drm_dev_enter(&uma->drm, &idx))
-		return -ENODEV;
-	if (sysfs_streq(buf, "device")) {
-		ret = uma_reset_now(uma, NULL);
-		goto out;
-	}
-	uma_for_each_engine(uma, engine) {
-		if (sysfs_streq(buf, engine->name)) {
-			ret = uma_reset_now(uma, engine);
-			break;
-		}
-	}
-out:
-	drm_dev_exit(idx);
-	return ret ?: count;
+	/* It may have to wait for recovery that waits for jobs, for which no unplug shall wait. */
+	if (sysfs_streq(buf, "device"))
+		return uma_reset_now(uma, NULL) ?: count;
+	uma_for_each_engine(uma, engine)
+		if (sysfs_streq(buf, engine->name))
+			return uma_reset_now(uma, engine) ?: count;
+	return -EINVAL;
 }
 static DEVICE_ATTR_WO(reset);
 

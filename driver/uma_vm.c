@@ -3,6 +3,7 @@
  * Address spaces and what is bound in them.
  */
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -68,6 +69,8 @@ static bool uma_vm_hold(struct uma_vm *vm)
 	uma->warned_held |= held;
 	uma->vms_held += held;
 	vm->held = held;
+	if (held)
+		uma_dying_done(uma, vm->awaited);
 	mutex_unlock(&uma->vms_lock);
 	/* From here on it may be released. */
 	if (first)
@@ -94,6 +97,7 @@ static void uma_vm_free(struct kref *ref)
 	/* Only now: who takes the device away waits for whatever is in the list. */
 	mutex_lock(&uma->vms_lock);
 	list_del(&vm->node);
+	uma_dying_done(uma, vm->awaited);
 	mutex_unlock(&uma->vms_lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
@@ -151,28 +155,36 @@ void uma_vms_close(struct uma_client *client)
 void uma_vms_release(struct uma_device *uma)
 {
 	struct uma_vm *vm, *last = NULL;
+	bool confirmed;
 
 	mutex_lock(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node) {
 		if (vm->held && uma->quiet) {
 			vm->held = false;
+			vm->awaited = false;
 			uma->vms_held--;
 			kref_init(&vm->ref);
-		} else if (vm->held || !kref_get_unless_zero(&vm->ref)) {
+		} else if (vm->held) {
+			continue;
+		} else if (!kref_get_unless_zero(&vm->ref)) {
+			vm->awaited = true;
+			atomic_inc(&uma->dying);
 			continue;
 		}
 		mutex_unlock(&uma->vms_lock);
 		uma_vm_put(last);
 		last = vm;
-		if (uma_mmu_detach_confirmed(vm) && uma_vm_kill(vm)) {
-			mutex_lock(&vm->lock);
+		confirmed = uma_mmu_detach_confirmed(vm) && uma_vm_kill(vm);
+		/* A bind that had begun has ended by now, and none begins any more. */
+		mutex_lock(&vm->lock);
+		if (confirmed)
 			uma_mmu_fini(vm);
-			mutex_unlock(&vm->lock);
-		}
+		mutex_unlock(&vm->lock);
 		mutex_lock(&uma->vms_lock);
 	}
 	mutex_unlock(&uma->vms_lock);
 	uma_vm_put(last);
+	uma_dying_wait(uma);
 }
 
 /**
@@ -182,7 +194,6 @@ void uma_vms_release(struct uma_device *uma)
  */
 void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 {
-	struct uma_mapping *map;
 	u64 bytes = 0, tables = 0;
 	struct uma_vm *vm;
 
@@ -192,9 +203,7 @@ void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 		if (!vm->held || !mutex_trylock(&vm->lock))
 			continue;
 		tables += vm->pt.tables;
-		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map;
-		     map = uma_map_next(map, 0, U64_MAX))
-			bytes += map->last - map->start + 1;
+		bytes += uma_map_bytes(&vm->maps);
 		mutex_unlock(&vm->lock);
 	}
 	seq_puts(m, "       vms     tables            bytes\n");
@@ -284,10 +293,13 @@ struct uma_bind {
 	struct uma_bo **bos;
 	/** @pages: memory of maps, which stays until it is in the page table */
 	struct sg_table **pages;
+	/** @pos: where in @pages they begin, once that has been looked for */
+	struct uma_sg_pos *pos;
 };
 
 static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 {
+	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < bind->count; i++) {
@@ -307,51 +319,59 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 			return -EACCES;
 	}
 	/* Only when all of them are right: this takes memory. */
-	for (i = 0; i < bind->count; i++) {
+	for (i = 0; i < bind->count && !ret; i++) {
 		if (!bind->bos[i])
 			continue;
 		bind->failed = i;
 		bind->pages[i] = uma_bo_pin(bind->bos[i]);
-		if (IS_ERR(bind->pages[i]))
-			return PTR_ERR(bind->pages[i]);
+		ret = PTR_ERR_OR_ZERO(bind->pages[i]);
 	}
-	bind->failed = 0;
-	return 0;
+	if (!ret || ret == -ENODEV)
+		bind->failed = 0;
+	return ret;
 }
 
-static struct uma_sg_pos uma_bind_pos(const struct uma_bind *bind, u32 i)
-{
-	struct uma_sg_pos pos;
-
-	uma_sg_seek(&pos, bind->pages[i], bind->ops[i].bo_offset);
-	return pos;
-}
-
-/* Everything that can fail: the mappings, which can be undone, and memory for the page table. */
+/*
+ * Everything that can fail: the mappings, which can be undone, and memory for the page table.
+ * What follows may have to wait for jobs, and for a reset. No unplug shall wait for that; whoever
+ * lets go of the device waits for the lock of the address space, as long as there is a
+ * page table.
+ */
 static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma_map_txn *txn)
 {
 	struct uma_pt_need need = {};
-	int ret;
+	int idx, ret = 0;
 	u32 i;
 
-	for (i = 0; i < bind->count; i++) {
+	/* If the device has gone, so have the pages. */
+	if (!uma_enter(vm->uma, &idx))
+		return -ENODEV;
+	for (i = 0; i < bind->count && !ret; i++) {
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 		u64 last = op->va + op->size - 1;
 
+		/* To find a place in memory that is in many pieces takes long. */
+		if (fatal_signal_pending(current)) {
+			ret = -EINTR;
+			break;
+		}
 		bind->failed = i;
 		if (op->op == DRM_UMA_BIND_MAP) {
 			ret = uma_map_add(txn, op->va, last, &bind->bos[i]->shmem.base,
 					  op->bo_offset, op->flags);
-			uma_pt_need_map(&vm->pt, op->va, op->size, uma_bind_pos(bind, i), &need);
+			uma_sg_seek(&bind->pos[i], bind->pages[i], op->bo_offset);
+			uma_pt_need_map(&vm->pt, op->va, op->size, bind->pos[i], &need);
 		} else {
 			ret = uma_map_remove(txn, op->va, last);
 			uma_pt_need_unmap(op->va, op->size, &need);
 		}
-		if (ret)
-			return ret;
 	}
-	bind->failed = 0;
-	return uma_pt_reserve(&vm->pt, &need);
+	if (!ret) {
+		bind->failed = 0;
+		ret = uma_pt_reserve(&vm->pt, &need);
+	}
+	drm_dev_exit(idx);
+	return ret;
 }
 
 /* False if the device has been lost and has not confirmed that it forgot what was unmapped. */
@@ -364,7 +384,7 @@ static bool uma_bind_apply_confirmed(struct uma_bind *bind, struct uma_vm *vm)
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 
 		if (op->op == DRM_UMA_BIND_MAP)
-			uma_pt_map(pt, op->va, op->size, uma_bind_pos(bind, i),
+			uma_pt_map(pt, op->va, op->size, bind->pos[i],
 				   !(op->flags & DRM_UMA_BIND_READONLY));
 		else
 			uma_pt_unmap(pt, op->va, op->size);
@@ -409,8 +429,9 @@ static int uma_bind_ops(struct uma_bind *bind, struct drm_file *file, struct uma
 
 	bind->bos = kvcalloc(bind->count, sizeof(*bind->bos), GFP_KERNEL_ACCOUNT);
 	bind->pages = kvcalloc(bind->count, sizeof(*bind->pages), GFP_KERNEL_ACCOUNT);
+	bind->pos = kvcalloc(bind->count, sizeof(*bind->pos), GFP_KERNEL_ACCOUNT);
 	ret = -ENOMEM;
-	if (bind->bos && bind->pages)
+	if (bind->bos && bind->pages && bind->pos)
 		ret = uma_bind_lookup(bind, file);
 	if (!ret)
 		ret = uma_bind_run(bind, vm);
@@ -419,6 +440,7 @@ static int uma_bind_ops(struct uma_bind *bind, struct drm_file *file, struct uma
 			uma_bo_unpin(bind->bos[i]);
 		uma_bo_put(bind->bos[i]);
 	}
+	kvfree(bind->pos);
 	kvfree(bind->pages);
 	kvfree(bind->bos);
 	return ret;
@@ -432,7 +454,7 @@ int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
 	struct drm_uma_vm_bind *args = data;
 	struct uma_bind bind = { .count = args->ops.count };
 	struct uma_vm *vm;
-	int idx, ret;
+	int ret;
 	u32 i;
 
 	if (args->failed_op)
@@ -454,15 +476,11 @@ int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
 		goto out;
 	bind.failed = 0;
 
-	ret = -ENODEV;
-	if (!uma_enter(uma, &idx))
-		goto out;
 	ret = -ENOENT;
 	vm = uma_vm_find(client, args->vm_id);
 	if (vm)
 		ret = uma_bind_ops(&bind, file, vm);
 	uma_vm_put(vm);
-	drm_dev_exit(idx);
 out:
 	if (!ret)
 		args->failed_op = bind.count;

@@ -96,6 +96,7 @@ void uma_map_tree_init(struct uma_map_tree *tree, u32 max,
 void uma_map_tree_clear(struct uma_map_tree *tree);
 struct uma_mapping *uma_map_first(struct uma_map_tree *tree, u64 start, u64 last);
 struct uma_mapping *uma_map_next(struct uma_mapping *mapping, u64 start, u64 last);
+u64 uma_map_bytes(struct uma_map_tree *tree);
 
 void uma_map_begin(struct uma_map_txn *txn, struct uma_map_tree *tree);
 int uma_map_add(struct uma_map_txn *txn, u64 start, u64 last, struct drm_gem_object *obj,
@@ -266,6 +267,8 @@ struct uma_vm {
 	bool dead;
 	/** @held: nobody has it any more but the device, maybe; under &uma_device.vms_lock */
 	bool held;
+	/** @awaited: counts in &uma_device.dying; under &uma_device.vms_lock */
+	bool awaited;
 	/** @queues: queues that use it, protected by &uma_client.lock */
 	u32 queues;
 	/** @pid: who made it, for debugging */

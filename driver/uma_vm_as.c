@@ -26,10 +26,7 @@ static int uma_mmu_alloc_table(struct uma_pt *pt, struct uma_pt_table *table)
 
 	table->entries = dma_alloc_coherent(uma->drm.dev, UMA_PT_ENTRIES * sizeof(*table->entries),
 					    &table->dma, GFP_KERNEL_ACCOUNT);
-	if (!table->entries)
-		return -ENOMEM;
-	uma_dma_get(uma);
-	return 0;
+	return table->entries ? 0 : -ENOMEM;
 }
 
 static void uma_mmu_free_table(struct uma_pt *pt, struct uma_pt_table *table)
@@ -38,7 +35,6 @@ static void uma_mmu_free_table(struct uma_pt *pt, struct uma_pt_table *table)
 
 	dma_free_coherent(uma->drm.dev, UMA_PT_ENTRIES * sizeof(*table->entries),
 			  table->entries, table->dma);
-	uma_dma_put(uma);
 }
 
 static const struct uma_pt_ops uma_mmu_pt_ops = {
@@ -67,6 +63,15 @@ void uma_mmu_fini(struct uma_vm *vm)
 	uma_pt_fini(&vm->pt);
 }
 
+/*
+ * The device may walk at any time whatever the low word enables, so a root is never replaced
+ * by another: it is disabled, the device forgets it, and only then the high word changes.
+ */
+static void uma_mmu_disable(struct uma_device *uma, unsigned int slot)
+{
+	uma_write(uma, UMA_REG_AS_ROOT_LO(slot), 0);
+}
+
 /* Written under both locks, so not while the device is reset, which would not hear it. */
 static void uma_mmu_write_command(struct uma_device *uma, u32 as, u32 command, u64 start, u64 size)
 {
@@ -76,7 +81,7 @@ static void uma_mmu_write_command(struct uma_device *uma, u32 as, u32 command, u
 	uma_write(uma, UMA_REG_INVAL_AS, as);
 	uma_write64(uma, UMA_REG_INVAL_START_LO, start);
 	uma_write64(uma, UMA_REG_INVAL_SIZE_LO, size);
-	/* The device shall find the page table as we left it. */
+	/* The device finds the page table as we left it; pairs with its walks after the command. */
 	wmb();
 	uma_write(uma, UMA_REG_INVAL_CMD, command);
 }
@@ -92,7 +97,7 @@ static int uma_mmu_poll_confirmed(struct uma_device *uma, unsigned int timeout_m
 static void uma_mmu_unlock(struct uma_device *uma)
 {
 	mutex_unlock(&uma->inval_lock);
-	smp_mb(); /* pairs with the one in uma_engine_push(): who found it locked has said so */
+	smp_mb(); /* pairs with the one in uma_dispatch_get_as(): who found it locked has said so */
 	if (READ_ONCE(uma->starved))
 		queue_work(uma->reset_wq, &uma->kick_work);
 }
@@ -160,7 +165,7 @@ static int uma_mmu_ask_confirmed(struct uma_vm *vm, u32 command, u64 start, u64 
 	slot = uma_mmu_slot(vm);
 	if (slot >= 0) {
 		if (command == UMA_INVAL_AS)
-			uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), 0);
+			uma_mmu_disable(uma, slot);
 		uma_mmu_write_command(uma, slot, command, start, end - start);
 	}
 	mutex_unlock(&uma->hw_lock);
@@ -285,10 +290,10 @@ static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
 
 	/* Who has the lock may be waiting for a job to be given up: no job waits for that. */
 	if (!mutex_trylock(&uma->inval_lock))
-		return -EBUSY;
+		return -EAGAIN;
 	ret = uma_mmu_poll_confirmed(uma, UMA_IDLE_INVAL_MS);
 	if (!ret) {
-		uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), 0);
+		uma_mmu_disable(uma, slot);
 		uma_mmu_write_command(uma, slot, UMA_INVAL_AS, 0, 0);
 		ret = uma_mmu_poll_confirmed(uma, UMA_IDLE_INVAL_MS);
 	}
@@ -311,8 +316,8 @@ static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
  * it when the job is done. Who has had the slot before keeps it until the device
  * has confirmed that it let go of it.
  *
- * Return: hardware address space; -EBUSY all are in use, or the device is busy
- * with an invalidation; -ETIMEDOUT the device is going to be reset.
+ * Return: hardware address space; -EBUSY all are in use; -EAGAIN the device is busy
+ * with an invalidation; -ETIMEDOUT it is going to be reset.
  */
 int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 {
@@ -330,8 +335,9 @@ int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 			if (ret)
 				return ret;
 		}
-		/* Of a slot without an owner the device has nothing cached. */
-		wmb(); /* the table is there before the device may look */
+		/* A slot without an owner is disabled, and the device has nothing of it cached. */
+		/* The table is there before the device looks; pairs with its read of the root. */
+		wmb();
 		uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), vm->pt.root->dma | UMA_AS_ENABLE);
 	}
 	uma_slots_get(&uma->slots, slot, vm);

@@ -76,6 +76,32 @@ struct uma_mapping *uma_map_next(struct uma_mapping *mapping, u64 start, u64 las
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_next);
 
+static u64 uma_map_size(const struct uma_mapping *mapping)
+{
+	return mapping->last - mapping->start + 1;
+}
+
+/**
+ * uma_map_bytes - what the device may reach by a tree
+ * @tree: tree
+ *
+ * Return: bytes of all its mappings, with those that were retired.
+ */
+u64 uma_map_bytes(struct uma_map_tree *tree)
+{
+	struct uma_mapping *mapping;
+	struct uma_map_log *log;
+	u64 bytes = 0;
+
+	for (mapping = uma_map_first(tree, 0, U64_MAX); mapping;
+	     mapping = uma_map_next(mapping, 0, U64_MAX))
+		bytes += uma_map_size(mapping);
+	list_for_each_entry(log, &tree->retired, link)
+		bytes += uma_map_size(log->mapping);
+	return bytes;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_map_bytes);
+
 static void uma_map_free(struct uma_map_tree *tree, struct uma_mapping *mapping)
 {
 	if (tree->put)

@@ -6,6 +6,7 @@
 #include <linux/export.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <kunit/visibility.h>
@@ -295,6 +296,9 @@ static int uma_pt_reserve_list(struct uma_pt *pt, struct list_head *list, u32 co
 	struct uma_pt_table *table;
 
 	while (count--) {
+		/* There may be as many as fit into memory. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		table = uma_pt_table_new(pt, leaf);
 		if (!table)
 			return -ENOMEM;
@@ -309,7 +313,7 @@ static int uma_pt_reserve_list(struct uma_pt *pt, struct list_head *list, u32 co
  * @pt: page table
  * @need: how many
  *
- * Return: 0 or -ENOMEM; uma_pt_finish() frees them in either case.
+ * Return: 0; -ENOMEM; -EINTR the caller is killed. uma_pt_finish() frees them in any case.
  */
 int uma_pt_reserve(struct uma_pt *pt, const struct uma_pt_need *need)
 {
@@ -332,9 +336,10 @@ static struct uma_pt_table *uma_pt_take(struct uma_pt *pt, bool leaf)
 	return table;
 }
 
-/* Have @parent's entry point to @table, whose entries are written before the device can see it. */
+/* Have @parent's entry point to @table. */
 static void uma_pt_link(struct uma_pt_table *parent, unsigned int index, struct uma_pt_table *table)
 {
+	/* Its entries come first; pairs with the device's reads by the address found here. */
 	dma_wmb();
 	if (!(uma_pt_read(parent, index) & UMA_PTE_VALID))
 		parent->used++;

@@ -485,7 +485,6 @@ TEST(results_have_no_rubbish)
 	union {
 		struct drm_uma_query_engine engines[MAX_ENGINES];
 		struct drm_uma_query_memory memory[64];
-		struct drm_uma_query_limits limits;
 		struct drm_uma_query_device device;
 	} q;
 	struct drm_uma_bo_info info;
@@ -503,9 +502,6 @@ TEST(results_have_no_rubbish)
 	ASSERT_EQ(0, query_try(c.fd, DRM_UMA_QUERY_MEMORY, 0, &q, &size));
 	for (i = 0; i < size / sizeof(q.memory[0]); i++)
 		EXPECT_EQ(0, q.memory[i].pad);
-	memset(&q, 0xff, sizeof(q));
-	query_limits(c.fd, &q.limits);
-	EXPECT_EQ(0, q.limits.pad);
 	memset(&q, 0xff, sizeof(q));
 	query_device(c.fd, &q.device);
 	for (i = (__u32)strnlen(q.device.profile, sizeof(q.device.profile));

@@ -107,6 +107,16 @@ long long emu_number(const char *node, const char *file)
 	return read_number(path);
 }
 
+void inval_waits(const char *node)
+{
+	int i;
+
+	for (i = 0; i < 30; i++) {
+		i = emu_number(node, "inval_busy") > 0 ? i : 0;
+		usleep(10000);
+	}
+}
+
 bool hang_begins(const char *node)
 {
 	char device[128], path[300];

@@ -177,6 +177,32 @@ TEST_F(config, enabled_values)
 	EXPECT_TRUE(is(&self->in, "device", ""));
 }
 
+/* Where the kernel lets a device have DMA operations of its own it need not be coherent. */
+TEST_F(config, noncoherent)
+{
+	struct drm_uma_query_device dev;
+	int fd;
+
+	if (instance_set_try(&self->in, "noncoherent", "1") == -EINVAL)
+		SKIP("this kernel lets no device have DMA operations");
+	EXPECT_TRUE(is(&self->in, "noncoherent", "1"));
+	EXPECT_EQ(-EINVAL, instance_set_try(&self->in, "noncoherent", "2"));
+	EXPECT_TRUE(is(&self->in, "noncoherent", "1"));
+	instance_enable(&self->in);
+	fd = dev_open_named(self->in.node);
+	query_device(fd, &dev);
+	EXPECT_EQ(0, dev.flags & DRM_UMA_DEVICE_COHERENT);
+	close(fd);
+	EXPECT_EQ(-EBUSY, instance_set_try(&self->in, "noncoherent", "0"));
+	instance_set(&self->in, "enabled", "0");
+	EXPECT_EQ(0, instance_set_try(&self->in, "noncoherent", "0"));
+	instance_enable(&self->in);
+	fd = dev_open_named(self->in.node);
+	query_device(fd, &dev);
+	EXPECT_NE(0, dev.flags & DRM_UMA_DEVICE_COHERENT);
+	close(fd);
+}
+
 TEST_F(config, device_is_read_only)
 {
 	EXPECT_EQ(-EACCES, instance_set_try(&self->in, "device", "uma.99"));

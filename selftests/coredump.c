@@ -2,7 +2,7 @@
 /*
  * What is left of a job that hung or faulted: /sys/class/devcoredump, in the
  * format of uma_dump.h. Each test has a device of its own, so that nobody else's
- * dump is in its way.
+ * dump is in its way. All are in one file, as they read the same format.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -490,6 +490,50 @@ TEST_F(coredump, history)
 	EXPECT_EQ(1, reset);
 	EXPECT_EQ(1, failed);
 	EXPECT_EQ(14, done);
+}
+
+/* Slices of long jobs are there, too, but what went wrong before them still is. */
+TEST_F(coredump, history_of_slices)
+{
+	enum { LONG = 600 };
+	unsigned int engine = copy_engine(self), slices = 0, reset = 0, failed = 0, i, j;
+	const struct uma_dump_event *e;
+	struct client c[2];
+	struct buf tasks, dst;
+	__u32 done[2];
+	size_t size;
+
+	fault(self, queue_create(self->c.fd, self->c.vm, engine), 1);
+	take(self, UMA_DUMP_FAULT);
+	ASSERT_EQ(0, device_write_try(self->in.node, "time_slice_ms", "1"));
+	for (i = 0; i < 2; i++) {
+		client_open_named(&c[i], self->in.node);
+		client_buf(&c[i], &tasks, LONG * UMA_TASK_SIZE);
+		client_buf(&c[i], &dst, 1 << 15);
+		for (j = 0; j < LONG; j++)
+			task_fill(&tasks.task[j], UMA_DTYPE_U8, dst.va, 1 << 15, 0x55);
+		done[i] = client_start(&c[i], queue_create(c[i].fd, c[i].vm, engine), tasks.va,
+				       LONG);
+	}
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(1, syncobj_result(c[i].fd, done[i]));
+	task_fill(&self->tasks.task[1], UMA_DTYPE_S32, self->data.va, 1, 1);
+	fault(self, queue_create(self->c.fd, self->c.vm, engine), 2);
+	take(self, UMA_DUMP_FAULT);
+	e = need(self, UMA_DUMP_HISTORY, sizeof(*e), &size);
+	for (i = 0; i < size / sizeof(*e); i++) {
+		if (e[i].engine != engine)
+			continue;
+		slices += e[i].type == UMA_DUMP_EVENT_PREEMPT;
+		failed += e[i].type == UMA_DUMP_EVENT_DONE && e[i].error == EFAULT;
+		reset += e[i].type == UMA_DUMP_EVENT_RESET;
+	}
+	harness_diag("%u slices", slices);
+	EXPECT_GE(slices, 2);
+	EXPECT_EQ(1, reset);
+	EXPECT_EQ(1, failed);
+	for (i = 0; i < 2; i++)
+		client_close(&c[i]);
 }
 
 /* The first one stays until somebody has read it. */

@@ -440,6 +440,6 @@ static int run_driver_bind(struct fail_scene *s)
  */
 const struct fail_op fail_op_driver_bind = {
 	.name = "driver_bind", .prepare = prepare_driver_bind, .run = run_driver_bind,
-	.undo = undo_instance, .errnos = { EINVAL, EAGAIN, EBUSY }, .slow = 13,
+	.undo = undo_instance, .errnos = { EINVAL, EAGAIN, EBUSY }, .slow = 29,
 	.skip_from = 18, .skip_to = 36, .end = 700,
 };

@@ -322,6 +322,8 @@ TEST(no_leak)
 {
 	static char text[65536];
 
+	if (!getenv("FAIL_NTH_STEP"))
+		SKIP("the machine looks for leaks when all tests are done");
 	if (!is_root() || access("/sys/kernel/debug/kmemleak", W_OK))
 		SKIP("no kmemleak");
 	sleep(6);

@@ -3,6 +3,7 @@
  * Clients that share an engine: who is served when, as far as it can be told by
  * counting jobs. A device of its own, whose jobs all take some milliseconds.
  */
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,21 +41,53 @@ static __u64 completed(struct worker *w)
 	return state.completed;
 }
 
-/* Queue n jobs, in one go as far as a call takes them. */
-static void queue_many(struct worker *w, unsigned int n)
+/* Queue n jobs, in one go as far as a call takes them; each leaves a stamp. */
+static void queue_many(struct worker *w, unsigned int n, struct buf *stamps)
 {
 	struct drm_uma_job jobs[64] = {};
-	unsigned int i;
+	unsigned int i, at;
 
+	client_buf(&w->c, stamps, (n * sizeof(struct uma_task_stamp) + PAGE - 1) & ~(PAGE - 1));
 	task_fill(w->tasks.task, UMA_DTYPE_S32, w->results.va, 64, 1);
-	for (i = 0; i < 64; i++)
-		jobs[i] = (struct drm_uma_job){
-			.queue_id = w->queue, .task_count = 1, .tasks_addr = w->tasks.va,
-		};
-	for (; n; n -= i) {
-		i = n < 64 ? n : 64;
+	for (at = 0; at < n; at += i) {
+		for (i = 0; i < 64 && at + i < n; i++)
+			jobs[i] = (struct drm_uma_job){
+				.queue_id = w->queue, .task_count = 1, .tasks_addr = w->tasks.va,
+				.stamps_addr = stamps->va +
+					(at + i) * sizeof(struct uma_task_stamp),
+			};
 		ASSERT_EQ(0, submit_try(w->c.fd, jobs, i, NULL));
 	}
+}
+
+/* The device's clock. Who is served when is told by that: this process may hear of it late. */
+static __u64 ticks(struct worker *w)
+{
+	struct drm_uma_timestamp t = { 0 };
+
+	ASSERT_EQ(0, do_ioctl(w->c.fd, DRM_IOCTL_UMA_TIMESTAMP, &t));
+	return t.device;
+}
+
+/* How many jobs that left stamps ended in a span of the device's time. */
+static unsigned int ended(const struct buf *stamps, __u64 from, __u64 to)
+{
+	const struct uma_task_stamp *stamp = stamps->map;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < stamps->size / sizeof(*stamp); i++)
+		n += le64toh(stamp[i].end) > from && le64toh(stamp[i].end) <= to;
+	return n;
+}
+
+/* When the last of n jobs ended, once it has. */
+static __u64 end_of(struct worker *w, const struct buf *stamps, unsigned int n)
+{
+	const struct uma_task_stamp *stamp = stamps->map;
+
+	while (completed(w) < n)
+		usleep(1000);
+	return le64toh(stamp[n - 1].end);
 }
 
 /*
@@ -64,18 +97,17 @@ static void queue_many(struct worker *w, unsigned int n)
 TEST_F(fair, long_queue)
 {
 	struct worker first, second;
-	__u64 before;
-	int i;
+	struct buf one, two;
+	unsigned int i;
+	__u64 begin;
 
 	worker_open(&first, self->in.node, self->engine, DRM_UMA_PRIORITY_NORMAL, 1);
 	worker_open(&second, self->in.node, self->engine, DRM_UMA_PRIORITY_NORMAL, 1);
-	queue_many(&first, 500);
-	queue_many(&second, 50);
-	before = completed(&first);
-	while (completed(&second) < 50)
-		usleep(1000);
-	i = (int)(completed(&first) - before);
-	harness_diag("%d of the first beside 50 of the second", i);
+	queue_many(&first, 500, &one);
+	queue_many(&second, 50, &two);
+	begin = ticks(&first);
+	i = ended(&one, begin, end_of(&second, &two, 50));
+	harness_diag("%u of the first beside 50 of the second", i);
 	EXPECT_LE(i, 200);
 	worker_close(&first);
 	worker_close(&second);
@@ -85,7 +117,9 @@ TEST_F(fair, long_queue)
 TEST_F(fair, many_queues)
 {
 	struct worker one, many[8];
-	__u64 before = 0, after = 0;
+	struct buf stamps, of[8];
+	unsigned int sum = 0;
+	__u64 begin, end;
 	int i;
 
 	/* All of one file. */
@@ -94,18 +128,20 @@ TEST_F(fair, many_queues)
 		many[i] = many[0];
 		many[i].queue = queue_create(many[0].c.fd, many[0].c.vm, self->engine);
 	}
-	for (i = 0; i < 8; i++)
-		queue_many(&many[i], 100);
+	for (i = 0; i < 8; i++) {
+		queue_many(&many[i], 100, &of[i]);
+		/* Where addresses are given out is part of what was copied. */
+		if (i < 7)
+			many[i + 1].c = many[i].c;
+	}
 	worker_open(&one, self->in.node, self->engine, DRM_UMA_PRIORITY_NORMAL, 1);
-	queue_many(&one, 50);
+	queue_many(&one, 50, &stamps);
+	begin = ticks(&one);
+	end = end_of(&one, &stamps, 50);
 	for (i = 0; i < 8; i++)
-		before += completed(&many[i]);
-	while (completed(&one) < 50)
-		usleep(1000);
-	for (i = 0; i < 8; i++)
-		after += completed(&many[i]);
-	harness_diag("%llu of eight queues beside 50 of one", after - before);
-	EXPECT_LE(after - before, 200);
+		sum += ended(&of[i], begin, end);
+	harness_diag("%u of eight queues beside 50 of one", sum);
+	EXPECT_LE(sum, 200);
 	worker_close(&one);
 	worker_close(&many[0]);
 }
@@ -113,21 +149,23 @@ TEST_F(fair, many_queues)
 /* A low priority gets less, but not nothing. */
 TEST_F(fair, nobody_starves)
 {
+	__u64 before, after, end;
 	struct worker low, high;
-	__u64 before, i;
+	struct buf lows, highs;
+	unsigned int i;
 
 	worker_open(&high, self->in.node, self->engine, DRM_UMA_PRIORITY_HIGH, 1);
 	worker_open(&low, self->in.node, self->engine, DRM_UMA_PRIORITY_LOW, 1);
-	queue_many(&high, 800);
-	queue_many(&low, 10);
-	before = completed(&high);
-	while (completed(&low) < 10)
-		usleep(1000);
-	i = completed(&high) - before;
-	harness_diag("%llu of high beside 10 of low priority", i);
+	queue_many(&high, 800, &highs);
+	before = ticks(&high);
+	queue_many(&low, 10, &lows);
+	after = ticks(&high);
+	end = end_of(&low, &lows, 10);
+	i = ended(&highs, before, end);
+	harness_diag("%u of high beside 10 of low priority", i);
 	/* 16 to 1, and the first of low goes at once. */
 	EXPECT_GE(i, 30);
-	EXPECT_LE(i, 400);
+	EXPECT_LE(ended(&highs, after, end), 400);
 	worker_close(&low);
 	worker_close(&high);
 }
@@ -135,21 +173,27 @@ TEST_F(fair, nobody_starves)
 /* Whatever waits, real time is next. */
 TEST_F(fair, realtime_is_next)
 {
+	const struct uma_task_stamp *stamp;
 	struct worker many, real;
-	__u64 before, i;
+	struct buf stamps, next;
+	__u64 begin;
 	int n;
 
 	worker_open(&many, self->in.node, self->engine, DRM_UMA_PRIORITY_HIGH, 1);
 	worker_open(&real, self->in.node, self->engine, DRM_UMA_PRIORITY_REALTIME, 1);
-	queue_many(&many, 800);
-	for (n = 0; n < 20; n++) {
-		before = completed(&many);
-		worker_run(&real, 1, NULL);
-		i = completed(&many) - before;
-		/* The one that runs, and those that ran before the call and after it. */
-		EXPECT_LE(i, 40);
+	queue_many(&many, 800, &stamps);
+	for (n = 1; n <= 20; n++) {
+		real.results.u32[0] = 0;
+		queue_many(&real, 1, &next);
+		begin = ticks(&real);
+		while (completed(&real) < (__u64)n)
+			usleep(1000);
+		stamp = next.map;
+		/* The one that runs, and those that ran before the scheduler heard of it. */
+		EXPECT_LE(ended(&stamps, begin, le64toh(stamp->start)), 40);
+		EXPECT_EQ(1, real.results.u32[0]);
+		client_free(&real.c, &next);
 	}
-	EXPECT_EQ(0, real.wrong);
 	worker_close(&real);
 	worker_close(&many);
 }
@@ -298,7 +342,7 @@ TEST_F(fair, unplugged)
 
 		ASSERT_EQ(0, syncobj_export_try(w.c.fd, done, true, &file[i]));
 	}
-	queue_many(&other, 300);
+	queue_many(&other, 300, &b);
 	ASSERT_TRUE(emu_knob(self->in.node, "unplug", "1"));
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(-ENODEV, sync_file_wait(file[i]));

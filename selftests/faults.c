@@ -127,7 +127,7 @@ MISTAKE(pad0, PAD, UMA_FAULT_NO_SLOT)
 
 MISTAKE(pad1, PAD, UMA_FAULT_NO_SLOT)
 {
-	t->pad1[11] = htole64(1ull << 63);
+	t->pad1[9] = htole64(1ull << 63);
 }
 
 MISTAKE(pad2, PAD, UMA_FAULT_NO_SLOT)
@@ -143,6 +143,11 @@ MISTAKE(params_pad, PAD, UMA_FAULT_NO_SLOT)
 MISTAKE(shape_addr_unused, PAD, UMA_FAULT_NO_SLOT)
 {
 	t->shape_addr = htole64(s->a.va);
+}
+
+MISTAKE(length_dims_unused, PAD, UMA_FAULT_NO_SLOT)
+{
+	t->length_dims[UMA_SLOT_A] = 1;
 }
 
 MISTAKE(operand_pad, PAD, UMA_SLOT_A)

@@ -198,6 +198,26 @@ static void run_child(struct harness_test *test, const struct harness_variant *v
 	_exit(0);
 }
 
+/* Where a process sleeps that does not die, or that it still uses the processor. */
+static void say_where(pid_t pid)
+{
+	static const char *const files[] = { "stat", "schedstat", "stack" };
+	char path[64], line[512];
+	unsigned int i;
+	FILE *f;
+
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, files[i]);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f)) {
+			line[strcspn(line, "\n")] = 0;
+			harness_diag("%s: %s", files[i], line);
+		}
+		if (f)
+			fclose(f);
+	}
+}
+
 /* Waits until the child ends or time is up; false if it was not to be had. */
 static bool wait_child(pid_t pid, unsigned int seconds, int *status, bool *timed_out)
 {
@@ -210,8 +230,8 @@ static bool wait_child(pid_t pid, unsigned int seconds, int *status, bool *timed
 			*timed_out = true;
 			kill(-pid, SIGKILL);
 			kill(pid, SIGKILL);
-			/* It may be stuck in the kernel. */
-			if (poll(&p, 1, 30000) == 0) {
+			/* It may be stuck in the kernel, or get no processor. */
+			if (poll(&p, 1, (int)harness_slow() * 30000) == 0) {
 				close(p.fd);
 				return false;
 			}
@@ -273,6 +293,7 @@ static void run_one(struct harness_test *test, const struct harness_variant *var
 		stuck = true;
 		n_fail++;
 		harness_diag("still there after SIGKILL");
+		say_where(pid);
 		say("not ok %u %s # TIMEOUT", number, name);
 		return;
 	}

@@ -27,7 +27,7 @@ void instance_set(struct instance *in, const char *attribute, const char *value)
 void instance_get(struct instance *in, const char *attribute, char *buf, size_t size);
 /** instance_enable - make the device, wait for its node */
 void instance_enable(struct instance *in);
-/** instance_start - make one of a profile, with a paranoid TLB */
+/** instance_start - make one of a profile; paranoid, but for UMA_TEST_PLAIN in the environment */
 void instance_start(struct instance *in, const char *name, const char *profile);
 /** instance_timeout - set the timeout of jobs whose queue has none of its own */
 bool instance_timeout(struct instance *in, unsigned int ms);

@@ -620,7 +620,7 @@ TEST_TIMEOUT(unbind_bind_under_load, 240)
 			}
 		}
 	}
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < 4; i++) {
 		usleep(30000);
 		ASSERT_TRUE(write_text("/sys/bus/platform/drivers/uma/unbind", in.device));
 		ASSERT_TRUE(write_text("/sys/bus/platform/drivers/uma/bind", in.device));

@@ -3,13 +3,11 @@
  * Memory cgroups, and memory pressure while the device works.
  */
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "task.h"
 #include "watch.h"
@@ -38,6 +36,19 @@ static long long cg_current(const char *cg)
 
 	cg_path(cg, "memory.current", path, sizeof(path));
 	return read_number(path);
+}
+
+/* Bytes of one kind of memory. */
+static long long cg_stat(const char *cg, const char *name)
+{
+	char path[256], text[4096], line[64], *at;
+
+	cg_path(cg, "memory.stat", path, sizeof(path));
+	ASSERT_TRUE(read_text(path, text, sizeof(text)));
+	snprintf(line, sizeof(line), "\n%s ", name);
+	at = strstr(text, line);
+	ASSERT_TRUE(at);
+	return atoll(at + strlen(line));
 }
 
 static void cg_make(char *cg, size_t size, const char *name)
@@ -188,6 +199,49 @@ static void bind_dense(struct client *c)
 TEST_F(charge, mappings)
 {
 	costs(self->cg, bind_dense, 51200 * 128, 40 * MIB, false);
+}
+
+/*
+ * What has come of a buffer's memory is nothing to be swapped out for what follows, from the first
+ * page on, until it is unbound and closed, or purged.
+ */
+TEST_F(charge, bound_is_not_evictable)
+{
+	pid_t pid = harness_fork();
+
+	if (!pid) {
+		const long long most = 4 * MIB, least = 28 * MIB;
+		long long before;
+		struct client c;
+		__u32 handle;
+		__u64 va;
+		int i;
+
+		cg_enter(self->cg);
+		client_open(&c);
+		before = cg_stat(self->cg, "unevictable");
+		handle = bo_create(c.fd, 32 * MIB, 0);
+		EXPECT_LE(cg_stat(self->cg, "unevictable") - before, most);
+		va = client_bind_handle(&c, handle, 32 * MIB, 0);
+		EXPECT_GE(cg_stat(self->cg, "unevictable") - before, least);
+		vm_unmap(c.fd, c.vm, va, 32 * MIB);
+		gem_close(c.fd, handle);
+		EXPECT_LE(cg_stat(self->cg, "unevictable") - before, most);
+
+		handle = bo_create(c.fd, 32 * MIB, 0);
+		client_bind_handle(&c, handle, 32 * MIB, 0);
+		EXPECT_GE(cg_stat(self->cg, "unevictable") - before, least);
+		ASSERT_EQ(1, madvise_try(c.fd, handle, DRM_UMA_MADV_DONTNEED));
+		for (i = 0; i < 100 && !purged(c.fd, handle); i++) {
+			ASSERT_TRUE(write_text("/proc/sys/vm/drop_caches", "2"));
+			usleep(10000);
+		}
+		EXPECT_TRUE(purged(c.fd, handle));
+		EXPECT_LE(cg_stat(self->cg, "unevictable") - before, most);
+		client_close(&c);
+		_exit(0);
+	}
+	harness_join(pid);
 }
 
 /* --- limits ---------------------------------------------------------------------------- */
@@ -415,11 +469,13 @@ static void do_faults(struct pressure_fixture *self, __u64 *count)
 		__u8 *p, *q;
 		__u64 offset;
 		__u32 handle;
+		int ret;
 
 		ASSERT_EQ(0, bo_create_try(w.c.fd, 2 * MIB, 0, &handle));
-		ASSERT_EQ(0, bo_offset_try(w.c.fd, handle, &offset));
-		p = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, w.c.fd,
-			 (off_t)offset);
+		ret = bo_offset_try(w.c.fd, handle, &offset);
+		ASSERT_TRUE(ret == 0 || ret == -ENOMEM);
+		p = ret ? MAP_FAILED : mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED,
+					    w.c.fd, (off_t)offset);
 		q = mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		ASSERT_TRUE(q != MAP_FAILED);
 		memset(q, 1, 2 * MIB);

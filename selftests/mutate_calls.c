@@ -533,7 +533,7 @@ const struct call mutate_calls[] = {
 	CALL(bo_create, UMA_BO_CREATE, build_bo_create, undo_bo_create, ENOMEM),
 	CALL(bo_create_flags, UMA_BO_CREATE, build_bo_create_flags, undo_bo_create, ENOMEM),
 	CALL(bo_mmap_offset, UMA_BO_MMAP_OFFSET, build_bo_mmap_offset, undo_nothing, ENOENT, EPERM,
-	     EFAULT),
+	     EFAULT, ENOMEM, EINTR),
 	CALL(bo_import_user, UMA_BO_IMPORT_USER, build_bo_import_user, undo_bo_import_user, EFAULT,
 	     EOPNOTSUPP, ENOMEM),
 	CALL(bo_info, UMA_BO_INFO, build_bo_info, undo_nothing, ENOENT),

@@ -7,8 +7,14 @@
  * On the emulated device that is certain: it works on shadows. A sync that the
  * driver leaves out loses data here.
  */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "instance.h"
 #include "task.h"
@@ -199,6 +205,238 @@ TEST_F(noncoherent, user_memory)
 	EXPECT_EQ(4 * WORDS, words_of(&dst, OLD));
 	to_cpu(&self->c, &dst);
 	EXPECT_EQ(4 * WORDS, words_of(&dst, NEW));
+}
+
+/* What the device only reads is handed over in that direction. */
+TEST_F(noncoherent, read_only)
+{
+	struct buf src = { .size = 4 * PAGE }, dst;
+
+	src.map = mmap(NULL, src.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(src.map != MAP_FAILED);
+	words_set(&src, OLD);
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, src.map, src.size, DRM_UMA_USER_READONLY,
+					&src.handle));
+	src.va = client_bind_handle(&self->c, src.handle, src.size, DRM_UMA_BIND_READONLY);
+	buf_make(&self->c, &dst, src.size, DRM_UMA_BO_WC);
+	words_set(&src, NEW);
+	to_device(&self->c, &src);
+	copy(self, &dst, &src);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, NEW));
+	to_cpu(&self->c, &src);
+	EXPECT_EQ(4 * WORDS, words_of(&src, NEW));
+}
+
+/* Memory that lies together is mapped in pieces that the device takes. */
+TEST_F(noncoherent, huge_page)
+{
+	const size_t size = 2 << 20;
+	struct buf src = { .size = size }, dst;
+	__u8 *p;
+
+	p = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(p != MAP_FAILED);
+	src.map = (void *)(((uintptr_t)p + size - 1) & ~(size - 1));
+	if (madvise(src.map, size, MADV_HUGEPAGE))
+		SKIP("no huge pages");
+	words_set(&src, NEW);
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, src.map, size, 0, &src.handle));
+	src.va = client_bind_handle(&self->c, src.handle, size, 0);
+	buf_make(&self->c, &dst, size, DRM_UMA_BO_WC);
+	to_device(&self->c, &src);
+	copy(self, &dst, &src);
+	EXPECT_EQ(size / 4, words_of(&dst, NEW));
+}
+
+struct waiter {
+	struct client *c;
+	__u32 handle;
+	__u64 size;
+	bool done;
+	int ret;
+};
+
+static void *waiter_run(void *p)
+{
+	struct waiter *w = p;
+	struct drm_uma_sync_range range = {
+		.handle = w->handle, .flags = DRM_UMA_SYNC_TO_DEVICE | DRM_UMA_SYNC_TO_CPU,
+		.size = w->size,
+	};
+	struct drm_uma_bo_sync args = { .ranges = array_of(&range, sizeof(range), 1) };
+
+	w->ret = do_ioctl(w->c->fd, DRM_IOCTL_UMA_BO_SYNC, &args);
+	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * Who waits for another device's job to be done with a buffer of that device keeps nobody from
+ * taking this one away, and looks at nothing of it afterwards.
+ */
+TEST_F(noncoherent, imported_and_gone)
+{
+	struct waiter w = { .c = &self->c, .size = PAGE };
+	struct drm_uma_job_bo bo = { .flags = DRM_UMA_JOB_BO_WRITE };
+	struct drm_uma_job job = { .bos = array_of(&bo, sizeof(bo), 1) };
+	struct client other;
+	struct gate gate;
+	struct drm_uma_sync wait;
+	pthread_t thread;
+	int fd;
+
+	client_open(&other);
+	bo.handle = bo_create(other.fd, PAGE, 0);
+	fd = prime_export(other.fd, bo.handle);
+	w.handle = prime_import(self->c.fd, fd);
+	close(fd);
+	gate_close(&gate, other.fd);
+	wait = sync_in(gate.syncobj);
+	job.queue_id = queue_create(other.fd, other.vm, 0);
+	job.syncs = array_of(&wait, sizeof(wait), 1);
+	ASSERT_EQ(0, submit_try(other.fd, &job, 1, NULL));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, waiter_run, &w));
+	usleep(300000);
+	EXPECT_FALSE(__atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
+	instance_set(&self->in, "enabled", "0");
+	EXPECT_FALSE(__atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
+	gate_open(&gate);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-ENODEV, w.ret);
+	gate_free(&gate);
+	client_close(&other);
+}
+
+/*
+ * A device that is taken away does not wait for a large sync to end. The sync may end before the
+ * device goes: then again.
+ */
+TEST_F_TIMEOUT(noncoherent, large_and_gone, 240)
+{
+	struct waiter w = { .c = &self->c, .size = 64 << 20 };
+	pthread_t thread;
+	struct buf buf;
+	__u32 queue;
+	int try;
+
+	for (try = 0; try < 12; try++) {
+		buf_make(&self->c, &buf, w.size, 0);
+		w.handle = buf.handle;
+		queue = queue_create(self->c.fd, self->c.vm,
+				     (unsigned int)engine_for(self->c.fd, UMA_OP_FILL, 0, 0,
+							      UMA_DTYPE_S32));
+		task_fill(&self->tasks.task[0], UMA_DTYPE_S32, buf.va, WORDS, NEW);
+		ASSERT_EQ(0, client_run(&self->c, queue, self->tasks.va, 1));
+		EXPECT_EQ(0, words_of(&buf, NEW));
+		ASSERT_EQ(0, pthread_create(&thread, NULL, waiter_run, &w));
+		/* It has begun. */
+		while (__atomic_load_n(&buf.u32[0], __ATOMIC_RELAXED) != NEW)
+			sched_yield();
+		instance_set(&self->in, "enabled", "0");
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		if (w.ret)
+			break;
+		ASSERT_EQ(0, munmap(buf.map, buf.size));
+		ASSERT_EQ(0, munmap(self->tasks.map, self->tasks.size));
+		client_close(&self->c);
+		instance_enable(&self->in);
+		client_open_named(&self->c, self->in.node);
+		buf_make(&self->c, &self->tasks, 8 * UMA_TASK_SIZE, DRM_UMA_BO_WC);
+	}
+	EXPECT_EQ(-ENODEV, w.ret);
+}
+
+/* Nor does a process that is killed have to finish what it has begun. */
+TEST_F_TIMEOUT(noncoherent, killed, 240)
+{
+	enum { RANGES = 256 };
+	struct drm_uma_sync_range ranges[RANGES];
+	struct drm_uma_bo_sync args = { .ranges = array_of(ranges, sizeof(*ranges), RANGES) };
+	uint64_t begin, one;
+	struct buf buf;
+	unsigned int i;
+	int status;
+	pid_t pid;
+
+	buf_make(&self->c, &buf, 8 << 20, 0);
+	begin = now_ns();
+	to_device(&self->c, &buf);
+	one = now_ns() - begin;
+	for (i = 0; i < RANGES; i++)
+		ranges[i] = (struct drm_uma_sync_range){
+			.handle = buf.handle, .flags = DRM_UMA_SYNC_TO_DEVICE, .size = buf.size,
+		};
+	pid = harness_fork();
+	if (!pid) {
+		/* However fast that is, it is at it. */
+		while (!do_ioctl(self->c.fd, DRM_IOCTL_UMA_BO_SYNC, &args))
+			;
+		_exit(0);
+	}
+	usleep(500000);
+	begin = now_ns();
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_LT(now_ns() - begin, RANGES / 4 * one);
+}
+
+/* What has no memory yet gets none for being synced: it is mapped as it is when it has. */
+TEST_F(noncoherent, untouched)
+{
+	struct drm_uma_bo_info info;
+	struct buf src, dst;
+
+	src.size = 4 * PAGE;
+	src.handle = bo_create(self->c.fd, src.size, 0);
+	to_device(&self->c, &src);
+	to_cpu(&self->c, &src);
+	bo_info(self->c.fd, src.handle, &info);
+	EXPECT_EQ(0, info.resident);
+	src.map = bo_map(self->c.fd, src.handle, src.size);
+	words_set(&src, NEW);
+	to_device(&self->c, &src);
+	bo_info(self->c.fd, src.handle, &info);
+	EXPECT_EQ(src.size, info.resident);
+	src.va = client_bind_handle(&self->c, src.handle, src.size, 0);
+	buf_make(&self->c, &dst, src.size, DRM_UMA_BO_WC);
+	copy(self, &dst, &src);
+	EXPECT_EQ(4 * WORDS, words_of(&dst, NEW));
+}
+
+/* What another device that is not coherent has exported is synced for this one, too. */
+TEST_F(noncoherent, imported)
+{
+	struct instance in;
+	struct client other;
+	struct buf src, dst;
+	int fd;
+
+	instance_make(&in, "exporter");
+	instance_set(&in, "noncoherent", "1");
+	instance_set(&in, "profile", "m1");
+	instance_enable(&in);
+	client_open_named(&other, in.node);
+	src.size = PAGE;
+	src.handle = bo_create(other.fd, src.size, 0);
+	src.map = bo_map(other.fd, src.handle, src.size);
+	words_set(&src, OLD);
+	fd = prime_export(other.fd, src.handle);
+	src.handle = prime_import(self->c.fd, fd);
+	close(fd);
+	src.va = client_bind_handle(&self->c, src.handle, src.size, 0);
+	buf_make(&self->c, &dst, src.size, DRM_UMA_BO_WC);
+	words_set(&src, NEW);
+	to_device(&self->c, &src);
+	copy(self, &dst, &src);
+	EXPECT_EQ(WORDS, words_of(&dst, NEW));
+	/* And back. */
+	words_set(&dst, OLD);
+	copy(self, &src, &dst);
+	to_cpu(&self->c, &src);
+	EXPECT_EQ(WORDS, words_of(&src, OLD));
+	client_close(&other);
+	instance_drop(&in);
 }
 
 /* What is written when the buffer goes is handed back with it. */

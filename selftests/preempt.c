@@ -2,7 +2,8 @@
 /*
  * Long jobs make room between two of their tasks when somebody else wants the
  * engine, and go on afterwards as if nothing had been. A device of its own, whose
- * tasks take some milliseconds.
+ * tasks take long, so that a job lasts for as long as a test needs it, on a slow machine too, until
+ * hurry() has the rest of it done at once. All are in one file, as all need long jobs.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static void setup(struct preempt_fixture *self, const char *can)
 	instance_set(&self->in, "profile", "m1");
 	instance_set(&self->in, "paranoid", "1");
 	instance_set(&self->in, "preempt", can);
-	start(self, "5000");
+	start(self, "50000");
 	fd = dev_open_named(self->in.node);
 	engine = engine_for(fd, UMA_OP_BINARY, UMA_DTYPE_F32, UMA_DTYPE_F32, UMA_DTYPE_F32);
 	close(fd);
@@ -65,6 +66,7 @@ FIXTURE_TEARDOWN(preempt)
  * struct longjob - a client with a job that adds one to each of some words, task by task
  */
 struct longjob {
+	const char *node;
 	struct client c;
 	struct buf tasks;
 	struct buf data;
@@ -88,7 +90,8 @@ static void longjob_open(struct longjob *l, struct preempt_fixture *self)
 {
 	unsigned int i;
 
-	client_open_named(&l->c, self->in.node);
+	l->node = self->in.node;
+	client_open_named(&l->c, l->node);
 	client_buf(&l->c, &l->tasks, (TASKS * UMA_TASK_SIZE + PAGE - 1) & ~(PAGE - 1));
 	client_buf(&l->c, &l->data, PAGE);
 	for (i = 0; i < WORDS; i++) {
@@ -98,6 +101,22 @@ static void longjob_open(struct longjob *l, struct preempt_fixture *self)
 	for (i = 0; i < TASKS; i++)
 		task_add(&l->tasks.task[i], l->data.va, l->data.va + WORDS * sizeof(float));
 	l->queue = queue_create(l->c.fd, l->c.vm, self->engine);
+}
+
+/* A neighbour whose jobs wait for nobody. */
+static void longjob_realtime(struct longjob *l, struct preempt_fixture *self, __u32 timeout_ms)
+{
+	struct drm_uma_queue_create realtime = {
+		.priority = DRM_UMA_PRIORITY_REALTIME, .timeout_ms = timeout_ms,
+	};
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+
+	longjob_open(l, self);
+	ASSERT_LT(self->engine, query_engines(l->c.fd, engines));
+	realtime.vm_id = l->c.vm;
+	realtime.engine_class = engines[self->engine].engine_class;
+	realtime.instances = 1u << engines[self->engine].instance;
+	ASSERT_EQ(0, queue_create_try(l->c.fd, &realtime, &l->queue));
 }
 
 /* A neighbour: one task of it is a short job. */
@@ -120,11 +139,20 @@ static unsigned int longjob_tasks(const struct longjob *l)
 	return (unsigned int)tasks;
 }
 
+/* What has been told apart need not take long any more. */
+static void hurry(const struct longjob *l)
+{
+	ASSERT_TRUE(emu_knob(l->node, "task_us", "0"));
+}
+
+/* The job has done all that it should. */
 static bool longjob_right(struct longjob *l)
 {
-	int status = syncobj_result(l->c.fd, l->done);
 	unsigned int i;
+	int status;
 
+	hurry(l);
+	status = syncobj_result(l->c.fd, l->done);
 	for (i = 0; i < WORDS; i++)
 		if (l->data.f32[i] != (float)(TASKS * (i + 1)))
 			break;
@@ -166,7 +194,7 @@ TEST_F(preempt, neighbours_wait_for_a_slice)
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, syncobj_status(l[i].c.fd, l[i].done));
 	/* They share, too: none of them has waited for another to be done. */
-	while (longjob_tasks(&l[2]) < TASKS / 2 && !syncobj_status(l[2].c.fd, l[2].done))
+	while (longjob_tasks(&l[2]) < TASKS / 8 && !syncobj_status(l[2].c.fd, l[2].done))
 		usleep(1000);
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(0, syncobj_status(l[i].c.fd, l[i].done));
@@ -189,6 +217,10 @@ TEST_F(preempt, alone)
 	longjob_open(&l, self);
 	longjob_start(&l);
 	second = client_start(&l.c, l.queue, l.tasks.va, 1);
+	/* Many slices. */
+	while (longjob_tasks(&l) < TASKS / 16)
+		usleep(1000);
+	hurry(&l);
 	EXPECT_EQ(1, syncobj_result(l.c.fd, second));
 	EXPECT_EQ(1, syncobj_status(l.c.fd, l.done));
 	EXPECT_EQ(0, preemptions(self));
@@ -209,6 +241,7 @@ TEST_F(preempt, own_queues)
 	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
 	/* What comes behind it in its own queue waits, be it ever so short. */
 	EXPECT_EQ(0, syncobj_status(l.c.fd, behind));
+	hurry(&l);
 	EXPECT_EQ(1, syncobj_result(l.c.fd, behind));
 	EXPECT_EQ(1, syncobj_status(l.c.fd, l.done));
 	client_close(&l.c);
@@ -239,9 +272,10 @@ TEST_F(preempt, counts)
 	job.syncs = array_of(&sync, sizeof(sync), 1);
 	ASSERT_EQ(0, submit_try(l.c.fd, &job, 1, NULL));
 	longjob_start(&other);
+	while (preemptions(self) < 2)
+		usleep(1000);
 	EXPECT_TRUE(longjob_right(&l));
 	EXPECT_TRUE(longjob_right(&other));
-	EXPECT_GE(preemptions(self), 2);
 	get.queue_id = l.queue;
 	ASSERT_EQ(0, do_ioctl(l.c.fd, DRM_IOCTL_UMA_COUNTERS, &get));
 	EXPECT_EQ(1, sum.jobs);
@@ -299,6 +333,7 @@ TEST_F(preempt, hangs_later)
 	EXPECT_EQ(longjob_tasks(&l), state.task_index);
 	EXPECT_GE(state.task_index, 1);
 	EXPECT_LT(state.task_index, TASKS);
+	EXPECT_GE(preemptions(self), 1);
 	client_close(&l.c);
 	client_close(&neighbour.c);
 }
@@ -326,31 +361,40 @@ TEST_F(preempt, faults_later)
 	client_close(&other.c);
 }
 
-/* The timeout is about time on the engine: waiting for others does not count. */
-TEST_F_TIMEOUT(preempt, timeout_is_engine_time, 240)
+/*
+ * The timeout is about time on the engine: a job that was preempted waits for another one for
+ * longer than that, and then is done at once.
+ */
+TEST_F(preempt, timeout_is_engine_time)
 {
-	enum { FILES = 8 };
-	struct longjob l[FILES];
-	unsigned int i, ms;
+	const unsigned int timeout_ms = 4000;
+	struct longjob l, neighbour;
+	unsigned int tasks;
 	uint64_t begin;
 
-	longjob_open(&l[0], self);
+	ASSERT_TRUE(instance_timeout(&self->in, timeout_ms));
+	longjob_open(&l, self);
+	longjob_realtime(&neighbour, self, 600000);
+	longjob_start(&l);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	/* It stops after its task, and does not go on before the other one is done. */
+	ASSERT_TRUE(emu_knob(self->in.node, "task_us", "500000"));
+	longjob_start(&neighbour);
+	while (!preemptions(self))
+		usleep(1000);
 	begin = now_ns();
-	longjob_start(&l[0]);
-	EXPECT_TRUE(longjob_right(&l[0]));
-	ms = (unsigned int)((now_ns() - begin) / 1000000);
-	client_close(&l[0].c);
-	/* Half of what they need together, and four times what one needs. */
-	ASSERT_TRUE(instance_timeout(&self->in, ms * FILES / 2));
-	for (i = 0; i < FILES; i++) {
-		longjob_open(&l[i], self);
-		longjob_start(&l[i]);
-	}
-	for (i = 0; i < FILES; i++)
-		EXPECT_TRUE(longjob_right(&l[i]));
+	tasks = longjob_tasks(&l);
+	while (now_ns() - begin < timeout_ms * 1000000ull)
+		usleep(10000);
+	EXPECT_EQ(0, syncobj_status(neighbour.c.fd, neighbour.done));
+	EXPECT_EQ(tasks, longjob_tasks(&l));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	EXPECT_TRUE(longjob_right(&neighbour));
+	EXPECT_TRUE(longjob_right(&l));
 	EXPECT_EQ(0, device_number(self->in.node, "timeout_count"));
-	for (i = 0; i < FILES; i++)
-		client_close(&l[i].c);
+	client_close(&l.c);
+	client_close(&neighbour.c);
 }
 
 /* Who has too much of it in slices is given up all the same. */
@@ -358,7 +402,7 @@ TEST_F(preempt, times_out_in_slices)
 {
 	struct longjob l, other;
 
-	ASSERT_TRUE(instance_timeout(&self->in, 400));
+	ASSERT_TRUE(instance_timeout(&self->in, 1000));
 	longjob_open(&l, self);
 	longjob_open(&other, self);
 	longjob_start(&l);
@@ -415,7 +459,7 @@ TEST_F(preempt, address_spaces_are_stolen)
 	instance_make(&in, "preempt-as");
 	instance_set(&in, "profile", "m1");
 	instance_set(&in, "paranoid", "1");
-	instance_set(&in, "task_us", "2000");
+	instance_set(&in, "task_us", "20000");
 	instance_set(&in, "address_spaces", "2");
 	instance_enable(&in);
 	instance_drop(&self->in);
@@ -424,9 +468,11 @@ TEST_F(preempt, address_spaces_are_stolen)
 		longjob_open(&l[i], self);
 		longjob_start(&l[i]);
 	}
+	/* Each has had one more than once. */
+	while (preemptions(self) < 10)
+		usleep(1000);
 	for (i = 0; i < 5; i++)
 		EXPECT_TRUE(longjob_right(&l[i]));
-	EXPECT_GE(preemptions(self), 5);
 	for (i = 0; i < 5; i++)
 		client_close(&l[i].c);
 }
@@ -485,7 +531,6 @@ TEST_F(preempt, others_are_freed)
 	struct longjob l, neighbour;
 	int i;
 
-	start(self, "50000");
 	longjob_preempted(&l, &neighbour, self);
 	munmap(neighbour.tasks.map, neighbour.tasks.size);
 	munmap(neighbour.data.map, neighbour.data.size);
@@ -508,7 +553,7 @@ TEST_F_TIMEOUT(preempt, others_are_freed_amid_a_penalty, 240)
 	unsigned int i, n;
 	char mask[16];
 
-	ASSERT_TRUE(instance_timeout(&self->in, 8000));
+	ASSERT_TRUE(instance_timeout(&self->in, 5000));
 	longjob_open(&l, self);
 	longjob_start(&l);
 	while (!longjob_tasks(&l))
@@ -574,8 +619,6 @@ TEST_F(preempt, unplugged)
 /* Real time does not wait for a slice to be over. */
 TEST_F(preempt, realtime_at_once)
 {
-	struct drm_uma_queue_create realtime = { .priority = DRM_UMA_PRIORITY_REALTIME };
-	struct drm_uma_query_engine engines[MAX_ENGINES];
 	struct longjob l, neighbour;
 	unsigned int before = 0;
 	int i;
@@ -583,12 +626,7 @@ TEST_F(preempt, realtime_at_once)
 	ASSERT_EQ(0, device_write_try(self->in.node, "time_slice_ms", "600000"));
 	longjob_open(&l, self);
 	longjob_start(&l);
-	longjob_open(&neighbour, self);
-	ASSERT_LT(self->engine, query_engines(neighbour.c.fd, engines));
-	realtime.vm_id = neighbour.c.vm;
-	realtime.engine_class = engines[self->engine].engine_class;
-	realtime.instances = 1u << engines[self->engine].instance;
-	ASSERT_EQ(0, queue_create_try(neighbour.c.fd, &realtime, &neighbour.queue));
+	longjob_realtime(&neighbour, self, 0);
 	for (i = 0; i < 3; i++) {
 		before = longjob_tasks(&l);
 		shortjob(&neighbour);
@@ -611,7 +649,9 @@ TEST_F_TIMEOUT(preempt, survives_a_device_reset, 240)
 	unsigned int n, other;
 	__u32 queue;
 
-	/* The engine's reset takes its time to fail. */
+	/* The engine's reset takes its time to fail, and the job longer. */
+	instance_set(&self->in, "enabled", "0");
+	instance_set(&self->in, "reset_ms", "1500");
 	start(self, "100000");
 	longjob_open(&l, self);
 	longjob_start(&l);
@@ -635,6 +675,248 @@ TEST_F_TIMEOUT(preempt, survives_a_device_reset, 240)
 	client_close(&l.c);
 }
 
+/* A slice that is longer than the job: its neighbour waits for all of it. */
+TEST_F(preempt, no_slices)
+{
+	struct longjob l, neighbour;
+	__u32 done;
+
+	ASSERT_EQ(0, device_write_try(self->in.node, "time_slice_ms", "600000"));
+	longjob_open(&l, self);
+	longjob_open(&neighbour, self);
+	longjob_start(&l);
+	done = client_start(&neighbour.c, neighbour.queue, neighbour.tasks.va, 1);
+	while (longjob_tasks(&l) < TASKS / 16)
+		usleep(1000);
+	EXPECT_EQ(0, syncobj_status(neighbour.c.fd, done));
+	hurry(&l);
+	EXPECT_EQ(1, syncobj_result(neighbour.c.fd, done));
+	EXPECT_EQ(1, syncobj_status(l.c.fd, l.done));
+	EXPECT_TRUE(longjob_right(&l));
+	EXPECT_EQ(0, preemptions(self));
+	client_close(&l.c);
+	client_close(&neighbour.c);
+}
+
+/* A device with that many hardware address spaces, in place of the one that the fixture made. */
+static void few_address_spaces(struct preempt_fixture *self, const char *count)
+{
+	instance_set(&self->in, "enabled", "0");
+	instance_set(&self->in, "address_spaces", count);
+	start(self, "50000");
+}
+
+/* A client of another engine than that of the long jobs. */
+static void elsewhere(struct preempt_fixture *self, struct client *c, struct buf *tasks,
+		      __u32 *queue, unsigned int engine)
+{
+	client_open_named(c, self->in.node);
+	client_buf(c, tasks, PAGE);
+	task_nop(tasks->task);
+	*queue = queue_create(c->fd, c->vm, engine);
+}
+
+/*
+ * Two files have all address spaces with long jobs, and nobody else wants their engines: they make
+ * room for who wants another engine, and has to wait for an address space.
+ */
+TEST_F(preempt, address_space_waited_for)
+{
+	struct longjob l, busy;
+	struct client c;
+	struct buf tasks;
+	unsigned int i;
+	__u32 queue;
+
+	few_address_spaces(self, "2");
+	longjob_open(&l, self);
+	longjob_open(&busy, self);
+	for (i = 0; i < TASKS; i++)
+		task_nop(&busy.tasks.task[i]);
+	longjob_start(&l);
+	busy.queue = queue_create(busy.c.fd, busy.c.vm, self->engine ? 0 : 1);
+	longjob_start(&busy);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	elsewhere(self, &c, &tasks, &queue, 2);
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(0, client_run(&c, queue, tasks.va, 1));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	EXPECT_EQ(0, syncobj_status(busy.c.fd, busy.done));
+	EXPECT_TRUE(longjob_right(&l));
+	EXPECT_EQ(1, syncobj_result(busy.c.fd, busy.done));
+	EXPECT_GE(preemptions(self), 1);
+	client_close(&l.c);
+	client_close(&busy.c);
+	client_close(&c);
+}
+
+/* One file has a long job on each of two engines, so that one of them is always on the device. */
+TEST_F(preempt, address_space_shared)
+{
+	struct longjob l;
+	struct client c;
+	struct buf nops, tasks;
+	__u32 queue, beside;
+	unsigned int i;
+
+	few_address_spaces(self, "1");
+	longjob_open(&l, self);
+	client_buf(&l.c, &nops, l.tasks.size);
+	for (i = 0; i < TASKS; i++)
+		task_nop(&nops.task[i]);
+	longjob_start(&l);
+	queue = queue_create(l.c.fd, l.c.vm, self->engine ? 0 : 1);
+	beside = client_start(&l.c, queue, nops.va, TASKS);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	elsewhere(self, &c, &tasks, &queue, 2);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, client_run(&c, queue, tasks.va, 1));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, beside));
+	EXPECT_TRUE(longjob_right(&l));
+	EXPECT_EQ(1, syncobj_result(l.c.fd, beside));
+	client_close(&c);
+	client_close(&l.c);
+}
+
+static void close_files(struct preempt_fixture *self, bool destroy)
+{
+	struct longjob l[4], neighbour;
+	long long before = preemptions(self);
+	unsigned int cancelled = 0, i;
+	int file[4];
+
+	for (i = 0; i < 4; i++) {
+		longjob_open(&l[i], self);
+		longjob_start(&l[i]);
+	}
+	while (preemptions(self) < before + 4)
+		usleep(1000);
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, syncobj_export_try(l[i].c.fd, l[i].done, true, &file[i]));
+		if (destroy)
+			EXPECT_EQ(0, queue_destroy_try(l[i].c.fd, l[i].queue));
+		/* A mapping would keep the file. */
+		munmap(l[i].tasks.map, l[i].tasks.size);
+		munmap(l[i].data.map, l[i].data.size);
+		client_close(&l[i].c);
+	}
+	longjob_open(&neighbour, self);
+	for (i = 0; i < 5; i++)
+		shortjob(&neighbour);
+	for (i = 0; i < 4; i++) {
+		int status = sync_file_wait(file[i]);
+
+		EXPECT_TRUE(status == -ECANCELED || status >= 0);
+		cancelled += status == -ECANCELED;
+		close(file[i]);
+	}
+	/* The one that ran may have been about to end. */
+	EXPECT_GE(cancelled, 3);
+	client_close(&neighbour.c);
+}
+
+/* Its owner has closed the file: a job goes on only for as long as nobody else wants the engine. */
+TEST_F(preempt, closed_files_give_way)
+{
+	close_files(self, false);
+}
+
+/* Nor does it help to destroy the queue before. */
+TEST_F(preempt, closed_files_without_queues)
+{
+	close_files(self, true);
+}
+
+/* What they waited for is not kept for them: others of their engine, and of another one, get it. */
+TEST_F(preempt, closed_files_and_address_spaces)
+{
+	struct client c;
+	struct buf tasks;
+	__u32 queue;
+	int i;
+
+	few_address_spaces(self, "1");
+	for (i = 0; i < 3; i++) {
+		close_files(self, false);
+		elsewhere(self, &c, &tasks, &queue, 2);
+		EXPECT_EQ(0, client_run(&c, queue, tasks.va, 1));
+		client_close(&c);
+	}
+}
+
+#define CROWD		8
+#define CROWD_TASKS	64u
+
+/* Open a file, begin jobs on two engines, and close it at a bad moment, again and again. */
+static void crowd_closes(struct preempt_fixture *self, unsigned int number, uint64_t end)
+{
+	unsigned int i, pause = number;
+	struct client c;
+	struct buf tasks;
+
+	while (now_ns() < end) {
+		client_open_named(&c, self->in.node);
+		client_buf(&c, &tasks, CROWD_TASKS * UMA_TASK_SIZE);
+		for (i = 0; i < CROWD_TASKS; i++)
+			task_nop(&tasks.task[i]);
+		for (i = 0; i < 2; i++)
+			client_start(&c, queue_create(c.fd, c.vm, (number + i) % 3), tasks.va,
+				     CROWD_TASKS);
+		pause = (pause * 7919 + 1) % 60000;
+		usleep(pause);
+		munmap(tasks.map, tasks.size);
+		client_close(&c);
+	}
+}
+
+/*
+ * Jobs that wait to be continued are ended as their files are closed while others, for which an
+ * address space has just got free, are pushed.
+ */
+TEST_F_TIMEOUT(preempt, closed_files_in_a_crowd, 240)
+{
+	uint64_t end;
+	pid_t pid[CROWD];
+	unsigned int i;
+
+	few_address_spaces(self, "1");
+	ASSERT_TRUE(emu_knob(self->in.node, "task_us", "1000"));
+	ASSERT_EQ(0, device_write_try(self->in.node, "time_slice_ms", "2"));
+	end = now_ns() + 15000000000ull;
+	for (i = 0; i < CROWD; i++) {
+		pid[i] = harness_fork();
+		if (!pid[i]) {
+			crowd_closes(self, i, end);
+			_exit(0);
+		}
+	}
+	for (i = 0; i < CROWD; i++)
+		harness_join(pid[i]);
+	EXPECT_GT(preemptions(self), 0);
+	EXPECT_EQ(0, device_number(self->in.node, "reset_count"));
+}
+
+/* How long it was on the engine is not up to the device. */
+TEST_F(preempt, times_out_though_the_device_lies)
+{
+	struct longjob l, other;
+
+	ASSERT_TRUE(instance_timeout(&self->in, 1000));
+	ASSERT_TRUE(emu_knob(self->in.node, "no_time", "1"));
+	longjob_open(&l, self);
+	longjob_open(&other, self);
+	longjob_start(&l);
+	longjob_start(&other);
+	EXPECT_EQ(-ETIME, syncobj_result(l.c.fd, l.done));
+	EXPECT_EQ(-ETIME, syncobj_result(other.c.fd, other.done));
+	EXPECT_GE(preemptions(self), 2);
+	client_close(&l.c);
+	client_close(&other.c);
+}
+
 /* A device that cannot stop between tasks: others wait for all of the job. */
 FIXTURE(unable) {
 	struct preempt_fixture f;
@@ -653,16 +935,66 @@ FIXTURE_TEARDOWN(unable)
 TEST_F(unable, waits)
 {
 	struct longjob l, neighbour;
+	__u32 done;
 
 	longjob_open(&l, &self->f);
 	longjob_start(&l);
 	longjob_open(&neighbour, &self->f);
-	shortjob(&neighbour);
+	done = client_start(&neighbour.c, neighbour.queue, neighbour.tasks.va, 1);
+	while (longjob_tasks(&l) < TASKS / 16)
+		usleep(1000);
+	EXPECT_EQ(0, syncobj_status(neighbour.c.fd, done));
+	hurry(&l);
+	EXPECT_EQ(1, syncobj_result(neighbour.c.fd, done));
 	EXPECT_EQ(1, syncobj_status(l.c.fd, l.done));
 	EXPECT_TRUE(longjob_right(&l));
 	EXPECT_EQ(0, preemptions(&self->f));
 	client_close(&l.c);
 	client_close(&neighbour.c);
+}
+
+/* Jobs without tasks do not need the engine, however many there are, and are freed at once. */
+TEST_F(unable, bypassed_by_many)
+{
+	struct drm_uma_job jobs[64] = {};
+	struct drm_uma_sync after, sync;
+	struct longjob l, neighbour;
+	unsigned int i, n;
+	__u32 done;
+
+	longjob_open(&l, &self->f);
+	longjob_open(&neighbour, &self->f);
+	longjob_start(&l);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	for (i = 0; i < 64; i++)
+		jobs[i].queue_id = neighbour.queue;
+	/* One that there is something to wait for, or the scheduler would not see them. */
+	for (n = 0; n < 6; n++) {
+		struct gate gate;
+
+		gate_close(&gate, neighbour.c.fd);
+		after = sync_in(gate.syncobj);
+		jobs[0].syncs = array_of(&after, sizeof(after), 1);
+		done = syncobj_create(neighbour.c.fd, false);
+		sync = sync_out(done);
+		jobs[63].syncs = array_of(&sync, sizeof(sync), 1);
+		ASSERT_EQ(0, submit_try(neighbour.c.fd, jobs, 64, NULL));
+		EXPECT_EQ(0, syncobj_status(neighbour.c.fd, done));
+		gate_open(&gate);
+		EXPECT_EQ(1, syncobj_result(neighbour.c.fd, done));
+		EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+		gate_free(&gate);
+	}
+	munmap(neighbour.tasks.map, neighbour.tasks.size);
+	munmap(neighbour.data.map, neighbour.data.size);
+	client_close(&neighbour.c);
+	for (i = 0; i < 5000 && queue_lines(&self->f) > 1; i++)
+		usleep(1000);
+	EXPECT_EQ(1, queue_lines(&self->f));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	EXPECT_TRUE(longjob_right(&l));
+	client_close(&l.c);
 }
 
 HARNESS_MAIN

@@ -242,7 +242,8 @@ TEST(engines_make_sense)
 		ASSERT_LT(e[i].engine_class, UMA_ENGINE_CLASS_COUNT);
 		EXPECT_EQ(instances[e[i].engine_class], e[i].instance);
 		instances[e[i].engine_class]++;
-		EXPECT_EQ(0, e[i].flags & ~(UMA_ENGINE_DYNAMIC_SHAPES | UMA_ENGINE_PREEMPT));
+		EXPECT_EQ(0, e[i].flags & ~(UMA_ENGINE_DYNAMIC_SHAPES | UMA_ENGINE_PREEMPT |
+					    UMA_ENGINE_LENGTHS));
 		EXPECT_LT(e[i].node, dev.node_count);
 		EXPECT_GT(e[i].clock_max_mhz, 0);
 		EXPECT_GE(e[i].max_job_tasks, 1);
@@ -293,6 +294,7 @@ TEST(limits_make_sense)
 	EXPECT_LE(l.default_timeout_ms, l.max_timeout_ms);
 	EXPECT_GE(l.max_mappings, l.max_bind_ops);
 	EXPECT_GE(l.max_queued_jobs, 1);
+	EXPECT_GE(l.max_file_jobs, l.max_queued_jobs);
 	EXPECT_GE(l.max_job_bos, 2);
 	EXPECT_GE(l.max_submit_bos, l.max_job_bos);
 	EXPECT_EQ(0, l.priorities >> (DRM_UMA_PRIORITY_REALTIME + 1));

@@ -36,6 +36,8 @@ FIXTURE_SETUP(recovery)
 	instance_make(&self->in, "recovery");
 	instance_set(&self->in, "profile", "m1");
 	instance_set(&self->in, "paranoid", variant->paranoid);
+	/* A reset that fails shall not take long; those that do not fail take some milliseconds. */
+	instance_set(&self->in, "reset_ms", "1500");
 	instance_enable(&self->in);
 	client_open_named(&self->c, self->in.node);
 	client_buf(&self->c, &self->tasks, PAGE);
@@ -158,6 +160,46 @@ TEST_F(recovery, engine_reset_fails)
 	EXPECT_GE(own_counter(self, "reset_counter"), 1);
 }
 
+/* A reset tells all queues of its engine that they are innocent, and no others, nor later ones. */
+TEST_F(recovery, blame_among_many)
+{
+	enum { CLIENTS = 40 };
+	struct drm_uma_queue_state state;
+	__u32 hit[CLIENTS], beside[CLIENTS], guilty = impatient(self), faulty;
+	struct client c[CLIENTS];
+	unsigned int i;
+
+	for (i = 0; i < CLIENTS; i++) {
+		client_open_named(&c[i], self->in.node);
+		hit[i] = queue_create(c[i].fd, c[i].vm, 1);
+		beside[i] = queue_create(c[i].fd, c[i].vm, 0);
+	}
+	knob(self, "hang_next", "2");
+	EXPECT_EQ(-ETIME, client_run(&self->c, guilty, self->tasks.va, 1));
+	for (i = 0; i < CLIENTS; i++) {
+		queue_state(c[i].fd, hit[i], &state);
+		EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
+		EXPECT_EQ(DRM_UMA_QUEUE_INNOCENT, state.flags);
+		queue_state(c[i].fd, beside[i], &state);
+		EXPECT_EQ(0, state.flags);
+		queue_state(c[i].fd, queue_create(c[i].fd, c[i].vm, 1), &state);
+		EXPECT_EQ(0, state.flags);
+	}
+	queue_state(self->c.fd, guilty, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT, state.flags);
+	/* Then one of those beside it faults. */
+	faulty = beside[0];
+	EXPECT_EQ(-EFAULT, client_run(&c[0], faulty, client_va(&c[0], PAGE), 1));
+	queue_state(c[0].fd, faulty, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_FAULTED, state.flags);
+	for (i = 1; i < CLIENTS; i++) {
+		queue_state(c[i].fd, beside[i], &state);
+		EXPECT_EQ(DRM_UMA_QUEUE_INNOCENT, state.flags);
+	}
+	for (i = 0; i < CLIENTS; i++)
+		client_close(&c[i]);
+}
+
 /* A device that says of itself that it is broken is reset. */
 TEST_F(recovery, device_error)
 {
@@ -231,7 +273,7 @@ TEST_F(recovery, unbind_of_hung)
 /* While that goes on, others bind, unbind, and run jobs, with address spaces new and old. */
 TEST_F(recovery, others_beside_hung)
 {
-	__u32 queue = patient(&self->c), hung;
+	__u32 queue = patient(&self->c), hung, done;
 	struct client old, fresh;
 	struct buf other, tasks;
 	pid_t pid;
@@ -242,7 +284,7 @@ TEST_F(recovery, others_beside_hung)
 	task_nop(tasks.task);
 	EXPECT_EQ(0, client_run(&old, queue_create(old.fd, old.vm, 0), tasks.va, 1));
 	hang_here(self, self->tasks.va);
-	preempt_timeout(self, "20000");
+	preempt_timeout(self, "60000");
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
 	usleep(200000);
 	pid = harness_fork();
@@ -261,8 +303,10 @@ TEST_F(recovery, others_beside_hung)
 	vm_map(fresh.fd, fresh.vm, tasks.handle, 0, tasks.va, PAGE, 0);
 	EXPECT_EQ(0, syncobj_status(self->c.fd, hung));
 	/* The rest waits for the command to end, and then goes on. */
-	EXPECT_EQ(0, client_run(&fresh, queue_create(fresh.fd, fresh.vm, 0), tasks.va, 1));
-	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
+	done = client_start(&fresh, queue_create(fresh.fd, fresh.vm, 0), tasks.va, 1);
+	ASSERT_EQ(0, device_write_try(self->in.node, "reset", "gpu0"));
+	EXPECT_EQ(1, syncobj_result(fresh.fd, done));
+	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, hung));
 	harness_join(pid);
 	client_close(&fresh);
 	client_close(&old);
@@ -313,6 +357,13 @@ static unsigned int uevent(struct recovery_fixture *self, int fd, const char *wa
 	}
 }
 
+/* What is told does not depend on whether the device looks for mistakes. */
+static void once(const struct recovery_variant *variant)
+{
+	if (variant->paranoid[0] == '0')
+		SKIP("with a paranoid device");
+}
+
 /* What anybody can cause as often as he likes is told every ten seconds, or not at all. */
 TEST_F_TIMEOUT(recovery, events, 240)
 {
@@ -320,6 +371,7 @@ TEST_F_TIMEOUT(recovery, events, 240)
 	uint64_t begin = now_ns();
 	unsigned int n;
 
+	once(variant);
 	for (i = 0; i < 20; i++)
 		EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
 					      client_va(&self->c, PAGE), 1));
@@ -426,6 +478,7 @@ TEST_F(recovery, log_is_limited)
 	uint64_t begin = now_ns();
 	char buf[4096];
 
+	once(variant);
 	for (i = 0; i < 40; i++)
 		EXPECT_EQ(-EFAULT, client_run(&self->c, queue_create(self->c.fd, self->c.vm, 0),
 					      client_va(&self->c, PAGE), 1));
@@ -485,45 +538,27 @@ TEST_F_TIMEOUT(recovery, nothing_helps, 240)
 
 /* --- who is to blame for a command that does not end ------------------------------------ */
 
-/* Tasks that write @size bytes at @dst, as many as keep the first GPU busy for a while. */
-static unsigned int fill_for(struct client *c, struct buf *tasks, __u64 dst, __u32 size,
-			     unsigned int seconds)
-{
-	unsigned int n = (unsigned int)(tasks->size / UMA_TASK_SIZE), i;
-	__u32 queue = queue_create(c->fd, c->vm, 0);
-	uint64_t begin, each, want;
-
-	for (i = 0; i < n; i++)
-		task_fill(&tasks->task[i], UMA_DTYPE_U8, dst, size, 0x44);
-	begin = now_ns();
-	ASSERT_EQ(0, client_run(c, queue, tasks->va, 4));
-	each = (now_ns() - begin) / 4;
-	ASSERT_EQ(0, queue_destroy_try(c->fd, queue));
-	harness_diag("%llu us for each task", (unsigned long long)each / 1000);
-	want = seconds * 1000000000ull / each;
-	return want < n ? (unsigned int)want : n;
-}
-
 /*
  * One hangs amid a step and its engine does not come back, so the command of who unbinds its memory
  * does not end before the whole device is reset. Another one has a long job that does as it should,
  * and unbinds something meanwhile.
  */
-TEST_F_TIMEOUT(recovery, command_behind_another, 240)
+static void behind_another(struct recovery_fixture *self, const char *patience)
 {
 	__u32 queue = patient(&self->c), good, hung, done;
+	const unsigned int n = 1000;
 	struct drm_uma_queue_state state;
-	struct buf mine, tasks, dst, other;
+	struct buf mine, tasks, other;
 	struct client b;
-	unsigned int n;
+	unsigned int i;
 	pid_t pid;
 
 	client_buf(&self->c, &mine, PAGE);
 	client_open_named(&b, self->in.node);
-	client_buf(&b, &tasks, 16384 * UMA_TASK_SIZE);
-	client_buf(&b, &dst, 1 << 20);
+	client_buf(&b, &tasks, n * UMA_TASK_SIZE);
 	client_buf(&b, &other, PAGE);
-	n = fill_for(&b, &tasks, dst.va, 1 << 20, 30);
+	for (i = 0; i < n; i++)
+		task_nop(&tasks.task[i]);
 	good = queue_create_timeout(b.fd, b.vm, UMA_ENGINE_MATRIX, 0, 600000);
 
 	hang_here(self, self->tasks.va);
@@ -531,6 +566,7 @@ TEST_F_TIMEOUT(recovery, command_behind_another, 240)
 	usleep(200000);
 	/* By its address: the other's tasks may have the same. */
 	knob(self, "hang_addr", "0 0");
+	knob(self, "task_us", "100000");
 	done = client_start(&b, good, tasks.va, n);
 	knob(self, "fail_reset", "1");
 	pid = harness_fork();
@@ -538,9 +574,14 @@ TEST_F_TIMEOUT(recovery, command_behind_another, 240)
 		vm_unmap(self->c.fd, self->c.vm, mine.va, PAGE);
 		_exit(0);
 	}
-	usleep(200000);
+	/* Its patience is what there is when it begins. */
+	inval_waits(self->in.node);
+	preempt_timeout(self, patience);
 	vm_unmap(b.fd, b.vm, other.va, PAGE);
 	harness_join(pid);
+	knob(self, "task_us", "0");
+	/* Who was told that it is done has asked, and was heard. */
+	EXPECT_EQ(0, emu_number(self->in.node, "inval_ignored"));
 	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
 	queue_state(self->c.fd, queue, &state);
 	EXPECT_EQ(DRM_UMA_QUEUE_GUILTY | DRM_UMA_QUEUE_TIMEDOUT, state.flags);
@@ -551,6 +592,20 @@ TEST_F_TIMEOUT(recovery, command_behind_another, 240)
 	EXPECT_EQ(0, state.flags & DRM_UMA_QUEUE_GUILTY);
 	works(self);
 	client_close(&b);
+}
+
+/* The other one gives up before the device is reset, */
+TEST_F_TIMEOUT(recovery, command_behind_another, 240)
+{
+	behind_another(self, "1000");
+}
+
+/* and waits for longer: the first command ends by itself while it does. */
+TEST_F_TIMEOUT(recovery, command_ends_behind_another, 240)
+{
+	if (variant->paranoid[0] == '1')
+		SKIP("the log would say it as well");
+	behind_another(self, "60000");
 }
 
 static void shrink(void)

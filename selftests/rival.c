@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "files.h"
 #include "rival.h"
 #include "task.h"
 
@@ -14,9 +15,8 @@
 #define HANGS	4	/* queues of RIVAL_HANGS */
 
 const char *const rival_names[RIVAL_KINDS] = {
-	[RIVAL_NONE] = "alone",		      [RIVAL_SAME] = "beside another one",
-	[RIVAL_HOG] = "beside a long queue",  [RIVAL_HANG] = "beside one that hangs",
-	[RIVAL_HANGS] = "beside four that hang",
+	[RIVAL_SAME] = "beside another one", [RIVAL_HOG] = "beside a long queue",
+	[RIVAL_HANG] = "beside one that hangs", [RIVAL_HANGS] = "beside four that hang",
 };
 
 /* What rivals and the worker tell each other. */
@@ -224,36 +224,56 @@ static pid_t rival_start(const char *node, unsigned int engine, enum rival_kind 
 	_exit(0);
 }
 
-unsigned long rival_rate(const char *node, unsigned int engine, enum rival_kind kind,
+/* How long the engine has been busy, and how long with jobs of the worker. */
+static void busy_times(const char *node, unsigned int engine, struct worker *w, __u64 *all,
+		       __u64 *own)
+{
+	static const char *const names[] = { "matrix", "gpu", "neural" };
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	struct drm_uma_counters counters = {};
+	struct drm_uma_counters_get get = {
+		.queue_id = w->queue, .size = sizeof(counters), .data = (uintptr_t)&counters,
+	};
+	char file[64];
+
+	ASSERT_LT(engine, query_engines(w->c.fd, engines));
+	snprintf(file, sizeof(file), "engine-%s%u/busy_time_us",
+		 names[engines[engine].engine_class], engines[engine].instance);
+	*all = (__u64)device_number(node, file) * 1000;
+	ASSERT_EQ(0, do_ioctl(w->c.fd, DRM_IOCTL_UMA_COUNTERS, &get));
+	*own = counters.busy_ns;
+}
+
+unsigned int rival_share(const char *node, unsigned int engine, enum rival_kind kind,
 			 unsigned int depth, unsigned int ms)
 {
+	__u64 all[2], own[2];
 	struct shared *shared;
-	unsigned long rate;
-	uint64_t begin;
+	unsigned int share;
 	struct worker w;
-	pid_t pid = 0;
+	pid_t pid;
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
 	ASSERT_TRUE(shared != MAP_FAILED);
 	worker_open(&w, node, engine, DRM_UMA_PRIORITY_NORMAL, depth);
-	if (kind != RIVAL_NONE) {
-		pid = rival_start(node, engine, kind, depth, shared);
-		while (!shared->ready)
-			usleep(1000);
-	}
-	begin = now_ns();
+	pid = rival_start(node, engine, kind, depth, shared);
+	while (!shared->ready)
+		usleep(1000);
+	busy_times(node, engine, &w, &all[0], &own[0]);
 	worker_run(&w, ms, NULL);
-	rate = (unsigned long)(w.jobs * 1000000000000ull / (now_ns() - begin));
+	busy_times(node, engine, &w, &all[1], &own[1]);
+	ASSERT_LT(all[0], all[1]);
+	share = (unsigned int)((own[1] - own[0]) * 100 / (all[1] - all[0]));
 	shared->stop = 1;
-	if (pid)
-		harness_join(pid);
-	harness_diag("%s, %u in flight: %lu.%03lu jobs/s, %lu jobs, %lu wrong; the other %lu, %lu wrong",
-		     rival_names[kind], depth, rate / 1000, rate % 1000, w.jobs, w.wrong,
-		     shared->jobs, shared->wrong);
+	harness_join(pid);
+	harness_diag("%s, %u in flight: %u %% of %llu ms, %lu jobs, %lu wrong; the other %lu, %lu wrong",
+		     rival_names[kind], depth, share,
+		     (unsigned long long)(all[1] - all[0]) / 1000000, w.jobs, w.wrong, shared->jobs,
+		     shared->wrong);
 	EXPECT_EQ(0, w.wrong);
 	EXPECT_EQ(0, shared->wrong);
 	worker_close(&w);
 	munmap(shared, sizeof(*shared));
-	return rate;
+	return share;
 }

@@ -16,7 +16,6 @@
 #define RIVAL_HANG_VA	0x4000000000ull
 
 enum rival_kind {
-	RIVAL_NONE,	/* nobody */
 	RIVAL_SAME,	/* one that does the same */
 	RIVAL_HOG,	/* one that keeps as many jobs queued as a queue takes */
 	RIVAL_HANG,	/* one whose jobs all hang, each in a queue of its own */
@@ -58,8 +57,8 @@ unsigned int rival_engine(const char *node);
 void rival_arm(const char *node);
 /** hang_buf - a buffer of tasks at RIVAL_HANG_VA */
 void hang_buf(struct client *c, struct buf *b);
-/** rival_rate - jobs of a worker in 1000 seconds beside a rival; all of them must be right */
-unsigned long rival_rate(const char *node, unsigned int engine, enum rival_kind kind,
+/** rival_share - percent of an engine's busy time that a worker gets; its jobs must be right */
+unsigned int rival_share(const char *node, unsigned int engine, enum rival_kind kind,
 			 unsigned int depth, unsigned int ms);
 
 #endif /* _RIVAL_H_ */

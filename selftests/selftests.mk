@@ -4,7 +4,7 @@
 
 selftests-user := models query args handles arrays bo mmap userptr prime vm queue submit sync exec faults isolation unbind fd timestamp race info
 selftests-root := counters perms hang fair preempt fair_share recovery lost instances configfs lifecycle stress mutate fail_nth soak reload
-selftests-root += madvise implicit memory place
+selftests-root += madvise implicit memory fill place
 selftests-root += fdinfo tables coredump
 selftests-root += sysfs hwmon power suspend noncoherent
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))

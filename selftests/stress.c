@@ -18,7 +18,7 @@
 #define PER_PROCESS	2
 #define THREADS		(PROCESSES * PER_PROCESS)
 #define JOBS		10000
-#define ENOUGH_S	120	/* a machine that has not done them by then does no more */
+#define ENOUGH_S	40	/* a machine that has not done them by then does no more */
 #define SLOT		64	/* bytes of a job's result and its salt */
 
 /*

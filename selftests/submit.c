@@ -295,6 +295,81 @@ TEST_F(submit, queue_full)
 	gate_free(&gate);
 }
 
+/* Have @n jobs without tasks wait for a syncobj in a new queue. */
+static __u32 wait_with(struct submit_fixture *self, __u32 n, __u32 syncobj)
+{
+	struct drm_uma_sync in = sync_in(syncobj);
+	__u32 queue = queue_create(self->c.fd, self->c.vm, self->engine), at, i, count;
+	struct drm_uma_job jobs[256] = { 0 };
+
+	for (i = 0; i < 256; i++) {
+		jobs[i].queue_id = queue;
+		jobs[i].syncs = array_of(&in, sizeof(in), 1);
+	}
+	for (at = 0; at < n; at += count) {
+		count = n - at;
+		if (count > self->l.max_submit_jobs)
+			count = self->l.max_submit_jobs;
+		if (count > 256)
+			count = 256;
+		ASSERT_EQ(0, submit_try(self->c.fd, jobs, count, NULL));
+	}
+	return queue;
+}
+
+/*
+ * The scheduler looks at each job, also at one without tasks, so those of a file are limited:
+ * otherwise they pass all together, and whoever comes next waits for a second or two. That their
+ * queues were destroyed does not make them less.
+ */
+TEST_F(submit, file_full)
+{
+	const __u32 most = self->l.max_file_jobs;
+	struct drm_uma_job jobs[2] = { { .queue_id = self->queue }, { .queue_id = self->queue } };
+	struct submit_fixture other;
+	__u32 n, count, failed = 0;
+	struct drm_uma_sync in;
+	struct gate gate;
+	int ret;
+
+	ASSERT_GE(most, 2);
+	ASSERT_LE(most, 16384);
+	gate_close(&gate, self->c.fd);
+	in = sync_in(gate.syncobj);
+	jobs[0].syncs = array_of(&in, sizeof(in), 1);
+	jobs[1].syncs = jobs[0].syncs;
+	for (n = 0; n < most - 1; n += count) {
+		__u32 queue;
+
+		count = most - 1 - n;
+		if (count > self->l.max_queued_jobs)
+			count = self->l.max_queued_jobs;
+		queue = wait_with(self, count, gate.syncobj);
+		ASSERT_EQ(0, queue_destroy_try(self->c.fd, queue));
+	}
+	/* There is room for one, and of two none is taken. */
+	ret = submit_try(self->c.fd, jobs, 2, &failed);
+	if (!syncobj_done(self->c.fd, gate.syncobj)) {
+		EXPECT_EQ(-EBUSY, ret);
+		EXPECT_EQ(1, failed);
+		EXPECT_EQ(0, submit_try(self->c.fd, jobs, 1, NULL));
+		EXPECT_EQ(-EBUSY, submit_one_try(self->c.fd, self->queue2, 0, 0, NULL, 0));
+		EXPECT_FALSE(syncobj_done(self->c.fd, gate.syncobj));
+	} else {
+		harness_diag("too slow: the gate has opened by itself");
+	}
+	/* Another file has room of its own. */
+	setup(&other);
+	EXPECT_EQ(0, client_run(&other.c, other.queue, fill(&other, 0, 1), 1));
+	client_close(&other.c);
+	gate_open(&gate);
+	/* There is room again as soon as some have gone. */
+	while ((ret = submit_one_try(self->c.fd, self->queue, 0, 0, NULL, 0)) == -EBUSY)
+		usleep(1000);
+	EXPECT_EQ(0, ret);
+	gate_free(&gate);
+}
+
 /*
  * Queues on all instances of their class, several jobs of each in one call with dependencies
  * across: whatever instance

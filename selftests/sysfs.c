@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "files.h"
@@ -230,6 +231,20 @@ TEST_F(sysfs, memory)
 	client_buf(&self->c, &b, 1 << 20);
 	EXPECT_GE(device_number(self->node, "memory_used_bytes"), before + (1 << 20));
 	client_free(&self->c, &b);
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+}
+
+/* However many there are: they are added up a few at a time. */
+TEST_F(sysfs, memory_of_many)
+{
+	const long long before = device_number(self->node, "memory_used_bytes");
+	const int many = 600;
+	int fd = dev_open_named(self->node), i;
+
+	for (i = 0; i < many; i++)
+		ASSERT_EQ(0, munmap(bo_map(fd, bo_create(fd, PAGE, 0), PAGE), PAGE));
+	EXPECT_EQ(before + many * (long long)PAGE, device_number(self->node, "memory_used_bytes"));
+	close(fd);
 	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
 }
 

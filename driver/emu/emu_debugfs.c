@@ -62,6 +62,26 @@ static int emu_unplug_set(void *data, u64 val)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(emu_unplug_fops, NULL, emu_unplug_set, "%llu\n");
 
+/* What the kernel does to a device on its way down. */
+static int emu_shutdown_set(void *data, u64 val)
+{
+	struct emu_device *emu = data;
+	struct device *dev;
+
+	if (val != 1)
+		return -EINVAL;
+	dev = bus_find_device_by_name(&platform_bus_type, NULL, emu_name(emu));
+	if (!dev)
+		return -ENODEV;
+	device_lock(dev);
+	if (dev->driver)
+		dev->bus->shutdown(dev);
+	device_unlock(dev);
+	put_device(dev);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(emu_shutdown_fops, NULL, emu_shutdown_set, "%llu\n");
+
 static int emu_freed_get(void *data, u64 *val)
 {
 	struct emu_device *emu = data;
@@ -307,17 +327,22 @@ void emu_debugfs_add(struct emu_device *emu)
 	debugfs_create_atomic_t("lose_irq", 0600, dir, &inject->lose_irq);
 	debugfs_create_atomic_t("lose_inval", 0600, dir, &inject->lose_inval);
 	debugfs_create_atomic_t("fail_reset", 0600, dir, &inject->fail_reset);
+	debugfs_create_u32("slow_reset", 0600, dir, &inject->slow_reset);
 	debugfs_create_atomic_t("fail_power", 0600, dir, &inject->fail_power);
 	debugfs_create_bool("watch_lost", 0600, dir, &inject->watch_lost);
+	debugfs_create_bool("no_time", 0600, dir, &inject->no_time);
 	debugfs_create_atomic_t("bad_record", 0600, dir, &inject->bad_record);
+	debugfs_create_u32("task_us", 0600, dir, &emu->cfg.task_us);
 	debugfs_create_file("fault_addr", 0600, dir, emu, &emu_fault_addr_fops);
 	debugfs_create_file("spurious_irq", 0200, dir, emu, &emu_spurious_fops);
 	debugfs_create_file("dev_error", 0200, dir, emu, &emu_dev_error_fops);
 	debugfs_create_file("throttle", 0600, dir, emu, &emu_throttle_fops);
 	debugfs_create_file("unplug", 0200, dir, emu, &emu_unplug_fops);
+	debugfs_create_file("shutdown", 0200, dir, emu, &emu_shutdown_fops);
 
 	debugfs_create_file("freed", 0400, dir, emu, &emu_freed_fops);
 	debugfs_create_u32("inval_ignored", 0400, dir, &emu->inval_ignored);
+	debugfs_create_u32("roots_torn", 0400, dir, &emu->roots_torn);
 	debugfs_create_atomic_t("inval_busy", 0400, dir, &emu->inval_busy);
 	debugfs_create_file("state", 0400, dir, emu, &emu_state_fops);
 	debugfs_create_file("tlb", 0400, dir, emu, &emu_tlb_fops);

@@ -75,10 +75,14 @@ struct emu_inject {
 	atomic_t lose_inval;
 	/** @fail_reset: resets that will not end */
 	atomic_t fail_reset;
+	/** @slow_reset: milliseconds that resets of engines take longer */
+	u32 slow_reset;
 	/** @fail_power: times that switching power off has no effect */
 	atomic_t fail_power;
 	/** @watch_lost: after a reset that did not end, look for what is freed all the same */
 	bool watch_lost;
+	/** @no_time: completion records say that jobs took none */
+	bool no_time;
 	/** @bad_record: completion records that will be garbage */
 	atomic_t bad_record;
 	/** @addr_armed: accesses to the range below that will fault */
@@ -346,6 +350,8 @@ struct emu_device {
 	atomic_t inval_busy;
 	/** @inval_ignored: commands written while one was busy */
 	u32 inval_ignored;
+	/** @roots_torn: roots whose high word was written while they were enabled */
+	u32 roots_torn;
 	/** @inval_count: commands carried out */
 	u64 inval_count;
 	/** @status: UMA_DEV_ERROR, UMA_DEV_STALE_TLB */

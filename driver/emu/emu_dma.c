@@ -20,6 +20,7 @@
 #include <linux/mm.h>
 #include <linux/rculist.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
 
@@ -113,6 +114,7 @@ bool emu_dma_owned(struct emu_device *emu, u64 pa)
 		return false;
 	return !emu->knows_mapped || xa_load(&emu->mapped, PHYS_PFN(pa & ~EMU_SHADOWED));
 }
+EXPORT_SYMBOL_IF_KUNIT(emu_dma_owned);
 
 #ifdef CONFIG_ARCH_HAS_DMA_OPS
 
@@ -135,6 +137,8 @@ static struct emu_device *emu_dma_find(struct device *dev)
 /* --- shadows ---------------------------------------------------------------- */
 
 #define EMU_LINE	64
+/* The most that is mapped in one piece */
+#define EMU_MAX_MAPPING	SZ_256K
 
 /**
  * struct emu_shadow - what a device that is not coherent sees of a page
@@ -279,13 +283,24 @@ static void emu_shadow_unmap(struct emu_device *emu, u64 pa, u64 size)
 
 /* --- operations ------------------------------------------------------------- */
 
+/* As where memory is bounced: what is larger goes in pieces. */
+static size_t emu_dma_max_size(struct device *dev)
+{
+	int idx = srcu_read_lock(&emu_dma_srcu);
+	struct emu_device *emu = emu_dma_find(dev);
+	size_t size = emu && emu->cfg.noncoherent ? EMU_MAX_MAPPING : SIZE_MAX;
+
+	srcu_read_unlock(&emu_dma_srcu, idx);
+	return size;
+}
+
 static dma_addr_t emu_dma_map(struct device *dev, phys_addr_t phys, size_t size, bool coherent)
 {
 	int idx = srcu_read_lock(&emu_dma_srcu);
 	struct emu_device *emu = emu_dma_find(dev);
 	dma_addr_t dma = DMA_MAPPING_ERROR;
 
-	if (emu && !emu_dma_own(emu, phys, size)) {
+	if (emu && (coherent || size <= emu_dma_max_size(dev)) && !emu_dma_own(emu, phys, size)) {
 		dma = coherent ? phys : emu_shadow_map(emu, phys, size);
 		if (dma == DMA_MAPPING_ERROR)
 			emu_dma_disown(emu, phys, size);
@@ -441,6 +456,7 @@ static const struct dma_map_ops emu_dma_noncoherent_ops = {
 #endif
 	.map_sg = emu_dma_map_sg,
 	.unmap_sg = emu_dma_unmap_sg,
+	.max_mapping_size = emu_dma_max_size,
 	.sync_single_for_cpu = emu_dma_sync_for_cpu,
 	.sync_single_for_device = emu_dma_sync_for_device,
 	.sync_sg_for_cpu = emu_dma_sync_sg_for_cpu,
@@ -464,6 +480,7 @@ void *emu_dma_ptr(struct emu_device *emu, u64 pa)
 	shadow = xa_load(&emu->shadows, PHYS_PFN(pa & ~EMU_SHADOWED));
 	return shadow ? shadow->memory + offset_in_page(pa) : NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(emu_dma_ptr);
 
 /**
  * emu_dma_attach - note what is mapped for a device
@@ -479,6 +496,7 @@ void emu_dma_attach(struct emu_device *emu, struct device *dev)
 	spin_unlock(&emu_dma_lock);
 	set_dma_ops(dev, emu->cfg.noncoherent ? &emu_dma_noncoherent_ops : &emu_dma_ops);
 }
+EXPORT_SYMBOL_IF_KUNIT(emu_dma_attach);
 
 /**
  * emu_dma_detach - undo emu_dma_attach()
@@ -512,10 +530,12 @@ void *emu_dma_ptr(struct emu_device *emu, u64 pa)
 {
 	return pa & EMU_SHADOWED ? NULL : phys_to_virt(pa);
 }
+EXPORT_SYMBOL_IF_KUNIT(emu_dma_ptr);
 
 void emu_dma_attach(struct emu_device *emu, struct device *dev)
 {
 }
+EXPORT_SYMBOL_IF_KUNIT(emu_dma_attach);
 
 void emu_dma_detach(struct emu_device *emu)
 {

@@ -273,6 +273,7 @@ struct emu_device *emu_create_bare(const struct emu_config *cfg)
 		return ERR_PTR(-ENOMEM);
 	emu->id = -1;
 	emu->cfg = *cfg;
+	emu->inject.watch_lost = cfg->paranoid;
 	emu->profile = uma_profile_find(cfg->profile);
 	emu->kernels = emu_fpu_kernels();
 	spin_lock_init(&emu->lock);
@@ -330,10 +331,12 @@ void emu_destroy(struct emu_device *emu)
 {
 	emu_debugfs_remove(emu);
 	flush_work(&emu->unplug_work);
-	/* Nobody else could stop it later, and memory is held back until it has stopped. */
-	atomic_set(&emu->inject.fail_reset, 0);
-	if (emu->pdev)
+	if (emu->pdev) {
+		device_release_driver(&emu->pdev->dev);
+		/* Its driver may not have been able to stop it: what is deleted reaches nothing. */
+		emu_vanish(emu);
 		platform_device_unregister(emu->pdev);
+	}
 	emu_free(emu);
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_destroy);

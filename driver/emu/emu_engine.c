@@ -214,6 +214,7 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 		u64 addr = le64_to_cpu(entry->tasks_addr) + (u64)job->tasks * UMA_TASK_SIZE;
 		struct uma_fault_info info = { .slot = UMA_FAULT_NO_SLOT };
 		u64 stamp = le64_to_cpu(entry->stamps_addr), start;
+		u32 task_us = READ_ONCE(emu->cfg.task_us);
 
 		job->preempted = emu_engine_preempts(engine, job);
 		if (job->preempted)
@@ -221,8 +222,8 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 		WRITE_ONCE(engine->task_index, job->tasks);
 		ret = emu_engine_poll(engine, true);
 		start = emu_now();
-		if (!ret && emu->cfg.task_us)
-			emu_engine_delay(engine, (u64)emu->cfg.task_us * NSEC_PER_USEC);
+		if (!ret && task_us)
+			emu_engine_delay(engine, (u64)task_us * NSEC_PER_USEC);
 		if (!ret && emu_inject_take(&emu->inject.ecc_error)) {
 			emu_engine_set_fault(fault, UMA_FAULT_BUS, UMA_FAULT_NO_SLOT, addr, "ecc");
 			return 0;
@@ -258,7 +259,7 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 	struct uma_record rec = {
 		.seqno = job->entry.seqno,
 		.start = cpu_to_le64(job->start),
-		.end = cpu_to_le64(now),
+		.end = cpu_to_le64(READ_ONCE(emu->inject.no_time) ? job->start : now),
 		.fault_addr = cpu_to_le64(fault->addr),
 		.reason = cpu_to_le32(fault->reason),
 		.slot = cpu_to_le32(fault->reason ? fault->slot : 0),
@@ -445,6 +446,14 @@ void emu_engines_power_off(struct emu_device *emu)
 	}
 }
 
+static void emu_engine_dawdle(const struct emu_engine *engine)
+{
+	u32 ms = READ_ONCE(engine->emu->inject.slow_reset);
+
+	if (ms)
+		msleep(ms);
+}
+
 static int emu_engine_thread(void *data)
 {
 	struct emu_engine *engine = data;
@@ -453,6 +462,7 @@ static int emu_engine_thread(void *data)
 		wait_event_idle(engine->wait, kthread_should_stop() ||
 				READ_ONCE(engine->reset) || emu_engine_runnable(engine));
 		if (READ_ONCE(engine->reset)) {
+			emu_engine_dawdle(engine);
 			emu_engine_reset_regs(engine, EMU_RESET_ENGINE);
 			emu_engine_faded(engine->emu);
 			wake_up(&engine->emu->idle);

@@ -2,6 +2,8 @@
 /*
  * The register file. Called by regmap with interrupts off, from any context.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 
@@ -475,6 +477,26 @@ static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 		wake_up(&engine->wait);
 }
 
+/* Whoever walks meanwhile has half of the old root, and half of the new one. */
+static void emu_write_root(struct emu_device *emu, u32 as, bool high, u32 val)
+{
+	u64 *root = &emu->as_root[as];
+
+	lockdep_assert_held(&emu->lock);
+
+	if (!high) {
+		emu_set_lo(root, val);
+		return;
+	}
+	if (*root & UMA_AS_ENABLE) {
+		emu->roots_torn++;
+		if (emu->cfg.paranoid)
+			pr_err_ratelimited("torn root: %s as %u: it is enabled\n",
+					   emu_name(emu), as);
+	}
+	emu_set_hi(root, val);
+}
+
 static void emu_write_device(struct emu_device *emu, u32 reg, u32 val)
 {
 	unsigned long flags;
@@ -506,10 +528,7 @@ static void emu_write_device(struct emu_device *emu, u32 reg, u32 val)
 		as = (reg - UMA_REG_AS_ROOT_LO(0)) / 8;
 		if (as >= emu->cfg.address_spaces)
 			break;
-		if (reg & 4)
-			emu_set_hi(&emu->as_root[as], val);
-		else
-			emu_set_lo(&emu->as_root[as], val);
+		emu_write_root(emu, as, reg & 4, val);
 		wake_up(&emu->walker.wait);
 		break;
 	}

@@ -52,7 +52,7 @@ enum uma_fault emu_ring_fetch(u64 base, u32 order, u32 head,
 
 	if (!from)
 		return UMA_FAULT_BUS;
-	/* The doorbell was read before; what was written before it is seen after. */
+	/* The doorbell has been read; pairs with the driver's barrier before it rang. */
 	dma_rmb();
 	memcpy(entry, from, sizeof(*entry));
 	return UMA_FAULT_NONE;

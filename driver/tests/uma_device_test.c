@@ -1,19 +1,127 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Which registers are those of a device, and what it means that they cannot be read.
+ * Which registers are those of a device, that it has power when they are touched at last, what it
+ * means that they cannot be read, who is to blame
+ * for a command that does not end, what does not begin any more when the device goes, and who may
+ * take a job away that is about to be pushed.
  */
+#include <linux/delay.h>
+#include <linux/dma-fence.h>
 #include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
 #include <linux/regmap.h>
 
 #include <kunit/device.h>
 #include <kunit/test.h>
 
 #include "uma_device.h"
+#include "uma_drv.h"
 
 static int uma_device_test_read(void *context, unsigned int reg, unsigned int *value)
 {
 	*value = 0;
 	return 0;
+}
+
+/* Registers that may only be touched while who has them has power */
+static int uma_device_test_touched, uma_device_test_unpowered;
+
+static int uma_device_test_read_powered(void *parent, unsigned int reg, unsigned int *value)
+{
+	uma_device_test_touched++;
+	uma_device_test_unpowered += !pm_runtime_active(parent);
+	*value = reg == UMA_REG_MAGIC ? UMA_MAGIC : 0;
+	return 0;
+}
+
+static int uma_device_test_write_powered(void *parent, unsigned int reg, unsigned int value)
+{
+	uma_device_test_touched++;
+	uma_device_test_unpowered += !pm_runtime_active(parent);
+	return 0;
+}
+
+/* A device that is being deleted, and its parent, which has its registers. */
+struct uma_device_test_pair {
+	struct device *parent;
+	struct platform_device *pdev;
+	struct uma_device uma;
+};
+
+static void uma_device_test_put(void *pdev)
+{
+	platform_device_put(pdev);
+}
+
+static struct uma_device_test_pair *uma_device_test_pair(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.name = UMA_REGMAP,
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_powered,
+		.reg_write = uma_device_test_write_powered,
+	};
+	struct uma_device_test_pair *pair = kunit_kzalloc(test, sizeof(*pair), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	pair->parent = kunit_device_register(test, "uma-test-parent");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pair->parent);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(devm_regmap_init(pair->parent, NULL, pair->parent,
+							 &config)));
+	pair->pdev = platform_device_alloc("uma-test", PLATFORM_DEVID_NONE);
+	KUNIT_ASSERT_NOT_NULL(test, pair->pdev);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, uma_device_test_put, pair->pdev), 0);
+	pair->pdev->dev.parent = pair->parent;
+	pair->uma.drm.dev = &pair->pdev->dev;
+	uma_device_test_touched = 0;
+	uma_device_test_unpowered = 0;
+	pm_runtime_enable(pair->parent);
+	KUNIT_EXPECT_TRUE(test, pm_runtime_suspended(pair->parent));
+	return pair;
+}
+
+/* A device that was deleted: its parent has no reason to stay awake for it. */
+static void uma_device_test_deleted(struct kunit *test)
+{
+	struct uma_device_test_pair *pair = uma_device_test_pair(test);
+
+	KUNIT_EXPECT_TRUE(test, uma_stop_deleted(&pair->uma));
+	KUNIT_EXPECT_GT(test, uma_device_test_touched, 0);
+	KUNIT_EXPECT_EQ(test, uma_device_test_unpowered, 0);
+	/* Nobody keeps it awake for longer. */
+	pm_runtime_barrier(pair->parent);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair->parent->power.usage_count), 0);
+	pm_runtime_disable(pair->parent);
+}
+
+/* Registers without power are not touched, and what is not asked has not stopped. */
+static void uma_device_test_asleep(struct kunit *test)
+{
+	struct uma_device_test_pair *pair = uma_device_test_pair(test);
+
+	/* Late on its way to sleep a system lets nothing resume any more. */
+	pm_runtime_disable(pair->parent);
+	KUNIT_EXPECT_FALSE(test, uma_stop_deleted(&pair->uma));
+	KUNIT_EXPECT_EQ(test, uma_device_test_touched, 0);
+	pm_runtime_enable(pair->parent);
+
+	/* Whoever did not sleep by itself was put to sleep: runtime PM does not know of that. */
+	pair->parent->power.is_suspended = true;
+	KUNIT_EXPECT_FALSE(test, uma_stop_deleted(&pair->uma));
+	pm_runtime_get_sync(pair->parent);
+	pm_runtime_disable(pair->parent);
+	KUNIT_EXPECT_FALSE(test, uma_stop_deleted(&pair->uma));
+	pm_runtime_enable(pair->parent);
+	KUNIT_EXPECT_EQ(test, uma_device_test_touched, 0);
+	pair->parent->power.is_suspended = false;
+	KUNIT_EXPECT_TRUE(test, uma_stop_deleted(&pair->uma));
+	KUNIT_EXPECT_GT(test, uma_device_test_touched, 0);
+	KUNIT_EXPECT_EQ(test, uma_device_test_unpowered, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pair->parent->power.usage_count), 1);
+	pm_runtime_put_sync(pair->parent);
+	pm_runtime_disable(pair->parent);
 }
 
 /* Reads that fail from now on, the identification among them if @gone */
@@ -95,9 +203,261 @@ static void uma_device_test_poll(struct kunit *test)
 			-ENODEV);
 }
 
+/* A device with one engine that has a job. */
+struct uma_device_test_rig {
+	struct uma_device uma;
+	struct uma_engine engine;
+	struct uma_job job;
+	struct uma_queue queue;
+	struct uma_usage usage;
+	struct dma_fence done;
+	spinlock_t done_lock; /* of @done */
+	struct uma_ring_entry ring[2];
+	struct uma_record records[2];
+};
+
+static u32 uma_device_test_inval_status;
+static atomic_t uma_device_test_works;
+
+static int uma_device_test_read_status(void *context, unsigned int reg, unsigned int *value)
+{
+	*value = reg == UMA_REG_INVAL_STATUS ? uma_device_test_inval_status : 0;
+	return 0;
+}
+
+static int uma_device_test_write(void *context, unsigned int reg, unsigned int value)
+{
+	return 0;
+}
+
+static void uma_device_test_work(struct work_struct *work)
+{
+	atomic_inc(&uma_device_test_works);
+}
+
+static void uma_device_test_destroy_wq(void *wq)
+{
+	destroy_workqueue(wq);
+}
+
+static struct uma_device_test_rig *uma_device_test_rig(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_status,
+		.reg_write = uma_device_test_write,
+		/* Registers are read with spinlocks held. */
+		.disable_locking = true,
+	};
+	struct uma_device_test_rig *rig = kunit_kzalloc(test, sizeof(*rig), GFP_KERNEL);
+	struct device *dev = kunit_device_register(test, "uma-test-rig");
+	struct uma_engine *engine;
+	struct uma_device *uma;
+
+	KUNIT_ASSERT_NOT_NULL(test, rig);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
+	engine = &rig->engine;
+	uma = &rig->uma;
+	uma->regs = devm_regmap_init(dev, NULL, NULL, &config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uma->regs);
+	uma->reset_wq = alloc_ordered_workqueue("uma-test", 0);
+	KUNIT_ASSERT_NOT_NULL(test, uma->reset_wq);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, uma_device_test_destroy_wq,
+							uma->reset_wq), 0);
+	mutex_init(&uma->inval_lock);
+	mutex_init(&uma->hw_lock);
+	spin_lock_init(&uma->latch_lock);
+	spin_lock_init(&uma->queues_lock);
+	INIT_WORK(&uma->reset_work, uma_device_test_work);
+	INIT_WORK(&uma->kick_work, uma_device_test_work);
+	INIT_DELAYED_WORK(&engine->watch, uma_device_test_work);
+	uma->drm.dev = dev;
+	uma->engines = engine;
+	uma->info.engine_count = 1;
+	uma->powered = true;
+	engine->uma = uma;
+	spin_lock_init(&engine->lock);
+	engine->ring = rig->ring;
+	engine->records = rig->records;
+	engine->ring_order = 1;
+	engine->tail = 1;
+	engine->seqno = 7;
+	engine->as = 3;
+	engine->job = &rig->job;
+	engine->state = UMA_ENGINE_RUNNING;
+	atomic_set(&uma_device_test_works, 0);
+	return rig;
+}
+
+/* A command may end while somebody is about to be blamed: its address space may be another's. */
+static void uma_device_test_blame(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_engine *engine = &rig->engine;
+	struct uma_device *uma = &rig->uma;
+
+	mutex_lock(&uma->inval_lock);
+	uma_device_test_inval_status = 0;
+	uma_reset_holders(uma, 3);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	/* Nor by a device that has gone. */
+	uma_device_test_inval_status = ~0U;
+	uma_reset_holders(uma, 3);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	uma_device_test_inval_status = UMA_INVAL_BUSY;
+	uma_reset_holders(uma, 2);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	uma_reset_holders(uma, 3);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
+	KUNIT_EXPECT_EQ(test, engine->failure, UMA_FAILURE_TIMEOUT);
+	mutex_unlock(&uma->inval_lock);
+	flush_delayed_work(&engine->watch);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+}
+
+/* Who finds out late that the device is going arms nothing, and touches no ring: they go. */
+static void uma_device_test_stop(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_engine *engine = &rig->engine;
+	struct uma_device *uma = &rig->uma;
+
+	memset(rig->ring, 0x5a, sizeof(rig->ring));
+	memset(rig->records, 0x5a, sizeof(rig->records));
+	uma_engine_watch_start(engine, 600000);
+	uma_reset_stop(uma);
+	KUNIT_EXPECT_TRUE(test, uma->lost);
+	uma_engine_watch_start(engine, 0);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&engine->watch));
+	KUNIT_EXPECT_FALSE(test, queue_work(uma->reset_wq, &uma->reset_work));
+	KUNIT_EXPECT_FALSE(test, queue_work(uma->reset_wq, &uma->kick_work));
+	engine->state = UMA_ENGINE_HELD;
+	uma_engine_push(engine);
+	msleep(50);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 0);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_HELD);
+	KUNIT_EXPECT_NULL(test, memchr_inv(rig->ring, 0x5a, sizeof(rig->ring)));
+	KUNIT_EXPECT_NULL(test, memchr_inv(rig->records, 0x5a, sizeof(rig->records)));
+}
+
+static const char *uma_device_test_fence_name(struct dma_fence *fence)
+{
+	return "uma_device_test";
+}
+
+/* It is part of what the test allocates. */
+static void uma_device_test_fence_release(struct dma_fence *fence)
+{
+}
+
+static const struct dma_fence_ops uma_device_test_fence_ops = {
+	.get_driver_name = uma_device_test_fence_name,
+	.get_timeline_name = uma_device_test_fence_name,
+	.release = uma_device_test_fence_release,
+};
+
+/*
+ * A job whose file is closed is not continued. Whoever has the lock under which jobs are pushed may
+ * be about to push it: until then it stays where it is.
+ */
+static void uma_device_test_orphan(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_engine *engine = &rig->engine;
+	struct drm_gpu_scheduler *sched = &engine->sched;
+	struct uma_device *uma = &rig->uma;
+	struct uma_job *job = &rig->job;
+	bool stays;
+
+	INIT_LIST_HEAD(&sched->pending_list);
+	spin_lock_init(&sched->job_list_lock);
+	uma_sfq_init(&engine->sfq);
+	INIT_WORK(&engine->resume_work, uma_engine_resume_work);
+	kref_init(&rig->queue.ref);
+	rig->queue.uma = uma;
+	rig->queue.usage = &rig->usage;
+	rig->usage.orphaned = true;
+	spin_lock_init(&rig->done_lock);
+	dma_fence_init(&rig->done, &uma_device_test_fence_ops, &rig->done_lock,
+		       dma_fence_context_alloc(1), 1);
+	job->base.sched = sched;
+	list_add(&job->base.list, &sched->pending_list);
+	job->queue = &rig->queue;
+	job->done = dma_fence_get(&rig->done);
+	job->task_count = 2;
+	job->first_task = 1;
+	engine->state = UMA_ENGINE_HELD;
+	engine->as = -1;
+	engine->as_ticket = 1;
+	pm_runtime_get_noresume(uma->drm.dev);
+
+	mutex_lock(&uma->hw_lock);
+	queue_work(system_unbound_wq, &engine->resume_work);
+	msleep(100);
+	/* To fail an expectation takes memory, for which fences are not waited for. */
+	stays = engine->state == UMA_ENGINE_HELD && engine->job == job &&
+		!dma_fence_is_signaled(&rig->done);
+	mutex_unlock(&uma->hw_lock);
+	KUNIT_EXPECT_TRUE(test, stays);
+	flush_work(&engine->resume_work);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_IDLE);
+	KUNIT_EXPECT_NULL(test, engine->job);
+	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->queue.completed), 1);
+	/* It gives up its place among those that wait for an address space. */
+	KUNIT_EXPECT_EQ(test, engine->as_ticket, 0);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+	dma_fence_put(&rig->done);
+}
+
+/* Whoever waits for an address space keeps its turn while there is an invalidation. */
+static void uma_device_test_turn(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_engine *engine = &rig->engine;
+	struct uma_device *uma = &rig->uma;
+	static const char idle;
+	struct uma_vm vm = {};
+
+	uma_sfq_init(&engine->sfq);
+	uma_slots_init(&uma->slots, 1);
+	rig->job.queue = &rig->queue;
+	rig->queue.vm = &vm;
+	vm.uma = uma;
+	engine->state = UMA_ENGINE_HELD;
+	mutex_lock(&uma->hw_lock);
+	/* Another address space has jobs; */
+	uma_slots_get(&uma->slots, 0, &idle);
+	KUNIT_EXPECT_EQ(test, uma_dispatch_get_as(engine), -EBUSY);
+	KUNIT_EXPECT_EQ(test, engine->as_ticket, 1);
+	/* then it has none, but cannot be told to let go. */
+	uma_slots_put(&uma->slots, 0);
+	mutex_unlock(&uma->hw_lock);
+	mutex_lock(&uma->inval_lock);
+	mutex_lock(&uma->hw_lock);
+	KUNIT_EXPECT_EQ(test, uma_dispatch_get_as(engine), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, engine->as_ticket, 1);
+	/* Nobody else is asked to make room only because of that. */
+	engine->as_ticket = 0;
+	KUNIT_EXPECT_EQ(test, uma_dispatch_get_as(engine), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, engine->as_ticket, 0);
+	mutex_unlock(&uma->hw_lock);
+	mutex_unlock(&uma->inval_lock);
+}
+
 static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_find_regs),
+	KUNIT_CASE(uma_device_test_deleted),
+	KUNIT_CASE(uma_device_test_asleep),
 	KUNIT_CASE(uma_device_test_poll),
+	KUNIT_CASE(uma_device_test_blame),
+	KUNIT_CASE(uma_device_test_stop),
+	KUNIT_CASE(uma_device_test_orphan),
+	KUNIT_CASE(uma_device_test_turn),
 	{}
 };
 

@@ -241,6 +241,7 @@ static void uma_map_test_retire(struct kunit *test)
 	uma_map_begin(&txn, tree);
 	KUNIT_ASSERT_EQ(test, 0, uma_map_add(&txn, 0, 9, NULL, 0, 0));
 	uma_map_commit(&txn);
+	KUNIT_EXPECT_EQ(test, uma_map_bytes(tree), 10);
 	uma_map_begin(&txn, tree);
 	/* Cut in three, of which one goes at once. */
 	KUNIT_ASSERT_EQ(test, 0, uma_map_remove(&txn, 4, 5));
@@ -250,8 +251,11 @@ static void uma_map_test_retire(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, uma_map_first(tree, 4, 5));
 	KUNIT_EXPECT_EQ(test, tree->count, 2);
 	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 4);
+	/* Both ends, all of what was cut, and the one between. */
+	KUNIT_EXPECT_EQ(test, uma_map_bytes(tree), 4 + 4 + 10 + 1);
 	uma_map_begin(&txn, tree);
 	uma_map_commit(&txn);
+	KUNIT_EXPECT_EQ(test, uma_map_bytes(tree), 4 + 4);
 	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 2);
 	uma_map_tree_clear(tree);
 	KUNIT_EXPECT_EQ(test, tree->count, 0);

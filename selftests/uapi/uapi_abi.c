@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The binary interface, as numbers: what this file says can never change, only
+ * The binary interface, as numbers, in one file: what this file says can never change, only
  * grow. Compiled, not run: by gcc for 64 and 32 bits, as C++, and by clang.
  */
 #include <stddef.h>
@@ -56,7 +56,9 @@ FIELD(uma_epilogue, pad, 16, 48);
 SIZE(uma_gemm_params, 128);
 FIELD(uma_gemm_params, alpha, 0, 4);
 FIELD(uma_gemm_params, beta, 4, 4);
-FIELD(uma_gemm_params, pad, 8, 120);
+FIELD(uma_gemm_params, a_group, 8, 4);
+FIELD(uma_gemm_params, flags, 12, 4);
+FIELD(uma_gemm_params, pad, 16, 112);
 
 SIZE(uma_fill_params, 128);
 FIELD(uma_fill_params, value, 0, 4);
@@ -81,6 +83,18 @@ FIELD(uma_scatter_params, axis, 4, 4);
 FIELD(uma_scatter_params, reduce, 8, 4);
 FIELD(uma_scatter_params, pad0, 12, 4);
 FIELD(uma_scatter_params, pad, 16, 112);
+
+SIZE(uma_kv_write_params, 128);
+FIELD(uma_kv_write_params, flags, 0, 4);
+FIELD(uma_kv_write_params, pad0, 4, 4);
+FIELD(uma_kv_write_params, pad, 8, 120);
+
+SIZE(uma_norm_params, 128);
+FIELD(uma_norm_params, func, 0, 4);
+FIELD(uma_norm_params, axes, 4, 4);
+FIELD(uma_norm_params, eps, 8, 4);
+FIELD(uma_norm_params, flags, 12, 4);
+FIELD(uma_norm_params, pad, 16, 112);
 
 SIZE(uma_pool_params, 128);
 FIELD(uma_pool_params, func, 0, 4);
@@ -116,7 +130,9 @@ FIELD(uma_task, slots, 8, 4);
 FIELD(uma_task, pad0, 12, 4);
 FIELD(uma_task, cookie, 16, 8);
 FIELD(uma_task, shape_addr, 24, 8);
-FIELD(uma_task, pad1, 32, 96);
+FIELD(uma_task, length_dims, 32, 12);
+FIELD(uma_task, pad3, 44, 4);
+FIELD(uma_task, pad1, 48, 80);
 FIELD(uma_task, params, 128, 256);
 FIELD(uma_task, epilogue, 384, 64);
 FIELD(uma_task, pad2, 448, 64);
@@ -212,7 +228,7 @@ FIELD(drm_uma_query_limits, priorities, 68, 4);
 FIELD(drm_uma_query_limits, max_queued_jobs, 72, 4);
 FIELD(drm_uma_query_limits, max_job_bos, 76, 4);
 FIELD(drm_uma_query_limits, max_submit_bos, 80, 4);
-FIELD(drm_uma_query_limits, pad, 84, 4);
+FIELD(drm_uma_query_limits, max_file_jobs, 84, 4);
 
 SIZE(drm_uma_bo_create, 16);
 FIELD(drm_uma_bo_create, size, 0, 8);
@@ -458,6 +474,11 @@ VALUE(UMA_DTYPE_S8, 5u);
 VALUE(UMA_DTYPE_U8, 6u);
 VALUE(UMA_DTYPE_S4, 7u);
 VALUE(UMA_DTYPE_U4, 8u);
+VALUE(UMA_DTYPE_Q8_0, 9u);
+VALUE(UMA_DTYPE_Q4_0, 10u);
+VALUE(UMA_DTYPE_Q4_1, 11u);
+VALUE(UMA_DTYPE_Q4_K, 12u);
+VALUE(UMA_DTYPE_Q6_K, 13u);
 VALUE(UMA_OP_NOP, 0u);
 VALUE(UMA_OP_COPY, 1u);
 VALUE(UMA_OP_FILL, 2u);
@@ -479,6 +500,10 @@ VALUE(UMA_OP_TOPK, 17u);
 VALUE(UMA_OP_SCAN, 18u);
 VALUE(UMA_OP_SELECT, 19u);
 VALUE(UMA_OP_DYNQUANT, 20u);
+VALUE(UMA_OP_KV_WRITE, 21u);
+VALUE(UMA_KV_WRITE_QUANTISED, 1u);
+VALUE(UMA_KV_WRITE_ASYMMETRIC, 2u);
+VALUE(UMA_KV_WRITE_FLAGS_MASK, 3u);
 VALUE(UMA_SLOT_DST, 0u);
 VALUE(UMA_SLOT_A, 1u);
 VALUE(UMA_SLOT_B, 2u);
@@ -498,6 +523,7 @@ VALUE(UMA_QUANT_NONE, 0u);
 VALUE(UMA_QUANT_TENSOR, 1u);
 VALUE(UMA_QUANT_CHANNEL, 2u);
 VALUE(UMA_QUANT_GROUP, 3u);
+VALUE(UMA_QUANT_GROUP_MIN, 4u);
 VALUE(UMA_ACT_NONE, 0u);
 VALUE(UMA_ACT_RELU, 1u);
 VALUE(UMA_ACT_CLAMP, 2u);
@@ -611,10 +637,12 @@ VALUE(UMA_EPI_RESIDUAL, 1u << 2);
 VALUE(UMA_EPI_RESIDUAL_POST, 1u << 3);
 VALUE(UMA_PARAMS_SIZE, 256);
 VALUE(UMA_TASK_DYNAMIC, 1u << 0);
+VALUE(UMA_TASK_LENGTH, 1u << 1);
 VALUE(UMA_PACKED_MAGIC, 0x50414d55u);
 VALUE(UMA_PACKED_VERSION, 1);
 VALUE(UMA_ENGINE_DYNAMIC_SHAPES, 1u << 0);
 VALUE(UMA_ENGINE_PREEMPT, 1u << 1);
+VALUE(UMA_ENGINE_LENGTHS, 1u << 2);
 VALUE(UMA_FAULT_NO_SLOT, 0xffu);
 VALUE(DRM_UMA_QUERY, 0u);
 VALUE(DRM_UMA_BO_CREATE, 1u);

@@ -275,11 +275,17 @@ struct drm_uma_query_limits {
 	__u32 max_job_bos;
 	/** @max_submit_bos: buffers of all jobs of one DRM_UMA_SUBMIT (1.1) */
 	__u32 max_submit_bos;
-	/** @pad: zero */
-	__u32 pad;
+	/**
+	 * @max_file_jobs: unfinished jobs of all queues of a file, with those of queues that were
+	 * destroyed; above it -EBUSY. Before 1.3 there was no such limit, and this is zero
+	 */
+	__u32 max_file_jobs;
 };
 
-/** DRM_UMA_BO_WC: CPU mappings are write-combined: for streams that the CPU only writes */
+/**
+ * DRM_UMA_BO_WC - CPU mappings are write-combined: for streams that the CPU only writes, and for
+ * what is exported to a device of another driver that does not see the CPU's caches
+ */
 #define DRM_UMA_BO_WC		(1u << 0)
 /** DRM_UMA_BO_NO_MMAP: the CPU cannot map the buffer; excludes DRM_UMA_BO_WC */
 #define DRM_UMA_BO_NO_MMAP	(1u << 1)
@@ -318,7 +324,9 @@ struct drm_uma_bo_create {
  *
  * Returns 0; -ENOENT no such @handle; -EINVAL @pad not zero; -EPERM the buffer
  * was created with DRM_UMA_BO_NO_MMAP, or wraps user memory or an imported
- * dma-buf (map those through what they came from); -EFAULT it has been purged.
+ * dma-buf (map those through what they came from); -EFAULT it has been purged;
+ * -ENOMEM, -EINTR its memory did not come, which this gets (1.3), so that mmap() does not
+ * have the process wait for it.
  */
 struct drm_uma_bo_mmap_offset {
 	/** @handle: GEM handle */
@@ -465,9 +473,13 @@ struct drm_uma_sync_range {
  * On a coherent device (DRM_UMA_DEVICE_COHERENT) this only checks its
  * arguments. All ranges are checked before the first is synced.
  *
+ * After an error it is not known how much has been synced; to sync it again
+ * does no harm. Any signal ends the wait for those who use an imported buffer;
+ * once memory is being synced only one that kills does.
+ *
  * Returns 0; -ENOENT; -EINVAL a range not inside its buffer, unknown or no
  * flags, count 0 or above max_sync_ranges, bad stride; -E2BIG; -EFAULT;
- * -ENOMEM.
+ * -ENOMEM; -EINTR; -ENODEV.
  */
 struct drm_uma_bo_sync {
 	/** @ranges: array of &struct drm_uma_sync_range */
@@ -754,9 +766,10 @@ struct drm_uma_job {
  * or buffer, more than max_job_bos or max_submit_bos of those, a wait without
  * fence, two signals of one binary syncobj in one job, count 0 or
  * above max_submit_jobs, bad stride, @flags not zero; -ECANCELED a
- * queue is banned; -EBUSY a queue has max_queued_jobs; -E2BIG; -EFAULT;
- * -ENOMEM; -EINTR. On an error in one job @failed_job is its index, on success
- * the count; on other errors it stays zero, so that the call can be repeated.
+ * queue is banned; -EBUSY a queue has max_queued_jobs, or the file max_file_jobs: it goes again
+ * once some are done; -EIO power does not come; -E2BIG; -EFAULT; -ENOMEM; -EINTR. On an error in
+ * one job @failed_job is its index, on success the count; on other errors it stays zero, so that
+ * the call can be repeated.
  */
 struct drm_uma_submit {
 	/** @flags: must be zero */

@@ -59,7 +59,32 @@ extern "C" {
  * @UMA_DTYPE_S4: two's complement, 4 bit, two a byte, the even element in the
  *	low nibble
  * @UMA_DTYPE_U4: unsigned, 4 bit, packed like @UMA_DTYPE_S4
+ * @UMA_DTYPE_Q8_0: blocks of 32 in 34 bytes: d, q[32] of s8; x = d q
+ * @UMA_DTYPE_Q4_0: blocks of 32 in 18 bytes: d, q[16]; x = d (n - 8), of
+ *	element i the nibble n is the low one of q[i], of i + 16 the high one
+ * @UMA_DTYPE_Q4_1: blocks of 32 in 20 bytes: d, m, q[16]; x = d n + m, nibbles
+ *	as with @UMA_DTYPE_Q4_0
+ * @UMA_DTYPE_Q4_K: blocks of 256 in 144 bytes: d, e, s[12], q[128]; x = d s n -
+ *	e m, with eight pairs (s, m) of 6 bits, one for each 32 elements. Each 32
+ *	bytes of q have 32 elements in their low and the next 32 in their high
+ *	nibbles. Pair j < 4 is the low 6 bits of s[j] and of s[j + 4]; pair j + 4
+ *	has the low and high nibble of s[j + 8] and above them the high 2 bits of
+ *	s[j] and of s[j + 4]
+ * @UMA_DTYPE_Q6_K: blocks of 256 in 210 bytes: l[128], h[64], s[16] of s8, d;
+ *	x = d s (n - 32), a scale s for each 16 elements. Of each 128 elements,
+ *	which have 64 bytes of l and 32 of h, the low 4 bits of elements i, i + 32,
+ *	i + 64, i + 96 (i < 32) are the low nibbles of l[i] and l[i + 32] and
+ *	then their high ones; their high 2 bits are those of h[i], from the lowest on
  * @UMA_DTYPE_COUNT: number of values, for masks and tables
+ *
+ * The types of blocks are those of GGUF files; d, e and m are binary16. Values
+ * are computed in binary32, where all products are exact and a sum of two is
+ * rounded once. Such an operand is an input, is not quantised, and its address
+ * is even. It has one dimension of stride 1 and more than one element, a
+ * multiple of a block; all other strides are multiples of a block, too. So
+ * the element at offset o, which dimensions and strides give as ever, is number o
+ * modulo the elements of a block in block o divided by them. B of a GEMM and A
+ * of COPY and GATHER may have one.
  *
  * A mask of types has bit (1 << value) set. For the 4-bit types the operand's
  * address names the byte of element 0, at most one dimension larger than 1 has
@@ -75,7 +100,12 @@ enum uma_dtype {
 	UMA_DTYPE_U8 = 6,
 	UMA_DTYPE_S4 = 7,
 	UMA_DTYPE_U4 = 8,
-	UMA_DTYPE_COUNT = 9
+	UMA_DTYPE_Q8_0 = 9,
+	UMA_DTYPE_Q4_0 = 10,
+	UMA_DTYPE_Q4_1 = 11,
+	UMA_DTYPE_Q4_K = 12,
+	UMA_DTYPE_Q6_K = 13,
+	UMA_DTYPE_COUNT = 14
 };
 
 /**
@@ -104,6 +134,7 @@ enum uma_dtype {
  * @UMA_OP_SCAN: cumulative sums
  * @UMA_OP_SELECT: DST = A ? B : C
  * @UMA_OP_DYNQUANT: DST = A in bytes, AUX0 = the scales that it takes
+ * @UMA_OP_KV_WRITE: rows of A go to slots of DST, the pages of a key-value cache
  * @UMA_OP_COUNT: number of values, for masks and tables
  *
  * A number that a device does not know is a fault.
@@ -130,7 +161,8 @@ enum uma_opcode {
 	UMA_OP_SCAN = 18,
 	UMA_OP_SELECT = 19,
 	UMA_OP_DYNQUANT = 20,
-	UMA_OP_COUNT = 21
+	UMA_OP_KV_WRITE = 21,
+	UMA_OP_COUNT = 22
 };
 
 /**
@@ -199,6 +231,10 @@ enum uma_layout {
  *	@group indices along @axis. The tables are dense, row-major, and have
  *	the operand's dimensions with dims[axis] replaced by
  *	ceil(dims[axis] / group); see UMA_QUANT_SWAPPED and UMA_QUANT_SHARED
+ * @UMA_QUANT_GROUP_MIN: as @UMA_QUANT_GROUP, but value = scale * stored + minimum,
+ *	with a table of minima at zero_addr, like that of the scales in type and
+ *	shape. Product and sum are binary32, each rounded. B of a GEMM that is not
+ *	UMA_LAYOUT_GEMM_B24, and A of COPY and GATHER may have it
  * @UMA_QUANT_COUNT: number of values, for masks and tables
  */
 enum uma_quant {
@@ -206,7 +242,8 @@ enum uma_quant {
 	UMA_QUANT_TENSOR = 1,
 	UMA_QUANT_CHANNEL = 2,
 	UMA_QUANT_GROUP = 3,
-	UMA_QUANT_COUNT = 4
+	UMA_QUANT_GROUP_MIN = 4,
+	UMA_QUANT_COUNT = 5
 };
 
 /**
@@ -259,7 +296,10 @@ struct uma_operand {
 	__le32 quant_group;
 	/** @scale_addr: channel and group schemes: address of the scales, element aligned */
 	__le64 scale_addr;
-	/** @zero_addr: channel and group schemes: table of s32 zero points, or 0 for none */
+	/**
+	 * @zero_addr: channel and group schemes: table of s32 zero points, or 0 for
+	 * none; of UMA_QUANT_GROUP_MIN that of the minima
+	 */
 	__le64 zero_addr;
 	/** @scale: tensor scheme: binary32 bits, finite and > 0 */
 	__le32 scale;
@@ -485,20 +525,52 @@ struct uma_epilogue {
 	__le64 pad[6];
 };
 
+/** UMA_GEMM_A_GROUP_MAX: largest a_group of &struct uma_gemm_params */
+#define UMA_GEMM_A_GROUP_MAX	128u
+/** UMA_GEMM_CAP_A_GROUP: bit of &struct uma_op_cap.funcs: a_group may be given */
+#define UMA_GEMM_CAP_A_GROUP	(1u << 0)
+/** UMA_GEMM_CAP_EXPERTS: bit of &struct uma_op_cap.funcs: UMA_GEMM_EXPERTS may be given */
+#define UMA_GEMM_CAP_EXPERTS	(1u << 1)
+/** UMA_GEMM_EXPERTS: rows of A meet matrices of B, as many as UMA_SLOT_AUX0 says */
+#define UMA_GEMM_EXPERTS	(1u << 0)
+/** UMA_GEMM_FLAGS_MASK: the flags that this version defines */
+#define UMA_GEMM_FLAGS_MASK	0x1u
+/** UMA_GEMM_EXPERTS_MAX: most matrices of B with UMA_GEMM_EXPERTS */
+#define UMA_GEMM_EXPERTS_MAX	1024u
+
 /**
  * struct uma_gemm_params - parameters of UMA_OP_GEMM
  *
  * A is [batch..., M, K], B is [batch..., K, N], C and DST [batch..., M, N], all
  * of one rank from 2 to UMA_MAX_RANK. Transposition and batch broadcast are
  * strides. C is present if and only if @beta is not zero.
+ *
+ * Channels of A are its rows, channels of B its columns; groups run along K. Where A has
+ * channels or groups, or B of a product of bytes has groups or blocks, DST is not exact.
+ *
+ * With UMA_GEMM_EXPERTS the rank is 3: A is [1, M, K], B [E, K, N], E up to
+ * UMA_GEMM_EXPERTS_MAX, C, residual and DST [1, M, N]. UMA_SLOT_AUX0, s32 [E], says how many
+ * rows each matrix of B has: matrix e those that follow the rows of the matrices before
+ * it. It is read when the task runs. A number below 0 counts as 0, and one that is larger
+ * than the rows that are left as those; rows that no matrix has are not written. Bias and
+ * scale may be [E, M, N]: row i of matrix e then meets [e, i]. Groups of A do not lie
+ * swapped; channels of B are those of all its matrices, each of which begins with a byte.
  */
 struct uma_gemm_params {
 	/** @alpha: binary32 bits */
 	__le32 alpha;
 	/** @beta: binary32 bits */
 	__le32 beta;
+	/**
+	 * @a_group: 0; or a power of two from 16 to UMA_GEMM_A_GROUP_MAX: A, of a
+	 * floating-point type with B of integers or blocks, is read as what UMA_OP_DYNQUANT,
+	 * symmetric and into S8, makes of each run of so many elements along K, times its scale
+	 */
+	__le32 a_group;
+	/** @flags: UMA_GEMM_* */
+	__le32 flags;
 	/** @pad: must be zero */
-	__le64 pad[15];
+	__le64 pad[14];
 };
 
 /**
@@ -517,13 +589,30 @@ enum uma_norm {
 	UMA_NORM_COUNT = 3
 };
 
+/** UMA_NORM_ADD: what is normalised is A + C, rounded to binary32 */
+#define UMA_NORM_ADD		(1u << 0)
+/** UMA_NORM_SECOND: AUX2 gets what DST gets, in a type of its own */
+#define UMA_NORM_SECOND		(1u << 1)
+/** UMA_NORM_SUM: with both: AUX2 gets A + C instead */
+#define UMA_NORM_SUM		(1u << 2)
+/** UMA_NORM_DYNQUANT: DST is what UMA_OP_DYNQUANT makes of the results, AUX3 its scales */
+#define UMA_NORM_DYNQUANT	(1u << 3)
+/** UMA_NORM_ASYMMETRIC: with UMA_NORM_DYNQUANT: with zero points, in AUX4 */
+#define UMA_NORM_ASYMMETRIC	(1u << 4)
+/** UMA_NORM_FLAGS_MASK: the flags that this version defines */
+#define UMA_NORM_FLAGS_MASK	0x1fu
+/** UMA_NORM_CAP_FLAGS - bits of &struct uma_op_cap.funcs for flags */
+#define UMA_NORM_CAP_FLAGS(f)	((__u32)(f) << 8)
+
 /**
  * struct uma_norm_params - parameters of UMA_OP_NORM
  *
- * A, AUX0, AUX1 and the operands of the epilogue have the dimensions of DST,
- * zero strides broadcast. A line, for which the statistics are formed, is all
- * elements that differ in the dimensions of @axes only. Gamma and beta are the
- * epilogue's scale and bias.
+ * A, C, AUX0, AUX1, AUX2 and the operands of the epilogue have the dimensions of
+ * DST, zero strides of inputs broadcast. A line, for which the statistics are
+ * formed, is all elements that differ in the dimensions of @axes only. Gamma and
+ * beta are the epilogue's scale and bias. AUX3 and AUX4 are as AUX0 and AUX1 of
+ * &struct uma_dynquant_params with the same @axes; DST is S8 or U8 and not
+ * quantised then.
  */
 struct uma_norm_params {
 	/** @func: &enum uma_norm */
@@ -532,8 +621,8 @@ struct uma_norm_params {
 	__le32 axes;
 	/** @eps: binary32 bits, finite, not negative */
 	__le32 eps;
-	/** @pad0: must be zero */
-	__le32 pad0;
+	/** @flags: UMA_NORM_*; with UMA_NORM_GIVEN zero */
+	__le32 flags;
 	/** @pad: must be zero */
 	__le64 pad[14];
 };
@@ -799,8 +888,9 @@ struct uma_select_params {
  *
  * Operands, all of rank 4 unless said otherwise; strides are free::
  *
- *	DST	[batch, queries, heads, v_dim], floating-point; may be A itself
- *	A	Q: [batch, queries, heads, head_dim], floating-point
+ *	DST	[batch, queries, heads, v_dim], floating-point, or bytes with one
+ *		scale; may be A itself
+ *	A	Q: [batch, queries, heads, head_dim], likewise
  *	B	K: [batch, keys, kv_heads, head_dim]; floating-point, or integers
  *		with a quantisation, groups along head_dim
  *	C	V: [batch, keys, kv_heads, v_dim], like K, of any of its types
@@ -886,6 +976,40 @@ struct uma_rotary_params {
 	__le32 flags;
 	/** @start: without UMA_ROTARY_POSITIONS: position of the first row, else zero */
 	__le32 start;
+	/** @pad: must be zero */
+	__le64 pad[15];
+};
+
+/** UMA_KV_WRITE_QUANTISED: DST is bytes, AUX0 their scales */
+#define UMA_KV_WRITE_QUANTISED		(1u << 0)
+/** UMA_KV_WRITE_ASYMMETRIC: with UMA_KV_WRITE_QUANTISED: with zero points, in AUX1 */
+#define UMA_KV_WRITE_ASYMMETRIC		(1u << 1)
+/** UMA_KV_WRITE_FLAGS_MASK: the flags that this version defines */
+#define UMA_KV_WRITE_FLAGS_MASK		0x3u
+/** UMA_KV_WRITE_SKIP: the slot of a row that goes nowhere */
+#define UMA_KV_WRITE_SKIP		(-1)
+
+/**
+ * struct uma_kv_write_params - parameters of UMA_OP_KV_WRITE
+ *
+ * A is [rows, heads, dim], DST [pages, page, heads, dim], AUX2 plain S32 [rows]:
+ * the slot of each row, which is place slot % page of page slot / page. A row with
+ * the slot UMA_KV_WRITE_SKIP is not written. Any other slot that is not in DST
+ * is a fault (UMA_FAULT_RANGE in AUX2, with its address); DST may have been
+ * written in part. Of rows with the same slot the last one stays. All else in DST,
+ * AUX0 and AUX1 stays as it is. dim is at most UMA_ATTN_DIM_MAX.
+ *
+ * A is of a floating-point type and not quantised, like DST, which is converted
+ * like a copy. With UMA_KV_WRITE_QUANTISED DST is S8 or U8 and not quantised, AUX0
+ * F32 or F16 and AUX1 S32 [pages, page, heads, 1]. Then the dim elements of a row
+ * and head have the scale, zero point and bytes of &struct uma_dynquant_params,
+ * the scale rounded to the type of AUX0 before it is used; one that becomes 0 is 1.
+ */
+struct uma_kv_write_params {
+	/** @flags: UMA_KV_WRITE_* */
+	__le32 flags;
+	/** @pad0: must be zero */
+	__le32 pad0;
 	/** @pad: must be zero */
 	__le64 pad[15];
 };
@@ -1205,8 +1329,16 @@ struct uma_conv_params {
  * Only engines with UMA_ENGINE_DYNAMIC_SHAPES take such a task.
  */
 #define UMA_TASK_DYNAMIC	(1u << 0)
+/**
+ * UMA_TASK_LENGTH: with UMA_TASK_DYNAMIC: one number is read, not a table
+ *
+ * @shape_addr then names one __le32, which takes the place of the dimensions that
+ * @length_dims marks and must not exceed any of them. It may be 0. Only engines with
+ * UMA_ENGINE_LENGTHS take such a task.
+ */
+#define UMA_TASK_LENGTH		(1u << 1)
 /** UMA_TASK_FLAGS_MASK: the flags that this version defines */
-#define UMA_TASK_FLAGS_MASK	0x1u
+#define UMA_TASK_FLAGS_MASK	0x3u
 
 /**
  * struct uma_task - one operation
@@ -1226,8 +1358,15 @@ struct uma_task {
 	__le64 cookie;
 	/** @shape_addr: with UMA_TASK_DYNAMIC: device address of the dimensions, 4-byte aligned */
 	__le64 shape_addr;
+	/**
+	 * @length_dims: with UMA_TASK_LENGTH: mask of the dimensions of each slot that the
+	 * number replaces, at least one; else zero
+	 */
+	__u8 length_dims[UMA_TASK_SLOTS];
+	/** @pad3: must be zero */
+	__le32 pad3;
 	/** @pad1: must be zero */
-	__le64 pad1[12];
+	__le64 pad1[10];
 	/** @params: struct uma_*_params of the opcode, the rest zero */
 	__u8 params[UMA_PARAMS_SIZE];
 	/** @epilogue: what happens before the store; zero: nothing */
@@ -1309,6 +1448,8 @@ enum uma_engine_class {
 #define UMA_ENGINE_DYNAMIC_SHAPES	(1u << 0)
 /** UMA_ENGINE_PREEMPT: the engine can be stopped between tiles */
 #define UMA_ENGINE_PREEMPT		(1u << 1)
+/** UMA_ENGINE_LENGTHS: the engine takes tasks with UMA_TASK_LENGTH */
+#define UMA_ENGINE_LENGTHS		(1u << 2)
 
 /**
  * struct uma_op_cap - one row of what an engine can do

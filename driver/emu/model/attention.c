@@ -135,18 +135,24 @@ static int match_ranks(const struct uma_op *op, struct uma_fault_info *fault)
 	return 0;
 }
 
+/* Q and DST: floating-point numbers, or bytes with one scale. */
+static int match_rows(const struct uma_op *op, __u32 slot, struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *t = &op->t[slot];
+
+	if (!uma_is_float(t->dtype) && !uma_is_int8(t->dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, slot, "dtype");
+	if (t->quant != (uma_is_float(t->dtype) ? UMA_QUANT_NONE : UMA_QUANT_TENSOR))
+		return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "quant");
+	return 0;
+}
+
 static int match_types(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	__u32 s;
 
-	if (!uma_is_float(op->t[UMA_SLOT_A].dtype))
-		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype");
-	if (op->t[UMA_SLOT_A].quant)
-		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_A, "quant");
-	if (!uma_is_float(op->t[UMA_SLOT_DST].dtype))
-		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
-	if (op->t[UMA_SLOT_DST].quant)
-		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
+	if (match_rows(op, UMA_SLOT_A, fault) || match_rows(op, UMA_SLOT_DST, fault))
+		return -1;
 	for (s = UMA_SLOT_B; s <= UMA_SLOT_C; s++) {
 		const struct uma_tensor_view *t = &op->t[s];
 

@@ -57,9 +57,7 @@ static __u32 quant_mask(const struct uma_op *op, const struct uma_op_cap *cap, _
 
 static __u32 align_of(const struct uma_op_cap *cap, __u32 dtype)
 {
-	__u32 bytes = uma_dtype_bits(dtype) / 8;
-
-	return UMA_MAX(UMA_MAX(uma_le32(cap->align), bytes), 1u);
+	return UMA_MAX(uma_le32(cap->align), uma_dtype_align(dtype));
 }
 
 static int refuse(struct verdict *v, enum check_stage stage, __u32 slot)
@@ -129,7 +127,7 @@ static int operands_match(const struct uma_op *op, const struct uma_op_cap *cap,
 	}
 	for (s = 0; s < UMA_TASK_SLOTS; s++)
 		if (uma_has(op, s) && !(class->fixed >> s & 1) &&
-		    !in_mask(quant_mask(op, cap, s), op->t[s].quant))
+		    !in_mask(quant_mask(op, cap, s), uma_quant_scheme(&op->t[s])))
 			return refuse(v, STAGE_QUANT, s);
 	if (op->epi_flags & ~uma_le32(cap->epilogue))
 		return refuse(v, STAGE_EPILOGUE, UMA_FAULT_NO_SLOT);
@@ -190,7 +188,7 @@ static int check_packed(const struct uma_op *op, const struct uma_op_cap *cap,
 		return uma_set_fault(fault, UMA_FAULT_OVERLAP,
 				     slot == UMA_SLOT_DST ? other : slot, "addr");
 	lo = op->shape_addr;
-	hi = lo + UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
+	hi = lo + uma_shape_size(op);
 	if (slot == UMA_SLOT_DST && (op->flags & UMA_TASK_DYNAMIC) &&
 	    lo < t->addr + size && t->addr < hi)
 		return uma_set_fault(fault, UMA_FAULT_OVERLAP, UMA_FAULT_NO_SLOT,
@@ -201,6 +199,7 @@ static int check_packed(const struct uma_op *op, const struct uma_op_cap *cap,
 int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 		 struct uma_fault_info *fault)
 {
+	const char *func_field = uma_op_class(op->opcode)->func_field;
 	static const char * const field[STAGE_DONE] = {
 		[STAGE_OPCODE] = "opcode",
 		[STAGE_FUNC] = "params.func",
@@ -224,6 +223,9 @@ int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 	    !(engine->flags & UMA_ENGINE_DYNAMIC_SHAPES))
 		return uma_set_fault(fault, UMA_FAULT_UNSUPPORTED,
 				     UMA_FAULT_NO_SLOT, "flags");
+	if ((op->flags & UMA_TASK_LENGTH) && !(engine->flags & UMA_ENGINE_LENGTHS))
+		return uma_set_fault(fault, UMA_FAULT_UNSUPPORTED,
+				     UMA_FAULT_NO_SLOT, "flags");
 	for (i = 0; i < engine->cap_count; i++) {
 		struct verdict v;
 
@@ -238,5 +240,6 @@ int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 	}
 	return uma_set_fault(fault, best.stage == STAGE_ALIGN ?
 			     UMA_FAULT_ALIGN : UMA_FAULT_UNSUPPORTED, best.slot,
+			     best.stage == STAGE_FUNC && func_field ? func_field :
 			     field[best.stage]);
 }

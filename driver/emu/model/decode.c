@@ -139,7 +139,7 @@ static __u32 wanted_slots(const struct uma_op *op)
 static int decode_quant(const struct uma_operand *o, struct uma_tensor_view *t,
 			__u32 slot, struct uma_fault_info *fault)
 {
-	int tables = t->quant == UMA_QUANT_CHANNEL || t->quant == UMA_QUANT_GROUP;
+	int mins = t->quant == UMA_QUANT_GROUP_MIN, tables;
 	__u32 bits = uma_dtype_bits(t->scale_dtype);
 	__s64 lo, hi;
 
@@ -147,6 +147,12 @@ static int decode_quant(const struct uma_operand *o, struct uma_tensor_view *t,
 		return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "quant");
 	if (t->quant && uma_dtype_limits(t->dtype, &lo, &hi))
 		return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "quant");
+	if (mins) {
+		t->quant = UMA_QUANT_GROUP;
+		t->min_addr = t->zero_addr;
+		t->zero_addr = 0;
+	}
+	tables = t->quant == UMA_QUANT_CHANNEL || t->quant == UMA_QUANT_GROUP;
 
 	if (!tables) {
 		if (t->quant_axis)
@@ -166,7 +172,9 @@ static int decode_quant(const struct uma_operand *o, struct uma_tensor_view *t,
 			return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "scale_addr");
 		if (t->scale_addr % (bits / 8))
 			return uma_set_fault(fault, UMA_FAULT_ALIGN, slot, "scale_addr");
-		if (t->zero_addr % 4)
+		if (mins && !t->min_addr)
+			return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "zero_addr");
+		if (t->zero_addr % 4 || t->min_addr % (bits / 8))
 			return uma_set_fault(fault, UMA_FAULT_ALIGN, slot, "zero_addr");
 	}
 
@@ -224,7 +232,7 @@ static int decode_operand(const struct uma_operand *o, struct uma_tensor_view *t
 			  __u32 slot, struct uma_fault_info *fault)
 {
 	__u64 lo, hi, entries;
-	__u32 d, bits;
+	__u32 d;
 
 	t->addr = uma_le64(o->addr);
 	t->dtype = uma_le16(o->dtype);
@@ -235,13 +243,13 @@ static int decode_operand(const struct uma_operand *o, struct uma_tensor_view *t
 	t->quant_group = uma_le32(o->quant_group);
 	t->scale_addr = uma_le64(o->scale_addr);
 	t->zero_addr = uma_le64(o->zero_addr);
+	t->min_addr = 0;
 	t->scale = uma_le32(o->scale);
 	t->zero = (__s32)uma_le32(o->zero);
 	t->scale_dtype = uma_le16(o->scale_dtype);
 	t->quant_flags = uma_le16(o->quant_flags);
 
-	bits = uma_dtype_bits(t->dtype);
-	if (!bits)
+	if (!uma_dtype_block(t->dtype).bytes)
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, slot, "dtype");
 	if (t->rank < 1 || t->rank > UMA_MAX_RANK)
 		return uma_set_fault(fault, UMA_FAULT_RANK, slot, "rank");
@@ -265,7 +273,7 @@ static int decode_operand(const struct uma_operand *o, struct uma_tensor_view *t
 		return uma_set_fault(fault, UMA_FAULT_STRIDES, slot, "strides");
 	if (decode_quant(o, t, slot, fault))
 		return -1;
-	if (t->addr & (bits / 8 ? bits / 8 - 1 : 0))
+	if (t->addr & (uma_dtype_align(t->dtype) - 1))
 		return uma_set_fault(fault, UMA_FAULT_ALIGN, slot, "addr");
 	if (t->layout != UMA_LAYOUT_STRIDED && (t->addr & 63))
 		return uma_set_fault(fault, UMA_FAULT_ALIGN, slot, "addr");
@@ -301,6 +309,49 @@ static int decode_slots(const struct uma_task *task, struct uma_op *op,
 	return 0;
 }
 
+/* Where dimensions stand in memory, and which. */
+static int decode_shape(const struct uma_task *task, struct uma_op *op,
+			struct uma_fault_info *fault)
+{
+	__u32 s, any = 0;
+
+	op->shape_addr = uma_le64(task->shape_addr);
+	__builtin_memcpy(op->length_dims, task->length_dims, sizeof(op->length_dims));
+	if (task->pad3)
+		return bad(fault, UMA_FAULT_PAD, "pad3");
+	if (!(op->flags & UMA_TASK_LENGTH)) {
+		if (!is_zero(task->length_dims, sizeof(task->length_dims)))
+			return bad(fault, UMA_FAULT_PAD, "length_dims");
+	} else {
+		for (s = 0; s < UMA_TASK_SLOTS; s++) {
+			any |= op->length_dims[s];
+			if (op->length_dims[s] >> UMA_MAX_RANK ||
+			    (op->length_dims[s] && !uma_has(op, s)))
+				return uma_set_fault(fault, UMA_FAULT_FLAGS, s, "length_dims");
+		}
+		if (!any)
+			return bad(fault, UMA_FAULT_FLAGS, "length_dims");
+	}
+	if (!(op->flags & UMA_TASK_DYNAMIC))
+		return op->shape_addr ? bad(fault, UMA_FAULT_PAD, "shape_addr") : 0;
+	if (op->shape_addr & 3)
+		return bad(fault, UMA_FAULT_ALIGN, "shape_addr");
+	if (!uma_span_ok(op->shape_addr, uma_shape_size(op)))
+		return bad(fault, UMA_FAULT_RANGE, "shape_addr");
+	return 0;
+}
+
+/* Only dimensions that there are can be replaced. */
+static int check_length_dims(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	__u32 s;
+
+	for (s = 0; s < UMA_TASK_SLOTS; s++)
+		if (op->length_dims[s] >> op->t[s].rank)
+			return uma_set_fault(fault, UMA_FAULT_FLAGS, s, "length_dims");
+	return 0;
+}
+
 int uma_task_decode(const struct uma_task *task, struct uma_op *op,
 		    struct uma_fault_info *fault)
 {
@@ -309,36 +360,33 @@ int uma_task_decode(const struct uma_task *task, struct uma_op *op,
 	op->opcode = uma_le16(task->opcode);
 	op->flags = uma_le32(task->flags);
 	op->slots = uma_le32(task->slots);
-	op->shape_addr = uma_le64(task->shape_addr);
 	op->func = 0;
 	op->alpha = 0;
 	op->beta = 0;
+	op->a_group = 0;
+	op->experts = 0;
+	op->headless = 0;
 	op->value = 0;
 	__builtin_memset(&op->u, 0, sizeof(op->u));
 
 	if (!uma_op_class(op->opcode))
 		return bad(fault, UMA_FAULT_OPCODE, "opcode");
 	if ((op->flags & ~UMA_TASK_FLAGS_MASK) ||
-	    (op->opcode == UMA_OP_NOP && op->flags))
+	    (op->opcode == UMA_OP_NOP && op->flags) ||
+	    (op->flags & (UMA_TASK_DYNAMIC | UMA_TASK_LENGTH)) == UMA_TASK_LENGTH)
 		return bad(fault, UMA_FAULT_FLAGS, "flags");
 	if (task->pad0)
 		return bad(fault, UMA_FAULT_PAD, "pad0");
-	if (!(op->flags & UMA_TASK_DYNAMIC)) {
-		if (op->shape_addr)
-			return bad(fault, UMA_FAULT_PAD, "shape_addr");
-	} else {
-		if (op->shape_addr & 3)
-			return bad(fault, UMA_FAULT_ALIGN, "shape_addr");
-		if (!uma_span_ok(op->shape_addr, UMA_TASK_SLOTS * UMA_MAX_RANK * 4))
-			return bad(fault, UMA_FAULT_RANGE, "shape_addr");
-	}
+	if (decode_shape(task, op, fault))
+		return -1;
 	if (!is_zero(task->pad1, sizeof(task->pad1)))
 		return bad(fault, UMA_FAULT_PAD, "pad1");
 	if (decode_params(task, op, fault) || decode_epilogue(task, op, fault))
 		return -1;
 	if (!is_zero(task->pad2, sizeof(task->pad2)))
 		return bad(fault, UMA_FAULT_PAD, "pad2");
-	if (decode_slots(task, op, fault) || uma_op_match(op, fault))
+	if (decode_slots(task, op, fault) || check_length_dims(op, fault) ||
+	    uma_op_match(op, fault))
 		return -1;
 	return uma_op_overlap(op, fault);
 }

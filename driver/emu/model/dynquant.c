@@ -18,14 +18,8 @@
 #define F32_255		0x437f0000u
 
 struct dynquant_scratch {
-	struct uma_best max;
-	struct uma_best min;
-	/* Of the line: binary32 bits, stored number that stands for 0. */
-	__u32 scale;
-	__s32 zero;
+	struct uma_line_range range;
 	float x[UMA_ROW_MAX];
-	__s32 ints[UMA_ROW_MAX];
-	__u8 bytes[UMA_ROW_MAX];
 	struct uma_rowbuf buf;
 };
 
@@ -36,16 +30,30 @@ static int is_asymmetric(const struct uma_op *op)
 	return !!(op->u.lines.flags & UMA_DYNQUANT_ASYMMETRIC);
 }
 
+/* --- scales of lines, whoever has the numbers -------------------------------- */
+
 /* a = f(a, b), on bits. */
-static void apply(struct uma_line *l, __u32 func, __u32 *a, __u32 b)
+static void apply(struct uma_run *run, __u32 func, __u32 *a, __u32 b)
 {
-	l->run->k->binary[func]((float *)a, (const float *)a, (const float *)&b, 1);
+	run->k->binary[func]((float *)a, (const float *)a, (const float *)&b, 1);
 }
 
-static void find_scale(struct uma_line *l, struct dynquant_scratch *s)
+/* A scale as its table, of type @dtype, has it. */
+static void round_scale(struct uma_run *run, __u32 dtype, __u32 *scale)
 {
-	const struct uma_op *op = &l->run->prog->op;
-	__u32 max = uma_best_bits(&s->max), min = uma_best_bits(&s->min);
+	__u32 stored;
+
+	if (dtype == UMA_DTYPE_F32)
+		return;
+	run->k->from_f32[dtype](&stored, (const float *)scale, 1);
+	run->k->to_f32[dtype]((float *)scale, &stored, 1);
+}
+
+/* The scale, for the slot @scales, and the zero point of the extremes. */
+void uma_range_scale(struct uma_run *run, struct uma_line_range *r, __u32 scales, int asymmetric)
+{
+	const struct uma_op *op = &run->prog->op;
+	__u32 max = uma_best_bits(&r->max), min = uma_best_bits(&r->min);
 	__s64 lo, hi;
 	__s32 first;
 
@@ -55,23 +63,24 @@ static void find_scale(struct uma_line *l, struct dynquant_scratch *s)
 		max = 0;
 	if (!(min & UMA_F32_SIGN) && !uma_f32_is_nan(min))
 		min = 0;
-	if (is_asymmetric(op)) {
-		s->scale = max;
-		apply(l, UMA_BINARY_SUB, &s->scale, min);
-		apply(l, UMA_BINARY_DIV, &s->scale, F32_255);
+	if (asymmetric) {
+		r->scale = max;
+		apply(run, UMA_BINARY_SUB, &r->scale, min);
+		apply(run, UMA_BINARY_DIV, &r->scale, F32_255);
 	} else {
-		s->scale = UMA_MAX(max & ~UMA_F32_SIGN, min & ~UMA_F32_SIGN);
-		apply(l, UMA_BINARY_DIV, &s->scale, F32_127);
+		r->scale = UMA_MAX(max & ~UMA_F32_SIGN, min & ~UMA_F32_SIGN);
+		apply(run, UMA_BINARY_DIV, &r->scale, F32_127);
 	}
-	if (!s->scale)
-		s->scale = UMA_F32_ONE;
-	s->zero = (__s32)((lo + hi + 1) / 2);
-	if (!is_asymmetric(op))
+	round_scale(run, op->t[scales].dtype, &r->scale);
+	if (!r->scale)
+		r->scale = UMA_F32_ONE;
+	r->zero = (__s32)((lo + hi + 1) / 2);
+	if (!asymmetric)
 		return;
 	first = (__s32)lo;
 	min ^= UMA_F32_SIGN;
-	l->run->k->quant(&s->zero, (const float *)&min, &first, 0, (const float *)&s->scale, 0,
-			 (__s32)lo, (__s32)hi, 1);
+	run->k->quant(&r->zero, (const float *)&min, &first, 0, (const float *)&r->scale, 0,
+		      (__s32)lo, (__s32)hi, 1);
 }
 
 /* An operand's element for the line: where its dimensions are 1. */
@@ -88,49 +97,91 @@ static struct uma_row line_element(struct uma_line *l, __u32 slot)
 	return row;
 }
 
-static int dynquant_range(struct uma_line *l, struct dynquant_scratch *s, int first, int last)
+/* A chunk's part in the extremes. */
+void uma_range_add(struct uma_line_range *r, const float *x, __u32 n, int first)
 {
-	struct uma_row row;
-	__s64 zero;
-
-	if (uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
-		return -1;
 	if (first) {
-		uma_best_open(&s->max, 0);
-		uma_best_open(&s->min, 1);
+		uma_best_open(&r->max, 0);
+		uma_best_open(&r->min, 1);
 	}
-	uma_best_row(&s->max, s->x, l->n, 0);
-	uma_best_row(&s->min, s->x, l->n, 1);
-	if (!last)
-		return 0;
-	find_scale(l, s);
-	row = line_element(l, UMA_SLOT_AUX0);
-	if (uma_row_store_f32(l->run, &row, &s->buf, (const float *)&s->scale))
-		return -1;
-	if (!is_asymmetric(&l->run->prog->op))
-		return 0;
-	zero = s->zero;
-	row = line_element(l, UMA_SLOT_AUX1);
-	return uma_row_store_s64(l->run, &row, &s->buf, &zero);
+	uma_best_row(&r->max, x, n, 0);
+	uma_best_row(&r->min, x, n, 1);
 }
 
-static int dynquant_store(struct uma_line *l, struct dynquant_scratch *s, int kept)
+/*
+ * After the last chunk: the scale, into the slot @scales, and the zero point, into
+ * the one behind it. The chunk at hand is the line's first one then.
+ */
+int uma_range_close(struct uma_line *l, struct uma_line_range *r, __u32 scales, int asymmetric,
+		    struct uma_rowbuf *buf)
 {
-	const struct uma_tensor_view *d = &l->run->prog->op.t[UMA_SLOT_DST];
-	struct uma_row row;
+	struct uma_row row = line_element(l, scales);
+	__s64 zero;
+
+	uma_range_scale(l->run, r, scales, asymmetric);
+	if (uma_row_store_f32(l->run, &row, buf, (const float *)&r->scale))
+		return -1;
+	if (!asymmetric)
+		return 0;
+	zero = r->zero;
+	row = line_element(l, scales + 1);
+	return uma_row_store_s64(l->run, &row, buf, &zero);
+}
+
+/* A chunk's bytes, for the run @row of DST. */
+int uma_range_store(struct uma_run *run, struct uma_line_range *r, const struct uma_row *row,
+		    const float *x)
+{
+	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];
 	__s64 lo, hi;
 	__u32 i;
 
-	if (!kept && uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
-		return -1;
 	uma_dtype_limits(d->dtype, &lo, &hi);
-	l->run->k->quant(s->ints, s->x, &s->zero, 0, (const float *)&s->scale, 0, (__s32)lo,
-			 (__s32)hi, l->n);
-	for (i = 0; i < l->n; i++)
-		s->bytes[i] = (__u8)s->ints[i];
-	row = uma_line_row(l, UMA_SLOT_DST);
-	return uma_scatter(l->run, UMA_SLOT_DST, d, row.off, row.stride, row.n, s->bytes);
+	run->k->quant(r->ints, x, &r->zero, 0, (const float *)&r->scale, 0, (__s32)lo,
+		      (__s32)hi, row->n);
+	for (i = 0; i < row->n; i++)
+		r->bytes[i] = (__u8)r->ints[i];
+	return uma_scatter(run, UMA_SLOT_DST, d, row->off, row->stride, row->n, r->bytes);
 }
+
+/* Scales or zero points: one for each line. */
+static int match_table(const struct uma_op *op, __u32 slot, __u32 dtype,
+		       struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *t = &op->t[slot];
+	__u32 d;
+
+	for (d = 0; d < a->rank; d++)
+		if (t->dims[d] != (op->u.lines.axes >> d & 1 ? 1 : a->dims[d]))
+			return uma_set_fault(fault, UMA_FAULT_DIMS, slot, "dims");
+	if (t->dtype != dtype)
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, slot, "dtype");
+	if (t->quant)
+		return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "quant");
+	return 0;
+}
+
+/* DST gets bytes, and the tables are as they should be; A fits DST. */
+int uma_range_match(const struct uma_op *op, __u32 scales, int asymmetric,
+		    struct uma_fault_info *fault)
+{
+	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+
+	if (!uma_is_int8(dst->dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
+	if (dst->quant)
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
+	if (match_table(op, scales, UMA_DTYPE_F32, fault))
+		return -1;
+	if (asymmetric && match_table(op, scales + 1, UMA_DTYPE_S32, fault))
+		return -1;
+	/* A line without elements has no scale. */
+	if (uma_tensor_empty(dst) && !uma_tensor_empty(&op->t[scales]))
+		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_A, "dims");
+	return 0;
+}
+
+/* --- the operation ------------------------------------------------------------ */
 
 static int dynquant_unit(struct uma_line *l)
 {
@@ -140,9 +191,14 @@ static int dynquant_unit(struct uma_line *l)
 	int first = !chunk, last = chunk + 1 == chunks;
 
 	uma_line_chunk(l, chunk);
-	if (l->unit < chunks)
-		return dynquant_range(l, s, first, last);
-	return dynquant_store(l, s, first && last);
+	if (l->unit < chunks || !(first && last))
+		if (uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
+			return -1;
+	if (l->unit >= chunks)
+		return uma_line_store_range(l, &s->range, s->x);
+	uma_range_add(&s->range, s->x, l->n, first);
+	return last ? uma_range_close(l, &s->range, UMA_SLOT_AUX0,
+				      is_asymmetric(&l->run->prog->op), &s->buf) : 0;
 }
 
 static int dynquant_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
@@ -180,44 +236,14 @@ static __u32 dynquant_extra_slots(const struct uma_op *op)
 	return is_asymmetric(op) ? UMA_SLOT_BIT(AUX1) : 0;
 }
 
-/* Scales or zero points: one for each line. */
-static int match_table(const struct uma_op *op, __u32 slot, __u32 dtype,
-		       struct uma_fault_info *fault)
-{
-	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *t = &op->t[slot];
-	__u32 d;
-
-	for (d = 0; d < a->rank; d++)
-		if (t->dims[d] != (op->u.lines.axes >> d & 1 ? 1 : a->dims[d]))
-			return uma_set_fault(fault, UMA_FAULT_DIMS, slot, "dims");
-	if (t->dtype != dtype)
-		return uma_set_fault(fault, UMA_FAULT_DTYPE, slot, "dtype");
-	if (t->quant)
-		return uma_set_fault(fault, UMA_FAULT_QUANT, slot, "quant");
-	return 0;
-}
-
 static int dynquant_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
-	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *dst = &op->t[UMA_SLOT_DST];
-
 	if (uma_line_match(op, "params.axes", fault) ||
-	    uma_match_dims(op, UMA_SLOT_A, dst->rank, fault))
+	    uma_match_dims(op, UMA_SLOT_A, op->t[UMA_SLOT_DST].rank, fault))
 		return -1;
-	if (!uma_is_float(a->dtype))
+	if (!uma_is_float(op->t[UMA_SLOT_A].dtype))
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype");
-	if (!uma_is_int8(dst->dtype))
-		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
-	if (dst->quant)
-		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
-	if (match_table(op, UMA_SLOT_AUX0, UMA_DTYPE_F32, fault))
-		return -1;
-	if (is_asymmetric(op) && match_table(op, UMA_SLOT_AUX1, UMA_DTYPE_S32, fault))
-		return -1;
-	/* A line without elements has no scale. */
-	if (uma_tensor_empty(a) && !uma_tensor_empty(&op->t[UMA_SLOT_AUX0]))
-		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_A, "dims");
-	return 0;
+	return uma_range_match(op, UMA_SLOT_AUX0, is_asymmetric(op), fault);
 }
 
 const struct uma_op_class uma_op_dynquant = {

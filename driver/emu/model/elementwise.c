@@ -518,6 +518,7 @@ const struct uma_op_class uma_op_copy = {
 	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A),
 	.outputs = UMA_SLOT_BIT(DST),
 	.in_place = UMA_SLOT_BIT(A),
+	.blocks = UMA_SLOT_BIT(A),
 	.flags = UMA_CLASS_SAME_RANK,
 	.match = uma_elementwise_match,
 	.prepare = ew_prepare,

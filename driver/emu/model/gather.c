@@ -399,6 +399,7 @@ const struct uma_op_class uma_op_gather = {
 	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B),
 	.outputs = UMA_SLOT_BIT(DST),
 	.fixed = UMA_SLOT_BIT(B),
+	.blocks = UMA_SLOT_BIT(A),
 	.decode = gather_decode,
 	.match = gather_match,
 	.funcs = gather_funcs,

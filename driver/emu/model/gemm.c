@@ -54,6 +54,9 @@ static void plan_tiles(struct uma_program *prog, struct uma_gemm_plan *p)
 		p->erows = UMA_MIN(UMA_MAX(prog->step_work / (p->nt * EPILOGUE_COST), 1u),
 				   UMA_GEMM_MT);
 	}
+	/* What is rounded together is in one step. */
+	if (prog->op.a_group)
+		p->kc = UMA_MAX(p->kc / prog->op.a_group, 1u) * prog->op.a_group;
 	p->mtiles = (__u32)uma_divup(p->m, p->mt);
 	p->ntiles = (__u32)uma_divup(p->n, p->nt);
 	p->ksteps = (__u32)uma_divup(p->k, p->kc);
@@ -66,10 +69,10 @@ static int gemm_prepare(struct uma_run *run, struct uma_program *prog)
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
 	struct uma_gemm_plan *p = plan_of(prog);
+	__u32 i, blocks;
 	__u64 tiles;
-	__u32 i;
 
-	if (b->layout != UMA_LAYOUT_STRIDED &&
+	if (b->layout != UMA_LAYOUT_STRIDED && !op->headless &&
 	    uma_packed_header_check(run, UMA_SLOT_B, &prog->engine->caps[prog->row]))
 		return -1;
 	if (uma_tensor_empty(d))
@@ -79,7 +82,7 @@ static int gemm_prepare(struct uma_run *run, struct uma_program *prog)
 		.n = d->dims[d->rank - 1],
 		.k = a->dims[a->rank - 1],
 		.batches = 1,
-		.integer = uma_is_int8(a->dtype),
+		.integer = (__u8)uma_gemm_integer(op),
 		.exact = (__u8)uma_op_exact(op),
 	};
 	for (i = 0; i + 2 < d->rank; i++)
@@ -89,8 +92,9 @@ static int gemm_prepare(struct uma_run *run, struct uma_program *prog)
 	p->plain = !p->integer && is_plain(op);
 	plan_tiles(prog, p);
 
+	blocks = op->experts ? uma_experts_blocks(op, p->mtiles) : p->mtiles;
 	/* The elements of DST are distinct, so there are less than 2^50. */
-	if (__builtin_mul_overflow(p->batches, (__u64)p->mtiles * p->ntiles, &tiles) ||
+	if (__builtin_mul_overflow(p->batches, (__u64)blocks * p->ntiles, &tiles) ||
 	    tiles > 0xffffffffu)
 		return uma_set_fault(run->fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST,
 				     "dims");
@@ -391,11 +395,21 @@ static int run_block(struct uma_gemm_ctx *c)
 static int gemm_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 {
 	const struct uma_gemm_plan *p = (const void *)run->prog->priv;
+	const struct uma_gemm_scratch *scratch = (const void *)run->scratch;
+	struct uma_run one = *run;
 	__u32 s = *step, from;
 	struct uma_gemm_ctx c;
+	int r;
 
 	(void)phase;
-	open_tile(&c, run, tile);
+	if (run->prog->op.experts) {
+		r = s ? 1 : uma_experts_open(run, tile / p->ntiles, tile % p->ntiles);
+		if (r <= 0)
+			return r;
+		one.prog = &scratch->prog;
+		tile = scratch->tile;
+	}
+	open_tile(&c, &one, tile);
 	if (p->unbounded)
 		return run_block(&c);
 	if (!s)
@@ -422,17 +436,27 @@ static int gemm_decode(const void *params, struct uma_op *op, __u32 *used,
 {
 	const struct uma_gemm_params *p = params;
 
-	(void)fault;
 	op->alpha = uma_le32(p->alpha);
 	op->beta = uma_le32(p->beta);
-	*used = 8;
+	op->a_group = uma_le32(p->a_group);
+	*used = 16;
+	if (uma_le32(p->flags) & ~UMA_GEMM_FLAGS_MASK)
+		return uma_set_fault(fault, UMA_FAULT_FLAGS, UMA_FAULT_NO_SLOT, "params.flags");
+	op->experts = uma_le32(p->flags) & UMA_GEMM_EXPERTS;
 	return 0;
 }
 
 /* Beta of either zero: C is not read. */
 static __u32 gemm_extra_slots(const struct uma_op *op)
 {
-	return op->beta & 0x7fffffffu ? UMA_SLOT_BIT(C) : 0;
+	return (op->beta & 0x7fffffffu ? UMA_SLOT_BIT(C) : 0) |
+	       (op->experts ? UMA_SLOT_BIT(AUX0) : 0);
+}
+
+static __u32 gemm_funcs(const struct uma_op *op)
+{
+	return (op->a_group ? UMA_GEMM_CAP_A_GROUP : 0) |
+	       (op->experts ? UMA_GEMM_CAP_EXPERTS : 0);
 }
 
 static __u64 gemm_k(const struct uma_op *op)
@@ -446,11 +470,15 @@ const struct uma_op_class uma_op_gemm = {
 	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A) | UMA_SLOT_BIT(B),
 	.outputs = UMA_SLOT_BIT(DST),
 	.in_place = UMA_SLOT_BIT(C) | UMA_SLOT_BIT(RESIDUAL),
+	.fixed = UMA_SLOT_BIT(AUX0),
 	.packable = UMA_SLOT_BIT(B),
+	.blocks = UMA_SLOT_BIT(B),
 	.epilogue = UMA_EPI_MASK,
-	.flags = UMA_CLASS_ACT | UMA_CLASS_SAME_RANK,
+	.flags = UMA_CLASS_ACT,
 	.decode = gemm_decode,
 	.extra_slots = gemm_extra_slots,
+	.funcs = gemm_funcs,
+	.func_field = "params.a_group",
 	.match = uma_gemm_match,
 	.k = gemm_k,
 	.prepare = gemm_prepare,

@@ -6,6 +6,9 @@
  */
 #include "uma_internal.h"
 
+#define F32_ONE		0x3f800000u
+#define F32_SIGN	0x80000000u
+
 __s64 uma_gemm_offset(const struct uma_gemm_ctx *c, __u32 slot, __u32 row,
 		      __u32 col)
 {
@@ -40,36 +43,79 @@ const float *uma_block_in_place(struct uma_run *run, const struct uma_tensor_vie
 	return p ? p - lo : 0;
 }
 
+/*
+ * What DYNQUANT makes of @n numbers, times its scale. The largest magnitude is that of the
+ * largest bits, those of a NaN above all.
+ */
+static void round_to_bytes(struct uma_gemm_ctx *c, float *x, __u32 n)
+{
+	static const __u32 f32_127 = 0x42fe0000u;
+	const struct uma_kernels *k = c->run->k;
+	const __s32 zero = 0;
+	__u32 scale = 0, bits, i;
+
+	for (i = 0; i < n; i++) {
+		__builtin_memcpy(&bits, x + i, 4);
+		scale = UMA_MAX(scale, bits & ~F32_SIGN);
+	}
+	k->binary[UMA_BINARY_DIV]((float *)&scale, (const float *)&scale,
+				  (const float *)&f32_127, 1);
+	if (!scale)
+		scale = F32_ONE;
+	k->quant(c->s->buf.ints, x, &zero, 0, (const float *)&scale, 0, -128, 127, n);
+	k->dequant(x, c->s->buf.ints, &zero, 0, (const float *)&scale, 0, n);
+}
+
 static int load_a_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 		      struct uma_gemm_block *g)
 {
 	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_A);
+	const __u32 group = c->run->prog->op.a_group;
 	__s64 sm = t->strides[t->rank - 2], sk = t->strides[t->rank - 1];
 	__s64 off = uma_gemm_offset(c, UMA_SLOT_A, c->m0, k0);
-	struct uma_row row = { .slot = UMA_SLOT_A, .off = off };
-	int along_k = magnitude(sk) <= magnitude(sm) || c->m == 1;
+	int along_k = magnitude(sk) <= magnitude(sm) || c->m == 1 || group;
 	__u32 count = along_k ? c->m : kc;
+	__u32 idx[UMA_MAX_RANK];
+	struct uma_row row = {
+		.slot = UMA_SLOT_A,
+		.idx = idx,
+		.axis = along_k ? t->rank - 1u : t->rank - 2u,
+	};
 	__u32 ld = along_k ? UMA_GEMM_LDA_K : UMA_GEMM_LDA_M;
 	float *dst = (float *)c->s->a;
 	__u32 i;
 
-	if (t->dtype == UMA_DTYPE_F32) {
+	if (t->dtype == UMA_DTYPE_F32 && !group) {
 		g->a = uma_block_in_place(c->run, t, off, c->m, sm, kc, sk);
 		g->a_ms = sm;
 		g->a_ks = sk;
 		if (g->a)
 			return 0;
 	}
-	row.n = along_k ? kc : c->m;
 	row.stride = along_k ? sk : sm;
-	for (i = 0; i < count; i++, dst += ld) {
-		const float *p = uma_row_f32(c->run, &row, &c->s->buf, dst);
+	__builtin_memcpy(idx, c->idx, sizeof(idx));
+	for (i = 0; i < count; i++, dst += ld, off += along_k ? sm : sk) {
+		__u32 done, all = along_k ? kc : c->m;
 
-		if (!p)
-			return -1;
-		if (p != dst)
-			__builtin_memcpy(dst, p, 4ul * row.n);
-		row.off += along_k ? sm : sk;
+		/* A run has whole groups, or is part of one. */
+		for (done = 0; done < all; done += row.n) {
+			const float *p;
+
+			row.n = all - done;
+			if (along_k && t->quant == UMA_QUANT_GROUP)
+				row.n = UMA_MIN(row.n, t->quant_group -
+						       (k0 + done) % t->quant_group);
+			row.off = off + (__s64)done * row.stride;
+			idx[t->rank - 2] = c->m0 + (along_k ? i : done);
+			idx[t->rank - 1] = k0 + (along_k ? done : i);
+			p = uma_row_f32(c->run, &row, &c->s->buf, dst + done);
+			if (!p)
+				return -1;
+			if (p != dst + done)
+				__builtin_memcpy(dst + done, p, 4ul * row.n);
+		}
+		for (done = 0; group && done < all; done += group)
+			round_to_bytes(c, dst + done, UMA_MIN(group, all - done));
 	}
 	g->a = c->s->a;
 	g->a_ms = along_k ? ld : 1;
@@ -129,7 +175,7 @@ int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 }
 
 /*
- * Scales and zero points of the block: a row of c->n for each group that the
+ * Scales and zero points, or minima, of the block: a row of c->n for each group that the
  * block touches, for the other schemes one row.
  */
 static int load_scales(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
@@ -190,8 +236,7 @@ static void convert_row(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
 	}
 	if (t->quant == UMA_QUANT_GROUP)
 		at = (k / t->quant_group - k0 / t->quant_group) * UMA_GEMM_NT;
-	kern->dequant(dst, ints, c->s->zero + at, 1,
-		      (const float *)c->s->scale + at, 1, n);
+	uma_dequant(kern, t, dst, ints, c->s->scale + at, c->s->zero + at, 1, n);
 }
 
 /* Column @col of the block, rows k0 .. k0 + kc, to binary32. */
@@ -215,8 +260,8 @@ static void convert_column(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
 		__u32 at = (k / group - k0 / group) * UMA_GEMM_NT + col;
 
 		run = UMA_MIN(kc - done, group - k % group);
-		kern->dequant(dst + done, ints + done, c->s->zero + at, 0,
-			      (const float *)c->s->scale + at, 0, run);
+		uma_dequant(kern, t, dst + done, ints + done, c->s->scale + at, c->s->zero + at, 0,
+			    run);
 	}
 }
 
@@ -227,6 +272,7 @@ static int copy_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc, __u32 from)
 	__s64 sk = t->strides[t->rank - 2], sn = t->strides[t->rank - 1];
 	__s64 off = uma_gemm_offset(c, UMA_SLOT_B, k0, c->n0 + from);
 	int along_n = magnitude(sn) <= magnitude(sk) || kc == 1;
+	int blocks = uma_is_block(t->dtype);
 	__u32 n = c->n - from;
 	__u32 padded = (__u32)uma_roundup(n, c->run->k->nr);
 	float *b = (float *)c->s->b;
@@ -234,18 +280,25 @@ static int copy_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc, __u32 from)
 
 	for (i = 0; i < (along_n ? kc : n); i++, off += along_n ? sk : sn) {
 		float *dst = along_n ? b + i * UMA_GEMM_LDB : (float *)c->s->buf.scale;
-		const void *p = uma_gather(c->run, UMA_SLOT_B, t, off,
-					   along_n ? sn : sk, along_n ? n : kc,
+		struct uma_row row = {
+			.slot = UMA_SLOT_B,
+			.off = off,
+			.stride = along_n ? sn : sk,
+			.n = along_n ? n : kc,
+		};
+		const void *p = blocks ? uma_row_blocks(c->run, &row, &c->s->buf, dst) :
+				uma_gather(c->run, UMA_SLOT_B, t, off, row.stride, row.n,
 					   c->s->buf.raw);
 
 		if (!p)
 			return -1;
 		if (along_n) {
-			convert_row(c, p, k0, k0 + i, n, dst);
+			if (!blocks)
+				convert_row(c, p, k0, k0 + i, n, dst);
 			continue;
 		}
 		/* Bits, not numbers: this file stays free of floating point. */
-		if (t->dtype != UMA_DTYPE_F32) {
+		if (t->dtype != UMA_DTYPE_F32 && !blocks) {
 			convert_column(c, p, k0, kc, from + i, dst);
 			p = dst;
 		}

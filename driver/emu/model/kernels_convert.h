@@ -168,6 +168,14 @@ static void dequant(float *dst, const __s32 *src, const __s32 *zero,
 	}
 }
 
+static void add(float *x, const float *y, __u32 step, __u32 n)
+{
+	__u32 i;
+
+	for (i = 0; i < n; i++)
+		x[i] += y[i * step];
+}
+
 /*
  * The clamp before the conversion keeps the number within 64 bits; it cannot
  * change the result, which saturates far below.

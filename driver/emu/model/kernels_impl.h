@@ -136,6 +136,7 @@ UMA_INLINE vf vrint(vf x)
 } while (0)
 
 #include "kernels_convert.h"
+#include "kernels_blocks.h"
 #include "kernels_math.h"
 #include "kernels_f64.h"
 #include "kernels_lines.h"
@@ -159,6 +160,11 @@ static const struct uma_kernels kernels = {
 		[UMA_DTYPE_S32] = s32_to_f32,
 		[UMA_DTYPE_S8] = s8_to_f32,
 		[UMA_DTYPE_U8] = u8_to_f32,
+		[UMA_DTYPE_Q8_0] = q8_0_to_f32,
+		[UMA_DTYPE_Q4_0] = q4_0_to_f32,
+		[UMA_DTYPE_Q4_1] = q4_1_to_f32,
+		[UMA_DTYPE_Q4_K] = q4_k_to_f32,
+		[UMA_DTYPE_Q6_K] = q6_k_to_f32,
 	},
 	.from_f32 = {
 		[UMA_DTYPE_F32] = f32_from_f32,
@@ -166,6 +172,7 @@ static const struct uma_kernels kernels = {
 		[UMA_DTYPE_BF16] = bf16_from_f32,
 	},
 	.dequant = dequant,
+	.add = add,
 	.quant = quant,
 	.s64_to_f32 = s64_to_f32,
 	.fill = fill,

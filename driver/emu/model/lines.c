@@ -277,8 +277,9 @@ const __s32 *uma_line_ints(struct uma_line *l, __u32 slot, struct uma_rowbuf *bu
 	return uma_row_s32(l->run, &row, buf);
 }
 
-static int combine(struct uma_line *l, __u32 slot, __u32 func, struct uma_rowbuf *buf,
-		   float *x, float *tmp)
+/* x = x op an operand's values of the chunk. */
+int uma_line_combine(struct uma_line *l, __u32 slot, __u32 func, struct uma_rowbuf *buf,
+		     float *x, float *tmp)
 {
 	struct uma_row row = uma_line_row(l, slot);
 	const float *v = uma_row_f32(l->run, &row, buf, tmp);
@@ -289,25 +290,33 @@ static int combine(struct uma_line *l, __u32 slot, __u32 func, struct uma_rowbuf
 	return 0;
 }
 
-/* What &struct uma_epilogue says, and the store. */
-int uma_line_epilogue(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp)
+/* What &struct uma_epilogue says. */
+int uma_line_finish(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp)
 {
 	const struct uma_op *op = &l->run->prog->op;
-	struct uma_row row = uma_line_row(l, UMA_SLOT_DST);
 
 	if ((op->epi_flags & UMA_EPI_SCALE) &&
-	    combine(l, UMA_SLOT_SCALE, UMA_BINARY_MUL, buf, x, tmp))
+	    uma_line_combine(l, UMA_SLOT_SCALE, UMA_BINARY_MUL, buf, x, tmp))
 		return -1;
 	if ((op->epi_flags & UMA_EPI_BIAS) &&
-	    combine(l, UMA_SLOT_BIAS, UMA_BINARY_ADD, buf, x, tmp))
+	    uma_line_combine(l, UMA_SLOT_BIAS, UMA_BINARY_ADD, buf, x, tmp))
 		return -1;
 	if ((op->epi_flags & UMA_EPI_RESIDUAL) &&
-	    combine(l, UMA_SLOT_RESIDUAL, UMA_BINARY_ADD, buf, x, tmp))
+	    uma_line_combine(l, UMA_SLOT_RESIDUAL, UMA_BINARY_ADD, buf, x, tmp))
 		return -1;
 	if (op->act)
 		l->run->k->act[op->act](x, op->p0, op->p1, l->n);
-	if ((op->epi_flags & UMA_EPI_RESIDUAL_POST) &&
-	    combine(l, UMA_SLOT_RESIDUAL, UMA_BINARY_ADD, buf, x, tmp))
+	if (op->epi_flags & UMA_EPI_RESIDUAL_POST)
+		return uma_line_combine(l, UMA_SLOT_RESIDUAL, UMA_BINARY_ADD, buf, x, tmp);
+	return 0;
+}
+
+/* That, and the store. */
+int uma_line_epilogue(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp)
+{
+	struct uma_row row = uma_line_row(l, UMA_SLOT_DST);
+
+	if (uma_line_finish(l, buf, x, tmp))
 		return -1;
 	return uma_row_store_f32(l->run, &row, buf, x);
 }

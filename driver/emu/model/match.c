@@ -72,10 +72,10 @@ int uma_match_product_types(const struct uma_op *op, struct uma_fault_info *faul
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
 	if (uma_is_float(a->dtype)) {
 		if (b->dtype != a->dtype && !uma_is_int8(b->dtype) &&
-		    !uma_is_int4(b->dtype))
+		    !uma_is_int4(b->dtype) && !uma_is_block(b->dtype))
 			return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
 	} else if (uma_is_int8(a->dtype)) {
-		if (!uma_is_int8(b->dtype) && !uma_is_int4(b->dtype))
+		if (!uma_is_int8(b->dtype) && !uma_is_int4(b->dtype) && !uma_is_block(b->dtype))
 			return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
 	} else {
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype");
@@ -93,23 +93,38 @@ static int match_gemm_quant(const struct uma_op *op, struct uma_fault_info *faul
 	__u32 s;
 
 	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
-		if (s == UMA_SLOT_B || !uma_has(op, s))
+		if (s == UMA_SLOT_A || s == UMA_SLOT_B || !uma_has(op, s))
 			continue;
 		if (op->t[s].quant > UMA_QUANT_TENSOR)
 			return uma_set_fault(fault, UMA_FAULT_QUANT, s, "quant");
 	}
-	if (b->quant == UMA_QUANT_GROUP && !uma_is_float(a->dtype))
-		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "quant");
+	/* Channels are rows of A, groups run along K. */
+	if ((a->quant == UMA_QUANT_CHANNEL && a->quant_axis != a->rank - 2) ||
+	    (a->quant == UMA_QUANT_GROUP && a->quant_axis != a->rank - 1))
+		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_A, "quant_axis");
 	/* What is left out is the stored number 0. */
 	if (b->layout == UMA_LAYOUT_GEMM_B24 && b->zero)
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "zero");
-	if (b->layout == UMA_LAYOUT_GEMM_B24 && b->zero_addr)
+	if (b->layout == UMA_LAYOUT_GEMM_B24 && (b->zero_addr || b->min_addr))
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "zero_addr");
 	/* Channels are columns of B, groups run along K. */
 	if ((b->quant == UMA_QUANT_CHANNEL && b->quant_axis != b->rank - 1) ||
 	    (b->quant == UMA_QUANT_GROUP && b->quant_axis != b->rank - 2))
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "quant_axis");
 	return 0;
+}
+
+/*
+ * Is a product formed in integers? Not if scales differ along K, as those of blocks do, or
+ * from row to row: then it is one of numbers.
+ */
+int uma_gemm_integer(const struct uma_op *op)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
+
+	return uma_is_int8(a->dtype) && a->quant <= UMA_QUANT_TENSOR &&
+	       op->t[UMA_SLOT_B].quant != UMA_QUANT_GROUP &&
+	       !uma_is_block(op->t[UMA_SLOT_B].dtype);
 }
 
 /* An exact GEMM has no place for a number that is not an integer. */
@@ -130,6 +145,8 @@ int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault)
 		return uma_set_fault(fault, UMA_FAULT_EPILOGUE, UMA_FAULT_NO_SLOT,
 				     "epilogue.act");
 	for (s = UMA_SLOT_A; s <= UMA_SLOT_B; s++) {
+		if (uma_is_block(op->t[s].dtype))
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, s, "dtype");
 		if (op->t[s].quant > UMA_QUANT_TENSOR)
 			return uma_set_fault(fault, UMA_FAULT_QUANT, s, "quant");
 		if (op->t[s].quant == UMA_QUANT_TENSOR && op->t[s].scale != F32_ONE)
@@ -138,6 +155,21 @@ int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault)
 	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
 		if (uma_has(op, s) && !unquantised_s32(&op->t[s]))
 			return uma_set_fault(fault, UMA_FAULT_DTYPE, s, "dtype");
+	return 0;
+}
+
+/* Only floating-point numbers are rounded to bytes, and only where they meet integers. */
+static int match_a_group(const struct uma_op *op, struct uma_fault_info *fault)
+{
+	__u32 group = op->a_group;
+
+	if (group < 16 || group > UMA_GEMM_A_GROUP_MAX || (group & (group - 1)))
+		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
+				     "params.a_group");
+	if (!uma_is_float(op->t[UMA_SLOT_A].dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_A, "dtype");
+	if (uma_is_float(op->t[UMA_SLOT_B].dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
 	return 0;
 }
 
@@ -151,17 +183,26 @@ int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault)
 
 	if (r < 2)
 		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
+	for (s = UMA_SLOT_A; s <= UMA_SLOT_RESIDUAL; s++)
+		if (uma_has(op, s) && op->t[s].rank != r)
+			return uma_set_fault(fault, UMA_FAULT_RANK, s, "rank");
+	if (op->experts && uma_experts_match(op, fault))
+		return -1;
 	if (uma_match_product_types(op, fault))
 		return -1;
 	if (uma_match_dims(op, UMA_SLOT_A, r - 1, fault) ||
-	    uma_match_dims(op, UMA_SLOT_B, r - 2, fault))
+	    (!op->experts && uma_match_dims(op, UMA_SLOT_B, r - 2, fault)))
 		return -1;
 	if (b->dims[r - 2] != a->dims[r - 1] || b->dims[r - 1] != dst->dims[r - 1])
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
-	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++)
+	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++) {
+		/* Those may be each matrix's own, which has been looked at. */
+		if (op->experts && (s == UMA_SLOT_BIAS || s == UMA_SLOT_SCALE))
+			continue;
 		if (uma_has(op, s) && uma_match_dims(op, s, r, fault))
 			return -1;
-	if (match_gemm_quant(op, fault))
+	}
+	if (match_gemm_quant(op, fault) || (op->a_group && match_a_group(op, fault)))
 		return -1;
 	return uma_op_exact(op) ? uma_match_exact(op, fault) : 0;
 }
@@ -247,14 +288,25 @@ int uma_op_match(const struct uma_op *op, struct uma_fault_info *fault)
 	const struct uma_op_class *class = uma_op_class(op->opcode);
 	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
 	__u32 s;
+	int bad;
 
 	for (s = 0; s < UMA_TASK_SLOTS; s++) {
 		if (!uma_has(op, s))
 			continue;
+		if (uma_is_block(op->t[s].dtype) && !(class->blocks >> s & 1))
+			return uma_set_fault(fault, UMA_FAULT_DTYPE, s, "dtype");
 		if ((class->flags & UMA_CLASS_SAME_RANK) && op->t[s].rank != dst->rank)
 			return uma_set_fault(fault, UMA_FAULT_RANK, s, "rank");
 		if (op->t[s].layout != UMA_LAYOUT_STRIDED && !((class->packable >> s) & 1))
 			return uma_set_fault(fault, UMA_FAULT_LAYOUT, s, "layout");
+		if (!uma_is_block(op->t[s].dtype))
+			continue;
+		if (op->t[s].layout != UMA_LAYOUT_STRIDED)
+			return uma_set_fault(fault, UMA_FAULT_LAYOUT, s, "layout");
+		bad = uma_blocks_check(&op->t[s]);
+		if (bad)
+			return uma_set_fault(fault, (__u32)bad, s,
+					     bad == UMA_FAULT_DIMS ? "dims" : "strides");
 	}
 	return class->match(op, fault);
 }
@@ -288,7 +340,8 @@ static int check_apart(const struct uma_op *op, __u32 out, __u32 s, int in_place
 	end = t->scale_addr + entries * (uma_dtype_bits(t->scale_dtype) / 8);
 	if (ranges_meet(lo, hi, t->scale_addr, end))
 		return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "scale_addr");
-	if (t->zero_addr && ranges_meet(lo, hi, t->zero_addr, t->zero_addr + entries * 4))
+	if ((t->zero_addr && ranges_meet(lo, hi, t->zero_addr, t->zero_addr + entries * 4)) ||
+	    (t->min_addr && ranges_meet(lo, hi, t->min_addr, t->min_addr + end - t->scale_addr)))
 		return uma_set_fault(fault, UMA_FAULT_OVERLAP, s, "zero_addr");
 	return 0;
 }
@@ -310,7 +363,7 @@ static int check_output(const struct uma_op *op, __u32 out, struct uma_fault_inf
 		    check_apart(op, out, s, out == UMA_SLOT_DST && (class->in_place >> s & 1),
 				fault))
 			return -1;
-	end = op->shape_addr + UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
+	end = op->shape_addr + uma_shape_size(op);
 	if ((op->flags & UMA_TASK_DYNAMIC) && ranges_meet(lo, hi, op->shape_addr, end))
 		return uma_set_fault(fault, UMA_FAULT_OVERLAP, UMA_FAULT_NO_SLOT,
 				     "shape_addr");

@@ -21,10 +21,12 @@ MODEL_OBJS := $(addprefix $(model-dir)/,\
 	scan.o \
 	topk.o \
 	dynquant.o \
+	kv_write.o \
 	packed.o \
 	packed24.o \
 	pack.o \
 	gemm_load.o \
+	gemm_experts.o \
 	gemm.o \
 	elementwise.o \
 	walk.o \
@@ -69,6 +71,7 @@ model-tests := \
 	test_pack \
 	test_lines \
 	test_sparse test_dynquant \
+	test_kv_write \
 	test_attention \
 	test_fuzz \
 

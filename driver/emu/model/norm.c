@@ -4,7 +4,8 @@
  * given; then the epilogue, whose scale and bias are gamma and beta.
  *
  * Mean and variance are formed one after the other, the variance from the
- * differences, so that a large mean takes nothing from it.
+ * differences, so that a large mean takes nothing from it. With an addend the
+ * sums are formed anew in each pass, and kept, if they are wanted, in the first.
  */
 #include "uma_lines.h"
 
@@ -17,15 +18,45 @@ struct norm_scratch {
 	double p[3];
 	float x[UMA_ROW_MAX];
 	float y[UMA_ROW_MAX];
+	struct uma_line_range range;
 	struct uma_rowbuf buf;
 };
 
 _Static_assert(sizeof(struct norm_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 
-/* Passes over a line: mean, deviation, results. */
-static __u32 passes(__u32 func)
+static int has_flag(const struct uma_op *op, __u32 flag)
 {
-	return func == UMA_NORM_LAYER ? 3 : func == UMA_NORM_RMS ? 2 : 1;
+	return !!(op->u.lines.flags & flag);
+}
+
+/* Passes over a line before its results are known: mean, deviation. */
+static __u32 passes_before(__u32 func)
+{
+	return func == UMA_NORM_LAYER ? 2 : func == UMA_NORM_RMS ? 1 : 0;
+}
+
+/* All passes: with a scale of their own results are stored after they have been seen. */
+static __u32 passes(const struct uma_op *op)
+{
+	return passes_before(op->func) + 1 + (__u32)has_flag(op, UMA_NORM_DYNQUANT);
+}
+
+/* What is normalised. */
+static int norm_load(struct uma_line *l, struct norm_scratch *s)
+{
+	const struct uma_op *op = &l->run->prog->op;
+	struct uma_row row;
+
+	if (uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
+		return -1;
+	if (!l->n || !has_flag(op, UMA_NORM_ADD))
+		return 0;
+	if (uma_line_combine(l, UMA_SLOT_C, UMA_BINARY_ADD, &s->buf, s->x, s->y))
+		return -1;
+	if (l->unit >= l->lines->chunks || !has_flag(op, UMA_NORM_SUM))
+		return 0;
+	row = uma_line_row(l, UMA_SLOT_AUX2);
+	return uma_row_store_f32(l->run, &row, &s->buf, s->x);
 }
 
 /* A chunk's part in a sum; what the sum stands for into @v after the last. */
@@ -38,7 +69,7 @@ static int norm_sum(struct uma_line *l, struct norm_scratch *s, int first, int l
 	if (first)
 		__builtin_memset(s->lanes, 0, sizeof(s->lanes));
 	/* The chunk of a line that is one stays. */
-	if (!(first && last && l->unit) && uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
+	if (!(first && last && l->unit) && norm_load(l, s))
 		return -1;
 	k->sum(s->lanes, sum, s->x, &s->p[0], l->n);
 	if (last)
@@ -66,6 +97,39 @@ static int norm_given(struct uma_line *l, struct norm_scratch *s)
 	return uma_line_epilogue(l, &s->buf, s->x, s->y);
 }
 
+/* Results, once or, for those whose scale they say themselves, twice. */
+static int norm_results(struct uma_line *l, struct norm_scratch *s, int first, int last, int again)
+{
+	const struct uma_op *op = &l->run->prog->op;
+	struct uma_row row;
+
+	if (!(first && last)) {
+		if (norm_load(l, s))
+			return -1;
+	}
+	/* Those of a line that is one chunk stay, too. */
+	if (!(first && last && again)) {
+		l->run->k->affine(s->x, s->p, l->n);
+		if (l->n && uma_line_finish(l, &s->buf, s->x, s->y))
+			return -1;
+	}
+	if (again)
+		return uma_line_store_range(l, &s->range, s->x);
+	/* The view of an operand that is not there says nothing: it is not looked at. */
+	if (has_flag(op, UMA_NORM_SECOND) && !has_flag(op, UMA_NORM_SUM)) {
+		row = uma_line_row(l, UMA_SLOT_AUX2);
+		if (uma_row_store_f32(l->run, &row, &s->buf, s->x))
+			return -1;
+	}
+	if (!has_flag(op, UMA_NORM_DYNQUANT)) {
+		row = uma_line_row(l, UMA_SLOT_DST);
+		return uma_row_store_f32(l->run, &row, &s->buf, s->x);
+	}
+	uma_range_add(&s->range, s->x, l->n, first);
+	return last ? uma_range_close(l, &s->range, UMA_SLOT_AUX3,
+				      has_flag(op, UMA_NORM_ASYMMETRIC), &s->buf) : 0;
+}
+
 static int norm_unit(struct uma_line *l)
 {
 	struct norm_scratch *s = (struct norm_scratch *)l->run->scratch;
@@ -82,12 +146,9 @@ static int norm_unit(struct uma_line *l)
 		__builtin_memset(s->p, 0, sizeof(s->p));
 	if (func == UMA_NORM_LAYER && pass == 0)
 		return norm_sum(l, s, first, last, UMA_SUM_PLAIN, UMA_FOLD_MEAN, &s->p[0]);
-	if (pass + 1 < passes(func))
+	if (pass < passes_before(func))
 		return norm_sum(l, s, first, last, UMA_SUM_SQUARE, UMA_FOLD_RSTD, &s->p[2]);
-	if (!(first && last) && uma_line_load(l, UMA_SLOT_A, &s->buf, s->x))
-		return -1;
-	l->run->k->affine(s->x, s->p, l->n);
-	return uma_line_epilogue(l, &s->buf, s->x, s->y);
+	return norm_results(l, s, first, last, pass > passes_before(func));
 }
 
 static int norm_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
@@ -101,8 +162,8 @@ static int norm_prepare(struct uma_run *run, struct uma_program *prog)
 	const struct uma_lines *l = (const void *)prog->priv;
 
 	(void)run;
-	uma_lines_prepare(prog, ~0u, COST);
-	uma_lines_units(prog, passes(prog->op.func) * l->chunks);
+	uma_lines_prepare(prog, ~(UMA_SLOT_BIT(AUX3) | UMA_SLOT_BIT(AUX4)), COST);
+	uma_lines_units(prog, passes(&prog->op) * l->chunks);
 	return 0;
 }
 
@@ -114,7 +175,8 @@ static int norm_decode(const void *params, struct uma_op *op, __u32 *used,
 	op->func = uma_le32(p->func);
 	op->u.lines.axes = uma_le32(p->axes);
 	op->u.lines.eps = uma_le32(p->eps);
-	*used = 12;
+	op->u.lines.flags = uma_le32(p->flags);
+	*used = 16;
 	if (op->func >= UMA_NORM_COUNT)
 		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
 				     "params.func");
@@ -122,12 +184,23 @@ static int norm_decode(const void *params, struct uma_op *op, __u32 *used,
 	if (op->u.lines.eps >= UMA_F32_INF)
 		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
 				     "params.eps");
+	if ((op->u.lines.flags & ~UMA_NORM_FLAGS_MASK) ||
+	    (op->func == UMA_NORM_GIVEN && op->u.lines.flags) ||
+	    (has_flag(op, UMA_NORM_SUM) &&
+	     !(has_flag(op, UMA_NORM_ADD) && has_flag(op, UMA_NORM_SECOND))) ||
+	    (has_flag(op, UMA_NORM_ASYMMETRIC) && !has_flag(op, UMA_NORM_DYNQUANT)))
+		return uma_set_fault(fault, UMA_FAULT_FLAGS, UMA_FAULT_NO_SLOT,
+				     "params.flags");
 	return 0;
 }
 
 static __u32 norm_extra_slots(const struct uma_op *op)
 {
-	return op->func == UMA_NORM_GIVEN ? UMA_SLOT_BIT(AUX0) | UMA_SLOT_BIT(AUX1) : 0;
+	return (op->func == UMA_NORM_GIVEN ? UMA_SLOT_BIT(AUX0) | UMA_SLOT_BIT(AUX1) : 0) |
+	       (has_flag(op, UMA_NORM_ADD) ? UMA_SLOT_BIT(C) : 0) |
+	       (has_flag(op, UMA_NORM_SECOND) ? UMA_SLOT_BIT(AUX2) : 0) |
+	       (has_flag(op, UMA_NORM_DYNQUANT) ? UMA_SLOT_BIT(AUX3) : 0) |
+	       (has_flag(op, UMA_NORM_ASYMMETRIC) ? UMA_SLOT_BIT(AUX4) : 0);
 }
 
 static int norm_match(const struct uma_op *op, struct uma_fault_info *fault)
@@ -136,21 +209,28 @@ static int norm_match(const struct uma_op *op, struct uma_fault_info *fault)
 
 	if (uma_line_match(op, "params.axes", fault))
 		return -1;
-	for (s = UMA_SLOT_A; s < UMA_TASK_SLOTS; s++)
+	for (s = UMA_SLOT_A; s < UMA_SLOT_AUX3; s++)
 		if (uma_has(op, s) &&
 		    uma_match_dims(op, s, op->t[UMA_SLOT_DST].rank, fault))
 			return -1;
-	return 0;
+	/* Two lines may be neighbours here as in DST. */
+	if (uma_has(op, UMA_SLOT_AUX2) && uma_is_int4(op->t[UMA_SLOT_AUX2].dtype))
+		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_AUX2, "dtype");
+	if (!has_flag(op, UMA_NORM_DYNQUANT))
+		return 0;
+	return uma_range_match(op, UMA_SLOT_AUX3, has_flag(op, UMA_NORM_ASYMMETRIC), fault);
 }
 
 static __u32 norm_funcs(const struct uma_op *op)
 {
-	return 1u << op->func;
+	return 1u << op->func | UMA_NORM_CAP_FLAGS(op->u.lines.flags);
 }
 
 const struct uma_op_class uma_op_norm = {
 	.slots = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(A),
-	.outputs = UMA_SLOT_BIT(DST),
+	.outputs = UMA_SLOT_BIT(DST) | UMA_SLOT_BIT(AUX2) | UMA_SLOT_BIT(AUX3) |
+		   UMA_SLOT_BIT(AUX4),
+	.fixed = UMA_SLOT_BIT(AUX3) | UMA_SLOT_BIT(AUX4),
 	.in_place = UMA_SLOT_BIT(A) | UMA_SLOT_BIT(RESIDUAL),
 	.epilogue = UMA_EPI_MASK,
 	.flags = UMA_CLASS_ACT | UMA_CLASS_SAME_RANK,

@@ -32,6 +32,7 @@ static const struct uma_op_class *const classes[UMA_OP_COUNT] = {
 	[UMA_OP_REDUCE] = &uma_op_reduce,
 	[UMA_OP_TOPK] = &uma_op_topk,
 	[UMA_OP_DYNQUANT] = &uma_op_dynquant,
+	[UMA_OP_KV_WRITE] = &uma_op_kv_write,
 	[UMA_OP_SCAN] = &uma_op_scan,
 	[UMA_OP_COPY] = &uma_op_copy,
 	[UMA_OP_FILL] = &uma_op_fill,
@@ -58,15 +59,15 @@ const struct uma_op_class *uma_op_class(__u32 opcode)
 __u64 uma_op_work(const struct uma_op *op)
 {
 	const struct uma_op_class *class = uma_op_class(op->opcode);
-	const struct uma_tensor_view *dst = &op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *t = &op->t[class->sized_by];
 	__u64 work;
 	__u32 d;
 
 	if (!class->outputs)
 		return 0;
 	work = class->work ? class->work(op) : class->k ? class->k(op) : UMA_ELEMENT_WORK;
-	for (d = 0; d < dst->rank; d++)
-		if (__builtin_mul_overflow(work, (__u64)dst->dims[d], &work))
+	for (d = 0; d < t->rank; d++)
+		if (__builtin_mul_overflow(work, (__u64)t->dims[d], &work))
 			return ~0ULL;
 	return work;
 }

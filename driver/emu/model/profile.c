@@ -14,12 +14,15 @@
 #define T_FLOAT		(T(F32) | T(F16) | T(BF16))
 #define T_INT8		(T(S8) | T(U8))
 #define T_INT4		(T(S4) | T(U4))
+#define T_BLOCKS	(T(Q8_0) | T(Q4_0) | T(Q4_1) | T(Q4_K) | T(Q6_K))
 #define T_ALL		(T_FLOAT | T(S32) | T_INT8 | T_INT4)
 
 #define Q_N		(1u << UMA_QUANT_NONE)
 #define Q_T		(Q_N | 1u << UMA_QUANT_TENSOR)
 #define Q_TC		(Q_T | 1u << UMA_QUANT_CHANNEL)
 #define Q_TCG		(Q_TC | 1u << UMA_QUANT_GROUP)
+/* Also with a minimum of each group */
+#define Q_TCGM		(Q_TCG | 1u << UMA_QUANT_GROUP_MIN)
 #define Q(a, b, d, x)	((a) | (b) << 8 | (d) << 16 | (x) << 24)
 
 #define L_S		(1u << UMA_LAYOUT_STRIDED)
@@ -69,22 +72,27 @@
 #define REDUCE_ARGS	(RED(ARG_MAX) | RED(ARG_MIN))
 #define REDUCE_PE	(RED(SUM) | RED(MEAN) | RED(MAX) | RED(MIN) | RED(L1) | \
 			 RED(L2) | RED(SUM_SQUARE))
-#define NORM_ALL	((1u << UMA_NORM_COUNT) - 1)
+#define NORM_ALL	(((1u << UMA_NORM_COUNT) - 1) | \
+			 UMA_NORM_CAP_FLAGS(UMA_NORM_FLAGS_MASK))
 #define SOFTMAX_ALL	((1u << UMA_SOFTMAX_COUNT) - 1)
 
 #define DIM_BIG		(1u << 24)
-#define K_BIG		65536u
+/* What goes element by element, and sums and extremes of lines: as far as positions are s32 */
+#define DIM_MOST	0x7fffffffu
+/* Sums of bytes are exact. */
+#define K_BYTES		65536u
 /* Sums of floating-point numbers have no end but the patience of their error. */
-#define K_CONV		(1u << 24)
+#define K_FLOAT		(1u << 24)
 
 #define ROW_NOP {							\
 	.opcode = UMA_LE16(UMA_OP_NOP), .rank_max = UMA_MAX_RANK,	\
 	.layouts = L_S, .macs_per_cycle = UMA_LE32(1),			\
 }
 
-#define ROW_GEMM_OF(lay, a, b, d, quant, act, dim, k, al, bk, bn, macs) { \
+#define ROW_GEMM_FN(fn, lay, a, b, d, quant, act, dim, k, al, bk, bn, macs) { \
 	.opcode = UMA_LE16(UMA_OP_GEMM), .rank_max = UMA_MAX_RANK,	\
-	.layouts = lay, .a_dtypes = UMA_LE32(a),			\
+	.layouts = lay, .a_dtypes = UMA_LE32(a), \
+	.funcs = UMA_LE32(UMA_GEMM_CAP_EXPERTS | (fn)),			\
 	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(d),		\
 	.quants = UMA_LE32(quant), .epilogue = UMA_LE32(UMA_EPI_MASK),	\
 	.acts = UMA_LE32(act), .dim_max = UMA_LE32(dim),		\
@@ -92,6 +100,10 @@
 	.block_k = UMA_LE16(bk), .block_n = UMA_LE16(bn),		\
 	.macs_per_cycle = UMA_LE32(macs),				\
 }
+
+#define ROW_GEMM_OF(...)	ROW_GEMM_FN(0, __VA_ARGS__)
+/* A may be rounded to bytes. */
+#define ROW_GEMM_ROUND(...)	ROW_GEMM_FN(UMA_GEMM_CAP_A_GROUP, __VA_ARGS__)
 
 /* Softmax, norms, reductions, top-k and scans: a line is as long as a dimension may be. */
 #define ROW_LINES(op, a, d, fn, quant, epi, act, dim, al, rate) {	\
@@ -101,6 +113,15 @@
 	.quants = UMA_LE32(quant), .epilogue = UMA_LE32(epi),		\
 	.acts = UMA_LE32(act), .dim_max = UMA_LE32(dim),		\
 	.k_max = UMA_LE32(dim), .align = UMA_LE32(al),			\
+	.macs_per_cycle = UMA_LE32(rate),				\
+}
+
+#define ROW_KV_WRITE(a, d, fn, dim, al, rate) {				\
+	.opcode = UMA_LE16(UMA_OP_KV_WRITE), .rank_max = 4,		\
+	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
+	.d_dtypes = UMA_LE32(d), .funcs = UMA_LE32(fn),			\
+	.quants = UMA_LE32(Q(Q_N, 0, Q_N, 0)), .dim_max = UMA_LE32(dim), \
+	.k_max = UMA_LE32(UMA_ATTN_DIM_MAX), .align = UMA_LE32(al),	\
 	.macs_per_cycle = UMA_LE32(rate),				\
 }
 
@@ -165,7 +186,7 @@
 	.opcode = UMA_LE16(UMA_OP_ATTENTION), .rank_max = UMA_MAX_RANK, \
 	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
 	.b_dtypes = UMA_LE32(b), .d_dtypes = UMA_LE32(a),		\
-	.funcs = UMA_LE32(fn), .quants = UMA_LE32(Q(Q_N, quant, Q_N, Q_N)), \
+	.funcs = UMA_LE32(fn), .quants = UMA_LE32(Q(Q_T, quant, Q_T, Q_N)), \
 	.dim_max = UMA_LE32(dim), .k_max = UMA_LE32(head),		\
 	.align = UMA_LE32(al), .macs_per_cycle = UMA_LE32(macs),	\
 }
@@ -232,19 +253,19 @@
 /* GEMM of one float type, of bytes, and of float types with small weights. */
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
 	ROW_GEMM24(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
-		 DIM_BIG, K_BIG, 1, bk, bn, macs)
+		 DIM_BIG, K_FLOAT, 1, bk, bn, macs)
 
 /* Weights have been transformed, and are binary32. */
 #define ROW_WINO(a, fn, d, act, macs)					\
 	ROW_CONV(a, T(F32), d, fn, Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG,	\
-		 K_CONV, 1, macs)
+		 K_FLOAT, 1, macs)
 #define ROW_WINO_PACKED(bn, a, fn, d, act, macs)			\
 	ROW_CONV_PACKED(BK_F32, bn, a, T(F32), d, fn,			\
-			Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG, K_CONV, 1, macs)
+			Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG, K_FLOAT, 1, macs)
 /* Convolution of one float type. */
 #define CONV_FLOAT(t, bk, bn, macs)					\
 	ROW_CONV_PACKED(bk, bn, t, t, T_FLOAT | T_INT8, CONVS_SUMS,	\
-			Q(Q_N, Q_N, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_CONV, 1, macs)
+			Q(Q_N, Q_N, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_FLOAT, 1, macs)
 
 /* Everything: what a GPU does, and every engine of "full". */
 #define ROWS_EVERYTHING(bn, macs)					\
@@ -255,59 +276,68 @@
 		  Q(Q_TCG, 0, Q_TCG, Q_TC), UMA_EPI_MASK, ACTS_ALL,	\
 		  DIM_BIG, 1, 16),					\
 	ROW_LINES(REDUCE, T_ALL, T_FLOAT | T_INT8 | T(S32), REDUCE_ALL,	\
-		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 32),		\
+		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_MOST, 1, 32),		\
 	ROW_LINES(TOPK, T_ALL, T_FLOAT | T_INT8 | T(S32), 0,		\
 		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 4),		\
 	ROW_LINES(SCAN, T_ALL, T_FLOAT | T_INT8 | T(S32), 0,		\
 		  Q(Q_TCG, 0, Q_TCG, 0), 0, 0, DIM_BIG, 1, 16),		\
 	ROW_LINES(DYNQUANT, T_FLOAT, T_INT8, 0, Q(Q_N, 0, Q_N, 0), 0,	\
 		  0, DIM_BIG, 1, 32),					\
+	ROW_KV_WRITE(T_FLOAT, T_FLOAT | T_INT8, UMA_KV_WRITE_FLAGS_MASK, \
+		     DIM_BIG, 1, 32),					\
 	GEMM_FLOAT(T(F32), ACTS_ALL, BK_F32, bn, macs),			\
 	GEMM_FLOAT(T(F16), ACTS_ALL, BK_16, bn, macs),			\
 	GEMM_FLOAT(T(BF16), ACTS_ALL, BK_16, bn, macs),			\
 	ROW_GEMM24(T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32),		\
-		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+		 Q(Q_TCG, Q_TCGM, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BYTES, 1, \
 		 BK_8, bn, macs),					\
-	ROW_GEMM24(T_FLOAT, T_INT8, T_FLOAT | T_INT8,			\
-		 Q(Q_N, Q_TCG, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+	ROW_GEMM_ROUND(L_S | L_P | L_P24, T_FLOAT, T_INT8, T_FLOAT | T_INT8, \
+		 Q(Q_N, Q_TCGM, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_FLOAT, 1,	\
 		 BK_8, bn, macs),					\
-	ROW_GEMM24(T_FLOAT, T_INT4, T_FLOAT | T_INT8,			\
-		 Q(Q_N, Q_TCG, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+	ROW_GEMM_ROUND(L_S | L_P | L_P24, T_FLOAT, T_INT4, T_FLOAT | T_INT8, \
+		 Q(Q_N, Q_TCGM, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_FLOAT, 1,	\
 		 BK_4, bn, macs),					\
 	ROW_GEMM24(T_INT8, T_INT4, T_FLOAT | T_INT8 | T(S32),		\
-		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1,	\
+		 Q(Q_TCG, Q_TCGM, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BYTES, 1, \
 		 BK_4, bn, macs),					\
+	ROW_GEMM_ROUND(L_S, T_FLOAT, T_BLOCKS, T_FLOAT | T_INT8,	\
+		 Q(Q_N, Q_N, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_FLOAT, 1,	\
+		 0, 0, macs),						\
+	ROW_GEMM_OF(L_S, T_INT8, T_BLOCKS, T_FLOAT | T_INT8 | T(S32),	\
+		 Q(Q_TCG, Q_N, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BYTES, 1,	\
+		 0, 0, macs),						\
 	ROW_PACK24(T(F32), DIM_BIG, 1, BK_F32, bn, 32),			\
 	ROW_PACK24(T(F16) | T(BF16), DIM_BIG, 1, BK_16, bn, 32),		\
 	ROW_PACK24(T_INT8, DIM_BIG, 1, BK_8, bn, 32),			\
 	ROW_PACK24(T_INT4, DIM_BIG, 1, BK_4, bn, 32),			\
-	ROW_COPY(T_ALL, T_ALL, Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 64),	\
-	ROW_FILL(T_ALL, DIM_BIG, 1, 128),				\
+	ROW_COPY(T_ALL | T_BLOCKS, T_ALL, Q(Q_TCGM, 0, Q_TCG, 0),	\
+		 DIM_MOST, 1, 64),					\
+	ROW_FILL(T_ALL, DIM_MOST, 1, 128),				\
 	ROW_POOL(T_FLOAT | T_INT8, POOLS_ALL, DIM_BIG, 1, 64),		\
 	ROW_RESIZE(T_FLOAT | T(S32) | T_INT8, RESIZE(NEAREST), DIM_BIG, 1, 64), \
 	ROW_RESIZE(T_FLOAT | T_INT8, RESIZE(LINEAR) | RESIZE(CUBIC),	\
 		   DIM_BIG, 1, 32),					\
-	ROW_GATHER(T_ALL, T_ALL & ~T_INT4, GATHERS_ALL,			\
-		   Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 32),		\
+	ROW_GATHER(T_ALL | T_BLOCKS, T_ALL & ~T_INT4, GATHERS_ALL,	\
+		   Q(Q_TCGM, 0, Q_TCG, 0), DIM_MOST, 1, 32),		\
 	ROW_SCATTER(T_ALL, T_ALL & ~T_INT4, SCATTERS_ALL,		\
 		    Q(Q_TCG, 0, Q_TCG, Q_TCG), DIM_BIG, 1, 16),		\
 	ROW_ROTARY(T_FLOAT | T_INT8, T_FLOAT, UMA_ROTARY_MASK,		\
 		   Q(Q_T, Q_N, Q_T, 0), DIM_BIG, 1, 64),		\
 	ROW_UNARY(T_ALL, T_ALL, UNARIES_ALL, Q(Q_TCG, 0, Q_TCG, 0),	\
-		  DIM_BIG, 1, 32),					\
+		  DIM_MOST, 1, 32),					\
 	ROW_BINARY(T_ALL, T_ALL, BINARIES_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), \
-		   DIM_BIG, 1, 64),					\
-	ROW_SELECT(T_ALL, T_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), DIM_BIG, 1, 64),		\
-	ROW_ATTENTION(T_FLOAT, T_FLOAT | T_INT8 | T_INT4,		\
+		   DIM_MOST, 1, 64),					\
+	ROW_SELECT(T_ALL, T_ALL, Q(Q_TCG, Q_TCG, Q_TCG, 0), DIM_MOST, 1, 64),		\
+	ROW_ATTENTION(T_FLOAT | T_INT8, T_FLOAT | T_INT8 | T_INT4,	\
 		      UMA_ATTN_FLAGS_MASK, Q_TCG, DIM_BIG,		\
 		      UMA_ATTN_DIM_MAX, 1, macs),				\
 	CONV_FLOAT(T(F32), BK_F32, bn, macs),				\
 	CONV_FLOAT(T(F16), BK_16, bn, macs),				\
 	CONV_FLOAT(T(BF16), BK_16, bn, macs),				\
 	ROW_CONV_PACKED(BK_8, bn, T_INT8, T_INT8, T_FLOAT | T_INT8 | T(S32), \
-		 CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BIG, 1, macs), \
+		 CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_BYTES, 1, macs), \
 	ROW_CONV(T_FLOAT, T_INT8 | T_INT4, T_FLOAT | T_INT8,		\
-		 CONVS_SUMS, Q(Q_N, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_CONV, 1, macs), \
+		 CONVS_SUMS, Q(Q_N, Q_TC, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_FLOAT, 1, macs), \
 	ROW_WINO_PACKED(bn, T(F32), CONVS_32, T_FLOAT | T_INT8, ACTS_ALL, macs), \
 	ROW_WINO_PACKED(bn, T(F16) | T(BF16), CONVS_16, T_FLOAT | T_INT8, ACTS_ALL, macs)
 
@@ -323,41 +353,41 @@ static const struct uma_op_cap everything_16[] = { ROWS_EVERYTHING(16, 1024) };
 #define ROWS_MATRIX(f)							\
 	ROW_NOP,							\
 	ROW_GEMM(T(F32), T(F32), (f) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),	\
-		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_F32, 16, 256),	\
+		 ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, BK_F32, 16, 256),	\
 	ROW_GEMM(T(F16), T(F16), (f) | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),	\
-		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_16, 16, 512),	\
+		 ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, BK_16, 16, 512),	\
 	ROW_GEMM(T_INT8, T_INT8, (f) | T_INT8 | T(S32),			\
-		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BIG,	\
+		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BYTES,	\
 		 1, BK_8, 16, 1024),					\
 	ROW_GEMM((f), T_INT8, (f) | T_INT8, Q(Q_N, Q_TCG, Q_T, Q_T),	\
-		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_8, 16, 256),	\
+		 ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, BK_8, 16, 256),	\
 	ROW_GEMM((f), T_INT4, (f) | T_INT8, Q(Q_N, Q_TCG, Q_T, Q_T),	\
-		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_4, 16, 256),	\
+		 ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, BK_4, 16, 256),	\
 	ROW_GEMM(T_INT8, T_INT4, (f) | T_INT8 | T(S32),			\
-		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BIG,	\
+		 Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BYTES,	\
 		 1, BK_4, 16, 1024),					\
 	ROW_PACK(T(F32), DIM_BIG, 1, BK_F32, 16, 16),			\
 	ROW_PACK((f) & ~T(F32), DIM_BIG, 1, BK_16, 16, 16),		\
 	ROW_PACK(T_INT8, DIM_BIG, 1, BK_8, 16, 16),			\
 	ROW_PACK(T_INT4, DIM_BIG, 1, BK_4, 16, 16),			\
 	ROW_COPY((f) | T(S32) | T_INT8 | T_INT4, (f) | T(S32) | T_INT8 | T_INT4, \
-		 Q(Q_TCG, 0, Q_TCG, 0), DIM_BIG, 1, 16),		\
-	ROW_FILL(T_ALL, DIM_BIG, 1, 64),				\
+		 Q(Q_TCG, 0, Q_TCG, 0), DIM_MOST, 1, 16),		\
+	ROW_FILL(T_ALL, DIM_MOST, 1, 64),				\
 	ROW_CONV(T(F32), T(F32), (f) | T_INT8, CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T),	\
-		 ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 256),			\
+		 ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, 256),			\
 	ROW_CONV((f) & ~T(F32), (f) & ~T(F32), (f) | T_INT8,		\
-		 CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 512), \
+		 CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, 512), \
 	ROW_CONV(T_INT8, T_INT8, (f) | T_INT8 | T(S32),			\
-		 CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BIG, 1, 1024), \
+		 CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), ACTS_SIMPLE, DIM_BIG, K_BYTES, 1, 1024), \
 	ROW_CONV((f), T_INT8 | T_INT4, (f) | T_INT8, CONVS_SUMS, Q(Q_N, Q_TC, Q_T, Q_T), \
-		 ACTS_SIMPLE, DIM_BIG, K_CONV, 1, 256),			\
+		 ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, 256),			\
 	ROW_WINO(T(F32), CONVS_32, (f) | T_INT8, ACTS_SIMPLE, 256)
 
 static const struct uma_op_cap matrix_1[] = { ROWS_MATRIX(T(F32) | T(F16)) };
 static const struct uma_op_cap matrix_3[] = {
 	ROWS_MATRIX(T_FLOAT),
 	ROW_GEMM(T(BF16), T(BF16), T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T),
-		 ACTS_SIMPLE, DIM_BIG, K_BIG, 1, BK_16, 16, 512),
+		 ACTS_SIMPLE, DIM_BIG, K_FLOAT, 1, BK_16, 16, 512),
 };
 
 /*
@@ -402,8 +432,8 @@ static const struct uma_op_cap matrix_3[] = {
 		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64),		\
 	ROW_SELECT(T(F16) | T_INT8, T(F16) | T_INT8,			\
 		   Q(Q_TC, Q_TC, Q_TC, 0), dim, 64, 64),		\
-	ROW_ATTENTION(T(F16), T(F16) | T_INT8, ATTN_STATIC, Q_TC, dim,	\
-		      256, 64, macs),					\
+	ROW_ATTENTION(T(F16) | T_INT8, T(F16) | T_INT8, ATTN_STATIC,	\
+		      Q_TC, dim, 256, 64, macs),			\
 	ROW_CONV(T(F16), T(F16), T(F16) | T_INT8, CONVS_SUMS, Q(Q_N, Q_N, Q_T, Q_T), \
 		 ACTS_ALL, dim, 65536, 64, macs),			\
 	ROW_CONV(T_INT8, T_INT8, T(F16) | T_INT8, CONVS_SUMS, Q(Q_T, Q_TC, Q_T, Q_T), \
@@ -430,7 +460,7 @@ static const struct uma_op_cap neural_3[] = {
 	.cap_count = UMA_ARRAY_SIZE(table), .caps = table,		\
 }
 
-#define DYN	UMA_ENGINE_DYNAMIC_SHAPES
+#define DYN	(UMA_ENGINE_DYNAMIC_SHAPES | UMA_ENGINE_LENGTHS)
 
 static const struct uma_profile profiles[] = {
 	{

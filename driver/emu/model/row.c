@@ -94,7 +94,7 @@ static int table_entries(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_table_row - scales and zero points of a run of a channel- or
+ * uma_table_row - scales and zero points, or minima, of a run of a channel- or
  * group-quantised operand, into buf->scale and buf->zero
  */
 int uma_table_row(struct uma_run *run, const struct uma_row *row,
@@ -115,12 +115,39 @@ int uma_table_row(struct uma_run *run, const struct uma_row *row,
 	if (table_entries(run, row, t->scale_addr, t->scale_dtype, first, step,
 			  every, buf, buf->scale))
 		return -1;
+	if (t->min_addr)
+		return table_entries(run, row, t->min_addr, t->scale_dtype, first, step,
+				     every, buf, buf->zero);
 	if (!t->zero_addr) {
 		__builtin_memset(buf->zero, 0, 4ul * row->n);
 		return 0;
 	}
 	return table_entries(run, row, t->zero_addr, UMA_DTYPE_S32, first, step,
 			     every, buf, buf->zero);
+}
+
+/*
+ * uma_dequant - integers to values
+ * @k: kernels
+ * @t: operand
+ * @x: values; out
+ * @ints: as they are stored
+ * @scale: scales
+ * @second: zero points or minima, as uma_table_row() gives them
+ * @step: 1: those of each integer, 0: the same for all
+ * @n: number, at most UMA_ROW_MAX
+ */
+void uma_dequant(const struct uma_kernels *k, const struct uma_tensor_view *t, float *x,
+		 const __s32 *ints, const __u32 *scale, const __s32 *second, __u32 step, __u32 n)
+{
+	static const __s32 none;
+
+	if (!t->min_addr) {
+		k->dequant(x, ints, second, step, (const float *)scale, step, n);
+		return;
+	}
+	k->dequant(x, ints, &none, 0, (const float *)scale, step, n);
+	k->add(x, (const float *)second, step, n);
 }
 
 static void widen_s32(__s32 *dst, const void *raw, __u32 dtype, __u32 n)
@@ -184,6 +211,42 @@ const __s32 *uma_row_s32(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
+ * uma_row_blocks - the values of a run of an operand of blocks
+ * @run: where and how
+ * @row: run
+ * @buf: temporary memory; its scales and zero points are left alone
+ * @out: room for the values
+ *
+ * Return: @out; NULL with the fault set.
+ */
+const float *uma_row_blocks(struct uma_run *run, const struct uma_row *row,
+			    struct uma_rowbuf *buf, float *out)
+{
+	const struct uma_tensor_view *t = view_of(run, row);
+	struct uma_dtype_block b = uma_dtype_block(t->dtype);
+	__u32 size = 1u << b.shift, i, some;
+	float *x = (float *)buf->ints;
+	__s64 off = row->off, last = 0;
+	const void *p;
+
+	for (i = 0; i < row->n; i += some, off += row->stride * (__s64)some) {
+		__u32 first = (__u32)(__u64)off & (size - 1);
+
+		some = row->stride == 1 ? UMA_MIN(row->n - i, size - first) : 1;
+		if (!i || off >> b.shift != last) {
+			last = off >> b.shift;
+			p = uma_mem_in(run, row->slot, t->addr + (__u64)(last * (__s64)b.bytes),
+				       b.bytes, buf->raw);
+			if (!p)
+				return 0;
+			run->k->to_f32[t->dtype](x, p, size);
+		}
+		__builtin_memcpy(out + i, x + first, 4ul * some);
+	}
+	return out;
+}
+
+/*
  * uma_row_f32 - the values of a run
  * @run: where and how
  * @row: run
@@ -199,6 +262,8 @@ const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
 	__u32 tabled = t->quant == UMA_QUANT_CHANNEL || t->quant == UMA_QUANT_GROUP;
 	const void *raw;
 
+	if (uma_is_block(t->dtype))
+		return uma_row_blocks(run, row, buf, tmp);
 	/* The tables first: they use the same temporary memory. */
 	if (tabled && uma_table_row(run, row, buf))
 		return 0;
@@ -212,8 +277,7 @@ const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
 	}
 	widen_s32(buf->ints, raw, uma_wide_dtype(t->dtype), row->n);
 	if (tabled)
-		run->k->dequant(tmp, buf->ints, buf->zero, 1,
-				(const float *)buf->scale, 1, row->n);
+		uma_dequant(run->k, t, tmp, buf->ints, buf->scale, buf->zero, 1, row->n);
 	else
 		run->k->dequant(tmp, buf->ints, &t->zero, 0,
 				(const float *)&t->scale, 0, row->n);

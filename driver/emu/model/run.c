@@ -10,7 +10,7 @@
  * and overlap stay as they were checked; that the shapes fit each other is
  * checked again.
  */
-static int resolve_dims(struct uma_run *run, struct uma_op *op)
+static int resolve_table(struct uma_run *run, struct uma_op *op)
 {
 	__le32 tmp[UMA_TASK_SLOTS][UMA_MAX_RANK];
 	__u64 row_addr = op->shape_addr;
@@ -38,6 +38,41 @@ static int resolve_dims(struct uma_run *run, struct uma_op *op)
 			t->dims[d] = dim;
 		}
 	}
+	return 0;
+}
+
+/* One number for all of the dimensions that are marked. */
+static int resolve_length(struct uma_run *run, struct uma_op *op)
+{
+	const void *got;
+	__le32 length;
+	__u32 s, d, dim;
+
+	got = uma_mem_in(run, UMA_FAULT_NO_SLOT, op->shape_addr, sizeof(length), &length);
+	if (!got)
+		return -1;
+	/* Memory may change: it is read once. */
+	__builtin_memmove(&length, got, sizeof(length));
+	dim = uma_le32(length);
+	for (s = 0; s < UMA_TASK_SLOTS; s++) {
+		for (d = 0; d < UMA_MAX_RANK; d++) {
+			if (!(op->length_dims[s] >> d & 1))
+				continue;
+			if (dim > op->t[s].dims[d]) {
+				uma_set_fault(run->fault, UMA_FAULT_DIMS, s, "shape");
+				run->fault->addr = op->shape_addr;
+				return -1;
+			}
+			op->t[s].dims[d] = dim;
+		}
+	}
+	return 0;
+}
+
+static int resolve_dims(struct uma_run *run, struct uma_op *op)
+{
+	if (op->flags & UMA_TASK_LENGTH ? resolve_length(run, op) : resolve_table(run, op))
+		return -1;
 	return uma_op_match(op, run->fault);
 }
 

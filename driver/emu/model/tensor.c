@@ -7,21 +7,60 @@
  */
 #include "uma_internal.h"
 
-static const __u8 dtype_bits[UMA_DTYPE_COUNT] = {
-	[UMA_DTYPE_NONE] = 0,
-	[UMA_DTYPE_F32] = 32,
-	[UMA_DTYPE_F16] = 16,
-	[UMA_DTYPE_BF16] = 16,
-	[UMA_DTYPE_S32] = 32,
-	[UMA_DTYPE_S8] = 8,
-	[UMA_DTYPE_U8] = 8,
-	[UMA_DTYPE_S4] = 4,
-	[UMA_DTYPE_U4] = 4,
+static const struct uma_dtype_block blocks[UMA_DTYPE_COUNT] = {
+	[UMA_DTYPE_F32] = { 0, 4 },
+	[UMA_DTYPE_F16] = { 0, 2 },
+	[UMA_DTYPE_BF16] = { 0, 2 },
+	[UMA_DTYPE_S32] = { 0, 4 },
+	[UMA_DTYPE_S8] = { 0, 1 },
+	[UMA_DTYPE_U8] = { 0, 1 },
+	[UMA_DTYPE_S4] = { 1, 1 },
+	[UMA_DTYPE_U4] = { 1, 1 },
+	[UMA_DTYPE_Q8_0] = { 5, 34 },
+	[UMA_DTYPE_Q4_0] = { 5, 18 },
+	[UMA_DTYPE_Q4_1] = { 5, 20 },
+	[UMA_DTYPE_Q4_K] = { 8, 144 },
+	[UMA_DTYPE_Q6_K] = { 8, 210 },
 };
+
+struct uma_dtype_block uma_dtype_block(__u32 dtype)
+{
+	return blocks[dtype < UMA_DTYPE_COUNT ? dtype : UMA_DTYPE_NONE];
+}
 
 __u32 uma_dtype_bits(__u32 dtype)
 {
-	return dtype < UMA_DTYPE_COUNT ? dtype_bits[dtype] : 0;
+	struct uma_dtype_block b = uma_dtype_block(dtype);
+
+	return uma_is_block(dtype) ? 0 : b.bytes * 8 >> b.shift;
+}
+
+/* Addresses are multiples of it. Blocks begin with, or hold, binary16. */
+__u32 uma_dtype_align(__u32 dtype)
+{
+	return uma_is_block(dtype) ? 2 : UMA_MAX(uma_dtype_bits(dtype) / 8, 1u);
+}
+
+/*
+ * Blocks lie along one dimension and are whole there; steps along the others are
+ * whole blocks. Returns 0, UMA_FAULT_DIMS or UMA_FAULT_STRIDES.
+ */
+int uma_blocks_check(const struct uma_tensor_view *t)
+{
+	__u32 rest = (1u << uma_dtype_block(t->dtype).shift) - 1;
+	__u32 d, along = 0;
+
+	if (uma_tensor_empty(t))
+		return 0;
+	for (d = 0; d < t->rank; d++) {
+		if (t->dims[d] < 2 || !((__u64)t->strides[d] & rest))
+			continue;
+		if (t->strides[d] != 1 || along++)
+			return UMA_FAULT_STRIDES;
+		if (t->dims[d] & rest)
+			return UMA_FAULT_DIMS;
+	}
+	return along ? 0 : UMA_FAULT_DIMS;
 }
 
 /* Range of an integer type. Returns -1 for other types. */
@@ -139,7 +178,7 @@ static __u64 logical_bytes(const struct uma_tensor_view *t)
 
 int uma_tensor_range(const struct uma_tensor_view *t, __u64 *lo, __u64 *hi)
 {
-	__u32 bits = uma_dtype_bits(t->dtype);
+	struct uma_dtype_block b = uma_dtype_block(t->dtype);
 	__s64 first, last, from, to;
 
 	*lo = t->addr;
@@ -160,13 +199,8 @@ int uma_tensor_range(const struct uma_tensor_view *t, __u64 *lo, __u64 *hi)
 		return 0;
 	if (element_extent(t, &first, &last))
 		return -1;
-	if (bits < 8) {
-		from = first >> 1;
-		to = (last >> 1) + 1;
-	} else {
-		from = first * (bits / 8);
-		to = (last + 1) * (bits / 8);
-	}
+	from = (first >> b.shift) * b.bytes;
+	to = ((last >> b.shift) + 1) * b.bytes;
 	from += (__s64)t->addr;
 	to += (__s64)t->addr;
 	if (from < 0 || to > (__s64)UMA_ADDR_END)
@@ -210,7 +244,8 @@ int uma_table_ranges(const struct uma_tensor_view *t, __u64 *entries)
 		return -1;
 	if (!uma_span_ok(t->scale_addr, n * (uma_dtype_bits(t->scale_dtype) / 8)))
 		return -1;
-	if (!uma_span_ok(t->zero_addr, n * 4))
+	if (!uma_span_ok(t->zero_addr, n * 4) ||
+	    !uma_span_ok(t->min_addr, n * (uma_dtype_bits(t->scale_dtype) / 8)))
 		return -1;
 	*entries = n;
 	return 0;
@@ -346,6 +381,8 @@ int uma_views_conflict(const struct uma_tensor_view *dst,
 		return 0;
 	if (in_place && same_place(dst, in))
 		return 0;
+	if (uma_is_block(dst->dtype) || uma_is_block(in->dtype))
+		return 1;
 	for (s = 0; s < 2; s++) {
 		__u32 bits = uma_dtype_bits(side[s]->dtype);
 

@@ -69,6 +69,7 @@ extern const struct uma_op_class uma_op_reduce;
 extern const struct uma_op_class uma_op_scan;
 extern const struct uma_op_class uma_op_topk;
 extern const struct uma_op_class uma_op_dynquant;
+extern const struct uma_op_class uma_op_kv_write;
 extern const struct uma_op_class uma_op_copy;
 extern const struct uma_op_class uma_op_fill;
 extern const struct uma_op_class uma_op_unary;
@@ -214,6 +215,10 @@ struct uma_gemm_scratch {
 	__s64 wide[UMA_GEMM_NT];
 	/** @buf: for row.c */
 	struct uma_rowbuf buf;
+	/** @prog: with UMA_GEMM_EXPERTS: the product of the tile's matrix */
+	struct uma_program prog;
+	/** @tile: its tile */
+	__u32 tile;
 };
 
 /** UMA_GEMM_PARTS: most pieces that a block of B comes in */
@@ -281,5 +286,11 @@ int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 int uma_gemm_load_b(struct uma_gemm_ctx *c, __u32 k0, __u32 kc);
 __s64 uma_gemm_offset(const struct uma_gemm_ctx *c, __u32 slot, __u32 row,
 		      __u32 col);
+
+/* --- gemm_experts.c ------------------------------------------------------- */
+
+int uma_experts_match(const struct uma_op *op, struct uma_fault_info *fault);
+__u32 uma_experts_blocks(const struct uma_op *op, __u32 mtiles);
+int uma_experts_open(struct uma_run *run, __u32 block, __u32 col);
 
 #endif /* _UMA_INTERNAL_H_ */

@@ -105,7 +105,10 @@ struct uma_kernels {
 	/** @nr: columns of blocks come in multiples of it; a divisor of 64 */
 	__u32 nr;
 
-	/** @to_f32: dst[i] = src[i] for the floating types, s32, s8 and u8 */
+	/**
+	 * @to_f32: dst[i] = src[i] for the floating types, s32, s8 and u8; for
+	 * types of blocks the values of whole ones, @n elements in all
+	 */
 	void (*to_f32[UMA_DTYPE_COUNT])(float *dst, const void *src, __u32 n);
 	/** @from_f32: the reverse for the floating types, to nearest even */
 	void (*from_f32[UMA_DTYPE_COUNT])(void *dst, const float *src, __u32 n);
@@ -115,6 +118,8 @@ struct uma_kernels {
 	 */
 	void (*dequant)(float *dst, const __s32 *src, const __s32 *zero,
 			__u32 zstep, const float *scale, __u32 sstep, __u32 n);
+	/** @add: x[i] += y[i * step], a step 0 or 1 */
+	void (*add)(float *x, const float *y, __u32 step, __u32 n);
 	/**
 	 * @quant: dst[i] = sat(rne(src[i] / scale[i * sstep]) + zero[i * zstep]),
 	 * saturated to lo .. hi, NaN as if it were 0

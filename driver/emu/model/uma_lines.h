@@ -79,6 +79,9 @@ int uma_line_plain(const struct uma_op *op, __u32 slot);
 int uma_line_load(struct uma_line *l, __u32 slot, struct uma_rowbuf *buf, float *x);
 const __s32 *uma_line_ints(struct uma_line *l, __u32 slot, struct uma_rowbuf *buf);
 struct uma_row uma_line_row(const struct uma_line *l, __u32 slot);
+int uma_line_combine(struct uma_line *l, __u32 slot, __u32 func, struct uma_rowbuf *buf,
+		     float *x, float *tmp);
+int uma_line_finish(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp);
 int uma_line_epilogue(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp);
 
 /* --- order ---------------------------------------------------------------- */
@@ -103,6 +106,41 @@ struct uma_best {
 	__s32 key;
 	__u32 nan;
 };
+
+/**
+ * struct uma_line_range - extremes of a line, and what they make of it
+ * @max: the largest number so far
+ * @min: the smallest
+ * @scale: of the line: binary32 bits
+ * @zero: stored number that stands for 0
+ * @ints: scratch memory
+ * @bytes: likewise
+ */
+struct uma_line_range {
+	struct uma_best max;
+	struct uma_best min;
+	__u32 scale;
+	__s32 zero;
+	__s32 ints[UMA_ROW_MAX];
+	__u8 bytes[UMA_ROW_MAX];
+};
+
+void uma_range_add(struct uma_line_range *r, const float *x, __u32 n, int first);
+void uma_range_scale(struct uma_run *run, struct uma_line_range *r, __u32 scales, int asymmetric);
+int uma_range_close(struct uma_line *l, struct uma_line_range *r, __u32 scales, int asymmetric,
+		    struct uma_rowbuf *buf);
+int uma_range_store(struct uma_run *run, struct uma_line_range *r, const struct uma_row *row,
+		    const float *x);
+/* A chunk's bytes. */
+static inline int uma_line_store_range(struct uma_line *l, struct uma_line_range *r, const float *x)
+{
+	const struct uma_row row = uma_line_row(l, UMA_SLOT_DST);
+
+	return uma_range_store(l->run, r, &row, x);
+}
+
+int uma_range_match(const struct uma_op *op, __u32 scales, int asymmetric,
+		    struct uma_fault_info *fault);
 
 void uma_best_open(struct uma_best *b, int smallest);
 void uma_best_row(struct uma_best *b, const float *x, __u32 n, int smallest);

@@ -166,8 +166,8 @@ const struct uma_profile *uma_profile_find(const char *name);
 /* --- decoded operations --------------------------------------------------- */
 
 /**
- * struct uma_op_lines - SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT
- * @axes: mask of the dimensions of a line
+ * struct uma_op_lines - SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT, KV_WRITE
+ * @axes: mask of the dimensions of a line; KV_WRITE: none
  * @flags: of the opcode
  * @eps: NORM: binary32 bits
  */
@@ -193,7 +193,7 @@ struct uma_tensor_view {
 	__u16 dtype;
 	/** @layout: &enum uma_layout */
 	__u16 layout;
-	/** @quant: &enum uma_quant */
+	/** @quant: &enum uma_quant, but UMA_QUANT_GROUP_MIN is groups with @min_addr */
 	__u16 quant;
 	/** @quant_axis: dimension of the tables */
 	__u16 quant_axis;
@@ -211,6 +211,8 @@ struct uma_tensor_view {
 	__u64 scale_addr;
 	/** @zero_addr: table of zero points or 0 */
 	__u64 zero_addr;
+	/** @min_addr: table of minima, of UMA_QUANT_GROUP_MIN, or 0 */
+	__u64 min_addr;
 };
 
 /**
@@ -335,7 +337,7 @@ union uma_op_params {
 	struct uma_pool_op pool;
 	/** @resize: of UMA_OP_RESIZE */
 	struct uma_resize_op resize;
-	/** @lines: SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT */
+	/** @lines: SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT, KV_WRITE */
 	struct uma_op_lines lines;
 	/** @raw: cleared before the operation decodes its own */
 	__u64 raw[24];
@@ -363,6 +365,12 @@ struct uma_op {
 	__u32 alpha;
 	/** @beta: binary32 bits */
 	__u32 beta;
+	/** @a_group: elements along K of A that are rounded to bytes together, or 0 */
+	__u32 a_group;
+	/** @experts: rows of A meet matrices of B: UMA_GEMM_EXPERTS */
+	__u32 experts;
+	/** @headless: B is one of several packed matrices, whose header has been checked */
+	__u32 headless;
 	/** @value: fill value */
 	__u32 value;
 	/** @epi_flags: UMA_EPI_* */
@@ -375,6 +383,8 @@ struct uma_op {
 	__u32 p1;
 	/** @shape_addr: dynamic dimensions */
 	__u64 shape_addr;
+	/** @length_dims: of each slot, those that one number replaces */
+	__u8 length_dims[UMA_TASK_SLOTS];
 	/** @u: of the opcode */
 	union uma_op_params u;
 	/** @t: the operands */
@@ -382,10 +392,23 @@ struct uma_op {
 };
 
 /**
+ * struct uma_dtype_block - the least of a type that has an address of its own
+ * @shift: it holds 1 << shift elements
+ * @bytes: its bytes; 0: there is no such type
+ */
+struct uma_dtype_block {
+	__u32 shift;
+	__u32 bytes;
+};
+
+struct uma_dtype_block uma_dtype_block(__u32 dtype);
+
+/**
  * uma_dtype_bits - width of an element
  * @dtype: &enum uma_dtype
  *
- * Return: bits, 0 for a value out of range.
+ * Return: bits, 0 for a value out of range and for types of blocks, whose
+ * elements have no place of their own.
  */
 __u32 uma_dtype_bits(__u32 dtype);
 

@@ -36,8 +36,12 @@ struct uma_op_class {
 	__u32 fixed;
 	/** @packable: slots that may have another layout than strided */
 	__u32 packable;
+	/** @blocks: slots that may have a type of blocks */
+	__u32 blocks;
 	/** @epilogue: UMA_EPI_* that it may have */
 	__u32 epilogue;
+	/** @sized_by: slot whose elements say how much there is to do; 0: DST */
+	__u32 sized_by;
 	/** @flags: UMA_CLASS_* */
 	__u32 flags;
 	/**
@@ -56,9 +60,14 @@ struct uma_op_class {
 	int (*match)(const struct uma_op *op, struct uma_fault_info *fault);
 	/** @funcs: bits that the row's funcs must have. NULL: none */
 	__u32 (*funcs)(const struct uma_op *op);
+	/** @func_field: parameter that @funcs come from. NULL: params.func */
+	const char *func_field;
 	/** @k: length of its sums, held against the row's k_max. NULL: none */
 	__u64 (*k)(const struct uma_op *op);
-	/** @work: multiply-adds of an output; saturates. NULL: @k, or UMA_ELEMENT_WORK */
+	/**
+	 * @work: multiply-adds of an element of @sized_by; saturates. NULL: @k, or
+	 * UMA_ELEMENT_WORK
+	 */
 	__u64 (*work)(const struct uma_op *op);
 	/**
 	 * @prepare: cut the operation into phases and tiles; @prog has the

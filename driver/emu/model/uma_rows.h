@@ -51,7 +51,7 @@ int uma_scatter(struct uma_run *run, __u32 slot,
  * @raw: elements as they are in memory
  * @ints: the same as s32
  * @scale: scales of a row
- * @zero: zero points of a row
+ * @zero: zero points of a row, or binary32 bits of minima
  */
 struct uma_rowbuf {
 	__u32 raw[UMA_ROW_MAX];
@@ -80,6 +80,8 @@ struct uma_row {
 
 const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
 			 struct uma_rowbuf *buf, float *tmp);
+const float *uma_row_blocks(struct uma_run *run, const struct uma_row *row,
+			    struct uma_rowbuf *buf, float *out);
 const __s32 *uma_row_s32(struct uma_run *run, const struct uma_row *row,
 			 struct uma_rowbuf *buf);
 int uma_row_store_f32(struct uma_run *run, const struct uma_row *row,
@@ -88,6 +90,8 @@ int uma_row_store_s64(struct uma_run *run, const struct uma_row *row,
 		      struct uma_rowbuf *buf, const __s64 *x);
 __s64 uma_table_stride(const struct uma_tensor_view *t, __u32 dim);
 __u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx);
+void uma_dequant(const struct uma_kernels *k, const struct uma_tensor_view *t, float *x,
+		 const __s32 *ints, const __u32 *scale, const __s32 *second, __u32 step, __u32 n);
 int uma_table_row(struct uma_run *run, const struct uma_row *row,
 		  struct uma_rowbuf *buf);
 

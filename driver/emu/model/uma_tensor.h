@@ -66,6 +66,11 @@ static inline int uma_is_int4(__u32 dtype)
 	return dtype == UMA_DTYPE_S4 || dtype == UMA_DTYPE_U4;
 }
 
+static inline int uma_is_block(__u32 dtype)
+{
+	return dtype >= UMA_DTYPE_Q8_0 && dtype < UMA_DTYPE_COUNT;
+}
+
 /* Type of an element once it is out of memory: nibbles become bytes. */
 static inline __u32 uma_wide_dtype(__u32 dtype)
 {
@@ -82,6 +87,12 @@ static inline __u32 uma_wide_size(__u32 dtype)
 static inline int uma_has(const struct uma_op *op, __u32 slot)
 {
 	return (op->slots >> slot) & 1;
+}
+
+/* Bytes at @shape_addr that a task of dynamic dimensions reads. */
+static inline __u32 uma_shape_size(const struct uma_op *op)
+{
+	return op->flags & UMA_TASK_LENGTH ? 4 : UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
 }
 
 static inline int uma_set_fault(struct uma_fault_info *fault, __u32 reason,
@@ -109,6 +120,8 @@ static inline int uma_set_fault(struct uma_fault_info *fault, __u32 reason,
 /** UMA_STRIDE_MAX: largest magnitude of a stride, in elements */
 #define UMA_STRIDE_MAX		(1LL << 50)
 
+__u32 uma_dtype_align(__u32 dtype);
+int uma_blocks_check(const struct uma_tensor_view *t);
 int uma_dtype_limits(__u32 dtype, __s64 *lo, __s64 *hi);
 int uma_tensor_empty(const struct uma_tensor_view *t);
 __u64 uma_tensor_elements(const struct uma_tensor_view *t);
@@ -119,6 +132,12 @@ int uma_self_overlap(const struct uma_tensor_view *t);
 int uma_views_conflict(const struct uma_tensor_view *dst,
 		       const struct uma_tensor_view *in, int in_place);
 __s64 uma_tensor_offset(const struct uma_tensor_view *t, const __u32 *idx);
+
+/* The scheme as the descriptor has it. */
+static inline __u32 uma_quant_scheme(const struct uma_tensor_view *t)
+{
+	return t->min_addr ? UMA_QUANT_GROUP_MIN : t->quant;
+}
 
 /* Elements of the two mean the same as they are stored. */
 static inline int uma_same_format(const struct uma_tensor_view *a,
@@ -132,5 +151,12 @@ static inline int uma_same_format(const struct uma_tensor_view *a,
 int uma_match_product_types(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault);
 int uma_op_exact(const struct uma_op *op);
+int uma_gemm_integer(const struct uma_op *op);
+
+/* --- gemm_experts.c ------------------------------------------------------- */
+
+__u32 uma_expert_rows(__s32 count, __u32 left);
+void uma_expert_op(struct uma_op *op, const struct uma_op_cap *cap, __u32 expert, __u32 first,
+		   __u32 rows);
 
 #endif /* _UMA_TENSOR_H_ */

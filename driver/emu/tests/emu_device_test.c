@@ -2,9 +2,11 @@
 /*
  * A whole device without a driver: what works.
  */
+#include <kunit/device.h>
 #include <kunit/test.h>
 
 #include <linux/delay.h>
+#include <linux/dma-mapping.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -350,6 +352,82 @@ static void emu_device_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->seqno), 0);
 }
 
+/* A page as the processor has it, and as a device sees it that does not see the caches. */
+static void emu_device_shadows(struct kunit *test)
+{
+	struct emu_config cfg;
+	struct emu_device *emu;
+	struct device *dev;
+	dma_addr_t dma, again;
+	u8 *page, *seen;
+
+	emu_config_init(&cfg);
+	cfg.noncoherent = true;
+	if (!uma_emu_config_is_valid(&cfg, NULL))
+		kunit_skip(test, "no device has DMA operations of its own here");
+	page = kunit_kzalloc(test, SZ_512K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	dev = kunit_device_register(test, "uma-emu-shadows");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
+	dev->coherent_dma_mask = DMA_BIT_MASK(64);
+	dev->dma_mask = &dev->coherent_dma_mask;
+	emu = emu_create_bare(&cfg);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(emu));
+	emu_dma_attach(emu, dev);
+
+	page[0] = 1;
+	dma = dma_map_single(dev, page, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_FALSE(test, dma_mapping_error(dev, dma));
+	KUNIT_EXPECT_EQ(test, dma, virt_to_phys(page) | EMU_SHADOWED);
+	seen = emu_dma_ptr(emu, dma);
+	KUNIT_EXPECT_NOT_NULL(test, seen);
+	if (!seen)
+		goto out;
+	KUNIT_EXPECT_EQ(test, seen[0], 1);
+
+	/* What is handed over gets there, and its neighbours do not. */
+	page[0] = 2;
+	page[64] = 3;
+	KUNIT_EXPECT_EQ(test, seen[0], 1);
+	dma_sync_single_for_device(dev, dma, 1, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_EQ(test, seen[0], 2);
+	KUNIT_EXPECT_EQ(test, seen[64], 0);
+	seen[128] = 4;
+	KUNIT_EXPECT_EQ(test, page[128], 0);
+	dma_sync_single_for_cpu(dev, dma + 128, 64, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_EQ(test, page[128], 4);
+	/* A line that was written takes what lies beside along; one that was not, nothing. */
+	page[192] = 5;
+	seen[193] = 6;
+	seen[256] = 7;
+	dma_sync_single_for_device(dev, dma + 192, 128, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_EQ(test, seen[192], 5);
+	KUNIT_EXPECT_EQ(test, seen[193], 0);
+	KUNIT_EXPECT_EQ(test, seen[256], 7);
+
+	/* Mapped twice it is there until the second is unmapped. */
+	again = dma_map_single(dev, page, PAGE_SIZE, DMA_TO_DEVICE);
+	KUNIT_EXPECT_FALSE(test, dma_mapping_error(dev, again));
+	KUNIT_EXPECT_EQ(test, again, dma);
+	dma_unmap_single(dev, dma, PAGE_SIZE, DMA_TO_DEVICE);
+	KUNIT_EXPECT_EQ(test, page[256], 0);
+	KUNIT_EXPECT_PTR_EQ(test, emu_dma_ptr(emu, dma), (void *)seen);
+	dma_unmap_single(dev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_EQ(test, page[256], 7);
+	KUNIT_EXPECT_NULL(test, emu_dma_ptr(emu, dma));
+	KUNIT_EXPECT_FALSE(test, emu_dma_owned(emu, dma));
+
+	/* One piece is no larger than it says. */
+	KUNIT_EXPECT_EQ(test, dma_max_mapping_size(dev), SZ_256K);
+	dma = dma_map_single(dev, page, SZ_512K, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_TRUE(test, dma_mapping_error(dev, dma));
+	dma = dma_map_single(dev, page, SZ_256K, DMA_BIDIRECTIONAL);
+	KUNIT_EXPECT_FALSE(test, dma_mapping_error(dev, dma));
+	dma_unmap_single(dev, dma, SZ_256K, DMA_BIDIRECTIONAL);
+out:
+	emu_destroy(emu);
+}
+
 static struct kunit_case emu_device_tests[] = {
 	KUNIT_CASE(emu_device_identifies),
 	KUNIT_CASE(emu_device_runs),
@@ -361,6 +439,7 @@ static struct kunit_case emu_device_tests[] = {
 	KUNIT_CASE(emu_device_power),
 	KUNIT_CASE(emu_device_error),
 	KUNIT_CASE(emu_device_goes),
+	KUNIT_CASE(emu_device_shadows),
 	{}
 };
 

@@ -317,6 +317,24 @@ static void emu_fault_ignored_inval(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0));
 }
 
+/* A root is written in halves: the high one while nobody may look. */
+static void emu_fault_torn_root(struct kunit *test)
+{
+	const u32 lo = UMA_REG_AS_ROOT_LO(RIG_AS), hi = UMA_REG_AS_ROOT_HI(RIG_AS);
+	struct emu_rig *t = test->priv;
+	u64 root = rig_read64(t, lo);
+
+	KUNIT_EXPECT_EQ(test, t->emu->roots_torn, 0);
+	kunit_info(test, "the next line about a torn root is expected\n");
+	rig_write(t, hi, upper_32_bits(root));
+	KUNIT_EXPECT_EQ(test, t->emu->roots_torn, 1);
+	rig_write(t, lo, 0);
+	rig_write(t, hi, upper_32_bits(root));
+	rig_write(t, lo, lower_32_bits(root));
+	KUNIT_EXPECT_EQ(test, t->emu->roots_torn, 1);
+	KUNIT_EXPECT_EQ(test, rig_read64(t, lo), root);
+}
+
 /* Say that everything on the bench is mapped for the device, and nothing else. */
 static void own_all(struct kunit *test, struct emu_rig *t)
 {
@@ -440,6 +458,7 @@ static struct kunit_case emu_fault_tests[] = {
 	KUNIT_CASE(emu_fault_late_inval),
 	KUNIT_CASE(emu_fault_stale),
 	KUNIT_CASE(emu_fault_ignored_inval),
+	KUNIT_CASE(emu_fault_torn_root),
 	KUNIT_CASE(emu_fault_freed_table),
 	KUNIT_CASE(emu_fault_freed_page),
 	KUNIT_CASE(emu_fault_walk_waited_for),

@@ -85,6 +85,12 @@ void gen_epilogue(struct mt_task *t, int exact)
 	}
 }
 
+static void no_quant(struct mt_task *t, int slot)
+{
+	memset(&t->task.op[slot].quant, 0, sizeof(t->task.op[slot]) -
+	       offsetof(struct uma_operand, quant));
+}
+
 /* --- GEMM ----------------------------------------------------------------- */
 
 static uint32_t edge(struct mt_rng *r, uint32_t big)
@@ -103,31 +109,89 @@ static uint32_t edge(struct mt_rng *r, uint32_t big)
 	return v;
 }
 
+/*
+ * Rows of each matrix: what a router gives, and what a hostile one does. Bias and scale
+ * are sometimes the matrices' own.
+ */
+static void gen_experts(struct mt_task *t, uint32_t m, uint32_t experts)
+{
+	static const int32_t hostile[] = { -1, INT32_MIN, INT32_MAX, 0x40000000, 97 };
+	struct mt_rng *r = &t->rng;
+	int32_t count;
+	uint32_t s, e, flags = UMA_GEMM_EXPERTS;
+	struct uma_operand *o;
+	int64_t at;
+
+	mt_operand(t, UMA_SLOT_AUX0, S32, 1, &experts, MT_STRIDED);
+	o = &t->task.op[UMA_SLOT_AUX0];
+	for (e = 0; e < experts; e++) {
+		count = mt_one_in(r, 6) ? hostile[mt_below(r, 5)] :
+					  (int32_t)mt_below(r, 2 * m / experts + 2);
+		at = (int64_t)(o->addr - MT_BASE) + 4 * (int64_t)e * (int64_t)o->strides[0];
+		memcpy(t->image + at, &count, 4);
+	}
+	/* Each matrix begins with a byte; groups of A do not lie swapped. */
+	o = &t->task.op[UMA_SLOT_B];
+	if ((o->dtype == S4 || o->dtype == U4) && o->strides[0] & 1) {
+		no_quant(t, UMA_SLOT_B);
+		mt_operand(t, UMA_SLOT_B, o->dtype, 3, o->dims, MT_PLAIN);
+		if (is_float(t->task.op[UMA_SLOT_A].dtype))
+			mt_quant(t, UMA_SLOT_B, UMA_QUANT_GROUP_MIN, 1, 32, 1);
+	}
+	t->task.op[UMA_SLOT_A].quant_flags &= (uint16_t)~UMA_QUANT_SWAPPED;
+	for (s = UMA_SLOT_BIAS; s <= UMA_SLOT_SCALE; s++) {
+		uint32_t own[3] = { experts, m, t->task.op[UMA_SLOT_DST].dims[2] };
+		int exact = t->task.op[s].dtype == S32;
+		uint64_t bytes = 16ull * own[0] * own[1] * own[2];
+
+		/* Strides take more than elements, and others want room, too. */
+		if (t->task.slots >> s & 1 && mt_one_in(r, 2) && t->used + bytes < MT_SIZE / 2) {
+			no_quant(t, (int)s);
+			mt_operand(t, (int)s, exact ? S32 : F32, 3, own, MT_BROADCAST);
+		}
+	}
+	memcpy(t->task.params + 12, &flags, 4);
+}
+
 void gen_gemm(struct mt_task *t, const struct gen_types *c)
 {
 	struct mt_rng *r = &t->rng;
-	int rank = 2 + (int)mt_below(r, 4), i;
+	int rank = 2 + (int)mt_below(r, 4), i, experts;
 	uint32_t da[UMA_MAX_RANK], db[UMA_MAX_RANK], dd[UMA_MAX_RANK];
 	int exact = 0, style = PICK(r, MT_PLAIN, MT_STRIDED, MT_BROADCAST);
 	uint32_t limit = rank == 2 ? 257 : 33;
-	uint32_t m, n, k;
+	uint32_t m, n, k, blocks = (uint32_t)mt_block_size(c->b);
 	float alpha = 1, beta = 0;
 
 	if (mt_one_in(r, 3))
 		rank = 2, limit = 257;
+	experts = rank == 3 && mt_one_in(r, 2);
+	if (experts)
+		limit = 129;
 	do {
 		m = edge(r, limit);
 		n = edge(r, limit);
 		k = edge(r, limit);
-	} while ((uint64_t)m * n * k > 600000 || m * n > 20000);
+		/* Not always a block: with nothing to add up there is none. */
+		if (blocks && k)
+			k = blocks * (1 + k % (512 / blocks));
+	} while ((uint64_t)m * n * k > 600000 || m * n > 20000 ||
+		 (blocks && (m + n) * k > (rank > 2 ? 4000 : 60000)));
 	for (i = 0; i + 2 < rank; i++)
 		da[i] = db[i] = dd[i] = mt_one_in(r, 40) ? 0 : 1 + mt_below(r, 3);
+	if (experts) {
+		da[0] = dd[0] = 1;
+		db[0] = mt_one_in(r, 40) ? 0 : 1 + mt_below(r, 9);
+	}
 	da[rank - 2] = dd[rank - 2] = m;
 	db[rank - 1] = dd[rank - 1] = n;
 	da[rank - 1] = db[rank - 2] = k;
 	mt_operand(t, UMA_SLOT_DST, c->d, rank, dd, mt_one_in(r, 2) ? MT_PLAIN : MT_STRIDED);
 	mt_operand(t, UMA_SLOT_A, c->a, rank, da, style);
-	mt_operand(t, UMA_SLOT_B, c->b, rank, db, style);
+	if (blocks)
+		mt_blocks(t, UMA_SLOT_B, c->b, rank, db, rank - 2, style);
+	else
+		mt_operand(t, UMA_SLOT_B, c->b, rank, db, style);
 	if (c->d == S8 || c->d == U8) {
 		if (!mt_one_in(r, 4))
 			mt_quant(t, UMA_SLOT_DST, UMA_QUANT_TENSOR, 0, 0, 1);
@@ -136,10 +200,15 @@ void gen_gemm(struct mt_task *t, const struct gen_types *c)
 		if (!exact)
 			mt_quant(t, UMA_SLOT_DST, UMA_QUANT_TENSOR, 0, 0, 1);
 	}
-	if (!is_float(c->a) && mt_one_in(r, 2))
-		mt_quant(t, UMA_SLOT_A, UMA_QUANT_TENSOR, 0, 0, 1);
-	if (!is_float(c->b)) {
-		int q = (int)mt_below(r, exact ? 2 : is_float(c->a) ? 4 : 3);
+	if (!is_float(c->a)) {
+		int q = (int)mt_below(r, exact ? 2 : 4);
+
+		if (q)
+			mt_quant(t, UMA_SLOT_A, q, q == UMA_QUANT_CHANNEL ? rank - 2 : rank - 1,
+				 16u << mt_below(r, 3), q == UMA_QUANT_TENSOR || mt_one_in(r, 2));
+	}
+	if (!is_float(c->b) && !blocks) {
+		int q = (int)mt_below(r, exact ? 2 : UMA_QUANT_COUNT);
 
 		mt_quant(t, UMA_SLOT_B, q, q == UMA_QUANT_CHANNEL ? rank - 1 : rank - 2,
 			 16u << mt_below(r, 3), mt_one_in(r, 2));
@@ -158,8 +227,15 @@ void gen_gemm(struct mt_task *t, const struct gen_types *c)
 	}
 	memcpy(t->task.params, &alpha, 4);
 	memcpy(t->task.params + 4, &beta, 4);
+	if (is_float(c->a) && !is_float(c->b) && mt_one_in(r, 3)) {
+		const uint32_t a_group = 16u << mt_below(r, 4);
+
+		memcpy(t->task.params + 8, &a_group, 4);
+	}
 	if (mt_one_in(r, 2))
 		gen_epilogue(t, exact);
+	if (experts)
+		gen_experts(t, m, db[0]);
 }
 
 /* --- element by element --------------------------------------------------- */
@@ -181,10 +257,12 @@ static int random_dims(struct mt_rng *r, uint32_t *dims)
 
 static void random_quant(struct mt_task *t, int slot)
 {
+	const int copied = t->task.opcode == UMA_OP_COPY && slot == UMA_SLOT_A;
 	struct uma_operand *o = &t->task.op[slot];
 
 	if (!is_float(o->dtype) && mt_one_in(&t->rng, 2))
-		mt_quant(t, slot, (int)mt_below(&t->rng, UMA_QUANT_COUNT),
+		mt_quant(t, slot,
+			 (int)mt_below(&t->rng, copied ? UMA_QUANT_COUNT : UMA_QUANT_GROUP_MIN),
 			 (int)mt_below(&t->rng, o->rank),
 			 (uint32_t)PICK(&t->rng, 16, 32, 1024, 2048),
 			 mt_one_in(&t->rng, 2));
@@ -195,12 +273,6 @@ static int function_of_bits(int opcode, uint32_t func)
 	if (opcode == UMA_OP_UNARY)
 		return func == UMA_UNARY_BIT_NOT;
 	return opcode == UMA_OP_BINARY && func >= UMA_BINARY_BIT_AND && func <= UMA_BINARY_SHR;
-}
-
-static void no_quant(struct mt_task *t, int slot)
-{
-	memset(&t->task.op[slot].quant, 0, sizeof(t->task.op[slot]) -
-	       offsetof(struct uma_operand, quant));
 }
 
 /* C of a selection; conditions of numbers are often zero. */
@@ -222,8 +294,14 @@ void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func
 	int binary = t->task.opcode == UMA_OP_BINARY || t->task.opcode == UMA_OP_SELECT;
 	int style = PICK(&t->rng, MT_PLAIN, MT_STRIDED, MT_BROADCAST);
 	int bits = function_of_bits(t->task.opcode, func);
-	int exact, simple;
+	int along = (int)mt_below(&t->rng, (uint32_t)rank);
+	int exact, simple, blocks = mt_block_size(c->a);
 
+	/* No dimension of a few elements, and no other of thousands. */
+	if (blocks)
+		for (exact = 0; exact < rank; exact++)
+			dims[exact] = exact == along ? (uint32_t)blocks * (1 + dims[exact] % 3) :
+						       dims[exact] % 5;
 	if (bits && (c->d < S32 || c->a != c->d || (binary && c->b != c->d))) {
 		func = UMA_BINARY_SUB;
 		bits = 0;
@@ -239,7 +317,9 @@ void gen_elementwise(struct mt_task *t, const struct gen_types *c, uint32_t func
 		memcpy(t->task.params, &v, 4);
 		return;
 	}
-	if (c->a == c->d && mt_one_in(&t->rng, 5)) {
+	if (blocks) {
+		mt_blocks(t, UMA_SLOT_A, c->a, rank, dims, along, style);
+	} else if (c->a == c->d && mt_one_in(&t->rng, 5)) {
 		t->task.op[UMA_SLOT_A] = t->task.op[UMA_SLOT_DST];
 		t->task.slots |= 1u << UMA_SLOT_A;
 	} else {

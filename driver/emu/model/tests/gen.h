@@ -16,6 +16,9 @@
 #define U8	UMA_DTYPE_U8
 #define S4	UMA_DTYPE_S4
 #define U4	UMA_DTYPE_U4
+#define Q8_0	UMA_DTYPE_Q8_0
+#define Q4_K	UMA_DTYPE_Q4_K
+#define Q6_K	UMA_DTYPE_Q6_K
 
 struct gen_types {
 	int a, b, d;
@@ -37,5 +40,7 @@ void gen_vision(struct mt_task *t);
 
 /* ATTENTION with features UMA_ATTN_*, less those that do not go together. */
 void gen_attention(struct mt_task *t, uint32_t flags);
+/* KV_WRITE with UMA_KV_WRITE_*: rows of a random type, some of them skipped, some to one slot. */
+void gen_kv_write(struct mt_task *t, uint32_t flags);
 
 #endif /* _MODEL_GEN_H_ */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Random valid attentions. */
+/* Random valid attentions, and writes into their caches. */
 #include <string.h>
 
 #include "gen.h"
@@ -51,6 +51,16 @@ static void keys_or_values(struct mt_task *t, int slot, const struct sizes *s, u
 	quant = 1 + (int)mt_below(r, 3);
 	mt_quant(t, slot, quant, quant == UMA_QUANT_GROUP ? 3 : (int)mt_below(r, 4),
 		 16u << mt_below(r, 3), mt_one_in(r, 2));
+}
+
+/* Rows of Q or DST: floating-point numbers, or bytes with one scale. */
+static void put_rows(struct mt_task *t, int slot, const uint32_t *dims, int style)
+{
+	int type = (int)PICK(&t->rng, F32, F16, BF16, S8, U8);
+
+	mt_operand(t, slot, type, 4, dims, style);
+	if (type > BF16)
+		mt_quant(t, slot, UMA_QUANT_TENSOR, 0, 0, mt_one_in(&t->rng, 2));
 }
 
 static void lengths(struct mt_task *t, const struct sizes *s, int style)
@@ -124,9 +134,9 @@ void gen_attention(struct mt_task *t, uint32_t flags)
 	first = s.flags & UMA_ATTN_RAGGED ? 1 : s.batch;
 	rows = s.flags & UMA_ATTN_RAGGED ? s.queries * s.batch : s.queries;
 	memcpy(dims, (uint32_t[]){ first, rows, s.heads, s.dv }, 16);
-	mt_operand(t, UMA_SLOT_DST, F32 + (int)mt_below(r, 3), 4, dims, style);
+	put_rows(t, UMA_SLOT_DST, dims, style);
 	dims[3] = s.d;
-	mt_operand(t, UMA_SLOT_A, F32 + (int)mt_below(r, 3), 4, dims, free_style);
+	put_rows(t, UMA_SLOT_A, dims, free_style);
 	keys_or_values(t, UMA_SLOT_B, &s, s.d, free_style);
 	keys_or_values(t, UMA_SLOT_C, &s, s.dv, free_style);
 	memcpy(dims, (uint32_t[]){ s.batch, s.heads, s.queries, s.keys }, 16);
@@ -159,4 +169,31 @@ void gen_attention(struct mt_task *t, uint32_t flags)
 		set(t, 6, mt_below(r, 40) - 5);
 	if (s.flags & UMA_ATTN_RAGGED)
 		set(t, 7, s.queries);
+}
+
+void gen_kv_write(struct mt_task *t, uint32_t flags)
+{
+	struct mt_rng *r = &t->rng;
+	const uint32_t rows = PICK(r, 0, 1, 1, 3, 17), heads = PICK(r, 1, 2, 3);
+	const uint32_t d = PICK(r, 1, 7, 32, 64, 129);
+	const uint32_t pool[] = { 1 + mt_below(r, 5), PICK(r, 1, 4, 5), heads, d };
+	const uint32_t from[] = { rows, heads, d }, table[] = { pool[0], pool[1], heads, 1 };
+	const int style = mt_one_in(r, 2) ? MT_PLAIN : MT_STRIDED;
+	uint32_t i;
+
+	if (!(flags & UMA_KV_WRITE_QUANTISED))
+		flags = 0;
+	mt_operand(t, UMA_SLOT_DST, (int)(flags ? PICK(r, S8, U8) : PICK(r, F32, F16, BF16)), 4,
+		   pool, style);
+	mt_operand(t, UMA_SLOT_A, (int)PICK(r, F32, F16, BF16), 3, from,
+		   mt_one_in(r, 2) ? style : MT_BROADCAST);
+	if (flags)
+		mt_operand(t, UMA_SLOT_AUX0, (int)PICK(r, F32, F16), 4, table, style);
+	if (flags & UMA_KV_WRITE_ASYMMETRIC)
+		mt_operand(t, UMA_SLOT_AUX1, S32, 4, table, style);
+	mt_operand(t, UMA_SLOT_AUX2, S32, 1, &rows, style);
+	for (i = 0; i < rows; i++)
+		put_s32(t, UMA_SLOT_AUX2, i, 0, mt_one_in(r, 5) ? UMA_KV_WRITE_SKIP :
+				(int32_t)mt_below(r, pool[0] * pool[1]));
+	set(t, 0, flags);
 }

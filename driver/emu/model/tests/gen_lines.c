@@ -32,7 +32,7 @@ static void random_quant(struct mt_task *t, int slot)
 	struct uma_operand *o = &t->task.op[slot];
 
 	if (!is_float(o->dtype) && mt_one_in(&t->rng, 2))
-		mt_quant(t, slot, (int)mt_below(&t->rng, UMA_QUANT_COUNT),
+		mt_quant(t, slot, (int)mt_below(&t->rng, UMA_QUANT_GROUP_MIN),
 			 (int)mt_below(&t->rng, o->rank), 16u << mt_below(&t->rng, 7),
 			 mt_one_in(&t->rng, 2));
 }
@@ -42,7 +42,37 @@ static void set(struct mt_task *t, int word, uint32_t v)
 	memcpy(t->task.params + 4 * word, &v, 4);
 }
 
-static void norm(struct mt_task *t, int rank, const uint32_t *dims, uint32_t axes)
+/* An addend, a second result, scales of its own; returns DST's type. */
+static int norm_two(struct mt_task *t, int rank, const uint32_t *dims, uint32_t axes, int d)
+{
+	uint32_t flags = mt_below(&t->rng, UMA_NORM_FLAGS_MASK + 1), one[UMA_MAX_RANK], i;
+	int empty = 0;
+
+	for (i = 0; i < (uint32_t)rank; i++) {
+		one[i] = axes >> i & 1 ? 1 : dims[i];
+		empty |= !dims[i];
+	}
+	if (!(flags & UMA_NORM_ADD) || !(flags & UMA_NORM_SECOND))
+		flags &= ~UMA_NORM_SUM;
+	if (empty)
+		flags &= ~UMA_NORM_DYNQUANT;
+	if (!(flags & UMA_NORM_DYNQUANT))
+		flags &= ~UMA_NORM_ASYMMETRIC;
+	set(t, 3, flags);
+	if (flags & UMA_NORM_ADD)
+		mt_operand(t, UMA_SLOT_C, F32, rank, dims, MT_BROADCAST);
+	if (flags & UMA_NORM_SECOND)
+		mt_operand(t, UMA_SLOT_AUX2, mt_below(&t->rng, 2) ? F32 : S8, rank, dims,
+			   MT_STRIDED);
+	if (!(flags & UMA_NORM_DYNQUANT))
+		return d;
+	mt_operand(t, UMA_SLOT_AUX3, F32, rank, one, MT_STRIDED);
+	if (flags & UMA_NORM_ASYMMETRIC)
+		mt_operand(t, UMA_SLOT_AUX4, S32, rank, one, MT_PLAIN);
+	return mt_below(&t->rng, 2) ? S8 : U8;
+}
+
+static int norm(struct mt_task *t, int rank, const uint32_t *dims, uint32_t axes, int d)
 {
 	static const struct {
 		uint32_t flag;
@@ -67,12 +97,15 @@ static void norm(struct mt_task *t, int rank, const uint32_t *dims, uint32_t axe
 		mt_operand(t, part[i].slot, F32, rank, dims, MT_BROADCAST);
 	}
 	t->task.epilogue.act = mt_below(&t->rng, 2) ? UMA_ACT_GELU : UMA_ACT_NONE;
+	d = d == S32 ? F32 : d;
+	return func == UMA_NORM_GIVEN || mt_one_in(&t->rng, 2) ? d :
+	       norm_two(t, rank, dims, axes, d);
 }
 
 /* The task has its opcode; DST of 4 bits becomes s8. */
 void gen_lines(struct mt_task *t, const struct gen_types *c)
 {
-	int style = (int)mt_below(&t->rng, 3), d = c->d >= S4 ? S8 : c->d, rank, arg = 0;
+	int style = (int)mt_below(&t->rng, 3), d = c->d >= S4 ? S8 : c->d, rank, arg = 0, plain = 0;
 	uint32_t dims[UMA_MAX_RANK] = { 0 }, out[UMA_MAX_RANK], axes, axis, i;
 	uint32_t func;
 
@@ -95,8 +128,8 @@ void gen_lines(struct mt_task *t, const struct gen_types *c)
 		set(t, 2, arg ? mt_below(&t->rng, 2) : 0);
 		break;
 	case UMA_OP_NORM:
-		norm(t, rank, dims, axes);
-		d = d == S32 ? F32 : d;
+		d = norm(t, rank, dims, axes, d);
+		plain = t->task.params[12] & UMA_NORM_DYNQUANT;
 		break;
 	case UMA_OP_SOFTMAX:
 		set(t, 0, mt_below(&t->rng, UMA_SOFTMAX_COUNT));
@@ -119,6 +152,6 @@ void gen_lines(struct mt_task *t, const struct gen_types *c)
 	if (mt_one_in(&t->rng, 4))
 		mt_contents(t, UMA_SLOT_A, 1);
 	mt_operand(t, UMA_SLOT_DST, arg ? S32 : d, rank, out, style ? MT_STRIDED : MT_PLAIN);
-	if (!arg)
+	if (!arg && !plain)
 		random_quant(t, UMA_SLOT_DST);
 }

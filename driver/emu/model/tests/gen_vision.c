@@ -88,12 +88,12 @@ static void gen_index(struct mt_task *t, int a, int d)
 		mt_operand(t, UMA_SLOT_DST, d, (int)rank, da, style(&t->rng, 1));
 		mt_operand(t, UMA_SLOT_C, mt_one_in(&t->rng, 2) ? d : a, (int)i, db,
 			   style(&t->rng, 0));
-		quantise(t, UMA_SLOT_C, UMA_QUANT_COUNT);
+		quantise(t, UMA_SLOT_C, UMA_QUANT_GROUP_MIN);
 	} else {
 		mt_operand(t, UMA_SLOT_DST, d, (int)i, db, style(&t->rng, 1));
 	}
-	quantise(t, UMA_SLOT_A, UMA_QUANT_COUNT);
-	quantise(t, UMA_SLOT_DST, UMA_QUANT_COUNT);
+	quantise(t, UMA_SLOT_A, scatter ? UMA_QUANT_GROUP_MIN : UMA_QUANT_COUNT);
+	quantise(t, UMA_SLOT_DST, UMA_QUANT_GROUP_MIN);
 	params[0] = func;
 	params[1] = axis;
 	params[2] = scatter ? mt_below(&t->rng, UMA_SCATTER_REDUCE_COUNT) : 0;
@@ -107,14 +107,22 @@ static void gen_rows(struct mt_task *t, int a, int d)
 
 	da[0] = some(&t->rng, 2);
 	da[1] = mt_one_in(&t->rng, 4) ? 1100 : some(&t->rng, 2);
+	if (mt_one_in(&t->rng, 3)) {
+		a = Q8_0 + (int)mt_below(&t->rng, Q6_K - Q8_0 + 1);
+		da[1] = (uint32_t)mt_block_size(a) * (1 + mt_below(&t->rng, 5));
+	}
 	db[0] = dd[0] = 1 + mt_below(&t->rng, 5);
 	db[1] = dd[1] = 1 + mt_below(&t->rng, 6);
 	dd[2] = da[1];
-	mt_operand(t, UMA_SLOT_A, a, 2, da, style(&t->rng, 0));
+	if (mt_block_size(a))
+		mt_blocks(t, UMA_SLOT_A, a, 2, da, 1, style(&t->rng, 0));
+	else
+		mt_operand(t, UMA_SLOT_A, a, 2, da, style(&t->rng, 0));
 	mt_operand(t, UMA_SLOT_B, UMA_DTYPE_S32, 2, db, style(&t->rng, 0));
 	mt_operand(t, UMA_SLOT_DST, d, 3, dd, style(&t->rng, 1));
 	indices(t, da[0]);
-	quantise(t, UMA_SLOT_A, UMA_QUANT_COUNT);
+	if (!mt_block_size(a))
+		quantise(t, UMA_SLOT_A, UMA_QUANT_COUNT);
 	params[0] = UMA_GATHER_AXIS;
 	params[1] = params[2] = 0;
 	write_params(t, 3);

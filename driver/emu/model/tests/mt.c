@@ -291,6 +291,135 @@ void mt_operand(struct mt_task *t, int slot, int dtype, int rank,
 	mt_contents(t, slot, 0);
 }
 
+/* --- blocks: what the formats say, once more ------------------------------- */
+
+static const struct {
+	int size, bytes, halves[2];
+} formats[UMA_DTYPE_COUNT] = {
+	[UMA_DTYPE_Q8_0] = { 32, 2 + 32, { 0, 0 } },
+	[UMA_DTYPE_Q4_0] = { 32, 2 + 16, { 0, 0 } },
+	[UMA_DTYPE_Q4_1] = { 32, 2 + 2 + 16, { 0, 2 } },
+	[UMA_DTYPE_Q4_K] = { 256, 2 + 2 + 12 + 128, { 0, 2 } },
+	[UMA_DTYPE_Q6_K] = { 256, 128 + 64 + 16 + 2, { 208, 208 } },
+};
+
+int mt_block_size(int dtype)
+{
+	return formats[dtype].size;
+}
+
+int mt_block_bytes(int dtype)
+{
+	return formats[dtype].bytes;
+}
+
+static double half(const uint8_t *p)
+{
+	return ref_element(UMA_DTYPE_F16, p, 0);
+}
+
+/* Number @bits bits wide at bit @at. */
+static int field(const uint8_t *p, int at, int bits)
+{
+	return (p[at / 8] | p[(at + bits - 1) / 8] << 8 * (at / 8 != (at + bits - 1) / 8)) >>
+	       at % 8 & ((1 << bits) - 1);
+}
+
+/* The scale and the minimum of run @g of 32 elements of a Q4_K, as integers. */
+static void q4_k_pair(const uint8_t *p, int g, int *s, int *m)
+{
+	if (g < 4) {
+		*s = field(p + 4, 8 * g, 6);
+		*m = field(p + 8, 8 * g, 6);
+		return;
+	}
+	*s = field(p + 12, 8 * (g - 4), 4) + 16 * field(p + 4, 8 * (g - 4) + 6, 2);
+	*m = field(p + 12, 8 * (g - 4) + 4, 4) + 16 * field(p + 8, 8 * (g - 4) + 6, 2);
+}
+
+double mt_block_min(int dtype, const uint8_t *p, int i)
+{
+	int s, m;
+
+	if (dtype == UMA_DTYPE_Q4_1)
+		return half(p + 2);
+	if (dtype != UMA_DTYPE_Q4_K)
+		return 0;
+	q4_k_pair(p, i / 32, &s, &m);
+	return -half(p + 2) * m;
+}
+
+double mt_block_element(int dtype, const uint8_t *p, int i)
+{
+	int g = i / 32, low, high, s, m;
+
+	switch (dtype) {
+	case UMA_DTYPE_Q8_0:
+		return half(p) * (int8_t)p[2 + i];
+	case UMA_DTYPE_Q4_0:
+		return half(p) * (field(p, 16 + i % 16 * 8 + i / 16 * 4, 4) - 8);
+	case UMA_DTYPE_Q4_1:
+		return half(p) * field(p, 32 + i % 16 * 8 + i / 16 * 4, 4) + half(p + 2);
+	case UMA_DTYPE_Q4_K:
+		q4_k_pair(p, g, &s, &m);
+		low = field(p + 16, (i / 64 * 32 + i % 32) * 8 + i / 32 % 2 * 4, 4);
+		return half(p) * s * low - half(p + 2) * m;
+	default:
+		low = field(p, (i / 128 * 64 + i % 64) * 8 + i / 64 % 2 * 4, 4);
+		high = field(p + 128, (i / 128 * 32 + i % 32) * 8 + g % 4 * 2, 2);
+		return half(p + 208) * (int8_t)p[192 + i / 16] * (low + 16 * high - 32);
+	}
+}
+
+void mt_blocks(struct mt_task *t, int slot, int dtype, int rank,
+	       const uint32_t *dims, int along, int style)
+{
+	struct uma_operand *o = &t->task.op[slot];
+	int64_t size = formats[dtype].size, bytes = formats[dtype].bytes, step, lo = 0, hi = 0;
+	int d, i, empty = !dims[along];
+	uint8_t *p;
+
+	t->task.slots |= 1u << slot;
+	o->dtype = (uint16_t)dtype;
+	o->rank = (uint16_t)rank;
+	step = dims[along] / size;
+	o->dims[along] = dims[along];
+	o->strides[along] = 1;
+	for (d = rank - 1; d >= 0; d--) {
+		o->dims[d] = dims[d];
+		empty |= !dims[d];
+		if (d == along)
+			continue;
+		if (style != MT_PLAIN && mt_one_in(&t->rng, 3))
+			step += mt_below(&t->rng, 3);
+		o->strides[d] = (uint64_t)(step * size);
+		if (style == MT_BROADCAST && mt_one_in(&t->rng, 3))
+			o->strides[d] = 0;
+		else if (style != MT_PLAIN && mt_one_in(&t->rng, 4))
+			o->strides[d] = (uint64_t)(-step * size);
+		if ((int64_t)o->strides[d] < 0)
+			lo -= step * ((int64_t)dims[d] - 1);
+		else if (o->strides[d])
+			hi += step * ((int64_t)dims[d] - 1);
+		step *= dims[d] ? dims[d] : 1;
+	}
+	if (empty)
+		lo = hi = 0;
+	hi += dims[along] / size;
+	o->addr = mt_alloc(t, (uint64_t)((hi - lo) * bytes), 2);
+	p = t->image + (o->addr - MT_BASE);
+	o->addr += (uint64_t)(-lo * bytes);
+	for (; lo < hi; lo++, p += bytes) {
+		for (i = 0; i < bytes; i++)
+			p[i] = (uint8_t)mt_rand(&t->rng);
+		for (i = 0; i < 2; i++) {
+			uint32_t v = random_float(&t->rng, UMA_DTYPE_F16, 0);
+
+			memcpy(p + formats[dtype].halves[i], &v, 2);
+		}
+	}
+}
+
 void mt_quant(struct mt_task *t, int slot, int quant, int axis, uint32_t group,
 	      int zeros)
 {
@@ -312,7 +441,7 @@ void mt_quant(struct mt_task *t, int slot, int quant, int axis, uint32_t group,
 		return;
 	o->quant_axis = (uint16_t)axis;
 	o->scale_dtype = mt_one_in(&t->rng, 2) ? UMA_DTYPE_F16 : UMA_DTYPE_F32;
-	if (quant == UMA_QUANT_GROUP) {
+	if (quant == UMA_QUANT_GROUP || quant == UMA_QUANT_GROUP_MIN) {
 		o->quant_group = group;
 		if (o->rank > 1 && mt_one_in(&t->rng, 2))
 			o->quant_flags |= UMA_QUANT_SWAPPED;
@@ -324,7 +453,7 @@ void mt_quant(struct mt_task *t, int slot, int quant, int axis, uint32_t group,
 		entries = o->dims[axis];
 	}
 	o->scale_addr = mt_alloc(t, entries * 4, 4);
-	if (zeros)
+	if (zeros || quant == UMA_QUANT_GROUP_MIN)
 		o->zero_addr = mt_alloc(t, entries * 4, 4);
 	for (i = 0; i < entries; i++) {
 		int32_t z = lo[o->dtype] + (int)mt_below(&t->rng, span);
@@ -338,8 +467,17 @@ void mt_quant(struct mt_task *t, int slot, int quant, int axis, uint32_t group,
 
 			memcpy(t->image + (o->scale_addr - MT_BASE) + 2 * i, &h, 2);
 		}
-		if (zeros)
+		if (quant == UMA_QUANT_GROUP_MIN && o->scale_dtype == UMA_DTYPE_F16) {
+			uint16_t h = (uint16_t)(0xa800 + mt_below(&t->rng, 0x1800));
+
+			memcpy(t->image + (o->zero_addr - MT_BASE) + 2 * i, &h, 2);
+		} else if (quant == UMA_QUANT_GROUP_MIN) {
+			float f = ((int)mt_below(&t->rng, 2000) - 1500) / 64.0f;
+
+			memcpy(t->image + (o->zero_addr - MT_BASE) + 4 * i, &f, 4);
+		} else if (zeros) {
 			memcpy(t->image + (o->zero_addr - MT_BASE) + 4 * i, &z, 4);
+		}
 	}
 }
 

@@ -77,6 +77,9 @@ void mt_operand(struct mt_task *t, int slot, int dtype, int rank,
 void mt_contents(struct mt_task *t, int slot, int special);
 void mt_quant(struct mt_task *t, int slot, int quant, int axis, uint32_t group,
 	      int zeros);
+/* A slot of a type of blocks, which lie along @along. */
+void mt_blocks(struct mt_task *t, int slot, int dtype, int rank,
+	       const uint32_t *dims, int along, int style);
 void mt_packed(struct mt_task *t, int slot, uint64_t bytes);
 
 uint32_t mt_bits(float f);
@@ -104,6 +107,12 @@ int mt_run(const struct uma_task *task, const struct uma_engine_desc *engine,
 
 /* --- the reference -------------------------------------------------------- */
 
+/* Elements and bytes of a block; 0 for other types. */
+int mt_block_size(int dtype);
+int mt_block_bytes(int dtype);
+/* Element @i of one, and what of that is added to a product. */
+double mt_block_element(int dtype, const uint8_t *p, int i);
+double mt_block_min(int dtype, const uint8_t *p, int i);
 /* Numbers as the reference sees them. */
 double ref_load(const uint8_t *image, const struct uma_operand *o,
 		const uint32_t *idx);

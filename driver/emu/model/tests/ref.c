@@ -4,7 +4,8 @@
  * integers, straight from the descriptor. It shares no code with the model.
  *
  * Beside each value goes a bound on the error that the documented order of
- * operations in binary32 may have made so far.
+ * operations in binary32 may have made so far. All operations are in one file, so that
+ * they share how values are read and written and nothing else does.
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,10 +47,8 @@ double ref_element(int dtype, const uint8_t *p, int nibble)
 		m = w & 1023;
 		if (e == 31)
 			r = m ? (double)NAN : (double)INFINITY;
-		else if (e)
-			r = ldexp(1024 + m, e - 25);
 		else
-			r = ldexp(m, -24);
+			r = (double)(e ? 1024 + m : m) * (1u << (e ? e : 1)) / (1u << 25);
 		return w & 0x8000 ? -r : r;
 	}
 	case UMA_DTYPE_S32: {
@@ -72,7 +71,7 @@ double ref_element(int dtype, const uint8_t *p, int nibble)
 
 static int bytes_of(int dtype)
 {
-	static const int bytes[UMA_DTYPE_COUNT] = { 0, 4, 2, 2, 4, 1, 1, 0, 0 };
+	static const int bytes[UMA_DTYPE_COUNT] = { 0, 4, 2, 2, 4, 1, 1 };
 
 	return bytes[dtype];
 }
@@ -91,31 +90,40 @@ static const uint8_t *locate(const uint8_t *image, const struct uma_operand *o,
 	return image + (int64_t)(o->addr - MT_BASE) + off * bytes_of(o->dtype);
 }
 
+/* The block that an element is in, and which of it the element is. */
+static const uint8_t *locate_block(const uint8_t *image, const struct uma_operand *o,
+				   const uint32_t *idx, int *at)
+{
+	int size = mt_block_size(o->dtype), d;
+	int64_t off = 0;
+
+	for (d = 0; d < o->rank; d++)
+		off += (int64_t)idx[d] * (int64_t)o->strides[d];
+	*at = (int)(off & (size - 1));
+	return image + (int64_t)(o->addr - MT_BASE) +
+	       (off - *at) / size * mt_block_bytes(o->dtype);
+}
+
 double ref_load(const uint8_t *image, const struct uma_operand *o,
 		const uint32_t *idx)
 {
+	const uint8_t *p;
 	int nibble;
-	const uint8_t *p = locate(image, o, idx, &nibble);
 
+	if (mt_block_size(o->dtype)) {
+		p = locate_block(image, o, idx, &nibble);
+		return mt_block_element(o->dtype, p, nibble);
+	}
+	p = locate(image, o, idx, &nibble);
 	return ref_element(o->dtype, p, nibble);
 }
 
-/* Scale and zero point of an element. */
-static void quant_of(const uint8_t *image, const struct uma_operand *o,
-		     const uint32_t *idx, double *scale, double *zero)
+/* Entry of the tables that an element has. */
+static uint64_t table_at(const struct uma_operand *o, const uint32_t *idx)
 {
 	uint32_t order[UMA_MAX_RANK] = { 0 }, d, i;
 	uint64_t at = 0;
 
-	*scale = 1;
-	*zero = 0;
-	if (o->quant == UMA_QUANT_NONE)
-		return;
-	if (o->quant == UMA_QUANT_TENSOR) {
-		*scale = mt_float(o->scale);
-		*zero = (int32_t)o->zero;
-		return;
-	}
 	for (d = 0; d < o->rank; d++)
 		order[d] = d;
 	if (o->rank > 1 && (o->quant_flags & UMA_QUANT_SWAPPED)) {
@@ -141,11 +149,39 @@ static void quant_of(const uint8_t *image, const struct uma_operand *o,
 			}
 			at = at * n + at_d;
 		}
+	return at;
+}
+
+/* Scale and zero point of an element. */
+static void quant_of(const uint8_t *image, const struct uma_operand *o,
+		     const uint32_t *idx, double *scale, double *zero)
+{
+	uint64_t at;
+
+	*scale = 1;
+	*zero = 0;
+	if (o->quant == UMA_QUANT_NONE)
+		return;
+	if (o->quant == UMA_QUANT_TENSOR) {
+		*scale = mt_float(o->scale);
+		*zero = (int32_t)o->zero;
+		return;
+	}
+	at = table_at(o, idx);
 	*scale = ref_element(o->scale_dtype, image + (o->scale_addr - MT_BASE) +
 			     at * (uint64_t)bytes_of(o->scale_dtype), 0);
-	if (o->zero_addr)
+	if (o->zero_addr && o->quant != UMA_QUANT_GROUP_MIN)
 		*zero = ref_element(UMA_DTYPE_S32,
 				    image + (o->zero_addr - MT_BASE) + at * 4, 0);
+}
+
+/* What is added to the product of an element and its scale. */
+static double min_of(const uint8_t *image, const struct uma_operand *o, const uint32_t *idx)
+{
+	if (o->quant != UMA_QUANT_GROUP_MIN)
+		return 0;
+	return ref_element(o->scale_dtype, image + (o->zero_addr - MT_BASE) +
+			   table_at(o, idx) * (uint64_t)bytes_of(o->scale_dtype), 0);
 }
 
 /* One rounding to binary32. */
@@ -168,9 +204,12 @@ static struct val load(const uint8_t *image, const struct uma_operand *o,
 	if (o->quant) {
 		quant_of(image, o, idx, &scale, &zero);
 		r = rounded(x - zero, 0);
-		return rounded(r.v * scale, r.e * scale);
+		r = rounded(r.v * scale, r.e * scale);
+		return o->quant == UMA_QUANT_GROUP_MIN ?
+			rounded(r.v + min_of(image, o, idx), r.e) : r;
 	}
-	if (o->dtype == UMA_DTYPE_S32)
+	/* Of blocks only the sum of two products is rounded. */
+	if (o->dtype == UMA_DTYPE_S32 || o->dtype == UMA_DTYPE_Q4_1 || o->dtype == UMA_DTYPE_Q4_K)
 		return rounded(x, 0);
 	return r;
 }
@@ -224,6 +263,48 @@ static struct val mul(struct val x, struct val y)
 	return rounded(x.v * y.v, fabs(x.v) * y.e + fabs(y.v) * x.e + x.e * y.e);
 }
 
+/*
+ * The matrix of B that a row of DST belongs to, and which of its rows that is; -1: none.
+ * Always 0 and the row itself without UMA_GEMM_EXPERTS.
+ */
+static int expert_of(const struct uma_task *t, const uint8_t *image, uint32_t row, uint32_t *own)
+{
+	const struct uma_operand *table = &t->op[UMA_SLOT_AUX0];
+	int64_t left = t->op[UMA_SLOT_DST].dims[1], count;
+	uint32_t e, flags;
+
+	*own = row;
+	memcpy(&flags, t->params + 12, 4);
+	if (t->opcode != UMA_OP_GEMM || !(flags & UMA_GEMM_EXPERTS))
+		return 0;
+	for (e = 0; e < table->dims[0]; e++) {
+		count = (int64_t)ref_load(image, table, &e);
+		count = count < 0 ? 0 : count > left ? left : count;
+		if (*own < count)
+			return (int)e;
+		*own -= (uint32_t)count;
+		left -= count;
+	}
+	return -1;
+}
+
+/* Where B, and where a bias or scale of the matrix, has what an element of DST meets. */
+static void expert_index(const struct uma_task *t, const uint8_t *image, int slot,
+			 const uint32_t *idx, uint32_t *at)
+{
+	uint32_t own;
+	int e;
+
+	memcpy(at, idx, UMA_MAX_RANK * sizeof(*at));
+	if (!(t->slots >> UMA_SLOT_AUX0 & 1) || t->opcode != UMA_OP_GEMM)
+		return;
+	e = expert_of(t, image, idx[1], &own);
+	if (slot != UMA_SLOT_B && t->op[slot].dims[0] < 2)
+		return;
+	at[0] = (uint32_t)e;
+	at[1] = own;
+}
+
 /* Bytes, or bytes with zero points: exact. */
 static int64_t int_sum(const struct uma_task *t, const uint8_t *image,
 		       const uint32_t *idx)
@@ -234,7 +315,7 @@ static int64_t int_sum(const struct uma_task *t, const uint8_t *image,
 	int64_t sum = 0;
 
 	memcpy(ia, idx, sizeof(ia));
-	memcpy(ib, idx, sizeof(ib));
+	expert_index(t, image, UMA_SLOT_B, idx, ib);
 	for (k = 0; k < a->dims[r - 1]; k++) {
 		double sa, za, sb, zb;
 
@@ -248,18 +329,65 @@ static int64_t int_sum(const struct uma_task *t, const uint8_t *image,
 	return sum;
 }
 
+/* What bytes may be multiplied with apart from the rest of the element: a block's minimum. */
+static double addend(const uint8_t *image, const struct uma_operand *a,
+		     const struct uma_operand *b, const uint32_t *idx, uint32_t group)
+{
+	const uint8_t *p;
+	int at;
+
+	if ((bytes_of(a->dtype) != 1 && !group) || !mt_block_size(b->dtype))
+		return 0;
+	p = locate_block(image, b, idx, &at);
+	return fabs(mt_block_min(b->dtype, p, at));
+}
+
+/*
+ * An element of A as the byte that it becomes among those that are rounded with it. With the
+ * first of those @scale becomes what they share.
+ */
+static struct val in_bytes(const uint8_t *image, const struct uma_operand *a,
+			   const uint32_t *idx, uint32_t group, float *scale)
+{
+	const int k = a->rank - 1;
+	uint32_t at[UMA_MAX_RANK], i;
+	float x, q;
+
+	if (!(idx[k] % group)) {
+		memcpy(at, idx, sizeof(at));
+		*scale = 0;
+		for (i = idx[k]; i < a->dims[k] && i - idx[k] < group; i++) {
+			at[k] = i;
+			x = fabsf((float)ref_load(image, a, at));
+			*scale = x > *scale || isnan(x) ? x : *scale;
+		}
+		*scale /= 127;
+		if (*scale == 0)
+			*scale = 1;
+	}
+	q = rintf((float)ref_load(image, a, idx) / *scale);
+	if (!isfinite(*scale) || isnan(q))
+		q = 0;
+	q = q > 127 ? 127 : q < -128 ? -128 : q;
+	return rounded((double)q * *scale, 0);
+}
+
 static struct val gemm_sum(const struct uma_task *t, const uint8_t *image,
 			   const uint32_t *idx)
 {
 	const struct uma_operand *a = &t->op[UMA_SLOT_A], *b = &t->op[UMA_SLOT_B];
 	uint32_t ia[UMA_MAX_RANK], ib[UMA_MAX_RANK], k;
 	int r = a->rank;
-	uint32_t depth = a->dims[r - 1];
+	uint32_t depth = a->dims[r - 1], group;
 	double sum = 0, mag = 0, in = 0;
+	float scale = 1;
+
+	memcpy(&group, t->params + 8, 4);
 
 	memcpy(ia, idx, sizeof(ia));
-	memcpy(ib, idx, sizeof(ib));
-	if (bytes_of(a->dtype) == 1) {
+	expert_index(t, image, UMA_SLOT_B, idx, ib);
+	if (bytes_of(a->dtype) == 1 && a->quant <= UMA_QUANT_TENSOR &&
+	    b->quant < UMA_QUANT_GROUP && !mt_block_size(b->dtype)) {
 		double sa = 1, sb = 1, z;
 		double s = (double)int_sum(t, image, idx);
 
@@ -275,11 +403,11 @@ static struct val gemm_sum(const struct uma_task *t, const uint8_t *image,
 
 		ia[r - 1] = k;
 		ib[r - 2] = k;
-		x = load(image, a, ia);
+		x = group ? in_bytes(image, a, ia, group, &scale) : load(image, a, ia);
 		y = load(image, b, ib);
 		sum += x.v * y.v;
-		mag += fabs(x.v * y.v);
-		in += fabs(x.v) * y.e;
+		mag += fabs(x.v) * (fabs(y.v) + 2 * addend(image, a, b, ib, group));
+		in += fabs(x.v) * y.e + fabs(y.v) * x.e;
 	}
 	/* gamma(K): a product and a sum a step, one after the other. */
 	in += (mag + in) * (depth * REF_U) / (1 - depth * REF_U) + depth * REF_TINY;
@@ -293,17 +421,20 @@ static struct val expect_gemm(const struct uma_task *t, const uint8_t *image,
 {
 	const struct uma_epilogue *e = &t->epilogue;
 	float alpha = param(t, 0), beta = param(t, 1);
+	uint32_t bias[UMA_MAX_RANK], scale[UMA_MAX_RANK];
 	struct val x = gemm_sum(t, image, idx);
 
+	expert_index(t, image, UMA_SLOT_BIAS, idx, bias);
+	expert_index(t, image, UMA_SLOT_SCALE, idx, scale);
 	if (alpha != 1)
 		x = mul(x, (struct val){ alpha, 0 });
 	if (beta != 0)
 		x = add(x, mul(load(image, &t->op[UMA_SLOT_C], idx),
 			       (struct val){ beta, 0 }));
 	if (e->flags & UMA_EPI_SCALE)
-		x = mul(x, load(image, &t->op[UMA_SLOT_SCALE], idx));
+		x = mul(x, load(image, &t->op[UMA_SLOT_SCALE], scale));
 	if (e->flags & UMA_EPI_BIAS)
-		x = add(x, load(image, &t->op[UMA_SLOT_BIAS], idx));
+		x = add(x, load(image, &t->op[UMA_SLOT_BIAS], bias));
 	if (e->flags & UMA_EPI_RESIDUAL)
 		x = add(x, load(image, &t->op[UMA_SLOT_RESIDUAL], idx));
 	x = apply(&ref_acts[e->act], x, mt_float(e->p0), mt_float(e->p1));
@@ -326,7 +457,7 @@ static double load_f32(const uint8_t *image, const struct uma_operand *o,
 		return (float)x;
 	quant_of(image, o, idx, &scale, &zero);
 	f = (float)(x - zero);
-	return (float)(f * (float)scale);
+	return (float)((float)(f * (float)scale) + (float)min_of(image, o, idx));
 }
 
 static int plain_int(const struct uma_operand *o)
@@ -435,8 +566,8 @@ static int64_t expect_exact(const struct uma_task *t, const uint8_t *image,
 			    const uint32_t *idx)
 {
 	const struct uma_epilogue *e = &t->epilogue;
+	uint32_t func, at[UMA_MAX_RANK];
 	int64_t x, a, b;
-	uint32_t func;
 
 	if (t->opcode == UMA_OP_UNARY || t->opcode == UMA_OP_BINARY) {
 		memcpy(&func, t->params, 4);
@@ -451,8 +582,9 @@ static int64_t expect_exact(const struct uma_task *t, const uint8_t *image,
 	x = int_sum(t, image, idx);
 	if (t->slots & 1u << UMA_SLOT_C)
 		x += stored_int(image, t, UMA_SLOT_C, idx);
+	expert_index(t, image, UMA_SLOT_BIAS, idx, at);
 	if (e->flags & UMA_EPI_BIAS)
-		x += stored_int(image, t, UMA_SLOT_BIAS, idx);
+		x += stored_int(image, t, UMA_SLOT_BIAS, at);
 	if (e->flags & UMA_EPI_RESIDUAL)
 		x += stored_int(image, t, UMA_SLOT_RESIDUAL, idx);
 	if (e->act == UMA_ACT_RELU && x < 0)
@@ -591,7 +723,8 @@ int ref_check(const struct uma_task *task, const uint8_t *before,
 {
 	static uint8_t written[MT_SIZE];
 	const struct uma_operand *d = &task->op[0];
-	uint32_t idx[UMA_MAX_RANK] = { 0 };
+	uint32_t idx[UMA_MAX_RANK] = { 0 }, own;
+	uint64_t was, is, mask;
 	int i, nibble, empty = 0;
 	size_t at;
 
@@ -601,12 +734,16 @@ int ref_check(const struct uma_task *task, const uint8_t *before,
 	while (!empty) {
 		const uint8_t *p = locate(after, d, idx, &nibble);
 
+		/* Rows that no matrix has stay what they were. */
+		if (expert_of(task, before, idx[1], &own) < 0)
+			goto next;
 		if (bytes_of(d->dtype))
 			memset(written + (p - after), 0xff, (size_t)bytes_of(d->dtype));
 		else
 			written[p - after] |= nibble ? 0xf0 : 0x0f;
 		if (check_element(task, before, after, idx, why, size))
 			return -1;
+next:
 		for (i = d->rank - 1; i >= 0; i--) {
 			if (++idx[i] < d->dims[i])
 				break;
@@ -615,9 +752,12 @@ int ref_check(const struct uma_task *task, const uint8_t *before,
 		if (i < 0)
 			break;
 	}
-	for (at = 0; at < MT_SIZE; at++) {
-		if ((before[at] ^ after[at]) & ~written[at]) {
-			snprintf(why, size, "byte at offset %zu was written", at);
+	for (at = 0; at < MT_SIZE; at += sizeof(was)) {
+		memcpy(&was, before + at, sizeof(was));
+		memcpy(&is, after + at, sizeof(is));
+		memcpy(&mask, written + at, sizeof(mask));
+		if ((was ^ is) & ~mask) {
+			snprintf(why, size, "one of 8 bytes from offset %zu on was written", at);
 			return -1;
 		}
 	}

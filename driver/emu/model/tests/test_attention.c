@@ -16,7 +16,7 @@ static uint8_t image[MT_SIZE], first[MT_SIZE], result[MT_SIZE], written[MT_SIZE]
 
 static void mark(const struct uma_operand *o, uint32_t dim, int64_t off)
 {
-	static const uint8_t bytes[] = { 0, 4, 2, 2 };
+	static const uint8_t bytes[] = { 0, 4, 2, 2, 0, 1, 1 };
 	uint32_t i;
 
 	if (dim == o->rank) {

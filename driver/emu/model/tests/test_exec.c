@@ -16,6 +16,7 @@ static uint8_t image[MT_SIZE], first[MT_SIZE], result[MT_SIZE];
 
 static const char *const type_name[] = {
 	"none", "f32", "f16", "bf16", "s32", "s8", "u8", "s4", "u4",
+	"q8_0", "q4_0", "q4_1", "q4_k", "q6_k",
 };
 
 /* --- one case ------------------------------------------------------------- */
@@ -120,7 +121,7 @@ static void copies(int opcode, const char *name, uint32_t functions)
 	int a, d, bad;
 	uint32_t f;
 
-	for (a = F32; a <= U4; a++) {
+	for (a = F32; a <= (opcode == UMA_OP_COPY ? Q6_K : U4); a++) {
 		for (d = F32, bad = 0; d <= U4; d++) {
 			struct gen_types c = { a, a, d };
 
@@ -146,11 +147,11 @@ int main(int argc, char **argv)
 	for (o = 0; o < 6; o++) {
 		for (i = 0; i < 3 && o < 5; i++) {
 			gemms(floats[i], floats[i], outs[o]);
-			for (j = S8; j <= U4; j++)
+			for (j = S8; j <= Q6_K; j++)
 				gemms(floats[i], j, outs[o]);
 		}
 		for (i = S8; i <= U8; i++)
-			for (j = S8; j <= U4; j++)
+			for (j = S8; j <= (o < 5 ? Q6_K : U4); j++)
 				gemms(i, j, outs[o]);
 	}
 	copies(UMA_OP_COPY, "COPY", 2);

@@ -25,7 +25,7 @@ static void make_seed(uint32_t i)
 		UMA_OP_UNARY, UMA_OP_BINARY, UMA_OP_SELECT, UMA_OP_ROTARY,
 		UMA_OP_CONV, UMA_OP_GATHER, UMA_OP_SCATTER, UMA_OP_POOL, UMA_OP_RESIZE,
 		UMA_OP_NORM, UMA_OP_SOFTMAX, UMA_OP_REDUCE, UMA_OP_TOPK, UMA_OP_SCAN,
-		UMA_OP_ATTENTION,
+		UMA_OP_ATTENTION, UMA_OP_KV_WRITE,
 	};
 	static uint8_t image[MT_SIZE];
 	static struct mt_task t;
@@ -41,6 +41,10 @@ static void make_seed(uint32_t i)
 		c.d = F32 + (int)mt_below(&t.rng, 8);
 		if (op == UMA_OP_ATTENTION) {
 			gen_attention(&t, mt_rand(&t.rng) & UMA_ATTN_FLAGS_MASK);
+			continue;
+		}
+		if (op == UMA_OP_KV_WRITE) {
+			gen_kv_write(&t, mt_rand(&t.rng) & UMA_KV_WRITE_FLAGS_MASK);
 			continue;
 		}
 		if (op == UMA_OP_ROTARY) {

@@ -42,6 +42,31 @@ static void gemm_w4(struct mt_task *t)
 	mt_quant(t, UMA_SLOT_B, UMA_QUANT_GROUP, 1, 16, 1);
 }
 
+static void gemm_w4_min(struct mt_task *t)
+{
+	operands(t, F16, S4, F32);
+	mt_quant(t, UMA_SLOT_B, UMA_QUANT_GROUP_MIN, 1, 16, 0);
+}
+
+/* Weights of a file: rows of blocks, read transposed. */
+static void gemm_blocks(struct mt_task *t)
+{
+	const uint32_t da[] = { 5, 512 }, db[] = { 512, 24 }, dd[] = { 5, 24 };
+
+	mt_operand(t, UMA_SLOT_DST, F32, 2, dd, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, F32, 2, da, MT_PLAIN);
+	mt_blocks(t, UMA_SLOT_B, Q4_K, 2, db, 0, MT_PLAIN);
+	mf_set(t, 0, mt_bits(1));
+}
+
+static void copy_blocks(struct mt_task *t)
+{
+	const uint32_t all[] = { 3, 4, 64 };
+
+	mt_operand(t, UMA_SLOT_DST, F32, 3, all, MT_PLAIN);
+	mt_blocks(t, UMA_SLOT_A, Q8_0, 3, all, 2, MT_PLAIN);
+}
+
 static void gemm_full(struct mt_task *t)
 {
 	int slot;
@@ -53,6 +78,24 @@ static void gemm_full(struct mt_task *t)
 	t->task.epilogue.p1 = mt_bits(6);
 	for (slot = UMA_SLOT_C; slot <= UMA_SLOT_RESIDUAL; slot++)
 		mt_operand(t, slot, F32, 3, t->task.op[UMA_SLOT_DST].dims, MT_PLAIN);
+}
+
+/* The last two matrices ask for more rows than there are. */
+static void gemm_experts(struct mt_task *t)
+{
+	const uint32_t da[] = { 1, 20, 40 }, db[] = { 4, 40, 24 }, dd[] = { 1, 20, 24 };
+	const uint32_t own[] = { 4, 20, 24 }, experts[] = { 4 };
+	const int32_t rows[] = { 7, -3, INT32_MAX, INT32_MAX };
+
+	mt_operand(t, UMA_SLOT_DST, F32, 3, dd, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_A, F32, 3, da, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_B, F32, 3, db, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_BIAS, F32, 3, own, MT_PLAIN);
+	mt_operand(t, UMA_SLOT_AUX0, S32, 1, experts, MT_PLAIN);
+	mf_store(t, UMA_SLOT_AUX0, rows, sizeof(rows));
+	t->task.epilogue.flags = UMA_EPI_BIAS;
+	mf_set(t, 0, mt_bits(1));
+	mf_set(t, 3, UMA_GEMM_EXPERTS);
 }
 
 static void gemm_packed(struct mt_task *t)
@@ -80,6 +123,20 @@ static void gemm_dynamic(struct mt_task *t)
 	memset(shapes, 0, 240);
 	for (i = 0; i < 3; i++)
 		memcpy(shapes + 20 * i, t->task.op[i].dims, 20);
+}
+
+/* The rows of A and of the result. */
+static void gemm_length(struct mt_task *t)
+{
+	uint8_t *length;
+
+	operands(t, F32, F32, F32);
+	t->task.flags = UMA_TASK_DYNAMIC | UMA_TASK_LENGTH;
+	t->task.shape_addr = mt_alloc(t, 4, 4);
+	length = mf_image + (t->task.shape_addr - MT_BASE);
+	memcpy(length, &t->task.op[0].dims[1], 4);
+	t->task.length_dims[0] = 2;
+	t->task.length_dims[1] = 2;
 }
 
 static const uint32_t dims[] = { 4, 6, 10 };
@@ -142,20 +199,26 @@ static void pack(struct mt_task *t)
 }
 
 enum {
-	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_FULL, PACKED, DYNAMIC, COPY,
-	COPY_S4, FILL, UNARY, BINARY, BINARY_S32, SELECT, PACK, NOP, BASES
+	GEMM_F32, GEMM_S8, GEMM_EXACT, GEMM_W4, GEMM_W4_MIN, GEMM_FULL, PACKED, DYNAMIC, COPY,
+	COPY_S4, BLOCKS, COPY_BLOCKS, FILL, UNARY, BINARY, BINARY_S32, SELECT, PACK, NOP, EXPERTS,
+	LENGTH, BASES
 };
 
 static struct mf_base bases[BASES] = {
 	[GEMM_F32] = { "gemm f32", UMA_OP_GEMM, gemm_f32 },
 	[GEMM_S8] = { "gemm s8 requantised", UMA_OP_GEMM, gemm_s8 },
 	[GEMM_EXACT] = { "gemm s8 exact", UMA_OP_GEMM, gemm_exact },
+	[EXPERTS] = { "gemm of experts", UMA_OP_GEMM, gemm_experts },
 	[GEMM_W4] = { "gemm 4-bit weights", UMA_OP_GEMM, gemm_w4 },
+	[GEMM_W4_MIN] = { "gemm 4-bit weights with minima", UMA_OP_GEMM, gemm_w4_min },
 	[GEMM_FULL] = { "gemm with everything", UMA_OP_GEMM, gemm_full },
 	[PACKED] = { "gemm packed", UMA_OP_GEMM, gemm_packed },
 	[DYNAMIC] = { "dynamic gemm", UMA_OP_GEMM, gemm_dynamic },
+	[LENGTH] = { "gemm of a length", UMA_OP_GEMM, gemm_length },
 	[COPY] = { "copy", UMA_OP_COPY, copy },
 	[COPY_S4] = { "copy s4", UMA_OP_COPY, copy_s4 },
+	[BLOCKS] = { "gemm of blocks", UMA_OP_GEMM, gemm_blocks },
+	[COPY_BLOCKS] = { "copy of blocks", UMA_OP_COPY, copy_blocks },
 	[FILL] = { "fill", UMA_OP_FILL, fill },
 	[UNARY] = { "unary", UMA_OP_UNARY, unary },
 	[BINARY] = { "binary", UMA_OP_BINARY, binary },
@@ -172,7 +235,7 @@ static const struct mf_mutation mutations[] = {
 	{ GEMM_F32, AT(version), 2, UMA_FAULT_VERSION, NONE, "version" },
 	{ GEMM_F32, AT(opcode), UMA_OP_COUNT, UMA_FAULT_OPCODE, NONE, "opcode" },
 	{ GEMM_F32, AT(opcode), 0xffff, UMA_FAULT_OPCODE, NONE, "opcode" },
-	{ GEMM_F32, AT(flags), 2, UMA_FAULT_FLAGS, NONE, "flags" },
+	{ GEMM_F32, AT(flags), 4, UMA_FAULT_FLAGS, NONE, "flags" },
 	{ GEMM_F32, AT(flags), 0x80000001, UMA_FAULT_FLAGS, NONE, "flags" },
 	{ NOP, AT(flags), 1, UMA_FAULT_FLAGS, NONE, "flags" },
 	{ GEMM_F32, AT(slots), 0x87, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
@@ -188,12 +251,44 @@ static const struct mf_mutation mutations[] = {
 	{ DYNAMIC, AT(shape_addr), 2, UMA_FAULT_ALIGN, NONE, "shape_addr" },
 	{ DYNAMIC, AT(shape_addr), (1ULL << 48) - 236, UMA_FAULT_RANGE, NONE, "shape_addr" },
 	{ DYNAMIC, AT(shape_addr), NEG(4), UMA_FAULT_RANGE, NONE, "shape_addr" },
+	{ GEMM_F32, AT(flags), 2, UMA_FAULT_FLAGS, NONE, "flags" },
+	{ GEMM_F32, AT(length_dims[1]), 1, UMA_FAULT_PAD, NONE, "length_dims" },
+	{ GEMM_F32, AT(pad3), 1, UMA_FAULT_PAD, NONE, "pad3" },
+	{ DYNAMIC, AT(flags), 3, UMA_FAULT_FLAGS, NONE, "length_dims" },
+	{ DYNAMIC, AT(length_dims[1]), 1, UMA_FAULT_PAD, NONE, "length_dims" },
+	{ LENGTH, AT(flags), 2, UMA_FAULT_FLAGS, NONE, "flags" },
+	{ LENGTH, AT(flags), 1, UMA_FAULT_PAD, NONE, "length_dims" },
+	{ LENGTH, AT(length_dims[1]), 8, UMA_FAULT_FLAGS, 1, "length_dims" },
+	{ LENGTH, AT(length_dims[1]), 32, UMA_FAULT_FLAGS, 1, "length_dims" },
+	{ LENGTH, AT(length_dims[3]), 1, UMA_FAULT_FLAGS, 3, "length_dims" },
+	{ LENGTH, AT(length_dims[11]), 1, UMA_FAULT_FLAGS, 11, "length_dims" },
+	{ LENGTH, AT(shape_addr), 0x10002, UMA_FAULT_ALIGN, NONE, "shape_addr" },
+	{ LENGTH, AT(shape_addr), (1ULL << 48), UMA_FAULT_RANGE, NONE, "shape_addr" },
 	{ GEMM_F32, AT(pad1[0]), 1, UMA_FAULT_PAD, NONE, "pad1" },
-	{ GEMM_F32, AT(pad1[11]), 1ULL << 63, UMA_FAULT_PAD, NONE, "pad1" },
+	{ GEMM_F32, AT(pad1[9]), 1ULL << 63, UMA_FAULT_PAD, NONE, "pad1" },
 	{ GEMM_F32, AT(pad2[0]), 1, UMA_FAULT_PAD, NONE, "pad2" },
 	{ GEMM_F32, AT(pad2[7]), 1ULL << 63, UMA_FAULT_PAD, NONE, "pad2" },
 	/* parameters */
-	{ GEMM_F32, PAR(2), 1, UMA_FAULT_PAD, NONE, "params.pad" },
+	{ GEMM_F32, PAR(2), 32, UMA_FAULT_DTYPE, 2, "dtype" },
+	{ GEMM_S8, PAR(2), 32, UMA_FAULT_DTYPE, 1, "dtype" },
+	{ GEMM_W4, PAR(2), 8, UMA_FAULT_PARAMS, NONE, "params.a_group" },
+	{ GEMM_W4, PAR(2), 48, UMA_FAULT_PARAMS, NONE, "params.a_group" },
+	{ BLOCKS, PAR(2), 256, UMA_FAULT_PARAMS, NONE, "params.a_group" },
+	{ BLOCKS, PAR(2), 0x80000000, UMA_FAULT_PARAMS, NONE, "params.a_group" },
+	{ GEMM_F32, PAR(3), 1, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
+	{ GEMM_F32, PAR(3), 2, UMA_FAULT_FLAGS, NONE, "params.flags" },
+	{ EXPERTS, PAR(3), 0x80000001, UMA_FAULT_FLAGS, NONE, "params.flags" },
+	{ EXPERTS, PAR(3), 0, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
+	{ EXPERTS, AT(slots), 0x17, UMA_FAULT_SLOT, UMA_SLOT_AUX0, "slots" },
+	{ EXPERTS, OP(7, dtype), UMA_DTYPE_F32, UMA_FAULT_DTYPE, 7, "dtype" },
+	{ EXPERTS, OP(7, dims[0]), 5, UMA_FAULT_DIMS, 7, "dims" },
+	{ EXPERTS, OP(2, dims[0]), 5, UMA_FAULT_DIMS, 4, "dims" },
+	{ EXPERTS, OP(2, dims[0]), 1025, UMA_FAULT_DIMS, 2, "dims" },
+	{ EXPERTS, OP(4, dims[0]), 2, UMA_FAULT_DIMS, 4, "dims" },
+	{ EXPERTS, OP(4, dims[1]), 2, UMA_FAULT_DIMS, 4, "dims" },
+	{ EXPERTS, OP(7, addr), NEG(2), UMA_FAULT_ALIGN, 7, "addr" },
+	{ EXPERTS, OP(7, quant), 1, UMA_FAULT_QUANT, 7, "scale" },
+	{ GEMM_F32, PAR(4), 1, UMA_FAULT_PAD, NONE, "params.pad" },
 	{ GEMM_F32, PAR(63), 1, UMA_FAULT_PAD, NONE, "params.pad" },
 	{ GEMM_F32, PAR(1), 0x3f800000, UMA_FAULT_SLOT, UMA_SLOT_C, "slots" },
 	{ GEMM_EXACT, PAR(0), 0x40000000, UMA_FAULT_PARAMS, NONE, "params.alpha" },
@@ -297,6 +392,27 @@ static const struct mf_mutation mutations[] = {
 	{ COPY_S4, OP(1, strides[2]), 3, UMA_FAULT_STRIDES, 1, "strides" },
 	{ COPY_S4, OP(1, strides[2]), NEG(1), UMA_FAULT_STRIDES, 1, "strides" },
 	{ COPY_S4, OP(1, strides[1]), 1, UMA_FAULT_STRIDES, 1, "strides" },
+	/* blocks */
+	{ BLOCKS, OP(2, addr), MT_BASE + 40001, UMA_FAULT_ALIGN, 2, "addr" },
+	{ BLOCKS, OP(2, addr), (1ULL << 48) - 24 * 288 + 2, UMA_FAULT_RANGE, 2, "addr" },
+	{ BLOCKS, OP(2, strides[1]), 511, UMA_FAULT_STRIDES, 2, "strides" },
+	{ BLOCKS, OP(2, strides[1]), 1, UMA_FAULT_STRIDES, 2, "strides" },
+	{ BLOCKS, OP(2, strides[1]), 520, UMA_FAULT_STRIDES, 2, "strides" },
+	{ BLOCKS, OP(2, strides[0]), 256, UMA_FAULT_DIMS, 2, "dims" },
+	{ BLOCKS, OP(2, strides[0]), NEG(1), UMA_FAULT_STRIDES, 2, "strides" },
+	{ BLOCKS, OP(2, strides[1]), 1ULL << 50, UMA_FAULT_RANGE, 2, "addr" },
+	{ BLOCKS, OP(2, dims[0]), 510, UMA_FAULT_DIMS, 2, "dims" },
+	{ BLOCKS, OP(2, dims[0]), 256, UMA_FAULT_DIMS, 2, "dims" },
+	{ BLOCKS, OP(2, quant), UMA_QUANT_TENSOR, UMA_FAULT_QUANT, 2, "quant" },
+	{ BLOCKS, OP(2, quant), UMA_QUANT_GROUP, UMA_FAULT_QUANT, 2, "quant" },
+	{ BLOCKS, OP(2, layout), UMA_LAYOUT_GEMM_B, UMA_FAULT_STRIDES, 2, "strides" },
+	{ BLOCKS, OP(1, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 1, "dtype" },
+	{ BLOCKS, OP(1, dtype), UMA_DTYPE_Q4_K, UMA_FAULT_DTYPE, 1, "dtype" },
+	{ BLOCKS, OP(0, dtype), UMA_DTYPE_Q8_0, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ COPY_BLOCKS, AT(opcode), UMA_OP_UNARY, UMA_FAULT_DTYPE, 1, "dtype" },
+	{ COPY_BLOCKS, OP(1, dtype), UMA_DTYPE_Q6_K, UMA_FAULT_STRIDES, 1, "strides" },
+	{ COPY_BLOCKS, OP(0, dtype), UMA_DTYPE_Q8_0, UMA_FAULT_DTYPE, 0, "dtype" },
+	{ COPY_BLOCKS, OP(1, strides[1]), 16, UMA_FAULT_STRIDES, 1, "strides" },
 	/* quantisation */
 	{ GEMM_F32, OP(1, quant), 1, UMA_FAULT_QUANT, 1, "quant" },
 	{ GEMM_S8, OP(1, quant), UMA_QUANT_COUNT, UMA_FAULT_QUANT, 1, "quant" },
@@ -334,6 +450,16 @@ static const struct mf_mutation mutations[] = {
 	{ GEMM_W4, OP(2, quant_flags), 0x08, UMA_FAULT_QUANT, 2, "quant_flags" },
 	{ GEMM_S8, OP(2, quant_flags), 0x100, UMA_FAULT_PAD, 2, "quant_flags" },
 	{ GEMM_W4, OP(2, quant_axis), 2, UMA_FAULT_QUANT, 2, "quant_axis" },
+	{ GEMM_W4_MIN, OP(2, zero_addr), 0, UMA_FAULT_QUANT, 2, "zero_addr" },
+	{ GEMM_W4_MIN, OP(2, zero_addr), MT_BASE + 1, UMA_FAULT_ALIGN, 2, "zero_addr" },
+	{ GEMM_W4_MIN, OP(2, zero_addr), (1ULL << 48) - 4, UMA_FAULT_RANGE, 2, "scale_addr" },
+	{ GEMM_W4_MIN, OP(2, zero_addr), NEG(4), UMA_FAULT_RANGE, 2, "scale_addr" },
+	{ GEMM_W4_MIN, OP(2, quant_group), 8, UMA_FAULT_QUANT, 2, "quant_group" },
+	{ GEMM_W4_MIN, OP(2, quant_axis), 2, UMA_FAULT_QUANT, 2, "quant_axis" },
+	{ GEMM_W4_MIN, OP(2, scale), 1, UMA_FAULT_PAD, 2, "scale" },
+	{ GEMM_W4_MIN, OP(2, scale_dtype), UMA_DTYPE_BF16, UMA_FAULT_QUANT, 2, "scale_dtype" },
+	{ GEMM_W4_MIN, OP(0, quant), UMA_QUANT_GROUP_MIN, UMA_FAULT_QUANT, 0, "quant" },
+	{ GEMM_S8, OP(1, quant), UMA_QUANT_GROUP_MIN, UMA_FAULT_QUANT, 1, "scale_dtype" },
 };
 
 /* --- what needs more than one field --------------------------------------- */
@@ -393,9 +519,17 @@ static void test_overlap(void)
 	mf_expect("DST on the scales", &t, UMA_FAULT_OVERLAP, 2, "scale_addr");
 	t.op[0].addr = t.op[2].zero_addr;
 	mf_expect("DST on the zero points", &t, UMA_FAULT_OVERLAP, 2, "zero_addr");
+	t = bases[GEMM_W4_MIN].t.task;
+	t.op[0].addr = t.op[2].zero_addr;
+	mf_expect("DST on the minima", &t, UMA_FAULT_OVERLAP, 2, "zero_addr");
 	t = bases[DYNAMIC].t.task;
 	t.op[0].addr = t.shape_addr;
 	mf_expect("DST on the shapes", &t, UMA_FAULT_OVERLAP, NONE, "shape_addr");
+	t = bases[LENGTH].t.task;
+	t.op[0].addr = t.shape_addr;
+	mf_expect("DST on the length", &t, UMA_FAULT_OVERLAP, NONE, "shape_addr");
+	t.op[0].addr = t.shape_addr + 4;
+	mf_expect("DST behind the length", &t, UMA_FAULT_NONE, 0, "");
 	/* The padding of the last panel, which only the engine knows. */
 	t = bases[PACKED].t.task;
 	t.op[0].addr = t.op[2].addr + 64 + 3 * 40 * 32 * 4 - 4;
@@ -429,6 +563,20 @@ static void refused(const char *what, const char *profile, uint32_t class,
 		printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason), f.slot, f.field);
 }
 
+/* Sums of so many products, of the same elements again and again. */
+static void deep_sum(const char *what, uint32_t base, uint32_t k, const char *field)
+{
+	const struct mf_base keep = bases[base];
+	struct uma_task *t = &bases[base].t.task;
+
+	t->op[1].dims[2] = k;
+	t->op[2].dims[1] = k;
+	memset(t->op[1].strides, 0, sizeof(t->op[1].strides));
+	memset(t->op[2].strides, 0, sizeof(t->op[2].strides));
+	refused(what, "full", UMA_ENGINE_MATRIX, base, 1, field);
+	bases[base] = keep;
+}
+
 static void test_engines(void)
 {
 	struct mf_base keep = bases[GEMM_F32];
@@ -453,6 +601,12 @@ static void test_engines(void)
 	refused("misaligned on m3's NEURAL", "m3", UMA_ENGINE_NEURAL, GEMM_W4, 1, "addr");
 	refused("dynamic shapes on m1", "m1", UMA_ENGINE_GPU, DYNAMIC, NONE, "flags");
 	refused("dynamic shapes on m2", "m2", UMA_ENGINE_GPU, DYNAMIC, NONE, NULL);
+	refused("a length on m1", "m1", UMA_ENGINE_GPU, LENGTH, NONE, "flags");
+	refused("a length on m2", "m2", UMA_ENGINE_GPU, LENGTH, NONE, NULL);
+	keep = bases[GEMM_W4];
+	bases[GEMM_W4].t.task.params[8] = 32;
+	refused("a_group on m1's MATRIX", "m1", UMA_ENGINE_MATRIX, GEMM_W4, NONE, "params.a_group");
+	bases[GEMM_W4] = keep;
 	refused("binary on MATRIX", "m1", UMA_ENGINE_MATRIX, BINARY, NONE, "opcode");
 	keep = bases[GEMM_FULL];
 	bases[GEMM_FULL].t.task.epilogue.act = UMA_ACT_GELU;
@@ -460,12 +614,9 @@ static void test_engines(void)
 	refused("gelu on m1's MATRIX", "m1", UMA_ENGINE_MATRIX, GEMM_FULL, NONE,
 		"epilogue.act");
 	bases[GEMM_FULL] = keep;
-	keep = bases[GEMM_F32];
-	bases[GEMM_F32].t.task.op[1].dims[2] = bases[GEMM_F32].t.task.op[2].dims[1] = 65537;
-	memset(bases[GEMM_F32].t.task.op[1].strides, 0, 40);
-	memset(bases[GEMM_F32].t.task.op[2].strides, 0, 40);
-	refused("K of 65537", "full", UMA_ENGINE_MATRIX, GEMM_F32, 1, "dims");
-	bases[GEMM_F32] = keep;
+	deep_sum("bytes, K of 65537", GEMM_EXACT, 65537, "dims");
+	deep_sum("K of 65537", GEMM_F32, 65537, NULL);
+	deep_sum("K of 2^24 + 1", GEMM_F32, (1u << 24) + 1, "dims");
 	tap_ok(!uma_profile_find("m4") && !uma_profile_find("m") && !uma_profile_find("m1x") &&
 	       !uma_profile_get(5) && uma_profile_find("ultra")->node_count == 2,
 	       "profiles by name");

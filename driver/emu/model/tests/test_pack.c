@@ -255,6 +255,94 @@ static void test_dynamic(void)
 	       "dimensions that are not mapped: read");
 }
 
+/* One number for the rows: below the descriptor's, none, too many, not mapped. */
+static void test_length(void)
+{
+	const struct uma_engine_desc *e = mt_engine("full", UMA_ENGINE_MATRIX);
+	static const uint32_t da[] = { 20, 30 }, db[] = { 30, 40 }, dd[] = { 20, 40 };
+	static const uint32_t lengths[] = { 20, 19, 7, 1, 0 };
+	static const uint32_t hostile[] = { 21, 0x7fffffff, 0x80000000, 0xffffffff };
+	struct mt_variant v = { uma_kernels_portable(), 5000, 64 };
+	struct uma_fault_info f;
+	static struct mt_task t;
+	struct uma_task s;
+	uint8_t *length;
+	float one = 1;
+	char why[200];
+	unsigned int i;
+	int r;
+
+	memset(image, 0, sizeof(image));
+	mt_task_init(&t, image, 9, UMA_OP_GEMM);
+	mt_operand(&t, 0, F32, 2, dd, MT_PLAIN);
+	mt_operand(&t, 1, F32, 2, da, MT_PLAIN);
+	mt_operand(&t, 2, F32, 2, db, MT_PLAIN);
+	memcpy(t.task.params, &one, 4);
+	t.task.flags = UMA_TASK_DYNAMIC | UMA_TASK_LENGTH;
+	t.task.length_dims[0] = 1;
+	t.task.length_dims[1] = 1;
+	t.task.shape_addr = mt_alloc(&t, 4, 4);
+	length = image + (t.task.shape_addr - MT_BASE);
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		memcpy(length, &lengths[i], 4);
+		s = t.task;
+		s.op[0].dims[0] = lengths[i];
+		s.op[1].dims[0] = lengths[i];
+		memcpy(packed, image, MT_SIZE);
+		r = mt_run(&t.task, e, &v, packed, &f);
+		tap_ok(!r && !ref_check(&s, image, packed, why, sizeof(why)),
+		       "a length of %u from memory", lengths[i]);
+	}
+	for (i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		memcpy(length, &hostile[i], 4);
+		memcpy(packed, image, MT_SIZE);
+		tap_ok(mt_run(&t.task, e, &v, packed, &f) && f.reason == UMA_FAULT_DIMS &&
+		       f.slot == 0 && f.addr == t.task.shape_addr && !strcmp(f.field, "shape") &&
+		       !memcmp(packed, image, MT_SIZE), "a length of %u: dims", hostile[i]);
+	}
+	/* K of A alone does not go with that of B. */
+	t.task.length_dims[0] = 0;
+	t.task.length_dims[1] = 2;
+	memcpy(length, &lengths[2], 4);
+	tap_ok(mt_run(&t.task, e, &v, packed, &f) && f.reason == UMA_FAULT_DIMS,
+	       "a length that does not match: dims");
+	t.task.shape_addr = MT_BASE + MT_SIZE;
+	tap_ok(mt_run(&t.task, e, &v, packed, &f) && f.reason == UMA_FAULT_READ &&
+	       f.slot == UMA_FAULT_NO_SLOT && f.addr == MT_BASE + MT_SIZE,
+	       "a length that is not mapped: read");
+}
+
+/* Of operands without elements strides may be anything: they are not for counting on. */
+static void test_experts_of_nothing(void)
+{
+	const struct uma_engine_desc *e = mt_engine("full", UMA_ENGINE_MATRIX);
+	const uint32_t m = 9000, experts = 3, flags = UMA_GEMM_EXPERTS;
+	const uint32_t da[] = { 1, m, 0 }, db[] = { experts, 0, 1 }, dd[] = { 1, m, 1 };
+	const int32_t rows[] = { 8000, 999, 1 };
+	struct mt_variant v = { uma_kernels_portable(), 5000, 64 };
+	struct uma_fault_info f;
+	static struct mt_task t;
+	float one = 1;
+	char why[200];
+	int r;
+
+	memset(image, 0, sizeof(image));
+	mt_task_init(&t, image, 9, UMA_OP_GEMM);
+	mt_operand(&t, UMA_SLOT_DST, F32, 3, dd, MT_PLAIN);
+	mt_operand(&t, UMA_SLOT_A, F32, 3, da, MT_PLAIN);
+	mt_operand(&t, UMA_SLOT_B, F32, 3, db, MT_PLAIN);
+	mt_operand(&t, UMA_SLOT_AUX0, S32, 1, &experts, MT_PLAIN);
+	memcpy(image + (t.task.op[UMA_SLOT_AUX0].addr - MT_BASE), rows, sizeof(rows));
+	t.task.op[UMA_SLOT_A].strides[1] = 1LL << 50;
+	t.task.op[UMA_SLOT_B].strides[0] = -(1LL << 50);
+	memcpy(t.task.params, &one, 4);
+	memcpy(t.task.params + 12, &flags, 4);
+	memcpy(packed, image, MT_SIZE);
+	r = mt_run(&t.task, e, &v, packed, &f);
+	tap_ok(!r && !ref_check(&t.task, image, packed, why, sizeof(why)),
+	       "experts of nothing, a world apart");
+}
+
 /* --- faults of memory ----------------------------------------------------- */
 
 static void test_unmapped(void)
@@ -339,6 +427,8 @@ int main(void)
 		}
 	test_header();
 	test_dynamic();
+	test_length();
+	test_experts_of_nothing();
 	test_unmapped();
 	test_large_sums(U8, U8, 255, 255, 0, 0, S32);
 	test_large_sums(U8, U8, 255, 255, 0, 0, F32);

@@ -188,7 +188,7 @@ static int check_layout(const struct uma_operand *b, const struct uma_op_cap *ca
 
 /* --- products --------------------------------------------------------------------- */
 
-/* B in a place of its own, without zero points. */
+/* B in a place of its own, without zero points and minima. */
 static void settle(struct mt_task *t)
 {
 	struct uma_operand *b = &t->task.op[UMA_SLOT_B], old = *b;
@@ -199,6 +199,8 @@ static void settle(struct mt_task *t)
 	memcpy(&b->quant, &old.quant, sizeof(*b) - offsetof(struct uma_operand, quant));
 	b->zero = 0;
 	b->zero_addr = 0;
+	if (b->quant == UMA_QUANT_GROUP_MIN)
+		b->quant = UMA_QUANT_GROUP;
 }
 
 static uint64_t size_of(const struct uma_operand *o, const struct uma_op_cap *cap)
@@ -349,6 +351,10 @@ static void test_refused(void)
 	g.op[2].scale_addr = addr + 1024;
 	g.op[2].zero_addr = addr + 2048;
 	refused("zero points", &g, "full", UMA_FAULT_QUANT, 2, "zero_addr");
+	g.op[2].quant = UMA_QUANT_GROUP_MIN;
+	g.op[2].quant_axis = 0;
+	g.op[2].quant_group = 16;
+	refused("minima", &g, "full", UMA_FAULT_QUANT, 2, "zero_addr");
 	p.op[0].layout = UMA_LAYOUT_COUNT;
 	refused("no layout", &p, "full", UMA_FAULT_LAYOUT, 0, "layout");
 }

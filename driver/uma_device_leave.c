@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Letting go of a device, and of its memory: at once, or when it has been proven to
+ * leave that alone.
+ */
+#include <linux/device/bus.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/platform_device.h>
+#include <linux/pm_domain.h>
+#include <linux/pm_runtime.h>
+#include <linux/shrinker.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include <kunit/visibility.h>
+
+#include "compat.h"
+#include "uma_device.h"
+#include "uma_gem.h"
+#include "uma_job.h"
+#include "uma_vm.h"
+
+/* Devices that did not stop when the driver let go of them, &uma_device.wild. */
+static LIST_HEAD(uma_wild);
+static DEFINE_MUTEX(uma_wild_lock);
+
+/* Give back all that the device cannot reach any more, while it is ours. */
+static void uma_release_memory(struct uma_device *uma)
+{
+	uma_vms_release(uma);
+	uma_gems_release(uma);
+}
+
+/**
+ * uma_stop - have the device leave memory alone, for good, and its jobs end
+ * @uma: device that ioctls do not enter any more, or are not to
+ */
+void uma_stop(struct uma_device *uma)
+{
+	bool quiet;
+
+	uma_reset_stop(uma);
+	/* A device that is stopping hears no command, which looks as if it had carried it out. */
+	mutex_lock(&uma->inval_lock);
+	quiet = uma_hw_stop_confirmed(uma);
+	mutex_lock(&uma->hw_lock);
+	uma->quiet |= quiet;
+	uma->removed = true;
+	mutex_unlock(&uma->hw_lock);
+	mutex_unlock(&uma->inval_lock);
+	if (!uma->quiet) {
+		uma->warned_held = true;
+		drm_warn(&uma->drm, "device does not stop: memory that it may reach is held back\n");
+	}
+	uma_reset_abort(uma);
+}
+
+/**
+ * uma_let_go - release what the device cannot reach any more
+ * @uma: device that was to stop
+ *
+ * If it did not, all that it may reach stays where it is, until it has been stopped by who
+ * binds to it next, or is deleted; the module, whose memory is part of that, cannot be
+ * unloaded before.
+ */
+void uma_let_go(struct uma_device *uma)
+{
+	uma_release_memory(uma);
+	if (uma->quiet)
+		return;
+
+	drm_dev_get(&uma->drm);
+	__module_get(THIS_MODULE);
+	mutex_lock(&uma_wild_lock);
+	list_add(&uma->wild, &uma_wild);
+	mutex_unlock(&uma_wild_lock);
+}
+
+/**
+ * uma_release_wild - give back what drivers before us held back for a device
+ * @dev: device, which has stopped
+ */
+void uma_release_wild(struct device *dev)
+{
+	struct uma_device *uma, *next;
+	LIST_HEAD(tame);
+
+	mutex_lock(&uma_wild_lock);
+	list_for_each_entry_safe(uma, next, &uma_wild, wild)
+		if (uma->drm.dev == dev)
+			list_move(&uma->wild, &tame);
+	mutex_unlock(&uma_wild_lock);
+	list_for_each_entry_safe(uma, next, &tame, wild) {
+		list_del_init(&uma->wild);
+		mutex_lock(&uma->hw_lock);
+		uma->quiet = true;
+		mutex_unlock(&uma->hw_lock);
+		uma_release_memory(uma);
+		uma_free_rings(uma);
+		drm_dev_put(&uma->drm);
+		module_put(THIS_MODULE);
+	}
+}
+
+/*
+ * Runtime PM is switched off late on the way to sleep: then it has no answer for whoever slept
+ * already, which is none of one that never had it, and would call the others awake
+ * that the system has put to sleep itself.
+ */
+static bool uma_power_get(struct device *dev)
+{
+	bool asleep = pm_runtime_get_sync(dev) < 0;
+
+#ifdef CONFIG_PM
+	asleep &= pm_runtime_enabled(dev) || dev->power.last_status != RPM_INVALID;
+#endif
+	if (!asleep && !dev->power.is_suspended)
+		return true;
+	pm_runtime_put_noidle(dev);
+	return false;
+}
+
+/**
+ * uma_stop_deleted - ask a device for the last time to stop
+ * @uma: device that has been deleted, so that nobody binds to it any more
+ *
+ * Registers that the driver had mapped went with the driver, and so did what gave the
+ * device power: a register that has none may not even be read, so a device that is deleted
+ * while the system sleeps is not asked.
+ *
+ * Return: true if it says that it has stopped, or has gone.
+ */
+bool uma_stop_deleted(struct uma_device *uma)
+{
+	struct device *dev = uma->drm.dev, *parent = dev->parent;
+	bool stopped = false;
+	struct regmap *regs;
+	void *group;
+
+	if (dev->power.is_suspended || (parent && !uma_power_get(parent)))
+		return false;
+	if (dev_pm_domain_attach(dev, PD_FLAG_ATTACH_POWER_ON))
+		goto out_parent;
+	group = devres_open_group(dev, NULL, GFP_KERNEL);
+	if (!group)
+		goto out_domain;
+	regs = uma_find_regs(to_platform_device(dev));
+	if (!IS_ERR(regs)) {
+		uma->regs = regs;
+		stopped = uma_hw_stop_confirmed(uma);
+	}
+	devres_release_group(dev, group);
+out_domain:
+	dev_pm_domain_detach(dev, true);
+out_parent:
+	if (parent)
+		pm_runtime_put(parent);
+	return stopped;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_stop_deleted);
+
+static int uma_bus_notify(struct notifier_block *nb, unsigned long action, void *data)
+{
+	struct uma_device *uma, *wild = NULL;
+	struct device *dev = data;
+
+	if (action != BUS_NOTIFY_REMOVED_DEVICE)
+		return NOTIFY_DONE;
+	mutex_lock(&uma_wild_lock);
+	list_for_each_entry(uma, &uma_wild, wild)
+		if (uma->drm.dev == dev)
+			wild = uma;
+	mutex_unlock(&uma_wild_lock);
+	/* It stays in the list: only who binds takes it from there otherwise. */
+	if (!wild)
+		return NOTIFY_DONE;
+	if (uma_stop_deleted(wild))
+		uma_release_wild(dev);
+	else
+		drm_warn(&wild->drm, "deleted, but not stopped: its memory is lost until reboot\n");
+	return NOTIFY_DONE;
+}
+
+/* Before an IOMMU lets go of the device: what is mapped for it could not be unmapped after that. */
+struct notifier_block uma_bus_notifier = {
+	.notifier_call = uma_bus_notify,
+	.priority = 1,
+};
+
+/**
+ * uma_leak_wild - the module goes, and takes with it who knew what is held back
+ *
+ * Only if a device does not stop when the module is unloaded: else it cannot be.
+ *
+ * Return: devices that will never be released.
+ */
+unsigned int uma_leak_wild(void)
+{
+	struct uma_device *uma;
+	struct uma_engine *engine;
+	unsigned int count = 0;
+
+	list_for_each_entry(uma, &uma_wild, wild) {
+		drm_warn(&uma->drm, "memory that the device may still use is lost until reboot\n");
+		/* What would call the module. */
+		shrinker_free(uma->shrinker);
+		/* Queues, which the last job may just let go of, need the schedulers to go. */
+		uma_for_each_engine(uma, engine)
+			flush_workqueue(engine->sched.submit_wq);
+		flush_workqueue(uma_wq);
+		uma_for_each_engine(uma, engine)
+			uma_sched_stop(engine);
+		count++;
+	}
+	return count;
+}
