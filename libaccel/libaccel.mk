@@ -2,7 +2,7 @@
 # The C library. Its tests are programs named test_*.c, each on its own.
 
 # Its folders are rooms; Documentation/architecture.rst says what is in each, scripts/check-walls which opens into which.
-libaccel-rooms := core backend/drm backend/rec ops plan tune kv quant debug sw
+libaccel-rooms := core backend/drm backend/rec ops plan tune kv quant debug sw graph host
 libaccel-srcs := $(sort $(wildcard $(addsuffix /*.c,$(addprefix libaccel/,$(libaccel-rooms)))))
 include libaccel/sw/kernels/fast.mk
 # What model.mk calls the model's objects, or all of them.
@@ -18,45 +18,64 @@ libaccel/libaccel-map := libaccel/libaccel.map
 libaccel/libaccel-soversion := 0
 libaccel/libaccel-version := $(VERSION)
 
+# Models, by the public headers alone.
+LIBS += libaccel/libaccel-models
+libaccel/libaccel-models-objs := $(patsubst %.c,%.o,$(sort $(wildcard libaccel/models/*.c libaccel/models/*/*.c)))
+libaccel/libaccel-models-libs := libaccel/libaccel
+libaccel/libaccel-models-pkgs := json-c libpcre2-8 libutf8proc sndfile soxr kissfft-float zlib
+libaccel/libaccel-models-ldlibs := -lpthread -lm
+libaccel/libaccel-models-version := $(VERSION)
+
 CFLAGS-libaccel/ := -Ilibaccel/include -Iuapi/drm $(call pkg-cflags,libdrm libudev json-c)
+CFLAGS-libaccel/models/ := $(call pkg-cflags,libpcre2-8 libutf8proc sndfile soxr kissfft-float zlib)
 # The public headers of the tree come before installed ones; drm.h is libdrm's.
 
-libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c libaccel/tests/ops/test_*.c)))
-# What races is the threads and the queues. Of the operations, a few go through them under the thread sanitizer; the
-# others would only compute, slowly, or map memory where that sanitizer has its own.
-sole-tests := $(addprefix libaccel/tests/,test_strips test_fast ops/test_gemm_large)
-UNIT_TESTS += $(if $(filter tsan,$(VARIANT)),\
-	$(filter-out $(sole-tests) $(filter-out $(addprefix libaccel/tests/ops/test_,gemm softmax kv),$(op-tests)),\
-		$(libaccel-tests)),\
-	$(libaccel-tests))
+libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c libaccel/tests/ops/test_*.c libaccel/tests/graph/test_*.c libaccel/tests/runtime/test_*.c libaccel/tests/text/test_*.c)))
+# What races is the threads and the queues: the thread sanitizer sees the runtime, what shares plans, weights, programs and
+# requests between threads, and of the operations a few that go through them. The others would only compute, slowly, or map
+# memory where that sanitizer has its own.
+tsan-tests := $(filter libaccel/tests/runtime/%,$(libaccel-tests)) $(addprefix libaccel/tests/,\
+	$(addprefix test_,args blas infer plan tune_file tune_hints) $(addprefix ops/test_,gemm kv softmax) \
+	$(addprefix graph/test_,cache edges generate graph mapped onnx_added onnx_stages program_file store) text/test_tokenizer)
+UNIT_TESTS += $(if $(filter tsan,$(VARIANT)),$(tsan-tests),$(libaccel-tests))
 $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 # Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others.
 $(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full)))
-# Whole blocks of networks, and all convolutions, take minutes under sanitizers.
-$(foreach t,blocks conv,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
+# Whole blocks of networks, all convolutions, each number of rows take minutes under sanitizers; of products the thread
+# sanitizer sees some of each kind.
+$(foreach t,blocks conv rows,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
+libaccel/tests/ops/test_gemm-env += $(if $(filter tsan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_SMALL=1 ACCEL_TEST_CASES=20)
 
-# The operations that have kernels of their own, with each level of them that this processor has: a few random cases
-# beside the tables. Under sanitizers too, where what reads or writes beyond an operand shows.
+# Whole models run mostly there: checks inline take a minute to compile, once, and half the time of a call for each vector.
+$(foreach o,conv/conv_f32_avx512 gemm/gemm_f32_avx512,\
+	$(eval CFLAGS-asan-libaccel/sw/kernels/$(o).o := --param asan-instrumentation-with-call-threshold=7000))
+
+# With each level of kernels that this processor has: tests of operations go through all of them by themselves, where each
+# case is computed once for all. Under sanitizers, where what reads or writes beyond an operand shows, a few random cases
+# beside the tables.
 TEST_PROGS += libaccel/tests/levels
 libaccel/tests/levels-libs := libaccel/libaccel
 level-names := portable avx2 avx512 avx512-vnni avx512-bf16 amx neon neon-dotprod
 # Large products once are enough there.
-level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,gemm \
-	$(if $(filter asan,$(VARIANT)),,gemm_large) conv attention dynquant norm softmax elementwise copy move vision reduce topk rotary misuse)
-level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_CASES=$(if $(filter asan,$(VARIANT)),4 ACCEL_TEST_SMALL=1,12)
+level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,\
+	$(if $(filter asan,$(VARIANT)),,gemm_large) misuse)
+level-ops := $(if $(filter asan,$(VARIANT)),$(filter-out $(addprefix %_,kv blocks ffn),$(op-tests)))
+level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full $(if $(filter asan,$(VARIANT)),ACCEL_TEST_CASES=4 ACCEL_TEST_SMALL=1)
 PHONY += run-levels
-run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests))
+run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests) $(level-ops))
 	$(Q)for l in $$($< $(level-names)); do $(foreach t,$(level-tests),$(level-env) ACCEL_SW_KERNELS=$$l \
 		$(tap-run) --timeout $(call host-limit,$(t)) levels$(LAYER) $(notdir $(t))-$$l $(O)/$(t) &&) :; done
+	$(Q)$(foreach t,$(level-ops),$(level-env) ACCEL_SW_KERNELS=all \
+		$(tap-run) --timeout $(call host-limit,$(t)) levels$(LAYER) $(notdir $(t)) $(O)/$(t) &&) :
 
 # Of the inside, without the library: these two are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
 libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o driver/emu/model/tests/tap.o $(inside-objs) \
 	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),libaccel/tests/strips_soft.o)
-libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,tap.o mt.o gen.o gen_conv.o ref.o ref_func.o) \
+libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,tap.o mt.o gen.o gen_conv.o gen_lines.o ref.o ref_func.o) \
 	libaccel/tests/test_fast.o $(inside-objs)
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-libs :=))
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-pkgs :=))
@@ -66,13 +85,15 @@ PHONY += run-neon
 run-neon: $(addprefix $(O)/,$(neon-tests))
 	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :
 
-INSTALL_FILES += $(O)/libaccel/libaccel.pc:$(libdir)/pkgconfig/libaccel.pc
-GENERATED += $(O)/libaccel/libaccel.pc
-$(O)/libaccel/libaccel.pc: libaccel/libaccel.pc.in
+libaccel-pcs := $(addprefix libaccel/,libaccel.pc libaccel-models.pc)
+INSTALL_FILES += $(foreach p,$(libaccel-pcs),$(O)/$p:$(libdir)/pkgconfig/$(notdir $p))
+GENERATED += $(addprefix $(O)/,$(libaccel-pcs))
+$(addprefix $(O)/,$(libaccel-pcs)): $(O)/%.pc: %.pc.in
 	$(Q)mkdir -p $(@D) && sed -e 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|' \
-		-e 's|@version@|$(VERSION)|' $< > $@
+		-e 's|@version@|$(VERSION)|; s|@private@|$($*-pkgs)|' $< > $@
 
 include libaccel/tests/onnx/onnx.mk
+include libaccel/tests/text/text.mk
 
 # Against another library, whose threads are nobody's business here.
 peer := libaccel/tests/against_dnnl
@@ -84,10 +105,13 @@ $(peer)-pkgs := cmocka
 $(peer)-ldlibs := -ldnnl -lm
 $(peer)-env := OMP_NUM_THREADS=1
 
-# The same tests of the runtime against a node; see tests/rt.h.
-libaccel-node-tests := bo ctx fence job pool queue rec threads
+# The same tests of the runtime against a node; see tests/runtime/rt.h.
+libaccel-node-tests := bo ctx fence job layout length pool queue rebind rec threads weights
 SELFTEST_PROGS += $(addprefix libaccel/tests/node_,$(libaccel-node-tests))
-$(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-objs := libaccel/tests/test_$(t).o))
+# Mostly arithmetic, which the kernel with checkers does at a tenth of the speed.
+$(foreach t,layout length rebind weights,$(eval libaccel/tests/node_$(t)-kernels := stock))
+$(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-objs := libaccel/tests/runtime/test_$(t).o))
+$(eval libaccel/tests/node_rebind-objs += libaccel/tests/ops/samples.o)
 $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-ldlibs := -lpthread -lm))
@@ -107,3 +131,42 @@ fuzz-coredump: $(O)/libaccel/tests/make_coredump
 	-fno-sanitize-recover=all -o $(B)/fuzz/fuzz_coredump $(coredump-fuzz-srcs) $(call pkg-libs,json-c) && \
 	$(B)/fuzz/fuzz_coredump $(fuzz-limit) -print_final_stats=1 -max_len=8192 \
 	-artifact_prefix=$(B)/fuzz/coredump- $(B)/fuzz/coredump
+
+# Models: what reads them and makes programs of them is built for the fuzzer, the rest is the library's. clang has it.
+onnx-fuzz := $(O)/libaccel/tests/fuzz_onnx
+onnx-fuzz-rooms := libaccel/graph libaccel/host libaccel/models libaccel/ops libaccel/plan
+onnx-fuzz-srcs := libaccel/tests/fuzz_onnx.c $(filter $(addsuffix /%,$(onnx-fuzz-rooms)),$(libaccel-srcs)) \
+	$(wildcard libaccel/models/*.c libaccel/models/*/*.c)
+onnx-fuzz-objs := $(addprefix $(O)/,$(filter-out $(addsuffix /%,$(onnx-fuzz-rooms)),$(libaccel/libaccel-objs)))
+onnx-fuzz-cc = $(FUZZ_CC) $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) -gline-tables-only -O1
+onnx-fuzz-with := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+ifneq ($(if $(filter default,$(VARIANT)),$(has-fuzzer)),)
+$(O)/libaccel/tests/graph/test_onnx_fuzz: $(onnx-fuzz)
+$(onnx-fuzz): $(onnx-fuzz-srcs) $(onnx-fuzz-objs) $(wildcard $(addsuffix /*.h,$(onnx-fuzz-rooms)) libaccel/include/accel/*.h)
+	$(call say,FUZZ,$@)mkdir -p $@.objs && $(foreach s,$(onnx-fuzz-srcs),\
+	$(CCACHE) $(onnx-fuzz-cc) $(onnx-fuzz-with) -c -o $@.objs/$(subst /,_,$(s:.c=.o)) $(s) &&) \
+	$(FUZZ_CC) $(onnx-fuzz-with) -o $@ $@.objs/*.o $(onnx-fuzz-objs) $(call pkg-libs,libdrm libudev $(libaccel/libaccel-models-pkgs)) -lpthread -lm
+endif
+
+#: fuzz-onnx     libFuzzer on models for FUZZ_SECONDS (60), with clang
+PHONY += fuzz-onnx
+fuzz-onnx: $(O)/libaccel/tests/graph/test_onnx_fuzz
+	$(Q)mkdir -p $(B)/fuzz/onnx && $< --seeds $(B)/fuzz/onnx && \
+	$(onnx-fuzz) $(fuzz-limit) -print_final_stats=1 -max_len=2048 -rss_limit_mb=2048 -artifact_prefix=$(B)/fuzz/onnx- $(B)/fuzz/onnx
+
+# Tensors of files: what reads them and the library beneath, built for the fuzzer, without what runs graphs.
+store-srcs := $(wildcard libaccel/models/*.c libaccel/models/safetensors/*.c) libaccel/models/gguf/gguf.c
+store-fuzz := $(O)/libaccel/tests/fuzz_store
+libaccel/tests/graph/test_store-objs := libaccel/tests/graph/test_store.o $(store-srcs:.c=.o)
+ifneq ($(if $(filter default,$(VARIANT)),$(has-fuzzer)),)
+$(O)/libaccel/tests/graph/test_store: $(store-fuzz)
+$(store-fuzz): libaccel/tests/fuzz_store.c $(store-srcs) $(libaccel/libaccel-objs:%=$(O)/%) $(wildcard libaccel/models/*.h)
+	$(call say,FUZZ,$@)$(onnx-fuzz-cc) -I. $(onnx-fuzz-with) -o $@ libaccel/tests/fuzz_store.c $(store-srcs) \
+	$(libaccel/libaccel-objs:%=$(O)/%) $(call pkg-libs,libdrm libudev json-c) -lpthread -lm
+endif
+
+#: fuzz-store    libFuzzer on safetensors and GGUF files for FUZZ_SECONDS (60), with clang
+PHONY += fuzz-store
+fuzz-store: $(O)/libaccel/tests/graph/test_store
+	$(Q)mkdir -p $(B)/fuzz/store && $< --seeds $(B)/fuzz/store && \
+	$(store-fuzz) $(fuzz-limit) -print_final_stats=1 -max_len=2048 -rss_limit_mb=2048 -artifact_prefix=$(B)/fuzz/store- $(B)/fuzz/store

@@ -71,10 +71,11 @@ struct backend_ops {
 	void (*queue_destroy)(struct accel_queue *queue);
 
 	/**
-	 * @plan_work: memory that the threads of a run of a plan without parts
-	 * share, beside what its job has for it. NULL: none
+	 * @plan_host: adds to @host what runs a plan without parts, and the memory
+	 * that the threads of a run share, beside what its job has for it. NULL:
+	 * a device does
 	 */
-	uint64_t (*plan_work)(const struct accel_plan *plan);
+	void (*plan_host)(const struct accel_plan *plan, struct plan_host *host);
 	/**
 	 * @job_hints: hints that it pays to measure for the first operation of
 	 * a job that was submitted, at most @max; returns their number. NULL:
@@ -85,12 +86,19 @@ struct backend_ops {
 
 	/** @job_prepare: before the first submit, under the job's lock */
 	int (*job_prepare)(struct accel_job *job);
+	/**
+	 * @job_rebind: the operations on the list from first_move on are to be where
+	 * their next says; under the job's lock, no run is on the way. On failure
+	 * the job is not to be run again before it has succeeded
+	 */
+	int (*job_rebind)(struct accel_job *job);
 	/** @job_destroy: also for a job that was never prepared */
 	void (*job_destroy)(struct accel_job *job);
 
 	/**
 	 * @submit: take a job. @fence is not NULL; the backend allocates it,
-	 * with one reference for the caller
+	 * with one reference for the caller. Calls job_ended() when the run has
+	 * ended, as soon as it learns of it; not if it fails
 	 */
 	int (*submit)(struct accel_queue *queue, struct accel_job *job,
 		      struct accel_fence *const *waits, uint32_t wait_count,
@@ -109,9 +117,9 @@ struct backend_ops {
 
 	/* Parts of importing user memory, see import.c */
 
-	/** @user_pin: take hold of whole pages */
+	/** @user_pin: take hold of whole pages; @flags: ACCEL_BO_READONLY, ACCEL_BO_LAZY */
 	int (*user_pin)(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
-			bool write, const char *label, uint64_t *handle);
+			uint32_t flags, const char *label, uint64_t *handle);
 	void (*user_unpin)(struct accel_ctx *ctx, uint64_t handle);
 	/** @user_map: bind pages of a handle, instead of what is bound there if @replace */
 	int (*user_map)(struct accel_ctx *ctx, uint64_t handle, uint64_t offset,
@@ -145,7 +153,7 @@ int rec_attach(struct accel_device *dev, const struct backend_args *args);
 /* import.c */
 int import_init(struct accel_ctx *ctx);
 void import_exit(struct accel_ctx *ctx);
-int import_add(struct accel_ctx *ctx, uint64_t addr, uint64_t size, bool write,
+int import_add(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t flags,
 	       const char *label);
 void import_remove(struct accel_ctx *ctx, uint64_t addr, uint64_t size);
 /* Call @fn for what was pinned together of a range that is imported. */

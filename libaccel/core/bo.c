@@ -67,11 +67,16 @@ static int bo_finish(struct accel_bo *bo, int ret, struct accel_bo **out)
 int accel_bo_create(struct accel_ctx *ctx, uint64_t bytes,
 		    const struct accel_bo_opts *opts, struct accel_bo **out)
 {
-	const struct accel_device_info *info = &ctx->dev->info;
+	const struct accel_device_info *info;
 	struct accel_bo_opts o;
 	struct accel_bo *bo;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "bo", "NULL");
+	info = &ctx->dev->info;
 	ret = bo_opts(ctx, opts, ACCEL_BO_WC | ACCEL_BO_NO_MAP, &o);
 	if (ret)
 		return ret;
@@ -87,18 +92,39 @@ int accel_bo_create(struct accel_ctx *ctx, uint64_t bytes,
 	return bo_finish(bo, ctx->dev->ops->bo_create(bo, o.label), out);
 }
 
+int bo_absent(struct accel_ctx *ctx, uint64_t bytes, struct accel_bo **out)
+{
+	struct accel_bo *bo = bo_new(ctx, BO_ABSENT, ACCEL_BO_NO_MAP);
+
+	if (!bo)
+		return -ENOMEM;
+	bo->size = bytes;
+	/* Aligned as well as any; nothing is there. */
+	bo->addr = ctx->dev->info.page_size;
+	*out = bo;
+	return 0;
+}
+
 int accel_bo_import_ptr(struct accel_ctx *ctx, void *ptr, uint64_t bytes,
 			const struct accel_bo_opts *opts, struct accel_bo **out)
 {
-	const struct accel_device_info *info = &ctx->dev->info;
+	const struct accel_device_info *info;
 	uint64_t addr = (uintptr_t)ptr, end;
 	struct accel_bo_opts o;
 	struct accel_bo *bo;
 	int ret;
 
-	ret = bo_opts(ctx, opts, ACCEL_BO_READONLY, &o);
+	if (!ctx)
+		return -EINVAL;
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "bo", "NULL");
+	info = &ctx->dev->info;
+	ret = bo_opts(ctx, opts, ACCEL_BO_READONLY | ACCEL_BO_LAZY, &o);
 	if (ret)
 		return ret;
+	if ((o.flags & ACCEL_BO_LAZY) && !(o.flags & ACCEL_BO_READONLY))
+		return ctx_fail(ctx, -EINVAL, "opts.flags",
+				"what is written to is not imported lazily");
 	if (!ptr)
 		return ctx_fail(ctx, -EFAULT, "ptr", "NULL");
 	if (!bytes || bytes > info->max_bo_size)
@@ -128,6 +154,10 @@ int accel_bo_import_dmabuf(struct accel_ctx *ctx, int fd,
 	struct accel_bo *bo;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "bo", "NULL");
 	ret = bo_opts(ctx, opts, ACCEL_BO_READONLY, &o);
 	if (ret)
 		return ret;
@@ -142,6 +172,10 @@ int accel_bo_import_dmabuf(struct accel_ctx *ctx, int fd,
 
 int accel_bo_export_dmabuf(struct accel_bo *bo, int *fd)
 {
+	if (!bo)
+		return -EINVAL;
+	if (!fd)
+		return ctx_fail(bo->ctx, -EINVAL, "fd", "NULL");
 	if (bo->kind != BO_CREATED)
 		return ctx_fail(bo->ctx, -EOPNOTSUPP, "bo",
 				"only a created buffer can be exported, not %s",
@@ -152,7 +186,8 @@ int accel_bo_export_dmabuf(struct accel_bo *bo, int *fd)
 
 struct accel_bo *accel_bo_ref(struct accel_bo *bo)
 {
-	atomic_fetch_add_explicit(&bo->refs, 1, memory_order_relaxed);
+	if (bo)
+		atomic_fetch_add_explicit(&bo->refs, 1, memory_order_relaxed);
 	return bo;
 }
 
@@ -166,10 +201,11 @@ void accel_bo_unref(struct accel_bo *bo)
 	ctx = bo->ctx;
 	device_log(ctx->dev, ACCEL_LOG_DEBUG, "buffer %" PRIu64 ": freed",
 		   bo->id);
-	ctx_account(ctx, bo, false);
+	if (bo->kind != BO_ABSENT)
+		ctx_account(ctx, bo, false);
 	if (bo->kind == BO_PART)
 		pool_part_release(bo);
-	else
+	else if (bo->kind != BO_ABSENT)
 		ctx->dev->ops->bo_destroy(bo);
 	free(bo);
 	ctx_unref(ctx);
@@ -177,19 +213,19 @@ void accel_bo_unref(struct accel_bo *bo)
 
 void *accel_bo_ptr(const struct accel_bo *bo)
 {
-	return bo->ptr;
+	return bo ? bo->ptr : NULL;
 }
 
 uint64_t accel_bo_size(const struct accel_bo *bo)
 {
-	return bo->size;
+	return bo ? bo->size : 0;
 }
 
 static int bo_access(struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 		     uint32_t flags, bool end)
 {
-	const struct accel_device *dev = bo->ctx->dev;
-
+	if (!bo)
+		return -EINVAL;
 	if (!flags || flags & ~(ACCEL_CPU_READ | ACCEL_CPU_WRITE))
 		return ctx_fail(bo->ctx, -EINVAL, "flags",
 				"0x%x is not ACCEL_CPU_READ, _WRITE or both",
@@ -202,9 +238,11 @@ static int bo_access(struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 		return ctx_fail(bo->ctx, -EINVAL, "bytes",
 				"offset %" PRIu64 " plus %" PRIu64 " is past the %" PRIu64 " bytes of the buffer",
 				offset, bytes, bo->size);
+	if (bo->kind == BO_ABSENT)
+		return ctx_fail(bo->ctx, -ENODATA, "bo", "its contents are not there");
 	if (!bytes)
 		return 0;
-	return dev->ops->bo_sync(bo, offset, bytes, flags, end);
+	return bo->ctx->dev->ops->bo_sync(bo, offset, bytes, flags, end);
 }
 
 int accel_bo_cpu_begin(struct accel_bo *bo, uint64_t offset, uint64_t bytes,

@@ -14,6 +14,11 @@ struct accel_ctx *ctx_ref(struct accel_ctx *ctx)
 	return ctx;
 }
 
+bool ctx_reproducible(const struct accel_ctx *ctx)
+{
+	return ctx->reproducible;
+}
+
 void ctx_unref(struct accel_ctx *ctx)
 {
 	struct accel_device *dev = ctx->dev;
@@ -23,24 +28,40 @@ void ctx_unref(struct accel_ctx *ctx)
 	dev->ops->ctx_destroy(ctx);
 	import_exit(ctx);
 	pthread_mutex_destroy(&ctx->lock);
+	free(ctx->weights_dir);
 	free(ctx->tune_path);
 	free(ctx);
 	accel_device_unref(dev);
 }
 
+/* Where packed weights are kept, as the caller says */
+static int take_weights_dir(struct accel_ctx *ctx, const struct accel_ctx_opts *o)
+{
+	ctx->weights_bytes = o->weights_bytes ? o->weights_bytes : 4ull << 30;
+	if (!o->weights_dir)
+		return 0;
+	if (!*o->weights_dir)
+		return file_cache_path("weights", &ctx->weights_dir);
+	ctx->weights_dir = strdup(o->weights_dir);
+	return ctx->weights_dir ? 0 : -ENOMEM;
+}
+
 int accel_ctx_create(struct accel_device *dev, const struct accel_ctx_opts *opts,
 		     struct accel_ctx **out)
 {
+	static _Atomic uint64_t numbers = 1;
 	struct accel_ctx_opts o = ACCEL_CTX_OPTS_INIT;
 	struct accel_ctx *ctx;
 	int ret;
 
+	if (!dev || !out)
+		return -EINVAL;
 	if (opts) {
 		ret = struct_in(&o, sizeof(o), opts, offsetof(struct accel_ctx_opts, tune_dir));
 		if (ret)
 			return ret;
 	}
-	if (o.flags)
+	if (o.flags & ~ACCEL_CTX_REPRODUCIBLE)
 		return -EINVAL;
 
 	ctx = calloc(1, dev->ops->ctx_size);
@@ -48,12 +69,14 @@ int accel_ctx_create(struct accel_device *dev, const struct accel_ctx_opts *opts
 		return -ENOMEM;
 	atomic_init(&ctx->refs, 1);
 	ctx->dev = accel_device_ref(dev);
+	ctx->reproducible = o.flags & ACCEL_CTX_REPRODUCIBLE;
 	ctx->id = device_next_id(dev);
-	ctx->error.size = sizeof(ctx->error);
-	ctx->error.op_index = UINT32_MAX;
+	ctx->number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed);
 	ctx->stats.size = sizeof(ctx->stats);
 	pthread_mutex_init(&ctx->lock, NULL);
 	ret = tune_path_create(o.tune_dir, &ctx->tune_path);
+	if (!ret)
+		ret = take_weights_dir(ctx, &o);
 	if (ret)
 		goto err_free;
 	ret = import_init(ctx);
@@ -69,6 +92,7 @@ err_imports:
 	import_exit(ctx);
 err_free:
 	pthread_mutex_destroy(&ctx->lock);
+	free(ctx->weights_dir);
 	free(ctx->tune_path);
 	free(ctx);
 	accel_device_unref(dev);
@@ -83,7 +107,7 @@ void accel_ctx_destroy(struct accel_ctx *ctx)
 
 struct accel_device *accel_ctx_device(struct accel_ctx *ctx)
 {
-	return ctx->dev;
+	return ctx ? ctx->dev : NULL;
 }
 
 void ctx_account(struct accel_ctx *ctx, const struct accel_bo *bo, bool add)
@@ -108,6 +132,8 @@ int accel_ctx_get_memory(struct accel_ctx *ctx, struct accel_memory_stats *out)
 {
 	struct accel_memory_stats stats;
 
+	if (!ctx)
+		return -EINVAL;
 	pthread_mutex_lock(&ctx->lock);
 	stats = ctx->stats;
 	pthread_mutex_unlock(&ctx->lock);

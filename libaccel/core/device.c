@@ -175,6 +175,8 @@ int accel_device_open(const char *name, const struct accel_device_opts *opts,
 	/* Options too short to have the pointer cannot be told why. */
 	if (opts && opts->size >= sizeof(o))
 		report = opts->error;
+	if (!out)
+		return -EINVAL;
 	ret = copy_opts(&o, opts, &error);
 	if (!ret)
 		ret = open_named(&args, &dev);
@@ -191,7 +193,8 @@ int accel_device_open(const char *name, const struct accel_device_opts *opts,
 
 struct accel_device *accel_device_ref(struct accel_device *dev)
 {
-	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
+	if (dev)
+		atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
 	return dev;
 }
 
@@ -206,6 +209,8 @@ void accel_device_unref(struct accel_device *dev)
 int accel_device_get_info(struct accel_device *dev,
 			  struct accel_device_info *info)
 {
+	if (!dev)
+		return -EINVAL;
 	return struct_out(info, &dev->info, sizeof(dev->info),
 			  sizeof(dev->info));
 }
@@ -213,6 +218,8 @@ int accel_device_get_info(struct accel_device *dev,
 int accel_device_get_engine(struct accel_device *dev, uint32_t index,
 			    struct accel_engine_info *info)
 {
+	if (!dev)
+		return -EINVAL;
 	if (index >= dev->engine_count)
 		return -ENOENT;
 	return struct_out(info, &dev->engines[index].info,
@@ -227,6 +234,8 @@ int accel_device_get_cap(struct accel_device *dev, uint32_t engine, uint32_t row
 	const struct uma_op_cap *c;
 	uint32_t quants;
 
+	if (!dev)
+		return -EINVAL;
 	if (engine >= dev->engine_count ||
 	    row >= dev->engines[engine].info.cap_count)
 		return -ENOENT;
@@ -253,6 +262,8 @@ int accel_device_get_cap(struct accel_device *dev, uint32_t engine, uint32_t row
 int accel_device_get_memory(struct accel_device *dev, uint32_t node,
 			    struct accel_memory_info *info)
 {
+	if (!dev)
+		return -EINVAL;
 	if (node >= dev->info.node_count)
 		return -ENOENT;
 	return struct_out(info, &dev->memory[node], sizeof(dev->memory[node]),
@@ -262,5 +273,7 @@ int accel_device_get_memory(struct accel_device *dev, uint32_t node,
 int accel_device_timestamp(struct accel_device *dev, uint64_t *device,
 			   uint64_t *cpu_ns)
 {
+	if (!dev || !device || !cpu_ns)
+		return -EINVAL;
 	return dev->ops->timestamp(dev, device, cpu_ns);
 }

@@ -148,6 +148,8 @@ int accel_device_list(accel_device_fn *fn, void *user)
 	struct list list = { fn, user };
 	int ret;
 
+	if (!fn)
+		return -EINVAL;
 	ret = enumerate_nodes(list_node, &list);
 	if (ret)
 		return ret;

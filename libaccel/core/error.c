@@ -46,12 +46,45 @@ int ctx_fail(struct accel_ctx *ctx, int code, const char *field,
 	return ctx_set_error(ctx, &error);
 }
 
+/*
+ * The last failure of this thread in each context, as long as these are few: the
+ * one that is the longest unused makes room. A context is known by a number that no
+ * other has had, for its address may come again.
+ */
+#define THREAD_ERRORS	4
+
+struct thread_error {
+	uint64_t ctx;
+	struct accel_error error;
+};
+
+static _Thread_local struct thread_error errors[THREAD_ERRORS];
+
+/* The record of a context comes first; NULL: there is none. */
+static struct thread_error *thread_error(const struct accel_ctx *ctx)
+{
+	struct thread_error found;
+	uint32_t i;
+
+	for (i = 0; i < THREAD_ERRORS && errors[i].ctx != ctx->number; i++)
+		;
+	if (i == THREAD_ERRORS)
+		return NULL;
+	if (i) {
+		found = errors[i];
+		memmove(errors + 1, errors, i * sizeof(errors[0]));
+		errors[0] = found;
+	}
+	return errors;
+}
+
 int ctx_set_error(struct accel_ctx *ctx, const struct accel_error *error)
 {
-	pthread_mutex_lock(&ctx->lock);
-	ctx->error = *error;
-	ctx->error.size = sizeof(*error);
-	pthread_mutex_unlock(&ctx->lock);
+	if (!thread_error(ctx))
+		memmove(errors + 1, errors, (THREAD_ERRORS - 1) * sizeof(errors[0]));
+	errors[0].ctx = ctx->number;
+	errors[0].error = *error;
+	errors[0].error.size = sizeof(*error);
 	if (error->field[0])
 		device_log(ctx->dev, ACCEL_LOG_ERROR, "%s: %s (%s)",
 			   error->field, error->text, strerrorname_np(-error->code));
@@ -63,18 +96,22 @@ int ctx_set_error(struct accel_ctx *ctx, const struct accel_error *error)
 
 int accel_ctx_get_error(struct accel_ctx *ctx, struct accel_error *error)
 {
-	struct accel_error copy;
+	struct accel_error none = ACCEL_ERROR_INIT;
+	const struct thread_error *mine;
 
-	pthread_mutex_lock(&ctx->lock);
-	copy = ctx->error;
-	pthread_mutex_unlock(&ctx->lock);
-	return struct_out(error, &copy, sizeof(copy), sizeof(copy));
+	if (!ctx)
+		return -EINVAL;
+	none.op_index = UINT32_MAX;
+	mine = thread_error(ctx);
+	return struct_out(error, mine ? &mine->error : &none, sizeof(none), sizeof(none));
 }
 
 int struct_in(void *dst, size_t dst_size, const void *src, size_t min_size)
 {
 	uint32_t size, known, i;
 
+	if (!src)
+		return -EINVAL;
 	memcpy(&size, src, sizeof(size));
 	if (size < min_size)
 		return -EINVAL;
@@ -102,6 +139,8 @@ int struct_out(void *dst, const void *src, size_t src_size, size_t min_size)
 {
 	uint32_t size, known;
 
+	if (!dst)
+		return -EINVAL;
 	memcpy(&size, dst, sizeof(size));
 	if (size < min_size)
 		return -EINVAL;

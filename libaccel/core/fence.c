@@ -17,7 +17,8 @@ void fence_init(struct accel_fence *fence, struct accel_ctx *ctx)
 
 struct accel_fence *accel_fence_ref(struct accel_fence *fence)
 {
-	atomic_fetch_add_explicit(&fence->refs, 1, memory_order_relaxed);
+	if (fence)
+		atomic_fetch_add_explicit(&fence->refs, 1, memory_order_relaxed);
 	return fence;
 }
 
@@ -47,6 +48,8 @@ int accel_fence_wait(struct accel_fence *fence, int64_t timeout_ns)
 	struct accel_fence_info info;
 	int ret;
 
+	if (!fence)
+		return -EINVAL;
 	ret = fence->ctx->dev->ops->fence_wait(fence, timeout_ns);
 	device_log(fence->ctx->dev, ACCEL_LOG_DEBUG, "fence %" PRIu64 ": %s",
 		   fence->id, ret < 0 ? "not yet" : "done");
@@ -71,18 +74,28 @@ int accel_fence_get_info(struct accel_fence *fence,
 {
 	struct accel_fence_info info;
 
+	if (!fence)
+		return -EINVAL;
 	fence_get(fence, &info);
 	return struct_out(out, &info, sizeof(info), sizeof(info));
 }
 
 int accel_fence_export_fd(struct accel_fence *fence, int *fd)
 {
+	if (!fence)
+		return -EINVAL;
+	if (!fd)
+		return ctx_fail(fence->ctx, -EINVAL, "fd", "NULL");
 	return fence->ctx->dev->ops->fence_export(fence, fd);
 }
 
 int accel_fence_import_fd(struct accel_ctx *ctx, int fd,
 			  struct accel_fence **fence)
 {
+	if (!ctx)
+		return -EINVAL;
+	if (!fence)
+		return ctx_fail(ctx, -EINVAL, "fence", "NULL");
 	if (fd < 0)
 		return ctx_fail(ctx, -EBADF, "fd", "%d is no descriptor", fd);
 	return ctx->dev->ops->fence_import(ctx, fd, fence);

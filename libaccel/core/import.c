@@ -114,7 +114,7 @@ static void pin_put(struct accel_ctx *ctx, struct pin *pin)
 }
 
 static int pin_and_map(struct accel_ctx *ctx, uint64_t lo, uint64_t hi,
-		       bool write, bool replace, const char *label,
+		       uint32_t flags, bool replace, const char *label,
 		       struct pin **out)
 {
 	const struct backend_ops *ops = ctx->dev->ops;
@@ -126,10 +126,11 @@ static int pin_and_map(struct accel_ctx *ctx, uint64_t lo, uint64_t hi,
 		return ctx_fail(ctx, -ENOMEM, NULL, "out of memory");
 	pin->refs = 1;
 	pin->addr = lo;
-	ret = ops->user_pin(ctx, lo, hi - lo, write, label, &pin->handle);
+	ret = ops->user_pin(ctx, lo, hi - lo, flags, label, &pin->handle);
 	if (ret)
 		goto err_free;
-	ret = ops->user_map(ctx, pin->handle, 0, lo, hi - lo, write, replace);
+	ret = ops->user_map(ctx, pin->handle, 0, lo, hi - lo, !(flags & ACCEL_BO_READONLY),
+			    replace);
 	if (ret)
 		goto err_unpin;
 	*out = pin;
@@ -164,10 +165,10 @@ static void drop_unused(struct accel_ctx *ctx, uint64_t lo, uint64_t hi)
 }
 
 static int fill_gaps(struct accel_ctx *ctx, uint64_t lo, uint64_t hi,
-		     bool write, const char *label)
+		     uint32_t flags, const char *label)
 {
 	struct import_table *t = ctx->imports;
-	struct irange r = { .write = write };
+	struct irange r = { .write = !(flags & ACCEL_BO_READONLY) };
 	uint64_t pos = lo;
 	uint32_t i;
 	int ret;
@@ -176,7 +177,7 @@ static int fill_gaps(struct accel_ctx *ctx, uint64_t lo, uint64_t hi,
 		if (i == t->count || t->r[i].lo > pos) {
 			r.lo = pos;
 			r.hi = i < t->count && t->r[i].lo < hi ? t->r[i].lo : hi;
-			ret = pin_and_map(ctx, r.lo, r.hi, write, false, label,
+			ret = pin_and_map(ctx, r.lo, r.hi, flags, false, label,
 					  &r.pin);
 			if (ret)
 				return ret;
@@ -199,7 +200,7 @@ static int make_writable(struct accel_ctx *ctx, uint64_t lo, uint64_t hi,
 	for (i = find(t, lo); i < t->count && t->r[i].lo < hi; i++) {
 		if (t->r[i].write)
 			continue;
-		ret = pin_and_map(ctx, t->r[i].lo, t->r[i].hi, true, true,
+		ret = pin_and_map(ctx, t->r[i].lo, t->r[i].hi, 0, true,
 				  label, &pin);
 		if (ret)
 			return ret;
@@ -210,7 +211,7 @@ static int make_writable(struct accel_ctx *ctx, uint64_t lo, uint64_t hi,
 	return 0;
 }
 
-int import_add(struct accel_ctx *ctx, uint64_t addr, uint64_t size, bool write,
+int import_add(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t flags,
 	       const char *label)
 {
 	struct import_table *t = ctx->imports;
@@ -230,8 +231,8 @@ int import_add(struct accel_ctx *ctx, uint64_t addr, uint64_t size, bool write,
 	}
 	cut(t, addr);
 	cut(t, hi);
-	ret = fill_gaps(ctx, addr, hi, write, label);
-	if (!ret && write)
+	ret = fill_gaps(ctx, addr, hi, flags, label);
+	if (!ret && !(flags & ACCEL_BO_READONLY))
 		ret = make_writable(ctx, addr, hi, label);
 	if (ret) {
 		drop_unused(ctx, addr, hi);

@@ -32,6 +32,12 @@ struct device_engine {
 const struct device_engine *device_engines(struct accel_device *dev,
 					   uint32_t *count);
 
+struct accel_ctx *ctx_ref(struct accel_ctx *ctx);
+void ctx_unref(struct accel_ctx *ctx);
+
+/** ctx_reproducible - is it ACCEL_CTX_REPRODUCIBLE? */
+bool ctx_reproducible(const struct accel_ctx *ctx);
+
 /**
  * ctx_fail - record an error on a context and return it
  * @ctx: context
@@ -98,6 +104,58 @@ int opts_in(struct accel_ctx *ctx, void *dst, size_t size, const void *opts);
  * Return: 0; -EINVAL shorter than @min_size.
  */
 int struct_out(void *dst, const void *src, size_t src_size, size_t min_size);
+
+/* --- bo.c, file.c ---------------------------------------------------------- */
+
+/**
+ * bo_absent - a buffer in the place of one whose contents are not there
+ * @ctx: context
+ * @bytes: its size
+ * @bo: out: it cannot be bound; weights that were packed of it are found in its name
+ *
+ * Return: 0, -ENOMEM.
+ */
+int bo_absent(struct accel_ctx *ctx, uint64_t bytes, struct accel_bo **bo);
+
+/**
+ * file_write - write all of something at an offset
+ * @fd: file
+ * @data: bytes
+ * @bytes: how many
+ * @offset: where
+ *
+ * Return: 0, errors of pwrite().
+ */
+int file_write(int fd, const void *data, uint64_t bytes, uint64_t offset);
+
+/**
+ * file_cache_path - where something is that may go
+ * @name: below accel/ in XDG_CACHE_HOME, or in ~/.cache
+ * @path: out: to be given to free(); "" if the user has no such directory
+ *
+ * Return: 0, -ENOMEM.
+ */
+int file_cache_path(const char *name, char **path);
+
+/**
+ * file_make_dirs - the directory of a file, and those that it is in, for the user alone
+ * @path: of the file; of a directory with a slash at its end
+ *
+ * Return: 0, errors of mkdir(), -ENOMEM.
+ */
+int file_make_dirs(const char *path);
+
+/**
+ * file_replace - put a new file in the place of an old one, as a whole
+ * @ctx: context, which gets the error
+ * @path: file
+ * @fill: writes it
+ * @user: for @fill
+ *
+ * Return: 0, what @fill returned, errors of writing.
+ */
+int file_replace(struct accel_ctx *ctx, const char *path, int (*fill)(void *user, int fd),
+		 void *user);
 
 /* --- names.c --------------------------------------------------------------- */
 

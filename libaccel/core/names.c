@@ -6,17 +6,23 @@
 
 static const struct {
 	const char *name;
-	uint32_t bits;
+	uint32_t elements;
+	uint32_t bytes;
 } dtypes[ACCEL_DTYPE_COUNT] = {
-	[ACCEL_NONE] = { "none", 0 },
-	[ACCEL_F32] = { "fp32", 32 },
-	[ACCEL_F16] = { "fp16", 16 },
-	[ACCEL_BF16] = { "bf16", 16 },
-	[ACCEL_S32] = { "int32", 32 },
-	[ACCEL_S8] = { "int8", 8 },
-	[ACCEL_U8] = { "uint8", 8 },
-	[ACCEL_S4] = { "int4", 4 },
-	[ACCEL_U4] = { "uint4", 4 },
+	[ACCEL_NONE] = { "none", 0, 0 },
+	[ACCEL_F32] = { "fp32", 1, 4 },
+	[ACCEL_F16] = { "fp16", 1, 2 },
+	[ACCEL_BF16] = { "bf16", 1, 2 },
+	[ACCEL_S32] = { "int32", 1, 4 },
+	[ACCEL_S8] = { "int8", 1, 1 },
+	[ACCEL_U8] = { "uint8", 1, 1 },
+	[ACCEL_S4] = { "int4", 2, 1 },
+	[ACCEL_U4] = { "uint4", 2, 1 },
+	[ACCEL_Q8_0] = { "q8_0", 32, 34 },
+	[ACCEL_Q4_0] = { "q4_0", 32, 18 },
+	[ACCEL_Q4_1] = { "q4_1", 32, 20 },
+	[ACCEL_Q4_K] = { "q4_k", 256, 144 },
+	[ACCEL_Q6_K] = { "q6_k", 256, 210 },
 };
 
 static const char * const engines[ACCEL_ENGINE_COUNT] = {
@@ -51,6 +57,7 @@ static const char * const ops[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_PAD] = "pad",
 	[ACCEL_OP_FFN] = "ffn",
 	[ACCEL_OP_DYNQUANT] = "dynquant",
+	[ACCEL_OP_KV_WRITE] = "kv_write",
 };
 
 static const char * const acts[ACCEL_ACT_COUNT] = {
@@ -162,6 +169,19 @@ static const char * const reductions[ACCEL_REDUCE_COUNT] = {
 
 const char *norm_name(uint32_t bit)
 {
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} flags[] = {
+		{ UMA_NORM_ADD, "addend" }, { UMA_NORM_SECOND, "second" },
+		{ UMA_NORM_SUM, "sum" }, { UMA_NORM_DYNQUANT, "dynquant" },
+		{ UMA_NORM_ASYMMETRIC, "asymmetric" },
+	};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (UMA_NORM_CAP_FLAGS(flags[i].flag) == 1u << bit)
+			return flags[i].name;
 	return bit < UMA_NORM_COUNT ? norms[bit] : NULL;
 }
 
@@ -202,7 +222,18 @@ const char *accel_dtype_name(uint32_t dtype)
 
 uint32_t accel_dtype_bits(uint32_t dtype)
 {
-	return dtype < ACCEL_DTYPE_COUNT ? dtypes[dtype].bits : 0;
+	uint32_t elements, bytes = accel_dtype_block(dtype, &elements);
+
+	return elements == 1 || elements == 2 ? bytes * 8 / elements : 0;
+}
+
+uint32_t accel_dtype_block(uint32_t dtype, uint32_t *elements)
+{
+	if (dtype >= ACCEL_DTYPE_COUNT)
+		dtype = ACCEL_NONE;
+	if (elements)
+		*elements = dtypes[dtype].elements;
+	return dtypes[dtype].bytes;
 }
 
 const char *accel_engine_name(uint32_t engine)

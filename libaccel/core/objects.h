@@ -43,21 +43,28 @@ struct accel_ctx {
 	atomic_uint refs;
 	struct accel_device *dev;
 	uint64_t id;
+	/* no other context of the process has it, or had it; not 0 */
+	uint64_t number;
+	/* ACCEL_CTX_REPRODUCIBLE; constant */
+	bool reproducible;
 	/* protects what follows */
 	pthread_mutex_t lock;
-	struct accel_error error;
 	struct accel_memory_stats stats;
 	/* imported user memory; has its own lock */
 	struct import_table *imports;
 	/* file of what was measured, "" if there is no place for one; constant */
 	char *tune_path;
+	/* directory of packed weights and what it may hold; NULL or "": there is none; constant */
+	char *weights_dir;
+	uint64_t weights_bytes;
 };
 
 enum bo_kind {
 	BO_CREATED,
 	BO_USER,
 	BO_DMABUF,
-	BO_PART
+	BO_PART,
+	BO_ABSENT
 };
 
 struct accel_bo {
@@ -88,13 +95,26 @@ struct accel_queue {
 	uint32_t timeout_ms;
 };
 
+/* No operation of a job; one has at most JOB_MAX_OPS. */
+#define JOB_NO_OP	UINT32_MAX
+
+/* Where the arguments of a plan are, and behind the last its workspace, or NULL */
+struct job_place {
+	struct accel_bo **bos;
+	uint64_t *addrs;
+};
+
 /* One operation of a job. */
 struct job_op {
 	struct accel_plan *plan;
-	/* plan->arg_count buffers */
-	struct accel_bo **bos;
-	/* memory that the plan needs beside, or NULL */
-	struct accel_bo *workspace;
+	struct job_place bound;
+	/* amid a rebinding: where they are to be; else the same */
+	struct job_place next;
+	/* is on the list of those that move, and who comes behind it there */
+	bool moves;
+	uint32_t next_move;
+	/* the workspace is the job's, not the caller's */
+	bool own_workspace;
 	/* first of plan->task_count in accel_job.tasks */
 	uint32_t first_task;
 	uint32_t dep_count;
@@ -118,12 +138,16 @@ struct accel_job {
 	uint32_t task_count;
 	uint32_t task_cap;
 	struct uma_task *tasks;
-	/* that of the last operation that needed one; the operation holds it */
+	/* that of the last operation that needed one of the job's; the operation holds it */
 	struct accel_bo *workspace;
-	/* protects the step from building to submitted */
+	/* protects the step from building to submitted, and rebinding */
 	pthread_mutex_t lock;
-	/* backend has seen it: immutable now */
+	/* backend has seen it: immutable now but for addresses */
 	atomic_bool prepared;
+	/* runs that have not ended, as far as it is known */
+	atomic_uint flights;
+	/* amid a rebinding: operations that move, by index; else JOB_NO_OP */
+	uint32_t first_move;
 };
 
 struct accel_fence {
@@ -138,8 +162,6 @@ const struct device_engine *device_find_engine(struct accel_device *dev,
 					       uint32_t engine);
 
 /* ctx.c */
-struct accel_ctx *ctx_ref(struct accel_ctx *ctx);
-void ctx_unref(struct accel_ctx *ctx);
 void ctx_account(struct accel_ctx *ctx, const struct accel_bo *bo, bool add);
 
 /* suballoc.c */
@@ -183,6 +205,19 @@ int job_add(struct accel_job *job, struct accel_plan *plan, const struct job_bin
 struct accel_job *job_ref(struct accel_job *job);
 void job_unref(struct accel_job *job);
 void job_cut(struct accel_job *job, uint32_t count);
+
+/* A run that was submitted has ended: the backend says so, once, when it knows. */
+static inline void job_ended(struct accel_job *job)
+{
+	/* Pairs with accel_job_rebind(). */
+	atomic_fetch_sub_explicit(&job->flights, 1, memory_order_release);
+}
+
+/* bind.c */
+int bind_match(struct accel_ctx *ctx, const struct accel_plan *plan,
+	       const struct job_bindings *bound, const struct job_place *at);
+void bind_tasks(const struct job_op *op, struct uma_task *tasks);
+void rebind_tasks(const struct job_op *op, struct uma_task *tasks);
 
 /* fence.c */
 void fence_init(struct accel_fence *fence, struct accel_ctx *ctx);

@@ -65,6 +65,10 @@ int accel_queue_create(struct accel_ctx *ctx, const struct accel_queue_opts *opt
 	struct accel_queue *queue;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "queue", "NULL");
 	ret = queue_opts(ctx, opts, &o);
 	if (ret)
 		return ret;
@@ -131,13 +135,11 @@ static int submit_opts(struct accel_queue *queue,
 	return 0;
 }
 
-/* What the backend makes of a job is made once. */
+/* What the backend makes of a job is made once; from now on it is not rebound. */
 static int job_prepare(struct accel_job *job)
 {
 	int ret = 0;
 
-	if (atomic_load_explicit(&job->prepared, memory_order_acquire))
-		return 0;
 	pthread_mutex_lock(&job->lock);
 	if (!atomic_load_explicit(&job->prepared, memory_order_relaxed)) {
 		ret = job->ctx->dev->ops->job_prepare(job);
@@ -149,6 +151,8 @@ static int job_prepare(struct accel_job *job)
 					      memory_order_release);
 		}
 	}
+	if (!ret)
+		atomic_fetch_add_explicit(&job->flights, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&job->lock);
 	return ret;
 }
@@ -157,11 +161,16 @@ int accel_queue_submit(struct accel_queue *queue, struct accel_job *job,
 		       const struct accel_submit_opts *opts,
 		       struct accel_fence **out)
 {
-	struct accel_ctx *ctx = queue->ctx;
 	struct accel_submit_opts o;
 	struct accel_fence *fence;
+	struct accel_ctx *ctx;
 	int ret;
 
+	if (!queue)
+		return -EINVAL;
+	ctx = queue->ctx;
+	if (!job)
+		return ctx_fail(ctx, -EINVAL, "job", "NULL");
 	if (job->ctx != ctx)
 		return ctx_fail(ctx, -EINVAL, "job",
 				"belongs to another context than the queue");
@@ -176,8 +185,10 @@ int accel_queue_submit(struct accel_queue *queue, struct accel_job *job,
 	if (ret)
 		return ret;
 	ret = ctx->dev->ops->submit(queue, job, o.waits, o.wait_count, &fence);
-	if (ret)
+	if (ret) {
+		job_ended(job);
 		return ret;
+	}
 	device_log(ctx->dev, ACCEL_LOG_DEBUG,
 		   "queue %" PRIu64 ": job %" PRIu64 ", fence %" PRIu64,
 		   queue->id, job->id, fence->id);

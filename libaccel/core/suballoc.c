@@ -48,6 +48,10 @@ int accel_pool_create(struct accel_ctx *ctx, uint64_t bytes,
 	struct accel_pool *pool;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "pool", "NULL");
 	pool = calloc(1, sizeof(*pool));
 	if (!pool)
 		goto err_nomem;
@@ -178,11 +182,17 @@ static uint64_t part_size(uint64_t bytes)
 int accel_pool_alloc(struct accel_pool *pool, uint64_t bytes, uint64_t align,
 		     struct accel_bo **out)
 {
-	struct accel_ctx *ctx = pool->bo->ctx;
-	uint64_t page = ctx->dev->info.page_size, offset;
+	struct accel_ctx *ctx;
+	uint64_t page, offset;
 	struct accel_bo *bo;
 	int ret;
 
+	if (!pool)
+		return -EINVAL;
+	ctx = pool->bo->ctx;
+	page = ctx->dev->info.page_size;
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "bo", "NULL");
 	if (!bytes)
 		return ctx_fail(ctx, -EINVAL, "bytes", "0");
 	if ((align & (align - 1)) || align > page)

@@ -298,6 +298,8 @@ int accel_coredump_format(const void *data, size_t size, char **text)
 	char *buf = NULL;
 	int ret, failed;
 
+	if (!data)
+		return -EINVAL;
 	if (!text)
 		return -EINVAL;
 	d.out = open_memstream(&buf, &length);
@@ -369,6 +371,8 @@ int accel_coredump_get_info(const void *data, size_t size, struct accel_coredump
 	struct dump d = { 0 };
 	int ret;
 
+	if (!data)
+		return -EINVAL;
 	if (!info)
 		return -EINVAL;
 	ret = read_dump(&d, data, size);

@@ -162,6 +162,10 @@ int accel_kv_seq_create(struct accel_kv *kv, uint32_t *seq)
 {
 	int ret;
 
+	if (!kv)
+		return -EINVAL;
+	if (!seq)
+		return ctx_fail(kv->ctx, -EINVAL, "seq", "NULL");
 	pthread_mutex_lock(&kv->lock);
 	ret = kv_seq_add(kv, seq);
 	pthread_mutex_unlock(&kv->lock);
@@ -172,6 +176,8 @@ int accel_kv_seq_destroy(struct accel_kv *kv, uint32_t seq)
 {
 	struct kv_seq *s;
 
+	if (!kv)
+		return -EINVAL;
 	pthread_mutex_lock(&kv->lock);
 	s = kv_seq(kv, seq);
 	if (s)
@@ -199,6 +205,10 @@ int accel_kv_seq_fork(struct accel_kv *kv, uint32_t seq, uint64_t length, uint32
 	uint32_t i, n;
 	int ret;
 
+	if (!kv)
+		return -EINVAL;
+	if (!child)
+		return ctx_fail(kv->ctx, -EINVAL, "child", "NULL");
 	pthread_mutex_lock(&kv->lock);
 	s = kv_seq(kv, seq);
 	has = s ? s->length : 0;
@@ -235,6 +245,8 @@ int accel_kv_seq_truncate(struct accel_kv *kv, uint32_t seq, uint64_t length)
 	struct kv_seq *s;
 	uint64_t has = 0;
 
+	if (!kv)
+		return -EINVAL;
 	pthread_mutex_lock(&kv->lock);
 	s = kv_seq(kv, seq);
 	if (s)
@@ -255,6 +267,8 @@ int accel_kv_seq_evict(struct accel_kv *kv, uint32_t seq, uint64_t first, uint64
 	uint32_t from, to, i;
 	struct kv_seq *s;
 
+	if (!kv)
+		return -EINVAL;
 	pthread_mutex_lock(&kv->lock);
 	s = kv_seq(kv, seq);
 	if (s && first < s->length && last < s->length - first) {
@@ -283,6 +297,8 @@ int accel_kv_seq_get_info(struct accel_kv *kv, uint32_t seq, struct accel_kv_seq
 	const struct kv_seq *s;
 	uint32_t i;
 
+	if (!kv || !info)
+		return -EINVAL;
 	pthread_mutex_lock(&kv->lock);
 	s = kv_seq(kv, seq);
 	if (s) {
@@ -299,9 +315,12 @@ int accel_kv_seq_get_info(struct accel_kv *kv, uint32_t seq, struct accel_kv_seq
 
 int accel_kv_get_stats(struct accel_kv *kv, struct accel_kv_stats *stats)
 {
-	struct accel_kv_stats out = { .size = sizeof(out), .pages = kv->o.pages };
+	struct accel_kv_stats out = { .size = sizeof(out) };
 	uint32_t i;
 
+	if (!kv || !stats)
+		return -EINVAL;
+	out.pages = kv->o.pages;
 	for (i = 0; i < KV_PARTS; i++)
 		out.page_bytes += kv->row_bytes[i] * kv->o.page_size * kv->o.layers;
 	out.bytes = out.page_bytes * kv->o.pages;
@@ -349,6 +368,12 @@ static struct accel_tensor pool_tensor(struct accel_kv *kv, uint32_t layer, uint
 int accel_kv_tensors(struct accel_kv *kv, uint32_t layer, struct accel_tensor *k,
 		     struct accel_tensor *v)
 {
+	if (!kv)
+		return -EINVAL;
+	if (!k)
+		return ctx_fail(kv->ctx, -EINVAL, "k", "NULL");
+	if (!v)
+		return ctx_fail(kv->ctx, -EINVAL, "v", "NULL");
 	if (layer >= kv->o.layers)
 		return ctx_fail(kv->ctx, -EINVAL, "layer", "%u, but there are %u", layer,
 				kv->o.layers);
@@ -401,6 +426,12 @@ int accel_kv_table(struct accel_kv *kv, const uint32_t *seqs, uint32_t count,
 	int32_t *table;
 	int ret;
 
+	if (!kv)
+		return -EINVAL;
+	if (!pages)
+		return ctx_fail(kv->ctx, -EINVAL, "pages", "NULL");
+	if (!lengths)
+		return ctx_fail(kv->ctx, -EINVAL, "lengths", "NULL");
 	if (!count || !seqs)
 		return ctx_fail(kv->ctx, -EINVAL, "count", "there are no sequences");
 	pthread_mutex_lock(&kv->lock);
@@ -477,6 +508,10 @@ static int read_opts(struct accel_ctx *ctx, const struct accel_kv_opts *opts,
 		return bad_opt(ctx, "kv.engine", o->engine);
 	o->v_dim = o->v_dim ? o->v_dim : o->head_dim;
 	o->page_size = o->page_size ? o->page_size : PAGE_SIZE;
+	/* Slots are numbers of 32 bits. */
+	if ((uint64_t)o->pages * o->page_size > INT32_MAX)
+		return ctx_fail(ctx, -EINVAL, "kv.pages", "%u pages of %u tokens are more than INT32_MAX",
+				o->pages, o->page_size);
 	if (o->dtype == ACCEL_S8 && !o->scale_dtype)
 		o->scale_dtype = ACCEL_F32;
 	return 0;
@@ -486,7 +521,6 @@ static int make_pool(struct accel_kv *kv)
 {
 	struct accel_bo_opts opts = { sizeof(opts), 0, kv->o.label };
 	uint64_t rows = (uint64_t)kv->o.pages * kv->o.page_size, bytes;
-	float most = 127;
 	uint32_t i;
 	int ret;
 
@@ -505,13 +539,7 @@ static int make_pool(struct accel_kv *kv)
 		if (ret)
 			return ret;
 	}
-	if (!kv_quantised(kv))
-		return 0;
-	ret = accel_bo_create(kv->ctx, sizeof(most), NULL, &kv->most);
-	if (ret)
-		return ret;
-	memcpy(accel_bo_ptr(kv->most), &most, sizeof(most));
-	return accel_bo_cpu_end(kv->most, 0, sizeof(most), ACCEL_CPU_WRITE);
+	return 0;
 }
 
 int accel_kv_create(struct accel_ctx *ctx, const struct accel_kv_opts *opts,
@@ -521,6 +549,12 @@ int accel_kv_create(struct accel_ctx *ctx, const struct accel_kv_opts *opts,
 	struct accel_kv *kv;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!opts)
+		return ctx_fail(ctx, -EINVAL, "opts", "NULL");
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "kv", "NULL");
 	ret = read_opts(ctx, opts, &o);
 	if (ret)
 		return ret;
@@ -551,7 +585,6 @@ void accel_kv_destroy(struct accel_kv *kv)
 	kv_plans_free(kv);
 	for (i = 0; i < KV_PARTS; i++)
 		accel_bo_unref(kv->bo[i]);
-	accel_bo_unref(kv->most);
 	for (i = 0; i < kv->seq_cap; i++)
 		free(kv->seqs[i].pages);
 	free(kv->seqs);

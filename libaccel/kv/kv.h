@@ -62,16 +62,10 @@ enum kv_part {
  * enum kv_plan_kind - operations on rows
  * @KV_PLAN_COPY: rows of a page to another page, in all layers
  * @KV_PLAN_WRITE: rows from the caller into pages
- * @KV_PLAN_ABS: magnitudes of rows
- * @KV_PLAN_MAX: the largest of each row
- * @KV_PLAN_SCALE: scales from the largest magnitudes
  */
 enum kv_plan_kind {
 	KV_PLAN_COPY,
-	KV_PLAN_WRITE,
-	KV_PLAN_ABS,
-	KV_PLAN_MAX,
-	KV_PLAN_SCALE
+	KV_PLAN_WRITE
 };
 
 /**
@@ -107,8 +101,6 @@ struct accel_kv {
 	struct accel_bo *bo[KV_PARTS];
 	/* bytes of a token in a layer */
 	uint64_t row_bytes[KV_PARTS];
-	/* scales: largest element, 127 */
-	struct accel_bo *most;
 	/* protects what follows */
 	pthread_mutex_t lock;
 	/* sequences that have each page */

@@ -326,6 +326,8 @@ int accel_kv_save(struct accel_kv *kv, uint32_t seq, const char *path)
 	uint32_t *pages = NULL, count = 0;
 	int ret;
 
+	if (!kv)
+		return -EINVAL;
 	if (!path)
 		return ctx_fail(kv->ctx, -EINVAL, "path", "NULL");
 	ret = hold_pages(kv, seq, &t, &pages, &count, &evicted);
@@ -472,6 +474,10 @@ int accel_kv_load(struct accel_kv *kv, const char *path, uint32_t *seq)
 {
 	int fd, ret;
 
+	if (!kv)
+		return -EINVAL;
+	if (!seq)
+		return ctx_fail(kv->ctx, -EINVAL, "seq", "NULL");
 	if (!path)
 		return ctx_fail(kv->ctx, -EINVAL, "path", "NULL");
 	/* A pipe is no such file either, and is not waited for. */

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Operations of jobs on the pages of a key-value cache: copies of shared pages,
- * and new rows, converted or quantised.
- *
- * Rows of neighbouring pages are one operation. To quantise them takes four:
- * their magnitudes, the largest of each row, the scales, and a conversion that
- * finds the scales in their table.
+ * and new rows, converted or quantised. All keys are one operation and all values
+ * another; where they go is in memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +21,6 @@
  * @dep_count: likewise
  * @first: operations that the job had
  * @index: the last that was added, UINT32_MAX: none
- * @work: magnitudes, and the largest of each row: quantisation
  */
 struct chain {
 	struct accel_kv *kv;
@@ -33,27 +29,6 @@ struct chain {
 	uint32_t dep_count;
 	uint32_t first;
 	uint32_t index;
-	struct accel_bo *work;
-};
-
-/**
- * struct piece - rows that lie in pages one after the other
- * @part: KV_K, KV_V
- * @layer: layer
- * @page: page of the first
- * @slot: its place there
- * @rows: tokens
- * @from: the caller's tensor
- * @skip: rows of it that come before
- */
-struct piece {
-	uint32_t part;
-	uint32_t layer;
-	uint32_t page;
-	uint32_t slot;
-	uint32_t rows;
-	const struct operand *from;
-	uint64_t skip;
 };
 
 /* --- chains of operations ----------------------------------------------------- */
@@ -229,6 +204,10 @@ int accel_kv_reserve(struct accel_kv *kv, struct accel_job *job,
 	uint32_t i, peak;
 	int ret;
 
+	if (!kv)
+		return -EINVAL;
+	if (!job)
+		return ctx_fail(kv->ctx, -EINVAL, "job", "NULL");
 	ret = check_job(kv, job, rows, count);
 	if (ret)
 		return ret;
@@ -258,138 +237,87 @@ int accel_kv_reserve(struct accel_kv *kv, struct accel_job *job,
 
 /* --- rows -------------------------------------------------------------------------- */
 
-static struct kv_plan_key key_of(const struct piece *p, uint32_t kind)
-{
-	struct kv_plan_key key = { .kind = kind, .part = p->part, .rows = p->rows };
-
-	if (kind == KV_PLAN_WRITE || kind == KV_PLAN_ABS) {
-		key.dtype = p->from->dtype;
-		memcpy(key.strides, p->from->strides, sizeof(key.strides));
-	}
-	return key;
-}
-
-static struct accel_binding bind_rows(const struct piece *p)
-{
-	const struct accel_tensor *t = p->from->from;
-	int64_t es = accel_dtype_bits(t->dtype) / 8;
-
-	return bind(ACCEL_ARG_A, t->bo, t->offset +
-		    (uint64_t)((int64_t)p->skip * p->from->strides[0] * es));
-}
-
-/* Bytes of the magnitudes of rows; the largest of each follow. */
-static uint64_t magnitude_bytes(const struct accel_kv *kv, uint32_t part, uint64_t rows)
-{
-	return rows * kv->o.kv_heads * kv_dim(kv, part) * sizeof(float);
-}
-
-/* Scales of rows into their table. */
-static int scale_rows(struct chain *c, const struct piece *p)
+static int write_rows(struct chain *c, uint32_t layer, uint32_t part, const struct operand *from,
+		      const struct accel_tensor *slots)
 {
 	struct accel_kv *kv = c->kv;
-	uint32_t part = p->part + KV_K_SCALES;
-	const struct kv_plan_key abs = key_of(p, KV_PLAN_ABS), max = key_of(p, KV_PLAN_MAX);
-	const struct kv_plan_key scale = key_of(p, KV_PLAN_SCALE);
-	uint64_t at = magnitude_bytes(kv, p->part, p->rows);
-	const struct accel_binding b[3][3] = {
-		{ bind(ACCEL_ARG_D, c->work, 0), bind_rows(p) },
-		{ bind(ACCEL_ARG_D, c->work, at), bind(ACCEL_ARG_A, c->work, 0) },
-		{ bind(ACCEL_ARG_D, kv->bo[part],
-		       kv_offset(kv, part, p->layer, p->page, p->slot)),
-		  bind(ACCEL_ARG_A, c->work, at), bind(ACCEL_ARG_B, kv->most, 0) },
+	const struct accel_tensor *t = from->from;
+	uint32_t scales = part + KV_K_SCALES;
+	struct kv_plan_key key = {
+		.kind = KV_PLAN_WRITE, .part = part, .rows = (uint32_t)from->dims[0],
+		.dtype = from->dtype,
 	};
-	int ret;
-
-	ret = add(c, &abs, b[0], 2);
-	if (!ret)
-		ret = add(c, &max, b[1], 2);
-	return ret ? ret : add(c, &scale, b[2], 3);
-}
-
-static int write_rows(struct chain *c, const struct piece *p)
-{
-	struct accel_kv *kv = c->kv;
-	const struct kv_plan_key key = key_of(p, KV_PLAN_WRITE);
-	uint32_t part = p->part + KV_K_SCALES;
-	struct accel_binding b[3] = {
-		bind(ACCEL_ARG_D, kv->bo[p->part],
-		     kv_offset(kv, p->part, p->layer, p->page, p->slot)),
-		bind_rows(p),
+	struct accel_binding b[4] = {
+		bind(ACCEL_ARG_D, kv->bo[part], kv_offset(kv, part, layer, 0, 0)),
+		bind(ACCEL_ARG_A, t->bo, t->offset),
+		bind(ACCEL_ARG_AUX2, slots->bo, slots->offset),
 	};
-	int ret = 0;
 
+	memcpy(key.strides, from->strides, sizeof(key.strides));
 	if (!kv_quantised(kv))
-		return add(c, &key, b, 2);
-	ret = scale_rows(c, p);
-	b[2] = bind(ACCEL_ARG_D | ACCEL_ARG_SCALES, kv->bo[part],
-		    kv_offset(kv, part, p->layer, p->page, p->slot));
-	return ret ? ret : add(c, &key, b, 3);
+		return add(c, &key, b, 3);
+	b[3] = bind(ACCEL_ARG_AUX0, kv->bo[scales], kv_offset(kv, scales, layer, 0, 0));
+	return add(c, &key, b, 4);
 }
 
-/* The next rows of a sequence that lie one after the other; @at: its token. */
-static uint32_t together(const struct accel_kv *kv, const struct kv_seq *s, uint64_t at)
+/* The slots of the last tokens of sequences. */
+static void find_slots(struct accel_kv *kv, const struct accel_kv_rows *rows, uint32_t count,
+		       int32_t *slots)
 {
-	uint32_t i = (uint32_t)(at / kv->o.page_size);
-	uint64_t n = kv->o.page_size - at % kv->o.page_size;
-
-	for (; at + n < s->length && s->pages[i + 1] == s->pages[i] + 1; i++)
-		n += kv->o.page_size;
-	return (uint32_t)(n < s->length - at ? n : s->length - at);
-}
-
-/* The pieces of all sequences, K and V. */
-static int write_all(struct chain *c, const struct accel_kv_append *a,
-		     const struct operand *from)
-{
-	struct accel_kv *kv = c->kv;
-	uint64_t skip = 0, at;
-	struct kv_seq *s;
-	struct piece p;
+	const struct kv_seq *s;
+	uint64_t at;
 	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		s = kv_seq(kv, rows[i].seq);
+		for (at = s->length - rows[i].tokens; at < s->length; at++)
+			*slots++ = (int32_t)(s->pages[at / kv->o.page_size] * kv->o.page_size +
+					     at % kv->o.page_size);
+	}
+}
+
+/* A buffer with the slots of an append. */
+static int make_slots(struct accel_kv *kv, const struct accel_kv_append *a, uint64_t tokens,
+		      struct accel_tensor *slots)
+{
+	const int64_t dim = (int64_t)tokens;
+	struct accel_bo *bo = NULL;
 	int ret;
 
-	for (i = 0; i < a->count; i++) {
-		s = kv_seq(kv, a->rows[i].seq);
-		for (at = s->length - a->rows[i].tokens; at < s->length; at += p.rows) {
-			p = (struct piece){
-				.layer = a->layer, .skip = skip,
-				.page = s->pages[at / kv->o.page_size],
-				.slot = (uint32_t)(at % kv->o.page_size),
-				.rows = together(kv, s, at),
-			};
-			for (p.part = KV_K; p.part <= KV_V; p.part++) {
-				p.from = &from[p.part];
-				ret = write_rows(c, &p);
-				if (ret)
-					return ret;
-			}
-			skip += p.rows;
-		}
-	}
-	return 0;
+	if (tokens > UINT32_MAX)
+		return ctx_fail(kv->ctx, -EINVAL, "rows", "more rows than an operation has");
+	ret = accel_bo_create(kv->ctx, tokens * sizeof(int32_t), NULL, &bo);
+	if (ret)
+		return ret;
+	find_slots(kv, a->rows, a->count, accel_bo_ptr(bo));
+	ret = accel_bo_cpu_end(bo, 0, tokens * sizeof(int32_t), ACCEL_CPU_WRITE);
+	if (ret)
+		accel_bo_unref(bo);
+	else
+		*slots = accel_tensor_dense(bo, ACCEL_S32, 1, &dim);
+	return ret;
 }
 
-/* One memory for the work of all: they follow one another. */
-static int make_work(struct chain *c, const struct accel_kv_append *a)
+/* A caller's slots: plain and dense, with a buffer. */
+static int check_slots(struct accel_kv *kv, const struct accel_tensor *slots, const char *name)
 {
-	struct accel_kv *kv = c->kv;
-	uint64_t most = 0, bytes, at;
-	const struct kv_seq *s;
-	uint32_t i, part, n;
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct operand o;
+	int ret;
 
-	for (i = 0; i < a->count; i++) {
-		s = kv_seq(kv, a->rows[i].seq);
-		for (at = s->length - a->rows[i].tokens; at < s->length; at += n) {
-			n = together(kv, s, at);
-			for (part = KV_K; part <= KV_V; part++) {
-				bytes = magnitude_bytes(kv, part, n) +
-					(uint64_t)n * kv->o.kv_heads * sizeof(float);
-				most = bytes > most ? bytes : most;
-			}
-		}
-	}
-	return most ? accel_bo_create(kv->ctx, most, NULL, &c->work) : 0;
+	ret = operand_init(&o, slots, ACCEL_ARG_AUX2, name, &e);
+	if (!ret && (o.dtype != ACCEL_S32 || o.quant.scheme))
+		ret = bad(&e, -EINVAL, name, "dtype", "slots are plain int32");
+	if (!ret && o.rank != 1)
+		ret = bad(&e, -EINVAL, name, "rank", "rank %u: it is [tokens]", o.rank);
+	if (!ret && o.dims[0] > 1 && o.strides[0] != 1)
+		ret = bad_at(&e, -EINVAL, name, "strides", 0, "slots are side by side");
+	if (!ret && !slots->bo)
+		ret = bad(&e, -EINVAL, name, "bo", "the tensor has no buffer");
+	if (!ret && slots->offset % sizeof(int32_t))
+		ret = bad(&e, -EINVAL, name, "offset", "%llu: slots are aligned to %zu bytes",
+			  (unsigned long long)slots->offset, sizeof(int32_t));
+	return ret ? ctx_set_error(kv->ctx, &e) : 0;
 }
 
 static int read_tensor(struct accel_kv *kv, const struct accel_tensor *t, uint32_t part,
@@ -418,7 +346,8 @@ static int read_tensor(struct accel_kv *kv, const struct accel_tensor *t, uint32
 }
 
 /* Are the tokens there, and the pages theirs alone? */
-static int check_rows(struct accel_kv *kv, const struct accel_kv_append *a, uint64_t *tokens)
+static int check_rows(struct accel_kv *kv, const struct accel_kv_rows *rows, uint32_t count,
+		      uint64_t *tokens)
 {
 	const struct kv_seq *s;
 	uint64_t at;
@@ -426,16 +355,16 @@ static int check_rows(struct accel_kv *kv, const struct accel_kv_append *a, uint
 	int ret;
 
 	*tokens = 0;
-	ret = find_seqs(kv, a->rows, a->count, NULL);
-	for (i = 0; !ret && i < a->count; i++) {
-		s = kv_seq(kv, a->rows[i].seq);
-		if (a->rows[i].tokens > s->length)
+	ret = find_seqs(kv, rows, count, NULL);
+	for (i = 0; !ret && i < count; i++) {
+		s = kv_seq(kv, rows[i].seq);
+		if (rows[i].tokens > s->length)
 			return bad_rows(kv, -EINVAL, i, "tokens",
 					"more than the sequence has");
-		*tokens += a->rows[i].tokens;
-		at = s->length - a->rows[i].tokens;
+		*tokens += rows[i].tokens;
+		at = s->length - rows[i].tokens;
 		for (at -= at % kv->o.page_size; at < s->length; at += kv->o.page_size)
-			if (a->rows[i].tokens &&
+			if (rows[i].tokens &&
 			    kv->refs[s->pages[at / kv->o.page_size]] > 1)
 				return bad_rows(kv, -EBUSY, i, "tokens",
 						"the sequence shares a page of these tokens: they were not reserved");
@@ -446,7 +375,8 @@ static int check_rows(struct accel_kv *kv, const struct accel_kv_append *a, uint
 static int read_append(struct accel_kv *kv, struct accel_job *job,
 		       const struct accel_kv_append *append, struct accel_kv_append *a)
 {
-	int ret = append ? struct_in(a, sizeof(*a), append, sizeof(*a)) : -EINVAL;
+	const size_t first = offsetof(struct accel_kv_append, slots);
+	int ret = append ? struct_in(a, sizeof(*a), append, first) : -EINVAL;
 
 	if (ret)
 		return ctx_fail(kv->ctx, ret, "append.size", ret == -EINVAL ?
@@ -457,38 +387,98 @@ static int read_append(struct accel_kv *kv, struct accel_job *job,
 				a->layer, kv->o.layers);
 	if (a->pad)
 		return ctx_fail(kv->ctx, -EINVAL, "append.pad", "must be 0");
+	if (a->slots.rank && a->count)
+		return ctx_fail(kv->ctx, -EINVAL, "append.count",
+				"where rows go is said by append.slots");
 	return check_job(kv, job, a->rows, a->count);
+}
+
+/* Where the rows go, and how many there are: the caller's slots, or those of the books. */
+static int read_slots(struct accel_kv *kv, const struct accel_kv_append *a,
+		      struct accel_tensor *slots, uint64_t *tokens)
+{
+	int ret;
+
+	if (a->slots.rank) {
+		ret = check_slots(kv, &a->slots, "append.slots");
+		*slots = a->slots;
+		*tokens = ret ? 0 : (uint64_t)a->slots.dims[0];
+		return ret;
+	}
+	return check_rows(kv, a->rows, a->count, tokens);
 }
 
 int accel_kv_append(struct accel_kv *kv, struct accel_job *job,
 		    const struct accel_kv_append *append, const uint32_t *deps,
 		    uint32_t dep_count, uint32_t *index)
 {
+	struct accel_tensor slots = ACCEL_TENSOR_INIT;
 	struct accel_kv_append a = { 0 };
 	struct operand from[2];
 	uint64_t tokens = 0;
 	struct chain c;
+	uint32_t part;
 	int ret;
 
+	if (!kv)
+		return -EINVAL;
+	if (!job)
+		return ctx_fail(kv->ctx, -EINVAL, "job", "NULL");
+	if (!append)
+		return ctx_fail(kv->ctx, -EINVAL, "append", "NULL");
 	ret = read_append(kv, job, append, &a);
 	if (ret)
 		return ret;
 	begin(&c, kv, job, deps, dep_count);
 	pthread_mutex_lock(&kv->lock);
-	ret = check_rows(kv, &a, &tokens);
+	ret = read_slots(kv, &a, &slots, &tokens);
 	if (!ret)
 		ret = read_tensor(kv, &a.k, KV_K, tokens, &from[KV_K]);
 	if (!ret)
 		ret = read_tensor(kv, &a.v, KV_V, tokens, &from[KV_V]);
-	if (!ret && kv_quantised(kv))
-		ret = make_work(&c, &a);
-	if (!ret)
-		ret = write_all(&c, &a, from);
+	if (!ret && tokens && !a.slots.rank)
+		ret = make_slots(kv, &a, tokens, &slots);
+	for (part = KV_K; !ret && tokens && part <= KV_V; part++)
+		ret = write_rows(&c, a.layer, part, &from[part], &slots);
 	if (ret)
 		job_cut(job, c.first);
 	pthread_mutex_unlock(&kv->lock);
-	accel_bo_unref(c.work);
+	/* The job keeps it. */
+	if (!a.slots.rank)
+		accel_bo_unref(slots.bo);
 	if (!ret && index)
 		*index = c.index;
+	return ret;
+}
+
+int accel_kv_slots(struct accel_kv *kv, const struct accel_kv_rows *rows, uint32_t count,
+		   const struct accel_tensor *slots)
+{
+	uint64_t tokens = 0, bytes;
+	int ret;
+
+	if (!kv)
+		return -EINVAL;
+	if (!slots)
+		return ctx_fail(kv->ctx, -EINVAL, "slots", "NULL");
+	if (count && !rows)
+		return ctx_fail(kv->ctx, -EINVAL, "rows", "NULL");
+	ret = check_slots(kv, slots, "slots");
+	if (ret)
+		return ret;
+	bytes = (uint64_t)slots->dims[0] * sizeof(int32_t);
+	pthread_mutex_lock(&kv->lock);
+	ret = check_rows(kv, rows, count, &tokens);
+	if (!ret && tokens != (uint64_t)slots->dims[0])
+		ret = ctx_fail(kv->ctx, -EINVAL, "slots.dims[0]", "%lld, but there are %llu tokens",
+			       (long long)slots->dims[0], (unsigned long long)tokens);
+	if (!ret)
+		ret = accel_bo_cpu_begin(slots->bo, slots->offset, bytes, ACCEL_CPU_WRITE);
+	if (!ret) {
+		find_slots(kv, rows, count,
+			   (int32_t *)((char *)accel_bo_ptr(slots->bo) + slots->offset));
+		ret = accel_bo_cpu_end(slots->bo, slots->offset, bytes, ACCEL_CPU_WRITE);
+	}
+	pthread_mutex_unlock(&kv->lock);
 	return ret;
 }

@@ -45,80 +45,25 @@ static int plan_copy(struct accel_kv *kv, const struct kv_plan_key *key,
 static int plan_write(struct accel_kv *kv, const struct kv_plan_key *key,
 		      struct accel_plan **plan)
 {
-	struct accel_copy_desc c = ACCEL_COPY_DESC_INIT;
-	struct accel_tensor pool, v;
+	struct accel_kv_write_desc w = ACCEL_KV_WRITE_DESC_INIT;
+	const int64_t rows = key->rows, table[4] = {
+		kv->o.pages, kv->o.page_size, kv->o.kv_heads, 1
+	};
+	struct accel_tensor k, v;
 
-	c.hdr.engine = kv->o.engine;
-	c.a = rows_tensor(kv, key->dtype, key->rows, kv_dim(kv, key->part));
-	c.a.flags = ACCEL_TENSOR_STRIDES;
-	memcpy(c.a.strides, key->strides, sizeof(key->strides));
-	accel_kv_tensors(kv, 0, &pool, &v);
-	if (key->part == KV_V)
-		pool = v;
-	c.d = rows_tensor(kv, kv->o.dtype, key->rows, kv_dim(kv, key->part));
-	c.d.quant.scheme = pool.quant.scheme;
-	c.d.quant.group = pool.quant.group;
-	c.d.quant.scale_dtype = pool.quant.scale_dtype;
-	c.d.quant.axis = pool.quant.scheme ? 2 : 0;
-	return accel_plan_create(kv->ctx, &c.hdr, plan);
-}
-
-static int plan_abs(struct accel_kv *kv, const struct kv_plan_key *key,
-		    struct accel_plan **plan)
-{
-	struct accel_unary_desc u = ACCEL_UNARY_DESC_INIT;
-
-	u.hdr.engine = kv->o.engine;
-	u.func = ACCEL_UNARY_ABS;
-	u.a = rows_tensor(kv, key->dtype, key->rows, kv_dim(kv, key->part));
-	u.a.flags = ACCEL_TENSOR_STRIDES;
-	memcpy(u.a.strides, key->strides, sizeof(key->strides));
-	u.d = rows_tensor(kv, ACCEL_F32, key->rows, kv_dim(kv, key->part));
-	return accel_plan_create(kv->ctx, &u.hdr, plan);
-}
-
-static int plan_max(struct accel_kv *kv, const struct kv_plan_key *key,
-		    struct accel_plan **plan)
-{
-	struct accel_reduce_desc r = ACCEL_REDUCE_DESC_INIT;
-
-	r.hdr.engine = kv->o.engine;
-	r.func = ACCEL_REDUCE_MAX;
-	r.axes = ACCEL_AXIS(2);
-	r.a = rows_tensor(kv, ACCEL_F32, key->rows, kv_dim(kv, key->part));
-	r.d = rows_tensor(kv, ACCEL_F32, key->rows, 1);
-	return accel_plan_create(kv->ctx, &r.hdr, plan);
-}
-
-static int plan_scale(struct accel_kv *kv, const struct kv_plan_key *key,
-		      struct accel_plan **plan)
-{
-	struct accel_binary_desc b = ACCEL_BINARY_DESC_INIT;
-	const int64_t one = 1;
-
-	b.hdr.engine = kv->o.engine;
-	b.func = ACCEL_BINARY_DIV;
-	b.a = rows_tensor(kv, ACCEL_F32, key->rows, 1);
-	b.b = accel_tensor_dense(NULL, ACCEL_F32, 1, &one);
-	b.d = rows_tensor(kv, kv->o.scale_dtype, key->rows, 1);
-	return accel_plan_create(kv->ctx, &b.hdr, plan);
-}
-
-static int make_plan(struct accel_kv *kv, const struct kv_plan_key *key,
-		     struct accel_plan **plan)
-{
-	switch (key->kind) {
-	case KV_PLAN_COPY:
-		return plan_copy(kv, key, plan);
-	case KV_PLAN_WRITE:
-		return plan_write(kv, key, plan);
-	case KV_PLAN_ABS:
-		return plan_abs(kv, key, plan);
-	case KV_PLAN_MAX:
-		return plan_max(kv, key, plan);
-	default:
-		return plan_scale(kv, key, plan);
-	}
+	w.hdr.engine = kv->o.engine;
+	w.a = rows_tensor(kv, key->dtype, key->rows, kv_dim(kv, key->part));
+	w.a.flags = ACCEL_TENSOR_STRIDES;
+	memcpy(w.a.strides, key->strides, sizeof(key->strides));
+	w.slots = accel_tensor_dense(NULL, ACCEL_S32, 1, &rows);
+	accel_kv_tensors(kv, 0, &k, &v);
+	w.d = key->part == KV_K ? k : v;
+	w.d.bo = NULL;
+	w.d.offset = 0;
+	memset(&w.d.quant, 0, sizeof(w.d.quant));
+	if (kv_quantised(kv))
+		w.scales = accel_tensor_dense(NULL, kv->o.scale_dtype, 4, table);
+	return accel_plan_create(kv->ctx, &w.hdr, plan);
 }
 
 /* A plan that was made before, or now in the place of the one not used longest. */
@@ -137,7 +82,8 @@ int kv_plan(struct accel_kv *kv, const struct kv_plan_key *key, struct accel_pla
 			p = &kv->plans[i];
 	}
 	if (i == KV_PLANS) {
-		ret = make_plan(kv, key, plan);
+		ret = key->kind == KV_PLAN_COPY ? plan_copy(kv, key, plan) :
+						  plan_write(kv, key, plan);
 		if (ret)
 			return ret;
 		accel_plan_unref(p->plan);

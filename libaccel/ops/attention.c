@@ -96,17 +96,20 @@ static int check_plain(const struct operand *t, struct accel_error *e)
 {
 	if (t->quant.scheme)
 		return bad(e, -EINVAL, t->name, "quant.scheme",
-			   "only keys and values are quantised");
+			   "queries, keys, values and results alone are quantised");
 	return 0;
 }
 
-/* Q, D: floating-point numbers. */
-static int check_float(const struct operand *t, struct accel_error *e)
+/* Q, D: floating-point numbers, or bytes with one scale. */
+static int check_rows(const struct operand *t, struct accel_error *e)
 {
-	if (!uma_is_float(t->dtype))
-		return bad(e, -EINVAL, t->name, "dtype", "%s: is fp32, fp16 or bf16",
-			   accel_dtype_name(t->dtype));
-	return check_plain(t, e);
+	if (!uma_is_float(t->dtype) && !uma_is_int8(t->dtype))
+		return bad(e, -EINVAL, t->name, "dtype",
+			   "%s: is fp32, fp16, bf16, int8 or uint8", accel_dtype_name(t->dtype));
+	if (uma_is_int8(t->dtype) && t->quant.scheme != ACCEL_QUANT_TENSOR)
+		return bad(e, -EINVAL, t->name, "quant.scheme",
+			   "bytes of queries and results have one scale");
+	return 0;
 }
 
 static int check_kv(const struct operand *t, struct accel_error *e)
@@ -133,10 +136,10 @@ static int lower_operands(const struct accel_attention_desc *d, struct request *
 		const char *name;
 		int (*check)(const struct operand *t, struct accel_error *e);
 	} part[] = {
-		{ UMA_SLOT_A, ACCEL_ARG_A, &d->q, "attention.q", check_float },
+		{ UMA_SLOT_A, ACCEL_ARG_A, &d->q, "attention.q", check_rows },
 		{ UMA_SLOT_B, ACCEL_ARG_B, &d->k, "attention.k", check_kv },
 		{ UMA_SLOT_C, ACCEL_ARG_C, &d->v, "attention.v", check_kv },
-		{ UMA_SLOT_DST, ACCEL_ARG_D, &d->d, "attention.d", check_float },
+		{ UMA_SLOT_DST, ACCEL_ARG_D, &d->d, "attention.d", check_rows },
 	};
 	uint32_t i;
 	int ret;

@@ -168,6 +168,38 @@ static int check_channels(const struct conv *c, const struct operand *a,
 	return 0;
 }
 
+/**
+ * conv_outputs - elements of the result along a spatial dimension
+ * @desc: descriptor
+ * @i: spatial dimension
+ * @in: elements of the input
+ * @taps: of the kernel
+ *
+ * Return: their number; transposed the least, without output padding; INT64_MAX if
+ * there are more.
+ */
+int64_t conv_outputs(const struct accel_conv_desc *desc, uint32_t i, int64_t in, int64_t taps)
+{
+	int64_t stride = desc->stride[i] ? desc->stride[i] : 1;
+	int64_t dilation = desc->dilation[i] ? desc->dilation[i] : 1;
+	int64_t pads = (int64_t)desc->pad_before[i] + desc->pad_after[i], window, n;
+
+	if (__builtin_mul_overflow(taps - 1, dilation, &window) ||
+	    __builtin_add_overflow(window, 1, &window))
+		return desc->flags & ACCEL_CONV_TRANSPOSED ? INT64_MAX : 0;
+	if (desc->flags & ACCEL_CONV_TRANSPOSED) {
+		if (!in)
+			return 0;
+		if (__builtin_mul_overflow(in - 1, stride, &n) ||
+		    __builtin_add_overflow(n, window, &n))
+			return INT64_MAX;
+		return n > pads ? n - pads : 0;
+	}
+	if (__builtin_add_overflow(in, pads, &n))
+		return INT64_MAX;
+	return n < window ? 0 : (n - window) / stride + 1;
+}
+
 /* What the sizes of input, kernel and padding make of the result's. */
 static int check_spatial(const struct conv *c, const struct operand *a,
 			 const struct operand *b, const struct operand *d,
@@ -177,34 +209,26 @@ static int check_spatial(const struct conv *c, const struct operand *a,
 	uint32_t i;
 
 	for (i = 0; i < c->spatial; i++) {
-		/* Below 2^32 each, and 2^17: far from the end of an int64_t. */
 		int64_t in = a->dims[c->first + i], out = d->dims[c->first + i];
-		int64_t window = (b->dims[2 + i] - 1) * c->dilation[i] + 1;
-		int64_t pads = (int64_t)desc->pad_before[i] + desc->pad_after[i];
-		int64_t want, slack;
+		int64_t want = conv_outputs(desc, i, in, b->dims[2 + i]), slack;
 
 		if (!b->dims[2 + i])
 			return bad_at(e, -EINVAL, b->name, "dims", 2 + i,
 				      "a kernel has at least one tap");
 		if (!c->transposed) {
-			want = in + pads - window;
-			want = want < 0 ? 0 : want / c->stride[i] + 1;
 			if (out == want)
 				continue;
 			return bad_at(e, -EINVAL, d->name, "dims", c->first + i,
 				      "%lld, but input, kernel and padding make it %lld",
 				      (long long)out, (long long)want);
 		}
-		want = in ? (in - 1) * c->stride[i] + window - pads : 0;
 		slack = c->stride[i] > c->dilation[i] ? c->stride[i] : c->dilation[i];
-		if (want < 0)
-			want = 0;
-		if (out >= want && out < want + slack)
+		if (out >= want && out - want < slack)
 			continue;
 		return bad_at(e, -EINVAL, d->name, "dims", c->first + i,
 			      "%lld, but input, kernel and padding make it %lld to %lld",
 			      (long long)out, (long long)want,
-			      (long long)(want + slack - 1));
+			      (long long)(want < INT64_MAX - slack ? want + slack - 1 : want));
 	}
 	return 0;
 }

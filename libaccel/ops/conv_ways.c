@@ -14,7 +14,7 @@
 #define UNIT_COLUMNS	16
 /* A convolution tap by tap reads its input again for each. */
 #define DIRECT_COST	4
-/* Products of small matrices */
+/* Products of small matrices, or of channels that do not lie side by side */
 #define STRIDED_COST	2
 
 static const char * const algorithms[ACCEL_CONV_ALGORITHM_COUNT] = {
@@ -165,6 +165,15 @@ static void view_weights(const struct request *req, struct operand *b)
 		b->quant.axis = b->rank - 1;
 }
 
+/* Rows of a GEMM are read and written along its sums and columns. */
+static bool has_far_channels(const struct request *r)
+{
+	const struct operand *a = &r->t[UMA_SLOT_A], *d = &r->t[UMA_SLOT_DST];
+
+	return (a->dims[a->rank - 1] > 1 && a->strides[a->rank - 1] != 1) ||
+	       (d->dims[d->rank - 1] > 1 && d->strides[d->rank - 1] != 1);
+}
+
 static void way_gemm(const struct request *req, struct way *way)
 {
 	const struct accel_conv_desc *desc = &req->desc->conv;
@@ -202,6 +211,8 @@ static void way_gemm(const struct request *req, struct way *way)
 	for (i = 0; i + 2 < b->rank && !way->field; i++)
 		if (le32toh(params_of(req)->stride[i]) != 1)
 			r->work = mul_sat(req->macs, STRIDED_COST);
+	if (has_far_channels(r))
+		r->work = mul_sat(req->macs, STRIDED_COST);
 	r->class = op_class(ACCEL_OP_GEMM);
 	r->opcode = UMA_OP_GEMM;
 	r->alpha = 1;
@@ -258,9 +269,10 @@ static uint64_t divup(uint64_t a, uint64_t b)
  * of a row, each way, which run at a quarter of the rate of products. Each weight
  * is read from far away meanwhile: that takes as long as the products of so many
  * tiles. Products of 16 bits are those of transformed numbers, binary32, at half the
- * rate.
+ * rate. The forms of a whole model come from memory: with 24 tiles two ways that take as long
+ * as each other are told apart by which is read sooner, and held in less.
  */
-#define WEIGHT_TILES	20u
+#define WEIGHT_TILES	24u
 
 static uint64_t winograd_work(const struct operand *d, uint32_t dtype, uint64_t c, uint64_t edge)
 {

@@ -8,10 +8,10 @@
 
 #include "lines.h"
 
-/* Scales or zero points: one for each line. */
-static int lower_table(struct request *req, uint32_t slot, uint32_t arg,
-		       const struct accel_tensor *from, const char *name, uint32_t dtype,
-		       uint32_t axes, struct accel_error *e)
+/* Scales or zero points: one for each line of A. */
+int lower_scale_table(struct request *req, uint32_t slot, uint32_t arg,
+		      const struct accel_tensor *from, const char *name, uint32_t dtype,
+		      uint32_t axes, struct accel_error *e)
 {
 	const struct operand *a = &req->t[UMA_SLOT_A];
 	struct operand *t = &req->t[slot];
@@ -27,8 +27,8 @@ static int lower_table(struct request *req, uint32_t slot, uint32_t arg,
 	if (t->quant.scheme)
 		return bad(e, -EINVAL, name, "quant.scheme", "these are not quantised");
 	if (t->rank != a->rank)
-		return bad(e, -EINVAL, name, "rank", "rank %u, but dynquant.a has rank %u",
-			   t->rank, a->rank);
+		return bad(e, -EINVAL, name, "rank", "rank %u, but %s has rank %u",
+			   t->rank, a->name, a->rank);
 	for (i = 0; i < t->rank; i++) {
 		int64_t want = axes >> i & 1 ? 1 : a->dims[i];
 
@@ -106,11 +106,11 @@ int lower_dynquant(const union any_desc *any, struct request *req, struct accel_
 			   axes, a->rank);
 	if (!axes)
 		axes = (1u << a->rank) - 1;
-	ret = lower_table(req, UMA_SLOT_AUX0, ACCEL_ARG_AUX0, &desc->scales,
-			  "dynquant.scales", ACCEL_F32, axes, e);
+	ret = lower_scale_table(req, UMA_SLOT_AUX0, ACCEL_ARG_AUX0, &desc->scales,
+				"dynquant.scales", ACCEL_F32, axes, e);
 	if (!ret && desc->flags & ACCEL_DYNQUANT_ASYMMETRIC)
-		ret = lower_table(req, UMA_SLOT_AUX1, ACCEL_ARG_AUX1, &desc->zeros,
-				  "dynquant.zeros", ACCEL_S32, axes, e);
+		ret = lower_scale_table(req, UMA_SLOT_AUX1, ACCEL_ARG_AUX1, &desc->zeros,
+					"dynquant.zeros", ACCEL_S32, axes, e);
 	else if (!ret && desc->zeros.rank)
 		ret = bad(e, -EINVAL, "dynquant.zeros", "rank",
 			  "there are no zero points without ACCEL_DYNQUANT_ASYMMETRIC");

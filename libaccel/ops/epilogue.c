@@ -33,6 +33,8 @@ static void along_axis(struct operand *t, const struct operand *d, uint32_t axis
  * @axis: dimension of D that a vector runs along
  * @e: filled on failure
  *
+ * Of the matrices of a product of experts scale and bias are [E, 1, N], and become [E, M, N].
+ *
  * Return: 0, -EINVAL.
  */
 int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
@@ -40,7 +42,7 @@ int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
 		 uint32_t fixed, uint32_t axis, struct accel_error *e)
 {
 	const struct operand *d = &req->t[UMA_SLOT_DST];
-	struct operand *t = &req->t[slot];
+	struct operand *t = &req->t[slot], own;
 	uint32_t i;
 	int ret;
 
@@ -65,6 +67,20 @@ int lower_addend(struct request *req, uint32_t slot, uint32_t arg,
 				      d->rank - i,
 				      (long long)d->dims[d->rank - i]);
 	along_axis(t, d, axis);
+	if (req->experts && t->rank == 3 && (slot == UMA_SLOT_BIAS || slot == UMA_SLOT_SCALE)) {
+		if (t->dims[0] != req->experts)
+			return bad_at(e, -EINVAL, name, "dims", 0,
+				      "%lld, but there are %lld matrices",
+				      (long long)t->dims[0], (long long)req->experts);
+		if (t->dims[1] != 1)
+			return bad_at(e, -EINVAL, name, "dims", 1,
+				      "%lld: what a matrix has of its own is the same for all rows",
+				      (long long)t->dims[1]);
+		own = *d;
+		operand_insert_dim(&own, 0);
+		own.dims[0] = req->experts;
+		d = &own;
+	}
 	ret = broadcast(t, d, 0, e);
 	if (ret)
 		return ret;

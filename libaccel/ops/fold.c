@@ -11,6 +11,8 @@ int accel_fold_batch_norm(const struct accel_batch_norm *bn, float *scale, float
 {
 	uint32_t i;
 
+	if (!bn || !scale || !bias)
+		return -EINVAL;
 	if (bn->size < sizeof(*bn) || bn->flags || !bn->mean || !bn->var ||
 	    !isfinite(bn->epsilon))
 		return -EINVAL;

@@ -33,8 +33,10 @@ static int check_scalars(const struct accel_gemm_desc *d, struct accel_error *e)
 	if ((d->flags & ACCEL_GEMM_SPARSE_B) && !(d->flags & ACCEL_GEMM_PACK_B))
 		return bad(e, -EINVAL, "gemm", "flags",
 			   "ACCEL_GEMM_SPARSE_B is for a right matrix that is packed");
-	if (d->pad)
-		return bad(e, -EINVAL, "gemm", "pad", "must be zero");
+	if (d->a_group && (d->a_group < 16 || d->a_group > UMA_GEMM_A_GROUP_MAX ||
+			   d->a_group & (d->a_group - 1)))
+		return bad(e, -EINVAL, "gemm", "a_group", "%u is not 0, 16, 32, 64 or 128",
+			   d->a_group);
 	if (!(d->flags & ACCEL_GEMM_ALPHA) && d->alpha != 0)
 		return bad(e, -EINVAL, "gemm", "alpha",
 			   "%g is given without ACCEL_GEMM_ALPHA",
@@ -56,28 +58,19 @@ static int check_types(const struct operand *a, const struct operand *b,
 		return bad(e, -EINVAL, "gemm.a", "dtype",
 			   "%s: a left matrix is fp32, fp16, bf16, int8 or uint8",
 			   accel_dtype_name(a->dtype));
-	if (weights && b->dtype != ACCEL_S8 && !uma_is_int4(b->dtype))
+	if (weights && b->dtype != ACCEL_S8 && !uma_is_int4(b->dtype) && !uma_is_block(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",
-			   "%s: with a left matrix of type %s, the right one is that, int8, int4 or uint4",
+			   "%s: with a left matrix of type %s, the right one is that, int8, int4, uint4 or of blocks",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
-	if (uma_is_int8(a->dtype) && !uma_is_int8(b->dtype) && !uma_is_int4(b->dtype))
+	if (uma_is_int8(a->dtype) && !uma_is_int8(b->dtype) && !uma_is_int4(b->dtype) &&
+	    !uma_is_block(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",
-			   "%s: with a left matrix of type %s, the right one is int8, uint8, int4 or uint4",
+			   "%s: with a left matrix of type %s, the right one is int8, uint8, int4, uint4 or of blocks",
 			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
+	if (uma_is_block(b->dtype) && d->dtype == ACCEL_S32)
+		return bad(e, -EINVAL, "gemm.d", "dtype",
+			   "a result of type int32 is exact: blocks have scales");
 	return check_product(a, b, d, e);
-}
-
-/* Give an operand a dimension of 1: number @at, or behind the last. */
-static void insert_dim(struct operand *t, uint32_t at)
-{
-	size_t tail = (t->rank - at) * sizeof(t->dims[0]);
-
-	memmove(t->dims + at + 1, t->dims + at, tail);
-	memmove(t->strides + at + 1, t->strides + at, tail);
-	t->dims[at] = 1;
-	t->strides[at] = 0;
-	t->rank++;
-	t->quant.axis += t->quant.scheme >= ACCEL_QUANT_CHANNEL && t->quant.axis >= at;
 }
 
 /*
@@ -87,9 +80,9 @@ static void insert_dim(struct operand *t, uint32_t at)
 static void result_as_matrix(struct operand *t, const struct accel_gemm_desc *desc)
 {
 	if (desc->a.rank == 1)
-		insert_dim(t, t->rank - 1);
+		operand_insert_dim(t, t->rank - 1);
 	else if (desc->b.rank == 1)
-		insert_dim(t, t->rank);
+		operand_insert_dim(t, t->rank);
 }
 
 static bool has_vector(const struct accel_gemm_desc *desc)
@@ -115,27 +108,33 @@ static int check_vectors(const struct accel_gemm_desc *desc, struct request *req
 			   "rank %u: with a vector the result has at most %u dimensions",
 			   d->rank, ACCEL_MAX_RANK - 1);
 	if (desc->a.rank == 1)
-		insert_dim(&req->t[UMA_SLOT_A], 0);
+		operand_insert_dim(&req->t[UMA_SLOT_A], 0);
 	if (desc->b.rank == 1)
-		insert_dim(&req->t[UMA_SLOT_B], 1);
+		operand_insert_dim(&req->t[UMA_SLOT_B], 1);
 	return 0;
 }
 
 static int check_quants(const struct operand *a, const struct operand *b,
 			const struct operand *d, bool sparse, struct accel_error *e)
 {
-	if (a->quant.scheme > ACCEL_QUANT_TENSOR)
+	if (a->quant.scheme == ACCEL_QUANT_CHANNEL && a->quant.axis != a->rank - 2)
+		return bad(e, -EINVAL, "gemm.a", "quant.axis",
+			   "the channels of the left matrix are its rows");
+	if (a->quant.scheme == ACCEL_QUANT_GROUP && a->quant.axis != a->rank - 1)
+		return bad(e, -EINVAL, "gemm.a", "quant.axis",
+			   "the groups of the left matrix run along K");
+	if (a->quant.scheme > ACCEL_QUANT_TENSOR && d->dtype == ACCEL_S32)
 		return bad(e, -EINVAL, "gemm.a", "quant.scheme",
-			   "a left matrix has one scale");
+			   "a result of type int32 is exact: there is one scale");
 	if (d->quant.scheme > ACCEL_QUANT_TENSOR)
 		return bad(e, -EINVAL, "gemm.d", "quant.scheme",
 			   "a result has one scale");
 	if (d->dtype == ACCEL_S32 && d->quant.scheme)
 		return bad(e, -EINVAL, "gemm.d", "quant.scheme",
 			   "a result of type int32 is exact: it has no scale");
-	if (b->quant.scheme == ACCEL_QUANT_GROUP && !uma_is_float(a->dtype))
+	if (b->quant.scheme == ACCEL_QUANT_GROUP && d->dtype == ACCEL_S32)
 		return bad(e, -EINVAL, "gemm.b", "quant.scheme",
-			   "groups need a left matrix of floating-point numbers");
+			   "a result of type int32 is exact: it has no groups");
 	if (b->quant.scheme == ACCEL_QUANT_CHANNEL &&
 	    b->quant.axis != b->rank - 1)
 		return bad(e, -EINVAL, "gemm.b", "quant.axis",
@@ -148,7 +147,7 @@ static int check_quants(const struct operand *a, const struct operand *b,
 			   "what a sparse matrix leaves out is stored as 0: it has no zero point");
 	if (sparse && b->quant.zeros)
 		return bad(e, -EINVAL, "gemm.b", "quant.zeros",
-			   "what a sparse matrix leaves out is stored as 0: it has no zero points");
+			   "what a sparse matrix leaves out is stored as 0: it has no zero points and no minima");
 	return 0;
 }
 
@@ -225,6 +224,57 @@ static int lower_c(const struct accel_gemm_desc *d, struct request *req,
 	return 0;
 }
 
+/* A stack of matrices, each with rows of A: what is said of it apart from any product. */
+static int lower_rows(const struct accel_gemm_desc *desc, struct request *req,
+		      struct accel_error *e)
+{
+	const struct operand *a = &req->t[UMA_SLOT_A], *b = &req->t[UMA_SLOT_B];
+	struct operand *rows = &req->t[UMA_SLOT_AUX0];
+	int ret;
+
+	ret = operand_init(rows, &desc->rows, ACCEL_ARG_AUX0, "gemm.rows", e);
+	if (ret)
+		return ret;
+	if (a->rank != 2)
+		return bad(e, -EINVAL, "gemm.a", "rank",
+			   "rank %u: with gemm.rows the left matrix is [M, K]", desc->a.rank);
+	if (b->rank != 3)
+		return bad(e, -EINVAL, "gemm.b", "rank",
+			   "rank %u: with gemm.rows the right side is [matrices, K, N]",
+			   desc->b.rank);
+	if (req->t[UMA_SLOT_DST].rank != 2)
+		return bad(e, -EINVAL, "gemm.d", "rank",
+			   "rank %u: with gemm.rows the result is [M, N]", desc->d.rank);
+	if (b->dims[0] < 1 || b->dims[0] > UMA_GEMM_EXPERTS_MAX)
+		return bad_at(e, -EINVAL, "gemm.b", "dims", 0,
+			      "%lld: with gemm.rows there are 1 to %u matrices",
+			      (long long)b->dims[0], UMA_GEMM_EXPERTS_MAX);
+	if (b->dims[0] > 1 && b->strides[0] & ((1 << uma_dtype_block(b->dtype).shift) - 1))
+		return bad_at(e, -EINVAL, "gemm.b", "strides", 0,
+			      "%lld: each matrix begins with a byte, and with a block",
+			      (long long)b->strides[0]);
+	if (rows->dtype != ACCEL_S32)
+		return bad(e, -EINVAL, "gemm.rows", "dtype", "%s: numbers of rows are int32",
+			   accel_dtype_name(rows->dtype));
+	if (rows->quant.scheme)
+		return bad(e, -EINVAL, "gemm.rows", "quant.scheme",
+			   "numbers of rows have no scale");
+	if (rows->rank != 1)
+		return bad(e, -EINVAL, "gemm.rows", "rank",
+			   "rank %u: there is a number for each matrix", rows->rank);
+	if (rows->dims[0] != b->dims[0])
+		return bad_at(e, -EINVAL, "gemm.rows", "dims", 0,
+			      "%lld, but gemm.b.dims[0] is %lld", (long long)rows->dims[0],
+			      (long long)b->dims[0]);
+	if (desc->flags & ACCEL_GEMM_TRANS_A && a->quant.scheme == ACCEL_QUANT_GROUP)
+		return bad(e, -EINVAL, "gemm.a", "quant.scheme",
+			   "with gemm.rows a transposed left matrix has no groups");
+	req->experts = b->dims[0];
+	req->funcs |= UMA_GEMM_CAP_EXPERTS;
+	req->slots |= UMA_SLOT_BIT(AUX0);
+	return 0;
+}
+
 /* M * N * K * batches, saturated: it is for the estimate. */
 static uint64_t count_macs(const struct operand *a, const struct operand *d)
 {
@@ -250,6 +300,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 
 	req->alpha = desc->flags & ACCEL_GEMM_ALPHA ? desc->alpha : 1;
 	req->beta = desc->beta;
+	req->a_group = desc->a_group;
 	req->pack = desc->flags & ACCEL_GEMM_PACK_B;
 	req->sparse = desc->flags & ACCEL_GEMM_SPARSE_B;
 	req->sparse_axis = desc->b.rank - (desc->b.rank == 1 || desc->flags & ACCEL_GEMM_TRANS_B ?
@@ -265,7 +316,10 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 		ret = operand_init(d, &desc->d, ACCEL_ARG_D, "gemm.d", e);
 	if (ret)
 		return ret;
-	ret = check_vectors(desc, req, e);
+	ret = desc->rows.rank ? lower_rows(desc, req, e) :
+				tensor_absent(&desc->rows, "gemm.rows", e);
+	if (!ret)
+		ret = check_vectors(desc, req, e);
 	if (ret)
 		return ret;
 	whole = *d;
@@ -280,6 +334,16 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	if (desc->flags & ACCEL_GEMM_TRANS_B)
 		transpose(b);
 	ret = check_types(a, b, d, e);
+	if (!ret && desc->a_group && (!uma_is_float(a->dtype) || uma_is_float(b->dtype)))
+		ret = bad(e, -EINVAL, "gemm", "a_group",
+			  "%s by %s: floating-point numbers are rounded to bytes where they meet integers or blocks",
+			  accel_dtype_name(a->dtype), accel_dtype_name(b->dtype));
+	if (desc->a_group)
+		req->funcs |= UMA_GEMM_CAP_A_GROUP;
+	if (!ret && uma_is_block(b->dtype) && req->pack)
+		ret = bad(e, -EINVAL, "gemm", "flags",
+			  "a right matrix of type %s is read where it lies: it is not packed",
+			  accel_dtype_name(b->dtype));
 	if (!ret)
 		ret = check_quants(a, b, d, req->sparse, e);
 	if (!ret)
@@ -287,7 +351,7 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	if (!ret)
 		ret = broadcast(a, &whole, 2, e);
 	if (!ret)
-		ret = broadcast(b, &whole, 2, e);
+		ret = req->experts ? operand_extent(b, e) : broadcast(b, &whole, 2, e);
 	if (!ret)
 		ret = operand_check_output(d, e);
 	if (!ret)
@@ -299,7 +363,17 @@ int lower_gemm(const union any_desc *any, struct request *req, struct accel_erro
 	for (i = UMA_SLOT_DST; !ret && i <= UMA_SLOT_RESIDUAL; i++)
 		if (i != UMA_SLOT_A && i != UMA_SLOT_B && req->slots & (1u << i))
 			result_as_matrix(&req->t[i], desc);
+	/* The rows of all matrices are one matrix. */
+	for (i = UMA_SLOT_DST; !ret && req->experts && i <= UMA_SLOT_RESIDUAL; i++)
+		if (req->slots & (1u << i) && req->t[i].rank == 2)
+			operand_insert_dim(&req->t[i], 0);
 	req->k = a->dims[a->rank - 1];
 	req->macs = count_macs(a, d);
 	return ret;
+}
+
+/* The field that @bit of UMA_GEMM_CAP_* comes from. */
+const char *gemm_func_name(uint32_t bit)
+{
+	return 1u << bit == UMA_GEMM_CAP_A_GROUP ? "a_group" : "rows";
 }

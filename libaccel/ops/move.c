@@ -9,12 +9,12 @@
 
 #include "ops.h"
 
-static const char * const concat_names[ACCEL_CONCAT_MAX] = {
+const char *const concat_names[ACCEL_CONCAT_MAX] = {
 	"concat.a[0]", "concat.a[1]", "concat.a[2]", "concat.a[3]", "concat.a[4]",
 	"concat.a[5]", "concat.a[6]", "concat.a[7]"
 };
 
-static const char * const split_names[ACCEL_CONCAT_MAX] = {
+const char *const split_names[ACCEL_CONCAT_MAX] = {
 	"split.d[0]", "split.d[1]", "split.d[2]", "split.d[3]", "split.d[4]",
 	"split.d[5]", "split.d[6]", "split.d[7]"
 };
@@ -109,8 +109,18 @@ static int check_pieces(const struct accel_tensor *list, const char *const *name
 	return 0;
 }
 
-static int check_list(const char *name, uint32_t count, uint32_t axis, uint32_t rank,
-		      struct accel_error *e)
+/**
+ * check_list - the number of pieces and the dimension that they lie along
+ * @name: the operation
+ * @count: pieces
+ * @axis: dimension
+ * @rank: of the tensors
+ * @e: filled on failure
+ *
+ * Return: 0, -EINVAL.
+ */
+int check_list(const char *name, uint32_t count, uint32_t axis, uint32_t rank,
+	       struct accel_error *e)
 {
 	if (!count || count > ACCEL_CONCAT_MAX)
 		return bad(e, -EINVAL, name, "count", "%u is not from 1 to %u", count,

@@ -11,6 +11,7 @@
 
 #include "lines.h"
 
+#define FLAGS_MASK	(ACCEL_NORM_KEEP_SUM | ACCEL_NORM_DYNQUANT | ACCEL_NORM_ASYMMETRIC)
 /* Elements of a line of a norm whose statistics are given, where that matters not */
 #define GIVEN_K		(1 << 20)
 
@@ -21,6 +22,7 @@
  * @axes: mask of dimensions of a line
  * @channel: dimension of the channels, where there are some
  * @func: &enum uma_norm
+ * @flags: UMA_NORM_*
  */
 struct norm {
 	const struct accel_norm_desc *desc;
@@ -28,6 +30,7 @@ struct norm {
 	uint32_t axes;
 	uint32_t channel;
 	uint32_t func;
+	uint32_t flags;
 };
 
 static bool has_channels(uint32_t func)
@@ -49,8 +52,15 @@ static int check_scalars(const struct accel_norm_desc *d, struct accel_error *e)
 	if (!isfinite(d->eps) || d->eps < 0)
 		return bad(e, -EINVAL, "norm", "eps",
 			   "%g is not finite or below 0", (double)d->eps);
-	if (d->pad)
-		return bad(e, -EINVAL, "norm", "pad", "must be zero");
+	if (d->flags & ~FLAGS_MASK)
+		return bad(e, -EINVAL, "norm", "flags", "unknown flags 0x%x",
+			   d->flags & ~FLAGS_MASK);
+	if (has_channels(d->func) && d->flags)
+		return bad(e, -EINVAL, "norm", "flags", "0x%x: only layer and RMS norms have flags",
+			   d->flags);
+	if ((d->flags & ACCEL_NORM_ASYMMETRIC) && !(d->flags & ACCEL_NORM_DYNQUANT))
+		return bad(e, -EINVAL, "norm", "flags",
+			   "there are no zero points without ACCEL_NORM_DYNQUANT");
 	return 0;
 }
 
@@ -161,6 +171,80 @@ static int lower_statistics(struct norm *n, struct accel_error *e)
 	return ret;
 }
 
+/* What is added before, and the second result. */
+static int lower_second(struct norm *n, struct accel_error *e)
+{
+	const struct accel_norm_desc *d = n->desc;
+	const struct operand *dst = &n->req->t[UMA_SLOT_DST], *t = &n->req->t[UMA_SLOT_AUX2];
+	uint32_t i;
+	int ret;
+
+	if (has_channels(d->func) && (d->addend.rank || d->second.rank))
+		return bad(e, -EINVAL, d->addend.rank ? "norm.addend" : "norm.second", "rank",
+			   "only layer and RMS norms have one");
+	if ((d->flags & ACCEL_NORM_KEEP_SUM) && !(d->addend.rank && d->second.rank))
+		return bad(e, -EINVAL, "norm", "flags",
+			   "a sum is kept with an addend, in the second result");
+	ret = d->addend.rank ? input_init(n->req, UMA_SLOT_C, ACCEL_ARG_C, &d->addend,
+					  "norm.addend", e) :
+			       tensor_absent(&d->addend, "norm.addend", e);
+	if (!ret && d->addend.rank)
+		n->flags |= UMA_NORM_ADD;
+	if (ret || !d->second.rank)
+		return ret ? ret : tensor_absent(&d->second, "norm.second", e);
+	ret = lines_output(n->req, UMA_SLOT_AUX2, ACCEL_ARG_AUX2, &d->second, "norm.second", e);
+	if (ret)
+		return ret;
+	if (t->rank != dst->rank)
+		return bad(e, -EINVAL, "norm.second", "rank",
+			   "rank %u, but norm.d has rank %u", t->rank, dst->rank);
+	for (i = 0; i < dst->rank; i++)
+		if (t->dims[i] != dst->dims[i])
+			return bad_at(e, -EINVAL, "norm.second", "dims", i,
+				      "%lld, but that of norm.d is %lld",
+				      (long long)t->dims[i], (long long)dst->dims[i]);
+	n->flags |= UMA_NORM_SECOND | (d->flags & ACCEL_NORM_KEEP_SUM ? UMA_NORM_SUM : 0);
+	return 0;
+}
+
+/* Scales of D's own, once the lines are known. */
+static int lower_scales(struct norm *n, struct accel_error *e)
+{
+	const struct accel_norm_desc *d = n->desc;
+	const struct operand *dst = &n->req->t[UMA_SLOT_DST];
+	const bool asymmetric = d->flags & ACCEL_NORM_ASYMMETRIC;
+	int ret;
+
+	if (!(d->flags & ACCEL_NORM_DYNQUANT) && d->scales.rank)
+		return bad(e, -EINVAL, "norm.scales", "rank",
+			   "there are no scales without ACCEL_NORM_DYNQUANT");
+	if (!asymmetric && d->zeros.rank)
+		return bad(e, -EINVAL, "norm.zeros", "rank",
+			   "there are no zero points without ACCEL_NORM_ASYMMETRIC");
+	if (!asymmetric) {
+		ret = tensor_absent(&d->zeros, "norm.zeros", e);
+		if (ret)
+			return ret;
+	}
+	if (!(d->flags & ACCEL_NORM_DYNQUANT))
+		return tensor_absent(&d->scales, "norm.scales", e);
+	if (!uma_is_int8(dst->dtype))
+		return bad(e, -EINVAL, "norm.d", "dtype", "%s is not int8 or uint8",
+			   accel_dtype_name(dst->dtype));
+	if (dst->quant.scheme)
+		return bad(e, -EINVAL, "norm.d", "quant.scheme",
+			   "the scales are results: norm.scales");
+	ret = lower_scale_table(n->req, UMA_SLOT_AUX3, ACCEL_ARG_AUX3, &d->scales, "norm.scales",
+				ACCEL_F32, n->axes, e);
+	if (!ret && asymmetric)
+		ret = lower_scale_table(n->req, UMA_SLOT_AUX4, ACCEL_ARG_AUX4, &d->zeros,
+					"norm.zeros", ACCEL_S32, n->axes, e);
+	if (!ret && operand_empty(dst) && !operand_empty(&n->req->t[UMA_SLOT_AUX3]))
+		ret = bad(e, -EINVAL, "norm.a", "dims", "there is nothing to take a scale from");
+	n->flags |= UMA_NORM_DYNQUANT | (asymmetric ? UMA_NORM_ASYMMETRIC : 0);
+	return ret;
+}
+
 /* Dimension @at of an operand as @outer times the rest. */
 static void cut(struct operand *t, uint32_t at, int64_t outer)
 {
@@ -191,10 +275,24 @@ static bool nests(const struct operand *t, uint32_t at)
 	       step == t->strides[at];
 }
 
+/* Take dimension @at out. */
+static void drop(struct operand *t, uint32_t at)
+{
+	uint32_t i;
+
+	t->rank--;
+	for (i = at; i < t->rank; i++) {
+		t->dims[i] = t->dims[i + 1];
+		t->strides[i] = t->strides[i + 1];
+	}
+	t->dims[t->rank] = 0;
+	t->strides[t->rank] = 0;
+}
+
 /* Dimensions @at and @at + 1 of all operands as one. Returns whether they are. */
 static bool merge(struct request *req, uint32_t at)
 {
-	uint32_t s, i;
+	uint32_t s;
 
 	for (s = 0; s < REQUEST_SLOTS; s++)
 		if ((req->slots >> s & 1) && !nests(&req->t[s], at))
@@ -207,25 +305,27 @@ static bool merge(struct request *req, uint32_t at)
 		if (t->dims[at + 1] != 1)
 			t->strides[at] = t->strides[at + 1];
 		t->dims[at] *= t->dims[at + 1];
-		t->rank--;
-		for (i = at + 1; i < t->rank; i++) {
-			t->dims[i] = t->dims[i + 1];
-			t->strides[i] = t->strides[i + 1];
-		}
-		t->dims[t->rank] = 0;
-		t->strides[t->rank] = 0;
+		drop(t, at + 1);
 	}
 	return true;
 }
 
-/* Room for one dimension more. */
-static int make_room(struct norm *n, struct accel_error *e)
+/* Room for one dimension more. @batch: the first is none of a line's, cleared with it. */
+static int make_room(struct norm *n, bool *batch, struct accel_error *e)
 {
 	struct operand *d = &n->req->t[UMA_SLOT_DST];
-	uint32_t at;
+	uint32_t at, s;
 
 	if (d->rank < ACCEL_MAX_RANK)
 		return 0;
+	if (*batch && d->dims[0] == 1) {
+		for (s = 0; s < REQUEST_SLOTS; s++)
+			if (n->req->slots >> s & 1)
+				drop(&n->req->t[s], 0);
+		n->channel--;
+		*batch = false;
+		return 0;
+	}
 	for (at = d->rank - 1; at-- > 0;) {
 		if (at == 0 || at == n->channel || at + 1 == n->channel)
 			continue;
@@ -235,7 +335,7 @@ static int make_room(struct norm *n, struct accel_error *e)
 		return 0;
 	}
 	return bad(e, -EOPNOTSUPP, "norm.d", "rank",
-		   "a group norm of rank %u needs two neighbours beside the channels that are one in memory",
+		   "a group norm of rank %u with several images needs two neighbours beside the channels that are one in memory",
 		   d->rank);
 }
 
@@ -249,8 +349,10 @@ static bool nibbles_apart(const struct operand *t, uint32_t channel)
 /* The channels become groups of channels. */
 static int cut_groups(struct norm *n, struct accel_error *e)
 {
-	int64_t channels = n->req->t[UMA_SLOT_DST].dims[n->channel];
+	const struct operand *d = &n->req->t[UMA_SLOT_DST];
+	int64_t channels = d->dims[n->channel];
 	uint32_t groups = n->desc->groups, s;
+	bool batch = n->channel != 0;
 	int ret;
 
 	if (!groups || channels % groups)
@@ -261,7 +363,14 @@ static int cut_groups(struct norm *n, struct accel_error *e)
 		    n->req->t[s].quant.scheme > ACCEL_QUANT_TENSOR)
 			return bad(e, -EOPNOTSUPP, n->req->t[s].name, "quant.scheme",
 				   "a group norm takes one scale for a tensor");
-	ret = make_room(n, e);
+	if (d->rank == ACCEL_MAX_RANK && (groups == 1 || groups == channels)) {
+		/* Nothing is cut: a line has all channels, or one. */
+		n->axes = ((1u << d->rank) - 1) & ~(uint32_t)batch;
+		if (groups > 1)
+			n->axes &= ~(1u << n->channel);
+		return 0;
+	}
+	ret = make_room(n, &batch, e);
 	if (ret)
 		return ret;
 	for (s = 0; s < REQUEST_SLOTS; s++) {
@@ -277,10 +386,8 @@ static int cut_groups(struct norm *n, struct accel_error *e)
 				   (long long)t->dims[n->channel + 1]);
 	}
 	/* Of the two, the channels of a group belong to the line. */
-	n->axes = (1u << n->req->t[UMA_SLOT_DST].rank) - 1;
-	n->axes &= ~(1u << n->channel);
-	if (n->channel)
-		n->axes &= ~1u;
+	n->axes = (1u << d->rank) - 1;
+	n->axes &= ~(1u << n->channel | (uint32_t)batch);
 	return 0;
 }
 
@@ -306,6 +413,8 @@ static int find_axes(struct norm *n, struct accel_error *e)
 	switch (n->desc->func) {
 	case ACCEL_NORM_LAYER:
 	case ACCEL_NORM_RMS:
+		if (!d->rank)
+			return bad(e, -EINVAL, "norm", "d.rank", "0: there is nothing to go along");
 		n->func = n->desc->func == ACCEL_NORM_RMS ? UMA_NORM_RMS : UMA_NORM_LAYER;
 		n->axes = n->desc->axes ? n->desc->axes : 1u << (d->rank - 1);
 		if (n->axes & ~all)
@@ -359,15 +468,20 @@ int lower_norm(const union any_desc *any, struct request *req, struct accel_erro
 	if (!ret)
 		ret = lower_statistics(&n, e);
 	if (!ret)
+		ret = lower_second(&n, e);
+	if (!ret)
 		ret = find_axes(&n, e);
+	if (!ret)
+		ret = lower_scales(&n, e);
 	if (ret)
 		return ret;
 	lines_k(req, n.axes, has_channels(n.desc->func) ? "norm.channel" : "norm.axes");
-	req->funcs = 1u << n.func;
+	req->funcs = 1u << n.func | UMA_NORM_CAP_FLAGS(n.flags);
 	memcpy(&bits, &eps, sizeof(bits));
 	params.func = htole32(n.func);
 	params.axes = htole32(n.axes);
 	params.eps = htole32(bits);
+	params.flags = htole32(n.flags);
 	memcpy(req->params, &params, sizeof(params));
 	return 0;
 }

@@ -9,7 +9,14 @@
 static const char * const norm_args[ACCEL_ARG_COUNT] = {
 	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_BIAS] = "bias",
 	[ACCEL_ARG_SCALE] = "scale", [ACCEL_ARG_RESIDUAL] = "residual",
-	[ACCEL_ARG_AUX0] = "mean", [ACCEL_ARG_AUX1] = "variance",
+	[ACCEL_ARG_AUX0] = "mean", [ACCEL_ARG_AUX1] = "variance", [ACCEL_ARG_C] = "addend",
+	[ACCEL_ARG_AUX2] = "second", [ACCEL_ARG_AUX3] = "scales", [ACCEL_ARG_AUX4] = "zeros",
+};
+
+static const char * const gemm_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_B] = "b", [ACCEL_ARG_C] = "c",
+	[ACCEL_ARG_BIAS] = "bias", [ACCEL_ARG_SCALE] = "scale",
+	[ACCEL_ARG_RESIDUAL] = "residual", [ACCEL_ARG_AUX0] = "rows",
 };
 
 static const char * const topk_args[ACCEL_ARG_COUNT] = {
@@ -27,6 +34,11 @@ static const char *const attention_args[ACCEL_ARG_COUNT] = {
 	[ACCEL_ARG_RESIDUAL] = "partials", [ACCEL_ARG_AUX0] = "mask",
 	[ACCEL_ARG_AUX1] = "pages", [ACCEL_ARG_AUX2] = "lengths",
 	[ACCEL_ARG_AUX3] = "slopes", [ACCEL_ARG_AUX4] = "sinks"
+};
+
+static const char *const kv_write_args[ACCEL_ARG_COUNT] = {
+	[ACCEL_ARG_D] = "d", [ACCEL_ARG_A] = "a", [ACCEL_ARG_AUX0] = "scales",
+	[ACCEL_ARG_AUX1] = "zeros", [ACCEL_ARG_AUX2] = "slots"
 };
 
 static const char *rotary_feature(uint32_t bit)
@@ -63,6 +75,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.func_field = "func",
 		.func_name = norm_name,
 		.args = norm_args,
+		.dynamic = true,
+		.infer = infer_norm,
 		.lower = lower_norm,
 	},
 	[ACCEL_OP_SOFTMAX] = {
@@ -72,6 +86,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "lines",
 		.func_field = "func",
 		.func_name = softmax_name,
+		.dynamic = true,
+		.infer = infer_softmax,
 		.lower = lower_softmax,
 	},
 	[ACCEL_OP_REDUCE] = {
@@ -81,6 +97,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "lines",
 		.func_field = "func",
 		.func_name = reduce_name,
+		.dynamic = true,
+		.infer = infer_reduce,
 		.lower = lower_reduce,
 	},
 	[ACCEL_OP_TOPK] = {
@@ -89,6 +107,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.shape = SHAPE_OWN,
 		.algorithm = "heap",
 		.args = topk_args,
+		.dynamic = true,
+		.infer = infer_topk,
 		.lower = lower_topk,
 	},
 	[ACCEL_OP_DYNQUANT] = {
@@ -97,13 +117,28 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.shape = SHAPE_OWN,
 		.algorithm = "lines",
 		.args = dynquant_args,
+		.dynamic = true,
+		.infer = infer_dynquant,
 		.lower = lower_dynquant,
+	},
+	[ACCEL_OP_KV_WRITE] = {
+		.size = sizeof(struct accel_kv_write_desc),
+		.opcode = UMA_OP_KV_WRITE,
+		.shape = SHAPE_OWN,
+		.algorithm = "by slot, in order",
+		.func_name = kv_write_func_name,
+		.args = kv_write_args,
+		.dynamic = true,
+		.infer = infer_kv_write,
+		.lower = lower_kv_write,
 	},
 	[ACCEL_OP_SCAN] = {
 		.size = sizeof(struct accel_scan_desc),
 		.opcode = UMA_OP_SCAN,
 		.shape = SHAPE_OWN,
 		.algorithm = "lines",
+		.dynamic = true,
+		.infer = infer_scan,
 		.lower = lower_scan,
 	},
 	[ACCEL_OP_COPY] = {
@@ -111,6 +146,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_COPY,
 		.shape = SHAPE_ELEMENTWISE,
 		.algorithm = "convert",
+		.dynamic = true,
+		.infer = infer_copy,
 		.lower = lower_copy,
 	},
 	[ACCEL_OP_FILL] = {
@@ -118,6 +155,7 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_FILL,
 		.shape = SHAPE_ELEMENTWISE,
 		.algorithm = "fill",
+		.dynamic = true,
 		.lower = lower_fill,
 	},
 	[ACCEL_OP_UNARY] = {
@@ -127,6 +165,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "elementwise",
 		.func_field = "func",
 		.func_name = accel_unary_name,
+		.dynamic = true,
+		.infer = infer_unary,
 		.lower = lower_unary,
 	},
 	[ACCEL_OP_BINARY] = {
@@ -136,6 +176,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "elementwise",
 		.func_field = "func",
 		.func_name = accel_binary_name,
+		.dynamic = true,
+		.infer = infer_binary,
 		.lower = lower_binary,
 	},
 	[ACCEL_OP_SELECT] = {
@@ -143,6 +185,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_SELECT,
 		.shape = SHAPE_ELEMENTWISE,
 		.algorithm = "elementwise",
+		.dynamic = true,
+		.infer = infer_select,
 		.lower = lower_select,
 	},
 	[ACCEL_OP_ROTARY] = {
@@ -152,6 +196,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.func_field = "flags",
 		.func_name = rotary_feature,
 		.args = rotary_args,
+		.dynamic = true,
+		.infer = infer_rotary,
 		.lower = lower_rotary,
 	},
 	[ACCEL_OP_CONV] = {
@@ -159,6 +205,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_CONV,
 		.func_field = "algorithm",
 		.func_name = conv_func_name,
+		.layouts = 2,
+		.infer = infer_conv,
 		.lower = lower_conv,
 		.ways = conv_ways,
 	},
@@ -167,6 +215,7 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_COPY,
 		.algorithm = "copies",
 		.args = concat_args,
+		.infer = infer_concat,
 		.lower = lower_concat,
 	},
 	[ACCEL_OP_SPLIT] = {
@@ -174,12 +223,14 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_COPY,
 		.algorithm = "copies",
 		.args = split_args,
+		.infer = infer_split,
 		.lower = lower_split,
 	},
 	[ACCEL_OP_PAD] = {
 		.size = sizeof(struct accel_pad_desc),
 		.opcode = UMA_OP_COPY,
 		.algorithm = "copies",
+		.infer = infer_pad,
 		.lower = lower_pad,
 	},
 	[ACCEL_OP_FFN] = {
@@ -187,6 +238,7 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_GEMM,
 		.algorithm = "products",
 		.args = ffn_args,
+		.infer = infer_ffn,
 		.lower = lower_ffn,
 	},
 	[ACCEL_OP_GEMM] = {
@@ -194,6 +246,11 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.opcode = UMA_OP_GEMM,
 		.shape = SHAPE_MATRIX,
 		.algorithm = "blocked",
+		.func_name = gemm_func_name,
+		.dynamic = true,
+		.layouts = 2,
+		.args = gemm_args,
+		.infer = infer_gemm,
 		.lower = lower_gemm,
 	},
 	[ACCEL_OP_POOL] = {
@@ -202,6 +259,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "windows",
 		.func_field = "func",
 		.func_name = pool_func_name,
+		.layouts = 2,
+		.infer = infer_pool,
 		.lower = lower_pool,
 	},
 	[ACCEL_OP_RESIZE] = {
@@ -210,6 +269,7 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "samples",
 		.func_field = "func",
 		.func_name = resize_func_name,
+		.infer = infer_resize,
 		.lower = lower_resize,
 	},
 	[ACCEL_OP_GATHER] = {
@@ -218,6 +278,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "by index",
 		.func_field = "func",
 		.func_name = gather_func_name,
+		.dynamic = true,
+		.infer = infer_gather,
 		.lower = lower_gather,
 	},
 	[ACCEL_OP_SCATTER] = {
@@ -226,6 +288,7 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "by index, in order",
 		.func_field = "func",
 		.func_name = scatter_func_name,
+		.infer = infer_scatter,
 		.lower = lower_scatter,
 	},
 	[ACCEL_OP_ATTENTION] = {
@@ -235,6 +298,8 @@ static const struct op_class classes[ACCEL_OP_COUNT] = {
 		.algorithm = "online softmax",
 		.func_name = attention_func_name,
 		.args = attention_args,
+		.dynamic = true,
+		.infer = infer_attention,
 		.lower = lower_attention,
 	},
 };

@@ -22,14 +22,14 @@
 
 /**
  * struct operand_quant - quantisation of an operand
- * @scheme: &enum accel_quant_scheme
+ * @scheme: &enum accel_quant_scheme, but ACCEL_QUANT_GROUP_MIN is groups, see quant_scheme()
  * @axis: as in &struct accel_quant, of the operand's dimensions
  * @group: likewise
  * @flags: UMA_QUANT_SHARED, UMA_QUANT_SWAPPED
  * @scale_dtype: likewise
  * @scale: likewise
  * @zero: likewise
- * @zeros: there is a table of zero points
+ * @zeros: type of the table of zero points or minima, 0 if there is none
  * @entries: entries of each table
  * @scales_at: address of the table if it is known, else 0
  * @zeros_at: likewise
@@ -42,11 +42,23 @@ struct operand_quant {
 	uint32_t scale_dtype;
 	float scale;
 	int32_t zero;
-	bool zeros;
+	uint32_t zeros;
 	uint64_t entries;
 	uint64_t scales_at;
 	uint64_t zeros_at;
 };
+
+/* The scheme as tasks and capability rows name it. */
+static inline uint32_t quant_scheme(const struct operand_quant *q)
+{
+	return q->zeros && q->zeros != ACCEL_S32 ? ACCEL_QUANT_GROUP_MIN : q->scheme;
+}
+
+/* Bytes of an entry of the table of zero points or minima; 0: there is none */
+static inline uint32_t quant_zero_bytes(const struct operand_quant *q)
+{
+	return q->zeros ? accel_dtype_bits(q->zeros) / 8 : 0;
+}
 
 /**
  * struct operand - a tensor as an operation sees it
@@ -59,6 +71,7 @@ struct operand_quant {
  * @quant: quantisation
  * @lo: first byte relative to element 0
  * @hi: one past the last; @lo if there is no element
+ * @dynamic: mask of the dimensions that the number in memory replaces
  * @from: where it was described; lives as long as the copied descriptor
  * @addr: address if it is known and matters, or what is known of it: how far it is
  *	from an address that may be any; else 0
@@ -74,6 +87,7 @@ struct operand {
 	struct operand_quant quant;
 	int64_t lo;
 	int64_t hi;
+	uint32_t dynamic;
 	const struct accel_tensor *from;
 	uint64_t addr;
 	bool own;
@@ -95,6 +109,8 @@ struct tuning;
  * @params: wire parameters of opcodes that have no fields of their own here
  * @alpha: GEMM
  * @beta: GEMM
+ * @a_group: GEMM: elements of A that are rounded to bytes together
+ * @experts: GEMM: matrices of B, of which each has rows of A; 0: there are batches
  * @value: FILL: bits of the element
  * @epilogue: UMA_EPI_*
  * @act: &enum accel_act
@@ -104,6 +120,7 @@ struct tuning;
  * @t: operands
  * @pack: GEMM: B is constant and is read while planning
  * @sparse: GEMM: two at most of each four elements of B along K are not zero
+ * @dense: it is packed as if it were not so all the same
  * @sparse_axis: K of B as the caller described it
  * @k: length of the sums, held against k_max
  * @k_field: path of the dimension that says it, NULL if there are no sums
@@ -114,9 +131,14 @@ struct tuning;
  * @b_ordered: @b_order counts; else as it lies already
  * @desc: descriptor
  * @unread: tensor of it that is not read, though it is there; NULL: there is none
+ * @length: tensor that says where the number of dynamic dimensions is, NULL: there are none
+ * @length_name: path of that
  * @parts: the operations that it consists of, then nothing above but @op, @class
  *	and @engine counts; NULL if it is one task
  * @tuning: what is wanted of measuring, NULL: nothing
+ * @weights: where packed weights are shared, or NULL
+ * @reproducible: bits of a row may not depend on how many there are
+ * @dry: the plan is only looked at: what it would hold is not made
  */
 struct request {
 	uint32_t op;
@@ -128,6 +150,8 @@ struct request {
 	uint8_t params[UMA_PARAMS_SIZE] __attribute__((aligned(8)));
 	float alpha;
 	float beta;
+	uint32_t a_group;
+	int64_t experts;
 	uint32_t value;
 	uint32_t epilogue;
 	uint32_t act;
@@ -148,8 +172,14 @@ struct request {
 	bool only_packed;
 	const union any_desc *desc;
 	const struct accel_tensor *unread;
+	const struct accel_tensor *length;
+	const char *length_name;
 	struct parts *parts;
 	struct tuning *tuning;
+	bool reproducible;
+	bool dense;
+	struct accel_weights *weights;
+	bool dry;
 };
 
 /**
@@ -184,6 +214,7 @@ union any_desc {
 	struct accel_reduce_desc reduce;
 	struct accel_topk_desc topk;
 	struct accel_dynquant_desc dynquant;
+	struct accel_kv_write_desc kv_write;
 	struct accel_scan_desc scan;
 	struct accel_fill_desc fill;
 	struct accel_unary_desc unary;
@@ -245,6 +276,7 @@ struct parts {
 
 struct parts *parts_alloc(struct request *req, uint32_t count);
 void request_release(struct request *req);
+const char *request_path(const struct request *req, uint32_t arg);
 void own_field(char *field, const char *name);
 int64_t part_distance(const struct parts *parts, const struct part *part, uint32_t arg);
 int part_lower(struct parts *parts, uint32_t op, const char *const *names,
@@ -278,6 +310,9 @@ enum op_shape {
  * @func_field: field that @funcs come from; NULL: @func_name says it
  * @func_name: name of a bit of funcs, for messages
  * @args: names of the arguments by &enum accel_arg; NULL: those of a GEMM
+ * @dynamic: dimensions may be read from memory when it runs
+ * @layouts: number of those that a plan may choose from; 0: it chooses none
+ * @infer: fill in what the descriptor does not say of its results; NULL: it says all
  * @lower: check the descriptor and fill in the request
  * @ways: the ways to do a request, best first among equals; returns their number.
  *	NULL: as it is
@@ -290,6 +325,9 @@ struct op_class {
 	const char *func_field;
 	const char *(*func_name)(uint32_t bit);
 	const char *const *args;
+	bool dynamic;
+	uint32_t layouts;
+	int (*infer)(union any_desc *desc, struct accel_error *e);
 	int (*lower)(const union any_desc *desc, struct request *req,
 		     struct accel_error *e);
 	uint32_t (*ways)(const struct request *req, struct way *ways);
@@ -318,20 +356,34 @@ int check_product(const struct operand *a, const struct operand *b,
 		  const struct operand *d, struct accel_error *e);
 struct accel_tensor *desc_tensor(const struct request *req, const struct accel_tensor *t,
 				 union any_desc *copy);
+int desc_in(const struct accel_desc *desc, union any_desc *copy, struct accel_error *e);
+int request_lower(const union any_desc *copy, struct request *req, struct accel_error *e);
 int request_create(const struct accel_desc *desc, union any_desc *copy,
 		   struct request *req, struct accel_error *e);
+
+/* --- length.c -------------------------------------------------------------- */
+
+int length_lower(struct request *req, struct accel_error *e);
 
 /* --- tensor.c -------------------------------------------------------------- */
 
 int operand_init(struct operand *t, const struct accel_tensor *from,
 		 uint32_t arg, const char *name, struct accel_error *e);
 int operand_check_output(const struct operand *t, struct accel_error *e);
+void operand_insert_dim(struct operand *t, uint32_t at);
 int operand_extent(struct operand *t, struct accel_error *e);
 bool operand_empty(const struct operand *t);
 bool operand_view(const struct operand *t, struct uma_tensor_view *v);
 uint64_t operand_elements(const struct operand *t);
 uint64_t operand_bytes(const struct operand *t);
 uint64_t operand_table_bytes(const struct operand *t);
+/* Is its layout left to the plan? */
+static inline bool tensor_open(const struct accel_tensor *t)
+{
+	return (t->flags & (ACCEL_TENSOR_ANY | ACCEL_TENSOR_STRIDES)) == ACCEL_TENSOR_ANY;
+}
+
+int tensor_explicit(const struct accel_tensor *t, struct accel_tensor *out);
 int tensor_absent(const struct accel_tensor *t, const char *name,
 		  struct accel_error *e);
 
@@ -354,20 +406,23 @@ int epilogue_lower(const struct accel_epilogue *epi, const char *const names[5],
 int check_exact(const struct request *req, const char *const names[5],
 		struct accel_error *e);
 int lower_conv(const union any_desc *d, struct request *req, struct accel_error *e);
+int64_t conv_outputs(const struct accel_conv_desc *desc, uint32_t i, int64_t in, int64_t taps);
 void conv_way(const struct request *req, uint32_t algorithm, struct way *way);
 uint32_t conv_ways(const struct request *req, struct way *ways);
 const char *conv_func_name(uint32_t func);
 int lower_gemm(const union any_desc *d, struct request *req, struct accel_error *e);
+const char *gemm_func_name(uint32_t bit);
 int lower_copy(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_fill(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_unary(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_binary(const union any_desc *d, struct request *req, struct accel_error *e);
 
-/* --- gather.c, vision.c, attention.c ------------------------------------------ */
+/* --- gather.c, vision.c, attention.c, kv_write.c ------------------------------- */
 
 int lower_gather(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_scatter(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_pool(const union any_desc *d, struct request *req, struct accel_error *e);
+int64_t pool_outputs(const struct accel_pool_desc *d, uint32_t i, const struct operand *a);
 int lower_resize(const union any_desc *d, struct request *req, struct accel_error *e);
 const char *gather_func_name(uint32_t bit);
 const char *scatter_func_name(uint32_t bit);
@@ -376,6 +431,8 @@ const char *resize_func_name(uint32_t bit);
 int lower_select(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_attention(const union any_desc *d, struct request *req, struct accel_error *e);
 const char *attention_func_name(uint32_t bit);
+int lower_kv_write(const union any_desc *d, struct request *req, struct accel_error *e);
+const char *kv_write_func_name(uint32_t bit);
 
 /* --- rotary.c ----------------------------------------------------------------- */
 
@@ -383,10 +440,41 @@ int lower_rotary(const union any_desc *d, struct request *req, struct accel_erro
 
 /* --- move.c, ffn.c ------------------------------------------------------------ */
 
+extern const char *const concat_names[ACCEL_CONCAT_MAX];
+extern const char *const split_names[ACCEL_CONCAT_MAX];
+
+int check_list(const char *name, uint32_t count, uint32_t axis, uint32_t rank,
+	       struct accel_error *e);
 int lower_concat(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_split(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_pad(const union any_desc *d, struct request *req, struct accel_error *e);
 int lower_ffn(const union any_desc *d, struct request *req, struct accel_error *e);
+
+/* --- infer.c ------------------------------------------------------------------- */
+
+int infer_copy(union any_desc *d, struct accel_error *e);
+int infer_unary(union any_desc *d, struct accel_error *e);
+int infer_binary(union any_desc *d, struct accel_error *e);
+int infer_select(union any_desc *d, struct accel_error *e);
+int infer_gemm(union any_desc *d, struct accel_error *e);
+int infer_conv(union any_desc *d, struct accel_error *e);
+int infer_ffn(union any_desc *d, struct accel_error *e);
+int infer_attention(union any_desc *d, struct accel_error *e);
+int infer_rotary(union any_desc *d, struct accel_error *e);
+int infer_softmax(union any_desc *d, struct accel_error *e);
+int infer_norm(union any_desc *d, struct accel_error *e);
+int infer_reduce(union any_desc *d, struct accel_error *e);
+int infer_scan(union any_desc *d, struct accel_error *e);
+int infer_topk(union any_desc *d, struct accel_error *e);
+int infer_dynquant(union any_desc *d, struct accel_error *e);
+int infer_kv_write(union any_desc *d, struct accel_error *e);
+int infer_pool(union any_desc *d, struct accel_error *e);
+int infer_resize(union any_desc *d, struct accel_error *e);
+int infer_gather(union any_desc *d, struct accel_error *e);
+int infer_scatter(union any_desc *d, struct accel_error *e);
+int infer_concat(union any_desc *d, struct accel_error *e);
+int infer_split(union any_desc *d, struct accel_error *e);
+int infer_pad(union any_desc *d, struct accel_error *e);
 
 /* --- convert.c -------------------------------------------------------------- */
 

@@ -131,3 +131,29 @@ int part_lower(struct parts *parts, uint32_t op, const char *const *names,
 	parts->count++;
 	return 0;
 }
+
+/**
+ * request_path - the path of the caller's tensor that is bound by a number
+ * @req: request
+ * @arg: &enum accel_arg, or ACCEL_ARG_LENGTH
+ *
+ * Return: "gemm.a"; of what there is not, the name of the operation.
+ */
+const char *request_path(const struct request *req, uint32_t arg)
+{
+	uint32_t i, s;
+
+	if (arg == ACCEL_ARG_LENGTH)
+		return req->length_name;
+	for (s = 0; !req->parts && s < REQUEST_SLOTS; s++)
+		if ((req->slots & (1u << s)) && req->t[s].arg == arg)
+			return req->t[s].name;
+	for (i = 0; req->parts && i < req->parts->count; i++) {
+		const struct part *part = &req->parts->part[i];
+
+		for (s = 0; s < REQUEST_SLOTS; s++)
+			if ((part->req.slots & (1u << s)) && part->arg[s] == arg)
+				return part->req.t[s].name;
+	}
+	return accel_op_name(req->op);
+}

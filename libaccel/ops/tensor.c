@@ -83,11 +83,12 @@ uint64_t operand_elements(const struct operand *t)
 
 uint64_t operand_bytes(const struct operand *t)
 {
+	const struct uma_dtype_block b = uma_dtype_block(t->dtype);
 	uint64_t n = distinct(t), bytes;
 
 	if (n > UINT64_MAX / 32)
 		return t->hi - t->lo;
-	bytes = (n * accel_dtype_bits(t->dtype) + 7) / 8;
+	bytes = ((n + (1u << b.shift) - 1) >> b.shift) * b.bytes;
 	return bytes < (uint64_t)(t->hi - t->lo) ? bytes : (uint64_t)(t->hi - t->lo);
 }
 
@@ -98,7 +99,7 @@ uint64_t operand_table_bytes(const struct operand *t)
 	if (q->scheme != ACCEL_QUANT_CHANNEL && q->scheme != ACCEL_QUANT_GROUP)
 		return 0;
 	return q->entries * (accel_dtype_bits(q->scale_dtype) / 8 +
-			     (q->zeros ? sizeof(int32_t) : 0));
+			     quant_zero_bytes(q));
 }
 
 /*
@@ -107,7 +108,7 @@ uint64_t operand_table_bytes(const struct operand *t)
  */
 static int extent(const struct operand *t, int64_t *lo, int64_t *hi)
 {
-	uint32_t bits = accel_dtype_bits(t->dtype);
+	const struct uma_dtype_block b = uma_dtype_block(t->dtype);
 	int64_t first = 0, last = 0, reach;
 	uint32_t i;
 
@@ -123,17 +124,14 @@ static int extent(const struct operand *t, int64_t *lo, int64_t *hi)
 	}
 	if (first < -2 * ADDR_END || last > 2 * ADDR_END)
 		return -EOVERFLOW;
-	if (bits < 8) {
-		*lo = first >> 1;
-		*hi = (last >> 1) + 1;
-	} else {
-		*lo = first * (bits / 8);
-		*hi = (last + 1) * (bits / 8);
-	}
+	*lo = (first >> b.shift) * (int64_t)b.bytes;
+	*hi = ((last >> b.shift) + 1) * (int64_t)b.bytes;
 	return *hi - *lo > ADDR_END ? -EOVERFLOW : 0;
 }
 
 /* Row-major strides. -EOVERFLOW: more elements than fit into 63 bits. */
+#define TENSOR_FLAGS	(ACCEL_TENSOR_STRIDES | ACCEL_TENSOR_ANY)
+
 static int dense_strides(struct operand *t)
 {
 	int64_t stride = 1;
@@ -205,6 +203,40 @@ static int check_nibbles(const struct operand *t, bool dense,
 	return 0;
 }
 
+/*
+ * Blocks lie along the dimension with stride 1 and are whole there; nothing else
+ * begins amid one.
+ */
+static int check_blocks(const struct operand *t, bool dense, struct accel_error *e)
+{
+	const int64_t size = 1ll << uma_dtype_block(t->dtype).shift;
+	uint32_t along = t->rank, i;
+
+	for (i = t->rank; i-- > 0; ) {
+		if (t->dims[i] < 2 || t->strides[i] % size == 0)
+			continue;
+		if (t->strides[i] == 1 && along == t->rank) {
+			along = i;
+			if (t->dims[i] % size)
+				break;
+			continue;
+		}
+		return bad_at(e, -EINVAL, t->name, "strides", i,
+			      "%lld: of type %s, one dimension has stride 1 and the others multiples of %lld",
+			      (long long)t->strides[i], accel_dtype_name(t->dtype),
+			      (long long)size);
+	}
+	if (along < t->rank && t->dims[along] % size == 0)
+		return 0;
+	if (along == t->rank)
+		along = t->rank - 1;
+	return bad_at(e, -EINVAL, t->name,
+		      dense || t->strides[along] == 1 ? "dims" : "strides", along,
+		      "%lld elements side by side are no whole blocks of %lld, of type %s",
+		      (long long)(t->strides[along] == 1 ? t->dims[along] : 1), (long long)size,
+		      accel_dtype_name(t->dtype));
+}
+
 static int quant_unused(const struct accel_quant *q, const char *name,
 			uint32_t scheme, struct accel_error *e)
 {
@@ -213,7 +245,7 @@ static int quant_unused(const struct accel_quant *q, const char *name,
 
 	if (!tables && q->axis)
 		return bad(e, -EINVAL, name, "quant.axis", "%s", text);
-	if (scheme != ACCEL_QUANT_GROUP && q->group)
+	if (scheme < ACCEL_QUANT_GROUP && q->group)
 		return bad(e, -EINVAL, name, "quant.group", "%s", text);
 	if (!tables && q->scale_dtype)
 		return bad(e, -EINVAL, name, "quant.scale_dtype", "%s", text);
@@ -227,7 +259,7 @@ static int quant_unused(const struct accel_quant *q, const char *name,
 		return bad(e, -EINVAL, name, "quant.scales_offset", "%s", text);
 	if (!tables && q->zeros)
 		return bad(e, -EINVAL, name, "quant.zeros", "%s", text);
-	if (!q->zeros && q->zeros_offset)
+	if (!q->zeros && q->zeros_offset && scheme != ACCEL_QUANT_GROUP_MIN)
 		return bad(e, -EINVAL, name, "quant.zeros_offset",
 			   "is set, but there is no table of zero points");
 	return 0;
@@ -242,7 +274,7 @@ static int check_tables(struct operand *t, const struct accel_quant *q,
 	if (q->axis >= t->rank)
 		return bad(e, -EINVAL, t->name, "quant.axis",
 			   "%u, but the tensor has rank %u", q->axis, t->rank);
-	if (q->scheme == ACCEL_QUANT_GROUP &&
+	if (q->scheme >= ACCEL_QUANT_GROUP &&
 	    (q->group < 16 || q->group > 4096 || (q->group & (q->group - 1))))
 		return bad(e, -EINVAL, t->name, "quant.group",
 			   "%u is not a power of two from 16 to 4096", q->group);
@@ -254,14 +286,16 @@ static int check_tables(struct operand *t, const struct accel_quant *q,
 		dim = t->dims[i];
 		if (q->scheme == ACCEL_QUANT_CHANNEL && i != q->axis)
 			dim = 1;
-		else if (q->scheme == ACCEL_QUANT_GROUP && i == q->axis)
+		else if (q->scheme >= ACCEL_QUANT_GROUP && i == q->axis)
 			dim = dim / q->group + (dim % q->group != 0);
 		if (__builtin_mul_overflow(n, dim, &n) || n > ADDR_END / 4)
 			return bad(e, -EINVAL, t->name, "quant.scales",
 				   "the tables do not fit into an address space");
 	}
 	t->quant.entries = n;
-	t->quant.zeros = q->zeros;
+	/* That there are minima follows from the scheme, before there is a table. */
+	t->quant.zeros = q->scheme == ACCEL_QUANT_GROUP_MIN ? t->quant.scale_dtype :
+			 q->zeros ? (uint32_t)ACCEL_S32 : 0;
 	return 0;
 }
 
@@ -277,11 +311,12 @@ static int check_quant(struct operand *t, const struct accel_quant *q,
 	ret = quant_unused(q, t->name, q->scheme, e);
 	if (ret || q->scheme == ACCEL_QUANT_NONE)
 		return ret;
-	if (uma_is_float(t->dtype))
+	if (uma_is_float(t->dtype) || uma_is_block(t->dtype))
 		return bad(e, -EINVAL, t->name, "quant.scheme",
-			   "elements of type %s are not quantised",
+			   uma_is_block(t->dtype) ? "tensors of type %s have their scales within" :
+						    "elements of type %s are not quantised",
 			   accel_dtype_name(t->dtype));
-	t->quant.scheme = q->scheme;
+	t->quant.scheme = UMA_MIN(q->scheme, (uint32_t)ACCEL_QUANT_GROUP);
 	t->quant.axis = q->axis;
 	t->quant.group = q->group;
 	if (q->scheme != ACCEL_QUANT_TENSOR)
@@ -312,12 +347,18 @@ static int shape_init(struct operand *t, const struct accel_tensor *from,
 			   "%u is not an element type", from->dtype);
 	if (!from->rank)
 		return bad(e, -EINVAL, name, "rank", "the tensor is missing");
-	if (from->flags & ~ACCEL_TENSOR_STRIDES)
+	if (from->flags & ~TENSOR_FLAGS)
 		return bad(e, -EINVAL, name, "flags", "unknown flags 0x%x",
-			   from->flags & ~ACCEL_TENSOR_STRIDES);
-	if (from->pad)
-		return bad(e, -EINVAL, name, "pad", "must be zero");
-	for (i = 0; i < 4; i++)
+			   from->flags & ~TENSOR_FLAGS);
+	if (from->rank <= ACCEL_MAX_RANK && from->dynamic >> from->rank)
+		return bad(e, -EINVAL, name, "dynamic", "0x%x: a tensor of rank %u has no such dimension",
+			   from->dynamic, from->rank);
+	if (!from->dynamic && from->length)
+		return bad(e, -EINVAL, name, "length", "is set, but no dimension is dynamic");
+	if (!from->dynamic && from->length_offset)
+		return bad(e, -EINVAL, name, "length_offset",
+			   "is set, but no dimension is dynamic");
+	for (i = 0; i < sizeof(from->reserved) / sizeof(from->reserved[0]); i++)
 		if (from->reserved[i])
 			return bad_at(e, -EINVAL, name, "reserved", i,
 				      "must be zero");
@@ -335,8 +376,24 @@ static int shape_init(struct operand *t, const struct accel_tensor *from,
 	ret = operand_extent(t, e);
 	if (ret)
 		return ret;
-	return uma_is_int4(t->dtype) && !operand_empty(t) ?
-	       check_nibbles(t, dense, e) : 0;
+	if (operand_empty(t))
+		return 0;
+	if (uma_is_block(t->dtype))
+		return check_blocks(t, dense, e);
+	return uma_is_int4(t->dtype) ? check_nibbles(t, dense, e) : 0;
+}
+
+/* Give an operand a dimension of 1: number @at, or behind the last. */
+void operand_insert_dim(struct operand *t, uint32_t at)
+{
+	size_t tail = (t->rank - at) * sizeof(t->dims[0]);
+
+	memmove(t->dims + at + 1, t->dims + at, tail);
+	memmove(t->strides + at + 1, t->strides + at, tail);
+	t->dims[at] = 1;
+	t->strides[at] = 0;
+	t->rank++;
+	t->quant.axis += t->quant.scheme >= ACCEL_QUANT_CHANNEL && t->quant.axis >= at;
 }
 
 /* Compute the bytes that an operand takes again after its shape changed. */
@@ -361,7 +418,8 @@ int tensor_absent(const struct accel_tensor *t, const char *name,
 {
 	static const struct accel_tensor none;
 
-	if (t->dtype || t->bo || t->offset || t->flags || t->pad ||
+	if (t->dtype || t->bo || t->offset || t->flags || t->dynamic || t->length ||
+	    t->length_offset ||
 	    t->quant.scheme ||
 	    memcmp(t->dims, none.dims, sizeof(none.dims)) != 0 ||
 	    memcmp(t->strides, none.strides, sizeof(none.strides)) != 0 ||
@@ -414,9 +472,9 @@ int accel_tensor_bytes(const struct accel_tensor *t, uint64_t *bytes)
 	int64_t lo, hi;
 	uint32_t i;
 
-	if (!t->rank || t->rank > ACCEL_MAX_RANK || !t->dtype ||
+	if (!t || !bytes || !t->rank || t->rank > ACCEL_MAX_RANK || !t->dtype ||
 	    t->dtype >= ACCEL_DTYPE_COUNT ||
-	    (t->flags & ~ACCEL_TENSOR_STRIDES) || check_dims(t, "t", &e))
+	    (t->flags & ~TENSOR_FLAGS) || tensor_open(t) || check_dims(t, "t", &e))
 		return -EINVAL;
 	o = (struct operand) { .name = "t", .dtype = t->dtype, .rank = t->rank };
 	memcpy(o.dims, t->dims, sizeof(o.dims));

@@ -169,7 +169,7 @@ int check_product(const struct operand *a, const struct operand *b,
 	bool weights = uma_is_float(a->dtype) && b->dtype != a->dtype;
 	bool ok;
 
-	if (weights && b->quant.scheme == ACCEL_QUANT_NONE)
+	if (weights && !uma_is_block(b->dtype) && b->quant.scheme == ACCEL_QUANT_NONE)
 		return bad(e, -EINVAL, b->name, "quant.scheme",
 			   "integers by floating-point numbers need a quantisation");
 	if (uma_is_int8(a->dtype))
@@ -203,22 +203,55 @@ struct accel_tensor *desc_tensor(const struct request *req, const struct accel_t
 	return (struct accel_tensor *)((char *)copy + (from - base));
 }
 
+/* Tensors of blocks are where the operation reads some, and nowhere else. */
+static int check_formats(const struct request *req, struct accel_error *e)
+{
+	const uint32_t takes = uma_op_class(req->opcode)->blocks;
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if ((req->slots >> s & 1) && uma_is_block(req->t[s].dtype) && !(takes >> s & 1))
+			return bad(e, -EINVAL, req->t[s].name, "dtype",
+				   "%s: tensors of blocks are right matrices, tables of a gather and what is copied",
+				   accel_dtype_name(req->t[s].dtype));
+	return 0;
+}
+
+/* Layouts are left to a plan where there are some to choose from. */
+static int check_layouts(const struct request *req, struct accel_error *e)
+{
+	uint32_t s;
+
+	for (s = 0; !req->parts && s < REQUEST_SLOTS; s++) {
+		if (!(req->slots >> s & 1) || !tensor_open(req->t[s].from))
+			continue;
+		if (!req->class->layouts)
+			return bad(e, -EOPNOTSUPP, req->t[s].name, "flags",
+				   "%s leaves no layout to the plan", accel_op_name(req->op));
+		if (req->pack && s == UMA_SLOT_B)
+			return bad(e, -EINVAL, req->t[s].name, "flags",
+				   "what is packed is read while planning: it lies somewhere already");
+	}
+	for (s = 0; req->parts && s < ACCEL_ARG_COUNT; s++)
+		if (req->parts->tensor[s] && tensor_open(req->parts->tensor[s]))
+			return bad(e, -EOPNOTSUPP, request_path(req, s), "flags",
+				   "%s leaves no layout to the plan", accel_op_name(req->op));
+	return 0;
+}
+
 /**
- * request_create - check a descriptor and turn it into a request
+ * desc_in - take over what the library knows of a descriptor
  * @desc: the caller's
- * @copy: out: what the library knows of it; the request points into it
- * @req: out, for request_release()
+ * @copy: out
  * @e: filled on failure
  *
- * Return: 0, -EINVAL, -E2BIG, -EOPNOTSUPP, -ENOMEM.
+ * Return: 0, -EINVAL, -E2BIG.
  */
-int request_create(const struct accel_desc *desc, union any_desc *copy,
-		   struct request *req, struct accel_error *e)
+int desc_in(const struct accel_desc *desc, union any_desc *copy, struct accel_error *e)
 {
 	const struct op_class *class;
 	int ret;
 
-	memset(req, 0, sizeof(*req));
 	if (!desc)
 		return bad(e, -EINVAL, "desc", "", "no descriptor");
 	if (desc->size < sizeof(*desc))
@@ -237,15 +270,62 @@ int request_create(const struct accel_desc *desc, union any_desc *copy,
 		return bad(e, ret, accel_op_name(desc->op), "hdr.size",
 			   "%u bytes are less than the %zu of the descriptor",
 			   desc->size, class->size);
-	ret = check_header(&copy->hdr, accel_op_name(desc->op), e);
-	if (ret)
-		return ret;
+	return check_header(&copy->hdr, accel_op_name(desc->op), e);
+}
+
+/**
+ * request_lower - turn a descriptor that was taken over into a request
+ * @copy: descriptor; the request points into it
+ * @req: out, for request_release()
+ * @e: filled on failure
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP, -ENOMEM.
+ */
+int request_lower(const union any_desc *copy, struct request *req, struct accel_error *e)
+{
+	const struct op_class *class = op_class(copy->hdr.op);
+	int ret;
+
+	memset(req, 0, sizeof(*req));
 	req->op = copy->hdr.op;
 	req->engine = copy->hdr.engine;
 	req->class = class;
 	req->desc = copy;
 	req->opcode = class->opcode;
 	ret = class->lower(copy, req, e);
+	if (!ret)
+		ret = check_formats(req, e);
+	if (!ret)
+		ret = check_layouts(req, e);
+	if (!ret)
+		ret = length_lower(req, e);
+	if (ret)
+		request_release(req);
+	return ret;
+}
+
+/**
+ * request_create - check a descriptor that says all and turn it into a request
+ * @desc: the caller's
+ * @copy: out: what the library knows of it; the request points into it
+ * @req: out, for request_release()
+ * @e: filled on failure
+ *
+ * Return: 0, -EINVAL, -E2BIG, -EOPNOTSUPP, -ENOMEM.
+ */
+int request_create(const struct accel_desc *desc, union any_desc *copy,
+		   struct request *req, struct accel_error *e)
+{
+	int ret = desc_in(desc, copy, e);
+	uint32_t s;
+
+	memset(req, 0, sizeof(*req));
+	if (!ret)
+		ret = request_lower(copy, req, e);
+	for (s = 0; !ret && s < REQUEST_SLOTS; s++)
+		if ((req->slots >> s & 1) && tensor_open(req->t[s].from))
+			ret = bad(e, -EINVAL, req->t[s].name, "flags",
+				  "the layout is left to a plan, and there is none yet");
 	if (ret)
 		request_release(req);
 	return ret;

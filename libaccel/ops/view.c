@@ -9,12 +9,12 @@
 #include "ops.h"
 
 /* A tensor with its strides written out. */
-static int explicit_strides(const struct accel_tensor *t, struct accel_tensor *out)
+int tensor_explicit(const struct accel_tensor *t, struct accel_tensor *out)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct operand o;
 
-	if (operand_init(&o, t, 0, "t", &e))
+	if (!t || operand_init(&o, t, 0, "t", &e) || t->dynamic || tensor_open(t))
 		return -EINVAL;
 	*out = *t;
 	memcpy(out->strides, o.strides, sizeof(out->strides));
@@ -45,14 +45,14 @@ int accel_tensor_transpose(const struct accel_tensor *t, const uint32_t *order,
 	uint32_t i, seen = 0;
 	int ret;
 
-	ret = explicit_strides(t, &v);
-	if (ret || !order)
+	ret = tensor_explicit(t, &v);
+	if (ret || !order || !out)
 		return -EINVAL;
 	for (i = 0; i < t->rank; i++) {
 		if (order[i] >= t->rank || (seen >> order[i] & 1))
 			return -EINVAL;
 		seen |= 1u << order[i];
-		if (order[i] != i && t->quant.scheme == ACCEL_QUANT_GROUP)
+		if (order[i] != i && t->quant.scheme >= ACCEL_QUANT_GROUP)
 			ret = -EOPNOTSUPP;
 	}
 	if (ret)
@@ -86,7 +86,7 @@ static int slice_tables(struct accel_tensor *t, uint32_t axis, int64_t start,
 		if (table_dim(t, d) != 1)
 			return -EOPNOTSUPP;
 	first = (uint64_t)start;
-	if (axis == q->axis && q->scheme == ACCEL_QUANT_GROUP) {
+	if (axis == q->axis && q->scheme >= ACCEL_QUANT_GROUP) {
 		if (start % q->group)
 			return -EOPNOTSUPP;
 		first /= q->group;
@@ -95,19 +95,21 @@ static int slice_tables(struct accel_tensor *t, uint32_t axis, int64_t start,
 		first *= (uint64_t)table_dim(t, d);
 	q->scales_offset += first * (q->scale_dtype == ACCEL_F16 ? 2 : 4);
 	if (q->zeros)
-		q->zeros_offset += first * sizeof(int32_t);
+		q->zeros_offset += first * (q->scheme == ACCEL_QUANT_GROUP_MIN &&
+					    q->scale_dtype == ACCEL_F16 ? 2 : 4);
 	return 0;
 }
 
 int accel_tensor_slice(const struct accel_tensor *t, uint32_t axis, int64_t start,
 		       int64_t count, int64_t step, struct accel_tensor *out)
 {
+	struct uma_dtype_block b;
 	struct accel_tensor v;
-	int64_t last, move;
+	int64_t last, move, rest;
 	int ret;
 
-	ret = explicit_strides(t, &v);
-	if (ret || axis >= t->rank || !step || count < 0 || start < 0 ||
+	ret = tensor_explicit(t, &v);
+	if (ret || !out || axis >= t->rank || !step || count < 0 || start < 0 ||
 	    start > t->dims[axis] ||
 	    __builtin_mul_overflow(count ? count - 1 : 0, step, &last) ||
 	    __builtin_add_overflow(start, last, &last) || last < 0 ||
@@ -116,15 +118,15 @@ int accel_tensor_slice(const struct accel_tensor *t, uint32_t axis, int64_t star
 	ret = slice_tables(&v, axis, start, count, step);
 	if (ret)
 		return ret;
+	b = uma_dtype_block(t->dtype);
 	/* Where nothing is left there is no first element to move to. */
 	move = count ? start * v.strides[axis] : 0;
-	if (accel_dtype_bits(v.dtype) < 8) {
-		if ((move & 1) || (count > 1 && (v.strides[axis] & step & 1) && step != 1))
-			return -EOPNOTSUPP;
-		move /= 2;
-	} else {
-		move *= accel_dtype_bits(v.dtype) / 8;
-	}
+	rest = (1 << b.shift) - 1;
+	if ((move & rest) ||
+	    (count > 1 && step != 1 && ((uint64_t)v.strides[axis] * (uint64_t)step & rest)) ||
+	    (uma_is_block(v.dtype) && v.strides[axis] == 1 && (count & rest)))
+		return -EOPNOTSUPP;
+	move = (move >> b.shift) * (int64_t)b.bytes;
 	v.offset += (uint64_t)move;
 	v.dims[axis] = count;
 	if (__builtin_mul_overflow(v.strides[axis], step, &v.strides[axis])) {
@@ -212,8 +214,8 @@ int accel_tensor_reshape(const struct accel_tensor *t, uint32_t rank, const int6
 	uint32_t i;
 	int ret;
 
-	ret = explicit_strides(t, &from);
-	if (ret || !rank || rank > ACCEL_MAX_RANK || !dims)
+	ret = tensor_explicit(t, &from);
+	if (ret || !rank || rank > ACCEL_MAX_RANK || !dims || !out)
 		return -EINVAL;
 	for (i = 0; i < rank; i++)
 		if (dims[i] < 0)
@@ -240,7 +242,8 @@ int accel_tensor_expand(const struct accel_tensor *t, uint32_t rank, const int64
 	struct accel_tensor from, v;
 	uint32_t pad, i;
 
-	if (explicit_strides(t, &from) || rank < t->rank || rank > ACCEL_MAX_RANK || !dims)
+	if (tensor_explicit(t, &from) || rank < t->rank || rank > ACCEL_MAX_RANK || !dims ||
+	    !out)
 		return -EINVAL;
 	pad = rank - t->rank;
 	v = from;
@@ -256,7 +259,7 @@ int accel_tensor_expand(const struct accel_tensor *t, uint32_t rank, const int64
 		v.strides[i] = i < pad || dim != dims[i] ? 0 : from.strides[i - pad];
 		/* Tables would have to be repeated too. */
 		if (dim != dims[i] &&
-		    (t->quant.scheme == ACCEL_QUANT_GROUP ||
+		    (t->quant.scheme >= ACCEL_QUANT_GROUP ||
 		     (t->quant.scheme == ACCEL_QUANT_CHANNEL && i == v.quant.axis)))
 			return -EOPNOTSUPP;
 	}

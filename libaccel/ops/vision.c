@@ -134,14 +134,38 @@ static int window_of(const struct accel_pool_desc *d, uint32_t i, const struct o
 /* As the task has it. Returns -1 if not even one window fits. */
 static int64_t outputs_of(const struct window *w, int64_t in, bool ceil)
 {
-	int64_t room = in + w->begin + w->end - w->dilation * (w->kernel - 1) - 1, n;
+	int64_t room, n;
 
+	/* An input without elements may have dimensions of any size. */
+	if (__builtin_add_overflow(in, w->begin + w->end, &room))
+		return -1;
+	room -= w->dilation * (w->kernel - 1) + 1;
 	if (room < 0)
 		return -1;
 	n = room / w->stride + 1;
 	if (ceil && room % w->stride && n * w->stride < in + w->begin)
 		n++;
 	return n;
+}
+
+/**
+ * pool_outputs - windows along a spatial dimension
+ * @d: descriptor
+ * @i: spatial dimension
+ * @a: input
+ *
+ * Return: their number; 0 also of a window that does not fit, or is none.
+ */
+int64_t pool_outputs(const struct accel_pool_desc *d, uint32_t i, const struct operand *a)
+{
+	struct window w = { .kernel = 1, .stride = 1, .dilation = 1 };
+	struct accel_error e;
+	int64_t n;
+
+	if (window_of(d, i, a, &w, &e))
+		return 0;
+	n = outputs_of(&w, a->dims[2 + i], d->flags & ACCEL_POOL_CEIL);
+	return n < 0 ? 0 : n;
 }
 
 /* What does not belong to a window is zero. */

@@ -8,12 +8,11 @@
 
 #include "planner.h"
 
-/* An operand where it is bound, and the bytes from *lo to *hi that it touches. */
+/* An operand where it is bound. */
 static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
-		    const uint64_t *addrs, struct uma_tensor_view *v, uint64_t *lo, uint64_t *hi)
+		    const uint64_t *addrs, struct uma_tensor_view *v)
 {
 	const struct uma_operand *op = &plan->tasks[r->task].op[r->slot];
-	const struct plan_arg *arg = &plan->args[r->arg];
 	uint32_t i;
 
 	*v = (struct uma_tensor_view) {
@@ -25,8 +24,16 @@ static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
 		v->dims[i] = le32toh(op->dims[i]);
 		v->strides[i] = (int64_t)le64toh(op->strides[i]);
 	}
-	*lo = v->addr + (uint64_t)arg->lo;
-	*hi = v->addr + (uint64_t)arg->hi;
+}
+
+/* The bytes from *lo to *hi that an operand touches. */
+static void bytes_of(const struct accel_plan *plan, const struct plan_reloc *r,
+		     const uint64_t *addrs, uint64_t *lo, uint64_t *hi)
+{
+	const uint64_t addr = addrs[r->arg] + (uint64_t)r->addend;
+
+	*lo = addr + (uint64_t)plan->args[r->arg].lo;
+	*hi = addr + (uint64_t)plan->args[r->arg].hi;
 }
 
 /**
@@ -48,10 +55,12 @@ static bool overlaps(const struct bound *a, const struct plan_reloc *w,
 	struct uma_tensor_view dst, in;
 	uint64_t dst_lo, dst_hi, in_lo, in_hi;
 
-	view_of(a->plan, w, a->addrs, &dst, &dst_lo, &dst_hi);
-	view_of(b->plan, r, b->addrs, &in, &in_lo, &in_hi);
+	bytes_of(a->plan, w, a->addrs, &dst_lo, &dst_hi);
+	bytes_of(b->plan, r, b->addrs, &in_lo, &in_hi);
 	if (dst_lo >= dst_hi || in_lo >= in_hi || in_hi <= dst_lo || dst_hi <= in_lo)
 		return false;
+	view_of(a->plan, w, a->addrs, &dst);
+	view_of(b->plan, r, b->addrs, &in);
 	return r->field != PLAN_ADDR || dst.layout || in.layout ||
 	       uma_views_conflict(&dst, &in, in_place);
 }

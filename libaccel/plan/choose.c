@@ -32,7 +32,21 @@ static const char *chip_of(const struct accel_device *dev)
 	return dev->info.profile[0] ? dev->info.profile : "this device";
 }
 
-static void make_ways(const struct request *req, struct choices *all)
+/*
+ * In process no kernel takes what is packed 2:4, and the task model is far slower than a kernel
+ * that multiplies by the zeros too. Its sums have another order as well: whether B may be packed
+ * follows from the rows, if batches lie apart.
+ */
+static bool packs_dense(const struct accel_device *dev, const struct request *req)
+{
+	const char *level = dev->info.kernels;
+	const bool tuned = strcmp(level, "portable") != 0 && strncmp(level, "model", 5) != 0;
+
+	return level[0] && (req->reproducible || tuned);
+}
+
+static void make_ways(const struct accel_device *dev, const struct request *req,
+		      struct choices *all)
 {
 	uint32_t i;
 
@@ -41,8 +55,10 @@ static void make_ways(const struct request *req, struct choices *all)
 		all->way_count = req->class->ways(req, all->ways);
 	else
 		all->ways[0] = (struct way) { .req = *req };
-	for (i = 0; i < all->way_count; i++)
+	for (i = 0; i < all->way_count; i++) {
+		all->ways[i].req.dense = packs_dense(dev, req);
 		all->variant_count[i] = make_variants(&all->ways[i].req, all->variants[i]);
+	}
 }
 
 /* What does this engine make of a way? */
@@ -90,16 +106,41 @@ bool choice_eligible(const struct choices *all, const struct choice *c,
 	       (!req->engine || req->engine == c->engine->info.engine);
 }
 
+/* Arithmetic of a way, of which its rank among the ways does not depend on the rows. */
+static uint64_t work_of(const struct choices *all, const struct choice *c)
+{
+	const struct request *way = &all->ways[c->way].req;
+
+	/* The more tiles there are the better it does: only if there is nothing else. */
+	return way->winograd ? UINT64_MAX : way->work ? way->work : way->macs;
+}
+
+/* The way of least work, for any number of rows the same; where, does not matter. */
+static void choose_alike(struct choices *all, const struct request *req)
+{
+	uint32_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (choice_eligible(all, &all->c[i], req) &&
+		    (all->chosen == all->count ||
+		     work_of(all, &all->c[i]) < work_of(all, &all->c[all->chosen])))
+			all->chosen = i;
+}
+
 /**
  * choose - take the fastest of the engines that can
  * @all: choices
- * @req: says whether it must be a certain kind
+ * @req: says whether it must be a certain kind, and whether rows count
  */
 void choose(struct choices *all, const struct request *req)
 {
 	uint32_t i;
 
 	all->chosen = all->count;
+	if (req->reproducible) {
+		choose_alike(all, req);
+		return;
+	}
 	for (i = 0; i < all->count; i++) {
 		const struct choice *c = &all->c[i];
 
@@ -148,7 +189,7 @@ int ask_engines(struct accel_device *dev, const struct request *req, bool words,
 	all = malloc(sizeof(*all) + n * MAX_WAYS * sizeof(all->c[0]));
 	if (!all)
 		return -ENOMEM;
-	make_ways(req, all);
+	make_ways(dev, req, all);
 	all->count = 0;
 	for (i = 0; i < n; i++) {
 		if (merge_engine(dev, all, &engines[i]))
@@ -163,7 +204,7 @@ int ask_engines(struct accel_device *dev, const struct request *req, bool words,
 		}
 	}
 	choose(all, req);
-	if (dev->info.kernels[0])
+	if (dev->info.kernels[0] && !req->reproducible)
 		choose_in_process(all, req);
 	*out = all;
 	return 0;
@@ -180,7 +221,8 @@ const char *choice_algorithm(const struct choices *all, const struct choice *c)
 	if (req->opcode != UMA_OP_GEMM)
 		return req->class->algorithm;
 	return p->form == WEIGHTS_SPARSE ? "blocked, packed 2:4" :
-	       p->form == WEIGHTS_PACKED ? "blocked, packed" :
+	       p->form == WEIGHTS_PACKED ?
+			(req->sparse ? "blocked, packed, 2:4 as dense" : "blocked, packed") :
 	       p->form == WEIGHTS_DENSE ? "blocked, copied" : "blocked";
 }
 

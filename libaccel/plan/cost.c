@@ -6,7 +6,10 @@
  * has the formula; what it decides is which engine, never whether.
  */
 #include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
 
+#include "libaccel/core/objects.h"
 #include "planner.h"
 
 /*
@@ -113,4 +116,82 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 	p->start_ns = start_ns[engine->info.engine];
 	p->estimate_ns = add_sat(p->start_ns, p->compute_ns > p->memory_ns ?
 				 p->compute_ns : p->memory_ns);
+}
+
+/* What the chip's description says of an engine, 0 if there is none. */
+static uint32_t power_mw(const struct accel_device *dev, const struct device_engine *engine)
+{
+	const struct uma_profile *chip;
+	uint32_t i;
+
+	if (!(dev->info.flags & (ACCEL_DEVICE_EMULATED | ACCEL_DEVICE_MODELLED_POWER)))
+		return 0;
+	chip = uma_profile_find(dev->info.profile);
+	for (i = 0; chip && i < chip->engine_count; i++)
+		if (chip->engines[i].engine_class == engine->engine_class &&
+		    chip->engines[i].instance == engine->info.instance)
+			return chip->engines[i].power_mw;
+	return 0;
+}
+
+static uint64_t macs_of(const struct request *req)
+{
+	uint64_t macs = req->parts ? 0 : req->macs;
+	uint32_t i;
+
+	for (i = 0; req->parts && i < req->parts->count; i++)
+		macs = add_sat(macs, req->parts->part[i].req.macs);
+	return macs;
+}
+
+static int ask_cost(struct accel_device *dev, const struct request *req, struct accel_cost *out)
+{
+	const struct choice *c;
+	struct choices *all;
+	int ret;
+
+	ret = req->parts ? parts_ask(dev, req, &all) : ask_engines(dev, req, false, &all);
+	if (ret)
+		return ret;
+	ret = -EOPNOTSUPP;
+	if (all->chosen != all->count) {
+		c = &all->c[all->chosen];
+		out->engine = c->engine->info.engine;
+		out->instances = c->instances;
+		out->ns = c->p.estimate_ns;
+		/* A milliwatt for a nanosecond is a picojoule. */
+		out->energy_pj = mul_sat(out->ns, power_mw(dev, c->engine));
+		out->bytes = c->p.bytes;
+		out->macs = macs_of(req);
+		ret = 0;
+	}
+	free(all);
+	return ret;
+}
+
+int accel_cost(struct accel_ctx *ctx, const struct accel_desc *desc, uint32_t engine,
+	       struct accel_cost *out)
+{
+	struct accel_cost all = { .size = sizeof(all) };
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct request req;
+	union any_desc copy;
+	int ret;
+
+	if (!ctx)
+		return -EINVAL;
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "cost", "NULL");
+	if (engine >= ACCEL_ENGINE_COUNT)
+		return ctx_fail(ctx, -EINVAL, "engine", "%u is no engine", engine);
+	ret = request_settle(ctx->dev, desc, &copy, &req, &e);
+	if (ret)
+		return ctx_set_error(ctx, &e);
+	req.engine = engine;
+	ret = ask_cost(ctx->dev, &req, &all);
+	request_release(&req);
+	if (ret)
+		return ctx_fail(ctx, ret, "engine", ret == -ENOMEM ? "out of memory" :
+				"no such engine takes it");
+	return struct_out(out, &all, sizeof(all), sizeof(all));
 }

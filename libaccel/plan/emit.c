@@ -18,7 +18,8 @@ SAME(ACCEL_DYNQUANT_ASYMMETRIC, UMA_DYNQUANT_ASYMMETRIC);
 SAME(ACCEL_TOPK_SMALLEST, UMA_TOPK_SMALLEST);
 SAME(ACCEL_SCAN_REVERSE, UMA_SCAN_REVERSE);
 SAME(ACCEL_U4, UMA_DTYPE_U4);
-SAME(ACCEL_QUANT_GROUP, UMA_QUANT_GROUP);
+SAME(ACCEL_Q6_K, UMA_DTYPE_Q6_K);
+SAME(ACCEL_QUANT_GROUP_MIN, UMA_QUANT_GROUP_MIN);
 SAME(ACCEL_ACT_COUNT, UMA_ACT_COUNT);
 SAME(ACCEL_UNARY_COUNT, UMA_UNARY_COUNT);
 SAME(ACCEL_BINARY_COUNT, UMA_BINARY_COUNT);
@@ -27,8 +28,8 @@ SAME(ACCEL_MAX_RANK, UMA_MAX_RANK);
 /* Strides beyond this are refused by devices, even where they are not used */
 #define STRIDE_MAX	(1LL << 50)
 
-/* An address for each operand and its two tables */
-#define MAX_RELOCS	(3 * REQUEST_SLOTS)
+/* An address for each operand and its two tables, and that of a length */
+#define MAX_RELOCS	(3 * REQUEST_SLOTS + 1)
 
 static __le32 float_bits(float f)
 {
@@ -40,7 +41,7 @@ static __le32 float_bits(float f)
 
 static void emit_quant(struct uma_operand *o, const struct operand_quant *q)
 {
-	o->quant = htole16(q->scheme);
+	o->quant = htole16(quant_scheme(q));
 	switch (q->scheme) {
 	case ACCEL_QUANT_TENSOR:
 		o->scale = float_bits(q->scale);
@@ -91,6 +92,8 @@ static void emit_params(struct uma_task *task, const struct request *req)
 	case UMA_OP_GEMM:
 		gemm.alpha = float_bits(req->alpha);
 		gemm.beta = float_bits(req->beta);
+		gemm.a_group = htole32(req->a_group);
+		gemm.flags = htole32(req->experts ? UMA_GEMM_EXPERTS : 0);
 		memcpy(task->params, &gemm, sizeof(gemm));
 		break;
 	case UMA_OP_FILL:
@@ -143,7 +146,7 @@ static uint32_t arg_index(const struct accel_plan *plan, const struct plan_arg *
 static void bind_table(struct accel_plan *plan, uint32_t slot,
 		       const struct operand *t, bool zeros)
 {
-	uint32_t size = zeros ? sizeof(int32_t) :
+	uint32_t size = zeros ? quant_zero_bytes(&t->quant) :
 				accel_dtype_bits(t->quant.scale_dtype) / 8;
 	struct plan_arg *a;
 
@@ -158,11 +161,11 @@ static void bind_operand(struct accel_plan *plan, uint32_t slot,
 			 const struct operand *t, const struct uma_op_cap *row,
 			 bool write)
 {
-	uint32_t bits = accel_dtype_bits(t->dtype);
+	uint32_t own = uma_dtype_align(t->dtype);
 	uint32_t align = le32toh(row->align);
 	struct plan_arg *a;
 
-	a = plan_arg(plan, t->arg, align > bits / 8 ? align : (bits + 7) / 8);
+	a = plan_arg(plan, t->arg, align > own ? align : own);
 	a->lo = t->lo;
 	a->hi = t->hi;
 	a->write |= write;
@@ -184,6 +187,24 @@ static void bind_held(struct accel_plan *plan, const struct operand *b,
 	if (b->quant.zeros)
 		add_reloc(plan, UMA_SLOT_B, PLAN_ZERO_ADDR, PLAN_NO_ARG,
 			  held->zeros);
+}
+
+/* The dimensions that are read from memory. */
+static void bind_length(struct accel_plan *plan, const struct request *req)
+{
+	struct uma_task *task = plan->tasks;
+	struct plan_arg *a;
+	uint32_t s;
+
+	if (!req->length)
+		return;
+	task->flags = htole32(UMA_TASK_DYNAMIC | UMA_TASK_LENGTH);
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if (req->slots & (1u << s))
+			task->length_dims[s] = (uint8_t)req->t[s].dynamic;
+	a = plan_arg(plan, ACCEL_ARG_LENGTH, sizeof(uint32_t));
+	a->hi = sizeof(uint32_t);
+	add_reloc(plan, 0, PLAN_SHAPE_ADDR, arg_index(plan, a), 0);
 }
 
 /**
@@ -233,5 +254,6 @@ int emit_plan(struct accel_plan *plan, const struct request *req,
 		else
 			bind_operand(plan, s, t, row, class->outputs >> s & 1);
 	}
+	bind_length(plan, req);
 	return 0;
 }

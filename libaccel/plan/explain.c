@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/backend/backend.h"
 #include "libaccel/core/objects.h"
 #include "libaccel/tune/tune.h"
 #include "planner.h"
@@ -129,16 +130,13 @@ static int candidates_create(struct accel_device *dev, const struct request *req
 static struct accel_bo some_table;
 
 /* Its buffers may go; what counts of a constant is its address, for the offset. */
-static void forget_buffers(const struct request *req, const struct accel_tensor *from,
-			   union any_desc *copy)
+static void forget_buffers(struct accel_tensor *t)
 {
-	struct accel_tensor *t = desc_tensor(req, from, copy);
-
-	if (!t)
-		return;
 	if (t->bo)
 		t->offset += t->bo->addr;
 	t->bo = NULL;
+	t->length = NULL;
+	t->length_offset = 0;
 	t->quant.scales = NULL;
 	t->quant.zeros = t->quant.zeros ? &some_table : NULL;
 }
@@ -159,12 +157,9 @@ int plan_keep_desc(struct accel_plan *plan, const struct request *req)
 		return -ENOMEM;
 	memcpy(plan->desc, req->desc, req->class->size);
 	plan->desc->hdr.size = (uint32_t)req->class->size;
-	for (i = 0; i < REQUEST_SLOTS; i++)
-		if (req->slots & (1u << i))
-			forget_buffers(req, req->t[i].from, plan->desc);
-	for (i = 0; req->parts && i < ACCEL_ARG_COUNT; i++)
-		forget_buffers(req, req->parts->tensor[i], plan->desc);
-	forget_buffers(req, req->unread, plan->desc);
+	plan_note_tensors(plan, req);
+	for (i = 0; i < plan->tensor_count; i++)
+		forget_buffers((struct accel_tensor *)((char *)plan->desc + plan->tensors[i].at));
 	return 0;
 }
 
@@ -179,13 +174,41 @@ static void recall_constants(struct request *req)
 		recall_constants(&req->parts->part[i].req);
 }
 
-static int report(const struct plan_candidates *list, accel_candidate_fn *fn,
-		  void *user)
+/* Which kernels run it in process; without a plan, those of one that is not kept. */
+static void name_kernels(struct accel_ctx *ctx, struct request *req,
+			 struct accel_plan *plan, struct accel_candidate *c)
+{
+	struct accel_error e = ACCEL_ERROR_INIT;
+	struct plan_host host = { 0 };
+	struct accel_plan *dry = NULL;
+	uint32_t i;
+
+	if (!plan && ctx->dev->ops->plan_host) {
+		req->dry = true;
+		for (i = 0; req->parts && i < req->parts->count; i++)
+			req->parts->part[i].req.dry = true;
+		if (plan_place(ctx, req, &dry, &e))
+			return;
+		plan = dry;
+	}
+	if (plan)
+		plan_host(plan, &host);
+	memcpy(c->kernel, host.kernel, sizeof(c->kernel));
+	memcpy(c->kernel_text, host.text, sizeof(c->kernel_text));
+	accel_plan_unref(dry);
+}
+
+static int report(struct accel_ctx *ctx, struct request *req, struct accel_plan *plan,
+		  struct plan_candidates *list, accel_candidate_fn *fn, void *user)
 {
 	uint32_t i;
 	int ret;
 
 	for (i = 0; i < list->count; i++) {
+		if (list->c[i].verdict == ACCEL_CHOSEN) {
+			layout_words(req, list->c[i].text, sizeof(list->c[i].text));
+			name_kernels(ctx, req, plan, &list->c[i]);
+		}
 		ret = fn(user, &list->c[i]);
 		if (ret)
 			return ret;
@@ -194,7 +217,7 @@ static int report(const struct plan_candidates *list, accel_candidate_fn *fn,
 }
 
 static int explain(struct accel_ctx *ctx, const struct accel_desc *desc,
-		   const struct accel_plan *plan, accel_candidate_fn *fn, void *user)
+		   struct accel_plan *plan, accel_candidate_fn *fn, void *user)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct plan_candidates *list;
@@ -202,27 +225,38 @@ static int explain(struct accel_ctx *ctx, const struct accel_desc *desc,
 	union any_desc copy;
 	int ret;
 
-	ret = request_create(desc, &copy, &req, &e);
+	ret = request_settle(ctx->dev, desc, &copy, &req, &e);
 	if (ret)
 		return ctx_set_error(ctx, &e);
+	req.reproducible = ctx->reproducible;
 	if (plan)
 		recall_constants(&req);
 	ret = candidates_create(accel_ctx_device(ctx), &req, plan, &list);
-	request_release(&req);
-	if (ret)
+	if (ret) {
+		request_release(&req);
 		return ctx_fail(ctx, ret, NULL, "out of memory");
-	ret = report(list, fn, user);
+	}
+	ret = report(ctx, &req, plan, list, fn, user);
+	request_release(&req);
 	free(list);
 	return ret;
 }
 
 int accel_plan_explain(struct accel_plan *plan, accel_candidate_fn *fn, void *user)
 {
+	if (!plan)
+		return -EINVAL;
+	if (!fn)
+		return ctx_fail(plan->ctx, -EINVAL, "fn", "NULL");
 	return explain(plan->ctx, &plan->desc->hdr, plan, fn, user);
 }
 
 int accel_explain(struct accel_ctx *ctx, const struct accel_desc *desc,
 		  accel_candidate_fn *fn, void *user)
 {
+	if (!ctx)
+		return -EINVAL;
+	if (!fn)
+		return ctx_fail(ctx, -EINVAL, "fn", "NULL");
 	return explain(ctx, desc, NULL, fn, user);
 }

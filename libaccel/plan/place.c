@@ -116,7 +116,7 @@ static bool row_quant(const struct matching *m, const struct uma_op_cap *row,
 	uint32_t shift = column == UMA_SLOT_A ? 0 : column == UMA_SLOT_B ? 8 :
 			 column == UMA_SLOT_DST ? 16 : 24;
 
-	return le32toh(row->quants) >> shift >> m->req->t[slot].quant.scheme & 1;
+	return le32toh(row->quants) >> shift >> quant_scheme(&m->req->t[slot].quant) & 1;
 }
 
 static bool row_func(const struct matching *m, const struct uma_op_cap *row,
@@ -257,9 +257,10 @@ static bool match_types(const struct matching *m, uint64_t *rows)
 		left = narrow(m, *rows, row_quant, order[i]);
 		if (!left)
 			return refuse(m, t->name, "quant.scheme",
-				      "takes no %s %s operand with %s",
+				      "takes no %s %s operand%s with %s",
 				      scheme[t->quant.scheme], noun(t, name),
-				      with);
+				      quant_scheme(&t->quant) == ACCEL_QUANT_GROUP_MIN ?
+				      " with minima" : "", with);
 		*rows = left;
 	}
 	return true;
@@ -453,6 +454,9 @@ static bool match(const struct matching *m)
 	if (!rows)
 		return refuse(m, accel_op_name(m->req->op), "hdr.op",
 			      "does not do %s", accel_op_name(m->req->op));
+	if (m->req->length && !(m->engine->info.flags & ACCEL_ENGINE_LENGTHS))
+		return refuse(m, m->req->length_name, "dynamic",
+			      "reads no dimensions from memory");
 	if (!match_types(m, &rows) || !match_functions(m, &rows) ||
 	    !match_shape(m, &rows) || !match_align(m, &rows))
 		return false;
@@ -472,8 +476,11 @@ static bool match(const struct matching *m)
 	/* As they are described they are no matrices. */
 	if (m->req->opcode == UMA_OP_CONV && !m->req->only_packed)
 		return true;
+	/* A header says all dimensions, and none of them is read when it runs. */
+	if (m->req->t[UMA_SLOT_B].dynamic)
+		return true;
 	/* What takes packed operands first takes this one packed. */
-	if (m->req->sparse && match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
+	if (m->req->sparse && !m->req->dense && match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
 		p->form = WEIGHTS_SPARSE;
 	else if (match_packed(m, rows, UMA_LAYOUT_GEMM_B))
 		p->form = WEIGHTS_PACKED;

@@ -3,6 +3,7 @@
  * Plans: what is kept of a choice.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req)
 		return NULL;
 	atomic_init(&plan->refs, 1);
 	plan->ctx = ctx_ref(ctx);
+	plan->hint.flags = ctx->reproducible ? FAST_HINT_REPRODUCIBLE : 0;
 	plan->info.size = sizeof(plan->info);
 	plan->info.op = req->op;
 	plan->info.macs = req->macs;
@@ -60,6 +62,8 @@ int fill_plan(struct accel_plan *plan, struct choices *all,
 		if (ret)
 			return ret;
 		plan->packed = held.bo;
+		if (req->weights)
+			plan->weights = accel_weights_ref(req->weights);
 		plan->info.packed_bytes = held.bytes;
 	}
 	ret = emit_plan(plan, form, c->p.row, req->pack ? &held : NULL, UMA_LAYOUT_STRIDED);
@@ -99,9 +103,13 @@ static int fill_pieces(struct accel_plan *plan, struct choices *all, const struc
 int plan_fill_tuned(struct accel_plan *plan, struct choices *all,
 		    const struct request *req, struct accel_error *e)
 {
-	struct tune_entry *known = tune_choose(plan->ctx, req, all);
+	struct tune_entry *known = NULL;
 	const struct tune_candidate *c;
 	int ret;
+
+	/* What is fastest depends on the number of rows. */
+	if (!plan->ctx->reproducible)
+		known = tune_choose(plan->ctx, req, all);
 
 	if (!known)
 		return fill_plan(plan, all, req, e);
@@ -183,9 +191,10 @@ int plan_place(struct accel_ctx *ctx, const struct request *req,
 		accel_plan_unref(plan);
 		goto out_free;
 	}
+	plan->algorithm = choice_algorithm(all, &all->c[all->chosen]);
 	device_log(ctx->dev, ACCEL_LOG_INFO, "%s: %s, %s, expected %.1f us",
 		   accel_op_name(req->op), accel_engine_name(plan->info.engine),
-		   choice_algorithm(all, &all->c[all->chosen]),
+		   plan->algorithm,
 		   (double)plan->info.estimate_ns / 1e3);
 	*out = plan;
 out_free:
@@ -227,16 +236,17 @@ void request_tune(struct request *req, struct tuning *tuning)
 	tuning->left = req->parts ? req->parts->count : 1;
 }
 
-/* What is packed is read now, so its address counts. */
-static void look_at_constants(struct request *req)
+/* What is packed is read now, so its address counts; and where it may be already. */
+static void look_at_constants(struct request *req, struct accel_weights *weights)
 {
 	const struct accel_tensor *b = req->t[UMA_SLOT_B].from;
 	uint32_t i;
 
+	req->weights = weights;
 	if (req->pack && b->bo)
 		req->t[UMA_SLOT_B].addr = b->bo->addr + b->offset;
 	for (i = 0; req->parts && i < req->parts->count; i++)
-		look_at_constants(&req->parts->part[i].req);
+		look_at_constants(&req->parts->part[i].req, weights);
 }
 
 int accel_plan_create_opts(struct accel_ctx *ctx, const struct accel_desc *desc,
@@ -248,16 +258,23 @@ int accel_plan_create_opts(struct accel_ctx *ctx, const struct accel_desc *desc,
 	union any_desc copy;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!plan)
+		return ctx_fail(ctx, -EINVAL, "plan", "NULL");
 	ret = tuning_init(ctx, opts, false, &tuning);
 	if (ret)
 		return ret;
-	ret = request_create(desc, &copy, &req, &e);
+	ret = request_settle(ctx->dev, desc, &copy, &req, &e);
 	if (!ret) {
-		look_at_constants(&req);
+		req.reproducible = ctx->reproducible;
+		look_at_constants(&req, tuning.weights);
 		if (tuning.flags)
 			request_tune(&req, &tuning);
 		ret = plan_place(ctx, &req, plan, &e);
 	}
+	if (!ret && req.parts)
+		(*plan)->algorithm = req.class->algorithm;
 	if (!ret && plan_keep_desc(*plan, &req)) {
 		accel_plan_unref(*plan);
 		ret = bad(&e, -ENOMEM, "", "", "out of memory");
@@ -276,7 +293,8 @@ int accel_plan_create(struct accel_ctx *ctx, const struct accel_desc *desc,
 
 struct accel_plan *accel_plan_ref(struct accel_plan *plan)
 {
-	atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+	if (plan)
+		atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
 	return plan;
 }
 
@@ -291,6 +309,7 @@ void accel_plan_unref(struct accel_plan *plan)
 		accel_plan_unref(plan->parts[i].plan);
 	free(plan->parts);
 	accel_bo_unref(plan->packed);
+	accel_weights_unref(plan->weights);
 	free(plan->desc);
 	free(plan->known);
 	free(plan->relocs);
@@ -299,27 +318,31 @@ void accel_plan_unref(struct accel_plan *plan)
 	free(plan);
 }
 
-/* What the threads of a run share; of a plan of several tasks, one after the other, the most. */
-static uint64_t work_of(struct accel_plan *plan)
+/**
+ * plan_host - how the in-process device runs a plan
+ * @plan: plan; of several tasks, one after the other
+ * @host: out; all zeros where a device does
+ */
+void plan_host(const struct accel_plan *plan, struct plan_host *host)
 {
 	const struct backend_ops *ops = plan->ctx->dev->ops;
-	uint64_t most = 0, work;
 	uint32_t i;
 
-	if (!plan->part_count)
-		return ops->plan_work ? ops->plan_work(plan) : 0;
-	for (i = 0; i < plan->part_count; i++) {
-		work = work_of(plan->parts[i].plan);
-		if (work > most)
-			most = work;
-	}
-	return most;
+	for (i = 0; i < plan->part_count; i++)
+		plan_host(plan->parts[i].plan, host);
+	if (!plan->part_count && ops->plan_host)
+		ops->plan_host(plan, host);
 }
 
 int accel_plan_get_info(struct accel_plan *plan, struct accel_plan_info *info)
 {
-	struct accel_plan_info all = plan->info;
+	struct plan_host host = { 0 };
+	struct accel_plan_info all;
 
-	all.workspace_bytes += work_of(plan);
-	return struct_out(info, &all, sizeof(all), sizeof(all));
+	if (!plan || !info)
+		return -EINVAL;
+	plan_host(plan, &host);
+	all = plan->info;
+	all.host_bytes = host.work_bytes;
+	return struct_out(info, &all, sizeof(all), offsetof(struct accel_plan_info, host_bytes));
 }

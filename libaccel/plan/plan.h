@@ -17,11 +17,13 @@
  * @PLAN_ADDR: uma_operand.addr
  * @PLAN_SCALE_ADDR: uma_operand.scale_addr
  * @PLAN_ZERO_ADDR: uma_operand.zero_addr
+ * @PLAN_SHAPE_ADDR: uma_task.shape_addr; of no operand
  */
 enum plan_field {
 	PLAN_ADDR,
 	PLAN_SCALE_ADDR,
-	PLAN_ZERO_ADDR
+	PLAN_ZERO_ADDR,
+	PLAN_SHAPE_ADDR
 };
 
 /**
@@ -42,6 +44,9 @@ struct plan_reloc {
 
 #define PLAN_NO_ARG	UINT32_MAX
 
+/* Where packed weights are taken to be that are not made: the plan is only looked at */
+#define PLAN_UNMADE	(1ull << 39)
+
 /**
  * struct plan_arg - an argument that a job must bind
  * @arg: &enum accel_arg, with ACCEL_ARG_SCALES or ACCEL_ARG_ZEROS for tables
@@ -58,8 +63,23 @@ struct plan_arg {
 	bool write;
 };
 
-/* Each argument has two tables */
-#define PLAN_MAX_ARGS	(3 * ACCEL_ARG_COUNT)
+/**
+ * struct plan_tensor - a tensor of the descriptor that a plan was made of
+ * @arg: &enum accel_arg, ACCEL_ARG_COUNT: there is no argument for it
+ * @at: bytes from the start of the descriptor
+ * @path: the caller's name: "attention.k"
+ */
+struct plan_tensor {
+	uint32_t arg;
+	uint32_t at;
+	const char *path;
+};
+
+/* Those of all arguments, and one that was checked and is not read */
+#define PLAN_MAX_TENSORS	(ACCEL_ARG_COUNT + 1)
+
+/* Each argument has two tables; and the number of dynamic dimensions */
+#define PLAN_MAX_ARGS	(3 * ACCEL_ARG_COUNT + 1)
 
 /* In the place of an argument: the workspace that a job has for the plan */
 #define PLAN_WORKSPACE	UINT32_MAX
@@ -98,25 +118,72 @@ struct accel_plan {
 	uint32_t in_place;
 	/* names of the arguments by &enum accel_arg, NULL: those of a GEMM */
 	const char *const *arg_names;
+	/* how it is done, as accel_plan_explain() tells it: a static string */
+	const char *algorithm;
 	/* how the in-process device is to cut it */
 	struct fast_hint hint;
-	/* packed weights, or NULL */
+	/* packed weights, or NULL; and who has memory that these may lie in, or NULL */
 	struct accel_bo *packed;
+	struct accel_weights *weights;
 	/* of several tasks: then there are no tasks and relocations of its own */
 	uint32_t part_count;
 	struct plan_part *parts;
-	/* what it was asked for, without buffers; of parts NULL */
+	/* what it was asked for, without buffers, and its tensors; of parts NULL */
 	union any_desc *desc;
+	uint32_t tensor_count;
+	struct plan_tensor tensors[PLAN_MAX_TENSORS];
 	/* what was measured and decided, or NULL; of several tasks: of how many */
 	struct tune_entry *known;
 	uint32_t tuned;
 };
 
+/**
+ * struct plan_host - how the in-process device runs a plan
+ * @work_bytes: memory that the threads of a run share, the most of any task
+ * @kernel: classes of kernels of its tasks: "gemv", "gemm, model"
+ * @text: why the model runs a task, of the first such; empty: it runs none
+ */
+struct plan_host {
+	uint64_t work_bytes;
+	char kernel[64];
+	char text[128];
+};
+
+/* 128 bits that stand for contents; against accidents, not against malice */
+struct store_digest {
+	uint64_t v[2];
+};
+
+/**
+ * struct weights_sum - what is known of the contents of a buffer that forms were made of
+ * @offset: first byte
+ * @bytes: how many
+ * @digest: of them
+ */
+struct weights_sum {
+	uint64_t offset;
+	uint64_t bytes;
+	struct store_digest digest;
+};
+
+struct store_digest store_sum(struct store_digest d, const void *data, uint64_t bytes);
+uint64_t weights_source(const struct accel_bo *bo);
+uint32_t weights_sums(struct accel_weights *w, uint64_t source, struct weights_sum *list,
+		      uint32_t max);
+void weights_rename(struct accel_weights *w, uint64_t from, uint64_t to);
+void weights_tell(struct accel_weights *w, const struct accel_bo *bo,
+		  const struct weights_sum *sum);
+int weights_write(struct accel_weights *w, int fd, uint64_t offset, uint64_t *bytes);
+int weights_map(struct accel_weights *w, int fd, uint64_t offset, uint64_t bytes);
+
 void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,
 		     uint64_t workspace, uint64_t *out);
 int plan_parts_overlap(const struct accel_plan *plan, const uint64_t *addrs,
 		       uint64_t workspace);
-void plan_relocate(const struct accel_plan *plan, const uint64_t *addrs, struct uma_task *tasks);
+void plan_relocate(const struct accel_plan *plan, uint32_t first, uint32_t count,
+		   const uint64_t *addrs, struct uma_task *tasks);
+uint64_t plan_reloc_addr(const struct accel_plan *plan, const struct plan_reloc *r,
+			 const uint64_t *addrs);
 int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs);
 
 #endif /* LIBACCEL_PLAN_H */

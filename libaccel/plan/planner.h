@@ -124,6 +124,7 @@ static inline uint32_t weights_layout(const struct placement *p)
 	       p->form == WEIGHTS_SPARSE ? UMA_LAYOUT_GEMM_B24 : UMA_LAYOUT_GEMM_B;
 }
 
+const struct accel_device *weights_device(const struct accel_weights *weights);
 int weights_prepare(struct accel_ctx *ctx, const struct choice *c, struct request *req,
 		    struct weights *w, struct accel_error *e);
 int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_t edge,
@@ -134,7 +135,7 @@ int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_
 struct job_bindings;
 
 int job_run(struct accel_job *job);
-int job_add_desc(struct accel_job *job, const struct accel_desc *desc);
+void plan_note_tensors(struct accel_plan *plan, const struct request *req);
 int plan_run(struct accel_plan *plan, const struct job_bindings *bound);
 uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
 		       struct accel_binding *bindings);
@@ -192,6 +193,12 @@ bool choice_eligible(const struct choices *all, const struct choice *c,
 const char *choice_algorithm(const struct choices *all, const struct choice *c);
 int refuse_request(struct accel_device *dev, const struct request *req, struct accel_error *e);
 
+/* --- layout.c ------------------------------------------------------------------ */
+
+int request_settle(struct accel_device *dev, const struct accel_desc *desc, union any_desc *copy,
+		   struct request *req, struct accel_error *e);
+void layout_words(const struct request *req, char *text, size_t size);
+
 /* --- explain.c ---------------------------------------------------------------- */
 
 int plan_keep_desc(struct accel_plan *plan, const struct request *req);
@@ -207,6 +214,7 @@ int plan_make(struct accel_ctx *ctx, const struct request *req, struct choices *
 	      uint32_t pieces, struct accel_plan **out, struct accel_error *e);
 int plan_tune(struct accel_ctx *ctx, const struct request *req, struct accel_error *e);
 void request_tune(struct request *req, struct tuning *tuning);
+void plan_host(const struct accel_plan *plan, struct plan_host *host);
 int plan_place(struct accel_ctx *ctx, const struct request *req,
 	       struct accel_plan **plan, struct accel_error *e);
 

@@ -41,6 +41,18 @@ static void drop_dim(struct operand *t, uint32_t d)
 	if (has_tables(t) && q->axis > d)
 		q->axis--;
 	q->flags = (q->flags & ~UMA_QUANT_SHARED_MASK) | drop_bit(shared, d);
+	t->dynamic = drop_bit(t->dynamic, d);
+}
+
+/* What is read from memory stays a dimension of its own. */
+static bool is_dynamic(const struct request *req, uint32_t d)
+{
+	uint32_t s;
+
+	for (s = 0; s < REQUEST_SLOTS; s++)
+		if (used(req, s) && (req->t[s].dynamic >> d & 1))
+			return true;
+	return false;
 }
 
 /* Dimension @d is 1 everywhere and no table needs it. */
@@ -48,7 +60,7 @@ static bool can_drop(const struct request *req, uint32_t d)
 {
 	uint32_t s;
 
-	if (req->t[UMA_SLOT_DST].dims[d] != 1)
+	if (req->t[UMA_SLOT_DST].dims[d] != 1 || is_dynamic(req, d))
 		return false;
 	for (s = 0; s < REQUEST_SLOTS; s++)
 		if (used(req, s) && has_tables(&req->t[s]) &&
@@ -104,6 +116,8 @@ static bool can_merge(const struct request *req, uint32_t d)
 {
 	uint32_t s;
 
+	if (is_dynamic(req, d) || is_dynamic(req, d + 1))
+		return false;
 	for (s = 0; s < REQUEST_SLOTS; s++)
 		if (used(req, s) &&
 		    (!nests(&req->t[s], d) || !tables_nest(&req->t[s], d)))
@@ -117,12 +131,13 @@ static bool can_fold(const struct request *req, uint32_t d)
 	const struct operand *b = &req->t[UMA_SLOT_B];
 	uint32_t s;
 
-	if (b->strides[d] ||
+	if (b->strides[d] || is_dynamic(req, d) || is_dynamic(req, d + 1) ||
 	    (b->quant.scheme == ACCEL_QUANT_GROUP &&
 	     !(b->quant.flags & UMA_QUANT_SHARED(d))))
 		return false;
 	for (s = 0; s < REQUEST_SLOTS; s++)
-		if (s != UMA_SLOT_B && used(req, s) && !nests(&req->t[s], d))
+		if (s != UMA_SLOT_B && used(req, s) &&
+		    (!nests(&req->t[s], d) || !tables_nest(&req->t[s], d)))
 			return false;
 	return merged_fits(&req->t[UMA_SLOT_DST], d);
 }
@@ -220,7 +235,7 @@ uint32_t make_variants(const struct request *req, struct request *v)
 
 	for (s = 0; s < REQUEST_SLOTS; s++)
 		empty |= used(req, s) && operand_empty(&req->t[s]);
-	if (!empty && req->class->shape != SHAPE_OWN) {
+	if (!empty && req->class->shape != SHAPE_OWN && !req->experts) {
 		v[n] = *req;
 		simplify(&v[n]);
 		n += v[0].t[UMA_SLOT_DST].rank != req->t[UMA_SLOT_DST].rank;

@@ -3,6 +3,7 @@
  * A constant B in the form that an engine wants: read once, while planning, into
  * memory of its own. All steps to a form are operations of one job.
  */
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "libaccel/core/objects.h"
 #include "libaccel/quant/reader.h"
 #include "planner.h"
+#include "store.h"
 
 /* Parts of what is held start at multiples of this */
 #define PART_ALIGN	64
@@ -76,7 +78,7 @@ static int add_copy(struct accel_job *job, const struct accel_tensor *from,
 
 	copy.a = *from;
 	copy.d = *to;
-	return job_add_desc(job, &copy.hdr);
+	return accel_job_add_desc(job, NULL, &copy.hdr, NULL, 0, NULL);
 }
 
 /* The dense copy @dense of @src. */
@@ -141,13 +143,25 @@ static int add_winograd(struct accel_job *job, const struct choice *c, uint32_t 
 	return ret;
 }
 
-static int add_table(struct accel_job *job, struct accel_bo *from, uint64_t offset, uint32_t dtype,
-		     uint64_t entries, struct accel_bo *to, uint64_t at)
+/*
+ * A table as it lies; that of groups with the scales of neighbouring columns side by side, as
+ * products read them, whichever way B lay.
+ */
+static int add_table(struct accel_job *job, const struct operand *b, struct accel_bo *from,
+		     uint64_t offset, uint32_t dtype, struct accel_bo *to, uint64_t at)
 {
-	const int64_t dims[1] = { (int64_t)entries };
-	struct accel_tensor a = accel_tensor_dense(from, dtype, 1, dims);
-	struct accel_tensor d = accel_tensor_dense(to, dtype, 1, dims);
+	const bool turn = b->quant.flags & UMA_QUANT_SWAPPED;
+	const int64_t n = turn ? b->dims[b->rank - 1] : 1;
+	const int64_t k = turn ? b->dims[b->rank - 2] : 1;
+	const int64_t groups = turn ? (k + b->quant.group - 1) / b->quant.group : 1;
+	const int64_t dims[3] = { (int64_t)b->quant.entries / (n * groups), groups, n };
+	struct accel_tensor a = accel_tensor_dense(from, dtype, 3, dims);
+	struct accel_tensor d = accel_tensor_dense(to, dtype, 3, dims);
 
+	a.flags = ACCEL_TENSOR_STRIDES;
+	a.strides[0] = groups * n;
+	a.strides[1] = 1;
+	a.strides[2] = groups;
 	a.offset = offset;
 	d.offset = at;
 	return add_copy(job, &a, &d);
@@ -158,13 +172,13 @@ static int add_tables(struct accel_job *job, const struct operand *b, const stru
 	const struct accel_quant *q = &b->from->quant;
 	int ret;
 
-	if (b->quant.scheme < ACCEL_QUANT_CHANNEL)
+	if (b->quant.scheme < ACCEL_QUANT_CHANNEL || !b->quant.entries)
 		return 0;
-	ret = add_table(job, q->scales, q->scales_offset, b->quant.scale_dtype, b->quant.entries,
-			w->bo, w->scales);
+	ret = add_table(job, b, q->scales, q->scales_offset, b->quant.scale_dtype, w->bo,
+			w->scales);
 	if (!ret && b->quant.zeros)
-		ret = add_table(job, q->zeros, q->zeros_offset, ACCEL_S32, b->quant.entries,
-				w->bo, w->zeros);
+		ret = add_table(job, b, q->zeros, q->zeros_offset, b->quant.zeros, w->bo,
+				w->zeros);
 	return ret;
 }
 
@@ -207,7 +221,7 @@ static int check_buffers(const struct accel_ctx *ctx, const struct operand *b,
 				  n * (accel_dtype_bits(b->quant.scale_dtype) / 8), e);
 	if (!ret && b->quant.zeros)
 		ret = check_range(ctx, b, "quant.zeros", q->zeros, q->zeros_offset, 0,
-				  n * (int64_t)sizeof(int32_t), e);
+				  n * quant_zero_bytes(&b->quant), e);
 	return ret;
 }
 
@@ -228,9 +242,140 @@ static void lay_out(struct request *req, const struct placement *p, struct weigh
 	if (b->quant.scheme >= ACCEL_QUANT_CHANNEL)
 		w->zeros = part_up(w->scales + b->quant.entries *
 				   accel_dtype_bits(b->quant.scale_dtype) / 8);
-	w->bytes = w->zeros;
-	if (b->quant.zeros)
-		w->bytes += b->quant.entries * sizeof(int32_t);
+	w->bytes = w->zeros + b->quant.entries * quant_zero_bytes(&b->quant);
+}
+
+/* Run what makes the form, into new memory. */
+static int make_form(struct accel_ctx *ctx, const struct choice *c, const struct request *req,
+		     const struct operand *src, struct weights *w, struct accel_error *e)
+{
+	/* What is shared is written to a file, too. */
+	const struct accel_bo_opts opts = {
+		sizeof(opts), req->weights ? 0 : ACCEL_BO_NO_MAP, "packed weights"
+	};
+	const struct operand *b = &req->t[UMA_SLOT_B];
+	struct accel_job *job = NULL;
+	int ret = 0;
+
+	if (req->sparse)
+		ret = sparse_check(b->from, req->sparse_axis, e);
+	if (!ret)
+		ret = accel_bo_create(ctx, w->bytes ? w->bytes : 1, &opts, &w->bo);
+	if (!ret)
+		ret = accel_job_create(ctx, NULL, &job);
+	if (!ret)
+		ret = c->p.form == WEIGHTS_DENSE ? add_dense(job, src, b, w->bo) :
+		      c->p.form == WEIGHTS_WINOGRAD ?
+		      add_winograd(job, c, req->winograd, src, w) :
+		      add_packed(job, c, src, src->from->bo, src->from->offset, w);
+	if (!ret)
+		ret = add_tables(job, src, w);
+	if (!ret)
+		ret = job_run(job);
+	accel_job_destroy(job);
+	if (ret) {
+		accel_bo_unref(w->bo);
+		w->bo = NULL;
+	}
+	return ret;
+}
+
+/* --- shared forms ------------------------------------------------------------------ */
+
+/* A digest of all that is read. */
+static int sum_source(struct accel_weights *weights, const struct operand *b, struct store_key *key)
+{
+	const struct accel_quant *q = &b->from->quant;
+	struct accel_error none = ACCEL_ERROR_INIT;
+	struct operand whole;
+	int ret;
+
+	ret = operand_init(&whole, b->from, b->arg, b->name, &none);
+	if (ret)
+		return ret;
+	key->lo = -whole.lo;
+	ret = store_content(weights, b->from->bo, b->from->offset + (uint64_t)whole.lo,
+			    (uint64_t)(whole.hi - whole.lo), &key->content);
+	if (!ret && b->quant.scheme >= ACCEL_QUANT_CHANNEL)
+		ret = store_content(weights, q->scales, q->scales_offset, b->quant.entries *
+				    accel_dtype_bits(b->quant.scale_dtype) / 8, &key->content);
+	if (!ret && b->quant.zeros)
+		ret = store_content(weights, q->zeros, q->zeros_offset,
+				    b->quant.entries * quant_zero_bytes(&b->quant), &key->content);
+	return ret;
+}
+
+static void fill_key(const struct choice *c, const struct request *req, const struct operand *src,
+		     const struct weights *w, struct store_key *key)
+{
+	const struct operand_quant *q = &src->quant;
+	uint32_t i;
+
+	memset(key, 0, sizeof(*key));
+	key->bytes = w->bytes;
+	key->rank = src->rank;
+	for (i = 0; i < src->rank; i++) {
+		key->dims[i] = src->dims[i];
+		key->strides[i] = src->strides[i];
+	}
+	key->dtype = src->dtype;
+	key->form = c->p.form;
+	key->layout = w->layout;
+	if (c->p.pack) {
+		key->block_k = le16toh(c->p.pack->block_k);
+		key->block_n = le16toh(c->p.pack->block_n);
+	}
+	key->engine = c->engine->info.engine;
+	key->winograd = req->winograd;
+	if (q->scheme >= ACCEL_QUANT_CHANNEL) {
+		key->scheme = quant_scheme(q);
+		key->axis = q->axis;
+		key->group = q->group;
+		key->quant_flags = q->flags;
+		key->scale_dtype = q->scale_dtype;
+		key->zeros = !!q->zeros;
+	}
+	key->sparse = req->sparse ? 1 + req->sparse_axis : 0;
+	for (i = 0; req->b_ordered && i < src->rank; i++)
+		key->order[i] = 1 + req->b_order[i];
+}
+
+/* Can all that is read be read by the CPU? */
+static bool is_seen(const struct operand *b)
+{
+	const struct accel_quant *q = &b->from->quant;
+
+	/* What is not there at all is known without being read, or refused. */
+	if (b->from->bo->kind == BO_ABSENT)
+		return true;
+	return b->from->bo->ptr &&
+	       (b->quant.scheme < ACCEL_QUANT_CHANNEL || q->scales->ptr) &&
+	       (!b->quant.zeros || q->zeros->ptr);
+}
+
+/* The form as others have it, or made for all of them. */
+static int share_form(struct accel_ctx *ctx, const struct choice *c, const struct request *req,
+		      const struct operand *src, struct weights *w, struct accel_error *e)
+{
+	struct accel_weights *weights = req->weights;
+	struct store_key key;
+	int ret;
+
+	fill_key(c, req, src, w, &key);
+	pthread_mutex_lock(&weights->lock);
+	ret = sum_source(weights, src, &key);
+	if (!ret)
+		w->bo = store_find(weights, ctx, &key);
+	if (!ret && !w->bo && src->from->bo->kind == BO_ABSENT)
+		ret = ctx_fail(ctx, -ENODATA, "weights",
+			       "they are not there in the form that is wanted, nor as they were");
+	if (!ret && !w->bo) {
+		ret = make_form(ctx, c, req, src, w, e);
+		if (!ret)
+			store_keep(weights, &key, w->bo);
+	}
+	pthread_mutex_unlock(&weights->lock);
+	return ret;
 }
 
 /**
@@ -246,35 +391,17 @@ static void lay_out(struct request *req, const struct placement *p, struct weigh
 int weights_prepare(struct accel_ctx *ctx, const struct choice *c, struct request *req,
 		    struct weights *w, struct accel_error *e)
 {
-	const struct accel_bo_opts opts = {
-		sizeof(opts), ACCEL_BO_NO_MAP, "packed weights"
-	};
 	struct operand *b = &req->t[UMA_SLOT_B], src = *b;
-	struct accel_job *job = NULL;
 	int ret;
 
-	ret = check_buffers(ctx, b, e);
-	if (!ret && req->sparse)
-		ret = sparse_check(b->from, req->sparse_axis, e);
+	ret = req->dry ? 0 : check_buffers(ctx, b, e);
 	if (ret)
 		return ret;
 	lay_out(req, &c->p, w);
-	ret = accel_bo_create(ctx, w->bytes ? w->bytes : 1, &opts, &w->bo);
-	if (!ret)
-		ret = accel_job_create(ctx, NULL, &job);
-	if (!ret)
-		ret = c->p.form == WEIGHTS_DENSE ? add_dense(job, &src, b, w->bo) :
-		      c->p.form == WEIGHTS_WINOGRAD ?
-		      add_winograd(job, c, req->winograd, &src, w) :
-		      add_packed(job, c, &src, src.from->bo, src.from->offset, w);
-	if (!ret)
-		ret = add_tables(job, &src, w);
-	if (!ret)
-		ret = job_run(job);
-	accel_job_destroy(job);
-	if (ret) {
-		accel_bo_unref(w->bo);
-		w->bo = NULL;
-	}
-	return ret;
+	b->quant.flags &= ~(uint32_t)UMA_QUANT_SWAPPED;
+	if (req->dry)
+		return 0;
+	if (req->weights && w->bytes && is_seen(b))
+		return share_form(ctx, c, req, &src, w, e);
+	return make_form(ctx, c, req, &src, w, e);
 }

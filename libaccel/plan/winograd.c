@@ -61,7 +61,7 @@ static int add_plain(struct accel_job *job, const struct accel_tensor *from, str
 		return ret;
 	copy.a = *from;
 	copy.d = accel_tensor_dense(*bo, ACCEL_F32, from->rank, from->dims);
-	return job_add_desc(job, &copy.hdr);
+	return accel_job_add_desc(job, NULL, &copy.hdr, NULL, 0, NULL);
 }
 
 /**
@@ -99,7 +99,7 @@ int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_
 		gemm.d.strides[0] = m;
 		gemm.d.strides[1] = c * m;
 		gemm.d.strides[2] = 1;
-		ret = job_add_desc(job, &gemm.hdr);
+		ret = accel_job_add_desc(job, NULL, &gemm.hdr, NULL, 0, NULL);
 	}
 	accel_bo_unref(plain);
 	accel_bo_unref(matrix);

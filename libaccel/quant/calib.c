@@ -49,7 +49,7 @@ static int check_opts(struct accel_calib *c, struct accel_error *e)
 	if (!uma_is_int8(o->dtype) && !uma_is_int4(o->dtype))
 		return bad(e, -EINVAL, "calib", "dtype",
 			   "%u is none of int8, uint8, int4 and uint4", o->dtype);
-	if (o->scheme == ACCEL_QUANT_NONE || o->scheme >= ACCEL_QUANT_COUNT)
+	if (o->scheme == ACCEL_QUANT_NONE || o->scheme > ACCEL_QUANT_GROUP)
 		return bad(e, -EINVAL, "calib", "scheme",
 			   "%u: there are scales for a tensor, channels and groups",
 			   o->scheme);
@@ -93,6 +93,12 @@ int accel_calib_create(struct accel_ctx *ctx, const struct accel_calib_opts *opt
 	struct accel_calib *c;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!opts)
+		return ctx_fail(ctx, -EINVAL, "opts", "NULL");
+	if (!out)
+		return ctx_fail(ctx, -EINVAL, "calib", "NULL");
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return ctx_fail(ctx, -ENOMEM, NULL, "out of memory");
@@ -217,6 +223,10 @@ int accel_calib_observe(struct accel_calib *c, const struct accel_tensor *from)
 	struct reader r;
 	int ret;
 
+	if (!c)
+		return -EINVAL;
+	if (!from)
+		return ctx_fail(c->ctx, -EINVAL, "t", "NULL");
 	ret = reader_open(&r, from, "t", &e);
 	if (!ret)
 		ret = check_shape(c, &r.t, &e);
@@ -242,11 +252,14 @@ int accel_calib_observe(struct accel_calib *c, const struct accel_tensor *from)
 
 int accel_calib_get_info(struct accel_calib *c, struct accel_calib_info *out)
 {
-	struct accel_calib_info info = {
-		.entries = c->entries, .tensors = c->tensors, .skipped = c->skipped
-	};
+	struct accel_calib_info info = { 0 };
 	uint64_t i;
 
+	if (!c)
+		return -EINVAL;
+	info.entries = c->entries;
+	info.tensors = c->tensors;
+	info.skipped = c->skipped;
 	for (i = 0; i < c->entries; i++)
 		info.values += c->stats[i].values;
 	return struct_out(out, &info, sizeof(info), sizeof(info));
@@ -269,6 +282,12 @@ int accel_calib_get_range(struct accel_calib *c, uint64_t entry, double *lo,
 {
 	struct calib_range r;
 
+	if (!c)
+		return -EINVAL;
+	if (!lo)
+		return ctx_fail(c->ctx, -EINVAL, "lo", "NULL");
+	if (!hi)
+		return ctx_fail(c->ctx, -EINVAL, "hi", "NULL");
 	if (!c->tensors)
 		return no_data(c);
 	if (entry >= c->entries)
@@ -366,10 +385,15 @@ static int get_tables(struct accel_calib *c, struct accel_quant *q)
 
 int accel_calib_get_quant(struct accel_calib *c, struct accel_quant *out)
 {
-	struct accel_quant q = { .scheme = c->opts.scheme };
+	struct accel_quant q = { 0 };
 	double scale;
 	int ret;
 
+	if (!c)
+		return -EINVAL;
+	if (!out)
+		return ctx_fail(c->ctx, -EINVAL, "quant", "NULL");
+	q.scheme = c->opts.scheme;
 	if (!c->tensors)
 		return no_data(c);
 	if (has_tables(c)) {
@@ -387,6 +411,8 @@ int accel_calib_get_quant(struct accel_calib *c, struct accel_quant *out)
 
 void accel_quant_release(struct accel_quant *q)
 {
+	if (!q)
+		return;
 	accel_bo_unref(q->scales);
 	accel_bo_unref(q->zeros);
 	memset(q, 0, sizeof(*q));

@@ -18,6 +18,14 @@ int accel_quantise(struct accel_ctx *ctx, const struct accel_tensor *from,
 	uint64_t bytes;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!from)
+		return ctx_fail(ctx, -EINVAL, "from", "NULL");
+	if (!quant)
+		return ctx_fail(ctx, -EINVAL, "quant", "NULL");
+	if (!to)
+		return ctx_fail(ctx, -EINVAL, "to", "NULL");
 	if (!uma_is_int8(dtype) && !uma_is_int4(dtype))
 		return ctx_fail(ctx, -EINVAL, "dtype",
 				"%u is none of int8, uint8, int4 and uint4", dtype);
@@ -139,6 +147,14 @@ int accel_quant_report(struct accel_ctx *ctx, const struct accel_tensor *t,
 	struct reader rt, rr;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!t)
+		return ctx_fail(ctx, -EINVAL, "t", "NULL");
+	if (!ref)
+		return ctx_fail(ctx, -EINVAL, "ref", "NULL");
+	if (!report)
+		return ctx_fail(ctx, -EINVAL, "report", "NULL");
 	ret = reader_open(&rt, t, "t", &e);
 	if (!ret)
 		ret = reader_open(&rr, ref, "ref", &e);

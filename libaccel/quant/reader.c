@@ -87,10 +87,10 @@ int reader_open(struct reader *r, const struct accel_tensor *t, const char *name
 			    name, "quant.scales", "quant.scales_offset", e);
 	if (!r->scales)
 		return e->code;
-	if (!q->zeros)
+	if (!o->quant.zeros)
 		return 0;
 	r->zeros = look_at(q->zeros, q->zeros_offset, 0,
-			   (int64_t)(o->quant.entries * sizeof(int32_t)), name,
+			   (int64_t)(o->quant.entries * quant_zero_bytes(&o->quant)), name,
 			   "quant.zeros", "quant.zeros_offset", e);
 	return r->zeros ? 0 : e->code;
 }
@@ -176,15 +176,28 @@ static double float_value(const struct reader *r, const int64_t *idx)
 	return f;
 }
 
+/* A scale or a minimum. */
+static double entry_value(const uint8_t *table, uint32_t dtype, uint64_t at)
+{
+	uint16_t half;
+	float f;
+
+	if (dtype == ACCEL_F16) {
+		memcpy(&half, table + at * 2, 2);
+		return half_value(half);
+	}
+	memcpy(&f, table + at * 4, 4);
+	return f;
+}
+
 /* What an element stands for. */
 double reader_value(const struct reader *r, const int64_t *idx)
 {
 	const struct operand_quant *q = &r->t.quant;
-	double scale = q->scale;
+	const bool mins = quant_scheme(q) == ACCEL_QUANT_GROUP_MIN;
+	double scale = q->scale, min = 0;
 	int32_t zero = q->zero;
-	uint16_t half;
 	uint64_t n;
-	float f;
 
 	if (uma_is_float(r->t.dtype))
 		return float_value(r, idx);
@@ -192,17 +205,13 @@ double reader_value(const struct reader *r, const int64_t *idx)
 		return reader_stored(r, idx);
 	if (q->scheme != ACCEL_QUANT_TENSOR) {
 		n = reader_entry(&r->t, q->scheme, q->axis, q->group, idx);
-		if (q->scale_dtype == ACCEL_F16) {
-			memcpy(&half, r->scales + n * 2, 2);
-			scale = half_value(half);
-		} else {
-			memcpy(&f, r->scales + n * 4, 4);
-			scale = f;
-		}
-		if (r->zeros)
+		scale = entry_value(r->scales, q->scale_dtype, n);
+		if (mins)
+			min = entry_value(r->zeros, q->zeros, n);
+		else if (r->zeros)
 			memcpy(&zero, r->zeros + n * 4, 4);
 	}
-	return scale * ((double)reader_stored(r, idx) - zero);
+	return scale * ((double)reader_stored(r, idx) - zero) + min;
 }
 
 /* The next element in row-major order; false after the last. */

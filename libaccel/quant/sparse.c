@@ -147,6 +147,10 @@ int accel_prune24(struct accel_ctx *ctx, const struct accel_tensor *t, uint32_t 
 	struct reader r;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!t)
+		return ctx_fail(ctx, -EINVAL, "t", "NULL");
 	ret = reader_open(&r, t, "t", &e);
 	if (!ret && r.t.dtype == ACCEL_S32)
 		ret = bad(&e, -EINVAL, "t", "dtype", "int32 is no type of a matrix");

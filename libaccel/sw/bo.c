@@ -92,7 +92,7 @@ int sw_bo_import_ptr(struct accel_bo *bo, const char *label)
 	int ret;
 
 	ret = import_add(bo->ctx, bo->map_addr, bo->map_size,
-			 !(bo->flags & ACCEL_BO_READONLY), label);
+			 bo->flags, label);
 	if (!ret)
 		bo_init(bo);
 	return ret;
@@ -103,13 +103,20 @@ int sw_bo_import_ptr(struct accel_bo *bo, const char *label)
  * be there, and writable if it is to be written, before a thread of ours walks
  * into it.
  */
-int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, bool write,
+int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t flags,
 		const char *label, uint64_t *handle)
 {
+	const bool write = !(flags & ACCEL_BO_READONLY);
 	int ret;
 
 	(void)label;
 	*handle = 0;
+	/* Whether it is mapped can be seen without a look at it. */
+	if (flags & ACCEL_BO_LAZY) {
+		if (!msync((void *)(uintptr_t)addr, size, MS_ASYNC))
+			return 0;
+		return ctx_fail(ctx, -EFAULT, "ptr", "the range is not mapped");
+	}
 	do {
 		ret = madvise((void *)(uintptr_t)addr, size,
 			      write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);

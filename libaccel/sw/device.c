@@ -57,6 +57,8 @@ static int fill_engines(struct sw_device *dev)
 		e->info.node = desc->node;
 		if (desc->flags & UMA_ENGINE_DYNAMIC_SHAPES)
 			e->info.flags |= ACCEL_ENGINE_DYNAMIC_SHAPES;
+		if (desc->flags & UMA_ENGINE_LENGTHS)
+			e->info.flags |= ACCEL_ENGINE_LENGTHS;
 		if (desc->flags & UMA_ENGINE_PREEMPT)
 			e->info.flags |= ACCEL_ENGINE_PREEMPT;
 		e->info.cap_count = desc->cap_count;
@@ -165,6 +167,7 @@ static int sw_open(struct accel_device *base, const struct backend_args *args)
 				 "threads could not be started" :
 				 "out of memory");
 	}
+	dev->team.trace = sw_trace_open();
 	fast_cpu_init(&dev->cpu, isa, dev->team.thread_count);
 	fill_info(dev, args->name, chosen);
 	return 0;
@@ -175,6 +178,7 @@ static void sw_close(struct accel_device *base)
 	struct sw_device *dev = to_sw_device(base);
 
 	sw_team_exit(&dev->team);
+	sw_trace_close(dev->team.trace);
 	free(base->engines);
 	free(base->memory);
 	free(dev);
@@ -219,9 +223,10 @@ const struct backend_ops backend_sw = {
 	.queue_create = sw_queue_create,
 	.queue_cancel = sw_queue_cancel,
 	.queue_destroy = sw_queue_destroy,
-	.plan_work = sw_plan_work,
+	.plan_host = sw_plan_host,
 	.job_hints = sw_job_hints,
 	.job_prepare = sw_job_prepare,
+	.job_rebind = sw_job_rebind,
 	.job_destroy = sw_job_destroy,
 	.submit = sw_submit,
 	.fence_wait = sw_fence_wait,

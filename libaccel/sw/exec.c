@@ -47,6 +47,19 @@ static bool get_work(struct sw_team *team, struct sw_exec *exec)
 	return exec->work;
 }
 
+/* The next operation, with its first task; the one before it has ended. */
+static void op_begins(struct sw_exec *exec)
+{
+	if (sw_fence_team(exec->run)->trace && !exec->task)
+		sw_trace_op_begin(exec);
+}
+
+static void op_ends(struct sw_exec *exec)
+{
+	if (exec->trace.kernel)
+		sw_trace_op_end(exec);
+}
+
 static bool load_task(struct sw_fence *run, struct sw_exec *exec, struct sw_slot *slot)
 {
 	const struct job_op *op = &run->job->base.ops[exec->op];
@@ -76,8 +89,10 @@ static bool load_task(struct sw_fence *run, struct sw_exec *exec, struct sw_slot
 			return false;
 		}
 	}
-	if (get_work(sw_fence_team(run), exec))
+	if (get_work(sw_fence_team(run), exec)) {
+		op_begins(exec);
 		return true;
+	}
 	sw_fail(run, -ENOMEM, exec, NULL);
 	return false;
 }
@@ -120,6 +135,7 @@ static bool next_stage(struct sw_fence *run, struct sw_exec *exec,
 		}
 		while (exec->op < exec->op_end &&
 		       exec->task >= ops[exec->op].plan->task_count) {
+			op_ends(exec);
 			exec->op++;
 			exec->task = 0;
 		}
@@ -459,5 +475,6 @@ void sw_run_inline(struct sw_fence *run, struct sw_slot *slot)
 				return;
 			}
 		}
+		op_ends(exec);
 	}
 }

@@ -94,6 +94,7 @@ void sw_fence_info(struct accel_fence *base, struct accel_fence_info *info)
 
 	if (!sw_fence_done(fence))
 		return;
+	sw_queue_told(fence);
 	info->done = 1;
 	info->status = fence->status;
 	fence_describe_status(info);
@@ -368,5 +369,7 @@ void sw_fence_destroy(struct accel_fence *base)
 		free(e);
 	}
 	sw_run_free_parts(fence);
+	if (fence->queue)
+		queue_unref(&fence->queue->base);
 	free(fence);
 }

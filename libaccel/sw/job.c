@@ -6,6 +6,7 @@
  * device.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sw.h"
@@ -45,7 +46,7 @@ static bool has_packed(const struct uma_op *op)
 	return false;
 }
 
-/* Decode and check a task and find its class. False: it is faulty, or it is known when it runs. */
+/* Decode and check a task and find its class. False: it is faulty. */
 static bool offer(struct sw_task *task, const struct uma_task *desc, const struct sw_device *dev,
 		  uint32_t engine, const struct fast_hint *hint)
 {
@@ -65,8 +66,6 @@ static bool offer(struct sw_task *task, const struct uma_task *desc, const struc
 	if (task->work > UINT64_MAX / 4)
 		task->work = UINT64_MAX / 4;
 	task->state = SW_TASK_PREPARE;
-	if (op->flags & UMA_TASK_DYNAMIC)
-		return false;
 	prog->engine = e;
 	prog->kernels = dev->kernels;
 	prog->row = row;
@@ -80,21 +79,37 @@ static void task_init(struct sw_task *task, const struct uma_task *desc,
 {
 	struct uma_program *prog = &task->prog;
 
-	if (offer(task, desc, dev, engine, hint) && !has_packed(&prog->op) &&
-	    !uma_prepare(prog, &prog->op, prog->engine, dev->kernels, UMA_STEP_WORK_UNBOUND,
-			 &mem->base, &task->fault))
+	if (!offer(task, desc, dev, engine, hint))
+		return;
+	/* What was made of the largest dimensions is for those who ask, not to be run. */
+	if (prog->op.flags & UMA_TASK_DYNAMIC)
+		memset(&task->fast, 0, sizeof(task->fast));
+	else if (!has_packed(&prog->op) &&
+		 !uma_prepare(prog, &prog->op, prog->engine, dev->kernels, UMA_STEP_WORK_UNBOUND,
+			      &mem->base, &task->fault))
 		task->state = SW_TASK_READY;
 }
 
+static void add_kernel(struct plan_host *host, const struct sw_task *task)
+{
+	const char *why = task->state == SW_TASK_FAULTY ? "the task faults" : task->fast.why;
+	const size_t len = strlen(host->kernel);
+
+	snprintf(host->kernel + len, sizeof(host->kernel) - len, "%s%s", len ? ", " : "",
+		 task->fast.class ? task->fast.class->name : "model");
+	if (!task->fast.class && !host->text[0])
+		snprintf(host->text, sizeof(host->text), "%s", why);
+}
+
 /*
- * Each argument is taken to be in a place of its own, aligned as well as may be. Where
- * dimensions stand in memory nobody knows yet.
+ * Each argument is taken to be in a place of its own, aligned as well as may be, and
+ * dimensions that stand in memory to be as large as may be.
  */
-uint64_t sw_plan_work(const struct accel_plan *plan)
+void sw_plan_host(const struct accel_plan *plan, struct plan_host *host)
 {
 	const uint32_t engine = find_engine(plan->ctx->dev, plan);
 	struct sw_device *dev = to_sw_device(plan->ctx->dev);
-	uint64_t addrs[PLAN_MAX_ARGS], most = 0;
+	uint64_t addrs[PLAN_MAX_ARGS];
 	struct uma_task *tasks;
 	struct sw_task *task;
 	uint32_t i;
@@ -105,17 +120,17 @@ uint64_t sw_plan_work(const struct accel_plan *plan)
 		goto out;
 	for (i = 0; i < PLAN_MAX_ARGS; i++)
 		addrs[i] = (uint64_t)(i + 1) << 40;
-	plan_relocate(plan, addrs, tasks);
+	plan_relocate(plan, 0, plan->task_count, addrs, tasks);
 	for (i = 0; i < plan->task_count; i++) {
 		memset(task, 0, sizeof(*task));
 		if (offer(task, &tasks[i], dev, engine, &plan->hint) && task->fast.class &&
-		    task->fast.work_bytes > most)
-			most = task->fast.work_bytes;
+		    task->fast.work_bytes > host->work_bytes)
+			host->work_bytes = task->fast.work_bytes;
+		add_kernel(host, task);
 	}
 out:
 	free(task);
 	free(tasks);
-	return most;
 }
 
 bool sw_task_bound(struct sw_task *task, struct sw_mem *mem)
@@ -224,6 +239,146 @@ int sw_job_prepare(struct accel_job *base)
 err_nomem:
 	job_release(job);
 	return ctx_fail(base->ctx, -ENOMEM, NULL, "out of memory");
+}
+
+/* --- the same elsewhere --------------------------------------------------------- */
+
+/* Engines ask for no more, and kernels look for no more. */
+#define MOVE_ALIGN	64
+
+static __u64 *addr_of(struct sw_task *task, const struct plan_reloc *r)
+{
+	struct uma_tensor_view *t = &task->prog.op.t[r->slot];
+
+	return r->field == PLAN_SHAPE_ADDR ? &task->prog.op.shape_addr :
+	       r->field == PLAN_ADDR ? &t->addr :
+	       r->field == PLAN_SCALE_ADDR ? &t->scale_addr :
+	       t->min_addr ? &t->min_addr : &t->zero_addr;
+}
+
+/* Is what was in place in place, and nothing else? */
+static bool same_places(const struct accel_plan *plan, uint32_t i, const uint64_t *from,
+			const uint64_t *to)
+{
+	const struct plan_reloc *w = &plan->relocs[i], *r;
+	uint32_t j;
+
+	for (j = 0; j < plan->reloc_count; j++) {
+		r = &plan->relocs[j];
+		if (r->task == w->task && r->field == PLAN_ADDR &&
+		    (plan_reloc_addr(plan, w, from) == plan_reloc_addr(plan, r, from)) !=
+		    (plan_reloc_addr(plan, w, to) == plan_reloc_addr(plan, r, to)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What was made of the tasks holds for the new addresses: how they are aligned may decide
+ * which row of an engine's table a task has, and results in the place of an input how it
+ * is done.
+ */
+static bool stays(const struct accel_plan *plan, const uint64_t *from, const uint64_t *to)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->arg_count; i++)
+		if ((from[i] ^ to[i]) % MOVE_ALIGN)
+			return false;
+	for (i = 0; i < plan->reloc_count; i++)
+		if (plan->relocs[i].field == PLAN_ADDR &&
+		    (plan->outputs >> plan->relocs[i].slot & 1) && !same_places(plan, i, from, to))
+			return false;
+	return true;
+}
+
+/* Of a plan without parts, whose first task is @first. */
+static void move_plan(struct sw_job *job, const struct accel_plan *plan, const uint64_t *to,
+		      uint32_t first)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->reloc_count; i++) {
+		const struct plan_reloc *r = &plan->relocs[i];
+		struct sw_task *task = &job->tasks[first + r->task];
+		__u64 *addr = addr_of(task, r), old = *addr;
+
+		*addr = plan_reloc_addr(plan, r, to);
+		if (*addr == old)
+			continue;
+		/* What is bound is looked at again. */
+		atomic_store_explicit(&task->bound, 0, memory_order_relaxed);
+		if (task->fast.class)
+			fast_shift(&task->fast, r->slot, r->field, *addr - old);
+	}
+	for (i = 0; i < plan->task_count; i++)
+		if (job->tasks[first + i].fast.class)
+			fast_moved(&job->tasks[first + i].fast);
+}
+
+static void renew_plan(struct sw_job *job, const struct accel_plan *plan, const uint64_t *to,
+		       uint32_t first, uint32_t engine)
+{
+	struct sw_ctx *ctx = to_sw_ctx(plan->ctx);
+	struct sw_ranges *ranges = sw_ranges_get(ctx);
+	struct uma_task desc;
+	struct sw_mem mem;
+	uint32_t i;
+
+	sw_mem_init(&mem, ranges);
+	for (i = 0; i < plan->task_count; i++) {
+		struct sw_task *task = &job->tasks[first + i];
+
+		plan_relocate(plan, i, 1, to, &desc);
+		memset(task, 0, sizeof(*task));
+		task_init(task, &desc, to_sw_device(plan->ctx->dev), engine, &plan->hint, &mem);
+	}
+	sw_ranges_put(ctx, ranges);
+}
+
+/*
+ * Wherever an operand is, a task is the same but for the address, if what depends on it
+ * stays as it is; else it is made anew, in its place.
+ */
+static void rebind_plan(struct sw_job *job, const struct accel_plan *plan, const uint64_t *from,
+			const uint64_t *to, uint32_t first, uint32_t engine)
+{
+	bool faulty = false;
+	uint32_t i;
+
+	for (i = 0; i < plan->task_count; i++)
+		faulty |= job->tasks[first + i].state == SW_TASK_FAULTY;
+	if (!faulty && stays(plan, from, to))
+		move_plan(job, plan, to, first);
+	else
+		renew_plan(job, plan, to, first, engine);
+}
+
+int sw_job_rebind(struct accel_job *base)
+{
+	uint64_t from[PLAN_MAX_ARGS], to[PLAN_MAX_ARGS];
+	struct sw_job *job = to_sw_job(base);
+	uint32_t i, p, first;
+
+	for (i = base->first_move; i != JOB_NO_OP; i = base->ops[i].next_move) {
+		const struct job_op *op = &base->ops[i];
+		const struct accel_plan *plan = op->plan;
+
+		first = op->first_task;
+		if (!plan->parts)
+			rebind_plan(job, plan, op->bound.addrs, op->next.addrs, first,
+				    job->engines[i]);
+		for (p = 0; plan->parts && p < plan->part_count; p++) {
+			const struct plan_part *part = &plan->parts[p];
+
+			plan_part_addrs(part, op->bound.addrs, op->bound.addrs[plan->arg_count],
+					from);
+			plan_part_addrs(part, op->next.addrs, op->next.addrs[plan->arg_count], to);
+			rebind_plan(job, part->plan, from, to, first, job->engines[i]);
+			first += part->plan->task_count;
+		}
+	}
+	return 0;
 }
 
 void sw_job_destroy(struct accel_job *base)

@@ -165,6 +165,9 @@ void sw_complete(struct sw_team *team, struct sw_fence *fence,
 				sw_ranges_put(to_sw_ctx(fence->base.ctx),
 					      fence->ranges);
 			fence->ranges = NULL;
+			if (team->trace)
+				sw_trace_done(fence);
+			job_ended(&fence->job->base);
 			job_unref(&fence->job->base);
 			fence->job = NULL;
 			if (fence->queued)
@@ -173,8 +176,10 @@ void sw_complete(struct sw_team *team, struct sw_fence *fence,
 				fence->queue->waited = false;
 			if (fence->status && !fence->queue->banned) {
 				fence->queue->banned = true;
+				fence->queue->bans++;
 				cancel(fence->queue, &ending);
 			}
+			fence->ban = fence->queue->bans;
 			try_start(team, fence->queue->head, &ending);
 		}
 		while ((wait = fence->waiters)) {
@@ -213,11 +218,33 @@ void sw_release(struct sw_fence *ended)
 			for (i = 0; i < fence->wait_count; i++)
 				accel_fence_unref(&fence->wait_nodes[i].on->base);
 			sw_run_free_parts(fence);
-			queue_unref(&fence->queue->base);
-			fence->queue = NULL;
+			/* Who learns of a failure revives its queue. */
+			if (!fence->status) {
+				queue_unref(&fence->queue->base);
+				fence->queue = NULL;
+			}
 		}
 		accel_fence_unref(&fence->base);
 	}
+}
+
+/**
+ * sw_queue_told - somebody has been told that a run failed
+ * @fence: the run, which is done
+ *
+ * Its queue takes jobs again, if it was this failure that stopped it.
+ */
+void sw_queue_told(struct sw_fence *fence)
+{
+	struct sw_team *team;
+
+	if (fence->kind != SW_RUN || !fence->status)
+		return;
+	team = queue_team(fence->queue);
+	pthread_mutex_lock(&team->lock);
+	if (fence->ban == fence->queue->bans)
+		fence->queue->banned = false;
+	pthread_mutex_unlock(&team->lock);
 }
 
 void sw_queue_cancel(struct accel_queue *base)
@@ -227,7 +254,9 @@ void sw_queue_cancel(struct accel_queue *base)
 	struct sw_fence *ending = NULL, *ended = NULL, *run;
 
 	pthread_mutex_lock(&team->lock);
+	/* No failure: nobody revives it. */
 	queue->banned = true;
+	queue->bans++;
 	cancel(queue, &ending);
 	while ((run = ending)) {
 		ending = run->ended_next;
@@ -380,11 +409,13 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 	pthread_mutex_lock(&team->lock);
 	if (queue->banned || queue->count >= SW_MAX_QUEUED) {
 		ret = queue->banned ? -ECANCELED : -EBUSY;
+		/* Whoever submits knows it now. */
+		queue->banned = false;
 		pthread_mutex_unlock(&team->lock);
 		run_undo(run);
 		return ctx_fail(base->ctx, ret, "queue", ret == -EBUSY ?
 				"has too many unfinished jobs" :
-				"is banned, because a job of it failed");
+				"a job of it failed: this one was refused, the next will not be");
 	}
 	add_waits(run, waits, wait_count);
 	if (queue->tail)
@@ -394,6 +425,8 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 	queue->tail = run;
 	queue->count++;
 	run->queued = true;
+	if (team->trace)
+		sw_trace_submit(run);
 
 	if (queue->head == run && !run->waits && run->job->work <= SW_INLINE_WORK &&
 	    job->op_count && team->running < team->thread_count)
@@ -403,6 +436,8 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 		team->running++;
 		team->helping++;
 		run->active = true;
+		if (team->trace)
+			sw_trace_run(run);
 		pthread_mutex_unlock(&team->lock);
 		run->ranges = sw_ranges_get(to_sw_ctx(base->ctx));
 		sw_run_inline(run, slot);

@@ -11,6 +11,7 @@
  *	sched.c		runs: order, dependencies, outcome
  *	exec.c		tiles and the threads that run them
  *	work.c		memory that the threads of a run share
+ *	trace.c		what happens, for accelctl trace
  *	kernels/	tuned kernels for whole operations
  *	fence.c		waiting, eventfds, foreign descriptors
  */
@@ -118,7 +119,7 @@ int sw_bo_export_dmabuf(struct accel_bo *bo, int *fd);
 int sw_bo_sync(struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 	       uint32_t flags, bool end);
 void sw_bo_destroy(struct accel_bo *bo);
-int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, bool write,
+int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t flags,
 		const char *label, uint64_t *handle);
 void sw_user_unpin(struct accel_ctx *ctx, uint64_t handle);
 int sw_user_map(struct accel_ctx *ctx, uint64_t handle, uint64_t offset,
@@ -160,8 +161,9 @@ struct sw_job {
 	uint32_t *next;
 };
 
-uint64_t sw_plan_work(const struct accel_plan *plan);
+void sw_plan_host(const struct accel_plan *plan, struct plan_host *host);
 int sw_job_prepare(struct accel_job *job);
+int sw_job_rebind(struct accel_job *job);
 void sw_job_destroy(struct accel_job *job);
 /* Is everything bound that the task's class touches? It has one. */
 bool sw_task_bound(struct sw_task *task, struct sw_mem *mem);
@@ -179,6 +181,7 @@ struct sw_own {
 struct sw_team;
 struct sw_fence;
 struct sw_queue;
+struct sw_trace;
 
 /* One thread's means to run tiles. */
 struct sw_slot {
@@ -240,6 +243,12 @@ struct sw_exec {
 	bool ending;
 	/* work since the time was looked at */
 	uint64_t unclocked;
+	/* somebody listens: the operation at hand: its row, kernel (NULL: none is), beginning */
+	struct {
+		uint32_t lane;
+		const char *kernel;
+		uint64_t start;
+	} trace;
 };
 
 enum sw_kind {
@@ -272,8 +281,9 @@ struct sw_fence {
 	enum sw_kind kind;
 	/* enum sw_state, a futex */
 	atomic_int state;
-	/* outcome; constant once state is SW_DONE */
+	/* outcome; constant once state is SW_DONE; which ban of its queue it was */
 	int status;
+	uint32_t ban;
 	uint32_t op;
 	uint32_t task;
 	uint32_t engine;
@@ -288,7 +298,7 @@ struct sw_fence {
 	struct sw_fence *import_prev;
 	struct sw_fence *import_next;
 
-	/* SW_RUN */
+	/* SW_RUN; once it is done the queue of one that failed only */
 	struct sw_queue *queue;
 	struct sw_job *job;
 	struct sw_fence *queue_next;
@@ -313,13 +323,25 @@ struct sw_fence {
 	uint32_t exec_count;
 	/* next in a list of runs that have ended */
 	struct sw_fence *ended_next;
+	/* somebody listens: which of its queue's runs, and its row while it runs */
+	struct {
+		uint64_t number;
+		uint32_t lane;
+		bool runs;
+	} trace;
 };
 
 struct sw_queue {
 	struct accel_queue base;
-	/* under the team's lock */
+	/*
+	 * Under the team's lock: a job failed, and nobody has been told yet; jobs
+	 * that did, told apart by number
+	 */
 	bool banned;
+	uint32_t bans;
 	uint32_t count;
+	/* that were traced */
+	uint64_t runs;
 	struct sw_fence *head;
 	struct sw_fence *tail;
 	/* threads that wait for a run and take part, and those at work; somebody did last time */
@@ -380,6 +402,8 @@ struct sw_team {
 	int epoll_fd;
 	int poll_wake;
 	struct sw_fence *imports;
+	/* who listens, or NULL */
+	struct sw_trace *trace;
 };
 
 struct sw_device {
@@ -480,6 +504,7 @@ void sw_scratch_free(void *scratch);
  */
 int sw_queue_create(struct accel_queue *queue);
 void sw_queue_cancel(struct accel_queue *queue);
+void sw_queue_told(struct sw_fence *fence);
 void sw_queue_destroy(struct accel_queue *queue);
 int sw_submit(struct accel_queue *queue, struct accel_job *job,
 	      struct accel_fence *const *waits, uint32_t wait_count,
@@ -508,6 +533,15 @@ void sw_fence_destroy(struct accel_fence *fence);
 /* With the team's lock: wake whoever waits. */
 void sw_fence_signal(struct sw_fence *fence);
 void sw_poller_exit(struct sw_team *team);
+
+/* trace.c; none of the rest is called if nobody listens */
+struct sw_trace *sw_trace_open(void);
+void sw_trace_close(struct sw_trace *trace);
+void sw_trace_submit(struct sw_fence *run);
+void sw_trace_run(struct sw_fence *run);
+void sw_trace_done(struct sw_fence *run);
+void sw_trace_op_begin(struct sw_exec *exec);
+void sw_trace_op_end(struct sw_exec *exec);
 
 /* kernels.c */
 /* The level asked for, or the best; @isa: what tuned kernels may use with it. */

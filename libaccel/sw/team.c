@@ -189,6 +189,8 @@ static struct sw_exec *pick(struct sw_team *team, const struct sw_queue *only,
 	run = exec->run;
 	if (only && run->queue != only)
 		return NULL;
+	if (team->trace && !run->trace.runs)
+		sw_trace_run(run);
 	if (!atomic_load_explicit(&run->deadline, memory_order_relaxed))
 		atomic_store_explicit(&run->deadline,
 				      sw_now() + run->queue->base.timeout_ms * 1000000ull,

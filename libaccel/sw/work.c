@@ -8,21 +8,34 @@
 #include <sys/mman.h>
 #include "sw.h"
 
+#define PAGE		4096ul
 #define HUGE_PAGE	(2ul << 20)
-/* Kept at most: pieces, and bytes */
-#define MAX_KEPT	8
+/* Kept at most; so many runs may be in flight and none of them gets pages to clear */
 #define MAX_KEPT_BYTES	(256ul << 20)
 
 _Static_assert(UMA_SCRATCH_SIZE + FAST_SCRATCH <= HUGE_PAGE, "2 MiB a thread");
 
 static void *alloc(size_t size)
 {
-	void *mem = aligned_alloc(HUGE_PAGE, size);
+	void *mem = aligned_alloc(size < HUGE_PAGE ? PAGE : HUGE_PAGE, size);
 
 	/* Fewer misses of the TLB, where the system has large pages to give. */
-	if (mem)
+	if (mem && size >= HUGE_PAGE)
 		madvise(mem, size, MADV_HUGEPAGE);
 	return mem;
+}
+
+/*
+ * Sizes that runs are alike in, so that one takes what another has left: whole large pages, and
+ * less than one as a power of two, of which no more is resident than is used.
+ */
+static size_t work_size(size_t size)
+{
+	size_t up = PAGE;
+
+	while (up < size && up < HUGE_PAGE)
+		up *= 2;
+	return size > HUGE_PAGE ? (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : up;
 }
 
 void *sw_scratch_new(void)
@@ -62,7 +75,7 @@ struct sw_work *sw_work_get(struct sw_team *team, size_t size)
 	work = malloc(sizeof(*work));
 	if (!work)
 		return NULL;
-	work->size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	work->size = work_size(size);
 	work->mem = alloc(work->size);
 	if (!work->mem) {
 		free(work);
@@ -74,7 +87,6 @@ struct sw_work *sw_work_get(struct sw_team *team, size_t size)
 void sw_work_put(struct sw_team *team, struct sw_work *work)
 {
 	struct sw_work *old, **at;
-	uint32_t count = 0;
 	size_t bytes = 0;
 
 	pthread_mutex_lock(&team->work_lock);
@@ -82,7 +94,7 @@ void sw_work_put(struct sw_team *team, struct sw_work *work)
 	team->works = work;
 	for (at = &team->works; *at; at = &(*at)->next) {
 		bytes += (*at)->size;
-		if (++count > MAX_KEPT || bytes > MAX_KEPT_BYTES)
+		if (bytes > MAX_KEPT_BYTES)
 			break;
 	}
 	old = *at;

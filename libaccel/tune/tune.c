@@ -4,6 +4,7 @@
  * measured, and what does the plan say of it?
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +21,9 @@
  */
 int tune_path_create(const char *dir, char **path)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int n;
-
-	/* Paths that are not absolute are to be ignored, says the XDG specification. */
-	if (dir && *dir)
-		n = asprintf(path, "%s/" TUNE_FILE, dir);
-	else if (cache && *cache == '/')
-		n = asprintf(path, "%s/accel/tune/" TUNE_FILE, cache);
-	else if (home && *home == '/')
-		n = asprintf(path, "%s/.cache/accel/tune/" TUNE_FILE, home);
-	else
-		n = asprintf(path, "%s", "");
-	if (n >= 0)
+	if (!dir || !*dir)
+		return file_cache_path("tune/" TUNE_FILE, path);
+	if (asprintf(path, "%s/" TUNE_FILE, dir) >= 0)
 		return 0;
 	*path = NULL;
 	return -ENOMEM;
@@ -58,7 +49,7 @@ int tuning_init(struct accel_ctx *ctx, const struct accel_plan_opts *opts, bool 
 	memset(t, 0, sizeof(*t));
 	t->left = 1;
 	if (opts) {
-		ret = struct_in(&o, sizeof(o), opts, sizeof(o));
+		ret = struct_in(&o, sizeof(o), opts, offsetof(struct accel_plan_opts, weights));
 		if (ret)
 			return ctx_fail(ctx, ret, "opts.size", "the options are of another size");
 	}
@@ -69,6 +60,8 @@ int tuning_init(struct accel_ctx *ctx, const struct accel_plan_opts *opts, bool 
 				o.flags & ~known);
 	if (o.pad)
 		return ctx_fail(ctx, -EINVAL, "opts.pad", "must be zero");
+	if (o.weights && weights_device(o.weights) != ctx->dev)
+		return ctx_fail(ctx, -EINVAL, "opts.weights", "belong to another device");
 	if ((o.flags & ACCEL_PLAN_TUNE) && (o.flags & ACCEL_PLAN_TUNE_CACHED))
 		return ctx_fail(ctx, -EINVAL, "opts.flags",
 				"either measure or use what was measured only");
@@ -80,6 +73,7 @@ int tuning_init(struct accel_ctx *ctx, const struct accel_plan_opts *opts, bool 
 		return ctx_fail(ctx, -EINVAL, "opts.tune_budget_ms", "%u is more than %u",
 				o.tune_budget_ms, TUNE_MAX_MS);
 	t->flags = o.flags;
+	t->weights = o.weights;
 	t->deadline = tune_now() + 1000000ull * (o.tune_budget_ms ? o.tune_budget_ms :
 						 TUNE_DEFAULT_MS);
 	return 0;
@@ -270,7 +264,9 @@ struct tune_entry *tune_choose(struct accel_ctx *ctx, const struct request *req,
 	struct tune_entry *e;
 	int ret = -ENOMEM;
 
-	if (!t || !(t->flags & (ACCEL_PLAN_TUNE | ACCEL_PLAN_TUNE_CACHED)) || t->stop)
+	/* How long it takes depends on what is in memory. */
+	if (req->length || !t || t->stop ||
+	    !(t->flags & (ACCEL_PLAN_TUNE | ACCEL_PLAN_TUNE_CACHED)))
 		return NULL;
 	e = calloc(1, sizeof(*e));
 	if (e)

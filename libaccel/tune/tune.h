@@ -87,6 +87,7 @@ struct tune_entry {
  * struct tuning - what is wanted of a plan, and what became of it
  * @flags: ACCEL_PLAN_*
  * @deadline: CLOCK_MONOTONIC nanoseconds
+ * @weights: where packed weights are shared, or NULL
  * @left: operations that share the time
  * @fn: receives results, or NULL
  * @user: passed on
@@ -98,6 +99,7 @@ struct tune_entry {
 struct tuning {
 	uint32_t flags;
 	uint64_t deadline;
+	struct accel_weights *weights;
 	uint32_t left;
 	accel_tune_fn *fn;
 	void *user;

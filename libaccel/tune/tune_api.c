@@ -12,7 +12,7 @@
 
 const char *accel_tune_path(struct accel_ctx *ctx)
 {
-	return ctx->tune_path;
+	return ctx ? ctx->tune_path : NULL;
 }
 
 static void publish(const struct tune_candidate *c, struct accel_tune_candidate *out)
@@ -99,12 +99,18 @@ static uint32_t look_at(const struct tune_line *line, const struct tune_entry *k
 
 int accel_tune_list(struct accel_ctx *ctx, accel_tune_fn *fn, void *user)
 {
-	struct tune_entry *e = calloc(2, sizeof(*e)), *key = e + 1;
+	struct tune_entry *e, *key;
 	struct tune_line line = { 0 };
 	size_t size = 0, at = 0;
 	char *text = NULL;
 	int ret = -ENOMEM;
 
+	if (!ctx)
+		return -EINVAL;
+	if (!fn)
+		return ctx_fail(ctx, -EINVAL, "fn", "NULL");
+	e = calloc(2, sizeof(*e));
+	key = e + 1;
 	if (!e)
 		return ctx_fail(ctx, ret, NULL, "out of memory");
 	tune_key(ctx, key);
@@ -148,6 +154,8 @@ int accel_tune_prune(struct accel_ctx *ctx, uint32_t states, uint64_t max_age_s,
 	struct timespec now;
 	int ret = -ENOMEM;
 
+	if (!ctx)
+		return -EINVAL;
 	if (removed)
 		*removed = 0;
 	if (states >> ACCEL_TUNE_STATE_COUNT)
@@ -181,6 +189,8 @@ int accel_tune(struct accel_ctx *ctx, const struct accel_desc *desc,
 	struct tuning t;
 	int ret;
 
+	if (!ctx)
+		return -EINVAL;
 	ret = tuning_init(ctx, opts, true, &t);
 	if (ret)
 		return ret;

@@ -56,6 +56,7 @@ static void strip(struct accel_tensor *t)
 
 	t->bo = NULL;
 	t->offset = 0;
+	t->flags &= ~ACCEL_TENSOR_ANY;
 	q->scales = NULL;
 	q->scales_offset = 0;
 	q->zeros = q->zeros ? &no_table : NULL;
@@ -224,8 +225,8 @@ int tune_desc_decode(const char *text, union any_desc *desc)
 		return -EBADMSG;
 	if (request_create(&desc->hdr, &copy, &req, &e))
 		return -EBADMSG;
-	/* The request points into the copy, at the same places. */
-	ret = req.parts ? -EBADMSG : check_pointers(&req, desc);
+	/* The request points into the copy, at the same places; lengths are not measured. */
+	ret = req.parts || req.length ? -EBADMSG : check_pointers(&req, desc);
 	request_release(&req);
 	return ret;
 }

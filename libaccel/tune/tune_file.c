@@ -171,24 +171,6 @@ int tune_file_find(const char *path, struct tune_entry *e)
 	return ret;
 }
 
-/* The directory of a file, and those that it is in. */
-static int make_dir(const char *path)
-{
-	char *dir = strdup(path), *p;
-	int ret = 0;
-
-	if (!dir)
-		return -ENOMEM;
-	for (p = strchr(dir + 1, '/'); p && !ret; p = strchr(p + 1, '/')) {
-		*p = 0;
-		if (mkdir(dir, 0700) && errno != EEXIST)
-			ret = -errno;
-		*p = '/';
-	}
-	free(dir);
-	return ret;
-}
-
 /* Returns a descriptor to be closed. */
 static int lock(const char *path)
 {
@@ -293,7 +275,7 @@ int tune_file_edit(const char *path, tune_keep_fn *keep, void *user, const char 
 
 	if (!*path)
 		return create ? -ENOTDIR : -ENOENT;
-	ret = create ? make_dir(path) : access(path, F_OK) ? -errno : 0;
+	ret = create ? file_make_dirs(path) : access(path, F_OK) ? -errno : 0;
 	if (ret)
 		return ret;
 	fd = lock(path);

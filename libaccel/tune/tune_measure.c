@@ -235,6 +235,7 @@ static struct accel_plan *plan_copy(const struct accel_plan *plan)
 	copy->desc = NULL;
 	copy->known = NULL;
 	copy->packed = plan->packed ? accel_bo_ref(plan->packed) : NULL;
+	copy->weights = plan->weights ? accel_weights_ref(plan->weights) : NULL;
 	copy->tasks = malloc((plan->task_count + 1) * sizeof(*copy->tasks));
 	copy->relocs = malloc((plan->reloc_count + 1) * sizeof(*copy->relocs));
 	ctx_ref(copy->ctx);

@@ -119,7 +119,7 @@ static int add_tables(struct accel_ctx *ctx, struct tune_scratch *s, const struc
 	ret = filled(ctx, s, q->entries * accel_dtype_bits(q->scale_dtype) / 8,
 		     bits_of_table(q->scale_dtype), state, &from->quant.scales);
 	if (!ret && q->zeros)
-		ret = filled(ctx, s, q->entries * sizeof(int32_t), bits_of_table(ACCEL_S32),
+		ret = filled(ctx, s, q->entries * quant_zero_bytes(q), bits_of_table(q->zeros),
 			     state, &from->quant.zeros);
 	return ret;
 }

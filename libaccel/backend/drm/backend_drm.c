@@ -147,6 +147,8 @@ static int read_engines(struct drm_device *dev, uint32_t count)
 		e->info.node = q->node;
 		if (q->flags & UMA_ENGINE_DYNAMIC_SHAPES)
 			e->info.flags |= ACCEL_ENGINE_DYNAMIC_SHAPES;
+		if (q->flags & UMA_ENGINE_LENGTHS)
+			e->info.flags |= ACCEL_ENGINE_LENGTHS;
 		if (q->flags & UMA_ENGINE_PREEMPT)
 			e->info.flags |= ACCEL_ENGINE_PREEMPT;
 		e->info.cap_count = q->cap_count;
@@ -440,6 +442,7 @@ const struct backend_ops backend_drm = {
 	.queue_cancel = drm_queue_cancel,
 	.queue_destroy = drm_queue_destroy,
 	.job_prepare = drm_job_prepare,
+	.job_rebind = drm_job_rebind,
 	.job_destroy = drm_job_destroy,
 	.submit = drm_submit,
 	.fence_wait = drm_fence_wait,

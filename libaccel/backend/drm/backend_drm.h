@@ -91,7 +91,9 @@ struct drm_kqueue {
 struct drm_queue {
 	struct accel_queue base;
 	pthread_mutex_t lock;
+	/* takes no jobs; somebody has been told that one failed */
 	bool banned;
+	bool told;
 	/* kernel queues are gone */
 	bool closed;
 	uint32_t kcount;
@@ -170,7 +172,7 @@ int drm_bo_sync(struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 		uint32_t flags, bool end);
 void drm_bo_destroy(struct accel_bo *bo);
 int drm_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
-		 bool write, const char *label, uint64_t *handle);
+		 uint32_t flags, const char *label, uint64_t *handle);
 void drm_user_unpin(struct accel_ctx *ctx, uint64_t handle);
 int drm_user_map(struct accel_ctx *ctx, uint64_t handle, uint64_t offset,
 		 uint64_t addr, uint64_t size, bool write, bool replace);
@@ -178,6 +180,7 @@ void drm_user_unmap(struct accel_ctx *ctx, uint64_t addr, uint64_t size);
 
 /* drm_job.c */
 int drm_job_prepare(struct accel_job *job);
+int drm_job_rebind(struct accel_job *job);
 void drm_job_destroy(struct accel_job *job);
 
 /* drm_queue.c */
@@ -204,6 +207,8 @@ int drm_fence_poll(struct drm_fence *fence, int64_t deadline);
  */
 void drm_resolve(struct drm_fence *fence, struct drm_fence **gone);
 void drm_unref_gone(struct drm_fence *gone);
+/* With the lock: what the driver says of a kernel queue. */
+int drm_queue_state(struct drm_queue *queue, uint32_t i, struct drm_uma_queue_state *state);
 /* With the lock: has a kernel queue stopped taking jobs? */
 bool drm_queue_is_banned(struct drm_queue *queue);
 

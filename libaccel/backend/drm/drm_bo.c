@@ -333,12 +333,13 @@ void drm_bo_destroy(struct accel_bo *bo)
 int drm_bo_import_ptr(struct accel_bo *bo, const char *label)
 {
 	return import_add(bo->ctx, bo->map_addr, bo->map_size,
-			  !(bo->flags & ACCEL_BO_READONLY), label);
+			  bo->flags, label);
 }
 
 int drm_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
-		 bool write, const char *label, uint64_t *handle)
+		 uint32_t flags, const char *label, uint64_t *handle)
 {
+	const bool write = !(flags & ACCEL_BO_READONLY);
 	struct drm_uma_bo_import_user import = {
 		.addr = addr, .size = size,
 		.flags = write ? 0 : DRM_UMA_USER_READONLY,

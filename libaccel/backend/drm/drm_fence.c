@@ -88,8 +88,8 @@ static int fence_status(struct drm_fence *fence)
 	return worst;
 }
 
-static int queue_state(struct drm_queue *queue, uint32_t i,
-		       struct drm_uma_queue_state *state)
+int drm_queue_state(struct drm_queue *queue, uint32_t i,
+		    struct drm_uma_queue_state *state)
 {
 	*state = (struct drm_uma_queue_state){ .queue_id = queue->k[i].id };
 	if (queue->closed)
@@ -107,7 +107,7 @@ static bool queue_is_clean(struct drm_queue *queue)
 	if (queue->failed || queue->closed)
 		return false;
 	for (i = 0; i < queue->kcount; i++)
-		if (queue_state(queue, i, &state) ||
+		if (drm_queue_state(queue, i, &state) ||
 		    state.status != DRM_UMA_QUEUE_OK || state.flags)
 			return false;
 	return true;
@@ -119,7 +119,7 @@ bool drm_queue_is_banned(struct drm_queue *queue)
 	uint32_t i;
 
 	for (i = 0; i < queue->kcount; i++)
-		if (!queue_state(queue, i, &state) &&
+		if (!drm_queue_state(queue, i, &state) &&
 		    state.status == DRM_UMA_QUEUE_BANNED)
 			return true;
 	return false;
@@ -156,7 +156,7 @@ static void describe(struct drm_fence *fence)
 	if (!queue || queue->closed)
 		return;
 	for (i = 0; i < queue->kcount; i++) {
-		if (queue_state(queue, i, &state) ||
+		if (drm_queue_state(queue, i, &state) ||
 		    !(state.flags & DRM_UMA_QUEUE_GUILTY) ||
 		    (int)state.error != -info->status ||
 		    !find_origin(fence->job, &state, &origin))
@@ -194,6 +194,8 @@ static void settle(struct drm_fence *fence, int status)
 		if (status == -EFAULT || status == -ETIME)
 			describe(fence);
 	}
+	if (fence->job)
+		job_ended(&fence->job->base);
 	atomic_store_explicit(&fence->resolved, true, memory_order_release);
 }
 
@@ -309,6 +311,19 @@ int drm_fence_wait(struct accel_fence *base, int64_t timeout_ns)
 	return !fence->info.status;
 }
 
+/* Its failure is known now: the queue may go on, if it was stopped by it. */
+static void tell(struct drm_fence *fence)
+{
+	struct drm_queue *queue = fence->queue;
+
+	if (!queue)
+		return;
+	pthread_mutex_lock(&queue->lock);
+	if (queue->failed && fence->seq >= queue->failed_seq)
+		queue->told = true;
+	pthread_mutex_unlock(&queue->lock);
+}
+
 void drm_fence_info(struct accel_fence *base, struct accel_fence_info *info)
 {
 	struct drm_fence *fence = to_drm_fence(base);
@@ -318,6 +333,8 @@ void drm_fence_info(struct accel_fence *base, struct accel_fence_info *info)
 		return;
 	*info = fence->info;
 	info->size = size;
+	if (info->status)
+		tell(fence);
 }
 
 int drm_fence_export(struct accel_fence *base, int *fd)

@@ -343,6 +343,19 @@ out:
 	return ret;
 }
 
+int drm_job_rebind(struct accel_job *base)
+{
+	struct drm_job *job = to_drm_job(base);
+	uint32_t i;
+
+	/* Of operations without tasks nothing is kept. */
+	if (!job->tasks)
+		return 0;
+	for (i = base->first_move; i != JOB_NO_OP; i = base->ops[i].next_move)
+		rebind_tasks(&base->ops[i], accel_bo_ptr(job->tasks));
+	return accel_bo_cpu_end(job->tasks, 0, job->tasks->size, ACCEL_CPU_WRITE);
+}
+
 void drm_job_destroy(struct accel_job *base)
 {
 	job_release(to_drm_job(base));

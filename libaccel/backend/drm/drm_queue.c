@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <xf86drm.h>
 #include "backend_drm.h"
 
@@ -111,24 +112,50 @@ int drm_queue_create(struct accel_queue *base)
 	return 0;
 }
 
+/* Give up the kernel queues: what has not started is cancelled by the driver. */
+static void kqueues_destroy(struct drm_queue *queue)
+{
+	uint32_t i;
+
+	for (i = 0; i < queue->kcount; i++) {
+		struct drm_uma_queue_destroy destroy = { queue->k[i].id, 0 };
+
+		drm_call(ctx_drm(queue->base.ctx)->fd, DRM_IOCTL_UMA_QUEUE_DESTROY,
+			 &destroy);
+	}
+}
+
+/*
+ * New kernel queues for the banned ones. What was submitted to those is over first:
+ * cancelled, or done on another engine than the one that failed.
+ */
+static void revive(struct drm_queue *queue, struct drm_fence **gone)
+{
+	struct drm_fence *fence;
+
+	while ((fence = queue->head)) {
+		drm_fence_poll(fence, INT64_MAX);
+		drm_resolve(fence, gone);
+	}
+	kqueues_destroy(queue);
+	queue->kcount = 0;
+	queue->failed = false;
+	queue->banned = false;
+	queue->told = false;
+}
+
 /* Jobs that have not started are cancelled by the driver; one may still run. */
 void drm_queue_cancel(struct accel_queue *base)
 {
 	struct drm_queue *queue = to_drm_queue(base);
 	struct drm_fence *gone = NULL, *fence;
-	uint32_t i;
 
 	pthread_mutex_lock(&queue->lock);
 	queue->banned = true;
 	/* Whose fault a failure was can be asked only as long as they exist. */
 	while ((fence = queue->head) && !drm_fence_poll(fence, 0))
 		drm_resolve(fence, &gone);
-	for (i = 0; i < queue->kcount; i++) {
-		struct drm_uma_queue_destroy destroy = { queue->k[i].id, 0 };
-
-		drm_call(ctx_drm(base->ctx)->fd, DRM_IOCTL_UMA_QUEUE_DESTROY,
-			 &destroy);
-	}
+	kqueues_destroy(queue);
 	queue->closed = true;
 	while ((fence = queue->head)) {
 		drm_fence_poll(fence, INT64_MAX);
@@ -214,10 +241,77 @@ static int batch_wait(struct batch *b, uint32_t kqueue, uint32_t handle)
 	return batch_sync(b, handle, 0);
 }
 
+/* A job failed, and this is the first that is heard of it. */
+static int refuse(struct drm_queue *queue)
+{
+	queue->banned = true;
+	queue->told = true;
+	return ctx_fail(queue->base.ctx, -ECANCELED, "queue",
+			"a job of it failed: this one was refused, the next will not be");
+}
+
+/*
+ * Is there room for all of a job that the driver takes in several calls? Nobody else submits
+ * to these queues, so there will not be less when the last is made.
+ */
+static int batch_fits(const struct batch *b)
+{
+	const uint32_t max = ctx_drm(b->queue->base.ctx)->limits.max_queued_jobs;
+	struct drm_uma_queue_state state;
+	uint32_t i, k, n;
+	int ret;
+
+	for (k = 0; k < b->queue->kcount; k++) {
+		ret = drm_queue_state(b->queue, k, &state);
+		if (ret)
+			return ret;
+		for (n = 0, i = 0; i < b->job_count; i++)
+			n += b->jobs[i].queue_id == b->queue->k[k].id;
+		/* Not even when nothing is unfinished: who waits for that waits for ever. */
+		if (n > max)
+			return -E2BIG;
+		if (n && state.submitted - state.completed + n > max)
+			return -EBUSY;
+	}
+	return 0;
+}
+
+static int submit_failed(struct drm_queue *queue, int error)
+{
+	return ctx_fail(queue->base.ctx, error, NULL, error == -ECANCELED ?
+			"a job of the queue failed" :
+			error == -EBUSY ?
+			"the queue, or the context, has too many unfinished jobs" :
+			error == -E2BIG ?
+			"the job changes engines more often than the driver takes" :
+			"the driver refuses the job");
+}
+
+/*
+ * What the driver has taken of a job runs, and uses what the caller may free as soon as he is
+ * told that there is no job. Of its syncobjs some have no fence yet, and a job that signals another
+ * may be refused as well: so the queues are asked until they are through, or have gone.
+ */
+static void batch_wait_taken(const struct batch *b)
+{
+	struct timespec pause = { 0, 50000 };
+	struct drm_uma_queue_state state;
+	uint32_t k;
+
+	for (k = 0; k < b->queue->kcount; k++) {
+		while (!drm_queue_state(b->queue, k, &state) && state.completed < state.submitted) {
+			nanosleep(&pause, NULL);
+			if (pause.tv_nsec < 5000000)
+				pause.tv_nsec *= 2;
+		}
+	}
+}
+
 static int batch_send(struct batch *b)
 {
 	struct accel_ctx *ctx = b->queue->base.ctx;
 	const struct drm_device *dev = ctx_drm(ctx);
+	const struct timespec pause = { 0, 1000000 };
 	uint32_t i, at, n;
 	int ret;
 
@@ -229,6 +323,9 @@ static int batch_send(struct batch *b)
 		else
 			*a = (struct drm_uma_array){ 0 };
 	}
+	ret = b->job_count > dev->limits.max_submit_jobs ? batch_fits(b) : 0;
+	if (ret)
+		return submit_failed(b->queue, ret);
 	for (at = 0; at < b->job_count; at += n) {
 		struct drm_uma_submit submit = { 0 };
 
@@ -241,17 +338,25 @@ static int batch_send(struct batch *b)
 		ret = drm_call(dev->fd, DRM_IOCTL_UMA_SUBMIT, &submit);
 		if (!ret)
 			continue;
+		/* Its queues have room, but the context has not: its jobs end without us. */
+		if (at && ret == -EBUSY) {
+			nanosleep(&pause, NULL);
+			n = 0;
+			continue;
+		}
 		/*
 		 * Part of the job runs already, the rest will not: nothing may
-		 * come after it.
+		 * come after it. Who hears of that now need not hear of it again.
 		 */
-		if (at)
+		if (at) {
+			batch_wait_taken(b);
 			b->queue->banned = true;
-		return ctx_fail(ctx, ret, NULL, ret == -ECANCELED ?
-				"the queue is banned, because a job of it failed" :
-				ret == -EBUSY ?
-				"the queue has too many unfinished jobs" :
-				"the driver refuses the job");
+			b->queue->told = true;
+			return ctx_fail(ctx, ret == -ENODEV ? ret : -ECANCELED, NULL,
+					"the driver took only part of the job: %s",
+					strerrordesc_np(-ret));
+		}
+		return ret == -ECANCELED ? refuse(b->queue) : submit_failed(b->queue, ret);
 	}
 	return 0;
 }
@@ -391,11 +496,8 @@ static int submit_locked(struct drm_queue *queue, struct drm_job *job,
 	uint32_t k;
 	int ret = 0;
 
-	if (queue->banned || (queue->kcount > 1 && drm_queue_is_banned(queue))) {
-		queue->banned = true;
-		return ctx_fail(queue->base.ctx, -ECANCELED, "queue",
-				"is banned, because a job of it failed");
-	}
+	if (queue->banned || (queue->kcount > 1 && drm_queue_is_banned(queue)))
+		return refuse(queue);
 	if (!job->key_count)
 		ret = kqueue_get(queue, default_key(queue), &kqueues[0]);
 	for (k = 0; k < job->key_count && !ret; k++)
@@ -450,6 +552,8 @@ int drm_submit(struct accel_queue *base, struct accel_job *base_job,
 
 	pthread_mutex_lock(&queue->lock);
 	reap(queue, &gone);
+	if (queue->told)
+		revive(queue, &gone);
 	ret = submit_locked(queue, job, waits, wait_count, fence, kqueues);
 	pthread_mutex_unlock(&queue->lock);
 	drm_unref_gone(gone);

@@ -272,7 +272,7 @@ static void rec_bo_destroy(struct accel_bo *bo)
 }
 
 static int rec_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
-			bool write, const char *label, uint64_t *handle)
+			uint32_t flags, const char *label, uint64_t *handle)
 {
 	struct call c = begin(ctx->dev, "user_pin");
 	int ret;
@@ -280,8 +280,9 @@ static int rec_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
 	arg(c.args, "ctx", ctx->id);
 	json_object_object_add(c.args, "va", rec_hex(addr));
 	arg(c.args, "size", size);
-	json_object_object_add(c.args, "write", json_object_new_boolean(write));
-	ret = inner(ctx->dev)->user_pin(ctx, addr, size, write, label, handle);
+	json_object_object_add(c.args, "write",
+			       json_object_new_boolean(!(flags & ACCEL_BO_READONLY)));
+	ret = inner(ctx->dev)->user_pin(ctx, addr, size, flags, label, handle);
 	end(&c, ret, NULL);
 	return ret;
 }
@@ -376,7 +377,7 @@ static json_object *op_json(const struct accel_job *job, const struct job_op *op
 		json_object *b = json_object_new_object();
 
 		arg(b, "arg", op->plan->args[i].arg);
-		arg(b, "bo", op->bos[i]->id);
+		arg(b, "bo", op->bound.bos[i]->id);
 		json_object_array_add(list, b);
 	}
 	json_object_object_add(o, "bindings", list);
@@ -410,6 +411,38 @@ static int rec_job_prepare(struct accel_job *job)
 		json_object_array_add(ops, op_json(job, &job->ops[i]));
 	json_object_object_add(c.args, "ops", ops);
 	ret = inner(job->ctx->dev)->job_prepare(job);
+	end(&c, ret, NULL);
+	return ret;
+}
+
+/* What moves, and where to: arguments in the order of "bindings" of job_prepare */
+static int rec_job_rebind(struct accel_job *job)
+{
+	struct call c = begin(job->ctx->dev, "job_rebind");
+	json_object *ops = json_object_new_array();
+	uint32_t i, a;
+	int ret;
+
+	arg(c.args, "ctx", job->ctx->id);
+	arg(c.args, "job", job->id);
+	for (i = job->first_move; i != JOB_NO_OP; i = job->ops[i].next_move) {
+		json_object *o = json_object_new_object(), *list = json_object_new_array();
+		const struct job_op *op = &job->ops[i];
+
+		for (a = 0; a < op->plan->arg_count; a++) {
+			json_object *b = json_object_new_object();
+
+			arg(b, "arg", op->plan->args[a].arg);
+			arg(b, "bo", op->next.bos[a]->id);
+			json_object_object_add(b, "va", rec_hex(op->next.addrs[a]));
+			json_object_array_add(list, b);
+		}
+		arg(o, "index", i);
+		json_object_object_add(o, "bindings", list);
+		json_object_array_add(ops, o);
+	}
+	json_object_object_add(c.args, "ops", ops);
+	ret = inner(job->ctx->dev)->job_rebind(job);
 	end(&c, ret, NULL);
 	return ret;
 }
@@ -548,6 +581,7 @@ static const struct backend_ops rec_ops = {
 	.queue_cancel = rec_queue_cancel,
 	.queue_destroy = rec_queue_destroy,
 	.job_prepare = rec_job_prepare,
+	.job_rebind = rec_job_rebind,
 	.job_destroy = rec_job_destroy,
 	.submit = rec_submit,
 	.fence_wait = rec_fence_wait,

@@ -15,7 +15,7 @@
 static const char * const opcodes[] = {
 	"nop", "copy", "fill", "unary", "binary", "gemm", "pack", "conv", "attention",
 	"rotary", "norm", "softmax", "reduce", "pool", "resize", "gather", "scatter",
-	"topk", "scan", "select", "dynquant"
+	"topk", "scan", "select", "dynquant", "kv_write"
 };
 
 static const char * const layouts[] = { "strided", "gemm_b", "gemm_b24" };
@@ -68,8 +68,8 @@ static const struct accel_bo *own_memory(const struct job_op *op, uint64_t addr)
 {
 	uint32_t i;
 
-	if (holds(op->workspace, addr))
-		return op->workspace;
+	if (holds(op->bound.bos[op->plan->arg_count], addr))
+		return op->bound.bos[op->plan->arg_count];
 	if (holds(op->plan->packed, addr))
 		return op->plan->packed;
 	for (i = 0; i < op->plan->part_count; i++)
@@ -89,8 +89,8 @@ static void put_addr(json_object *o, const char *key, uint64_t addr,
 	if (!addr)
 		return;
 	for (i = 0; op && i < op->plan->arg_count && !bo; i++)
-		if (addr - op->bos[i]->map_addr < op->bos[i]->map_size)
-			bo = op->bos[i];
+		if (holds(op->bound.bos[i], addr))
+			bo = op->bound.bos[i];
 	if (op && !bo)
 		bo = own_memory(op, addr);
 	a = json_object_new_object();
@@ -159,6 +159,8 @@ static json_object *params_json(const struct uma_task *task)
 		memcpy(&gemm, task->params, sizeof(gemm));
 		put_float(o, "alpha", gemm.alpha);
 		put_float(o, "beta", gemm.beta);
+		json_object_object_add(o, "a_group", json_object_new_int64(le32toh(gemm.a_group)));
+		json_object_object_add(o, "flags", rec_hex(le32toh(gemm.flags)));
 		break;
 	case UMA_OP_FILL:
 		memcpy(&fill, task->params, sizeof(fill));
@@ -207,6 +209,11 @@ json_object *rec_task(const struct uma_task *task, const struct job_op *op)
 	put(o, "flags", le32toh(task->flags));
 	put(o, "cookie", le64toh(task->cookie));
 	put_addr(o, "shape_addr", le64toh(task->shape_addr), op);
+	for (i = 0; i < UMA_TASK_SLOTS && le32toh(task->flags) & UMA_TASK_LENGTH; i++) {
+		snprintf(number, sizeof(number), "length_dims%u", i);
+		if (task->length_dims[i])
+			put(o, number, task->length_dims[i]);
+	}
 	json_object_object_add(o, "params", params_json(task));
 	epilogue = epilogue_json(&task->epilogue);
 	if (epilogue)

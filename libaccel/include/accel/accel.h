@@ -15,12 +15,15 @@
  *
  *	device -> context (address space, errors) -> buffer
  *	descriptor -> plan (immutable) -> job (buffers bound) -> queue -> fence
+ *	graph -> program (immutable) -> state (memory of a run) -> run
  *
  * What holds for every function and struct:
  *
  * - Functions return 0 or a negative errno unless said otherwise. What was
- *   wrong, with the name of the field, is in the context's error record:
- *   accel_ctx_get_error(). A failed call changes nothing.
+ *   wrong, with the name of the field, is in the error record that each thread
+ *   has of a context: accel_ctx_get_error(). A failed call changes nothing.
+ * - NULL where there has to be an object, or room for a result, is -EINVAL; what
+ *   returns no error gives NULL or 0 then.
  * - Objects are opaque. What _create, _open, _import or _ref gives is returned
  *   with the matching _destroy or _unref; both take NULL. An object keeps alive
  *   what it needs: contexts may be destroyed before their buffers.
@@ -29,7 +32,8 @@
  *   is accepted if the unknown tail is zero, else -E2BIG.
  * - Structs that the library fills have their size set by the caller too; the
  *   library writes no more than that.
- * - There is no global state, nothing is printed, and no signal is touched.
+ * - There is no global state but each thread's error records; nothing is printed,
+ *   and no signal is touched.
  * - Threads: functions may be called from any thread. Devices, contexts,
  *   buffers, plans, queues and fences may be shared between threads; a job may
  *   be built by one thread at a time, and submitted from any.
@@ -58,10 +62,15 @@
 #include <accel/ops_image.h>
 
 /* How it comes to run. */
+#include <accel/weights.h>
 #include <accel/plan.h>
 #include <accel/job.h>
 #include <accel/queue.h>
 #include <accel/tune.h>
+
+/* Many operations as one. */
+#include <accel/graph.h>
+#include <accel/operator.h>
 
 /* What networks need besides. */
 #include <accel/quant.h>

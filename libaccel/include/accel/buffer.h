@@ -22,6 +22,11 @@ struct accel_bo;
 #define ACCEL_BO_NO_MAP		(1u << 1)
 /** ACCEL_BO_READONLY: imports only: the device may only read */
 #define ACCEL_BO_READONLY	(1u << 2)
+/**
+ * ACCEL_BO_LAZY: with ACCEL_BO_READONLY, memory of the process only: pages are not brought in
+ * when it is imported, but as they are used; of a mapped file only what is used is read
+ */
+#define ACCEL_BO_LAZY		(1u << 3)
 
 /**
  * struct accel_bo_opts - options of buffers
@@ -64,6 +69,11 @@ ACCEL_API int accel_bo_create(struct accel_ctx *ctx, uint64_t bytes,
  * The pages of the range are pinned until the buffer is given up; the memory
  * must stay mapped until then. Ranges that share pages may be imported
  * separately. Nothing is copied.
+ *
+ * With ACCEL_BO_LAZY the caller answers for the range being readable, and for a mapped
+ * file not being cut. A device of a kernel driver cannot wait for a page: there the range
+ * is pinned, and so read, when it is imported, as without the flag; import what is used,
+ * tensor by tensor, not whole files.
  *
  * Return: 0; -EINVAL size, flags; -EFAULT not mapped, or not writable without
  * ACCEL_BO_READONLY; -EOPNOTSUPP memory that cannot be pinned; -ENOMEM also

@@ -18,22 +18,50 @@ extern "C" {
 struct accel_ctx;
 
 /**
+ * ACCEL_CTX_REPRODUCIBLE: the bits of a row of a result depend neither on the number
+ * of rows nor on threads: rows of a product or an FFN, queries of an attention, images of
+ * a convolution, lines of a norm. So what is computed for one is what it is among others.
+ * In process that leaves out kernels that are made for few rows, or for many, and
+ * Winograd's algorithms unless they are asked for by name; what was measured, see
+ * accel_tune(), is not looked at. Documentation/numerics.rst has what it costs. A device
+ * and the level of kernels "portable" need nothing for it. Bits still depend on the
+ * device, on the level of kernels, and on types, strides and forms of the operands.
+ */
+#define ACCEL_CTX_REPRODUCIBLE	(1u << 0)
+
+/**
  * struct accel_ctx_opts - options of accel_ctx_create()
  */
 struct accel_ctx_opts {
 	/** @size: sizeof(struct accel_ctx_opts) */
 	uint32_t size;
-	/** @flags: 0 */
+	/** @flags: ACCEL_CTX_* */
 	uint32_t flags;
 	/**
 	 * @tune_dir: directory of what was measured, see accel_tune(); NULL:
 	 * accel/tune in XDG_CACHE_HOME or, without that, in ~/.cache
 	 */
 	const char *tune_dir;
+	/**
+	 * @weights_dir: directory where packed weights are kept for later starts: programs and
+	 * &struct accel_weights of the context look there for what they would pack, by its
+	 * contents, and leave there what they have packed, if it is 64 KiB or more. NULL: none; "":
+	 * accel/weights in XDG_CACHE_HOME or, without that, in ~/.cache. It is made if it is not
+	 * there. A directory or a file that belongs to another user, or that others may write, is
+	 * not used; a file of another version, chip or level of kernels, or a damaged one, is
+	 * refused, and replaced by a new one
+	 */
+	const char *weights_dir;
+	/**
+	 * @weights_bytes: what was not used longest goes from @weights_dir when there are more
+	 * than these, as soon as who wrote or found something there gives its weights up: of those
+	 * who share it the smallest limit counts; 0: 4 GiB
+	 */
+	uint64_t weights_bytes;
 };
 
 /** ACCEL_CTX_OPTS_INIT: default options */
-#define ACCEL_CTX_OPTS_INIT	{ sizeof(struct accel_ctx_opts), 0, NULL }
+#define ACCEL_CTX_OPTS_INIT	{ sizeof(struct accel_ctx_opts), 0, NULL, NULL, 0 }
 
 /**
  * accel_ctx_create - create an address space
@@ -61,14 +89,15 @@ ACCEL_API int accel_ctx_create(struct accel_device *dev,
 ACCEL_API void accel_ctx_destroy(struct accel_ctx *ctx);
 
 /**
- * accel_ctx_get_error - what the last failed call on this context found
+ * accel_ctx_get_error - what the last call of this thread that failed found
  * @ctx: context
  * @error: out
  *
- * The record is the context's: with several threads it is the latest failure
- * of any of them.
+ * The record is the calling thread's: failures of other threads do not touch it.
+ * A thread keeps those of the four contexts that it failed in last. Until
+ * something failed, the code is 0.
  *
- * Return: 0; -EINVAL size.
+ * Return: 0; -EINVAL size, or there is no context.
  */
 ACCEL_API int accel_ctx_get_error(struct accel_ctx *ctx,
 				  struct accel_error *error);

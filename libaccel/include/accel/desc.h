@@ -6,8 +6,13 @@
 #define ACCEL_DESC_H
 
 #include <stdint.h>
+#include <accel/error.h>
 #include <accel/tensor.h>
 #include <accel/types.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
 
 /**
  * enum accel_act - activations; @p0 and @p1 are of &struct accel_epilogue
@@ -95,7 +100,51 @@ struct accel_epilogue {
 /** ACCEL_DESC_INIT - first initialiser of a descriptor */
 #define ACCEL_DESC_INIT(type, op)	{ sizeof(type), op, ACCEL_ENGINE_AUTO, 0 }
 
+/** ACCEL_EPILOGUE_INIT: nothing follows */
+#define ACCEL_EPILOGUE_INIT \
+	{ 0, 0, 0, 0, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
+
 /** ACCEL_AXIS - mask of a dimension, for descriptors that take several */
 #define ACCEL_AXIS(d)		(1u << (d))
+
+/** ACCEL_DIM_INFER: in the place of a result's dimension, for accel_infer() */
+#define ACCEL_DIM_INFER		(-1)
+
+/**
+ * accel_infer - the results of an operation, from its inputs
+ * @desc: the first field of a descriptor
+ * @error: out: what was wrong, by the descriptor's names; or NULL
+ *
+ * Fills in what is left out of the tensors that the operation writes: all
+ * dimensions where the rank is 0, single ones where they are ACCEL_DIM_INFER, the
+ * type where that is ACCEL_NONE. What is there stays, strides too; without them a
+ * result is dense. Then the whole descriptor is checked by the rules that
+ * accel_plan_create() has: what comes out is what it accepts, as long as an engine
+ * takes it. Neither buffers nor a context are needed.
+ *
+ * Dimensions are the least that the inputs make: broadcast inputs, a transposed
+ * convolution without output padding, a resampling by its scales. ACCEL_OP_FILL
+ * has nothing that its result could follow from. ACCEL_OP_TOPK is told k by the
+ * dimension of either result. Pieces of ACCEL_OP_SPLIT that say nothing share
+ * evenly what the others leave.
+ *
+ * Types: what is only moved (copies, gather and the like, pooling, resampling,
+ * rotary) has the type of A and, with one scale, its quantisation; tables give
+ * ACCEL_F32. What is computed has the type of A, ACCEL_F32 of quantised or unlike
+ * inputs; ACCEL_S32 for exact products, sums of integers and positions, ACCEL_U8
+ * for comparisons and logic; norms and softmax ACCEL_F32 of integers. A wanted
+ * quantisation of a result needs its type.
+ *
+ * Threads: any; it is a function of its arguments.
+ *
+ * Return: 0; -EINVAL, -E2BIG, -EOPNOTSUPP as accel_plan_create(), -EINVAL also
+ * where a dimension follows from nothing, and for the size of @error; -ENOMEM.
+ * @desc is unchanged then.
+ */
+ACCEL_API int accel_infer(struct accel_desc *desc, struct accel_error *error);
+
+#if defined(__cplusplus)
+}
+#endif
 
 #endif /* ACCEL_DESC_H */

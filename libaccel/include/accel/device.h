@@ -180,6 +180,8 @@ ACCEL_API int accel_device_get_info(struct accel_device *dev,
 
 /** ACCEL_ENGINE_DYNAMIC_SHAPES: dimensions may be read when a task runs */
 #define ACCEL_ENGINE_DYNAMIC_SHAPES	(1u << 0)
+/** ACCEL_ENGINE_LENGTHS: one number in memory may be several of them: accel_tensor.dynamic */
+#define ACCEL_ENGINE_LENGTHS		(1u << 2)
 /** ACCEL_ENGINE_PREEMPT: can be stopped between tiles */
 #define ACCEL_ENGINE_PREEMPT		(1u << 1)
 

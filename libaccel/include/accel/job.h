@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <accel/buffer.h>
 #include <accel/context.h>
+#include <accel/desc.h>
 #include <accel/plan.h>
 #include <accel/types.h>
 
@@ -56,6 +57,10 @@ enum accel_arg {
 #define ACCEL_ARG_SCALES	0x100
 /** ACCEL_ARG_ZEROS: the zero-point table of an argument */
 #define ACCEL_ARG_ZEROS		0x200
+/** ACCEL_ARG_LENGTH: the number that dynamic dimensions are, see &struct accel_tensor */
+#define ACCEL_ARG_LENGTH	0x800
+/** ACCEL_ARG_WORKSPACE: workspace_bytes of memory that a plan needs beside; may be left out */
+#define ACCEL_ARG_WORKSPACE	0x400
 
 /**
  * struct accel_binding - a buffer for an argument
@@ -63,8 +68,8 @@ enum accel_arg {
 struct accel_binding {
 	/** @arg: &enum accel_arg */
 	uint32_t arg;
-	/** @pad: 0 */
-	uint32_t pad;
+	/** @op: accel_job_rebind(): index of the operation; else 0 */
+	uint32_t op;
 	/** @bo: buffer */
 	struct accel_bo *bo;
 	/** @offset: bytes to element (0, 0, ...) */
@@ -109,7 +114,10 @@ ACCEL_API int accel_job_create(struct accel_ctx *ctx,
  * @dep_count: number of @deps
  * @index: out: its index, may be NULL
  *
- * Buffers are kept alive by the job, and must be large enough.
+ * Buffers are kept alive by the job, and must be large enough. A plan that needs a
+ * workspace may be given one, at a multiple of 64 bytes; else the job makes it. Several
+ * operations may have the same if they do not run at the same time: in a job without
+ * ACCEL_JOB_UNORDERED, or one after the other. What is in it afterwards is undefined.
  *
  * Return: 0; -EINVAL a binding is missing, twice, unknown, misaligned, too
  * small, or read-only where it is written, the result lies over an input, a
@@ -120,6 +128,50 @@ ACCEL_API int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 			    const struct accel_binding *bindings,
 			    uint32_t count, const uint32_t *deps,
 			    uint32_t dep_count, uint32_t *index);
+
+/**
+ * accel_job_add_desc - add an operation by its descriptor
+ * @job: job that was not submitted yet
+ * @plan: plan of the same context, made of this descriptor; NULL: one is made
+ * @desc: the first field of a descriptor whose tensors all have their buffers
+ * @deps: as of accel_job_add()
+ * @dep_count: likewise
+ * @index: likewise
+ *
+ * The tensors of the descriptor say what is bound, and errors name its fields. With
+ * a plan nothing but buffers and their offsets may differ from what that was made
+ * of; what the plan holds packed is not looked at. Without one it is made for these
+ * very addresses, at what accel_plan_create() costs.
+ *
+ * Return: as accel_job_add(), -EINVAL also for another descriptor than the plan's;
+ * without @plan also as accel_plan_create().
+ */
+ACCEL_API int accel_job_add_desc(struct accel_job *job, struct accel_plan *plan,
+				 const struct accel_desc *desc, const uint32_t *deps,
+				 uint32_t dep_count, uint32_t *index);
+
+/**
+ * accel_job_rebind - let operations of a job work elsewhere
+ * @job: job, submitted or not
+ * @bindings: what is to be elsewhere: operations, arguments, and where they are from now on
+ * @count: number of bindings
+ *
+ * What is not named stays where it was. The checks are those of accel_job_add(), made
+ * when all of @bindings are in their places; of two for the same argument the later
+ * counts. All are taken or, on failure, none. Nothing is planned, lowered or allocated.
+ *
+ * The job must be at rest: it is if the fence of each of its submissions was waited for, or
+ * accel_fence_get_info() has told that it is done. A workspace that the job made can be
+ * replaced by one of the caller's, but not taken back.
+ *
+ * It is fastest where an argument moves by multiples of 64 bytes, and what was in place
+ * stays so.
+ *
+ * Return: 0; -EINVAL as of accel_job_add(), an operation that the job does not have;
+ * -EBUSY a run of the job has not ended; -ENODEV.
+ */
+ACCEL_API int accel_job_rebind(struct accel_job *job, const struct accel_binding *bindings,
+			       uint32_t count);
 
 /**
  * accel_job_destroy - give up a job; one that runs finishes

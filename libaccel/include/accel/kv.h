@@ -38,7 +38,7 @@ struct accel_kv_opts {
 	uint32_t scale_dtype;
 	/** @page_size: tokens of a page, 1 to 4096; 0: 16 */
 	uint32_t page_size;
-	/** @pages: pages of the pool, at most INT32_MAX */
+	/** @pages: pages of the pool, which has at most INT32_MAX tokens */
 	uint32_t pages;
 	/** @engine: &enum accel_engine that writes rows, ACCEL_ENGINE_AUTO: the fastest that can */
 	uint32_t engine;
@@ -66,8 +66,8 @@ struct accel_kv_opts {
  * that were given up too, because the next reservation may hand them out.
  *
  * Int8: the scale of a row (a token's key or value in one head) is the largest
- * magnitude in it divided by 127, and elements are rounded to nearest even. A
- * row with an infinity or a NaN becomes NaN; a row of zeros stays zeros.
+ * magnitude in it divided by 127, 1 for a row of zeros, and elements are rounded to
+ * nearest even. A row with an infinity or a NaN becomes NaN.
  *
  * Threads: any may call, also at the same time; one sequence is changed by one
  * thread at a time.
@@ -218,7 +218,7 @@ struct accel_kv_append {
 	uint32_t size;
 	/** @layer: layer */
 	uint32_t layer;
-	/** @rows: sequences and tokens of each, as they were reserved */
+	/** @rows: sequences and tokens of each, as they were reserved; NULL with @slots */
 	const struct accel_kv_rows *rows;
 	/** @count: number of @rows */
 	uint32_t count;
@@ -231,10 +231,17 @@ struct accel_kv_append {
 	struct accel_tensor k;
 	/** @v: values [all tokens, kv_heads, v_dim], likewise */
 	struct accel_tensor v;
+	/**
+	 * @slots: rank 0, or S32 [all tokens], dense, with a buffer: where rows go when
+	 * the job runs, see accel_kv_slots(). Then there are no @rows
+	 */
+	struct accel_tensor slots;
 };
 
 /** ACCEL_KV_APPEND_INIT: to be filled in */
-#define ACCEL_KV_APPEND_INIT	{ .size = sizeof(struct accel_kv_append) }
+#define ACCEL_KV_APPEND_INIT \
+	{ sizeof(struct accel_kv_append), 0, NULL, 0, 0, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT }
 
 /**
  * accel_kv_append - add operations to a job that write rows into pages
@@ -245,8 +252,13 @@ struct accel_kv_append {
  * @dep_count: likewise
  * @index: out: operation that comes last, UINT32_MAX if there is none; may be NULL
  *
- * The operations depend on one another in their order, so one that waits for
- * @index waits for all. They convert to the type of the cache, or quantise.
+ * Two operations, ACCEL_OP_KV_WRITE of keys and of values, of which the second
+ * waits for the first, so one that waits for @index waits for both. They convert to
+ * the type of the cache, or quantise.
+ *
+ * With append.slots the job reads them when it runs and may be submitted again,
+ * as it is or after accel_job_rebind(): a step of a decoder reserves a token for
+ * each sequence, calls accel_kv_slots(), and submits the same job.
  *
  * Return: 0; -ENOENT no such sequence; -EINVAL @append, more tokens than the
  * sequence has; -EBUSY a page of these tokens is shared: they were not reserved;
@@ -257,6 +269,23 @@ ACCEL_API int accel_kv_append(struct accel_kv *kv, struct accel_job *job,
 			      const struct accel_kv_append *append,
 			      const uint32_t *deps, uint32_t dep_count,
 			      uint32_t *index);
+
+/**
+ * accel_kv_slots - where the last tokens of sequences are
+ * @kv: cache
+ * @rows: how many of which sequence, as they were reserved; no sequence twice
+ * @count: number of @rows
+ * @slots: int32 [all tokens], dense, with a buffer; written here. Those of the first
+ *	sequence come first: page times page_size plus the place in the page
+ *
+ * For &struct accel_kv_append.slots and &struct accel_kv_write_desc.slots. No job
+ * that reads the buffer may be on the way.
+ *
+ * Return: 0; -ENOENT no such sequence; -EINVAL @slots, more tokens than the
+ * sequence has; -EBUSY a page of these tokens is shared: they were not reserved.
+ */
+ACCEL_API int accel_kv_slots(struct accel_kv *kv, const struct accel_kv_rows *rows,
+			     uint32_t count, const struct accel_tensor *slots);
 
 /**
  * accel_kv_tensors - the pool of a layer, for &struct accel_attention_desc

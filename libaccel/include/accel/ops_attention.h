@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attention, and the rotary embedding that goes before it.
+ * Attention, the rotary embedding that goes before it, and writing its keys and values.
  */
 #ifndef ACCEL_OPS_ATTENTION_H
 #define ACCEL_OPS_ATTENTION_H
@@ -32,12 +32,13 @@ extern "C" {
  *
  * The scores are never in memory. Dimensions, whatever the strides::
  *
- *	q	ACCEL_ARG_A	[batch, queries, heads, head_dim] F32, F16, BF16
+ *	q	ACCEL_ARG_A	[batch, queries, heads, head_dim] F32, F16, BF16,
+ *				or S8, U8 with one scale
  *	k	ACCEL_ARG_B	[batch, keys, kv_heads, head_dim] F32, F16, BF16,
  *				or S8, U8, S4, U4 quantised
  *	v	ACCEL_ARG_C	[batch, keys, kv_heads, v_dim] likewise
- *	d	ACCEL_ARG_D	[batch, queries, heads, v_dim] F32, F16, BF16;
- *				may be q itself
+ *	d	ACCEL_ARG_D	[batch, queries, heads, v_dim] F32, F16, BF16,
+ *				or S8, U8 with one scale; may be q itself
  *	mask	ACCEL_ARG_AUX0	[batch, heads, queries, keys], leading dimensions
  *				may be missing, any may be 1. F32, F16, BF16: added
  *				to the scores; U8: 0 hides the key
@@ -120,7 +121,53 @@ struct accel_attention_desc {
 
 /** ACCEL_ATTENTION_DESC_INIT: default descriptor */
 #define ACCEL_ATTENTION_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_attention_desc, ACCEL_OP_ATTENTION) }
+	{ ACCEL_DESC_INIT(struct accel_attention_desc, ACCEL_OP_ATTENTION), 0, 0, 0, 0, 0, 0, \
+	  0, 0, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
+
+/** ACCEL_KV_WRITE_ASYMMETRIC: bytes with zero points; else 0 is in the middle of the type */
+#define ACCEL_KV_WRITE_ASYMMETRIC	(1u << 0)
+/** ACCEL_KV_WRITE_SKIP: the slot of a row that is not written */
+#define ACCEL_KV_WRITE_SKIP		(-1)
+
+/**
+ * struct accel_kv_write_desc - rows of A into slots of D, the pages of a key-value cache
+ *
+ * Row i goes to place slots[i] % page_size of page slots[i] / page_size. Slots are
+ * read when the operation runs, so a job that is repeated writes where they say
+ * then. Any slot but ACCEL_KV_WRITE_SKIP that is not in D makes the job fail; D may
+ * have been written in part. Of rows with the same slot the last one stays, and
+ * what no slot names stays as it is.
+ *
+ * Into F32, F16 and BF16 rows are converted as by a copy. Into bytes each row of
+ * a head is quantised as by &struct accel_dynquant_desc with a scale of its own,
+ * which is rounded to the type of @scales before it is used.
+ */
+struct accel_kv_write_desc {
+	/** @hdr: size, operation, engine */
+	struct accel_desc hdr;
+	/** @flags: ACCEL_KV_WRITE_* */
+	uint32_t flags;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @a: input: [rows, heads, dim] F32, F16, BF16 */
+	struct accel_tensor a;
+	/** @slots: input: [rows] S32; ACCEL_ARG_AUX2 */
+	struct accel_tensor slots;
+	/** @d: result: [pages, page_size, heads, dim] F32, F16, BF16, S8, U8, not quantised */
+	struct accel_tensor d;
+	/** @scales: result of S8, U8: [pages, page_size, heads, 1] F32, F16; ACCEL_ARG_AUX0 */
+	struct accel_tensor scales;
+	/** @zeros: result if asymmetric: S32, likewise; ACCEL_ARG_AUX1 */
+	struct accel_tensor zeros;
+};
+
+/** ACCEL_KV_WRITE_DESC_INIT: default descriptor: symmetric */
+#define ACCEL_KV_WRITE_DESC_INIT \
+	{ ACCEL_DESC_INIT(struct accel_kv_write_desc, ACCEL_OP_KV_WRITE), 0, 0, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT }
 
 /** ACCEL_ROTARY_INTERLEAVED: a pair is (2i, 2i + 1); else (i, i + rot_dim / 2) */
 #define ACCEL_ROTARY_INTERLEAVED	(1u << 0)
@@ -167,7 +214,8 @@ struct accel_rotary_desc {
 
 /** ACCEL_ROTARY_DESC_INIT: default descriptor */
 #define ACCEL_ROTARY_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_rotary_desc, ACCEL_OP_ROTARY) }
+	{ ACCEL_DESC_INIT(struct accel_rotary_desc, ACCEL_OP_ROTARY), 0, 0, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
  * enum accel_rotary_scaling - how a model stretches its positions

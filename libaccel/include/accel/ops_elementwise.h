@@ -170,7 +170,9 @@ struct accel_copy_desc {
 };
 
 /** ACCEL_COPY_DESC_INIT: default descriptor */
-#define ACCEL_COPY_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_copy_desc, ACCEL_OP_COPY) }
+#define ACCEL_COPY_DESC_INIT \
+	{ ACCEL_DESC_INIT(struct accel_copy_desc, ACCEL_OP_COPY), ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT }
 
 /**
  * struct accel_fill_desc - D = value, converted to D's type (rounded to nearest
@@ -186,7 +188,8 @@ struct accel_fill_desc {
 };
 
 /** ACCEL_FILL_DESC_INIT: default descriptor */
-#define ACCEL_FILL_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_fill_desc, ACCEL_OP_FILL) }
+#define ACCEL_FILL_DESC_INIT \
+	{ ACCEL_DESC_INIT(struct accel_fill_desc, ACCEL_OP_FILL), 0, ACCEL_TENSOR_INIT }
 
 /**
  * struct accel_unary_desc - D = epilogue(f(A)), elementwise
@@ -210,7 +213,9 @@ struct accel_unary_desc {
 };
 
 /** ACCEL_UNARY_DESC_INIT: default descriptor */
-#define ACCEL_UNARY_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_unary_desc, ACCEL_OP_UNARY) }
+#define ACCEL_UNARY_DESC_INIT \
+	{ ACCEL_DESC_INIT(struct accel_unary_desc, ACCEL_OP_UNARY), 0, 0, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_EPILOGUE_INIT }
 
 /**
  * struct accel_binary_desc - D = epilogue(f(A, B)), elementwise
@@ -241,7 +246,8 @@ struct accel_binary_desc {
 
 /** ACCEL_BINARY_DESC_INIT: default descriptor */
 #define ACCEL_BINARY_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_binary_desc, ACCEL_OP_BINARY) }
+	{ ACCEL_DESC_INIT(struct accel_binary_desc, ACCEL_OP_BINARY), 0, 0, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_EPILOGUE_INIT }
 
 /**
  * struct accel_select_desc - D = A is not zero ? B : C, elementwise
@@ -265,7 +271,8 @@ struct accel_select_desc {
 
 /** ACCEL_SELECT_DESC_INIT: default descriptor */
 #define ACCEL_SELECT_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_select_desc, ACCEL_OP_SELECT) }
+	{ ACCEL_DESC_INIT(struct accel_select_desc, ACCEL_OP_SELECT), ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 #if defined(__cplusplus)
 }

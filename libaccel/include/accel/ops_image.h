@@ -71,7 +71,9 @@ struct accel_pool_desc {
 };
 
 /** ACCEL_POOL_DESC_INIT: default descriptor */
-#define ACCEL_POOL_DESC_INIT	{ .hdr = ACCEL_DESC_INIT(struct accel_pool_desc, ACCEL_OP_POOL) }
+#define ACCEL_POOL_DESC_INIT \
+	{ ACCEL_DESC_INIT(struct accel_pool_desc, ACCEL_OP_POOL), 0, 0, 0, 0, { 0 }, { 0 }, \
+	  { 0 }, { 0 }, { 0 }, 0, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
  * enum accel_resize_func - how a tensor is sampled
@@ -164,6 +166,7 @@ struct accel_resize_desc {
 
 /** ACCEL_RESIZE_DESC_INIT: default descriptor */
 #define ACCEL_RESIZE_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_resize_desc, ACCEL_OP_RESIZE) }
+	{ ACCEL_DESC_INIT(struct accel_resize_desc, ACCEL_OP_RESIZE), 0, 0, 0, 0, 0, 0, { 0 }, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 #endif /* ACCEL_OPS_IMAGE_H */

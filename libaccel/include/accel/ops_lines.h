@@ -43,7 +43,8 @@ struct accel_softmax_desc {
 
 /** ACCEL_SOFTMAX_DESC_INIT: default descriptor: along the last dimension */
 #define ACCEL_SOFTMAX_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_softmax_desc, ACCEL_OP_SOFTMAX), .axis = -1 }
+	{ ACCEL_DESC_INIT(struct accel_softmax_desc, ACCEL_OP_SOFTMAX), 0, -1, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
  * enum accel_norm - functions of &struct accel_norm_desc
@@ -65,13 +66,27 @@ enum accel_norm {
 	ACCEL_NORM_COUNT = 5
 };
 
+/** ACCEL_NORM_KEEP_SUM: @second gets A + @addend; else what D gets */
+#define ACCEL_NORM_KEEP_SUM	(1u << 0)
+/** ACCEL_NORM_DYNQUANT: D is bytes with scales of its own, as of &struct accel_dynquant_desc */
+#define ACCEL_NORM_DYNQUANT	(1u << 1)
+/** ACCEL_NORM_ASYMMETRIC: with ACCEL_NORM_DYNQUANT: with zero points */
+#define ACCEL_NORM_ASYMMETRIC	(1u << 2)
+
 /**
  * struct accel_norm_desc - D = epilogue(norm(A) * scale + bias)
  *
  * A and D have the same dimensions and any types, D none of 4 bits. For LAYER
  * and RMS, @scale and @bias broadcast to D as numpy does. For the others they,
  * @mean and @variance are vectors with an element for each channel. The epilogue
- * may have residuals and an activation.
+ * may have residuals and an activation. Of five dimensions several images, in several
+ * groups of several channels, need two neighbours that are one in memory (D, H and W of
+ * what is dense are), else -EOPNOTSUPP.
+ *
+ * LAYER and RMS may normalise A + @addend and give two results in one pass: D for
+ * the product that follows and @second for the residual stream, each in its type.
+ * With ACCEL_NORM_DYNQUANT D is S8 or U8 without quantisation, and each line along
+ * @axes has a scale, and a zero point if asymmetric, that follow from its results.
  */
 struct accel_norm_desc {
 	/** @hdr: size, operation, engine */
@@ -86,8 +101,8 @@ struct accel_norm_desc {
 	uint32_t groups;
 	/** @eps: added to the variance: finite, >= 0 */
 	float eps;
-	/** @pad: 0 */
-	uint32_t pad;
+	/** @flags: LAYER, RMS: ACCEL_NORM_* flags */
+	uint32_t flags;
 	/** @a: input */
 	struct accel_tensor a;
 	/** @scale: gamma; rank 0: none */
@@ -102,12 +117,22 @@ struct accel_norm_desc {
 	struct accel_tensor d;
 	/** @epilogue: what follows; its scale and bias are absent */
 	struct accel_epilogue epilogue;
+	/** @addend: LAYER, RMS: added to A first, broadcasts to D; rank 0: none; ACCEL_ARG_C */
+	struct accel_tensor addend;
+	/** @second: LAYER, RMS: second result, of D's dimensions; rank 0: none; ACCEL_ARG_AUX2 */
+	struct accel_tensor second;
+	/** @scales: DYNQUANT: result: F32, D's dimensions but 1 along @axes; ACCEL_ARG_AUX3 */
+	struct accel_tensor scales;
+	/** @zeros: ASYMMETRIC: result: S32, likewise; ACCEL_ARG_AUX4 */
+	struct accel_tensor zeros;
 };
 
 /** ACCEL_NORM_DESC_INIT: default descriptor: channels in dimension 1, eps 0.00001 */
 #define ACCEL_NORM_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_norm_desc, ACCEL_OP_NORM), .channel = 1, \
-	  .eps = 0.00001f }
+	{ ACCEL_DESC_INIT(struct accel_norm_desc, ACCEL_OP_NORM), 0, 0, 1, 0, 0.00001f, 0, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_EPILOGUE_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
  * enum accel_reduce - functions of &struct accel_reduce_desc
@@ -173,7 +198,8 @@ struct accel_reduce_desc {
 
 /** ACCEL_REDUCE_DESC_INIT: default descriptor: along all dimensions */
 #define ACCEL_REDUCE_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_reduce_desc, ACCEL_OP_REDUCE) }
+	{ ACCEL_DESC_INIT(struct accel_reduce_desc, ACCEL_OP_REDUCE), 0, 0, 0, 0, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /** ACCEL_DYNQUANT_ASYMMETRIC: with zero points; else 0 is in the middle of the type */
 #define ACCEL_DYNQUANT_ASYMMETRIC	(1u << 0)
@@ -213,7 +239,8 @@ struct accel_dynquant_desc {
 
 /** ACCEL_DYNQUANT_DESC_INIT: default descriptor: symmetric, one scale */
 #define ACCEL_DYNQUANT_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_dynquant_desc, ACCEL_OP_DYNQUANT) }
+	{ ACCEL_DESC_INIT(struct accel_dynquant_desc, ACCEL_OP_DYNQUANT), 0, 0, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /** ACCEL_TOPK_SMALLEST: the smallest elements, ascending; else the largest, descending */
 #define ACCEL_TOPK_SMALLEST	(1u << 0)
@@ -243,7 +270,8 @@ struct accel_topk_desc {
 
 /** ACCEL_TOPK_DESC_INIT: default descriptor: along the last dimension */
 #define ACCEL_TOPK_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_topk_desc, ACCEL_OP_TOPK), .axis = -1 }
+	{ ACCEL_DESC_INIT(struct accel_topk_desc, ACCEL_OP_TOPK), 0, -1, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /** ACCEL_SCAN_EXCLUSIVE: the sum of the elements before, without the element itself */
 #define ACCEL_SCAN_EXCLUSIVE	(1u << 0)
@@ -272,6 +300,7 @@ struct accel_scan_desc {
 
 /** ACCEL_SCAN_DESC_INIT: default descriptor: along the last dimension */
 #define ACCEL_SCAN_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_scan_desc, ACCEL_OP_SCAN), .axis = -1 }
+	{ ACCEL_DESC_INIT(struct accel_scan_desc, ACCEL_OP_SCAN), 0, -1, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT }
 
 #endif /* ACCEL_OPS_LINES_H */

@@ -57,7 +57,8 @@ struct accel_gather_desc {
 
 /** ACCEL_GATHER_DESC_INIT: default descriptor */
 #define ACCEL_GATHER_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_gather_desc, ACCEL_OP_GATHER) }
+	{ ACCEL_DESC_INIT(struct accel_gather_desc, ACCEL_OP_GATHER), 0, 0, 0, 0, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
  * enum accel_scatter_func - how &struct accel_scatter_desc uses indices
@@ -122,7 +123,8 @@ struct accel_scatter_desc {
 
 /** ACCEL_SCATTER_DESC_INIT: default descriptor */
 #define ACCEL_SCATTER_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_scatter_desc, ACCEL_OP_SCATTER) }
+	{ ACCEL_DESC_INIT(struct accel_scatter_desc, ACCEL_OP_SCATTER), 0, 0, 0, 0, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /** ACCEL_CONCAT_MAX: most tensors that are joined, or that one is split into */
 #define ACCEL_CONCAT_MAX	8
@@ -150,7 +152,10 @@ struct accel_concat_desc {
 
 /** ACCEL_CONCAT_DESC_INIT: default descriptor */
 #define ACCEL_CONCAT_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_concat_desc, ACCEL_OP_CONCAT) }
+	{ ACCEL_DESC_INIT(struct accel_concat_desc, ACCEL_OP_CONCAT), 0, 0, \
+	  { ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }, \
+	  ACCEL_TENSOR_INIT }
 
 /**
  * struct accel_split_desc - the tensors of D = pieces of A, one after the other
@@ -173,7 +178,9 @@ struct accel_split_desc {
 
 /** ACCEL_SPLIT_DESC_INIT: default descriptor */
 #define ACCEL_SPLIT_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_split_desc, ACCEL_OP_SPLIT) }
+	{ ACCEL_DESC_INIT(struct accel_split_desc, ACCEL_OP_SPLIT), 0, 0, ACCEL_TENSOR_INIT, \
+	  { ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT } }
 
 /**
  * enum accel_pad_mode - what lies around a padded tensor
@@ -222,6 +229,7 @@ struct accel_pad_desc {
 
 /** ACCEL_PAD_DESC_INIT: default descriptor */
 #define ACCEL_PAD_DESC_INIT \
-	{ .hdr = ACCEL_DESC_INIT(struct accel_pad_desc, ACCEL_OP_PAD) }
+	{ ACCEL_DESC_INIT(struct accel_pad_desc, ACCEL_OP_PAD), 0, 0, 0, { 0 }, { 0 }, \
+	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 #endif /* ACCEL_OPS_MOVE_H */

@@ -9,6 +9,7 @@
 #include <accel/context.h>
 #include <accel/desc.h>
 #include <accel/types.h>
+#include <accel/weights.h>
 
 #if defined(__cplusplus)
 extern "C" {
@@ -56,10 +57,12 @@ struct accel_plan_opts {
 	uint32_t tune_budget_ms;
 	/** @pad: 0 */
 	uint32_t pad;
+	/** @weights: where packed weights are shared with other plans, or NULL */
+	struct accel_weights *weights;
 };
 
-/** ACCEL_PLAN_OPTS_INIT: default options: nothing is measured, no file is read */
-#define ACCEL_PLAN_OPTS_INIT	{ sizeof(struct accel_plan_opts), 0, 0, 0 }
+/** ACCEL_PLAN_OPTS_INIT: default options: nothing is measured, no file is read or shared */
+#define ACCEL_PLAN_OPTS_INIT	{ sizeof(struct accel_plan_opts), 0, 0, 0, NULL }
 
 /**
  * accel_plan_create_opts - the same, with a say in how it decides
@@ -115,12 +118,14 @@ struct accel_plan_info {
 	uint64_t read_bytes;
 	/** @write_bytes: bytes of the result */
 	uint64_t write_bytes;
-	/** @packed_bytes: bytes of packed weights that it holds */
+	/** @packed_bytes: bytes of packed weights that it holds, alone or with other plans */
 	uint64_t packed_bytes;
-	/** @workspace_bytes: memory that it needs beside */
+	/** @workspace_bytes: memory that its tasks need beside; see ACCEL_ARG_WORKSPACE */
 	uint64_t workspace_bytes;
 	/** @estimate_ns: time on the chip, modelled from clock and bandwidth */
 	uint64_t estimate_ns;
+	/** @host_bytes: memory that the threads of a run in process share; the device keeps it */
+	uint64_t host_bytes;
 };
 
 /**
@@ -132,6 +137,48 @@ struct accel_plan_info {
  */
 ACCEL_API int accel_plan_get_info(struct accel_plan *plan,
 				  struct accel_plan_info *info);
+
+/** ACCEL_ARG_WRITTEN: the operation writes it; it may read it, too */
+#define ACCEL_ARG_WRITTEN	(1u << 0)
+
+/**
+ * struct accel_arg_info - what a job binds for a plan
+ */
+struct accel_arg_info {
+	/** @size: sizeof(struct accel_arg_info) */
+	uint32_t size;
+	/** @arg: &enum accel_arg, with ACCEL_ARG_SCALES or ACCEL_ARG_ZEROS for tables */
+	uint32_t arg;
+	/** @flags: ACCEL_ARG_WRITTEN */
+	uint32_t flags;
+	/** @align: what the address is a multiple of, at least 1 */
+	uint32_t align;
+	/** @before: bytes before the address that are touched: negative strides */
+	uint64_t before;
+	/** @bytes: bytes from the address on that are touched */
+	uint64_t bytes;
+	/** @field_offset: where in the descriptor the tensor is, that of a table its owner */
+	uint64_t field_offset;
+	/** @name: path in the descriptor: "attention.k", "gemm.b.quant.scales" */
+	char name[64];
+	/** @tensor: the tensor at @field_offset, without buffers */
+	struct accel_tensor tensor;
+};
+
+/**
+ * accel_plan_get_arg - describe an argument of a plan
+ * @plan: plan
+ * @index: from 0 on
+ * @info: out
+ *
+ * These are what accel_job_add() wants bindings for: the tensors of the descriptor
+ * and their tables, but for what is packed, which the plan holds, and what is not
+ * read.
+ *
+ * Return: 0; -ENOENT there are no more; -EINVAL size.
+ */
+ACCEL_API int accel_plan_get_arg(struct accel_plan *plan, uint32_t index,
+				 struct accel_arg_info *info);
 
 /**
  * enum accel_verdict - what became of a candidate
@@ -173,6 +220,13 @@ struct accel_candidate {
 	uint32_t samples;
 	/** @pad: 0 */
 	uint32_t pad;
+	/**
+	 * @kernel: in process, if it is chosen: the kernels that its tasks run, "gemv" or
+	 * "gemm, gemm"; "model" where none takes a task and the reference code does; else empty
+	 */
+	char kernel[64];
+	/** @kernel_text: why none takes it, one clause; empty: one does, or nobody knows */
+	char kernel_text[128];
 };
 
 /**
@@ -191,7 +245,9 @@ typedef int accel_candidate_fn(void *user,
  * @fn: called for each candidate
  * @user: passed on
  *
- * The engines are asked again, so that a plan costs nothing that nobody reads.
+ * The engines are asked again, so that a plan costs nothing that nobody reads. In
+ * process the kernels are asked, too: buffers that lie otherwise than well aligned and
+ * apart may get another one.
  *
  * Return: 0, -ENOMEM, or what @fn returned.
  */
@@ -199,7 +255,45 @@ ACCEL_API int accel_plan_explain(struct accel_plan *plan,
 				 accel_candidate_fn *fn, void *user);
 
 /**
- * accel_explain - the same without making a plan, also when there is none
+ * struct accel_cost - what an operation takes on an engine, as the model of the chip says
+ */
+struct accel_cost {
+	/** @size: sizeof(struct accel_cost) */
+	uint32_t size;
+	/** @engine: &enum accel_engine */
+	uint32_t engine;
+	/** @instances: mask of the engines of that kind that it holds for */
+	uint32_t instances;
+	/** @pad: 0 */
+	uint32_t pad;
+	/** @ns: time from the start to the end, modelled from clock and bandwidth */
+	uint64_t ns;
+	/** @energy_pj: picojoules of the engine for that time at full clock; 0: it has no model */
+	uint64_t energy_pj;
+	/** @bytes: bytes moved */
+	uint64_t bytes;
+	/** @macs: multiply-adds, or elements where there are none */
+	uint64_t macs;
+};
+
+/**
+ * accel_cost - what an operation takes, without a plan and without words
+ * @ctx: context
+ * @desc: the first field of a descriptor; its tensors need no buffers
+ * @engine: &enum accel_engine; ACCEL_ENGINE_AUTO: that which a plan would have
+ * @cost: out: of the way to do it that a plan would take there
+ *
+ * Whichever engine the descriptor asks for, @engine counts. Of engines of a kind
+ * that are not alike it is the fastest.
+ *
+ * Return: 0; -EINVAL, -E2BIG bad descriptor, engine or size; -EOPNOTSUPP the engine,
+ * or every one, refuses it: accel_explain() has the reason; -ENOMEM.
+ */
+ACCEL_API int accel_cost(struct accel_ctx *ctx, const struct accel_desc *desc,
+			 uint32_t engine, struct accel_cost *cost);
+
+/**
+ * accel_explain - accel_plan_explain() without making a plan, also when there is none
  * @ctx: context
  * @desc: the first field of a descriptor
  * @fn: called for each candidate

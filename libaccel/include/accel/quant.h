@@ -220,6 +220,72 @@ ACCEL_API int accel_quantise(struct accel_ctx *ctx,
 			     struct accel_tensor *to);
 
 /**
+ * enum accel_gguf - formats of GGUF files that are no element type, by their numbers there
+ * @ACCEL_GGUF_Q5_0: blocks of 32 in 22 bytes: x = d (q - 16)
+ * @ACCEL_GGUF_Q5_1: blocks of 32 in 24 bytes: x = d q + m
+ * @ACCEL_GGUF_Q2_K: blocks of 256 in 84 bytes: scales and minima by 16, 2 bits each
+ * @ACCEL_GGUF_Q3_K: blocks of 256 in 110 bytes: scales by 16, 3 bits each
+ * @ACCEL_GGUF_Q5_K: blocks of 256 in 176 bytes: scales and minima by 32, 5 bits each
+ */
+enum accel_gguf {
+	ACCEL_GGUF_Q5_0 = 6,
+	ACCEL_GGUF_Q5_1 = 7,
+	ACCEL_GGUF_Q2_K = 10,
+	ACCEL_GGUF_Q3_K = 11,
+	ACCEL_GGUF_Q5_K = 13
+};
+
+/**
+ * accel_blocks_convert - blocks of a format that is no element type, in one that is
+ * @format: &enum accel_gguf
+ * @from: blocks, one behind the other, whole
+ * @elements: their elements, a multiple of a block
+ * @dtype: Q8_0 of Q5_0, Q6_K of Q3_K: the same values; F32 of any: exact, but that a
+ *	minimum that is added is rounded once
+ * @to: out: as many elements
+ *
+ * Threads: any; a function of its arguments, on the CPU.
+ *
+ * Return: 0; -EINVAL no such format, NULL, a part of a block; -EOPNOTSUPP @dtype.
+ */
+ACCEL_API int accel_blocks_convert(uint32_t format, const void *from, uint64_t elements,
+				   uint32_t dtype, void *to);
+
+/**
+ * accel_blocks_read - what blocks stand for
+ * @dtype: Q8_0, Q4_0, Q4_1, Q4_K, Q6_K; F16, BF16, F32, whose elements are one each
+ * @from: blocks, one behind the other, whole
+ * @elements: their elements, a multiple of a block
+ * @to: out: as many numbers
+ *
+ * Threads: any; a function of its arguments, on the CPU.
+ *
+ * Return: 0; -EINVAL NULL, a part of a block; -EOPNOTSUPP @dtype.
+ */
+ACCEL_API int accel_blocks_read(uint32_t dtype, const void *from, uint64_t elements, float *to);
+
+/**
+ * accel_blocks_write - numbers as blocks
+ * @dtype: as of accel_blocks_read()
+ * @from: [rows, columns], one row behind the other
+ * @rows: rows
+ * @columns: elements of a row, a multiple of a block
+ * @weights: of each column, from 0 on: how much the square of an error there counts, such as the
+ *	mean square of what the column will be multiplied by; NULL: all are equal
+ * @to: out: blocks
+ *
+ * Scales and minima of 4 and 6 bits are searched for: of 19 candidates for each, those that lose
+ * least. Those of Q8_0 are the largest magnitude over 127.
+ *
+ * Threads: any; a function of its arguments, on the CPU.
+ *
+ * Return: 0; -EINVAL NULL, a part of a block; -ERANGE blocks of a number that is not finite, or of
+ * one so large that the scale is not; -EOPNOTSUPP @dtype.
+ */
+ACCEL_API int accel_blocks_write(uint32_t dtype, const float *from, uint64_t rows,
+				 uint64_t columns, const float *weights, void *to);
+
+/**
  * accel_prune24 - leave two of each four elements
  * @ctx: context, for errors
  * @t: tensor of any type but S32, in a buffer that the CPU sees and writes; no

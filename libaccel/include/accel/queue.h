@@ -16,8 +16,12 @@
 extern "C" {
 #endif
 
-struct accel_queue;
+struct accel_attention_desc;
+struct accel_conv_desc;
 struct accel_fence;
+struct accel_norm_desc;
+struct accel_queue;
+struct accel_softmax_desc;
 
 /**
  * enum accel_priority - priorities of queues
@@ -94,12 +98,16 @@ struct accel_submit_opts {
  * @opts: options, or NULL
  * @fence: out: signals when all of it is done; NULL if not wanted
  *
- * A job after one that failed in the same queue fails with -ECANCELED, and so
- * does every later submission: the queue is banned. Create another.
+ * A job that fails bans its queue: those that were submitted behind it fail with
+ * -ECANCELED, and nothing runs until somebody has been told. That is a failure of
+ * one of these jobs that accel_fence_wait() or accel_fence_get_info() reports, or
+ * the -ECANCELED of a submission, which is not taken; polling a descriptor is not.
+ * The next job runs, on a node after all that was submitted before has ended.
  *
  * Return: 0; -EINVAL a plan for another engine than the queue's, options;
- * -ECANCELED the queue is banned; -EBUSY too many unfinished jobs; -ENOMEM;
- * -ENODEV.
+ * -ECANCELED a job failed, which nobody was told of, or only part of this one was
+ * taken; -EBUSY too many unfinished jobs; -E2BIG the job has more parts than a queue
+ * of the driver takes: each change of engines ends one; -ENOMEM; -ENODEV.
  */
 ACCEL_API int accel_queue_submit(struct accel_queue *queue,
 				 struct accel_job *job,
@@ -194,6 +202,120 @@ ACCEL_API int accel_fence_import_fd(struct accel_ctx *ctx, int fd,
  * Return: 0, or the error of the step that failed; the error record has it.
  */
 ACCEL_API int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc);
+
+/**
+ * accel_gemm - D = epilogue(A x B), now
+ * @ctx: context
+ * @a: left matrix, in a buffer, as the next two
+ * @b: right matrix
+ * @d: result; nothing of it is left out
+ * @epilogue: what follows, or NULL
+ *
+ * accel_run() of &struct accel_gemm_desc with nothing else set: a plan is made for
+ * each call.
+ *
+ * Return: as accel_run(); -EINVAL for a tensor that is NULL.
+ */
+ACCEL_API int accel_gemm(struct accel_ctx *ctx, const struct accel_tensor *a,
+			 const struct accel_tensor *b, const struct accel_tensor *d,
+			 const struct accel_epilogue *epilogue);
+
+/**
+ * accel_conv - D = epilogue(A convolved with B), now
+ * @ctx: context
+ * @a: input, in a buffer, as the next two
+ * @b: weights
+ * @d: result
+ * @how: strides, padding, epilogue and the rest: a descriptor whose tensors of the
+ *	names above are not looked at; NULL: ACCEL_CONV_DESC_INIT
+ *
+ * accel_run() of @how with these tensors, as the functions below.
+ *
+ * Return: as accel_run(); -EINVAL for a tensor that is NULL, a descriptor of another
+ * operation.
+ */
+ACCEL_API int accel_conv(struct accel_ctx *ctx, const struct accel_tensor *a,
+			 const struct accel_tensor *b, const struct accel_tensor *d,
+			 const struct accel_conv_desc *how);
+
+/**
+ * accel_attention - D = softmax(scale * Q x K^T + ...) x V, now
+ * @ctx: context
+ * @q: queries
+ * @k: keys
+ * @v: values
+ * @d: result
+ * @how: mask, window and the rest, as of accel_conv(); NULL: ACCEL_ATTENTION_DESC_INIT
+ *
+ * Return: as accel_conv().
+ */
+ACCEL_API int accel_attention(struct accel_ctx *ctx, const struct accel_tensor *q,
+			      const struct accel_tensor *k, const struct accel_tensor *v,
+			      const struct accel_tensor *d,
+			      const struct accel_attention_desc *how);
+
+/**
+ * accel_norm - D = norm(A), now
+ * @ctx: context
+ * @a: input
+ * @d: result
+ * @how: function, scale, bias and the rest, as of accel_conv(); NULL: ACCEL_NORM_DESC_INIT,
+ *	a layer norm along the last dimension
+ *
+ * Return: as accel_conv().
+ */
+ACCEL_API int accel_norm(struct accel_ctx *ctx, const struct accel_tensor *a,
+			 const struct accel_tensor *d, const struct accel_norm_desc *how);
+
+/**
+ * accel_softmax - D = softmax(A), now
+ * @ctx: context
+ * @a: input
+ * @d: result
+ * @how: function and dimension, as of accel_conv(); NULL: ACCEL_SOFTMAX_DESC_INIT, along
+ *	the last dimension
+ *
+ * Return: as accel_conv().
+ */
+ACCEL_API int accel_softmax(struct accel_ctx *ctx, const struct accel_tensor *a,
+			    const struct accel_tensor *d,
+			    const struct accel_softmax_desc *how);
+
+/**
+ * accel_copy - D = A in D's type, quantisation and layout, now
+ * @ctx: context
+ * @a: input
+ * @d: result
+ *
+ * Return: as accel_conv().
+ */
+ACCEL_API int accel_copy(struct accel_ctx *ctx, const struct accel_tensor *a,
+			 const struct accel_tensor *d);
+
+/**
+ * accel_unary - D = f(A), elementwise, now
+ * @ctx: context
+ * @func: &enum accel_unary
+ * @a: input
+ * @d: result
+ *
+ * Return: as accel_conv().
+ */
+ACCEL_API int accel_unary(struct accel_ctx *ctx, uint32_t func, const struct accel_tensor *a,
+			  const struct accel_tensor *d);
+
+/**
+ * accel_binary - D = f(A, B), elementwise, now
+ * @ctx: context
+ * @func: &enum accel_binary
+ * @a: first input
+ * @b: second input
+ * @d: result
+ *
+ * Return: as accel_conv().
+ */
+ACCEL_API int accel_binary(struct accel_ctx *ctx, uint32_t func, const struct accel_tensor *a,
+			   const struct accel_tensor *b, const struct accel_tensor *d);
 
 #if defined(__cplusplus)
 }

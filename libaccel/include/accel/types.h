@@ -40,7 +40,19 @@ ACCEL_API uint32_t accel_version(void);
  * @ACCEL_U8: unsigned, 8 bit
  * @ACCEL_S4: signed, 4 bit, two a byte, even element in the low nibble
  * @ACCEL_U4: unsigned, 4 bit, likewise
+ * @ACCEL_Q8_0: blocks of 32 in 34 bytes: a scale of 16 bits, 8 bits each
+ * @ACCEL_Q4_0: blocks of 32 in 18 bytes: a scale, 4 bits each
+ * @ACCEL_Q4_1: blocks of 32 in 20 bytes: a scale, a minimum, 4 bits each
+ * @ACCEL_Q4_K: blocks of 256 in 144 bytes: scales and minima by 32, 4 bits each
+ * @ACCEL_Q6_K: blocks of 256 in 210 bytes: scales by 16, 6 bits each
  * @ACCEL_DTYPE_COUNT: number of values
+ *
+ * The types of blocks are those of GGUF files, byte for byte as they lie there;
+ * uma_task.h has their definition. They are for constant data, which is read where
+ * it lies: the right matrix of a GEMM, the table of a gather, what a copy converts.
+ * Such a tensor is described like any other. Along one dimension elements are
+ * neighbours (stride 1), and its size is a multiple of a block; other strides are
+ * multiples of a block, too. It has no &struct accel_quant, its offset is even.
  */
 enum accel_dtype {
 	ACCEL_NONE = 0,
@@ -52,7 +64,12 @@ enum accel_dtype {
 	ACCEL_U8 = 6,
 	ACCEL_S4 = 7,
 	ACCEL_U4 = 8,
-	ACCEL_DTYPE_COUNT = 9
+	ACCEL_Q8_0 = 9,
+	ACCEL_Q4_0 = 10,
+	ACCEL_Q4_1 = 11,
+	ACCEL_Q4_K = 12,
+	ACCEL_Q6_K = 13,
+	ACCEL_DTYPE_COUNT = 14
 };
 
 /**
@@ -97,6 +114,7 @@ enum accel_engine {
  * @ACCEL_OP_PAD: a border around a tensor
  * @ACCEL_OP_FFN: feed-forward network of a transformer
  * @ACCEL_OP_DYNQUANT: into bytes, with scales that follow from the numbers
+ * @ACCEL_OP_KV_WRITE: rows into the pages of a key-value cache
  * @ACCEL_OP_COUNT: number of values
  */
 enum accel_op {
@@ -124,12 +142,13 @@ enum accel_op {
 	ACCEL_OP_PAD = 21,
 	ACCEL_OP_FFN = 22,
 	ACCEL_OP_DYNQUANT = 23,
-	ACCEL_OP_COUNT = 24
+	ACCEL_OP_KV_WRITE = 24,
+	ACCEL_OP_COUNT = 25
 };
 
 /**
  * accel_dtype_name - name of an element type: "fp32", "fp16", "bf16", "int32",
- * "int8", "uint8", "int4", "uint4"
+ * "int8", "uint8", "int4", "uint4", "q8_0", "q4_0", "q4_1", "q4_k", "q6_k"
  * @dtype: &enum accel_dtype
  *
  * Return: static string, NULL for a value out of range.
@@ -140,9 +159,19 @@ ACCEL_API const char *accel_dtype_name(uint32_t dtype);
  * accel_dtype_bits - bits of an element
  * @dtype: &enum accel_dtype
  *
- * Return: bits, 0 for a value out of range.
+ * Return: bits, 0 for a value out of range and for types of blocks.
  */
 ACCEL_API uint32_t accel_dtype_bits(uint32_t dtype);
+
+/**
+ * accel_dtype_block - what of a type has an address of its own
+ * @dtype: &enum accel_dtype
+ * @elements: out: number of elements: those of a block, 2 for 4-bit types, else 1;
+ *	may be NULL
+ *
+ * Return: bytes, 0 for a value out of range.
+ */
+ACCEL_API uint32_t accel_dtype_block(uint32_t dtype, uint32_t *elements);
 
 /**
  * accel_engine_name - name of a kind of engine: "auto", "matrix", "gpu", "neural"

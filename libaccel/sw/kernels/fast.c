@@ -7,34 +7,47 @@
 #include "driver/emu/model/uma_op.h"
 #include "fast.h"
 #include "classes.h"
+#include "ends/epilogue.h"
 
 /* A cache whose size the system does not tell */
 #define DEFAULT_L1D	(32u * 1024u)
 #define DEFAULT_L2	(512u * 1024u)
 #define DEFAULT_L3	(8u * 1024u * 1024u)
 
-static const struct fast_class *const *classes_of(uint32_t opcode)
+static const struct fast_class *const *classes_of(const struct uma_op *op)
 {
 	static const struct fast_class *const attention[] = { &fast_attention, NULL };
 	static const struct fast_class *const dynquant[] = { &fast_dynquant, NULL };
 	static const struct fast_class *const copy[] = { &fast_move, &fast_map, NULL };
 	static const struct fast_class *const fill[] = { &fast_move, NULL };
+	static const struct fast_class *const gather[] = { &fast_rows, NULL };
+	static const struct fast_class *const kv_write[] = { &fast_kv_write, NULL };
 	static const struct fast_class *const map[] = { &fast_map, NULL };
 	static const struct fast_class *const none[] = { NULL };
 	static const struct fast_class *const norm[] = { &fast_norm, NULL };
+	static const struct fast_class *const pack[] = { &fast_pack, NULL };
 	static const struct fast_class *const pool[] = { &fast_window, NULL };
 	static const struct fast_class *const reduce[] = { &fast_reduce, NULL };
+	static const struct fast_class *const resize[] = { &fast_sample, NULL };
 	static const struct fast_class *const rotary[] = { &fast_rotary, NULL };
+	static const struct fast_class *const scan[] = { &fast_scan, NULL };
 	static const struct fast_class *const softmax[] = { &fast_softmax, NULL };
 	static const struct fast_class *const topk[] = { &fast_topk, NULL };
 	static const struct fast_class *const conv[] = {
-		&fast_wino, &fast_depthwise, &fast_conv, NULL
+		&fast_wino, &fast_depthwise, &fast_taps, &fast_conv, NULL
 	};
 	static const struct fast_class *const gemm[] = {
-		&fast_gemv, &fast_few, &fast_pointwise, &fast_gemm, NULL
+		&fast_grouped, &fast_gemv, &fast_few, &fast_pointwise, &fast_gemm, NULL
 	};
+	/* Scales of rows alone are a step of the epilogue, where sums of integers are taken. */
+	static const struct fast_class *const scaled[] = {
+		&fast_gemv, &fast_gemm, &fast_grouped, NULL
+	};
+	/* A is rounded to bytes. */
+	static const struct fast_class *const rounded[] = { &fast_grouped, NULL };
+	static const struct fast_class *const experts[] = { &fast_experts, NULL };
 
-	switch (opcode) {
+	switch (op->opcode) {
 	case UMA_OP_COPY:
 		return copy;
 	case UMA_OP_FILL:
@@ -43,14 +56,24 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 	case UMA_OP_BINARY:
 	case UMA_OP_SELECT:
 		return map;
+	case UMA_OP_GATHER:
+		return gather;
+	case UMA_OP_KV_WRITE:
+		return kv_write;
 	case UMA_OP_NORM:
 		return norm;
+	case UMA_OP_PACK:
+		return pack;
 	case UMA_OP_POOL:
 		return pool;
 	case UMA_OP_REDUCE:
 		return reduce;
+	case UMA_OP_RESIZE:
+		return resize;
 	case UMA_OP_ROTARY:
 		return rotary;
+	case UMA_OP_SCAN:
+		return scan;
 	case UMA_OP_SOFTMAX:
 		return softmax;
 	case UMA_OP_TOPK:
@@ -58,7 +81,8 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 	case UMA_OP_DYNQUANT:
 		return dynquant;
 	case UMA_OP_GEMM:
-		return gemm;
+		return op->experts ? experts : op->a_group ? rounded :
+		       fast_epi_rows(op) ? scaled : gemm;
 	case UMA_OP_ATTENTION:
 		return attention;
 	case UMA_OP_CONV:
@@ -68,14 +92,16 @@ static const struct fast_class *const *classes_of(uint32_t opcode)
 	}
 }
 
-static bool add_range(struct fast_prog *p, uint64_t lo, uint64_t bytes, bool write)
+static bool add_range(struct fast_prog *p, uint32_t slot, uint32_t table, uint64_t lo,
+		      uint64_t bytes, bool write)
 {
 	if (!bytes)
 		return true;
 	if (p->range_count == FAST_MAX_RANGES)
 		return false;
 	p->ranges[p->range_count++] = (struct fast_range){
-		.lo = lo, .bytes = bytes, .write = write,
+		.lo = lo, .bytes = bytes, .slot = (uint8_t)slot, .table = (uint8_t)table,
+		.write = write,
 	};
 	p->bytes += bytes;
 	return true;
@@ -90,7 +116,8 @@ static bool add_operand(struct fast_prog *p, uint32_t slot)
 	if (t->layout != UMA_LAYOUT_STRIDED) {
 		if (p->packed)
 			return false;
-		p->packed = fast_ptr(t);
+		/* What is written has no header yet. */
+		p->packed = write ? NULL : fast_ptr(t);
 		uma_packed_header_make(t, p->program->engine, p->cap, &p->header);
 		lo = t->addr;
 		hi = lo + uma_packed_size(t, t->layout, uma_le16(p->cap->block_k),
@@ -98,11 +125,13 @@ static bool add_operand(struct fast_prog *p, uint32_t slot)
 	} else if (uma_tensor_range(t, &lo, &hi)) {
 		return false;
 	}
-	if (!add_range(p, lo, hi - lo, write) || uma_table_ranges(t, &entries))
+	if (!add_range(p, slot, 0, lo, hi - lo, write) || uma_table_ranges(t, &entries))
 		return false;
-	return add_range(p, t->scale_addr,
+	return add_range(p, slot, 1, t->scale_addr,
 			 entries * (uma_dtype_bits(t->scale_dtype) / 8), false) &&
-	       add_range(p, t->zero_addr, t->zero_addr ? entries * 4 : 0, false);
+	       add_range(p, slot, 2, t->zero_addr, t->zero_addr ? entries * 4 : 0, false) &&
+	       add_range(p, slot, 2, t->min_addr, t->min_addr ? entries *
+			 (uma_dtype_bits(t->scale_dtype) / 8) : 0, false);
 }
 
 static bool add_operands(struct fast_prog *p)
@@ -115,21 +144,35 @@ static bool add_operands(struct fast_prog *p)
 	return true;
 }
 
+static void clear(struct fast_prog *p, const struct uma_program *program,
+		  const struct fast_cpu *cpu)
+{
+	const char *why = p->why;
+
+	memset(p, 0, sizeof(*p));
+	p->why = why;
+	p->program = program;
+	p->op = &program->op;
+	p->cap = &program->engine->caps[program->row];
+	p->cpu = cpu;
+	p->rows = program->kernels;
+}
+
 void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		  const struct fast_cpu *cpu, const struct fast_hint *hint)
 {
 	const struct fast_class *const *class;
 
 	p->class = NULL;
+	p->why = "the model alone runs at this level of kernels";
 	if (!cpu->isa)
 		return;
-	for (class = classes_of(program->op.opcode); *class; class++) {
-		memset(p, 0, sizeof(*p));
-		p->program = program;
-		p->op = &program->op;
-		p->cap = &program->engine->caps[program->row];
-		p->cpu = cpu;
-		p->rows = program->kernels;
+	p->why = uma_tensor_empty(&program->op.t[UMA_SLOT_DST]) ? "there are no elements" :
+		 *classes_of(&program->op) ?
+		 "no kernel has these types, strides and functions together" :
+		 "there is no kernel for the operation";
+	for (class = classes_of(&program->op); *class; class++) {
+		clear(p, program, cpu);
 		if (hint)
 			p->hint = *hint;
 		/* None: not for this processor, see classes_none.c. */
@@ -139,8 +182,51 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 			p->max_threads = p->hint.threads;
 		if (add_operands(p))
 			p->class = *class;
+		else
+			p->why = "two operands are packed, or addresses wrap";
 		return;
 	}
+}
+
+int fast_whole_model(const struct fast_run *r)
+{
+	struct uma_program program = *r->prog->program;
+
+	/* One whose operands are packed has not been prepared. */
+	if (uma_prepare(&program, &r->prog->program->op, program.engine, program.kernels,
+			UMA_STEP_WORK_UNBOUND, r->mem, r->fault))
+		return -1;
+	return uma_run(&program, r->mem, r->rows_scratch, r->fault);
+}
+
+bool fast_prepare_part(struct fast_prog *p, const struct uma_program *program,
+		       const struct fast_prog *whole, uint32_t phases, uint64_t work_bytes)
+{
+	const struct fast_class *const *class;
+
+	p->why = NULL;
+	for (class = classes_of(&program->op); *class; class++) {
+		clear(p, program, whole->cpu);
+		/* How to cut is of the whole, what results depend on is not. */
+		p->hint.flags = whole->hint.flags;
+		if (!(*class)->prepare || !(*class)->prepare(p) || p->phase_count > phases ||
+		    p->work_bytes > work_bytes)
+			continue;
+		p->class = *class;
+		return true;
+	}
+	return false;
+}
+
+void fast_shift(struct fast_prog *p, uint32_t slot, uint32_t table, uint64_t by)
+{
+	uint32_t i;
+
+	if (!table && p->op->t[slot].layout != UMA_LAYOUT_STRIDED)
+		p->packed = (const uint8_t *)p->packed + by;
+	for (i = 0; i < p->range_count; i++)
+		if (p->ranges[i].slot == slot && p->ranges[i].table == table)
+			p->ranges[i].lo += by;
 }
 
 uint32_t fast_row_hints(struct fast_hint *out, uint32_t max, uint32_t least, uint64_t rows)

@@ -65,17 +65,22 @@ struct fast_class;
  * struct fast_range - memory that a run reads or writes
  * @lo: first byte
  * @bytes: number
+ * @slot: operand that it belongs to
+ * @table: of its tables 1 the scales, 2 the zero points; 0: the operand itself
  * @write: is written
  */
 struct fast_range {
 	uint64_t lo;
 	uint64_t bytes;
+	uint8_t slot;
+	uint8_t table;
 	bool write;
 };
 
 /**
  * struct fast_prog - an operation that a class has taken
  * @class: class, NULL: none did
+ * @why: then a reason, one clause
  * @program: the model's program of the operation; what the class declines at run
  *	time or has not vectorised goes through the model's rows with it
  * @op: the operation, @program's
@@ -100,6 +105,7 @@ struct fast_range {
  */
 struct fast_prog {
 	const struct fast_class *class;
+	const char *why;
 	const struct uma_program *program;
 	const struct uma_op *op;
 	const struct uma_op_cap *cap;
@@ -142,11 +148,19 @@ struct fast_run {
  * struct fast_class - a way to run operations
  */
 struct fast_class {
+	/** @name: for people: accel_plan_explain() */
+	const char *name;
 	/**
 	 * @prepare: take an operation and set phase_count, tiles, work_bytes,
-	 * max_threads, ns and priv, or leave it. Reads no operand. Returns 1: taken
+	 * max_threads, ns and priv, or leave it; where no other class has operations
+	 * like it, with the reason. Reads no operand. Returns 1: taken
 	 */
 	int (*prepare)(struct fast_prog *p);
+	/**
+	 * @moved: operands have other addresses in @op, each a multiple of 64 bytes
+	 * from where it was: adapt @priv. NULL: there are no addresses in it
+	 */
+	void (*moved)(struct fast_prog *p);
 	/** @tile: run a tile. Returns 0, or -1 with the fault set */
 	int (*tile)(const struct fast_run *r, uint32_t phase, uint32_t tile);
 	/**
@@ -166,6 +180,57 @@ struct fast_class {
  */
 void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		  const struct fast_cpu *cpu, const struct fast_hint *hint);
+
+/**
+ * fast_prepare_part - find a class for a part of an operation, in a tile of that
+ * @p: out, if there is one; what it touches is the operation's business
+ * @program: as of fast_prepare()
+ * @whole: the operation
+ * @phases: most phases
+ * @work_bytes: most memory from one phase to the next
+ *
+ * Return: true: there is a class.
+ */
+bool fast_prepare_part(struct fast_prog *p, const struct uma_program *program,
+		       const struct fast_prog *whole, uint32_t phases, uint64_t work_bytes);
+
+/*
+ * Must bits of a row be the same however many rows there are? Then what adds up in another
+ * order for few rows, or for many, leaves the operation to what takes any number.
+ */
+static inline bool fast_reproducible(const struct fast_prog *p)
+{
+	return p->hint.flags & FAST_HINT_REPRODUCIBLE;
+}
+
+/* Reasons that several classes have */
+#define FAST_NO_FORM	"an operand or a function is of a kind that has no kernel"
+#define FAST_NOT_NEAR	"elements along a line are not side by side"
+#define FAST_TOO_LONG	"lines are longer than the memory of a thread"
+
+/* Leave an operation: a static clause says why. Returns 0. */
+static inline int fast_leave(struct fast_prog *p, const char *why)
+{
+	p->why = why;
+	return 0;
+}
+
+/**
+ * fast_shift - an operand, or a table of it, has another address in the operation
+ * @p: has a class
+ * @slot: operand
+ * @table: as of &struct fast_range
+ * @by: bytes from the old address to the new one, a multiple of 64
+ *
+ * When all have moved the class wants to know: fast_moved().
+ */
+void fast_shift(struct fast_prog *p, uint32_t slot, uint32_t table, uint64_t by);
+
+static inline void fast_moved(struct fast_prog *p)
+{
+	if (p->class->moved)
+		p->class->moved(p);
+}
 
 /**
  * fast_row_hints - candidates of a class whose tiles are rows
@@ -229,5 +294,15 @@ static inline struct uma_run fast_model_run(const struct fast_run *r)
 		.scratch = r->rows_scratch,
 	};
 }
+
+/**
+ * fast_whole_model - have the model run a whole operation, on this thread
+ * @r: run of a tile
+ *
+ * For what only a look at memory shows that a class cannot do, before it has written anything.
+ *
+ * Return: 0, or -1 with the fault set.
+ */
+int fast_whole_model(const struct fast_run *r);
 
 #endif /* LIBACCEL_SW_FAST_H */

@@ -10,24 +10,32 @@ libaccel-fast-objs := $(addprefix $(fast-dir)/,\
 	attention/attn_stream.o \
 	fast.o \
 	ends/epilogue.o \
+	gemm/experts.o \
 	gemm/gemm.o \
 	gemm/gemm_cut.o \
 	gemm/gemm_load.o \
 	gemm/gemm_kernel.o \
+	gemm/grouped.o \
+	gemm/grouped_load.o \
+	gemm/pack.o \
 	conv/conv.o \
 	conv/conv_finish.o \
 	conv/conv_patch.o \
 	conv/conv_tile.o \
 	conv/conv_weights.o \
 	conv/depthwise.o \
+	conv/taps.o \
 	conv/wino.o \
 	lines/dynquant.o \
 	lines/best.o \
+	lines/kv_write.o \
 	lines/map.o \
 	lines/move.o \
 	lines/nest.o \
 	lines/norm.o \
 	lines/rotary.o \
+	lines/rows.o \
+	lines/sample.o \
 	lines/window.o \
 	rows/few.o \
 	rows/gemv.o \
@@ -45,17 +53,20 @@ fast-fp16 := $(fast-bf16) -mavx512fp16
 
 CFLAGS-$(fast-dir)/ := -fno-math-errno -Wno-psabi
 
+# Address arithmetic unrolled a thousand times: checked for what it reaches, not at each step.
+fast-asan := -fno-sanitize=alignment,null,pointer-overflow,object-size,shift,signed-integer-overflow
+
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 # fast-for LEVEL, FILES: objects that are compiled for a level
 define fast-for
 libaccel-fast-objs += $(addprefix $(fast-dir)/,$(2))
-$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(strip $(1)))))
+$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(strip $(1))))$(eval CFLAGS-asan-$(fast-dir)/$(f) := $(fast-asan)))
 endef
 
-$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_s16_avx2.o))
+$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_s16_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
 $(eval $(call fast-for,avx512,ends/epilogue_avx512.o gemm/gemm_f32_avx512.o gemm/gemm_s16_avx512.o gemm/gemm_pack_avx512.o gemm/gemm_unpack_avx512.o))
-$(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o))
-$(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o))
+$(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o gemm/grouped_vnni.o))
+$(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o gemm/grouped_bf16.o))
 $(eval $(call fast-for,amx,gemm/gemm_amx.o conv/conv_amx.o))
 
 $(eval $(call fast-for,avx2,lines/dynquant_avx2.o lines/lines_avx2.o rows/few_avx2.o rows/gemv_avx2.o))
@@ -68,9 +79,9 @@ $(eval $(call fast-for,avx512,attention/attn_avx512.o))
 $(eval $(call fast-for,vnni,attention/attn_bytes.o))
 $(eval $(call fast-for,bf16,attention/attn_bf16.o))
 
-$(eval $(call fast-for,avx2,conv/conv_f32_avx2.o conv/wino_avx2.o))
-$(eval $(call fast-for,avx512,conv/conv_f32_avx512.o vec/quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/wino_avx512.o))
-$(eval $(call fast-for,vnni,conv/depthwise_vnni.o conv/conv_u8s8_avx512.o conv/conv_s8s8_avx512.o conv/conv_u8u8_avx512.o conv/conv_s8u8_avx512.o))
+$(eval $(call fast-for,avx2,conv/conv_f32_avx2.o conv/taps_avx2.o conv/wino_avx2.o))
+$(eval $(call fast-for,avx512,conv/conv_f32_avx512.o vec/quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/taps_avx512.o conv/wino_avx512.o))
+$(eval $(call fast-for,vnni,conv/depthwise_vnni.o conv/taps_vnni.o conv/conv_u8s8_avx512.o conv/conv_s8s8_avx512.o conv/conv_u8u8_avx512.o conv/conv_s8u8_avx512.o))
 $(eval $(call fast-for,bf16,conv/conv_bf16_avx512.o conv/depthwise_bf16.o))
 endif
 

@@ -26,7 +26,7 @@
  * struct tile - a tile at hand: places in the scratch memory
  * @c: context
  * @rows: rows that have a query
- * @odd_on: some value may be no number: look at each
+ * @odd_on: some value may be no number: look at each; some score may be beyond ATTN_WILD
  * @odd: those of the block
  * @odd_count: their number
  * @q: Q, turned, group by group
@@ -61,6 +61,7 @@ struct tile {
 	float *sum;
 	float *slope;
 	float *sink;
+	float *wild;
 	int32_t *lo;
 	int32_t *hi;
 	int32_t *hk;
@@ -98,6 +99,7 @@ static uint64_t lay_out(const struct attn_plan *p, struct tile *t, void *base)
 	t->sum = take(&at, p->mt);
 	t->slope = take(&at, p->mt);
 	t->sink = take(&at, p->mt);
+	t->wild = take(&at, p->mt);
 	t->lo = take(&at, p->mt);
 	t->hi = take(&at, p->mt);
 	t->hk = take(&at, p->mt);
@@ -138,6 +140,7 @@ static struct attn_group group_at(const struct tile *t, uint32_t row)
 		.kscale = p->k_tabled && p->kern->bf16 ? t->kscale : NULL,
 		.vscale = p->v_tabled && p->kern->bf16 ? t->vscale : NULL,
 		.vall = p->vscale,
+		.wild = t->odd_on ? t->wild + row : NULL,
 		.lo = t->lo + row,
 		.hi = t->hi + row,
 		.hk = t->hk + row,
@@ -331,19 +334,24 @@ static int run_range(struct tile *t, uint64_t from, uint64_t to)
 {
 	const uint32_t nb = t->c.p->nb;
 	uint64_t key;
+	uint32_t n;
 
-	for (key = from; key < to; key += nb)
-		if (run_block(t, key, (uint32_t)UMA_MIN(nb, to - key),
-			      key + nb < to ? (uint32_t)UMA_MIN(nb, to - key - nb) : 0))
+	for (key = from; key < to; key += n) {
+		n = (uint32_t)UMA_MIN(t->c.p->blocks_alike ? nb - key % nb : nb, to - key);
+		if (run_block(t, key, n, (uint32_t)UMA_MIN(nb, to - key - n)))
 			return -1;
+	}
 	return 0;
 }
 
 static int run_keys(struct tile *t)
 {
-	const struct attn_seq *q = &t->c.q;
+	struct attn_seq *q = &t->c.q;
 	uint32_t row;
 
+	/* Blocks begin where they do for any rows. */
+	if (t->c.p->blocks_alike)
+		q->lo = UMA_MAX(q->lo / t->c.p->nb * t->c.p->nb, q->keep);
 	if (q->lo < q->hi)
 		attn_prefetch(&t->c, q->lo, (uint32_t)UMA_MIN(t->c.p->nb, q->hi - q->lo));
 	for (row = 0; row < UMA_MIN(t->rows, Q_AHEAD); row++)
@@ -366,7 +374,8 @@ static bool divide(struct tile *t)
 	for (row = 0; row < t->rows; row += p->sub) {
 		const struct attn_group g = group_at(t, row);
 
-		finite &= p->kern->end(&g, sinks ? t->sink + row : NULL, t->rows - row, p->dv);
+		finite &= p->kern->end(&g, sinks ? t->sink + row : NULL, t->rows - row, p->dv,
+				       t->wild + row);
 	}
 	return finite;
 }
@@ -492,20 +501,26 @@ static bool narrow_type(const struct uma_tensor_view *t, bool *tabled, float *sc
 	if (!attn_table_ok(t, tabled))
 		return false;
 	if (!*tabled)
-		memcpy(scale, &t->scale, 4);
+		*scale = attn_scale(t);
 	return true;
 }
 
 static bool plan_bf16(const struct fast_prog *prog, struct attn_plan *p)
 {
 	const struct uma_op *op = prog->op;
+	const struct uma_tensor_view *q = &op->t[UMA_SLOT_A];
+	float qscale = 1;
 
-	if (!(prog->cpu->isa & FAST_BF16) || op->t[UMA_SLOT_A].dtype != UMA_DTYPE_BF16 ||
+	if (!(prog->cpu->isa & FAST_BF16) ||
+	    (q->dtype != UMA_DTYPE_BF16 && !uma_is_int8(q->dtype)) ||
 	    !narrow_type(&op->t[UMA_SLOT_B], &p->k_tabled, &p->kscale) ||
 	    !narrow_type(&op->t[UMA_SLOT_C], &p->v_tabled, &p->vscale))
 		return false;
 	p->kern = &attn_bf16;
-	return attn_set_scale(op, p, p->kscale);
+	/* Bytes less their zero point are bf16 as they are: their scale is the scores'. */
+	if (uma_is_int8(q->dtype))
+		qscale = attn_scale(q);
+	return attn_set_scale(op, p, p->kscale * qscale);
 }
 
 #else
@@ -571,12 +586,14 @@ static int attn_prepare(struct fast_prog *prog)
 
 	sizes(prog->op, p);
 	if (!sane(prog->op, p))
-		return 0;
-	if (plan_f32(prog, p) && attn_stream_prepare(prog, p))
+		return fast_leave(prog, "a dimension is 0 or above 2^30");
+	p->blocks_alike = fast_reproducible(prog);
+	if (!p->blocks_alike && plan_f32(prog, p) && attn_stream_prepare(prog, p))
 		return 1;
 	if (!plan_bf16(prog, p) && !plan_f32(prog, p))
-		return 0;
-	return cut(prog, p);
+		return fast_leave(prog, "no kernel has these types");
+	return cut(prog, p) ||
+	       fast_leave(prog, "a tile does not fit into the memory of a thread");
 }
 
 static uint32_t attn_candidates(const struct fast_prog *prog, struct fast_hint *out, uint32_t max)
@@ -588,6 +605,7 @@ static uint32_t attn_candidates(const struct fast_prog *prog, struct fast_hint *
 }
 
 const struct fast_class fast_attention = {
+	.name = "attention",
 	.prepare = attn_prepare,
 	.tile = attn_tile,
 	.candidates = attn_candidates,

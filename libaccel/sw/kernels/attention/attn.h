@@ -18,6 +18,7 @@
 #ifndef LIBACCEL_SW_FAST_ATTN_H
 #define LIBACCEL_SW_FAST_ATTN_H
 
+#include <string.h>
 #include "libaccel/sw/kernels/fast.h"
 
 /** ATTN_SUB: most rows of a group that goes along a block of keys at once */
@@ -34,6 +35,8 @@
 #define ATTN_HEAD	16u
 
 #define ATTN_LOG2E	1.44269502f
+/** ATTN_WILD: scores, base 2, that are looked after: half their unit is a factor of 2^0.5 */
+#define ATTN_WILD	0x1p24f
 
 /**
  * struct attn_group - a group of rows against a block of keys
@@ -80,6 +83,11 @@ struct attn_group {
 	const float *vscale;
 	/** @vall: of all values */
 	float vall;
+	/**
+	 * @wild: NULL, or of each row: 0, or 1, then @shift is the largest score as it
+	 * is in @s, not times @c
+	 */
+	const float *wild;
 
 	/* The rest is for what is not plain. */
 
@@ -157,6 +165,7 @@ struct attn_lines {
  * @group: rows that share scales
  * @n: keys
  * @dv: elements of a value
+ * @wild: @shift is the largest score, not times @c
  * @c: what makes scores those of base 2
  * @kscale: of each key, ATTN_KEYS a group, or NULL
  * @vscale: of each value, or NULL
@@ -171,6 +180,7 @@ struct attn_line {
 	uint32_t group;
 	uint32_t n;
 	uint32_t dv;
+	bool wild;
 	float c;
 	const float *kscale;
 	const float *vscale;
@@ -241,9 +251,12 @@ struct attn_kernels {
 	void (*values)(const struct attn_group *g);
 	/** @odd: add value @j, @x, which is not finite, where its weight is not 0 */
 	void (*odd)(const struct attn_group *g, uint32_t j, const float *x, uint32_t dv);
-	/** @end: take in sinks (or NULL), divide; are @rows of them finite? */
+	/**
+	 * @end: take in sinks (or NULL), divide; are @rows of them finite, and the scores
+	 * below ATTN_WILD? @wilds: out, as @wild of the group if it has none
+	 */
 	bool (*end)(const struct attn_group *g, const float *sinks, uint32_t rows,
-		    uint32_t dv);
+		    uint32_t dv, float *wilds);
 	/** @copy: @n rows of @bytes */
 	void (*copy)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride,
 		     uint32_t n, uint32_t bytes);
@@ -252,6 +265,9 @@ struct attn_kernels {
 			uint32_t n);
 	/** @narrow: the same without a scale, exactly, as bf16 */
 	void (*narrow)(uint16_t *x, const void *p, bool is_signed, float zero, uint32_t n);
+	/** @quantise: p[i] = x[i] / scale + zero, rounded and saturated, of NaN zero */
+	void (*quantise)(void *p, const float *x, bool is_signed, int32_t zero, float scale,
+			 uint32_t n);
 	/** @pair: dst[i] = a[i] | b[i] << 16 */
 	void (*pair)(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n);
 	/** @line_finite: are @n numbers, a multiple of vl, finite? */
@@ -262,6 +278,11 @@ struct attn_kernels {
 	void (*line_scores)(const struct attn_lines *l);
 	/** @line_soften: scores become weights, the sums are rescaled */
 	void (*line_soften)(const struct attn_line *l);
+	/**
+	 * @line_wild: is a largest score beyond ATTN_WILD? With @put they are times @c
+	 * from now on, and it returns nothing that counts
+	 */
+	bool (*line_wild)(const struct attn_line *l, bool put);
 	/** @line_values: add products of weights and values */
 	void (*line_values)(const struct attn_lines *l);
 	/** @line_merge: the row @x from its pieces */
@@ -336,6 +357,8 @@ struct attn_plan {
 	bool k_tabled;
 	/** @v_tabled: each value */
 	bool v_tabled;
+	/** @blocks_alike: blocks of keys are the same for any rows */
+	bool blocks_alike;
 	/** @stream: attn_stream.c does it */
 	bool stream;
 };
@@ -401,6 +424,14 @@ struct attn_ctx {
 	uint32_t page_entry;
 	uint32_t page;
 };
+
+static inline float attn_scale(const struct uma_tensor_view *t)
+{
+	float scale;
+
+	memcpy(&scale, &t->scale, sizeof(scale));
+	return scale;
+}
 
 static inline const struct uma_tensor_view *attn_view(const struct attn_ctx *c,
 						      uint32_t slot)

@@ -21,6 +21,8 @@
  * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022), base 2.
  */
 
+#include <float.h>
+
 #define MINUS_INF	(-__builtin_inff())
 
 /*
@@ -117,34 +119,74 @@ V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 	}
 }
 
-/* Factors of the older sums, and what is subtracted from the scores. */
-V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t nv)
+/* Times @c; what is finite stays so: minus infinity is a score that is not seen. */
+V_INLINE vf times_seen(vf x, vf c)
 {
-	const vf none = v_set(MINUS_INF);
+	const vf none = v_set(MINUS_INF), all = v_set(-MINUS_INF), most = v_set(FLT_MAX);
+	const vf y = v_max(v_mul(x, c), v_if_less(none, x, v_set(-FLT_MAX), none));
+
+	return v_if_less(x, all, v_if_less(y, most, y, most), y);
+}
+
+/*
+ * What a weight is 2 to the power of: x c - shift, shift being x c of the largest x. Where
+ * @wild is not 0 rounding that product is off by more than a weight has room for: there
+ * shift is that x itself, so that the difference is of what was not multiplied.
+ */
+V_INLINE vf power_of(vf x, vf c, vf shift, vf wild)
+{
+	return v_if_equal(wild, v_set(0), v_fmsub(x, c, shift), v_mul(v_sub(x, shift), c));
+}
+
+/* Is @shift so large? It may be none. */
+V_INLINE vf wild_of(vf shift)
+{
+	return v_if_less(v_abs(shift), v_set(ATTN_WILD), v_set(0),
+			 v_if_equal(shift, v_set(MINUS_INF), v_set(0), v_set(1)));
+}
+
+/* Factors of the older sums, and what is subtracted from the scores. */
+V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t nv,
+			   const bool careful)
+{
+	const vf none = v_set(MINUS_INF), one = v_set(1), c = v_set(g->c);
 	uint32_t v;
 
 #pragma GCC unroll 4
 	for (v = 0; v < nv; v++) {
 		const vf old = v_load(g->shift + v * VL);
+		const vf wild = careful ? v_load(g->wild + v * VL) : v_set(0);
+		const vf unit = careful ? v_if_equal(wild, v_set(0), c, one) : c;
 		/* A NaN does not become the largest, but it stays in its place. */
-		const vf new = v_max(v_mul(v_load(g->top + v * VL), v_set(g->c)), old);
+		const vf new = v_max(times_seen(v_load(g->top + v * VL), unit), old);
 		const vf at = v_if_equal(new, none, v_set(0), new);
+		vf down = v_sub(old, at);
 
+		if (careful)
+			down = v_mul(down, v_if_equal(wild, v_set(0), one, c));
 		v_store(g->shift + v * VL, new);
-		v_store(g->rescale + v * VL,
-			v_if_equal(old, none, v_set(0), v_exp2(v_sub(old, at))));
+		v_store(g->rescale + v * VL, v_if_equal(old, none, v_set(0), v_exp2(down)));
 		shift[v] = at;
 	}
 }
 
-V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled)
+/* The exponent of a weight of row vector @v. */
+V_INLINE vf exponent(const struct attn_group *g, const float *s, uint32_t v, vf shift,
+		     const bool careful)
+{
+	const vf x = v_load(s + v * VL), c = v_set(g->c);
+
+	return careful ? power_of(x, c, shift, v_load(g->wild + v * VL)) : v_fmsub(x, c, shift);
+}
+
+V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled,
+			const bool careful)
 {
 	const size_t ld = nv * VL;
-	const vf c = v_set(g->c);
 	vf shift[NV], sum[NV];
 	uint32_t j, v;
 
-	begin_soften(g, shift, nv);
+	begin_soften(g, shift, nv, careful);
 #pragma GCC unroll 4
 	for (v = 0; v < nv; v++)
 		sum[v] = v_mul(v_load(g->sum + v * VL), v_load(g->rescale + v * VL));
@@ -155,12 +197,11 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 
 #pragma GCC unroll 4
 		for (v = 0; v < nv; v++) {
-			vf x = v_exp2_rough(v_fmsub(v_load(s + v * VL), c, shift[v]));
+			vf x = v_exp2_rough(exponent(g, s, v, shift[v], careful));
 			vf y = v_set(0);
 
 			if (pair)
-				y = v_exp2_rough(v_fmsub(v_load(s + ld + v * VL), c,
-							 shift[v]));
+				y = v_exp2_rough(exponent(g, s + ld, v, shift[v], careful));
 			sum[v] = v_add(sum[v], v_add(x, y));
 			if (scaled) {
 				x = v_mul(x, v_set(g->vscale[j]));
@@ -175,7 +216,7 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 
 #pragma GCC unroll 4
 		for (v = 0; v < nv; v++) {
-			vf x = v_exp2(v_fmsub(v_load(s + v * VL), c, shift[v]));
+			vf x = v_exp2(exponent(g, s, v, shift[v], careful));
 
 			sum[v] = v_add(sum[v], x);
 			if (scaled)
@@ -212,23 +253,35 @@ static void values(const struct attn_group *g)
 static void soften_scaled(const struct attn_group *g)
 {
 	if (g->nv == 3)
-		soften_nv(g, 3, true);
+		soften_nv(g, 3, true, false);
 	else if (g->nv == 2)
-		soften_nv(g, 2, true);
+		soften_nv(g, 2, true, false);
 	else
-		soften_nv(g, 1, true);
+		soften_nv(g, 1, true, false);
+}
+
+static void soften_careful(const struct attn_group *g)
+{
+	if (g->nv == 3)
+		soften_nv(g, 3, g->vscale, true);
+	else if (g->nv == 2)
+		soften_nv(g, 2, g->vscale, true);
+	else
+		soften_nv(g, 1, g->vscale, true);
 }
 
 static void soften(const struct attn_group *g)
 {
-	if (g->vscale)
+	if (g->wild)
+		soften_careful(g);
+	else if (g->vscale)
 		soften_scaled(g);
 	else if (g->nv == 3)
-		soften_nv(g, 3, false);
+		soften_nv(g, 3, false, false);
 	else if (g->nv == 2)
-		soften_nv(g, 2, false);
+		soften_nv(g, 2, false, false);
 	else
-		soften_nv(g, 1, false);
+		soften_nv(g, 1, false, false);
 }
 
 /* --- what is not plain -------------------------------------------------------------- */
@@ -311,19 +364,30 @@ static void odd(const struct attn_group *g, uint32_t j, const float *x, uint32_t
 	}
 }
 
-static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, uint32_t dv)
+static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, uint32_t dv,
+		float *wilds)
 {
 	const uint32_t ld = g->nv * VL;
 	bool finite = true;
 	uint32_t v, e;
 
 	for (v = 0; v < ld; v += VL) {
-		vf sum = v_load(g->sum + v), factor = v_set(1);
+		vf sum = v_load(g->sum + v), factor = v_set(1), old = v_load(g->shift + v);
 		vi high = vi_set(0);
 
+		if (g->wild) {
+			old = v_if_equal(v_load(g->wild + v), v_set(0), old,
+					 times_seen(old, v_set(g->c)));
+		} else {
+			/* What was the largest once may have been, too; it depends on no value. */
+			const vf wild = v_if_less(v_abs(sum), v_set(-MINUS_INF), wild_of(old),
+						  v_set(1));
+
+			v_store(wilds + v, wild);
+			high = v_exponent(v_if_equal(wild, v_set(0), wild, v_set(-MINUS_INF)));
+		}
 		if (sinks) {
 			const vf sink = v_load(sinks + v), none = v_set(MINUS_INF);
-			const vf old = v_load(g->shift + v);
 			/* Of a sink that is no number nothing is left but that. */
 			const vf new = v_max(old, sink);
 			const vf at = v_if_equal(new, none, v_set(0), new);
@@ -390,6 +454,33 @@ static void dequant(float *x, const void *p, bool is_signed, float zero, float s
 		x[i] = ((is_signed ? (float)(int8_t)u[i] : (float)u[i]) - zero) * scale;
 }
 
+static void quantise(void *p, const float *x, bool is_signed, int32_t zero, float scale,
+		     uint32_t n)
+{
+	/* Beyond it all is saturated, within it conversions to integers are defined. */
+	const vf most = v_set(0x1p20f), least = v_set(-0x1p20f);
+	float tail[4 * VL] = { 0 };
+	uint8_t bytes[4 * VL];
+	uint32_t i, j;
+
+	for (i = 0; i < n; i += 4 * VL) {
+		const bool whole = i + 4 * VL <= n;
+		vf q[4];
+
+		if (!whole)
+			memcpy(tail, x + i, 4ul * (n - i));
+#pragma GCC unroll 4
+		for (j = 0; j < 4; j++) {
+			q[j] = v_div(v_load((whole ? x + i : tail) + j * VL), v_set(scale));
+			q[j] = v_where(v_unordered(q[j], q[j]), v_set(0), q[j]);
+			q[j] = v_max(v_min(q[j], most), least);
+		}
+		v_store_bytes4(whole ? (uint8_t *)p + i : bytes, q, zero, is_signed);
+		if (!whole)
+			memcpy((uint8_t *)p + i, bytes, n - i);
+	}
+}
+
 static void narrow(uint16_t *x, const void *p, bool is_signed, float zero, uint32_t n)
 {
 	const uint8_t *u = p;
@@ -442,6 +533,7 @@ const struct attn_kernels KERN_NAME = {
 	.end = end,
 	.copy = copy,
 	.dequant = dequant,
+	.quantise = quantise,
 	.narrow = narrow,
 	.pair = pair,
 #ifndef KERN_BF16
@@ -449,6 +541,7 @@ const struct attn_kernels KERN_NAME = {
 	.line_order = line_order,
 	.line_scores = line_scores,
 	.line_soften = line_soften,
+	.line_wild = line_wild,
 	.line_values = line_values,
 	.line_merge = line_merge,
 #endif

@@ -271,13 +271,15 @@ V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
 }
 
 /* Scores become weights, with the scales of the values; their sum without, lane by lane. */
-V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, float at)
+V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, float at,
+			 const bool wild)
 {
+	const vf any = v_set(wild);
 	vf all = v_set(0);
 	uint32_t j;
 
 	for (j = 0; j < n; j += VL) {
-		vf x = v_exp2(v_fmsub(v_load(s + j), v_set(c), v_set(at)));
+		vf x = v_exp2(power_of(v_load(s + j), v_set(c), v_set(at), any));
 
 		all = v_add(all, x);
 		if (vscale)
@@ -288,8 +290,10 @@ V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, flo
 }
 
 /* @count rows from @first on: one for each lane, where only that is left of each. */
-V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32_t count)
+V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32_t count,
+			       const bool wild)
 {
+	const vf c = v_set(wild ? 1 : l->c), rest = v_set(wild ? l->c : 1);
 	const vf none = v_set(MINUS_INF), old = v_load(l->shift + first);
 	float *s = l->s + (size_t)first * ATTN_KEYS, *o = l->o + (size_t)first * l->dv;
 	float at[VL], rescale[VL];
@@ -303,18 +307,18 @@ V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32
 					       l->kscale + head : NULL, l->n) : none;
 	}
 	/* A NaN does not become the largest. */
-	top = v_max(v_mul(line_each(each, ACROSS_MAX), v_set(l->c)), old);
+	top = v_max(times_seen(line_each(each, ACROSS_MAX), c), old);
 	v_store(l->shift + first, top);
 	top = v_if_equal(top, none, v_set(0), top);
 	v_store(at, top);
-	factor = v_if_equal(old, none, v_set(1), v_exp2(v_sub(old, top)));
+	factor = v_if_equal(old, none, v_set(1), v_exp2(v_mul(v_sub(old, top), rest)));
 	v_store(rescale, factor);
 	for (i = 0; i < VL; i++) {
 		const uint32_t head = (first + i) / l->group * ATTN_KEYS;
 
 		each[i] = i < count ? line_weights(s + i * ATTN_KEYS, l->vscale ?
 						   l->vscale + head : NULL, l->n, l->c,
-						   at[i]) : v_set(0);
+						   at[i], wild) : v_set(0);
 	}
 	v_store(l->sum + first, v_add(v_mul(v_load(l->sum + first), factor),
 				      line_each(each, ACROSS_SUM)));
@@ -328,7 +332,27 @@ static void line_soften(const struct attn_line *l)
 	uint32_t r;
 
 	for (r = 0; r < l->rows; r += VL)
-		line_soften_some(l, r, UMA_MIN(VL, l->rows - r));
+		if (l->wild)
+			line_soften_some(l, r, UMA_MIN(VL, l->rows - r), true);
+		else
+			line_soften_some(l, r, UMA_MIN(VL, l->rows - r), false);
+}
+
+/* Is a largest score of the rows beyond ATTN_WILD? Then @put makes them base 2. */
+static bool line_wild(const struct attn_line *l, bool put)
+{
+	vf any = v_set(MINUS_INF);
+	uint32_t r;
+
+	for (r = 0; r < l->rows; r += VL) {
+		const vf shift = v_load(l->shift + r);
+
+		if (put)
+			v_store(l->shift + r, times_seen(shift, v_set(l->c)));
+		else
+			any = v_max(any, wild_of(shift));
+	}
+	return v_largest(any) > 0;
 }
 
 /* o += weights times @count values, @j the first, of each row of each head. */

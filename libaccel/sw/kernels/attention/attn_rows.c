@@ -53,6 +53,24 @@ static void row_at(const struct attn_ctx *c, uint32_t row, uint32_t *idx)
 	idx[3] = 0;
 }
 
+/* Bytes of a row of Q: as bf16 without their scale, else what they stand for. */
+static void load_bytes(const struct attn_ctx *c, const struct uma_tensor_view *t,
+		       const uint8_t *from, uint32_t *x)
+{
+	const bool is_signed = t->dtype == UMA_DTYPE_S8, side = dense(t);
+	const uint32_t n = side ? c->p->d : 1, count = side ? 1 : c->p->d;
+	const struct attn_kernels *k = c->p->kern;
+	uint32_t i;
+
+	x[c->p->kw - 1] = 0;
+	for (i = 0; i < count; i++, from += t->strides[3])
+		if (k->bf16)
+			k->narrow((uint16_t *)x + i, from, is_signed, (float)t->zero, n);
+		else
+			k->dequant((float *)x + i, from, is_signed, (float)t->zero,
+				   attn_scale(t), n);
+}
+
 /**
  * attn_load_q - a row of Q, negated if the scale is
  * @c: context
@@ -66,7 +84,9 @@ int attn_load_q(struct attn_ctx *c, uint32_t row, uint32_t *x)
 	uint32_t idx[UMA_MAX_RANK] = { 0 }, flip, i;
 
 	row_at(c, row, idx);
-	if (dense(t) && t->dtype == (p->kern->bf16 ? UMA_DTYPE_BF16 : UMA_DTYPE_F32)) {
+	if (uma_is_int8(t->dtype)) {
+		load_bytes(c, t, element(t, uma_tensor_offset(t, idx)), x);
+	} else if (dense(t) && t->dtype == (p->kern->bf16 ? UMA_DTYPE_BF16 : UMA_DTYPE_F32)) {
 		x[p->kw - 1] = 0;
 		p->kern->copy(x, 0, element(t, uma_tensor_offset(t, idx)), 0, 1,
 			      (uint32_t)fast_bytes(t->dtype, p->d));
@@ -129,6 +149,8 @@ int attn_store(struct attn_ctx *c, uint32_t row, const float *x)
 	p = (uint8_t *)fast_ptr(t) + fast_bytes(t->dtype, to.off);
 	if (t->dtype == UMA_DTYPE_F32)
 		memcpy(p, x, 4ul * to.n);
+	else if (uma_is_int8(t->dtype))
+		c->p->kern->quantise(p, x, t->dtype == UMA_DTYPE_S8, t->zero, attn_scale(t), to.n);
 	else
 		c->run.k->from_f32[t->dtype](p, x, to.n);
 	return 0;
@@ -151,14 +173,6 @@ bool attn_table_ok(const struct uma_tensor_view *t, bool *tabled)
 	*tabled = true;
 	return t->quant == UMA_QUANT_GROUP && t->quant_axis == 3 &&
 	       t->quant_group >= t->dims[3] && !t->zero_addr && !t->zero;
-}
-
-static float immediate_scale(const struct uma_tensor_view *t)
-{
-	float scale;
-
-	memcpy(&scale, &t->scale, 4);
-	return scale;
 }
 
 /**
@@ -232,7 +246,7 @@ static int wide_row(struct attn_ctx *c, uint32_t slot, const struct span *s, uin
 	if (attn_table_ok(t, &tabled)) {
 		c->p->kern->dequant(x, s->p + s->stride * j, t->dtype == UMA_DTYPE_S8,
 				    tabled ? 0 : (float)t->zero,
-				    tabled ? span_scale(c, s, j) : immediate_scale(t), n);
+				    tabled ? span_scale(c, s, j) : attn_scale(t), n);
 		return 0;
 	}
 	memcpy(idx, s->idx, sizeof(idx));

@@ -33,7 +33,7 @@
  * @g0: first head of K
  * @heads: heads
  * @rows: rows of a head that have a query
- * @skip_zero: as in &struct attn_lines
+ * @careful: some value may be no number, or some score beyond ATTN_WILD
  * @kp: keys of the block, of the first head; then what comes after them
  * @vp: values, likewise
  * @kt: their places in the table of scales
@@ -58,7 +58,7 @@ struct stream {
 	uint32_t g0;
 	uint32_t heads;
 	uint32_t rows;
-	bool skip_zero;
+	bool careful;
 	const uint8_t *kp[ATTN_KEYS + AHEAD];
 	const uint8_t *vp[ATTN_KEYS + AHEAD];
 	int64_t kt[ATTN_KEYS];
@@ -151,6 +151,17 @@ static void fetch_scales(const struct stream *s, uint32_t slot, const int64_t *t
 		__builtin_prefetch(base + table[j] * size, 0, 3);
 }
 
+/* Are 16 places in a table evenly apart? Pages may lie in any order. */
+static bool evenly(const int64_t *table, int64_t along)
+{
+	int64_t off = 0;
+	uint32_t i;
+
+	for (i = 1; i < 16; i++)
+		off |= (table[i] - table[i - 1]) ^ along;
+	return !off;
+}
+
 /* Scales of the block's keys or values, head by head. */
 static void scales(const struct stream *s, uint32_t slot, const int64_t *table, uint32_t n,
 		   float *x)
@@ -164,7 +175,7 @@ static void scales(const struct stream *s, uint32_t slot, const int64_t *table, 
 	for (j = 0; j < n; j += i) {
 		/* Keys side by side in the table, their heads too */
 		if (t->scale_dtype == UMA_DTYPE_F32 && step == 1 && j + 16 <= n &&
-		    along >= 0 && along <= UINT32_MAX && table[j + 15] == table[j] + 15 * along) {
+		    along >= 0 && along <= UINT32_MAX && evenly(table + j, along)) {
 			s->c.p->kern->turn((uint32_t *)x + j, ATTN_KEYS,
 					   (const uint32_t *)(base + table[j] * 4),
 					   (uint32_t)along, 16, s->heads);
@@ -192,15 +203,16 @@ static void hide(const struct stream *s, float *x, uint32_t row, uint64_t key, u
 			x[j] = -__builtin_inff();
 }
 
-/* The scores of a block become weights. */
-static void soften(struct stream *s, uint64_t key, uint32_t n)
+static struct attn_line line_of(const struct stream *s, uint32_t n)
 {
 	const struct attn_plan *p = s->c.p;
-	const struct attn_line l = {
+
+	return (struct attn_line){
 		.rows = s->heads * s->rows,
 		.group = s->rows,
 		.n = n,
 		.dv = p->dv,
+		.wild = s->careful,
 		.c = p->c,
 		.kscale = p->k_tabled ? s->kscale : NULL,
 		.vscale = p->v_tabled ? s->vscale : NULL,
@@ -209,6 +221,13 @@ static void soften(struct stream *s, uint64_t key, uint32_t n)
 		.shift = s->shift,
 		.sum = s->sum,
 	};
+}
+
+/* The scores of a block become weights. */
+static void soften(struct stream *s, uint64_t key, uint32_t n)
+{
+	const struct attn_plan *p = s->c.p;
+	const struct attn_line l = line_of(s, n);
 	uint32_t i;
 
 	if (p->k_tabled)
@@ -234,7 +253,7 @@ static struct attn_lines lines_of(const struct stream *s, uint32_t slot, uint32_
 		.dv = p->dv,
 		.dtype = t->dtype,
 		.ahead = ahead_of(s, slot),
-		.skip_zero = s->skip_zero,
+		.skip_zero = s->careful,
 		.zero = t->quant == UMA_QUANT_TENSOR ? (float)t->zero : 0,
 		.p = slot == UMA_SLOT_B ? s->kp : s->vp,
 		.step = step,
@@ -399,17 +418,19 @@ static int run_keys(struct stream *s, uint32_t piece)
 {
 	const uint32_t dtype = attn_view(&s->c, UMA_SLOT_C)->dtype;
 	const struct attn_plan *p = s->c.p;
+	struct attn_line l = line_of(s, 0);
 	const float *o = s->o;
 	uint32_t i;
 
 	if (load_rows(s) || run_piece(s, piece))
 		return -1;
-	if (!p->kern->line_finite(o, s->heads * s->rows * p->dv)) {
+	if (!p->kern->line_finite(o, s->heads * s->rows * p->dv) || p->kern->line_wild(&l, false)) {
 		/* Once more, with care: the product with a weight of 0 may not be 0. */
-		s->skip_zero = true;
+		s->careful = true;
 		s->narrow_v = NULL;
 		if (run_piece(s, piece))
 			return -1;
+		p->kern->line_wild(&l, true);
 	}
 	for (i = 0; i < s->heads * s->rows; i++, o += p->dv) {
 		float *to = partial(&s->c, piece, s->g0 + i / s->rows, i % s->rows);
@@ -493,20 +514,21 @@ static bool line_type(const struct uma_tensor_view *t, uint32_t vl, bool *tabled
 	if (!attn_table_ok(t, tabled))
 		return false;
 	if (!*tabled)
-		memcpy(scale, &t->scale, 4);
+		*scale = attn_scale(t);
 	return true;
 }
 
 #if defined(__x86_64__)
 
-/* Bytes need not be widened beside a Q of 16 bits. */
+/* Bytes need not be widened beside a Q of 16 bits or of bytes. */
 static const struct attn_narrow *narrow_of(const struct fast_prog *prog, uint32_t slot)
 {
 	const struct uma_tensor_view *t = &prog->op->t[slot];
 	const uint32_t q = prog->op->t[UMA_SLOT_A].dtype;
 
-	return (q == UMA_DTYPE_BF16 || q == UMA_DTYPE_F16) && uma_is_int8(t->dtype) &&
-	       t->dims[3] <= BYTES_DIM && prog->cpu->isa & FAST_VNNI ? &attn_bytes : NULL;
+	return (q == UMA_DTYPE_BF16 || q == UMA_DTYPE_F16 || uma_is_int8(q)) &&
+	       uma_is_int8(t->dtype) && t->dims[3] <= BYTES_DIM && prog->cpu->isa & FAST_VNNI ?
+	       &attn_bytes : NULL;
 }
 
 static void plan_narrow(const struct fast_prog *prog, struct attn_plan *p)

@@ -28,7 +28,7 @@
 
 static uint64_t patch_bytes(const struct conv_prog *c, uint32_t rows)
 {
-	return conv_patch_size(&c->g, 0, rows) * conv_patch_size(&c->g, 1, c->g.out[1]) * c->px;
+	return conv_patch_size(&c->g, 0, rows) * conv_patch_size(&c->g, 1, c->cols) * c->px;
 }
 
 /* --- types and weights ------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
 	const bool us = b->dtype == UMA_DTYPE_U8;
 	bool ua = a->dtype == UMA_DTYPE_U8, flips;
 
-	if (!(p->cpu->isa & FAST_VNNI) || !uma_is_int8(b->dtype) || b->zero_addr ||
+	if (!(p->cpu->isa & FAST_VNNI) || !uma_is_int8(b->dtype) ||
 	    (uint64_t)c->g.c * c->g.kernel[0] * c->g.kernel[1] > K_BYTES)
 		return false;
 	c->za = a->quant ? a->zero : 0;
@@ -72,7 +72,8 @@ static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
 	c->b_none = flips ? 0x80 : 0;
 	c->b_one = flips ? 0x81 : 1;
 	/* Sums of inputs are those of whole steps. */
-	return !c->merged || !c->zb;
+	c->zeros = b->zero_addr != 0;
+	return !c->merged || !(c->zb || c->zeros);
 }
 
 static bool choose_type(struct conv_prog *c, const struct fast_prog *p)
@@ -158,7 +159,7 @@ static bool is_in_place(const struct conv_prog *c)
 	const struct conv_plan *g = &c->g;
 	uint32_t i;
 
-	if (c->flip || c->zb || c->merged || (g->c > 1 && g->a_stride[CONV_C] != 1) ||
+	if (c->flip || c->zb || c->zeros || c->merged || (g->c > 1 && g->a_stride[CONV_C] != 1) ||
 	    g->c * c->es != c->px)
 		return false;
 	for (i = 0; i < 2; i++)
@@ -179,7 +180,7 @@ static bool meets(const struct conv_prog *c)
 /* Outputs and vectors of a block. */
 static void choose_block(struct conv_prog *c, uint32_t l2)
 {
-	const uint32_t width = c->flat ? c->g.out[1] * c->rows : c->g.out[1];
+	const uint32_t width = c->flat ? c->cols * c->rows : c->cols;
 	const uint64_t panel = (uint64_t)c->g.kernel[0] * c->g.kernel[1] * c->px * 64;
 	const bool few = width <= CONV_MR4;
 	uint32_t blocks, most;
@@ -194,19 +195,26 @@ static void choose_block(struct conv_prog *c, uint32_t l2)
 	c->mr = (width + blocks - 1) / blocks;
 }
 
-/* Rows of a tile, so that every thread has some. */
-static bool choose_rows(struct conv_prog *c, const struct fast_prog *p, uint32_t want)
+/*
+ * Rows of a tile, so that every thread has some. A row whose inputs are too many, as those of
+ * sound, or of taps far apart, is cut as well.
+ */
+static bool choose_rows(struct conv_prog *c, struct fast_prog *p, uint32_t want)
 {
 	uint32_t rows = p->hint.mt ? p->hint.mt : c->g.out[0];
 
 	rows = UMA_MIN(rows, c->g.out[0]);
+	c->cols = c->g.out[1];
 	while (rows > 1 && patch_bytes(c, rows) > PATCH_MAX)
 		rows = (rows + 1) / 2;
+	while (c->cols > CONV_MR && patch_bytes(c, rows) > PATCH_MAX)
+		c->cols = (c->cols + 1) / 2;
 	if (patch_bytes(c, rows) > FAST_SCRATCH / 4)
-		return false;
+		return fast_leave(p, "the inputs of a few outputs are too many");
 	/* Rows that are shared by two tiles are brought in twice. */
 	while (rows > 4 * c->g.kernel[0] &&
-	       (uint64_t)c->g.images * c->g.groups * ((c->g.out[0] + rows - 1) / rows) < want)
+	       (uint64_t)c->g.images * c->g.groups * conv_xblocks(c) *
+	       ((c->g.out[0] + rows - 1) / rows) < want)
 		rows = (rows + 1) / 2;
 	c->yblocks = (c->g.out[0] + rows - 1) / rows;
 	c->rows = (c->g.out[0] + c->yblocks - 1) / c->yblocks;
@@ -248,9 +256,10 @@ static bool choose_tiles(struct conv_prog *c, struct fast_prog *p)
 
 	if (!choose_rows(c, p, c->in_place && has_few_inputs(&c->g) ? 1 : want))
 		return false;
+	c->flat = c->flat && conv_xblocks(c) == 1;
 	choose_block(c, p->cpu->l2);
 	panel = c->nv * CONV_LANES;
-	tiles = (uint64_t)c->g.images * c->g.groups * c->yblocks;
+	tiles = (uint64_t)c->g.images * c->g.groups * c->yblocks * conv_xblocks(c);
 	panels = (c->g.m + panel - 1) / panel;
 	c->nblocks = (uint32_t)UMA_MIN((want + tiles - 1) / tiles, (uint64_t)panels);
 	c->nblock = (panels + c->nblocks - 1) / c->nblocks * panel;
@@ -285,9 +294,10 @@ static int plan(struct conv_prog *c, struct fast_prog *p)
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 
-	if (a->quant > UMA_QUANT_TENSOR || b->quant > UMA_QUANT_CHANNEL ||
-	    !choose_type(c, p) || !choose_weights(c, p))
-		return 0;
+	if (a->quant > UMA_QUANT_TENSOR || b->quant > UMA_QUANT_CHANNEL || !choose_type(c, p))
+		return fast_leave(p, "no kernel has these types");
+	if (!choose_weights(c, p))
+		return fast_leave(p, "no kernel has weights that lie like this");
 	conv_finish_init(c, p);
 	c->vector_turn = p->cpu->isa & FAST_AVX512;
 	choose_pitch(c);
@@ -306,15 +316,16 @@ static int conv_prepare(struct fast_prog *p)
 	    uma_tensor_empty(&p->op->t[UMA_SLOT_DST]))
 		return 0;
 	conv_geometry(p->op, &c->g);
-	if (c->g.transposed || !c->g.c || c->g.m < MIN_CHANNELS || !c->g.kernel[0] ||
-	    !c->g.kernel[1])
-		return 0;
+	if (c->g.transposed)
+		return fast_leave(p, "transposed convolutions have no kernel");
+	if (!c->g.c || c->g.m < MIN_CHANNELS || !c->g.kernel[0] || !c->g.kernel[1])
+		return fast_leave(p, "a group has too few output channels");
 	/* Sizes that are small numbers. */
 	if (c->g.c > 1u << 16 || c->g.out[1] > 1u << 16 || c->g.stride[1] > 1u << 10 ||
 	    (uint64_t)c->g.kernel[1] * c->g.dilation[1] > 1u << 16 ||
 	    (uint64_t)c->g.kernel[0] * c->g.dilation[0] > 1u << 16 || c->g.out[0] > 1u << 16 ||
 	    c->g.stride[0] > 1u << 10)
-		return 0;
+		return fast_leave(p, "a dimension or stride is too large");
 	return plan(c, p);
 }
 
@@ -385,12 +396,14 @@ static uint32_t conv_candidates(const struct fast_prog *p, struct fast_hint *out
 }
 
 const struct fast_class fast_conv = {
+	.name = "conv",
 	.prepare = conv_prepare,
 	.tile = conv_tile,
 	.candidates = conv_candidates,
 };
 
 const struct fast_class fast_pointwise = {
+	.name = "pointwise",
 	.prepare = pointwise_prepare,
 	.tile = conv_tile,
 	.candidates = pointwise_candidates,

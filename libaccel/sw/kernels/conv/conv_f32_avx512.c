@@ -9,7 +9,7 @@
 #define CONV_LOAD(p)		_mm512_loadu_ps(p)
 #define CONV_LOAD_MASK(m, p)	_mm512_maskz_loadu_ps(m, p)
 #define CONV_STEP(acc, a, b)	_mm512_fmadd_ps(a, b, acc)
-#define CONV_END(g, to, acc, mr, nv)	conv_end_f32(g, to, acc, mr, nv)
+#define CONV_END(g, to, res, acc, mr, nv)	conv_end_f32(g, to, res, acc, mr, nv)
 #define CONV_ENDS		(1u << CONV_END_F32)
 #define CONV_TABLE		conv_f32_avx512
 

@@ -30,6 +30,7 @@
  * @mr: outputs of a block
  * @nv: vectors of a block
  * @rows: rows of outputs of a tile
+ * @cols: outputs of each of them
  * @yblocks: tiles along the rows
  * @nblock: channels of a tile
  * @nblocks: tiles along the channels
@@ -52,6 +53,7 @@
  * @b_full: B has all lanes of the last vector
  * @fused: Winograd: transform and multiply in one phase
  * @packs: weights are packed by a phase of their own
+ * @zeros: weights have a zero point for each channel
  * @merged: taps of a row are more channels
  * @in_place: inputs are read where they lie: channels last, and no padding
  * @shares: tiles along the channels share patches, made by a phase before
@@ -80,6 +82,7 @@ struct conv_prog {
 	uint32_t mr;
 	uint32_t nv;
 	uint32_t rows;
+	uint32_t cols;
 	uint32_t yblocks;
 	uint32_t nblock;
 	uint32_t nblocks;
@@ -102,6 +105,7 @@ struct conv_prog {
 	bool b_full;
 	bool fused;
 	bool packs;
+	bool zeros;
 	bool merged;
 	bool in_place;
 	bool shares;
@@ -118,6 +122,15 @@ _Static_assert(sizeof(struct conv_prog) <= sizeof(((struct fast_prog *)0)->priv)
 static inline const struct conv_prog *conv_prog_of(const struct fast_prog *p)
 {
 	return (const struct conv_prog *)p->priv;
+}
+
+/* Bytes from an output to the next in a row of them. */
+static inline int64_t conv_pitch(const struct fast_run *r, uint32_t slot)
+{
+	const struct uma_tensor_view *t = &r->prog->op->t[slot];
+
+	return fast_bytes(t->dtype, t->strides[conv_prog_of(r->prog)->gemm ? 0 :
+					       r->prog->op->t[UMA_SLOT_DST].rank - 1]);
 }
 
 /**
@@ -151,6 +164,12 @@ struct conv_result {
 
 uint64_t conv_patch_size(const struct conv_plan *g, uint32_t axis, uint32_t n);
 
+/* Tiles along a row. */
+static inline uint32_t conv_xblocks(const struct conv_prog *c)
+{
+	return (c->g.out[1] + c->cols - 1) / c->cols;
+}
+
 /* Tiles that make a patch. */
 static inline uint32_t conv_pieces(const struct conv_prog *c)
 {
@@ -159,7 +178,7 @@ static inline uint32_t conv_pieces(const struct conv_prog *c)
 
 bool conv_plain_bias(const struct uma_tensor_view *t);
 bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct conv_end *e);
-uint8_t *conv_dst(const struct fast_run *r, const struct conv_result *b);
+uint8_t *conv_place(const struct fast_run *r, const struct conv_result *b, uint32_t slot);
 void conv_finish_init(struct conv_prog *c, const struct fast_prog *p);
 int conv_finish_block(const struct fast_run *r, const struct conv_result *b);
 void conv_turn_avx512(const float *from, int64_t ld, uint32_t rows, uint32_t cols, float *to,
@@ -197,11 +216,18 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile);
 uint64_t conv_weights_bytes(struct conv_prog *c);
 uint32_t conv_weights_tiles(const struct conv_prog *c);
 void conv_weights_tile(const struct fast_run *r, uint32_t tile);
+bool conv_zeros_near(const struct conv_prog *c, const struct uma_tensor_view *b);
 
 /* Has it a phase that reads the weights first? */
 static inline bool conv_looks_at_weights(const struct conv_prog *c)
 {
-	return c->packs || c->za;
+	return c->packs || c->za || c->zeros;
+}
+
+/* Bytes of a number for each channel. */
+static inline uint64_t conv_channels_bytes(const struct conv_prog *c)
+{
+	return ((uint64_t)c->g.m * c->g.groups + 31) / 16 * 64;
 }
 
 /* What is added to the sums of each channel, in the memory of a run. */
@@ -210,16 +236,22 @@ static inline int32_t *conv_col_add(const struct conv_prog *c, void *work)
 	return c->za ? work : NULL;
 }
 
-/* Bytes of it. */
+/* What the sum of an output's inputs is multiplied by for each channel, behind that. */
+static inline int32_t *conv_col_times(const struct conv_prog *c, void *work)
+{
+	return c->zeros ? (int32_t *)((char *)work + (c->za ? conv_channels_bytes(c) : 0)) : NULL;
+}
+
+/* Bytes of both. */
 static inline uint64_t conv_col_bytes(const struct conv_prog *c)
 {
-	return c->za ? ((uint64_t)c->g.m * c->g.groups + 31) / 16 * 64 : 0;
+	return ((c->za ? 1 : 0) + (c->zeros ? 1 : 0)) * conv_channels_bytes(c);
 }
 
 void conv_turn_row(const struct conv_prog *c, uint8_t *to, const uint8_t *from, int64_t xs,
 		   int64_t cs, uint32_t n);
 void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint32_t image,
-		uint32_t group, uint32_t y, uint32_t rows, uint32_t first, uint32_t count,
-		uint8_t *to);
+		uint32_t group, uint32_t y, uint32_t rows, uint32_t x, uint32_t cols,
+		uint32_t first, uint32_t count, uint8_t *to);
 
 #endif /* LIBACCEL_SW_FAST_CONV_FAST_H */

@@ -36,6 +36,15 @@ static float magnitude(const struct uma_tensor_view *t)
 	return UMA_MAX(fabsf(least - zero), fabsf(least + 255 - zero));
 }
 
+/* Channels side by side, of the type of DST; of bytes either sign, with one scale. */
+static bool plain_residual(const struct uma_tensor_view *t, const struct uma_tensor_view *d)
+{
+	if (t->strides[1] != 1)
+		return false;
+	return uma_is_int8(d->dtype) ? uma_is_int8(t->dtype) && t->quant == UMA_QUANT_TENSOR :
+				       t->dtype == d->dtype && !t->quant;
+}
+
 /* Bytes: with what are results divided by their scale, and what are sums at most? */
 static bool has_byte_end(struct conv_prog *c, const struct uma_op *op)
 {
@@ -49,6 +58,9 @@ static bool has_byte_end(struct conv_prog *c, const struct uma_op *op)
 	memcpy(&scale, &d->scale, sizeof(scale));
 	c->most = (float)((uint64_t)c->g.c * c->g.kernel[0] * c->g.kernel[1]) * magnitude(a) *
 		  magnitude(b);
+	/* Of an activation before the residual there may be a least value alone. */
+	if (c->epi.steps & EPI_POST && c->epi.steps & EPI_ACT)
+		return false;
 	return fast_quotient(scale, &c->times, &c->rest);
 }
 
@@ -58,9 +70,13 @@ static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
 
 	if (c->taps || c->turned || d->strides[1] != 1 || c->epi.divide ||
-	    c->epi.steps & ~(EPI_BIAS | EPI_RELU))
+	    c->epi.steps & ~(EPI_BIAS | EPI_RELU | EPI_ACT | EPI_RESIDUAL | EPI_POST) ||
+	    (c->epi.steps & EPI_ACT && p->op->act != UMA_ACT_CLAMP))
 		return false;
 	if (c->epi.steps & EPI_BIAS && !conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]))
+		return false;
+	if (c->epi.steps & (EPI_RESIDUAL | EPI_POST) &&
+	    !plain_residual(&p->op->t[UMA_SLOT_RESIDUAL], d))
 		return false;
 	if (!c->epi.integer) {
 		c->end = d->dtype == UMA_DTYPE_BF16 ? CONV_END_BF16 : CONV_END_F32;
@@ -96,6 +112,56 @@ static int32_t spread(int32_t v, uint32_t bits)
 	return (int32_t)(bits == 8 ? low * 0x01010101u : low * 0x00010001u);
 }
 
+static float number(uint32_t bits)
+{
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+/* What an activation leaves of numbers; a bound that is no number is none. */
+static void bounds(const struct conv_prog *c, const struct uma_op *op, float *least, float *most)
+{
+	*least = c->epi.steps & EPI_RELU ? 0 : -INFINITY;
+	*most = INFINITY;
+	if (!(c->epi.steps & EPI_ACT))
+		return;
+	if (!isnan(number(op->p0)))
+		*least = number(op->p0);
+	if (!isnan(number(op->p1)))
+		*most = number(op->p1);
+}
+
+/* A bound of numbers as a byte of s8, or of u8 less 128. */
+static int32_t byte_of(const struct uma_tensor_view *d, float v)
+{
+	const float q = UMA_MAX(UMA_MIN(v / number(d->scale), 1000.0f), -1000.0f);
+	const int32_t zero = d->dtype == UMA_DTYPE_U8 ? d->zero - 128 : d->zero;
+
+	return UMA_MAX(UMA_MIN((int32_t)lrintf(q) + zero, 127), -128);
+}
+
+/* Bytes: bounds, and what is needed to quantise. */
+static void byte_end(const struct conv_prog *c, const struct uma_op *op, struct conv_end *e)
+{
+	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *r = &op->t[UMA_SLOT_RESIDUAL];
+	const bool u8 = d->dtype == UMA_DTYPE_U8, post = c->epi.steps & EPI_POST;
+	float least, most;
+
+	bounds(c, op, &least, &most);
+	e->times = c->times;
+	e->rest = c->rest;
+	e->zero = spread(u8 ? d->zero - 128 : d->zero, 16);
+	e->floor = spread(byte_of(d, post ? -INFINITY : least), 8);
+	e->ceiling = spread(byte_of(d, post ? INFINITY : most), 8);
+	e->flip = u8 ? spread(128, 8) : 0;
+	e->least = post ? least : -INFINITY;
+	e->is_signed = r->dtype == UMA_DTYPE_S8;
+	e->unit = number(r->scale);
+	e->none = (float)r->zero;
+}
+
 /**
  * conv_end_init - how the products make the results of a panel
  * @r: this thread
@@ -109,54 +175,68 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 	const struct conv_prog *c = conv_prog_of(r->prog);
 	const struct uma_tensor_view *d = &r->prog->op->t[UMA_SLOT_DST];
 	const struct uma_tensor_view *bias = &r->prog->op->t[UMA_SLOT_BIAS];
-	const bool relu = c->epi.steps & EPI_RELU, each = fast_epi_by_channel(r->prog);
+	const bool each = fast_epi_by_channel(r->prog), post = c->epi.steps & EPI_POST;
 	bool within = true;
-	int32_t zero;
-	float scale;
+	float scale, more;
 	uint32_t i;
 
 	if (!c->ends)
 		return false;
 	memset(e, 0, sizeof(*e));
 	e->kind = c->end;
-	e->least = relu ? 0 : -INFINITY;
+	e->residual = c->epi.steps & (EPI_RESIDUAL | EPI_POST);
+	/* Vectors of residuals are read whole. */
+	if (e->residual && b->n % CONV_LANES)
+		return false;
+	/* A block of bf16 may have to be done again: the residual must still be there. */
+	if (e->residual && c->end == CONV_END_BF16 &&
+	    fast_ptr(d) == fast_ptr(&r->prog->op->t[UMA_SLOT_RESIDUAL]))
+		return false;
+	e->least = e->last_least = -INFINITY;
+	e->most = e->last_most = INFINITY;
+	if (e->residual && !post)
+		bounds(c, r->prog->op, &e->last_least, &e->last_most);
+	else
+		bounds(c, r->prog->op, &e->least, &e->most);
 	if (c->epi.steps & EPI_BIAS)
 		memcpy(e->bias, (const float *)fast_ptr(bias) + b->n0, b->n * sizeof(float));
+	/* ReLU of -0 is +0, but a maximum keeps it: with these there is no sum of -0. */
+	for (i = 0; c->epi.steps & EPI_RELU && i < b->n; i++)
+		e->bias[i] += 0.0f;
 	if (c->end != CONV_END_BYTES)
 		return true;
-	memcpy(&scale, &d->scale, sizeof(scale));
-	zero = d->dtype == UMA_DTYPE_U8 ? d->zero - 128 : d->zero;
-	e->times = c->times;
-	e->rest = c->rest;
-	e->zero = spread(zero, 16);
-	e->floor = spread(relu ? UMA_MAX(UMA_MIN(zero, 127), -128) : -128, 8);
-	e->flip = d->dtype == UMA_DTYPE_U8 ? spread(128, 8) : 0;
+	byte_end(c, r->prog->op, e);
+	scale = number(d->scale);
+	more = e->residual ? magnitude(&r->prog->op->t[UMA_SLOT_RESIDUAL]) * fabsf(e->unit) : 0;
 	for (i = 0; i < b->n; i++) {
 		e->scale[i] = b->scale[each ? i : 0];
 		/* Of what is no number nothing is true. */
-		within &= fabsf(e->scale[i]) * c->most + fabsf(e->bias[i]) <= scale * UNITS_MAX;
+		within &= fabsf(e->scale[i]) * c->most + fabsf(e->bias[i]) + more <=
+			  scale * UNITS_MAX;
 	}
 	return within;
 }
 
 /**
- * conv_dst - the first result of a block
+ * conv_place - the first result of a block, or its residual
  * @r: this thread
  * @b: block
+ * @slot: UMA_SLOT_DST or UMA_SLOT_RESIDUAL
  *
  * Return: its address.
  */
-uint8_t *conv_dst(const struct fast_run *r, const struct conv_result *b)
+uint8_t *conv_place(const struct fast_run *r, const struct conv_result *b, uint32_t slot)
 {
-	const struct uma_tensor_view *d = &r->prog->op->t[UMA_SLOT_DST];
+	const struct uma_tensor_view *t = &r->prog->op->t[slot];
+	const uint32_t rank = r->prog->op->t[UMA_SLOT_DST].rank;
 
 	if (conv_prog_of(r->prog)->gemm)
-		return (uint8_t *)fast_ptr(d) +
-		       fast_bytes(d->dtype, (b->y + b->at) * d->strides[0] + b->n0);
-	return (uint8_t *)fast_ptr(d) +
-	       fast_bytes(d->dtype, b->image * d->strides[0] + b->n0 * d->strides[1] +
-				    (d->rank == 4 ? b->y * d->strides[2] : 0) +
-				    b->at * d->strides[d->rank - 1]);
+		return (uint8_t *)fast_ptr(t) +
+		       fast_bytes(t->dtype, (b->y + b->at) * t->strides[0] + b->n0);
+	return (uint8_t *)fast_ptr(t) +
+	       fast_bytes(t->dtype, b->image * t->strides[0] + b->n0 * t->strides[1] +
+				    (rank == 4 ? b->y * t->strides[2] : 0) +
+				    b->at * t->strides[rank - 1]);
 }
 
 /**

@@ -30,11 +30,19 @@
 /**
  * struct conv_end - the end of sums whose results go where they belong from registers
  * @kind: CONV_END_*
- * @least: numbers: least value, 0 for ReLU
+ * @residual: there is an addend as large as the result
+ * @is_signed: bytes: the residual is s8, not u8
+ * @least: least value, 0 for ReLU; of bytes with a residual behind it alone
+ * @most: numbers: largest value
+ * @last_least: numbers with a residual: least value behind it
+ * @last_most: the same, the largest
+ * @unit: bytes: scale of the residual
+ * @none: bytes: its zero point
  * @times: bytes: reciprocal of DST's scale
  * @rest: bytes: what it is less than the reciprocal
  * @zero: bytes: zero point of DST, less 128 if it is u8, in both halves
  * @floor: bytes: least result, less 128 if DST is u8, in all bytes
+ * @ceiling: the same, the largest
  * @flip: bytes: bits that make DST's of s8
  * @scale: bytes: for each channel, what sums are multiplied by
  * @bias: for each channel, added
@@ -44,11 +52,19 @@
  */
 struct conv_end {
 	uint32_t kind;
+	bool residual;
+	bool is_signed;
 	float least;
+	float most;
+	float last_least;
+	float last_most;
+	float unit;
+	float none;
 	float times;
 	float rest;
 	int32_t zero;
 	int32_t floor;
+	int32_t ceiling;
 	int32_t flip;
 	float scale[CONV_CHANNELS] __attribute__((aligned(64)));
 	float bias[CONV_CHANNELS] __attribute__((aligned(64)));
@@ -69,9 +85,13 @@ struct conv_end {
  * @acc_ms: from an output to the next
  * @col_add: integers: what the sums of each channel start from, or NULL
  * @row_add: integers: for each output, added to that, or NULL
+ * @col_times: integers: what @row_add is multiplied by for each channel, or NULL: by 1
  * @end: how results are made of the sums, or NULL
  * @dst: results
  * @dst_ms: from an output to the next
+ * @res: residual of the first output, if @end has one
+ * @res_ms: from an output to the next
+ * @res_vec: of a vector
  * @last: lanes of the last vector that are there in @dst
  * @rows: rows of taps
  * @cols: taps of a row
@@ -100,9 +120,13 @@ struct conv_block {
 	int64_t acc_ms;
 	const int32_t *col_add;
 	const int32_t *row_add;
+	const int32_t *col_times;
 	const struct conv_end *end;
 	uint8_t *dst;
 	int64_t dst_ms;
+	const uint8_t *res;
+	int64_t res_ms;
+	uint32_t res_vec;
 	uint32_t rows;
 	uint32_t cols;
 	uint32_t k;

@@ -10,7 +10,7 @@
  *	CONV_STORE(p, acc)
  *	CONV_TAIL(a, m)		bits @m of A; where sums may end within a step
  *	CONV_START(g, row, i, n)	what the sums of an output start from; @row: row_add
- *	CONV_END(g, to, acc, mr, nv)	the end, of type bool
+ *	CONV_END(g, to, res, acc, mr, nv)	the end, of type bool
  *	CONV_ENDS		kinds of ends
  *	CONV_TABLE		the table
  *
@@ -115,12 +115,24 @@ ALWAYS void conv_block_sums(const struct conv_block *g, const uint8_t *ay, const
 	}
 }
 
+/* The residual of a block, which is wanted when its sums stand. */
+ALWAYS void conv_block_ask(const struct conv_block *g, const uint8_t *res, const uint32_t mr,
+			   const uint32_t nv)
+{
+	uint32_t i, n;
+
+#pragma GCC unroll 14
+	for (i = 0; i < mr; i++, res += g->res_ms)
+		for (n = 0; n < nv * g->res_vec; n += 64)
+			_mm_prefetch(res + n, _MM_HINT_T0);
+}
+
 ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, const uint32_t nv,
 			      const bool skips)
 {
 	const uint32_t share = (nv + 1) / 2;
 	const int32_t *row = g->row_add;
-	const uint8_t *a = g->a;
+	const uint8_t *a = g->a, *res = g->res;
 	uint8_t *to = g->end ? g->dst : g->acc;
 	conv_row_sums acc[CONV_MR];
 	uint32_t i, n, at;
@@ -130,15 +142,19 @@ ALWAYS uint32_t conv_block_do(const struct conv_block *g, const uint32_t mr, con
 		const uint32_t skip = !skips ? 0 : (at ? 0 : g->skip & CONV_SKIP_FIRST) |
 				      (at + 1 < g->blocks ? 0 : g->skip & CONV_SKIP_LAST);
 
+		if (res)
+			conv_block_ask(g, res, mr, nv);
 		conv_block_sums(g, a, row, part < 2 ? g->fetch + part * share * g->b_ns :
 				CONV_AHEAD, skip, acc, mr, nv);
 		a += mr * g->a_ms;
 		if (row)
 			row += mr;
 		if (g->end) {
-			if (!CONV_END(g, to, acc, mr, nv))
+			if (!CONV_END(g, to, res, acc, mr, nv))
 				return at;
 			to += mr * g->dst_ms;
+			if (res)
+				res += mr * g->res_ms;
 			continue;
 		}
 #pragma GCC unroll 14

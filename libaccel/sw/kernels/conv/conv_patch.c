@@ -162,16 +162,18 @@ static void pad_row(const struct conv_prog *c, uint8_t *to, uint32_t n)
  * @group: group of channels
  * @y: first row of the outputs
  * @rows: number
+ * @x: first output of a row
+ * @cols: number
  * @first: first row of the patch that is wanted
  * @count: how many, as far as there are such
  * @to: room for all of it
  */
 void conv_patch(const struct conv_prog *c, const struct uma_tensor_view *a, uint32_t image,
-		uint32_t group, uint32_t y, uint32_t rows, uint32_t first, uint32_t count,
-		uint8_t *to)
+		uint32_t group, uint32_t y, uint32_t rows, uint32_t x, uint32_t cols,
+		uint32_t first, uint32_t count, uint8_t *to)
 {
 	const struct conv_plan *g = &c->g;
-	const struct patch_axis ay = axis_of(g, 0, y, rows), ax = axis_of(g, 1, 0, g->out[1]);
+	const struct patch_axis ay = axis_of(g, 0, y, rows), ax = axis_of(g, 1, x, cols);
 	const int64_t es = c->es, cs = g->a_stride[CONV_C] * es;
 	const int64_t xs = g->a_stride[CONV_X] * es * ax.step;
 	const uint8_t *from = (const uint8_t *)fast_ptr(a) +

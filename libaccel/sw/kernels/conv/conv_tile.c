@@ -14,11 +14,13 @@
  * @pitch: bytes from an input of @patch to the next, along each dimension
  * @step: inputs from an output to the next, along each dimension
  * @sums: room for a block of results
- * @row_add: for each output, added to its sums, or NULL
+ * @row_add: for each output, added to its sums, or NULL; see &struct conv_block.col_times
  * @image: image
  * @group: group of channels
  * @y0: first row of outputs
  * @rows: number
+ * @x0: first output of each
+ * @cols: number
  */
 struct conv_at {
 	const struct fast_run *r;
@@ -32,6 +34,8 @@ struct conv_at {
 	uint32_t group;
 	uint32_t y0;
 	uint32_t rows;
+	uint32_t x0;
+	uint32_t cols;
 };
 
 /* Rows of taps that meet the input: from *@lo on. */
@@ -63,7 +67,7 @@ static void sum_inputs(const struct conv_at *t, int32_t *pixel)
 {
 	const struct conv_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
-	const uint32_t width = (uint32_t)conv_patch_size(g, 1, g->out[1]);
+	const uint32_t width = (uint32_t)conv_patch_size(g, 1, t->cols);
 	const uint32_t all = (uint32_t)conv_patch_size(g, 0, t->rows) * width;
 	const uint32_t sy = step_of(g, 0), sx = step_of(g, 1);
 	int32_t acc[CONV_MR * CONV_LANES];
@@ -80,18 +84,18 @@ static void sum_inputs(const struct conv_at *t, int32_t *pixel)
 		k.a = t->patch + (uint64_t)i * c->px;
 		c->k->fn[0][n - 1](&k);
 		for (j = 0; j < n; j++)
-			pixel[i + j] = -c->zb * acc[j * CONV_LANES];
+			pixel[i + j] = (c->zeros ? 1 : -c->zb) * acc[j * CONV_LANES];
 	}
 	for (y = 0; y < t->rows; y++) {
-		int32_t *to = t->row_add + (uint64_t)y * g->out[1];
+		int32_t *to = t->row_add + (uint64_t)y * t->cols;
 
-		memset(to, 0, 4ul * g->out[1]);
+		memset(to, 0, 4ul * t->cols);
 		for (ky = 0; ky < g->kernel[0]; ky++)
 			for (kx = 0; kx < g->kernel[1]; kx++) {
 				const int32_t *from = pixel + kx * g->dilation[1] +
 					(uint64_t)(y * sy + ky * g->dilation[0]) * width;
 
-				for (x = 0; x < g->out[1]; x++)
+				for (x = 0; x < t->cols; x++)
 					to[x] += from[x * sx];
 			}
 	}
@@ -114,7 +118,7 @@ struct panel {
 /* Outputs that are one behind the other. */
 static uint32_t width_of(const struct conv_at *t)
 {
-	return t->c->flat ? t->c->g.out[1] * t->rows : t->c->g.out[1];
+	return t->c->flat ? t->cols * t->rows : t->cols;
 }
 
 /* Blocks of them. */
@@ -135,8 +139,8 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 	struct conv_result *b = &p->b;
 	const struct conv_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
-	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
-	int32_t *col_add = conv_col_add(c, t->r->work);
+	const int32_t *col_add = conv_col_add(c, t->r->work);
+	const int32_t *col_times = conv_col_times(c, t->r->work);
 
 	*k = (struct conv_block){
 		.a_ms = t->step[1] * t->pitch[1],
@@ -149,7 +153,10 @@ static void open_panel(const struct conv_at *t, uint32_t n0, uint32_t vecs, uint
 		.tail = c->tail, .mask = conv_mask(c, n, vecs),
 		.last = n < vecs * CONV_LANES ? (1u << n % CONV_LANES) - 1 : 0xffff,
 		.col_add = col_add ? col_add + t->group * g->m + n0 : NULL,
-		.dst_ms = fast_bytes(d->dtype, d->strides[c->gemm ? 0 : d->rank - 1]),
+		.col_times = col_times ? col_times + t->group * g->m + n0 : NULL,
+		.dst_ms = conv_pitch(t->r, UMA_SLOT_DST),
+		.res_ms = conv_pitch(t->r, UMA_SLOT_RESIDUAL),
+		.res_vec = (uint32_t)fast_bytes(t->r->prog->op->t[UMA_SLOT_DST].dtype, CONV_LANES),
 		.blocks = 1,
 		.fetch = next * c->b_ns, .part = single ? CONV_MR : first ? UINT32_MAX : 0,
 	};
@@ -197,6 +204,9 @@ static uint32_t run_blocks(const struct conv_prog *c, struct conv_block *k, uint
 static void advance(struct conv_block *k, uint32_t n, uint32_t blocks)
 {
 	k->a += (int64_t)n * blocks * k->a_ms;
+	k->dst += (int64_t)n * blocks * k->dst_ms;
+	if (k->res)
+		k->res += (int64_t)n * blocks * k->res_ms;
 	k->part += blocks;
 	if (k->row_add)
 		k->row_add += n * blocks;
@@ -222,32 +232,31 @@ static int sum_blocks(const struct conv_at *t, struct conv_block k, const struct
 static int conv_row(const struct conv_at *t, uint32_t y, struct conv_block k,
 		    struct conv_result b)
 {
-	const uint32_t width = width_of(t), mr = t->c->mr;
+	const uint32_t end = t->x0 + width_of(t), mr = t->c->mr;
 	uint32_t lo, n, done;
 
 	k.rows = tap_rows(t->c, t->y0 + y, &lo);
 	k.b += lo * k.b_y;
 	k.a = t->patch + (int64_t)y * t->step[0] * t->pitch[0] + lo * k.a_y;
-	k.row_add = t->row_add ? t->row_add + (uint64_t)y * t->c->g.out[1] : NULL;
+	k.row_add = t->row_add ? t->row_add + (uint64_t)y * t->cols : NULL;
 	k.part += y * blocks_of(t);
 	b.y = t->y0 + y;
-	b.at = 0;
-	k.dst = conv_dst(t->r, &b);
-	while (b.at < width) {
-		n = UMA_MIN(mr, width - b.at);
-		k.blocks = (width - b.at) / n;
+	b.at = t->x0;
+	k.dst = conv_place(t->r, &b, UMA_SLOT_DST);
+	k.res = k.end && k.end->residual ? conv_place(t->r, &b, UMA_SLOT_RESIDUAL) : NULL;
+	while (b.at < end) {
+		n = UMA_MIN(mr, end - b.at);
+		k.blocks = (end - b.at) / n;
 		done = !k.end ? 0 :
 		       run_blocks(t->c, &k, (uint32_t)b.ld / CONV_LANES, n, b.at);
 		advance(&k, n, done);
-		k.dst += (int64_t)n * done * k.dst_ms;
 		b.at += n * done;
 		if (done == k.blocks)
 			continue;
-		b.outputs = k.end ? n : UMA_MIN(CONV_FINISH / mr * mr, width - b.at);
+		b.outputs = k.end ? n : UMA_MIN(CONV_FINISH / mr * mr, end - b.at);
 		if (sum_blocks(t, k, &b))
 			return -1;
 		advance(&k, b.outputs, 1);
-		k.dst += b.outputs * k.dst_ms;
 		b.at += b.outputs;
 	}
 	return 0;
@@ -273,7 +282,8 @@ static void start_sums(const struct conv_at *t, const struct panel *p, uint32_t 
 		const int32_t row = t->row_add && x < width ? t->row_add[o] : 0;
 
 		for (j = 0; j < p->b.n; j++)
-			to[j] = (int32_t)((uint32_t)row +
+			to[j] = (int32_t)((uint32_t)row *
+					  (uint32_t)(p->k.col_times ? p->k.col_times[j] : 1) +
 					  (uint32_t)(p->k.col_add ? p->k.col_add[j] : 0));
 	}
 }
@@ -295,8 +305,8 @@ static int sum_taps(const struct conv_at *t, struct panel *p, uint32_t y, uint32
 	for (i = 0; i < n; i++) {
 		b.x = t->sums + (uint64_t)i * pitch * b.ld;
 		b.y = t->y0 + y + i;
-		for (b.at = at; b.at < at + width; b.at += b.outputs) {
-			b.outputs = UMA_MIN(CONV_FINISH, at + width - b.at);
+		for (b.at = t->x0 + at; b.at < t->x0 + at + width; b.at += b.outputs) {
+			b.outputs = UMA_MIN(CONV_FINISH, t->x0 + at + width - b.at);
 			if (conv_finish_block(t->r, &b))
 				return -1;
 			b.x += (uint64_t)b.outputs * b.ld;
@@ -348,19 +358,36 @@ static uint8_t *shared_patch(const struct fast_run *r, uint32_t patch)
 	return (uint8_t *)r->work + c->patches * 64ull + (uint64_t)patch * c->patch_room;
 }
 
-/* Memory of the tile, and its inputs. */
-static void open_tile(struct conv_at *t, uint32_t tile)
+/* Which outputs a tile has. */
+static void place_tile(struct conv_at *t, uint32_t tile)
 {
 	const struct conv_prog *c = t->c;
-	uint8_t *rest = t->r->scratch;
-	const uint32_t at = tile;
-	int32_t *pixel;
 
+	t->x0 = tile % conv_xblocks(c) * c->cols;
+	tile /= conv_xblocks(c);
 	t->y0 = tile % c->yblocks * c->rows;
 	tile /= c->yblocks;
 	t->group = tile % c->g.groups;
 	t->image = tile / c->g.groups;
 	t->rows = UMA_MIN(c->rows, c->g.out[0] - t->y0);
+	t->cols = UMA_MIN(c->cols, c->g.out[1] - t->x0);
+}
+
+/* Rows of its patch. */
+static void bring(const struct conv_at *t, uint32_t first, uint32_t count, uint8_t *to)
+{
+	conv_patch(t->c, &t->r->prog->op->t[UMA_SLOT_A], t->image, t->group, t->y0, t->rows,
+		   t->x0, t->cols, first, count, to);
+}
+
+/* Memory of the tile, and its inputs. */
+static void open_tile(struct conv_at *t, uint32_t tile)
+{
+	const struct conv_prog *c = t->c;
+	uint8_t *rest = t->r->scratch;
+	int32_t *pixel;
+
+	place_tile(t, tile);
 	t->sums = (float *)carve(&rest, CONV_FINISH * 64 * 4);
 	if (c->in_place) {
 		const struct conv_plan *g = &c->g;
@@ -368,27 +395,27 @@ static void open_tile(struct conv_at *t, uint32_t tile)
 		t->patch = (uint8_t *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_A]) +
 			   (t->image * g->a_stride[CONV_N] +
 			    (int64_t)t->group * g->c * g->a_stride[CONV_C] +
-			    (int64_t)t->y0 * g->stride[0] * g->a_stride[CONV_Y]) * c->es;
+			    (int64_t)t->y0 * g->stride[0] * g->a_stride[CONV_Y] +
+			    (int64_t)t->x0 * g->stride[1] * g->a_stride[CONV_X]) * c->es;
 		t->pitch[0] = g->a_stride[CONV_Y] * c->es;
 		t->pitch[1] = g->a_stride[CONV_X] * c->es;
 		t->step[0] = g->stride[0];
 		t->step[1] = g->stride[1];
 		return;
 	}
-	t->pitch[0] = (int64_t)conv_patch_size(&c->g, 1, c->g.out[1]) * c->px;
+	t->pitch[0] = (int64_t)conv_patch_size(&c->g, 1, t->cols) * c->px;
 	t->pitch[1] = c->px;
 	t->step[0] = step_of(&c->g, 0);
 	t->step[1] = step_of(&c->g, 1);
 	if (c->shares) {
-		t->patch = shared_patch(t->r, at);
+		t->patch = shared_patch(t->r, tile);
 	} else {
 		t->patch = carve(&rest, c->patch_room);
-		conv_patch(c, &t->r->prog->op->t[UMA_SLOT_A], t->image, t->group, t->y0, t->rows,
-			   0, UINT32_MAX, t->patch);
+		bring(t, 0, UINT32_MAX, t->patch);
 	}
-	if (!c->zb)
+	if (!c->zb && !c->zeros)
 		return;
-	t->row_add = (int32_t *)carve(&rest, 4ul * t->rows * c->g.out[1]);
+	t->row_add = (int32_t *)carve(&rest, 4ul * t->rows * t->cols);
 	pixel = (int32_t *)rest;
 	sum_inputs(t, pixel);
 }
@@ -398,11 +425,10 @@ static void share_patch(const struct fast_run *r, uint32_t tile)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
 	const uint32_t piece = tile % conv_pieces(c), patch = tile / conv_pieces(c);
-	const uint32_t y0 = patch % c->yblocks * c->rows, at = patch / c->yblocks;
+	struct conv_at t = { .r = r, .c = c };
 
-	conv_patch(c, &r->prog->op->t[UMA_SLOT_A], at / c->g.groups, at % c->g.groups, y0,
-		   UMA_MIN(c->rows, c->g.out[0] - y0), piece * CONV_PIECE, CONV_PIECE,
-		   shared_patch(r, patch));
+	place_tile(&t, patch);
+	bring(&t, piece * CONV_PIECE, CONV_PIECE, shared_patch(r, patch));
 }
 
 int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
@@ -421,6 +447,8 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 			share_patch(r, tile - conv_weights_tiles(c));
 		return 0;
 	}
+	if (c->zeros && !conv_zeros_near(c, &r->prog->op->t[UMA_SLOT_B]))
+		return tile ? 0 : fast_whole_model(r);
 	open_tile(&t, tile / c->nblocks);
 	for (n = n0; n < end; n += vecs * CONV_LANES) {
 		vecs = (end - n + CONV_LANES - 1) / CONV_LANES;

@@ -58,8 +58,33 @@ static void pack(const struct conv_prog *c, const uint8_t *b, uint32_t n, uint8_
 			}
 }
 
+/* The table of zero points, for each channel of all groups, or NULL. */
+static const int32_t *conv_zeros(const struct conv_prog *c, const struct uma_tensor_view *b)
+{
+	return c->zeros ? (const int32_t *)(uintptr_t)b->zero_addr : NULL;
+}
+
+/**
+ * conv_zeros_near - are zero points such that the elements of weights can have them?
+ * @c: convolution that has a table of them
+ * @b: weights
+ *
+ * Else 32 bits are too few for what is added up.
+ */
+bool conv_zeros_near(const struct conv_prog *c, const struct uma_tensor_view *b)
+{
+	const int32_t *zero = conv_zeros(c, b);
+	const int32_t least = b->dtype == UMA_DTYPE_S8 ? -128 : 0;
+	uint32_t i, far = 0;
+
+	for (i = 0; i < c->g.m * c->g.groups; i++)
+		far |= (uint32_t)zero[i] - (uint32_t)least > 255;
+	return !far;
+}
+
 /* - za' sum (B' - zb') for each channel of a panel, from products with inputs of 1. */
-static void sum(const struct fast_run *r, const uint8_t *b, uint32_t n, int32_t *to)
+static void sum(const struct fast_run *r, const uint8_t *b, uint32_t n, const int32_t *zero,
+		int32_t *to)
 {
 	const struct conv_prog *c = conv_prog_of(r->prog);
 	const struct conv_plan *g = &c->g;
@@ -78,7 +103,8 @@ static void sum(const struct fast_run *r, const uint8_t *b, uint32_t n, int32_t 
 	memset(ones, 1, (c->merged ? g->kernel[1] : 1) * g->c);
 	c->k->fn[0][0](&k);
 	for (i = 0; i < n; i++)
-		to[i] = -c->za * (acc[i] - (int32_t)(taps * g->c) * (c->zb + c->b_off));
+		to[i] = -c->za * (acc[i] - (int32_t)(taps * g->c) *
+				  (c->zb + c->b_off + (zero ? zero[i] : 0)));
 }
 
 void conv_weights_tile(const struct fast_run *r, uint32_t tile)
@@ -88,8 +114,16 @@ void conv_weights_tile(const struct fast_run *r, uint32_t tile)
 	const uint32_t panels = panels_of(c), group = tile / panels;
 	const uint32_t n0 = tile % panels * CONV_LANES, n = UMA_MIN(CONV_LANES, c->g.m - n0);
 	uint8_t *packed = (uint8_t *)r->work + conv_col_bytes(c);
+	const int32_t *zero = conv_zeros(c, b);
 	const uint8_t *from = conv_weights(b);
+	int32_t *times = conv_col_times(c, r->work);
+	uint32_t i;
 
+	/* Those that no byte has are for the model; see conv_tile(). */
+	if (zero && !conv_zeros_near(c, b))
+		return;
+	if (zero)
+		zero += group * c->g.m + n0;
 	if (c->packs) {
 		packed += group * c->b_group + n0 / CONV_LANES * c->b_ns;
 		pack(c, from + (group * c->g.b_group + n0 * c->g.b_stride[CONV_N]) * c->es, n,
@@ -99,5 +133,7 @@ void conv_weights_tile(const struct fast_run *r, uint32_t tile)
 		from += n0 / CONV_LANES * c->b_ns;
 	}
 	if (c->za)
-		sum(r, from, n, conv_col_add(c, r->work) + group * c->g.m + n0);
+		sum(r, from, n, zero, conv_col_add(c, r->work) + group * c->g.m + n0);
+	for (i = 0; zero && i < n; i++)
+		times[group * c->g.m + n0 + i] = -(c->zb + zero[i]);
 }

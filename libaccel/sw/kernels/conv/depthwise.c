@@ -534,6 +534,7 @@ static uint32_t dw_candidates(const struct fast_prog *p, struct fast_hint *out, 
 }
 
 const struct fast_class fast_depthwise = {
+	.name = "depthwise",
 	.prepare = dw_prepare,
 	.tile = dw_tile,
 	.candidates = dw_candidates,

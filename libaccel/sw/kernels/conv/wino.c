@@ -85,12 +85,12 @@ static int wino_prepare(struct fast_prog *p)
 	conv_geometry(p->op, &c->g);
 	c->g.edge = (uint8_t)(2 + 2 * (func - UMA_CONV_WINOGRAD_2));
 	if (!(p->cpu->isa & (FAST_AVX512 | FAST_AVX2)))
-		return 0;
+		return fast_leave(p, "Winograd has no kernel for this processor");
 	c->k = p->cpu->isa & FAST_AVX512 ? &conv_f32_avx512 : &conv_f32_avx2;
 	c->wino = p->cpu->isa & FAST_AVX512 ? &wino_avx512 : &wino_avx2;
 	if (!c->g.c || (a->dtype != UMA_DTYPE_F32 && a->dtype != UMA_DTYPE_BF16) ||
 	    a->quant || b->quant)
-		return 0;
+		return fast_leave(p, "Winograd has kernels for fp32 and bf16");
 	if (b->layout == UMA_LAYOUT_STRIDED) {
 		if (b->strides[3] != 1)
 			return 0;
@@ -330,6 +330,7 @@ static uint32_t wino_candidates(const struct fast_prog *p, struct fast_hint *out
 }
 
 const struct fast_class fast_wino = {
+	.name = "wino",
 	.prepare = wino_prepare,
 	.tile = wino_tile,
 	.candidates = wino_candidates,

@@ -91,6 +91,8 @@ void fast_epi_init(struct fast_epi *e, const struct fast_prog *p, uint32_t row, 
 		.exact = uma_op_exact(op), .steps = steps_of(op),
 		.divide = needs_division(d),
 	};
+	if (integer && fast_epi_rows(op))
+		e->steps |= EPI_ROWS;
 	for (s = 0; s <= UMA_SLOT_RESIDUAL; s++) {
 		e->t[s].ms = op->t[s].strides[row];
 		e->t[s].ns = op->t[s].strides[col];
@@ -112,7 +114,7 @@ void fast_epi_scales(const struct fast_prog *p, uint32_t first, uint32_t count, 
 						fast_bytes(b->scale_dtype, first), count);
 	else
 		p->rows->fill(out, b->quant ? b->scale : F32_ONE, count);
-	if (a->quant)
+	if (a->quant == UMA_QUANT_TENSOR)
 		p->rows->scale(out, a->scale, count);
 }
 
@@ -141,7 +143,9 @@ static void wide_row(const struct fast_epi_block *b, uint32_t i, __s64 *wide)
 
 	for (j = 0; j < b->n; j++)
 		wide[j] = (int32_t)(acc[j] + (b->row_add ? (uint32_t)b->row_add[i] : 0) +
-				    (b->col_add ? (uint32_t)b->col_add[j] : 0));
+				    (b->col_add ? (uint32_t)b->col_add[j] : 0) -
+				    (b->col_zero ? (uint32_t)b->col_zero[j] *
+						   (uint32_t)b->row_sum[i] : 0));
 }
 
 static struct uma_row row_of(const struct fast_run *r, const struct uma_epi_row *e, uint32_t slot)
@@ -189,6 +193,20 @@ static int float_row(const struct fast_run *r, const struct fast_epi *e, struct 
 	return uma_epilogue_f32(row, x);
 }
 
+/* The scale of the row of A that a row of DST is made of. */
+static uint32_t row_scale(const struct fast_run *r, const struct uma_epi_row *row,
+			  const struct fast_epi *e)
+{
+	const struct uma_tensor_view *a = &r->prog->op->t[UMA_SLOT_A];
+	uint32_t bits;
+	float scale;
+
+	r->prog->rows->to_f32[a->scale_dtype](&scale, (const char *)(uintptr_t)a->scale_addr +
+					      fast_bytes(a->scale_dtype, row->idx[e->row]), 1);
+	memcpy(&bits, &scale, sizeof(bits));
+	return bits;
+}
+
 static int general_row(const struct fast_run *r, const struct fast_epi *e,
 		       const struct fast_epi_block *b, uint32_t i, struct uma_epi_row *row)
 {
@@ -211,6 +229,8 @@ static int general_row(const struct fast_run *r, const struct fast_epi *e,
 		memcpy(&bits, scale, sizeof(bits));
 		k->scale(m->x, bits, b->n);
 	}
+	if (e->steps & EPI_ROWS)
+		k->scale(m->x, row_scale(r, row, e), b->n);
 	return float_row(r, e, row, m->x);
 }
 

@@ -3,10 +3,10 @@
  * The fused epilogue: from a block of accumulators to DST.
  *
  * The same steps with the same roundings as the model's (Documentation/
- * numerics.rst), so the same bits, a vector of columns at a time: zero points,
- * conversion and scales of integer sums, alpha, beta x C, scale, bias, residual,
- * activation, residual behind it, conversion or quantisation, store. What has no
- * vector form here goes through the model's functions of rows.
+ * numerics.rst), so the same bits but for activations through an exponential, a vector
+ * of columns at a time: zero points, conversion and scales of integer sums, alpha, beta x
+ * C, scale, bias, residual, activation, residual behind it, conversion or quantisation,
+ * store. What has no vector form here goes through the model's functions of rows.
  */
 #ifndef LIBACCEL_SW_FAST_EPILOGUE_H
 #define LIBACCEL_SW_FAST_EPILOGUE_H
@@ -72,6 +72,9 @@ void fast_epi_init(struct fast_epi *e, const struct fast_prog *p, uint32_t row, 
  * @idx: logical index of the first in DST
  * @row_add: integers: added to the sums of each row modulo 2^32, or NULL
  * @col_add: the same for columns
+ * @col_zero: integers: times a row's @row_sum taken off the sums of each column, modulo
+ *	2^32, or NULL
+ * @row_sum: of each row, where there is @col_zero
  * @scale: integers, not exact: what sums are multiplied by, see fast_epi_scales()
  * @scale_ms: distance of scales from row to row, 0 or 1
  * @scale_ns: distance of scales from column to column, 0 or 1
@@ -86,6 +89,8 @@ struct fast_epi_block {
 	uint32_t idx[UMA_MAX_RANK];
 	const int32_t *row_add;
 	const int32_t *col_add;
+	const int32_t *col_zero;
+	const int32_t *row_sum;
 	const float *scale;
 	uint32_t scale_ms;
 	uint32_t scale_ns;
@@ -103,13 +108,26 @@ int fast_epi_block(const struct fast_run *r, const struct fast_epi *e,
 		   const struct fast_epi_block *b);
 
 /**
- * fast_epi_scales - products of the scales of A and B
+ * fast_epi_scales - products of the scales of A and B, without those of A's rows
  * @p: operation
  * @first: first channel
  * @count: channels; 1 is enough unless B is quantised by channel
  * @out: the products
  */
 void fast_epi_scales(const struct fast_prog *p, uint32_t first, uint32_t count, float *out);
+
+/*
+ * Is a product of bytes one of integers but for the scales of A's rows? These are then a
+ * step of the epilogue, beside whatever else it multiplies.
+ */
+static inline bool fast_epi_rows(const struct uma_op *op)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *b = &op->t[UMA_SLOT_B];
+
+	return op->opcode == UMA_OP_GEMM && uma_is_int8(a->dtype) &&
+	       a->quant == UMA_QUANT_CHANNEL && !a->zero_addr && b->quant != UMA_QUANT_GROUP &&
+	       !uma_is_block(b->dtype);
+}
 
 /* Has every channel a scale of its own? */
 static inline bool fast_epi_by_channel(const struct fast_prog *p)
@@ -135,6 +153,7 @@ void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
 #define EPI_RELU	(1u << 5)
 #define EPI_ACT		(1u << 6)	/* any other activation */
 #define EPI_POST	(1u << 7)	/* residual behind the activation */
+#define EPI_ROWS	(1u << 8)	/* scales of A's rows, behind the columns' */
 #define EPI_OPERANDS	(EPI_C | EPI_SCALE | EPI_BIAS | EPI_RESIDUAL | EPI_POST)
 
 #endif /* LIBACCEL_SW_FAST_EPILOGUE_H */

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * The vector form of the epilogue, with AVX-512: 16 columns at a time, down the
- * rows, so that what belongs to columns is loaded once. An element takes three to
- * ten instructions beside its accumulator's load and its store.
+ * rows, so that what belongs to columns is loaded once. 16 elements take three to
+ * ten instructions beside their accumulators' load and their store. Activations other
+ * than ReLU are for four rows at a time, which share tables.
  */
 #include <immintrin.h>
 #include "epilogue.h"
+#include "libaccel/sw/kernels/vec/vec512.h"
+#include "libaccel/sw/kernels/vec/math.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 #define ALL	((__mmask16)0xffff)
-/* In place of a type: values stay where the accumulators were */
-#define KEEP	0xffu
 /* bf16 with the instruction for it */
 #define NATIVE	0xfeu
 
@@ -38,10 +39,12 @@ struct operand {
 
 /**
  * struct block - a block in work
+ * @p: operation
  * @e: epilogue
  * @b: block
  * @c: addend
  * @scale: factor
+ * @rows: scales of A's rows
  * @bias: addend
  * @residual: addend, before or behind the activation
  * @dst: result; may be written
@@ -51,10 +54,12 @@ struct operand {
  * @hi: largest
  */
 struct block {
+	const struct fast_prog *p;
 	const struct fast_epi *e;
 	const struct fast_epi_block *b;
 	struct operand c;
 	struct operand scale;
+	struct operand rows;
 	struct operand bias;
 	struct operand residual;
 	struct operand dst;
@@ -92,6 +97,19 @@ static void operand_at(const struct fast_prog *p, const struct fast_epi *e,
 	o->quant = t->quant != UMA_QUANT_NONE;
 	o->scale = o->quant ? float_of(t->scale) : 1.0f;
 	o->zero = o->quant ? t->zero : 0;
+}
+
+/* The scales of A's rows: one for all columns. */
+static void rows_at(const struct fast_prog *p, const struct fast_epi *e,
+		    const struct fast_epi_block *b, struct operand *o)
+{
+	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
+	const uint32_t bytes = uma_dtype_bits(a->scale_dtype) / 8;
+
+	*o = (struct operand){
+		.p = (const char *)(uintptr_t)a->scale_addr + (uint64_t)b->idx[e->row] * bytes,
+		.ms = bytes, .dtype = a->scale_dtype, .spread = true,
+	};
 }
 
 /* 4-byte elements, those behind the mask 0. */
@@ -225,20 +243,137 @@ INLINE void store(const struct block *k, char *p, __mmask16 mask, __m512 x, floa
 	}
 }
 
+/* Numbers of 32 bits that belong to columns, zeros if there are none. */
+INLINE __m512i of_columns(const int32_t *p, uint32_t j, __mmask16 mask)
+{
+	return p ? _mm512_maskz_loadu_epi32(mask, p + j) : _mm512_setzero_si512();
+}
+
 /* Sums of integers with zero points. */
 INLINE __m512i sums(const struct fast_epi_block *b, const char *acc, uint32_t i, __mmask16 mask,
-		    __m512i col_add)
+		    __m512i col_add, __m512i col_zero)
 {
 	__m512i v = _mm512_maskz_loadu_epi32(mask, acc);
 
 	v = _mm512_add_epi32(v, col_add);
+	if (b->col_zero)
+		v = _mm512_sub_epi32(v, _mm512_mullo_epi32(_mm512_set1_epi32(b->row_sum[i]),
+							   col_zero));
 	return b->row_add ? _mm512_add_epi32(v, _mm512_set1_epi32(b->row_add[i])) : v;
 }
 
-INLINE __m512i columns_add(const struct fast_epi_block *b, uint32_t j, __mmask16 mask)
+/**
+ * struct columns - what is loaded once for 16 columns, unless rows have their own
+ * @j: the first
+ * @mask: those that there are
+ * @c: addend
+ * @factor: factor
+ * @bias: addend
+ * @residual: addend
+ * @scale: of integers
+ * @add: of integers
+ * @zero: zero points of integers
+ */
+struct columns {
+	uint32_t j;
+	__mmask16 mask;
+	__m512 c;
+	__m512 factor;
+	__m512 bias;
+	__m512 residual;
+	__m512 scale;
+	__m512i add;
+	__m512i zero;
+};
+
+INLINE struct columns open_columns(const struct block *k, uint32_t j, __mmask16 mask,
+				   uint32_t steps, const bool integer)
 {
-	return b->col_add ? _mm512_maskz_loadu_epi32(mask, b->col_add + j) :
-			    _mm512_setzero_si512();
+	const struct fast_epi_block *b = k->b;
+	const __m512 none = _mm512_setzero_ps();
+	struct columns o = {
+		.j = j, .mask = mask, .c = none, .factor = none, .bias = none, .residual = none,
+		.scale = none, .add = _mm512_setzero_si512(), .zero = _mm512_setzero_si512(),
+	};
+
+	if (integer) {
+		o.add = of_columns(b->col_add, j, mask);
+		o.zero = of_columns(b->col_zero, j, mask);
+	}
+	if (integer && !b->scale_ms)
+		o.scale = b->scale_ns ? _mm512_maskz_loadu_ps(mask, b->scale + j) :
+					_mm512_set1_ps(b->scale[0]);
+	if ((steps & EPI_C) && !k->c.ms)
+		o.c = load_f32(&k->c, at(&k->c, 0, j), mask);
+	if ((steps & EPI_SCALE) && !k->scale.ms)
+		o.factor = load_f32(&k->scale, at(&k->scale, 0, j), mask);
+	if ((steps & EPI_BIAS) && !k->bias.ms)
+		o.bias = load_f32(&k->bias, at(&k->bias, 0, j), mask);
+	if ((steps & (EPI_RESIDUAL | EPI_POST)) && !k->residual.ms)
+		o.residual = load_f32(&k->residual, at(&k->residual, 0, j), mask);
+	return o;
+}
+
+/* Row @i's operand: the columns' @v, or its own. */
+INLINE __m512 row_of(const struct operand *o, const struct columns *c, __m512 v, uint32_t i)
+{
+	return o->ms ? load_f32(o, at(o, i, c->j), c->mask) : v;
+}
+
+/* Row @i until the activation; its accumulators or integers are at @acc. */
+INLINE __m512 first_steps(const struct block *k, const struct columns *o, uint32_t i,
+			  const char *acc, uint32_t steps, const bool integer)
+{
+	const struct fast_epi_block *b = k->b;
+	__m512 x = _mm512_maskz_loadu_ps(o->mask, acc);
+
+	if (integer) {
+		x = _mm512_cvtepi32_ps(sums(b, acc, i, o->mask, o->add, o->zero));
+		x = _mm512_mul_ps(x, b->scale_ms ? _mm512_set1_ps(b->scale[i]) : o->scale);
+		if (steps & EPI_ROWS)
+			x = _mm512_mul_ps(x, load_f32(&k->rows, at(&k->rows, i, 0), 1));
+	}
+	if (steps & EPI_ALPHA)
+		x = _mm512_mul_ps(x, _mm512_set1_ps(k->alpha));
+	if (steps & EPI_C)
+		x = _mm512_add_ps(x, _mm512_mul_ps(_mm512_set1_ps(k->beta),
+						   row_of(&k->c, o, o->c, i)));
+	if (steps & EPI_SCALE)
+		x = _mm512_mul_ps(x, row_of(&k->scale, o, o->factor, i));
+	if (steps & EPI_BIAS)
+		x = _mm512_add_ps(x, row_of(&k->bias, o, o->bias, i));
+	if (steps & EPI_RESIDUAL)
+		x = _mm512_add_ps(x, row_of(&k->residual, o, o->residual, i));
+	if (steps & EPI_RELU)
+		x = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NLE_UQ),
+					x);
+	return x;
+}
+
+INLINE void last_steps(const struct block *k, const struct columns *o, uint32_t i, char *dst,
+		       __m512 x, uint32_t steps, float reciprocal, const uint32_t dtype)
+{
+	if (steps & EPI_POST)
+		x = _mm512_add_ps(x, row_of(&k->residual, o, o->residual, i));
+	store(k, dst, o->mask, x, reciprocal, dtype);
+}
+
+/* What math_act() has not the model's functions do. */
+static __attribute__((noinline)) void activate(const struct fast_prog *p, __m512 x[4])
+{
+	const struct uma_op *op = p->op;
+	float values[64] __attribute__((aligned(64)));
+	uint32_t i;
+
+	if (math_has_act(op->act)) {
+		math_act(x, op->act, v_set(float_of(op->p0)), v_set(float_of(op->p1)));
+		return;
+	}
+	for (i = 0; i < 4; i++)
+		_mm512_store_ps(values + 16 * i, x[i]);
+	p->rows->act[op->act](values, op->p0, op->p1, 64);
+	for (i = 0; i < 4; i++)
+		x[i] = _mm512_load_ps(values + 16 * i);
 }
 
 /**
@@ -248,79 +383,42 @@ INLINE __m512i columns_add(const struct fast_epi_block *b, uint32_t j, __mmask16
  * @mask: those of 16 that there are
  * @steps: EPI_*
  * @integer: start from accumulators of integers, else from values
- * @dtype: store as these; 0xff: leave values in the accumulators' place
+ * @act: @steps has EPI_ACT
+ * @dtype: store as these
  */
 INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uint32_t steps,
-			  const bool integer, const uint32_t dtype)
+			  const bool integer, const bool act, const uint32_t dtype)
 {
-	const struct fast_epi_block *b = k->b;
-	const uint32_t m = b->m;
-	const int64_t ld = b->ld * 4, dst_ms = k->dst.ms;
+	const struct columns o = open_columns(k, j, mask, steps, integer);
+	const int64_t ld = k->b->ld * 4, dst_ms = k->dst.ms;
+	const char *acc = (const char *)((const float *)k->b->acc + j);
 	char *dst = (char *)at(&k->dst, 0, j);
 	const float reciprocal = 1.0f / k->dst.scale;
-	__m512 c = _mm512_setzero_ps(), factor = c, bias = c, residual = c, scale = c;
-	const __m512i col_add = integer ? columns_add(b, j, mask) : _mm512_setzero_si512();
-	char *acc = (char *)((float *)b->acc + j);
-	uint32_t i;
+	const uint32_t m = k->b->m;
+	uint32_t i, n, r;
 
-	if (integer && !b->scale_ms)
-		scale = b->scale_ns ? _mm512_maskz_loadu_ps(mask, b->scale + j) :
-				      _mm512_set1_ps(b->scale[0]);
-	if ((steps & EPI_C) && !k->c.ms)
-		c = load_f32(&k->c, at(&k->c, 0, j), mask);
-	if ((steps & EPI_SCALE) && !k->scale.ms)
-		factor = load_f32(&k->scale, at(&k->scale, 0, j), mask);
-	if ((steps & EPI_BIAS) && !k->bias.ms)
-		bias = load_f32(&k->bias, at(&k->bias, 0, j), mask);
-	if ((steps & (EPI_RESIDUAL | EPI_POST)) && !k->residual.ms)
-		residual = load_f32(&k->residual, at(&k->residual, 0, j), mask);
-	for (i = 0; i < m; i++, acc += ld, dst += dst_ms) {
-		__m512 x = _mm512_maskz_loadu_ps(mask, acc);
+	if (!act) {
+		for (i = 0; i < m; i++, acc += ld, dst += dst_ms)
+			last_steps(k, &o, i, dst, first_steps(k, &o, i, acc, steps, integer), steps,
+				   reciprocal, dtype);
+		return;
+	}
+	for (i = 0; i < m; i += n) {
+		const __m512 none = _mm512_setzero_ps();
+		__m512 x[4] = { none, none, none, none };
 
-		if (integer) {
-			if (b->scale_ms)
-				scale = _mm512_set1_ps(b->scale[i]);
-			x = _mm512_cvtepi32_ps(sums(b, acc, i, mask, col_add));
-			x = _mm512_mul_ps(x, scale);
-		}
-		if (steps & EPI_ALPHA)
-			x = _mm512_mul_ps(x, _mm512_set1_ps(k->alpha));
-		if (steps & EPI_C) {
-			if (k->c.ms)
-				c = load_f32(&k->c, at(&k->c, i, j), mask);
-			x = _mm512_add_ps(x, _mm512_mul_ps(_mm512_set1_ps(k->beta), c));
-		}
-		if (steps & EPI_SCALE) {
-			if (k->scale.ms)
-				factor = load_f32(&k->scale, at(&k->scale, i, j), mask);
-			x = _mm512_mul_ps(x, factor);
-		}
-		if (steps & EPI_BIAS) {
-			if (k->bias.ms)
-				bias = load_f32(&k->bias, at(&k->bias, i, j), mask);
-			x = _mm512_add_ps(x, bias);
-		}
-		if ((steps & (EPI_RESIDUAL | EPI_POST)) && k->residual.ms)
-			residual = load_f32(&k->residual, at(&k->residual, i, j), mask);
-		if (steps & EPI_RESIDUAL)
-			x = _mm512_add_ps(x, residual);
-		if (steps & EPI_RELU)
-			x = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(),
-								   _CMP_NLE_UQ), x);
-		if (steps & EPI_POST)
-			x = _mm512_add_ps(x, residual);
-		if (dtype == KEEP && mask == ALL)
-			_mm512_storeu_ps(acc, x);
-		else if (dtype == KEEP)
-			_mm512_mask_storeu_ps(acc, mask, x);
-		else
-			store(k, dst, mask, x, reciprocal, dtype);
+		n = UMA_MIN(4u, m - i);
+		for (r = 0; r < n; r++, acc += ld)
+			x[r] = first_steps(k, &o, i + r, acc, steps, integer);
+		activate(k->p, x);
+		for (r = 0; r < n; r++, dst += dst_ms)
+			last_steps(k, &o, i + r, dst, x[r], steps, reciprocal, dtype);
 	}
 }
 
 /* Copies of what it reads: the compiler cannot tell that stores leave it alone. */
 INLINE void float_block(const struct block *from, uint32_t steps, const bool integer,
-			const uint32_t dtype)
+			const bool act, const uint32_t dtype)
 {
 	const struct fast_epi_block b = *from->b;
 	const struct fast_epi e = *from->e;
@@ -330,40 +428,41 @@ INLINE void float_block(const struct block *from, uint32_t steps, const bool int
 	k.b = &b;
 	k.e = &e;
 	for (j = 0; j + 16 <= b.n; j += 16)
-		float_columns(&k, j, ALL, steps, integer, dtype);
+		float_columns(&k, j, ALL, steps, integer, act, dtype);
 	if (j < b.n)
-		float_columns(&k, j, (__mmask16)((1u << (b.n - j)) - 1), steps, integer, dtype);
+		float_columns(&k, j, (__mmask16)((1u << (b.n - j)) - 1), steps, integer, act,
+			      dtype);
 }
 
 #define BLOCK(name, integer, dtype)					\
 static void name(const struct block *k, uint32_t steps)			\
 {									\
-	if (steps)							\
-		float_block(k, steps, integer, dtype);			\
+	if (steps & EPI_ACT)						\
+		float_block(k, steps, integer, true, dtype);		\
+	else if (steps)							\
+		float_block(k, steps, integer, false, dtype);		\
 	else								\
-		float_block(k, 0, integer, dtype);			\
+		float_block(k, 0, integer, false, dtype);		\
 }
 
-BLOCK(floats_keep, false, KEEP)
 BLOCK(floats_f32, false, UMA_DTYPE_F32)
 BLOCK(floats_f16, false, UMA_DTYPE_F16)
 BLOCK(floats_bf16, false, UMA_DTYPE_BF16)
 BLOCK(floats_native, false, NATIVE)
 BLOCK(floats_bytes, false, UMA_DTYPE_S8)
-BLOCK(sums_keep, true, KEEP)
 BLOCK(sums_f32, true, UMA_DTYPE_F32)
 BLOCK(sums_f16, true, UMA_DTYPE_F16)
 BLOCK(sums_bf16, true, UMA_DTYPE_BF16)
 BLOCK(sums_native, true, NATIVE)
 BLOCK(sums_bytes, true, UMA_DTYPE_S8)
 
-/* @steps from sums or values to DST, or back to where they were. */
-static void all_steps(const struct block *k, uint32_t steps, bool integer, uint32_t dtype)
+/* All steps from sums or values to DST. */
+static void all_steps(const struct block *k, uint32_t dtype)
 {
+	const bool integer = k->e->integer;
+	const uint32_t steps = k->e->steps;
+
 	switch (dtype) {
-	case KEEP:
-		integer ? sums_keep(k, steps) : floats_keep(k, steps);
-		break;
 	case UMA_DTYPE_F32:
 		integer ? sums_f32(k, steps) : floats_f32(k, steps);
 		break;
@@ -380,20 +479,6 @@ static void all_steps(const struct block *k, uint32_t steps, bool integer, uint3
 		integer ? sums_bytes(k, steps) : floats_bytes(k, steps);
 		break;
 	}
-}
-
-static void activate(const struct fast_prog *p, const struct fast_epi_block *b)
-{
-	const struct uma_op *op = p->op;
-	float *x = b->acc;
-	uint32_t i;
-
-	if (b->ld == b->n) {
-		p->rows->act[op->act](x, op->p0, op->p1, b->m * b->n);
-		return;
-	}
-	for (i = 0; i < b->m; i++, x += b->ld)
-		p->rows->act[op->act](x, op->p0, op->p1, b->n);
 }
 
 /* --- integers into s32 ---------------------------------------------------------- */
@@ -436,11 +521,12 @@ static void exact_block(const struct block *k)
 
 	for (j = 0; j < b->n; j += 16) {
 		const __mmask16 mask = b->n - j < 16 ? (__mmask16)((1u << (b->n - j)) - 1) : ALL;
-		const __m512i col_add = columns_add(b, j, mask);
+		const __m512i add = of_columns(b->col_add, j, mask);
+		const __m512i zero = of_columns(b->col_zero, j, mask);
 		const char *acc = (const char *)((const int32_t *)b->acc + j);
 
 		for (i = 0; i < b->m; i++, acc += b->ld * 4) {
-			__m512i v = sums(b, acc, i, mask, col_add);
+			__m512i v = sums(b, acc, i, mask, add, zero);
 
 			if (k->e->steps)
 				v = exact_steps(k, i, j, mask, v);
@@ -453,16 +539,18 @@ void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
 			    const struct fast_epi_block *b)
 {
 	struct block k = {
-		.e = e, .b = b,
+		.p = p, .e = e, .b = b,
 		.alpha = float_of(p->op->alpha), .beta = float_of(p->op->beta),
 	};
-	uint32_t before = e->steps & ~EPI_POST, dtype;
+	uint32_t dtype;
 
 	operand_at(p, e, b, UMA_SLOT_DST, &k.dst);
 	if (e->steps & EPI_C)
 		operand_at(p, e, b, UMA_SLOT_C, &k.c);
 	if (e->steps & EPI_SCALE)
 		operand_at(p, e, b, UMA_SLOT_SCALE, &k.scale);
+	if (e->steps & EPI_ROWS)
+		rows_at(p, e, b, &k.rows);
 	if (e->steps & EPI_BIAS)
 		operand_at(p, e, b, UMA_SLOT_BIAS, &k.bias);
 	if (e->steps & (EPI_RESIDUAL | EPI_POST))
@@ -474,12 +562,5 @@ void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
 	dtype = k.dst.dtype == UMA_DTYPE_BF16 && (p->cpu->isa & FAST_BF16) ? NATIVE : k.dst.dtype;
 	k.lo = k.dst.dtype == UMA_DTYPE_S8 ? -128 : 0;
 	k.hi = k.dst.dtype == UMA_DTYPE_S8 ? 127 : 255;
-	if (!(e->steps & EPI_ACT)) {
-		all_steps(&k, e->steps, e->integer, dtype);
-		return;
-	}
-	if (before != EPI_ACT || e->integer)
-		all_steps(&k, before, e->integer, KEEP);
-	activate(p, b);
-	all_steps(&k, e->steps & EPI_POST, false, dtype);
+	all_steps(&k, dtype);
 }

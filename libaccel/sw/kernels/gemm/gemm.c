@@ -67,15 +67,25 @@ static uint8_t rows_at_once(const struct gemm_plan *g, const struct fast_prog *p
 	return (uint8_t)UMA_MIN(lines * sets, GEMM_ROWS);
 }
 
-static void distances(struct gemm_plan *g, const struct fast_prog *p)
+static void moved(struct fast_prog *p)
+{
+	struct gemm_plan *g = (struct gemm_plan *)p->priv;
+	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
+
+	g->a0 = fast_ptr(&p->op->t[UMA_SLOT_A]);
+	g->d0 = fast_ptr(&p->op->t[UMA_SLOT_DST]);
+	g->b0 = fast_ptr(b);
+	if (b->layout != UMA_LAYOUT_STRIDED)
+		g->b0 += sizeof(struct uma_packed_header);
+}
+
+static void distances(struct gemm_plan *g, struct fast_prog *p)
 {
 	const struct uma_op *op = p->op;
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
 
-	g->a0 = fast_ptr(a);
-	g->b0 = fast_ptr(b);
-	g->d0 = fast_ptr(d);
+	moved(p);
 	g->a_ms = fast_bytes(a->dtype, a->strides[a->rank - 2]);
 	g->a_ks = fast_bytes(a->dtype, a->strides[a->rank - 1]);
 	g->d_ms = fast_bytes(d->dtype, d->strides[d->rank - 2]);
@@ -86,7 +96,6 @@ static void distances(struct gemm_plan *g, const struct fast_prog *p)
 		g->b_ns = fast_bytes(b->dtype, b->strides[b->rank - 1]);
 		return;
 	}
-	g->b0 += sizeof(struct uma_packed_header);
 	g->b_panel = uma_packed_panel_blocks(b, p->cap);
 	g->b_matrix = (g->n + g->block_n - 1) / g->block_n * g->b_panel;
 }
@@ -115,9 +124,9 @@ static int prepare(struct fast_prog *p)
 		g->batches *= d->dims[i];
 	fast_epi_init(&g->epi, p, d->rank - 2u, d->rank - 1u, uma_is_int8(a->dtype));
 	if (!gemm_plan_types(g, p))
-		return 0;
+		return fast_leave(p, "no kernel has these types and layouts");
 	/* Columns that were added up take part in the epilogue. */
-	if (g->col_sums)
+	if (g->col_sums || g->zeros)
 		g->epi.direct = false;
 	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
 	distances(g, p);
@@ -129,7 +138,7 @@ static int prepare(struct fast_prog *p)
 	if (tiles > UINT32_MAX)
 		return 0;
 	if (!gemm_place(g))
-		return 0;
+		return fast_leave(p, "a tile does not fit into the memory of a thread");
 	g->block_rows = block_rows(g->mt);
 	p->tiles[p->phase_count++] = (uint32_t)tiles;
 	p->max_threads = tiles == 1 ? 1 : 0;
@@ -149,6 +158,7 @@ static void open_batch(struct gemm_tile *t, uint64_t batch)
 	const struct uma_op *op = t->r->prog->op;
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST], *a = &op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
+	const struct uma_dtype_block least = uma_dtype_block(b->dtype);
 	int64_t a_off = 0, b_off = 0, d_off = 0;
 	uint32_t i;
 
@@ -161,7 +171,7 @@ static void open_batch(struct gemm_tile *t, uint64_t batch)
 		d_off += t->idx[i] * d->strides[i];
 	}
 	t->a += fast_bytes(a->dtype, a_off);
-	t->b += fast_bytes(b->dtype, b_off);
+	t->b += (b_off >> least.shift) * (int64_t)least.bytes;
 	t->d += fast_bytes(d->dtype, d_off);
 }
 
@@ -245,7 +255,7 @@ static const void *ones(const struct gemm_plan *g)
 	return g->kind == FAST_GEMM_S16 ? (const void *)one_words : one_bytes;
 }
 
-/* What the sums of each row start from. */
+/* Sums of each row: what its products start from, or what meets zero points of columns. */
 static const int32_t *row_sums(const struct gemm_tile *t)
 {
 	const struct gemm_plan *g = t->plan;
@@ -276,9 +286,9 @@ static const int32_t *row_sums(const struct gemm_tile *t)
 	return sums;
 }
 
-/* What is added to the columns of a strip: -(zero of A) x their sums. */
+/* What is added to the columns of a strip: -(zero of A) x (their sums - K x their zero points). */
 static void column_sums(const struct gemm_plan *g, const struct fast_gemm_strip *strip,
-			int32_t *sums)
+			int32_t *sums, const int32_t *zeros)
 {
 	const int32_t init = (int32_t)g->k * (!g->flip ? 0 : g->kind == FAST_GEMM_I8S ? -128 : 128);
 	struct fast_gemm_strip s = *strip;
@@ -290,8 +300,12 @@ static void column_sums(const struct gemm_plan *g, const struct fast_gemm_strip 
 	s.init = &init;
 	s.m = 1;
 	g->fn(&s);
-	for (j = 0; j < s.n; j++)
-		sums[j] = (int32_t)((uint32_t)sums[j] * (uint32_t)g->col_factor);
+	for (j = 0; j < s.n; j++) {
+		const uint32_t off = zeros ? g->k * ((uint32_t)zeros[j] + (uint32_t)g->zero_shift) :
+					     0;
+
+		sums[j] = (int32_t)(((uint32_t)sums[j] - off) * (uint32_t)g->col_factor);
+	}
 }
 
 /* B is packed once. */
@@ -337,11 +351,15 @@ static void multiply(const struct gemm_tile *t, struct fast_gemm_strip *s, uint3
  * @init: what rows start from, or NULL
  * @cols: what is added to columns, or NULL
  * @scale: products of scales, or NULL
+ * @rows: sums of rows that meet @zeros
+ * @zeros: zero points of columns, or NULL
  */
 struct sums {
 	const int32_t *init;
 	int32_t *cols;
 	float *scale;
+	const int32_t *rows;
+	int32_t *zeros;
 };
 
 static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, void *acc, uint32_t i,
@@ -351,6 +369,8 @@ static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, vo
 	struct fast_epi_block b = {
 		.acc = acc, .ld = s->c_ms / 4, .m = m, .n = s->n,
 		.col_add = sums->cols ? sums->cols + j : NULL,
+		.col_zero = sums->zeros ? sums->zeros + j : NULL,
+		.row_sum = sums->zeros ? sums->rows + i : NULL,
 		.scale = sums->scale ? sums->scale + (by_channel ? j : 0) : NULL,
 		.scale_ns = by_channel,
 	};
@@ -399,7 +419,7 @@ static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
 	if (gemm_load_strip(t, k0, k, t->idx[g->epi.col] + j, s.n, &s))
 		return -1;
 	if (sums->cols)
-		column_sums(g, &s, sums->cols + j);
+		column_sums(g, &s, sums->cols + j, sums->zeros ? sums->zeros + j : NULL);
 	if (g->epi.direct) {
 		dst = t->d + 4ll * j;
 		s.c_ms = g->d_ms;
@@ -430,11 +450,26 @@ static int block(const struct gemm_tile *t, uint32_t k0, uint32_t k, struct sums
 
 	if (t->plan->pack_a)
 		pack_a(t, k0, k);
-	sums->init = k0 ? NULL : row_sums(t);
+	if (sums->zeros)
+		sums->rows = row_sums(t);
+	else
+		sums->init = k0 ? NULL : row_sums(t);
 	for (j = 0; j < t->n; j += FAST_GEMM_N)
 		if (strip(t, k0, k, j, sums))
 			return -1;
 	return 0;
+}
+
+/* Are the zero points of all columns those that a byte may have? More do not fit 32 bits. */
+static bool zeros_near(const struct gemm_plan *g, const struct uma_tensor_view *b)
+{
+	const int32_t *zero = (const int32_t *)(uintptr_t)b->zero_addr;
+	const int32_t lo = uma_wide_dtype(b->dtype) == UMA_DTYPE_S8 ? -128 : 0;
+	uint32_t j, far = 0;
+
+	for (j = 0; j < g->n; j++)
+		far |= (uint32_t)(zero[j] < lo) | (uint32_t)(zero[j] > lo + 255);
+	return !far;
 }
 
 static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
@@ -445,6 +480,8 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 	uint32_t k0, k, rows, i;
 	char *at;
 
+	if (g->zeros && !zeros_near(g, &r->prog->op->t[UMA_SLOT_B]))
+		return index ? 0 : fast_whole_model(r);
 	rows = open_tile(&t, r, phase, index);
 	open_block(&t, rows);
 	/* All at once, as most are. */
@@ -458,6 +495,15 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 		sums.scale = (float *)(at + gemm_round(g->nt * 4));
 		fast_epi_scales(r->prog, first.idx[g->epi.col],
 				fast_epi_by_channel(r->prog) ? first.n : 1, sums.scale);
+	}
+	if (g->zeros) {
+		const struct uma_tensor_view *b = &r->prog->op->t[UMA_SLOT_B];
+		const int32_t *zero = (const int32_t *)(uintptr_t)b->zero_addr;
+
+		sums.zeros = (int32_t *)(at + 2 * gemm_round(g->nt * 4));
+		for (i = 0; i < first.n; i++)
+			sums.zeros[i] = (int32_t)((uint32_t)zero[first.idx[g->epi.col] + i] -
+						  (uint32_t)g->zero_shift);
 	}
 	for (k0 = 0; k0 < g->k; k0 += k) {
 		k = UMA_MIN(g->kt, g->k - k0);
@@ -493,7 +539,9 @@ static uint32_t candidates(const struct fast_prog *p, struct fast_hint *out, uin
 }
 
 const struct fast_class fast_gemm = {
+	.name = "gemm",
 	.prepare = prepare,
+	.moved = moved,
 	.tile = tile,
 	.candidates = candidates,
 };

@@ -64,16 +64,18 @@ enum gemm_b {
  * @row_factor: what the sums of a row of A are multiplied by for @init
  * @row_const: added to that
  * @col_factor: the same for columns of B
+ * @zero_shift: @zeros: what these have off for @flip
  * @flip: see &struct fast_gemm_strip
  * @rows: the same
  * @fused: B is packed, or turned by @flip, by the first rows' products
  * @pack_a: rows of A are packed
  * @row_sums: sums start from @row_factor x sum + @row_const
  * @col_sums: columns of B are summed
+ * @zeros: columns have zero points of their own, which meet sums of rows of A
  * @a_at: offset in scratch memory of packed A
  * @b_at: of the packed strip
  * @acc_at: of accumulators
- * @sum_at: of @mt row sums, then @nt column sums, then @nt scales
+ * @sum_at: of @mt row sums, then @nt column sums, @nt scales, @nt zero points
  */
 struct gemm_plan {
 	struct fast_epi epi;
@@ -107,6 +109,7 @@ struct gemm_plan {
 	int32_t row_factor;
 	int32_t row_const;
 	int32_t col_factor;
+	int32_t zero_shift;
 	uint8_t flip;
 	uint8_t rows;
 	bool fused;
@@ -116,6 +119,7 @@ struct gemm_plan {
 	bool pack_a;
 	bool row_sums;
 	bool col_sums;
+	bool zeros;
 	uint64_t a_at;
 	uint64_t b_at;
 	uint64_t acc_at;
@@ -171,6 +175,9 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 
 /* Choose kernel, sources and factors; 1: taken. */
 int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p);
+
+/* Does each matrix of a batch begin with a byte? */
+bool gemm_whole_bytes(const struct uma_tensor_view *b);
 
 /** GEMM_CHUNK: rows between epilogues, in packed vectors */
 #define GEMM_CHUNK	4u

@@ -17,6 +17,8 @@
 
 /* Fewer products for a column are not worth a configuration: 75 ns where it was measured. */
 #define AMX_LEAST	1024u
+/* What K of bf16 has to be: a tile's. */
+#define AMX_DEEP	32u
 /* Bytes of K at once: what two panels have of it stays in L1 beside rows of A. */
 #define AMX_KC		1024u
 /* The same of A that is copied */
@@ -149,9 +151,13 @@ static bool suits(const struct fast_gemm_strip *s)
 	return s->a_ks == 4 && (uint64_t)s->m * s->k >= AMX_LEAST;
 }
 
+/*
+ * Tiles and 512-bit kernels add up in different orders, so which of them it is does not
+ * follow from the number of rows: a row's bits would.
+ */
 void fast_gemm_bf16_amx(const struct fast_gemm_strip *s)
 {
-	if (suits(s))
+	if (s->a_ks == 4 && s->k >= AMX_DEEP)
 		strip(s, 2 * s->k, AMX_BF16);
 	else
 		fast_gemm_bf16_avx512(s);

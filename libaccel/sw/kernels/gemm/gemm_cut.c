@@ -177,6 +177,6 @@ bool gemm_place(struct gemm_plan *g)
 	g->acc_at = at;
 	at += gemm_round(acc * 4);
 	g->sum_at = at;
-	at += gemm_round(g->mt * 4) + 2 * gemm_round(g->nt * 4);
+	at += gemm_round(g->mt * 4) + (g->zeros ? 3u : 2u) * gemm_round(g->nt * 4);
 	return at <= FAST_SCRATCH;
 }

@@ -28,9 +28,12 @@ void fast_gemm_i8uu_dotprod(const struct fast_gemm_strip *s);
 /* fast_gemm_pack_b(); false: no way for these distances. */
 bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
 			   uint32_t k, uint32_t n, void *out, uint64_t vector);
-/* Rows of 16 columns of packed blocks, @step bytes apart, without @scale as they are. */
+/*
+ * Rows of 16 columns of packed blocks, @step bytes apart, without @scale as they are; @min may
+ * be NULL.
+ */
 void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
-			     const float *scale, const int32_t *zero, float *out);
+			     const float *scale, const int32_t *zero, const float *min, float *out);
 /* The same of 4 bits as groups of bytes. */
 void fast_gemm_nibbles_avx512(bool is_signed, const void *blocks, int64_t step, uint32_t k,
 			      void *out);

@@ -5,14 +5,17 @@
 #include <string.h>
 #include "gemm.h"
 #include "gemm_isa.h"
+#include "pack.h"
 
 #if defined(__x86_64__)
 #define unpack		fast_gemm_unpack_avx512
 #define nibbles		fast_gemm_nibbles_avx512
+#define pack_words	fast_pack_words_avx2
 #else
 /* can_unpack() has never said yes. */
-#define unpack(dtype, p, step, k, scale, zero, out)	((void)(p), (void)(out), (void)(zero))
+#define unpack(dtype, p, step, k, scale, zero, min, out) ((void)(p), (void)(out), (void)(zero))
 #define nibbles(is_signed, p, step, k, out)		((void)(p), (void)(out))
+#define pack_words(from, k, steps, n, panels, out, step, panel) ((void)(from), (void)(out))
 #endif
 
 /* Bytes of a strip of packed B that are copied to be turned, and rows for which that pays */
@@ -20,6 +23,11 @@
 #define KEPT_ROWS	28u
 /* Rows that are packed at a time; whole groups of any kernel */
 #define PACK_ROWS	64u
+/* Rows of small weights that become blocks at a time: a multiple of every group, or part of one */
+#define BLOCK_ROWS	512u
+
+/* Rows of blocks that are decoded at a time: of the largest, one */
+#define DECODE_ROWS	256u
 
 /* Largest magnitude of a byte less its zero point. */
 static uint64_t reach(const struct uma_tensor_view *t, int64_t zero)
@@ -44,11 +52,10 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 	const bool is_signed = a->dtype == UMA_DTYPE_S8;
 	const bool equal = (uma_wide_dtype(b->dtype) == UMA_DTYPE_S8) == is_signed;
 
-	/* Everything in 32 bits; zero points of channels stand where they may change. */
-	if (b->quant == UMA_QUANT_CHANNEL && b->zero_addr)
-		return 0;
+	/* Everything in 32 bits; zero points of columns are those of bytes, or the model's. */
+	g->zeros = b->quant == UMA_QUANT_CHANNEL && b->zero_addr;
 	if (za < -1024 || za > 1024 || zb < -1024 || zb > 1024 ||
-	    reach(a, za) * reach(b, zb) * g->k > INT32_MAX)
+	    reach(a, za) * (g->zeros ? 255 : reach(b, zb)) * g->k > INT32_MAX)
 		return 0;
 	g->kind = is_signed ? FAST_GEMM_I8SS : FAST_GEMM_I8UU;
 	g->sums = fast_gemm_kernel(g->kind, p->cpu->isa);
@@ -65,6 +72,10 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 	} else {
 		g->kind = FAST_GEMM_S16;
 		g->sums = fast_gemm_kernel(FAST_GEMM_S16, p->cpu->isa);
+	}
+	if (g->zeros) {
+		g->zero_shift = g->row_factor;
+		g->row_factor = 1;
 	}
 	g->row_factor -= (int32_t)zb;
 	g->row_const = (int32_t)((int64_t)g->k * za * zb);
@@ -118,15 +129,29 @@ static enum gemm_b source_of_b(const struct gemm_plan *g, const struct fast_prog
 	return GEMM_B_COPY;
 }
 
-/* Packed weights of fewer bits than the kernel's; others are left to the model. */
+bool gemm_whole_bytes(const struct uma_tensor_view *b)
+{
+	uint32_t i;
+
+	for (i = 0; i + 2 < b->rank; i++)
+		if (uma_is_int4(b->dtype) && b->dims[i] > 1 && (b->strides[i] & 1))
+			return false;
+	return true;
+}
+
+/* Weights of fewer bits than the kernel's; others are left to the model. */
 static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	const uint32_t bits = uma_dtype_bits(b->dtype);
 
-	if (!(p->cpu->isa & FAST_AVX512) || b->layout != UMA_LAYOUT_GEMM_B)
+	/* Blocks are columns, not rows of columns of one element. */
+	if (uma_is_block(b->dtype))
+		return b->strides[b->rank - 2] == 1 && g->k > 1;
+	if (!(p->cpu->isa & FAST_AVX512))
 		return false;
-	if (uma_le16(p->cap->block_k) != 32 / bits || g->block_n % 16)
+	if (b->layout == UMA_LAYOUT_STRIDED ? !gemm_whole_bytes(b) :
+	    uma_le16(p->cap->block_k) != 32 / bits || g->block_n % 16)
 		return false;
 	return g->kind == FAST_GEMM_F32 ? bits < 32 :
 	       (g->kind == FAST_GEMM_I8S || g->kind == FAST_GEMM_I8U) && bits == 4;
@@ -153,6 +178,10 @@ int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 
 	if (b->layout == UMA_LAYOUT_GEMM_B24)
+		return 0;
+	/* Class grouped, or none. */
+	if (uma_is_int8(p->op->t[UMA_SLOT_A].dtype) && !uma_gemm_integer(p->op) &&
+	    !fast_epi_rows(p->op))
 		return 0;
 	if (!g->epi.integer)
 		plan_floats(g, p);
@@ -214,7 +243,7 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		s->next_ks = then.b_ks;
 		return;
 	}
-	if (b->strides[b->rank - 1] != 1)
+	if (b->strides[b->rank - 1] != 1 || g->b == GEMM_B_DEQUANT)
 		return;
 	if (g->raw_far) {
 		/* Its beginning; it looks ahead itself. */
@@ -235,9 +264,9 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		s->next[1] = p + 64;
 }
 
-/* Scales and zero points of 16 columns in row @k; false: with the fault set. */
+/* Scales and zero points, or minima, of 16 columns in row @k; false: with the fault set. */
 static bool load_tables(const struct gemm_tile *t, uint32_t k, uint32_t n0, uint32_t n,
-			float *scale, int32_t *zero)
+			float *scale, int32_t *zero, float *min)
 {
 	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
 	const struct uma_kernels *rows = t->r->prog->rows;
@@ -260,35 +289,93 @@ static bool load_tables(const struct gemm_tile *t, uint32_t k, uint32_t n0, uint
 	if (uma_table_row(&run, &row, buf))
 		return false;
 	memcpy(scale, buf->scale, n * 4);
-	memcpy(zero, buf->zero, n * 4);
+	memcpy(b->min_addr ? (void *)min : zero, buf->zero, n * 4);
 	return true;
 }
 
-/* A vector of packed columns for the kernel, dequantised. */
-static int unpack_vector(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0,
-			 uint32_t n, char *out)
+/* Rows of packed columns, @step bytes apart, for the kernel: dequantised. */
+static int unpack_rows(const struct gemm_tile *t, const char *p, int64_t step, uint32_t k0,
+		       uint32_t k, uint32_t n0, uint32_t n, char *out)
 {
 	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
-	const struct gemm_plan *g = t->plan;
 	const uint32_t rows = 32 / uma_dtype_bits(b->dtype);
-	const int64_t step = 4 * (int64_t)g->block_n;
-	const char *p = t->b + n0 / g->block_n * g->b_panel + n0 % g->block_n * 4 +
-			k0 / rows * step;
-	float scale[16] = { 0 };
+	float scale[16] = { 0 }, min[16] = { 0 };
 	int32_t zero[16] = { 0 };
 	uint32_t i, some = k;
 
-	if (g->kind != FAST_GEMM_F32) {
+	if (t->plan->kind != FAST_GEMM_F32) {
 		nibbles(b->dtype == UMA_DTYPE_S4, p, step, k, out);
 		return 0;
 	}
 	for (i = 0; i < k; i += some, p += some / rows * step) {
 		if (b->quant == UMA_QUANT_GROUP)
 			some = UMA_MIN(b->quant_group - (k0 + i) % b->quant_group, k - i);
-		if (b->quant && !load_tables(t, k0 + i, n0, n, scale, zero))
+		if (b->quant && !load_tables(t, k0 + i, n0, n, scale, zero, min))
 			return -1;
 		unpack(b->dtype, p, step, some, b->quant ? scale : NULL, zero,
-		       (float *)out + (uint64_t)i * 16);
+		       b->min_addr ? min : NULL, (float *)out + (uint64_t)i * 16);
+	}
+	return 0;
+}
+
+/* A vector of columns of a type of blocks, the whole ones around a stretch of K at a time. */
+static void decode_vector(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0,
+			  uint32_t n, char *out)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	const struct uma_dtype_block least = uma_dtype_block(b->dtype);
+	const struct gemm_plan *g = t->plan;
+	float x[16 * DECODE_ROWS];
+	uint32_t i, j, first, some;
+
+	for (i = 0; i < k; i += some) {
+		const uint32_t from = (k0 + i) & ~(DECODE_ROWS - 1);
+		const uint32_t rows = UMA_MIN(DECODE_ROWS, g->k - from);
+
+		first = k0 + i - from;
+		some = UMA_MIN(rows - first, k - i);
+		for (j = 0; j < n; j++) {
+			const int64_t at = from + (int64_t)(n0 + j) * b->strides[b->rank - 1];
+
+			t->r->prog->rows->to_f32[b->dtype](x + j * DECODE_ROWS, t->b +
+				(at >> least.shift) * (int64_t)least.bytes, rows);
+		}
+		fast_gemm_pack_b(t->r->prog->cpu->isa, FAST_GEMM_F32,
+				 &(struct fast_gemm_source){
+					.p = x + first, .ks = 1, .ns = DECODE_ROWS,
+					.dtype = UMA_DTYPE_F32,
+				 }, some, n, out + (uint64_t)i * 64, 0);
+	}
+}
+
+/* A vector of columns for the kernel, from blocks, or from rows by way of some. */
+static int unpack_vector(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0,
+			 uint32_t n, char *out)
+{
+	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
+	const struct gemm_plan *g = t->plan;
+	const uint32_t bits = uma_dtype_bits(b->dtype), rows = bits ? 32 / bits : 1;
+	const int64_t step = 4 * (int64_t)g->block_n;
+	const struct fast_pack_source from = {
+		.p = (const uint8_t *)t->b, .ks = b->strides[b->rank - 2],
+		.ns = b->strides[b->rank - 1], .k = g->k, .n = g->n, .bits = bits,
+	};
+	uint8_t blocks[BLOCK_ROWS / 2 * 64] __attribute__((aligned(64)));
+	uint32_t i, some;
+
+	if (uma_is_block(b->dtype)) {
+		decode_vector(t, k0, k, n0, n, out);
+		return 0;
+	}
+	if (b->layout != UMA_LAYOUT_STRIDED)
+		return unpack_rows(t, t->b + n0 / g->block_n * g->b_panel +
+				   n0 % g->block_n * 4 + k0 / rows * step, step, k0, k, n0, n, out);
+	for (i = 0; i < k; i += some) {
+		some = UMA_MIN(BLOCK_ROWS, k - i);
+		pack_words(&from, k0 + i, (some + rows - 1) / rows, n0, 1, blocks, 64, 0);
+		if (unpack_rows(t, (const char *)blocks, 64, k0 + i, some, n0, n,
+				out + (uint64_t)i / fast_gemm_group(g->kind) * 64))
+			return -1;
 	}
 	return 0;
 }

@@ -47,13 +47,15 @@ INLINE __m512 halves(__m512i v, uint32_t i, const uint32_t dtype)
 				       _mm512_slli_epi32(v, 16));
 }
 
-/* @k rows of a type; @quant: with scales and zero points. */
+/* @k rows of a type; @quant: with scales and zero points, and with @min. */
 INLINE void unpack(const uint32_t dtype, const bool quant, const char *blocks, int64_t step,
-		   uint32_t k, const float *scale, const int32_t *zero, float *out)
+		   uint32_t k, const float *scale, const int32_t *zero, const float *min,
+		   float *out)
 {
 	const uint32_t rows = dtype == UMA_DTYPE_F16 || dtype == UMA_DTYPE_BF16 ? 2 :
 			      dtype == UMA_DTYPE_S8 || dtype == UMA_DTYPE_U8 ? 4 : 8;
 	const __m512 s = quant ? _mm512_loadu_ps(scale) : _mm512_setzero_ps();
+	const __m512 m = min ? _mm512_loadu_ps(min) : _mm512_setzero_ps();
 	const __m512i z = quant ? _mm512_loadu_si512(zero) : _mm512_setzero_si512();
 	const bool far = _mm512_cmpgt_epi32_mask(z, _mm512_set1_epi32(ZERO_MAX)) |
 			 _mm512_cmplt_epi32_mask(z, _mm512_set1_epi32(-ZERO_MAX));
@@ -74,6 +76,9 @@ INLINE void unpack(const uint32_t dtype, const bool quant, const char *blocks, i
 				x = _mm512_mul_ps(s, difference(integers(v, i, dtype), z, far));
 			else
 				x = _mm512_cvtepi32_ps(integers(v, i, dtype));
+			/* Where there is none, zeros keep their sign. */
+			if (min)
+				x = _mm512_add_ps(x, m);
 			_mm512_storeu_ps(out + i * 16, x);
 		}
 		out += rows * 16;
@@ -84,13 +89,13 @@ INLINE void unpack(const uint32_t dtype, const bool quant, const char *blocks, i
 #define TYPE(t)								\
 	case UMA_DTYPE_##t:						\
 		if (scale)						\
-			unpack(UMA_DTYPE_##t, true, blocks, step, k, scale, zero, out); \
+			unpack(UMA_DTYPE_##t, true, blocks, step, k, scale, zero, min, out); \
 		else							\
-			unpack(UMA_DTYPE_##t, false, blocks, step, k, NULL, NULL, out); \
+			unpack(UMA_DTYPE_##t, false, blocks, step, k, NULL, NULL, NULL, out); \
 		break
 
 void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
-			     const float *scale, const int32_t *zero, float *out)
+			     const float *scale, const int32_t *zero, const float *min, float *out)
 {
 	switch (dtype) {
 	TYPE(F16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * REDUCE to extremes, their positions, sums and means, and TOPK of few, along lines
- * whose elements lie side by side.
+ * REDUCE to extremes, their positions, sums and means, TOPK of few, and SCAN, along
+ * lines whose elements lie side by side.
  */
 #include <math.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -9,8 +9,12 @@
 
 /* Elements of a tile, unless a line has more */
 #define TILE	16384u
+/* Columns of a tile, if sums go across lines */
+#define COLUMNS	1024u
 /* Most results of TOPK */
 #define TOP_MAX	128u
+/* Most integers whose sum in binary64 is exact */
+#define TOTAL_MAX	(1u << 21)
 
 /**
  * struct best_plan - how it is done
@@ -18,15 +22,36 @@
  * @nest: lines; A is their first operand
  * @in: A's form
  * @out: the result's form
+ * @columns: sums across lines: elements of one of them, side by side in both; 0: along them
+ * @parts: pieces of it
+ * @lines: lines of a sum
+ * @step: elements from one to the next
+ * @inner: dimensions that a line consists of
+ * @exact: integers become one; what leaves its type is saturated
  */
 struct best_plan {
 	const struct line_kernels *k;
 	struct line_nest nest;
 	struct line_form in;
 	struct line_form out;
+	uint32_t columns;
+	uint32_t parts;
+	uint32_t lines;
+	int64_t step;
+	uint32_t inner;
+	bool exact;
 };
 
 _Static_assert(sizeof(struct best_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
+
+/* Integers of 32 bits are read for REDUCE alone. */
+static bool in_form(struct best_plan *p, const struct fast_prog *f)
+{
+	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A];
+
+	return f->op->opcode == UMA_OP_REDUCE ? line_form_any(&p->in, a, false, f->cpu) :
+						line_form_init(&p->in, a, false, f->cpu);
+}
 
 static bool prepare(struct fast_prog *f, uint64_t cost)
 {
@@ -35,11 +60,13 @@ static bool prepare(struct fast_prog *f, uint64_t cost)
 
 	p->k = line_kernels_of(f->cpu);
 	if (!p->k || uma_tensor_empty(&op->t[UMA_SLOT_DST]) ||
-	    uma_tensor_empty(&op->t[UMA_SLOT_A]) ||
-	    !line_form_init(&p->in, &op->t[UMA_SLOT_A], false, f->cpu) ||
-	    !line_nest_init(&p->nest, op, op->u.lines.axes) ||
-	    !line_nest_tiles(&p->nest, f, TILE))
+	    uma_tensor_empty(&op->t[UMA_SLOT_A]))
 		return false;
+	if (!in_form(p, f))
+		return fast_leave(f, FAST_NO_FORM);
+	if (!line_nest_init(&p->nest, op, op->u.lines.axes) ||
+	    !line_nest_tiles(&p->nest, f, TILE))
+		return fast_leave(f, FAST_NOT_NEAR);
 	f->ns = uma_tensor_elements(&op->t[UMA_SLOT_A]) * cost / 1000 + 1;
 	return true;
 }
@@ -54,6 +81,86 @@ static bool is_sum(uint32_t func)
 	return func == UMA_REDUCE_SUM || func == UMA_REDUCE_MEAN;
 }
 
+static bool is_plain(const struct uma_tensor_view *t)
+{
+	return !uma_is_float(t->dtype) && !t->quant;
+}
+
+/* The dimension of those in @mask with the smallest stride of A, or -1: all have one element. */
+static int nearest(const struct uma_tensor_view *a, uint32_t mask)
+{
+	int best = -1;
+	uint32_t i;
+
+	for (i = 0; i < a->rank; i++)
+		if (mask >> i & 1 && a->dims[i] > 1 &&
+		    (best < 0 || a->strides[i] < a->strides[best]))
+			best = (int)i;
+	return best;
+}
+
+/* Dimensions that lie side by side in both, none of @axes: the elements of a line. */
+static uint32_t side_by_side(struct best_plan *p, const struct uma_tensor_view *a,
+			     const struct uma_tensor_view *d, uint32_t axes)
+{
+	uint64_t n = 1;
+	int i;
+
+	while ((i = nearest(a, ~(axes | p->inner))) >= 0 && a->strides[i] == (int64_t)n &&
+	       d->strides[i] == (int64_t)n && n * a->dims[i] <= UINT32_MAX) {
+		n *= a->dims[i];
+		p->inner |= 1u << i;
+	}
+	return n > 1 ? (uint32_t)n : 0;
+}
+
+/* Are the dimensions of @axes one, of lines some distance apart? */
+static bool find_lines(struct best_plan *p, const struct uma_tensor_view *a, uint32_t axes)
+{
+	uint64_t n = 1;
+	int i;
+
+	for (; (i = nearest(a, axes)) >= 0; axes &= ~(1u << i)) {
+		if (n == 1)
+			p->step = a->strides[i];
+		if (a->strides[i] != p->step * (int64_t)n || n * a->dims[i] > UINT32_MAX)
+			return false;
+		n *= a->dims[i];
+	}
+	p->lines = (uint32_t)n;
+	return true;
+}
+
+/* Sums across lines, whatever the order of dimensions */
+static int columns_prepare(struct fast_prog *f)
+{
+	struct best_plan *p = (struct best_plan *)f->priv;
+	const struct uma_op *op = f->op;
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
+	uint64_t tiles = 1;
+	uint32_t i;
+
+	if (!is_sum(op->func) || !p->k || uma_tensor_empty(a) || uma_tensor_empty(d) ||
+	    !in_form(p, f) || !find_lines(p, a, op->u.lines.axes) ||
+	    (p->exact && p->lines > TOTAL_MAX))
+		return 0;
+	p->columns = side_by_side(p, a, d, op->u.lines.axes);
+	if (!p->columns)
+		return 0;
+	p->parts = (uint32_t)uma_divup(p->columns, COLUMNS);
+	for (i = 0; i < a->rank; i++)
+		if (!((op->u.lines.axes | p->inner) >> i & 1))
+			tiles *= a->dims[i];
+	tiles *= p->parts;
+	if (tiles > UINT32_MAX)
+		return 0;
+	f->phase_count = 1;
+	f->tiles[0] = (uint32_t)tiles;
+	f->max_threads = (uint32_t)UMA_MIN(tiles, 1024);
+	f->ns = uma_tensor_elements(a) / 10 + 1;
+	return 1;
+}
+
 static int reduce_prepare(struct fast_prog *f)
 {
 	struct best_plan *p = (struct best_plan *)f->priv;
@@ -62,14 +169,16 @@ static int reduce_prepare(struct fast_prog *f)
 
 	if (!is_arg(op->func) && !is_sum(op->func) && op->func != UMA_REDUCE_MAX &&
 	    op->func != UMA_REDUCE_MIN)
-		return 0;
-	/* Sums of integers are the model's. */
-	if (is_sum(op->func) && uma_is_int8(a->dtype) && !a->quant)
-		return 0;
-	if (!is_arg(op->func) && !line_form_init(&p->out, d, true, f->cpu))
-		return 0;
+		return fast_leave(f, "the function has no kernel");
+	p->exact = !is_arg(op->func) && op->func != UMA_REDUCE_MEAN && is_plain(a) && is_plain(d);
+	/* What is not an integer in the end, and positions, are the model's. */
+	if ((a->dtype == UMA_DTYPE_S32 && !p->exact) ||
+	    (!is_arg(op->func) && !line_form_any(&p->out, d, true, f->cpu)))
+		return fast_leave(f, FAST_NO_FORM);
 	p->nest = (struct line_nest){ .count = 2, .slot = { UMA_SLOT_A, UMA_SLOT_DST } };
-	return prepare(f, 60);
+	if (prepare(f, 60) && (!p->exact || p->nest.n <= TOTAL_MAX))
+		return 1;
+	return columns_prepare(f);
 }
 
 /* The order of zeros counts: -0 is below +0. */
@@ -94,6 +203,36 @@ static void store(const struct best_plan *p, uint8_t *to, float x)
 	p->k->map(&m, at, 1);
 }
 
+/* Stored as the integer that it is, or the next to it that there is */
+static void store_integer(uint8_t *to, uint32_t dtype, int64_t v)
+{
+	const int64_t lo = dtype == UMA_DTYPE_S32 ? INT32_MIN : dtype == UMA_DTYPE_S8 ? -128 : 0;
+	const int64_t hi = dtype == UMA_DTYPE_S32 ? INT32_MAX : dtype == UMA_DTYPE_S8 ? 127 : 255;
+	const int32_t number = (int32_t)UMA_MIN(UMA_MAX(v, lo), hi);
+
+	memcpy(to, &number, dtype == UMA_DTYPE_S32 ? 4 : 1);
+}
+
+static void exact_line(const struct best_plan *p, const struct uma_op *op,
+		       const struct line_at *at)
+{
+	const bool wide = p->in.dtype == UMA_DTYPE_S32, smallest = op->func == UMA_REDUCE_MIN;
+	double sums[2];
+	int64_t v;
+
+	if (wide && is_sum(op->func)) {
+		v = p->k->total(at->at[0], at->n);
+	} else if (wide) {
+		v = p->k->bound(at->at[0], at->n, smallest);
+	} else if (is_sum(op->func)) {
+		p->k->sums(&p->in, at->at[0], at->n, sums);
+		v = (int64_t)sums[0];
+	} else {
+		v = (int64_t)p->k->top(&p->in, at->at[0], at->n, smallest);
+	}
+	store_integer(at->at[1], p->out.dtype, v);
+}
+
 static void reduce_line(const struct best_plan *p, const struct uma_op *op,
 			const struct line_at *at)
 {
@@ -102,7 +241,9 @@ static void reduce_line(const struct best_plan *p, const struct uma_op *op,
 	int32_t index;
 	float top;
 
-	if (is_sum(op->func)) {
+	if (p->exact) {
+		exact_line(p, op, at);
+	} else if (is_sum(op->func)) {
 		p->k->sums(&p->in, at->at[0], at->n, sums);
 		if (op->func == UMA_REDUCE_MEAN)
 			sums[0] /= at->n;
@@ -118,6 +259,40 @@ static void reduce_line(const struct best_plan *p, const struct uma_op *op,
 	}
 }
 
+static void columns_tile(const struct fast_run *r, uint32_t tile)
+{
+	const struct best_plan *p = (const void *)r->prog->priv;
+	const struct uma_op *op = r->prog->op;
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
+	const struct line_map m = { .form = { p->out, { .dtype = UMA_DTYPE_F32, .scale = 1 } } };
+	const uint32_t first = tile % p->parts * COLUMNS, nan_bits = UMA_F32_NAN;
+	const uint32_t n = UMA_MIN(p->columns - first, COLUMNS);
+	uint32_t idx[UMA_MAX_RANK] = { 0 }, rest = tile / p->parts, i;
+	double *const sums = r->scratch;
+	float *const x = (float *)(void *)(sums + COLUMNS);
+	uint8_t *at[LINE_OPERANDS] = { NULL, (uint8_t *)x };
+
+	for (i = a->rank; i-- > 0;)
+		if (!((op->u.lines.axes | p->inner) >> i & 1)) {
+			idx[i] = rest % a->dims[i];
+			rest /= a->dims[i];
+		}
+	p->k->columns(&p->in, (const uint8_t *)fast_ptr(a) +
+		      fast_bytes(a->dtype, uma_tensor_offset(a, idx) + first),
+		      fast_bytes(a->dtype, p->step), p->lines, n, sums);
+	at[0] = (uint8_t *)fast_ptr(d) + fast_bytes(d->dtype, uma_tensor_offset(d, idx) + first);
+	for (i = 0; p->exact && i < n; i++)
+		store_integer(at[0] + fast_bytes(d->dtype, i), d->dtype, (int64_t)sums[i]);
+	if (p->exact)
+		return;
+	for (i = 0; i < n; i++) {
+		x[i] = (float)(op->func == UMA_REDUCE_MEAN ? sums[i] / p->lines : sums[i]);
+		if (x[i] != x[i])
+			memcpy(&x[i], &nan_bits, sizeof(x[i]));
+	}
+	p->k->map(&m, at, n);
+}
+
 static int reduce_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
 	const struct best_plan *p = (const void *)r->prog->priv;
@@ -125,6 +300,10 @@ static int reduce_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	uint64_t count;
 
 	(void)phase;
+	if (p->columns) {
+		columns_tile(r, tile);
+		return 0;
+	}
 	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
 		reduce_line(p, r->prog->op, &at);
 		line_nest_next(&p->nest, &at);
@@ -133,6 +312,7 @@ static int reduce_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 }
 
 const struct fast_class fast_reduce = {
+	.name = "reduce",
 	.prepare = reduce_prepare,
 	.tile = reduce_tile,
 };
@@ -155,9 +335,10 @@ static int topk_prepare(struct fast_prog *f)
 	struct best_plan *p = (struct best_plan *)f->priv;
 	const struct uma_op *op = f->op;
 
-	if (op->u.lines.flags & UMA_TOPK_SMALLEST || results(op) > TOP_MAX ||
-	    !line_form_init(&p->out, &op->t[UMA_SLOT_DST], true, f->cpu))
-		return 0;
+	if (op->u.lines.flags & UMA_TOPK_SMALLEST || results(op) > TOP_MAX)
+		return fast_leave(f, "only a few of the largest have a kernel");
+	if (!line_form_init(&p->out, &op->t[UMA_SLOT_DST], true, f->cpu))
+		return fast_leave(f, FAST_NO_FORM);
 	p->nest = (struct line_nest){
 		.count = 3, .slot = { UMA_SLOT_A, UMA_SLOT_DST, UMA_SLOT_AUX0 },
 	};
@@ -215,6 +396,117 @@ static int topk_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 }
 
 const struct fast_class fast_topk = {
+	.name = "topk",
 	.prepare = topk_prepare,
 	.tile = topk_tile,
+};
+
+/* --- running sums -------------------------------------------------------------------- */
+
+/* Elements that are summed up among themselves before what came before them is added */
+#define GROUP	8u
+
+static int scan_prepare(struct fast_prog *f)
+{
+	struct best_plan *p = (struct best_plan *)f->priv;
+	const struct uma_op *op = f->op;
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
+
+	/* Sums of integers are the model's. */
+	if (uma_is_int8(a->dtype) && !a->quant)
+		return fast_leave(f, "sums of integers have no kernel");
+	if (!line_form_init(&p->out, d, true, f->cpu))
+		return fast_leave(f, FAST_NO_FORM);
+	p->nest = (struct line_nest){ .count = 2, .slot = { UMA_SLOT_DST, UMA_SLOT_A } };
+	if (!prepare(f, 700))
+		return 0;
+	return (!(p->nest.one & 2) && p->nest.n <= FAST_SCRATCH / sizeof(float)) ||
+	       fast_leave(f, FAST_TOO_LONG);
+}
+
+/* @n numbers, at most a group, in their order or the opposite one, become their sums. */
+static inline __attribute__((always_inline)) double
+scan_group(float *x, uint32_t n, bool reverse, bool exclusive, double sum)
+{
+	double part[GROUP + 1];
+	uint32_t i;
+
+	part[0] = 0;
+	_Pragma("GCC unroll 8")
+	for (i = 0; i < n; i++)
+		part[i + 1] = part[i] + (double)x[reverse ? n - 1 - i : i];
+	_Pragma("GCC unroll 8")
+	for (i = 0; i < n; i++)
+		x[reverse ? n - 1 - i : i] = (float)(sum + part[i + !exclusive]);
+	return sum + part[n];
+}
+
+/*
+ * What a group adds to the sum waits for one addition, not for eight; the others of
+ * several groups go on at once.
+ */
+static inline __attribute__((always_inline)) double
+scan_way(float *x, uint32_t n, bool reverse, bool exclusive)
+{
+	const uint32_t whole = n / GROUP * GROUP;
+	double sum = 0;
+	uint32_t i;
+
+	if (!reverse) {
+		for (i = 0; i < whole; i += GROUP)
+			sum = scan_group(x + i, GROUP, false, exclusive, sum);
+		return scan_group(x + whole, n - whole, false, exclusive, sum);
+	}
+	sum = scan_group(x + whole, n - whole, true, exclusive, sum);
+	for (i = whole; i > 0; i -= GROUP)
+		sum = scan_group(x + i - GROUP, GROUP, true, exclusive, sum);
+	return sum;
+}
+
+static void scan_line(const struct fast_run *r, const struct line_at *at)
+{
+	const struct best_plan *p = (const void *)r->prog->priv;
+	const struct line_form plain = { .dtype = UMA_DTYPE_F32, .scale = 1 };
+	const struct line_map load = { .form = { plain, p->in } };
+	const struct line_map store = { .form = { p->out, plain } };
+	uint8_t *const from[LINE_OPERANDS] = { r->scratch, at->at[1] };
+	uint8_t *const to[LINE_OPERANDS] = { at->at[0], r->scratch };
+	const uint32_t flags = r->prog->op->u.lines.flags;
+	const uint32_t nan_bits = UMA_F32_NAN;
+	float *const x = r->scratch;
+	double sum;
+	uint32_t i;
+
+	p->k->map(&load, from, at->n);
+	if (flags & UMA_SCAN_EXCLUSIVE)
+		sum = scan_way(x, at->n, flags & UMA_SCAN_REVERSE, true);
+	else if (flags & UMA_SCAN_REVERSE)
+		sum = scan_way(x, at->n, true, false);
+	else
+		sum = scan_way(x, at->n, false, false);
+	/* A sum that is not a number stays so to the end. */
+	for (i = 0; sum != sum && i < at->n; i++)
+		if (x[i] != x[i])
+			memcpy(&x[i], &nan_bits, sizeof(nan_bits));
+	p->k->map(&store, to, at->n);
+}
+
+static int scan_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct best_plan *p = (const void *)r->prog->priv;
+	struct line_at at;
+	uint64_t count;
+
+	(void)phase;
+	for (count = line_nest_seek(&p->nest, r->prog->op, tile, &at); count; count--) {
+		scan_line(r, &at);
+		line_nest_next(&p->nest, &at);
+	}
+	return 0;
+}
+
+const struct fast_class fast_scan = {
+	.name = "scan",
+	.prepare = scan_prepare,
+	.tile = scan_tile,
 };

@@ -33,4 +33,20 @@ struct dynquant_kernels {
 extern const struct dynquant_kernels dynquant_avx2;
 extern const struct dynquant_kernels dynquant_avx512;
 
+/**
+ * struct dynquant_form - what a line becomes
+ * @dtype: bytes
+ * @scale_dtype: of its scale: UMA_DTYPE_F32, UMA_DTYPE_F16
+ * @rows: the model's kernels, for scales that are not binary32
+ */
+struct dynquant_form {
+	uint32_t dtype;
+	uint32_t scale_dtype;
+	const struct uma_kernels *rows;
+};
+
+const struct dynquant_kernels *dynquant_kernels_of(const struct fast_cpu *cpu);
+void dynquant_line(const struct dynquant_kernels *k, const struct dynquant_form *f, uint8_t *to,
+		   const void *from, uint32_t dtype, uint32_t n, void *scales, void *zeros);
+
 #endif /* LIBACCEL_SW_FAST_DYNQUANT_H */

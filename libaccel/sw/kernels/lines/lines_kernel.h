@@ -7,7 +7,7 @@
  * the same way.
  */
 #include "lines.h"
-#include "lines_math.h"
+#include "libaccel/sw/kernels/vec/math.h"
 
 #define BLOCK		(4u * VL)
 #define EACH		_Pragma("GCC unroll 4") for (int j = 0; j < 4; j++)
@@ -15,7 +15,8 @@
 /* Bytes of an element */
 V_INLINE uint32_t size_of(uint32_t dtype)
 {
-	return dtype == UMA_DTYPE_F32 ? 4 : dtype <= UMA_DTYPE_BF16 ? 2 : 1;
+	return dtype == UMA_DTYPE_F32 || dtype == UMA_DTYPE_S32 ? 4 :
+	       dtype <= UMA_DTYPE_BF16 ? 2 : 1;
 }
 
 V_INLINE void load_bytes(vf x[4], const struct line_form *f, const uint8_t *p, bool is_signed)
@@ -43,6 +44,10 @@ V_INLINE void load_type(vf x[4], const struct line_form *f, uint32_t dtype, cons
 	case UMA_DTYPE_BF16:
 		EACH
 			x[j] = v_load_bf16(p + j * 2 * VL);
+		break;
+	case UMA_DTYPE_S32:
+		EACH
+			x[j] = v_of_ints(vi_load(p + j * 4 * VL));
 		break;
 	case UMA_DTYPE_S8:
 		load_bytes(x, f, p, true);
@@ -107,6 +112,15 @@ V_INLINE void store_type(void *to, const struct line_form *f, uint32_t dtype, vf
 		EACH
 			v_store_bf16(p + j * 2 * VL, x[j]);
 		break;
+	case UMA_DTYPE_S32:
+		EACH {
+			const vf number = v_where(v_unordered(x[j], x[j]), v_set(0), x[j]);
+
+			v_store(p + j * 4 * VL,
+				v_where(v_least(v_set(0x1p31f), number), v_of(vi_set(INT32_MAX)),
+					v_of(vi_nearest(number))));
+		}
+		break;
 	default:
 		quotients(x, f);
 		v_store_bytes4(p, x, f->zero, dtype == UMA_DTYPE_S8);
@@ -139,8 +153,16 @@ V_INLINE void store_block(void *to, const struct line_form *f, vf x[4])
 		}							\
 		break
 
+/* Is it an activation? */
+V_INLINE bool is_act(uint32_t func)
+{
+	return func >= LINE_ACT(0) && func < LINE_AFFINE;
+}
+
 static bool has_step(uint32_t func)
 {
+	if (is_act(func))
+		return math_has_act(func - LINE_ACT(0));
 	switch (func) {
 	case LINE_BINARY(UMA_BINARY_ADD):
 	case LINE_BINARY(UMA_BINARY_SUB):
@@ -148,6 +170,7 @@ static bool has_step(uint32_t func)
 	case LINE_BINARY(UMA_BINARY_DIV):
 	case LINE_BINARY(UMA_BINARY_MAX):
 	case LINE_BINARY(UMA_BINARY_MIN):
+	case LINE_BINARY(UMA_BINARY_EQ) ... LINE_BINARY(UMA_BINARY_XOR):
 	case LINE_BINARY(UMA_BINARY_PRELU):
 	case LINE_UNARY(UMA_UNARY_ABS):
 	case LINE_UNARY(UMA_UNARY_NEG):
@@ -155,17 +178,10 @@ static bool has_step(uint32_t func)
 	case LINE_UNARY(UMA_UNARY_RECIP):
 	case LINE_UNARY(UMA_UNARY_RSQRT):
 	case LINE_UNARY(UMA_UNARY_EXP):
+	case LINE_UNARY(UMA_UNARY_LOG):
 	case LINE_UNARY(UMA_UNARY_SQUARE):
-	case LINE_ACT(UMA_ACT_RELU):
-	case LINE_ACT(UMA_ACT_CLAMP):
-	case LINE_ACT(UMA_ACT_LEAKY_RELU):
-	case LINE_ACT(UMA_ACT_SIGMOID):
-	case LINE_ACT(UMA_ACT_TANH):
-	case LINE_ACT(UMA_ACT_GELU):
-	case LINE_ACT(UMA_ACT_GELU_TANH):
-	case LINE_ACT(UMA_ACT_SILU):
-	case LINE_ACT(UMA_ACT_HARD_SIGMOID):
-	case LINE_ACT(UMA_ACT_HARD_SWISH):
+	case LINE_UNARY(UMA_UNARY_ROUND):
+	case LINE_UNARY(UMA_UNARY_NOT):
 	case LINE_AFFINE:
 		return true;
 	default:
@@ -173,11 +189,31 @@ static bool has_step(uint32_t func)
 	}
 }
 
+V_INLINE vf when(vm m)
+{
+	return v_where(m, v_set(1), v_set(0));
+}
+
+V_INLINE vf unless(vm m)
+{
+	return v_where(m, v_set(0), v_set(1));
+}
+
+/* Only zeros, of either sign, are not true. */
+V_INLINE vf is_true(vf x)
+{
+	return unless(v_equal(x, v_set(0)));
+}
+
 /* As the model defines them; what has_step() has. */
 V_INLINE void run_step(vf x[4], uint32_t func, const struct line_step *s, const vf y[4])
 {
 	const vf p0 = v_set(s->p[0]), p1 = v_set(s->p[1]), p2 = v_set(s->p[2]);
 
+	if (is_act(func)) {
+		math_act(x, func - LINE_ACT(0), p0, p1);
+		return;
+	}
 	switch (func) {
 	STEP_TWO(ADD, v_add(a, b));
 	STEP_TWO(SUB, v_sub(a, b));
@@ -185,6 +221,15 @@ V_INLINE void run_step(vf x[4], uint32_t func, const struct line_step *s, const 
 	STEP_TWO(DIV, v_div(a, b));
 	STEP_TWO(MAX, v_where(v_unordered(a, a), a, v_max(a, b)));
 	STEP_TWO(MIN, v_where(v_unordered(a, a), a, v_min(a, b)));
+	STEP_TWO(EQ, when(v_equal(a, b)));
+	STEP_TWO(NE, unless(v_equal(a, b)));
+	STEP_TWO(LT, when(v_less(a, b)));
+	STEP_TWO(LE, when(v_least(a, b)));
+	STEP_TWO(GT, when(v_less(b, a)));
+	STEP_TWO(GE, when(v_least(b, a)));
+	STEP_TWO(AND, v_mul(is_true(a), is_true(b)));
+	STEP_TWO(OR, v_max(is_true(a), is_true(b)));
+	STEP_TWO(XOR, unless(v_equal(is_true(a), is_true(b))));
 	STEP_TWO(PRELU, v_where(v_less(a, v_set(0)), v_mul(b, a), a));
 	STEP_ONE(LINE_UNARY(UMA_UNARY_ABS), math_abs(a));
 	STEP_ONE(LINE_UNARY(UMA_UNARY_NEG), v_of(vi_xor(vi_of(a), vi_bits(0x80000000))));
@@ -192,30 +237,18 @@ V_INLINE void run_step(vf x[4], uint32_t func, const struct line_step *s, const 
 	STEP_ONE(LINE_UNARY(UMA_UNARY_RECIP), v_div(v_set(1), a));
 	STEP_ONE(LINE_UNARY(UMA_UNARY_RSQRT), v_div(v_set(1), v_sqrt(a)));
 	STEP_ONE(LINE_UNARY(UMA_UNARY_EXP), math_exp(a, v_set(0)));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_LOG), math_log(a));
 	STEP_ONE(LINE_UNARY(UMA_UNARY_SQUARE), v_mul(a, a));
-	STEP_ONE(LINE_ACT(UMA_ACT_RELU), v_where(v_least(a, v_set(0)), v_set(0), a));
-	STEP_ONE(LINE_ACT(UMA_ACT_CLAMP), math_clamp(a, p0, p1));
-	STEP_ONE(LINE_ACT(UMA_ACT_LEAKY_RELU), v_where(v_less(a, v_set(0)), v_mul(p0, a), a));
-	STEP_ONE(LINE_ACT(UMA_ACT_SIGMOID), math_sigmoid(a));
-	STEP_ONE(LINE_ACT(UMA_ACT_TANH), math_tanh(a));
-	case LINE_ACT(UMA_ACT_GELU):
-		math_gelu(x);
-		break;
-	case LINE_ACT(UMA_ACT_GELU_TANH):
-		math_gelu_tanh(x);
-		break;
-	STEP_ONE(LINE_ACT(UMA_ACT_SILU), v_mul(math_finite(a), math_sigmoid(a)));
-	STEP_ONE(LINE_ACT(UMA_ACT_HARD_SIGMOID),
-		 math_clamp(v_add(v_mul(p0, a), p1), v_set(0), v_set(1)));
-	STEP_ONE(LINE_ACT(UMA_ACT_HARD_SWISH),
-		 v_mul(math_finite(a), math_clamp(v_add(v_div(a, v_set(6)), v_set(0.5f)),
-						  v_set(0), v_set(1))));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_ROUND), v_rint(a));
+	STEP_ONE(LINE_UNARY(UMA_UNARY_NOT), when(v_equal(a, v_set(0))));
 	default:
 		EACH
 			x[j] = v_fma(v_sub(x[j], p0), p1, p2);
 		break;
 	}
 }
+
+#include "lines_integer.h"
 
 /* Only zeros, of either sign, are not true. */
 V_INLINE void select_block(vf x[4], const vf yes[4], const struct line_map *m, uint32_t o,
@@ -236,6 +269,10 @@ V_INLINE void map_block(const struct line_map *m, uint8_t *const *at)
 	vf x[4], y[4] = { v_set(0), v_set(0), v_set(0), v_set(0) };
 	uint32_t i;
 
+	if (m->integers) {
+		map_integers(m, at);
+		return;
+	}
 	load_block(x, &m->form[1], at[1]);
 	for (i = 0; i < m->count; i++) {
 		const uint32_t o = m->step[i].operand;
@@ -322,7 +359,7 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 	uint32_t step[LINE_OPERANDS], count = 2, i, o;
 	uint8_t tmp[LINE_OPERANDS][4 * BLOCK];
 	uint8_t *at[LINE_OPERANDS];
-	bool alike = !m->one;
+	bool alike = !m->one && !m->integers;
 
 	for (i = 0; i < m->count; i++) {
 		const uint32_t end = m->step[i].operand + (m->step[i].func == LINE_SELECT ? 2 : 1);
@@ -424,6 +461,74 @@ static void line_sums(const struct line_form *f, const void *from, uint32_t n, d
 	sums[1] = vd_total(q[0]);
 }
 
+/* Columns of a block stay in registers while the rows go by. */
+static void line_columns(const struct line_form *f, const uint8_t *from, int64_t step,
+			 uint32_t rows, uint32_t n, double *to)
+{
+	const uint32_t size = size_of(f->dtype);
+	double last[BLOCK];
+	uint32_t c, r;
+	vd s[8];
+	vf x[4];
+	int i;
+
+	if (f->dtype == UMA_DTYPE_S32) {
+		column_totals(from, step, rows, n, to);
+		return;
+	}
+	for (c = 0; c < n; c += BLOCK) {
+		const uint32_t count = n - c < BLOCK ? n - c : BLOCK;
+		const uint8_t *p = from + (uint64_t)c * size;
+
+		_Pragma("GCC unroll 8")
+		for (i = 0; i < 8; i++)
+			s[i] = vd_set(0);
+		for (r = 0; r < rows; r++, p += step) {
+			if (count == BLOCK)
+				load_block(x, f, p);
+			else
+				load_last(x, f, p, count, 0);
+			EACH {
+				s[2 * j] = vd_add(s[2 * j], vd_low(x[j]));
+				s[2 * j + 1] = vd_add(s[2 * j + 1], vd_high(x[j]));
+			}
+		}
+		_Pragma("GCC unroll 8")
+		for (i = 0; i < 8; i++)
+			vd_store(last + i * (VL / 2), s[i]);
+		memcpy(to + c, last, sizeof(double) * count);
+	}
+}
+
+V_INLINE vf blended(vf to, vf x, vf w, vf by, bool add)
+{
+	const vf product = v_mul(v_mul(w, by), x);
+
+	return add ? v_add(to, product) : product;
+}
+
+static void line_blend(float *to, const float *x, const float *w, float by, uint32_t before,
+		       uint32_t n)
+{
+	float rest[3][VL] = { { 0 } };
+	const vf all = v_set(by);
+	uint32_t i;
+
+	for (i = 0; i + VL <= n; i += VL)
+		v_store(to + i, blended(v_load(to + i), v_load(x + i),
+					w ? v_load(w + i) : v_set(1), all, before));
+	if (i == n)
+		return;
+	memcpy(rest[0], x + i, 4ul * (n - i));
+	if (w)
+		memcpy(rest[1], w + i, 4ul * (n - i));
+	if (before)
+		memcpy(rest[2], to + i, 4ul * (n - i));
+	v_store(rest[2], blended(v_load(rest[2]), v_load(rest[0]),
+				 w ? v_load(rest[1]) : v_set(1), all, before));
+	memcpy(to + i, rest[2], 4ul * (n - i));
+}
+
 static double line_squares(const struct line_form *f, const void *from, uint32_t n, double mean)
 {
 	static const float ones[2 * BLOCK] = { [0 ... BLOCK - 1] = 1 };
@@ -513,6 +618,8 @@ static double line_exps(const struct line_form *f, const void *from, uint32_t n,
 const struct line_kernels LINE_TABLE = {
 	.map = map_line,
 	.sums = line_sums,
+	.columns = line_columns,
+	.blend = line_blend,
 	.squares = line_squares,
 	.top = line_top,
 	.exps = line_exps,
@@ -522,5 +629,8 @@ const struct line_kernels LINE_TABLE = {
 	.above = line_above,
 	.turn = line_turn,
 	.rotary = line_rotary,
+	.total = line_total,
+	.bound = line_bound,
 	.has_step = has_step,
+	.has_integer = has_integer,
 };

@@ -1,70 +1,173 @@
 // SPDX-License-Identifier: MIT
 /*
  * COPY from one type to another, UNARY, BINARY, SELECT: an element of the result from those
- * of the inputs in the same place.
+ * of the inputs in the same place. Elements that do not lie side by side along a line are
+ * brought together, a piece of it at a time.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
 
 /* Elements of a tile: all operands of it are in the second-level cache at once */
 #define TILE	16384u
+/* Elements of a piece that are brought together */
+#define PIECE	1024u
+/* Lines of the result that are shorter than this are not the best if there are longer ones */
+#define SHORT	32u
 
 /**
  * struct map_plan - how it is done
  * @k: kernels
  * @nest: lines
  * @out: the result's form, which takes long to find out
+ * @apart: not all operands' elements are side by side
+ * @step: then bytes from an element of a line to the next
  */
 struct map_plan {
 	const struct line_kernels *k;
 	struct line_nest nest;
 	struct line_form out;
+	bool apart;
+	int64_t step[LINE_OPERANDS];
 };
 
 _Static_assert(sizeof(struct map_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
 
-/* One step with two operands. 16-bit numbers that only move keep what a NaN says. */
-static bool make_select(struct line_map *m, struct line_nest *nest, const struct fast_prog *f)
+static bool is_plain(const struct uma_tensor_view *t)
 {
-	const struct uma_tensor_view *t = f->op->t;
-	const bool moves = uma_same_format(&t[UMA_SLOT_B], &t[UMA_SLOT_DST]) &&
-			   uma_same_format(&t[UMA_SLOT_C], &t[UMA_SLOT_DST]);
+	return !uma_is_float(t->dtype) && !t->quant;
+}
 
-	if (moves && uma_dtype_bits(t[UMA_SLOT_DST].dtype) == 16)
+/* Is it between integers, and would binary32 round them? */
+static bool between_integers(const struct uma_op *op)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *b = &op->t[UMA_SLOT_B];
+
+	if (op->opcode != UMA_OP_UNARY && op->opcode != UMA_OP_BINARY)
 		return false;
-	if (!line_step_operand(m, nest, f, LINE_SELECT, UMA_SLOT_B) ||
-	    !line_form_init(&m->form[nest->count], &t[UMA_SLOT_C], false, f->cpu))
+	if (uma_op_exact(op))
+		return true;
+	return op->opcode == UMA_OP_BINARY && op->func >= UMA_BINARY_EQ &&
+	       op->func <= UMA_BINARY_XOR && !op->act && is_plain(a) && is_plain(b) &&
+	       (a->dtype == UMA_DTYPE_S32 || b->dtype == UMA_DTYPE_S32);
+}
+
+/* Do elements of B and C become the result's as they are? */
+static bool moves(const struct uma_op *op)
+{
+	return op->opcode == UMA_OP_SELECT &&
+	       uma_same_format(&op->t[UMA_SLOT_B], &op->t[UMA_SLOT_DST]) &&
+	       uma_same_format(&op->t[UMA_SLOT_C], &op->t[UMA_SLOT_DST]);
+}
+
+/* Integers of 32 bits that only move are numbers of as many bits that nobody looks at. */
+static bool form_of(struct line_form *form, const struct fast_prog *f, uint32_t slot)
+{
+	if (!line_form_any(form, &f->op->t[slot], slot == UMA_SLOT_DST, f->cpu))
 		return false;
-	nest->slot[nest->count++] = UMA_SLOT_C;
+	if (form->dtype == UMA_DTYPE_S32 && slot != UMA_SLOT_A && moves(f->op))
+		form->dtype = UMA_DTYPE_F32;
 	return true;
+}
+
+static bool add_operand(struct line_map *m, struct line_nest *nest, const struct fast_prog *f,
+			uint32_t slot)
+{
+	if (!form_of(&m->form[nest->count], f, slot))
+		return false;
+	nest->slot[nest->count++] = (uint8_t)slot;
+	return true;
+}
+
+static void add_step(struct line_map *m, const struct fast_prog *f, uint32_t func, uint32_t operand)
+{
+	m->step[m->count++] = (struct line_step){
+		.func = func, .operand = operand,
+		.p = { line_float(f->op->p0), line_float(f->op->p1) },
+	};
 }
 
 /* The steps of the operation; the operands go into the nest. */
 static bool make_steps(struct line_map *m, struct line_nest *nest, const struct fast_prog *f)
 {
+	const struct line_kernels *k = line_kernels_of(f->cpu);
 	const struct uma_op *op = f->op;
-	const uint32_t binary = LINE_BINARY(op->func);
+	const uint32_t func = op->opcode == UMA_OP_BINARY ? LINE_BINARY(op->func) :
+							    LINE_UNARY(op->func);
+	bool (*has)(uint32_t func);
 
 	m->count = 0;
-	*nest = (struct line_nest){ .count = 2, .slot = { UMA_SLOT_DST, UMA_SLOT_A } };
-	if (!line_form_init(&m->form[1], &op->t[UMA_SLOT_A], false, f->cpu))
+	m->integers = between_integers(op);
+	has = m->integers ? k->has_integer : k->has_step;
+	*nest = (struct line_nest){ .count = 1, .slot = { UMA_SLOT_DST } };
+	if (!add_operand(m, nest, f, UMA_SLOT_A))
 		return false;
-	if (op->opcode == UMA_OP_BINARY &&
-	    (!line_kernels_of(f->cpu)->has_step(binary) ||
-	     !line_step_operand(m, nest, f, binary, UMA_SLOT_B)))
+	if (op->opcode == UMA_OP_SELECT) {
+		/* 16-bit numbers that only move keep what a NaN says. */
+		if (moves(op) && uma_dtype_bits(op->t[UMA_SLOT_DST].dtype) == 16)
+			return false;
+		add_step(m, f, LINE_SELECT, nest->count);
+		return add_operand(m, nest, f, UMA_SLOT_B) && add_operand(m, nest, f, UMA_SLOT_C);
+	}
+	if (op->opcode == UMA_OP_BINARY ||
+	    (op->opcode == UMA_OP_UNARY && op->func != UMA_UNARY_ACT)) {
+		if (!has(func))
+			return false;
+		add_step(m, f, func, op->opcode == UMA_OP_BINARY ? nest->count : 0);
+		if (op->opcode == UMA_OP_BINARY && !add_operand(m, nest, f, UMA_SLOT_B))
+			return false;
+	}
+	if (!op->act)
+		return true;
+	if (!has(LINE_ACT(op->act)))
 		return false;
-	if (op->opcode == UMA_OP_SELECT)
-		return make_select(m, nest, f);
-	if (op->opcode == UMA_OP_UNARY && op->func != UMA_UNARY_ACT &&
-	    !line_step_alone(m, f, LINE_UNARY(op->func)))
-		return false;
-	return !op->act || line_step_alone(m, f, LINE_ACT(op->act));
+	add_step(m, f, LINE_ACT(op->act), 0);
+	return true;
 }
 
 /* Picoseconds of an element, about */
-static uint64_t cost_of(const struct uma_op *op)
+static uint64_t cost_of(const struct map_plan *p, const struct uma_op *op)
 {
-	return op->act > UMA_ACT_LEAKY_RELU ? 200 : 100;
+	return (op->act > UMA_ACT_LEAKY_RELU ? 200 : 100) + (p->apart ? 1000 : 0);
+}
+
+static bool lines_together(struct map_plan *p, struct fast_prog *f)
+{
+	struct line_nest *nest = &p->nest;
+
+	if (!line_nest_init(nest, f->op, 0) || nest->one & 2)
+		return false;
+	nest->cut = UMA_MIN(nest->n, TILE);
+	nest->cuts = (uint32_t)uma_divup(nest->n, nest->cut);
+	return true;
+}
+
+/* Lines of the result, or if they are short, those along which A's elements are neighbours. */
+static bool lines_apart(struct map_plan *p, struct fast_prog *f)
+{
+	struct line_nest *nest = &p->nest;
+	uint32_t i, o, at;
+
+	line_nest_loops(nest, f->op);
+	if (!nest->loops)
+		return false;
+	at = nest->loops - 1u;
+	for (i = 0; i < nest->loops && nest->size[at] < SHORT; i++)
+		if (nest->stride[i][1] == fast_bytes(f->op->t[UMA_SLOT_A].dtype, 1) &&
+		    nest->size[i] > nest->size[at])
+			at = i;
+	p->apart = true;
+	nest->n = nest->size[at];
+	nest->one = 0;
+	for (o = 0; o < nest->count; o++) {
+		p->step[o] = nest->stride[at][o];
+		if (o > 1 && !p->step[o])
+			nest->one |= 1u << o;
+	}
+	nest->lines /= nest->n;
+	nest->cut = nest->n;
+	nest->cuts = 1;
+	line_nest_drop(nest, at);
+	return true;
 }
 
 static int map_prepare(struct fast_prog *f)
@@ -77,16 +180,62 @@ static int map_prepare(struct fast_prog *f)
 
 	p->k = line_kernels_of(f->cpu);
 	if (!p->k || uma_tensor_empty(d) ||
-	    (op->opcode == UMA_OP_COPY && line_same_bits(&op->t[UMA_SLOT_A], d)) ||
-	    !line_form_init(&p->out, d, true, f->cpu) || !make_steps(&m, nest, f) ||
-	    !line_nest_init(nest, op, 0) || nest->one & 2)
+	    (op->opcode == UMA_OP_COPY && line_same_bits(&op->t[UMA_SLOT_A], d)))
 		return 0;
-	nest->cut = UMA_MIN(nest->n, TILE);
-	nest->cuts = (uint32_t)uma_divup(nest->n, nest->cut);
+	if (!form_of(&p->out, f, UMA_SLOT_DST) || !make_steps(&m, nest, f))
+		return fast_leave(f, FAST_NO_FORM);
+	if (!lines_together(p, f) && !lines_apart(p, f))
+		return fast_leave(f, FAST_NOT_NEAR);
 	if (!line_nest_tiles(nest, f, TILE))
 		return 0;
-	f->ns = uma_tensor_elements(d) * cost_of(op) / 1000 + 1;
+	f->ns = uma_tensor_elements(d) * cost_of(p, op) / 1000 + 1;
 	return 1;
+}
+
+#define SPREAD(type)							\
+	for (i = 0; i < n; i++)						\
+		*(type *)(to + i * to_step) = *(const type *)(from + i * from_step)
+
+static void spread(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
+		   int64_t bytes, uint32_t n)
+{
+	uint32_t i;
+
+	if (bytes == 4)
+		SPREAD(uint32_t);
+	else if (bytes == 2)
+		SPREAD(uint16_t);
+	else
+		SPREAD(uint8_t);
+}
+
+/* A line: what is apart is computed with in the memory of the thread. */
+static void line_apart(const struct fast_run *r, const struct line_nest *nest,
+		       const struct line_map *m, const struct line_at *line)
+{
+	const struct map_plan *p = (const void *)r->prog->priv;
+	uint8_t *at[LINE_OPERANDS];
+	int64_t size[LINE_OPERANDS] = { 0 };
+	uint32_t i, o, n;
+
+	for (o = 0; o < nest->count; o++)
+		size[o] = fast_bytes(r->prog->op->t[nest->slot[o]].dtype, 1);
+	for (i = 0; i < line->n; i += n) {
+		n = UMA_MIN(PIECE, line->n - i);
+		for (o = 0; o < nest->count; o++) {
+			at[o] = line->at[o] + i * p->step[o];
+			if (p->step[o] == size[o] || m->one >> o & 1)
+				continue;
+			at[o] = (uint8_t *)r->scratch + o * PIECE * 4;
+			if (o)
+				spread(at[o], size[o], line->at[o] + i * p->step[o], p->step[o],
+				       size[o], n);
+		}
+		p->k->map(m, at, n);
+		if (p->step[0] != size[0])
+			spread(line->at[0] + i * p->step[0], p->step[0], at[0], size[0], size[0],
+			       n);
+	}
 }
 
 static int map_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
@@ -104,13 +253,17 @@ static int map_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	m.form[0] = p->out;
 	m.one = p->nest.one;
 	for (count = line_nest_seek(&p->nest, op, tile, &at);; line_nest_next(&p->nest, &at)) {
-		p->k->map(&m, at.at, at.n);
+		if (p->apart)
+			line_apart(r, &nest, &m, &at);
+		else
+			p->k->map(&m, at.at, at.n);
 		if (!--count)
 			return 0;
 	}
 }
 
 const struct fast_class fast_map = {
+	.name = "map",
 	.prepare = map_prepare,
 	.tile = map_tile,
 };

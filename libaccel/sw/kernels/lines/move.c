@@ -90,15 +90,19 @@ static int move_prepare(struct fast_prog *f)
 	const bool copy = op->opcode == UMA_OP_COPY;
 
 	p->k = line_kernels_of(f->cpu);
-	if (!p->k || uma_tensor_empty(d) || uma_dtype_bits(d->dtype) < 8 ||
-	    (copy && !line_same_bits(&op->t[UMA_SLOT_A], d)))
+	if (!p->k || uma_tensor_empty(d))
+		return 0;
+	if (uma_dtype_bits(d->dtype) < 8)
+		return fast_leave(f, "elements have 4 bits");
+	/* Else class map. */
+	if (copy && !line_same_bits(&op->t[UMA_SLOT_A], d))
 		return 0;
 	p->bytes = uma_dtype_bits(d->dtype) / 8;
 	p->nest = (struct line_nest){
 		.count = copy ? 2 : 1, .slot = { UMA_SLOT_DST, UMA_SLOT_A },
 	};
 	if (!same_line(p, f) && (!copy || !turned_line(p, f)))
-		return 0;
+		return fast_leave(f, FAST_NOT_NEAR);
 	f->ns = uma_tensor_elements(d) * p->bytes / 20 + 1;
 	return 1;
 }
@@ -152,6 +156,7 @@ static int move_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 }
 
 const struct fast_class fast_move = {
+	.name = "move",
 	.prepare = move_prepare,
 	.tile = move_tile,
 };

@@ -44,6 +44,16 @@ bool line_form_init(struct line_form *f, const struct uma_tensor_view *t, bool s
 	return true;
 }
 
+/* Integers of 32 bits, too */
+bool line_form_any(struct line_form *f, const struct uma_tensor_view *t, bool sink,
+		   const struct fast_cpu *cpu)
+{
+	if (t->dtype != UMA_DTYPE_S32 || t->quant)
+		return line_form_init(f, t, sink, cpu);
+	*f = (struct line_form){ .dtype = t->dtype, .scale = 1 };
+	return true;
+}
+
 /*
  * Does an element of @a become one of @d bit by bit? A byte with one scale there and
  * back is the same: the quotient is off by far less than half of it.
@@ -114,7 +124,7 @@ static void add_loop(struct line_nest *nest, const struct uma_op *op, uint32_t d
 /* Take the innermost of @from's loops, and what merges with it, for the line. */
 static bool take_line(struct line_nest *nest, struct line_nest *from)
 {
-	int64_t stride[LINE_OPERANDS];
+	int64_t stride[LINE_NEST_OPERANDS];
 	uint32_t o;
 
 	nest->n = 1;
@@ -160,7 +170,7 @@ void line_nest_loops(struct line_nest *nest, const struct uma_op *op)
 	const struct uma_tensor_view *first = &op->t[nest->slot[0]];
 	uint32_t i;
 
-	nest->loops = 0;
+	nest->loops = nest->inner = 0;
 	for (i = 0; i < first->rank; i++)
 		if (first->dims[i] > 1)
 			add_loop(nest, op, i);
@@ -168,37 +178,48 @@ void line_nest_loops(struct line_nest *nest, const struct uma_op *op)
 }
 
 /**
- * line_nest_init - find the lines of an operation
+ * line_nest_stretches - find the lines of an operation, which may have loops of their own
  * @nest: count and slot are set; the first operand has all dimensions, in the
  *	others they may be 1
  * @op: operation
  * @along: mask of the dimensions of a line; 0: whichever are the best
  *
- * Return: false: its elements do not lie side by side.
+ * Return: false: no elements of a line lie side by side.
  */
-bool line_nest_init(struct line_nest *nest, const struct uma_op *op, uint32_t along)
+bool line_nest_stretches(struct line_nest *nest, const struct uma_op *op, uint32_t along)
 {
 	const struct uma_tensor_view *d = &op->t[nest->slot[0]];
 	struct line_nest line = *nest;
 	uint32_t i;
 
-	nest->loops = line.loops = 0;
+	nest->loops = nest->inner = line.loops = 0;
 	for (i = 0; i < d->rank; i++)
 		if (d->dims[i] > 1)
 			add_loop(!along || along >> i & 1 ? &line : nest, op, i);
 	if (!take_line(nest, &line))
 		return false;
-	if (along && line.loops)
-		return false;
 	if (!along) {
 		nest->loops = line.loops;
 		memcpy(nest->size, line.size, sizeof(nest->size));
 		memcpy(nest->stride, line.stride, sizeof(nest->stride));
+		line.loops = 0;
 	}
 	finish(nest, op);
+	finish(&line, op);
+	nest->inner = line.loops;
+	for (i = 0; i < line.loops; i++) {
+		nest->size[nest->loops + i] = line.size[i];
+		memcpy(nest->stride[nest->loops + i], line.stride[i], sizeof(line.stride[i]));
+	}
 	nest->cut = nest->n;
 	nest->cuts = 1;
 	return true;
+}
+
+/* The same, where all elements of a line have to lie side by side. */
+bool line_nest_init(struct line_nest *nest, const struct uma_op *op, uint32_t along)
+{
+	return line_nest_stretches(nest, op, along) && !nest->inner;
 }
 
 /* Cut into tiles of about @tile elements, and lines too if they may be cut already. */
@@ -206,7 +227,8 @@ bool line_nest_tiles(struct line_nest *nest, struct fast_prog *f, uint32_t tile)
 {
 	uint64_t tiles;
 
-	nest->tile = UMA_MAX(tile / nest->cut, 1u);
+	nest->tile = nest->inner ? UMA_MAX(tile / line_elements(nest), 1u) :
+				   UMA_MAX(tile / nest->cut, 1u);
 	tiles = uma_divup(nest->lines * nest->cuts, nest->tile);
 	if (tiles > UINT32_MAX)
 		return false;
@@ -244,24 +266,39 @@ uint64_t line_nest_seek(const struct line_nest *nest, const struct uma_op *op, u
 	at->piece = (uint32_t)(first % nest->cuts);
 	for (i = nest->loops; i-- > 0; line /= nest->size[i])
 		at->round[i] = (uint32_t)(line % nest->size[i]);
+	for (i = 0; i < nest->inner; i++)
+		at->round[nest->loops + i] = 0;
 	find(nest, op, at);
 	return UMA_MIN(nest->tile, all - first);
+}
+
+/* A round of the loops from @first to before @end. Returns false: they begin again. */
+static bool step(const struct line_nest *nest, struct line_at *at, uint32_t first, uint32_t end)
+{
+	uint32_t i, o;
+
+	for (i = end; i-- > first;) {
+		for (o = 0; o < nest->count; o++)
+			at->at[o] += nest->stride[i][o];
+		if (++at->round[i] < nest->size[i])
+			return true;
+		at->round[i] = 0;
+		for (o = 0; o < nest->count; o++)
+			at->at[o] -= nest->stride[i][o] * (int64_t)nest->size[i];
+	}
+	return false;
 }
 
 /* The next piece of a nest whose lines are whole. */
 void line_nest_next(const struct line_nest *nest, struct line_at *at)
 {
-	uint32_t i, o;
+	step(nest, at, 0, nest->loops);
+}
 
-	for (i = nest->loops; i-- > 0;) {
-		for (o = 0; o < nest->count; o++)
-			at->at[o] += nest->stride[i][o];
-		if (++at->round[i] < nest->size[i])
-			return;
-		at->round[i] = 0;
-		for (o = 0; o < nest->count; o++)
-			at->at[o] -= nest->stride[i][o] * (int64_t)nest->size[i];
-	}
+/* The next stretch of the line. Returns false: there is none, and @at is at the first again. */
+bool line_nest_stretch(const struct line_nest *nest, struct line_at *at)
+{
+	return step(nest, at, nest->loops, (uint32_t)nest->loops + nest->inner);
 }
 
 /* --- epilogues --------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ static int rotary_prepare(struct fast_prog *f)
 		return 0;
 	for (s = UMA_SLOT_DST; s <= UMA_SLOT_C; s++)
 		if (!is_near(&op->t[s]))
-			return 0;
+			return fast_leave(f, "an operand is not of near floating-point numbers");
 	p->turn = (struct line_rotary){
 		.a = op->t[UMA_SLOT_A].dtype, .d = d->dtype, .cosine = b->dtype,
 		.sine = op->t[UMA_SLOT_C].dtype, .half = b->dims[1], .head = d->dims[3],
@@ -115,6 +115,7 @@ static int rotary_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 }
 
 const struct fast_class fast_rotary = {
+	.name = "rotary",
 	.prepare = rotary_prepare,
 	.tile = rotary_tile,
 };

@@ -41,20 +41,22 @@ static int window_prepare(struct fast_prog *f)
 	uint32_t i;
 
 	p->k = line_kernels_of(f->cpu);
-	if (!p->k || uma_tensor_empty(d) || uma_tensor_empty(a) ||
-	    (op->func != UMA_POOL_MAX && op->func != UMA_POOL_AVERAGE) ||
-	    !line_form_init(&p->in, a, false, f->cpu) ||
+	if (!p->k || uma_tensor_empty(d) || uma_tensor_empty(a))
+		return 0;
+	if (op->func != UMA_POOL_MAX && op->func != UMA_POOL_AVERAGE)
+		return fast_leave(f, "only the maximum and the average have a kernel");
+	if (!line_form_init(&p->in, a, false, f->cpu) ||
 	    !line_form_init(&p->out, d, true, f->cpu))
-		return 0;
+		return fast_leave(f, FAST_NO_FORM);
 	if (d->dims[1] > 1 && (a->strides[1] != 1 || d->strides[1] != 1))
-		return 0;
+		return fast_leave(f, "channels are not side by side");
 	p->outputs = d->dims[0];
 	for (i = 0; i < op->u.pool.spatial; i++) {
 		taps *= op->u.pool.kernel[i];
 		p->outputs *= d->dims[SPATIAL + i];
 	}
 	if (taps > TAPS_MAX)
-		return 0;
+		return fast_leave(f, "the window is too large");
 	p->bytes = op->func == UMA_POOL_MAX && uma_is_int8(a->dtype) && line_same_bits(a, d);
 	p->taps = (uint32_t)taps;
 	p->tile = (uint32_t)UMA_MAX(TILE / (taps * d->dims[1]), 1u);
@@ -168,6 +170,7 @@ static int window_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 }
 
 const struct fast_class fast_window = {
+	.name = "window",
 	.prepare = window_prepare,
 	.tile = window_tile,
 };

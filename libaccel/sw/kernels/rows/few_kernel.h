@@ -12,6 +12,7 @@
 #define LIBACCEL_SW_FAST_FEW_KERNEL_H
 
 #include "few.h"
+#include "magic.h"
 
 /* Rows of B that are added up at once */
 #define DEEP	4u
@@ -182,8 +183,16 @@ FEW_FNS(F32)
 FEW_FNS(BF16)
 FEW_FNS(F16)
 
+#include "few_blocks.h"
+#include "few_lines.h"
+
 const struct few_kernels FEW_TABLE = {
-	.fn = { FEW_PAIR(F32), FEW_PAIR(BF16), FEW_PAIR(F16) },
+	.vl = VL,
+	.fn = {
+		FEW_PAIR(F32), FEW_PAIR(BF16), FEW_PAIR(F16), FEW_ALONG(l, NIBBLES),
+		FEW_ALONG(l, Q4_0), FEW_ALONG(l, Q4_1), FEW_ALONG(b, Q8_0), FEW_ALONG(b, Q4_K),
+		FEW_ALONG(b, Q6_K),
+	},
 };
 
 #endif /* LIBACCEL_SW_FAST_FEW_KERNEL_H */

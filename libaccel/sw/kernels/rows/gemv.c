@@ -9,10 +9,10 @@
  * behind it is fetched, so that the memory works all the time too.
  *
  * Weights of 8 and 4 bits meet binary32 activations as exact numbers q - zero; the
- * sum over a group is multiplied by its scale. Bytes by bytes are summed as
- * unsigned by signed, with the highest bit of B turned over where that is needed,
- * which moves B's zero point. The sums of B's columns that a zero point of A asks
- * for are those of a row of ones.
+ * sum over a group is multiplied by its scale, and its minimum by the sum of A's
+ * group. Bytes by bytes are summed as unsigned by signed, with the highest bit of B
+ * turned over where that is needed, which moves B's zero point. The sums of B's
+ * columns that a zero point of A asks for are those of a row of ones.
  */
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -45,6 +45,7 @@
  * @c: sums
  * @scales: of the first column
  * @zeros: of the first column
+ * @mins: likewise
  * @scale_row: distance of groups there, in entries
  * @half_scales: scales are binary16
  * @table: values of 4-bit numbers
@@ -59,6 +60,7 @@ struct gemv_tile {
 	uint32_t *c;
 	const uint8_t *scales;
 	const int32_t *zeros;
+	const uint8_t *mins;
 	size_t scale_row;
 	bool half_scales;
 	float table[16];
@@ -253,6 +255,7 @@ static int tables(const struct fast_run *r, struct gemv_tile *t)
 	if (!p->tables_in_place || t->n % p->set->vl) {
 		t->scales = scratch + p->scales_at;
 		t->zeros = (const int32_t *)(scratch + p->zeros_at);
+		t->mins = scratch + p->zeros_at;
 		t->scale_row = p->tile;
 		return gemv_bring_tables(r, t->batch, t->n0, t->n);
 	}
@@ -262,8 +265,55 @@ static int tables(const struct fast_run *r, struct gemv_tile *t)
 	t->half_scales = b->scale_dtype == UMA_DTYPE_F16;
 	t->scales = (const uint8_t *)(uintptr_t)b->scale_addr + first * (t->half_scales ? 2 : 4);
 	t->zeros = (const int32_t *)(uintptr_t)b->zero_addr + (b->zero_addr ? first : 0);
+	t->mins = (const uint8_t *)(uintptr_t)b->min_addr + first * (t->half_scales ? 2 : 4);
 	t->scale_row = (size_t)uma_table_stride(b, b->rank - 2u);
 	return 0;
+}
+
+/* The sum of group @g of row @i of a block of @rows rows in their form. */
+static float group_sum(const struct gemv_plan *p, const uint8_t *a, uint32_t rows, uint32_t i,
+		       uint32_t g)
+{
+	const uint32_t end = UMA_MIN((g + 1) * p->group_steps, p->steps);
+	float sum[4] = { 0 };
+	uint32_t s, j;
+
+	for (s = g * p->group_steps; s < end; s++) {
+		const float *x = (const float *)a + ((size_t)s * rows + i) * p->bk;
+
+		for (j = 0; j < p->bk; j++)
+			sum[j % 4] += x[j];
+	}
+	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* Minima of groups of columns, times the sums of A's groups. */
+static void add_minima(const struct fast_run *r, const struct gemv_tile *t)
+{
+	const struct gemv_plan *p = gemv_plan_of(r);
+	const struct uma_kernels *rows = r->prog->rows;
+	uint32_t g, block, first, i, mr, bits;
+	float wide[UMA_ROW_MAX], sum;
+
+	for (g = 0; g < p->groups; g++) {
+		const size_t at = g * t->scale_row * (t->half_scales ? 2 : 4);
+		const float *min = (const void *)(t->mins + at);
+
+		if (t->half_scales) {
+			rows->to_f32[UMA_DTYPE_F16](wide, t->mins + at, t->n);
+			min = wide;
+		}
+		for (block = 0; block < p->blocks; block++) {
+			mr = gemv_block_rows(p, block, &first);
+			for (i = 0; i < mr; i++) {
+				sum = group_sum(p, t->a + (size_t)first * p->steps *
+						gemv_a_bytes(p->kind, p->bk), mr, i, g);
+				memcpy(&bits, &sum, sizeof(bits));
+				rows->axpy((float *)t->c + (size_t)(first + i) * p->tile, bits,
+					   min, t->n);
+			}
+		}
+	}
 }
 
 static int products(const struct fast_run *r, uint32_t tile)
@@ -312,6 +362,8 @@ static int products(const struct fast_run *r, uint32_t tile)
 		columns(r, &t, col, nv);
 		col += nv * p->set->vl;
 	}
+	if (p->has_mins)
+		add_minima(r, &t);
 	return finish(r, &t, p->in_place ? &in_place_sum : gemv_sums(p, a));
 }
 
@@ -409,32 +461,49 @@ static uint32_t clamp_u32(uint64_t x, uint32_t lo, uint32_t hi)
 	return x < lo ? lo : x > hi ? hi : (uint32_t)x;
 }
 
+/*
+ * Columns of which tiles are made: whole panels, and as many as kernels take at once.
+ * Those that remain are summed in another order: which they are must follow from the
+ * shape, not from how many threads there are tiles for.
+ */
+static uint32_t tile_unit(const struct gemv_plan *p)
+{
+	const uint32_t at_once = vectors(p) * p->set->vl;
+	uint32_t unit = p->bn;
+
+	while (unit % at_once)
+		unit += p->bn;
+	return unit;
+}
+
 /* Columns of a tile, and where everything lies in scratch memory. */
 static int plan_tile(const struct fast_prog *f, struct gemv_plan *p)
 {
-	const uint64_t tables = 4ull * p->groups * (1 + p->has_zeros);
+	const bool second = p->has_zeros || p->has_mins;
+	const uint64_t tables = 4ull * p->groups * (1 + second);
 	const uint64_t a = p->in_tile ? p->a_size : 0;
-	const uint32_t unit = p->rows > p->set->mr ? p->bn * 3 : p->bn;
+	const uint32_t unit = tile_unit(p);
 	uint64_t most, want;
 
 	if (a + 4096 > FAST_SCRATCH)
 		return 0;
 	most = (FAST_SCRATCH - a - 4096) / (4ull * p->rows + tables) / p->bn * p->bn;
+	most = UMA_MIN(most, UMA_ROW_MAX);
 	if (!most)
 		return 0;
+	if (most >= unit)
+		most -= most % unit;
 	want = TILE_BYTES / column_bytes(p);
 	if (f->cpu->threads > 1)
 		want = UMA_MIN(want, p->n / (2 * f->cpu->threads));
 	if (f->hint.nt)
 		want = f->hint.nt;
 	want = uma_roundup(clamp_u32(want, unit, UMA_ROW_MAX), unit);
-	p->tile = (uint32_t)UMA_MIN(UMA_MIN(want, most), UMA_ROW_MAX / p->bn * p->bn);
-	p->tile = (uint32_t)UMA_MIN(p->tile, uma_roundup(p->n, p->bn));
+	p->tile = (uint32_t)UMA_MIN(UMA_MIN(want, most), uma_roundup(p->n, p->bn));
 	p->tiles = (uint32_t)uma_divup(p->n, p->tile);
 	p->scales_at = (uint32_t)uma_roundup(4ull * p->rows * p->tile, 64);
 	p->zeros_at = (uint32_t)uma_roundup(p->scales_at + 4ull * p->groups * p->tile, 64);
-	p->a_at = (uint32_t)uma_roundup(p->zeros_at + (p->has_zeros ? 4ull * p->groups * p->tile
-						       : 0), 64);
+	p->a_at = (uint32_t)uma_roundup(p->zeros_at + 4ull * second * p->groups * p->tile, 64);
 	return p->a_at + a <= FAST_SCRATCH;
 }
 
@@ -447,6 +516,7 @@ static void plan_groups(const struct fast_prog *f, struct gemv_plan *p)
 		return;
 	p->groups = 1;
 	p->has_zeros = !!b->zero_addr;
+	p->has_mins = !!b->min_addr;
 	if (b->quant == UMA_QUANT_GROUP) {
 		p->groups = (uint32_t)uma_divup(p->k, b->quant_group);
 		p->group_steps = b->quant_group / p->bk;
@@ -502,7 +572,8 @@ static int gemv_prepare(struct fast_prog *f)
 	p->m = d->dims[d->rank - 2];
 	p->n = d->dims[d->rank - 1];
 	p->k = a->dims[a->rank - 1];
-	if (b->layout != UMA_LAYOUT_GEMM_B || uma_tensor_empty(d) || !p->k || p->m > MAX_ROWS)
+	if (b->layout != UMA_LAYOUT_GEMM_B || uma_tensor_empty(d) || !p->k || p->m > MAX_ROWS ||
+	    (uma_is_int8(a->dtype) && !uma_gemm_integer(op) && !fast_epi_rows(op)))
 		return 0;
 	p->bk = uma_le16(f->cap->block_k);
 	p->bn = uma_le16(f->cap->block_n);
@@ -514,6 +585,9 @@ static int gemv_prepare(struct fast_prog *f)
 	p->steps = (uint32_t)uma_divup(p->k, p->bk);
 	plan_groups(f, p);
 	if (!choose_kind(f, p))
+		return 0;
+	/* Sums of integers are the same in any order. */
+	if (p->kind < GEMV_I8 && fast_reproducible(f))
 		return 0;
 	if (p->kind >= GEMV_I8 && p->k > K_EXACT)
 		return 0;
@@ -559,6 +633,7 @@ static uint32_t gemv_candidates(const struct fast_prog *f, struct fast_hint *out
 }
 
 const struct fast_class fast_gemv = {
+	.name = "gemv",
 	.prepare = gemv_prepare,
 	.tile = gemv_tile,
 	.candidates = gemv_candidates,

@@ -148,6 +148,7 @@ static inline uint32_t gemv_a_bytes(enum gemv_kind kind, uint32_t block_k)
  * @zeros_at: in scratch memory
  * @a_at: in scratch memory
  * @has_zeros: scales come with zero points
+ * @has_mins: with minima, which take their place in scratch memory
  * @set: kernels
  * @epi: where results go
  */
@@ -169,6 +170,7 @@ struct gemv_plan {
 	uint8_t in_tile;
 	uint8_t tables_in_place;
 	uint8_t has_zeros;
+	uint8_t has_mins;
 	uint64_t a_size;
 	uint32_t scales_at, zeros_at, a_at;
 	const struct gemv_set *set;

@@ -194,7 +194,7 @@ static void put_row(void *to, const void *from, uint32_t n, uint32_t all)
 }
 
 /*
- * Scales and zero points of B for @n columns from @n0 on, group after group; those
+ * Scales and zero points, or minima, of B for @n columns from @n0 on, group after group; those
  * of columns that are not there are 0.
  */
 int gemv_bring_tables(const struct fast_run *r, uint32_t batch, uint32_t n0, uint32_t n)
@@ -228,7 +228,7 @@ int gemv_bring_tables(const struct fast_run *r, uint32_t batch, uint32_t n0, uin
 		if (uma_table_row(&run, &row, buf))
 			return -1;
 		put_row(scale, buf->scale, n, p->tile);
-		if (p->has_zeros)
+		if (p->has_zeros || p->has_mins)
 			put_row(zero, buf->zero, n, p->tile);
 	}
 	return 0;

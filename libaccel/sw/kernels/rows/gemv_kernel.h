@@ -12,6 +12,7 @@
  * Loads for a multiply-add (a vector): 1 / mr of B, 1 / nv of A.
  */
 #include "gemv.h"
+#include "magic.h"
 
 #ifndef HAS_TABLE
 #define HAS_TABLE	0
@@ -72,36 +73,6 @@ V_INLINE int has_zeros(int kind)
 V_INLINE int is_sum_of_ints(int kind)
 {
 	return kind >= GEMV_I8;
-}
-
-/*
- * A number q in a field of bits of a word becomes q as binary32 where its lowest
- * bit is worth 1: the exponent is set above it, which adds 2^(23 - place), and
- * that is taken off, with the zero point. Both are exact.
- */
-struct magic {
-	vi mask[4], expo[4];
-	vf less[4];
-};
-
-V_INLINE struct magic magic_of(const struct gemv_call *g, int bits, int count)
-{
-	const uint32_t sign = g->is_signed ? 1u << (bits - 1) : 0;
-	struct magic m;
-
-	for_each_below(p, 0, count) {
-		const uint32_t place = (uint32_t)(bits * p);
-
-		m.mask[p] = vi_bits(((1u << bits) - 1) << place);
-		m.expo[p] = vi_bits((150 - place) << 23 | sign << place);
-		m.less[p] = v_set((float)(1u << (23 - place)) + (float)sign + g->zero);
-	}
-	return m;
-}
-
-V_INLINE vf number(const struct magic *m, vi word, int place, vf less)
-{
-	return v_sub(v_of(vi_field(word, m->mask[place], m->expo[place])), less);
 }
 
 /* Element of K that nibble @i of a word is. */
@@ -297,7 +268,8 @@ V_INLINE vf scales_of(const struct gemv_call *g, const uint8_t *row, int v, int 
 /* The same with weights: the sums of a group are scaled when it ends. */
 V_INLINE void weights_product(const struct gemv_call *g, const int kind, const int mr, const int nv)
 {
-	const struct magic m = magic_of(g, is_bytes(kind) ? 8 : 4, is_bytes(kind) ? 2 : 4);
+	const struct magic m = magic_of(is_bytes(kind) ? 8 : 4, is_bytes(kind) ? 2 : 4,
+					       g->is_signed, g->zero);
 	vf sum[GEMV_MR][GEMV_NV][IN_FLIGHT];
 	const size_t scale_row = g->scale_row * (g->half_scales ? 2 : 4);
 	const uint8_t *scales = g->scales;

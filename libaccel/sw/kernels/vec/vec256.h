@@ -44,9 +44,33 @@ V_INLINE vi vi_xor(vi a, vi b)		{ return _mm256_xor_si256(a, b); }
 V_INLINE vi vi_add(vi a, vi b)		{ return _mm256_add_epi32(a, b); }
 V_INLINE vi vi_sub(vi a, vi b)		{ return _mm256_sub_epi32(a, b); }
 V_INLINE vi vi_max(vi a, vi b)		{ return _mm256_max_epi32(a, b); }
+V_INLINE vi vi_mul(vi a, vi b)		{ return _mm256_mullo_epi32(a, b); }
 V_INLINE vi vi_madd(vi a, vi b)		{ return _mm256_madd_epi16(a, b); }
 V_INLINE vi vi_shl(vi a, int n)		{ return _mm256_slli_epi32(a, n); }
 V_INLINE vi vi_shr(vi a, int n)		{ return _mm256_srli_epi32(a, n); }
+
+V_INLINE vi vi_sar(vi a, int n)		{ return _mm256_srai_epi32(a, n); }
+/* Each by its own distance; one beyond the width shifts everything out. */
+V_INLINE vi vi_shift_left(vi a, vi b)	{ return _mm256_sllv_epi32(a, b); }
+V_INLINE vi vi_shift_right(vi a, vi b)	{ return _mm256_srav_epi32(a, b); }
+
+/* The upper words of products */
+V_INLINE vi vi_mul_high(vi a, vi b)
+{
+	const vi even = _mm256_mul_epi32(a, b);
+	const vi odd = _mm256_mul_epi32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+
+	return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+}
+
+/* Integers next to numbers; what is out of reach becomes the smallest one. */
+V_INLINE vi vi_nearest(vf x)		{ return _mm256_cvtps_epi32(x); }
+
+/* Words, or pairs of them, of either vector in turn: of the low, or high half of each 128 bits. */
+V_INLINE vi vi_low_words(vi a, vi b)	{ return _mm256_unpacklo_epi32(a, b); }
+V_INLINE vi vi_high_words(vi a, vi b)	{ return _mm256_unpackhi_epi32(a, b); }
+V_INLINE vi vi_low_pairs(vi a, vi b)	{ return _mm256_unpacklo_epi64(a, b); }
+V_INLINE vi vi_high_pairs(vi a, vi b)	{ return _mm256_unpackhi_epi64(a, b); }
 
 /* Signed bytes 0 and 2, or 1 and 3, of each word as s16. */
 V_INLINE vi vi_low_bytes(vi q)		{ return _mm256_srai_epi16(_mm256_slli_epi16(q, 8), 8); }
@@ -88,6 +112,14 @@ V_INLINE vf v_load_bf16(const void *p)
 V_INLINE vf v_load_f16(const void *p)
 {
 	return _mm256_cvtph_ps(_mm_loadu_si128(p));
+}
+
+/* Numbers of binary16 in the low halves of words. */
+V_INLINE vf v_half_words(vi w)
+{
+	const vi x = vi_and(w, vi_set(0xffff)), both = _mm256_packus_epi32(x, x);
+
+	return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(both, 0x08)));
 }
 
 V_INLINE vf v_bytes(const void *p, bool is_signed)
@@ -164,6 +196,7 @@ V_INLINE vm vm_or(vm a, vm b)		{ return _mm256_or_ps(a, b); }
 V_INLINE bool vm_any(vm m)		{ return _mm256_movemask_ps(m); }
 V_INLINE uint32_t vm_bits(vm m)		{ return (uint32_t)_mm256_movemask_ps(m); }
 V_INLINE vm vi_equal(vi a, vi b)		{ return v_of(_mm256_cmpeq_epi32(a, b)); }
+V_INLINE vm vi_greater(vi a, vi b)	{ return v_of(_mm256_cmpgt_epi32(a, b)); }
 V_INLINE vi vi_max_s8(vi a, vi b)	{ return _mm256_max_epi8(a, b); }
 V_INLINE vi vi_max_u8(vi a, vi b)	{ return _mm256_max_epu8(a, b); }
 V_INLINE vm vm_none(void)		{ return _mm256_setzero_ps(); }
@@ -190,12 +223,20 @@ typedef __m256d vd;
 
 V_INLINE vd vd_low(vf x)		{ return _mm256_cvtps_pd(_mm256_castps256_ps128(x)); }
 V_INLINE vd vd_high(vf x)		{ return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)); }
+V_INLINE vd vd_low_ints(vi x)		{ return _mm256_cvtepi32_pd(_mm256_castsi256_si128(x)); }
+
+V_INLINE vd vd_high_ints(vi x)
+{
+	return _mm256_cvtepi32_pd(_mm256_extracti128_si256(x, 1));
+}
+
 V_INLINE vd vd_set(double x)		{ return _mm256_set1_pd(x); }
 V_INLINE vd vd_add(vd a, vd b)		{ return _mm256_add_pd(a, b); }
 V_INLINE vd vd_sub(vd a, vd b)		{ return _mm256_sub_pd(a, b); }
 V_INLINE vd vd_mul(vd a, vd b)		{ return _mm256_mul_pd(a, b); }
 V_INLINE vd vd_fma(vd a, vd b, vd c)	{ return _mm256_fmadd_pd(a, b, c); }
 
+V_INLINE void vd_store(double *p, vd x)	{ _mm256_storeu_pd(p, x); }
 V_INLINE double vd_total(vd x)
 {
 	__m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));

@@ -46,9 +46,33 @@ V_INLINE vi vi_xor(vi a, vi b)		{ return _mm512_xor_si512(a, b); }
 V_INLINE vi vi_add(vi a, vi b)		{ return _mm512_add_epi32(a, b); }
 V_INLINE vi vi_sub(vi a, vi b)		{ return _mm512_sub_epi32(a, b); }
 V_INLINE vi vi_max(vi a, vi b)		{ return _mm512_max_epi32(a, b); }
+V_INLINE vi vi_mul(vi a, vi b)		{ return _mm512_mullo_epi32(a, b); }
 V_INLINE vi vi_madd(vi a, vi b)		{ return _mm512_madd_epi16(a, b); }
 V_INLINE vi vi_shl(vi a, int n)		{ return _mm512_slli_epi32(a, (unsigned int)n); }
 V_INLINE vi vi_shr(vi a, int n)		{ return _mm512_srli_epi32(a, (unsigned int)n); }
+
+V_INLINE vi vi_sar(vi a, int n)		{ return _mm512_srai_epi32(a, (unsigned int)n); }
+/* Each by its own distance; one beyond the width shifts everything out. */
+V_INLINE vi vi_shift_left(vi a, vi b)	{ return _mm512_sllv_epi32(a, b); }
+V_INLINE vi vi_shift_right(vi a, vi b)	{ return _mm512_srav_epi32(a, b); }
+
+/* The upper words of products */
+V_INLINE vi vi_mul_high(vi a, vi b)
+{
+	const vi even = _mm512_mul_epi32(a, b);
+	const vi odd = _mm512_mul_epi32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+
+	return _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+}
+
+/* Integers next to numbers; what is out of reach becomes the smallest one. */
+V_INLINE vi vi_nearest(vf x)		{ return _mm512_cvtps_epi32(x); }
+
+/* Words, or pairs of them, of either vector in turn: of the low, or high half of each 128 bits. */
+V_INLINE vi vi_low_words(vi a, vi b)	{ return _mm512_unpacklo_epi32(a, b); }
+V_INLINE vi vi_high_words(vi a, vi b)	{ return _mm512_unpackhi_epi32(a, b); }
+V_INLINE vi vi_low_pairs(vi a, vi b)	{ return _mm512_unpacklo_epi64(a, b); }
+V_INLINE vi vi_high_pairs(vi a, vi b)	{ return _mm512_unpackhi_epi64(a, b); }
 
 /* Signed bytes 0 and 2, or 1 and 3, of each word as s16. */
 V_INLINE vi vi_low_bytes(vi q)		{ return _mm512_srai_epi16(_mm512_slli_epi16(q, 8), 8); }
@@ -90,6 +114,12 @@ V_INLINE vf v_load_bf16(const void *p)
 V_INLINE vf v_load_f16(const void *p)
 {
 	return _mm512_cvtph_ps(_mm256_loadu_si256(p));
+}
+
+/* Numbers of binary16 in the low halves of words. */
+V_INLINE vf v_half_words(vi w)
+{
+	return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(w));
 }
 
 V_INLINE vf v_bytes(const void *p, bool is_signed)
@@ -198,6 +228,7 @@ V_INLINE vm vm_or(vm a, vm b)		{ return a | b; }
 V_INLINE bool vm_any(vm m)		{ return m; }
 V_INLINE uint32_t vm_bits(vm m)		{ return m; }
 V_INLINE vm vi_equal(vi a, vi b)		{ return _mm512_cmpeq_epi32_mask(a, b); }
+V_INLINE vm vi_greater(vi a, vi b)	{ return _mm512_cmpgt_epi32_mask(a, b); }
 V_INLINE vi vi_max_s8(vi a, vi b)	{ return _mm512_max_epi8(a, b); }
 V_INLINE vi vi_max_u8(vi a, vi b)	{ return _mm512_max_epu8(a, b); }
 V_INLINE vm vm_none(void)		{ return 0; }
@@ -224,11 +255,19 @@ typedef __m512d vd;
 
 V_INLINE vd vd_low(vf x)		{ return _mm512_cvtps_pd(_mm512_castps512_ps256(x)); }
 V_INLINE vd vd_high(vf x)		{ return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)); }
+V_INLINE vd vd_low_ints(vi x)		{ return _mm512_cvtepi32_pd(_mm512_castsi512_si256(x)); }
+
+V_INLINE vd vd_high_ints(vi x)
+{
+	return _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(x, 1));
+}
+
 V_INLINE vd vd_set(double x)		{ return _mm512_set1_pd(x); }
 V_INLINE vd vd_add(vd a, vd b)		{ return _mm512_add_pd(a, b); }
 V_INLINE vd vd_sub(vd a, vd b)		{ return _mm512_sub_pd(a, b); }
 V_INLINE vd vd_mul(vd a, vd b)		{ return _mm512_mul_pd(a, b); }
 V_INLINE vd vd_fma(vd a, vd b, vd c)	{ return _mm512_fmadd_pd(a, b, c); }
+V_INLINE void vd_store(double *p, vd x)	{ _mm512_storeu_pd(p, x); }
 V_INLINE double vd_total(vd x)		{ return _mm512_reduce_add_pd(x); }
 
 V_INLINE void v_store_f16(void *p, vf x)

@@ -3,8 +3,8 @@
  * Functions of vectors. Documentation/numerics.rst says how they work and how good
  * they are; a NaN comes out as one.
  */
-#ifndef LIBACCEL_SW_LINES_MATH_H
-#define LIBACCEL_SW_LINES_MATH_H
+#ifndef LIBACCEL_SW_FAST_MATH_H
+#define LIBACCEL_SW_FAST_MATH_H
 
 #include <stdint.h>
 
@@ -71,6 +71,31 @@ V_INLINE vf math_exp(vf hi, vf lo)
 	const vf r = math_reduce(v_max(v_set(-104), v_min(v_set(89), hi)), &n);
 
 	return math_power(v_add(r, lo), n);
+}
+
+/* (log(1 + f) - f + f^2 / 2) / f^3 on sqrt(1/2) - 1 <= f <= sqrt(2) - 1 */
+V_INLINE vf math_log(vf x)
+{
+	static const float c[] = {
+		0.0697161183f, -0.114797339f, 0.116854198f, -0.124256872f, 0.142490581f,
+		-0.166678026f, 0.200007156f, -0.24999997f, 0.333333313f
+	};
+	const vm subnormal = v_less(x, v_of(vi_bits(0x00800000)));
+	const vf y = v_where(subnormal, v_mul(x, v_set(0x1p23f)), x);
+	/* The exponent counts from sqrt(1/2), and is positive. */
+	const vi t = vi_add(vi_of(y), vi_bits(0x3f800000 - 0x3f3504f3));
+	const vf n = v_sub(v_of_ints(vi_shr(t, 23)), v_where(subnormal, v_set(150), v_set(127)));
+	const vf f = v_sub(v_of(vi_add(vi_and(t, vi_bits(0x7fffff)), vi_bits(0x3f3504f3))),
+			   v_set(1));
+	const vf sq = v_mul(f, f);
+	vf r = v_mul(v_mul(f, sq), MATH_HORNER(f, c));
+
+	r = v_fnma(v_set(0.5f), sq, v_fma(n, v_set(0.00000142860677f), r));
+	r = v_fma(n, v_set(0.693145752f), v_add(r, f));
+	r = v_where(v_equal(x, v_set(0)), v_set(-__builtin_inff()), r);
+	r = v_where(v_less(x, v_set(0)), v_set(__builtin_nanf("")), r);
+	/* Infinity, or no number */
+	return v_where(v_less(x, v_set(__builtin_inff())), r, v_mul(x, x));
 }
 
 /* 1 / (1 + e^-x), accurate on both sides; the exponential as above, of what is below 0 */
@@ -341,4 +366,60 @@ V_INLINE void name(vf x[4])						\
 MATH_GELU(math_gelu, math_phi, math_gelu_any)
 MATH_GELU(math_gelu_tanh, math_phi_tanh, math_gelu_tanh_any)
 
-#endif /* LIBACCEL_SW_LINES_MATH_H */
+/* Is an activation among those of math_act()? */
+V_INLINE bool math_has_act(uint32_t act)
+{
+	return act >= UMA_ACT_RELU && act <= UMA_ACT_HARD_SWISH;
+}
+
+#define MATH_EACH(expr)							\
+	_Pragma("GCC unroll 4")						\
+	for (int j = 0; j < 4; j++) {					\
+		const vf a = x[j];					\
+									\
+		x[j] = (expr);						\
+	}
+
+/* An activation with its parameters, as the model defines it. */
+V_INLINE void math_act(vf x[4], uint32_t act, vf p0, vf p1)
+{
+	switch (act) {
+	case UMA_ACT_RELU:
+		MATH_EACH(v_where(v_least(a, v_set(0)), v_set(0), a));
+		break;
+	case UMA_ACT_CLAMP:
+		MATH_EACH(math_clamp(a, p0, p1));
+		break;
+	case UMA_ACT_LEAKY_RELU:
+		MATH_EACH(v_where(v_less(a, v_set(0)), v_mul(p0, a), a));
+		break;
+	case UMA_ACT_SIGMOID:
+		MATH_EACH(math_sigmoid(a));
+		break;
+	case UMA_ACT_TANH:
+		MATH_EACH(math_tanh(a));
+		break;
+	case UMA_ACT_GELU:
+		math_gelu(x);
+		break;
+	case UMA_ACT_GELU_TANH:
+		math_gelu_tanh(x);
+		break;
+	case UMA_ACT_SILU:
+		MATH_EACH(v_mul(math_finite(a), math_sigmoid(a)));
+		break;
+	case UMA_ACT_HARD_SIGMOID:
+		MATH_EACH(math_clamp(v_add(v_mul(p0, a), p1), v_set(0), v_set(1)));
+		break;
+	case UMA_ACT_HARD_SWISH:
+		MATH_EACH(v_mul(math_finite(a), math_clamp(v_add(v_div(a, v_set(6)), v_set(0.5f)),
+							   v_set(0), v_set(1))));
+		break;
+	default:
+		break;
+	}
+}
+
+#undef MATH_EACH
+
+#endif /* LIBACCEL_SW_FAST_MATH_H */

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Forms that are kept for later starts: each in a file of its own in a directory of the user,
+ * named by the digest of its key, of chip, driver and level of kernels. Files appear whole, by
+ * renaming, so that processes need no lock; what is refused is made and written again.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store.h"
+
+/* Smaller ones are packed in less time than a file takes. */
+#define KEPT_MIN	65536u
+
+/* Room for the name of a file, also while it is written */
+#define NAME_MAX_KEPT	64
+
+enum { DIR_UNKNOWN = -1, DIR_NONE = -2 };
+
+/**
+ * struct kept - a file of the directory
+ * @name: its name
+ * @bytes: its size
+ * @used: when it was last used
+ */
+struct kept {
+	char name[NAME_MAX_KEPT];
+	uint64_t bytes;
+	struct timespec used;
+};
+
+/* Nobody but the user can have written it. */
+static bool is_own(const struct stat *st)
+{
+	return st->st_uid == geteuid() && !(st->st_mode & 0022);
+}
+
+static void dir_open(struct accel_weights *w)
+{
+	const char *path = w->ctx->weights_dir;
+	struct stat st;
+	char *made;
+	int ret = 0;
+
+	w->dir = DIR_NONE;
+	if (!path || !*path || asprintf(&made, "%s/", path) < 0)
+		return;
+	ret = file_make_dirs(made);
+	free(made);
+	w->dir = ret ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->dir < 0) {
+		w->dir = DIR_NONE;
+		device_log(w->ctx->dev, ACCEL_LOG_INFO, "no weights are kept in %s: %s", path,
+			   strerrordesc_np(ret ? -ret : errno));
+	} else if (fstat(w->dir, &st) || !is_own(&st)) {
+		device_log(w->ctx->dev, ACCEL_LOG_WARN,
+			   "no weights are kept in %s: others than this user may write there",
+			   path);
+		close(w->dir);
+		w->dir = DIR_NONE;
+	}
+}
+
+/**
+ * store_dir_find - look for a form in the directory
+ * @w: weights
+ * @key: key of the form
+ *
+ * Return: form, whole, or NULL.
+ */
+struct store_form *store_dir_find(struct accel_weights *w, const struct store_key *key)
+{
+	struct store_form *f = NULL;
+	char name[STORE_NAME];
+	struct stat st;
+	int fd;
+
+	if (w->dir == DIR_UNKNOWN)
+		dir_open(w);
+	if (w->dir < 0 || key->bytes < KEPT_MIN)
+		return NULL;
+	store_form_name(w, key, name);
+	fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && is_own(&st))
+		f = store_form_map(w, fd, (uint64_t)st.st_size, key);
+	if (f)
+		futimens(fd, NULL);
+	close(fd);
+	if (f) {
+		if (!store_whole(w, f))
+			return NULL;
+		w->dir_bytes += key->bytes;
+		return f;
+	}
+	w->info.refused++;
+	device_log(w->ctx->dev, ACCEL_LOG_WARN, "%s in %s is refused, and made anew", name,
+		   w->ctx->weights_dir);
+	return NULL;
+}
+
+/**
+ * store_dir_keep - write a form that was made into the directory
+ * @w: weights
+ * @f: form, in memory
+ */
+void store_dir_keep(struct accel_weights *w, const struct store_form *f)
+{
+	static atomic_uint count;
+	char name[STORE_NAME], temp[NAME_MAX_KEPT];
+	int fd, ret;
+
+	/* What is in use would go for what is written: each start would write as much again. */
+	if (w->dir < 0 || f->key.bytes < KEPT_MIN || w->dir_bytes >= w->ctx->weights_bytes ||
+	    f->key.bytes > w->ctx->weights_bytes - w->dir_bytes)
+		return;
+	store_form_name(w, &f->key, name);
+	/* One that was stopped may have had the same number, as the first of a container has. */
+	do {
+		snprintf(temp, sizeof(temp), "%s.%d.%u", name, (int)getpid(),
+			 atomic_fetch_add(&count, 1));
+		fd = openat(w->dir, temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	} while (fd < 0 && errno == EEXIST);
+	ret = fd < 0 ? -errno : store_form_write(w, f, fd);
+	if (fd >= 0)
+		close(fd);
+	if (!ret && renameat(w->dir, temp, w->dir, name))
+		ret = -errno;
+	if (!ret) {
+		w->dir_bytes += f->key.bytes;
+		return;
+	}
+	if (fd >= 0)
+		unlinkat(w->dir, temp, 0);
+	device_log(w->ctx->dev, ACCEL_LOG_INFO, "weights cannot be kept in %s: %s",
+		   w->ctx->weights_dir, strerrordesc_np(-ret));
+}
+
+/* The digest, ".w", and what a process that was stopped has left behind it */
+static bool is_kept(const char *name)
+{
+	return strlen(name) < NAME_MAX_KEPT &&
+	       strspn(name, "0123456789abcdef") == STORE_NAME - 4 &&
+	       !strncmp(name + STORE_NAME - 4, ".w", 2);
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct kept *)a)->used;
+	const struct timespec *y = &((const struct kept *)b)->used;
+
+	return x->tv_sec != y->tv_sec ? (x->tv_sec > y->tv_sec) - (x->tv_sec < y->tv_sec) :
+	       (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* All files of the directory; the list is to be given to free(). */
+static size_t list_kept(DIR *dir, struct kept **list, uint64_t *bytes)
+{
+	struct kept *grown;
+	struct dirent *d;
+	struct stat st;
+	size_t n = 0;
+
+	while ((d = readdir(dir))) {
+		if (!is_kept(d->d_name) ||
+		    fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		grown = n & (n - 1) ? *list : realloc(*list, (2 * n + 1) * sizeof(*grown));
+		if (!grown)
+			break;
+		*list = grown;
+		memcpy(grown[n].name, d->d_name, strlen(d->d_name) + 1);
+		grown[n].bytes = (uint64_t)st.st_size;
+		grown[n++].used = st.st_mtim;
+		*bytes += (uint64_t)st.st_size;
+	}
+	return n;
+}
+
+/* What was not used longest goes until the rest is no more than allowed. */
+static void dir_trim(const struct accel_weights *w)
+{
+	struct kept *list = NULL;
+	uint64_t bytes = 0;
+	DIR *dir = NULL;
+	size_t i, n;
+	int fd = openat(w->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		dir = fdopendir(fd);
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	n = list_kept(dir, &list, &bytes);
+	if (n)
+		qsort(list, n, sizeof(*list), by_use);
+	for (i = 0; i < n && bytes > w->ctx->weights_bytes; i++)
+		if (!unlinkat(w->dir, list[i].name, 0))
+			bytes -= list[i].bytes;
+	closedir(dir);
+	free(list);
+}
+
+/**
+ * store_dir_close - give the directory up, which is no larger than allowed then
+ * @w: weights
+ */
+void store_dir_close(struct accel_weights *w)
+{
+	if (w->dir < 0)
+		return;
+	if (w->dir_bytes)
+		dir_trim(w);
+	close(w->dir);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Depthwise convolutions of any window: strips of sums over taps.
+ */
+#ifndef LIBACCEL_SW_FAST_TAPS_H
+#define LIBACCEL_SW_FAST_TAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** TAPS_LANES: channels that are brought in together; a number of vectors of any level */
+#define TAPS_LANES	16u
+/** TAPS_SLACK: words behind inputs and sums that a last vector may touch */
+#define TAPS_SLACK	16u
+
+/**
+ * struct taps_strip - vectors of sums, one after the other
+ * @in: words of the first vector at the first tap
+ * @off: bytes from there to each tap
+ * @w: a vector of weights for each tap; @spread: a word
+ * @start: the vector that sums start from
+ * @out: first sums
+ * @step: bytes from the words of a vector to those of the next
+ * @out_step: bytes from its sums to the next ones
+ * @taps: number
+ * @n: vectors
+ * @spread: weights, and what sums start from, are one word for all lanes
+ */
+struct taps_strip {
+	const uint8_t *in;
+	const int32_t *off;
+	const uint8_t *w;
+	const uint8_t *start;
+	uint8_t *out;
+	int64_t step;
+	int64_t out_step;
+	uint32_t taps;
+	uint32_t n;
+	bool spread;
+};
+
+/**
+ * struct taps_lines - lines that are copied
+ * @from: first one
+ * @step: bytes to the next one
+ * @to: where it goes
+ * @to_step: bytes to where the next one goes
+ * @lines: number
+ * @n: elements of a line
+ * @flip: bytes: exclusive or
+ */
+struct taps_lines {
+	const uint8_t *from;
+	uint8_t *to;
+	int64_t step;
+	int64_t to_step;
+	uint32_t lines;
+	uint32_t n;
+	uint8_t flip;
+};
+
+/**
+ * struct taps_join - words of bytes side by side
+ * @from: bytes of the first tap
+ * @tap: bytes to the next tap's
+ * @to: words
+ * @n: number
+ * @za: words of two: zero point
+ */
+struct taps_join {
+	const uint8_t *from;
+	int64_t tap;
+	uint32_t *to;
+	uint32_t n;
+	int32_t za;
+};
+
+/**
+ * struct taps_kernels - a level's
+ * @floats: sums of binary32
+ * @bytes: sums of words of bytes
+ * @words: lines of words copied
+ * @copy: lines of bytes copied
+ * @join: words of bytes
+ * @part: words by turns, @n in all, those at even places and the others apart
+ * @lanes: words of a vector
+ * @group: bytes of a row of taps that are a word: four as u8 by s8, or two as s16 by s16
+ */
+struct taps_kernels {
+	void (*floats)(const struct taps_strip *s);
+	void (*bytes)(const struct taps_strip *s);
+	void (*words)(const struct taps_lines *l);
+	void (*copy)(const struct taps_lines *l);
+	void (*join)(const struct taps_join *j);
+	void (*part)(const float *from, uint32_t n, float *even, float *odd);
+	uint32_t lanes;
+	uint32_t group;
+};
+
+extern const struct taps_kernels taps_avx2;
+extern const struct taps_kernels taps_avx512;
+extern const struct taps_kernels taps_vnni;
+
+#endif /* LIBACCEL_SW_FAST_TAPS_H */

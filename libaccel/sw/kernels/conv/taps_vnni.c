@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Depthwise convolutions of any window: AVX-512 with VNNI.
+ */
+#include "libaccel/sw/kernels/vec/vec512.h"
+
+#define TAPS_TABLE	taps_vnni
+#define TAPS_VNNI
+#include "taps_kernel.h"

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+/*
+ * GEMM of bytes with scales of rows of A, or of groups along K; and of bf16 by small
+ * integers. The first phase brings the rows of A into the form in which they are multiplied,
+ * each with the sums, zero points and scales of its groups behind it. The second expands
+ * two vectors of columns of B, some groups of K, and multiplies them with all rows of the
+ * tile. What a row gives depends neither on how many rows nor on how many threads there are.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "libaccel/sw/kernels/classes.h"
+#include "gemm.h"
+#include "grouped_plan.h"
+
+/* Elements of K whose columns are expanded at a time, unless a group is longer */
+#define BLOCK_K		1024u
+/* Most rows of a tile, and bytes of A that they have */
+#define TILE_ROWS	384u
+#define TILE_A		(512u * 1024u)
+/* Most rows by which columns of blocks are multiplied while they are turned */
+#define FEW_ROWS	8u
+/* Most memory for A */
+#define WORK_MAX	(64ull << 20)
+/* Rows from which on bf16 goes this way: fewer are bound by bringing in B */
+#define BF16_ROWS	9u
+
+/* --- tiles ------------------------------------------------------------------------- */
+
+/* What is known of row @row of A from group @g0 on. */
+static void call_of_row(const struct grouped_plan *p, const uint8_t *row, uint32_t g0,
+			struct grouped_call *call)
+{
+	call->a = row + 4ul * g0 * words_of(p, p->group);
+	row += p->meta + 4ul * g0;
+	call->a_sum = row + 4ul * p->groups * SUM;
+	call->a_raw = row + 4ul * p->groups * RAW;
+	call->a_zero = row + 4ul * p->groups * ZERO;
+	call->a_scale = p->group_scales ? row + 4ul * p->groups * SCALE : NULL;
+	call->a_min = row + 4ul * p->groups * MIN;
+}
+
+/* Groups @g0 .. @g0 + @count of a strip, of all rows of the tile. */
+static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t g0, uint32_t count,
+		    const uint8_t *a, uint32_t m, float *c)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const uint8_t *scratch = r->scratch;
+	const uint32_t nb = 2 * p->k->vl;
+	struct grouped_call call = {
+		.a_row = p->row, .b = scratch + p->words_at, .groups = count,
+		.words = words_of(p, p->group), .b_scale = (const float *)(scratch + p->scale_at),
+		.b_zero = (const int32_t *)(scratch + p->zero_at),
+		.b_sum = (const int32_t *)(scratch + p->sum_at), .c_row = nb, .accumulate = g0 > 0,
+		.b_min = p->mins ? (const float *)(scratch + p->min_at) : NULL,
+	};
+	const enum grouped_way way = p->zeros ? GROUPED_ZEROS :
+				     p->mins ? GROUPED_MINS : GROUPED_PLAIN;
+	uint32_t i, rows;
+
+	if (grouped_load_columns(r, s, g0, count))
+		return -1;
+	call.last = words_of(p, (uint32_t)uma_roundup(group_len(p, g0 + count - 1), 4));
+	for (i = 0; i < m; i += rows) {
+		const uint32_t blocks = gemm_count(m - i, p->k->mr);
+
+		rows = gemm_count(m - i, blocks);
+		call_of_row(p, a + i * p->row, g0, &call);
+		call.c = c + (size_t)i * nb;
+		p->k->fn[rows - 1][way](&call);
+	}
+	return 0;
+}
+
+/* All of a strip of columns of blocks, by few rows; the last kernel's may be more. */
+static void multiply_few(const struct fast_run *r, struct grouped_strip *s, const uint8_t *a,
+			 uint32_t m, float *c)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const uint32_t nb = 2 * p->k->vl, dtype = view(r, UMA_SLOT_B)->dtype;
+	struct grouped_call call = {
+		.a_row = p->row, .groups = p->groups, .c_row = nb, .flip = p->flip,
+		.factor = tensor_scale(view(r, UMA_SLOT_A)),
+	};
+	const uint8_t *col[GROUPED_STRIP];
+	uint32_t v, i;
+
+	/* Columns that follow each other are read as one stream, half a strip ahead. */
+	call.ahead = grouped_columns_of(r, s, col) / 2;
+	for (v = 0; v < s->n; v += p->k->vl) {
+		call.col = col + v;
+		for (i = 0; i < m; i += GROUPED_FEW) {
+			call_of_row(p, a + i * p->row, 0, &call);
+			call.c = c + (size_t)i * nb + v;
+			p->k->few[dtype - UMA_DTYPE_Q8_0][m - i > 2 ? 2 : m - i - 1](&call);
+		}
+	}
+}
+
+/* All of a whole strip of packed columns of 4-bit numbers, by few rows. */
+static void multiply_nibbles(const struct fast_run *r, struct grouped_strip *s, const uint8_t *a,
+			     uint32_t m, float *c)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const struct uma_tensor_view *b = view(r, UMA_SLOT_B);
+	const uint32_t vl = p->k->vl, bytes = b->scale_dtype == UMA_DTYPE_F16 ? 2 : 4;
+	const uint8_t *col[2];
+	struct grouped_call call = {
+		.a_row = p->row, .groups = p->groups, .words = words_of(p, p->group),
+		.last = words_of(p, (uint32_t)uma_roundup(group_len(p, p->groups - 1), 4)),
+		.c = c, .c_row = 2ul * vl, .col = col, .col_step = 4ul * p->bn, .flip = p->flip,
+		.factor = tensor_scale(view(r, UMA_SLOT_A)), .half = bytes == 2,
+	};
+	uint32_t v, n;
+
+	for (v = 0; v < 2; v++) {
+		n = s->n0 + v * vl;
+		col[v] = (const uint8_t *)(uintptr_t)uma_packed_addr(b, r->prog->cap, s->batch, 0,
+								     n) + n % p->bn * 4;
+	}
+	s->idx[b->rank - 1] = s->n0;
+	s->idx[b->rank - 2] = 0;
+	call.table = (const uint8_t *)(uintptr_t)b->scale_addr + uma_table_index(b, s->idx) * bytes;
+	call.table_row = (int64_t)uma_table_stride(b, b->rank - 2u) * bytes;
+	call_of_row(p, a, 0, &call);
+	p->k->nibbles[m - 1](&call);
+}
+
+static void scale_rows(const struct grouped_plan *p, const uint8_t *a, uint32_t m, float *c)
+{
+	const uint32_t nb = 2 * p->k->vl;
+	uint32_t i, j;
+	float scale;
+
+	for (i = 0; i < m; i++, a += p->row) {
+		memcpy(&scale, a + p->meta + 4ul * p->groups * SCALE, 4);
+		for (j = 0; j < nb; j++)
+			c[i * nb + j] *= scale;
+	}
+}
+
+/* Is a row's zero point out of reach? */
+static bool wild_rows(const struct fast_run *r, uint8_t *a, uint32_t m)
+{
+	const struct grouped_plan *p = plan_of(r);
+	uint32_t i, g;
+
+	for (i = 0; i < m && p->zeros && view(r, UMA_SLOT_A)->zero_addr; i++, a += p->row) {
+		const int32_t *zero = meta(p, a, ZERO);
+
+		/* Where adding the shift has wrapped they are far away, too. */
+		for (g = 0; g < p->groups; g++)
+			if (llabs((int64_t)zero[g] - p->a_shift) > GROUPED_ZERO)
+				return true;
+	}
+	return false;
+}
+
+/* Zero points that no number of theirs has: an element at a time. */
+static void slowly(const struct fast_run *r, const struct grouped_strip *s, uint32_t m0,
+		   uint32_t m, float *c)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const struct uma_tensor_view *b = view(r, UMA_SLOT_B);
+	uint32_t ia[UMA_MAX_RANK], ib[UMA_MAX_RANK], i, j, k;
+	float y;
+
+	batch_index(r, s->batch, ia);
+	memcpy(ib, ia, sizeof(ib));
+	memset(c, 0, 8ul * m * p->k->vl);
+	for (k = 0; k < p->depth; k++) {
+		ia[b->rank - 1] = k;
+		ib[b->rank - 2] = k;
+		for (j = 0; j < s->n; j++) {
+			ib[b->rank - 1] = s->n0 + j;
+			y = grouped_load_element(r, UMA_SLOT_B, s->batch, ib);
+			for (i = 0; i < m; i++) {
+				ia[b->rank - 2] = m0 + i;
+				c[i * 2 * p->k->vl + j] +=
+					grouped_load_element(r, UMA_SLOT_A, s->batch, ia) * y;
+			}
+		}
+	}
+}
+
+static int one_strip(const struct fast_run *r, struct grouped_strip *s, uint32_t m0, uint32_t m)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const struct uma_tensor_view *d = view(r, UMA_SLOT_DST);
+	uint8_t *a = row_at(r, s->batch * p->m + m0);
+	struct fast_epi_block e = {
+		.acc = r->scratch, .ld = 2 * p->k->vl, .m = m, .n = s->n,
+	};
+	const bool nibbles = p->nibbles && s->n == 2 * p->k->vl;
+	uint32_t g;
+
+	if (p->few)
+		multiply_few(r, s, a, m, r->scratch);
+	else if (nibbles)
+		multiply_nibbles(r, s, a, m, r->scratch);
+	for (g = 0; g < p->groups && !p->few && !nibbles; g += p->block)
+		if (multiply(r, s, g, UMA_MIN(p->block, p->groups - g), a, m, r->scratch))
+			return -1;
+	if (s->wild || wild_rows(r, a, m))
+		slowly(r, s, m0, m, r->scratch);
+	else if (p->row_scales)
+		scale_rows(p, a, m, r->scratch);
+	batch_index(r, s->batch, e.idx);
+	e.idx[d->rank - 2] = m0;
+	e.idx[d->rank - 1] = s->n0;
+	return fast_epi_block(r, &p->epi, &e);
+}
+
+static int grouped_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct grouped_plan *p = plan_of(r);
+	const uint32_t nb = 2 * p->k->vl;
+	const uint32_t m0 = tile % p->mtiles * p->tm, m = UMA_MIN(p->tm, p->m - m0);
+	const uint32_t n0 = tile / p->mtiles % p->ntiles * p->nt, end = UMA_MIN(n0 + p->nt, p->n);
+	struct grouped_strip s = { .batch = tile / ((uint64_t)p->mtiles * p->ntiles) };
+	uint32_t i;
+
+	if (!phase && !p->in_tile)
+		return grouped_load_rows(r, tile);
+	for (i = 0; p->in_tile && i * GROUPED_ROWS < p->rows; i++)
+		if (grouped_load_rows(r, i))
+			return -1;
+	batch_index(r, s.batch, s.idx);
+	for (s.n0 = n0; s.n0 < end; s.n0 += nb) {
+		s.n = UMA_MIN(nb, end - s.n0);
+		s.wild = false;
+		if (one_strip(r, &s, m0, m))
+			return -1;
+	}
+	return 0;
+}
+
+/* --- plans ------------------------------------------------------------------------- */
+
+/* Blocks side by side along K, by bytes. */
+static bool choose_blocks(const struct fast_prog *f, struct grouped_plan *p)
+{
+	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A], *b = &f->op->t[UMA_SLOT_B];
+
+	if (!uma_is_block(b->dtype) || (!uma_is_int8(a->dtype) && !f->op->a_group) ||
+	    p->depth == 1 ||
+	    b->strides[b->rank - 2] != 1)
+		return false;
+	p->size = 1u << uma_dtype_block(b->dtype).shift;
+	p->own = b->dtype == UMA_DTYPE_Q6_K ? 16 : 32;
+	p->mins = b->dtype == UMA_DTYPE_Q4_1 || b->dtype == UMA_DTYPE_Q4_K;
+	return true;
+}
+
+static bool choose(const struct fast_prog *f, struct grouped_plan *p)
+{
+	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A], *b = &f->op->t[UMA_SLOT_B];
+	const bool is_signed = uma_wide_dtype(b->dtype) == UMA_DTYPE_S8;
+	const bool four = uma_is_int4(b->dtype);
+	const int32_t half = four ? 8 : 128;
+	bool turn;
+
+	if (!uma_is_int8(b->dtype) && !four && !choose_blocks(f, p))
+		return false;
+	if (a->dtype == UMA_DTYPE_BF16 && !f->op->a_group) {
+		if (!(f->cpu->isa & FAST_BF16) ||
+		    (p->m < BF16_ROWS && !fast_reproducible(f)))
+			return false;
+		p->k = &grouped_bf16;
+		turn = !is_signed;
+	} else if (!f->op->a_group && (!uma_is_int8(a->dtype) || uma_gemm_integer(f->op))) {
+		return false;
+	} else if ((f->cpu->isa & FAST_AVX512) && (f->cpu->isa & FAST_VNNI)) {
+		p->k = &grouped_vnni;
+		turn = is_signed;
+		p->a_shift = a->dtype == UMA_DTYPE_U8 ? -128 : 0;
+	} else if (f->cpu->isa & FAST_AVX2) {
+		p->k = &grouped_avx2;
+		turn = four ? is_signed : !is_signed;
+	} else {
+		return false;
+	}
+	p->bits = four ? 4 : 8;
+	p->mins |= !!b->min_addr;
+	if (p->size) {
+		const bool flip = p->k == &grouped_vnni && b->dtype == UMA_DTYPE_Q8_0;
+
+		p->flip = flip ? 0x80808080u : 0;
+		p->b_shift = flip ? 128 : b->dtype == UMA_DTYPE_Q4_0 ? 8 :
+			     b->dtype == UMA_DTYPE_Q6_K ? 32 : 0;
+	} else if (turn) {
+		p->flip = four ? 0x88888888u : 0x80808080u;
+		p->b_shift = is_signed ? half : -half;
+	}
+	return true;
+}
+
+static void cut(const struct fast_prog *f, struct grouped_plan *p, uint64_t batches)
+{
+	const uint32_t nb = 2 * p->k->vl;
+	uint32_t strips = gemm_count(p->n, nb), each;
+
+	p->tm = UMA_MIN(p->m, UMA_MAX(UMA_MIN(TILE_ROWS, (uint32_t)(TILE_A / p->row)), p->k->mr));
+	p->mtiles = gemm_count(p->m, p->tm);
+	p->tm = gemm_count(p->m, p->mtiles);
+	each = f->cpu->threads > 1 ? 4 * f->cpu->threads : 1;
+	each = gemm_count(each, (uint32_t)UMA_MIN(batches * p->mtiles, 1u << 16));
+	/* Not so long that something urgent waits. */
+	strips = UMA_MIN(gemm_count(strips, each), 32u);
+	p->nt = f->hint.nt ? UMA_MIN((uint32_t)uma_roundup(f->hint.nt, nb), 1u << 16) : strips * nb;
+	p->ntiles = gemm_count(p->n, p->nt);
+}
+
+static bool place(struct grouped_plan *p)
+{
+	const uint32_t nb = 2 * p->k->vl, tables = p->block * nb * 4;
+	const uint64_t words = (uint64_t)p->block * words_of(p, p->group) * 4 * nb;
+	uint64_t at = 4ull * UMA_MAX(p->tm, p->few ? FEW_ROWS : 1u) * nb;
+
+	p->words_at = (uint32_t)at;
+	at += words + 256;
+	p->blocks_at = (uint32_t)at;
+	at += p->size || p->along ? 0 : (uint64_t)p->block * p->group * p->bits / 32 * 64;
+	p->scale_at = (uint32_t)at;
+	p->zero_at = p->scale_at + tables;
+	p->sum_at = p->zero_at + tables;
+	p->min_at = p->sum_at + tables;
+	p->a_at = (uint32_t)uma_roundup(p->min_at + (p->mins ? tables : 0), 64);
+	return p->a_at <= FAST_SCRATCH;
+}
+
+static int grouped_prepare(struct fast_prog *f)
+{
+	const struct uma_tensor_view *a = &f->op->t[UMA_SLOT_A], *b = &f->op->t[UMA_SLOT_B];
+	const struct uma_tensor_view *d = &f->op->t[UMA_SLOT_DST];
+	struct grouped_plan *p = (struct grouped_plan *)f->priv;
+	uint64_t batches = 1, tiles;
+	uint32_t i;
+
+	p->m = d->dims[d->rank - 2];
+	p->n = d->dims[d->rank - 1];
+	p->depth = a->dims[a->rank - 1];
+	if (uma_tensor_empty(d) || !p->depth || !choose(f, p) || b->layout == UMA_LAYOUT_GEMM_B24)
+		return 0;
+	p->bn = uma_le16(f->cap->block_n);
+	if (b->layout == UMA_LAYOUT_STRIDED ? !p->size && !gemm_whole_bytes(b) :
+	    uma_le16(f->cap->block_k) * p->bits != 32 || p->bn % 16)
+		return 0;
+	for (i = 0; i + 2 < d->rank; i++)
+		batches *= d->dims[i];
+	p->along = b->layout == UMA_LAYOUT_STRIDED && !p->size && p->k->columns &&
+		   b->strides[b->rank - 2] == 1 && p->depth % (128 / p->bits) == 0;
+	p->even_odd = p->along && p->bits == 4;
+	p->group = GROUPED_MAX;
+	p->a_group = a->quant == UMA_QUANT_GROUP ? a->quant_group : f->op->a_group;
+	if (p->a_group)
+		p->group = UMA_MIN(p->group, p->a_group);
+	if (b->quant == UMA_QUANT_GROUP)
+		p->group = UMA_MIN(p->group, b->quant_group);
+	if (p->size)
+		p->group = UMA_MIN(p->group, p->own);
+	while (p->group > 16 && p->group / 2 >= p->depth)
+		p->group /= 2;
+	p->groups = gemm_count(p->depth, p->group);
+	p->block = UMA_MIN(UMA_MAX(BLOCK_K / p->group, 1u), p->groups);
+	p->row_scales = a->quant == UMA_QUANT_CHANNEL;
+	p->group_scales = p->a_group;
+	p->zeros = p->k != &grouped_bf16 &&
+		   (a->zero_addr || b->zero_addr ||
+		    (a->quant == UMA_QUANT_TENSOR ? a->zero : 0) + p->a_shift);
+	p->meta = (uint32_t)uma_roundup((uma_roundup(p->depth, 8) * 4 / p->k->word), 64);
+	/* Rows a page apart would meet in the same sets of a cache. */
+	p->row = uma_roundup(p->meta + 4ul * METAS * p->groups, 64) | 64;
+	p->rows = batches * p->m;
+	p->few = p->size && p->m <= FEW_ROWS && !p->zeros && p->group == p->own;
+	p->nibbles = p->bits == 4 && b->layout != UMA_LAYOUT_STRIDED && p->k->nibbles[0] &&
+		     p->m <= GROUPED_NIBBLES && !p->zeros && !p->mins &&
+		     b->quant == UMA_QUANT_GROUP && p->group == b->quant_group &&
+		     p->group % 8 == 0 && uma_table_stride(b, b->rank - 1u) == 1;
+	p->room = p->rows + (p->few ? GROUPED_FEW - 1 : 1);
+	if (batches > UINT32_MAX ||
+	    (p->room * p->row > WORK_MAX && !fast_reproducible(f)))
+		return 0;
+	cut(f, p, batches);
+	tiles = batches * p->mtiles * p->ntiles;
+	if (!place(p) || tiles > UINT32_MAX)
+		return 0;
+	fast_epi_init(&p->epi, f, d->rank - 2u, d->rank - 1u, false);
+	p->in_tile = tiles == 1 && p->a_at + p->room * p->row <= FAST_SCRATCH;
+	if (!p->in_tile) {
+		f->work_bytes = p->room * p->row;
+		f->tiles[f->phase_count++] = (uint32_t)uma_divup(p->rows, GROUPED_ROWS);
+	}
+	f->tiles[f->phase_count++] = (uint32_t)tiles;
+	return 1;
+}
+
+const struct fast_class fast_grouped = {
+	.name = "grouped",
+	.prepare = grouped_prepare,
+	.tile = grouped_tile,
+};

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Part of grouped_kernel.h: columns of blocks, &enum uma_dtype, as words. Of each column 16
+ * bytes are read at once, of VL columns together, and turned in registers: a column is a lane.
+ */
+
+V_INLINE __m128i four_words(const uint8_t *p)
+{
+	return _mm_loadu_si128((const void *)p);
+}
+
+/* 16 bytes of four columns, which lie four columns apart where vectors are that long. */
+V_INLINE vi four_columns(const uint8_t *const *col, size_t at)
+{
+#if VL == 16
+	/* Loads that fill a quarter of a vector need no unit that moves lanes. */
+	vi v = _mm512_castsi128_si512(four_words(col[0] + at));
+
+	v = _mm512_mask_broadcast_i32x4(v, 0x00f0, four_words(col[4] + at));
+	v = _mm512_mask_broadcast_i32x4(v, 0x0f00, four_words(col[8] + at));
+	return _mm512_mask_broadcast_i32x4(v, 0xf000, four_words(col[12] + at));
+#else
+	return _mm256_inserti128_si256(_mm256_castsi128_si256(four_words(col[0] + at)),
+				       four_words(col[4] + at), 1);
+#endif
+}
+
+/* 16 bytes of each column as vectors of words. */
+V_INLINE void turn_four(const uint8_t *const *col, size_t at, vi w[4])
+{
+	vi v[4], t[4];
+
+	for_each_below(j, 0, 4)
+		v[j] = four_columns(col + j, at);
+	t[0] = vi_low_words(v[0], v[1]);
+	t[1] = vi_high_words(v[0], v[1]);
+	t[2] = vi_low_words(v[2], v[3]);
+	t[3] = vi_high_words(v[2], v[3]);
+	w[0] = vi_low_pairs(t[0], t[2]);
+	w[1] = vi_high_pairs(t[0], t[2]);
+	w[2] = vi_low_pairs(t[1], t[3]);
+	w[3] = vi_high_pairs(t[1], t[3]);
+}
+
+/**
+ * struct words_to - where words of columns go
+ * @out: memory, or NULL: they meet rows at once
+ * @a: words of the rows
+ * @a_row: distance of rows
+ * @rows: number, a constant
+ * @words: of a group, likewise
+ * @acc: sums of each row and group
+ */
+struct words_to {
+	uint8_t *out;
+	const uint8_t *a;
+	size_t a_row;
+	int rows;
+	uint32_t words;
+	vi acc[GROUPED_FEW][8];
+};
+
+/* Words from number @n on, of four elements. */
+V_INLINE void put_words(struct words_to *to, uint32_t n, const vi *q)
+{
+	for_each_below(i, 0, 4) {
+		const uint32_t at = n + (uint32_t)i;
+
+		for_each_below(w, 0, 4 / WORD) {
+			const size_t word = at * (4 / WORD) + (uint32_t)w;
+			const vi x = expand_word(q[i], 8, (uint32_t)w, q[i]);
+
+			if (to->out) {
+				vi_store(to->out + word * 8 * VL, x);
+				continue;
+			}
+			for_each_below(r, 0, to->rows) {
+				vi *acc = &to->acc[r][at / to->words];
+
+				*acc = step(*acc, x, vi_word(to->a + r * to->a_row + 4 * word));
+			}
+		}
+	}
+}
+
+/* The low nibbles from word @low on, the high ones from @high on. */
+V_INLINE void put_nibbles(struct words_to *to, uint32_t low, uint32_t high, const vi *w)
+{
+	vi lo[4], hi[4];
+
+	for_each_below(i, 0, 4) {
+		lo[i] = vi_and(w[i], vi_bits(0x0f0f0f0f));
+		hi[i] = vi_and(vi_shr(w[i], 4), vi_bits(0x0f0f0f0f));
+	}
+	put_words(to, low, lo);
+	put_words(to, high, hi);
+}
+
+/* Of 128 elements of a Q6_K the words from 4 @q on of each run of 32. */
+V_INLINE void put_sixes(const uint8_t *const *col, size_t low, size_t high, uint32_t q,
+			struct words_to *to)
+{
+	vi a[4], b[4], h[4], x[4];
+
+	turn_four(col, low + 16 * q, a);
+	turn_four(col, low + 32 + 16 * q, b);
+	turn_four(col, high + 16 * q, h);
+	for_each_below(run, 0, 4) {
+		for_each_below(i, 0, 4) {
+			const vi l = run & 1 ? b[i] : a[i];
+			const vi two = run == 0 ? vi_shl(h[i], 4) : run == 1 ? vi_shl(h[i], 2) :
+				       run == 2 ? h[i] : vi_shr(h[i], 2);
+
+			x[i] = vi_or(vi_and(run < 2 ? l : vi_shr(l, 4), vi_bits(0x0f0f0f0f)),
+				     vi_and(two, vi_bits(0x30303030)));
+		}
+		put_words(to, 8 * (uint32_t)run + 4 * q, x);
+	}
+}
+
+/* Bytes of a block, where the type is a constant */
+V_INLINE uint32_t bytes_of_block(uint32_t dtype)
+{
+	return dtype == UMA_DTYPE_Q8_0 ? 34 : dtype == UMA_DTYPE_Q4_0 ? 18 :
+	       dtype == UMA_DTYPE_Q4_1 ? 20 : dtype == UMA_DTYPE_Q4_K ? 144 : 210;
+}
+
+/* Has it 256 elements, and tables for its groups? */
+V_INLINE bool is_long(uint32_t dtype)
+{
+	return dtype == UMA_DTYPE_Q4_K || dtype == UMA_DTYPE_Q6_K;
+}
+
+/* Elements of a block whose words are made together */
+V_INLINE uint32_t part_of_block(uint32_t dtype)
+{
+	return dtype == UMA_DTYPE_Q4_K ? 64 : dtype == UMA_DTYPE_Q6_K ? 128 : 32;
+}
+
+/* Such a part, number @part, of the blocks of VL columns. */
+V_INLINE void part_words(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_t part,
+			 uint32_t flip, struct words_to *to)
+{
+	vi w[4];
+
+	switch (dtype) {
+	case UMA_DTYPE_Q8_0:
+		for_each_below(j, 0, 2) {
+			turn_four(col, at + 2 + 16ul * (uint32_t)j, w);
+			for_each_below(i, 0, 4)
+				w[i] = vi_xor(w[i], vi_bits(flip));
+			put_words(to, 4 * (uint32_t)j, w);
+		}
+		break;
+	case UMA_DTYPE_Q4_0:
+	case UMA_DTYPE_Q4_1:
+		turn_four(col, at + (dtype == UMA_DTYPE_Q4_0 ? 2 : 4), w);
+		put_nibbles(to, 0, 4, w);
+		break;
+	case UMA_DTYPE_Q4_K:
+		for_each_below(j, 0, 2) {
+			turn_four(col, at + 16 + 32ul * part + 16ul * (uint32_t)j, w);
+			put_nibbles(to, 4 * (uint32_t)j, 4 * (uint32_t)j + 8, w);
+		}
+		break;
+	default:
+		for_each_below(j, 0, 2)
+			put_sixes(col, at + 64ul * part, at + 128 + 32ul * part, (uint32_t)j, to);
+		break;
+	}
+}
+
+static void blocks(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_t count,
+		   uint32_t flip, uint8_t *out)
+{
+	const struct uma_dtype_block b = uma_dtype_block(dtype);
+	const uint32_t k = part_of_block(dtype);
+	struct words_to to = { .out = out };
+	uint32_t i, part;
+
+	for (i = 0; i < count; i++, at += b.bytes)
+		for (part = 0; part < (1u << b.shift) / k; part++, to.out += 8ul * VL / WORD * k)
+			part_words(col, dtype, at, part, flip, &to);
+}
+
+static void columns(const uint8_t *const *col, uint32_t bits, size_t at, size_t bytes,
+		    uint32_t flip, uint8_t *out)
+{
+	const vi turn = vi_bits(flip), four = vi_bits(0x0f0f0f0f);
+	struct words_to to = { .out = out };
+	vi w[4], x[4];
+	size_t i;
+
+	for (i = 0; i < bytes; i += 16, to.out += 128ul * VL / bits * 8 / WORD) {
+		turn_four(col, at + i, w);
+		for_each_below(j, 0, 4)
+			w[j] = vi_xor(w[j], turn);
+		if (bits == 8) {
+			put_words(&to, 0, w);
+			continue;
+		}
+		for_each_below(part, 0, 2) {
+			for_each_below(j, 0, 4) {
+				const vi q = w[2 * part + j / 2];
+
+				x[j] = vi_and(j & 1 ? vi_shr(q, 4) : q, four);
+			}
+			put_words(&to, 4 * (uint32_t)part, x);
+		}
+	}
+}
+
+/* --- scales and minima ------------------------------------------------------------- */
+
+static void turn_scales(const uint8_t *const *col, size_t at, bool half, uint32_t count,
+			float factor, float *out, size_t row)
+{
+	const vf f = v_set(factor);
+	vi w[4];
+	uint32_t i;
+
+	turn_four(col, at, w);
+	for (i = 0; i < count; i++) {
+		const vi x = w[half ? i / 2 : i];
+		const vf y = half ? v_half_words(i & 1 ? vi_shr(x, 16) : x) : v_of(x);
+
+		v_store(out + i * row, v_mul(y, f));
+	}
+}
+
+/* Byte @i of each word, signed or not. */
+V_INLINE vf byte_of(vi w, uint32_t i, bool is_signed)
+{
+	const vi up = vi_shl(w, (int)(24 - 8 * i));
+
+	return v_of_ints(is_signed ? vi_sar(up, 24) : vi_shr(up, 24));
+}
+
+/* The eight scales and minima of blocks of Q4_K. */
+V_INLINE void q4_k_tables(const vi w[4], float *scale, float *min, size_t row)
+{
+	const vi six = vi_bits(0x3f3f3f3f), four = vi_bits(0x0f0f0f0f), two = vi_bits(0x30303030);
+	const vf d = v_half_words(w[0]);
+	const vf e = v_sub(v_set(0), v_half_words(vi_shr(w[0], 16)));
+	const vi s[2] = {
+		vi_and(w[1], six), vi_or(vi_and(w[3], four), vi_and(vi_shr(w[1], 2), two)),
+	};
+	const vi m[2] = {
+		vi_and(w[2], six),
+		vi_or(vi_and(vi_shr(w[3], 4), four), vi_and(vi_shr(w[2], 2), two)),
+	};
+
+	for_each_below(i, 0, 8) {
+		v_store(scale + (size_t)i * row, v_mul(byte_of(s[i / 4], i % 4, false), d));
+		v_store(min + (size_t)i * row, v_mul(byte_of(m[i / 4], i % 4, false), e));
+	}
+}
+
+static void block_tables(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_t count,
+			 float *scale, float *min, size_t row)
+{
+	const struct uma_dtype_block b = uma_dtype_block(dtype);
+	vi w[4], half[4];
+	uint32_t i;
+
+	for (i = 0; i < count; i++, at += b.bytes) {
+		turn_four(col, at + (dtype == UMA_DTYPE_Q6_K ? 192 : 0), w);
+		if (dtype == UMA_DTYPE_Q4_K) {
+			q4_k_tables(w, scale + 8 * i * row, min + 8 * i * row, row);
+		} else if (dtype == UMA_DTYPE_Q6_K) {
+			/* The last two bytes of the block. */
+			turn_four(col, at + 194, half);
+			for_each_below(j, 0, 16)
+				v_store(scale + (16 * i + (uint32_t)j) * row,
+					v_mul(byte_of(w[j / 4], j % 4, true),
+					      v_half_words(vi_shr(half[3], 16))));
+		} else {
+			v_store(scale + i * row, v_half_words(w[0]));
+			if (dtype == UMA_DTYPE_Q4_1)
+				v_store(min + i * row, v_half_words(vi_shr(w[0], 16)));
+		}
+	}
+}
+
+/* --- few rows ---------------------------------------------------------------------- */
+
+/* The first words of VL columns. */
+V_INLINE vi first_words(const uint8_t *const *col, size_t at)
+{
+	return vi_low_pairs(vi_low_words(four_columns(col, at), four_columns(col + 1, at)),
+			    vi_low_words(four_columns(col + 2, at), four_columns(col + 3, at)));
+}
+
+/* What the sums of group @i give, as grouped() has it. */
+V_INLINE void end_group(const struct grouped_call *g, const int mr, uint32_t i, struct words_to *to,
+			int acc, vf scale, vf min, bool mins, vf total[GROUPED_FEW])
+{
+	for_each_below(r, 0, mr) {
+		const size_t at = r * g->a_row + 4 * i;
+		const vf f = g->a_scale ? v_mul(scale, v_word(g->a_scale + at)) : scale;
+
+		total[r] = v_fma(v_of_ints(to->acc[r][acc]), f, total[r]);
+		if (mins)
+			total[r] = v_fma(v_word(g->a_min + at), min, total[r]);
+	}
+}
+
+/* Blocks of VL columns, all rows: no word of B is ever written. */
+V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, const int mr)
+{
+	const bool mins = dtype == UMA_DTYPE_Q4_1 || dtype == UMA_DTYPE_Q4_K;
+	const uint32_t k = part_of_block(dtype), own = dtype == UMA_DTYPE_Q6_K ? 16 : 32;
+	const uint32_t parts = (is_long(dtype) ? 256 : 32) / k, bytes = bytes_of_block(dtype);
+	const int sums = (int)(k / own);
+	const uint8_t *ahead = g->col[0] + g->ahead;
+	struct words_to to = { .a = g->a, .a_row = g->a_row, .rows = mr, .words = own / 4 };
+	const vf factor = v_set(g->factor);
+	float scales[16 * VL], minima[8 * VL];
+	vf total[GROUPED_FEW];
+	uint32_t i = 0, part;
+	size_t at, j;
+
+	for_each_below(r, 0, mr)
+		total[r] = v_set(0);
+	for (at = 0; i < g->groups; at += bytes, ahead += bytes * VL) {
+		vi first = vi_set(0);
+
+#pragma GCC unroll 1
+		for (j = 0; j < bytes * VL; j += 64)
+			__builtin_prefetch(ahead + j, 0, 2);
+		if (is_long(dtype))
+			block_tables(g->col, dtype, at, 1, scales, minima, VL);
+		else
+			first = first_words(g->col, at);
+		for (part = 0; part < parts; part++, i += (uint32_t)sums, to.a += 4 / WORD * k) {
+			for_each_below(r, 0, mr)
+				for_each_below(s, 0, sums)
+					to.acc[r][s] = vi_word(g->a_sum + r * g->a_row +
+							       4 * (i + (uint32_t)s));
+			part_words(g->col, dtype, at, part, g->flip, &to);
+			for_each_below(s, 0, sums) {
+				const size_t row = (part * sums + (uint32_t)s) * VL;
+				const vf scale = is_long(dtype) ? v_load(scales + row) :
+						 v_half_words(first);
+				const vf min = !mins ? v_set(0) :
+					       is_long(dtype) ? v_load(minima + row) :
+					       v_half_words(vi_shr(first, 16));
+
+				end_group(g, mr, i + (uint32_t)s, &to, s, v_mul(scale, factor),
+					  v_mul(min, factor), mins, total);
+			}
+		}
+	}
+	for_each_below(r, 0, mr)
+		v_store(g->c + r * g->c_row, total[r]);
+}
+
+#define FEW_FN(type, mr)							\
+	static void few_##type##_##mr(const struct grouped_call *g)		\
+	{									\
+		few_blocks(g, UMA_DTYPE_##type, mr);				\
+	}
+#define FEW_FNS(type)	FEW_FN(type, 1) FEW_FN(type, 2) FEW_FN(type, 4)
+
+FEW_FNS(Q8_0)
+FEW_FNS(Q4_0)
+FEW_FNS(Q4_1)
+FEW_FNS(Q4_K)
+FEW_FNS(Q6_K)
+
+#define FEW_LIST(type)	{ few_##type##_1, few_##type##_2, few_##type##_4 }
+#define FEW_ALL									\
+	{									\
+		FEW_LIST(Q8_0), FEW_LIST(Q4_0), FEW_LIST(Q4_1), FEW_LIST(Q4_K),	\
+		FEW_LIST(Q6_K),							\
+	}
