@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that are mapped, and used where they lie.
+ */
+#ifndef LIBACCEL_MODELS_MAPPING_H
+#define LIBACCEL_MODELS_MAPPING_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/**
+ * struct mapping - a mapped file
+ * @refs: references
+ * @next: another of the same model
+ * @name: as the model calls it, NULL: the model itself
+ * @data: first byte
+ * @bytes: size
+ */
+struct mapping {
+	atomic_uint refs;
+	struct mapping *next;
+	char *name;
+	const uint8_t *data;
+	uint64_t bytes;
+};
+
+/**
+ * mapping_open - map a file
+ * @path: file
+ * @below: NULL, or the path of another file, from the folder of @path on, to be mapped
+ *	instead: no link and no ".." leads out of that folder
+ * @out: out: with one reference
+ *
+ * Return: 0; -EPERM @below is outside of the folder; -EBADMSG not a file; errors of open()
+ * and mmap(); -ENOMEM.
+ */
+int mapping_open(const char *path, const char *below, struct mapping **out);
+
+struct mapping *mapping_ref(struct mapping *map);
+void mapping_unref(void *map);
+
+#endif /* LIBACCEL_MODELS_MAPPING_H */

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A file with fewer bits: nodes are copied one after the other, and instead of layers others are
+ * written.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../newfile.h"
+#include "quantize.h"
+
+static int copy_graph(struct rewrite *q, struct message *m, uint32_t id, struct slice s);
+
+/* A tensor: as it is, or, if its data is outside, with it */
+static int copy_tensor(struct rewrite *q, struct message *m, uint32_t id, struct slice s)
+{
+	struct message t = { 0 };
+	struct slice rest = s, whole;
+	struct tensor tensor;
+	bool outside = false;
+	struct field f;
+	int ret;
+
+	while (wire_next(&rest, &f) > 0)
+		outside |= f.id == 14 && f.number == 1;
+	if (!outside) {
+		put_bytes(m, id, s.p, s.n);
+		return 0;
+	}
+	ret = tensor_read(q->im, s, &tensor);
+	if (ret)
+		return ret;
+	for (rest = s; wire_whole(&rest, &f, &whole) > 0;)
+		if (f.id != 9 && f.id != 13 && f.id != 14)
+			put_fields(&t, whole);
+	put_bytes(&t, 9, tensor.data, tensor.bytes);
+	put_message(m, id, &t);
+	free(tensor.own);
+	return 0;
+}
+
+static int copy_attr(struct rewrite *q, struct message *m, struct slice s)
+{
+	struct message a = { 0 };
+	struct slice whole;
+	struct field f;
+	int ret = 0;
+
+	while (!ret && wire_whole(&s, &f, &whole) > 0) {
+		if (f.id == 5 || f.id == 10)
+			ret = copy_tensor(q, &a, f.id, f.bytes);
+		else if (f.id == 6 || f.id == 11)
+			ret = copy_graph(q, &a, f.id, f.bytes);
+		else
+			put_fields(&a, whole);
+	}
+	put_message(m, 5, &a);
+	return ret;
+}
+
+static int copy_node(struct rewrite *q, struct message *m, struct slice s)
+{
+	struct message n = { 0 };
+	struct slice whole;
+	struct field f;
+	int ret = 0;
+
+	while (!ret && wire_whole(&s, &f, &whole) > 0) {
+		if (f.id == 5)
+			ret = copy_attr(q, &n, f.bytes);
+		else
+			put_fields(&n, whole);
+	}
+	put_message(m, 1, &n);
+	return ret;
+}
+
+/* A graph of a node; how deep they are was bounded before. */
+static int copy_graph(struct rewrite *q, struct message *m, uint32_t id, struct slice s)
+{
+	struct message g = { 0 };
+	struct slice whole;
+	struct field f;
+	int ret = 0;
+
+	while (!ret && wire_whole(&s, &f, &whole) > 0) {
+		if (f.id == 1)
+			ret = copy_node(q, &g, f.bytes);
+		else if (f.id == 5)
+			ret = copy_tensor(q, &g, 5, f.bytes);
+		else
+			put_fields(&g, whole);
+	}
+	put_message(m, id, &g);
+	return ret;
+}
+
+static int put_nodes(struct rewrite *q)
+{
+	const bool beside = q->opts->flags & ACCEL_MODEL_BESIDE;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < q->count && !ret; i++) {
+		const struct layer *l = &q->layers[i];
+
+		/* A node that gives weights which are elsewhere now */
+		if (slice_is(l->type, "Constant") && quantize_gone(q, l->out))
+			continue;
+		if (!l->on || beside)
+			ret = copy_node(q, &q->nodes, l->raw);
+		if (l->on && !ret)
+			ret = quantize_put(q, l, beside ? ACCEL_MODEL_BESIDE_NAME : "");
+	}
+	return ret;
+}
+
+static int copy_constant(struct rewrite *q, struct slice s)
+{
+	struct slice rest = s, name = { 0 };
+	struct field f;
+
+	while (wire_next(&rest, &f) > 0)
+		if (f.id == 8)
+			name = f.bytes;
+	if (!quantize_gone(q, name))
+		return copy_tensor(q, &q->constants, 5, s);
+	im_name(q->im, name)->marks |= MARK_GONE;
+	return 0;
+}
+
+/* An input that was the default of a constant goes with it. */
+static bool is_gone_input(struct rewrite *q, struct slice s)
+{
+	const struct name *n;
+	struct field f;
+
+	while (wire_next(&s, &f) > 0)
+		if (f.id == 1) {
+			n = f.bytes.n ? im_name(q->im, f.bytes) : NULL;
+			return n && n->text && (n->marks & MARK_GONE);
+		}
+	return false;
+}
+
+static int put_graph(struct rewrite *q, struct slice graph, struct message *out)
+{
+	struct slice s = graph, whole;
+	struct field f;
+	int ret;
+
+	quantize_mark(q, graph);
+	ret = put_nodes(q);
+	while (!ret && wire_next(&s, &f) > 0)
+		if (f.id == 5)
+			ret = copy_constant(q, f.bytes);
+	if (ret)
+		return ret;
+	*out = q->nodes;
+	memset(&q->nodes, 0, sizeof(q->nodes));
+	while (wire_whole(&graph, &f, &whole) > 0)
+		if (f.id != 1 && f.id != 5 && (f.id != 11 || !is_gone_input(q, f.bytes)))
+			put_fields(out, whole);
+	put_fields(out, (struct slice) { q->constants.p, q->constants.n });
+	out->failed |= q->constants.failed;
+	return 0;
+}
+
+static bool imports(struct slice s, const char *domain)
+{
+	struct slice t;
+	struct field f, g;
+
+	while (wire_next(&s, &f) > 0)
+		for (t = f.bytes; f.id == 8 && wire_next(&t, &g) > 0;)
+			if (g.id == 1 && slice_is(g.bytes, domain))
+				return true;
+	return false;
+}
+
+static int write_file(struct import *im, const char *path, const struct message *m)
+{
+	struct newfile file;
+	int ret;
+
+	if (m->failed)
+		return im_fail(im, -ENOMEM, "out of memory");
+	if (m->n > INT32_MAX)
+		return im_fail(im, -EFBIG, "%zu bytes are more than a file of this kind can have",
+			       m->n);
+	ret = newfile_open(&file, path);
+	if (!ret)
+		newfile_write(&file, m->p, m->n);
+	ret = newfile_close(&file, ret);
+	return ret ? im_fail(im, ret, "%s: cannot be written: %s", path, strerror(-ret)) : 0;
+}
+
+int quantize_write(struct rewrite *q, struct slice model, const char *path)
+{
+	struct message out = { 0 }, graph = { 0 }, opset = { 0 };
+	struct slice s = model, whole;
+	struct field f;
+	int ret = put_graph(q, quantize_graph(model), &graph);
+
+	while (!ret && wire_whole(&s, &f, &whole) > 0)
+		if (f.id != 7)
+			put_fields(&out, whole);
+	if (q->opts->scheme == ACCEL_MODEL_BITS4 && !imports(model, "com.microsoft")) {
+		put_text(&opset, 1, "com.microsoft");
+		put_number(&opset, 2, 1);
+		put_message(&out, 8, &opset);
+	}
+	put_message(&out, 7, &graph);
+	if (!ret)
+		ret = write_file(q->im, path, &out);
+	free(graph.p);
+	free(out.p);
+	return ret;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators on each element.
+ */
+#include <errno.h>
+#include <float.h>
+
+#include "onnx.h"
+
+static int unary(struct import *im, uint32_t func)
+{
+	struct accel_unary_desc d = ACCEL_UNARY_DESC_INIT;
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	d.func = func;
+	if (func >= ACCEL_UNARY_IS_NAN && func <= ACCEL_UNARY_NOT)
+		d.d.dtype = ACCEL_HOST_BOOL;
+	return im_give_one(im, &d.hdr);
+}
+
+static int activation(struct import *im, uint32_t act)
+{
+	struct accel_unary_desc d = ACCEL_UNARY_DESC_INIT;
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	d.epilogue.act = act;
+	switch (act) {
+	case ACCEL_ACT_LEAKY_RELU:
+		d.epilogue.p0 = im_float(im, "alpha", 0.01f);
+		break;
+	case ACCEL_ACT_ELU:
+	case ACCEL_ACT_CELU:
+		d.epilogue.p0 = im_float(im, "alpha", 1);
+		break;
+	case ACCEL_ACT_SELU:
+		d.epilogue.p0 = im_float(im, "alpha", 1.67326319217681884765625f);
+		d.epilogue.p1 = im_float(im, "gamma", 1.05070102214813232421875f);
+		break;
+	case ACCEL_ACT_HARD_SIGMOID:
+		d.epilogue.p0 = im_float(im, "alpha", 0.2f);
+		d.epilogue.p1 = im_float(im, "beta", 0.5f);
+		break;
+	case ACCEL_ACT_GELU:
+		if (im_string(im, "approximate", "tanh"))
+			d.epilogue.act = ACCEL_ACT_GELU_TANH;
+		break;
+	}
+	return im_give_one(im, &d.hdr);
+}
+
+/*
+ * Before version 7 the second operand lies at an axis of the first, or at the last ones;
+ * a slope of PRelu lies at the channels.
+ */
+static int at_axis(struct import *im, uint32_t func, uint32_t *b)
+{
+	struct accel_shape_desc wrap = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_UNSQUEEZE);
+	int64_t list[ACCEL_GRAPH_MAX_RANK], axis;
+	uint32_t i, n, rank = im->in[1].rank, value;
+	int ret;
+
+	if (im->opset >= 7 || rank >= im->in[0].rank || !rank)
+		return 0;
+	axis = func == ACCEL_BINARY_PRELU ? 1 : im_int(im, "axis", im->in[0].rank - rank);
+	axis += axis < 0 ? im->in[0].rank : 0;
+	if (axis < 0 || axis + rank > im->in[0].rank)
+		return im_fail(im, -EBADMSG, "axis %lld", (long long)axis);
+	n = im->in[0].rank - rank - (uint32_t)axis;
+	for (i = 0; i < n; i++)
+		list[i] = rank + i;
+	ret = im_list(im, n, list, &value);
+	return ret ? ret : im_two(im, &wrap.hdr, *b, value, b);
+}
+
+/* The type in which a function of integers is computed so that its low bits are those of ONNX. */
+static uint32_t wide_type(uint32_t func, uint32_t type)
+{
+	bool grows = func == ACCEL_BINARY_ADD || func == ACCEL_BINARY_SUB ||
+		     func == ACCEL_BINARY_MUL || func == ACCEL_BINARY_POW;
+
+	if (!grows || type_is_real(type) || accel_type_bits(type) == 64)
+		return type;
+	if (func != ACCEL_BINARY_POW && accel_type_bits(type) == 8)
+		return ACCEL_S32;
+	/* Engines have sums and products of these, exact as long as they fit. */
+	return type == ACCEL_S32 ? type : ACCEL_HOST_S64;
+}
+
+static int binary(struct import *im, uint32_t func)
+{
+	uint32_t out, a, b, type, wide;
+	int ret = im_need(im, 2);
+
+	if (ret)
+		return ret;
+	a = im->in[0].value;
+	b = im->in[1].value;
+	type = im->in[0].type;
+	ret = at_axis(im, func, &b);
+	if (ret)
+		return ret;
+	if (func == ACCEL_BINARY_DIV && !type_is_real(im->in[0].type))
+		func = ACCEL_BINARY_QUOT;
+	if (func == ACCEL_BINARY_MOD && im_int(im, "fmod", 0))
+		func = ACCEL_BINARY_REM;
+	wide = wide_type(func, type);
+	/* An exponent may have a type of its own: a real one makes the power real. */
+	if (func == ACCEL_BINARY_POW && !type_is_real(type) && type_is_real(im->in[1].type))
+		wide = ACCEL_HOST_F64;
+	if (wide != type || func == ACCEL_BINARY_POW) {
+		ret = im_cast(im, a, wide, &a);
+		if (!ret)
+			ret = im_cast(im, b, wide, &b);
+	}
+	if (!ret)
+		ret = im_binary(im, func, a, b, &out);
+	if (!ret && wide != type)
+		ret = im_cast(im, out, type, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+/* One after the other: Sum, Max, Min, Mean. */
+static int several(struct import *im, uint32_t func)
+{
+	bool mean = func == ACCEL_BINARY_DIV;
+	uint32_t i, out, n;
+	int ret = im_need(im, im->in_count ? im->in_count : 1);
+
+	if (ret)
+		return ret;
+	out = im->in[0].value;
+	for (i = 1; i < im->in_count && !ret; i++)
+		ret = im_binary(im, mean ? ACCEL_BINARY_ADD : func, out, im->in[i].value, &out);
+	if (mean && !ret)
+		ret = im_scalar(im, im->in[0].type, im->in_count, &n);
+	if (mean && !ret)
+		ret = im_binary(im, func, out, n, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+static int clip(struct import *im, uint32_t arg)
+{
+	struct accel_unary_desc d = ACCEL_UNARY_DESC_INIT;
+	double min = im_float(im, "min", -FLT_MAX), max = im_float(im, "max", FLT_MAX);
+	bool here[3], known = true;
+	uint32_t out, i, bound;
+	int ret = im_need(im, 1);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	for (i = 1; i < 3; i++) {
+		here[i] = i < im->in_count && im->in[i].here;
+		if (here[i])
+			known &= im_real(&im->in[i], i == 1 ? &min : &max);
+	}
+	out = im->in[0].value;
+	if (known && type_is_real(im->in[0].type) && min >= -FLT_MAX && max <= FLT_MAX &&
+	    min <= max) {
+		d.epilogue.act = ACCEL_ACT_CLAMP;
+		d.epilogue.p0 = (float)min;
+		d.epilogue.p1 = (float)max;
+		ret = im_one(im, &d.hdr, out, &out);
+		return ret ? ret : im_give(im, 0, out);
+	}
+	for (i = 1; i < 3 && !ret; i++) {
+		const struct attr *a = im_attr(im, i == 1 ? "min" : "max", ATTR_FLOAT);
+
+		if (here[i])
+			bound = im->in[i].value;
+		else if (a)
+			ret = im_scalar(im, im->in[0].type, (double)a->f, &bound);
+		else
+			continue;
+		if (!ret)
+			ret = im_binary(im, i == 1 ? ACCEL_BINARY_MAX : ACCEL_BINARY_MIN, out,
+					bound, &out);
+	}
+	return ret ? ret : im_give(im, 0, out);
+}
+
+static int where(struct import *im, uint32_t arg)
+{
+	struct accel_select_desc d = ACCEL_SELECT_DESC_INIT;
+	uint32_t out;
+	int ret = im_need(im, 3);
+
+	(void)arg;
+	if (!ret)
+		ret = im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, im->in[0].value },
+					       { ACCEL_ARG_B, im->in[1].value },
+					       { ACCEL_ARG_C, im->in[2].value }), 4, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+static int cast(struct import *im, uint32_t like)
+{
+	uint32_t type, out;
+	int ret = im_need(im, like ? 2 : 1);
+
+	if (ret)
+		return ret;
+	type = like ? im->in[1].type : type_of(im_int(im, "to", 0));
+	if (!type)
+		return im_fail(im, -EOPNOTSUPP, "type %lld is not supported",
+			       (long long)im_int(im, "to", 0));
+	ret = im_cast(im, im->in[0].value, type, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+const struct op onnx_math[] = {
+	{ "Abs", unary, ACCEL_UNARY_ABS }, { "Neg", unary, ACCEL_UNARY_NEG },
+	{ "Sqrt", unary, ACCEL_UNARY_SQRT }, { "Reciprocal", unary, ACCEL_UNARY_RECIP },
+	{ "Exp", unary, ACCEL_UNARY_EXP }, { "Log", unary, ACCEL_UNARY_LOG },
+	{ "Erf", unary, ACCEL_UNARY_ERF }, { "Floor", unary, ACCEL_UNARY_FLOOR },
+	{ "Ceil", unary, ACCEL_UNARY_CEIL }, { "Round", unary, ACCEL_UNARY_ROUND },
+	{ "Sin", unary, ACCEL_UNARY_SIN }, { "Cos", unary, ACCEL_UNARY_COS },
+	{ "Tan", unary, ACCEL_UNARY_TAN }, { "Asin", unary, ACCEL_UNARY_ASIN },
+	{ "Acos", unary, ACCEL_UNARY_ACOS }, { "Atan", unary, ACCEL_UNARY_ATAN },
+	{ "Sinh", unary, ACCEL_UNARY_SINH }, { "Cosh", unary, ACCEL_UNARY_COSH },
+	{ "Asinh", unary, ACCEL_UNARY_ASINH }, { "Acosh", unary, ACCEL_UNARY_ACOSH },
+	{ "Atanh", unary, ACCEL_UNARY_ATANH }, { "Sign", unary, ACCEL_UNARY_SIGN },
+	{ "IsNaN", unary, ACCEL_UNARY_IS_NAN }, { "Not", unary, ACCEL_UNARY_NOT },
+	{ "Relu", activation, ACCEL_ACT_RELU }, { "Sigmoid", activation, ACCEL_ACT_SIGMOID },
+	{ "Tanh", activation, ACCEL_ACT_TANH }, { "Gelu", activation, ACCEL_ACT_GELU },
+	{ "LeakyRelu", activation, ACCEL_ACT_LEAKY_RELU }, { "Elu", activation, ACCEL_ACT_ELU },
+	{ "Selu", activation, ACCEL_ACT_SELU }, { "Celu", activation, ACCEL_ACT_CELU },
+	{ "HardSigmoid", activation, ACCEL_ACT_HARD_SIGMOID },
+	{ "HardSwish", activation, ACCEL_ACT_HARD_SWISH },
+	{ "Softplus", activation, ACCEL_ACT_SOFTPLUS },
+	{ "Softsign", activation, ACCEL_ACT_SOFTSIGN }, { "Mish", activation, ACCEL_ACT_MISH },
+	{ "Add", binary, ACCEL_BINARY_ADD }, { "Sub", binary, ACCEL_BINARY_SUB },
+	{ "Mul", binary, ACCEL_BINARY_MUL }, { "Div", binary, ACCEL_BINARY_DIV },
+	{ "Pow", binary, ACCEL_BINARY_POW }, { "Mod", binary, ACCEL_BINARY_MOD },
+	{ "PRelu", binary, ACCEL_BINARY_PRELU },
+	{ "Equal", binary, ACCEL_BINARY_EQ }, { "Less", binary, ACCEL_BINARY_LT },
+	{ "LessOrEqual", binary, ACCEL_BINARY_LE }, { "Greater", binary, ACCEL_BINARY_GT },
+	{ "GreaterOrEqual", binary, ACCEL_BINARY_GE }, { "And", binary, ACCEL_BINARY_AND },
+	{ "Or", binary, ACCEL_BINARY_OR }, { "Xor", binary, ACCEL_BINARY_XOR },
+	{ "Sum", several, ACCEL_BINARY_ADD }, { "Max", several, ACCEL_BINARY_MAX },
+	{ "Min", several, ACCEL_BINARY_MIN }, { "Mean", several, ACCEL_BINARY_DIV },
+	{ "Clip", clip, 0 }, { "Where", where, 0 }, { "Cast", cast, 0 }, { "CastLike", cast, 1 },
+	{ 0 }
+};

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators of com.microsoft that fuse what exporters and optimisers find: weights of few
+ * bits, norms with a sum before, activations behind products.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+
+/* --- weights of few bits ---------------------------------------------------------------- */
+
+/**
+ * struct nbits - a matrix of few bits
+ * @n: rows, which are columns of the product
+ * @k: elements of a row
+ * @bits: of an element
+ * @block: elements that share a scale
+ * @blocks: of a row
+ */
+struct nbits {
+	int64_t n;
+	int64_t k;
+	int64_t bits;
+	int64_t block;
+	int64_t blocks;
+};
+
+static bool has_elements(const struct ref *ref, int64_t count)
+{
+	int64_t n = 1;
+	uint32_t i;
+
+	for (i = 0; i < ref->rank; i++)
+		n *= ref->dims[i];
+	return n == count;
+}
+
+static int take_nbits(struct import *im, struct nbits *w)
+{
+	const struct ref *b = &im->in[1];
+
+	w->n = im_int(im, "N", 0);
+	w->k = im_int(im, "K", 0);
+	w->bits = im_int(im, "bits", 4);
+	w->block = im_int(im, "block_size", 32);
+	if (w->n < 1 || w->k < 1 || w->n > 1 << 24 || w->k > 1 << 24 || w->block < 16 ||
+	    w->block > 4096 || (w->block & (w->block - 1)))
+		return im_fail(im, -EBADMSG, "%lld by %lld in blocks of %lld", (long long)w->k,
+			       (long long)w->n, (long long)w->block);
+	w->blocks = (w->k + w->block - 1) / w->block;
+	if ((w->bits != 4 && w->bits != 8) || (w->bits == 4 && w->k % 2))
+		return im_fail(im, -EOPNOTSUPP, "%lld bits, %lld in a row", (long long)w->bits,
+			       (long long)w->k);
+	if (!b->data || b->type != ACCEL_U8 ||
+	    !has_elements(b, w->n * w->blocks * w->block * w->bits / 8))
+		return im_fail(im, -EOPNOTSUPP, "weights that are not constant bytes of its size");
+	if (!has_elements(&im->in[2], w->n * w->blocks))
+		return im_fail(im, -EBADMSG, "not as many scales as blocks");
+	if (im_input(im, 4)->here)
+		return im_fail(im, -EOPNOTSUPP, "g_idx");
+	return 0;
+}
+
+/* Rows one after the other, with the middle of the type at 0: engines have no other. */
+static int signed_rows(struct import *im, const struct nbits *w, uint32_t *out)
+{
+	size_t row = (size_t)(w->k * w->bits / 8), i;
+	size_t step = (size_t)(w->blocks * w->block * w->bits / 8);
+	const uint8_t *from = im->in[1].data, flip = w->bits == 4 ? 0x88 : 0x80;
+	struct accel_value v = ACCEL_VALUE_INIT;
+	uint8_t *to = malloc((size_t)w->n * row);
+	int64_t n;
+	int ret;
+
+	if (!to)
+		return im_fail(im, -ENOMEM, "out of memory");
+	for (n = 0; n < w->n; n++)
+		for (i = 0; i < row; i++)
+			to[(size_t)n * row + i] = from[(size_t)n * step + i] ^ flip;
+	v.type = w->bits == 4 ? ACCEL_S4 : ACCEL_S8;
+	v.rank = 2;
+	v.dims[0] = w->n;
+	v.dims[1] = w->k;
+	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, to, free, to, out));
+	if (ret)
+		free(to);
+	return ret;
+}
+
+/* Zero points of blocks, packed by rows, as engines have them; less the middle of the type */
+static int block_zeros(struct import *im, const struct nbits *w, uint32_t *out)
+{
+	const struct ref *z = &im->in[3];
+	int64_t row = (w->blocks * w->bits + 7) / 8, n, i;
+	struct accel_value v = ACCEL_VALUE_INIT;
+	const uint8_t *from = z->data;
+	int32_t *to;
+	int ret;
+
+	if (!z->data || z->type != ACCEL_U8 || !has_elements(z, w->n * row))
+		return im_fail(im, -EOPNOTSUPP, "zero points that are not constant packed bytes");
+	to = malloc((size_t)(w->n * w->blocks) * sizeof(*to));
+	if (!to)
+		return im_fail(im, -ENOMEM, "out of memory");
+	for (n = 0; n < w->n; n++)
+		for (i = 0; i < w->blocks; i++)
+			to[n * w->blocks + i] =
+				w->bits == 8 ? from[n * row + i] - 128
+					     : (from[n * row + i / 2] >> (i % 2 * 4) & 15) - 8;
+	v.type = ACCEL_S32;
+	v.rank = 2;
+	v.dims[0] = w->n;
+	v.dims[1] = w->blocks;
+	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, to, free, to, out));
+	if (ret)
+		free(to);
+	return ret;
+}
+
+static int matmul_nbits(struct import *im, uint32_t arg)
+{
+	struct accel_shape_desc reshape = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_RESHAPE);
+	struct accel_graph_arg args[6] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW } };
+	struct accel_gemm_desc d = ACCEL_GEMM_DESC_INIT;
+	uint32_t b, scales, zeros, list, out, n = 1;
+	struct nbits w = { 0 };
+	int ret = im_need(im, 3);
+
+	(void)arg;
+	if (!ret)
+		ret = take_nbits(im, &w);
+	if (!ret)
+		ret = signed_rows(im, &w, &b);
+	if (!ret)
+		ret = im_list(im, 2, (const int64_t[]){ w.n, w.blocks }, &list);
+	if (!ret)
+		ret = im_two(im, &reshape.hdr, im->in[2].value, list, &scales);
+	if (ret)
+		return ret;
+	d.flags = ACCEL_GEMM_TRANS_B;
+	d.b.quant.scheme = ACCEL_QUANT_GROUP;
+	d.b.quant.axis = 1;
+	d.b.quant.group = (uint32_t)w.block;
+	d.b.quant.scale_dtype = im->in[2].type;
+	args[n++] = (struct accel_graph_arg){ ACCEL_ARG_A, im->in[0].value };
+	args[n++] = (struct accel_graph_arg){ ACCEL_ARG_B, b };
+	args[n++] = (struct accel_graph_arg){ ACCEL_ARG_B | ACCEL_ARG_SCALES, scales };
+	if (im_input(im, 3)->here) {
+		ret = block_zeros(im, &w, &zeros);
+		args[n++] = (struct accel_graph_arg){ ACCEL_ARG_B | ACCEL_ARG_ZEROS, zeros };
+	}
+	if (im_input(im, 5)->here)
+		args[n++] = (struct accel_graph_arg){ ACCEL_ARG_BIAS, im->in[5].value };
+	if (!ret)
+		ret = im_node(im, &d.hdr, args, n, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+/* --- norms ------------------------------------------------------------------------------ */
+
+static int norm_of(struct import *im, uint32_t func, float eps, uint32_t value,
+		   const struct ref *gamma, const struct ref *beta, uint32_t *out)
+{
+	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW },
+					   { ACCEL_ARG_A, value } };
+	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
+	uint32_t n = 2;
+	struct ref ref;
+	int ret = im_ref(im, value, &ref);
+
+	if (ret)
+		return ret;
+	if (!ref.rank)
+		return im_fail(im, -EBADMSG, "a norm of no dimensions");
+	d.func = func;
+	d.eps = eps;
+	d.axes = ACCEL_AXIS(ref.rank - 1);
+	if (gamma->here)
+		args[n++] = (struct accel_graph_arg){ ACCEL_ARG_SCALE, gamma->value };
+	if (beta->here)
+		args[n++] = (struct accel_graph_arg){ ACCEL_ARG_BIAS, beta->value };
+	return im_node(im, &d.hdr, args, n, out);
+}
+
+/* input + skip (+ bias), which is output 3, and its norm */
+static int skip_norm(struct import *im, uint32_t func)
+{
+	bool layer = func == ACCEL_NORM_LAYER;
+	const struct ref *bias = im_input(im, layer ? 4 : 3);
+	const struct ref *beta = im_input(im, layer ? 3 : MAX_IO);
+	uint32_t sum = NO_VALUE, out = NO_VALUE;
+	int ret = im_need(im, 3);
+
+	if (!ret)
+		ret = im_binary(im, ACCEL_BINARY_ADD, im->in[0].value, im->in[1].value, &sum);
+	if (!ret && bias->here)
+		ret = im_binary(im, ACCEL_BINARY_ADD, sum, bias->value, &sum);
+	if (!ret)
+		ret = norm_of(im, func, im_float(im, "epsilon", 0.000000000001f), sum, &im->in[2],
+			      beta, &out);
+	if (!ret)
+		ret = im_give(im, 0, out);
+	if (!ret)
+		ret = im_give(im, 3, sum);
+	return ret ? ret : give_moments(im, sum, ACCEL_AXIS(im->in[0].rank - 1), func,
+					(double)im_float(im, "epsilon", 0.000000000001f));
+}
+
+/* Rows of a table by numbers */
+static int rows_of(struct import *im, uint32_t table, uint32_t at, uint32_t *out)
+{
+	struct accel_gather_desc d = ACCEL_GATHER_DESC_INIT;
+
+	d.func = ACCEL_GATHER_AXIS;
+	return im_two(im, &d.hdr, table, at, out);
+}
+
+/* The first rows of the positions, as many as there are words in a line */
+static int first_rows(struct import *im, uint32_t *out)
+{
+	struct accel_shape_desc of = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_OF);
+	struct accel_shape_desc cut = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
+	uint32_t zero, length;
+	int ret = im_list(im, 1, (const int64_t[]){ 0 }, &zero);
+
+	of.start = 1;
+	of.end = 2;
+	if (!ret)
+		ret = im_one(im, &of.hdr, im->in[0].value, &length);
+	return ret ? ret
+		   : im_node(im, &cut.hdr,
+			     ARGS({ ACCEL_ARG_A, im->in[3].value }, { ACCEL_ARG_B, zero },
+				  { ACCEL_ARG_C, length }),
+			     4, out);
+}
+
+/* How many words each line has: those of the mask, or none of what is not known */
+static int mask_index(struct import *im, uint32_t *out)
+{
+	struct accel_shape_desc drop = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SQUEEZE);
+	struct accel_shape_desc fill = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_FILL);
+	struct accel_shape_desc of = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_OF);
+	struct accel_reduce_desc sum = ACCEL_REDUCE_DESC_INIT;
+	uint32_t list;
+	int ret;
+
+	if (!im_input(im, 7)->here) {
+		of.end = 1;
+		fill.type = ACCEL_S32;
+		ret = im_one(im, &of.hdr, im->in[0].value, &list);
+		return ret ? ret : im_one(im, &fill.hdr, list, out);
+	}
+	sum.func = ACCEL_REDUCE_SUM;
+	sum.axes = ACCEL_AXIS(1);
+	sum.d.dtype = ACCEL_S32;
+	ret = im_one(im, &sum.hdr, im->in[7].value, out);
+	if (!ret)
+		ret = im_list(im, 1, (const int64_t[]){ 1 }, &list);
+	return ret ? ret : im_two(im, &drop.hdr, *out, list, out);
+}
+
+static int embed_norm(struct import *im, uint32_t arg)
+{
+	uint32_t sum = NO_VALUE, rows = NO_VALUE, out = NO_VALUE;
+	int ret = im_need(im, 1);
+
+	(void)arg;
+	if (!ret && (!im_input(im, 2)->here || !im_input(im, 3)->here || im->in[0].rank != 2))
+		ret = im_fail(im, -EBADMSG, "tables or lines of words are missing");
+	if (!ret)
+		ret = rows_of(im, im->in[2].value, im->in[0].value, &sum);
+	if (!ret && im_input(im, 8)->here)
+		ret = rows_of(im, im->in[3].value, im->in[8].value, &rows);
+	else if (!ret)
+		ret = first_rows(im, &rows);
+	if (!ret)
+		ret = im_binary(im, ACCEL_BINARY_ADD, sum, rows, &sum);
+	if (!ret && im->in[1].here && im_input(im, 4)->here) {
+		ret = rows_of(im, im->in[4].value, im->in[1].value, &rows);
+		if (!ret)
+			ret = im_binary(im, ACCEL_BINARY_ADD, sum, rows, &sum);
+	}
+	if (!ret)
+		ret = norm_of(im, ACCEL_NORM_LAYER, im_float(im, "epsilon", 0.000000000001f), sum,
+			      im_input(im, 5), im_input(im, 6), &out);
+	if (!ret)
+		ret = im_give(im, 0, out);
+	if (!ret && im->out_count > 1 && im->out[1].n) {
+		ret = mask_index(im, &out);
+		if (!ret)
+			ret = im_give(im, 1, out);
+	}
+	return ret ? ret : im_give(im, 2, sum);
+}
+
+/* --- activations -------------------------------------------------------------------------- */
+
+/* GELU of a sum, with or without a bias */
+static int gelu(struct import *im, uint32_t act)
+{
+	uint32_t value;
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	value = im->in[0].value;
+	if (im_input(im, 1)->here)
+		ret = im_binary(im, ACCEL_BINARY_ADD, value, im->in[1].value, &value);
+	return ret ? ret : v_give(im, 0, v_act(im, act, 0, 0, value));
+}
+
+/* x sigmoid(alpha x) */
+static int quick_gelu(struct import *im, uint32_t arg)
+{
+	float alpha = im_float(im, "alpha", 1.702f);
+	uint32_t value;
+	int ret = im_need(im, 1);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	value = im->in[0].value;
+	if (alpha == 1)
+		return v_give(im, 0, v_act(im, ACCEL_ACT_SILU, 0, 0, value));
+	value = v_with(im, ACCEL_BINARY_MUL, value, (double)alpha);
+	value = v_act(im, ACCEL_ACT_SIGMOID, 0, 0, value);
+	return v_give(im, 0, v_binary(im, ACCEL_BINARY_MUL, im->in[0].value, value));
+}
+
+/* The activation behind a product, by name */
+static int named_act(struct import *im, uint32_t *value)
+{
+	const struct attr *p = im_attr(im, "activation_params", ATTR_FLOATS);
+	float p0 = p && p->float_count > 0 ? p->floats[0] : im_float(im, "activation_alpha", 0);
+	float p1 = p && p->float_count > 1 ? p->floats[1] : im_float(im, "activation_beta", 0);
+	static const struct {
+		const char *name;
+		uint32_t act;
+	} acts[] = {
+		{ "Relu", ACCEL_ACT_RELU },       { "Tanh", ACCEL_ACT_TANH },
+		{ "Sigmoid", ACCEL_ACT_SIGMOID }, { "LeakyRelu", ACCEL_ACT_LEAKY_RELU },
+		{ "Clip", ACCEL_ACT_CLAMP },      { "HardSigmoid", ACCEL_ACT_HARD_SIGMOID },
+	};
+	uint32_t i;
+
+	if (!im_attr(im, "activation", ATTR_STRING))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(acts); i++)
+		if (im_string(im, "activation", acts[i].name)) {
+			*value = v_act(im, acts[i].act, p0, p1, *value);
+			return im->error.code;
+		}
+	return im_fail(im, -EOPNOTSUPP, "its activation is not supported");
+}
+
+/* Another operator, then what is added (@extra, an input), then the activation */
+static int fused(struct import *im, const char *real, uint32_t count, uint32_t extra)
+{
+	const struct op *op =
+		find_op((struct slice){ (const uint8_t *)real, strlen(real) }, (struct slice){ 0 });
+	struct ref more = *im_input(im, extra);
+	uint32_t value = UINT32_MAX;
+	int ret;
+
+	if (im->in_count > count)
+		im->in_count = count;
+	im->capture = &value;
+	ret = op->fn(im, op->arg);
+	im->capture = NULL;
+	if (!ret && more.here)
+		ret = im_binary(im, ACCEL_BINARY_ADD, value, more.value, &value);
+	if (!ret)
+		ret = named_act(im, &value);
+	return ret ? ret : im_give(im, 0, value);
+}
+
+static int fused_conv(struct import *im, uint32_t arg)
+{
+	int ret = im_need(im, 2);
+
+	(void)arg;
+	return ret ? ret : fused(im, "Conv", 3, 3);
+}
+
+static int fused_gemm(struct import *im, uint32_t arg)
+{
+	int ret = im_need(im, 2);
+
+	(void)arg;
+	return ret ? ret : fused(im, "Gemm", 3, MAX_IO);
+}
+
+static int fused_matmul(struct import *im, uint32_t arg)
+{
+	struct accel_gemm_desc d = ACCEL_GEMM_DESC_INIT;
+	float alpha = im_float(im, "alpha", 1);
+	uint32_t out;
+	int ret = im_need(im, 2);
+
+	(void)arg;
+	if (!ret && (im_int(im, "transBatchA", 0) || im_int(im, "transBatchB", 0)))
+		ret = im_fail(im, -EOPNOTSUPP, "transBatchA or transBatchB");
+	d.flags = (im_int(im, "transA", 0) ? ACCEL_GEMM_TRANS_A : 0) |
+		  (im_int(im, "transB", 0) ? ACCEL_GEMM_TRANS_B : 0);
+	if (alpha != 1) {
+		d.flags |= ACCEL_GEMM_ALPHA;
+		d.alpha = alpha;
+	}
+	if (!ret)
+		ret = im_two(im, &d.hdr, im->in[0].value, im->in[1].value, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+const struct op onnx_ms[] = { { "MatMulNBits", matmul_nbits, 0 },
+			      { "SkipLayerNormalization", skip_norm, ACCEL_NORM_LAYER },
+			      { "SkipSimplifiedLayerNormalization", skip_norm, ACCEL_NORM_RMS },
+			      { "EmbedLayerNormalization", embed_norm, 0 },
+			      { "Gelu", gelu, ACCEL_ACT_GELU },
+			      { "BiasGelu", gelu, ACCEL_ACT_GELU },
+			      { "FastGelu", gelu, ACCEL_ACT_GELU_TANH },
+			      { "QuickGelu", quick_gelu, 0 },
+			      { "FusedConv", fused_conv, 0 },
+			      { "FusedGemm", fused_gemm, 0 },
+			      { "FusedMatMul", fused_matmul, 0 },
+			      { 0 } };

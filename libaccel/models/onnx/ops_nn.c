@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators of networks: products, pooling, norms, reductions.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx.h"
+
+/* --- windows --------------------------------------------------------------------------- */
+
+static int window_list(struct import *im, const char *name, uint32_t count, uint32_t *first,
+		       uint32_t n, uint32_t *second)
+{
+	const struct attr *a = im_attr(im, name, ATTR_INTS);
+	uint32_t i;
+
+	if (!a)
+		return 0;
+	if (a->int_count != count)
+		return im_fail(im, -EBADMSG, "%s has %u numbers, not %u", name, a->int_count,
+			       count);
+	for (i = 0; i < count; i++) {
+		if (a->ints[i] < 0 || a->ints[i] > 65536)
+			return im_fail(im, -EOPNOTSUPP, "%s has %lld", name, (long long)a->ints[i]);
+		if (i < n)
+			first[i] = (uint32_t)a->ints[i];
+		else
+			second[i - n] = (uint32_t)a->ints[i];
+	}
+	return 0;
+}
+
+/* Padding that makes results of size in / stride, the odd one behind or before. */
+static int same_padding(struct import *im, struct window *w, bool upper)
+{
+	int64_t in, out, pad;
+	uint32_t i;
+
+	for (i = 0; i < w->n; i++) {
+		if (im_is_symbol(im, 0, 2 + i))
+			return im_fail(im, -EOPNOTSUPP,
+				       "auto_pad of an input whose size is a symbol");
+		in = im->in[0].dims[2 + i];
+		out = (in + w->stride[i] - 1) / w->stride[i];
+		pad = (out - 1) * w->stride[i] + 1 - in +
+		      ((int64_t)w->kernel[i] - 1) * w->dilation[i];
+		pad = pad < 0 ? 0 : pad;
+		w->before[i] = (uint32_t)(upper ? pad / 2 : pad - pad / 2);
+		w->after[i] = (uint32_t)pad - w->before[i];
+	}
+	return 0;
+}
+
+/* @whole: padding that depends on results is found by the caller. */
+int read_window(struct import *im, struct window *w, bool whole)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < w->n; i++)
+		w->stride[i] = w->dilation[i] = 1;
+	ret = window_list(im, "kernel_shape", w->n, w->kernel, w->n, NULL);
+	if (!ret)
+		ret = window_list(im, "strides", w->n, w->stride, w->n, NULL);
+	if (!ret)
+		ret = window_list(im, "dilations", w->n, w->dilation, w->n, NULL);
+	if (ret)
+		return ret;
+	for (i = 0; i < w->n; i++)
+		if (!w->stride[i] || !w->dilation[i] || !w->kernel[i])
+			return im_fail(im, -EBADMSG, "a kernel, stride or dilation of 0");
+	if (im_string(im, "auto_pad", "SAME_UPPER") || im_string(im, "auto_pad", "SAME_LOWER"))
+		return whole ? 0 : same_padding(im, w, im_string(im, "auto_pad", "SAME_UPPER"));
+	if (im_string(im, "auto_pad", "VALID"))
+		return 0;
+	return window_list(im, "pads", 2 * w->n, w->before, w->n, w->after);
+}
+
+/* The power of a norm, which only such pooling has */
+static int read_norm(struct import *im, uint32_t func, uint32_t *norm)
+{
+	int64_t p = im_int(im, "p", 2);
+
+	if (func != ACCEL_POOL_LP)
+		return 0;
+	*norm = (uint32_t)p;
+	return p < 1 || p > 16 ? im_fail(im, -EOPNOTSUPP, "p of %lld", (long long)p) : 0;
+}
+
+static int pool(struct import *im, uint32_t func)
+{
+	struct accel_pool_desc d = ACCEL_POOL_DESC_INIT;
+	struct window w = { 0 };
+	double taps = 1;
+	uint32_t i, out;
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	w.n = im->in[0].rank - 2;
+	if (im->in[0].rank < 3 || im->in[0].rank > 5)
+		return im_fail(im, -EOPNOTSUPP, "%u dimensions", im->in[0].rank);
+	ret = read_window(im, &w, false);
+	if (!ret)
+		ret = read_norm(im, func, &d.norm);
+	if (ret)
+		return ret;
+	d.func = func;
+	d.flags = (im_int(im, "ceil_mode", 0) ? ACCEL_POOL_CEIL : 0) |
+		  (im_int(im, "count_include_pad", 0) ? ACCEL_POOL_COUNT_PAD : 0);
+	for (i = 0; i < w.n; i++) {
+		d.kernel[i] = w.kernel[i];
+		d.stride[i] = w.stride[i];
+		d.dilation[i] = w.dilation[i];
+		d.pad_begin[i] = w.before[i];
+		d.pad_end[i] = w.after[i];
+		taps *= w.kernel[i];
+	}
+	ret = im_one(im, &d.hdr, im->in[0].value, &out);
+	if (!ret)
+		ret = im_give(im, 0, out);
+	if (ret || im->out_count < 2 || !im->out[1].n || func != ACCEL_POOL_MAX)
+		return ret;
+	if (taps > 1024)
+		return im_fail(im, -EOPNOTSUPP, "indices of windows of %.0f elements", taps);
+	return v_give(im, 1, v_max_index(im, &w, im->in[0].value, out,
+					 im_int(im, "storage_order", 0)));
+}
+
+static int global_pool(struct import *im, uint32_t func)
+{
+	struct accel_pool_desc d = ACCEL_POOL_DESC_INIT;
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	d.func = func;
+	d.flags = ACCEL_POOL_GLOBAL;
+	ret = read_norm(im, func, &d.norm);
+	return ret ? ret : im_give_one(im, &d.hdr);
+}
+
+/* --- products --------------------------------------------------------------------------- */
+
+/* A factor; integers that no engine multiplies are computed in 64 bits, whose low ones stay. */
+static uint32_t factor(struct import *im, uint32_t index)
+{
+	uint32_t type = im->in[0].type;
+
+	return v_cast(im, v_in(im, index), type_is_real(type) || type == ACCEL_HOST_U64 ? type :
+		      (uint32_t)ACCEL_HOST_S64);
+}
+
+static uint32_t v_product_of(struct import *im, const struct accel_gemm_desc *d, uint32_t a,
+			     uint32_t b, uint32_t bias)
+{
+	uint32_t out = NO_VALUE;
+
+	if (im->error.code || a == NO_VALUE || b == NO_VALUE)
+		return NO_VALUE;
+	return im_node(im, &d->hdr, ARGS({ ACCEL_ARG_A, a }, { ACCEL_ARG_B, b },
+					 { ACCEL_ARG_BIAS, bias }), bias == NO_VALUE ? 3 : 4,
+		       &out) ? NO_VALUE : out;
+}
+
+static int gemm(struct import *im, uint32_t arg)
+{
+	struct accel_gemm_desc d = ACCEL_GEMM_DESC_INIT;
+	float alpha = im_float(im, "alpha", 1), beta = im_float(im, "beta", 1);
+	uint32_t out, c = beta != 0 ? v_in(im, 2) : NO_VALUE;
+	int ret = im_need(im, 2);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	d.flags = (im_int(im, "transA", 0) ? ACCEL_GEMM_TRANS_A : 0) |
+		  (im_int(im, "transB", 0) ? ACCEL_GEMM_TRANS_B : 0);
+	if (alpha != 1) {
+		d.flags |= ACCEL_GEMM_ALPHA;
+		d.alpha = alpha;
+	}
+	if (c != NO_VALUE)
+		c = factor(im, 2);
+	if (c != NO_VALUE && beta != 1)
+		c = v_with(im, ACCEL_BINARY_MUL, c, (double)beta);
+	out = v_product_of(im, &d, factor(im, 0), factor(im, 1), c);
+	return v_give(im, 0, v_cast(im, out, im->in[0].type));
+}
+
+static int matmul(struct import *im, uint32_t arg)
+{
+	struct accel_gemm_desc d = ACCEL_GEMM_DESC_INIT;
+	uint32_t out;
+	int ret = im_need(im, 2);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	out = v_product_of(im, &d, factor(im, 0), factor(im, 1), NO_VALUE);
+	return v_give(im, 0, v_cast(im, out, im->in[0].type));
+}
+
+/* --- along dimensions ---------------------------------------------------------------------- */
+
+/* Before version 13 all dimensions from the axis on are one. */
+static int softmax(struct import *im, uint32_t func)
+{
+	struct accel_shape_desc flat = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_FLATTEN);
+	struct accel_shape_desc of = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_OF);
+	struct accel_shape_desc back = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_RESHAPE);
+	struct accel_softmax_desc d = ACCEL_SOFTMAX_DESC_INIT;
+	uint32_t axis, value, shape = 0;
+	bool old;
+	int ret = im_need(im, 1);
+
+	if (!ret)
+		ret = im_axis(im, im_int(im, "axis", im->opset < 13 ? 1 : -1), im->in[0].rank,
+			      &axis);
+	if (ret)
+		return ret;
+	value = im->in[0].value;
+	old = im->opset < 13 && axis + 1 != im->in[0].rank;
+	d.func = func;
+	d.axis = old ? -1 : (int32_t)axis;
+	flat.axis = (int32_t)axis;
+	if (old)
+		ret = im_one(im, &of.hdr, value, &shape);
+	if (old && !ret)
+		ret = im_one(im, &flat.hdr, value, &value);
+	if (!ret)
+		ret = im_one(im, &d.hdr, value, &value);
+	if (old && !ret)
+		ret = im_two(im, &back.hdr, value, shape, &value);
+	return ret ? ret : im_give(im, 0, value);
+}
+
+static int layer_norm(struct import *im, uint32_t func)
+{
+	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW } };
+	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
+	uint32_t axis, out, n = 1;
+	int ret = im_need(im, 1);
+
+	if (!ret)
+		ret = im_axis(im, im_int(im, "axis", -1), im->in[0].rank, &axis);
+	if (ret)
+		return ret;
+	d.func = func;
+	d.eps = im_float(im, "epsilon", 0.00001f);
+	d.channel = 0;
+	for (; axis < im->in[0].rank; axis++)
+		d.axes |= ACCEL_AXIS(axis);
+	args[n++] = (struct accel_graph_arg) { ACCEL_ARG_A, im->in[0].value };
+	if (im->in_count > 1 && im->in[1].here)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_SCALE, im->in[1].value };
+	if (im->in_count > 2 && im->in[2].here)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_BIAS, im->in[2].value };
+	ret = im_node(im, &d.hdr, args, n, &out);
+	if (!ret)
+		ret = im_give(im, 0, out);
+	return ret ? ret : give_moments(im, v_in(im, 0), d.axes, func, (double)d.eps);
+}
+
+static uint32_t variance(struct import *im, uint32_t a, uint32_t mean, uint32_t axes)
+{
+	a = v_unary(im, ACCEL_UNARY_SQUARE, v_binary(im, ACCEL_BINARY_SUB, a, mean));
+	return v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, a);
+}
+
+/*
+ * Output 1: the mean along dimensions; output 2: what the deviations were multiplied by. A norm
+ * by the root of the mean square has that alone, which of one operator is output 1.
+ */
+int give_moments(struct import *im, uint32_t a, uint32_t axes, uint32_t func, double eps)
+{
+	bool one = im->out_count > 1 && im->out[1].n, two = im->out_count > 2 && im->out[2].n;
+	uint32_t mean, var;
+	int ret;
+
+	if (!one && !two)
+		return 0;
+	/* These are of the type in which the norm is computed. */
+	if (v_type(im, a) != ACCEL_HOST_F64)
+		a = v_cast(im, a, ACCEL_F32);
+	if (func == ACCEL_NORM_RMS) {
+		var = v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, v_unary(im, ACCEL_UNARY_SQUARE, a));
+		var = v_unary(im, ACCEL_UNARY_RSQRT, v_with(im, ACCEL_BINARY_ADD, var, eps));
+		return v_give(im, two ? 2 : 1, var);
+	}
+	mean = v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, a);
+	ret = one ? v_give(im, 1, mean) : 0;
+	if (ret || !two)
+		return ret;
+	var = v_with(im, ACCEL_BINARY_ADD, variance(im, a, mean, axes), eps);
+	return v_give(im, 2, v_unary(im, ACCEL_UNARY_RSQRT, var));
+}
+
+/* With the moments of what is there; outputs 1 and 2: those that a run keeps, moved towards them */
+static int batch_norm_training(struct import *im)
+{
+	double momentum = (double)im_float(im, "momentum", 0.9f);
+	uint32_t a = v_in(im, 0), axes = 0, i, n = 0, moment[2], y, v;
+	int64_t list[ACCEL_GRAPH_MAX_RANK];
+	int ret = 0;
+
+	for (i = 0; i < im->in[0].rank; i++)
+		axes |= i == 1 ? 0 : ACCEL_AXIS(i);
+	for (i = 1; i + 1 < im->in[0].rank; i++)
+		list[n++] = i;
+	moment[0] = v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, a);
+	moment[1] = variance(im, a, moment[0], axes);
+	y = v_binary(im, ACCEL_BINARY_SUB, a, moment[0]);
+	v = v_with(im, ACCEL_BINARY_ADD, moment[1], (double)im_float(im, "epsilon", 0.00001f));
+	y = v_binary(im, ACCEL_BINARY_DIV, y, v_unary(im, ACCEL_UNARY_SQRT, v));
+	for (i = 1; i < 3; i++)
+		y = v_binary(im, i == 1 ? ACCEL_BINARY_MUL : ACCEL_BINARY_ADD, y,
+			     v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_in(im, i), n, list));
+	for (i = 0; i < 2 && !ret; i++) {
+		v = v_shaped(im, ACCEL_SHAPE_RESHAPE, moment[i],
+			     v_shape_of(im, v_in(im, 3 + i), 0, INT64_MAX));
+		v = v_with(im, ACCEL_BINARY_MUL, v_cast(im, v, im->in[3 + i].type), 1 - momentum);
+		v = v_binary(im, ACCEL_BINARY_ADD,
+			     v_with(im, ACCEL_BINARY_MUL, v_in(im, 3 + i), momentum), v);
+		ret = v_give(im, 1 + i, v);
+	}
+	return ret ? ret : v_give(im, 0, y);
+}
+
+static int batch_norm(struct import *im, uint32_t arg)
+{
+	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
+	uint32_t out;
+	int ret = im_need(im, 5);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	if (im_int(im, "training_mode", 0) && im->in[0].rank >= 2)
+		return batch_norm_training(im);
+	d.func = ACCEL_NORM_BATCH;
+	d.eps = im_float(im, "epsilon", 0.00001f);
+	ret = im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, im->in[0].value },
+				       { ACCEL_ARG_SCALE, im->in[1].value },
+				       { ACCEL_ARG_BIAS, im->in[2].value },
+				       { ACCEL_ARG_AUX0, im->in[3].value },
+				       { ACCEL_ARG_AUX1, im->in[4].value }), 6, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+/* Axes are an input in newer versions; UINT32_MAX of them are not known yet. */
+static int reduce_axes(struct import *im, int64_t *axes, uint32_t *count)
+{
+	const struct attr *a = im_attr(im, "axes", ATTR_INTS);
+	uint32_t i;
+
+	*count = 0;
+	if (a) {
+		if (a->int_count > ACCEL_GRAPH_MAX_RANK)
+			return im_fail(im, -EBADMSG, "%u axes", a->int_count);
+		*count = a->int_count;
+		for (i = 0; i < a->int_count; i++)
+			axes[i] = a->ints[i];
+	} else if (im->in_count > 1 && im->in[1].here &&
+		   !(im->in[1].rank == 1 && !im->in[1].dims[0] &&
+		     !im_is_symbol(im, 1, 0))) {
+		if (!im_numbers(&im->in[1], axes, count, ACCEL_GRAPH_MAX_RANK))
+			*count = UINT32_MAX;
+	}
+	return 0;
+}
+
+/* The mean of integers: their sum by their number, towards zero */
+static uint32_t integer_mean(struct import *im, uint32_t axes)
+{
+	uint32_t type = im->in[0].type, count[2], sum, i;
+
+	sum = v_cast(im, v_in(im, 0), type == ACCEL_HOST_U64 ? type : (uint32_t)ACCEL_HOST_S64);
+	sum = v_reduce(im, ACCEL_REDUCE_SUM, 0, axes, sum);
+	for (i = 0; i < 2; i++)
+		count[i] = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1,
+				    v_shape_of(im, i ? sum : v_in(im, 0), 0, INT64_MAX));
+	count[0] = v_binary(im, ACCEL_BINARY_QUOT, count[0], count[1]);
+	return v_cast(im, v_binary(im, ACCEL_BINARY_QUOT, sum,
+				   v_cast(im, count[0], v_type(im, sum))), type);
+}
+
+/* Along dimensions that are known when the shapes are */
+static int reduce_late(struct import *im, const struct accel_reduce_desc *d, bool keep)
+{
+	uint32_t out, axes = v_in(im, 1);
+	int ret;
+
+	if (!type_is_real(im->in[0].type) && (d->func == ACCEL_REDUCE_MEAN ||
+					      d->func == ACCEL_REDUCE_L2 ||
+					      d->func >= ACCEL_REDUCE_LOG_SUM))
+		return im_fail(im, -EOPNOTSUPP, "integers along axes that are not constant");
+	/* No axes at all would be all of them, or none. */
+	if (im->in[1].rank != 1 || im_is_symbol(im, 1, 0))
+		return im_fail(im, -EOPNOTSUPP, "an unknown number of axes");
+	ret = im_two(im, &d->hdr, im->in[0].value, axes, &out);
+	if (!ret && !keep)
+		out = v_shaped(im, ACCEL_SHAPE_SQUEEZE, out, axes);
+	return ret ? ret : v_give(im, 0, out);
+}
+
+static int reduce(struct import *im, uint32_t func)
+{
+	struct accel_shape_desc drop = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SQUEEZE);
+	struct accel_reduce_desc d = ACCEL_REDUCE_DESC_INIT;
+	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+	uint32_t i, count, axis, out, list;
+	bool keep = im_int(im, "keepdims", 1);
+	int ret = im_need(im, 1);
+
+	if (!ret)
+		ret = reduce_axes(im, axes, &count);
+	if (ret)
+		return ret;
+	if (!count && im_int(im, "noop_with_empty_axes", 0))
+		return im_give(im, 0, im->in[0].value);
+	d.func = func;
+	d.d.dtype = im->in[0].type;
+	if (count == UINT32_MAX)
+		return reduce_late(im, &d, keep);
+	for (i = 0; i < count && !ret; i++) {
+		ret = im_axis(im, axes[i], im->in[0].rank, &axis);
+		if (ret)
+			return ret;
+		axes[i] = axis;
+		d.axes |= ACCEL_AXIS(axis);
+	}
+	for (i = 0; !count && i < im->in[0].rank; i++)
+		axes[i] = i;
+	if (!ret && func == ACCEL_REDUCE_MEAN && !type_is_real(im->in[0].type)) {
+		out = integer_mean(im, d.axes);
+		ret = im->error.code;
+	} else if (!ret && !type_is_real(im->in[0].type) &&
+		   (func == ACCEL_REDUCE_L2 || func >= ACCEL_REDUCE_LOG_SUM)) {
+		/* Roots and logarithms of integers go towards zero. */
+		out = v_reduce(im, func, 0, d.axes, v_cast(im, v_in(im, 0), ACCEL_HOST_F64));
+		out = v_cast(im, out, im->in[0].type);
+		ret = im->error.code;
+	} else if (!ret) {
+		ret = im_one(im, &d.hdr, im->in[0].value, &out);
+	}
+	count = count ? count : im->in[0].rank;
+	/* What operations make of a number has a dimension. */
+	if (!count) {
+		axes[count++] = 0;
+		keep = false;
+	}
+	if (!ret && !keep) {
+		ret = im_list(im, count, axes, &list);
+		if (!ret)
+			ret = im_two(im, &drop.hdr, out, list, &out);
+	}
+	return ret ? ret : im_give(im, 0, out);
+}
+
+const struct op onnx_nn[] = {
+	{ "MaxPool", pool, ACCEL_POOL_MAX },
+	{ "AveragePool", pool, ACCEL_POOL_AVERAGE },
+	{ "GlobalAveragePool", global_pool, ACCEL_POOL_AVERAGE },
+	{ "GlobalMaxPool", global_pool, ACCEL_POOL_MAX },
+	{ "LpPool", pool, ACCEL_POOL_LP }, { "GlobalLpPool", global_pool, ACCEL_POOL_LP },
+	{ "Gemm", gemm, 0 }, { "MatMul", matmul, 0 },
+	{ "Softmax", softmax, ACCEL_SOFTMAX_PLAIN }, { "LogSoftmax", softmax, ACCEL_SOFTMAX_LOG },
+	{ "LayerNormalization", layer_norm, ACCEL_NORM_LAYER },
+	{ "RMSNormalization", layer_norm, ACCEL_NORM_RMS },
+	{ "SimplifiedLayerNormalization", layer_norm, ACCEL_NORM_RMS },
+	{ "BatchNormalization", batch_norm, 0 },
+	{ "ReduceSum", reduce, ACCEL_REDUCE_SUM }, { "ReduceMean", reduce, ACCEL_REDUCE_MEAN },
+	{ "ReduceMax", reduce, ACCEL_REDUCE_MAX }, { "ReduceMin", reduce, ACCEL_REDUCE_MIN },
+	{ "ReduceProd", reduce, ACCEL_REDUCE_PROD }, { "ReduceL1", reduce, ACCEL_REDUCE_L1 },
+	{ "ReduceL2", reduce, ACCEL_REDUCE_L2 },
+	{ "ReduceSumSquare", reduce, ACCEL_REDUCE_SUM_SQUARE },
+	{ "ReduceLogSum", reduce, ACCEL_REDUCE_LOG_SUM },
+	{ "ReduceLogSumExp", reduce, ACCEL_REDUCE_LOG_SUM_EXP },
+	{ 0 }
+};

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators that move elements, or make shapes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+
+static int shape_node(struct import *im, uint32_t op)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	uint32_t out;
+	int ret = im_need(im, 2);
+
+	if (ret)
+		return ret;
+	if (op == ACCEL_SHAPE_RESHAPE && im_int(im, "allowzero", 0))
+		d.flags = ACCEL_SHAPE_ZERO;
+	ret = im_two(im, &d.hdr, im->in[0].value, im->in[1].value, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+/* Axes are an attribute in old versions; without any all dimensions of 1 go. */
+static int squeeze(struct import *im, uint32_t op)
+{
+	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	uint32_t list, out;
+	bool has = im->in_count > 1 && im->in[1].here;
+	int ret = im_need(im, 1);
+
+	if (!ret && axes)
+		ret = im_list(im, axes->int_count, axes->ints, &list);
+	else if (has)
+		list = im->in[1].value;
+	if (ret)
+		return ret;
+	if (!axes && !has)
+		return im_give_one(im, &d.hdr);
+	ret = im_two(im, &d.hdr, im->in[0].value, list, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+static int flatten(struct import *im, uint32_t op)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	int64_t axis = im_int(im, "axis", 1);
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	/* The one behind the last is an axis too. */
+	if (axis < -(int64_t)im->in[0].rank || axis > (int64_t)im->in[0].rank)
+		return im_fail(im, -EBADMSG, "axis %lld of %u dimensions", (long long)axis,
+			       im->in[0].rank);
+	d.axis = (int32_t)axis;
+	return im_give_one(im, &d.hdr);
+}
+
+static int transpose(struct import *im, uint32_t op)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	const struct attr *perm = im_attr(im, "perm", ATTR_INTS);
+	uint32_t i, seen = 0;
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	if (perm && perm->int_count != im->in[0].rank)
+		return im_fail(im, -EBADMSG, "its permutation is of %u dimensions, not %u",
+			       perm->int_count, im->in[0].rank);
+	for (i = 0; perm && i < perm->int_count; i++) {
+		if (perm->ints[i] < 0 || perm->ints[i] >= im->in[0].rank ||
+		    (seen >> perm->ints[i] & 1))
+			return im_fail(im, -EBADMSG, "its permutation has %lld",
+				       (long long)perm->ints[i]);
+		d.order[i] = (uint32_t)perm->ints[i];
+		seen |= 1u << d.order[i];
+	}
+	return im_give_one(im, &d.hdr);
+}
+
+/* Bounds are attributes before version 10. */
+static int slice(struct import *im, uint32_t op)
+{
+	static const char *const names[] = { "starts", "ends", "axes" };
+	static const uint32_t place[] = {
+		ACCEL_ARG_A, ACCEL_ARG_B, ACCEL_ARG_C, ACCEL_ARG_AUX0, ACCEL_ARG_AUX1
+	};
+	struct accel_graph_arg args[6] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW } };
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	uint32_t i, n = 1, out;
+	int ret = im_need(im, im->opset >= 10 ? 3 : 1);
+
+	for (i = 0; i < 5 && !ret; i++) {
+		uint32_t value;
+
+		if (im->opset >= 10 || !i) {
+			if (i >= im->in_count || !im->in[i].here)
+				continue;
+			value = im->in[i].value;
+		} else {
+			const struct attr *a = i < 4 ? im_attr(im, names[i - 1], ATTR_INTS) : NULL;
+
+			if (!a)
+				continue;
+			ret = im_list(im, a->int_count, a->ints, &value);
+		}
+		args[n++] = (struct accel_graph_arg) { place[i], value };
+	}
+	if (!ret)
+		ret = im_node(im, &d.hdr, args, n, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+static int split(struct import *im, uint32_t op)
+{
+	const struct attr *sizes = im_attr(im, "split", ATTR_INTS);
+	bool has = im->in_count > 1 && im->in[1].here;
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	uint32_t list = has ? im->in[1].value : 0, axis = 0, out;
+	int ret = im_need(im, 1);
+
+	if (!ret && sizes)
+		ret = im_list(im, sizes->int_count, sizes->ints, &list);
+	if (!ret)
+		ret = im_axis(im, im_int(im, "axis", 0), im->in[0].rank, &axis);
+	d.axis = (int32_t)axis;
+	d.count = im->out_count;
+	for (d.index = 0; d.index < im->out_count && !ret; d.index++) {
+		if (sizes || has)
+			ret = im_two(im, &d.hdr, im->in[0].value, list, &out);
+		else
+			ret = im_one(im, &d.hdr, im->in[0].value, &out);
+		if (!ret)
+			ret = im_give(im, d.index, out);
+	}
+	return ret;
+}
+
+static int shape(struct import *im, uint32_t op)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	d.start = im_int(im, "start", 0);
+	d.end = im_int(im, "end", INT64_MAX);
+	return im_give_one(im, &d.hdr);
+}
+
+static int range(struct import *im, uint32_t op)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	uint32_t out;
+	int ret = im_need(im, 3);
+
+	if (!ret)
+		ret = im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, im->in[0].value },
+					       { ACCEL_ARG_B, im->in[1].value },
+					       { ACCEL_ARG_C, im->in[2].value }), 4, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+/* The one element of a tensor */
+static double first_number(const struct tensor *t)
+{
+	uint64_t bits = 0;
+	double d;
+	float f;
+
+	memcpy(&bits, t->data, accel_type_bits(t->type) / 8);
+	switch (t->type) {
+	case ACCEL_F32:
+		memcpy(&f, t->data, sizeof(f));
+		return f;
+	case ACCEL_HOST_F64:
+		memcpy(&d, t->data, sizeof(d));
+		return d;
+	case ACCEL_HOST_S64:
+		return (double)(int64_t)bits;
+	case ACCEL_S32:
+		return (int32_t)bits;
+	case ACCEL_HOST_S16:
+		return (int16_t)bits;
+	case ACCEL_S8:
+		return (int8_t)bits;
+	default:
+		return (double)bits;
+	}
+}
+
+static int constant_of_shape(struct import *im, uint32_t op)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
+	const struct attr *a = im_attr(im, "value", ATTR_TENSOR);
+	struct tensor t;
+	int ret = im_need(im, 1);
+
+	if (!ret && a) {
+		ret = tensor_read(im, a->s, &t);
+		if (ret)
+			return ret;
+		if (t.count != 1 || t.type == ACCEL_F16 || t.type == ACCEL_BF16) {
+			free(t.own);
+			return im_fail(im, -EOPNOTSUPP,
+				       "its value is no single number, or of 16 bits");
+		}
+		d.type = t.type;
+		d.value = first_number(&t);
+		free(t.own);
+	}
+	return ret ? ret : im_give_one(im, &d.hdr);
+}
+
+static int constant(struct import *im, uint32_t arg)
+{
+	const struct attr *a = im->attr_count ? &im->attrs[0] : NULL;
+	struct tensor t = { .count = 1 };
+	const void *from;
+	uint32_t value;
+	int ret;
+
+	(void)arg;
+	if (!im->out_count)
+		return im_fail(im, -EBADMSG, "it has no output");
+	if (!a || im->attr_count != 1)
+		return im_fail(im, -EBADMSG, "it has not one attribute");
+	if (slice_is(a->name, "value") && a->type == ATTR_TENSOR) {
+		ret = tensor_read(im, a->s, &t);
+		if (ret)
+			return ret;
+		if (!t.name.n)
+			t.name = im->out[0];
+		goto add;
+	}
+	if (slice_is(a->name, "value_float") && a->type == ATTR_FLOAT) {
+		t.type = ACCEL_F32;
+		from = &a->f;
+	} else if (slice_is(a->name, "value_floats") && a->type == ATTR_FLOATS) {
+		t.type = ACCEL_F32;
+		from = a->floats;
+		t.count = a->float_count;
+	} else if (slice_is(a->name, "value_int") && a->type == ATTR_INT) {
+		t.type = ACCEL_HOST_S64;
+		from = &a->i;
+	} else if (slice_is(a->name, "value_ints") && a->type == ATTR_INTS) {
+		t.type = ACCEL_HOST_S64;
+		from = a->ints;
+		t.count = a->int_count;
+	} else {
+		return im_fail(im, -EOPNOTSUPP, "its attribute %.*s is not supported",
+			       (int)a->name.n, a->name.p);
+	}
+	t.rank = a->type == ATTR_FLOATS || a->type == ATTR_INTS;
+	t.dims[0] = t.rank ? (int64_t)t.count : 0;
+	t.bytes = t.count * accel_type_bits(t.type) / 8;
+	t.own = malloc(t.bytes + 1);
+	if (!t.own)
+		return im_fail(im, -ENOMEM, "out of memory");
+	memcpy(t.own, from, t.bytes);
+	t.data = t.own;
+	t.name = im->out[0];
+add:
+	from = t.data;
+	ret = tensor_add(im, &t, &value);
+	return ret ? ret : im_give_data(im, 0, value, from);
+}
+
+static int concat(struct import *im, uint32_t arg)
+{
+	uint32_t i, axis = 0, list[MAX_IO];
+	int ret = im_need(im, im->in_count ? im->in_count : 1);
+
+	(void)arg;
+	if (!ret)
+		ret = im_axis(im, im_int(im, "axis", 1), im->in[0].rank, &axis);
+	for (i = 0; i < im->in_count && !ret; i++)
+		list[i] = im->in[i].value;
+	return ret ? ret : v_give(im, 0, v_concat(im, axis, im->in_count, list));
+}
+
+static int gather(struct import *im, uint32_t func)
+{
+	struct accel_shape_desc wrap = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_UNSQUEEZE);
+	struct accel_shape_desc drop = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SQUEEZE);
+	struct accel_gather_desc d = ACCEL_GATHER_DESC_INIT;
+	int64_t axis = im_int(im, "batch_dims", 0);
+	uint32_t out, at, list;
+	bool lone;
+	int ret = im_need(im, 2);
+
+	if (!ret && (axis < 0 || axis > ACCEL_GRAPH_MAX_RANK))
+		ret = im_fail(im, -EBADMSG, "%lld dimensions of batches", (long long)axis);
+	if (ret)
+		return ret;
+	d.func = func;
+	at = im->in[1].value;
+	if (func == ACCEL_GATHER_ND)
+		d.batch = (uint32_t)axis;
+	else
+		ret = im_axis(im, im_int(im, "axis", 0), im->in[0].rank, &d.axis);
+	/* A scalar index takes its dimension away, and the one index of an element all. */
+	lone = !im->in[1].rank || (func == ACCEL_GATHER_ND && im->in[1].rank == 1 &&
+				   im->in[1].dims[0] == im->in[0].rank);
+	if (!ret && lone) {
+		ret = im_list(im, 1, (const int64_t[]) { 0 }, &list);
+		if (!ret)
+			ret = im_two(im, &wrap.hdr, at, list, &at);
+	}
+	if (!ret)
+		ret = im_two(im, &d.hdr, im->in[0].value, at, &out);
+	if (!ret && lone) {
+		axis = func == ACCEL_GATHER_ND ? 0 : d.axis;
+		ret = im_list(im, 1, &axis, &list);
+		if (!ret)
+			ret = im_two(im, &drop.hdr, out, list, &out);
+	}
+	return ret ? ret : im_give(im, 0, out);
+}
+
+const struct op onnx_shape[] = {
+	{ "Reshape", shape_node, ACCEL_SHAPE_RESHAPE }, { "Expand", shape_node,
+							 ACCEL_SHAPE_EXPAND },
+	{ "Squeeze", squeeze, ACCEL_SHAPE_SQUEEZE }, { "Unsqueeze", squeeze,
+						      ACCEL_SHAPE_UNSQUEEZE },
+	{ "Flatten", flatten, ACCEL_SHAPE_FLATTEN }, { "Transpose", transpose,
+						      ACCEL_SHAPE_TRANSPOSE },
+	{ "Slice", slice, ACCEL_SHAPE_SLICE }, { "Split", split, ACCEL_SHAPE_PIECE },
+	{ "Shape", shape, ACCEL_SHAPE_OF }, { "Range", range, ACCEL_SHAPE_RANGE },
+	{ "ConstantOfShape", constant_of_shape, ACCEL_SHAPE_FILL },
+	{ "Constant", constant, 0 },
+	{ "Concat", concat, 0 }, { "Gather", gather, ACCEL_GATHER_AXIS },
+	{ "GatherElements", gather, ACCEL_GATHER_ELEMENTS },
+	{ "GatherND", gather, ACCEL_GATHER_ND },
+	{ 0 }
+};

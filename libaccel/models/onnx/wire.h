@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wire format of protocol buffers, read where it lies. Nothing is copied, every
+ * length is held against what is left, and messages are followed to a bounded depth.
+ * Messages are written into memory that grows.
+ */
+#ifndef LIBACCEL_MODELS_WIRE_H
+#define LIBACCEL_MODELS_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct slice - bytes
+ * @p: first byte
+ * @n: number
+ */
+struct slice {
+	const uint8_t *p;
+	size_t n;
+};
+
+/**
+ * struct field - a field of a message
+ * @id: its number
+ * @number: a varint, or the bits of a fixed one
+ * @bytes: a string, a message, or packed numbers
+ * @has_bytes: it has @bytes; else @number
+ */
+struct field {
+	uint32_t id;
+	uint64_t number;
+	struct slice bytes;
+	bool has_bytes;
+};
+
+bool wire_varint(struct slice *s, uint64_t *number);
+int wire_next(struct slice *s, struct field *f);
+int wire_whole(struct slice *s, struct field *f, struct slice *whole);
+int wire_ints(const struct field *f, int64_t *list, uint32_t *count, uint32_t max);
+bool slice_is(struct slice s, const char *text);
+
+/**
+ * struct message - a message that is written
+ * @p: its bytes, free() them
+ * @n: their number
+ * @room: bytes that there is memory for
+ * @failed: there was no memory; what came then is missing
+ */
+struct message {
+	uint8_t *p;
+	size_t n;
+	size_t room;
+	bool failed;
+};
+
+void put_number(struct message *m, uint32_t id, uint64_t number);
+void put_bytes(struct message *m, uint32_t id, const void *p, size_t n);
+void put_fields(struct message *m, struct slice fields);
+void put_text(struct message *m, uint32_t id, const char *text);
+void put_message(struct message *m, uint32_t id, struct message *inner);
+
+#endif /* LIBACCEL_MODELS_WIRE_H */
