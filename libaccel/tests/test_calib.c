@@ -468,6 +468,7 @@ static void test_bad_options(void **state)
 		{ "calib.dtype", OPTS(.dtype = ACCEL_S32, .scheme = 1) },
 		{ "calib.scheme", OPTS(.dtype = ACCEL_S4) },
 		{ "calib.scheme", OPTS(.dtype = ACCEL_S4, .scheme = ACCEL_QUANT_COUNT) },
+		{ "calib.scheme", OPTS(.dtype = ACCEL_S4, .scheme = ACCEL_QUANT_GROUP_MIN) },
 		{ "calib.axis", OPTS(.dtype = ACCEL_S4, .scheme = 2, .axis = 5) },
 		{ "calib.group", OPTS(.dtype = ACCEL_S4, .scheme = 3) },
 		{ "calib.group", OPTS(.dtype = ACCEL_S4, .scheme = 3, .group = 24) },

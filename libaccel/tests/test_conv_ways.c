@@ -110,6 +110,14 @@ static void test_choice(void **state)
 	d.b = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 512, 512, 3, 3 });
 	explain(&d, t);
 	assert_int_equal(t[ACCEL_CONV_WINOGRAD_2].chosen, !*info.path);
+	/* Of two that take as long as each other that with less to hold; of many images not. */
+	d.a = d.d = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 1, 256, 14, 14 });
+	d.b = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 256, 256, 3, 3 });
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_2].chosen, 1);
+	d.a.dims[0] = d.d.dims[0] = 8;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_WINOGRAD_4].chosen, 1);
 	/* A stride. */
 	base(&d);
 	d.flags = ACCEL_CONV_PACK_B | ACCEL_CONV_WINOGRAD;
@@ -118,11 +126,16 @@ static void test_choice(void **state)
 	explain(&d, t);
 	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
 	assert_string_equal(t[ACCEL_CONV_WINOGRAD_2].field, "conv.stride[0]");
-	/* 1 by 1. */
+	/* 1 by 1: a GEMM where channels lie side by side. */
 	base(&d);
 	memset(d.pad_before, 0, sizeof(d.pad_before));
 	memset(d.pad_after, 0, sizeof(d.pad_after));
 	d.b.dims[2] = d.b.dims[3] = 1;
+	explain(&d, t);
+	assert_int_equal(t[ACCEL_CONV_IMPLICIT].chosen, 1);
+	assert_true(t[ACCEL_CONV_GEMM].possible);
+	d.flags = ACCEL_CONV_NHWC;
+	d.a = d.d = accel_tensor_dense(NULL, ACCEL_F32, 4, (int64_t[]){ 1, 28, 28, 64 });
 	explain(&d, t);
 	assert_int_equal(t[ACCEL_CONV_GEMM].chosen, 1);
 	/* Depthwise. */

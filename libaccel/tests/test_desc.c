@@ -43,7 +43,7 @@ struct row {
 	int line;
 	int code;
 	const char *field;
-	struct poke pokes[8];
+	struct poke pokes[16];
 };
 
 #define POKE(type, f, v) \
@@ -53,6 +53,10 @@ struct row {
 #define F(f, v)		POKE(struct accel_fill_desc, f, v)
 #define U(f, v)		POKE(struct accel_unary_desc, f, v)
 #define B(f, v)		POKE(struct accel_binary_desc, f, v)
+/* The rows of experts, and matrices without batches that go with it */
+#define ROWS(t, n)	G(rows.dtype, t), G(rows.rank, 1), G(rows.dims[0], n)
+#define FLAT_A		G(a.rank, 2), G(a.dims[0], 3), G(a.dims[1], 4), G(a.dims[2], 0)
+#define FLAT_D		G(d.rank, 2), G(d.dims[0], 3), G(d.dims[1], 5), G(d.dims[2], 0)
 /* A pointer: nothing that it points to is looked at */
 #define GP(f, v)	{ offsetof(struct accel_gemm_desc, f), sizeof(void *), v }
 #define BAD(field, ...)	{ __LINE__, -EINVAL, field, { __VA_ARGS__ } }
@@ -98,7 +102,11 @@ static const struct row gemm_rows[] = {
 	/* scalars */
 	BAD("gemm.flags", G(flags, 32)),
 	BAD("gemm.flags", G(flags, 1u << 31)),
-	BAD("gemm.pad", G(pad, 1)),
+	BAD("gemm.a_group", G(a_group, 1)),
+	BAD("gemm.a_group", G(a_group, 24)),
+	BAD("gemm.a_group", G(a_group, 256)),
+	/* By a right matrix of floating-point numbers. */
+	BAD("gemm.a_group", G(a_group, 32)),
 	BAD("gemm.alpha", G(alpha, TWO32)),
 	BAD("gemm.alpha", G(flags, ACCEL_GEMM_ALPHA), G(alpha, NAN32)),
 	BAD("gemm.alpha", G(flags, ACCEL_GEMM_ALPHA), G(alpha, INF32)),
@@ -113,10 +121,11 @@ static const struct row gemm_rows[] = {
 	BAD("gemm.a.rank", G(a.rank, ACCEL_MAX_RANK + 1)),
 	BAD("gemm.b.rank", G(b.rank, 0)),
 	BAD("gemm.d.rank", G(d.rank, 0)),
-	BAD("gemm.a.flags", G(a.flags, 2)),
-	BAD("gemm.b.pad", G(b.pad, 1)),
+	BAD("gemm.a.flags", G(a.flags, 4)),
+	BAD("gemm.b.dynamic", G(b.dynamic, 32)),
+	BAD("gemm.b.length_offset", G(b.length_offset, 4)),
 	BAD("gemm.a.reserved[0]", G(a.reserved[0], 1)),
-	BAD("gemm.d.reserved[3]", G(d.reserved[3], 1)),
+	BAD("gemm.d.reserved[1]", G(d.reserved[1], 1)),
 	BAD("gemm.a.dims[1]", G(a.dims[1], -1)),
 	BAD("gemm.b.dims[0]", G(b.dims[0], INT64_MIN)),
 	BAD("gemm.a.dims[3]", G(a.dims[3], 1)),
@@ -148,6 +157,13 @@ static const struct row gemm_rows[] = {
 	    G(b.dims[2], 0), G(d.rank, 2), G(d.dims[1], 4), G(d.dims[2], 0)),
 	BAD("gemm.d.rank", G(b.rank, 1), G(b.dims[0], 4), G(b.dims[1], 0),
 	    G(b.dims[2], 0), G(d.rank, 5), G(d.dims[3], 1), G(d.dims[4], 1)),
+	/* experts: two matrices, three rows */
+	BAD("gemm.a.rank", ROWS(ACCEL_S32, 2)),
+	BAD("gemm.d.rank", ROWS(ACCEL_S32, 2), FLAT_A),
+	BAD("gemm.rows.dtype", ROWS(ACCEL_F32, 2), FLAT_A, FLAT_D),
+	BAD("gemm.rows.dims[0]", ROWS(ACCEL_S32, 3), FLAT_A, FLAT_D),
+	BAD("gemm.b.dims[0]", ROWS(ACCEL_S32, 2), FLAT_A, FLAT_D, G(b.dims[0], 1025)),
+	BAD("gemm.b.rank", ROWS(ACCEL_S32, 2), FLAT_A, FLAT_D, G(b.rank, 2), G(b.dims[2], 0)),
 	/* two of four */
 	BAD("gemm.flags", G(flags, ACCEL_GEMM_SPARSE_B)),
 	BAD("gemm.b.dims[0]", G(b.rank, 1), G(b.dims[1], 0), G(b.dims[2], 0)),
@@ -242,7 +258,7 @@ static const struct row gemm_rows[] = {
 	BAD("gemm.epilogue.scale.rank", G(epilogue.scale.dtype, ACCEL_F32)),
 	BAD("gemm.epilogue.bias.rank", G(epilogue.bias.flags, 1)),
 	BAD("gemm.epilogue.residual.rank", G(epilogue.residual.reserved[1], 1)),
-	BAD("gemm.epilogue.residual_post.rank", G(epilogue.residual_post.pad, 1)),
+	BAD("gemm.epilogue.residual_post.rank", G(epilogue.residual_post.dynamic, 1)),
 	BAD("gemm.epilogue.bias.dtype", G(epilogue.bias.rank, 1),
 	    G(epilogue.bias.dims[0], 5)),
 	BAD("gemm.epilogue.bias.dtype", G(epilogue.bias.rank, 1),
@@ -348,6 +364,9 @@ static const struct row weights_rows[] = {
 	BAD("gemm.b.quant.scale", G(b.quant.scale, ONE32)),
 	BAD("gemm.b.quant.zero", G(b.quant.zero, 1)),
 	BAD("gemm.b.quant.scale_dtype", G(b.quant.scale_dtype, ACCEL_BF16)),
+	BAD("gemm.b.quant.axis", G(b.quant.scheme, ACCEL_QUANT_GROUP_MIN), G(b.quant.axis, 1)),
+	BAD("gemm.b.quant.group", G(b.quant.scheme, ACCEL_QUANT_GROUP_MIN), G(b.quant.group, 24)),
+	BAD("gemm.b.quant.zero", G(b.quant.scheme, ACCEL_QUANT_GROUP_MIN), G(b.quant.zero, 1)),
 	BAD("gemm.b.quant.scale_dtype", G(b.quant.scale_dtype, ACCEL_DTYPE_COUNT)),
 	BAD("gemm.b.quant.zeros_offset", G(b.quant.zeros_offset, 4)),
 	BAD("gemm.b.quant.zero", G(b.quant.scheme, ACCEL_QUANT_TENSOR),

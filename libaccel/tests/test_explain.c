@@ -173,6 +173,13 @@ static void test_refusals(void **state)
 	g.b.quant.scheme = ACCEL_QUANT_GROUP;
 	g.b.quant.group = 32;
 	REFUSED(g, "gemm.b.quant.scheme");
+	/* As fp16 and int8 in groups, but not rounded to bytes */
+	square(&g, ACCEL_F16, 64);
+	g.hdr.engine = ACCEL_ENGINE_NEURAL;
+	g.b.dtype = ACCEL_S8;
+	g.b.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 1 };
+	g.a_group = 32;
+	REFUSED(g, "gemm.a_group");
 	square(&g, ACCEL_F32, 64);
 	g.hdr.engine = ACCEL_ENGINE_MATRIX;
 	g.epilogue.act = ACCEL_ACT_GELU;
@@ -474,9 +481,161 @@ static void test_later(void **state)
 	accel_device_unref(dev);
 }
 
+/* The kernels that run it in process, or the reason why none does; both ways to ask agree. */
+static void expect_kernel(struct accel_ctx *ctx, const struct accel_desc *desc, const char *kernel,
+			  const char *text)
+{
+	struct accel_device_info info = { .size = sizeof(info) };
+	struct answers all = { 0 }, planned = { 0 };
+	const struct accel_candidate *c;
+	struct accel_plan *plan;
+
+	assert_int_equal(accel_device_get_info(accel_ctx_device(ctx), &info), 0);
+	assert_int_equal(accel_explain(ctx, desc, collect, &all), 0);
+	assert_int_equal(accel_plan_create(ctx, desc, &plan), 0);
+	assert_int_equal(accel_plan_explain(plan, collect, &planned), 0);
+	c = chosen(&all);
+	assert_non_null(c);
+	assert_string_equal(c->kernel, chosen(&planned)->kernel);
+	assert_string_equal(c->kernel_text, chosen(&planned)->kernel_text);
+	accel_plan_unref(plan);
+	/* Levels without kernels */
+	if (!strcmp(info.kernels, "portable") || !strncmp(info.kernels, "model", 5)) {
+		assert_int_equal(strncmp(c->kernel, "model", 5), 0);
+		assert_non_null(strstr(c->kernel_text, "level of kernels"));
+		return;
+	}
+	/* Levels for other processors have fewer. */
+	if (strncmp(info.kernels, "avx512", 6) && strcmp(info.kernels, "amx"))
+		return;
+	assert_string_equal(c->kernel, kernel);
+	if (!strstr(c->kernel_text, text) || !*text != !*c->kernel_text)
+		fail_msg("%s: %s", c->kernel, c->kernel_text);
+}
+
+static void test_kernels(void **state)
+{
+	struct accel_conv_desc conv = ACCEL_CONV_DESC_INIT;
+	struct accel_scan_desc scan = ACCEL_SCAN_DESC_INIT;
+	struct accel_kv_write_desc kv = ACCEL_KV_WRITE_DESC_INIT;
+	struct accel_ffn_desc f = ACCEL_FFN_DESC_INIT;
+	const int64_t in[4] = { 1, 8, 9, 9 }, weights[4] = { 8, 16, 3, 3 },
+		      out[4] = { 1, 16, 11, 11 };
+	const int64_t rows[3] = { 5, 2, 64 }, pages[4] = { 4, 16, 2, 64 };
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+	struct accel_bo *bo;
+
+	(void)state;
+	open_chip("sw:full", &dev, &ctx);
+	square(&g, ACCEL_F32, 64);
+	expect_kernel(ctx, &g.hdr, "gemm", "");
+	g.a.dims[0] = g.d.dims[0] = 1;
+	g.flags = ACCEL_GEMM_PACK_B;
+	assert_int_equal(accel_bo_create(ctx, 64 * 64 * 4, NULL, &bo), 0);
+	g.b.bo = bo;
+	expect_kernel(ctx, &g.hdr, "gemv", "");
+	conv.flags = ACCEL_CONV_TRANSPOSED;
+	conv.a = accel_tensor_dense(NULL, ACCEL_F32, 4, in);
+	conv.b = accel_tensor_dense(NULL, ACCEL_F32, 4, weights);
+	conv.d = accel_tensor_dense(NULL, ACCEL_F32, 4, out);
+	expect_kernel(ctx, &conv.hdr, "model", "transposed");
+	scan.a = accel_tensor_2d(NULL, ACCEL_S8, 4, 64);
+	scan.d = accel_tensor_2d(NULL, ACCEL_S32, 4, 64);
+	expect_kernel(ctx, &scan.hdr, "model", "sums of integers");
+	kv.a = accel_tensor_dense(NULL, ACCEL_F32, 3, rows);
+	kv.slots = accel_tensor_dense(NULL, ACCEL_S32, 1, rows);
+	kv.d = accel_tensor_dense(NULL, ACCEL_F16, 4, pages);
+	expect_kernel(ctx, &kv.hdr, "kv_write", "");
+	f.a = accel_tensor_2d(NULL, ACCEL_F32, 8, 16);
+	f.up = accel_tensor_2d(NULL, ACCEL_F32, 16, 32);
+	f.down = accel_tensor_2d(NULL, ACCEL_F32, 32, 16);
+	f.d = f.a;
+	expect_kernel(ctx, &f.hdr, "gemm, gemm", "");
+	accel_bo_unref(bo);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
+/* The same numbers as explain tells, of each engine; energy is the chip's power for the time. */
+static void check_costs(struct accel_ctx *ctx, const struct accel_desc *desc)
+{
+	struct accel_cost auto_cost = { .size = sizeof(auto_cost) };
+	struct accel_cost cost = { .size = sizeof(cost) };
+	struct accel_plan_info info = { .size = sizeof(info) };
+	struct answers all = { 0 };
+	struct accel_plan *plan;
+	uint32_t engine, i, took = 0;
+	uint64_t best;
+
+	assert_int_equal(accel_plan_create(ctx, desc, &plan), 0);
+	assert_int_equal(accel_plan_get_info(plan, &info), 0);
+	accel_plan_unref(plan);
+	assert_int_equal(accel_explain(ctx, desc, collect, &all), 0);
+	assert_int_equal(accel_cost(ctx, desc, ACCEL_ENGINE_AUTO, &auto_cost), 0);
+	assert_int_equal(auto_cost.engine, info.engine);
+	assert_int_equal(auto_cost.ns, info.estimate_ns);
+	assert_int_equal(auto_cost.macs, info.macs);
+	assert_int_equal(auto_cost.bytes, chosen(&all)->bytes);
+	for (engine = ACCEL_ENGINE_AUTO + 1; engine < ACCEL_ENGINE_COUNT; engine++) {
+		best = UINT64_MAX;
+		for (i = 0; i < all.count; i++)
+			if (all.c[i].engine == engine && all.c[i].verdict != ACCEL_REFUSED &&
+			    all.c[i].estimate_ns < best)
+				best = all.c[i].estimate_ns;
+		if (best == UINT64_MAX) {
+			assert_int_equal(accel_cost(ctx, desc, engine, &cost), -EOPNOTSUPP);
+			continue;
+		}
+		assert_int_equal(accel_cost(ctx, desc, engine, &cost), 0);
+		assert_int_equal(cost.engine, engine);
+		assert_int_equal(cost.ns, best);
+		assert_true(cost.instances != 0 && cost.bytes != 0 && cost.macs == info.macs);
+		/* A whole number of milliwatts, between those of a sensor and of a stove */
+		assert_int_equal(cost.energy_pj % cost.ns, 0);
+		assert_in_range(cost.energy_pj / cost.ns, 100, 200000);
+		took++;
+	}
+	assert_true(took > 0);
+}
+
+static void test_cost(void **state)
+{
+	struct accel_ffn_desc f = ACCEL_FFN_DESC_INIT;
+	struct accel_cost cost = { .size = sizeof(cost) };
+	struct accel_gemm_desc g;
+	struct accel_device *dev;
+	struct accel_ctx *ctx;
+
+	(void)state;
+	open_chip("sw:m1", &dev, &ctx);
+	square(&g, ACCEL_BF16, 256);
+	check_costs(ctx, &g.hdr);
+	/* What the descriptor asks for does not count. */
+	g.hdr.engine = ACCEL_ENGINE_MATRIX;
+	assert_int_equal(accel_cost(ctx, &g.hdr, ACCEL_ENGINE_GPU, &cost), 0);
+	assert_int_equal(accel_cost(ctx, &g.hdr, ACCEL_ENGINE_MATRIX, &cost), -EOPNOTSUPP);
+	assert_int_equal(accel_cost(ctx, &g.hdr, ACCEL_ENGINE_COUNT, &cost), -EINVAL);
+	cost.size = 4;
+	assert_int_equal(accel_cost(ctx, &g.hdr, ACCEL_ENGINE_GPU, &cost), -EINVAL);
+	square(&g, ACCEL_F32, 64);
+	check_costs(ctx, &g.hdr);
+	f.a = accel_tensor_2d(NULL, ACCEL_F32, 8, 16);
+	f.up = accel_tensor_2d(NULL, ACCEL_F32, 16, 32);
+	f.down = accel_tensor_2d(NULL, ACCEL_F32, 32, 16);
+	f.d = f.a;
+	check_costs(ctx, &f.hdr);
+	g.b.dims[0]++;
+	assert_int_equal(accel_cost(ctx, &g.hdr, ACCEL_ENGINE_AUTO, &cost), -EINVAL);
+	accel_ctx_destroy(ctx);
+	accel_device_unref(dev);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kernels), cmocka_unit_test(test_cost),
 		cmocka_unit_test(test_later),
 		cmocka_unit_test(test_bf16), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_choice), cmocka_unit_test(test_crossover),

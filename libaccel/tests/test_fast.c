@@ -130,12 +130,12 @@ static void products(struct level *l)
 	int b, bad;
 
 	for (i = 0; i < 5; i++) {
-		for (b = F32, bad = 0; b <= U4; b++) {
+		for (b = F32, bad = 0; b <= Q6_K; b++) {
 			const bool bytes = as[i] >= S8;
 
 			if (b < S8 ? b != as[i] : b == S32)
 				continue;
-			for (j = 0; j < (bytes ? 6 : 5); j++)
+			for (j = 0; j < (bytes && b < Q8_0 ? 6 : 5); j++)
 				for (n = 0; n < CASES; n++) {
 					const struct gen_types c = { as[i], b, ds[j] };
 
@@ -163,8 +163,14 @@ static void functions(struct level *l)
 		{ UMA_OP_BINARY, UMA_BINARY_MUL, "products" },
 		{ UMA_OP_BINARY, UMA_BINARY_MAX, "maxima" },
 		{ UMA_OP_SELECT, 0, "selections" },
+		{ UMA_OP_BINARY, UMA_BINARY_EQ, "what is equal" },
+		{ UMA_OP_BINARY, UMA_BINARY_LE, "what is not above" },
+		{ UMA_OP_BINARY, UMA_BINARY_XOR, "one of two" },
+		{ UMA_OP_UNARY, UMA_UNARY_ROUND, "integers" },
+		{ UMA_OP_UNARY, UMA_UNARY_NOT, "zeros" },
 	};
-	static const int types[] = { F32, F16, BF16, S8, U8 };
+	static const int types[] = { F32, F16, BF16, S8, U8, S32 };
+	const uint32_t count = sizeof(types) / sizeof(types[0]);
 	uint64_t seed = 0x11e50000;
 	uint32_t i, j, n;
 
@@ -174,15 +180,168 @@ static void functions(struct level *l)
 		int bad = 0;
 
 		l->taken = 0;
-		for (j = 0; j < 25; j++)
+		for (j = 0; j < count * count; j++)
 			for (n = 0; n < CASES; n++) {
-				const struct gen_types c = { types[j / 5], types[j % 5],
-							     types[(j + n) % 5] };
+				const struct gen_types c = { types[j / count], types[j % count],
+							     types[(j + n) % count] };
 
 				bad += !one(l, of[i].opcode, of[i].func, &c, ++seed);
 			}
 		tap_ok(!bad && l->taken >= 20, "%s: %s, %u of them done by a class", l->name,
 		       of[i].name, l->taken);
+	}
+}
+
+/* Functions of integers: bit by bit the model's. */
+static void integers(struct level *l)
+{
+	static const uint8_t two[] = {
+		UMA_BINARY_ADD, UMA_BINARY_SUB, UMA_BINARY_MUL, UMA_BINARY_MAX, UMA_BINARY_MIN,
+		UMA_BINARY_EQ, UMA_BINARY_NE, UMA_BINARY_LT, UMA_BINARY_LE, UMA_BINARY_GT,
+		UMA_BINARY_GE, UMA_BINARY_AND, UMA_BINARY_OR, UMA_BINARY_XOR, UMA_BINARY_BIT_AND,
+		UMA_BINARY_BIT_OR, UMA_BINARY_BIT_XOR, UMA_BINARY_SHL, UMA_BINARY_SHR,
+	};
+	static const uint8_t one_of[] = {
+		UMA_UNARY_ABS, UMA_UNARY_NEG, UMA_UNARY_SQUARE, UMA_UNARY_SIGN, UMA_UNARY_NOT,
+		UMA_UNARY_BIT_NOT,
+	};
+	static const int types[] = { S32, S8, U8 };
+	uint32_t i, j, n, took = 0, bad = 0;
+	uint64_t seed = 0x1e700000;
+
+	if (!(l->cpu.isa & FAST_AVX2))
+		return;
+	for (i = 0; i < sizeof(two) + sizeof(one_of); i++) {
+		const bool is_two = i < sizeof(two);
+		const uint32_t opcode = is_two ? UMA_OP_BINARY : UMA_OP_UNARY;
+		const uint32_t func = is_two ? two[i] : one_of[i - sizeof(two)];
+
+		l->taken = 0;
+		for (j = 0; j < 3; j++)
+			for (n = 0; n < 2 * CASES; n++) {
+				const struct gen_types c = { types[j], types[j], types[j] };
+
+				bad += !one(l, opcode, func, &c, ++seed);
+			}
+		took += l->taken > 0;
+	}
+	tap_ok(!bad && took == i, "%s: %u of %u functions of integers by a class", l->name, took,
+	       i);
+}
+
+/* Is memory what the model makes of the task? */
+static bool as_model(const struct level *l, const struct mt_task *t)
+{
+	const struct mt_variant v = { l->rows, UMA_STEP_WORK_UNBOUND, 0 };
+	struct uma_fault_info fault;
+
+	return !mt_run(&t->task, mt_engine("full", 0), &v, image, &fault) &&
+	       !memcmp(memory, image, MT_SIZE);
+}
+
+/* Reductions of integers to integers, likewise. */
+static void reductions(struct level *l)
+{
+	static const int types[] = { S32, S8, U8 };
+	uint64_t seed = 0x2ed00000;
+	uint32_t j, bad = 0;
+
+	if (!(l->cpu.isa & FAST_AVX2))
+		return;
+	l->taken = 0;
+	for (j = 0; j < 100 * CASES; j++) {
+		const struct gen_types c = { types[j % 3], S32, types[j / 3 % 3] };
+		static struct mt_task t;
+		int ret;
+
+		memset(image, 0x5a, sizeof(image));
+		mt_task_init(&t, image, ++seed * 7919, UMA_OP_REDUCE);
+		gen_lines(&t, &c);
+		if (t.task.op[UMA_SLOT_DST].quant || t.task.op[UMA_SLOT_A].quant)
+			continue;
+		memcpy(memory, image, MT_SIZE);
+		ret = run_fast(l, &t.task);
+		if (!ret)
+			continue;
+		l->taken++;
+		if (ret > 0 && as_model(l, &t))
+			continue;
+		bad++;
+		printf("# %s, seed %llx, function %u: another result\n", l->name,
+		       (unsigned long long)seed, t.task.params[0]);
+	}
+	tap_ok(!bad && l->taken >= 20, "%s: %u reductions of integers by a class", l->name,
+	       l->taken);
+}
+
+/* A task that packs B of a product, behind all else in memory; 0: too large. */
+static uint64_t make_pack(struct mt_task *t, const struct gen_types *c, uint64_t seed)
+{
+	const struct uma_op_cap *cap = mt_engine("full", 0)->caps;
+	struct uma_operand *a = &t->task.op[UMA_SLOT_A], *d = &t->task.op[UMA_SLOT_DST];
+	struct uma_tensor_view v = { .layout = UMA_LAYOUT_GEMM_B, .dtype = (uint16_t)c->b };
+	uint64_t size;
+	uint32_t i;
+
+	mt_task_init(t, image, seed, UMA_OP_GEMM);
+	gen_gemm(t, c);
+	while (cap->opcode != UMA_OP_PACK || !(cap->a_dtypes >> c->b & 1))
+		cap++;
+	*a = t->task.op[UMA_SLOT_B];
+	memset(&a->quant, 0, sizeof(*a) - offsetof(struct uma_operand, quant));
+	*d = *a;
+	d->layout = UMA_LAYOUT_GEMM_B;
+	memset(d->strides, 0, sizeof(d->strides));
+	v.rank = d->rank;
+	for (i = 0; i < v.rank; i++)
+		v.dims[i] = d->dims[i];
+	size = uma_packed_size(&v, v.layout, uma_le16(cap->block_k), uma_le16(cap->block_n));
+	if (t->used + size + 64 > MT_SIZE)
+		return 0;
+	d->addr = mt_alloc(t, size, 64);
+	memset(&t->task.op[UMA_SLOT_B], 0, sizeof(*a));
+	memset(t->task.params, 0, sizeof(t->task.params));
+	memset(&t->task.epilogue, 0, sizeof(t->task.epilogue));
+	for (i = UMA_SLOT_B; i < UMA_TASK_SLOTS; i++)
+		memset(&t->task.op[i], 0, sizeof(*a));
+	t->task.opcode = UMA_OP_PACK;
+	t->task.slots = 1u << UMA_SLOT_DST | 1u << UMA_SLOT_A;
+	return size;
+}
+
+/* Blocks, byte by byte those of the model. */
+static void packs(struct level *l)
+{
+	static const int types[] = { F32, BF16, S8, U8, S4, U4 };
+	uint64_t seed = 0xb10c0000;
+	uint32_t i, n;
+
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const struct gen_types c = { types[i] < S8 ? types[i] : F32, types[i], F32 };
+		int bad = 0;
+
+		l->taken = 0;
+		for (n = 0; n < 12 * CASES; n++) {
+			static struct mt_task t;
+			int ret;
+
+			memset(image, 0x5a, sizeof(image));
+			if (!make_pack(&t, &c, ++seed * 7919))
+				continue;
+			memcpy(memory, image, MT_SIZE);
+			ret = run_fast(l, &t.task);
+			if (!ret)
+				continue;
+			l->taken++;
+			if (ret > 0 && as_model(l, &t))
+				continue;
+			bad++;
+			printf("# %s, seed %llx: other blocks\n", l->name,
+			       (unsigned long long)seed);
+		}
+		/* Neon leaves it to the model. */
+		tap_ok(!bad && (l->taken >= 20 || !(l->cpu.isa & FAST_AVX2)), "%s: %s into blocks, %u of them",
+		       l->name, type_name[types[i]], l->taken);
 	}
 }
 
@@ -210,6 +369,9 @@ int main(void)
 		fast_cpu_init(&l.cpu, isa, 2);
 		products(&l);
 		functions(&l);
+		integers(&l);
+		reductions(&l);
+		packs(&l);
 	}
 	if (!tap_count)
 		tap_ok(1, "operations # SKIP a processor without any of these levels");

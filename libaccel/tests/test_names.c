@@ -49,15 +49,21 @@ static void test_tensor_bytes(void **state)
 static void test_names(void **state)
 {
 	static const char * const dtypes[] = {
-		"none", "fp32", "fp16", "bf16", "int32", "int8", "uint8", "int4", "uint4"
+		"none", "fp32", "fp16", "bf16", "int32", "int8", "uint8", "int4", "uint4",
+		"q8_0", "q4_0", "q4_1", "q4_k", "q6_k"
 	};
-	static const uint32_t bits[] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
+	static const uint32_t bits[ACCEL_DTYPE_COUNT] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
+	static const uint32_t blocks[][2] = {
+		{ 0, 0 }, { 4, 1 }, { 2, 1 }, { 2, 1 }, { 4, 1 }, { 1, 1 }, { 1, 1 },
+		{ 1, 2 }, { 1, 2 },
+		{ 34, 32 }, { 18, 32 }, { 20, 32 }, { 144, 256 }, { 210, 256 }
+	};
 	static const char * const engines[] = { "auto", "matrix", "gpu", "neural" };
 	static const char * const ops[] = {
 		"none", "copy", "fill", "unary", "binary", "gemm", "conv", "attention", "rotary",
 		"norm", "softmax", "reduce", "pool", "resize", "gather", "scatter", "topk",
 		"scan", "select", "concat", "split", "pad", "ffn",
-		"dynquant"
+		"dynquant", "kv_write"
 	};
 	static const char * const unaries[] = {
 		"act", "abs", "neg", "sqrt", "rsqrt", "recip", "exp", "log", "erf", "square",
@@ -70,7 +76,7 @@ static void test_names(void **state)
 		"lt", "le", "gt", "ge", "and", "or", "xor", "bit_and", "bit_or", "bit_xor", "shl",
 		"shr", "prelu"
 	};
-	uint32_t i;
+	uint32_t i, elements;
 
 	(void)state;
 	for (i = 0; i < ACCEL_UNARY_COUNT; i++)
@@ -82,6 +88,8 @@ static void test_names(void **state)
 	for (i = 0; i < ACCEL_DTYPE_COUNT; i++) {
 		assert_string_equal(accel_dtype_name(i), dtypes[i]);
 		assert_int_equal(accel_dtype_bits(i), bits[i]);
+		assert_int_equal(accel_dtype_block(i, &elements), blocks[i][0]);
+		assert_int_equal(elements, blocks[i][1]);
 	}
 	for (i = 0; i < ACCEL_ENGINE_COUNT; i++)
 		assert_string_equal(accel_engine_name(i), engines[i]);
@@ -91,6 +99,7 @@ static void test_names(void **state)
 	assert_null(accel_engine_name(UINT32_MAX));
 	assert_null(accel_op_name(ACCEL_OP_COUNT));
 	assert_int_equal(accel_dtype_bits(99), 0);
+	assert_int_equal(accel_dtype_block(99, &elements), 0);
 	assert_int_equal(accel_version(), ACCEL_VERSION_MAJOR << 16 | ACCEL_VERSION_MINOR);
 }
 

@@ -29,9 +29,19 @@ static uint32_t number(void)
 	return (uint32_t)(rng >> 33);
 }
 
+/* In process kernels take the zeros along: nothing is left out of memory. */
+static bool expands(void)
+{
+	struct accel_device_info info = { .size = sizeof(info) };
+
+	assert_int_equal(accel_device_get_info(dev, &info), 0);
+	return info.kernels[0] && strcmp(info.kernels, "portable") != 0 &&
+	       strncmp(info.kernels, "model", 5) != 0;
+}
+
 static void open_device(const char *name)
 {
-	assert_int_equal(accel_device_open(test_device(name), NULL, &dev), 0);
+	assert_int_equal(accel_device_open(name, NULL, &dev), 0);
 	assert_int_equal(accel_ctx_create(dev, NULL, &ctx), 0);
 }
 
@@ -85,7 +95,7 @@ static void test_prune_known(void **state)
 	float *p;
 
 	(void)state;
-	open_device("sw");
+	open_device(test_device("sw"));
 	t = tensor(ACCEL_F32, 1, (int64_t[]){ 15 });
 	p = accel_bo_ptr(t.bo);
 	memcpy(p, in, sizeof(in));
@@ -238,7 +248,7 @@ static void one_product(uint32_t type, int64_t m, int64_t n, int64_t k, uint32_t
 	strided = product(&g, 0, &plain);
 	assert_same(&g, k, got, want);
 	assert_same(&g, k, got, strided);
-	if (!has_layout)
+	if (!has_layout || expands())
 		assert_int_equal(half, whole);
 	else if (k >= 64 && accel_dtype_bits(types[type].b) >= 8)
 		assert_true(half < whole);
@@ -262,7 +272,7 @@ static void test_products(void **state)
 
 	(void)state;
 	rng = 1;
-	open_device("sw:full");
+	open_device(test_device("sw:full"));
 	assert_int_equal(accel_device_get_info(dev, &info), 0);
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		for (j = 0; j < ARRAY_SIZE(shapes); j++)
@@ -272,7 +282,7 @@ static void test_products(void **state)
 	close_device();
 	if (test_in_guest())
 		return;
-	/* The matrix unit of this chip has no such layout: as if not asked. */
+	/* The matrix unit of this chip, whatever is tested, has no such layout: as if not asked. */
 	open_device("sw:m1");
 	one_product(0, 3, 20, 70, 0, 1, ACCEL_ENGINE_MATRIX, false);
 	one_product(3, 3, 20, 70, 0, 1, ACCEL_ENGINE_GPU, true);
@@ -306,7 +316,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	rng = 2;
-	open_device("sw");
+	open_device(test_device("sw"));
 	g.a = tensor(ACCEL_F32, 2, (int64_t[]){ 3, 9 });
 	g.b = tensor(ACCEL_F32, 2, (int64_t[]){ 9, 5 });
 	g.d = tensor(ACCEL_F32, 2, (int64_t[]){ 3, 5 });
@@ -324,7 +334,8 @@ static void test_refused(void **state)
 	b[8 * 5 + 2] = b[7 * 5 + 1] = b[3 * 5 + 2] = NAN;
 	assert_int_equal(accel_plan_create(ctx, &g.hdr, &plan), 0);
 	assert_int_equal(accel_plan_explain(plan, find_chosen, &chosen), 0);
-	assert_string_equal(chosen, "blocked, packed 2:4");
+	assert_string_equal(chosen, expands() ? "blocked, packed, 2:4 as dense" :
+			    "blocked, packed 2:4");
 	accel_plan_unref(plan);
 	t = g.b;
 	g.b = tensor(ACCEL_S8, 2, (int64_t[]){ 9, 5 });

@@ -10,7 +10,9 @@ op-tests := $(addprefix libaccel/tests/ops/test_,\
 	scan \
 	topk \
 	dynquant \
+	kv_write \
 	elementwise \
+	formats \
 	gather \
 	vision \
 	rotary \
@@ -25,11 +27,13 @@ op-tests := $(addprefix libaccel/tests/ops/test_,\
 oracle-objs := $(addprefix libaccel/tests/oracle/,\
 	optest_say.o \
 	oracle.o \
+	oracle_formats.o \
 	oracle_num.o \
 	oracle_softmax.o \
 	oracle_norm.o \
 	oracle_reduce.o \
 	oracle_dynquant.o \
+	oracle_kv_write.o \
 	oracle_table.o \
 	oracle_elementwise.o \
 	oracle_attention.o \
@@ -41,34 +45,89 @@ oracle-objs := $(addprefix libaccel/tests/oracle/,\
 	oracle_move.o \
 	oracle_ffn.o \
 	)
-op-test-objs := libaccel/tests/ops/optest.o $(oracle-objs)
+op-test-objs := $(addprefix libaccel/tests/ops/,optest.o optest_case.o) $(oracle-objs)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 libaccel/tests/ops/test_kv-objs += libaccel/tests/ops/kv_bench.o
+libaccel/tests/ops/test_kv_write-objs += libaccel/tests/ops/kv_bench.o
 libaccel/tests/ops/test_blocks-objs += $(addprefix libaccel/tests/ops/,net.o net_oracle.o)
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # In the virtual machine they use the node, see guest.h.
-SELFTEST_PROGS += $(op-tests) libaccel/tests/test_conv_ways libaccel/tests/test_desc libaccel/tests/test_plan libaccel/tests/test_calib \
+SELFTEST_PROGS += $(op-tests) libaccel/tests/test_conv_ways libaccel/tests/test_desc libaccel/tests/test_infer libaccel/tests/test_args libaccel/tests/test_null libaccel/tests/test_plan libaccel/tests/test_calib \
 	libaccel/tests/test_quant libaccel/tests/test_sparse libaccel/tests/ops/test_misuse
-# Thousands of buffers and queues: an hour on a kernel with checkers, where the others do.
-$(foreach t,$(op-tests),$(eval $(t)-kernels := stock))
+# Thousands of buffers and queues, or much arithmetic: an hour on a kernel with checkers, where the others do, and faults
+# and mutate.
+$(foreach t,$(op-tests) $(addprefix libaccel/tests/,ops/test_misuse test_sparse test_conv_ways test_quant test_calib),\
+	$(eval $(t)-kernels := stock))
+
+#: fuzz-sound    libFuzzer on files with sound for FUZZ_SECONDS (60), with clang
+PHONY += fuzz-sound
+fuzz-sound: $(libaccel/libaccel-objs:%=$(O)/%)
+	$(Q)mkdir -p $(B)/fuzz/sound && head -c 1000 examples/speech/clip10.wav >$(B)/fuzz/sound/seed && \
+	clang -g -O1 $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) $(CFLAGS-libaccel/models/) $(onnx-fuzz-with) \
+	-o $(B)/fuzz/fuzz_sound libaccel/tests/fuzz_sound.c libaccel/models/speech/audio.c libaccel/models/speech/features.c \
+	$(store-srcs) $(libaccel/libaccel-objs:%=$(O)/%) $(call pkg-libs,libdrm libudev $(libaccel/libaccel-models-pkgs)) -lpthread -lm && \
+	$(B)/fuzz/fuzz_sound $(fuzz-limit) -print_final_stats=1 -max_len=4096 -rss_limit_mb=2048 \
+	-artifact_prefix=$(B)/fuzz/sound- $(B)/fuzz/sound
 
 # libaccel.mk sets these for all tests; this one is linked with a library of its own.
 override libaccel/tests/test_blas-pkgs := cmocka openblas
 libaccel/tests/test_blas-env := OPENBLAS_NUM_THREADS=1
 CFLAGS-libaccel/tests/test_blas.o := $(call pkg-cflags,openblas)
 
-libaccel/tests/test_view-objs := libaccel/tests/test_view.o libaccel/tests/oracle/oracle.o
+libaccel/tests/test_view-objs := libaccel/tests/test_view.o libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o
 
 # Looks inside: linked with the objects, which the shared library hides.
-libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle/oracle.o $(libaccel/libaccel-objs)
+libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o $(libaccel/libaccel-objs)
 override libaccel/tests/test_lower-libs :=
 override libaccel/tests/test_lower-pkgs := cmocka libdrm libudev json-c
+
+libaccel/tests/ops/test_models-objs = libaccel/tests/ops/test_models.o $(libaccel/libaccel-objs)
+override libaccel/tests/ops/test_models-libs :=
+override libaccel/tests/ops/test_models-pkgs := cmocka libdrm libudev json-c
 
 $(foreach t,tune tune_file tune_hints,$(eval libaccel/tests/test_$(t)-objs = libaccel/tests/test_$(t).o $$(libaccel/libaccel-objs)) \
 	$(eval override libaccel/tests/test_$(t)-libs :=) \
 	$(eval override libaccel/tests/test_$(t)-pkgs := cmocka libdrm libudev json-c))
 
+$(foreach t,infer args,$(eval libaccel/tests/test_$(t)-objs := $(addprefix libaccel/tests/,test_$(t).o ops/samples.o)))
+libaccel/tests/runtime/test_rebind-objs := $(addprefix libaccel/tests/,runtime/test_rebind.o ops/samples.o)
+
 # Wrong descriptors, a table for each operation.
 libaccel/tests/ops/test_misuse-objs := $(addprefix libaccel/tests/ops/,test_misuse.o misuse_lines.o misuse_moves.o \
 	misuse_networks.o)
+$(foreach t,onnx onnx_fuzz onnx_ops onnx_quant onnx_ms onnx_attention onnx_host onnx_flow onnx_added onnx_random onnx_sequence cache generate \
+	onnx_stages families embed adapter models_null beam,$(eval override libaccel/tests/graph/test_$(t)-libs := libaccel/libaccel-models libaccel/libaccel))
+CFLAGS-libaccel/tests/graph/test_beam.o := -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \
+	-DAUSTEN='"$(CURDIR)/examples/austen"'
+$(foreach t,families embed adapter,$(eval CFLAGS-libaccel/tests/graph/test_$(t).o := -DZOO_HF='"$$(CURDIR)/examples/zoo/hf.tar.xz"'))
+
+# Looks inside, for digests of files that were changed.
+libaccel/tests/graph/test_program_file-objs = libaccel/tests/graph/test_program_file.o $(libaccel/libaccel-objs)
+override libaccel/tests/graph/test_program_file-libs :=
+override libaccel/tests/graph/test_program_file-pkgs := cmocka libdrm libudev json-c
+CFLAGS-libaccel/tests/graph/test_program_file.o := -I.
+
+# Looks inside, for the blocks of a file.
+libaccel/tests/graph/test_imatrix-objs = libaccel/tests/graph/test_imatrix.o $(libaccel/libaccel-models-objs)
+override libaccel/tests/graph/test_imatrix-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
+CFLAGS-libaccel/tests/graph/test_imatrix.o := -I. -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \
+	-DAUSTEN='"$(CURDIR)/examples/austen"'
+
+# Looks inside, as to which tokens may come next.
+# Under sanitizers a second of sound takes some, and every beam there is many.
+$(foreach t,speech beam,$(eval libaccel/tests/graph/test_$(t)-timeout := 900))
+libaccel/tests/graph/test_speech-objs = libaccel/tests/graph/test_speech.o $(libaccel/libaccel-models-objs)
+override libaccel/tests/graph/test_speech-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
+CFLAGS-libaccel/tests/graph/test_speech.o := -I. -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \
+	-DSPEECH='"$(CURDIR)/examples/speech"' -DAUSTEN='"$(CURDIR)/examples/austen"'
+# The harnesses of libFuzzer, with inputs of its own.
+libaccel/tests/graph/test_mutations-objs = libaccel/tests/graph/test_mutations.o $(libaccel/libaccel-models-objs)
+override libaccel/tests/graph/test_mutations-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
+CFLAGS-libaccel/tests/graph/test_mutations.o := -I. -DSPEECH='"$(CURDIR)/examples/speech"'
+
+# On the CPU alone, so without the libraries.
+$(foreach t,sampler constraint,$(eval libaccel/tests/graph/test_$(t)-objs := \
+	$(addprefix libaccel/,tests/graph/test_$(t).o models/generate/$(t).o)) \
+	$(eval override libaccel/tests/graph/test_$(t)-libs :=))
+libaccel/tests/graph/test_constraint-objs += libaccel/models/generate/schema.o

@@ -1,30 +1,35 @@
 # SPDX-License-Identifier: MIT
-# ONNX's operator vectors, run by a program of its own: the layer "onnx". The code that reads them is generated from the
-# description that the package with ONNX's headers brings.
+# ONNX's operator vectors, as models that a user opens: the layer "vectors". The code that reads their tensors is
+# generated from the description that the package with ONNX's headers brings.
 
 ONNX_PROTO ?= /usr/include/onnx/onnx.proto
 ONNX_DATA ?= /usr/share/libonnx-testdata/data
 
 onnx := libaccel/tests/onnx
-onnx-run := $(onnx)/run_onnx
 onnx-gen := $(O)/onnx
-onnx-objs := $(patsubst %.c,%.o,$(sort $(wildcard $(onnx)/*.c)))
-
-LAYER_TESTS += $(onnx-run)
-$(onnx-run)-layer := onnx
-$(onnx-run)-show := y
-$(onnx-run)-needs := $(ONNX_PROTO)
-$(onnx-run)-objs := $(onnx-objs) libaccel/tests/oracle/oracle.o
-$(onnx-run)-libs := libaccel/libaccel
-$(onnx-run)-pkgs := libprotobuf-c
-$(onnx-run)-ldlibs := -lm
-$(onnx-run)-timeout := 900
-$(onnx-run)-args := --operators 147 --vectors 937
+onnx-models := $(onnx)/run_models
+onnx-model-objs := $(onnx)/models.o $(onnx)/read.o
 CFLAGS-$(onnx)/ := -I$(onnx-gen) -DONNX_DATA='"$(ONNX_DATA)"' $(call pkg-cflags,libprotobuf-c)
 
+LAYER_TESTS += $(onnx-models)
+$(onnx-models)-layer := vectors
+$(onnx-models)-show := y
+$(onnx-models)-needs := $(ONNX_PROTO)
+$(onnx-models)-objs := $(onnx-model-objs) libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o
+$(onnx-models)-libs := libaccel/libaccel libaccel/libaccel-models
+$(onnx-models)-pkgs := libprotobuf-c
+$(onnx-models)-ldlibs := -lm
+$(onnx-models)-timeout := 900
+$(onnx-models)-args := --vectors 1022 --table Documentation/onnx-operators.rst
+
+#: operators-update  write the manual's table of ONNX operators from what passes
+PHONY += operators-update
+operators-update: $(O)/$(onnx-models)
+	$(Q)$< --write Documentation/onnx-operators.rst | grep -v '^ok'
+
 # Generated code is compiled as it comes, and is nobody's to lint.
-$(O)/$(onnx-run): $(onnx-gen)/onnx.pb-c.o
-$(addprefix $(O)/,$(onnx-objs)): | $(onnx-gen)/onnx.pb-c.h
+$(O)/$(onnx-models): $(onnx-gen)/onnx.pb-c.o
+$(addprefix $(O)/,$(onnx-model-objs)): | $(onnx-gen)/onnx.pb-c.h
 $(onnx-gen)/onnx.pb-c.h: $(ONNX_PROTO)
 	$(call say,GEN,$@)mkdir -p $(@D) && protoc-c --proto_path=$(<D) --c_out=$(@D) $<
 $(onnx-gen)/onnx.pb-c.c: $(onnx-gen)/onnx.pb-c.h

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "libaccel/tests/oracle/oracle.h"
-#include "run.h"
+#include "read.h"
 
 static const char *const type_names[] = {
 	"undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
@@ -219,6 +219,59 @@ int raw_from_proto(const Onnx__TensorProto *t, uint32_t declared, struct raw *ra
 	if (ret)
 		raw_free(raw);
 	return ret;
+}
+
+static bool varint(const uint8_t **p, const uint8_t *end, uint64_t *v)
+{
+	uint32_t shift;
+
+	*v = 0;
+	for (shift = 0; *p < end && shift < 64; shift += 7) {
+		*v |= (uint64_t)(**p & 0x7f) << shift;
+		if (!(*(*p)++ & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The tensors of a sequence, or of an optional value: of both messages, which the package does not
+ * describe, field 3 is a tensor, and field 5 a message in which they are.
+ */
+bool tensors_from(const uint8_t *p, size_t n, struct tensors *list)
+{
+	const uint8_t *end = p + n;
+	uint64_t tag, v;
+
+	while (p < end) {
+		if (!varint(&p, end, &tag) || !varint(&p, end, &v))
+			return false;
+		/* The others are a name, and a type that is a number. */
+		if ((tag & 7) == 2) {
+			if (v > (uint64_t)(end - p))
+				return false;
+			if (tag >> 3 == 5 && !tensors_from(p, v, list))
+				return false;
+			if (tag >> 3 == 3) {
+				if (list->count == MAX_TENSORS)
+					return false;
+				list->v[list->count] = onnx__tensor_proto__unpack(NULL, v, p);
+				if (!list->v[list->count])
+					return false;
+				list->count++;
+			}
+			p += v;
+		} else if (tag & 7) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void tensors_free(struct tensors *list)
+{
+	while (list->count)
+		onnx__tensor_proto__free_unpacked(list->v[--list->count], NULL);
 }
 
 void raw_free(struct raw *raw)

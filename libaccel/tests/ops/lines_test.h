@@ -25,7 +25,7 @@ static inline uint32_t lines_dtype(struct op_case *c, bool result)
 
 static inline void lines_quant(struct op_case *c, struct accel_tensor *t, double scale)
 {
-	uint32_t scheme = op_below(c, ACCEL_QUANT_COUNT), axis = op_below(c, t->rank);
+	uint32_t scheme = op_below(c, ACCEL_QUANT_GROUP_MIN), axis = op_below(c, t->rank);
 
 	if (!is_float(t->dtype) && op_below(c, 2))
 		op_quantise(c, t, scheme, axis, 16u << op_below(c, 3),

@@ -53,6 +53,7 @@ union desc {
 	struct accel_topk_desc topk;
 	struct accel_scan_desc scan;
 	struct accel_dynquant_desc dynquant;
+	struct accel_kv_write_desc kv_write;
 	struct accel_select_desc select;
 	struct accel_attention_desc attention;
 	struct accel_rotary_desc rotary;
@@ -100,10 +101,10 @@ struct table {
 	BAD(name ".dtype", P(op, t.dtype, 0)),				\
 	BAD(name ".dtype", P(op, t.dtype, ACCEL_DTYPE_COUNT)),		\
 	BAD(name ".rank", P(op, t.rank, ACCEL_MAX_RANK + 1)),		\
-	BAD(name ".flags", P(op, t.flags, 2)),				\
-	BAD(name ".pad", P(op, t.pad, 1)),				\
+	BAD(name ".flags", P(op, t.flags, 4)),				\
+	BAD(name ".length_offset", P(op, t.length_offset, 4)),	\
 	BAD(name ".reserved[0]", P(op, t.reserved[0], 1)),		\
-	BAD(name ".reserved[3]", P(op, t.reserved[3], 1)),		\
+	BAD(name ".reserved[1]", P(op, t.reserved[1], 1)),		\
 	BAD(name ".dims[0]", P(op, t.dims[0], -1)),			\
 	BAD(name ".dims[0]", P(op, t.dims[0], INT64_MAX)),		\
 	BAD(name ".strides[0]", P(op, t.strides[0], 1)),		\

@@ -119,7 +119,24 @@ static const struct row norm_rows[] = {
 	BAD("norm.eps", P(norm, eps, NAN32)),
 	BAD("norm.eps", P(norm, eps, INF32)),
 	BAD("norm.eps", P(norm, eps, MINUS32)),
-	BAD("norm.pad", P(norm, pad, 1)),
+	BAD("norm.flags", P(norm, flags, 8)),
+	BAD("norm.flags", P(norm, flags, ACCEL_NORM_KEEP_SUM)),
+	BAD("norm.flags", P(norm, flags, ACCEL_NORM_ASYMMETRIC)),
+	BAD("norm.flags", P(norm, flags, ACCEL_NORM_DYNQUANT),
+	    P(norm, func, ACCEL_NORM_INSTANCE)),
+	BAD("norm.d.dtype", P(norm, flags, ACCEL_NORM_DYNQUANT)),
+	BAD("norm.scales.rank", P(norm, scales.rank, 3)),
+	BAD("norm.zeros.rank", P(norm, zeros.rank, 3)),
+	BAD("norm.addend.dims[1]", P(norm, addend.rank, 2), P(norm, addend.dims[0], 4),
+	    P(norm, addend.dims[1], 5), P(norm, addend.dtype, ACCEL_F32)),
+	BAD("norm.addend.rank", P(norm, addend.rank, 1), P(norm, addend.dims[0], 6),
+	    P(norm, addend.dtype, ACCEL_F32), P(norm, func, ACCEL_NORM_INSTANCE)),
+	BAD("norm.second.rank", P(norm, second.rank, 1), P(norm, second.dims[0], 6),
+	    P(norm, second.dtype, ACCEL_F32)),
+	BAD("norm.second.rank", P(norm, second.rank, 1), P(norm, second.dims[0], 6),
+	    P(norm, second.dtype, ACCEL_F32), P(norm, func, ACCEL_NORM_INSTANCE)),
+	ABSENT(norm, addend, "norm.addend"), ABSENT(norm, second, "norm.second"),
+	ABSENT(norm, scales, "norm.scales"), ABSENT(norm, zeros, "norm.zeros"),
 	BAD("norm.a.dims[1]", P(norm, a.dims[1], 3)),
 	BAD("norm.a.rank", P(norm, a.rank, 2), P(norm, a.dims[2], 0)),
 	BAD("norm.d.dtype", P(norm, d.dtype, ACCEL_S4)),
@@ -141,6 +158,35 @@ static const struct row norm_rows[] = {
 	BAD("norm.epilogue.act", P(norm, epilogue.act, ACCEL_ACT_COUNT)),
 	BAD("norm.epilogue.p0", P(norm, epilogue.p0, ONE32)),
 	BAD("norm.epilogue.pad", P(norm, epilogue.pad, 1)),
+};
+
+/* All that a norm may give: two results, the first in bytes of their own scale. */
+static void base_norm_two(union desc *d)
+{
+	base_norm(d);
+	d->norm.flags = ACCEL_NORM_DYNQUANT | ACCEL_NORM_ASYMMETRIC;
+	d->norm.d = TENSOR_OF(1, ACCEL_U8, 2, 4, 6);
+	d->norm.addend = TENSOR_OF(2, ACCEL_F32, 2, 4, 6);
+	d->norm.second = TENSOR_OF(3, ACCEL_F32, 2, 4, 6);
+	d->norm.scales = TENSOR_OF(4, ACCEL_F32, 2, 4, 1);
+	d->norm.zeros = TENSOR_OF(5, ACCEL_S32, 2, 4, 1);
+}
+
+static const struct row norm_two_rows[] = {
+	NEEDED(norm, addend, "norm.addend"), OUTPUT(norm, second, "norm.second"),
+	OUTPUT(norm, scales, "norm.scales"), OUTPUT(norm, zeros, "norm.zeros"),
+	BAD("norm.second.dims[1]", P(norm, second.dims[1], 3)),
+	BAD("norm.second.dtype", P(norm, second.dtype, ACCEL_U4)),
+	BAD("norm.d.quant.scheme", P(norm, d.quant.scheme, ACCEL_QUANT_TENSOR),
+	    P(norm, d.quant.scale, ONE32)),
+	BAD("norm.d.dtype", P(norm, d.dtype, ACCEL_BF16)),
+	BAD("norm.scales.dtype", P(norm, scales.dtype, ACCEL_F16)),
+	BAD("norm.scales.dims[2]", P(norm, scales.dims[2], 6)),
+	BAD("norm.scales.dims[1]", P(norm, axes, 6)),
+	BAD("norm.zeros.dtype", P(norm, zeros.dtype, ACCEL_U8)),
+	BAD("norm.zeros.rank", P(norm, flags, ACCEL_NORM_DYNQUANT)),
+	BAD("norm.a.dims", P(norm, a.dims[2], 0), P(norm, d.dims[2], 0),
+	    P(norm, addend.dims[2], 0), P(norm, second.dims[2], 0)),
 };
 
 static void base_dynquant(union desc *d)
@@ -181,7 +227,8 @@ static const struct row dynquant_rows[] = {
 #define TABLE(name) { #name, base_##name, name##_rows, ARRAY_SIZE(name##_rows) }
 
 const struct table misuse_lines[] = {
-	TABLE(softmax), TABLE(reduce), TABLE(topk), TABLE(scan), TABLE(norm), TABLE(dynquant),
+	TABLE(softmax), TABLE(reduce), TABLE(topk), TABLE(scan), TABLE(norm), TABLE(norm_two),
+	TABLE(dynquant),
 };
 
 const uint32_t misuse_lines_count = ARRAY_SIZE(misuse_lines);

@@ -84,7 +84,10 @@ static const struct row attention_rows[] = {
 	BAD("attention.q.rank", P(attention, q.rank, 3), P(attention, q.dims[3], 0)),
 	BAD("attention.k.rank", P(attention, k.rank, 3), P(attention, k.dims[3], 0)),
 	BAD("attention.d.rank", P(attention, d.rank, 3), P(attention, d.dims[3], 0)),
-	BAD("attention.q.dtype", P(attention, q.dtype, ACCEL_S8)),
+	BAD("attention.q.dtype", P(attention, q.dtype, ACCEL_S32)),
+	BAD("attention.d.dtype", P(attention, d.dtype, ACCEL_S4)),
+	BAD("attention.q.quant.scheme", P(attention, q.dtype, ACCEL_S8)),
+	BAD("attention.d.quant.scheme", P(attention, d.dtype, ACCEL_U8)),
 	BAD("attention.k.dtype", P(attention, k.dtype, ACCEL_S32)),
 	BAD("attention.v.quant.scheme", P(attention, v.dtype, ACCEL_S8)),
 	BAD("attention.d.dims[0]", P(attention, d.dims[0], 3)),
@@ -206,10 +209,49 @@ static const struct row resize_rows[] = {
 	    P(resize, d.dims[1], 6)),
 };
 
+static void base_kv_write(union desc *d)
+{
+	d->kv_write = (struct accel_kv_write_desc)ACCEL_KV_WRITE_DESC_INIT;
+	d->kv_write.flags = ACCEL_KV_WRITE_ASYMMETRIC;
+	d->kv_write.a = TENSOR_OF(0, ACCEL_F32, 3, 2, 6);
+	d->kv_write.slots = TENSOR_OF(6, ACCEL_S32, 3);
+	d->kv_write.d = TENSOR_OF(1, ACCEL_U8, 4, 5, 2, 6);
+	d->kv_write.scales = TENSOR_OF(2, ACCEL_F32, 4, 5, 2, 1);
+	d->kv_write.zeros = TENSOR_OF(3, ACCEL_S32, 4, 5, 2, 1);
+}
+
+static const struct row kv_write_rows[] = {
+	HEADER(kv_write), NEEDED(kv_write, a, "kv_write.a"), OUTPUT(kv_write, d, "kv_write.d"),
+	NEEDED(kv_write, slots, "kv_write.slots"),
+	OUTPUT(kv_write, scales, "kv_write.scales"), OUTPUT(kv_write, zeros, "kv_write.zeros"),
+	BAD("kv_write.flags", P(kv_write, flags, 2)),
+	BAD("kv_write.flags", P(kv_write, d.dtype, ACCEL_F16)),
+	BAD("kv_write.pad", P(kv_write, pad, 1)),
+	BAD("kv_write.a.dtype", P(kv_write, a.dtype, ACCEL_S8)),
+	BAD("kv_write.a.rank", P(kv_write, a.rank, 2), P(kv_write, a.dims[2], 0)),
+	BAD("kv_write.a.dims[1]", P(kv_write, a.dims[1], 1)),
+	BAD("kv_write.a.dims[2]", P(kv_write, a.dims[2], 5)),
+	BAD("kv_write.slots.dtype", P(kv_write, slots.dtype, ACCEL_F32)),
+	BAD("kv_write.slots.dims[0]", P(kv_write, slots.dims[0], 2)),
+	BAD("kv_write.d.dtype", P(kv_write, d.dtype, ACCEL_S32)),
+	BAD("kv_write.d.quant.scheme", P(kv_write, d.quant.scheme, ACCEL_QUANT_TENSOR),
+	    P(kv_write, d.quant.scale, ONE32)),
+	BAD("kv_write.d.rank", P(kv_write, d.rank, 3), P(kv_write, d.dims[3], 0)),
+	BAD("kv_write.scales.dtype", P(kv_write, scales.dtype, ACCEL_BF16)),
+	BAD("kv_write.scales.rank", P(kv_write, scales.rank, 3), P(kv_write, scales.dims[3], 0)),
+	BAD("kv_write.scales.dims[1]", P(kv_write, scales.dims[1], 4)),
+	BAD("kv_write.scales.dims[3]", P(kv_write, scales.dims[3], 6)),
+	BAD("kv_write.scales.rank", P(kv_write, d.dtype, ACCEL_F16), P(kv_write, flags, 0)),
+	BAD("kv_write.zeros.dtype", P(kv_write, zeros.dtype, ACCEL_F32)),
+	BAD("kv_write.zeros.dims[0]", P(kv_write, zeros.dims[0], 3)),
+	BAD("kv_write.zeros.rank", P(kv_write, flags, 0)),
+};
+
 #define TABLE(name) { #name, base_##name, name##_rows, ARRAY_SIZE(name##_rows) }
 
 const struct table misuse_networks[] = {
 	TABLE(conv), TABLE(attention), TABLE(rotary), TABLE(pool), TABLE(resize),
+	TABLE(kv_write),
 };
 
 const uint32_t misuse_networks_count = ARRAY_SIZE(misuse_networks);

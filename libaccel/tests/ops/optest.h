@@ -4,6 +4,8 @@
  * kernels. Environment, the first three the default in the virtual machine:
  *
  *	ACCEL_TEST_DEVICE=accel0	this device instead of the in-process ones
+ *	ACCEL_SW_KERNELS=all		sw:full with each set of kernels, one after
+ *					the other
  *	ACCEL_TEST_SMALL=1		small shapes, few cases: a slow machine
  *	ACCEL_TEST_COMPARE=1		hold integers, bit by bit, against the
  *					in-process device too
@@ -23,6 +25,8 @@
 #define OP_MAX_BOS	32
 /* Tensors that an operation writes */
 #define OP_MAX_RESULTS	8
+/* In-process devices with other numbers of threads */
+#define OP_TEAMS	3
 
 /**
  * struct op_env - a device under test
@@ -34,6 +38,9 @@
  * @ctx: context
  * @ref: context of the in-process device to compare with, or NULL
  * @ref_dev: its device
+ * @team: contexts of in-process devices that differ in the number of threads: bits are
+ *	the same, or NULL
+ * @team_dev: their devices
  * @cases: operations that ran
  * @refused: operations that the chip does not have
  */
@@ -46,6 +53,8 @@ struct op_env {
 	struct accel_ctx *ctx;
 	struct accel_ctx *ref;
 	struct accel_device *ref_dev;
+	struct accel_ctx *team[OP_TEAMS];
+	struct accel_device *team_dev[OP_TEAMS];
 	uint64_t cases;
 	uint64_t refused;
 };
@@ -103,6 +112,9 @@ enum op_style {
 
 void op_tensor(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
 	       uint32_t rank, const int64_t *dims, enum op_style style);
+/* A tensor of blocks along @along: dense, or with blocks between, mirrored, repeated. */
+void op_blocks(struct op_case *c, struct accel_tensor *t, uint32_t dtype, uint32_t rank,
+	       const int64_t *dims, uint32_t along, enum op_style style);
 void op_quantise(struct op_case *c, struct accel_tensor *t, uint32_t scheme,
 		 uint32_t axis, uint32_t group, double scale, bool zeros);
 /* An activation with parameters; @exact: one that integers have. */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Attention: types, heads, masks and positions, pages, quantised keys and
- * values, lengths, pieces; then whatever comes up.
+ * values, bytes, lengths, pieces; then whatever comes up. In one file, for all of
+ * them share how a case is made.
  */
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,11 +192,15 @@ static enum op_style style(struct op_case *c, const struct shape *s, bool input)
 	return (enum op_style)op_below(c, input ? OP_STYLES : OP_REPEATED);
 }
 
-static uint32_t pick_float(struct op_case *c, uint32_t wanted)
+/* Queries or results: floating-point numbers, or bytes with one scale. */
+static void query_rows(struct op_case *c, struct accel_tensor *t, uint32_t wanted,
+		       const int64_t *dims, enum op_style how)
 {
-	uint32_t any = 1 + op_below(c, 3);
+	uint32_t any = op_below(c, 4) ? 1 + op_below(c, 3) : ACCEL_S8 + op_below(c, 2);
 
-	return wanted ? wanted : any;
+	op_tensor(c, t, wanted ? wanted : any, 4, dims, how);
+	if (t->dtype > ACCEL_BF16)
+		op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0, 0.02, op_below(c, 2));
 }
 
 /* Keys or values. */
@@ -221,10 +227,9 @@ static void keys_or_values(struct op_case *c, const struct attn_case *g,
 		return;
 	while (group < head && op_below(c, 8))
 		group *= 2;
-	op_quantise(c, t, g->quant ? g->quant : quants, quants == ACCEL_QUANT_CHANNEL ?
-		    op_below(c, 4) : 3, group, dtype >= ACCEL_S4 ? 0.2 : 0.012, op_below(c, 2));
-	if (t->quant.scheme == ACCEL_QUANT_GROUP)
-		t->quant.axis = 3;
+	quants = g->quant ? g->quant : quants;
+	op_quantise(c, t, quants, quants == ACCEL_QUANT_CHANNEL ? op_below(c, 4) : 3, group,
+		    dtype >= ACCEL_S4 ? 0.2 : 0.012, op_below(c, 2));
 }
 
 static void lengths(struct op_case *c, const struct shape *s, struct accel_tensor *t)
@@ -392,11 +397,11 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		uint32_t drop = op_below(c, 2);
 
 		c->range = op_below(c, 3) ? 2 : 4;
-		op_tensor(c, &d->q, pick_float(c, g->q), 4, q, style(c, &s, !(s.has & IN_PLACE)));
+		query_rows(c, &d->q, g->q, q, style(c, &s, !(s.has & IN_PLACE)));
 		if (s.has & IN_PLACE)
 			d->d = d->q;
 		else
-			op_tensor(c, &d->d, pick_float(c, g->d), 4, o, style(c, &s, false));
+			query_rows(c, &d->d, g->d, o, style(c, &s, false));
 		keys_or_values(c, g, &s, &d->k, g->k, s.d);
 		keys_or_values(c, g, &s, &d->v, g->v, s.dv);
 		if (s.has & LENGTHS)
@@ -416,7 +421,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	}
 	if (s.has & ODD_VALUES)
 		odd_values(c, &s, d);
-	if (s.has & ODD_QUERIES)
+	if (s.has & ODD_QUERIES && d->q.dtype <= ACCEL_BF16)
 		odd_queries(c, d);
 	numbers(c, &s, d);
 	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
@@ -442,9 +447,9 @@ static void test_types(struct op_env *env)
 	};
 	uint32_t q, k, d;
 
-	for (q = 0; q < 3; q++)
+	for (q = 0; q < 5; q++)
 		for (k = 0; k < ARRAY_SIZE(types); k++)
-			for (d = 0; d < 3; d++) {
+			for (d = 0; d < 5; d++) {
 				struct attn_case g = {
 					.what = "types", .features = CAUSAL, .q = types[q],
 					.k = types[k], .v = types[(k + d) % 7], .d = types[d]
@@ -512,9 +517,9 @@ static void test_decode(struct op_env *env)
 	for (i = 0; i < (env->small ? 36 : 144); i++) {
 		const struct attn_case g = {
 			.what = "decode", .queries = 1, .batch = 1,
-			.q = i % 5 ? ACCEL_BF16 : ACCEL_F16,
+			.q = i % 5 == 4 ? types[1 + i % 2] : i % 5 ? ACCEL_BF16 : ACCEL_F16,
 			.k = types[i % 3], .v = types[i / 3 % 3],
-			.d = i % 7 ? ACCEL_F32 : ACCEL_BF16,
+			.d = i % 8 == 7 ? ACCEL_S8 : i % 7 ? ACCEL_F32 : ACCEL_BF16,
 			.kv_heads = 1 + i / 8 % 2, .group = groups[i / 9 % 3],
 			.head = heads[i % ARRAY_SIZE(heads)],
 			.keys = keys[i % ARRAY_SIZE(keys)],
@@ -527,6 +532,30 @@ static void test_decode(struct op_env *env)
 		};
 
 		op_run(env, build, &g, 50000 + i, g.what);
+	}
+}
+
+/* Bytes in and bytes out: what a graph of integers has, many rows and few. */
+static void test_bytes(struct op_env *env)
+{
+	static const int64_t queries[] = { 1, 2, 40, 17 };
+	static const int64_t heads[] = { 64, 16, 33, 80 };
+	static const uint32_t types[] = { ACCEL_S8, ACCEL_U8, ACCEL_BF16 };
+	uint32_t i;
+
+	for (i = 0; i < (env->small ? 24 : 96); i++) {
+		const struct attn_case g = {
+			.what = "bytes", .q = types[i % 2], .k = types[i / 2 % 3],
+			.v = types[i / 4 % 3], .d = types[i / 3 % 2], .batch = 1 + i % 2,
+			.queries = queries[i % 4], .keys = i % 5 ? 130 : 63, .kv_heads = 2,
+			.group = 1 + i / 5 % 2, .head = heads[i / 4 % 4],
+			.quant = i % 3 ? ACCEL_QUANT_TENSOR : ACCEL_QUANT_GROUP,
+			.features = (i % 4 == 1 ? CAUSAL : 0) | (i % 7 == 6 ? STYLES : 0) |
+				    (i % 5 == 4 ? MASK_ADD : 0) | (i % 9 == 8 ? IN_PLACE : 0) |
+				    (i % 11 == 10 ? SCALE : 0) | (i % 6 == 5 ? SINKS : 0),
+		};
+
+		op_run(env, build, &g, 55000 + i, g.what);
 	}
 }
 
@@ -570,7 +599,7 @@ static void test_lies(struct op_env *env)
 		.features = PAGED | LENGTHS | CAUSAL, .batch = 2, .keys = 17, .queries = 2,
 		.q = ACCEL_F32, .k = ACCEL_F32, .v = ACCEL_F32, .d = ACCEL_F32
 	};
-	const int64_t first[ACCEL_MAX_RANK] = { 0 };
+	int64_t first[ACCEL_MAX_RANK] = { 0 };
 	struct accel_attention_desc *d;
 	struct accel_ctx *ctx;
 	uint32_t i;
@@ -588,7 +617,9 @@ static void test_lies(struct op_env *env)
 		d = (struct accel_attention_desc *)build(&c, &g);
 		d->hdr.engine = ACCEL_ENGINE_GPU;
 		put(&d->lengths, first, i == 2 ? 1000 : 17);
-		put(&d->pages, first, i == 1 ? -1 : 0);
+		for (first[1] = d->pages.dims[1]; first[1]-- > 0;)
+			put(&d->pages, first, i == 1 && !first[1] ? -1 : 0);
+		first[1] = 0;
 		ret = accel_run(ctx, &d->hdr);
 		if (ret != (i ? -EFAULT : 0))
 			fail_msg("table %u: %d", i, ret);
@@ -599,13 +630,93 @@ static void test_lies(struct op_env *env)
 	}
 }
 
+/* --- scores far from 0 ---------------------------------------------------------------- */
+
+#define FAR_KEYS	150
+#define FAR_HEAD	32
+
+/**
+ * struct far_case - scores that are all the same, or nearly, and far from 0
+ * @low: what the mask adds to each of them; 0: no mask, the scores themselves are so
+ * @seen: keys from here on have a mask of nothing
+ */
+static const struct far_case {
+	float low;
+	int64_t seen;
+} far_cases[] = {
+	{ -1e30f, FAR_KEYS }, { -FLT_MAX, FAR_KEYS }, { -1e10f, FAR_KEYS }, { 1e30f, FAR_KEYS },
+	{ -3e38f, FAR_KEYS }, { FLT_MAX, FAR_KEYS }, { -1e30f, 140 }, { -FLT_MAX, 140 },
+	{ 0, FAR_KEYS },
+};
+
+/*
+ * A row all of whose keys are as far away as each other is the mean of their values; rows
+ * with odd numbers have a mask of nothing, beside it.
+ */
+static void far_case(struct op_env *env, const struct far_case *f, uint32_t dtype, int64_t queries)
+{
+	const int64_t q[] = { 1, queries, 1, FAR_HEAD }, k[] = { 1, FAR_KEYS, 1, FAR_HEAD };
+	const int64_t m[] = { 1, 1, queries, FAR_KEYS };
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+	struct op_case c = { .ctx = env->ctx, .rng = 5, .seed = 5 };
+	int64_t r, j, e;
+
+	op_tensor(&c, &d.q, dtype, 4, q, OP_DENSE);
+	op_tensor(&c, &d.k, dtype, 4, k, OP_DENSE);
+	op_tensor(&c, &d.v, dtype, 4, k, OP_DENSE);
+	op_tensor(&c, &d.d, ACCEL_F32, 4, q, OP_DENSE);
+	if (f->low != 0)
+		op_tensor(&c, &d.mask, ACCEL_F32, 4, m, OP_DENSE);
+	for (r = 0; r < queries; r++) {
+		for (e = 0; e < FAR_HEAD; e++)
+			put(&d.q, (int64_t[]) { 0, r, 0, e },
+			    f->low != 0 ? 0 : r % 2 ? -0x1p60 : 0x1p60);
+		for (j = 0; j < FAR_KEYS && f->low != 0; j++)
+			put(&d.mask, (int64_t[]) { 0, 0, r, j },
+			    r % 2 || j >= f->seen ? 0 : (double)f->low);
+	}
+	for (j = 0; j < FAR_KEYS; j++)
+		for (e = 0; e < FAR_HEAD; e++) {
+			put(&d.k, (int64_t[]) { 0, j, 0, e }, f->low != 0 ? 1 : 0x1.8p40);
+			put(&d.v, (int64_t[]) { 0, j, 0, e }, (double)(j % 5 + e));
+		}
+	if (accel_run(env->ctx, &d.hdr))
+		fail_msg("%s: mask %g does not run", env->kernels, (double)f->low);
+	for (r = 0; r < queries; r++)
+		for (e = 0; e < FAR_HEAD; e++) {
+			const double got = oracle_load(&d.d, (int64_t[]) { 0, r, 0, e });
+
+			/* 150 keys, and the last ten, alike: each remainder by 5 as often */
+			if (!(fabs(got - (double)(2 + e)) <= 0.01 * (double)(2 + e)))
+				fail_msg("%s %s: type %u, mask %g up to %d, row %d of %d: %g, not %d",
+					 env->name, env->kernels, dtype, (double)f->low,
+					 (int)f->seen, (int)r, (int)queries, got, (int)(2 + e));
+		}
+	while (c.bo_count)
+		accel_bo_unref(c.bos[--c.bo_count]);
+}
+
+static void test_far(struct op_env *env)
+{
+	static const int64_t queries[] = { 1, 6, 70 };
+	uint32_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(far_cases); i++)
+		for (j = 0; j < ARRAY_SIZE(queries); j++) {
+			far_case(env, &far_cases[i], ACCEL_F32, queries[j]);
+			far_case(env, &far_cases[i], ACCEL_BF16, queries[j]);
+		}
+}
+
 int main(void)
 {
 	static const struct op_test tests[] = {
 		{ "types", test_types },
+		{ "scores far from 0", test_far },
 		{ "masks and positions", test_masks },
 		{ "heads", test_heads },
 		{ "decode", test_decode },
+		{ "bytes", test_bytes },
 		{ "caches", test_cache },
 		{ "tables that lie", test_lies },
 		{ "random", test_random },

@@ -4,12 +4,15 @@
  * algorithms, epilogues, quantisation, constant weights; then whatever comes up. In
  * one file, for all of them share how a case is made.
  */
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "optest.h"
@@ -33,6 +36,7 @@ enum epilogue {
 	EPILOGUE_ANY,		/* whatever comes up */
 	EPILOGUE_PLAIN,		/* bias and ReLU */
 	EPILOGUE_TIES,		/* ReLU, bytes half way between two */
+	EPILOGUE_RESIDUAL,	/* bias, a residual like the result, bounds */
 	EPILOGUES
 };
 
@@ -265,6 +269,10 @@ static void quantise(struct op_case *c, struct accel_conv_desc *d, const struct 
 	scheme = weights ? 1 + op_below(c, 2) : op_below(c, exact ? 2 : 3);
 	op_quantise(c, &d->b, scheme, d->flags & ACCEL_CONV_TRANSPOSED ? 1 : 0, 0,
 		    d->b.dtype >= ACCEL_S4 ? 0.1 : 0.01, zeros);
+	/* A zero point that no byte has: sums may be beyond 32 bits. */
+	if (zeros && scheme == ACCEL_QUANT_CHANNEL && !op_below(c, 6))
+		memcpy((char *)accel_bo_ptr(d->b.quant.zeros) + d->b.quant.zeros_offset,
+		       &(int32_t){ -30000000 }, 4);
 	if (exact && scheme)
 		d->b.quant.scale = 1;
 	if (d->d.dtype == ACCEL_S8 || d->d.dtype == ACCEL_U8)
@@ -337,6 +345,29 @@ static void add_plain_epilogue(struct op_case *c, struct accel_conv_desc *d, boo
 	d->d.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 0.15f };
 }
 
+/* A residual before or behind ReLU, bounds or nothing; of bytes, of either sign. */
+static void add_residual(struct op_case *c, struct accel_conv_desc *d)
+{
+	const uint32_t channel = d->flags & ACCEL_CONV_NHWC ? d->d.rank - 1 : 1;
+	const bool bytes = d->d.dtype == ACCEL_S8 || d->d.dtype == ACCEL_U8;
+	const uint32_t dtype = !bytes ? d->d.dtype : op_below(c, 2) ? ACCEL_S8 : ACCEL_U8;
+	struct accel_tensor *t = op_below(c, 3) ? &d->epilogue.residual :
+						  &d->epilogue.residual_post;
+
+	if (d->d.dtype != ACCEL_S32)
+		op_tensor(c, &d->epilogue.bias, ACCEL_F32, 1, &d->d.dims[channel], OP_DENSE);
+	op_tensor(c, t, dtype, d->d.rank, d->d.dims, OP_DENSE);
+	if (bytes)
+		op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0, d->d.quant.scheme ?
+			    (double)d->d.quant.scale : 1, op_below(c, 2));
+	d->epilogue.act = op_below(c, 2) ? ACCEL_ACT_RELU : ACCEL_ACT_NONE;
+	if (op_below(c, 3) || d->d.dtype == ACCEL_S32)
+		return;
+	d->epilogue.act = ACCEL_ACT_CLAMP;
+	d->epilogue.p0 = (float)op_uniform(c, -2, 0);
+	d->epilogue.p1 = (float)op_uniform(c, 0, 6);
+}
+
 /* --- building -------------------------------------------------------------------------- */
 
 static enum op_style pick_style(struct op_case *c, int wanted, bool output)
@@ -400,6 +431,8 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	quantise(c, d, &s);
 	if (g->epilogue == EPILOGUE_ANY)
 		add_epilogue(c, d);
+	else if (g->epilogue == EPILOGUE_RESIDUAL)
+		add_residual(c, d);
 	else if (g->epilogue)
 		add_plain_epilogue(c, d, g->epilogue == EPILOGUE_TIES);
 	d->hdr.engine = g->engine == ANY ?
@@ -538,6 +571,35 @@ static void test_long(struct op_env *env)
 			}
 }
 
+/* The inputs of a single row of outputs are more than a tile has room for: rows are cut. */
+static void test_wide(struct op_env *env)
+{
+	/* Types, elements in four bytes */
+	static const uint8_t some[][2] = {
+		{ 0, 1 }, { 2, 2 }, { 9, 2 }, { 4, 4 }, { 5, 4 }, { 20, 4 }, { 25, 4 },
+	};
+	uint32_t j, v;
+
+	for (j = 0; j < ARRAY_SIZE(some) && !env->small; j++)
+		for (v = 0; v < 4; v++) {
+			/* Sound, and taps far apart in a picture of many channels */
+			const bool sound = v < 3;
+			const int channels = some[j][1] * (sound ? 40 : 326);
+			struct conv_case g = {
+				"wide", some[j][0], ACCEL_CONV_AUTO,
+				ACCEL_CONV_PACK_B | (v % 2 ? ACCEL_CONV_NHWC : 0),
+				sound ? 1 : 2, KIND_FULL, 1 + (v == 2),
+				channels, 9,
+				sound ? 2500 : 20, 3, sound ? 1 + (int)(v % 2) : 1,
+				sound ? 1 : 4, sound ? 1 : 4, .style = OP_DENSE,
+				.epilogue = v == 1 ? EPILOGUE_RESIDUAL : EPILOGUE_PLAIN,
+			};
+
+			if (sound || j < 2)
+				run_case(env, &g, 13000 + 10 * j + v);
+		}
+}
+
 static void test_groups(struct op_env *env)
 {
 	uint32_t i, kind, flags, k;
@@ -614,6 +676,41 @@ static void test_depthwise(struct op_env *env)
 					continue;
 				run_case(env, &g, 50000 + v);
 			}
+}
+
+/*
+ * A group for each channel, windows of any size, taps and windows apart, channels last or not:
+ * rows shorter than a vector and longer, more of them than are formed at a time.
+ */
+static void test_taps(struct op_env *env)
+{
+	static const uint8_t some[] = { 0, 1, 2, 3, 4, 5, 7, 9, 11, 13, 15, 17 };
+	static const uint8_t channels[] = { 1, 8, 19, 32, 45 }, kernels[] = { 2, 3, 5, 7 };
+	static const uint8_t inputs[] = { 3, 7, 14, 20, 37 };
+	uint32_t i, j, k, l, v = 0;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++)
+		for (j = 0; j < ARRAY_SIZE(channels); j++)
+			for (k = 0; k < ARRAY_SIZE(inputs); k++)
+				for (l = 0; l < ARRAY_SIZE(kernels); l++, v++) {
+					struct conv_case g = {
+						"taps", some[i], ACCEL_CONV_AUTO,
+						v % 3 ? v % 3 - 1 ? 0 : ACCEL_CONV_PACK_B :
+						ACCEL_CONV_NHWC | ACCEL_CONV_PACK_B,
+						2 - (v % 13 == 5), KIND_DEPTHWISE,
+						1 + (int)(v % 5 == 1), channels[j], 1, inputs[k],
+						kernels[l], 1 + (int)(v / 2 % (2 + !(v % 7))),
+						v % 11 ? 1 : 2, v % 7 ? kernels[l] / 2 : ANY,
+						.style = v % 17 ? OP_DENSE : ANY,
+						.epilogue = some[i] == 3 ? EPILOGUE_NONE :
+							    v % 4 ? EPILOGUE_PLAIN : EPILOGUE_ANY,
+						.special = v % 4 && v % 29 == 1 && i < 3,
+					};
+
+					if (env->small && v % 7)
+						continue;
+					run_case(env, &g, 60000 + v);
+				}
 }
 
 static void test_layouts(struct op_env *env)
@@ -698,6 +795,53 @@ static void test_epilogues(struct op_env *env)
 	op_random_cases(env, build, &g, 200, 77);
 }
 
+/* Sums that underflow to -0, a bias of -0, a residual of -0: what ReLU makes of them is +0. */
+static void test_minus_zero(struct op_env *env)
+{
+	const int64_t a[4] = { 1, 7, 9, 16 }, b[4] = { 64, 16, 3, 3 }, to[4] = { 1, 7, 9, 64 };
+	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
+	struct accel_tensor *const t[] = {
+		&d.a, &d.b, &d.d, &d.epilogue.bias, &d.epilogue.residual
+	};
+	const float value[] = { FLT_MIN, -FLT_MIN, 1, -0.0f, -0.0f };
+	uint32_t i, j, more;
+	float *x;
+
+	for (more = 0; more < 2; more++) {
+		d = (struct accel_conv_desc)ACCEL_CONV_DESC_INIT;
+		d.flags = ACCEL_CONV_NHWC;
+		d.algorithm = ACCEL_CONV_IMPLICIT;
+		d.pad_before[0] = d.pad_before[1] = d.pad_after[0] = d.pad_after[1] = 1;
+		d.epilogue.act = ACCEL_ACT_RELU;
+		d.a = accel_tensor_dense(NULL, ACCEL_F32, 4, a);
+		d.b = accel_tensor_dense(NULL, ACCEL_F32, 4, b);
+		d.d = accel_tensor_dense(NULL, ACCEL_F32, 4, to);
+		d.epilogue.bias = accel_tensor_dense(NULL, ACCEL_F32, 1, &to[3]);
+		if (more)
+			d.epilogue.residual = d.d;
+		for (i = 0; i < 4 + more; i++) {
+			uint64_t bytes;
+
+			assert_int_equal(accel_tensor_bytes(t[i], &bytes), 0);
+			assert_int_equal(accel_bo_create(env->ctx, bytes, NULL, &t[i]->bo), 0);
+			x = accel_bo_ptr(t[i]->bo);
+			for (j = 0; j < bytes / sizeof(*x); j++)
+				x[j] = value[i];
+			accel_bo_cpu_end(t[i]->bo, 0, bytes, ACCEL_CPU_WRITE);
+		}
+		assert_int_equal(accel_run(env->ctx, &d.hdr), 0);
+		assert_int_equal(accel_bo_cpu_begin(d.d.bo, 0, 7 * 9 * 64 * sizeof(*x),
+						    ACCEL_CPU_READ), 0);
+		x = accel_bo_ptr(d.d.bo);
+		for (j = 0; j < 7 * 9 * 64; j++)
+			if (x[j] != 0 || signbit(x[j]))
+				fail_msg("%s: element %u is %g", env->kernels, j, (double)x[j]);
+		for (i = 0; i < 4 + more; i++)
+			accel_bo_unref(t[i]->bo);
+		env->cases++;
+	}
+}
+
 static void test_random(struct op_env *env)
 {
 	struct conv_case g = {
@@ -715,13 +859,16 @@ int main(void)
 		{ "conv windows", test_windows },
 		{ "conv shapes", test_shapes },
 		{ "conv long", test_long },
+		{ "conv wide", test_wide },
 		{ "conv groups", test_groups },
 		{ "conv ends", test_ends },
 		{ "conv depthwise", test_depthwise },
+		{ "conv taps", test_taps },
 		{ "conv layouts", test_layouts },
 		{ "conv winograd", test_winograd },
 		{ "conv special", test_special },
 		{ "conv epilogues", test_epilogues },
+		{ "conv minus zero", test_minus_zero },
 		{ "conv random", test_random },
 	};
 

@@ -40,9 +40,10 @@ static uint32_t pick_dtype(struct op_case *c, int wanted)
 	return wanted == ANY ? random : (uint32_t)wanted;
 }
 
-static void pick_quant(struct op_case *c, struct accel_tensor *t, int wanted)
+/* @schemes: so many of them, of results without that of minima */
+static void pick_quant(struct op_case *c, struct accel_tensor *t, int wanted, uint32_t schemes)
 {
-	uint32_t scheme = op_below(c, ACCEL_QUANT_COUNT), axis = op_below(c, t->rank);
+	uint32_t scheme = op_below(c, schemes), axis = op_below(c, t->rank);
 	uint32_t group = 16u << op_below(c, 3);
 	bool zeros = op_below(c, 2);
 
@@ -85,8 +86,8 @@ static const struct accel_desc *build_copy(struct op_case *c, const void *arg)
 	op_tensor(c, &d->d, t, rank, dims, g->style != ANY && g->style != OP_REPEATED ?
 		  (enum op_style)g->style : plain ? OP_DENSE :
 		  (enum op_style)op_below(c, OP_REPEATED));
-	pick_quant(c, &d->a, g->a_quant);
-	pick_quant(c, &d->d, g->d_quant);
+	pick_quant(c, &d->a, g->a_quant, ACCEL_QUANT_COUNT);
+	pick_quant(c, &d->d, g->d_quant, ACCEL_QUANT_GROUP_MIN);
 	/* No channels along what is repeated. */
 	axis = d->a.quant.axis;
 	if (d->a.quant.scheme == ACCEL_QUANT_CHANNEL &&

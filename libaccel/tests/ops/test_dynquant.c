@@ -82,6 +82,8 @@ static void test_table(struct op_env *env)
 		{ ACCEL_F32, ACCEL_S8, 2, { 5, 70 }, 2, (double)__FLT_DENORM_MIN__ * 128, false },
 		{ ACCEL_F32, ACCEL_S8, 2, { 0, 9 }, 2, 2, false },
 		{ ACCEL_F32, ACCEL_S8, 1, { 40000 }, 0, 2, false },
+		{ ACCEL_F16, ACCEL_U8, 2, { 3, 20000 }, 2, 2, true },
+		{ ACCEL_F32, ACCEL_U8, 3, { 2, 250, 90 }, 6, 2, false },
 	};
 	char what[64];
 	uint32_t i, j;

@@ -41,7 +41,7 @@ static uint32_t pick_dtype(struct op_case *c, int wanted)
 
 static void pick_quant(struct op_case *c, struct accel_tensor *t, bool must)
 {
-	uint32_t scheme = op_below(c, ACCEL_QUANT_COUNT), axis = op_below(c, t->rank);
+	uint32_t scheme = op_below(c, ACCEL_QUANT_GROUP_MIN), axis = op_below(c, t->rank);
 	uint32_t group = 16u << op_below(c, 3);
 
 	if (is_float(t->dtype) || (!must && op_below(c, 2)))

@@ -18,10 +18,10 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 /**
- * struct ffn_case - an operation; -1: at random
+ * struct ffn_case - an operation; its types, and the scales of bytes in A, 0: any
  */
 struct ffn_case {
-	uint32_t a, w, hidden, d;
+	uint32_t a, w, hidden, d, scheme;
 };
 
 static const struct ffn_case types[] = {
@@ -38,6 +38,10 @@ static const struct ffn_case types[] = {
 	{ ACCEL_S8, ACCEL_S8, ACCEL_S8, ACCEL_S8 },
 	{ ACCEL_U8, ACCEL_S8, ACCEL_U8, ACCEL_F32 },
 	{ ACCEL_S8, ACCEL_S8, ACCEL_BF16, ACCEL_BF16 },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_F32, ACCEL_F32, ACCEL_QUANT_CHANNEL },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_F32, ACCEL_F32, ACCEL_QUANT_GROUP },
+	{ ACCEL_U8, ACCEL_S4, ACCEL_F16, ACCEL_F16, ACCEL_QUANT_CHANNEL },
+	{ ACCEL_S8, ACCEL_S8, ACCEL_S8, ACCEL_S8, ACCEL_QUANT_GROUP },
 };
 
 static const struct accel_tensor absent;
@@ -76,6 +80,12 @@ static void weights(struct op_case *c, struct accel_tensor *t, const struct acce
 	op_quantise(c, t, scheme, scheme == ACCEL_QUANT_GROUP ? r - (trans ? 1 : 2) :
 		    r - (trans ? 2 : 1), 16, dtype >= ACCEL_S4 ? 0.1 : 0.01,
 		    dtype != ACCEL_S8 && op_below(c, 2));
+	/* Scales of another tensor's bits serve as minima, too. */
+	if (scheme == ACCEL_QUANT_GROUP && op_below(c, 3) == 0) {
+		t->quant.scheme = ACCEL_QUANT_GROUP_MIN;
+		t->quant.zeros = t->quant.scales;
+		t->quant.zeros_offset = t->quant.scales_offset;
+	}
 }
 
 static void addend(struct op_case *c, struct accel_tensor *t, int64_t rows, int64_t cols)
@@ -85,6 +95,17 @@ static void addend(struct op_case *c, struct accel_tensor *t, int64_t rows, int6
 
 	op_tensor(c, t, op_below(c, 2) ? ACCEL_F32 : ACCEL_F16, 2 - drop, dims + drop,
 		  style(c, true));
+}
+
+/* Bytes with one scale, or as DYNQUANT makes them: with one for each row, or row and group. */
+static void quantise_rows(struct op_case *c, struct accel_tensor *t, uint32_t scheme)
+{
+	uint32_t any = ACCEL_QUANT_TENSOR + op_below(c, t->rank > 2 ? 1 : 3);
+
+	if (!scheme)
+		scheme = any;
+	op_quantise(c, t, scheme, scheme == ACCEL_QUANT_GROUP ? t->rank - 1 : t->rank - 2, 16,
+		    0.01, op_below(c, 2));
 }
 
 static void pick_act(struct op_case *c, struct accel_ffn_desc *d)
@@ -122,7 +143,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	dims[rank - 1] = k;
 	op_tensor(c, &d->a, g->a, rank, dims, style(c, true));
 	if (g->a > ACCEL_BF16)
-		op_quantise(c, &d->a, ACCEL_QUANT_TENSOR, 0, 0, 0.01, op_below(c, 2));
+		quantise_rows(c, &d->a, g->scheme);
 	dims[rank - 1] = n;
 	op_tensor(c, &d->d, g->d, rank, dims, style(c, false));
 	if (g->d > ACCEL_BF16)

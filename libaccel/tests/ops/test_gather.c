@@ -58,9 +58,10 @@ static enum op_style pick_style(struct op_case *c, bool output)
 	       (enum op_style)op_below(c, output ? OP_REPEATED : OP_STYLES);
 }
 
-static void pick_quant(struct op_case *c, struct accel_tensor *t)
+/* @schemes: so many of them, of results without that of minima */
+static void pick_quant(struct op_case *c, struct accel_tensor *t, uint32_t schemes)
 {
-	uint32_t scheme = op_below(c, ACCEL_QUANT_COUNT), axis = op_below(c, t->rank);
+	uint32_t scheme = op_below(c, schemes), axis = op_below(c, t->rank);
 	uint32_t group = 16u << op_below(c, 3);
 
 	if (t->dtype <= ACCEL_BF16 || op_below(c, 2))
@@ -214,8 +215,8 @@ static const struct accel_desc *build_gather(struct op_case *c, const void *arg)
 		gather_elements(c, g, d, a, t);
 	else
 		gather_nd(c, g, d, a, t);
-	pick_quant(c, &d->a);
-	pick_quant(c, &d->d);
+	pick_quant(c, &d->a, ACCEL_QUANT_COUNT);
+	pick_quant(c, &d->d, ACCEL_QUANT_GROUP_MIN);
 	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
 	return &d->hdr;
 }
@@ -337,10 +338,10 @@ static const struct accel_desc *build_scatter(struct op_case *c, const void *arg
 	c->range = 8;
 	rank = pick_dims(c, g, dims, 0, 4);
 	op_tensor(c, &d->d, t, rank, dims, pick_style(c, true));
-	pick_quant(c, &d->d);
+	pick_quant(c, &d->d, ACCEL_QUANT_GROUP_MIN);
 	if (op_below(c, 3)) {
 		op_tensor(c, &d->a, a, rank, dims, pick_style(c, false));
-		pick_quant(c, &d->a);
+		pick_quant(c, &d->a, ACCEL_QUANT_GROUP_MIN);
 	} else {
 		/* On the spot, perhaps with another meaning. */
 		d->a = d->d;
@@ -351,7 +352,7 @@ static const struct accel_desc *build_scatter(struct op_case *c, const void *arg
 		scatter_elements(c, g, d, dims, rank, u);
 	else
 		scatter_nd(c, g, d, dims, rank, u);
-	pick_quant(c, &d->c);
+	pick_quant(c, &d->c, ACCEL_QUANT_GROUP_MIN);
 	d->hdr.engine = op_below(c, 2) ? op_below(c, ACCEL_ENGINE_COUNT) : 0;
 	return &d->hdr;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Matrix products: the table of types, shapes, layouts, batches, epilogues,
- * quantisation, packed weights; then whatever comes up.
+ * quantisation, packed weights; then whatever comes up. In one file, for all of
+ * them share how a case is made.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,8 @@ enum batch {
 #define VECTOR_B	2
 
 /**
- * struct gemm_case - a product; -1: at random
+ * struct gemm_case - a product; -1: at random; @far: some zero points no number has;
+ * @experts: matrices, each with some of the rows
  */
 struct gemm_case {
 	const char *what;
@@ -46,9 +48,14 @@ struct gemm_case {
 	int a_style, b_style, d_style;
 	int epilogue;
 	int vector;
+	bool far;
+	uint32_t a_group;
+	uint32_t experts;
 };
 
 #define ANY	-1
+/* An epilogue that multiplies by a matrix, whatever else it does */
+#define GATE	2
 #define RANDOM	.a_quant = ANY, .b_quant = ANY, .d_quant = ANY, .group = ANY, \
 		.zeros = ANY, .a_style = ANY, .b_style = ANY, .d_style = ANY
 #define PLAIN	.a_quant = ANY, .b_quant = ANY, .d_quant = ANY, .group = ANY, \
@@ -202,18 +209,22 @@ static void quantise_sides(struct op_case *c, const struct gemm_case *g,
 	while (root * root < (double)s->k)
 		root++;
 	if (!is_float((int)d->a.dtype)) {
-		scheme = (uint32_t)pick(c, g->a_quant, 2);
-		op_quantise(c, &d->a, scheme, 0, 0, 0.02, zeros);
+		bool ta = d->flags & ACCEL_GEMM_TRANS_A;
+
+		scheme = (uint32_t)pick(c, g->a_quant, exact || d->a.rank < 2 ? 2 : 4);
+		op_quantise(c, &d->a, scheme, scheme < 2 ? 0 :
+			    d->a.rank - (ta == (scheme == ACCEL_QUANT_CHANNEL) ? 1 : 2), group,
+			    0.02, zeros);
 		if (exact && scheme)
 			d->a.quant.scale = 1;
 	}
 	if (is_float((int)d->b.dtype))
 		return;
-	scheme = weights ? 1 + (uint32_t)pick(c, g->b_quant, 3) :
-			   (uint32_t)pick(c, g->b_quant, exact ? 2 : 3);
+	scheme = weights ? 1 + (uint32_t)pick(c, g->b_quant, ACCEL_QUANT_COUNT - 1) :
+			   (uint32_t)pick(c, g->b_quant, exact ? 2 : ACCEL_QUANT_COUNT);
 	/* A vector has one column. */
 	if (r == 1) {
-		scheme = scheme == ACCEL_QUANT_CHANNEL ? ACCEL_QUANT_TENSOR : scheme;
+		scheme = scheme == ACCEL_QUANT_CHANNEL || !weights ? ACCEL_QUANT_TENSOR : scheme;
 		r = 2;
 	}
 	op_quantise(c, &d->b, scheme, scheme == ACCEL_QUANT_CHANNEL ?
@@ -297,6 +308,56 @@ static enum op_style pick_style(struct op_case *c, int wanted, uint32_t dtype,
 	return (enum op_style)(wanted == ANY ? style : wanted);
 }
 
+/* Tables of zero points hold any s32. */
+static void send_far(struct op_case *c, struct accel_quant *q)
+{
+	static const int32_t far[] = { INT32_MIN, INT32_MAX, 300, -300, INT32_MIN + 100, 1 << 30 };
+	int32_t *zero;
+
+	if (!q->zeros)
+		return;
+	zero = (int32_t *)((char *)accel_bo_ptr(q->zeros) + q->zeros_offset);
+	*zero = far[op_below(c, ARRAY_SIZE(far))];
+}
+
+/* B as a stack; rows as a router gives them, or as a hostile table has them. */
+static void add_experts(struct op_case *c, const struct gemm_case *g, struct accel_gemm_desc *d,
+			int64_t *dims)
+{
+	static const int32_t hostile[] = { -1, INT32_MIN, INT32_MAX, 1 << 30, 1000 };
+	const int64_t experts = g->experts, m = d->a.dims[d->flags & ACCEL_GEMM_TRANS_A ? 1 : 0];
+	const bool bad = !op_below(c, 4);
+	int64_t stride, i;
+	int32_t *rows;
+
+	dims[2] = dims[1];
+	dims[1] = dims[0];
+	dims[0] = experts;
+	op_tensor(c, &d->rows, ACCEL_S32, 1, &experts, (enum op_style)op_below(c, OP_REPEATED));
+	rows = (int32_t *)((char *)accel_bo_ptr(d->rows.bo) + d->rows.offset);
+	stride = d->rows.flags & ACCEL_TENSOR_STRIDES ? d->rows.strides[0] : 1;
+	for (i = 0; i < experts; i++)
+		rows[i * stride] = bad && !op_below(c, 3) ? hostile[op_below(c, 5)] :
+				   !op_below(c, 3) ? 0 :
+				   (int32_t)op_below(c, (uint32_t)(2 * m / experts + 2));
+}
+
+/* Scale and bias are sometimes the matrices' own. */
+static void own_sides(struct op_case *c, struct accel_gemm_desc *d)
+{
+	struct accel_tensor *side[] = { &d->epilogue.scale, &d->epilogue.bias };
+	int64_t dims[3] = { d->b.dims[0], 1, d->d.dims[1] };
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (!side[i]->rank || op_below(c, 2))
+			continue;
+		*side[i] = (struct accel_tensor)ACCEL_TENSOR_INIT;
+		op_tensor(c, side[i], d->d.dtype == ACCEL_S32 ? ACCEL_S32 : ACCEL_F32, 3, dims,
+			  (enum op_style)op_below(c, OP_REPEATED));
+	}
+}
+
 static const struct accel_desc *build(struct op_case *c, const void *arg)
 {
 	struct accel_gemm_desc *d = calloc(1, sizeof(*d));
@@ -312,6 +373,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	d->flags = (uint32_t)(g->flags == ANY ? (int)op_below(c, 4) : g->flags);
 	if (g->flags == ANY && !op_below(c, 4))
 		d->flags |= ACCEL_GEMM_PACK_B;
+	d->a_group = g->a_group;
 	batch = pick(c, g->batch, BATCHES);
 	choose_shape(c, g, batch, &s);
 	if (g->vector & VECTOR_A) {
@@ -334,6 +396,10 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		dims[0] = s.k;
 		r = 1;
 	}
+	if (g->experts) {
+		add_experts(c, g, d, dims);
+		r = 3;
+	}
 	op_tensor(c, &d->b, g->b == ANY ? types[type].b : (uint32_t)g->b, r, dims,
 		  pick_style(c, g->b_style, d->b.dtype, false));
 	for (i = 0; i + 2 < s.rank; i++)
@@ -348,6 +414,10 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	op_tensor(c, &d->d, g->d == ANY ? types[type].d : (uint32_t)g->d, s.rank,
 		  dims, pick_style(c, g->d_style, d->d.dtype, true));
 	quantise_sides(c, g, d, &s);
+	if (g->far) {
+		send_far(c, &d->a.quant);
+		send_far(c, &d->b.quant);
+	}
 	/* Two of four, where B is held and has an element for each index. */
 	if ((d->flags & ACCEL_GEMM_PACK_B) && op_below(c, 2) && !d->b.quant.zero &&
 	    !d->b.quant.zeros &&
@@ -356,6 +426,10 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		d->flags |= ACCEL_GEMM_SPARSE_B;
 	if (g->epilogue)
 		add_epilogue(c, d);
+	if (g->epilogue == GATE)
+		add_operand(c, &d->epilogue.scale, d, true);
+	if (g->experts)
+		own_sides(c, d);
 	d->hdr.engine = g->engine == ANY ?
 		(op_below(c, 2) ? 0 : op_below(c, ACCEL_ENGINE_COUNT)) :
 		(uint32_t)g->engine;
@@ -450,8 +524,8 @@ static void test_quantised(struct op_env *env)
 	uint32_t i, scheme, group, v;
 
 	for (i = 0; i < ARRAY_SIZE(some); i++)
-		for (scheme = 0; scheme < 3; scheme++)
-			for (group = 0; group < (scheme == 2 ? 5 : 1); group++)
+		for (scheme = 0; scheme < 4; scheme++)
+			for (group = 0; group < (scheme >= 2 ? 5 : 1); group++)
 				/* With 48 columns tables have whole vectors. */
 				for (v = 0; v < 16; v++) {
 					struct gemm_case g = {
@@ -464,8 +538,86 @@ static void test_quantised(struct op_env *env)
 						.batch = v % 3 == 2 ? BATCH_B_SHARED : 0,
 					};
 
-					run_case(env, &g, 9000 + 100 * i + 16 * group + v);
+					run_case(env, &g, 9000 + 100 * i + 16 * group + v +
+						 (scheme == 3 ? 50000 : 0));
 				}
+}
+
+/* Rows or groups of bytes, with zero points that no kernel for bytes can take. */
+static void test_far(struct op_env *env)
+{
+	static const uint8_t right[] = { ACCEL_S8, ACCEL_U8, ACCEL_S4, ACCEL_U4 };
+	uint32_t i, v;
+
+	for (i = 0; i < ARRAY_SIZE(right); i++)
+		for (v = 0; v < 24; v++) {
+			struct gemm_case g = {
+				"far zero points", v & 1 ? ACCEL_U8 : ACCEL_S8, right[i], ACCEL_F32,
+				v & 2 ? 1 : 21, v & 4 ? 48 : 18, 150,
+				.a_quant = v & 8 ? ACCEL_QUANT_GROUP : ACCEL_QUANT_CHANNEL,
+				.b_quant = v & 16 ? ACCEL_QUANT_GROUP : ACCEL_QUANT_CHANNEL,
+				.group = 1, .zeros = 1,
+				.flags = v & 4 ? 8 : 0, .far = true,
+			};
+
+			run_case(env, &g, 12000 + 100 * i + v);
+			/* Numbers that are rounded to bytes */
+			if (right[i] == ACCEL_U8)
+				continue;
+			g.a = ACCEL_F32 + (int)v % 3;
+			g.a_quant = 0;
+			g.b_quant--;
+			g.a_group = 16u << v % 4;
+			run_case(env, &g, 13000 + 100 * i + v);
+		}
+	/* Sums of integers, of which only columns have zero points of their own */
+	for (i = 0; i < ARRAY_SIZE(right); i++)
+		for (v = 0; v < 8; v++) {
+			struct gemm_case g = {
+				"far zero points of columns", v & 1 ? ACCEL_U8 : ACCEL_S8,
+				right[i], ACCEL_F32, v & 2 ? 90 : 37, v & 4 ? 48 : 70, 150,
+				.a_quant = ACCEL_QUANT_TENSOR, .b_quant = ACCEL_QUANT_CHANNEL,
+				.zeros = 1, .flags = v & 4 ? 8 : 0, .far = true,
+			};
+
+			run_case(env, &g, 14000 + 100 * i + v);
+		}
+}
+
+/*
+ * Weights that lie along K, whole runs of 16 bytes of them or not, by bytes with scales and by
+ * numbers that are rounded to such; shapes on all sides of what kernels take at once.
+ */
+static void test_along(struct op_env *env)
+{
+	static const uint8_t right[] = { ACCEL_S8, ACCEL_U8, ACCEL_S4, ACCEL_U4 };
+	static const int depth[] = { 32, 96, 80, 160, 1056, 2080, 4160 }, rows[] = { 1, 5, 38 };
+	uint32_t i, k, v;
+
+	for (i = 0; i < ARRAY_SIZE(right); i++)
+		for (k = 0; k < ARRAY_SIZE(depth); k++)
+			for (v = 0; v < 24; v++) {
+				const bool round = v % 8 > 4 && (right[i] != ACCEL_U8);
+				const int groups = (v / 2 + k) % 2 ? ACCEL_QUANT_GROUP :
+								     ACCEL_QUANT_GROUP_MIN;
+				struct gemm_case g = {
+					"along K",
+					round ? (int)(v % 3) + 1 : v & 1 ? ACCEL_U8 : ACCEL_S8,
+					right[i], ACCEL_F32, rows[(v + k) % 3],
+					v & 2 ? 64 : 45, depth[k],
+					.a_quant = v & 8 ? ACCEL_QUANT_GROUP : ACCEL_QUANT_CHANNEL,
+					/* Weights by numbers always have scales. */
+					.b_quant = (v & 16 ? groups : ACCEL_QUANT_CHANNEL) - round,
+					.group = (int)(v + i) % 4, .zeros = v % 5 == 4,
+					.flags = v % 7 ? 2 : v & 4 ? 8 : 0,
+					.batch = v % 11 == 10 ? BATCH_BOTH : 0,
+					.a_group = round ? 16u << (v + k) % 4 : 0,
+				};
+
+				if (env->small && (v + k) % 5)
+					continue;
+				run_case(env, &g, 15000 + 1000 * i + 30 * k + v);
+			}
 }
 
 /* The alternatives of the epilogue: each random, so many. */
@@ -477,6 +629,27 @@ static void test_epilogues(struct op_env *env)
 	};
 
 	op_random_cases(env, build, &g, 250, 77);
+}
+
+/* Bytes with a scale for each row, and a factor for each element: few rows, many, matrices. */
+static void test_gates(struct op_env *env)
+{
+	static const uint8_t right[] = { ACCEL_S8, ACCEL_U8, ACCEL_S4 };
+	static const uint8_t results[] = { ACCEL_F32, ACCEL_BF16, ACCEL_F16, ACCEL_S8 };
+	static const int rows[] = { 1, 3, 9, 40, 130 }, columns[] = { 48, 33, 130 };
+	uint32_t v;
+
+	for (v = 0; v < (env->small ? 30 : 120); v++) {
+		struct gemm_case g = {
+			"row scales and a gate", v & 1 ? ACCEL_U8 : ACCEL_S8, right[v / 2 % 3],
+			results[v / 3 % 4], rows[v % 5], columns[v / 5 % 3], v % 7 ? 96 : 131,
+			.a_quant = ACCEL_QUANT_CHANNEL, .b_quant = (int)(v / 4 % 3),
+			.d_quant = 1, .zeros = v % 11 == 10, .epilogue = GATE,
+			.flags = (v & 2) | (v % 3 ? 8 : 0), .batch = v % 9 == 8 ? BATCH_BOTH : 0,
+		};
+
+		run_case(env, &g, 40000 + v);
+	}
 }
 
 static void test_layouts(struct op_env *env)
@@ -501,6 +674,64 @@ static void test_layouts(struct op_env *env)
 					run_case(env, &g, 20000 + 100 * i + 20 * a +
 						 5 * b + d);
 				}
+}
+
+/*
+ * Rows that belong to matrices: few and many of them, more matrices than rows, tables that
+ * nobody should write, in every type.
+ */
+static void test_experts(struct op_env *env)
+{
+	static const int64_t sizes[][4] = {
+		{ 1, 40, 33, 8 }, { 7, 64, 150, 3 }, { 40, 48, 64, 4 }, { 3, 260, 130, 17 },
+		{ 90, 31, 33, 2 }, { 12, 16, 96, 1 },
+	};
+	uint32_t i, j, v;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (j = 0; j < ARRAY_SIZE(sizes); j++)
+			for (v = 0; v < 2; v++) {
+				struct gemm_case g = {
+					"experts", types[i].a, types[i].b, types[i].d,
+					sizes[j][0], sizes[j][1], sizes[j][2],
+					.experts = (uint32_t)sizes[j][3], RANDOM,
+					.flags = (int)((i + j) % 4 + (v ? ACCEL_GEMM_PACK_B : 0)),
+					.engine = v && j % 3 ? (int)(i % ACCEL_ENGINE_COUNT) : 0,
+					.epilogue = (int)(j % 2),
+				};
+
+				if (env->small && (i + j + v) % 5)
+					continue;
+				/* Matrices that begin in the middle of a byte are refused. */
+				if (types[i].b >= ACCEL_S4)
+					g.b_style = OP_DENSE;
+				/* So are groups of a transposed left matrix. */
+				if (!is_float(types[i].a))
+					g.flags &= ~ACCEL_GEMM_TRANS_A;
+				/* Rounded to bytes, where that may be. */
+				if (is_float(types[i].a) && !is_float(types[i].b) && j % 3 == 2)
+					g.a_group = 16u << v;
+				run_case(env, &g, 110000 + 100 * i + 10 * j + v);
+			}
+}
+
+/*
+ * Rows of A that have no place in the scratch memory of a thread, while fewer or more of them need
+ * less of their own: such a number of them is left to the model, whose B has no header.
+ */
+static void test_long_experts(struct op_env *env)
+{
+	uint32_t v;
+
+	for (v = 3; v < (env->small ? 4 : 8); v++) {
+		struct gemm_case g = {
+			"long experts", ACCEL_F32, ACCEL_S8, ACCEL_F32, 8, 16, 65536, PLAIN,
+			.a_style = OP_DENSE, .flags = ACCEL_GEMM_PACK_B, .a_group = 16,
+			.experts = 1 + v % 2,
+		};
+
+		run_case(env, &g, 130000 + v);
+	}
 }
 
 /* Vectors on either side, and on both. */
@@ -553,6 +784,58 @@ static void test_few(struct op_env *env)
 				}
 }
 
+/* Few rows by 4-bit integers that lie along K: whole lines of a kernel and not, all groups */
+static void test_few_along(struct op_env *env)
+{
+	static const int64_t sizes[][2] = { { 67, 70 }, { 64, 256 }, { 33, 130 }, { 6, 1030 } };
+	static const int left[] = { ACCEL_F32, ACCEL_BF16, ACCEL_F16 };
+	static const uint8_t rows[] = { 1, 2, 4, 8 };
+	uint32_t i, j, v;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (j = 0; j < ARRAY_SIZE(rows); j++)
+			for (v = 0; v < 4; v++) {
+				struct gemm_case g = {
+					"few along K", left[(i + j + v) % 3],
+					v & 1 ? ACCEL_U4 : ACCEL_S4, ACCEL_F32,
+					rows[j] - (j && v == 3), sizes[i][0], sizes[i][1],
+					/* Weights by numbers always have scales. */
+					.flags = 2, .b_quant = ACCEL_QUANT_GROUP - 1,
+					.group = (int)(v + j) % 4,
+					.batch = (i + j + v) % 5 ? 0 : BATCH_BOTH,
+				};
+
+				if (env->small && (i + j + v) % 3)
+					continue;
+				run_case(env, &g, 85000 + 100 * i + 10 * j + v);
+			}
+}
+
+/* Few rows by packed weights: more columns than a tile has, as many threads as there may be. */
+static void test_packed_rows(struct op_env *env)
+{
+	static const uint8_t rows[] = { 1, 2, 3, 4, 5, 6, 7, 8, 12, 17 };
+	/* By groups, by channel, by groups with minima */
+	static const int64_t columns[] = { 128, 352, 144 };
+	static const int schemes[] = { 2, 1, 3 };
+	uint32_t i, m, n;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (m = 0; m < ARRAY_SIZE(rows); m++)
+			for (n = 0; n < ARRAY_SIZE(columns); n++) {
+				struct gemm_case g = {
+					"packed rows", types[i].a, types[i].b, types[i].d,
+					rows[m], columns[n], 128, .flags = 8 + 2 * (m & 1),
+					.group = 1, .zeros = ANY, .b_quant = schemes[n],
+				};
+
+				/* One result for a pair: the sums are the same for others. */
+				if (!is_float(types[i].d) || (env->small && (i + m + n) % 7))
+					continue;
+				run_case(env, &g, 90000 + 100 * i + 10 * m + n);
+			}
+}
+
 static void test_random(struct op_env *env)
 {
 	struct gemm_case g = {
@@ -570,10 +853,17 @@ int main(void)
 		{ "gemm shapes", test_shapes },
 		{ "gemm batches", test_batches },
 		{ "gemm quantised", test_quantised },
+		{ "gemm far zero points", test_far },
+		{ "gemm along K", test_along },
 		{ "gemm epilogues", test_epilogues },
+		{ "gates", test_gates },
 		{ "gemm layouts", test_layouts },
+		{ "gemm experts", test_experts },
+		{ "gemm long experts", test_long_experts },
 		{ "gemm vectors", test_vectors },
 		{ "gemm few rows", test_few },
+		{ "gemm few rows along K", test_few_along },
+		{ "gemm packed rows", test_packed_rows },
 		{ "gemm random", test_random },
 	};
 

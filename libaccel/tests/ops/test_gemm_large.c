@@ -262,6 +262,21 @@ static void test_large(void **state)
 					 ways[w]);
 }
 
+/* Sums longer than those of bytes may be. */
+static void test_deep(void **state)
+{
+	static const uint32_t sizes[][3] = {
+		{ 1, 17, 200000 }, { 3, 9, 65537 }, { 17, 20, 66000 },
+	};
+	static const uint32_t deep[] = { 0, ACCEL_GEMM_PACK_B, ACCEL_GEMM_TRANS_B };
+	uint32_t type, i;
+
+	for (type = 0; type < ARRAY_SIZE(types); type++)
+		for (i = 0; i < ARRAY_SIZE(sizes) && types[type].d == ACCEL_F32; i++)
+			run_case(*state, type, sizes[i][0], sizes[i][1], sizes[i][2],
+				 deep[(type + i) % ARRAY_SIZE(deep)]);
+}
+
 static int open_device(void **state)
 {
 	struct accel_device *dev;
@@ -289,6 +304,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_edges, open_device, close_context),
 		cmocka_unit_test_setup_teardown(test_few_rows, open_device, close_context),
 		cmocka_unit_test_setup_teardown(test_large, open_device, close_context),
+		cmocka_unit_test_setup_teardown(test_deep, open_device, close_context),
 	};
 
 	return cmocka_run_group_tests_name("large gemm", tests, NULL, NULL);

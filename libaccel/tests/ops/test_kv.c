@@ -626,6 +626,12 @@ static void test_bad_append(struct op_env *env)
 	BAD(-EINVAL, "append.v.bo", a.v.bo = NULL);
 	BAD(-EINVAL, "append.v.flags", a.v.flags = 8);
 	BAD(-EINVAL, "rows[0].tokens", a.rows = rows + 1);
+	BAD(-EINVAL, "append.count", a.slots = a.k);
+	BAD(-EINVAL, "append.slots.dtype", a.slots = a.k, a.count = 0);
+	BAD(-EINVAL, "append.slots.rank", a.count = 0,
+	    a.slots = accel_tensor_dense(good.k.bo, ACCEL_S32, 2, good.k.dims));
+	BAD(-EINVAL, "append.slots.bo", a.count = 0,
+	    a.slots = accel_tensor_dense(NULL, ACCEL_S32, 1, good.k.dims));
 	/* The pages are shared since. */
 	assert_int_equal(accel_kv_seq_fork(b.kv, rows[0].seq, 2, &child), 0);
 	BAD(-EBUSY, "rows[0].tokens", (void)0);

@@ -19,7 +19,7 @@
 
 /* Room for the largest tensor of a base, many times over */
 #define BUFFER		16384
-#define BUFFERS		4
+#define BUFFERS		7
 
 static struct accel_device *dev;
 static struct accel_ctx *ctx;

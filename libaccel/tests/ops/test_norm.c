@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Norms: layer, RMS, group, instance, batch; scale, bias, residual, activation;
- * a mean that is far larger than what it is the mean of.
+ * an addend, two results, bytes with scales of their own; a mean that is far larger
+ * than what it is the mean of.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -15,7 +16,8 @@
 #include "lines_test.h"
 
 /**
- * struct norm_case - an operation; @rank 0: at random
+ * struct norm_case - an operation; @rank 0: at random; @apart: a group norm of rank 5 in
+ *	tensors whose dimensions do not merge, with an epilogue
  */
 struct norm_case {
 	uint32_t func, a, d;
@@ -23,7 +25,13 @@ struct norm_case {
 	int64_t dims[5];
 	uint32_t axes, groups;
 	int32_t channel;
+	uint32_t two;
+	bool apart;
 };
+
+/* struct norm_case.two: an addend, a second result; DYNQUANT is by the flags */
+#define ADDEND		0x100
+#define SECOND		0x200
 
 static void pick_dims(struct op_case *c, struct accel_norm_desc *n, uint32_t *rank,
 		      int64_t *dims)
@@ -112,14 +120,58 @@ static void pick_statistics(struct op_case *c, struct accel_norm_desc *n, uint32
 		p[i] = (float)op_uniform(c, 0, 4);
 }
 
+/* An addend, a second result, scales of its own: any of them. */
+static void pick_two(struct op_case *c, struct accel_norm_desc *n, uint32_t two, uint32_t rank,
+		     const int64_t *dims)
+{
+	const uint32_t axes = n->axes || !rank ? n->axes : 1u << (rank - 1);
+	const enum op_style style = op_below(c, 2) ? OP_DENSE :
+				    (enum op_style)op_below(c, OP_REPEATED);
+	int64_t one[ACCEL_MAX_RANK];
+	uint32_t i;
+
+	n->flags = two & 0xff;
+	if (two & ADDEND)
+		op_tensor(c, &n->addend, is_float(n->a.dtype) && op_below(c, 2) ? n->a.dtype :
+			  ACCEL_F32, rank, dims, (enum op_style)op_below(c, OP_STYLES));
+	if (two & SECOND)
+		op_tensor(c, &n->second, op_below(c, 2) ? ACCEL_F32 : ACCEL_BF16, rank, dims,
+			  style);
+	for (i = 0; i < rank; i++)
+		one[i] = axes >> i & 1 ? 1 : dims[i];
+	if (n->flags & ACCEL_NORM_DYNQUANT)
+		op_tensor(c, &n->scales, ACCEL_F32, rank, one, style);
+	if (n->flags & ACCEL_NORM_ASYMMETRIC)
+		op_tensor(c, &n->zeros, ACCEL_S32, rank, one, style);
+}
+
+/* At random: what a layer or RMS norm may have; a line without elements has no scale. */
+static uint32_t any_two(struct op_case *c, const struct accel_norm_desc *n, uint32_t rank,
+			const int64_t *dims)
+{
+	const uint32_t axes = n->axes || !rank ? n->axes : 1u << (rank - 1);
+	uint32_t two = op_below(c, 4) << 8, i;
+	bool empty = false;
+
+	if (n->func > ACCEL_NORM_RMS || op_below(c, 2))
+		return 0;
+	for (i = 0; i < rank; i++)
+		empty |= (axes >> i & 1) && !dims[i];
+	if (two == (ADDEND | SECOND) && op_below(c, 2))
+		two |= ACCEL_NORM_KEEP_SUM;
+	if (!empty && op_below(c, 2))
+		two |= ACCEL_NORM_DYNQUANT | (op_below(c, 2) ? ACCEL_NORM_ASYMMETRIC : 0);
+	return two;
+}
+
 static const struct accel_desc *build(struct op_case *c, const void *arg)
 {
 	static const float eps[] = { 0.00001f, 0.000001f, 0.001f, 1 };
 	struct accel_norm_desc *n = calloc(1, sizeof(*n));
 	const struct norm_case *g = arg;
 	int64_t dims[ACCEL_MAX_RANK];
-	uint32_t rank, a, i;
-	bool grouped;
+	uint32_t rank, a, i, two;
+	bool grouped, dense;
 
 	assert_non_null(n);
 	*n = (struct accel_norm_desc)ACCEL_NORM_DESC_INIT;
@@ -143,9 +195,14 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		a = ACCEL_S8;
 	n->d.dtype = g->d ? g->d : op_below(c, 3) ? 1 + op_below(c, 3) :
 				   ACCEL_S8 + op_below(c, 2);
+	two = g->rank ? g->two : any_two(c, n, rank, dims);
+	if (two & ACCEL_NORM_DYNQUANT)
+		n->d.dtype = ACCEL_S8 + op_below(c, 2);
 	c->special = !g->rank && !op_below(c, 4);
 	c->range = op_below(c, 2) ? 2 : 100;
-	op_tensor(c, &n->a, a, rank, dims, grouped && rank == 5 ? OP_DENSE :
+	dense = grouped && rank == 5 && !g->apart;
+	op_tensor(c, &n->a, a, rank, dims, dense ? OP_DENSE :
+		  g->apart ? (enum op_style)(OP_PADDED + op_below(c, 3)) :
 		  (enum op_style)op_below(c, OP_STYLES));
 	if (!grouped)
 		lines_quant(c, &n->a, 0.02);
@@ -154,15 +211,16 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	c->special = false;
 	c->range = 2;
 	if (a != n->d.dtype || (grouped && n->a.quant.scheme) ||
-	    !lines_in_place(c, &n->d, &n->a)) {
+	    two & ACCEL_NORM_DYNQUANT || !lines_in_place(c, &n->d, &n->a)) {
 		uint32_t d = n->d.dtype;
 
-		op_tensor(c, &n->d, d, rank, dims, grouped && rank == 5 ? OP_DENSE :
+		op_tensor(c, &n->d, d, rank, dims, dense ? OP_DENSE :
 			  (enum op_style)op_below(c, OP_REPEATED));
-		if (!grouped)
+		if (!grouped && !(two & ACCEL_NORM_DYNQUANT))
 			lines_quant(c, &n->d, 0.02);
 	}
-	if (!grouped || rank < 5)
+	pick_two(c, n, two, rank, dims);
+	if (!dense)
 		pick_epilogue(c, n, rank, dims);
 	if (n->func == ACCEL_NORM_BATCH)
 		pick_statistics(c, n, rank, dims);
@@ -182,9 +240,33 @@ static void test_table(struct op_env *env)
 		{ ACCEL_NORM_RMS, ACCEL_F32, ACCEL_F32, 2, { 3, 512 }, 0, 0, 1 },
 		{ ACCEL_NORM_RMS, ACCEL_F16, ACCEL_F32, 2, { 3, 2049 }, 0, 0, 1 },
 		{ ACCEL_NORM_RMS, ACCEL_S8, ACCEL_S8, 2, { 3, 129 }, 0, 0, 1 },
+		{ ACCEL_NORM_LAYER, ACCEL_F32, ACCEL_S8, 2, { 5, 768 }, 0, 0, 1,
+		  ADDEND | SECOND },
+		{ ACCEL_NORM_LAYER, ACCEL_F32, ACCEL_S8, 2, { 5, 768 }, 0, 0, 1,
+		  ADDEND | SECOND | ACCEL_NORM_DYNQUANT },
+		{ ACCEL_NORM_LAYER, ACCEL_BF16, ACCEL_U8, 2, { 3, 2049 }, 0, 0, 1,
+		  ADDEND | SECOND | ACCEL_NORM_DYNQUANT | ACCEL_NORM_ASYMMETRIC },
+		{ ACCEL_NORM_RMS, ACCEL_F32, ACCEL_BF16, 2, { 3, 512 }, 0, 0, 1,
+		  ADDEND | SECOND | ACCEL_NORM_KEEP_SUM },
+		{ ACCEL_NORM_RMS, ACCEL_F32, ACCEL_S8, 2, { 3, 2048 }, 0, 0, 1,
+		  ADDEND | SECOND | ACCEL_NORM_KEEP_SUM | ACCEL_NORM_DYNQUANT },
+		{ ACCEL_NORM_RMS, ACCEL_F32, ACCEL_S8, 3, { 3, 7, 40 }, 5, 0, 1,
+		  ACCEL_NORM_DYNQUANT | ACCEL_NORM_ASYMMETRIC },
+		{ ACCEL_NORM_RMS, ACCEL_F32, ACCEL_F32, 2, { 3, 33 }, 0, 0, 1, SECOND },
+		{ ACCEL_NORM_LAYER, ACCEL_S8, ACCEL_U8, 2, { 3, 100 }, 0, 0, 1,
+		  ADDEND | ACCEL_NORM_DYNQUANT },
 		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 4, { 2, 8, 5, 7 }, 0, 4, 1 },
 		{ ACCEL_NORM_GROUP, ACCEL_F16, ACCEL_F16, 4, { 2, 5, 7, 6 }, 0, 3, -1 },
 		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 5, { 2, 6, 2, 3, 4 }, 0, 2, 1 },
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 5, { 1, 6, 5, 3, 16 },
+		  0, 2, 1, 0, true },
+		{ ACCEL_NORM_GROUP, ACCEL_F16, ACCEL_F32, 5, { 1, 3, 5, 3, 24 },
+		  0, 3, -1, 0, true },
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 5, { 2, 6, 5, 3, 16 },
+		  0, 1, 1, 0, true },
+		{ ACCEL_NORM_GROUP, ACCEL_BF16, ACCEL_F32, 5, { 2, 6, 5, 3, 16 },
+		  0, 6, 1, 0, true },
+		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 4, { 2, 8, 9, 70 }, 0, 4, 1 },
 		{ ACCEL_NORM_GROUP, ACCEL_F32, ACCEL_F32, 2, { 3, 12 }, 0, 12, 1 },
 		{ ACCEL_NORM_INSTANCE, ACCEL_F32, ACCEL_F32, 4, { 2, 3, 9, 11 }, 0, 0, 1 },
 		{ ACCEL_NORM_INSTANCE, ACCEL_BF16, ACCEL_F32, 3, { 2, 9, 3 }, 0, 0, -1 },

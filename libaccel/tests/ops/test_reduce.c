@@ -16,7 +16,8 @@
 #define ANY	-1
 
 /**
- * struct reduce_case - an operation; types of 0, a function of ANY, rank 0: at random
+ * struct reduce_case - an operation; types of 0, a function of ANY, rank 0: at random;
+ *	@last: the second dimension lies behind the others
  */
 struct reduce_case {
 	int func;
@@ -25,6 +26,7 @@ struct reduce_case {
 	int64_t dims[4];
 	uint32_t axes;
 	bool special;
+	bool last;
 };
 
 static bool is_arg(uint32_t func)
@@ -47,6 +49,16 @@ static void pick_axes(struct op_case *c, struct accel_reduce_desc *r, uint32_t r
 	}
 	for (i = 0; i < rank; i++)
 		out[i] = !r->axes || (r->axes >> i & 1) ? 1 : dims[i];
+}
+
+/* The last dimension becomes the second one, where it lies. */
+static void turn(int64_t *v)
+{
+	const int64_t last = v[3];
+
+	v[3] = v[2];
+	v[2] = v[1];
+	v[1] = last;
 }
 
 static const struct accel_desc *build(struct op_case *c, const void *arg)
@@ -73,7 +85,15 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	/* Few different numbers: some are equal. */
 	if (is_arg(r->func) && op_below(c, 2))
 		a = ACCEL_S4;
-	lines_input(c, &r->a, a, rank, dims);
+	if (g->last) {
+		const int64_t as[] = { dims[0], dims[2], dims[3], dims[1] };
+
+		op_tensor(c, &r->a, a, rank, as, OP_PADDED);
+		turn(r->a.dims);
+		turn(r->a.strides);
+	} else {
+		lines_input(c, &r->a, a, rank, dims);
+	}
 	/* Of integers as they are, too, unless the result is exact. */
 	if (r->func == ACCEL_REDUCE_PROD && !is_float(a) &&
 	    (is_float(d) || r->a.quant.scheme)) {
@@ -133,6 +153,27 @@ static void test_functions(struct op_env *env)
 			}
 }
 
+/* Sums and means over pixels whose channels are side by side. */
+static void test_pixels(struct op_env *env)
+{
+	static const uint32_t types[] = { ACCEL_F32, ACCEL_BF16, ACCEL_F16 };
+	static const int64_t channels[] = { 2, 17, 64, 200, 1100 };
+	uint32_t i, j, k, v = 0;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (j = 0; j < ARRAY_SIZE(channels); j++)
+			for (k = 0; k < 8; k++, v++) {
+				struct reduce_case g = {
+					k % 2 ? ACCEL_REDUCE_SUM : ACCEL_REDUCE_MEAN, types[i],
+					k % 3 ? types[i] : ACCEL_F32, 4,
+					{ 1 + v % 2, channels[j], 1 + k * 2, 7 },
+					k == 6 ? 4 : k == 7 ? 9 : 12, v % 5 == 1, true,
+				};
+
+				op_run(env, build, &g, 200000 + v, "pixels");
+			}
+}
+
 static void test_random(struct op_env *env)
 {
 	struct reduce_case g = { .func = ANY, .special = true };
@@ -144,6 +185,7 @@ int main(void)
 {
 	static const struct op_test tests[] = {
 		{ "reduce functions", test_functions },
+		{ "reduce pixels", test_pixels },
 		{ "reduce random", test_random },
 	};
 

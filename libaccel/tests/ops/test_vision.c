@@ -236,6 +236,7 @@ static void test_pool_random(struct op_env *env)
  * @from: of one dimension, when it is not 0
  * @to: of the result
  * @scale: given scale, or 0
+ * @image: four dimensions, the last two resized; 2: channels lie behind them
  */
 struct resize_case {
 	int func;
@@ -246,7 +247,18 @@ struct resize_case {
 	int64_t from;
 	int64_t to;
 	double scale;
+	int image;
 };
+
+/* Channels come behind the pixels in memory. */
+static void channels_last(struct accel_tensor *t)
+{
+	t->flags |= ACCEL_TENSOR_STRIDES;
+	t->strides[1] = 1;
+	t->strides[3] = t->dims[1];
+	t->strides[2] = t->strides[3] * t->dims[3];
+	t->strides[0] = t->strides[2] * t->dims[2];
+}
 
 static int64_t resized(struct op_case *c, int64_t in)
 {
@@ -293,7 +305,7 @@ static const struct accel_desc *build_resize(struct op_case *c, const void *arg)
 	};
 	struct accel_resize_desc *d = calloc(1, sizeof(*d));
 	int64_t from[ACCEL_MAX_RANK], to[ACCEL_MAX_RANK];
-	uint32_t rank = 1 + op_below(c, 5), a, t;
+	uint32_t rank = 1 + op_below(c, 5), a, t, i;
 	const struct resize_case *g = arg;
 
 	assert_non_null(d);
@@ -310,7 +322,14 @@ static const struct accel_desc *build_resize(struct op_case *c, const void *arg)
 	}
 	if (g->from)
 		rank = 1 + op_below(c, 2);
+	if (g->image)
+		rank = 4;
 	resize_dims(c, g, d, from, to, rank);
+	for (i = 0; i < rank && g->image; i++) {
+		from[i] = i == 0 ? 2 : i == 1 ? 1 + op_below(c, 90) : 2 + op_below(c, 30);
+		to[i] = i < 2 ? from[i] : resized(c, from[i]);
+		d->scale[i] = 0;
+	}
 	a = pick_dtype(c, g->a);
 	t = pick_dtype(c, g->d);
 	if (d->func == ACCEL_RESIZE_NEAREST && g->a == ANY) {
@@ -320,8 +339,12 @@ static const struct accel_desc *build_resize(struct op_case *c, const void *arg)
 	/* The sums of cubic convolution go beyond what they are of. */
 	c->special = d->func != ACCEL_RESIZE_CUBIC;
 	c->range = 20;
-	op_tensor(c, &d->a, a, rank, from, pick_style(c, false));
-	op_tensor(c, &d->d, t, rank, to, pick_style(c, true));
+	op_tensor(c, &d->a, a, rank, from, g->image ? OP_DENSE : pick_style(c, false));
+	op_tensor(c, &d->d, t, rank, to, g->image ? OP_DENSE : pick_style(c, true));
+	if (g->image == 2) {
+		channels_last(&d->a);
+		channels_last(&d->d);
+	}
 	if (a != ACCEL_S32)
 		pick_quant(c, &d->a);
 	if (t != ACCEL_S32)
@@ -359,6 +382,24 @@ static void test_resize_ways(struct op_env *env)
 					       100u * (uint32_t)func + 10u * (uint32_t)coord + j,
 					       "resize ways");
 				}
+}
+
+/* Images, channels first and last: lines of all lengths, more of them than a tile has. */
+static void test_resize_images(struct op_env *env)
+{
+	uint32_t i;
+
+	for (i = 0; i < 120; i++) {
+		struct resize_case g = {
+			.func = i % 3 ? ACCEL_RESIZE_LINEAR : ACCEL_RESIZE_NEAREST, .coord = ANY,
+			.nearest = ANY, .a = pooled[i / 2 % ARRAY_SIZE(pooled)],
+			.d = pooled[i / (i % 4 ? 2 : 5) % ARRAY_SIZE(pooled)], .image = 1 + i % 2,
+		};
+
+		if (env->small && i % 5)
+			continue;
+		op_run(env, build_resize, &g, 30000 + i, "resize images");
+	}
 }
 
 static void test_resize_types(struct op_env *env)
@@ -478,6 +519,7 @@ int main(void)
 		{ "pool shapes", test_pool_shapes },
 		{ "pool random", test_pool_random },
 		{ "resize ways", test_resize_ways },
+		{ "resize images", test_resize_images },
 		{ "resize types", test_resize_types },
 		{ "resize random", test_resize_random },
 		{ "refused descriptors", test_refused },

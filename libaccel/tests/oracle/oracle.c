@@ -77,12 +77,30 @@ static struct format format_of(uint32_t dtype)
 	}
 }
 
-/* Distance between neighbours of @v in a format. */
+/*
+ * 2^@exp, of a normal binary64. The functions of the library would take most of the time of
+ * all tests.
+ */
+static double power(int exp)
+{
+	uint64_t bits = (uint64_t)(exp + 1023) << 52;
+	double v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+/* Distance between neighbours of @v in a format, whose subnormals are normal here. */
 static double spacing(double v, const struct format *f)
 {
-	int exp = v == 0 ? f->emin : ilogb(v);
+	uint64_t bits;
+	int exp;
 
-	return scalbn(1, (exp < f->emin ? f->emin : exp) - f->digits + 1);
+	if (!isfinite(v))
+		return INFINITY;
+	memcpy(&bits, &v, sizeof(bits));
+	exp = (int)(bits >> 52 & 0x7ff) - 1023;
+	return power((exp < f->emin ? f->emin : exp) - f->digits + 1);
 }
 
 /* Round to nearest even. */
@@ -106,28 +124,30 @@ double oracle_f16_value(uint16_t bits)
 	if (exp == 31)
 		v = mant != 0 ? NAN : INFINITY;
 	else
-		v = exp ? scalbn(1024 + mant, exp - 25) : scalbn(mant, -24);
+		v = exp ? (1024 + mant) * power(exp - 25) : mant * power(-24);
 	return bits & 0x8000 ? -v : v;
 }
 
-/* By search: slow, and without a rule that could be wrong twice. */
+/* The rule of the bits is held against that of their value. */
 uint16_t oracle_f16_bits(double v)
 {
 	double r = oracle_round(fabs(v), ACCEL_F16);
-	uint16_t sign = signbit(v) ? 0x8000 : 0;
-	uint16_t lo = 0, hi = 0x7c00;
+	uint16_t sign = signbit(v) ? 0x8000 : 0, bits;
+	int exp;
 
 	if (isnan(v))
 		return 0x7e00;
-	while (lo < hi) {
-		uint16_t mid = (lo + hi) / 2;
-
-		if (oracle_f16_value(mid) < r)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return sign | lo;
+	if (isinf(r))
+		return sign | 0x7c00;
+	frexp(r, &exp);
+	/* Subnormal numbers are multiples of the step of the smallest normal ones. */
+	if (r < 1.0 / (1 << 14))
+		bits = (uint16_t)(r * (1 << 24));
+	else
+		bits = (uint16_t)(((exp + 13) << 10) + (int)ldexp(r, 11 - exp));
+	if (oracle_f16_value(bits) != r)
+		abort();
+	return sign | bits;
 }
 
 static double bf16_value(uint16_t bits)
@@ -208,10 +228,47 @@ void oracle_quant(const struct accel_tensor *t, const int64_t *idx, double *scal
 		*scale = oracle_f16_value(((const uint16_t *)scales)[n]);
 	else
 		*scale = ((const float *)scales)[n];
-	if (q->zeros) {
+	if (q->zeros && q->scheme != ACCEL_QUANT_GROUP_MIN) {
 		zeros = (const char *)accel_bo_ptr(q->zeros) + q->zeros_offset;
 		*zero = ((const int32_t *)zeros)[n];
 	}
+}
+
+/* The block that an element is in, and which of it the element is. */
+static const unsigned char *block_at(const struct accel_tensor *t, const int64_t *idx, int *at)
+{
+	const int64_t off = oracle_offset(t, idx);
+	uint32_t size, bytes = accel_dtype_block(t->dtype, &size);
+
+	/* Dimensions may run backwards. */
+	*at = (int)((off % size + size) % size);
+	return base(t) + (off - *at) / size * bytes;
+}
+
+/* What is added to the product of an element and its scale. */
+static double group_min(const struct accel_tensor *t, const int64_t *idx)
+{
+	const struct accel_quant *q = &t->quant;
+	const char *mins;
+	uint64_t n;
+
+	if (q->scheme != ACCEL_QUANT_GROUP_MIN)
+		return 0;
+	n = table_index(t, idx);
+	mins = (const char *)accel_bo_ptr(q->zeros) + q->zeros_offset;
+	return q->scale_dtype == ACCEL_F16 ? oracle_f16_value(((const uint16_t *)mins)[n]) :
+	       (double)((const float *)mins)[n];
+}
+
+double oracle_load_min(const struct accel_tensor *t, const int64_t *idx)
+{
+	const unsigned char *block;
+	int at;
+
+	if (t->dtype <= ACCEL_U4)
+		return group_min(t, idx);
+	block = block_at(t, idx, &at);
+	return oracle_block_min(t->dtype, block, at);
 }
 
 double oracle_load(const struct accel_tensor *t, const int64_t *idx)
@@ -219,6 +276,13 @@ double oracle_load(const struct accel_tensor *t, const int64_t *idx)
 	int64_t off = oracle_offset(t, idx), zero;
 	double scale;
 
+	if (t->dtype > ACCEL_U4) {
+		const unsigned char *block;
+		int at;
+
+		block = block_at(t, idx, &at);
+		return (float)oracle_block_value(t->dtype, block, at);
+	}
 	switch (t->dtype) {
 	case ACCEL_F32:
 		return ((const float *)base(t))[off];
@@ -232,7 +296,10 @@ double oracle_load(const struct accel_tensor *t, const int64_t *idx)
 	oracle_quant(t, idx, &scale, &zero);
 	if (t->quant.scheme == ACCEL_QUANT_NONE)
 		return (float)oracle_load_int(t, idx);
-	return (float)(scale * (double)(float)(oracle_load_int(t, idx) - zero));
+	scale = (float)(scale * (double)(float)(oracle_load_int(t, idx) - zero));
+	if (t->quant.scheme != ACCEL_QUANT_GROUP_MIN)
+		return scale;
+	return (float)(scale + group_min(t, idx));
 }
 
 /* --- comparing ---------------------------------------------------------------- */
@@ -271,7 +338,7 @@ static double clamp(double v, double lo, double hi)
 /* Integers that mean themselves. */
 bool oracle_plain_int(const struct accel_tensor *t)
 {
-	return t->dtype > ACCEL_BF16 && !t->quant.scheme;
+	return t->dtype > ACCEL_BF16 && t->dtype <= ACCEL_U4 && !t->quant.scheme;
 }
 
 double oracle_stored(const struct accel_tensor *t, const int64_t *idx, double v)

@@ -45,7 +45,13 @@ void oracle_index(const struct accel_tensor *t, uint64_t n, int64_t *idx);
 
 /* Read an element: as it is stored, or what it stands for, in binary32. */
 int64_t oracle_load_int(const struct accel_tensor *t, const int64_t *idx);
+double oracle_load_min(const struct accel_tensor *t, const int64_t *idx);
 double oracle_load(const struct accel_tensor *t, const int64_t *idx);
+/* Element @i of a block, exact in binary64, oracle_formats.c. */
+double oracle_block_value(uint32_t dtype, const void *block, int i);
+/* What element @i of a block has added to a product: a part of its value. */
+double oracle_block_min(uint32_t dtype, const void *block, int i);
+double oracle_gguf_value(uint32_t format, const void *block, int i);
 
 /* Scale and zero point of an element; 1 and 0 if it has none. */
 void oracle_quant(const struct accel_tensor *t, const int64_t *idx, double *scale,
@@ -102,6 +108,7 @@ extern const struct oracle_op oracle_reduce;
 extern const struct oracle_op oracle_scan;
 extern const struct oracle_op oracle_topk;
 extern const struct oracle_op oracle_dynquant;
+extern const struct oracle_op oracle_kv_write;
 extern const struct oracle_op oracle_elementwise;
 extern const struct oracle_op oracle_gemm;
 extern const struct oracle_op oracle_gather;

@@ -60,7 +60,7 @@ static bool narrow_keys(const struct accel_tensor *t)
 /* May products be those of bf16: weights rounded to it, subnormal numbers lost? */
 static bool narrow(const struct accel_attention_desc *a)
 {
-	return a->q.dtype == ACCEL_BF16 && narrow_keys(&a->k) && narrow_keys(&a->v);
+	return narrow_keys(&a->q) && narrow_keys(&a->k) && narrow_keys(&a->v);
 }
 
 /* May K or V be multiplied in fixed point? */
@@ -70,7 +70,7 @@ static bool fixed(const struct accel_attention_desc *a, const struct accel_tenso
 	const int64_t queries = ragged ? (int64_t)a->q_max : a->q.dims[1];
 
 	return (t->dtype == ACCEL_S8 || t->dtype == ACCEL_U8) &&
-	       (a->q.dtype == ACCEL_BF16 || a->q.dtype == ACCEL_F16) &&
+	       (narrow_keys(&a->q) || a->q.dtype == ACCEL_F16) &&
 	       queries * (a->q.dims[2] / a->k.dims[2]) <= FEW && !a->mask.rank &&
 	       !a->slopes.rank && !(a->softcap > 0);
 }
@@ -199,6 +199,9 @@ static struct oracle_num product(const struct row *r, int64_t j)
 		most = fmax(most, fabs(x));
 		keys += fabs(y);
 	}
+	/* A scale of Q is a factor of the scores, or rounds each element. */
+	if (a->q.quant.scheme)
+		mag *= 1 + 2 / (double)(d + 1);
 	return (struct oracle_num){ sum, mag * (double)(d + 1) * U * 1.001 +
 				     (fixed(a, &a->k) ? most * keys * FIXED_Q : 0) +
 				     (narrow(a) ? lost : (double)d * TINY) };

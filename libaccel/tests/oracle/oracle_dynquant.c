@@ -4,23 +4,13 @@
  */
 #include "oracle_lines.h"
 
-/**
- * struct line_scale - of a line
- * @scale: scale, in binary32
- * @zero: zero point
- */
-struct line_scale {
-	float scale;
-	int64_t zero;
-};
-
 /* Each step is one rounding to binary32; binary64 in between does no harm. */
-static struct line_scale scale_of(const struct accel_dynquant_desc *q, uint32_t axes,
-				  const int64_t *at)
+struct line_scale line_scale_of(const struct accel_tensor *a, uint32_t axes, const int64_t *at,
+				uint32_t dtype, uint32_t scale_dtype, bool asym)
 {
-	bool asym = q->flags & ACCEL_DYNQUANT_ASYMMETRIC, nan = false;
-	int64_t n = line_length(&q->a, axes), i, idx[ACCEL_MAX_RANK];
-	int lo = q->d.dtype == ACCEL_S8 ? -128 : 0;
+	int64_t n = line_length(a, axes), i, idx[ACCEL_MAX_RANK];
+	int lo = dtype == ACCEL_S8 ? -128 : 0;
+	bool nan = false;
 	struct line_scale s = { 0, lo + 128 };
 	double max = 0, min = 0, v, z;
 	uint32_t d;
@@ -28,8 +18,8 @@ static struct line_scale scale_of(const struct accel_dynquant_desc *q, uint32_t 
 	for (d = 0; d < ACCEL_MAX_RANK; d++)
 		idx[d] = at[d];
 	for (i = 0; i < n; i++) {
-		line_index(&q->a, axes, i, idx);
-		v = oracle_load(&q->a, idx);
+		line_index(a, axes, i, idx);
+		v = oracle_load(a, idx);
 		nan |= isnan(v);
 		max = v > max ? v : max;
 		min = v < min ? v : min;
@@ -40,22 +30,23 @@ static struct line_scale scale_of(const struct accel_dynquant_desc *q, uint32_t 
 		s.scale = (float)((float)(max - min) / 255.0);
 	else
 		s.scale = (float)((max > -min ? max : -min) / 127);
+	s.scale = (float)oracle_round((double)s.scale, scale_dtype);
 	if (s.scale == 0)
 		s.scale = 1;
 	if (!asym)
 		return s;
 	z = nearbyint((float)(-min / s.scale));
-	s.zero = oracle_saturate(isnan(z) ? lo : (int64_t)z + lo, q->d.dtype);
+	s.zero = oracle_saturate(isnan(z) ? lo : (int64_t)z + lo, dtype);
 	return s;
 }
 
-static int64_t stored(const struct accel_dynquant_desc *q, struct line_scale s, double v)
+int64_t line_stored(struct line_scale s, double v, uint32_t dtype)
 {
 	double x = nearbyint((float)(v / s.scale));
 
 	/* Beyond the type either way, within 64 bits */
 	x = isnan(x) ? 0 : x < -1e9 ? -1e9 : x > 1e9 ? 1e9 : x;
-	return oracle_saturate((int64_t)x + s.zero, q->d.dtype);
+	return oracle_saturate((int64_t)x + s.zero, dtype);
 }
 
 static const struct accel_tensor *result(const struct accel_desc *desc, uint32_t index)
@@ -80,7 +71,8 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	count = line_length(&q->a, axes);
 	for (e = 0; e < n; e++) {
 		oracle_index(&q->scales, e, at);
-		s = scale_of(q, axes, at);
+		s = line_scale_of(&q->a, axes, at, q->d.dtype, ACCEL_F32,
+				  q->flags & ACCEL_DYNQUANT_ASYMMETRIC);
 		if (index == 1)
 			r->num[e] = (struct oracle_num){ s.scale, 0 };
 		if (index == 2)
@@ -90,7 +82,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 				idx[d] = at[d];
 			line_index(&q->a, axes, i, idx);
 			r->exact[element_at(&q->d, idx)] =
-				stored(q, s, oracle_load(&q->a, idx));
+				line_stored(s, oracle_load(&q->a, idx), q->d.dtype);
 		}
 	}
 	return 0;

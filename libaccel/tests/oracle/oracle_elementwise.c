@@ -263,11 +263,6 @@ static bool of_bits(uint32_t f)
 	return f >= ACCEL_BINARY_BIT_AND && f <= ACCEL_BINARY_SHR;
 }
 
-static bool plain_int(const struct accel_tensor *t)
-{
-	return t->dtype > ACCEL_BF16 && !t->quant.scheme;
-}
-
 static bool plain_s32(const struct accel_tensor *t)
 {
 	return t->dtype == ACCEL_S32 && !t->quant.scheme;
@@ -284,12 +279,13 @@ static bool is_exact(const struct accel_desc *desc)
 
 	switch (desc->op) {
 	case ACCEL_OP_COPY:
-		return plain_int(&c->a) && plain_int(&c->d);
+		return oracle_plain_int(&c->a) && oracle_plain_int(&c->d);
 	case ACCEL_OP_FILL:
 		return f->d.dtype > ACCEL_BF16;
 	case ACCEL_OP_SELECT:
 		/* Anything else goes through binary32. */
-		return plain_int(&s->b) && plain_int(&s->c) && plain_int(&s->d) &&
+		return oracle_plain_int(&s->b) && oracle_plain_int(&s->c) &&
+		       oracle_plain_int(&s->d) &&
 		       s->b.dtype == s->d.dtype && s->c.dtype == s->d.dtype;
 	case ACCEL_OP_UNARY:
 		return u->func == ACCEL_UNARY_BIT_NOT ||
@@ -346,7 +342,7 @@ static int64_t element_exact(const struct accel_desc *desc, const int64_t *idx)
 /* Integers are compared as they are. */
 static bool compares_integers(const struct accel_binary_desc *b)
 {
-	return plain_int(&b->a) && plain_int(&b->b) && b->func >= ACCEL_BINARY_EQ &&
+	return oracle_plain_int(&b->a) && oracle_plain_int(&b->b) && b->func >= ACCEL_BINARY_EQ &&
 	       b->func <= ACCEL_BINARY_XOR;
 }
 

@@ -15,12 +15,14 @@
 /**
  * struct matrices - A or B, every element read once
  * @v: values, row-major as stored
+ * @min: what is a sum has added to its product, or NULL
  * @i: integers without their zero points, or NULL
  * @row: distance between rows of the matrix that is multiplied
  * @col: between columns
  */
 struct matrices {
 	double *v;
+	double *min;
 	int64_t *i;
 	int64_t row;
 	int64_t col;
@@ -48,6 +50,8 @@ static int matrices_read(struct matrices *m, const struct accel_tensor *t,
 	m->col = trans ? t->dims[r - 1] : 1;
 	m->v = integer ? NULL : calloc(count + 1, sizeof(*m->v));
 	m->i = integer ? calloc(count + 1, sizeof(*m->i)) : NULL;
+	if (!integer && (t->dtype > ACCEL_U4 || t->quant.scheme == ACCEL_QUANT_GROUP_MIN))
+		m->min = calloc(count + 1, sizeof(*m->min));
 	if (!m->v && !m->i)
 		return -1;
 	for (n = 0; n < count; n++) {
@@ -57,6 +61,8 @@ static int matrices_read(struct matrices *m, const struct accel_tensor *t,
 				  zero_of(t, trans ? idx[r - 2] : idx[r - 1]);
 		else
 			m->v[n] = oracle_load(t, idx);
+		if (m->min)
+			m->min[n] = oracle_load_min(t, idx);
 	}
 	return 0;
 }
@@ -89,6 +95,45 @@ struct gemm_state {
 	int64_t k;
 };
 
+/* The matrix of B that a row of D has; -1: none. Which of its rows that is goes to @own. */
+static int64_t expert_of(const struct accel_gemm_desc *g, int64_t row, int64_t *own)
+{
+	int64_t left = g->d.dims[0], e, count;
+
+	for (e = 0, *own = row; e < g->rows.dims[0]; e++) {
+		count = oracle_load_int(&g->rows, &e);
+		count = count < 0 ? 0 : count > left ? left : count;
+		if (*own < count)
+			return e;
+		*own -= count;
+		left -= count;
+	}
+	return -1;
+}
+
+/* Where the matrix of B for an index of D starts. */
+static int64_t right_at(const struct accel_gemm_desc *g, const int64_t *idx)
+{
+	int64_t own;
+
+	return g->rows.rank ? expert_of(g, idx[0], &own) * g->b.dims[1] * g->b.dims[2] :
+			      matrix_at(&g->b, &g->d, idx);
+}
+
+/* What is multiplied or added, of the matrix where that has its own. */
+static double side_value(const struct accel_gemm_desc *g, const struct accel_tensor *t,
+			 const int64_t *idx)
+{
+	int64_t at[3], own;
+
+	if (!g->rows.rank || t->rank < 3)
+		return oracle_load_broadcast(t, &g->d, idx);
+	at[0] = expert_of(g, idx[0], &own);
+	at[1] = 0;
+	at[2] = t->dims[2] == 1 ? 0 : idx[1];
+	return oracle_load(t, at);
+}
+
 static int64_t exact_product(const struct gemm_state *s, const int64_t *idx)
 {
 	const struct accel_gemm_desc *g = &s->m;
@@ -99,7 +144,7 @@ static int64_t exact_product(const struct gemm_state *s, const int64_t *idx)
 	if (!s->a.i || !s->b.i)
 		return 0;
 	a = s->a.i + matrix_at(&g->a, &g->d, idx) + idx[r - 2] * s->a.row;
-	b = s->b.i + matrix_at(&g->b, &g->d, idx) + idx[r - 1] * s->b.col;
+	b = s->b.i + right_at(g, idx) + idx[r - 1] * s->b.col;
 	for (i = 0; i < s->k; i++)
 		sum += a[i * s->a.col] * b[i * s->b.row];
 	return sum;
@@ -112,23 +157,35 @@ static struct oracle_num float_product(const struct gemm_state *s,
 	uint32_t r = g->d.rank;
 	const double *a = s->a.v + matrix_at(&g->a, &g->d, idx) +
 			  idx[r - 2] * s->a.row;
-	const double *b = s->b.v + matrix_at(&g->b, &g->d, idx) +
+	const double *b = s->b.v + right_at(g, idx) +
 			  idx[r - 1] * s->b.col;
-	double sum = 0, mag = 0, operands = 0, p, e;
+	const bool mins = g->b.quant.scheme == ACCEL_QUANT_GROUP_MIN;
+	const double *min = s->b.min && (mins || g->a.dtype > ACCEL_BF16 || g->a_group) ?
+			    s->b.min + (b - s->b.v) : NULL;
+	double sum = 0, mag = 0, operands = 0, largest = 0, p, e;
 	int64_t i;
 
 	for (i = 0; i < s->k; i++) {
 		p = a[i * s->a.col] * b[i * s->b.row];
 		sum += p;
 		mag += fabs(p);
-		operands += fabs(a[i * s->a.col]) + fabs(b[i * s->b.row]);
+		/* Number and minimum may be multiplied one by one. */
+		if (min)
+			mag += 2 * fabs(a[i * s->a.col] * min[i * s->b.row]);
 	}
 	*mags = mag > *mags ? mag : *mags;
 	/* A rounding for each product and each sum, in whatever order. */
 	e = mag * (double)(s->k + 1) * U * 1.001 + (double)s->k * TINY;
-	/* Instructions for pairs of bf16 lose subnormal elements, products and sums. */
-	if (g->a.dtype == ACCEL_BF16 && g->b.dtype == ACCEL_BF16)
-		e += (operands + 2 * (double)s->k) * ldexp(1, -126);
+	/* What a stored number stands for is rounded: once of a byte, for either operand. */
+	if (g->a.quant.scheme || g->a_group || mins)
+		e += mag * 3 * U;
+	/* Pairs of bf16 lose subnormal elements, products and sums before scales. */
+	for (i = 0; i < s->k && g->a.dtype == ACCEL_BF16; i++) {
+		operands += fabs(a[i * s->a.col]) + fabs(b[i * s->b.row]);
+		largest = fmax(largest, fabs(b[i * s->b.row]));
+	}
+	if (g->a.dtype == ACCEL_BF16)
+		e += (operands + 2 * (double)s->k * fmax(largest, 1)) * (double)__FLT_MIN__;
 	return (struct oracle_num){ sum, e };
 }
 
@@ -158,7 +215,8 @@ static int64_t gemm_exact(const struct gemm_state *s, const int64_t *idx)
 
 	if (g->beta != 0)
 		v += oracle_load_int_broadcast(g->c.rank ? &g->c : &g->d, &g->d, idx);
-	v += oracle_load_int_broadcast(&epi->bias, &g->d, idx);
+	v += g->rows.rank && epi->bias.rank > 2 ? (int64_t)side_value(g, &epi->bias, idx) :
+	     oracle_load_int_broadcast(&epi->bias, &g->d, idx);
 	v += oracle_load_int_broadcast(&epi->residual, &g->d, idx);
 	if (epi->act == ACCEL_ACT_RELU && v < 0)
 		v = 0;
@@ -174,7 +232,7 @@ static struct oracle_num gemm_float(const struct gemm_state *s,
 	const struct accel_tensor *d = &g->d;
 	struct oracle_num x;
 
-	if (g->a.dtype <= ACCEL_BF16) {
+	if (!s->a.i) {
 		x = float_product(s, s->at, mags);
 	} else {
 		x.v = (double)exact_product(s, s->at);
@@ -194,9 +252,9 @@ static struct oracle_num gemm_float(const struct gemm_state *s,
 		x = oracle_add(x, c);
 	}
 	if (epi->scale.rank)
-		x = oracle_mul(x, oracle_load_broadcast(&epi->scale, d, idx));
+		x = oracle_mul(x, side_value(g, &epi->scale, idx));
 	if (epi->bias.rank)
-		x = oracle_add(x, oracle_load_broadcast(&epi->bias, d, idx));
+		x = oracle_add(x, side_value(g, &epi->bias, idx));
 	if (epi->residual.rank)
 		x = oracle_add(x, oracle_load_broadcast(&epi->residual, d, idx));
 	x = oracle_activation(x, epi);
@@ -230,11 +288,43 @@ static void widen(struct accel_tensor *t, uint32_t at)
 	t->rank++;
 }
 
+/* Rows of A as the bytes that they become, in binary32 as the definition has it. */
+static void round_rows(struct matrices *m, const struct accel_tensor *t, int64_t k, uint32_t group)
+{
+	const uint64_t lines = k ? oracle_count(t) / (uint64_t)k : 0;
+	uint64_t line;
+	int64_t i, j;
+
+	for (line = 0; line < lines && m->v; line++) {
+		/* Lines along K: rows as stored, or columns of each matrix. */
+		const uint64_t rows = m->col <= 1 ? 1 : (uint64_t)m->col;
+		double *x = m->v + (m->col == 1 ? line * (uint64_t)k :
+				    line / rows * rows * (uint64_t)k + line % rows);
+
+		for (i = 0; i < k; i += group) {
+			const int64_t end = i + group < k ? i + group : k;
+			float scale = 0, q;
+
+			for (j = i; j < end; j++)
+				scale = fmaxf(scale, fabsf((float)x[j * m->col]));
+			scale /= 127;
+			if (scale == 0)
+				scale = 1;
+			for (j = i; j < end; j++) {
+				q = rintf((float)x[j * m->col] / scale);
+				x[j * m->col] = (float)(fmaxf(-128, fminf(127, q)) * scale);
+			}
+		}
+	}
+}
+
 static int gemm_begin(struct gemm_state *s, const struct accel_desc *desc)
 {
 	const struct accel_gemm_desc *g = (const void *)desc;
 	bool ta = g->flags & ACCEL_GEMM_TRANS_A, tb = g->flags & ACCEL_GEMM_TRANS_B;
-	bool integer = g->a.dtype > ACCEL_BF16;
+	/* Scales that differ along a sum, or from row to row, make it one of numbers. */
+	bool integer = g->a.dtype > ACCEL_BF16 && g->a.quant.scheme <= ACCEL_QUANT_TENSOR &&
+		       g->b.quant.scheme < ACCEL_QUANT_GROUP && g->b.dtype <= ACCEL_U4;
 
 	s->g = g;
 	s->m = *g;
@@ -246,12 +336,17 @@ static int gemm_begin(struct gemm_state *s, const struct accel_desc *desc)
 		widen(&s->m.b, 1);
 	g = &s->m;
 	s->k = g->a.dims[g->a.rank - (ta ? 2 : 1)];
-	return matrices_read(&s->a, &g->a, ta, integer) ||
-	       matrices_read(&s->b, &g->b, tb, integer) ? -1 : 0;
+	if (matrices_read(&s->a, &g->a, ta, integer) || matrices_read(&s->b, &g->b, tb, integer))
+		return -1;
+	if (g->a_group)
+		round_rows(&s->a, &g->a, s->k, g->a_group);
+	return 0;
 }
 
 static void gemm_end(struct gemm_state *s)
 {
+	free(s->a.min);
+	free(s->b.min);
 	free(s->a.v);
 	free(s->a.i);
 	free(s->b.v);
@@ -263,6 +358,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	const struct accel_tensor *d = &((const struct accel_gemm_desc *)desc)->d;
 	int64_t idx[ACCEL_MAX_RANK];
 	struct gemm_state s = { 0 };
+	int64_t own;
 	uint64_t n;
 	int ret;
 
@@ -273,6 +369,14 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	for (n = 0; !ret && n < r->count; n++) {
 		oracle_index(d, n, idx);
 		memcpy(s.at, idx, sizeof(idx));
+		/* Rows that no matrix has stay what they are. */
+		if (s.g->rows.rank && expert_of(s.g, idx[0], &own) < 0) {
+			if (r->exact)
+				r->exact[n] = oracle_load_int(d, idx);
+			else
+				r->num[n].v = oracle_load(d, idx);
+			continue;
+		}
 		if (s.m.d.rank > d->rank)
 			insert_dim(s.at, d->rank, missing(s.g), 0);
 		if (r->exact)
@@ -299,6 +403,7 @@ static void say(const struct accel_desc *desc, char *buf, size_t size)
 	op_say_tensor("b", &g->b, buf, size);
 	op_say_tensor("c", &g->c, buf, size);
 	op_say_tensor("d", &g->d, buf, size);
+	op_say_tensor("rows", &g->rows, buf, size);
 	op_say_epilogue(&g->epilogue, buf, size);
 }
 

@@ -79,4 +79,19 @@ static inline struct oracle_num bounded(double v, double rel, double abs)
 	return (struct oracle_num){ v, fabs(v) * rel + abs + ORACLE_TINY };
 }
 
+/**
+ * struct line_scale - what a line of bytes has
+ * @scale: scale, in binary32, as it is stored
+ * @zero: zero point
+ */
+struct line_scale {
+	float scale;
+	int64_t zero;
+};
+
+/* oracle_dynquant.c: the line along @axes at an index, and an element of it */
+struct line_scale line_scale_of(const struct accel_tensor *a, uint32_t axes, const int64_t *at,
+				uint32_t dtype, uint32_t scale_dtype, bool asym);
+int64_t line_stored(struct line_scale s, double v, uint32_t dtype);
+
 #endif /* LIBACCEL_TESTS_ORACLE_LINES_H */

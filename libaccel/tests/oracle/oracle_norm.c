@@ -42,6 +42,16 @@ static uint64_t group_of(const struct accel_norm_desc *d, const int64_t *idx)
 	return element_at(&d->d, at);
 }
 
+/* What is normalised: with an addend a sum, rounded once. */
+static double input(const struct accel_norm_desc *d, const int64_t *idx)
+{
+	const double x = oracle_load(&d->a, idx);
+
+	if (!d->addend.rank)
+		return x;
+	return (float)(x + oracle_load_broadcast(&d->addend, &d->d, idx));
+}
+
 static void statistics(const struct accel_norm_desc *d, struct group *groups)
 {
 	uint64_t count = oracle_count(&d->d), e;
@@ -52,7 +62,7 @@ static void statistics(const struct accel_norm_desc *d, struct group *groups)
 	for (e = 0; e < count; e++) {
 		oracle_index(&d->d, e, idx);
 		g = &groups[group_of(d, idx)];
-		x = oracle_load(&d->a, idx);
+		x = input(d, idx);
 		g->n++;
 		g->sum += x;
 		g->mags += fabs(x);
@@ -66,7 +76,7 @@ static void statistics(const struct accel_norm_desc *d, struct group *groups)
 	for (e = 0; e < count; e++) {
 		oracle_index(&d->d, e, idx);
 		g = &groups[group_of(d, idx)];
-		t = oracle_load(&d->a, idx) - g->mean;
+		t = input(d, idx) - g->mean;
 		g->squares += t * t;
 		g->dev += fabs(t);
 	}
@@ -127,34 +137,179 @@ static struct oracle_num after(const struct accel_norm_desc *d, struct oracle_nu
 
 static const struct accel_tensor *result(const struct accel_desc *desc, uint32_t index)
 {
-	return index ? NULL : &((const struct accel_norm_desc *)desc)->d;
+	const struct accel_norm_desc *d = (const void *)desc;
+
+	return index == 0 ? &d->d : index == 1 ? &d->second : index == 2 ? &d->scales :
+	       index == 3 ? &d->zeros : NULL;
+}
+
+/* --- scales that follow ------------------------------------------------------------ */
+
+/**
+ * struct own_scale - of a line: what it should be, and how far it may be from that
+ * @max: largest result, or 0
+ * @min: smallest, or 0
+ * @error: largest error of one
+ * @nan: one is not a number
+ * @scale: scale
+ * @zero: zero point, before it is rounded
+ */
+struct own_scale {
+	double max, min, error;
+	bool nan;
+	struct oracle_num scale, zero;
+};
+
+static void see(struct own_scale *s, struct oracle_num y)
+{
+	/* As binary32 has it */
+	const double v = fabs(y.v) > (double)__FLT_MAX__ ? copysign(INFINITY, y.v) : y.v;
+
+	s->nan |= isnan(v);
+	s->max = v > s->max ? v : s->max;
+	s->min = v < s->min ? v : s->min;
+	s->error = y.e > s->error ? y.e : s->error;
+}
+
+static void find_scale(const struct accel_norm_desc *d, struct own_scale *s)
+{
+	const bool asym = d->flags & ACCEL_NORM_ASYMMETRIC;
+	const double lo = d->d.dtype == ACCEL_S8 ? -128 : 0, steps = asym ? 255 : 127;
+	const double range = asym ? s->max - s->min : fmax(s->max, -s->min);
+
+	s->zero = (struct oracle_num){ lo + 128, 0 };
+	if (s->nan) {
+		s->scale = (struct oracle_num){ NAN, 0 };
+		s->zero.v = asym ? lo : lo + 128;
+		return;
+	}
+	s->scale.v = range / steps;
+	s->scale.e = (2 * s->error + 3 * U * range) / steps + ORACLE_TINY;
+	/* Whether there is anything but 0 cannot be said: then it may be 1. */
+	if (range <= 2 * s->error + 300 * ORACLE_TINY) {
+		if (s->error == 0 && range == 0)
+			s->scale = (struct oracle_num){ 1, 0 };
+		else
+			s->scale.e = s->zero.e = INFINITY;
+		if (s->error == 0 && range == 0 && asym)
+			s->zero.v = lo;
+		return;
+	}
+	if (isinf(range))
+		s->scale.e = 0;
+	if (!asym)
+		return;
+	s->zero.v = lo + (isinf(range) ? 0 : -s->min / s->scale.v);
+	s->zero.e = isinf(range) ? 0 : (s->error + (s->zero.v - lo + 1) * s->scale.e) / s->scale.v;
+}
+
+/* The stored number of a result; half a step is the comparison's. */
+static struct oracle_num stored(const struct own_scale *s, struct oracle_num y)
+{
+	struct oracle_num q = { s->zero.v, s->zero.e };
+
+	if (!isfinite(y.v) || !isfinite(s->scale.v) || isinf(s->scale.e)) {
+		q.e += s->scale.e > 0 || isinf(y.v) ? INFINITY : 0;
+		return q;
+	}
+	q.v += y.v / s->scale.v;
+	q.e += (y.e + fabs(y.v / s->scale.v) * s->scale.e) / s->scale.v + 1.0 / (1 << 20);
+	/* The zero point is rounded before. */
+	if (s->zero.e > 0)
+		q.e += 0.5;
+	return q;
+}
+
+/* All lines' scales, by the number of their first element; @y: results. */
+static struct own_scale *scales(const struct accel_norm_desc *d, const struct oracle_num *y,
+				uint64_t count)
+{
+	struct own_scale *s = calloc(count + 1, sizeof(*s));
+	int64_t idx[ACCEL_MAX_RANK];
+	uint64_t e;
+
+	if (!s)
+		return NULL;
+	for (e = 0; e < count; e++) {
+		oracle_index(&d->d, e, idx);
+		see(&s[group_of(d, idx)], y[e]);
+	}
+	for (e = 0; e < count; e++)
+		find_scale(d, &s[e]);
+	return s;
+}
+
+static void put_scales(const struct accel_norm_desc *d, uint32_t index, const struct own_scale *s,
+		       struct oracle_result *r)
+{
+	int64_t idx[ACCEL_MAX_RANK];
+	uint64_t e;
+
+	for (e = 0; s && e < r->count; e++) {
+		oracle_index(&d->scales, e, idx);
+		r->num[e] = index == 2 ? s[element_at(&d->d, idx)].scale :
+					 s[element_at(&d->d, idx)].zero;
+		/* It is rounded to an integer, which may go either way. */
+		if (index == 3 && r->num[e].e > 0)
+			r->num[e].e += 1.0 / (1 << 20);
+	}
+}
+
+static struct oracle_num *results(const struct accel_norm_desc *d, uint64_t count)
+{
+	struct oracle_num *y = calloc(count + 1, sizeof(*y));
+	struct group *groups = calloc(count + 1, sizeof(*groups));
+	int64_t idx[ACCEL_MAX_RANK];
+	uint64_t e;
+
+	if (!y || !groups) {
+		free(y);
+		free(groups);
+		return NULL;
+	}
+	if (d->func != ACCEL_NORM_BATCH)
+		statistics(d, groups);
+	for (e = 0; e < count; e++) {
+		oracle_index(&d->d, e, idx);
+		if (d->func == ACCEL_NORM_BATCH)
+			y[e] = given(d, oracle_load(&d->a, idx), idx);
+		else
+			y[e] = own(d, &groups[group_of(d, idx)], input(d, idx));
+		y[e] = after(d, y[e], idx);
+	}
+	free(groups);
+	return y;
 }
 
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_norm_desc *d = (const void *)desc;
+	const uint64_t count = oracle_count(&d->d);
+	const bool own_scales = d->flags & ACCEL_NORM_DYNQUANT;
+	struct oracle_num *y = results(d, count);
+	struct own_scale *s = y && own_scales ? scales(d, y, count) : NULL;
 	int64_t idx[ACCEL_MAX_RANK];
-	struct group *groups;
-	struct oracle_num y;
+	int ret = -1;
 	uint64_t e;
 
-	if (oracle_begin(r, result(desc, index), false))
-		return -1;
-	groups = calloc(r->count + 1, sizeof(*groups));
-	if (!groups)
-		return -1;
-	if (d->func != ACCEL_NORM_BATCH)
-		statistics(d, groups);
-	for (e = 0; e < r->count; e++) {
+	if (!y || (own_scales && !s) || oracle_begin(r, result(desc, index), false))
+		goto out;
+	for (e = 0; e < r->count && index < 2; e++) {
 		oracle_index(&d->d, e, idx);
-		if (d->func == ACCEL_NORM_BATCH)
-			y = given(d, oracle_load(&d->a, idx), idx);
+		if (index == 1 && d->flags & ACCEL_NORM_KEEP_SUM)
+			r->num[e] = (struct oracle_num){ input(d, idx), 0 };
+		else if (index == 0 && own_scales)
+			r->num[e] = stored(&s[group_of(d, idx)], y[e]);
 		else
-			y = own(d, &groups[group_of(d, idx)], oracle_load(&d->a, idx));
-		r->num[e] = after(d, y, idx);
+			r->num[e] = y[e];
 	}
-	free(groups);
-	return 0;
+	if (index >= 2)
+		put_scales(d, index, s, r);
+	ret = 0;
+out:
+	free(y);
+	free(s);
+	return ret;
 }
 
 static void say(const struct accel_desc *desc, char *buf, size_t size)
@@ -169,6 +324,11 @@ static void say(const struct accel_desc *desc, char *buf, size_t size)
 	op_say_tensor("mean", &d->mean, buf, size);
 	op_say_tensor("variance", &d->variance, buf, size);
 	op_say_tensor("d", &d->d, buf, size);
+	op_say_text(buf, size, " flags 0x%x", d->flags);
+	op_say_tensor("addend", &d->addend, buf, size);
+	op_say_tensor("second", &d->second, buf, size);
+	op_say_tensor("scales", &d->scales, buf, size);
+	op_say_tensor("zeros", &d->zeros, buf, size);
 	op_say_epilogue(&d->epilogue, buf, size);
 }
 

@@ -12,6 +12,7 @@ static const struct oracle_op *const table[ACCEL_OP_COUNT] = {
 	[ACCEL_OP_REDUCE] = &oracle_reduce,
 	[ACCEL_OP_TOPK] = &oracle_topk,
 	[ACCEL_OP_DYNQUANT] = &oracle_dynquant,
+	[ACCEL_OP_KV_WRITE] = &oracle_kv_write,
 	[ACCEL_OP_SCAN] = &oracle_scan,
 	[ACCEL_OP_COPY] = &oracle_elementwise,
 	[ACCEL_OP_FILL] = &oracle_elementwise,

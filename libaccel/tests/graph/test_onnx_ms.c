@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators of com.microsoft, against what their definitions give in binary64.
+ */
+#include "onnxop.h"
+
+/* --- weights of few bits ---------------------------------------------------------------- */
+
+#define M    3
+#define N    5
+#define MOST 160
+
+/* Weights of @bits in blocks of 32; the last block of a row may be a part of one. */
+static void one_nbits(struct bed *bed, int bits, int k, bool zeros, bool bias)
+{
+	uint8_t w[N * MOST], packed[N * MOST] = { 0 }, z[N * 5], packed_z[N * 5] = { 0 };
+	int blocks = (k + 31) / 32, row = blocks * 32, zrow = (blocks * bits + 7) / 8, m, n, i;
+	float *x = noise_floats(1, M * MOST), *scales = noise_floats(2, N * 5), add[N], want[M * N];
+	struct tested *t;
+	struct bytes node;
+
+	for (n = 0; n < N; n++) {
+		add[n] = (float)n;
+		for (i = 0; i < blocks; i++) {
+			z[n * blocks + i] =
+				zeros ? (uint8_t)(8 + 7 * noise(3, (uint32_t)(n * 5 + i)))
+				      : 1 << (bits - 1);
+			packed_z[n * zrow + i * bits / 8] |=
+				(uint8_t)(z[n * blocks + i] << (bits == 4 && i % 2 ? 4 : 0));
+		}
+		for (i = 0; i < row; i++) {
+			w[n * row + i] = (uint8_t)((noise(4, (uint32_t)(n * row + i)) + 1) *
+						   (bits == 4 ? 7.9f : 127.9f));
+			packed[(n * row + i) * bits / 8] |=
+				(uint8_t)(w[n * row + i] << (bits == 4 && i % 2 ? 4 : 0));
+		}
+	}
+	for (m = 0; m < M; m++)
+		for (n = 0; n < N; n++) {
+			double sum = bias ? (double)add[n] : 0;
+
+			for (i = 0; i < k; i++)
+				sum += (double)x[m * k + i] * (double)scales[n * blocks + i / 32] *
+				       (w[n * row + i] - z[n * blocks + (i >> 5)]);
+			want[m * N + n] = (float)sum;
+		}
+	t = BEGIN(bed, IO("x", F32, x, M, k), CONST("w", U8, packed, N, blocks, 4 * bits),
+		  CONST("s", F32, scales, N * blocks), CONST("z", U8, packed_z, N * zrow),
+		  CONST("b", F32, add, N));
+	node = op(MS, "MatMulNBits",
+		  bias    ? zeros ? "x w s z - b" : "x w s - - b"
+		  : zeros ? "x w s z"
+			  : "x w s",
+		  "y");
+	attr_int(&node, "K", k);
+	attr_int(&node, "N", N);
+	attr_int(&node, "bits", bits);
+	attr_int(&node, "block_size", 32);
+	add_op(t, &node);
+	t->bound = bits == 4 ? 0.0005 : 0.005;
+	GIVES(t, IO("y", F32, want, M, N));
+	free(x);
+	free(scales);
+}
+
+static void test_nbits(void **arg)
+{
+	int bits;
+
+	for (bits = 4; bits <= 8; bits += 4) {
+		one_nbits(*arg, bits, 64, false, false);
+		one_nbits(*arg, bits, 96, true, false);
+		one_nbits(*arg, bits, 80, true, true);
+		one_nbits(*arg, bits, 160, false, true);
+	}
+}
+
+/* --- norms ------------------------------------------------------------------------------ */
+
+#define ROWS 4
+#define COLS 16
+
+static const float gamma_[COLS] = { 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8 };
+static const float beta_[COLS] = { 0, 1, 0, 1, 0, 1, 0, 1, -1, 0, -1, 0, -1, 0, -1, 0 };
+
+/* The norm of a line; @beta NULL: by the root of its mean square alone */
+static void normed(const float *x, const float *beta, double eps, float *y)
+{
+	double mean = 0, var = 0;
+	int i;
+
+	for (i = 0; beta && i < COLS; i++)
+		mean += (double)x[i] / COLS;
+	for (i = 0; i < COLS; i++)
+		var += ((double)x[i] - mean) * ((double)x[i] - mean) / COLS;
+	for (i = 0; i < COLS; i++)
+		y[i] = (float)(((double)x[i] - mean) / sqrt(var + eps) * (double)gamma_[i] +
+			       (double)(beta ? beta[i] : 0));
+}
+
+/* The mean of a line, and what its deviations, or its elements, are multiplied by */
+static void moments(const float *x, double eps, float *mean, float *inverse, float *root)
+{
+	double sum = 0, squares = 0;
+	int i;
+
+	for (i = 0; i < COLS; i++) {
+		sum += (double)x[i] / COLS;
+		squares += (double)x[i] * (double)x[i] / COLS;
+	}
+	*mean = (float)sum;
+	*inverse = (float)(1 / sqrt(squares - sum * sum + eps));
+	*root = (float)(1 / sqrt(squares + eps));
+}
+
+static void test_skip(void **arg)
+{
+	float *x = noise_floats(1, ROWS * COLS), *skip = noise_floats(2, ROWS * COLS);
+	float *bias = noise_floats(3, COLS), sum[ROWS * COLS], y[ROWS * COLS], rms[ROWS * COLS];
+	float mean[ROWS] = { 0 }, inverse[ROWS], root[ROWS];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < ROWS * COLS; i++)
+		sum[i] = x[i] + skip[i] + bias[i % COLS];
+	for (i = 0; i < ROWS; i++) {
+		normed(sum + i * COLS, beta_, 0.001, y + i * COLS);
+		normed(sum + i * COLS, NULL, 0.001, rms + i * COLS);
+		moments(sum + i * COLS, 0.001, &mean[i], &inverse[i], &root[i]);
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 1, ROWS, COLS), IO("s", F32, skip, 1, ROWS, COLS),
+		  CONST("g", F32, gamma_, COLS), CONST("b", F32, beta_, COLS),
+		  CONST("bias", F32, bias, COLS));
+	n = op(MS, "SkipLayerNormalization", "x s g b bias", "y mean inverse sum");
+	attr_float(&n, "epsilon", 0.001f);
+	add_op(t, &n);
+	n = op(MS, "SkipSimplifiedLayerNormalization", "x s g bias", "z - root");
+	attr_float(&n, "epsilon", 0.001f);
+	add_op(t, &n);
+	t->bound = 0.0001;
+	GIVES(t, IO("y", F32, y, 1, ROWS, COLS), IO("sum", F32, sum, 1, ROWS, COLS),
+	      IO("z", F32, rms, 1, ROWS, COLS), IO("mean", F32, mean, 1, ROWS, 1),
+	      IO("inverse", F32, inverse, 1, ROWS, 1), IO("root", F32, root, 1, ROWS, 1));
+	free(x);
+	free(skip);
+	free(bias);
+}
+
+static void test_embed(void **arg)
+{
+	static const int32_t words[6] = { 3, 0, 2, 1, 1, 3 }, kinds[6] = { 0, 1, 0, 1, 1, 0 };
+	static const int32_t mask[6] = { 1, 1, 0, 1, 1, 1 }, counts[2] = { 2, 3 };
+	float *word = noise_floats(1, 4 * COLS), *place = noise_floats(2, 8 * COLS);
+	float *kind = noise_floats(3, 2 * COLS), sum[6 * COLS], y[6 * COLS];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 6 * COLS; i++)
+		sum[i] = word[words[i / COLS] * COLS + i % COLS] +
+			 place[i / COLS % 3 * COLS + i % COLS] +
+			 kind[kinds[i / COLS] * COLS + i % COLS];
+	for (i = 0; i < 6; i++)
+		normed(sum + i * COLS, beta_, 0.001, y + i * COLS);
+	t = BEGIN(*arg, IO("ids", S32, words, 2, 3), IO("kinds", S32, kinds, 2, 3),
+		  CONST("w", F32, word, 4, COLS), CONST("p", F32, place, 8, COLS),
+		  CONST("k", F32, kind, 2, COLS), CONST("g", F32, gamma_, COLS),
+		  CONST("b", F32, beta_, COLS), IO("mask", S32, mask, 2, 3));
+	n = op(MS, "EmbedLayerNormalization", "ids kinds w p k g b mask", "y counts sum");
+	attr_float(&n, "epsilon", 0.001f);
+	add_op(t, &n);
+	t->bound = 0.0001;
+	GIVES(t, IO("y", F32, y, 2, 3, COLS), IO("counts", S32, counts, 2),
+	      IO("sum", F32, sum, 2, 3, COLS));
+	free(word);
+	free(place);
+	free(kind);
+}
+
+/* --- activations -------------------------------------------------------------------------- */
+
+static void test_gelus(void **arg)
+{
+	float *x = noise_floats(1, ROWS * COLS), *bias = noise_floats(2, COLS);
+	float gelu[ROWS * COLS], with[ROWS * COLS], fast[ROWS * COLS], quick[ROWS * COLS];
+	float silu[ROWS * COLS];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < ROWS * COLS; i++) {
+		double a, b;
+
+		x[i] *= 4;
+		a = (double)x[i];
+		b = (double)(x[i] + bias[i % COLS]);
+		gelu[i] = (float)(a / 2 * (1 + erf(a / sqrt(2))));
+		with[i] = (float)(b / 2 * (1 + erf(b / sqrt(2))));
+		fast[i] = (float)(b / 2 *
+				  (1 + tanh(0.7978845608028654 * (b + 0.044715 * b * b * b))));
+		quick[i] = (float)(a / (1 + exp(-1.702 * a)));
+		silu[i] = (float)(a / (1 + exp(-a)));
+	}
+	t = BEGIN(*arg, IO("x", F32, x, ROWS, COLS), CONST("b", F32, bias, COLS));
+	ONE(t, MS, "Gelu", "x", "gelu");
+	ONE(t, MS, "BiasGelu", "x b", "with");
+	ONE(t, MS, "FastGelu", "x b", "fast");
+	ONE(t, MS, "QuickGelu", "x", "quick");
+	n = op(MS, "QuickGelu", "x", "silu");
+	attr_float(&n, "alpha", 1);
+	add_op(t, &n);
+	t->bound = 0.00001;
+	GIVES(t, IO("gelu", F32, gelu, ROWS, COLS), IO("with", F32, with, ROWS, COLS),
+	      IO("fast", F32, fast, ROWS, COLS), IO("quick", F32, quick, ROWS, COLS),
+	      IO("silu", F32, silu, ROWS, COLS));
+	free(x);
+	free(bias);
+}
+
+/* Products with what follows: a transposed right side, a factor, an addend, an activation */
+static void test_fused(void **arg)
+{
+	float *a = noise_floats(1, 2 * 3), *b = noise_floats(2, 4 * 3), *c = noise_floats(3, 2 * 4);
+	float product[8], gemm[8], conv[8];
+	struct tested *t;
+	struct bytes n;
+	int i, k;
+
+	for (i = 0; i < 8; i++) {
+		double sum = 0, other = 0;
+
+		for (k = 0; k < 3; k++) {
+			sum += (double)a[i / 4 * 3 + k] * (double)b[i % 4 * 3 + k];
+			/* The same numbers as three channels of two pixels, and four filters */
+			other += (double)a[k * 2 + i % 2] * (double)b[i / 2 * 3 + k];
+		}
+		product[i] = (float)(0.5 * sum);
+		gemm[i] = (float)(sum < 0 ? 0.1 * sum : sum);
+		conv[i] = (float)fmax(other + (double)c[i], 0);
+	}
+	t = BEGIN(*arg, IO("a", F32, a, 2, 3), CONST("b", F32, b, 4, 3),
+		  IO("image", F32, a, 1, 3, 1, 2), CONST("filters", F32, b, 4, 3, 1, 1),
+		  IO("add", F32, c, 1, 4, 1, 2));
+	n = op(MS, "FusedMatMul", "a b", "product");
+	attr_int(&n, "transB", 1);
+	attr_float(&n, "alpha", 0.5f);
+	add_op(t, &n);
+	n = op(MS, "FusedGemm", "a b", "gemm");
+	attr_int(&n, "transB", 1);
+	attr_text(&n, "activation", "LeakyRelu");
+	attr_float(&n, "activation_alpha", 0.1f);
+	add_op(t, &n);
+	n = op(MS, "FusedConv", "image filters - add", "conv");
+	attr_text(&n, "activation", "Relu");
+	add_op(t, &n);
+	t->bound = 0.00001;
+	GIVES(t, IO("product", F32, product, 2, 4), IO("gemm", F32, gemm, 2, 4),
+	      IO("conv", F32, conv, 1, 4, 1, 2));
+	free(a);
+	free(b);
+	free(c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nbits), TEST(test_skip),  TEST(test_embed),
+		TEST(test_gelus), TEST(test_fused),
+	};
+
+	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);
+}

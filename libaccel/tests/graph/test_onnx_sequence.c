@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sequences and optional values of ONNX, which are gone when a file has been read.
+ */
+#include "onnxrun.h"
+
+static const float a[2] = { 1, 2 }, b[2] = { 3, 4 }, c[2] = { 5, 6 };
+static const int64_t zero, minus = -1, two = 2;
+
+static struct tested *three(void **arg)
+{
+	return BEGIN(*arg, IO("a", F32, a, 2), IO("b", F32, b, 2), IO("c", F32, c, 2),
+		     SCALAR("zero", S64, &zero), SCALAR("minus", S64, &minus),
+		     SCALAR("two", S64, &two));
+}
+
+/* ConcatFromSequence, with a new dimension or along one */
+static void add_join(struct tested *t, const char *in, const char *out, int64_t axis, bool add)
+{
+	struct bytes n = op(NULL, "ConcatFromSequence", in, out);
+
+	attr_int(&n, "axis", axis);
+	attr_int(&n, "new_axis", add);
+	add_op(t, &n);
+}
+
+/* Values come to the places that are meant, from both ends. */
+static void test_places(void **arg)
+{
+	static const float order[] = { 3, 4, 5, 6, 1, 2 }, stacked[] = { 1, 5, 2, 6 };
+	static const int64_t lengths[] = { 3, 0 };
+	struct tested *t = three(arg);
+
+	ONE(t, NULL, "SequenceEmpty", "", "s0");
+	ONE(t, NULL, "SequenceInsert", "s0 a", "s1");
+	ONE(t, NULL, "SequenceInsert", "s1 b zero", "s2");
+	/* Before the last one */
+	ONE(t, NULL, "SequenceInsert", "s2 c minus", "s3");
+	add_join(t, "s3", "order", 0, false);
+	ONE(t, NULL, "SequenceLength", "s3", "length");
+	ONE(t, NULL, "SequenceLength", "s0", "none");
+	ONE(t, NULL, "SequenceAt", "s3 minus", "last");
+	ONE(t, NULL, "SequenceConstruct", "a b c", "abc");
+	ONE(t, NULL, "SequenceErase", "abc", "ab");
+	ONE(t, NULL, "SequenceAt", "ab minus", "b2");
+	ONE(t, NULL, "SequenceErase", "s3 zero", "ca");
+	ONE(t, NULL, "SequenceAt", "ca zero", "c2");
+	ONE(t, NULL, "SequenceConstruct", "last c2", "ac");
+	add_join(t, "ac", "stacked", -1, true);
+	GIVES(t, IO("order", F32, order, 6), SCALAR("length", S64, &lengths[0]),
+	      SCALAR("none", S64, &lengths[1]), IO("last", F32, a, 2), IO("b2", F32, b, 2),
+	      IO("stacked", F32, stacked, 2, 2));
+}
+
+static void test_split(void **arg)
+{
+	static const float x[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	static const float ends[6] = { 1, 6, 4, 9, 5, 10 }, rest[2] = { 5, 10 };
+	static const int64_t sizes[] = { 3, 0, 2 }, halves[] = { 1, 1 }, count = 3;
+	static const int64_t given[] = { 2 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 2, 5),
+				 { "s", F32, 1, { -1 }, a, false, given },
+				 CONST("halves", S64, halves, 2), CONST("sizes", S64, sizes, 3),
+				 CONST("axes", S64, &zero, 1), SCALAR("two", S64, &two),
+				 SCALAR("zero", S64, &zero), SCALAR("minus", S64, &minus));
+	struct bytes n = op(NULL, "SplitToSequence", "x", "one");
+
+	attr_int(&n, "axis", 1);
+	attr_int(&n, "keepdims", 0);
+	add_op(t, &n);
+	n = op(NULL, "SplitToSequence", "x two", "twos");
+	attr_int(&n, "axis", -1);
+	/* This is for pieces of one element alone. */
+	attr_int(&n, "keepdims", 0);
+	add_op(t, &n);
+	n = op(NULL, "SplitToSequence", "x sizes", "parts");
+	attr_int(&n, "axis", 1);
+	add_op(t, &n);
+	/* Sizes in a list say how many there are, if a dimension does not. */
+	ONE(t, NULL, "SplitToSequence", "s halves", "symbol");
+	ONE(t, NULL, "SequenceAt", "symbol minus", "end");
+	ONE(t, NULL, "SequenceAt", "one zero", "p");
+	ONE(t, NULL, "SequenceAt", "parts minus", "q");
+	ONE(t, NULL, "SequenceAt", "twos minus", "r");
+	ONE(t, NULL, "SequenceLength", "twos", "len");
+	ONE(t, NULL, "Transpose", "q", "turned");
+	ONE(t, NULL, "Unsqueeze", "p axes", "first");
+	ONE(t, NULL, "SequenceConstruct", "first turned", "both");
+	add_join(t, "both", "ends", 0, false);
+	GIVES(t, IO("end", F32, &a[1], 1), IO("ends", F32, ends, 3, 2), IO("r", F32, rest, 2, 1),
+	      SCALAR("len", S64, &count));
+}
+
+/* What is optional is there or not, which the file says. */
+static void test_optional(void **arg)
+{
+	const uint8_t yes = 1, no = 0;
+	struct tested *t = three(arg);
+
+	ONE(t, NULL, "Optional", "a", "o");
+	ONE(t, NULL, "OptionalHasElement", "o", "has");
+	ONE(t, NULL, "OptionalGetElement", "o", "a2");
+	ONE(t, NULL, "Optional", "", "nothing");
+	ONE(t, NULL, "OptionalHasElement", "nothing", "lacks");
+	ONE(t, NULL, "SequenceConstruct", "a b", "ab");
+	ONE(t, NULL, "Optional", "ab", "p");
+	ONE(t, NULL, "OptionalGetElement", "p", "s");
+	ONE(t, NULL, "SequenceAt", "s minus", "b2");
+	GIVES(t, SCALAR("has", BOOL, &yes), SCALAR("lacks", BOOL, &no), IO("a2", F32, a, 2),
+	      IO("b2", F32, b, 2));
+}
+
+static void refused(struct tested *t, const char *words)
+{
+	struct accel_model *m = NULL;
+	struct accel_error e;
+
+	if (!open_tested(t, &e, &m))
+		fail_msg("not refused: %s", words);
+	if (!strstr(e.text, words))
+		fail_msg("%s; should be: %s", e.text, words);
+}
+
+static void test_refused(void **arg)
+{
+	static const struct {
+		const char *op, *in, *words;
+	} bad[] = {
+		{ "SequenceAt", "ab two", "position 2 of 2" },
+		{ "SequenceAt", "ab at", "a position that is not constant" },
+		{ "SequenceAt", "a zero", "its first input is no sequence" },
+		{ "SequenceInsert", "ab ab", "a value of another type" },
+		{ "SequenceInsert", "ab zero", "a value of another type" },
+		{ "SequenceConstruct", "a zero", "input 1 is of another type" },
+		{ "ConcatFromSequence", "none", "nothing to be joined" },
+		{ "SequenceErase", "none", "position -1 of 0" },
+		{ "OptionalGetElement", "nothing", "its input is nothing" },
+		{ "SequenceLength", "nothing", "its first input is no sequence" },
+		{ "Relu", "ab", "input 0 is a sequence" },
+		{ "SplitToSequence", "s", "which is a symbol" },
+		{ "SplitToSequence", "a minus", "2 in pieces of -1" },
+		{ "SplitToSequence", "long", "in pieces of 1" },
+		{ "SplitToSequence", "a ab", "an input is a sequence" },
+	};
+	struct tested *t;
+	char name[8];
+	uint32_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		t = BEGIN(*arg, IO("a", F32, a, 2), IO("b", F32, b, 2), IO("s", F32, a, -1),
+			  IO("long", F32, NULL, 513), IO("at", S64, NULL, 1),
+			  SCALAR("zero", S64, &zero), SCALAR("minus", S64, &minus),
+			  SCALAR("two", S64, &two));
+		ONE(t, NULL, "SequenceConstruct", "a b", "ab");
+		ONE(t, NULL, "SequenceEmpty", "", "none");
+		ONE(t, NULL, "Optional", "", "nothing");
+		ONE(t, NULL, bad[i].op, bad[i].in, "y");
+		put_name(&t->g, 12, "y");
+		refused(t, bad[i].words);
+	}
+	/* Few words of a file join many values: not without end. */
+	t = BEGIN(*arg, IO("x", F32, NULL, 512));
+	ONE(t, NULL, "SplitToSequence", "x", "all");
+	for (i = 0; i < 128; i++) {
+		snprintf(name, sizeof(name), "y%u", i);
+		ONE(t, NULL, "ConcatFromSequence", "all", name);
+	}
+	put_name(&t->g, 12, "y0");
+	refused(t, "more than 65536 pieces in all");
+}
+
+/* A result that is a sequence is an output for each of its values, what is not there is none. */
+static void test_outputs(void **arg)
+{
+	struct accel_model_info info = { .size = sizeof(info) };
+	struct tested *t = three(arg);
+	struct accel_model *m = NULL;
+	struct accel_error e = ACCEL_ERROR_INIT;
+
+	ONE(t, NULL, "SequenceConstruct", "a b", "ab");
+	ONE(t, NULL, "Optional", "", "nothing");
+	put_name(&t->g, 12, "ab");
+	put_name(&t->g, 12, "nothing");
+	put_name(&t->g, 12, "c");
+	if (open_tested(t, &e, &m))
+		fail_msg("%s", e.text);
+	assert_int_equal(accel_model_get_info(m, &info), 0);
+	assert_int_equal(info.output_count, 3);
+	accel_model_close(m);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_places), TEST(test_split), TEST(test_optional), TEST(test_refused),
+		TEST(test_outputs),
+	};
+
+	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operations between copies that read and write bytes, with the pass that joins them and
+ * without: results differ by a step at most, and what is joined is one node.
+ */
+#include "graphtest.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define OFF (1u << ACCEL_PASS_QDQ)
+/* It would copy where a picture becomes a line. */
+#define LAYOUT (1u << ACCEL_PASS_LAYOUT)
+
+static void fill_bytes(void *p, uint32_t n, uint32_t seed)
+{
+	uint8_t *u = p;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		u[i] = (uint8_t)(int)(127 * noise(seed, i));
+}
+
+/* Numbers that bytes stand for; @scales: a table by channel, or NO_VALUE */
+static uint32_t real(struct bed *bed, uint32_t a, float scale, int32_t zero, uint32_t scales)
+{
+	struct accel_copy_desc d = ACCEL_COPY_DESC_INIT;
+	struct accel_graph_arg args[3] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW },
+					   { ACCEL_ARG_A, a },
+					   { ACCEL_ARG_A | ACCEL_ARG_SCALES, scales } };
+	bool table = scales != ACCEL_VALUE_NEW;
+
+	d.d.dtype = ACCEL_F32;
+	d.a.quant.scheme = table ? ACCEL_QUANT_CHANNEL : ACCEL_QUANT_TENSOR;
+	d.a.quant.scale = table ? 0 : scale;
+	d.a.quant.zero = zero;
+	MUST_GRAPH(accel_graph_add(bed->graph, "real", &d.hdr, args, table ? 3 : 2));
+	return args[0].value;
+}
+
+static uint32_t bytes(struct bed *bed, uint32_t a, float scale, int32_t zero)
+{
+	struct accel_copy_desc d = ACCEL_COPY_DESC_INIT;
+
+	d.d.dtype = ACCEL_U8;
+	d.d.quant.scheme = ACCEL_QUANT_TENSOR;
+	d.d.quant.scale = scale;
+	d.d.quant.zero = zero;
+	return add_node(bed, "bytes", &d.hdr, 1, &a);
+}
+
+/* With and without the pass; the bytes differ by a step at most. Nodes with it. */
+static uint32_t both(struct bed *bed, uint32_t result, const void *in, uint32_t in_bytes)
+{
+	struct accel_program *program;
+	struct accel_state *s[2];
+	struct accel_value v;
+	uint32_t i, nodes[2];
+	const uint8_t *got[2];
+
+	add_output(bed, "y", result);
+	for (i = 0; i < 2; i++) {
+		program = compile(bed, 3, (i ? 0 : OFF) | LAYOUT);
+		s[i] = new_state(bed, program);
+		accel_program_unref(program);
+		fill_input(s[i], 0, in, in_bytes);
+		MUST(accel_state_run(s[i]));
+		got[i] = output(bed, s[i], 0, &v);
+		nodes[i] = node_count(bed, s[i]);
+	}
+	for (i = 0; i < elements(&v); i++)
+		if (abs(got[0][i] - got[1][i]) > 1)
+			fail_msg("byte %u is %u, should be %u", i, got[1][i], got[0][i]);
+	assert_true(nodes[1] < nodes[0]);
+	accel_state_destroy(s[0]);
+	accel_state_destroy(s[1]);
+	return nodes[1];
+}
+
+#define C    8
+#define F    16
+#define SIZE 6
+
+/* A convolution with a bias and an activation, its weights by channel */
+static void test_conv(void **arg)
+{
+	struct bed *bed = *arg;
+	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
+	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW } };
+	uint8_t x[C * SIZE * SIZE];
+	int8_t w[F * C * 9];
+	float *scales = noise_floats(3, F), *bias = noise_floats(4, F);
+	uint32_t i, a, b, y;
+
+	fill_bytes(x, sizeof(x), 1);
+	fill_bytes(w, sizeof(w), 2);
+	for (i = 0; i < F; i++)
+		scales[i] = 0.01f + 0.005f * scales[i];
+	a = add_input(bed, "x", ACCEL_U8, 4, DIMS(1, C, SIZE, SIZE));
+	a = real(bed, a, 0.02f, 120, ACCEL_VALUE_NEW);
+	b = real(bed, add_const(bed, ACCEL_S8, 4, DIMS(F, C, 3, 3), w), 0, 0,
+		 add_const(bed, ACCEL_F32, 1, DIMS(F), scales));
+	d.pad_before[0] = d.pad_before[1] = d.pad_after[0] = d.pad_after[1] = 1;
+	args[1] = (struct accel_graph_arg){ ACCEL_ARG_A, a };
+	args[2] = (struct accel_graph_arg){ ACCEL_ARG_B, b };
+	args[3] = (struct accel_graph_arg){ ACCEL_ARG_BIAS,
+					    add_const(bed, ACCEL_F32, 1, DIMS(F), bias) };
+	MUST_GRAPH(accel_graph_add(bed->graph, "conv", &d.hdr, args, 4));
+	y = add_act(bed, "relu", ACCEL_ACT_RELU, args[0].value);
+	assert_int_equal(both(bed, bytes(bed, y, 0.11f, 3), x, sizeof(x)), 1);
+	free(scales);
+	free(bias);
+}
+
+/* A sum of bytes of two scales, the largest of windows by one scale, and the same bytes again */
+static void test_moves(void **arg)
+{
+	struct bed *bed = *arg;
+	struct accel_pool_desc pool = ACCEL_POOL_DESC_INIT;
+	struct accel_shape_desc flat = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_FLATTEN);
+	uint8_t x[C * SIZE * SIZE];
+	uint32_t in, a, b;
+
+	fill_bytes(x, sizeof(x), 5);
+	in = add_input(bed, "x", ACCEL_U8, 4, DIMS(1, C, SIZE, SIZE));
+	a = real(bed, in, 0.02f, 120, ACCEL_VALUE_NEW);
+	b = real(bed, in, 0.03f, 90, ACCEL_VALUE_NEW);
+	a = bytes(bed, add_binary(bed, "sum", ACCEL_BINARY_ADD, a, b), 0.06f, 100);
+	pool.func = ACCEL_POOL_MAX;
+	pool.kernel[0] = pool.kernel[1] = 2;
+	pool.stride[0] = pool.stride[1] = 2;
+	a = real(bed, a, 0.06f, 100, ACCEL_VALUE_NEW);
+	a = bytes(bed, add_node(bed, "pool", &pool.hdr, 1, &a), 0.06f, 100);
+	a = real(bed, a, 0.06f, 100, ACCEL_VALUE_NEW);
+	flat.axis = 1;
+	a = bytes(bed, add_node(bed, "flat", &flat.hdr, 1, &a), 0.06f, 100);
+	a = real(bed, a, 0.06f, 100, ACCEL_VALUE_NEW);
+	a = bytes(bed, add_act(bed, "relu", ACCEL_ACT_RELU, a), 0.05f, 3);
+	/* The sum, the pooling, the activation */
+	assert_int_equal(both(bed, a, x, sizeof(x)), 3);
+}
+
+#define M 7
+#define K 64
+#define N 32
+
+/* An exact product less zero point times columns' sums, scaled, with a bias */
+static void test_scaled(void **arg)
+{
+	static const int32_t zero = 117;
+	struct bed *bed = *arg;
+	struct accel_gemm_desc gemm = ACCEL_GEMM_DESC_INIT;
+	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
+	float *scales = noise_floats(7, N), *bias = noise_floats(8, N), want[M * N];
+	uint8_t x[M * K];
+	int8_t w[K * N];
+	int32_t off[N] = { 0 };
+	uint32_t i, m, n, k, v, in, level;
+	struct accel_value out;
+
+	fill_bytes(x, sizeof(x), 9);
+	fill_bytes(w, sizeof(w), 10);
+	for (k = 0; k < K; k++)
+		for (n = 0; n < N; n++)
+			off[n] += zero * w[k * N + n];
+	for (n = 0; n < N; n++)
+		scales[n] = 0.002f + 0.001f * scales[n];
+	for (m = 0; m < M; m++)
+		for (n = 0; n < N; n++) {
+			int32_t sum = 0;
+
+			for (k = 0; k < K; k++)
+				sum += (x[m * K + k] - zero) * w[k * N + n];
+			want[m * N + n] =
+				(float)((double)sum * (double)scales[n] + (double)bias[n]);
+		}
+	in = add_input(bed, "x", ACCEL_U8, 2, DIMS(M, K));
+	gemm.d.dtype = ACCEL_S32;
+	v = add_node(bed, "product", &gemm.hdr, 2,
+		     (uint32_t[]){ in, add_const(bed, ACCEL_S8, 2, DIMS(K, N), w) });
+	v = add_binary(bed, "less", ACCEL_BINARY_SUB, v,
+		       add_const(bed, ACCEL_S32, 2, DIMS(1, N), off));
+	copy.d.dtype = ACCEL_F32;
+	v = add_node(bed, "number", &copy.hdr, 1, &v);
+	v = add_binary(bed, "scaled", ACCEL_BINARY_MUL, v,
+		       add_const(bed, ACCEL_F32, 1, DIMS(N), scales));
+	v = add_binary(bed, "bias", ACCEL_BINARY_ADD, add_const(bed, ACCEL_F32, 1, DIMS(N), bias),
+		       v);
+	add_output(bed, "y", v);
+	for (i = 0; i < 3; i++) {
+		struct accel_program *program;
+		struct accel_state *s;
+
+		level = i ? 3 : 0;
+		program = compile(bed, level, i == 1 ? OFF : 0);
+		s = new_state(bed, program);
+		fill_input(s, 0, x, sizeof(x));
+		MUST(accel_state_run(s));
+		assert_close(output(bed, s, 0, &out), want, M * N, 0.001);
+		if (i == 2)
+			assert_int_equal(node_count(bed, s), 1);
+		accel_state_destroy(s);
+		accel_program_unref(program);
+	}
+	free(scales);
+	free(bias);
+}
+
+/* All levels say what level 0 does, of numbers. */
+static void levels_agree(struct bed *bed, const void *in, uint32_t in_bytes)
+{
+	struct accel_program *program;
+	struct accel_state *s[2];
+	struct accel_value v;
+	const float *want;
+	uint32_t level;
+
+	for (level = 0; level < 4; level++) {
+		program = compile(bed, level, 0);
+		s[!!level] = new_state(bed, program);
+		accel_program_unref(program);
+		fill_input(s[!!level], 0, in, in_bytes);
+		MUST(accel_state_run(s[!!level]));
+		want = output(bed, s[0], 0, &v);
+		assert_close(output(bed, s[!!level], 0, &v), want, elements(&v), 0.001);
+		if (level)
+			accel_state_destroy(s[1]);
+	}
+	accel_state_destroy(s[0]);
+}
+
+/* What comes before the scale is not what comes after it. */
+static void test_scaled_act(void **arg)
+{
+	struct accel_gemm_desc gemm = ACCEL_GEMM_DESC_INIT;
+	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
+	struct bed *bed = *arg;
+	float *bias = noise_floats(8, N), scale = 0.001f;
+	uint8_t x[M * K];
+	int8_t w[K * N];
+	uint32_t v;
+
+	fill_bytes(x, sizeof(x), 9);
+	fill_bytes(w, sizeof(w), 10);
+	v = add_input(bed, "x", ACCEL_S8, 2, DIMS(M, K));
+	gemm.d.dtype = ACCEL_S32;
+	gemm.epilogue.act = ACCEL_ACT_RELU;
+	v = add_node(bed, "product", &gemm.hdr, 2,
+		     (uint32_t[]){ v, add_const(bed, ACCEL_S8, 2, DIMS(K, N), w) });
+	copy.d.dtype = ACCEL_F32;
+	v = add_node(bed, "number", &copy.hdr, 1, &v);
+	v = add_binary(bed, "scaled", ACCEL_BINARY_MUL, v,
+		       add_const(bed, ACCEL_F32, 0, DIMS(0), &scale));
+	v = add_binary(bed, "bias", ACCEL_BINARY_ADD, add_const(bed, ACCEL_F32, 1, DIMS(N), bias),
+		       v);
+	add_output(bed, "y", v);
+	levels_agree(bed, x, sizeof(x));
+	free(bias);
+}
+
+/* Scores of bytes have a scale that is the product's, and so have numbers beside them. */
+static void test_attention(void **arg)
+{
+	struct accel_softmax_desc softmax = ACCEL_SOFTMAX_DESC_INIT;
+	struct accel_gemm_desc gemm = ACCEL_GEMM_DESC_INIT;
+	struct accel_binary_desc times = ACCEL_BINARY_DESC_INIT;
+	struct bed *bed = *arg;
+	float *v = noise_floats(12, 2 * 9 * 16), *k = noise_floats(13, 2 * 9 * 16);
+	int8_t x[2 * 7 * 16], w[2 * 9 * 16], two = 2;
+	uint32_t y, way, q;
+
+	fill_bytes(x, sizeof(x), 9);
+	fill_bytes(w, sizeof(w), 10);
+	for (way = 0; way < 2; way++) {
+		q = add_input(bed, "x", ACCEL_S8, 3, DIMS(2, 7, 16));
+		if (way) {
+			q = real(bed, q, 0.02f, 0, ACCEL_VALUE_NEW);
+			times.func = ACCEL_BINARY_MUL;
+			times.b.quant.scheme = ACCEL_QUANT_TENSOR;
+			times.b.quant.scale = 0.25f;
+			q = add_node(bed, "times", &times.hdr, 2, (uint32_t[]) {
+				     q, add_const(bed, ACCEL_S8, 1, DIMS(1), &two) });
+			gemm = (struct accel_gemm_desc)ACCEL_GEMM_DESC_INIT;
+			y = add_const(bed, ACCEL_F32, 3, DIMS(2, 16, 9), k);
+		} else {
+			gemm.d.dtype = ACCEL_F32;
+			gemm.a.quant.scheme = ACCEL_QUANT_TENSOR;
+			gemm.a.quant.scale = 0.02f;
+			gemm.b.quant.scheme = ACCEL_QUANT_TENSOR;
+			gemm.b.quant.scale = 0.03f;
+			y = add_const(bed, ACCEL_S8, 3, DIMS(2, 16, 9), w);
+		}
+		y = add_node(bed, "scores", &gemm.hdr, 2, (uint32_t[]) { q, y });
+		y = add_node(bed, "softmax", &softmax.hdr, 1, &y);
+		add_output(bed, "y", add_gemm(bed, "values", y,
+					      add_const(bed, ACCEL_F32, 3, DIMS(2, 9, 16), v)));
+		levels_agree(bed, x, sizeof(x));
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+	}
+	free(v);
+	free(k);
+}
+
+/* Constants whose scales are not there are refused, and nothing behind them is read. */
+static void test_tables(void **arg)
+{
+	static const struct {
+		uint32_t axis;
+		uint32_t count;
+	} bad[] = { { 0, 2 }, { 2, F }, { 100, F }, { 0, 0 } };
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct accel_copy_desc d = ACCEL_COPY_DESC_INIT;
+	struct bed *bed = *arg;
+	float *scales;
+	int8_t w[F * C];
+	uint32_t i, x;
+
+	fill_bytes(w, sizeof(w), 2);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct accel_graph_arg args[] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW },
+						  { ACCEL_ARG_A, 0 },
+						  { ACCEL_ARG_A | ACCEL_ARG_SCALES, 0 } };
+
+		/* As much memory as there are scales, for a checker of addresses */
+		scales = malloc(bad[i].count * sizeof(*scales) + !bad[i].count);
+		assert_non_null(scales);
+		for (x = 0; x < bad[i].count; x++)
+			scales[x] = 0.5f;
+		d.d.dtype = ACCEL_F32;
+		d.a.quant.scheme = ACCEL_QUANT_CHANNEL;
+		d.a.quant.axis = bad[i].axis;
+		args[1].value = add_const(bed, ACCEL_S8, 2, DIMS(F, C), w);
+		args[2].value = add_const(bed, ACCEL_F32, 1, DIMS(bad[i].count), scales);
+		MUST_GRAPH(accel_graph_add(bed->graph, "real", &d.hdr, args,
+					   bad[i].count ? 3 : 2));
+		x = add_input(bed, "x", ACCEL_F32, 2, DIMS(F, C));
+		add_output(bed, "y", add_binary(bed, "sum", ACCEL_BINARY_ADD, x, args[0].value));
+		for (opts.level = 0; opts.level < 4; opts.level++) {
+			struct accel_program *program = NULL;
+			struct accel_state *s;
+			int ret = accel_graph_compile(bed->ctx, bed->graph, &opts, &program);
+
+			if (!ret) {
+				s = new_state(bed, program);
+				ret = accel_state_run(s);
+				accel_state_destroy(s);
+			}
+			accel_program_unref(program);
+			assert_int_equal(ret, -EINVAL);
+		}
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+		free(scales);
+	}
+}
+
+/* What is written with another type is not written over what is read. */
+static void test_types(void **arg)
+{
+	struct bed *bed = *arg;
+	struct accel_copy_desc d = ACCEL_COPY_DESC_INIT;
+	float *x = noise_floats(3, 24);
+	uint32_t a;
+
+	a = add_input(bed, "x", ACCEL_F32, 2, DIMS(4, 6));
+	d.d.dtype = ACCEL_S8;
+	d.d.quant.scheme = ACCEL_QUANT_TENSOR;
+	d.d.quant.scale = 0.01f;
+	a = add_node(bed, "bytes", &d.hdr, 1, &a);
+	a = add_act(bed, "relu", ACCEL_ACT_RELU, real(bed, a, 0.01f, 0, ACCEL_VALUE_NEW));
+	a = bytes(bed, a, 0.01f, 0);
+	add_output(bed, "y", real(bed, a, 0.01f, 0, ACCEL_VALUE_NEW));
+	levels_agree(bed, x, 24 * sizeof(*x));
+	free(x);
+}
+
+static void long_chain(struct bed *bed, uint32_t size)
+{
+	uint32_t i, x;
+
+	x = add_input(bed, "x", ACCEL_U8, 1, DIMS(8));
+	for (i = 0; i < size; i++) {
+		x = real(bed, x, 0.01f + 0.001f * (float)(i % 3), 3, ACCEL_VALUE_NEW);
+		x = bytes(bed, add_act(bed, "relu", ACCEL_ACT_RELU, x), 0.01f, (int)i % 5);
+	}
+	add_output(bed, "y", x);
+	accel_program_unref(compile(bed, 3, 0));
+}
+
+static void test_long(void **arg)
+{
+	assert_linear(*arg, long_chain, 20000);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_conv),
+		TEST(test_moves),
+		TEST(test_scaled),
+		TEST(test_scaled_act),
+		TEST(test_attention),
+		TEST(test_tables),
+		TEST(test_types),
+		TEST(test_long),
+	};
+
+	return cmocka_run_group_tests_name("qdq", tests, NULL, NULL);
+}
