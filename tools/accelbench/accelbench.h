@@ -38,6 +38,8 @@ struct bench_opts {
 	const char *only;
 	/** @peers: measure other libraries too */
 	bool peers;
+	/** @reproducible: in contexts that are ACCEL_CTX_REPRODUCIBLE */
+	bool reproducible;
 	/** @best: the fastest batch instead of the median, for a machine with other work */
 	bool best;
 	/** @compare: file of earlier results, NULL: none */
@@ -46,6 +48,10 @@ struct bench_opts {
 	const char *plot;
 	/** @seed: of the random operands, 0: another one each time */
 	uint64_t seed;
+	/** @load: of whole models, the time from a compiled file to the first answer */
+	bool load;
+	/** @cpu: with @load, the time of processors that the process had */
+	bool cpu;
 };
 
 /**
@@ -62,6 +68,8 @@ struct bench_row {
 	const char *impl;
 	/** @us: median of the batches, microseconds for one */
 	double us;
+	/** @over: most memory that was resident, over the weights, 0: not measured */
+	uint64_t over;
 	/** @ratio: @us to that of the null ioctl, 0 if there is none */
 	double ratio;
 	/** @spread: of the batches: (third quartile - first) / median */
@@ -105,6 +113,30 @@ void bench_print(const struct bench_opts *opts, const struct bench_row *row);
  */
 int bench_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* model.c */
+
+/**
+ * bench_models - whole models
+ * @opts: options
+ * @count: number of @files
+ * @files: ONNX files
+ *
+ * Return: exit status.
+ */
+int bench_models(const struct bench_opts *opts, int count, char **files);
+
+/* load.c */
+
+/**
+ * bench_load - from a compiled program's file to the first answer, and the memory that takes
+ * @opts: options
+ * @path: ONNX file
+ * @threads: that work
+ *
+ * Return: exit status.
+ */
+int bench_load(const struct bench_opts *opts, const char *path, uint32_t threads);
+
 /* latency.c */
 
 struct accel_device;
@@ -126,6 +158,10 @@ struct bench_rig {
 	struct accel_job *empty;
 	/** @smallest: job with one operation on one element */
 	struct accel_job *smallest;
+	/** @chain: job of copies, for rebinding */
+	struct accel_job *chain;
+	/** @places: where they may work */
+	struct accel_bo *places[2];
 	/** @driver: name of the driver */
 	char driver[32];
 	/** @path: node, empty in process */

@@ -5,8 +5,8 @@ accelbench := tools/accelbench
 
 PROGS += $(accelbench)/accelbench
 accelbench-parts := main latency growth stats perf team limits data ours report compare plot bars gemm conv attention lines \
-	calls memory peers peer_blas peer_none
-$(accelbench)/accelbench-libs := libaccel/libaccel
+	calls memory model load ort peers peer_blas peer_none
+$(accelbench)/accelbench-libs := libaccel/libaccel-models libaccel/libaccel
 $(accelbench)/accelbench-pkgs := json-c
 $(accelbench)/accelbench-ldlibs := -lm -lpthread -ldl
 CFLAGS-$(accelbench)/ := -Ilibaccel/include $(call pkg-cflags,json-c)
@@ -30,6 +30,8 @@ ifneq ($(file <$(O)/$(accelbench)/.peers),peers: $(strip $(accelbench-peers)))
   $(file >$(O)/$(accelbench)/.peers,peers: $(strip $(accelbench-peers)))
 endif
 $(addprefix $(O)/,$($(accelbench)/accelbench-objs)): $(O)/$(accelbench)/.peers
+# What blocks mean
+$(accelbench)/accelbench-objs += $(addprefix libaccel/tests/oracle/,oracle.o oracle_formats.o)
 
 # --- the bars ------------------------------------------------------------------------------------------------------
 

@@ -13,15 +13,15 @@
 /* So much is read from the shared cache, not from a core's own */
 #define SHARED		(8u << 20)
 
-/* Element types: queries and results, keys and values */
+/* Element types: queries and results, keys and values; what bounds prompts, and single tokens */
 static const struct kind {
 	const char *name;
 	uint32_t q, kv;
-	enum perf_bound bound;
+	enum perf_bound bound, decode;
 } kinds[] = {
-	{ "fp32", ACCEL_F32, ACCEL_F32, PERF_FP32 },
-	{ "bf16", ACCEL_BF16, ACCEL_BF16, PERF_BF16 },
-	{ "bf16*s8", ACCEL_BF16, ACCEL_S8, PERF_BF16 },
+	{ "fp32", ACCEL_F32, ACCEL_F32, PERF_FP32, PERF_DOT_FP32 },
+	{ "bf16", ACCEL_BF16, ACCEL_BF16, PERF_BF16, PERF_DOT_BF16 },
+	{ "bf16*s8", ACCEL_BF16, ACCEL_S8, PERF_BF16, PERF_DOT_INT8 },
 };
 
 /**
@@ -154,7 +154,7 @@ static int make_ours(struct attention *v, struct perf_impl *impl)
 	ours_bind(&op, ACCEL_ARG_C, v->kv[1]);
 	ours_bind(&op, ACCEL_ARG_B | ACCEL_ARG_SCALES, v->scales[0]);
 	ours_bind(&op, ACCEL_ARG_C | ACCEL_ARG_SCALES, v->scales[1]);
-	ret = ours_impl(v->perf, &op, 1, impl);
+	ret = ours_impl(v->perf, &op, 1, 0, impl);
 	if (!ret) {
 		impl->error = error_of;
 		impl->error_arg = v;
@@ -178,7 +178,7 @@ static void measure(struct attention *v, struct perf_case *c)
 	c->flops = 4.0 * (double)v->queries * (double)v->keys * (double)v->heads * (double)v->dim;
 	c->bytes = kv + 2 * (double)data_bytes(v->kind->q,
 					       (uint64_t)(v->queries * v->heads * v->dim));
-	c->bound = v->queries == 1 ? PERF_READ : v->kind->bound;
+	c->bound = v->queries == 1 ? v->kind->decode : v->kind->bound;
 	c->read_bytes = kv;
 	/* Of a model with several layers, no cache of a core holds what is read. */
 	c->read_set = ((size_t)kv + 4095) & ~(size_t)4095;

@@ -59,6 +59,7 @@ static const struct rule {
 	{ 1, "products", "gemm/!(32x32x32|64x64x64)/*packed", "[su]8", PEER, 0.97, NULL },
 	/* Two runs of the same thing differ by as much. */
 	{ 1, "threads do not hurt", "gemm/*packed", "*", THREADS, 0.97, NULL },
+	{ 1, "jobs in order on two threads", "job/*", "*", THREADS, 1.85, NULL },
 	{ 2, "one row", "gemv/1x*", "*", SHARE, 0.9, NULL },
 	{ 2, "8 and 32 rows", "gemv/@(8|32)x*", "*", PEER, 1.2, NULL },
 	{ 3, "convolutions", "conv/1x1-*", "*", PEER, 0.97, NULL },

@@ -72,7 +72,7 @@ static int worker_job(struct perf *perf, struct perf_impl *impl)
 	ours_bind(&op, ACCEL_ARG_C, kv);
 	ours_bind(&op, ACCEL_ARG_AUX2, lengths);
 	if (!ret)
-		ret = ours_impl(perf, &op, 1, impl);
+		ret = ours_impl(perf, &op, 1, 0, impl);
 	if (!ret)
 		impl->run = run_worker;
 	/* The job keeps what it needs. */

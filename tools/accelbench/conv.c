@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * conv: the convolutions of ResNet-50 and the depthwise ones of MobileNet, one
- * image, with bias and ReLU. Activations are NHWC here; oneDNN has its own layouts.
+ * image, with bias and ReLU, some with a residual. Activations are NHWC here, and of
+ * some NCHW as files have them; oneDNN has its own layouts.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,6 +11,10 @@
 #include <string.h>
 
 #include "peers.h"
+
+/* What is measured beside the plain case */
+#define RESIDUAL	1u
+#define NCHW		2u
 
 /**
  * struct shape - a convolution
@@ -20,43 +25,49 @@
  * @kernel: of the window
  * @stride: distance of windows
  * @depthwise: a group is a channel
+ * @kinds: which cases there are beside the plain one
  */
 struct shape {
 	const char *name;
 	int64_t c, m, in, kernel, stride;
 	bool depthwise;
+	unsigned int kinds;
 };
 
 static const struct shape shapes[] = {
-	{ "7x7-64@112s2", 3, 64, 224, 7, 2, false },
+	{ "7x7-64@112s2", 3, 64, 224, 7, 2, false, NCHW },
 	{ "1x1-64-64@56", 64, 64, 56, 1, 1, false },
-	{ "3x3-64@56", 64, 64, 56, 3, 1, false },
-	{ "1x1-64-256@56", 64, 256, 56, 1, 1, false },
+	{ "3x3-64@56", 64, 64, 56, 3, 1, false, RESIDUAL | NCHW },
+	{ "1x1-64-256@56", 64, 256, 56, 1, 1, false, RESIDUAL | NCHW },
 	{ "1x1-256-64@56", 256, 64, 56, 1, 1, false },
 	{ "1x1-256-128@56", 256, 128, 56, 1, 1, false },
 	{ "3x3-128@28s2", 128, 128, 56, 3, 2, false },
-	{ "1x1-256-512@28s2", 256, 512, 56, 1, 2, false },
-	{ "1x1-128-512@28", 128, 512, 28, 1, 1, false },
+	{ "1x1-256-512@28s2", 256, 512, 56, 1, 2, false, NCHW },
+	{ "1x1-128-512@28", 128, 512, 28, 1, 1, false, RESIDUAL | NCHW },
 	{ "1x1-512-128@28", 512, 128, 28, 1, 1, false },
 	{ "3x3-128@28", 128, 128, 28, 3, 1, false },
 	{ "1x1-512-256@28", 512, 256, 28, 1, 1, false },
 	{ "3x3-256@14s2", 256, 256, 28, 3, 2, false },
 	{ "1x1-512-1024@14s2", 512, 1024, 28, 1, 2, false },
-	{ "1x1-256-1024@14", 256, 1024, 14, 1, 1, false },
+	{ "1x1-256-1024@14", 256, 1024, 14, 1, 1, false, RESIDUAL | NCHW },
 	{ "1x1-1024-256@14", 1024, 256, 14, 1, 1, false },
-	{ "3x3-256@14", 256, 256, 14, 3, 1, false },
+	{ "3x3-256@14", 256, 256, 14, 3, 1, false, NCHW },
 	{ "1x1-1024-512@14", 1024, 512, 14, 1, 1, false },
 	{ "3x3-512@7s2", 512, 512, 14, 3, 2, false },
 	{ "1x1-1024-2048@7s2", 1024, 2048, 14, 1, 2, false },
-	{ "1x1-512-2048@7", 512, 2048, 7, 1, 1, false },
+	{ "1x1-512-2048@7", 512, 2048, 7, 1, 1, false, RESIDUAL | NCHW },
 	{ "1x1-2048-512@7", 2048, 512, 7, 1, 1, false },
 	{ "3x3-512@7", 512, 512, 7, 3, 1, false },
 	{ "dw3x3-32@112", 32, 32, 112, 3, 1, true },
 	{ "dw3x3-64@56s2", 64, 64, 112, 3, 2, true },
-	{ "dw3x3-128@56", 128, 128, 56, 3, 1, true },
+	{ "dw3x3-128@56", 128, 128, 56, 3, 1, true, NCHW },
 	{ "dw3x3-256@28", 256, 256, 28, 3, 1, true },
 	{ "dw3x3-512@14", 512, 512, 14, 3, 1, true },
 	{ "dw3x3-1024@7", 1024, 1024, 7, 3, 1, true },
+	{ "dw5x5-144@28s2", 144, 144, 56, 5, 2, true, NCHW },
+	{ "dw5x5-240@28", 240, 240, 28, 5, 1, true, NCHW },
+	{ "dw5x5-672@14", 672, 672, 14, 5, 1, true },
+	{ "dw5x5-1152@7", 1152, 1152, 7, 5, 1, true, NCHW },
 };
 
 /* Element types: activations and results, weights */
@@ -79,9 +90,11 @@ static const struct kind {
  * @before: padding
  * @after: padding
  * @scale: of results in bytes
+ * @nchw: channels are not the last dimension
  * @a: input
  * @b: weights
  * @bias: bias
+ * @residual: addend as large as the result, NULL: none
  * @d: results of ours with and without Winograd
  * @plans: likewise
  */
@@ -91,11 +104,29 @@ struct conv {
 	const struct shape *s;
 	int64_t out, before, after;
 	float scale;
-	struct accel_bo *a, *b, *bias, *d[2];
+	bool nchw;
+	struct accel_bo *a, *b, *bias, *residual, *d[2];
 	struct accel_plan *plans[2];
 };
 
 /* --- float64 ---------------------------------------------------------------------- */
+
+static uint64_t place(const struct conv *v, int64_t size, int64_t channels, int64_t y, int64_t x,
+		      int64_t c)
+{
+	return (uint64_t)(v->nchw ? (c * size + y) * size + x : (y * size + x) * channels + c);
+}
+
+/* Bytes in units of the result: the residual has its scale. */
+static double end_of(const struct conv *v, double sum, uint64_t at)
+{
+	const bool bytes = v->kind->a == ACCEL_U8;
+
+	sum *= bytes ? (double)v->scale : 1;
+	if (v->residual)
+		sum += data_get(v->kind->a, accel_bo_ptr(v->residual), at);
+	return sum < 0 ? 0 : bytes && sum > 255 ? 255 : sum;
+}
 
 static double output(const struct conv *v, int64_t y, int64_t x, int64_t m)
 {
@@ -115,16 +146,13 @@ static double output(const struct conv *v, int64_t y, int64_t x, int64_t m)
 				int64_t from = s->depthwise ? m : c;
 
 				sum += data_get(v->kind->a, a,
-						(uint64_t)((ay * s->in + ax) * s->c + from)) *
+						place(v, s->in, s->c, ay, ax, from)) *
 				       data_get(v->kind->b, b,
 						(uint64_t)((((m * per + c) * s->kernel + i) *
 							    s->kernel) + j));
 			}
 		}
-	sum = sum > 0 ? sum : 0;
-	if (v->kind->a == ACCEL_U8)
-		return sum * (double)v->scale < 255 ? sum * (double)v->scale : 255;
-	return sum;
+	return end_of(v, sum, place(v, v->out, s->m, y, x, m));
 }
 
 static double error_of(const void *d, void *arg)
@@ -135,15 +163,23 @@ static double error_of(const void *d, void *arg)
 
 	for (i = 0; i < 4 * PERF_SAMPLES; i++) {
 		/* A prime stride meets all rows and channels */
-		int64_t at = i * 1000003 % count, pixel = at / v->s->m;
+		int64_t at = i * 1000003 % count, pixel = at / v->s->m, m = at % v->s->m;
+		int64_t y = pixel / v->out, x = pixel % v->out;
 
-		data_compare(&e, data_get(v->kind->a, d, (uint64_t)at),
-			     output(v, pixel / v->out, pixel % v->out, at % v->s->m));
+		data_compare(&e, data_get(v->kind->a, d, place(v, v->out, v->s->m, y, x, m)),
+			     output(v, y, x, m));
 	}
 	return data_error(&e);
 }
 
 /* --- ours ------------------------------------------------------------------------- */
+
+static struct accel_tensor image(const struct conv *v, int64_t size, int64_t channels)
+{
+	int64_t nhwc[] = { 1, size, size, channels }, nchw[] = { 1, channels, size, size };
+
+	return accel_tensor_dense(NULL, v->kind->a, 4, v->nchw ? nchw : nhwc);
+}
 
 static int make_plan(struct conv *v, bool winograd, struct accel_plan **plan)
 {
@@ -152,17 +188,18 @@ static int make_plan(struct conv *v, bool winograd, struct accel_plan **plan)
 	int64_t per = s->depthwise ? 1 : s->c;
 	int i;
 
-	desc.flags = ACCEL_CONV_NHWC | ACCEL_CONV_PACK_B | (winograd ? ACCEL_CONV_WINOGRAD : 0);
+	desc.flags = (v->nchw ? 0 : ACCEL_CONV_NHWC) | ACCEL_CONV_PACK_B |
+		     (winograd ? ACCEL_CONV_WINOGRAD : 0);
 	desc.groups = s->depthwise ? (uint32_t)s->c : 1;
 	for (i = 0; i < 2; i++) {
 		desc.stride[i] = (uint32_t)s->stride;
 		desc.pad_before[i] = (uint32_t)v->before;
 		desc.pad_after[i] = (uint32_t)v->after;
 	}
-	desc.a = accel_tensor_dense(NULL, v->kind->a, 4, (int64_t[]){ 1, s->in, s->in, s->c });
+	desc.a = image(v, s->in, s->c);
 	desc.b = accel_tensor_dense(v->b, v->kind->b, 4,
 				    (int64_t[]){ s->m, per, s->kernel, s->kernel });
-	desc.d = accel_tensor_dense(NULL, v->kind->a, 4, (int64_t[]){ 1, v->out, v->out, s->m });
+	desc.d = image(v, v->out, s->m);
 	if (v->kind->a == ACCEL_U8) {
 		desc.a.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 1 };
 		desc.b.quant = desc.a.quant;
@@ -170,6 +207,8 @@ static int make_plan(struct conv *v, bool winograd, struct accel_plan **plan)
 		desc.d.quant.scale = 1 / v->scale;
 	}
 	desc.epilogue.act = ACCEL_ACT_RELU;
+	if (v->residual)
+		desc.epilogue.residual = desc.d;
 	desc.epilogue.bias = accel_tensor_dense(NULL, ACCEL_F32, 1, &s->m);
 	return accel_plan_create(v->perf->ctx, &desc.hdr, plan);
 }
@@ -189,7 +228,8 @@ static int make_ours(struct conv *v, bool winograd, struct perf_impl *impl)
 	ours_bind(&op, ACCEL_ARG_D, v->d[winograd]);
 	ours_bind(&op, ACCEL_ARG_A, v->a);
 	ours_bind(&op, ACCEL_ARG_BIAS, v->bias);
-	ret = ours_impl(v->perf, &op, 1, impl);
+	ours_bind(&op, ACCEL_ARG_RESIDUAL, v->residual);
+	ret = ours_impl(v->perf, &op, 1, 0, impl);
 	if (!ret) {
 		impl->error = error_of;
 		impl->error_arg = v;
@@ -216,7 +256,7 @@ static void add_peers(struct conv *v, struct perf_impl *impls, uint32_t *count)
 		.bias = accel_bo_ptr(v->bias), .error = error_of, .error_arg = v,
 	};
 
-	if (!perf_peers(v->perf))
+	if (!perf_peers(v->perf) || v->residual || v->nchw)
 		return;
 	if (!onednn_conv(&p, &impls[*count]))
 		*count += 1;
@@ -225,7 +265,7 @@ static void add_peers(struct conv *v, struct perf_impl *impls, uint32_t *count)
 		*count += 1;
 }
 
-static int make(struct conv *v)
+static int make(struct conv *v, bool residual)
 {
 	const struct shape *s = v->s;
 	int64_t per = s->depthwise ? 1 : s->c;
@@ -237,10 +277,13 @@ static int make(struct conv *v)
 				  (uint64_t)(s->m * per * s->kernel * s->kernel), &v->b);
 	if (!ret)
 		ret = ours_random(v->perf, ACCEL_F32, (uint64_t)s->m, &v->bias);
+	if (!ret && residual)
+		ret = ours_random(v->perf, v->kind->a, (uint64_t)(v->out * v->out * s->m),
+				  &v->residual);
 	return ret;
 }
 
-static void measure(struct conv *v, struct perf_case *c)
+static void measure(struct conv *v, struct perf_case *c, bool residual)
 {
 	struct perf_impl impls[PERF_IMPLS];
 	const struct shape *s = v->s;
@@ -248,7 +291,7 @@ static void measure(struct conv *v, struct perf_case *c)
 	int ret;
 
 	/* The one that the plan takes, and without Winograd's */
-	ret = make(v);
+	ret = make(v, residual);
 	if (!ret)
 		ret = make_ours(v, can_winograd(s), &impls[count++]);
 	if (!ret && can_winograd(s)) {
@@ -266,19 +309,22 @@ static void measure(struct conv *v, struct perf_case *c)
 	accel_plan_unref(v->plans[1]);
 	accel_bo_unref(v->d[0]);
 	accel_bo_unref(v->d[1]);
+	accel_bo_unref(v->residual);
 	accel_bo_unref(v->bias);
 	accel_bo_unref(v->b);
 	accel_bo_unref(v->a);
 }
 
-static void convolution(struct perf *perf, const struct kind *kind, const struct shape *s)
+static void convolution(struct perf *perf, const struct kind *kind, const struct shape *s,
+			unsigned int with)
 {
 	double per = s->depthwise ? 1 : (double)s->c;
-	struct conv v = { .perf = perf, .kind = kind, .s = s };
+	struct conv v = { .perf = perf, .kind = kind, .s = s, .nchw = with & NCHW };
 	struct perf_case c = { .dtype = kind->name, .bound = kind->bound };
 	double taps = per * (double)(s->kernel * s->kernel), pixels;
 
-	snprintf(c.name, sizeof(c.name), "conv/%s", s->name);
+	snprintf(c.name, sizeof(c.name), "conv/%s%s%s", s->name,
+		 with & RESIDUAL ? "/residual" : "", with & NCHW ? "/nchw" : "");
 	if (!perf_wanted(perf, c.name, kind->name))
 		return;
 	v.before = s->kernel / 2;
@@ -292,7 +338,9 @@ static void convolution(struct perf *perf, const struct kind *kind, const struct
 	c.bytes = (double)data_bytes(kind->a, (uint64_t)(s->in * s->in * s->c)) +
 		  (double)data_bytes(kind->b, (uint64_t)(taps * (double)s->m)) +
 		  (double)data_bytes(kind->a, (uint64_t)(pixels * (double)s->m));
-	measure(&v, &c);
+	if (with & RESIDUAL)
+		c.bytes += (double)data_bytes(kind->a, (uint64_t)(pixels * (double)s->m));
+	measure(&v, &c, with & RESIDUAL);
 }
 
 void conv_cases(struct perf *perf)
@@ -300,6 +348,11 @@ void conv_cases(struct perf *perf)
 	size_t i, j;
 
 	for (j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++)
-		for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-			convolution(perf, &kinds[j], &shapes[i]);
+		for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+			convolution(perf, &kinds[j], &shapes[i], 0);
+			if (shapes[i].kinds & RESIDUAL)
+				convolution(perf, &kinds[j], &shapes[i], RESIDUAL);
+			if (shapes[i].kinds & NCHW)
+				convolution(perf, &kinds[j], &shapes[i], NCHW);
+		}
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libaccel/tests/oracle/oracle.h"
 #include "perf.h"
 
 /* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators" */
@@ -24,6 +25,21 @@ static uint16_t to_bf16(float x)
 	return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+/* The numbers of 16 bits in blocks: between 1/128 and 1/64, of whatever sign. */
+static void fill_scales(uint32_t dtype, uint8_t *p, uint64_t bytes)
+{
+	uint32_t elements, size = accel_dtype_block(dtype, &elements);
+	uint64_t at;
+
+	for (at = 0; at < bytes; at += size) {
+		uint8_t *half = p + at + (dtype == ACCEL_Q6_K ? size - 2 : 0);
+
+		half[1] = (half[1] & 0x83) | 0x20;
+		if (dtype == ACCEL_Q4_1 || dtype == ACCEL_Q4_K)
+			half[3] = (half[3] & 0x83) | 0x20;
+	}
+}
+
 void data_fill(uint64_t *rng, uint32_t dtype, void *data, uint64_t count)
 {
 	uint64_t i, bytes = data_bytes(dtype, count), word;
@@ -40,14 +56,23 @@ void data_fill(uint64_t *rng, uint32_t dtype, void *data, uint64_t count)
 		word = next(rng);
 		memcpy((char *)data + i, &word, bytes - i < 8 ? bytes - i : 8);
 	}
+	if (!accel_dtype_bits(dtype))
+		fill_scales(dtype, data, bytes);
 }
 
 double data_get(uint32_t dtype, const void *data, uint64_t i)
 {
-	uint32_t bits;
+	uint32_t bits, elements, size = accel_dtype_block(dtype, &elements);
 	float x;
 
 	switch (dtype) {
+	case ACCEL_Q8_0:
+	case ACCEL_Q4_0:
+	case ACCEL_Q4_1:
+	case ACCEL_Q4_K:
+	case ACCEL_Q6_K:
+		return oracle_block_value(dtype, (const char *)data + i / elements * size,
+					  (int)(i % elements));
 	case ACCEL_F32:
 		return ((const float *)data)[i];
 	case ACCEL_BF16:
@@ -84,7 +109,9 @@ const char *data_name(uint32_t dtype)
 
 uint64_t data_bytes(uint32_t dtype, uint64_t count)
 {
-	return (count * accel_dtype_bits(dtype) + 7) / 8;
+	uint32_t elements, size = accel_dtype_block(dtype, &elements);
+
+	return (count + elements - 1) / elements * size;
 }
 
 void data_compare(struct data_errors *e, double got, double want)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * gemm and gemv: products. Small ones are done many at a time, as a job that was
+ * gemm, gemv and pack: products. Small ones are done many at a time, as a job that was
  * recorded once; and alone, for what a call costs.
  */
 #include <errno.h>
@@ -27,11 +27,17 @@
  * @b: B
  * @d: D
  * @bound: what bounds a large one
+ * @group: elements of K that share a scale of B, 0: columns have one, or nothing has
+ * @rows: B lies in rows of K, as files have it
+ * @a_quant: which scales A has
  */
 struct kind {
 	const char *name;
 	uint32_t a, b, d;
 	enum perf_bound bound;
+	uint32_t group;
+	bool rows;
+	uint32_t a_quant;
 };
 
 static const struct kind kinds[] = {
@@ -43,7 +49,25 @@ static const struct kind kinds[] = {
 	{ "s8*s4", ACCEL_S8, ACCEL_S4, ACCEL_F32, PERF_INT8 },
 	/* Weights are compressed, activations are not; 4 bits: a scale for each group of K */
 	{ "fp32*s8", ACCEL_F32, ACCEL_S8, ACCEL_F32, PERF_FP32 },
-	{ "fp32*s4", ACCEL_F32, ACCEL_S4, ACCEL_F32, PERF_FP32 },
+	{ "fp32*s4", ACCEL_F32, ACCEL_S4, ACCEL_F32, PERF_FP32, GROUP },
+	/* Weights in groups, activations with a scale for each row, or for each row and group */
+	{ "s8/r*s4", ACCEL_S8, ACCEL_S4, ACCEL_F32, PERF_INT8, GROUP, false, ACCEL_QUANT_CHANNEL },
+	{ "s8/g*s4", ACCEL_S8, ACCEL_S4, ACCEL_F32, PERF_INT8, GROUP, false, ACCEL_QUANT_GROUP },
+	{ "s8/g*s4^T", ACCEL_S8, ACCEL_S4, ACCEL_F32, PERF_INT8, GROUP, true, ACCEL_QUANT_GROUP },
+	{ "bf16*s8", ACCEL_BF16, ACCEL_S8, ACCEL_F32, PERF_BF16 },
+	{ "bf16*s4", ACCEL_BF16, ACCEL_S4, ACCEL_F32, PERF_BF16, GROUP },
+	{ "fp32*s4^T", ACCEL_F32, ACCEL_S4, ACCEL_F32, PERF_FP32, GROUP, true },
+	/* Blocks as files have them, never packed */
+	{ "fp32*q8_0", ACCEL_F32, ACCEL_Q8_0, ACCEL_F32, PERF_FP32, 0, true },
+	{ "fp32*q4_0", ACCEL_F32, ACCEL_Q4_0, ACCEL_F32, PERF_FP32, 0, true },
+	{ "fp32*q4_1", ACCEL_F32, ACCEL_Q4_1, ACCEL_F32, PERF_FP32, 0, true },
+	{ "fp32*q4_k", ACCEL_F32, ACCEL_Q4_K, ACCEL_F32, PERF_FP32, 0, true },
+	{ "fp32*q6_k", ACCEL_F32, ACCEL_Q6_K, ACCEL_F32, PERF_FP32, 0, true },
+	{ "s8/g*q8_0", ACCEL_S8, ACCEL_Q8_0, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
+	{ "s8/g*q4_0", ACCEL_S8, ACCEL_Q4_0, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
+	{ "s8/g*q4_1", ACCEL_S8, ACCEL_Q4_1, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
+	{ "s8/g*q4_k", ACCEL_S8, ACCEL_Q4_K, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
+	{ "s8/g*q6_k", ACCEL_S8, ACCEL_Q6_K, ACCEL_F32, PERF_INT8, 0, true, ACCEL_QUANT_GROUP },
 };
 
 /**
@@ -54,11 +78,14 @@ static const struct kind kinds[] = {
  * @n: columns of D
  * @k: terms of a sum
  * @packed: weights are packed into the plan
+ * @in_order: products run one after the other, and without an order for comparison
+ * @act: activation of the epilogue
  * @ops: products of a job
  * @sets: matrices B that they take in turn
  * @a: A
  * @b: matrices B
  * @scales: scales of B, NULL: none
+ * @a_scales: scales of A, likewise
  * @d: D of each product
  * @plans: for each B
  */
@@ -67,16 +94,23 @@ struct gemm {
 	const struct kind *kind;
 	int64_t m, n, k;
 	bool packed;
+	bool in_order;
+	uint32_t act;
 	uint32_t ops, sets;
-	struct accel_bo *a, *b, *scales, *d[JOB_OPS];
+	struct accel_bo *a, *b, *scales, *a_scales, *d[JOB_OPS];
 	struct accel_plan *plans[JOB_OPS];
 };
 
+static bool of_blocks(const struct kind *kind)
+{
+	return kind->b > ACCEL_U4;
+}
+
 /* --- float64 ---------------------------------------------------------------------- */
 
-static bool grouped(const struct kind *kind)
+static uint64_t place_of_b(const struct gemm *g, int64_t k, int64_t n)
 {
-	return kind->a == ACCEL_F32 && kind->b == ACCEL_S4;
+	return (uint64_t)(g->kind->rows ? n * g->k + k : k * g->n + n);
 }
 
 static double scale_of(const struct gemm *g, int64_t k, int64_t n)
@@ -85,9 +119,19 @@ static double scale_of(const struct gemm *g, int64_t k, int64_t n)
 
 	if (!scales)
 		return 1;
-	if (grouped(g->kind))
-		return HALF_VALUE(((const uint16_t *)scales)[k / GROUP * g->n + n]);
+	if (g->kind->group)
+		return HALF_VALUE(((const uint16_t *)scales)[g->kind->rows ?
+				  n * (g->k / GROUP) + k / GROUP : k / GROUP * g->n + n]);
 	return ((const float *)scales)[n];
+}
+
+static double scale_of_a(const struct gemm *g, int64_t m, int64_t k)
+{
+	const float *scales = g->a_scales ? accel_bo_ptr(g->a_scales) : NULL;
+
+	if (!scales)
+		return 1;
+	return scales[g->kind->a_quant == ACCEL_QUANT_GROUP ? m * (g->k / GROUP) + k / GROUP : m];
 }
 
 /* Of the first product; all of a small one, some of a large one */
@@ -106,8 +150,8 @@ static double error_of(const void *d, void *arg)
 
 		for (k = 0; k < g->k; k++)
 			sum += data_get(g->kind->a, a, (uint64_t)(m * g->k + k)) *
-			       data_get(g->kind->b, b, (uint64_t)(k * g->n + n)) *
-			       scale_of(g, k, n);
+			       data_get(g->kind->b, b, place_of_b(g, k, n)) *
+			       scale_of(g, k, n) * scale_of_a(g, m, k);
 		data_compare(&e, data_get(g->kind->d, d, (uint64_t)at), sum);
 	}
 	return data_error(&e);
@@ -117,12 +161,13 @@ static double error_of(const void *d, void *arg)
 
 static int make_scales(struct gemm *g)
 {
-	bool half = grouped(g->kind);
+	bool half = g->kind->group;
 	uint64_t count = (uint64_t)(half ? g->k / GROUP * g->n : g->n), i;
 	void *scales;
 	int ret;
 
-	if (g->kind->d == ACCEL_S32 || g->kind->b == ACCEL_F32 || g->kind->b == ACCEL_BF16)
+	if (g->kind->d == ACCEL_S32 || g->kind->b == ACCEL_F32 || g->kind->b == ACCEL_BF16 ||
+	    of_blocks(g->kind))
 		return 0;
 	ret = ours_random(g->perf, half ? ACCEL_U4 : ACCEL_F32, half ? 4 * count : count,
 			  &g->scales);
@@ -137,14 +182,43 @@ static int make_scales(struct gemm *g)
 	return 0;
 }
 
+static int make_scales_of_a(struct gemm *g)
+{
+	const int64_t groups = g->kind->a_quant == ACCEL_QUANT_GROUP ? g->k / GROUP : 1;
+	const uint64_t count = (uint64_t)(g->m * groups);
+	float *scales;
+	uint64_t i;
+	int ret;
+
+	if (!g->kind->a_quant)
+		return 0;
+	ret = ours_random(g->perf, ACCEL_F32, count, &g->a_scales);
+	if (ret)
+		return ret;
+	scales = accel_bo_ptr(g->a_scales);
+	for (i = 0; i < count; i++)
+		scales[i] = 0.01f + 0.005f * scales[i];
+	return 0;
+}
+
+static void quantise_a(const struct gemm *g, struct accel_tensor *a)
+{
+	if (!g->kind->a_quant)
+		return;
+	a->quant.scheme = g->kind->a_quant;
+	a->quant.axis = a->quant.scheme == ACCEL_QUANT_GROUP;
+	a->quant.group = a->quant.axis ? GROUP : 0;
+	a->quant.scales = g->a_scales;
+}
+
 static void quantise(const struct gemm *g, struct accel_tensor *b)
 {
 	if (!g->scales)
 		return;
-	b->quant.scheme = grouped(g->kind) ? ACCEL_QUANT_GROUP : ACCEL_QUANT_CHANNEL;
-	b->quant.axis = grouped(g->kind) ? 0 : 1;
-	b->quant.group = grouped(g->kind) ? GROUP : 0;
-	b->quant.scale_dtype = grouped(g->kind) ? ACCEL_F16 : ACCEL_F32;
+	b->quant.scheme = g->kind->group ? ACCEL_QUANT_GROUP : ACCEL_QUANT_CHANNEL;
+	b->quant.axis = g->kind->group ? g->kind->rows : 1;
+	b->quant.group = g->kind->group;
+	b->quant.scale_dtype = g->kind->group ? ACCEL_F16 : ACCEL_F32;
 	b->quant.scales = g->scales;
 }
 
@@ -154,11 +228,22 @@ static int make_plan(struct gemm *g, uint32_t set, struct accel_plan **plan)
 
 	desc.flags = g->packed ? ACCEL_GEMM_PACK_B : 0;
 	desc.a = accel_tensor_2d(NULL, g->kind->a, g->m, g->k);
+	quantise_a(g, &desc.a);
 	desc.b = accel_tensor_2d(g->packed ? g->b : NULL, g->kind->b, g->k, g->n);
+	if (g->kind->rows) {
+		desc.flags |= ACCEL_GEMM_TRANS_B;
+		desc.b = accel_tensor_2d(desc.b.bo, g->kind->b, g->n, g->k);
+	}
 	if (g->packed)
 		desc.b.offset = set * data_bytes(g->kind->b, (uint64_t)(g->k * g->n));
 	quantise(g, &desc.b);
 	desc.d = accel_tensor_2d(NULL, g->kind->d, g->m, g->n);
+	desc.epilogue.act = g->act;
+	/* Sums about as large as those of a model */
+	if (g->act) {
+		desc.flags |= ACCEL_GEMM_ALPHA;
+		desc.alpha = (float)(2 / sqrt((double)g->k));
+	}
 	return accel_plan_create(g->perf->ctx, &desc.hdr, plan);
 }
 
@@ -173,6 +258,8 @@ static int make(struct gemm *g)
 		ret = ours_random(g->perf, g->kind->b, b_count * g->sets, &g->b);
 	if (!ret)
 		ret = make_scales(g);
+	if (!ret)
+		ret = make_scales_of_a(g);
 	for (i = 0; i < g->ops && !ret; i++)
 		ret = ours_result(g->perf, data_bytes(g->kind->d, (uint64_t)(g->m * g->n)),
 				  &g->d[i]);
@@ -182,7 +269,7 @@ static int make(struct gemm *g)
 	return ret;
 }
 
-static int make_ours(struct gemm *g, struct perf_impl *impl)
+static int make_ours(struct gemm *g, uint32_t flags, struct perf_impl *impl)
 {
 	uint64_t b_bytes = data_bytes(g->kind->b, (uint64_t)(g->k * g->n));
 	struct ours_op ops[JOB_OPS] = { 0 };
@@ -195,15 +282,17 @@ static int make_ours(struct gemm *g, struct perf_impl *impl)
 		op->plan = g->plans[g->packed ? i % g->sets : 0];
 		ours_bind(op, ACCEL_ARG_D, g->d[i]);
 		ours_bind(op, ACCEL_ARG_A, g->a);
+		ours_bind(op, ACCEL_ARG_A | ACCEL_ARG_SCALES, g->a_scales);
 		if (g->packed)
 			continue;
 		ours_bind(op, ACCEL_ARG_B, g->b);
 		op->bind[op->count - 1].offset = i % g->sets * b_bytes;
 		ours_bind(op, ACCEL_ARG_B | ACCEL_ARG_SCALES, g->scales);
 	}
-	ret = ours_impl(g->perf, ops, g->ops, impl);
+	ret = ours_impl(g->perf, ops, g->ops, flags, impl);
 	if (!ret) {
-		impl->error = error_of;
+		/* Activations have tests of their own. */
+		impl->error = g->act ? NULL : error_of;
 		impl->error_arg = g;
 		impl->d = accel_bo_ptr(g->d[0]);
 	}
@@ -218,6 +307,7 @@ static void unmake(struct gemm *g)
 		accel_plan_unref(g->plans[i]);
 		accel_bo_unref(g->d[i]);
 	}
+	accel_bo_unref(g->a_scales);
 	accel_bo_unref(g->scales);
 	accel_bo_unref(g->b);
 	accel_bo_unref(g->a);
@@ -238,6 +328,8 @@ static void add_peers(struct gemm *g, struct perf_impl *impls, uint32_t *count)
 	};
 	size_t i;
 
+	if (of_blocks(g->kind))
+		return;
 	/* Nobody has 4-bit weights, or floats times bytes: what would be used instead are bytes. */
 	if (g->scales) {
 		p.a_dtype = ACCEL_S8;
@@ -267,11 +359,19 @@ static void measure(struct gemm *g, struct perf_case *c)
 		   (double)data_bytes(g->kind->d, (uint64_t)(g->m * g->n));
 	ret = make(g);
 	if (!ret)
-		ret = make_ours(g, &impls[0]);
+		ret = make_ours(g, g->in_order ? 0 : ACCEL_JOB_UNORDERED, &impls[0]);
+	if (!ret && g->in_order) {
+		ret = make_ours(g, ACCEL_JOB_UNORDERED, &impls[1]);
+		if (ret)
+			impls[0].release(impls[0].state);
+		impls[1].name = "ours-unordered";
+		count = 2;
+	}
 	if (ret) {
 		ours_fail(g->perf, c->name, ret);
 	} else {
-		add_peers(g, impls, &count);
+		if (!g->act && !g->in_order)
+			add_peers(g, impls, &count);
 		perf_measure(g->perf, c, impls, count);
 	}
 	unmake(g);
@@ -287,13 +387,61 @@ static void product(struct perf *perf, const char *group, const struct kind *kin
 		.perf = perf, .kind = kind, .m = mnk[0], .n = mnk[1], .k = mnk[2],
 		.packed = packed, .sets = 1,
 	};
+	uint32_t block = 1;
 
+	/* Blocks lie along K, whole, and are read where they lie. */
+	accel_dtype_block(kind->b, &block);
+	if (of_blocks(kind) && (packed || mnk[2] % block))
+		return;
 	g.ops = call || ops < 1 ? 1 : ops > JOB_OPS ? JOB_OPS : (uint32_t)ops;
 	snprintf(c.name, sizeof(c.name), "%s/%lldx%lldx%lld/%s%s", group,
 		 (long long)g.m, (long long)g.n, (long long)g.k, packed ? "packed" : "unpacked",
 		 call ? "/call" : "");
 	if (perf_wanted(perf, c.name, kind->name))
 		measure(&g, &c);
+}
+
+/* Weights of fewer bits than activations, or of 4: prompts. */
+static void weight_cases(struct perf *perf)
+{
+	static const int64_t sizes[][3] = {
+		{ 32, 32, 32 }, { 128, 128, 128 }, { 512, 512, 512 }, { 1024, 1024, 1024 },
+		{ 128, 4096, 4096 },
+	};
+	size_t i, j;
+	int packed;
+
+	for (j = 4; j < sizeof(kinds) / sizeof(kinds[0]); j++)
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			for (packed = 1; packed >= 0; packed--)
+				product(perf, "gemm", &kinds[j], sizes[i], packed, false);
+}
+
+/* What an activation in the epilogue costs. */
+static void act_cases(struct perf *perf)
+{
+	static const struct {
+		const char *name;
+		uint32_t act;
+	} acts[] = {
+		{ "gelu", ACCEL_ACT_GELU }, { "gelu-tanh", ACCEL_ACT_GELU_TANH },
+		{ "silu", ACCEL_ACT_SILU },
+	};
+	size_t i, j;
+
+	for (j = 0; j < 2; j++)
+		for (i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+			struct perf_case c = { .bound = kinds[j].bound };
+			struct gemm g = {
+				.perf = perf, .kind = &kinds[j], .m = 512, .n = 512, .k = 512,
+				.packed = true, .act = acts[i].act, .ops = 1, .sets = 1,
+			};
+
+			snprintf(c.name, sizeof(c.name), "gemm/512x512x512/packed/%s",
+				 acts[i].name);
+			if (perf_wanted(perf, c.name, kinds[j].name))
+				measure(&g, &c);
+		}
 }
 
 void gemm_cases(struct perf *perf)
@@ -313,6 +461,35 @@ void gemm_cases(struct perf *perf)
 				if (sizes[i][1] <= 128 && !perf->memory)
 					product(perf, "gemm", &kinds[j], sizes[i], packed, true);
 			}
+	act_cases(perf);
+	weight_cases(perf);
+}
+
+/*
+ * Jobs as those of models: many operations one after the other, and a caller who waits for
+ * the last. Beside them the same without an order.
+ */
+void job_cases(struct perf *perf)
+{
+	static const int64_t sizes[][3] = {
+		{ 128, 768, 768 }, { 512, 512, 512 }, { 1024, 1024, 1024 },
+	};
+	size_t i, j;
+
+	for (j = 0; j < 4; j++)
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			struct perf_case c = { .bound = kinds[j].bound };
+			struct gemm g = {
+				.perf = perf, .kind = &kinds[j], .m = sizes[i][0], .n = sizes[i][1],
+				.k = sizes[i][2], .packed = true, .in_order = true,
+				.ops = JOB_OPS, .sets = 1,
+			};
+
+			snprintf(c.name, sizeof(c.name), "job/%dx%lldx%lldx%lld", JOB_OPS,
+				 (long long)g.m, (long long)g.n, (long long)g.k);
+			if (perf_wanted(perf, c.name, kinds[j].name))
+				measure(&g, &c);
+		}
 }
 
 void gemm_calls(struct perf *perf)
@@ -324,21 +501,23 @@ void gemm_calls(struct perf *perf)
 }
 
 /* Weights that no cache holds: matrices take turns. */
-static void skinny(struct perf *perf, const struct kind *kind, int64_t m)
+static void skinny(struct perf *perf, const struct kind *kind, int64_t m, bool packed)
 {
 	struct perf_case c = { .bound = m == 1 ? PERF_READ : kind->bound };
 	struct gemm g = {
-		.perf = perf, .kind = kind, .m = m, .n = 4096, .k = 4096, .packed = true,
+		.perf = perf, .kind = kind, .m = m, .n = 4096, .k = 4096,
+		.packed = packed,
 	};
 	uint64_t bytes = data_bytes(kind->b, 4096ull * 4096);
 
 	g.sets = (uint32_t)((PERF_COLD + bytes - 1) / bytes);
 	g.ops = g.sets;
-	if (grouped(kind))
+	if (kind->group)
 		bytes += 2ull * 4096 * 4096 / GROUP;
 	c.read_bytes = (double)bytes;
 	c.read_set = PERF_COLD;
-	snprintf(c.name, sizeof(c.name), "gemv/%lldx4096x4096", (long long)m);
+	snprintf(c.name, sizeof(c.name), "gemv/%lldx4096x4096%s", (long long)m,
+		 packed || of_blocks(kind) ? "" : "/unpacked");
 	if (perf_wanted(perf, c.name, kind->name))
 		measure(&g, &c);
 }
@@ -349,7 +528,67 @@ void gemv_cases(struct perf *perf)
 	size_t i, j;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		for (j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++)
+		for (j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++) {
 			if (kinds[j].a != ACCEL_U8)
-				skinny(perf, &kinds[j], rows[i]);
+				skinny(perf, &kinds[j], rows[i], !of_blocks(&kinds[j]));
+			/* As files have them, where a plan may not hold a copy */
+			if (kinds[j].rows && kinds[j].group)
+				skinny(perf, &kinds[j], rows[i], false);
+		}
+}
+
+/* Weights are brought into blocks: a plan is made and given up. */
+static int pack_plan(void *state)
+{
+	struct accel_plan *plan;
+	int ret = make_plan(state, 0, &plan);
+
+	if (!ret)
+		accel_plan_unref(plan);
+	return ret;
+}
+
+static void keep(void *state)
+{
+	(void)state;
+}
+
+static void pack(struct perf *perf, const struct kind *kind)
+{
+	struct gemm g = {
+		.perf = perf, .kind = kind, .m = 1, .n = 4096, .k = 4096, .packed = true, .sets = 1,
+	};
+	struct perf_case c = { .bound = PERF_READ, .dtype = kind->name, .read_set = PERF_COLD };
+	struct perf_impl impl = {
+		.name = "ours", .run = pack_plan, .release = keep, .state = &g, .ops = 1,
+	};
+	int ret;
+
+	snprintf(c.name, sizeof(c.name), "pack/4096x4096");
+	if (!perf_wanted(perf, c.name, kind->name))
+		return;
+	c.bytes = c.flops = c.read_bytes = 2 * (double)data_bytes(kind->b, 4096ull * 4096);
+	ret = make(&g);
+	if (ret)
+		ours_fail(perf, c.name, ret);
+	else
+		perf_measure(perf, &c, &impl, 1);
+	unmake(&g);
+}
+
+void pack_cases(struct perf *perf)
+{
+	static const struct kind weights[] = {
+		{ "fp32", ACCEL_F32, ACCEL_F32, ACCEL_F32, PERF_READ },
+		{ "fp32^T", ACCEL_F32, ACCEL_F32, ACCEL_F32, PERF_READ, 0, true },
+		{ "bf16^T", ACCEL_BF16, ACCEL_BF16, ACCEL_F32, PERF_READ, 0, true },
+		{ "s8", ACCEL_S8, ACCEL_S8, ACCEL_S32, PERF_READ },
+		{ "s8^T", ACCEL_S8, ACCEL_S8, ACCEL_S32, PERF_READ, 0, true },
+		{ "s4", ACCEL_F32, ACCEL_S4, ACCEL_F32, PERF_READ, GROUP },
+		{ "s4^T", ACCEL_F32, ACCEL_S4, ACCEL_F32, PERF_READ, GROUP, true },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(weights) / sizeof(weights[0]); i++)
+		pack(perf, &weights[i]);
 }

@@ -19,8 +19,12 @@ enum {
 	EMPTY_JOB,
 	EMPTY_SUBMIT,
 	SMALLEST_JOB,
+	REBIND,
 	CASES
 };
+
+/* Operations of the job that is bound anew, each with two arguments */
+#define MOVED	64
 
 struct bench {
 	const struct bench_opts *opts;
@@ -61,6 +65,34 @@ static int make_smallest(struct bench_rig *rig)
 	return ret;
 }
 
+/* Copies one after the other, run once, so that all has been made of it that is */
+static int make_chain(struct bench_rig *rig)
+{
+	struct accel_copy_desc desc = ACCEL_COPY_DESC_INIT;
+	const int64_t n = 16;
+	struct accel_plan *plan = NULL;
+	uint64_t i;
+	int ret;
+
+	desc.a = accel_tensor_dense(NULL, ACCEL_F32, 1, &n);
+	desc.d = desc.a;
+	ret = accel_plan_create(rig->ctx, &desc.hdr, &plan);
+	for (i = 0; i < 2 && !ret; i++)
+		ret = accel_bo_create(rig->ctx, 64 * (MOVED + 1), NULL, &rig->places[i]);
+	if (!ret)
+		ret = accel_job_create(rig->ctx, NULL, &rig->chain);
+	for (i = 0; i < MOVED && !ret; i++) {
+		const struct accel_binding at[2] = {
+			{ ACCEL_ARG_A, 0, rig->places[0], 64 * i },
+			{ ACCEL_ARG_D, 0, rig->places[0], 64 * (i + 1) },
+		};
+
+		ret = accel_job_add(rig->chain, plan, at, 2, NULL, 0, NULL);
+	}
+	accel_plan_unref(plan);
+	return ret ? ret : bench_roundtrip(rig, rig->chain, NULL);
+}
+
 int bench_rig_open(const struct bench_opts *opts, const char *name, struct bench_rig *rig)
 {
 	struct accel_device_info info = { .size = sizeof(info) };
@@ -83,6 +115,8 @@ int bench_rig_open(const struct bench_opts *opts, const char *name, struct bench
 		ret = accel_job_create(rig->ctx, NULL, &rig->empty);
 	if (!ret)
 		ret = make_smallest(rig);
+	if (!ret)
+		ret = make_chain(rig);
 	if (ret) {
 		if (rig->ctx)
 			accel_ctx_get_error(rig->ctx, &error);
@@ -100,6 +134,9 @@ void bench_rig_close(struct bench_rig *rig)
 	accel_queue_destroy(rig->queue);
 	accel_job_destroy(rig->empty);
 	accel_job_destroy(rig->smallest);
+	accel_job_destroy(rig->chain);
+	accel_bo_unref(rig->places[0]);
+	accel_bo_unref(rig->places[1]);
 	accel_ctx_destroy(rig->ctx);
 	accel_device_unref(rig->dev);
 	*rig = (struct bench_rig){ 0 };
@@ -131,6 +168,20 @@ static int null_ioctl(int fd)
 	return ioctl(fd, DRM_IOCTL_VERSION, &version) ? -errno : 0;
 }
 
+/* Every operation to one of two places */
+static int rebind(struct bench_rig *rig, uint64_t place)
+{
+	struct accel_binding to[2 * MOVED];
+	uint32_t i;
+
+	for (i = 0; i < 2 * MOVED; i++)
+		to[i] = (struct accel_binding){
+			i % 2 ? ACCEL_ARG_D : ACCEL_ARG_A, i / 2, rig->places[place],
+			(uint64_t)(i / 2 + i % 2) * 64
+		};
+	return accel_job_rebind(rig->chain, to, 2 * MOVED);
+}
+
 /* One batch of a case; how long it took */
 static int run(struct bench *b, int which, uint64_t loops, uint64_t *ns)
 {
@@ -138,8 +189,9 @@ static int run(struct bench *b, int which, uint64_t loops, uint64_t *ns)
 	uint64_t start = stats_now(), submit = 0, i;
 	int ret = 0;
 
-	for (i = 0; i < loops && !ret; i++)
+	for (i = 0; i < loops && !ret; i += which == REBIND ? MOVED : 1)
 		ret = which == NULL_IOCTL ? null_ioctl(b->fd) :
+		      which == REBIND ? rebind(&b->rig, i / MOVED % 2) :
 		      bench_roundtrip(&b->rig, job, which == EMPTY_SUBMIT ? &submit : NULL);
 	*ns = which == EMPTY_SUBMIT ? submit : stats_now() - start;
 	return ret;
@@ -189,7 +241,7 @@ static int measure(struct bench *b, int first)
 int bench_latency(const struct bench_opts *opts, const char *name)
 {
 	static const char *const names[CASES] = {
-		"null-ioctl", "empty-job", "empty-job-submit", "smallest-job"
+		"null-ioctl", "empty-job", "empty-job-submit", "smallest-job", "rebind"
 	};
 	struct bench b = { .opts = opts, .fd = -1 };
 	double null_us = 0, empty_ratio = 0;
@@ -222,7 +274,7 @@ int bench_latency(const struct bench_opts *opts, const char *name)
 	for (which = first; which < CASES; which++) {
 		struct bench_row row = {
 			.name = names[which],
-			.dtype = which == SMALLEST_JOB ? "fp32" : NULL,
+			.dtype = which >= SMALLEST_JOB ? "fp32" : NULL,
 			.threads = b.rig.threads,
 			.impl = which == NULL_IOCTL ? "drm" : b.rig.driver,
 		};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the machine can do at most: loops of nothing but multiply-adds in registers,
- * with as many chains as hide their latency, and loops of nothing but loads.
+ * with as many chains as hide their latency, loops of nothing but loads, and loops of
+ * loads whose numbers are multiplied and added once each.
  */
 #include <string.h>
 
@@ -48,6 +49,23 @@ static void plain_read(const char *data, size_t bytes)
 	}
 	sum[0] |= sum[1] | sum[2] | sum[3];
 	__asm__ volatile("" : : "m"(sum[0]));
+}
+
+static void plain_dot(const char *data, size_t bytes)
+{
+	typedef float vec __attribute__((vector_size(16)));
+	const vec *v = (const vec *)data;
+	vec sum[8], b = { 0.5f, 0.5f, 0.5f, 0.5f };
+	size_t i;
+	int j;
+
+	memset(sum, 0, sizeof(sum));
+	for (i = 0; i < bytes / sizeof(vec); i += 8)
+#pragma GCC unroll 8
+		for (j = 0; j < 8; j++)
+			sum[j] += v[i + (size_t)j] * b;
+	for (j = 0; j < 8; j++)
+		__asm__ volatile("" : : "m"(sum[j]));
 }
 
 #if defined(__x86_64__)
@@ -112,6 +130,52 @@ static void name(const char *data, size_t bytes)				\
 	}									\
 }
 
+/* @w is what each vector of numbers is multiplied by. */
+#define DOT_LOOP(name, features, type, sums, zero, one, step)			\
+__attribute__((target(features)))						\
+static void name(const char *data, size_t bytes)				\
+{										\
+	const type *v = (const type *)data;					\
+	const type w = one;							\
+	sums sum[8];								\
+	size_t i;								\
+	int j;									\
+										\
+	_Pragma("GCC unroll 8")							\
+	for (j = 0; j < 8; j++)							\
+		sum[j] = zero;							\
+	for (i = 0; i < bytes / sizeof(type); i += 8) {				\
+		_Pragma("GCC unroll 8")						\
+		for (j = 0; j < 8; j++) {					\
+			sum[j] = step(sum[j], v[i + (size_t)j], w);		\
+			__asm__ volatile("" : "+v"(sum[j]));			\
+		}								\
+	}									\
+}
+
+/* Pairs of bfloat16 without a unit of their own: the upper and the lower ones */
+#define PAIRS512(a, x, y) \
+	_mm512_fmadd_ps(_mm512_castsi512_ps(_mm512_slli_epi32(x, 16)), _mm512_castsi512_ps(y), \
+			_mm512_fmadd_ps(_mm512_castsi512_ps(x), _mm512_castsi512_ps(y), a))
+#define PAIRS256(a, x, y) \
+	_mm256_fmadd_ps(_mm256_castsi256_ps(_mm256_slli_epi32(x, 16)), _mm256_castsi256_ps(y), \
+			_mm256_fmadd_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y), a))
+
+DOT_LOOP(dot_fp32_256, "avx2,fma", __m256, __m256, _mm256_setzero_ps(), _mm256_set1_ps(0.5f),
+	 FMA256)
+DOT_LOOP(dot_bf16_256, "avx2,fma", __m256i, __m256, _mm256_setzero_ps(),
+	 _mm256_castps_si256(_mm256_set1_ps(0.5f)), PAIRS256)
+DOT_LOOP(dot_int8_256, "avx2", __m256i, __m256i, _mm256_setzero_si256(), _mm256_set1_epi8(1),
+	 MADD256)
+DOT_LOOP(dot_fp32_512, "avx512f", __m512, __m512, _mm512_setzero_ps(), _mm512_set1_ps(0.5f),
+	 FMA512)
+DOT_LOOP(dot_pairs_512, "avx512f", __m512i, __m512, _mm512_setzero_ps(),
+	 _mm512_castps_si512(_mm512_set1_ps(0.5f)), PAIRS512)
+DOT_LOOP(dot_bf16_512, "avx512f,avx512bf16", __m512i, __m512, _mm512_setzero_ps(),
+	 _mm512_set1_epi16(0x3f00), BF16)
+DOT_LOOP(dot_int8_512, "avx512f,avx512vnni", __m512i, __m512i, _mm512_setzero_si512(),
+	 _mm512_set1_epi8(1), _mm512_dpbusd_epi32)
+
 READ_LOOP(read_256, "avx2", __m256i, _mm256_setzero_si256(), _mm256_or_si256)
 READ_LOOP(read_512, "avx512f", __m512i, _mm512_setzero_si512(), _mm512_or_si512)
 #endif
@@ -163,7 +227,17 @@ static const struct way ways[] = {
 	{ PERF_INT8, has_avx2, int8_256, NULL, "vpmaddubsw, 256 bits" },
 	{ PERF_READ, has_avx512, NULL, read_512, "loads of 64 bytes" },
 	{ PERF_READ, has_avx2, NULL, read_256, "loads of 32 bytes" },
+	{ PERF_DOT_FP32, has_avx512, NULL, dot_fp32_512, "loads and vfmadd, 512 bits" },
+	{ PERF_DOT_FP32, has_avx2, NULL, dot_fp32_256, "loads and vfmadd, 256 bits" },
+	{ PERF_DOT_BF16, has_bf16, NULL, dot_bf16_512, "loads and vdpbf16ps, 512 bits" },
+	{ PERF_DOT_BF16, has_avx512, NULL, dot_pairs_512, "loads and vfmadd, 512 bits" },
+	{ PERF_DOT_BF16, has_avx2, NULL, dot_bf16_256, "loads and vfmadd, 256 bits" },
+	{ PERF_DOT_INT8, has_vnni, NULL, dot_int8_512, "loads and vpdpbusd, 512 bits" },
+	{ PERF_DOT_INT8, has_avx2, NULL, dot_int8_256, "loads and vpmaddubsw, 256 bits" },
 #endif
+	{ PERF_DOT_FP32, always, NULL, plain_dot, "loads and multiply-adds, 128 bits" },
+	{ PERF_DOT_BF16, always, NULL, plain_dot, "loads and multiply-adds, 128 bits" },
+	{ PERF_DOT_INT8, always, NULL, plain_dot, "loads and multiply-adds, 128 bits" },
 	{ PERF_FP32, always, plain_fp32, NULL, "multiply-adds, 128 bits" },
 	{ PERF_BF16, always, plain_fp32, NULL, "multiply-adds, 128 bits" },
 	{ PERF_INT8, always, plain_fp32, NULL, "multiply-adds, 128 bits" },
@@ -230,9 +304,10 @@ static void read_part(uint32_t thread, void *arg)
 		w->fn(from, part);
 }
 
-void limit_read(const void *data, size_t bytes, uint32_t threads, uint64_t loops)
+void limit_read(enum perf_bound bound, const void *data, size_t bytes, uint32_t threads,
+		uint64_t loops)
 {
-	struct read_work w = { way_of(PERF_READ)->read, data, bytes, threads, loops };
+	struct read_work w = { way_of(bound)->read, data, bytes, threads, loops };
 
 	team_run(threads, read_part, &w);
 }

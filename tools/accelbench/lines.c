@@ -21,8 +21,9 @@
 #define LOGITS	50257
 
 enum kind {
-	ADD, COPY, LAYER_NORM, RMS_NORM, SOFTMAX, GELU, GELU_TANH, SILU, TRANSPOSE, TO_NHWC, POOL,
-	ARG_MAX, TOP_K, REDUCE_MAX, COLUMN_SUM, FILL, SELECT, PAD, SCAN, ROTARY, RESIZE
+	ADD, COPY, LAYER_NORM, RMS_NORM, GROUP_NORM, SOFTMAX, GELU, GELU_TANH,
+	SILU, TRANSPOSE, TO_NHWC, POOL, ARG_MAX, TOP_K, REDUCE_MAX, COLUMN_SUM,
+	FILL, SELECT, PAD, SCAN, ROTARY, RESIZE, ADD_NORM, LOG_SOFTMAX
 };
 
 /**
@@ -56,7 +57,7 @@ struct lines {
 	const struct line_case *c;
 	struct ours_op op;
 	double bytes;
-	struct accel_bo *bos[4];
+	struct accel_bo *bos[8];
 	uint32_t count;
 };
 
@@ -86,7 +87,7 @@ static int attach(struct lines *l, uint32_t arg, const struct accel_tensor *t)
 	struct accel_bo **bo = &l->bos[l->count];
 	int ret;
 
-	ret = arg == ACCEL_ARG_D || arg == ACCEL_ARG_AUX0 ?
+	ret = arg == ACCEL_ARG_D || arg >= ACCEL_ARG_AUX0 ?
 	      ours_result(l->perf, bytes, bo) : ours_random(l->perf, t->dtype, count, bo);
 	if (ret)
 		return ret;
@@ -126,14 +127,42 @@ static int make_norm(struct lines *l)
 	struct accel_norm_desc n = ACCEL_NORM_DESC_INIT;
 	int ret;
 
-	n.func = l->c->kind == RMS_NORM ? ACCEL_NORM_RMS : ACCEL_NORM_LAYER;
+	n.func = l->c->kind == RMS_NORM ? ACCEL_NORM_RMS :
+		 l->c->kind == GROUP_NORM ? ACCEL_NORM_GROUP : ACCEL_NORM_LAYER;
+	if (n.func == ACCEL_NORM_GROUP)
+		n.groups = 32;
 	n.scale = tensor(ACCEL_F32, 1, &l->c->dims[1]);
-	if (l->c->kind == LAYER_NORM)
+	if (l->c->kind != RMS_NORM)
 		n.bias = n.scale;
 	ret = one_input(l, &n.hdr, &n.a, &n.d, NULL);
 	if (!ret)
 		ret = attach(l, ACCEL_ARG_SCALE, &n.scale);
 	return ret || !n.bias.rank ? ret : attach(l, ACCEL_ARG_BIAS, &n.bias);
+}
+
+/* A layer norm of a sum: binary32 for the residual stream, bytes with a row's scale. */
+static int make_add_norm(struct lines *l)
+{
+	struct accel_norm_desc n = ACCEL_NORM_DESC_INIT;
+	const int64_t rows[] = { l->c->dims[0], 1 };
+	int ret;
+
+	n.flags = ACCEL_NORM_DYNQUANT;
+	n.scale = tensor(ACCEL_F32, 1, &l->c->dims[1]);
+	n.bias = n.scale;
+	n.addend = n.second = tensor(l->c->a, l->c->rank, l->c->dims);
+	n.scales = tensor(ACCEL_F32, 2, rows);
+	n.d = accel_tensor_dense(NULL, l->c->d, l->c->rank, l->c->dims);
+	ret = one_input(l, &n.hdr, &n.a, &n.d, &n.d);
+	if (!ret)
+		ret = attach(l, ACCEL_ARG_SCALE, &n.scale);
+	if (!ret)
+		ret = attach(l, ACCEL_ARG_BIAS, &n.bias);
+	if (!ret)
+		ret = attach(l, ACCEL_ARG_C, &n.addend);
+	if (!ret)
+		ret = attach(l, ACCEL_ARG_AUX2, &n.second);
+	return ret ? ret : attach(l, ACCEL_ARG_AUX3, &n.scales);
 }
 
 static int make_act(struct lines *l, uint32_t act)
@@ -289,7 +318,13 @@ static int make(struct lines *l)
 		return one_input(l, &copy.hdr, &copy.a, &copy.d, NULL);
 	case LAYER_NORM:
 	case RMS_NORM:
+	case GROUP_NORM:
 		return make_norm(l);
+	case ADD_NORM:
+		return make_add_norm(l);
+	case LOG_SOFTMAX:
+		softmax.func = ACCEL_SOFTMAX_LOG;
+		return one_input(l, &softmax.hdr, &softmax.a, &softmax.d, NULL);
 	case SOFTMAX:
 		return one_input(l, &softmax.hdr, &softmax.a, &softmax.d, NULL);
 	case GELU:
@@ -345,7 +380,7 @@ static void measure(struct perf *perf, const struct line_case *which)
 		return;
 	ret = make(&l);
 	if (!ret)
-		ret = ours_impl(perf, &l.op, 1, &impl);
+		ret = ours_impl(perf, &l.op, 1, 0, &impl);
 	if (ret) {
 		ours_fail(perf, c.name, ret);
 	} else {
@@ -368,8 +403,11 @@ void line_cases(struct perf *perf)
 		{ "layer-norm", LAYER_NORM, ACCEL_F32, ACCEL_S8, 2, { 512, 3072 } },
 		{ "layer-norm", LAYER_NORM, ACCEL_BF16, ACCEL_BF16, 2, { 512, 3072 } },
 		{ "rms-norm", RMS_NORM, ACCEL_F32, ACCEL_F32, 2, { 512, 3072 } },
+		{ "group-norm", GROUP_NORM, ACCEL_F32, ACCEL_F32, 4, { 1, 320, 64, 64 } },
+		{ "add-norm", ADD_NORM, ACCEL_F32, ACCEL_S8, 2, { 512, 768 } },
 		{ "softmax", SOFTMAX, ACCEL_F32, ACCEL_F32, 2, { 512, 3072 } },
 		{ "softmax", SOFTMAX, ACCEL_F32, ACCEL_F32, 2, { 1, LOGITS } },
+		{ "log-softmax", LOG_SOFTMAX, ACCEL_F32, ACCEL_F32, 2, { 1, LOGITS } },
 		{ "gelu", GELU, ACCEL_F32, ACCEL_F32, 2, { 512, 3072 } },
 		{ "gelu", GELU, ACCEL_F32, ACCEL_F32, 2, { 32, 3072 } },
 		{ "gelu", GELU, ACCEL_BF16, ACCEL_BF16, 2, { 512, 3072 } },

@@ -16,6 +16,7 @@
 static const char usage[] =
 	"Usage: accelbench COMMAND [OPTION...]\n"
 	"       accelbench bars FILE...\n"
+	"       accelbench model FILE... [OPTION...]\n"
 	"\n"
 	"Measures this library's in-process device, other libraries that are here (OpenBLAS,\n"
 	"oneDNN, libxsmm), and what the machine could do at most, alternately in one run, on\n"
@@ -25,7 +26,10 @@ static const char usage[] =
 	"\n"
 	"Commands:\n"
 	"  gemm                 square and BERT's products, packed weights and not\n"
+	"  job                  64 products one after the other, and without an order\n"
 	"  gemv                 products with 1, 8 and 32 rows, weights from DRAM\n"
+	"  pack                 plans with weights of 4096x4096: operations are bytes read and\n"
+	"                       written\n"
 	"  conv                 ResNet-50's and MobileNet's convolutions\n"
 	"  attention            prompts, and single tokens with a cache\n"
 	"  lines                norms, softmax, functions of elements, conversions, layouts: what\n"
@@ -36,6 +40,10 @@ static const char usage[] =
 	"  memory               workspace of plans, and what running them takes\n"
 	"  limits               multiply-adds, and reads by size: what the machine can do\n"
 	"  all                  all of these\n"
+	"  model FILE...        whole models from ONNX files, on one thread and two, in batches of\n"
+	"                       1 and 8 where they leave that open, next to ONNX Runtime if it is\n"
+	"                       here, by the name in ACCELBENCH_ONNXRUNTIME or in the loader's\n"
+	"                       path; RATIO is its time to ours\n"
 	"  bars FILE...         hold results, printed with --json, against what they should be\n"
 	"\n"
 	"Options:\n"
@@ -45,12 +53,18 @@ static const char usage[] =
 	"                       core, for latency -d one a core\n"
 	"      --only GLOB      cases whose name, or name/type, matches: 'gemm/32x*/s8'\n"
 	"      --no-peers       this library alone\n"
+	"      --reproducible   bits of a row do not depend on how many rows there are\n"
 	"      --batches COUNT  measured batches of each case, from 9 to 1000 (9, latency 15)\n"
 	"      --batch-ms MS    time of a batch, from 1 to 10000 (10, latency 20)\n"
 	"      --best           the fastest batch, not the median: on a machine that does\n"
 	"                       something else, too\n"
 	"      --compare FILE   say what is slower than in FILE, beyond noise; exit with 1\n"
 	"      --plot DIR       write rooflines for gnuplot, drawn if gnuplot is here\n"
+	"      --load           model: from a compiled file to the first answer instead, in a new\n"
+	"                       process each time, with the file in the page cache and without;\n"
+	"                       MB is the most memory that was resident, over the weights\n"
+	"      --cpu            with --load: what processors worked, of all threads together, not\n"
+	"                       what the clock says: on a machine that does something else, too\n"
 	"      --seed NUMBER    of the random operands; without it there are others each time\n"
 	"  -a, --all            bars: show what is right, too\n"
 	"  -d, --device DEVICE  latency: device to measure; without it the first node, if there\n"
@@ -111,6 +125,8 @@ void bench_print(const struct bench_opts *opts, const struct bench_row *row)
 			printf("%.3f", row->ratio);
 		else
 			fputs("null", stdout);
+		if (row->over)
+			printf(",\"over\":%llu", (unsigned long long)row->over);
 		printf(",\"spread\":%.4f}\n", row->spread);
 	} else if (opts->format == BENCH_CSV) {
 		if (!head)
@@ -130,7 +146,10 @@ void bench_print(const struct bench_opts *opts, const struct bench_row *row)
 			printf("%8.2f", row->ratio);
 		else
 			printf("%8s", "-");
-		printf(" %7.1f%%\n", 100 * row->spread);
+		printf(" %7.1f%%", 100 * row->spread);
+		if (row->over)
+			printf(" %8.1f MB", (double)row->over / 1e6);
+		putchar('\n');
 	}
 	head = true;
 	fflush(stdout);
@@ -192,7 +211,7 @@ static int bars(int count, char **files, bool all)
 
 enum {
 	THREADS = 256, BATCHES, BATCH_MS, LIMIT, GROWTH, CSV, ONLY, NO_PEERS, BEST, COMPARE,
-	PLOT, SEED
+	PLOT, SEED, REPRODUCIBLE, LOAD, CPU
 };
 
 static const struct option longs[] = {
@@ -203,12 +222,15 @@ static const struct option longs[] = {
 	{ "threads", required_argument, NULL, THREADS },
 	{ "only", required_argument, NULL, ONLY },
 	{ "no-peers", no_argument, NULL, NO_PEERS },
+	{ "reproducible", no_argument, NULL, REPRODUCIBLE },
 	{ "batches", required_argument, NULL, BATCHES },
 	{ "batch-ms", required_argument, NULL, BATCH_MS },
 	{ "best", no_argument, NULL, BEST },
 	{ "compare", required_argument, NULL, COMPARE },
 	{ "plot", required_argument, NULL, PLOT },
 	{ "seed", required_argument, NULL, SEED },
+	{ "load", no_argument, NULL, LOAD },
+	{ "cpu", no_argument, NULL, CPU },
 	{ "limit", required_argument, NULL, LIMIT },
 	{ "growth", required_argument, NULL, GROWTH },
 	{ "help", no_argument, NULL, 'h' },
@@ -240,6 +262,15 @@ static bool option(struct bench_opts *opts, int c, bool *all)
 		break;
 	case NO_PEERS:
 		opts->peers = false;
+		break;
+	case REPRODUCIBLE:
+		opts->reproducible = true;
+		break;
+	case LOAD:
+		opts->load = true;
+		break;
+	case CPU:
+		opts->cpu = true;
 		break;
 	case BEST:
 		opts->best = true;
@@ -281,7 +312,7 @@ static bool option(struct bench_opts *opts, int c, bool *all)
 static int command(struct bench_opts *opts, int count, char **args, bool all)
 {
 	static const char *const others[] = {
-		"gemm", "gemv", "conv", "attention", "lines", "memory", "limits", "all"
+		"gemm", "job", "gemv", "pack", "conv", "attention", "lines", "memory", "limits", "all"
 	};
 	bool is_latency = !strcmp(args[0], "latency");
 	size_t i;
@@ -291,6 +322,10 @@ static int command(struct bench_opts *opts, int count, char **args, bool all)
 			return bars(count - 1, args + 1, all);
 		fputs("accelbench: bars needs a file\nTry 'accelbench --help'.\n", stderr);
 		return 2;
+	}
+	if (!strcmp(args[0], "model") && count > 1) {
+		opts->batches = opts->batches ? opts->batches : 9;
+		return bench_models(opts, count - 1, args + 1);
 	}
 	if (count > 1)
 		return usage_error(args[1], NULL);

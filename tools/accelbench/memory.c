@@ -55,7 +55,7 @@ void memory_measure(struct perf *perf, const struct perf_case *c, const struct p
 		return;
 	}
 	row.us = (double)(stats_now() - start) / 1e3 / RUNS / impl->ops;
-	row.extra[0] = (double)info.workspace_bytes;
+	row.extra[0] = (double)info.workspace_bytes + (double)info.host_bytes;
 	row.extra[1] = (double)info.packed_bytes;
 	row.extra[2] = (double)info.packed_bytes + (double)perf->threads * PER_THREAD;
 	row.extra[3] = after > before ? after - before : 0;
@@ -93,8 +93,8 @@ static int run_loop(void *state)
 {
 	struct loop *l = state;
 
-	if (l->bound == PERF_READ)
-		limit_read(l->data, l->bytes, l->perf->threads, l->loops);
+	if (l->bound >= PERF_READ)
+		limit_read(l->bound, l->data, l->bytes, l->perf->threads, l->loops);
 	else
 		limit_flops(l->bound, l->perf->threads, LOOPS);
 	return 0;
@@ -120,6 +120,9 @@ void limit_cases(struct perf *perf)
 		{ "limit/read-512K", "bytes", PERF_READ, 512 << 10 },
 		{ "limit/read-8M", "bytes", PERF_READ, 8 << 20 },
 		{ "limit/read-256M", "bytes", PERF_READ, 256 << 20 },
+		{ "limit/dot-8M", "fp32", PERF_DOT_FP32, 8 << 20 },
+		{ "limit/dot-8M", "bf16", PERF_DOT_BF16, 8 << 20 },
+		{ "limit/dot-8M", "s8", PERF_DOT_INT8, 8 << 20 },
 	};
 	size_t i;
 
@@ -139,13 +142,13 @@ void limit_cases(struct perf *perf)
 		/* Long against starting other threads */
 		l.loops = l.bytes && l.bytes < READ_BYTES ? READ_BYTES / l.bytes : 1;
 		c.flops = (double)l.bytes * (double)l.loops;
-		if (loops[i].bound == PERF_READ) {
+		if (loops[i].bound >= PERF_READ) {
 			l.data = aligned_alloc(4096, l.bytes);
 			if (!l.data) {
 				perf->failed = bench_fail(-ENOMEM, "%s", c.name);
 				continue;
 			}
-			memset(l.data, 1, l.bytes);
+			memset(l.data, 0x3c, l.bytes);
 		} else {
 			c.flops = limit_flops(loops[i].bound, perf->threads, LOOPS);
 		}

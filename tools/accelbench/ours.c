@@ -22,6 +22,7 @@ struct ours {
 int ours_open(struct perf *perf, uint32_t threads)
 {
 	struct accel_device_opts opts = ACCEL_DEVICE_OPTS_INIT;
+	struct accel_ctx_opts ctx = ACCEL_CTX_OPTS_INIT;
 	struct accel_error error = ACCEL_ERROR_INIT;
 	int ret;
 
@@ -30,7 +31,8 @@ int ours_open(struct perf *perf, uint32_t threads)
 	ret = accel_device_open("sw", &opts, &perf->dev);
 	if (ret)
 		return bench_fail(ret, "cannot open sw: %s", error.text);
-	ret = accel_ctx_create(perf->dev, NULL, &perf->ctx);
+	ctx.flags = perf->opts->reproducible ? ACCEL_CTX_REPRODUCIBLE : 0;
+	ret = accel_ctx_create(perf->dev, &ctx, &perf->ctx);
 	if (!ret)
 		ret = accel_queue_create(perf->ctx, NULL, &perf->queue);
 	if (ret)
@@ -96,7 +98,7 @@ static void release(void *state)
 	free(o);
 }
 
-int ours_impl(struct perf *perf, const struct ours_op *ops, uint32_t count,
+int ours_impl(struct perf *perf, const struct ours_op *ops, uint32_t count, uint32_t flags,
 	      struct perf_impl *impl)
 {
 	struct accel_job_opts opts = ACCEL_JOB_OPTS_INIT;
@@ -107,7 +109,7 @@ int ours_impl(struct perf *perf, const struct ours_op *ops, uint32_t count,
 	if (!o)
 		return -ENOMEM;
 	o->queue = perf->queue;
-	opts.flags = ACCEL_JOB_UNORDERED;
+	opts.flags = flags;
 	ret = accel_job_create(perf->ctx, &opts, &o->job);
 	for (i = 0; i < count && !ret; i++)
 		ret = accel_job_add(o->job, ops[i].plan, ops[i].bind, ops[i].count, NULL, 0, NULL);

@@ -53,7 +53,7 @@ struct racer {
  * struct limit - what the operation is held against
  * @c: case
  * @threads: threads
- * @data: PERF_READ: what is read
+ * @data: what is read, NULL: nothing is
  * @flops: done by a batch
  */
 struct limit {
@@ -71,8 +71,8 @@ static int once(struct racer *r, struct limit *l, uint64_t loops, uint64_t *ns)
 	if (r->impl)
 		for (i = 0; i < loops && !ret; i++)
 			ret = r->impl->run(r->impl->state);
-	else if (l->c->bound == PERF_READ)
-		limit_read(l->data, l->c->read_set, l->threads, loops);
+	else if (l->c->bound >= PERF_READ)
+		limit_read(l->c->bound, l->data, l->c->read_set, l->threads, loops);
 	else
 		l->flops = limit_flops(l->c->bound, l->threads, loops);
 	*ns = stats_now() - start;
@@ -121,20 +121,19 @@ static double time_of(const struct racer *r, const struct limit *l, uint64_t ns)
 
 	if (r->impl)
 		return us / r->impl->ops;
-	if (l->c->bound == PERF_READ)
+	if (l->c->bound >= PERF_READ)
 		return us * l->c->read_bytes / (double)l->c->read_set;
 	return (double)ns / 1e3 * l->c->flops / l->flops;
 }
 
 static int limit_open(struct limit *l)
 {
-	size_t i;
-
-	if (l->c->bound != PERF_READ)
+	if (l->c->bound < PERF_READ)
 		return 0;
 	l->data = aligned_alloc(4096, l->c->read_set);
-	for (i = 0; l->data && i < l->c->read_set; i += 64)
-		((char *)l->data)[i] = (char)i;
+	/* Numbers of any type that are neither large nor subnormal */
+	if (l->data)
+		memset(l->data, 0x3c, l->c->read_set);
 	return l->data ? 0 : -ENOMEM;
 }
 
@@ -271,7 +270,9 @@ static const struct command {
 	{ "memory", memory_cases },
 	{ "latency", call_cases },
 	{ "gemm", gemm_cases },
+	{ "job", job_cases },
 	{ "gemv", gemv_cases },
+	{ "pack", pack_cases },
 	{ "conv", conv_cases },
 	{ "attention", attention_cases },
 	{ "lines", line_cases },

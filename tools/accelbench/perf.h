@@ -30,13 +30,19 @@
  * @PERF_BF16: of bfloat16, into binary32
  * @PERF_INT8: of bytes, into 32 bits
  * @PERF_READ: reading its operands
+ * @PERF_DOT_FP32: reading them, a multiply-add for each number: binary32
+ * @PERF_DOT_BF16: bfloat16
+ * @PERF_DOT_INT8: bytes
  */
 enum perf_bound {
 	PERF_NONE,
 	PERF_FP32,
 	PERF_BF16,
 	PERF_INT8,
-	PERF_READ
+	PERF_READ,
+	PERF_DOT_FP32,
+	PERF_DOT_BF16,
+	PERF_DOT_INT8
 };
 
 /**
@@ -77,9 +83,9 @@ struct perf_case {
 	double bytes;
 	/** @bound: &enum perf_bound */
 	enum perf_bound bound;
-	/** @read_bytes: PERF_READ: bytes read by an operation */
+	/** @read_bytes: from PERF_READ on: bytes read by an operation */
 	double read_bytes;
-	/** @read_set: PERF_READ: bytes that operations read in turn: says which cache */
+	/** @read_set: likewise: bytes that operations read in turn: says which cache */
 	size_t read_set;
 };
 
@@ -177,7 +183,7 @@ void perf_measure(struct perf *perf, const struct perf_case *c, struct perf_impl
 void perf_add(struct perf *perf, const struct perf_row *row);
 
 /**
- * perf_main - gemm, conv, attention, gemv, lines, latency, memory, all
+ * perf_main - gemm, gemv, pack, conv, attention, lines, latency, memory, all
  * @opts: options
  * @command: which
  *
@@ -226,17 +232,19 @@ uint32_t team_cpus(void);
 double limit_flops(enum perf_bound bound, uint32_t threads, uint64_t loops);
 
 /**
- * limit_read - do nothing but read
+ * limit_read - do nothing but read, and perhaps multiply
+ * @bound: PERF_READ, PERF_DOT_*
  * @data: 64-byte aligned
  * @bytes: size, a multiple of 4096
  * @threads: threads that have a part each
  * @loops: how often
  */
-void limit_read(const void *data, size_t bytes, uint32_t threads, uint64_t loops);
+void limit_read(enum perf_bound bound, const void *data, size_t bytes, uint32_t threads,
+		uint64_t loops);
 
 /**
  * limit_name - which instruction a limit is measured with
- * @bound: PERF_FP32, PERF_BF16, PERF_INT8, PERF_READ
+ * @bound: anything but PERF_NONE
  *
  * Return: "vfmadd, 512 bits".
  */
@@ -344,15 +352,16 @@ struct ours_op {
 void ours_bind(struct ours_op *op, uint32_t arg, struct accel_bo *bo);
 
 /**
- * ours_impl - a job of independent operations as an implementation
+ * ours_impl - a job as an implementation
  * @perf: state
  * @ops: operations
  * @count: number of them
+ * @flags: ACCEL_JOB_*
  * @impl: out
  *
  * Return: 0 or a negative errno.
  */
-int ours_impl(struct perf *perf, const struct ours_op *ops, uint32_t count,
+int ours_impl(struct perf *perf, const struct ours_op *ops, uint32_t count, uint32_t flags,
 	      struct perf_impl *impl);
 
 /**
@@ -402,10 +411,22 @@ int ours_result(struct perf *perf, uint64_t bytes, struct accel_bo **bo);
 void gemm_cases(struct perf *perf);
 
 /**
+ * job_cases - long jobs of products in order
+ * @perf: state
+ */
+void job_cases(struct perf *perf);
+
+/**
  * gemv_cases - products with few rows
  * @perf: state
  */
 void gemv_cases(struct perf *perf);
+
+/**
+ * pack_cases - weights that a plan holds
+ * @perf: state
+ */
+void pack_cases(struct perf *perf);
 
 /**
  * conv_cases - ResNet-50's and MobileNet's convolutions

@@ -62,16 +62,41 @@ section() {
 }
 
 section "Products" gemm/
+section "Products of one job, in order" job/
 section "Products with few rows" gemv/
 section "Convolutions" conv/
 section "Attention" attention/
+section "Lines: bytes read and written instead of operations" lines/
+section "Packing: bytes read and written" pack/
+
+# For each model and number of threads how long it takes, another library's time, and this to ours
+if [ -s "$dir/models.json" ]; then
+	printf '\n%s\n%s\n\n' "Whole models" "============"
+	jq -rs '
+		def ms: if . == null then "" else (. / 10 | round) / 100 | tostring end;
+		def ratio: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
+		(map(.threads) | unique) as $threads
+		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"file/batch\"", "\"types\""]
+			+ ($threads | map("\"ms, \(.)\"", "\"ONNX Runtime\"", "\"ratio\"", "\"MB over weights\"", "\"ONNX Runtime\""))
+			| join(","))]
+		+ (group_by([.case, .dtype]) | map(. as $rows
+		| ["\"\($rows[0].case)\"", "\"\($rows[0].dtype)\""]
+			+ ($threads | map(. as $t
+				| ($rows | map(select(.threads == $t))) as $now
+				| ($now | map(select(.impl == "sw")) | last) as $ours
+				| ($now | map(select(.impl == "ort")) | last) as $peer
+				| ($ours.us | ms), ($peer.us | ms), ($ours.ratio | ratio),
+				  ($ours, $peer | .over | if . then . / 1000000 | ratio else "" end)
+				| "\"\(.)\""))
+		| "   " + join(","))) | .[]' "$dir/models.json"
+fi
 
 printf '\n%s\n%s\n\n' "Calls" "====="
 jq -rs '
 	def us: (. * 1000 | round) / 1000 | tostring;
 	[".. csv-table::", "   :header-rows: 1", "", "   \"case\",\"by\",\"threads\",\"microseconds\",\"spread\""]
 	+ (map(select((.case | startswith("latency/")) or .ratio))
-	| map("   \"\(.case)\",\"\(.impl)\",\(.threads),\(.us | us),\(.spread)")) | .[]' "$dir"/*.json
+	| map("   \"\(.case)\",\"\(.impl)\",\(.threads),\(.us | us),\(.spread)")) | .[]' "$dir/host.json" "$dir/node.json"
 
 # Of a run of some commands alone there are none
 grep -q '^{"case":"limit/' "$dir/host.json" || exit 0

@@ -183,6 +183,8 @@ struct ctl {
 	uint32_t version;
 	/** @colour: highlight text on stdout */
 	bool colour;
+	/** @lines: documents are lines, as many as there are; errors among them */
+	bool lines;
 	/** @json_done: a document was printed */
 	bool json_done;
 	/** @cmd: command, NULL before it is known */
@@ -285,6 +287,18 @@ int ctl_fail(struct ctl *ctl, int status, int err, const char *field,
  */
 int ctl_fail_error(struct ctl *ctl, int status, const char *what,
 		   const struct accel_error *error);
+
+/**
+ * ctl_fail_ctx - report an error of a call with a context, with what the library says of it
+ * @ctl: invocation
+ * @status: exit status
+ * @what: as of ctl_fail_error()
+ * @ctx: context
+ * @err: what the call returned
+ *
+ * Return: @status.
+ */
+int ctl_fail_ctx(struct ctl *ctl, int status, const char *what, struct accel_ctx *ctx, int err);
 
 /**
  * ctl_note - a line on stderr, unless -q

@@ -5,17 +5,20 @@ accelctl := tools/accelctl
 accelctl-sources := main commands opts help out device interrupt npy values check gemm gemm_opts cmd_gemm cmd_list cmd_info \
 	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
 	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob explain picture conv conv_opts cmd_conv \
-	attn attn_opts cmd_attn op op_opts op_args op_build op_check cmd_op tuning cmd_tune cmd_tune_run
+	attn attn_opts cmd_attn op op_opts op_args op_build op_check cmd_op npz tuning cmd_tune cmd_tune_run \
+	progress $(addprefix model/,options session arrays element input image golden greedy probe calibrate imatrix cmd_run cmd_check cmd_compile \
+	cmd_look cmd_quantize cmd_compare cmd_convert) $(addprefix text/,options speaker answer chat cmd_generate cmd_perplexity cmd_tokenize \
+	cmd_embed cmd_transcribe)
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 
 PROGS += $(accelctl)/accelctl
 # --check of run attention and of run op has the reference that the library's tests have, not one more: the objects know
-# nothing but the public header. They come from another fragment, so the list is expanded late.
+# nothing but the public header. They come from other fragments, so the list is expanded late.
 $(accelctl)/accelctl-objs = $(accelctl-sources:%=$(accelctl)/%.o) $(oracle-objs)
-$(accelctl)/accelctl-libs := libaccel/libaccel
-$(accelctl)/accelctl-pkgs := json-c ncursesw libpng
+$(accelctl)/accelctl-libs := libaccel/libaccel-models libaccel/libaccel
+$(accelctl)/accelctl-pkgs := json-c ncursesw libpng libjpeg zlib
 $(accelctl)/accelctl-ldlibs := -lm -lpthread
-CFLAGS-$(accelctl)/ := -Ilibaccel/include $(shell $(PKG_CONFIG) --cflags json-c ncursesw libpng 2>/dev/null)
+CFLAGS-$(accelctl)/ := -I$(accelctl) -Ilibaccel/include $(shell $(PKG_CONFIG) --cflags json-c ncursesw libpng libjpeg zlib 2>/dev/null)
 
 # Manual page and completion are written by the program itself, from its command table.
 userspace: $(accelctl-built)
@@ -31,7 +34,9 @@ INSTALL_FILES += $(O)/$(accelctl)/accelctl.1:share/man/man1/accelctl.1 \
 # --- tests --------------------------------------------------------------------------------------------------------
 
 accelctl-tests := $(accelctl)/tests
-UNIT_TESTS += $(foreach t,npy values check fdinfo table trace,$(accelctl-tests)/test_$(t))
+# The thread sanitizer has nothing to see in any of them.
+ctl-unit-tests = $(if $(filter tsan,$(VARIANT)),,$(addprefix $(accelctl-tests)/test_,$(1)))
+UNIT_TESTS += $(call ctl-unit-tests,npy values check fdinfo table trace)
 CFLAGS-$(accelctl-tests)/ := -I$(accelctl)
 $(accelctl-tests)/test_npy-objs := $(accelctl-tests)/test_npy.o $(accelctl)/npy.o $(accelctl)/values.o
 $(accelctl-tests)/test_values-objs := $(accelctl-tests)/test_values.o $(accelctl)/values.o
@@ -45,13 +50,13 @@ $(foreach t,npy values check fdinfo table trace,$(eval $(accelctl-tests)/test_$(
 	$(eval $(accelctl-tests)/test_$(t)-ldlibs := -lm -lpthread))
 
 # What is listed is run.
-UNIT_TESTS += $(accelctl-tests)/test_ops
+UNIT_TESTS += $(call ctl-unit-tests,ops)
 $(accelctl-tests)/test_ops-objs := $(accelctl-tests)/test_ops.o $(accelctl)/opcell.o
 $(accelctl-tests)/test_ops-libs := libaccel/libaccel
 $(accelctl-tests)/test_ops-pkgs := cmocka
 $(accelctl-tests)/test_ops-timeout := 900
 
-UNIT_TESTS += $(accelctl-tests)/test_attn
+UNIT_TESTS += $(call ctl-unit-tests,attn)
 $(accelctl-tests)/test_attn-objs = $(accelctl-tests)/test_attn.o $(accelctl)/attn.o $(accelctl)/npy.o \
 	$(accelctl)/values.o $(accelctl)/interrupt.o $(oracle-objs)
 $(accelctl-tests)/test_attn-libs := libaccel/libaccel
@@ -59,7 +64,7 @@ $(accelctl-tests)/test_attn-pkgs := cmocka
 $(accelctl-tests)/test_attn-ldlibs := -lm -lpthread
 
 # What is wrong is found.
-UNIT_TESTS += $(accelctl-tests)/test_op_check
+UNIT_TESTS += $(call ctl-unit-tests,op_check)
 $(accelctl-tests)/test_op_check-objs = $(accelctl-tests)/test_op_check.o $(accelctl)/op_check.o $(oracle-objs)
 $(accelctl-tests)/test_op_check-libs := libaccel/libaccel
 $(accelctl-tests)/test_op_check-pkgs := cmocka
@@ -81,7 +86,7 @@ fuzz-npy:
 	$(B)/fuzz/npy
 
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
-accelctl-guest-tests := $(foreach t,guest guest_root guest_watch guest_watch_root,$(accelctl-tests)/$(t).bats)
+accelctl-guest-tests := $(foreach t,guest guest_model guest_root guest_watch guest_watch_root guest_families,$(accelctl-tests)/$(t).bats)
 GUEST_BATS_TESTS += $(accelctl-guest-tests)
 $(accelctl-tests)/guest_root.bats-user := root
 $(accelctl-tests)/guest_watch_root.bats-user := root
@@ -92,3 +97,8 @@ $(accelctl-tests)/guest.bats-kernels := stock
 # Shares of engines are those of a machine that has time.
 $(accelctl-tests)/guest_watch.bats-kernels := stock
 $(foreach t,$(accelctl-guest-tests),$(eval $(t)-add := $(accelctl-tests)/helper.bash))
+$(accelctl-tests)/guest_families.bats-add += examples/zoo/hf.tar.xz
+$(accelctl-tests)/guest_families.bats-kernels := stock
+$(accelctl-tests)/guest_model.bats-add += examples/digits/digits.onnx
+# Models are computed by the emulated chip on an emulated processor.
+$(accelctl-tests)/guest_model.bats-kernels := stock

@@ -14,6 +14,7 @@ static const char *const quant_names[] = {
 	[ACCEL_QUANT_TENSOR] = "tensor",
 	[ACCEL_QUANT_CHANNEL] = "channel",
 	[ACCEL_QUANT_GROUP] = "group",
+	[ACCEL_QUANT_GROUP_MIN] = "group with minimum",
 	[ACCEL_QUANT_COUNT] = NULL
 };
 

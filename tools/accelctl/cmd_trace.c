@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * trace: the driver's tracepoints, through an instance of tracefs of our own, so
- * that nobody else's tracing is disturbed.
+ * that nobody else's tracing is disturbed; and of a command's in-process devices
+ * lines like them, through a FIFO that its environment names.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,18 +29,28 @@
 /* After the end, what is in the buffer is read for so long at most */
 #define DRAIN_NS	10000000000ull
 
-struct tracer {
-	struct ctl *ctl;
-	const struct trace_opts *opts;
-	char instance[PATH_MAX];
-	bool made;
-	int pipe;
-	struct trace_device devices[MAX_DEVICES];
-	unsigned int device_count;
-	struct trace_json *out;
+/* Where lines come from; what was read of the next one */
+struct source {
+	int fd;
 	char line[LINE_BYTES];
 	size_t len;
 	bool skip;
+};
+
+struct tracer {
+	struct ctl *ctl;
+	const struct trace_opts *opts;
+	/* -d sw: the in-process device alone */
+	bool in_process;
+	char instance[PATH_MAX];
+	bool made;
+	char fifo[PATH_MAX];
+	/* the kernel, and the command itself */
+	struct source kernel;
+	struct source process;
+	struct trace_device devices[MAX_DEVICES];
+	unsigned int device_count;
+	struct trace_json *out;
 	pid_t child;
 	int child_status;
 };
@@ -107,8 +118,8 @@ static int make_instance(struct tracer *t)
 		kfile_write(t->instance, "options/record-cmd", "0");
 	if (!ret) {
 		snprintf(path, sizeof(path), "%s/trace_pipe", t->instance);
-		t->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		ret = t->pipe < 0 ? -errno : 0;
+		t->kernel.fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		ret = t->kernel.fd < 0 ? -errno : 0;
 	}
 	if (!ret)
 		ret = kfile_write(t->instance, "events/uma/enable", "1");
@@ -117,8 +128,51 @@ static int make_instance(struct tracer *t)
 	return CTL_OK;
 }
 
+/* A place where the command's devices write what they do */
+static int make_fifo(struct tracer *t)
+{
+	const char *dir = getenv("TMPDIR");
+	int ret = 0;
+
+	if (snprintf(t->fifo, sizeof(t->fifo), "%s/accelctl-XXXXXX", dir && *dir ? dir : "/tmp") >=
+	    PATH_MAX - 8)
+		ret = -ENAMETOOLONG;
+	else if (!mkdtemp(t->fifo))
+		ret = -errno;
+	if (ret) {
+		*t->fifo = 0;
+		return ctl_fail(t->ctl, CTL_FAILED, ret, "TMPDIR", "no FIFO can be made there");
+	}
+	strcat(t->fifo, "/fifo");
+	ret = mkfifo(t->fifo, 0600) ? -errno : 0;
+	/* For writing, too: it does not end when nobody else has it. */
+	if (!ret)
+		t->process.fd = open(t->fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (!ret && t->process.fd < 0)
+		ret = -errno;
+	/* As large as one may have it: lines that do not fit are lost. */
+	if (!ret)
+		fcntl(t->process.fd, F_SETPIPE_SZ, 1 << 20);
+	if (!ret && setenv("ACCEL_SW_TRACE", t->fifo, 1))
+		ret = -errno;
+	return ret ? ctl_fail(t->ctl, ctl_status(ret), ret, t->fifo, "cannot be set up") : CTL_OK;
+}
+
+static void remove_fifo(struct tracer *t)
+{
+	if (t->process.fd >= 0)
+		close(t->process.fd);
+	if (!*t->fifo)
+		return;
+	unlink(t->fifo);
+	*strrchr(t->fifo, '/') = 0;
+	rmdir(t->fifo);
+}
+
 static void stop(struct tracer *t)
 {
+	if (!t->made)
+		return;
 	kfile_write(t->instance, "events/uma/enable", "0");
 	kfile_write(t->instance, "tracing_on", "0");
 }
@@ -159,8 +213,8 @@ static void remove_instance(struct tracer *t)
 {
 	unsigned int i;
 
-	if (t->pipe >= 0)
-		close(t->pipe);
+	if (t->kernel.fd >= 0)
+		close(t->kernel.fd);
 	/* Somebody else may be looking into it */
 	for (i = 0; t->made && rmdir(t->instance) && errno == EBUSY && i < 20; i++)
 		usleep(50000);
@@ -170,35 +224,46 @@ static void remove_instance(struct tracer *t)
 
 /* --- reading --- */
 
-/* Takes what is there; true if there was something */
-static int drain(struct tracer *t, bool *got)
+/* Takes what is there of a source; true if there was something */
+static int drain_source(struct tracer *t, struct source *s, bool *got)
 {
 	char chunk[65536];
 	ssize_t len, i;
 	int ret = 0;
 
-	*got = false;
-	while (!ret && (len = read(t->pipe, chunk, sizeof(chunk))) > 0) {
+	while (!ret && (len = read(s->fd, chunk, sizeof(chunk))) > 0) {
 		*got = true;
 		for (i = 0; i < len && !ret; i++) {
 			if (chunk[i] != '\n') {
-				if (t->len + 1 < sizeof(t->line) && chunk[i])
-					t->line[t->len++] = chunk[i];
+				if (s->len + 1 < sizeof(s->line) && chunk[i])
+					s->line[s->len++] = chunk[i];
 				else
-					t->skip = true;
+					s->skip = true;
 				continue;
 			}
-			t->line[t->len] = 0;
-			t->len = 0;
-			if (t->skip)
+			s->line[s->len] = 0;
+			s->len = 0;
+			if (s->skip)
 				trace_json_count(t->out)->malformed++;
 			else
-				ret = trace_json_line(t->out, t->line);
-			t->skip = false;
+				ret = trace_json_line(t->out, s->line);
+			s->skip = false;
 		}
 		if (!ret)
 			ret = trace_json_flush(t->out);
 	}
+	return ret;
+}
+
+static int drain(struct tracer *t, bool *got)
+{
+	int ret = 0;
+
+	*got = false;
+	if (t->kernel.fd >= 0)
+		ret = drain_source(t, &t->kernel, got);
+	if (!ret && t->process.fd >= 0)
+		ret = drain_source(t, &t->process, got);
 	return ret;
 }
 
@@ -218,7 +283,10 @@ static int collect(struct tracer *t)
 {
 	uint64_t span = (uint64_t)(t->opts->seconds * 1e9);
 	uint64_t end = span ? sys_now() + span : UINT64_MAX;
-	struct pollfd p = { .fd = t->pipe, .events = POLLIN };
+	struct pollfd p[2] = {
+		{ .fd = t->kernel.fd, .events = POLLIN },
+		{ .fd = t->process.fd, .events = POLLIN },
+	};
 	bool got, forwarded = false;
 	uint64_t now;
 	int ret = 0;
@@ -236,7 +304,7 @@ static int collect(struct tracer *t)
 			end = now + 2000000000;
 		}
 		/* It wakes us when its buffer is half full, which is late */
-		poll(&p, 1, 20);
+		poll(p, 2, 20);
 		ret = drain(t, &got);
 	}
 	stop(t);
@@ -331,6 +399,7 @@ static int report(struct ctl *ctl, const struct tracer *t, const struct trace_co
 		ctl_json_uint(doc, "jobs", c->jobs);
 		ctl_json_uint(doc, "failed", c->failed);
 		ctl_json_uint(doc, "unfinished", c->unfinished);
+		ctl_json_uint(doc, "ops", c->ops);
 		ctl_json_uint(doc, "faults", c->faults);
 		ctl_json_uint(doc, "resets", c->resets);
 		ctl_json_uint(doc, "lost_events", c->lost);
@@ -362,7 +431,9 @@ int cmd_trace(struct ctl *ctl, void *data, const char *operand)
 	(void)operand;
 	t->ctl = ctl;
 	t->opts = data;
-	t->pipe = -1;
+	t->kernel.fd = -1;
+	t->process.fd = -1;
+	t->in_process = ctl->device && !strncmp(ctl->device, "sw", 2);
 	if (!t->opts->out)
 		ret = ctl_fail(ctl, CTL_USAGE, 0, "-o", "has to name a file");
 	else if (t->opts->seconds < 0 || t->opts->seconds > 86400)
@@ -370,8 +441,11 @@ int cmd_trace(struct ctl *ctl, void *data, const char *operand)
 	else if (t->opts->seconds > 0 && ctl->rest[0])
 		ret = ctl_fail(ctl, CTL_USAGE, 0, "--time",
 			       "does not go with a command, which says itself when it ends");
+	else if (t->in_process && !ctl->rest[0])
+		ret = ctl_fail(ctl, CTL_UNSUPPORTED, 0, ctl->device,
+			       "it is in the processes that use it, not among nodes like accel0: name a command");
 	else
-		ret = sys_find(ctl, &t->opts->sys, &nodes);
+		ret = t->in_process ? CTL_OK : sys_find(ctl, &t->opts->sys, &nodes);
 	if (ret)
 		goto out;
 	for (n = 0; n < nodes.count; n++)
@@ -379,7 +453,9 @@ int cmd_trace(struct ctl *ctl, void *data, const char *operand)
 	sys_nodes_free(&nodes);
 
 	ctl_catch_end();
-	ret = make_instance(t);
+	ret = t->in_process ? CTL_OK : make_instance(t);
+	if (!ret && ctl->rest[0])
+		ret = make_fifo(t);
 	if (ret)
 		goto out_instance;
 	err = trace_json_open(t->opts->out, t->devices, t->device_count, comm_of, t, &t->out);
@@ -396,7 +472,7 @@ int cmd_trace(struct ctl *ctl, void *data, const char *operand)
 		goto out_instance;
 	}
 	err = collect(t);
-	lost = lost_events(t);
+	lost = t->made ? lost_events(t) : 0;
 	if (lost > trace_json_count(t->out)->lost)
 		trace_json_count(t->out)->lost = lost;
 	ret = trace_json_close(t->out, &count);
@@ -405,6 +481,7 @@ int cmd_trace(struct ctl *ctl, void *data, const char *operand)
 	else
 		ret = report(ctl, t, &count, sys_now() - start);
 out_instance:
+	remove_fifo(t);
 	remove_instance(t);
 out:
 	free(t);

@@ -10,7 +10,9 @@
 #include "attn.h"
 #include "conv.h"
 #include "gemm.h"
+#include "model/model.h"
 #include "op.h"
+#include "text/text.h"
 #include "top.h"
 #include "tuning.h"
 #include "watchers.h"
@@ -156,6 +158,29 @@ static const struct ctl_opt *const tune_op[] = { op_opts_table, op_params, tune_
 static const struct ctl_opt *const tune_list_tables[] = { tune_dir_table, NULL };
 static const struct ctl_opt *const tune_prune_tables[] = { tune_prune_table, tune_dir_table, NULL };
 static const struct ctl_opt *const tune_verify[] = { tune_verify_table, tune_dir_table, NULL };
+static const struct ctl_opt *const generate_tables[] = { text_table, generate_table, NULL };
+static const struct ctl_opt *const perplexity_tables[] = { text_table, perplexity_table, NULL };
+static const struct ctl_opt *const tokenize_tables[] = { tokenize_table, NULL };
+static const struct ctl_opt *const embed_tables[] = { embed_table, NULL };
+static const struct ctl_opt *const transcribe_tables[] = { transcribe_table, NULL };
+static const struct ctl_opt *const model_tables[] = { model_table, NULL };
+#define MODEL_TABLES(name) \
+	static const struct ctl_opt *const name##_tables[] = { \
+		model_table, model_input_table, name##_table, NULL \
+	}
+static const struct ctl_opt *const model_check_tables[] = { model_table, model_input_table, NULL };
+MODEL_TABLES(model_run);
+MODEL_TABLES(model_compile);
+MODEL_TABLES(model_explain);
+MODEL_TABLES(model_profile);
+MODEL_TABLES(model_bench);
+MODEL_TABLES(model_compare);
+static const struct ctl_opt *const model_quantize_tables[] = {
+	model_input_table, model_quantize_table, model_convert_table, model_imatrix_table, NULL
+};
+
+static const struct ctl_opt *const model_convert_tables[] = { model_convert_table, NULL };
+
 static const struct ctl_opt *const help_tables[] = { help_opts, NULL };
 static const struct ctl_opt *const doctor_tables[] = { doctor_opts, NULL };
 
@@ -282,6 +307,7 @@ const struct ctl_command ctl_commands[] = {
 		.rest = true,
 		.summary = "record jobs, faults and resets for a trace viewer",
 		.text = "Records what the driver does, for as long as COMMAND runs, for a time, or until SIGINT, in the Chrome trace format, which Perfetto and chrome://tracing show: a row for each engine with the jobs that ran, a row for each queue with what waited, arrows from submission to run, and marks for faults, resets and power. Put -- before a command that has options. For root; nobody else's tracing is disturbed.\n\n"
+			"Of COMMAND's in-process devices the operations are there, too, each with the kernel that ran it; with -d sw they alone are recorded, which needs neither a driver nor root.\n\n"
 			"The file is valid JSON at all times. Events that were lost because the kernel's buffer was full are counted, in the file and at the end. The exit status is 1 if COMMAND failed.",
 		OPTIONS(trace_tables, trace_opts, trace_opts_init),
 		.run = cmd_trace,
@@ -433,6 +459,153 @@ const struct ctl_command ctl_commands[] = {
 		.run = cmd_tune_verify,
 	},
 	{
+		.name = "generate",
+		.summary = "go on with a text, or talk",
+		.text = "Goes on with a text, or with tokens, token by token as they come. Ctrl-C ends the answer, whose rate is then told, as at its end: tokens of the prompt a second, up to the first token of the answer, and tokens of the answer a second, behind that.\n\n"
+			"Guessed tokens (--lookup, --draft) make it faster where they are right; the answer is the same.\n\n"
+			"With --beams several continuations are followed at once, and the one with the best score is written when all have ended: the sum of the logarithms of its tokens' probabilities over a power of their number. One beam is --greedy. Of a model with an encoder, as T5, the text is the encoder's, and the answer is found so or with --greedy.\n\n"
+			"With -i it is a conversation: each line of the standard input is asked and answered, as the model's template of conversations has it, or that of --chat-template, until the input ends; a model with neither is refused. What was computed for the lines before is used again. Ctrl-C stops the answer, of which what was said stays; where nothing is answered it ends the program, with 130. Lines that begin with / are commands: /save FILE writes what was said, and to FILE.kv and FILE.kv.tokens the keys and values of it, where there is a page of them; /load FILE goes on from there; /reset forgets all but --system; /stats tells how many tokens there are and were computed; /quit ends. A blank before the / makes it text. From a pipe there is no prompt, and the exit status is that of the last line that failed. With --json each answer is a line.\n\n"
+			"--json-events writes a line of JSON for each token, with event (token), index, id, text, logprob with --logprobs, and time_s since the answer was asked for; text that comes behind the last token has the event text. The last line has the event end and the keys of --json, or is an error.",
+		OPTIONS(generate_tables, text_opts, generate_init),
+		.run = cmd_generate,
+	},
+	{
+		.name = "perplexity",
+		.summary = "measure how likely a model finds a text",
+		.text = "Shows the exponential of the mean negative log likelihood of a text's tokens, but for the first, with its standard error. A text longer than the context is taken in windows, of which each begins with the last token of the one before.",
+		OPTIONS(perplexity_tables, text_opts, perplexity_init),
+		.run = cmd_perplexity,
+	},
+	{
+		.name = "embed",
+		.operand = "-",
+		.summary = "make vectors of texts",
+		.text = "Makes a vector of each text: the hidden states of its tokens behind the last layer and norm, brought together by --pooling: their mean, the first one (cls), the last one, or of each element the largest. What the model's files say is 1_Pooling/config.json of sentence-transformers, or pooling_type of a GGUF file; where they say nothing it is the mean of an encoder and the last of a decoder. Texts are those of --prompt, or the lines of --file or, as -, of the standard input. A text with more tokens than the model takes is cut, which is told on stderr and by truncated in JSON. Without --json or --out each line is a vector.",
+		OPTIONS(embed_tables, text_opts, NULL),
+		.run = cmd_embed,
+	},
+	{
+		.name = "tokenize",
+		.summary = "show the tokens of a text, or the text of tokens",
+		.text = "Shows the tokens of a text, each with its number, the bytes of the text that it stands for, and the token as the file has it. With --decode it is the other way round. What is written in the text is text, also where it looks like a special token, unless --special is given.",
+		OPTIONS(tokenize_tables, text_opts, NULL),
+		.run = cmd_tokenize,
+	},
+	{
+		.name = "transcribe",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "write down what is said",
+		.text = "Writes down what is said in a WAV file, or what else libsndfile reads, window by window as they are heard; - is the standard input, which may be a pipe of WAV. Any rate and number of channels will do. At the end it tells how long that took, beside the length of the sound: in JSON the real-time factor is the time that a second of sound takes.\n\n"
+			"A window whose text repeats itself or is not likely is heard again at higher temperatures, as the model's authors do it, and the text before goes before each window as a prompt, if the model has learnt that.",
+		OPTIONS(transcribe_tables, text_opts, transcribe_init),
+		.run = cmd_transcribe,
+	},
+	{
+		.name = "model",
+		.sub = "info",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "show what is in an ONNX file, or a compiled program",
+		.text = "Shows who wrote a model, its constants, and how often each operator occurs. A model with operators that are not known is refused, and all of these are named. Of a compiled program it shows the inputs, if the device may use it.",
+		OPTIONS(model_tables, model_opts, model_init),
+		.run = cmd_model_info,
+	},
+	{
+		.name = "model",
+		.sub = "run",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "run an ONNX file whole",
+		.text = "Compiles a model for the device and runs it, once and then --repeat times measured. Inputs come from files: arrays, or pictures, which are brought to the input's size; those that come from none are random. With --golden each output is compared with out.NAME, dimensions too; of one of 200000 elements and more the file may have every 97th. out.greedy is text that goes on from the first row, likeliest token by token. Operators that are not built in come from the shared objects of --op, which have a function accel_operators_init. The exit status is 8 if an output is further off than --tolerance.",
+		OPTIONS(model_run_tables, model_opts, model_init),
+		.run = cmd_model_run,
+	},
+	{
+		.name = "model",
+		.sub = "compile",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "write an ONNX file as a compiled program",
+		.text = "Compiles a model for the device, with --dim for symbols, and writes to --out what was decided, with packed weights, for that chip, level of kernels and version of the library. The other model commands but check, quantize and compare take such a file too: it is there without being compiled, and is refused, with exit status 8, where it does not fit. Other numbers for symbols are compiled when they come, unless --seen left the graph out.",
+		OPTIONS(model_compile_tables, model_opts, model_init),
+		.run = cmd_model_compile,
+	},
+	{
+		.name = "model",
+		.sub = "explain",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "show what became of each node of an ONNX file, and why",
+		.text = "Shows the operations that run, what they were made of and by which pass, engine, algorithm, shapes, and memory beside the least that there could be.",
+		OPTIONS(model_explain_tables, model_opts, model_init),
+		.run = cmd_model_explain,
+	},
+	{
+		.name = "model",
+		.sub = "profile",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "measure the nodes of an ONNX file",
+		.text = "Runs a model node by node and shows the median time of each, from submission to the end, with multiply-adds and bytes a second.",
+		OPTIONS(model_profile_tables, model_opts, model_init),
+		.run = cmd_model_profile,
+	},
+	{
+		.name = "model",
+		.sub = "check",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "say what of an ONNX file would run, and what would not",
+		.text = "Shows versions, inputs and outputs with their shapes, external data and whether it is there, and all operators that are not known, those of inner graphs too; then the model is compiled for the device, with --dim for symbols, without being run. The exit status is 3 if something is not supported.",
+		OPTIONS(model_check_tables, model_opts, model_init),
+		.run = cmd_model_check,
+	},
+	{
+		.name = "model",
+		.sub = "bench",
+		.operand = "FILE",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "measure an ONNX file with several threads and batches",
+		.text = "Runs a model with one thread and with two of the in-process device, or with --threads, for each number of its first dimension, and shows the least and the median latency and that of which 99 of 100 are shorter, items a second, and operations a second.",
+		OPTIONS(model_bench_tables, model_opts, model_bench_init),
+		.run = cmd_model_bench,
+	},
+	{
+		.name = "model",
+		.sub = "quantize",
+		.operand = "FILE [OUT]",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "write a model with fewer bits",
+		.text = "Writes the model with weights in 8 bits, and what is computed with them too, or with weights in 4 bits, with two of each four weights, or with weights that are looked up in a table of 256 or 16 numbers, and shows how far it is off: each layer by itself, each where it stands, the outputs. Inputs are those of --calibrate, else one set as for model run. Layers stay in floating point, those that lose most by themselves first, until no output is further off than --threshold.\n\n"
+			"With --type a folder or a GGUF file is written as GGUF, whose matrices are blocks of that type. Norms and biases stay in fp32. Scales of blocks fit those columns best that meet large numbers in the text of --imatrix-from.",
+		.rest = true,
+		OPTIONS(model_quantize_tables, model_opts, model_quantize_init),
+		.run = cmd_model_quantize,
+	},
+	{
+		.name = "model",
+		.sub = "convert",
+		.operand = "FILE OUT",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "write a folder as GGUF, or GGUF as a folder",
+		.text = "Writes a model of a folder, or of a GGUF file, as OUT: GGUF if the name ends in .gguf, else a folder with config.json and model.safetensors. Decoders are converted, names, the order of heads and the tokenizer too, which a folder made of a GGUF file does not get; other families are copied as the kind that they are. What was there stays until all is written.",
+		.rest = true,
+		OPTIONS(model_convert_tables, model_opts, model_init),
+		.run = cmd_model_convert,
+	},
+	{
+		.name = "model",
+		.sub = "compare",
+		.operand = "FILE [FILE]",
+		.complete = CTL_COMPLETE_FILE,
+		.summary = "show where two models, devices or levels part",
+		.text = "Runs two models, or one on two devices or at two levels, with the same inputs, and shows the error of the results that both have by the same name, in the order of the first, and which is the first that is further off than --tolerance. All these results are kept, so that passes do not make one operation of several. The exit status is 8 if an output is further off than --tolerance.",
+		.rest = true,
+		OPTIONS(model_compare_tables, model_opts, model_init),
+		.run = cmd_model_compare,
+	},
+	{
 		.name = "help",
 		.operand = "COMMAND",
 		.complete = CTL_COMPLETE_COMMAND,
@@ -479,7 +652,7 @@ const struct ctl_topic ctl_devices[] = {
 const struct ctl_topic ctl_environment[] = {
 	{ "NO_COLOR", "If set and not empty, text is not coloured. It is coloured only on a terminal anyway.",
 	},
-	{ "XDG_CACHE_HOME", "Where accel/tune is, the directory of what was measured; without it ~/.cache.",
+	{ "XDG_CACHE_HOME", "Where accel/tune is, the directory of what was measured, and accel/weights, that of packed weights; without it ~/.cache.",
 	},
 	{ NULL }
 };

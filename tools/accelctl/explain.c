@@ -40,12 +40,16 @@ static int explain_one(void *user, const struct accel_candidate *c)
 		ctl_json_str(o, "algorithm", algorithm);
 		ctl_json_str(o, "field", *c->field ? c->field : NULL);
 		ctl_json_str(o, "text", c->text);
+		ctl_json_str(o, "kernel", *c->kernel ? c->kernel : NULL);
+		ctl_json_str(o, "kernel_text", *c->kernel_text ? c->kernel_text : NULL);
 		return 0;
 	}
-	ctl_grid_row(&e->table, "%s\t%s\t%s\t%s\t%s\t%s%s%s", engine ? engine : "?", verdict,
+	ctl_grid_row(&e->table, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s%s%s%s",
+		     engine ? engine : "?", verdict,
 		     c->estimate_ns ? ctl_time(time, (double)c->estimate_ns / 1e9) : "-",
 		     c->bytes ? ctl_bytes(bytes, c->bytes) : "-", algorithm ? algorithm : "-",
-		     c->field, *c->field ? ": " : "", c->text);
+		     *c->kernel ? c->kernel : "-", c->field, *c->field ? ": " : "", c->text,
+		     *c->kernel_text ? "; reference code: " : "", c->kernel_text);
 	return 0;
 }
 
@@ -61,7 +65,7 @@ int explain_show(struct ctl *ctl, const struct explain *what)
 		doc = ctl_schema(ctl);
 		e.list = ctl_json_arr(doc, "candidates");
 	}
-	ctl_grid_row(&e.table, "ENGINE\tVERDICT\tESTIMATE\tBYTES\tALGORITHM\tREASON");
+	ctl_grid_row(&e.table, "ENGINE\tVERDICT\tESTIMATE\tBYTES\tALGORITHM\tKERNEL\tREASON");
 	e.table.right = 0xc;
 	ret = accel_explain(what->ctx, what->desc, explain_one, &e);
 	if (ret) {

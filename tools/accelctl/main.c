@@ -36,7 +36,8 @@ static bool wants_json(int argc, char **argv)
 	int i;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (!strcmp(argv[i], "--json") || !strcmp(argv[i], "-j"))
+		if (!strcmp(argv[i], "--json") || !strcmp(argv[i], "-j") ||
+		    !strcmp(argv[i], "--json-events"))
 			return true;
 	return false;
 }

@@ -411,37 +411,43 @@ double npy_get(const struct npy *npy, uint64_t index, bool bf16)
 
 /* --- writing --- */
 
-static int write_array(FILE *f, const char *descr, uint32_t itemsize, uint32_t rank,
-		       const uint64_t *dims, const void *data)
+size_t npy_header(char head[NPY_HEADER], const char *descr, uint32_t rank, const uint64_t *dims)
 {
-	unsigned char prefix[10];
-	char text[512];
-	uint64_t count = 1;
+	char *text = head + 10;
 	size_t len, total;
 	uint32_t i;
 
-	len = (size_t)snprintf(text, sizeof(text),
+	len = (size_t)snprintf(text, NPY_HEADER - 10,
 			       "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-	for (i = 0; i < rank; i++) {
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%llu", i ? ", " : "",
+	for (i = 0; i < rank; i++)
+		len += (size_t)snprintf(text + len, NPY_HEADER - 10 - len, "%s%llu", i ? ", " : "",
 					(unsigned long long)dims[i]);
-		count *= dims[i];
-	}
-	len += (size_t)snprintf(text + len, sizeof(text) - len, "%s), }", rank == 1 ? "," : "");
+	len += (size_t)snprintf(text + len, NPY_HEADER - 10 - len, "%s), }", rank == 1 ? "," : "");
 
 	/* The data start at a multiple of 64: blanks, then a newline */
-	total = (sizeof(prefix) + len + 1 + 63) / 64 * 64;
-	memset(text + len, ' ', total - sizeof(prefix) - len);
-	len = total - sizeof(prefix);
+	total = (10 + len + 1 + 63) / 64 * 64;
+	memset(text + len, ' ', total - 10 - len);
+	len = total - 10;
 	text[len - 1] = '\n';
-	memcpy(prefix, magic, sizeof(magic));
-	prefix[6] = 1;
-	prefix[7] = 0;
-	prefix[8] = len & 255;
-	prefix[9] = (unsigned char)(len >> 8);
+	memcpy(head, magic, sizeof(magic));
+	head[6] = 1;
+	head[7] = 0;
+	head[8] = (char)(len & 255);
+	head[9] = (char)(len >> 8);
+	return total;
+}
 
-	if (fwrite(prefix, sizeof(prefix), 1, f) != 1 || fwrite(text, len, 1, f) != 1 ||
-	    fwrite(data, itemsize, count, f) != count)
+static int write_array(FILE *f, const char *descr, uint32_t itemsize, uint32_t rank,
+		       const uint64_t *dims, const void *data)
+{
+	char head[NPY_HEADER];
+	uint64_t count = 1;
+	uint32_t i;
+	size_t len = npy_header(head, descr, rank, dims);
+
+	for (i = 0; i < rank; i++)
+		count *= dims[i];
+	if (fwrite(head, len, 1, f) != 1 || fwrite(data, itemsize, count, f) != count)
 		return -EIO;
 	return 0;
 }

@@ -90,6 +90,20 @@ const char *npy_type(const struct npy *npy, char buf[8]);
  */
 double npy_get(const struct npy *npy, uint64_t index, bool bf16);
 
+/** NPY_HEADER: room for a header that is written */
+#define NPY_HEADER	576
+
+/**
+ * npy_header - the header of an array, little-endian, last index fastest
+ * @head: out
+ * @descr: type: "<f4"
+ * @rank: number of dimensions, at most NPY_MAX_RANK
+ * @dims: elements
+ *
+ * Return: its bytes.
+ */
+size_t npy_header(char head[NPY_HEADER], const char *descr, uint32_t rank, const uint64_t *dims);
+
 /**
  * npy_save - write an array, little-endian, last index fastest
  * @path: file; replaced as a whole if it is an ordinary one

@@ -49,6 +49,7 @@ int ctl_status(int err)
 	case -ETIMEDOUT:
 		return CTL_TIMEOUT;
 	case -EPROTO:
+	case -ESTALE:
 		return CTL_MISMATCH;
 	case -EINTR:
 		return CTL_INTERRUPTED;
@@ -88,7 +89,7 @@ static int report(struct ctl *ctl, int status, int err, const char *field, const
 			ctl->cmd->sub ? " " : "", ctl->cmd->sub ? ctl->cmd->sub : "");
 	else if (status == CTL_USAGE)
 		fputs("Try 'accelctl help'.\n", stderr);
-	if (ctl->json && !ctl->json_done) {
+	if (ctl->json && (ctl->lines || !ctl->json_done)) {
 		doc = ctl_schema(ctl);
 		ctl_json_bool(doc, "ok", false);
 		json_object_object_add(doc, "error", ctl_error_json(status, err, field, text,
@@ -116,8 +117,24 @@ int ctl_fail_error(struct ctl *ctl, int status, const char *what, const struct a
 
 	if (!*cause)
 		cause = strerror(-error->code);
+	/* What is wrong with a file may begin with its name. */
+	if (what && !strncmp(cause, what, strlen(what)))
+		what = NULL;
 	snprintf(text, sizeof(text), "%s%s%s", what ? what : "", what ? ": " : "", cause);
 	return report(ctl, status, error->code, error->field, text, error->engine);
+}
+
+int ctl_fail_ctx(struct ctl *ctl, int status, const char *what, struct accel_ctx *ctx, int err)
+{
+	struct accel_error error = ACCEL_ERROR_INIT;
+
+	accel_ctx_get_error(ctx, &error);
+	/* The record may be of an earlier failure, or there may be none. */
+	if (error.code != err) {
+		error = (struct accel_error)ACCEL_ERROR_INIT;
+		error.code = err;
+	}
+	return ctl_fail_error(ctl, status, what, &error);
 }
 
 void ctl_note(struct ctl *ctl, const char *fmt, ...)
@@ -215,6 +232,10 @@ struct json_object *ctl_schema(struct ctl *ctl)
 
 void ctl_json_print(struct ctl *ctl, struct json_object *doc)
 {
+	if (ctl->lines) {
+		ctl_json_line(ctl, doc);
+		return;
+	}
 	puts(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY |
 					    JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(doc);

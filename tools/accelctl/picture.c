@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * See picture.h. libpng's simplified interface does the work.
+ * See picture.h. libpng's simplified interface does the work, or libjpeg.
  */
 #include <errno.h>
 #include <png.h>
+#include <setjmp.h>
 #include <stdio.h>
+#include <jpeglib.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "picture.h"
 
-int picture_load(const char *path, struct picture *p, char *error, unsigned int size)
+static int load_png(FILE *f, struct picture *p, char *error, unsigned int size)
 {
 	png_image image = { .version = PNG_IMAGE_VERSION };
 	png_color black = { 0, 0, 0 };
-	FILE *f = fopen(path, "rb");
 	int ret = -EINVAL;
 
-	memset(p, 0, sizeof(*p));
-	if (!f) {
-		ret = -errno;
-		snprintf(error, size, "cannot be opened");
-		return ret;
-	}
 	if (!png_image_begin_read_from_stdio(&image, f)) {
 		snprintf(error, size, "%s", image.message);
 		goto out;
@@ -50,6 +45,103 @@ int picture_load(const char *path, struct picture *p, char *error, unsigned int 
 	ret = 0;
 out:
 	png_image_free(&image);
+	return ret;
+}
+
+/**
+ * struct jpeg_end - where libjpeg goes when it fails
+ * @mgr: its own
+ * @back: to here
+ */
+struct jpeg_end {
+	struct jpeg_error_mgr mgr;
+	jmp_buf back;
+};
+
+static void jpeg_failed(j_common_ptr jpeg)
+{
+	struct jpeg_end *end = (struct jpeg_end *)(void *)jpeg->err;
+
+	longjmp(end->back, 1);
+}
+
+static void jpeg_silent(j_common_ptr jpeg)
+{
+	(void)jpeg;
+}
+
+static int load_jpeg(FILE *f, struct picture *p, char *error, unsigned int size)
+{
+	struct jpeg_decompress_struct jpeg;
+	char text[JMSG_LENGTH_MAX];
+	struct jpeg_end end;
+	JSAMPROW row;
+	int ret = 0;
+
+	jpeg.err = jpeg_std_error(&end.mgr);
+	end.mgr.error_exit = jpeg_failed;
+	end.mgr.output_message = jpeg_silent;
+	if (setjmp(end.back)) {
+		end.mgr.format_message((j_common_ptr)&jpeg, text);
+		snprintf(error, size, "%s", text);
+		jpeg_destroy_decompress(&jpeg);
+		picture_free(p);
+		return -EINVAL;
+	}
+	jpeg_create_decompress(&jpeg);
+	jpeg_stdio_src(&jpeg, f);
+	jpeg_read_header(&jpeg, TRUE);
+	jpeg.out_color_space = jpeg.num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+	jpeg_calc_output_dimensions(&jpeg);
+	p->width = jpeg.output_width;
+	p->height = jpeg.output_height;
+	p->channels = jpeg.num_components == 1 ? 1 : 3;
+	if (p->width > PICTURE_MAX || p->height > PICTURE_MAX) {
+		snprintf(error, size, "%u x %u pixels are more than %u a side", p->width, p->height,
+			 PICTURE_MAX);
+		ret = -EINVAL;
+	} else {
+		p->data = malloc((size_t)p->width * p->height * p->channels);
+		ret = p->data ? 0 : -ENOMEM;
+		if (ret)
+			snprintf(error, size, "no memory for its pixels");
+	}
+	if (!ret) {
+		jpeg_start_decompress(&jpeg);
+		while (jpeg.output_scanline < jpeg.output_height) {
+			row = p->data + (size_t)jpeg.output_scanline * p->width * p->channels;
+			jpeg_read_scanlines(&jpeg, &row, 1);
+		}
+		/* What is cut off is grey; libjpeg would only warn. */
+		if (end.mgr.num_warnings) {
+			snprintf(error, size, "its data are damaged");
+			picture_free(p);
+			ret = -EINVAL;
+		}
+	}
+	jpeg_destroy_decompress(&jpeg);
+	return ret;
+}
+
+int picture_load(const char *path, struct picture *p, char *error, unsigned int size)
+{
+	unsigned char head[2] = { 0 };
+	FILE *f = fopen(path, "rbe");
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	if (!f) {
+		ret = -errno;
+		snprintf(error, size, "cannot be opened");
+		return ret;
+	}
+	if (fread(head, 1, 2, f) != 2)
+		head[0] = 0;
+	rewind(f);
+	if (head[0] == 0xff && head[1] == 0xd8)
+		ret = load_jpeg(f, p, error, size);
+	else
+		ret = load_png(f, p, error, size);
 	fclose(f);
 	return ret;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pictures in PNG files: 8 bits, grey or colour.
+ * Pictures in PNG and JPEG files: 8 bits, grey or colour.
  */
 #ifndef ACCELCTL_PICTURE_H
 #define ACCELCTL_PICTURE_H
@@ -25,7 +25,7 @@ struct picture {
 };
 
 /**
- * picture_load - read a PNG file
+ * picture_load - read a PNG or JPEG file, by what is in it
  * @path: file
  * @p: out; picture_free() it
  * @error: out: what is wrong, when it fails

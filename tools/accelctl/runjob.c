@@ -20,19 +20,12 @@
 
 static int fail(struct runjob *r, int ret, const char *what, bool planned)
 {
-	struct accel_error error = ACCEL_ERROR_INIT;
 	int status = ctl_status(ret);
 
-	accel_ctx_get_error(r->ctx, &error);
-	/* The record may be of an earlier failure, or there may be none */
-	if (error.code != ret) {
-		error = (struct accel_error)ACCEL_ERROR_INIT;
-		error.code = ret;
-	}
 	/* Options are judged when the plan is made */
 	if (status == CTL_USAGE && planned)
 		status = CTL_FAILED;
-	return ctl_fail_error(r->ctl, status, what, &error);
+	return ctl_fail_ctx(r->ctl, status, what, r->ctx, ret);
 }
 
 int runjob_open(struct ctl *ctl, uint32_t threads, struct runjob *r)

@@ -7,7 +7,8 @@
  * really waited is in its arguments.
  *
  * The end of the file is written with every batch and overwritten by the next,
- * so that the file is whole at all times.
+ * so that the file is whole at all times. In one file, for all events are drawn
+ * into the same rows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -524,6 +525,37 @@ static void on_power(struct trace_json *tj, const struct trace_line *line, int d
 	put(tj, ",\"name\":\"clock\",\"args\":{\"MHz\":%" PRId64 "}}", clock);
 }
 
+/* An operation of a job in process, which is told of when it has ended */
+static void on_op(struct trace_json *tj, const struct trace_line *line, int device)
+{
+	const int engine = find_engine(tj, device, trace_field(line, "engine"));
+	const char *op = trace_field(line, "op"), *kernel = trace_field(line, "kernel");
+	int64_t start, pid = 0, queue = 0, number = 0, index = 0;
+	struct row *row;
+	uint64_t from;
+
+	if (engine < 0 || !op || !kernel || !trace_number(line, "start", &start) || start < 0) {
+		tj->count.malformed++;
+		return;
+	}
+	row = &tj->rows[engine];
+	from = (uint64_t)start > row->last_ns ? (uint64_t)start : row->last_ns;
+	row->last_ns = line->ns > from ? line->ns : from;
+	trace_number(line, "pid", &pid);
+	trace_number(line, "queue", &queue);
+	trace_number(line, "number", &number);
+	trace_number(line, "index", &index);
+	begin(tj, "X", row->pid, row->tid, from);
+	put_duration(tj, row->last_ns - from);
+	put(tj, ",\"cat\":\"op\",\"name\":");
+	put_string(tj, op);
+	put(tj, ",\"args\":{\"process\":%" PRId64 ",\"queue\":%" PRId64, pid, queue);
+	put(tj, ",\"number\":%" PRId64 ",\"index\":%" PRId64 ",\"kernel\":", number, index);
+	put_string(tj, kernel);
+	put(tj, "}}");
+	tj->count.ops++;
+}
+
 static void on_event(struct trace_json *tj, const struct trace_line *line)
 {
 	const char *dev = trace_field(line, "dev"), *what;
@@ -552,6 +584,10 @@ static void on_event(struct trace_json *tj, const struct trace_line *line)
 		tj->count.faults++;
 		instant(tj, line, DEVICE_PID + device, engine < 0 ? 0 : tj->rows[engine].tid,
 			engine < 0 ? 'p' : 't', "fault", trace_field(line, "reason"));
+		return;
+	}
+	if (!strcmp(line->event, "uma_op")) {
+		on_op(tj, line, device);
 		return;
 	}
 	if (strncmp(line->event, "uma_job_", 8) != 0)
@@ -620,7 +656,7 @@ int trace_json_flush(struct trace_json *tj)
 		    tj->complete ? "true " : "false");
 		put(tj, ",\"events\":%" PRIu64 ",\"jobs\":%" PRIu64, c->events, c->jobs);
 		put(tj, ",\"failed\":%" PRIu64, c->failed);
-		put(tj, ",\"unfinished\":%" PRIu64, c->unfinished);
+		put(tj, ",\"unfinished\":%" PRIu64 ",\"ops\":%" PRIu64, c->unfinished, c->ops);
 		put(tj, ",\"faults\":%" PRIu64 ",\"resets\":%" PRIu64, c->faults, c->resets);
 		put(tj, ",\"lost_events\":%" PRIu64 ",\"malformed_lines\":%" PRIu64 "}}\n",
 		    c->lost, c->malformed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From lines of trace_pipe to a file in the Chrome trace format.
+ * From lines of trace_pipe, and such as the in-process device writes, to a file in
+ * the Chrome trace format.
  */
 #ifndef ACCELCTL_TRACE_JSON_H
 #define ACCELCTL_TRACE_JSON_H
@@ -38,6 +39,8 @@ struct trace_count {
 	uint64_t failed;
 	/** @unfinished: jobs that had not ended when the trace did */
 	uint64_t unfinished;
+	/** @ops: operations of jobs in process */
+	uint64_t ops;
 	/** @faults: faults */
 	uint64_t faults;
 	/** @resets: resets */

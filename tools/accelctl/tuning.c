@@ -110,15 +110,7 @@ void tune_close(struct tune_session *s)
 
 int tune_fail(struct tune_session *s, int ret)
 {
-	struct accel_error error = ACCEL_ERROR_INIT;
-
-	accel_ctx_get_error(s->ctx, &error);
-	/* The record may be of an earlier failure, or there may be none */
-	if (error.code != ret) {
-		error = (struct accel_error)ACCEL_ERROR_INIT;
-		error.code = ret;
-	}
-	return ctl_fail_error(s->ctl, ctl_status(ret), NULL, &error);
+	return ctl_fail_ctx(s->ctl, ctl_status(ret), NULL, s->ctx, ret);
 }
 
 const char *tune_state_name(uint32_t state)

@@ -11,7 +11,7 @@ bats_require_minimum_version 1.5.0
 	echo >&3
 	echo "$output $stderr"
 	[ "$status" = 0 ]
-	jq -se 'map(.case) == ["null-ioctl", "empty-job", "empty-job-submit", "smallest-job"]' <<<"$output"
+	jq -se 'map(.case) == ["null-ioctl", "empty-job", "empty-job-submit", "smallest-job", "rebind"]' <<<"$output"
 	jq -se '.[0].ratio == 1 and .[1].ratio > 1 and .[1].impl == "uma"' <<<"$output"
 }
 
@@ -32,15 +32,16 @@ gemm() {
 
 # The emulator runs the model's kernels in short sections and reaches memory page by page.
 @test "GEMM on the node takes at most twice as long as with the same kernels in a process" {
+	local node process i ratio dtype
+	# The least of what takes turns: other load makes single rounds slower, never faster.
 	for dtype in fp32 int8; do
-		: >"$BATS_TEST_TMPDIR/$dtype"
-		for _ in 1 2 3 4 5; do
-			node=$(gemm accel0 '' $dtype)
-			process=$(gemm sw model-avx2 $dtype)
-			jq -n "$node / $process" >>"$BATS_TEST_TMPDIR/$dtype"
+		for i in 1 2 3 4 5; do
+			node[i]=$(gemm accel0 '' $dtype)
+			process[i]=$(gemm sw model-avx2 $dtype)
 		done
-		ratio=$(sort -g "$BATS_TEST_TMPDIR/$dtype" | sed -n 3p)
-		echo "# $dtype 96x256x256: node $node us, process $process us, median ratio $ratio" >&3
+		ratio=$(jq -n "([${node[1]}, ${node[2]}, ${node[3]}, ${node[4]}, ${node[5]}] | min) /
+			([${process[1]}, ${process[2]}, ${process[3]}, ${process[4]}, ${process[5]}] | min)")
+		echo "# $dtype 96x256x256: node ${node[*]} us, process ${process[*]} us, ratio $ratio" >&3
 		jq -ne "$ratio <= 2"
 	done
 }

@@ -46,8 +46,10 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 
 @test "other libraries are named, right, and not needed" {
 	bench 0 gemm "${quick[@]}" --threads 1 --json --only 'gemm/32x32x32/packed/*'
-	rows 'all(.impl == "ours" or .impl == "openblas" or .impl == "onednn" or .impl == "libxsmm")'
-	rows 'all((.dtype | test("8")) == (.error == 0)) and all(.error < 1e-5)'
+	rows 'all(.impl == "ours" or .impl == "openblas" or .impl == "onednn" or .impl == "libxsmm" or
+		  (.impl == "onednn-s8" and .error == null and (.dtype | test("[*]"))))'
+	# Of two types is what has scales, and these are not exact.
+	rows 'all((.dtype | test("^[su]8$")) == (.error == 0)) and all(.error < 1e-5)'
 	[ ! -e /usr/include/dnnl.h ] || rows 'any(.impl == "onednn" and .dtype == "s8")'
 	bench 0 gemm "${quick[@]}" --threads 1 --json --no-peers --only 'gemm/32x32x32/packed/*'
 	rows 'all(.impl == "ours")'
@@ -86,7 +88,7 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 		rows '.[2].us > .[1].us'
 	fi
 	bench 0 limits "${quick[@]}" --threads 1 --json
-	rows 'length == 7 and all(.impl == "limit" and .gflops > 1)'
+	rows 'length == 10 and all(.impl == "limit" and .gflops > 1)'
 	bench 0 memory "${quick[@]}" --threads 1 --json --only 'memory/gemm/256x*'
 	rows 'length == 8 and all(.workspace >= 0 and .growth >= 0 and .allowed >= 2097152 and .impl == "ours")'
 	rows 'map(select(.case | endswith("/packed"))) | all(.packed >= 65536)'
@@ -107,15 +109,16 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 	only=(--threads 1 --no-peers --only 'gemm/64x64x64/unpacked/s8')
 	# The best of many: the limit beside it shall not be what a busy machine leaves of it.
 	bench 0 gemm "${quick[@]}" "${only[@]}" --batches 19 --best --json
-	# As if it had taken a tenth, ten times, of the time
-	jq -c '.us /= 10 | .gflops *= 10 | .share *= 10' <<<"$output" >fast.json
-	jq -c '.us *= 10 | .gflops /= 10 | .share /= 10' <<<"$output" >slow.json
+	# As if it had taken a thousandth, a thousand times, of the time: a spread of several times the median, which
+	# a busy machine gives, is forgiven by the comparison and has been seen.
+	jq -c '.us /= 1000 | .gflops *= 1000 | .share *= 1000' <<<"$output" >fast.json
+	jq -c '.us *= 1000 | .gflops /= 1000 | .share /= 1000' <<<"$output" >slow.json
 	bench 1 gemm "${quick[@]}" "${only[@]}" --compare fast.json
 	[[ $stderr == *"slower: gemm/64x64x64/unpacked/s8 on 1"* && $stderr == *"1 of 1 results"* ]]
 	bench 0 gemm "${quick[@]}" "${only[@]}" --compare slow.json
 	[[ $stderr == *"0 of 1 results"* ]]
-	# A machine that was ten times faster altogether
-	jq -c '.limit *= 10 | .share /= 10' fast.json >machine.json
+	# A machine that was a thousand times faster altogether
+	jq -c '.limit *= 1000 | .share /= 1000' fast.json >machine.json
 	bench 0 gemm "${quick[@]}" "${only[@]}" --batches 19 --best --compare machine.json
 	echo '{"case"' >broken.json
 	bench 1 gemm "${quick[@]}" "${only[@]}" --compare broken.json
@@ -166,4 +169,17 @@ keys='(keys - ["intensity", "workspace", "packed", "allowed", "growth"]) ==
 	# Nothing that fits the pattern is no error, and nothing
 	bench 0 gemm --only nothing --json --no-peers
 	[ -z "$output" ]
+}
+
+@test "a whole model, from a compiled file to the first answer" {
+	local folder=$BATS_TEST_TMPDIR/model
+	mkdir "$folder"
+	cp "$BATS_TEST_DIRNAME/../../../examples/digits/digits.onnx" "$folder"
+	bench 0 model "$folder/digits.onnx" --load --threads 1 --no-peers --json
+	rows 'map(.case) == ["digits.onnx/warm", "digits.onnx/cold"]'
+	rows 'all(.impl == "sw" and .threads == 1 and .us > 0 and .ratio == null and .over > 100000)'
+	bench 0 model "$folder/digits.onnx" --load --cpu --threads 1 --no-peers --json
+	rows 'map(.case) == ["digits.onnx/warm", "digits.onnx/cold"] and all(.us > 0)'
+	# What was compiled is gone.
+	[ "$(ls "$folder")" = digits.onnx ]
 }

@@ -5,6 +5,10 @@
 
 bats_require_minimum_version 1.5.0
 
+# What accelctl keeps goes with the file's tests; what npm has fetched stays.
+export UMA_CACHE=${UMA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/uma}
+export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
+
 # ctl STATUS ARGUMENT...: run accelctl and want this exit status; $output is stdout, $stderr is stderr
 ctl() {
 	local want=$1
@@ -46,4 +50,30 @@ lacks() {
 		echo "'$2' should not match"
 		return 1
 	fi
+}
+
+# npm_fetch NAME VERSION: its files are where "npm_package NAME" says, or why not is in the file "missing"
+npm_fetch() {
+	local to=$UMA_CACHE/npm/${1//\//+}-$2 work why=$BATS_FILE_TMPDIR/${1//\//+}
+	if [ ! -d "$to" ]; then
+		command -v npm >/dev/null || { echo "npm is missing" >"$why.missing"; return 0; }
+		mkdir -p "${to%/*}"
+		work=$(mktemp -d "$to.XXXXXX")
+		if timeout 120 npm pack --silent --no-update-notifier --fetch-retries=0 --pack-destination "$work" "$1@$2" >"$work/said" 2>&1 &&
+			tar -C "$work" -xzf "$work"/*.tgz package; then
+			# Another run may have been faster.
+			mv -T "$work/package" "$to" 2>/dev/null || true
+		else
+			echo "npm pack $1@$2 failed: $(tail -n 1 "$work/said")" >"$why.missing"
+		fi
+		rm -rf "$work"
+	fi
+	echo "$to" >"$why"
+}
+
+# npm_package NAME: its folder in $dir, or the test is skipped
+npm_package() {
+	local why=$BATS_FILE_TMPDIR/${1//\//+}
+	[ ! -e "$why.missing" ] || skip "$(cat "$why.missing")"
+	dir=$(cat "$why")
 }

@@ -161,7 +161,7 @@ small() {
 
 @test "explain attention lists every engine with a verdict and runs nothing" {
 	ctl 0 explain attention -d sw:m1 --dtype fp16 --kv-dtype int8 --page-size 16
-	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +REASON$ ]]
+	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +KERNEL\ +REASON$ ]]
 	grep -qE '^matrix +refused' <<<"$output"
 	grep -qE '^gpu +chosen' <<<"$output"
 	ctl 0 explain attention -d sw:m1 --dtype fp16 --kv-dtype int8 --page-size 16 --json
@@ -178,7 +178,7 @@ small() {
 
 @test "explain conv lists every way of every engine" {
 	ctl 0 explain conv -d sw:m1 --channels 16 --filters 8
-	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +REASON$ ]]
+	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +KERNEL\ +REASON$ ]]
 	[ "$(grep -cE ' chosen ' <<<"$output")" = 1 ]
 	ctl 0 explain conv -d sw:m1 --channels 16 --filters 8 --json
 	json '.schema == "accelctl.explain/1" and .op == "conv" and .ok'

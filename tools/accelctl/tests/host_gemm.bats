@@ -384,7 +384,7 @@ values() {
 
 @test "explain lists every engine with a verdict" {
 	ctl 0 explain gemm -d sw:m1 --dtype bf16 -m 64 -n 64 -k 64
-	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +REASON$ ]]
+	[[ ${lines[0]} =~ ^ENGINE\ +VERDICT\ +ESTIMATE\ +BYTES\ +ALGORITHM\ +KERNEL\ +REASON$ ]]
 	grep -qE '^matrix +refused' <<<"$output"
 	grep -qE '^gpu +chosen' <<<"$output"
 	ctl 0 explain gemm -d sw:m1 --dtype bf16 -m 64 -n 64 -k 64 --json

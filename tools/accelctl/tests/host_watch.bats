@@ -328,6 +328,33 @@ all='top ps bo jobs health reset'
 	has "$stderr" "matrix1: is neither 'device' nor an engine of accel0"
 }
 
+@test "trace -d sw: jobs and operations of a command, without a driver" {
+	ctl 0 trace -d sw -o t.json --json -- accelctl run gemm -d sw -m 64 -n 64 -k 64 --repeat 3
+	json '.ok and .jobs >= 4 and .ops == .jobs and .failed == 0 and .unfinished == 0'
+	json '.lost_events == 0 and .malformed_lines == 0 and .command_status == 0'
+	# Each operation has its kernel and is within its job
+	jq -e '[.traceEvents[] | select(.cat == "op") | .name == "gemm" and (.args.kernel | length > 0)] | length >= 4 and all' t.json
+	jq -e '(.traceEvents | map(select(.cat == "run")) | map({(.args.number | tostring): .}) | add) as $runs |
+		[.traceEvents[] | select(.cat == "op") | $runs[.args.number | tostring] as $r |
+		 .ts >= $r.ts and .ts + .dur <= $r.ts + $r.dur + 0.01] | all' t.json
+	# Rows do not overlap
+	jq -e '[.traceEvents[] | select(.ph == "X")] | group_by([.pid, .tid]) |
+		map(sort_by(.ts) | . as $r | [range(1; length) | $r[.].ts >= $r[. - 1].ts + $r[. - 1].dur - 0.01]) | flatten | all' t.json
+	# An environment without it, and a command that does not use the library
+	ctl 0 trace -d sw -o t.json --json -- true
+	json '.jobs == 0 and .events == 0'
+	ctl 1 trace -d sw -o t.json -- sh -c 'exit 3'
+	[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'accelctl-??????' -newer t.json)" ]
+}
+
+@test "trace -d sw: a program with a new line in its name, a place with too long a one" {
+	ln -s "$(command -v accelctl)" $'two\nlines'
+	ctl 0 trace -d sw -o t.json --json -- ./$'two\nlines' run gemm -d sw -m 64 -n 64 -k 64
+	jq -e '[.traceEvents[] | select(.cat == "op")] | length >= 1' t.json
+	TMPDIR=$(printf 'x%.0s' {1..5000}) ctl 1 trace -d sw -o t.json -- true
+	[[ $output$stderr == *ENAMETOOLONG* ]]
+}
+
 @test "trace: usage" {
 	ctl 2 trace
 	has "$stderr" "-o: has to name a file"

@@ -3,13 +3,14 @@
 """Arrays in .npy files, written and read by nothing that accelctl has.
 
 npy.py make FILE DESCR SHAPE ORDER [VALUE...]   values in the order of the file
-npy.py show FILE                                type, shape, values
+npy.py show FILE                                type, shape, values; of .npz, those of each array
 npy.py flip FILE                                change the lowest bit of the last four bytes
 """
 
 import ast
 import struct
 import sys
+import zipfile
 
 CODES = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "u1": "B", "b1": "?", "i2": "h", "u2": "H", "i4": "i", "i8": "q", "V2": "H"}
 
@@ -33,8 +34,17 @@ def make(path, descr, shape, order, *words):
 
 
 def show(path):
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            assert archive.testzip() is None
+            for name in archive.namelist():
+                show_array(archive.read(name))
+        return
     with open(path, "rb") as file:
-        raw = file.read()
+        show_array(file.read())
+
+
+def show_array(raw):
     assert raw[:8] == b"\x93NUMPY\x01\x00", raw[:8]
     size = struct.unpack("<H", raw[8:10])[0]
     assert (10 + size) % 64 == 0 and raw[9 + size : 10 + size] == b"\n"

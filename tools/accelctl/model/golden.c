@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What comes out of a model: beside what should, its largest elements, in a file.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+/* Outputs of so many elements may be kept every so many apart in golden files. */
+#define SPARSE_FROM	200000
+#define SPARSE_STEP	97
+
+void verdict_of(uint32_t type, const void *data, uint64_t step, const struct npy *want,
+		struct verdict *r)
+{
+	double largest = 0, error, x, w;
+	uint64_t i;
+
+	for (i = 0; i < want->count; i++) {
+		w = npy_get(want, i, false);
+		x = element_get(type, data, i * step);
+		error = x == w || (isnan(x) && isnan(w)) ? 0 : fabs(x - w);
+		if (isnan(error))
+			error = INFINITY;
+		r->max_abs = error > r->max_abs ? error : r->max_abs;
+		largest = fabs(w) > largest ? fabs(w) : largest;
+	}
+	r->max_rel = r->max_abs > 0 ? r->max_abs / largest : 0;
+}
+
+void golden_compare(const struct accel_value *v, const void *data, const struct npy *want,
+		    struct verdict *r)
+{
+	uint64_t count = 1, step = 1;
+	bool same = want->rank == v->rank;
+	uint32_t i;
+
+	if (!element_descr(v->type)) {
+		r->wrong = "its type is not compared";
+		return;
+	}
+	for (i = 0; i < v->rank; i++) {
+		count *= (uint64_t)v->dims[i];
+		same = same && want->dims[i] == (uint64_t)v->dims[i];
+	}
+	if (!same && count >= SPARSE_FROM && want->rank == 1 &&
+	    want->count == (count + SPARSE_STEP - 1) / SPARSE_STEP)
+		step = SPARSE_STEP;
+	if (!same && step == 1)
+		r->wrong = "another shape than the golden one";
+	else
+		verdict_of(v->type, data, step, want, r);
+}
+
+/* --- telling --- */
+
+static char **read_labels(struct session *s, size_t *count)
+{
+	char **labels = NULL, **more, *line = NULL;
+	FILE *f = fopen(s->opts->labels, "re");
+	size_t room = 0;
+	ssize_t n;
+
+	*count = 0;
+	while (f && (n = getline(&line, &room, f)) >= 0) {
+		while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+			line[--n] = 0;
+		more = realloc(labels, (*count + 1) * sizeof(*more));
+		if (!more)
+			break;
+		labels = more;
+		labels[*count] = line;
+		++*count;
+		line = NULL;
+		room = 0;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	else
+		ctl_note(s->ctl, "accelctl: --labels: %s: %s", s->opts->labels, strerror(errno));
+	return labels;
+}
+
+/* The largest elements of each row, in their order */
+static void tell_top(struct session *s, const struct accel_value *v, const void *data,
+		     struct json_object *o, char **labels, size_t label_count)
+{
+	const uint64_t n = v->rank ? (uint64_t)v->dims[v->rank - 1] : 1;
+	const uint64_t want = s->opts->top ? s->opts->top : 5, k = want < n ? want : n;
+	struct json_object *rows = o ? ctl_json_arr(o, "top") : NULL, *row, *e;
+	uint64_t count = 1, at, i, j, *best = ctl_alloc(k + 1, sizeof(*best));
+	const char *label;
+	double x;
+
+	for (i = 0; i < v->rank; i++)
+		count *= (uint64_t)v->dims[i];
+	for (at = 0; n && at < count; at += n) {
+		uint64_t have = 0;
+
+		for (i = 0; i < n; i++) {
+			x = element_get(v->type, data, at + i);
+			for (j = have; j && x > element_get(v->type, data, at + best[j - 1]); j--)
+				if (j < k)
+					best[j] = best[j - 1];
+			if (j < k)
+				best[j] = i;
+			have += j < k && have < k;
+		}
+		row = rows ? ctl_json_arr(rows, NULL) : NULL;
+		for (j = 0; j < have; j++) {
+			x = element_get(v->type, data, at + best[j]);
+			label = best[j] < label_count ? labels[best[j]] : NULL;
+			if (row) {
+				e = ctl_json_obj(row, NULL);
+				ctl_json_uint(e, "index", best[j]);
+				ctl_json_real(e, "value", x);
+				ctl_json_str(e, "label", label);
+			} else {
+				printf("  %" PRIu64 ": %" PRIu64 " %s%s%.6g\n", n ? at / n : 0,
+				       best[j], label ? label : "", label ? " " : "", x);
+			}
+		}
+	}
+	free(best);
+}
+
+static struct json_object *tell_output(struct session *s, const struct accel_value *v,
+				       const struct verdict *r, struct json_object *list)
+{
+	struct json_object *o = list ? ctl_json_obj(list, NULL) : NULL, *dims;
+	uint32_t i;
+
+	if (o) {
+		ctl_json_str(o, "name", v->name);
+		ctl_json_str(o, "type", accel_type_name(v->type));
+		dims = ctl_json_arr(o, "dims");
+		for (i = 0; i < v->rank; i++)
+			ctl_json_int(dims, NULL, v->dims[i]);
+		if (s->opts->golden) {
+			ctl_json_bool(o, "ok", !r->wrong && r->max_rel <= s->opts->tolerance);
+			ctl_json_real(o, "max_abs_error", r->wrong ? NAN : r->max_abs);
+			ctl_json_real(o, "max_rel_error", r->wrong ? NAN : r->max_rel);
+			if (r->wrong)
+				ctl_json_str(o, "wrong", r->wrong);
+		}
+		return o;
+	}
+	printf("%s: %s[", v->name ? v->name : "", accel_type_name(v->type));
+	for (i = 0; i < v->rank; i++)
+		printf("%s%" PRId64, i ? "," : "", v->dims[i]);
+	printf("]");
+	if (s->opts->golden && r->wrong)
+		printf(", WRONG: %s", r->wrong);
+	else if (s->opts->golden)
+		printf(", largest error %.3g, %.3g of the largest number%s", r->max_abs, r->max_rel,
+		       r->max_rel <= s->opts->tolerance ? "" : ": WRONG");
+	printf("\n");
+	return NULL;
+}
+
+bool outputs_tell(struct session *s, struct json_object *doc)
+{
+	struct json_object *list = doc ? ctl_json_arr(doc, "outputs") : NULL, *o;
+	struct accel_value v = ACCEL_VALUE_INIT;
+	size_t label_count = 0, n;
+	const struct npy *want;
+	char **labels = NULL;
+	const void *data;
+	bool good = true;
+	uint32_t i;
+
+	if (s->opts->labels)
+		labels = read_labels(s, &label_count);
+	for (i = 0; !accel_state_get_output(s->state, i, &v, &data); i++) {
+		struct verdict r = { 0 };
+
+		want = s->opts->golden ? npz_find(&s->golden, "out.", v.name ? v.name : "") : NULL;
+		if (want)
+			golden_compare(&v, data, want, &r);
+		else if (s->opts->golden)
+			r.wrong = "the golden file has no such output";
+		good &= !r.wrong && r.max_rel <= s->opts->tolerance;
+		o = tell_output(s, &v, &r, list);
+		if ((s->opts->top || s->opts->labels) && element_descr(v.type))
+			tell_top(s, &v, data, o, labels, label_count);
+	}
+	for (n = 0; n < label_count; n++)
+		free(labels[n]);
+	free(labels);
+	return good;
+}
+
+int outputs_save(struct session *s)
+{
+	struct accel_value v = ACCEL_VALUE_INIT;
+	uint64_t dims[ACCEL_GRAPH_MAX_RANK];
+	struct npz_writer w;
+	const void *data;
+	uint32_t i, k;
+	int ret, end;
+
+	ret = npz_open(s->opts->out, &w);
+	if (ret)
+		return ctl_fail(s->ctl, CTL_FAILED, ret, "--out", "%s: %s", s->opts->out,
+				strerror(-ret));
+	for (i = 0; !ret && !accel_state_get_output(s->state, i, &v, &data); i++) {
+		for (k = 0; k < v.rank; k++)
+			dims[k] = (uint64_t)v.dims[k];
+		ret = element_descr(v.type) ?
+		      npz_put(&w, v.name ? v.name : "", element_descr(v.type),
+			      accel_type_bits(v.type) / 8, v.rank, dims, data) : -EOPNOTSUPP;
+	}
+	end = npz_close(&w);
+	ret = ret ? ret : end;
+	return ret ? ctl_fail(s->ctl, CTL_FAILED, ret, "--out", "%s: %s", s->opts->out,
+			      strerror(-ret)) : CTL_OK;
+}

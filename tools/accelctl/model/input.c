@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What goes into a model: arrays and pictures of files, or random numbers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gemm.h"
+#include "image.h"
+#include "model.h"
+
+/* Mean and deviation of ImageNet's pictures, from 0 to 1 */
+static const double imagenet_mean[] = { 0.485, 0.456, 0.406 };
+static const double imagenet_std[] = { 0.229, 0.224, 0.225 };
+
+static bool is_picture(const char *path)
+{
+	static const unsigned char png[] = { 0x89, 'P', 'N', 'G' }, jpeg[] = { 0xff, 0xd8 };
+	unsigned char head[4] = { 0 };
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(head, 1, 4, f) : 0;
+
+	if (f)
+		fclose(f);
+	return n == 4 && (!memcmp(head, png, 4) || !memcmp(head, jpeg, 2));
+}
+
+/* "name=file" names an input; a file may have such a name too. */
+static const char *file_of(const char *text)
+{
+	const char *at = strchr(text, '=');
+
+	return at ? at + 1 : text;
+}
+
+static bool is_for(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(text, name, n) && text[n] == '=';
+}
+
+int inputs_load(struct session *s)
+{
+	const struct ctl_strings *list = &s->opts->inputs;
+	char error[NPY_ERROR];
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < list->count; i++) {
+		if (is_picture(file_of(list->v[i])))
+			continue;
+		ret = arrays_load(file_of(list->v[i]), &s->files[i], error);
+		if (ret)
+			return ctl_fail(s->ctl, CTL_FAILED, ret, "--input", "%s: %s",
+					file_of(list->v[i]), error);
+	}
+	return CTL_OK;
+}
+
+/* "NAME[3]=FILE" is value 3 of a sequence, "NAME=FILE" all of an input; false: neither */
+static bool split_name(const char *text, char *name, size_t size, uint32_t *index, bool *list)
+{
+	const char *end = strchr(text, '=');
+	const char *at = end ? memrchr(text, '[', (size_t)(end - text)) : NULL;
+	char *stop = NULL;
+
+	*index = 0;
+	if (at && end[-1] == ']')
+		*index = (uint32_t)strtoul(at + 1, &stop, 10);
+	*list = stop && stop == end - 1 && stop > at + 1 && *index < CTL_LIST_MAX;
+	if (*list)
+		end = at;
+	if (!end || (size_t)(end - text) >= size)
+		return false;
+	memcpy(name, text, (size_t)(end - text));
+	name[end - text] = 0;
+	return true;
+}
+
+/*
+ * What --input says of sequences, optional values and inputs without a shape: how many arrays
+ * there are, and their dimensions
+ */
+void inputs_say(struct session *s, struct inputs_said *said)
+{
+	const struct ctl_strings *list = &s->opts->inputs;
+	char name[sizeof(said->names[0])];
+	struct accel_model_input *in;
+	const struct npy *npy;
+	uint32_t i, k, d, index;
+	bool many;
+
+	memset(said, 0, sizeof(*said));
+	for (i = 0; i < list->count; i++) {
+		if (s->files[i].count != 1 ||
+		    !split_name(list->v[i], name, sizeof(name), &index, &many))
+			continue;
+		for (k = 0; k < said->count && strcmp(said->names[k], name) != 0; k++)
+			;
+		in = &said->inputs[k];
+		if (k == said->count) {
+			memcpy(said->names[k], name, sizeof(name));
+			in->size = sizeof(*in);
+			in->name = said->names[k];
+			in->values = said->values[k];
+			said->count++;
+		}
+		npy = &s->files[i].entries[0].npy;
+		said->values[k][index].size = sizeof(struct accel_value);
+		said->values[k][index].rank = npy->rank;
+		for (d = 0; d < npy->rank && d < ACCEL_GRAPH_MAX_RANK; d++)
+			said->values[k][index].dims[d] = (int64_t)npy->dims[d];
+		if (in->count <= index)
+			in->count = index + 1;
+	}
+}
+
+static int symbol_number(struct session *s, const char *name, int64_t *number)
+{
+	size_t n = strlen(name);
+	uint32_t i;
+	char *end;
+
+	for (i = 0; i < s->opts->dims.count; i++) {
+		const char *text = s->opts->dims.v[i];
+
+		if (strncmp(text, name, n) || text[n] != '=')
+			continue;
+		errno = 0;
+		*number = strtoll(text + n + 1, &end, 10);
+		if (errno || *end || end == text + n + 1)
+			return ctl_fail(s->ctl, CTL_USAGE, 0, "--dim", "%s is no number",
+					text + n + 1);
+	}
+	return CTL_OK;
+}
+
+/* --- arrays --- */
+
+/* The array that an input comes from: of --input, then of --golden; and its file */
+static const struct npy *find_array(struct session *s, const char *name, const char **file)
+{
+	const struct ctl_strings *list = &s->opts->inputs;
+	const struct npy *npy = NULL;
+	uint32_t i;
+
+	for (i = 0; i < list->count && !npy; i++) {
+		const struct npz *z = &s->files[i];
+
+		*file = file_of(list->v[i]);
+		/* An array that is named, or alone, is meant whatever its own name is. */
+		if (is_for(list->v[i], name) && z->count == 1)
+			npy = &z->entries[0].npy;
+		else if (is_for(list->v[i], name) || !strchr(list->v[i], '='))
+			npy = npz_find(z, "", name) ? npz_find(z, "", name) :
+			      npz_find(z, "in.", name) ? npz_find(z, "in.", name) :
+			      !strchr(list->v[i], '=') && z->count == 1 && list->count == 1 ?
+			      &z->entries[0].npy : NULL;
+	}
+	if (!npy && s->opts->golden) {
+		*file = s->opts->golden;
+		npy = npz_find(&s->golden, "in.", name);
+	}
+	return npy;
+}
+
+/* --- pictures --- */
+
+static int numbers(struct session *s, const char *option, const char *text, uint32_t count,
+		   double *to)
+{
+	uint32_t i;
+	char *end;
+
+	for (i = 0; i < count; i++, text = end + 1) {
+		to[i] = strtod(text, &end);
+		if (end == text || (*end && *end != ','))
+			break;
+		if (*end ? i + 1 == count : i && i + 1 < count)
+			break;
+		/* One number is for all. */
+		if (!*end && !i)
+			for (i = 1; i < count; i++)
+				to[i] = to[0];
+		if (!*end)
+			return CTL_OK;
+	}
+	return ctl_fail(s->ctl, CTL_USAGE, 0, option, "are not 1 or %u numbers", count);
+}
+
+static int plan_pixels(struct session *s, uint32_t type, struct image_plan *plan)
+{
+	const struct model_opts *o = s->opts;
+	uint32_t pixels = o->pixels, i;
+	int ret = CTL_OK;
+
+	if (pixels == PIXELS_AUTO)
+		pixels = !element_real(type) ? PIXELS_RAW : plan->channels == 3 ? PIXELS_IMAGENET :
+			 PIXELS_UNIT;
+	plan->scale = pixels == PIXELS_RAW ? 1 : pixels == PIXELS_SIGNED ? 1 / 127.5 : 1 / 255.0;
+	for (i = 0; i < IMAGE_CHANNELS; i++) {
+		plan->mean[i] = pixels == PIXELS_IMAGENET ? imagenet_mean[o->bgr ? 2 - i : i] :
+				pixels == PIXELS_SIGNED;
+		plan->std[i] = pixels == PIXELS_IMAGENET ? imagenet_std[o->bgr ? 2 - i : i] : 1;
+	}
+	if (o->scale != 0)
+		plan->scale = o->scale;
+	if (o->mean)
+		ret = numbers(s, "--mean", o->mean, plan->channels, plan->mean);
+	if (!ret && o->std)
+		ret = numbers(s, "--std", o->std, plan->channels, plan->std);
+	for (i = 0; i < plan->channels && !ret; i++)
+		if (plan->std[i] == 0)
+			ret = ctl_fail(s->ctl, CTL_USAGE, 0, "--std", "has a 0");
+	return ret;
+}
+
+/* The place of channels, rows and columns in a value, and its numbers */
+static int plan_picture(struct session *s, const struct accel_value *v, const struct picture *p,
+			int64_t *dims, struct image_plan *plan)
+{
+	const uint32_t at = v->rank - 3;
+	int64_t *h, *w;
+
+	if (v->rank < 3 || v->rank > 4)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, "--input",
+				"%s has %u dimensions, a picture has 3 or 4", v->name, v->rank);
+	plan->last = dims[at] != 1 && dims[at] != 3;
+	plan->channels = (uint32_t)dims[plan->last ? at + 2 : at];
+	if (plan->channels != 1 && plan->channels != 3)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, "--input",
+				"%s has no dimension of 1 or 3 for channels", v->name);
+	h = &dims[plan->last ? at : at + 1];
+	w = &dims[plan->last ? at + 1 : at + 2];
+	/* What the model leaves open is the picture's. */
+	if (*h < 0)
+		*h = p->height;
+	if (*w < 0)
+		*w = p->width;
+	if (*h < 1 || *w < 1 || *h > PICTURE_MAX || *w > PICTURE_MAX)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, "--input", "%s is no size of a picture",
+				v->name);
+	plan->height = (uint32_t)*h;
+	plan->width = (uint32_t)*w;
+	plan->bgr = s->opts->bgr;
+	if (s->opts->fit == FIT_CROP && (*h != p->height || *w != p->width))
+		plan->shorter = s->opts->resize ? (uint32_t)s->opts->resize :
+				(uint32_t)((*h > *w ? *h : *w) * 8 / 7);
+	return plan_pixels(s, v->type, plan);
+}
+
+static int set_dims(struct session *s, uint32_t index, const struct accel_value *v, int64_t *dims,
+		    void **p, uint64_t *count)
+{
+	uint64_t bytes;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < v->rank; i++) {
+		const char *name = dims[i] < 0 ?
+				   accel_program_get_symbol(s->program, dims[i], NULL, NULL) : NULL;
+
+		if (!name)
+			continue;
+		dims[i] = 1;
+		ret = symbol_number(s, name, &dims[i]);
+		if (ret)
+			return ret;
+	}
+	ret = accel_state_set_input(s->state, index, v->rank, dims, NULL, 0);
+	if (ret)
+		return session_fail(s, ret);
+	*p = accel_state_get_input(s->state, index, &bytes);
+	if (!*p)
+		return session_fail(s, -ENOMEM);
+	if (!element_descr(v->type))
+		return ctl_fail(s->ctl, CTL_UNSUPPORTED, 0, v->name, "inputs of type %s are not made",
+				accel_type_name(v->type));
+	*count = bytes * 8 / accel_type_bits(v->type);
+	return CTL_OK;
+}
+
+static int set_picture(struct session *s, uint32_t index, const struct accel_value *v,
+		       const char *path)
+{
+	struct image_plan plan = { 0 };
+	int64_t dims[ACCEL_GRAPH_MAX_RANK];
+	struct picture p = { 0 };
+	char error[NPY_ERROR];
+	uint64_t count = 0, one, i;
+	double *pixels = NULL;
+	void *to = NULL;
+	int ret;
+
+	memcpy(dims, v->dims, sizeof(dims));
+	if (picture_load(path, &p, error, sizeof(error)))
+		return ctl_fail(s->ctl, CTL_FAILED, 0, "--input", "%s: %s", path, error);
+	ret = plan_picture(s, v, &p, dims, &plan);
+	if (!ret)
+		ret = set_dims(s, index, v, dims, &to, &count);
+	if (ret)
+		goto out;
+	one = (uint64_t)plan.width * plan.height * plan.channels;
+	pixels = ctl_alloc(one, sizeof(*pixels));
+	ret = image_make(&p, &plan, pixels);
+	if (ret) {
+		ret = ctl_fail(s->ctl, CTL_USAGE, ret, ret == -EINVAL ? "--resize" : NULL,
+			       "the picture would be smaller than %u x %u", plan.width,
+			       plan.height);
+		goto out;
+	}
+	/* A batch has it in each place. */
+	for (i = 0; one && i < count; i++)
+		element_put(v->type, to, i, pixels[i % one]);
+out:
+	free(pixels);
+	picture_free(&p);
+	return ret;
+}
+
+/* --- all of them --- */
+
+static int set_array(struct session *s, uint32_t index, const struct accel_value *v,
+		     const struct npy *npy, const char *file)
+{
+	int64_t dims[ACCEL_GRAPH_MAX_RANK];
+	uint64_t count;
+	uint32_t i;
+	void *to = NULL;
+	int ret;
+
+	if (npy->rank != v->rank)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, v->name, "%s: %u dimensions, not %u", file,
+				npy->rank, v->rank);
+	for (i = 0; i < v->rank; i++)
+		dims[i] = (int64_t)npy->dims[i];
+	ret = set_dims(s, index, v, dims, &to, &count);
+	if (!ret)
+		element_copy(v->type, to, npy);
+	return ret;
+}
+
+static int set_random(struct session *s, uint32_t index, const struct accel_value *v)
+{
+	int64_t dims[ACCEL_GRAPH_MAX_RANK];
+	uint64_t count = 0, i, r;
+	void *to = NULL;
+	int ret;
+
+	memcpy(dims, v->dims, sizeof(dims));
+	ret = set_dims(s, index, v, dims, &to, &count);
+	for (i = 0; !ret && i < count; i++) {
+		r = value_random(s->opts->seed, index, i);
+		element_put(v->type, to, i, element_real(v->type) ?
+			    (double)(r >> 11) / 0x1p52 - 1 : (double)(r % s->opts->below));
+	}
+	return ret;
+}
+
+static int set_input(struct session *s, uint32_t index, const struct accel_value *v)
+{
+	const struct ctl_strings *list = &s->opts->inputs;
+	const struct npy *npy;
+	const char *file = "";
+	uint32_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (is_picture(file_of(list->v[i])) &&
+		    (is_for(list->v[i], v->name) || (list->count == 1 && !strchr(list->v[i], '='))))
+			return set_picture(s, index, v, file_of(list->v[i]));
+	npy = find_array(s, v->name, &file);
+	if (npy)
+		return set_array(s, index, v, npy, file);
+	/* What is compared has its inputs, or the answer means nothing. */
+	if (s->opts->golden)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, "--golden", "there is no in.%s", v->name);
+	return set_random(s, index, v);
+}
+
+/* Is a symbol among the dimensions of the inputs? */
+static bool has_symbol(struct session *s, const char *name, size_t n)
+{
+	struct accel_value v = ACCEL_VALUE_INIT;
+	const char *symbol;
+	uint32_t i, k;
+
+	for (i = 0; !accel_program_get_input(s->program, i, &v); i++)
+		for (k = 0; k < v.rank; k++) {
+			symbol = v.dims[k] < 0 ?
+				 accel_program_get_symbol(s->program, v.dims[k], NULL, NULL) : NULL;
+			if (symbol && strlen(symbol) == n && !strncmp(symbol, name, n))
+				return true;
+		}
+	return false;
+}
+
+/* What --dim names has to be there: a name that is mistyped would be 1. */
+int dims_check(struct session *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->opts->dims.count; i++) {
+		const char *text = s->opts->dims.v[i], *end = strchr(text, '=');
+
+		if (!end || !has_symbol(s, text, (size_t)(end - text)))
+			return ctl_fail(s->ctl, CTL_USAGE, 0, "--dim", "no dimension is called %.*s",
+					(int)(end ? (size_t)(end - text) : strlen(text)), text);
+	}
+	return CTL_OK;
+}
+
+int inputs_set(struct session *s)
+{
+	const struct ctl_strings *list = &s->opts->inputs;
+	struct accel_value v = ACCEL_VALUE_INIT;
+	uint32_t i, k, used = 0;
+	int ret = CTL_OK;
+
+	for (i = 0; !ret && !accel_program_get_input(s->program, i, &v); i++) {
+		for (k = 0; k < list->count; k++)
+			if (is_for(list->v[k], v.name))
+				used |= 1u << k;
+		ret = set_input(s, i, &v);
+	}
+	for (k = 0; k < list->count && !ret; k++)
+		if (strchr(list->v[k], '=') && !(used >> k & 1))
+			return ctl_fail(s->ctl, CTL_USAGE, 0, "--input", "no input is called %.*s",
+					(int)(strchr(list->v[k], '=') - list->v[k]), list->v[k]);
+	return ret;
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# model: families of two layers on the node, against answers that were computed in binary64.
+
+load helper
+
+setup_file() {
+	tar -C "$BATS_FILE_TMPDIR" -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/hf.tar.xz"
+}
+
+# right FOLDER
+right() {
+	ctl 0 model run "$BATS_FILE_TMPDIR/hf/$1" -d accel0 --golden "$BATS_FILE_TMPDIR/hf/$1/golden.safetensors" --tolerance 2e-4 --json
+	json ".ok and ([.outputs[] | select(.ok and .max_rel_error < 2e-4)] | length) > 0"
+}
+
+@test "LLaMA, and the text that it goes on with" { right llama && json .greedy.ok; }
+@test "Qwen2" { right qwen2; }
+@test "BERT" { right bert; }
+@test "T5" { right t5; }

@@ -1,0 +1,274 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# model convert, model quantize of folders and GGUF files: what is written says the same, or nearly.
+
+load helper
+
+setup_file() {
+	tar -C "$BATS_FILE_TMPDIR" -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/hf.tar.xz"
+	export HF=$BATS_FILE_TMPDIR LLAMA=@node-llama-cpp/linux-x64
+	npm_fetch "$LLAMA" 3.22.1
+}
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	austen=$BATS_TEST_DIRNAME/../../../examples/austen
+}
+
+# right MODEL FOLDER: the answers of the folder are those of the model
+right() {
+	ctl 0 model run "$1" -d sw --golden "$HF/$2/golden.safetensors" --tolerance 2e-4 --json
+	json '.ok and .greedy.ok and .greedy.tokens >= 20'
+}
+
+# both FOLDER: as GGUF, and as a folder again
+both() {
+	ctl 0 model convert "$HF/$1" "$T/it.gguf"
+	right "$T/it.gguf" "$1"
+	ctl 0 model convert "$T/it.gguf" "$T/it"
+	right "$T/it" "$1"
+	# Nothing is lost on the way there and back.
+	ctl 0 model convert "$T/it" "$T/again.gguf"
+	cmp "$T/it.gguf" "$T/again.gguf"
+}
+
+@test "GPT-2" { both hf/gpt2; }
+@test "GPT-NeoX" { both hf-c/gpt-neox; }
+@test "LLaMA" { both hf/llama; }
+@test "LLaMA, positions of LLaMA 3" { both hf/llama3-rope; }
+@test "LLaMA, linear positions" { both hf-c/llama-linear; }
+@test "LLaMA, YaRN" { both hf-c/llama-yarn; }
+@test "Mistral, a window" { both hf/mistral-window; }
+@test "Mixtral" { both hf-c/mixtral; }
+@test "Qwen2" { both hf/qwen2; }
+@test "Qwen3" { both hf-c/qwen3; }
+@test "Phi-3" { both hf-c/phi3; }
+
+@test "Gemma 2" {
+	local eager=$T/eager golden=$HF/hf-c/gemma2/golden.safetensors
+	ctl 3 model convert "$HF/hf-c/gemma2" "$T/it.gguf"
+	has "$stderr" query_pre_attn_scalar
+	cp -r "$HF/hf-c/gemma2" "$eager"
+	sed -i 's/"query_pre_attn_scalar": 12/"query_pre_attn_scalar": 16/; s/"model_type"/"_attn_implementation": "eager", "model_type"/' "$eager/config.json"
+	ctl 0 model convert "$eager" "$T/it.gguf"
+	ctl 0 model compare "$T/it.gguf" "$eager" -d sw --golden "$golden" --tolerance 0.00001
+	ctl 0 model convert "$T/it.gguf" "$T/it"
+	ctl 0 model compare "$T/it" "$eager" -d sw --golden "$golden" --tolerance 0.00001
+}
+
+@test "folders of all families are copied, with fewer bits too" {
+	local name
+	for name in hf/bert hf/t5 hf/vit hf-c/clip-vision; do
+		rm -rf "$T/copy" "$T/half"
+		ctl 0 model convert "$HF/$name" "$T/copy" --json
+		ctl 0 model run "$T/copy" -d sw --golden "$HF/$name/golden.safetensors" --tolerance 2e-4
+		ctl 0 model convert "$HF/$name" "$T/half" --type f16 --json
+		json '.file_bytes < 0.75 * .file_bytes_before'
+		ctl 0 model run "$T/half" -d sw --golden "$HF/$name/golden.safetensors" --tolerance 0.02
+	done
+}
+
+# The first 257 tokens of a text that it was not trained on; nll of the answer is that of fp32
+nll() {
+	ctl 0 perplexity -m "$1" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json
+	json ".tokens == 256 and (.nll / $(jq .eval_nll_first_256 "$austen/golden.json") - 1 | fabs) < $2"
+}
+
+@test "a model that was trained, in blocks" {
+	local type text
+	ctl 0 generate -m "$austen" -d sw -p "In the morning," --greedy -n 40 --json
+	text=$(jq .text <<<"$output")
+	for type in f16:0.001 q8_0:0.01 q6_k:0.02 q4_0:0.03 q4_1:0.03 q4_k:0.03; do
+		ctl 0 model quantize "$austen" "$T/it.gguf" --type "${type%:*}" --json
+		json '.ok and .file_bytes > 4e6'
+		nll "$T/it.gguf" "${type#*:}"
+	done
+	ctl 0 model quantize "$austen" "$T/q8.gguf" --type q8_0 --json
+	json '.file_bytes < 0.56 * .file_bytes_before'
+	ctl 0 generate -m "$T/q8.gguf" -d sw -p "In the morning," --greedy -n 40 --json
+	json ".text == $text"
+	# From blocks to other blocks, and what they stand for as a folder
+	ctl 0 model quantize "$T/q8.gguf" "$T/q4.gguf" --type q4_k --table-type q4_k --json
+	json '.file_bytes < 0.6 * .file_bytes_before'
+	nll "$T/q4.gguf" 0.05
+	ctl 0 model convert "$T/q8.gguf" "$T/folder" --type f16
+	nll "$T/folder" 0.01
+}
+
+@test "perplexity before and after" {
+	ctl 0 model quantize "$austen" "$T/it.gguf" -d sw --type q4_0 --text "$austen/eval.txt" --limit 400 --json
+	json '.tokens == 399 and .nll_before > 3 and .nll != .nll_before and (.nll / .nll_before - 1 | fabs) < 0.03'
+	ctl 0 model quantize "$austen" "$T/it.gguf" -d sw --type q8_0 --text "$austen/eval.txt" --limit 400
+	has "$output" "perplexity of 399 tokens"
+}
+
+@test "columns that count more by a text: more likely in 4 bits what it was not of" {
+	local type plain
+	head -c 6000 "$austen/eval.txt" >"$T/other"
+	tail -c +8001 "$austen/eval.txt" | head -c 8000 >"$T/text"
+	ctl 0 model quantize "$austen" -o "$T/it.gguf" -d sw --type q4_0 --imatrix-from "$T/text" --imatrix-out "$T/it.imatrix" --limit 2000 --json
+	json '.ok and .tokens > 1000 and .nll != .nll_before'
+	for type in q4_0 q4_k; do
+		ctl 0 model quantize "$austen" -o "$T/plain.gguf" -d sw --type $type --text "$T/other" --json
+		plain=$(jq .nll <<<"$output")
+		ctl 0 model quantize "$austen" -o "$T/weighed.gguf" -d sw --type $type --text "$T/other" --imatrix "$T/it.imatrix" --json
+		json ".nll <= $plain and .nll != $plain"
+	done
+	# As much by the file as by the text
+	ctl 0 model quantize "$austen" -o "$T/again.gguf" -d sw --type q4_0 --imatrix "$T/it.imatrix"
+	cmp "$T/it.gguf" "$T/again.gguf"
+}
+
+@test "importance matrices that are none, or of another model" {
+	ctl 2 model quantize "$austen" -o "$T/it.gguf" -d sw --type q4_0 --imatrix-out "$T/x"
+	has "$stderr" "needs --imatrix-from"
+	ctl 2 model quantize "$austen" -o "$T/it.gguf" -d sw --type q4_0 --imatrix-from "$austen/eval.txt" --imatrix x
+	has "$stderr" "one of them"
+	ctl 2 model quantize "$austen" -o "$T/it.gguf" -d sw --type f16 --imatrix x
+	has "$stderr" "are for blocks"
+	ctl 1 model quantize "$austen" -o "$T/it.gguf" -d sw --type q4_0 --imatrix "$T/none"
+	ctl 1 model quantize "$austen" -o "$T/it.gguf" -d sw --type q4_0 --imatrix "$austen/model.safetensors"
+	has "$stderr" "no importance matrix"
+	head -c 2000 "$austen/eval.txt" >"$T/text"
+	ctl 0 model quantize "$austen" -o "$T/it.gguf" -d sw --type q8_0 --imatrix-from "$T/text" --imatrix-out "$T/it.imatrix"
+	rm "$T/it.gguf"
+	ctl 2 model quantize "$HF/hf/llama" -o "$T/it.gguf" -d sw --type q4_0 --imatrix "$T/it.imatrix"
+	has "$stderr" "the importance matrix has 256"
+	[ ! -e "$T/it.gguf" ]
+}
+
+@test "the tokenizer comes with it" {
+	ctl 0 model convert "$austen" "$T/it.gguf"
+	head -c 3000 "$austen/eval.txt" >"$T/text"
+	printf '\n  two  spaces \xf0\x9f\x8e\xa9 <|end|>\n' >>"$T/text"
+	ctl 0 tokenize -m "$austen" -f "$T/text" --json
+	local want=$output
+	ctl 0 tokenize -m "$T/it.gguf" -f "$T/text" --json
+	[ "$(jq -c '[.tokens[].id]' <<<"$output")" = "$(jq -c '[.tokens[].id]' <<<"$want")" ]
+	# One that GGUF has no words for is refused, not guessed.
+	cp -r "$austen" "$T/other"
+	jq '.pre_tokenizer = {"type": "Whitespace"}' "$austen/tokenizer.json" >"$T/other/tokenizer.json"
+	ctl 3 model convert "$T/other" "$T/no.gguf"
+	has "$stderr" "GGUF has no"
+	[ ! -e "$T/no.gguf" ]
+}
+
+# likewise FILE COUNT PROMPT...: llama.cpp and this go on with the same tokens
+likewise() {
+	local file=$1 count=$2 prompt
+	shift 2
+	python3 "$BATS_TEST_DIRNAME/llama.py" "$dir" next "$file" "$count" "$@" >"$T/answers"
+	for prompt; do
+		ctl 0 generate -m "$file" -d sw -p "$prompt" --greedy -n "$count" --json
+		echo "$file: $prompt: $(head -n 1 "$T/answers")"
+		json ".ids == $(head -n 1 "$T/answers" | jq .ids)"
+		sed -i 1d "$T/answers"
+	done
+	[ ! -s "$T/answers" ]
+}
+
+# Prompts are such that no two tokens are nearly as likely as each other: of what meets blocks of 256 llama.cpp rounds as many
+# together, and this 32.
+@test "llama.cpp reads what is written here, and goes on with the same tokens" {
+	local type dir
+	npm_package "$LLAMA"
+	for type in f16 q8_0 q4_0 q4_1 q4_k q6_k; do
+		ctl 0 model quantize "$austen" "$T/it.gguf" --type "$type"
+		likewise "$T/it.gguf" 20 "She had been"
+	done
+}
+
+@test "what llama.cpp writes is read here, and goes on with the same tokens" {
+	local type dir
+	npm_package "$LLAMA"
+	ctl 0 model convert "$austen" "$T/f16.gguf" --type f16
+	for type in q4_0 q5_0 q3_k q5_k; do
+		python3 "$BATS_TEST_DIRNAME/llama.py" "$dir" quantize "$T/f16.gguf" "$T/it.gguf" "$type"
+		likewise "$T/it.gguf" 20 "Mr. Darcy was"
+	done
+}
+
+@test "what cannot be is refused, and what was there stays" {
+	echo before >"$T/it.gguf"
+	mkdir "$T/full"
+	echo before >"$T/full/file"
+	ctl 2 model convert
+	ctl 2 model convert "$austen"
+	ctl 2 model convert "$austen" "$T/it.gguf" "$T/more"
+	ctl 2 model convert "$austen" "$T/folder" --type q4_0
+	has "$stderr" .gguf
+	ctl 3 model convert "$HF/hf/bert" "$T/it.gguf"
+	has "$stderr" bert
+	ctl 1 model convert "$T/nothing" "$T/it.gguf"
+	ctl 1 model convert "$austen" /nowhere/it.gguf
+	ctl 1 model convert "$austen" "$T/full"
+	has "$stderr" "something in it"
+	ctl 2 model quantize "$austen" "$T/it.gguf"
+	# A tensor that nobody knows
+	mkdir "$T/odd"
+	cp "$HF/hf/llama/config.json" "$T/odd"
+	sed 's/model.norm.weight/model.nor_.weight/' "$HF/hf/llama/model.safetensors" >"$T/odd/model.safetensors"
+	ctl 3 model convert "$T/odd" "$T/it.gguf"
+	has "$stderr" "model.nor_.weight has no name in GGUF"
+	# A file that there is no room for
+	run bash -c "trap '' XFSZ; ulimit -f 2000; accelctl model convert '$austen' '$T/it.gguf'"
+	[ "$status" = 1 ]
+	has "$output" "File too large"
+	run bash -c "trap '' XFSZ; ulimit -f 2000; accelctl model convert '$austen' '$T/folder'"
+	[ "$status" = 1 ]
+	[ "$(cat "$T/it.gguf")" = before ]
+	[ "$(cat "$T/full/file")" = before ]
+	# Nothing else was left.
+	[ "$(find "$T" -name '*it.gguf*' -o -name '*folder*' | wc -l)" = 1 ]
+}
+
+# changed FOLDER PYTHON: the weights of LLaMA, changed by code that has "head" and "data"
+changed() {
+	mkdir -p "$1"
+	cp "$HF/hf/llama/config.json" "$1"
+	python3 - "$HF/hf/llama/model.safetensors" "$1/model.safetensors" "$2" <<-'PY'
+		import json, struct, sys
+		raw = open(sys.argv[1], "rb").read()
+		n = struct.unpack("<Q", raw[:8])[0]
+		head, data = json.loads(raw[8:8 + n]), bytearray(raw[8 + n:])
+		exec(sys.argv[3])
+		text = json.dumps(head).encode()
+		text += b" " * (-len(text) % 8)
+		open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data)
+	PY
+}
+
+@test "numbers that the type does not have are refused, and types that a file does not have" {
+	echo before >"$T/it.gguf"
+	# Complex numbers are a type of safetensors alone.
+	changed "$T/complex" 'head["lm_head.weight"].update(dtype="C64", shape=[300, 32])'
+	ctl 3 model convert "$T/complex" "$T/it.gguf"
+	has "$stderr" "output.weight: its type is not one of GGUF"
+	[ "$(cat "$T/it.gguf")" = before ]
+	# 1e6 is more than half precision has; in the type that it had it stays.
+	changed "$T/large" 'struct.pack_into("<f", data, head["lm_head.weight"]["data_offsets"][0], 1e6)'
+	ctl 1 model convert "$T/large" "$T/it.gguf" --type f16
+	has "$stderr" "output.weight: numbers that are not finite, or too large"
+	ctl 1 model convert "$T/large" "$T/folder" --type f16
+	[ "$(cat "$T/it.gguf")" = before ]
+	ctl 0 model convert "$T/large" "$T/it.gguf" --type bf16
+}
+
+@test "what is no file is not replaced" {
+	mkfifo "$T/pipe.gguf"
+	ctl 1 model convert "$austen" "$T/pipe.gguf"
+	[ -p "$T/pipe.gguf" ]
+	ctl 1 model quantize "$BATS_TEST_DIRNAME/../../../examples/digits/digits.onnx" --out "$T/pipe.gguf"
+	[ -p "$T/pipe.gguf" ]
+	ctl 1 model compile "$BATS_TEST_DIRNAME/../../../examples/digits/digits.onnx" -d sw -o "$T/pipe.gguf"
+	[ -p "$T/pipe.gguf" ]
+}
+
+@test "positions of Phi-3's long texts are not taken for plain ones" {
+	ctl 0 model convert "$HF/hf-c/phi3" "$T/it.gguf"
+	# A name of the same length, so that all else lies where it lay
+	sed -i 's/blk.1.attn_output.weight/rope_factors_long.weight/' "$T/it.gguf"
+	ctl 1 model run "$T/it.gguf" -d sw
+	has "$stderr" longrope
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# embed: small encoders and decoders of random weights, whose hidden states were computed in binary64 (examples/zoo), and the
+# model of examples/austen.
+
+load helper
+
+setup_file() {
+	tar -C "$BATS_FILE_TMPDIR" -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/hf.tar.xz"
+	export HF=$BATS_FILE_TMPDIR
+	export AUSTEN=$BATS_TEST_DIRNAME/../../../examples/austen
+}
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+}
+
+# vector FOLDER HOW: tokens of the first row, and "cls", "mean", ... of its hidden states, as JSON
+vector() {
+	python3 - "$HF/$1/golden.safetensors" "$2" <<-'END'
+		import json, struct, sys
+		data = open(sys.argv[1], 'rb').read()
+		size = struct.unpack('<Q', data[:8])[0]
+		head = json.loads(data[8:8 + size])
+		def array(name, letter):
+		    e = head[name]
+		    first, last = e['data_offsets']
+		    return e['shape'], struct.unpack('<%d%s' % ((last - first) // struct.calcsize(letter), letter), data[8 + size + first:8 + size + last])
+		(batch, rows), ids = array('in.input_ids', 'q')
+		shape, hidden = array('out.last_hidden_state', 'f')
+		width = shape[2]
+		columns = [[hidden[r * width + i] for r in range(rows)] for i in range(width)]
+		how = {'cls': lambda c: c[0], 'last': lambda c: c[-1], 'mean': lambda c: sum(c) / rows, 'max': max}[sys.argv[2]]
+		print(json.dumps({'ids': ','.join(map(str, ids[:rows])), 'vector': [how(c) for c in columns]}))
+	END
+}
+
+@test "vectors are those of the hidden states that the models should have" {
+	local m how want
+	for m in hf/bert hf-c/roberta hf-c/distilbert; do
+		for how in cls last mean max; do
+			want=$(vector "$m" "$how")
+			ctl 0 embed -m "$HF/$m" -d sw --input-ids "$(jq -r .ids <<<"$want")" --pooling "$how" --json
+			json ".pooling == \"$how\" and (.normalized | not) and .width == (.texts[0].vector | length) and .texts[0].tokens == 20"
+			json "[.texts[0].vector, $(jq -c .vector <<<"$want")] | transpose | all((.[0] - .[1] | fabs) < 0.0005)"
+		done
+	done
+}
+
+@test "texts come from options, files and pipes, and vectors go to lines, JSON and .npy" {
+	local one
+	printf 'It was a truth\nShe said\r\nAnd then he had been there' >"$T/texts"
+	ctl 0 embed -m "$AUSTEN" -d sw -f "$T/texts" --reproducible
+	[ "$(wc -l <<<"$output")" = 3 ]
+	[ "$(head -n 1 <<<"$output" | wc -w)" = 256 ]
+	one=$output
+	run --separate-stderr accelctl embed -m "$AUSTEN" -d sw --reproducible - <"$T/texts"
+	[ "$output" = "$one" ]
+	ctl 0 embed -m "$AUSTEN" -d sw --reproducible -p 'It was a truth' -p 'She said' -p 'And then he had been there'
+	[ "$output" = "$one" ]
+	# Alone they are the same, to the bit.
+	ctl 0 embed -m "$AUSTEN" -d sw --reproducible -p 'She said'
+	[ "$output" = "$(sed -n 2p <<<"$one")" ]
+	ctl 0 embed -m "$AUSTEN" -d sw --reproducible -f "$T/texts" -o "$T/out.npy"
+	[ -z "$output" ]
+	python3 - "$T/out.npy" <<-END
+		import struct, sys
+		data = open(sys.argv[1], 'rb').read()
+		assert b"'<f4'" in data and b'(3, 256)' in data
+		got = struct.unpack('<768f', data[-3072:])
+		want = [float(x) for x in """$one""".split()]
+		assert all(abs(a - b) <= 1e-8 * abs(b) + 1e-30 for a, b in zip(got, (struct.unpack('<f', struct.pack('<f', w))[0] for w in want)))
+	END
+}
+
+@test "--normalize, --similarity" {
+	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' -p 'Her sister was not there' --normalize --json
+	json '.normalized and (.texts | all((.vector | map(. * .) | add - 1 | fabs) < 0.00001))'
+	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' -p 'It was a truth' -p 'Her sister was not there' --similarity --json
+	json '.similarity | length == 3 and (.[0][1] - 1 | fabs) < 0.00001 and .[0][2] < 0.99 and (.[0][2] - .[2][0] | fabs) < 0.00001'
+	json '.texts | all(has("vector") | not)'
+	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' -p 'It was a truth' --similarity
+	[ "$(wc -l <<<"$output")" = 2 ]
+	has "$output" "1.000000 1.000000"
+}
+
+@test "what is too long is cut, and told; the model's own pooling" {
+	ctl 0 embed -m "$AUSTEN" -d sw -c 3 -p 'It was a truth universally acknowledged' -p 'It was' --json
+	json '.most_tokens == 3 and .texts[0].truncated and .texts[0].used == 3 and .texts[0].tokens > 3 and (.texts[1].truncated | not)'
+	has "$stderr" "text 1:"
+	json '.pooling == "last"'
+	cp -r "$HF/hf/bert" "$T/bert"
+	mkdir "$T/bert/1_Pooling"
+	echo '{"pooling_mode_cls_token": true}' >"$T/bert/1_Pooling/config.json"
+	ctl 0 embed -m "$HF/hf/bert" -d sw --input-ids 1,2,3 --json
+	json '.pooling == "mean" and .most_tokens == 64'
+	ctl 0 embed -m "$T/bert" -d sw --input-ids 1,2,3 --json
+	json '.pooling == "cls"'
+	echo '{"pooling_mode_weightedmean_tokens": true}' >"$T/bert/1_Pooling/config.json"
+	ctl 3 embed -m "$T/bert" -d sw --input-ids 1,2,3
+	has "$stderr" "1_Pooling/config.json"
+	ctl 0 embed -m "$T/bert" -d sw --input-ids 1,2,3 --pooling mean
+}
+
+@test "mistakes" {
+	ctl 2 embed -d sw -p a
+	has "$stderr" "--model"
+	ctl 2 embed -m "$AUSTEN" -d sw
+	ctl 2 embed -m "$AUSTEN" -d sw -p a --input-ids 1
+	ctl 2 embed -m "$AUSTEN" -d sw texts
+	ctl 1 embed -m "$AUSTEN" -d sw -f "$T/none"
+	: >"$T/empty"
+	ctl 2 embed -m "$AUSTEN" -d sw -f "$T/empty"
+	has "$stderr" "has no line"
+	printf 'a\n\nb\n' >"$T/gap"
+	ctl 2 embed -m "$AUSTEN" -d sw -f "$T/gap"
+	has "$stderr" "text 2 has no token"
+	ctl 2 embed -m "$HF/hf/bert" -d sw --input-ids 1,300
+	has "$stderr" "--input-ids: text 1"
+	ctl 2 embed -m "$AUSTEN" -d sw -p a --pooling sum
+	ctl 3 embed -m "$HF/hf/t5" -d sw --input-ids 1
+	ctl 1 embed -m "$HF/hf/bert" -d sw -p a
+	ctl 1 embed -m "$AUSTEN" -d sw -p a -o /nowhere/a.npy
+	has "$stderr" "/nowhere/a.npy"
+}

@@ -1,0 +1,226 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# generate, perplexity: small models of random weights, whose most likely tokens were computed in binary64 (examples/zoo), and
+# one that was trained (examples/austen).
+
+load helper
+
+setup_file() {
+	tar -C "$BATS_FILE_TMPDIR" -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/hf.tar.xz"
+	export HF=$BATS_FILE_TMPDIR
+}
+
+# row FOLDER NAME: the numbers of the first row of an int64 array, with commas
+row() {
+	python3 - "$HF/$1/golden.safetensors" "$2" <<-'END'
+		import json, struct, sys
+		data = open(sys.argv[1], 'rb').read()
+		size = struct.unpack('<Q', data[:8])[0]
+		entry = json.loads(data[8:8 + size])[sys.argv[2]]
+		first, count = 8 + size + entry['data_offsets'][0], entry['shape'][-1]
+		print(*struct.unpack('<%dq' % count, data[first:first + 8 * count]), sep=',')
+	END
+}
+
+# goes_on FOLDER: the answer is the right one, whatever the pieces, and with guesses
+goes_on() {
+	local in all count how
+	in=$(row "$1" in.input_ids)
+	all=$(row "$1" out.greedy)
+	count=$(($(tr ',' '\n' <<<"$all" | wc -l) - $(tr ',' '\n' <<<"$in" | wc -l)))
+	for how in "--chunk 256" "--chunk 5" "--lookup 4" "--draft $HF/$1"; do
+		# shellcheck disable=SC2086 # words
+		ctl 0 generate -m "$HF/$1" -d sw --input-ids "$in" -n "$count" --greedy --ignore-eos --json $how
+		json ".ids == [${all#"$in,"}] and .tokens == $count and .end == \"length\""
+	done
+}
+
+@test "GPT-2" { goes_on hf/gpt2; }
+@test "GPT-NeoX" { goes_on hf-c/gpt-neox; }
+@test "LLaMA" { goes_on hf/llama; }
+@test "LLaMA, positions of LLaMA 3" { goes_on hf/llama3-rope; }
+@test "LLaMA, YaRN" { goes_on hf-c/llama-yarn; }
+@test "Mistral, a window" { goes_on hf/mistral-window; }
+@test "Mixtral" { goes_on hf-c/mixtral; }
+@test "Qwen2" { goes_on hf/qwen2; }
+@test "Qwen3" { goes_on hf-c/qwen3; }
+@test "Gemma 2" { goes_on hf-c/gemma2; }
+@test "Phi-3" { goes_on hf-c/phi3; }
+
+@test "beams: one is greedy, several find what is likelier" {
+	local in all first
+	in=$(row hf/llama in.input_ids)
+	all=$(row hf/llama out.greedy)
+	ctl 0 generate -m "$HF/hf/llama" -d sw --input-ids "$in" -n 24 --beams 1 --ignore-eos --json
+	json ".ids == [${all#"$in,"}] and .end == \"length\""
+	first=$(jq .score <<<"$output")
+	ctl 0 generate -m "$HF/hf/llama" -d sw --input-ids "$in" -n 24 --beams 6 --ignore-eos --json --early-stopping never
+	json ".ids != [${all#"$in,"}] and .tokens == 24 and .score > $first"
+	ctl 0 generate -m "$HF/hf/llama" -d sw --input-ids "$in" -n 24 --beams 6 --ignore-eos --json --length-penalty 0
+	json ".score < 24 * $first / 2"
+	ctl 0 generate -q -m "$BATS_TEST_DIRNAME/../../../examples/austen" -d sw -p 'It was a truth' -n 12 --beams 3
+	[ -n "$output" ]
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids "$in" --beams 2 --lookup 3
+	has "$stderr" "--lookup"
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids "$in" --beams 2 --length-penalty 99
+	has "$stderr" "length-penalty"
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids "$in" --beams 65
+	ctl 1 generate -m "$HF/hf/llama" -d sw --input-ids "$(seq -s , 1 299),$(seq -s , 1 299)" --beams 2
+	has "$stderr" "context"
+}
+
+@test "numbers that cannot be, and what would not be looked at, have their names" {
+	local option
+	for option in "--top-p 5" "--min-p -1" "--temperature -1" "--repeat-penalty 0" \
+		"--length-penalty 2" "--early-stopping never" --logprobs; do
+		# shellcheck disable=SC2086 # an option and its number
+		ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,2 -n 1 $option
+		has "$stderr" "accelctl: ${option% *}: "
+	done
+}
+
+# sees FOLDER: the answer of a model with an encoder
+sees() {
+	local in all first
+	in=$(row "$1" in.input_ids)
+	all=$(row "$1" out.greedy)
+	ctl 0 generate -m "$HF/$1" -d sw --input-ids "$in" -n 20 --greedy --ignore-eos --json
+	json ".ids == [${all#*,}] and .tokens == 20"
+	first=$(jq .score <<<"$output")
+	ctl 0 generate -m "$HF/$1" -d sw --input-ids "$in" -n 20 --beams 8 --ignore-eos --json
+	json ".tokens == 20 and .score >= $first - 0.00001"
+}
+
+@test "T5" {
+	sees hf/t5
+	ctl 2 generate -m "$HF/hf/t5" -d sw --input-ids 1,2,3
+	has "$stderr" "--greedy"
+	ctl 2 generate -m "$HF/hf/t5" -d sw --input-ids 1,2,3 --greedy --lookup 2
+	ctl 2 perplexity -m "$HF/hf/t5" -d sw --input-ids 1,2,3
+	has "$stderr" "encoder"
+}
+@test "T5, gated" { sees hf-c/t5-gated; }
+
+@test "what is drawn depends on the seed, and on nothing else" {
+	local in first
+	in=$(row hf/llama in.input_ids)
+	ctl 0 generate -m "$HF/hf/llama" -d sw --input-ids "$in" -n 12 --temperature 2 --seed 7 --ignore-eos --json --reproducible
+	first=$(jq -c .ids <<<"$output")
+	ctl 0 generate -m "$HF/hf/llama" -d sw --input-ids "$in" -n 12 --temperature 2 --seed 7 --ignore-eos --json --reproducible \
+		--chunk 3 --lookup 3
+	json ".ids == $first"
+	ctl 0 generate -m "$HF/hf/llama" -d sw --input-ids "$in" -n 12 --temperature 2 --seed 8 --ignore-eos --json --reproducible
+	json ".ids != $first"
+}
+
+@test "without --json tokens are text, or numbers if there is no tokenizer" {
+	ctl 0 generate -m "$HF/hf/llama" -d sw --input-ids 1,2,3 -n 3 --greedy --ignore-eos
+	[[ $output =~ ^[0-9]+,[0-9]+,[0-9]+$ ]]
+	has "$stderr" "answer: 3 tokens"
+}
+
+@test "perplexity is the same in any pieces, and near that of chance" {
+	local first
+	ctl 0 perplexity -m "$HF/hf/llama" -d sw --input-ids "$(row hf/llama in.input_ids)" --json --reproducible
+	json ".tokens == 23 and .nll > 4 and .nll < 9"
+	first=$(jq .nll <<<"$output")
+	ctl 0 perplexity -m "$HF/hf/llama" -d sw --input-ids "$(row hf/llama in.input_ids)" --json --reproducible --chunk 5
+	json ".nll == $first"
+}
+
+@test "keys and values in fewer bits: the same text, and as likely" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen type nll
+	nll=$(jq .eval_nll_first_256 "$austen/golden.json")
+	for type in fp16 bf16 int8; do
+		ctl 0 generate -m "$austen" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json --kv-type $type
+		json ".text == \"$(jq -r '.text[(.prompt | length):]' "$austen/golden.json")\""
+		ctl 0 perplexity -m "$austen" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json \
+			--kv-type $type
+		json ".nll != $nll and (.nll - $nll | fabs) < 0.002"
+	done
+	ctl 0 generate -m "$HF/hf/t5" -d sw --input-ids "$(row hf/t5 in.input_ids)" -n 8 --beams 3 --kv-type int8 --json
+	ctl 2 generate -m "$austen" -d sw -p x --kv-type int4
+	has "$stderr" "kv-type"
+}
+
+@test "weights as they lie: the same text, and as likely" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen nll
+	ctl 0 generate -m "$austen" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json --no-repack
+	json ".text == \"$(jq -r '.text[(.prompt | length):]' "$austen/golden.json")\""
+	nll=$(jq .eval_nll_first_256 "$austen/golden.json")
+	ctl 0 perplexity -m "$austen" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json \
+		--no-repack
+	json "(.nll - $nll | fabs) < 0.001"
+	ctl 0 embed -m "$austen" -d sw -p 'A truth' --json --no-repack
+	json ".width == 256"
+}
+
+# lora FOLDER NAME: an adapter of the queries of hf/llama's first layer, A [2, 64] and B [64, 2]
+lora() {
+	mkdir -p "$1"
+	echo '{"peft_type": "LORA", "r": 2, "lora_alpha": 4, "target_modules": ["q_proj"]}' >"$1/adapter_config.json"
+	python3 - "$1/adapter_model.safetensors" "$2" <<-'END'
+		import json, struct, sys
+		numbers = [[((i * 37) % 19 - 9) / 4 for i in range(128)] for _ in 'AB']
+		header = {'base_model.model.%s.lora_%s.weight' % (sys.argv[2], w): {
+			'dtype': 'F32', 'shape': [2, 64] if w == 'A' else [64, 2],
+			'data_offsets': [512 * (w == 'B'), 512 + 512 * (w == 'B')]} for w in 'AB'}
+		text = json.dumps(header).encode()
+		data = b''.join(struct.pack('<128f', *n) for n in numbers)
+		open(sys.argv[1], 'wb').write(struct.pack('<Q', len(text)) + text + data)
+	END
+}
+
+@test "LoRA: an adapter, its scale, and one that is wrong" {
+	local in all d=$BATS_TEST_TMPDIR bare
+	in=$(row hf/llama in.input_ids)
+	all=$(row hf/llama out.greedy)
+	lora "$d/a:2" model.layers.0.self_attn.q_proj
+	lora "$d/b" model.layers.0.self_attn.x_proj
+	sed -i 's/q_proj/x_proj/' "$d/b/adapter_config.json"
+	set -- generate -m "$HF/hf/llama" -d sw --input-ids "$in" -n 24 --greedy --ignore-eos --json
+	ctl 0 "$@" --lora "$d/a:2"
+	json ".ids != [${all#"$in,"}] and .tokens == 24"
+	ctl 0 "$@" --lora "$d/a:2:0"
+	json ".ids == [${all#"$in,"}]"
+	ctl 0 "$@" --lora "$d/a:2:-1.5" --lora "$d/a:2:1.5" --draft "$HF/hf/llama"
+	json ".ids == [${all#"$in,"}]"
+	ctl 0 perplexity -m "$HF/hf/llama" -d sw --input-ids "$in" --json
+	bare=$(jq .nll <<<"$output")
+	ctl 0 perplexity -m "$HF/hf/llama" -d sw --input-ids "$in" --json --lora "$d/a:2"
+	json ".nll - $bare | fabs > 0.001"
+	ctl 0 embed -m "$HF/hf/llama" -d sw --input-ids "$in" --json
+	bare=$(jq -c .texts[0].vector <<<"$output")
+	ctl 0 embed -m "$HF/hf/llama" -d sw --input-ids "$in" --json --lora "$d/a:2"
+	json ".texts[0].vector != $bare"
+	ctl 1 "$@" --lora "$d/b"
+	has "$stderr" "x_proj.lora_A.weight: there is no such weight"
+	ctl 1 "$@" --lora "$d/none"
+	has "$stderr" "adapter_config.json"
+	ctl 2 "$@" --lora "$d/none:x"
+	has "$stderr" "--lora"
+	ctl 3 embed -m "$HF/hf/bert" -d sw --input-ids 1 --lora "$d/a:2"
+	has "$stderr" "decoders"
+}
+
+@test "mistakes" {
+	ctl 2 generate -d sw
+	ctl 2 generate -m "$HF/hf/llama" -d sw
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,x
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 99999
+	ctl 3 generate -m "$HF/hf/bert" -d sw --input-ids 1
+	ctl 1 generate -m "$HF/hf/llama" -d sw --input-ids "$(seq -s, 17)" -c 2
+	ctl 2 perplexity -m "$HF/hf/llama" -d sw --input-ids 1
+}
+
+@test "a model that was trained: its text, and how likely it finds one" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen how
+	for how in "" "--chunk 1" "--chunk 3 --lookup 4" "--reproducible --threads 2"; do
+		# shellcheck disable=SC2086 # words
+		ctl 0 generate -m "$austen" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json $how
+		json ".text == \"$(jq -r '.text[(.prompt | length):]' "$austen/golden.json")\" and .end == \"stop\""
+	done
+	ctl 0 perplexity -m "$austen" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json
+	json ".tokens == 256 and (.nll - $(jq .eval_nll_first_256 "$austen/golden.json") | fabs) < 0.001"
+}

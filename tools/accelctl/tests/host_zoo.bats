@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# model: real architectures with made weights, against the answers of another runtime (examples/zoo). Weights are as
+# large as 450 MB, and are there only while their test runs.
+
+load helper
+
+setup_file() {
+	tar -C "$BATS_FILE_TMPDIR" -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/onnx.tar.xz"
+	export ZOO=$BATS_FILE_TMPDIR/onnx
+}
+
+teardown() {
+	rm -rf "$ZOO"/*.bin "$XDG_CACHE_HOME"
+}
+
+# near NAME BOUND LEVEL...: the model is as near as that on each level
+near() {
+	local name=$1 bound=$2 level
+	shift 2
+	"$UMA_BUILD/examples/zoo/fill" "$ZOO/$name.fill.json" "$ZOO"
+	for level in "$@"; do
+		ctl 0 model run "$ZOO/$name.onnx" -d sw --golden "$ZOO/$name.golden.npz" --level "$level" --tolerance "$bound" --json
+		json ".ok and ([.outputs[] | select(.ok and .max_rel_error < $bound)] | length) > 0"
+	done
+	# Products are kernels' for this processor, and so are 99 % of the time. EfficientNet has three convolutions of
+	# 2112 multiply-adds in all for which there are none. The median of five: what runs for the first time, or beside something
+	# else, takes long.
+	ctl 0 model profile "$ZOO/$name.onnx" -d sw --golden "$ZOO/$name.golden.npz" --json --repeat 5
+	json '.code.reference.macs + .code.host.macs <= 1e-5 * .code.tuned.macs and .code.tuned.ns >= 0.99 * .ns'
+}
+
+# right NAME LEVEL...: the model is right on each level
+right() {
+	local name=$1
+	shift
+	near "$name" 0.001 "$@"
+}
+
+@test "weights are those of the recipe" {
+	"$UMA_BUILD/examples/zoo/fill" "$ZOO/squeezenet1_1.fill.json" "$ZOO"
+	[ "$(stat -c %s "$ZOO/squeezenet1_1.bin")" = "$(jq .bytes "$ZOO/squeezenet1_1.fill.json")" ]
+	run "$UMA_BUILD/examples/zoo/fill" "$ZOO/squeezenet1_1.onnx" "$ZOO"
+	[ "$status" = 1 ]
+}
+
+@test "ResNet-50" { right resnet50 3; }
+@test "BERT-base" { right bert-base 3; }
+@test "BERT-base by another exporter" { right bert-base-dynamo 3; }
+@test "GPT-2, 6 layers" { right gpt2-6l 3; }
+@test "LLaMA, 4 layers" { right llama-4l 0 3; }
+# A step of the result; what steps that fall otherwise come to in twelve layers, as between levels; activations that the
+# other runtime had in bytes
+@test "ResNet-50 in bytes" { near resnet50-qdq 0.008 0 3; }
+@test "BERT-base in bytes, dynamic" { near bert-base-dynq 0.08 0 3; }
+@test "LLaMA in 4 bits, 4 layers" { near llama-4l-nbits 0.03 0 3; }
+@test "T5, 3 layers" { right t5-3l 0 1 2 3; }
+@test "Whisper tiny" { right whisper-tiny 3; }
+@test "ViT-B/16" { right vit_b_16 3; }
+@test "DenseNet-121" { right densenet121 3; }
+@test "EfficientNet-B0" { right efficientnet_b0 3; }
+@test "MobileNet v2" { right mobilenet_v2 0 3; }
+@test "SqueezeNet 1.1" { right squeezenet1_1 0 1 2 3; }
