@@ -13,7 +13,7 @@
 # the top of the tree, without a suffix; what is built appears under $(O) = build/<variant> at the same path.
 #
 #   LIBS            shared libraries: LIBS += libaccel/libaccel  makes $(O)/libaccel/libaccel.so (with its soname
-#                   links) and $(O)/libaccel/libaccel.a
+#                   links) and $(O)/libaccel/libaccel.a, one object in which what is hidden is local
 #   PROGS           programs that are installed
 #   TEST_PROGS      programs that tests need but that are no tests themselves (a fuzzer, a helper)
 #   UNIT_TESTS      programs that print TAP on stdout; run on the host in every variant (layers unit, unit-asan, -tsan)
@@ -36,7 +36,6 @@
 #   P-objs          its objects (default: P.o):  libaccel/libaccel-objs := libaccel/device.o driver/emu/model/decode.o
 #   P-libs          libraries of this tree to link with:  tools/accelctl/accelctl-libs := libaccel/libaccel
 #   P-pkgs          pkg-config names:  P-pkgs := json-c libudev   (for linking; compiling is CFLAGS-<directory>, below)
-#   P-archives      libraries of this tree to link with statically, for a test of what a library does not export
 #   P-ldlibs        more linker input, as it is:  P-ldlibs := -lm -lpthread
 #   P-map           the version script of a library (default P.map if it exists)
 #   P-soversion     the number behind .so. (default 0);  P-version the full one (default P-soversion)
@@ -44,7 +43,7 @@
 #   P-show          LAYER_TESTS: show the comments of its TAP
 #   P-args          arguments of a host test
 #   P-env           environment of a host test:  P-env := OMP_NUM_THREADS=1
-#   P-timeout       seconds a test may take (default 300 on the host, 600 in the VM)
+#   P-timeout       seconds a test may take (default 600)
 #   P-user          who runs it in the VM: tester (default for programs and bats; in group render) or root
 #   P-kernels       on which kernels it runs (default: stock debug)
 #   P-add           more files it needs in the VM, FILE[:DEST] relative to the top of the tree
@@ -52,6 +51,7 @@
 # Per object or directory, cumulative from the top directory down (D ends in a slash):
 #
 #   CFLAGS-D, CFLAGS-D/file.o      a/b/avx2.o needs -mavx2:  CFLAGS-a/b/avx2.o := -mavx2
+#   CFLAGS-asan-D/file.o           the same, of an object in a variant, behind the flags of the variant
 #   CFLAGS-driver/emu/model/ := -ffreestanding
 #   CFLAGS-tools/accelctl/ := $(call pkg-cflags,json-c)
 #
@@ -112,6 +112,7 @@ endif
 ifneq ($(filter default undefined,$(origin AR)),)
   AR := ar
 endif
+OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 # What was compiled before, here or in another clone, is not compiled again; CCACHE= does without.
 CCACHE ?= $(shell command -v ccache)
@@ -128,7 +129,7 @@ pkg-libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
 # is in them; a make within a make relies on the first. Not for -n, nor for -q, with which shells complete goals.
 for-goals = $(if $(filter $(1),$(or $(MAKECMDGOALS),all)),$(2))
 groups := $(call for-goals,all programs install demo,build $(if $(KDIR),modules)) \
-	$(call for-goals,userspace unit% model% levels% neon onnx dnnl bats run-% fuzz% proof,build test) \
+	$(call for-goals,userspace unit% model% levels% neon vectors operators-update dnnl bats run-% fuzz% proof,build test) \
 	$(call for-goals,lint abi-update,build test lint source) \
 	$(call for-goals,modules modules_install modules-stock,modules) \
 	$(call for-goals,modules-all modules-debug modcheck kernels,kernel) \
@@ -160,9 +161,11 @@ base-cflags := -std=gnu11 -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-pr
 	-Wno-missing-field-initializers -fno-strict-aliasing -fno-common -fPIC -fvisibility=hidden \
 	-ffp-contract=off -D_GNU_SOURCE -DUMA_VERSION='"$(VERSION)"' -I. -I$(O) -Iuapi/drm -Ilibaccel/include -idirafter /usr/include/libdrm
 variant-default :=
-variant-asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+# Line numbers are all that a report needs, and large functions call the checks: they compile in half the time.
+variant-asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1 \
+	--param asan-instrumentation-with-call-threshold=200
 variant-clang :=
-variant-tsan := -fsanitize=thread -fno-omit-frame-pointer -O1
+variant-tsan := -fsanitize=thread -fno-omit-frame-pointer -O1 -g1
 variant-neon := -static
 variant-note := $(if $(filter-out default,$(VARIANT)), [$(VARIANT)])
 variant-flags := $(variant-$(VARIANT))
@@ -178,7 +181,7 @@ ifeq ($(VARIANT),neon)
 endif
 
 fragments := driver/emu/model/model.mk libaccel/libaccel.mk tools/accelctl/accelctl.mk tools/accelbench/accelbench.mk \
-	selftests/selftests.mk Documentation/docs.mk
+	selftests/selftests.mk examples/examples.mk Documentation/docs.mk
 -include $(fragments)
 
 # --- compile and link ---------------------------------------------------------------------------------------------
@@ -193,7 +196,7 @@ solib = $(O)/$(1).so
 lib-args = $(foreach l,$($(1)-libs),-L$(O)/$(patsubst %/,%,$(dir $(l))) -l$(patsubst lib%,%,$(notdir $(l))))
 # A program finds its libraries from where it lies, in the build tree or installed.
 rpath-args = $(if $($(1)-libs),-Wl$(comma)-rpath$(comma)'$$ORIGIN/$(if $(filter $(O)/install/%,$(2)),$(bin-to-lib),$(build-to-lib))')
-build-to-lib = $(call uproot,$(1))$(patsubst %/,%,$(dir $($(1)-libs)))
+build-to-lib = $(call uproot,$(1))$(patsubst %/,%,$(dir $(firstword $($(1)-libs))))
 bin-to-lib := $(shell realpath -m --relative-to='$(bindir)' '$(libdir)')
 uproot = $(subst $() $(),,$(foreach w,$(wordlist 2,99,$(subst /, ,$(1))),../))
 
@@ -207,16 +210,17 @@ $(GENERATED) $(PROGS:%=$(O)/install/%): $(O)/.directories
 
 $(O)/%.o: %.c | $(GENERATED)
 	$(call say,CC,'$<$(variant-note)')mkdir -p $(@D) && \
-	$(CCACHE) $(CC) $(base-cflags) $(call cflags-of,$*) $(CFLAGS) $(variant-flags) -ffile-prefix-map='$(CURDIR)'=. \
+	$(CCACHE) $(CC) $(base-cflags) $(call cflags-of,$*) $(CFLAGS) $(variant-flags) \
+	$(CFLAGS-$(VARIANT)-$*.o) -ffile-prefix-map='$(CURDIR)'=. \
 	-MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 define prog-rules
-$(O)/$(1) $(O)/install/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so) $(foreach l,$($(1)-archives),$(O)/$(l).a)
+$(O)/$(1) $(O)/install/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/$(l).so)
 	$$(call say,LD,'$$(@:$(O)/%=%)$(variant-note)')mkdir -p $$(@D) && $$(CC) $$(LDFLAGS) $$(variant-flags) -o $$@ $$(filter %.o %.a,$$^) \
 	$$(call lib-args,$(1)) $$(call rpath-args,$(1),$$@) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs)
 endef
 
-# A library: versioned file, soname link, development link, archive.
+# A library: versioned file, soname link, development link, archive. It finds those that it needs beside itself.
 map-of = $(or $($(1)-map),$(wildcard $(1).map))
 soversion-of = $(or $($(1)-soversion),0)
 version-of = $(or $($(1)-version),$(call soversion-of,$(1)))
@@ -227,13 +231,14 @@ $(O)/$(1).so: $(call objs-of,$(1)) $(call map-of,$(1)) $(foreach l,$($(1)-libs),
 	$$(if $(filter default clang,$(VARIANT)),-Wl$$(comma)-z$$(comma)defs) -Wl,-z,relro,-z,now \
 	$(if $(call map-of,$(1)),-Wl$$(comma)--version-script=$(call map-of,$(1))) \
 	-o $$@.$(call version-of,$(1)) $$(filter %.o,$$^) \
-	$$(call lib-args,$(1)) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs) && \
+	$(if $($(1)-libs),-Wl$$(comma)-rpath$$(comma)'$$$$ORIGIN') $$(call lib-args,$(1)) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs) && \
 	{ [ $(call version-of,$(1)) = $(call soversion-of,$(1)) ] || \
 	  ln -sf $(notdir $(1)).so.$(call version-of,$(1)) $$@.$(call soversion-of,$(1)); } && \
 	ln -sf $(notdir $(1)).so.$(call soversion-of,$(1)) $$@ && touch -h $$@
 $(O)/$(1).so.$(call version-of,$(1)): $(O)/$(1).so ;
 $(O)/$(1).a: $(call objs-of,$(1))
-	$$(call say,AR,'$(1).a$(variant-note)')rm -f $$@ && $$(AR) rcs $$@ $$^
+	$$(call say,AR,'$(1).a$(variant-note)')rm -f $$@ && $$(CC) -r -o $$@.o $$^ && \
+	$$(OBJCOPY) --localize-hidden $$@.o && $$(AR) rcs $$@ $$@.o && rm $$@.o
 endef
 
 $(foreach p,$(sort $(all-progs)),$(eval $(call prog-rules,$(p))))
@@ -303,16 +308,16 @@ modules_install:
 PHONY += deps demo docs install uninstall abi-update clean help
 deps: ;
 
-demo: programs
+demo: programs $(O)/examples/zoo/fill
 	$(Q)scripts/demo.sh $(O)
 
 # Documentation/docs.mk says how.
 docs: $(DOCS)
 
-abi-update: $(O)/libaccel/libaccel.so
-	$(call say,ABI,libaccel/libaccel.abi)abidw --no-comp-dir-path --no-corpus-path --no-show-locs --drop-private-types \
-	--headers-dir libaccel/include $< | \
-	sed "1a <!-- SPDX-License-Identifier: MIT -->" >libaccel/libaccel.abi
+abi-update: $(O)/libaccel/libaccel.so $(O)/libaccel/libaccel-models.so
+	$(call say,ABI,$(^:$(O)/%.so=%.abi))for l in $(^:$(O)/%.so=%); do \
+	abidw --no-comp-dir-path --no-corpus-path --no-show-locs --drop-private-types --headers-dir libaccel/include \
+	$(O)/$$l.so | sed "1a <!-- SPDX-License-Identifier: MIT -->" >$$l.abi || exit; done
 
 install: programs
 	$(if $(filter-out /%,$(prefix) $(bindir) $(libdir) $(includedir)),$(error prefix= and what is below it have to be absolute))
@@ -342,7 +347,7 @@ help:
 
 #: all           library, tools, test programs; modules where a kernel is at hand
 #: programs      library and tools only;  userspace: with the test programs
-#: demo          build and show GEMMs of all data types, checked, on the in-process device
+#: demo          build and show GEMMs of all data types and whole models, checked, on the in-process device
 #: modules       uma.ko and uma_emu.ko for KDIR, the running kernel, or the cached Debian kernel
 #: modules-all   modules for both test kernels, warnings are errors
 #: kernels       fetch and build the test kernels into ~/.cache/uma (UPDATE=1: look for newer ones)
@@ -351,7 +356,7 @@ help:
 #: docs          the manual (HTML) under build/docs
 #: install       into DESTDIR and prefix (default /usr/local), stripped (STRIP= keeps symbols);  uninstall: the opposite
 #: modules_install  the modules into /lib/modules, or that below INSTALL_MOD_PATH (another root) or DESTDIR (a package)
-#: abi-update    note the library's ABI as it is now in libaccel/libaccel.abi
+#: abi-update    note the ABI of both libraries as it is now, in libaccel/*.abi
 #: deps          install the Debian packages that building and testing need, all at once; every target sees to its own
 #: clean         remove build/
 

@@ -18,15 +18,14 @@ highlight_language = 'c'
 nitpicky = False
 
 
-# Structs and functions of C have name spaces of their own; Sphinx keeps both in one.
-BOTH = ['accel_kv_append']
-
-
+# Tags and functions of C have name spaces of their own; Sphinx keeps both in one.
 class _SameName(logging.Filter):
+    BOTH = ['accel_binary', 'accel_cost', 'accel_kv_append', 'accel_norm', 'accel_softmax', 'accel_unary']
+
     def filter(self, record):
         text = record.getMessage()
         return not (text.startswith('Duplicate C declaration') and
-                    any(f'{name} (' in text for name in BOTH))
+                    any(f' {name} (' in text for name in self.BOTH))
 
 
 logging.getLogger('sphinx.sphinx.domains.c').addFilter(_SameName())

@@ -25,8 +25,9 @@ missing=$(cat libaccel/include/accel/*.h | grep 'ACCEL_API' | grep -o 'accel_[a-
 [ -z "$missing" ]
 ok $? "every exported function is in the manual"
 
+# Those of libaccel-models are not in accel.h.
 order=$(diff <(grep -o '#include <accel/[a-z_]*' libaccel/include/accel/accel.h | sed 's,.*/,,') \
-	<(grep -o 'api/[a-z_]*\.rst' Documentation/libaccel-api.rst | sed 's,api/,,; s,\.rst,,' | grep -v '^accel$'))
+	<(grep -o 'api/[a-z_]*\.rst' Documentation/libaccel-api.rst | sed 's,api/,,; s,\.rst,,' | grep -vE '^(accel|model|generate|embed|tokenizer|chat|speech)$'))
 [ -z "$order" ] || echo "# accel.h < > manual: $(tr '\n' ' ' <<<"$order")"
 [ -z "$order" ]
 ok $? "the manual has the public headers in the order of accel.h"

@@ -11,9 +11,9 @@
 set -euo pipefail
 
 declare -A packages
-packages[build]="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev libncurses-dev libpng-dev"
+packages[build]="gcc libc6-dev make pkg-config linux-libc-dev libdrm-dev libudev-dev libjson-c-dev libpcre2-dev libutf8proc-dev libsndfile1-dev libsoxr-dev libkissfft-dev libncurses-dev libpng-dev libjpeg62-turbo-dev zlib1g-dev xz-utils"
 packages[test]="ccache libcmocka-dev libopenblas-dev libdnnl-dev libonnx-dev libonnx-testdata libprotobuf-c-dev
-	protobuf-c-compiler bats jq python3 clang libclang-rt-dev binutils"
+	protobuf-c-compiler bats jq python3 python3-pil fonts-dejavu-core xz-utils clang libclang-rt-dev binutils"
 packages[lint]="git mandoc python3 perl g++ clang clang-tidy shellcheck codespell abigail-tools binutils"
 # Sources of kernels, which have checkpatch and kernel-doc, come as packages with them.
 packages[source]="debian-archive-keyring xz-utils"

@@ -6,7 +6,7 @@
 #: fail-nth      in the debug VM, every allocation of every call fails once, those of making devices too
 #: soak          in the VM (K=debug unless told otherwise), eight clients and broken hardware for SECONDS (300)
 
-#: fuzz          libFuzzer on task lists, .npy files and core dumps, RUNS (10000000) inputs each, with clang
+#: fuzz          libFuzzer on task lists, .npy files, core dumps and models, RUNS (10000000) inputs each, with clang
 #: proof         all four of them
 
 # K=stock|debug, SEED=, FROM=: see selftests/mutate.c.
@@ -41,7 +41,7 @@ soak: $(O)/selftests/soak
 RUNS ?= 10000000
 fuzz:
 	$(Q)$(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-model && $(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-npy && \
-	$(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-coredump
+	$(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-coredump && $(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-onnx
 
 proof:
 	$(Q)rc=0; for t in mutate fail-nth soak fuzz; do $(MAKE) $$t || rc=1; done; exit $$rc

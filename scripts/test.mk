@@ -21,7 +21,7 @@
 #: kunit         vm-debug, but only the KUnit modules
 
 tap-run = scripts/tap-run --dir $(R)
-host-limit = $(or $($(1)-timeout),300)
+host-limit = $(or $($(1)-timeout),600)
 tmp-path := $(subst $() $(),:,$(abspath $(sort $(dir $(addprefix $(O)/,$(PROGS))))))
 host-env = UMA_BUILD=$(abspath $(O)) UMA_GUEST=0 PATH=$(tmp-path):$$PATH
 
@@ -47,18 +47,20 @@ layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 
 # A layer that cannot even be built is a failure of that layer, not the end of the run. Modules and programs come first, as
-# all chains need them. Three chains on two processors leave none idle at the end: tests on the host and the stock machine
-# behind them; the debug machine; what has sanitizers.
+# all chains need them. Three chains on two processors leave none idle at the end: the machines, tests on the host, what has
+# sanitizers. The machines go first where there is not enough for all: they are emulated, and their clocks go on meanwhile.
 test:
 	$(Q)rm -rf $(R) && mkdir -p $(R)
 	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
 	$(Q)in_order() { \
-		for t; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
+		renice -n $$1 $$BASHPID >/dev/null; \
+		for t in "$${@:2}"; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
 	}; \
-	in_order modcheck userspace; \
-	in_order unit model levels neon $(own-layers) bats lint doctests vm-stock & \
-	in_order vm-debug & \
-	in_order unit-asan model-asan levels-asan unit-tsan & \
+	(in_order 0 modcheck userspace); \
+	in_order 0 vm-debug & \
+	in_order 0 vm-stock & \
+	in_order 4 unit model levels neon $(own-layers) bats lint doctests & \
+	in_order 4 unit-asan model-asan levels-asan unit-tsan & \
 	wait; \
 	scripts/tap-summary --expect '$(layers)' $(R)
 
@@ -152,7 +154,7 @@ vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
 	$(if $(filter stock,$*$(ONLY)$(T)),$(Q)$(tap-run) --timeout 900 vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \
-		$(if $(ONLY),,vm-$* $(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*)) \
+		vm-$* $(if $(ONLY),,$(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*)) \
 		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))
 
 WHO ?= tester
