@@ -22,6 +22,7 @@
 #   SELFTEST_PROGS  programs that print TAP on stdout; run in the VM (layer kselftest) on both kernels
 #   BATS_TESTS      *.bats files run on the host (layer bats); paths with their suffix
 #   GUEST_BATS_TESTS *.bats files run in the VM (layer bats) on both kernels, after the kselftests
+#   DEBUG_STEPS     those of these that "make test" runs on the kernel with the checkers, too; the rest is for "make proof"
 #   VM_STEPS        executable scripts that print TAP; run in the VM (layer vm) as root, last, in the order given
 #   (KUnit suites   need no variable: a module whose name ends in _test is loaded on the debug kernel, layer kunit)
 #   INSTALL_FILES   extra files to install: source:destination, absolute or below $(prefix):
@@ -42,6 +43,7 @@
 #   P-needs         LAYER_TESTS: a file of the system without which "make" leaves it out
 #   P-show          LAYER_TESTS: show the comments of its TAP
 #   P-args          arguments of a host test
+#   P-inputs        files and directories that decide its result, beside its program and what all tests may read
 #   P-env           environment of a host test:  P-env := OMP_NUM_THREADS=1
 #   P-timeout       seconds a test may take (default 600)
 #   P-user          who runs it in the VM: tester (default for programs and bats; in group render) or root

@@ -65,11 +65,11 @@ level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,\
 level-ops := $(if $(filter asan,$(VARIANT)),$(filter-out $(addprefix %_,kv blocks ffn),$(op-tests)))
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full $(if $(filter asan,$(VARIANT)),ACCEL_TEST_CASES=4 ACCEL_TEST_SMALL=1)
 PHONY += run-levels
-run-levels: $(addprefix $(O)/,libaccel/tests/levels $(level-tests) $(level-ops))
-	$(Q)for l in $$($< $(level-names)); do $(foreach t,$(level-tests),$(level-env) ACCEL_SW_KERNELS=$$l \
-		$(tap-run) --timeout $(call host-limit,$(t)) levels$(LAYER) $(notdir $(t))-$$l $(O)/$(t) &&) :; done
-	$(Q)$(foreach t,$(level-ops),$(level-env) ACCEL_SW_KERNELS=all \
-		$(tap-run) --timeout $(call host-limit,$(t)) levels$(LAYER) $(notdir $(t)) $(O)/$(t) &&) :
+run-levels: $(addprefix $(O)/,libaccel/tests/levels $(call wanted,$(level-tests) $(level-ops)))
+	$(Q)for l in $$($< $(level-names)); do $(foreach t,$(call wanted,$(level-tests)),$(level-env) ACCEL_SW_KERNELS=$$l \
+		$(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) levels$(LAYER) $(notdir $(t))-$$l $(O)/$(t) &&) :; done
+	$(Q)$(foreach t,$(call wanted,$(level-ops)),$(level-env) ACCEL_SW_KERNELS=all \
+		$(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) levels$(LAYER) $(notdir $(t)) $(O)/$(t) &&) :
 
 # Of the inside, without the library: these two are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
@@ -83,7 +83,7 @@ CFLAGS-libaccel/tests/strips_soft.o := $(fast-avx512)
 neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast)
 PHONY += run-neon
 run-neon: $(addprefix $(O)/,$(neon-tests))
-	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :
+	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 $(call inputs-of,$(t)) neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :
 
 libaccel-pcs := $(addprefix libaccel/,libaccel.pc libaccel-models.pc)
 INSTALL_FILES += $(foreach p,$(libaccel-pcs),$(O)/$p:$(libdir)/pkgconfig/$(notdir $p))

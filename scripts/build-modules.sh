@@ -68,14 +68,16 @@ while IFS= read -r f; do
 	[ -L "$out/src/$f" ] || { mkdir -p "$out/src/$(dirname "$f")" && ln -sfn "$top/$f" "$out/src/$f"; }
 done < <(list)
 
+# The same bits wherever the tree lies.
+map="-ffile-prefix-map=$out/src/="
 args=()
 if [ "$strict" = 1 ]; then
-	args+=(W=1 "KCFLAGS=-Werror ${KCFLAGS:-}")
+	args+=(W=1 "KCFLAGS=-Werror $map ${KCFLAGS:-}")
 	if [ "${SPARSE:-1}" = 1 ] && command -v sparse >/dev/null; then
 		args+=(C=1 "CF=-Wsparse-error")
 	fi
 else
-	args+=("KCFLAGS=${KCFLAGS:-}")
+	args+=("KCFLAGS=$map ${KCFLAGS:-}")
 fi
 # The kernel's own compiler, if it is here: another one is allowed, but modpost and objtool prefer it.
 if [ "$what" != own ] && command -v gcc-12 >/dev/null; then

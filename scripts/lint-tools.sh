@@ -58,6 +58,73 @@ scripts/tap-run --dir "$dir/r" two dead sh -c 'echo 1..1; echo ok 1; kill -SEGV 
 out=$(scripts/tap-summary --brief "$dir/r/two.dead.tap")
 ok "$?" 1 "tap-run: a program that crashes"
 
+# A pass is kept until something that decides it changes: a change is planted in each kind, and the program runs again.
+kept=$dir/kept
+mkdir -p "$kept/data/sub"
+echo 'int f(void); int f(void) { return 1; }' >"$kept/lib.c"
+printf '#include <stdio.h>\nint f(void);\nint main(void) { printf("1..1\\nok 1 - %%d\\n", f()); fprintf(stderr, "ran\\n"); return 0; }\n' >"$kept/prog.c"
+build_kept() {
+	gcc -shared -fPIC -o "$kept/libkept.so" "$kept/lib.c" &&
+		gcc -o "$kept/prog" "$kept/prog.c" -L"$kept" -lkept -Wl,-rpath,"$kept"
+}
+build_kept
+for f in data/sub/file data/old argument; do echo 1 >"$kept/$f"; done
+# run_kept [VARIABLE=VALUE]... -- [ARG...]: does the program run, or is its pass taken?
+run_kept() {
+	local vars=()
+	while [ "$1" != -- ]; do vars+=("$1"); shift; done
+	shift
+	env XDG_CACHE_HOME="$kept/cache" FRESH= "${vars[@]}" scripts/tap-run --dir "$kept/results" --inputs "$kept/data $kept/later" \
+		"${layer:-kept}" test "$kept/prog" "$@" | grep -q '# cached$' && echo cached || echo ran
+}
+# changed WHAT COMMAND: it runs after COMMAND, once
+changed() {
+	eval "$2"
+	ok "$(run_kept -- "$kept/argument") $(run_kept -- "$kept/argument")" "ran cached" "kept results: $1 counts"
+}
+ok "$(run_kept -- "$kept/argument") $(run_kept -- "$kept/argument")" "ran cached" "kept results: a pass is taken"
+ok "$(scripts/tap-summary --brief "$kept/results/kept.test.tap")" "1 ok" "kept results: what was passed is counted"
+# shellcheck disable=SC2016 # for eval
+{
+	changed "the content of a file" 'echo 2 >"$kept/data/sub/file"'
+	changed "a file that has come" 'echo 1 >"$kept/data/new"'
+	changed "a file that has gone" 'rm "$kept/data/old"'
+	changed "a file's name" 'mv "$kept/data/sub/file" "$kept/data/sub/other"'
+	changed "the right to execute" 'chmod +x "$kept/data/sub/other"'
+	changed "what was named and not there" 'echo 1 >"$kept/later"'
+	changed "the content of an argument" 'echo 2 >"$kept/argument"'
+	changed "the program" 'echo "/* */ int g(void); int g(void) { return 2; }" >>"$kept/prog.c"; build_kept'
+	changed "a library" 'sed -i "s/return 1/return 2/" "$kept/lib.c"; build_kept'
+}
+ok "$(run_kept -- other) $(run_kept -- other)" "ran cached" "kept results: arguments count"
+ok "$(run_kept ACCEL_X=1 -- other) $(run_kept ACCEL_X=1 -- other) $(run_kept ACCEL_X=2 -- other)" "ran cached ran" \
+	"kept results: variables count"
+ok "$(layer=else run_kept -- other)" ran "kept results: the layer counts"
+ok "$(run_kept FRESH=1 -- other) $(run_kept -- other)" "ran cached" "kept results: FRESH=1 runs everything"
+sed -i 's/return 0; }/return f() == 3; }/' "$kept/prog.c"
+build_kept
+sed -i 's/return 2/return 3/' "$kept/lib.c"
+build_kept
+ok "$(run_kept -- other) $(run_kept -- other)" "ran ran" "kept results: no failure is kept"
+ok "$(test -f "$kept/results/again/kept.test.sh" && echo again)" again "tap-run: a failure can be run again"
+# What passes then is unsteady, and says so; what does not has failed; a sanitizer's report is final.
+sed -i 's/return 3/return 2/' "$kept/lib.c"
+build_kept
+XDG_CACHE_HOME="$kept/cache" scripts/tap-again "$kept/results" >/dev/null
+out=$(scripts/tap-summary "$kept/results")
+ok "$?:$(grep -c '^unsteady: kept: test ' <<<"$out")" 0:1 "tap-again: what passes alone is unsteady"
+ok "$(run_kept -- other)" ran "tap-again: the pass of an unsteady program is not kept"
+sed -i 's/return 2/return 3/' "$kept/lib.c"
+build_kept
+ok "$(run_kept -- other)" ran "kept results: it fails anew"
+XDG_CACHE_HOME="$kept/cache" scripts/tap-again "$kept/results" >/dev/null
+scripts/tap-summary "$kept/results" >/dev/null
+ok "$?" 1 "tap-again: what fails alone has failed"
+sed -i 's/return 3/return 2/' "$kept/lib.c"
+build_kept
+echo 'x.c:1: runtime error: shift' >>"$kept/results/kept.test.log"
+ok "$(scripts/tap-again "$kept/results" | grep -c "not after a sanitizer's report")" 1 "tap-again: a sanitizer's report is final"
+
 # The kernel's ways to complain, and what is none.
 splat() {
 	printf '[    1.0] %s\n' "$1" | selftests/vm/splats >/dev/null

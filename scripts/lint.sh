@@ -460,5 +460,5 @@ results=${1:-build/results} objdir=${2:-build/default}
 shift $(($# < 2 ? $# : 2))
 # shellcheck disable=SC2048 # words, from the command line or from the list
 for check in ${*:-$checks}; do
-	scripts/tap-run --dir "$results" --timeout 1800 lint "$check" scripts/lint.sh --run "${check//-/_}" "$objdir"
+	scripts/tap-run --dir "$results" --timeout 1800 --inputs tree lint "$check" scripts/lint.sh --run "${check//-/_}" "$objdir"
 done

@@ -3,7 +3,9 @@
 # The test layers. Each target runs one, shows its table and fails if it failed; "make test" runs all of them, the
 # later ones even if an earlier one failed. Results are TAP files build/results/<layer>.<test>.tap.
 
-#: test          everything below but for demo, on both kernels; ends in "N passed, N failed"
+#: test          everything below but for demo, on both kernels; ends in "N passed, N failed"; what passed before, bit for
+#:               bit the same, is not run again (FRESH=1: it is)
+#:               T=<pattern>: only programs whose path has it, in all layers
 #: lint          checkpatch, walls, shellcheck, clang-tidy, headers, ... (scripts/lint.sh lists them)
 #: unit          unit tests of the library;  unit-asan, unit-tsan: the same with sanitizers
 #: levels        operations with each level of kernels that this processor has;  levels-asan: the same with sanitizers
@@ -14,13 +16,19 @@
 #: bats          the command line, on this machine
 #: modcheck      modules for both test kernels, W=1 and sparse: no warning
 #: vm-stock      in the VM, Debian's 6.12 kernel: kselftests, command line, lifecycle
-#: vm-debug      in the VM, newest kernel with checkers: the same, KUnit, a search for leaks
+#: vm-debug      in the VM, newest kernel with checkers: what finds most there, KUnit, a search for leaks; ALL=1: as vm-stock
 #:               (both: T=<pattern> only tests whose path has it; ONLY=kselftest only the kselftests)
 #: vm-shell      a shell in the VM, tools and modules loaded: K=stock|debug, WHO=tester|root; "exit" ends it
 #: kselftest     vm-stock and vm-debug, but only the kselftests (T=<pattern>: only tests whose path matches)
 #: kunit         vm-debug, but only the KUnit modules
 
 tap-run = scripts/tap-run --dir $(R)
+# What decides the result of a test beside its program, the libraries that this loads and its arguments (scripts/tap-kept).
+# Every test on the host may read these; P-inputs has what else test P does.
+test-data := README.md examples uapi libaccel/include tools/accelctl/tests tools/accelbench/tests $(wildcard libaccel/tests/*/testdata)
+inputs-of = --inputs '$(test-data) $($(1)-inputs)'
+bats-inputs = --inputs '$(test-data) $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so) $($(1)-inputs)'
+kernel-images = $(foreach k,stock debug,$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/uma/$(k)/image)
 host-limit = $(or $($(1)-timeout),600)
 tmp-path := $(subst $() $(),:,$(abspath $(sort $(dir $(addprefix $(O)/,$(PROGS))))))
 host-env = UMA_BUILD=$(abspath $(O)) UMA_GUEST=0 PATH=$(tmp-path):$$PATH
@@ -34,39 +42,60 @@ else
   finish = @:
 endif
 
+# wanted PATHS: those that T= asks for
+wanted = $(if $(T),$(strip $(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t)))),$(1))
+
 # run-tests LAYER PROGRAMS: one after the other, so that they do not compete for processors.
-run-tests = $(Q)$(foreach t,$(2),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(1) $(t) $(O)/$(t) $($(t)-args) &&) :
+run-tests = $(Q)$(foreach t,$(call wanted,$(2)),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) $(1) $(t) $(O)/$(t) $($(t)-args) &&) :
 
 PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug vm-shell
 PHONY += levels levels-asan neon run-unit run-model userspace-tests compile-commands doctests
 
 own-layers := $(foreach t,$(LAYER_TESTS),$($(t)-layer))
 layers := lint unit model levels neon $(own-layers) bats unit-asan model-asan levels-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
-layers += $(if $(GUEST_BATS_TESTS),bats-stock bats-debug) vm-stock vm-debug
+layers += $(if $(GUEST_BATS_TESTS),bats-stock) vm-stock vm-debug
 layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 
 # A layer that cannot even be built is a failure of that layer, not the end of the run. Modules and programs come first, as
-# all chains need them. Three chains on two processors leave none idle at the end: the machines, tests on the host, what has
-# sanitizers. The machines go first where there is not enough for all: they are emulated, and their clocks go on meanwhile.
+# all chains need them. Three chains on two processors leave none idle at the end: the chains, tests on the host, what has
+# sanitizers. The chains go first where there is not enough for all: they are emulated, and their clocks go on meanwhile.
+# The whole is kept, too: where nothing has changed nothing is built; but not if something changed meanwhile.
+test-key = --words 'make test: $(layers)' --inputs 'tree $(kernel-images)'
+in-order = in_order() { \
+	renice -n $$1 $$BASHPID >/dev/null; \
+	for t in "$${@:2}"; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
+};
+ifeq ($(T),)
 test:
 	$(Q)rm -rf $(R) && mkdir -p $(R)
 	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
-	$(Q)in_order() { \
-		renice -n $$1 $$BASHPID >/dev/null; \
-		for t in "$${@:2}"; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
-	}; \
+	$(Q)if scripts/tap-kept get $(R) $(test-key) >$(R)/key; then exec scripts/tap-summary --expect '$(layers)' $(R); fi; \
+	scripts/tap-progress $(R) & \
+	$(in-order) \
 	(in_order 0 modcheck userspace); \
-	in_order 0 vm-debug & \
-	in_order 0 vm-stock & \
-	in_order 4 unit model levels neon $(own-layers) bats lint doctests & \
-	in_order 4 unit-asan model-asan levels-asan unit-tsan & \
-	wait; \
-	scripts/tap-summary --expect '$(layers)' $(R)
+	in_order 0 vm-debug & chains=$$!; \
+	in_order 0 vm-stock & chains+=" $$!"; \
+	in_order 4 unit model levels neon $(own-layers) bats lint doctests & chains+=" $$!"; \
+	in_order 4 unit-asan model-asan levels-asan unit-tsan & chains+=" $$!"; \
+	wait $$chains; \
+	scripts/tap-again $(R); \
+	rm -rf $(R)/running; \
+	scripts/tap-summary --expect '$(layers)' $(R) && \
+	{ [ -d $(R)/unsteady ] || [ "$$(scripts/tap-kept key $(test-key))" != "$$(<$(R)/key)" ] || \
+		scripts/tap-kept put "$$(<$(R)/key)" $(R)/*.tap; }
+else
+test:
+	$(Q)rm -rf $(R) && mkdir -p $(R)
+	$(Q)$(in-order) \
+	in_order 0 unit model levels $(foreach t,$(call wanted,$(LAYER_TESTS)),$($(t)-layer)) bats unit-asan model-asan unit-tsan \
+		$(if $(call wanted,$(SELFTEST_PROGS) $(GUEST_BATS_TESTS)),vm-stock vm-debug); \
+	scripts/tap-summary $(R)
+endif
 
-run-unit: $(addprefix $(O)/,$(UNIT_TESTS))
+run-unit: $(addprefix $(O)/,$(call wanted,$(UNIT_TESTS)))
 	$(call run-tests,unit$(LAYER),$(UNIT_TESTS))
-run-model: $(addprefix $(O)/,$(MODEL_TESTS))
+run-model: $(addprefix $(O)/,$(call wanted,$(MODEL_TESTS)))
 	$(call run-tests,model$(LAYER),$(MODEL_TESTS))
 
 unit model levels:
@@ -96,14 +125,14 @@ $(foreach t,$(LAYER_TESTS),$(eval $(call layer-rules,$(t))))
 
 bats: $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
 	$(call begin,$@)
-	$(Q)$(foreach t,$(BATS_TESTS),$(host-env) $(tap-run) --timeout $(call host-limit,$(t)) bats $(basename $(t)) \
-		bats --tap $(t) &&) :
+	$(Q)$(foreach t,$(call wanted,$(BATS_TESTS)),$(host-env) $(tap-run) --timeout $(call host-limit,$(t)) $(call bats-inputs,$(t)) \
+		bats $(basename $(t)) bats --tap $(t) &&) :
 	$(call finish,$@)
 
 lint: compile-commands
 	$(call begin,$@)
 	+$(Q)CC=$(CC) scripts/lint.sh $(R) $(O) $(CHECK)
-	$(Q)$(foreach t,$(LINT_TESTS),$(tap-run) lint $(t) $(t) &&) :
+	$(Q)$(foreach t,$(LINT_TESTS),$(tap-run) --inputs tree lint $(t) $(t) &&) :
 	$(call finish,$@)
 
 # What clang-tidy has to know: how every object is compiled. Objects that the programs and libraries are made of.
@@ -118,22 +147,27 @@ $(O) $(B):
 
 doctests:
 	$(call begin,docs)
-	+$(Q)$(if $(DOCS),$(tap-run) --timeout 600 docs build scripts/tap-one "the manual builds without a warning" \
+	+$(Q)$(if $(DOCS),$(tap-run) --timeout 600 --inputs tree docs build scripts/tap-one "the manual builds without a warning" \
 		$(MAKE) docs,:)
-	$(Q)$(foreach t,$(DOCS_TESTS),$(host-env) $(tap-run) docs $(t) $(t) &&) :
+	$(Q)$(foreach t,$(DOCS_TESTS),$(host-env) $(tap-run) --inputs tree docs $(t) $(t) &&) :
 	$(call finish,docs)
 
 modcheck:
 	$(call begin,modules)
-	$(Q)$(tap-run) --timeout 1800 modules build scripts/check-modules.sh
+	$(Q)$(tap-run) --timeout 1800 --inputs 'Makefile Kbuild driver uapi scripts $(kernel-images)' modules build scripts/check-modules.sh
 	$(call finish,modules)
 
 # --- in the virtual machine ---------------------------------------------------------------------------------------
 
-# One line per step: layer, user, seconds, kernels, path in the VM. The order is the order in which they run.
+# One line per step: layer, user, seconds, kernels, path in the VM, what decides it. The order is that in which they run.
 guest-name = /uma/$(1)
-wanted = $(if $(T),$(strip $(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t)))),$(1))
-step-line = $(1) $(or $($(2)-user),$(3)) $(or $($(2)-timeout),600) $(subst $() $(),$(comma),$(or $($(2)-kernels),stock debug)) $(2)
+step-line = $(1) $(or $($(2)-user),$(3)) $(or $($(2)-timeout),600) $(subst $() $(),$(comma),$(strip $(call kernels-of,$(2)))) $(2) $(call step-inputs,$(2))
+# Within "make test" the kernel with the checkers has what finds most there in the least time; asked for by name, or by
+# "make proof" (ALL=1), every test runs on each kernel that it is meant for.
+kernels-here = stock $(if $(ALL)$(T)$(ONLY)$(filter $(1),$(DEBUG_STEPS)),debug)
+kernels-of = $(or $(filter $(kernels-here),$(or $($(1)-kernels),stock debug)),none)
+step-inputs = $(if $(filter $(SELFTEST_PROGS),$(1)),$(O)/$(1),$(1) \
+	$(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)) $(foreach f,$($(1)-add),$(firstword $(subst :, ,$(f))))
 define vm-steps
 $(foreach t,$(call wanted,$(SELFTEST_PROGS)),$(call step-line,kselftest,$(t),tester)
 )$(if $(ONLY),,$(foreach t,$(call wanted,$(GUEST_BATS_TESTS)),$(call step-line,bats,$(t),tester)
@@ -152,9 +186,9 @@ vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(file >$(B)/vm-steps.$*,$(vm-steps))
 	$(Q)ONLY='$(ONLY)' PROGS='$(PROGS)' \
 		scripts/vm-test.sh $* $(R) $(B)/vm-steps.$* $(vm-files)
-	$(if $(filter stock,$*$(ONLY)$(T)),$(Q)$(tap-run) --timeout 900 vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
+	$(if $(filter stock,$*$(ONLY)$(T)),$(Q)$(tap-run) --timeout 900 --inputs 'tree $(kernel-images)' vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \
-		vm-$* $(if $(ONLY),,$(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*)) \
+		vm-$* $(if $(ONLY),,$(if $(filter stock,$*)$(ALL)$(T),$(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*))) \
 		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))
 
 WHO ?= tester

@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# vm-test.sh stock|debug RESULTS STEPS FILE[:DEST]...
+# vm-test.sh [--again] stock|debug RESULTS STEPS FILE[:DEST]...
 # vm-test.sh stock|debug --shell USER FILE[:DEST]...
 #
-# One boot of the test machine that runs all the steps listed in STEPS ("layer user seconds kernels path" per line) and,
-# on the debug kernel, the KUnit modules (those named *_test) and a search for leaks. What they print comes back as
-# RESULTS/<layer>-<kernel>.<name>.tap. Or a shell in that machine. Called by scripts/test.mk.
+# One boot of the test machine that runs all the steps listed in STEPS ("layer user seconds kernels path inputs..." per
+# line) and, on the debug kernel, the KUnit modules (those named *_test) and a search for leaks. What they print comes
+# back as RESULTS/<layer>-<kernel>.<name>.tap. Or a shell in that machine. Called by scripts/test.mk.
+#
+# A step whose pass is kept (scripts/tap-kept) is left out; the machine is not started if nothing is left of it. What
+# decides a step is the machine (kernel, modules, what prepares it), its program, and its inputs. A step that failed, in
+# a machine that lived on with a clean log, leaves in RESULTS/again how it is run alone (--again: it and no more).
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+again=
+[ "$1" != --again ] || { again=1; shift; }
 kernel=$1 results=$2 steps=$3
 shift 3
 add=()
@@ -19,38 +25,68 @@ for f in "$@"; do add+=(--add "$f"); done
 # A user's own kernel takes the place of the stock one.
 machine=$kernel
 [ "$kernel" != stock ] || [ -z "${KDIR:-}${KIMAGE:-}" ] || machine=own
-ko=$(scripts/build-modules.sh "$machine")
 
 if [ "$results" = --shell ]; then
+	ko=$(scripts/build-modules.sh "$machine")
 	exec selftests/vm/run.sh --kernel "$machine" --name shell --modules "$ko" --user "$steps" --bin bats --bin jq \
 		--env "PROGS=${PROGS:-}" "${add[@]}" --shell
 fi
 mkdir -p "$results"
 from=build/vm/$kernel-test.results
-rm -rf "$from"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# --- what is to run -------------------------------------------------------------------------------------------------
+
+# The modules are made of these; how they are compiled does not depend on where.
+of_machine="Kbuild driver uapi scripts/build-modules.sh scripts/kernels.sh selftests/vm $(scripts/kernels.sh "$machine" image)"
+
+# kept NAME WORDS INPUTS: is there a pass? Its key is noted for when there is one.
+kept() {
+	local rc=0
+	scripts/tap-kept get "$results" --words "$2" --inputs "$3 $of_machine" >"$work/$1.key" || rc=$?
+	return $rc
+}
+label() { local name=${1%.*}; echo "${name//\//_}"; }
 
 kunit=
-if [ "$kernel" = debug ] && [ "${ONLY:-}" != kselftest ]; then
-	kunit=$(for m in "$ko"/*_test.ko; do [ -f "$m" ] && basename "$m" .ko; done | tr '\n' ' ')
-fi
+[ "$kernel" != debug ] || [ "${ONLY:-}" = kselftest ] || [ -n "$again" ] || kunit=1
 
-list=$(mktemp)
-trap 'rm -f "$list"' EXIT
-total=300
-while read -r layer user seconds kernels path; do
+total=300 all='' all_inputs=''
+: >"$work/steps"
+while read -r layer user seconds kernels path inputs; do
 	[ -n "$layer" ] || continue
 	case ,$kernels, in *,"$kernel",*) ;; *) continue ;; esac
-	echo "$layer-$kernel $user $seconds $path"
+	all+=" $path" all_inputs+=" $inputs"
+	if [ -z "$again" ] && kept "$layer-$(label "$path")" "$layer-$kernel $user $seconds $path" "$inputs"; then
+		printf '  %-7s %-44s %s # cached\n' TEST "$layer-$kernel: $path" \
+			"$(scripts/tap-summary --brief "$results/$layer-$kernel.$(label "$path").tap")"
+		continue
+	fi
+	echo "$layer-$kernel $user $seconds $path" >>"$work/steps"
 	total=$((total + seconds))
-done <"$steps" >"$list"
+done <"$steps"
 # Every step has a limit of its own; this one is for the machine as a whole.
 [ "$total" -lt 4200 ] || total=4200
 
+# What is asked of the machine after all steps: no leak, modules that unload; and the KUnit modules.
+if [ -z "$again" ] && kept machine "$kernel-machine ${ONLY:-}$all" "$all_inputs" && [ ! -s "$work/steps" ]; then
+	printf '  %-7s %-44s %s\n' TEST "vm-$kernel: machine" '# cached'
+	exit 0
+fi
+
+# --- the machine ----------------------------------------------------------------------------------------------------
+
+ko=$(scripts/build-modules.sh "$machine")
+if [ -n "$kunit" ]; then
+	kunit=$(for m in "$ko"/*_test.ko; do [ -f "$m" ] && basename "$m" .ko; done | tr '\n' ' ')
+fi
+rm -rf "$from"
 rc=0
 selftests/vm/run.sh --kernel "$machine" --name "$kernel-test" --results "$from" --modules "$ko" --timeout "$total" \
-	--bin bats --bin jq --add "$list:/etc/steps" --add selftests/vm/steps.sh:/uma/steps.sh \
+	--bin bats --bin jq --add "$work/steps:/etc/steps" --add selftests/vm/steps.sh:/uma/steps.sh \
 	--add selftests/vm/splats:/uma/splats "${add[@]}" \
-	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "ONLY=${ONLY:-}" \
+	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "ONLY=${ONLY:-}${again:+again}" \
 	-- bash /uma/steps.sh || rc=$?
 
 n=0
@@ -61,6 +97,7 @@ for f in "$from"/*.tap; do
 	n=$((n + 1))
 done
 
+own=$results/vm-$kernel.machine.tap
 {
 	echo 1..3
 	[ $rc != 0 ] && [ $rc != 122 ] && printf 'not '
@@ -69,6 +106,60 @@ done
 	echo "ok 2 - the kernel log of the $kernel machine is clean (build/vm/$kernel-test.log)"
 	[ $n = 0 ] && printf 'not '
 	echo "ok 3 - the $kernel machine brought results back"
-} >"$results/vm-$kernel.machine.tap"
-grep -q '^not ok' "$results/vm-$kernel.machine.tap" && grep '^not ok' "$results/vm-$kernel.machine.tap" >&2
+} >"$work/machine.tap"
+# Of a machine for one step the first has to be as good as it was.
+if [ -z "$again" ] || grep -q '^not ok' "$work/machine.tap"; then
+	cp "$work/machine.tap" "$own"
+fi
+grep '^not ok' "$work/machine.tap" >&2 || :
+
+# --- what is kept, and what is run again ----------------------------------------------------------------------------
+
+good() { [ -f "$1" ] && scripts/tap-summary --brief "$1" >/dev/null; }
+
+# A leak, or a module that stays, may be any step's: then nothing is known of any.
+ours=("$own")
+for f in "$results/vm-$kernel".{unload,log-unload,leaks-loaded,leaks-unloaded}.tap \
+		${kunit:+"$results/vm-$kernel".log-kunit-*.tap "$results"/kunit.*.tap}; do
+	[ ! -f "$f" ] || ours+=("$f")
+done
+sound=1
+for f in "${ours[@]}"; do
+	good "$f" || sound=
+done
+
+keep() { [ -n "$again" ] || [ -z "$sound" ] || scripts/tap-kept put "$(cat "$work/$1.key")" "${@:2}"; }
+forget() { [ -n "$again" ] || scripts/tap-kept drop "$(cat "$work/$1.key")"; }
+
+while read -r layer user seconds path; do
+	name=$(label "$path")
+	step=${layer%"-$kernel"}-$name
+	tap=$results/$layer.$name.tap
+	log=$results/vm-$kernel.log-$step.tap
+	if good "$tap" && good "$log"; then
+		keep "$step" "$tap" "${tap%.tap}.log" "$log"
+		continue
+	fi
+	forget "$step"
+	all=failed
+	if [ -n "$again" ] || [ ! -f "$tap" ] || ! good "$log"; then
+		continue
+	fi
+	mkdir -p "$results/again"
+	while read -r line; do
+		[ "$(cut -d ' ' -f 5 <<<"$line")" != "$path" ] || echo "$line" >"$results/again/$layer.$name.step"
+	done <"$steps"
+	{
+		printf 'export KDIR=%q KIMAGE=%q KMODULES=%q PROGS=%q\n' "${KDIR:-}" "${KIMAGE:-}" "${KMODULES:-}" "${PROGS:-}"
+		printf 'exec'
+		printf ' %q' scripts/vm-test.sh --again "$kernel" "$results" "$results/again/$layer.$name.step" "$@"
+		echo
+	} >"$results/again/$layer.$name.sh"
+done <"$work/steps"
+
+if [ -z "$sound" ]; then
+	forget machine
+elif [ "$all" != failed ]; then
+	keep machine "${ours[@]}"
+fi
 exit 0

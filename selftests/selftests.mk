@@ -10,6 +10,7 @@ selftests-root += sysfs hwmon power suspend noncoherent
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)
+DEBUG_STEPS += $(addprefix selftests/,lifecycle faults race stress)
 
 CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread
 

@@ -7,22 +7,26 @@
 
 home=$PATH
 export CMOCKA_MESSAGE_OUTPUT=TAP
-log=/results/vm-$KERNEL.kernel-log.tap
-checks=0
 
 mark() { echo "uma-test: $*" >/dev/kmsg; }
 
-# Since the mark: does the log have a warning in it?
-log_clean() {
-	local splat
-	splat=$(dmesg | awk -v m="uma-test: begin $1" 'index($0, m) { on = 1; next } on' | /uma/splats)
-	checks=$((checks + 1))
-	if [ -z "$splat" ]; then
-		echo "ok $checks - the kernel log is clean after $1" >>"$log"
+# check NAME WHAT [OUTPUT]: a result of the machine, in a file of its own, that is good if there is no output.
+check() {
+	local tap=/results/vm-$KERNEL.$1.tap
+	echo 1..1 >"$tap"
+	if [ -z "${3:-}" ]; then
+		echo "ok 1 - $2" >>"$tap"
 	else
-		echo "not ok $checks - the kernel log is clean after $1" >>"$log"
-		echo "$splat" | head -n 60 | sed 's/^/# /' >>"$log"
+		echo "not ok 1 - $2" >>"$tap"
+		echo "$3" | head -n 100 | sed 's/^/# /' >>"$tap"
+		echo "$3" | head -n 40
 	fi
+}
+
+# log_clean NAME WHAT: since the mark, does the log have a warning in it?
+log_clean() {
+	check "$1" "the kernel log is clean after $2" \
+		"$(dmesg | awk -v m="uma-test: begin $2" 'index($0, m) { on = 1; next } on' | /uma/splats)"
 }
 
 # Nothing of a user may be left when a step is over, or it would disturb the next one.
@@ -84,11 +88,13 @@ run_step() {
 		echo "Bail out! not finished after $seconds seconds" >>/tmp/.tap
 	fi
 	echo "# exit status $rc" >>/tmp/.tap
+	echo "# took $((SECONDS - started)) 0" >>/tmp/.tap
+	echo "# date $(date +%Y-%m-%d)" >>/tmp/.tap
 	cp /tmp/.tap "$tap"
 	cp /tmp/.log "${tap%.tap}.log"
 	mark "end $layer $path: $rc"
 	reap
-	log_clean "$layer $path"
+	log_clean "log-${layer%"-$KERNEL"}-$name" "$layer $path"
 	# What cmocka skips it calls "not ok".
 	failed=$(grep '^not ok' /tmp/.tap | grep -vc '# SKIP')
 	printf '  %-7s %-44s %s ok, %s not ok (%ss)\n' TEST "$layer: $path" "$(grep -c '^ok' /tmp/.tap)" \
@@ -125,7 +131,7 @@ run_kunit() {
 		[ $n -gt 0 ] || printf '1..1\nnot ok 1 - %s has suites\n' "$m" >"/results/kunit.$m.tap"
 		rmmod "$m"
 		mark "end kunit $m"
-		log_clean "kunit $m"
+		log_clean "log-kunit-$m" "kunit $m"
 	done
 }
 
@@ -133,22 +139,12 @@ run_kunit() {
 # is a leak; what leaks only once may hide behind a stale pointer in a stack or in the allocator, which is why tests
 # also look at the driver's own counters.
 leaks() {
-	local out
 	sleep 5
 	echo scan >/sys/kernel/debug/kmemleak
 	echo scan >/sys/kernel/debug/kmemleak
-	out=$(cat /sys/kernel/debug/kmemleak)
-	checks=$((checks + 1))
-	if [ -z "$out" ]; then
-		echo "ok $checks - no leak $1" >>"$log"
-	else
-		echo "not ok $checks - no leak $1" >>"$log"
-		echo "$out" | head -n 100 | sed 's/^/# /' >>"$log"
-		echo "$out" | head -n 40
-	fi
+	check "leaks-$1" "no leak $2" "$(cat /sys/kernel/debug/kmemleak)"
 }
 
-: >"$log"
 while read -r layer user seconds path <&3; do
 	started=$SECONDS
 	run_step "$layer" "$user" "$seconds" "$path"
@@ -156,19 +152,13 @@ done 3</etc/steps
 
 if [ "$KERNEL" = debug ]; then
 	[ -z "$KUNIT" ] || run_kunit
-	[ -n "$ONLY" ] || leaks "while the modules are loaded"
+	[ -n "$ONLY" ] || leaks loaded "while the modules are loaded"
 fi
 
 if [ -z "$ONLY" ]; then
 	mark "begin unload"
-	checks=$((checks + 1))
-	if rmmod uma_emu && rmmod uma; then
-		echo "ok $checks - the modules unload after all this" >>"$log"
-	else
-		echo "not ok $checks - the modules unload after all this" >>"$log"
-	fi
-	log_clean unload
-	[ "$KERNEL" != debug ] || leaks "after the modules are gone"
+	check unload "the modules unload after all this" "$(rmmod uma_emu 2>&1 && rmmod uma 2>&1 || echo "rmmod failed")"
+	log_clean log-unload unload
+	[ "$KERNEL" != debug ] || leaks unloaded "after the modules are gone"
 fi
-echo "1..$checks" >>"$log"
 exit 0
