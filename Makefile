@@ -22,6 +22,7 @@
 #   SELFTEST_PROGS  programs that print TAP on stdout; run in the VM (layer kselftest) on both kernels
 #   BATS_TESTS      *.bats files run on the host (layer bats); paths with their suffix
 #   GUEST_BATS_TESTS *.bats files run in the VM (layer bats) on both kernels, after the kselftests
+#   CLOCK_STEPS     those that run, on Debian's kernel, where the clock counts instructions, on one processor
 #   DEBUG_STEPS     those of these that "make test" runs on the kernel with the checkers, too; the rest is for "make proof"
 #   VM_STEPS        executable scripts that print TAP; run in the VM (layer vm) as root, last, in the order given
 #   (KUnit suites   need no variable: a module whose name ends in _test is loaded on the debug kernel, layer kunit)

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# vm-test.sh [--again] stock|debug RESULTS STEPS FILE[:DEST]...
+# vm-test.sh [--again] stock|clock|debug RESULTS STEPS FILE[:DEST]...
 # vm-test.sh stock|debug --shell USER FILE[:DEST]...
+#
+# The machine "clock" is "stock" on one processor, with a clock that counts instructions: waiting takes no time there, and
+# how busy the host is changes nothing.
 #
 # One boot of the test machine that runs all the steps listed in STEPS ("layer user seconds kernels path inputs..." per
 # line) and, on the debug kernel, the KUnit modules (those named *_test) and a search for leaks. What they print comes
@@ -17,8 +20,10 @@ cd "$(dirname "$0")/.."
 
 again=
 [ "$1" != --again ] || { again=1; shift; }
-kernel=$1 results=$2 steps=$3
+boot=$1 results=$2 steps=$3
 shift 3
+kernel=$boot prefix='' clock=real
+[ "$boot" != clock ] || kernel=stock prefix=clock- clock=instructions
 add=()
 for f in "$@"; do add+=(--add "$f"); done
 
@@ -32,7 +37,7 @@ if [ "$results" = --shell ]; then
 		--env "PROGS=${PROGS:-}" "${add[@]}" --shell
 fi
 mkdir -p "$results"
-from=build/vm/$kernel-test.results
+from=build/vm/$boot-test.results
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -44,7 +49,7 @@ of_machine="Kbuild driver uapi scripts/build-modules.sh scripts/kernels.sh selft
 # kept NAME WORDS INPUTS: is there a pass? Its key is noted for when there is one.
 kept() {
 	local rc=0
-	scripts/tap-kept get "$results" --words "$2" --inputs "$3 $of_machine" >"$work/$1.key" || rc=$?
+	scripts/tap-kept get "$results" --words "$boot $2" --inputs "$3 $of_machine" >"$work/$1.key" || rc=$?
 	return $rc
 }
 label() { local name=${1%.*}; echo "${name//\//_}"; }
@@ -56,7 +61,7 @@ total=300 all='' all_inputs=''
 : >"$work/steps"
 while read -r layer user seconds kernels path inputs; do
 	[ -n "$layer" ] || continue
-	case ,$kernels, in *,"$kernel",*) ;; *) continue ;; esac
+	case ,$kernels, in *,"$boot",*) ;; *) continue ;; esac
 	all+=" $path" all_inputs+=" $inputs"
 	if [ -z "$again" ] && kept "$layer-$(label "$path")" "$layer-$kernel $user $seconds $path" "$inputs"; then
 		printf '  %-7s %-44s %s # cached\n' TEST "$layer-$kernel: $path" \
@@ -69,9 +74,11 @@ done <"$steps"
 # Every step has a limit of its own; this one is for the machine as a whole.
 [ "$total" -lt 4200 ] || total=4200
 
+[ -n "$all$kunit" ] || [ -z "${T:-}" ] || exit 0
+
 # What is asked of the machine after all steps: no leak, modules that unload; and the KUnit modules.
-if [ -z "$again" ] && kept machine "$kernel-machine ${ONLY:-}$all" "$all_inputs" && [ ! -s "$work/steps" ]; then
-	printf '  %-7s %-44s %s\n' TEST "vm-$kernel: machine" '# cached'
+if [ -z "$again" ] && kept machine "machine ${ONLY:-}$all" "$all_inputs" && [ ! -s "$work/steps" ]; then
+	printf '  %-7s %-44s %s\n' TEST "vm-$kernel: ${prefix}machine" '# cached'
 	exit 0
 fi
 
@@ -83,10 +90,10 @@ if [ -n "$kunit" ]; then
 fi
 rm -rf "$from"
 rc=0
-selftests/vm/run.sh --kernel "$machine" --name "$kernel-test" --results "$from" --modules "$ko" --timeout "$total" \
+selftests/vm/run.sh --kernel "$machine" --name "$boot-test" --clock "$clock" --results "$from" --modules "$ko" --timeout "$total" \
 	--bin bats --bin jq --add "$work/steps:/etc/steps" --add selftests/vm/steps.sh:/uma/steps.sh \
 	--add selftests/vm/splats:/uma/splats "${add[@]}" \
-	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "ONLY=${ONLY:-}${again:+again}" \
+	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "PREFIX=$prefix" --env "ONLY=${ONLY:-}${again:+again}" \
 	-- bash /uma/steps.sh || rc=$?
 
 n=0
@@ -97,15 +104,15 @@ for f in "$from"/*.tap; do
 	n=$((n + 1))
 done
 
-own=$results/vm-$kernel.machine.tap
+own=$results/vm-$kernel.${prefix}machine.tap
 {
 	echo 1..3
 	[ $rc != 0 ] && [ $rc != 122 ] && printf 'not '
-	echo "ok 1 - the $kernel machine ran all steps (status $rc)"
+	echo "ok 1 - the $boot machine ran all steps (status $rc)"
 	[ $rc = 122 ] && printf 'not '
-	echo "ok 2 - the kernel log of the $kernel machine is clean (build/vm/$kernel-test.log)"
+	echo "ok 2 - the kernel log of the $boot machine is clean (build/vm/$boot-test.log)"
 	[ $n = 0 ] && printf 'not '
-	echo "ok 3 - the $kernel machine brought results back"
+	echo "ok 3 - the $boot machine brought results back"
 } >"$work/machine.tap"
 # Of a machine for one step the first has to be as good as it was.
 if [ -z "$again" ] || grep -q '^not ok' "$work/machine.tap"; then
@@ -119,7 +126,7 @@ good() { [ -f "$1" ] && scripts/tap-summary --brief "$1" >/dev/null; }
 
 # A leak, or a module that stays, may be any step's: then nothing is known of any.
 ours=("$own")
-for f in "$results/vm-$kernel".{unload,log-unload,leaks-loaded,leaks-unloaded}.tap \
+for f in "$results/vm-$kernel.$prefix"{unload,log-unload,leaks-loaded,leaks-unloaded}.tap \
 		${kunit:+"$results/vm-$kernel".log-kunit-*.tap "$results"/kunit.*.tap}; do
 	[ ! -f "$f" ] || ours+=("$f")
 done
@@ -135,7 +142,7 @@ while read -r layer user seconds path; do
 	name=$(label "$path")
 	step=${layer%"-$kernel"}-$name
 	tap=$results/$layer.$name.tap
-	log=$results/vm-$kernel.log-$step.tap
+	log=$results/vm-$kernel.${prefix}log-$step.tap
 	if good "$tap" && good "$log"; then
 		keep "$step" "$tap" "${tap%.tap}.log" "$log"
 		continue
@@ -152,7 +159,7 @@ while read -r layer user seconds path; do
 	{
 		printf 'export KDIR=%q KIMAGE=%q KMODULES=%q PROGS=%q\n' "${KDIR:-}" "${KIMAGE:-}" "${KMODULES:-}" "${PROGS:-}"
 		printf 'exec'
-		printf ' %q' scripts/vm-test.sh --again "$kernel" "$results" "$results/again/$layer.$name.step" "$@"
+		printf ' %q' scripts/vm-test.sh --again "$boot" "$results" "$results/again/$layer.$name.step" "$@"
 		echo
 	} >"$results/again/$layer.$name.sh"
 done <"$work/steps"

@@ -10,6 +10,10 @@ selftests-root += sysfs hwmon power suspend noncoherent
 selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 
 SELFTEST_PROGS += $(selftests-all)
+# What is about time, on a clock that no busy host disturbs, and what only looks at answers. What is about races, or memory
+# that threads of the kernel free, needs two processors and their real time.
+CLOCK_STEPS += $(addprefix selftests/,$(filter-out race exec sync,$(selftests-user)) counters perms hang fair preempt fair_share \
+	recovery lost instances configfs sysfs hwmon power suspend)
 DEBUG_STEPS += $(addprefix selftests/,lifecycle faults race stress)
 
 CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread

@@ -19,6 +19,8 @@
 #   --name NAME       name of the console log, build/vm/NAME.log
 #   --results DIR     where what COMMAND leaves in /results is copied to (build/vm/NAME.results)
 #   --allow REGEX     a kernel message that is expected and no failure
+#   --clock WHAT      real (default), or instructions: the guest's clock counts what it executes, and waiting takes no
+#                     time; on one processor, and with tcg only. A busy host changes nothing for the guest then.
 #   --accel tcg|kvm   how QEMU runs it (tcg; or $UMA_ACCEL)
 #   --append ARGS     more for the kernel command line
 #   --quiet           do not repeat COMMAND's output here
@@ -34,7 +36,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 
 kernel=stock modules='' load=1 user=root smp=2 mem='' limit='' shell=0 name='' results='' append=''
-accel=${UMA_ACCEL:-tcg} quiet=0
+accel=${UMA_ACCEL:-tcg} quiet=0 clock=real
 adds=() bins=() envs=() allows=() kmods=(vgem 9p 9pnet_virtio configfs governor_simpleondemand)
 
 die() { printf 'run.sh: %s\n' "$*" >&2; exit 125; }
@@ -51,6 +53,7 @@ while [ $# -gt 0 ]; do
 	--user) user=$2; shift 2 ;;
 	--env) envs+=("$2"); shift 2 ;;
 	--smp) smp=$2; shift 2 ;;
+	--clock) clock=$2; shift 2 ;;
 	--mem) mem=$2; shift 2 ;;
 	--timeout) limit=$2; shift 2 ;;
 	--name) name=$2; shift 2 ;;
@@ -256,6 +259,15 @@ tcg) machine=(-accel tcg,thread=multi -cpu max,la57=off) ;;
 kvm) [ -w /dev/kvm ] || die "--accel kvm: /dev/kvm is not usable here"
      machine=(-accel kvm -cpu host) ;;
 *) die "--accel $accel: tcg or kvm" ;;
+esac
+case $clock in
+real) ;;
+# shellcheck disable=SC2054
+instructions)
+	[ "$accel" = tcg ] || die "--clock instructions: only with --accel tcg"
+	machine=(-accel tcg,thread=single -icount "shift=3,sleep=off,align=off" -cpu max,la57=off)
+	smp=1 ;;
+*) die "--clock $clock: real or instructions" ;;
 esac
 
 # What stalls the HPET's emulation is taken for a fault of the TSC; what follows changes code that the other processor

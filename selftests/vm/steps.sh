@@ -3,7 +3,7 @@
 #
 # In the test machine: run the steps of /etc/steps ("layer user seconds path" per line) one after the other, each as its
 # user, leave its TAP in /results, and see after each that the kernel has nothing to complain about. On the debug
-# kernel then run the KUnit modules and look for leaks. Needs KERNEL, KUNIT, ONLY in the environment.
+# kernel then run the KUnit modules and look for leaks. Needs KERNEL, PREFIX, KUNIT, ONLY in the environment.
 
 home=$PATH
 export CMOCKA_MESSAGE_OUTPUT=TAP
@@ -12,7 +12,7 @@ mark() { echo "uma-test: $*" >/dev/kmsg; }
 
 # check NAME WHAT [OUTPUT]: a result of the machine, in a file of its own, that is good if there is no output.
 check() {
-	local tap=/results/vm-$KERNEL.$1.tap
+	local tap=/results/vm-$KERNEL.$PREFIX$1.tap
 	echo 1..1 >"$tap"
 	if [ -z "${3:-}" ]; then
 		echo "ok 1 - $2" >>"$tap"
