@@ -125,6 +125,7 @@ static void seq_remove(struct accel_kv *kv, struct kv_seq *s)
 	for (i = 0; i < s->count; i++)
 		kv_unref(kv, s->pages[i]);
 	free(s->pages);
+	free(s->gaps);
 	*s = (struct kv_seq){
 		.generation = (s->generation + 1) & (UINT32_MAX >> KV_SEQ_BITS)
 	};
@@ -148,6 +149,65 @@ int kv_seq_room(struct accel_kv *kv, struct kv_seq *s, uint64_t pages)
 	s->pages = more;
 	s->cap = (uint32_t)cap;
 	return 0;
+}
+
+/* Room for a number of gaps. */
+int kv_seq_gap_room(struct kv_seq *s, uint64_t gaps)
+{
+	uint64_t cap = s->gap_cap ? s->gap_cap : 2;
+	struct kv_gap *more;
+
+	if (gaps <= s->gap_cap)
+		return 0;
+	while (cap < gaps)
+		cap *= 2;
+	more = realloc(s->gaps, cap * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->gaps = more;
+	s->gap_cap = (uint32_t)cap;
+	return 0;
+}
+
+static uint64_t evicted(const struct kv_seq *s)
+{
+	uint64_t tokens = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->gap_count; i++)
+		tokens += s->gaps[i].tokens;
+	return tokens;
+}
+
+/*
+ * Gaps of the first @length tokens. What was evicted behind the last of them does not
+ * count: the next token follows it. Of all tokens these are all gaps.
+ */
+static uint32_t gaps_before(const struct kv_seq *s, uint64_t length)
+{
+	uint32_t n = s->gap_count;
+
+	while (n && length < s->length && s->gaps[n - 1].at >= length)
+		n--;
+	return n;
+}
+
+/* Tokens are evicted: one gap, for what was missing among them or beside them, too. */
+static void widen_gap(struct kv_seq *s, uint64_t at, uint64_t tokens)
+{
+	struct kv_gap gap = { at, tokens };
+	uint32_t first = 0, end, i;
+
+	while (first < s->gap_count && s->gaps[first].at < at)
+		first++;
+	for (end = first; end < s->gap_count && s->gaps[end].at <= at + tokens; end++)
+		gap.tokens += s->gaps[end].tokens;
+	for (i = end; i < s->gap_count; i++)
+		s->gaps[i].at -= tokens;
+	memmove(s->gaps + first + 1, s->gaps + end, (s->gap_count - end) * sizeof(gap));
+	s->gaps[first] = gap;
+	s->gap_count -= end - first;
+	s->gap_count++;
 }
 
 /* Why there is no new sequence, in the context's record. */
@@ -202,7 +262,7 @@ int accel_kv_seq_fork(struct accel_kv *kv, uint32_t seq, uint64_t length, uint32
 {
 	struct kv_seq *s, *c;
 	uint64_t has = 0;
-	uint32_t i, n;
+	uint32_t i, n, gaps;
 	int ret;
 
 	if (!kv)
@@ -223,7 +283,10 @@ int accel_kv_seq_fork(struct accel_kv *kv, uint32_t seq, uint64_t length, uint32
 	s = kv_seq(kv, seq);
 	c = kv_seq(kv, *child);
 	n = pages_of(kv, length);
+	gaps = gaps_before(s, length);
 	ret = kv_seq_room(kv, c, n);
+	if (!ret)
+		ret = kv_seq_gap_room(c, gaps);
 	if (ret) {
 		seq_remove(kv, c);
 		goto out_unlock;
@@ -234,7 +297,9 @@ int accel_kv_seq_fork(struct accel_kv *kv, uint32_t seq, uint64_t length, uint32
 	}
 	c->count = n;
 	c->length = length;
-	c->evicted = s->evicted;
+	c->gap_count = gaps;
+	for (i = 0; i < gaps; i++)
+		c->gaps[i] = s->gaps[i];
 out_unlock:
 	pthread_mutex_unlock(&kv->lock);
 	return ret ? no_room(kv, ret) : 0;
@@ -254,6 +319,7 @@ int accel_kv_seq_truncate(struct accel_kv *kv, uint32_t seq, uint64_t length)
 	if (s && length <= has) {
 		while (s->count > pages_of(kv, length))
 			kv_unref(kv, s->pages[--s->count]);
+		s->gap_count = gaps_before(s, length);
 		s->length = length;
 	}
 	pthread_mutex_unlock(&kv->lock);
@@ -262,10 +328,29 @@ int accel_kv_seq_truncate(struct accel_kv *kv, uint32_t seq, uint64_t length)
 	return length > has ? too_long(kv, length, has) : 0;
 }
 
+/* Pages @from to @to. */
+static int evict_pages(struct accel_kv *kv, struct kv_seq *s, uint32_t from, uint32_t to)
+{
+	const uint64_t tokens = (uint64_t)(to - from) * kv->o.page_size;
+	uint32_t i;
+
+	if (kv_seq_gap_room(s, s->gap_count + 1ull))
+		return -ENOMEM;
+	for (i = from; i < to; i++)
+		kv_unref(kv, s->pages[i]);
+	memmove(s->pages + from, s->pages + to, (s->count - to) * sizeof(*s->pages));
+	s->count -= to - from;
+	widen_gap(s, (uint64_t)from * kv->o.page_size, tokens);
+	s->length -= tokens;
+	kv->evicted_tokens += tokens;
+	return 0;
+}
+
 int accel_kv_seq_evict(struct accel_kv *kv, uint32_t seq, uint64_t first, uint64_t last)
 {
-	uint32_t from, to, i;
+	uint32_t from = 0, to = 0;
 	struct kv_seq *s;
+	int ret = 0;
 
 	if (!kv)
 		return -EINVAL;
@@ -274,19 +359,13 @@ int accel_kv_seq_evict(struct accel_kv *kv, uint32_t seq, uint64_t first, uint64
 	if (s && first < s->length && last < s->length - first) {
 		from = pages_of(kv, first);
 		to = (uint32_t)((s->length - last) / kv->o.page_size);
-		for (i = from; i < to; i++)
-			kv_unref(kv, s->pages[i]);
-		if (from < to) {
-			memmove(s->pages + from, s->pages + to,
-				(s->count - to) * sizeof(*s->pages));
-			s->count -= to - from;
-			s->length -= (uint64_t)(to - from) * kv->o.page_size;
-			s->evicted += (uint64_t)(to - from) * kv->o.page_size;
-			kv->evicted_tokens += (uint64_t)(to - from) * kv->o.page_size;
-		}
 	}
+	if (from < to)
+		ret = evict_pages(kv, s, from, to);
 	pthread_mutex_unlock(&kv->lock);
-	return s ? 0 : kv_no_seq(kv, "seq", seq);
+	if (!s)
+		return kv_no_seq(kv, "seq", seq);
+	return ret ? ctx_fail(kv->ctx, ret, NULL, "out of memory") : 0;
 }
 
 /* --- what there is ---------------------------------------------------------- */
@@ -304,7 +383,7 @@ int accel_kv_seq_get_info(struct accel_kv *kv, uint32_t seq, struct accel_kv_seq
 	if (s) {
 		out.pages = s->count;
 		out.length = s->length;
-		out.evicted = s->evicted;
+		out.evicted = evicted(s);
 		for (i = 0; i < s->count; i++)
 			out.shared_pages += kv->refs[s->pages[i]] > 1;
 	}
@@ -585,8 +664,10 @@ void accel_kv_destroy(struct accel_kv *kv)
 	kv_plans_free(kv);
 	for (i = 0; i < KV_PARTS; i++)
 		accel_bo_unref(kv->bo[i]);
-	for (i = 0; i < kv->seq_cap; i++)
+	for (i = 0; i < kv->seq_cap; i++) {
 		free(kv->seqs[i].pages);
+		free(kv->seqs[i].gaps);
+	}
 	free(kv->seqs);
 	free(kv->refs);
 	pthread_mutex_destroy(&kv->lock);

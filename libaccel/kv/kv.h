@@ -21,25 +21,39 @@
 #define KV_NO_PAGE	UINT32_MAX
 
 /**
+ * struct kv_gap - tokens that were evicted from one place
+ * @at: tokens of the sequence that lie before them
+ * @tokens: how many were evicted
+ */
+struct kv_gap {
+	uint64_t at;
+	uint64_t tokens;
+};
+
+/**
  * struct kv_seq - a sequence
  * @used: it exists
  * @generation: how often this place was used
  * @mark: for looking whether one is named twice
  * @length: tokens
- * @evicted: tokens that were evicted
  * @count: pages
  * @cap: room for pages
  * @pages: pages
+ * @gap_count: places that tokens were evicted from
+ * @gap_cap: room for those
+ * @gaps: by @at, each in another place
  */
 struct kv_seq {
 	bool used;
 	uint32_t generation;
 	uint64_t mark;
 	uint64_t length;
-	uint64_t evicted;
 	uint32_t count;
 	uint32_t cap;
 	uint32_t *pages;
+	uint32_t gap_count;
+	uint32_t gap_cap;
+	struct kv_gap *gaps;
 };
 
 /**
@@ -144,6 +158,7 @@ struct kv_seq *kv_seq(struct accel_kv *kv, uint32_t seq);
 int kv_no_seq(struct accel_kv *kv, const char *field, uint32_t seq);
 int kv_seq_add(struct accel_kv *kv, uint32_t *seq);
 int kv_seq_room(struct accel_kv *kv, struct kv_seq *s, uint64_t pages);
+int kv_seq_gap_room(struct kv_seq *s, uint64_t gaps);
 int kv_claim(struct accel_kv *kv, uint32_t after, uint32_t *page);
 void kv_ref(struct accel_kv *kv, uint32_t page);
 void kv_unref(struct accel_kv *kv, uint32_t page);

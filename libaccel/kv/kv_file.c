@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sequences of a key-value cache in files: a header, then the keys, their
- * scales, the values and their scales of each layer, row after row. Little-
- * endian. Header and rows have a CRC-64 each; a file is read as a whole before
- * anything of it counts.
+ * Sequences of a key-value cache in files: a header, then where tokens were
+ * evicted, then the keys, their scales, the values and their scales of each layer,
+ * row after row. Little-endian. The header and what follows have a CRC-64 each; a
+ * file is read as a whole before anything of it counts.
  */
 #include <endian.h>
 #include <errno.h>
@@ -20,12 +20,14 @@
 #include "libaccel/core/objects.h"
 
 #define FILE_MAGIC	"ACCELKV\n"
+/* Without and with gaps: a library that knows none of them refuses the latter. */
 #define FILE_VERSION	1u
+#define FILE_VERSION_GAPS	2u
 
 /**
  * struct file_header - the first bytes of a file, all fields little-endian
  * @magic: FILE_MAGIC
- * @version: FILE_VERSION
+ * @version: FILE_VERSION, FILE_VERSION_GAPS
  * @size: sizeof(struct file_header)
  * @layers: of the cache
  * @kv_heads: likewise
@@ -35,8 +37,9 @@
  * @scale_dtype: likewise
  * @length: tokens
  * @evicted: tokens that were evicted before it was saved
- * @rows_bytes: what follows
- * @rows_crc: CRC-64 of that
+ * @rows_bytes: rows
+ * @rows_crc: CRC-64 of what follows the header
+ * @gaps: in version 2 how many &struct kv_gap follow the header, little-endian; 0 in 1
  * @reserved: 0
  * @crc: CRC-64 of what comes before
  */
@@ -54,7 +57,8 @@ struct file_header {
 	uint64_t evicted;
 	uint64_t rows_bytes;
 	uint64_t rows_crc;
-	uint64_t reserved[6];
+	uint64_t gaps;
+	uint64_t reserved[5];
 	uint64_t crc;
 };
 
@@ -114,13 +118,17 @@ static int read_all(int fd, void *data, size_t bytes)
  * @kv: cache
  * @pages: pages of the sequence
  * @length: tokens
+ * @gaps: where tokens were evicted
+ * @gap_count: their number
  * @fd: file
  * @crc: of what went by
  */
 struct transfer {
 	struct accel_kv *kv;
-	const uint32_t *pages;
+	uint32_t *pages;
 	uint64_t length;
+	struct kv_gap *gaps;
+	uint32_t gap_count;
 	int fd;
 	struct crc64 crc;
 };
@@ -164,7 +172,6 @@ static int transfer(struct transfer *t, int (*fn)(struct transfer *t, struct acc
 	uint64_t at, n;
 	int ret;
 
-	crc64_begin(&t->crc);
 	for (layer = 0; layer < kv->o.layers; layer++)
 		for (i = 0; i < KV_PARTS; i++) {
 			part = order[i];
@@ -179,6 +186,36 @@ static int transfer(struct transfer *t, int (*fn)(struct transfer *t, struct acc
 			}
 		}
 	return 0;
+}
+
+/* Where tokens were evicted, in the file's order of bytes. */
+static int save_gaps(struct transfer *t)
+{
+	struct kv_gap gap;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < t->gap_count && !ret; i++) {
+		gap = (struct kv_gap){ htole64(t->gaps[i].at), htole64(t->gaps[i].tokens) };
+		crc64_add(&t->crc, &gap, sizeof(gap));
+		ret = write_all(t->fd, &gap, sizeof(gap));
+	}
+	return ret;
+}
+
+static int load_gaps(struct transfer *t)
+{
+	struct kv_gap *gap;
+	uint32_t i;
+	int ret = 0;
+
+	for (i = 0; i < t->gap_count && !ret; i++) {
+		gap = &t->gaps[i];
+		ret = read_all(t->fd, gap, sizeof(*gap));
+		crc64_add(&t->crc, gap, sizeof(*gap));
+		*gap = (struct kv_gap){ le64toh(gap->at), le64toh(gap->tokens) };
+	}
+	return ret;
 }
 
 static uint64_t token_bytes(const struct accel_kv *kv)
@@ -199,11 +236,15 @@ static int file_error(struct accel_kv *kv, const char *path, const char *what, i
 
 /* --- saving ------------------------------------------------------------------------- */
 
-static void fill_header(struct accel_kv *kv, const struct transfer *t, uint64_t evicted,
-			struct file_header *h)
+static void fill_header(struct accel_kv *kv, const struct transfer *t, struct file_header *h)
 {
+	uint64_t evicted = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->gap_count; i++)
+		evicted += t->gaps[i].tokens;
 	*h = (struct file_header){
-		.version = htole32(FILE_VERSION),
+		.version = htole32(t->gap_count ? FILE_VERSION_GAPS : FILE_VERSION),
 		.size = htole32(sizeof(*h)),
 		.layers = htole32(kv->o.layers),
 		.kv_heads = htole32(kv->o.kv_heads),
@@ -215,24 +256,28 @@ static void fill_header(struct accel_kv *kv, const struct transfer *t, uint64_t 
 		.evicted = htole64(evicted),
 		.rows_bytes = htole64(t->length * token_bytes(kv)),
 		.rows_crc = htole64(~t->crc.value),
+		.gaps = htole64(t->gap_count),
 	};
 	memcpy(h->magic, FILE_MAGIC, sizeof(h->magic));
 	h->crc = htole64(header_crc(h));
 }
 
 /* The header is known last: a file without it is none. */
-static int write_file(struct transfer *t, uint64_t evicted)
+static int write_file(struct transfer *t)
 {
 	struct file_header h;
 	int ret;
 
 	memset(&h, 0, sizeof(h));
 	ret = write_all(t->fd, &h, sizeof(h));
+	crc64_begin(&t->crc);
+	if (!ret)
+		ret = save_gaps(t);
 	if (!ret)
 		ret = transfer(t, save_rows);
 	if (ret)
 		return ret;
-	fill_header(t->kv, t, evicted, &h);
+	fill_header(t->kv, t, &h);
 	if (lseek(t->fd, 0, SEEK_SET) < 0)
 		return -errno;
 	ret = write_all(t->fd, &h, sizeof(h));
@@ -256,7 +301,7 @@ static int open_beside(struct accel_kv *kv, const char *path, char *name, size_t
 }
 
 /* Written beside the file, and in its place when it is complete. */
-static int replace_file(struct transfer *t, const char *path, uint64_t evicted)
+static int replace_file(struct transfer *t, const char *path)
 {
 	size_t size = strlen(path) + 48;
 	char *name = malloc(size);
@@ -269,7 +314,7 @@ static int replace_file(struct transfer *t, const char *path, uint64_t evicted)
 		free(name);
 		return t->fd;
 	}
-	ret = write_file(t, evicted);
+	ret = write_file(t);
 	if (close(t->fd) && !ret)
 		ret = -errno;
 	if (!ret && rename(name, path))
@@ -281,8 +326,7 @@ static int replace_file(struct transfer *t, const char *path, uint64_t evicted)
 }
 
 /* Its pages, held so that nobody writes or gives them away meanwhile. */
-static int hold_pages(struct accel_kv *kv, uint32_t seq, struct transfer *t, uint32_t **pages,
-		      uint32_t *count, uint64_t *evicted)
+static int hold_pages(struct accel_kv *kv, uint32_t seq, struct transfer *t, uint32_t *count)
 {
 	const struct kv_seq *s;
 	int ret = -ENOENT;
@@ -292,17 +336,20 @@ static int hold_pages(struct accel_kv *kv, uint32_t seq, struct transfer *t, uin
 	s = kv_seq(kv, seq);
 	if (s) {
 		ret = -ENOMEM;
-		*pages = malloc((s->count + 1ull) * sizeof(**pages));
+		t->pages = malloc((s->count + 1ull) * sizeof(*t->pages));
+		t->gaps = malloc((s->gap_count + 1ull) * sizeof(*t->gaps));
 	}
-	if (s && *pages) {
+	if (s && t->pages && t->gaps) {
 		ret = 0;
 		*count = s->count;
-		*evicted = s->evicted;
 		for (i = 0; i < s->count; i++) {
-			(*pages)[i] = s->pages[i];
+			t->pages[i] = s->pages[i];
 			kv_ref(kv, s->pages[i]);
 		}
-		*t = (struct transfer){ .kv = kv, .pages = *pages, .length = s->length };
+		t->length = s->length;
+		t->gap_count = s->gap_count;
+		for (i = 0; i < s->gap_count; i++)
+			t->gaps[i] = s->gaps[i];
 	}
 	pthread_mutex_unlock(&kv->lock);
 	if (ret == -ENOENT)
@@ -321,21 +368,23 @@ static void release_pages(struct accel_kv *kv, uint32_t *pages, uint32_t count)
 
 int accel_kv_save(struct accel_kv *kv, uint32_t seq, const char *path)
 {
-	uint64_t evicted = 0;
 	struct transfer t = { .kv = kv };
-	uint32_t *pages = NULL, count = 0;
+	uint32_t count = 0;
 	int ret;
 
 	if (!kv)
 		return -EINVAL;
 	if (!path)
 		return ctx_fail(kv->ctx, -EINVAL, "path", "NULL");
-	ret = hold_pages(kv, seq, &t, &pages, &count, &evicted);
-	if (ret)
-		return ret;
-	ret = replace_file(&t, path, evicted);
-	release_pages(kv, pages, count);
-	return ret ? file_error(kv, path, "writing", ret) : 0;
+	ret = hold_pages(kv, seq, &t, &count);
+	if (!ret) {
+		ret = replace_file(&t, path);
+		if (ret)
+			ret = file_error(kv, path, "writing", ret);
+	}
+	release_pages(kv, t.pages, count);
+	free(t.gaps);
+	return ret;
 }
 
 /* --- loading -------------------------------------------------------------------------- */
@@ -378,9 +427,10 @@ static int read_header(struct accel_kv *kv, int fd, const char *path, struct fil
 		ret = read_all(fd, h, sizeof(*h));
 	if (!ret && memcmp(h->magic, FILE_MAGIC, sizeof(h->magic)) != 0)
 		ret = -EBADMSG;
-	if (!ret && le32toh(h->version) != FILE_VERSION)
-		return ctx_fail(kv->ctx, -EPROTO, "path", "%s has version %u, not %u", path,
-				le32toh(h->version), FILE_VERSION);
+	if (!ret && le32toh(h->version) != FILE_VERSION &&
+	    le32toh(h->version) != FILE_VERSION_GAPS)
+		return ctx_fail(kv->ctx, -EPROTO, "path", "%s has version %u, not %u or %u", path,
+				le32toh(h->version), FILE_VERSION, FILE_VERSION_GAPS);
 	if (!ret && (le32toh(h->size) != sizeof(*h) || le64toh(h->crc) != header_crc(h)))
 		ret = -EBADMSG;
 	if (ret)
@@ -392,7 +442,9 @@ static int read_header(struct accel_kv *kv, int fd, const char *path, struct fil
 	bytes = le64toh(h->rows_bytes);
 	if (le64toh(h->length) > INT32_MAX || le64toh(h->evicted) > INT64_MAX ||
 	    bytes != le64toh(h->length) * token_bytes(kv) ||
-	    (uint64_t)st.st_size != sizeof(*h) + bytes)
+	    le64toh(h->gaps) > le64toh(h->length) + 1 ||
+	    !le64toh(h->gaps) != (le32toh(h->version) == FILE_VERSION) ||
+	    (uint64_t)st.st_size != sizeof(*h) + le64toh(h->gaps) * sizeof(struct kv_gap) + bytes)
 		return file_error(kv, path, "reading", -EBADMSG);
 	return 0;
 }
@@ -427,8 +479,22 @@ static int take_pages(struct accel_kv *kv, uint64_t length, uint32_t **pages, ui
 	return no_pages(kv);
 }
 
-static int make_seq(struct accel_kv *kv, const struct file_header *h, uint32_t *pages,
-		    uint32_t count, uint32_t *seq)
+/* Each behind another token than the one before, and as many tokens as the header says? */
+static bool gaps_right(const struct transfer *t, uint64_t evicted)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->gap_count; i++) {
+		if (t->gaps[i].at > t->length || (i && t->gaps[i].at <= t->gaps[i - 1].at) ||
+		    !t->gaps[i].tokens || t->gaps[i].tokens > evicted)
+			return false;
+		evicted -= t->gaps[i].tokens;
+	}
+	return !evicted;
+}
+
+/* The sequence has the pages and gaps of @t from then on. */
+static int make_seq(struct accel_kv *kv, const struct transfer *t, uint32_t count, uint32_t *seq)
 {
 	struct kv_seq *s;
 	int ret;
@@ -437,36 +503,65 @@ static int make_seq(struct accel_kv *kv, const struct file_header *h, uint32_t *
 	ret = kv_seq_add(kv, seq);
 	if (!ret) {
 		s = kv_seq(kv, *seq);
-		s->pages = pages;
+		s->pages = t->pages;
 		s->count = count;
 		s->cap = count;
-		s->length = le64toh(h->length);
-		s->evicted = le64toh(h->evicted);
+		s->gaps = t->gaps;
+		s->gap_count = t->gap_count;
+		s->gap_cap = t->gap_count;
+		s->length = t->length;
 	}
 	pthread_mutex_unlock(&kv->lock);
 	return ret ? ctx_fail(kv->ctx, ret, "kv", "there is no room for a sequence") : 0;
 }
 
+/* What follows the header. */
+static int load_body(struct transfer *t, const struct file_header *h)
+{
+	const uint64_t evicted = le64toh(h->evicted);
+	int ret;
+
+	crc64_begin(&t->crc);
+	ret = load_gaps(t);
+	if (!ret)
+		ret = transfer(t, load_rows);
+	if (ret)
+		return ret;
+	if (~t->crc.value != le64toh(h->rows_crc))
+		return -EBADMSG;
+	/* Version 1 does not say where. */
+	if (!t->gap_count && evicted)
+		t->gaps[t->gap_count++] = (struct kv_gap){ 0, evicted };
+	return gaps_right(t, evicted) ? 0 : -EBADMSG;
+}
+
 static int load_file(struct accel_kv *kv, int fd, const char *path, uint32_t *seq)
 {
 	struct transfer t = { .kv = kv, .fd = fd };
-	uint32_t *pages = NULL, count = 0;
 	struct file_header h = { 0 };
+	uint32_t count = 0;
 	int ret;
 
 	ret = read_header(kv, fd, path, &h);
-	if (!ret)
-		ret = take_pages(kv, le64toh(h.length), &pages, &count);
 	if (ret)
 		return ret;
-	t.pages = pages;
 	t.length = le64toh(h.length);
-	ret = transfer(&t, load_rows);
-	if (!ret && ~t.crc.value != le64toh(h.rows_crc))
-		ret = -EBADMSG;
-	ret = ret ? file_error(kv, path, "reading", ret) : make_seq(kv, &h, pages, count, seq);
+	t.gap_count = (uint32_t)le64toh(h.gaps);
+	t.gaps = malloc((t.gap_count + 1ull) * sizeof(*t.gaps));
+	if (!t.gaps)
+		return ctx_fail(kv->ctx, -ENOMEM, NULL, "out of memory");
+	ret = take_pages(kv, t.length, &t.pages, &count);
 	if (ret)
-		release_pages(kv, pages, count);
+		goto err_gaps;
+	ret = load_body(&t, &h);
+	ret = ret ? file_error(kv, path, "reading", ret) : make_seq(kv, &t, count, seq);
+	if (ret)
+		goto err_pages;
+	return 0;
+err_pages:
+	release_pages(kv, t.pages, count);
+err_gaps:
+	free(t.gaps);
 	return ret;
 }
 

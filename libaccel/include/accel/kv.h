@@ -109,7 +109,8 @@ ACCEL_API int accel_kv_seq_destroy(struct accel_kv *kv, uint32_t seq);
  * @length: tokens that the new one has, at most those of @seq
  * @child: out: the new one
  *
- * Nothing is copied: they share pages until one of them grows.
+ * Nothing is copied: they share pages until one of them grows. The next position
+ * is what it would be after accel_kv_seq_truncate() to @length.
  *
  * Return: 0; -ENOENT no such sequence; -EINVAL @length; -ENOSPC 2^20 sequences;
  * -ENOMEM.
@@ -122,6 +123,9 @@ ACCEL_API int accel_kv_seq_fork(struct accel_kv *kv, uint32_t seq,
  * @kv: cache
  * @seq: sequence
  * @length: tokens that stay, at most those that there are
+ *
+ * If any are given up, the next one has the position behind the last that stays,
+ * and counts as never evicted what was evicted from there on.
  *
  * Return: 0; -ENOENT no such sequence; -EINVAL @length.
  */
@@ -142,7 +146,7 @@ ACCEL_API int accel_kv_seq_truncate(struct accel_kv *kv, uint32_t seq,
  * kept: G. Xiao et al., "Efficient Streaming Language Models with Attention
  * Sinks", 2023, arXiv:2309.17453.
  *
- * Return: 0; -ENOENT no such sequence.
+ * Return: 0; -ENOENT no such sequence; -ENOMEM.
  */
 ACCEL_API int accel_kv_seq_evict(struct accel_kv *kv, uint32_t seq,
 				 uint64_t first, uint64_t last);
@@ -161,7 +165,10 @@ struct accel_kv_seq_info {
 	uint32_t pad;
 	/** @length: tokens in the cache */
 	uint64_t length;
-	/** @evicted: tokens that were evicted; @length + @evicted is the next position */
+	/**
+	 * @evicted: tokens that were evicted among those that are there, or behind the last
+	 * one; @length + @evicted is the next position
+	 */
 	uint64_t evicted;
 };
 
@@ -327,7 +334,8 @@ ACCEL_API int accel_kv_table(struct accel_kv *kv, const uint32_t *seqs,
  * @path: file, replaced at once when all is written
  *
  * The file has a version and checksums (CRC-64 of ECMA-182), is little-endian,
- * and knows nothing of pages: a cache with other pages can load it. Jobs that
+ * and knows nothing of pages: a cache with other pages can load it. It has
+ * version 2 if tokens were evicted, for it says where; else version 1. Jobs that
  * write the rows must have ended.
  *
  * Return: 0; -ENOENT no such sequence, or directory; errors of open(), write(),
@@ -342,8 +350,9 @@ ACCEL_API int accel_kv_save(struct accel_kv *kv, uint32_t seq, const char *path)
  * @seq: out: a new sequence
  *
  * Nothing in the file is believed before the checksums are right; the cache is
- * as it was if they are not. Jobs that use pages which were given up must have
- * ended.
+ * as it was if they are not. A file of version 1 may have evicted tokens, but not
+ * where they were: they count as evicted before the first one. Jobs that use pages
+ * which were given up must have ended.
  *
  * Return: 0; -EINVAL the file is of another shape: the error record says which
  * field; -EBADMSG not such a file, truncated or corrupt; -EPROTO a version that

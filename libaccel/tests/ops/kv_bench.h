@@ -18,15 +18,17 @@
  * @used: it is there
  * @seq: its number in the cache
  * @length: tokens
- * @evicted: tokens evicted
+ * @next: position of the next token
  * @token: their numbers
+ * @position: and positions
  */
 struct list {
 	bool used;
 	uint32_t seq;
 	uint32_t length;
-	uint64_t evicted;
+	uint64_t next;
 	uint32_t token[TOKENS];
+	uint64_t position[TOKENS];
 };
 
 /**
@@ -59,5 +61,6 @@ struct accel_tensor bench_rows(struct bench *b, const uint32_t *tokens, uint32_t
 void bench_run(struct bench *b, struct accel_job *job);
 int bench_append(struct bench *b, const uint32_t *which, const uint32_t *tokens, uint32_t n);
 void bench_check(struct bench *b);
+void list_cut(struct list *l, uint32_t length);
 
 #endif /* LIBACCEL_TESTS_KV_BENCH_H */

@@ -66,7 +66,7 @@ static void step_fork(struct bench *b)
 	assert_int_equal(accel_kv_seq_fork(b->kv, b->list[from].seq,
 					   b->list[from].length + 1ull, &seq), -EINVAL);
 	b->list[to] = b->list[from];
-	b->list[to].length = length;
+	list_cut(&b->list[to], length);
 	assert_int_equal(accel_kv_seq_fork(b->kv, b->list[from].seq, length,
 					   &b->list[to].seq), 0);
 }
@@ -79,7 +79,7 @@ static void step_truncate(struct bench *b)
 	if (i == SEQS)
 		return;
 	assert_int_equal(accel_kv_seq_truncate(b->kv, l->seq, l->length + 1ull), -EINVAL);
-	l->length = op_below(&b->c, l->length + 1);
+	list_cut(l, op_below(&b->c, l->length + 1));
 	assert_int_equal(accel_kv_seq_truncate(b->kv, l->seq, l->length), 0);
 }
 
@@ -102,8 +102,9 @@ static void step_evict(struct bench *b)
 	if (from >= to)
 		return;
 	memmove(l->token + from, l->token + to, (l->length - to) * sizeof(l->token[0]));
+	memmove(l->position + from, l->position + to,
+		(l->length - to) * sizeof(l->position[0]));
 	l->length -= to - from;
-	l->evicted += to - from;
 }
 
 static void step_append(struct bench *b)
@@ -252,7 +253,7 @@ static void test_sharing(struct op_env *env)
 	assert_int_equal(s.copied_pages, 1);
 	bench_check(&b);
 	/* Cut within a shared page, and on from there. */
-	b.list[2].length = 2;
+	list_cut(&b.list[2], 2);
 	assert_int_equal(accel_kv_seq_truncate(b.kv, b.list[2].seq, 2), 0);
 	assert_int_equal(bench_append(&b, &which, &tokens, 1), 0);
 	accel_kv_get_stats(b.kv, &s);
@@ -526,6 +527,111 @@ static void test_files(struct op_env *env)
 	bench_close(&b);
 }
 
+/* --- positions behind evicted tokens ---------------------------------------------------------- */
+
+static uint64_t next_position(struct accel_kv *kv, uint32_t seq)
+{
+	struct accel_kv_seq_info info = { .size = sizeof(info) };
+
+	assert_int_equal(accel_kv_seq_get_info(kv, seq, &info), 0);
+	return info.length + info.evicted;
+}
+
+static void expect_next(struct bench *b, struct accel_kv *kv, uint32_t seq, uint64_t length,
+			uint64_t next)
+{
+	uint32_t child;
+
+	assert_int_equal(accel_kv_seq_fork(kv, seq, length, &child), 0);
+	assert_int_equal(next_position(kv, child), next);
+	assert_int_equal(accel_kv_seq_destroy(kv, child), 0);
+	b->env->cases++;
+}
+
+/* A bit of where the tokens are missing is wrong, or the file ends there. */
+static void refuse_gaps(struct bench *b, const char *path)
+{
+	static unsigned char good[4096], bad[4096];
+	const size_t size = read_bytes(path, good, sizeof(good));
+	uint32_t seq, i;
+
+	assert_in_range(size, 128 + 32, sizeof(good) - 1);
+	for (i = 128; i < 128 + 32; i++) {
+		memcpy(bad, good, size);
+		bad[i] ^= (unsigned char)(1 << i % 8);
+		write_bytes(path, bad, size);
+		assert_int_equal(accel_kv_load(b->kv, path, &seq), -EBADMSG);
+		write_bytes(path, good, i);
+		assert_int_equal(accel_kv_load(b->kv, path, &seq), -EBADMSG);
+	}
+	write_bytes(path, good, size);
+}
+
+static void test_positions(struct op_env *env)
+{
+	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
+	uint32_t which = 0, tokens = 40, seq, again;
+	struct accel_kv *other;
+	struct bench b;
+	char path[256];
+
+	bench_open(&b, env, &o, ACCEL_F32, 13);
+	b.list[0].used = true;
+	assert_int_equal(accel_kv_seq_create(b.kv, &seq), 0);
+	b.list[0].seq = seq;
+	assert_int_equal(bench_append(&b, &which, &tokens, 1), 0);
+	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 4, 8), 0);
+	/* 0 to 3, 32 to 39 */
+	expect_next(&b, b.kv, seq, 12, 40);
+	expect_next(&b, b.kv, seq, 5, 33);
+	expect_next(&b, b.kv, seq, 4, 4);
+	expect_next(&b, b.kv, seq, 3, 3);
+	expect_next(&b, b.kv, seq, 0, 0);
+	/* 0 to 3, 36 to 39; then nothing behind 3, though 40 comes next */
+	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 4, 4), 0);
+	expect_next(&b, b.kv, seq, 5, 37);
+	expect_next(&b, b.kv, seq, 4, 4);
+	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 4, 0), 0);
+	assert_int_equal(next_position(b.kv, seq), 40);
+	expect_next(&b, b.kv, seq, 4, 40);
+	expect_next(&b, b.kv, seq, 2, 2);
+	/* 0 to 3, 40 to 50; without the first ones, too: 40 to 50 */
+	b.list[0].length = 4;
+	tokens = 11;
+	assert_int_equal(bench_append(&b, &which, &tokens, 1), 0);
+	assert_int_equal(next_position(b.kv, seq), 51);
+	assert_int_equal(accel_kv_seq_fork(b.kv, seq, 15, &again), 0);
+	assert_int_equal(accel_kv_seq_evict(b.kv, again, 0, 11), 0);
+	expect_next(&b, b.kv, again, 11, 51);
+	expect_next(&b, b.kv, again, 1, 41);
+	expect_next(&b, b.kv, again, 0, 0);
+	assert_int_equal(accel_kv_seq_destroy(b.kv, again), 0);
+	/* 0 to 3, 40 to 43, 48 to 50: in a file, and where pages end elsewhere */
+	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 8, 1), 0);
+	assert_int_equal(accel_kv_seq_truncate(b.kv, seq, 11), 0);
+	temp_path(path, sizeof(path));
+	assert_int_equal(accel_kv_save(b.kv, seq, path), 0);
+	refuse_gaps(&b, path);
+	o.page_size = 3;
+	assert_int_equal(accel_kv_create(env->ctx, &o, &other), 0);
+	assert_int_equal(accel_kv_load(other, path, &again), 0);
+	expect_next(&b, other, again, 11, 51);
+	expect_next(&b, other, again, 9, 49);
+	expect_next(&b, other, again, 8, 44);
+	expect_next(&b, other, again, 5, 41);
+	expect_next(&b, other, again, 4, 4);
+	/* Without the second page, 3, 40 and 41 */
+	assert_int_equal(accel_kv_seq_evict(other, again, 1, 3), 0);
+	expect_next(&b, other, again, 8, 51);
+	expect_next(&b, other, again, 6, 49);
+	expect_next(&b, other, again, 5, 44);
+	expect_next(&b, other, again, 4, 43);
+	expect_next(&b, other, again, 3, 3);
+	accel_kv_destroy(other);
+	unlink(path);
+	bench_close(&b);
+}
+
 /* --- refusals --------------------------------------------------------------------------- */
 
 static void refuse_opts(struct op_env *env, const struct accel_kv_opts *o, const char *field)
@@ -659,6 +765,7 @@ int main(void)
 		{ "kv special numbers", test_special },
 		{ "kv threads", test_threads },
 		{ "kv files", test_files },
+		{ "kv positions", test_positions },
 		{ "kv bad options", test_bad_opts },
 		{ "kv bad appends", test_bad_append },
 		{ "kv random", test_random },
