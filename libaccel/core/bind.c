@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "libaccel/core/fpmode.h"
 #include "libaccel/backend/backend.h"
 
 /* Parts of a workspace are where they would be in memory of its own. */
@@ -438,6 +439,7 @@ static int move_all(struct accel_job *job, const struct job_bindings *bound)
 
 int accel_job_rebind(struct accel_job *job, const struct accel_binding *bindings, uint32_t count)
 {
+	FP_MODE_SCOPE();
 	const struct job_bindings bound = { bindings, count, NULL };
 	int ret;
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "libaccel/core/fpmode.h"
 #include "libaccel/backend/backend.h"
 
 struct accel_job *job_ref(struct accel_job *job)
@@ -287,6 +288,7 @@ int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 		  const struct accel_binding *bindings, uint32_t count,
 		  const uint32_t *deps, uint32_t dep_count, uint32_t *index)
 {
+	FP_MODE_SCOPE();
 	const struct job_bindings bound = { bindings, count, NULL };
 
 	if (!job)

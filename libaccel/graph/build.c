@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "libaccel/core/fpmode.h"
 #include "graph.h"
 
 static const struct {
@@ -313,6 +314,7 @@ int accel_graph_constant(struct accel_graph *graph, const struct accel_value *de
 			 const void *data, void (*release)(void *user), void *user,
 			 uint32_t *value)
 {
+	FP_MODE_SCOPE();
 	uint64_t elements = 1;
 	struct graph_value *v;
 	struct blob *blob;
@@ -402,6 +404,7 @@ static int check_args(struct accel_graph *graph, union node_desc *desc,
 int accel_graph_add(struct accel_graph *graph, const char *name, const struct accel_desc *hdr,
 		    struct accel_graph_arg *args, uint32_t count)
 {
+	FP_MODE_SCOPE();
 	struct graph_node *node;
 	union node_desc *desc;
 	uint32_t i, size, first;
@@ -555,6 +558,7 @@ int accel_graph_dynamic(struct accel_graph *graph, const char *name,
 			const struct accel_dynamic_desc *desc, const uint32_t *in,
 			uint32_t in_count, uint32_t *out, uint32_t out_count)
 {
+	FP_MODE_SCOPE();
 	struct accel_dynamic_desc d = { 0 };
 	struct graph_dynamic *dynamic;
 	uint32_t i;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "libaccel/core/fpmode.h"
 #include "graph.h"
 
 /* A string of JSON, or of Graphviz, which quotes alike. */
@@ -318,6 +319,7 @@ static void tell_stages(FILE *f, const struct accel_state *state, uint32_t forma
 
 int accel_state_explain(struct accel_state *state, uint32_t format, accel_text_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
 	static void (*const tell[])(FILE *f, const struct net *net) = { plain, json, dot };
 	struct accel_ctx *ctx;
 	char *text = NULL;
@@ -456,6 +458,7 @@ static int profile_next(struct accel_state *state, uint32_t index, bool *more,
 int accel_state_profile(struct accel_state *state, uint32_t repeat, accel_node_profile_fn *fn,
 			void *user)
 {
+	FP_MODE_SCOPE();
 	struct accel_node_profile p = { .size = sizeof(p) };
 	bool more = true;
 	uint64_t *times;

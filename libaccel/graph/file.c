@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libaccel/core/fpmode.h"
 #include "file.h"
 
 /* Of a graph, without the contents of its constants */
@@ -252,6 +253,7 @@ int accel_program_load_operators(struct accel_ctx *ctx, const char *path,
 				 struct accel_operators *operators,
 				 struct accel_program **program)
 {
+	FP_MODE_SCOPE();
 	struct accel_compile_opts o = ACCEL_COMPILE_OPTS_INIT;
 	int fd, ret = 0;
 

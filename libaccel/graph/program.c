@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/plan/plan.h"
 #include "watch.h"
 
@@ -407,6 +408,7 @@ int program_create(struct accel_ctx *ctx, struct accel_graph *graph,
 int accel_graph_compile(struct accel_ctx *ctx, struct accel_graph *graph,
 			const struct accel_compile_opts *opts, struct accel_program **out)
 {
+	FP_MODE_SCOPE();
 	struct accel_compile_opts o = ACCEL_COMPILE_OPTS_INIT;
 	const struct facts none = { 0 };
 	const struct net_key key = { NULL, &none, 0 };

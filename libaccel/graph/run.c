@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "watch.h"
 
 /**
@@ -148,6 +149,7 @@ static int run_once(struct accel_state *state, bool *again)
 
 int accel_state_run(struct accel_state *state)
 {
+	FP_MODE_SCOPE();
 	bool again;
 	int ret;
 

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <math.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/core/internal.h"
 
 int accel_fold_batch_norm(const struct accel_batch_norm *bn, float *scale, float *bias)
 {
+	FP_MODE_SCOPE();
 	uint32_t i;
 
 	if (!bn || !scale || !bias)

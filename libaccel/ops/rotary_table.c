@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/core/internal.h"
 
 /* Larger than any head; bounds nothing but nonsense */
@@ -125,6 +126,7 @@ static double frequency(const struct accel_rotary_opts *o, uint32_t pair)
 int accel_rotary_table(const struct accel_rotary_opts *opts, uint64_t first,
 		       uint64_t count, float *cosines, float *sines)
 {
+	FP_MODE_SCOPE();
 	struct accel_rotary_opts o;
 	double w, amplitude = 1;
 	uint64_t i, at;

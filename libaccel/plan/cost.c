@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/core/objects.h"
 #include "planner.h"
 
@@ -172,6 +173,7 @@ static int ask_cost(struct accel_device *dev, const struct request *req, struct 
 int accel_cost(struct accel_ctx *ctx, const struct accel_desc *desc, uint32_t engine,
 	       struct accel_cost *out)
 {
+	FP_MODE_SCOPE();
 	struct accel_cost all = { .size = sizeof(all) };
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct request req;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/backend/backend.h"
 #include "libaccel/core/objects.h"
 #include "libaccel/tune/tune.h"
@@ -244,6 +245,8 @@ static int explain(struct accel_ctx *ctx, const struct accel_desc *desc,
 
 int accel_plan_explain(struct accel_plan *plan, accel_candidate_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
+
 	if (!plan)
 		return -EINVAL;
 	if (!fn)
@@ -254,6 +257,8 @@ int accel_plan_explain(struct accel_plan *plan, accel_candidate_fn *fn, void *us
 int accel_explain(struct accel_ctx *ctx, const struct accel_desc *desc,
 		  accel_candidate_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
+
 	if (!ctx)
 		return -EINVAL;
 	if (!fn)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/backend/backend.h"
 #include "libaccel/core/objects.h"
 #include "planner.h"
@@ -252,6 +253,7 @@ static void look_at_constants(struct request *req, struct accel_weights *weights
 int accel_plan_create_opts(struct accel_ctx *ctx, const struct accel_desc *desc,
 			   const struct accel_plan_opts *opts, struct accel_plan **plan)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct tuning tuning;
 	struct request req;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/core/objects.h"
 #include "planner.h"
 
@@ -435,6 +436,8 @@ int accel_job_add_desc(struct accel_job *job, struct accel_plan *plan,
 		       const struct accel_desc *desc, const uint32_t *deps, uint32_t dep_count,
 		       uint32_t *index)
 {
+	FP_MODE_SCOPE();
+
 	if (!job)
 		return -EINVAL;
 	if (plan)
@@ -444,6 +447,8 @@ int accel_job_add_desc(struct accel_job *job, struct accel_plan *plan,
 
 int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
 {
+	FP_MODE_SCOPE();
+
 	if (!ctx)
 		return -EINVAL;
 	return add_or_run(ctx, NULL, desc, NULL, 0, NULL);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "blocks.h"
 
 /* Candidates on either side of the one that follows from the extremes, a tenth of a step apart */
@@ -281,6 +282,7 @@ static void weigh(const float *weights, uint32_t count, float *w)
 int accel_blocks_write(uint32_t dtype, const float *from, uint64_t rows, uint64_t columns,
 		       const float *weights, void *to)
 {
+	FP_MODE_SCOPE();
 	static int (*const puts[])(const float *x, const float *w, uint8_t *to) = {
 		[ACCEL_Q8_0] = put_q8_0, [ACCEL_Q4_0] = put_q4_0, [ACCEL_Q4_1] = put_q4_1,
 		[ACCEL_Q4_K] = put_q4_k, [ACCEL_Q6_K] = write_q6_k, [ACCEL_DTYPE_COUNT] = NULL

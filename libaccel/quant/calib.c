@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "calib.h"
 #include "libaccel/core/objects.h"
 #include "reader.h"
@@ -218,6 +219,7 @@ static int check_shape(const struct accel_calib *c, const struct operand *t,
 
 int accel_calib_observe(struct accel_calib *c, const struct accel_tensor *from)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	struct reader r;
@@ -280,6 +282,7 @@ static int no_data(struct accel_calib *c)
 int accel_calib_get_range(struct accel_calib *c, uint64_t entry, double *lo,
 			  double *hi)
 {
+	FP_MODE_SCOPE();
 	struct calib_range r;
 
 	if (!c)
@@ -385,6 +388,7 @@ static int get_tables(struct accel_calib *c, struct accel_quant *q)
 
 int accel_calib_get_quant(struct accel_calib *c, struct accel_quant *out)
 {
+	FP_MODE_SCOPE();
 	struct accel_quant q = { 0 };
 	double scale;
 	int ret;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "blocks.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -233,6 +234,7 @@ static const struct format *find(const struct format *list, size_t count, uint32
 int accel_blocks_convert(uint32_t format, const void *from, uint64_t elements,
 			 uint32_t dtype, void *to)
 {
+	FP_MODE_SCOPE();
 	const struct format *f = find(others, ARRAY_SIZE(others), format);
 	const uint8_t *p = from;
 	uint8_t *d = to;
@@ -259,6 +261,7 @@ int accel_blocks_convert(uint32_t format, const void *from, uint64_t elements,
 
 int accel_blocks_read(uint32_t dtype, const void *from, uint64_t elements, float *to)
 {
+	FP_MODE_SCOPE();
 	const struct format *f = find(types, ARRAY_SIZE(types), dtype);
 	const uint8_t *p = from;
 	struct packed b;

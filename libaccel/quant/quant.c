@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/core/objects.h"
 #include "reader.h"
 
@@ -13,6 +14,7 @@ int accel_quantise(struct accel_ctx *ctx, const struct accel_tensor *from,
 		   uint32_t dtype, const struct accel_quant *quant,
 		   struct accel_tensor *to)
 {
+	FP_MODE_SCOPE();
 	const struct accel_bo_opts opts = { sizeof(opts), 0, "quantised" };
 	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
 	uint64_t bytes;
@@ -142,6 +144,7 @@ int accel_quant_report(struct accel_ctx *ctx, const struct accel_tensor *t,
 		       const struct accel_tensor *ref,
 		       struct accel_quant_error *report)
 {
+	FP_MODE_SCOPE();
 	struct accel_quant_error out = { .cosine = 1, .sqnr_db = INFINITY };
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct reader rt, rr;

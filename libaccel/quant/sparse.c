@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "libaccel/core/objects.h"
 #include "reader.h"
 
@@ -143,6 +144,7 @@ int sparse_check(const struct accel_tensor *b, uint32_t axis, struct accel_error
 
 int accel_prune24(struct accel_ctx *ctx, const struct accel_tensor *t, uint32_t axis)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct reader r;
 	int ret;

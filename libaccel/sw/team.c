@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include "libaccel/core/fpmode.h"
 #include "sw.h"
 
 /* How often the worker that keeps watch looks, and for how long it finds that worth it */
@@ -316,6 +317,7 @@ static void help(struct sw_team *team, struct sw_fence *run, struct sw_queue *qu
 
 void sw_help(struct sw_fence *run, uint64_t until)
 {
+	FP_MODE_SCOPE();
 	struct sw_team *team = sw_fence_team(run);
 	struct sw_fence *ended = NULL;
 	struct sw_queue *queue = NULL;
@@ -411,6 +413,7 @@ static void fall_asleep(struct sw_thread *self)
 
 static void *thread_main(void *arg)
 {
+	FP_MODE_SCOPE();
 	struct sw_thread *self = arg;
 	struct sw_team *team = self->team;
 	struct sw_fence *ended = NULL;

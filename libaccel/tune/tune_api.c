@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "libaccel/core/fpmode.h"
 #include "tune.h"
 
 const char *accel_tune_path(struct accel_ctx *ctx)
@@ -183,6 +184,7 @@ int accel_tune_prune(struct accel_ctx *ctx, uint32_t states, uint64_t max_age_s,
 int accel_tune(struct accel_ctx *ctx, const struct accel_desc *desc,
 	       const struct accel_plan_opts *opts, accel_tune_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct request req;
 	union any_desc copy;

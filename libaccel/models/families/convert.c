@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libaccel/core/fpmode.h"
 #include "convert.h"
 
 /* From here on numbers round to the infinity of binary16. */
@@ -665,6 +666,7 @@ static int check(const struct job *j)
 int accel_model_convert(const char *path, const struct accel_model_convert_opts *opts,
 			const char *out, struct accel_error *error)
 {
+	FP_MODE_SCOPE();
 	const struct accel_model_convert_opts usual = ACCEL_MODEL_CONVERT_OPTS_INIT;
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct job j = { .opts = opts ? opts : &usual, .out = out, .error = &e };

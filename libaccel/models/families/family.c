@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "libaccel/core/fpmode.h"
 #include "families.h"
 
 static const struct family families[] = {
@@ -288,6 +289,7 @@ int family_graph(const struct family_model *family, const struct family_form *fo
 int accel_model_decoder(struct accel_model *model, const struct accel_decoder_opts *opts,
 			struct accel_error *error, struct accel_graph **graph)
 {
+	FP_MODE_SCOPE();
 	struct accel_error unheard;
 
 	if (!model || !graph)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "../onnx/attend.h"
 #include "convert.h"
 
@@ -217,6 +218,7 @@ static int build(struct accel_imatrix *m, struct accel_ctx *ctx, const struct fa
 int accel_imatrix_create(struct accel_ctx *ctx, struct accel_model *model,
 			 struct accel_error *error, struct accel_imatrix **matrix)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct accel_imatrix *m;
 	int ret = 0;
@@ -273,6 +275,7 @@ static int take(struct accel_imatrix *m, struct entry *e, uint32_t rows)
 
 int accel_imatrix_observe(struct accel_imatrix *matrix, const int32_t *tokens, uint32_t count)
 {
+	FP_MODE_SCOPE();
 	int64_t *ids;
 	uint32_t i;
 	int ret;
@@ -330,6 +333,7 @@ int accel_imatrix_get_info(struct accel_imatrix *matrix, struct accel_imatrix_in
 int accel_imatrix_get_entry(struct accel_imatrix *matrix, uint32_t index,
 			    struct accel_imatrix_entry *entry)
 {
+	FP_MODE_SCOPE();
 	const struct entry *e;
 
 	if (!matrix || !entry || entry->size < sizeof(*entry))
@@ -406,6 +410,7 @@ static void put_numbers(struct newfile *file, const double *x, uint64_t count)
 int accel_imatrix_save(struct accel_imatrix *matrix, const char *path, const char *dataset,
 		       struct accel_error *error)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	uint64_t entries = 0, offset = 0, head[2];
 	const uint32_t version = htole32(3);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "generate.h"
 
 /* Tokens for an encoder: its graph has an end there, too. */
@@ -503,6 +504,7 @@ static int search(struct accel_generator *g, const struct accel_search *s, struc
 int accel_generator_search(struct accel_generator *generator, const struct accel_search *s,
 			   accel_search_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
 	struct beams b = { 0 };
 	int ret;
 

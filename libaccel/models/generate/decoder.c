@@ -10,6 +10,7 @@
 #include <accel/accel.h>
 #include <accel/generate.h>
 
+#include "libaccel/core/fpmode.h"
 #include "generate.h"
 
 /* Tokens, sequences and rows of a run, pages of a pool: more are no symbol's. */
@@ -89,6 +90,7 @@ static int cache_inputs(struct accel_graph *graph, struct accel_decoder *dec)
 int accel_decoder_inputs(struct accel_graph *graph, const struct accel_decoder_opts *opts,
 			 struct accel_decoder *decoder)
 {
+	FP_MODE_SCOPE();
 	struct accel_decoder dec = { .size = sizeof(dec) };
 	int64_t tokens, sequences, columns, rows;
 	int ret;
@@ -283,6 +285,8 @@ int accel_decoder_attend(struct accel_graph *graph, const struct accel_decoder *
 			 uint32_t layer, const struct accel_attention_desc *desc, uint32_t q,
 			 uint32_t k, uint32_t v, uint32_t *d)
 {
+	FP_MODE_SCOPE();
+
 	return decoder_attend(graph, decoder, layer, desc, NULL, q, k, v, d);
 }
 

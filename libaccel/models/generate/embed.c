@@ -10,6 +10,7 @@
 #include <string.h>
 #include <accel/embed.h>
 
+#include "libaccel/core/fpmode.h"
 #include "../families/families.h"
 
 #define TEXTS_MAX	(1u << 20)
@@ -195,6 +196,7 @@ int accel_embedder_create(struct accel_ctx *ctx, struct accel_model *model,
 			  const struct accel_embedder_opts *opts, struct accel_error *error,
 			  struct accel_embedder **embedder)
 {
+	FP_MODE_SCOPE();
 	struct accel_error own = ACCEL_ERROR_INIT;
 	struct accel_embedder_opts o;
 	struct accel_embedder *e = NULL;
@@ -456,6 +458,7 @@ static uint32_t together(const struct accel_embedder *e, const struct item *item
 int accel_embedder_run(struct accel_embedder *embedder, struct accel_embed_text *texts,
 		       uint32_t count, float *vectors)
 {
+	FP_MODE_SCOPE();
 	struct item *items;
 	uint32_t i, n;
 	int ret = 0;

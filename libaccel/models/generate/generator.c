@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "generate.h"
 
 #define TOP_MAX		64
@@ -276,6 +277,7 @@ static int make_request(struct accel_generator *g, const struct accel_request *q
 int accel_generator_submit(struct accel_generator *generator, const struct accel_request *request,
 			   uint64_t *id)
 {
+	FP_MODE_SCOPE();
 	struct request *r;
 	int ret;
 
@@ -366,6 +368,7 @@ void generator_finish(struct accel_generator *g)
 
 int accel_generator_step(struct accel_generator *generator)
 {
+	FP_MODE_SCOPE();
 	int ret;
 
 	if (!generator)
@@ -383,6 +386,7 @@ int accel_generator_step(struct accel_generator *generator)
 
 int accel_generator_next(struct accel_generator *generator, uint64_t id, struct accel_event *event)
 {
+	FP_MODE_SCOPE();
 	struct request *r;
 	int ret = 0;
 
@@ -508,6 +512,7 @@ int accel_generator_create(struct accel_ctx *ctx, struct accel_graph *graph,
 			   const struct accel_generator_opts *opts,
 			   struct accel_generator **generator)
 {
+	FP_MODE_SCOPE();
 	struct accel_generator_opts o = ACCEL_GENERATOR_OPTS_INIT;
 	struct accel_generator *g;
 	int ret;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "generate.h"
 
 #define LAST_DEFAULT	64
@@ -284,6 +285,7 @@ static int chain(struct accel_sampler *s, const float *logits, bool masked)
 
 double accel_sampler_uniform(struct accel_sampler *sampler)
 {
+	FP_MODE_SCOPE();
 	uint64_t z;
 
 	if (!sampler)
@@ -364,6 +366,7 @@ static int take_opts(struct accel_sampler_opts *o, const struct accel_sampler_op
 int accel_sampler_create(const struct accel_sampler_opts *opts, uint32_t vocabulary,
 			 struct accel_sampler **out)
 {
+	FP_MODE_SCOPE();
 	struct accel_sampler_opts o = ACCEL_SAMPLER_OPTS_INIT;
 	struct accel_token_bias *bias;
 	struct accel_sampler *s;
@@ -430,6 +433,7 @@ int accel_sampler_set_mask(struct accel_sampler *sampler,
 int accel_sampler_sample(struct accel_sampler *sampler, const float *logits,
 			 struct accel_chosen *chosen)
 {
+	FP_MODE_SCOPE();
 	uint32_t token;
 	double sum;
 	int ret, ok;
@@ -476,6 +480,7 @@ int accel_sampler_accept(struct accel_sampler *sampler, uint32_t token)
 int accel_sampler_probabilities(struct accel_sampler *sampler, const float *logits,
 				double *probabilities)
 {
+	FP_MODE_SCOPE();
 	struct accel_sampler *s = sampler;
 	double refused = 0;
 	uint32_t i;
@@ -507,6 +512,7 @@ int accel_sampler_probabilities(struct accel_sampler *sampler, const float *logi
 int accel_sampler_top(struct accel_sampler *sampler, const float *logits,
 		      struct accel_chosen *top, uint32_t count)
 {
+	FP_MODE_SCOPE();
 	double sum;
 	uint32_t i;
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "generate.h"
 
 /**
@@ -105,6 +106,7 @@ static void take_score(struct walk *w, uint32_t at, const float *logits, const f
 int accel_generator_score(struct accel_generator *generator, const int32_t *tokens, uint32_t count,
 			  float *logprobs)
 {
+	FP_MODE_SCOPE();
 	struct walk w = { tokens, count, take_score, logprobs, 0, 0, 0, 0 };
 
 	if (!generator || count < 2)
@@ -130,6 +132,7 @@ static void take_hidden(struct walk *w, uint32_t at, const float *logits, const 
 int accel_generator_embed(struct accel_generator *generator, const int32_t *tokens, uint32_t count,
 			  uint32_t pooling, float *vector)
 {
+	FP_MODE_SCOPE();
 	struct walk w = { tokens, count, take_hidden, vector, 0, 0, 0, 0 };
 	double sum = 0;
 	uint32_t i;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "../families/families.h"
 #include "onnx.h"
 
@@ -131,6 +132,7 @@ static int open_family(struct import *im, const char *path, const struct accel_m
 int accel_model_open_opts(const char *path, const struct accel_model_opts *opts,
 			  struct accel_error *error, struct accel_model **out)
 {
+	FP_MODE_SCOPE();
 	struct accel_model_opts o;
 	struct accel_model *model;
 	struct mapping *map;

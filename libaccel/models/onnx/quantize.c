@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "quantize.h"
 
 /* --- the file ------------------------------------------------------------------------------ */
@@ -377,6 +378,7 @@ static int check_opts(struct import *im, const struct accel_model_quantize_opts 
 int accel_model_quantize(const char *path, const struct accel_model_quantize_opts *opts,
 			 const char *out, struct accel_error *error)
 {
+	FP_MODE_SCOPE();
 	bool good = path && opts && opts->size >= sizeof(*opts) &&
 		    opts->scheme >= ACCEL_MODEL_DYNAMIC && opts->scheme <= ACCEL_MODEL_PALETTE16 &&
 		    !(opts->flags & ~ACCEL_MODEL_BESIDE) && !opts->pad &&

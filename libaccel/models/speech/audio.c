@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libaccel/core/fpmode.h"
 #include "speech.h"
 
 /* Frames that are read at a time */
@@ -145,6 +146,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 int accel_audio_read(struct accel_audio *audio, float *samples, uint32_t max, uint32_t *count)
 {
+	FP_MODE_SCOPE();
 	size_t took, gave = 0;
 	int ret;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "speech.h"
 
 /* Less than this is not worth a window of its own behind another one. */
@@ -248,6 +249,7 @@ int accel_speech_create(struct accel_ctx *ctx, const char *path,
 			const struct accel_speech_opts *opts, struct accel_error *error,
 			struct accel_speech **speech)
 {
+	FP_MODE_SCOPE();
 	struct accel_speech_opts o = ACCEL_SPEECH_OPTS_INIT;
 	struct accel_error unheard;
 	struct files f = { 0 };
@@ -405,6 +407,7 @@ static int end_stretch(void *user)
 int accel_speech_push(struct accel_speech *speech, const float *samples, size_t count,
 		      accel_speech_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
 	struct hearing h = { speech, fn, user };
 	const struct vad_sink sink = { begin_stretch, hear_samples, end_stretch, &h };
 	int ret;
@@ -421,6 +424,7 @@ int accel_speech_push(struct accel_speech *speech, const float *samples, size_t 
 
 int accel_speech_finish(struct accel_speech *speech, accel_speech_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
 	struct hearing h = { speech, fn, user };
 	const struct vad_sink sink = { begin_stretch, hear_samples, end_stretch, &h };
 	int ret = 0;
@@ -438,6 +442,8 @@ int accel_speech_finish(struct accel_speech *speech, accel_speech_fn *fn, void *
 int accel_speech_features(struct accel_speech *speech, const float *samples, size_t count,
 			  float *features)
 {
+	FP_MODE_SCOPE();
+
 	if (!speech || !samples || !features || count > speech->window ||
 	    !features_sound(samples, count))
 		return -EINVAL;

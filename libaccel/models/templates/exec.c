@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "libaccel/core/fpmode.h"
 #include "templates.h"
 
 static void out(struct tpl_run *r, struct str s)
@@ -361,6 +362,7 @@ int accel_chat_template_apply(const struct accel_chat_template *t,
 			      const struct accel_chat_args *args,
 			      struct accel_error *error, char **text, size_t *bytes)
 {
+	FP_MODE_SCOPE();
 	struct tpl_run *r;
 	jmp_buf fail;
 	char *copy;
