@@ -131,7 +131,8 @@ int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t fl
 	 * kernel leaves us with whether the range is mapped.
 	 */
 	if (errno == EINVAL) {
-		void *probe = (void *)((uintptr_t)&ret & ~(uintptr_t)4095);
+		const uint64_t page = ctx->dev->info.page_size;
+		void *probe = (void *)((uintptr_t)&ret & ~(uintptr_t)(page - 1));
 
 		if (madvise(probe, 1, MADV_POPULATE_READ) && errno == EINVAL &&
 		    !msync((void *)(uintptr_t)addr, size, MS_ASYNC))
