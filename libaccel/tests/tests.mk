@@ -52,6 +52,9 @@ libaccel/tests/ops/test_kv_write-objs += libaccel/tests/ops/kv_bench.o
 libaccel/tests/ops/test_blocks-objs += $(addprefix libaccel/tests/ops/,net.o net_oracle.o)
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
+# The oracle held against what is known without it.
+libaccel/tests/ops/test_oracle-objs := libaccel/tests/ops/test_oracle.o $(op-test-objs)
+
 # In the virtual machine they use the node, see guest.h.
 SELFTEST_PROGS += $(op-tests) libaccel/tests/test_conv_ways libaccel/tests/test_desc libaccel/tests/test_infer libaccel/tests/test_args libaccel/tests/test_null libaccel/tests/test_plan libaccel/tests/test_calib \
 	libaccel/tests/test_quant libaccel/tests/test_sparse libaccel/tests/ops/test_misuse

@@ -2,6 +2,7 @@
 /*
  * Attention, a row at a time: all scores, then all weights, then the sum.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,6 +19,10 @@
 #define FIXED_W	ldexp(1.07, -17)
 /* Most rows of which that may be */
 #define FEW	8
+/* Sums of magnitudes that may be infinite on the way: a row with one may end anywhere */
+#define OVER	(FLT_MAX * (1 - 2 * U))
+/* Errors of the weights, together, beyond which they say nothing of their sum */
+#define LOST	0.9
 
 /**
  * struct row - a query and a head
@@ -30,7 +35,10 @@
  * @keys: keys of the sequence
  * @queries: queries of the sequence
  * @kv_start: its first key
- * @score: of each key; minus infinity: it is not seen
+ * @score: of each key, then its weight; a score of minus infinity: it is not seen
+ * @count: keys that are seen
+ * @errors: bounds of all weights' errors; NaN: the row is no number; infinite: it may be
+ *	anything
  */
 struct row {
 	const struct accel_attention_desc *a;
@@ -38,6 +46,8 @@ struct row {
 	int64_t q[ACCEL_MAX_RANK];
 	int64_t keys, queries, kv_start;
 	struct oracle_num *score;
+	uint64_t count;
+	double errors;
 };
 
 static int64_t length(const struct accel_tensor *t, int64_t b, int64_t column)
@@ -199,12 +209,32 @@ static struct oracle_num product(const struct row *r, int64_t j)
 		most = fmax(most, fabs(x));
 		keys += fabs(y);
 	}
+	/* Numbers of binary32 that are added in any order; infinite operands are something else. */
+	if (mag > OVER && isfinite(mag))
+		return (struct oracle_num){ sum, INFINITY };
 	/* A scale of Q is a factor of the scores, or rounds each element. */
 	if (a->q.quant.scheme)
 		mag *= 1 + 2 / (double)(d + 1);
 	return (struct oracle_num){ sum, mag * (double)(d + 1) * U * 1.001 +
 				     (fixed(a, &a->k) ? most * keys * FIXED_Q : 0) +
 				     (narrow(a) ? lost : (double)d * TINY) };
+}
+
+/*
+ * The sum of a score and a mask is rounded once: of a mask that is large it is the same
+ * number, to the bit, for all that the score may be.
+ */
+static struct oracle_num add_mask(struct oracle_num x, double mask)
+{
+	const double lo = oracle_round(x.v - x.e + mask, ACCEL_F32);
+	const double hi = oracle_round(x.v + x.e + mask, ACCEL_F32);
+
+	if (isinf(x.e) || !isfinite(x.v) || !isfinite(mask))
+		return (struct oracle_num){ x.v + mask, x.e };
+	/* Infinite, or the last number before that */
+	if (isinf(lo) || isinf(hi))
+		return (struct oracle_num){ x.v + mask, hi > 0 ? INFINITY : FLT_MAX };
+	return (struct oracle_num){ lo / 2 + hi / 2, hi / 2 - lo / 2 };
 }
 
 static struct oracle_num score(const struct row *r, int64_t j)
@@ -241,44 +271,74 @@ static struct oracle_num score(const struct row *r, int64_t j)
 		x.e += fabs(bias) * 2 * U;
 		x = oracle_add(x, bias);
 	}
-	if (a->mask.rank)
-		x = oracle_add(x, mask);
-	return x;
+	return a->mask.rank ? add_mask(x, mask) : x;
+}
+
+static double sink_at(const struct row *r)
+{
+	const int64_t idx[ACCEL_MAX_RANK] = { r->h };
+
+	return r->a->sinks.rank ? oracle_load(&r->a->sinks, idx) : -INFINITY;
 }
 
 /*
- * The weights of a row in r->score: value, and bound of the error. Returns the
- * sum of the bounds; NaN if the row is no number.
+ * The largest score, a sink among them; NaN if one is no number or infinite. *@errors: an
+ * infinity, if by what scores may be off the largest may be an infinity.
  */
-static double soften(struct row *r, uint64_t *count)
+static double largest_score(const struct row *r, double sink, double *errors)
+{
+	double top = sink, e = 0;
+	int64_t j;
+
+	*errors = 0;
+	for (j = 0; j < r->keys; j++) {
+		const struct oracle_num *x = &r->score[j];
+
+		if (isnan(x->v))
+			return NAN;
+		if (isinf(x->e))
+			*errors = INFINITY;
+		if (x->v > top) {
+			top = x->v;
+			e = x->e;
+		}
+	}
+	if (isnan(sink) || top == INFINITY)
+		return NAN;
+	if (e >= FLT_MAX)
+		*errors = INFINITY;
+	return top;
+}
+
+/*
+ * What the weight @w, e^-@below of all weights' @sum, may be off by where its exponent is by
+ * @d. Scores may be off by more than the weight would bear as a factor, and yet be so far
+ * below the largest that it is nothing.
+ */
+static double weight_error(double w, double below, double d, double sum)
+{
+	return d < 1 ? w * expm1(d) : exp(d - below) / sum;
+}
+
+/* Scores become weights: value, and bound of the error. */
+static void soften(struct row *r)
 {
 	const struct accel_attention_desc *a = r->a;
 	/* Every block of keys, piece and sink may rescale what came before. */
-	double steps = (double)r->keys / 64 + 4, top = -INFINITY, sum = 0, sink = 0;
-	double errors = 0;
+	double steps = (double)r->keys / 64 + 4, sink = sink_at(r), top, sum;
 	int64_t j;
 
 	if (a->partials.rank)
 		steps += 2 * (double)a->partials.dims[0];
-	if (a->sinks.rank) {
-		const int64_t idx[ACCEL_MAX_RANK] = { r->h };
-
-		sink = oracle_load(&a->sinks, idx);
-		top = sink;
-	}
-	*count = 0;
-	for (j = 0; j < r->keys; j++) {
-		if (isnan(r->score[j].v))
-			return NAN;
-		top = r->score[j].v > top ? r->score[j].v : top;
-	}
-	if (top == -INFINITY)
-		return 0;
-	if (!isfinite(top))
-		return NAN;
+	r->count = 0;
+	top = largest_score(r, sink, &r->errors);
+	if (isnan(top))
+		r->errors = NAN;
+	if (top == -INFINITY || r->errors != 0)
+		return;
+	sum = exp(sink - top);
 	for (j = 0; j < r->keys; j++)
 		sum += exp(r->score[j].v - top);
-	sum += a->sinks.rank ? exp(sink - top) : 0;
 	for (j = 0; j < r->keys; j++) {
 		struct oracle_num *x = &r->score[j];
 		double below = top - x->v, w = exp(-below) / sum;
@@ -287,14 +347,14 @@ static double soften(struct row *r, uint64_t *count)
 			*x = (struct oracle_num){ 0, 0 };
 			continue;
 		}
-		x->e = w * expm1(x->e + 2 * U * below + (4 * steps + 8) * U) + TINY;
+		x->e = TINY + weight_error(w, below, x->e + 2 * U * below + (4 * steps + 8) * U,
+					   sum);
 		if (narrow(a))
 			x->e += (w + x->e) * COARSE + LEAST;
 		x->v = w;
-		errors += x->e;
-		++*count;
+		r->errors += x->e;
+		r->count++;
 	}
-	return errors;
 }
 
 /* The largest product of a weight and the scale of its value. */
@@ -311,57 +371,106 @@ static double largest(const struct row *r)
 	return top;
 }
 
-/* An element of the result from the weights. */
-static struct oracle_num element(const struct row *r, int64_t e, double errors,
-				 uint64_t count)
-{
-	int64_t idx[ACCEL_MAX_RANK], j;
-	double sum = 0, mag = 0, err = 0;
-	double steps = 2 * (double)count + (double)r->keys / 8 + 16;
-	double off = 0, scale;
-	int64_t zero;
+/**
+ * struct mean - an element of the result
+ * @sum: of weights and values
+ * @mag: of the magnitudes of these
+ * @err: of bounds
+ * @lo: smallest of the values that may have a weight worth naming, 0 if a sink may have it
+ * @hi: largest of them
+ * @rest: bounds of the others
+ * @coarse: of what is off beside the weights
+ */
+struct mean {
+	double sum, mag, err;
+	double lo, hi, rest, coarse;
+};
 
-	if (isnan(errors))
+static void add_value(const struct row *r, int64_t j, int64_t e, double off, struct mean *m)
+{
+	const struct oracle_num *w = &r->score[j];
+	int64_t idx[ACCEL_MAX_RANK], zero;
+	double v, scale;
+
+	key_index(r, j, e, idx);
+	v = oracle_load(&r->a->v, idx);
+	/* A weight of 0 times what is no number counts for nothing, if it is 0. */
+	if (w->v == 0 && !isfinite(v)) {
+		m->err += w->e > 2 * LEAST ? INFINITY : 0;
+		return;
+	}
+	m->sum += w->v * v;
+	m->mag += w->v * fabs(v);
+	m->err += w->e * fabs(v);
+	if (off > 0) {
+		oracle_quant(&r->a->v, idx, &scale, &zero);
+		m->coarse += off * fabs((double)(oracle_load_int(&r->a->v, idx) - zero));
+	}
+	if (w->v + w->e > LEAST) {
+		m->lo = fmin(m->lo, v);
+		m->hi = fmax(m->hi, v);
+	} else {
+		m->rest += w->e * fabs(v);
+	}
+}
+
+/*
+ * Where the weights themselves are not known, the result is still none but what lies between
+ * the values.
+ */
+static double between(const struct row *r, const struct mean *m, double steps)
+{
+	const double most = fmax(fabs(m->lo), fabs(m->hi));
+
+	return fmax(m->hi - m->sum, m->sum - m->lo) + m->rest + m->coarse +
+	       most * (steps * U + (narrow(r->a) ? 3 * COARSE : 0));
+}
+
+/* An element of the result from the weights. */
+static struct oracle_num element(const struct row *r, int64_t e)
+{
+	struct mean m = { .lo = INFINITY, .hi = -INFINITY };
+	double steps = 2 * (double)r->count + (double)r->keys / 8 + 16;
+	double least = narrow(r->a) ? (double)(r->count + 1) * 3 * LEAST : 0;
+	double off = 0, err;
+	int64_t j;
+
+	if (isnan(r->errors))
 		return (struct oracle_num){ NAN, 0 };
+	/* An infinity on the way, or none */
+	if (isinf(r->errors) && !r->count)
+		return (struct oracle_num){ 0, INFINITY };
 	/* Nothing is seen: zeros, to the bit. */
-	if (!count)
+	if (!r->count)
 		return (struct oracle_num){ 0, 0 };
 	if (r->a->partials.rank)
 		steps += 8 * (double)r->a->partials.dims[0];
+	if (r->a->sinks.rank)
+		m.lo = m.hi = 0;
 	if (fixed(r->a, &r->a->v))
 		off = largest(r) * FIXED_W;
-	for (j = 0; j < r->keys; j++) {
-		double v;
-
-		if (r->score[j].v == 0)
-			continue;
-		key_index(r, j, e, idx);
-		v = oracle_load(&r->a->v, idx);
-		sum += r->score[j].v * v;
-		mag += r->score[j].v * fabs(v);
-		err += r->score[j].e * fabs(v);
-		if (off > 0) {
-			oracle_quant(&r->a->v, idx, &scale, &zero);
-			err += off * fabs((double)(oracle_load_int(&r->a->v, idx) - zero));
-		}
+	for (j = 0; j < r->keys; j++)
+		if (r->score[j].v != 0 || r->score[j].e > 2 * TINY)
+			add_value(r, j, e, off, &m);
+	if (!isfinite(m.sum))
+		return (struct oracle_num){ m.sum, 0 };
+	if (isinf(m.err))
+		return (struct oracle_num){ m.sum, INFINITY };
+	if (r->errors >= LOST) {
+		err = between(r, &m, steps) + least;
+	} else {
+		err = m.err + m.coarse + fabs(m.sum) * r->errors;
+		err = (err + (m.mag + err) * steps * U + least) / (1 - r->errors);
 	}
-	if (!isfinite(sum))
-		return (struct oracle_num){ sum, 0 };
-	err += fabs(sum) * errors;
-	err += (mag + err) * steps * U;
-	if (narrow(r->a))
-		err += (double)(count + 1) * 3 * LEAST;
-	return (struct oracle_num){ sum, err / (1 - fmin(errors, 0.9)) +
-					 (double)(count + 1) * TINY };
+	return (struct oracle_num){ m.sum, err + (double)(r->count + 1) * TINY };
 }
 
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_attention_desc *a = (const void *)desc;
 	struct row row = { .a = a };
-	uint64_t n, dv = (uint64_t)a->d.dims[3], count = 0;
+	uint64_t n, dv = (uint64_t)a->d.dims[3];
 	int64_t idx[ACCEL_MAX_RANK], j;
-	double errors = 0;
 	bool mine = false;
 
 	(void)index;
@@ -380,10 +489,11 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 				row.keys = 0;
 			for (j = 0; mine && j < row.keys; j++)
 				row.score[j] = score(&row, j);
-			errors = mine ? soften(&row, &count) : 0;
+			if (mine)
+				soften(&row);
 		}
 		if (mine && row.i < row.queries)
-			r->num[n] = element(&row, idx[3], errors, count);
+			r->num[n] = element(&row, idx[3]);
 		else
 			/* No query: zeros. No sequence: as it was. */
 			r->num[n].v = mine ? 0 : oracle_load(&a->d, idx);

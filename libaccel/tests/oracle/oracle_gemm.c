@@ -162,18 +162,22 @@ static struct oracle_num float_product(const struct gemm_state *s,
 	const bool mins = g->b.quant.scheme == ACCEL_QUANT_GROUP_MIN;
 	const double *min = s->b.min && (mins || g->a.dtype > ACCEL_BF16 || g->a_group) ?
 			    s->b.min + (b - s->b.v) : NULL;
-	double sum = 0, mag = 0, operands = 0, largest = 0, p, e;
+	double sum = 0, mag = 0, finite = 0, operands = 0, largest = 0, p, e;
 	int64_t i;
 
 	for (i = 0; i < s->k; i++) {
 		p = a[i * s->a.col] * b[i * s->b.row];
 		sum += p;
 		mag += fabs(p);
+		finite += isfinite(p) ? fabs(p) : 0;
 		/* Number and minimum may be multiplied one by one. */
 		if (min)
 			mag += 2 * fabs(a[i * s->a.col] * min[i * s->b.row]);
 	}
 	*mags = mag > *mags ? mag : *mags;
+	/* Infinite operands; what stands for bytes may be multiplied in parts, of any sign. */
+	if (!isfinite(sum) && g->b.dtype <= ACCEL_BF16 && finite <= (double)__FLT_MAX__)
+		return (struct oracle_num){ sum, 0 };
 	/* A rounding for each product and each sum, in whatever order. */
 	e = mag * (double)(s->k + 1) * U * 1.001 + (double)s->k * TINY;
 	/* What a stored number stands for is rounded: once of a byte, for either operand. */
@@ -248,7 +252,7 @@ static struct oracle_num gemm_float(const struct gemm_state *s,
 	if (g->beta != 0) {
 		double c = g->beta * oracle_load_broadcast(g->c.rank ? &g->c : d, d, idx);
 
-		x.e += fabs(c) * U;
+		x.e += isfinite(c) ? fabs(c) * U : 0;
 		x = oracle_add(x, c);
 	}
 	if (epi->scale.rank)

@@ -14,20 +14,30 @@
 
 struct oracle_num oracle_step(struct oracle_num x)
 {
+	/* An infinity is not off by a part of itself: it is one, unless anything may be. */
+	if (!isfinite(x.v))
+		return (struct oracle_num){ x.v, isinf(x.e) ? INFINITY : 0 };
 	x.e += (fabs(x.v) + x.e) * U + TINY;
 	return x;
 }
 
 struct oracle_num oracle_add(struct oracle_num x, double y)
 {
+	/* The sum of an infinity and what may have become one */
+	if (isinf(y) && isfinite(x.v) && fabs(x.v) + x.e > (double)__FLT_MAX__)
+		x.e = INFINITY;
 	x.v += y;
 	return oracle_step(x);
 }
 
 struct oracle_num oracle_mul(struct oracle_num x, double y)
 {
+	/* Neither sign nor even whether it is 0 is known of what meets an infinity. */
+	if (isinf(y) && x.e > 0)
+		x.e = fabs(x.v) > x.e ? 0 : INFINITY;
+	else if (!isinf(x.e))
+		x.e *= fabs(y);
 	x.v *= y;
-	x.e *= fabs(y);
 	return oracle_step(x);
 }
 
