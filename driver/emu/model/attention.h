@@ -218,6 +218,15 @@ static inline float *uma_attn_sums(const struct uma_attn_ctx *c, __u32 r)
 	return (float *)(c->s->data + c->p->at_o + r * c->p->ldv);
 }
 
+/* Sums whose weights became 0 are 0, whatever the values were. */
+static inline void uma_attn_rescale(struct uma_attn_ctx *c, __u32 r, __u32 factor)
+{
+	if (factor & ~UMA_F32_SIGN)
+		c->run->k->scale(uma_attn_sums(c, r), factor, c->p->ldv);
+	else
+		__builtin_memset(uma_attn_sums(c, r), 0, 4ul * c->p->ldv);
+}
+
 /* Query of a row of the tile. */
 static inline __u32 uma_attn_query(const struct uma_attn_ctx *c, __u32 r)
 {

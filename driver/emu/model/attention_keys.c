@@ -297,7 +297,7 @@ static void soften(struct uma_attn_ctx *c)
 
 		c->run->k->soft_row(state, uma_attn_scores(c, r), UMA_ATTN_BLOCK);
 		if (state->rescale != UMA_F32_ONE)
-			c->run->k->scale(uma_attn_sums(c, r), state->rescale, c->p->ldv);
+			uma_attn_rescale(c, r, state->rescale);
 	}
 }
 

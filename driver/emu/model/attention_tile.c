@@ -227,7 +227,7 @@ static int store_row(struct uma_attn_ctx *c, __u32 r)
 			return -1;
 		__builtin_memcpy(s->tmp2, v, 4);
 		k->soft_row(state, (float *)s->tmp2, 1);
-		k->scale(x, state->rescale, row.n);
+		uma_attn_rescale(c, r, state->rescale);
 	}
 	if (state->sum & ~UMA_F32_SIGN) {
 		k->fill((float *)s->tmp, state->sum, row.n);
@@ -274,7 +274,7 @@ static int merge_piece(struct uma_attn_ctx *c, __u32 r, __u32 piece)
 	/* The score becomes the piece's factor. */
 	k->soft_row(state, (float *)&tail[0], 1);
 	k->scale((float *)&sum, state->rescale, 1);
-	k->scale(uma_attn_sums(c, r), state->rescale, c->p->dv);
+	uma_attn_rescale(c, r, state->rescale);
 	if (tail[0] & ~UMA_F32_SIGN) {
 		k->axpy((float *)&sum, tail[0], (float *)&tail[1], 1);
 		k->axpy(uma_attn_sums(c, r), tail[0], v, c->p->dv);

@@ -45,6 +45,7 @@
 #define IN_PLACE	(1u << 17)
 #define EVERYTHING	(1u << 18)	/* at random */
 #define ODD_QUERIES	(1u << 19)	/* infinities, NaN and zeros in queries */
+#define FAR		(1u << 20)	/* masks, sinks, slopes and scores of any magnitude */
 
 /**
  * struct attn_case - an attention; 0: at random
@@ -129,6 +130,9 @@ static uint32_t pick_features(struct op_case *c)
 /* Leave out what does not go together. */
 static uint32_t sane(uint32_t has)
 {
+	/* What a value that is no number counts for is a question of the least weights. */
+	if (has & FAR)
+		has &= ~(ODD_VALUES | ODD_QUERIES);
 	if (has & MASK_BOOL)
 		has &= ~MASK_ADD;
 	if (!(has & LENGTHS))
@@ -147,7 +151,10 @@ static void choose_shape(struct op_case *c, const struct attn_case *g, struct sh
 {
 	int64_t macs;
 
-	s->has = sane(g->features & EVERYTHING ? pick_features(c) : g->features);
+	s->has = g->features & EVERYTHING ? pick_features(c) : g->features;
+	if (g->features & FAR)
+		s->has |= FAR | (op_below(c, 4) ? MASK_ADD : 0);
+	s->has = sane(s->has);
 	s->batch = ONE_OF(c, g->batch, 1, 1, 2, 3);
 	s->queries = ONE_OF(c, g->queries, 1, 1, 2, 5, 17, 33, 40);
 	s->keys = ONE_OF(c, g->keys, 1, 2, 17, 63, 64, 65, 100, 130, 200);
@@ -220,6 +227,8 @@ static void keys_or_values(struct op_case *c, const struct attn_case *g,
 
 	if (wanted)
 		dtype = wanted;
+	if (s->has & FAR && dtype == ACCEL_F16)
+		c->range = fmin(c->range, 1e4);
 	if (dtype >= ACCEL_S4 && (head & 1) && how == OP_DENSE)
 		how = OP_PADDED;
 	op_tensor(c, t, dtype, 4, dims, how);
@@ -279,6 +288,63 @@ static void pages(struct op_case *c, const struct shape *s, struct accel_attenti
 		}
 }
 
+/* A number of any magnitude that there is in the type of @t. */
+static double far_number(struct op_case *c, const struct accel_tensor *t)
+{
+	const double least = log(1e-3), most = log(t->dtype == ACCEL_F16 ? 65504 : 3.4e38);
+
+	return exp(op_uniform(c, least, most)) * (op_below(c, 4) ? -1 : 1);
+}
+
+/*
+ * What exported models add: one number for all that is hidden, at the left, at the right, in
+ * whole rows, in places; or each key has one of its own.
+ */
+static void far_mask(struct op_case *c, const struct accel_tensor *t)
+{
+	static const double usual[] = { -1e4, -1e9, -5e9, -1e30, -FLT_MAX, -INFINITY };
+	const int64_t keys = t->dims[t->rank - 1];
+	int64_t idx[ACCEL_MAX_RANK], from = 0, cut = 0;
+	uint32_t kind = op_below(c, 5);
+	double low = op_below(c, 2) ? far_number(c, t) : usual[op_below(c, 6)], x;
+	uint64_t n;
+
+	if (t->dtype == ACCEL_F16)
+		low = fmax(low, -65504);
+	for (n = 0; n < oracle_count(t); n++) {
+		oracle_index(t, n, idx);
+		if (!idx[t->rank - 1]) {
+			from = op_below(c, (uint32_t)keys + 1);
+			cut = op_below(c, 3) ? keys : from;
+		}
+		x = low;
+		if (kind == 0 && idx[t->rank - 1] >= from)
+			x = 0;
+		else if (kind == 1 && idx[t->rank - 1] < from)
+			x = 0;
+		else if (kind == 2 && idx[t->rank - 1] >= cut)
+			x = 0;
+		else if (kind == 3 && op_below(c, 3))
+			x = op_below(c, 2) ? 0 : -INFINITY;
+		else if (kind == 4)
+			x = far_number(c, t);
+		put(t, idx, x);
+	}
+}
+
+/* Each number of any magnitude, one of them in eight as it was. */
+static void far_numbers(struct op_case *c, const struct accel_tensor *t)
+{
+	int64_t idx[ACCEL_MAX_RANK];
+	uint64_t n;
+
+	for (n = 0; n < oracle_count(t); n++) {
+		oracle_index(t, n, idx);
+		if (op_below(c, 8))
+			put(t, idx, far_number(c, t));
+	}
+}
+
 static void mask(struct op_case *c, const struct shape *s, struct accel_tensor *t)
 {
 	int64_t dims[] = {
@@ -294,6 +360,10 @@ static void mask(struct op_case *c, const struct shape *s, struct accel_tensor *
 			dims[i] = 1;
 	op_tensor(c, t, s->has & MASK_BOOL ? ACCEL_U8 : 1 + op_below(c, 3), 4 - drop,
 		  dims + drop, style(c, s, true));
+	if (s->has & FAR && t->dtype <= ACCEL_BF16) {
+		far_mask(c, t);
+		return;
+	}
 	for (n = 0; n < oracle_count(t); n++) {
 		oracle_index(t, n, idx);
 		/* A good many hidden, whole rows in places. */
@@ -403,6 +473,8 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		else
 			query_rows(c, &d->d, g->d, o, style(c, &s, false));
 		keys_or_values(c, g, &s, &d->k, g->k, s.d);
+		if (s.has & FAR && !op_below(c, 3))
+			c->range = exp(op_uniform(c, log(1e-3), log(1e30)));
 		keys_or_values(c, g, &s, &d->v, g->v, s.dv);
 		if (s.has & LENGTHS)
 			lengths(c, &s, &d->lengths);
@@ -419,6 +491,12 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		if (s.has & PIECES)
 			op_tensor(c, &d->partials, ACCEL_F32, 5, parts, style(c, &s, false));
 	}
+	if (s.has & FAR && d->sinks.rank)
+		far_numbers(c, &d->sinks);
+	if (s.has & FAR && d->slopes.rank && op_below(c, 2))
+		far_numbers(c, &d->slopes);
+	if (s.has & FAR && d->q.dtype <= ACCEL_BF16 && !op_below(c, 4))
+		far_numbers(c, &d->q);
 	if (s.has & ODD_VALUES)
 		odd_values(c, &s, d);
 	if (s.has & ODD_QUERIES && d->q.dtype <= ACCEL_BF16)
@@ -708,11 +786,179 @@ static void test_far(struct op_env *env)
 		}
 }
 
+/**
+ * struct hidden_case - some keys hidden by a finite number, left or right of one that is not
+ * @keys: keys
+ * @hidden: how many of them; all: they count alike
+ * @low: what hides them
+ * @sink: beside them; 0: none
+ */
+static const struct hidden_case {
+	int64_t keys, hidden;
+	float low, sink;
+} hidden_cases[] = {
+	{ 129, 128, -5e9f, 0 }, { 129, 128, -1e10f, 0 }, { 129, 128, -1e20f, 0 },
+	{ 129, 128, -1e30f, 0 }, { 129, 128, -2.3e38f, 0 }, { 129, 128, -FLT_MAX, 0 },
+	{ 257, 256, -1e4f, 0 }, { 300, 299, -5e9f, 0 }, { 300, 299, -FLT_MAX, 0 },
+	{ 1, 1, -5e9f, 0 }, { 1, 1, -1e12f, 0 }, { 1, 1, -FLT_MAX, 0 },
+	{ 200, 200, -5e9f, 0 }, { 200, 200, -FLT_MAX, 0 },
+	{ 129, 128, -1e30f, 3e38f }, { 129, 129, -1e30f, 3e38f }, { 1, 1, 0, 3e38f },
+	{ 129, 128, -1e30f, -3e38f }, { 130, 130, 3e38f, -3e38f }, { 130, 129, -3e38f, 1e-30f },
+};
+
+/**
+ * struct hidden_how - in which of the ways there are
+ * @left: at the left, else at the right
+ * @high: values of the keys that are hidden
+ * @dtype: of queries, keys and values
+ * @queries: queries
+ * @head: elements of a head
+ * @pieces: of the keys; 0: none are asked for
+ */
+struct hidden_how {
+	bool left;
+	double high;
+	uint32_t dtype;
+	int64_t queries, head, pieces;
+};
+
+/* What a row is: values are @high where a key is hidden, 2 elsewhere. */
+static double hidden_value(const struct hidden_case *h, double high)
+{
+	const double keys = h->hidden == h->keys ? high : 2;
+
+	/* A sink is far below the keys, far above them, or the same as the one that is seen. */
+	return h->sink == 0 || h->sink < -1 ? keys : h->sink > 1 ? 0 : keys / 2;
+}
+
+/* Queries are zeros, so the scores are the mask. */
+static void hidden_case(struct op_env *env, const struct hidden_case *h,
+			const struct hidden_how *how)
+{
+	const double want = hidden_value(h, how->high);
+	const int64_t q[] = { 1, how->queries, 1, how->head }, k[] = { 1, h->keys, 1, how->head };
+	const int64_t parts[] = { how->pieces, 1, how->queries, 1, how->head + 2 };
+	const int64_t one = 1;
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+	struct op_case c = { .ctx = env->ctx, .rng = 3, .seed = 3 };
+	uint64_t n;
+	int64_t j, e;
+
+	op_tensor(&c, &d.q, how->dtype, 4, q, OP_DENSE);
+	op_tensor(&c, &d.k, how->dtype, 4, k, OP_DENSE);
+	op_tensor(&c, &d.v, how->dtype, 4, k, OP_DENSE);
+	op_tensor(&c, &d.d, ACCEL_F32, 4, q, OP_DENSE);
+	if (h->low != 0)
+		op_tensor(&c, &d.mask, ACCEL_F32, 1, &h->keys, OP_DENSE);
+	if (h->sink != 0)
+		op_tensor(&c, &d.sinks, ACCEL_F32, 1, &one, OP_DENSE);
+	if (how->pieces)
+		op_tensor(&c, &d.partials, ACCEL_F32, 5, parts, OP_DENSE);
+	for (n = 0; n < oracle_count(&d.q); n++) {
+		int64_t idx[ACCEL_MAX_RANK];
+
+		oracle_index(&d.q, n, idx);
+		put(&d.q, idx, 0);
+	}
+	for (j = 0; j < h->keys; j++) {
+		const bool hide = how->left ? j < h->hidden : j >= h->keys - h->hidden;
+
+		if (d.mask.rank)
+			put(&d.mask, &j, hide ? (double)h->low : 0);
+		for (e = 0; e < how->head; e++)
+			put(&d.v, (int64_t[]) { 0, j, 0, e }, hide ? how->high : 2);
+	}
+	if (d.sinks.rank)
+		put(&d.sinks, (int64_t[]) { 0 }, (double)h->sink);
+	if (accel_run(env->ctx, &d.hdr))
+		fail_msg("%s: mask %g does not run", env->kernels, (double)h->low);
+	for (n = 0; n < oracle_count(&d.d); n++) {
+		const double got = ((const float *)accel_bo_ptr(d.d.bo))[d.d.offset / 4 + n];
+
+		if (!(fabs(got - want) <= 1e-5 * want))
+			fail_msg("%s %s: type %u, %d of %d keys hidden by %g at the %s, values %g there, sink %g, %d queries, head of %d, %d pieces: %g, not %g",
+				 env->name, env->kernels, how->dtype, (int)h->hidden, (int)h->keys,
+				 (double)h->low, how->left ? "left" : "right", how->high,
+				 (double)h->sink, (int)how->queries, (int)how->head, (int)how->pieces, got, want);
+	}
+	while (c.bo_count)
+		accel_bo_unref(c.bos[--c.bo_count]);
+}
+
+static void test_hidden(struct op_env *env)
+{
+	static const struct hidden_how ways[] = {
+		{ .dtype = ACCEL_F32, .queries = 1, .head = 1, .pieces = 0 },
+		{ .dtype = ACCEL_F32, .queries = 1, .head = 32, .pieces = 0 },
+		{ .dtype = ACCEL_F32, .queries = 70, .head = 16, .pieces = 0 },
+		{ .dtype = ACCEL_F32, .queries = 1, .head = 16, .pieces = 3 },
+		{ .dtype = ACCEL_F32, .queries = 9, .head = 1, .pieces = 2 },
+		{ .dtype = ACCEL_F16, .queries = 1, .head = 1, .pieces = 0 },
+		{ .dtype = ACCEL_F16, .queries = 70, .head = 16, .pieces = 0 },
+		{ .dtype = ACCEL_F16, .queries = 1, .head = 16, .pieces = 3 },
+		{ .dtype = ACCEL_BF16, .queries = 1, .head = 1, .pieces = 0 },
+		{ .dtype = ACCEL_BF16, .queries = 70, .head = 16, .pieces = 0 },
+		{ .dtype = ACCEL_BF16, .queries = 1, .head = 16, .pieces = 3 },
+	};
+	uint32_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(hidden_cases); i++)
+		for (j = 0; j < 4 * ARRAY_SIZE(ways); j++) {
+			const struct hidden_case *h = &hidden_cases[i];
+			struct hidden_how how = ways[j / 4];
+
+			how.left = j & 1;
+			how.high = j & 2 ? INFINITY : how.dtype == ACCEL_F16 ? 1024 : 0x1p66;
+			/* What has a weight shows. */
+			if (isfinite(how.high) || h->hidden < h->keys || h->sink > 1)
+				hidden_case(env, h, &how);
+		}
+}
+
+/* A product that is nearly the largest number there is, and its negative: the key of that one. */
+static void test_winner(struct op_env *env)
+{
+	static const int64_t q[] = { 1, 1, 1, 16 }, k[] = { 1, 140, 1, 16 };
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+	struct op_case c = { .ctx = env->ctx, .rng = 4, .seed = 4 };
+	int64_t j, e;
+
+	op_tensor(&c, &d.q, ACCEL_F32, 4, q, OP_DENSE);
+	op_tensor(&c, &d.k, ACCEL_F32, 4, k, OP_DENSE);
+	op_tensor(&c, &d.v, ACCEL_F32, 4, k, OP_DENSE);
+	op_tensor(&c, &d.d, ACCEL_F32, 4, q, OP_DENSE);
+	d.flags |= ACCEL_ATTENTION_SCALE;
+	d.scale = 1;
+	for (e = 0; e < 16; e++)
+		put(&d.q, (int64_t[]) { 0, 0, 0, e }, e ? 0 : 1);
+	for (j = 0; j < 140; j++)
+		for (e = 0; e < 16; e++) {
+			put(&d.k, (int64_t[]) { 0, j, 0, e }, j == 133 ? 3.2e38 : -3.2e38);
+			put(&d.v, (int64_t[]) { 0, j, 0, e }, (double)j);
+		}
+	assert_int_equal(accel_run(env->ctx, &d.hdr), 0);
+	for (e = 0; e < 16; e++)
+		assert_true(oracle_load(&d.d, (int64_t[]) { 0, 0, 0, e }) == 133);
+	while (c.bo_count)
+		accel_bo_unref(c.bos[--c.bo_count]);
+}
+
+/* Masks, sinks, slopes and scores of any magnitude. */
+static void test_any_mask(struct op_env *env)
+{
+	static const struct attn_case g = { .features = EVERYTHING | FAR };
+
+	op_random_cases(env, build, &g, 120, 23);
+}
+
 int main(void)
 {
 	static const struct op_test tests[] = {
 		{ "types", test_types },
 		{ "scores far from 0", test_far },
+		{ "hidden by a number", test_hidden },
+		{ "one winner", test_winner },
+		{ "any mask", test_any_mask },
 		{ "masks and positions", test_masks },
 		{ "heads", test_heads },
 		{ "decode", test_decode },

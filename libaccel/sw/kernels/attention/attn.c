@@ -26,7 +26,7 @@
  * struct tile - a tile at hand: places in the scratch memory
  * @c: context
  * @rows: rows that have a query
- * @odd_on: some value may be no number: look at each; some score may be beyond ATTN_WILD
+ * @odd_on: some value may be no number: look at each
  * @odd: those of the block
  * @odd_count: their number
  * @q: Q, turned, group by group
@@ -61,7 +61,6 @@ struct tile {
 	float *sum;
 	float *slope;
 	float *sink;
-	float *wild;
 	int32_t *lo;
 	int32_t *hi;
 	int32_t *hk;
@@ -99,7 +98,6 @@ static uint64_t lay_out(const struct attn_plan *p, struct tile *t, void *base)
 	t->sum = take(&at, p->mt);
 	t->slope = take(&at, p->mt);
 	t->sink = take(&at, p->mt);
-	t->wild = take(&at, p->mt);
 	t->lo = take(&at, p->mt);
 	t->hi = take(&at, p->mt);
 	t->hk = take(&at, p->mt);
@@ -137,10 +135,10 @@ static struct attn_group group_at(const struct tile *t, uint32_t row)
 		.sum = t->sum + row,
 		.rescale = t->rescale,
 		.c = p->c,
+		.unit = p->unit,
 		.kscale = p->k_tabled && p->kern->bf16 ? t->kscale : NULL,
 		.vscale = p->v_tabled && p->kern->bf16 ? t->vscale : NULL,
 		.vall = p->vscale,
-		.wild = t->odd_on ? t->wild + row : NULL,
 		.lo = t->lo + row,
 		.hi = t->hi + row,
 		.hk = t->hk + row,
@@ -374,8 +372,7 @@ static bool divide(struct tile *t)
 	for (row = 0; row < t->rows; row += p->sub) {
 		const struct attn_group g = group_at(t, row);
 
-		finite &= p->kern->end(&g, sinks ? t->sink + row : NULL, t->rows - row, p->dv,
-				       t->wild + row);
+		finite &= p->kern->end(&g, sinks ? t->sink + row : NULL, t->rows - row, p->dv);
 	}
 	return finite;
 }
@@ -482,8 +479,10 @@ bool attn_set_scale(const struct uma_op *op, struct attn_plan *p, float k)
 	p->features = op->u.attention.flags & (UMA_ATTN_SOFTCAP | UMA_ATTN_ALIBI |
 					       UMA_ATTN_MASK);
 	p->c = ATTN_LOG2E;
+	p->unit = 1;
 	if (!p->features) {
 		p->c = p->scale * ATTN_LOG2E;
+		p->unit = p->scale;
 		p->scale = 1;
 	}
 	return true;

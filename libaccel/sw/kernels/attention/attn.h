@@ -35,8 +35,6 @@
 #define ATTN_HEAD	16u
 
 #define ATTN_LOG2E	1.44269502f
-/** ATTN_WILD: scores, base 2, that are looked after: half their unit is a factor of 2^0.5 */
-#define ATTN_WILD	0x1p24f
 
 /**
  * struct attn_group - a group of rows against a block of keys
@@ -69,25 +67,22 @@ struct attn_group {
 	float *o;
 	/** @top: largest score of the block */
 	float *top;
-	/** @shift: largest score so far, base 2 */
+	/** @shift: largest score so far, as it is in @s */
 	float *shift;
 	/** @sum: of the weights */
 	float *sum;
 	/** @rescale: what older sums are to be multiplied by */
 	float *rescale;
-	/** @c: what makes scores those of base 2 */
+	/** @c: what makes differences of scores exponents of 2 */
 	float c;
+	/** @unit: what makes scores those of sinks */
+	float unit;
 	/** @kscale: of each key, or NULL */
 	const float *kscale;
 	/** @vscale: of each value, or NULL */
 	const float *vscale;
 	/** @vall: of all values */
 	float vall;
-	/**
-	 * @wild: NULL, or of each row: 0, or 1, then @shift is the largest score as it
-	 * is in @s, not times @c
-	 */
-	const float *wild;
 
 	/* The rest is for what is not plain. */
 
@@ -103,7 +98,7 @@ struct attn_group {
 	const int32_t *hk;
 	/** @pos: positions of the rows */
 	const int32_t *pos;
-	/** @scale: of the scores, 1 if @c has it */
+	/** @scale: of the scores, 1 if @c and @unit have it */
 	float scale;
 	/** @softcap: or 0 */
 	float softcap;
@@ -165,14 +160,13 @@ struct attn_lines {
  * @group: rows that share scales
  * @n: keys
  * @dv: elements of a value
- * @wild: @shift is the largest score, not times @c
- * @c: what makes scores those of base 2
+ * @c: what makes differences of scores exponents of 2
  * @kscale: of each key, ATTN_KEYS a group, or NULL
  * @vscale: of each value, or NULL
  * @s: scores, then weights, ATTN_KEYS a row
  * @o: sums, dense
- * @shift: largest score of a row so far, base 2; @shift and @sum have room for a
- *	multiple of 16 rows
+ * @shift: largest score of a row so far, as it is in @s; @shift and @sum have room for
+ *	a multiple of 16 rows
  * @sum: of the weights
  */
 struct attn_line {
@@ -180,7 +174,6 @@ struct attn_line {
 	uint32_t group;
 	uint32_t n;
 	uint32_t dv;
-	bool wild;
 	float c;
 	const float *kscale;
 	const float *vscale;
@@ -194,9 +187,11 @@ struct attn_line {
  * struct attn_merge - a row in pieces
  * @pieces: number, at most ATTN_PIECES
  * @dv: elements of a value
- * @from: of the first: sums, then the largest score, base 2, and the sum of the weights
+ * @from: of the first: sums, then the largest score and the sum of the weights
  * @step: words from a piece to the next
- * @sink: one more score, base 2, or NULL
+ * @c: as in &struct attn_line
+ * @unit: as in &struct attn_group
+ * @sink: one more score, or NULL
  * @scale: of all values
  */
 struct attn_merge {
@@ -204,6 +199,8 @@ struct attn_merge {
 	uint32_t dv;
 	const float *from;
 	size_t step;
+	float c;
+	float unit;
 	const float *sink;
 	float scale;
 };
@@ -251,12 +248,8 @@ struct attn_kernels {
 	void (*values)(const struct attn_group *g);
 	/** @odd: add value @j, @x, which is not finite, where its weight is not 0 */
 	void (*odd)(const struct attn_group *g, uint32_t j, const float *x, uint32_t dv);
-	/**
-	 * @end: take in sinks (or NULL), divide; are @rows of them finite, and the scores
-	 * below ATTN_WILD? @wilds: out, as @wild of the group if it has none
-	 */
-	bool (*end)(const struct attn_group *g, const float *sinks, uint32_t rows,
-		    uint32_t dv, float *wilds);
+	/** @end: take in sinks (or NULL), divide; are @rows of them finite? */
+	bool (*end)(const struct attn_group *g, const float *sinks, uint32_t rows, uint32_t dv);
 	/** @copy: @n rows of @bytes */
 	void (*copy)(void *dst, int64_t dst_stride, const void *src, int64_t src_stride,
 		     uint32_t n, uint32_t bytes);
@@ -278,11 +271,6 @@ struct attn_kernels {
 	void (*line_scores)(const struct attn_lines *l);
 	/** @line_soften: scores become weights, the sums are rescaled */
 	void (*line_soften)(const struct attn_line *l);
-	/**
-	 * @line_wild: is a largest score beyond ATTN_WILD? With @put they are times @c
-	 * from now on, and it returns nothing that counts
-	 */
-	bool (*line_wild)(const struct attn_line *l, bool put);
 	/** @line_values: add products of weights and values */
 	void (*line_values)(const struct attn_lines *l);
 	/** @line_merge: the row @x from its pieces */
@@ -339,6 +327,8 @@ struct attn_plan {
 	uint32_t htiles;
 	/** @c: as in &struct attn_group */
 	float c;
+	/** @unit: likewise */
+	float unit;
 	/** @scale: likewise */
 	float scale;
 	/** @kscale: of all keys: K's scale if it is one */

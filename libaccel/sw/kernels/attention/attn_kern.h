@@ -21,8 +21,6 @@
  * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022), base 2.
  */
 
-#include <float.h>
-
 #define MINUS_INF	(-__builtin_inff())
 
 /*
@@ -90,6 +88,12 @@ V_INLINE void scores_nv(const struct attn_group *g, const uint32_t nv)
 		v_store(g->top + v * VL, top[v]);
 }
 
+/* A sum whose weights became 0 is 0, whatever the values were. */
+V_INLINE vf rescaled(vf sum, vf factor)
+{
+	return v_if_equal(factor, v_set(0), v_set(0), v_mul(sum, factor));
+}
+
 V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 {
 #ifdef KERN_BF16
@@ -108,8 +112,8 @@ V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 		for (i = 0; i < MR; i++)
 #pragma GCC unroll 4
 			for (v = 0; v < nv; v++)
-				acc[i][v] = v_mul(v_load(o + i * ld + v * VL),
-						  v_load(g->rescale + v * VL));
+				acc[i][v] = rescaled(v_load(o + i * ld + v * VL),
+						     v_load(g->rescale + v * VL));
 		product(acc, g->v + e, 1, g->ldv, (const uint32_t *)g->s, steps, nv);
 #pragma GCC unroll 8
 		for (i = 0; i < MR; i++)
@@ -119,74 +123,45 @@ V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 	}
 }
 
-/* Times @c; what is finite stays so: minus infinity is a score that is not seen. */
-V_INLINE vf times_seen(vf x, vf c)
-{
-	const vf none = v_set(MINUS_INF), all = v_set(-MINUS_INF), most = v_set(FLT_MAX);
-	const vf y = v_max(v_mul(x, c), v_if_less(none, x, v_set(-FLT_MAX), none));
-
-	return v_if_less(x, all, v_if_less(y, most, y, most), y);
-}
-
 /*
- * What a weight is 2 to the power of: x c - shift, shift being x c of the largest x. Where
- * @wild is not 0 rounding that product is off by more than a weight has room for: there
- * shift is that x itself, so that the difference is of what was not multiplied.
+ * 2^this is what a weight is: the score @x next to @shift, the largest so far. The
+ * difference comes first. Scores may be anything up to the largest number, as masks make
+ * them; what a product of them is rounded by would be more than a weight has room for.
  */
-V_INLINE vf power_of(vf x, vf c, vf shift, vf wild)
+V_INLINE vf power_of(vf x, vf shift, vf c)
 {
-	return v_if_equal(wild, v_set(0), v_fmsub(x, c, shift), v_mul(v_sub(x, shift), c));
-}
-
-/* Is @shift so large? It may be none. */
-V_INLINE vf wild_of(vf shift)
-{
-	return v_if_less(v_abs(shift), v_set(ATTN_WILD), v_set(0),
-			 v_if_equal(shift, v_set(MINUS_INF), v_set(0), v_set(1)));
+	return v_mul(v_sub(x, shift), c);
 }
 
 /* Factors of the older sums, and what is subtracted from the scores. */
-V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t nv,
-			   const bool careful)
+V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t nv)
 {
-	const vf none = v_set(MINUS_INF), one = v_set(1), c = v_set(g->c);
+	const vf none = v_set(MINUS_INF), c = v_set(g->c);
 	uint32_t v;
 
 #pragma GCC unroll 4
 	for (v = 0; v < nv; v++) {
 		const vf old = v_load(g->shift + v * VL);
-		const vf wild = careful ? v_load(g->wild + v * VL) : v_set(0);
-		const vf unit = careful ? v_if_equal(wild, v_set(0), c, one) : c;
 		/* A NaN does not become the largest, but it stays in its place. */
-		const vf new = v_max(times_seen(v_load(g->top + v * VL), unit), old);
+		const vf new = v_max(v_load(g->top + v * VL), old);
+		/* The difference of two infinities is no number. */
 		const vf at = v_if_equal(new, none, v_set(0), new);
-		vf down = v_sub(old, at);
 
-		if (careful)
-			down = v_mul(down, v_if_equal(wild, v_set(0), one, c));
 		v_store(g->shift + v * VL, new);
-		v_store(g->rescale + v * VL, v_if_equal(old, none, v_set(0), v_exp2(down)));
+		v_store(g->rescale + v * VL,
+			v_if_equal(old, none, v_set(0), v_exp2(power_of(old, at, c))));
 		shift[v] = at;
 	}
 }
 
-/* The exponent of a weight of row vector @v. */
-V_INLINE vf exponent(const struct attn_group *g, const float *s, uint32_t v, vf shift,
-		     const bool careful)
+V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled)
 {
-	const vf x = v_load(s + v * VL), c = v_set(g->c);
-
-	return careful ? power_of(x, c, shift, v_load(g->wild + v * VL)) : v_fmsub(x, c, shift);
-}
-
-V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const bool scaled,
-			const bool careful)
-{
+	const vf c = v_set(g->c);
 	const size_t ld = nv * VL;
 	vf shift[NV], sum[NV];
 	uint32_t j, v;
 
-	begin_soften(g, shift, nv, careful);
+	begin_soften(g, shift, nv);
 #pragma GCC unroll 4
 	for (v = 0; v < nv; v++)
 		sum[v] = v_mul(v_load(g->sum + v * VL), v_load(g->rescale + v * VL));
@@ -197,11 +172,12 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 
 #pragma GCC unroll 4
 		for (v = 0; v < nv; v++) {
-			vf x = v_exp2_rough(exponent(g, s, v, shift[v], careful));
+			vf x = v_exp2_rough(power_of(v_load(s + v * VL), shift[v], c));
 			vf y = v_set(0);
 
 			if (pair)
-				y = v_exp2_rough(exponent(g, s + ld, v, shift[v], careful));
+				y = v_exp2_rough(power_of(v_load(s + ld + v * VL),
+							  shift[v], c));
 			sum[v] = v_add(sum[v], v_add(x, y));
 			if (scaled) {
 				x = v_mul(x, v_set(g->vscale[j]));
@@ -216,7 +192,7 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 
 #pragma GCC unroll 4
 		for (v = 0; v < nv; v++) {
-			vf x = v_exp2(exponent(g, s, v, shift[v], careful));
+			vf x = v_exp2(power_of(v_load(s + v * VL), shift[v], c));
 
 			sum[v] = v_add(sum[v], x);
 			if (scaled)
@@ -253,35 +229,23 @@ static void values(const struct attn_group *g)
 static void soften_scaled(const struct attn_group *g)
 {
 	if (g->nv == 3)
-		soften_nv(g, 3, true, false);
+		soften_nv(g, 3, true);
 	else if (g->nv == 2)
-		soften_nv(g, 2, true, false);
+		soften_nv(g, 2, true);
 	else
-		soften_nv(g, 1, true, false);
-}
-
-static void soften_careful(const struct attn_group *g)
-{
-	if (g->nv == 3)
-		soften_nv(g, 3, g->vscale, true);
-	else if (g->nv == 2)
-		soften_nv(g, 2, g->vscale, true);
-	else
-		soften_nv(g, 1, g->vscale, true);
+		soften_nv(g, 1, true);
 }
 
 static void soften(const struct attn_group *g)
 {
-	if (g->wild)
-		soften_careful(g);
-	else if (g->vscale)
+	if (g->vscale)
 		soften_scaled(g);
 	else if (g->nv == 3)
-		soften_nv(g, 3, false, false);
+		soften_nv(g, 3, false);
 	else if (g->nv == 2)
-		soften_nv(g, 2, false, false);
+		soften_nv(g, 2, false);
 	else
-		soften_nv(g, 1, false, false);
+		soften_nv(g, 1, false);
 }
 
 /* --- what is not plain -------------------------------------------------------------- */
@@ -364,42 +328,32 @@ static void odd(const struct attn_group *g, uint32_t j, const float *x, uint32_t
 	}
 }
 
-static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, uint32_t dv,
-		float *wilds)
+static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, uint32_t dv)
 {
 	const uint32_t ld = g->nv * VL;
 	bool finite = true;
 	uint32_t v, e;
 
 	for (v = 0; v < ld; v += VL) {
-		vf sum = v_load(g->sum + v), factor = v_set(1), old = v_load(g->shift + v);
+		vf sum = v_load(g->sum + v), factor = v_set(1);
 		vi high = vi_set(0);
 
-		if (g->wild) {
-			old = v_if_equal(v_load(g->wild + v), v_set(0), old,
-					 times_seen(old, v_set(g->c)));
-		} else {
-			/* What was the largest once may have been, too; it depends on no value. */
-			const vf wild = v_if_less(v_abs(sum), v_set(-MINUS_INF), wild_of(old),
-						  v_set(1));
-
-			v_store(wilds + v, wild);
-			high = v_exponent(v_if_equal(wild, v_set(0), wild, v_set(-MINUS_INF)));
-		}
 		if (sinks) {
 			const vf sink = v_load(sinks + v), none = v_set(MINUS_INF);
+			const vf base2 = v_set(ATTN_LOG2E);
+			const vf old = v_mul(v_load(g->shift + v), v_set(g->unit));
 			/* Of a sink that is no number nothing is left but that. */
 			const vf new = v_max(old, sink);
 			const vf at = v_if_equal(new, none, v_set(0), new);
 
-			factor = v_if_equal(old, none, v_set(0), v_exp2(v_sub(old, at)));
-			sum = v_fma(sum, factor, v_exp2(v_sub(sink, at)));
+			factor = v_if_equal(old, none, v_set(0), v_exp2(power_of(old, at, base2)));
+			sum = v_fma(sum, factor, v_exp2(power_of(sink, at, base2)));
 		}
 		factor = v_mul(factor, v_set(g->vall));
 		factor = v_if_equal(sum, v_set(0), v_set(0), v_div(factor, sum));
 		for (e = 0; e < dv; e++) {
 			float *o = g->o + e * ld + v;
-			const vf x = v_mul(v_load(o), factor);
+			const vf x = rescaled(v_load(o), factor);
 
 			v_store(o, x);
 			high = vi_max(high, v_exponent(x));
@@ -541,7 +495,6 @@ const struct attn_kernels KERN_NAME = {
 	.line_order = line_order,
 	.line_scores = line_scores,
 	.line_soften = line_soften,
-	.line_wild = line_wild,
 	.line_values = line_values,
 	.line_merge = line_merge,
 #endif

@@ -271,15 +271,13 @@ V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
 }
 
 /* Scores become weights, with the scales of the values; their sum without, lane by lane. */
-V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, float at,
-			 const bool wild)
+V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, float at)
 {
-	const vf any = v_set(wild);
 	vf all = v_set(0);
 	uint32_t j;
 
 	for (j = 0; j < n; j += VL) {
-		vf x = v_exp2(power_of(v_load(s + j), v_set(c), v_set(at), any));
+		vf x = v_exp2(power_of(v_load(s + j), v_set(at), v_set(c)));
 
 		all = v_add(all, x);
 		if (vscale)
@@ -290,10 +288,8 @@ V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, flo
 }
 
 /* @count rows from @first on: one for each lane, where only that is left of each. */
-V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32_t count,
-			       const bool wild)
+V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32_t count)
 {
-	const vf c = v_set(wild ? 1 : l->c), rest = v_set(wild ? l->c : 1);
 	const vf none = v_set(MINUS_INF), old = v_load(l->shift + first);
 	float *s = l->s + (size_t)first * ATTN_KEYS, *o = l->o + (size_t)first * l->dv;
 	float at[VL], rescale[VL];
@@ -307,24 +303,24 @@ V_INLINE void line_soften_some(const struct attn_line *l, uint32_t first, uint32
 					       l->kscale + head : NULL, l->n) : none;
 	}
 	/* A NaN does not become the largest. */
-	top = v_max(times_seen(line_each(each, ACROSS_MAX), c), old);
+	top = v_max(line_each(each, ACROSS_MAX), old);
 	v_store(l->shift + first, top);
 	top = v_if_equal(top, none, v_set(0), top);
 	v_store(at, top);
-	factor = v_if_equal(old, none, v_set(1), v_exp2(v_mul(v_sub(old, top), rest)));
+	factor = v_if_equal(old, none, v_set(1), v_exp2(power_of(old, top, v_set(l->c))));
 	v_store(rescale, factor);
 	for (i = 0; i < VL; i++) {
 		const uint32_t head = (first + i) / l->group * ATTN_KEYS;
 
 		each[i] = i < count ? line_weights(s + i * ATTN_KEYS, l->vscale ?
 						   l->vscale + head : NULL, l->n, l->c,
-						   at[i], wild) : v_set(0);
+						   at[i]) : v_set(0);
 	}
 	v_store(l->sum + first, v_add(v_mul(v_load(l->sum + first), factor),
 				      line_each(each, ACROSS_SUM)));
 	for (i = 0; i < count; i++, o += l->dv)
 		for (j = 0; j < l->dv && rescale[i] != 1; j += VL)
-			v_store(o + j, v_mul(v_load(o + j), v_set(rescale[i])));
+			v_store(o + j, rescaled(v_load(o + j), v_set(rescale[i])));
 }
 
 static void line_soften(const struct attn_line *l)
@@ -332,27 +328,7 @@ static void line_soften(const struct attn_line *l)
 	uint32_t r;
 
 	for (r = 0; r < l->rows; r += VL)
-		if (l->wild)
-			line_soften_some(l, r, UMA_MIN(VL, l->rows - r), true);
-		else
-			line_soften_some(l, r, UMA_MIN(VL, l->rows - r), false);
-}
-
-/* Is a largest score of the rows beyond ATTN_WILD? Then @put makes them base 2. */
-static bool line_wild(const struct attn_line *l, bool put)
-{
-	vf any = v_set(MINUS_INF);
-	uint32_t r;
-
-	for (r = 0; r < l->rows; r += VL) {
-		const vf shift = v_load(l->shift + r);
-
-		if (put)
-			v_store(l->shift + r, times_seen(shift, v_set(l->c)));
-		else
-			any = v_max(any, wild_of(shift));
-	}
-	return v_largest(any) > 0;
+		line_soften_some(l, r, UMA_MIN(VL, l->rows - r));
 }
 
 /* o += weights times @count values, @j the first, of each row of each head. */
@@ -415,6 +391,25 @@ static void line_values(const struct attn_lines *l)
 }
 
 /*
+ * The sum of all weights; @all is that without the sink, @top the largest score of the keys.
+ * @factor: of each piece. A sink that is no number is one more weight.
+ */
+V_INLINE float line_sink(const struct attn_merge *m, float top, float all, float *factor)
+{
+	const float sink = *m->sink, old = top * m->unit;
+	const float at = sink > old ? sink : old;
+	float keys;
+	uint32_t i;
+
+	if (sink == MINUS_INF)
+		return all;
+	keys = old == MINUS_INF ? 0 : exp2f((old - at) * ATTN_LOG2E);
+	for (i = 0; i < m->pieces; i++)
+		factor[i] *= keys;
+	return all * keys + exp2f((sink - at) * ATTN_LOG2E);
+}
+
+/*
  * What each piece is worth beside the largest score of all; returns the sum of all
  * weights. A piece of no weights has no largest score, nor has one of scores that are no
  * numbers, and this one counts.
@@ -422,9 +417,9 @@ static void line_values(const struct attn_lines *l)
 V_INLINE float line_factors(const struct attn_merge *m, float *factor)
 {
 	const vf none = v_set(MINUS_INF);
-	float shift[ATTN_PIECES], sums[ATTN_PIECES], sink = m->sink ? *m->sink : MINUS_INF;
-	vf top = v_set(sink > MINUS_INF ? sink : MINUS_INF), all = v_set(0);
-	float at;
+	float shift[ATTN_PIECES], sums[ATTN_PIECES];
+	vf top = none, all = v_set(0);
+	float most, at;
 	uint32_t i;
 
 	for (i = 0; i < uma_roundup(m->pieces, VL); i++) {
@@ -433,20 +428,17 @@ V_INLINE float line_factors(const struct attn_merge *m, float *factor)
 	}
 	for (i = 0; i < m->pieces; i += VL)
 		top = v_max(v_load(shift + i), top);
-	at = v_largest(top);
-	at = at == MINUS_INF ? 0 : at;
+	most = v_largest(top);
+	at = most == MINUS_INF ? 0 : most;
 	for (i = 0; i < m->pieces; i += VL) {
 		const vf x = v_load(shift + i), sum = v_load(sums + i);
-		vf f = v_exp2(v_sub(x, v_set(at)));
+		vf f = v_exp2(power_of(x, v_set(at), v_set(m->c)));
 
 		f = v_if_equal(x, none, v_if_equal(sum, v_set(0), v_set(0), v_set(1)), f);
 		v_store(factor + i, f);
 		all = v_add(all, v_mul(sum, f));
 	}
-	/* A sink that is no number is one more weight. */
-	if (m->sink && sink != MINUS_INF)
-		return v_total(all) + exp2f(sink - at);
-	return v_total(all);
+	return m->sink ? line_sink(m, most, v_total(all), factor) : v_total(all);
 }
 
 static void line_merge(const struct attn_merge *m, float *x)

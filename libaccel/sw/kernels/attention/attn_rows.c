@@ -457,12 +457,11 @@ int attn_load_slope(struct attn_ctx *c, uint32_t row, float *x)
 	return 0;
 }
 
-/* The sink of a row's head, base 2. */
+/* The sink of a row's head. */
 int attn_load_sink(struct attn_ctx *c, uint32_t row, float *x)
 {
 	const struct uma_tensor_view *t = attn_view(c, UMA_SLOT_AUX4);
 
 	c->run.k->to_f32[t->dtype](x, element(t, attn_head(c, row) * t->strides[0]), 1);
-	*x *= ATTN_LOG2E;
 	return 0;
 }

@@ -33,7 +33,7 @@
  * @g0: first head of K
  * @heads: heads
  * @rows: rows of a head that have a query
- * @careful: some value may be no number, or some score beyond ATTN_WILD
+ * @careful: some value may be no number
  * @kp: keys of the block, of the first head; then what comes after them
  * @vp: values, likewise
  * @kt: their places in the table of scales
@@ -212,7 +212,6 @@ static struct attn_line line_of(const struct stream *s, uint32_t n)
 		.group = s->rows,
 		.n = n,
 		.dv = p->dv,
-		.wild = s->careful,
 		.c = p->c,
 		.kscale = p->k_tabled ? s->kscale : NULL,
 		.vscale = p->v_tabled ? s->vscale : NULL,
@@ -418,19 +417,17 @@ static int run_keys(struct stream *s, uint32_t piece)
 {
 	const uint32_t dtype = attn_view(&s->c, UMA_SLOT_C)->dtype;
 	const struct attn_plan *p = s->c.p;
-	struct attn_line l = line_of(s, 0);
 	const float *o = s->o;
 	uint32_t i;
 
 	if (load_rows(s) || run_piece(s, piece))
 		return -1;
-	if (!p->kern->line_finite(o, s->heads * s->rows * p->dv) || p->kern->line_wild(&l, false)) {
+	if (!p->kern->line_finite(o, s->heads * s->rows * p->dv)) {
 		/* Once more, with care: the product with a weight of 0 may not be 0. */
 		s->careful = true;
 		s->narrow_v = NULL;
 		if (run_piece(s, piece))
 			return -1;
-		p->kern->line_wild(&l, true);
 	}
 	for (i = 0; i < s->heads * s->rows; i++, o += p->dv) {
 		float *to = partial(&s->c, piece, s->g0 + i / s->rows, i % s->rows);
@@ -455,6 +452,8 @@ static int merge_row(struct stream *s, uint32_t g, uint32_t row, float *x)
 		.dv = p->dv,
 		.from = partial(&s->c, 0, g, row),
 		.step = (size_t)p->batch * p->kv_heads * p->rows * (p->dv + TAIL),
+		.c = p->c,
+		.unit = p->unit,
 		.sink = sinks ? &sink : NULL,
 		.scale = p->vscale,
 	};

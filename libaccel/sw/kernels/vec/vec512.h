@@ -28,7 +28,6 @@ V_INLINE vf v_mul(vf a, vf b)		{ return _mm512_mul_ps(a, b); }
 V_INLINE vf v_div(vf a, vf b)		{ return _mm512_div_ps(a, b); }
 V_INLINE vf v_fma(vf a, vf b, vf c)	{ return _mm512_fmadd_ps(a, b, c); }
 V_INLINE vf v_fnma(vf a, vf b, vf c)	{ return _mm512_fnmadd_ps(a, b, c); }
-V_INLINE vf v_fmsub(vf a, vf b, vf c)	{ return _mm512_fmsub_ps(a, b, c); }
 
 /* The second if one is no number. */
 V_INLINE vf v_max(vf a, vf b)		{ return _mm512_max_ps(a, b); }
