@@ -22,6 +22,22 @@ ctl() {
 	fi
 }
 
+# interrupt COMMAND...: SIGINT once a command is at it, having used the processor for half a second, however long that
+# takes beside others; then as run does
+interrupt() {
+	local pid
+	env --default-signal=INT "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+	pid=$!
+	until awk '{ exit $3 != "Z" && $14 + $15 < 50 }' "/proc/$pid/stat"; do
+		sleep 0.02
+	done
+	kill -INT "$pid"
+	status=0
+	wait "$pid" || status=$?
+	output=$(<"$BATS_TEST_TMPDIR/stdout")
+	stderr=$(<"$BATS_TEST_TMPDIR/stderr")
+}
+
 # json FILTER: the output is JSON, and the filter is true of it
 json() {
 	if ! jq -e "$1" >/dev/null <<<"$output"; then

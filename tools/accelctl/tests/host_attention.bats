@@ -140,8 +140,7 @@ small() {
 }
 
 @test "SIGINT ends a long check: 130, and nothing on stdout" {
-	run --separate-stderr env --default-signal=INT timeout --foreground --preserve-status -s INT 1 \
-		accelctl run attention -d sw --queries 16 --keys 50000 --heads 8 --check --repeat 1
+	interrupt accelctl run attention -d sw --queries 16 --keys 50000 --heads 8 --check --repeat 1
 	[ "$status" = 130 ]
 	[ -z "$output" ]
 	has "$stderr" interrupted

@@ -433,8 +433,7 @@ values() {
 }
 
 @test "SIGINT: 130, and nothing on stdout" {
-	run --separate-stderr env --default-signal=INT timeout --foreground --preserve-status -s INT 1 \
-		accelctl run gemm -d sw -m 2500 -n 2500 -k 2500 --repeat 100000
+	interrupt accelctl run gemm -d sw -m 2500 -n 2500 -k 2500 --repeat 100000
 	[ "$status" = 130 ]
 	[ -z "$output" ]
 	has "$stderr" interrupted

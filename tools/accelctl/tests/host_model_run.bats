@@ -213,9 +213,16 @@ gives() {
 }
 
 @test "what takes long has a bar on a terminal" {
-	# It is stopped when the bar must have been there.
-	script -qec "timeout -s INT 5 accelctl model run $digits/digits.onnx -d sw --repeat 1000000" /dev/null >"$T/typescript" || true
-	grep -q 'running \[=* *\] [0-9]* %' "$T/typescript"
+	local script
+	script -qec "echo \$\$ >$T/pid; exec env --default-signal=INT accelctl model run $digits/digits.onnx -d sw --repeat 1000000" \
+		/dev/null </dev/null >"$T/typescript" 3>&- &
+	script=$!
+	until grep -q 'running \[=* *\] [0-9]* %' "$T/typescript"; do
+		kill -0 "$script"
+		sleep 0.1
+	done
+	kill -INT "$(<"$T/pid")"
+	wait "$script" || true
 	ctl 0 model run "$digits/digits.onnx" -d sw --repeat 3
 	lacks "$stderr" running
 }

@@ -144,14 +144,22 @@ all='top ps bo jobs health reset'
 	json '.devices[0].engines[0] | .busy_us == 1000 and .jobs == 7 and .busy_percent == 0'
 }
 
+# written PID: wait until the process has written its first sample to the file out
+written() {
+	until [ -s out ]; do
+		kill -0 "$1"
+		sleep 0.1
+	done
+}
+
 @test "top: shares are what the counters moved by" {
 	lay_out
 	accelctl top --root root -i 0.2 --json >out 3>&- &
-	local top=$! i
-	for ((i = 0; i < 300; i++)); do [ ! -s out ] || break; sleep 0.1; done
+	local top=$!
+	written $top
 	for f in 10:3 10:7 11:3; do fdinfo "${f%:*}" "${f#*:}" 1 405000000; done
-	for ((i = 0; i < 300; i++)); do
-		jq -se 'any(.clients[0].engines.matrix.busy_ns > 0)' out >/dev/null 2>&1 && break
+	until jq -se 'any(.clients[0].engines.matrix.busy_ns > 0)' out >/dev/null 2>&1; do
+		kill -0 $top
 		sleep 0.1
 	done
 	kill $top
@@ -178,14 +186,21 @@ all='top ps bo jobs health reset'
 
 @test "top: a device that goes away ends it: 6; SIGINT ends it: 0" {
 	lay_out
-	(sleep 0.5; rm "$root/sys/class/accel/accel0"; rm -r "$root/sys/devices/platform/uma.0") &
-	ctl 6 top --root root -i 0.2
-	wait
-	has "$stderr" "the device is gone"
+	accelctl top --root root -i 0.2 >out 2>err 3>&- &
+	written $!
+	rm "$root/sys/class/accel/accel0"
+	rm -r "$root/sys/devices/platform/uma.0"
+	status=0
+	wait $! || status=$?
+	[ "$status" = 6 ]
+	has "$(<err)" "the device is gone"
+	rm out
 	lay_out 2>/dev/null || true
 	# A shell starts what is in the background with SIGINT ignored
-	run bash -c "set -m; accelctl top --root root -i 0.1 >out & sleep 0.6; kill -INT \$!; wait \$!"
-	[ "$status" = 0 ]
+	env --default-signal=INT accelctl top --root root -i 0.1 >out 3>&- &
+	written $!
+	kill -INT $!
+	wait $!
 	grep -q clients out
 }
 
