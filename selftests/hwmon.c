@@ -109,7 +109,7 @@ TEST_F(hwmon, unprivileged)
 
 TEST_F(hwmon, values)
 {
-	long long energy = sensor(self, "energy1_input"), max = sensor(self, "temp1_max"), i;
+	long long energy = sensor(self, "energy1_input"), max = sensor(self, "temp1_max");
 
 	EXPECT_GT(max, 50000);
 	EXPECT_LT(max, 150000);
@@ -118,13 +118,11 @@ TEST_F(hwmon, values)
 	EXPECT_EQ(0, sensor(self, "temp1_max_alarm"));
 	start(self);
 	/* The model looks at what the engines do from time to time. */
-	for (i = 0; i < 1000 && !sensor(self, "power1_input"); i++)
+	while (sensor(self, "power1_input") <= 0)
 		usleep(10000);
-	EXPECT_GT(sensor(self, "power1_input"), 0);
 	EXPECT_GT(sensor(self, "freq1_input"), 1000000);
-	for (i = 0; i < 1000 && sensor(self, "energy1_input") <= energy; i++)
+	while (sensor(self, "energy1_input") <= energy)
 		usleep(10000);
-	EXPECT_GT(sensor(self, "energy1_input"), energy);
 	stop(self);
 }
 
@@ -135,7 +133,7 @@ TEST_F(hwmon, energy_survives_resets)
 	int i;
 
 	start(self);
-	for (i = 0; i < 1000 && sensor(self, "energy1_input") < 1000; i++)
+	while (sensor(self, "energy1_input") < 1000)
 		usleep(10000);
 	stop(self);
 	for (i = 0; i < 3; i++) {
