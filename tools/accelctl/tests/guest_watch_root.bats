@@ -9,6 +9,38 @@ device=/sys/class/accel/accel0/device
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || exit
+	started=()
+}
+
+# What a test that failed has left would be in the way of the next.
+teardown() {
+	local dir
+	[ ${#started[@]} = 0 ] || kill -9 "${started[@]}" 2>/dev/null || true
+	wait
+	for dir in /sys/kernel/tracing/instances/accelctl-*; do
+		[ ! -d "$dir" ] || rmdir "$dir"
+	done
+}
+
+# trace_begin: trace into t.json; goes on once events are let through, as $tracer. A shell starts what is in the
+# background with SIGINT ignored.
+trace_begin() {
+	set -m
+	accelctl trace -o t.json 3>&- &
+	tracer=$!
+	set +m
+	started+=("$tracer")
+	until [ "$(cat "/sys/kernel/tracing/instances/accelctl-$tracer/events/uma/enable" 2>/dev/null)" = 1 ]; do
+		kill -0 "$tracer"
+		sleep 0.1
+	done
+}
+
+# client_begin: a process that has one job after the other done, as $client
+client_begin() {
+	accelctl run gemm -d accel0 -m "$1" -n "$1" -k "$1" --repeat 1000000 >/dev/null 2>&1 3>&- &
+	client=$!
+	started+=("$client")
 }
 
 @test "trace: a command's jobs, from submission to the engine, as valid JSON" {
@@ -29,23 +61,27 @@ setup() {
 
 @test "trace: SIGINT and SIGTERM end it as time does; after SIGKILL the file is JSON all the same" {
 	for s in INT TERM; do
-		run bash -c "set -m; accelctl trace -o t.json & sleep 2; kill -$s \$!; wait \$!"
-		[ "$status" = 0 ]
+		trace_begin
+		kill -$s "$tracer"
+		wait "$tracer"
 		jq -e '.otherData.complete' t.json
 		[ -z "$(ls /sys/kernel/tracing/instances)" ]
 	done
-	accelctl run gemm -d accel0 -m 32 -n 32 -k 32 --repeat 1000000 >/dev/null 2>&1 3>&- &
-	client=$!
-	accelctl trace -o t.json 3>&- &
-	tracer=$!
-	sleep 3
-	kill -9 $tracer
-	wait $tracer || true
-	kill $client
-	wait $client || true
+	rm t.json
+	trace_begin
+	client_begin 32
+	# Each event is a line.
+	until [ "$(grep -c '"ph"' t.json)" -gt 20 ]; do
+		kill -0 "$client"
+		sleep 0.1
+	done
+	kill -9 "$tracer"
+	wait "$tracer" || true
+	kill "$client"
+	wait "$client" || true
 	jq -e '.otherData.complete == false and (.traceEvents | length) > 10' t.json
 	# What it could not remove
-	rmdir /sys/kernel/tracing/instances/accelctl-$tracer
+	rmdir "/sys/kernel/tracing/instances/accelctl-$tracer"
 }
 
 @test "trace: a command that fails, and one that there is not" {
@@ -58,10 +94,9 @@ setup() {
 }
 
 @test "bo and jobs: the driver's own tables" {
-	accelctl run gemm -d accel0 -m 64 -n 64 -k 64 --repeat 1000000 >/dev/null 2>&1 3>&- &
-	client=$!
-	for ((i = 0; i < 100; i++)); do
-		[ "$(accelctl jobs --json | jq '.devices[0].queues | length')" -lt 1 ] || break
+	client_begin 64
+	until [ "$(accelctl jobs --json | jq '.devices[0].queues | length')" -ge 1 ]; do
+		kill -0 "$client"
 		sleep 0.2
 	done
 	ctl 0 jobs --json
@@ -73,8 +108,8 @@ setup() {
 	json ".clients[] | select(.pid == $client) | .queues >= 1"
 	ctl 0 jobs
 	ctl 0 bo
-	kill $client
-	wait $client || true
+	kill "$client"
+	wait "$client" || true
 }
 
 @test "power set and reset do what they say" {
@@ -104,8 +139,7 @@ setup() {
 	echo 1 >"$knobs/ecc_error"
 	run accelctl run gemm -d accel0 -m 8 -n 8 -k 8
 	[ "$status" != 0 ]
-	for _ in $(seq 100); do
-		! compgen -G '/sys/class/devcoredump/devcd*/data' || break
+	until compgen -G '/sys/class/devcoredump/devcd*/data'; do
 		sleep 0.1
 	done
 	ctl 0 coredump --last
