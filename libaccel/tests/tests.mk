@@ -17,6 +17,7 @@ op-tests := $(addprefix libaccel/tests/ops/test_,\
 	vision \
 	rotary \
 	kv \
+	kv_file \
 	blocks \
 	attention \
 	conv \
@@ -47,8 +48,7 @@ oracle-objs := $(addprefix libaccel/tests/oracle/,\
 	)
 op-test-objs := $(addprefix libaccel/tests/ops/,optest.o optest_case.o) $(oracle-objs)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
-libaccel/tests/ops/test_kv-objs += libaccel/tests/ops/kv_bench.o
-libaccel/tests/ops/test_kv_write-objs += libaccel/tests/ops/kv_bench.o
+$(foreach t,kv kv_file kv_write,$(eval libaccel/tests/ops/test_$(t)-objs += libaccel/tests/ops/kv_bench.o))
 libaccel/tests/ops/test_blocks-objs += $(addprefix libaccel/tests/ops/,net.o net_oracle.o)
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 

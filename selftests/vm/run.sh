@@ -262,10 +262,9 @@ kvm) [ -w /dev/kvm ] || die "--accel kvm: /dev/kvm is not usable here"
 esac
 case $clock in
 real) ;;
-# shellcheck disable=SC2054
 instructions)
 	[ "$accel" = tcg ] || die "--clock instructions: only with --accel tcg"
-	machine=(-accel tcg,thread=single -icount "shift=3,sleep=off,align=off" -cpu max,la57=off)
+	machine=(-accel "tcg,thread=single" -icount "shift=3,sleep=off,align=off" -cpu "max,la57=off")
 	smp=1 ;;
 *) die "--clock $clock: real or instructions" ;;
 esac

@@ -87,9 +87,7 @@ run_step() {
 	if [ $rc = 143 ] || [ $rc = 137 ] || [ $rc = 124 ]; then
 		echo "Bail out! not finished after $seconds seconds" >>/tmp/.tap
 	fi
-	echo "# exit status $rc" >>/tmp/.tap
-	echo "# took $((SECONDS - started)) 0" >>/tmp/.tap
-	echo "# date $(date +%Y-%m-%d)" >>/tmp/.tap
+	printf '# exit status %s\n# took %s 0\n# date %s\n' $rc $((SECONDS - started)) "$(date +%Y-%m-%d)" >>/tmp/.tap
 	cp /tmp/.tap "$tap"
 	cp /tmp/.log "${tap%.tap}.log"
 	mark "end $layer $path: $rc"

@@ -7,8 +7,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "kv_bench.h"
@@ -272,4 +274,47 @@ int bench_append(struct bench *b, const uint32_t *which, const uint32_t *tokens,
 		for (j = 0; j < tokens[i]; j++)
 			list_add(&b->list[which[i]], all[count++]);
 	return 0;
+}
+
+/* --- files --------------------------------------------------------------------------- */
+
+void bench_path(char *path, size_t size)
+{
+	const char *dir = getenv("TMPDIR");
+
+	snprintf(path, size, "%s/test_kv.%ld", dir ? dir : "/tmp", (long)getpid());
+}
+
+void bench_write(const char *path, const void *data, size_t size)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+}
+
+size_t bench_read(const char *path, unsigned char *data, size_t size)
+{
+	FILE *f = fopen(path, "rb");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(data, 1, size, f);
+	fclose(f);
+	return n;
+}
+
+/* A cache of few tokens. */
+struct accel_kv_opts bench_small(uint32_t dtype, uint32_t page_size)
+{
+	struct accel_kv_opts o = ACCEL_KV_OPTS_INIT;
+
+	o.layers = 2;
+	o.kv_heads = 2;
+	o.head_dim = 6;
+	o.dtype = dtype;
+	o.page_size = page_size;
+	o.pages = 160 / page_size;
+	return o;
 }

@@ -62,5 +62,9 @@ void bench_run(struct bench *b, struct accel_job *job);
 int bench_append(struct bench *b, const uint32_t *which, const uint32_t *tokens, uint32_t n);
 void bench_check(struct bench *b);
 void list_cut(struct list *l, uint32_t length);
+void bench_path(char *path, size_t size);
+void bench_write(const char *path, const void *data, size_t size);
+size_t bench_read(const char *path, unsigned char *data, size_t size);
+struct accel_kv_opts bench_small(uint32_t dtype, uint32_t page_size);
 
 #endif /* LIBACCEL_TESTS_KV_BENCH_H */

@@ -128,13 +128,6 @@ static void step_append(struct bench *b)
 	}
 }
 
-static void temp_path(char *path, size_t size)
-{
-	const char *dir = getenv("TMPDIR");
-
-	snprintf(path, size, "%s/test_kv.%ld", dir ? dir : "/tmp", (long)getpid());
-}
-
 static void step_file(struct bench *b)
 {
 	uint32_t from = pick_list(b, true), to = pick_list(b, false);
@@ -143,7 +136,7 @@ static void step_file(struct bench *b)
 
 	if (from == SEQS || to == SEQS)
 		return;
-	temp_path(path, sizeof(path));
+	bench_path(path, sizeof(path));
 	assert_int_equal(accel_kv_save(b->kv, b->list[from].seq, path), 0);
 	b->list[to] = b->list[from];
 	ret = accel_kv_load(b->kv, path, &b->list[to].seq);
@@ -172,19 +165,6 @@ static void random_steps(struct bench *b, uint32_t steps)
 
 /* --- tests --------------------------------------------------------------------------------- */
 
-static struct accel_kv_opts small_opts(uint32_t dtype, uint32_t page_size)
-{
-	struct accel_kv_opts o = ACCEL_KV_OPTS_INIT;
-
-	o.layers = 2;
-	o.kv_heads = 2;
-	o.head_dim = 6;
-	o.dtype = dtype;
-	o.page_size = page_size;
-	o.pages = 160 / page_size;
-	return o;
-}
-
 static void test_random(struct op_env *env)
 {
 	static const uint32_t types[][3] = {
@@ -202,7 +182,7 @@ static void test_random(struct op_env *env)
 		steps = (uint32_t)strtoul(cases, NULL, 0);
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		for (j = 0; j < ARRAY_SIZE(sizes); j++) {
-			o = small_opts(types[i][0], sizes[j]);
+			o = bench_small(types[i][0], sizes[j]);
 			o.scale_dtype = types[i][1];
 			o.v_dim = j & 1 ? 9 : 0;
 			o.kv_heads = 1 + i % 3;
@@ -215,7 +195,7 @@ static void test_random(struct op_env *env)
 /* Each of the steps that are easily wrong, once, in an order that is known. */
 static void test_sharing(struct op_env *env)
 {
-	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
+	struct accel_kv_opts o = bench_small(ACCEL_S8, 4);
 	struct accel_kv_stats s = { .size = sizeof(s) };
 	const uint32_t both[2] = { 0, 1 }, one[2] = { 1, 1 };
 	uint32_t which = 0, tokens = 6;
@@ -265,7 +245,7 @@ static void test_sharing(struct op_env *env)
 
 static void test_full(struct op_env *env)
 {
-	struct accel_kv_opts o = small_opts(ACCEL_F16, 4);
+	struct accel_kv_opts o = bench_small(ACCEL_F16, 4);
 	uint32_t which = 0, tokens = 30, two[2] = { 0, 1 }, n[2] = { 2, 3 };
 	struct bench b;
 
@@ -299,7 +279,7 @@ static void test_special(struct op_env *env)
 		{ __FLT_DENORM_MIN__ * 700, 0, __FLT_DENORM_MIN__ * -700, 0 },
 		{ 3e38f, -3e38f, 1, 0 }, { -5, 5, 1, -1 },
 	};
-	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
+	struct accel_kv_opts o = bench_small(ACCEL_S8, 4);
 	struct accel_kv_append a = ACCEL_KV_APPEND_INIT;
 	const int64_t dims[3] = { ARRAY_SIZE(row), 1, 4 };
 	struct accel_kv_rows rows = { 0, ARRAY_SIZE(row) };
@@ -379,7 +359,7 @@ static void *work(void *arg)
 static void test_threads(struct op_env *env)
 {
 	static struct bench all, own[THREADS];
-	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
+	struct accel_kv_opts o = bench_small(ACCEL_S8, 4);
 	pthread_t thread[THREADS];
 	uint32_t i;
 
@@ -403,235 +383,6 @@ static void test_threads(struct op_env *env)
 	bench_close(&all);
 }
 
-/* --- files ----------------------------------------------------------------------------------- */
-
-static void write_bytes(const char *path, const void *data, size_t size)
-{
-	FILE *f = fopen(path, "wb");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(data, 1, size, f), size);
-	assert_int_equal(fclose(f), 0);
-}
-
-static size_t read_bytes(const char *path, unsigned char *data, size_t size)
-{
-	FILE *f = fopen(path, "rb");
-	size_t n;
-
-	assert_non_null(f);
-	n = fread(data, 1, size, f);
-	fclose(f);
-	return n;
-}
-
-static void refuse_shape(struct bench *b, const struct accel_kv_opts *o, const char *path,
-			 const char *field)
-{
-	struct accel_error e = ACCEL_ERROR_INIT;
-	struct accel_kv *other;
-	uint32_t seq;
-
-	assert_int_equal(accel_kv_create(b->env->ctx, o, &other), 0);
-	assert_int_equal(accel_kv_load(other, path, &seq), field ? -EINVAL : 0);
-	accel_ctx_get_error(b->env->ctx, &e);
-	if (field)
-		assert_string_equal(e.field, field);
-	accel_kv_destroy(other);
-}
-
-static void test_shapes(struct bench *b, const char *path)
-{
-	struct accel_kv_opts o = b->o;
-
-	o.layers++;
-	refuse_shape(b, &o, path, "kv.layers");
-	o = b->o;
-	o.kv_heads++;
-	refuse_shape(b, &o, path, "kv.kv_heads");
-	o = b->o;
-	o.head_dim++;
-	refuse_shape(b, &o, path, "kv.head_dim");
-	o = b->o;
-	o.v_dim++;
-	refuse_shape(b, &o, path, "kv.v_dim");
-	o = b->o;
-	o.dtype = ACCEL_F32;
-	o.scale_dtype = 0;
-	refuse_shape(b, &o, path, "kv.dtype");
-	o = b->o;
-	o.scale_dtype = ACCEL_F16;
-	refuse_shape(b, &o, path, "kv.scale_dtype");
-	/* Pages are nobody's business but the cache's. */
-	o = b->o;
-	o.page_size = 7;
-	o.pages = 3;
-	refuse_shape(b, &o, path, NULL);
-}
-
-static void test_files(struct op_env *env)
-{
-	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
-	struct accel_kv_stats s = { .size = sizeof(s) }, t = { .size = sizeof(t) };
-	uint32_t which = 0, tokens = 9, seq, step = env->small ? 37 : 1;
-	static unsigned char good[4096], bad[4097];
-	char path[256];
-	size_t size, i;
-	struct bench b;
-	int ret;
-
-	o.v_dim = 3;
-	bench_open(&b, env, &o, ACCEL_F32, 8);
-	b.list[0].used = true;
-	assert_int_equal(accel_kv_seq_create(b.kv, &b.list[0].seq), 0);
-	assert_int_equal(bench_append(&b, &which, &tokens, 1), 0);
-	temp_path(path, sizeof(path));
-	assert_int_equal(accel_kv_save(b.kv, b.list[0].seq, path), 0);
-	size = read_bytes(path, good, sizeof(good));
-	/* 9 tokens, 2 layers, 2 heads, a key of 6 and a value of 3 and two scales */
-	assert_int_equal(size, 128 + 9 * 2 * 2 * (6 + 3 + 8));
-	test_shapes(&b, path);
-	accel_kv_get_stats(b.kv, &s);
-	for (i = 0; i < size; i += step) {
-		memcpy(bad, good, size);
-		bad[i] ^= (unsigned char)(1 << i % 8);
-		write_bytes(path, bad, size);
-		ret = accel_kv_load(b.kv, path, &seq);
-		assert_int_equal(ret, i >= 8 && i < 12 ? -EPROTO : -EBADMSG);
-		write_bytes(path, good, i);
-		assert_int_equal(accel_kv_load(b.kv, path, &seq), -EBADMSG);
-		env->cases += 2;
-	}
-	memcpy(bad, good, size);
-	bad[size] = 0;
-	write_bytes(path, bad, size + 1);
-	assert_int_equal(accel_kv_load(b.kv, path, &seq), -EBADMSG);
-	accel_kv_get_stats(b.kv, &t);
-	t.used_pages_peak = s.used_pages_peak;
-	assert_memory_equal(&s, &t, sizeof(s));
-	write_bytes(path, good, size);
-	assert_int_equal(accel_kv_load(b.kv, path, &seq), 0);
-	b.list[1] = b.list[0];
-	b.list[1].seq = seq;
-	bench_check(&b);
-	/* What was saved again is the same file. */
-	assert_int_equal(accel_kv_save(b.kv, seq, path), 0);
-	assert_int_equal(read_bytes(path, bad, sizeof(bad)), size);
-	assert_memory_equal(good, bad, size);
-	unlink(path);
-	assert_int_equal(accel_kv_load(b.kv, path, &seq), -ENOENT);
-	assert_int_equal(accel_kv_load(b.kv, "/", &seq), -EBADMSG);
-	assert_int_equal(accel_kv_load(b.kv, NULL, &seq), -EINVAL);
-	assert_int_equal(accel_kv_save(b.kv, b.list[0].seq, "/nowhere/file"), -ENOENT);
-	assert_int_equal(accel_kv_save(b.kv, 77, path), -ENOENT);
-	bench_close(&b);
-}
-
-/* --- positions behind evicted tokens ---------------------------------------------------------- */
-
-static uint64_t next_position(struct accel_kv *kv, uint32_t seq)
-{
-	struct accel_kv_seq_info info = { .size = sizeof(info) };
-
-	assert_int_equal(accel_kv_seq_get_info(kv, seq, &info), 0);
-	return info.length + info.evicted;
-}
-
-static void expect_next(struct bench *b, struct accel_kv *kv, uint32_t seq, uint64_t length,
-			uint64_t next)
-{
-	uint32_t child;
-
-	assert_int_equal(accel_kv_seq_fork(kv, seq, length, &child), 0);
-	assert_int_equal(next_position(kv, child), next);
-	assert_int_equal(accel_kv_seq_destroy(kv, child), 0);
-	b->env->cases++;
-}
-
-/* A bit of where the tokens are missing is wrong, or the file ends there. */
-static void refuse_gaps(struct bench *b, const char *path)
-{
-	static unsigned char good[4096], bad[4096];
-	const size_t size = read_bytes(path, good, sizeof(good));
-	uint32_t seq, i;
-
-	assert_in_range(size, 128 + 32, sizeof(good) - 1);
-	for (i = 128; i < 128 + 32; i++) {
-		memcpy(bad, good, size);
-		bad[i] ^= (unsigned char)(1 << i % 8);
-		write_bytes(path, bad, size);
-		assert_int_equal(accel_kv_load(b->kv, path, &seq), -EBADMSG);
-		write_bytes(path, good, i);
-		assert_int_equal(accel_kv_load(b->kv, path, &seq), -EBADMSG);
-	}
-	write_bytes(path, good, size);
-}
-
-static void test_positions(struct op_env *env)
-{
-	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
-	uint32_t which = 0, tokens = 40, seq, again;
-	struct accel_kv *other;
-	struct bench b;
-	char path[256];
-
-	bench_open(&b, env, &o, ACCEL_F32, 13);
-	b.list[0].used = true;
-	assert_int_equal(accel_kv_seq_create(b.kv, &seq), 0);
-	b.list[0].seq = seq;
-	assert_int_equal(bench_append(&b, &which, &tokens, 1), 0);
-	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 4, 8), 0);
-	/* 0 to 3, 32 to 39 */
-	expect_next(&b, b.kv, seq, 12, 40);
-	expect_next(&b, b.kv, seq, 5, 33);
-	expect_next(&b, b.kv, seq, 4, 4);
-	expect_next(&b, b.kv, seq, 3, 3);
-	expect_next(&b, b.kv, seq, 0, 0);
-	/* 0 to 3, 36 to 39; then nothing behind 3, though 40 comes next */
-	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 4, 4), 0);
-	expect_next(&b, b.kv, seq, 5, 37);
-	expect_next(&b, b.kv, seq, 4, 4);
-	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 4, 0), 0);
-	assert_int_equal(next_position(b.kv, seq), 40);
-	expect_next(&b, b.kv, seq, 4, 40);
-	expect_next(&b, b.kv, seq, 2, 2);
-	/* 0 to 3, 40 to 50; without the first ones, too: 40 to 50 */
-	b.list[0].length = 4;
-	tokens = 11;
-	assert_int_equal(bench_append(&b, &which, &tokens, 1), 0);
-	assert_int_equal(next_position(b.kv, seq), 51);
-	assert_int_equal(accel_kv_seq_fork(b.kv, seq, 15, &again), 0);
-	assert_int_equal(accel_kv_seq_evict(b.kv, again, 0, 11), 0);
-	expect_next(&b, b.kv, again, 11, 51);
-	expect_next(&b, b.kv, again, 1, 41);
-	expect_next(&b, b.kv, again, 0, 0);
-	assert_int_equal(accel_kv_seq_destroy(b.kv, again), 0);
-	/* 0 to 3, 40 to 43, 48 to 50: in a file, and where pages end elsewhere */
-	assert_int_equal(accel_kv_seq_evict(b.kv, seq, 8, 1), 0);
-	assert_int_equal(accel_kv_seq_truncate(b.kv, seq, 11), 0);
-	temp_path(path, sizeof(path));
-	assert_int_equal(accel_kv_save(b.kv, seq, path), 0);
-	refuse_gaps(&b, path);
-	o.page_size = 3;
-	assert_int_equal(accel_kv_create(env->ctx, &o, &other), 0);
-	assert_int_equal(accel_kv_load(other, path, &again), 0);
-	expect_next(&b, other, again, 11, 51);
-	expect_next(&b, other, again, 9, 49);
-	expect_next(&b, other, again, 8, 44);
-	expect_next(&b, other, again, 5, 41);
-	expect_next(&b, other, again, 4, 4);
-	/* Without the second page, 3, 40 and 41 */
-	assert_int_equal(accel_kv_seq_evict(other, again, 1, 3), 0);
-	expect_next(&b, other, again, 8, 51);
-	expect_next(&b, other, again, 6, 49);
-	expect_next(&b, other, again, 5, 44);
-	expect_next(&b, other, again, 4, 43);
-	expect_next(&b, other, again, 3, 3);
-	accel_kv_destroy(other);
-	unlink(path);
-	bench_close(&b);
-}
-
 /* --- refusals --------------------------------------------------------------------------- */
 
 static void refuse_opts(struct op_env *env, const struct accel_kv_opts *o, const char *field)
@@ -647,7 +398,7 @@ static void refuse_opts(struct op_env *env, const struct accel_kv_opts *o, const
 
 static void test_bad_opts(struct op_env *env)
 {
-	const struct accel_kv_opts good = small_opts(ACCEL_S8, 4);
+	const struct accel_kv_opts good = bench_small(ACCEL_S8, 4);
 	struct accel_kv_opts o;
 
 #define BAD(name, value) do {						\
@@ -672,7 +423,7 @@ static void test_bad_opts(struct op_env *env)
 	BAD(pages, 1u << 31);
 	BAD(engine, ACCEL_ENGINE_COUNT);
 #undef BAD
-	o = small_opts(ACCEL_F32, 4);
+	o = bench_small(ACCEL_F32, 4);
 	o.scale_dtype = ACCEL_F32;
 	refuse_opts(env, &o, "kv.scale_dtype");
 	assert_int_equal(accel_kv_create(env->ctx, NULL, NULL), -EINVAL);
@@ -691,7 +442,7 @@ static void refuse_append(struct bench *b, struct accel_job *job,
 
 static void test_bad_append(struct op_env *env)
 {
-	struct accel_kv_opts o = small_opts(ACCEL_S8, 4);
+	struct accel_kv_opts o = bench_small(ACCEL_S8, 4);
 	struct accel_kv_append good = ACCEL_KV_APPEND_INIT, a;
 	struct accel_kv_rows rows[2] = { { 0, 3 }, { 0, 1 } };
 	const uint32_t ids[] = { 1, 2, 3 };
@@ -764,8 +515,6 @@ int main(void)
 		{ "kv full", test_full },
 		{ "kv special numbers", test_special },
 		{ "kv threads", test_threads },
-		{ "kv files", test_files },
-		{ "kv positions", test_positions },
 		{ "kv bad options", test_bad_opts },
 		{ "kv bad appends", test_bad_append },
 		{ "kv random", test_random },
