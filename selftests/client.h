@@ -36,7 +36,7 @@ bool dev_debugfs(const char *node, const char *file, char *path, size_t size);
 bool emu_knob(const char *node, const char *file, const char *value);
 /** hang_begins - wait until the job that hang_next was written for hangs; false if none does */
 bool hang_begins(const char *node);
-/** inval_waits - wait until a command to the TLB has been busy for 0.3 s: no walk of the device's own */
+/** inval_waits - wait until a command to the TLB has been busy for 0.3 s: no walk of its own */
 void inval_waits(const char *node);
 /** emu_number - the number in a file there, -1 without one */
 long long emu_number(const char *node, const char *file);
