@@ -189,7 +189,7 @@ void bench_check(struct bench *b)
 
 /* --- the model ----------------------------------------------------------------------------- */
 
-static void list_add(struct list *l, uint32_t token)
+void list_add(struct list *l, uint32_t token)
 {
 	l->token[l->length] = token;
 	l->position[l->length++] = l->next++;

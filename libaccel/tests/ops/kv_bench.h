@@ -61,6 +61,7 @@ struct accel_tensor bench_rows(struct bench *b, const uint32_t *tokens, uint32_t
 void bench_run(struct bench *b, struct accel_job *job);
 int bench_append(struct bench *b, const uint32_t *which, const uint32_t *tokens, uint32_t n);
 void bench_check(struct bench *b);
+void list_add(struct list *l, uint32_t token);
 void list_cut(struct list *l, uint32_t length);
 void bench_path(char *path, size_t size);
 void bench_write(const char *path, const void *data, size_t size);

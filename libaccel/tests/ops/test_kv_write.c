@@ -306,7 +306,7 @@ static void test_cache(struct op_env *env)
 		assert_int_equal(accel_fence_wait(fence, -1), 0);
 		accel_fence_unref(fence);
 		for (i = 0; i < 2; i++)
-			b.list[i].token[b.list[i].length++] = tokens[i];
+			list_add(&b.list[i], tokens[i]);
 		bench_check(&b);
 		env->cases++;
 	}
