@@ -37,7 +37,9 @@ libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c lib
 tsan-tests := $(filter libaccel/tests/runtime/%,$(libaccel-tests)) $(addprefix libaccel/tests/,\
 	$(addprefix test_,args blas infer plan tune_file tune_hints) $(addprefix ops/test_,gemm kv softmax) \
 	$(addprefix graph/test_,cache edges generate graph mapped onnx_added onnx_stages program_file store) text/test_tokenizer)
-UNIT_TESTS += $(if $(filter tsan,$(VARIANT)),$(tsan-tests),$(libaccel-tests))
+# One takes the place of sysconf(), which sanitizers ask for themselves.
+UNIT_TESTS += $(filter-out $(if $(filter asan tsan,$(VARIANT)),libaccel/tests/runtime/test_pages),\
+	$(if $(filter tsan,$(VARIANT)),$(tsan-tests),$(libaccel-tests)))
 $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
