@@ -107,6 +107,17 @@ sed -i 's/return 2/return 3/' "$kept/lib.c"
 build_kept
 ok "$(run_kept -- other) $(run_kept -- other)" "ran ran" "kept results: no failure is kept"
 ok "$(test -f "$kept/results/again/kept.test.sh" && echo again)" again "tap-run: a failure can be run again"
+# Another clone finds what this one kept: the key of the same bits is the same, before and behind the system's paths.
+keys=
+for place in "$dir/clone" /dev/shm/"uma-clone.$$"; do
+	mkdir -p "$place/scripts" "$place/data"
+	cp scripts/tap-run scripts/tap-kept scripts/tap-summary "$place/scripts"
+	cp "$kept/argument" "$place/data/file"
+	keys+=" $(cd "$place" && scripts/tap-kept key --words x --inputs data -- bash data/file "$place/data/file")"
+	[ "$place" = "$dir/clone" ] || rm -rf "$place"
+done
+# shellcheck disable=SC2086 # two words
+ok "$(printf '%s\n' $keys | sort | uniq -c | tr -s ' ' | cut -d ' ' -f 2)" 2 "kept results: another clone finds them"
 # What passes then is unsteady, and says so; what does not has failed; a sanitizer's report is final.
 sed -i 's/return 3/return 2/' "$kept/lib.c"
 build_kept
