@@ -161,11 +161,13 @@ static struct uma_row row_of(const struct fast_run *r, const struct uma_epi_row 
 static int exact_row(const struct fast_run *r, const struct fast_epi *e, struct uma_epi_row *row,
 		     __s64 *wide)
 {
-	struct uma_row c = row_of(r, row, UMA_SLOT_C);
+	struct uma_row c;
 	const __s32 *v;
 	uint32_t j;
 
+	/* What is absent has no dimensions to look at, either. */
 	if (e->steps & EPI_C) {
+		c = row_of(r, row, UMA_SLOT_C);
 		v = uma_row_s32(row->run, &c, row->buf);
 		if (!v)
 			return -1;
@@ -178,13 +180,14 @@ static int exact_row(const struct fast_run *r, const struct fast_epi *e, struct 
 static int float_row(const struct fast_run *r, const struct fast_epi *e, struct uma_epi_row *row,
 		     float *x)
 {
-	struct uma_row c = row_of(r, row, UMA_SLOT_C);
 	const struct uma_kernels *k = r->prog->rows;
+	struct uma_row c;
 	const float *v;
 
 	if (e->steps & EPI_ALPHA)
 		k->scale(x, r->prog->op->alpha, row->n);
 	if (e->steps & EPI_C) {
+		c = row_of(r, row, UMA_SLOT_C);
 		v = uma_row_f32(row->run, &c, row->buf, row->tmp);
 		if (!v)
 			return -1;
