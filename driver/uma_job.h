@@ -114,7 +114,7 @@ struct uma_queue {
 	struct uma_request *preempted;
 	/** @begun: a job has had its engine and is not done; under &uma_device.queues_lock */
 	bool begun;
-	/** @closed: destroyed by its owner; jobs that have not started are cancelled */
+	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
 	bool closed;
 	/** @submitted: jobs taken */
 	atomic64_t submitted;
@@ -217,6 +217,8 @@ struct uma_job {
 	u32 first_task;
 	/** @run_ns: time that it had the engine before it was preempted */
 	u64 run_ns;
+	/** @ending: it is about to be ended; under &drm_gpu_scheduler.job_list_lock */
+	bool ending;
 	/** @dep_count: entries of @deps */
 	u32 dep_count;
 	/** @dep_next: the first of @deps that the scheduler has not asked for */
@@ -257,6 +259,7 @@ void uma_engine_preempt(struct uma_engine *engine, u64 seqno);
 void uma_engine_resume(struct uma_engine *engine, struct uma_job *job);
 void uma_engine_resume_work(struct work_struct *work);
 void uma_job_abandon(struct uma_engine *engine, struct uma_job *job);
+void uma_engine_cancel(struct uma_engine *engine, int error);
 void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *done);
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done);
 
@@ -269,9 +272,10 @@ void uma_dispatch_fini(struct uma_engine *engine);
 void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns, bool hung);
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue);
-void uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
+bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_abandoned(struct uma_engine *engine, struct uma_queue *queue);
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
+void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only);
 void uma_dispatch_signal(struct list_head *ready);
 int uma_dispatch_get_as(struct uma_engine *engine);
 void uma_dispatch_drop_as(struct uma_engine *engine);

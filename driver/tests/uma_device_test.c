@@ -360,8 +360,8 @@ static const struct dma_fence_ops uma_device_test_fence_ops = {
 };
 
 /*
- * A job whose file is closed is not continued. Whoever has the lock under which jobs are pushed may
- * be about to push it: until then it stays where it is.
+ * A job whose queue is closed is not continued. Whoever has the lock under which jobs are pushed
+ * may be about to push it: until then it stays where it is.
  */
 static void uma_device_test_orphan(struct kunit *test)
 {
@@ -379,7 +379,7 @@ static void uma_device_test_orphan(struct kunit *test)
 	kref_init(&rig->queue.ref);
 	rig->queue.uma = uma;
 	rig->queue.usage = &rig->usage;
-	rig->usage.orphaned = true;
+	rig->queue.closed = true;
 	spin_lock_init(&rig->done_lock);
 	dma_fence_init(&rig->done, &uma_device_test_fence_ops, &rig->done_lock,
 		       dma_fence_context_alloc(1), 1);

@@ -244,7 +244,7 @@ struct drm_uma_query_limits {
 	__u64 va_end;
 	/** @max_vms: address spaces per file */
 	__u32 max_vms;
-	/** @max_queues: queues per file */
+	/** @max_queues: queues per file, with those that were destroyed and have a job left */
 	__u32 max_queues;
 	/** @max_bind_ops: operations in one DRM_UMA_VM_BIND */
 	__u32 max_bind_ops;
@@ -614,8 +614,12 @@ struct drm_uma_queue_create {
 /**
  * struct drm_uma_queue_destroy - DRM_IOCTL_UMA_QUEUE_DESTROY
  *
- * Jobs that have not started are cancelled (-ECANCELED); one that runs
- * finishes, or runs into its timeout.
+ * Its jobs are cancelled (-ECANCELED). One that made room for others and waits
+ * to go on ends at once, one that has not started when the fences that it waits
+ * for have signalled, one that runs after the task that it is in; what it has
+ * done stays done. In its last task, and where engines cannot stop between two
+ * tasks, it finishes or runs into its timeout. Closing the file does the same.
+ * Until its last job is done the queue counts as one of max_queues.
  *
  * Returns 0; -ENOENT; -EINVAL @pad not zero.
  */
