@@ -62,11 +62,9 @@ static bool dump_dir(const char *device, char *dir, size_t size)
 static void dump_path(struct coredump_fixture *self, char *path, size_t size)
 {
 	char dir[256];
-	int i;
 
-	for (i = 0; i < 6000 && !dump_dir(self->in.device, dir, sizeof(dir)); i++)
+	while (!dump_dir(self->in.device, dir, sizeof(dir)))
 		usleep(10000);
-	ASSERT_TRUE(dump_dir(self->in.device, dir, sizeof(dir)));
 	snprintf(path, size, "%.200s/data", dir);
 }
 
@@ -87,12 +85,9 @@ static size_t dump_read(const char *path, __u8 *buf)
 
 static void dump_free(const char *path)
 {
-	int i;
-
 	ASSERT_EQ(0, file_write_try(path, "0"));
-	for (i = 0; i < 6000 && !access(path, F_OK); i++)
+	while (!access(path, F_OK))
 		usleep(10000);
-	EXPECT_NE(0, access(path, F_OK));
 }
 
 FIXTURE_SETUP(coredump)
@@ -657,14 +652,12 @@ TEST_F(coredump, is_for_root)
 TEST_F(coredump, survives_device)
 {
 	char path[300], node[32];
-	int i;
 
 	fault(self, queue_create(self->c.fd, self->c.vm, copy_engine(self)), 3);
 	dump_path(self, path, sizeof(path));
 	knob(self, "unplug", "1");
-	for (i = 0; i < 3000 && node_of(self->in.device, node, sizeof(node)); i++)
+	while (node_of(self->in.device, node, sizeof(node)))
 		usleep(10000);
-	EXPECT_FALSE(node_of(self->in.device, node, sizeof(node)));
 	client_close(&self->c);
 	self->size = dump_read(path, self->buf);
 	ASSERT_GE(self->size, sizeof(struct uma_dump_header));

@@ -198,7 +198,7 @@ static void run_child(struct harness_test *test, const struct harness_variant *v
 	_exit(0);
 }
 
-/* Where a process sleeps that does not die, or that it still uses the processor. */
+/* Where a process sleeps that does not end, or that it still uses the processor. */
 static void say_where(pid_t pid)
 {
 	static const char *const files[] = { "stat", "schedstat", "stack" };
@@ -228,6 +228,7 @@ static bool wait_child(pid_t pid, unsigned int seconds, int *status, bool *timed
 	if (p.fd >= 0) {
 		if (poll(&p, 1, (int)seconds * 1000) == 0) {
 			*timed_out = true;
+			say_where(pid);
 			kill(-pid, SIGKILL);
 			kill(pid, SIGKILL);
 			/* It may be stuck in the kernel, or get no processor. */

@@ -26,13 +26,8 @@ static struct soak_stats *stats;
 /* What was used last is freed a moment after the last reference, in a work item. */
 static void expect_back(const char *file, long long (*now)(const char *file), long long before)
 {
-	int i;
-
-	for (i = 0; i < 3000 && now(file) != before; i++)
+	while (now(file) != before)
 		usleep(10000);
-	if (now(file) != before)
-		harness_fail(__FILE__, __LINE__, "%s was %lld and is %lld", file, before,
-			     now(file));
 }
 
 static long long lines_now(const char *file)
@@ -74,11 +69,10 @@ static void knob(const char *file, const char *fmt, unsigned long long a, unsign
 static void fail_a_reset(unsigned int engine)
 {
 	long long before = counter("reset_counter");
-	int i;
 
 	knob("fail_reset", "1", 0, 0);
 	knob("hang_next", "%llu", 1ull << engine, 0);
-	for (i = 0; i < 1000 && counter("reset_counter") == before; i++)
+	while (counter("reset_counter") == before && !stats->failed)
 		usleep(10000);
 	knob("fail_reset", "0", 0, 0);
 	knob("hang_next", "0", 0, 0);
