@@ -449,6 +449,27 @@ static void test_dmabuf_errors(void **state)
 	accel_bo_unref(bo);
 }
 
+/* Whoever imports a memfd finds it at the place where it was. */
+static void test_memfd(void **state)
+{
+	struct rt *rt = *state;
+	struct accel_bo *bo;
+	int fd;
+
+	if (!rt_is_sw())
+		skip();
+	fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, page_size()), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(lseek(fd, 5, SEEK_SET), 5);
+	assert_int_equal(accel_bo_import_dmabuf(rt->ctx, fd, NULL, &bo), 0);
+	assert_int_equal(accel_bo_size(bo), page_size());
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 5);
+	accel_bo_unref(bo);
+	close(fd);
+}
+
 /* A job keeps its buffers, also if nobody else does. */
 static void test_kept_by_job(void **state)
 {
@@ -481,6 +502,7 @@ int main(void)
 		T(test_import_ptr), T(test_import_errors), T(test_lazy),
 		T(test_import_overlap), T(test_import_again), T(test_readonly),
 		T(test_dmabuf), T(test_dmabuf_twice), T(test_dmabuf_errors),
+		T(test_memfd),
 		T(test_kept_by_job),
 	};
 
