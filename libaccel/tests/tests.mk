@@ -85,6 +85,13 @@ libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/orac
 override libaccel/tests/test_lower-libs :=
 override libaccel/tests/test_lower-pkgs := cmocka libdrm libudev json-c
 
+# Looks at tiles as they run.
+libaccel/tests/test_flags-objs = libaccel/tests/test_flags.o libaccel/tests/ops/samples.o libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o \
+	$(libaccel/libaccel-objs)
+override libaccel/tests/test_flags-libs :=
+override libaccel/tests/test_flags-pkgs := cmocka libdrm libudev json-c
+override libaccel/tests/test_flags-ldlibs := -Wl,--wrap=fast_prepare,--wrap=uma_run_step -lpthread -lm
+
 libaccel/tests/ops/test_models-objs = libaccel/tests/ops/test_models.o $(libaccel/libaccel-objs)
 override libaccel/tests/ops/test_models-libs :=
 override libaccel/tests/ops/test_models-pkgs := cmocka libdrm libudev json-c

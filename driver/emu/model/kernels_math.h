@@ -89,8 +89,9 @@ UMA_INLINE vf vtanh(vf x)
 		SCALED(0x12c83c, 29), -SCALED(0x1116a16, 31), SCALED(0x164a976, 30),
 		-SCALED(0x1ba08c4, 29), SCALED(0x11110ea, 27), -SCALED(0x1555556, 26),
 	};
-	vf a = vabs(x);
-	vf z = x * x;
+	/* 1 from 10 on; what is larger would overflow on the way there. */
+	vf a = vsel(vabs(x) > 16.0f, vf_all(16.0f), vabs(x));
+	vf z = a * a;
 	vf near = x + x * (z * HORNER(z, c));
 	vf far = 1.0f - 2.0f / (vexp(a + a) + 1.0f);
 
@@ -287,7 +288,7 @@ static void binary_##name(float *dst, const float *pa, const float *pb,	\
 		VSTORE(dst + i, (expr));				\
 	}								\
 	if (i < n) {							\
-		vf a = vf_all(1.0f), b = vf_all(1.0f), r;		\
+		vf a = vf_all(pa[i]), b = vf_all(pb[i]), r;		\
 		__builtin_memcpy(&a, pa + i, 4 * (n - i));		\
 		__builtin_memcpy(&b, pb + i, 4 * (n - i));		\
 		r = (expr);						\

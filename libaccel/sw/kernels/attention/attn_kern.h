@@ -257,7 +257,8 @@ V_INLINE vf tanh_of(vf x)
 		0.00229274482f, -0.00834394526f, 0.0217689183f, -0.0539592579f,
 		0.133333042f, -0.333333343f,
 	};
-	const vf z = v_mul(x, x), a = v_abs(x);
+	/* 1 from 10 on; what is larger would overflow on the way there. */
+	const vf a = v_min(v_set(16), v_abs(x)), z = v_mul(a, a);
 	vf near = v_set(c[0]), far;
 	uint32_t i;
 
@@ -350,7 +351,9 @@ static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, u
 			sum = v_fma(sum, factor, v_exp2(power_of(sink, at, base2)));
 		}
 		factor = v_mul(factor, v_set(g->vall));
-		factor = v_if_equal(sum, v_set(0), v_set(0), v_div(factor, sum));
+		/* Of no weights nothing is left, and nothing is divided. */
+		factor = v_div(v_if_equal(sum, v_set(0), v_set(0), factor),
+			       v_if_equal(sum, v_set(0), v_set(1), sum));
 		for (e = 0; e < dv; e++) {
 			float *o = g->o + e * ld + v;
 			const vf x = rescaled(v_load(o), factor);
