@@ -476,13 +476,12 @@ out:
 
 static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u32 flags)
 {
-	enum dma_data_direction dir = bo->user ? bo->user->dir : DMA_BIDIRECTIONAL;
 	struct device *dev = bo->shmem.base.dev->dev;
 
 	if (flags & DRM_UMA_SYNC_TO_DEVICE)
-		dma_sync_single_for_device(dev, dma, size, dir);
+		dma_sync_single_for_device(dev, dma, size, uma_bo_dir(bo));
 	if (flags & DRM_UMA_SYNC_TO_CPU)
-		dma_sync_single_for_cpu(dev, dma, size, dir);
+		dma_sync_single_for_cpu(dev, dma, size, uma_bo_dir(bo));
 }
 
 /*
@@ -512,9 +511,9 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		get_dma_buf(buf);
 		drm_dev_exit(idx);
 		ret = range->flags & DRM_UMA_SYNC_TO_DEVICE ?
-			dma_buf_end_cpu_access(buf, DMA_BIDIRECTIONAL) : 0;
+			dma_buf_end_cpu_access(buf, uma_bo_dir(bo)) : 0;
 		if (!ret && (range->flags & DRM_UMA_SYNC_TO_CPU))
-			ret = dma_buf_begin_cpu_access(buf, DMA_BIDIRECTIONAL);
+			ret = dma_buf_begin_cpu_access(buf, uma_bo_dir(bo));
 		/*
 		 * Others look after those who imported from them, for whom it may not be
 		 * memory at all.

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #include <drm/drm_gem_shmem_helper.h>
+#include <drm/uma_accel.h>
 
 struct drm_device;
 struct drm_file;
@@ -87,6 +88,20 @@ struct uma_bo {
 static inline bool uma_bo_purged(const struct uma_bo *bo)
 {
 	return READ_ONCE(bo->shmem.madv) < 0 || READ_ONCE(bo->zapped);
+}
+
+/**
+ * uma_bo_dir - who writes to a buffer
+ * @bo: buffer
+ *
+ * It is mapped for the device so, and synced and unmapped so: who may only read memory could
+ * take back by a sync what its owner has written to it.
+ *
+ * Return: direction for the DMA API.
+ */
+static inline enum dma_data_direction uma_bo_dir(const struct uma_bo *bo)
+{
+	return bo->flags & DRM_UMA_BO_INFO_READONLY ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
 }
 
 #define to_uma_bo(obj)	container_of(to_drm_gem_shmem_obj(obj), struct uma_bo, shmem)

@@ -368,7 +368,10 @@ struct drm_uma_bo_import_user {
 #define DRM_UMA_BO_INFO_IMPORTED	(1u << 9)
 /** DRM_UMA_BO_INFO_EXPORTED: exported as dma-buf */
 #define DRM_UMA_BO_INFO_EXPORTED	(1u << 10)
-/** DRM_UMA_BO_INFO_READONLY: the device may only read it */
+/**
+ * DRM_UMA_BO_INFO_READONLY: the device may only read it: user memory that was imported so, or a
+ * dma-buf that was exported without write access
+ */
 #define DRM_UMA_BO_INFO_READONLY	(1u << 11)
 /** DRM_UMA_BO_INFO_DONTNEED: its contents may be purged (1.1) */
 #define DRM_UMA_BO_INFO_DONTNEED	(1u << 12)
