@@ -258,6 +258,8 @@ struct uma_device {
 	unsigned long purgeable_bos;
 	/** @purgeable_pages: their pages */
 	unsigned long purgeable_pages;
+	/** @resident: bytes of all buffers that have memory */
+	atomic64_t resident;
 	/** @pinned_pages: pages of user memory that are pinned */
 	atomic_long_t pinned_pages;
 

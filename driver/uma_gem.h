@@ -71,6 +71,8 @@ struct uma_bo {
 	struct list_head lru;
 	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
 	atomic_t pins;
+	/** @resident: what it counts for in &uma_device.resident; protected by the dma_resv lock */
+	size_t resident;
 	/** @shared: it has been exported, for good; protected by &uma_device.gems_lock */
 	bool shared;
 	/** @zapped: the device shall not find it any more; protected by the dma_resv lock */
@@ -118,9 +120,9 @@ void uma_bo_unpin(struct uma_bo *bo);
 void uma_bo_get_mapping(struct uma_mapping *mapping);
 void uma_bo_put_mapping(struct uma_mapping *mapping);
 void uma_gem_publish(struct uma_bo *bo);
+void uma_bo_count(struct uma_bo *bo);
 void uma_bo_unmap(struct uma_bo *bo);
 void uma_gems_release(struct uma_device *uma);
-u64 uma_gem_resident(struct uma_device *uma);
 void uma_gem_show(struct uma_device *uma, struct seq_file *m);
 
 int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);

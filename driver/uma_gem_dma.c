@@ -128,16 +128,17 @@ static int uma_bo_fill(struct uma_bo *bo)
 static void uma_bo_unfill(struct uma_bo *bo, int error)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
-
 	/* Who was interrupted, but not killed, comes again. */
-	if (!obj->filp || error == -ENODEV ||
-	    (error == -EINTR && !fatal_signal_pending(current))) {
+	bool keep = error == -ENODEV || (error == -EINTR && !fatal_signal_pending(current));
+
+	if (!obj->filp) {
 		uma_bo_unpin(bo);
 		return;
 	}
 	dma_resv_lock(obj->resv, NULL);
-	if (atomic_dec_and_test(&bo->pins) && !bo->shmem.pages && !READ_ONCE(bo->shared))
+	if (atomic_dec_and_test(&bo->pins) && !keep && !bo->shmem.pages && !READ_ONCE(bo->shared))
 		shmem_truncate_range(file_inode(obj->filp), 0, (loff_t)-1);
+	uma_bo_count(bo);
 	dma_resv_unlock(obj->resv);
 }
 
@@ -165,8 +166,15 @@ static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 		goto err;
 	sgt = drm_gem_shmem_get_pages_sgt(&bo->shmem);
 	drm_dev_exit(idx);
-	if (!IS_ERR(sgt))
+	if (!IS_ERR(sgt)) {
+		/* Once it counts, it does for as long as it is pinned. */
+		if (!READ_ONCE(bo->resident)) {
+			dma_resv_lock(obj->resv, NULL);
+			uma_bo_count(bo);
+			dma_resv_unlock(obj->resv);
+		}
 		return sgt;
+	}
 	ret = PTR_ERR(sgt);
 err:
 	uma_bo_unfill(bo, ret);

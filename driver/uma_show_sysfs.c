@@ -132,7 +132,7 @@ static u64 uma_sysfs_missed(struct uma_device *uma)
 
 UMA_SYSFS_RO(npu_busy_time_us, "%llu", div_u64(uma_busy_ns(uma), NSEC_PER_USEC));
 UMA_SYSFS_RO(busy_percent, "%u", uma_busy_now(uma));
-UMA_SYSFS_RO(memory_used_bytes, "%llu", uma_gem_resident(uma));
+UMA_SYSFS_RO(memory_used_bytes, "%llu", (u64)atomic64_read(&uma->resident));
 UMA_SYSFS_RO(throttled, "%d", READ_ONCE(uma->throttled));
 UMA_SYSFS_RO(throttle_count, "%llu", READ_ONCE(uma->throttle_count));
 UMA_SYSFS_RO(reset_count, "%u", (u32)atomic_read(&uma->reset_count));
