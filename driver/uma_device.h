@@ -31,6 +31,7 @@
 #ifndef _UMA_DEVICE_H_
 #define _UMA_DEVICE_H_
 
+#include <linux/irqreturn.h>
 #include <linux/ktime.h>
 #include <linux/list_lru.h>
 #include <linux/mutex.h>
@@ -349,6 +350,7 @@ static inline void uma_dying_done(struct uma_device *uma, bool awaited)
 }
 
 struct regmap *uma_find_regs(struct platform_device *pdev);
+int uma_read_state(struct uma_device *uma, u32 reg, u32 *value);
 u32 uma_read(struct uma_device *uma, u32 reg);
 void uma_write(struct uma_device *uma, u32 reg, u32 value);
 u64 uma_read64(struct uma_device *uma, u32 reg);
@@ -357,6 +359,9 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 
 u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks);
 int uma_hw_start(struct uma_device *uma);
+#if IS_ENABLED(CONFIG_KUNIT)
+irqreturn_t uma_irq(int irq, void *data);
+#endif
 bool uma_hw_stop_confirmed(struct uma_device *uma);
 void uma_free_rings(void *data);
 
