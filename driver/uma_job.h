@@ -17,6 +17,7 @@ struct drm_device;
 struct drm_file;
 struct drm_gem_object;
 struct drm_uma_job_bo;
+struct pid;
 struct seq_file;
 struct uma_client;
 struct uma_device;
@@ -94,8 +95,8 @@ struct uma_queue {
 	u32 priority;
 	/** @client_id: the core's number of the file that it belongs to */
 	u64 client_id;
-	/** @pid: who made it, for debugging */
-	pid_t pid;
+	/** @pid: process that made it, with a reference: its number may be another's by now */
+	struct pid *pid;
 	/** @last: fence of the job that was pushed last, under &uma_client.submit_lock; NULL */
 	struct dma_fence *last;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */

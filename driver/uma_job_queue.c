@@ -2,6 +2,7 @@
 /*
  * Queues and their states.
  */
+#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -34,6 +35,7 @@ static void uma_queue_release_work(struct work_struct *work)
 	uma_vm_put(queue->vm);
 	atomic_dec(&queue->usage->queues);
 	uma_usage_put(queue->usage);
+	put_pid(queue->pid);
 	kfree(queue);
 	drm_dev_put(&uma->drm);
 }
@@ -233,7 +235,6 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	queue->timeout_ms = args->timeout_ms;
 	queue->exempt = uma_timeout_exempt();
 	queue->priority = args->priority;
-	queue->pid = task_tgid_nr(current);
 	queue->max_job_tasks = U32_MAX;
 	queue->state.slot = UMA_FAULT_NO_SLOT;
 
@@ -314,6 +315,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	queue->usage = uma_usage_get(client->usage);
 	queue->state.queue_id = args->queue_id;
 	queue->client_id = file->client_id;
+	queue->pid = get_task_pid(current, PIDTYPE_TGID);
 	drm_dev_get(drm);
 	queue->reset_count = uma_queue_reset_count(queue);
 	spin_lock_irq(&uma->queues_lock);
@@ -403,9 +405,10 @@ void uma_queues_show(struct uma_device *uma, struct seq_file *m)
 	seq_puts(m, "    pid client queue  engines prio status  submitted  completed closed\n");
 	spin_lock_irq(&uma->queues_lock);
 	list_for_each_entry(queue, &uma->queues, node)
-		seq_printf(m, "%7d %6llu %5u %#8x %4u %-6s %10lld %10lld %6d\n", queue->pid,
-			   queue->client_id, queue->state.queue_id, queue->engines, queue->priority,
-			   status[queue->state.status], atomic64_read(&queue->submitted),
-			   atomic64_read(&queue->completed), queue->closed);
+		seq_printf(m, "%7d %6llu %5u %#8x %4u %-6s %10lld %10lld %6d\n",
+			   pid_nr(queue->pid), queue->client_id, queue->state.queue_id,
+			   queue->engines, queue->priority, status[queue->state.status],
+			   atomic64_read(&queue->submitted), atomic64_read(&queue->completed),
+			   queue->closed);
 	spin_unlock_irq(&uma->queues_lock);
 }

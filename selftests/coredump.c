@@ -7,10 +7,17 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
 
 #include "uapi/drm/uma_dump.h"
 
@@ -368,6 +375,49 @@ TEST_F(coredump, fault)
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(PTE_VALID, walk->entry[i] & PTE_VALID);
 	EXPECT_EQ(0, walk->entry[3] & PTE_VALID);
+}
+
+/* A process of this number, which is nobody's. */
+static pid_t process_with(pid_t pid)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&pid,
+		.set_tid_size = 1,
+	};
+	long ret = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!ret)
+		for (;;)
+			pause();
+	return (pid_t)ret;
+}
+
+/* Who made the queue may be gone, and its number another's, who has nothing to do with it. */
+TEST_F(coredump, pid_of_another)
+{
+	unsigned int engine = copy_engine(self);
+	struct uma_dump_job *job;
+	__u32 *queue;
+	size_t size;
+	pid_t pid;
+
+	queue = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(queue != MAP_FAILED);
+	pid = harness_fork();
+	if (!pid) {
+		*queue = queue_create(self->c.fd, self->c.vm, engine);
+		_exit(0);
+	}
+	harness_join(pid);
+	ASSERT_EQ(pid, process_with(pid));
+	fault(self, *queue, 4);
+	take(self, UMA_DUMP_FAULT);
+	job = need(self, UMA_DUMP_JOB, sizeof(*job), &size);
+	EXPECT_EQ(pid, job->pid);
+	EXPECT_EQ(0, job->comm[0]);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 }
 
 /* At the edges of the list, and of the memory that it lies in. */
