@@ -85,6 +85,8 @@ struct uma_engine {
 	struct drm_gpu_scheduler sched;
 	/** @sfq: decides which job is dispatched; under &uma_device.queues_lock */
 	struct uma_sfq sfq;
+	/** @drops: resets that ended what had begun; under &uma_device.queues_lock */
+	u32 drops;
 	/** @sfq_seqno: number on the ring of the job that @sfq may preempt; likewise */
 	u64 sfq_seqno;
 	/** @sfq_timer: when time matters to @sfq */

@@ -113,8 +113,8 @@ struct uma_queue {
 	struct uma_request *waiting;
 	/** @preempted: request of one that was preempted; under &uma_device.queues_lock */
 	struct uma_request *preempted;
-	/** @begun: a job has had its engine and is not done; under &uma_device.queues_lock */
-	bool begun;
+	/** @begun: jobs that have had their engine and are not done; under &uma_device.queues_lock */
+	u32 begun;
 	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
 	bool closed;
 	/** @submitted: jobs taken */
@@ -218,7 +218,9 @@ struct uma_job {
 	u32 first_task;
 	/** @run_ns: time that it had the engine before it was preempted */
 	u64 run_ns;
-	/** @ending: it is about to be ended; under &drm_gpu_scheduler.job_list_lock */
+	/** @drops: &uma_engine.drops when it began; under &uma_device.queues_lock */
+	u32 drops;
+	/** @ending: it is about to be signalled, or has been; see uma_sched_move_ahead() */
 	bool ending;
 	/** @dep_count: entries of @deps */
 	u32 dep_count;
@@ -260,7 +262,6 @@ void uma_engine_preempt(struct uma_engine *engine, u64 seqno);
 void uma_engine_resume(struct uma_engine *engine, struct uma_job *job);
 void uma_engine_resume_work(struct work_struct *work);
 void uma_job_abandon(struct uma_engine *engine, struct uma_job *job);
-void uma_engine_cancel(struct uma_engine *engine, int error);
 void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *done);
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done);
 

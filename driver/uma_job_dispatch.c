@@ -121,7 +121,9 @@ static void uma_dispatch_note(struct uma_request *request)
 	if (queue->waiting == request)
 		queue->waiting = NULL;
 	if (request->state == UMA_REQUEST_DISPATCHED) {
-		queue->begun = true;
+		/* One that was preempted is counted until it is done, or ended. */
+		if (!to_uma_dispatch(request)->preempted)
+			queue->begun++;
 		queue->preempted = NULL;
 	}
 }
@@ -170,7 +172,7 @@ void uma_dispatch_signal(struct list_head *ready)
 static bool uma_dispatch_bypass(struct uma_engine *engine, struct uma_queue *queue,
 				struct uma_request *request)
 {
-	return uma_sfq_bypass(&engine->sfq, request, queue->begun);
+	return uma_sfq_bypass(&engine->sfq, request, queue->begun > 0);
 }
 
 /**
@@ -240,6 +242,8 @@ void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
 	lockdep_assert_held(&engine->lock);
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
+	if (!job->first_task)
+		job->drops = engine->drops;
 	engine->sfq_seqno = engine->seqno;
 	uma_sfq_start(&engine->sfq, &job->dispatch->request,
 		      mul_u32_u32(READ_ONCE(uma->time_slice_ms), NSEC_PER_MSEC), now);
@@ -276,7 +280,9 @@ static void uma_dispatch_unblock(struct uma_engine *engine, struct uma_queue *qu
 {
 	struct uma_request *request = queue->waiting;
 
-	queue->begun = false;
+	/* When a reset has ended one that was preempted, the next may have the engine already. */
+	if (--queue->begun)
+		return;
 	if (request && request->state == UMA_REQUEST_BLOCKED && list_empty(&request->node) &&
 	    uma_dispatch_bypass(engine, queue, request))
 		list_add_tail(&request->node, ready);
@@ -311,8 +317,8 @@ void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
  *
  * Callable from interrupts.
  *
- * Return: false if the queue of the job runs nothing any more: it is to be ended, and has the
- * engine until it is.
+ * Return: false if the queue of the job runs nothing any more, or a reset ended what had begun:
+ * it is to be ended, and has the engine until it is.
  */
 bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 {
@@ -323,7 +329,7 @@ bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 	LIST_HEAD(ready);
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	if (uma_queue_error_locked(job->queue)) {
+	if (uma_queue_error_locked(job->queue) || job->drops != engine->drops) {
 		spin_unlock_irqrestore(&uma->queues_lock, flags);
 		return false;
 	}
@@ -369,16 +375,23 @@ static void uma_dispatch_end(struct uma_queue *queue, struct list_head *ready)
 }
 
 /**
- * uma_dispatch_cancel_preempted - end the jobs that wait to be continued
+ * uma_dispatch_cancel_preempted - end the jobs that have begun and are not on the ring
  * @uma: device
  * @only: on this engine, NULL for all
+ *
+ * Those that wait to be continued are ended here. One on its way between the ring and the queue,
+ * either way, finds &uma_engine.drops changed: uma_engine_push() is to follow.
  */
 void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only)
 {
+	struct uma_engine *engine;
 	struct uma_queue *queue;
 	LIST_HEAD(ready);
 
 	spin_lock_irq(&uma->queues_lock);
+	uma_for_each_engine(uma, engine)
+		if (!only || engine == only)
+			engine->drops++;
 	list_for_each_entry(queue, &uma->queues, node)
 		if (!only || (queue->preempted &&
 			      to_uma_dispatch(queue->preempted)->engine == only))

@@ -494,20 +494,6 @@ static void uma_engine_reset_now(struct uma_engine *engine)
 	uma_engines_push(uma);
 }
 
-/* A job that was preempted and is about to be continued is not. */
-static void uma_engine_drop_held(struct uma_engine *engine)
-{
-	bool preempted;
-
-	mutex_lock(&engine->uma->hw_lock);
-	spin_lock_irq(&engine->lock);
-	preempted = engine->state == UMA_ENGINE_HELD && engine->job->first_task;
-	spin_unlock_irq(&engine->lock);
-	if (preempted && !engine->uma->lost)
-		uma_engine_cancel(engine, -ECANCELED);
-	mutex_unlock(&engine->uma->hw_lock);
-}
-
 static void uma_reset_ordered(struct work_struct *work)
 {
 	struct uma_reset_order *order = container_of(work, struct uma_reset_order, work);
@@ -530,7 +516,7 @@ static void uma_reset_ordered(struct work_struct *work)
 		uma_dispatch_cancel_preempted(uma, only);
 		uma_for_each_engine(uma, engine)
 			if (!only || engine == only)
-				uma_engine_drop_held(engine);
+				uma_engine_push(engine);
 	}
 	if (only)
 		uma_engine_reset_now(only);

@@ -116,6 +116,7 @@ static void uma_engine_clear(struct uma_engine *engine)
 static void uma_done_init(struct uma_done *done, struct uma_job *job, int error)
 {
 	kref_get(&job->queue->ref);
+	WRITE_ONCE(job->ending, true);
 	*done = (struct uma_done) {
 		.queue = job->queue, .fence = job->done, .error = error, .number = job->number,
 	};
@@ -176,7 +177,8 @@ void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
  * The scheduler frees jobs from the head of its list, as far as these are done, and knows nothing
  * of preemption. So a job that goes to the ring, or is ended without, comes before all that are
  * not done: one that waits to be continued, for however long, keeps nobody else's from being
- * freed. Others are ended at the same time: they stay ahead of one that goes to the ring.
+ * freed. Others are ended at the same time, or done without the scheduler having seen it: they
+ * stay ahead of one that goes to the ring.
  *
  * The caller makes sure that the job is not done meanwhile: then it is on the list.
  */
@@ -186,9 +188,10 @@ static void uma_sched_move_ahead(struct uma_job *job, bool ending)
 	struct drm_sched_job *other;
 
 	spin_lock(&sched->job_list_lock);
-	job->ending |= ending;
+	if (ending)
+		WRITE_ONCE(job->ending, true);
 	list_for_each_entry(other, &sched->pending_list, list)
-		if (other != &job->base && !to_uma_job(other)->ending &&
+		if (other != &job->base && !READ_ONCE(to_uma_job(other)->ending) &&
 		    !dma_fence_is_signaled(&other->s_fence->finished))
 			break;
 	list_move_tail(&job->base.list, &other->list);
@@ -295,12 +298,8 @@ void uma_engine_preempt(struct uma_engine *engine, u64 seqno)
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
-/**
- * uma_engine_cancel - end a job that is held, and is not put on the ring any more
- * @engine: engine of a device that is not lost, &uma_device.hw_lock held
- * @error: what goes into its fence
- */
-void uma_engine_cancel(struct uma_engine *engine, int error)
+/* End a job that is held, of a device that is not lost: it does not go to the ring any more. */
+static void uma_engine_cancel(struct uma_engine *engine, int error)
 {
 	struct uma_done done;
 
@@ -332,6 +331,9 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 	job = engine->job;
 	state = engine->state;
 	error = job ? uma_queue_error(job->queue) : 0;
+	/* A reset by the administrator ended all that had begun. */
+	if (job && !error && job->first_task && job->drops != READ_ONCE(engine->drops))
+		error = -ECANCELED;
 	spin_unlock_irq(&engine->lock);
 	if (error && state == UMA_ENGINE_HELD) {
 		uma_engine_cancel(engine, error);
