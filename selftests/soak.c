@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "soak.h"
@@ -26,8 +27,13 @@ static struct soak_stats *stats;
 /* What was used last is freed a moment after the last reference, in a work item. */
 static void expect_back(const char *file, long long (*now)(const char *file), long long before)
 {
-	while (now(file) != before)
+	unsigned int waited;
+
+	for (waited = 0; now(file) != before; waited++) {
+		if (waited == 1000)
+			harness_diag("%s was %lld and is %lld", file, before, now(file));
 		usleep(10000);
+	}
 }
 
 static long long lines_now(const char *file)
@@ -138,6 +144,8 @@ static pid_t start(unsigned int number, unsigned int generation, unsigned int se
 	pid_t pid = harness_fork();
 
 	if (!pid) {
+		/* Root's processes outlive a step that is killed. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		soak_client(stats, seed * 1000003u + generation * 64 + number);
 		_exit(0);
 	}
