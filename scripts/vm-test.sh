@@ -158,7 +158,8 @@ while read -r layer user seconds path; do
 		[ "$(cut -d ' ' -f 5 <<<"$line")" != "$path" ] || echo "$line" >"$results/again/$layer.$name.step"
 	done <"$steps"
 	{
-		printf 'export KDIR=%q KIMAGE=%q KMODULES=%q PROGS=%q\n' "${KDIR:-}" "${KIMAGE:-}" "${KMODULES:-}" "${PROGS:-}"
+		printf 'export KDIR=%q KIMAGE=%q KMODULES=%q PROGS=%q ALL=%q\n' \
+			"${KDIR:-}" "${KIMAGE:-}" "${KMODULES:-}" "${PROGS:-}" "${ALL:-}"
 		printf 'exec'
 		printf ' %q' scripts/vm-test.sh --again "$boot" "$results" "$results/again/$layer.$name.step" "$@"
 		echo

@@ -373,7 +373,7 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 	int ret, ref_ret;
 	uint32_t i;
 
-	if (only ? strtoull(only, NULL, 0) != seed : env->seen++ % test_every())
+	if (only ? strtoull(only, NULL, 0) != seed : test_left_out(env->seen++))
 		return 0;
 	describe_case(env, seed, what, where, sizeof(where));
 	if (getenv("ACCEL_TEST_TRACE"))
