@@ -34,6 +34,7 @@ struct seen_class {
 
 static struct seen_class classes[CLASSES];
 static int flags;
+static unsigned int seen_tiles, seen_steps;
 
 static int seen_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
@@ -44,6 +45,7 @@ static int seen_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	feclearexcept(FE_ALL_EXCEPT);
 	ret = c->real->tile(r, phase, tile);
 	flags |= fetestexcept(WRONG);
+	seen_tiles++;
 	return ret;
 }
 
@@ -82,6 +84,7 @@ int __wrap_uma_run_step(const struct uma_program *prog, __u32 phase, __u32 tile,
 	feclearexcept(FE_ALL_EXCEPT);
 	ret = __real_uma_run_step(prog, phase, tile, step, mem, scratch, fault);
 	flags |= fetestexcept(WRONG);
+	seen_steps++;
 	return ret;
 }
 
@@ -131,7 +134,11 @@ static void run(const char *what, union desc *d, const uint32_t *at, double from
 		if (sample_tensor(d, at[i])->rank)
 			fill(sample_tensor(d, at[i]), from, to);
 	flags = 0;
+	seen_tiles = 0;
+	seen_steps = 0;
 	ret = accel_run(ctx, &d->hdr);
+	/* Or nobody looked, and nothing is known. */
+	assert_true(ret || seen_tiles || seen_steps);
 	if (ret && ret != -EOPNOTSUPP) {
 		accel_ctx_get_error(ctx, &e);
 		fail_msg("%s: %s: %d, %s %s", level, what, ret, e.field, e.text);

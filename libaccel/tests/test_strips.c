@@ -334,8 +334,14 @@ static void run(const char *name, enum fast_gemm_kind kind, uint32_t isa, fast_g
 {
 	uint32_t n, bad = 0;
 
-	/* This one everything has. */
-	if (!fn && kind != FAST_GEMM_F32) {
+	/* What everything has. */
+#if defined(__x86_64__)
+	const bool everywhere = kind <= FAST_GEMM_I8U && kind != FAST_GEMM_BF16;
+#else
+	const bool everywhere = kind == FAST_GEMM_F32;
+#endif
+
+	if (!fn && !everywhere) {
 		printf("# %s: nothing for %s\n", name, kind_name[kind]);
 		return;
 	}

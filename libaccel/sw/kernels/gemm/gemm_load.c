@@ -55,7 +55,7 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 	const bool equal = (uma_wide_dtype(b->dtype) == UMA_DTYPE_S8) == is_signed;
 	/* Words in wide registers are faster than bytes in narrow ones, unless they are packed. */
 	const bool words = (p->cpu->isa & (FAST_AVX512 | FAST_VNNI)) == FAST_AVX512 &&
-			   b->layout == UMA_LAYOUT_STRIDED;
+			   b->layout == UMA_LAYOUT_STRIDED && !uma_is_int4(b->dtype);
 
 	/* Everything in 32 bits; zero points of columns are those of bytes, or the model's. */
 	g->zeros = b->quant == UMA_QUANT_CHANNEL && b->zero_addr;
