@@ -465,6 +465,8 @@ struct uma_reset_order {
 	struct uma_device *uma;
 	/** @engine: engine, NULL for all of the device */
 	struct uma_engine *engine;
+	/** @preempted: jobs that wait to be continued are ended, too */
+	bool preempted;
 };
 
 /* The job on an engine is not waited for, unless it is done already. */
@@ -481,7 +483,6 @@ static void uma_engine_reset_now(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
 
-	uma_engine_drop(engine);
 	if (uma_engine_reset(engine)) {
 		uma_reset_device(uma);
 		return;
@@ -497,30 +498,36 @@ static void uma_reset_ordered(struct work_struct *work)
 {
 	struct uma_reset_order *order = container_of(work, struct uma_reset_order, work);
 	struct uma_device *uma = order->uma;
-	struct uma_engine *engine;
-	bool cookie, whole;
+	struct uma_engine *engine, *only;
+	bool cookie;
 
 	if (READ_ONCE(uma->lost))
 		return;
 	cookie = dma_fence_begin_signalling();
 	mutex_lock(&uma->hw_lock);
 	/* One that is due anyhow does. */
-	whole = !order->engine || uma->resetting;
+	only = uma->resetting ? NULL : order->engine;
 	uma->resetting = true;
 	mutex_unlock(&uma->hw_lock);
-	if (whole) {
-		uma_for_each_engine(uma, engine)
+	uma_for_each_engine(uma, engine)
+		if (!only || engine == only)
 			uma_engine_drop(engine);
-		uma_reset_device(uma);
-	} else {
-		uma_engine_reset_now(order->engine);
+	if (order->preempted) {
+		uma_dispatch_cancel_preempted(uma, only);
+		uma_for_each_engine(uma, engine)
+			if (!only || engine == only)
+				uma_engine_push(engine);
 	}
+	if (only)
+		uma_engine_reset_now(only);
+	else
+		uma_reset_device(uma);
 	dma_fence_end_signalling(cookie);
 }
 
-static void uma_reset_order(struct uma_device *uma, struct uma_engine *engine)
+static void uma_reset_order(struct uma_device *uma, struct uma_engine *engine, bool preempted)
 {
-	struct uma_reset_order order = { .uma = uma, .engine = engine };
+	struct uma_reset_order order = { .uma = uma, .engine = engine, .preempted = preempted };
 
 	INIT_WORK_ONSTACK(&order.work, uma_reset_ordered);
 	queue_work(uma->reset_wq, &order.work);
@@ -540,7 +547,7 @@ void uma_reset_running(struct uma_device *uma)
 
 	uma_for_each_engine(uma, engine)
 		if (READ_ONCE(engine->state) == UMA_ENGINE_RUNNING)
-			uma_reset_order(uma, engine);
+			uma_reset_order(uma, engine, false);
 	/* Those that were being given up already. */
 	flush_workqueue(uma->reset_wq);
 }
@@ -550,7 +557,8 @@ void uma_reset_running(struct uma_device *uma)
  * @uma: device, whose driver may be about to let go of it
  * @engine: engine, NULL for all of the device
  *
- * Jobs that are on the ring and not done are -ECANCELED; nobody is banned.
+ * Jobs that are on the ring and not done, or wait to be continued, are -ECANCELED; nobody is
+ * banned.
  *
  * Return: 0 when that is done; -ENODEV if there is no device, or none any more.
  */
@@ -563,7 +571,7 @@ int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
 	ret = uma_pm_get(uma);
 	if (ret)
 		return READ_ONCE(uma->lost) ? -ENODEV : ret;
-	uma_reset_order(uma, engine);
+	uma_reset_order(uma, engine, true);
 	uma_pm_put(uma);
 	return READ_ONCE(uma->lost) ? -ENODEV : 0;
 }

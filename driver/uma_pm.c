@@ -166,16 +166,16 @@ void uma_pm_set_clock(struct uma_device *uma, u32 mhz)
  */
 void uma_pm_thermal(struct uma_device *uma)
 {
-	bool now, changed = false;
+	bool now = false, changed = false;
 	unsigned long flags;
 	u32 status;
 
 	spin_lock_irqsave(&uma->pm_lock, flags);
-	status = uma_read(uma, UMA_REG_PWR_STATUS);
-	now = status & UMA_PWR_THROTTLED;
-	/* All ones: there is no device. */
-	if (status != ~0U && now != uma->throttled) {
-		changed = true;
+	if (!uma_read_state(uma, UMA_REG_PWR_STATUS, &status)) {
+		now = status & UMA_PWR_THROTTLED;
+		changed = now != uma->throttled;
+	}
+	if (changed) {
 		WRITE_ONCE(uma->throttled, now);
 		if (now)
 			uma->throttle_count++;

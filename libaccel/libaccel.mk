@@ -125,50 +125,46 @@ libaccel/tests/make_coredump-objs := libaccel/tests/make_coredump.o libaccel/tes
 
 #: fuzz-coredump libFuzzer on the reader of core dumps for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-coredump
-coredump-fuzz-srcs := libaccel/tests/fuzz_coredump.c $(wildcard libaccel/debug/*.c) \
-	$(addprefix libaccel/,backend/rec/rec_task.c core/names.c core/error.c core/log.c)
-fuzz-coredump: $(O)/libaccel/tests/make_coredump
-	$(Q)mkdir -p $(B)/fuzz/coredump && $< >$(B)/fuzz/coredump/seed && \
-	clang -g -O1 $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) -fsanitize=fuzzer,address,undefined \
-	-fno-sanitize-recover=all -o $(B)/fuzz/fuzz_coredump $(coredump-fuzz-srcs) $(call pkg-libs,json-c) && \
-	$(B)/fuzz/fuzz_coredump $(fuzz-limit) -print_final_stats=1 -max_len=8192 \
-	-artifact_prefix=$(B)/fuzz/coredump- $(B)/fuzz/coredump
+coredump-fuzz := libaccel/tests/fuzz_coredump
+FUZZERS += $(coredump-fuzz)
+$(coredump-fuzz)-fuzz-objs := $(patsubst %.c,%.o,$(wildcard libaccel/debug/*.c)) \
+	$(addprefix libaccel/,backend/rec/rec_task.o core/names.o core/error.o core/log.o)
+$(coredump-fuzz)-fuzz-pkgs := json-c
+fuzz-coredump: $(O)/libaccel/tests/make_coredump $(O)/$(coredump-fuzz).fuzzer
+	$(Q)mkdir -p $(B)/fuzz/coredump && $< >$(B)/fuzz/coredump/seed && $(call fuzz,$(coredump-fuzz),coredump,-max_len=8192)
 
-# Models: what reads them and makes programs of them is built for the fuzzer, the rest is the library's. clang has it.
-onnx-fuzz := $(O)/libaccel/tests/fuzz_onnx
-onnx-fuzz-rooms := libaccel/graph libaccel/host libaccel/models libaccel/ops libaccel/plan
-onnx-fuzz-srcs := libaccel/tests/fuzz_onnx.c $(filter $(addsuffix /%,$(onnx-fuzz-rooms)),$(libaccel-srcs)) \
-	$(wildcard libaccel/models/*.c libaccel/models/*/*.c)
-onnx-fuzz-objs := $(addprefix $(O)/,$(filter-out $(addsuffix /%,$(onnx-fuzz-rooms)),$(libaccel/libaccel-objs)))
-onnx-fuzz-cc = $(FUZZ_CC) $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) -gline-tables-only -O1
-onnx-fuzz-with := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-ifneq ($(if $(filter default,$(VARIANT)),$(has-fuzzer)),)
-$(O)/libaccel/tests/graph/test_onnx_fuzz: $(onnx-fuzz)
-$(onnx-fuzz): $(onnx-fuzz-srcs) $(onnx-fuzz-objs) $(wildcard $(addsuffix /*.h,$(onnx-fuzz-rooms)) libaccel/include/accel/*.h)
-	$(call say,FUZZ,$@)mkdir -p $@.objs && $(foreach s,$(onnx-fuzz-srcs),\
-	$(CCACHE) $(onnx-fuzz-cc) $(onnx-fuzz-with) -c -o $@.objs/$(subst /,_,$(s:.c=.o)) $(s) &&) \
-	$(FUZZ_CC) $(onnx-fuzz-with) -o $@ $@.objs/*.o $(onnx-fuzz-objs) $(call pkg-libs,libdrm libudev $(libaccel/libaccel-models-pkgs)) -lpthread -lm
+# Models: what reads them and makes programs of them is built for the fuzzer, the rest is the library's.
+onnx-fuzz := libaccel/tests/fuzz_onnx
+onnx-fuzz-rooms := $(addsuffix /%,$(addprefix libaccel/,graph host models ops plan))
+FUZZERS += $(onnx-fuzz)
+$(onnx-fuzz)-fuzz-objs := $(filter $(onnx-fuzz-rooms),$(libaccel/libaccel-objs)) \
+	$(patsubst %.c,%.o,$(wildcard libaccel/models/*.c libaccel/models/*/*.c))
+$(onnx-fuzz)-fuzz-plain := $(filter-out $(onnx-fuzz-rooms),$(libaccel/libaccel-objs))
+$(onnx-fuzz)-fuzz-pkgs := libdrm libudev $(libaccel/libaccel-models-pkgs)
+ifneq ($(has-fuzzer),)
+$(O)/libaccel/tests/graph/test_onnx_fuzz: $(O)/$(onnx-fuzz).fuzzer
+libaccel/tests/graph/test_onnx_fuzz-inputs := $(O)/$(onnx-fuzz).fuzzer
 endif
 
 #: fuzz-onnx     libFuzzer on models for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-onnx
 fuzz-onnx: $(O)/libaccel/tests/graph/test_onnx_fuzz
-	$(Q)mkdir -p $(B)/fuzz/onnx && $< --seeds $(B)/fuzz/onnx && \
-	$(onnx-fuzz) $(fuzz-limit) -print_final_stats=1 -max_len=2048 -rss_limit_mb=2048 -artifact_prefix=$(B)/fuzz/onnx- $(B)/fuzz/onnx
+	$(Q)mkdir -p $(B)/fuzz/onnx && $< --seeds $(B)/fuzz/onnx && $(call fuzz,$(onnx-fuzz),onnx,-max_len=2048)
 
 # Tensors of files: what reads them and the library beneath, built for the fuzzer, without what runs graphs.
 store-srcs := $(wildcard libaccel/models/*.c libaccel/models/safetensors/*.c) libaccel/models/gguf/gguf.c
-store-fuzz := $(O)/libaccel/tests/fuzz_store
+store-fuzz := libaccel/tests/fuzz_store
+FUZZERS += $(store-fuzz)
+$(store-fuzz)-fuzz-objs := $(store-srcs:.c=.o)
+$(store-fuzz)-fuzz-plain := $(libaccel/libaccel-objs)
+$(store-fuzz)-fuzz-pkgs := libdrm libudev json-c
 libaccel/tests/graph/test_store-objs := libaccel/tests/graph/test_store.o $(store-srcs:.c=.o)
-ifneq ($(if $(filter default,$(VARIANT)),$(has-fuzzer)),)
-$(O)/libaccel/tests/graph/test_store: $(store-fuzz)
-$(store-fuzz): libaccel/tests/fuzz_store.c $(store-srcs) $(libaccel/libaccel-objs:%=$(O)/%) $(wildcard libaccel/models/*.h)
-	$(call say,FUZZ,$@)$(onnx-fuzz-cc) -I. $(onnx-fuzz-with) -o $@ libaccel/tests/fuzz_store.c $(store-srcs) \
-	$(libaccel/libaccel-objs:%=$(O)/%) $(call pkg-libs,libdrm libudev json-c) -lpthread -lm
+ifneq ($(has-fuzzer),)
+$(O)/libaccel/tests/graph/test_store: $(O)/$(store-fuzz).fuzzer
+libaccel/tests/graph/test_store-inputs := $(O)/$(store-fuzz).fuzzer
 endif
 
 #: fuzz-store    libFuzzer on safetensors and GGUF files for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-store
 fuzz-store: $(O)/libaccel/tests/graph/test_store
-	$(Q)mkdir -p $(B)/fuzz/store && $< --seeds $(B)/fuzz/store && \
-	$(store-fuzz) $(fuzz-limit) -print_final_stats=1 -max_len=2048 -rss_limit_mb=2048 -artifact_prefix=$(B)/fuzz/store- $(B)/fuzz/store
+	$(Q)mkdir -p $(B)/fuzz/store && $< --seeds $(B)/fuzz/store && $(call fuzz,$(store-fuzz),store,-max_len=2048)

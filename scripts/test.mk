@@ -186,7 +186,7 @@ vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$
 vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
 	$(file >$(B)/vm-steps.$*,$(vm-steps))
-	$(Q)for machine in $(if $(filter stock,$*),clock) $*; do ONLY='$(ONLY)' T='$(T)' PROGS='$(PROGS)' \
+	$(Q)for machine in $(if $(filter stock,$*),clock) $*; do ALL='$(ALL)' ONLY='$(ONLY)' T='$(T)' PROGS='$(PROGS)' \
 		scripts/vm-test.sh $$machine $(R) $(B)/vm-steps.$* $(vm-files) || exit; done
 	$(if $(filter stock,$*$(ONLY)$(T)),$(Q)$(tap-run) --timeout 900 --inputs 'tree $(kernel-images)' vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \

@@ -98,10 +98,10 @@ bool device_is(const char *node, const char *file, const char *text)
 
 bool device_becomes(const char *node, const char *file, const char *text)
 {
-	int i;
+	char buf[128];
 
-	for (i = 0; i < 6000; i++) {
-		if (device_is(node, file, text))
+	while (device_read_try(node, file, buf, sizeof(buf)) >= 0) {
+		if (!strcmp(buf, text))
 			return true;
 		usleep(10000);
 	}
@@ -110,10 +110,10 @@ bool device_becomes(const char *node, const char *file, const char *text)
 
 bool device_exceeds(const char *node, const char *file, long long value)
 {
-	int i;
+	char buf[128];
 
-	for (i = 0; i < 6000; i++) {
-		if (device_number(node, file) > value)
+	while (device_read_try(node, file, buf, sizeof(buf)) >= 0) {
+		if (strtoll(buf, NULL, 0) > value)
 			return true;
 		usleep(10000);
 	}

@@ -198,6 +198,9 @@ static void uma_device_test_poll(struct kunit *test)
 	uma_device_test_failures = INT_MAX;
 	KUNIT_EXPECT_EQ(test, uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, 10),
 			-ETIMEDOUT);
+	/* What cannot be read is nothing that it says. */
+	KUNIT_EXPECT_EQ(test, uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, UMA_PWR_ON, 10),
+			-ETIMEDOUT);
 	uma_device_test_gone = true;
 	KUNIT_EXPECT_EQ(test, uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, 1000),
 			-ENODEV);
@@ -317,6 +320,46 @@ static void uma_device_test_blame(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
 }
 
+static int uma_device_test_irq_error;
+static u32 uma_device_test_irq_status;
+
+static int uma_device_test_read_irq(void *context, unsigned int reg, unsigned int *value)
+{
+	*value = reg == UMA_REG_IRQ_STATUS || reg == UMA_REG_IRQ_ENABLE ?
+		uma_device_test_irq_status : 0;
+	return uma_device_test_irq_error;
+}
+
+/* A status that cannot be read tells of no error that the device is reset for. */
+static void uma_device_test_irq(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_irq,
+		.reg_write = uma_device_test_write,
+	};
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+
+	uma->regs = devm_regmap_init(uma->drm.dev, NULL, NULL, &config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uma->regs);
+	uma->info.engine_count = 0;
+	uma_device_test_irq_status = UMA_IRQ_ERROR;
+	uma_device_test_irq_error = -EIO;
+	KUNIT_EXPECT_EQ(test, uma_irq(0, uma), IRQ_NONE);
+	uma_device_test_irq_status = ~0U;
+	uma_device_test_irq_error = 0;
+	KUNIT_EXPECT_EQ(test, uma_irq(0, uma), IRQ_NONE);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 0);
+	uma_device_test_irq_status = UMA_IRQ_ERROR;
+	KUNIT_EXPECT_EQ(test, uma_irq(0, uma), IRQ_HANDLED);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+}
+
 /* Who finds out late that the device is going arms nothing, and touches no ring: they go. */
 static void uma_device_test_stop(struct kunit *test)
 {
@@ -360,8 +403,8 @@ static const struct dma_fence_ops uma_device_test_fence_ops = {
 };
 
 /*
- * A job whose file is closed is not continued. Whoever has the lock under which jobs are pushed may
- * be about to push it: until then it stays where it is.
+ * A job whose queue is closed is not continued. Whoever has the lock under which jobs are pushed
+ * may be about to push it: until then it stays where it is.
  */
 static void uma_device_test_orphan(struct kunit *test)
 {
@@ -379,7 +422,7 @@ static void uma_device_test_orphan(struct kunit *test)
 	kref_init(&rig->queue.ref);
 	rig->queue.uma = uma;
 	rig->queue.usage = &rig->usage;
-	rig->usage.orphaned = true;
+	rig->queue.closed = true;
 	spin_lock_init(&rig->done_lock);
 	dma_fence_init(&rig->done, &uma_device_test_fence_ops, &rig->done_lock,
 		       dma_fence_context_alloc(1), 1);
@@ -454,6 +497,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_deleted),
 	KUNIT_CASE(uma_device_test_asleep),
 	KUNIT_CASE(uma_device_test_poll),
+	KUNIT_CASE(uma_device_test_irq),
 	KUNIT_CASE(uma_device_test_blame),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),

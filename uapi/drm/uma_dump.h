@@ -128,7 +128,7 @@ struct uma_dump_job {
 	__u32 engine_class;
 	/** @engine_name: NUL-terminated */
 	char engine_name[16];
-	/** @comm: name of the process, NUL-terminated */
+	/** @comm: name of the process, NUL-terminated; empty if the process has gone */
 	char comm[16];
 };
 

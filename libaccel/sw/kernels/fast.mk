@@ -63,7 +63,7 @@ libaccel-fast-objs += $(addprefix $(fast-dir)/,$(2))
 $(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(strip $(1))))$(eval CFLAGS-asan-$(fast-dir)/$(f) := $(fast-asan)))
 endef
 
-$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_s16_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
+$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_i8_avx2.o gemm/gemm_unpack_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
 $(eval $(call fast-for,avx512,ends/epilogue_avx512.o gemm/gemm_f32_avx512.o gemm/gemm_s16_avx512.o gemm/gemm_pack_avx512.o gemm/gemm_unpack_avx512.o))
 $(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o gemm/grouped_vnni.o))
 $(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o gemm/grouped_bf16.o))
@@ -79,7 +79,7 @@ $(eval $(call fast-for,avx512,attention/attn_avx512.o))
 $(eval $(call fast-for,vnni,attention/attn_bytes.o))
 $(eval $(call fast-for,bf16,attention/attn_bf16.o))
 
-$(eval $(call fast-for,avx2,conv/conv_f32_avx2.o conv/taps_avx2.o conv/wino_avx2.o))
+$(eval $(call fast-for,avx2,conv/conv_bytes_avx2.o conv/conv_f32_avx2.o conv/taps_avx2.o conv/wino_avx2.o))
 $(eval $(call fast-for,avx512,conv/conv_f32_avx512.o vec/quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/taps_avx512.o conv/wino_avx512.o))
 $(eval $(call fast-for,vnni,conv/depthwise_vnni.o conv/taps_vnni.o conv/conv_u8s8_avx512.o conv/conv_s8s8_avx512.o conv/conv_u8u8_avx512.o conv/conv_s8u8_avx512.o))
 $(eval $(call fast-for,bf16,conv/conv_bf16_avx512.o conv/depthwise_bf16.o))

@@ -372,8 +372,8 @@ bool oracle_float_ok(double got, const struct oracle_num *want, uint32_t dtype,
 		return got == *expect;
 	*bound = want->e + spacing(fabs(want->v) + want->e, &f) / 2;
 	/* What rounds to infinity may be infinite. */
-	if (isinf(got) && fabs(want->v) + *bound >= f.max)
-		return signbit(got) == signbit(want->v);
+	if (isinf(got))
+		return copysign(want->v, got * want->v) + *bound >= f.max;
 	return fabs(got - want->v) <= *bound;
 }
 
