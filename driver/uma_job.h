@@ -113,7 +113,7 @@ struct uma_queue {
 	struct uma_request *waiting;
 	/** @preempted: request of one that was preempted; under &uma_device.queues_lock */
 	struct uma_request *preempted;
-	/** @begun: jobs that have had their engine and are not done; under &uma_device.queues_lock */
+	/** @begun: jobs that had their engine and are not done; under &uma_device.queues_lock */
 	u32 begun;
 	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
 	bool closed;
