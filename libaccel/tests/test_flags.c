@@ -36,12 +36,24 @@ static struct seen_class classes[CLASSES];
 static int flags;
 static unsigned int seen_tiles, seen_steps;
 
+/* Nothing of a tile is kept for the next: what is left there may be no number. */
+static void poison(void *scratch, size_t size)
+{
+	uint32_t *word = scratch;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*word); i++)
+		word[i] = i & 1 ? 0x7f800000 : 0x7f807f80;
+}
+
 static int seen_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
 	const struct seen_class *c = (const void *)((const char *)r->prog->class -
 						    offsetof(struct seen_class, seen));
 	int ret;
 
+	poison(r->scratch, FAST_SCRATCH);
+	poison(r->rows_scratch, UMA_SCRATCH_SIZE);
 	feclearexcept(FE_ALL_EXCEPT);
 	ret = c->real->tile(r, phase, tile);
 	flags |= fetestexcept(WRONG);
