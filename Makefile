@@ -47,7 +47,7 @@
 #   P-args          arguments of a host test
 #   P-inputs        files and directories that decide its result, beside its program and what all tests may read
 #   P-env           environment of a host test:  P-env := OMP_NUM_THREADS=1
-#   P-timeout       seconds a test may take (default 600)
+#   P-timeout       seconds a test may take in the VM (default 600); on the host there is one limit for all
 #   P-user          who runs it in the VM: tester (default for programs and bats; in group render) or root
 #   P-kernels       on which kernels it runs (default: stock debug)
 #   P-add           more files it needs in the VM, FILE[:DEST] relative to the top of the tree
@@ -179,6 +179,10 @@ endif
 ifeq ($(VARIANT),clang)
   override CC := clang
 endif
+# What a sanitizer adds to kernels takes minutes to compile: only where this processor, with the flag FLAG, can run them.
+# if-cpu FLAG,OPTIONS
+cpu-flags := $(if $(filter asan tsan,$(VARIANT)),$(shell sed -n '/^flags/ { s/.*: //p; q }' /proc/cpuinfo))
+if-cpu = $(if $(filter $(1),$(cpu-flags)),$(2),-fno-sanitize=all)
 # Only what needs no library; the layer "neon" runs some of it in an emulator.
 ifeq ($(VARIANT),neon)
   override CC := aarch64-linux-gnu-gcc

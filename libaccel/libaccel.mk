@@ -44,16 +44,14 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
-# Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others.
-$(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full)))
+# Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others. Of
+# their cases one of four is run there, and all for "make proof" (ALL=1).
+$(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full) \
+	$(if $(ALL),,$(if $(filter asan tsan,$(VARIANT)),ACCEL_TEST_EVERY=4))))
 # Whole blocks of networks, all convolutions, each number of rows take minutes under sanitizers; of products the thread
 # sanitizer sees some of each kind.
 $(foreach t,blocks conv rows,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
 libaccel/tests/ops/test_gemm-env += $(if $(filter tsan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_SMALL=1 ACCEL_TEST_CASES=20)
-
-# Whole models run mostly there: checks inline take a minute to compile, once, and half the time of a call for each vector.
-$(foreach o,conv/conv_f32_avx512 gemm/gemm_f32_avx512,\
-	$(eval CFLAGS-asan-libaccel/sw/kernels/$(o).o := --param asan-instrumentation-with-call-threshold=7000))
 
 # With each level of kernels that this processor has: tests of operations go through all of them by themselves, where each
 # case is computed once for all. Under sanitizers, where what reads or writes beyond an operand shows, a few random cases
@@ -66,12 +64,14 @@ level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,\
 	$(if $(filter asan,$(VARIANT)),,gemm_large) misuse)
 level-ops := $(if $(filter asan,$(VARIANT)),$(filter-out $(addprefix %_,kv blocks ffn),$(op-tests)))
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full $(if $(filter asan,$(VARIANT)),ACCEL_TEST_CASES=4 ACCEL_TEST_SMALL=1)
-PHONY += run-levels
-run-levels: $(addprefix $(O)/,libaccel/tests/levels $(call wanted,$(level-tests) $(level-ops)))
-	$(Q)for l in $$($< $(level-names)); do $(foreach t,$(call wanted,$(level-tests)),$(level-env) ACCEL_SW_KERNELS=$$l \
-		$(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) levels$(LAYER) $(notdir $(t))-$$l $(O)/$(t) &&) :; done
-	$(Q)$(foreach t,$(call wanted,$(level-ops)),$(level-env) ACCEL_SW_KERNELS=all \
-		$(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) levels$(LAYER) $(notdir $(t)) $(O)/$(t) &&) :
+PHONY += run-levels $(addprefix run/levels/,$(level-tests) $(level-ops))
+run-levels: $(addprefix run/levels/,$(call wanted,$(level-tests) $(level-ops)))
+# level-test TEST LEVEL NAME
+level-test = $(level-env) ACCEL_SW_KERNELS=$(2) $(tap-run) --timeout $(host-limit) $(call inputs-of,$(1)) levels$(LAYER) $(3) $(O)/$(1)
+$(addprefix run/levels/,$(level-tests)): run/levels/%: $(O)/% $(O)/libaccel/tests/levels
+	$(Q)for l in $$($(O)/libaccel/tests/levels $(level-names)); do $(call level-test,$*,$$l,$(notdir $*)-$$l) || exit; done
+$(addprefix run/levels/,$(level-ops)): run/levels/%: $(O)/%
+	$(Q)$(call level-test,$*,all,$(notdir $*))
 
 # Of the inside, without the library: these two are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
@@ -83,9 +83,10 @@ $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-libs :=))
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-pkgs :=))
 CFLAGS-libaccel/tests/strips_soft.o := $(fast-avx512)
 neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast)
-PHONY += run-neon
-run-neon: $(addprefix $(O)/,$(neon-tests))
-	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 $(call inputs-of,$(t)) neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :
+PHONY += run-neon $(addprefix run/neon/,$(neon-tests))
+run-neon: $(addprefix run/neon/,$(neon-tests))
+$(addprefix run/neon/,$(neon-tests)): run/neon/%: $(O)/%
+	$(Q)$(tap-run) --timeout $(host-limit) $(call inputs-of,$*) neon $(notdir $*) qemu-aarch64 -cpu max $(O)/$*
 
 libaccel-pcs := $(addprefix libaccel/,libaccel.pc libaccel-models.pc)
 INSTALL_FILES += $(foreach p,$(libaccel-pcs),$(O)/$p:$(libdir)/pkgconfig/$(notdir $p))

@@ -47,7 +47,7 @@ fuzz:
 proof-step = $(tap-run) --timeout 80000 --inputs 'tree $(kernel-images)' proof $(1) scripts/tap-one "make $(1)" $(MAKE) $(1)
 proof:
 	$(Q)$(MAKE) test || :
-	$(Q)$(MAKE) IN_TEST=1 ALL=1 vm-stock vm-debug
+	$(Q)$(MAKE) IN_TEST=1 ALL=1 vm-stock vm-debug host-asan host-tsan
 	$(Q)$(foreach t,mutate fail-nth soak fuzz,printf '  %-7s %s\n' PROOF '$(t)' && $(call proof-step,$(t)) &&) :
 	$(Q)if [ -d $(R)/unsteady ]; then \
 		printf '1..1\nnot ok 1 - no test is unsteady: see unsteady/\n' >$(R)/proof.steady.tap; fi

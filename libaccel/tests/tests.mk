@@ -125,8 +125,6 @@ CFLAGS-libaccel/tests/graph/test_imatrix.o := -I. -DZOO_HF='"$(CURDIR)/examples/
 	-DAUSTEN='"$(CURDIR)/examples/austen"'
 
 # Looks inside, as to which tokens may come next.
-# Under sanitizers a second of sound takes some, and every beam there is many.
-$(foreach t,speech beam,$(eval libaccel/tests/graph/test_$(t)-timeout := 900))
 libaccel/tests/graph/test_speech-objs = libaccel/tests/graph/test_speech.o $(libaccel/libaccel-models-objs)
 override libaccel/tests/graph/test_speech-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
 CFLAGS-libaccel/tests/graph/test_speech.o := -I. -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \

@@ -54,7 +54,6 @@ UNIT_TESTS += $(call ctl-unit-tests,ops)
 $(accelctl-tests)/test_ops-objs := $(accelctl-tests)/test_ops.o $(accelctl)/opcell.o
 $(accelctl-tests)/test_ops-libs := libaccel/libaccel
 $(accelctl-tests)/test_ops-pkgs := cmocka
-$(accelctl-tests)/test_ops-timeout := 900
 
 UNIT_TESTS += $(call ctl-unit-tests,attn)
 $(accelctl-tests)/test_attn-objs = $(accelctl-tests)/test_attn.o $(accelctl)/attn.o $(accelctl)/npy.o \

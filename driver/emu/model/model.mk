@@ -55,6 +55,7 @@ ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 MODEL_OBJS += $(model-dir)/kernels_avx2.o $(model-dir)/kernels_avx512.o
 CFLAGS-$(model-dir)/kernels_avx2.o := -mavx2 -mfma -mf16c
 CFLAGS-$(model-dir)/kernels_avx512.o := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
+$(foreach v,asan tsan,$(eval CFLAGS-$(v)-$(model-dir)/kernels_avx512.o := $(call if-cpu,avx512bw)))
 endif
 
 # --- tests --------------------------------------------------------------------------------------------------------

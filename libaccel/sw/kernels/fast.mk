@@ -56,11 +56,24 @@ CFLAGS-$(fast-dir)/ := -fno-math-errno -Wno-psabi
 # Address arithmetic unrolled a thousand times: checked for what it reaches, not at each step.
 fast-asan := -fno-sanitize=alignment,null,pointer-overflow,object-size,shift,signed-integer-overflow
 
+# Whole models run mostly in these: checks inline take half the time of a call for each vector. Others take minutes to
+# compile then.
+fast-inline := conv/conv_f32_% gemm/gemm_f32_% lines/lines_avx2.o attention/attn_avx2.o
+fast-inline-asan = $(if $(filter $(fast-inline),$(1)),--param asan-instrumentation-with-call-threshold=7000)
+
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+cpu-avx2 := avx2
+cpu-avx512 := avx512bw
+cpu-vnni := avx512_vnni
+cpu-bf16 := avx512_bf16
+cpu-amx := amx_tile
+
 # fast-for LEVEL, FILES: objects that are compiled for a level
 define fast-for
 libaccel-fast-objs += $(addprefix $(fast-dir)/,$(2))
-$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(strip $(1))))$(eval CFLAGS-asan-$(fast-dir)/$(f) := $(fast-asan)))
+$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(1))) \
+	$(eval CFLAGS-asan-$(fast-dir)/$(f) := $(call if-cpu,$(cpu-$(1)),$(fast-asan) $(call fast-inline-asan,$(f)))) \
+	$(eval CFLAGS-tsan-$(fast-dir)/$(f) := $(call if-cpu,$(cpu-$(1)))))
 endef
 
 $(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_i8_avx2.o gemm/gemm_unpack_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
