@@ -144,6 +144,15 @@ sees() {
 	has "$stderr" "kv-type"
 }
 
+@test "weights in 16 bits take less memory, while they are packed too" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen packed peak
+	ctl 0 model run "$austen" -d sw --threads 1 --no-cache --json
+	packed=$(jq .packed_bytes <<<"$output")
+	peak=$(jq .peak_bytes <<<"$output")
+	ctl 0 model run "$austen" -d sw --threads 1 --no-cache --json --dtype fp16
+	json ".packed_bytes * 2 <= $packed + 65536 and .peak_bytes < $peak"
+}
+
 @test "weights as they lie: the same text, and as likely" {
 	local austen=$BATS_TEST_DIRNAME/../../../examples/austen nll
 	ctl 0 generate -m "$austen" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json --no-repack
