@@ -144,6 +144,20 @@ sees() {
 	has "$stderr" "kv-type"
 }
 
+@test "products in 16 bits: the same text, and as likely" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen type nll
+	nll=$(jq .eval_nll_first_256 "$austen/golden.json")
+	for type in fp16 bf16; do
+		ctl 0 generate -m "$austen" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json --dtype $type
+		json ".text == \"$(jq -r '.text[(.prompt | length):]' "$austen/golden.json")\""
+		ctl 0 perplexity -m "$austen" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json \
+			--dtype $type
+		json ".nll != $nll and (.nll - $nll | fabs) < 0.002"
+	done
+	ctl 2 perplexity -m "$austen" -d sw -p x --dtype int8
+	has "$stderr" "--dtype: 'int8' is none of fp32, bf16, fp16"
+}
+
 @test "weights in 16 bits take less memory, while they are packed too" {
 	local austen=$BATS_TEST_DIRNAME/../../../examples/austen packed peak
 	ctl 0 model run "$austen" -d sw --threads 1 --no-cache --json

@@ -197,6 +197,7 @@ static int open_generator(struct speaker *s)
 		opts.lookup = (uint32_t)s->opts->lookup;
 		opts.tokenizer = s->tokenizer;
 		compile.off = s->opts->no_repack ? ACCEL_COMPILE_NO_REPACK : 0;
+		compile.precision = s->opts->dtype;
 		opts.compile = &compile;
 		ret = accel_generator_create(s->ctx, graph, &opts, &s->generator);
 		if (ret)

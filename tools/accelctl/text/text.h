@@ -54,7 +54,7 @@
  * @reproducible: in a context that is ACCEL_CTX_REPRODUCIBLE
  * @no_cache: packed weights are not kept
  * @threads: of the in-process device, 0: one a core
- * @dtype: of a model that hears: 1: int8
+ * @dtype: &enum accel_precision; of a model that hears: 1: int8
  * @language: that is spoken, as "en", or NULL
  * @format: of a transcript
  * @translate: into English
