@@ -11,7 +11,7 @@
 #: levels        operations with each level of kernels that this processor has;  levels-asan: the same with sanitizers
 #: neon          inner kernels and fast operations for aarch64, in an emulator, where a compiler and QEMU are at hand
 #: model         what tasks mean, against a slow reference;  model-asan: the same with sanitizers
-#: onnx          ONNX's operator vectors, with a table by operator in build/results
+#: vectors       ONNX's operator vectors, with a table by operator in build/results
 #: dnnl          convolutions, pools, norms against another library
 #: bats          the command line, on this machine
 #: modcheck      modules for both test kernels, W=1 and sparse: no warning
