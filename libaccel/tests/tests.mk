@@ -12,6 +12,7 @@ op-tests := $(addprefix libaccel/tests/ops/test_,\
 	dynquant \
 	kv_write \
 	elementwise \
+	odd \
 	formats \
 	gather \
 	vision \

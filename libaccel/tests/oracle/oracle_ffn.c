@@ -37,6 +37,11 @@ static double weight(const struct accel_ffn_desc *f, const struct accel_tensor *
  */
 static struct oracle_num product(double sum, double mag, double in, int64_t k)
 {
+	if (!isfinite(sum))
+		return (struct oracle_num){ sum, isinf(in) ? INFINITY : 0 };
+	/* A sum of numbers of either sign may overflow on its way, in one order or another. */
+	if (mag * 1.001 > (double)__FLT_MAX__ && !(fabs(sum) >= mag * 0.999))
+		in = INFINITY;
 	return (struct oracle_num){
 		sum, in + (mag + in) * (double)(k + 7) * U * 1.001 + (double)(k + 1) * TINY
 	};
@@ -44,8 +49,10 @@ static struct oracle_num product(double sum, double mag, double in, int64_t k)
 
 static double quantised(double v, const struct accel_tensor *t)
 {
-	double q = nearbyint((double)((float)v / t->quant.scale)) + t->quant.zero;
+	double q = nearbyint((double)((float)v / t->quant.scale));
 
+	/* No number counts as 0. */
+	q = (isnan(q) ? 0 : q) + t->quant.zero;
 	q = (double)oracle_saturate((int64_t)fmin(fmax(q, -1e9), 1e9), t->dtype);
 	return (double)(t->quant.scale * (float)(q - t->quant.zero));
 }
@@ -55,8 +62,10 @@ static struct oracle_num stored(struct oracle_num x, const struct accel_tensor *
 {
 	double lo, hi;
 
-	if (t->dtype == ACCEL_F32)
-		return x;
+	if (isnan(x.v) && !t->quant.scheme)
+		return (struct oracle_num){ NAN, x.e };
+	if (t->dtype == ACCEL_F32 || isinf(x.e))
+		return oracle_seen(x);
 	if (t->quant.scheme) {
 		lo = quantised(x.v - x.e, t);
 		hi = quantised(x.v + x.e, t);
@@ -64,16 +73,25 @@ static struct oracle_num stored(struct oracle_num x, const struct accel_tensor *
 		lo = oracle_round(x.v - x.e, t->dtype);
 		hi = oracle_round(x.v + x.e, t->dtype);
 	}
+	if (isinf(lo) || isinf(hi))
+		return (struct oracle_num){ hi, lo == hi ? 0 : INFINITY };
 	return (struct oracle_num){ (lo + hi) / 2, (hi - lo) / 2 + fabs(hi) / 1e15 };
 }
 
 static struct oracle_num times(struct oracle_num x, struct oracle_num y)
 {
-	struct oracle_num p = {
+	x = oracle_seen(x);
+	y = oracle_seen(y);
+	if (isinf(x.e) || isinf(y.e))
+		return (struct oracle_num){ x.v * y.v, INFINITY };
+	/* What is infinite makes all infinite but what may be 0, or of either sign. */
+	if (isinf(x.v) && isfinite(y.v))
+		return oracle_mul(y, x.v);
+	if (isinf(y.v) || isnan(x.v) || isnan(y.v))
+		return oracle_mul(x, y.v);
+	return oracle_step((struct oracle_num){
 		x.v * y.v, fabs(x.v) * y.e + fabs(y.v) * x.e + x.e * y.e
-	};
-
-	return oracle_step(p);
+	});
 }
 
 /* Row @idx of A times a column of weights. */
@@ -125,7 +143,7 @@ static void result_row(const struct accel_ffn_desc *f, const struct oracle_num *
 			w = weight(f, &f->down, idx, i, n);
 			sum += row[i].v * w;
 			mag += fabs(row[i].v * w);
-			in += row[i].e * fabs(w);
+			in += isinf(row[i].e) ? INFINITY : row[i].e * fabs(w);
 		}
 		out[n] = product(sum, mag, in, width);
 		if (f->down_bias.rank)

@@ -593,7 +593,7 @@ static double line_exps(const struct line_form *f, const void *from, uint32_t n,
 	/* What is further below counts for nothing, infinities without their difference. */
 	const vf m = v_set(-top);
 	const vf least = v_set(top > -0x1p126f ? top - __builtin_fabsf(top) - 256 :
-			       top < -__FLT_MAX__ ? top : -__FLT_MAX__);
+			       top > -__FLT_MAX__ ? -__FLT_MAX__ : -__builtin_inff());
 	double sum;
 	vd s[8];
 	int i;
