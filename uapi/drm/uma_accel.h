@@ -224,6 +224,12 @@ struct drm_uma_query_memory {
  * its tasks when it has had a slice, or at once for one of real-time priority, on engines
  * that can stop there. A file whose job ran into its timeout waits for as
  * long again before it gets that engine the next time.
+ *
+ * The fence of a job that makes room, which may be in reservation objects that others wait
+ * for, signals when all of the job is done. Until then each other file has as much of the
+ * engine as that of the job, by their weights, and a slice and a task beyond: where N files of
+ * one priority want it, the only job of its file, which takes T by itself, is done after N
+ * times T, a slice and a task. Beside real-time queues there is no bound.
  */
 enum drm_uma_priority {
 	DRM_UMA_PRIORITY_LOW = 0,
