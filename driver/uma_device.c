@@ -344,6 +344,7 @@ static int uma_read_info(struct uma_device *uma)
 
 	features = uma_read(uma, UMA_REG_FEATURES);
 	uma->preempts = features & UMA_FEATURE_PREEMPT;
+	uma->tells_inval = features & UMA_FEATURE_INVAL;
 	if (features & UMA_FEATURE_EMULATED)
 		info->flags |= DRM_UMA_DEVICE_EMULATED;
 	if (features & UMA_FEATURE_MODELLED_POWER)

@@ -188,6 +188,8 @@ struct uma_device {
 	u32 time_slice_ms;
 	/** @preempts: engines can stop between two tasks */
 	bool preempts;
+	/** @tells_inval: engines say whether an invalidation waits for them */
+	bool tells_inval;
 
 	/** @engines: @info.engine_count engines */
 	struct uma_engine *engines;

@@ -414,6 +414,20 @@ void uma_reset_request(struct uma_device *uma)
 	queue_work(uma->reset_wq, &uma->reset_work);
 }
 
+/*
+ * Does an invalidation wait for what an engine is in the middle of? A job of the same address space
+ * that has let go goes on. A device that cannot tell them apart may wait for any of them.
+ */
+static bool uma_engine_holds(struct uma_engine *engine)
+{
+	u32 status;
+
+	if (!engine->uma->tells_inval)
+		return true;
+	return !uma_read_state(engine->uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_STATUS,
+			       &status) && status & UMA_ENG_INVAL;
+}
+
 /**
  * uma_reset_holders - give up jobs that do not let go of their address space
  * @uma: device
@@ -437,14 +451,14 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 
 	mutex_lock(&uma->hw_lock);
 	/* It may have let go just now, or been reset: then @as may be somebody else's. */
-	status = uma_read(uma, UMA_REG_INVAL_STATUS);
-	if (status == ~0U || !(status & UMA_INVAL_BUSY))
+	if (uma_read_state(uma, UMA_REG_INVAL_STATUS, &status) || !(status & UMA_INVAL_BUSY))
 		goto out;
 	uma_for_each_engine(uma, engine) {
 		if (uma->lost)
 			break;
 		spin_lock_irq(&engine->lock);
-		if (engine->state == UMA_ENGINE_RUNNING && engine->as == as) {
+		if (engine->state == UMA_ENGINE_RUNNING && engine->as == as &&
+		    uma_engine_holds(engine)) {
 			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
 			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
 		}

@@ -219,6 +219,17 @@ static void hang_here(struct recovery_fixture *self, __u64 tasks)
 	knob(self, "hang_step", "1");
 }
 
+/* Wait until a job does. */
+static void hung_here(struct recovery_fixture *self)
+{
+	char path[200], text[4096];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/state", self->in.device);
+	do
+		ASSERT_TRUE(read_text(path, text, sizeof(text)));
+	while (!strstr(text, " hung "));
+}
+
 static void preempt_timeout(struct recovery_fixture *self, const char *ms)
 {
 	char path[128];
@@ -254,7 +265,7 @@ TEST_F(recovery, unbind_of_hung)
 	client_buf(&self->c, &other, PAGE);
 	hang_here(self, self->tasks.va);
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	begin = now_ns();
 	vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
 	harness_diag("unbound after %llu ms", (unsigned long long)(now_ns() - begin) / 1000000);
@@ -266,6 +277,37 @@ TEST_F(recovery, unbind_of_hung)
 	queue_state(self->c.fd, bystander, &state);
 	EXPECT_EQ(0, state.flags);
 	EXPECT_EQ(1, own_counter(self, "reset_counter"));
+	knob(self, "hang_addr", "0 0");
+	works(self);
+}
+
+/* A job of the same address space on another engine has let go after each tile: it goes on. */
+TEST_F(recovery, unbind_of_hung_and_innocent)
+{
+	const __u32 n = 100;
+	__u32 queue = patient(&self->c), innocent, hung, done;
+	struct drm_uma_queue_state state;
+	struct buf tasks, other;
+	unsigned int i;
+
+	client_buf(&self->c, &other, PAGE);
+	client_buf(&self->c, &tasks, (n * UMA_TASK_SIZE + PAGE - 1) & ~(PAGE - 1));
+	for (i = 0; i < n; i++)
+		task_nop(&tasks.task[i]);
+	innocent = queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_MATRIX, 0, 600000);
+	hang_here(self, self->tasks.va);
+	hung = client_start(&self->c, queue, self->tasks.va, 1);
+	hung_here(self);
+	/* It lasts until the other one has been given up. */
+	knob(self, "task_us", "100000");
+	done = client_start(&self->c, innocent, tasks.va, n);
+	vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
+	knob(self, "task_us", "0");
+	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
+	EXPECT_EQ(1, syncobj_result(self->c.fd, done));
+	queue_state(self->c.fd, innocent, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
+	EXPECT_EQ(0, state.flags);
 	knob(self, "hang_addr", "0 0");
 	works(self);
 }
@@ -286,7 +328,7 @@ TEST_F(recovery, others_beside_hung)
 	hang_here(self, self->tasks.va);
 	preempt_timeout(self, "60000");
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	pid = harness_fork();
 	if (!pid) {
 		vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
@@ -558,7 +600,7 @@ static void behind_another(struct recovery_fixture *self, const char *patience)
 
 	hang_here(self, self->tasks.va);
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	/* By its address: the other's tasks may have the same. */
 	knob(self, "hang_addr", "0 0");
 	knob(self, "task_us", "100000");
@@ -624,7 +666,7 @@ TEST_F(recovery, reclaim_beside_hung)
 	args.handle = unneeded.handle;
 	hang_here(self, self->tasks.va);
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	ASSERT_EQ(0, do_ioctl(self->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args));
 	shrink();
 	client_open_named(&b, self->in.node);

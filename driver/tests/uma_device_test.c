@@ -220,11 +220,16 @@ struct uma_device_test_rig {
 };
 
 static u32 uma_device_test_inval_status;
+static u32 uma_device_test_engine_status;
 static atomic_t uma_device_test_works;
 
 static int uma_device_test_read_status(void *context, unsigned int reg, unsigned int *value)
 {
-	*value = reg == UMA_REG_INVAL_STATUS ? uma_device_test_inval_status : 0;
+	*value = 0;
+	if (reg == UMA_REG_INVAL_STATUS)
+		*value = uma_device_test_inval_status;
+	else if (reg == UMA_REG_ENGINE(0) + UMA_ENG_STATUS)
+		*value = uma_device_test_engine_status;
 	return 0;
 }
 
@@ -301,6 +306,7 @@ static void uma_device_test_blame(struct kunit *test)
 	struct uma_engine *engine = &rig->engine;
 	struct uma_device *uma = &rig->uma;
 
+	uma->tells_inval = true;
 	mutex_lock(&uma->inval_lock);
 	uma_device_test_inval_status = 0;
 	uma_reset_holders(uma, 3);
@@ -310,8 +316,18 @@ static void uma_device_test_blame(struct kunit *test)
 	uma_reset_holders(uma, 3);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
 	uma_device_test_inval_status = UMA_INVAL_BUSY;
+	uma_device_test_engine_status = UMA_ENG_BUSY | UMA_ENG_INVAL;
 	uma_reset_holders(uma, 2);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	/* Nor one that has let go: it is another one that the command waits for. */
+	uma_device_test_engine_status = UMA_ENG_BUSY;
+	uma_reset_holders(uma, 3);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	/* Nor one whose status cannot be read. */
+	uma_device_test_engine_status = ~0U;
+	uma_reset_holders(uma, 3);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	uma_device_test_engine_status = UMA_ENG_BUSY | UMA_ENG_INVAL;
 	uma_reset_holders(uma, 3);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
 	KUNIT_EXPECT_EQ(test, engine->failure, UMA_FAILURE_TIMEOUT);
