@@ -302,6 +302,9 @@ int uma_reset_now(struct uma_device *uma, struct uma_engine *engine);
 void uma_reset_stop(struct uma_device *uma);
 void uma_reset_abort(struct uma_device *uma);
 void uma_reset_abort_held(struct uma_engine *engine);
+#if IS_ENABLED(CONFIG_KUNIT)
+void uma_reset_drain(struct uma_device *uma);
+#endif
 
 void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns);
 

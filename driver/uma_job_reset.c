@@ -40,6 +40,8 @@
 #define UMA_WATCH_MS		500
 /* How long the other engines get to finish when there is no time for what their jobs may take. */
 #define UMA_SHORT_DRAIN_MS	1000
+/* For how long a device says that it is broken, or nothing, before that is believed. */
+#define UMA_SURE_MS		10
 
 static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
 {
@@ -244,9 +246,9 @@ void uma_reset_abort(struct uma_device *uma)
  * what a job has done cannot be undone and is not done again. But who knows what a device
  * still gets done that is broken, and a system that goes to sleep cannot wait for long.
  */
-static void uma_reset_drain(struct uma_device *uma)
+VISIBLE_IF_KUNIT void uma_reset_drain(struct uma_device *uma)
 {
-	bool running, broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR;
+	bool running, broken = uma_poll(uma, UMA_REG_DEV_STATUS, UMA_DEV_ERROR, 0, UMA_SURE_MS);
 	ktime_t end = ktime_add_ms(ktime_get(), UMA_SHORT_DRAIN_MS);
 	struct uma_engine *engine;
 
@@ -262,6 +264,7 @@ static void uma_reset_drain(struct uma_device *uma)
 		usleep_range(5000, 10000);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_reset_drain);
 
 /* Reset the device. Jobs that were on a ring are marked as failed. */
 static int uma_reset_hardware(struct uma_device *uma)

@@ -402,6 +402,36 @@ static void uma_device_test_stop(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(rig->records, 0x5a, sizeof(rig->records)));
 }
 
+/* One read that fails is no broken device: what runs has as long to end as its job may take. */
+static void uma_device_test_drain(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_badly,
+		.disable_locking = true,
+	};
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_engine *engine = &rig->engine;
+	struct uma_device *uma = &rig->uma;
+
+	uma->regs = devm_regmap_init(uma->drm.dev, NULL, NULL, &config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uma->regs);
+	uma_device_test_gone = false;
+	uma_device_test_failures = 1;
+	engine->deadline = ktime_add_ms(ktime_get(), 3000);
+	uma_reset_drain(uma);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
+	KUNIT_EXPECT_EQ(test, engine->failure, UMA_FAILURE_TIMEOUT);
+	/* There is nothing to wait for where there is no device. */
+	uma_device_test_gone = true;
+	engine->state = UMA_ENGINE_RUNNING;
+	engine->deadline = KTIME_MAX;
+	uma_reset_drain(uma);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+}
+
 static const char *uma_device_test_fence_name(struct dma_fence *fence)
 {
 	return "uma_device_test";
@@ -515,6 +545,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_poll),
 	KUNIT_CASE(uma_device_test_irq),
 	KUNIT_CASE(uma_device_test_blame),
+	KUNIT_CASE(uma_device_test_drain),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
 	KUNIT_CASE(uma_device_test_turn),
