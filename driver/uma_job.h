@@ -304,6 +304,7 @@ void uma_reset_abort(struct uma_device *uma);
 void uma_reset_abort_held(struct uma_engine *engine);
 #if IS_ENABLED(CONFIG_KUNIT)
 void uma_reset_drain(struct uma_device *uma);
+void uma_reset_end(struct uma_device *uma);
 #endif
 
 void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns);

@@ -296,6 +296,16 @@ static int uma_reset_hardware(struct uma_device *uma)
 	return ret;
 }
 
+/* Jobs go on, unless somebody has found a reason for another reset meanwhile. */
+VISIBLE_IF_KUNIT void uma_reset_end(struct uma_device *uma)
+{
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = work_pending(&uma->reset_work);
+	mutex_unlock(&uma->hw_lock);
+	uma_engines_push(uma);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_reset_end);
+
 static void uma_reset_device(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -339,11 +349,7 @@ static void uma_reset_device(struct uma_device *uma)
 	uma_coredump_send(uma);
 	uma_for_each_engine(uma, engine)
 		atomic_inc(&engine->reset_count);
-
-	mutex_lock(&uma->hw_lock);
-	uma->resetting = false;
-	mutex_unlock(&uma->hw_lock);
-	uma_engines_push(uma);
+	uma_reset_end(uma);
 }
 
 /**
@@ -505,10 +511,7 @@ static void uma_engine_reset_now(struct uma_engine *engine)
 		return;
 	}
 	uma_engine_give_up(engine);
-	mutex_lock(&uma->hw_lock);
-	uma->resetting = false;
-	mutex_unlock(&uma->hw_lock);
-	uma_engines_push(uma);
+	uma_reset_end(uma);
 }
 
 static void uma_reset_ordered(struct work_struct *work)

@@ -217,6 +217,8 @@ struct uma_device_test_rig {
 	spinlock_t done_lock; /* of @done */
 	struct uma_ring_entry ring[2];
 	struct uma_record records[2];
+	struct work_struct before;
+	struct completion go_on;
 };
 
 static u32 uma_device_test_inval_status;
@@ -432,6 +434,35 @@ static void uma_device_test_drain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
 }
 
+static void uma_device_test_wait(struct work_struct *work)
+{
+	struct uma_device_test_rig *rig = container_of(work, struct uma_device_test_rig, before);
+
+	wait_for_completion(&rig->go_on);
+}
+
+/* Power that fails while a reset ends is a reason for the next one: nothing is pushed before. */
+static void uma_device_test_again(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+
+	rig->engine.job = NULL;
+	rig->engine.state = UMA_ENGINE_IDLE;
+	init_completion(&rig->go_on);
+	INIT_WORK(&rig->before, uma_device_test_wait);
+	queue_work(uma->reset_wq, &rig->before);
+	uma->resetting = true;
+	queue_work(uma->reset_wq, &uma->reset_work);
+	uma_reset_end(uma);
+	KUNIT_EXPECT_TRUE(test, uma->resetting);
+	complete(&rig->go_on);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+	uma_reset_end(uma);
+	KUNIT_EXPECT_FALSE(test, uma->resetting);
+}
+
 static const char *uma_device_test_fence_name(struct dma_fence *fence)
 {
 	return "uma_device_test";
@@ -546,6 +577,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_irq),
 	KUNIT_CASE(uma_device_test_blame),
 	KUNIT_CASE(uma_device_test_drain),
+	KUNIT_CASE(uma_device_test_again),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
 	KUNIT_CASE(uma_device_test_turn),
