@@ -463,6 +463,54 @@ static void uma_device_test_again(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, uma->resetting);
 }
 
+/* Somebody else's jobs run, and were still running when interrupts were enabled. */
+static bool uma_device_test_runs, uma_device_test_ran;
+
+static int uma_device_test_read_left(void *context, unsigned int reg, unsigned int *value)
+{
+	*value = reg == UMA_REG_DEV_STATUS ? UMA_DEV_READY : 0;
+	return 0;
+}
+
+static int uma_device_test_write_left(void *context, unsigned int reg, unsigned int value)
+{
+	if (reg == UMA_REG_DEV_CTRL && value == UMA_DEV_RESET)
+		uma_device_test_runs = false;
+	if (reg == UMA_REG_IRQ_ENABLE && value)
+		uma_device_test_ran = uma_device_test_runs;
+	return 0;
+}
+
+/* After hibernation the device is as the kernel has left it that read the image. */
+static void uma_device_test_restored(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_left,
+		.reg_write = uma_device_test_write_left,
+		.disable_locking = true,
+	};
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+
+	uma->regs = devm_regmap_init(uma->drm.dev, NULL, NULL, &config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uma->regs);
+	spin_lock_init(&uma->pm_lock);
+	dev_set_drvdata(uma->drm.dev, uma);
+	rig->engine.job = NULL;
+	rig->engine.state = UMA_ENGINE_IDLE;
+	uma->powered = false;
+	uma->asleep = true;
+	uma->stopped = true;
+	uma_device_test_runs = true;
+	uma_device_test_ran = true;
+	KUNIT_ASSERT_EQ(test, uma_pm_ops.restore(uma->drm.dev), 0);
+	KUNIT_EXPECT_FALSE(test, uma->stopped);
+	KUNIT_EXPECT_FALSE(test, uma_device_test_ran);
+}
+
 static const char *uma_device_test_fence_name(struct dma_fence *fence)
 {
 	return "uma_device_test";
@@ -578,6 +626,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_blame),
 	KUNIT_CASE(uma_device_test_drain),
 	KUNIT_CASE(uma_device_test_again),
+	KUNIT_CASE(uma_device_test_restored),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
 	KUNIT_CASE(uma_device_test_turn),
