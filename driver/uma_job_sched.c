@@ -112,9 +112,11 @@ static void uma_engine_clear(struct uma_engine *engine)
 	engine->failure = UMA_FAILURE_NONE;
 }
 
-/* Whoever made sure that nobody else ends the job has it signalled with this. */
-static void uma_done_init(struct uma_done *done, struct uma_job *job, int error)
+/* Whoever made sure that nobody else ends the job has it signalled with this; engine locked. */
+static void uma_done_init(struct uma_engine *engine, struct uma_done *done, struct uma_job *job,
+			  int error)
 {
+	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
 	kref_get(&job->queue->ref);
 	WRITE_ONCE(job->ending, true);
 	*done = (struct uma_done) {
@@ -149,12 +151,11 @@ void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *do
 
 	lockdep_assert_held(&engine->lock);
 
-	uma_done_init(done, job, error);
+	uma_done_init(engine, done, job, error);
 	if (engine->started)
 		uma_engine_account(engine, true, error);
 	done->start = engine->started ? engine->result.start : 0;
 	done->end = engine->started ? engine->result.end : 0;
-	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
 	uma_engine_clear(engine);
 }
 
@@ -208,7 +209,9 @@ void uma_job_abandon(struct uma_engine *engine, struct uma_job *job)
 	struct uma_done done;
 
 	uma_sched_move_ahead(job, true);
-	uma_done_init(&done, job, uma_job_end_error(job));
+	spin_lock_irq(&engine->lock);
+	uma_done_init(engine, &done, job, uma_job_end_error(job));
+	spin_unlock_irq(&engine->lock);
 	uma_done_signal(engine, &done);
 	uma_dispatch_abandoned(engine, done.queue);
 	uma_queue_put(done.queue);
@@ -272,8 +275,11 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 		}
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
-	if (preempted && !uma_dispatch_requeue(engine, preempted))
-		uma_done_init(&done, preempted, uma_job_end_error(preempted));
+	if (preempted && !uma_dispatch_requeue(engine, preempted)) {
+		spin_lock_irqsave(&engine->lock, flags);
+		uma_done_init(engine, &done, preempted, uma_job_end_error(preempted));
+		spin_unlock_irqrestore(&engine->lock, flags);
+	}
 	if (done.fence)
 		uma_engine_signal(engine, &done);
 	dma_fence_end_signalling(cookie);

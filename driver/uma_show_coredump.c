@@ -485,7 +485,7 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 		.boottime_ns = UMA_LE64(ktime_get_boottime_ns()),
 		.engine = UMA_LE32(engine->index),
 		.type = UMA_LE32(type),
-		.seqno = UMA_LE64(engine->seqno),
+		.seqno = UMA_LE64(job && job != engine->job ? 0 : engine->seqno),
 		.error = UMA_LE32(-error),
 	};
 	if (job) {

@@ -581,6 +581,44 @@ TEST_F(coredump, history_of_slices)
 		client_close(&c[i]);
 }
 
+/* Jobs that a reset ends have an end in the history, also those that waited to be continued. */
+TEST_F(coredump, history_of_reset)
+{
+	enum { LONG = 600 };
+	unsigned int engine = copy_engine(self), ended = 0, i, j;
+	const struct uma_dump_event *e;
+	struct client c[2];
+	struct buf tasks;
+	__u32 done[2];
+	size_t size;
+
+	ASSERT_TRUE(emu_knob(self->in.node, "task_us", "50000"));
+	for (i = 0; i < 2; i++) {
+		client_open_named(&c[i], self->in.node);
+		client_buf(&c[i], &tasks, LONG * UMA_TASK_SIZE);
+		for (j = 0; j < LONG; j++)
+			task_nop(&tasks.task[j]);
+		done[i] = client_start(&c[i], queue_create(c[i].fd, c[i].vm, engine), tasks.va,
+				       LONG);
+	}
+	/* Both have had it: one of them now, the other one before. */
+	while (engine_number(self->in.node, engine, "preemptions") < 2)
+		usleep(1000);
+	ASSERT_EQ(0, device_write_try(self->in.node, "reset", "device"));
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(-ECANCELED, syncobj_result(c[i].fd, done[i]));
+	ASSERT_TRUE(emu_knob(self->in.node, "task_us", "0"));
+	fault(self, queue_create(self->c.fd, self->c.vm, engine), 1);
+	take(self, UMA_DUMP_FAULT);
+	e = need(self, UMA_DUMP_HISTORY, sizeof(*e), &size);
+	for (i = 0; i < size / sizeof(*e); i++)
+		ended += e[i].engine == engine && e[i].type == UMA_DUMP_EVENT_DONE &&
+			 e[i].error == ECANCELED;
+	EXPECT_EQ(2, ended);
+	for (i = 0; i < 2; i++)
+		client_close(&c[i]);
+}
+
 /* The first one stays until somebody has read it. */
 TEST_F(coredump, second)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "files.h"
 
@@ -87,6 +88,20 @@ long long device_number(const char *node, const char *file)
 		harness_end();
 	}
 	return value;
+}
+
+long long engine_number(const char *node, unsigned int engine, const char *file)
+{
+	static const char *const names[] = { "matrix", "gpu", "neural" };
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	int fd = dev_open_named(node);
+	char name[64];
+
+	ASSERT_LT(engine, query_engines(fd, engines));
+	close(fd);
+	snprintf(name, sizeof(name), "engine-%s%u/%s", names[engines[engine].engine_class],
+		 engines[engine].instance, file);
+	return device_number(node, name);
 }
 
 bool device_is(const char *node, const char *file, const char *text)

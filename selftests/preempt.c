@@ -168,16 +168,7 @@ static bool longjob_right(struct longjob *l)
 
 static long long preemptions(struct preempt_fixture *self)
 {
-	struct drm_uma_query_engine engines[MAX_ENGINES];
-	static const char *const names[] = { "matrix", "gpu", "neural" };
-	char file[64];
-	int fd = dev_open_named(self->in.node);
-
-	ASSERT_LT(self->engine, query_engines(fd, engines));
-	close(fd);
-	snprintf(file, sizeof(file), "engine-%s%u/preemptions",
-		 names[engines[self->engine].engine_class], engines[self->engine].instance);
-	return device_number(self->in.node, file);
+	return engine_number(self->in.node, self->engine, "preemptions");
 }
 
 /*
