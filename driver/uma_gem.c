@@ -131,9 +131,13 @@ static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
 	struct uma_bo *bo = to_uma_bo(obj);
 	enum drm_gem_object_status status = 0;
 
-	/* What is in the page cache stays there, be the bind interrupted that it came for. */
+	/*
+	 * What is in the page cache stays there, be the bind interrupted that it came for, but for
+	 * what nobody uses any more: that may be swapped out, of which we do not hear.
+	 */
 	if (bo->user || READ_ONCE(bo->shmem.pages) || READ_ONCE(bo->shmem.sgt) ||
-	    (obj->filp && READ_ONCE(obj->filp->f_mapping->nrpages)))
+	    (obj->filp && READ_ONCE(obj->filp->f_mapping->nrpages) &&
+	     mapping_unevictable(obj->filp->f_mapping)))
 		status |= DRM_GEM_OBJECT_RESIDENT;
 	if (READ_ONCE(bo->shmem.madv) > 0)
 		status |= DRM_GEM_OBJECT_PURGEABLE;
@@ -153,7 +157,7 @@ void uma_bo_count(struct uma_bo *bo)
 	WRITE_ONCE(bo->resident, now);
 }
 
-/* Who imports may be the first to want memory. */
+/* Who imports may be the first to want memory, and the last. */
 static int uma_gem_pin(struct drm_gem_object *obj)
 {
 	int ret = drm_gem_shmem_object_pin(obj);
@@ -162,12 +166,24 @@ static int uma_gem_pin(struct drm_gem_object *obj)
 	return ret;
 }
 
+static void uma_gem_unpin(struct drm_gem_object *obj)
+{
+	drm_gem_shmem_object_unpin(obj);
+	uma_bo_count(to_uma_bo(obj));
+}
+
 static int uma_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
 {
 	int ret = drm_gem_shmem_object_vmap(obj, map);
 
 	uma_bo_count(to_uma_bo(obj));
 	return ret;
+}
+
+static void uma_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+	drm_gem_shmem_object_vunmap(obj, map);
+	uma_bo_count(to_uma_bo(obj));
 }
 
 /*
@@ -209,10 +225,10 @@ static const struct drm_gem_object_funcs uma_gem_funcs = {
 	.export = uma_gem_export,
 	.print_info = drm_gem_shmem_object_print_info,
 	.pin = uma_gem_pin,
-	.unpin = drm_gem_shmem_object_unpin,
+	.unpin = uma_gem_unpin,
 	.get_sg_table = drm_gem_shmem_object_get_sg_table,
 	.vmap = uma_gem_vmap,
-	.vunmap = drm_gem_shmem_object_vunmap,
+	.vunmap = uma_gem_vunmap,
 	.mmap = uma_gem_mmap,
 	.status = uma_gem_status,
 	.vm_ops = &uma_gem_vm_ops,

@@ -240,6 +240,7 @@ TEST_F(sysfs, memory_comes_and_goes)
 	const long long before = device_number(self->node, "memory_used_bytes");
 	struct drm_uma_bo_madvise advice = { .advice = DRM_UMA_MADV_DONTNEED };
 	struct drm_uma_bo_info info;
+	__u64 offset;
 	__u32 handle;
 	int vgem, fd;
 	void *p;
@@ -271,6 +272,11 @@ TEST_F(sysfs, memory_comes_and_goes)
 	EXPECT_EQ(before + 2 * PAGE, device_number(self->node, "memory_used_bytes"));
 	close(fd);
 	close(vgem);
+	/* It may be swapped out from here on, */
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+	/* until it is used again. */
+	ASSERT_EQ(0, bo_offset_try(self->c.fd, handle, &offset));
+	EXPECT_EQ(before + 2 * PAGE, device_number(self->node, "memory_used_bytes"));
 	gem_close(self->c.fd, handle);
 	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
 	vgem = vgem_open();
