@@ -262,7 +262,10 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Queues that were destroyed count until they are gone: those with no job left go now. */
+/*
+ * Queues that were destroyed count until they are gone: those with no job left go now, with all
+ * that their address spaces map. That may take as long as somebody else's exporter likes.
+ */
 static void uma_queues_flush(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -272,7 +275,7 @@ static void uma_queues_flush(struct uma_device *uma)
 	flush_workqueue(uma_wq);
 }
 
-/* DRM_IOCTL_UMA_QUEUE_CREATE */
+/* DRM_IOCTL_UMA_QUEUE_CREATE. One that is made as the device goes is lost from the beginning. */
 int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct uma_device *uma = to_uma_device(drm);

@@ -3,14 +3,18 @@
  * Hardware that misbehaves, by the emulator's knobs: lost and spurious
  * interrupts, bad records, resets that fail, the device's own error flag.
  *
- * Each test has a device of its own, some of them are dead afterwards.
+ * Each test has a device of its own, some of them are dead afterwards. All are in
+ * one file, for they share that fixture and the files of its knobs.
  */
 #include <linux/netlink.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "instance.h"
@@ -219,15 +223,20 @@ static void hang_here(struct recovery_fixture *self, __u64 tasks)
 	knob(self, "hang_step", "1");
 }
 
-/* Wait until a job does. */
-static void hung_here(struct recovery_fixture *self)
+/* Does the device, or one of its engines, say that of itself? */
+static bool emu_is(struct recovery_fixture *self, const char *what)
 {
 	char path[200], text[4096];
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/state", self->in.device);
-	do
-		ASSERT_TRUE(read_text(path, text, sizeof(text)));
-	while (!strstr(text, " hung "));
+	return read_text(path, text, sizeof(text)) && strstr(text, what);
+}
+
+/* Wait until a job hangs. */
+static void hung_here(struct recovery_fixture *self)
+{
+	while (!emu_is(self, " hung "))
+		usleep(1000);
 }
 
 static void preempt_timeout(struct recovery_fixture *self, const char *ms)
@@ -692,6 +701,91 @@ TEST_F(recovery, reclaim_beside_hung)
 	}
 	EXPECT_EQ(DRM_UMA_BO_INFO_PURGED, info.flags);
 	EXPECT_EQ(0, info.resident);
+}
+
+struct creator {
+	struct recovery_fixture *self;
+	pthread_t thread;
+	pid_t tid;
+	int ret;
+};
+
+static void *creator_run(void *p)
+{
+	struct creator *creator = p;
+	struct drm_uma_queue_create args = {
+		.vm_id = creator->self->c.vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL,
+	};
+	__u32 queue;
+
+	__atomic_store_n(&creator->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	creator->ret = queue_create_try(creator->self->c.fd, &args, &queue);
+	return NULL;
+}
+
+/* Wait until a thread waits for what no signal ends. */
+static void creator_waits(const struct creator *creator)
+{
+	char path[64], stat[512], *state;
+	pid_t tid;
+
+	do {
+		tid = __atomic_load_n(&creator->tid, __ATOMIC_ACQUIRE);
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid ?: getpid());
+		ASSERT_TRUE(read_text(path, stat, sizeof(stat)));
+		state = strrchr(stat, ')');
+		ASSERT_TRUE(state);
+	} while (!tid || state[2] != 'D');
+}
+
+static void *unbind_run(void *p)
+{
+	struct recovery_fixture *self = p;
+
+	EXPECT_EQ(0, file_write_try("/sys/bus/platform/drivers/uma/unbind", self->in.device));
+	return NULL;
+}
+
+/*
+ * Whoever makes a queue waits for those that were destroyed, here for a job that waits for a reset.
+ * The device goes meanwhile, as far as its files are concerned.
+ */
+TEST_F(recovery, unplug_waits_for_no_queue)
+{
+	struct creator creator = { .self = self };
+	struct drm_uma_query_limits limits;
+	char node[64];
+	pthread_t unbind;
+	__u32 queue = 0, i;
+
+	client_close(&self->c);
+	instance_set(&self->in, "enabled", "0");
+	instance_set(&self->in, "reset_ms", "30000");
+	instance_enable(&self->in);
+	snprintf(node, sizeof(node), "/dev/accel/%s", self->in.node);
+	client_open_named(&self->c, self->in.node);
+	client_buf(&self->c, &self->tasks, PAGE);
+	task_nop(self->tasks.task);
+	/* Whoever submits does not wait for power. */
+	ASSERT_EQ(0, device_write_try(self->in.node, "power/control", "on"));
+	query_limits(self->c.fd, &limits);
+	for (i = 0; i < limits.max_queues; i++)
+		queue = queue_create(self->c.fd, self->c.vm, 0);
+	knob(self, "slow_reset", "20000");
+	knob(self, "dev_error", "1");
+	while (!emu_is(self, " resetting"))
+		usleep(1000);
+	client_start(&self->c, queue, self->tasks.va, 1);
+	ASSERT_EQ(0, pthread_create(&creator.thread, NULL, creator_run, &creator));
+	creator_waits(&creator);
+	ASSERT_EQ(0, pthread_create(&unbind, NULL, unbind_run, self));
+	while (!access(node, F_OK))
+		usleep(1000);
+	EXPECT_TRUE(emu_is(self, " resetting"));
+	ASSERT_EQ(0, pthread_join(creator.thread, NULL));
+	ASSERT_EQ(0, pthread_join(unbind, NULL));
+	EXPECT_EQ(-ENOSPC, creator.ret);
 }
 
 HARNESS_MAIN
