@@ -334,7 +334,7 @@ static int run_range(struct tile *t, uint64_t from, uint64_t to)
 	uint64_t key;
 	uint32_t n;
 
-	for (key = from; key < to; key += n) {
+	for (key = from; key < to; key += n) { /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 		n = (uint32_t)UMA_MIN(t->c.p->blocks_alike ? nb - key % nb : nb, to - key);
 		if (run_block(t, key, n, (uint32_t)UMA_MIN(nb, to - key - n)))
 			return -1;
