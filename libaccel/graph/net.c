@@ -228,18 +228,20 @@ static bool is_repeated(const struct net *net, const struct value *v)
 }
 
 /**
- * net_release - a node that read a constant reads another value now
+ * net_release - a node that read a constant reads another one now
  * @net: net; net_count_uses() was called in this pass
  * @value: value
  *
  * One that was computed and that nobody else reads gives its memory back at once: those of all
- * weights together are as large as the model.
+ * weights together are as large as the model. What a net is built of later may want any.
  */
 void net_release(struct net *net, uint32_t value)
 {
 	struct store *s = &net->stores[net->values[value].store];
 
-	if (!value_const(net, value) || !s->uses || --s->uses)
+	if (!value_const(net, value) || !s->uses || --s->uses ||
+	    net->stop < net->graph->node_count ||
+	    atomic_load_explicit(&s->blob->refs, memory_order_acquire) != 1)
 		return;
 	blob_unref(s->blob);
 	s->blob = NULL;

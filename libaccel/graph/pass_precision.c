@@ -49,8 +49,10 @@ static int take(struct net *net, uint32_t *made, uint32_t index, uint32_t ordina
 	}
 	if (net_can_run(net, &trial)) {
 		net->nodes[index] = trial;
+		/* What could not be converted now is still read, by what converts it. */
 		for (i = 0; i < ARRAY_SIZE(args); i++)
-			net_release(net, old[i]);
+			if (value_const(net, node_value(&trial, args[i])))
+				net_release(net, old[i]);
 		return 0;
 	}
 	for (i = first; i < net->node_count; i++)
