@@ -119,11 +119,18 @@ void inval_waits(const char *node)
 
 bool hang_begins(const char *node)
 {
-	long long left;
+	char device[128], path[300];
+	int i;
 
-	while ((left = emu_number(node, "hang_next")) > 0)
+	if (!device_of(node, device, sizeof(device)))
+		return false;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/hang_next", device);
+	for (i = 0; i < 6000; i++) {
+		if (!read_number(path))
+			return true;
 		usleep(10000);
-	return !left;
+	}
+	return false;
 }
 
 bool is_root(void)
@@ -207,6 +214,11 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int64_t deadline(void)
+{
+	return (int64_t)(now_ns() + (uint64_t)harness_slow() * 100 * 1000000000u);
 }
 
 /* --- query ------------------------------------------------------------------ */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "files.h"
 
@@ -90,20 +89,6 @@ long long device_number(const char *node, const char *file)
 	return value;
 }
 
-long long engine_number(const char *node, unsigned int engine, const char *file)
-{
-	static const char *const names[] = { "matrix", "gpu", "neural" };
-	struct drm_uma_query_engine engines[MAX_ENGINES];
-	int fd = dev_open_named(node);
-	char name[64];
-
-	ASSERT_LT(engine, query_engines(fd, engines));
-	close(fd);
-	snprintf(name, sizeof(name), "engine-%s%u/%s", names[engines[engine].engine_class],
-		 engines[engine].instance, file);
-	return device_number(node, name);
-}
-
 bool device_is(const char *node, const char *file, const char *text)
 {
 	char buf[128];
@@ -113,10 +98,10 @@ bool device_is(const char *node, const char *file, const char *text)
 
 bool device_becomes(const char *node, const char *file, const char *text)
 {
-	char buf[128];
+	int i;
 
-	while (device_read_try(node, file, buf, sizeof(buf)) >= 0) {
-		if (!strcmp(buf, text))
+	for (i = 0; i < 6000; i++) {
+		if (device_is(node, file, text))
 			return true;
 		usleep(10000);
 	}
@@ -125,10 +110,10 @@ bool device_becomes(const char *node, const char *file, const char *text)
 
 bool device_exceeds(const char *node, const char *file, long long value)
 {
-	char buf[128];
+	int i;
 
-	while (device_read_try(node, file, buf, sizeof(buf)) >= 0) {
-		if (strtoll(buf, NULL, 0) > value)
+	for (i = 0; i < 6000; i++) {
+		if (device_number(node, file) > value)
 			return true;
 		usleep(10000);
 	}

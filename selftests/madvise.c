@@ -65,7 +65,9 @@ static void shrink(void)
 /* ... until it has come to this buffer: somebody else may be at it, or have a lock. */
 static void purge(int fd, __u32 handle)
 {
-	while (!(flags_of(fd, handle) & DRM_UMA_BO_INFO_PURGED)) {
+	int i;
+
+	for (i = 0; i < 100 && !(flags_of(fd, handle) & DRM_UMA_BO_INFO_PURGED); i++) {
 		shrink();
 		usleep(10000);
 	}

@@ -90,8 +90,7 @@ static uint64_t find_taps(const struct uma_op *op, const uint32_t *idx, uint32_t
 
 		if (x < -pad * (int64_t)u->begin[i] || x >= size + pad * (int64_t)u->end[i])
 			continue;
-		/* Three at most, as a compiler that unrolls the calls has to be told. */
-		if (i + 1 < UMA_MIN(u->spatial, UMA_POOL_SPATIAL)) {
+		if (i + 1 < u->spatial) {
 			uint32_t none = *count;
 
 			/* Outside, only what counts is of interest. */
