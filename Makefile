@@ -15,6 +15,7 @@
 #   LIBS            shared libraries: LIBS += libaccel/libaccel  makes $(O)/libaccel/libaccel.so (with its soname
 #                   links) and $(O)/libaccel/libaccel.a, one object in which what is hidden is local
 #   PROGS           programs that are installed
+#   FUZZERS         fuzzers F, from F.c and F-fuzz-objs with libFuzzer, F-fuzz-plain without, F-fuzz-pkgs: $(O)/F.fuzzer
 #   TEST_PROGS      programs that tests need but that are no tests themselves (a fuzzer, a helper)
 #   UNIT_TESTS      programs that print TAP on stdout; run on the host in every variant (layers unit, unit-asan, -tsan)
 #   MODEL_TESTS     programs that print TAP on stdout; run on the host (layer model) in the default variant
@@ -46,7 +47,7 @@
 #   P-args          arguments of a host test
 #   P-inputs        files and directories that decide its result, beside its program and what all tests may read
 #   P-env           environment of a host test:  P-env := OMP_NUM_THREADS=1
-#   P-timeout       seconds a test may take (default 600)
+#   P-timeout       seconds a test may take in the VM (default 600); on the host there is one limit for all
 #   P-user          who runs it in the VM: tester (default for programs and bats; in group render) or root
 #   P-kernels       on which kernels it runs (default: stock debug)
 #   P-add           more files it needs in the VM, FILE[:DEST] relative to the top of the tree
@@ -178,10 +179,21 @@ endif
 ifeq ($(VARIANT),clang)
   override CC := clang
 endif
+# What a sanitizer adds to kernels takes minutes to compile: only where this processor, with the flag FLAG, can run them.
+# if-cpu FLAG,OPTIONS
+cpu-flags := $(if $(filter asan tsan,$(VARIANT)),$(shell sed -n '/^flags/ { s/.*: //p; q }' /proc/cpuinfo))
+if-cpu = $(if $(filter $(1),$(cpu-flags)),$(2),-fno-sanitize=all)
 # Only what needs no library; the layer "neon" runs some of it in an emulator.
 ifeq ($(VARIANT),neon)
   override CC := aarch64-linux-gnu-gcc
 endif
+
+# libFuzzer comes with clang alone. Tests run fuzzers for some seconds where it is there, in one variant; "make fuzz" goes on.
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 60
+fuzz-limit = -max_total_time=$(FUZZ_SECONDS)
+fuzz-with := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+has-fuzzer := $(if $(filter default,$(VARIANT)),$(wildcard $(shell $(FUZZ_CC) -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*.a))
 
 fragments := driver/emu/model/model.mk libaccel/libaccel.mk tools/accelctl/accelctl.mk tools/accelbench/accelbench.mk \
 	selftests/selftests.mk examples/examples.mk Documentation/docs.mk
@@ -223,6 +235,20 @@ $(O)/$(1) $(O)/install/$(1): $(call objs-of,$(1)) $(foreach l,$($(1)-libs),$(O)/
 	$$(call lib-args,$(1)) $$(call rpath-args,$(1),$$@) $$(call pkg-libs,$$($(1)-pkgs)) $$($(1)-ldlibs)
 endef
 
+# A fuzzer: objects with libFuzzer's instrumentation, and F-fuzz-plain as they are in the build.
+$(O)/%.fuzz.o: %.c | $(GENERATED)
+	$(call say,CC,'$< [fuzz]')mkdir -p $(@D) && \
+	$(CCACHE) $(FUZZ_CC) $(filter-out -Werror,$(base-cflags)) $(call cflags-of,$*) -DLIBFUZZER -gline-tables-only -O1 $(fuzz-with) \
+	-ffile-prefix-map='$(CURDIR)'=. -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+define fuzzer-rules
+$(O)/$(1).fuzzer: $(patsubst %.o,$(O)/%.fuzz.o,$(1).o $($(1)-fuzz-objs)) $(addprefix $(O)/,$($(1)-fuzz-plain))
+	$$(call say,LD,'$(1).fuzzer')$$(FUZZ_CC) $$(fuzz-with) -o $$@ $$^ $$(call pkg-libs,$($(1)-fuzz-pkgs)) -lpthread -lm
+endef
+
+# fuzz FUZZER NAME OPTIONS: what it finds interesting stays beside the seeds in build/fuzz/NAME.
+fuzz = $(O)/$(1).fuzzer $(fuzz-limit) -print_final_stats=1 $(3) -artifact_prefix=$(B)/fuzz/$(2)- $(B)/fuzz/$(2)
+
 # A library: versioned file, soname link, development link, archive. It finds those that it needs beside itself.
 map-of = $(or $($(1)-map),$(wildcard $(1).map))
 soversion-of = $(or $($(1)-soversion),0)
@@ -246,9 +272,10 @@ endef
 
 $(foreach p,$(sort $(all-progs)),$(eval $(call prog-rules,$(p))))
 $(foreach l,$(sort $(LIBS)),$(eval $(call lib-rules,$(l))))
+$(foreach f,$(FUZZERS),$(eval $(call fuzzer-rules,$(f))))
 
 all-objs := $(sort $(foreach p,$(all-progs) $(LIBS),$(call objs-of,$(p))))
--include $(wildcard $(all-objs:.o=.d))
+-include $(wildcard $(all-objs:.o=.d) $(foreach f,$(FUZZERS),$(patsubst %.o,$(O)/%.fuzz.d,$(f).o $($(f)-fuzz-objs))))
 
 libs := $(foreach l,$(LIBS),$(O)/$(l).so $(O)/$(l).a)
 

@@ -35,7 +35,22 @@
 #define UMA_POWER_MS		1000
 
 /**
- * uma_read - read a register
+ * uma_read_state - read a register by which something is decided
+ * @uma: device
+ * @reg: offset; no value of it has all bits set, as a bus has where nobody answers
+ * @value: out: value
+ *
+ * Return: 0; a negative errno if the register cannot be read, and @value says nothing.
+ */
+int uma_read_state(struct uma_device *uma, u32 reg, u32 *value)
+{
+	int ret = regmap_read(uma->regs, reg, value);
+
+	return ret ? ret : *value == ~0U ? -ENODEV : 0;
+}
+
+/**
+ * uma_read - read a register that is only told to somebody, or checked for making sense
  * @uma: device
  * @reg: offset
  *
@@ -109,14 +124,15 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 	unsigned int pause = 0;
 	bool late;
 	u32 now;
+	int ret;
 
 	for (;;) {
 		late = ktime_after(ktime_get(), end);
-		now = uma_read(uma, reg);
-		/* What is polled for never has all bits set; and one read may fail on its way. */
-		if (now == ~0U && uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
+		ret = uma_read_state(uma, reg, &now);
+		/* One read may fail on its way. */
+		if (ret && uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
 			return -ENODEV;
-		if ((now & mask) == value)
+		if (!ret && (now & mask) == value)
 			return 0;
 		if (late)
 			return -ETIMEDOUT;
@@ -176,10 +192,11 @@ int uma_hw_start(struct uma_device *uma)
 bool uma_hw_stop_confirmed(struct uma_device *uma)
 {
 	int off = -ETIMEDOUT, reset;
+	u32 ctrl;
 
 	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
 	/* Without power there are no jobs and no roots. Amid a reset it hears of nothing else. */
-	if (!(uma_read(uma, UMA_REG_DEV_CTRL) & UMA_DEV_RESET)) {
+	if (!uma_read_state(uma, UMA_REG_DEV_CTRL, &ctrl) && !(ctrl & UMA_DEV_RESET)) {
 		uma_write(uma, UMA_REG_PWR_CTRL, 0);
 		off = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0, uma->power_ms);
 	}
@@ -188,12 +205,23 @@ bool uma_hw_stop_confirmed(struct uma_device *uma)
 	return off != -ETIMEDOUT || reset != -ETIMEDOUT;
 }
 
-static irqreturn_t uma_irq(int irq, void *data)
+/**
+ * uma_irq - the device's interrupt
+ * @irq: number
+ * @data: device
+ *
+ * Return: IRQ_HANDLED; IRQ_NONE if it is not the device's, or that cannot be read.
+ */
+VISIBLE_IF_KUNIT irqreturn_t uma_irq(int irq, void *data)
 {
 	struct uma_device *uma = data;
-	u32 status = uma_read(uma, UMA_REG_IRQ_STATUS) & uma_read(uma, UMA_REG_IRQ_ENABLE);
 	struct uma_engine *engine;
+	u32 status, enabled;
 
+	if (uma_read_state(uma, UMA_REG_IRQ_STATUS, &status) ||
+	    uma_read_state(uma, UMA_REG_IRQ_ENABLE, &enabled))
+		return IRQ_NONE;
+	status &= enabled;
 	if (!status)
 		return IRQ_NONE;
 	/* Cleared before the records are looked at: what comes later raises it again. */
@@ -207,6 +235,7 @@ static irqreturn_t uma_irq(int irq, void *data)
 		uma_reset_request(uma);
 	return IRQ_HANDLED;
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_irq);
 
 const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT] = {
 	[UMA_ENGINE_MATRIX] = "matrix",
@@ -315,6 +344,7 @@ static int uma_read_info(struct uma_device *uma)
 
 	features = uma_read(uma, UMA_REG_FEATURES);
 	uma->preempts = features & UMA_FEATURE_PREEMPT;
+	uma->tells_inval = features & UMA_FEATURE_INVAL;
 	if (features & UMA_FEATURE_EMULATED)
 		info->flags |= DRM_UMA_DEVICE_EMULATED;
 	if (features & UMA_FEATURE_MODELLED_POWER)

@@ -31,6 +31,7 @@
 #ifndef _UMA_DEVICE_H_
 #define _UMA_DEVICE_H_
 
+#include <linux/irqreturn.h>
 #include <linux/ktime.h>
 #include <linux/list_lru.h>
 #include <linux/mutex.h>
@@ -84,6 +85,8 @@ struct uma_engine {
 	struct drm_gpu_scheduler sched;
 	/** @sfq: decides which job is dispatched; under &uma_device.queues_lock */
 	struct uma_sfq sfq;
+	/** @drops: resets that ended what had begun; under &uma_device.queues_lock */
+	u32 drops;
 	/** @sfq_seqno: number on the ring of the job that @sfq may preempt; likewise */
 	u64 sfq_seqno;
 	/** @sfq_timer: when time matters to @sfq */
@@ -185,6 +188,8 @@ struct uma_device {
 	u32 time_slice_ms;
 	/** @preempts: engines can stop between two tasks */
 	bool preempts;
+	/** @tells_inval: engines say whether an invalidation waits for them */
+	bool tells_inval;
 
 	/** @engines: @info.engine_count engines */
 	struct uma_engine *engines;
@@ -258,6 +263,8 @@ struct uma_device {
 	unsigned long purgeable_bos;
 	/** @purgeable_pages: their pages */
 	unsigned long purgeable_pages;
+	/** @resident: bytes of all buffers that have memory */
+	atomic64_t resident;
 	/** @pinned_pages: pages of user memory that are pinned */
 	atomic_long_t pinned_pages;
 
@@ -347,6 +354,7 @@ static inline void uma_dying_done(struct uma_device *uma, bool awaited)
 }
 
 struct regmap *uma_find_regs(struct platform_device *pdev);
+int uma_read_state(struct uma_device *uma, u32 reg, u32 *value);
 u32 uma_read(struct uma_device *uma, u32 reg);
 void uma_write(struct uma_device *uma, u32 reg, u32 value);
 u64 uma_read64(struct uma_device *uma, u32 reg);
@@ -355,6 +363,9 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 
 u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks);
 int uma_hw_start(struct uma_device *uma);
+#if IS_ENABLED(CONFIG_KUNIT)
+irqreturn_t uma_irq(int irq, void *data);
+#endif
 bool uma_hw_stop_confirmed(struct uma_device *uma);
 void uma_free_rings(void *data);
 

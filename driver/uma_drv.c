@@ -121,10 +121,10 @@ static int func##_entry(struct drm_device *drm, void *data,		\
 }
 
 /*
- * The same where user memory is read or written, or memory of a buffer is waited for: func()
- * enters once it has what it needs.
+ * The same where user memory is read or written, or something is waited for: func() enters once
+ * it has what it needs, if it needs the device at all.
  */
-#define UMA_IOCTL_USER_MEMORY(func)					\
+#define UMA_IOCTL_WAITS(func)					\
 static int func##_entry(struct drm_device *drm, void *data,		\
 			struct drm_file *file)				\
 {									\
@@ -133,17 +133,17 @@ static int func##_entry(struct drm_device *drm, void *data,		\
 	return func(drm, data, file);					\
 }
 
-UMA_IOCTL_USER_MEMORY(uma_ioctl_query)
+UMA_IOCTL_WAITS(uma_ioctl_query)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_create)
-UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_mmap_offset)
-UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_import_user)
+UMA_IOCTL_WAITS(uma_ioctl_bo_mmap_offset)
+UMA_IOCTL_WAITS(uma_ioctl_bo_import_user)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_info)
-UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_label)
-UMA_IOCTL_USER_MEMORY(uma_ioctl_bo_sync)
+UMA_IOCTL_WAITS(uma_ioctl_bo_label)
+UMA_IOCTL_WAITS(uma_ioctl_bo_sync)
 UMA_IOCTL_DEVICE(uma_ioctl_vm_create)
-UMA_IOCTL_USER_MEMORY(uma_ioctl_vm_bind)
-UMA_IOCTL_DEVICE(uma_ioctl_queue_create)
-UMA_IOCTL_USER_MEMORY(uma_ioctl_submit)
+UMA_IOCTL_WAITS(uma_ioctl_vm_bind)
+UMA_IOCTL_WAITS(uma_ioctl_queue_create)
+UMA_IOCTL_WAITS(uma_ioctl_submit)
 UMA_IOCTL_DEVICE(uma_ioctl_timestamp)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_madvise)
 

@@ -22,8 +22,8 @@ struct uma_device;
 struct uma_usage {
 	/** @ref: references */
 	struct kref ref;
-	/** @orphaned: the file is closed: jobs that were preempted are not continued */
-	bool orphaned;
+	/** @queues: queues, also those that were destroyed and are not gone yet */
+	atomic_t queues;
 	/** @unfinished: jobs of all its queues; grows under &uma_client.submit_lock */
 	atomic_t unfinished;
 	/** @ns: time on engines, by class */
@@ -54,8 +54,6 @@ struct uma_client {
 	struct xarray queues;
 	/** @vm_count: entries of @vms */
 	u32 vm_count;
-	/** @queue_count: entries of @queues */
-	u32 queue_count;
 	/** @usage: engine time */
 	struct uma_usage *usage;
 };

@@ -30,6 +30,7 @@ void uma_gem_publish(struct uma_bo *bo)
 {
 	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
 
+	uma_bo_count(bo);
 	mutex_lock(&uma->gems_lock);
 	list_add_tail(&bo->node, &uma->gems);
 	mutex_unlock(&uma->gems_lock);
@@ -46,6 +47,7 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	list_del_init(&bo->node);
 	uma_dying_done(uma, bo->awaited);
 	mutex_unlock(&uma->gems_lock);
+	atomic64_sub(bo->resident, &uma->resident);
 	uma_shrink_remove(bo);
 	kfree(bo->label);
 
@@ -129,13 +131,59 @@ static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
 	struct uma_bo *bo = to_uma_bo(obj);
 	enum drm_gem_object_status status = 0;
 
-	/* What is in the page cache stays there, be the bind interrupted that it came for. */
-	if (bo->user || READ_ONCE(bo->shmem.pages) || drm_gem_is_imported(obj) ||
-	    (obj->filp && READ_ONCE(obj->filp->f_mapping->nrpages)))
+	/*
+	 * What is in the page cache stays there, be the bind interrupted that it came for, but for
+	 * what nobody uses any more: that may be swapped out, of which we do not hear.
+	 */
+	if (bo->user || READ_ONCE(bo->shmem.pages) || READ_ONCE(bo->shmem.sgt) ||
+	    (obj->filp && READ_ONCE(obj->filp->f_mapping->nrpages) &&
+	     mapping_unevictable(obj->filp->f_mapping)))
 		status |= DRM_GEM_OBJECT_RESIDENT;
 	if (READ_ONCE(bo->shmem.madv) > 0)
 		status |= DRM_GEM_OBJECT_PURGEABLE;
 	return status;
+}
+
+/**
+ * uma_bo_count - keep account of the memory of a buffer that may have got or lost it
+ * @bo: buffer, its dma_resv locked, or nobody else's yet
+ */
+void uma_bo_count(struct uma_bo *bo)
+{
+	struct drm_gem_object *obj = &bo->shmem.base;
+	size_t now = uma_gem_status(obj) & DRM_GEM_OBJECT_RESIDENT ? obj->size : 0;
+
+	atomic64_add((s64)now - (s64)bo->resident, &to_uma_device(obj->dev)->resident);
+	WRITE_ONCE(bo->resident, now);
+}
+
+/* Who imports may be the first to want memory, and the last. */
+static int uma_gem_pin(struct drm_gem_object *obj)
+{
+	int ret = drm_gem_shmem_object_pin(obj);
+
+	uma_bo_count(to_uma_bo(obj));
+	return ret;
+}
+
+static void uma_gem_unpin(struct drm_gem_object *obj)
+{
+	drm_gem_shmem_object_unpin(obj);
+	uma_bo_count(to_uma_bo(obj));
+}
+
+static int uma_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+	int ret = drm_gem_shmem_object_vmap(obj, map);
+
+	uma_bo_count(to_uma_bo(obj));
+	return ret;
+}
+
+static void uma_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
+{
+	drm_gem_shmem_object_vunmap(obj, map);
+	uma_bo_count(to_uma_bo(obj));
 }
 
 /*
@@ -176,11 +224,11 @@ static const struct drm_gem_object_funcs uma_gem_funcs = {
 	.free = uma_gem_free,
 	.export = uma_gem_export,
 	.print_info = drm_gem_shmem_object_print_info,
-	.pin = drm_gem_shmem_object_pin,
-	.unpin = drm_gem_shmem_object_unpin,
+	.pin = uma_gem_pin,
+	.unpin = uma_gem_unpin,
 	.get_sg_table = drm_gem_shmem_object_get_sg_table,
-	.vmap = drm_gem_shmem_object_vmap,
-	.vunmap = drm_gem_shmem_object_vunmap,
+	.vmap = uma_gem_vmap,
+	.vunmap = uma_gem_vunmap,
 	.mmap = uma_gem_mmap,
 	.status = uma_gem_status,
 	.vm_ops = &uma_gem_vm_ops,
@@ -476,13 +524,12 @@ out:
 
 static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u32 flags)
 {
-	enum dma_data_direction dir = bo->user ? bo->user->dir : DMA_BIDIRECTIONAL;
 	struct device *dev = bo->shmem.base.dev->dev;
 
 	if (flags & DRM_UMA_SYNC_TO_DEVICE)
-		dma_sync_single_for_device(dev, dma, size, dir);
+		dma_sync_single_for_device(dev, dma, size, uma_bo_dir(bo));
 	if (flags & DRM_UMA_SYNC_TO_CPU)
-		dma_sync_single_for_cpu(dev, dma, size, dir);
+		dma_sync_single_for_cpu(dev, dma, size, uma_bo_dir(bo));
 }
 
 /*
@@ -512,9 +559,9 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		get_dma_buf(buf);
 		drm_dev_exit(idx);
 		ret = range->flags & DRM_UMA_SYNC_TO_DEVICE ?
-			dma_buf_end_cpu_access(buf, DMA_BIDIRECTIONAL) : 0;
+			dma_buf_end_cpu_access(buf, uma_bo_dir(bo)) : 0;
 		if (!ret && (range->flags & DRM_UMA_SYNC_TO_CPU))
-			ret = dma_buf_begin_cpu_access(buf, DMA_BIDIRECTIONAL);
+			ret = dma_buf_begin_cpu_access(buf, uma_bo_dir(bo));
 		/*
 		 * Others look after those who imported from them, for whom it may not be
 		 * memory at all.
@@ -616,41 +663,6 @@ int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
 out_ranges:
 	kvfree(ranges);
 	return ret;
-}
-
-/* How many buffers are looked at before somebody else may have the lock. */
-#define UMA_RESIDENT_BATCH	256
-
-/**
- * uma_gem_resident - memory that all buffers take up
- * @uma: device
- *
- * There may be any number of them, anybody may ask, and who makes a buffer or lets go of
- * one needs the lock.
- *
- * Return: bytes.
- */
-u64 uma_gem_resident(struct uma_device *uma)
-{
-	struct uma_bo *bo, *last = NULL;
-	u64 resident = 0;
-	u32 n = 0;
-
-	mutex_lock(&uma->gems_lock);
-	list_for_each_entry(bo, &uma->gems, node) {
-		if (uma_gem_status(&bo->shmem.base) & DRM_GEM_OBJECT_RESIDENT)
-			resident += bo->shmem.base.size;
-		if (++n % UMA_RESIDENT_BATCH || !kref_get_unless_zero(&bo->shmem.base.refcount))
-			continue;
-		mutex_unlock(&uma->gems_lock);
-		uma_bo_put(last);
-		last = bo;
-		cond_resched();
-		mutex_lock(&uma->gems_lock);
-	}
-	mutex_unlock(&uma->gems_lock);
-	uma_bo_put(last);
-	return resident;
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #include <drm/drm_gem_shmem_helper.h>
+#include <drm/uma_accel.h>
 
 struct drm_device;
 struct drm_file;
@@ -70,6 +71,8 @@ struct uma_bo {
 	struct list_head lru;
 	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
 	atomic_t pins;
+	/** @resident: what it counts for in &uma_device.resident; protected by the dma_resv lock */
+	size_t resident;
 	/** @shared: it has been exported, for good; protected by &uma_device.gems_lock */
 	bool shared;
 	/** @zapped: the device shall not find it any more; protected by the dma_resv lock */
@@ -89,6 +92,20 @@ static inline bool uma_bo_purged(const struct uma_bo *bo)
 	return READ_ONCE(bo->shmem.madv) < 0 || READ_ONCE(bo->zapped);
 }
 
+/**
+ * uma_bo_dir - who writes to a buffer
+ * @bo: buffer
+ *
+ * It is mapped for the device so, and synced and unmapped so: who may only read memory could
+ * take back by a sync what its owner has written to it.
+ *
+ * Return: direction for the DMA API.
+ */
+static inline enum dma_data_direction uma_bo_dir(const struct uma_bo *bo)
+{
+	return bo->flags & DRM_UMA_BO_INFO_READONLY ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
+}
+
 #define to_uma_bo(obj)	container_of(to_drm_gem_shmem_obj(obj), struct uma_bo, shmem)
 
 struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size);
@@ -103,9 +120,9 @@ void uma_bo_unpin(struct uma_bo *bo);
 void uma_bo_get_mapping(struct uma_mapping *mapping);
 void uma_bo_put_mapping(struct uma_mapping *mapping);
 void uma_gem_publish(struct uma_bo *bo);
+void uma_bo_count(struct uma_bo *bo);
 void uma_bo_unmap(struct uma_bo *bo);
 void uma_gems_release(struct uma_device *uma);
-u64 uma_gem_resident(struct uma_device *uma);
 void uma_gem_show(struct uma_device *uma, struct seq_file *m);
 
 int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);

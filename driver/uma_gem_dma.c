@@ -6,6 +6,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
+#include <linux/fs.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
@@ -30,7 +31,7 @@ static void uma_bo_detach(struct uma_bo *bo)
 	struct dma_buf_attachment *attach = obj->import_attach;
 
 	bo->imported = attach->dmabuf;
-	dma_buf_unmap_attachment_unlocked(attach, bo->shmem.sgt, DMA_BIDIRECTIONAL);
+	dma_buf_unmap_attachment_unlocked(attach, bo->shmem.sgt, uma_bo_dir(bo));
 	dma_buf_detach(bo->imported, attach);
 	bo->shmem.sgt = NULL;
 	obj->import_attach = NULL;
@@ -51,7 +52,7 @@ void uma_bo_unmap(struct uma_bo *bo)
 		uma_user_unpin(bo->user);
 	bo->user = NULL;
 	if (bo->shmem.sgt) {
-		dma_unmap_sgtable(obj->dev->dev, bo->shmem.sgt, DMA_BIDIRECTIONAL, 0);
+		dma_unmap_sgtable(obj->dev->dev, bo->shmem.sgt, uma_bo_dir(bo), 0);
 		sg_free_table(bo->shmem.sgt);
 		kfree(bo->shmem.sgt);
 	}
@@ -127,16 +128,17 @@ static int uma_bo_fill(struct uma_bo *bo)
 static void uma_bo_unfill(struct uma_bo *bo, int error)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
-
 	/* Who was interrupted, but not killed, comes again. */
-	if (!obj->filp || error == -ENODEV ||
-	    (error == -EINTR && !fatal_signal_pending(current))) {
+	bool keep = error == -ENODEV || (error == -EINTR && !fatal_signal_pending(current));
+
+	if (!obj->filp) {
 		uma_bo_unpin(bo);
 		return;
 	}
 	dma_resv_lock(obj->resv, NULL);
-	if (atomic_dec_and_test(&bo->pins) && !bo->shmem.pages && !READ_ONCE(bo->shared))
+	if (atomic_dec_and_test(&bo->pins) && !keep && !bo->shmem.pages && !READ_ONCE(bo->shared))
 		shmem_truncate_range(file_inode(obj->filp), 0, (loff_t)-1);
+	uma_bo_count(bo);
 	dma_resv_unlock(obj->resv);
 }
 
@@ -164,8 +166,15 @@ static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 		goto err;
 	sgt = drm_gem_shmem_get_pages_sgt(&bo->shmem);
 	drm_dev_exit(idx);
-	if (!IS_ERR(sgt))
+	if (!IS_ERR(sgt)) {
+		/* Once it counts, it does for as long as it is pinned. */
+		if (!READ_ONCE(bo->resident)) {
+			dma_resv_lock(obj->resv, NULL);
+			uma_bo_count(bo);
+			dma_resv_unlock(obj->resv);
+		}
 		return sgt;
+	}
 	ret = PTR_ERR(sgt);
 err:
 	uma_bo_unfill(bo, ret);
@@ -209,6 +218,11 @@ void uma_bo_unpin(struct uma_bo *bo)
 	atomic_dec(&bo->pins);
 }
 
+static bool uma_dma_buf_writable(const struct dma_buf *buf)
+{
+	return buf->file->f_mode & FMODE_WRITE;
+}
+
 /**
  * uma_gem_import_sg_table - make a buffer of an imported dma-buf
  * @drm: device
@@ -223,6 +237,7 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 {
 	struct drm_gem_object *obj;
 	struct scatterlist *sg;
+	struct uma_bo *bo;
 	u64 size = 0;
 	int i;
 
@@ -235,8 +250,45 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 	if (!attach->dmabuf->size || size < PAGE_ALIGN(attach->dmabuf->size))
 		return ERR_PTR(-EINVAL);
 	obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
-	if (!IS_ERR(obj))
-		uma_gem_publish(to_uma_bo(obj));
+	if (IS_ERR(obj))
+		return obj;
+	bo = to_uma_bo(obj);
+	if (!uma_dma_buf_writable(attach->dmabuf))
+		bo->flags |= DRM_UMA_BO_INFO_READONLY;
+	uma_gem_publish(bo);
+	return obj;
+}
+
+/*
+ * As drm_gem_prime_import(), but mapped for reading, and a buffer of our own is an import, too: its
+ * other handles may write.
+ */
+static struct drm_gem_object *uma_gem_import_readonly(struct drm_device *drm, struct dma_buf *buf)
+{
+	struct dma_buf_attachment *attach = dma_buf_attach(buf, drm->dev);
+	struct drm_gem_object *obj;
+	struct sg_table *sgt;
+
+	if (IS_ERR(attach))
+		return ERR_CAST(attach);
+	get_dma_buf(buf);
+	sgt = dma_buf_map_attachment_unlocked(attach, DMA_TO_DEVICE);
+	if (IS_ERR(sgt)) {
+		obj = ERR_CAST(sgt);
+		goto err_detach;
+	}
+	obj = drm->driver->gem_prime_import_sg_table(drm, attach, sgt);
+	if (IS_ERR(obj))
+		goto err_unmap;
+	obj->import_attach = attach;
+	obj->resv = buf->resv;
+	return obj;
+
+err_unmap:
+	dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_TO_DEVICE);
+err_detach:
+	dma_buf_detach(buf, attach);
+	dma_buf_put(buf);
 	return obj;
 }
 
@@ -244,6 +296,8 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
  * uma_gem_prime_import - import a buffer
  * @drm: device
  * @buf: dma-buf
+ *
+ * What was exported without write access is read only for the device, too.
  *
  * An exporter may sleep for as long as it likes before its memory can be attached and mapped. While
  * it does, our device is kept, but others are not: drm_dev_enter() would have every unplug wait.
@@ -261,7 +315,8 @@ struct drm_gem_object *uma_gem_prime_import(struct drm_device *drm, struct dma_b
 	atomic_inc(&uma->dying);
 	drm_dev_exit(idx);
 	/* If the driver wants to let go meanwhile, uma_gems_release() finds what comes of it. */
-	obj = drm_gem_prime_import(drm, buf);
+	obj = uma_dma_buf_writable(buf) ? drm_gem_prime_import(drm, buf) :
+		uma_gem_import_readonly(drm, buf);
 	uma_dying_done(uma, true);
 	return obj;
 }

@@ -198,6 +198,7 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 		shmem_truncate_range(file_inode(obj->filp), 0, (loff_t)-1);
 		WRITE_ONCE(bo->shmem.madv, -1);
 	}
+	uma_bo_count(bo);
 out_vms:
 	uma_shrink_unlock_vms(&vms);
 out_resv:

@@ -17,6 +17,7 @@ struct drm_device;
 struct drm_file;
 struct drm_gem_object;
 struct drm_uma_job_bo;
+struct pid;
 struct seq_file;
 struct uma_client;
 struct uma_device;
@@ -94,8 +95,8 @@ struct uma_queue {
 	u32 priority;
 	/** @client_id: the core's number of the file that it belongs to */
 	u64 client_id;
-	/** @pid: who made it, for debugging */
-	pid_t pid;
+	/** @pid: process that made it, with a reference: its number may be another's by now */
+	struct pid *pid;
 	/** @last: fence of the job that was pushed last, under &uma_client.submit_lock; NULL */
 	struct dma_fence *last;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
@@ -112,9 +113,9 @@ struct uma_queue {
 	struct uma_request *waiting;
 	/** @preempted: request of one that was preempted; under &uma_device.queues_lock */
 	struct uma_request *preempted;
-	/** @begun: a job has had its engine and is not done; under &uma_device.queues_lock */
-	bool begun;
-	/** @closed: destroyed by its owner; jobs that have not started are cancelled */
+	/** @begun: jobs that had their engine and are not done; under &uma_device.queues_lock */
+	u32 begun;
+	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
 	bool closed;
 	/** @submitted: jobs taken */
 	atomic64_t submitted;
@@ -217,6 +218,10 @@ struct uma_job {
 	u32 first_task;
 	/** @run_ns: time that it had the engine before it was preempted */
 	u64 run_ns;
+	/** @drops: &uma_engine.drops when it began; under &uma_device.queues_lock */
+	u32 drops;
+	/** @ending: it is about to be signalled, or has been; see uma_sched_move_ahead() */
+	bool ending;
 	/** @dep_count: entries of @deps */
 	u32 dep_count;
 	/** @dep_next: the first of @deps that the scheduler has not asked for */
@@ -269,9 +274,10 @@ void uma_dispatch_fini(struct uma_engine *engine);
 void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns, bool hung);
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue);
-void uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
+bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_abandoned(struct uma_engine *engine, struct uma_queue *queue);
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
+void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only);
 void uma_dispatch_signal(struct list_head *ready);
 int uma_dispatch_get_as(struct uma_engine *engine);
 void uma_dispatch_drop_as(struct uma_engine *engine);
@@ -296,6 +302,10 @@ int uma_reset_now(struct uma_device *uma, struct uma_engine *engine);
 void uma_reset_stop(struct uma_device *uma);
 void uma_reset_abort(struct uma_device *uma);
 void uma_reset_abort_held(struct uma_engine *engine);
+#if IS_ENABLED(CONFIG_KUNIT)
+void uma_reset_drain(struct uma_device *uma);
+void uma_reset_end(struct uma_device *uma);
+#endif
 
 void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns);
 

@@ -121,7 +121,9 @@ static void uma_dispatch_note(struct uma_request *request)
 	if (queue->waiting == request)
 		queue->waiting = NULL;
 	if (request->state == UMA_REQUEST_DISPATCHED) {
-		queue->begun = true;
+		/* One that was preempted is counted until it is done, or ended. */
+		if (!to_uma_dispatch(request)->preempted)
+			queue->begun++;
 		queue->preempted = NULL;
 	}
 }
@@ -144,6 +146,8 @@ static void uma_dispatch_note_all(struct list_head *ready)
 /**
  * uma_dispatch_signal - let jobs go
  * @ready: list of requests, with no lock held
+ *
+ * Callable from interrupts, but not with what uma_dispatch_end() has put on the list.
  */
 void uma_dispatch_signal(struct list_head *ready)
 {
@@ -168,7 +172,7 @@ void uma_dispatch_signal(struct list_head *ready)
 static bool uma_dispatch_bypass(struct uma_engine *engine, struct uma_queue *queue,
 				struct uma_request *request)
 {
-	return uma_sfq_bypass(&engine->sfq, request, queue->begun);
+	return uma_sfq_bypass(&engine->sfq, request, queue->begun > 0);
 }
 
 /**
@@ -238,6 +242,8 @@ void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
 	lockdep_assert_held(&engine->lock);
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
+	if (!job->first_task)
+		job->drops = engine->drops;
 	engine->sfq_seqno = engine->seqno;
 	uma_sfq_start(&engine->sfq, &job->dispatch->request,
 		      mul_u32_u32(READ_ONCE(uma->time_slice_ms), NSEC_PER_MSEC), now);
@@ -274,7 +280,9 @@ static void uma_dispatch_unblock(struct uma_engine *engine, struct uma_queue *qu
 {
 	struct uma_request *request = queue->waiting;
 
-	queue->begun = false;
+	/* When a reset has ended one that was preempted, the next may have the engine already. */
+	if (--queue->begun)
+		return;
 	if (request && request->state == UMA_REQUEST_BLOCKED && list_empty(&request->node) &&
 	    uma_dispatch_bypass(engine, queue, request))
 		list_add_tail(&request->node, ready);
@@ -308,8 +316,11 @@ void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
  * @job: job, which has been charged for what it had
  *
  * Callable from interrupts.
+ *
+ * Return: false if the queue of the job runs nothing any more, or a reset ended what had begun:
+ * it is to be ended, and has the engine until it is.
  */
-void uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
+bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 {
 	struct uma_request *request = &job->dispatch->request;
 	struct uma_device *uma = engine->uma;
@@ -318,19 +329,19 @@ void uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 	LIST_HEAD(ready);
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	job->dispatch->preempted = true;
-	if (job->queue->state.status == DRM_UMA_QUEUE_LOST) {
-		request->state = UMA_REQUEST_NONE;
-		list_add_tail(&request->node, &ready);
-	} else {
-		uma_sfq_requeue(&engine->sfq, request, now);
-		job->queue->preempted = request;
+	if (uma_queue_error_locked(job->queue) || job->drops != engine->drops) {
+		spin_unlock_irqrestore(&uma->queues_lock, flags);
+		return false;
 	}
+	job->dispatch->preempted = true;
+	uma_sfq_requeue(&engine->sfq, request, now);
+	job->queue->preempted = request;
 	uma_sfq_release(&engine->sfq, now, &ready);
 	uma_dispatch_arm(engine, now);
 	uma_dispatch_note_all(&ready);
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 	uma_dispatch_signal(&ready);
+	return true;
 }
 
 /**
@@ -351,25 +362,59 @@ void uma_dispatch_abandoned(struct uma_engine *engine, struct uma_queue *queue)
 	uma_dispatch_signal(&ready);
 }
 
+/* The job of a queue that was preempted, if there is one, does not get its engine back. */
+static void uma_dispatch_end(struct uma_queue *queue, struct list_head *ready)
+{
+	struct uma_request *preempted = queue->preempted;
+
+	if (!preempted)
+		return;
+	uma_sfq_remove(&to_uma_dispatch(preempted)->engine->sfq, preempted);
+	list_add_tail(&preempted->node, ready);
+	queue->preempted = NULL;
+}
+
+/**
+ * uma_dispatch_cancel_preempted - end the jobs that have begun and are not on the ring
+ * @uma: device
+ * @only: on this engine, NULL for all
+ *
+ * Those that wait to be continued are ended here. One on its way between the ring and the queue,
+ * either way, finds &uma_engine.drops changed: uma_engine_push() is to follow.
+ */
+void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only)
+{
+	struct uma_engine *engine;
+	struct uma_queue *queue;
+	LIST_HEAD(ready);
+
+	spin_lock_irq(&uma->queues_lock);
+	uma_for_each_engine(uma, engine)
+		if (!only || engine == only)
+			engine->drops++;
+	list_for_each_entry(queue, &uma->queues, node)
+		if (!only || (queue->preempted &&
+			      to_uma_dispatch(queue->preempted)->engine == only))
+			uma_dispatch_end(queue, &ready);
+	spin_unlock_irq(&uma->queues_lock);
+	uma_dispatch_signal(&ready);
+}
+
 /**
  * uma_dispatch_cancel - do not keep a queue waiting that runs nothing any more
  * @queue: queue, &uma_device.queues_lock held
  * @ready: requests of it that may go now are added to it
  *
- * What has begun goes on, unless the device is lost.
+ * A job of it that has its engine is up to others: see uma_engine_push().
  */
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 {
-	struct uma_request *request = queue->waiting, *preempted = queue->preempted;
+	struct uma_request *request = queue->waiting;
 	struct uma_engine *engine;
 
 	lockdep_assert_held(&queue->uma->queues_lock);
 
-	if (preempted && queue->state.status == DRM_UMA_QUEUE_LOST) {
-		uma_sfq_remove(&to_uma_dispatch(preempted)->engine->sfq, preempted);
-		list_add_tail(&preempted->node, ready);
-		queue->preempted = NULL;
-	}
+	uma_dispatch_end(queue, ready);
 	if (!request || request->state != UMA_REQUEST_QUEUED)
 		return;
 	engine = to_uma_dispatch(request)->engine;

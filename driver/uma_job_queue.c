@@ -2,6 +2,7 @@
 /*
  * Queues and their states.
  */
+#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -32,7 +33,9 @@ static void uma_queue_release_work(struct work_struct *work)
 	list_del(&queue->node);
 	spin_unlock_irq(&uma->queues_lock);
 	uma_vm_put(queue->vm);
+	atomic_dec(&queue->usage->queues);
 	uma_usage_put(queue->usage);
+	put_pid(queue->pid);
 	kfree(queue);
 	drm_dev_put(&uma->drm);
 }
@@ -180,6 +183,7 @@ void uma_queues_lost(struct uma_device *uma)
 static void uma_queue_close(struct uma_queue *queue)
 {
 	struct uma_device *uma = queue->uma;
+	struct uma_engine *engine;
 	LIST_HEAD(ready);
 
 	spin_lock_irq(&uma->queues_lock);
@@ -187,6 +191,10 @@ static void uma_queue_close(struct uma_queue *queue)
 	uma_dispatch_cancel(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
 	uma_dispatch_signal(&ready);
+	/* A job of it that has its engine is ended by whoever would put it on the ring. */
+	uma_for_each_engine(uma, engine)
+		if (queue->engines & BIT(engine->index))
+			queue_work(engine->sched.submit_wq, &engine->resume_work);
 	uma_queue_put(queue);
 }
 
@@ -194,16 +202,14 @@ static void uma_queue_close(struct uma_queue *queue)
  * uma_queues_close - the file is closed
  * @client: file
  *
- * A job that runs goes on until somebody else wants the engine, the others are cancelled:
- * who opens and closes files has no more of the engine than who keeps them.
+ * A job that runs stops after its task, the others are cancelled: who opens and closes files has
+ * no more of the engine than who keeps them, and leaves no memory behind.
  */
 void uma_queues_close(struct uma_client *client)
 {
 	struct uma_queue *queue;
 	unsigned long id;
 
-	/* Also those of queues that were destroyed before. */
-	WRITE_ONCE(client->usage->orphaned, true);
 	xa_for_each(&client->queues, id, queue)
 		uma_queue_close(queue);
 	xa_destroy(&client->queues);
@@ -229,7 +235,6 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	queue->timeout_ms = args->timeout_ms;
 	queue->exempt = uma_timeout_exempt();
 	queue->priority = args->priority;
-	queue->pid = task_tgid_nr(current);
 	queue->max_job_tasks = U32_MAX;
 	queue->state.slot = UMA_FAULT_NO_SLOT;
 
@@ -257,7 +262,20 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* DRM_IOCTL_UMA_QUEUE_CREATE */
+/*
+ * Queues that were destroyed count until they are gone: those with no job left go now, with all
+ * that their address spaces map. That may take as long as somebody else's exporter likes.
+ */
+static void uma_queues_flush(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+
+	uma_for_each_engine(uma, engine)
+		flush_workqueue(engine->sched.submit_wq);
+	flush_workqueue(uma_wq);
+}
+
+/* DRM_IOCTL_UMA_QUEUE_CREATE. One that is made as the device goes is lost from the beginning. */
 int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct uma_device *uma = to_uma_device(drm);
@@ -274,6 +292,8 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 		return -EACCES;
 	if (args->timeout_ms > uma_max_timeout_ms(uma))
 		return -EACCES;
+	if (atomic_read(&client->usage->queues) >= UMA_MAX_QUEUES)
+		uma_queues_flush(uma);
 	queue = uma_queue_alloc(uma, args);
 	if (IS_ERR(queue))
 		return PTR_ERR(queue);
@@ -284,7 +304,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 		ret = -ENOENT;
 		goto err_unlock;
 	}
-	if (client->queue_count >= UMA_MAX_QUEUES) {
+	if (atomic_read(&client->usage->queues) >= UMA_MAX_QUEUES) {
 		ret = -ENOSPC;
 		goto err_unlock;
 	}
@@ -292,12 +312,13 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	ret = xa_alloc(&client->queues, &args->queue_id, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		goto err_unlock;
-	client->queue_count++;
+	atomic_inc(&client->usage->queues);
 	vm->queues++;
 	queue->vm = uma_vm_get(vm);
 	queue->usage = uma_usage_get(client->usage);
 	queue->state.queue_id = args->queue_id;
 	queue->client_id = file->client_id;
+	queue->pid = get_task_pid(current, PIDTYPE_TGID);
 	drm_dev_get(drm);
 	queue->reset_count = uma_queue_reset_count(queue);
 	spin_lock_irq(&uma->queues_lock);
@@ -327,10 +348,8 @@ int uma_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file 
 		return -EINVAL;
 	mutex_lock(&client->lock);
 	queue = xa_erase(&client->queues, args->queue_id);
-	if (queue) {
-		client->queue_count--;
+	if (queue)
 		queue->vm->queues--;
-	}
 	mutex_unlock(&client->lock);
 	if (!queue)
 		return -ENOENT;
@@ -389,9 +408,10 @@ void uma_queues_show(struct uma_device *uma, struct seq_file *m)
 	seq_puts(m, "    pid client queue  engines prio status  submitted  completed closed\n");
 	spin_lock_irq(&uma->queues_lock);
 	list_for_each_entry(queue, &uma->queues, node)
-		seq_printf(m, "%7d %6llu %5u %#8x %4u %-6s %10lld %10lld %6d\n", queue->pid,
-			   queue->client_id, queue->state.queue_id, queue->engines, queue->priority,
-			   status[queue->state.status], atomic64_read(&queue->submitted),
-			   atomic64_read(&queue->completed), queue->closed);
+		seq_printf(m, "%7d %6llu %5u %#8x %4u %-6s %10lld %10lld %6d\n",
+			   pid_nr(queue->pid), queue->client_id, queue->state.queue_id,
+			   queue->engines, queue->priority, status[queue->state.status],
+			   atomic64_read(&queue->submitted), atomic64_read(&queue->completed),
+			   queue->closed);
 	spin_unlock_irq(&uma->queues_lock);
 }

@@ -40,6 +40,8 @@
 #define UMA_WATCH_MS		500
 /* How long the other engines get to finish when there is no time for what their jobs may take. */
 #define UMA_SHORT_DRAIN_MS	1000
+/* For how long a device says that it is broken, or nothing, before that is believed. */
+#define UMA_SURE_MS		10
 
 static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
 {
@@ -244,9 +246,9 @@ void uma_reset_abort(struct uma_device *uma)
  * what a job has done cannot be undone and is not done again. But who knows what a device
  * still gets done that is broken, and a system that goes to sleep cannot wait for long.
  */
-static void uma_reset_drain(struct uma_device *uma)
+VISIBLE_IF_KUNIT void uma_reset_drain(struct uma_device *uma)
 {
-	bool running, broken = uma_read(uma, UMA_REG_DEV_STATUS) & UMA_DEV_ERROR;
+	bool running, broken = uma_poll(uma, UMA_REG_DEV_STATUS, UMA_DEV_ERROR, 0, UMA_SURE_MS);
 	ktime_t end = ktime_add_ms(ktime_get(), UMA_SHORT_DRAIN_MS);
 	struct uma_engine *engine;
 
@@ -262,6 +264,7 @@ static void uma_reset_drain(struct uma_device *uma)
 		usleep_range(5000, 10000);
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_reset_drain);
 
 /* Reset the device. Jobs that were on a ring are marked as failed. */
 static int uma_reset_hardware(struct uma_device *uma)
@@ -292,6 +295,16 @@ static int uma_reset_hardware(struct uma_device *uma)
 	uma->quiet = ret && !uma->wedged;
 	return ret;
 }
+
+/* Jobs go on, unless somebody has found a reason for another reset meanwhile. */
+VISIBLE_IF_KUNIT void uma_reset_end(struct uma_device *uma)
+{
+	mutex_lock(&uma->hw_lock);
+	uma->resetting = work_pending(&uma->reset_work);
+	mutex_unlock(&uma->hw_lock);
+	uma_engines_push(uma);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_reset_end);
 
 static void uma_reset_device(struct uma_device *uma)
 {
@@ -336,11 +349,7 @@ static void uma_reset_device(struct uma_device *uma)
 	uma_coredump_send(uma);
 	uma_for_each_engine(uma, engine)
 		atomic_inc(&engine->reset_count);
-
-	mutex_lock(&uma->hw_lock);
-	uma->resetting = false;
-	mutex_unlock(&uma->hw_lock);
-	uma_engines_push(uma);
+	uma_reset_end(uma);
 }
 
 /**
@@ -414,6 +423,20 @@ void uma_reset_request(struct uma_device *uma)
 	queue_work(uma->reset_wq, &uma->reset_work);
 }
 
+/*
+ * Does an invalidation wait for what an engine is in the middle of? A job of the same address space
+ * that has let go goes on. A device that cannot tell them apart may wait for any of them.
+ */
+static bool uma_engine_holds(struct uma_engine *engine)
+{
+	u32 status;
+
+	if (!engine->uma->tells_inval)
+		return true;
+	return !uma_read_state(engine->uma, UMA_REG_ENGINE(engine->index) + UMA_ENG_STATUS,
+			       &status) && status & UMA_ENG_INVAL;
+}
+
 /**
  * uma_reset_holders - give up jobs that do not let go of their address space
  * @uma: device
@@ -437,14 +460,14 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 
 	mutex_lock(&uma->hw_lock);
 	/* It may have let go just now, or been reset: then @as may be somebody else's. */
-	status = uma_read(uma, UMA_REG_INVAL_STATUS);
-	if (status == ~0U || !(status & UMA_INVAL_BUSY))
+	if (uma_read_state(uma, UMA_REG_INVAL_STATUS, &status) || !(status & UMA_INVAL_BUSY))
 		goto out;
 	uma_for_each_engine(uma, engine) {
 		if (uma->lost)
 			break;
 		spin_lock_irq(&engine->lock);
-		if (engine->state == UMA_ENGINE_RUNNING && engine->as == as) {
+		if (engine->state == UMA_ENGINE_RUNNING && engine->as == as &&
+		    uma_engine_holds(engine)) {
 			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
 			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
 		}
@@ -465,6 +488,8 @@ struct uma_reset_order {
 	struct uma_device *uma;
 	/** @engine: engine, NULL for all of the device */
 	struct uma_engine *engine;
+	/** @preempted: jobs that wait to be continued are ended, too */
+	bool preempted;
 };
 
 /* The job on an engine is not waited for, unless it is done already. */
@@ -481,46 +506,48 @@ static void uma_engine_reset_now(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
 
-	uma_engine_drop(engine);
 	if (uma_engine_reset(engine)) {
 		uma_reset_device(uma);
 		return;
 	}
 	uma_engine_give_up(engine);
-	mutex_lock(&uma->hw_lock);
-	uma->resetting = false;
-	mutex_unlock(&uma->hw_lock);
-	uma_engines_push(uma);
+	uma_reset_end(uma);
 }
 
 static void uma_reset_ordered(struct work_struct *work)
 {
 	struct uma_reset_order *order = container_of(work, struct uma_reset_order, work);
 	struct uma_device *uma = order->uma;
-	struct uma_engine *engine;
-	bool cookie, whole;
+	struct uma_engine *engine, *only;
+	bool cookie;
 
 	if (READ_ONCE(uma->lost))
 		return;
 	cookie = dma_fence_begin_signalling();
 	mutex_lock(&uma->hw_lock);
 	/* One that is due anyhow does. */
-	whole = !order->engine || uma->resetting;
+	only = uma->resetting ? NULL : order->engine;
 	uma->resetting = true;
 	mutex_unlock(&uma->hw_lock);
-	if (whole) {
-		uma_for_each_engine(uma, engine)
+	uma_for_each_engine(uma, engine)
+		if (!only || engine == only)
 			uma_engine_drop(engine);
-		uma_reset_device(uma);
-	} else {
-		uma_engine_reset_now(order->engine);
+	if (order->preempted) {
+		uma_dispatch_cancel_preempted(uma, only);
+		uma_for_each_engine(uma, engine)
+			if (!only || engine == only)
+				uma_engine_push(engine);
 	}
+	if (only)
+		uma_engine_reset_now(only);
+	else
+		uma_reset_device(uma);
 	dma_fence_end_signalling(cookie);
 }
 
-static void uma_reset_order(struct uma_device *uma, struct uma_engine *engine)
+static void uma_reset_order(struct uma_device *uma, struct uma_engine *engine, bool preempted)
 {
-	struct uma_reset_order order = { .uma = uma, .engine = engine };
+	struct uma_reset_order order = { .uma = uma, .engine = engine, .preempted = preempted };
 
 	INIT_WORK_ONSTACK(&order.work, uma_reset_ordered);
 	queue_work(uma->reset_wq, &order.work);
@@ -540,7 +567,7 @@ void uma_reset_running(struct uma_device *uma)
 
 	uma_for_each_engine(uma, engine)
 		if (READ_ONCE(engine->state) == UMA_ENGINE_RUNNING)
-			uma_reset_order(uma, engine);
+			uma_reset_order(uma, engine, false);
 	/* Those that were being given up already. */
 	flush_workqueue(uma->reset_wq);
 }
@@ -550,7 +577,8 @@ void uma_reset_running(struct uma_device *uma)
  * @uma: device, whose driver may be about to let go of it
  * @engine: engine, NULL for all of the device
  *
- * Jobs that are on the ring and not done are -ECANCELED; nobody is banned.
+ * Jobs that are on the ring and not done, or wait to be continued, are -ECANCELED; nobody is
+ * banned.
  *
  * Return: 0 when that is done; -ENODEV if there is no device, or none any more.
  */
@@ -563,7 +591,7 @@ int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
 	ret = uma_pm_get(uma);
 	if (ret)
 		return READ_ONCE(uma->lost) ? -ENODEV : ret;
-	uma_reset_order(uma, engine);
+	uma_reset_order(uma, engine, true);
 	uma_pm_put(uma);
 	return READ_ONCE(uma->lost) ? -ENODEV : 0;
 }

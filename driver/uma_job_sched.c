@@ -12,11 +12,9 @@
  */
 #include <linux/export.h>
 #include <linux/math64.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
 #include <kunit/visibility.h>
@@ -114,6 +112,31 @@ static void uma_engine_clear(struct uma_engine *engine)
 	engine->failure = UMA_FAILURE_NONE;
 }
 
+/* Whoever made sure that nobody else ends the job has it signalled with this; engine locked. */
+static void uma_done_init(struct uma_engine *engine, struct uma_done *done, struct uma_job *job,
+			  int error)
+{
+	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
+	kref_get(&job->queue->ref);
+	WRITE_ONCE(job->ending, true);
+	*done = (struct uma_done) {
+		.queue = job->queue, .fence = job->done, .error = error, .number = job->number,
+	};
+}
+
+static void uma_done_signal(struct uma_engine *engine, const struct uma_done *done)
+{
+	trace_uma_job_done(engine, done);
+	uma_job_signal(done->queue, done->fence, done->error);
+	dma_fence_put(done->fence);
+}
+
+/* What a job gets that is ended before its time: the queue may be fine, if there was a reset. */
+static int uma_job_end_error(const struct uma_job *job)
+{
+	return uma_queue_error(job->queue) ?: -ECANCELED;
+}
+
 /**
  * uma_engine_detach - take the job away from an engine that is done with it
  * @engine: engine with a job, its lock held
@@ -128,16 +151,11 @@ void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *do
 
 	lockdep_assert_held(&engine->lock);
 
-	kref_get(&job->queue->ref);
-	done->queue = job->queue;
-	done->fence = job->done;
-	done->error = error;
-	done->number = job->number;
+	uma_done_init(engine, done, job, error);
 	if (engine->started)
 		uma_engine_account(engine, true, error);
 	done->start = engine->started ? engine->result.start : 0;
 	done->end = engine->started ? engine->result.end : 0;
-	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
 	uma_engine_clear(engine);
 }
 
@@ -151,28 +169,50 @@ void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *do
  */
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 {
-	trace_uma_job_done(engine, done);
-	uma_job_signal(done->queue, done->fence, done->error);
-	dma_fence_put(done->fence);
+	uma_done_signal(engine, done);
 	uma_dispatch_release(engine, done->queue);
 	uma_queue_put(done->queue);
 }
 
+/*
+ * The scheduler frees jobs from the head of its list, as far as these are done, and knows nothing
+ * of preemption. So a job that goes to the ring, or is ended without, comes before all that are
+ * not done: one that waits to be continued, for however long, keeps nobody else's from being
+ * freed. Others are ended at the same time, or done without the scheduler having seen it: they
+ * stay ahead of one that goes to the ring.
+ *
+ * The caller makes sure that the job is not done meanwhile: then it is on the list.
+ */
+static void uma_sched_move_ahead(struct uma_job *job, bool ending)
+{
+	struct drm_gpu_scheduler *sched = job->base.sched;
+	struct drm_sched_job *other;
+
+	spin_lock(&sched->job_list_lock);
+	if (ending)
+		WRITE_ONCE(job->ending, true);
+	list_for_each_entry(other, &sched->pending_list, list)
+		if (other != &job->base && !READ_ONCE(to_uma_job(other)->ending) &&
+		    !dma_fence_is_signaled(&other->s_fence->finished))
+			break;
+	list_move_tail(&job->base.list, &other->list);
+	spin_unlock(&sched->job_list_lock);
+}
+
 /**
  * uma_job_abandon - end a job that was preempted and will not get its engine back
- * @engine: engine of a lost device
- * @job: job
+ * @engine: engine that it had
+ * @job: job, which nobody can dispatch any more
  */
 void uma_job_abandon(struct uma_engine *engine, struct uma_job *job)
 {
-	const struct uma_done done = {
-		.queue = job->queue, .fence = job->done, .error = -ENODEV, .number = job->number,
-	};
+	struct uma_done done;
 
-	kref_get(&done.queue->ref);
-	trace_uma_job_done(engine, &done);
-	uma_job_signal(done.queue, done.fence, done.error);
-	dma_fence_put(done.fence);
+	uma_sched_move_ahead(job, true);
+	spin_lock_irq(&engine->lock);
+	uma_done_init(engine, &done, job, uma_job_end_error(job));
+	spin_unlock_irq(&engine->lock);
+	uma_done_signal(engine, &done);
 	uma_dispatch_abandoned(engine, done.queue);
 	uma_queue_put(done.queue);
 }
@@ -235,10 +275,13 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 		}
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
+	if (preempted && !uma_dispatch_requeue(engine, preempted)) {
+		spin_lock_irqsave(&engine->lock, flags);
+		uma_done_init(engine, &done, preempted, uma_job_end_error(preempted));
+		spin_unlock_irqrestore(&engine->lock, flags);
+	}
 	if (done.fence)
 		uma_engine_signal(engine, &done);
-	if (preempted)
-		uma_dispatch_requeue(engine, preempted);
 	dma_fence_end_signalling(cookie);
 }
 
@@ -261,27 +304,56 @@ void uma_engine_preempt(struct uma_engine *engine, u64 seqno)
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
+/* End a job that is held, of a device that is not lost: it does not go to the ring any more. */
+static void uma_engine_cancel(struct uma_engine *engine, int error)
+{
+	struct uma_done done;
+
+	uma_sched_move_ahead(engine->job, true);
+	spin_lock_irq(&engine->lock);
+	uma_engine_detach(engine, error, &done);
+	spin_unlock_irq(&engine->lock);
+	uma_dispatch_drop_as(engine);
+	uma_engine_signal(engine, &done);
+}
+
 static void uma_engine_push_locked(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
+	enum uma_engine_state state;
 	struct uma_queue *queue;
 	struct uma_job *job;
+	int as, error;
 	u64 stamps;
 	u32 limit;
 	s64 left;
-	int as;
 
 	lockdep_assert_held(&uma->hw_lock);
 
-	if (uma->resetting || uma->asleep || uma->lost)
+	if (uma->lost)
 		return;
 	/* With hw_lock held only we, and who finds the device lost, change one that is held. */
 	spin_lock_irq(&engine->lock);
-	job = engine->state == UMA_ENGINE_HELD ? engine->job : NULL;
+	job = engine->job;
+	state = engine->state;
+	error = job ? uma_queue_error(job->queue) : 0;
+	/* A reset by the administrator ended all that had begun. */
+	if (job && !error && job->first_task && job->drops != READ_ONCE(engine->drops))
+		error = -ECANCELED;
 	spin_unlock_irq(&engine->lock);
-	/* The job holds a reference of the power. */
-	if (!job || WARN_ON_ONCE(!uma->powered))
+	if (error && state == UMA_ENGINE_HELD) {
+		uma_engine_cancel(engine, error);
 		return;
+	}
+	if (uma->resetting || uma->asleep)
+		return;
+	/* Only we start another one. */
+	if (error)
+		uma_engine_preempt(engine, 0);
+	/* The job holds a reference of the power. */
+	if (state != UMA_ENGINE_HELD || WARN_ON_ONCE(!uma->powered))
+		return;
+	uma_sched_move_ahead(job, false);
 	queue = job->queue;
 	as = uma_dispatch_get_as(engine);
 	if (as < 0) {
@@ -320,6 +392,9 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 /**
  * uma_engine_push - put the engine's job on the ring, if there is one and it can be done
  * @engine: engine
+ *
+ * If its queue has been closed it is ended instead; one that is on the ring already is to stop
+ * after its task, where the engine can.
  *
  * If it cannot be done now it is tried again: by uma_kick_work() when a slot
  * gets free or the device has been reset.
@@ -374,25 +449,6 @@ static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
 	return uma_dispatch_wait(engine, job);
 }
 
-/*
- * The scheduler frees jobs from the head of its list, as far as these are done, and knows nothing
- * of preemption. So a job that runs comes before all that are not done: one that waits to be
- * continued, for however long, keeps nobody else's from being freed. For run_job and what
- * runs neither beside it nor beside free_job: the job is on the list.
- */
-static void uma_sched_move_ahead(struct uma_job *job)
-{
-	struct drm_gpu_scheduler *sched = job->base.sched;
-	struct drm_sched_job *other;
-
-	spin_lock(&sched->job_list_lock);
-	list_for_each_entry(other, &sched->pending_list, list)
-		if (other != &job->base && !dma_fence_is_signaled(&other->s_fence->finished))
-			break;
-	list_move_tail(&job->base.list, &other->list);
-	spin_unlock(&sched->job_list_lock);
-}
-
 static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 {
 	struct uma_engine *engine = container_of(sched_job->sched, struct uma_engine, sched);
@@ -403,7 +459,6 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	int error;
 
 	cookie = dma_fence_begin_signalling();
-	uma_sched_move_ahead(job);
 	fence = uma_fence_init(job->fence, engine, job->queue);
 	job->fence = NULL;
 
@@ -414,6 +469,7 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 			.queue = job->queue, .fence = fence, .error = error, .number = job->number,
 		};
 
+		uma_sched_move_ahead(job, true);
 		trace_uma_job_done(engine, &done);
 		WARN_ON(!error && job->task_count);
 		uma_job_signal(job->queue, fence, error);
@@ -456,45 +512,17 @@ void uma_engine_resume(struct uma_engine *engine, struct uma_job *job)
 	queue_work(engine->sched.submit_wq, &engine->resume_work);
 }
 
-/* Nobody continues the job any more. It may be about to be pushed: that is under the lock. */
-static void uma_engine_cancel(struct uma_engine *engine)
-{
-	struct uma_done done = {};
-
-	mutex_lock(&engine->uma->hw_lock);
-	spin_lock_irq(&engine->lock);
-	if (engine->state == UMA_ENGINE_HELD)
-		uma_engine_detach(engine, -ECANCELED, &done);
-	spin_unlock_irq(&engine->lock);
-	if (done.fence)
-		uma_dispatch_drop_as(engine);
-	mutex_unlock(&engine->uma->hw_lock);
-	if (done.fence)
-		uma_engine_signal(engine, &done);
-}
-
 /**
- * uma_engine_resume_work - as run_job, for a job that was preempted
+ * uma_engine_resume_work - as run_job, for a job that was preempted, or whose queue was closed
  * @work: &uma_engine.resume_work
- *
- * Runs neither beside run_job nor beside free_job, which are on the same workqueue.
  */
 void uma_engine_resume_work(struct work_struct *work)
 {
 	struct uma_engine *engine = container_of(work, struct uma_engine, resume_work);
-	struct uma_job *job;
 	bool cookie;
 
 	cookie = dma_fence_begin_signalling();
-	spin_lock_irq(&engine->lock);
-	job = engine->job;
-	spin_unlock_irq(&engine->lock);
-	if (job)
-		uma_sched_move_ahead(job);
-	if (job && READ_ONCE(job->queue->usage->orphaned))
-		uma_engine_cancel(engine);
-	else
-		uma_engine_push(engine);
+	uma_engine_push(engine);
 	/* As in run_job. */
 	if (READ_ONCE(engine->uma->lost))
 		uma_reset_abort_held(engine);
@@ -583,118 +611,4 @@ int uma_sched_init(struct uma_device *uma)
 			return ret;
 	}
 	return 0;
-}
-
-/*
- * The fences that stand for a job on an engine.
- *
- * User space can hold a fence for longer than the device that made it exists,
- * and ask for its names. Every fence of the scheduler holds one of ours, which
- * in turn holds the device and the module, so that names, operations and the
- * scheduler's own pointers stay valid. A module whose fences somebody keeps
- * cannot be unloaded.
- */
-
-/**
- * struct uma_fence - the fence of a job on an engine
- */
-struct uma_fence {
-	/** @base: fence */
-	struct dma_fence base;
-	/** @lock: its lock */
-	spinlock_t lock;
-	/** @engine: engine */
-	struct uma_engine *engine;
-	/** @release: lets go of the device; the last reference to a fence may go in an interrupt */
-	struct work_struct release;
-};
-
-static struct uma_fence *to_uma_fence(struct dma_fence *fence)
-{
-	return container_of(fence, struct uma_fence, base);
-}
-
-static const char *uma_fence_driver_name(struct dma_fence *fence)
-{
-	return "uma";
-}
-
-static const char *uma_fence_timeline_name(struct dma_fence *fence)
-{
-	return to_uma_fence(fence)->engine->name;
-}
-
-static void uma_fence_release_work(struct work_struct *work)
-{
-	struct uma_fence *fence = container_of(work, struct uma_fence, release);
-	struct drm_device *drm = &fence->engine->uma->drm;
-
-	dma_fence_free(&fence->base);
-	drm_dev_put(drm);
-	/* Unloading waits for the workqueue, so nothing of us is left running. */
-	module_put(THIS_MODULE);
-}
-
-static void uma_fence_release(struct dma_fence *base)
-{
-	struct uma_fence *fence = to_uma_fence(base);
-
-	INIT_WORK(&fence->release, uma_fence_release_work);
-	queue_work(uma_wq, &fence->release);
-}
-
-static const struct dma_fence_ops uma_fence_ops = {
-	.get_driver_name = uma_fence_driver_name,
-	.get_timeline_name = uma_fence_timeline_name,
-	.release = uma_fence_release,
-};
-
-/**
- * uma_fence_alloc - allocate a fence ahead of time
- *
- * Called with a file open, which holds the module until the fence does.
- *
- * Return: fence, to be given to uma_fence_init() or uma_fence_discard(); NULL
- * without memory.
- */
-struct uma_fence *uma_fence_alloc(void)
-{
-	struct uma_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
-
-	if (fence)
-		__module_get(THIS_MODULE);
-	return fence;
-}
-
-/**
- * uma_fence_discard - free a fence that was not used
- * @fence: fence, may be NULL; a file is open still if it is not
- */
-void uma_fence_discard(struct uma_fence *fence)
-{
-	if (fence)
-		module_put(THIS_MODULE);
-	kfree(fence);
-}
-
-/**
- * uma_fence_init - make a fence live
- * @fence: fence
- * @engine: engine that its job goes to
- * @queue: queue of the job
- *
- * Called from run_job, one at a time per queue. Jobs of a queue end in their order,
- * those of an engine need not: each queue has a context of its own.
- *
- * Return: fence, with one reference.
- */
-struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine,
-				 struct uma_queue *queue)
-{
-	spin_lock_init(&fence->lock);
-	fence->engine = engine;
-	drm_dev_get(&engine->uma->drm);
-	dma_fence_init(&fence->base, &uma_fence_ops, &fence->lock, queue->fence_context,
-		       ++queue->fence_seqno);
-	return &fence->base;
 }

@@ -9,12 +9,15 @@
  * nothing to invalidate either. All of that changes under &uma_device.hw_lock.
  */
 #include <linux/delay.h>
+#include <linux/export.h>
 #include <linux/pm_runtime.h>
 #include <linux/suspend.h>
 #include <linux/sysfs.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
+
+#include <kunit/visibility.h>
 
 #include "uma_device.h"
 #include "uma_job.h"
@@ -166,16 +169,16 @@ void uma_pm_set_clock(struct uma_device *uma, u32 mhz)
  */
 void uma_pm_thermal(struct uma_device *uma)
 {
-	bool now, changed = false;
+	bool now = false, changed = false;
 	unsigned long flags;
 	u32 status;
 
 	spin_lock_irqsave(&uma->pm_lock, flags);
-	status = uma_read(uma, UMA_REG_PWR_STATUS);
-	now = status & UMA_PWR_THROTTLED;
-	/* All ones: there is no device. */
-	if (status != ~0U && now != uma->throttled) {
-		changed = true;
+	if (!uma_read_state(uma, UMA_REG_PWR_STATUS, &status)) {
+		now = status & UMA_PWR_THROTTLED;
+		changed = now != uma->throttled;
+	}
+	if (changed) {
 		WRITE_ONCE(uma->throttled, now);
 		if (now)
 			uma->throttle_count++;
@@ -352,10 +355,28 @@ static int uma_pm_resume(struct device *dev)
 	return 0;
 }
 
+/* The kernel that read the image had the device before us, and may have left it running. */
+static int uma_pm_restored(struct device *dev)
+{
+	struct uma_device *uma = dev_get_drvdata(dev);
+
+	mutex_lock(&uma->hw_lock);
+	if (!uma->lost && !uma_hw_stop_confirmed(uma))
+		uma_pm_failed(uma);
+	mutex_unlock(&uma->hw_lock);
+	return uma_pm_resume(dev);
+}
+
 const struct dev_pm_ops uma_pm_ops = {
-	SYSTEM_SLEEP_PM_OPS(uma_pm_suspend, uma_pm_resume)
+	.suspend = pm_sleep_ptr(uma_pm_suspend),
+	.resume = pm_sleep_ptr(uma_pm_resume),
+	.freeze = pm_sleep_ptr(uma_pm_suspend),
+	.thaw = pm_sleep_ptr(uma_pm_resume),
+	.poweroff = pm_sleep_ptr(uma_pm_suspend),
+	.restore = pm_sleep_ptr(uma_pm_restored),
 	RUNTIME_PM_OPS(uma_pm_runtime_suspend, uma_pm_runtime_resume, NULL)
 };
+EXPORT_SYMBOL_IF_KUNIT(uma_pm_ops);
 
 /**
  * uma_pm_init - set up what needs no device

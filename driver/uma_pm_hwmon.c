@@ -20,10 +20,9 @@
 
 static int uma_hwmon_reg(struct uma_device *uma, u32 reg, long scale, long *value)
 {
-	u32 raw = uma_read(uma, reg);
+	u32 raw;
 
-	/* There is no device. */
-	if (raw == ~0U)
+	if (uma_read_state(uma, reg, &raw))
 		return -EIO;
 	*value = (s32)raw * scale;
 	return 0;
@@ -94,14 +93,14 @@ static umode_t uma_hwmon_is_visible(const void *data, enum hwmon_sensor_types ty
 static ssize_t freq1_input_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
+	int idx, ret;
 	u32 mhz;
-	int idx;
 
 	if (!drm_dev_enter(&uma->drm, &idx))
 		return -ENODEV;
-	mhz = uma_read(uma, UMA_REG_CLOCK_MHZ);
+	ret = uma_read_state(uma, UMA_REG_CLOCK_MHZ, &mhz);
 	drm_dev_exit(idx);
-	if (mhz == ~0U)
+	if (ret)
 		return -EIO;
 	return sysfs_emit(buf, "%llu\n", (u64)mhz * HZ_PER_MHZ);
 }

@@ -21,13 +21,14 @@
 #define UMA_REG_MAGIC			0x0000
 #define   UMA_MAGIC			0x31414d55	/* "UMA1" */
 #define UMA_REG_VERSION			0x0004	/* major << 16 | minor */
-#define   UMA_HW_VERSION		0x00010002
+#define   UMA_HW_VERSION		0x00010003
 #define   UMA_HW_VERSION_MIN		0x00010001	/* what came later has a feature bit */
 #define UMA_REG_FEATURES		0x0008
 #define   UMA_FEATURE_EMULATED		BIT(0)
 #define   UMA_FEATURE_MODELLED_POWER	BIT(1)
 #define   UMA_FEATURE_COHERENT		BIT(2)
 #define   UMA_FEATURE_PREEMPT		BIT(3)	/* has UMA_ENG_PREEMPT */
+#define   UMA_FEATURE_INVAL		BIT(4)	/* has UMA_ENG_INVAL */
 #define UMA_REG_ENGINE_COUNT		0x000c	/* 1 .. UMA_MAX_ENGINES */
 #define UMA_REG_AS_COUNT		0x0010	/* hardware address spaces, 1 .. UMA_MAX_AS */
 #define UMA_REG_VA_BITS			0x0014	/* 48 */
@@ -146,6 +147,7 @@
 #define UMA_ENG_STATUS			0x044
 #define   UMA_ENG_BUSY			BIT(0)	/* a job runs */
 #define   UMA_ENG_HALTED		BIT(1)	/* stopped by a fault, until it is reset */
+#define   UMA_ENG_INVAL			BIT(2)	/* an invalidation waits for the end of its tile */
 #define UMA_ENG_TASK_INDEX		0x048	/* task that runs, or faulted */
 
 /* Fault of the job that halted the engine, valid while HALTED */

@@ -7,6 +7,7 @@
 #include <drm/uma_dump.h>
 
 struct drm_uma_queue_state;
+struct pid;
 struct uma_device;
 struct uma_engine;
 struct uma_job;
@@ -93,12 +94,12 @@ static inline void uma_coredump_counts(struct uma_device *uma, u32 *taken, u32 *
 
 #endif
 
-void uma_comm_of(pid_t pid, char *comm);
+void uma_comm_of(struct pid *pid, char *comm);
 
 void uma_events_init(struct uma_device *uma);
 void uma_events_stop(struct uma_device *uma);
 void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine);
-void uma_event_job(struct uma_engine *engine, pid_t pid, u64 number,
+void uma_event_job(struct uma_engine *engine, struct pid *pid, u64 number,
 		   const struct drm_uma_queue_state *state);
 void uma_event_hot(struct uma_device *uma);
 void uma_event_wedged(struct uma_device *uma);

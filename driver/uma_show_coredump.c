@@ -213,7 +213,7 @@ static void uma_coredump_job_section(struct uma_coredump *dump, const struct uma
 		return;
 	j->engine = UMA_LE32(engine->index);
 	j->error = UMA_LE32(-uma_failure_error(engine->failure));
-	j->pid = UMA_LE32(job->queue->pid);
+	j->pid = UMA_LE32(pid_nr(job->queue->pid));
 	j->queue_id = UMA_LE32(job->queue->state.queue_id);
 	j->number = UMA_LE64(job->number);
 	j->seqno = UMA_LE64(engine->seqno);
@@ -485,12 +485,12 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 		.boottime_ns = UMA_LE64(ktime_get_boottime_ns()),
 		.engine = UMA_LE32(engine->index),
 		.type = UMA_LE32(type),
-		.seqno = UMA_LE64(engine->seqno),
+		.seqno = UMA_LE64(job && job != engine->job ? 0 : engine->seqno),
 		.error = UMA_LE32(-error),
 	};
 	if (job) {
 		e->number = UMA_LE64(job->number);
-		e->pid = UMA_LE32(job->queue->pid);
+		e->pid = UMA_LE32(pid_nr(job->queue->pid));
 		e->queue_id = UMA_LE32(job->queue->state.queue_id);
 	}
 }

@@ -116,7 +116,7 @@ static int uma_debugfs_clients(struct seq_file *m, void *unused)
 		if (task)
 			strscpy(comm, task->comm, sizeof(comm));
 		seq_printf(m, "%7d %6llu %6u ", pid_nr(pid), file->client_id,
-			   READ_ONCE(client->queue_count));
+			   atomic_read(&client->usage->queues));
 		rcu_read_unlock();
 		seq_printf(m, "%12llu %12llu %12llu %12llu \"", uma_client_bytes(file),
 			   uma_usage_ns(uma, client->usage, UMA_ENGINE_MATRIX),

@@ -132,7 +132,7 @@ static u64 uma_sysfs_missed(struct uma_device *uma)
 
 UMA_SYSFS_RO(npu_busy_time_us, "%llu", div_u64(uma_busy_ns(uma), NSEC_PER_USEC));
 UMA_SYSFS_RO(busy_percent, "%u", uma_busy_now(uma));
-UMA_SYSFS_RO(memory_used_bytes, "%llu", uma_gem_resident(uma));
+UMA_SYSFS_RO(memory_used_bytes, "%llu", (u64)atomic64_read(&uma->resident));
 UMA_SYSFS_RO(throttled, "%d", READ_ONCE(uma->throttled));
 UMA_SYSFS_RO(throttle_count, "%llu", READ_ONCE(uma->throttle_count));
 UMA_SYSFS_RO(reset_count, "%u", (u32)atomic_read(&uma->reset_count));
@@ -376,13 +376,13 @@ void uma_events_stop(struct uma_device *uma)
  * @pid: process
  * @comm: out: name, empty if the process has gone; TASK_COMM_LEN bytes
  */
-void uma_comm_of(pid_t pid, char *comm)
+void uma_comm_of(struct pid *pid, char *comm)
 {
 	struct task_struct *task;
 
 	comm[0] = 0;
 	rcu_read_lock();
-	task = pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_TGID);
+	task = pid_task(pid, PIDTYPE_TGID);
 	if (task)
 		strscpy(comm, task->comm, TASK_COMM_LEN);
 	rcu_read_unlock();
@@ -395,7 +395,7 @@ void uma_comm_of(pid_t pid, char *comm)
  * @number: its number in its queue
  * @state: what it did
  */
-void uma_event_job(struct uma_engine *engine, pid_t pid, u64 number,
+void uma_event_job(struct uma_engine *engine, struct pid *pid, u64 number,
 		   const struct drm_uma_queue_state *state)
 {
 	bool fault = state->flags & DRM_UMA_QUEUE_FAULTED;
@@ -408,11 +408,11 @@ void uma_event_job(struct uma_engine *engine, pid_t pid, u64 number,
 	uma_comm_of(pid, comm);
 	if (fault)
 		drm_notice(&uma->drm, "%s: job %llu of %*pE[%d] faulted: reason %u at %#llx\n",
-			   engine->name, number, (int)strlen(comm), comm, pid, state->reason,
-			   state->fault_addr);
+			   engine->name, number, (int)strlen(comm), comm, pid_nr(pid),
+			   state->reason, state->fault_addr);
 	else
 		drm_notice(&uma->drm, "%s: job %llu of %*pE[%d] hung\n", engine->name, number,
-			   (int)strlen(comm), comm, pid);
+			   (int)strlen(comm), comm, pid_nr(pid));
 }
 
 /**

@@ -13,6 +13,8 @@
 
 #include <drm/drm_drv.h>
 
+#include <linux/pid.h>
+
 #include "uma_device.h"
 #include "uma_job.h"
 
@@ -27,7 +29,7 @@ TRACE_EVENT(uma_job_submit,
 			     __field(u64, tasks_addr)
 	    ),
 	    TP_fast_assign(__assign_str(device);
-			   __entry->pid = queue->pid;
+			   __entry->pid = pid_nr(queue->pid);
 			   __entry->queue = queue->state.queue_id;
 			   __entry->task_count = task_count;
 			   __entry->number = number;
@@ -53,7 +55,7 @@ TRACE_EVENT(uma_job_run,
 	    ),
 	    TP_fast_assign(__assign_str(device);
 			   __assign_str(engine);
-			   __entry->pid = job->queue->pid;
+			   __entry->pid = pid_nr(job->queue->pid);
 			   __entry->queue = job->queue->state.queue_id;
 			   __entry->task_count = job->task_count;
 			   __entry->as = engine->as;
@@ -83,7 +85,7 @@ TRACE_EVENT(uma_job_preempt,
 	    ),
 	    TP_fast_assign(__assign_str(device);
 			   __assign_str(engine);
-			   __entry->pid = job->queue->pid;
+			   __entry->pid = pid_nr(job->queue->pid);
 			   __entry->queue = job->queue->state.queue_id;
 			   __entry->next = job->first_task;
 			   __entry->task_count = job->task_count;
@@ -113,7 +115,7 @@ TRACE_EVENT(uma_job_done,
 	    ),
 	    TP_fast_assign(__assign_str(device);
 			   __assign_str(engine);
-			   __entry->pid = done->queue->pid;
+			   __entry->pid = pid_nr(done->queue->pid);
 			   __entry->queue = done->queue->state.queue_id;
 			   __entry->error = done->error;
 			   __entry->number = done->number;
@@ -142,7 +144,7 @@ TRACE_EVENT(uma_fault,
 	    ),
 	    TP_fast_assign(__assign_str(device);
 			   __assign_str(engine);
-			   __entry->pid = queue->pid;
+			   __entry->pid = pid_nr(queue->pid);
 			   __entry->queue = queue->state.queue_id;
 			   __entry->reason = result->reason;
 			   __entry->slot = result->slot;

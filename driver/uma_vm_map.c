@@ -5,6 +5,7 @@
  */
 #include <linux/export.h>
 #include <linux/interval_tree_generic.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include <kunit/visibility.h>
@@ -107,6 +108,8 @@ static void uma_map_free(struct uma_map_tree *tree, struct uma_mapping *mapping)
 	if (tree->put)
 		tree->put(mapping);
 	kfree(mapping);
+	/* There may be max_mappings of them, and who drops one waits for a lock. */
+	cond_resched();
 }
 
 static void uma_map_free_retired(struct uma_map_tree *tree)

@@ -62,6 +62,7 @@ void uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset)
 		pos->offset -= sg_dma_len(pos->sg);
 		pos->sg = sg_next(pos->sg);
 		pos->left--;
+		cond_resched();
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sg_seek);
@@ -174,6 +175,7 @@ static void uma_pt_free_tree(struct uma_pt *pt, struct uma_pt_table *table)
 		if (table->child[i])
 			uma_pt_free_tree(pt, table->child[i]);
 	uma_pt_table_free(pt, table);
+	cond_resched();
 }
 
 /**
@@ -196,6 +198,7 @@ static void uma_pt_free_list(struct uma_pt *pt, struct list_head *list)
 	list_for_each_entry_safe(table, next, list, link) {
 		list_del(&table->link);
 		uma_pt_table_free(pt, table);
+		cond_resched();
 	}
 }
 
@@ -513,6 +516,7 @@ static void uma_pt_prune_table(struct uma_pt *pt, struct uma_pt_table *table, un
 		struct uma_pt_table *child = table->child[index];
 		u64 start = va & ~(uma_pt_span(level) - 1);
 
+		cond_resched();
 		if (!child)
 			continue;
 		if (level + 1 < UMA_PT_LEAF)

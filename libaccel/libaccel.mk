@@ -44,16 +44,14 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-libs := libaccel/libaccel))
 $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
-# Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others.
-$(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full)))
+# Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others. Of
+# their cases one of four is run there, and all for "make proof" (ALL=1).
+$(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full) \
+	$(if $(ALL),,$(if $(filter asan tsan,$(VARIANT)),ACCEL_TEST_EVERY=4))))
 # Whole blocks of networks, all convolutions, each number of rows take minutes under sanitizers; of products the thread
 # sanitizer sees some of each kind.
 $(foreach t,blocks conv rows,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))
 libaccel/tests/ops/test_gemm-env += $(if $(filter tsan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full ACCEL_TEST_SMALL=1 ACCEL_TEST_CASES=20)
-
-# Whole models run mostly there: checks inline take a minute to compile, once, and half the time of a call for each vector.
-$(foreach o,conv/conv_f32_avx512 gemm/gemm_f32_avx512,\
-	$(eval CFLAGS-asan-libaccel/sw/kernels/$(o).o := --param asan-instrumentation-with-call-threshold=7000))
 
 # With each level of kernels that this processor has: tests of operations go through all of them by themselves, where each
 # case is computed once for all. Under sanitizers, where what reads or writes beyond an operand shows, a few random cases
@@ -66,12 +64,14 @@ level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,\
 	$(if $(filter asan,$(VARIANT)),,gemm_large) misuse)
 level-ops := $(if $(filter asan,$(VARIANT)),$(filter-out $(addprefix %_,kv blocks ffn),$(op-tests)))
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full $(if $(filter asan,$(VARIANT)),ACCEL_TEST_CASES=4 ACCEL_TEST_SMALL=1)
-PHONY += run-levels
-run-levels: $(addprefix $(O)/,libaccel/tests/levels $(call wanted,$(level-tests) $(level-ops)))
-	$(Q)for l in $$($< $(level-names)); do $(foreach t,$(call wanted,$(level-tests)),$(level-env) ACCEL_SW_KERNELS=$$l \
-		$(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) levels$(LAYER) $(notdir $(t))-$$l $(O)/$(t) &&) :; done
-	$(Q)$(foreach t,$(call wanted,$(level-ops)),$(level-env) ACCEL_SW_KERNELS=all \
-		$(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) levels$(LAYER) $(notdir $(t)) $(O)/$(t) &&) :
+PHONY += run-levels $(addprefix run/levels/,$(level-tests) $(level-ops))
+run-levels: $(addprefix run/levels/,$(call wanted,$(level-tests) $(level-ops)))
+# level-test TEST LEVEL NAME
+level-test = $(level-env) ACCEL_SW_KERNELS=$(2) $(tap-run) --timeout $(host-limit) $(call inputs-of,$(1)) levels$(LAYER) $(3) $(O)/$(1)
+$(addprefix run/levels/,$(level-tests)): run/levels/%: $(O)/% $(O)/libaccel/tests/levels
+	$(Q)for l in $$($(O)/libaccel/tests/levels $(level-names)); do $(call level-test,$*,$$l,$(notdir $*)-$$l) || exit; done
+$(addprefix run/levels/,$(level-ops)): run/levels/%: $(O)/%
+	$(Q)$(call level-test,$*,all,$(notdir $*))
 
 # Of the inside, without the library: these two are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
@@ -83,9 +83,10 @@ $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-libs :=))
 $(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-pkgs :=))
 CFLAGS-libaccel/tests/strips_soft.o := $(fast-avx512)
 neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast)
-PHONY += run-neon
-run-neon: $(addprefix $(O)/,$(neon-tests))
-	$(Q)$(foreach t,$(neon-tests),$(tap-run) --timeout 900 $(call inputs-of,$(t)) neon $(notdir $(t)) qemu-aarch64 -cpu max $(O)/$(t) &&) :
+PHONY += run-neon $(addprefix run/neon/,$(neon-tests))
+run-neon: $(addprefix run/neon/,$(neon-tests))
+$(addprefix run/neon/,$(neon-tests)): run/neon/%: $(O)/%
+	$(Q)$(tap-run) --timeout $(host-limit) $(call inputs-of,$*) neon $(notdir $*) qemu-aarch64 -cpu max $(O)/$*
 
 libaccel-pcs := $(addprefix libaccel/,libaccel.pc libaccel-models.pc)
 INSTALL_FILES += $(foreach p,$(libaccel-pcs),$(O)/$p:$(libdir)/pkgconfig/$(notdir $p))
@@ -125,50 +126,46 @@ libaccel/tests/make_coredump-objs := libaccel/tests/make_coredump.o libaccel/tes
 
 #: fuzz-coredump libFuzzer on the reader of core dumps for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-coredump
-coredump-fuzz-srcs := libaccel/tests/fuzz_coredump.c $(wildcard libaccel/debug/*.c) \
-	$(addprefix libaccel/,backend/rec/rec_task.c core/names.c core/error.c core/log.c)
-fuzz-coredump: $(O)/libaccel/tests/make_coredump
-	$(Q)mkdir -p $(B)/fuzz/coredump && $< >$(B)/fuzz/coredump/seed && \
-	clang -g -O1 $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) -fsanitize=fuzzer,address,undefined \
-	-fno-sanitize-recover=all -o $(B)/fuzz/fuzz_coredump $(coredump-fuzz-srcs) $(call pkg-libs,json-c) && \
-	$(B)/fuzz/fuzz_coredump $(fuzz-limit) -print_final_stats=1 -max_len=8192 \
-	-artifact_prefix=$(B)/fuzz/coredump- $(B)/fuzz/coredump
+coredump-fuzz := libaccel/tests/fuzz_coredump
+FUZZERS += $(coredump-fuzz)
+$(coredump-fuzz)-fuzz-objs := $(patsubst %.c,%.o,$(wildcard libaccel/debug/*.c)) \
+	$(addprefix libaccel/,backend/rec/rec_task.o core/names.o core/error.o core/log.o)
+$(coredump-fuzz)-fuzz-pkgs := json-c
+fuzz-coredump: $(O)/libaccel/tests/make_coredump $(O)/$(coredump-fuzz).fuzzer
+	$(Q)mkdir -p $(B)/fuzz/coredump && $< >$(B)/fuzz/coredump/seed && $(call fuzz,$(coredump-fuzz),coredump,-max_len=8192)
 
-# Models: what reads them and makes programs of them is built for the fuzzer, the rest is the library's. clang has it.
-onnx-fuzz := $(O)/libaccel/tests/fuzz_onnx
-onnx-fuzz-rooms := libaccel/graph libaccel/host libaccel/models libaccel/ops libaccel/plan
-onnx-fuzz-srcs := libaccel/tests/fuzz_onnx.c $(filter $(addsuffix /%,$(onnx-fuzz-rooms)),$(libaccel-srcs)) \
-	$(wildcard libaccel/models/*.c libaccel/models/*/*.c)
-onnx-fuzz-objs := $(addprefix $(O)/,$(filter-out $(addsuffix /%,$(onnx-fuzz-rooms)),$(libaccel/libaccel-objs)))
-onnx-fuzz-cc = $(FUZZ_CC) $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) -gline-tables-only -O1
-onnx-fuzz-with := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-ifneq ($(if $(filter default,$(VARIANT)),$(has-fuzzer)),)
-$(O)/libaccel/tests/graph/test_onnx_fuzz: $(onnx-fuzz)
-$(onnx-fuzz): $(onnx-fuzz-srcs) $(onnx-fuzz-objs) $(wildcard $(addsuffix /*.h,$(onnx-fuzz-rooms)) libaccel/include/accel/*.h)
-	$(call say,FUZZ,$@)mkdir -p $@.objs && $(foreach s,$(onnx-fuzz-srcs),\
-	$(CCACHE) $(onnx-fuzz-cc) $(onnx-fuzz-with) -c -o $@.objs/$(subst /,_,$(s:.c=.o)) $(s) &&) \
-	$(FUZZ_CC) $(onnx-fuzz-with) -o $@ $@.objs/*.o $(onnx-fuzz-objs) $(call pkg-libs,libdrm libudev $(libaccel/libaccel-models-pkgs)) -lpthread -lm
+# Models: what reads them and makes programs of them is built for the fuzzer, the rest is the library's.
+onnx-fuzz := libaccel/tests/fuzz_onnx
+onnx-fuzz-rooms := $(addsuffix /%,$(addprefix libaccel/,graph host models ops plan))
+FUZZERS += $(onnx-fuzz)
+$(onnx-fuzz)-fuzz-objs := $(filter $(onnx-fuzz-rooms),$(libaccel/libaccel-objs)) \
+	$(patsubst %.c,%.o,$(wildcard libaccel/models/*.c libaccel/models/*/*.c))
+$(onnx-fuzz)-fuzz-plain := $(filter-out $(onnx-fuzz-rooms),$(libaccel/libaccel-objs))
+$(onnx-fuzz)-fuzz-pkgs := libdrm libudev $(libaccel/libaccel-models-pkgs)
+ifneq ($(has-fuzzer),)
+$(O)/libaccel/tests/graph/test_onnx_fuzz: $(O)/$(onnx-fuzz).fuzzer
+libaccel/tests/graph/test_onnx_fuzz-inputs := $(O)/$(onnx-fuzz).fuzzer
 endif
 
 #: fuzz-onnx     libFuzzer on models for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-onnx
 fuzz-onnx: $(O)/libaccel/tests/graph/test_onnx_fuzz
-	$(Q)mkdir -p $(B)/fuzz/onnx && $< --seeds $(B)/fuzz/onnx && \
-	$(onnx-fuzz) $(fuzz-limit) -print_final_stats=1 -max_len=2048 -rss_limit_mb=2048 -artifact_prefix=$(B)/fuzz/onnx- $(B)/fuzz/onnx
+	$(Q)mkdir -p $(B)/fuzz/onnx && $< --seeds $(B)/fuzz/onnx && $(call fuzz,$(onnx-fuzz),onnx,-max_len=2048)
 
 # Tensors of files: what reads them and the library beneath, built for the fuzzer, without what runs graphs.
 store-srcs := $(wildcard libaccel/models/*.c libaccel/models/safetensors/*.c) libaccel/models/gguf/gguf.c
-store-fuzz := $(O)/libaccel/tests/fuzz_store
+store-fuzz := libaccel/tests/fuzz_store
+FUZZERS += $(store-fuzz)
+$(store-fuzz)-fuzz-objs := $(store-srcs:.c=.o)
+$(store-fuzz)-fuzz-plain := $(libaccel/libaccel-objs)
+$(store-fuzz)-fuzz-pkgs := libdrm libudev json-c
 libaccel/tests/graph/test_store-objs := libaccel/tests/graph/test_store.o $(store-srcs:.c=.o)
-ifneq ($(if $(filter default,$(VARIANT)),$(has-fuzzer)),)
-$(O)/libaccel/tests/graph/test_store: $(store-fuzz)
-$(store-fuzz): libaccel/tests/fuzz_store.c $(store-srcs) $(libaccel/libaccel-objs:%=$(O)/%) $(wildcard libaccel/models/*.h)
-	$(call say,FUZZ,$@)$(onnx-fuzz-cc) -I. $(onnx-fuzz-with) -o $@ libaccel/tests/fuzz_store.c $(store-srcs) \
-	$(libaccel/libaccel-objs:%=$(O)/%) $(call pkg-libs,libdrm libudev json-c) -lpthread -lm
+ifneq ($(has-fuzzer),)
+$(O)/libaccel/tests/graph/test_store: $(O)/$(store-fuzz).fuzzer
+libaccel/tests/graph/test_store-inputs := $(O)/$(store-fuzz).fuzzer
 endif
 
 #: fuzz-store    libFuzzer on safetensors and GGUF files for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-store
 fuzz-store: $(O)/libaccel/tests/graph/test_store
-	$(Q)mkdir -p $(B)/fuzz/store && $< --seeds $(B)/fuzz/store && \
-	$(store-fuzz) $(fuzz-limit) -print_final_stats=1 -max_len=2048 -rss_limit_mb=2048 -artifact_prefix=$(B)/fuzz/store- $(B)/fuzz/store
+	$(Q)mkdir -p $(B)/fuzz/store && $< --seeds $(B)/fuzz/store && $(call fuzz,$(store-fuzz),store,-max_len=2048)

@@ -54,6 +54,13 @@ printf '  %-7s%s\n' APT "$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# A terminal is told every 20 seconds how far it is.
+if [ -t 2 ]; then
+	while sleep 20; do
+		printf '  %-7s %d minutes: %s\n' APT $((SECONDS / 60)) "$(tail -n 1 "$log" | cut -c 1-100)" >&2
+	done 1>&2 &
+	trap 'kill $! 2>/dev/null || :; rm -f "$log"' EXIT
+fi
 install() {
 	# shellcheck disable=SC2086
 	apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 $missing >"$log" 2>&1

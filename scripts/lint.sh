@@ -227,16 +227,15 @@ uapi_compile() {
 		-idirafter /usr/include/libdrm -idirafter "/usr/include/$sys" "$2"
 }
 
-# Every _INIT of a public header in C++, with all warnings: it compiles, the bytes are those of C, and what the library
-# exports can be called.
+# Every _INIT of a public header in every standard of C++, by both compilers, with all warnings: it compiles, the bytes are
+# those of C, and what the library exports can be called.
 check_cplusplus() {
-	local lib=$1/libaccel/libaccel.so dir out list macro type lang
+	local lib=$1/libaccel/libaccel.so dir out list macro type mode first='' differ=''
 	out=$(make --no-print-directory "$lib" 2>&1) || { result 1 "the library builds" "$out"; return; }
 	dir=$(mktemp -d)
-	# The struct is that whose size stands first.
-	list=$(cat libaccel/include/accel/*.h | awk '{ while (/\\$/ && (getline more) > 0) $0 = substr($0, 1, length - 1) more; print }' |
-		sed -nE 's/^#define (ACCEL_[A-Z0-9_]+_INIT)(\(op\))?[ \t].*(sizeof|DESC_INIT)\((struct accel_[a-z0-9_]+).*/\1\2 \4/p' |
-		sed 's/(op)/(1)/')
+	# ACCEL_THIS_INIT is of struct accel_this, but for the name of a function.
+	list=$(sed -nE 's/^#define (ACCEL_([A-Z0-9_]+)_INIT(\([a-z, ]+\))?)[ \t].*/\1\t\L\2/p' libaccel/include/accel/*.h |
+		grep -v '^ACCEL_OPERATORS_INIT' | sed -E 's/\(type, op\)/(struct accel_desc, 1)/; s/\(path\)/(NULL)/; s/\([a-z]+\)/(1)/')
 	some "$list" || return
 	{
 		# Headers of the library of models are not in accel.h.
@@ -246,20 +245,21 @@ check_cplusplus() {
 		printf '\tprintf("%%s:", name);\n\tfor (i = 0; i < size; i++)\n'
 		printf '\t\tprintf(" %%02x", ((const unsigned char *)p)[i]);\n\tprintf("\\n");\n}\n'
 		printf 'int main(void)\n{\n\tstruct accel_error e = ACCEL_ERROR_INIT;\n\n'
-		while read -r macro type; do
-			printf '\t{ static %s v; %s w = %s; memcpy(&v, &w, sizeof(v)); show("%s", &v, sizeof(v)); }\n' \
-				"$type" "$type" "$macro" "$macro"
+		while IFS=$'\t' read -r macro type; do
+			printf '\t{ static struct accel_%s v; struct accel_%s w = %s; memcpy(&v, &w, sizeof(v)); show("%s", &v, sizeof(v)); }\n' \
+				"$type" "$type" "$macro" "$type"
 		done <<<"$list"
 		printf '\treturn accel_infer(NULL, &e) + e.code == 0;\n}\n'
 	} >"$dir/init.c"
-	for lang in "c -std=c11" "c++ -std=c++11" "c++ -std=c++20"; do
-		# shellcheck disable=SC2086 # a language and its standard
-		out=$(cc -x $lang -O1 -pedantic -Wall -Wextra -Werror -Ilibaccel/include -o "$dir/init" "$dir/init.c" \
-			-Wl,-rpath,"$PWD/$(dirname "$lib")" -x none "$lib" 2>&1 && "$dir/init" >"$dir/${lang##*=}.out")
-		result $? "a program with every _INIT compiles and runs: $lang" "$out"
+	for mode in "gcc -x c -std=c11" {g++,clang++}" -x c++ -std=c++"{11,14,17,20,2b}; do
+		# shellcheck disable=SC2086 # a compiler, a language and its standard
+		out=$($mode -O1 -pedantic-errors -Wall -Wextra -Werror -Ilibaccel/include -o "$dir/init" "$dir/init.c" \
+			-Wl,-rpath,"$PWD/$(dirname "$lib")" -x none "$lib" 2>&1 && "$dir/init" >"$dir/out")
+		result $? "a program with every _INIT compiles and runs: $mode" "$out"
+		[ -n "$first" ] || cp "$dir/out" "$dir/${first:=first}"
+		differ+=$(cmp "$dir/first" "$dir/out" 2>&1)
 	done
-	out=$(cmp "$dir/c11.out" "$dir/c++11.out" 2>&1; cmp "$dir/c11.out" "$dir/c++20.out" 2>&1)
-	none "$(wc -l <<<"$list") of them are the same in C and C++" "$out"
+	none "$(wc -l <<<"$list") of them are the same in C and C++" "$differ"
 	rm -rf "$dir"
 }
 

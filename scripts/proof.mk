@@ -6,7 +6,7 @@
 #: fail-nth      in the debug VM, every allocation of every call fails once, those of making devices too
 #: soak          in the VM (K=debug unless told otherwise), eight clients and broken hardware for SECONDS (300)
 
-#: fuzz          libFuzzer on task lists, .npy files, core dumps and models, RUNS (10000000) inputs each, with clang
+#: fuzz          libFuzzer on task lists, files, core dumps, models, sound and texts, RUNS (10000000) inputs each, with clang
 #: proof         "make test", the kernel with the checkers with all tests, and all four of these; goes on where it stopped
 
 # K=stock|debug, SEED=, FROM=: see selftests/mutate.c.
@@ -40,14 +40,14 @@ soak: $(O)/selftests/soak
 # One after the other; a fuzzer ends with a status when it found something, and leaves it in build/fuzz.
 RUNS ?= 10000000
 fuzz:
-	$(Q)for t in model npy coredump onnx store sound; do $(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-$$t || exit; done
+	$(Q)for t in model npy coredump onnx store sound text; do $(MAKE) fuzz-limit=-runs=$(RUNS) fuzz-$$t || exit; done
 
 # Passes are kept as those of "make test" are: what stopped half-way begins with what has none. The table says of which day
 # the oldest result of a layer is.
 proof-step = $(tap-run) --timeout 80000 --inputs 'tree $(kernel-images)' proof $(1) scripts/tap-one "make $(1)" $(MAKE) $(1)
 proof:
 	$(Q)$(MAKE) test || :
-	$(Q)$(MAKE) IN_TEST=1 ALL=1 vm-debug
+	$(Q)$(MAKE) IN_TEST=1 ALL=1 vm-stock vm-debug host-asan host-tsan
 	$(Q)$(foreach t,mutate fail-nth soak fuzz,printf '  %-7s %s\n' PROOF '$(t)' && $(call proof-step,$(t)) &&) :
 	$(Q)if [ -d $(R)/unsteady ]; then \
 		printf '1..1\nnot ok 1 - no test is unsteady: see unsteady/\n' >$(R)/proof.steady.tap; fi

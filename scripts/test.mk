@@ -11,7 +11,7 @@
 #: levels        operations with each level of kernels that this processor has;  levels-asan: the same with sanitizers
 #: neon          inner kernels and fast operations for aarch64, in an emulator, where a compiler and QEMU are at hand
 #: model         what tasks mean, against a slow reference;  model-asan: the same with sanitizers
-#: onnx          ONNX's operator vectors, with a table by operator in build/results
+#: vectors       ONNX's operator vectors, with a table by operator in build/results
 #: dnnl          convolutions, pools, norms against another library
 #: bats          the command line, on this machine
 #: modcheck      modules for both test kernels, W=1 and sparse: no warning
@@ -29,7 +29,8 @@ test-data := README.md examples uapi libaccel/include tools/accelctl/tests tools
 inputs-of = --inputs '$(test-data) $($(1)-inputs)'
 bats-inputs = --inputs '$(test-data) $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so) $($(1)-inputs)'
 kernel-images = $(foreach k,stock debug,$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/uma/$(k)/image)
-host-limit = $(or $($(1)-timeout),600)
+# Seconds that no test on the host takes, however busy it is; a hang ends there.
+host-limit := 1200
 tmp-path := $(subst $() $(),:,$(abspath $(sort $(dir $(addprefix $(O)/,$(PROGS))))))
 host-env = UMA_BUILD=$(abspath $(O)) UMA_GUEST=0 PATH=$(tmp-path):$$PATH
 
@@ -45,11 +46,12 @@ endif
 # wanted PATHS: those that T= asks for
 wanted = $(if $(T),$(strip $(foreach t,$(1),$(if $(findstring $(T),$(t)),$(t)))),$(1))
 
-# run-tests LAYER PROGRAMS: one after the other, so that they do not compete for processors.
-run-tests = $(Q)$(foreach t,$(call wanted,$(2)),$(host-env) $($(t)-env) $(tap-run) --timeout $(call host-limit,$(t)) $(call inputs-of,$(t)) $(1) $(t) $(O)/$(t) $($(t)-args) &&) :
+# run-test LAYER PROGRAM: each test on the host is a target, so that make runs as many of them, and of compilers, beside
+# each other as it has job slots.
+run-test = $(Q)$(host-env) $($(2)-env) $(tap-run) --timeout $(host-limit) $(call inputs-of,$(2)) $(1) $(2) $(O)/$(2) $($(2)-args)
 
 PHONY += test lint unit unit-asan unit-tsan model-test model model-asan bats modcheck kselftest kunit vm-stock vm-debug vm-shell
-PHONY += levels levels-asan neon run-unit run-model userspace-tests compile-commands doctests
+PHONY += levels levels-asan neon run-unit run-model run-bats compile-commands doctests host host-default host-asan host-tsan
 
 own-layers := $(foreach t,$(LAYER_TESTS),$($(t)-layer))
 layers := lint unit model levels neon $(own-layers) bats unit-asan model-asan levels-asan unit-tsan docs modules kselftest-stock kselftest-debug kunit
@@ -57,27 +59,33 @@ layers += $(if $(GUEST_BATS_TESTS),bats-stock) vm-stock vm-debug
 layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 
-# A layer that cannot even be built is a failure of that layer, not the end of the run. Modules and programs come first, as
-# all chains need them. Three chains on two processors leave none idle at the end: the chains, tests on the host, what has
-# sanitizers. The chains go first where there is not enough for all: they are emulated, and their clocks go on meanwhile.
+# What cannot even be built is a failure of its own, not the end of the run. Modules and programs come first, as all else
+# needs them. Then two machines, and beside them the tests on the host, in as many job slots as there are processors, so
+# that none is idle at the end. The machines go first where there is not enough for all: they are emulated, and their
+# clocks go on meanwhile. One make for each variant, as two would compile the same objects.
 # The whole is kept, too: where nothing has changed nothing is built; but not if something changed meanwhile.
 test-key = --words 'make test: $(layers)' --inputs 'tree $(kernel-images)'
-in-order = in_order() { \
-	renice -n $$1 $$BASHPID >/dev/null; \
-	for t in "$${@:2}"; do $(MAKE) IN_TEST=1 $$t || scripts/tap-broken $(R) $$t build; done; \
-};
+host-groups := host-default host-asan host-tsan
+host: $(host-groups) lint doctests neon
+host-default:
+	$(Q)$(MAKE) -k run-unit run-model run-levels $(foreach t,$(call wanted,$(LAYER_TESTS)),$($(t)-layer)) run-bats || scripts/tap-broken $(R) $@ build
+host-asan host-tsan: host-%:
+	$(Q)$(MAKE) -k VARIANT=$* LAYER=-$* run-unit $(if $(filter asan,$*),run-model run-levels) || scripts/tap-broken $(R) $@ build
+
+# "make -n" runs what recurses.
+recurses := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 ifeq ($(T),)
+parts = part() { $(MAKE) -k IN_TEST=1 "$$@" || scripts/tap-broken $(R) $$1 build; };
 test:
 	$(Q)rm -rf $(R) && mkdir -p $(R)
 	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
-	$(Q)if scripts/tap-kept get $(R) $(test-key) >$(R)/key; then exec scripts/tap-summary --expect '$(layers)' $(R); fi; \
+	$(recurses)$(Q)if scripts/tap-kept get $(R) $(test-key) >$(R)/key; then exec scripts/tap-summary --expect '$(layers)' $(R); fi; \
 	scripts/tap-progress $(R) & \
-	$(in-order) \
-	(in_order 0 modcheck userspace); \
-	in_order 0 vm-debug & chains=$$!; \
-	in_order 0 vm-stock & chains+=" $$!"; \
-	in_order 4 unit model levels neon $(own-layers) bats lint doctests & chains+=" $$!"; \
-	in_order 4 unit-asan model-asan levels-asan unit-tsan & chains+=" $$!"; \
+	$(parts) \
+	part userspace modcheck; \
+	part vm-debug & chains=$$!; \
+	part vm-stock & chains+=" $$!"; \
+	{ renice -n 4 $$BASHPID >/dev/null; part host; } & chains+=" $$!"; \
 	wait $$chains; \
 	scripts/tap-again $(R); \
 	rm -rf $(R)/running; \
@@ -87,18 +95,25 @@ test:
 else
 test:
 	$(Q)rm -rf $(R) && mkdir -p $(R)
-	$(Q)$(in-order) \
-	in_order 0 unit model levels $(foreach t,$(call wanted,$(LAYER_TESTS)),$($(t)-layer)) bats unit-asan model-asan unit-tsan \
-		$(if $(call wanted,$(SELFTEST_PROGS) $(GUEST_BATS_TESTS)),vm-stock vm-debug); \
-	scripts/tap-summary $(R)
+	$(Q)$(MAKE) -k IN_TEST=1 $(host-groups) || :
+	$(if $(call wanted,$(SELFTEST_PROGS) $(GUEST_BATS_TESTS)),$(Q)$(MAKE) -k IN_TEST=1 -j1 vm-stock vm-debug || scripts/tap-broken $(R) vm build)
+	$(Q)scripts/tap-summary $(R)
 endif
 
-run-unit: $(addprefix $(O)/,$(call wanted,$(UNIT_TESTS)))
-	$(call run-tests,unit$(LAYER),$(UNIT_TESTS))
-run-model: $(addprefix $(O)/,$(call wanted,$(MODEL_TESTS)))
-	$(call run-tests,model$(LAYER),$(MODEL_TESTS))
+run-unit: $(addprefix run/unit/,$(call wanted,$(UNIT_TESTS)))
+run-model: $(addprefix run/model/,$(call wanted,$(MODEL_TESTS)))
+run-bats: $(addprefix run/bats/,$(call wanted,$(BATS_TESTS)))
+host run-unit run-model run-bats run-levels run-neon:
+	@:
+PHONY += $(addprefix run/unit/,$(UNIT_TESTS)) $(addprefix run/model/,$(MODEL_TESTS)) $(addprefix run/bats/,$(BATS_TESTS))
+$(addprefix run/unit/,$(UNIT_TESTS)): run/unit/%: $(O)/%
+	$(call run-test,unit$(LAYER),$*)
+$(addprefix run/model/,$(MODEL_TESTS)): run/model/%: $(O)/%
+	$(call run-test,model$(LAYER),$*)
+$(addprefix run/bats/,$(BATS_TESTS)): run/bats/%: $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
+	$(Q)$(host-env) $($*-env) $(tap-run) --timeout $(host-limit) $(call bats-inputs,$*) bats $(basename $*) bats --tap $*
 
-unit model levels:
+unit model levels bats:
 	$(call begin,$@)
 	$(Q)$(MAKE) run-$@
 	$(call finish,$@)
@@ -117,17 +132,11 @@ define layer-rules
 PHONY += $($(1)-layer)
 $($(1)-layer): $(O)/$(1)
 	$$(call begin,$($(1)-layer))
-	$$(call run-tests,$($(1)-layer),$(1))
+	$$(call run-test,$($(1)-layer),$(1))
 	$(if $($(1)-show),$$(Q)sed -n 's/^#/         /p' $(R)/$($(1)-layer).$(subst /,_,$(1)).tap)
 	$$(call finish,$($(1)-layer))
 endef
 $(foreach t,$(LAYER_TESTS),$(eval $(call layer-rules,$(t))))
-
-bats: $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)
-	$(call begin,$@)
-	$(Q)$(foreach t,$(call wanted,$(BATS_TESTS)),$(host-env) $(tap-run) --timeout $(call host-limit,$(t)) $(call bats-inputs,$(t)) \
-		bats $(basename $(t)) bats --tap $(t) &&) :
-	$(call finish,$@)
 
 lint: compile-commands
 	$(call begin,$@)
@@ -186,7 +195,7 @@ vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$
 vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
 	$(file >$(B)/vm-steps.$*,$(vm-steps))
-	$(Q)for machine in $(if $(filter stock,$*),clock) $*; do ONLY='$(ONLY)' T='$(T)' PROGS='$(PROGS)' \
+	$(Q)for machine in $(if $(filter stock,$*),clock) $*; do ALL='$(ALL)' ONLY='$(ONLY)' T='$(T)' PROGS='$(PROGS)' \
 		scripts/vm-test.sh $$machine $(R) $(B)/vm-steps.$* $(vm-files) || exit; done
 	$(if $(filter stock,$*$(ONLY)$(T)),$(Q)$(tap-run) --timeout 900 --inputs 'tree $(kernel-images)' vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \

@@ -46,10 +46,11 @@ trap 'rm -rf "$work"' EXIT
 # The modules are made of these; how they are compiled does not depend on where.
 of_machine="Kbuild driver uapi scripts/build-modules.sh scripts/kernels.sh selftests/vm $(scripts/kernels.sh "$machine" image)"
 
-# kept NAME WORDS INPUTS: is there a pass? Its key is noted for when there is one.
+# kept NAME WORDS INPUTS: is there a pass? Its key is noted for when there is one. Arithmetic may be all of it.
 kept() {
-	local rc=0
-	scripts/tap-kept get "$results" --words "$boot $2" --inputs "$3 $of_machine" >"$work/$1.key" || rc=$?
+	local rc=0 all=
+	[[ -z ${ALL:-} || $2 != *libaccel/* ]] || all='all '
+	scripts/tap-kept get "$results" --words "$boot $all$2" --inputs "$3 $of_machine" >"$work/$1.key" || rc=$?
 	return $rc
 }
 label() { local name=${1%.*}; echo "${name//\//_}"; }
@@ -93,7 +94,7 @@ rc=0
 selftests/vm/run.sh --kernel "$machine" --name "$boot-test" --clock "$clock" --results "$from" --modules "$ko" --timeout "$total" \
 	--bin bats --bin jq --add "$work/steps:/etc/steps" --add selftests/vm/steps.sh:/uma/steps.sh \
 	--add selftests/vm/splats:/uma/splats "${add[@]}" \
-	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "PREFIX=$prefix" --env "ONLY=${ONLY:-}${again:+again}" \
+	--env "KUNIT=$kunit" --env "PROGS=${PROGS:-}" --env "KERNEL=$kernel" --env "PREFIX=$prefix" ${ALL:+--env ACCEL_TEST_EVERY=1} --env "ONLY=${ONLY:-}${again:+again}" \
 	-- bash /uma/steps.sh || rc=$?
 
 n=0
@@ -157,7 +158,8 @@ while read -r layer user seconds path; do
 		[ "$(cut -d ' ' -f 5 <<<"$line")" != "$path" ] || echo "$line" >"$results/again/$layer.$name.step"
 	done <"$steps"
 	{
-		printf 'export KDIR=%q KIMAGE=%q KMODULES=%q PROGS=%q\n' "${KDIR:-}" "${KIMAGE:-}" "${KMODULES:-}" "${PROGS:-}"
+		printf 'export KDIR=%q KIMAGE=%q KMODULES=%q PROGS=%q ALL=%q\n' \
+			"${KDIR:-}" "${KIMAGE:-}" "${KMODULES:-}" "${PROGS:-}" "${ALL:-}"
 		printf 'exec'
 		printf ' %q' scripts/vm-test.sh --again "$boot" "$results" "$results/again/$layer.$name.step" "$@"
 		echo

@@ -119,18 +119,11 @@ void inval_waits(const char *node)
 
 bool hang_begins(const char *node)
 {
-	char device[128], path[300];
-	int i;
+	long long left;
 
-	if (!device_of(node, device, sizeof(device)))
-		return false;
-	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/hang_next", device);
-	for (i = 0; i < 6000; i++) {
-		if (!read_number(path))
-			return true;
+	while ((left = emu_number(node, "hang_next")) > 0)
 		usleep(10000);
-	}
-	return false;
+	return !left;
 }
 
 bool is_root(void)
@@ -214,11 +207,6 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-int64_t deadline(void)
-{
-	return (int64_t)(now_ns() + (uint64_t)harness_slow() * 100 * 1000000000u);
 }
 
 /* --- query ------------------------------------------------------------------ */

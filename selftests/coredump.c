@@ -7,10 +7,17 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
 
 #include "uapi/drm/uma_dump.h"
 
@@ -62,11 +69,9 @@ static bool dump_dir(const char *device, char *dir, size_t size)
 static void dump_path(struct coredump_fixture *self, char *path, size_t size)
 {
 	char dir[256];
-	int i;
 
-	for (i = 0; i < 6000 && !dump_dir(self->in.device, dir, sizeof(dir)); i++)
+	while (!dump_dir(self->in.device, dir, sizeof(dir)))
 		usleep(10000);
-	ASSERT_TRUE(dump_dir(self->in.device, dir, sizeof(dir)));
 	snprintf(path, size, "%.200s/data", dir);
 }
 
@@ -87,12 +92,9 @@ static size_t dump_read(const char *path, __u8 *buf)
 
 static void dump_free(const char *path)
 {
-	int i;
-
 	ASSERT_EQ(0, file_write_try(path, "0"));
-	for (i = 0; i < 6000 && !access(path, F_OK); i++)
+	while (!access(path, F_OK))
 		usleep(10000);
-	EXPECT_NE(0, access(path, F_OK));
 }
 
 FIXTURE_SETUP(coredump)
@@ -375,6 +377,49 @@ TEST_F(coredump, fault)
 	EXPECT_EQ(0, walk->entry[3] & PTE_VALID);
 }
 
+/* A process of this number, which is nobody's. */
+static pid_t process_with(pid_t pid)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&pid,
+		.set_tid_size = 1,
+	};
+	long ret = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!ret)
+		for (;;)
+			pause();
+	return (pid_t)ret;
+}
+
+/* Who made the queue may be gone, and its number another's, who has nothing to do with it. */
+TEST_F(coredump, pid_of_another)
+{
+	unsigned int engine = copy_engine(self);
+	struct uma_dump_job *job;
+	__u32 *queue;
+	size_t size;
+	pid_t pid;
+
+	queue = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(queue != MAP_FAILED);
+	pid = harness_fork();
+	if (!pid) {
+		*queue = queue_create(self->c.fd, self->c.vm, engine);
+		_exit(0);
+	}
+	harness_join(pid);
+	ASSERT_EQ(pid, process_with(pid));
+	fault(self, *queue, 4);
+	take(self, UMA_DUMP_FAULT);
+	job = need(self, UMA_DUMP_JOB, sizeof(*job), &size);
+	EXPECT_EQ(pid, job->pid);
+	EXPECT_EQ(0, job->comm[0]);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+}
+
 /* At the edges of the list, and of the memory that it lies in. */
 TEST_F(coredump, first_task)
 {
@@ -536,6 +581,44 @@ TEST_F(coredump, history_of_slices)
 		client_close(&c[i]);
 }
 
+/* Jobs that a reset ends have an end in the history, also those that waited to be continued. */
+TEST_F(coredump, history_of_reset)
+{
+	enum { LONG = 600 };
+	unsigned int engine = copy_engine(self), ended = 0, i, j;
+	const struct uma_dump_event *e;
+	struct client c[2];
+	struct buf tasks;
+	__u32 done[2];
+	size_t size;
+
+	ASSERT_TRUE(emu_knob(self->in.node, "task_us", "50000"));
+	for (i = 0; i < 2; i++) {
+		client_open_named(&c[i], self->in.node);
+		client_buf(&c[i], &tasks, LONG * UMA_TASK_SIZE);
+		for (j = 0; j < LONG; j++)
+			task_nop(&tasks.task[j]);
+		done[i] = client_start(&c[i], queue_create(c[i].fd, c[i].vm, engine), tasks.va,
+				       LONG);
+	}
+	/* Both have had it: one of them now, the other one before. */
+	while (engine_number(self->in.node, engine, "preemptions") < 2)
+		usleep(1000);
+	ASSERT_EQ(0, device_write_try(self->in.node, "reset", "device"));
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(-ECANCELED, syncobj_result(c[i].fd, done[i]));
+	ASSERT_TRUE(emu_knob(self->in.node, "task_us", "0"));
+	fault(self, queue_create(self->c.fd, self->c.vm, engine), 1);
+	take(self, UMA_DUMP_FAULT);
+	e = need(self, UMA_DUMP_HISTORY, sizeof(*e), &size);
+	for (i = 0; i < size / sizeof(*e); i++)
+		ended += e[i].engine == engine && e[i].type == UMA_DUMP_EVENT_DONE &&
+			 e[i].error == ECANCELED;
+	EXPECT_EQ(2, ended);
+	for (i = 0; i < 2; i++)
+		client_close(&c[i]);
+}
+
 /* The first one stays until somebody has read it. */
 TEST_F(coredump, second)
 {
@@ -657,14 +740,12 @@ TEST_F(coredump, is_for_root)
 TEST_F(coredump, survives_device)
 {
 	char path[300], node[32];
-	int i;
 
 	fault(self, queue_create(self->c.fd, self->c.vm, copy_engine(self)), 3);
 	dump_path(self, path, sizeof(path));
 	knob(self, "unplug", "1");
-	for (i = 0; i < 3000 && node_of(self->in.device, node, sizeof(node)); i++)
+	while (node_of(self->in.device, node, sizeof(node)))
 		usleep(10000);
-	EXPECT_FALSE(node_of(self->in.device, node, sizeof(node)));
 	client_close(&self->c);
 	self->size = dump_read(path, self->buf);
 	ASSERT_GE(self->size, sizeof(struct uma_dump_header));

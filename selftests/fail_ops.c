@@ -642,7 +642,7 @@ const struct fail_op fail_op_syncobj_export = {
 static int run_syncobj_wait(struct fail_scene *s)
 {
 	struct drm_syncobj_wait args = {
-		.handles = (uintptr_t)&s->id, .timeout_nsec = deadline(), .count_handles = 1,
+		.handles = (uintptr_t)&s->id, .timeout_nsec = FOREVER, .count_handles = 1,
 	};
 
 	return fail_armed(s->c.fd, DRM_IOCTL_SYNCOBJ_WAIT, &args);

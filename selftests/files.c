@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "files.h"
 
@@ -89,6 +90,20 @@ long long device_number(const char *node, const char *file)
 	return value;
 }
 
+long long engine_number(const char *node, unsigned int engine, const char *file)
+{
+	static const char *const names[] = { "matrix", "gpu", "neural" };
+	struct drm_uma_query_engine engines[MAX_ENGINES];
+	int fd = dev_open_named(node);
+	char name[64];
+
+	ASSERT_LT(engine, query_engines(fd, engines));
+	close(fd);
+	snprintf(name, sizeof(name), "engine-%s%u/%s", names[engines[engine].engine_class],
+		 engines[engine].instance, file);
+	return device_number(node, name);
+}
+
 bool device_is(const char *node, const char *file, const char *text)
 {
 	char buf[128];
@@ -98,10 +113,10 @@ bool device_is(const char *node, const char *file, const char *text)
 
 bool device_becomes(const char *node, const char *file, const char *text)
 {
-	int i;
+	char buf[128];
 
-	for (i = 0; i < 6000; i++) {
-		if (device_is(node, file, text))
+	while (device_read_try(node, file, buf, sizeof(buf)) >= 0) {
+		if (!strcmp(buf, text))
 			return true;
 		usleep(10000);
 	}
@@ -110,10 +125,10 @@ bool device_becomes(const char *node, const char *file, const char *text)
 
 bool device_exceeds(const char *node, const char *file, long long value)
 {
-	int i;
+	char buf[128];
 
-	for (i = 0; i < 6000; i++) {
-		if (device_number(node, file) > value)
+	while (device_read_try(node, file, buf, sizeof(buf)) >= 0) {
+		if (strtoll(buf, NULL, 0) > value)
 			return true;
 		usleep(10000);
 	}

@@ -16,10 +16,12 @@ int file_write_try(const char *path, const char *text);
 int device_read_try(const char *node, const char *file, char *buf, size_t size);
 int device_write_try(const char *node, const char *file, const char *text);
 long long device_number(const char *node, const char *file);
+/** engine_number - the number in a file of an engine's directory */
+long long engine_number(const char *node, unsigned int engine, const char *file);
 bool device_is(const char *node, const char *file, const char *text);
-/** device_becomes - wait until a file says that; false if it does not within a minute */
+/** device_becomes - wait until a file says that; false if it cannot be read */
 bool device_becomes(const char *node, const char *file, const char *text);
-/** device_exceeds - wait until a file has a number above @value */
+/** device_exceeds - wait until a file has a number above @value; false if it cannot be read */
 bool device_exceeds(const char *node, const char *file, long long value);
 /** hwmon_file - name of a file of the device's sensors, for device_*() */
 void hwmon_file(const char *node, const char *file, char *name, size_t size);

@@ -198,7 +198,7 @@ static void run_child(struct harness_test *test, const struct harness_variant *v
 	_exit(0);
 }
 
-/* Where a process sleeps that does not die, or that it still uses the processor. */
+/* Where a process sleeps that does not end, or that it still uses the processor. */
 static void say_where(pid_t pid)
 {
 	static const char *const files[] = { "stat", "schedstat", "stack" };
@@ -228,6 +228,7 @@ static bool wait_child(pid_t pid, unsigned int seconds, int *status, bool *timed
 	if (p.fd >= 0) {
 		if (poll(&p, 1, (int)seconds * 1000) == 0) {
 			*timed_out = true;
+			say_where(pid);
 			kill(-pid, SIGKILL);
 			kill(pid, SIGKILL);
 			/* It may be stuck in the kernel, or get no processor. */
@@ -262,10 +263,27 @@ static void reap(pid_t group)
 static unsigned int n_pass, n_fail, n_skip, number;
 static bool stuck;
 
+/* Less than what is left to the program (UMA_STEP_SECONDS): what hangs is to say where. */
+static unsigned int limited(unsigned int limit)
+{
+	const char *all = getenv("UMA_STEP_SECONDS");
+	static struct timespec begin;
+	struct timespec now;
+	long left;
+
+	if (!all)
+		return limit;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!begin.tv_sec)
+		begin = now;
+	left = strtol(all, NULL, 10) - 15 - (now.tv_sec - begin.tv_sec);
+	return left < 1 ? 1 : left < (long)limit ? (unsigned int)left : limit;
+}
+
 static void run_one(struct harness_test *test, const struct harness_variant *variant,
 		    const char *name)
 {
-	unsigned int limit = test->timeout * harness_slow();
+	unsigned int limit = limited(test->timeout * harness_slow());
 	struct timespec from, to;
 	const char *reason;
 	bool timed_out;

@@ -84,21 +84,15 @@ void instance_get(struct instance *in, const char *attribute, char *buf, size_t 
 void instance_enable(struct instance *in)
 {
 	char path[64];
-	int i;
 
 	instance_set(in, "enabled", "1");
 	instance_get(in, "device", in->device, sizeof(in->device));
 	ASSERT_NE(0, in->device[0]);
-	for (i = 0; i < 1000; i++) {
-		if (node_of(in->device, in->node, sizeof(in->node))) {
-			snprintf(path, sizeof(path), "/dev/accel/%s", in->node);
-			if (!access(path, R_OK | W_OK))
-				return;
-		}
+	while (!node_of(in->device, in->node, sizeof(in->node)))
 		usleep(10000);
-	}
-	harness_fail(__FILE__, __LINE__, "%s has no node", in->device);
-	harness_end();
+	snprintf(path, sizeof(path), "/dev/accel/%s", in->node);
+	while (access(path, R_OK | W_OK))
+		usleep(10000);
 }
 
 void instance_start(struct instance *in, const char *name, const char *profile)

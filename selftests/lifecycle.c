@@ -61,7 +61,6 @@ FIXTURE_TEARDOWN(leave)
 static void leave(struct leave_fixture *self)
 {
 	char node[32];
-	int i;
 
 	switch (self->way) {
 	case DISABLE:
@@ -70,7 +69,7 @@ static void leave(struct leave_fixture *self)
 	case UNPLUG:
 		ASSERT_TRUE(emu_knob(self->in.node, "unplug", "1"));
 		/* It goes by itself, a little later. */
-		for (i = 0; i < 3000 && node_of(self->in.device, node, sizeof(node)); i++)
+		while (node_of(self->in.device, node, sizeof(node)))
 			usleep(10000);
 		break;
 	case UNBIND:
@@ -229,7 +228,7 @@ TEST_F(leave, with_a_waiter)
 	done = client_start(&self->c, queue, self->tasks.va, 1);
 	pid = harness_fork();
 	if (!pid) {
-		int ret = syncobj_wait_try(self->c.fd, done, deadline(), 0);
+		int ret = syncobj_wait_try(self->c.fd, done, FOREVER, 0);
 
 		_exit(ret == 0 || ret == -ENODEV ? 0 : 1);
 	}
@@ -274,7 +273,6 @@ TEST_F(leave, user_memory)
 {
 	__u8 *p = aligned_alloc(PAGE, SIZE);
 	__u32 handle;
-	int i;
 
 	ASSERT_TRUE(p);
 	memset(p, 1, SIZE);
@@ -286,9 +284,8 @@ TEST_F(leave, user_memory)
 	ASSERT_EQ(0, munmap(self->data.map, self->data.size));
 	client_close(&self->c);
 	/* Whoever takes the device away may be the last to look at an address space. */
-	for (i = 0; i < 1000 && pinned_kb() > 0; i++)
+	while (pinned_kb() > 0)
 		usleep(10000);
-	EXPECT_TRUE(pinned_kb() <= 0);
 	memset(p, 2, SIZE);
 }
 
@@ -436,7 +433,7 @@ TEST_F_TIMEOUT(leave, pages_do_not_arrive, 240)
 	while (count < READERS) {
 		struct pollfd p = { .fd = all.uffd, .events = POLLIN };
 
-		ASSERT_EQ(1, poll(&p, 1, 60000));
+		ASSERT_EQ(1, poll(&p, 1, -1));
 		ASSERT_EQ((ssize_t)sizeof(msg), read(all.uffd, &msg, sizeof(msg)));
 		ASSERT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
 		i = (unsigned int)((msg.arg.pagefault.address - (uintptr_t)all.pages) / PAGE);
@@ -498,7 +495,7 @@ static unsigned int traced(struct leave_fixture *self, const char *event)
 /* Whatever files are still open: once the driver has left, nothing is mapped for the device. */
 TEST_F(leave, unmapped)
 {
-	int other = dev_open(), fd, i;
+	int other = dev_open(), fd;
 	unsigned int n;
 	__u32 handle;
 	__u8 *p;
@@ -517,13 +514,12 @@ TEST_F(leave, unmapped)
 	trace_begin();
 	leave(self);
 	/* Two buffers, an imported one, user memory; when it is unplugged that takes a while. */
-	for (i = 0; i < 3000 && traced(self, "dma_unmap_sg") < 4; i++)
+	while (traced(self, "dma_unmap_sg") < 4)
 		usleep(10000);
 	n = traced(self, "dma_unmap_sg");
 	EXPECT_EQ(4, n);
-	for (i = 0; i < 3000 && pinned_kb() > 0; i++)
+	while (pinned_kb() > 0)
 		usleep(10000);
-	EXPECT_TRUE(pinned_kb() <= 0);
 	EXPECT_EQ(0x5b, self->data.u8[0]);
 	ASSERT_EQ(0, munmap(self->tasks.map, self->tasks.size));
 	ASSERT_EQ(0, munmap(self->data.map, self->data.size));

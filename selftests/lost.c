@@ -183,11 +183,8 @@ static bool query_lost(int fd)
 /* It is lost when the time of its job is up, or has been already. */
 static void lose(struct lost_fixture *self)
 {
-	int i;
-
-	for (i = 0; i < 6000 && !query_lost(self->c.fd); i++)
+	while (!query_lost(self->c.fd))
 		usleep(10000);
-	ASSERT_TRUE(query_lost(self->c.fd));
 }
 
 /* It is lost at once, as somebody has it reset. */
@@ -201,9 +198,7 @@ static void lose_now(struct lost_fixture *self)
 /* Its memory is held back, whoever let go of it: jobs that are freed a moment later among them. */
 static void held_back(struct lost_fixture *self, long long vms)
 {
-	int i;
-
-	for (i = 0; i < 1000 && held(self, "vms") < vms; i++)
+	while (held(self, "vms") < vms)
 		usleep(10000);
 	EXPECT_EQ(vms, held(self, "vms"));
 }
@@ -271,7 +266,6 @@ TEST_F_TIMEOUT(lost, and_deleted, 300)
 {
 	long long users = module_users();
 	struct wild w;
-	int i;
 
 	wild_start(self, &w, 100000);
 	lose_now(self);
@@ -282,7 +276,7 @@ TEST_F_TIMEOUT(lost, and_deleted, 300)
 	instance_drop(&self->in);
 	EXPECT_EQ(0, pinned_kb());
 	/* Fences are freed after a grace period. */
-	for (i = 0; i < 1000 && module_users() > users; i++)
+	while (module_users() > users)
 		usleep(10000);
 	EXPECT_EQ(users, module_users());
 }
@@ -370,7 +364,6 @@ TEST_F_TIMEOUT(lost, shut_down, 300)
 	char path[128], state[2048];
 	struct wild w;
 	__u32 done;
-	int i;
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/state", self->in.device);
 	wild_start(self, &w, 100000);
@@ -386,7 +379,7 @@ TEST_F_TIMEOUT(lost, shut_down, 300)
 	EXPECT_TRUE(query_lost(w.c.fd));
 	wild_close(&w);
 	/* Jobs are freed a moment later, and have held their address space. */
-	for (i = 0; i < 1000 && pinned_kb() > 0; i++)
+	while (pinned_kb() > 0)
 		usleep(10000);
 	EXPECT_EQ(0, pinned_kb());
 	nobody_writes(self);
@@ -576,7 +569,7 @@ static int log_lines(struct lost_fixture *self, int kmsg, const char *text)
  */
 TEST_F(lost, slow_resets)
 {
-	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), lines = 0, i;
+	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), lines = 0;
 	__u32 queue;
 
 	ASSERT_GE(kmsg, 0);
@@ -586,7 +579,7 @@ TEST_F(lost, slow_resets)
 	knob(self, "slow_reset", "1300");
 	knob(self, "hang_next", "2");
 	EXPECT_EQ(-ETIME, client_run(&self->c, queue, self->tasks.va, 1));
-	for (i = 0; i < 1000 && !lines; i++) {
+	while (!lines) {
 		lines = log_lines(self, kmsg, " was reset");
 		usleep(10000);
 	}
@@ -609,7 +602,7 @@ TEST_F_TIMEOUT(lost, warns_once, 300)
 	struct client idle;
 	struct wild w;
 	struct buf own;
-	int i, lines;
+	int i, lines = 0;
 
 	ASSERT_GE(kmsg, 0);
 	lseek(kmsg, 0, SEEK_END);
@@ -620,7 +613,7 @@ TEST_F_TIMEOUT(lost, warns_once, 300)
 	EXPECT_EQ(0, client_run(&idle, queue_create(idle.fd, idle.vm, 0), own.va, 1));
 	lose_now(self);
 	/* Lines come a little later than what they are about. */
-	for (i = 0, lines = 0; i < 1000 && !lines; i++) {
+	while (!lines) {
 		lines += log_lines(self, kmsg, "device is lost");
 		usleep(10000);
 	}
@@ -629,7 +622,8 @@ TEST_F_TIMEOUT(lost, warns_once, 300)
 	ASSERT_EQ(0, munmap(own.map, own.size));
 	client_close(&idle);
 	held_back(self, 2);
-	for (i = 0, lines = 0; i < 100; i++) {
+	/* It comes, and no other within a while. */
+	for (i = 0, lines = 0; i < 100; i += !!lines) {
 		lines += log_lines(self, kmsg, "memory is held back");
 		usleep(10000);
 	}
@@ -678,7 +672,8 @@ TEST_F_TIMEOUT(lost, power_stays_on, 300)
 		queue = queue_create(self->c.fd, self->c.vm, 0);
 		fail(self, "power", "1000");
 		fail_resets(self, "1000");
-		ASSERT_TRUE(device_becomes(self->in.node, "power/runtime_status", "suspending"));
+		while (device_is(self->in.node, "power/runtime_status", "active"))
+			usleep(1000);
 		/* It waits for power to be on again, and is taken if there is a device then. */
 		ret = submit_one_try(self->c.fd, queue, self->tasks.va, 1, NULL, 0);
 		between = !ret && !query_lost(self->c.fd);

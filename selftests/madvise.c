@@ -65,9 +65,7 @@ static void shrink(void)
 /* ... until it has come to this buffer: somebody else may be at it, or have a lock. */
 static void purge(int fd, __u32 handle)
 {
-	int i;
-
-	for (i = 0; i < 100 && !(flags_of(fd, handle) & DRM_UMA_BO_INFO_PURGED); i++) {
+	while (!(flags_of(fd, handle) & DRM_UMA_BO_INFO_PURGED)) {
 		shrink();
 		usleep(10000);
 	}

@@ -65,10 +65,9 @@ static void cg_make(char *cg, size_t size, const char *name)
 static void cg_drop(const char *cg)
 {
 	char path[256];
-	int i;
 
 	cg_path(cg, "", path, sizeof(path));
-	for (i = 0; i < 100 && rmdir(path) && errno == EBUSY; i++)
+	while (rmdir(path) && errno == EBUSY)
 		usleep(50000);
 }
 
@@ -215,7 +214,6 @@ TEST_F(charge, bound_is_not_evictable)
 		struct client c;
 		__u32 handle;
 		__u64 va;
-		int i;
 
 		cg_enter(self->cg);
 		client_open(&c);
@@ -232,11 +230,10 @@ TEST_F(charge, bound_is_not_evictable)
 		client_bind_handle(&c, handle, 32 * MIB, 0);
 		EXPECT_GE(cg_stat(self->cg, "unevictable") - before, least);
 		ASSERT_EQ(1, madvise_try(c.fd, handle, DRM_UMA_MADV_DONTNEED));
-		for (i = 0; i < 100 && !purged(c.fd, handle); i++) {
+		while (!purged(c.fd, handle)) {
 			ASSERT_TRUE(write_text("/proc/sys/vm/drop_caches", "2"));
 			usleep(10000);
 		}
-		EXPECT_TRUE(purged(c.fd, handle));
 		EXPECT_LE(cg_stat(self->cg, "unevictable") - before, most);
 		client_close(&c);
 		_exit(0);

@@ -88,7 +88,7 @@ extern const unsigned int mutate_call_count;
 void world_arena(void);
 void world_open(struct world *w);
 void world_close(struct world *w);
-/** world_drain - wait until no queue has a job that has not ended; false if that takes for ever */
+/** world_drain - wait until no queue has a job that has not ended; false without their state */
 bool world_drain(struct world *w);
 
 #endif /* _MUTATE_H_ */

@@ -227,6 +227,10 @@ TEST_F(noncoherent, read_only)
 	EXPECT_EQ(4 * WORDS, words_of(&dst, NEW));
 	to_cpu(&self->c, &src);
 	EXPECT_EQ(4 * WORDS, words_of(&src, NEW));
+	/* Nothing is taken back from the device: who may only read undoes what others write. */
+	words_set(&src, OLD);
+	to_cpu(&self->c, &src);
+	EXPECT_EQ(4 * WORDS, words_of(&src, OLD));
 }
 
 /* Memory that lies together is mapped in pieces that the device takes. */
@@ -455,6 +459,32 @@ TEST_F(noncoherent, imported)
 	EXPECT_EQ(WORDS, words_of(&src, OLD));
 	client_close(&other);
 	instance_drop(&in);
+}
+
+/* What was exported without write access is only read, as imported memory of a process is. */
+TEST_F(noncoherent, imported_read_only)
+{
+	struct buf src = { .size = PAGE }, dst;
+	struct client other;
+	int fd;
+
+	client_open_named(&other, self->in.node);
+	src.handle = bo_create(other.fd, src.size, 0);
+	src.map = bo_map(other.fd, src.handle, src.size);
+	words_set(&src, OLD);
+	ASSERT_EQ(0, prime_export_try(other.fd, src.handle, DRM_CLOEXEC, &fd));
+	src.handle = prime_import(self->c.fd, fd);
+	close(fd);
+	src.va = client_bind_handle(&self->c, src.handle, src.size, DRM_UMA_BIND_READONLY);
+	buf_make(&self->c, &dst, src.size, DRM_UMA_BO_WC);
+	words_set(&src, NEW);
+	to_device(&self->c, &src);
+	copy(self, &dst, &src);
+	EXPECT_EQ(WORDS, words_of(&dst, NEW));
+	words_set(&src, OLD);
+	to_cpu(&self->c, &src);
+	EXPECT_EQ(WORDS, words_of(&src, OLD));
+	client_close(&other);
 }
 
 /* What is written when the buffer goes is handed back with it. */

@@ -336,7 +336,6 @@ TEST_F(power, clock_follows_load)
 {
 	char cur[96], max[96], text[32];
 	__u32 done;
-	int i;
 
 	if (!devfreq(self, "cur_freq", cur, sizeof(cur)))
 		SKIP("this kernel has no devfreq, or no governor");
@@ -344,9 +343,8 @@ TEST_F(power, clock_follows_load)
 	snprintf(text, sizeof(text), "%lld", device_number(self->node, max));
 	EXPECT_EQ(0, device_write_try(self->node, "power/control", "on"));
 	/* Idle with power. */
-	for (i = 0; i < 6000 && device_is(self->node, cur, text); i++)
+	while (device_is(self->node, cur, text))
 		usleep(10000);
-	EXPECT_FALSE(device_is(self->node, cur, text));
 	task_nop(self->tasks.task);
 	done = start_hanging(self);
 	EXPECT_TRUE(device_becomes(self->node, cur, text));
@@ -377,7 +375,7 @@ TEST_F(power, throttle)
 	EXPECT_EQ(0, device_number(self->node, "throttle_count"));
 
 	ASSERT_TRUE(emu_knob(self->node, "throttle", "1"));
-	EXPECT_EQ(1, poll(&p, 1, 60000));
+	EXPECT_EQ(1, poll(&p, 1, -1));
 	EXPECT_TRUE(p.revents & POLLPRI);
 	EXPECT_TRUE(device_is(self->node, "throttled", "1"));
 	EXPECT_EQ(1, device_number(self->node, "throttle_count"));
@@ -388,7 +386,7 @@ TEST_F(power, throttle)
 	ASSERT_EQ(0, lseek(p.fd, 0, SEEK_SET));
 	ASSERT_GT(read(p.fd, buf, sizeof(buf)), 0);
 	ASSERT_TRUE(emu_knob(self->node, "throttle", "0"));
-	EXPECT_EQ(1, poll(&p, 1, 60000));
+	EXPECT_EQ(1, poll(&p, 1, -1));
 	EXPECT_TRUE(device_is(self->node, "throttled", "0"));
 	EXPECT_EQ(1, device_number(self->node, "throttle_count"));
 	EXPECT_EQ(cool, device_number(self->node, freq));
@@ -439,24 +437,22 @@ TEST_F(power, unbind_in_the_dark)
 TEST_F(power, unplug_in_the_dark)
 {
 	char node[32];
-	int i;
 
 	fill(self, self->data.va, 9);
 	ASSERT_TRUE(sleeps(self));
 	ASSERT_TRUE(emu_knob(self->node, "unplug", "1"));
-	for (i = 0; i < 3000 && node_of(self->in.device, node, sizeof(node)); i++)
+	while (node_of(self->in.device, node, sizeof(node)))
 		usleep(10000);
-	EXPECT_FALSE(node_of(self->in.device, node, sizeof(node)));
 	EXPECT_EQ(-ENODEV, submit_one_try(self->c.fd, self->queue, self->tasks.va, 1, NULL, 0));
 }
 
 static void *submit_until_gone(void *arg)
 {
 	struct power_fixture *self = arg;
-	int i, ret = 0;
+	int ret = 0;
 
 	/* With pauses, so that many of them have to bring the device up. */
-	for (i = 0; i < 100000 && !ret; i++) {
+	while (!ret) {
 		ret = submit_one_try(self->c.fd, self->queue, self->tasks.va, 1, NULL, 0);
 		if (ret == -EBUSY || ret == -ECANCELED)
 			ret = 0;
@@ -470,7 +466,7 @@ TEST_F_TIMEOUT(power, unplug_while_it_comes_up, 300)
 {
 	pthread_t thread;
 	char node[32];
-	int i, j;
+	int i;
 
 	for (i = 0; i < 10; i++) {
 		if (i) {
@@ -485,7 +481,7 @@ TEST_F_TIMEOUT(power, unplug_while_it_comes_up, 300)
 		usleep(20000 + 3000 * (unsigned int)i);
 		ASSERT_TRUE(emu_knob(self->in.node, "unplug", "1"));
 		pthread_join(thread, NULL);
-		for (j = 0; j < 3000 && node_of(self->in.device, node, sizeof(node)); j++)
+		while (node_of(self->in.device, node, sizeof(node)))
 			usleep(10000);
 		client_close(&self->c);
 		instance_drop(&self->in);

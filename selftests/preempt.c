@@ -17,7 +17,10 @@
 #include "task.h"
 #include "watch.h"
 
-#define TASKS	160u
+/* Many, so that what a test does meanwhile may take a minute. */
+#define TASKS	1024u
+/* That many have had slices enough. */
+#define SOME	10u
 #define WORDS	16u
 
 FIXTURE(preempt) {
@@ -112,6 +115,8 @@ static void longjob_realtime(struct longjob *l, struct preempt_fixture *self, __
 	struct drm_uma_query_engine engines[MAX_ENGINES];
 
 	longjob_open(l, self);
+	/* Its only queue: tests count them. */
+	ASSERT_EQ(0, queue_destroy_try(l->c.fd, l->queue));
 	ASSERT_LT(self->engine, query_engines(l->c.fd, engines));
 	realtime.vm_id = l->c.vm;
 	realtime.engine_class = engines[self->engine].engine_class;
@@ -163,20 +168,11 @@ static bool longjob_right(struct longjob *l)
 
 static long long preemptions(struct preempt_fixture *self)
 {
-	struct drm_uma_query_engine engines[MAX_ENGINES];
-	static const char *const names[] = { "matrix", "gpu", "neural" };
-	char file[64];
-	int fd = dev_open_named(self->in.node);
-
-	ASSERT_LT(self->engine, query_engines(fd, engines));
-	close(fd);
-	snprintf(file, sizeof(file), "engine-%s%u/preemptions",
-		 names[engines[self->engine].engine_class], engines[self->engine].instance);
-	return device_number(self->in.node, file);
+	return engine_number(self->in.node, self->engine, "preemptions");
 }
 
 /*
- * Three files have jobs of 160 tasks, and a fourth one runs jobs of one task: it gets many
+ * Three files have long jobs, and a fourth one runs jobs of one task: it gets many
  * done before any of the long ones is.
  */
 TEST_F(preempt, neighbours_wait_for_a_slice)
@@ -194,7 +190,7 @@ TEST_F(preempt, neighbours_wait_for_a_slice)
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, syncobj_status(l[i].c.fd, l[i].done));
 	/* They share, too: none of them has waited for another to be done. */
-	while (longjob_tasks(&l[2]) < TASKS / 8 && !syncobj_status(l[2].c.fd, l[2].done))
+	while (longjob_tasks(&l[2]) < 2 * SOME && !syncobj_status(l[2].c.fd, l[2].done))
 		usleep(1000);
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(0, syncobj_status(l[i].c.fd, l[i].done));
@@ -218,7 +214,7 @@ TEST_F(preempt, alone)
 	longjob_start(&l);
 	second = client_start(&l.c, l.queue, l.tasks.va, 1);
 	/* Many slices. */
-	while (longjob_tasks(&l) < TASKS / 16)
+	while (longjob_tasks(&l) < SOME)
 		usleep(1000);
 	hurry(&l);
 	EXPECT_EQ(1, syncobj_result(l.c.fd, second));
@@ -415,19 +411,86 @@ TEST_F(preempt, times_out_in_slices)
 	client_close(&other.c);
 }
 
-/* A queue is destroyed while its job waits to be continued: what has begun finishes. */
+/* From here on no task ends by itself, but for the one that runs. */
+static void stand_still(const struct longjob *l)
+{
+	ASSERT_TRUE(emu_knob(l->node, "task_us", "600000000"));
+}
+
+/* The engine is a neighbour's for good: what waits to be continued goes on waiting. */
+static void realtime_takes_over(struct longjob *rt, struct preempt_fixture *self)
+{
+	longjob_realtime(rt, self, 600000);
+	longjob_start(rt);
+	while (!longjob_tasks(rt))
+		usleep(1000);
+	stand_still(rt);
+}
+
+/* A queue is destroyed while its job waits to be continued: it is ended at once. */
 TEST_F(preempt, queue_destroyed)
 {
 	struct longjob l, neighbour;
+	unsigned int tasks;
 	__u32 behind;
 
-	longjob_preempted(&l, &neighbour, self);
+	longjob_open(&l, self);
+	longjob_start(&l);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	realtime_takes_over(&neighbour, self);
+	tasks = longjob_tasks(&l);
 	behind = client_start(&l.c, l.queue, l.tasks.va, 1);
 	EXPECT_EQ(0, queue_destroy_try(l.c.fd, l.queue));
-	shortjob(&neighbour);
-	EXPECT_TRUE(longjob_right(&l));
+	EXPECT_EQ(-ECANCELED, syncobj_result(l.c.fd, l.done));
 	EXPECT_EQ(-ECANCELED, syncobj_result(l.c.fd, behind));
+	EXPECT_EQ(0, syncobj_status(neighbour.c.fd, neighbour.done));
+	EXPECT_EQ(tasks, longjob_tasks(&l));
 	client_close(&l.c);
+	client_close(&neighbour.c);
+}
+
+/* A queue is destroyed while its job runs, and nobody else wants the engine: it stops, too. */
+TEST_F(preempt, queue_destroyed_while_it_runs)
+{
+	struct longjob l;
+
+	longjob_open(&l, self);
+	longjob_start(&l);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	EXPECT_EQ(0, queue_destroy_try(l.c.fd, l.queue));
+	EXPECT_EQ(-ECANCELED, syncobj_result(l.c.fd, l.done));
+	EXPECT_LT(longjob_tasks(&l), TASKS);
+	l.queue = queue_create(l.c.fd, l.c.vm, self->engine);
+	shortjob(&l);
+	client_close(&l.c);
+}
+
+/* The administrator resets the device: also what waits to be continued is ended, and no more. */
+TEST_F(preempt, reset_ends_all)
+{
+	struct longjob l[3], neighbour;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		longjob_open(&l[i], self);
+		longjob_start(&l[i]);
+	}
+	for (i = 0; i < 3; i++)
+		while (!longjob_tasks(&l[i]))
+			usleep(1000);
+	realtime_takes_over(&neighbour, self);
+	EXPECT_EQ(0, device_write_try(self->in.node, "reset", "device"));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-ECANCELED, syncobj_result(l[i].c.fd, l[i].done));
+	EXPECT_EQ(-ECANCELED, syncobj_result(neighbour.c.fd, neighbour.done));
+	/* Nobody is to blame. */
+	hurry(&neighbour);
+	for (i = 0; i < 3; i++) {
+		shortjob(&l[i]);
+		client_close(&l[i].c);
+	}
 	client_close(&neighbour.c);
 }
 
@@ -504,9 +567,8 @@ TEST_F(preempt, killed)
 	munmap(neighbour.data.map, neighbour.data.size);
 	client_close(&neighbour.c);
 	/* Nothing of either is left in the end. */
-	for (i = 0; i < 5000 && read_number(path); i++)
+	while (read_number(path))
 		usleep(1000);
-	EXPECT_EQ(0, read_number(path));
 }
 
 /* Lines of the list of queues, but for its head. */
@@ -525,17 +587,51 @@ static int queue_lines(struct preempt_fixture *self)
 	return n;
 }
 
+/*
+ * Many processes are killed whose jobs wait to be continued: neither queues nor memory of them
+ * are left though another job has the engine all the time.
+ */
+TEST_F(preempt, many_killed)
+{
+	struct longjob l, rt;
+	char path[256];
+	pid_t pid[6];
+	unsigned int i;
+
+	ASSERT_TRUE(dev_debugfs(self->in.node, "bo_count", path, sizeof(path)));
+	for (i = 0; i < 6; i++) {
+		pid[i] = harness_fork();
+		if (!pid[i]) {
+			longjob_open(&l, self);
+			longjob_start(&l);
+			for (;;)
+				pause();
+		}
+	}
+	/* They have taken turns. */
+	while (preemptions(self) < 12 || queue_lines(self) < 6)
+		usleep(1000);
+	realtime_takes_over(&rt, self);
+	for (i = 0; i < 6; i++)
+		kill(pid[i], SIGKILL);
+	for (i = 0; i < 6; i++)
+		waitpid(pid[i], NULL, 0);
+	while (queue_lines(self) > 1 || read_number(path) > 2)
+		usleep(1000);
+	EXPECT_EQ(0, syncobj_status(rt.c.fd, rt.done));
+	client_close(&rt.c);
+}
+
 /* Jobs that are done while another one waits to be continued are freed before that one is done. */
 TEST_F(preempt, others_are_freed)
 {
 	struct longjob l, neighbour;
-	int i;
 
 	longjob_preempted(&l, &neighbour, self);
 	munmap(neighbour.tasks.map, neighbour.tasks.size);
 	munmap(neighbour.data.map, neighbour.data.size);
 	client_close(&neighbour.c);
-	for (i = 0; i < 2000 && queue_lines(self) > 1; i++)
+	while (queue_lines(self) > 1)
 		usleep(1000);
 	EXPECT_EQ(1, queue_lines(self));
 	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
@@ -582,7 +678,7 @@ TEST_F_TIMEOUT(preempt, others_are_freed_amid_a_penalty, 240)
 	munmap(neighbour.tasks.map, neighbour.tasks.size);
 	munmap(neighbour.data.map, neighbour.data.size);
 	client_close(&neighbour.c);
-	for (i = 0; i < 1000 && queue_lines(self) > 2; i++)
+	while (queue_lines(self) > 2)
 		usleep(1000);
 	EXPECT_EQ(2, queue_lines(self));
 	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
@@ -686,7 +782,7 @@ TEST_F(preempt, no_slices)
 	longjob_open(&neighbour, self);
 	longjob_start(&l);
 	done = client_start(&neighbour.c, neighbour.queue, neighbour.tasks.va, 1);
-	while (longjob_tasks(&l) < TASKS / 16)
+	while (longjob_tasks(&l) < SOME)
 		usleep(1000);
 	EXPECT_EQ(0, syncobj_status(neighbour.c.fd, done));
 	hurry(&l);
@@ -813,12 +909,12 @@ static void close_files(struct preempt_fixture *self, bool destroy)
 		cancelled += status == -ECANCELED;
 		close(file[i]);
 	}
-	/* The one that ran may have been about to end. */
+	/* The one that ran may have been in its last task. */
 	EXPECT_GE(cancelled, 3);
 	client_close(&neighbour.c);
 }
 
-/* Its owner has closed the file: a job goes on only for as long as nobody else wants the engine. */
+/* Its owner has closed the file: a job that runs stops after its task, the others go at once. */
 TEST_F(preempt, closed_files_give_way)
 {
 	close_files(self, false);
@@ -941,7 +1037,7 @@ TEST_F(unable, waits)
 	longjob_start(&l);
 	longjob_open(&neighbour, &self->f);
 	done = client_start(&neighbour.c, neighbour.queue, neighbour.tasks.va, 1);
-	while (longjob_tasks(&l) < TASKS / 16)
+	while (longjob_tasks(&l) < SOME)
 		usleep(1000);
 	EXPECT_EQ(0, syncobj_status(neighbour.c.fd, done));
 	hurry(&l);
@@ -951,6 +1047,78 @@ TEST_F(unable, waits)
 	EXPECT_EQ(0, preemptions(&self->f));
 	client_close(&l.c);
 	client_close(&neighbour.c);
+}
+
+/* A queue that was destroyed while its job runs counts for as long as that does. */
+TEST_F(unable, destroyed_queues_count)
+{
+	struct drm_uma_queue_create args = { .instances = 1, .priority = DRM_UMA_PRIORITY_NORMAL };
+	struct drm_uma_query_limits limits;
+	struct longjob l;
+	__u32 id, n = 0;
+	int ret;
+
+	longjob_open(&l, &self->f);
+	query_limits(l.c.fd, &limits);
+	args.vm_id = l.c.vm;
+	longjob_start(&l);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	/* It does not end before hurry(). */
+	ASSERT_TRUE(emu_knob(l.node, "task_us", "2000000"));
+	EXPECT_EQ(0, queue_destroy_try(l.c.fd, l.queue));
+	while (!(ret = queue_create_try(l.c.fd, &args, &id)))
+		n++;
+	EXPECT_EQ(-ENOSPC, ret);
+	EXPECT_EQ(limits.max_queues - 1, n);
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	/* It cannot be stopped between two of its tasks. */
+	EXPECT_TRUE(longjob_right(&l));
+	/* Its last traces go by themselves, in a while. */
+	while (queue_create_try(l.c.fd, &args, &id) == -ENOSPC)
+		usleep(1000);
+	client_close(&l.c);
+}
+
+/* Is there an engine whose job waits for better times? */
+static bool job_held(struct preempt_fixture *self)
+{
+	char path[256], line[256];
+	bool held = false;
+	FILE *f;
+
+	ASSERT_TRUE(dev_debugfs(self->in.node, "engines", path, sizeof(path)));
+	f = fopen(path, "r");
+	ASSERT_TRUE(f);
+	while (fgets(line, sizeof(line), f))
+		held |= !!strstr(line, " waiting");
+	fclose(f);
+	return held;
+}
+
+/* A queue is destroyed whose job has its engine, but waits for an address space: not any more. */
+TEST_F(unable, destroyed_without_address_space)
+{
+	struct longjob l;
+	struct client c;
+	struct buf tasks;
+	__u32 queue, done;
+
+	few_address_spaces(&self->f, "1");
+	longjob_open(&l, &self->f);
+	longjob_start(&l);
+	while (!longjob_tasks(&l))
+		usleep(1000);
+	stand_still(&l);
+	elsewhere(&self->f, &c, &tasks, &queue, 2);
+	done = client_start(&c, queue, tasks.va, 1);
+	while (!job_held(&self->f))
+		usleep(1000);
+	EXPECT_EQ(0, queue_destroy_try(c.fd, queue));
+	EXPECT_EQ(-ECANCELED, syncobj_result(c.fd, done));
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	client_close(&c);
+	client_close(&l.c);
 }
 
 /* Jobs without tasks do not need the engine, however many there are, and are freed at once. */
@@ -989,7 +1157,7 @@ TEST_F(unable, bypassed_by_many)
 	munmap(neighbour.tasks.map, neighbour.tasks.size);
 	munmap(neighbour.data.map, neighbour.data.size);
 	client_close(&neighbour.c);
-	for (i = 0; i < 5000 && queue_lines(&self->f) > 1; i++)
+	while (queue_lines(&self->f) > 1)
 		usleep(1000);
 	EXPECT_EQ(1, queue_lines(&self->f));
 	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));

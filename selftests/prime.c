@@ -159,6 +159,58 @@ TEST_F(self_import, read_only_fd)
 	close(fd);
 }
 
+/* Exported without write access: the device reads it, and it is mapped for nothing else. */
+static void reads_only(struct client *c, int fd, __u8 value)
+{
+	__u32 handle = prime_import(c->fd, fd), queue;
+	struct drm_uma_bo_info info;
+	struct buf tasks, mine;
+	__u64 offset, va;
+	int engine;
+
+	bo_info(c->fd, handle, &info);
+	EXPECT_EQ(DRM_UMA_BO_INFO_IMPORTED | DRM_UMA_BO_INFO_READONLY, info.flags);
+	EXPECT_EQ(-EPERM, bo_offset_try(c->fd, handle, &offset));
+	EXPECT_EQ(-EACCES, vm_map_try(c->fd, c->vm, handle, 0, client_va(c, SIZE), SIZE, 0));
+	va = client_bind_handle(c, handle, SIZE, DRM_UMA_BIND_READONLY);
+	engine = engine_for(c->fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8);
+	if (engine < 0)
+		SKIP("no engine copies");
+	queue = queue_create(c->fd, c->vm, (unsigned int)engine);
+	client_buf(c, &tasks, PAGE);
+	client_buf(c, &mine, SIZE);
+	task_copy(tasks.task, UMA_DTYPE_U8, mine.va, va, SIZE);
+	ASSERT_EQ(0, client_run(c, queue, tasks.va, 1));
+	EXPECT_EQ(value, mine.u8[0]);
+	EXPECT_EQ(value, mine.u8[SIZE - 1]);
+}
+
+TEST_F(self_import, read_only)
+{
+	__u32 handle = bo_create(self->c.fd, SIZE, 0);
+	int fd;
+
+	memset(bo_map(self->c.fd, handle, SIZE), 0x42, SIZE);
+	ASSERT_EQ(0, prime_export_try(self->c.fd, handle, DRM_CLOEXEC, &fd));
+	reads_only(&self->other, fd, 0x42);
+	/* Who made it has what it had. */
+	EXPECT_EQ(handle, prime_import(self->c.fd, fd));
+	client_bind_handle(&self->c, handle, SIZE, 0);
+	/* It goes before the import does. */
+	client_close(&self->c);
+	close(fd);
+}
+
+TEST_F(self_import, read_only_of_vgem)
+{
+	int vgem = vgem_open(), fd;
+
+	ASSERT_EQ(0, prime_export_try(vgem, vgem_bo(vgem, SIZE), DRM_CLOEXEC, &fd));
+	reads_only(&self->c, fd, 0);
+	close(fd);
+	close(vgem);
+}
+
 TEST_F(self_import, export_bad_flags)
 {
 	__u32 handle = bo_create(self->c.fd, SIZE, 0);

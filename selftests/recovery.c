@@ -3,14 +3,18 @@
  * Hardware that misbehaves, by the emulator's knobs: lost and spurious
  * interrupts, bad records, resets that fail, the device's own error flag.
  *
- * Each test has a device of its own, some of them are dead afterwards.
+ * Each test has a device of its own, some of them are dead afterwards. All are in
+ * one file, for they share that fixture and the files of its knobs.
  */
 #include <linux/netlink.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "instance.h"
@@ -219,6 +223,22 @@ static void hang_here(struct recovery_fixture *self, __u64 tasks)
 	knob(self, "hang_step", "1");
 }
 
+/* Does the device, or one of its engines, say that of itself? */
+static bool emu_is(struct recovery_fixture *self, const char *what)
+{
+	char path[200], text[4096];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/state", self->in.device);
+	return read_text(path, text, sizeof(text)) && strstr(text, what);
+}
+
+/* Wait until a job hangs. */
+static void hung_here(struct recovery_fixture *self)
+{
+	while (!emu_is(self, " hung "))
+		usleep(1000);
+}
+
 static void preempt_timeout(struct recovery_fixture *self, const char *ms)
 {
 	char path[128];
@@ -254,7 +274,7 @@ TEST_F(recovery, unbind_of_hung)
 	client_buf(&self->c, &other, PAGE);
 	hang_here(self, self->tasks.va);
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	begin = now_ns();
 	vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
 	harness_diag("unbound after %llu ms", (unsigned long long)(now_ns() - begin) / 1000000);
@@ -266,6 +286,37 @@ TEST_F(recovery, unbind_of_hung)
 	queue_state(self->c.fd, bystander, &state);
 	EXPECT_EQ(0, state.flags);
 	EXPECT_EQ(1, own_counter(self, "reset_counter"));
+	knob(self, "hang_addr", "0 0");
+	works(self);
+}
+
+/* A job of the same address space on another engine has let go after each tile: it goes on. */
+TEST_F(recovery, unbind_of_hung_and_innocent)
+{
+	const __u32 n = 100;
+	__u32 queue = patient(&self->c), innocent, hung, done;
+	struct drm_uma_queue_state state;
+	struct buf tasks, other;
+	unsigned int i;
+
+	client_buf(&self->c, &other, PAGE);
+	client_buf(&self->c, &tasks, (n * UMA_TASK_SIZE + PAGE - 1) & ~(PAGE - 1));
+	for (i = 0; i < n; i++)
+		task_nop(&tasks.task[i]);
+	innocent = queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_MATRIX, 0, 600000);
+	hang_here(self, self->tasks.va);
+	hung = client_start(&self->c, queue, self->tasks.va, 1);
+	hung_here(self);
+	/* It lasts until the other one has been given up. */
+	knob(self, "task_us", "100000");
+	done = client_start(&self->c, innocent, tasks.va, n);
+	vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
+	knob(self, "task_us", "0");
+	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
+	EXPECT_EQ(1, syncobj_result(self->c.fd, done));
+	queue_state(self->c.fd, innocent, &state);
+	EXPECT_EQ(DRM_UMA_QUEUE_OK, state.status);
+	EXPECT_EQ(0, state.flags);
 	knob(self, "hang_addr", "0 0");
 	works(self);
 }
@@ -286,7 +337,7 @@ TEST_F(recovery, others_beside_hung)
 	hang_here(self, self->tasks.va);
 	preempt_timeout(self, "60000");
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	pid = harness_fork();
 	if (!pid) {
 		vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
@@ -337,10 +388,7 @@ static unsigned int uevent(struct recovery_fixture *self, int fd, const char *wa
 
 	snprintf(node, sizeof(node), "DEVNAME=accel/%s", self->in.node);
 	for (;;) {
-		if (poll(&p, 1, 60000) != 1) {
-			harness_fail(__FILE__, __LINE__, "no event %s", wanted);
-			return counted;
-		}
+		ASSERT_EQ(1, poll(&p, 1, -1));
 		n = recv(fd, buf, sizeof(buf) - 1, 0);
 		if (n <= 0)
 			continue;
@@ -428,9 +476,8 @@ static bool next_line(struct recovery_fixture *self, int kmsg, char *buf, size_t
 static void logs(struct recovery_fixture *self, int kmsg, const char *text)
 {
 	char buf[4096];
-	int i;
 
-	for (i = 0; i < 1000; i++) {
+	for (;;) {
 		while (next_line(self, kmsg, buf, sizeof(buf))) {
 			if (strstr(buf, text))
 				return;
@@ -438,7 +485,6 @@ static void logs(struct recovery_fixture *self, int kmsg, const char *text)
 		}
 		usleep(10000);
 	}
-	harness_fail(__FILE__, __LINE__, "no line with \"%s\"", text);
 }
 
 TEST_F(recovery, log)
@@ -563,7 +609,7 @@ static void behind_another(struct recovery_fixture *self, const char *patience)
 
 	hang_here(self, self->tasks.va);
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	/* By its address: the other's tasks may have the same. */
 	knob(self, "hang_addr", "0 0");
 	knob(self, "task_us", "100000");
@@ -623,14 +669,13 @@ TEST_F(recovery, reclaim_beside_hung)
 	struct buf unneeded, other;
 	struct drm_uma_bo_info info;
 	struct client b;
-	int i;
 
 	client_buf(&self->c, &unneeded, 4 << 20);
 	memset(unneeded.map, 1, 4 << 20);
 	args.handle = unneeded.handle;
 	hang_here(self, self->tasks.va);
 	hung = client_start(&self->c, queue, self->tasks.va, 1);
-	usleep(200000);
+	hung_here(self);
 	ASSERT_EQ(0, do_ioctl(self->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &args));
 	shrink();
 	client_open_named(&b, self->in.node);
@@ -647,7 +692,7 @@ TEST_F(recovery, reclaim_beside_hung)
 	knob(self, "hang_addr", "0 0");
 	ASSERT_EQ(0, device_write_try(self->in.node, "reset", "device"));
 	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, hung));
-	for (i = 0; i < 1000; i++) {
+	for (;;) {
 		bo_info(self->c.fd, unneeded.handle, &info);
 		if (info.flags & DRM_UMA_BO_INFO_PURGED)
 			break;
@@ -656,6 +701,91 @@ TEST_F(recovery, reclaim_beside_hung)
 	}
 	EXPECT_EQ(DRM_UMA_BO_INFO_PURGED, info.flags);
 	EXPECT_EQ(0, info.resident);
+}
+
+struct creator {
+	struct recovery_fixture *self;
+	pthread_t thread;
+	pid_t tid;
+	int ret;
+};
+
+static void *creator_run(void *p)
+{
+	struct creator *creator = p;
+	struct drm_uma_queue_create args = {
+		.vm_id = creator->self->c.vm, .engine_class = UMA_ENGINE_GPU, .instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL,
+	};
+	__u32 queue;
+
+	__atomic_store_n(&creator->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	creator->ret = queue_create_try(creator->self->c.fd, &args, &queue);
+	return NULL;
+}
+
+/* Wait until a thread waits for what no signal ends. */
+static void creator_waits(const struct creator *creator)
+{
+	char path[64], stat[512], *state;
+	pid_t tid;
+
+	do {
+		tid = __atomic_load_n(&creator->tid, __ATOMIC_ACQUIRE);
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid ?: getpid());
+		ASSERT_TRUE(read_text(path, stat, sizeof(stat)));
+		state = strrchr(stat, ')');
+		ASSERT_TRUE(state);
+	} while (!tid || state[2] != 'D');
+}
+
+static void *unbind_run(void *p)
+{
+	struct recovery_fixture *self = p;
+
+	EXPECT_EQ(0, file_write_try("/sys/bus/platform/drivers/uma/unbind", self->in.device));
+	return NULL;
+}
+
+/*
+ * Whoever makes a queue waits for those that were destroyed, here for a job that waits for a reset.
+ * The device goes meanwhile, as far as its files are concerned.
+ */
+TEST_F(recovery, unplug_waits_for_no_queue)
+{
+	struct creator creator = { .self = self };
+	struct drm_uma_query_limits limits;
+	char node[64];
+	pthread_t unbind;
+	__u32 queue = 0, i;
+
+	client_close(&self->c);
+	instance_set(&self->in, "enabled", "0");
+	instance_set(&self->in, "reset_ms", "30000");
+	instance_enable(&self->in);
+	snprintf(node, sizeof(node), "/dev/accel/%s", self->in.node);
+	client_open_named(&self->c, self->in.node);
+	client_buf(&self->c, &self->tasks, PAGE);
+	task_nop(self->tasks.task);
+	/* Whoever submits does not wait for power. */
+	ASSERT_EQ(0, device_write_try(self->in.node, "power/control", "on"));
+	query_limits(self->c.fd, &limits);
+	for (i = 0; i < limits.max_queues; i++)
+		queue = queue_create(self->c.fd, self->c.vm, 0);
+	knob(self, "slow_reset", "20000");
+	knob(self, "dev_error", "1");
+	while (!emu_is(self, " resetting"))
+		usleep(1000);
+	client_start(&self->c, queue, self->tasks.va, 1);
+	ASSERT_EQ(0, pthread_create(&creator.thread, NULL, creator_run, &creator));
+	creator_waits(&creator);
+	ASSERT_EQ(0, pthread_create(&unbind, NULL, unbind_run, self));
+	while (!access(node, F_OK))
+		usleep(1000);
+	EXPECT_TRUE(emu_is(self, " resetting"));
+	ASSERT_EQ(0, pthread_join(creator.thread, NULL));
+	ASSERT_EQ(0, pthread_join(unbind, NULL));
+	EXPECT_EQ(-ENOSPC, creator.ret);
 }
 
 HARNESS_MAIN

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "soak.h"
@@ -26,13 +27,13 @@ static struct soak_stats *stats;
 /* What was used last is freed a moment after the last reference, in a work item. */
 static void expect_back(const char *file, long long (*now)(const char *file), long long before)
 {
-	int i;
+	unsigned int waited;
 
-	for (i = 0; i < 3000 && now(file) != before; i++)
+	for (waited = 0; now(file) != before; waited++) {
+		if (waited == 1000)
+			harness_diag("%s was %lld and is %lld", file, before, now(file));
 		usleep(10000);
-	if (now(file) != before)
-		harness_fail(__FILE__, __LINE__, "%s was %lld and is %lld", file, before,
-			     now(file));
+	}
 }
 
 static long long lines_now(const char *file)
@@ -74,11 +75,10 @@ static void knob(const char *file, const char *fmt, unsigned long long a, unsign
 static void fail_a_reset(unsigned int engine)
 {
 	long long before = counter("reset_counter");
-	int i;
 
 	knob("fail_reset", "1", 0, 0);
 	knob("hang_next", "%llu", 1ull << engine, 0);
-	for (i = 0; i < 1000 && counter("reset_counter") == before; i++)
+	while (counter("reset_counter") == before && !stats->failed)
 		usleep(10000);
 	knob("fail_reset", "0", 0, 0);
 	knob("hang_next", "0", 0, 0);
@@ -144,6 +144,8 @@ static pid_t start(unsigned int number, unsigned int generation, unsigned int se
 	pid_t pid = harness_fork();
 
 	if (!pid) {
+		/* Root's processes outlive a step that is killed. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		soak_client(stats, seed * 1000003u + generation * 64 + number);
 		_exit(0);
 	}

@@ -203,9 +203,7 @@ static void run_process(const struct world *w, unsigned int number)
 /* What was used last is freed a moment after the last reference, in a work item. */
 static void expect_back(const char *file, long long before)
 {
-	int i;
-
-	for (i = 0; i < 2000 && counter(file) > before; i++)
+	while (counter(file) > before)
 		usleep(10000);
 	EXPECT_EQ(before, counter(file));
 }

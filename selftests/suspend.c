@@ -60,13 +60,11 @@ static int sleep_try(void)
 
 static void go_to_sleep(void)
 {
-	int ret = sleep_try(), i;
+	int ret;
 
 	/* What else goes on may keep the system awake for a moment. */
-	for (i = 0; i < 10 && ret == -EBUSY; i++) {
+	while ((ret = sleep_try()) == -EBUSY)
 		usleep(200000);
-		ret = sleep_try();
-	}
 	EXPECT_EQ(0, ret);
 }
 
@@ -161,7 +159,7 @@ TEST_F_TIMEOUT(suspend, jobs_queued_and_running, 300)
 		if (!child[i])
 			submit_forever(self->node, i, &shared->count[i], &shared->stop);
 	}
-	for (i = 0; i < 3000 && !(rounds(shared, 0) && rounds(shared, 1)); i++)
+	while (!(rounds(shared, 0) && rounds(shared, 1)) && !harness->failures)
 		usleep(10000);
 	for (i = 0; i < 3; i++) {
 		before = rounds(shared, 0);
@@ -179,7 +177,7 @@ TEST_F_TIMEOUT(suspend, jobs_queued_and_running, 300)
 	EXPECT_TRUE(device_becomes(self->node, "power/runtime_status", "suspended"));
 }
 
-#define ADDS	400u
+#define ADDS	4000u
 
 static __u32 queue_patient(struct client *c, __u32 timeout_ms)
 {
@@ -219,13 +217,14 @@ TEST_F_TIMEOUT(suspend, long_job, 300)
 		task_vector(&tasks.task[i], UMA_SLOT_A, UMA_DTYPE_F32, data.va, 1);
 		task_vector(&tasks.task[i], UMA_SLOT_B, UMA_DTYPE_F32, data.va + 4, 1);
 	}
-	/* 20 seconds and more, with a ceiling that it never comes near to. */
+	/* Minutes, with a ceiling that it never comes near to. */
 	done = client_start(&c, queue_patient(&c, 600000), tasks.va, ADDS);
 	while (!float_now(data.f32))
 		usleep(1000);
 	go_to_sleep();
 	EXPECT_EQ(0, syncobj_status(c.fd, done));
 	EXPECT_LT(float_now(data.f32), (float)ADDS);
+	ASSERT_TRUE(emu_knob(self->in.node, "task_us", "0"));
 	EXPECT_EQ(1, syncobj_result(c.fd, done));
 	EXPECT_TRUE(data.f32[0] == (float)ADDS);
 	EXPECT_EQ(0, device_number(self->node, "reset_count"));
@@ -267,7 +266,6 @@ TEST_F_TIMEOUT(suspend, reset_fails, 240)
 	__u32 queue, done[2];
 	struct buf tasks;
 	struct client c;
-	uint64_t begin;
 	int i;
 
 	client_open_named(&c, self->node);
@@ -283,9 +281,8 @@ TEST_F_TIMEOUT(suspend, reset_fails, 240)
 		done[i] = client_start(&c, queue, tasks.va, 1);
 	}
 	ASSERT_TRUE(hang_begins(self->node));
-	begin = now_ns();
 	go_to_sleep();
-	EXPECT_LT(now_ns() - begin, 100000000000ull);
+	/* Had it waited for that, one of them would have timed out. */
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(-ECANCELED, syncobj_result(c.fd, done[i]));
 	client_close(&c);

@@ -62,12 +62,12 @@ static int sync_file(struct sync_fixture *self, __u32 handle)
 	return file;
 }
 
-/* Whether it becomes readable within the deadline (or is now, without waiting). */
+/* Whether it becomes readable (or is now, without waiting). */
 static bool readable(int fd, bool wait)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, wait ? 100000 * (int)harness_slow() : 0) == 1 && p.revents & POLLIN;
+	return poll(&p, 1, wait ? -1 : 0) == 1 && p.revents & POLLIN;
 }
 
 TEST_F(sync, binary)
@@ -205,7 +205,7 @@ TEST_F(sync, wait_for_submit)
 		ASSERT_EQ(0, submit_one_try(self->c.fd, self->queue, 0, 0, &out, 1));
 		_exit(0);
 	}
-	EXPECT_EQ(0, syncobj_wait_point_try(self->c.fd, t, 1, deadline(),
+	EXPECT_EQ(0, syncobj_wait_point_try(self->c.fd, t, 1, FOREVER,
 					    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT));
 	harness_join(pid);
 }

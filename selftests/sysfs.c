@@ -234,7 +234,62 @@ TEST_F(sysfs, memory)
 	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
 }
 
-/* However many there are: they are added up a few at a time. */
+/* What a process gives, a job writes to first, another device wants, and what is purged. */
+TEST_F(sysfs, memory_comes_and_goes)
+{
+	const long long before = device_number(self->node, "memory_used_bytes");
+	struct drm_uma_bo_madvise advice = { .advice = DRM_UMA_MADV_DONTNEED };
+	struct drm_uma_bo_info info;
+	__u64 offset;
+	__u32 handle;
+	int vgem, fd;
+	void *p;
+
+	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(p != MAP_FAILED);
+	ASSERT_EQ(0, bo_import_user_try(self->c.fd, p, PAGE, 0, &handle));
+	EXPECT_EQ(before + PAGE, device_number(self->node, "memory_used_bytes"));
+	gem_close(self->c.fd, handle);
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+
+	handle = bo_create(self->c.fd, 4 * PAGE, 0);
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+	client_bind_handle(&self->c, handle, 4 * PAGE, 0);
+	EXPECT_EQ(before + 4 * PAGE, device_number(self->node, "memory_used_bytes"));
+	advice.handle = handle;
+	ASSERT_EQ(0, do_ioctl(self->c.fd, DRM_IOCTL_UMA_BO_MADVISE, &advice));
+	do {
+		if (!write_text("/proc/sys/vm/drop_caches", "2"))
+			SKIP("no drop_caches");
+		bo_info(self->c.fd, handle, &info);
+	} while (!(info.flags & DRM_UMA_BO_INFO_PURGED));
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+
+	vgem = vgem_open();
+	handle = bo_create(self->c.fd, 2 * PAGE, 0);
+	fd = prime_export(self->c.fd, handle);
+	prime_import(vgem, fd);
+	EXPECT_EQ(before + 2 * PAGE, device_number(self->node, "memory_used_bytes"));
+	close(fd);
+	close(vgem);
+	/* It may be swapped out from here on, */
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+	/* until it is used again. */
+	ASSERT_EQ(0, bo_offset_try(self->c.fd, handle, &offset));
+	EXPECT_EQ(before + 2 * PAGE, device_number(self->node, "memory_used_bytes"));
+	gem_close(self->c.fd, handle);
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+	vgem = vgem_open();
+	fd = prime_export(vgem, vgem_bo(vgem, PAGE));
+	handle = prime_import(self->c.fd, fd);
+	EXPECT_EQ(before + PAGE, device_number(self->node, "memory_used_bytes"));
+	gem_close(self->c.fd, handle);
+	EXPECT_EQ(before, device_number(self->node, "memory_used_bytes"));
+	close(fd);
+	close(vgem);
+}
+
+/* However many there are. */
 TEST_F(sysfs, memory_of_many)
 {
 	const long long before = device_number(self->node, "memory_used_bytes");

@@ -324,12 +324,14 @@ static void emu_dma_unmap(struct device *dev, dma_addr_t dma, size_t size,
 	srcu_read_unlock(&emu_dma_srcu, idx);
 }
 
-static void emu_dma_sync(struct device *dev, dma_addr_t dma, size_t size, bool to_device)
+/* A cache takes nothing back from where the device does not write: the processor's is newer. */
+static void emu_dma_sync(struct device *dev, dma_addr_t dma, size_t size,
+			 enum dma_data_direction dir, bool to_device)
 {
 	int idx = srcu_read_lock(&emu_dma_srcu);
 	struct emu_device *emu = emu_dma_find(dev);
 
-	if (emu)
+	if (emu && (to_device || dir != DMA_TO_DEVICE))
 		emu_shadow_sync(emu, dma, size, to_device);
 	srcu_read_unlock(&emu_dma_srcu, idx);
 }
@@ -337,13 +339,13 @@ static void emu_dma_sync(struct device *dev, dma_addr_t dma, size_t size, bool t
 static void emu_dma_sync_for_cpu(struct device *dev, dma_addr_t dma, size_t size,
 				 enum dma_data_direction dir)
 {
-	emu_dma_sync(dev, dma, size, false);
+	emu_dma_sync(dev, dma, size, dir, false);
 }
 
 static void emu_dma_sync_for_device(struct device *dev, dma_addr_t dma, size_t size,
 				    enum dma_data_direction dir)
 {
-	emu_dma_sync(dev, dma, size, true);
+	emu_dma_sync(dev, dma, size, dir, true);
 }
 
 static void emu_dma_sync_sg_for_cpu(struct device *dev, struct scatterlist *sgl, int nents,
@@ -353,7 +355,7 @@ static void emu_dma_sync_sg_for_cpu(struct device *dev, struct scatterlist *sgl,
 	int i;
 
 	for_each_sg(sgl, sg, nents, i)
-		emu_dma_sync(dev, sg_dma_address(sg), sg_dma_len(sg), false);
+		emu_dma_sync(dev, sg_dma_address(sg), sg_dma_len(sg), dir, false);
 }
 
 static void emu_dma_sync_sg_for_device(struct device *dev, struct scatterlist *sgl, int nents,
@@ -363,7 +365,7 @@ static void emu_dma_sync_sg_for_device(struct device *dev, struct scatterlist *s
 	int i;
 
 	for_each_sg(sgl, sg, nents, i)
-		emu_dma_sync(dev, sg_dma_address(sg), sg_dma_len(sg), true);
+		emu_dma_sync(dev, sg_dma_address(sg), sg_dma_len(sg), dir, true);
 }
 
 static void *emu_dma_alloc(struct device *dev, size_t size, dma_addr_t *dma, gfp_t gfp,

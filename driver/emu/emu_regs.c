@@ -102,7 +102,7 @@ static u32 emu_read_ident(struct emu_device *emu, u32 reg)
 	case UMA_REG_VERSION:
 		return UMA_HW_VERSION;
 	case UMA_REG_FEATURES:
-		return UMA_FEATURE_EMULATED | UMA_FEATURE_MODELLED_POWER |
+		return UMA_FEATURE_EMULATED | UMA_FEATURE_MODELLED_POWER | UMA_FEATURE_INVAL |
 		       (emu->cfg.noncoherent ? 0 : UMA_FEATURE_COHERENT) |
 		       (emu->cfg.preempt ? UMA_FEATURE_PREEMPT : 0);
 	case UMA_REG_ENGINE_COUNT:
@@ -320,7 +320,8 @@ static u32 emu_read_engine(struct emu_engine *engine, u32 reg)
 		      (engine->resetting ? UMA_ENG_RESET : 0);
 		break;
 	case UMA_ENG_STATUS:
-		val = (engine->busy ? UMA_ENG_BUSY : 0) | (engine->halted ? UMA_ENG_HALTED : 0);
+		val = (engine->busy ? UMA_ENG_BUSY : 0) | (engine->halted ? UMA_ENG_HALTED : 0) |
+		      (engine->inval_pending ? UMA_ENG_INVAL : 0);
 		break;
 	case UMA_ENG_TASK_INDEX:
 		val = engine->task_index;

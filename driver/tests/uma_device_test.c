@@ -198,6 +198,9 @@ static void uma_device_test_poll(struct kunit *test)
 	uma_device_test_failures = INT_MAX;
 	KUNIT_EXPECT_EQ(test, uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, 10),
 			-ETIMEDOUT);
+	/* What cannot be read is nothing that it says. */
+	KUNIT_EXPECT_EQ(test, uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, UMA_PWR_ON, 10),
+			-ETIMEDOUT);
 	uma_device_test_gone = true;
 	KUNIT_EXPECT_EQ(test, uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, 1000),
 			-ENODEV);
@@ -214,14 +217,21 @@ struct uma_device_test_rig {
 	spinlock_t done_lock; /* of @done */
 	struct uma_ring_entry ring[2];
 	struct uma_record records[2];
+	struct work_struct before;
+	struct completion go_on;
 };
 
 static u32 uma_device_test_inval_status;
+static u32 uma_device_test_engine_status;
 static atomic_t uma_device_test_works;
 
 static int uma_device_test_read_status(void *context, unsigned int reg, unsigned int *value)
 {
-	*value = reg == UMA_REG_INVAL_STATUS ? uma_device_test_inval_status : 0;
+	*value = 0;
+	if (reg == UMA_REG_INVAL_STATUS)
+		*value = uma_device_test_inval_status;
+	else if (reg == UMA_REG_ENGINE(0) + UMA_ENG_STATUS)
+		*value = uma_device_test_engine_status;
 	return 0;
 }
 
@@ -298,6 +308,7 @@ static void uma_device_test_blame(struct kunit *test)
 	struct uma_engine *engine = &rig->engine;
 	struct uma_device *uma = &rig->uma;
 
+	uma->tells_inval = true;
 	mutex_lock(&uma->inval_lock);
 	uma_device_test_inval_status = 0;
 	uma_reset_holders(uma, 3);
@@ -307,13 +318,63 @@ static void uma_device_test_blame(struct kunit *test)
 	uma_reset_holders(uma, 3);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
 	uma_device_test_inval_status = UMA_INVAL_BUSY;
+	uma_device_test_engine_status = UMA_ENG_BUSY | UMA_ENG_INVAL;
 	uma_reset_holders(uma, 2);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	/* Nor one that has let go: it is another one that the command waits for. */
+	uma_device_test_engine_status = UMA_ENG_BUSY;
+	uma_reset_holders(uma, 3);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	/* Nor one whose status cannot be read. */
+	uma_device_test_engine_status = ~0U;
+	uma_reset_holders(uma, 3);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+	uma_device_test_engine_status = UMA_ENG_BUSY | UMA_ENG_INVAL;
 	uma_reset_holders(uma, 3);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
 	KUNIT_EXPECT_EQ(test, engine->failure, UMA_FAILURE_TIMEOUT);
 	mutex_unlock(&uma->inval_lock);
 	flush_delayed_work(&engine->watch);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+}
+
+static int uma_device_test_irq_error;
+static u32 uma_device_test_irq_status;
+
+static int uma_device_test_read_irq(void *context, unsigned int reg, unsigned int *value)
+{
+	*value = reg == UMA_REG_IRQ_STATUS || reg == UMA_REG_IRQ_ENABLE ?
+		uma_device_test_irq_status : 0;
+	return uma_device_test_irq_error;
+}
+
+/* A status that cannot be read tells of no error that the device is reset for. */
+static void uma_device_test_irq(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_irq,
+		.reg_write = uma_device_test_write,
+	};
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+
+	uma->regs = devm_regmap_init(uma->drm.dev, NULL, NULL, &config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uma->regs);
+	uma->info.engine_count = 0;
+	uma_device_test_irq_status = UMA_IRQ_ERROR;
+	uma_device_test_irq_error = -EIO;
+	KUNIT_EXPECT_EQ(test, uma_irq(0, uma), IRQ_NONE);
+	uma_device_test_irq_status = ~0U;
+	uma_device_test_irq_error = 0;
+	KUNIT_EXPECT_EQ(test, uma_irq(0, uma), IRQ_NONE);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 0);
+	uma_device_test_irq_status = UMA_IRQ_ERROR;
+	KUNIT_EXPECT_EQ(test, uma_irq(0, uma), IRQ_HANDLED);
+	flush_workqueue(uma->reset_wq);
 	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
 }
 
@@ -343,6 +404,113 @@ static void uma_device_test_stop(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(rig->records, 0x5a, sizeof(rig->records)));
 }
 
+/* One read that fails is no broken device: what runs has as long to end as its job may take. */
+static void uma_device_test_drain(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_badly,
+		.disable_locking = true,
+	};
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_engine *engine = &rig->engine;
+	struct uma_device *uma = &rig->uma;
+
+	uma->regs = devm_regmap_init(uma->drm.dev, NULL, NULL, &config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uma->regs);
+	uma_device_test_gone = false;
+	uma_device_test_failures = 1;
+	engine->deadline = ktime_add_ms(ktime_get(), 3000);
+	uma_reset_drain(uma);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
+	KUNIT_EXPECT_EQ(test, engine->failure, UMA_FAILURE_TIMEOUT);
+	/* There is nothing to wait for where there is no device. */
+	uma_device_test_gone = true;
+	engine->state = UMA_ENGINE_RUNNING;
+	engine->deadline = KTIME_MAX;
+	uma_reset_drain(uma);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_RUNNING);
+}
+
+static void uma_device_test_wait(struct work_struct *work)
+{
+	struct uma_device_test_rig *rig = container_of(work, struct uma_device_test_rig, before);
+
+	wait_for_completion(&rig->go_on);
+}
+
+/* Power that fails while a reset ends is a reason for the next one: nothing is pushed before. */
+static void uma_device_test_again(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+
+	rig->engine.job = NULL;
+	rig->engine.state = UMA_ENGINE_IDLE;
+	init_completion(&rig->go_on);
+	INIT_WORK(&rig->before, uma_device_test_wait);
+	queue_work(uma->reset_wq, &rig->before);
+	uma->resetting = true;
+	queue_work(uma->reset_wq, &uma->reset_work);
+	uma_reset_end(uma);
+	KUNIT_EXPECT_TRUE(test, uma->resetting);
+	complete(&rig->go_on);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+	uma_reset_end(uma);
+	KUNIT_EXPECT_FALSE(test, uma->resetting);
+}
+
+/* Somebody else's jobs run, and were still running when interrupts were enabled. */
+static bool uma_device_test_runs, uma_device_test_ran;
+
+static int uma_device_test_read_left(void *context, unsigned int reg, unsigned int *value)
+{
+	*value = reg == UMA_REG_DEV_STATUS ? UMA_DEV_READY : 0;
+	return 0;
+}
+
+static int uma_device_test_write_left(void *context, unsigned int reg, unsigned int value)
+{
+	if (reg == UMA_REG_DEV_CTRL && value == UMA_DEV_RESET)
+		uma_device_test_runs = false;
+	if (reg == UMA_REG_IRQ_ENABLE && value)
+		uma_device_test_ran = uma_device_test_runs;
+	return 0;
+}
+
+/* After hibernation the device is as the kernel has left it that read the image. */
+static void uma_device_test_restored(struct kunit *test)
+{
+	const struct regmap_config config = {
+		.reg_bits = 32,
+		.val_bits = 32,
+		.reg_stride = 4,
+		.reg_read = uma_device_test_read_left,
+		.reg_write = uma_device_test_write_left,
+		.disable_locking = true,
+	};
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+
+	uma->regs = devm_regmap_init(uma->drm.dev, NULL, NULL, &config);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, uma->regs);
+	spin_lock_init(&uma->pm_lock);
+	dev_set_drvdata(uma->drm.dev, uma);
+	rig->engine.job = NULL;
+	rig->engine.state = UMA_ENGINE_IDLE;
+	uma->powered = false;
+	uma->asleep = true;
+	uma->stopped = true;
+	uma_device_test_runs = true;
+	uma_device_test_ran = true;
+	KUNIT_ASSERT_EQ(test, uma_pm_ops.restore(uma->drm.dev), 0);
+	KUNIT_EXPECT_FALSE(test, uma->stopped);
+	KUNIT_EXPECT_FALSE(test, uma_device_test_ran);
+}
+
 static const char *uma_device_test_fence_name(struct dma_fence *fence)
 {
 	return "uma_device_test";
@@ -360,8 +528,8 @@ static const struct dma_fence_ops uma_device_test_fence_ops = {
 };
 
 /*
- * A job whose file is closed is not continued. Whoever has the lock under which jobs are pushed may
- * be about to push it: until then it stays where it is.
+ * A job whose queue is closed is not continued. Whoever has the lock under which jobs are pushed
+ * may be about to push it: until then it stays where it is.
  */
 static void uma_device_test_orphan(struct kunit *test)
 {
@@ -379,7 +547,7 @@ static void uma_device_test_orphan(struct kunit *test)
 	kref_init(&rig->queue.ref);
 	rig->queue.uma = uma;
 	rig->queue.usage = &rig->usage;
-	rig->usage.orphaned = true;
+	rig->queue.closed = true;
 	spin_lock_init(&rig->done_lock);
 	dma_fence_init(&rig->done, &uma_device_test_fence_ops, &rig->done_lock,
 		       dma_fence_context_alloc(1), 1);
@@ -454,7 +622,11 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_deleted),
 	KUNIT_CASE(uma_device_test_asleep),
 	KUNIT_CASE(uma_device_test_poll),
+	KUNIT_CASE(uma_device_test_irq),
 	KUNIT_CASE(uma_device_test_blame),
+	KUNIT_CASE(uma_device_test_drain),
+	KUNIT_CASE(uma_device_test_again),
+	KUNIT_CASE(uma_device_test_restored),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
 	KUNIT_CASE(uma_device_test_turn),

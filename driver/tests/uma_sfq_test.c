@@ -374,6 +374,19 @@ static void uma_sfq_test_wanted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
 }
 
+/* The job that runs does so until it has to make room. */
+static u64 turn(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	u64 ns;
+
+	begin(t);
+	ns = uma_sfq_next_event(&t->sfq) - t->now;
+	t->client[client_of(t, t->running)].used += ns;
+	preempted(test, ns);
+	return ns;
+}
+
 /* Long jobs of different weights share the engine as short ones do. */
 static void uma_sfq_test_slices_by_weight(struct kunit *test)
 {
@@ -385,20 +398,47 @@ static void uma_sfq_test_slices_by_weight(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(levels); i++)
 		enter(t, i, 0, levels[i]);
 	for (n = 0; n < 20000; n++) {
-		begin(t);
-		ns = uma_sfq_next_event(&t->sfq) - t->now;
+		ns = turn(test);
 		KUNIT_ASSERT_GE(test, ns, SLICE);
 		/* Nobody waits for longer than its part is. */
 		KUNIT_ASSERT_LE(test, ns, 17 * SLICE);
-		t->client[client_of(t, t->running)].used += ns;
 		total += ns;
-		preempted(test, ns);
 	}
 	for (i = 0; i < ARRAY_SIZE(levels); i++) {
 		u64 due = total * (i ? i == 1 ? 4 : 16 : 1) / 21;
 
 		KUNIT_EXPECT_GT(test, t->client[i].used * 100, due * 98);
 		KUNIT_EXPECT_LT(test, t->client[i].used * 100, due * 102);
+	}
+}
+
+/*
+ * Whoever waits for a job that is stopped again and again waits for what it takes, for as much of
+ * each other client, by their weights, and for a slice of each.
+ */
+static void uma_sfq_test_slices_until_done(struct kunit *test)
+{
+	static const u32 levels[] = { NORMAL, NORMAL, NORMAL, LOW, HIGH };
+	static const u32 weights[] = { 4, 4, 4, 1, 16 };
+	struct sfq_test *t = test->priv;
+	u32 i, n;
+
+	for (i = 1; i < ARRAY_SIZE(levels); i++)
+		enter(t, i, 0, levels[i]);
+	for (n = 0; n < 100; n++) {
+		/* They have been at it for a while, longer each time. */
+		for (i = 0; i < 50 + 7 * n; i++)
+			turn(test);
+		for (i = 0; i < ARRAY_SIZE(levels); i++)
+			t->client[i].used = 0;
+		enter(t, 0, 0, NORMAL);
+		while (t->client[0].used < 20 * SLICE)
+			turn(test);
+		for (i = 1; i < ARRAY_SIZE(levels); i++)
+			KUNIT_EXPECT_LE(test, t->client[i].used,
+					t->client[0].used * weights[i] / weights[0] + SLICE);
+		KUNIT_ASSERT_EQ(test, t->client[0].request[0].state, UMA_REQUEST_QUEUED);
+		uma_sfq_remove(&t->sfq, &t->client[0].request[0]);
 	}
 }
 
@@ -521,6 +561,7 @@ static struct kunit_case uma_sfq_cases[] = {
 	KUNIT_CASE(uma_sfq_test_slice),
 	KUNIT_CASE(uma_sfq_test_wanted),
 	KUNIT_CASE(uma_sfq_test_slices_by_weight),
+	KUNIT_CASE(uma_sfq_test_slices_until_done),
 	KUNIT_CASE(uma_sfq_test_slices_of_queues),
 	KUNIT_CASE(uma_sfq_test_penalize),
 	KUNIT_CASE(uma_sfq_test_penalize_race),

@@ -59,7 +59,7 @@ struct blob *blob_ref(struct blob *blob)
 }
 
 /**
- * blob_rest - nobody reads it for now
+ * blob_rest - let the pages of data that will not be read for a while go
  * @blob: data
  *
  * Pages of a file go, but for those that others have a part of; they come back by themselves.

@@ -506,6 +506,7 @@ bool same_dims(const struct value *a, const struct value *b);
 
 int shape_resolve(struct net *net, const struct graph_node *from, uint32_t *in, uint32_t *out);
 bool fold_node(struct net *net, struct node *node);
+void net_release(struct net *net, uint32_t value);
 
 /* --- late.c ---------------------------------------------------------------- */
 

@@ -227,6 +227,26 @@ static bool is_repeated(const struct net *net, const struct value *v)
 	return n > FOLD_MAX && n > net->stores[v->store].bytes * 8 / accel_type_bits(v->type);
 }
 
+/**
+ * net_release - a node that read a constant reads another one now
+ * @net: net; net_count_uses() was called in this pass
+ * @value: value
+ *
+ * One that was computed and that nobody else reads gives its memory back at once: those of all
+ * weights together are as large as the model. What a net is built of later may want any.
+ */
+void net_release(struct net *net, uint32_t value)
+{
+	struct store *s = &net->stores[net->values[value].store];
+
+	if (!value_const(net, value) || !s->uses || --s->uses ||
+	    net->stop < net->graph->node_count ||
+	    atomic_load_explicit(&s->blob->refs, memory_order_acquire) != 1)
+		return;
+	blob_unref(s->blob);
+	s->blob = NULL;
+}
+
 /*
  * No copy in another type is wanted of these weights: in an example, which is for types and
  * shapes, and of a file where nothing is to be packed.

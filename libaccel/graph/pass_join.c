@@ -266,6 +266,7 @@ static void join(struct net *net, const struct by_store *by, struct join *j)
 {
 	struct node trial = net->nodes[j->node[0]];
 	const struct value d = net->values[node_result(&trial)];
+	const uint32_t first = node_value(&trial, ACCEL_ARG_B);
 	int64_t dims[MAX_RANK];
 	uint32_t i, out, bias = NO_VALUE;
 	const bool biased = any_bias(net, j);
@@ -293,7 +294,9 @@ static void join(struct net *net, const struct by_store *by, struct join *j)
 	move_all(net, by, j, net->values[out].store, true);
 	net->stores[net->values[out].store].node = j->node[0];
 	trial.rules |= 1u << ACCEL_PASS_JOIN;
+	net_release(net, first);
 	for (i = 1; i < j->count; i++) {
+		net_release(net, node_value(&net->nodes[j->node[i]], ACCEL_ARG_B));
 		trial.rules |= net->nodes[j->node[i]].rules;
 		trial.fused += 1 + net->nodes[j->node[i]].fused;
 		net->nodes[j->node[i]].dead = true;

@@ -49,6 +49,10 @@ static int take(struct net *net, uint32_t *made, uint32_t index, uint32_t ordina
 	}
 	if (net_can_run(net, &trial)) {
 		net->nodes[index] = trial;
+		/* What could not be converted now is still read, by what converts it. */
+		for (i = 0; i < ARRAY_SIZE(args); i++)
+			if (value_const(net, node_value(&trial, args[i])))
+				net_release(net, old[i]);
 		return 0;
 	}
 	for (i = first; i < net->node_count; i++)
@@ -111,6 +115,7 @@ int pass_precision(struct net *net)
 		return net_nomem(net);
 	for (i = 0; i < values; i++)
 		made[i] = NO_VALUE;
+	net_count_uses(net);
 	for (i = 0; i < count && !ret; i++)
 		if (!net->nodes[i].dead && (net->nodes[i].desc->hdr.op == ACCEL_OP_GEMM ||
 					    net->nodes[i].desc->hdr.op == ACCEL_OP_CONV))

@@ -187,8 +187,8 @@ static int check_fd(struct accel_ctx *ctx, int fd, uint64_t *size)
 		return ctx_fail(ctx, -EINVAL, "fd",
 				"the memfd is not sealed against shrinking (F_SEAL_SHRINK)");
 	}
-	end = lseek(fd, 0, SEEK_END);
-	lseek(fd, 0, SEEK_SET);
+	/* The place in a memfd is its owner's. A dma-buf has none; its end tells its size. */
+	end = seals < 0 ? lseek(fd, 0, SEEK_END) : st.st_size;
 	if (end <= 0 || (uint64_t)end > ctx->dev->info.max_bo_size)
 		return ctx_fail(ctx, -EINVAL, "fd", "its size is out of range");
 	*size = end;

@@ -32,4 +32,22 @@ static inline bool test_small(void)
 	return getenv("ACCEL_TEST_SMALL") || test_in_guest();
 }
 
+/*
+ * Of cases of arithmetic one of so many is run, in the virtual machine of five: the same code
+ * ran on the host, and "make proof" has the others.
+ */
+static inline unsigned long test_every(void)
+{
+	const char *every = getenv("ACCEL_TEST_EVERY");
+	const unsigned long n = every ? strtoul(every, NULL, 0) : 0;
+
+	return n ? n : test_in_guest() ? 5 : 1;
+}
+
+/* Is the case with this number left out? By its bits: tables are as regular as numbers. */
+static inline bool test_left_out(unsigned long long number)
+{
+	return (number * 0x9e3779b97f4a7c15ull >> 40) % test_every();
+}
+
 #endif /* LIBACCEL_TESTS_GUEST_H */

@@ -170,9 +170,7 @@ static void make_b(struct strip_case *t)
 /* Does the kernel pack B on the way? */
 static bool keeps(const struct strip_case *t, fast_gemm_fn fn)
 {
-	if (fn != fast_gemm_kernel(t->kind, t->isa) || !(t->isa & FAST_AVX512))
-		return false;
-	return !(t->isa & (FAST_AMX_INT8 | FAST_AMX_BF16)) && t->kind <= FAST_GEMM_I8U;
+	return fn == fast_gemm_kernel(t->kind, t->isa) && fast_gemm_keeps(t->kind, t->isa);
 }
 
 /* Of rows that end with the strip, or of packed bytes. */
@@ -336,8 +334,14 @@ static void run(const char *name, enum fast_gemm_kind kind, uint32_t isa, fast_g
 {
 	uint32_t n, bad = 0;
 
-	/* These two everything has. */
-	if (!fn && kind != FAST_GEMM_F32 && kind != FAST_GEMM_S16) {
+	/* What everything has. */
+#if defined(__x86_64__)
+	const bool everywhere = kind <= FAST_GEMM_I8U && kind != FAST_GEMM_BF16;
+#else
+	const bool everywhere = kind == FAST_GEMM_F32;
+#endif
+
+	if (!fn && !everywhere) {
 		printf("# %s: nothing for %s\n", name, kind_name[kind]);
 		return;
 	}

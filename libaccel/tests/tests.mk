@@ -12,6 +12,7 @@ op-tests := $(addprefix libaccel/tests/ops/test_,\
 	dynquant \
 	kv_write \
 	elementwise \
+	odd \
 	formats \
 	gather \
 	vision \
@@ -65,13 +66,13 @@ $(foreach t,$(op-tests) $(addprefix libaccel/tests/,ops/test_misuse test_sparse 
 
 #: fuzz-sound    libFuzzer on files with sound for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-sound
-fuzz-sound: $(libaccel/libaccel-objs:%=$(O)/%)
+FUZZERS += libaccel/tests/fuzz_sound
+libaccel/tests/fuzz_sound-fuzz-objs = $(addprefix libaccel/models/speech/,audio.o features.o) $(store-srcs:.c=.o)
+libaccel/tests/fuzz_sound-fuzz-plain := $(libaccel/libaccel-objs)
+libaccel/tests/fuzz_sound-fuzz-pkgs := libdrm libudev $(libaccel/libaccel-models-pkgs)
+fuzz-sound: $(O)/libaccel/tests/fuzz_sound.fuzzer
 	$(Q)mkdir -p $(B)/fuzz/sound && head -c 1000 examples/speech/clip10.wav >$(B)/fuzz/sound/seed && \
-	clang -g -O1 $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) $(CFLAGS-libaccel/models/) $(onnx-fuzz-with) \
-	-o $(B)/fuzz/fuzz_sound libaccel/tests/fuzz_sound.c libaccel/models/speech/audio.c libaccel/models/speech/features.c \
-	$(store-srcs) $(libaccel/libaccel-objs:%=$(O)/%) $(call pkg-libs,libdrm libudev $(libaccel/libaccel-models-pkgs)) -lpthread -lm && \
-	$(B)/fuzz/fuzz_sound $(fuzz-limit) -print_final_stats=1 -max_len=4096 -rss_limit_mb=2048 \
-	-artifact_prefix=$(B)/fuzz/sound- $(B)/fuzz/sound
+	$(call fuzz,libaccel/tests/fuzz_sound,sound,-max_len=4096)
 
 # libaccel.mk sets these for all tests; this one is linked with a library of its own.
 override libaccel/tests/test_blas-pkgs := cmocka openblas
@@ -84,6 +85,13 @@ libaccel/tests/test_view-objs := libaccel/tests/test_view.o libaccel/tests/oracl
 libaccel/tests/test_lower-objs = libaccel/tests/test_lower.o libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o $(libaccel/libaccel-objs)
 override libaccel/tests/test_lower-libs :=
 override libaccel/tests/test_lower-pkgs := cmocka libdrm libudev json-c
+
+# Looks at tiles as they run.
+libaccel/tests/test_flags-objs = libaccel/tests/test_flags.o libaccel/tests/ops/samples.o libaccel/tests/oracle/oracle.o libaccel/tests/oracle/oracle_formats.o \
+	$(libaccel/libaccel-objs)
+override libaccel/tests/test_flags-libs :=
+override libaccel/tests/test_flags-pkgs := cmocka libdrm libudev json-c
+override libaccel/tests/test_flags-ldlibs := -Wl,--wrap=fast_prepare,--wrap=uma_run_step -lpthread -lm
 
 libaccel/tests/ops/test_models-objs = libaccel/tests/ops/test_models.o $(libaccel/libaccel-objs)
 override libaccel/tests/ops/test_models-libs :=
@@ -118,8 +126,6 @@ CFLAGS-libaccel/tests/graph/test_imatrix.o := -I. -DZOO_HF='"$(CURDIR)/examples/
 	-DAUSTEN='"$(CURDIR)/examples/austen"'
 
 # Looks inside, as to which tokens may come next.
-# Under sanitizers a second of sound takes some, and every beam there is many.
-$(foreach t,speech beam,$(eval libaccel/tests/graph/test_$(t)-timeout := 900))
 libaccel/tests/graph/test_speech-objs = libaccel/tests/graph/test_speech.o $(libaccel/libaccel-models-objs)
 override libaccel/tests/graph/test_speech-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
 CFLAGS-libaccel/tests/graph/test_speech.o := -I. -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \

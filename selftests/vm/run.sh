@@ -270,7 +270,8 @@ instructions)
 esac
 
 # What stalls the HPET's emulation is taken for a fault of the TSC; what follows changes code that the other processor
-# runs, and QEMU's translations have been seen to stop at the breakpoint that stands there meanwhile: tsc=nowatchdog.
+# runs, and QEMU's translations have been seen to stop at the breakpoint that stands there meanwhile: tsc=nowatchdog. So
+# does tracing, which would watch the scheduler to record the names of processes: trace_options=norecord-cmd.
 # A busy host makes the guest misjudge its clock: tell it the frequency (tsc.c says more).
 if [ "$accel" = tcg ] && [ "$(uname -m)" = x86_64 ] && command -v gcc >/dev/null &&
 		gcc -O1 -o "$work/tsc" "$here/tsc.c" 2>/dev/null; then
@@ -289,7 +290,7 @@ run_qemu() {
 		-chardev "$chardev" -serial chardev:out \
 		-fsdev "local,id=res,path=$share,security_model=none" -device virtio-9p-pci,fsdev=res,mount_tag=results \
 		-append "console=ttyS0 loglevel=7 panic=-1 oops=panic rdinit=/init random.trust_cpu=on tsc=nowatchdog \
-log_buf_len=4M page_poison=1 kunit.enable=1 kunit.autorun=1 no_timer_check $append" 2>"$work/qemu"
+trace_options=norecord-cmd log_buf_len=4M page_poison=1 kunit.enable=1 kunit.autorun=1 no_timer_check $append" 2>"$work/qemu"
 }
 
 hung=0

@@ -76,6 +76,7 @@ run_step() {
 		HOME=/home/$user
 		cmd=("$SETPRIV" --reuid="$user" --regid="$user" --init-groups --inh-caps=-all "${cmd[@]}")
 	fi
+	export UMA_STEP_SECONDS=$seconds
 	mark "begin $layer $path"
 	cd /tmp || exit 125
 	job_timeouts "$path"

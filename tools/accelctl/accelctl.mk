@@ -54,7 +54,6 @@ UNIT_TESTS += $(call ctl-unit-tests,ops)
 $(accelctl-tests)/test_ops-objs := $(accelctl-tests)/test_ops.o $(accelctl)/opcell.o
 $(accelctl-tests)/test_ops-libs := libaccel/libaccel
 $(accelctl-tests)/test_ops-pkgs := cmocka
-$(accelctl-tests)/test_ops-timeout := 900
 
 UNIT_TESTS += $(call ctl-unit-tests,attn)
 $(accelctl-tests)/test_attn-objs = $(accelctl-tests)/test_attn.o $(accelctl)/attn.o $(accelctl)/npy.o \
@@ -77,13 +76,10 @@ $(accelctl-tests)/fuzz_npy-ldlibs := -lm
 
 #: fuzz-npy      libFuzzer on the .npy reader for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-npy
-FUZZ_SECONDS ?= 60
-fuzz-npy:
-	$(Q)mkdir -p $(B)/fuzz/npy && clang -g -O1 -D_GNU_SOURCE -DACCELCTL_LIBFUZZER -I. -Ilibaccel/include \
-	-I$(accelctl) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $(B)/fuzz/fuzz_npy \
-	$(accelctl-tests)/fuzz_npy.c $(accelctl)/npy.c $(accelctl)/values.c -lm && \
-	$(B)/fuzz/fuzz_npy $(fuzz-limit) -print_final_stats=1 -max_len=4096 -artifact_prefix=$(B)/fuzz/npy- \
-	$(B)/fuzz/npy
+FUZZERS += $(accelctl-tests)/fuzz_npy
+$(accelctl-tests)/fuzz_npy-fuzz-objs := $(accelctl)/npy.o $(accelctl)/values.o
+fuzz-npy: $(O)/$(accelctl-tests)/fuzz_npy.fuzzer
+	$(Q)mkdir -p $(B)/fuzz/npy && $(call fuzz,$(accelctl-tests)/fuzz_npy,npy,-max_len=4096)
 
 BATS_TESTS += $(sort $(wildcard $(accelctl-tests)/host_*.bats))
 accelctl-guest-tests := $(foreach t,guest guest_model guest_root guest_watch guest_watch_root guest_families,$(accelctl-tests)/$(t).bats)

@@ -249,9 +249,12 @@ int cmd_top(struct ctl *ctl, void *data, const char *operand)
 	term = getenv("TERM");
 	if (ctl->json || opts->batch || opts->count || !isatty(STDOUT_FILENO) ||
 	    !isatty(STDIN_FILENO) || !term || !*term || !strcmp(term, "dumb"))
-		ret = batch(ctl, opts, &nodes);
+		ret = -ENOTTY;
 	else
 		ret = top_screen(ctl, opts, &nodes);
+	/* A terminal that is not known is no reason to show nothing */
+	if (ret == -ENOTTY)
+		ret = batch(ctl, opts, &nodes);
 	sys_nodes_free(&nodes);
 	return ret;
 }

@@ -234,7 +234,7 @@ const struct ctl_command ctl_commands[] = {
 	{
 		.name = "top",
 		.summary = "watch engines and clients",
-		.text = "Shows the load of every engine, clock, temperature, power and memory of each device, and for each client the share that it had of the engines of each kind since the sample before: all engines of a kind busy for it all the time is 100. Power and temperature of a model are marked. On a terminal the picture is renewed until q is pressed, and h shows the other keys. Elsewhere, or with -n or --batch, each sample is printed as text; with --json each is one JSON object on a line of its own.\n\n"
+		.text = "Shows the load of every engine, clock, temperature, power and memory of each device, and for each client the share that it had of the engines of each kind since the sample before: all engines of a kind busy for it all the time is 100. Power and temperature of a model are marked. On a terminal of at least 20 columns the picture is renewed until q is pressed, and h shows the other keys. Elsewhere, on a terminal that is not known, or with -n or --batch, each sample is printed as text; with --json each is one JSON object on a line of its own.\n\n"
 			"Only root sees the clients of others, and the number of queues. A client that several processes share is one client.",
 		OPTIONS(top_tables, top_opts, top_opts_init),
 		.run = cmd_top,

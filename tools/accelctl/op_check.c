@@ -16,11 +16,14 @@ void op_judge(const struct accel_tensor *d, const struct oracle_result *ref, uin
 	oracle_judge(d, ref, n, &one);
 	same = one.got == (whole ? nearbyint(one.expect) : oracle_round(one.expect, d->dtype)) ||
 	       (isnan(one.got) && isnan(one.expect));
-	v->differing += !same;
+	v->differing += !same || !one.ok;
 	err = same && whole ? 0 : fabs(one.got - one.expect);
 	/* What may overflow has no error, nor has NaN where it belongs */
 	if (one.ok && !isfinite(err))
 		return;
+	/* Elsewhere what is no number is off by any size */
+	if (isnan(err))
+		err = INFINITY;
 	if (err > v->max_abs)
 		v->max_abs = err;
 	if (!one.ok)

@@ -191,7 +191,7 @@ void top_grid(const struct sys_nodes *nodes, const struct top_sample *sample,
  * @opts: options; keys change them
  * @nodes: devices
  *
- * Return: an exit status.
+ * Return: an exit status; -ENOTTY: curses cannot draw on this terminal, and nothing was shown.
  */
 int top_screen(struct ctl *ctl, struct top_opts *opts, const struct sys_nodes *nodes);
 

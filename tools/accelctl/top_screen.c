@@ -8,12 +8,18 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "accelctl.h"
 #include "interrupt.h"
 #include "top.h"
 
 #define BAR	20
+/* Fewer columns have no room for anything */
+#define LEAST	20
+/* The most lines and columns: curses has memory for every cell */
+#define MOST	1000
 
 static const char *const help_lines[] = {
 	"q      quit",
@@ -77,6 +83,11 @@ static void draw(struct screen *s, const struct top_sample *sample)
 
 	erase();
 	s->row = 0;
+	if (COLS < LEAST) {
+		mvprintw(0, 0, "top needs %d columns", LEAST);
+		refresh();
+		return;
+	}
 	snprintf(line, sizeof(line), "accelctl top - %u client%s, every %.2g s, by %s%s   h: help",
 		 sample->clients.count, sample->clients.count == 1 ? "" : "s", s->opts->interval,
 		 top_sort_names[s->opts->sort], s->opts->reverse & 1 ? ", reversed" : "");
@@ -184,17 +195,32 @@ static int watch(struct screen *s)
 	return ret;
 }
 
+/* What curses goes by before it asks the terminal */
+static void limit_size(const char *name, unsigned short size)
+{
+	const char *text = getenv(name);
+	char most[16];
+
+	if (size <= MOST && (!text || atol(text) <= MOST))
+		return;
+	snprintf(most, sizeof(most), "%d", MOST);
+	setenv(name, most, 1);
+}
+
 int top_screen(struct ctl *ctl, struct top_opts *opts, const struct sys_nodes *nodes)
 {
 	struct screen s = { .ctl = ctl, .opts = opts, .nodes = nodes };
+	struct winsize size = { 0 };
 	SCREEN *term;
 	int ret;
 
 	setlocale(LC_CTYPE, "");
+	ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	limit_size("LINES", size.ws_row);
+	limit_size("COLUMNS", size.ws_col);
 	term = newterm(NULL, stdout, stdin);
 	if (!term)
-		return ctl_fail(ctl, CTL_UNSUPPORTED, 0, "TERM",
-				"this terminal is not known; --batch works everywhere");
+		return -ENOTTY;
 	cbreak();
 	noecho();
 	curs_set(0);

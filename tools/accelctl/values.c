@@ -219,9 +219,16 @@ double act_apply(uint32_t act, double x, double p0, double p1)
 {
 	const double root = sqrt(2 / M_PI);
 
+	/* Limits, where the formula is 0 times or by infinity */
+	if (isinf(x) && act == ACCEL_ACT_SOFTSIGN)
+		return copysign(1, x);
+	if (x == -INFINITY && (act == ACCEL_ACT_GELU || act == ACCEL_ACT_GELU_TANH ||
+			       act == ACCEL_ACT_SILU || act == ACCEL_ACT_HARD_SWISH ||
+			       act == ACCEL_ACT_MISH))
+		return -0.0;
 	switch (act) {
 	case ACCEL_ACT_RELU:
-		return x < 0 ? 0 : x;
+		return x > 0 || isnan(x) ? x : 0;
 	case ACCEL_ACT_CLAMP:
 		return clamp(x, p0, p1);
 	case ACCEL_ACT_LEAKY_RELU:

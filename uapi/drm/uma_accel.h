@@ -224,6 +224,12 @@ struct drm_uma_query_memory {
  * its tasks when it has had a slice, or at once for one of real-time priority, on engines
  * that can stop there. A file whose job ran into its timeout waits for as
  * long again before it gets that engine the next time.
+ *
+ * The fence of a job that makes room, which may be in reservation objects that others wait
+ * for, signals when all of the job is done. Until then each other file has as much of the
+ * engine as that of the job, by their weights, and a slice and a task beyond: where N files of
+ * one priority want it, the only job of its file, which takes T by itself, is done after N
+ * times T, a slice and a task. Beside real-time queues there is no bound.
  */
 enum drm_uma_priority {
 	DRM_UMA_PRIORITY_LOW = 0,
@@ -244,7 +250,7 @@ struct drm_uma_query_limits {
 	__u64 va_end;
 	/** @max_vms: address spaces per file */
 	__u32 max_vms;
-	/** @max_queues: queues per file */
+	/** @max_queues: queues per file, with those that were destroyed and have a job left */
 	__u32 max_queues;
 	/** @max_bind_ops: operations in one DRM_UMA_VM_BIND */
 	__u32 max_bind_ops;
@@ -368,7 +374,10 @@ struct drm_uma_bo_import_user {
 #define DRM_UMA_BO_INFO_IMPORTED	(1u << 9)
 /** DRM_UMA_BO_INFO_EXPORTED: exported as dma-buf */
 #define DRM_UMA_BO_INFO_EXPORTED	(1u << 10)
-/** DRM_UMA_BO_INFO_READONLY: the device may only read it */
+/**
+ * DRM_UMA_BO_INFO_READONLY: the device may only read it: user memory that was imported so, or a
+ * dma-buf that was exported without write access
+ */
 #define DRM_UMA_BO_INFO_READONLY	(1u << 11)
 /** DRM_UMA_BO_INFO_DONTNEED: its contents may be purged (1.1) */
 #define DRM_UMA_BO_INFO_DONTNEED	(1u << 12)
@@ -614,8 +623,12 @@ struct drm_uma_queue_create {
 /**
  * struct drm_uma_queue_destroy - DRM_IOCTL_UMA_QUEUE_DESTROY
  *
- * Jobs that have not started are cancelled (-ECANCELED); one that runs
- * finishes, or runs into its timeout.
+ * Its jobs are cancelled (-ECANCELED). One that made room for others and waits
+ * to go on ends at once, one that has not started when the fences that it waits
+ * for have signalled, one that runs after the task that it is in; what it has
+ * done stays done. In its last task, and where engines cannot stop between two
+ * tasks, it finishes or runs into its timeout. Closing the file does the same.
+ * Until its last job is done the queue counts as one of max_queues.
  *
  * Returns 0; -ENOENT; -EINVAL @pad not zero.
  */

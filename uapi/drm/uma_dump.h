@@ -128,7 +128,7 @@ struct uma_dump_job {
 	__u32 engine_class;
 	/** @engine_name: NUL-terminated */
 	char engine_name[16];
-	/** @comm: name of the process, NUL-terminated */
+	/** @comm: name of the process, NUL-terminated; empty if the process has gone */
 	char comm[16];
 };
 
@@ -190,7 +190,7 @@ struct uma_dump_walk {
 /**
  * enum uma_dump_event_type - what happened
  * @UMA_DUMP_EVENT_RUN: a job was given to the engine
- * @UMA_DUMP_EVENT_DONE: a job was taken from it
+ * @UMA_DUMP_EVENT_DONE: a job that had been given to it ended
  * @UMA_DUMP_EVENT_RESET: the engine was reset
  * @UMA_DUMP_EVENT_PREEMPT: a job was stopped between two tasks, to be given to it again
  */
@@ -211,7 +211,7 @@ struct uma_dump_event {
 	__u32 engine;
 	/** @type: &enum uma_dump_event_type */
 	__u32 type;
-	/** @seqno: of the job on the engine */
+	/** @seqno: of the job on the engine, 0 if it was preempted and ended without it */
 	__u64 seqno;
 	/** @number: of the job in its queue */
 	__u64 number;

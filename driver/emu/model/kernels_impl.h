@@ -128,7 +128,8 @@ UMA_INLINE vf vrint(vf x)
 		VSTORE((dst) + i_, (expr));				\
 	}								\
 	if (i_ < (n)) {							\
-		vf x = { 0 };						\
+		/* No lane has what no element has: it may be odd. */	\
+		vf x = vf_all((src)[i_]);				\
 		__builtin_memcpy(&x, (src) + i_, 4 * ((n) - i_));	\
 		x = (expr);						\
 		__builtin_memcpy((dst) + i_, &x, 4 * ((n) - i_));	\

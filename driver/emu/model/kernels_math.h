@@ -89,14 +89,14 @@ UMA_INLINE vf vtanh(vf x)
 		SCALED(0x12c83c, 29), -SCALED(0x1116a16, 31), SCALED(0x164a976, 30),
 		-SCALED(0x1ba08c4, 29), SCALED(0x11110ea, 27), -SCALED(0x1555556, 26),
 	};
-	vf a = vabs(x);
-	vf z = x * x;
-	vf near = x + x * (z * HORNER(z, c));
+	/* 1 from 10 on; what is larger would overflow on the way there. The sign comes last. */
+	vf a = vsel(vabs(x) > 16.0f, vf_all(16.0f), vabs(x));
+	vf z = a * a;
+	vf near = a + a * (z * HORNER(z, c));
 	vf far = 1.0f - 2.0f / (vexp(a + a) + 1.0f);
 
-	far = (vf)((vi)far | vsign(x));
-	far = vsel(x != x, x, far);
-	return vsel(a < 0.625f, near, far);
+	far = (vf)((vi)vsel(a < 0.625f, near, far) | vsign(x));
+	return vsel(x != x, x, far);
 }
 
 /* 1 / (1 + e^-x), accurate on both sides */
@@ -287,7 +287,7 @@ static void binary_##name(float *dst, const float *pa, const float *pb,	\
 		VSTORE(dst + i, (expr));				\
 	}								\
 	if (i < n) {							\
-		vf a = vf_all(1.0f), b = vf_all(1.0f), r;		\
+		vf a = vf_all(pa[i]), b = vf_all(pb[i]), r;		\
 		__builtin_memcpy(&a, pa + i, 4 * (n - i));		\
 		__builtin_memcpy(&b, pb + i, 4 * (n - i));		\
 		r = (expr);						\

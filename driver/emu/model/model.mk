@@ -55,6 +55,7 @@ ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 MODEL_OBJS += $(model-dir)/kernels_avx2.o $(model-dir)/kernels_avx512.o
 CFLAGS-$(model-dir)/kernels_avx2.o := -mavx2 -mfma -mf16c
 CFLAGS-$(model-dir)/kernels_avx512.o := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c
+$(foreach v,asan tsan,$(eval CFLAGS-$(v)-$(model-dir)/kernels_avx512.o := $(call if-cpu,avx512bw)))
 endif
 
 # --- tests --------------------------------------------------------------------------------------------------------
@@ -97,26 +98,15 @@ $(foreach t,$(model-tests),$(eval $(call model-test,$(t))))
 $(foreach t,$(filter test_malformed%,$(model-tests)),$(eval $(model-dir)/tests/$(t)-objs += $(model-dir)/tests/malformed.o))
 $(model-dir)/tests/test_fuzz-objs += $(model-dir)/tests/fuzz_task.o
 
-# libFuzzer comes with clang alone; test_fuzz runs it for some seconds where it is there. "make fuzz" goes on.
-FUZZ_CC ?= clang
-FUZZ_SECONDS ?= 60
-fuzz-limit = -max_total_time=$(FUZZ_SECONDS)
-model-fuzz := $(O)/$(model-dir)/tests/fuzz_task
-model-fuzz-srcs := $(patsubst %.o,%.c,$(model-test-objs)) $(model-dir)/tests/fuzz_task.c
-has-fuzzer := $(wildcard $(shell $(FUZZ_CC) -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*.a)
-
+model-fuzz := $(model-dir)/tests/fuzz_task
+FUZZERS += $(model-fuzz)
+$(model-fuzz)-fuzz-objs := $(model-test-objs)
 ifneq ($(has-fuzzer),)
-$(O)/$(model-dir)/tests/test_fuzz: $(model-fuzz)
-$(model-fuzz): $(model-fuzz-srcs) $(wildcard $(model-dir)/*.h $(model-dir)/tests/*.h)
-	$(call say,FUZZ,$@)mkdir -p $@.objs && $(foreach s,$(model-fuzz-srcs),\
-	$(FUZZ_CC) $(filter-out -Werror,$(base-cflags)) $(call cflags-of,$(s:.c=)) -O2 -g \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -c -o $@.objs/$(notdir $(s:.c=.o)) $(s) &&) \
-	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $@.objs/*.o -lm
+$(O)/$(model-dir)/tests/test_fuzz: $(O)/$(model-fuzz).fuzzer
+$(model-dir)/tests/test_fuzz-inputs := $(O)/$(model-fuzz).fuzzer
 endif
 
-# The seeds are valid tasks and lists of them, made by the program that also mutates them; what the fuzzer finds
-# interesting stays beside them.
+# The seeds are valid tasks and lists of them, made by the program that also mutates them.
 PHONY += fuzz-model
 fuzz-model: $(O)/$(model-dir)/tests/test_fuzz
-	$(Q)mkdir -p $(B)/fuzz/model && $< --seeds $(B)/fuzz/model && \
-	$(model-fuzz) $(fuzz-limit) -print_final_stats=1 -max_len=8193 -artifact_prefix=$(B)/fuzz/model- $(B)/fuzz/model
+	$(Q)mkdir -p $(B)/fuzz/model && $< --seeds $(B)/fuzz/model && $(call fuzz,$(model-fuzz),model,-max_len=8193)

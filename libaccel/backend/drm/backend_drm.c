@@ -278,17 +278,22 @@ static void free_description(struct drm_device *dev)
 
 /* --- opening -------------------------------------------------------------- */
 
-static int node_path(const char *name, char *path, size_t size)
+static int node_path(const struct backend_args *args, char *path, size_t size)
 {
+	const char *name = args->name;
 	int n;
 
-	if (name[0] == '/')
-		n = snprintf(path, size, "%s", name);
-	else if (!strncmp(name, "accel", 5) && !strchr(name, '/'))
-		n = snprintf(path, size, "/dev/accel/%s", name);
-	else
-		return -ENODEV;
-	return n < 0 || (size_t)n >= size ? -ENODEV : 0;
+	if (name[0] != '/' && strchr(name, '/'))
+		return error_set(args->error, -ENODEV, "name",
+				 "a path begins with \"/\", not as \"%.64s\" does", name);
+	if (name[0] != '/' && strncmp(name, "accel", 5) != 0)
+		return error_set(args->error, -ENODEV, "name", "there is no device \"%.64s\"",
+				 name);
+	n = snprintf(path, size, "%s%s", name[0] == '/' ? "" : "/dev/accel/", name);
+	if (n < 0 || (size_t)n >= size)
+		return error_set(args->error, -ENODEV, "name",
+				 "a path has less than %zu characters: \"%.64s\"", size, name);
+	return 0;
 }
 
 static int open_node(const char *path)
@@ -319,9 +324,9 @@ static int drm_open(struct accel_device *base, const struct backend_args *args)
 	char path[64];
 	int ret;
 
-	if (node_path(args->name, path, sizeof(path)))
-		return error_set(args->error, -ENODEV, "name",
-				 "there is no device \"%.64s\"", args->name);
+	ret = node_path(args, path, sizeof(path));
+	if (ret)
+		return ret;
 	dev->fd = open_node(path);
 	if (dev->fd < 0)
 		return error_set(args->error, dev->fd, "name", "%.64s: %s", path,

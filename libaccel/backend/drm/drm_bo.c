@@ -284,6 +284,11 @@ int drm_bo_import_dmabuf(struct accel_bo *bo, int fd, const char *label)
 	bo->size = bo->map_size = end;
 	p = mmap(NULL, end, write ? PROT_READ | PROT_WRITE : PROT_READ,
 		 MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED && errno == EACCES) {
+		ret = ctx_fail(ctx, -EOPNOTSUPP, "fd", "it cannot be mapped: %s",
+			       strerrordesc_np(EACCES));
+		goto err_handle;
+	}
 	if (p == MAP_FAILED) {
 		/* Not everybody lets the CPU see their memory. */
 		cpu = false;

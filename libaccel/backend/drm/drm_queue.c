@@ -144,7 +144,7 @@ static void revive(struct drm_queue *queue, struct drm_fence **gone)
 	queue->told = false;
 }
 
-/* Jobs that have not started are cancelled by the driver; one may still run. */
+/* Jobs that have not started are cancelled by the driver; one may still be in a task. */
 void drm_queue_cancel(struct accel_queue *base)
 {
 	struct drm_queue *queue = to_drm_queue(base);

@@ -92,7 +92,8 @@ ACCEL_API int accel_bo_import_ptr(struct accel_ctx *ctx, void *ptr,
  * @bo: out
  *
  * Return: 0; -EBADF, -EINVAL not a dma-buf; -EOPNOTSUPP its memory cannot be
- * mapped by this device; -ENOMEM; -ENODEV.
+ * mapped by this device, or may only be read, which takes ACCEL_BO_READONLY;
+ * -ENOMEM; -ENODEV.
  */
 ACCEL_API int accel_bo_import_dmabuf(struct accel_ctx *ctx, int fd,
 				     const struct accel_bo_opts *opts,

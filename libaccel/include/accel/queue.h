@@ -72,7 +72,7 @@ ACCEL_API int accel_queue_create(struct accel_ctx *ctx,
  * @queue: queue, or NULL
  *
  * Jobs that have not started are cancelled; their fences fail with -ECANCELED.
- * On a node it waits for one that runs.
+ * On a node it waits for one that runs, which is cancelled after the task that it is in.
  */
 ACCEL_API void accel_queue_destroy(struct accel_queue *queue);
 

@@ -56,14 +56,27 @@ CFLAGS-$(fast-dir)/ := -fno-math-errno -Wno-psabi
 # Address arithmetic unrolled a thousand times: checked for what it reaches, not at each step.
 fast-asan := -fno-sanitize=alignment,null,pointer-overflow,object-size,shift,signed-integer-overflow
 
+# Whole models run mostly in these: checks inline take half the time of a call for each vector. Others take minutes to
+# compile then.
+fast-inline := conv/conv_f32_% gemm/gemm_f32_% lines/lines_avx2.o attention/attn_avx2.o
+fast-inline-asan = $(if $(filter $(fast-inline),$(1)),--param asan-instrumentation-with-call-threshold=7000)
+
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+cpu-avx2 := avx2
+cpu-avx512 := avx512bw
+cpu-vnni := avx512_vnni
+cpu-bf16 := avx512_bf16
+cpu-amx := amx_tile
+
 # fast-for LEVEL, FILES: objects that are compiled for a level
 define fast-for
 libaccel-fast-objs += $(addprefix $(fast-dir)/,$(2))
-$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(strip $(1))))$(eval CFLAGS-asan-$(fast-dir)/$(f) := $(fast-asan)))
+$(foreach f,$(2),$(eval CFLAGS-$(fast-dir)/$(f) := $(fast-$(1))) \
+	$(eval CFLAGS-asan-$(fast-dir)/$(f) := $(call if-cpu,$(cpu-$(1)),$(fast-asan) $(call fast-inline-asan,$(f)))) \
+	$(eval CFLAGS-tsan-$(fast-dir)/$(f) := $(call if-cpu,$(cpu-$(1)))))
 endef
 
-$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_s16_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
+$(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_i8_avx2.o gemm/gemm_unpack_avx2.o gemm/grouped_avx2.o gemm/pack_avx2.o))
 $(eval $(call fast-for,avx512,ends/epilogue_avx512.o gemm/gemm_f32_avx512.o gemm/gemm_s16_avx512.o gemm/gemm_pack_avx512.o gemm/gemm_unpack_avx512.o))
 $(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o gemm/grouped_vnni.o))
 $(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o gemm/grouped_bf16.o))
@@ -79,7 +92,7 @@ $(eval $(call fast-for,avx512,attention/attn_avx512.o))
 $(eval $(call fast-for,vnni,attention/attn_bytes.o))
 $(eval $(call fast-for,bf16,attention/attn_bf16.o))
 
-$(eval $(call fast-for,avx2,conv/conv_f32_avx2.o conv/taps_avx2.o conv/wino_avx2.o))
+$(eval $(call fast-for,avx2,conv/conv_bytes_avx2.o conv/conv_f32_avx2.o conv/taps_avx2.o conv/wino_avx2.o))
 $(eval $(call fast-for,avx512,conv/conv_f32_avx512.o vec/quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/taps_avx512.o conv/wino_avx512.o))
 $(eval $(call fast-for,vnni,conv/depthwise_vnni.o conv/taps_vnni.o conv/conv_u8s8_avx512.o conv/conv_s8s8_avx512.o conv/conv_u8u8_avx512.o conv/conv_s8u8_avx512.o))
 $(eval $(call fast-for,bf16,conv/conv_bf16_avx512.o conv/depthwise_bf16.o))

@@ -99,6 +99,41 @@ static void test_mapped(void **arg)
 	free(a);
 }
 
+/* Weights that are to lie as they do, in 16 bits all the same: what converts them reads them. */
+static void test_no_repack_narrow(void **arg)
+{
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct accel_value v = value_of("w", ACCEL_F32, 2, DIMS(256, 256));
+	float *w = noise_floats(11, 65536), *a = noise_floats(12, 256);
+	struct accel_program *program;
+	struct bed *bed = *arg;
+	struct accel_state *s;
+	const float *map = mapped(w, 65536 * sizeof(*w)), *got;
+	double want = 0;
+	uint32_t x, i;
+
+	v.flags = ACCEL_VALUE_MAPPED;
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(1, 256));
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, map, NULL, NULL, &i));
+	add_output(bed, "y", add_gemm(bed, "product", x, i));
+	opts.level = 3;
+	opts.off = ACCEL_COMPILE_NO_REPACK;
+	opts.precision = ACCEL_PRECISION_BF16;
+	MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &program));
+	s = new_state(bed, program);
+	fill_input(s, 0, a, 256 * sizeof(*a));
+	MUST(accel_state_run(s));
+	got = output(bed, s, 0, &v);
+	for (i = 0; i < 256; i++)
+		want += (double)a[i] * (double)w[i * 256 + 7];
+	assert_true(fabs((double)got[7] - want) < 0.1);
+	accel_state_destroy(s);
+	accel_program_unref(program);
+	munmap((void *)(uintptr_t)map, 65536 * sizeof(*w));
+	free(w);
+	free(a);
+}
+
 /* --- a program's file -------------------------------------------------------------- */
 
 enum { BLOCKS = 3, CHANNELS = 256, EDGE = 14, THREADS = 1 };
@@ -371,6 +406,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_numbers, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_repack, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_mapped, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_no_repack_narrow, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_loaded, bed_setup, bed_teardown),
 	};
 

@@ -342,8 +342,8 @@ static void run_fuzzer(const char *below, uint32_t longest)
 	char path[4096], cmd[8192], *full;
 	int r;
 
-	snprintf(path, sizeof(path), "%.*s../fuzz_onnx", slash ? (int)(slash - program) + 1 : 0,
-		 program);
+	snprintf(path, sizeof(path), "%.*s../fuzz_onnx.fuzzer",
+		 slash ? (int)(slash - program) + 1 : 0, program);
 	full = realpath(path, NULL);
 	if (!full)
 		skip();

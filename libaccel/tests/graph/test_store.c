@@ -503,8 +503,8 @@ static void test_fuzzer(void **arg)
 	int r;
 
 	(void)arg;
-	snprintf(path, sizeof(path), "%.*s../fuzz_store", slash ? (int)(slash - program) + 1 : 0,
-		 program);
+	snprintf(path, sizeof(path), "%.*s../fuzz_store.fuzzer",
+		 slash ? (int)(slash - program) + 1 : 0, program);
 	full = realpath(path, NULL);
 	if (!full)
 		skip();

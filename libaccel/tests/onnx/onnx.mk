@@ -19,7 +19,6 @@ $(onnx-models)-objs := $(onnx-model-objs) libaccel/tests/oracle/oracle.o libacce
 $(onnx-models)-libs := libaccel/libaccel libaccel/libaccel-models
 $(onnx-models)-pkgs := libprotobuf-c
 $(onnx-models)-ldlibs := -lm
-$(onnx-models)-timeout := 900
 $(onnx-models)-args := --vectors 1022 --table Documentation/onnx-operators.rst
 
 #: operators-update  write the manual's table of ONNX operators from what passes

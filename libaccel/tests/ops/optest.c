@@ -373,7 +373,7 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 	int ret, ref_ret;
 	uint32_t i;
 
-	if (only && strtoull(only, NULL, 0) != seed)
+	if (only ? strtoull(only, NULL, 0) != seed : test_left_out(env->seen++))
 		return 0;
 	describe_case(env, seed, what, where, sizeof(where));
 	if (getenv("ACCEL_TEST_TRACE"))
@@ -429,6 +429,7 @@ void op_report(struct op_env *env, const char *what)
 	       (unsigned long long)env->cases, (unsigned long long)env->refused);
 	env->cases = 0;
 	env->refused = 0;
+	env->seen = 0;
 }
 
 /* --- programs --------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
  *	ACCEL_TEST_COMPARE=1		hold integers, bit by bit, against the
  *					in-process device too
  *	ACCEL_TEST_CASES=n		random cases of each test
+ *	ACCEL_TEST_EVERY=n		of all cases one of n (5 in the virtual machine)
  *	ACCEL_TEST_SEED=0x...		only the cases of this seed
  *	ACCEL_TEST_TRACE=1		a line for each case, before it runs
  */
@@ -43,6 +44,7 @@
  * @team_dev: their devices
  * @cases: operations that ran
  * @refused: operations that the chip does not have
+ * @seen: those asked for, see test_every()
  */
 struct op_env {
 	char name[64];
@@ -57,6 +59,7 @@ struct op_env {
 	struct accel_device *team_dev[OP_TEAMS];
 	uint64_t cases;
 	uint64_t refused;
+	uint64_t seen;
 };
 
 /**

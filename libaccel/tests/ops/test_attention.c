@@ -948,8 +948,17 @@ static void test_winner(struct op_env *env)
 static void test_any_mask(struct op_env *env)
 {
 	static const struct attn_case g = { .features = EVERYTHING | FAR };
+	/* Few queries by keys that get their scale when all is added up */
+	static const struct attn_case bytes = {
+		.features = FAR, .queries = 1, .q = ACCEL_F32, .k = ACCEL_S8, .v = ACCEL_S8,
+		.head = 16, .quant = ACCEL_QUANT_GROUP,
+	};
 
+	/* What such a search has found */
+	op_run(env, build, &g, 0xf6449d43170136de, "slopes that overflow");
+	op_run(env, build, &bytes, 0x2cbcb58a316a3c44, "sums without a scale");
 	op_random_cases(env, build, &g, 120, 23);
+	op_random_cases(env, build, &bytes, 60, 29);
 }
 
 int main(void)

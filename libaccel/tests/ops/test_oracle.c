@@ -222,6 +222,58 @@ static void test_attention_blind(void **state)
 	check_scores(&s, "50 of 200");
 }
 
+/*
+ * Products that overflow, and those that do not though the sum of their magnitudes would: the
+ * first of two keys, whose values are 1 and 3, beside one of zeros.
+ */
+static void test_attention_large(void **state)
+{
+	static const struct large {
+		float q[2], k[2], slope;
+		double want;
+	} rows[] = {
+		{ { 3e38f, 3e38f }, { 1, -0.5f }, 0, 1 },
+		{ { 3e38f, 3e38f }, { 0.5f, 0.5f }, 0, 1 },
+		{ { 3e38f, 3e38f }, { 1, 1 }, 0, NAN },
+		{ { 3e38f, 3e38f }, { -1, -1 }, 0, 3 },
+		{ { 3e38f, 3e38f }, { 2, -0.001f }, 0, NAN },
+		{ { 0, 0 }, { 1, 1 }, 3e38f, 3 },
+		{ { 0, 0 }, { 1, 1 }, -3e38f, NAN },
+	};
+	static const float results[] = { 1, 2, 3, NAN, INFINITY, 0 };
+	const int64_t one[] = { 1, 1, 1, 1 }, q[] = { 1, 1, 1, 2 }, k[] = { 1, 2, 1, 2 };
+	const int64_t v[] = { 1, 2, 1, 1 };
+	uint32_t i, j;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct accel_attention_desc a = ACCEL_ATTENTION_DESC_INIT;
+		struct op_case c = { .ctx = ctx };
+		struct oracle_result r = { 0 };
+		const double want = rows[i].want;
+
+		a.flags = ACCEL_ATTENTION_SCALE | ACCEL_ATTENTION_OFFSET;
+		a.scale = 1;
+		a.q_offset = 2;
+		memcpy(numbers(&c, &a.q, 4, q), rows[i].q, sizeof(rows[i].q));
+		memcpy(numbers(&c, &a.k, 4, k), rows[i].k, sizeof(rows[i].k));
+		memcpy(numbers(&c, &a.v, 4, v), ((float[]) { 1, 3 }), 2 * sizeof(float));
+		numbers(&c, &a.d, 4, one);
+		if (rows[i].slope != 0)
+			numbers(&c, &a.slopes, 1, one)[0] = rows[i].slope;
+		assert_int_equal(oracle_compute(&a.hdr, 0, &r), 0);
+		for (j = 0; j < ARRAY_SIZE(results); j++) {
+			const double x = results[j];
+
+			if (accepted(&a.d, &r, results[j]) != (isnan(want) ? isnan(x) : x == want))
+				fail_msg("row %u: %g where %g is right", i, x, want);
+		}
+		oracle_free(&r);
+		while (c.bo_count)
+			accel_bo_unref(c.bos[--c.bo_count]);
+	}
+}
+
 /* --- numbers with bounds --------------------------------------------------------------- */
 
 static void check_num(struct oracle_num x, double v, const char *what)
@@ -237,7 +289,8 @@ static void check_num(struct oracle_num x, double v, const char *what)
 static void test_numbers(void **state)
 {
 	const struct oracle_num x = { 2, 0.000001 }, zero = { 0, 0.000001 }, inf = { INFINITY, 0 };
-	const struct oracle_num nan = { NAN, 0 };
+	const struct oracle_num nan = { NAN, 0 }, far = { -1, 1e6 }, below = { -1e6, 1 };
+	double expect, bound;
 
 	(void)state;
 	check_num(oracle_add(x, INFINITY), INFINITY, "2 + inf");
@@ -258,6 +311,12 @@ static void test_numbers(void **state)
 	assert_true(oracle_mul(x, 0).e < (double)FLT_MIN / 128);
 	assert_true(oracle_add(x, -FLT_MAX).e < FLT_MAX * 0.0000001);
 	assert_true(oracle_mul(x, FLT_TRUE_MIN).e < 8 * (double)FLT_TRUE_MIN);
+	/* Stored as an infinity of either sign that it may have, and of no other */
+	assert_true(oracle_float_ok(INFINITY, &far, ACCEL_F16, &expect, &bound));
+	assert_true(oracle_float_ok(-INFINITY, &far, ACCEL_F16, &expect, &bound));
+	assert_true(oracle_float_ok(-INFINITY, &below, ACCEL_F16, &expect, &bound));
+	assert_false(oracle_float_ok(INFINITY, &below, ACCEL_F16, &expect, &bound));
+	assert_false(oracle_float_ok(-INFINITY, &x, ACCEL_F16, &expect, &bound));
 }
 
 /* A product with an infinity in it is that infinity, and nothing else is. */
@@ -372,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_attention),
 		cmocka_unit_test(test_attention_odd),
 		cmocka_unit_test(test_attention_blind),
+		cmocka_unit_test(test_attention_large),
 		cmocka_unit_test(test_softmax),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_gemm),

@@ -368,12 +368,13 @@ bool oracle_float_ok(double got, const struct oracle_num *want, uint32_t dtype,
 		return true;
 	if (isnan(want->v))
 		return isnan(got);
+	/* Of a zero that is known to the bit the sign is, too. */
 	if (want->e == 0 || isinf(want->v))
-		return got == *expect;
+		return got == *expect && !signbit(got) == !signbit(*expect);
 	*bound = want->e + spacing(fabs(want->v) + want->e, &f) / 2;
 	/* What rounds to infinity may be infinite. */
-	if (isinf(got) && fabs(want->v) + *bound >= f.max)
-		return signbit(got) == signbit(want->v);
+	if (isinf(got))
+		return copysign(want->v, got * want->v) + *bound >= f.max;
 	return fabs(got - want->v) <= *bound;
 }
 

@@ -75,6 +75,7 @@ uint16_t oracle_f16_bits(double v);
 #define ORACLE_TINY	((double)__FLT_DENORM_MIN__)
 
 struct oracle_num oracle_step(struct oracle_num x);
+struct oracle_num oracle_seen(struct oracle_num x);
 struct oracle_num oracle_add(struct oracle_num x, double y);
 struct oracle_num oracle_mul(struct oracle_num x, double y);
 struct oracle_num oracle_func(struct oracle_num x, double v, double slope, double units);
@@ -84,6 +85,7 @@ double oracle_load_broadcast(const struct accel_tensor *t, const struct accel_te
 int64_t oracle_load_int_broadcast(const struct accel_tensor *t,
 				  const struct accel_tensor *d, const int64_t *idx);
 int64_t oracle_saturate(int64_t v, uint32_t dtype);
+int64_t oracle_whole(double v, uint32_t dtype);
 int oracle_begin(struct oracle_result *r, const struct accel_tensor *d, bool exact);
 
 /* --- operations ---------------------------------------------------------------------- */

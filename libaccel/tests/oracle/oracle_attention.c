@@ -19,8 +19,9 @@
 #define FIXED_W	ldexp(1.07, -17)
 /* Most rows of which that may be */
 #define FEW	8
-/* Sums of magnitudes that may be infinite on the way: a row with one may end anywhere */
+/* Magnitudes that may be infinite, and those that are: a row with one between may end anywhere */
 #define OVER	(FLT_MAX * (1 - 2 * U))
+#define BEYOND	(FLT_MAX * (1 + 2 * U))
 /* Errors of the weights, together, beyond which they say nothing of their sum */
 #define LOST	0.9
 
@@ -188,12 +189,42 @@ static double slope_at(const struct row *r)
 	return oracle_load(t, idx);
 }
 
+/* The magnitude of an element before its scale, which may come after the sum. */
+static double unscaled(const struct accel_tensor *t, const int64_t *idx, double v)
+{
+	double scale;
+	int64_t zero;
+
+	oracle_quant(t, idx, &scale, &zero);
+	return fabs(scale) < 1 && scale != 0 ? fabs(v / scale) : fabs(v);
+}
+
+/*
+ * Numbers of binary32 are added in any order: those of one sign may meet on the way. @most:
+ * sum of the magnitudes, of which some may have no scale yet.
+ */
+static bool overflows(const struct accel_attention_desc *a, struct oracle_num *sum, double mag,
+		      double most)
+{
+	const double side = (mag + fabs(sum->v)) / 2;
+
+	/* Infinite operands are something else. */
+	if (!isfinite(mag) || (side <= OVER && most <= OVER))
+		return false;
+	sum->e = INFINITY;
+	if (mag - side <= OVER && fabs(sum->v) > BEYOND + mag * (double)a->q.dims[3] * U &&
+	    !a->q.quant.scheme && !a->k.quant.scheme)
+		*sum = (struct oracle_num){ copysign(INFINITY, sum->v), 0 };
+	return true;
+}
+
 static struct oracle_num product(const struct row *r, int64_t j)
 {
 	const struct accel_attention_desc *a = r->a;
 	int64_t q[ACCEL_MAX_RANK], k[ACCEL_MAX_RANK];
-	double sum = 0, mag = 0, lost = 0, most = 0, keys = 0, p, x, y;
+	double mag = 0, lost = 0, most = 0, keys = 0, raw = 0, p, x, y;
 	int64_t e, d = a->q.dims[3];
+	struct oracle_num sum = { 0 };
 
 	for (e = 0; e < 3; e++)
 		q[e] = r->q[e];
@@ -203,21 +234,39 @@ static struct oracle_num product(const struct row *r, int64_t j)
 		x = oracle_load(&a->q, q);
 		y = oracle_load(&a->k, k);
 		p = x * y;
-		sum += p;
+		sum.v += p;
 		mag += fabs(p);
+		if (a->q.quant.scheme || a->k.quant.scheme)
+			raw += unscaled(&a->q, q, x) * unscaled(&a->k, k, y);
 		lost += (fabs(x) + fabs(y) + 2) * LEAST;
 		most = fmax(most, fabs(x));
 		keys += fabs(y);
 	}
-	/* Numbers of binary32 that are added in any order; infinite operands are something else. */
-	if (mag > OVER && isfinite(mag))
-		return (struct oracle_num){ sum, INFINITY };
+	if (overflows(a, &sum, mag, raw))
+		return sum;
 	/* A scale of Q is a factor of the scores, or rounds each element. */
 	if (a->q.quant.scheme)
 		mag *= 1 + 2 / (double)(d + 1);
-	return (struct oracle_num){ sum, mag * (double)(d + 1) * U * 1.001 +
-				     (fixed(a, &a->k) ? most * keys * FIXED_Q : 0) +
-				     (narrow(a) ? lost : (double)d * TINY) };
+	sum.e = mag * (double)(d + 1) * U * 1.001 +
+		(fixed(a, &a->k) ? most * keys * FIXED_Q : 0) +
+		(narrow(a) ? lost : (double)d * TINY);
+	return sum;
+}
+
+/*
+ * A product with a slope that is beyond the largest number is infinite, unless it is rounded
+ * only with the sum.
+ */
+static struct oracle_num add_bias(struct oracle_num x, double bias)
+{
+	const struct oracle_num y = oracle_add((struct oracle_num){ x.v, x.e + fabs(bias) * 2 * U },
+					       bias);
+
+	if (!isfinite(y.v) || isinf(y.e) || fmax(fabs(bias), fabs(y.v) + y.e) <= OVER)
+		return y;
+	if (fabs(y.v) - y.e > BEYOND)
+		return (struct oracle_num){ copysign(INFINITY, y.v), 0 };
+	return (struct oracle_num){ y.v, INFINITY };
 }
 
 /*
@@ -241,7 +290,7 @@ static struct oracle_num score(const struct row *r, int64_t j)
 {
 	const struct accel_attention_desc *a = r->a;
 	const struct oracle_num hidden = { -INFINITY, 0 };
-	double d = (double)a->q.dims[3], mask = 0, cap = a->softcap, bias;
+	double d = (double)a->q.dims[3], mask = 0, cap = a->softcap;
 	int64_t p = r->keys - r->queries + r->i;
 	struct oracle_num x;
 
@@ -261,16 +310,19 @@ static struct oracle_num score(const struct row *r, int64_t j)
 		x = oracle_mul(x, d > 0 ? 1 / sqrt(d) : 1);
 		x.e += fabs(x.v) * 2 * U;
 	}
+	/* The scale may come with the difference from the largest, which is finite. */
+	if (isfinite(x.v) && fabs(x.v) + x.e > OVER)
+		x.e = INFINITY;
 	if (cap > 0) {
 		x = oracle_mul(x, 1 / cap);
 		x = oracle_func(x, tanh(x.v), 1, 4);
+		/* Unless it may be no number */
+		if (isfinite(x.e))
+			x.e = fmin(x.e, 1 + fabs(x.v));
 		x = oracle_mul(x, cap);
 	}
-	if (a->slopes.rank) {
-		bias = -slope_at(r) * fabs((double)(p - j));
-		x.e += fabs(bias) * 2 * U;
-		x = oracle_add(x, bias);
-	}
+	if (a->slopes.rank)
+		x = add_bias(x, -slope_at(r) * fabs((double)(p - j)));
 	return a->mask.rank ? add_mask(x, mask) : x;
 }
 
@@ -283,14 +335,15 @@ static double sink_at(const struct row *r)
 
 /*
  * The largest score, a sink among them; NaN if one is no number or infinite. *@errors: an
- * infinity, if by what scores may be off the largest may be an infinity.
+ * infinity, if by what scores may be off the largest may be an infinity. *@at: its key.
  */
-static double largest_score(const struct row *r, double sink, double *errors)
+static double largest_score(const struct row *r, double sink, double *errors, int64_t *at)
 {
 	double top = sink, e = 0;
 	int64_t j;
 
 	*errors = 0;
+	*at = -1;
 	for (j = 0; j < r->keys; j++) {
 		const struct oracle_num *x = &r->score[j];
 
@@ -301,6 +354,7 @@ static double largest_score(const struct row *r, double sink, double *errors)
 		if (x->v > top) {
 			top = x->v;
 			e = x->e;
+			*at = j;
 		}
 	}
 	if (isnan(sink) || top == INFINITY)
@@ -317,7 +371,7 @@ static double largest_score(const struct row *r, double sink, double *errors)
  */
 static double weight_error(double w, double below, double d, double sum)
 {
-	return d < 1 ? w * expm1(d) : exp(d - below) / sum;
+	return fmin(1, d < 1 ? w * expm1(d) : exp(d - below) / sum);
 }
 
 /* Scores become weights: value, and bound of the error. */
@@ -325,13 +379,13 @@ static void soften(struct row *r)
 {
 	const struct accel_attention_desc *a = r->a;
 	/* Every block of keys, piece and sink may rescale what came before. */
-	double steps = (double)r->keys / 64 + 4, sink = sink_at(r), top, sum;
-	int64_t j;
+	double steps = (double)r->keys / 64 + 4, sink = sink_at(r), top, sum, off = 0;
+	int64_t j, at;
 
 	if (a->partials.rank)
 		steps += 2 * (double)a->partials.dims[0];
 	r->count = 0;
-	top = largest_score(r, sink, &r->errors);
+	top = largest_score(r, sink, &r->errors, &at);
 	if (isnan(top))
 		r->errors = NAN;
 	if (top == -INFINITY || r->errors != 0)
@@ -339,6 +393,12 @@ static void soften(struct row *r)
 	sum = exp(sink - top);
 	for (j = 0; j < r->keys; j++)
 		sum += exp(r->score[j].v - top);
+	/* Only differences count. Where the largest is off by much, it is the others that are. */
+	if (at >= 0 && r->score[at].e >= 1) {
+		off = r->score[at].e;
+		r->score[at].e = -off;
+		r->errors = weight_error(exp(sink - top) / sum, top - sink, off, sum);
+	}
 	for (j = 0; j < r->keys; j++) {
 		struct oracle_num *x = &r->score[j];
 		double below = top - x->v, w = exp(-below) / sum;
@@ -347,8 +407,8 @@ static void soften(struct row *r)
 			*x = (struct oracle_num){ 0, 0 };
 			continue;
 		}
-		x->e = TINY + weight_error(w, below, x->e + 2 * U * below + (4 * steps + 8) * U,
-					   sum);
+		x->e = TINY + weight_error(w, below, x->e + off + 2 * U * below +
+					   (4 * steps + 8) * U, sum);
 		if (narrow(a))
 			x->e += (w + x->e) * COARSE + LEAST;
 		x->v = w;

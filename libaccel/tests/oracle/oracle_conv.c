@@ -95,12 +95,13 @@ static int64_t input_of(const struct state *s, uint32_t i, int64_t o, int64_t k)
 	return in < 0 || in >= d->a.dims[s->first + i] ? -1 : in;
 }
 
-/* A term of the sum of an element: where its factors are. False: padding. */
+/* A term of the sum of an element: where its factors are. False: padding, by @ib. */
 static bool term(const struct state *s, const int64_t *idx, int64_t c, int64_t ky,
 		 int64_t kx, int64_t *ia, int64_t *ib)
 {
 	int64_t m = idx[s->channel], g = m / s->dc, k[ACCEL_MAX_RANK] = { ky, kx };
 	int64_t a[ACCEL_MAX_RANK] = { 0 }, b[ACCEL_MAX_RANK] = { 0 };
+	bool inside = true;
 	uint32_t i;
 
 	a[0] = idx[0];
@@ -114,12 +115,11 @@ static bool term(const struct state *s, const int64_t *idx, int64_t c, int64_t k
 	for (i = 0; i < s->spatial; i++) {
 		b[2 + i] = k[i];
 		a[s->first + i] = input_of(s, i, idx[s->first + i], k[i]);
-		if (a[s->first + i] < 0)
-			return false;
+		inside &= a[s->first + i] >= 0;
 	}
 	*ia = at(&s->d->a, a);
 	*ib = at(&s->d->b, b);
-	return true;
+	return inside;
 }
 
 static int64_t taps(const struct state *s, uint32_t i)
@@ -145,6 +145,7 @@ static struct oracle_num sum_float(const struct state *s, const int64_t *idx)
 {
 	double sum = 0, mag = 0, k = (double)(s->ac * taps(s, 0) * taps(s, 1));
 	int64_t c, ky, kx, ia, ib;
+	bool shown = false;
 
 	for (c = 0; c < s->ac; c++)
 		for (ky = 0; ky < taps(s, 0); ky++)
@@ -154,8 +155,14 @@ static struct oracle_num sum_float(const struct state *s, const int64_t *idx)
 
 					sum += p;
 					mag += isfinite(p) ? fabs(p) : 0;
+				} else {
+					/* Multiplied by a zero of the padding, or not */
+					shown |= !isfinite(s->b[ib]);
 				}
-	if (mag * 1.001 > (double)__FLT_MAX__)
+	if (shown)
+		return (struct oracle_num){ sum, INFINITY };
+	/* A sum of numbers of either sign may overflow on its way, in one order or another. */
+	if (mag * 1.001 > (double)__FLT_MAX__ && !(fabs(sum) >= mag * 0.999 && isfinite(sum)))
 		mag = INFINITY;
 	/* A rounding for each product and each sum, in whatever order. */
 	return (struct oracle_num){ sum, mag * (k + 1) * U * 1.001 + k * TINY };
@@ -183,6 +190,12 @@ static double amplification(const struct accel_conv_desc *d)
 	}
 }
 
+/* What a transform makes of an infinity or NaN shows all over the tile. */
+static double larger(double most, double x)
+{
+	return isfinite(x) ? fmax(most, fabs(x)) : INFINITY;
+}
+
 static int find_largest(struct state *s)
 {
 	const struct accel_conv_desc *d = s->d;
@@ -198,13 +211,13 @@ static int find_largest(struct state *s)
 	for (n = 0; n < count; n++) {
 		oracle_index(&d->a, n, idx);
 		i = idx[0] * d->a.dims[s->channel] + idx[s->channel];
-		s->amax[i] = fmax(s->amax[i], fabs(s->a[n]));
+		s->amax[i] = larger(s->amax[i], s->a[n]);
 	}
 	count = oracle_count(&d->b);
 	for (n = 0; n < count; n++) {
 		oracle_index(&d->b, n, idx);
 		i = idx[0] * d->b.dims[1] + idx[1];
-		s->bmax[i] = fmax(s->bmax[i], fabs(s->b[n]));
+		s->bmax[i] = larger(s->bmax[i], s->b[n]);
 	}
 	return 0;
 }
@@ -217,12 +230,17 @@ static double winograd_error(const struct state *s, const int64_t *idx)
 {
 	const struct accel_conv_desc *d = s->d;
 	int64_t c, m = idx[s->channel];
-	double sum = 0;
+	double sum = 0, most = 0;
 
 	if (!s->amax || d->flags & ACCEL_CONV_TRANSPOSED || s->groups > 1)
 		return 0;
-	for (c = 0; c < s->ac; c++)
+	for (c = 0; c < s->ac; c++) {
 		sum += s->amax[idx[0] * s->ac + c] * s->bmax[m * s->ac + c];
+		most = fmax(most, fmax(s->amax[idx[0] * s->ac + c], s->bmax[m * s->ac + c]));
+	}
+	/* A transform may overflow. */
+	if (!(amplification(d) * fmax(sum, most) <= (double)__FLT_MAX__))
+		return INFINITY;
 	return amplification(d) * (2 * (double)s->ac + 80) * (sum * U + TINY);
 }
 

@@ -319,8 +319,7 @@ static int64_t element_exact(const struct accel_desc *desc, const int64_t *idx)
 	if (desc->op == ACCEL_OP_COPY)
 		return oracle_saturate(oracle_load_int_broadcast(&c->a, &c->d, idx), c->d.dtype);
 	if (desc->op == ACCEL_OP_FILL)
-		return oracle_saturate((int64_t)fmin(fmax(nearbyint(f->value), -1e18), 1e18),
-				f->d.dtype);
+		return oracle_whole(f->value, f->d.dtype);
 	if (desc->op == ACCEL_OP_SELECT)
 		return oracle_load_int_broadcast(chosen(s, idx), &s->d, idx);
 	if (desc->op == ACCEL_OP_UNARY) {

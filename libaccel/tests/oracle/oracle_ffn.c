@@ -35,17 +35,32 @@ static double weight(const struct accel_ffn_desc *f, const struct accel_tensor *
  * The bound of a product: a rounding for each product and sum, and some for the
  * scales, which sums of integers have once and what is dequantised has always.
  */
-static struct oracle_num product(double sum, double mag, double in, int64_t k)
+static struct oracle_num product(double sum, double mag, double in, int64_t k, double less)
 {
+	if (!isfinite(sum))
+		return (struct oracle_num){ sum, isinf(in) ? INFINITY : 0 };
+	/* A sum of numbers of either sign may overflow on its way, in one order or another. */
+	if (mag * 1.001 > (double)__FLT_MAX__ && !(fabs(sum) >= mag * 0.999))
+		in = INFINITY;
 	return (struct oracle_num){
-		sum, in + (mag + in) * (double)(k + 7) * U * 1.001 + (double)(k + 1) * TINY
+		sum, in + (mag + in) * (double)(k + 7) * U * 1.001 + (double)(k + 1) * TINY + less
 	};
+}
+
+/* What pairs of bf16 may lose of a product: elements, products and sums that are subnormal. */
+static double lost(uint32_t dtype, double x, double w)
+{
+	if (dtype != ACCEL_BF16)
+		return 0;
+	return (fabs(x) + fabs(w) + 2 * fmax(fabs(w), 1)) * (double)__FLT_MIN__;
 }
 
 static double quantised(double v, const struct accel_tensor *t)
 {
-	double q = nearbyint((double)((float)v / t->quant.scale)) + t->quant.zero;
+	double q = nearbyint((double)((float)v / t->quant.scale));
 
+	/* No number counts as 0. */
+	q = (isnan(q) ? 0 : q) + t->quant.zero;
 	q = (double)oracle_saturate((int64_t)fmin(fmax(q, -1e9), 1e9), t->dtype);
 	return (double)(t->quant.scale * (float)(q - t->quant.zero));
 }
@@ -55,8 +70,10 @@ static struct oracle_num stored(struct oracle_num x, const struct accel_tensor *
 {
 	double lo, hi;
 
-	if (t->dtype == ACCEL_F32)
-		return x;
+	if (isnan(x.v) && !t->quant.scheme)
+		return (struct oracle_num){ NAN, x.e };
+	if (t->dtype == ACCEL_F32 || isinf(x.e))
+		return oracle_seen(x);
 	if (t->quant.scheme) {
 		lo = quantised(x.v - x.e, t);
 		hi = quantised(x.v + x.e, t);
@@ -64,16 +81,25 @@ static struct oracle_num stored(struct oracle_num x, const struct accel_tensor *
 		lo = oracle_round(x.v - x.e, t->dtype);
 		hi = oracle_round(x.v + x.e, t->dtype);
 	}
+	if (isinf(lo) || isinf(hi))
+		return (struct oracle_num){ hi, lo == hi ? 0 : INFINITY };
 	return (struct oracle_num){ (lo + hi) / 2, (hi - lo) / 2 + fabs(hi) / 1e15 };
 }
 
 static struct oracle_num times(struct oracle_num x, struct oracle_num y)
 {
-	struct oracle_num p = {
+	x = oracle_seen(x);
+	y = oracle_seen(y);
+	if (isinf(x.e) || isinf(y.e))
+		return (struct oracle_num){ x.v * y.v, INFINITY };
+	/* What is infinite makes all infinite but what may be 0, or of either sign. */
+	if (isinf(x.v) && isfinite(y.v))
+		return oracle_mul(y, x.v);
+	if (isinf(y.v) || isnan(x.v) || isnan(y.v))
+		return oracle_mul(x, y.v);
+	return oracle_step((struct oracle_num){
 		x.v * y.v, fabs(x.v) * y.e + fabs(y.v) * x.e + x.e * y.e
-	};
-
-	return oracle_step(p);
+	});
 }
 
 /* Row @idx of A times a column of weights. */
@@ -83,15 +109,17 @@ static struct oracle_num first(const struct accel_ffn_desc *f, const struct acce
 {
 	int64_t k = f->a.dims[f->a.rank - 1], row = idx[f->d.rank - 2];
 	int64_t col = idx[f->d.rank - 1], i;
-	double sum = 0, mag = 0, p;
+	double sum = 0, mag = 0, less = 0, v, b;
 	struct oracle_num x;
 
 	for (i = 0; i < k; i++) {
-		p = at(&f->a, &f->d, idx, row, i) * weight(f, w, idx, i, col);
-		sum += p;
-		mag += fabs(p);
+		v = at(&f->a, &f->d, idx, row, i);
+		b = weight(f, w, idx, i, col);
+		sum += v * b;
+		mag += fabs(v * b);
+		less += lost(f->a.dtype, v, b);
 	}
-	x = product(sum, mag, 0, k);
+	x = product(sum, mag, 0, k, less);
 	return bias->rank ? oracle_add(x, oracle_load_broadcast(bias, h, idx)) : x;
 }
 
@@ -118,16 +146,17 @@ static void result_row(const struct accel_ffn_desc *f, const struct oracle_num *
 	int64_t n, i;
 
 	for (n = 0; n < d->dims[d->rank - 1]; n++) {
-		double sum = 0, mag = 0, in = 0, w;
+		double sum = 0, mag = 0, in = 0, less = 0, w;
 
 		idx[d->rank - 1] = n;
 		for (i = 0; i < width; i++) {
 			w = weight(f, &f->down, idx, i, n);
 			sum += row[i].v * w;
 			mag += fabs(row[i].v * w);
-			in += row[i].e * fabs(w);
+			in += isinf(row[i].e) ? INFINITY : row[i].e * fabs(w);
+			less += lost(f->down.dtype, row[i].v, w);
 		}
-		out[n] = product(sum, mag, in, width);
+		out[n] = product(sum, mag, in, width, less);
 		if (f->down_bias.rank)
 			out[n] = oracle_add(out[n], oracle_load_broadcast(&f->down_bias, d, idx));
 		if (f->residual.rank)

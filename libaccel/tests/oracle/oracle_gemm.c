@@ -163,6 +163,7 @@ static struct oracle_num float_product(const struct gemm_state *s,
 	const double *min = s->b.min && (mins || g->a.dtype > ACCEL_BF16 || g->a_group) ?
 			    s->b.min + (b - s->b.v) : NULL;
 	double sum = 0, mag = 0, finite = 0, operands = 0, largest = 0, p, e;
+	bool large = false;
 	int64_t i;
 
 	for (i = 0; i < s->k; i++) {
@@ -170,14 +171,22 @@ static struct oracle_num float_product(const struct gemm_state *s,
 		sum += p;
 		mag += fabs(p);
 		finite += isfinite(p) ? fabs(p) : 0;
+		large |= isfinite(a[i * s->a.col]) && fabs(a[i * s->a.col]) > (double)__FLT_MAX__;
 		/* Number and minimum may be multiplied one by one. */
 		if (min)
 			mag += 2 * fabs(a[i * s->a.col] * min[i * s->b.row]);
 	}
 	*mags = mag > *mags ? mag : *mags;
 	/* Infinite operands; what stands for bytes may be multiplied in parts, of any sign. */
-	if (!isfinite(sum) && g->b.dtype <= ACCEL_BF16 && finite <= (double)__FLT_MAX__)
+	if (!isfinite(sum) && g->b.dtype <= ACCEL_BF16 &&
+	    (isnan(sum) || finite <= (double)__FLT_MAX__))
 		return (struct oracle_num){ sum, 0 };
+	/* The largest byte stands for a number that binary32 may not have. */
+	if (large)
+		return (struct oracle_num){ sum, INFINITY };
+	/* A sum of numbers of either sign may overflow on its way, in one order or another. */
+	if (finite * 1.001 > (double)__FLT_MAX__ && !(fabs(sum) >= mag * 0.999))
+		return (struct oracle_num){ sum, INFINITY };
 	/* A rounding for each product and each sum, in whatever order. */
 	e = mag * (double)(s->k + 1) * U * 1.001 + (double)s->k * TINY;
 	/* What a stored number stands for is rounded: once of a byte, for either operand. */
@@ -252,6 +261,7 @@ static struct oracle_num gemm_float(const struct gemm_state *s,
 	if (g->beta != 0) {
 		double c = g->beta * oracle_load_broadcast(g->c.rank ? &g->c : d, d, idx);
 
+		c = isinf(oracle_round(c, ACCEL_F32)) ? copysign(INFINITY, c) : c;
 		x.e += isfinite(c) ? fabs(c) * U : 0;
 		x = oracle_add(x, c);
 	}
@@ -309,14 +319,18 @@ static void round_rows(struct matrices *m, const struct accel_tensor *t, int64_t
 			const int64_t end = i + group < k ? i + group : k;
 			float scale = 0, q;
 
-			for (j = i; j < end; j++)
-				scale = fmaxf(scale, fabsf((float)x[j * m->col]));
+			for (j = i; j < end; j++) {
+				q = fabsf((float)x[j * m->col]);
+				scale = isnan(q) || isnan(scale) ? NAN : fmaxf(scale, q);
+			}
 			scale /= 127;
 			if (scale == 0)
 				scale = 1;
 			for (j = i; j < end; j++) {
 				q = rintf((float)x[j * m->col] / scale);
-				x[j * m->col] = (float)(fmaxf(-128, fminf(127, q)) * scale);
+				q = isnan(q) ? 0 : fmaxf(-128, fminf(127, q));
+				/* Beyond binary32, too: see float_product(). */
+				x[j * m->col] = (double)q * (double)scale;
 			}
 		}
 	}

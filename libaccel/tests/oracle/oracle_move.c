@@ -16,18 +16,12 @@ static bool plain_int(const struct accel_tensor *t)
 static void put(struct oracle_result *r, uint64_t n, const struct accel_tensor *d,
 		const struct accel_tensor *a, const int64_t *at)
 {
-	double v;
-
-	if (!r->exact) {
+	if (!r->exact)
 		r->num[n].v = oracle_load(a, at);
-	} else if (plain_int(a)) {
+	else if (plain_int(a))
 		r->exact[n] = oracle_saturate(oracle_load_int(a, at), d->dtype);
-	} else {
-		v = oracle_load(a, at);
-		r->exact[n] = isnan(v) ? 0 :
-			oracle_saturate((int64_t)fmin(fmax(nearbyint(v), -1e18), 1e18),
-					d->dtype);
-	}
+	else
+		r->exact[n] = oracle_whole(oracle_load(a, at), d->dtype);
 }
 
 static int concat(const struct accel_concat_desc *c, struct oracle_result *r)
@@ -101,8 +95,7 @@ static int pad(const struct accel_pad_desc *p, struct oracle_result *r)
 		if (!outside)
 			put(r, n, &p->d, &p->a, idx);
 		else if (r->exact)
-			r->exact[n] = oracle_saturate((int64_t)nearbyint(p->value),
-						      p->d.dtype);
+			r->exact[n] = oracle_whole(p->value, p->d.dtype);
 		else
 			r->num[n] = (struct oracle_num){ p->value, 0 };
 	}

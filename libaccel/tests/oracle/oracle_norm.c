@@ -93,6 +93,9 @@ static struct oracle_num own(const struct accel_norm_desc *d, const struct group
 {
 	double var = g->variance + d->eps, s = 1 / sqrt(var);
 
+	/* What the deviation is, rounding decides. */
+	if (g->variance_error * 2 > var)
+		return (struct oracle_num){ 0, INFINITY };
 	if (isinf(var))
 		return (struct oracle_num){ (x - g->mean) * s, 0 };
 	return bounded((x - g->mean) * s, 3.1 * U + ORACLE_SUM64(1) + g->variance_error / var,
@@ -209,7 +212,8 @@ static struct oracle_num stored(const struct own_scale *s, struct oracle_num y)
 	struct oracle_num q = { s->zero.v, s->zero.e };
 
 	if (!isfinite(y.v) || !isfinite(s->scale.v) || isinf(s->scale.e)) {
-		q.e += s->scale.e > 0 || isinf(y.v) ? INFINITY : 0;
+		/* By a scale that is infinite or no number all are the zero point. */
+		q.e += s->scale.e > 0 ? INFINITY : 0;
 		return q;
 	}
 	q.v += y.v / s->scale.v;

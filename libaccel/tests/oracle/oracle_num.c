@@ -11,6 +11,8 @@
 #define TINY	ORACLE_TINY
 /* Computed in binary64 and rounded once, in units of U */
 #define ONCE	1.0001
+/* Halfway from the largest number to what would follow: from here on infinite */
+#define BEYOND	0x1.ffffffp127
 
 struct oracle_num oracle_step(struct oracle_num x)
 {
@@ -21,24 +23,48 @@ struct oracle_num oracle_step(struct oracle_num x)
 	return x;
 }
 
+/* As binary32 has it, which is what a step that follows sees: certainly infinite? */
+struct oracle_num oracle_seen(struct oracle_num x)
+{
+	return isfinite(x.v) && fabs(x.v) - x.e >= BEYOND ?
+	       (struct oracle_num){ copysign(INFINITY, x.v), 0 } : x;
+}
+
+/* @v follows from @x: nothing is known where @x may be infinite, and @v would not be then. */
+static struct oracle_num follows(struct oracle_num x, struct oracle_num v)
+{
+	const double most = (double)__FLT_MAX__;
+
+	if (isfinite(x.v) && fabs(x.v) + x.e > most && !(fabs(v.v) + v.e > most))
+		v.e = INFINITY;
+	return v;
+}
+
 struct oracle_num oracle_add(struct oracle_num x, double y)
 {
+	struct oracle_num v;
+
+	x = oracle_seen(x);
+	v = oracle_step((struct oracle_num){ x.v + y, x.e });
 	/* The sum of an infinity and what may have become one */
 	if (isinf(y) && isfinite(x.v) && fabs(x.v) + x.e > (double)__FLT_MAX__)
-		x.e = INFINITY;
-	x.v += y;
-	return oracle_step(x);
+		v.e = INFINITY;
+	return follows(x, v);
 }
 
 struct oracle_num oracle_mul(struct oracle_num x, double y)
 {
+	struct oracle_num v;
+
+	x = oracle_seen(x);
+	v = x;
 	/* Neither sign nor even whether it is 0 is known of what meets an infinity. */
 	if (isinf(y) && x.e > 0)
-		x.e = fabs(x.v) > x.e ? 0 : INFINITY;
+		v.e = isnan(x.v) || fabs(x.v) > x.e ? 0 : INFINITY;
 	else if (!isinf(x.e))
-		x.e *= fabs(y);
-	x.v *= y;
-	return oracle_step(x);
+		v.e *= fabs(y);
+	v.v *= y;
+	return follows(x, oracle_step(v));
 }
 
 /*
@@ -51,7 +77,7 @@ struct oracle_num oracle_func(struct oracle_num x, double v, double slope,
 	double e = x.e * slope;
 
 	/* Beyond the range of binary32 what follows sees an infinity. */
-	if (fabs(v) > 0x1.ffffffp127)
+	if (fabs(v) >= BEYOND)
 		v = copysign(INFINITY, v);
 	/* A limit is reached or not. */
 	if (!isfinite(v))
@@ -66,8 +92,7 @@ static double clamp(double v, double lo, double hi)
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
-struct oracle_num oracle_activation(struct oracle_num x,
-				    const struct accel_epilogue *epi)
+static struct oracle_num activation(struct oracle_num x, const struct accel_epilogue *epi)
 {
 	double v = x.v, p0 = epi->p0, p1 = epi->p1, u;
 
@@ -114,7 +139,7 @@ struct oracle_num oracle_activation(struct oracle_num x,
 			x.e = 0;
 		return x;
 	case ACCEL_ACT_HARD_SWISH:
-		x.v = v == -INFINITY ? 0 : v * clamp(v / 6 + 0.5, 0, 1);
+		x.v = v == -INFINITY ? -0.0 : v * clamp(v / 6 + 0.5, 0, 1);
 		/* The sum is rounded when it may be near 0, times v. */
 		if (isfinite(v))
 			x.e = x.e * 1.5 + (fabs(v) * 2 + fabs(x.v) * 4) * U + TINY;
@@ -142,6 +167,21 @@ struct oracle_num oracle_activation(struct oracle_num x,
 	default:
 		return x;
 	}
+}
+
+struct oracle_num oracle_activation(struct oracle_num x, const struct accel_epilogue *epi)
+{
+	struct oracle_num v;
+
+	if (epi->act == ACCEL_ACT_NONE)
+		return x;
+	x = oracle_seen(x);
+	v = activation(x, epi);
+	/* Where nothing is known, nothing is afterwards; */
+	if (isinf(x.e))
+		v.e = INFINITY;
+	/* a bounded function has the same of either. */
+	return fabs(v.v) > 1e6 ? follows(x, v) : v;
 }
 
 /* Index of @t for an index of @d: trailing dimensions match or are 1. */
@@ -186,6 +226,13 @@ int64_t oracle_saturate(int64_t v, uint32_t dtype)
 	};
 
 	return v < lo[dtype] ? lo[dtype] : v > hi[dtype] ? hi[dtype] : v;
+}
+
+/* A constant as an integer; no number counts as 0. */
+int64_t oracle_whole(double v, uint32_t dtype)
+{
+	v = isnan(v) ? 0 : fmin(fmax(nearbyint(v), -1e18), 1e18);
+	return oracle_saturate((int64_t)v, dtype);
 }
 
 /* Room for a result. Returns 0, -1 without memory. */

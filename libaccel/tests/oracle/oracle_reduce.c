@@ -2,6 +2,7 @@
 /*
  * Reductions, running sums, and the k largest: a line at a time.
  */
+#include <float.h>
 #include <string.h>
 
 #include "oracle_lines.h"
@@ -86,13 +87,15 @@ static int64_t position(const double *x, int64_t n, bool smallest, bool last)
 	return at;
 }
 
+/* -0 is below +0 here, though not where positions are asked for. */
 static double best_of(const double *x, int64_t n, bool smallest)
 {
 	double v = smallest ? INFINITY : -INFINITY;
 	int64_t i;
 
 	for (i = 0; i < n; i++)
-		if (beats(x[i], v, smallest))
+		if (beats(x[i], v, smallest) ||
+		    (x[i] == 0 && v == 0 && !signbit(x[i]) != smallest))
 			v = x[i];
 	return v;
 }
@@ -112,7 +115,7 @@ static struct oracle_num log_sum_exp(const double *x, int64_t n)
 
 static struct oracle_num reduce_floats(uint32_t func, const double *x, int64_t n)
 {
-	long double sum = 0, mags = 0, squares = 0, product = 1;
+	long double sum = 0, mags = 0, squares = 0, product = 1, big = 1, small = 1;
 	double rel = ORACLE_SUM64(n), v;
 	int64_t i;
 
@@ -121,6 +124,10 @@ static struct oracle_num reduce_floats(uint32_t func, const double *x, int64_t n
 		mags += fabs(x[i]);
 		squares += (long double)x[i] * x[i];
 		product *= x[i];
+		if (isfinite(x[i]) && x[i] != 0) {
+			big *= fmax(1, fabs(x[i]));
+			small *= fmin(1, fabs(x[i]));
+		}
 	}
 	v = (double)sum;
 	switch (func) {
@@ -132,6 +139,9 @@ static struct oracle_num reduce_floats(uint32_t func, const double *x, int64_t n
 	case ACCEL_REDUCE_MIN:
 		return (struct oracle_num){ best_of(x, n, func == ACCEL_REDUCE_MIN), 0 };
 	case ACCEL_REDUCE_PROD:
+		/* In some order it leaves the range of binary64 on its way. */
+		if (big > DBL_MAX || small < DBL_MIN)
+			return (struct oracle_num){ (double)product, INFINITY };
 		return bounded((double)product, U + rel, 0);
 	case ACCEL_REDUCE_L1:
 		return bounded((double)mags, U + rel, 0);
@@ -140,6 +150,9 @@ static struct oracle_num reduce_floats(uint32_t func, const double *x, int64_t n
 	case ACCEL_REDUCE_SUM_SQUARE:
 		return bounded((double)squares, U + rel, 0);
 	case ACCEL_REDUCE_LOG_SUM:
+		/* Neither the sign of the sum is known nor whether it is 0. */
+		if (isfinite(v) && (double)mags * rel * 4 > fabs(v))
+			return (struct oracle_num){ v, INFINITY };
 		return bounded(log(v), U, 1.0 / (1ll << 45) + 2 * (double)mags * rel / fabs(v));
 	default:
 		return log_sum_exp(x, n);

@@ -48,7 +48,9 @@ static struct oracle_num element(const struct accel_rotary_desc *r, const int64_
 	at[3] = other;
 	own = oracle_load(&r->a, idx) * oracle_load(&r->cosines, table);
 	across = oracle_load(&r->a, at) * oracle_load(&r->sines, table);
-	/* Two products are rounded, and what they add up to. */
+	/* Two products are rounded, and what they add up to; either may overflow. */
+	own = isinf(oracle_round(own, ACCEL_F32)) ? copysign(INFINITY, own) : own;
+	across = isinf(oracle_round(across, ACCEL_F32)) ? copysign(INFINITY, across) : across;
 	return oracle_step((struct oracle_num){
 		first ? own - across : own + across,
 		(fabs(own) + fabs(across)) * ORACLE_U + 2 * ORACLE_TINY

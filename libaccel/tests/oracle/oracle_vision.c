@@ -96,7 +96,7 @@ static struct oracle_num pool_element(const struct accel_pool_desc *p, const int
 		if (where != 2)
 			continue;
 		x = oracle_load(&p->a, w.at);
-		max = isnan(max) || isnan(x) ? NAN : x > max ? x : max;
+		max = isnan(max) || isnan(x) ? NAN : x >= max ? x : max;
 		sum += (float)(p->func == ACCEL_POOL_LP ? power(x, p->norm) : x);
 	} while (next(&w, n));
 
@@ -275,12 +275,21 @@ static struct oracle_num resize_element(const struct accel_resize_desc *z, const
 {
 	struct line l[ACCEL_MAX_RANK];
 	struct oracle_num r = { 0, 0 };
-	double mag = 0, err = 0;
+	double mag = 0, err = 0, finite = 0;
 	uint32_t i, n, count = 1;
 
 	for (i = 0; i < z->d.rank; i++) {
 		neighbours(z, i, idx[i], &l[i]);
 		count *= (uint32_t)l[i].count;
+	}
+	/* Nothing is added up: the element as it is, of a zero the sign, too. */
+	if (count == 1) {
+		int64_t at[ACCEL_MAX_RANK];
+
+		for (i = 0; i < z->d.rank; i++)
+			at[i] = l[i].at[0];
+		r.v = oracle_load(&z->a, at);
+		return r;
 	}
 	for (n = 0; n < count; n++) {
 		int64_t at[ACCEL_MAX_RANK];
@@ -299,11 +308,13 @@ static struct oracle_num resize_element(const struct accel_resize_desc *z, const
 		v = oracle_load(&z->a, at);
 		r.v += w * v;
 		mag += fabs(w * v);
+		finite += isfinite(v) ? fabs(w * v) : 0;
 		err += slack * fabs(v);
 	}
-	if (count == 1)
-		return r;
-	if (isfinite(r.v))
+	/* Weights of either sign: the sum may overflow on its way. */
+	if (!isnan(r.v) && finite * 1.01 > (double)__FLT_MAX__ && z->func == ACCEL_RESIZE_CUBIC)
+		r.e = INFINITY;
+	else if (isfinite(r.v))
 		r.e = err + mag * (count + 8) * U + count * TINY;
 	return r;
 }

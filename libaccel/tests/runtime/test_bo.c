@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Buffers: creating, importing, sharing. */
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include "uma_accel.h"
 #include "rt.h"
 
 static uint64_t page_size(void)
@@ -421,6 +423,59 @@ static void test_dmabuf_twice(void **state)
 	accel_bo_unref(b);
 }
 
+/* A descriptor of a page, for reading only */
+static int read_only_fd(void)
+{
+	struct drm_uma_bo_create create = { .size = page_size() };
+	struct drm_prime_handle prime = { .flags = DRM_CLOEXEC };
+	char path[32];
+	int fd, ret;
+
+	if (rt_is_sw()) {
+		fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		assert_true(fd >= 0);
+		assert_int_equal(ftruncate(fd, page_size()), 0);
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		ret = open(path, O_RDONLY | O_CLOEXEC);
+	} else {
+		fd = open("/dev/accel/accel0", O_RDWR | O_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(ioctl(fd, DRM_IOCTL_UMA_BO_CREATE, &create), 0);
+		prime.handle = create.handle;
+		assert_int_equal(ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
+		ret = prime.fd;
+	}
+	assert_true(ret >= 0);
+	close(fd);
+	return ret;
+}
+
+/* Without write access neither the processor nor the device writes. */
+static void test_dmabuf_read_only(void **state)
+{
+	struct accel_bo_opts opts = ACCEL_BO_OPTS_INIT;
+	struct accel_bo *bo, *out;
+	struct rt *rt = *state;
+	struct accel_job *job;
+	int fd = read_only_fd();
+
+	assert_fails(rt->ctx, accel_bo_import_dmabuf(rt->ctx, fd, NULL, &bo),
+		     -EOPNOTSUPP, "fd");
+	opts.flags = ACCEL_BO_READONLY;
+	assert_int_equal(accel_bo_import_dmabuf(rt->ctx, fd, &opts, &bo), 0);
+	close(fd);
+	out = rt_bo(rt->ctx, page_size());
+	rt_floats(out)[3] = 1;
+	job = rt_job(rt->ctx, 0);
+	rt_add_copy(job, out, 0, bo, 0, 4, NULL, 0);
+	rt_run(rt->queue, job);
+	assert_true(rt_floats(bo)[3] == 0 && rt_floats(out)[3] == 0);
+	accel_job_destroy(job);
+	accel_bo_unref(out);
+	accel_bo_unref(bo);
+}
+
 static void test_dmabuf_errors(void **state)
 {
 	struct rt *rt = *state;
@@ -447,6 +502,27 @@ static void test_dmabuf_errors(void **state)
 	assert_int_equal(accel_bo_import_ptr(rt->ctx, mem, 8, NULL, &bo), 0);
 	assert_fails(rt->ctx, accel_bo_export_dmabuf(bo, &fd), -EOPNOTSUPP, "bo");
 	accel_bo_unref(bo);
+}
+
+/* Whoever imports a memfd finds it at the place where it was. */
+static void test_memfd(void **state)
+{
+	struct rt *rt = *state;
+	struct accel_bo *bo;
+	int fd;
+
+	if (!rt_is_sw())
+		skip();
+	fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, page_size()), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(lseek(fd, 5, SEEK_SET), 5);
+	assert_int_equal(accel_bo_import_dmabuf(rt->ctx, fd, NULL, &bo), 0);
+	assert_int_equal(accel_bo_size(bo), page_size());
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 5);
+	accel_bo_unref(bo);
+	close(fd);
 }
 
 /* A job keeps its buffers, also if nobody else does. */
@@ -480,7 +556,8 @@ int main(void)
 		T(test_create), T(test_create_errors), T(test_cpu_access),
 		T(test_import_ptr), T(test_import_errors), T(test_lazy),
 		T(test_import_overlap), T(test_import_again), T(test_readonly),
-		T(test_dmabuf), T(test_dmabuf_twice), T(test_dmabuf_errors),
+		T(test_dmabuf), T(test_dmabuf_twice), T(test_dmabuf_read_only),
+		T(test_dmabuf_errors), T(test_memfd),
 		T(test_kept_by_job),
 	};
 

@@ -2,8 +2,9 @@
 /* Opening devices, and what they tell about themselves. */
 #include "rt.h"
 
-static int fails(const char *name, struct accel_device_opts *opts, int code,
-		 const char *field)
+/* The device is refused; @text: part of the reason. */
+static int fails_saying(const char *name, struct accel_device_opts *opts, int code,
+			const char *field, const char *text)
 {
 	struct accel_error error = ACCEL_ERROR_INIT;
 	struct accel_device_opts o = ACCEL_DEVICE_OPTS_INIT;
@@ -19,7 +20,34 @@ static int fails(const char *name, struct accel_device_opts *opts, int code,
 	assert_int_equal(error.code, code);
 	assert_string_equal(error.field, field);
 	assert_true(error.text[0]);
+	if (!strstr(error.text, text))
+		fail_msg("\"%s\" instead of \"%s\"", error.text, text);
 	return 0;
+}
+
+static int fails(const char *name, struct accel_device_opts *opts, int code, const char *field)
+{
+	return fails_saying(name, opts, code, field, "");
+}
+
+/* A path that is none, or more than there is room for, is not a device that is missing. */
+static void test_paths(void **state)
+{
+	char path[65];
+
+	(void)state;
+	fails_saying("nonsense", NULL, -ENODEV, "name", "there is no device");
+	fails_saying("dev/accel/accel0", NULL, -ENODEV, "name", "begins with");
+	fails_saying("./accel0", NULL, -ENODEV, "name", "begins with");
+	fails_saying("accel/0", NULL, -ENODEV, "name", "begins with");
+	memset(path, 'a', sizeof(path));
+	path[0] = '/';
+	path[64] = 0;
+	fails_saying(path, NULL, -ENODEV, "name", "less than 64 characters");
+	path[63] = 0;
+	fails_saying(path, NULL, -ENODEV, "name", "No such device");
+	memcpy(path, "accel", 5);
+	fails_saying(path, NULL, -ENODEV, "name", "less than 64 characters");
 }
 
 static void test_names(void **state)
@@ -303,6 +331,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_opts),
 		cmocka_unit_test(test_info),
 		cmocka_unit_test(test_engines),

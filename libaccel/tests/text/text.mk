@@ -8,10 +8,9 @@ $(foreach t,$(text-tests),$(eval $(t)-env += $(if $(filter default,$(VARIANT)),,
 
 #: fuzz-text     libFuzzer on tokenizers and templates for FUZZ_SECONDS (60), with clang
 PHONY += fuzz-text
-fuzz-text: $(O)/libaccel/libaccel.so
-	$(Q)mkdir -p $(B)/fuzz/text && clang -g -O1 $(filter-out -Werror,$(base-cflags)) $(CFLAGS-libaccel/) $(CFLAGS-libaccel/models/) \
-	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $(B)/fuzz/fuzz_text libaccel/tests/text/fuzz_text.c \
-	$(wildcard libaccel/models/*.c libaccel/models/*/*.c) -L$(O)/libaccel -laccel -Wl,-rpath,'$(CURDIR)/$(O)/libaccel' \
-	$(call pkg-libs,$(libaccel/libaccel-models-pkgs)) -lpthread -lm && \
-	$(B)/fuzz/fuzz_text $(fuzz-limit) -print_final_stats=1 -max_len=4096 -rss_limit_mb=2048 \
-	-artifact_prefix=$(B)/fuzz/text- $(B)/fuzz/text
+FUZZERS += libaccel/tests/text/fuzz_text
+libaccel/tests/text/fuzz_text-fuzz-objs := $(patsubst %.c,%.o,$(wildcard libaccel/models/*.c libaccel/models/*/*.c))
+libaccel/tests/text/fuzz_text-fuzz-plain := $(libaccel/libaccel-objs)
+libaccel/tests/text/fuzz_text-fuzz-pkgs := libdrm libudev $(libaccel/libaccel-models-pkgs)
+fuzz-text: $(O)/libaccel/tests/text/fuzz_text.fuzzer
+	$(Q)mkdir -p $(B)/fuzz/text && $(call fuzz,libaccel/tests/text/fuzz_text,text,-max_len=4096)

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-#ifndef ACCELCTL_LIBFUZZER
+#ifndef LIBFUZZER
 int main(int argc, char **argv)
 {
 	static uint8_t data[1 << 20];

@@ -74,6 +74,18 @@ vector() {
 	END
 }
 
+@test "--dtype: vectors of products in 16 bits are near those in 32" {
+	local want dtype
+	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' --normalize --json
+	want=$(jq -c '.texts[0].vector' <<<"$output")
+	for dtype in bf16 fp16; do
+		ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' --normalize --json --dtype $dtype
+		json ".texts[0].vector as \$v | \$v != $want and ([\$v, $want] | transpose | map(.[0] * .[1]) | add) > 0.999"
+	done
+	ctl 2 embed -m "$AUSTEN" -d sw -p x --dtype fp8
+	has "$stderr" "--dtype"
+}
+
 @test "--normalize, --similarity" {
 	ctl 0 embed -m "$AUSTEN" -d sw -p 'It was a truth' -p 'Her sister was not there' --normalize --json
 	json '.normalized and (.texts | all((.vector | map(. * .) | add - 1 | fabs) < 0.00001))'

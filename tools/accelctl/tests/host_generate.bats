@@ -73,6 +73,7 @@ goes_on() {
 @test "numbers that cannot be, and what would not be looked at, have their names" {
 	local option
 	for option in "--top-p 5" "--min-p -1" "--temperature -1" "--repeat-penalty 0" \
+		"--presence-penalty 1e7" "--frequency-penalty -1e7" \
 		"--length-penalty 2" "--early-stopping never" --logprobs; do
 		# shellcheck disable=SC2086 # an option and its number
 		ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,2 -n 1 $option
@@ -142,6 +143,64 @@ sees() {
 	ctl 0 generate -m "$HF/hf/t5" -d sw --input-ids "$(row hf/t5 in.input_ids)" -n 8 --beams 3 --kv-type int8 --json
 	ctl 2 generate -m "$austen" -d sw -p x --kv-type int4
 	has "$stderr" "kv-type"
+}
+
+@test "products in 16 bits: the same text, and as likely" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen type nll
+	nll=$(jq .eval_nll_first_256 "$austen/golden.json")
+	for type in fp16 bf16; do
+		ctl 0 generate -m "$austen" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json --dtype $type
+		json ".text == \"$(jq -r '.text[(.prompt | length):]' "$austen/golden.json")\""
+		ctl 0 perplexity -m "$austen" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json \
+			--dtype $type
+		json ".nll != $nll and (.nll - $nll | fabs) < 0.002"
+	done
+	ctl 2 perplexity -m "$austen" -d sw -p x --dtype int8
+	has "$stderr" "--dtype: 'int8' is none of fp32, bf16, fp16"
+}
+
+@test "weights in 16 bits take less memory, while they are packed too" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen packed peak
+	ctl 0 model run "$austen" -d sw --threads 1 --no-cache --json
+	packed=$(jq .packed_bytes <<<"$output")
+	peak=$(jq .peak_bytes <<<"$output")
+	ctl 0 model run "$austen" -d sw --threads 1 --no-cache --json --dtype fp16
+	json ".packed_bytes * 2 <= $packed + 65536 and .peak_bytes < $peak"
+}
+
+@test "biases and penalties change what is likely" {
+	set -- generate -m "$HF/hf/llama" -d sw --input-ids 1,2,3 -n 5 --greedy --ignore-eos --json
+	ctl 0 "$@" --logit-bias 5=100000 --logit-bias 6=99950
+	json ".ids == [5, 5, 5, 5, 5]"
+	ctl 0 "$@" --logit-bias 5=100000 --logit-bias 6=99950 --presence-penalty 200
+	json ".ids == [5, 6, 5, 5, 5]"
+	ctl 0 "$@" --logit-bias 5=100000 --logit-bias 6=99950 --frequency-penalty 200
+	json ".ids == [5, 6, 5, 6, 5]"
+	ctl 0 "$@" --logit-bias 5=100000 --logit-bias 5=-inf --logit-bias 6=50000
+	json ".ids == [6, 6, 6, 6, 6]"
+	for bias in 5 5= =1 x=1 5=x 5=1x -5=1 5=nan 5=inf; do
+		ctl 2 "$@" --logit-bias $bias
+		has "$stderr" "--logit-bias: a token's number"
+	done
+	ctl 2 "$@" --logit-bias 99999=1
+	has "$stderr" "--logit-bias: 99999=1: the model has"
+	ctl 2 "$@" --logit-bias 5=1 --beams 2
+	has "$stderr" "--logit-bias"
+}
+
+@test "an answer is JSON of a schema" {
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen
+	echo '{"type": "object", "properties": {"who": {"enum": ["Emma", "Anne"]}, "true": {"type": "boolean"}},
+		"required": ["who", "true"]}' >"$BATS_TEST_TMPDIR/schema"
+	ctl 0 generate -m "$austen" -d sw -p 'It was a truth' -n 200 --json --json-schema "$BATS_TEST_TMPDIR/schema"
+	json '.text | fromjson | (.who == "Emma" or .who == "Anne") and (.true | type) == "boolean" and length == 2'
+	echo '{"type": "object"' >"$BATS_TEST_TMPDIR/cut"
+	ctl 1 generate -m "$austen" -d sw -p x --json-schema "$BATS_TEST_TMPDIR/cut"
+	has "$stderr" "cut"
+	ctl 1 generate -m "$austen" -d sw -p x --json-schema "$BATS_TEST_TMPDIR/none"
+	has "$stderr" "none"
+	ctl 2 generate -m "$HF/hf/llama" -d sw --input-ids 1,2 --json-schema "$BATS_TEST_TMPDIR/schema"
+	has "$stderr" "--json-schema: there is no tokenizer"
 }
 
 @test "weights as they lie: the same text, and as likely" {

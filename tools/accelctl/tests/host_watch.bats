@@ -222,6 +222,37 @@ written() {
 	has "$output" $'\033[?1049l'
 }
 
+# on_terminal TERM ROWS COLUMNS: top there, until it has drawn and takes its q
+on_terminal() {
+	run env -u LINES -u COLUMNS TERM="$1" timeout 60 \
+		script -qec "stty rows $2 cols $3; exec accelctl top --root root" /dev/null <<<q
+	[ "$status" = 0 ]
+}
+
+@test "top on a terminal of any size: a message below 20 columns; one that is not known: as text" {
+	command -v script >/dev/null
+	lay_out
+	local size
+	# shellcheck disable=SC2086 # two words
+	for size in "1 20" "24 20" "3 33" "24 32000" "65535 65535"; do
+		on_terminal vt100 $size
+		has "$output" "accelctl top"
+	done
+	# shellcheck disable=SC2086 # two words
+	for size in "24 19" "9 3" "1 1"; do
+		on_terminal vt100 $size
+		[[ $output != *accelctl* ]]
+	done
+	on_terminal vt100 24 19
+	has "$output" "top needs"
+	# shellcheck disable=SC2094 # it waits for what is written
+	env --default-signal=INT TERM=no-such-terminal timeout 60 \
+		script -qec "accelctl top --root root -i 0.1" /dev/null >out < <(
+		until grep -qs clients out; do sleep 0.1; done
+		printf '\003')
+	run ! grep -q "accelctl:" out
+}
+
 @test "bo: the driver's table; without it the sums of the clients" {
 	lay_out
 	ctl 0 bo --root root --json

@@ -69,7 +69,8 @@ static void test_exact(void **state)
 {
 	const float a[N] = { -1, 2, -INFINITY, NAN }, right[N] = { 1, 2, INFINITY, NAN };
 	const float off[N] = { 1, 2.5f, INFINITY, NAN }, inf[N] = { 1, INFINITY, INFINITY, NAN };
-	const float number[N] = { 1, 2, INFINITY, 3 };
+	const float number[N] = { 1, 2, INFINITY, 3 }, nan[N] = { NAN, 2, INFINITY, NAN };
+	const float zeros[N] = { 0, 0, 0, 0 }, below[N] = { 0, -0.0f, 0, 0 };
 	struct op_verdict v = judge(*state, ACCEL_UNARY_ABS, a, ACCEL_F32, right);
 
 	assert_true(v.ratio == 0 && v.max_abs == 0 && v.differing == 0);
@@ -80,6 +81,12 @@ static void test_exact(void **state)
 	assert_true(v.ratio > 1 && v.differing == 1);
 	/* Where NaN belongs a number is wrong */
 	v = judge(*state, ACCEL_UNARY_ABS, a, ACCEL_F32, number);
+	assert_true(v.ratio > 1 && v.differing == 1);
+	/* And where a number belongs NaN is, by any size */
+	v = judge(*state, ACCEL_UNARY_ABS, a, ACCEL_F32, nan);
+	assert_true(v.ratio > 1 && v.differing == 1 && isinf(v.max_abs));
+	/* A zero has a sign */
+	v = judge(*state, ACCEL_UNARY_ABS, zeros, ACCEL_F32, below);
 	assert_true(v.ratio > 1 && v.differing == 1);
 }
 

@@ -209,6 +209,8 @@ static void test_activations(void **state)
 	}
 	/* The slope is one: no step is steeper */
 	for (act = 0; act < ACCEL_ACT_COUNT; act++) {
+		const double low = act == ACCEL_ACT_CLAMP ? -1 : 0.2;
+
 		for (k = -640; k < 640; k++) {
 			double x = k / 64.0;
 			double p0 = act == ACCEL_ACT_CLAMP ? -1 : 0.2;
@@ -218,7 +220,12 @@ static void test_activations(void **state)
 			assert_true(fabs(step) * 64 <= act_slope(act, p0, 0.5) * 1.000000001);
 		}
 		assert_true(isnan(act_apply(act, NAN, 0, 1)));
+		/* Infinities have a value: below a limit, above the number itself or a limit */
+		assert_true(act == ACCEL_ACT_NONE || act == ACCEL_ACT_LEAKY_RELU ||
+			    fabs(act_apply(act, -INFINITY, low, 0.5)) <= 1);
+		assert_true(act_apply(act, INFINITY, low, 0.5) > 0);
 	}
+	assert_false(signbit(act_apply(ACCEL_ACT_RELU, -0.0, 0, 0)));
 }
 
 int main(void)

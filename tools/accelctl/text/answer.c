@@ -183,6 +183,9 @@ static int search(struct answer *a, const int32_t *tokens, uint32_t count)
 	if (o->stops.count || o->lookup || o->draft || o->logprobs)
 		return ctl_fail(s->ctl, CTL_USAGE, 0, "--beams",
 				"not with --stop, --lookup, --draft and --logprobs");
+	if (o->schema || o->biases.count || o->presence_penalty != 0 || o->frequency_penalty != 0)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, "--beams",
+				"nothing is drawn: not with --json-schema, --logit-bias and penalties");
 	q.beams = o->beams ? (uint32_t)o->beams : 1;
 	q.tokens = s->encodes ? &s->start : tokens;
 	q.count = s->encodes ? 1 : count;
@@ -231,6 +234,10 @@ int answer_ask(struct answer *a, struct speaker *s, const int32_t *tokens, uint3
 	sampler.top_p = (float)o->top_p;
 	sampler.min_p = (float)o->min_p;
 	sampler.repeat_penalty = (float)o->repeat_penalty;
+	sampler.presence_penalty = (float)o->presence_penalty;
+	sampler.frequency_penalty = (float)o->frequency_penalty;
+	sampler.bias = s->bias;
+	sampler.bias_count = o->biases.count;
 	sampler.seed = o->seed;
 	q.tokens = tokens;
 	q.count = count;
@@ -240,6 +247,7 @@ int answer_ask(struct answer *a, struct speaker *s, const int32_t *tokens, uint3
 	q.stop_count = o->ignore_eos ? 0 : s->end_count;
 	q.texts = o->stops.v;
 	q.text_count = o->stops.count;
+	q.schema = s->schema;
 	q.event = hear;
 	q.user = a;
 	accel_generator_get_info(s->generator, &before);

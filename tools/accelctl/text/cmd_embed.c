@@ -133,6 +133,7 @@ static int open_model(struct embed *e)
 	opts.tokens = o->context ? (uint32_t)o->context : CONTEXT;
 	opts.tokenizer = e->s.tokenizer;
 	compile.off = o->no_repack ? ACCEL_COMPILE_NO_REPACK : 0;
+	compile.precision = o->dtype;
 	opts.compile = &compile;
 	ret = accel_embedder_create(e->s.ctx, model, &opts, &error, &e->embedder);
 	accel_model_close(model);

@@ -48,6 +48,8 @@ static int check_numbers(struct ctl *ctl, const struct text_opts *o)
 		{ "--temperature", o->temperature, 0, 1e6 }, { "--top-p", o->top_p, 0, 1 },
 		{ "--min-p", o->min_p, 0, 1 },
 		{ "--repeat-penalty", o->repeat_penalty, 0.00001, 1e6 },
+		{ "--presence-penalty", o->presence_penalty, -1e6, 1e6 },
+		{ "--frequency-penalty", o->frequency_penalty, -1e6, 1e6 },
 		{ "--length-penalty", o->length_penalty, -16, 16 }
 	};
 	uint32_t i;

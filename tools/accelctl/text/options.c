@@ -11,6 +11,13 @@
 
 const char *const kv_names[] = { "fp32", "fp16", "bf16", "int8", NULL };
 
+/* As of &enum accel_precision */
+static const char *const precisions[] = { "fp32", "bf16", "fp16", NULL };
+
+#define DTYPE \
+	{ "dtype", 't', CTL_CHOICE, 0, OPT(dtype), .choices = precisions, \
+	  .help = "of products of fp32, with sums in fp32, and of weights in memory (fp32)" }
+
 const struct ctl_opt text_table[] = {
 	{ "model", 'm', CTL_STRING, CTL_COMPLETE_FILE, OPT(model), .arg = "FILE|FOLDER",
 	  .help = "GGUF file, or folder with config.json and safetensors" },
@@ -25,6 +32,7 @@ const struct ctl_opt text_table[] = {
 	  .help = "tokens in the place of a text" },
 	{ "context", 'c', CTL_UINT, 0, OPT(context), 2, 1 << 24, .arg = "TOKENS",
 	  .help = "most tokens of a sequence, in whole pages (what the model has, at most 4096)" },
+	DTYPE,
 	{ "kv-type", 0, CTL_CHOICE, 0, OPT(kv_type), .choices = kv_names,
 	  .help = "type of the cache of keys and values; int8 with a scale for each head (fp32)" },
 	{ "no-repack", 0, CTL_FLAG, 0, OPT(no_repack),
@@ -58,6 +66,14 @@ const struct ctl_opt generate_table[] = {
 	  .help = "draw from those with this share of the likeliest one's probability (0.05)" },
 	{ "repeat-penalty", 0, CTL_REAL, 0, OPT(repeat_penalty), .arg = "NUMBER",
 	  .help = "logits of the last 64 tokens are divided by it, or multiplied if below 0 (1)" },
+	{ "presence-penalty", 0, CTL_REAL, 0, OPT(presence_penalty), .arg = "NUMBER",
+	  .help = "less this for logits of the last 64 tokens, once each (0)" },
+	{ "frequency-penalty", 0, CTL_REAL, 0, OPT(frequency_penalty), .arg = "NUMBER",
+	  .help = "less this for them, as often as each was there (0)" },
+	{ "logit-bias", 0, CTL_STRINGS, 0, OPT(biases), .arg = "TOKEN=NUMBER",
+	  .help = "added to the logit of a token, by its number; -inf: never; may be given again" },
+	{ "json-schema", 0, CTL_STRING, CTL_COMPLETE_FILE, OPT(schema), .arg = "FILE",
+	  .help = "the answer is JSON of the schema in the file" },
 	{ "seed", 0, CTL_UINT, 0, OPT(seed), 0, UINT32_MAX, .arg = "NUMBER",
 	  .help = "of the numbers that are drawn (1)" },
 	{ "stop", 0, CTL_STRINGS, 0, OPT(stops), .arg = "TEXT",
@@ -134,6 +150,7 @@ const struct ctl_opt embed_table[] = {
 	  .help = "most tokens of a text (what the model has, at most 4096)" },
 	{ "batch", 0, CTL_UINT, 0, OPT(batch), 1, 4096, .arg = "COUNT",
 	  .help = "most texts of a run (32)" },
+	DTYPE,
 	{ "no-repack", 0, CTL_FLAG, 0, OPT(no_repack),
 	  .help = "weights as they lie in the file, without copies for speed" },
 	{ "reproducible", 0, CTL_FLAG, 0, OPT(reproducible),

@@ -197,6 +197,7 @@ static int open_generator(struct speaker *s)
 		opts.lookup = (uint32_t)s->opts->lookup;
 		opts.tokenizer = s->tokenizer;
 		compile.off = s->opts->no_repack ? ACCEL_COMPILE_NO_REPACK : 0;
+		compile.precision = s->opts->dtype;
 		opts.compile = &compile;
 		ret = accel_generator_create(s->ctx, graph, &opts, &s->generator);
 		if (ret)
@@ -210,6 +211,64 @@ static int open_generator(struct speaker *s)
 	accel_model_close(draft);
 	return ret;
 }
+
+/* --- how it chooses --------------------------------------------------------------------- */
+
+/* A token's number, "=", and what is added */
+static int take_bias(struct speaker *s, const char *text, struct accel_token_bias *bias)
+{
+	struct accel_generator_info info = { .size = sizeof(info) };
+	unsigned long long token;
+	char *end;
+
+	accel_generator_get_info(s->generator, &info);
+	errno = 0;
+	token = strtoull(text, &end, 10);
+	if (end == text || errno || *text < '0' || *text > '9' || *end != '=')
+		goto bad;
+	if (token >= info.vocabulary)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, "--logit-bias", "%s: the model has %u tokens",
+				text, info.vocabulary);
+	bias->token = (uint32_t)token;
+	text = end + 1;
+	bias->bias = strtof(text, &end);
+	if (end != text && !*end && (isfinite(bias->bias) || bias->bias == -INFINITY))
+		return CTL_OK;
+bad:
+	return ctl_fail(s->ctl, CTL_USAGE, 0, "--logit-bias",
+			"a token's number, =, and a number or -inf");
+}
+
+/* A schema is read, and looked at by itself, so that what is wrong is told. */
+static int take_schema(struct speaker *s)
+{
+	struct accel_constraint *constraint = NULL;
+	struct accel_error error = ACCEL_ERROR_INIT;
+	const char *file = s->opts->schema;
+	size_t bytes;
+	int ret;
+
+	if (!s->tokenizer)
+		return ctl_fail(s->ctl, CTL_USAGE, 0, "--json-schema", "there is no tokenizer");
+	ret = text_read(s->ctl, file, &s->schema, &bytes);
+	if (ret)
+		return ret;
+	ret = accel_constraint_create(s->schema, bytes, &error, &constraint);
+	accel_constraint_destroy(constraint);
+	return ret ? ctl_fail_error(s->ctl, ctl_status(ret), file, &error) : CTL_OK;
+}
+
+static int take_choices(struct speaker *s)
+{
+	uint32_t i;
+	int ret = s->opts->schema ? take_schema(s) : CTL_OK;
+
+	for (i = 0; i < s->opts->biases.count && !ret; i++)
+		ret = take_bias(s, s->opts->biases.v[i], &s->bias[i]);
+	return ret;
+}
+
+/* --- all of it -------------------------------------------------------------------------- */
 
 int speaker_start(struct speaker *s)
 {
@@ -240,7 +299,9 @@ int speaker_open(struct speaker *s, struct ctl *ctl, const struct text_opts *opt
 	read_ends(s, "config.json");
 	read_ends(s, "generation_config.json");
 	ret = speaker_start(s);
-	return ret ? ret : open_generator(s);
+	if (!ret)
+		ret = open_generator(s);
+	return ret ? ret : take_choices(s);
 }
 
 void speaker_close(struct speaker *s)
@@ -249,6 +310,7 @@ void speaker_close(struct speaker *s)
 	accel_tokenizer_close(s->tokenizer);
 	accel_ctx_destroy(s->ctx);
 	accel_device_unref(s->dev);
+	free(s->schema);
 }
 
 /* --- what it goes on with --------------------------------------------------------------- */
@@ -295,7 +357,10 @@ int text_read(struct ctl *ctl, const char *file, char **text, size_t *bytes)
 		if (!n)
 			break;
 	}
+	/* At the end of a file there is room behind it: the last read was a short one. */
 	n = *text && !ferror(f) && feof(f);
+	if (n)
+		(*text)[*bytes] = 0;
 	if (!in)
 		fclose(f);
 	return n ? CTL_OK : ctl_fail(ctl, CTL_FAILED, 0, file, "cannot be read");

@@ -29,6 +29,10 @@
  * @greedy: the most likely token each time
  * @ignore_eos: what ends texts does not end the answer
  * @temperature: as of &struct accel_sampler_opts, and so on
+ * @presence_penalty: likewise
+ * @frequency_penalty: likewise
+ * @biases: added to logits, "TOKEN=NUMBER"
+ * @schema: file of a JSON schema that answers are of, or NULL
  * @stops: texts that end the answer
  * @lookup: tokens that are guessed from what was there before
  * @kv_type: of the cache of keys and values, as of kv_names
@@ -54,7 +58,7 @@
  * @reproducible: in a context that is ACCEL_CTX_REPRODUCIBLE
  * @no_cache: packed weights are not kept
  * @threads: of the in-process device, 0: one a core
- * @dtype: of a model that hears: 1: int8
+ * @dtype: &enum accel_precision; of a model that hears: 1: int8
  * @language: that is spoken, as "en", or NULL
  * @format: of a transcript
  * @translate: into English
@@ -77,6 +81,10 @@ struct text_opts {
 	double top_p;
 	double min_p;
 	double repeat_penalty;
+	double presence_penalty;
+	double frequency_penalty;
+	struct ctl_strings biases;
+	const char *schema;
 	uint64_t seed;
 	struct ctl_strings stops;
 	uint64_t lookup;
@@ -167,6 +175,8 @@ int perplexity_measure(struct ctl *ctl, const struct text_opts *opts, struct sur
  * @ends: tokens that end a text
  * @end_count: how many
  * @model_bytes: of the model's files
+ * @schema: that answers are of, or NULL
+ * @bias: added to logits, as many as the options have
  */
 struct speaker {
 	struct ctl *ctl;
@@ -180,6 +190,8 @@ struct speaker {
 	uint32_t ends[16];
 	uint32_t end_count;
 	uint64_t model_bytes;
+	char *schema;
+	struct accel_token_bias bias[CTL_LIST_MAX];
 };
 
 int speaker_open(struct speaker *s, struct ctl *ctl, const struct text_opts *opts);
@@ -230,7 +242,7 @@ int speaker_model(struct speaker *s, const char *path, bool loras, struct accel_
 /** speaker_start - open device and context; an exit status */
 int speaker_start(struct speaker *s);
 
-/* A text from a file, "-" for the standard input, and from "1,2,3"; exit statuses */
+/* A text from a file, terminated, "-" for the standard input, and from "1,2,3"; exit statuses */
 int text_read(struct ctl *ctl, const char *file, char **text, size_t *bytes);
 int text_ids(struct ctl *ctl, const char *ids, int32_t **tokens, uint32_t *count);
 

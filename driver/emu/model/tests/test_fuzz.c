@@ -162,7 +162,8 @@ static void fuzzer(const char *self)
 	char *full;
 	int r;
 
-	snprintf(path, sizeof(path), "%.*sfuzz_task", slash ? (int)(slash - self) + 1 : 0, self);
+	snprintf(path, sizeof(path), "%.*sfuzz_task.fuzzer", slash ? (int)(slash - self) + 1 : 0,
+		 self);
 	if (access(path, X_OK)) {
 		tap_ok(1, "libFuzzer # SKIP clang's libFuzzer is not installed");
 		return;

@@ -334,7 +334,7 @@ static int run_range(struct tile *t, uint64_t from, uint64_t to)
 	uint64_t key;
 	uint32_t n;
 
-	for (key = from; key < to; key += n) {
+	for (key = from; key < to; key += n) { /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 		n = (uint32_t)UMA_MIN(t->c.p->blocks_alike ? nb - key % nb : nb, to - key);
 		if (run_block(t, key, n, (uint32_t)UMA_MIN(nb, to - key - n)))
 			return -1;
@@ -344,19 +344,23 @@ static int run_range(struct tile *t, uint64_t from, uint64_t to)
 
 static int run_keys(struct tile *t)
 {
+	const struct attn_plan *p = t->c.p;
 	struct attn_seq *q = &t->c.q;
 	uint32_t row;
 
 	/* Blocks begin where they do for any rows. */
-	if (t->c.p->blocks_alike)
-		q->lo = UMA_MAX(q->lo / t->c.p->nb * t->c.p->nb, q->keep);
+	if (p->blocks_alike)
+		q->lo = UMA_MAX(q->lo / p->nb * p->nb, q->keep);
 	if (q->lo < q->hi)
-		attn_prefetch(&t->c, q->lo, (uint32_t)UMA_MIN(t->c.p->nb, q->hi - q->lo));
+		attn_prefetch(&t->c, q->lo, (uint32_t)UMA_MIN(p->nb, q->hi - q->lo));
 	for (row = 0; row < UMA_MIN(t->rows, Q_AHEAD); row++)
 		attn_prefetch_q(&t->c, row);
-	for (row = 0; row < t->rows; row += t->c.p->sub)
+	for (row = 0; row < t->rows; row += p->sub)
 		if (open_group(t, row))
 			return -1;
+	/* Elements that fill up the last step of a value are multiplied, too. */
+	for (row = 0; row < p->nb && p->ldv > p->dv; row++)
+		memset(t->v + (size_t)row * p->ldv + p->dv, 0, 4ul * (p->ldv - p->dv));
 	return run_range(t, 0, q->keep) || run_range(t, q->lo, q->hi) ? -1 : 0;
 }
 

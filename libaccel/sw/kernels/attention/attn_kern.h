@@ -257,17 +257,17 @@ V_INLINE vf tanh_of(vf x)
 		0.00229274482f, -0.00834394526f, 0.0217689183f, -0.0539592579f,
 		0.133333042f, -0.333333343f,
 	};
-	const vf z = v_mul(x, x), a = v_abs(x);
+	/* 1 from 10 on; what is larger would overflow on the way there. The sign comes last. */
+	const vf a = v_min(v_set(16), v_abs(x)), z = v_mul(a, a);
 	vf near = v_set(c[0]), far;
 	uint32_t i;
 
 	for (i = 1; i < sizeof(c) / sizeof(c[0]); i++)
 		near = v_fma(near, z, v_set(c[i]));
-	near = v_fma(v_mul(near, z), x, x);
+	near = v_fma(v_mul(near, z), a, a);
 	far = v_add(v_exp2(v_mul(a, v_set(2 * ATTN_LOG2E))), v_set(1));
 	far = v_sub(v_set(1), v_div(v_set(2), far));
-	far = v_copy_sign(far, x);
-	return v_if_less(a, v_set(0.625f), near, far);
+	return v_copy_sign(v_if_less(a, v_set(0.625f), near, far), x);
 }
 
 static void finish(const struct attn_group *g)
@@ -350,7 +350,9 @@ static bool end(const struct attn_group *g, const float *sinks, uint32_t rows, u
 			sum = v_fma(sum, factor, v_exp2(power_of(sink, at, base2)));
 		}
 		factor = v_mul(factor, v_set(g->vall));
-		factor = v_if_equal(sum, v_set(0), v_set(0), v_div(factor, sum));
+		/* Of no weights nothing is left, and nothing is divided. */
+		factor = v_div(v_if_equal(sum, v_set(0), v_set(0), factor),
+			       v_if_equal(sum, v_set(0), v_set(1), sum));
 		for (e = 0; e < dv; e++) {
 			float *o = g->o + e * ld + v;
 			const vf x = rescaled(v_load(o), factor);

@@ -214,21 +214,21 @@ V_INLINE void line_dots_rest(const struct attn_lines *l, uint32_t j, const uint3
 V_INLINE void line_scores_of(const struct attn_lines *l, const uint32_t dtype)
 {
 	const uint32_t all = l->heads * l->rows;
-	uint32_t i, j, r;
+	uint32_t i, j, r, parts;
 
 	for (j = 0; j < l->n; j += VL) {
 		for (i = j; i + 4 <= l->n && i < j + VL; i += 4)
 			line_dots(l, i, dtype, 4);
 		if (i < l->n && i < j + VL)
 			line_dots_rest(l, i, dtype, l->n - i);
-		/* Behind the last key it is anything. */
+		parts = (UMA_MIN(l->n - j, VL) + 3) / 4;
 		for (r = 0; r < all; r++) {
 			const float *part = l->part + r * PARTS * VL;
 			vf a[PARTS];
 
 #pragma GCC unroll 4
 			for (i = 0; i < PARTS; i++)
-				a[i] = v_load(part + i * VL);
+				a[i] = i < parts ? v_load(part + i * VL) : v_set(0);
 			v_store(l->s + r * ATTN_KEYS + j, v_across(a, ACROSS_SUM));
 		}
 	}

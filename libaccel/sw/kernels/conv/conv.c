@@ -39,29 +39,35 @@ static uint64_t patch_bytes(const struct conv_prog *c, uint32_t rows)
  *
  *	sum (A - za) (B - zb) = sum A' B' - za' sum (B' - zb') - zb' sum A'
  *
- * Tiles multiply any signs, but the sums of weights and inputs are @k's.
+ * Only the instruction of VNNI asks for that. Tiles multiply any signs, but the sums of
+ * weights and inputs are @k's.
  */
 static bool choose_bytes(struct conv_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	const bool us = b->dtype == UMA_DTYPE_U8;
+	const bool vnni = p->cpu->isa & FAST_VNNI;
 	bool ua = a->dtype == UMA_DTYPE_U8, flips;
 
-	if (!(p->cpu->isa & FAST_VNNI) || !uma_is_int8(b->dtype) ||
+	if (!(p->cpu->isa & FAST_AVX2) || !uma_is_int8(b->dtype) ||
 	    (uint64_t)c->g.c * c->g.kernel[0] * c->g.kernel[1] > K_BYTES)
 		return false;
 	c->za = a->quant ? a->zero : 0;
 	c->zb = b->quant == UMA_QUANT_TENSOR ? b->zero : 0;
-	if (c->merged && !ua) {
+	if (vnni && c->merged && !ua) {
 		c->flip = 0x80;
 		c->za += 128;
 		ua = true;
 	}
 	c->zero = (uint8_t)c->za;
-	c->k = ua ? us ? &conv_u8u8_avx512 : &conv_u8s8_avx512 :
-		    us ? &conv_s8u8_avx512 : &conv_s8s8_avx512;
-	flips = ua == us;
+	if (vnni)
+		c->k = ua ? us ? &conv_u8u8_avx512 : &conv_u8s8_avx512 :
+			    us ? &conv_s8u8_avx512 : &conv_s8s8_avx512;
+	else
+		c->k = ua ? us ? &conv_u8u8_avx2 : &conv_u8s8_avx2 :
+			    us ? &conv_s8u8_avx2 : &conv_s8s8_avx2;
+	flips = vnni && ua == us;
 	if (p->cpu->isa & FAST_AMX_INT8 && !c->merged)
 		c->taps = ua ? us ? conv_taps_u8u8_amx : conv_taps_u8s8_amx :
 			       us ? conv_taps_s8u8_amx : conv_taps_s8s8_amx;

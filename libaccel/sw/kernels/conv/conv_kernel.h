@@ -178,5 +178,9 @@ extern const struct conv_kernels conv_u8s8_avx512;
 extern const struct conv_kernels conv_s8s8_avx512;
 extern const struct conv_kernels conv_u8u8_avx512;
 extern const struct conv_kernels conv_s8u8_avx512;
+extern const struct conv_kernels conv_u8s8_avx2;
+extern const struct conv_kernels conv_s8s8_avx2;
+extern const struct conv_kernels conv_u8u8_avx2;
+extern const struct conv_kernels conv_s8u8_avx2;
 
 #endif /* LIBACCEL_SW_FAST_CONV_KERNEL_H */

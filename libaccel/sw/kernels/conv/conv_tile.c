@@ -80,7 +80,7 @@ static void sum_inputs(const struct conv_at *t, int32_t *pixel)
 
 	memset(ones, c->b_one, sizeof(ones));
 	for (i = 0; i < all; i += n) {
-		n = UMA_MIN(CONV_MR, all - i);
+		n = UMA_MIN(c->k->mr[0], all - i);
 		k.a = t->patch + (uint64_t)i * c->px;
 		c->k->fn[0][n - 1](&k);
 		for (j = 0; j < n; j++)

@@ -598,6 +598,9 @@ static int taps_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	t.a = (const uint8_t *)fast_ptr(&r->prog->op->t[UMA_SLOT_A]) +
 	      (t.image * c->g.a_stride[CONV_N] + t.ch * c->g.a_stride[CONV_C]) * c->es;
 	find_taps(&t);
+	/* Behind rows and channels vectors take what nobody wants, but numbers. */
+	if (c->group == 1 && (!c->last || t.n < lanes_of(c)))
+		memset(t.in, 0, 4 * input_words(c));
 	if (c->epi.integer && !c->epi.exact)
 		fast_epi_scales(r->prog, t.ch, fast_epi_by_channel(r->prog) ? t.n : 1, t.scale);
 	if (c->last)

@@ -13,7 +13,10 @@ void fast_gemm_bf16_avx512(const struct fast_gemm_strip *s);
 void fast_gemm_i8s_avx512(const struct fast_gemm_strip *s);
 void fast_gemm_i8u_avx512(const struct fast_gemm_strip *s);
 void fast_gemm_f32_avx2(const struct fast_gemm_strip *s);
-void fast_gemm_s16_avx2(const struct fast_gemm_strip *s);
+void fast_gemm_i8s_avx2(const struct fast_gemm_strip *s);
+void fast_gemm_i8u_avx2(const struct fast_gemm_strip *s);
+void fast_gemm_i8ss_avx2(const struct fast_gemm_strip *s);
+void fast_gemm_i8uu_avx2(const struct fast_gemm_strip *s);
 
 void fast_gemm_bf16_amx(const struct fast_gemm_strip *s);
 void fast_gemm_i8s_amx(const struct fast_gemm_strip *s);
@@ -32,9 +35,18 @@ bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_sour
  * Rows of 16 columns of packed blocks, @step bytes apart, without @scale as they are; @min may
  * be NULL.
  */
+typedef void (*fast_gemm_unpack_fn)(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
+				    const float *scale, const int32_t *zero, const float *min,
+				    float *out);
+void fast_gemm_unpack_avx2(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
+			   const float *scale, const int32_t *zero, const float *min, float *out);
 void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
 			     const float *scale, const int32_t *zero, const float *min, float *out);
 /* The same of 4 bits as groups of bytes. */
+typedef void (*fast_gemm_nibbles_fn)(bool is_signed, const void *blocks, int64_t step, uint32_t k,
+				     void *out);
+void fast_gemm_nibbles_avx2(bool is_signed, const void *blocks, int64_t step, uint32_t k,
+			    void *out);
 void fast_gemm_nibbles_avx512(bool is_signed, const void *blocks, int64_t step, uint32_t k,
 			      void *out);
 void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t k,

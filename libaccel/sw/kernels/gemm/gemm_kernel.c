@@ -10,12 +10,13 @@
 fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 {
 	const bool wide = isa & FAST_AVX512, tiles = isa & FAST_AMX_INT8;
+	const bool narrow = isa & FAST_AVX2;
 
 	switch (kind) {
 	case FAST_GEMM_F32:
-		return wide ? fast_gemm_f32_avx512 : isa & FAST_AVX2 ? fast_gemm_f32_avx2 : NULL;
+		return wide ? fast_gemm_f32_avx512 : narrow ? fast_gemm_f32_avx2 : NULL;
 	case FAST_GEMM_S16:
-		return wide ? fast_gemm_s16_avx512 : isa & FAST_AVX2 ? fast_gemm_s16_avx2 : NULL;
+		return wide ? fast_gemm_s16_avx512 : NULL;
 	case FAST_GEMM_BF16:
 		if (isa & FAST_AMX_BF16)
 			return fast_gemm_bf16_amx;
@@ -23,15 +24,19 @@ fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 	case FAST_GEMM_I8S:
 		if (tiles)
 			return fast_gemm_i8s_amx;
-		return wide && isa & FAST_VNNI ? fast_gemm_i8s_avx512 : NULL;
+		return wide && isa & FAST_VNNI ? fast_gemm_i8s_avx512 :
+		       narrow ? fast_gemm_i8s_avx2 : NULL;
 	case FAST_GEMM_I8U:
 		if (tiles)
 			return fast_gemm_i8u_amx;
-		return wide && isa & FAST_VNNI ? fast_gemm_i8u_avx512 : NULL;
+		return wide && isa & FAST_VNNI ? fast_gemm_i8u_avx512 :
+		       narrow ? fast_gemm_i8u_avx2 : NULL;
 	case FAST_GEMM_I8SS:
-		return tiles ? fast_gemm_i8ss_amx : NULL;
+		return tiles ? fast_gemm_i8ss_amx :
+		       narrow && !(isa & FAST_VNNI) ? fast_gemm_i8ss_avx2 : NULL;
 	case FAST_GEMM_I8UU:
-		return tiles ? fast_gemm_i8uu_amx : NULL;
+		return tiles ? fast_gemm_i8uu_amx :
+		       narrow && !(isa & FAST_VNNI) ? fast_gemm_i8uu_avx2 : NULL;
 	default:
 		return NULL;
 	}

@@ -77,7 +77,7 @@ enum fast_gemm_kind {
  * @raw_ks: bytes from row to row (element of K)
  * @keep: NULL, or where the two vectors of columns are left as a strip takes them,
  *	turned by @flip, 64 bytes a group: they are @raw, or, of bytes, @b; of strips of
- *	FAST_GEMM_N columns and at least FAST_GEMM_FIRST rows; AVX-512 only, not S16
+ *	FAST_GEMM_N columns and at least FAST_GEMM_FIRST rows; see fast_gemm_keeps()
  * @rows: rows that are read side by side at most; 0: as many as suit
  * @accumulate: add to C
  * @far: C is not in the first-level cache
@@ -130,10 +130,21 @@ typedef void (*fast_gemm_fn)(const struct fast_gemm_strip *s);
  * @kind: types
  * @isa: FAST_*
  *
- * Return: NULL if it has none: no vdpbf16ps, or no vpdpbusd. F32 and S16 are there
- * for every CPU that has AVX2.
+ * Return: NULL if it has none. F32, I8S and I8U are there for every CPU that has AVX2.
  */
 fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa);
+
+/*
+ * Does the kernel know @keep? Those of 512 bits do, but for S16; bytes have one with VNNI only.
+ * Where there are tiles nobody packs on the way.
+ */
+static inline bool fast_gemm_keeps(enum fast_gemm_kind kind, uint32_t isa)
+{
+	if (!(isa & FAST_AVX512) || isa & (FAST_AMX_INT8 | FAST_AMX_BF16))
+		return false;
+	return kind == FAST_GEMM_F32 || kind == FAST_GEMM_BF16 ||
+	       (kind != FAST_GEMM_S16 && isa & FAST_VNNI);
+}
 
 /**
  * struct fast_gemm_source - a matrix that is packed into vectors of columns

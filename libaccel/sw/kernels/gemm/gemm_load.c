@@ -8,13 +8,15 @@
 #include "pack.h"
 
 #if defined(__x86_64__)
-#define unpack		fast_gemm_unpack_avx512
-#define nibbles		fast_gemm_nibbles_avx512
-#define pack_words	fast_pack_words_avx2
+#define unpack_for(isa) \
+	((isa) & FAST_AVX512 ? fast_gemm_unpack_avx512 : fast_gemm_unpack_avx2)
+#define nibbles_for(isa) \
+	((isa) & FAST_AVX512 ? fast_gemm_nibbles_avx512 : fast_gemm_nibbles_avx2)
+#define pack_words		fast_pack_words_avx2
 #else
 /* can_unpack() has never said yes. */
-#define unpack(dtype, p, step, k, scale, zero, min, out) ((void)(p), (void)(out), (void)(zero))
-#define nibbles(is_signed, p, step, k, out)		((void)(p), (void)(out))
+#define unpack_for(isa)		((void)(isa), (fast_gemm_unpack_fn)NULL)
+#define nibbles_for(isa)	((void)(isa), (fast_gemm_nibbles_fn)NULL)
 #define pack_words(from, k, steps, n, panels, out, step, panel) ((void)(from), (void)(out))
 #endif
 
@@ -51,6 +53,9 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 	const int64_t za = a->quant ? a->zero : 0, zb = b->quant == UMA_QUANT_TENSOR ? b->zero : 0;
 	const bool is_signed = a->dtype == UMA_DTYPE_S8;
 	const bool equal = (uma_wide_dtype(b->dtype) == UMA_DTYPE_S8) == is_signed;
+	/* Words in wide registers are faster than bytes in narrow ones, unless they are packed. */
+	const bool words = (p->cpu->isa & (FAST_AVX512 | FAST_VNNI)) == FAST_AVX512 &&
+			   b->layout == UMA_LAYOUT_STRIDED && !uma_is_int4(b->dtype);
 
 	/* Everything in 32 bits; zero points of columns are those of bytes, or the model's. */
 	g->zeros = b->quant == UMA_QUANT_CHANNEL && b->zero_addr;
@@ -58,11 +63,11 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 	    reach(a, za) * (g->zeros ? 255 : reach(b, zb)) * g->k > INT32_MAX)
 		return 0;
 	g->kind = is_signed ? FAST_GEMM_I8SS : FAST_GEMM_I8UU;
-	g->sums = fast_gemm_kernel(g->kind, p->cpu->isa);
+	g->sums = words ? NULL : fast_gemm_kernel(g->kind, p->cpu->isa);
 	if (equal && g->sums && a->strides[a->rank - 1] == 1 && !uma_is_int4(b->dtype) &&
 	    pays(g, p)) {
 		g->flip = 0;
-	} else if (p->cpu->isa & FAST_VNNI) {
+	} else if (!words && fast_gemm_kernel(FAST_GEMM_I8S, p->cpu->isa)) {
 		g->kind = is_signed ? FAST_GEMM_I8S : FAST_GEMM_I8U;
 		g->sums = fast_gemm_kernel(is_signed ? FAST_GEMM_I8U : FAST_GEMM_I8S, p->cpu->isa);
 		if (equal) {
@@ -148,7 +153,7 @@ static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
 	/* Blocks are columns, not rows of columns of one element. */
 	if (uma_is_block(b->dtype))
 		return b->strides[b->rank - 2] == 1 && g->k > 1;
-	if (!(p->cpu->isa & FAST_AVX512))
+	if (!(p->cpu->isa & FAST_AVX2))
 		return false;
 	if (b->layout == UMA_LAYOUT_STRIDED ? !gemm_whole_bytes(b) :
 	    uma_le16(p->cap->block_k) != 32 / bits || g->block_n % 16)
@@ -163,10 +168,8 @@ static bool can_fuse(const struct gemm_plan *g, const struct fast_prog *p)
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	const uint64_t strip = ((uint64_t)g->k + 3) / fast_gemm_group(g->kind) * 4 * FAST_GEMM_N;
 
-	if (!(p->cpu->isa & FAST_AVX512) || (p->cpu->isa & (FAST_AMX_INT8 | FAST_AMX_BF16)))
-		return false;
 	/* Sums of columns are of packed ones. */
-	if (g->kind == FAST_GEMM_S16 || g->col_sums)
+	if (!fast_gemm_keeps(g->kind, p->cpu->isa) || g->col_sums)
 		return false;
 	if (g->b == GEMM_B_COPY)
 		return same_element(g->kind, b->dtype) && b->strides[b->rank - 1] == 1;
@@ -299,12 +302,13 @@ static int unpack_rows(const struct gemm_tile *t, const char *p, int64_t step, u
 {
 	const struct uma_tensor_view *b = gemm_view(t, UMA_SLOT_B);
 	const uint32_t rows = 32 / uma_dtype_bits(b->dtype);
+	const uint32_t isa = t->r->prog->cpu->isa;
 	float scale[16] = { 0 }, min[16] = { 0 };
 	int32_t zero[16] = { 0 };
 	uint32_t i, some = k;
 
 	if (t->plan->kind != FAST_GEMM_F32) {
-		nibbles(b->dtype == UMA_DTYPE_S4, p, step, k, out);
+		nibbles_for(isa)(b->dtype == UMA_DTYPE_S4, p, step, k, out);
 		return 0;
 	}
 	for (i = 0; i < k; i += some, p += some / rows * step) {
@@ -312,8 +316,8 @@ static int unpack_rows(const struct gemm_tile *t, const char *p, int64_t step, u
 			some = UMA_MIN(b->quant_group - (k0 + i) % b->quant_group, k - i);
 		if (b->quant && !load_tables(t, k0 + i, n0, n, scale, zero, min))
 			return -1;
-		unpack(b->dtype, p, step, some, b->quant ? scale : NULL, zero,
-		       b->min_addr ? min : NULL, (float *)out + (uint64_t)i * 16);
+		unpack_for(isa)(b->dtype, p, step, some, b->quant ? scale : NULL, zero,
+				b->min_addr ? min : NULL, (float *)out + (uint64_t)i * 16);
 	}
 	return 0;
 }

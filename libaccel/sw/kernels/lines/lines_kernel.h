@@ -354,6 +354,16 @@ static bool common_steps(const struct line_map *m, uint8_t *const *at, uint32_t 
 	}
 }
 
+/* The last elements, over and over: others may raise exceptions that these do not. */
+static void copy_last(uint8_t *to, const uint8_t *from, size_t bytes, size_t room)
+{
+	size_t done;
+
+	memcpy(to, from, bytes);
+	for (done = bytes; done < room; done += bytes)
+		memcpy(to + done, to, bytes < room - done ? bytes : room - done);
+}
+
 static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 {
 	uint32_t step[LINE_OPERANDS], count = 2, i, o;
@@ -388,7 +398,8 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 
 		memset(tmp[o], 0, sizeof(tmp[o]));
 		if (o)
-			memcpy(tmp[o], from, (size_t)(step[o] ? n : 1) * size_of(m->form[o].dtype));
+			copy_last(tmp[o], from,
+				  (size_t)(step[o] ? n : 1) * size_of(m->form[o].dtype), step[o]);
 	}
 	{
 		uint8_t *const copy[] = { tmp[0], tmp[1], tmp[2], tmp[3], tmp[4], tmp[5] };
@@ -579,7 +590,10 @@ static float line_top(const struct line_form *f, const void *from, uint32_t n, b
 static double line_exps(const struct line_form *f, const void *from, uint32_t n, float top,
 			float *to)
 {
+	/* What is further below counts for nothing, infinities without their difference. */
 	const vf m = v_set(-top);
+	const vf least = v_set(top > -0x1p126f ? top - __builtin_fabsf(top) - 256 :
+			       top > -__FLT_MAX__ ? -__FLT_MAX__ : -__builtin_inff());
 	double sum;
 	vd s[8];
 	int i;
@@ -592,9 +606,10 @@ static double line_exps(const struct line_form *f, const void *from, uint32_t n,
 
 		EACH {
 			/* x - top in two parts, without loss */
-			const vf hi = v_add(x[j], m);
-			const vf b = v_sub(hi, x[j]);
-			const vf lo = v_add(v_sub(x[j], v_sub(hi, b)), v_sub(m, b));
+			const vf at_least = v_max(least, x[j]);
+			const vf hi = v_add(at_least, m);
+			const vf b = v_sub(hi, at_least);
+			const vf lo = v_add(v_sub(at_least, v_sub(hi, b)), v_sub(m, b));
 
 			/* Beyond that, where the result is 0, it may be as large as anything. */
 			x[j] = math_exp(hi, v_where(v_least(math_abs(hi), v_set(128)), lo,

@@ -90,7 +90,8 @@ static uint64_t find_taps(const struct uma_op *op, const uint32_t *idx, uint32_t
 
 		if (x < -pad * (int64_t)u->begin[i] || x >= size + pad * (int64_t)u->end[i])
 			continue;
-		if (i + 1 < u->spatial) {
+		/* Three at most, as a compiler that unrolls the calls has to be told. */
+		if (i + 1 < UMA_MIN(u->spatial, UMA_POOL_SPATIAL)) {
 			uint32_t none = *count;
 
 			/* Outside, only what counts is of interest. */

@@ -113,12 +113,13 @@ V_INLINE vf math_tanh(vf x)
 		0.00229274482f, -0.00834394526f, 0.0217689183f, -0.0539592579f, 0.133333042f,
 		-0.333333343f
 	};
-	const vf a = v_min(v_set(10), math_abs(x)), z = v_mul(x, x);
-	const vf near = v_fma(x, v_mul(z, MATH_HORNER(z, c)), x);
+	/* Of an odd function the sign comes last: what is large overflows nowhere. */
+	const vf a = v_min(v_set(10), math_abs(x)), z = v_mul(a, a);
+	const vf near = v_fma(a, v_mul(z, MATH_HORNER(z, c)), a);
 	const vf e = math_exp(v_add(a, a), v_set(0));
 	const vf far = v_fnma(v_set(2), v_inverse(v_add(e, v_set(1))), v_set(1));
 
-	return v_where(v_less(a, v_set(0.625f)), near, math_sign(far, x));
+	return math_sign(v_where(v_less(a, v_set(0.625f)), near, far), x);
 }
 
 /* x erfc(-x / sqrt(2)) / 2; erfc as the model has it */

@@ -42,6 +42,7 @@ V_INLINE vi vi_or(vi a, vi b)		{ return _mm256_or_si256(a, b); }
 V_INLINE vi vi_xor(vi a, vi b)		{ return _mm256_xor_si256(a, b); }
 V_INLINE vi vi_add(vi a, vi b)		{ return _mm256_add_epi32(a, b); }
 V_INLINE vi vi_sub(vi a, vi b)		{ return _mm256_sub_epi32(a, b); }
+V_INLINE vi vi_sub_bytes(vi a, vi b)	{ return _mm256_sub_epi8(a, b); }
 V_INLINE vi vi_max(vi a, vi b)		{ return _mm256_max_epi32(a, b); }
 V_INLINE vi vi_mul(vi a, vi b)		{ return _mm256_mullo_epi32(a, b); }
 V_INLINE vi vi_madd(vi a, vi b)		{ return _mm256_madd_epi16(a, b); }
@@ -234,6 +235,11 @@ V_INLINE vd vd_add(vd a, vd b)		{ return _mm256_add_pd(a, b); }
 V_INLINE vd vd_sub(vd a, vd b)		{ return _mm256_sub_pd(a, b); }
 V_INLINE vd vd_mul(vd a, vd b)		{ return _mm256_mul_pd(a, b); }
 V_INLINE vd vd_fma(vd a, vd b, vd c)	{ return _mm256_fmadd_pd(a, b, c); }
+
+V_INLINE vf v_of_halves(vd low, vd high)
+{
+	return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+}
 
 V_INLINE void vd_store(double *p, vd x)	{ _mm256_storeu_pd(p, x); }
 V_INLINE double vd_total(vd x)

@@ -44,6 +44,7 @@ V_INLINE vi vi_or(vi a, vi b)		{ return _mm512_or_si512(a, b); }
 V_INLINE vi vi_xor(vi a, vi b)		{ return _mm512_xor_si512(a, b); }
 V_INLINE vi vi_add(vi a, vi b)		{ return _mm512_add_epi32(a, b); }
 V_INLINE vi vi_sub(vi a, vi b)		{ return _mm512_sub_epi32(a, b); }
+V_INLINE vi vi_sub_bytes(vi a, vi b)	{ return _mm512_sub_epi8(a, b); }
 V_INLINE vi vi_max(vi a, vi b)		{ return _mm512_max_epi32(a, b); }
 V_INLINE vi vi_mul(vi a, vi b)		{ return _mm512_mullo_epi32(a, b); }
 V_INLINE vi vi_madd(vi a, vi b)		{ return _mm512_madd_epi16(a, b); }
@@ -266,6 +267,12 @@ V_INLINE vd vd_add(vd a, vd b)		{ return _mm512_add_pd(a, b); }
 V_INLINE vd vd_sub(vd a, vd b)		{ return _mm512_sub_pd(a, b); }
 V_INLINE vd vd_mul(vd a, vd b)		{ return _mm512_mul_pd(a, b); }
 V_INLINE vd vd_fma(vd a, vd b, vd c)	{ return _mm512_fmadd_pd(a, b, c); }
+V_INLINE vf v_of_halves(vd low, vd high)
+{
+	return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)),
+				  _mm512_cvtpd_ps(high), 1);
+}
+
 V_INLINE void vd_store(double *p, vd x)	{ _mm512_storeu_pd(p, x); }
 V_INLINE double vd_total(vd x)		{ return _mm512_reduce_add_pd(x); }
 
