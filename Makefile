@@ -19,6 +19,7 @@
 #   TEST_PROGS      programs that tests need but that are no tests themselves (a fuzzer, a helper)
 #   UNIT_TESTS      programs that print TAP on stdout; run on the host in every variant (layers unit, unit-asan, -tsan)
 #   MODEL_TESTS     programs that print TAP on stdout; run on the host (layer model) in the default variant
+#   LEVEL_TESTS     tests of operations with each level of kernels that the processor has (layers levels, levels-asan)
 #   LAYER_TESTS     programs that print TAP on stdout, each a layer P-layer of its own; run on the host, default variant
 #   SELFTEST_PROGS  programs that print TAP on stdout; run in the VM (layer kselftest) on both kernels
 #   BATS_TESTS      *.bats files run on the host (layer bats); paths with their suffix

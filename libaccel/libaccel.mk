@@ -64,8 +64,7 @@ level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,\
 	$(if $(filter asan,$(VARIANT)),,gemm_large) misuse)
 level-ops := $(if $(filter asan,$(VARIANT)),$(filter-out $(addprefix %_,kv blocks ffn),$(op-tests)))
 level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full $(if $(filter asan,$(VARIANT)),ACCEL_TEST_CASES=4 ACCEL_TEST_SMALL=1)
-PHONY += run-levels $(addprefix run/levels/,$(level-tests) $(level-ops))
-run-levels: $(addprefix run/levels/,$(call wanted,$(level-tests) $(level-ops)))
+LEVEL_TESTS += $(level-tests) $(level-ops)
 # level-test TEST LEVEL NAME
 level-test = $(level-env) ACCEL_SW_KERNELS=$(2) $(tap-run) --timeout $(host-limit) $(call inputs-of,$(1)) levels$(LAYER) $(3) $(O)/$(1)
 $(addprefix run/levels/,$(level-tests)): run/levels/%: $(O)/% $(O)/libaccel/tests/levels

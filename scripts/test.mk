@@ -103,8 +103,10 @@ endif
 run-unit: $(addprefix run/unit/,$(call wanted,$(UNIT_TESTS)))
 run-model: $(addprefix run/model/,$(call wanted,$(MODEL_TESTS)))
 run-bats: $(addprefix run/bats/,$(call wanted,$(BATS_TESTS)))
+run-levels: $(addprefix run/levels/,$(call wanted,$(LEVEL_TESTS)))
 host run-unit run-model run-bats run-levels run-neon:
 	@:
+PHONY += run-levels $(addprefix run/levels/,$(LEVEL_TESTS))
 PHONY += $(addprefix run/unit/,$(UNIT_TESTS)) $(addprefix run/model/,$(MODEL_TESTS)) $(addprefix run/bats/,$(BATS_TESTS))
 $(addprefix run/unit/,$(UNIT_TESTS)): run/unit/%: $(O)/%
 	$(call run-test,unit$(LAYER),$*)
