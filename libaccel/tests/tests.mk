@@ -109,31 +109,22 @@ libaccel/tests/ops/test_misuse-objs := $(addprefix libaccel/tests/ops/,test_misu
 	misuse_networks.o)
 $(foreach t,onnx onnx_fuzz onnx_ops onnx_quant onnx_ms onnx_attention onnx_host onnx_flow onnx_added onnx_random onnx_sequence cache generate \
 	onnx_stages families embed adapter models_null beam,$(eval override libaccel/tests/graph/test_$(t)-libs := libaccel/libaccel-models libaccel/libaccel))
-CFLAGS-libaccel/tests/graph/test_beam.o := -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \
-	-DAUSTEN='"$(CURDIR)/examples/austen"'
-$(foreach t,families embed adapter,$(eval CFLAGS-libaccel/tests/graph/test_$(t).o := -DZOO_HF='"$$(CURDIR)/examples/zoo/hf.tar.xz"'))
 
 # Looks inside, for digests of files that were changed.
 libaccel/tests/graph/test_program_file-objs = libaccel/tests/graph/test_program_file.o $(libaccel/libaccel-objs)
 override libaccel/tests/graph/test_program_file-libs :=
 override libaccel/tests/graph/test_program_file-pkgs := cmocka libdrm libudev json-c
-CFLAGS-libaccel/tests/graph/test_program_file.o := -I.
 
 # Looks inside, for the blocks of a file.
 libaccel/tests/graph/test_imatrix-objs = libaccel/tests/graph/test_imatrix.o $(libaccel/libaccel-models-objs)
 override libaccel/tests/graph/test_imatrix-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
-CFLAGS-libaccel/tests/graph/test_imatrix.o := -I. -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \
-	-DAUSTEN='"$(CURDIR)/examples/austen"'
 
 # Looks inside, as to which tokens may come next.
 libaccel/tests/graph/test_speech-objs = libaccel/tests/graph/test_speech.o $(libaccel/libaccel-models-objs)
 override libaccel/tests/graph/test_speech-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
-CFLAGS-libaccel/tests/graph/test_speech.o := -I. -DZOO_HF='"$(CURDIR)/examples/zoo/hf.tar.xz"' \
-	-DSPEECH='"$(CURDIR)/examples/speech"' -DAUSTEN='"$(CURDIR)/examples/austen"'
 # The harnesses of libFuzzer, with inputs of its own.
 libaccel/tests/graph/test_mutations-objs = libaccel/tests/graph/test_mutations.o $(libaccel/libaccel-models-objs)
 override libaccel/tests/graph/test_mutations-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
-CFLAGS-libaccel/tests/graph/test_mutations.o := -I. -DSPEECH='"$(CURDIR)/examples/speech"'
 
 # On the CPU alone, so without the libraries.
 $(foreach t,sampler constraint,$(eval libaccel/tests/graph/test_$(t)-objs := \

@@ -7,6 +7,7 @@
 #include <accel/model.h>
 #include <unistd.h>
 #include "graphtest.h"
+#include "libaccel/tests/data.h"
 
 #define PROMPT	24
 #define RANK_OF	4

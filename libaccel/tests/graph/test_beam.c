@@ -8,6 +8,7 @@
 #include <accel/model.h>
 #include <unistd.h>
 #include "decodernet.h"
+#include "libaccel/tests/data.h"
 
 #define LENGTH_MAX	24
 #define PROMPT_MAX	16

@@ -6,6 +6,7 @@
 #include <accel/embed.h>
 #include <unistd.h>
 #include "graphtest.h"
+#include "libaccel/tests/data.h"
 
 #define TEXTS	23
 #define MOST	40

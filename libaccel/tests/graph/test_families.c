@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 #include "graphtest.h"
+#include "libaccel/tests/data.h"
 
 #define PROMPT	40
 #define VOCAB	256

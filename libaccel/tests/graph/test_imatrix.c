@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "libaccel/models/stored.h"
 #include "graphtest.h"
+#include "libaccel/tests/data.h"
 
 #define TOKENS	300
 
@@ -23,7 +24,7 @@ static const char *path_of(const char *name)
 
 	at = (at + 1) % 4;
 	snprintf(paths[at], sizeof(paths[at]), "%s/%s", folder, name);
-	return name[0] == '/' ? name : paths[at];
+	return strcmp(name, AUSTEN) ? paths[at] : name;
 }
 
 static struct accel_imatrix *watch(struct bed *bed, const char *name)

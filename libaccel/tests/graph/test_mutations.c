@@ -6,6 +6,7 @@
  */
 #include <time.h>
 #include "graphtest.h"
+#include "libaccel/tests/data.h"
 
 /* They are built with another name for the entry, and nowhere else with these options. */
 /* NOLINTBEGIN(bugprone-suspicious-include) */

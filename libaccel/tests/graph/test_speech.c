@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "graphtest.h"
+#include "libaccel/tests/data.h"
 #include "libaccel/models/speech/speech.h"
 
 #define WINDOW	80000
@@ -1347,8 +1348,8 @@ static void check_wrong(struct bed *bed, const char *cmd, int want, const char *
 	int ret;
 
 	snprintf(line, sizeof(line),
-		 "cd %s && rm -rf wrong && mkdir wrong && cp %s/*.json wrong && ln -s %s/model.safetensors wrong && cd wrong && %s",
-		 folder, SPEECH, SPEECH, cmd);
+		 "speech=$PWD/" SPEECH " && cd %s && rm -rf wrong && mkdir wrong && cp $speech/*.json wrong && "
+		 "ln -s $speech/model.safetensors wrong && cd wrong && %s", folder, cmd);
 	assert_int_equal(system(line), 0);
 	ret = accel_speech_create(bed->ctx, path_of("wrong"), NULL, &e, &s);
 	if (ret != want || !strstr(e.text, word))

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 #include <accel/chat.h>
+#include "libaccel/tests/data.h"
 
 static struct accel_chat_template *parse(const char *text)
 {

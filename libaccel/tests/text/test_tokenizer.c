@@ -18,10 +18,11 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 #include <accel/tokenizer.h>
+#include "libaccel/tests/data.h"
 
 #define BLOCK	16
 #define NAME(n)	TEXT_DATA "/" n
-#define LM	TEXT_DATA "/../../../../examples/austen/tokenizer.json"
+#define LM	AUSTEN "/tokenizer.json"
 
 struct text {
 	char *p;

@@ -3,7 +3,6 @@
 
 text-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/text/test_*.c)))
 $(foreach t,$(text-tests),$(eval override $(t)-libs := libaccel/libaccel-models libaccel/libaccel))
-CFLAGS-libaccel/tests/text/ := -DTEXT_DATA='"$(CURDIR)/libaccel/tests/text/testdata"'
 $(foreach t,$(text-tests),$(eval $(t)-env += $(if $(filter default,$(VARIANT)),,ACCEL_TEST_SMALL=1)))
 
 #: fuzz-text     libFuzzer on tokenizers and templates for FUZZ_SECONDS (60), with clang
