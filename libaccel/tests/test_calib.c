@@ -226,7 +226,7 @@ static void test_mse(void **state)
 							       asym ? all_lo * k / 64 :
 								      all_lo * j / 64,
 							       all_hi * j / 64));
-		if (got > best * 1.02)
+		if (!(got <= best * 1.02))
 			fail_msg("%s%s: error %g with %g to %g, but %g was possible",
 				 accel_dtype_name(o.dtype), asym ? " asymmetric" : "",
 				 got, lo, hi, best);

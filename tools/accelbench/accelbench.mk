@@ -48,7 +48,9 @@ bench-docs:
 accelbench-tests := $(accelbench)/tests
 UNIT_TESTS += $(accelbench-tests)/test_stats
 CFLAGS-$(accelbench-tests)/ := -I$(accelbench)
-$(accelbench-tests)/test_stats-objs := $(accelbench-tests)/test_stats.o $(accelbench)/stats.o
+$(accelbench-tests)/test_stats-objs := $(accelbench-tests)/test_stats.o $(accelbench)/stats.o $(accelbench)/data.o \
+	$(addprefix libaccel/tests/oracle/,oracle.o oracle_formats.o)
+$(accelbench-tests)/test_stats-libs := libaccel/libaccel
 $(accelbench-tests)/test_stats-pkgs := cmocka
 $(accelbench-tests)/test_stats-ldlibs := -lm
 

@@ -116,13 +116,10 @@ uint64_t data_bytes(uint32_t dtype, uint64_t count)
 
 void data_compare(struct data_errors *e, double got, double want)
 {
-	double diff = fabs(got - want);
-
-	/* Not a number is an error of any size. */
-	if (!(diff <= e->diff))
-		e->diff = isnan(diff) ? INFINITY : diff;
-	if (fabs(want) > e->size)
-		e->size = fabs(want);
+	e->diff = fmax(e->diff, oracle_apart(got, want));
+	/* Of an infinity any difference is nothing. */
+	if (isfinite(want))
+		e->size = fmax(e->size, fabs(want));
 }
 
 double data_error(const struct data_errors *e)

@@ -107,8 +107,8 @@ static bool ort_run(struct both *b)
 static double difference(struct both *b, uint32_t index)
 {
 	struct accel_value v = ACCEL_VALUE_INIT;
+	struct data_errors e = { 0 };
 	const void *data = NULL;
-	double most = 0, error = 0;
 	const float *x, *y;
 	void *other = NULL;
 	uint64_t n = 1, i;
@@ -120,11 +120,9 @@ static double difference(struct both *b, uint32_t index)
 	y = other;
 	for (i = 0; i < v.rank; i++)
 		n *= (uint64_t)v.dims[i];
-	for (i = 0; i < n; i++) {
-		most = fmax(most, fabs((double)y[i]));
-		error = fmax(error, fabs((double)x[i] - (double)y[i]));
-	}
-	return most > 0 ? error / most : error;
+	for (i = 0; i < n; i++)
+		data_compare(&e, (double)x[i], (double)y[i]);
+	return data_error(&e);
 }
 
 static int open_both(struct both *b, const char *path, uint32_t threads, int64_t batch, bool peers)

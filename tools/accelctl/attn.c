@@ -511,13 +511,12 @@ static void judge(const struct accel_tensor *d, const struct oracle_result *r,
 		oracle_index(d, n, idx);
 		got = oracle_load(d, idx);
 		ok = oracle_float_ok(got, &r->num[n], d->dtype, &want, &bound);
-		v->differing += got != oracle_round(want, d->dtype) &&
-				!(isnan(got) && isnan(want));
+		v->differing += oracle_apart(got, oracle_round(want, d->dtype)) > 0;
 		/* Nothing, or nothing but an infinity, is demanded, and that is met */
 		if (ok && !isfinite(got - want))
 			continue;
-		err = isfinite(got - want) ? fabs(got - want) : INFINITY;
-		ratio = err == 0 ? 0 : bound > 0 ? err / bound : INFINITY;
+		err = oracle_apart(got, want);
+		ratio = err == 0 ? 0 : bound > 0 && isfinite(err) ? err / bound : INFINITY;
 		if (ok && !isfinite(r->num[n].e))
 			continue;
 		v->max_abs = fmax(v->max_abs, err);

@@ -26,6 +26,7 @@
 
 #include "gemm.h"
 #include "interrupt.h"
+#include "libaccel/tests/oracle/oracle.h"
 
 #define MAX_THREADS	16
 
@@ -79,12 +80,8 @@ static void judge(const struct check *c, double got, double ref, double want, do
 	double limit;
 
 	*bound = 0;
-	if (c->exact) {
-		*err = fabs(got - want);
-		return;
-	}
-	if (isnan(ref) || isinf(ref)) {
-		*err = (isnan(want) && isnan(got)) || got == want ? 0 : INFINITY;
+	if (c->exact || !isfinite(ref)) {
+		*err = oracle_apart(got, want);
 		return;
 	}
 	*bound = c->slope * c->accumulate * fmax(terms, FLT_MIN) +
@@ -100,11 +97,11 @@ static void judge(const struct check *c, double got, double ref, double want, do
 	}
 	limit = c->lim.max;
 	if (fabs(ref) + *bound >= limit) {
-		/* Infinity stands for anything beyond the largest number */
-		got = fmax(fmin(got, limit), -limit);
-		want = fmax(fmin(want, limit), -limit);
+		/* Infinity stands for anything beyond the largest number; NaN for nothing */
+		got = fabs(got) > limit ? copysign(limit, got) : got;
+		want = fabs(want) > limit ? copysign(limit, want) : want;
 	}
-	*err = isfinite(got) && isfinite(want) ? fabs(got - want) : INFINITY;
+	*err = oracle_apart(got, want);
 }
 
 static void check_row(struct check *c, int64_t row, double *sum, double *mag,

@@ -14,8 +14,8 @@ void op_judge(const struct accel_tensor *d, const struct oracle_result *ref, uin
 	double err, ratio = 0;
 
 	oracle_judge(d, ref, n, &one);
-	same = one.got == (whole ? nearbyint(one.expect) : oracle_round(one.expect, d->dtype)) ||
-	       (isnan(one.got) && isnan(one.expect));
+	same = !oracle_apart(one.got, whole ? nearbyint(one.expect) :
+					      oracle_round(one.expect, d->dtype));
 	v->differing += !same || !one.ok;
 	err = same && whole ? 0 : fabs(one.got - one.expect);
 	/* What may overflow has no error, nor has NaN where it belongs */

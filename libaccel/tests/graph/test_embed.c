@@ -93,8 +93,10 @@ static double distance(const float *a, const float *b, uint32_t count)
 	double most = 0;
 	uint32_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		assert_true(isfinite(a[i]) && isfinite(b[i]));
 		most = fmax(most, fabs((double)a[i] - (double)b[i]));
+	}
 	return most;
 }
 

@@ -100,6 +100,7 @@ static double off_by(struct bed *bed, struct accel_state *s, struct accel_state 
 	y = output(bed, s, 0, &v);
 	want = output(bed, right, 0, &w);
 	for (i = 0; i < elements(&w); i++) {
+		assert_true(isfinite(want[i]));
 		if (!isfinite(y[i]))
 			return INFINITY;
 		error = fmax(error, fabs((double)y[i] - (double)want[i]));

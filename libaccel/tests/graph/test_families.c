@@ -167,6 +167,8 @@ static void check_cached(struct bed *bed, const char *name, uint32_t layers, uin
 		assert_int_equal(k, columns);
 		result(state, "hidden", (uint64_t)pieces[i], &hidden);
 		for (k = 0; k < (uint64_t)pieces[i] * columns; k++) {
+			assert_true(isfinite(logits[k]) &&
+				    isfinite(want[(uint64_t)from * columns + k]));
 			error = fmaxf(error, fabsf(logits[k] - want[(uint64_t)from * columns + k]));
 			most = fmaxf(most, fabsf(logits[k]));
 		}

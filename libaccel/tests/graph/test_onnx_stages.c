@@ -543,7 +543,7 @@ static void same_result(struct runner *a, struct runner *b, uint32_t index, cons
 	assert_int_equal(v.rank, w.rank);
 	assert_memory_equal(v.dims, w.dims, v.rank * sizeof(v.dims[0]));
 	for (i = 0; i < elements(&v); i++)
-		if (fabsf(x[i] - y[i]) > 0.00001f)
+		if (!(fabsf(x[i] - y[i]) <= 0.00001f))
 			fail_msg("%s, result %u, element %u: %g, not %g", what, index, i,
 				 (double)x[i], (double)y[i]);
 }

@@ -213,7 +213,7 @@ static void chi_square(const struct accel_sampler_opts *opts, uint64_t seed, con
 		}
 		chi += (n[i] - 20000 * want[i]) * (n[i] - 20000 * want[i]) / (20000 * want[i]);
 	}
-	if (chi > 16.3)
+	if (!(chi <= 16.3))
 		fail_msg("seed %llu: chi-square %g", (unsigned long long)seed, chi);
 	accel_sampler_destroy(s);
 }

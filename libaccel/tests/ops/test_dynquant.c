@@ -139,7 +139,7 @@ static void check_rows(const float *a, const float *b, const float *d, const flo
 					 fabs(b[k * N + j]) * scales[i] / 2 +
 					 (double)scales[i] * b_scales[j] / 4;
 			}
-			if (fabs(d[i * N + j] - want) > bound * 1.001)
+			if (!(fabs(d[i * N + j] - want) <= bound * 1.001))
 				fail_msg("d[%d][%d] is %g, not %g within %g", i, j,
 					 (double)d[i * N + j], want, bound);
 		}

@@ -10,6 +10,7 @@
 #ifndef LIBACCEL_TESTS_ORACLE_H
 #define LIBACCEL_TESTS_ORACLE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <accel/accel.h>
@@ -37,6 +38,18 @@ struct oracle_result {
 	int64_t *exact;
 	double sums;
 };
+
+/*
+ * How far a number is from what it should be: 0 where they are the same, NaN too; infinitely
+ * where one of them alone is NaN or infinite. It is a number in any case: fmax() leaves no
+ * difference out, and one that is beyond a bound is above it.
+ */
+static inline double oracle_apart(double got, double want)
+{
+	if (got == want || (isnan(got) && isnan(want)))
+		return 0;
+	return isfinite(got) && isfinite(want) ? fabs(got - want) : INFINITY;
+}
 
 uint64_t oracle_count(const struct accel_tensor *t);
 void oracle_strides(const struct accel_tensor *t, int64_t *strides);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Medians and spreads.
+ * Medians and spreads, and errors.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
 #include "../accelbench.h"
+#include "../perf.h"
 
 static void test_median(void **state)
 {
@@ -37,11 +39,38 @@ static void test_outliers(void **state)
 	assert_true(a == b);
 }
 
+/* The error of a result of two, the second of which should be 4 */
+static double error_of(double got, double want, double second)
+{
+	struct data_errors e = { 0 };
+
+	data_compare(&e, got, want);
+	data_compare(&e, second, 4);
+	return data_error(&e);
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	assert_true(error_of(1, 1, 4) == 0);
+	assert_true(error_of(1, 1, 3) == 0.25);
+	/* What is no number has to be none; in another place it is off by any size */
+	assert_true(error_of(NAN, NAN, 4) == 0);
+	assert_true(error_of(NAN, NAN, 3) == 0.25);
+	assert_true(isinf(error_of(NAN, 1, 4)));
+	assert_true(isinf(error_of(1, NAN, 4)));
+	/* An infinity hides no error of another */
+	assert_true(error_of(INFINITY, INFINITY, 3) == 0.25);
+	assert_true(isinf(error_of(-INFINITY, INFINITY, 4)));
+	assert_true(isinf(error_of(1, INFINITY, 4)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_median),
 		cmocka_unit_test(test_outliers),
+		cmocka_unit_test(test_errors),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/tests/oracle/oracle.h"
 #include "model.h"
 
 /* Outputs of so many elements may be kept every so many apart in golden files. */
@@ -18,17 +19,15 @@
 void verdict_of(uint32_t type, const void *data, uint64_t step, const struct npy *want,
 		struct verdict *r)
 {
-	double largest = 0, error, x, w;
+	double largest = 0, w;
 	uint64_t i;
 
 	for (i = 0; i < want->count; i++) {
 		w = npy_get(want, i, false);
-		x = element_get(type, data, i * step);
-		error = x == w || (isnan(x) && isnan(w)) ? 0 : fabs(x - w);
-		if (isnan(error))
-			error = INFINITY;
-		r->max_abs = error > r->max_abs ? error : r->max_abs;
-		largest = fabs(w) > largest ? fabs(w) : largest;
+		r->max_abs = fmax(r->max_abs, oracle_apart(element_get(type, data, i * step), w));
+		/* Of an infinity any difference is nothing. */
+		if (isfinite(w))
+			largest = fmax(largest, fabs(w));
 	}
 	r->max_rel = r->max_abs > 0 ? r->max_abs / largest : 0;
 }
@@ -87,6 +86,12 @@ static char **read_labels(struct session *s, size_t *count)
 	return labels;
 }
 
+/* As topk has it: what is no number comes first. */
+static bool more(double x, double y)
+{
+	return isnan(x) ? !isnan(y) : x > y;
+}
+
 /* The largest elements of each row, in their order */
 static void tell_top(struct session *s, const struct accel_value *v, const void *data,
 		     struct json_object *o, char **labels, size_t label_count)
@@ -105,9 +110,12 @@ static void tell_top(struct session *s, const struct accel_value *v, const void 
 
 		for (i = 0; i < n; i++) {
 			x = element_get(v->type, data, at + i);
-			for (j = have; j && x > element_get(v->type, data, at + best[j - 1]); j--)
+			for (j = have; j; j--) {
+				if (!more(x, element_get(v->type, data, at + best[j - 1])))
+					break;
 				if (j < k)
 					best[j] = best[j - 1];
+			}
 			if (j < k)
 				best[j] = i;
 			have += j < k && have < k;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "interrupt.h"
+#include "libaccel/tests/oracle/oracle.h"
 #include "probe.h"
 #include "progress.h"
 
@@ -179,11 +180,8 @@ void gap_add(struct gap *g, const struct probe *a, uint32_t i, const struct prob
 		count *= (uint64_t)v.dims[d];
 	for (n = 0; n < count; n++) {
 		want = element_get(v.type, x, n);
-		error = element_get(w.type, y, n);
-		error = want == error || (isnan(want) && isnan(error)) ? 0 : fabs(error - want);
-		if (isnan(error))
-			error = INFINITY;
-		g->largest = error > g->largest ? error : g->largest;
+		error = oracle_apart(element_get(w.type, y, n), want);
+		g->largest = fmax(g->largest, error);
 		g->error += error * error;
 		g->sum += isfinite(want) ? want * want : 0;
 	}
@@ -196,7 +194,7 @@ void gap_add(struct gap *g, const struct probe *a, uint32_t i, const struct prob
 
 double gap_share(const struct gap *g)
 {
-	if (g->wrong)
+	if (g->wrong || isinf(g->error))
 		return INFINITY;
 	return g->error > 0 ? sqrt(g->error / g->sum) : 0;
 }

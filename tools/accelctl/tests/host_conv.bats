@@ -55,6 +55,13 @@ values() {
 	conv --a a.npy --b b.npy --out d.npy
 	has "$(values d.npy)" "-4"
 	ctl 0 run conv -d sw --a a.npy --b b.npy --out d.npy --repeat 1
+	# What is no number comes from one, and infinities from one, or from large numbers
+	npy a.npy '<f4' '(1, 1, 2, 2)' False nan inf 300 1
+	npy b.npy '<f4' '(1, 1, 1, 1)' False 300
+	conv --a a.npy --b b.npy --out d.npy
+	[ "$(values d.npy)" = "<f4 (1, 1, 2, 2) nan inf 90000 300" ]
+	conv --a a.npy --b b.npy --dtype fp16
+	json '.differing == 0'
 	ctl 2 run conv -d sw --a a.npy --dtype int8
 	has "$stderr" "whole numbers"
 	ctl 1 run conv -d sw --a none.npy

@@ -363,6 +363,14 @@ values() {
 	ctl 1 run gemm -d sw -m 20 -n 30 -k 40 --compare nowhere.npy
 }
 
+@test "--compare: what is no number is no infinity" {
+	npy A.npy '<f2' '(1, 1)' False 300
+	npy C.npy '<f2' '(1, 1)' False inf
+	npy N.npy '<f2' '(1, 1)' False nan
+	ctl 0 run gemm -d sw --dtype fp16 --a A.npy --b A.npy --check --compare C.npy
+	ctl 8 run gemm -d sw --dtype fp16 --a A.npy --b A.npy --check --compare N.npy
+}
+
 @test "--compare finds one bit in an integer" {
 	gemm --dtype int8 -m 20 -n 30 -k 40 --out C.npy
 	ctl 0 run gemm -d sw --dtype int8 -m 20 -n 30 -k 40 --compare C.npy

@@ -151,7 +151,7 @@ gives() {
 	got=$(gives "$T/m.onnx" -i "$T/p.jpg" --pixels raw --fit stretch)
 	# shellcheck disable=SC2086 # a list of numbers
 	set -- ${got#*) }
-	python3 -c 'import sys; [exit(1) for g, w in zip(map(float, sys.argv[1:]), (200, 100, 50)) if abs(g - w) > 2]' "$@"
+	python3 -c 'import sys; [exit(1) for g, w in zip(map(float, sys.argv[1:]), (200, 100, 50)) if not abs(g - w) <= 2]' "$@"
 	head -c 200 "$T/p.jpg" >"$T/cut.jpg"
 	ctl 1 model run "$T/m.onnx" -d sw -i "$T/cut.jpg"
 }
@@ -167,17 +167,18 @@ gives() {
 	json '[.outputs[0].top[][].index] == [1, 2, 3, 0] and [.outputs[0].top[][].label] == ["bee", "cat", null, "ant"]'
 }
 
+# make_golden SHAPE Y [X]: a file with the input x, [2, 3], and what should come of it
+make_golden() {
+	python3 - "$T/golden.safetensors" "$@" 1,2,3,4,5,-8 <<-'END'
+	import json, struct, sys
+	y, x = (list(map(float, a.split(","))) for a in sys.argv[3:5])
+	head = json.dumps({"in.x": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+	                   "out.y0": {"dtype": "F32", "shape": json.loads(sys.argv[2]), "data_offsets": [24, 24 + 4 * len(y)]}}).encode()
+	open(sys.argv[1], "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<%df" % (6 + len(y)), *x, *y))
+	END
+}
+
 @test "golden files may be safetensors; dimensions count" {
-	make_golden() {
-		python3 - "$T/golden.safetensors" "$@" <<-'END'
-		import json, struct, sys
-		x = [1.0, 2.0, 3.0, 4.0, 5.0, -8.0]
-		y = list(map(float, sys.argv[3].split(",")))
-		head = json.dumps({"in.x": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
-		                   "out.y0": {"dtype": "F32", "shape": json.loads(sys.argv[2]), "data_offsets": [24, 24 + 4 * len(y)]}}).encode()
-		open(sys.argv[1], "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<%df" % (6 + len(y)), *x, *y))
-		END
-	}
 	make_golden '[2,3]' 1,2,3,4,5,-8
 	ctl 0 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors" --json
 	json '.ok and .outputs[0].max_abs_error == 0'
@@ -188,6 +189,25 @@ gives() {
 	make_golden '[3,2]' 1,2,3,4,5,-8
 	ctl 8 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors"
 	has "$output" "another shape than the golden one"
+}
+
+@test "what is no number is the same as nothing else; an infinity hides no difference" {
+	make_golden '[2,3]' 1,nan,inf,4,5,-8 1,nan,inf,4,5,-8
+	ctl 0 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors" --json
+	json '.ok and .outputs[0].max_abs_error == 0'
+	make_golden '[2,3]' 1,2,3,4,5,-8 1,2,nan,4,5,-8
+	ctl 8 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors"
+	make_golden '[2,3]' nan,2,3,4,5,-8
+	ctl 8 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors"
+	make_golden '[2,3]' 1,2,3,4,inf,-8 1,2,3,4,-inf,-8
+	ctl 8 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors"
+	make_golden '[2,3]' 1,2,inf,4,5,-8 1,2,inf,4,6,-8
+	ctl 8 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors" --json
+	json '.outputs[0].max_abs_error == 1 and .outputs[0].max_rel_error == 0.125'
+	# Nor does it hide a larger one that follows
+	make_golden '[2,3]' 1,nan,3,4,5,-8 1,nan,3,4,5,-8
+	ctl 0 model run "$T/same.onnx" -d sw --golden "$T/golden.safetensors" --top 3 --json
+	json '[.outputs[0].top[][].index] == [1, 2, 0, 1, 0, 2]'
 }
 
 @test "memory, times and a bench are told" {

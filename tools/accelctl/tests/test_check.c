@@ -279,6 +279,9 @@ static void test_special(void **state)
 	check(&f, false);
 	value_put(ACCEL_F16, f.g.d.ptr, 0, 1);
 	check(&f, false);
+	/* What is no number is not */
+	value_put(ACCEL_F16, f.g.d.ptr, 0, NAN);
+	check(&f, false);
 	teardown(&f);
 
 	/* Products below the smallest normal number */
@@ -349,6 +352,9 @@ static void test_compare(void **state)
 	((float *)other.data)[0] += 1;
 	assert_int_equal(gemm_compare(&f.g, &other, &v), 0);
 	assert_true(v.ratio > 1);
+	((float *)other.data)[0] = NAN;
+	assert_int_equal(gemm_compare(&f.g, &other, &v), 0);
+	assert_true(v.ratio > 1 && isinf(v.max_abs));
 	npy_free(&other);
 	teardown(&f);
 }

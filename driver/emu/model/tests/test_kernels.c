@@ -202,6 +202,8 @@ static double excess(const struct ref_func *f, float x, float y, double p0, doub
 	tol = f->rel * fabs(want) + f->abs + ref_extra(f, (double)x, p0, p1);
 	if ((double)y == want)
 		return 0;
+	if (isnan(y))
+		return 1e9;
 	if (isinf(y))
 		return fabs(want) + tol >= 0x1fffffefp99 ? 0 : 1e9;
 	return tol > 0 ? fabs((double)y - want) / tol : 1e9;
