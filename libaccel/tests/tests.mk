@@ -50,7 +50,7 @@ oracle-objs := $(addprefix libaccel/tests/oracle/,\
 op-test-objs := $(addprefix libaccel/tests/ops/,optest.o optest_case.o) $(oracle-objs)
 $(foreach t,$(op-tests),$(eval $(t)-objs := $(t).o $(op-test-objs)))
 $(foreach t,kv kv_file kv_write,$(eval libaccel/tests/ops/test_$(t)-objs += libaccel/tests/ops/kv_bench.o))
-libaccel/tests/ops/test_blocks-objs += $(addprefix libaccel/tests/ops/,net.o net_oracle.o)
+$(foreach t,blocks odd,$(eval libaccel/tests/ops/test_$(t)-objs += $(addprefix libaccel/tests/ops/,net.o net_oracle.o)))
 $(foreach t,$(op-tests),$(eval $(t)-timeout := 900))
 
 # The oracle held against what is known without it.

@@ -2,6 +2,7 @@
 /*
  * Networks in binary64, and how far the device may be from that: see net.h.
  */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,67 +31,66 @@ static double at(const struct net *n, int i, uint32_t row, uint32_t col)
 	return n->node[i].w[(uint64_t)row * n->node[i].cols + col];
 }
 
-/* Slope at most 1.13, within 12 units: GELU is the worst of those used. */
-static double activation(uint32_t act, double v, double *r)
-{
-	double y = v;
-
-	if (act == ACCEL_ACT_NONE)
-		return v;
-	if (act == ACCEL_ACT_SILU)
-		y = v / (1 + exp(-v));
-	else if (act == ACCEL_ACT_GELU)
-		y = 0.5 * v * erfc(-v * M_SQRT1_2);
-	else
-		fail_msg("activation %u", act);
-	*r = *r * 1.13 + 12 * U * fabs(y) + 128 * ORACLE_TINY;
-	return y;
-}
-
 static double gemm(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
 		   double *r)
 {
+	const struct accel_epilogue epilogue = { .act = x->arg };
 	uint32_t k = n->node[x->in[0]].cols, i;
 	double sum = 0, mag = 0, p;
+	struct oracle_num y;
 
 	for (i = 0; i < k; i++) {
 		p = at(n, x->in[0], row, i) * at(n, x->in[1], i, col);
 		sum += p;
-		mag += fabs(p);
+		mag += isfinite(p) ? fabs(p) : 0;
 	}
-	*r = (k + 1) * 1.001 * U * mag;
-	if (x->in[2] >= 0) {
-		sum += at(n, x->in[2], 0, col);
-		*r += U * fabs(sum);
-	}
-	sum = activation(x->arg, sum, r);
-	if (x->in[3] >= 0) {
-		sum += at(n, x->in[3], row, col);
-		*r += U * fabs(sum);
-	}
-	return sum;
+	y = (struct oracle_num){ sum, (k + 1) * 1.001 * U * mag };
+	/* It may overflow on its way, in one order and not in another. */
+	if (mag * 1.001 > FLT_MAX && !isnan(sum) && !(isfinite(sum) && fabs(sum) > mag * 0.999))
+		y.e = INFINITY;
+	y = oracle_seen(y);
+	if (x->in[2] >= 0)
+		y = oracle_add(y, at(n, x->in[2], 0, col));
+	y = oracle_activation(y, &epilogue);
+	if (x->in[3] >= 0)
+		y = oracle_add(y, at(n, x->in[3], row, col));
+	*r = y.e;
+	return y.v;
 }
 
 static double norm(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
 		   double *r)
 {
-	double mean = 0, var = 0, d, y;
+	double mean = 0, mags = 0, var = (double)0.00001f, d, s, sure;
+	struct oracle_num y;
 	uint32_t i;
 
-	for (i = 0; i < x->cols && x->arg == ACCEL_NORM_LAYER; i++)
+	for (i = 0; i < x->cols && x->arg == ACCEL_NORM_LAYER; i++) {
 		mean += at(n, x->in[0], row, i) / x->cols;
+		mags += fabs(at(n, x->in[0], row, i)) / x->cols;
+	}
 	for (i = 0; i < x->cols; i++) {
 		d = at(n, x->in[0], row, i) - mean;
 		var += d * d / x->cols;
 	}
-	y = (at(n, x->in[0], row, col) - mean) / sqrt(var + (double)0.00001f);
-	y *= at(n, x->in[1], 0, col);
-	*r = 6 * U * fabs(y);
-	if (x->in[2] >= 0) {
-		y += at(n, x->in[2], 0, col);
-		*r += U * fabs(y);
-	}
-	return y;
+	s = 1 / sqrt(var);
+	/* A difference from the mean is known to a part of the numbers. */
+	y.v = (at(n, x->in[0], row, col) - mean) * s;
+	y.e = isfinite(y.v) ? 5 * U * fabs(y.v) + 8 * U * U * mags * s : 0;
+	sure = (x->cols + 16) * U * U * mags;
+	if (isfinite(mags) && 4 * sure * sure > var)
+		y.e = INFINITY;
+	y = oracle_mul(y, at(n, x->in[1], 0, col));
+	if (x->in[2] >= 0)
+		y = oracle_add(y, at(n, x->in[2], 0, col));
+	*r = y.e;
+	return y.v;
+}
+
+/* A product is rounded, and may be beyond the largest number. */
+static double times(double a, double b)
+{
+	return oracle_seen((struct oracle_num){ a * b, 0 }).v;
 }
 
 static double rotary(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
@@ -98,23 +98,27 @@ static double rotary(const struct net *n, const struct net_node *x, uint32_t row
 {
 	uint32_t i = col % x->dim, half = x->dim / 2, position = x->arg;
 	uint32_t other = i < half ? col + half : col - half;
-	double own, across, y;
+	struct oracle_num y;
+	double own, across;
 
 	position += row % (x->rows / n->seqs);
-	own = at(n, x->in[0], row, col) * at(n, x->in[1], position, i % half);
-	across = at(n, x->in[0], row, other) * at(n, x->in[2], position, i % half);
-	y = i < half ? own - across : own + across;
-	*r = U * (fabs(own) + fabs(across)) + U * fabs(y);
-	return y;
+	own = times(at(n, x->in[0], row, col), at(n, x->in[1], position, i % half));
+	across = times(at(n, x->in[0], row, other), at(n, x->in[2], position, i % half));
+	y.v = i < half ? own - across : own + across;
+	y.e = isfinite(y.v) ? U * (fabs(own) + fabs(across)) + 2 * ORACLE_TINY : 0;
+	y = oracle_step(y);
+	*r = y.e;
+	return y.v;
 }
 
 static double product(const struct net *n, const struct net_node *x, uint32_t row,
 		      uint32_t col, double *r)
 {
-	double y = at(n, x->in[0], row, col) * at(n, x->in[1], row, col);
+	const struct oracle_num y = oracle_mul((struct oracle_num){ at(n, x->in[0], row, col), 0 },
+					       at(n, x->in[1], row, col));
 
-	*r = U * fabs(y);
-	return y;
+	*r = y.e;
+	return y.v;
 }
 
 /* Element of a key or a value: of the cache, or of a node. */
@@ -145,9 +149,9 @@ static double attention(const struct net *n, const struct net_node *x, uint32_t 
 {
 	uint32_t queries = x->rows / n->seqs, seq = row / queries, head = col / x->dim;
 	uint32_t group = (x->cols / x->dim) / (n->node[x->in[1]].cols / x->dim);
-	uint32_t keys = x->kind == NET_CACHED ? n->keys : queries, j, i;
-	double score[512], top = -INFINITY, low = INFINITY, sum = 0, worst = 0, y = 0, mag = 0;
-	double scale = 1 / sqrt(x->dim), s, m, p, off;
+	uint32_t keys = x->kind == NET_CACHED ? n->keys : queries, first = 0, j, i;
+	double score[512], error[512], top = -INFINITY, sum = 0, more = 0, y = 0, mag = 0;
+	double scale = 1 / sqrt(x->dim), s, m, p, w, off, moved = 0;
 
 	assert_true(keys <= 512);
 	for (j = 0; j < keys; j++) {
@@ -160,23 +164,43 @@ static double attention(const struct net *n, const struct net_node *x, uint32_t 
 			s += p;
 			m += fabs(p);
 		}
-		score[j] = s * scale;
-		worst = fmax(worst, ((x->dim + 1) * 1.001 * m + 2 * fabs(s)) * scale * U);
-		top = fmax(top, score[j]);
-		low = fmin(low, score[j]);
+		score[j] = times(s, scale);
+		error[j] = ((x->dim + 1) * 1.001 * m + 2 * fabs(s)) * scale * U;
+		if (score[j] > top || isnan(score[j])) {
+			top = score[j];
+			first = j;
+		}
+		if (isnan(top))
+			break;
 	}
-	for (j = 0; j < keys; j++)
-		sum += exp(score[j] - top);
+	*r = 0;
+	/* Without a key that is seen it is 0. */
+	if (!isfinite(top))
+		return top == -INFINITY ? 0 : NAN;
 	for (j = 0; j < keys; j++) {
-		p = exp(score[j] - top) / sum * cached(n, x, 1, seq, j, head / group,
-						       col % x->dim);
-		y += p;
-		mag += fabs(p);
+		if (score[j] == -INFINITY)
+			continue;
+		w = exp(score[j] - top);
+		/*
+		 * Only differences from the largest count. What is far below it is nothing, by
+		 * however much of itself it may be off.
+		 */
+		off = j == first ? 0 : error[first] + error[j];
+		off += 2 * U * (top - score[j]) + (4 * (keys / 64.0 + 4) + 8) * U;
+		off = exp(score[j] - top + off) - w;
+		p = cached(n, x, 1, seq, j, head / group, col % x->dim);
+		sum += w;
+		more += off;
+		y += w * p;
+		mag += w * fabs(p);
+		moved += off * fabs(p);
 	}
-	/* Of each weight, as oracle_attention.c has it; the divisor is off likewise. */
-	off = expm1(worst + 2 * U * (top - low) + (4 * (keys / 64.0 + 4) + 8) * U);
-	*r = 2 * off * mag + (2 * keys + keys / 8.0 + 16) * U * mag;
-	return y;
+	/* The divisor is off likewise. */
+	if (isinf(more))
+		*r = INFINITY;
+	else if (isfinite(y))
+		*r = (moved + more / sum * mag + (2 * keys + keys / 8.0 + 16) * U * mag) / sum;
+	return y / sum;
 }
 
 static double gather(const struct net *n, const struct net_node *x, uint32_t row, uint32_t col,
@@ -194,8 +218,8 @@ static element_fn *const elements[] = {
 /* All nodes from one on, into w; roundings too if they are wanted. */
 static void evaluate(struct net *n, int from, bool roundings)
 {
+	struct oracle_num y;
 	uint32_t row, col;
-	double r;
 	int i;
 
 	for (i = from; i < n->count; i++) {
@@ -205,9 +229,14 @@ static void evaluate(struct net *n, int from, bool roundings)
 			for (col = 0; col < x->cols; col++) {
 				uint64_t k = (uint64_t)row * x->cols + col;
 
-				x->w[k] = elements[x->kind](n, x, row, col, &r);
+				y.v = elements[x->kind](n, x, row, col, &y.e);
+				y = oracle_seen(y);
+				/* It may have become infinite. */
+				if (isfinite(y.v) && fabs(y.v) + y.e > FLT_MAX)
+					y.e = INFINITY;
+				x->w[k] = y.v;
 				if (roundings)
-					x->r[k] = r;
+					x->r[k] = y.e;
 			}
 	}
 }
@@ -282,20 +311,22 @@ static void check_cache(const struct net *n, const struct net_node *x)
 static void spread(struct net *n, int i, uint64_t k)
 {
 	struct net_node *x = &n->node[i];
-	double h = STEP * (1 + fabs(x->v[k])), slope;
+	const bool finite = isfinite(x->v[k]);
+	double h = finite ? STEP * (1 + fabs(x->v[k])) : 1, slope;
 	uint64_t e;
 	int j;
 
 	if (x->check)
 		x->b[k] += x->r[k];
-	x->w[k] = x->v[k] + h;
+	x->w[k] = finite ? x->v[k] + h : 0;
 	evaluate(n, i + 1, false);
 	for (j = i + 1; j < n->count; j++) {
 		struct net_node *y = &n->node[j];
 
 		for (e = 0; y->check && e < (uint64_t)y->rows * y->cols; e++) {
-			slope = fabs(y->w[e] - y->v[e]) / h;
-			y->b[e] += slope * x->r[k];
+			slope = oracle_apart(y->w[e], y->v[e]) / h;
+			/* Nothing may be known of it, but of this. */
+			y->b[e] += slope > 0 ? slope * x->r[k] : 0;
 		}
 	}
 	x->w[k] = x->v[k];
@@ -341,11 +372,14 @@ double net_check(struct net *n, double *bound)
 		for (k = 0; x->check && k < (uint64_t)x->rows * x->cols; k++) {
 			/* Second order, and the error of the slopes. */
 			double limit = 1.01 * x->b[k] + 4 * U * U;
+			double off = oracle_apart((double)got[k], x->v[k]);
 
-			if (!(fabs(got[k] - x->v[k]) <= limit))
+			if (!(off <= limit))
 				fail_msg("node %d, element %llu: %.9g, want %.9g within %.3g", i,
 					 (unsigned long long)k, (double)got[k], x->v[k], limit);
-			worst = fmax(worst, fabs(got[k] - x->v[k]) / limit);
+			if (isinf(limit))
+				continue;
+			worst = fmax(worst, off / limit);
 			most = fmax(most, limit);
 		}
 	}

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "optest.h"
+#include "net.h"
 #include "libaccel/tests/oracle/oracle.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -43,11 +43,13 @@ static const float odd[] = {
  * @v: value
  * @mag: magnitude of what it was added up from, or 0
  * @open: anything: a sum may overflow on its way, in one order and not in another
+ * @room: how far it may be off beside a part of @mag
  */
 struct plain {
 	real v;
 	real mag;
 	bool open;
+	real room;
 };
 
 /* Element @n of result @index. */
@@ -60,7 +62,7 @@ static const float *f32(const struct accel_tensor *t)
 
 static struct plain number(real v)
 {
-	return (struct plain){ v, 0, false };
+	return (struct plain){ .v = v };
 }
 
 /* As binary32 has it, of which a step that follows sees no more. */
@@ -85,18 +87,99 @@ static struct plain sum_of(const real *p, int64_t n)
 	return s;
 }
 
+/* --- what is stored -------------------------------------------------------------------- */
+
+static real limited(real x, real lo, real hi)
+{
+	return isnan(x) ? x : x < lo ? lo : x > hi ? hi : x;
+}
+
+/* As an integer: the nearest, saturated; no number is 0. */
+static real whole(real v, uint32_t dtype)
+{
+	const real lo = dtype == ACCEL_S32 ? INT32_MIN : dtype == ACCEL_S8 ? -128 : 0;
+	const real hi = dtype == ACCEL_S32 ? INT32_MAX : dtype == ACCEL_S8 ? 127 : 255;
+
+	return isnan(v) ? 0 : limited(rintl(v), lo, hi);
+}
+
+/* The infinity of a type of 16 bits */
+static uint32_t infinity_of(uint32_t dtype)
+{
+	return dtype == ACCEL_F16 ? 0x7c00 : 0x7f80;
+}
+
+/* What 16 bits without a sign stand for; the infinity for what would follow the largest number */
+static real pattern(uint32_t bits, uint32_t dtype)
+{
+	const uint32_t hidden = dtype == ACCEL_F16 ? 1 << 10 : 1 << 7, exp = bits / hidden;
+
+	return ldexpl(bits % hidden + (exp ? hidden : 0),
+		      (int)(exp ? exp : 1) - (dtype == ACCEL_F16 ? 25 : 134));
+}
+
+/* The nearest of a type, the even one of two; of 16 bits by looking for it */
+static real nearest(real v, uint32_t dtype)
+{
+	uint32_t low = 0, high = infinity_of(dtype), at;
+	real down, up;
+
+	if (dtype == ACCEL_F32)
+		return (float)v;
+	if (isnan(v) || fabsl(v) >= pattern(high, dtype))
+		return isnan(v) ? v : copysignl(INFINITY, v);
+	while (high - low > 1) {
+		at = (low + high) / 2;
+		if (pattern(at, dtype) <= fabsl(v))
+			low = at;
+		else
+			high = at;
+	}
+	down = fabsl(v) - pattern(low, dtype);
+	up = pattern(high, dtype) - fabsl(v);
+	at = down < up || (down == up && low % 2 == 0) ? low : high;
+	return copysignl(at == infinity_of(dtype) ? INFINITY : pattern(at, dtype), v);
+}
+
+/* The element that a number becomes, an integer as it is stored */
+static real stored(const struct accel_tensor *t, float v)
+{
+	const bool scaled = t->quant.scheme == ACCEL_QUANT_TENSOR;
+
+	if (t->dtype <= ACCEL_BF16)
+		return nearest(v, t->dtype);
+	if (isnan(v))
+		v = 0;
+	return whole(rintl(scaled ? v / t->quant.scale : v) + (scaled ? t->quant.zero : 0),
+		     t->dtype);
+}
+
+/* NaN is NaN, and a zero has a sign. */
+static bool same(real a, real b)
+{
+	return isnan(a) ? isnan(b) : a == b && !signbit(a) == !signbit(b);
+}
+
 /* --- the oracle ------------------------------------------------------------------------ */
 
 /* Does the oracle say of an element what it should? Its bound is that of binary32. */
-static bool agrees(const struct oracle_result *r, uint64_t n, const struct plain *want)
+static bool agrees(const struct accel_tensor *t, const struct oracle_result *r, uint64_t n,
+		   const struct plain *want)
 {
 	const real mag = fmaxl(fabsl(want->v), want->mag);
 	const struct oracle_num *x = &r->num[n];
+	struct oracle_verdict verdict;
 
 	if (r->exact)
 		return (real)r->exact[n] == want->v;
 	if (want->open)
 		return true;
+	/* Of what is known to the bit every bit is known that is stored. */
+	if (x->e == 0) {
+		oracle_judge(t, r, n, &verdict);
+		if (!same(verdict.expect, stored(t, (float)want->v)))
+			return false;
+	}
 	if (isnan(want->v))
 		return isnan(x->v) && !isinf(x->e);
 	if (isinf(wide(want->v)) && x->v == (double)wide(want->v))
@@ -106,7 +189,7 @@ static bool agrees(const struct oracle_result *r, uint64_t n, const struct plain
 		return (float)x->v == (float)want->v && !signbit(x->v) == !signbit(want->v);
 	if (!(fabsl((real)x->v - want->v) <= APART * mag))
 		return false;
-	return x->e >= 0 && (real)x->e <= 0.0001L * mag + FLT_MIN;
+	return x->e >= 0 && (real)x->e <= 0.0001L * mag + want->room + FLT_MIN;
 }
 
 static uint32_t check_oracle(const struct accel_desc *desc, plain_fn *plain, const char *what)
@@ -123,7 +206,7 @@ static uint32_t check_oracle(const struct accel_desc *desc, plain_fn *plain, con
 		assert_int_equal(oracle_compute(desc, index, &r), 0);
 		for (n = 0; n < r.count; n++) {
 			want = plain(desc, index, (int64_t)n);
-			if (agrees(&r, n, &want) || wrong++ > 4)
+			if (agrees(oracle_tensor(desc, index), &r, n, &want) || wrong++ > 4)
 				continue;
 			op_say(desc, line, sizeof(line));
 			print_message("# %s %llu of result %u: %.9Lg, known as %.9g within %g: %s\n",
@@ -148,6 +231,13 @@ struct odd_case {
 	float p[4];
 };
 
+static void end_case(struct op_case *c, const struct accel_desc *desc)
+{
+	while (c->bo_count)
+		accel_bo_unref(c->bos[--c->bo_count]);
+	free((void *)desc);
+}
+
 /* The oracle against the second one, then the device against the oracle. */
 static void check(struct op_env *env, op_build_fn *build, plain_fn *plain,
 		  const struct odd_case *o, const char *name)
@@ -161,9 +251,7 @@ static void check(struct op_env *env, op_build_fn *build, plain_fn *plain,
 	if (plain) {
 		desc = build(&c, o);
 		wrong = check_oracle(desc, plain, what);
-		while (c.bo_count)
-			accel_bo_unref(c.bos[--c.bo_count]);
-		free((void *)desc);
+		end_case(&c, desc);
 	}
 	if (wrong)
 		fail_msg("%s: of %u numbers the oracle has others", what, wrong);
@@ -276,11 +364,6 @@ static real plain_unary(uint32_t f, real x)
 	default:
 		return x;
 	}
-}
-
-static real limited(real x, real lo, real hi)
-{
-	return isnan(x) ? x : x < lo ? lo : x > hi ? hi : x;
 }
 
 static real plain_act(uint32_t act, real x, real p0, real p1)
@@ -519,15 +602,6 @@ static void test_select(struct op_env *env)
 
 /* --- stored ------------------------------------------------------------------------- */
 
-/* As an integer: the nearest, saturated; no number is 0. */
-static real whole(real v, uint32_t dtype)
-{
-	const real lo = dtype == ACCEL_S32 ? INT32_MIN : dtype == ACCEL_S8 ? -128 : 0;
-	const real hi = dtype == ACCEL_S32 ? INT32_MAX : dtype == ACCEL_S8 ? 127 : 255;
-
-	return isnan(v) ? 0 : limited(rintl(v), lo, hi);
-}
-
 static const struct accel_desc *build_fill(struct op_case *c, const void *arg)
 {
 	struct accel_fill_desc *f = NEW(struct accel_fill_desc, ACCEL_FILL_DESC_INIT);
@@ -568,24 +642,73 @@ static struct plain padded(const struct accel_desc *desc, uint32_t index, int64_
 	       number(p->d.dtype == ACCEL_F32 ? p->value : whole(p->value, p->d.dtype));
 }
 
+/* A result of the type that is asked for, with @flags bytes with a scale and a zero point */
+static void made_result(struct op_case *c, struct accel_tensor *t, const struct odd_case *o,
+			uint32_t rank, const int64_t *dims)
+{
+	made(c, t, o->dtype, rank, dims);
+	if (o->flags)
+		t->quant = (struct accel_quant){
+			.scheme = ACCEL_QUANT_TENSOR, .scale = 0.5f, .zero = 3,
+		};
+}
+
 static const struct accel_desc *build_copy(struct op_case *c, const void *arg)
 {
 	struct accel_copy_desc *d = NEW(struct accel_copy_desc, ACCEL_COPY_DESC_INIT);
-	const struct odd_case *o = arg;
 
 	memcpy(made_1d(c, &d->a, ODD), odd, sizeof(odd));
-	made(c, &d->d, o->dtype, 1, (const int64_t[]){ ODD });
-	if (o->flags) {
-		d->d.quant.scheme = ACCEL_QUANT_TENSOR;
-		d->d.quant.scale = 0.5f;
-		d->d.quant.zero = 3;
-	}
+	made_result(c, &d->d, arg, 1, (const int64_t[]){ ODD });
 	return &d->hdr;
+}
+
+static struct plain copied(const struct accel_desc *desc, uint32_t index, int64_t n)
+{
+	const struct accel_copy_desc *d = (const void *)desc;
+
+	(void)index;
+	return number(f32(&d->a)[n]);
+}
+
+/* All there are of a type of 16 or 8 bits, bytes with a scale */
+static const struct accel_desc *build_read(struct op_case *c, const void *arg)
+{
+	struct accel_copy_desc *d = NEW(struct accel_copy_desc, ACCEL_COPY_DESC_INIT);
+	const struct odd_case *o = arg;
+	const int64_t count = o->dtype <= ACCEL_BF16 ? 1 << 16 : 1 << 8;
+	void *a = made(c, &d->a, o->dtype, 1, &count);
+	int64_t i;
+
+	for (i = 0; i < count; i++)
+		if (o->dtype <= ACCEL_BF16)
+			((uint16_t *)a)[i] = (uint16_t)i;
+		else
+			((uint8_t *)a)[i] = (uint8_t)i;
+	if (o->dtype > ACCEL_BF16)
+		d->a.quant = (struct accel_quant){
+			.scheme = ACCEL_QUANT_TENSOR, .scale = o->p[0], .zero = 3,
+		};
+	made_1d(c, &d->d, count);
+	return &d->hdr;
+}
+
+static struct plain read_back(const struct accel_desc *desc, uint32_t index, int64_t n)
+{
+	const struct accel_copy_desc *d = (const void *)desc;
+	const uint32_t bits = n & 0x7fff, most = infinity_of(d->a.dtype);
+	const int64_t byte = d->a.dtype == ACCEL_S8 && n > 127 ? n - 256 : n;
+	real v = bits > most ? NAN : bits == most ? INFINITY : pattern(bits, d->a.dtype);
+
+	(void)index;
+	if (d->a.dtype > ACCEL_BF16)
+		return number((float)(d->a.quant.scale * (real)(byte - 3)));
+	return number(n >> 15 ? -v : v);
 }
 
 static void test_stored(struct op_env *env)
 {
 	static const uint32_t types[] = { ACCEL_F32, ACCEL_S32, ACCEL_S8, ACCEL_U8 };
+	static const float scales[] = { 0.5f, FLT_TRUE_MIN, 1e38f };
 	struct odd_case o = { 0 };
 	uint32_t i, j;
 
@@ -601,7 +724,73 @@ static void test_stored(struct op_env *env)
 		}
 	for (o.dtype = ACCEL_F32; o.dtype <= ACCEL_U8; o.dtype++)
 		for (o.flags = 0; o.flags < (o.dtype > ACCEL_BF16 ? 2u : 1u); o.flags++)
-			check(env, build_copy, NULL, &o, "copy");
+			check(env, build_copy, copied, &o, "copy");
+	o.flags = 0;
+	for (o.dtype = ACCEL_F16; o.dtype <= ACCEL_BF16; o.dtype++)
+		check(env, build_read, read_back, &o, "copy of 16 bits");
+	for (o.dtype = ACCEL_S8; o.dtype <= ACCEL_U8; o.dtype++)
+		for (i = 0; i < ARRAY_SIZE(scales); i++) {
+			o.p[0] = scales[i];
+			check(env, build_read, read_back, &o, "copy of bytes");
+		}
+}
+
+static const struct accel_desc *build_gather(struct op_case *c, const void *arg)
+{
+	struct accel_gather_desc *g = NEW(struct accel_gather_desc, ACCEL_GATHER_DESC_INIT);
+	const int64_t lines[] = { LINES, 3 }, pairs[] = { LINES, 2 };
+	const struct odd_case *o = arg;
+	int32_t *b, i;
+
+	g->func = o->func;
+	all_lines(made_2d(c, &g->a, LINES, 3));
+	if (o->func == ACCEL_GATHER_AXIS) {
+		/* Half of them count from the end. */
+		b = made(c, &g->b, ACCEL_S32, 1, lines);
+		for (i = 0; i < LINES; i++)
+			b[i] = i * 5 % (int32_t)LINES - (i % 2 ? (int32_t)LINES : 0);
+	} else if (o->func == ACCEL_GATHER_ELEMENTS) {
+		g->axis = 1;
+		b = made(c, &g->b, ACCEL_S32, 2, lines);
+		for (i = 0; i < 3 * LINES; i++)
+			b[i] = (i + i / 3) % 3 - (i % 2 ? 3 : 0);
+	} else {
+		b = made(c, &g->b, ACCEL_S32, 2, pairs);
+		for (i = 0; i < LINES; i++) {
+			b[2 * i] = i * 5 % (int32_t)LINES;
+			b[2 * i + 1] = -1 - i % 3;
+		}
+	}
+	made_result(c, &g->d, o, o->func == ACCEL_GATHER_ND ? 1 : 2, lines);
+	return &g->hdr;
+}
+
+static struct plain gathered(const struct accel_desc *desc, uint32_t index, int64_t n)
+{
+	const struct accel_gather_desc *g = (const void *)desc;
+	const int32_t *b = accel_bo_ptr(g->b.bo);
+	int64_t line = n / 3, at = n % 3;
+
+	(void)index;
+	if (g->func == ACCEL_GATHER_AXIS) {
+		line = b[line];
+	} else if (g->func == ACCEL_GATHER_ELEMENTS) {
+		at = b[n];
+	} else {
+		line = b[2 * n];
+		at = b[2 * n + 1];
+	}
+	return number(f32(&g->a)[(line + (line < 0 ? LINES : 0)) * 3 + at + (at < 0 ? 3 : 0)]);
+}
+
+static void test_gather(struct op_env *env)
+{
+	struct odd_case o = { 0 };
+
+	for (o.func = 0; o.func < ACCEL_GATHER_COUNT; o.func++)
+		for (o.dtype = ACCEL_F32; o.dtype <= ACCEL_U8; o.dtype++)
+			for (o.flags = 0; o.flags < (o.dtype > ACCEL_BF16 ? 2u : 1u); o.flags++)
+				check(env, build_gather, gathered, &o, "gather");
 }
 
 /* --- lines --------------------------------------------------------------------------- */
@@ -848,7 +1037,7 @@ static const struct accel_desc *build_dynquant(struct op_case *c, const void *ar
 
 /* A scale, or a zero point, or a byte: in binary32, each operation rounded once */
 static struct plain line_byte(const float *x, int64_t n, int64_t at, uint32_t index, bool asym,
-			      uint32_t dtype)
+			      uint32_t dtype, uint32_t scale_dtype)
 {
 	const real low = dtype == ACCEL_S8 ? -128 : 0;
 	float most = 0, least = 0, scale, zero;
@@ -861,6 +1050,7 @@ static struct plain line_byte(const float *x, int64_t n, int64_t at, uint32_t in
 		least = fminf(least, x[i]);
 	}
 	scale = nan ? NAN : asym ? (most - least) / 255 : fmaxf(most, -least) / 127;
+	scale = (float)nearest(scale, scale_dtype);
 	if (scale == 0)
 		scale = 1;
 	zero = -least / scale;
@@ -876,7 +1066,7 @@ static struct plain quantised(const struct accel_desc *desc, uint32_t index, int
 	const struct accel_dynquant_desc *q = (const void *)desc;
 
 	return line_byte(f32(&q->a) + (index ? n : n / 3) * 3, 3, n % 3, index,
-			 q->flags & ACCEL_DYNQUANT_ASYMMETRIC, q->d.dtype);
+			 q->flags & ACCEL_DYNQUANT_ASYMMETRIC, q->d.dtype, ACCEL_F32);
 }
 
 static void test_dynquant(struct op_env *env)
@@ -888,21 +1078,93 @@ static void test_dynquant(struct op_env *env)
 			check(env, build_dynquant, quantised, &o, "dynquant");
 }
 
+#define PAGE	8
+
+/* Lines into the slots of a cache, from the end; some meet, some go nowhere. */
+static const struct accel_desc *build_write(struct op_case *c, const void *arg)
+{
+	struct accel_kv_write_desc *w = NEW(struct accel_kv_write_desc, ACCEL_KV_WRITE_DESC_INIT);
+	const int64_t pool[] = { LINES / PAGE, PAGE, 1, 3 }, table[] = { LINES / PAGE, PAGE, 1, 1 };
+	const struct odd_case *o = arg;
+	int32_t *slots, i;
+
+	w->flags = o->flags;
+	all_lines(made(c, &w->a, ACCEL_F32, 3, (const int64_t[]){ LINES, 1, 3 }));
+	slots = made(c, &w->slots, ACCEL_S32, 1, (const int64_t[]){ LINES });
+	for (i = 0; i < LINES; i++)
+		slots[i] = i % 5 == 4 ? ACCEL_KV_WRITE_SKIP : (int32_t)LINES - 1 - i + (i % 7 == 6);
+	made(c, &w->d, o->dtype, 4, pool);
+	if (o->dtype > ACCEL_BF16)
+		made(c, &w->scales, o->func, 4, table);
+	if (o->flags)
+		made(c, &w->zeros, ACCEL_S32, 4, table);
+	return &w->hdr;
+}
+
+static struct plain written(const struct accel_desc *desc, uint32_t index, int64_t n)
+{
+	const struct accel_kv_write_desc *w = (const void *)desc;
+	const int32_t *slots = accel_bo_ptr(w->slots.bo);
+	const int64_t slot = index ? n : n / 3;
+	int64_t i, row = -1;
+
+	for (i = 0; i < LINES; i++)
+		if (slots[i] == slot)
+			row = i;
+	/* What is there already is 0. */
+	if (row < 0)
+		return number(0);
+	return w->scales.rank ? line_byte(f32(&w->a) + 3 * row, 3, n % 3, index, w->flags,
+					  w->d.dtype, w->scales.dtype) :
+				number(f32(&w->a)[3 * row + n % 3]);
+}
+
+static void test_write(struct op_env *env)
+{
+	struct odd_case o = { 0 };
+
+	for (o.dtype = ACCEL_F32; o.dtype <= ACCEL_BF16; o.dtype++)
+		check(env, build_write, written, &o, "cache");
+	for (o.dtype = ACCEL_S8; o.dtype <= ACCEL_U8; o.dtype++)
+		for (o.flags = 0; o.flags < 2; o.flags++)
+			for (o.func = ACCEL_F32; o.func <= ACCEL_F16; o.func++)
+				check(env, build_write, written, &o, "cache of bytes");
+}
+
 static const struct accel_desc *build_norm(struct op_case *c, const void *arg)
 {
+	/* Lines of three in a row, whatever they are along */
+	static const struct {
+		uint32_t rank, scales;
+		int64_t dims[3];
+	} shapes[] = {
+		[ACCEL_NORM_LAYER] = { 2, 3, { LINES, 3 } },
+		[ACCEL_NORM_RMS] = { 2, 3, { LINES, 3 } },
+		[ACCEL_NORM_GROUP] = { 2, 6, { LINES / 2, 6 } },
+		[ACCEL_NORM_INSTANCE] = { 3, 2, { LINES / 2, 2, 3 } },
+		[ACCEL_NORM_BATCH] = { 3, ODD, { ODD, ODD, 3 * ODD } },
+	}, *shape;
 	struct accel_norm_desc *d = NEW(struct accel_norm_desc, ACCEL_NORM_DESC_INIT);
 	const struct odd_case *o = arg;
+	uint32_t i;
 	float *f;
 
+	shape = &shapes[o->func];
 	d->func = o->func;
 	d->flags = o->flags;
 	d->eps = o->p[0];
-	all_lines(made_2d(c, &d->a, LINES, 3));
-	f = made_1d(c, &d->scale, 3);
-	f[0] = 1;
-	f[1] = -2;
-	f[2] = o->p[1];
-	made(c, &d->d, o->dtype, 2, (const int64_t[]){ LINES, 3 });
+	d->groups = o->func == ACCEL_NORM_GROUP ? 2 : 0;
+	all_lines(made(c, &d->a, ACCEL_F32, shape->rank, shape->dims));
+	f = made_1d(c, &d->scale, shape->scales);
+	for (i = 0; i < shape->scales; i++)
+		f[i] = i % 3 == 2 ? o->p[1] : (float)(1 - 3 * (i % 3));
+	if (o->func == ACCEL_NORM_BATCH) {
+		memcpy(made_1d(c, &d->mean, ODD), odd, sizeof(odd));
+		f = made_1d(c, &d->variance, ODD);
+		for (i = 0; i < ODD; i++)
+			f[i] = fabsf(odd[(i + 3) % ODD]);
+	}
+	made(c, &d->d, o->dtype, shape->rank, shape->dims);
 	if (o->flags)
 		made_2d(c, &d->scales, LINES, 1);
 	if (o->flags & ACCEL_NORM_ASYMMETRIC)
@@ -910,16 +1172,36 @@ static const struct accel_desc *build_norm(struct op_case *c, const void *arg)
 	return &d->hdr;
 }
 
+/* The element of a scale for an element */
+static int64_t factor_of(const struct accel_norm_desc *d, int64_t n)
+{
+	return d->func == ACCEL_NORM_GROUP ? n % 6 : d->func == ACCEL_NORM_INSTANCE ? n / 3 % 2 :
+	       d->func == ACCEL_NORM_BATCH ? n / 3 / ODD % ODD : n % 3;
+}
+
+/* By a given mean and variance: each step is rounded to binary32. */
+static struct plain normed_by(const struct accel_norm_desc *d, int64_t n)
+{
+	const int64_t c = factor_of(d, n);
+	const float x = f32(&d->a)[n] - f32(&d->mean)[c];
+	const float y = x / sqrtf(f32(&d->variance)[c] + d->eps);
+
+	return number((real)y * f32(&d->scale)[c]);
+}
+
 static struct plain normed(const struct accel_desc *desc, uint32_t index, int64_t n)
 {
 	const struct accel_norm_desc *d = (const void *)desc;
+	const real factor = f32(&d->scale)[factor_of(d, n)];
 	const float *x = f32(&d->a) + n / 3 * 3;
 	real mean = 0, var = 0, y;
-	struct plain p = { 0, 0, false };
+	struct plain p = { 0 };
 	int64_t i;
 
 	(void)index;
-	if (d->func == ACCEL_NORM_LAYER)
+	if (d->func == ACCEL_NORM_BATCH)
+		return normed_by(d, n);
+	if (d->func != ACCEL_NORM_RMS)
 		mean = ((real)x[0] + x[1] + x[2]) / 3;
 	for (i = 0; i < 3; i++)
 		var += (x[i] - mean) * (x[i] - mean) / 3;
@@ -928,11 +1210,46 @@ static struct plain normed(const struct accel_desc *desc, uint32_t index, int64_
 	p.mag = FLT_MIN;
 	for (i = 0; i < 3 && isfinite(mean) && var + d->eps > 0; i++)
 		p.mag += fabsl((real)x[i]) / sqrtl(var + d->eps);
-	p.v = wide(y) * f32(&d->scale)[n % 3];
-	p.mag *= fabsl((real)f32(&d->scale)[n % 3]);
+	p.v = wide(y) * factor;
+	p.mag *= fabsl(factor);
 	/* 0 by 0, where rounding makes something of either */
 	p.open = mean != 0 && isfinite(mean) && var + d->eps < mean * mean / 1e20L;
 	return p;
+}
+
+/* What the scale of a line follows from: its results, as binary32 has them */
+static struct plain normed_byte(const struct accel_desc *desc, uint32_t index, int64_t n)
+{
+	const struct accel_norm_desc *d = (const void *)desc;
+	const bool asym = d->flags & ACCEL_NORM_ASYMMETRIC;
+	const real low = d->d.dtype == ACCEL_S8 ? -128 : 0, steps = asym ? 255 : 127;
+	const int64_t first = index ? 3 * n : n / 3 * 3;
+	real most = 0, least = 0, range, mag = 0, scale, zero;
+	struct plain p, q = { 0 };
+	bool nan = false;
+	int64_t i;
+
+	for (i = 0; i < 3; i++) {
+		p = normed(desc, 0, first + i);
+		/* Or one that is infinite */
+		q.open |= p.open || fabsl(fabsl(p.v) - FLT_MAX) < FLT_MAX * 0.000001L;
+		p.v = wide(p.v);
+		nan |= isnan(p.v);
+		most = fmaxl(most, p.v);
+		least = fminl(least, p.v);
+		mag = fmaxl(mag, p.mag);
+	}
+	range = nan ? NAN : asym ? most - least : fmaxl(most, -least);
+	scale = range / steps;
+	zero = asym ? low - (isfinite(range) ? least / scale : 0) : low + 128;
+	/* Whether there is anything but 0, rounding decides: then it may be 1. */
+	q.open |= range <= mag * 0.000001L + 1 / 1e40L;
+	q.mag = index == 2 ? mag / steps : 255 + (isfinite(range) ? mag / scale : 0);
+	/* The zero point is rounded before what is added to it. */
+	q.room = asym && !index ? 0.5L : 0;
+	p = normed(desc, 0, n);
+	q.v = index == 2 ? scale : zero + (index || !isfinite(range) ? 0 : wide(p.v) / scale);
+	return q;
 }
 
 static void test_norm(struct op_env *env)
@@ -942,19 +1259,20 @@ static void test_norm(struct op_env *env)
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(p); i++)
-		for (o.func = 0; o.func <= ACCEL_NORM_RMS; o.func++) {
+		for (o.func = 0; o.func < ACCEL_NORM_COUNT; o.func++) {
 			memcpy(o.p, p[i], sizeof(p[i]));
 			o.flags = 0;
 			o.dtype = ACCEL_F32;
 			check(env, build_norm, normed, &o, "norm");
 			/* The order of sums is left open, and so is what bytes are rounded to. */
-			if (env->ref)
+			if (env->ref || o.func > ACCEL_NORM_RMS)
 				continue;
-			o.dtype = ACCEL_S8;
-			o.flags = ACCEL_NORM_DYNQUANT;
-			check(env, build_norm, NULL, &o, "norm");
-			o.flags |= ACCEL_NORM_ASYMMETRIC;
-			check(env, build_norm, NULL, &o, "norm");
+			for (o.dtype = ACCEL_S8; o.dtype <= ACCEL_U8; o.dtype++) {
+				o.flags = ACCEL_NORM_DYNQUANT;
+				check(env, build_norm, normed_byte, &o, "norm");
+				o.flags |= ACCEL_NORM_ASYMMETRIC;
+				check(env, build_norm, normed_byte, &o, "norm");
+			}
 		}
 }
 
@@ -1225,9 +1543,11 @@ static struct plain rounded(const struct accel_desc *desc, uint32_t index, int64
 	(void)index;
 	for (i = 0; i < 2 * GROUP; i++) {
 		const float *run = a + i / GROUP * GROUP;
-		const real scale = line_byte(run, GROUP, 0, 1, false, ACCEL_S8).v;
+		const real scale = line_byte(run, GROUP, 0, 1, false, ACCEL_S8,
+					     ACCEL_F32).v;
 
-		p[i] = line_byte(run, GROUP, i % GROUP, 0, false, ACCEL_S8).v * scale;
+		p[i] = line_byte(run, GROUP, i % GROUP, 0, false, ACCEL_S8, ACCEL_F32).v *
+		       scale;
 		/* As a number it may be infinite, and in a sum of bytes not. */
 		open |= isfinite(p[i]) && fabsl(p[i]) > FLT_MAX;
 		p[i] *= b[2 * i + n % 2];
@@ -1511,6 +1831,207 @@ static void test_scatter(struct op_env *env)
 		check(env, build_scatter, scattered, &o, "scatter");
 }
 
+/* --- networks of operations ---------------------------------------------------------- */
+
+/* The values of one, which the device has been held against, are those of the operation alone. */
+static void check_node(struct net *n, int i, const struct accel_desc *desc, plain_fn *plain,
+		       const char *what)
+{
+	struct accel_queue_opts opts = ACCEL_QUEUE_OPTS_INIT;
+	const struct net_node *x = &n->node[i];
+	struct accel_queue *queue;
+	struct plain want;
+	double bound;
+	real off;
+	uint64_t k;
+
+	assert_int_equal(accel_queue_create(n->env->ctx, &opts, &queue), 0);
+	n->node[i].check = true;
+	net_run(n, queue);
+	net_check(n, &bound);
+	for (k = 0; k < (uint64_t)x->rows * x->cols; k++) {
+		want = plain(desc, 0, (int64_t)k);
+		want.v = wide(want.v);
+		want.mag = fmaxl(fabsl(want.v), want.mag);
+		if (want.open)
+			continue;
+		off = isfinite(want.v) ? fabsl(x->v[k] - want.v) :
+					 oracle_apart(x->v[k], (double)want.v);
+		if (isfinite(want.v) ? !(off <= APART * want.mag + FLT_TRUE_MIN) : off > 0)
+			fail_msg("%s %llu: %.9g, not %.9Lg", what, (unsigned long long)k, x->v[k],
+				 want.v);
+		/* Beyond the largest number nothing is known, and what rounds to it may be. */
+		if (isfinite(want.v) && want.mag < FLT_MAX / 1.01L &&
+		    !(x->b[k] <= 0.0001L * want.mag + want.room + FLT_MIN))
+			fail_msg("%s %llu: %.9Lg is known to %g only", what, (unsigned long long)k,
+				 want.v, x->b[k]);
+	}
+	accel_queue_destroy(queue);
+}
+
+static void net_product(struct op_env *env, const struct odd_case *o)
+{
+	struct op_case c = { .ctx = env->ctx };
+	const struct accel_gemm_desc *g = (const void *)build_gemm(&c, o);
+	float bias[COLUMNS];
+	static struct net n;
+	int64_t i;
+	int a, b;
+
+	net_open(&n, env, 1, 1);
+	a = net_data(&n, LINES, 3, f32(&g->a));
+	b = net_data(&n, 3, COLUMNS, f32(&g->b));
+	for (i = 0; i < COLUMNS; i++)
+		bias[i] = o->p[2];
+	a = net_gemm(&n, a, b, o->p[2] != 0 ? net_data(&n, 1, COLUMNS, bias) : -1, o->func, -1);
+	check_node(&n, a, &g->hdr, product, "product of a network");
+	net_close(&n);
+	end_case(&c, &g->hdr);
+}
+
+static void net_lines(struct op_env *env, uint32_t func)
+{
+	const struct odd_case o = { .func = func, .dtype = ACCEL_F32, .p = { 0.00001f, 3 } };
+	struct op_case c = { .ctx = env->ctx };
+	const struct accel_norm_desc *d = (const void *)build_norm(&c, &o);
+	static struct net n;
+	int a;
+
+	net_open(&n, env, 1, 1);
+	a = net_data(&n, LINES, 3, f32(&d->a));
+	a = net_norm(&n, func, a, net_data(&n, 1, 3, f32(&d->scale)), -1);
+	check_node(&n, a, &d->hdr, normed, "norm of a network");
+	net_close(&n);
+	end_case(&c, &d->hdr);
+}
+
+static void net_moves(struct op_env *env)
+{
+	struct odd_case o = { .func = ACCEL_BINARY_MUL, .dtype = ACCEL_F32 };
+	struct op_case c = { .ctx = env->ctx };
+	const struct accel_binary_desc *m = (const void *)build_binary(&c, &o);
+	const struct accel_rotary_desc *r;
+	const struct accel_gather_desc *g;
+	static struct net n;
+	int32_t *ids, i;
+	int a;
+
+	net_open(&n, env, 1, 1);
+	a = net_data(&n, 1, ODD * ODD, f32(&m->a));
+	a = net_mul(&n, a, net_data(&n, 1, ODD * ODD, f32(&m->b)));
+	check_node(&n, a, &m->hdr, binary, "factor of a network");
+	net_close(&n);
+	end_case(&c, &m->hdr);
+
+	r = (const void *)build_rotary(&c, &o);
+	net_open(&n, env, 1, 1);
+	a = net_data(&n, (uint32_t)r->a.dims[1], 2 * ODD * ODD, f32(&r->a));
+	a = net_rotary(&n, a, net_data(&n, (uint32_t)r->a.dims[1], 1, f32(&r->cosines)),
+		       net_data(&n, (uint32_t)r->a.dims[1], 1, f32(&r->sines)), 2, 0);
+	check_node(&n, a, &r->hdr, turned, "rotary of a network");
+	net_close(&n);
+	end_case(&c, &r->hdr);
+
+	o.func = ACCEL_GATHER_AXIS;
+	g = (const void *)build_gather(&c, &o);
+	ids = accel_bo_ptr(g->b.bo);
+	for (i = 0; i < LINES; i++)
+		ids[i] += ids[i] < 0 ? (int32_t)LINES : 0;
+	net_open(&n, env, 1, 1);
+	a = net_gather(&n, net_data(&n, LINES, 3, f32(&g->a)), ids, LINES);
+	check_node(&n, a, &g->hdr, gathered, "gather of a network");
+	net_close(&n);
+	end_case(&c, &g->hdr);
+}
+
+/* A line is the keys of a sequence, whose three queries are 1; which of them are seen: */
+static bool key_seen(const struct accel_softmax_desc *s, int64_t line, int64_t query, int64_t key)
+{
+	return s->func ? line * 5 % 8 >> key & 1 : key <= query;
+}
+
+static const float attended_values[] = { 1, 2, -4 };
+
+static struct plain attended(const struct accel_desc *desc, uint32_t index, int64_t n)
+{
+	const struct accel_softmax_desc *s = (const void *)desc;
+	const float *x = f32(&s->a) + n / 3 * 3;
+	struct plain p = { 0, 4, false, 0 };
+	real top = -INFINITY, sum = 0, w;
+	int64_t i, large = 0;
+
+	(void)index;
+	for (i = 0; i < 3; i++) {
+		if (!key_seen(s, n / 3, n % 3, i))
+			continue;
+		if (isnan(x[i]) || x[i] == INFINITY)
+			return number(NAN);
+		top = fmaxl(top, x[i]);
+		large += fabsf(x[i]) > 1000;
+	}
+	/* Which of two large scores is the larger, rounding decides. */
+	p.room = large > 1 ? INFINITY : 0;
+	for (i = 0; i < 3 && top > -INFINITY; i++) {
+		w = key_seen(s, n / 3, n % 3, i) ? expl(x[i] - top) : 0;
+		sum += w;
+		p.v += w * attended_values[i];
+	}
+	p.v /= sum > 0 ? sum : 1;
+	return p;
+}
+
+static void net_attended(struct op_env *env, uint32_t masked)
+{
+	const int64_t dims[] = { LINES, 1, 1, 3 };
+	const struct odd_case o = { .func = masked };
+	struct op_case c = { .ctx = env->ctx };
+	const struct accel_softmax_desc *s = (const void *)build_softmax(&c, &o);
+	static float ones[3 * LINES], values[3 * LINES];
+	static struct net n;
+	uint8_t *mask;
+	int64_t i;
+	int q, k;
+
+	net_open(&n, env, 1, LINES);
+	for (i = 0; i < 3 * LINES; i++) {
+		ones[i] = 1;
+		values[i] = attended_values[i % 3];
+	}
+	if (masked) {
+		n.mask = accel_tensor_dense(NULL, ACCEL_U8, 4, dims);
+		assert_int_equal(accel_bo_create(env->ctx, 3 * LINES, NULL, &n.mask.bo), 0);
+		mask = accel_bo_ptr(n.mask.bo);
+		for (i = 0; i < 3 * LINES; i++)
+			mask[i] = key_seen(s, i / 3, 0, i % 3);
+	}
+	q = net_data(&n, 3 * LINES, 1, ones);
+	k = net_data(&n, 3 * LINES, 1, f32(&s->a));
+	q = net_attention(&n, q, k, net_data(&n, 3 * LINES, 1, values), 1);
+	check_node(&n, q, &s->hdr, attended, "attention of a network");
+	net_close(&n);
+	end_case(&c, &s->hdr);
+}
+
+static void test_nets(struct op_env *env)
+{
+	static const float biases[] = { 0, 10, INFINITY, NAN, -FLT_MAX };
+	static const uint32_t acts[] = { ACCEL_ACT_NONE, ACCEL_ACT_SILU, ACCEL_ACT_GELU };
+	struct odd_case o = { .p = { 1, 1 } };
+	uint32_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(biases); i++)
+		for (j = 0; j < ARRAY_SIZE(acts); j++) {
+			o.p[2] = biases[i];
+			o.func = acts[j];
+			net_product(env, &o);
+		}
+	net_lines(env, ACCEL_NORM_LAYER);
+	net_lines(env, ACCEL_NORM_RMS);
+	net_moves(env);
+	net_attended(env, 0);
+	net_attended(env, 1);
+}
+
 int main(void)
 {
 	static const struct op_test tests[] = {
@@ -1518,11 +2039,13 @@ int main(void)
 		{ "functions of two numbers", test_binary },
 		{ "selection", test_select },
 		{ "what is stored", test_stored },
+		{ "gather", test_gather },
 		{ "softmax", test_softmax },
 		{ "reductions", test_reduce },
 		{ "running sums", test_scan },
 		{ "topk", test_topk },
 		{ "scales of lines", test_dynquant },
+		{ "rows of a cache", test_write },
 		{ "norms", test_norm },
 		{ "pooling", test_pool },
 		{ "resampling", test_resize },
@@ -1532,6 +2055,7 @@ int main(void)
 		{ "networks", test_ffn },
 		{ "rotary embedding", test_rotary },
 		{ "scatter", test_scatter },
+		{ "networks of operations", test_nets },
 	};
 
 	return op_main(tests, ARRAY_SIZE(tests));
