@@ -72,16 +72,17 @@ $(addprefix run/levels/,$(level-tests)): run/levels/%: $(O)/% $(O)/libaccel/test
 $(addprefix run/levels/,$(level-ops)): run/levels/%: $(O)/%
 	$(Q)$(call level-test,$*,all,$(notdir $*))
 
-# Of the inside, without the library: these two are built for other processors too.
+# Of the inside, without the library: these are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
 libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o driver/emu/model/tests/tap.o $(inside-objs) \
 	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),libaccel/tests/strips_soft.o)
 libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,tap.o mt.o gen.o gen_conv.o gen_lines.o ref.o ref_func.o) \
 	libaccel/tests/test_fast.o $(inside-objs)
-$(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-libs :=))
-$(foreach t,strips fast,$(eval override libaccel/tests/test_$(t)-pkgs :=))
+libaccel/tests/test_fpmode-objs := libaccel/tests/test_fpmode.o driver/emu/model/tests/tap.o
+$(foreach t,strips fast fpmode,$(eval override libaccel/tests/test_$(t)-libs :=))
+$(foreach t,strips fast fpmode,$(eval override libaccel/tests/test_$(t)-pkgs :=))
 CFLAGS-libaccel/tests/strips_soft.o := $(fast-avx512)
-neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast)
+neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast test_fpmode)
 PHONY += run-neon $(addprefix run/neon/,$(neon-tests))
 run-neon: $(addprefix run/neon/,$(neon-tests))
 $(addprefix run/neon/,$(neon-tests)): run/neon/%: $(O)/%

@@ -2,32 +2,39 @@
 /*
  * The mode of floating-point arithmetic belongs to a thread, and threads come with
  * whatever their program set: other rounding, subnormal numbers as zeros, traps. Results
- * do not depend on it, so it is set where a thread enters the library's work.
+ * do not depend on it, so it is set where a thread enters the library's work: first of all
+ * in every public function that computes with such numbers, reads or writes them as digits.
  */
 #ifndef LIBACCEL_FPMODE_H
 #define LIBACCEL_FPMODE_H
 
 #include <stdint.h>
 
-/* To nearest, subnormal numbers kept, no traps, no exceptions yet. */
+/*
+ * A mode, with the flags of exceptions: of x86 MXCSR, then control word and flags of the
+ * x87, by whose rounding a C library turns digits into numbers; of aarch64 FPCR, then FPSR.
+ * The default: to nearest, subnormal numbers kept, no traps, no exceptions yet.
+ */
 #if defined(__x86_64__)
-#define FP_MODE_DEFAULT	0x1f80u
+#define FP_MODE_DEFAULT	0x37f00001f80ull
 #else
-#define FP_MODE_DEFAULT	0u
+#define FP_MODE_DEFAULT	0ull
 #endif
 
 static inline uint64_t fp_mode_get(void)
 {
 #if defined(__x86_64__)
+	uint16_t control, status;
 	uint32_t mode;
 
-	__asm__ volatile("stmxcsr %0" : "=m"(mode) : : "memory");
-	return mode;
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1\n\tfnstsw %2"
+			 : "=m"(mode), "=m"(control), "=m"(status) : : "memory");
+	return mode | (uint64_t)control << 32 | (uint64_t)(status & 0x3f) << 48;
 #elif defined(__aarch64__)
-	uint64_t mode;
+	uint64_t mode, flags;
 
-	__asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-	return mode;
+	__asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(mode), "=r"(flags) : : "memory");
+	return mode | flags << 32;
 #else
 	return FP_MODE_DEFAULT;
 #endif
@@ -38,10 +45,21 @@ static inline void fp_mode_set(uint64_t mode)
 {
 #if defined(__x86_64__)
 	const uint32_t word = (uint32_t)mode;
+	struct {
+		uint16_t control, pad, status, more[11];
+	} x87;
 
 	__asm__ volatile("ldmxcsr %0" : : "m"(word) : "memory");
+	/* Nearly always it is what it has to be, and setting it takes long. */
+	if ((fp_mode_get() ^ mode) >> 32) {
+		__asm__ volatile("fnstenv %0" : "=m"(x87) : : "memory");
+		x87.control = (uint16_t)(mode >> 32);
+		x87.status = (uint16_t)((x87.status & ~0x3f) | (mode >> 48 & 0x3f));
+		__asm__ volatile("fldenv %0" : : "m"(x87) : "memory");
+	}
 #elif defined(__aarch64__)
-	__asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory");
+	__asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1"
+			 : : "r"(mode & UINT32_MAX), "r"(mode >> 32) : "memory");
 #else
 	(void)mode;
 #endif

@@ -214,6 +214,7 @@ int accel_state_get_output(struct accel_state *state, uint32_t index, struct acc
 
 int accel_state_get_info(struct accel_state *state, struct accel_program_info *info)
 {
+	FP_MODE_SCOPE();
 	struct accel_program_info out = { .size = sizeof(out) };
 	uint32_t i, k;
 	int ret;

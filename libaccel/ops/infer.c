@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "ops.h"
 
 /* A plain tensor of a type without dimensions. */
@@ -678,6 +679,7 @@ int infer_pad(union any_desc *any, struct accel_error *e)
 
 int accel_infer(struct accel_desc *desc, struct accel_error *error)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct request req;
 	union any_desc copy;
@@ -693,7 +695,5 @@ int accel_infer(struct accel_desc *desc, struct accel_error *error)
 		memcpy(desc, &copy, UMA_MIN(desc->size, req.class->size));
 		request_release(&req);
 	}
-	if (error && struct_out(error, &e, sizeof(e), sizeof(e)))
-		return -EINVAL;
-	return ret;
+	return error && struct_out(error, &e, sizeof(e), sizeof(e)) ? -EINVAL : ret;
 }

@@ -100,6 +100,7 @@ static uint32_t look_at(const struct tune_line *line, const struct tune_entry *k
 
 int accel_tune_list(struct accel_ctx *ctx, accel_tune_fn *fn, void *user)
 {
+	FP_MODE_SCOPE();
 	struct tune_entry *e, *key;
 	struct tune_line line = { 0 };
 	size_t size = 0, at = 0;
@@ -151,6 +152,7 @@ static bool keep_rest(void *user, const struct tune_line *line)
 int accel_tune_prune(struct accel_ctx *ctx, uint32_t states, uint64_t max_age_s,
 		     uint64_t *removed)
 {
+	FP_MODE_SCOPE();
 	struct pruning p = { .states = states };
 	struct timespec now;
 	int ret = -ENOMEM;

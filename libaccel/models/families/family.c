@@ -304,6 +304,7 @@ int accel_model_decoder(struct accel_model *model, const struct accel_decoder_op
 int accel_model_encoder(struct accel_model *model, struct accel_error *error,
 			struct accel_graph **graph)
 {
+	FP_MODE_SCOPE();
 	const struct family_form form = { .encoder = true };
 	struct accel_error unheard;
 

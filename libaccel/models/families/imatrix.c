@@ -531,6 +531,7 @@ static int read_file(struct accel_imatrix *m, const char *path, const struct sto
 
 int accel_imatrix_load(const char *path, struct accel_error *error, struct accel_imatrix **matrix)
 {
+	FP_MODE_SCOPE();
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct accel_imatrix *m;
 	struct store store;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "constraint.h"
 
 #define SCHEMA_BYTES	(1u << 20)
@@ -272,6 +273,7 @@ static struct json_object *parse(struct accel_constraint *c, const char *schema,
 int accel_constraint_create(const char *schema, uint64_t bytes, struct accel_error *error,
 			    struct accel_constraint **constraint)
 {
+	FP_MODE_SCOPE();
 	struct accel_constraint *c;
 	int ret;
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libaccel/core/fpmode.h"
 #include "generate.h"
 
 /* Logits by which models are told apart, and how far they may be off, of the largest */
@@ -185,6 +186,7 @@ static int save(struct accel_generator *g, const struct beginning *b, uint32_t p
 int accel_generator_save(struct accel_generator *generator, const int32_t *tokens, uint32_t count,
 			 uint64_t salt, const char *path)
 {
+	FP_MODE_SCOPE();
 	struct beginning *b = NULL;
 	uint32_t pages, found = 0;
 	uint64_t *hash;
@@ -245,6 +247,7 @@ static int load(struct accel_generator *g, const char *path, const struct sessio
 
 int accel_generator_load(struct accel_generator *generator, const char *path)
 {
+	FP_MODE_SCOPE();
 	struct beginning b = { 0 };
 	struct session_head head;
 	int ret;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "../families/families.h"
 #include "onnx.h"
 
@@ -436,6 +437,7 @@ static int tell(const struct scan *scan,
 int accel_model_scan(const char *path, int (*fn)(void *user, const struct accel_model_item *item),
 		     void *user)
 {
+	FP_MODE_SCOPE();
 	struct scan scan = { 0 };
 	struct mapping *map;
 	int ret;

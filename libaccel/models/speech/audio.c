@@ -61,6 +61,7 @@ static int open_file(struct accel_audio *a, const char *path, struct accel_error
 
 int accel_audio_open(const char *path, struct accel_error *error, struct accel_audio **audio)
 {
+	FP_MODE_SCOPE();
 	struct accel_error unheard;
 	struct accel_audio *a;
 	soxr_error_t wrong = NULL;

@@ -295,6 +295,7 @@ static int tell(const struct tpl_mem *m, struct accel_error *error)
 int accel_chat_template_parse(const char *text, size_t bytes, struct accel_error *error,
 			      struct accel_chat_template **chat)
 {
+	FP_MODE_SCOPE();
 	struct accel_chat_template *t;
 	struct str s = { NULL, bytes };
 	jmp_buf fail;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/fpmode.h"
 #include "inside.h"
 
 /* What the longest text leaves behind is not kept for the next. */
@@ -186,6 +187,7 @@ static int encode_text(struct tok_run *r, struct tok_bytes in)
 int accel_tokenizer_encode(const struct accel_tokenizer *t, const struct accel_encode_args *args,
 			   struct accel_token **tokens, size_t *count)
 {
+	FP_MODE_SCOPE();
 	const uint32_t flags = ACCEL_ENCODE_ADD_SPECIAL | ACCEL_ENCODE_PARSE_SPECIAL |
 			       ACCEL_ENCODE_WHOLE;
 	struct accel_token *first = NULL;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <json-c/json.h>
 
+#include "libaccel/core/fpmode.h"
 #include "inside.h"
 
 #define JSON_DEPTH	32
@@ -294,6 +295,7 @@ static int parse(struct accel_tokenizer *t, const uint8_t *text, size_t bytes,
 int accel_tokenizer_parse(const char *json, size_t bytes, struct accel_error *error,
 			  struct accel_tokenizer **out)
 {
+	FP_MODE_SCOPE();
 	struct accel_tokenizer *t;
 	uint8_t *copy;
 	int ret;
@@ -335,6 +337,7 @@ static bool is_gguf(const char *path)
 
 int accel_tokenizer_open(const char *path, struct accel_error *error, struct accel_tokenizer **out)
 {
+	FP_MODE_SCOPE();
 	char folder[4096], file[4200];
 	struct json_object *config = NULL;
 	struct accel_tokenizer *t;

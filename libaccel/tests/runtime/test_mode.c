@@ -121,13 +121,34 @@ static void test_traps(void **state)
 	/* Not every processor has traps that can be turned on. */
 	if (!TRAPS)
 		skip();
-	fp_mode_set(TRAPS);
+	fp_mode_set((FP_MODE_DEFAULT & ~0xffffull) | TRAPS);
 	rt_open(&rt, rt_name(), rt_is_sw() ? 2 : 0);
 	for (i = 0; i < ARRAY_SIZE(lengths); i++)
 		soft(&rt, lengths[i]);
 	rt_close(&rt);
-	assert_int_equal(fp_mode_get() & ~0x3full, TRAPS);
+	assert_int_equal(fp_mode_get() & 0xffc0, TRAPS);
 	fp_mode_set(mode);
+}
+
+/* Seven tenths of ten are seven, if the product is rounded to nearest. */
+static void test_inferred(void **state)
+{
+	static const int rounding[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+	const int64_t dims[] = { 10 };
+	struct accel_resize_desc d;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rounding); i++) {
+		d = (struct accel_resize_desc)ACCEL_RESIZE_DESC_INIT;
+		d.a = accel_tensor_dense(NULL, ACCEL_F32, 1, dims);
+		d.scale[0] = 0.7;
+		assert_int_equal(fesetround(rounding[i]), 0);
+		assert_int_equal(accel_infer(&d.hdr, NULL), 0);
+		assert_int_equal(fegetround(), rounding[i]);
+		fesetround(FE_TONEAREST);
+		assert_int_equal(d.d.dims[0], 7);
+	}
 }
 
 int main(void)
@@ -136,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_made_under),
 		cmocka_unit_test_setup_teardown(test_called_under, rt_setup, rt_teardown),
 		cmocka_unit_test(test_traps),
+		cmocka_unit_test(test_inferred),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
