@@ -88,7 +88,7 @@ static int try_hardware(void *user, const char *name, const char *path,
 			char line[sizeof(error.text) + 128];
 
 			snprintf(line, sizeof(line), "%s cannot be used: %s",
-				 path, desc.access ? strerror(-desc.access) :
+				 path, desc.access ? errno_text(-desc.access) :
 						     error.text);
 			args.opts->log(args.opts->log_user, ACCEL_LOG_WARN, line);
 		}

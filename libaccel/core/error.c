@@ -9,6 +9,44 @@
 #include <string.h>
 #include "objects.h"
 
+const char *errno_text(int code)
+{
+#if defined(__GLIBC__)
+	const char *text = strerrordesc_np(code);
+#else
+	const char *text = strerror(code);
+#endif
+
+	return text ? text : "unknown error";
+}
+
+#define NAME(code)	{ code, #code }
+
+const char *errno_name(int code)
+{
+	static const struct {
+		int code;
+		const char *name;
+	} names[] = {
+		NAME(EPERM), NAME(ENOENT), NAME(EINTR), NAME(EIO), NAME(ENXIO), NAME(E2BIG),
+		NAME(EBADF), NAME(EAGAIN), NAME(ENOMEM), NAME(EACCES), NAME(EFAULT), NAME(EBUSY),
+		NAME(EEXIST), NAME(EXDEV), NAME(ENODEV), NAME(ENOTDIR), NAME(EISDIR),
+		NAME(EINVAL), NAME(ENFILE), NAME(EMFILE), NAME(ENOTTY), NAME(ETXTBSY),
+		NAME(EFBIG), NAME(ENOSPC), NAME(ESPIPE), NAME(EROFS), NAME(EMLINK), NAME(EPIPE),
+		NAME(EDOM), NAME(ERANGE), NAME(EDEADLK), NAME(ENAMETOOLONG), NAME(ENOLCK),
+		NAME(ENOTEMPTY), NAME(ELOOP), NAME(ENODATA), NAME(ETIME),
+		NAME(EREMOTEIO), NAME(EPROTO), NAME(EBADMSG), NAME(EOVERFLOW), NAME(EILSEQ),
+		NAME(EOPNOTSUPP), NAME(ENOBUFS), NAME(ESHUTDOWN), NAME(ETIMEDOUT), NAME(EALREADY),
+		NAME(EINPROGRESS), NAME(ESTALE), NAME(EDQUOT), NAME(ECANCELED), NAME(EHWPOISON),
+	};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].code == code)
+			return names[i].name;
+	return NULL;
+}
+
 static void error_fill(struct accel_error *error, int code, const char *field,
 		       const char *fmt, va_list ap)
 {
@@ -80,17 +118,15 @@ static struct thread_error *thread_error(const struct accel_ctx *ctx)
 
 int ctx_set_error(struct accel_ctx *ctx, const struct accel_error *error)
 {
+	const char *name = errno_name(-error->code);
+
 	if (!thread_error(ctx))
 		memmove(errors + 1, errors, (THREAD_ERRORS - 1) * sizeof(errors[0]));
 	errors[0].ctx = ctx->number;
 	errors[0].error = *error;
 	errors[0].error.size = sizeof(*error);
-	if (error->field[0])
-		device_log(ctx->dev, ACCEL_LOG_ERROR, "%s: %s (%s)",
-			   error->field, error->text, strerrorname_np(-error->code));
-	else
-		device_log(ctx->dev, ACCEL_LOG_ERROR, "%s (%s)", error->text,
-			   strerrorname_np(-error->code));
+	device_log(ctx->dev, ACCEL_LOG_ERROR, "%s%s%s (%s)", error->field,
+		   error->field[0] ? ": " : "", error->text, name ? name : "unknown");
 	return error->code;
 }
 

@@ -108,7 +108,7 @@ int file_replace(struct accel_ctx *ctx, const char *path, int (*fill)(void *user
 	if (ret) {
 		unlink(temp);
 		ctx_fail(ctx, ret, "path", "%s cannot be written: %s", path,
-			 strerrordesc_np(-ret));
+			 errno_text(-ret));
 	}
 	close(fd);
 	free(temp);

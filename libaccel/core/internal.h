@@ -53,6 +53,20 @@ int ctx_fail(struct accel_ctx *ctx, int code, const char *field,
 	     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /**
+ * errno_text - what an errno means
+ * @code: positive errno
+ *
+ * For any thread, and in English: of glibc strerror() asks the locale, other C libraries have
+ * nothing but strerror().
+ *
+ * Return: static string.
+ */
+const char *errno_text(int code);
+
+/** errno_name - its name, "EINVAL"; NULL: none that the library or the driver gives */
+const char *errno_name(int code);
+
+/**
  * ctx_set_error - record a complete error
  * @ctx: context
  * @error: record, its size field set

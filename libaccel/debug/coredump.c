@@ -55,7 +55,7 @@ char *dump_string(char *to, size_t to_size, const char *from, size_t from_size)
 
 const char *dump_error(char to[16], uint32_t error)
 {
-	const char *name = error <= INT32_MAX ? strerrorname_np((int)error) : NULL;
+	const char *name = error <= INT32_MAX ? errno_name((int)error) : NULL;
 
 	if (!error)
 		name = "none";

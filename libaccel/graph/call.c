@@ -211,7 +211,7 @@ static int call_error(struct accel_call *call, const char *function, int ret)
 				       ret);
 	if (!call->text[0])
 		accel_call_fail(call, ret, "%s failed: %s", function,
-				strerrordesc_np(-ret) ? strerrordesc_np(-ret) : "unknown");
+				errno_text(-ret) ? errno_text(-ret) : "unknown");
 	return ret;
 }
 

@@ -268,7 +268,7 @@ int accel_program_load_operators(struct accel_ctx *ctx, const char *path,
 	/* Of a pipe it is known, and not waited for, that it is no program. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return ctx_fail(ctx, -errno, "path", "%s: %s", path, strerrordesc_np(errno));
+		return ctx_fail(ctx, -errno, "path", "%s: %s", path, errno_text(errno));
 	ret = load(ctx, fd, opts ? &o : NULL, operators, program);
 	close(fd);
 	return ret;

@@ -58,7 +58,7 @@ static void dir_open(struct accel_weights *w)
 	if (w->dir < 0) {
 		w->dir = DIR_NONE;
 		device_log(w->ctx->dev, ACCEL_LOG_INFO, "no weights are kept in %s: %s", path,
-			   strerrordesc_np(ret ? -ret : errno));
+			   errno_text(ret ? -ret : errno));
 	} else if (fstat(w->dir, &st) || !is_own(&st)) {
 		device_log(w->ctx->dev, ACCEL_LOG_WARN,
 			   "no weights are kept in %s: others than this user may write there",
@@ -141,7 +141,7 @@ void store_dir_keep(struct accel_weights *w, const struct store_form *f)
 	if (fd >= 0)
 		unlinkat(w->dir, temp, 0);
 	device_log(w->ctx->dev, ACCEL_LOG_INFO, "weights cannot be kept in %s: %s",
-		   w->ctx->weights_dir, strerrordesc_np(-ret));
+		   w->ctx->weights_dir, errno_text(-ret));
 }
 
 /* The digest, ".w", and what a process that was stopped has left behind it */

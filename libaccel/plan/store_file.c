@@ -324,7 +324,7 @@ int accel_weights_load(struct accel_weights *w, const char *path)
 		return ctx_fail(w->ctx, -EINVAL, "path", "NULL");
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
-		ret = ctx_fail(w->ctx, -errno, "path", "%s: %s", path, strerrordesc_np(errno));
+		ret = ctx_fail(w->ctx, -errno, "path", "%s: %s", path, errno_text(errno));
 	else if (!S_ISREG(st.st_mode))
 		ret = ctx_fail(w->ctx, -EBADMSG, "path", "%s is no file of weights", path);
 	else

@@ -212,7 +212,7 @@ int sw_bo_import_dmabuf(struct accel_bo *bo, int fd, const char *label)
 	if (p == MAP_FAILED)
 		return ctx_fail(ctx, errno == ENOMEM ? -ENOMEM : -EOPNOTSUPP,
 				"fd", "it cannot be mapped: %s",
-				strerrordesc_np(errno));
+				errno_text(errno));
 	bo->map_addr = (uintptr_t)p;
 	bo->addr = bo->map_addr;
 	bo->ptr = p;
@@ -280,7 +280,7 @@ int sw_bo_export_dmabuf(struct accel_bo *base, int *out)
 	pthread_mutex_unlock(&bo->lock);
 	if (ret)
 		return ctx_fail(base->ctx, ret, "bo",
-				"no descriptor for it: %s", strerrordesc_np(-ret));
+				"no descriptor for it: %s", errno_text(-ret));
 	*out = fd;
 	return 0;
 }

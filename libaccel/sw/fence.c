@@ -153,7 +153,7 @@ err:
 		close(fd);
 	free(e);
 	return ctx_fail(base->ctx, ret, NULL, "no descriptor for the fence: %s",
-			strerrordesc_np(-ret));
+			errno_text(-ret));
 }
 
 /* --- descriptors of others ------------------------------------------------ */
@@ -330,7 +330,7 @@ int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **out)
 		ret = -errno;
 		free(fence);
 		return ctx_fail(ctx, ret, "fd", "%d cannot be used: %s", fd,
-				strerrordesc_np(-ret));
+				errno_text(-ret));
 	}
 	fence_init(&fence->base, ctx);
 	pthread_mutex_lock(&team->lock);
@@ -345,7 +345,7 @@ int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **out)
 	if (ret < 0) {
 		accel_fence_unref(&fence->base);
 		return ctx_fail(ctx, ret, "fd", "it cannot be watched: %s",
-				strerrordesc_np(-ret));
+				errno_text(-ret));
 	}
 	*out = &fence->base;
 	return 0;

@@ -199,7 +199,7 @@ static int measure(struct accel_ctx *ctx, struct tuning *t, const union any_desc
 		t->file_status = ret;
 		device_log(ctx->dev, ACCEL_LOG_WARN, "what was measured cannot be kept in %s: %s",
 			   *ctx->tune_path ? ctx->tune_path : "a cache directory",
-			   strerror(-ret));
+			   errno_text(-ret));
 	}
 	return 0;
 }
@@ -227,7 +227,7 @@ static int know(struct accel_ctx *ctx, const struct request *req, const struct c
 			return 0;
 		if (ret && ret != -ENOENT)
 			device_log(ctx->dev, ACCEL_LOG_WARN, "%s: cannot be read: %s",
-				   ctx->tune_path, strerror(-ret));
+				   ctx->tune_path, errno_text(-ret));
 		e->cached = false;
 	}
 	if (!(t->flags & ACCEL_PLAN_TUNE))
@@ -277,7 +277,7 @@ struct tune_entry *tune_choose(struct accel_ctx *ctx, const struct request *req,
 			t->status = ret;
 		device_log(ctx->dev, ACCEL_LOG_INFO, "%s: not tuned: %s", accel_op_name(req->op),
 			   ret == -ENOENT ? "nothing is known, or there is one way only" :
-			   strerror(-ret));
+			   errno_text(-ret));
 		free(e);
 		return NULL;
 	}

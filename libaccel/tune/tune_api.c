@@ -119,7 +119,7 @@ int accel_tune_list(struct accel_ctx *ctx, accel_tune_fn *fn, void *user)
 	ret = tune_file_read(ctx->tune_path, &text, &size);
 	if (ret)
 		ctx_fail(ctx, ret, "opts.tune_dir", "%s cannot be read: %s", ctx->tune_path,
-			 strerror(-ret));
+			 errno_text(-ret));
 	while (!ret && tune_file_next(text, size, &at, &line)) {
 		uint32_t state = look_at(&line, key, e);
 
@@ -177,7 +177,7 @@ int accel_tune_prune(struct accel_ctx *ctx, uint32_t states, uint64_t max_age_s,
 		return 0;
 	if (ret)
 		return ctx_fail(ctx, ret, "opts.tune_dir", "%s cannot be changed: %s",
-				ctx->tune_path, strerror(-ret));
+				ctx->tune_path, errno_text(-ret));
 	if (removed)
 		*removed = p.removed;
 	return 0;
@@ -214,7 +214,7 @@ int accel_tune(struct accel_ctx *ctx, const struct accel_desc *desc,
 		return ctx_fail(ctx, t.file_status, "opts.tune_dir",
 				"what was measured cannot be kept in %s: %s",
 				*ctx->tune_path ? ctx->tune_path : "a cache directory",
-				strerror(-t.file_status));
+				errno_text(-t.file_status));
 	/* Of several, those that have one way only are no failure. */
 	if (t.status == -ENOENT && t.done)
 		return 0;

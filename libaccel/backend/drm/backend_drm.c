@@ -332,7 +332,7 @@ static int drm_open(struct accel_device *base, const struct backend_args *args)
 		return error_set(args->error, dev->fd, "name", "%.64s: %s", path,
 				 dev->fd == -EACCES ?
 				 "no permission; is the user in the node's group?" :
-				 strerrordesc_np(-dev->fd));
+				 errno_text(-dev->fd));
 	ret = check_driver(dev->fd, &version, &why);
 	if (!ret)
 		ret = read_device(dev, path, version, &why);
@@ -422,7 +422,7 @@ static void drm_ctx_destroy(struct accel_ctx *ctx)
 	if (ret && ret != -ENODEV)
 		device_log(ctx->dev, ACCEL_LOG_WARN,
 			   "address space %u could not be destroyed: %s",
-			   vm.vm_id, strerrordesc_np(-ret));
+			   vm.vm_id, errno_text(-ret));
 }
 
 const struct backend_ops backend_drm = {

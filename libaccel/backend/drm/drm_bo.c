@@ -93,7 +93,7 @@ static void set_label(struct accel_ctx *ctx, uint32_t handle, const char *label)
 	if (ret)
 		device_log(ctx->dev, ACCEL_LOG_WARN,
 			   "the driver does not take the label: %s",
-			   strerrordesc_np(-ret));
+			   errno_text(-ret));
 }
 
 /* --- bindings ------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static int vm_map(struct accel_ctx *ctx, uint32_t handle, uint64_t offset,
 				limits->max_mappings);
 	if (ret)
 		return ctx_fail(ctx, ret, NULL, "binding failed: %s",
-				strerrordesc_np(-ret));
+				errno_text(-ret));
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static void vm_unmap(struct accel_ctx *ctx, uint64_t addr, uint64_t size)
 	ret = vm_bind(ctx, &op, 1);
 	if (ret && ret != -ENODEV)
 		device_log(ctx->dev, ACCEL_LOG_WARN, "unbinding failed: %s",
-			   strerrordesc_np(-ret));
+			   errno_text(-ret));
 }
 
 /*
@@ -231,12 +231,12 @@ int drm_bo_create(struct accel_bo *bo, const char *label)
 		ret = handle_track(dev, create.handle);
 	if (ret)
 		return ctx_fail(ctx, ret, NULL, "no buffer of %" PRIu64 " bytes: %s",
-				bo->map_size, strerrordesc_np(-ret));
+				bo->map_size, errno_text(-ret));
 	p = reserve(ctx, bo->map_size);
 	ret = p == MAP_FAILED ? -errno : map_created(bo, create.handle, p);
 	if (ret) {
 		ctx_fail(ctx, ret, NULL, "the buffer cannot be mapped: %s",
-			 strerrordesc_np(-ret));
+			 errno_text(-ret));
 		goto err_unmap;
 	}
 	set_label(ctx, create.handle, label);
@@ -272,7 +272,7 @@ int drm_bo_import_dmabuf(struct accel_bo *bo, int fd, const char *label)
 		return ctx_fail(ctx, ret == -ENOMEM || ret == -ENODEV ? ret :
 				-EOPNOTSUPP, "fd",
 				"the device cannot use its memory: %s",
-				strerrordesc_np(-ret));
+				errno_text(-ret));
 	end = lseek(fd, 0, SEEK_END);
 	lseek(fd, 0, SEEK_SET);
 	if (end <= 0 || (uint64_t)end > dev->limits.max_bo_size ||
@@ -286,7 +286,7 @@ int drm_bo_import_dmabuf(struct accel_bo *bo, int fd, const char *label)
 		 MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED && errno == EACCES) {
 		ret = ctx_fail(ctx, -EOPNOTSUPP, "fd", "it cannot be mapped: %s",
-			       strerrordesc_np(EACCES));
+			       errno_text(EACCES));
 		goto err_handle;
 	}
 	if (p == MAP_FAILED) {
@@ -316,7 +316,7 @@ int drm_bo_export_dmabuf(struct accel_bo *bo, int *out)
 	if (drmPrimeHandleToFD(ctx_drm(bo->ctx)->fd, to_drm_bo(bo)->handle,
 			       DRM_CLOEXEC | DRM_RDWR, &fd))
 		return ctx_fail(bo->ctx, -errno, "bo", "it cannot be exported: %s",
-				strerrordesc_np(errno));
+				errno_text(errno));
 	*out = fd;
 	return 0;
 }
@@ -372,7 +372,7 @@ int drm_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size,
 		why = "out of memory, or more than RLIMIT_MEMLOCK allows";
 		break;
 	default:
-		why = strerrordesc_np(-ret);
+		why = errno_text(-ret);
 		break;
 	}
 	return ctx_fail(ctx, ret, "ptr", "%s", why);
@@ -417,7 +417,7 @@ static int sync_range(void *user, uint64_t handle, uint64_t offset,
 	ret = drm_call(ctx_drm(args->ctx)->fd, DRM_IOCTL_UMA_BO_SYNC, &sync);
 	if (ret)
 		return ctx_fail(args->ctx, ret, NULL, "syncing failed: %s",
-				strerrordesc_np(-ret));
+				errno_text(-ret));
 	return 0;
 }
 

@@ -345,7 +345,7 @@ int drm_fence_export(struct accel_fence *base, int *fd)
 				     drm_fence_sync(fence), fd))
 		return ctx_fail(base->ctx, -errno, NULL,
 				"no sync_file for the fence: %s",
-				strerrordesc_np(errno));
+				errno_text(errno));
 	return 0;
 }
 

@@ -328,7 +328,7 @@ int drm_job_prepare(struct accel_job *base)
 		ret = finish_segments(job, c.deps);
 	if (ret) {
 		ctx_fail(base->ctx, ret, NULL, "the job cannot be prepared: %s",
-			 strerrordesc_np(-ret));
+			 errno_text(-ret));
 		goto out;
 	}
 	ret = write_tasks(job);

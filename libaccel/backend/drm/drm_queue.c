@@ -54,7 +54,7 @@ static int kqueue_create(struct drm_queue *queue, struct drm_key key,
 	ret = drm_call(ctx_drm(ctx)->fd, DRM_IOCTL_UMA_QUEUE_CREATE, &create);
 	if (ret)
 		return ctx_fail(ctx, ret, NULL, "the driver gives no queue: %s",
-				strerrordesc_np(-ret));
+				errno_text(-ret));
 	*index = queue->kcount++;
 	queue->k[*index] = (struct drm_kqueue){ key, create.queue_id };
 	return 0;
@@ -354,7 +354,7 @@ static int batch_send(struct batch *b)
 			b->queue->told = true;
 			return ctx_fail(ctx, ret == -ENODEV ? ret : -ECANCELED, NULL,
 					"the driver took only part of the job: %s",
-					strerrordesc_np(-ret));
+					errno_text(-ret));
 		}
 		return ret == -ECANCELED ? refuse(b->queue) : submit_failed(b->queue, ret);
 	}

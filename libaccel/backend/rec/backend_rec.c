@@ -70,7 +70,7 @@ static void write_line(struct accel_device *dev, json_object *o)
 			rec->broken = true;
 			device_log(dev, ACCEL_LOG_WARN,
 				   "the record ends here: %s",
-				   strerrordesc_np(errno));
+				   errno_text(errno));
 		}
 	}
 	pthread_mutex_unlock(&rec->lock);
@@ -108,7 +108,7 @@ static void end(struct call *c, int ret, json_object *out)
 	json_object_object_add(o, "args", c->args);
 	json_object_object_add(o, "result", json_object_new_int(ret));
 	if (ret < 0)
-		arg_text(o, "error", strerrorname_np(-ret));
+		arg_text(o, "error", errno_name(-ret));
 	if (out)
 		json_object_object_add(o, "out", out);
 	write_line(c->dev, o);
@@ -629,7 +629,7 @@ int rec_attach(struct accel_device *dev, const struct backend_args *args)
 		ret = -errno;
 		free(rec);
 		return error_set(args->error, ret, "opts.record_path", "%.128s: %s",
-				 path, strerrordesc_np(-ret));
+				 path, errno_text(-ret));
 	}
 	rec->start = now();
 	pthread_mutex_init(&rec->lock, NULL);
