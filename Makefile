@@ -140,6 +140,7 @@ groups := $(call for-goals,all programs install demo,build $(if $(KDIR),modules)
 	$(call for-goals,modules-all modules-debug modcheck kernels,kernel) \
 	$(call for-goals,vm-stock vm-shell mutate,build modules vm $(if $(filter debug,$(K)),kernel)) \
 	$(call for-goals,vm-debug kselftest kunit fail-nth soak proof,build kernel vm) \
+	$(call for-goals,builds,build test) \
 	$(call for-goals,docs doctests,docs) $(call for-goals,bench,build modules vm bench) \
 	$(call for-goals,test deps,build test lint kernel vm docs)
 first := $(if $(strip $(filter-out 0,$(MAKELEVEL)) $(foreach f,n q,$(findstring $(f),$(firstword -$(MAKEFLAGS))))),,y)
@@ -250,7 +251,8 @@ endef
 # fuzz FUZZER NAME OPTIONS: what it finds interesting stays beside the seeds in build/fuzz/NAME.
 fuzz = $(O)/$(1).fuzzer $(fuzz-limit) -print_final_stats=1 $(3) -artifact_prefix=$(B)/fuzz/$(2)- $(B)/fuzz/$(2)
 
-# A library: versioned file, soname link, development link, archive. It finds those that it needs beside itself.
+# A library: versioned file, soname link, development link, archive. It finds those that it needs beside itself. The
+# archive has code, whatever its objects are made of.
 map-of = $(or $($(1)-map),$(wildcard $(1).map))
 soversion-of = $(or $($(1)-soversion),0)
 version-of = $(or $($(1)-version),$(call soversion-of,$(1)))
@@ -267,7 +269,7 @@ $(O)/$(1).so: $(call objs-of,$(1)) $(call map-of,$(1)) $(foreach l,$($(1)-libs),
 	ln -sf $(notdir $(1)).so.$(call soversion-of,$(1)) $$@ && touch -h $$@
 $(O)/$(1).so.$(call version-of,$(1)): $(O)/$(1).so ;
 $(O)/$(1).a: $(call objs-of,$(1))
-	$$(call say,AR,'$(1).a$(variant-note)')rm -f $$@ && $$(CC) -r -o $$@.o $$^ && \
+	$$(call say,AR,'$(1).a$(variant-note)')rm -f $$@ && $$(CC) -r $(if $(findstring -flto,$(CFLAGS)),-flinker-output=nolto-rel) -o $$@.o $$^ && \
 	$$(OBJCOPY) --localize-hidden $$@.o && $$(AR) rcs $$@ $$@.o && rm $$@.o
 endef
 

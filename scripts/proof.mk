@@ -6,8 +6,9 @@
 #: fail-nth      in the debug VM, every allocation of every call fails once, those of making devices too
 #: soak          in the VM (K=debug unless told otherwise), eight clients and broken hardware for SECONDS (300)
 
+#: builds        all programs with -O3, with clang, optimised when they are linked: no warning
 #: fuzz          libFuzzer on task lists, files, core dumps, models, sound and texts, RUNS (10000000) inputs each, with clang
-#: proof         "make test", the kernel with the checkers with all tests, and all four of these; goes on where it stopped
+#: proof         "make test", the kernel with the checkers with all tests, and all of these; goes on where it stopped
 
 # K=stock|debug, SEED=, FROM=: see selftests/mutate.c.
 K ?= stock
@@ -23,7 +24,7 @@ guest = $(Q)ko=$$(scripts/build-modules.sh $(1) 2>/dev/null | tail -n 1) && \
 
 SECONDS ?= 300
 
-PHONY += mutate fail-nth soak fuzz proof
+PHONY += mutate fail-nth soak builds fuzz proof
 mutate: $(O)/selftests/mutate
 	$(call guest,$(K),$@,14000,$@,--append panic_on_warn=1 --env MUTATE_SEED=$(SEED) --env MUTATE_FROM=$(FROM),\
 		MUTATE_N=$(N) /uma/mutate -t ioctls; a=$$?; MUTATE_N=$(TASKS) /uma/mutate -t tasks; exit $$((a | $$?)))
@@ -37,6 +38,12 @@ soak: $(O)/selftests/soak
 		--append panic_on_warn=1 --env SOAK_SECONDS=$(SECONDS) --env SOAK_SEED=$(SEED),/uma/soak; rc=$$?; k=/sys/kernel/debug/kmemleak; \
 		if test -e $$k; then sleep 6; echo scan >$$k; echo scan >$$k; cat $$k; test -z "$$(cat $$k)" || rc=1; fi; exit $$rc)
 
+# As others may: each in a folder of its own, a warning is an error. Tests are many programs, and nobody links them twice.
+builds:
+	$(Q)$(MAKE) O=$(B)/O3 CFLAGS='-O3 -g' userspace
+	$(Q)$(MAKE) VARIANT=clang userspace
+	$(Q)$(MAKE) O=$(B)/lto CFLAGS='-O2 -g -flto=auto' LDFLAGS='-flto=auto -Werror' programs
+
 # One after the other; a fuzzer ends with a status when it found something, and leaves it in build/fuzz.
 RUNS ?= 10000000
 fuzz:
@@ -48,7 +55,7 @@ proof-step = $(tap-run) --timeout 80000 --inputs 'tree $(kernel-images)' proof $
 proof:
 	$(Q)$(MAKE) test || :
 	$(Q)$(MAKE) IN_TEST=1 ALL=1 vm-stock vm-debug host-asan host-tsan
-	$(Q)$(foreach t,mutate fail-nth soak fuzz,printf '  %-7s %s\n' PROOF '$(t)' && $(call proof-step,$(t)) &&) :
+	$(Q)$(foreach t,builds mutate fail-nth soak fuzz,printf '  %-7s %s\n' PROOF '$(t)' && $(call proof-step,$(t)) &&) :
 	$(Q)if [ -d $(R)/unsteady ]; then \
 		printf '1..1\nnot ok 1 - no test is unsteady: see unsteady/\n' >$(R)/proof.steady.tap; fi
 	$(Q)scripts/tap-summary --expect '$(layers) bats-debug proof' $(R)
