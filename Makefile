@@ -140,7 +140,7 @@ groups := $(call for-goals,all programs install demo,build $(if $(KDIR),modules)
 	$(call for-goals,modules-all modules-debug modcheck kernels,kernel) \
 	$(call for-goals,vm-stock vm-shell mutate,build modules vm $(if $(filter debug,$(K)),kernel)) \
 	$(call for-goals,vm-debug kselftest kunit fail-nth soak proof,build kernel vm) \
-	$(call for-goals,builds,build test) \
+	$(call for-goals,builds musl proof,build test musl) \
 	$(call for-goals,docs doctests,docs) $(call for-goals,bench,build modules vm bench) \
 	$(call for-goals,test deps,build test lint kernel vm docs)
 first := $(if $(strip $(filter-out 0,$(MAKELEVEL)) $(foreach f,n q,$(findstring $(f),$(firstword -$(MAKEFLAGS))))),,y)
@@ -173,10 +173,11 @@ variant-asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit
 variant-clang :=
 variant-tsan := -fsanitize=thread -fno-omit-frame-pointer -O1 -g1
 variant-neon := -static
+variant-musl = -static -idirafter $(O)/foreign
 variant-note := $(if $(filter-out default,$(VARIANT)), [$(VARIANT)])
 variant-flags := $(variant-$(VARIANT))
-ifeq ($(filter $(VARIANT),default asan tsan clang neon),)
-  $(error VARIANT is one of default, asan, tsan, clang, neon)
+ifeq ($(filter $(VARIANT),default asan tsan clang neon musl),)
+  $(error VARIANT is one of default, asan, tsan, clang, neon, musl)
 endif
 ifeq ($(VARIANT),clang)
   override CC := clang
@@ -188,6 +189,12 @@ if-cpu = $(if $(filter $(1),$(cpu-flags)),$(2),-fno-sanitize=all)
 # Only what needs no library; the layer "neon" runs some of it in an emulator.
 ifeq ($(VARIANT),neon)
   override CC := aarch64-linux-gnu-gcc
+endif
+# Debian has the kernel's and libraries' headers among those of glibc, of which none may be found here.
+ifeq ($(VARIANT),musl)
+  override CC := musl-gcc
+  $(shell mkdir -p $(O)/foreign && ln -sfn $(addprefix /usr/include/,linux asm-generic $(shell gcc -print-multiarch)/asm \
+	libudev.h xf86drm.h json-c) $(O)/foreign)
 endif
 
 # libFuzzer comes with clang alone. Tests run fuzzers for some seconds where it is there, in one variant; "make fuzz" goes on.

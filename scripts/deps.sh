@@ -6,7 +6,7 @@
 #
 #   build    library and tools          test     programs of the tests, what runs them   lint  the linters
 #   modules  modules and their kernel   kernel   building a kernel, too                  vm    the virtual machine
-#   docs     the manual                 bench    libraries to compare with
+#   docs     the manual                 bench    libraries to compare with               musl   another C library
 
 set -euo pipefail
 
@@ -21,6 +21,7 @@ packages[modules]="gcc gcc-12 make kmod sparse libelf-dev ${packages[source]}"
 packages[kernel]="bc bison flex libssl-dev cpio zstd python3 perl ${packages[modules]}"
 packages[vm]="cpio kmod xz-utils zstd util-linux qemu-system-x86 busybox-static bash bats jq python3 libcmocka-dev"
 packages[bench]="libopenblas0-pthread libdnnl-dev libxsmm-dev gnuplot-nox jq util-linux"
+packages[musl]="musl-tools"
 packages[docs]="python3-sphinx python3-sphinx-rtd-theme python3 perl ${packages[source]}"
 
 [ $# -gt 0 ] || { echo "usage: deps.sh GROUP...; groups are ${!packages[*]}" >&2; exit 2; }

@@ -6,7 +6,8 @@
 #: fail-nth      in the debug VM, every allocation of every call fails once, those of making devices too
 #: soak          in the VM (K=debug unless told otherwise), eight clients and broken hardware for SECONDS (300)
 
-#: builds        all programs with -O3, with clang, optimised when they are linked: no warning
+#: musl          the library compiled for another C library, and what needs no further one run with it
+#: builds        all programs with -O3, with clang, optimised when they are linked, for musl: no warning
 #: fuzz          libFuzzer on task lists, files, core dumps, models, sound and texts, RUNS (10000000) inputs each, with clang
 #: proof         "make test", the kernel with the checkers with all tests, and all of these; goes on where it stopped
 
@@ -24,7 +25,7 @@ guest = $(Q)ko=$$(scripts/build-modules.sh $(1) 2>/dev/null | tail -n 1) && \
 
 SECONDS ?= 300
 
-PHONY += mutate fail-nth soak builds fuzz proof
+PHONY += mutate fail-nth soak musl builds fuzz proof
 mutate: $(O)/selftests/mutate
 	$(call guest,$(K),$@,14000,$@,--append panic_on_warn=1 --env MUTATE_SEED=$(SEED) --env MUTATE_FROM=$(FROM),\
 		MUTATE_N=$(N) /uma/mutate -t ioctls; a=$$?; MUTATE_N=$(TASKS) /uma/mutate -t tasks; exit $$((a | $$?)))
@@ -38,11 +39,18 @@ soak: $(O)/selftests/soak
 		--append panic_on_warn=1 --env SOAK_SECONDS=$(SECONDS) --env SOAK_SEED=$(SEED),/uma/soak; rc=$$?; k=/sys/kernel/debug/kmemleak; \
 		if test -e $$k; then sleep 6; echo scan >$$k; echo scan >$$k; cat $$k; test -z "$$(cat $$k)" || rc=1; fi; exit $$rc)
 
+# Debian has none of the libraries for musl.
+musl:
+	$(call begin,$@)
+	$(Q)$(MAKE) VARIANT=musl run-musl
+	$(call finish,$@)
+
 # As others may: each in a folder of its own, a warning is an error. Tests are many programs, and nobody links them twice.
 builds:
 	$(Q)$(MAKE) O=$(B)/O3 CFLAGS='-O3 -g' userspace
 	$(Q)$(MAKE) VARIANT=clang userspace
 	$(Q)$(MAKE) O=$(B)/lto CFLAGS='-O2 -g -flto=auto' LDFLAGS='-flto=auto -Werror' programs
+	$(Q)$(MAKE) musl
 
 # One after the other; a fuzzer ends with a status when it found something, and leaves it in build/fuzz.
 RUNS ?= 10000000
