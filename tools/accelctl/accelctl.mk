@@ -6,7 +6,7 @@ accelctl-sources := main commands opts help out device interrupt npy values chec
 	cmd_doctor kfile fdinfo table sys_node sys_clients sys_show cmd_top top_sample top_screen cmd_bo cmd_health \
 	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob explain picture conv conv_opts cmd_conv \
 	attn attn_opts cmd_attn op op_opts op_args op_build op_check cmd_op npz tuning cmd_tune cmd_tune_run \
-	progress $(addprefix model/,options session arrays element input image golden greedy probe calibrate imatrix cmd_run cmd_check cmd_compile \
+	progress $(addprefix model/,options session arrays element input image recipe golden greedy probe calibrate imatrix cmd_run cmd_check cmd_compile \
 	cmd_look cmd_quantize cmd_compare cmd_convert) $(addprefix text/,options speaker answer chat cmd_generate cmd_perplexity cmd_tokenize \
 	cmd_embed cmd_transcribe)
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash

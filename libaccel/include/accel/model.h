@@ -279,11 +279,13 @@ enum accel_model_item_kind {
 	/** @ACCEL_MODEL_OPERATOR: an operator, those of inner graphs too */
 	ACCEL_MODEL_OPERATOR = 5,
 	/** @ACCEL_MODEL_FAMILY: what a folder or a GGUF file has instead of operators */
-	ACCEL_MODEL_FAMILY = 6
+	ACCEL_MODEL_FAMILY = 6,
+	/** @ACCEL_MODEL_PROPERTY: an entry of an ONNX file's metadata */
+	ACCEL_MODEL_PROPERTY = 7
 };
 
 /**
- * struct accel_model_item - something that a file has; names longer than 127 bytes are cut
+ * struct accel_model_item - something that a file has; text longer than 127 bytes is cut
  */
 struct accel_model_item {
 	/** @size: sizeof(struct accel_model_item) */
@@ -292,11 +294,11 @@ struct accel_model_item {
 	uint32_t kind;
 	/** @domain: of operators, "" for the default one */
 	const char *domain;
-	/** @name: name of an input, output, or operator; location of a file */
+	/** @name: name of an input, output, operator or property; location of a file */
 	const char *name;
 	/**
-	 * @text: shape of an input or output, "2,n,?"; name of an operator's first node; of a
-	 * family "" if it is not known
+	 * @text: shape of an input or output, "2,n,?"; name of an operator's first node; value of
+	 * a property; of a family "" if it is not known
 	 */
 	const char *text;
 	/** @type: type of the elements of an input or output */

@@ -24,7 +24,7 @@
  * @kind: &enum accel_model_item_kind
  * @domain: of an operator, or a set of them; "" for the default one
  * @name: name
- * @text: an operator's first node, a shape "2,n,?"
+ * @text: an operator's first node, a shape "2,n,?", a property's value
  * @type: type of elements by ONNX's number, 0: none
  * @count: number of nodes, a version, bytes
  */
@@ -122,7 +122,7 @@ static struct scan_item *find_item(struct scan *scan, uint32_t kind, const char 
 }
 
 /* A function that the file has itself: its nodes count, not those that call it. Never told. */
-#define ITEM_FUNCTION	(ACCEL_MODEL_OPERATOR + 1)
+#define ITEM_FUNCTION	0x100u
 
 static int note_function(struct scan *scan, struct slice s)
 {
@@ -361,6 +361,22 @@ static int read_opset(struct scan *scan, struct slice s)
 	return 0;
 }
 
+static int read_property(struct scan *scan, struct slice s)
+{
+	struct scan_item *property = add_item(scan, ACCEL_MODEL_PROPERTY);
+	struct field f;
+
+	if (!property)
+		return -ENOMEM;
+	while (wire_next(&s, &f) > 0) {
+		if (f.id == 1)
+			copy_name(property->name, f.bytes);
+		else if (f.id == 2)
+			copy_name(property->text, f.bytes);
+	}
+	return 0;
+}
+
 static int scan_function(struct scan *scan, struct slice s)
 {
 	struct field f;
@@ -394,6 +410,8 @@ static int scan_model(struct scan *scan, struct slice s)
 		} else if (f.id == 7 && f.has_bytes) {
 			/* Who reads a model takes the last one too. */
 			graph = f.bytes;
+		} else if (f.id == 14 && f.has_bytes) {
+			ret = read_property(scan, f.bytes);
 		} else if (f.id == 25 && f.has_bytes) {
 			ret = scan_function(scan, f.bytes);
 		}
@@ -419,7 +437,7 @@ static int tell(const struct scan *scan,
 	uint32_t i, kind;
 	int ret = 0;
 
-	for (kind = ACCEL_MODEL_OPSET; kind <= ACCEL_MODEL_OPERATOR; kind++)
+	for (kind = ACCEL_MODEL_OPSET; kind <= ACCEL_MODEL_PROPERTY; kind++)
 		for (i = 0; i < scan->count && !ret; i++) {
 			const struct scan_item *from = &scan->items[i];
 			struct accel_model_item item = {

@@ -316,6 +316,7 @@ static int see(void *user, const struct accel_model_item *item)
 static void test_scan(void **state)
 {
 	struct bytes g = { .n = 0 }, t = tensor("w", 1, 1, (int64_t[]) { 2 }, NULL, 0), m;
+	struct bytes property = { .n = 0 };
 	struct seen s = { .stop = 0 };
 
 	(void)state;
@@ -328,10 +329,13 @@ static void test_scan(void **state)
 	put_value(&g, 11, "w", 1, 1, 2);
 	put_value(&g, 12, "c", 7, -1, 2);
 	m = model(&g, 17);
+	put_text(&property, 1, "image_mean");
+	put_text(&property, 2, "[0.5]");
+	put_message(&m, 14, &property);
 	write_file("m.onnx", m.p, m.n);
 	assert_int_equal(accel_model_scan(path, see, &s), 0);
 	assert_string_equal(s.text, "1 .  ? 17\n2 .x rows,2 fp32 0\n3 .c rows,2 s64 0\n"
-			    "4 .w.bin  ? 16\n5 .Blur b ? 2\n");
+			    "4 .w.bin  ? 16\n5 .Blur b ? 2\n7 .image_mean [0.5] ? 0\n");
 	s.stop = ACCEL_MODEL_FILE;
 	assert_int_equal(accel_model_scan(path, see, &s), 77);
 	assert_int_equal(accel_model_scan(NULL, see, &s), -EINVAL);

@@ -34,6 +34,7 @@ struct check {
 	struct json_object *outputs;
 	struct json_object *external;
 	struct json_object *unknown;
+	struct json_object *properties;
 	bool family;
 	bool good;
 };
@@ -138,12 +139,21 @@ static void tell_family(struct check *c, const struct accel_model_item *item)
 	}
 }
 
+static void tell_property(struct check *c, const struct accel_model_item *item)
+{
+	if (c->doc)
+		ctl_json_str(c->properties, item->name, item->text);
+	else
+		printf("property %s: %s\n", item->name, item->text);
+}
+
 static int tell_item(void *user, const struct accel_model_item *item)
 {
 	static void (*const tell[])(struct check *c, const struct accel_model_item *item) = {
 		[ACCEL_MODEL_OPSET] = tell_opset, [ACCEL_MODEL_INPUT] = tell_value,
 		[ACCEL_MODEL_OUTPUT] = tell_value, [ACCEL_MODEL_FILE] = tell_file,
 		[ACCEL_MODEL_OPERATOR] = tell_operator, [ACCEL_MODEL_FAMILY] = tell_family,
+		[ACCEL_MODEL_PROPERTY] = tell_property,
 	};
 
 	tell[item->kind](user, item);
@@ -207,6 +217,7 @@ int cmd_model_check(struct ctl *ctl, void *data, const char *operand)
 		c.outputs = ctl_json_arr(c.doc, "outputs");
 		c.external = ctl_json_arr(c.doc, "external");
 		c.unknown = ctl_json_arr(c.doc, "unknown");
+		c.properties = ctl_json_obj(c.doc, "properties");
 	}
 	ret = accel_model_scan(operand, tell_item, &c);
 	if (ret) {

@@ -172,6 +172,8 @@ static int compare(struct pair *p)
 	int ret;
 
 	memcpy(&other, p->opts, sizeof(other));
+	/* Both get the same. */
+	other.pictures = p->paths[0];
 	if (other.with_level <= 3)
 		other.level = other.with_level;
 	if (other.with_dtype != MODEL_SAME)

@@ -478,6 +478,8 @@ int cmd_model_quantize(struct ctl *ctl, void *data, const char *operand)
 		return ctl_fail(ctl, CTL_USAGE, 0, ctl->rest[1],
 				"is not expected: folders and GGUF files take --type");
 	operand = w.path;
+	/* What is written on the way lies elsewhere. */
+	((struct model_opts *)data)->pictures = operand;
 	ret = start(&w);
 	names = ctl_alloc((size_t)w.count + 1, sizeof(*names));
 	for (i = 0; i < w.count; i++)

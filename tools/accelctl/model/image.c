@@ -13,37 +13,54 @@
  * @from: pixels that there are
  * @step: of these, for one of the scaled line
  * @first: the scaled pixel that comes first
- * @reach: half of the triangle's base, in pixels that there are
+ * @unit: what the filter's width is counted in, in pixels that there are
+ * @filter: &enum image_filter
+ * @bytes: the scaled pixels are bytes
  */
 struct line {
 	uint32_t from;
 	double step;
 	uint32_t first;
-	double reach;
+	double unit;
+	uint32_t filter;
+	bool bytes;
 };
 
-static struct line make_line(uint32_t from, uint32_t scaled, uint32_t taken)
+static struct line make_line(const struct image_plan *plan, uint32_t from, uint32_t scaled,
+			     uint32_t taken)
 {
 	const double step = (double)from / scaled;
 
-	return (struct line) { from, step, (scaled - taken) / 2, step > 1 ? step : 1 };
+	return (struct line) { from, step, (scaled - taken) / 2, step > 1 ? step : 1, plan->filter,
+			       plan->bytes };
+}
+
+/* Weight of what lies @x units from the middle; the cubic one is that of R. Keys with a = -0.5. */
+static double weight(uint32_t filter, double x)
+{
+	x = fabs(x);
+	if (filter == IMAGE_TRIANGLE)
+		return x < 1 ? 1 - x : 0;
+	return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : x < 2 ? ((2.5 - 0.5 * x) * x - 4) * x + 2 : 0;
 }
 
 /* Pixel @i of the result, of pixels that are @stride apart */
 static double sample(const struct line *l, uint32_t i, const double *in, size_t stride)
 {
 	const double middle = (i + l->first + 0.5) * l->step;
-	int64_t at = (int64_t)floor(middle - l->reach), end = (int64_t)ceil(middle + l->reach);
+	const double reach = (l->filter == IMAGE_CUBIC ? 2 : 1) * l->unit;
+	int64_t at = (int64_t)floor(middle - reach), end = (int64_t)ceil(middle + reach);
 	double sum = 0, weights = 0, w;
 
+	if (l->filter == IMAGE_NEAREST)
+		return in[(size_t)middle * stride];
 	for (at = at < 0 ? 0 : at; at < end && at < l->from; at++) {
-		w = 1 - fabs((double)at + 0.5 - middle) / l->reach;
-		if (w <= 0)
-			continue;
+		w = weight(l->filter, ((double)at + 0.5 - middle) / l->unit);
 		sum += w * in[(size_t)at * stride];
 		weights += w;
 	}
-	return weights > 0 ? sum / weights : 0;
+	sum /= weights;
+	return l->bytes ? fmin(fmax(floor(sum + 0.5), 0), 255) : sum;
 }
 
 /* A channel of a picture; a grey one has them all, and grey is made of colours. */
@@ -56,28 +73,18 @@ static double pixel(const struct picture *p, size_t at, uint32_t channels, uint3
 	return channels == 1 ? 0.299 * v[0] + 0.587 * v[1] + 0.114 * v[2] : v[c];
 }
 
-/* What a side becomes: @otherwise, or in proportion to the shorter one */
-static uint32_t scaled(const struct picture *p, uint32_t side, uint32_t shorter, uint32_t otherwise)
-{
-	const uint32_t less = p->width < p->height ? p->width : p->height;
-
-	return shorter ? (uint32_t)((uint64_t)side * shorter / less) : otherwise;
-}
-
 int image_make(const struct picture *p, const struct image_plan *plan, double *out)
 {
 	const uint32_t w = plan->width, h = plan->height;
-	const uint32_t rw = scaled(p, p->width, plan->shorter, w);
-	const uint32_t rh = scaled(p, p->height, plan->shorter, h);
 	struct line across, down;
 	double *full, *half, v;
 	uint32_t c, x, y, to;
 	size_t i;
 
-	if (rw < w || rh < h)
+	if (plan->whole_width < w || plan->whole_height < h)
 		return -EINVAL;
-	across = make_line(p->width, rw, w);
-	down = make_line(p->height, rh, h);
+	across = make_line(plan, p->width, plan->whole_width, w);
+	down = make_line(plan, p->height, plan->whole_height, h);
 	full = calloc((size_t)p->width * p->height, sizeof(*full));
 	half = calloc((size_t)w * p->height, sizeof(*half));
 	if (!full || !half) {

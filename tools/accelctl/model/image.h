@@ -13,12 +13,24 @@
 #define IMAGE_CHANNELS	3u
 
 /**
+ * enum image_filter - how pictures are scaled
+ * @IMAGE_TRIANGLE: by a triangle as wide as two pixels of the coarser one of both
+ * @IMAGE_CUBIC: by a cubic spline as wide as four of them
+ * @IMAGE_NEAREST: by the pixel that lies there
+ */
+enum image_filter {
+	IMAGE_TRIANGLE, IMAGE_CUBIC, IMAGE_NEAREST
+};
+
+/**
  * struct image_plan - what is done to a picture
  * @width: of the result
  * @height: of the result
  * @channels: of the result, 1 or 3
- * @shorter: pixels that the shorter side has before the middle is cut out; 0: the
- *	picture is brought to the result's size as it is
+ * @whole_width: what all of the picture is scaled to, before its middle becomes the result
+ * @whole_height: the same
+ * @filter: how, &enum image_filter
+ * @bytes: what is scaled is bytes again, after either direction, as imaging libraries keep it
  * @bgr: blue first
  * @last: channels are the last dimension, not the first
  * @scale: a byte is multiplied by it
@@ -29,7 +41,10 @@ struct image_plan {
 	uint32_t width;
 	uint32_t height;
 	uint32_t channels;
-	uint32_t shorter;
+	uint32_t whole_width;
+	uint32_t whole_height;
+	uint32_t filter;
+	bool bytes;
 	bool bgr;
 	bool last;
 	double scale;
@@ -42,9 +57,6 @@ struct image_plan {
  * @p: picture
  * @plan: what is done to it
  * @out: width * height * channels numbers
- *
- * Scaling is by a triangle as wide as a pixel of the coarser one of both, as imaging
- * libraries do it.
  *
  * Return: 0; -EINVAL: the middle is larger than the picture would be; -ENOMEM.
  */

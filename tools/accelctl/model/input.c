@@ -9,6 +9,7 @@
 #include "gemm.h"
 #include "image.h"
 #include "model.h"
+#include "recipe.h"
 
 /* Mean and deviation of ImageNet's pictures, from 0 to 1 */
 static const double imagenet_mean[] = { 0.485, 0.456, 0.406 };
@@ -190,24 +191,60 @@ static int numbers(struct session *s, const char *option, const char *text, uint
 	return ctl_fail(s->ctl, CTL_USAGE, 0, option, "are not 1 or %u numbers", count);
 }
 
-static int plan_pixels(struct session *s, uint32_t type, struct image_plan *plan)
+/* What --pixels says */
+static void name_pixels(struct image_plan *plan, uint32_t pixels)
 {
-	const struct model_opts *o = s->opts;
-	uint32_t pixels = o->pixels, i;
-	int ret = CTL_OK;
+	uint32_t i, c;
 
-	if (pixels == PIXELS_AUTO)
-		pixels = !element_real(type) ? PIXELS_RAW : plan->channels == 3 ? PIXELS_IMAGENET :
-			 PIXELS_UNIT;
 	plan->scale = pixels == PIXELS_RAW ? 1 : pixels == PIXELS_SIGNED ? 1 / 127.5 : 1 / 255.0;
 	for (i = 0; i < IMAGE_CHANNELS; i++) {
-		plan->mean[i] = pixels == PIXELS_IMAGENET ? imagenet_mean[o->bgr ? 2 - i : i] :
+		c = plan->bgr ? 2 - i : i;
+		plan->mean[i] = pixels == PIXELS_IMAGENET ? imagenet_mean[c] :
 				pixels == PIXELS_SIGNED;
-		plan->std[i] = pixels == PIXELS_IMAGENET ? imagenet_std[o->bgr ? 2 - i : i] : 1;
+		plan->std[i] = pixels == PIXELS_IMAGENET ? imagenet_std[c] : 1;
 	}
+}
+
+/* What the model says */
+static int recipe_pixels(struct session *s, const struct recipe *r, struct image_plan *plan)
+{
+	const struct {
+		const char *key;
+		uint32_t count;
+	} lists[] = { { "image_mean", r->mean_count }, { "image_std", r->std_count } };
+	uint32_t i, c;
+
+	for (i = 0; i < 2; i++)
+		if (lists[i].count && lists[i].count != plan->channels)
+			return ctl_fail(s->ctl, CTL_FAILED, 0, r->from,
+					"%s: %u numbers, the input has %u channels", lists[i].key,
+					lists[i].count, plan->channels);
+	plan->scale = r->scale;
+	for (i = 0; i < plan->channels; i++) {
+		c = plan->bgr ? plan->channels - 1 - i : i;
+		plan->mean[i] = r->mean[c];
+		plan->std[i] = r->std[c];
+	}
+	return CTL_OK;
+}
+
+static int plan_pixels(struct session *s, uint32_t type, const struct recipe *r,
+		       struct image_plan *plan)
+{
+	const struct model_opts *o = s->opts;
+	uint32_t i;
+	int ret = CTL_OK;
+
+	if (o->pixels != PIXELS_AUTO)
+		name_pixels(plan, o->pixels);
+	else if (r->valued && element_real(type))
+		ret = recipe_pixels(s, r, plan);
+	else
+		name_pixels(plan, !element_real(type) ? PIXELS_RAW :
+				  plan->channels == 3 ? PIXELS_IMAGENET : PIXELS_UNIT);
 	if (o->scale != 0)
 		plan->scale = o->scale;
-	if (o->mean)
+	if (!ret && o->mean)
 		ret = numbers(s, "--mean", o->mean, plan->channels, plan->mean);
 	if (!ret && o->std)
 		ret = numbers(s, "--std", o->std, plan->channels, plan->std);
@@ -217,12 +254,74 @@ static int plan_pixels(struct session *s, uint32_t type, struct image_plan *plan
 	return ret;
 }
 
+/* Both sides, when the shorter one is scaled to so many pixels */
+static void in_proportion(const struct picture *p, uint32_t shorter, struct image_plan *plan)
+{
+	const uint32_t less = p->width < p->height ? p->width : p->height;
+
+	plan->whole_width = (uint32_t)((uint64_t)p->width * shorter / less);
+	plan->whole_height = (uint32_t)((uint64_t)p->height * shorter / less);
+}
+
+/* The size as the model says; @h and @w are that of its input, or -1 */
+static int recipe_size(struct session *s, const struct picture *p, const struct recipe *r,
+		       int64_t *h, int64_t *w, struct image_plan *plan)
+{
+	const uint32_t shorter = s->opts->resize ? (uint32_t)s->opts->resize : r->shorter;
+	int64_t width = r->cut_width, height = r->cut_height;
+
+	plan->whole_width = p->width;
+	plan->whole_height = p->height;
+	if (shorter) {
+		in_proportion(p, shorter, plan);
+	} else if (r->width) {
+		plan->whole_width = r->width;
+		plan->whole_height = r->height;
+	}
+	if (!width && r->width) {
+		width = r->width;
+		height = r->height;
+	} else if (!width) {
+		width = plan->whole_width;
+		height = plan->whole_height;
+	}
+	plan->filter = r->filter;
+	plan->bytes = true;
+	*h = *h < 0 ? height : *h;
+	*w = *w < 0 ? width : *w;
+	if (*h == height && *w == width)
+		return CTL_OK;
+	return ctl_fail(s->ctl, CTL_FAILED, 0, r->from,
+			"%s: pictures become %lld x %lld, the input has %lld x %lld",
+			r->cut_width ? "crop_size" : "size", (long long)width, (long long)height,
+			(long long)*w, (long long)*h);
+}
+
+static int plan_size(struct session *s, const struct picture *p, const struct recipe *r,
+		     int64_t *h, int64_t *w, struct image_plan *plan)
+{
+	const struct model_opts *o = s->opts;
+
+	if (r->sized && o->fit == FIT_AUTO)
+		return recipe_size(s, p, r, h, w, plan);
+	/* What the model leaves open is the picture's. */
+	*h = *h < 0 ? p->height : *h;
+	*w = *w < 0 ? p->width : *w;
+	plan->whole_width = (uint32_t)*w;
+	plan->whole_height = (uint32_t)*h;
+	if (o->fit != FIT_STRETCH && (*h != p->height || *w != p->width))
+		in_proportion(p, o->resize ? (uint32_t)o->resize :
+			      (uint32_t)((*h > *w ? *h : *w) * 8 / 7), plan);
+	return CTL_OK;
+}
+
 /* The place of channels, rows and columns in a value, and its numbers */
 static int plan_picture(struct session *s, const struct accel_value *v, const struct picture *p,
-			int64_t *dims, struct image_plan *plan)
+			const struct recipe *r, int64_t *dims, struct image_plan *plan)
 {
 	const uint32_t at = v->rank - 3;
 	int64_t *h, *w;
+	int ret;
 
 	if (v->rank < 3 || v->rank > 4)
 		return ctl_fail(s->ctl, CTL_USAGE, 0, "--input",
@@ -234,21 +333,16 @@ static int plan_picture(struct session *s, const struct accel_value *v, const st
 				"%s has no dimension of 1 or 3 for channels", v->name);
 	h = &dims[plan->last ? at : at + 1];
 	w = &dims[plan->last ? at + 1 : at + 2];
-	/* What the model leaves open is the picture's. */
-	if (*h < 0)
-		*h = p->height;
-	if (*w < 0)
-		*w = p->width;
+	ret = plan_size(s, p, r, h, w, plan);
+	if (ret)
+		return ret;
 	if (*h < 1 || *w < 1 || *h > PICTURE_MAX || *w > PICTURE_MAX)
 		return ctl_fail(s->ctl, CTL_USAGE, 0, "--input", "%s is no size of a picture",
 				v->name);
 	plan->height = (uint32_t)*h;
 	plan->width = (uint32_t)*w;
-	plan->bgr = s->opts->bgr;
-	if (s->opts->fit == FIT_CROP && (*h != p->height || *w != p->width))
-		plan->shorter = s->opts->resize ? (uint32_t)s->opts->resize :
-				(uint32_t)((*h > *w ? *h : *w) * 8 / 7);
-	return plan_pixels(s, v->type, plan);
+	plan->bgr = s->opts->bgr || r->bgr;
+	return plan_pixels(s, v->type, r, plan);
 }
 
 static int set_dims(struct session *s, uint32_t index, const struct accel_value *v, int64_t *dims,
@@ -287,6 +381,7 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 {
 	struct image_plan plan = { 0 };
 	int64_t dims[ACCEL_GRAPH_MAX_RANK];
+	struct recipe r = { .sized = false };
 	struct picture p = { 0 };
 	char error[NPY_ERROR];
 	uint64_t count = 0, one, i;
@@ -297,7 +392,11 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 	memcpy(dims, v->dims, sizeof(dims));
 	if (picture_load(path, &p, error, sizeof(error)))
 		return ctl_fail(s->ctl, CTL_FAILED, 0, "--input", "%s: %s", path, error);
-	ret = plan_picture(s, v, &p, dims, &plan);
+	/* Options may say it all. */
+	ret = s->opts->pixels == PIXELS_AUTO || s->opts->fit == FIT_AUTO ?
+	      recipe_load(s->ctl, s->opts->pictures ? s->opts->pictures : s->path, &r) : CTL_OK;
+	if (!ret)
+		ret = plan_picture(s, v, &p, &r, dims, &plan);
 	if (!ret)
 		ret = set_dims(s, index, v, dims, &to, &count);
 	if (ret)
@@ -307,8 +406,8 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 	ret = image_make(&p, &plan, pixels);
 	if (ret) {
 		ret = ctl_fail(s->ctl, CTL_USAGE, ret, ret == -EINVAL ? "--resize" : NULL,
-			       "the picture would be smaller than %u x %u", plan.width,
-			       plan.height);
+			       "the picture becomes %u x %u, which is smaller than %u x %u",
+			       plan.whole_width, plan.whole_height, plan.width, plan.height);
 		goto out;
 	}
 	/* A batch has it in each place. */
@@ -316,6 +415,7 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 		element_put(v->type, to, i, pixels[i % one]);
 out:
 	free(pixels);
+	recipe_free(&r);
 	picture_free(&p);
 	return ret;
 }

@@ -3,7 +3,7 @@
  * model: networks from files.
  *
  *	arrays.c element.c	arrays of files, elements of all types
- *	image.c			pictures as inputs
+ *	image.c recipe.c	pictures as inputs, and what models say of these
  *	options.c		the tables of options
  *	session.c input.c	a model on a device, and what goes into it
  *	golden.c		what comes out of it, beside what should
@@ -42,6 +42,7 @@
  * @mean: "a,b,c", or NULL
  * @std: the same
  * @bgr: blue first
+ * @pictures: model whose words on pictures count; NULL: the one that is run
  * @golden: file of inputs and right outputs
  * @tolerance: largest error, as a share of the largest output
  * @out: file for the outputs
@@ -90,6 +91,7 @@ struct model_opts {
 	const char *mean;
 	const char *std;
 	uint32_t bgr;
+	const char *pictures;
 	uint32_t reproducible;
 	uint32_t no_cache;
 	const char *golden;
@@ -128,9 +130,9 @@ enum model_pixels {
 	PIXELS_AUTO, PIXELS_IMAGENET, PIXELS_UNIT, PIXELS_SIGNED, PIXELS_RAW
 };
 
-/* How a picture comes to size: its middle, or all of it, stretched */
+/* How a picture comes to size: as the model says, its middle, or all of it, stretched */
 enum model_fit {
-	FIT_CROP, FIT_STRETCH
+	FIT_AUTO, FIT_CROP, FIT_STRETCH
 };
 
 /* How ranges of values are found: all numbers; most of them; what tells most of them apart */

@@ -12,7 +12,9 @@ static const char *const pixel_names[] = {
 	[PIXELS_SIGNED] = "signed", [PIXELS_RAW] = "raw", NULL
 };
 
-static const char *const fit_names[] = { [FIT_CROP] = "crop", [FIT_STRETCH] = "stretch", NULL };
+static const char *const fit_names[] = {
+	[FIT_AUTO] = "auto", [FIT_CROP] = "crop", [FIT_STRETCH] = "stretch", NULL
+};
 
 static const char *const dtypes[] = {
 	[MODEL_F32] = "fp32", [MODEL_BF16] = "bf16", [MODEL_F16] = "fp16", [MODEL_INT8] = "int8",
@@ -56,12 +58,13 @@ const struct ctl_opt model_input_table[] = {
 	{ "below", 0, CTL_UINT, 0, OPT(below), 1, INT32_MAX, .arg = "NUMBER",
 	  .help = "random inputs that are whole are from 0 to below this (1: all 0)" },
 	{ "pixels", 0, CTL_CHOICE, 0, OPT(pixels), .choices = pixel_names,
-	  .help = "bytes of pictures: imagenet: from 0 to 1, less its mean, by its deviation; unit: from 0 to 1; signed: from -1 to 1; raw: as they are (auto: colour imagenet, grey unit, bytes raw)",
+	  .help = "bytes of pictures: imagenet: from 0 to 1, less its mean, by its deviation; unit: from 0 to 1; signed: from -1 to 1; raw: as they are (auto: as the model says in its metadata, or preprocessor_config.json beside it; else colour imagenet, grey unit, bytes raw)",
 	},
 	{ "fit", 0, CTL_CHOICE, 0, OPT(fit), .choices = fit_names,
-	  .help = "pictures: their middle, or all of them, stretched (crop)" },
+	  .help = "pictures: their middle, or all of them, stretched (auto: as the model says, else crop)",
+	},
 	{ "resize", 0, CTL_UINT, 0, OPT(resize), 1, 16384, .arg = "PIXELS",
-	  .help = "shorter side of a picture before its middle is taken (8/7 of it: 256 for 224)",
+	  .help = "shorter side of a picture before its middle is taken (as the model says, else 8/7 of it: 256 for 224)",
 	},
 	{ "scale", 0, CTL_REAL, 0, OPT(scale), .arg = "NUMBER",
 	  .help = "a byte of a picture is multiplied by it, for what --pixels says" },

@@ -9,6 +9,7 @@ onnx.py model FILE INPUT:TYPE:DIMS NODE...   a model of nodes in a row, each OP 
                                              or NAME@FILE: one element of FILE outside
 onnx.py tensor FILE TYPE DIMS VALUE...       a tensor, raw
 onnx.py tensor-fields FILE TYPE DIMS VALUE... a tensor, each value in a field of numbers
+onnx.py property FILE NAME VALUE             an entry of the model's metadata, added to it
 onnx.py png FILE WIDTH HEIGHT CHANNELS BYTE... a picture
 """
 
@@ -108,6 +109,9 @@ if __name__ == "__main__":
     command, args = sys.argv[1], sys.argv[2:]
     if command == "model":
         model(*args)
+    elif command == "property":
+        with open(args[0], "ab") as out:
+            out.write(field(14, field(1, args[1]) + field(2, args[2])))
     elif command == "png":
         png(args[0], *map(int, args[1:]))
     else:
