@@ -641,10 +641,11 @@ struct accel_model_convert_opts {
  *	and model.safetensors, which must not be there, or be empty
  * @error: filled if it fails, may be NULL
  *
- * Between a folder and GGUF, decoders are converted, with their tokenizer if that is BPE: of
- * bytes, or with bytes for what is unknown; to a folder, without it. Otherwise everything
- * beside the weights is copied. Norms, biases and tables of positions are never in blocks, and are
- * F32 in GGUF. What was there under the name stays until all is written, and when it fails.
+ * Between a folder and GGUF, decoders and BERT are converted, with their tokenizer if that is BPE
+ * of bytes or with bytes for what is unknown, or BERT's in lower case; to a folder, without it.
+ * Otherwise everything beside the weights is copied. Norms, biases and tables of positions are
+ * never in blocks, and are F32 in GGUF. What was there under the name stays until all is written,
+ * and when it fails.
  *
  * Threads: any.
  *

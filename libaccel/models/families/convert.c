@@ -4,13 +4,12 @@
  * Rows are converted one after the other; but for a matrix that is turned, no tensor is in memory
  * as a whole.
  */
+#include <accel/embed.h>
 #include <accel/quant.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "libaccel/core/fpmode.h"
 #include "convert.h"
@@ -19,28 +18,6 @@
 #define HALF_LIMIT	65520.0f
 
 #define ALIGN	32u
-
-/**
- * struct job - a model that is written
- * @m: model
- * @opts: how
- * @out: where
- * @to_gguf: as a file of GGUF, else as a folder
- * @t: its tensors
- * @align: of tensors in the file
- * @file: that is written
- * @error: what is wrong
- */
-struct job {
-	struct family_model *m;
-	const struct accel_model_convert_opts *opts;
-	const char *out;
-	bool to_gguf;
-	struct targets t;
-	uint64_t align;
-	struct newfile file;
-	struct accel_error *error;
-};
 
 /* --- which tensors, and in which types -------------------------------------------------------- */
 
@@ -65,7 +42,8 @@ static int same_tensors(struct job *j)
 		if (!t)
 			return -ENOMEM;
 		t->small = !ends(name, ".weight") || strstr(name, "norm") || strstr(name, "ln_") ||
-			   strstr(name, "position_embd") || strstr(name, "ffn_gate_inp");
+			   strstr(name, "position_embd") || strstr(name, "token_types") ||
+			   strstr(name, "ffn_gate_inp");
 		t->table = !strcmp(name, "token_embd.weight") || !strcmp(name, "output.weight");
 	}
 	return 0;
@@ -314,7 +292,7 @@ static int write_tensor(struct job *j, const struct target *t)
 				 "%.100s: cannot be converted", t->name) : j->file.error;
 }
 
-static int write_tensors(struct job *j)
+int job_tensors(struct job *j)
 {
 	uint64_t done = 0, all = 0;
 	uint32_t i;
@@ -356,7 +334,7 @@ static int check_imatrix(struct job *j)
 	return ret;
 }
 
-static int begin(struct job *j, const char *path)
+int job_begin(struct job *j, const char *path)
 {
 	int ret = newfile_open(&j->file, path);
 
@@ -364,7 +342,7 @@ static int begin(struct job *j, const char *path)
 				 strerror(-ret)) : 0;
 }
 
-static int end(struct job *j, const char *path, int ret)
+int job_end(struct job *j, const char *path, int ret)
 {
 	const int written = j->file.error;
 
@@ -431,6 +409,24 @@ static int put_tokenizer(struct job *j, struct message *meta, uint64_t *entries)
 	return ret;
 }
 
+/* How rows become vectors, if the folder says it */
+static int put_pooling(struct job *j, struct message *meta, uint64_t *entries)
+{
+	const char *arch = j->m->family->gguf ? j->m->family->gguf : "llama";
+	uint32_t pooling = ACCEL_POOL_DEFAULT;
+	int ret = family_pooling(j->m, &pooling, j->error);
+	char key[96];
+
+	if (ret || pooling == ACCEL_POOL_DEFAULT)
+		return ret;
+	if (!family_pooling_gguf(pooling))
+		return stored_fail(j->error, -EOPNOTSUPP,
+				   "1_Pooling/config.json: the largest has no name in GGUF");
+	snprintf(key, sizeof(key), "%s.pooling_type", arch);
+	gguf_put_u32(meta, entries, key, family_pooling_gguf(pooling));
+	return 0;
+}
+
 /* The metadata that there are, with the type of the file put right */
 static int copy_meta(struct job *j, struct message *meta, uint64_t *entries)
 {
@@ -485,6 +481,8 @@ static int write_gguf(struct job *j)
 		ret = copy_meta(j, &meta, &entries);
 	} else {
 		ret = describe_gguf(j->m, &meta, &entries, j->error);
+		if (!ret)
+			ret = put_pooling(j, &meta, &entries);
 		gguf_put_u32(&meta, &entries, "general.file_type", file_type(j));
 		gguf_put_u32(&meta, &entries, "general.quantization_version", 2);
 		if (!ret)
@@ -494,7 +492,7 @@ static int write_gguf(struct job *j)
 	if (!ret && meta.failed)
 		ret = stored_fail(j->error, -ENOMEM, "out of memory");
 	if (!ret)
-		ret = begin(j, j->out);
+		ret = job_begin(j, j->out);
 	if (!ret) {
 		head[0] = htole64(j->t.count);
 		head[1] = htole64(entries);
@@ -503,141 +501,9 @@ static int write_gguf(struct job *j)
 		newfile_write(&j->file, head, sizeof(head));
 		newfile_write(&j->file, meta.p, meta.n);
 		newfile_align(&j->file, j->align);
-		ret = end(j, j->out, write_tensors(j));
+		ret = job_end(j, j->out, job_tensors(j));
 	}
 	free(meta.p);
-	return ret;
-}
-
-/* --- folders --------------------------------------------------------------------------------- */
-
-static struct json_object *header(struct job *j)
-{
-	struct json_object *doc = json_object_new_object(), *o, *list;
-	uint64_t offset = 0;
-	uint32_t i, k;
-
-	o = json_object_new_object();
-	json_object_object_add(o, "format", json_object_new_string("pt"));
-	json_object_object_add(doc, "__metadata__", o);
-	for (i = 0; i < j->t.count; i++) {
-		const struct target *t = &j->t.list[i];
-
-		o = json_object_new_object();
-		json_object_object_add(o, "dtype",
-				       json_object_new_string(safetensors_type(t->type)));
-		list = json_object_new_array();
-		for (k = 0; k < t->rank; k++)
-			json_object_array_add(list, json_object_new_int64(t->dims[k]));
-		json_object_object_add(o, "shape", list);
-		list = json_object_new_array();
-		json_object_array_add(list, json_object_new_int64((int64_t)offset));
-		offset += t->bytes;
-		json_object_array_add(list, json_object_new_int64((int64_t)offset));
-		json_object_object_add(o, "data_offsets", list);
-		json_object_object_add(doc, t->name, o);
-	}
-	return doc;
-}
-
-static int write_safetensors(struct job *j, const char *path)
-{
-	struct json_object *doc = header(j);
-	const char *text = doc ? json_object_to_json_string_ext(doc, 0) : NULL;
-	const uint64_t n = text ? strlen(text) : 0, length = htole64((n + 7) / 8 * 8);
-	int ret = text ? begin(j, path) : stored_fail(j->error, -ENOMEM, "out of memory");
-
-	if (!ret) {
-		newfile_write(&j->file, &length, sizeof(length));
-		newfile_write(&j->file, text, n);
-		newfile_write(&j->file, "        ", (8 - n % 8) % 8);
-		j->align = 1;
-		ret = end(j, path, write_tensors(j));
-	}
-	json_object_put(doc);
-	return ret;
-}
-
-static int write_text(struct job *j, const char *path, const void *text, size_t n)
-{
-	int ret = begin(j, path);
-
-	if (ret)
-		return ret;
-	newfile_write(&j->file, text, n);
-	return end(j, path, 0);
-}
-
-/* What lies beside the weights, config.json first */
-static const char *const beside[] = {
-	"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-	"vocab.txt", "chat_template.jinja", "model.safetensors"
-};
-
-static int write_beside(struct job *j, const char *folder)
-{
-	char from[4200], to[4200];
-	struct json_object *doc;
-	struct mapping *map;
-	const char *text;
-	size_t i;
-	int ret = 0;
-
-	if (j->m->config.gguf) {
-		ret = describe_json(j->m, &doc, j->error);
-		if (ret)
-			return ret;
-		text = json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY);
-		snprintf(to, sizeof(to), "%.4000s/config.json", folder);
-		ret = write_text(j, to, text, strlen(text));
-		json_object_put(doc);
-		return ret;
-	}
-	for (i = 0; i + 1 < ARRAY_SIZE(beside) && !ret; i++) {
-		snprintf(from, sizeof(from), "%.4000s/%s", j->m->path, beside[i]);
-		snprintf(to, sizeof(to), "%.4000s/%s", folder, beside[i]);
-		ret = mapping_open(from, NULL, &map);
-		if (!ret) {
-			ret = write_text(j, to, map->data, map->bytes);
-			mapping_unref(map);
-		} else {
-			ret = ret == -ENOENT ? 0 : stored_fail(j->error, ret, "%.200s: %s", from,
-							       strerror(-ret));
-		}
-	}
-	return ret;
-}
-
-/* All of a folder or nothing: it gets its name when everything is in it. */
-static int write_folder(struct job *j)
-{
-	char *part = newfile_name(j->out), path[4200];
-	size_t i;
-	int ret;
-
-	ret = part ? 0 : -ENOMEM;
-	if (!ret && mkdir(part, 0777))
-		ret = -errno;
-	if (ret) {
-		free(part);
-		return stored_fail(j->error, ret, "%.200s: cannot be made: %s", j->out,
-				   strerror(-ret));
-	}
-	snprintf(path, sizeof(path), "%.4000s/model.safetensors", part);
-	ret = write_safetensors(j, path);
-	if (!ret)
-		ret = write_beside(j, part);
-	if (!ret && rename(part, j->out))
-		ret = stored_fail(j->error, errno == ENOTEMPTY ? -EEXIST : -errno,
-				  "%.200s: %s", j->out, errno == ENOTEMPTY ?
-				  "a folder with something in it" : strerror(errno));
-	for (i = 0; i < ARRAY_SIZE(beside) && ret; i++) {
-		snprintf(path, sizeof(path), "%.4000s/%s", part, beside[i]);
-		unlink(path);
-	}
-	if (ret)
-		rmdir(part);
-	free(part);
 	return ret;
 }
 
@@ -657,10 +523,14 @@ static int check(const struct job *j)
 	if (!j->to_gguf && (o->type >= ACCEL_Q8_0 || o->table >= ACCEL_Q8_0))
 		return stored_fail(j->error, -EINVAL,
 				   "blocks are in files of GGUF, whose names end in .gguf");
-	if (j->to_gguf && !j->m->config.gguf && j->m->family->build != decoder_build)
-		return stored_fail(j->error, -EOPNOTSUPP, "%.60s: GGUF files are of decoders",
+	if (j->to_gguf && !j->m->config.gguf && j->m->family->build != decoder_build &&
+	    !j->m->family->gguf)
+		return stored_fail(j->error, -EOPNOTSUPP,
+				   "%.60s: GGUF files are of decoders and of BERT",
 				   j->m->config.type);
-	return 0;
+	/* Decoders have it. */
+	return j->to_gguf != !!j->m->config.gguf && j->m->family->build == encoder_build ?
+	       encoder_shape(j->m, &j->m->shape, j->error) : 0;
 }
 
 int accel_model_convert(const char *path, const struct accel_model_convert_opts *opts,
@@ -687,7 +557,7 @@ int accel_model_convert(const char *path, const struct accel_model_convert_opts 
 	if (!ret)
 		ret = check_imatrix(&j);
 	if (!ret)
-		ret = j.to_gguf ? write_gguf(&j) : write_folder(&j);
+		ret = j.to_gguf ? write_gguf(&j) : job_folder(&j);
 	targets_free(&j.t);
 	family_close(j.m);
 	if (ret && error && error->size >= sizeof(e))

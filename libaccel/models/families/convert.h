@@ -77,6 +77,40 @@ struct targets {
 struct target *targets_add(struct targets *t, const char *name, const struct stored *from,
 			   struct accel_error *error);
 
+/**
+ * struct job - a model that is written
+ * @m: model
+ * @opts: how
+ * @out: where
+ * @to_gguf: as a file of GGUF, else as a folder
+ * @t: its tensors
+ * @align: of tensors in the file
+ * @file: that is written
+ * @error: what is wrong
+ */
+struct job {
+	struct family_model *m;
+	const struct accel_model_convert_opts *opts;
+	const char *out;
+	bool to_gguf;
+	struct targets t;
+	uint64_t align;
+	struct newfile file;
+	struct accel_error *error;
+};
+
+/* --- convert.c, convert_folder.c ------------------------------------------------------------ */
+
+/* A file is begun, and gets its name at the end if all of it was written; what is wrong is told. */
+int job_begin(struct job *j, const char *path);
+int job_end(struct job *j, const char *path, int ret);
+
+/* The elements of all tensors, into the file */
+int job_tensors(struct job *j);
+
+/* All of a folder, or nothing */
+int job_folder(struct job *j);
+
 /* --- rename.c ------------------------------------------------------------------------------- */
 
 /**

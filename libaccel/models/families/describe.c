@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "convert.h"
+#include "encoder.h"
 
 double describe_divisor(double base, int64_t pair, int64_t turn, double factor, double low,
 			double high, double trained)
@@ -136,6 +137,76 @@ static int check_silent(const struct family_model *m, struct accel_error *error)
 	return 0;
 }
 
+/* --- encoders --------------------------------------------------------------------------------- */
+
+/* Classes of a file that tells texts apart, by their names */
+static int note_classes(struct note *n, struct accel_error *error)
+{
+	const struct encoder_traits *t = n->m->family->traits;
+	struct family_build b = { .model = n->m };
+	const struct stored *s = part_find(&b, t->classifier, ".weight");
+	const int64_t count = s && s->rank == 2 ? s->dims[0] : 0, most = 1 << 16;
+	char key[160], name[32];
+	struct json_object *o;
+	const char **list;
+	int64_t i;
+
+	if (!count)
+		return 0;
+	if (count > most)
+		return stored_fail(error, -EOPNOTSUPP, "%lld classes, more than %lld",
+				   (long long)count, (long long)most);
+	list = calloc((size_t)count, sizeof(*list));
+	o = json_object_new_array();
+	for (i = 0; list && o && i < count; i++) {
+		char text[256];
+
+		snprintf(name, sizeof(name), "id2label.%lld", (long long)i);
+		if (!*config_text(&n->m->config, name, text, sizeof(text)))
+			snprintf(text, sizeof(text), "LABEL_%lld", (long long)i);
+		json_object_array_add(o, json_object_new_string(text));
+		list[i] = json_object_get_string(json_object_array_get_idx(o, (size_t)i));
+	}
+	if (i == count)
+		gguf_put_texts(n->out, n->count, key_of(n, "classifier.output_labels", key,
+							sizeof(key)), list, (uint64_t)count);
+	free(list);
+	json_object_put(o);
+	return i == count ? 0 : stored_fail(error, -ENOMEM, "out of memory");
+}
+
+static int describe_encoder(struct note *n, struct accel_error *error)
+{
+	const struct encoder_traits *t = n->m->family->traits;
+	const struct family_shape *s = &n->m->shape;
+	struct family_build b = { .model = n->m };
+	const struct stored *types = part_find(&b, t->types, ".weight");
+	char act[40], places[40], key[160];
+
+	config_text(&n->m->config, "hidden_act", act, sizeof(act));
+	if (strcmp(act, "gelu"))
+		return stored_fail(error, -EOPNOTSUPP, "hidden_act %s: in GGUF it is gelu", act);
+	config_text(&n->m->config, "position_embedding_type", places, sizeof(places));
+	if (places[0] && strcmp(places, "absolute"))
+		return stored_fail(error, -EOPNOTSUPP,
+				   "position_embedding_type %s has no name in GGUF", places);
+	gguf_put_text(n->out, n->count, "general.architecture", n->arch);
+	note_whole(n, "hidden_size", s->hidden);
+	note_whole(n, "num_hidden_layers", s->layers);
+	note_whole(n, "num_attention_heads", s->heads);
+	note_whole(n, "intermediate_size", s->inner);
+	note_whole(n, "max_position_embeddings", s->positions);
+	note_whole(n, "vocab_size", s->vocab);
+	note_real(n, "layer_norm_eps", t->eps);
+	gguf_put_bool(n->out, n->count, key_of(n, "attention.causal", key, sizeof(key)), false);
+	if (types && types->rank)
+		gguf_put_u32(n->out, n->count, "tokenizer.ggml.token_type_count",
+			     (uint32_t)types->dims[0]);
+	return note_classes(n, error);
+}
+
+/* --- decoders --------------------------------------------------------------------------------- */
+
 int describe_gguf(const struct family_model *m, struct message *meta, uint64_t *entries,
 		  struct accel_error *error)
 {
@@ -147,8 +218,11 @@ int describe_gguf(const struct family_model *m, struct message *meta, uint64_t *
 		.count = entries,
 	};
 	char key[160];
-	int ret = check_silent(m, error);
+	int ret;
 
+	if (m->family->build == encoder_build)
+		return describe_encoder(&n, error);
+	ret = check_silent(m, error);
 	gguf_put_text(meta, entries, "general.architecture", n.arch);
 	note_whole(&n, "hidden_size", s->hidden);
 	note_whole(&n, "num_hidden_layers", s->layers);
@@ -247,18 +321,81 @@ static int put_llama3(const struct family_model *m, struct json_object *doc,
 	return 0;
 }
 
+/* What both have by a name; GPT-2 has names of its own */
+static void put_known(const struct family_model *m, struct json_object *doc, bool own)
+{
+	const struct config_alias *a;
+	struct json_object *value;
+	const struct meta *meta;
+	const char *name;
+	char key[160];
+	uint32_t count, i;
+
+	a = config_aliases(&count);
+	for (i = 0; i < count; i++) {
+		snprintf(key, sizeof(key), "%s.%s", m->config.type, a[i].gguf ? a[i].gguf : "");
+		meta = a[i].gguf ? meta_find(&m->store, key) : NULL;
+		value = meta ? value_of(meta) : NULL;
+		if (!value)
+			continue;
+		/* Angles are told in an object. */
+		name = a[i].others[0] && (own || !strncmp(a[i].name, "rope_", 5)) ?
+		       a[i].others[0] : a[i].name;
+		if (!strcmp(a[i].name, "rope_theta"))
+			put_field(doc, a[i].name, json_object_get(value));
+		put_field(doc, name, value);
+	}
+}
+
+static void put_id(const struct family_model *m, struct json_object *doc, const char *name,
+		   const char *key)
+{
+	int64_t id;
+
+	if (meta_whole(meta_find(&m->store, key), 0, &id))
+		json_object_object_add(doc, name, json_object_new_int64(id));
+}
+
+static void put_encoder(const struct family_model *m, struct json_object *doc)
+{
+	const struct meta *labels = meta_find(&m->store, "bert.classifier.output_labels");
+	const bool classifies = stored_find(&m->store, "cls.output.weight");
+	const struct stored *types = stored_find(&m->store, "token_types.weight");
+	const uint8_t *at = labels ? labels->data : NULL;
+	struct json_object *list = json_object_new_array(), *names;
+	const char *text;
+	char number[24];
+	uint64_t n, i;
+
+	json_object_array_add(list, json_object_new_string(classifies ?
+			      "BertForSequenceClassification" : "BertModel"));
+	json_object_object_add(doc, "architectures", list);
+	put_known(m, doc, false);
+	json_object_object_add(doc, "hidden_act", json_object_new_string("gelu"));
+	json_object_object_add(doc, "vocab_size", json_object_new_int64(m->shape.vocab));
+	if (types && types->rank)
+		json_object_object_add(doc, "type_vocab_size",
+				       json_object_new_int64(types->dims[0]));
+	put_id(m, doc, "pad_token_id", "tokenizer.ggml.padding_token_id");
+	if (!classifies || !labels || labels->type != GGUF_ARRAY || labels->element != GGUF_STRING)
+		return;
+	names = json_object_new_object();
+	for (i = 0; i < labels->count && meta_string(labels, &at, &text, &n); i++) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)i);
+		json_object_object_add(names, number,
+				       json_object_new_string_len(text, n < 4096 ? (int)n : 4096));
+	}
+	json_object_object_add(doc, "id2label", names);
+}
+
 int describe_json(const struct family_model *m, struct json_object **out,
 		  struct accel_error *error)
 {
 	const struct decoder_traits *t = m->family->traits;
-	struct json_object *doc = json_object_new_object(), *value;
+	struct json_object *doc = json_object_new_object();
 	const struct config *c = &m->config;
-	const struct config_alias *a;
-	const char *type = m->family->type, *name;
-	const struct meta *meta;
-	int64_t turn, id;
-	char key[160];
-	uint32_t count, i;
+	const char *type = m->family->type;
+	int64_t turn;
 	int ret;
 
 	if (!doc)
@@ -268,20 +405,12 @@ int describe_json(const struct family_model *m, struct json_object **out,
 	else if (t == &decoder_llama && config_whole(c, "sliding_window", 0) > 0)
 		type = "mistral";
 	json_object_object_add(doc, "model_type", json_object_new_string(type));
-	a = config_aliases(&count);
-	for (i = 0; i < count; i++) {
-		snprintf(key, sizeof(key), "%s.%s", c->type, a[i].gguf ? a[i].gguf : "");
-		meta = a[i].gguf ? meta_find(&m->store, key) : NULL;
-		value = meta ? value_of(meta) : NULL;
-		if (!value)
-			continue;
-		/* GPT-2 has names of its own; angles are told in an object. */
-		name = a[i].others[0] && (t->columns || !strncmp(a[i].name, "rope_", 5)) ?
-		       a[i].others[0] : a[i].name;
-		if (!strcmp(a[i].name, "rope_theta"))
-			put_field(doc, a[i].name, json_object_get(value));
-		put_field(doc, name, value);
+	if (m->family->build == encoder_build) {
+		put_encoder(m, doc);
+		*out = doc;
+		return 0;
 	}
+	put_known(m, doc, t->columns);
 	json_object_object_del(doc, "rotary_dim");
 	turn = config_whole(c, "rotary_dim", m->shape.head_dim);
 	if (t->rotary && turn < m->shape.head_dim) {
@@ -298,10 +427,8 @@ int describe_json(const struct family_model *m, struct json_object **out,
 	if (config_real(c, "attn_logit_softcapping", 0) > 0)
 		json_object_object_add(doc, "_attn_implementation",
 				       json_object_new_string("eager"));
-	if (meta_whole(meta_find(&m->store, "tokenizer.ggml.bos_token_id"), 0, &id))
-		json_object_object_add(doc, "bos_token_id", json_object_new_int64(id));
-	if (meta_whole(meta_find(&m->store, "tokenizer.ggml.eos_token_id"), 0, &id))
-		json_object_object_add(doc, "eos_token_id", json_object_new_int64(id));
+	put_id(m, doc, "bos_token_id", "tokenizer.ggml.bos_token_id");
+	put_id(m, doc, "eos_token_id", "tokenizer.ggml.eos_token_id");
 	if (t == &decoder_gemma2)
 		json_object_object_add(doc, "query_pre_attn_scalar",
 				       json_object_new_int64(usual_scalar(m)));

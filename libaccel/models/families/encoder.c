@@ -8,55 +8,7 @@
 #include <string.h>
 
 #include "../onnx/attend.h"
-#include "families.h"
-
-/**
- * struct encoder_traits - a family; names are those of tensors, without ".weight"
- * @embed: table of tokens, NULL: pictures
- * @places: table of positions
- * @types: table of segments, of which all rows are in the first
- * @first: norm behind these
- * @cls: pictures: the row before them
- * @patch: pictures: convolution into rows
- * @layers: what layers' names begin with; those below are of a layer
- * @q: queries
- * @k: keys
- * @v: values
- * @o: out of attention
- * @norms: of attention, of the network
- * @up: into the network
- * @down: out of it
- * @last: norm behind all layers, of all rows
- * @pooled: norm of the first row alone
- * @pooler: product of the first row
- * @classifier: logits of the first row, or of what the pooler makes of it
- * @before: norms are before
- * @beyond: positions begin behind the number of the token that fills
- * @eps: of norms, unless the configuration says
- */
-struct encoder_traits {
-	const char *embed;
-	const char *places;
-	const char *types;
-	const char *first;
-	const char *cls;
-	const char *patch;
-	const char *layers;
-	const char *q;
-	const char *k;
-	const char *v;
-	const char *o;
-	const char *norms[2];
-	const char *up;
-	const char *down;
-	const char *last;
-	const char *pooled;
-	const char *pooler;
-	const char *classifier;
-	bool before;
-	bool beyond;
-	double eps;
-};
+#include "encoder.h"
 
 #define BERT_NAMES(base) \
 	.embed = base ".embeddings.word_embeddings", \
@@ -70,6 +22,13 @@ struct encoder_traits {
 
 const struct encoder_traits encoder_bert = {
 	BERT_NAMES("bert"), .pooler = "bert.pooler.dense", .classifier = "classifier",
+};
+
+const struct encoder_traits encoder_bert_gguf = {
+	.embed = "token_embd", .places = "position_embd", .types = "token_types",
+	.first = "token_embd_norm", .layers = "blk", .q = "attn_q", .k = "attn_k", .v = "attn_v",
+	.o = "attn_output", .norms = { "attn_output_norm", "layer_output_norm" }, .up = "ffn_up",
+	.down = "ffn_down", .pooler = "cls", .classifier = "cls.output", .eps = 0.000000000001,
 };
 
 const struct encoder_traits encoder_roberta = { BERT_NAMES("roberta"), .beyond = true };
@@ -125,6 +84,12 @@ struct encoder {
 	float eps;
 	uint32_t mask;
 };
+
+/* GGUF has one that it calls so, BERT. */
+static const struct encoder_traits *traits_of(const struct family_model *m)
+{
+	return m->config.gguf ? &encoder_bert_gguf : m->family->traits;
+}
 
 static uint32_t linear(struct encoder *e, uint32_t layer, const char *name, uint32_t x,
 		       uint32_t act, uint32_t residual)
@@ -310,7 +275,7 @@ static int outputs(struct encoder *e, uint32_t x)
 
 int encoder_shape(const struct family_model *m, struct family_shape *s, struct accel_error *error)
 {
-	const struct encoder_traits *t = m->family->traits;
+	const struct encoder_traits *t = traits_of(m);
 	struct family_build b = { .model = m };
 	const struct stored *embed = t->embed ? part_find(&b, t->embed, ".weight") : NULL;
 
@@ -321,15 +286,21 @@ int encoder_shape(const struct family_model *m, struct family_shape *s, struct a
 	s->positions = config_whole(&m->config, "max_position_embeddings", 0);
 	if (t->beyond)
 		s->positions -= config_whole(&m->config, "pad_token_id", 1) + 1;
+	s->layers = config_whole(&m->config, "num_hidden_layers", 0);
+	s->heads = config_whole(&m->config, "num_attention_heads", 0);
+	s->inner = config_whole(&m->config, "intermediate_size", 4 * s->hidden);
 	if (s->positions < 1 || s->positions > 1 << 24 || s->hidden < 1 || s->hidden > 1 << 20)
 		return stored_fail(error, -EBADMSG, "%lld positions, rows of %lld",
 				   (long long)s->positions, (long long)s->hidden);
+	if (s->layers < 1 || s->layers > 4096)
+		return stored_fail(error, -EBADMSG, "num_hidden_layers is %lld",
+				   (long long)s->layers);
 	return 0;
 }
 
 int encoder_build(struct family_build *b)
 {
-	const struct encoder_traits *t = b->model->family->traits;
+	const struct encoder_traits *t = traits_of(b->model);
 	struct encoder e = { .b = b, .im = b->im, .t = t, .mask = NO_VALUE };
 	const int64_t layers = part_size(b, "num_hidden_layers", 0, 4096);
 	char act[40];
@@ -341,7 +312,7 @@ int encoder_build(struct family_build *b)
 		return im_fail(b->im, -EBADMSG, "%lld heads of %lld elements", (long long)e.heads,
 			       (long long)e.hidden);
 	config_text(&b->model->config, "hidden_act", act, sizeof(act));
-	e.act = part_act(b, act);
+	e.act = part_act(b, act[0] || !b->model->config.gguf ? act : "gelu");
 	e.eps = (float)config_real(&b->model->config, "layer_norm_eps", t->eps);
 	if (b->im->error.code)
 		return b->im->error.code;

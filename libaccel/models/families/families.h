@@ -10,8 +10,10 @@
  *	adapter.c	what adapters add to products
  *	experts.c	a feed-forward network that is many, of which tokens choose some
  *	encoder.c	BERT and those like it, ViT, CLIP's vision
+ *	pooling.c	how rows become one vector
  *	t5.c resnet.c whisper.c	these
- *	convert.c	models are written: rename.c which tensors, describe.c what is said of them
+ *	convert.c	models are written: rename.c which tensors, describe.c what is said of them,
+ *			convert_folder.c as folders
  *	imatrix.c	which columns of matrices count
  *
  * A family is built by a function that adds nodes to the import's graph; parts are those of
@@ -397,6 +399,24 @@ uint32_t part_adapt_experts(struct family_build *b, const char *name, const stru
 /* If the form asks for it: x, of experts with the rows of each, S32 [matrices] */
 void part_probe(struct family_build *b, const struct stored *s, uint32_t x, uint32_t counts,
 		uint32_t matrices);
+
+/* --- pooling.c ------------------------------------------------------------------------------ */
+
+/**
+ * family_pooling - how the rows of a text become one vector, by the model's files
+ * @m: model
+ * @pooling: out: &enum accel_pooling; it stays as it is where they do not say it
+ * @error: out: what is wrong, when it fails
+ *
+ * Return: 0; -EOPNOTSUPP in a way that is not known, or in several; -EBADMSG.
+ */
+int family_pooling(const struct family_model *m, uint32_t *pooling, struct accel_error *error);
+
+/** family_pooling_gguf - the same as GGUF's number for it, 0: it has none */
+uint32_t family_pooling_gguf(uint32_t pooling);
+
+/** family_pooling_json - the same as a folder's 1_Pooling/config.json; NULL: no memory */
+struct json_object *family_pooling_json(uint32_t pooling, int64_t width);
 
 /* --- the families --------------------------------------------------------------------------- */
 

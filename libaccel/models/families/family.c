@@ -21,7 +21,7 @@ static const struct family families[] = {
 	{ "qwen2", "qwen2", &decoder_like_llama, decoder_build },
 	{ "qwen3", "qwen3", &decoder_like_llama, decoder_build },
 	{ "gemma2", "gemma2", &decoder_gemma2, decoder_build },
-	{ "bert", NULL, &encoder_bert, encoder_build },
+	{ "bert", "bert", &encoder_bert, encoder_build },
 	{ "roberta", NULL, &encoder_roberta, encoder_build },
 	{ "distilbert", NULL, &encoder_distilbert, encoder_build },
 	{ "vit", NULL, &encoder_vit, encoder_build },

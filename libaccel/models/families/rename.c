@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tensors of decoders as the other kind of file has them: the two sets of names, side by side, and
- * what is in another order there.
+ * Tensors as the other kind of file has them: the two sets of names, side by side, and what is in
+ * another order there.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,9 +9,13 @@
 #include <string.h>
 
 #include "convert.h"
+#include "encoder.h"
 
 #define MEMBER(name)	(offsetof(struct names, name) / sizeof(char *))
 #define MEMBERS		(sizeof(struct names) / sizeof(char *))
+/* The same of encoders */
+#define PART(name)	(offsetof(struct encoder_traits, name) / sizeof(char *))
+#define PARTS		PART(before)
 
 /**
  * struct work - a model whose tensors are renamed
@@ -334,12 +338,58 @@ bool rename_weight(const struct family_model *m, const char *name, const struct 
 	return true;
 }
 
+/* --- encoders ------------------------------------------------------------------------------- */
+
+static int rename_part(struct work *w, bool layered, uint32_t layer, size_t i)
+{
+	static const char *const kinds[] = { ".weight", ".bias" };
+	const struct stored *s;
+	struct target *t;
+	char name[320];
+	uint32_t k;
+
+	for (k = 0; k < 2 && w->from[i] && w->to[i]; k++) {
+		full_name(name, sizeof(name), layered ? w->from[PART(layers)] : NULL, layer,
+			  w->from[i], "");
+		s = part_find(&w->b, name, kinds[k]);
+		if (!s || w->used[s - w->m->store.list])
+			continue;
+		full_name(name, sizeof(name), layered ? w->to[PART(layers)] : NULL, layer, w->to[i],
+			  kinds[k]);
+		t = targets_add(w->out, name, s, w->error);
+		if (!t)
+			return -ENOMEM;
+		t->table = i == PART(embed);
+		t->small = i == PART(places) || i == PART(types) || i == PART(first) ||
+			   i == PART(norms) || i == PART(norms) + 1;
+		mark(w, s);
+	}
+	return 0;
+}
+
+static int rename_encoder(struct work *w)
+{
+	uint32_t layer;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < PARTS && !ret; i++)
+		if (i < PART(layers) || i >= PART(last))
+			ret = rename_part(w, false, 0, i);
+	for (layer = 0; layer < w->m->shape.layers && !ret; layer++)
+		for (i = PART(layers) + 1; i < PART(last) && !ret; i++)
+			ret = rename_part(w, true, layer, i);
+	return ret;
+}
+
+/* --- all of them ---------------------------------------------------------------------------- */
+
 /* What follows from the configuration, and is stored by some */
 static bool is_known(const char *name)
 {
 	static const char *const ends[] = {
 		".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias",
-		"rotary_emb.inv_freq", "rope_freqs.weight"
+		"rotary_emb.inv_freq", "rope_freqs.weight", "embeddings.position_ids"
 	};
 	size_t i, n = strlen(name), k;
 
@@ -351,30 +401,41 @@ static bool is_known(const char *name)
 	return false;
 }
 
+static int rename_decoder(struct work *w)
+{
+	uint32_t layer;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < MEMBERS && !ret; i++)
+		if (!in_layers(i) && i != MEMBER(layers))
+			ret = rename_one(w, false, 0, i);
+	for (layer = 0; layer < w->m->shape.layers && !ret; layer++)
+		for (i = 0; i < MEMBERS && !ret; i++)
+			if (in_layers(i))
+				ret = rename_one(w, true, layer, i);
+	return ret ? ret : rename_rope(w);
+}
+
 int rename_tensors(const struct family_model *m, struct targets *t, struct accel_error *error)
 {
-	const struct decoder_traits *traits = m->family->traits;
+	const bool encoder = m->family->build == encoder_build;
 	struct work w = {
-		.m = m, .b = { .model = m }, .t = traits, .to_gguf = !m->config.gguf,
-		.used = calloc(m->store.count + 1, sizeof(bool)), .out = t, .error = error,
+		.m = m, .b = { .model = m }, .t = encoder ? NULL : m->family->traits,
+		.to_gguf = !m->config.gguf, .used = calloc(m->store.count + 1, sizeof(bool)),
+		.out = t, .error = error,
 	};
-	const char *const *folder = (const char *const *)&traits->names;
-	const char *const *gguf = (const char *const *)&gguf_names;
-	uint32_t layer, k;
-	size_t i;
+	/* Names are the first that traits have. */
+	const char *const *folder = m->family->traits;
+	const char *const *gguf = encoder ? (const char *const *)&encoder_bert_gguf :
+				  (const char *const *)&gguf_names;
+	uint32_t k;
 	int ret = w.used ? 0 : stored_fail(error, -ENOMEM, "out of memory");
 
 	w.from = w.to_gguf ? folder : gguf;
 	w.to = w.to_gguf ? gguf : folder;
-	for (i = 0; i < MEMBERS && !ret; i++)
-		if (!in_layers(i) && i != MEMBER(layers))
-			ret = rename_one(&w, false, 0, i);
-	for (layer = 0; layer < m->shape.layers && !ret; layer++)
-		for (i = 0; i < MEMBERS && !ret; i++)
-			if (in_layers(i))
-				ret = rename_one(&w, true, layer, i);
 	if (!ret)
-		ret = rename_rope(&w);
+		ret = encoder ? rename_encoder(&w) : rename_decoder(&w);
 	for (k = 0; k < m->store.count && !ret; k++)
 		if (!w.used[k] && !is_known(m->store.list[k].name))
 			ret = stored_fail(error, -EOPNOTSUPP, "%.100s has no name in %s",

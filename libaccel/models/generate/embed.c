@@ -48,61 +48,6 @@ static bool is_decoder(const struct family_model *m)
 	return m->family->build == decoder_build;
 }
 
-static int pooling_of_folder(const struct family_model *m, uint32_t *pooling,
-			     struct accel_error *error)
-{
-	static const char file[] = "1_Pooling/config.json";
-	static const struct {
-		const char *name;
-		uint32_t pooling;
-	} modes[] = {
-		{ "pooling_mode_cls_token", ACCEL_POOL_FIRST },
-		{ "pooling_mode_mean_tokens", ACCEL_POOL_MEAN },
-		{ "pooling_mode_max_tokens", ACCEL_POOL_LARGEST },
-		{ "pooling_mode_lasttoken", ACCEL_POOL_LAST },
-		{ "pooling_mode_mean_sqrt_len_tokens", ACCEL_POOL_DEFAULT },
-		{ "pooling_mode_weightedmean_tokens", ACCEL_POOL_DEFAULT },
-	};
-	uint32_t found = ACCEL_POOL_DEFAULT, count = 0;
-	struct config c = { 0 };
-	int ret = config_open(&c, m->path, file, error);
-	size_t i;
-
-	if (ret)
-		return ret == -ENOENT || ret == -ENOTDIR ? 0 : ret;
-	for (i = 0; i < ARRAY_SIZE(modes); i++)
-		if (config_bool(&c, modes[i].name, false)) {
-			found = modes[i].pooling;
-			count++;
-		}
-	config_close(&c);
-	if (count != 1 || found == ACCEL_POOL_DEFAULT)
-		return stored_fail(error, -EOPNOTSUPP,
-				   "%s: not one of cls, mean, max and last; one may be asked for",
-				   file);
-	*pooling = found;
-	return 0;
-}
-
-static int pooling_of_gguf(const struct family_model *m, uint32_t *pooling,
-			   struct accel_error *error)
-{
-	static const uint32_t types[] = { ACCEL_POOL_DEFAULT, ACCEL_POOL_MEAN, ACCEL_POOL_FIRST,
-					  ACCEL_POOL_LAST };
-	char key[96];
-	int64_t type;
-
-	snprintf(key, sizeof(key), "%s.pooling_type", m->config.type);
-	if (!meta_whole(meta_find(&m->store, key), 0, &type))
-		return 0;
-	if (type < 0 || type >= (int64_t)ARRAY_SIZE(types))
-		return stored_fail(error, -EOPNOTSUPP,
-				   "%s is %lld: not one of mean, cls and last; one may be asked for",
-				   key, (long long)type);
-	*pooling = types[type];
-	return 0;
-}
-
 static int choose_pooling(const struct family_model *m, uint32_t *pooling,
 			  struct accel_error *error)
 {
@@ -111,8 +56,7 @@ static int choose_pooling(const struct family_model *m, uint32_t *pooling,
 
 	if (*pooling != (ACCEL_POOL_DEFAULT | more))
 		return 0;
-	ret = m->config.gguf ? pooling_of_gguf(m, &found, error) :
-	      pooling_of_folder(m, &found, error);
+	ret = family_pooling(m, &found, error);
 	if (found == ACCEL_POOL_DEFAULT)
 		found = is_decoder(m) ? ACCEL_POOL_LAST : ACCEL_POOL_MEAN;
 	*pooling = found | more;

@@ -141,6 +141,9 @@ void gguf_put_tokenizer(struct message *m, uint64_t *entries, const struct tok_a
 	put_token(m, entries, KEY("eos_token_id"), a->eos);
 	put_token(m, entries, KEY("unknown_token_id"), a->unk);
 	put_token(m, entries, KEY("padding_token_id"), a->pad);
+	put_token(m, entries, KEY("seperator_token_id"), a->sep);
+	put_token(m, entries, KEY("cls_token_id"), a->cls);
+	put_token(m, entries, KEY("mask_token_id"), a->mask);
 	gguf_put_bool(m, entries, KEY("add_bos_token"), a->add_bos > 0);
 	gguf_put_bool(m, entries, KEY("add_eos_token"), a->add_eos > 0);
 	gguf_put_bool(m, entries, KEY("add_space_prefix"), a->add_space_prefix > 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tokenizers as the arrays that GGUF files have: byte-level BPE with its merges, and BPE with
- * bytes for what is unknown, whose merges become scores of tokens.
+ * Tokenizers as the arrays that GGUF files have: byte-level BPE with its merges, BPE with
+ * bytes for what is unknown, whose merges become scores of tokens, and BERT's pieces of words.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -133,25 +133,51 @@ static int put_tokens(const struct accel_tokenizer *t, struct tok_arrays *a)
 	return 0;
 }
 
-/* Spaces as SentencePiece has them: 1 one comes before the text, 0 none does, -1 other steps */
-static int low_lines(const struct accel_tokenizer *t)
+/* BERT's steps in lower case, which GGUF has without saying so */
+static bool is_bert(const struct accel_tokenizer *t)
 {
-	const struct tok_step *v;
-	int prefix = 0;
+	static const enum tok_kind kinds[] = { STEP_BERT, STEP_NFD, STEP_ACCENTS, STEP_LOWER };
+	const struct tok_template *m = &t->single;
 	uint32_t i;
 
-	if (t->splits.n == 1 && !t->normalizers.n && t->splits.v[0].kind == STEP_METASPACE)
-		return t->splits.v[0].ch != 0x2581 || t->splits.v[0].split ? -1 :
-		       t->splits.v[0].scheme != SCHEME_NEVER;
-	for (i = 0; i < t->normalizers.n; i++) {
-		v = &t->normalizers.v[i];
-		if (v->text.n != 3 || memcmp(v->text.p, "\xe2\x96\x81", 3) != 0 ||
-		    (v->kind != STEP_PREPEND && (v->kind != STEP_REPLACE || v->pattern.code ||
-						 v->pattern.n != 1 || *v->pattern.text != ' ')))
-			return -1;
-		prefix |= v->kind == STEP_PREPEND;
+	if (t->model != ACCEL_TOKENIZER_WORDPIECE || t->max_chars != 100 || t->prefix.n != 2 ||
+	    memcmp(t->prefix.p, "##", 2) || t->normalizers.n != ARRAY_SIZE(kinds) ||
+	    t->splits.n != 1 || t->splits.v[0].kind != STEP_BERT_SPLIT)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (t->normalizers.v[i].kind != kinds[i])
+			return false;
+	return t->normalizers.v[0].a && t->normalizers.v[0].b && t->has_template && m->n == 3 &&
+	       m->v[0].id != TOK_NONE && m->v[1].id == TOK_NONE && m->v[2].id != TOK_NONE;
+}
+
+/* GGUF marks what begins a word, where BERT marks what goes on. */
+static int mark_words(struct tok_arrays *a)
+{
+	struct tok_bytes *tokens = (struct tok_bytes *)(uintptr_t)a->tokens;
+	size_t bytes = 1;
+	uint8_t *text;
+	uint32_t i;
+
+	for (i = 0; i < a->count; i++)
+		bytes += tokens[i].n + 3;
+	text = malloc(bytes);
+	a->texts = text;
+	for (i = 0; text && i < a->count; i++) {
+		if (a->types[i] != TOK_NORMAL)
+			continue;
+		if (tokens[i].n >= 2 && !memcmp(tokens[i].p, "##", 2)) {
+			tokens[i].p += 2;
+			tokens[i].n -= 2;
+			continue;
+		}
+		memcpy(text, "\xe2\x96\x81", 3);
+		memcpy(text + 3, tokens[i].p, tokens[i].n);
+		tokens[i].p = text;
+		tokens[i].n += 3;
+		text += tokens[i].n;
 	}
-	return t->splits.n || !i ? -1 : prefix;
+	return text ? 0 : -ENOMEM;
 }
 
 /* What stands around texts */
@@ -174,6 +200,45 @@ static void put_around(const struct accel_tokenizer *t, struct tok_arrays *a)
 		a->eos = m->v[i + 1].id;
 }
 
+static int to_bert(const struct accel_tokenizer *t, struct tok_arrays *a, struct accel_error *error)
+{
+	int ret;
+
+	a->model = (struct tok_bytes) { (const uint8_t *)"bert", 4 };
+	put_around(t, a);
+	a->cls = a->bos;
+	a->sep = a->eos;
+	a->mask = vocab_find(&t->vocab, (const uint8_t *)"[MASK]", 6);
+	ret = put_tokens(t, a);
+	if (!ret)
+		ret = mark_words(a);
+	if (!ret)
+		return 0;
+	tok_arrays_free(a);
+	return tok_fail(error, ret, "out of memory");
+}
+
+/* Spaces as SentencePiece has them: 1 one comes before the text, 0 none does, -1 other steps */
+static int low_lines(const struct accel_tokenizer *t)
+{
+	const struct tok_step *v;
+	int prefix = 0;
+	uint32_t i;
+
+	if (t->splits.n == 1 && !t->normalizers.n && t->splits.v[0].kind == STEP_METASPACE)
+		return t->splits.v[0].ch != 0x2581 || t->splits.v[0].split ? -1 :
+		       t->splits.v[0].scheme != SCHEME_NEVER;
+	for (i = 0; i < t->normalizers.n; i++) {
+		v = &t->normalizers.v[i];
+		if (v->text.n != 3 || memcmp(v->text.p, "\xe2\x96\x81", 3) != 0 ||
+		    (v->kind != STEP_PREPEND && (v->kind != STEP_REPLACE || v->pattern.code ||
+						 v->pattern.n != 1 || *v->pattern.text != ' ')))
+			return -1;
+		prefix |= v->kind == STEP_PREPEND;
+	}
+	return t->splits.n || !i ? -1 : prefix;
+}
+
 int tok_to_arrays(const struct accel_tokenizer *t, struct tok_arrays *a, struct accel_error *error)
 {
 	const bool bytes = t->splits.n && t->splits.v[t->splits.n - 1].kind == STEP_BYTE_LEVEL;
@@ -184,6 +249,8 @@ int tok_to_arrays(const struct accel_tokenizer *t, struct tok_arrays *a, struct 
 	int ret;
 
 	*a = (struct tok_arrays)TOK_ARRAYS_INIT;
+	if (is_bert(t))
+		return to_bert(t, a, error);
 	if (t->model != ACCEL_TOKENIZER_BPE || t->prefix.n || t->suffix.n ||
 	    (!bytes && (!t->byte_fallback || prefix < 0)))
 		return tok_fail(error, -EOPNOTSUPP,
@@ -217,5 +284,6 @@ void tok_arrays_free(struct tok_arrays *a)
 	free((void *)(uintptr_t)a->tokens);
 	free((void *)(uintptr_t)a->types);
 	free((void *)(uintptr_t)a->scores);
+	free(a->texts);
 	*a = (struct tok_arrays)TOK_ARRAYS_INIT;
 }

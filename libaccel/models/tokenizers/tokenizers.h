@@ -70,6 +70,7 @@ enum tok_type {
  * @add_space_prefix: a space comes before the text; -1 likewise
  * @remove_extra_whitespaces: runs of spaces count as one; -1 likewise
  * @charsmap: precompiled normalizer, or empty
+ * @texts: of tokens, that were made by tok_to_arrays(); else NULL
  * @chat_template: template of conversations, or empty
  *
  * Nothing of it has to stay after the call.
@@ -85,6 +86,7 @@ struct tok_arrays {
 	uint32_t bos, eos, unk, sep, pad, cls, mask;
 	int add_bos, add_eos, add_sep, add_space_prefix, remove_extra_whitespaces;
 	struct tok_bytes charsmap, chat_template;
+	uint8_t *texts;
 };
 
 /** TOK_ARRAYS_INIT: nothing there, the model decides */

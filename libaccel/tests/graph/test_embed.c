@@ -169,7 +169,14 @@ static void check_encoder(struct bed *bed, const char *name)
 
 static void test_encoders(void **arg)
 {
+	struct accel_error error = ACCEL_ERROR_INIT;
+	char to[128];
+
 	check_encoder(*arg, "hf/bert");
+	snprintf(to, sizeof(to), "%s/bert.gguf", folder);
+	if (accel_model_convert(path_of("hf/bert"), NULL, to, &error))
+		fail_msg("%s", error.text);
+	check_encoder(*arg, "bert.gguf");
 	check_encoder(*arg, "hf-c/roberta");
 	check_encoder(*arg, "hf-c/distilbert");
 }

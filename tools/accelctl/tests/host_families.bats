@@ -131,6 +131,7 @@ gguf() {
 @test "GGUF: LLaMA, linear positions and YaRN" { gguf hf-c/llama-linear && gguf hf-c/llama-yarn; }
 @test "GGUF: Qwen2 and Qwen3" { gguf hf/qwen2 && gguf hf-c/qwen3; }
 @test "GGUF: Phi-3" { gguf hf-c/phi3; }
+@test "GGUF: BERT" { gguf hf/bert; }
 
 # turning NAME TRAINED ROPE: Phi-3 with other positions, as $BATS_TEST_TMPDIR/NAME
 turning() {

@@ -5,6 +5,7 @@
 # files that it writes.
 #
 # llama.py PACKAGE next FILE.gguf COUNT PROMPT...: the likeliest tokens behind each prompt, {"ids", "text"} a line
+# llama.py PACKAGE vector FILE.gguf TEXT...: each as a vector, {"ids", "vector"} a line
 # llama.py PACKAGE quantize IN.gguf OUT.gguf TYPE
 
 import ctypes
@@ -44,6 +45,7 @@ class Llama:
         self.lib.llama_get_memory.restype = ctypes.c_void_p
         self.lib.llama_batch_get_one.restype = Batch
         self.lib.llama_get_logits_ith.restype = ctypes.POINTER(ctypes.c_float)
+        self.lib.llama_get_embeddings_seq.restype = ctypes.POINTER(ctypes.c_float)
 
     def open(self, path, room, sequences=1, threads=1):
         model = self.lib.llama_model_load_from_file(path.encode(), self.lib.llama_model_default_params())
@@ -92,6 +94,11 @@ class Llama:
             self.decode([best])
         return ids
 
+    def vector(self, ids):
+        self.lib.llama_set_embeddings(self.context, True)
+        self.decode(ids)
+        return self.lib.llama_get_embeddings_seq(self.context, 0)[:self.lib.llama_model_n_embd(self.model)]
+
     def quantize(self, source, to, kind):
         params = self.lib.llama_model_quantize_default_params()
         params.words[0:2] = [1, TYPES[kind]]
@@ -103,6 +110,12 @@ def main(package, what, *args):
     llama = Llama(package)
     if what == 'quantize':
         llama.quantize(*args)
+        return
+    if what == 'vector':
+        llama.open(args[0], 64)
+        for text in args[1:]:
+            ids = llama.tokens(text)
+            print(json.dumps({'ids': ids, 'vector': llama.vector(ids)}))
         return
     llama.open(args[0], 512)
     for prompt in args[2:]:

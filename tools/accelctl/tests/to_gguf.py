@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write a decoder of a folder as GGUF, for tests: to_gguf.py FOLDER FILE f32|f16|q8_0|q4_0|q4_1|q5_0 [plain]
+"""Write a decoder of a folder, or BERT, as GGUF, for tests: to_gguf.py FOLDER FILE f32|f16|q8_0|q4_0|q4_1|q5_0 [plain]
 
 Names, the order of heads and what norms add are those that GGUF files have. Products' weights are of the type that is
 given, the rest is fp32. plain: these too, but with the values that blocks would have.
@@ -19,6 +19,10 @@ NAMES = {
     'mlp.c_proj': 'ffn_down', 'mlp.gate_proj': 'ffn_gate', 'mlp.up_proj': 'ffn_up', 'mlp.down_proj': 'ffn_down',
     'mlp.gate_up_proj': 'ffn_up', 'self_attn.q_norm': 'attn_q_norm', 'self_attn.k_norm': 'attn_k_norm',
     'post_attention_layernorm': 'ffn_norm',
+    'word_embeddings': 'token_embd', 'position_embeddings': 'position_embd', 'token_type_embeddings': 'token_types',
+    'LayerNorm': 'token_embd_norm', 'attention.self.query': 'attn_q', 'attention.self.key': 'attn_k',
+    'attention.self.value': 'attn_v', 'attention.output.dense': 'attn_output', 'attention.output.LayerNorm': 'attn_output_norm',
+    'intermediate.dense': 'ffn_up', 'output.dense': 'ffn_down', 'output.LayerNorm': 'layer_output_norm', 'dense': 'cls',
 }
 GEMMA = {
     'post_attention_layernorm': 'post_attention_norm', 'pre_feedforward_layernorm': 'ffn_norm',
@@ -132,6 +136,8 @@ def text(value):
 
 
 def entry(key, value):
+    if isinstance(value, bool):
+        return text(key) + struct.pack('<I?', 7, value)
     if isinstance(value, str):
         return text(key) + struct.pack('<I', 8) + text(value)
     if isinstance(value, float):
@@ -147,7 +153,7 @@ def metadata(config):
         'attention.head_count': ('num_attention_heads', 'n_head'), 'attention.head_count_kv': ('num_key_value_heads',),
         'attention.key_length': ('head_dim',), 'feed_forward_length': ('intermediate_size',),
         'context_length': ('max_position_embeddings', 'n_positions'), 'attention.layer_norm_rms_epsilon': ('rms_norm_eps',),
-        'attention.layer_norm_epsilon': ('layer_norm_epsilon',), 'attention.sliding_window': ('sliding_window',),
+        'attention.layer_norm_epsilon': ('layer_norm_epsilon', 'layer_norm_eps'), 'attention.sliding_window': ('sliding_window',),
         'attn_logit_softcapping': ('attn_logit_softcapping',), 'final_logit_softcapping': ('final_logit_softcapping',),
     }
     found = [entry('general.architecture', arch)]
@@ -155,6 +161,8 @@ def metadata(config):
         for name in names:
             if config.get(name) is not None:
                 found.append(entry(f'{arch}.{key}', config[name]))
+    if arch == 'bert':
+        found += [entry('bert.attention.causal', False), entry('tokenizer.ggml.token_type_count', config['type_vocab_size'])]
     if 'rope_theta' in rope:
         found.append(entry(f'{arch}.rope.freq_base', float(rope['rope_theta'])))
     if rope.get('rope_type') == 'longrope':
@@ -175,7 +183,7 @@ def main(folder, path, kind, plain=None):
     infos, data = [], b''
     for name, shape, x in convert(read(folder + '/model.safetensors'), config):
         # Products' weights and tables of tokens, where rows are whole blocks
-        small = len(shape) < 2 or name.startswith('position') or shape[-1] % 32
+        small = len(shape) < 2 or name.startswith(('position', 'token_types')) or shape[-1] % 32
         of = 'f32' if small else kind
         if plain and not small:
             x, of = flat(x, kind), 'f32'
