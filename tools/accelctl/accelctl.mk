@@ -7,14 +7,15 @@ accelctl-sources := main commands opts help out device interrupt npy values chec
 	cmd_coredump sys_dump cmd_power cmd_trace trace_json trace_line opcell cmd_ops runjob explain picture conv conv_opts cmd_conv \
 	attn attn_opts cmd_attn op op_opts op_args op_build op_check cmd_op npz tuning cmd_tune cmd_tune_run \
 	progress $(addprefix model/,options session arrays element input image recipe golden greedy probe calibrate imatrix cmd_run cmd_check cmd_compile \
-	cmd_look cmd_quantize cmd_compare cmd_convert) $(addprefix text/,options speaker answer chat cmd_generate cmd_perplexity cmd_tokenize \
+	cmd_look cmd_quantize cmd_compare cmd_convert) $(addprefix text/,options speaker answer machine chat cmd_generate cmd_perplexity cmd_tokenize \
 	cmd_embed cmd_transcribe)
 accelctl-built := $(O)/$(accelctl)/accelctl.1 $(O)/$(accelctl)/accelctl.bash
 
 PROGS += $(accelctl)/accelctl
 # --check of run attention and of run op has the reference that the library's tests have, not one more: the objects know
 # nothing but the public header. They come from other fragments, so the list is expanded late.
-$(accelctl)/accelctl-objs = $(accelctl-sources:%=$(accelctl)/%.o) $(oracle-objs)
+# What a share of the machine's bandwidth is a share of is measured as accelbench does it.
+$(accelctl)/accelctl-objs = $(accelctl-sources:%=$(accelctl)/%.o) $(oracle-objs) tools/accelbench/limits.o tools/accelbench/team.o
 $(accelctl)/accelctl-libs := libaccel/libaccel-models libaccel/libaccel
 $(accelctl)/accelctl-pkgs := json-c ncursesw libpng libjpeg zlib
 $(accelctl)/accelctl-ldlibs := -lm -lpthread

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,14 @@ static int put_text(struct answer *a, const struct accel_event *event)
 	return 0;
 }
 
+static uint64_t steps_of(const struct speaker *s)
+{
+	struct accel_generator_info info = { .size = sizeof(info) };
+
+	accel_generator_get_info(s->generator, &info);
+	return info.steps;
+}
+
 static int put_token(struct answer *a, const struct accel_event *event)
 {
 	int32_t *ids;
@@ -99,8 +108,10 @@ static int put_token(struct answer *a, const struct accel_event *event)
 	}
 	a->ids[a->count] = (int32_t)event->token;
 	a->logprobs[a->count] = event->logprob;
-	if (!a->count++ && !searches(a->s))
+	if (!a->count++ && !searches(a->s)) {
 		a->first = speaker_now();
+		a->steps = steps_of(a->s);
+	}
 	/* Without text tokens are shown as they are. */
 	if (!a->s->ctl->json && !a->s->tokenizer)
 		printf("%s%u", a->count > 1 ? "," : "", event->token);
@@ -265,6 +276,7 @@ int answer_ask(struct answer *a, struct speaker *s, const int32_t *tokens, uint3
 			accel_generator_cancel(s->generator, id);
 	accel_generator_get_info(s->generator, &after);
 	a->found = (uint32_t)(after.shared_tokens - before.shared_tokens);
+	a->steps = a->count ? after.steps - a->steps : 0;
 	return a->error ? speaker_fail(s, a->error) : CTL_OK;
 }
 
@@ -294,6 +306,20 @@ static double answer_rate(const struct answer *a)
 	return a->count ? rate(a->count - 1, a->end - a->first) : 0;
 }
 
+/* Weights that were read behind the first token, a second, and as a share of what could be */
+static double read_share(const struct answer *a)
+{
+	struct accel_device_info info = { .size = sizeof(info) };
+	struct speaker *s = a->s;
+
+	/* Of a device that is not in this process the processors say nothing. */
+	if (!a->steps || accel_device_get_info(s->dev, &info) || !info.threads)
+		return NAN;
+	if (s->read_rate == 0)
+		s->read_rate = machine_read_rate(s->model_bytes, info.threads);
+	return rate((double)a->steps * (double)s->model_bytes, a->end - a->first) / s->read_rate;
+}
+
 void answer_note(const struct answer *a)
 {
 	struct accel_generator_info info = { .size = sizeof(info) };
@@ -317,6 +343,7 @@ void answer_json(const struct answer *a)
 	struct accel_generator_info info = { .size = sizeof(info) };
 	struct speaker *s = a->s;
 	struct json_object *doc = ctl_schema(s->ctl), *list;
+	double share;
 	uint32_t i;
 
 	accel_generator_get_info(s->generator, &info);
@@ -340,6 +367,9 @@ void answer_json(const struct answer *a)
 	ctl_json_real(doc, "prompt_tokens_per_s", prompt_rate(a));
 	ctl_json_real(doc, "tokens_per_s", answer_rate(a));
 	ctl_json_uint(doc, "weight_bytes", s->model_bytes);
+	share = read_share(a);
+	ctl_json_real(doc, "read_share", share);
+	ctl_json_real(doc, "read_bytes_per_s", s->read_rate > 0 ? s->read_rate : NAN);
 	if (searches(s))
 		ctl_json_real(doc, "score", a->score);
 	ctl_json_uint(doc, "guessed", info.guessed);

@@ -5,6 +5,7 @@
  *	options.c	the tables of options
  *	speaker.c	a model that goes on with text, on a device, with its tokenizer
  *	answer.c	an answer, shown as it comes
+ *	machine.c	what the machine could do
  *	chat.c		a conversation
  *	cmd_*.c		the commands
  */
@@ -175,6 +176,7 @@ int perplexity_measure(struct ctl *ctl, const struct text_opts *opts, struct sur
  * @ends: tokens that end a text
  * @end_count: how many
  * @model_bytes: of the model's files
+ * @read_rate: bytes of these that the processors could read in a second; 0: not measured
  * @schema: that answers are of, or NULL
  * @bias: added to logits, as many as the options have
  */
@@ -190,6 +192,7 @@ struct speaker {
 	uint32_t ends[16];
 	uint32_t end_count;
 	uint64_t model_bytes;
+	double read_rate;
 	char *schema;
 	struct accel_token_bias bias[CTL_LIST_MAX];
 };
@@ -263,6 +266,7 @@ double speaker_now(void);
  * @piece: those before what came last
  * @prompt: tokens that it goes on with
  * @found: of these, those whose keys and values were there
+ * @steps: runs of the model behind the first token
  * @start: when it was asked for
  * @first: when the first token came
  * @end: when all was there
@@ -281,6 +285,7 @@ struct answer {
 	size_t piece;
 	uint32_t prompt;
 	uint32_t found;
+	uint64_t steps;
 	double start;
 	double first;
 	double end;
@@ -306,6 +311,17 @@ void answer_free(struct answer *a);
 /* How fast it was, on stderr; all that there is of it, as a document */
 void answer_note(const struct answer *a);
 void answer_json(const struct answer *a);
+
+/* --- machine.c --------------------------------------------------------------------- */
+
+/**
+ * machine_read_rate - how fast processors read so many bytes again and again
+ * @bytes: at most 256 MiB of them are
+ * @threads: that have a part each
+ *
+ * Return: bytes a second, measured now, in some tenths of a second at most; NAN: no memory.
+ */
+double machine_read_rate(uint64_t bytes, uint32_t threads);
 
 /* --- chat.c ------------------------------------------------------------------------ */
 
