@@ -19,3 +19,8 @@ right() {
 @test "Qwen2" { right qwen2; }
 @test "BERT" { right bert; }
 @test "T5" { right t5; }
+
+@test "what an answer took, by the device's model" {
+	ctl 0 generate -m "$BATS_FILE_TMPDIR/hf/llama" -d accel0 --input-ids 1,2,3 -n 4 --greedy --ignore-eos --json
+	json '.tokens == 4 and .energy_modelled and .energy_j > 0 and .energy_j < 1000 and .read_share == null'
+}

@@ -55,6 +55,7 @@ goes_on() {
 	json '.first_token_s > 0 and .prompt_tokens_per_s > 0 and .tokens_per_s > 0'
 	json ".weight_bytes == $(stat -c %s "$austen/model.safetensors")"
 	# More than a disk, less than registers; by the first token's time and the rest of it
+	json '.energy_j == null and (has("energy_modelled") | not)'
 	json '.read_bytes_per_s > 5e7 and .read_bytes_per_s < 1e13'
 	json '.read_share > 0 and .read_share < 1.5 and (.read_share * .read_bytes_per_s / (.weight_bytes * .tokens_per_s) - 1 | fabs) < 1e-6'
 	# With guesses there are fewer runs than tokens.

@@ -234,12 +234,18 @@ int answer_ask(struct answer *a, struct speaker *s, const int32_t *tokens, uint3
 	struct accel_generator_info before = { .size = sizeof(before) }, after = before;
 	struct accel_request q = ACCEL_REQUEST_INIT;
 	const struct text_opts *o = s->opts;
+	bool modelled;
+	double energy;
 	uint64_t id;
 	int ret;
 
-	*a = (struct answer) { .s = s, .prompt = count };
-	if (searches(s))
-		return search(a, tokens, count);
+	*a = (struct answer) { .s = s, .prompt = count, .energy = NAN };
+	energy = machine_energy(s, &modelled);
+	if (searches(s)) {
+		ret = search(a, tokens, count);
+		a->energy = machine_energy(s, &a->modelled) - energy;
+		return ret;
+	}
 	sampler.temperature = o->greedy ? 0 : (float)o->temperature;
 	sampler.top_k = (uint32_t)o->top_k;
 	sampler.top_p = (float)o->top_p;
@@ -275,6 +281,7 @@ int answer_ask(struct answer *a, struct speaker *s, const int32_t *tokens, uint3
 		if (ctl_interrupted())
 			accel_generator_cancel(s->generator, id);
 	accel_generator_get_info(s->generator, &after);
+	a->energy = machine_energy(s, &a->modelled) - energy;
 	a->found = (uint32_t)(after.shared_tokens - before.shared_tokens);
 	a->steps = a->count ? after.steps - a->steps : 0;
 	return a->error ? speaker_fail(s, a->error) : CTL_OK;
@@ -370,6 +377,9 @@ void answer_json(const struct answer *a)
 	share = read_share(a);
 	ctl_json_real(doc, "read_share", share);
 	ctl_json_real(doc, "read_bytes_per_s", s->read_rate > 0 ? s->read_rate : NAN);
+	ctl_json_real(doc, "energy_j", a->energy);
+	if (isfinite(a->energy))
+		ctl_json_bool(doc, "energy_modelled", a->modelled);
 	if (searches(s))
 		ctl_json_real(doc, "score", a->score);
 	ctl_json_uint(doc, "guessed", info.guessed);

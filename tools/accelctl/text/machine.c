@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys.h"
 #include "text.h"
 #include "tools/accelbench/perf.h"
 
@@ -42,4 +43,24 @@ double machine_read_rate(uint64_t bytes, uint32_t threads)
 	}
 	free(data);
 	return (double)all / best;
+}
+
+double machine_energy(const struct speaker *s, bool *modelled)
+{
+	struct accel_device_info info = { .size = sizeof(info) };
+	const struct sys_opts opts = { .root = "" };
+	struct ctl ctl = *s->ctl;
+	struct sys_nodes nodes;
+	int64_t uj;
+
+	*modelled = false;
+	if (accel_device_get_info(s->dev, &info) || strncmp(info.name, "accel", 5))
+		return NAN;
+	ctl.device = info.name;
+	if (sys_find(&ctl, &opts, &nodes))
+		return NAN;
+	uj = sys_number(nodes.list[0].hwmon, "energy1_input");
+	*modelled = sys_modelled(&nodes.list[0]);
+	sys_nodes_free(&nodes);
+	return uj == SYS_UNKNOWN ? NAN : (double)uj / 1e6;
 }

@@ -267,6 +267,8 @@ double speaker_now(void);
  * @prompt: tokens that it goes on with
  * @found: of these, those whose keys and values were there
  * @steps: runs of the model behind the first token
+ * @energy: joules that the device took since it was asked for; NAN: it does not say
+ * @modelled: they are those of a model
  * @start: when it was asked for
  * @first: when the first token came
  * @end: when all was there
@@ -286,6 +288,8 @@ struct answer {
 	uint32_t prompt;
 	uint32_t found;
 	uint64_t steps;
+	double energy;
+	bool modelled;
 	double start;
 	double first;
 	double end;
@@ -322,6 +326,15 @@ void answer_json(const struct answer *a);
  * Return: bytes a second, measured now, in some tenths of a second at most; NAN: no memory.
  */
 double machine_read_rate(uint64_t bytes, uint32_t threads);
+
+/**
+ * machine_energy - what a device took since it is there
+ * @s: speaker
+ * @modelled: out: it is that of a model
+ *
+ * Return: joules, of all who use it; NAN: it does not say, or is in the process.
+ */
+double machine_energy(const struct speaker *s, bool *modelled);
 
 /* --- chat.c ------------------------------------------------------------------------ */
 
