@@ -233,14 +233,13 @@ static bool is_repeated(const struct net *net, const struct value *v)
  * @value: value
  *
  * One that was computed and that nobody else reads gives its memory back at once: those of all
- * weights together are as large as the model. What a net is built of later may want any.
+ * weights together are as large as the model.
  */
 void net_release(struct net *net, uint32_t value)
 {
 	struct store *s = &net->stores[net->values[value].store];
 
 	if (!value_const(net, value) || !s->uses || --s->uses ||
-	    net->stop < net->graph->node_count ||
 	    atomic_load_explicit(&s->blob->refs, memory_order_acquire) != 1)
 		return;
 	blob_unref(s->blob);

@@ -22,11 +22,14 @@ const char *accel_pass_name(uint32_t pass)
  * net_count_uses - count who reads each store
  * @net: net
  *
- * Passes find it as it was before them, and put right what they ask for again.
+ * Passes find it as it was before them, and put right what they ask for again. What the graph's
+ * nodes from the one on that the net stops at read counts too where it is no result of the net:
+ * they read that where it lies.
  */
 void net_count_uses(struct net *net)
 {
-	uint32_t i, k;
+	const struct accel_graph *graph = net->graph;
+	uint32_t i, k, value;
 	struct store *s;
 
 	for (i = 0; i < net->store_count; i++) {
@@ -46,6 +49,13 @@ void net_count_uses(struct net *net)
 	}
 	for (i = 0; i < net->output_count; i++)
 		net->stores[net->values[net->outputs[i]].store].uses++;
+	for (i = net->stop; i < graph->node_count; i++)
+		for (k = 0; k < graph->nodes[i].arg_count; k++) {
+			value = net->map[graph->nodes[i].args[k].value];
+			s = value == NO_VALUE ? NULL : &net->stores[net->values[value].store];
+			if (s && s->kind != STORE_ARENA)
+				s->uses++;
+		}
 }
 
 /**
@@ -54,7 +64,7 @@ void net_count_uses(struct net *net)
  * @value: value
  * @user: out: a node that reads them, NO_VALUE: none; may be NULL
  *
- * Views of the same store count too, and so does a result of the graph.
+ * Views of the same store count too, and so do a result of the graph and nodes behind the net.
  *
  * Return: number of arguments and results, by net_count_uses().
  */
