@@ -29,7 +29,7 @@ const struct op *find_op(struct slice name, struct slice domain)
 		{ NULL, onnx_nn }, { NULL, onnx_conv },
 		{ NULL, onnx_index }, { NULL, onnx_image }, { NULL, onnx_loss }, { NULL, onnx_rnn },
 		{ NULL, onnx_random }, { NULL, onnx_sample }, { NULL, onnx_sequence },
-		{ NULL, onnx_signal }, { NULL, onnx_quant },
+		{ NULL, onnx_signal }, { NULL, onnx_window }, { NULL, onnx_quant },
 		{ NULL, onnx_attention }, { "com.microsoft", onnx_ms_quant },
 		{ "com.microsoft", onnx_ms }, { "com.microsoft", onnx_ms_attention },
 		{ "ai.onnx.preview.training", onnx_train },

@@ -301,9 +301,9 @@ struct op {
 };
 
 extern const struct op onnx_math[], onnx_shape[], onnx_flow[], onnx_nn[], onnx_conv[],
-	onnx_index[], onnx_image[], onnx_loss[], onnx_rnn[], onnx_random[], onnx_sample[],
-	onnx_sequence[], onnx_signal[], onnx_train[], onnx_quant[], onnx_attention[],
-	onnx_ms_quant[], onnx_ms[], onnx_ms_attention[];
+	onnx_index[], onnx_image[], onnx_loss[], onnx_rnn[], onnx_random[],
+	onnx_sample[], onnx_sequence[], onnx_signal[], onnx_train[], onnx_window[], onnx_quant[],
+	onnx_attention[], onnx_ms_quant[], onnx_ms[], onnx_ms_attention[];
 
 /* --- file.c, tensor.c ------------------------------------------------------------- */
 
@@ -469,6 +469,10 @@ uint32_t v_product(struct import *im, uint32_t flags, uint32_t act, uint32_t a, 
 		   uint32_t bias, uint32_t residual);
 int v_give(struct import *im, uint32_t index, uint32_t value);
 
+/* --- ops_math.c ----------------------------------------------------------------------- */
+
+int swish(struct import *im, uint32_t ms);
+
 /* --- ops_nn.c ------------------------------------------------------------------------- */
 
 /**
@@ -491,6 +495,8 @@ struct window {
 
 int read_window(struct import *im, struct window *w, bool whole);
 int give_moments(struct import *im, uint32_t a, uint32_t axes, uint32_t func, double eps);
+
+/* --- ops_window.c --------------------------------------------------------------------- */
 
 uint32_t v_max_index(struct import *im, const struct window *w, uint32_t a, uint32_t pooled,
 		     bool columns);

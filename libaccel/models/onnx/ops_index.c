@@ -107,6 +107,57 @@ static int scatter(struct import *im, uint32_t func)
 	return v_give(im, 0, v_scatter(im, &d, v_in(im, 0), v_in(im, 1), v_in(im, 2)));
 }
 
+/*
+ * Rows of a cache along an axis, of which those from an index of each batch on are replaced by
+ * what is new: each row comes from one of both. In a circle the last is followed by the first.
+ */
+static int tensor_scatter(struct import *im, uint32_t arg)
+{
+	uint32_t order[ACCEL_GRAPH_MAX_RANK], i, axis = 0, rank, side[2], rows, fresh, at, off;
+	uint32_t mine;
+	const int64_t zero = 0, column[] = { -1, 1 }, two = 2;
+	struct accel_gather_desc d = ACCEL_GATHER_DESC_INIT;
+	bool circle = im_string(im, "mode", "circular");
+	int ret = im_need(im, 2);
+
+	(void)arg;
+	if (!ret)
+		ret = im_axis(im, im_int(im, "axis", -2), im->in[0].rank, &axis);
+	if (ret)
+		return ret;
+	rank = im->in[0].rank;
+	if (!axis || im->in[1].rank != rank)
+		return im_fail(im, -EBADMSG, "axis %u, %u dimensions and %u that are new", axis,
+			       rank, im->in[1].rank);
+	if (!circle && im_attr(im, "mode", ATTR_STRING) && !im_string(im, "mode", "linear"))
+		return im_fail(im, -EOPNOTSUPP, "its mode is not known");
+	for (i = 0; i < rank; i++)
+		order[i] = i == 1 ? axis : i == axis ? 1 : i;
+	for (i = 0; i < 2; i++)
+		side[i] = axis == 1 ? v_in(im, i) : v_transpose(im, v_in(im, i), order);
+	rows = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_shape_of(im, side[0], 1, 2), 1, &zero);
+	fresh = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_shape_of(im, side[1], 1, 2), 1, &zero);
+	at = v_in(im, 2);
+	if (at == NO_VALUE)
+		at = v_fill(im, ACCEL_HOST_S64, v_shape_of(im, side[0], 0, 1), 0);
+	at = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_cast(im, at, ACCEL_HOST_S64), 2, column);
+	off = v_binary(im, ACCEL_BINARY_SUB, v_iota(im, rows), at);
+	if (circle)
+		off = v_binary(im, ACCEL_BINARY_MOD, off, rows);
+	mine = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, off, 0),
+			v_binary(im, ACCEL_BINARY_LT, off, fresh));
+	at = v_select(im, mine, v_binary(im, ACCEL_BINARY_ADD, off, rows), v_iota(im, rows));
+	at = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_cast(im, at, ACCEL_S32), 1, &two);
+	side[0] = v_concat(im, 1, 2, side);
+	d.func = ACCEL_GATHER_ND;
+	d.batch = 1;
+	if (!im->error.code && side[0] != NO_VALUE && at != NO_VALUE)
+		ret = im_two(im, &d.hdr, side[0], at, &side[0]);
+	if (axis != 1)
+		side[0] = v_transpose(im, side[0], order);
+	return ret ? ret : v_give(im, 0, side[0]);
+}
+
 /* An axis that is not known: the sums along that of all axes which it is */
 static int cum_sum_anywhere(struct import *im, struct accel_scan_desc *d)
 {
@@ -500,7 +551,7 @@ const struct op onnx_index[] = {
 	{ "Hardmax", hardmax, 0 }, { "OneHot", one_hot, 0 },
 	{ "Scatter", scatter, ACCEL_SCATTER_ELEMENTS },
 	{ "ScatterElements", scatter, ACCEL_SCATTER_ELEMENTS },
-	{ "ScatterND", scatter, ACCEL_SCATTER_ND },
+	{ "ScatterND", scatter, ACCEL_SCATTER_ND }, { "TensorScatter", tensor_scatter, 0 },
 	{ "CumSum", cum_sum, 0 }, { "TopK", top_k, 0 }, { "Trilu", trilu, 0 },
 	{ "EyeLike", eye_like, 0 }, { "ReverseSequence", reverse_sequence, 0 },
 	{ "Tile", tile, 0 }, { "Pad", pad, 0 }, { "DepthToSpace", depth_space, 1 },

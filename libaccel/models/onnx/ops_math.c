@@ -52,6 +52,23 @@ static int activation(struct import *im, uint32_t act)
 	return im_give_one(im, &d.hdr);
 }
 
+/* x sigmoid(alpha x); of com.microsoft, QuickGelu, alpha is near that of GELU. */
+int swish(struct import *im, uint32_t ms)
+{
+	float alpha = im_float(im, "alpha", ms ? 1.702f : 1);
+	uint32_t value;
+	int ret = im_need(im, 1);
+
+	if (ret)
+		return ret;
+	value = im->in[0].value;
+	if (alpha == 1)
+		return v_give(im, 0, v_act(im, ACCEL_ACT_SILU, 0, 0, value));
+	value = v_with(im, ACCEL_BINARY_MUL, value, (double)alpha);
+	value = v_act(im, ACCEL_ACT_SIGMOID, 0, 0, value);
+	return v_give(im, 0, v_binary(im, ACCEL_BINARY_MUL, im->in[0].value, value));
+}
+
 /*
  * Before version 7 the second operand lies at an axis of the first, or at the last ones;
  * a slope of PRelu lies at the channels.
@@ -233,6 +250,7 @@ const struct op onnx_math[] = {
 	{ "HardSwish", activation, ACCEL_ACT_HARD_SWISH },
 	{ "Softplus", activation, ACCEL_ACT_SOFTPLUS },
 	{ "Softsign", activation, ACCEL_ACT_SOFTSIGN }, { "Mish", activation, ACCEL_ACT_MISH },
+	{ "Swish", swish, 0 },
 	{ "Add", binary, ACCEL_BINARY_ADD }, { "Sub", binary, ACCEL_BINARY_SUB },
 	{ "Mul", binary, ACCEL_BINARY_MUL }, { "Div", binary, ACCEL_BINARY_DIV },
 	{ "Pow", binary, ACCEL_BINARY_POW }, { "Mod", binary, ACCEL_BINARY_MOD },

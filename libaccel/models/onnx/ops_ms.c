@@ -311,24 +311,6 @@ static int gelu(struct import *im, uint32_t act)
 	return ret ? ret : v_give(im, 0, v_act(im, act, 0, 0, value));
 }
 
-/* x sigmoid(alpha x) */
-static int quick_gelu(struct import *im, uint32_t arg)
-{
-	float alpha = im_float(im, "alpha", 1.702f);
-	uint32_t value;
-	int ret = im_need(im, 1);
-
-	(void)arg;
-	if (ret)
-		return ret;
-	value = im->in[0].value;
-	if (alpha == 1)
-		return v_give(im, 0, v_act(im, ACCEL_ACT_SILU, 0, 0, value));
-	value = v_with(im, ACCEL_BINARY_MUL, value, (double)alpha);
-	value = v_act(im, ACCEL_ACT_SIGMOID, 0, 0, value);
-	return v_give(im, 0, v_binary(im, ACCEL_BINARY_MUL, im->in[0].value, value));
-}
-
 /* The activation behind a product, by name */
 static int named_act(struct import *im, uint32_t *value)
 {
@@ -420,7 +402,7 @@ const struct op onnx_ms[] = { { "MatMulNBits", matmul_nbits, 0 },
 			      { "Gelu", gelu, ACCEL_ACT_GELU },
 			      { "BiasGelu", gelu, ACCEL_ACT_GELU },
 			      { "FastGelu", gelu, ACCEL_ACT_GELU_TANH },
-			      { "QuickGelu", quick_gelu, 0 },
+			      { "QuickGelu", swish, 1 },
 			      { "FusedConv", fused_conv, 0 },
 			      { "FusedGemm", fused_gemm, 0 },
 			      { "FusedMatMul", fused_matmul, 0 },

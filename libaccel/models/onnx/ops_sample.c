@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operators that read images at places which other tensors tell: grids, regions; and the
- * places where maxima were.
+ * Operators that read images at places which other tensors tell: grids, offsets, regions.
  */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "onnx.h"
@@ -219,6 +219,152 @@ static int grid_sample(struct import *im, uint32_t arg)
 	return v_give(im, 0, v_cast(im, v, im->in[0].type));
 }
 
+/* --- windows whose elements lie anywhere ------------------------------------------------------ */
+
+/* Elements of a window, at most */
+#define MAX_TAPS	4096
+
+/**
+ * struct deform - a convolution whose windows are deformed
+ * @w: window
+ * @taps: its elements
+ * @groups: of channels that filters see
+ * @parts: of channels that are moved together
+ * @type: in which places are computed
+ */
+struct deform {
+	struct window w;
+	int64_t taps;
+	int64_t groups;
+	int64_t parts;
+	uint32_t type;
+};
+
+static int read_deform(struct import *im, struct deform *f)
+{
+	const struct ref *x = &im->in[0], *filters = &im->in[1], *off = &im->in[2];
+	const struct ref *mask = im_input(im, 4);
+	uint32_t i;
+	int ret;
+
+	f->groups = im_int(im, "group", 1);
+	f->parts = im_int(im, "offset_group", 1);
+	f->w.n = x->rank - 2;
+	if (x->rank < 3 || x->rank > 5 || filters->rank != x->rank || off->rank != x->rank ||
+	    (mask->here && mask->rank != x->rank))
+		return im_fail(im, -EBADMSG, "%u dimensions, weights of %u, offsets of %u", x->rank,
+			       filters->rank, off->rank);
+	for (i = 0; i < x->rank; i++)
+		if (im_is_symbol(im, 1, i) || (i == 1 && im_is_symbol(im, 0, i)))
+			return im_fail(im, -EOPNOTSUPP, "channels, or sizes of weights, that are symbols");
+	for (i = 0, f->taps = 1; i < f->w.n; i++) {
+		if (filters->dims[2 + i] < 1 || filters->dims[2 + i] > MAX_TAPS / f->taps)
+			return im_fail(im, -EOPNOTSUPP, "windows of more than %d elements, or none",
+				       MAX_TAPS);
+		f->w.kernel[i] = (uint32_t)filters->dims[2 + i];
+		f->taps *= filters->dims[2 + i];
+	}
+	ret = read_window(im, &f->w, true);
+	for (i = 0; i < f->w.n && !ret; i++)
+		if (f->w.kernel[i] != filters->dims[2 + i])
+			ret = im_fail(im, -EBADMSG, "kernel_shape is not that of the weights");
+	if (ret)
+		return ret;
+	if (f->groups < 1 || f->parts < 1 || f->parts > 1024 || x->dims[1] < 1 ||
+	    x->dims[1] % f->groups || x->dims[1] % f->parts || filters->dims[0] < 1 ||
+	    filters->dims[0] % f->groups ||
+	    filters->dims[1] != x->dims[1] / f->groups ||
+	    off->dims[1] != f->parts * f->taps * f->w.n ||
+	    (mask->here && mask->dims[1] != f->parts * f->taps))
+		return im_fail(im, -EBADMSG, "%lld channels, weights of %lld, offsets %lld; %lld groups, %lld that are moved",
+			       (long long)x->dims[1], (long long)filters->dims[1],
+			       (long long)off->dims[1], (long long)f->groups, (long long)f->parts);
+	f->type = off->type == ACCEL_HOST_F64 ? off->type : (uint32_t)ACCEL_F32;
+	return 0;
+}
+
+/* Where elements of windows lie along dimension @i, in part @part: [N, taps outputs, 1] */
+static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, int64_t part)
+{
+	const int64_t keep[] = { 0, -1, 1 }, from = part * f->taps * f->w.n + i;
+	int64_t list[MAX_TAPS], shape[ACCEL_GRAPH_MAX_RANK] = { f->taps }, k, behind = 1;
+	uint32_t off, at, n;
+
+	off = v_slice(im, v_in(im, 2), 1, from, (part + 1) * f->taps * f->w.n, f->w.n);
+	at = v_iota_along(im, off, 2 + i);
+	at = v_cast(im, TIMES(at, f->w.stride[i]), f->type);
+	for (n = i + 1; n < f->w.n; n++)
+		behind *= f->w.kernel[n];
+	for (k = 0; k < f->taps; k++)
+		list[k] = k / behind % f->w.kernel[i] * f->w.dilation[i] - f->w.before[i];
+	for (n = 0; n < f->w.n; n++)
+		shape[1 + n] = 1;
+	k = f->taps;
+	n = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_ints(im, (uint32_t)k, list), 1 + f->w.n, shape);
+	at = ADD(ADD(v_cast(im, off, f->type), at), v_cast(im, n, f->type));
+	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, at, 3, keep);
+}
+
+/*
+ * Each element of a window is read where an offset moves it to, between elements of the image, and
+ * counts as much as a mask says. These are the columns of a product with the filters.
+ */
+static int deform_conv(struct import *im, uint32_t arg)
+{
+	static const uint32_t order[] = { 0, 2, 1 };
+	const int64_t keep[] = { 0, -1, 1 }, axes[] = { 1, 2, 3 };
+	uint32_t i, x, v, at[3], *list, shape[3];
+	int64_t part, each, all[4];
+	struct grid g = { .mode = SAMPLE_LINEAR };
+	struct deform f = { 0 };
+	int ret = im_need(im, 3);
+
+	(void)arg;
+	if (!ret)
+		ret = read_deform(im, &f);
+	if (ret)
+		return ret;
+	list = malloc((size_t)f.parts * sizeof(*list));
+	if (!list)
+		return im_fail(im, -ENOMEM, "out of memory");
+	each = im->in[0].dims[1] / f.parts;
+	g.p.n = f.w.n;
+	for (i = 0; i < f.w.n; i++)
+		g.p.size[i] = size_of(im, v_in(im, 0), 2 + i, f.type);
+	for (part = 0; part < f.parts; part++) {
+		x = v_slice(im, v_in(im, 0), 1, part * each, (part + 1) * each, 1);
+		g.rows = as_rows(im, x);
+		for (i = 0; i < f.w.n; i++)
+			g.p.at[i] = deformed(im, &f, i, part);
+		v = sampled(im, &g, 0, at);
+		if (v_in(im, 4) != NO_VALUE) {
+			x = v_slice(im, v_in(im, 4), 1, part * f.taps, (part + 1) * f.taps, 1);
+			x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, x, 3, keep);
+			v = MUL(v, v_cast(im, x, v_type(im, v)));
+		}
+		list[part] = v_transpose(im, v, order);
+	}
+	v = v_concat(im, 1, (uint32_t)f.parts, list);
+	free(list);
+	/* [N, groups, channels of one and taps, outputs] */
+	all[0] = 0;
+	all[1] = f.groups;
+	all[2] = im->in[1].dims[1] * f.taps;
+	all[3] = -1;
+	v = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v, 4, all);
+	all[0] = f.groups;
+	all[1] = im->in[1].dims[0] / f.groups;
+	x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_in(im, 1), 3, all);
+	v = v_product(im, 0, ACCEL_ACT_NONE, x, v, NO_VALUE, NO_VALUE);
+	shape[0] = v_shape_of(im, v_in(im, 0), 0, 1);
+	shape[1] = v_shape_of(im, v_in(im, 1), 0, 1);
+	shape[2] = v_shape_of(im, v_in(im, 2), 2, INT64_MAX);
+	v = v_reshape(im, v, 3, shape);
+	if (v_in(im, 3) != NO_VALUE)
+		v = ADD(v, v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_in(im, 3), f.w.n, axes));
+	return v_give(im, 0, v);
+}
+
 /* The grid of an affine map: theta times the places of an image of that size, from -1 to 1 */
 static int affine_grid(struct import *im, uint32_t arg)
 {
@@ -287,39 +433,139 @@ static uint32_t edge(struct import *im, uint32_t k, double scale, double off)
  * struct line - where samples lie along a dimension
  * @begin: edges of the regions, [R, 1]
  * @end: likewise
- * @low: index of the neighbour before, S32 [R, samples]
+ * @bins: of a region
+ * @ratio: samples of a bin, 0: as many as elements lie in it
+ * @count: samples of a bin, a number or [R, 1, 1]
+ * @most: of any bin, S64 []
+ * @all: of all bins, S64 [1]
+ * @low: index of the neighbour before, S32 [R, all]
  * @high: of the one behind
  * @t: how much that one counts
  * @inside: whether there are any
+ * @used: whether the region has the sample, NO_VALUE: all have all
  */
 struct line {
 	uint32_t begin;
 	uint32_t end;
+	int64_t bins;
+	int64_t ratio;
+	uint32_t count;
+	uint32_t most;
+	uint32_t all;
 	uint32_t low;
 	uint32_t high;
 	uint32_t t;
 	uint32_t inside;
+	uint32_t used;
 };
 
-static void sample_line(struct import *im, bool half, int64_t bins, int64_t samples,
-			uint32_t size, struct line *l)
+/* How many samples bins of a length, [R, 1, 1], have */
+static void count_samples(struct import *im, uint32_t length, struct line *l)
 {
-	uint32_t length = SUB(l->end, l->begin), x, last, type = v_type(im, l->begin);
-	int64_t all = bins * samples, zero = 0;
+	const uint32_t type = v_type(im, length);
+	const int64_t zero = 0;
+
+	if (l->ratio) {
+		l->count = v_number(im, type, (double)l->ratio);
+		l->most = v_number(im, ACCEL_HOST_S64, (double)l->ratio);
+	} else {
+		l->count = v_unary(im, ACCEL_UNARY_CEIL, length);
+		l->most = v_reduce(im, ACCEL_REDUCE_MAX, 0, 7, l->count);
+		l->most = v_binary(im, ACCEL_BINARY_MAX, l->most, v_number(im, type, 1));
+		l->most = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, l->most, 0, NULL);
+		l->most = v_cast(im, l->most, ACCEL_HOST_S64);
+	}
+	l->all = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, TIMES(l->most, (double)l->bins), 1, &zero);
+}
+
+static void sample_line(struct import *im, bool half, uint32_t size, struct line *l)
+{
+	uint32_t length = SUB(l->end, l->begin), x, last, type = v_type(im, l->begin), s, bin;
+	uint32_t lists[2];
+	const int64_t one = 1, two = 2;
 
 	if (!half)
 		length = v_binary(im, ACCEL_BINARY_MAX, length, v_number(im, type, 1));
-	x = v_cast(im, v_iota(im, v_number(im, ACCEL_HOST_S64, (double)all)), type);
-	x = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, TIMES(PLUS(x, 0.5), 1 / (double)all), 1, &zero);
-	x = ADD(l->begin, MUL(x, length));
+	length = v_binary(im, ACCEL_BINARY_DIV, length, v_number(im, type, (double)l->bins));
+	length = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, length, 1, &two);
+	count_samples(im, length, l);
+	bin = v_cast(im, v_iota(im, v_number(im, ACCEL_HOST_S64, (double)l->bins)), type);
+	bin = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, bin, 1, &one);
+	s = v_cast(im, v_iota(im, l->most), type);
+	x = ADD(bin, v_binary(im, ACCEL_BINARY_DIV, PLUS(s, 0.5), l->count));
+	x = ADD(v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, l->begin, 1, &two), MUL(x, length));
+	lists[0] = v_shape_of(im, l->begin, 0, 1);
+	lists[1] = l->all;
+	x = v_reshape(im, x, 2, lists);
+	l->used = NO_VALUE;
+	if (!l->ratio) {
+		l->used = v_binary(im, ACCEL_BINARY_LT, ADD(s, TIMES(bin, 0)), l->count);
+		l->used = v_reshape(im, l->used, 2, lists);
+	}
 	l->inside = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, x, -1),
 			     v_binary(im, ACCEL_BINARY_LE, x, size));
 	last = PLUS(size, -1);
-	x = bounded(im, x, 0, last);
+	/* Whatever it is, a number or none, the neighbours are some that there are. */
+	x = bounded(im, v_select(im, l->inside, x, v_number(im, type, 0)), 0, last);
 	l->low = v_unary(im, ACCEL_UNARY_FLOOR, x);
 	l->t = SUB(x, l->low);
 	l->high = v_cast(im, v_binary(im, ACCEL_BINARY_MIN, PLUS(l->low, 1), last), ACCEL_S32);
 	l->low = v_cast(im, l->low, ACCEL_S32);
+}
+
+/* Samples along y, [R, all], and x as [R, all, 1] and [R, 1, all] */
+static uint32_t upright(struct import *im, uint32_t a)
+{
+	const int64_t two = 2;
+
+	return v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, a, 1, &two);
+}
+
+static uint32_t flat(struct import *im, uint32_t a)
+{
+	const int64_t one = 1;
+
+	return v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, a, 1, &one);
+}
+
+static uint32_t crossed(struct import *im, uint32_t y, uint32_t x)
+{
+	return v_binary(im, ACCEL_BINARY_AND, upright(im, y), flat(im, x));
+}
+
+/*
+ * What bins are of their samples, [R, all along y, all along x, C]: averages, or maxima, which
+ * are 0 of no samples. [R, high, wide, C]
+ */
+static uint32_t of_bins(struct import *im, bool max, const struct line *y, const struct line *x,
+			uint32_t v)
+{
+	const bool all = y->ratio != 0;
+	const int64_t high = y->bins, wide = x->bins, one = 1;
+	uint32_t channels = v_shape_of(im, v, 3, 4), rois = v_shape_of(im, v, 0, 1), lists[5];
+	uint32_t count;
+
+	lists[0] = TIMES(rois, (double)high);
+	lists[1] = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, y->most, 1, &one);
+	lists[2] = v_ints(im, 1, &wide);
+	lists[3] = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, x->most, 1, &one);
+	lists[4] = channels;
+	v = v_reshape(im, v, 5, lists);
+	v = v_reduce(im, max ? ACCEL_REDUCE_MAX : all ? ACCEL_REDUCE_MEAN : ACCEL_REDUCE_SUM, 0,
+		     ACCEL_AXIS(1) | ACCEL_AXIS(3), v);
+	lists[0] = rois;
+	lists[1] = v_ints(im, 1, &high);
+	lists[3] = channels;
+	v = v_reshape(im, v, 4, lists);
+	if (all)
+		return v;
+	if (max)
+		return v_select(im, v_with(im, ACCEL_BINARY_EQ, v, -INFINITY),
+				v_number(im, v_type(im, v), 0), v);
+	count = MUL(y->count, x->count);
+	count = v_binary(im, ACCEL_BINARY_MAX, count, v_number(im, v_type(im, count), 1));
+	count = v_cast(im, flat(im, count), v_type(im, v));
+	return v_binary(im, ACCEL_BINARY_DIV, v, count);
 }
 
 /*
@@ -328,163 +574,66 @@ static void sample_line(struct import *im, bool half, int64_t bins, int64_t samp
  */
 static int roi_align(struct import *im, uint32_t arg)
 {
-	int64_t high = im_int(im, "output_height", 1), wide = im_int(im, "output_width", 1);
+	struct line y = { .bins = im_int(im, "output_height", 1) };
+	struct line x = { .bins = im_int(im, "output_width", 1) };
 	static const uint32_t order[] = { 0, 3, 1, 2 };
 	double scale = (double)im_float(im, "spatial_scale", 1), off;
 	bool half = im->opset >= 16 && !im_string(im, "coordinate_transformation_mode",
 						  "output_half_pixel");
 	bool max = im_string(im, "mode", "max");
-	int64_t s = im_int(im, "sampling_ratio", 0), one = 1, two = 2, shape[5];
-	uint32_t a = v_in(im, 0), rows, batch, size[2], lists[2], k, v, sum = NO_VALUE, w, inside;
-	struct line y, x;
+	const int64_t s = im_int(im, "sampling_ratio", 0), one[] = { -1, 1, 1 }, three = 3;
+	uint32_t a = v_in(im, 0), rows, batch, size[2], lists[2], k, v, sum = NO_VALUE, w;
+	uint32_t inside, used = NO_VALUE;
 	int ret = im_need(im, 3);
 
 	(void)arg;
 	if (ret)
 		return ret;
-	if (im->in[0].rank != 4 || im->in[1].rank != 2 || high < 1 || wide < 1 || high > 4096 ||
-	    wide > 4096)
-		return im_fail(im, -EBADMSG, "regions of %lld by %lld", (long long)high,
-			       (long long)wide);
-	if (s < 1 || s > 64)
+	if (im->in[0].rank != 4 || im->in[1].rank != 2 || y.bins < 1 || x.bins < 1 ||
+	    y.bins > 4096 || x.bins > 4096)
+		return im_fail(im, -EBADMSG, "regions of %lld by %lld", (long long)y.bins,
+			       (long long)x.bins);
+	if (s < 0 || s > 64)
 		return im_fail(im, -EOPNOTSUPP, "a sampling_ratio of %lld", (long long)s);
 	off = half ? -0.5 : 0;
 	for (k = 0; k < 2; k++)
 		size[k] = size_of(im, a, 2 + k, im->in[1].type);
+	y.ratio = x.ratio = s;
 	y.begin = edge(im, 1, scale, off);
 	y.end = edge(im, 3, scale, off);
-	sample_line(im, half, high, s, size[0], &y);
+	sample_line(im, half, size[0], &y);
 	x.begin = edge(im, 0, scale, off);
 	x.end = edge(im, 2, scale, off);
-	sample_line(im, half, wide, s, size[1], &x);
-	/* Samples along y are [R, all, 1], along x [R, 1, all]. */
-	inside = v_binary(im, ACCEL_BINARY_AND,
-			  v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, y.inside, 1, &two),
-			  v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, x.inside, 1, &one));
+	sample_line(im, half, size[1], &x);
+	inside = crossed(im, y.inside, x.inside);
+	if (!s) {
+		used = crossed(im, y.used, x.used);
+		inside = v_binary(im, ACCEL_BINARY_AND, inside, used);
+	}
 	rows = as_rows(im, a);
-	batch = v_cast(im, v_in(im, 2), ACCEL_S32);
-	shape[0] = -1;
-	shape[1] = shape[2] = 1;
-	batch = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, batch, 3, shape);
+	batch = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_cast(im, v_in(im, 2), ACCEL_S32), 3, one);
 	batch = MUL(batch, MUL(v_cast(im, size[0], ACCEL_S32), v_cast(im, size[1], ACCEL_S32)));
 	/* All images one after the other */
-	lists[0] = v_ints(im, 1, shape);
+	lists[0] = v_ints(im, 1, one);
 	lists[1] = v_shape_of(im, rows, 2, 3);
 	rows = v_reshape(im, rows, 2, lists);
 	for (k = 0; k < 4; k++) {
 		uint32_t wy = k & 2 ? y.t : PLUS(TIMES(y.t, -1), 1);
 		uint32_t wx = k & 1 ? x.t : PLUS(TIMES(x.t, -1), 1);
 
-		v = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, k & 2 ? y.high : y.low, 1, &two);
-		v = MUL(v, v_cast(im, size[1], ACCEL_S32));
-		v = ADD(v, v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, k & 1 ? x.high : x.low, 1, &one));
+		v = MUL(upright(im, k & 2 ? y.high : y.low), v_cast(im, size[1], ACCEL_S32));
+		v = ADD(v, flat(im, k & 1 ? x.high : x.low));
 		v = v_gather(im, ACCEL_GATHER_AXIS, 0, rows, ADD(v, batch));
-		w = MUL(v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, wy, 1, &two),
-			v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, wx, 1, &one));
+		w = MUL(upright(im, wy), flat(im, wx));
 		w = v_select(im, inside, w, v_number(im, v_type(im, w), 0));
-		w = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, w, 1, (int64_t[]) { 3 });
+		w = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, w, 1, &three);
 		v = MUL(v, v_cast(im, w, v_type(im, v)));
 		sum = !k ? v : max ? v_binary(im, ACCEL_BINARY_MAX, sum, v) : ADD(sum, v);
 	}
-	/* [R high, samples, wide, samples, C] */
-	shape[0] = -1;
-	shape[1] = shape[3] = s;
-	shape[2] = wide;
-	lists[0] = v_ints(im, 4, shape);
-	v = v_reduce(im, max ? ACCEL_REDUCE_MAX : ACCEL_REDUCE_MEAN, 0,
-		     ACCEL_AXIS(1) | ACCEL_AXIS(3), v_reshape(im, sum, 2, lists));
-	shape[1] = high;
-	lists[0] = v_ints(im, 3, shape);
-	v = v_reshape(im, v, 2, lists);
-	return v_give(im, 0, v_transpose(im, v, order));
-}
-
-/* --- where maxima were --------------------------------------------------------------------- */
-
-/* One element of each window: @of is padded; as many as the result of pooling has */
-static uint32_t tap(struct import *im, const struct window *w, uint32_t of, uint32_t pooled,
-		    const uint32_t *at)
-{
-	uint32_t i, starts[3], ends[3], axes, steps, from, to, out = NO_VALUE;
-	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
-	int64_t list[3], by[3], n;
-
-	for (i = 0; i < w->n; i++) {
-		n = (int64_t)at[i] * w->dilation[i];
-		starts[i] = v_ints(im, 1, &n);
-		ends[i] = TIMES(PLUS(v_shape_of(im, pooled, 2 + i, 3 + i), -1), w->stride[i]);
-		ends[i] = PLUS(ends[i], (double)(n + 1));
-		list[i] = 2 + i;
-		by[i] = w->stride[i];
-	}
-	from = v_concat(im, 0, w->n, starts);
-	to = v_concat(im, 0, w->n, ends);
-	axes = v_ints(im, w->n, list);
-	steps = v_ints(im, w->n, by);
-	if (im->error.code || of == NO_VALUE || steps == NO_VALUE)
-		return NO_VALUE;
-	return im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, of }, { ACCEL_ARG_B, from },
-					{ ACCEL_ARG_C, to }, { ACCEL_ARG_AUX0, axes },
-					{ ACCEL_ARG_AUX1, steps }), 6, &out) ? NO_VALUE : out;
-}
-
-/*
- * Where in all of the input each maximum was: windows are compared element by element, and
- * what lies in the padding has the index -1, which every other one replaces.
- */
-uint32_t v_max_index(struct import *im, const struct window *w, uint32_t a, uint32_t pooled,
-		     bool columns)
-{
-	uint32_t order[ACCEL_GRAPH_MAX_RANK], shape[ACCEL_GRAPH_MAX_RANK], at[3] = { 0 }, index;
-	uint32_t i, rank = v_rank(im, a);
-	uint32_t best = NO_VALUE, where = NO_VALUE, x, n, better;
-	struct accel_pad_desc pad = ACCEL_PAD_DESC_INIT, none;
-	int64_t zero = 0;
-
-	/* Numbers of the elements; of columns those of a transposed image */
-	for (i = 0; i < rank; i++) {
-		order[i] = i < 2 || !columns ? i : rank + 1 - i;
-		shape[i] = v_shape_of(im, a, order[i], (int64_t)order[i] + 1);
-	}
-	n = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1, v_shape_of(im, a, 0, INT64_MAX));
-	index = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, n, 1, &zero));
-	index = v_transpose(im, v_reshape(im, index, rank, shape), order);
-	for (i = 0; i < w->n; i++) {
-		pad.before[2 + i] = w->before[i];
-		/* Windows at the end may reach further when these are rounded up. */
-		pad.after[2 + i] = (int64_t)w->after[i] + w->stride[i];
-	}
-	none = pad;
-	none.value = -1;
-	pad.value = -(double)INFINITY;
-	if (!type_is_real(v_type(im, a)))
-		a = v_cast(im, a, ACCEL_F32);
-	if (im->error.code || a == NO_VALUE || index == NO_VALUE ||
-	    im_one(im, &pad.hdr, a, &a) || im_one(im, &none.hdr, index, &index))
-		return NO_VALUE;
-	for (;;) {
-		x = tap(im, w, a, pooled, at);
-		n = tap(im, w, index, pooled, at);
-		if (best == NO_VALUE) {
-			best = x;
-			where = n;
-		} else {
-			better = v_binary(im, ACCEL_BINARY_OR,
-					  v_binary(im, ACCEL_BINARY_GT, x, best),
-					  v_with(im, ACCEL_BINARY_LT, where, 0));
-			best = v_select(im, better, x, best);
-			where = v_select(im, better, n, where);
-		}
-		if (im->error.code)
-			return NO_VALUE;
-		for (i = w->n; i-- > 0;) {
-			if (++at[i] < w->kernel[i])
-				break;
-			at[i] = 0;
-		}
-		if (i == UINT32_MAX)
-			return where;
-	}
+	if (max && !s)
+		sum = v_select(im, v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, used, 1, &three), sum,
+			       v_number(im, v_type(im, sum), -INFINITY));
+	return v_give(im, 0, v_transpose(im, of_bins(im, max, &y, &x, sum), order));
 }
 
 /* --- other sizes ---------------------------------------------------------------------------- */
@@ -525,7 +674,8 @@ static int center_crop_pad(struct import *im, uint32_t arg)
 }
 
 const struct op onnx_sample[] = {
-	{ "GridSample", grid_sample, 0 }, { "AffineGrid", affine_grid, 0 },
+	{ "GridSample", grid_sample, 0 }, { "DeformConv", deform_conv, 0 },
+	{ "AffineGrid", affine_grid, 0 },
 	{ "RoiAlign", roi_align, 0 }, { "CenterCropPad", center_crop_pad, 0 },
 	{ 0 }
 };

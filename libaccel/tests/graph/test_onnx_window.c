@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators on windows and at places: columns as images, deformed convolutions, regions, resampling
+ * by regions and by proportions. The answers are those of ONNX's cases, of ONNX Runtime's tests
+ * where it says so, or what loops over definitions give.
+ */
+#include "onnxop.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static void refused(struct tested *t, const char *text)
+{
+	struct accel_model *m;
+	struct accel_error e;
+	int ret = open_tested(t, &e, &m);
+
+	if (!ret)
+		accel_model_close(m);
+	if (ret != -EBADMSG && ret != -EOPNOTSUPP)
+		fail_msg("%d, of what should be refused: %s", ret, text);
+	if (!strstr(e.text, text))
+		fail_msg("\"%s\" does not say: %s", e.text, text);
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* What ONNX's five cases give */
+static void test_columns(void **arg)
+{
+	static const float image[25] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+		24, 25
+	};
+	static const float apart[25] = {
+		0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 2, 1, 2, 1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0
+	};
+	static const float padded[25] = {
+		8, 21, 24, 27, 24, 38, 66, 69, 72, 54, 68, 111, 114, 117, 84, 98, 156, 159, 162,
+		114, 128, 201, 204, 207, 144
+	};
+	static const float wide[36] = {
+		1, 0, 0, 0, 0, 2, 8, 0, 0, 0, 0, 10, 16, 0, 0, 0, 0, 18, 24, 0, 0, 0, 0, 26, 32, 0,
+		0, 0, 0, 34, 19, 0, 0, 0, 0, 20
+	};
+	static const uint8_t ones[9] = { 0, 1, 1, 1, 0, 0, 0, 1, 0 };
+	float x[120], volume[120];
+	struct tested *t;
+	struct bytes n;
+	int i, k;
+
+	for (i = 0; i < 5; i++)
+		for (k = 0; k < 5; k++)
+			x[i * 5 + k] = image[k * 5 + i];
+	t = BEGIN(*arg, IO("x", F32, x, 1, 5, 5), CONST("image", S64, DIMS(5, 5), 2),
+		  CONST("block", S64, DIMS(1, 5), 2));
+	ONE(t, NULL, "Col2Im", "x image block", "y");
+	GIVES(t, IO("y", F32, image, 1, 1, 5, 5));
+	for (i = 0; i < 36; i++)
+		x[i] = ones[i / 4];
+	t = BEGIN(*arg, IO("x", F32, x, 1, 9, 4), CONST("image", S64, DIMS(5, 5), 2),
+		  CONST("block", S64, DIMS(3, 3), 2));
+	n = op(NULL, "Col2Im", "x image block", "y");
+	attr_ints(&n, "strides", 2, DIMS(2, 2));
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, apart, 1, 1, 5, 5));
+	for (i = 0; i < 75; i++)
+		x[i] = (float)(i % 15 * 5 + i / 15 + 1);
+	t = BEGIN(*arg, IO("x", F32, x, 1, 5, 15), CONST("image", S64, DIMS(5, 5), 2),
+		  CONST("block", S64, DIMS(1, 5), 2));
+	n = op(NULL, "Col2Im", "x image block", "y");
+	attr_ints(&n, "pads", 4, DIMS(0, 1, 0, 1));
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, padded, 1, 1, 5, 5));
+	for (i = 0; i < 20; i++)
+		x[i] = (float)(i % 5 * 4 + i / 5 + 1);
+	t = BEGIN(*arg, IO("x", F32, x, 1, 4, 5), CONST("image", S64, DIMS(6, 6), 2),
+		  CONST("block", S64, DIMS(2, 2), 2));
+	n = op(NULL, "Col2Im", "x image block", "y");
+	attr_ints(&n, "dilations", 2, DIMS(1, 5));
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, wide, 1, 1, 6, 6));
+	for (i = 0; i < 120; i++) {
+		x[i] = (float)(i / 60 * 60 + i % 12 * 5 + i / 12 % 5 + 1);
+		volume[i] = (float)(i + 1);
+	}
+	t = BEGIN(*arg, { "x", F32, 3, { -1, 10, 12 }, x, false, DIMS(1, 10, 12) },
+		  CONST("image", S64, DIMS(3, 4, 5), 3), CONST("block", S64, DIMS(1, 1, 5), 3));
+	ONE(t, NULL, "Col2Im", "x image block", "y");
+	GIVES(t, IO("y", F32, volume, 1, 2, 3, 4, 5));
+}
+
+/* Other types are added as well; sizes that do not go together are refused. */
+static void test_column_types(void **arg)
+{
+	static const struct {
+		int64_t image[2], block[2], stride;
+		const char *text;
+	} bad[] = {
+		{ { 0, 3 }, { 1, 2 }, 1, "an image of 0" },
+		{ { 3, INT64_MAX }, { 1, 2 }, 1, "an image of" },
+		{ { 3, 3 }, { 1, 0 }, 1, "in blocks of 0" },
+		{ { 3, 3 }, { 1, -1 }, 1, "in blocks of -1" },
+		{ { 3, 3 }, { 1, 4 }, 1, "reaches 4 of 3" },
+		{ { 1 << 20, 1 << 20 }, { 1, 2 }, 1, "of more than" },
+		{ { 3, 3 }, { 1, 2 }, 0, "of 0" },
+		{ { 3, 4 }, { 1, 2 }, 1, "2 rows of 6 columns" },
+	};
+	static const double d[12] = { 1, 2, 3, 4, 5, 6, 0.5, 0.5, 0.5, 0.5, 0.5, 0.125 };
+	static const double sums[9] = { 1, 2.5, 0.5, 3, 4.5, 0.5, 5, 6.5, 0.125 };
+	static const int64_t s[12] = { 1, 2, 3, 4, 5, 6, 10, 10, 10, 10, 10, 10 };
+	static const int64_t whole[9] = { 1, 12, 10, 3, 14, 10, 5, 16, 10 };
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+
+	t = BEGIN(*arg, IO("d", F64, d, 1, 2, 6), IO("s", S64, s, 1, 2, 6),
+		  CONST("image", S64, DIMS(3, 3), 2), CONST("block", S64, DIMS(1, 2), 2));
+	ONE(t, NULL, "Col2Im", "d image block", "sums");
+	ONE(t, NULL, "Col2Im", "s image block", "whole");
+	GIVES(t, IO("sums", F64, sums, 1, 1, 3, 3), IO("whole", S64, whole, 1, 1, 3, 3));
+	for (i = 0; i < COUNT(bad); i++) {
+		t = BEGIN(*arg, IO("d", F64, d, 1, 2, 6), CONST("image", S64, bad[i].image, 2),
+			  CONST("block", S64, bad[i].block, 2));
+		n = op(NULL, "Col2Im", "d image block", "y");
+		attr_ints(&n, "strides", 2, (int64_t[]){ bad[i].stride, bad[i].stride });
+		add_op(t, &n);
+		refused(t, bad[i].text);
+	}
+	/* A kernel that is not that of the blocks */
+	t = BEGIN(*arg, IO("d", F64, d, 1, 2, 6), CONST("image", S64, DIMS(3, 3), 2),
+		  CONST("block", S64, DIMS(1, 2), 2));
+	n = op(NULL, "Col2Im", "d image block", "y");
+	attr_ints(&n, "kernel_shape", 2, DIMS(3, 3));
+	add_op(t, &n);
+	refused(t, "kernel_shape");
+	t = BEGIN(*arg, IO("d", F64, d, 1, 2, 6), IO("image", S64, NULL, 2),
+		  CONST("block", S64, DIMS(1, 2), 2));
+	ONE(t, NULL, "Col2Im", "d image block", "y");
+	refused(t, "not constant");
+}
+
+/* --- deformed convolutions ---------------------------------------------------------------- */
+
+/* ONNX's cases: a window of 2 x 2 over 3 x 3, two of whose elements are moved */
+static void test_deform_cases(void **arg)
+{
+	static const float y[4] = { 9.5f, 11.9f, 20, 24 }, masked[4] = { 10.5f, 12.9f, 21, 19.4f };
+	static const float parts[4] = { 33.5f, 32.1f, 32, 32 };
+	static const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	static const float padded[16] = {
+		0, 1, 3, 2, 3, 8, 11.9f, 7, 9, 20, 24, 13, 6, 13, 15, 8
+	};
+	float x[18], off[128] = { 0 }, mask[16];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 18; i++)
+		x[i] = (float)(i < 9 ? i : 17 - i);
+	for (i = 0; i < 16; i++)
+		mask[i] = i == 2 * 4 + 3 ? 0.2f : 1;
+	off[0] = 0.5f;
+	off[5 * 16 + 1 * 4 + 2] = -0.1f;
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), CONST("w", F32, ones, 1, 1, 2, 2),
+		  IO("off", F32, off, 1, 8, 4, 4));
+	n = op(NULL, "DeformConv", "x w off", "y");
+	attr_ints(&n, "kernel_shape", 2, DIMS(2, 2));
+	attr_ints(&n, "pads", 4, DIMS(1, 1, 1, 1));
+	add_op(t, &n);
+	t->bound = 0.00001;
+	GIVES(t, IO("y", F32, padded, 1, 1, 4, 4));
+	memset(off, 0, sizeof(off));
+	off[0] = 0.5f;
+	off[5 * 4 + 1] = -0.1f;
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), IO("w", F32, ones, 1, 1, 2, 2),
+		  IO("off", F32, off, 1, 8, 2, 2), IO("b", F32, ones, 1),
+		  IO("mask", F32, mask, 1, 4, 2, 2));
+	ONE(t, NULL, "DeformConv", "x w off", "y");
+	ONE(t, NULL, "DeformConv", "x w off b mask", "masked");
+	t->bound = 0.00001;
+	GIVES(t, IO("y", F32, y, 1, 1, 2, 2), IO("masked", F32, masked, 1, 1, 2, 2));
+	off[5 * 4 + 1] = 0;
+	off[13 * 4 + 1] = -0.1f;
+	t = BEGIN(*arg, IO("x", F32, x, 1, 2, 3, 3), CONST("w", F32, ones, 1, 2, 2, 2),
+		  IO("off", F32, off, 1, 16, 2, 2));
+	n = op(NULL, "DeformConv", "x w off", "y");
+	attr_int(&n, "offset_group", 2);
+	add_op(t, &n);
+	t->bound = 0.00001;
+	GIVES(t, IO("y", F32, parts, 1, 1, 2, 2));
+}
+
+enum { DN = 2, DC = 4, DM = 6, DH = 6, DW = 5, DOH = 3, DOW = 4, DK = 6, DG = 2, DP = 2 };
+
+static double pixel(const double *x, double at, double across)
+{
+	const int y = (int)floor(at), z = (int)floor(across);
+	double sum = 0;
+	int i, k;
+
+	for (i = y; i < y + 2; i++)
+		for (k = z; k < z + 2; k++)
+			if (i >= 0 && i < DH && k >= 0 && k < DW)
+				sum += x[i * DW + k] * (1 - fabs(at - i)) * (1 - fabs(across - k));
+	return sum;
+}
+
+/* Groups, parts, steps, padding and offsets all over, in fp32 and fp64, against loops */
+static void test_deform(void **arg)
+{
+	/* A kernel of 3 x 2, strides 2 and 1, dilations 1 and 2, padding 1 on all sides but one */
+	static double x[DN * DC * DH * DW], w[DM * DC / DG * DK], off[DN * DP * DK * 2 * DOH * DOW];
+	static double mask[DN * DP * DK * DOH * DOW], y[DN * DM * DOH * DOW];
+	static float fx[COUNT(x)], fw[COUNT(w)], foff[COUNT(off)], fmask[COUNT(mask)], fy[COUNT(y)];
+	int n, m, c, p, q, k;
+	struct tested *t;
+	struct bytes b;
+	size_t i;
+
+#define FILL(a, f, seed) \
+	for (i = 0; i < COUNT(a); i++) { \
+		f[i] = 4 * noise(seed, i); \
+		a[i] = (double)f[i]; \
+	}
+	FILL(x, fx, 1)
+	FILL(w, fw, 2)
+	FILL(off, foff, 3)
+	FILL(mask, fmask, 4)
+	for (i = 0; i < COUNT(y); i++) {
+		q = (int)i % DOW;
+		p = (int)i / DOW % DOH;
+		m = (int)i / (DOW * DOH) % DM;
+		n = (int)i / (DOW * DOH * DM);
+		for (c = 0; c < DC / DG; c++)
+			for (k = 0; k < DK; k++) {
+				const int ch = m / (DM / DG) * (DC / DG) + c, part = ch / (DC / DP);
+				const int at = ((n * DP + part) * DK + k) * DOH * DOW + p * DOW + q;
+				const int o = (((n * DP + part) * DK + k) * 2 * DOH + p) * DOW + q;
+
+				y[i] += w[(m * (DC / DG) + c) * DK + k] * mask[at] *
+					pixel(x + (n * DC + ch) * DH * DW,
+					      p * 2 - 1 + k / 2 + off[o],
+					      q - 1 + k % 2 * 2 + off[o + DOH * DOW]);
+			}
+		fy[i] = (float)y[i];
+	}
+	t = BEGIN(*arg, IO("x", F64, x, DN, DC, DH, DW), IO("w", F64, w, DM, DC / DG, 3, 2),
+		  IO("off", F64, off, DN, DP * DK * 2, DOH, DOW),
+		  IO("mask", F64, mask, DN, DP * DK, DOH, DOW),
+		  IO("fx", F32, fx, DN, DC, DH, DW), CONST("fw", F32, fw, DM, DC / DG, 3, 2),
+		  IO("foff", F32, foff, DN, DP * DK * 2, DOH, DOW),
+		  IO("fmask", F32, fmask, DN, DP * DK, DOH, DOW));
+	for (k = 0; k < 2; k++) {
+		b = op(NULL, "DeformConv", k ? "fx fw foff - fmask" : "x w off - mask",
+		       k ? "fy" : "y");
+		attr_int(&b, "group", DG);
+		attr_int(&b, "offset_group", DP);
+		attr_ints(&b, "strides", 2, DIMS(2, 1));
+		attr_ints(&b, "dilations", 2, DIMS(1, 2));
+		attr_ints(&b, "pads", 4, DIMS(1, 1, 0, 1));
+		add_op(t, &b);
+	}
+	t->bound = 0.001;
+	GIVES(t, IO("y", F64, y, DN, DM, DOH, DOW), IO("fy", F32, fy, DN, DM, DOH, DOW));
+}
+
+static void test_deform_refused(void **arg)
+{
+	static const struct {
+		const char *name;
+		int64_t number;
+		const char *text;
+	} bad[] = {
+		{ "group", 0, "groups" }, { "group", INT64_MIN, "groups" },
+		{ "group", 2, "groups" }, { "offset_group", 0, "are moved" },
+		{ "offset_group", INT64_MAX, "are moved" },
+	};
+	static const float x[9], w[4], off[32];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+
+	for (i = 0; i < COUNT(bad); i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), IO("w", F32, w, 1, 1, 2, 2),
+			  IO("off", F32, off, 1, 8, 2, 2));
+		n = op(NULL, "DeformConv", "x w off", "y");
+		attr_int(&n, bad[i].name, bad[i].number);
+		add_op(t, &n);
+		refused(t, bad[i].text);
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), IO("w", F32, w, 1, 1, 2, 2),
+		  IO("off", F32, off, 1, 6, 2, 2));
+	ONE(t, NULL, "DeformConv", "x w off", "y");
+	refused(t, "offsets 6");
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), IO("w", F32, w, 1, 1, 0, 2),
+		  IO("off", F32, off, 1, 8, 2, 2));
+	ONE(t, NULL, "DeformConv", "x w off", "y");
+	refused(t, "or none");
+}
+
+/* --- regions ------------------------------------------------------------------------------- */
+
+enum { RN = 2, RC = 2, RH = 7, RW = 6, R = 5, PH = 3, PW = 2 };
+
+static double between(const float *x, double at, double across, double *most)
+{
+	int low[2], high[2], k, size[] = { RH, RW };
+	double t[2], *at2[] = { &at, &across }, v[4];
+
+	*most = 0;
+	if (at < -1 || at > RH || across < -1 || across > RW)
+		return 0;
+	for (k = 0; k < 2; k++) {
+		double p = fmin(fmax(*at2[k], 0), size[k] - 1);
+
+		low[k] = (int)p;
+		high[k] = low[k] + 1 < size[k] ? low[k] + 1 : low[k];
+		t[k] = p - low[k];
+	}
+	v[0] = (double)x[low[0] * RW + low[1]] * (1 - t[0]) * (1 - t[1]);
+	v[1] = (double)x[low[0] * RW + high[1]] * (1 - t[0]) * t[1];
+	v[2] = (double)x[high[0] * RW + low[1]] * t[0] * (1 - t[1]);
+	v[3] = (double)x[high[0] * RW + high[1]] * t[0] * t[1];
+	*most = fmax(fmax(v[0], v[1]), fmax(v[2], v[3]));
+	return v[0] + v[1] + v[2] + v[3];
+}
+
+static const float regions[R][4] = {
+	{ 0.5f, 1, 4.5f, 6.2f }, { -3, -2, 9, 8 }, { 2, 2, 2, 2 }, { 1, 1, 2.5f, 11 },
+	{ 4, 5, 1, 2 }
+};
+
+static const int64_t images[R] = { 0, 1, 1, 0, 1 };
+
+/* As many samples as elements lie in a bin, averages and maxima; also those of no regions */
+static void test_regions(void **arg)
+{
+	static float x[RN * RC * RH * RW], y[2][R * RC * PH * PW];
+	struct tested *t;
+	struct bytes b;
+	int i, k, r, c, p, q, u, v, n, m;
+
+	for (i = 0; i < (int)COUNT(x); i++)
+		x[i] = noise(1, (uint32_t)i);
+	for (i = 0; i < 2 * R * RC * PH * PW; i++) {
+		const int half = i / (R * RC * PH * PW), at = i % (R * RC * PH * PW);
+		double off = half ? 0.5 : 0, wide, high, most = -INFINITY, sum = 0, one, x0, y0;
+
+		q = at % PW;
+		p = at / PW % PH;
+		c = at / (PW * PH) % RC;
+		r = at / (PW * PH * RC);
+		x0 = (double)regions[r][0] - off;
+		y0 = (double)regions[r][1] - off;
+		wide = (double)regions[r][2] - off - x0;
+		high = (double)regions[r][3] - off - y0;
+		if (!half) {
+			wide = fmax(wide, 1);
+			high = fmax(high, 1);
+		}
+		n = (int)ceil(high / PH);
+		m = (int)ceil(wide / PW);
+		for (u = 0; u < n; u++)
+			for (v = 0; v < m; v++) {
+				sum += between(x + (images[r] * RC + c) * RH * RW,
+					       y0 + (p + (u + 0.5) / n) * high / PH,
+					       x0 + (q + (v + 0.5) / m) * wide / PW, &one);
+				most = fmax(most, one);
+			}
+		/* Averages at halves, maxima at whole numbers */
+		y[half][at] = (float)(half ? sum / fmax(n > 0 && m > 0 ? n * m : 1, 1) :
+				      n > 0 && m > 0 ? most : 0);
+	}
+	t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW),
+		  { "rois", F32, 2, { -1, 4 }, regions, false, DIMS(R, 4) },
+		  { "at", S64, 1, { -1 }, images, false, DIMS(R) });
+	for (k = 0; k < 2; k++) {
+		b = op(NULL, "RoiAlign", "x rois at", k ? "mean" : "most");
+		attr_int(&b, "output_height", PH);
+		attr_int(&b, "output_width", PW);
+		attr_text(&b, "mode", k ? "avg" : "max");
+		attr_text(&b, "coordinate_transformation_mode",
+			  k ? "half_pixel" : "output_half_pixel");
+		add_op(t, &b);
+	}
+	t->bound = 0.00002;
+	GIVES(t, IO("mean", F32, y[1], R, RC, PH, PW), IO("most", F32, y[0], R, RC, PH, PW));
+}
+
+/* Maxima of whole elements, as ONNX Runtime's test has them, and of more bins by loops */
+static void test_maxima(void **arg)
+{
+	static const float same[15] = { 0, 1, 1, 2, 3, 0, 1, 1, 2, 3, 0, 1, 1, 2, 3 };
+	static const float most[9] = { 2, 5.6f, 9.2f, 2, 5.6f, 9.2f, 2, 5.6f, 9.2f };
+	static float x[RN * RC * RH * RW], rois[R][5], y[R * RC * PH * PW], tenths[108];
+	struct tested *t;
+	struct bytes b;
+	int i, u, v;
+
+	for (i = 0; i < 108; i++)
+		tenths[i] = (float)i / 10;
+	t = BEGIN(*arg, IO("x", F32, tenths, 1, 3, 6, 6), IO("rois", F32, same, 3, 5));
+	b = op(NULL, "MaxRoiPool", "x rois", "y");
+	attr_ints(&b, "pooled_shape", 2, DIMS(1, 1));
+	add_op(t, &b);
+	GIVES(t, IO("y", F32, most, 3, 3, 1, 1));
+	for (i = 0; i < (int)COUNT(x); i++)
+		x[i] = noise(1, (uint32_t)i) - 3;
+	for (i = 0; i < R; i++) {
+		rois[i][0] = (float)images[i];
+		/* Halves are rounded away from 0; the scale is 1/2. */
+		for (u = 0; u < 4; u++)
+			rois[i][1 + u] = 2 * regions[i][u];
+	}
+	for (i = 0; i < R * RC * PH * PW; i++) {
+		const int r = i / (PW * PH * RC), c = i / (PW * PH) % RC, p = i / PW % PH;
+		const int q = i % PW;
+		const float *from = x + (images[r] * RC + c) * RH * RW;
+		const double x0 = round((double)regions[r][0]), y0 = round((double)regions[r][1]);
+		const double wide = fmax(round((double)regions[r][2]) - x0 + 1, 1) / PW;
+		const double high = fmax(round((double)regions[r][3]) - y0 + 1, 1) / PH;
+
+		y[i] = -INFINITY;
+		for (u = 0; u < RH; u++)
+			for (v = 0; v < RW; v++)
+				if (u >= y0 + floor(p * high) && u < y0 + ceil((p + 1) * high) &&
+				    v >= x0 + floor(q * wide) && v < x0 + ceil((q + 1) * wide) &&
+				    from[u * RW + v] > y[i])
+					y[i] = from[u * RW + v];
+		if (isinf(y[i]))
+			y[i] = 0;
+	}
+	t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW), IO("rois", F32, rois, R, 5));
+	b = op(NULL, "MaxRoiPool", "x rois", "y");
+	attr_ints(&b, "pooled_shape", 2, DIMS(PH, PW));
+	attr_float(&b, "spatial_scale", 0.5f);
+	add_op(t, &b);
+	GIVES(t, IO("y", F32, y, R, RC, PH, PW));
+	for (i = 0; i < 2; i++) {
+		t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW), IO("rois", F32, rois, R, 5));
+		b = op(NULL, "MaxRoiPool", "x rois", "y");
+		attr_ints(&b, "pooled_shape", 2, i ? DIMS(1, INT64_MAX) : DIMS(0, 1));
+		add_op(t, &b);
+		refused(t, "bins");
+	}
+}
+
+/* --- caches --------------------------------------------------------------------------------- */
+
+/* ONNX's cases: rows of a cache that are replaced, from a place of each batch on */
+static void test_cache(void **arg)
+{
+	static const float past[20] = {
+		1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 4, 3, 2, 1, 0
+	};
+	float both[40], one[10], two[20], line[40], circle[40];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		both[i] = line[i] = circle[i] = past[i % 20];
+		if (i / 20 ? i / 5 % 4 == 2 : i / 5 % 4 == 1)
+			line[i] = i / 20 ? 1 : 5;
+		if (i / 20 ? i / 5 % 4 == 3 || i / 5 % 4 == 0 : i / 5 % 4 == 1 || i / 5 % 4 == 2)
+			circle[i] = i / 20 ? (i / 5 % 4 ? 1 : 2) : (i / 5 % 4 == 1 ? 5 : 6);
+	}
+	for (i = 0; i < 10; i++)
+		one[i] = i < 5 ? 5 : 1;
+	for (i = 0; i < 20; i++)
+		two[i] = (float)(i < 10 ? 5 + i / 5 : i / 5 - 1);
+	t = BEGIN(*arg, IO("past", F32, both, 2, 1, 4, 5), IO("one", F32, one, 2, 1, 1, 5),
+		  IO("two", F32, two, 2, 1, 2, 5), IO("at", S64, DIMS(1, 2), 2),
+		  IO("round", S64, DIMS(1, 3), 2), IO("flat", F32, both, 2, 4, 5),
+		  IO("rows", F32, two, 2, 2, 5));
+	t->opset = 24;
+	n = op(NULL, "TensorScatter", "past one at", "line");
+	attr_text(&n, "mode", "linear");
+	add_op(t, &n);
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "TensorScatter", i ? "flat rows round" : "past two round",
+		       i ? "third" : "circle");
+		attr_text(&n, "mode", "circular");
+		attr_int(&n, "axis", i ? 1 : -2);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("line", F32, line, 2, 1, 4, 5), IO("circle", F32, circle, 2, 1, 4, 5),
+	      IO("third", F32, circle, 2, 4, 5));
+	/* At the beginning; of integers */
+	t = BEGIN(*arg, IO("past", S64, DIMS(1, 2, 3, 4), 1, 2, 2),
+		  IO("x", S64, DIMS(9, 8), 1, 1, 2));
+	t->opset = 24;
+	ONE(t, NULL, "TensorScatter", "past x", "y");
+	GIVES(t, IO("y", S64, DIMS(9, 8, 3, 4), 1, 2, 2));
+	t = BEGIN(*arg, IO("past", S64, DIMS(1, 2, 3, 4), 2, 2), IO("x", S64, DIMS(9, 8), 1, 2));
+	t->opset = 24;
+	ONE(t, NULL, "TensorScatter", "past x", "y");
+	refused(t, "axis 0");
+}
+
+#define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
+		TEST(test_deform), TEST(test_deform_refused), TEST(test_regions),
+		TEST(test_maxima),
+		TEST(test_cache),
+	};
+
+	return cmocka_run_group_tests_name("onnx_window", tests, NULL, NULL);
+}
