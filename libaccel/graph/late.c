@@ -139,8 +139,10 @@ static void align_unrounded(struct accel_resize_desc *d, const struct value *a)
 				      (double)(a->dims[i] - 1);
 }
 
+/* Sizes and scales, of which there is one at least; where both are, the sizes are rounded. */
 static int set_resize(struct net *net, struct node *node, const uint32_t *in)
 {
+	const bool sizes = in[ACCEL_ARG_B] != NO_VALUE, scales = in[ACCEL_ARG_C] != NO_VALUE;
 	struct accel_resize_desc *d = &node->desc->any.resize;
 	const struct value *a = &net->values[in[ACCEL_ARG_A]];
 	uint32_t axes[MAX_RANK] = { 0 }, i, n = 0, count = 0;
@@ -156,27 +158,27 @@ static int set_resize(struct net *net, struct node *node, const uint32_t *in)
 	d->d.rank = a->rank;
 	for (i = 0; i < a->rank; i++) {
 		d->d.dims[i] = a->dims[i];
-		d->scale[i] = in[ACCEL_ARG_B] == NO_VALUE ? 1 : 0;
+		d->scale[i] = sizes ? 0 : 1;
 	}
-	if (in[ACCEL_ARG_B] != NO_VALUE)
+	if (sizes)
 		ret = get_list(net, node, in[ACCEL_ARG_B], list, &count, MAX_RANK);
-	else if (!value_reals(net, in[ACCEL_ARG_C], scale, &count, MAX_RANK))
+	if (!ret && scales && (!sizes || count == n) &&
+	    !value_reals(net, in[ACCEL_ARG_C], scale, &count, MAX_RANK))
 		ret = net_fail(net, -EOPNOTSUPP, node, "its scales depend on data");
 	if (!ret && count != n)
 		ret = net_fail(net, -EINVAL, node, "%u numbers for %u dimensions", count, n);
 	for (i = 0; i < n && !ret; i++) {
-		if (in[ACCEL_ARG_B] != NO_VALUE) {
-			if (list[i] < 1)
-				return net_fail(net, -EINVAL, node, "a size of %" PRId64, list[i]);
-			d->d.dims[axes[i]] = list[i];
-			continue;
-		}
-		if (!(scale[i] > 0 && scale[i] < 65536))
+		if (sizes && list[i] < 1)
+			return net_fail(net, -EINVAL, node, "a size of %" PRId64, list[i]);
+		if (scales && !(scale[i] > 0 && scale[i] < 65536))
 			return net_fail(net, -EINVAL, node, "a scale of %g", scale[i]);
-		d->scale[axes[i]] = scale[i];
-		d->d.dims[axes[i]] = (int64_t)((double)a->dims[axes[i]] * scale[i]);
+		/* Sizes that are guessed are not those of a scale. */
+		if (scales && !(sizes && net->guess))
+			d->scale[axes[i]] = scale[i];
+		d->d.dims[axes[i]] = sizes ? list[i] :
+				     (int64_t)((double)a->dims[axes[i]] * scale[i]);
 	}
-	if (!ret && in[ACCEL_ARG_B] == NO_VALUE && d->coord == ACCEL_COORD_ALIGN_CORNERS)
+	if (!ret && !sizes && d->coord == ACCEL_COORD_ALIGN_CORNERS)
 		align_unrounded(d, a);
 	return ret;
 }

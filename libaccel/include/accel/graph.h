@@ -225,7 +225,7 @@ struct accel_graph_arg {
  *
  *	PAD	B: elements before, then behind, for each dimension in AUX0, or for all;
  *		those below 0 are cut off. C: the constant
- *	RESIZE	B: dimensions of D, or C: scales (F32), of the dimensions in AUX0, or all
+ *	RESIZE	B: dimensions of D, C: scales (F32), or both, of the dimensions in AUX0, or all
  *	TOPK	B: how many
  *	REDUCE	B: dimensions
  *	SCAN	B: the dimension

@@ -27,7 +27,8 @@ const struct op *find_op(struct slice name, struct slice domain)
 	} tables[] = {
 		{ NULL, onnx_math }, { NULL, onnx_shape }, { NULL, onnx_flow },
 		{ NULL, onnx_nn }, { NULL, onnx_conv },
-		{ NULL, onnx_index }, { NULL, onnx_image }, { NULL, onnx_loss }, { NULL, onnx_rnn },
+		{ NULL, onnx_index }, { NULL, onnx_image }, { NULL, onnx_resize },
+		{ NULL, onnx_loss }, { NULL, onnx_rnn },
 		{ NULL, onnx_random }, { NULL, onnx_sample }, { NULL, onnx_sequence },
 		{ NULL, onnx_signal }, { NULL, onnx_window }, { NULL, onnx_quant },
 		{ NULL, onnx_attention }, { "com.microsoft", onnx_ms_quant },

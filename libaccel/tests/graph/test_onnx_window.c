@@ -445,6 +445,78 @@ static void test_maxima(void **arg)
 	}
 }
 
+/* --- resampling ----------------------------------------------------------------------------- */
+
+/* ONNX's cases of a part of an image, and of sizes in proportion */
+static void test_parts(void **arg)
+{
+	static const float region[8] = { 0, 0, 0.4f, 0.6f, 1, 1, 0.6f, 0.8f };
+	static const float beyond[8] = { 0, 0, 0.4f, 0.6f, 1, 1, 1.2f, 1.7f };
+	static const float inside[9] = { 7.6f, 7.9f, 8.2f, 8.8f, 9.1f, 9.4f, 10, 10.3f, 10.6f };
+	static const float outside[9] = { 7.6f, 10, 10, 12.4f, 10, 10, 10, 10, 10 };
+	float x[16], larger[64];
+	double d[16];
+	struct tested *t;
+	struct bytes n;
+	int i, k, size;
+
+	for (i = 0; i < 16; i++) {
+		d[i] = i + 1;
+		x[i] = (float)d[i];
+	}
+	for (i = 0; i < 4; i++) {
+		const float *r = i % 2 ? beyond : region;
+		const float turned[4] = { r[3], r[2], r[7], r[6] };
+
+		t = i < 2 ? BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), IO("r", F32, r, 8),
+				  IO("to", S64, DIMS(1, 1, 3, 3), 4)) :
+		    BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), CONST("r", F32, turned, 4),
+			  CONST("to", S64, DIMS(3, 3), 2));
+		n = op(NULL, "Resize", "x r - to", "y");
+		attr_text(&n, "mode", "linear");
+		attr_text(&n, "coordinate_transformation_mode", "tf_crop_and_resize");
+		if (i % 2)
+			attr_float(&n, "extrapolation_value", 10);
+		if (i > 1)
+			attr_ints(&n, "axes", 2, DIMS(-1, 2));
+		add_op(t, &n);
+		t->bound = 0.00001;
+		GIVES(t, IO("y", F32, i % 2 ? outside : inside, 1, 1, 3, 3));
+	}
+	/* 2 x 2 as at most, and at least, 7 x 8 */
+	for (i = 0; i < 4; i++) {
+		size = i % 2 ? 8 : 7;
+		for (k = 0; k < size * size; k++)
+			larger[k] = x[(k / size < 4 ? 0 : 2) + (k % size < 4 ? 0 : 1)];
+		t = i < 2 ? BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), IO("to", S64, DIMS(7, 8), 2)) :
+		    BEGIN(*arg, { "x", F32, 4, { 1, 1, -1, -2 }, x, false, DIMS(1, 1, 2, 2) },
+			  CONST("to", S64, DIMS(7, 8), 2));
+		n = op(NULL, "Resize", "x - - to", "y");
+		attr_text(&n, "keep_aspect_ratio_policy", i % 2 ? "not_smaller" : "not_larger");
+		attr_ints(&n, "axes", 2, DIMS(2, 3));
+		add_op(t, &n);
+		GIVES(t, IO("y", F32, larger, 1, 1, size, size));
+	}
+	/* In fp64 blurred all the same; the nearest is not. */
+	t = BEGIN(*arg, IO("x", F64, d, 1, 1, 4, 4),
+		  CONST("s", F32, ((float[]){ 1, 1, 0.6f, 0.6f }), 4), IO("f", F32, x, 1, 1, 4, 4));
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "Resize", i ? "f - s" : "x - s", i ? "z" : "y");
+		attr_text(&n, "mode", i ? "nearest" : "linear");
+		attr_int(&n, "antialias", 1);
+		add_op(t, &n);
+	}
+	t->bound = 0.00001;
+	GIVES(t, IO("y", F64, ((double[]){ 2.875, 4.5, 9.375, 11 }), 1, 1, 2, 2),
+	      IO("z", F32, ((float[]){ 1, 3, 9, 11 }), 1, 1, 2, 2));
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), IO("r", F32, region, 4),
+		  IO("to", S64, DIMS(1, 1, 3, 3), 4));
+	n = op(NULL, "Resize", "x r - to", "y");
+	attr_text(&n, "coordinate_transformation_mode", "tf_crop_and_resize");
+	add_op(t, &n);
+	refused(t, "region");
+}
+
 /* --- caches --------------------------------------------------------------------------------- */
 
 /* ONNX's cases: rows of a cache that are replaced, from a place of each batch on */
@@ -505,7 +577,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
 		TEST(test_deform), TEST(test_deform_refused), TEST(test_regions),
-		TEST(test_maxima),
+		TEST(test_maxima), TEST(test_parts),
 		TEST(test_cache),
 	};
 

@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Resampling: by engines, by matrices that blur, and at places that no engine computes.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+
+/**
+ * struct word - a word of an attribute
+ * @text: the word
+ * @value: what the library calls it
+ */
+struct word {
+	const char *text;
+	uint32_t value;
+};
+
+static uint32_t word_of(struct import *im, const char *name, const struct word *words, uint32_t n,
+			uint32_t otherwise)
+{
+	uint32_t i;
+
+	if (!im_attr(im, name, ATTR_STRING))
+		return otherwise;
+	for (i = 0; i < n; i++)
+		if (im_string(im, name, words[i].text))
+			return words[i].value;
+	im_fail(im, -EOPNOTSUPP, "its %s is not known", name);
+	return 0;
+}
+
+static const struct word modes[] = {
+	{ "nearest", ACCEL_RESIZE_NEAREST }, { "linear", ACCEL_RESIZE_LINEAR },
+	{ "bilinear", ACCEL_RESIZE_LINEAR }, { "cubic", ACCEL_RESIZE_CUBIC },
+};
+
+/* Coordinates that no engine has: corners of a region, and those that TensorFlow once had */
+enum { COORD_CROP = ACCEL_COORD_COUNT, COORD_FOR_NEAREST };
+
+static const struct word coords[] = {
+	{ "half_pixel", ACCEL_COORD_HALF_PIXEL }, { "asymmetric", ACCEL_COORD_ASYMMETRIC },
+	{ "align_corners", ACCEL_COORD_ALIGN_CORNERS },
+	{ "pytorch_half_pixel", ACCEL_COORD_PYTORCH_HALF_PIXEL },
+	{ "half_pixel_symmetric", ACCEL_COORD_HALF_PIXEL_SYMMETRIC },
+	{ "tf_crop_and_resize", COORD_CROP }, { "tf_half_pixel_for_nn", COORD_FOR_NEAREST },
+};
+
+static const struct word nearests[] = {
+	{ "round_prefer_floor", ACCEL_NEAREST_HALF_DOWN },
+	{ "round_prefer_ceil", ACCEL_NEAREST_HALF_UP },
+	{ "floor", ACCEL_NEAREST_FLOOR }, { "ceil", ACCEL_NEAREST_CEIL },
+};
+
+/* D = A by scales, sizes or both */
+static int resample(struct import *im, const struct accel_resize_desc *d, uint32_t scales,
+		    uint32_t sizes)
+{
+	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
+	struct accel_graph_arg args[5] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW } };
+	uint32_t n = 1, out;
+	int ret;
+
+	args[n++] = (struct accel_graph_arg) { ACCEL_ARG_A, im->in[0].value };
+	if (sizes != NO_VALUE)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_B, sizes };
+	if (scales != NO_VALUE)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_C, scales };
+	if (axes)
+		args[n++] = (struct accel_graph_arg) {
+			ACCEL_ARG_AUX0, v_ints(im, axes->int_count, axes->ints)
+		};
+	ret = im->error.code;
+	if (!ret)
+		ret = im_node(im, &d->hdr, args, n, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
+/* A list that is there and is not known to be empty */
+static uint32_t list_in(struct import *im, uint32_t index)
+{
+	uint32_t v = v_in(im, index);
+
+	return v != NO_VALUE && im->in[index].rank == 1 && !im->in[index].dims[0] ? NO_VALUE : v;
+}
+
+/* --- resampling without aliases ------------------------------------------------------------- */
+
+/* Elements along the dimensions that are resampled, and of a matrix for one, at most */
+#define MAX_ALONG	(1 << 16)
+#define MAX_WEIGHTS	(1 << 26)
+
+/* Where element @at of @to is among @from, in units of these */
+static double place_of(uint32_t coord, int64_t at, int64_t from, int64_t to, double scale)
+{
+	const double x = (double)at;
+
+	switch (coord) {
+	case ACCEL_COORD_ASYMMETRIC:
+		return x / scale;
+	case ACCEL_COORD_ALIGN_CORNERS:
+		return to > 1 ? x * (double)(from - 1) / (double)(to - 1) : 0;
+	case ACCEL_COORD_PYTORCH_HALF_PIXEL:
+		return to > 1 ? (x + 0.5) / scale - 0.5 : -0.5;
+	case ACCEL_COORD_HALF_PIXEL_SYMMETRIC:
+		return (double)from / 2 * (1 - (double)to / (scale * (double)from)) +
+		       (x + 0.5) / scale - 0.5;
+	default:
+		return (x + 0.5) / scale - 0.5;
+	}
+}
+
+/* How much a neighbour counts that is so far away: a triangle, or Keys' cubic */
+static double filter(const struct accel_resize_desc *d, double x)
+{
+	const double a = (double)d->cubic;
+
+	x = fabs(x);
+	if (d->func == ACCEL_RESIZE_LINEAR)
+		return x < 1 ? 1 - x : 0;
+	return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 :
+	       x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+
+/* What an element is made of: a filter as wide as the distance of elements, edges repeated */
+static void fill_row(const struct accel_resize_desc *d, int64_t at, int64_t from, int64_t to,
+		     double scale, float *row)
+{
+	const double narrow = scale < 1 ? scale : 1;
+	const int64_t start = (int64_t)floor((d->func == ACCEL_RESIZE_LINEAR ? -1 : -2) / narrow) +
+			      1;
+	const double x = place_of(d->coord, at, from, to, scale), whole = ceil(x) - 1;
+	double sum = 0, w;
+	int64_t i, k;
+
+	/* Of a place that is an element's the one on its left begins. */
+	for (i = start; i < 2 - start; i++) {
+		k = (int64_t)whole + i;
+		if (!(d->flags & ACCEL_RESIZE_EXCLUDE && (k < 0 || k >= from)))
+			sum += filter(d, ((double)i - (x - whole)) * narrow);
+	}
+	for (i = start; i < 2 - start; i++) {
+		k = (int64_t)whole + i;
+		if (d->flags & ACCEL_RESIZE_EXCLUDE && (k < 0 || k >= from))
+			continue;
+		w = filter(d, ((double)i - (x - whole)) * narrow) / sum;
+		row[k < 0 ? 0 : k >= from ? from - 1 : k] += (float)w;
+	}
+}
+
+/* @x resampled along one dimension: a product with a matrix of weights */
+static uint32_t v_resampled(struct import *im, const struct accel_resize_desc *d, uint32_t x,
+			    uint32_t axis, int64_t from, int64_t to, double scale)
+{
+	uint32_t rank = v_rank(im, x), order[ACCEL_GRAPH_MAX_RANK], i, w = NO_VALUE;
+	const int64_t dims[2] = { to, from };
+	struct accel_value v = ACCEL_VALUE_INIT;
+	float *data;
+	int64_t at;
+	int ret;
+
+	if (im->error.code || x == NO_VALUE)
+		return NO_VALUE;
+	data = calloc((size_t)(to * from), sizeof(*data));
+	if (!data) {
+		im_fail(im, -ENOMEM, "out of memory");
+		return NO_VALUE;
+	}
+	for (at = 0; at < to; at++)
+		fill_row(d, at, from, to, scale, data + at * from);
+	v.type = ACCEL_F32;
+	v.rank = 2;
+	memcpy(v.dims, dims, sizeof(dims));
+	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, data, free, data, &w));
+	if (ret) {
+		free(data);
+		return NO_VALUE;
+	}
+	for (i = 0; i < rank; i++)
+		order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+	if (axis != rank - 1)
+		x = v_transpose(im, x, order);
+	w = v_cast(im, w, v_type(im, x));
+	x = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, x, w, NO_VALUE, NO_VALUE);
+	return axis == rank - 1 ? x : v_transpose(im, x, order);
+}
+
+/* Size and scale of a dimension, from lists that have to be known */
+static int new_size(struct import *im, bool sizes, uint32_t at, uint32_t count, int64_t from,
+		    int64_t *to, double *scale)
+{
+	const struct ref *in = im_input(im, sizes ? 3 : 2);
+	int64_t list[ACCEL_GRAPH_MAX_RANK];
+	uint32_t n = 0;
+	float f;
+
+	if (sizes ? !im_numbers(in, list, &n, ACCEL_GRAPH_MAX_RANK) :
+	    !in->data || in->type != ACCEL_F32 || in->rank != 1)
+		return im_fail(im, -EOPNOTSUPP, "antialias to what is not constant");
+	if ((sizes ? n : (uint64_t)in->dims[0]) != count)
+		return im_fail(im, -EBADMSG, "a list that is not as long as its axes");
+	if (sizes) {
+		*to = list[at];
+		*scale = (double)*to / (double)from;
+	} else {
+		memcpy(&f, (const char *)in->data + at * sizeof(f), sizeof(f));
+		*scale = (double)f;
+		*to = *scale > 0 && *scale < MAX_ALONG ? (int64_t)floor((double)from * *scale) : 0;
+	}
+	if (*to < 1 || *to > MAX_ALONG || from < 1 || from > MAX_ALONG ||
+	    *to * from > MAX_WEIGHTS)
+		return im_fail(im, -EOPNOTSUPP, "antialias from %lld to %lld", (long long)from,
+			       (long long)*to);
+	return 0;
+}
+
+/*
+ * With antialias each element is a sum of as many neighbours as its distance from the next one
+ * wants. Products with matrices do that, where sizes are known.
+ */
+static int antialias(struct import *im, const struct accel_resize_desc *d, bool sizes)
+{
+	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
+	const uint32_t count = axes ? axes->int_count : im->in[0].rank;
+	const uint32_t type = im->in[0].type;
+	uint32_t x = im->in[0].value, i, axis = 0;
+	double scale = 1;
+	int64_t to = 0;
+	int ret = !type_is_real(type) ?
+		  im_fail(im, -EOPNOTSUPP, "antialias of %s", accel_type_name(type)) :
+		  d->coord >= ACCEL_COORD_COUNT ?
+		  im_fail(im, -EOPNOTSUPP, "antialias with such coordinates") :
+		  count > im->in[0].rank ?
+		  im_fail(im, -EBADMSG, "%u axes of %u dimensions", count, im->in[0].rank) : 0;
+
+	if (type != ACCEL_HOST_F64)
+		x = v_cast(im, x, ACCEL_F32);
+	for (i = 0; i < count && !ret; i++) {
+		ret = im_axis(im, axes ? axes->ints[i] : i, im->in[0].rank, &axis);
+		/* A size as it is may be a symbol. */
+		if (!ret && im_is_symbol(im, 0, axis) && (axes || axis > 1))
+			ret = im_fail(im, -EOPNOTSUPP, "antialias of dimension %u, a symbol", axis);
+		if (!ret)
+			ret = new_size(im, sizes, i, count, im->in[0].dims[axis], &to, &scale);
+		if (!ret && (to != im->in[0].dims[axis] || scale < 1 || scale > 1))
+			x = v_resampled(im, d, x, axis, im->in[0].dims[axis], to, scale);
+	}
+	return ret ? ret : v_give(im, 0, v_cast(im, x, type));
+}
+
+/* --- proportions, and places that are computed ------------------------------------------------ */
+
+/* The dimensions that sizes are of, or scales */
+static int read_axes(struct import *im, int64_t *list, uint32_t *count)
+{
+	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
+	uint32_t i, axis = 0, rank = im->in[0].rank;
+	int ret = 0;
+
+	*count = axes ? axes->int_count : rank;
+	if (*count > rank)
+		return im_fail(im, -EBADMSG, "%u axes of %u dimensions", *count, rank);
+	for (i = 0; i < *count && !ret; i++) {
+		ret = im_axis(im, axes ? axes->ints[i] : i, rank, &axis);
+		list[i] = axis;
+	}
+	return ret;
+}
+
+/* Sizes that are bounds become those of one scale, the smallest or the largest. */
+static int keep_aspect(struct import *im, uint32_t func, uint32_t *scales, uint32_t *sizes)
+{
+	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+	uint32_t count = 0, from, scale;
+	int ret = read_axes(im, axes, &count);
+
+	if (ret)
+		return ret;
+	from = v_shape_of(im, v_in(im, 0), 0, INT64_MAX);
+	from = v_gather(im, ACCEL_GATHER_AXIS, 0, from, v_ints(im, count, axes));
+	from = v_cast(im, from, ACCEL_HOST_F64);
+	scale = v_binary(im, ACCEL_BINARY_DIV, v_cast(im, *sizes, ACCEL_HOST_F64), from);
+	scale = v_reduce(im, func, 0, ACCEL_AXIS(0), scale);
+	*sizes = v_with(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_MUL, from, scale), 0.5);
+	*sizes = v_cast(im, v_unary(im, ACCEL_UNARY_FLOOR, *sizes), ACCEL_HOST_S64);
+	scale = v_binary(im, ACCEL_BINARY_ADD, v_with(im, ACCEL_BINARY_MUL, from, 0), scale);
+	*scales = v_cast(im, scale, ACCEL_F32);
+	return im->error.code;
+}
+
+/* Number @k of a list, F64 [1] */
+static uint32_t number_of(struct import *im, uint32_t list, int64_t k)
+{
+	return v_cast(im, v_slice(im, list, 0, k, k + 1, 1), ACCEL_HOST_F64);
+}
+
+/* A list along dimension @axis of so many */
+static uint32_t along(struct import *im, uint32_t a, uint32_t axis, uint32_t rank)
+{
+	int64_t list[ACCEL_GRAPH_MAX_RANK];
+	uint32_t i;
+
+	for (i = 0; axis + 1 + i < rank; i++)
+		list[i] = 1 + i;
+	return i ? v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, a, i, list) : a;
+}
+
+/* The elements at whole places, F64, along a dimension: those at its ends are repeated. */
+static uint32_t elements_at(struct import *im, uint32_t x, uint32_t axis, uint32_t at,
+			    uint32_t last)
+{
+	at = v_cast(im, at, ACCEL_S32);
+	at = v_binary(im, ACCEL_BINARY_MAX, at, v_number(im, ACCEL_S32, 0));
+	at = v_binary(im, ACCEL_BINARY_MIN, at, v_cast(im, last, ACCEL_S32));
+	return v_gather(im, ACCEL_GATHER_AXIS, axis, x, at);
+}
+
+/* What is nearest to places, or between two elements */
+static uint32_t sampled_at(struct import *im, const struct accel_resize_desc *d, uint32_t x,
+			   uint32_t axis, uint32_t at, uint32_t last)
+{
+	static const double shift[] = {
+		[ACCEL_NEAREST_HALF_DOWN] = -0.5, [ACCEL_NEAREST_HALF_UP] = 0.5,
+		[ACCEL_NEAREST_COUNT] = 0
+	};
+	const bool up = d->nearest == ACCEL_NEAREST_HALF_DOWN || d->nearest == ACCEL_NEAREST_CEIL;
+	uint32_t low, t, rest;
+
+	if (d->func == ACCEL_RESIZE_NEAREST) {
+		at = v_with(im, ACCEL_BINARY_ADD, at, shift[d->nearest]);
+		at = v_unary(im, up ? ACCEL_UNARY_CEIL : ACCEL_UNARY_FLOOR, at);
+		return elements_at(im, x, axis, at, last);
+	}
+	low = v_unary(im, ACCEL_UNARY_FLOOR, at);
+	t = v_cast(im, v_binary(im, ACCEL_BINARY_SUB, at, low), v_type(im, x));
+	t = along(im, t, axis, v_rank(im, x));
+	rest = v_with(im, ACCEL_BINARY_ADD, v_with(im, ACCEL_BINARY_MUL, t, -1), 1);
+	rest = v_binary(im, ACCEL_BINARY_MUL, elements_at(im, x, axis, low, last), rest);
+	low = v_with(im, ACCEL_BINARY_ADD, low, 1);
+	return v_binary(im, ACCEL_BINARY_ADD, rest,
+			v_binary(im, ACCEL_BINARY_MUL, elements_at(im, x, axis, low, last), t));
+}
+
+/*
+ * Places of results along dimension number @k of the list of them, F64; @last: of the input; @n:
+ * length of the list
+ */
+static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint32_t n,
+			     uint32_t scales, uint32_t sizes, uint32_t last)
+{
+	const int64_t zero = 0;
+	uint32_t from = v_with(im, ACCEL_BINARY_ADD, last, 1), start = NO_VALUE, end = NO_VALUE;
+	uint32_t to, at, span, scale, one;
+
+	if (coord == COORD_CROP) {
+		start = number_of(im, v_in(im, 1), k);
+		end = number_of(im, v_in(im, 1), (int64_t)n + k);
+	}
+	if (sizes != NO_VALUE) {
+		to = number_of(im, sizes, k);
+		scale = v_binary(im, ACCEL_BINARY_DIV, to, from);
+	} else {
+		scale = number_of(im, scales, k);
+		to = v_binary(im, ACCEL_BINARY_MUL, from, scale);
+		if (coord == COORD_CROP)
+			to = v_binary(im, ACCEL_BINARY_MUL, to,
+				      v_binary(im, ACCEL_BINARY_SUB, end, start));
+		to = v_unary(im, ACCEL_UNARY_FLOOR, to);
+	}
+	at = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, to, ACCEL_HOST_S64), 1, &zero);
+	at = v_cast(im, v_iota(im, at), ACCEL_HOST_F64);
+	if (coord != COORD_CROP)
+		return v_binary(im, ACCEL_BINARY_DIV, v_with(im, ACCEL_BINARY_ADD, at, 0.5), scale);
+	span = v_binary(im, ACCEL_BINARY_MUL, v_binary(im, ACCEL_BINARY_SUB, end, start), last);
+	to = v_with(im, ACCEL_BINARY_ADD, to, -1);
+	at = v_binary(im, ACCEL_BINARY_DIV, v_binary(im, ACCEL_BINARY_MUL, at, span),
+		      v_binary(im, ACCEL_BINARY_MAX, to, v_number(im, ACCEL_HOST_F64, 1)));
+	/* One alone is in the middle. */
+	one = v_select(im, v_with(im, ACCEL_BINARY_GT, to, 0), v_number(im, ACCEL_HOST_F64, 0),
+		       v_with(im, ACCEL_BINARY_MUL, span, 0.5));
+	at = v_binary(im, ACCEL_BINARY_ADD, at, one);
+	return v_binary(im, ACCEL_BINARY_ADD, at, v_binary(im, ACCEL_BINARY_MUL, start, last));
+}
+
+/* By coordinates that no engine has, a dimension at a time; what is outside is a number. */
+static int at_places(struct import *im, const struct accel_resize_desc *d, uint32_t scales,
+		     uint32_t sizes)
+{
+	double outside = (double)im_float(im, "extrapolation_value", 0);
+	uint32_t x = v_in(im, 0), count = 0, i, axis, last, at, good, inside = NO_VALUE;
+	const uint32_t type = im->in[0].type, rank = im->in[0].rank;
+	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+	int ret = read_axes(im, axes, &count);
+
+	if (!ret && d->func == ACCEL_RESIZE_CUBIC)
+		ret = im_fail(im, -EOPNOTSUPP, "cubic resampling with such coordinates");
+	if (!ret && d->coord == COORD_CROP &&
+	    (!im_input(im, 1)->here || im->in[1].rank != 1 || im->in[1].dims[0] != 2 * count))
+		ret = im_fail(im, -EBADMSG, "its region has not two numbers for each of %u dimensions",
+			      count);
+	if (ret)
+		return ret;
+	if (d->func != ACCEL_RESIZE_NEAREST && !type_is_real(type))
+		x = v_cast(im, x, ACCEL_F32);
+	for (i = 0; i < count; i++) {
+		axis = (uint32_t)axes[i];
+		last = v_cast(im, v_shape_of(im, x, axis, (int64_t)axis + 1), ACCEL_HOST_F64);
+		last = v_with(im, ACCEL_BINARY_ADD, last, -1);
+		at = places_along(im, d->coord, i, count, scales, sizes, last);
+		x = sampled_at(im, d, x, axis, at, last);
+		if (d->coord != COORD_CROP)
+			continue;
+		good = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, at, 0),
+				v_binary(im, ACCEL_BINARY_LE, at, last));
+		good = along(im, good, axis, rank);
+		inside = i ? v_binary(im, ACCEL_BINARY_AND, inside, good) : good;
+	}
+	if (inside != NO_VALUE)
+		x = v_select(im, inside, x, v_number(im, v_type(im, x), outside));
+	return v_give(im, 0, v_cast(im, x, type));
+}
+
+static int resize(struct import *im, uint32_t arg)
+{
+	enum { stretch = ACCEL_REDUCE_COUNT };
+	/* Of the scales that dimensions would have one is taken. */
+	static const struct word policies[] = {
+		{ "stretch", stretch }, { "not_larger", ACCEL_REDUCE_MIN },
+		{ "not_smaller", ACCEL_REDUCE_MAX },
+	};
+	struct accel_resize_desc d = ACCEL_RESIZE_DESC_INIT;
+	uint32_t scales, sizes, aspect;
+	bool smooth;
+	int ret = im_need(im, 1);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	d.func = word_of(im, "mode", modes, ARRAY_SIZE(modes), ACCEL_RESIZE_NEAREST);
+	d.coord = word_of(im, "coordinate_transformation_mode", coords, ARRAY_SIZE(coords),
+			  im->opset < 11 ? ACCEL_COORD_ASYMMETRIC : ACCEL_COORD_HALF_PIXEL);
+	if (d.func == ACCEL_RESIZE_NEAREST)
+		d.nearest = word_of(im, "nearest_mode", nearests, ARRAY_SIZE(nearests),
+				    im->opset < 11 ? ACCEL_NEAREST_FLOOR : ACCEL_NEAREST_HALF_DOWN);
+	if (d.func == ACCEL_RESIZE_CUBIC) {
+		d.flags = ACCEL_RESIZE_CUBIC_A;
+		d.cubic = im_float(im, "cubic_coeff_a", -0.75f);
+		if (im_int(im, "exclude_outside", 0))
+			d.flags |= ACCEL_RESIZE_EXCLUDE;
+	}
+	if (im->error.code)
+		return im->error.code;
+	aspect = word_of(im, "keep_aspect_ratio_policy", policies, ARRAY_SIZE(policies), stretch);
+	if (im->error.code)
+		return im->error.code;
+	scales = list_in(im, im->opset < 11 ? 1 : 2);
+	sizes = im->opset < 11 ? NO_VALUE : list_in(im, 3);
+	if (scales == NO_VALUE && sizes == NO_VALUE)
+		return im_fail(im, -EBADMSG, "neither scales nor sizes");
+	if (sizes != NO_VALUE)
+		scales = NO_VALUE;
+	/* The nearest is one alone. */
+	smooth = im_int(im, "antialias", 0) && d.func != ACCEL_RESIZE_NEAREST;
+	if (sizes != NO_VALUE && aspect != stretch) {
+		if (smooth)
+			return im_fail(im, -EOPNOTSUPP, "antialias of what keeps its proportions");
+		ret = keep_aspect(im, aspect, &scales, &sizes);
+		if (ret)
+			return ret;
+	}
+	if (smooth)
+		return antialias(im, &d, sizes != NO_VALUE);
+	return d.coord >= ACCEL_COORD_COUNT ? at_places(im, &d, scales, sizes) :
+	       resample(im, &d, scales, sizes);
+}
+
+/* Scales are an attribute before version 9. */
+static int upsample(struct import *im, uint32_t arg)
+{
+	const struct attr *list = im_attr(im, "scales", ATTR_FLOATS);
+	struct accel_resize_desc d = ACCEL_RESIZE_DESC_INIT;
+	uint32_t scales = v_in(im, 1), one[8], i;
+	const int64_t axis = 0;
+	int ret = im_need(im, 1);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	d.func = word_of(im, "mode", modes, 3, ACCEL_RESIZE_NEAREST);
+	d.coord = ACCEL_COORD_ASYMMETRIC;
+	if (d.func == ACCEL_RESIZE_NEAREST)
+		d.nearest = ACCEL_NEAREST_FLOOR;
+	if (scales == NO_VALUE && list && list->float_count &&
+	    list->float_count <= ARRAY_SIZE(one)) {
+		for (i = 0; i < list->float_count; i++)
+			one[i] = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE,
+					     v_number(im, ACCEL_F32, (double)list->floats[i]), 1,
+					     &axis);
+		scales = v_concat(im, 0, list->float_count, one);
+	}
+	if (im->error.code)
+		return im->error.code;
+	if (scales == NO_VALUE)
+		return im_fail(im, -EOPNOTSUPP, "it has no scales");
+	return resample(im, &d, scales, NO_VALUE);
+}
+
+const struct op onnx_resize[] = {
+	{ "Resize", resize, 0 }, { "Upsample", upsample, 0 }, { 0 }
+};
