@@ -261,6 +261,12 @@ static bool stays(const struct net *net, const struct node *node)
 			      net->program->opts.off >> ACCEL_PASS_PACK & 1);
 }
 
+/* Does it take more time than its results take memory? Engines are faster. */
+static bool is_slow(uint32_t op)
+{
+	return op == ACCEL_OP_GEMM || op == ACCEL_OP_CONV || op == ACCEL_OP_POOL;
+}
+
 /**
  * fold_node - compute a node whose inputs are constants
  * @net: net
@@ -277,9 +283,8 @@ bool fold_node(struct net *net, struct node *node)
 	char why[128];
 	void *data;
 
-	/* A product takes more time than its results take memory: engines are faster. */
 	if (!host_can(&node->desc->hdr) || is_quantised(node) ||
-	    node->desc->hdr.op == ACCEL_OP_GEMM || stays(net, node))
+	    is_slow(node->desc->hdr.op) || stays(net, node))
 		return false;
 	for (i = 0; i < node->arg_count; i++) {
 		value = node->args[i].value;

@@ -18,11 +18,9 @@ const struct host_tensor *host_arg(const struct host_tensor *t, uint32_t count, 
 	return NULL;
 }
 
-static bool simple_act(const struct accel_epilogue *epi)
+static bool known_act(const struct accel_epilogue *epi)
 {
-	return epi->act == ACCEL_ACT_NONE || epi->act == ACCEL_ACT_RELU ||
-	       epi->act == ACCEL_ACT_CLAMP || epi->act == ACCEL_ACT_SIGMOID ||
-	       epi->act == ACCEL_ACT_TANH;
+	return epi->act < ACCEL_ACT_COUNT;
 }
 
 /**
@@ -43,14 +41,17 @@ bool host_can(const struct accel_desc *desc)
 	case ACCEL_OP_SCAN:
 	case ACCEL_OP_SCATTER:
 	case ACCEL_OP_TOPK:
+	case ACCEL_OP_POOL:
 		return true;
+	case ACCEL_OP_CONV:
+		return known_act(&((const struct accel_conv_desc *)desc)->epilogue);
 	case ACCEL_OP_UNARY:
-		return simple_act(&((const struct accel_unary_desc *)desc)->epilogue);
+		return known_act(&((const struct accel_unary_desc *)desc)->epilogue);
 	case ACCEL_OP_BINARY:
-		return simple_act(&((const struct accel_binary_desc *)desc)->epilogue);
+		return known_act(&((const struct accel_binary_desc *)desc)->epilogue);
 	case ACCEL_OP_GEMM:
 		return ((const struct accel_gemm_desc *)desc)->beta == 0 &&
-		       simple_act(&((const struct accel_gemm_desc *)desc)->epilogue);
+		       known_act(&((const struct accel_gemm_desc *)desc)->epilogue);
 	default:
 		return false;
 	}
@@ -256,6 +257,12 @@ int host_run(const struct accel_desc *desc, const struct host_tensor *t, uint32_
 		break;
 	case ACCEL_OP_GEMM:
 		ret = host_gemm((const struct accel_gemm_desc *)desc, t, count);
+		break;
+	case ACCEL_OP_CONV:
+		ret = host_conv((const struct accel_conv_desc *)desc, t, count);
+		break;
+	case ACCEL_OP_POOL:
+		ret = host_pool((const struct accel_pool_desc *)desc, t, count);
 		break;
 	default:
 		ret = elementwise(desc, t, count);

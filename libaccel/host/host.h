@@ -93,6 +93,8 @@ int host_pad(const struct accel_pad_desc *desc, const struct host_tensor *t, uin
 int host_scatter(const struct accel_scatter_desc *desc, const struct host_tensor *t,
 		 uint32_t count, char *why, size_t size);
 int host_gemm(const struct accel_gemm_desc *desc, const struct host_tensor *t, uint32_t count);
+int host_conv(const struct accel_conv_desc *desc, const struct host_tensor *t, uint32_t count);
+int host_pool(const struct accel_pool_desc *desc, const struct host_tensor *t, uint32_t count);
 int host_reduce(const struct accel_reduce_desc *desc, const struct host_tensor *t, uint32_t count);
 
 #endif /* LIBACCEL_HOST_H */

@@ -368,6 +368,38 @@ static bool broadcasts(const struct host_tensor *t, const struct host_tensor *d,
 	return true;
 }
 
+/* One more dimension, of 1, before dimension @at */
+static void insert_dim(struct host_tensor *t, uint32_t at)
+{
+	memmove(t->dims + at + 1, t->dims + at, (t->rank - at) * sizeof(t->dims[0]));
+	memmove(t->strides + at + 1, t->strides + at, (t->rank - at) * sizeof(t->strides[0]));
+	t->dims[at] = 1;
+	t->strides[at] = 0;
+	t->rank++;
+}
+
+/* A vector on the left is a row and one on the right a column, which the result lacks. */
+static int gemm_of_vectors(const struct accel_gemm_desc *desc, const struct host_tensor *a,
+			   const struct host_tensor *b, const struct host_tensor *d)
+{
+	const bool row = a->rank == 1, column = b->rank == 1;
+	const uint32_t turned = (row ? ACCEL_GEMM_TRANS_A : 0) | (column ? ACCEL_GEMM_TRANS_B : 0);
+	struct host_tensor m[] = { *a, *b, *d };
+
+	if (!a->rank || !b->rank || d->rank + row + column < 2 ||
+	    d->rank + 2 > ACCEL_GRAPH_MAX_RANK || desc->flags & turned)
+		return -EINVAL;
+	if (column) {
+		insert_dim(&m[1], 1);
+		insert_dim(&m[2], m[2].rank);
+	}
+	if (row) {
+		insert_dim(&m[0], 0);
+		insert_dim(&m[2], m[2].rank - 1);
+	}
+	return host_gemm(desc, m, 3);
+}
+
 int host_gemm(const struct accel_gemm_desc *desc, const struct host_tensor *t, uint32_t count)
 {
 	const struct host_tensor *extra[] = {
@@ -382,6 +414,8 @@ int host_gemm(const struct accel_gemm_desc *desc, const struct host_tensor *t, u
 	struct host_number n;
 	uint32_t i;
 
+	if (a && b && count == 3 && (a->rank < 2 || b->rank < 2))
+		return gemm_of_vectors(desc, a, b, d);
 	if (!a || !b || a->rank < 2 || b->rank < 2 || d->rank < 2 || !broadcasts(a, d, 2) ||
 	    !broadcasts(b, d, 2) || host_arg(t, count, ACCEL_ARG_C) ||
 	    host_arg(t, count, ACCEL_ARG_SCALE))

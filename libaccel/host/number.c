@@ -260,17 +260,62 @@ static double unary_real(uint32_t func, double a)
 	}
 }
 
+/* @a times how much of it is let through: nothing of what is far below 0 */
+static double through(double a, double part)
+{
+	return a == -INFINITY ? 0 : a * part;
+}
+
+/* Without what overflows */
+static double softplus(double a)
+{
+	return isnan(a) ? a : fmax(a, 0) + log1p(exp(-fabs(a)));
+}
+
+static double clamp(double a, double low, double high)
+{
+	return isnan(a) ? a : fmin(fmax(a, low), high);
+}
+
 static double activate(const struct accel_epilogue *epi, double a)
 {
+	const double p0 = (double)epi->p0, p1 = (double)epi->p1;
+	double u;
+
 	switch (epi->act) {
 	case ACCEL_ACT_RELU:
 		return a > 0 || isnan(a) ? a : 0;
 	case ACCEL_ACT_CLAMP:
-		return isnan(a) ? a : fmin(fmax(a, epi->p0), epi->p1);
+		return clamp(a, p0, p1);
+	case ACCEL_ACT_LEAKY_RELU:
+		return a < 0 ? p0 * a : a;
 	case ACCEL_ACT_SIGMOID:
 		return 1 / (1 + exp(-a));
 	case ACCEL_ACT_TANH:
 		return tanh(a);
+	case ACCEL_ACT_GELU:
+		return through(a, 0.5 * erfc(-a * M_SQRT1_2));
+	case ACCEL_ACT_GELU_TANH:
+		u = sqrt(2 / M_PI) * (a + 0.044715 * a * a * a);
+		return through(a, 1 / (1 + exp(-2 * u)));
+	case ACCEL_ACT_SILU:
+		return through(a, 1 / (1 + exp(-a)));
+	case ACCEL_ACT_HARD_SIGMOID:
+		return clamp(p0 * a + p1, 0, 1);
+	case ACCEL_ACT_HARD_SWISH:
+		return through(a, clamp(a / 6 + 0.5, 0, 1));
+	case ACCEL_ACT_ELU:
+		return a < 0 ? p0 * expm1(a) : a;
+	case ACCEL_ACT_CELU:
+		return a < 0 ? p0 * expm1(a / p0) : a;
+	case ACCEL_ACT_SELU:
+		return p1 * (a > 0 ? a : p0 * expm1(a));
+	case ACCEL_ACT_SOFTPLUS:
+		return softplus(a);
+	case ACCEL_ACT_SOFTSIGN:
+		return isinf(a) ? copysign(1, a) : a / (1 + fabs(a));
+	case ACCEL_ACT_MISH:
+		return through(a, tanh(softplus(a)));
 	default:
 		return a;
 	}

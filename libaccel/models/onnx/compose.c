@@ -5,6 +5,7 @@
  * operator tells in the end, by v_give().
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,13 +134,37 @@ uint32_t v_reduce(struct import *im, uint32_t func, uint32_t flags, uint32_t axe
 	return lost(im, a) ? NO_VALUE : finish(im_one(im, &d.hdr, a, &out), &out);
 }
 
-uint32_t v_softmax(struct import *im, uint32_t func, int32_t axis, uint32_t a)
+/* Of doubles, which no engine has, from parts */
+static uint32_t softmax_parts(struct import *im, uint32_t func, uint32_t axes, uint32_t a)
+{
+	uint32_t most = v_reduce(im, ACCEL_REDUCE_MAX, 0, axes, a), e, sum;
+
+	/* Where all is hidden nothing is taken off, and the sum is that of zeros. */
+	most = v_select(im, v_with(im, ACCEL_BINARY_EQ, most, -INFINITY),
+			v_number(im, ACCEL_HOST_F64, 0), most);
+	a = v_binary(im, ACCEL_BINARY_SUB, a, most);
+	e = v_unary(im, ACCEL_UNARY_EXP, a);
+	sum = v_reduce(im, ACCEL_REDUCE_SUM, 0, axes, e);
+	if (func == ACCEL_SOFTMAX_LOG) {
+		sum = v_unary(im, ACCEL_UNARY_LOG, sum);
+		e = v_binary(im, ACCEL_BINARY_SUB, a, sum);
+		return v_select(im, v_with(im, ACCEL_BINARY_EQ, sum, -INFINITY), sum, e);
+	}
+	sum = v_select(im, v_with(im, ACCEL_BINARY_EQ, sum, 0), v_number(im, ACCEL_HOST_F64, 1),
+		       sum);
+	return v_binary(im, ACCEL_BINARY_DIV, e, sum);
+}
+
+/* @axis counts from the beginning */
+uint32_t v_softmax(struct import *im, uint32_t func, uint32_t axis, uint32_t a)
 {
 	struct accel_softmax_desc d = ACCEL_SOFTMAX_DESC_INIT;
 	uint32_t out = NO_VALUE;
 
+	if (v_type(im, a) == ACCEL_HOST_F64)
+		return softmax_parts(im, func, ACCEL_AXIS(axis), a);
 	d.func = func;
-	d.axis = axis;
+	d.axis = (int32_t)axis;
 	return lost(im, a) ? NO_VALUE : finish(im_one(im, &d.hdr, a, &out), &out);
 }
 

@@ -24,6 +24,25 @@ static uint32_t of_channels(struct import *im, uint32_t index, int64_t groups)
 	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v, 1, &minus);
 }
 
+/* Of doubles: each group, or channel, is a line that is normed. */
+static uint32_t norm_lines(struct import *im, int64_t groups, float eps, uint32_t scale,
+			   uint32_t bias)
+{
+	const int64_t lines[] = { 0, groups, -1 };
+	uint32_t i, n = im->in[0].rank - 2, a = v_in(im, 0), y, shape;
+	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+
+	shape = v_shape_of(im, a, 0, INT64_MAX);
+	y = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, a, 3, lines);
+	y = v_norm(im, ACCEL_NORM_LAYER, ACCEL_AXIS(2), eps, y, NO_VALUE, NO_VALUE);
+	y = v_shaped(im, ACCEL_SHAPE_RESHAPE, y, shape);
+	for (i = 0; i < n; i++)
+		axes[i] = 1 + i;
+	scale = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, scale, n, axes);
+	bias = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, bias, n, axes);
+	return v_binary(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_MUL, y, scale), bias);
+}
+
 static int norm(struct import *im, uint32_t func)
 {
 	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
@@ -44,6 +63,8 @@ static int norm(struct import *im, uint32_t func)
 		scale = of_channels(im, 1, groups);
 		bias = of_channels(im, 2, groups);
 	}
+	if (im->in[0].type == ACCEL_HOST_F64 && im->in[0].rank >= 3)
+		return v_give(im, 0, norm_lines(im, d.groups, d.eps, scale, bias));
 	ret = im->error.code;
 	if (!ret)
 		ret = im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, im->in[0].value },

@@ -160,28 +160,17 @@ static int matmul_nbits(struct import *im, uint32_t arg)
 
 /* --- norms ------------------------------------------------------------------------------ */
 
+/* Along the last dimension */
 static int norm_of(struct import *im, uint32_t func, float eps, uint32_t value,
 		   const struct ref *gamma, const struct ref *beta, uint32_t *out)
 {
-	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW },
-					   { ACCEL_ARG_A, value } };
-	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
-	uint32_t n = 2;
-	struct ref ref;
-	int ret = im_ref(im, value, &ref);
+	const uint32_t rank = v_rank(im, value);
 
-	if (ret)
-		return ret;
-	if (!ref.rank)
+	if (!im->error.code && !rank)
 		return im_fail(im, -EBADMSG, "a norm of no dimensions");
-	d.func = func;
-	d.eps = eps;
-	d.axes = ACCEL_AXIS(ref.rank - 1);
-	if (gamma->here)
-		args[n++] = (struct accel_graph_arg){ ACCEL_ARG_SCALE, gamma->value };
-	if (beta->here)
-		args[n++] = (struct accel_graph_arg){ ACCEL_ARG_BIAS, beta->value };
-	return im_node(im, &d.hdr, args, n, out);
+	*out = v_norm(im, func, ACCEL_AXIS(rank - 1), eps, value,
+		      gamma->here ? gamma->value : NO_VALUE, beta->here ? beta->value : NO_VALUE);
+	return im->error.code;
 }
 
 /* input + skip (+ bias), which is output 3, and its norm */

@@ -198,6 +198,9 @@ static int matmul(struct import *im, uint32_t arg)
 	if (ret)
 		return ret;
 	out = v_product_of(im, &d, factor(im, 0), factor(im, 1), NO_VALUE);
+	/* Of two vectors it is a number, which operations have as a list. */
+	if (im->in[0].rank == 1 && im->in[1].rank == 1)
+		out = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, out, 0, NULL);
 	return v_give(im, 0, v_cast(im, out, im->in[0].type));
 }
 
@@ -207,10 +210,7 @@ static int matmul(struct import *im, uint32_t arg)
 static int softmax(struct import *im, uint32_t func)
 {
 	struct accel_shape_desc flat = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_FLATTEN);
-	struct accel_shape_desc of = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_OF);
-	struct accel_shape_desc back = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_RESHAPE);
-	struct accel_softmax_desc d = ACCEL_SOFTMAX_DESC_INIT;
-	uint32_t axis, value, shape = 0;
+	uint32_t axis, value, shape = NO_VALUE;
 	bool old;
 	int ret = im_need(im, 1);
 
@@ -221,45 +221,70 @@ static int softmax(struct import *im, uint32_t func)
 		return ret;
 	value = im->in[0].value;
 	old = im->opset < 13 && axis + 1 != im->in[0].rank;
-	d.func = func;
-	d.axis = old ? -1 : (int32_t)axis;
 	flat.axis = (int32_t)axis;
-	if (old)
-		ret = im_one(im, &of.hdr, value, &shape);
-	if (old && !ret)
+	if (old) {
+		shape = v_shape_of(im, value, 0, INT64_MAX);
 		ret = im_one(im, &flat.hdr, value, &value);
-	if (!ret)
-		ret = im_one(im, &d.hdr, value, &value);
-	if (old && !ret)
-		ret = im_two(im, &back.hdr, value, shape, &value);
-	return ret ? ret : im_give(im, 0, value);
+	}
+	if (ret)
+		return ret;
+	value = v_softmax(im, func, old ? 1 : axis, value);
+	return v_give(im, 0, old ? v_shaped(im, ACCEL_SHAPE_RESHAPE, value, shape) : value);
+}
+
+/* Of doubles, which no engine has, from parts */
+static uint32_t norm_parts(struct import *im, uint32_t func, uint32_t axes, double eps, uint32_t a,
+			   uint32_t scale, uint32_t bias)
+{
+	uint32_t var;
+
+	if (func == ACCEL_NORM_LAYER)
+		a = v_binary(im, ACCEL_BINARY_SUB, a, v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, a));
+	var = v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, v_unary(im, ACCEL_UNARY_SQUARE, a));
+	var = v_unary(im, ACCEL_UNARY_SQRT, v_with(im, ACCEL_BINARY_ADD, var, eps));
+	a = v_binary(im, ACCEL_BINARY_DIV, a, var);
+	if (scale != NO_VALUE)
+		a = v_binary(im, ACCEL_BINARY_MUL, a, scale);
+	return bias == NO_VALUE ? a : v_binary(im, ACCEL_BINARY_ADD, a, bias);
+}
+
+/* A norm along dimensions; what is NO_VALUE is absent. */
+uint32_t v_norm(struct import *im, uint32_t func, uint32_t axes, float eps, uint32_t a,
+		uint32_t scale, uint32_t bias)
+{
+	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW }, { ACCEL_ARG_A, a } };
+	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
+	uint32_t n = 2, out = NO_VALUE;
+
+	if (v_type(im, a) == ACCEL_HOST_F64)
+		return norm_parts(im, func, axes, (double)eps, a, scale, bias);
+	if (im->error.code || a == NO_VALUE)
+		return NO_VALUE;
+	d.func = func;
+	d.eps = eps;
+	d.channel = 0;
+	d.axes = axes;
+	if (scale != NO_VALUE)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_SCALE, scale };
+	if (bias != NO_VALUE)
+		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_BIAS, bias };
+	return im_node(im, &d.hdr, args, n, &out) ? NO_VALUE : out;
 }
 
 static int layer_norm(struct import *im, uint32_t func)
 {
-	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW } };
-	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
-	uint32_t axis, out, n = 1;
+	float eps = im_float(im, "epsilon", 0.00001f);
+	uint32_t axis, axes = 0;
 	int ret = im_need(im, 1);
 
 	if (!ret)
 		ret = im_axis(im, im_int(im, "axis", -1), im->in[0].rank, &axis);
 	if (ret)
 		return ret;
-	d.func = func;
-	d.eps = im_float(im, "epsilon", 0.00001f);
-	d.channel = 0;
 	for (; axis < im->in[0].rank; axis++)
-		d.axes |= ACCEL_AXIS(axis);
-	args[n++] = (struct accel_graph_arg) { ACCEL_ARG_A, im->in[0].value };
-	if (im->in_count > 1 && im->in[1].here)
-		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_SCALE, im->in[1].value };
-	if (im->in_count > 2 && im->in[2].here)
-		args[n++] = (struct accel_graph_arg) { ACCEL_ARG_BIAS, im->in[2].value };
-	ret = im_node(im, &d.hdr, args, n, &out);
-	if (!ret)
-		ret = im_give(im, 0, out);
-	return ret ? ret : give_moments(im, v_in(im, 0), d.axes, func, (double)d.eps);
+		axes |= ACCEL_AXIS(axis);
+	ret = v_give(im, 0, v_norm(im, func, axes, eps, v_in(im, 0), v_in(im, 1), v_in(im, 2)));
+	return ret ? ret : give_moments(im, v_in(im, 0), axes, func, (double)eps);
 }
 
 static uint32_t variance(struct import *im, uint32_t a, uint32_t mean, uint32_t axes)
@@ -327,6 +352,31 @@ static int batch_norm_training(struct import *im)
 	return ret ? ret : v_give(im, 0, y);
 }
 
+/* Of doubles: the moments and what follows are those of channels. */
+static int batch_norm_parts(struct import *im)
+{
+	static const uint32_t funcs[] = {
+		0, ACCEL_BINARY_MUL, ACCEL_BINARY_ADD, ACCEL_BINARY_SUB, ACCEL_BINARY_DIV
+	};
+	const double eps = (double)im_float(im, "epsilon", 0.00001f);
+	uint32_t i, k, n = 0, y = v_in(im, 0), v;
+	int64_t list[ACCEL_GRAPH_MAX_RANK];
+
+	for (i = 1; i + 1 < im->in[0].rank; i++)
+		list[n++] = i;
+	for (i = 0; i < 4; i++) {
+		/* The mean, the variance, the scale, the bias */
+		k = i < 2 ? 3 + i : i - 1;
+		v = v_cast(im, v_in(im, k), ACCEL_HOST_F64);
+		if (k == 4)
+			v = v_unary(im, ACCEL_UNARY_SQRT, v_with(im, ACCEL_BINARY_ADD, v, eps));
+		if (n)
+			v = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v, n, list);
+		y = v_binary(im, funcs[k], y, v);
+	}
+	return v_give(im, 0, y);
+}
+
 static int batch_norm(struct import *im, uint32_t arg)
 {
 	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
@@ -338,6 +388,8 @@ static int batch_norm(struct import *im, uint32_t arg)
 		return ret;
 	if (im_int(im, "training_mode", 0) && im->in[0].rank >= 2)
 		return batch_norm_training(im);
+	if (im->in[0].type == ACCEL_HOST_F64 && im->in[0].rank >= 2)
+		return batch_norm_parts(im);
 	d.func = ACCEL_NORM_BATCH;
 	d.eps = im_float(im, "epsilon", 0.00001f);
 	ret = im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, im->in[0].value },

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators on doubles, and on integers of 64 bits, which the CPU computes: against loops over
+ * their definitions, and against engines where numbers are exact in both.
+ */
+#include "onnxop.h"
+
+/* More than a double holds, and less than a float does */
+#define BIG	(INT64_C(1) << 60)
+#define TINY	0.000000001
+#define LEAST	0.000000000001
+
+/* Vectors on either side, and on both */
+static void test_vectors(void **arg)
+{
+	static const double m[2][3] = { { 1, 2, TINY }, { 4, 5, 6 } }, v[3] = { 1, 10, 100 };
+	static const double w[2] = { 1, -1 }, mv[2] = { 21 + 100 * TINY, 654 }, dot = 10101;
+	static const double wm[3] = { -3, -3, TINY - 6 };
+	static const float f[3] = { 1, 2, 3 }, square = 14, gf[2] = { 14, 32 };
+	static const float g[6] = { 1, 2, 3, 4, 5, 6 };
+	static const int64_t s[2][1][3] = { { { BIG, 1, 1 } }, { { 1, 1, BIG } } };
+	static const int64_t u[3] = { 1, 2, 3 };
+	static const int64_t su[2] = { BIG + 5, 3 + 3 * BIG };
+	struct tested *t = BEGIN(*arg, IO("m", F64, m, 2, 3), IO("v", F64, v, 3),
+				 IO("w", F64, w, 2), IO("s", S64, s, 2, 1, 3),
+				 CONST("u", S64, u, 3), IO("f", F32, f, 3), IO("g", F32, g, 2, 3));
+
+	ONE(t, NULL, "MatMul", "m v", "mv");
+	ONE(t, NULL, "MatMul", "w m", "wm");
+	ONE(t, NULL, "MatMul", "v v", "dot");
+	ONE(t, NULL, "MatMul", "s u", "su");
+	ONE(t, NULL, "MatMul", "f f", "square");
+	ONE(t, NULL, "MatMul", "g f", "gf");
+	GIVES(t, IO("mv", F64, mv, 2), IO("wm", F64, wm, 3),
+	      { "dot", F64, 0, { 0 }, &dot, false, NULL }, IO("su", S64, su, 2, 1),
+	      { "square", F32, 0, { 0 }, &square, false, NULL }, IO("gf", F32, gf, 2));
+}
+
+/* Activations, norms and softmax, further than floats go */
+static void test_elements(void **arg)
+{
+	enum { COLS = 6 };
+	static const double x[2][COLS] = {
+		{ -700, -3, -TINY, 0, TINY, 2 }, { 1 + LEAST, 1, 1 - LEAST, 40, -40, 700 }
+	};
+	static const struct {
+		const char *name;
+		float alpha, beta;
+	} acts[] = {
+		{ "LeakyRelu", 0.5f, 0 }, { "Elu", 2, 0 }, { "Celu", 2, 0 }, { "Selu", 2, 0 },
+		{ "HardSigmoid", 0.25f, 0.5f }, { "HardSwish", 0, 0 }, { "Softplus", 0, 0 },
+		{ "Softsign", 0, 0 }, { "Mish", 0, 0 }, { "Gelu", 0, 0 }, { "Swish", 2, 0 },
+		{ "Swish", 1, 0 },
+	};
+	double y[12][2][COLS], soft[2][COLS], logs[2][COLS], norm[2][COLS], rms[2][COLS];
+	static const double rows[2][COLS] = {
+		{ 1, 2, 3, 4, 5, TINY }, { 1000, 1001, 999, -10000, 0, 7 }
+	};
+	static const double scale[COLS] = { 1, 2, 3, 4, 5, 6 }, bias[COLS] = { 6, 5, 4, 3, 2, 1 };
+	double batch[2][COLS];
+	double mean, var, sq, sum, z, s;
+	struct tested *t;
+	struct bytes n;
+	static char names[12][16];
+	struct io want[17];
+	int i, k, r;
+
+	t = BEGIN(*arg, IO("x", F64, x, 2, COLS), IO("r", F64, rows, 2, COLS),
+		  CONST("scale", F64, scale, COLS), CONST("bias", F64, bias, COLS),
+		  CONST("mean", F64, bias, COLS));
+	t->opset = 24;
+	t->bound = 10 * LEAST;
+	for (k = 0; k < 12; k++) {
+		for (i = 0; i < 2 * COLS; i++) {
+			const double a = (double)acts[k].alpha, b = (double)acts[k].beta;
+			const double u = x[i / COLS][i % COLS];
+			const double soft_plus = u > 0 ? u + log1p(exp(-u)) : log1p(exp(u));
+			const double e = expm1(u);
+			const double all[] = {
+				u < 0 ? a * u : u, u < 0 ? a * e : u, u < 0 ? a * expm1(u / a) : u,
+				1.05070102214813232421875 * (u > 0 ? u : a * e),
+				fmin(fmax(a * u + b, 0), 1), u * fmin(fmax(u / 6 + 0.5, 0), 1),
+				soft_plus, u / (1 + fabs(u)), u * tanh(soft_plus),
+				u / 2 * erfc(-u / sqrt(2)), u / (1 + exp(-a * u)),
+				u / (1 + exp(-u)),
+			};
+
+			y[k][i / COLS][i % COLS] = all[k];
+		}
+		snprintf(names[k], sizeof(names[k]), "y%d", k);
+		n = op(NULL, acts[k].name, "x", names[k]);
+		if (acts[k].alpha != 0)
+			attr_float(&n, "alpha", acts[k].alpha);
+		if (acts[k].beta != 0)
+			attr_float(&n, "beta", acts[k].beta);
+		add_op(t, &n);
+	}
+	for (r = 0; r < 2; r++) {
+		mean = var = sq = sum = 0;
+		for (i = 0; i < COLS; i++)
+			mean += rows[r][i] / COLS;
+		for (i = 0; i < COLS; i++) {
+			var += (rows[r][i] - mean) * (rows[r][i] - mean) / COLS;
+			sq += rows[r][i] * rows[r][i] / COLS;
+			sum += exp(rows[r][i] - (r ? 1001 : 5));
+		}
+		for (i = 0; i < COLS; i++) {
+			z = rows[r][i] - (r ? 1001 : 5);
+			s = (double)0.00001f;
+			soft[r][i] = exp(z) / sum;
+			logs[r][i] = z - log(sum);
+			norm[r][i] = (rows[r][i] - mean) / sqrt(var + s) * scale[i] + bias[i];
+			rms[r][i] = rows[r][i] / sqrt(sq + s) * scale[i];
+			z = (rows[r][i] - bias[i]) / sqrt(scale[i] + s);
+			batch[r][i] = z * scale[i] + bias[i];
+		}
+	}
+	ONE(t, NULL, "Softmax", "r", "soft");
+	ONE(t, NULL, "LogSoftmax", "r", "logs");
+	ONE(t, NULL, "LayerNormalization", "r scale bias", "norm");
+	ONE(t, NULL, "RMSNormalization", "r scale", "rms");
+	ONE(t, NULL, "BatchNormalization", "r scale bias mean scale", "batch");
+	for (k = 0; k < 12; k++)
+		want[k] = (struct io)IO(names[k], F64, y[k], 2, COLS);
+	want[12] = (struct io)IO("soft", F64, soft, 2, COLS);
+	want[13] = (struct io)IO("logs", F64, logs, 2, COLS);
+	want[14] = (struct io)IO("norm", F64, norm, 2, COLS);
+	want[15] = (struct io)IO("rms", F64, rms, 2, COLS);
+	want[16] = (struct io)IO("batch", F64, batch, 2, COLS);
+	gives(t, want, 17);
+}
+
+/* Norms of groups and of channels alone */
+static void test_groups(void **arg)
+{
+	enum { CH = 4, LINE = 3, PAIR = 2 };
+	static const double scale[CH] = { 1, 2, 3, 4 }, bias[CH] = { 4, 3, 2, 1 };
+	double x[2 * CH * LINE], y[2][2 * CH * LINE], mean, var;
+	struct tested *t;
+	struct bytes n;
+	int i, k, g, size;
+
+	for (i = 0; i < 2 * CH * LINE; i++)
+		x[i] = 1 + TINY * (i * 7 % 11);
+	for (g = 0; g < 2; g++) {
+		size = g ? PAIR * LINE : LINE;
+		for (i = 0; i < 2 * CH * LINE; i++) {
+			const double *line = x + i / size * size;
+
+			for (k = 0, mean = var = 0; k < size; k++)
+				mean += line[k] / size;
+			for (k = 0; k < size; k++)
+				var += (line[k] - mean) * (line[k] - mean) / size;
+			k = i / LINE % CH;
+			y[g][i] = (x[i] - mean) / sqrt(var) * scale[k] + bias[k];
+		}
+	}
+	t = BEGIN(*arg, IO("x", F64, x, 2, CH, LINE), CONST("scale", F64, scale, CH),
+		  IO("bias", F64, bias, CH));
+	for (g = 0; g < 2; g++) {
+		n = op(NULL, g ? "GroupNormalization" : "InstanceNormalization", "x scale bias",
+		       g ? "group" : "alone");
+		attr_float(&n, "epsilon", 0);
+		if (g)
+			attr_int(&n, "num_groups", CH / PAIR);
+		add_op(t, &n);
+	}
+	t->bound = 0.00001;
+	GIVES(t, IO("alone", F64, y[0], 2, CH, LINE), IO("group", F64, y[1], 2, CH, LINE));
+}
+
+/* Windows: what engines give for numbers that are whole in both, and more than these */
+static void test_windows(void **arg)
+{
+	static const struct {
+		const char *op;
+		int64_t dims[4];
+		const char *flag;
+	} ops[] = {
+		{ "Conv", { 1, 6, 2, 6 }, NULL }, { "ConvTranspose", { 1, 6, 10, 6 }, NULL },
+		{ "MaxPool", { 1, 4, 3, 3 }, NULL }, { "AveragePool", { 1, 4, 3, 3 }, NULL },
+		{ "AveragePool", { 1, 4, 3, 3 }, "count_include_pad" },
+		{ "LpPool", { 1, 4, 3, 3 }, NULL }, { "GlobalMaxPool", { 1, 4, 1, 1 }, NULL },
+		{ "GlobalAveragePool", { 1, 4, 1, 1 }, NULL },
+	};
+	static const double small[4] = { 1, 1 + TINY, 1 - TINY, 1 }, ones[2] = { 1, 1 }, sums[3] = {
+		2 + TINY, 2, 2 - TINY
+	};
+	double x[120], w[72], b[6];
+	float fx[120], fw[72], fb[6], zeros[360] = { 0 };
+	char in[24], out[4][8];
+	struct io want[10];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, k;
+
+	for (i = 0; i < 120; i++) {
+		fx[i] = floorf(16 * noise(1, i));
+		x[i] = (double)fx[i];
+	}
+	for (i = 0; i < 72; i++) {
+		fw[i] = floorf(16 * noise(2, i));
+		w[i] = (double)fw[i];
+	}
+	for (i = 0; i < 6; i++) {
+		b[i] = i;
+		fb[i] = (float)b[i];
+	}
+	t = BEGIN(*arg, IO("x", F64, x, 1, 4, 5, 6), IO("fx", F32, fx, 1, 4, 5, 6),
+		  IO("w", F64, w, 6, 2, 3, 2), IO("fw", F32, fw, 6, 2, 3, 2),
+		  IO("v", F64, w, 4, 3, 3, 2), IO("fv", F32, fw, 4, 3, 3, 2), CONST("b", F64, b, 6),
+		  CONST("fb", F32, fb, 6));
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		for (k = 0; k < 2; k++) {
+			snprintf(in, sizeof(in), i < 2 ? "%sx %s%s %sb" : "%sx", k ? "f" : "",
+				 k ? "f" : "", i ? "v" : "w", k ? "f" : "");
+			snprintf(out[k], sizeof(out[k]), "%s%u", k ? "f" : "d", i);
+			n = op(NULL, ops[i].op, in, out[k]);
+			if (i < 6) {
+				attr_ints(&n, "kernel_shape", 2, DIMS(3, 2));
+				attr_ints(&n, "strides", 2, i < 2 ? DIMS(2, 1) : DIMS(2, 2));
+				attr_ints(&n, "pads", 4, i < 2 ? DIMS(1, 1, 0, 1) :
+					  DIMS(1, 0, 0, 0));
+			}
+			if (i < 2) {
+				attr_int(&n, "group", 2);
+				attr_ints(&n, "dilations", 2, DIMS(1, 2));
+			} else if (i < 6) {
+				attr_int(&n, "ceil_mode", 1);
+			}
+			if (ops[i].flag)
+				attr_int(&n, ops[i].flag, 1);
+			add_op(t, &n);
+		}
+		snprintf(out[2], sizeof(out[2]), "c%u", i);
+		n = op(NULL, "Cast", out[0], out[2]);
+		attr_int(&n, "to", F32);
+		add_op(t, &n);
+		snprintf(in, sizeof(in), "%s %s", out[2], out[1]);
+		snprintf(out[3], sizeof(out[3]), "z%u", i);
+		ONE(t, NULL, "Sub", in, out[3]);
+		want[i] = (struct io){ "z", F32, 4, { 0 }, zeros, false, NULL };
+		memcpy(want[i].dims, ops[i].dims, sizeof(ops[i].dims));
+		want[i].name = strdup(out[3]);
+		assert_non_null(want[i].name);
+	}
+	t->bound = 0.00002;
+	gives(t, want, i);
+	want[i] = (struct io)IO("sums", F64, sums, 1, 1, 3);
+	t = BEGIN(*arg, IO("small", F64, small, 1, 1, 4), IO("ones", F64, ones, 1, 1, 2));
+	t->bound = LEAST / 1000;
+	ONE(t, NULL, "Conv", "small ones", "sums");
+	gives(t, &want[i], 1);
+	while (i-- > 0)
+		free((void *)(uintptr_t)want[i].name);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_windows),
+	};
+
+	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
+}
