@@ -383,8 +383,6 @@ static int group_query(struct import *im, uint32_t arg)
 	for (i = 0; i < ARRAY_SIZE(unused); i++)
 		if (v_in(im, unused[i]) != NO_VALUE)
 			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", unused[i]);
-	if (im_int(im, "smooth_softmax", 0) > 0)
-		return im_fail(im, -EOPNOTSUPP, "smooth_softmax");
 	size = packed ? im->in[0].dims[2] / (n + 2 * kv) : 0;
 	for (i = 0; i < 3; i++) {
 		int64_t heads = i ? kv : n;
@@ -432,6 +430,9 @@ static int group_query(struct import *im, uint32_t arg)
 	h.softcap = im_float(im, "softcap", 0);
 	h.bias = v_in(im, 10);
 	h.sinks = v_in(im, 11);
+	/* One more score of 0, whose value is nothing */
+	if (h.sinks == NO_VALUE && im_int(im, "smooth_softmax", 0) > 0)
+		h.sinks = v_fill(im, im->in[0].type, v_ints(im, 1, &n), 0);
 	h.seen = v_binary(im, ACCEL_BINARY_LT, count_up(im, length_of(im, h.k, 1), false),
 			  of_batches(im, lens));
 	/* Here scores are capped before anything is added. */

@@ -18,6 +18,7 @@
  * @bits: of an element
  * @block: elements that share a scale
  * @blocks: of a row
+ * @parts: it is no product that an engine has: it is read as numbers first
  */
 struct nbits {
 	int64_t n;
@@ -25,6 +26,7 @@ struct nbits {
 	int64_t bits;
 	int64_t block;
 	int64_t blocks;
+	bool parts;
 };
 
 static bool has_elements(const struct ref *ref, int64_t count)
@@ -50,17 +52,77 @@ static int take_nbits(struct import *im, struct nbits *w)
 		return im_fail(im, -EBADMSG, "%lld by %lld in blocks of %lld", (long long)w->k,
 			       (long long)w->n, (long long)w->block);
 	w->blocks = (w->k + w->block - 1) / w->block;
-	if ((w->bits != 4 && w->bits != 8) || (w->bits == 4 && w->k % 2))
-		return im_fail(im, -EOPNOTSUPP, "%lld bits, %lld in a row", (long long)w->bits,
-			       (long long)w->k);
+	if (w->bits != 2 && w->bits != 4 && w->bits != 8)
+		return im_fail(im, -EOPNOTSUPP, "%lld bits", (long long)w->bits);
+	w->parts = w->bits == 2 || (w->bits == 4 && w->k % 2) || im_input(im, 4)->here ||
+		   (im_input(im, 3)->here && im->in[3].type != ACCEL_U8);
 	if (!b->data || b->type != ACCEL_U8 ||
 	    !has_elements(b, w->n * w->blocks * w->block * w->bits / 8))
 		return im_fail(im, -EOPNOTSUPP, "weights that are not constant bytes of its size");
 	if (!has_elements(&im->in[2], w->n * w->blocks))
 		return im_fail(im, -EBADMSG, "not as many scales as blocks");
-	if (im_input(im, 4)->here)
-		return im_fail(im, -EOPNOTSUPP, "g_idx");
 	return 0;
+}
+
+/* Rows of @row bytes with @cols numbers each, as bytes */
+static uint32_t unpacked(struct import *im, const struct nbits *w, const void *data, int64_t row,
+			 int64_t cols)
+{
+	struct accel_value v = ACCEL_VALUE_INIT;
+	uint8_t *list = malloc((size_t)(w->n * cols)), *to = list;
+	const uint8_t *from = data;
+	uint32_t out = NO_VALUE;
+	int64_t n, i;
+
+	if (!list) {
+		im_fail(im, -ENOMEM, "out of memory");
+		return NO_VALUE;
+	}
+	for (n = 0; n < w->n; n++, from += row)
+		for (i = 0; i < cols; i++)
+			*to++ = from[i * w->bits / 8] >> (i * w->bits % 8) & ((1 << w->bits) - 1);
+	v.type = ACCEL_U8;
+	v.rank = 2;
+	v.dims[0] = w->n;
+	v.dims[1] = cols;
+	if (im_graph(im, accel_graph_constant(im->model->graph, &v, list, free, list, &out))) {
+		free(list);
+		return NO_VALUE;
+	}
+	return out;
+}
+
+/* (b - zero point) scale, each of its block, or of that which g_idx says; then a product */
+static int product_of_parts(struct import *im, const struct nbits *w)
+{
+	const int64_t row = (w->blocks * w->bits + 7) / 8, shape[] = { w->n, w->blocks };
+	const uint32_t type = im->in[2].type;
+	const struct ref *z = im_input(im, 3);
+	uint32_t at, b, scale, zero;
+
+	if (im_input(im, 4)->here && (im->in[4].rank != 1 || im->in[4].dims[0] < w->k))
+		return im_fail(im, -EBADMSG, "g_idx has no number for each of %lld rows",
+			       (long long)w->k);
+	if (z->here && z->type == ACCEL_U8 && (!z->data || !has_elements(z, w->n * row)))
+		return im_fail(im, -EOPNOTSUPP, "zero points that are not constant packed bytes");
+	at = im_input(im, 4)->here ? v_slice(im, v_in(im, 4), 0, 0, w->k, 1) :
+	     v_with(im, ACCEL_BINARY_QUOT, v_iota(im, v_number(im, ACCEL_HOST_S64, (double)w->k)),
+		    (double)w->block);
+	at = v_cast(im, at, ACCEL_S32);
+	scale = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_in(im, 2), 2, shape);
+	scale = v_gather(im, ACCEL_GATHER_AXIS, 1, scale, at);
+	if (z->here) {
+		zero = z->type == ACCEL_U8 ? unpacked(im, w, z->data, row, w->blocks) :
+		       v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_in(im, 3), 2, shape);
+		zero = v_gather(im, ACCEL_GATHER_AXIS, 1, v_cast(im, zero, type), at);
+	} else {
+		zero = v_number(im, type, 1 << (w->bits - 1));
+	}
+	b = unpacked(im, w, im->in[1].data, w->blocks * w->block * w->bits / 8, w->k);
+	b = v_binary(im, ACCEL_BINARY_SUB, v_cast(im, b, type), zero);
+	b = v_cast(im, v_binary(im, ACCEL_BINARY_MUL, b, scale), im->in[0].type);
+	return v_give(im, 0, v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, v_in(im, 0), b,
+				       v_in(im, 5), NO_VALUE));
 }
 
 /* Rows one after the other, with the middle of the type at 0: engines have no other. */
@@ -131,6 +193,8 @@ static int matmul_nbits(struct import *im, uint32_t arg)
 	(void)arg;
 	if (!ret)
 		ret = take_nbits(im, &w);
+	if (!ret && w.parts)
+		return product_of_parts(im, &w);
 	if (!ret)
 		ret = signed_rows(im, &w, &b);
 	if (!ret)
@@ -313,6 +377,8 @@ static int named_act(struct import *im, uint32_t *value)
 		{ "Relu", ACCEL_ACT_RELU },       { "Tanh", ACCEL_ACT_TANH },
 		{ "Sigmoid", ACCEL_ACT_SIGMOID }, { "LeakyRelu", ACCEL_ACT_LEAKY_RELU },
 		{ "Clip", ACCEL_ACT_CLAMP },      { "HardSigmoid", ACCEL_ACT_HARD_SIGMOID },
+		{ "Elu", ACCEL_ACT_ELU },         { "HardSwish", ACCEL_ACT_HARD_SWISH },
+		{ "Softplus", ACCEL_ACT_SOFTPLUS }, { "Softsign", ACCEL_ACT_SOFTSIGN },
 	};
 	uint32_t i;
 
@@ -363,16 +429,35 @@ static int fused_gemm(struct import *im, uint32_t arg)
 	return ret ? ret : fused(im, "Gemm", 3, MAX_IO);
 }
 
+/* A factor whose rows lie in the first dimension, with the batches behind them */
+static uint32_t turned(struct import *im, uint32_t index, const char *name)
+{
+	uint32_t order[ACCEL_GRAPH_MAX_RANK], i, rank = im->in[index].rank;
+
+	if (!im_int(im, name, 0))
+		return v_in(im, index);
+	if (rank < 3) {
+		im_fail(im, -EBADMSG, "%s of %u dimensions", name, rank);
+		return NO_VALUE;
+	}
+	for (i = 0; i < rank; i++)
+		order[i] = i + 2 < rank ? i + 1 : i + 2 == rank ? 0 : i;
+	return v_transpose(im, v_in(im, index), order);
+}
+
 static int fused_matmul(struct import *im, uint32_t arg)
 {
 	struct accel_gemm_desc d = ACCEL_GEMM_DESC_INIT;
 	float alpha = im_float(im, "alpha", 1);
-	uint32_t out;
+	uint32_t out, a, b;
 	int ret = im_need(im, 2);
 
 	(void)arg;
-	if (!ret && (im_int(im, "transBatchA", 0) || im_int(im, "transBatchB", 0)))
-		ret = im_fail(im, -EOPNOTSUPP, "transBatchA or transBatchB");
+	if (ret)
+		return ret;
+	a = turned(im, 0, "transBatchA");
+	b = turned(im, 1, "transBatchB");
+	ret = im->error.code;
 	d.flags = (im_int(im, "transA", 0) ? ACCEL_GEMM_TRANS_A : 0) |
 		  (im_int(im, "transB", 0) ? ACCEL_GEMM_TRANS_B : 0);
 	if (alpha != 1) {
@@ -380,7 +465,7 @@ static int fused_matmul(struct import *im, uint32_t arg)
 		d.alpha = alpha;
 	}
 	if (!ret)
-		ret = im_two(im, &d.hdr, im->in[0].value, im->in[1].value, &out);
+		ret = im_two(im, &d.hdr, a, b, &out);
 	return ret ? ret : im_give(im, 0, out);
 }
 

@@ -77,16 +77,16 @@ static uint32_t column(struct import *im, uint32_t a)
 }
 
 /*
- * The transform of @length elements as products with cosines and sines, whose angles are
- * reduced as integers; @length and @bins have no dimensions.
+ * The transform to or from @length elements, of @from to @bins of them, as products with cosines
+ * and sines, whose angles are reduced as integers; numbers of elements have no dimensions.
  */
 static struct spectrum transform(struct import *im, struct spectrum x, uint32_t length,
-				 uint32_t bins, bool inverse, uint32_t type)
+				 uint32_t from, uint32_t bins, bool inverse, uint32_t type)
 {
 	struct spectrum y, z = { NO_VALUE, NO_VALUE };
 	uint32_t angle, cosine, sine, n, size;
 
-	n = v_binary(im, ACCEL_BINARY_MUL, column(im, v_iota(im, length)), v_iota(im, bins));
+	n = v_binary(im, ACCEL_BINARY_MUL, column(im, v_iota(im, from)), v_iota(im, bins));
 	n = v_cast(im, v_binary(im, ACCEL_BINARY_REM, n, length), ACCEL_HOST_F64);
 	size = v_cast(im, length, ACCEL_HOST_F64);
 	angle = v_binary(im, ACCEL_BINARY_DIV, v_with(im, ACCEL_BINARY_MUL, n, 2 * PI), size);
@@ -158,16 +158,30 @@ static uint32_t resized(struct import *im, uint32_t a, int64_t axis, uint32_t le
 					{ ACCEL_ARG_AUX0, along }), 4, &out) ? NO_VALUE : out;
 }
 
-/* Are these numbers of one part or of two? */
-static int check_parts(struct import *im, const struct ref *x, bool half)
+/* Are these numbers of one part or of two? Half of the bins are of real numbers. */
+static int check_parts(struct import *im, const struct ref *x, bool half, bool inverse)
 {
 	int64_t parts = x->rank ? x->dims[x->rank - 1] : 0;
 
 	if ((parts != 1 && parts != 2) || im_is_symbol(im, 0, x->rank - 1))
 		return im_fail(im, -EBADMSG, "its last dimension is neither 1 nor 2");
-	if (parts == 2 && half)
-		return im_fail(im, -EBADMSG, "half of the bins of complex numbers");
+	if (half && parts != (inverse ? 2 : 1))
+		return im_fail(im, -EBADMSG, "half of the bins of %s numbers",
+			       inverse ? "real" : "complex");
 	return 0;
+}
+
+/*
+ * What each of half of the bins counts for the real numbers that they are of: its mirror image is
+ * that of another, but for the first and, where @length is even, the last.
+ */
+static uint32_t mirrored(struct import *im, uint32_t bins, uint32_t length, uint32_t type)
+{
+	uint32_t k = v_iota(im, bins), alone;
+
+	alone = v_binary(im, ACCEL_BINARY_EQ, v_with(im, ACCEL_BINARY_MUL, k, 2), length);
+	alone = v_binary(im, ACCEL_BINARY_OR, alone, v_with(im, ACCEL_BINARY_EQ, k, 0));
+	return v_select(im, alone, v_number(im, type, 1), v_number(im, type, 2));
 }
 
 static int dft(struct import *im, uint32_t arg)
@@ -175,7 +189,7 @@ static int dft(struct import *im, uint32_t arg)
 	bool inverse = im_int(im, "inverse", 0), half = im_int(im, "onesided", 0);
 	uint32_t order[ACCEL_GRAPH_MAX_RANK], back[ACCEL_GRAPH_MAX_RANK], i, n = 0, axis = 0;
 	int64_t along = im->opset < 20 ? im_int(im, "axis", 1) : -2;
-	uint32_t length, count, list[2];
+	uint32_t length, count, list[2], from, bins;
 	const int64_t minus = -1;
 	struct spectrum x;
 	uint32_t shape = NO_VALUE;
@@ -188,17 +202,20 @@ static int dft(struct import *im, uint32_t arg)
 	in = &im->in[0];
 	if (im_input(im, 2)->here && !im_numbers(im_input(im, 2), &along, &count, 1))
 		return im_fail(im, -EOPNOTSUPP, "its axis is not constant");
-	ret = check_parts(im, in, half);
+	ret = check_parts(im, in, half, inverse);
 	if (!ret)
 		ret = im_axis(im, along, in->rank, &axis);
 	if (!ret && (axis + 1 == in->rank || in->rank < 2))
 		ret = im_fail(im, -EBADMSG, "its axis is that of the parts");
-	if (!ret && inverse && half)
-		ret = im_fail(im, -EOPNOTSUPP, "the inverse of half of the bins");
 	if (ret)
 		return ret;
-	length = im_input(im, 1)->here ? lone(im, v_in(im, 1)) :
-		 lone(im, v_shape_of(im, in->value, axis, (int64_t)axis + 1));
+	length = lone(im, v_shape_of(im, in->value, axis, (int64_t)axis + 1));
+	if (im_input(im, 1)->here)
+		length = lone(im, v_in(im, 1));
+	else if (half && inverse)
+		length = v_with(im, ACCEL_BINARY_MUL, v_with(im, ACCEL_BINARY_ADD, length, -1), 2);
+	from = bins_of(im, length, half && inverse);
+	bins = bins_of(im, length, half && !inverse);
 	for (i = 0; i + 1 < in->rank; i++)
 		if (i != axis)
 			order[n++] = i;
@@ -208,22 +225,28 @@ static int dft(struct import *im, uint32_t arg)
 	x.re = part_of(im, in, 0);
 	x.im = part_of(im, in, 1);
 	list[0] = v_ints(im, 1, &minus);
-	list[1] = listed(im, length);
+	list[1] = listed(im, from);
 	for (i = 0; i < 2; i++) {
 		uint32_t *v = i ? &x.im : &x.re;
 
 		if (*v == NO_VALUE)
 			continue;
 		if (im_input(im, 1)->here)
-			*v = resized(im, *v, axis, length);
+			*v = resized(im, *v, axis, from);
 		*v = v_transpose(im, *v, order);
 		shape = v_shape_of(im, *v, 0, (int64_t)n - 1);
 		*v = v_reshape(im, *v, 2, list);
+		if (half && inverse)
+			*v = v_binary(im, ACCEL_BINARY_MUL, *v,
+				      mirrored(im, from, length, in->type));
 	}
-	x = transform(im, x, length, bins_of(im, length, half), inverse, in->type);
+	x = transform(im, x, length, from, bins, inverse, in->type);
 	list[1] = list[0];
 	list[0] = shape;
 	x.re = v_transpose(im, v_reshape(im, x.re, 2, list), back);
+	along = (int64_t)n;
+	if (half && inverse)
+		return v_give(im, 0, v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, x.re, 1, &along));
 	x.im = v_transpose(im, v_reshape(im, x.im, 2, list), back);
 	return v_give(im, 0, stacked(im, x));
 }
@@ -240,7 +263,7 @@ static int stft(struct import *im, uint32_t arg)
 	if (ret)
 		return ret;
 	if (im->in[0].rank == 3)
-		ret = check_parts(im, &im->in[0], half);
+		ret = check_parts(im, &im->in[0], half, false);
 	else if (im->in[0].rank != 2)
 		ret = im_fail(im, -EBADMSG, "a signal of %u dimensions", im->in[0].rank);
 	if (!ret && v_in(im, 2) == NO_VALUE && v_in(im, 3) == NO_VALUE)
@@ -265,7 +288,7 @@ static int stft(struct import *im, uint32_t arg)
 		if (v_in(im, 2) != NO_VALUE)
 			*v = v_binary(im, ACCEL_BINARY_MUL, *v, v_in(im, 2));
 	}
-	x = transform(im, x, length, bins_of(im, length, half), false, im->in[0].type);
+	x = transform(im, x, length, length, bins_of(im, length, half), false, im->in[0].type);
 	return v_give(im, 0, stacked(im, x));
 }
 

@@ -32,7 +32,7 @@ struct heads {
 	double q[2048], k[2048], w[2048], bias[2048];
 	bool seen[2048];
 	double scale, cap;
-	bool cap_first;
+	bool cap_first, smooth;
 	double out[2048];
 	double scores[4][2048];
 };
@@ -47,7 +47,8 @@ static void attend(struct heads *a)
 		for (n = 0; n < a->n; n++)
 			for (i = 0; i < a->rows; i++) {
 				int at = ((b * a->n + n) * a->rows + i) * a->keys;
-				double sum = 0, *s[4], most = -INFINITY;
+				/* One more score may be 0, of what has no value. */
+				double sum, *s[4], most = a->smooth ? 0 : -INFINITY;
 
 				for (t = 0; t < 4; t++)
 					s[t] = a->scores[t] + at;
@@ -70,6 +71,7 @@ static void attend(struct heads *a)
 					s[3][t] = a->seen[at + t] ? x : -INFINITY;
 					most = fmax(most, s[3][t]);
 				}
+				sum = a->smooth ? exp(-most) : 0;
 				for (t = 0; t < a->keys; t++)
 					sum += isinf(most) ? 0 : exp(s[3][t] - most);
 				for (t = 0; t < a->keys; t++)
@@ -484,9 +486,9 @@ static void tables(float *cosines, float *sines, int count, int rot)
 
 /*
  * Batches with different pasts in one cache, whose rows stay in order; packed or not, rotary in
- * pairs or halves, a window, a cap
+ * pairs or halves, a window, a cap, a softmax with one score more
  */
-static void one_group(struct bed *bed, bool packed, bool past, bool pairs, int window)
+static void one_group(struct bed *bed, bool packed, bool past, bool pairs, int window, bool smooth)
 {
 	/* Keys less 1: of a first run some rows are padding. */
 	const int32_t lens[B] = { past ? P + S - 2 : S - 2, past ? P + S - 1 : S - 1 };
@@ -551,6 +553,7 @@ static void one_group(struct bed *bed, bool packed, bool past, bool pairs, int w
 	memcpy(a->q, q, sizeof(q));
 	a->cap = 0.8;
 	a->cap_first = true;
+	a->smooth = smooth;
 	a->scale = 0.9;
 	attend(a);
 	lay(a->out, f[6], S, N, H, false);
@@ -569,6 +572,7 @@ static void one_group(struct bed *bed, bool packed, bool past, bool pairs, int w
 	attr_int(&node, "do_rotary", 1);
 	attr_int(&node, "rotary_interleaved", pairs);
 	attr_int(&node, "local_window_size", window);
+	attr_int(&node, "smooth_softmax", smooth);
 	attr_float(&node, "softcap", 0.8f);
 	attr_float(&node, "scale", 0.9f);
 	add_op(t, &node);
@@ -582,7 +586,7 @@ static void test_group(void **arg)
 	int i;
 
 	for (i = 0; i < 8; i++)
-		one_group(*arg, i & 1, i & 2, i & 4, i & 1 ? 2 : -1);
+		one_group(*arg, i & 1, i & 2, i & 4, i & 1 ? 2 : -1, i % 3 == 1);
 }
 
 /* A part of each head is turned; positions that are given, one for all, or none. */

@@ -413,6 +413,45 @@ static void test_stft(void **arg)
 	GIVES(t, IO("y", F32, y, 2, FRAMES, BINS, 2), IO("z", F32, z, 1, 8, 2));
 }
 
+/* Back from half of the bins, as ONNX's case has it: what was there; also of an odd length */
+static void test_half(void **arg)
+{
+	enum { L = 10, BINS = 6, ODD = 7 };
+	float x[BINS * L * 2], y[L * L];
+	static const int64_t axis = 1, odd = ODD;
+	double re, im;
+	struct tested *t;
+	struct bytes n;
+	int i, k, c;
+
+	for (i = 0; i < L * L; i++)
+		y[i] = (float)i;
+	for (k = 0; k < BINS; k++)
+		for (c = 0; c < L; c++) {
+			for (i = 0, re = im = 0; i < L; i++) {
+				re += (double)y[i * L + c] * cos(2 * PI * i * k / L);
+				im -= (double)y[i * L + c] * sin(2 * PI * i * k / L);
+			}
+			x[(k * L + c) * 2] = (float)re;
+			x[(k * L + c) * 2 + 1] = (float)im;
+		}
+	t = BEGIN(*arg, IO("x", F32, x, 1, BINS, L, 2), SCALAR("axis", S64, &axis),
+		  IO("u", F32, y + 1, 1, ODD, 1), SCALAR("odd", S64, &odd));
+	n = op(NULL, "DFT", "x - axis", "y");
+	attr_int(&n, "inverse", 1);
+	attr_int(&n, "onesided", 1);
+	add_op(t, &n);
+	n = op(NULL, "DFT", "u", "half");
+	attr_int(&n, "onesided", 1);
+	add_op(t, &n);
+	n = op(NULL, "DFT", "half odd", "z");
+	attr_int(&n, "inverse", 1);
+	attr_int(&n, "onesided", 1);
+	add_op(t, &n);
+	t->bound = 0.0001;
+	GIVES(t, IO("y", F32, y, 1, L, L, 1), IO("z", F32, y + 1, 1, ODD, 1));
+}
+
 static void test_mel(void **arg)
 {
 	enum { BANDS = 8, SIZE = 32, BINS = SIZE / 2 + 1 };
@@ -483,7 +522,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_lines), TEST(test_moves), TEST(test_products), TEST(test_volume),
 		TEST(test_transposed), TEST(test_integer), TEST(test_pools), TEST(test_center),
-		TEST(test_affine), TEST(test_stft), TEST(test_mel), TEST(test_det),
+		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_mel), TEST(test_det),
 		TEST(test_ignored),
 	};
 

@@ -75,6 +75,85 @@ static void test_nbits(void **arg)
 	}
 }
 
+/* What is read as numbers first: odd rows, 2 bits, blocks by number, real zero points */
+static void one_parts(struct bed *bed, int bits, int k, int zeros, bool order)
+{
+	uint8_t packed[N * MOST] = { 0 }, packed_z[N * 5] = { 0 };
+	int blocks = (k + 31) / 32, row = blocks * 32 * bits / 8, zrow = (blocks * bits + 7) / 8;
+	float *x = noise_floats(1, M * MOST), *scales = noise_floats(2, N * 5);
+	float z[N * 5], want[M * N];
+	int q[N * MOST], m, n, i, at;
+	int32_t group[MOST];
+	struct tested *t;
+	struct bytes node;
+
+	for (i = 0; i < k; i++)
+		group[i] = order ? i * 7 % blocks : i / 32;
+	for (n = 0; n < N; n++) {
+		for (i = 0; i < blocks; i++) {
+			at = (n * 5 + i * 3) % (1 << bits);
+			packed_z[n * zrow + i * bits / 8] |= (uint8_t)(at << i * bits % 8);
+			z[n * blocks + i] = zeros == 0 ? (float)(1 << (bits - 1)) : zeros == 1 ?
+					    (float)at : (float)at + 0.25f;
+		}
+		for (i = 0; i < k; i++) {
+			q[n * k + i] = (n * 31 + i * 17) % (1 << bits);
+			packed[n * row + i * bits / 8] |= (uint8_t)(q[n * k + i] << i * bits % 8);
+		}
+	}
+	for (m = 0; m < M; m++)
+		for (n = 0; n < N; n++) {
+			double sum = n;
+
+			for (i = 0; i < k; i++)
+				sum += (double)x[m * k + i] *
+				       (double)scales[n * blocks + group[i]] *
+				       (q[n * k + i] - (double)z[n * blocks + group[i]]);
+			want[m * N + n] = (float)sum;
+		}
+	t = BEGIN(bed, IO("x", F32, x, M, k), CONST("w", U8, packed, N, blocks, 4 * bits),
+		  CONST("s", F32, scales, N * blocks), CONST("z", U8, packed_z, N * zrow),
+		  CONST("real", F32, z, N, blocks), CONST("group", S32, group, k),
+		  CONST("b", F32, ((float[]){ 0, 1, 2, 3, 4 }), N));
+	node = op(MS, "MatMulNBits", zeros == 0 ? order ? "x w s - group b" : "x w s - - b" :
+		  zeros == 1 ? order ? "x w s z group b" : "x w s z - b" :
+		  order ? "x w s real group b" : "x w s real - b", "y");
+	attr_int(&node, "K", k);
+	attr_int(&node, "N", N);
+	attr_int(&node, "bits", bits);
+	attr_int(&node, "block_size", 32);
+	add_op(t, &node);
+	t->bound = bits == 8 ? 0.01 : 0.001;
+	GIVES(t, IO("y", F32, want, M, N));
+	free(x);
+	free(scales);
+}
+
+static void test_nbits_parts(void **arg)
+{
+	static const uint8_t w[64];
+	static const float x[32], s[2] = { 1, 1 };
+	static const int32_t far[32] = { 0, 0, 7 };
+	struct accel_model *m;
+	struct accel_error e;
+	struct tested *t;
+	struct bytes n;
+	int bits, i;
+
+	for (bits = 2; bits <= 8; bits *= 2)
+		for (i = 0; i < 6; i++)
+			one_parts(*arg, bits, i & 1 ? 77 : 96, i / 2, i % 3 != 1);
+	/* Too few numbers of blocks */
+	t = BEGIN(*arg, IO("x", F32, x, 1, 32), CONST("w", U8, w, 2, 1, 16), CONST("s", F32, s, 2),
+		  CONST("group", S32, far, 31));
+	n = op(MS, "MatMulNBits", "x w s - group", "y");
+	attr_int(&n, "K", 32);
+	attr_int(&n, "N", 2);
+	add_op(t, &n);
+	assert_int_equal(open_tested(t, &e, &m), -EBADMSG);
+	assert_non_null(strstr(e.text, "g_idx"));
+}
+
 /* --- norms ------------------------------------------------------------------------------ */
 
 #define ROWS 4
@@ -262,13 +341,63 @@ static void test_fused(void **arg)
 	free(c);
 }
 
+/* Factors whose rows lie before their batches, transposed or not */
+static void test_batches(void **arg)
+{
+	enum { B = 2, C = 3, R = 4, K = 5 };
+	/* Rows, or elements of them, then batches: [R, B, C, K], [COLS, B, C, K] */
+	float *a = noise_floats(1, B * C * R * K), *b = noise_floats(2, B * C * K * COLS);
+	float y[B * C * R * COLS], z[B * C * R * COLS];
+	struct tested *t;
+	struct bytes n;
+	int i, k;
+
+	for (i = 0; i < B * C * R * COLS; i++) {
+		const int at = i / (R * COLS), row = i / COLS % R, col = i % COLS;
+		double sum = 0, other = 0;
+
+		for (k = 0; k < K; k++) {
+			sum += (double)a[(row * B * C + at) * K + k] *
+			       (double)b[(col * B * C + at) * K + k];
+			other += (double)a[(k * B * C + at) * R + row] *
+				 (double)b[(k * B * C + at) * COLS + col];
+		}
+		y[i] = (float)sum;
+		z[i] = (float)other;
+	}
+	t = BEGIN(*arg, IO("a", F32, a, R, B, C, K), CONST("b", F32, b, COLS, B, C, K),
+		  IO("c", F32, a, K, B, C, R), IO("d", F32, b, K, B, C, COLS));
+	for (i = 0; i < 2; i++) {
+		n = op(MS, "FusedMatMul", i ? "c d" : "a b", i ? "z" : "y");
+		attr_int(&n, "transBatchA", 1);
+		attr_int(&n, "transBatchB", 1);
+		attr_int(&n, i ? "transA" : "transB", 1);
+		add_op(t, &n);
+	}
+	t->bound = 0.00001;
+	GIVES(t, IO("y", F32, y, B, C, R, COLS), IO("z", F32, z, B, C, R, COLS));
+	t = BEGIN(*arg, IO("a", F32, a, R, K), IO("b", F32, b, K, COLS));
+	n = op(MS, "FusedMatMul", "a b", "y");
+	attr_int(&n, "transBatchA", 1);
+	add_op(t, &n);
+	{
+		struct accel_model *m;
+		struct accel_error e;
+
+		assert_int_equal(open_tested(t, &e, &m), -EBADMSG);
+		assert_non_null(strstr(e.text, "transBatchA of 2 dimensions"));
+	}
+	free(a);
+	free(b);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nbits), TEST(test_skip),  TEST(test_embed),
-		TEST(test_gelus), TEST(test_fused),
+		TEST(test_nbits), TEST(test_nbits_parts), TEST(test_skip),  TEST(test_embed),
+		TEST(test_gelus), TEST(test_fused), TEST(test_batches),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);
