@@ -385,6 +385,10 @@ static void test_regions(void **arg)
 	}
 	t->bound = 0.00002;
 	GIVES(t, IO("mean", F32, y[1], R, RC, PH, PW), IO("most", F32, y[0], R, RC, PH, PW));
+	t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW), IO("rois", F32, regions, 0, 4),
+		  IO("at", S64, images, 0));
+	ONE(t, NULL, "RoiAlign", "x rois at", "none");
+	GIVES(t, IO("none", F32, y, 0, RC, 1, 1));
 }
 
 /* Maxima of whole elements, as ONNX Runtime's test has them, and of more bins by loops */
