@@ -355,16 +355,22 @@ static int uma_pm_resume(struct device *dev)
 	return 0;
 }
 
-/* The kernel that read the image had the device before us, and may have left it running. */
-static int uma_pm_restored(struct device *dev)
+/*
+ * The kernel that read the image had the device before us, and may have left it running, in memory
+ * that is ours. It is stopped before there are interrupts again, also one that was lost to us. If
+ * that fails it is not ready either, which uma_pm_wake() finds.
+ */
+static int uma_pm_restore_noirq(struct device *dev)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
+	bool stopped;
 
 	mutex_lock(&uma->hw_lock);
-	if (!uma->lost && !uma_hw_stop_confirmed(uma))
-		uma_pm_failed(uma);
+	stopped = uma_hw_stop_confirmed(uma);
+	/* What it was lost amid has ended with that. */
+	uma->quiet |= uma->lost && stopped;
 	mutex_unlock(&uma->hw_lock);
-	return uma_pm_resume(dev);
+	return 0;
 }
 
 const struct dev_pm_ops uma_pm_ops = {
@@ -373,7 +379,8 @@ const struct dev_pm_ops uma_pm_ops = {
 	.freeze = pm_sleep_ptr(uma_pm_suspend),
 	.thaw = pm_sleep_ptr(uma_pm_resume),
 	.poweroff = pm_sleep_ptr(uma_pm_suspend),
-	.restore = pm_sleep_ptr(uma_pm_restored),
+	.restore_noirq = pm_sleep_ptr(uma_pm_restore_noirq),
+	.restore = pm_sleep_ptr(uma_pm_resume),
 	RUNTIME_PM_OPS(uma_pm_runtime_suspend, uma_pm_runtime_resume, NULL)
 };
 EXPORT_SYMBOL_IF_KUNIT(uma_pm_ops);

@@ -465,24 +465,34 @@ static void uma_device_test_again(struct kunit *test)
 
 /* Somebody else's jobs run, and were still running when interrupts were enabled. */
 static bool uma_device_test_runs, uma_device_test_ran;
+/* The device does not end its reset, and has no other way to stop. */
+static bool uma_device_test_stuck;
 
 static int uma_device_test_read_left(void *context, unsigned int reg, unsigned int *value)
 {
-	*value = reg == UMA_REG_DEV_STATUS ? UMA_DEV_READY : 0;
+	*value = 0;
+	switch (reg) {
+	case UMA_REG_DEV_CTRL:
+		*value = uma_device_test_stuck ? UMA_DEV_RESET : 0;
+		break;
+	case UMA_REG_DEV_STATUS:
+		*value = uma_device_test_stuck ? 0 : UMA_DEV_READY;
+		break;
+	}
 	return 0;
 }
 
 static int uma_device_test_write_left(void *context, unsigned int reg, unsigned int value)
 {
-	if (reg == UMA_REG_DEV_CTRL && value == UMA_DEV_RESET)
+	if (reg == UMA_REG_DEV_CTRL && value == UMA_DEV_RESET && !uma_device_test_stuck)
 		uma_device_test_runs = false;
 	if (reg == UMA_REG_IRQ_ENABLE && value)
 		uma_device_test_ran = uma_device_test_runs;
 	return 0;
 }
 
-/* After hibernation the device is as the kernel has left it that read the image. */
-static void uma_device_test_restored(struct kunit *test)
+/* A device without a job, whose system is about to sleep. */
+static struct uma_device *uma_device_test_tired(struct kunit *test)
 {
 	const struct regmap_config config = {
 		.reg_bits = 32,
@@ -502,13 +512,64 @@ static void uma_device_test_restored(struct kunit *test)
 	rig->engine.job = NULL;
 	rig->engine.state = UMA_ENGINE_IDLE;
 	uma->powered = false;
-	uma->asleep = true;
-	uma->stopped = true;
+	uma_device_test_runs = false;
+	uma_device_test_stuck = false;
+	return uma;
+}
+
+/* The image is read by another kernel, which leaves the device running. */
+static void uma_device_test_hibernate(struct kunit *test, struct uma_device *uma)
+{
+	KUNIT_ASSERT_EQ(test, uma_pm_ops.freeze(uma->drm.dev), 0);
 	uma_device_test_runs = true;
+	KUNIT_ASSERT_NOT_NULL(test, uma_pm_ops.restore_noirq);
+	KUNIT_ASSERT_EQ(test, uma_pm_ops.restore_noirq(uma->drm.dev), 0);
+}
+
+/* After hibernation the device is as the kernel has left it that read the image. */
+static void uma_device_test_restored(struct kunit *test)
+{
+	struct uma_device *uma = uma_device_test_tired(test);
+
+	uma_device_test_hibernate(test, uma);
+	/* It does not run any more when drivers' interrupts and all else go on. */
+	KUNIT_EXPECT_FALSE(test, uma_device_test_runs);
 	uma_device_test_ran = true;
 	KUNIT_ASSERT_EQ(test, uma_pm_ops.restore(uma->drm.dev), 0);
 	KUNIT_EXPECT_FALSE(test, uma->stopped);
+	KUNIT_EXPECT_FALSE(test, uma->quiet);
 	KUNIT_EXPECT_FALSE(test, uma_device_test_ran);
+	KUNIT_EXPECT_FALSE(test, uma->resetting);
+}
+
+/* Also one that was lost before, which reaches no memory any more then. */
+static void uma_device_test_restored_lost(struct kunit *test)
+{
+	struct uma_device *uma = uma_device_test_tired(test);
+
+	uma->lost = true;
+	uma_device_test_hibernate(test, uma);
+	KUNIT_EXPECT_FALSE(test, uma_device_test_runs);
+	KUNIT_EXPECT_TRUE(test, uma->quiet);
+	KUNIT_EXPECT_EQ(test, uma_pm_ops.restore(uma->drm.dev), 0);
+}
+
+/* One that does not stop is not used, but reset. */
+static void uma_device_test_restored_stuck(struct kunit *test)
+{
+	struct uma_device *uma = uma_device_test_tired(test);
+
+	uma_device_test_stuck = true;
+	uma->lost = true;
+	uma_device_test_hibernate(test, uma);
+	KUNIT_EXPECT_FALSE(test, uma->quiet);
+	uma->lost = false;
+	uma_device_test_ran = false;
+	KUNIT_EXPECT_EQ(test, uma_pm_ops.restore(uma->drm.dev), 0);
+	KUNIT_EXPECT_FALSE(test, uma_device_test_ran);
+	KUNIT_EXPECT_TRUE(test, uma->resetting);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
 }
 
 static const char *uma_device_test_fence_name(struct dma_fence *fence)
@@ -627,6 +688,8 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_drain),
 	KUNIT_CASE(uma_device_test_again),
 	KUNIT_CASE(uma_device_test_restored),
+	KUNIT_CASE(uma_device_test_restored_lost),
+	KUNIT_CASE(uma_device_test_restored_stuck),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
 	KUNIT_CASE(uma_device_test_turn),
