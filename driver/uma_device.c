@@ -82,18 +82,19 @@ void uma_write(struct uma_device *uma, u32 reg, u32 value)
  * @uma: device
  * @reg: offset of the low word
  *
- * Return: value.
+ * Return: value, all ones if one of them cannot be read.
  */
 u64 uma_read64(struct uma_device *uma, u32 reg)
 {
+	unsigned int lo, hi;
 	unsigned long flags;
-	u32 lo, hi;
+	int ret;
 
 	spin_lock_irqsave(&uma->latch_lock, flags);
-	lo = uma_read(uma, reg);
-	hi = uma_read(uma, reg + 4);
+	ret = regmap_read(uma->regs, reg, &lo);
+	ret = ret ?: regmap_read(uma->regs, reg + 4, &hi);
 	spin_unlock_irqrestore(&uma->latch_lock, flags);
-	return (u64)hi << 32 | lo;
+	return ret ? U64_MAX : (u64)hi << 32 | lo;
 }
 
 /**

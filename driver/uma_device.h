@@ -297,9 +297,9 @@ struct uma_device {
 	bool throttled;
 	/** @throttle_count: times that it began to */
 	u64 throttle_count;
-	/** @energy_base: microjoules before the last reset of the device */
+	/** @energy_base: microjoules before the device counted from zero the last time */
 	u64 energy_base;
-	/** @energy_saved: microjoules that a reset is about to clear */
+	/** @energy_saved: microjoules that a reset, or whoever has the device next, may clear */
 	u64 energy_saved;
 	/** @energy_seen: microjoules that somebody has been told of */
 	u64 energy_seen;

@@ -80,6 +80,15 @@ static void uma_pm_failed(struct uma_device *uma)
 	uma_reset_request(uma);
 }
 
+/* The device counts its energy from zero again. */
+static void uma_pm_energy_anew(struct uma_device *uma)
+{
+	lockdep_assert_held(&uma->pm_lock);
+
+	uma->energy_base += uma->energy_saved;
+	uma->energy_saved = 0;
+}
+
 /**
  * uma_pm_restore - write the power registers, at first and after a reset
  * @uma: device that is ready, with &uma_device.hw_lock held
@@ -93,8 +102,7 @@ int uma_pm_restore(struct uma_device *uma)
 	lockdep_assert_held(&uma->hw_lock);
 
 	spin_lock_irqsave(&uma->pm_lock, flags);
-	uma->energy_base += uma->energy_saved;
-	uma->energy_saved = 0;
+	uma_pm_energy_anew(uma);
 	if (uma->clock_cap)
 		uma_write(uma, UMA_REG_CLOCK_CAP_MHZ, uma->clock_cap);
 	spin_unlock_irqrestore(&uma->pm_lock, flags);
@@ -105,20 +113,21 @@ int uma_pm_restore(struct uma_device *uma)
 
 /**
  * uma_pm_before_reset - save what the device forgets
- * @uma: device that is about to be reset
+ * @uma: device that is about to be reset, or to be left to others while the system sleeps
  */
 void uma_pm_before_reset(struct uma_device *uma)
 {
 	unsigned long flags;
 	u64 energy;
 
-	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
 	spin_lock_irqsave(&uma->pm_lock, flags);
+	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
 	/* All ones: there is no device. */
 	if (energy != U64_MAX)
 		uma->energy_saved = energy;
 	spin_unlock_irqrestore(&uma->pm_lock, flags);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_pm_before_reset);
 
 /**
  * uma_pm_energy_uj - energy since the driver found the device
@@ -131,8 +140,9 @@ u64 uma_pm_energy_uj(struct uma_device *uma)
 	unsigned long flags;
 	u64 energy;
 
-	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
+	/* With the lock held: what was read before a reset is not added to what that saved. */
 	spin_lock_irqsave(&uma->pm_lock, flags);
+	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
 	/* Never back, whatever resets do in between. */
 	if (energy != U64_MAX)
 		uma->energy_seen = max(uma->energy_seen, uma->energy_base + energy);
@@ -140,6 +150,7 @@ u64 uma_pm_energy_uj(struct uma_device *uma)
 	spin_unlock_irqrestore(&uma->pm_lock, flags);
 	return energy;
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_pm_energy_uj);
 
 /**
  * uma_pm_set_clock - limit the clock
@@ -285,6 +296,16 @@ static bool uma_pm_drained(struct uma_device *uma)
 	return drained;
 }
 
+/* A device that had power while the system slept has gone on counting, others begin anew. */
+static void uma_pm_energy_slept(struct uma_device *uma)
+{
+	spin_lock_irq(&uma->pm_lock);
+	if (uma_read64(uma, UMA_REG_ENERGY_UJ_LO) >= uma->energy_saved)
+		uma->energy_saved = 0;
+	uma_pm_energy_anew(uma);
+	spin_unlock_irq(&uma->pm_lock);
+}
+
 static void uma_pm_wake(struct uma_device *uma)
 {
 	mutex_lock(&uma->hw_lock);
@@ -292,6 +313,8 @@ static void uma_pm_wake(struct uma_device *uma)
 	/* Not if the engines were not even stopped. */
 	if (uma->powered != uma->powered_later || uma->stopped) {
 		uma->powered = uma->powered_later;
+		if (uma->stopped)
+			uma_pm_energy_slept(uma);
 		uma->stopped = false;
 		if (!uma->lost && uma_hw_start(uma))
 			uma_pm_failed(uma);
@@ -344,6 +367,7 @@ static int uma_pm_suspend(struct device *dev)
 	mutex_lock(&uma->hw_lock);
 	if (!uma->lost)
 		uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
+	uma_pm_before_reset(uma);
 	uma_pm_trace(uma, "suspend");
 	mutex_unlock(&uma->hw_lock);
 	return 0;
@@ -369,6 +393,10 @@ static int uma_pm_restore_noirq(struct device *dev)
 	stopped = uma_hw_stop_confirmed(uma);
 	/* What it was lost amid has ended with that. */
 	uma->quiet |= uma->lost && stopped;
+	spin_lock_irq(&uma->pm_lock);
+	if (stopped)
+		uma_pm_energy_anew(uma);
+	spin_unlock_irq(&uma->pm_lock);
 	mutex_unlock(&uma->hw_lock);
 	return 0;
 }

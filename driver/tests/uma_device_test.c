@@ -2,14 +2,18 @@
 /*
  * Which registers are those of a device, that it has power when they are touched at last, what it
  * means that they cannot be read, who is to blame
- * for a command that does not end, what does not begin any more when the device goes, and who may
- * take a job away that is about to be pushed.
+ * for a command that does not end, what does not begin any more when the device goes, who may
+ * take a job away that is about to be pushed, and what a device is like after the system has slept.
+ *
+ * All are in one file, for they share a device without hardware.
  */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
+#include <linux/kthread.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/regmap.h>
+#include <linux/sched/task.h>
 
 #include <kunit/device.h>
 #include <kunit/test.h>
@@ -467,6 +471,10 @@ static void uma_device_test_again(struct kunit *test)
 static bool uma_device_test_runs, uma_device_test_ran;
 /* The device does not end its reset, and has no other way to stop. */
 static bool uma_device_test_stuck;
+/* What it says of its energy, which a reset clears, and how often it was asked */
+static u64 uma_device_test_energy;
+static int uma_device_test_energy_error;
+static atomic_t uma_device_test_energy_reads;
 
 static int uma_device_test_read_left(void *context, unsigned int reg, unsigned int *value)
 {
@@ -478,14 +486,23 @@ static int uma_device_test_read_left(void *context, unsigned int reg, unsigned i
 	case UMA_REG_DEV_STATUS:
 		*value = uma_device_test_stuck ? 0 : UMA_DEV_READY;
 		break;
+	case UMA_REG_ENERGY_UJ_LO:
+		*value = lower_32_bits(uma_device_test_energy);
+		atomic_inc(&uma_device_test_energy_reads);
+		break;
+	case UMA_REG_ENERGY_UJ_HI:
+		*value = upper_32_bits(uma_device_test_energy);
+		return uma_device_test_energy_error;
 	}
 	return 0;
 }
 
 static int uma_device_test_write_left(void *context, unsigned int reg, unsigned int value)
 {
-	if (reg == UMA_REG_DEV_CTRL && value == UMA_DEV_RESET && !uma_device_test_stuck)
+	if (reg == UMA_REG_DEV_CTRL && value == UMA_DEV_RESET && !uma_device_test_stuck) {
 		uma_device_test_runs = false;
+		uma_device_test_energy = 0;
+	}
 	if (reg == UMA_REG_IRQ_ENABLE && value)
 		uma_device_test_ran = uma_device_test_runs;
 	return 0;
@@ -514,6 +531,8 @@ static struct uma_device *uma_device_test_tired(struct kunit *test)
 	uma->powered = false;
 	uma_device_test_runs = false;
 	uma_device_test_stuck = false;
+	uma_device_test_energy = 0;
+	uma_device_test_energy_error = 0;
 	return uma;
 }
 
@@ -570,6 +589,95 @@ static void uma_device_test_restored_stuck(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, uma->resetting);
 	flush_workqueue(uma->reset_wq);
 	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+}
+
+/* Whoever has the device while the system sleeps, and whether it has power then: energy adds up. */
+static void uma_device_test_energy_slept(struct kunit *test)
+{
+	struct uma_device *uma = uma_device_test_tired(test);
+	const struct dev_pm_ops *ops = &uma_pm_ops;
+	struct device *dev = uma->drm.dev;
+
+	uma_device_test_energy = 5000;
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 5000);
+	/* What nobody has asked for counts as well. */
+	uma_device_test_energy = 6000;
+	uma_device_test_hibernate(test, uma);
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 6000);
+	KUNIT_ASSERT_EQ(test, ops->restore(dev), 0);
+	uma_device_test_energy = 100;
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 6100);
+	/* It has power and goes on counting; */
+	KUNIT_ASSERT_EQ(test, ops->suspend(dev), 0);
+	uma_device_test_energy = 150;
+	KUNIT_ASSERT_EQ(test, ops->resume(dev), 0);
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 6150);
+	/* it loses it, be it lost itself or not. */
+	KUNIT_ASSERT_EQ(test, ops->suspend(dev), 0);
+	uma_device_test_energy = 0;
+	KUNIT_ASSERT_EQ(test, ops->resume(dev), 0);
+	uma_device_test_energy = 10;
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 6160);
+	uma->lost = true;
+	KUNIT_ASSERT_EQ(test, ops->suspend(dev), 0);
+	uma_device_test_energy = 1;
+	KUNIT_ASSERT_EQ(test, ops->resume(dev), 0);
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 6161);
+	/* Half of a register pair that can be read says nothing. */
+	uma_device_test_energy_error = -EIO;
+	uma_device_test_energy = 2;
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 6161);
+}
+
+struct uma_device_test_asker {
+	struct uma_device *uma;
+	bool go;
+};
+
+static int uma_device_test_ask(void *p)
+{
+	struct uma_device_test_asker *asker = p;
+
+	while (!READ_ONCE(asker->go))
+		cpu_relax();
+	uma_pm_energy_uj(asker->uma);
+	return 0;
+}
+
+/* Whoever asks for the energy while the device is reset does not add what was before it twice. */
+static void uma_device_test_energy_reset(struct kunit *test)
+{
+	struct uma_device_test_asker asker = { .uma = uma_device_test_tired(test) };
+	struct uma_device *uma = asker.uma;
+	struct task_struct *task;
+	int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two processors");
+	uma_device_test_energy = 1000;
+	uma_pm_before_reset(uma);
+	atomic_set(&uma_device_test_energy_reads, 0);
+	migrate_disable();
+	task = kthread_run_on_cpu(uma_device_test_ask, &asker,
+				  cpumask_any_but(cpu_online_mask, smp_processor_id()),
+				  "uma-test/%u");
+	if (!IS_ERR(task)) {
+		get_task_struct(task);
+		spin_lock_irq(&uma->pm_lock);
+		WRITE_ONCE(asker.go, true);
+		/* As long as a reset has the lock nobody has half of what it changes. */
+		for (i = 0; i < 100 && !atomic_read(&uma_device_test_energy_reads); i++)
+			mdelay(1);
+		uma_device_test_energy = 0;
+		uma->energy_base += uma->energy_saved;
+		uma->energy_saved = 0;
+		spin_unlock_irq(&uma->pm_lock);
+		kthread_stop(task);
+		put_task_struct(task);
+	}
+	migrate_enable();
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	KUNIT_EXPECT_EQ(test, uma_pm_energy_uj(uma), 1000);
 }
 
 static const char *uma_device_test_fence_name(struct dma_fence *fence)
@@ -690,6 +798,8 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_restored),
 	KUNIT_CASE(uma_device_test_restored_lost),
 	KUNIT_CASE(uma_device_test_restored_stuck),
+	KUNIT_CASE(uma_device_test_energy_slept),
+	KUNIT_CASE(uma_device_test_energy_reset),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
 	KUNIT_CASE(uma_device_test_turn),
