@@ -116,7 +116,9 @@ static void uma_engine_clear(struct uma_engine *engine)
 static void uma_done_init(struct uma_engine *engine, struct uma_done *done, struct uma_job *job,
 			  int error)
 {
-	uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
+	/* Has it been on the ring, now or before? */
+	if (engine->started || job->first_task)
+		uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
 	kref_get(&job->queue->ref);
 	WRITE_ONCE(job->ending, true);
 	*done = (struct uma_done) {

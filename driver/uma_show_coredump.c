@@ -473,6 +473,8 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 			const struct uma_job *job, int error)
 {
 	struct uma_history *h = &engine->history;
+	/* Otherwise the number is that of the job before. */
+	bool on_ring = engine->started && (!job || job == engine->job);
 	struct uma_dump_event *e;
 
 	lockdep_assert_held(&engine->lock);
@@ -485,7 +487,7 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 		.boottime_ns = UMA_LE64(ktime_get_boottime_ns()),
 		.engine = UMA_LE32(engine->index),
 		.type = UMA_LE32(type),
-		.seqno = UMA_LE64(job && job != engine->job ? 0 : engine->seqno),
+		.seqno = UMA_LE64(on_ring ? engine->seqno : 0),
 		.error = UMA_LE32(-error),
 	};
 	if (job) {

@@ -696,18 +696,14 @@ static const struct dma_fence_ops uma_device_test_fence_ops = {
 	.release = uma_device_test_fence_release,
 };
 
-/*
- * A job whose queue is closed is not continued. Whoever has the lock under which jobs are pushed
- * may be about to push it: until then it stays where it is.
- */
-static void uma_device_test_orphan(struct kunit *test)
+/* A job that waits to be pushed, of a queue that is closed. */
+static struct uma_device_test_rig *uma_device_test_closed(struct kunit *test, u32 first_task)
 {
 	struct uma_device_test_rig *rig = uma_device_test_rig(test);
 	struct uma_engine *engine = &rig->engine;
 	struct drm_gpu_scheduler *sched = &engine->sched;
 	struct uma_device *uma = &rig->uma;
 	struct uma_job *job = &rig->job;
-	bool stays;
 
 	INIT_LIST_HEAD(&sched->pending_list);
 	spin_lock_init(&sched->job_list_lock);
@@ -725,17 +721,30 @@ static void uma_device_test_orphan(struct kunit *test)
 	job->queue = &rig->queue;
 	job->done = dma_fence_get(&rig->done);
 	job->task_count = 2;
-	job->first_task = 1;
+	job->first_task = first_task;
 	engine->state = UMA_ENGINE_HELD;
 	engine->as = -1;
 	engine->as_ticket = 1;
 	pm_runtime_get_noresume(uma->drm.dev);
+	return rig;
+}
+
+/*
+ * A job whose queue is closed is not continued. Whoever has the lock under which jobs are pushed
+ * may be about to push it: until then it stays where it is.
+ */
+static void uma_device_test_orphan(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_closed(test, 1);
+	struct uma_engine *engine = &rig->engine;
+	struct uma_device *uma = &rig->uma;
+	bool stays;
 
 	mutex_lock(&uma->hw_lock);
 	queue_work(system_unbound_wq, &engine->resume_work);
 	msleep(100);
 	/* To fail an expectation takes memory, for which fences are not waited for. */
-	stays = engine->state == UMA_ENGINE_HELD && engine->job == job &&
+	stays = engine->state == UMA_ENGINE_HELD && engine->job == &rig->job &&
 		!dma_fence_is_signaled(&rig->done);
 	mutex_unlock(&uma->hw_lock);
 	KUNIT_EXPECT_TRUE(test, stays);
@@ -748,6 +757,25 @@ static void uma_device_test_orphan(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, engine->as_ticket, 0);
 	flush_workqueue(uma->reset_wq);
 	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+	/* It had begun, and ends without a number of the ring: the last is another's. */
+	KUNIT_EXPECT_EQ(test, engine->history.count, 1);
+	KUNIT_EXPECT_EQ(test, engine->history.events[0].type,
+			(__force u32)cpu_to_le32(UMA_DUMP_EVENT_DONE));
+	KUNIT_EXPECT_EQ(test, engine->history.events[0].seqno, 0);
+	dma_fence_put(&rig->done);
+}
+
+/* What the engine was never given does not end there, as far as a dump tells. */
+static void uma_device_test_never_begun(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_closed(test, 0);
+	struct uma_engine *engine = &rig->engine;
+
+	uma_engine_push(engine);
+	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_IDLE);
+	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, engine->history.count, 0);
+	flush_workqueue(rig->uma.reset_wq);
 	dma_fence_put(&rig->done);
 }
 
@@ -802,6 +830,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_energy_reset),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
+	KUNIT_CASE(uma_device_test_never_begun),
 	KUNIT_CASE(uma_device_test_turn),
 	{}
 };

@@ -211,7 +211,7 @@ struct uma_dump_event {
 	__u32 engine;
 	/** @type: &enum uma_dump_event_type */
 	__u32 type;
-	/** @seqno: of the job on the engine, 0 if it was preempted and ended without it */
+	/** @seqno: of the job on the engine, 0 if there is none: a preempted one ended without */
 	__u64 seqno;
 	/** @number: of the job in its queue */
 	__u64 number;
