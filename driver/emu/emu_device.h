@@ -75,7 +75,7 @@ struct emu_inject {
 	atomic_t lose_inval;
 	/** @fail_reset: resets that will not end */
 	atomic_t fail_reset;
-	/** @slow_reset: milliseconds that resets of engines take longer */
+	/** @slow_reset: milliseconds that resets take longer */
 	u32 slow_reset;
 	/** @fail_power: times that switching power off has no effect */
 	atomic_t fail_power;

@@ -446,12 +446,17 @@ void emu_engines_power_off(struct emu_device *emu)
 	}
 }
 
+/* A reset takes as long as the knob says, whatever it said when that began. */
 static void emu_engine_dawdle(const struct emu_engine *engine)
 {
-	u32 ms = READ_ONCE(engine->emu->inject.slow_reset);
+	const struct emu_device *emu = engine->emu;
+	ktime_t begin = ktime_get();
 
-	if (ms)
-		msleep(ms);
+	/* To take power away is none. */
+	while ((READ_ONCE(engine->resetting) || READ_ONCE(emu->resetting)) &&
+	       ktime_ms_delta(ktime_get(), begin) < READ_ONCE(emu->inject.slow_reset) &&
+	       !READ_ONCE(emu->gone) && !kthread_should_stop())
+		usleep_range(1000, 2000);
 }
 
 static int emu_engine_thread(void *data)

@@ -163,6 +163,30 @@ static void emu_fault_resets(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
 }
 
+/* Resets that take long, until they are let go; to take power away is no reset. */
+static void emu_fault_slow_resets(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+	u32 engine = rig_eng(t, UMA_ENG_CTRL), device = UMA_REG_DEV_CTRL;
+	u32 *ms = &t->emu->inject.slow_reset;
+
+	WRITE_ONCE(*ms, 20000);
+	rig_write(t, UMA_REG_PWR_CTRL, 0);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0));
+	rig_start_device(t);
+	rig_write(t, engine, UMA_ENG_RESET);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, rig_read(t, engine) & UMA_ENG_RESET, UMA_ENG_RESET);
+	WRITE_ONCE(*ms, 0);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, engine, U32_MAX, 0));
+	WRITE_ONCE(*ms, 20000);
+	rig_write(t, device, UMA_DEV_RESET);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, rig_read(t, device), UMA_DEV_RESET);
+	WRITE_ONCE(*ms, 0);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, device, U32_MAX, 0));
+}
+
 static void emu_fault_loses_irq(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -451,6 +475,7 @@ static struct kunit_case emu_fault_tests[] = {
 	KUNIT_CASE(emu_fault_reasons),
 	KUNIT_CASE(emu_fault_hangs),
 	KUNIT_CASE(emu_fault_resets),
+	KUNIT_CASE(emu_fault_slow_resets),
 	KUNIT_CASE(emu_fault_loses_irq),
 	KUNIT_CASE(emu_fault_bad_record),
 	KUNIT_CASE(emu_fault_injects_addr),
