@@ -374,14 +374,14 @@ static void uma_sfq_test_wanted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
 }
 
-/* The job that runs does so until it has to make room. */
-static u64 turn(struct kunit *test)
+/* The job that runs does so until it has to make room, and to the end of its task. */
+static u64 turn(struct kunit *test, u64 task)
 {
 	struct sfq_test *t = test->priv;
 	u64 ns;
 
 	begin(t);
-	ns = uma_sfq_next_event(&t->sfq) - t->now;
+	ns = uma_sfq_next_event(&t->sfq) - t->now + task;
 	t->client[client_of(t, t->running)].used += ns;
 	preempted(test, ns);
 	return ns;
@@ -398,7 +398,7 @@ static void uma_sfq_test_slices_by_weight(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(levels); i++)
 		enter(t, i, 0, levels[i]);
 	for (n = 0; n < 20000; n++) {
-		ns = turn(test);
+		ns = turn(test, 0);
 		KUNIT_ASSERT_GE(test, ns, SLICE);
 		/* Nobody waits for longer than its part is. */
 		KUNIT_ASSERT_LE(test, ns, 17 * SLICE);
@@ -412,34 +412,108 @@ static void uma_sfq_test_slices_by_weight(struct kunit *test)
 	}
 }
 
+#define TASK	(3 * MS)
+
+/* All clients have had nothing so far. */
+static void forget(struct sfq_test *t)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(t->client); i++)
+		t->client[i].used = 0;
+}
+
+/* The first client's job is done when it has had the engine for @ns in all; returns when. */
+static u64 until_done(struct kunit *test, u64 ns, u64 task)
+{
+	struct sfq_test *t = test->priv;
+	struct client *c = &t->client[0];
+	u64 start = t->now;
+
+	while (t->running != &c->request[0] || c->used + SLICE < ns)
+		turn(test, task);
+	done(test, ns - c->used, false);
+	c->used = ns;
+	return t->now - start;
+}
+
+/* What a client may have had of the engine while another of normal priority had @ns of it. */
+static u64 part(u64 ns, u32 weight)
+{
+	return ns * weight / 4 + SLICE + TASK;
+}
+
 /*
  * Whoever waits for a job that is stopped again and again waits for what it takes, for as much of
- * each other client, by their weights, and for a slice of each.
+ * each other client at each of its priorities, by their weights, and for a slice and a task
+ * of each.
  */
 static void uma_sfq_test_slices_until_done(struct kunit *test)
 {
 	static const u32 levels[] = { NORMAL, NORMAL, NORMAL, LOW, HIGH };
 	static const u32 weights[] = { 4, 4, 4, 1, 16 };
+	const u64 ns = 20 * SLICE + 1;
 	struct sfq_test *t = test->priv;
 	u32 i, n;
 
 	for (i = 1; i < ARRAY_SIZE(levels); i++)
 		enter(t, i, 0, levels[i]);
+	/* One that wants it at two priorities counts as two. */
+	enter(t, 1, 1, HIGH);
 	for (n = 0; n < 100; n++) {
 		/* They have been at it for a while, longer each time. */
 		for (i = 0; i < 50 + 7 * n; i++)
-			turn(test);
-		for (i = 0; i < ARRAY_SIZE(levels); i++)
-			t->client[i].used = 0;
+			turn(test, i % 2 ? TASK : 0);
+		forget(t);
 		enter(t, 0, 0, NORMAL);
-		while (t->client[0].used < 20 * SLICE)
-			turn(test);
-		for (i = 1; i < ARRAY_SIZE(levels); i++)
-			KUNIT_EXPECT_LE(test, t->client[i].used,
-					t->client[0].used * weights[i] / weights[0] + SLICE);
-		KUNIT_ASSERT_EQ(test, t->client[0].request[0].state, UMA_REQUEST_QUEUED);
-		uma_sfq_remove(&t->sfq, &t->client[0].request[0]);
+		until_done(test, ns, n % 2 ? TASK : 0);
+		for (i = 2; i < ARRAY_SIZE(levels); i++)
+			KUNIT_EXPECT_LE(test, t->client[i].used, part(ns, weights[i]));
+		KUNIT_EXPECT_LE(test, t->client[1].used, part(ns, 4) + part(ns, 16));
 	}
+}
+
+/* What the client has had before counts, while others have not had as much. */
+static void uma_sfq_test_slices_after_long(struct kunit *test)
+{
+	const u64 before = 100 * SLICE, ns = before + 5 * SLICE;
+	struct sfq_test *t = test->priv;
+	u32 i;
+
+	enter(t, 0, 0, NORMAL);
+	enter(t, 1, 0, NORMAL);
+	enter(t, 2, 0, NORMAL);
+	t->client[0].used = before;
+	done(test, before, false);
+	enter(t, 0, 0, NORMAL);
+	until_done(test, ns, TASK);
+	for (i = 1; i < 3; i++) {
+		KUNIT_EXPECT_LE(test, t->client[i].used, part(ns, 4));
+		KUNIT_EXPECT_GE(test, t->client[i].used, before);
+	}
+}
+
+/* Clients of one priority: there is a slice and a task of each of the others. */
+static void uma_sfq_test_slices_of_equals(struct kunit *test)
+{
+	const u64 ns = 20 * SLICE + 1;
+	struct sfq_test *t = test->priv;
+	u64 took, most = 0;
+	u32 i, n;
+
+	for (i = 1; i < 4; i++)
+		enter(t, i, 0, NORMAL);
+	for (n = 0; n < 100; n++) {
+		for (i = 0; i < 50 + n; i++)
+			turn(test, 0);
+		forget(t);
+		enter(t, 0, 0, NORMAL);
+		took = until_done(test, ns, 0);
+		KUNIT_EXPECT_LE(test, took, 4 * ns + 3 * SLICE);
+		most = max(most, took);
+	}
+	/* One of all would not do. */
+	KUNIT_EXPECT_GT(test, most, 4 * ns + 2 * SLICE);
 }
 
 /* Queues of one client alternate; jobs of one queue do not overtake each other. */
@@ -562,6 +636,8 @@ static struct kunit_case uma_sfq_cases[] = {
 	KUNIT_CASE(uma_sfq_test_wanted),
 	KUNIT_CASE(uma_sfq_test_slices_by_weight),
 	KUNIT_CASE(uma_sfq_test_slices_until_done),
+	KUNIT_CASE(uma_sfq_test_slices_after_long),
+	KUNIT_CASE(uma_sfq_test_slices_of_equals),
 	KUNIT_CASE(uma_sfq_test_slices_of_queues),
 	KUNIT_CASE(uma_sfq_test_penalize),
 	KUNIT_CASE(uma_sfq_test_penalize_race),

@@ -226,10 +226,14 @@ struct drm_uma_query_memory {
  * long again before it gets that engine the next time.
  *
  * The fence of a job that makes room, which may be in reservation objects that others wait
- * for, signals when all of the job is done. Until then each other file has as much of the
- * engine as that of the job, by their weights, and a slice and a task beyond: where N files of
- * one priority want it, the only job of its file, which takes T by itself, is done after N
- * times T, a slice and a task. Beside real-time queues there is no bound.
+ * for, signals when all of the job is done. Until then each other file, one that comes
+ * meanwhile as well, has as much of the engine as that of the job, by their weights, and a
+ * slice and a task beyond. A file counts at each of its priorities, and what it has had before
+ * counts as long as the others have not had as much. Where N files want the engine at one
+ * priority, the first job of one of them, which takes T by itself, is done after
+ * N * T + (N - 1) * (slice + task) of the engine's time at most, slices as long as the kernel's
+ * timers make them. Resets come on top, and the waits of jobs for one of fewer hardware address
+ * spaces than engines. Beside real-time queues there is no bound.
  */
 enum drm_uma_priority {
 	DRM_UMA_PRIORITY_LOW = 0,
