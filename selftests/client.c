@@ -109,10 +109,13 @@ long long emu_number(const char *node, const char *file)
 
 void inval_waits(const char *node)
 {
+	long long busy;
 	int i;
 
 	for (i = 0; i < 30; i++) {
-		i = emu_number(node, "inval_busy") > 0 ? i : 0;
+		busy = emu_number(node, "inval_busy");
+		ASSERT_GE(busy, 0);
+		i = busy ? i : 0;
 		usleep(10000);
 	}
 }
@@ -124,6 +127,16 @@ bool hang_begins(const char *node)
 	while ((left = emu_number(node, "hang_next")) > 0)
 		usleep(10000);
 	return !left;
+}
+
+bool waits_in(pid_t tid, const char *function)
+{
+	char path[64], stack[4096];
+
+	ASSERT_EQ(0, access("/proc/self/stack", R_OK));
+	snprintf(path, sizeof(path), "/proc/%d/stack", tid);
+	/* There is none of a thread that has ended. */
+	return read_text(path, stack, sizeof(stack)) && strstr(stack, function);
 }
 
 bool is_root(void)

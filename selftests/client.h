@@ -38,6 +38,8 @@ bool emu_knob(const char *node, const char *file, const char *value);
 bool hang_begins(const char *node);
 /** inval_waits - wait until a command to the TLB has been busy for 0.3 s: no walk of its own */
 void inval_waits(const char *node);
+/** waits_in - does a thread sleep in a function of the kernel, or below it? For root */
+bool waits_in(pid_t tid, const char *function);
 /** emu_number - the number in a file there, -1 without one */
 long long emu_number(const char *node, const char *file);
 bool is_root(void);

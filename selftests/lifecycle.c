@@ -232,7 +232,8 @@ TEST_F(leave, with_a_waiter)
 
 		_exit(ret == 0 || ret == -ENODEV ? 0 : 1);
 	}
-	usleep(50000);
+	while (!waits_in(pid, "drm_syncobj"))
+		usleep(1000);
 	leave(self);
 	harness_join(pid);
 }

@@ -449,8 +449,7 @@ TEST_F_TIMEOUT(lost, others_leave, 300)
 	knob(self, "hang_next", "2");
 	queue = queue_create_timeout(self->c.fd, self->c.vm, UMA_ENGINE_GPU, 0, 100000);
 	client_start(&self->c, queue, self->tasks.va, 1);
-	while (emu_number(self->in.node, "hang_next") > 0)
-		usleep(1000);
+	ASSERT_TRUE(hang_begins(self->in.node));
 	fail_resets(self, "1");
 	bind = harness_fork();
 	if (!bind) {
@@ -465,7 +464,8 @@ TEST_F_TIMEOUT(lost, others_leave, 300)
 		EXPECT_EQ(0, device_write_try(self->in.node, "reset", "device"));
 		_exit(0);
 	}
-	usleep(300000);
+	while (!waits_in(reset, "flush_work"))
+		usleep(1000);
 	ASSERT_EQ(0, waitpid(bind, &status, WNOHANG));
 	ASSERT_EQ(0, waitpid(reset, &status, WNOHANG));
 	instance_drop(&other);
@@ -485,7 +485,6 @@ TEST_F_TIMEOUT(lost, unbound_and_running, 300)
 	struct wild w;
 
 	wild_start(self, &w, 100000);
-	usleep(200000);
 	fail_resets(self, "1000");
 	ASSERT_TRUE(bind_driver(self, "unbind"));
 	wild_close(&w);

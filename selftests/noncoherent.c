@@ -258,6 +258,7 @@ struct waiter {
 	struct client *c;
 	__u32 handle;
 	__u64 size;
+	pid_t tid;
 	bool done;
 	int ret;
 };
@@ -271,6 +272,7 @@ static void *waiter_run(void *p)
 	};
 	struct drm_uma_bo_sync args = { .ranges = array_of(&range, sizeof(range), 1) };
 
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
 	w->ret = do_ioctl(w->c->fd, DRM_IOCTL_UMA_BO_SYNC, &args);
 	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
 	return NULL;
@@ -289,6 +291,7 @@ TEST_F(noncoherent, imported_and_gone)
 	struct gate gate;
 	struct drm_uma_sync wait;
 	pthread_t thread;
+	pid_t tid;
 	int fd;
 
 	client_open(&other);
@@ -302,7 +305,9 @@ TEST_F(noncoherent, imported_and_gone)
 	job.syncs = array_of(&wait, sizeof(wait), 1);
 	ASSERT_EQ(0, submit_try(other.fd, &job, 1, NULL));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, waiter_run, &w));
-	usleep(300000);
+	while (!(tid = __atomic_load_n(&w.tid, __ATOMIC_ACQUIRE)) ||
+	       !waits_in(tid, "dma_resv_wait_timeout"))
+		usleep(1000);
 	EXPECT_FALSE(__atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
 	instance_set(&self->in, "enabled", "0");
 	EXPECT_FALSE(__atomic_load_n(&w.done, __ATOMIC_ACQUIRE));

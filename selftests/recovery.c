@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -229,7 +228,8 @@ static bool emu_is(struct recovery_fixture *self, const char *what)
 	char path[200], text[4096];
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/uma_emu/%s/state", self->in.device);
-	return read_text(path, text, sizeof(text)) && strstr(text, what);
+	ASSERT_TRUE(read_text(path, text, sizeof(text)));
+	return strstr(text, what);
 }
 
 /* Wait until a job hangs. */
@@ -293,7 +293,7 @@ TEST_F(recovery, unbind_of_hung)
 /* A job of the same address space on another engine has let go after each tile: it goes on. */
 TEST_F(recovery, unbind_of_hung_and_innocent)
 {
-	const __u32 n = 100;
+	const __u32 n = 1000;
 	__u32 queue = patient(&self->c), innocent, hung, done;
 	struct drm_uma_queue_state state;
 	struct buf tasks, other;
@@ -310,7 +310,10 @@ TEST_F(recovery, unbind_of_hung_and_innocent)
 	/* It lasts until the other one has been given up. */
 	knob(self, "task_us", "100000");
 	done = client_start(&self->c, innocent, tasks.va, n);
+	while (!emu_is(self, ": matrix0 enabled busy "))
+		usleep(1000);
 	vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
+	EXPECT_EQ(0, syncobj_status(self->c.fd, done));
 	knob(self, "task_us", "0");
 	EXPECT_EQ(-ETIME, syncobj_result(self->c.fd, hung));
 	EXPECT_EQ(1, syncobj_result(self->c.fd, done));
@@ -343,7 +346,7 @@ TEST_F(recovery, others_beside_hung)
 		vm_unmap(self->c.fd, self->c.vm, other.va, PAGE);
 		_exit(0);
 	}
-	usleep(200000);
+	inval_waits(self->in.node);
 	knob(self, "hang_addr", "0 0");
 	/* One that the device knows runs jobs, one that it does not binds. */
 	EXPECT_EQ(0, client_run(&old, queue_create(old.fd, old.vm, 0), tasks.va, 1));
@@ -719,24 +722,17 @@ static void *creator_run(void *p)
 	};
 	__u32 queue;
 
-	__atomic_store_n(&creator->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	__atomic_store_n(&creator->tid, gettid(), __ATOMIC_RELEASE);
 	creator->ret = queue_create_try(creator->self->c.fd, &args, &queue);
 	return NULL;
 }
 
-/* Wait until a thread waits for what no signal ends. */
-static void creator_waits(const struct creator *creator)
+/* Does a thread wait in QUEUE_CREATE for the queues that were destroyed? */
+static bool creator_waits(const struct creator *creator)
 {
-	char path[64], stat[512], *state;
-	pid_t tid;
+	pid_t tid = __atomic_load_n(&creator->tid, __ATOMIC_ACQUIRE);
 
-	do {
-		tid = __atomic_load_n(&creator->tid, __ATOMIC_ACQUIRE);
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid ?: getpid());
-		ASSERT_TRUE(read_text(path, stat, sizeof(stat)));
-		state = strrchr(stat, ')');
-		ASSERT_TRUE(state);
-	} while (!tid || state[2] != 'D');
+	return tid && waits_in(tid, "flush_workqueue");
 }
 
 static void *unbind_run(void *p)
@@ -755,7 +751,7 @@ TEST_F(recovery, unplug_waits_for_no_queue)
 {
 	struct creator creator = { .self = self };
 	struct drm_uma_query_limits limits;
-	char node[64];
+	char node[64], slow[128];
 	pthread_t unbind;
 	__u32 queue = 0, i;
 
@@ -764,6 +760,8 @@ TEST_F(recovery, unplug_waits_for_no_queue)
 	instance_set(&self->in, "reset_ms", "30000");
 	instance_enable(&self->in);
 	snprintf(node, sizeof(node), "/dev/accel/%s", self->in.node);
+	/* The node goes before the reset may end. */
+	snprintf(slow, sizeof(slow), "/sys/kernel/debug/uma_emu/%s/slow_reset", self->in.device);
 	client_open_named(&self->c, self->in.node);
 	client_buf(&self->c, &self->tasks, PAGE);
 	task_nop(self->tasks.task);
@@ -772,17 +770,20 @@ TEST_F(recovery, unplug_waits_for_no_queue)
 	query_limits(self->c.fd, &limits);
 	for (i = 0; i < limits.max_queues; i++)
 		queue = queue_create(self->c.fd, self->c.vm, 0);
-	knob(self, "slow_reset", "20000");
+	ASSERT_TRUE(write_text(slow, "600000"));
 	knob(self, "dev_error", "1");
 	while (!emu_is(self, " resetting"))
 		usleep(1000);
 	client_start(&self->c, queue, self->tasks.va, 1);
 	ASSERT_EQ(0, pthread_create(&creator.thread, NULL, creator_run, &creator));
-	creator_waits(&creator);
+	while (!creator_waits(&creator))
+		usleep(1000);
 	ASSERT_EQ(0, pthread_create(&unbind, NULL, unbind_run, self));
 	while (!access(node, F_OK))
 		usleep(1000);
-	EXPECT_TRUE(emu_is(self, " resetting"));
+	/* It still does: nobody has waited for it. */
+	EXPECT_TRUE(creator_waits(&creator));
+	ASSERT_TRUE(write_text(slow, "0"));
 	ASSERT_EQ(0, pthread_join(creator.thread, NULL));
 	ASSERT_EQ(0, pthread_join(unbind, NULL));
 	EXPECT_EQ(-ENOSPC, creator.ret);

@@ -158,7 +158,7 @@ TEST_F_TIMEOUT(reload, job_running, 240)
 	ASSERT_TRUE(emu_knob(dev_name(), "hang_next", "1"));
 	done = client_start(&c, queue_create(c.fd, c.vm, 0), b.va, 1);
 	ASSERT_EQ(0, syncobj_export_try(c.fd, done, true, &file));
-	usleep(50000);
+	ASSERT_TRUE(hang_begins(dev_name()));
 	ASSERT_EQ(0, unload("uma_emu"));
 	EXPECT_EQ(-ENODEV, sync_file_status(file));
 	close(file);
