@@ -7,7 +7,6 @@
 #include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -66,8 +65,7 @@ void *uma_copy_array(const struct drm_uma_array *array, size_t size, __u32 *bad)
 	for (i = 0; i < array->count; i++) {
 		ret = copy_struct_from_user(elements + i * size, size,
 					    from + (size_t)i * array->stride, array->stride);
-		if (!ret && fatal_signal_pending(current))
-			ret = -EINTR;
+		ret = ret ?: uma_breathe();
 		if (ret) {
 			if (bad)
 				*bad = i;

@@ -3,6 +3,9 @@
 #define _UMA_ARGS_H_
 
 #include <linux/compiler_types.h>
+#include <linux/errno.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/stddef.h>
 
 #include <drm/uma_accel.h>
@@ -39,6 +42,17 @@ struct uma_va_range {
 	/** @end: one past the last */
 	__u64 end;
 };
+
+/**
+ * uma_breathe - in a loop that is as long as the caller of an ioctl likes
+ *
+ * Return: 0 once others had their turn; -EINTR if the caller is killed.
+ */
+static inline int uma_breathe(void)
+{
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
 
 int uma_check_array(const struct drm_uma_array *array, size_t min_size, __u32 max);
 int uma_check_bo_size(__u64 size, __u64 max);

@@ -612,7 +612,9 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		if (start >= end)
 			break;
 		/* Or there are as many as pages, and the range comes last. */
-		cond_resched();
+		ret = uma_breathe();
+		if (ret)
+			break;
 	}
 	drm_dev_exit(idx);
 out_unpin:
@@ -654,8 +656,7 @@ int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
 	}
 	if (!ret && !(uma->info.flags & DRM_UMA_DEVICE_COHERENT)) {
 		for (i = 0; i < count && !ret; i++)
-			ret = fatal_signal_pending(current) ? -EINTR :
-				uma_bo_sync(bos[i], &ranges[i]);
+			ret = uma_breathe() ?: uma_bo_sync(bos[i], &ranges[i]);
 	}
 	for (i = 0; i < count; i++)
 		uma_bo_put(bos[i]);
@@ -685,6 +686,8 @@ void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 		/* It is one word of a row, whatever the client calls it. */
 		seq_escape_str(m, bo->label ?: "", ESCAPE_OCTAL, "\"\\");
 		seq_puts(m, "\"\n");
+		if (uma_breathe())
+			break;
 	}
 	mutex_unlock(&uma->gems_lock);
 }

@@ -80,6 +80,7 @@ void uma_gems_release(struct uma_device *uma)
 		last = bo;
 		if (uma->quiet || !atomic_read(&bo->mappings))
 			uma_bo_unmap(bo);
+		cond_resched();
 		mutex_lock(&uma->gems_lock);
 	}
 	mutex_unlock(&uma->gems_lock);
@@ -106,7 +107,7 @@ static int uma_bo_fill(struct uma_bo *bo)
 	while (page < obj->size >> PAGE_SHIFT) {
 		struct folio *folio;
 
-		if (fatal_signal_pending(current))
+		if (uma_breathe())
 			return -EINTR;
 		if (READ_ONCE(uma->going))
 			return -ENODEV;
@@ -115,7 +116,6 @@ static int uma_bo_fill(struct uma_bo *bo)
 			return PTR_ERR(folio);
 		page = folio_next_index(folio);
 		folio_put(folio);
-		cond_resched();
 	}
 	return 0;
 }
@@ -246,6 +246,9 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 		if (!PAGE_ALIGNED(sg_dma_address(sg)) || !PAGE_ALIGNED(sg_dma_len(sg)))
 			return ERR_PTR(-EINVAL);
 		size += sg_dma_len(sg);
+		/* There may be as many pieces as pages. */
+		if (uma_breathe())
+			return ERR_PTR(-EINTR);
 	}
 	if (!attach->dmabuf->size || size < PAGE_ALIGN(attach->dmabuf->size))
 		return ERR_PTR(-EINVAL);

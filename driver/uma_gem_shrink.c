@@ -125,6 +125,8 @@ static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 		/* What is at its addresses now may be another buffer's. */
 		if (mapping->retired)
 			return false;
+		/* It may be mapped as often as somebody likes. */
+		cond_resched();
 	}
 	return true;
 }

@@ -8,7 +8,6 @@
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -77,7 +76,7 @@ static int uma_user_pin_pages(struct uma_user_pages *user, unsigned long addr)
 					  gup, user->pages + done);
 		if (ret > 0) {
 			done += ret;
-			ret = fatal_signal_pending(current) ? -EINTR : 0;
+			ret = uma_breathe();
 		} else if (!ret || ret == -EFAULT) {
 			ret = uma_user_reason(user, addr + (done << PAGE_SHIFT));
 		}
@@ -85,7 +84,6 @@ static int uma_user_pin_pages(struct uma_user_pages *user, unsigned long addr)
 			unpin_user_pages(user->pages, done);
 			return ret;
 		}
-		cond_resched();
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <drm/uma_accel.h>
 
 #include "compat.h"
+#include "uma_args.h"
 #include "uma_job.h"
 
 /**
@@ -43,8 +44,10 @@ void uma_implicit_fini(struct uma_implicit *imp)
 
 	if (imp->locked)
 		drm_gem_unlock_reservations(imp->objs, imp->obj_count, &imp->ctx);
-	for (i = 0; i < imp->count; i++)
+	for (i = 0; i < imp->count; i++) {
 		drm_gem_object_put(imp->uses[i].obj);
+		cond_resched();
+	}
 	kvfree(imp->slots);
 	kvfree(imp->objs);
 	kvfree(imp->uses);
@@ -135,8 +138,9 @@ int uma_implicit_lock(struct uma_implicit *imp)
 	if (ret)
 		return ret;
 	imp->locked = true;
+	/* There may be as many fences as somebody likes. */
 	for (i = 0; i < n && !ret; i++)
-		ret = dma_resv_reserve_fences(imp->objs[i]->resv, imp->slots[i]);
+		ret = uma_breathe() ?: dma_resv_reserve_fences(imp->objs[i]->resv, imp->slots[i]);
 	return ret;
 }
 
@@ -147,7 +151,7 @@ int uma_implicit_lock(struct uma_implicit *imp)
  * @count: how many
  * @job: job
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0; -ENOMEM; -EINTR the caller is killed.
  */
 int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm_sched_job *job)
 {
@@ -155,8 +159,9 @@ int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm
 	u32 i;
 
 	for (i = first; i < first + count && !ret; i++)
-		ret = drm_sched_job_add_implicit_dependencies(job, imp->uses[i].obj,
-							      imp->uses[i].write);
+		ret = uma_breathe() ?:
+			drm_sched_job_add_implicit_dependencies(job, imp->uses[i].obj,
+								imp->uses[i].write);
 	return ret;
 }
 

@@ -276,10 +276,6 @@ static int uma_submit_prepare(struct uma_submit *submit)
 	for (i = 0; i < submit->count; i++) {
 		struct uma_submit_job *sj = &submit->jobs[i];
 
-		/* The signals of all jobs before are searched for each wait. */
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		cond_resched();
 		submit->failed = i;
 		ret = uma_submit_alloc_job(submit, i);
 		if (ret)
@@ -288,10 +284,12 @@ static int uma_submit_prepare(struct uma_submit *submit)
 			ret = sj->syncs[j].flags & DRM_UMA_SYNC_SIGNAL ?
 				uma_submit_signal(submit, i, &sj->syncs[j]) :
 				uma_submit_wait(submit, i, &sj->syncs[j]);
+			/* The signals of all jobs before are searched for each wait. */
+			ret = ret ?: uma_breathe();
 			if (ret)
 				return ret;
 		}
-		ret = uma_submit_bos(submit, i);
+		ret = uma_submit_bos(submit, i) ?: uma_breathe();
 		if (ret)
 			return ret;
 	}
@@ -416,6 +414,7 @@ static void uma_submit_push(struct uma_submit *submit)
 		/* It may be done, and gone, before the call returns. */
 		sj->job = NULL;
 		drm_sched_entity_push_job(&job->base);
+		cond_resched();
 	}
 	list_for_each_entry(signal, &submit->signals, node) {
 		struct dma_fence *done = submit->jobs[signal->job].done;
@@ -426,6 +425,7 @@ static void uma_submit_push(struct uma_submit *submit)
 			drm_syncobj_replace_fence(signal->syncobj, done);
 		/* The syncobj has it now. */
 		signal->chain = NULL;
+		cond_resched();
 	}
 }
 
@@ -440,6 +440,7 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 		if (signal->syncobj)
 			drm_syncobj_put(signal->syncobj);
 		kfree(signal);
+		cond_resched();
 	}
 	for (i = 0; submit->jobs && i < submit->count; i++) {
 		struct uma_submit_job *sj = &submit->jobs[i];
@@ -453,6 +454,7 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 		kvfree(sj->deps);
 		kvfree(sj->bos);
 		kvfree(sj->syncs);
+		cond_resched();
 	}
 	kvfree(submit->jobs);
 	kvfree(submit->args);

@@ -3,7 +3,6 @@
  * Address spaces and what is bound in them.
  */
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -324,7 +323,7 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 			continue;
 		bind->failed = i;
 		bind->pages[i] = uma_bo_pin(bind->bos[i]);
-		ret = PTR_ERR_OR_ZERO(bind->pages[i]);
+		ret = PTR_ERR_OR_ZERO(bind->pages[i]) ?: uma_breathe();
 	}
 	if (!ret || ret == -ENODEV)
 		bind->failed = 0;
@@ -350,17 +349,13 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 		u64 last = op->va + op->size - 1;
 
-		/* To find a place in memory that is in many pieces takes long. */
-		if (fatal_signal_pending(current)) {
-			ret = -EINTR;
-			break;
-		}
 		bind->failed = i;
 		if (op->op == DRM_UMA_BIND_MAP) {
 			ret = uma_map_add(txn, op->va, last, &bind->bos[i]->shmem.base,
 					  op->bo_offset, op->flags);
-			uma_sg_seek(&bind->pos[i], bind->pages[i], op->bo_offset);
-			uma_pt_need_map(&vm->pt, op->va, op->size, bind->pos[i], &need);
+			ret = ret ?: uma_sg_seek(&bind->pos[i], bind->pages[i], op->bo_offset);
+			ret = ret ?: uma_pt_need_map(&vm->pt, op->va, op->size, bind->pos[i],
+						     &need);
 		} else {
 			ret = uma_map_remove(txn, op->va, last);
 			uma_pt_need_unmap(op->va, op->size, &need);
@@ -532,7 +527,7 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 			seq_printf(m, "%2u %7d %-5s %6u %6u - - - -\n", n, vm->pid,
 				   vm->held ? "held" : vm->dead ? "dead" : "ok",
 				   vm->pt.tables, vm->pt.blocks);
-		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map;
+		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map && !uma_breathe();
 		     map = uma_map_next(map, 0, U64_MAX))
 			seq_printf(m, "%2u %7d %-5s %6u %6u %#16llx %#16llx %#8llx %s\n", n,
 				   vm->pid, vm->held ? "held" : vm->dead ? "dead" : "ok",

@@ -191,8 +191,8 @@ struct uma_sg_pos {
 int uma_pt_init(struct uma_pt *pt, const struct uma_pt_ops *ops, void *priv);
 void uma_pt_fini(struct uma_pt *pt);
 
-void uma_pt_need_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos,
-		     struct uma_pt_need *need);
+int uma_pt_need_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos,
+		    struct uma_pt_need *need);
 void uma_pt_need_unmap(u64 va, u64 size, struct uma_pt_need *need);
 int uma_pt_reserve(struct uma_pt *pt, const struct uma_pt_need *need);
 void uma_pt_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos, bool write);
@@ -203,7 +203,7 @@ void uma_pt_finish(struct uma_pt *pt);
 u32 uma_pt_walk(const struct uma_pt *pt, u64 va, u64 *entries);
 u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size);
 
-void uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset);
+int uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset);
 
 /**
  * struct uma_slot_entry - a hardware address space

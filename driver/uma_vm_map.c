@@ -11,6 +11,7 @@
 #include <kunit/visibility.h>
 
 #include "compat.h"
+#include "uma_args.h"
 #include "uma_vm.h"
 
 /**
@@ -95,8 +96,10 @@ u64 uma_map_bytes(struct uma_map_tree *tree)
 	u64 bytes = 0;
 
 	for (mapping = uma_map_first(tree, 0, U64_MAX); mapping;
-	     mapping = uma_map_next(mapping, 0, U64_MAX))
+	     mapping = uma_map_next(mapping, 0, U64_MAX)) {
 		bytes += uma_map_size(mapping);
+		cond_resched();
+	}
 	list_for_each_entry(log, &tree->retired, link)
 		bytes += uma_map_size(log->mapping);
 	return bytes;
@@ -220,7 +223,7 @@ EXPORT_SYMBOL_IF_KUNIT(uma_map_add);
  *
  * What lies across an edge is cut there.
  *
- * Return: 0; -ENOSPC too many mappings; -ENOMEM.
+ * Return: 0; -ENOSPC too many mappings; -ENOMEM; -EINTR the caller is killed.
  */
 int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 last)
 {
@@ -228,6 +231,9 @@ int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 last)
 	int ret;
 
 	while ((m = uma_map_first(txn->tree, start, last))) {
+		ret = uma_breathe();
+		if (ret)
+			return ret;
 		uma_map_log(txn, m, UMA_MAP_REMOVED);
 		if (m->start < start) {
 			ret = uma_map_new(txn, m->start, start - 1, m->obj, m->offset, m->flags);
@@ -277,6 +283,7 @@ void uma_map_retire(struct uma_map_txn *txn)
 			continue;
 		log->mapping->retired = true;
 		list_add_tail(&log->link, &txn->tree->retired);
+		cond_resched();
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_retire);
@@ -299,6 +306,7 @@ void uma_map_rollback(struct uma_map_txn *txn)
 		} else {
 			uma_it_insert(log->mapping, &tree->root);
 			tree->count++;
+			cond_resched();
 		}
 	}
 }

@@ -6,12 +6,12 @@
 #include <linux/export.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <kunit/visibility.h>
 
 #include "compat.h"
+#include "uma_args.h"
 #include "uma_vm.h"
 
 #define UMA_PT_LEAF	(UMA_PT_LEVELS - 1)
@@ -52,8 +52,10 @@ static void uma_pt_write(struct uma_pt_table *table, unsigned int index, u64 pte
  * @pos: out
  * @sgt: mapped scatterlist
  * @offset: byte, inside of it
+ *
+ * Return: 0; -EINTR the caller is killed: there may be many pieces.
  */
-void uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset)
+int uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset)
 {
 	pos->sg = sgt->sgl;
 	pos->left = sgt->nents;
@@ -62,8 +64,10 @@ void uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset)
 		pos->offset -= sg_dma_len(pos->sg);
 		pos->sg = sg_next(pos->sg);
 		pos->left--;
-		cond_resched();
+		if (uma_breathe())
+			return -EINTR;
 	}
+	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sg_seek);
 
@@ -243,9 +247,11 @@ static bool uma_pt_block_fits(u64 va, u64 end, dma_addr_t dma, u64 run)
  *
  * Parts of a change are counted one by one against the state before the first,
  * so together they may be too high, but not too low: no part removes a table.
+ *
+ * Return: 0; -EINTR the caller is killed.
  */
-void uma_pt_need_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos,
-		     struct uma_pt_need *need)
+int uma_pt_need_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos,
+		    struct uma_pt_need *need)
 {
 	u64 end = va + size, last[UMA_PT_LEVELS];
 	unsigned int level;
@@ -273,8 +279,10 @@ void uma_pt_need_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos,
 		}
 		uma_sg_advance(&pos, next - va);
 		va = next;
-		cond_resched();
+		if (uma_breathe())
+			return -EINTR;
 	}
+	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_need_map);
 
@@ -300,13 +308,12 @@ static int uma_pt_reserve_list(struct uma_pt *pt, struct list_head *list, u32 co
 
 	while (count--) {
 		/* There may be as many as fit into memory. */
-		if (fatal_signal_pending(current))
+		if (uma_breathe())
 			return -EINTR;
 		table = uma_pt_table_new(pt, leaf);
 		if (!table)
 			return -ENOMEM;
 		list_add(&table->link, list);
-		cond_resched();
 	}
 	return 0;
 }

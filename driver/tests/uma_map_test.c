@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 
+#include "uma_test_killed.h"
 #include "uma_vm.h"
 
 #define UMA_TEST_MAX	8
@@ -262,7 +263,25 @@ static void uma_map_test_retire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 0);
 }
 
+/* There may be as many as fit into an address space: whoever is killed does not look at all. */
+static void uma_map_test_killed(struct kunit *test)
+{
+	const char *before;
+	int ret;
+
+	uma_map_test_one(test, 0x10000, 0x1ffff, 0, 0);
+	uma_map_test_one(test, 0x30000, 0x3ffff, 0x100000, 1);
+	before = uma_map_test_text(test);
+	uma_test_kill();
+	ret = uma_map_test_cut(test, 0x18000, U64_MAX);
+	uma_test_revive();
+	KUNIT_EXPECT_EQ(test, ret, -EINTR);
+	KUNIT_EXPECT_STREQ(test, uma_map_test_text(test), before);
+	KUNIT_EXPECT_EQ(test, uma_map_test_refs, 2);
+}
+
 static struct kunit_case uma_map_cases[] = {
+	KUNIT_CASE(uma_map_test_killed),
 	KUNIT_CASE(uma_map_test_retire),
 	KUNIT_CASE(uma_map_test_overlap),
 	KUNIT_CASE(uma_map_test_partial),

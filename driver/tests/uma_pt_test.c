@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 
 #include "compat.h"
+#include "uma_test_killed.h"
 #include "uma_vm.h"
 
 #define UMA_TEST_SEGS	8
@@ -416,7 +417,32 @@ static void uma_pt_test_random(struct kunit *test)
 	}
 }
 
+/* Memory may be in as many pieces as it has pages, and be as large as there is memory. */
+static void uma_pt_test_killed(struct kunit *test)
+{
+	static const u64 dma[2] = { BLOCKS(5), BLOCKS(7) }, len[2] = { BLOCKS(1), BLOCKS(1) };
+	struct uma_pt_test *t = test->priv;
+	struct uma_pt_need need = {};
+	struct uma_sg_pos pos;
+	int seek, map, reserve;
+
+	uma_pt_test_memory(t, dma, len, 2);
+	uma_test_kill();
+	seek = uma_sg_seek(&pos, &t->sgt, BLOCKS(1));
+	uma_sg_seek(&pos, &t->sgt, 0);
+	map = uma_pt_need_map(&t->pt, BLOCKS(700), BLOCKS(2), pos, &need);
+	need.leaves = 1;
+	reserve = uma_pt_reserve(&t->pt, &need);
+	uma_test_revive();
+	KUNIT_EXPECT_EQ(test, seek, -EINTR);
+	KUNIT_EXPECT_EQ(test, map, -EINTR);
+	KUNIT_EXPECT_EQ(test, reserve, -EINTR);
+	KUNIT_EXPECT_EQ(test, uma_sg_seek(&pos, &t->sgt, BLOCKS(1)), 0);
+	KUNIT_EXPECT_EQ(test, uma_pt_need_map(&t->pt, BLOCKS(700), BLOCKS(1), pos, &need), 0);
+}
+
 static struct kunit_case uma_pt_cases[] = {
+	KUNIT_CASE(uma_pt_test_killed),
 	KUNIT_CASE(uma_pt_test_pages),
 	KUNIT_CASE(uma_pt_test_blocks),
 	KUNIT_CASE(uma_pt_test_split),
