@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "instance.h"
@@ -317,8 +318,11 @@ static void *crowd_signals(void *p)
 	return NULL;
 }
 
+static unsigned int signals_seen;
+
 static void on_signal(int sig __attribute__((unused)))
 {
+	__atomic_fetch_add(&signals_seen, 1, __ATOMIC_SEQ_CST);
 }
 
 /* A signal ends a bind that waits for the buffer, and leaves what has been filled already. */
@@ -404,6 +408,62 @@ TEST_TIMEOUT(interrupted_bind_is_purged, 240)
 	harness_diag("%u binds were interrupted when all was there", seen);
 	if (!seen)
 		SKIP("no bind was interrupted in time");
+}
+
+static long faults(void)
+{
+	struct rusage usage;
+
+	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &usage));
+	return usage.ru_minflt + usage.ru_majflt;
+}
+
+/*
+ * Pages that the kernel itself reads for a call: a signal that waits for the end of the call does not
+ * have each fault come again and again until the buffer's lock is free.
+ */
+TEST_TIMEOUT(kernel_faults_once, 240)
+{
+	enum { PAGES = 512, ROUNDS = 20 };
+	const struct sigaction act = { .sa_handler = on_signal };
+	struct crowd crowd = { .binder = pthread_self() };
+	int copy = memfd_create("copy", MFD_CLOEXEC), i;
+	unsigned int seen = 0, before;
+	pthread_t threads[CROWD + 1];
+	void *maps[ROUNDS];
+	long most = 0, n;
+	__u32 handle;
+
+	ASSERT_GE(copy, 0);
+	ASSERT_EQ(0, sigaction(SIGUSR1, &act, NULL));
+	client_open(&crowd.c);
+	crowd.queue = queue_create(crowd.c.fd, crowd.c.vm, 0);
+	handle = bo_create(crowd.c.fd, PAGES * PAGE, 0);
+	for (i = 0; i < ROUNDS; i++)
+		maps[i] = bo_map(crowd.c.fd, handle, PAGES * PAGE);
+	__atomic_store_n(&crowd.handle, handle, __ATOMIC_RELEASE);
+	for (i = 0; i <= CROWD; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, i < CROWD ? crowd_locks :
+								       crowd_signals, &crowd));
+	for (i = 0; i < ROUNDS; i++) {
+		before = __atomic_load_n(&signals_seen, __ATOMIC_SEQ_CST);
+		n = faults();
+		__atomic_store_n(&crowd.signals, true, __ATOMIC_RELEASE);
+		EXPECT_EQ(PAGES * PAGE, pwrite(copy, maps[i], PAGES * PAGE, 0));
+		__atomic_store_n(&crowd.signals, false, __ATOMIC_RELEASE);
+		n = faults() - n;
+		most = n > most ? n : most;
+		seen += __atomic_load_n(&signals_seen, __ATOMIC_SEQ_CST) != before;
+	}
+	__atomic_store_n(&crowd.stop, true, __ATOMIC_RELEASE);
+	for (i = 0; i <= CROWD; i++)
+		pthread_join(threads[i], NULL);
+	harness_diag("%u of %d calls met a signal, %ld faults at most", seen, ROUNDS, most);
+	EXPECT_GT(seen, 0);
+	/* A few are of this program's own memory. */
+	EXPECT_LE(most, PAGES + 16);
+	client_close(&crowd.c);
+	close(copy);
 }
 
 HARNESS_MAIN
