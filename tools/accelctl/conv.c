@@ -378,6 +378,7 @@ static void judge(const struct conv *c, double got, double ref, double terms,
 {
 	double k = (double)(c->b.dims[1] * c->b.dims[2] * c->b.dims[3]);
 	double bound = (k + 8) * fmax(terms, FLT_MIN) / 0x1p24, want, err;
+	double limit = value_max(c->d.dtype);
 
 	want = value_round(c->d.dtype, ref);
 	if (c->d.dtype == ACCEL_S32) {
@@ -389,9 +390,13 @@ static void judge(const struct conv *c, double got, double ref, double terms,
 		bound += fabs(ref) * (c->d.dtype == ACCEL_F16 ? 1 / 0x1p11 :
 				      c->d.dtype == ACCEL_BF16 ? 1 / 0x1p8 : 0);
 	}
-	/* What is beyond the largest number is infinite, whatever the reference says in binary64 */
-	err = isfinite(want) && c->d.dtype != ACCEL_S32 ? oracle_apart(got, ref) :
-							   oracle_apart(got, want);
+	if (c->d.dtype == ACCEL_S32 || !isfinite(ref))
+		err = oracle_apart(got, want);
+	else if (c->d.dtype == ACCEL_U8 || fabs(ref) + bound < limit)
+		err = oracle_apart(got, ref);
+	else	/* Infinity stands for anything beyond the largest number; NaN for nothing */
+		err = oracle_apart(fabs(got) > limit ? copysign(limit, got) : got,
+				   copysign(fmin(fabs(ref), limit), ref));
 	v->differing += oracle_apart(got, want) > 0;
 	/* What is stored as a byte is off by its own rounding, which is no error */
 	if (c->d.dtype != ACCEL_U8)

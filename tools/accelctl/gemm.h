@@ -237,6 +237,9 @@ void value_put(uint32_t dtype, void *base, uint64_t index, double value);
  */
 double value_round(uint32_t dtype, double value);
 
+/* The largest number of a floating-point type */
+double value_max(uint32_t dtype);
+
 /**
  * value_random - a number that depends on nothing but the arguments
  * @seed: seed

@@ -3,6 +3,7 @@
  * Element types by arithmetic: written for clarity and used as the reference,
  * so nothing here is shared with the library.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,15 +37,20 @@ static double saturate(double value, double min, double max)
 	return fmin(fmax(nearbyint(value), min), max);
 }
 
+double value_max(uint32_t dtype)
+{
+	return dtype == ACCEL_F16 ? 65504 : dtype == ACCEL_BF16 ? 0x1.fep127 : FLT_MAX;
+}
+
 double value_round(uint32_t dtype, double value)
 {
 	switch (dtype) {
 	case ACCEL_F32:
 		return (float)value;
 	case ACCEL_F16:
-		return round_binary(value, 11, -14, 65504);
+		return round_binary(value, 11, -14, value_max(dtype));
 	case ACCEL_BF16:
-		return round_binary(value, 8, -126, 0x1.fep127);
+		return round_binary(value, 8, -126, value_max(dtype));
 	case ACCEL_S32:
 		return saturate(value, INT32_MIN, INT32_MAX);
 	case ACCEL_S8:

@@ -62,6 +62,10 @@ values() {
 	[ "$(values d.npy)" = "<f4 (1, 1, 2, 2) nan inf 90000 300" ]
 	conv --a a.npy --b b.npy --dtype fp16
 	json '.differing == 0'
+	# 65520.02 is infinite in fp16 and 65504 within the bound
+	npy a.npy '<f2' '(1, 8, 1, 1)' False 65504 15.9921875 0.00390625 0.005 0.005 0.005 0.005 0.005
+	npy b.npy '<f2' '(1, 8, 1, 1)' False 1 1 1 1 1 1 1 1
+	conv --a a.npy --b b.npy --dtype fp16
 	ctl 2 run conv -d sw --a a.npy --dtype int8
 	has "$stderr" "whole numbers"
 	ctl 1 run conv -d sw --a none.npy
