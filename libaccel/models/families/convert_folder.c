@@ -71,7 +71,8 @@ static int write_text(struct job *j, const char *path, const void *text, size_t 
 /* What lies beside the weights, config.json first */
 static const char *const beside[] = {
 	"config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-	"vocab.txt", "chat_template.jinja", "1_Pooling/config.json", "model.safetensors"
+	"preprocessor_config.json", "vocab.txt", "chat_template.jinja", "1_Pooling/config.json",
+	"model.safetensors"
 };
 
 /* A text of the folder that is written, which may lie in another one in it */

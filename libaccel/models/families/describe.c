@@ -181,8 +181,12 @@ static int describe_encoder(struct note *n, struct accel_error *error)
 	const struct family_shape *s = &n->m->shape;
 	struct family_build b = { .model = n->m };
 	const struct stored *types = part_find(&b, t->types, ".weight");
+	const char *kind = config_item(&n->m->config, "architectures", 0);
 	char act[40], places[40], key[160];
 
+	if (kind && strstr(kind, "ForTokenClassification"))
+		return stored_fail(error, -EOPNOTSUPP, "architectures: %.80s has no name in GGUF",
+				   kind);
 	config_text(&n->m->config, "hidden_act", act, sizeof(act));
 	if (strcmp(act, "gelu"))
 		return stored_fail(error, -EOPNOTSUPP, "hidden_act %s: in GGUF it is gelu", act);
