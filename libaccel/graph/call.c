@@ -210,8 +210,7 @@ static int call_error(struct accel_call *call, const char *function, int ret)
 		return accel_call_fail(call, -EINVAL, "%s returned %d, which is no error", function,
 				       ret);
 	if (!call->text[0])
-		accel_call_fail(call, ret, "%s failed: %s", function,
-				errno_text(-ret) ? errno_text(-ret) : "unknown");
+		accel_call_fail(call, ret, "%s failed: %s", function, errno_text(-ret));
 	return ret;
 }
 
