@@ -410,6 +410,7 @@ void uma_pt_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos, bool
 		struct uma_pt_table *dir, *leaf;
 		dma_addr_t dma;
 
+		cond_resched();
 		dir = uma_pt_get(pt, va, UMA_PT_LEAF - 1);
 		if (!dir)
 			return;
@@ -437,7 +438,6 @@ void uma_pt_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos, bool
 			}
 			uma_sg_advance(&pos, run);
 		}
-		cond_resched();
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_map);
