@@ -299,10 +299,8 @@ struct uma_device {
 	u64 throttle_count;
 	/** @energy_base: microjoules before the device counted from zero the last time */
 	u64 energy_base;
-	/** @energy_saved: microjoules that a reset, or whoever has the device next, may clear */
-	u64 energy_saved;
-	/** @energy_seen: microjoules that somebody has been told of */
-	u64 energy_seen;
+	/** @energy_last: what its counter was when it was read last */
+	u64 energy_last;
 
 	/** @busy: how busy the engines were of late */
 	struct uma_busy busy;

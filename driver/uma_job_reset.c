@@ -272,7 +272,7 @@ static int uma_reset_hardware(struct uma_device *uma)
 	struct uma_engine *engine;
 	int ret;
 
-	uma_pm_before_reset(uma);
+	uma_pm_energy_uj(uma);
 	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
 	uma_write(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
 	ret = uma_poll(uma, UMA_REG_DEV_CTRL, UMA_DEV_RESET, 0, uma->device_reset_ms);

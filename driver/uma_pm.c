@@ -80,15 +80,6 @@ static void uma_pm_failed(struct uma_device *uma)
 	uma_reset_request(uma);
 }
 
-/* The device counts its energy from zero again. */
-static void uma_pm_energy_anew(struct uma_device *uma)
-{
-	lockdep_assert_held(&uma->pm_lock);
-
-	uma->energy_base += uma->energy_saved;
-	uma->energy_saved = 0;
-}
-
 /**
  * uma_pm_restore - write the power registers, at first and after a reset
  * @uma: device that is ready, with &uma_device.hw_lock held
@@ -101,8 +92,8 @@ int uma_pm_restore(struct uma_device *uma)
 
 	lockdep_assert_held(&uma->hw_lock);
 
+	uma_pm_energy_uj(uma);
 	spin_lock_irqsave(&uma->pm_lock, flags);
-	uma_pm_energy_anew(uma);
 	if (uma->clock_cap)
 		uma_write(uma, UMA_REG_CLOCK_CAP_MHZ, uma->clock_cap);
 	spin_unlock_irqrestore(&uma->pm_lock, flags);
@@ -112,26 +103,13 @@ int uma_pm_restore(struct uma_device *uma)
 }
 
 /**
- * uma_pm_before_reset - save what the device forgets
- * @uma: device that is about to be reset, or to be left to others while the system sleeps
- */
-void uma_pm_before_reset(struct uma_device *uma)
-{
-	unsigned long flags;
-	u64 energy;
-
-	spin_lock_irqsave(&uma->pm_lock, flags);
-	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
-	/* All ones: there is no device. */
-	if (energy != U64_MAX)
-		uma->energy_saved = energy;
-	spin_unlock_irqrestore(&uma->pm_lock, flags);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_pm_before_reset);
-
-/**
  * uma_pm_energy_uj - energy since the driver found the device
  * @uma: device
+ *
+ * The counter of the device begins anew when it is reset, loses its power while the system
+ * sleeps, or had another kernel meanwhile; or it does not, as resets fail and some power stays
+ * on. Which it was shows when the counter is read before it has passed what it was: so it is
+ * read before and after each of these. A read that fails says nothing.
  *
  * Return: microjoules.
  */
@@ -140,13 +118,16 @@ u64 uma_pm_energy_uj(struct uma_device *uma)
 	unsigned long flags;
 	u64 energy;
 
-	/* With the lock held: what was read before a reset is not added to what that saved. */
+	/* With the lock held: of two who read, the second has the later value. */
 	spin_lock_irqsave(&uma->pm_lock, flags);
 	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
-	/* Never back, whatever resets do in between. */
-	if (energy != U64_MAX)
-		uma->energy_seen = max(uma->energy_seen, uma->energy_base + energy);
-	energy = uma->energy_seen;
+	/* All ones: there is no device. */
+	if (energy != U64_MAX) {
+		if (energy < uma->energy_last)
+			uma->energy_base += uma->energy_last;
+		uma->energy_last = energy;
+	}
+	energy = uma->energy_base + uma->energy_last;
 	spin_unlock_irqrestore(&uma->pm_lock, flags);
 	return energy;
 }
@@ -296,16 +277,6 @@ static bool uma_pm_drained(struct uma_device *uma)
 	return drained;
 }
 
-/* A device that had power while the system slept has gone on counting, others begin anew. */
-static void uma_pm_energy_slept(struct uma_device *uma)
-{
-	spin_lock_irq(&uma->pm_lock);
-	if (uma_read64(uma, UMA_REG_ENERGY_UJ_LO) >= uma->energy_saved)
-		uma->energy_saved = 0;
-	uma_pm_energy_anew(uma);
-	spin_unlock_irq(&uma->pm_lock);
-}
-
 static void uma_pm_wake(struct uma_device *uma)
 {
 	mutex_lock(&uma->hw_lock);
@@ -313,8 +284,6 @@ static void uma_pm_wake(struct uma_device *uma)
 	/* Not if the engines were not even stopped. */
 	if (uma->powered != uma->powered_later || uma->stopped) {
 		uma->powered = uma->powered_later;
-		if (uma->stopped)
-			uma_pm_energy_slept(uma);
 		uma->stopped = false;
 		if (!uma->lost && uma_hw_start(uma))
 			uma_pm_failed(uma);
@@ -367,7 +336,7 @@ static int uma_pm_suspend(struct device *dev)
 	mutex_lock(&uma->hw_lock);
 	if (!uma->lost)
 		uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
-	uma_pm_before_reset(uma);
+	uma_pm_energy_uj(uma);
 	uma_pm_trace(uma, "suspend");
 	mutex_unlock(&uma->hw_lock);
 	return 0;
@@ -387,16 +356,12 @@ static int uma_pm_resume(struct device *dev)
 static int uma_pm_restore_noirq(struct device *dev)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
-	bool stopped;
 
 	mutex_lock(&uma->hw_lock);
-	stopped = uma_hw_stop_confirmed(uma);
+	uma_pm_energy_uj(uma);
 	/* What it was lost amid has ended with that. */
-	uma->quiet |= uma->lost && stopped;
-	spin_lock_irq(&uma->pm_lock);
-	if (stopped)
-		uma_pm_energy_anew(uma);
-	spin_unlock_irq(&uma->pm_lock);
+	uma->quiet |= uma_hw_stop_confirmed(uma) && uma->lost;
+	uma_pm_energy_uj(uma);
 	mutex_unlock(&uma->hw_lock);
 	return 0;
 }

@@ -141,7 +141,6 @@ int uma_pm_get(struct uma_device *uma);
 void uma_pm_get_again(struct uma_device *uma);
 void uma_pm_put(struct uma_device *uma);
 int uma_pm_restore(struct uma_device *uma);
-void uma_pm_before_reset(struct uma_device *uma);
 u64 uma_pm_energy_uj(struct uma_device *uma);
 void uma_pm_set_clock(struct uma_device *uma, u32 mhz);
 void uma_pm_thermal(struct uma_device *uma);
