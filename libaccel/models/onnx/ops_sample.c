@@ -423,10 +423,10 @@ static int affine_grid(struct import *im, uint32_t arg)
 
 /* --- regions ------------------------------------------------------------------------------- */
 
-/* Edge @k of the regions, in the image, as [R, 1] */
-static uint32_t edge(struct import *im, uint32_t k, double scale, double off)
+/* Edge @k of regions, in the image, as [R, 1] */
+static uint32_t edge(struct import *im, uint32_t rois, uint32_t k, double scale, double off)
 {
-	return PLUS(TIMES(v_slice(im, v_in(im, 1), 1, k, k + 1, 1), scale), off);
+	return PLUS(TIMES(v_slice(im, rois, 1, k, k + 1, 1), scale), off);
 }
 
 /**
@@ -582,8 +582,8 @@ static int roi_align(struct import *im, uint32_t arg)
 						  "output_half_pixel");
 	bool max = im_string(im, "mode", "max");
 	const int64_t s = im_int(im, "sampling_ratio", 0), one[] = { -1, 1, 1 }, three = 3;
-	uint32_t a = v_in(im, 0), rows, batch, size[2], lists[2], k, v, sum = NO_VALUE, w;
-	uint32_t inside, used = NO_VALUE;
+	uint32_t a = v_in(im, 0), rows, batch, size[2], whole[2], lists[2], k, v, sum = NO_VALUE, w;
+	uint32_t inside, used = NO_VALUE, type, rois;
 	int ret = im_need(im, 3);
 
 	(void)arg;
@@ -596,14 +596,19 @@ static int roi_align(struct import *im, uint32_t arg)
 	if (s < 0 || s > 64)
 		return im_fail(im, -EOPNOTSUPP, "a sampling_ratio of %lld", (long long)s);
 	off = half ? -0.5 : 0;
-	for (k = 0; k < 2; k++)
-		size[k] = size_of(im, a, 2 + k, im->in[1].type);
+	/* Numbers of 16 bits have neither all sizes nor all places between elements. */
+	type = im->in[1].type == ACCEL_HOST_F64 ? im->in[1].type : (uint32_t)ACCEL_F32;
+	rois = v_cast(im, v_in(im, 1), type);
+	for (k = 0; k < 2; k++) {
+		size[k] = size_of(im, a, 2 + k, type);
+		whole[k] = size_of(im, a, 2 + k, ACCEL_S32);
+	}
 	y.ratio = x.ratio = s;
-	y.begin = edge(im, 1, scale, off);
-	y.end = edge(im, 3, scale, off);
+	y.begin = edge(im, rois, 1, scale, off);
+	y.end = edge(im, rois, 3, scale, off);
 	sample_line(im, half, size[0], &y);
-	x.begin = edge(im, 0, scale, off);
-	x.end = edge(im, 2, scale, off);
+	x.begin = edge(im, rois, 0, scale, off);
+	x.end = edge(im, rois, 2, scale, off);
 	sample_line(im, half, size[1], &x);
 	inside = crossed(im, y.inside, x.inside);
 	if (!s) {
@@ -612,7 +617,7 @@ static int roi_align(struct import *im, uint32_t arg)
 	}
 	rows = as_rows(im, a);
 	batch = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_cast(im, v_in(im, 2), ACCEL_S32), 3, one);
-	batch = MUL(batch, MUL(v_cast(im, size[0], ACCEL_S32), v_cast(im, size[1], ACCEL_S32)));
+	batch = MUL(batch, MUL(whole[0], whole[1]));
 	/* All images one after the other */
 	lists[0] = v_ints(im, 1, one);
 	lists[1] = v_shape_of(im, rows, 2, 3);
@@ -621,7 +626,7 @@ static int roi_align(struct import *im, uint32_t arg)
 		uint32_t wy = k & 2 ? y.t : PLUS(TIMES(y.t, -1), 1);
 		uint32_t wx = k & 1 ? x.t : PLUS(TIMES(x.t, -1), 1);
 
-		v = MUL(upright(im, k & 2 ? y.high : y.low), v_cast(im, size[1], ACCEL_S32));
+		v = MUL(upright(im, k & 2 ? y.high : y.low), whole[1]);
 		v = ADD(v, flat(im, k & 1 ? x.high : x.low));
 		v = v_gather(im, ACCEL_GATHER_AXIS, 0, rows, ADD(v, batch));
 		w = MUL(upright(im, wy), flat(im, wx));

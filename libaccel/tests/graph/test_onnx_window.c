@@ -391,6 +391,52 @@ static void test_regions(void **arg)
 	GIVES(t, IO("none", F32, y, 0, RC, 1, 1));
 }
 
+/* Of types of 16 bits, images wider than their whole numbers go: the second row and image */
+static void test_wide_regions(void **arg)
+{
+	static const struct {
+		int type;
+		int64_t wide;
+	} of[] = { { F16, 2049 }, { BF16, 257 } };
+	static float x[2 * 2 * 2049];
+	float rois[2][4], y[2];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+	int k;
+
+	for (i = 0; i < COUNT(of); i++) {
+		const int wide = (int)of[i].wide;
+
+		for (k = 0; k < 4 * wide; k++)
+			x[k] = (float)(k % 101);
+		for (k = 0; k < 2; k++) {
+			/* The middle is that of two elements, which the types cannot tell. */
+			const int at = k ? 16 : wide - 3;
+
+			rois[k][0] = (float)(at - 1);
+			rois[k][1] = 1;
+			rois[k][2] = (float)(at + 1);
+			rois[k][3] = 2;
+			y[k] = (x[(3 - 2 * k) * wide + at - 1] + x[(3 - 2 * k) * wide + at]) / 2;
+		}
+		t = BEGIN(*arg, IO("x", F32, x, 2, 1, 2, of[i].wide), IO("r", F32, rois, 2, 4),
+			  IO("at", S64, DIMS(1, 0), 2));
+		for (k = 0; k < 2; k++) {
+			n = op(NULL, "Cast", k ? "r" : "x", k ? "rh" : "xh");
+			attr_int(&n, "to", of[i].type);
+			add_op(t, &n);
+		}
+		n = op(NULL, "RoiAlign", "xh rh at", "yh");
+		attr_int(&n, "sampling_ratio", 1);
+		add_op(t, &n);
+		n = op(NULL, "Cast", "yh", "y");
+		attr_int(&n, "to", F32);
+		add_op(t, &n);
+		GIVES(t, IO("y", F32, y, 2, 1, 1, 1));
+	}
+}
+
 /* Maxima of whole elements, as ONNX Runtime's test has them, and of more bins by loops */
 static void test_maxima(void **arg)
 {
@@ -581,7 +627,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
 		TEST(test_deform), TEST(test_deform_refused), TEST(test_regions),
-		TEST(test_maxima), TEST(test_parts),
+		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts),
 		TEST(test_cache),
 	};
 
