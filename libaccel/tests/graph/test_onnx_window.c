@@ -567,6 +567,27 @@ static void test_parts(void **arg)
 	refused(t, "region");
 }
 
+/* Half an element further, but along dimensions that stay as they are */
+static void test_for_nearest(void **arg)
+{
+	static const float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const float near[16] = { 2, 2, 3, 3, 4, 4, 4, 4, 6, 6, 7, 7, 8, 8, 8, 8 };
+	static const float scales[4] = { 1, 1, 1, 2 };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 4), IO("s", F32, scales, 4),
+		  IO("to", S64, DIMS(1, 1, 2, 8), 4));
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "Resize", i ? "x - - to" : "x - s", i ? "z" : "y");
+		attr_text(&n, "coordinate_transformation_mode", "tf_half_pixel_for_nn");
+		attr_text(&n, "nearest_mode", "ceil");
+		add_op(t, &n);
+	}
+	GIVES(t, IO("y", F32, near, 1, 1, 2, 8), IO("z", F32, near, 1, 1, 2, 8));
+}
+
 /* --- caches --------------------------------------------------------------------------------- */
 
 /* ONNX's cases: rows of a cache that are replaced, from a place of each batch on */
@@ -627,7 +648,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
 		TEST(test_deform), TEST(test_deform_refused), TEST(test_regions),
-		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts),
+		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_for_nearest),
 		TEST(test_cache),
 	};
 
