@@ -497,6 +497,7 @@ int read_window(struct import *im, struct window *w, bool whole);
 int give_moments(struct import *im, uint32_t a, uint32_t axes, uint32_t func, double eps);
 uint32_t v_norm(struct import *im, uint32_t func, uint32_t axes, float eps, uint32_t a,
 		uint32_t scale, uint32_t bias);
+uint32_t v_of_channels(struct import *im, uint32_t a, uint32_t v);
 
 /* --- ops_window.c --------------------------------------------------------------------- */
 

@@ -28,18 +28,23 @@ static uint32_t of_channels(struct import *im, uint32_t index, int64_t groups)
 static uint32_t norm_lines(struct import *im, int64_t groups, float eps, uint32_t scale,
 			   uint32_t bias)
 {
-	const int64_t lines[] = { 0, groups, -1 };
-	uint32_t i, n = im->in[0].rank - 2, a = v_in(im, 0), y, shape;
-	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+	uint32_t a = v_in(im, 0), y, shape, channels = v_shape_of(im, a, 1, 2), lines[4];
+	const int64_t one = 1;
 
 	shape = v_shape_of(im, a, 0, INT64_MAX);
-	y = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, a, 3, lines);
-	y = v_norm(im, ACCEL_NORM_LAYER, ACCEL_AXIS(2), eps, y, NO_VALUE, NO_VALUE);
+	/* All sizes are told: channels that groups do not divide are refused. */
+	lines[0] = v_shape_of(im, a, 0, 1);
+	lines[1] = groups ? v_ints(im, 1, &groups) : channels;
+	lines[2] = groups ? v_with(im, ACCEL_BINARY_QUOT, channels, (double)groups) :
+		   v_ints(im, 1, &one);
+	lines[3] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0),
+			    v_shape_of(im, a, 2, INT64_MAX));
+	y = v_reshape(im, a, 4, lines);
+	y = v_norm(im, ACCEL_NORM_LAYER, ACCEL_AXIS(2) | ACCEL_AXIS(3), eps, y, NO_VALUE,
+		   NO_VALUE);
 	y = v_shaped(im, ACCEL_SHAPE_RESHAPE, y, shape);
-	for (i = 0; i < n; i++)
-		axes[i] = 1 + i;
-	scale = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, scale, n, axes);
-	bias = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, bias, n, axes);
+	scale = v_of_channels(im, a, scale);
+	bias = v_of_channels(im, a, bias);
 	return v_binary(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_MUL, y, scale), bias);
 }
 
