@@ -38,6 +38,11 @@ static uint32_t bounded(struct import *im, uint32_t a, double low, uint32_t high
 	return v_binary(im, ACCEL_BINARY_MIN, a, high);
 }
 
+static uint32_t is_finite(struct import *im, uint32_t a)
+{
+	return v_with(im, ACCEL_BINARY_LT, v_unary(im, ACCEL_UNARY_ABS, a), INFINITY);
+}
+
 /* --- grids --------------------------------------------------------------------------------- */
 
 enum { OUTSIDE_ZEROS, OUTSIDE_BORDER, OUTSIDE_REFLECTION };
@@ -141,7 +146,9 @@ static uint32_t sampled(struct import *im, const struct grid *g, uint32_t i, uin
 		return sampled(im, g, i + 1, at);
 	}
 	first = v_unary(im, ACCEL_UNARY_FLOOR, g->p.at[i]);
-	t = SUB(g->p.at[i], first);
+	/* Infinitely far away there is nothing, of which any weight but NaN makes 0. */
+	t = v_select(im, is_finite(im, first), SUB(g->p.at[i], first),
+		     v_number(im, v_type(im, first), 0));
 	for (k = 0; k < taps; k++) {
 		at[i] = PLUS(first, taps == 4 ? (double)k - 1 : k);
 		if (taps == 4)

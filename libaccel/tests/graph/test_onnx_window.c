@@ -264,6 +264,29 @@ static void test_deform(void **arg)
 	GIVES(t, IO("y", F64, y, DN, DM, DOH, DOW), IO("fy", F32, fy, DN, DM, DOH, DOW));
 }
 
+/* What lies infinitely far away is 0 */
+static void test_far(void **arg)
+{
+	static const float x[4] = { 1, 2, 3, 4 }, one[1] = { 1 }, y[4] = { 0, 0, 3, 0 };
+	const float off[8] = { INFINITY, -INFINITY, 0, 0, 0, 0, 0, INFINITY };
+	const float grid[8] = { -INFINITY, -0.5f, INFINITY, 0, -0.5f, 0.5f, 0, -INFINITY };
+	static const char *const modes[] = { "linear", "cubic" };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), IO("w", F32, one, 1, 1, 1, 1),
+		  IO("off", F32, off, 1, 2, 2, 2), IO("grid", F32, grid, 1, 2, 2, 2));
+	ONE(t, NULL, "DeformConv", "x w off", "y");
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "GridSample", "x grid", modes[i]);
+		attr_text(&n, "mode", modes[i]);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("y", F32, y, 1, 1, 2, 2), IO("linear", F32, y, 1, 1, 2, 2),
+	      IO("cubic", F32, y, 1, 1, 2, 2));
+}
+
 static void test_deform_refused(void **arg)
 {
 	static const struct {
@@ -647,7 +670,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
-		TEST(test_deform), TEST(test_deform_refused), TEST(test_regions),
+		TEST(test_deform), TEST(test_far), TEST(test_deform_refused), TEST(test_regions),
 		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_for_nearest),
 		TEST(test_cache),
 	};
