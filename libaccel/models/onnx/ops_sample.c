@@ -476,7 +476,9 @@ static void count_samples(struct import *im, uint32_t length, struct line *l)
 		l->count = v_number(im, type, (double)l->ratio);
 		l->most = v_number(im, ACCEL_HOST_S64, (double)l->ratio);
 	} else {
-		l->count = v_unary(im, ACCEL_UNARY_CEIL, length);
+		/* A region with an edge nowhere has none, and others have theirs. */
+		l->count = v_select(im, is_finite(im, length),
+				    v_unary(im, ACCEL_UNARY_CEIL, length), v_number(im, type, 0));
 		l->most = v_reduce(im, ACCEL_REDUCE_MAX, 0, 7, l->count);
 		l->most = v_binary(im, ACCEL_BINARY_MAX, l->most, v_number(im, type, 1));
 		l->most = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, l->most, 0, NULL);
@@ -622,6 +624,7 @@ static int roi_align(struct import *im, uint32_t arg)
 		used = crossed(im, y.used, x.used);
 		inside = v_binary(im, ACCEL_BINARY_AND, inside, used);
 	}
+	inside = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, inside, 1, &three);
 	rows = as_rows(im, a);
 	batch = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_cast(im, v_in(im, 2), ACCEL_S32), 3, one);
 	batch = MUL(batch, MUL(whole[0], whole[1]));
@@ -637,9 +640,10 @@ static int roi_align(struct import *im, uint32_t arg)
 		v = ADD(v, flat(im, k & 1 ? x.high : x.low));
 		v = v_gather(im, ACCEL_GATHER_AXIS, 0, rows, ADD(v, batch));
 		w = MUL(upright(im, wy), flat(im, wx));
-		w = v_select(im, inside, w, v_number(im, v_type(im, w), 0));
 		w = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, w, 1, &three);
 		v = MUL(v, v_cast(im, w, v_type(im, v)));
+		/* What is read for a sample outside may be no number. */
+		v = v_select(im, inside, v, v_number(im, v_type(im, v), 0));
 		sum = !k ? v : max ? v_binary(im, ACCEL_BINARY_MAX, sum, v) : ADD(sum, v);
 	}
 	if (max && !s)

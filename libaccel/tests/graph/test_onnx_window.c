@@ -414,6 +414,29 @@ static void test_regions(void **arg)
 	GIVES(t, IO("none", F32, y, 0, RC, 1, 1));
 }
 
+/* Samples outside are 0 whatever the first element is, and of no others whatever an edge is. */
+static void test_nowhere(void **arg)
+{
+	const float x[4] = { NAN, 1, 2, 3 }, y[4] = { 0, 0, 0, 3 };
+	const float rois[16] = {
+		10, 10, 11, 11, NAN, 1, 2, 2, -INFINITY, 1, INFINITY, 2, 1, 1, 2, 2
+	};
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), IO("r", F32, rois, 4, 4),
+		  IO("at", S64, DIMS(0, 0, 0, 0), 4));
+	for (i = 0; i < 4; i++) {
+		n = op(NULL, "RoiAlign", "x r at", (const char *[]){ "a", "b", "c", "d" }[i]);
+		attr_int(&n, "sampling_ratio", i / 2);
+		attr_text(&n, "mode", i % 2 ? "max" : "avg");
+		add_op(t, &n);
+	}
+	GIVES(t, IO("a", F32, y, 4, 1, 1, 1), IO("b", F32, y, 4, 1, 1, 1),
+	      IO("c", F32, y, 4, 1, 1, 1), IO("d", F32, y, 4, 1, 1, 1));
+}
+
 /* Of types of 16 bits, images wider than their whole numbers go: the second row and image */
 static void test_wide_regions(void **arg)
 {
@@ -671,6 +694,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
 		TEST(test_deform), TEST(test_far), TEST(test_deform_refused), TEST(test_regions),
+		TEST(test_nowhere),
 		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_for_nearest),
 		TEST(test_cache),
 	};
