@@ -37,8 +37,7 @@ static uint32_t norm_lines(struct import *im, int64_t groups, float eps, uint32_
 	lines[1] = groups ? v_ints(im, 1, &groups) : channels;
 	lines[2] = groups ? v_with(im, ACCEL_BINARY_QUOT, channels, (double)groups) :
 		   v_ints(im, 1, &one);
-	lines[3] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0),
-			    v_shape_of(im, a, 2, INT64_MAX));
+	lines[3] = v_elements(im, a, 2);
 	y = v_reshape(im, a, 4, lines);
 	y = v_norm(im, ACCEL_NORM_LAYER, ACCEL_AXIS(2) | ACCEL_AXIS(3), eps, y, NO_VALUE,
 		   NO_VALUE);

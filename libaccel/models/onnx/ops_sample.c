@@ -166,17 +166,24 @@ static uint32_t sampled(struct import *im, const struct grid *g, uint32_t i, uin
 static uint32_t as_rows(struct import *im, uint32_t a)
 {
 	static const uint32_t order[] = { 0, 2, 1 };
-	const int64_t minus = -1;
-	uint32_t shape[] = { v_shape_of(im, a, 0, 2), v_ints(im, 1, &minus) };
+	uint32_t shape[] = { v_shape_of(im, a, 0, 2), v_elements(im, a, 2) };
 
 	return v_transpose(im, v_reshape(im, a, 2, shape), order);
+}
+
+/* [N, ...] as [N, all, 1], also of N = 0, where nothing else tells how many all are */
+static uint32_t as_places(struct import *im, uint32_t a)
+{
+	const int64_t one = 1;
+	uint32_t shape[] = { v_shape_of(im, a, 0, 1), v_elements(im, a, 1), v_ints(im, 1, &one) };
+
+	return v_reshape(im, a, 3, shape);
 }
 
 static int grid_sample(struct import *im, uint32_t arg)
 {
 	static const uint32_t order[] = { 0, 2, 1 };
 	uint32_t i, rank, v, type, at[3], grid = v_in(im, 1), a = v_in(im, 0);
-	const int64_t keep[] = { 0, -1, 1 };
 	struct grid g = { 0 };
 	int ret = im_need(im, 2);
 
@@ -213,7 +220,7 @@ static int grid_sample(struct import *im, uint32_t arg)
 		g.p.size[i] = size_of(im, a, 2 + i, type);
 		/* The last number of a grid's place is along the first dimension. */
 		v = v_slice(im, grid, rank - 1, g.p.n - 1 - i, g.p.n - i, 1);
-		v = v_cast(im, v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v, 3, keep), type);
+		v = v_cast(im, as_places(im, v), type);
 		v = PLUS(v, 1);
 		v = g.corners ? MUL(v, PLUS(g.p.size[i], -1)) : PLUS(MUL(v, g.p.size[i]), -1);
 		v = TIMES(v, 0.5);
@@ -293,7 +300,7 @@ static int read_deform(struct import *im, struct deform *f)
 /* Where elements of windows lie along dimension @i, in part @part: [N, taps outputs, 1] */
 static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, int64_t part)
 {
-	const int64_t keep[] = { 0, -1, 1 }, from = part * f->taps * f->w.n + i;
+	const int64_t from = part * f->taps * f->w.n + i;
 	int64_t list[MAX_TAPS], shape[ACCEL_GRAPH_MAX_RANK] = { f->taps }, k, behind = 1;
 	uint32_t off, at, n;
 
@@ -308,8 +315,7 @@ static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, 
 		shape[1 + n] = 1;
 	k = f->taps;
 	n = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_ints(im, (uint32_t)k, list), 1 + f->w.n, shape);
-	at = ADD(ADD(v_cast(im, off, f->type), at), v_cast(im, n, f->type));
-	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, at, 3, keep);
+	return as_places(im, ADD(ADD(v_cast(im, off, f->type), at), v_cast(im, n, f->type)));
 }
 
 /*
@@ -319,9 +325,9 @@ static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, 
 static int deform_conv(struct import *im, uint32_t arg)
 {
 	static const uint32_t order[] = { 0, 2, 1 };
-	const int64_t keep[] = { 0, -1, 1 }, axes[] = { 1, 2, 3 };
-	uint32_t i, x, v, at[3], *list, shape[3];
-	int64_t part, each, all[4];
+	const int64_t axes[] = { 1, 2, 3 };
+	uint32_t i, x, v, at[3], *list, shape[4];
+	int64_t part, each, all[3];
 	struct grid g = { .mode = SAMPLE_LINEAR };
 	struct deform f = { 0 };
 	int ret = im_need(im, 3);
@@ -346,21 +352,21 @@ static int deform_conv(struct import *im, uint32_t arg)
 		v = sampled(im, &g, 0, at);
 		if (v_in(im, 4) != NO_VALUE) {
 			x = v_slice(im, v_in(im, 4), 1, part * f.taps, (part + 1) * f.taps, 1);
-			x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, x, 3, keep);
-			v = MUL(v, v_cast(im, x, v_type(im, v)));
+			v = MUL(v, v_cast(im, as_places(im, x), v_type(im, v)));
 		}
 		list[part] = v_transpose(im, v, order);
 	}
 	v = v_concat(im, 1, (uint32_t)f.parts, list);
 	free(list);
 	/* [N, groups, channels of one and taps, outputs] */
-	all[0] = 0;
-	all[1] = f.groups;
-	all[2] = im->in[1].dims[1] * f.taps;
-	all[3] = -1;
-	v = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v, 4, all);
 	all[0] = f.groups;
 	all[1] = im->in[1].dims[0] / f.groups;
+	all[2] = im->in[1].dims[1] * f.taps;
+	shape[0] = v_shape_of(im, v, 0, 1);
+	shape[1] = v_ints(im, 1, &all[0]);
+	shape[2] = v_ints(im, 1, &all[2]);
+	shape[3] = v_elements(im, v_slice(im, v_in(im, 2), 1, 0, 1, 1), 1);
+	v = v_reshape(im, v, 4, shape);
 	x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_in(im, 1), 3, all);
 	v = v_product(im, 0, ACCEL_ACT_NONE, x, v, NO_VALUE, NO_VALUE);
 	shape[0] = v_shape_of(im, v_in(im, 0), 0, 1);

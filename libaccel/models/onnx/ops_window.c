@@ -135,9 +135,8 @@ static int col2im(struct import *im, uint32_t arg)
 {
 	static const uint32_t first[] = { 2, 0, 1 }, last[] = { 1, 2, 0 };
 	struct accel_scatter_desc d = ACCEL_SCATTER_DESC_INIT;
-	uint32_t i, x = v_in(im, 0), shape[2], outer, y;
+	uint32_t i, x = v_in(im, 0), shape[3], outer, y;
 	struct columns c = { 0 };
-	int64_t list[3] = { 0, -1, 0 };
 	int ret = im_need(im, 3);
 
 	(void)arg;
@@ -145,8 +144,11 @@ static int col2im(struct import *im, uint32_t arg)
 		ret = read_columns(im, &c);
 	if (ret)
 		return ret;
-	list[2] = c.count;
-	x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, x, 3, list);
+	/* All sizes are told: an empty batch is of any number of channels. */
+	shape[0] = v_shape_of(im, x, 0, 1);
+	shape[1] = v_with(im, ACCEL_BINARY_QUOT, v_shape_of(im, x, 1, 2), (double)c.taps);
+	shape[2] = v_ints(im, 1, &c.count);
+	x = v_reshape(im, x, 3, shape);
 	outer = v_shape_of(im, x, 0, 2);
 	shape[0] = v_ints(im, 1, &c.all);
 	shape[1] = outer;
@@ -290,8 +292,7 @@ uint32_t v_max_index(struct import *im, const struct window *w, uint32_t a, uint
 		order[i] = i < 2 || !columns ? i : rank + 1 - i;
 		shape[i] = v_shape_of(im, a, order[i], (int64_t)order[i] + 1);
 	}
-	n = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1, v_shape_of(im, a, 0, INT64_MAX));
-	index = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, n, 1, &zero));
+	index = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_elements(im, a, 0), 1, &zero));
 	index = v_transpose(im, v_reshape(im, index, rank, shape), order);
 	for (i = 0; i < w->n; i++) {
 		pad.before[2 + i] = w->before[i];

@@ -287,6 +287,24 @@ static void test_far(void **arg)
 	      IO("cubic", F32, y, 1, 1, 2, 2));
 }
 
+/* Of no images there are none, of which nothing but their shape is seen. */
+static void test_empty(void **arg)
+{
+	static const float none[1], w[8];
+	struct tested *t;
+
+	t = BEGIN(*arg, IO("x", F32, none, 0, 2, 3, 3), IO("w", F32, w, 1, 2, 2, 2),
+		  IO("off", F32, none, 0, 8, 2, 2), IO("mask", F32, none, 0, 4, 2, 2),
+		  IO("grid", F32, none, 0, 5, 4, 2), IO("c", F32, none, 0, 8, 4),
+		  CONST("image", S64, DIMS(3, 3), 2), CONST("block", S64, DIMS(2, 2), 2));
+	ONE(t, NULL, "DeformConv", "x w off", "deform");
+	ONE(t, NULL, "DeformConv", "x w off - mask", "masked");
+	ONE(t, NULL, "GridSample", "x grid", "sample");
+	ONE(t, NULL, "Col2Im", "c image block", "col");
+	GIVES(t, IO("deform", F32, none, 0, 1, 2, 2), IO("masked", F32, none, 0, 1, 2, 2),
+	      IO("sample", F32, none, 0, 2, 5, 4), IO("col", F32, none, 0, 2, 3, 3));
+}
+
 static void test_deform_refused(void **arg)
 {
 	static const struct {
@@ -693,7 +711,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
-		TEST(test_deform), TEST(test_far), TEST(test_deform_refused), TEST(test_regions),
+		TEST(test_deform), TEST(test_far), TEST(test_empty), TEST(test_deform_refused), TEST(test_regions),
 		TEST(test_nowhere),
 		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_for_nearest),
 		TEST(test_cache),
