@@ -631,6 +631,46 @@ static void test_parts(void **arg)
 	refused(t, "region");
 }
 
+/* Lists and axes that do not go together, of all that computes places or proportions */
+static void test_parts_refused(void **arg)
+{
+	static const struct {
+		int64_t sizes[3];
+		int64_t count;
+		int64_t axes[2];
+		const char *text;
+	} bad[] = {
+		{ { 3, 3, 3 }, 3, { 2, 3 }, "sizes that are not one for each of 2 axes" },
+		{ { 3 }, 1, { 2, 3 }, "sizes that are not one for each of 2 axes" },
+		{ { 3, 3 }, 2, { 2, -2 }, "axis 2 twice" }, { { 3, 0 }, 2, { 2, 3 }, "a size of 0" },
+		{ { -3, 3 }, 2, { 2, 3 }, "a size of -3" },
+	};
+	static const float x[16], region[4] = { 0, 0, 1, 1 }, scales[3] = { 1, 1, 2 };
+	static const char *const coords[] = { "tf_crop_and_resize", "tf_half_pixel_for_nn", NULL };
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, k;
+
+	for (i = 0; i < COUNT(bad) * 3; i++) {
+		k = i / 3;
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), IO("r", F32, region, 4),
+			  CONST("to", S64, bad[k].sizes, bad[k].count));
+		n = op(NULL, "Resize", "x r - to", "y");
+		if (coords[i % 3])
+			attr_text(&n, "coordinate_transformation_mode", coords[i % 3]);
+		else
+			attr_text(&n, "keep_aspect_ratio_policy", "not_larger");
+		attr_ints(&n, "axes", 2, bad[k].axes);
+		add_op(t, &n);
+		refused(t, bad[k].text);
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), IO("s", F32, scales, 3));
+	n = op(NULL, "Resize", "x - s", "y");
+	attr_text(&n, "coordinate_transformation_mode", "tf_half_pixel_for_nn");
+	add_op(t, &n);
+	refused(t, "scales that are not one for each of 4 axes");
+}
+
 /* Half an element further, but along dimensions that stay as they are */
 static void test_for_nearest(void **arg)
 {
@@ -713,7 +753,8 @@ int main(void)
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
 		TEST(test_deform), TEST(test_far), TEST(test_empty), TEST(test_deform_refused), TEST(test_regions),
 		TEST(test_nowhere),
-		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_for_nearest),
+		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_parts_refused),
+		TEST(test_for_nearest),
 		TEST(test_cache),
 	};
 
