@@ -12,8 +12,11 @@
 
 /* --- columns as an image ----------------------------------------------------------------- */
 
-/* Elements of all columns, and of an image with its padding, at most */
-#define MAX_COLUMNS	(1 << 26)
+/*
+ * Elements of all columns, and of an image with its padding, at most: a file of a few lines has
+ * a list of so many places made when it is opened.
+ */
+#define MAX_COLUMNS	(1 << 24)
 
 /**
  * struct columns - how an image was cut into columns

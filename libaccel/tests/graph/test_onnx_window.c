@@ -102,6 +102,7 @@ static void test_column_types(void **arg)
 		{ { 3, 3 }, { 1, -1 }, 1, "in blocks of -1" },
 		{ { 3, 3 }, { 1, 4 }, 1, "reaches 4 of 3" },
 		{ { 1 << 20, 1 << 20 }, { 1, 2 }, 1, "of more than" },
+		{ { 5000, 5000 }, { 1, 1 }, 1, "of more than 16777216" },
 		{ { 3, 3 }, { 1, 2 }, 0, "of 0" },
 		{ { 3, 4 }, { 1, 2 }, 1, "2 rows of 6 columns" },
 	};
