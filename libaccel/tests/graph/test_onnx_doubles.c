@@ -169,6 +169,26 @@ static void test_groups(void **arg)
 	GIVES(t, IO("alone", F64, y[0], 2, CH, LINE), IO("group", F64, y[1], 2, CH, LINE));
 }
 
+/* Padding as wide as windows may be costs nothing: as elements it would take hours. */
+static void test_wide_padding(void **arg)
+{
+	enum { WIDE = 46001 };
+	static const double x[1] = { 5 }, mean[1] = { 5.0 / ((double)WIDE * WIDE) };
+	struct tested *t = BEGIN(*arg, IO("x", F64, x, 1, 1, 1, 1));
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, i ? "MaxPool" : "AveragePool", "x", i ? "most" : "mean");
+		attr_ints(&n, "kernel_shape", 2, DIMS(WIDE, WIDE));
+		attr_ints(&n, "pads", 4, DIMS(WIDE / 2, WIDE / 2, WIDE / 2, WIDE / 2));
+		if (!i)
+			attr_int(&n, "count_include_pad", 1);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("mean", F64, mean, 1, 1, 1, 1), IO("most", F64, x, 1, 1, 1, 1));
+}
+
 /* What does not fit is refused, as norms of other types do: each line is one operator's. */
 static void test_misfits(void **arg)
 {
@@ -318,7 +338,7 @@ static void test_windows(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
+		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits), TEST(test_wide_padding),
 		TEST(test_windows),
 	};
 
