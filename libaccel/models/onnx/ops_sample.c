@@ -485,6 +485,7 @@ static void count_samples(struct import *im, uint32_t length, struct line *l)
 		/* A region with an edge nowhere has none, and others have theirs. */
 		l->count = v_select(im, is_finite(im, length),
 				    v_unary(im, ACCEL_UNARY_CEIL, length), v_number(im, type, 0));
+		l->count = v_binary(im, ACCEL_BINARY_MAX, l->count, v_number(im, type, 0));
 		l->most = v_reduce(im, ACCEL_REDUCE_MAX, 0, 7, l->count);
 		l->most = v_binary(im, ACCEL_BINARY_MAX, l->most, v_number(im, type, 1));
 		l->most = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, l->most, 0, NULL);
@@ -574,10 +575,10 @@ static uint32_t of_bins(struct import *im, bool max, const struct line *y, const
 	v = v_reshape(im, v, 4, lists);
 	if (all)
 		return v;
-	if (max)
-		return v_select(im, v_with(im, ACCEL_BINARY_EQ, v, -INFINITY),
-				v_number(im, v_type(im, v), 0), v);
 	count = MUL(y->count, x->count);
+	if (max)
+		return v_select(im, flat(im, v_with(im, ACCEL_BINARY_GT, count, 0)), v,
+				v_number(im, v_type(im, v), 0));
 	count = v_binary(im, ACCEL_BINARY_MAX, count, v_number(im, v_type(im, count), 1));
 	count = v_cast(im, flat(im, count), v_type(im, v));
 	return v_binary(im, ACCEL_BINARY_DIV, v, count);

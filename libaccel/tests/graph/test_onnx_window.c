@@ -456,6 +456,29 @@ static void test_nowhere(void **arg)
 	      IO("c", F32, y, 4, 1, 1, 1), IO("d", F32, y, 4, 1, 1, 1));
 }
 
+/* The maximum of nothing but -inf is that, of nothing 0 */
+static void test_least(void **arg)
+{
+	const float x[9] = {
+		-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY,
+		-INFINITY, -INFINITY
+	};
+	const float rois[8] = { 0.5f, 0.5f, 1.2f, 1.2f, 1, 1, 1, 1 };
+	const float edges[10] = { 0, 0, 0, 1, 1, 0, 7, 7, 8, 8 }, y[2] = { -INFINITY, 0 };
+	struct tested *t;
+	struct bytes n;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), IO("r", F32, rois, 2, 4),
+		  IO("at", S64, DIMS(0, 0), 2), IO("e", F32, edges, 2, 5));
+	n = op(NULL, "RoiAlign", "x r at", "align");
+	attr_text(&n, "mode", "max");
+	add_op(t, &n);
+	n = op(NULL, "MaxRoiPool", "x e", "pool");
+	attr_ints(&n, "pooled_shape", 2, DIMS(1, 1));
+	add_op(t, &n);
+	GIVES(t, IO("align", F32, y, 2, 1, 1, 1), IO("pool", F32, y, 2, 1, 1, 1));
+}
+
 /* Of types of 16 bits, images wider than their whole numbers go: the second row and image */
 static void test_wide_regions(void **arg)
 {
@@ -753,7 +776,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
 		TEST(test_deform), TEST(test_far), TEST(test_empty), TEST(test_deform_refused), TEST(test_regions),
-		TEST(test_nowhere),
+		TEST(test_nowhere), TEST(test_least),
 		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_parts_refused),
 		TEST(test_for_nearest),
 		TEST(test_cache),
