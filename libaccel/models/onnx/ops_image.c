@@ -81,21 +81,20 @@ static int norm(struct import *im, uint32_t func)
 static int mean_variance(struct import *im, uint32_t arg)
 {
 	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
-	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
-	uint32_t i, axis = 0;
+	uint32_t i, axis = 0, mask = axes ? 0 : 13;
 	int ret = im_need(im, 1);
 
 	(void)arg;
 	if (ret)
 		return ret;
-	/* ONNX adds 1e-9 to the deviation, so that a constant is none. */
-	d.eps = 0.000000001f * 0.000000001f;
-	for (i = 0, d.axes = axes ? 0 : 13; axes && i < axes->int_count; i++) {
+	for (i = 0; axes && i < axes->int_count; i++) {
 		if (im_axis(im, axes->ints[i], im->in[0].rank, &axis))
 			return im->error.code;
-		d.axes |= ACCEL_AXIS(axis);
+		mask |= ACCEL_AXIS(axis);
 	}
-	return im_give_one(im, &d.hdr);
+	/* ONNX adds 1e-9 to the deviation, so that a constant is none. */
+	return v_give(im, 0, v_norm(im, ACCEL_NORM_LAYER, mask, 0.000000001f * 0.000000001f,
+				    v_in(im, 0), NO_VALUE, NO_VALUE));
 }
 
 /* x / (sum of abs(x)^p)^(1/p) along a dimension */
