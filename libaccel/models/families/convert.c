@@ -533,6 +533,21 @@ static int check(const struct job *j)
 	       encoder_shape(j->m, &j->m->shape, j->error) : 0;
 }
 
+/* What is missing would be missing in the other kind of file, too. */
+static int check_complete(struct job *j)
+{
+	const struct family_form form = { .positions = 16 };
+	struct accel_graph *graph;
+	int ret;
+
+	if (j->to_gguf == !!j->m->config.gguf)
+		return 0;
+	ret = family_graph(j->m, &form, NULL, j->error, &graph);
+	if (!ret)
+		accel_graph_destroy(graph);
+	return ret;
+}
+
 int accel_model_convert(const char *path, const struct accel_model_convert_opts *opts,
 			const char *out, struct accel_error *error)
 {
@@ -556,6 +571,8 @@ int accel_model_convert(const char *path, const struct accel_model_convert_opts 
 		ret = size_tensor(&j, &j.t.list[i]);
 	if (!ret)
 		ret = check_imatrix(&j);
+	if (!ret)
+		ret = check_complete(&j);
 	if (!ret)
 		ret = j.to_gguf ? write_gguf(&j) : job_folder(&j);
 	targets_free(&j.t);
