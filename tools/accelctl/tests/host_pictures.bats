@@ -203,3 +203,16 @@ same() {
 	ctl 2 model run "$T/m.onnx" -d sw -i "$T/p.png"
 	has "$stderr" "the picture becomes 1 x 2, which is smaller than 2 x 2"
 }
+
+@test "metadata are shown as whole characters, and none that a terminal would follow" {
+	local text
+	text=$(printf 'a%.0s' {1..126})
+	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	"$onnx" property "$T/m.onnx" long "$text"é
+	"$onnx" property "$T/m.onnx" odd $'a\x1b[31mb\xffc'
+	ctl 0 model check "$T/m.onnx" -d sw --json
+	json ".properties == {\"long\": \"$text\", \"odd\": \"a?[31mb?c\"}"
+	ctl 0 model check "$T/m.onnx" -d sw
+	has "$output" "property odd: a?[31mb?c"
+	has "$output" "property long: $text"
+}

@@ -13,6 +13,7 @@ onnx.py property FILE NAME VALUE             an entry of the model's metadata, a
 onnx.py png FILE WIDTH HEIGHT CHANNELS BYTE... a picture
 """
 
+import os
 import struct
 import sys
 import zlib
@@ -111,7 +112,7 @@ if __name__ == "__main__":
         model(*args)
     elif command == "property":
         with open(args[0], "ab") as out:
-            out.write(field(14, field(1, args[1]) + field(2, args[2])))
+            out.write(field(14, field(1, args[1]) + field(2, os.fsencode(args[2]))))
     elif command == "png":
         png(args[0], *map(int, args[1:]))
     else:
