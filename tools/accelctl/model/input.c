@@ -412,11 +412,12 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 	int ret;
 
 	memcpy(dims, v->dims, sizeof(dims));
-	if (picture_load(path, &p, error, sizeof(error)))
-		return ctl_fail(s->ctl, CTL_FAILED, 0, "--input", "%s: %s", path, error);
 	/* Options may say it all, but for the order of channels. */
 	ret = recipe_load(s->ctl, s->opts->pictures ? s->opts->pictures : s->path,
 			  s->opts->pixels == PIXELS_AUTO || s->opts->fit == FIT_AUTO, &r);
+	/* What read the pictures that it was trained with heeds bytes alone. */
+	if (!ret && picture_load(path, r.sized || r.valued, &p, error, sizeof(error)))
+		ret = ctl_fail(s->ctl, CTL_FAILED, 0, "--input", "%s: %s", path, error);
 	if (!ret)
 		ret = plan_picture(s, v, &p, &r, dims, &plan);
 	if (!ret)

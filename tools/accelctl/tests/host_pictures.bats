@@ -289,6 +289,25 @@ shape() {
 		-1.7520971 - $7 < 1e-5 && $8 + 0.7549964 < 1e-5 && -0.7549964 - $8 < 1e-5) }'
 }
 
+@test "pictures that models were trained with had neither transparency nor gamma" {
+	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	"$onnx" png "$T/p.png" 1 1 4 200 100 50 51
+	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw)" != "<f4 (1, 3, 1, 1) 200 100 50" ]
+	says "$T" '{"do_rescale": false}'
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 100 50" ]
+	"$onnx" png "$T/p.png" 1 1 2 200 51
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 200 200" ]
+	"$onnx" png "$T/p.png" 1 1 3 200 100 50
+	"$onnx" gamma "$T/p.png" 100000
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 100 50" ]
+	# A file that is cut off is refused as before.
+	head -c 60 "$T/p.png" >"$T/cut.png"
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/cut.png"
+	has "$stderr" "$T/cut.png: "
+	rm "$T/preprocessor_config.json"
+	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw)" != "<f4 (1, 3, 1, 1) 200 100 50" ]
+}
+
 @test "metadata are shown as whole characters, and none that a terminal would follow" {
 	local text
 	text=$(printf 'a%.0s' {1..126})
