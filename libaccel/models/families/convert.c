@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "libaccel/core/fpmode.h"
 #include "convert.h"
 
@@ -339,7 +340,7 @@ int job_begin(struct job *j, const char *path)
 	int ret = newfile_open(&j->file, path);
 
 	return ret ? stored_fail(j->error, ret, "%.200s: cannot be written: %s", path,
-				 strerror(-ret)) : 0;
+				 errno_text(-ret)) : 0;
 }
 
 int job_end(struct job *j, const char *path, int ret)
@@ -350,7 +351,7 @@ int job_end(struct job *j, const char *path, int ret)
 		return newfile_close(&j->file, ret);
 	ret = newfile_close(&j->file, written);
 	return ret ? stored_fail(j->error, ret, "%.200s: cannot be written: %s", path,
-				 strerror(-ret)) : 0;
+				 errno_text(-ret)) : 0;
 }
 
 /* --- GGUF ------------------------------------------------------------------------------------- */
