@@ -3,10 +3,11 @@
  * The fences that stand for a job on an engine.
  *
  * User space can hold a fence for longer than the queue and the device exist that made it, and ask
- * for its names. Those of ours and of the scheduler, whose fences hold ours, are the queue's.
- * Newer kernels ask only until a fence has signalled, within a grace period, and one without a
- * release operation needs nothing of its driver from then on. On older ones it keeps what is left
- * of its queue, which holds the module: one whose fences somebody has cannot be unloaded there.
+ * for its names. Those of ours and of the scheduler, whose fences hold ours, are the queue's. So a
+ * fence keeps what is left of its queue, which holds the module, which holds the scheduler's: as
+ * long as somebody has a fence of either none of the two is unloaded. (A fence of ours could do
+ * without from when it has signalled where kernels let go of its operations then; one of the
+ * scheduler's has a release operation, and needs its module to the end.)
  */
 
 #include <linux/dma-fence.h>
@@ -45,7 +46,6 @@ static const char *uma_fence_timeline_name(struct dma_fence *fence)
 	return to_uma_fence(fence)->queue->sched.name;
 }
 
-#ifndef UMA_HAVE_FENCE_DETACH
 static void uma_fence_release(struct dma_fence *fence)
 {
 	struct uma_queue *queue = to_uma_fence(fence)->queue;
@@ -53,14 +53,11 @@ static void uma_fence_release(struct dma_fence *fence)
 	dma_fence_free(fence);
 	uma_queue_free(queue);
 }
-#endif
 
 static const struct dma_fence_ops uma_fence_ops = {
 	.get_driver_name = uma_fence_driver_name,
 	.get_timeline_name = uma_fence_timeline_name,
-#ifndef UMA_HAVE_FENCE_DETACH
 	.release = uma_fence_release,
-#endif
 };
 
 static void uma_queue_free_work(struct work_struct *work)
@@ -110,9 +107,7 @@ struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_queue *queu
 {
 	spin_lock_init(&fence->lock);
 	fence->queue = queue;
-#ifndef UMA_HAVE_FENCE_DETACH
 	refcount_inc(&queue->keepers);
-#endif
 	dma_fence_init(&fence->base, &uma_fence_ops, &fence->lock, queue->fence_context,
 		       ++queue->fence_seqno);
 	return &fence->base;

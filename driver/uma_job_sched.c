@@ -95,7 +95,7 @@ static void uma_engine_clear(struct uma_engine *engine)
 	if (engine->as >= 0 && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
 		queue_work(uma->reset_wq, &uma->kick_work);
 	engine->as = -1;
-	engine->job->queue->failed = false;
+	WRITE_ONCE(engine->job->queue->failed, false);
 	engine->job = NULL;
 	engine->started = 0;
 	engine->state = UMA_ENGINE_IDLE;
@@ -562,6 +562,12 @@ int uma_sched_start(struct uma_queue *queue)
 void uma_sched_stop(struct uma_queue *queue)
 {
 	drm_sched_entity_destroy(&queue->entity);
+	/*
+	 * The work that frees the last job may have looked before this stop whether it may ask for
+	 * one that runs jobs, and ask after it. When it has ended nobody can: the stop of
+	 * drm_sched_fini() finds that one.
+	 */
+	drm_sched_wqueue_stop(&queue->sched);
 	drm_sched_fini(&queue->sched);
 }
 

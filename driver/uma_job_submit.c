@@ -400,7 +400,10 @@ static void uma_submit_push(struct uma_submit *submit)
 		queue->last = dma_fence_get(sj->done);
 		/* It may be done, and gone, before the call returns. */
 		sj->job = NULL;
+		/* Some kernels wake the scheduler, which is in the queue, when the job may have ended. */
+		kref_get(&queue->ref);
 		drm_sched_entity_push_job(&job->base);
+		uma_queue_put(queue);
 		cond_resched();
 	}
 	list_for_each_entry(signal, &submit->signals, node) {
