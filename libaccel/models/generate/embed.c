@@ -10,7 +10,6 @@
 #include <string.h>
 #include <accel/embed.h>
 
-#include "libaccel/core/errno_text.h"
 #include "libaccel/core/fpmode.h"
 #include "../families/families.h"
 
@@ -164,7 +163,7 @@ int accel_embedder_create(struct accel_ctx *ctx, struct accel_model *model,
 	}
 	accel_embedder_destroy(e);
 	if (own.code != ret)
-		stored_fail(&own, ret, "%s", errno_text(-ret));
+		stored_fail(&own, ret, "%s", strerror(-ret));
 	if (error && error->size >= sizeof(own))
 		*error = own;
 	return ret;
