@@ -45,9 +45,24 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 	drm_sched_job_init(job, entity, credits, owner)
 #endif
 
-#ifndef UMA_HAVE_SCHED_STAT_RESET
-#define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
+/*
+ * What timedout_job returns when the job has ended by itself, or has been ended: the scheduler
+ * takes it back, to free it. Until 6.17 that is done by hand, and nobody frees it under the lock.
+ */
+static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *job)
+{
+#ifdef UMA_HAVE_SCHED_STAT_NO_HANG
+	return DRM_GPU_SCHED_STAT_NO_HANG;
+#else
+	struct drm_gpu_scheduler *sched = job->sched;
+
+	spin_lock(&sched->job_list_lock);
+	list_add(&job->list, &sched->pending_list);
+	drm_sched_wqueue_start(sched);
+	spin_unlock(&sched->job_list_lock);
+	return DRM_GPU_SCHED_STAT_NOMINAL;
 #endif
+}
 
 #ifdef UMA_HAVE_SHMEM_LOCKED
 #define uma_gem_shmem_purge(shmem) drm_gem_shmem_purge_locked(shmem)

@@ -287,7 +287,7 @@ static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u
 	spin_lock_init(&engine->lock);
 	engine->as = -1;
 	INIT_DELAYED_WORK(&engine->watch, uma_engine_watch);
-	INIT_WORK(&engine->resume_work, uma_engine_resume_work);
+	INIT_WORK(&engine->begin_work, uma_engine_begin_work);
 	engine->info = (struct drm_uma_query_engine) {
 		.engine_class = uma_read(uma, base + UMA_ENG_CLASS),
 		.instance = uma_read(uma, base + UMA_ENG_INSTANCE),

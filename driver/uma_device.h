@@ -44,7 +44,6 @@
 #include <linux/workqueue.h>
 
 #include <drm/drm_device.h>
-#include <drm/gpu_scheduler.h>
 
 #include <drm/uma_accel.h>
 
@@ -81,8 +80,8 @@ struct uma_engine {
 	/** @caps: @info.cap_count rows */
 	struct uma_op_cap *caps;
 
-	/** @sched: feeds jobs */
-	struct drm_gpu_scheduler sched;
+	/** @load: queues that use it, and their unfinished jobs */
+	atomic_t load;
 	/** @sfq: decides which job is dispatched; under &uma_device.queues_lock */
 	struct uma_sfq sfq;
 	/** @drops: resets that ended what had begun; under &uma_device.queues_lock */
@@ -91,8 +90,8 @@ struct uma_engine {
 	u64 sfq_seqno;
 	/** @sfq_timer: when time matters to @sfq */
 	struct timer_list sfq_timer;
-	/** @resume_work: puts a job on the ring that was preempted; on the workqueue of @sched */
-	struct work_struct resume_work;
+	/** @begin_work: puts a job on the ring that was dispatched; on &uma_device.sched_wq */
+	struct work_struct begin_work;
 
 	/** @ring: entries */
 	struct uma_ring_entry *ring;
@@ -110,7 +109,7 @@ struct uma_engine {
 
 	/** @lock: protects what follows */
 	spinlock_t lock;
-	/** @job: what run_job took and has not been signalled */
+	/** @job: that was dispatched and has been neither preempted nor signalled */
 	struct uma_job *job;
 	/** @started: when @job was put on the ring, 0 if it was not */
 	ktime_t started;
@@ -228,7 +227,9 @@ struct uma_device {
 	/** @going: the driver is about to let go of the device: no time to wait for jobs */
 	bool going;
 
-	/** @reset_wq: ordered: recovery of engines and of the device */
+	/** @sched_wq: of the queues' schedulers, and for what they set going */
+	struct workqueue_struct *sched_wq;
+	/** @reset_wq: ordered: recovery of engines and of the device, the schedulers' timeouts */
 	struct workqueue_struct *reset_wq;
 	/** @reset_work: resets the whole device */
 	struct work_struct reset_work;

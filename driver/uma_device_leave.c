@@ -199,19 +199,14 @@ struct notifier_block uma_bus_notifier = {
 unsigned int uma_leak_wild(void)
 {
 	struct uma_device *uma;
-	struct uma_engine *engine;
 	unsigned int count = 0;
 
 	list_for_each_entry(uma, &uma_wild, wild) {
 		drm_warn(&uma->drm, "memory that the device may still use is lost until reboot\n");
 		/* What would call the module. */
 		shrinker_free(uma->shrinker);
-		/* Queues, which the last job may just let go of, need the schedulers to go. */
-		uma_for_each_engine(uma, engine)
-			flush_workqueue(engine->sched.submit_wq);
-		flush_workqueue(uma_wq);
-		uma_for_each_engine(uma, engine)
-			uma_sched_stop(engine);
+		/* Queues hold the module: there are none. */
+		uma_sched_fini(uma);
 		count++;
 	}
 	return count;

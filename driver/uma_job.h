@@ -5,6 +5,7 @@
 #include <linux/atomic.h>
 #include <linux/dma-fence.h>
 #include <linux/kref.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <linux/ww_mutex.h>
@@ -12,6 +13,8 @@
 #include <drm/gpu_scheduler.h>
 
 #include <drm/uma_accel.h>
+
+#include "uma_job_sfq.h"
 
 struct drm_device;
 struct drm_file;
@@ -21,10 +24,8 @@ struct pid;
 struct seq_file;
 struct uma_client;
 struct uma_device;
-struct uma_dispatch;
 struct uma_engine;
 struct uma_fence;
-struct uma_request;
 struct uma_result;
 struct uma_usage;
 struct uma_vm;
@@ -77,14 +78,22 @@ struct uma_queue {
 	struct uma_usage *usage;
 	/** @node: in &uma_device.queues */
 	struct list_head node;
-	/** @release: frees it; the last job may be freed by the scheduler that is to be told */
+	/** @release: ends it; the last job may be freed by the scheduler that is to be ended */
 	struct work_struct release;
-	/** @entity: the scheduler's side */
+	/** @sched: sees to what its jobs wait for, to their order, and to timeouts */
+	struct drm_gpu_scheduler sched;
+	/** @entity: the only one of @sched */
 	struct drm_sched_entity entity;
-	/** @scheds: schedulers of the engines that it may use */
-	struct drm_gpu_scheduler *scheds[32];
-	/** @engines: the same as a mask of indices in the device */
+	/** @rcu: whoever asks a fence for its names as it signals may still be at it */
+	struct rcu_head rcu;
+	/** @keepers: fences that may still be asked for them, and one: see uma_queue_free() */
+	refcount_t keepers;
+	/** @engine_class: &enum uma_engine_class */
+	u32 engine_class;
+	/** @engines: mask of those that it may use, by their index in the device */
 	u32 engines;
+	/** @engine: which its jobs use; under &uma_client.submit_lock, NULL: no job yet */
+	struct uma_engine *engine;
 	/** @max_job_tasks: what all its engines take */
 	u32 max_job_tasks;
 	/** @timeout_ms: timeout of its jobs, 0 for the device's */
@@ -101,20 +110,20 @@ struct uma_queue {
 	struct dma_fence *last;
 	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
 	u32 batch;
-	/** @fence_context: of its jobs' fences; the next is of the fences that they wait with */
+	/** @fence_context: of its jobs' fences */
 	u64 fence_context;
 	/** @fence_seqno: number of the last fence of a job; only run_job touches it */
 	u64 fence_seqno;
-	/** @wait_seqno: of the last fence that a job waited with; under &uma_device.queues_lock */
-	u64 wait_seqno;
 	/** @reset_count: of its engines, added up, when it was made: uma_queue_disturbed() */
 	u32 reset_count;
-	/** @waiting: request with which its next job waits; under &uma_device.queues_lock */
-	struct uma_request *waiting;
-	/** @preempted: request of one that was preempted; under &uma_device.queues_lock */
-	struct uma_request *preempted;
-	/** @begun: jobs that had their engine and are not done; under &uma_device.queues_lock */
-	u32 begun;
+	/** @turn: the first job that is not done; under &uma_device.queues_lock */
+	struct uma_job *turn;
+	/** @request: with which it waits for the engine; likewise */
+	struct uma_request request;
+	/** @behind: those that come after it, &uma_job.node; likewise */
+	struct list_head behind;
+	/** @failed: its job is to be given up; under &uma_engine.lock */
+	bool failed;
 	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
 	bool closed;
 	/** @submitted: jobs taken */
@@ -133,6 +142,7 @@ struct uma_queue *uma_queue_find(struct uma_client *client, u32 id);
 void uma_queue_put(struct uma_queue *queue);
 int uma_queue_error(struct uma_queue *queue);
 int uma_queue_error_locked(struct uma_queue *queue);
+struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue);
 void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state);
 void uma_queues_lost(struct uma_device *uma);
 void uma_queues_close(struct uma_client *client);
@@ -143,9 +153,8 @@ int uma_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file 
 int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *file);
 
 struct uma_fence *uma_fence_alloc(void);
-void uma_fence_discard(struct uma_fence *fence);
-struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine,
-				 struct uma_queue *queue);
+struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_queue *queue);
+void uma_queue_free(struct uma_queue *queue);
 
 /**
  * struct uma_implicit_use - a job uses a buffer
@@ -200,10 +209,12 @@ struct uma_job {
 	struct uma_queue *queue;
 	/** @fence: allocated ahead of time, NULL once it is in use */
 	struct uma_fence *fence;
-	/** @dispatch: what it waits for its engine with, allocated ahead of time */
-	struct uma_dispatch *dispatch;
 	/** @done: the fence that stands for the job on the engine, set by run_job */
 	struct dma_fence *done;
+	/** @engine: engine */
+	struct uma_engine *engine;
+	/** @node: in &uma_queue.behind */
+	struct list_head node;
 	/** @tasks_addr: device address of the tasks */
 	u64 tasks_addr;
 	/** @stamps_addr: device address of their stamps, 0 for none */
@@ -220,8 +231,6 @@ struct uma_job {
 	u64 run_ns;
 	/** @drops: &uma_engine.drops when it began; under &uma_device.queues_lock */
 	u32 drops;
-	/** @ending: it is about to be signalled, or has been; see uma_sched_move_ahead() */
-	bool ending;
 	/** @dep_count: entries of @deps */
 	u32 dep_count;
 	/** @dep_next: the first of @deps that the scheduler has not asked for */
@@ -251,34 +260,33 @@ struct uma_done {
 #define to_uma_job(sched_job)	container_of(sched_job, struct uma_job, base)
 
 int uma_sched_init(struct uma_device *uma);
-void uma_sched_stop(struct uma_engine *engine);
+void uma_sched_fini(struct uma_device *uma);
+int uma_sched_start(struct uma_queue *queue);
+void uma_sched_stop(struct uma_queue *queue);
 void uma_job_free(struct uma_job *job);
+void uma_job_end(struct uma_job *job);
 
 void uma_engine_setup(struct uma_engine *engine);
 void uma_engine_poll(struct uma_engine *engine, bool irq);
 void uma_engine_push(struct uma_engine *engine);
 void uma_engines_push(struct uma_device *uma);
 void uma_engine_preempt(struct uma_engine *engine, u64 seqno);
-void uma_engine_resume(struct uma_engine *engine, struct uma_job *job);
-void uma_engine_resume_work(struct work_struct *work);
-void uma_job_abandon(struct uma_engine *engine, struct uma_job *job);
+void uma_engine_take(struct uma_engine *engine, struct uma_job *job);
+void uma_engine_begin(struct uma_engine *engine);
+void uma_engine_begin_work(struct work_struct *work);
 void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *done);
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done);
 
-struct uma_dispatch *uma_dispatch_alloc(void);
-void uma_dispatch_free(struct uma_dispatch *dispatch);
-struct dma_fence *uma_dispatch_wait(struct uma_engine *engine, struct uma_job *job);
-bool uma_dispatch_has_engine(const struct uma_dispatch *dispatch);
+void uma_dispatch_add(struct uma_job *job);
 void uma_dispatch_init(struct uma_engine *engine);
 void uma_dispatch_fini(struct uma_engine *engine);
 void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns, bool hung);
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue);
 bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
-void uma_dispatch_abandoned(struct uma_engine *engine, struct uma_queue *queue);
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
 void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only);
-void uma_dispatch_signal(struct list_head *ready);
+void uma_dispatch_go(struct list_head *ready, bool may_sleep);
 int uma_dispatch_get_as(struct uma_engine *engine);
 void uma_dispatch_drop_as(struct uma_engine *engine);
 
@@ -291,6 +299,7 @@ int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 
 int uma_failure_error(enum uma_failure failure);
 void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure);
+void uma_queue_recover(struct uma_queue *queue);
 void uma_engine_watch(struct work_struct *work);
 void uma_engine_watch_start(struct uma_engine *engine, u32 timeout_ms);
 void uma_kick_work(struct work_struct *work);

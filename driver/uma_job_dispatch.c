@@ -1,107 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Dispatching jobs to an engine, between the scheduler and uma_job_sfq.c.
+ * The run-list of the engines, between the queues' schedulers and uma_job_sfq.c.
  *
- * The scheduler would run jobs in the order in which they were submitted. So the
- * last thing that it has to wait for, before it runs a job, is a fence of ours, which
- * signals when the job's request is dispatched. If that is so at once there is no fence.
- *
- * The engine is the job's until uma_dispatch_release(), after the fence of the job has
- * signalled, or uma_dispatch_requeue(), when it was preempted. The scheduler knows nothing
- * of the latter: for it the job runs. As every job has a timeout, and whoever runs
- * makes room after a slice, every wait for a dispatch ends.
+ * A scheduler hands over the jobs of its queue in their order, when what they wait for is done. It
+ * is one job's turn in each queue, which requests its engine; the one behind it is here so that it
+ * can do so as soon as that one is done. The engine is the job's until uma_dispatch_release(),
+ * after the fence of the job has signalled, or uma_dispatch_requeue(), when it was preempted.
+ * The scheduler knows nothing of the latter: for it the job runs. As every job has a timeout, and
+ * whoever runs makes room after a slice, every wait for an engine ends.
  *
  * All is under &uma_device.queues_lock, so that a queue is never waiting and
- * banned at the same time; fences signal when it has been dropped.
+ * banned at the same time; jobs go, or end, when it has been dropped.
  */
-#include <linux/dma-fence.h>
 #include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
-#include <linux/slab.h>
 
 #include <kunit/visibility.h>
 
-#include "compat.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"
 #include "uma_job_sfq.h"
 #include "uma_vm.h"
-
-/**
- * struct uma_dispatch - how a job comes to its engine
- */
-struct uma_dispatch {
-	/** @base: fence, from when the job has to wait; the scheduler may be the last to hold it */
-	struct dma_fence base;
-	/** @lock: its lock */
-	spinlock_t lock;
-	/** @live: @base has been initialised */
-	bool live;
-	/** @preempted: the job has had the engine and was preempted: nobody waits for @base */
-	bool preempted;
-	/** @request: request for the engine */
-	struct uma_request request;
-	/** @engine: engine */
-	struct uma_engine *engine;
-	/** @job: job */
-	struct uma_job *job;
-};
-
-static struct uma_dispatch *to_uma_dispatch(struct uma_request *request)
-{
-	return container_of(request, struct uma_dispatch, request);
-}
-
-static const char *uma_dispatch_driver_name(struct dma_fence *fence)
-{
-	return "uma";
-}
-
-static const char *uma_dispatch_timeline_name(struct dma_fence *fence)
-{
-	return "dispatch";
-}
-
-/* It does not leave the scheduler, so unlike that of a job it holds nothing. */
-static const struct dma_fence_ops uma_dispatch_ops = {
-	.get_driver_name = uma_dispatch_driver_name,
-	.get_timeline_name = uma_dispatch_timeline_name,
-};
-
-/**
- * uma_dispatch_alloc - allocate what a job is dispatched with
- *
- * Return: it or NULL.
- */
-struct uma_dispatch *uma_dispatch_alloc(void)
-{
-	return kzalloc_obj(struct uma_dispatch, GFP_KERNEL_ACCOUNT);
-}
-
-/**
- * uma_dispatch_free - a job is not dispatched any more
- * @dispatch: what uma_dispatch_alloc() returned, may be NULL
- */
-void uma_dispatch_free(struct uma_dispatch *dispatch)
-{
-	if (dispatch && dispatch->live)
-		dma_fence_put(&dispatch->base);
-	else
-		kfree(dispatch);
-}
-
-/**
- * uma_dispatch_has_engine - has the engine been given to this job?
- * @dispatch: of a job that the scheduler runs
- *
- * Return: true if uma_dispatch_release() has to follow.
- */
-bool uma_dispatch_has_engine(const struct uma_dispatch *dispatch)
-{
-	return dispatch->request.state == UMA_REQUEST_DISPATCHED;
-}
 
 /* Jobs of clients that were penalized go, and jobs are preempted, without anybody's doing. */
 static void uma_dispatch_arm(struct uma_engine *engine, u64 now)
@@ -113,120 +34,115 @@ static void uma_dispatch_arm(struct uma_engine *engine, u64 now)
 			  jiffies + nsecs_to_jiffies(event > now ? event - now : 0) + 1);
 }
 
-/* A job may go: nobody may find its request in its queue any more. */
-static void uma_dispatch_note(struct uma_request *request)
+/* Does the job that runs have to make room, for one that came just now, or after its slice? */
+static void uma_dispatch_contend(struct uma_engine *engine)
 {
-	struct uma_queue *queue = (struct uma_queue *)request->owner;
-
-	if (queue->waiting == request)
-		queue->waiting = NULL;
-	if (request->state == UMA_REQUEST_DISPATCHED) {
-		/* One that was preempted is counted until it is done, or ended. */
-		if (!to_uma_dispatch(request)->preempted)
-			queue->begun++;
-		queue->preempted = NULL;
-	}
-}
-
-/* Those on the list may go. Once the lock has been dropped, uma_dispatch_signal() follows. */
-static void uma_dispatch_note_all(struct list_head *ready)
-{
-	struct uma_request *request;
-
-	list_for_each_entry(request, ready, node) {
-		struct uma_dispatch *dispatch = to_uma_dispatch(request);
-
-		uma_dispatch_note(request);
-		/* One that was preempted is not done, so there is no need to. */
-		if (!dispatch->preempted)
-			dma_fence_get(&dispatch->base);
-	}
-}
-
-/**
- * uma_dispatch_signal - let jobs go
- * @ready: list of requests, with no lock held
- *
- * Callable from interrupts, but not with what uma_dispatch_end() has put on the list.
- */
-void uma_dispatch_signal(struct list_head *ready)
-{
-	struct uma_request *request;
-
-	while ((request = list_first_entry_or_null(ready, struct uma_request, node))) {
-		struct uma_dispatch *dispatch = to_uma_dispatch(request);
-
-		list_del_init(&request->node);
-		if (!dispatch->preempted) {
-			dma_fence_signal(&dispatch->base);
-			dma_fence_put(&dispatch->base);
-		} else if (request->state == UMA_REQUEST_DISPATCHED) {
-			uma_engine_resume(dispatch->engine, dispatch->job);
-		} else {
-			uma_job_abandon(dispatch->engine, dispatch->job);
-		}
-	}
-}
-
-/* May a job of a queue go that does not need the engine? */
-static bool uma_dispatch_bypass(struct uma_engine *engine, struct uma_queue *queue,
-				struct uma_request *request)
-{
-	return uma_sfq_bypass(&engine->sfq, request, queue->begun > 0);
-}
-
-/**
- * uma_dispatch_wait - may a job run?
- * @engine: engine
- * @job: job that waits for nothing else
- *
- * Return: NULL if it may, else a fence, with a reference, after which to ask
- * again.
- */
-struct dma_fence *uma_dispatch_wait(struct uma_engine *engine, struct uma_job *job)
-{
-	struct uma_dispatch *dispatch = job->dispatch;
-	struct uma_request *request = &dispatch->request;
-	struct uma_queue *queue = job->queue;
 	struct uma_device *uma = engine->uma;
-	struct dma_fence *fence = NULL;
-	u64 now = ktime_get_ns();
-	bool go, preempt = false;
+	u64 seqno, now = ktime_get_ns();
 	unsigned long flags;
-	LIST_HEAD(ready);
-	u64 seqno = 0;
+	bool preempt;
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	if (request->state == UMA_REQUEST_NONE) {
-		dispatch->engine = engine;
-		dispatch->job = job;
-		request->owner = queue;
-		if (!job->task_count || uma_queue_error_locked(queue))
-			go = uma_dispatch_bypass(engine, queue, request);
-		else
-			go = uma_sfq_enqueue(&engine->sfq, &queue->usage->shares[engine->index],
-					     queue->priority, request, now, &ready);
-		if (go) {
-			uma_dispatch_note(request);
-		} else {
-			spin_lock_init(&dispatch->lock);
-			dma_fence_init(&dispatch->base, &uma_dispatch_ops, &dispatch->lock,
-				       queue->fence_context + 1, ++queue->wait_seqno);
-			dispatch->live = true;
-			queue->waiting = request;
-			fence = dma_fence_get(&dispatch->base);
-			preempt = uma_sfq_preempt(&engine->sfq, now);
-			seqno = engine->sfq_seqno;
-			uma_dispatch_arm(engine, now);
-		}
-		uma_dispatch_note_all(&ready);
-	}
+	preempt = uma_sfq_preempt(&engine->sfq, now);
+	seqno = engine->sfq_seqno;
+	uma_dispatch_arm(engine, now);
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_signal(&ready);
 	if (preempt)
 		uma_engine_preempt(engine, seqno);
-	return fence;
 }
+
+/* It is a job's turn in its queue. One that needs no engine, or gets none any more, ends. */
+static void uma_dispatch_turn(struct uma_job *job, struct list_head *ready)
+{
+	struct uma_engine *engine = job->engine;
+	struct uma_queue *queue = job->queue;
+
+	queue->turn = job;
+	if (!job->task_count || uma_queue_error_locked(queue) ||
+	    uma_sfq_enqueue(&engine->sfq, &queue->usage->shares[engine->index], queue->priority,
+			    &queue->request, ktime_get_ns(), ready))
+		list_add_tail(&queue->request.node, ready);
+}
+
+/* The job whose turn it was in a queue is done. */
+static void uma_dispatch_next(struct uma_queue *queue, struct list_head *ready)
+{
+	struct uma_engine *contended = NULL;
+	struct uma_device *uma = queue->uma;
+	unsigned long flags;
+	struct uma_job *job;
+
+	spin_lock_irqsave(&uma->queues_lock, flags);
+	queue->turn = NULL;
+	queue->request.state = UMA_REQUEST_NONE;
+	job = list_first_entry_or_null(&queue->behind, struct uma_job, node);
+	if (job) {
+		list_del(&job->node);
+		uma_dispatch_turn(job, ready);
+		if (queue->request.state == UMA_REQUEST_QUEUED)
+			contended = job->engine;
+	}
+	spin_unlock_irqrestore(&uma->queues_lock, flags);
+	if (contended)
+		uma_dispatch_contend(contended);
+}
+
+/**
+ * uma_dispatch_go - let jobs go to the engines that have been given to them, or end
+ * @ready: list of requests, with no spinlock held
+ * @may_sleep: they may be put on the rings here and now, with no lock held at all
+ *
+ * Callable from interrupts.
+ */
+void uma_dispatch_go(struct list_head *ready, bool may_sleep)
+{
+	struct uma_queue *queue;
+
+	while ((queue = list_first_entry_or_null(ready, struct uma_queue, request.node))) {
+		struct uma_job *job = queue->turn;
+		struct uma_engine *engine = job->engine;
+
+		list_del_init(&queue->request.node);
+		if (queue->request.state == UMA_REQUEST_DISPATCHED) {
+			uma_engine_take(engine, job);
+			if (may_sleep)
+				uma_engine_begin(engine);
+			else
+				queue_work(engine->uma->sched_wq, &engine->begin_work);
+			continue;
+		}
+		/* The scheduler may free it as soon as it has ended. */
+		kref_get(&queue->ref);
+		uma_job_end(job);
+		uma_dispatch_next(queue, ready);
+		uma_queue_put(queue);
+	}
+}
+
+/**
+ * uma_dispatch_add - a job waits for nothing any more but its queue's turn and its engine
+ * @job: job, which the scheduler hands over
+ */
+void uma_dispatch_add(struct uma_job *job)
+{
+	struct uma_queue *queue = job->queue;
+	struct uma_device *uma = queue->uma;
+	bool waits = false;
+	LIST_HEAD(ready);
+
+	spin_lock_irq(&uma->queues_lock);
+	if (queue->turn) {
+		list_add_tail(&job->node, &queue->behind);
+	} else {
+		uma_dispatch_turn(job, &ready);
+		waits = queue->request.state == UMA_REQUEST_QUEUED;
+	}
+	spin_unlock_irq(&uma->queues_lock);
+	if (waits)
+		uma_dispatch_contend(job->engine);
+	uma_dispatch_go(&ready, true);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_add);
 
 /**
  * uma_dispatch_start - a job is on the ring
@@ -245,7 +161,7 @@ void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
 	if (!job->first_task)
 		job->drops = engine->drops;
 	engine->sfq_seqno = engine->seqno;
-	uma_sfq_start(&engine->sfq, &job->dispatch->request,
+	uma_sfq_start(&engine->sfq, &job->queue->request,
 		      mul_u32_u32(READ_ONCE(uma->time_slice_ms), NSEC_PER_MSEC), now);
 	uma_dispatch_arm(engine, now);
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
@@ -260,32 +176,18 @@ void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
  */
 void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns, bool hung)
 {
-	struct uma_request *request = &job->dispatch->request;
+	struct uma_flow *flow = job->queue->request.flow;
 	struct uma_device *uma = engine->uma;
 	u64 now = ktime_get_ns();
 	unsigned long flags;
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	uma_sfq_charge(&engine->sfq, request->flow, ns);
+	uma_sfq_charge(&engine->sfq, flow, ns);
 	if (hung) {
-		uma_sfq_penalize(&engine->sfq, request->flow->share, ns, now);
+		uma_sfq_penalize(&engine->sfq, flow->share, ns, now);
 		uma_dispatch_arm(engine, now);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-}
-
-/* A job of a queue that had the engine is done: nobody has to let it go first any more. */
-static void uma_dispatch_unblock(struct uma_engine *engine, struct uma_queue *queue,
-				 struct list_head *ready)
-{
-	struct uma_request *request = queue->waiting;
-
-	/* When a reset has ended one that was preempted, the next may have the engine already. */
-	if (--queue->begun)
-		return;
-	if (request && request->state == UMA_REQUEST_BLOCKED && list_empty(&request->node) &&
-	    uma_dispatch_bypass(engine, queue, request))
-		list_add_tail(&request->node, ready);
 }
 
 /**
@@ -293,21 +195,19 @@ static void uma_dispatch_unblock(struct uma_engine *engine, struct uma_queue *qu
  * @engine: engine, whose job has been signalled
  * @queue: its queue, which the caller keeps alive
  *
- * Callable from interrupts.
+ * The next job of the queue is among those that may get the engine. Callable from interrupts.
  */
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
 {
 	struct uma_device *uma = engine->uma;
-	u64 now = ktime_get_ns();
 	unsigned long flags;
 	LIST_HEAD(ready);
 
+	uma_dispatch_next(queue, &ready);
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	uma_sfq_release(&engine->sfq, now, &ready);
-	uma_dispatch_unblock(engine, queue, &ready);
-	uma_dispatch_note_all(&ready);
+	uma_sfq_release(&engine->sfq, ktime_get_ns(), &ready);
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_signal(&ready);
+	uma_dispatch_go(&ready, false);
 }
 
 /**
@@ -322,7 +222,6 @@ void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
  */
 bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 {
-	struct uma_request *request = &job->dispatch->request;
 	struct uma_device *uma = engine->uma;
 	u64 now = ktime_get_ns();
 	unsigned long flags;
@@ -333,45 +232,19 @@ bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 		spin_unlock_irqrestore(&uma->queues_lock, flags);
 		return false;
 	}
-	job->dispatch->preempted = true;
-	uma_sfq_requeue(&engine->sfq, request, now);
-	job->queue->preempted = request;
+	uma_dispatch_turn(job, &ready);
 	uma_sfq_release(&engine->sfq, now, &ready);
 	uma_dispatch_arm(engine, now);
-	uma_dispatch_note_all(&ready);
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_signal(&ready);
+	uma_dispatch_go(&ready, false);
 	return true;
 }
 
-/**
- * uma_dispatch_abandoned - a job that was preempted has been ended without its engine
- * @engine: engine
- * @queue: its queue, which the caller keeps alive
- */
-void uma_dispatch_abandoned(struct uma_engine *engine, struct uma_queue *queue)
+/* A job does not wait for its engine any more: it ends. */
+static void uma_dispatch_remove(struct uma_queue *queue, struct list_head *ready)
 {
-	struct uma_device *uma = engine->uma;
-	unsigned long flags;
-	LIST_HEAD(ready);
-
-	spin_lock_irqsave(&uma->queues_lock, flags);
-	uma_dispatch_unblock(engine, queue, &ready);
-	uma_dispatch_note_all(&ready);
-	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_signal(&ready);
-}
-
-/* The job of a queue that was preempted, if there is one, does not get its engine back. */
-static void uma_dispatch_end(struct uma_queue *queue, struct list_head *ready)
-{
-	struct uma_request *preempted = queue->preempted;
-
-	if (!preempted)
-		return;
-	uma_sfq_remove(&to_uma_dispatch(preempted)->engine->sfq, preempted);
-	list_add_tail(&preempted->node, ready);
-	queue->preempted = NULL;
+	uma_sfq_remove(&queue->turn->engine->sfq, &queue->request);
+	list_add_tail(&queue->request.node, ready);
 }
 
 /**
@@ -393,36 +266,26 @@ void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engi
 		if (!only || engine == only)
 			engine->drops++;
 	list_for_each_entry(queue, &uma->queues, node)
-		if (!only || (queue->preempted &&
-			      to_uma_dispatch(queue->preempted)->engine == only))
-			uma_dispatch_end(queue, &ready);
+		if (queue->request.state == UMA_REQUEST_QUEUED && queue->turn->first_task &&
+		    (!only || queue->turn->engine == only))
+			uma_dispatch_remove(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
-	uma_dispatch_signal(&ready);
+	uma_dispatch_go(&ready, false);
 }
 
 /**
  * uma_dispatch_cancel - do not keep a queue waiting that runs nothing any more
  * @queue: queue, &uma_device.queues_lock held
- * @ready: requests of it that may go now are added to it
+ * @ready: a job of it that ends now is added to it, for uma_dispatch_go()
  *
  * A job of it that has its engine is up to others: see uma_engine_push().
  */
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 {
-	struct uma_request *request = queue->waiting;
-	struct uma_engine *engine;
-
 	lockdep_assert_held(&queue->uma->queues_lock);
 
-	uma_dispatch_end(queue, ready);
-	if (!request || request->state != UMA_REQUEST_QUEUED)
-		return;
-	engine = to_uma_dispatch(request)->engine;
-	if (uma_dispatch_bypass(engine, queue, request)) {
-		queue->waiting = NULL;
-		dma_fence_get(&to_uma_dispatch(request)->base);
-		list_add_tail(&request->node, ready);
-	}
+	if (queue->request.state == UMA_REQUEST_QUEUED)
+		uma_dispatch_remove(queue, ready);
 }
 
 /* Jobs wait for what those that run have besides an engine, or no longer. */
@@ -524,21 +387,14 @@ static void uma_dispatch_timer(struct timer_list *timer)
 {
 	struct uma_engine *engine = container_of(timer, struct uma_engine, sfq_timer);
 	struct uma_device *uma = engine->uma;
-	u64 seqno, now = ktime_get_ns();
 	unsigned long flags;
 	LIST_HEAD(ready);
-	bool preempt;
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	uma_sfq_advance(&engine->sfq, now, &ready);
-	preempt = uma_sfq_preempt(&engine->sfq, now);
-	seqno = engine->sfq_seqno;
-	uma_dispatch_arm(engine, now);
-	uma_dispatch_note_all(&ready);
+	uma_sfq_advance(&engine->sfq, ktime_get_ns(), &ready);
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_signal(&ready);
-	if (preempt)
-		uma_engine_preempt(engine, seqno);
+	uma_dispatch_go(&ready, false);
+	uma_dispatch_contend(engine);
 }
 
 /**

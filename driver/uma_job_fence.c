@@ -2,11 +2,12 @@
 /*
  * The fences that stand for a job on an engine.
  *
- * User space can hold a fence for longer than the device that made it exists,
- * and ask for its names. Every fence of the scheduler holds one of ours, which
- * in turn holds the device and the module, so that names, operations and the
- * scheduler's own pointers stay valid. A module whose fences somebody keeps
- * cannot be unloaded.
+ * User space can hold a fence for longer than the queue and the device exist that made it, and ask
+ * for its names. Those of ours and of the scheduler, whose fences hold ours, are the queue's. So a
+ * fence keeps what is left of its queue, which holds the module, which holds the scheduler's: as
+ * long as somebody has a fence of either none of the two is unloaded. (A fence of ours could do
+ * without from when it has signalled where kernels let go of its operations then; one of the
+ * scheduler's has a release operation, and needs its module to the end.)
  */
 
 #include <linux/dma-fence.h>
@@ -14,25 +15,20 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include <drm/drm_drv.h>
-
 #include "compat.h"
 #include "uma_device.h"
-#include "uma_drv.h"
 #include "uma_job.h"
 
 /**
  * struct uma_fence - the fence of a job on an engine
  */
 struct uma_fence {
-	/** @base: fence */
+	/** @base: fence, first: it is freed by its address */
 	struct dma_fence base;
 	/** @lock: its lock */
 	spinlock_t lock;
-	/** @engine: engine */
-	struct uma_engine *engine;
-	/** @release: lets go of the device; the last reference to a fence may go in an interrupt */
-	struct work_struct release;
+	/** @queue: queue of the job */
+	struct uma_queue *queue;
 };
 
 static struct uma_fence *to_uma_fence(struct dma_fence *fence)
@@ -47,26 +43,15 @@ static const char *uma_fence_driver_name(struct dma_fence *fence)
 
 static const char *uma_fence_timeline_name(struct dma_fence *fence)
 {
-	return to_uma_fence(fence)->engine->name;
+	return to_uma_fence(fence)->queue->sched.name;
 }
 
-static void uma_fence_release_work(struct work_struct *work)
+static void uma_fence_release(struct dma_fence *fence)
 {
-	struct uma_fence *fence = container_of(work, struct uma_fence, release);
-	struct drm_device *drm = &fence->engine->uma->drm;
+	struct uma_queue *queue = to_uma_fence(fence)->queue;
 
-	dma_fence_free(&fence->base);
-	drm_dev_put(drm);
-	/* Unloading waits for the workqueue, so nothing of us is left running. */
-	module_put(THIS_MODULE);
-}
-
-static void uma_fence_release(struct dma_fence *base)
-{
-	struct uma_fence *fence = to_uma_fence(base);
-
-	INIT_WORK(&fence->release, uma_fence_release_work);
-	queue_work(uma_wq, &fence->release);
+	dma_fence_free(fence);
+	uma_queue_free(queue);
 }
 
 static const struct dma_fence_ops uma_fence_ops = {
@@ -75,38 +60,42 @@ static const struct dma_fence_ops uma_fence_ops = {
 	.release = uma_fence_release,
 };
 
-/**
- * uma_fence_alloc - allocate a fence ahead of time
- *
- * Called with a file open, which holds the module until the fence does.
- *
- * Return: fence, to be given to uma_fence_init() or uma_fence_discard(); NULL
- * without memory.
- */
-struct uma_fence *uma_fence_alloc(void)
+static void uma_queue_free_work(struct work_struct *work)
 {
-	struct uma_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
+	struct uma_queue *queue = container_of(work, struct uma_queue, release);
 
-	if (fence)
-		__module_get(THIS_MODULE);
-	return fence;
+	kfree_rcu(queue, rcu);
+	/* Unloading waits for the workqueue, so nothing of us is left running. */
+	module_put(THIS_MODULE);
 }
 
 /**
- * uma_fence_discard - free a fence that was not used
- * @fence: fence, may be NULL; a file is open still if it is not
+ * uma_queue_free - somebody needs what is left of a queue no longer
+ * @queue: queue that has been ended, or is kept by others
+ *
+ * Callable from interrupts: the last reference to a fence may go in one.
  */
-void uma_fence_discard(struct uma_fence *fence)
+void uma_queue_free(struct uma_queue *queue)
 {
-	if (fence)
-		module_put(THIS_MODULE);
-	kfree(fence);
+	if (!refcount_dec_and_test(&queue->keepers))
+		return;
+	INIT_WORK(&queue->release, uma_queue_free_work);
+	queue_work(uma_wq, &queue->release);
+}
+
+/**
+ * uma_fence_alloc - allocate a fence ahead of time
+ *
+ * Return: fence, to be given to uma_fence_init() or kfree(); NULL without memory.
+ */
+struct uma_fence *uma_fence_alloc(void)
+{
+	return kzalloc_obj(struct uma_fence, GFP_KERNEL_ACCOUNT);
 }
 
 /**
  * uma_fence_init - make a fence live
  * @fence: fence
- * @engine: engine that its job goes to
  * @queue: queue of the job
  *
  * Called from run_job, one at a time per queue. Jobs of a queue end in their order,
@@ -114,12 +103,11 @@ void uma_fence_discard(struct uma_fence *fence)
  *
  * Return: fence, with one reference.
  */
-struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_engine *engine,
-				 struct uma_queue *queue)
+struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_queue *queue)
 {
 	spin_lock_init(&fence->lock);
-	fence->engine = engine;
-	drm_dev_get(&engine->uma->drm);
+	fence->queue = queue;
+	refcount_inc(&queue->keepers);
 	dma_fence_init(&fence->base, &uma_fence_ops, &fence->lock, queue->fence_context,
 		       ++queue->fence_seqno);
 	return &fence->base;

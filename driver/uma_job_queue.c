@@ -2,6 +2,7 @@
 /*
  * Queues and their states.
  */
+#include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
@@ -18,17 +19,19 @@
 
 /*
  * A queue's entity is never killed with jobs in it: jobs of a queue that has
- * been closed or banned pass through the scheduler like all others, and run_job
- * answers with a fence that says so. That keeps the order and gives them the
- * error that we document rather than the scheduler's.
+ * been closed or banned pass through the scheduler like all others, and end when
+ * it is their turn. That keeps the order and gives them the error that we document
+ * rather than the scheduler's.
  */
 static void uma_queue_release_work(struct work_struct *work)
 {
 	struct uma_queue *queue = container_of(work, struct uma_queue, release);
 	struct uma_device *uma = queue->uma;
 
-	drm_sched_entity_destroy(&queue->entity);
+	uma_sched_stop(queue);
 	dma_fence_put(queue->last);
+	if (queue->engine)
+		atomic_dec(&queue->engine->load);
 	spin_lock_irq(&uma->queues_lock);
 	list_del(&queue->node);
 	spin_unlock_irq(&uma->queues_lock);
@@ -36,7 +39,7 @@ static void uma_queue_release_work(struct work_struct *work)
 	atomic_dec(&queue->usage->queues);
 	uma_usage_put(queue->usage);
 	put_pid(queue->pid);
-	kfree(queue);
+	uma_queue_free(queue);
 	drm_dev_put(&uma->drm);
 }
 
@@ -134,6 +137,33 @@ int uma_queue_error(struct uma_queue *queue)
 }
 
 /**
+ * uma_queue_choose_engine - the engine for the next job of a queue
+ * @queue: queue, &uma_client.submit_lock held
+ *
+ * It keeps the one that it has until it is empty. Then it gets the one with the fewest queues and
+ * jobs.
+ *
+ * Return: engine.
+ */
+struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue)
+{
+	struct uma_engine *engine, *best = NULL;
+	struct uma_device *uma = queue->uma;
+
+	if (atomic64_read(&queue->submitted) != atomic64_read(&queue->completed))
+		return queue->engine;
+	if (queue->engine)
+		atomic_dec(&queue->engine->load);
+	uma_for_each_engine(uma, engine)
+		if (queue->engines & BIT(engine->index) &&
+		    (!best || atomic_read(&engine->load) < atomic_read(&best->load)))
+			best = engine;
+	atomic_inc(&best->load);
+	queue->engine = best;
+	return best;
+}
+
+/**
  * uma_queue_guilty - ban a queue
  * @queue: queue
  * @state: what its job did; kept if it is the first
@@ -158,7 +188,7 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 		uma_dispatch_cancel(queue, &ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_signal(&ready);
+	uma_dispatch_go(&ready, false);
 }
 
 /**
@@ -177,7 +207,7 @@ void uma_queues_lost(struct uma_device *uma)
 		uma_dispatch_cancel(queue, &ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_signal(&ready);
+	uma_dispatch_go(&ready, false);
 }
 
 static void uma_queue_close(struct uma_queue *queue)
@@ -190,11 +220,11 @@ static void uma_queue_close(struct uma_queue *queue)
 	queue->closed = true;
 	uma_dispatch_cancel(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
-	uma_dispatch_signal(&ready);
+	uma_dispatch_go(&ready, false);
 	/* A job of it that has its engine is ended by whoever would put it on the ring. */
 	uma_for_each_engine(uma, engine)
 		if (queue->engines & BIT(engine->index))
-			queue_work(engine->sched.submit_wq, &engine->resume_work);
+			queue_work(uma->sched_wq, &engine->begin_work);
 	uma_queue_put(queue);
 }
 
@@ -220,7 +250,6 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 {
 	struct uma_engine *engine;
 	struct uma_queue *queue;
-	unsigned int count = 0;
 	u32 found = 0;
 	int ret;
 
@@ -230,8 +259,11 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	kref_init(&queue->ref);
 	INIT_WORK(&queue->release, uma_queue_release_work);
 	spin_lock_init(&queue->counters_lock);
+	refcount_set(&queue->keepers, 1);
+	INIT_LIST_HEAD(&queue->behind);
 	queue->uma = uma;
-	queue->fence_context = dma_fence_context_alloc(2);
+	queue->engine_class = args->engine_class;
+	queue->fence_context = dma_fence_context_alloc(1);
 	queue->timeout_ms = args->timeout_ms;
 	queue->exempt = uma_timeout_exempt();
 	queue->priority = args->priority;
@@ -245,14 +277,11 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 		found |= BIT(engine->info.instance);
 		queue->engines |= BIT(engine->index);
 		queue->max_job_tasks = min(queue->max_job_tasks, engine->info.max_job_tasks);
-		queue->scheds[count++] = &engine->sched;
 	}
 	ret = -EINVAL;
 	if (found != args->instances)
 		goto err_free;
-	/* One priority for all: the scheduler's are strict, and it is not the one that decides. */
-	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_NORMAL, queue->scheds,
-				    count, NULL);
+	ret = uma_sched_start(queue);
 	if (ret)
 		goto err_free;
 	return queue;
@@ -268,10 +297,7 @@ err_free:
  */
 static void uma_queues_flush(struct uma_device *uma)
 {
-	struct uma_engine *engine;
-
-	uma_for_each_engine(uma, engine)
-		flush_workqueue(engine->sched.submit_wq);
+	flush_workqueue(uma->sched_wq);
 	flush_workqueue(uma_wq);
 }
 
@@ -320,6 +346,8 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	queue->client_id = file->client_id;
 	queue->pid = get_task_pid(current, PIDTYPE_TGID);
 	drm_dev_get(drm);
+	/* The open file holds it so far. */
+	__module_get(THIS_MODULE);
 	queue->reset_count = uma_queue_reset_count(queue);
 	spin_lock_irq(&uma->queues_lock);
 	list_add_tail(&queue->node, &uma->queues);
@@ -332,7 +360,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 
 err_unlock:
 	mutex_unlock(&client->lock);
-	drm_sched_entity_destroy(&queue->entity);
+	uma_sched_stop(queue);
 	kfree(queue);
 	return ret;
 }

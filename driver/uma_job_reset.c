@@ -108,6 +108,11 @@ void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure)
 
 	engine->state = UMA_ENGINE_FAILED;
 	engine->failure = failure;
+	/* Whoever takes it along with a reset does the rest. */
+	if (failure != UMA_FAILURE_LOST) {
+		WRITE_ONCE(engine->job->queue->failed, true);
+		drm_sched_fault(&engine->job->queue->sched);
+	}
 	if (failure == UMA_FAILURE_TIMEOUT)
 		engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
 	/* The engine knows what is left of one that was preempted, everybody else all of it. */
@@ -353,28 +358,51 @@ static void uma_reset_device(struct uma_device *uma)
 }
 
 /**
+ * uma_queue_recover - reset the engine whose job, which is of a queue, has failed
+ * @queue: queue that has a job
+ *
+ * There is none any more if another reset has ended the job.
+ */
+void uma_queue_recover(struct uma_queue *queue)
+{
+	struct uma_device *uma = queue->uma;
+	struct uma_engine *engine;
+	bool cookie, failed;
+
+	if (READ_ONCE(uma->lost))
+		return;
+	cookie = dma_fence_begin_signalling();
+	uma_for_each_engine(uma, engine) {
+		spin_lock_irq(&engine->lock);
+		failed = engine->state == UMA_ENGINE_FAILED && engine->job->queue == queue;
+		spin_unlock_irq(&engine->lock);
+		if (!failed)
+			continue;
+		if (!uma_engine_reset(engine))
+			uma_engine_give_up(engine);
+		else
+			uma_reset_device(uma);
+		break;
+	}
+	dma_fence_end_signalling(cookie);
+}
+
+/**
  * uma_engine_watch - look after the job that runs
  * @work: &uma_engine.watch
  *
- * Runs every now and then while there is one, and at once when it faulted.
+ * Runs every now and then while there is one.
  */
 void uma_engine_watch(struct work_struct *work)
 {
 	struct uma_engine *engine = container_of(work, struct uma_engine, watch.work);
-	enum uma_engine_state state;
 	bool cookie;
 	s64 left;
 
 	cookie = dma_fence_begin_signalling();
-	state = uma_engine_check(engine);
-	if (state == UMA_ENGINE_RUNNING) {
+	if (uma_engine_check(engine) == UMA_ENGINE_RUNNING) {
 		left = ktime_ms_delta(engine->deadline, ktime_get());
 		uma_engine_watch_start(engine, clamp_t(s64, left, 0, UMA_WATCH_MS));
-	} else if (state == UMA_ENGINE_FAILED) {
-		if (!uma_engine_reset(engine))
-			uma_engine_give_up(engine);
-		else
-			uma_reset_device(engine->uma);
 	}
 	dma_fence_end_signalling(cookie);
 }
@@ -467,10 +495,8 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 			break;
 		spin_lock_irq(&engine->lock);
 		if (engine->state == UMA_ENGINE_RUNNING && engine->as == as &&
-		    uma_engine_holds(engine)) {
+		    uma_engine_holds(engine))
 			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
-			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
-		}
 		spin_unlock_irq(&engine->lock);
 	}
 out:

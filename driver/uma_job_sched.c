@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Jobs on their way through an engine: from the scheduler onto the ring, and
- * from the completion record to the fence.
+ * Jobs on their way through an engine: from their queue's scheduler through the run-list
+ * of uma_job_dispatch.c onto the ring, and from the completion record to the fence.
  *
- * The last that the scheduler waits for before it calls run_job is that the job is
- * dispatched, and no other is until the engine has been released: it has at most one
- * job. It stays in &uma_engine.job from run_job to uma_engine_detach(), after which it is
- * signalled, or until it is preempted; uma_engine_resume() brings it back then, and the
- * scheduler hears of neither. The scheduler's own timeout is not in use: recovery happens
- * behind its back, before the fence signals, so it never has to be stopped.
+ * An engine is given to one job, and to no other until it has been released. It stays in
+ * &uma_engine.job from uma_engine_take() to uma_engine_detach(), after which it is signalled, or
+ * until it is preempted; uma_engine_take() brings it back then.
+ *
+ * A job may wait for its engine for long, and more than once, so how long it has run is for the
+ * engine to say: &uma_engine.watch looks after it, and the scheduler is told when it has failed.
+ * That calls timedout_job, which recovers the engine and ends the job. Nothing that a scheduler
+ * does touches the device: it is the run-list that waits while there is a reset.
  */
 #include <linux/export.h>
 #include <linux/math64.h>
@@ -28,8 +30,8 @@
 #include "uma_trace.h"
 #include "uma_vm.h"
 
-/* Jobs that are not done: what is preempted is, too, and dispatching limits what runs. */
-#define UMA_SCHED_CREDITS	INT_MAX
+/* A queue's job that has its engine or waits for it, and one behind it that is ready. */
+#define UMA_SCHED_CREDITS	2
 
 static u32 uma_engine_reg(const struct uma_engine *engine, u32 reg)
 {
@@ -53,19 +55,6 @@ void uma_engine_setup(struct uma_engine *engine)
 	/* The ring is empty before the engine may look; pairs with its read of it after CTRL. */
 	wmb();
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_CTRL), UMA_ENG_ENABLE);
-}
-
-static void uma_job_signal(struct uma_queue *queue, struct dma_fence *fence, int error)
-{
-	if (error)
-		dma_fence_set_error(fence, error);
-	atomic64_inc(&queue->completed);
-	/* The count is right for who sees the fence; pairs with uma_ioctl_queue_state(). */
-	smp_wmb();
-	/* What uma_submit_push() took. Whoever sees the fence may let go of the queue. */
-	atomic_dec(&queue->usage->unfinished);
-	uma_pm_put(queue->uma);
-	dma_fence_signal(fence);
 }
 
 /* Time that the engine's job has used. A device that lies only makes it less. */
@@ -106,6 +95,7 @@ static void uma_engine_clear(struct uma_engine *engine)
 	if (engine->as >= 0 && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
 		queue_work(uma->reset_wq, &uma->kick_work);
 	engine->as = -1;
+	WRITE_ONCE(engine->job->queue->failed, false);
 	engine->job = NULL;
 	engine->started = 0;
 	engine->state = UMA_ENGINE_IDLE;
@@ -120,7 +110,6 @@ static void uma_done_init(struct uma_engine *engine, struct uma_done *done, stru
 	if (engine->started || job->first_task)
 		uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
 	kref_get(&job->queue->ref);
-	WRITE_ONCE(job->ending, true);
 	*done = (struct uma_done) {
 		.queue = job->queue, .fence = job->done, .error = error, .number = job->number,
 	};
@@ -128,15 +117,49 @@ static void uma_done_init(struct uma_engine *engine, struct uma_done *done, stru
 
 static void uma_done_signal(struct uma_engine *engine, const struct uma_done *done)
 {
+	struct uma_queue *queue = done->queue;
+
 	trace_uma_job_done(engine, done);
-	uma_job_signal(done->queue, done->fence, done->error);
+	if (done->error)
+		dma_fence_set_error(done->fence, done->error);
+	atomic64_inc(&queue->completed);
+	/* The count is right for who sees the fence; pairs with uma_ioctl_queue_state(). */
+	smp_wmb();
+	/* What uma_submit_push() took. Whoever sees the fence may let go of the queue. */
+	atomic_dec(&engine->load);
+	atomic_dec(&queue->usage->unfinished);
+	uma_pm_put(engine->uma);
+	dma_fence_signal(done->fence);
 	dma_fence_put(done->fence);
 }
 
 /* What a job gets that is ended before its time: the queue may be fine, if there was a reset. */
 static int uma_job_end_error(const struct uma_job *job)
 {
-	return uma_queue_error(job->queue) ?: -ECANCELED;
+	return uma_queue_error(job->queue) ?: job->task_count ? -ECANCELED : 0;
+}
+
+/**
+ * uma_job_end - end a job that does not have its engine, and does not get it any more
+ * @job: job, whose turn it is in its queue
+ *
+ * The scheduler may free it from here on. Callable from interrupts.
+ */
+void uma_job_end(struct uma_job *job)
+{
+	struct uma_engine *engine = job->engine;
+	const struct uma_done done = {
+		.queue = job->queue, .fence = job->done, .error = uma_job_end_error(job),
+		.number = job->number,
+	};
+	unsigned long flags;
+
+	if (job->first_task) {
+		spin_lock_irqsave(&engine->lock, flags);
+		uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, done.error);
+		spin_unlock_irqrestore(&engine->lock, flags);
+	}
+	uma_done_signal(engine, &done);
 }
 
 /**
@@ -176,49 +199,6 @@ void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 	uma_queue_put(done->queue);
 }
 
-/*
- * The scheduler frees jobs from the head of its list, as far as these are done, and knows nothing
- * of preemption. So a job that goes to the ring, or is ended without, comes before all that are
- * not done: one that waits to be continued, for however long, keeps nobody else's from being
- * freed. Others are ended at the same time, or done without the scheduler having seen it: they
- * stay ahead of one that goes to the ring.
- *
- * The caller makes sure that the job is not done meanwhile: then it is on the list.
- */
-static void uma_sched_move_ahead(struct uma_job *job, bool ending)
-{
-	struct drm_gpu_scheduler *sched = job->base.sched;
-	struct drm_sched_job *other;
-
-	spin_lock(&sched->job_list_lock);
-	if (ending)
-		WRITE_ONCE(job->ending, true);
-	list_for_each_entry(other, &sched->pending_list, list)
-		if (other != &job->base && !READ_ONCE(to_uma_job(other)->ending) &&
-		    !dma_fence_is_signaled(&other->s_fence->finished))
-			break;
-	list_move_tail(&job->base.list, &other->list);
-	spin_unlock(&sched->job_list_lock);
-}
-
-/**
- * uma_job_abandon - end a job that was preempted and will not get its engine back
- * @engine: engine that it had
- * @job: job, which nobody can dispatch any more
- */
-void uma_job_abandon(struct uma_engine *engine, struct uma_job *job)
-{
-	struct uma_done done;
-
-	uma_sched_move_ahead(job, true);
-	spin_lock_irq(&engine->lock);
-	uma_done_init(engine, &done, job, uma_job_end_error(job));
-	spin_unlock_irq(&engine->lock);
-	uma_done_signal(engine, &done);
-	uma_dispatch_abandoned(engine, done.queue);
-	uma_queue_put(done.queue);
-}
-
 /* Take the job off the engine, which has stopped between two of its tasks. */
 static struct uma_job *uma_engine_preempted(struct uma_engine *engine)
 {
@@ -251,7 +231,6 @@ static bool uma_engine_stopped_well(const struct uma_engine *engine)
  */
 void uma_engine_poll(struct uma_engine *engine, bool irq)
 {
-	struct uma_device *uma = engine->uma;
 	struct uma_job *preempted = NULL;
 	struct uma_done done = {};
 	struct uma_record *rec;
@@ -267,14 +246,12 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 			engine->missed++;
 		if (engine->result.preempted && !uma_engine_stopped_well(engine))
 			engine->result.reason = UMA_FAULT_INTERNAL;
-		if (engine->result.reason == UMA_FAULT_NONE && engine->result.preempted) {
-			preempted = uma_engine_preempted(engine);
-		} else if (engine->result.reason == UMA_FAULT_NONE) {
-			uma_engine_detach(engine, 0, &done);
-		} else {
+		if (engine->result.reason != UMA_FAULT_NONE)
 			uma_engine_fail(engine, UMA_FAILURE_FAULT);
-			mod_delayed_work(uma->reset_wq, &engine->watch, 0);
-		}
+		else if (engine->result.preempted)
+			preempted = uma_engine_preempted(engine);
+		else
+			uma_engine_detach(engine, 0, &done);
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
 	if (preempted && !uma_dispatch_requeue(engine, preempted)) {
@@ -311,7 +288,6 @@ static void uma_engine_cancel(struct uma_engine *engine, int error)
 {
 	struct uma_done done;
 
-	uma_sched_move_ahead(engine->job, true);
 	spin_lock_irq(&engine->lock);
 	uma_engine_detach(engine, error, &done);
 	spin_unlock_irq(&engine->lock);
@@ -355,7 +331,6 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 	/* The job holds a reference of the power. */
 	if (state != UMA_ENGINE_HELD || WARN_ON_ONCE(!uma->powered))
 		return;
-	uma_sched_move_ahead(job, false);
 	queue = job->queue;
 	as = uma_dispatch_get_as(engine);
 	if (as < 0) {
@@ -436,73 +411,14 @@ void uma_engines_push(struct uma_device *uma)
 	mutex_unlock(&uma->hw_lock);
 }
 
-static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
-					       struct drm_sched_entity *entity)
-{
-	struct uma_engine *engine = container_of(sched_job->sched, struct uma_engine, sched);
-	struct uma_job *job = to_uma_job(sched_job);
-	struct dma_fence *fence;
-
-	if (job->dep_next < job->dep_count) {
-		fence = job->deps[job->dep_next];
-		job->deps[job->dep_next++] = NULL;
-		return fence;
-	}
-	return uma_dispatch_wait(engine, job);
-}
-
-static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
-{
-	struct uma_engine *engine = container_of(sched_job->sched, struct uma_engine, sched);
-	struct uma_job *job = to_uma_job(sched_job);
-	struct uma_device *uma = engine->uma;
-	struct dma_fence *fence;
-	bool cookie, dispatched;
-	int error;
-
-	cookie = dma_fence_begin_signalling();
-	fence = uma_fence_init(job->fence, engine, job->queue);
-	job->fence = NULL;
-
-	dispatched = uma_dispatch_has_engine(job->dispatch);
-	error = uma_queue_error(job->queue);
-	if (error || !dispatched) {
-		const struct uma_done done = {
-			.queue = job->queue, .fence = fence, .error = error, .number = job->number,
-		};
-
-		uma_sched_move_ahead(job, true);
-		trace_uma_job_done(engine, &done);
-		WARN_ON(!error && job->task_count);
-		uma_job_signal(job->queue, fence, error);
-		if (dispatched)
-			uma_dispatch_release(engine, job->queue);
-		goto out;
-	}
-
-	job->done = dma_fence_get(fence);
-	spin_lock_irq(&engine->lock);
-	WARN_ON(engine->job);
-	engine->job = job;
-	engine->state = UMA_ENGINE_HELD;
-	spin_unlock_irq(&engine->lock);
-	uma_engine_push(engine);
-	/* If the device went before the job was seen, nobody else ends it. */
-	if (READ_ONCE(uma->lost))
-		uma_reset_abort_held(engine);
-out:
-	dma_fence_end_signalling(cookie);
-	return fence;
-}
-
 /**
- * uma_engine_resume - give an engine back to a job that was preempted
- * @engine: engine, which the job has been dispatched to
+ * uma_engine_take - an engine has been given to a job
+ * @engine: engine
  * @job: job
  *
- * Callable from interrupts.
+ * uma_engine_begin() is to follow. Callable from interrupts.
  */
-void uma_engine_resume(struct uma_engine *engine, struct uma_job *job)
+void uma_engine_take(struct uma_engine *engine, struct uma_job *job)
 {
 	unsigned long flags;
 
@@ -511,31 +427,68 @@ void uma_engine_resume(struct uma_engine *engine, struct uma_job *job)
 	engine->job = job;
 	engine->state = UMA_ENGINE_HELD;
 	spin_unlock_irqrestore(&engine->lock, flags);
-	queue_work(engine->sched.submit_wq, &engine->resume_work);
 }
 
 /**
- * uma_engine_resume_work - as run_job, for a job that was preempted, or whose queue was closed
- * @work: &uma_engine.resume_work
+ * uma_engine_begin - begin with what an engine has taken, or go on with it
+ * @engine: engine
  */
-void uma_engine_resume_work(struct work_struct *work)
+void uma_engine_begin(struct uma_engine *engine)
 {
-	struct uma_engine *engine = container_of(work, struct uma_engine, resume_work);
 	bool cookie;
 
 	cookie = dma_fence_begin_signalling();
 	uma_engine_push(engine);
-	/* As in run_job. */
+	/* If the device went before the job was seen, nobody else ends it. */
 	if (READ_ONCE(engine->uma->lost))
 		uma_reset_abort_held(engine);
 	dma_fence_end_signalling(cookie);
 }
-EXPORT_SYMBOL_IF_KUNIT(uma_engine_resume_work);
 
-/* Never called: no timeout is set, see above. */
+/**
+ * uma_engine_begin_work - as uma_engine_begin(), from where that cannot be called
+ * @work: &uma_engine.begin_work
+ */
+void uma_engine_begin_work(struct work_struct *work)
+{
+	uma_engine_begin(container_of(work, struct uma_engine, begin_work));
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_engine_begin_work);
+
+/* Jobs of the same submit had no fence yet when the others were added. */
+static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
+					       struct drm_sched_entity *entity)
+{
+	struct uma_job *job = to_uma_job(sched_job);
+	struct dma_fence *fence;
+
+	if (job->dep_next == job->dep_count)
+		return NULL;
+	fence = job->deps[job->dep_next];
+	job->deps[job->dep_next++] = NULL;
+	return fence;
+}
+
+static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
+{
+	struct uma_job *job = to_uma_job(sched_job);
+	struct dma_fence *fence;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	fence = uma_fence_init(job->fence, job->queue);
+	job->fence = NULL;
+	job->done = dma_fence_get(fence);
+	uma_dispatch_add(job);
+	dma_fence_end_signalling(cookie);
+	return fence;
+}
+
+/* The first job that has not been freed may be done: it is another one of the queue that failed. */
 static enum drm_gpu_sched_stat uma_sched_timedout_job(struct drm_sched_job *sched_job)
 {
-	return DRM_GPU_SCHED_STAT_RESET;
+	uma_queue_recover(to_uma_job(sched_job)->queue);
+	return uma_sched_take_back(sched_job);
 }
 
 /**
@@ -547,8 +500,7 @@ void uma_job_free(struct uma_job *job)
 	drm_sched_job_cleanup(&job->base);
 	while (job->dep_next < job->dep_count)
 		dma_fence_put(job->deps[job->dep_next++]);
-	uma_fence_discard(job->fence);
-	uma_dispatch_free(job->dispatch);
+	kfree(job->fence);
 	uma_queue_put(job->queue);
 	kvfree(job->deps);
 	kfree(job);
@@ -556,7 +508,12 @@ void uma_job_free(struct uma_job *job)
 
 static void uma_sched_free_job(struct drm_sched_job *sched_job)
 {
-	uma_job_free(to_uma_job(sched_job));
+	struct uma_job *job = to_uma_job(sched_job);
+
+	/* With this job the scheduler has dropped what it was told of the next. */
+	if (READ_ONCE(job->queue->failed))
+		drm_sched_fault(&job->queue->sched);
+	uma_job_free(job);
 }
 
 static const struct drm_sched_backend_ops uma_sched_ops = {
@@ -567,24 +524,74 @@ static const struct drm_sched_backend_ops uma_sched_ops = {
 };
 
 /**
- * uma_sched_stop - nothing of a scheduler runs any more
- * @engine: engine that has no jobs, but may be just freeing the last
+ * uma_sched_start - make the scheduler of a queue
+ * @queue: queue
+ *
+ * Return: 0 or an error.
  */
-void uma_sched_stop(struct uma_engine *engine)
+int uma_sched_start(struct uma_queue *queue)
 {
-	uma_dispatch_fini(engine);
-	cancel_work_sync(&engine->resume_work);
-	drm_sched_fini(&engine->sched);
-}
+	struct drm_gpu_scheduler *sched = &queue->sched;
+	struct uma_device *uma = queue->uma;
+	const struct drm_sched_init_args args = {
+		.ops = &uma_sched_ops,
+		.submit_wq = uma->sched_wq,
+		.num_rqs = 1,
+		.credit_limit = UMA_SCHED_CREDITS,
+		.timeout = MAX_SCHEDULE_TIMEOUT,
+		.timeout_wq = uma->reset_wq,
+		.name = uma_class_names[queue->engine_class],
+		.dev = uma->drm.dev,
+	};
+	int ret;
 
-static void uma_sched_fini(struct drm_device *drm, void *sched)
-{
-	/* Queues hold the device, and jobs hold queues: there are none. */
-	uma_sched_stop(container_of(sched, struct uma_engine, sched));
+	ret = drm_sched_init(sched, &args);
+	if (ret)
+		return ret;
+	/* It is the only one: its priority does not matter. */
+	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_KERNEL, &sched, 1, NULL);
+	if (ret)
+		drm_sched_fini(sched);
+	return ret;
 }
 
 /**
- * uma_sched_init - make the schedulers
+ * uma_sched_stop - end the scheduler of a queue
+ * @queue: queue that has no jobs, but whose scheduler may be just freeing the last
+ */
+void uma_sched_stop(struct uma_queue *queue)
+{
+	drm_sched_entity_destroy(&queue->entity);
+	/*
+	 * The work that frees the last job may have looked before this stop whether it may ask for
+	 * one that runs jobs, and ask after it. When it has ended nobody can: the stop of
+	 * drm_sched_fini() finds that one.
+	 */
+	drm_sched_wqueue_stop(&queue->sched);
+	drm_sched_fini(&queue->sched);
+}
+
+/**
+ * uma_sched_fini - nothing is dispatched any more
+ * @uma: device without queues
+ */
+void uma_sched_fini(struct uma_device *uma)
+{
+	struct uma_engine *engine;
+
+	uma_for_each_engine(uma, engine)
+		uma_dispatch_fini(engine);
+	destroy_workqueue(uma->sched_wq);
+}
+
+static void uma_sched_release(struct drm_device *drm, void *unused)
+{
+	/* Queues hold the device, and jobs hold queues: there are none. */
+	uma_sched_fini(to_uma_device(drm));
+}
+
+/**
+ * uma_sched_init - make what the schedulers of the queues share
  * @uma: device
  *
  * Return: 0 or an error.
@@ -592,25 +599,12 @@ static void uma_sched_fini(struct drm_device *drm, void *sched)
 int uma_sched_init(struct uma_device *uma)
 {
 	struct uma_engine *engine;
-	int ret;
 
-	uma_for_each_engine(uma, engine) {
-		const struct drm_sched_init_args args = {
-			.ops = &uma_sched_ops,
-			.num_rqs = DRM_SCHED_PRIORITY_COUNT,
-			.credit_limit = UMA_SCHED_CREDITS,
-			.timeout = MAX_SCHEDULE_TIMEOUT,
-			.name = engine->name,
-			.dev = uma->drm.dev,
-		};
-
+	/* Jobs' fences depend on it, and memory may depend on those. */
+	uma->sched_wq = alloc_workqueue("uma-sched", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!uma->sched_wq)
+		return -ENOMEM;
+	uma_for_each_engine(uma, engine)
 		uma_dispatch_init(engine);
-		ret = drm_sched_init(&engine->sched, &args);
-		if (ret)
-			return ret;
-		ret = drmm_add_action_or_reset(&uma->drm, uma_sched_fini, &engine->sched);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return drmm_add_action_or_reset(&uma->drm, uma_sched_release, NULL);
 }

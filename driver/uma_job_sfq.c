@@ -100,7 +100,6 @@ static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 	sfq->clock[class] = max(sfq->clock[class], flow->vtime);
 	uma_request_del(sfq, request, now);
 	request->state = UMA_REQUEST_DISPATCHED;
-	sfq->owner = request->owner;
 	sfq->busy = true;
 	return request;
 }
@@ -136,13 +135,17 @@ void uma_share_init(struct uma_share *share)
 EXPORT_SYMBOL_IF_KUNIT(uma_share_init);
 
 /**
- * uma_sfq_enqueue - a job is ready to run
+ * uma_sfq_enqueue - a job is ready to run, for the first time or again
  * @sfq: engine
  * @share: client's part in it
  * @level: &enum drm_uma_priority
- * @request: request of the job; @request->owner is set
+ * @request: request of the job
  * @now: time
  * @ready: another request that is dispatched is added to it
+ *
+ * One that was preempted, and charged for what it had, comes behind the client's other requests;
+ * uma_sfq_release() follows. A queue has one request at a time: its jobs do not overtake each
+ * other, and none makes room for the one behind it.
  *
  * Return: true if the engine is its at once; else it has to wait.
  */
@@ -168,33 +171,6 @@ bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_enqueue);
 
 /**
- * uma_sfq_requeue - a job has been preempted, and charged for what it had
- * @sfq: engine; uma_sfq_release() follows
- * @request: request of the job
- * @now: time
- *
- * The client's other queues go first, but not the jobs behind it in its own.
- */
-void uma_sfq_requeue(struct uma_sfq *sfq, struct uma_request *request, u64 now)
-{
-	struct uma_flow *flow = request->flow;
-	struct list_head *before = &flow->requests;
-	struct uma_request *other;
-
-	uma_flow_del(sfq, flow);
-	list_for_each_entry(other, &flow->requests, node) {
-		if (other->owner == request->owner) {
-			before = &other->node;
-			break;
-		}
-	}
-	list_add_tail(&request->node, before);
-	request->state = UMA_REQUEST_QUEUED;
-	uma_flow_add(sfq, flow, now);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_sfq_requeue);
-
-/**
  * uma_sfq_remove - a job does not wait for the engine any more
  * @sfq: engine
  * @request: request, which is queued
@@ -206,27 +182,6 @@ void uma_sfq_remove(struct uma_sfq *sfq, struct uma_request *request)
 	request->state = UMA_REQUEST_NONE;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_remove);
-
-/**
- * uma_sfq_bypass - a job does not need the engine, or no longer
- * @sfq: engine
- * @request: request of the job, which may be queued; @request->owner is set
- * @behind: a job of its queue has had the engine and is not done; to be asked again then
- *
- * Return: true if it may go at once; else it has to wait for that one.
- */
-bool uma_sfq_bypass(struct uma_sfq *sfq, struct uma_request *request, bool behind)
-{
-	if (request->state == UMA_REQUEST_QUEUED)
-		uma_sfq_remove(sfq, request);
-	request->state = UMA_REQUEST_BLOCKED;
-	INIT_LIST_HEAD(&request->node);
-	if (behind)
-		return false;
-	request->state = UMA_REQUEST_BYPASSED;
-	return true;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_sfq_bypass);
 
 /**
  * uma_sfq_want - others wait for what a job has besides the engine, or no longer
@@ -254,13 +209,6 @@ void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, 
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_start);
 
-/* Is there somebody in a flow for whom its job that runs could make room? */
-static bool uma_flow_rivals(const struct uma_flow *flow, const void *owner)
-{
-	return !list_is_singular(&flow->requests) ||
-	       list_first_entry(&flow->requests, struct uma_request, node)->owner != owner;
-}
-
 /* When does the job that runs have to make room, as things are? */
 static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 {
@@ -275,15 +223,11 @@ static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 	if (sfq->wanted)
 		return sfq->started + sfq->slice;
 	rb = rb_first_cached(&sfq->backlogged[uma_flow_class(running)]);
-	for (; rb; rb = rb_next(rb)) {
-		flow = rb_entry(rb, struct uma_flow, node);
-		if (flow == running && !uma_flow_rivals(flow, sfq->owner))
-			continue;
-		ns = flow->vtime > running->vtime ? flow->vtime - running->vtime : 0;
-		return sfq->started + max(sfq->slice,
-					  div_u64(ns, uma_sfq_price[running->level]));
-	}
-	return U64_MAX;
+	if (!rb)
+		return U64_MAX;
+	flow = rb_entry(rb, struct uma_flow, node);
+	ns = flow->vtime > running->vtime ? flow->vtime - running->vtime : 0;
+	return sfq->started + max(sfq->slice, div_u64(ns, uma_sfq_price[running->level]));
 }
 
 /**
@@ -352,7 +296,6 @@ void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 {
 	sfq->running = NULL;
 	sfq->busy = false;
-	sfq->owner = NULL;
 	uma_sfq_advance(sfq, now, ready);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_release);

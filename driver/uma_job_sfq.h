@@ -15,30 +15,24 @@ struct uma_share;
 
 /**
  * enum uma_request_state - how far a request has come
- * @UMA_REQUEST_NONE: it has not been made
+ * @UMA_REQUEST_NONE: it has not been made, or was taken back
  * @UMA_REQUEST_QUEUED: it waits for the engine
- * @UMA_REQUEST_BLOCKED: it does not need the engine, but has to let another job go first
  * @UMA_REQUEST_DISPATCHED: the engine is its
- * @UMA_REQUEST_BYPASSED: its job goes without the engine
  */
 enum uma_request_state {
 	UMA_REQUEST_NONE,
 	UMA_REQUEST_QUEUED,
-	UMA_REQUEST_BLOCKED,
 	UMA_REQUEST_DISPATCHED,
-	UMA_REQUEST_BYPASSED,
 };
 
 /**
- * struct uma_request - a job's request for an engine
+ * struct uma_request - the request for an engine of a queue's job
  */
 struct uma_request {
 	/** @node: in &uma_flow.requests, or a list of those that may go */
 	struct list_head node;
 	/** @flow: who pays */
 	struct uma_flow *flow;
-	/** @owner: queue, which is only compared: its jobs do not overtake each other */
-	const void *owner;
 	/** @state: how far it has come */
 	enum uma_request_state state;
 };
@@ -90,8 +84,6 @@ struct uma_sfq {
 	struct list_head held;
 	/** @busy: the engine has been given away */
 	bool busy;
-	/** @owner: of the request that has it */
-	const void *owner;
 	/** @running: flow of a job that can be preempted; NULL once it has been told to */
 	struct uma_flow *running;
 	/** @started: when it began to run */
@@ -106,9 +98,7 @@ void uma_sfq_init(struct uma_sfq *sfq);
 void uma_share_init(struct uma_share *share);
 bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 		     struct uma_request *request, u64 now, struct list_head *ready);
-void uma_sfq_requeue(struct uma_sfq *sfq, struct uma_request *request, u64 now);
 void uma_sfq_remove(struct uma_sfq *sfq, struct uma_request *request);
-bool uma_sfq_bypass(struct uma_sfq *sfq, struct uma_request *request, bool behind);
 void uma_sfq_want(struct uma_sfq *sfq, bool wanted);
 void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, u64 now);
 bool uma_sfq_preempt(struct uma_sfq *sfq, u64 now);

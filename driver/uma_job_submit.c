@@ -152,9 +152,6 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 	job->fence = uma_fence_alloc();
 	if (!job->fence)
 		goto err_job;
-	job->dispatch = uma_dispatch_alloc();
-	if (!job->dispatch)
-		goto err_fence;
 	/* By its buffers it may depend on each job before it. */
 	deps = args->syncs.count + (args->bos.count ? i : 0);
 	if (deps) {
@@ -173,9 +170,7 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 
 err_deps:
 	kvfree(job->deps);
-	uma_dispatch_free(job->dispatch);
-err_fence:
-	uma_fence_discard(job->fence);
+	kfree(job->fence);
 err_job:
 	kfree(job);
 err_queue:
@@ -366,7 +361,7 @@ static void uma_submit_finish(struct uma_submit *submit, struct uma_submit_job *
 	};
 
 	trace_uma_job_submit(queue, done.number, 0, 0);
-	trace_uma_job_done(container_of(queue->scheds[0], struct uma_engine, sched), &done);
+	trace_uma_job_done(sj->job->engine, &done);
 	atomic64_inc(&queue->completed);
 	sj->done = done.fence;
 }
@@ -381,6 +376,7 @@ static void uma_submit_push(struct uma_submit *submit)
 		struct uma_job *job = sj->job;
 		struct uma_queue *queue = job->queue;
 
+		job->engine = uma_queue_choose_engine(queue);
 		job->number = atomic64_inc_return(&queue->submitted);
 		if (uma_submit_is_done(job)) {
 			uma_submit_finish(submit, sj);
@@ -389,20 +385,11 @@ static void uma_submit_push(struct uma_submit *submit)
 		job->submitted = ktime_get();
 		/* Until it is done. */
 		atomic_inc(&queue->usage->unfinished);
+		atomic_inc(&job->engine->load);
 		uma_pm_get_again(submit->uma);
 
-		/*
-		 * Arming chooses the engine while the queue is empty: the job
-		 * before has to be pushed by then, or the two might differ in
-		 * the scheduler that accounts for them.
-		 */
 		drm_sched_job_arm(&job->base);
 		sj->done = dma_fence_get(&job->base.s_fence->finished);
-		/*
-		 * Who waits for it on the same engine waits until it is done: one
-		 * that does not need the engine could overtake it otherwise.
-		 */
-		set_bit(DRM_SCHED_FENCE_DONT_PIPELINE, &sj->done->flags);
 		uma_implicit_publish(&submit->implicit, sj->first_use, submit->args[i].bos.count,
 				     sj->done);
 		for (j = 0; j < job->dep_count; j++)
@@ -413,7 +400,10 @@ static void uma_submit_push(struct uma_submit *submit)
 		queue->last = dma_fence_get(sj->done);
 		/* It may be done, and gone, before the call returns. */
 		sj->job = NULL;
+		/* Some kernels wake the scheduler, which is in the queue, when the job may have ended. */
+		kref_get(&queue->ref);
 		drm_sched_entity_push_job(&job->base);
+		uma_queue_put(queue);
 		cond_resched();
 	}
 	list_for_each_entry(signal, &submit->signals, node) {

@@ -87,7 +87,7 @@ PHONY += run-neon $(addprefix run/neon/,$(neon-tests))
 run-neon: $(addprefix run/neon/,$(neon-tests))
 $(addprefix run/neon/,$(neon-tests)): run/neon/%: $(O)/%
 	$(Q)$(tap-run) --timeout $(host-limit) $(call inputs-of,$*) neon $(notdir $*) qemu-aarch64 -cpu max $(O)/$*
-# The same with another C library, for which all of the library compiles.
+# The same with another C library, for which all of libaccel.so compiles; libaccel-models is not compiled for it.
 musl-tests := $(neon-tests) $(filter-out $(neon-tests),$(MODEL_TESTS))
 PHONY += run-musl $(addprefix run/musl/,$(musl-tests))
 run-musl: $(addprefix $(O)/,$(libaccel/libaccel-objs)) $(addprefix run/musl/,$(musl-tests))

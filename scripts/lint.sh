@@ -281,6 +281,8 @@ symbols_of() {
 	none "exported symbols of $2 are those of the map file" "$out"
 	bad=$(grep -vE '^accel_' <<<"$have")
 	none "every exported symbol of $2 starts with accel_" "$bad"
+	out=$(nm -D --undefined-only "$lib" | grep -wE 'strerror(_[lr])?')
+	none "$2 does not ask the locale what an errno means" "$out"
 	out=$(cat libaccel/include/accel/*.h | tr '\n' ' ' | grep -oE '\baccel_[a-z0-9_]+[ ]*\(' | tr -d ' (' | sort -u)
 	out=$(comm -23 <(echo "$have") <(echo "$out"))
 	none "every exported symbol of $2 is declared in a public header" "$out"

@@ -6,7 +6,7 @@
 #: fail-nth      in the debug VM, every allocation of every call fails once, those of making devices too
 #: soak          in the VM (K=debug unless told otherwise), eight clients and broken hardware for SECONDS (300)
 
-#: musl          the library compiled for another C library, and what needs no further one run with it
+#: musl          libaccel.so compiled for another C library, and what needs no further one run with it
 #: builds        all programs with -O3, with clang, optimised when they are linked, for musl: no warning
 #: fuzz          libFuzzer on task lists, files, core dumps, models, sound and texts, RUNS (10000000) inputs each, with clang
 #: proof         "make test", the kernel with the checkers with all tests, and all of these; goes on where it stopped
@@ -39,7 +39,7 @@ soak: $(O)/selftests/soak
 		--append panic_on_warn=1 --env SOAK_SECONDS=$(SECONDS) --env SOAK_SEED=$(SEED),/uma/soak; rc=$$?; k=/sys/kernel/debug/kmemleak; \
 		if test -e $$k; then sleep 6; echo scan >$$k; echo scan >$$k; cat $$k; test -z "$$(cat $$k)" || rc=1; fi; exit $$rc)
 
-# Debian has none of the libraries for musl.
+# Debian has none of the libraries for musl. What libaccel-models needs of them is much, and is not compiled.
 musl:
 	$(call begin,$@)
 	$(Q)$(MAKE) VARIANT=musl run-musl

@@ -511,6 +511,27 @@ TEST(who_is_hurt)
 	gate_free(&gate);
 }
 
+/* One that faults while the job before it in its queue is freed is not overlooked. */
+TEST_TIMEOUT(behind_a_job_that_is_freed, 240)
+{
+	struct scene s;
+	int i;
+
+	expect_faults(100);
+	scene_make(&s);
+	task_nop(&s.tasks.task[0]);
+	for (i = 0; i < 100; i++) {
+		__u32 queue = queue_create(s.c.fd, s.c.vm, s.engine);
+		__u32 good = client_start(&s.c, queue, s.tasks.va, 1);
+		__u32 bad = client_start(&s.c, queue, client_va(&s.c, PAGE), 1);
+
+		EXPECT_EQ(-EFAULT, syncobj_result(s.c.fd, bad));
+		EXPECT_EQ(1, syncobj_result(s.c.fd, good));
+		ASSERT_EQ(0, queue_destroy_try(s.c.fd, queue));
+	}
+	client_close(&s.c);
+}
+
 /* Another process computes on the same engine all the while, and every result is right. */
 TEST_TIMEOUT(other_process_goes_on, 240)
 {

@@ -214,9 +214,10 @@ struct uma_device_test_rig {
 	struct uma_device uma;
 	struct uma_engine engine;
 	struct uma_job job;
+	struct uma_job behind;
 	struct uma_queue queue;
 	struct uma_usage usage;
-	struct dma_fence done;
+	struct dma_fence done[2];
 	spinlock_t done_lock; /* of @done */
 	struct uma_ring_entry ring[2];
 	struct uma_record records[2];
@@ -300,6 +301,10 @@ static struct uma_device_test_rig *uma_device_test_rig(struct kunit *test)
 	engine->as = 3;
 	engine->job = &rig->job;
 	engine->state = UMA_ENGINE_RUNNING;
+	rig->job.queue = &rig->queue;
+	rig->queue.uma = uma;
+	rig->queue.sched.timeout_wq = uma->reset_wq;
+	INIT_DELAYED_WORK(&rig->queue.sched.work_tdr, uma_device_test_work);
 	atomic_set(&uma_device_test_works, 0);
 	return rig;
 }
@@ -337,7 +342,8 @@ static void uma_device_test_blame(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
 	KUNIT_EXPECT_EQ(test, engine->failure, UMA_FAILURE_TIMEOUT);
 	mutex_unlock(&uma->inval_lock);
-	flush_delayed_work(&engine->watch);
+	/* The scheduler of its queue is told. */
+	flush_delayed_work(&rig->queue.sched.work_tdr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
 }
 
@@ -658,25 +664,25 @@ static struct uma_device_test_rig *uma_device_test_closed(struct kunit *test, u3
 {
 	struct uma_device_test_rig *rig = uma_device_test_rig(test);
 	struct uma_engine *engine = &rig->engine;
-	struct drm_gpu_scheduler *sched = &engine->sched;
-	struct uma_device *uma = &rig->uma;
+	u64 context = dma_fence_context_alloc(1);
 	struct uma_job *job = &rig->job;
+	struct uma_device *uma = &rig->uma;
+	u32 i;
 
-	INIT_LIST_HEAD(&sched->pending_list);
-	spin_lock_init(&sched->job_list_lock);
 	uma_sfq_init(&engine->sfq);
-	INIT_WORK(&engine->resume_work, uma_engine_resume_work);
+	INIT_WORK(&engine->begin_work, uma_engine_begin_work);
 	kref_init(&rig->queue.ref);
-	rig->queue.uma = uma;
 	rig->queue.usage = &rig->usage;
 	rig->queue.closed = true;
+	rig->queue.turn = job;
+	rig->queue.request.state = UMA_REQUEST_DISPATCHED;
+	INIT_LIST_HEAD(&rig->queue.behind);
 	spin_lock_init(&rig->done_lock);
-	dma_fence_init(&rig->done, &uma_device_test_fence_ops, &rig->done_lock,
-		       dma_fence_context_alloc(1), 1);
-	job->base.sched = sched;
-	list_add(&job->base.list, &sched->pending_list);
-	job->queue = &rig->queue;
-	job->done = dma_fence_get(&rig->done);
+	for (i = 0; i < ARRAY_SIZE(rig->done); i++)
+		dma_fence_init(&rig->done[i], &uma_device_test_fence_ops, &rig->done_lock, context,
+			       i + 1);
+	job->engine = engine;
+	job->done = dma_fence_get(&rig->done[0]);
 	job->task_count = 2;
 	job->first_task = first_task;
 	engine->state = UMA_ENGINE_HELD;
@@ -688,28 +694,37 @@ static struct uma_device_test_rig *uma_device_test_closed(struct kunit *test, u3
 
 /*
  * A job whose queue is closed is not continued. Whoever has the lock under which jobs are pushed
- * may be about to push it: until then it stays where it is.
+ * may be about to push it: until then it stays where it is, and what comes after it waits.
  */
 static void uma_device_test_orphan(struct kunit *test)
 {
 	struct uma_device_test_rig *rig = uma_device_test_closed(test, 1);
 	struct uma_engine *engine = &rig->engine;
+	struct uma_job *behind = &rig->behind;
 	struct uma_device *uma = &rig->uma;
 	bool stays;
 
+	behind->engine = engine;
+	behind->queue = &rig->queue;
+	behind->done = dma_fence_get(&rig->done[1]);
+	pm_runtime_get_noresume(uma->drm.dev);
+
 	mutex_lock(&uma->hw_lock);
-	queue_work(system_unbound_wq, &engine->resume_work);
+	queue_work(system_unbound_wq, &engine->begin_work);
+	uma_dispatch_add(behind);
 	msleep(100);
 	/* To fail an expectation takes memory, for which fences are not waited for. */
 	stays = engine->state == UMA_ENGINE_HELD && engine->job == &rig->job &&
-		!dma_fence_is_signaled(&rig->done);
+		!dma_fence_is_signaled(&rig->done[0]) && !dma_fence_is_signaled(&rig->done[1]);
 	mutex_unlock(&uma->hw_lock);
 	KUNIT_EXPECT_TRUE(test, stays);
-	flush_work(&engine->resume_work);
+	flush_work(&engine->begin_work);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_IDLE);
 	KUNIT_EXPECT_NULL(test, engine->job);
-	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done), -ECANCELED);
-	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->queue.completed), 1);
+	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done[0]), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done[1]), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->queue.completed), 2);
+	KUNIT_EXPECT_NULL(test, rig->queue.turn);
 	/* It gives up its place among those that wait for an address space. */
 	KUNIT_EXPECT_EQ(test, engine->as_ticket, 0);
 	flush_workqueue(uma->reset_wq);
@@ -719,7 +734,8 @@ static void uma_device_test_orphan(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, engine->history.events[0].type,
 			(__force u32)cpu_to_le32(UMA_DUMP_EVENT_DONE));
 	KUNIT_EXPECT_EQ(test, engine->history.events[0].seqno, 0);
-	dma_fence_put(&rig->done);
+	dma_fence_put(&rig->done[0]);
+	dma_fence_put(&rig->done[1]);
 }
 
 /* What the engine was never given does not end there, as far as a dump tells. */
@@ -730,10 +746,11 @@ static void uma_device_test_never_begun(struct kunit *test)
 
 	uma_engine_push(engine);
 	KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_IDLE);
-	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done[0]), -ECANCELED);
 	KUNIT_EXPECT_EQ(test, engine->history.count, 0);
 	flush_workqueue(rig->uma.reset_wq);
-	dma_fence_put(&rig->done);
+	dma_fence_put(&rig->done[0]);
+	dma_fence_put(&rig->done[1]);
 }
 
 /* Whoever waits for an address space keeps its turn while there is an invalidation. */
@@ -747,7 +764,6 @@ static void uma_device_test_turn(struct kunit *test)
 
 	uma_sfq_init(&engine->sfq);
 	uma_slots_init(&uma->slots, 1);
-	rig->job.queue = &rig->queue;
 	rig->queue.vm = &vm;
 	vm.uma = uma;
 	engine->state = UMA_ENGINE_HELD;

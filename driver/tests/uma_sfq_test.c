@@ -45,14 +45,13 @@ static int uma_sfq_test_init(struct kunit *test)
 	return 0;
 }
 
-/* Each request is that of a queue of its own, unless the test says otherwise. */
+/* Each request is that of a queue of its own. */
 static bool enter(struct sfq_test *t, u32 client, u32 n, u32 level)
 {
 	struct client *c = &t->client[client];
 	struct uma_request *request = &c->request[n];
 	LIST_HEAD(ready);
 
-	request->owner = request;
 	request->state = UMA_REQUEST_NONE;
 	if (uma_sfq_enqueue(&t->sfq, &c->share, level, request, t->now, &ready)) {
 		t->running = request;
@@ -249,32 +248,8 @@ static void uma_sfq_test_empty_jobs(struct kunit *test)
 	KUNIT_EXPECT_LE(test, i, 1 + (int)(MS / UMA_SFQ_MIN_NS));
 }
 
-static void uma_sfq_test_bypass(struct kunit *test)
-{
-	struct sfq_test *t = test->priv;
-	struct uma_request *own = &t->client[0].request[1], *other = &t->client[1].request[1];
-	LIST_HEAD(ready);
-
-	enter(t, 0, 0, NORMAL);
-	enter(t, 1, 0, NORMAL);
-	/* Not before a job of its own queue, whoever has the engine meanwhile. */
-	own->owner = t->running->owner;
-	KUNIT_EXPECT_FALSE(test, uma_sfq_bypass(&t->sfq, own, true));
-	KUNIT_EXPECT_EQ(test, own->state, UMA_REQUEST_BLOCKED);
-	other->owner = other;
-	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, other, false));
-	KUNIT_EXPECT_EQ(test, other->state, UMA_REQUEST_BYPASSED);
-
-	uma_sfq_release(&t->sfq, t->now, &ready);
-	KUNIT_EXPECT_TRUE(test, list_is_singular(&ready));
-	KUNIT_EXPECT_EQ(test, own->state, UMA_REQUEST_BLOCKED);
-	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, own, false));
-	KUNIT_EXPECT_EQ(test, own->state, UMA_REQUEST_BYPASSED);
-	KUNIT_EXPECT_EQ(test, t->client[1].request[0].state, UMA_REQUEST_DISPATCHED);
-}
-
-/* A request that waits is released, as when its queue is closed. */
-static void uma_sfq_test_release(struct kunit *test)
+/* A request that waits is taken back, as when its queue is closed. */
+static void uma_sfq_test_remove(struct kunit *test)
 {
 	struct sfq_test *t = test->priv;
 
@@ -282,10 +257,24 @@ static void uma_sfq_test_release(struct kunit *test)
 	enter(t, 1, 0, NORMAL);
 	enter(t, 1, 1, NORMAL);
 	enter(t, 2, 0, NORMAL);
-	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, &t->client[1].request[0], false));
-	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, &t->client[2].request[0], false));
+	uma_sfq_remove(&t->sfq, &t->client[1].request[0]);
+	KUNIT_EXPECT_EQ(test, t->client[1].request[0].state, UMA_REQUEST_NONE);
+	uma_sfq_remove(&t->sfq, &t->client[2].request[0]);
 	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &t->client[1].request[1]);
 	KUNIT_EXPECT_NULL(test, done(test, MS, false));
+}
+
+/* The job that runs was stopped, and waits again. */
+static void requeue(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	struct uma_flow *flow = t->running->flow;
+	LIST_HEAD(ready);
+
+	KUNIT_EXPECT_FALSE(test, uma_sfq_enqueue(&t->sfq, flow->share, flow->level, t->running,
+						 t->now, &ready));
+	KUNIT_EXPECT_TRUE(test, list_empty(&ready));
+	KUNIT_EXPECT_EQ(test, t->running->state, UMA_REQUEST_QUEUED);
 }
 
 /* The job that runs is stopped after @ns, for somebody else; returns who is next. */
@@ -299,8 +288,7 @@ static struct uma_request *preempted(struct kunit *test, u64 ns)
 	KUNIT_EXPECT_TRUE(test, uma_sfq_preempt(&t->sfq, t->now));
 	KUNIT_EXPECT_FALSE(test, uma_sfq_preempt(&t->sfq, t->now));
 	uma_sfq_charge(&t->sfq, t->running->flow, ns);
-	uma_sfq_requeue(&t->sfq, t->running, t->now);
-	KUNIT_EXPECT_EQ(test, t->running->state, UMA_REQUEST_QUEUED);
+	requeue(test);
 	uma_sfq_release(&t->sfq, t->now, &ready);
 	KUNIT_ASSERT_TRUE(test, list_is_singular(&ready));
 	next = list_first_entry(&ready, struct uma_request, node);
@@ -516,7 +504,7 @@ static void uma_sfq_test_slices_of_equals(struct kunit *test)
 	KUNIT_EXPECT_GT(test, most, 4 * ns + 2 * SLICE);
 }
 
-/* Queues of one client alternate; jobs of one queue do not overtake each other. */
+/* Queues of one client alternate. */
 static void uma_sfq_test_slices_of_queues(struct kunit *test)
 {
 	struct sfq_test *t = test->priv;
@@ -524,20 +512,17 @@ static void uma_sfq_test_slices_of_queues(struct kunit *test)
 
 	enter(t, 0, 0, NORMAL);
 	begin(t);
-	/* The next job of the same queue is nobody to make room for. */
 	enter(t, 0, 1, NORMAL);
-	c->request[1].owner = c->request[0].owner;
-	KUNIT_EXPECT_EQ(test, uma_sfq_next_event(&t->sfq), U64_MAX);
+	KUNIT_EXPECT_PTR_EQ(test, preempted(test, SLICE), &c->request[1]);
+	begin(t);
 	enter(t, 0, 2, NORMAL);
-	/* Behind its own queue's first come the others. */
 	KUNIT_EXPECT_PTR_EQ(test, preempted(test, SLICE), &c->request[0]);
-	list_move_tail(&c->request[1].node, &c->share.flow[NORMAL].requests);
 	begin(t);
 	KUNIT_EXPECT_PTR_EQ(test, preempted(test, SLICE), &c->request[2]);
-	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &c->request[0]);
 	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &c->request[1]);
+	KUNIT_EXPECT_PTR_EQ(test, done(test, MS, false), &c->request[0]);
 	/* One that is given up while it waits. */
-	uma_sfq_requeue(&t->sfq, t->running, t->now);
+	requeue(test);
 	uma_sfq_remove(&t->sfq, t->running);
 	KUNIT_EXPECT_NULL(test, done(test, MS, false));
 }
@@ -560,7 +545,7 @@ static void uma_sfq_test_penalize(struct kunit *test)
 	uma_sfq_advance(&t->sfq, t->now, &ready);
 	KUNIT_EXPECT_TRUE(test, list_empty(&ready));
 	/* A queue of it that is closed need not wait. */
-	KUNIT_EXPECT_TRUE(test, uma_sfq_bypass(&t->sfq, &t->client[0].request[1], false));
+	uma_sfq_remove(&t->sfq, &t->client[0].request[1]);
 	t->now += 100 * MS;
 	uma_sfq_advance(&t->sfq, t->now, &ready);
 	KUNIT_EXPECT_TRUE(test, list_is_singular(&ready));
@@ -579,7 +564,6 @@ static void uma_sfq_test_penalize_race(struct kunit *test)
 	enter(t, 0, 1, NORMAL);
 	done(test, MS, true);
 	t->now += 2 * MS;
-	c->request[2].owner = &c->request[2];
 	KUNIT_EXPECT_FALSE(test, uma_sfq_enqueue(&t->sfq, &c->share, NORMAL, &c->request[2],
 						 t->now, &ready));
 	KUNIT_ASSERT_TRUE(test, list_is_singular(&ready));
@@ -630,8 +614,7 @@ static struct kunit_case uma_sfq_cases[] = {
 	KUNIT_CASE(uma_sfq_test_idle_clock),
 	KUNIT_CASE(uma_sfq_test_realtime),
 	KUNIT_CASE(uma_sfq_test_empty_jobs),
-	KUNIT_CASE(uma_sfq_test_bypass),
-	KUNIT_CASE(uma_sfq_test_release),
+	KUNIT_CASE(uma_sfq_test_remove),
 	KUNIT_CASE(uma_sfq_test_slice),
 	KUNIT_CASE(uma_sfq_test_wanted),
 	KUNIT_CASE(uma_sfq_test_slices_by_weight),

@@ -9,17 +9,6 @@
 #include <string.h>
 #include "objects.h"
 
-const char *errno_text(int code)
-{
-#if defined(__GLIBC__)
-	const char *text = strerrordesc_np(code);
-#else
-	const char *text = strerror(code);
-#endif
-
-	return text ? text : "unknown error";
-}
-
 #define NAME(code)	{ code, #code }
 
 const char *errno_name(int code)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <accel/accel.h>
+#include "errno_text.h"
 #include "uma_task.h"
 
 /**
@@ -51,17 +52,6 @@ bool ctx_reproducible(const struct accel_ctx *ctx);
  */
 int ctx_fail(struct accel_ctx *ctx, int code, const char *field,
 	     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-/**
- * errno_text - what an errno means
- * @code: positive errno
- *
- * For any thread, and in English: of glibc strerror() asks the locale, other C libraries have
- * nothing but strerror().
- *
- * Return: static string.
- */
-const char *errno_text(int code);
 
 /** errno_name - its name, "EINVAL"; NULL: none that the library or the driver gives */
 const char *errno_name(int code);

@@ -20,6 +20,20 @@ static int64_t or_one(uint32_t n)
 	return n ? n : 1;
 }
 
+/*
+ * How many of @n taps, which lie @step apart from @at on, are in an image of @size, and which is
+ * the first: those in its padding are not walked through, of which there may be any number.
+ */
+static int64_t clipped(int64_t at, int64_t step, int64_t n, int64_t size, int64_t *first)
+{
+	int64_t end = at < size ? (size - 1 - at) / step + 1 : 0;
+
+	*first = at < 0 ? (step - 1 - at) / step : 0;
+	if (end > n)
+		end = n;
+	return end > *first ? end - *first : 0;
+}
+
 /* --- convolutions ----------------------------------------------------------------------------- */
 
 /**
@@ -62,22 +76,42 @@ static int64_t input_of(const struct conv *c, uint32_t i, int64_t out, int64_t t
 	return at >= 0 && at < c->a->dims[c->first + i] ? at : -1;
 }
 
+/* The taps of a window of D along spatial dimension @i that may be in A */
+static int64_t taps_of(const struct conv *c, uint32_t i, int64_t out, int64_t *first)
+{
+	int64_t size = c->a->dims[c->first + i], stride = or_one(c->desc->stride[i]), at;
+
+	at = out * stride - c->desc->pad_before[i];
+	if (c->desc->flags & ACCEL_CONV_TRANSPOSED) {
+		/* They go the other way, and lie between elements, too. */
+		size *= stride;
+		at = size - 1 - (out + c->desc->pad_before[i]);
+	}
+	return clipped(at, or_one(c->desc->dilation[i]), c->b->dims[2 + i], size, first);
+}
+
 /* The sum over a window of all channels that output @at sees */
 static double convolved(const struct conv *c, const int64_t *at)
 {
 	const bool transposed = c->desc->flags & ACCEL_CONV_TRANSPOSED;
 	int64_t tap[2] = { 0 }, from[ACCEL_GRAPH_MAX_RANK], w[ACCEL_GRAPH_MAX_RANK], k;
+	int64_t first[2], taps[2];
 	const int64_t out = at[c->channel], group = out / c->outs;
 	double sum = 0;
 	uint32_t i;
 	bool inside;
 
 	memcpy(from, at, sizeof(from));
+	for (i = 0; i < c->n; i++) {
+		taps[i] = taps_of(c, i, at[c->first + i], &first[i]);
+		if (!taps[i])
+			return 0;
+	}
 	do {
 		for (i = 0, inside = true; i < c->n; i++) {
-			from[c->first + i] = input_of(c, i, at[c->first + i], tap[i]);
+			w[2 + i] = first[i] + tap[i];
+			from[c->first + i] = input_of(c, i, at[c->first + i], w[2 + i]);
 			inside = inside && from[c->first + i] >= 0;
-			w[2 + i] = tap[i];
 		}
 		for (k = 0; inside && k < c->ins; k++) {
 			from[c->channel] = group * c->ins + k;
@@ -86,7 +120,7 @@ static double convolved(const struct conv *c, const int64_t *at)
 			sum += real_at(c->a, host_place(c->a, from)) *
 			       real_at(c->b, host_place(c->b, w));
 		}
-	} while (host_next(c->n, c->b->dims + 2, tap));
+	} while (host_next(c->n, taps, tap));
 	return sum;
 }
 
@@ -147,34 +181,35 @@ int host_conv(const struct accel_conv_desc *desc, const struct host_tensor *t, u
 static double pooled(const struct accel_pool_desc *desc, const struct host_tensor *a,
 		     const int64_t *first, const int64_t *kernel)
 {
-	int64_t tap[3] = { 0 }, from[ACCEL_GRAPH_MAX_RANK], n = 0, padded = 0;
+	int64_t tap[3] = { 0 }, from[ACCEL_GRAPH_MAX_RANK], n = 1, padded = 1, start[3], taps[3];
 	const bool max = desc->func == ACCEL_POOL_MAX, global = desc->flags & ACCEL_POOL_GLOBAL;
 	double sum = max ? -INFINITY : 0, x;
-	bool inside, counted;
+	int64_t step[3], end;
 	uint32_t i;
 
 	memcpy(from, first, sizeof(from));
+	for (i = 0; i + 2 < a->rank; i++) {
+		step[i] = global ? 1 : or_one(desc->dilation[i]);
+		end = a->dims[2 + i] + (global ? 0 : desc->pad_end[i]);
+		/* Those before the image count as well. */
+		padded *= clipped(0, step[i], kernel[i], end - first[2 + i], &start[i]);
+		taps[i] = clipped(first[2 + i], step[i], kernel[i], a->dims[2 + i], &start[i]);
+		n *= taps[i];
+	}
+	if (!n)
+		return sum;
 	do {
-		for (i = 0, inside = counted = true; i + 2 < a->rank; i++) {
-			from[2 + i] = first[2 + i] +
-				      tap[i] * (global ? 1 : or_one(desc->dilation[i]));
-			inside = inside && from[2 + i] >= 0 && from[2 + i] < a->dims[2 + i];
-			counted = counted && (global || from[2 + i] <
-					      a->dims[2 + i] + desc->pad_end[i]);
-		}
-		padded += counted;
-		if (!inside)
-			continue;
-		n++;
+		for (i = 0; i + 2 < a->rank; i++)
+			from[2 + i] = first[2 + i] + (start[i] + tap[i]) * step[i];
 		x = real_at(a, host_place(a, from));
 		if (max)
 			sum = isnan(sum) || sum > x ? sum : x;
 		else
 			sum += desc->func == ACCEL_POOL_LP ? pow(fabs(x), desc->norm) : x;
-	} while (host_next(a->rank - 2, kernel, tap));
+	} while (host_next(a->rank - 2, taps, tap));
 	if (desc->func == ACCEL_POOL_LP)
 		return pow(sum, 1.0 / desc->norm);
-	if (max || !n)
+	if (max)
 		return sum;
 	return sum / (double)(desc->flags & ACCEL_POOL_COUNT_PAD ? padded : n);
 }

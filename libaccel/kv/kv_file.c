@@ -231,7 +231,7 @@ static uint64_t token_bytes(const struct accel_kv *kv)
 static int file_error(struct accel_kv *kv, const char *path, const char *what, int ret)
 {
 	return ctx_fail(kv->ctx, ret, "path", "%s of %s: %s", what, path,
-			ret == -EBADMSG ? "the file is truncated or corrupt" : strerror(-ret));
+			ret == -EBADMSG ? "the file is truncated or corrupt" : errno_text(-ret));
 }
 
 /* --- saving ------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "stored.h"
 
 int stored_fail(struct accel_error *error, int code, const char *fmt, ...)
@@ -81,7 +82,7 @@ int stored_open(const char *path, struct store *store, struct accel_error *error
 	ret = mapping_open(path, NULL, &map);
 	if (ret)
 		return stored_fail(error, ret, "%.200s: cannot be opened: %s", path,
-				   strerror(-ret));
+				   errno_text(-ret));
 	store->maps = map;
 	store->file_bytes = map->bytes;
 	if (map->bytes >= 4 && !memcmp(map->data, "GGUF", 4))

@@ -159,6 +159,18 @@ bool meta_number(const struct meta *meta, uint64_t index, double *number);
 bool meta_whole(const struct meta *meta, uint64_t index, int64_t *number);
 
 /**
+ * meta_count - a number that has to be one if it is there
+ * @store: file
+ * @key: name
+ * @number: out: whole, from 0 on; -1: it is not there
+ * @error: out: what is wrong, when it fails
+ *
+ * Return: 0; -EBADMSG it is something else.
+ */
+int meta_count(const struct store *store, const char *key, int64_t *number,
+	       struct accel_error *error);
+
+/**
  * meta_string - a string, or the next of an array of strings
  * @meta: entry
  * @at: NULL for a string; of an array where the next one is: begin with @meta->data

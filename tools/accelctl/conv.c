@@ -49,7 +49,7 @@ static bool is_png(const char *path)
 static int load_picture(struct ctl *ctl, struct conv *c)
 {
 	char error[NPY_ERROR];
-	int ret = picture_load(c->opts->a, &c->picture, error, sizeof(error));
+	int ret = picture_load(c->opts->a, false, &c->picture, error, sizeof(error));
 
 	if (ret)
 		return ctl_fail(ctl, ret == -EACCES ? CTL_PERMISSION : CTL_FAILED, ret, "--a",

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "accelctl.h"
+#include "kfile.h"
 
 static void out_of_memory(void)
 {
@@ -107,7 +108,7 @@ int ctl_fail(struct ctl *ctl, int status, int err, const char *field, const char
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return report(ctl, status, err, field, text, 0);
+	return report(ctl, status, err, field, text_clean(text), 0);
 }
 
 int ctl_fail_error(struct ctl *ctl, int status, const char *what, const struct accel_error *error)
@@ -121,7 +122,7 @@ int ctl_fail_error(struct ctl *ctl, int status, const char *what, const struct a
 	if (what && !strncmp(cause, what, strlen(what)))
 		what = NULL;
 	snprintf(text, sizeof(text), "%s%s%s", what ? what : "", what ? ": " : "", cause);
-	return report(ctl, status, error->code, error->field, text, error->engine);
+	return report(ctl, status, error->code, error->field, text_clean(text), error->engine);
 }
 
 int ctl_fail_ctx(struct ctl *ctl, int status, const char *what, struct accel_ctx *ctx, int err)

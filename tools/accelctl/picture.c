@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * See picture.h. libpng's simplified interface does the work, or libjpeg.
+ * See picture.h. libpng does the work, by its simplified interface if it may, or libjpeg.
  */
 #include <errno.h>
 #include <png.h>
@@ -46,6 +46,85 @@ static int load_png(FILE *f, struct picture *p, char *error, unsigned int size)
 out:
 	png_image_free(&image);
 	return ret;
+}
+
+/**
+ * struct png_end - where libpng goes when it fails
+ * @back: to here
+ * @error: what it says
+ * @size: of @error
+ */
+struct png_end {
+	jmp_buf back;
+	char *error;
+	unsigned int size;
+};
+
+static void png_failed(png_structp png, png_const_charp text)
+{
+	struct png_end *end = png_get_error_ptr(png);
+
+	snprintf(end->error, end->size, "%s", text);
+	longjmp(end->back, 1);
+}
+
+static void png_silent(png_structp png, png_const_charp text)
+{
+	(void)png;
+	(void)text;
+}
+
+/* Of a picture whose head was read: all of its rows */
+static void read_rows(png_structp png, png_infop info, struct picture *p)
+{
+	int passes;
+	uint32_t y;
+
+	png_set_expand(png);
+	png_set_strip_16(png);
+	png_set_strip_alpha(png);
+	passes = png_set_interlace_handling(png);
+	png_read_update_info(png, info);
+	p->channels = png_get_channels(png, info);
+	p->data = malloc((size_t)p->width * p->height * p->channels);
+	if (!p->data)
+		png_error(png, "no memory for its pixels");
+	while (passes--)
+		for (y = 0; y < p->height; y++)
+			png_read_row(png, p->data + (size_t)y * p->width * p->channels, NULL);
+	png_read_end(png, NULL);
+}
+
+static int load_plain_png(FILE *f, struct picture *p, char *error, unsigned int size)
+{
+	struct png_end end = { .error = error, .size = size };
+	png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &end, png_failed,
+						 png_silent);
+	png_infop info = png ? png_create_info_struct(png) : NULL;
+
+	if (!info) {
+		png_destroy_read_struct(&png, NULL, NULL);
+		snprintf(error, size, "no memory for its pixels");
+		return -ENOMEM;
+	}
+	if (setjmp(end.back)) {
+		png_destroy_read_struct(&png, &info, NULL);
+		picture_free(p);
+		return -EINVAL;
+	}
+	png_init_io(png, f);
+	png_read_info(png, info);
+	p->width = png_get_image_width(png, info);
+	p->height = png_get_image_height(png, info);
+	if (p->width > PICTURE_MAX || p->height > PICTURE_MAX) {
+		snprintf(error, size, "%u x %u pixels are more than %u a side", p->width, p->height,
+			 PICTURE_MAX);
+		png_destroy_read_struct(&png, &info, NULL);
+		return -EINVAL;
+	}
+	read_rows(png, info, p);
+	png_destroy_read_struct(&png, &info, NULL);
+	return 0;
 }
 
 /**
@@ -123,7 +202,7 @@ static int load_jpeg(FILE *f, struct picture *p, char *error, unsigned int size)
 	return ret;
 }
 
-int picture_load(const char *path, struct picture *p, char *error, unsigned int size)
+int picture_load(const char *path, bool plain, struct picture *p, char *error, unsigned int size)
 {
 	unsigned char head[2] = { 0 };
 	FILE *f = fopen(path, "rbe");
@@ -141,7 +220,7 @@ int picture_load(const char *path, struct picture *p, char *error, unsigned int 
 	if (head[0] == 0xff && head[1] == 0xd8)
 		ret = load_jpeg(f, p, error, size);
 	else
-		ret = load_png(f, p, error, size);
+		ret = plain ? load_plain_png(f, p, error, size) : load_png(f, p, error, size);
 	fclose(f);
 	return ret;
 }

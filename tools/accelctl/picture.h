@@ -5,6 +5,7 @@
 #ifndef ACCELCTL_PICTURE_H
 #define ACCELCTL_PICTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** PICTURE_MAX: most pixels along a side that are read */
@@ -27,15 +28,17 @@ struct picture {
 /**
  * picture_load - read a PNG or JPEG file, by what is in it
  * @path: file
+ * @plain: bytes as they are in the file: neither transparency nor gamma is heeded
  * @p: out; picture_free() it
  * @error: out: what is wrong, when it fails
  * @size: of @error
  *
- * Transparency is put on black, 16 bits become 8.
+ * Else transparency is put on black, and other gammas than that of sRGB become that. 16 bits
+ * become 8. How a camera was held is not heeded.
  *
  * Return: 0; -EINVAL not a picture, or too large; -ENOMEM; an errno of opening.
  */
-int picture_load(const char *path, struct picture *p, char *error, unsigned int size);
+int picture_load(const char *path, bool plain, struct picture *p, char *error, unsigned int size);
 
 /**
  * picture_save - write a PNG file

@@ -303,7 +303,10 @@ struct accel_model_item {
 	const char *text;
 	/** @type: type of the elements of an input or output */
 	const char *type;
-	/** @count: version; nodes; bytes that tensors say a file has; tensors of a family */
+	/**
+	 * @count: version; nodes; bytes that tensors say a file has; tensors of a family; bytes of
+	 * a property's value before it was cut
+	 */
 	uint64_t count;
 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "families.h"
 
 #define MAX_CONFIG	(16u << 20)
@@ -201,7 +202,7 @@ int config_open(struct config *c, const char *folder, const char *name, struct a
 		return stored_fail(error, -ENAMETOOLONG, "%.100s...: too long", folder);
 	ret = mapping_open(path, NULL, &map);
 	if (ret)
-		return stored_fail(error, ret, "%.200s: %s", path, strerror(-ret));
+		return stored_fail(error, ret, "%.200s: %s", path, errno_text(-ret));
 	tok = json_tokener_new_ex(DEPTH);
 	if (tok && map->bytes <= MAX_CONFIG)
 		c->json = json_tokener_parse_ex(tok, (const char *)map->data, (int)map->bytes);

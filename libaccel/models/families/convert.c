@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "libaccel/core/fpmode.h"
 #include "convert.h"
 
@@ -339,7 +340,7 @@ int job_begin(struct job *j, const char *path)
 	int ret = newfile_open(&j->file, path);
 
 	return ret ? stored_fail(j->error, ret, "%.200s: cannot be written: %s", path,
-				 strerror(-ret)) : 0;
+				 errno_text(-ret)) : 0;
 }
 
 int job_end(struct job *j, const char *path, int ret)
@@ -350,7 +351,7 @@ int job_end(struct job *j, const char *path, int ret)
 		return newfile_close(&j->file, ret);
 	ret = newfile_close(&j->file, written);
 	return ret ? stored_fail(j->error, ret, "%.200s: cannot be written: %s", path,
-				 strerror(-ret)) : 0;
+				 errno_text(-ret)) : 0;
 }
 
 /* --- GGUF ------------------------------------------------------------------------------------- */
@@ -533,6 +534,21 @@ static int check(const struct job *j)
 	       encoder_shape(j->m, &j->m->shape, j->error) : 0;
 }
 
+/* What is missing would be missing in the other kind of file, too. */
+static int check_complete(struct job *j)
+{
+	const struct family_form form = { .positions = 16 };
+	struct accel_graph *graph;
+	int ret;
+
+	if (j->to_gguf == !!j->m->config.gguf)
+		return 0;
+	ret = family_graph(j->m, &form, NULL, j->error, &graph);
+	if (!ret)
+		accel_graph_destroy(graph);
+	return ret;
+}
+
 int accel_model_convert(const char *path, const struct accel_model_convert_opts *opts,
 			const char *out, struct accel_error *error)
 {
@@ -556,6 +572,8 @@ int accel_model_convert(const char *path, const struct accel_model_convert_opts 
 		ret = size_tensor(&j, &j.t.list[i]);
 	if (!ret)
 		ret = check_imatrix(&j);
+	if (!ret)
+		ret = check_complete(&j);
 	if (!ret)
 		ret = j.to_gguf ? write_gguf(&j) : job_folder(&j);
 	targets_free(&j.t);

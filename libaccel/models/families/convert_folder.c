@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libaccel/core/errno_text.h"
 #include "convert.h"
 
 static struct json_object *header(struct job *j)
@@ -85,7 +86,7 @@ static int write_in(struct job *j, const char *folder, const char *name, const v
 		snprintf(path, sizeof(path), "%.4000s/%.*s", folder, (int)(slash - name), name);
 		if (mkdir(path, 0777) && errno != EEXIST)
 			return stored_fail(j->error, -errno, "%.200s: cannot be made: %s", path,
-					   strerror(errno));
+					   errno_text(errno));
 	}
 	snprintf(path, sizeof(path), "%.4000s/%s", folder, name);
 	return write_text(j, path, text, n);
@@ -137,7 +138,7 @@ static int write_beside(struct job *j, const char *folder)
 			mapping_unref(map);
 		} else {
 			ret = ret == -ENOENT || ret == -ENOTDIR ? 0 :
-			      stored_fail(j->error, ret, "%.200s: %s", from, strerror(-ret));
+			      stored_fail(j->error, ret, "%.200s: %s", from, errno_text(-ret));
 		}
 	}
 	return ret;
@@ -156,7 +157,7 @@ int job_folder(struct job *j)
 	if (ret) {
 		free(part);
 		return stored_fail(j->error, ret, "%.200s: cannot be made: %s", j->out,
-				   strerror(-ret));
+				   errno_text(-ret));
 	}
 	snprintf(path, sizeof(path), "%.4000s/model.safetensors", part);
 	ret = write_safetensors(j, path);
@@ -165,7 +166,7 @@ int job_folder(struct job *j)
 	if (!ret && rename(part, j->out))
 		ret = stored_fail(j->error, errno == ENOTEMPTY ? -EEXIST : -errno,
 				  "%.200s: %s", j->out, errno == ENOTEMPTY ?
-				  "a folder with something in it" : strerror(errno));
+				  "a folder with something in it" : errno_text(errno));
 	for (i = 0; i < ARRAY_SIZE(beside) && ret; i++) {
 		snprintf(path, sizeof(path), "%.4000s/%s", part, beside[i]);
 		unlink(path);

@@ -9,6 +9,7 @@
 
 #include "convert.h"
 #include "encoder.h"
+#include "../tokenizers/inside.h"
 
 double describe_divisor(double base, int64_t pair, int64_t turn, double factor, double low,
 			double high, double trained)
@@ -150,6 +151,7 @@ static int note_classes(struct note *n, struct accel_error *error)
 	struct json_object *o;
 	const char **list;
 	int64_t i;
+	bool bad;
 
 	if (!count)
 		return 0;
@@ -164,14 +166,22 @@ static int note_classes(struct note *n, struct accel_error *error)
 		snprintf(name, sizeof(name), "id2label.%lld", (long long)i);
 		if (!*config_text(&n->m->config, name, text, sizeof(text)))
 			snprintf(text, sizeof(text), "LABEL_%lld", (long long)i);
+		/* It may have been cut. */
+		if (strlen(text) + 1 == sizeof(text) ||
+		    !utf8_valid((const uint8_t *)text, strlen(text)))
+			break;
 		json_object_array_add(o, json_object_new_string(text));
 		list[i] = json_object_get_string(json_object_array_get_idx(o, (size_t)i));
 	}
 	if (i == count)
 		gguf_put_texts(n->out, n->count, key_of(n, "classifier.output_labels", key,
 							sizeof(key)), list, (uint64_t)count);
+	bad = list && o && i < count;
 	free(list);
 	json_object_put(o);
+	if (bad)
+		return stored_fail(error, -EOPNOTSUPP, "%s is no UTF-8, or longer than 254 bytes",
+				   name);
 	return i == count ? 0 : stored_fail(error, -ENOMEM, "out of memory");
 }
 
@@ -360,16 +370,45 @@ static void put_id(const struct family_model *m, struct json_object *doc, const 
 		json_object_object_add(doc, name, json_object_new_int64(id));
 }
 
-static void put_encoder(const struct family_model *m, struct json_object *doc)
+/* The names of classes */
+static int put_classes(const struct family_model *m, struct json_object *doc,
+		       struct accel_error *error)
 {
-	const struct meta *labels = meta_find(&m->store, "bert.classifier.output_labels");
-	const bool classifies = stored_find(&m->store, "cls.output.weight");
-	const struct stored *types = stored_find(&m->store, "token_types.weight");
+	const char *const key = "bert.classifier.output_labels";
+	const struct stored *s = stored_find(&m->store, "cls.output.weight");
+	const struct meta *labels = meta_find(&m->store, key);
 	const uint8_t *at = labels ? labels->data : NULL;
-	struct json_object *list = json_object_new_array(), *names;
-	const char *text;
+	struct json_object *names;
+	const char *text = NULL;
 	char number[24];
 	uint64_t n, i;
+
+	if (!s || !labels)
+		return 0;
+	if (labels->type != GGUF_ARRAY || labels->element != GGUF_STRING)
+		return stored_fail(error, -EBADMSG, "%s is no list of texts", key);
+	if (!s->rank || labels->count != (uint64_t)s->dims[0])
+		return stored_fail(error, -EBADMSG, "%s has %llu, %s has %lld rows", key,
+				   (unsigned long long)labels->count, s->name,
+				   (long long)s->dims[0]);
+	names = json_object_new_object();
+	json_object_object_add(doc, "id2label", names);
+	for (i = 0; i < labels->count && meta_string(labels, &at, &text, &n); i++) {
+		if (n > INT32_MAX || !utf8_valid((const uint8_t *)text, n))
+			return stored_fail(error, -EBADMSG, "%s: entry %llu is no UTF-8", key,
+					   (unsigned long long)i);
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)i);
+		json_object_object_add(names, number, json_object_new_string_len(text, (int)n));
+	}
+	return 0;
+}
+
+static int put_encoder(const struct family_model *m, struct json_object *doc,
+		       struct accel_error *error)
+{
+	const bool classifies = stored_find(&m->store, "cls.output.weight");
+	const struct stored *types = stored_find(&m->store, "token_types.weight");
+	struct json_object *list = json_object_new_array();
 
 	json_object_array_add(list, json_object_new_string(classifies ?
 			      "BertForSequenceClassification" : "BertModel"));
@@ -381,15 +420,7 @@ static void put_encoder(const struct family_model *m, struct json_object *doc)
 		json_object_object_add(doc, "type_vocab_size",
 				       json_object_new_int64(types->dims[0]));
 	put_id(m, doc, "pad_token_id", "tokenizer.ggml.padding_token_id");
-	if (!classifies || !labels || labels->type != GGUF_ARRAY || labels->element != GGUF_STRING)
-		return;
-	names = json_object_new_object();
-	for (i = 0; i < labels->count && meta_string(labels, &at, &text, &n); i++) {
-		snprintf(number, sizeof(number), "%llu", (unsigned long long)i);
-		json_object_object_add(names, number,
-				       json_object_new_string_len(text, n < 4096 ? (int)n : 4096));
-	}
-	json_object_object_add(doc, "id2label", names);
+	return put_classes(m, doc, error);
 }
 
 int describe_json(const struct family_model *m, struct json_object **out,
@@ -410,9 +441,8 @@ int describe_json(const struct family_model *m, struct json_object **out,
 		type = "mistral";
 	json_object_object_add(doc, "model_type", json_object_new_string(type));
 	if (m->family->build == encoder_build) {
-		put_encoder(m, doc);
-		*out = doc;
-		return 0;
+		ret = put_encoder(m, doc, error);
+		goto end;
 	}
 	put_known(m, doc, t->columns);
 	json_object_object_del(doc, "rotary_dim");
@@ -437,6 +467,7 @@ int describe_json(const struct family_model *m, struct json_object **out,
 		json_object_object_add(doc, "query_pre_attn_scalar",
 				       json_object_new_int64(usual_scalar(m)));
 	ret = put_llama3(m, doc, error);
+end:
 	if (ret)
 		json_object_put(doc);
 	else

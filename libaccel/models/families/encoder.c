@@ -273,6 +273,80 @@ static int outputs(struct encoder *e, uint32_t x)
 	return pooled == NO_VALUE ? e->im->error.code : part_output(e->b, "pooler", pooled);
 }
 
+/* --- metadata of GGUF files ------------------------------------------------------------------ */
+
+/* Numbers of layers, and of rows within them, that tensors have as well */
+static int check_layers(const struct store *store, struct accel_error *error)
+{
+	const char *const keys[] = { "bert.block_count", "bert.feed_forward_length" };
+	int64_t layers, inner;
+	unsigned int layer;
+	uint32_t i;
+	int n, ret = meta_count(store, keys[0], &layers, error);
+
+	if (!ret)
+		ret = meta_count(store, keys[1], &inner, error);
+	for (i = 0; i < store->count && !ret; i++) {
+		const struct stored *s = &store->list[i];
+
+		n = 0;
+		if (sscanf(s->name, "blk.%u.%n", &layer, &n) != 1 || !n)
+			continue;
+		if (layers >= 0 && layer >= layers)
+			ret = stored_fail(error, -EBADMSG, "%s is %lld, but there is %.100s",
+					  keys[0], (long long)layers, s->name);
+		else if (inner >= 0 && !strcmp(s->name + n, "ffn_up.weight") && s->rank &&
+			 s->dims[0] != inner)
+			ret = stored_fail(error, -EBADMSG, "%s is %lld, %.100s has %lld", keys[1],
+					  (long long)inner, s->name, (long long)s->dims[0]);
+	}
+	return ret;
+}
+
+int encoder_check(const struct family_model *m, struct accel_error *error)
+{
+	static const struct {
+		const char *key;
+		const char *tensor;
+		uint32_t dim;
+	} numbers[] = {
+		{ "bert.embedding_length", "token_embd.weight", 1 },
+		{ "bert.vocab_size", "token_embd.weight", 0 },
+		{ "bert.context_length", "position_embd.weight", 0 },
+		{ "tokenizer.ggml.token_type_count", "token_types.weight", 0 },
+		{ "bert.attention.head_count", NULL, 0 },
+	};
+	const struct meta *causal = meta_find(&m->store, "bert.attention.causal");
+	const struct meta *eps = meta_find(&m->store, "bert.attention.layer_norm_epsilon");
+	const struct stored *s;
+	double small = 0;
+	int64_t n;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(numbers) && !ret; i++) {
+		ret = meta_count(&m->store, numbers[i].key, &n, error);
+		s = numbers[i].tensor ? stored_find(&m->store, numbers[i].tensor) : NULL;
+		if (!ret && n >= 0 && s && s->rank == 2 && s->dims[numbers[i].dim] != n)
+			ret = stored_fail(error, -EBADMSG, "%s is %lld, %s has %lld",
+					  numbers[i].key, (long long)n, s->name,
+					  (long long)s->dims[numbers[i].dim]);
+	}
+	if (ret)
+		return ret;
+	if (eps && ((eps->type != GGUF_F32 && eps->type != GGUF_F64) ||
+		    !meta_number(eps, 0, &small) || !(small >= 0 && small < 1)))
+		return stored_fail(error, -EBADMSG,
+				   "bert.attention.layer_norm_epsilon is no real number from 0 to 1");
+	if (causal && (causal->type != GGUF_BOOL || !meta_whole(causal, 0, &n)))
+		return stored_fail(error, -EBADMSG,
+				   "bert.attention.causal is neither true nor false");
+	if (causal && n)
+		return stored_fail(error, -EOPNOTSUPP,
+				   "bert.attention.causal: rows that do not see those behind them");
+	return check_layers(&m->store, error);
+}
+
 int encoder_shape(const struct family_model *m, struct family_shape *s, struct accel_error *error)
 {
 	const struct encoder_traits *t = traits_of(m);

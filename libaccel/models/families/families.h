@@ -424,6 +424,8 @@ int decoder_build(struct family_build *b);
 int decoder_shape(const struct family_model *model, struct family_shape *shape,
 		  struct accel_error *error);
 int encoder_build(struct family_build *b);
+/* Do the metadata of a GGUF file fit its tensors? */
+int encoder_check(const struct family_model *model, struct accel_error *error);
 /* Of an encoder of text, as far as its rows are concerned; -EOPNOTSUPP: of pictures */
 int encoder_shape(const struct family_model *model, struct family_shape *shape,
 		  struct accel_error *error);

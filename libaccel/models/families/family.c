@@ -129,6 +129,8 @@ int family_open(const char *path, struct family_model **out, struct accel_error 
 				  m->config.type[0] ? m->config.type : "what has none");
 	else if (m->family->build == decoder_build)
 		ret = decoder_shape(m, &m->shape, error);
+	else if (m->family->build == encoder_build && m->config.gguf)
+		ret = encoder_check(m, error);
 	else if (m->family->build == whisper_build)
 		ret = whisper_shape(m, &m->shape, error);
 	else if (m->family->build == t5_build)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "libaccel/core/fpmode.h"
 #include "../onnx/attend.h"
 #include "convert.h"
@@ -245,7 +246,7 @@ int accel_imatrix_create(struct accel_ctx *ctx, struct accel_model *model,
 	}
 	accel_imatrix_destroy(m);
 	if (e.code != ret)
-		stored_fail(&e, ret, "%s", strerror(-ret));
+		stored_fail(&e, ret, "%s", errno_text(-ret));
 	if (error && error->size >= sizeof(e))
 		*error = e;
 	return ret;
@@ -448,7 +449,7 @@ int accel_imatrix_save(struct accel_imatrix *matrix, const char *path, const cha
 	}
 	free(meta.p);
 	if (ret)
-		stored_fail(&e, ret, "%.200s: cannot be written: %s", path, strerror(-ret));
+		stored_fail(&e, ret, "%.200s: cannot be written: %s", path, errno_text(-ret));
 	if (ret && error && error->size >= sizeof(e))
 		*error = e;
 	return ret;

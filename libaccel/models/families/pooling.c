@@ -54,11 +54,13 @@ static int of_gguf(const struct family_model *m, uint32_t *pooling, struct accel
 {
 	char key[96];
 	int64_t type;
+	int ret;
 
 	snprintf(key, sizeof(key), "%s.pooling_type", m->config.type);
-	if (!meta_whole(meta_find(&m->store, key), 0, &type))
-		return 0;
-	if (type < 0 || type >= (int64_t)ARRAY_SIZE(types))
+	ret = meta_count(&m->store, key, &type, error);
+	if (ret || type < 0)
+		return ret;
+	if (type >= (int64_t)ARRAY_SIZE(types))
 		return stored_fail(error, -EOPNOTSUPP,
 				   "%s is %lld: not one of mean, cls and last; one may be asked for",
 				   key, (long long)type);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <accel/embed.h>
 
+#include "libaccel/core/errno_text.h"
 #include "libaccel/core/fpmode.h"
 #include "../families/families.h"
 
@@ -163,7 +164,7 @@ int accel_embedder_create(struct accel_ctx *ctx, struct accel_model *model,
 	}
 	accel_embedder_destroy(e);
 	if (own.code != ret)
-		stored_fail(&own, ret, "%s", strerror(-ret));
+		stored_fail(&own, ret, "%s", errno_text(-ret));
 	if (error && error->size >= sizeof(own))
 		*error = own;
 	return ret;

@@ -184,6 +184,18 @@ bool meta_whole(const struct meta *meta, uint64_t index, int64_t *number)
 	return true;
 }
 
+int meta_count(const struct store *store, const char *key, int64_t *number,
+	       struct accel_error *error)
+{
+	const struct meta *meta = meta_find(store, key);
+
+	*number = -1;
+	if (meta && (meta->type == GGUF_ARRAY || meta->type == GGUF_BOOL ||
+		     !meta_whole(meta, 0, number) || *number < 0))
+		return stored_fail(error, -EBADMSG, "%s is no whole number from 0 on", key);
+	return 0;
+}
+
 bool meta_string(const struct meta *meta, const uint8_t **at, const char **text,
 		 uint64_t *length)
 {

@@ -82,12 +82,37 @@ static int types_of(const struct store *store, uint32_t count, int32_t **list)
 	return 0;
 }
 
-static uint32_t token_of(const struct store *store, const char *key, uint32_t count)
+/* TOK_NONE is how some files say that there is none. */
+static int token_of(const struct store *store, const char *key, uint32_t count, uint32_t *id,
+		    struct accel_error *error)
 {
-	int64_t id;
+	int64_t n;
+	int ret = meta_count(store, key, &n, error);
 
-	return meta_whole(meta_find(store, key), 0, &id) && id >= 0 && id < count ? (uint32_t)id :
-	       TOK_NONE;
+	*id = ret || n < 0 || n == TOK_NONE ? TOK_NONE : (uint32_t)n;
+	if (!ret && n >= count && n != TOK_NONE)
+		ret = stored_fail(error, -EBADMSG, "%s is %lld, of %u tokens", key, (long long)n,
+				  count);
+	return ret;
+}
+
+static int ids_of(const struct store *store, struct tok_arrays *a, struct accel_error *error)
+{
+	const struct {
+		const char *key;
+		uint32_t *id;
+	} ids[] = {
+		{ KEY("bos_token_id"), &a->bos }, { KEY("eos_token_id"), &a->eos },
+		{ KEY("unknown_token_id"), &a->unk }, { KEY("seperator_token_id"), &a->sep },
+		{ KEY("padding_token_id"), &a->pad }, { KEY("cls_token_id"), &a->cls },
+		{ KEY("mask_token_id"), &a->mask },
+	};
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < sizeof(ids) / sizeof(ids[0]) && !ret; i++)
+		ret = token_of(store, ids[i].key, a->count, ids[i].id, error);
+	return ret;
 }
 
 static int flag_of(const struct store *store, const char *key)
@@ -133,13 +158,6 @@ int gguf_tokenizer(const char *path, struct accel_error *error, struct accel_tok
 	a.merges = merges;
 	a.scores = scores;
 	a.types = types;
-	a.bos = token_of(&s, KEY("bos_token_id"), a.count);
-	a.eos = token_of(&s, KEY("eos_token_id"), a.count);
-	a.unk = token_of(&s, KEY("unknown_token_id"), a.count);
-	a.sep = token_of(&s, KEY("seperator_token_id"), a.count);
-	a.pad = token_of(&s, KEY("padding_token_id"), a.count);
-	a.cls = token_of(&s, KEY("cls_token_id"), a.count);
-	a.mask = token_of(&s, KEY("mask_token_id"), a.count);
 	a.add_bos = flag_of(&s, KEY("add_bos_token"));
 	a.add_eos = flag_of(&s, KEY("add_eos_token"));
 	a.add_sep = flag_of(&s, KEY("add_sep_token"));
@@ -150,6 +168,8 @@ int gguf_tokenizer(const char *path, struct accel_error *error, struct accel_tok
 	else if (!a.count)
 		ret = stored_fail(&e, -EBADMSG, "%.180s: no tokens", path);
 	else
+		ret = ids_of(&s, &a, &e);
+	if (!ret)
 		ret = tok_from_arrays(&a, &e, out);
 	free(tokens);
 	free(merges);

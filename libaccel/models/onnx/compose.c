@@ -188,6 +188,13 @@ uint32_t v_shape_of(struct import *im, uint32_t a, int64_t start, int64_t end)
 	return shaped(im, &d, a, NO_VALUE);
 }
 
+/* How many elements lie along the dimensions of @a from @from on, S64 [1] */
+uint32_t v_elements(struct import *im, uint32_t a, uint32_t from)
+{
+	return v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0),
+			v_shape_of(im, a, from, INT64_MAX));
+}
+
 /* RESHAPE, EXPAND, SQUEEZE, UNSQUEEZE or TILE by a list that is a value */
 uint32_t v_shaped(struct import *im, uint32_t op, uint32_t a, uint32_t list)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "../newfile.h"
 #include "quantize.h"
 
@@ -194,7 +195,7 @@ static int write_file(struct import *im, const char *path, const struct message 
 	if (!ret)
 		newfile_write(&file, m->p, m->n);
 	ret = newfile_close(&file, ret);
-	return ret ? im_fail(im, ret, "%s: cannot be written: %s", path, strerror(-ret)) : 0;
+	return ret ? im_fail(im, ret, "%s: cannot be written: %s", path, errno_text(-ret)) : 0;
 }
 
 int quantize_write(struct rewrite *q, struct slice model, const char *path)

@@ -451,6 +451,7 @@ uint32_t v_select(struct import *im, uint32_t condition, uint32_t a, uint32_t b)
 uint32_t v_reduce(struct import *im, uint32_t func, uint32_t flags, uint32_t axes, uint32_t a);
 uint32_t v_softmax(struct import *im, uint32_t func, uint32_t axis, uint32_t a);
 uint32_t v_shape_of(struct import *im, uint32_t a, int64_t start, int64_t end);
+uint32_t v_elements(struct import *im, uint32_t a, uint32_t from);
 uint32_t v_shaped(struct import *im, uint32_t op, uint32_t a, uint32_t list);
 uint32_t v_shaped_to(struct import *im, uint32_t op, uint32_t a, uint32_t count,
 		     const int64_t *list);
@@ -497,6 +498,7 @@ int read_window(struct import *im, struct window *w, bool whole);
 int give_moments(struct import *im, uint32_t a, uint32_t axes, uint32_t func, double eps);
 uint32_t v_norm(struct import *im, uint32_t func, uint32_t axes, float eps, uint32_t a,
 		uint32_t scale, uint32_t bias);
+uint32_t v_of_channels(struct import *im, uint32_t a, uint32_t v);
 
 /* --- ops_window.c --------------------------------------------------------------------- */
 

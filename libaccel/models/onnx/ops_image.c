@@ -28,18 +28,22 @@ static uint32_t of_channels(struct import *im, uint32_t index, int64_t groups)
 static uint32_t norm_lines(struct import *im, int64_t groups, float eps, uint32_t scale,
 			   uint32_t bias)
 {
-	const int64_t lines[] = { 0, groups, -1 };
-	uint32_t i, n = im->in[0].rank - 2, a = v_in(im, 0), y, shape;
-	int64_t axes[ACCEL_GRAPH_MAX_RANK];
+	uint32_t a = v_in(im, 0), y, shape, channels = v_shape_of(im, a, 1, 2), lines[4];
+	const int64_t one = 1;
 
 	shape = v_shape_of(im, a, 0, INT64_MAX);
-	y = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, a, 3, lines);
-	y = v_norm(im, ACCEL_NORM_LAYER, ACCEL_AXIS(2), eps, y, NO_VALUE, NO_VALUE);
+	/* All sizes are told: channels that groups do not divide are refused. */
+	lines[0] = v_shape_of(im, a, 0, 1);
+	lines[1] = groups ? v_ints(im, 1, &groups) : channels;
+	lines[2] = groups ? v_with(im, ACCEL_BINARY_QUOT, channels, (double)groups) :
+		   v_ints(im, 1, &one);
+	lines[3] = v_elements(im, a, 2);
+	y = v_reshape(im, a, 4, lines);
+	y = v_norm(im, ACCEL_NORM_LAYER, ACCEL_AXIS(2) | ACCEL_AXIS(3), eps, y, NO_VALUE,
+		   NO_VALUE);
 	y = v_shaped(im, ACCEL_SHAPE_RESHAPE, y, shape);
-	for (i = 0; i < n; i++)
-		axes[i] = 1 + i;
-	scale = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, scale, n, axes);
-	bias = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, bias, n, axes);
+	scale = v_of_channels(im, a, scale);
+	bias = v_of_channels(im, a, bias);
 	return v_binary(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_MUL, y, scale), bias);
 }
 
@@ -77,21 +81,20 @@ static int norm(struct import *im, uint32_t func)
 static int mean_variance(struct import *im, uint32_t arg)
 {
 	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
-	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
-	uint32_t i, axis = 0;
+	uint32_t i, axis = 0, mask = axes ? 0 : 13;
 	int ret = im_need(im, 1);
 
 	(void)arg;
 	if (ret)
 		return ret;
-	/* ONNX adds 1e-9 to the deviation, so that a constant is none. */
-	d.eps = 0.000000001f * 0.000000001f;
-	for (i = 0, d.axes = axes ? 0 : 13; axes && i < axes->int_count; i++) {
+	for (i = 0; axes && i < axes->int_count; i++) {
 		if (im_axis(im, axes->ints[i], im->in[0].rank, &axis))
 			return im->error.code;
-		d.axes |= ACCEL_AXIS(axis);
+		mask |= ACCEL_AXIS(axis);
 	}
-	return im_give_one(im, &d.hdr);
+	/* ONNX adds 1e-9 to the deviation, so that a constant is none. */
+	return v_give(im, 0, v_norm(im, ACCEL_NORM_LAYER, mask, 0.000000001f * 0.000000001f,
+				    v_in(im, 0), NO_VALUE, NO_VALUE));
 }
 
 /* x / (sum of abs(x)^p)^(1/p) along a dimension */

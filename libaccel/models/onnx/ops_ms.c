@@ -368,24 +368,31 @@ static int gelu(struct import *im, uint32_t act)
 static int named_act(struct import *im, uint32_t *value)
 {
 	const struct attr *p = im_attr(im, "activation_params", ATTR_FLOATS);
-	float p0 = p && p->float_count > 0 ? p->floats[0] : im_float(im, "activation_alpha", 0);
-	float p1 = p && p->float_count > 1 ? p->floats[1] : im_float(im, "activation_beta", 0);
 	static const struct {
 		const char *name;
 		uint32_t act;
+		/* Where the file has none, those of the operator by itself */
+		float alpha, beta;
 	} acts[] = {
-		{ "Relu", ACCEL_ACT_RELU },       { "Tanh", ACCEL_ACT_TANH },
-		{ "Sigmoid", ACCEL_ACT_SIGMOID }, { "LeakyRelu", ACCEL_ACT_LEAKY_RELU },
-		{ "Clip", ACCEL_ACT_CLAMP },      { "HardSigmoid", ACCEL_ACT_HARD_SIGMOID },
-		{ "Elu", ACCEL_ACT_ELU },         { "HardSwish", ACCEL_ACT_HARD_SWISH },
-		{ "Softplus", ACCEL_ACT_SOFTPLUS }, { "Softsign", ACCEL_ACT_SOFTSIGN },
+		{ "Relu", ACCEL_ACT_RELU, 0, 0 }, { "Tanh", ACCEL_ACT_TANH, 0, 0 },
+		{ "Sigmoid", ACCEL_ACT_SIGMOID, 0, 0 },
+		{ "LeakyRelu", ACCEL_ACT_LEAKY_RELU, 0.01f, 0 },
+		{ "Clip", ACCEL_ACT_CLAMP, 0, 0 },
+		{ "HardSigmoid", ACCEL_ACT_HARD_SIGMOID, 0.2f, 0.5f },
+		{ "Elu", ACCEL_ACT_ELU, 1, 0 }, { "HardSwish", ACCEL_ACT_HARD_SWISH, 0, 0 },
+		{ "Softplus", ACCEL_ACT_SOFTPLUS, 0, 0 }, { "Softsign", ACCEL_ACT_SOFTSIGN, 0, 0 },
 	};
+	float p0, p1;
 	uint32_t i;
 
 	if (!im_attr(im, "activation", ATTR_STRING))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(acts); i++)
 		if (im_string(im, "activation", acts[i].name)) {
+			p0 = p && p->float_count > 0 ? p->floats[0] :
+			     im_float(im, "activation_alpha", acts[i].alpha);
+			p1 = p && p->float_count > 1 ? p->floats[1] :
+			     im_float(im, "activation_beta", acts[i].beta);
 			*value = v_act(im, acts[i].act, p0, p1, *value);
 			return im->error.code;
 		}

@@ -236,8 +236,13 @@ static int softmax(struct import *im, uint32_t func)
 static uint32_t norm_parts(struct import *im, uint32_t func, uint32_t axes, double eps, uint32_t a,
 			   uint32_t scale, uint32_t bias)
 {
-	uint32_t var;
+	uint32_t shape = v_shape_of(im, a, 0, INT64_MAX), var;
 
+	if ((scale != NO_VALUE && v_rank(im, scale) > v_rank(im, a)) ||
+	    (bias != NO_VALUE && v_rank(im, bias) > v_rank(im, a))) {
+		im_fail(im, -EBADMSG, "a scale, or a bias, of more than %u dimensions", v_rank(im, a));
+		return NO_VALUE;
+	}
 	if (func == ACCEL_NORM_LAYER)
 		a = v_binary(im, ACCEL_BINARY_SUB, a, v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, a));
 	var = v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, v_unary(im, ACCEL_UNARY_SQUARE, a));
@@ -245,7 +250,27 @@ static uint32_t norm_parts(struct import *im, uint32_t func, uint32_t axes, doub
 	a = v_binary(im, ACCEL_BINARY_DIV, a, var);
 	if (scale != NO_VALUE)
 		a = v_binary(im, ACCEL_BINARY_MUL, a, scale);
-	return bias == NO_VALUE ? a : v_binary(im, ACCEL_BINARY_ADD, a, bias);
+	if (bias != NO_VALUE)
+		a = v_binary(im, ACCEL_BINARY_ADD, a, bias);
+	/* What scales and biases would make larger is refused. */
+	return v_shaped(im, ACCEL_SHAPE_RESHAPE, a, shape);
+}
+
+/* A vector with a number for each channel of @a, along these */
+uint32_t v_of_channels(struct import *im, uint32_t a, uint32_t v)
+{
+	uint32_t channels = v_shape_of(im, a, 1, 2), i, n = 0;
+	int64_t list[ACCEL_GRAPH_MAX_RANK];
+
+	if (v != NO_VALUE && v_rank(im, v) != 1) {
+		im_fail(im, -EBADMSG, "%u dimensions of a vector of channels", v_rank(im, v));
+		return NO_VALUE;
+	}
+	for (i = 1; i + 1 < v_rank(im, a); i++)
+		list[n++] = i;
+	/* One alone is not repeated. */
+	v = v_reshape(im, v, 1, &channels);
+	return n ? v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v, n, list) : v;
 }
 
 /* A norm along dimensions; what is NO_VALUE is absent. */
@@ -325,14 +350,11 @@ int give_moments(struct import *im, uint32_t a, uint32_t axes, uint32_t func, do
 static int batch_norm_training(struct import *im)
 {
 	double momentum = (double)im_float(im, "momentum", 0.9f);
-	uint32_t a = v_in(im, 0), axes = 0, i, n = 0, moment[2], y, v;
-	int64_t list[ACCEL_GRAPH_MAX_RANK];
+	uint32_t a = v_in(im, 0), axes = 0, i, moment[2], y, v;
 	int ret = 0;
 
 	for (i = 0; i < im->in[0].rank; i++)
 		axes |= i == 1 ? 0 : ACCEL_AXIS(i);
-	for (i = 1; i + 1 < im->in[0].rank; i++)
-		list[n++] = i;
 	moment[0] = v_reduce(im, ACCEL_REDUCE_MEAN, 0, axes, a);
 	moment[1] = variance(im, a, moment[0], axes);
 	y = v_binary(im, ACCEL_BINARY_SUB, a, moment[0]);
@@ -340,7 +362,7 @@ static int batch_norm_training(struct import *im)
 	y = v_binary(im, ACCEL_BINARY_DIV, y, v_unary(im, ACCEL_UNARY_SQRT, v));
 	for (i = 1; i < 3; i++)
 		y = v_binary(im, i == 1 ? ACCEL_BINARY_MUL : ACCEL_BINARY_ADD, y,
-			     v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_in(im, i), n, list));
+			     v_of_channels(im, a, v_in(im, i)));
 	for (i = 0; i < 2 && !ret; i++) {
 		v = v_shaped(im, ACCEL_SHAPE_RESHAPE, moment[i],
 			     v_shape_of(im, v_in(im, 3 + i), 0, INT64_MAX));
@@ -359,20 +381,15 @@ static int batch_norm_parts(struct import *im)
 		0, ACCEL_BINARY_MUL, ACCEL_BINARY_ADD, ACCEL_BINARY_SUB, ACCEL_BINARY_DIV
 	};
 	const double eps = (double)im_float(im, "epsilon", 0.00001f);
-	uint32_t i, k, n = 0, y = v_in(im, 0), v;
-	int64_t list[ACCEL_GRAPH_MAX_RANK];
+	uint32_t i, k, y = v_in(im, 0), v;
 
-	for (i = 1; i + 1 < im->in[0].rank; i++)
-		list[n++] = i;
 	for (i = 0; i < 4; i++) {
 		/* The mean, the variance, the scale, the bias */
 		k = i < 2 ? 3 + i : i - 1;
 		v = v_cast(im, v_in(im, k), ACCEL_HOST_F64);
 		if (k == 4)
 			v = v_unary(im, ACCEL_UNARY_SQRT, v_with(im, ACCEL_BINARY_ADD, v, eps));
-		if (n)
-			v = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v, n, list);
-		y = v_binary(im, funcs[k], y, v);
+		y = v_binary(im, funcs[k], y, v_of_channels(im, v_in(im, 0), v));
 	}
 	return v_give(im, 0, y);
 }

@@ -253,18 +253,31 @@ static int antialias(struct import *im, const struct accel_resize_desc *d, bool 
 
 /* --- proportions, and places that are computed ------------------------------------------------ */
 
-/* The dimensions that sizes are of, or scales */
-static int read_axes(struct import *im, int64_t *list, uint32_t *count)
+/* The dimensions that sizes are of (@sizes), or scales, of which there is one for each */
+static int read_axes(struct import *im, bool sizes, int64_t *list, uint32_t *count)
 {
+	const uint32_t in = sizes ? 3 : im->opset < 11 ? 1 : 2;
 	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
-	uint32_t i, axis = 0, rank = im->in[0].rank;
+	uint32_t i, n = 0, axis = 0, seen = 0, rank = im->in[0].rank;
+	int64_t to[ACCEL_GRAPH_MAX_RANK];
 	int ret = 0;
 
 	*count = axes ? axes->int_count : rank;
 	if (*count > rank)
 		return im_fail(im, -EBADMSG, "%u axes of %u dimensions", *count, rank);
+	if (im->in[in].rank != 1 ||
+	    (!im_is_symbol(im, in, 0) && im->in[in].dims[0] != *count))
+		return im_fail(im, -EBADMSG, "%s that are not one for each of %u axes",
+			       sizes ? "sizes" : "scales", *count);
+	if (sizes && !im_numbers(&im->in[in], to, &n, ACCEL_GRAPH_MAX_RANK))
+		n = 0;
 	for (i = 0; i < *count && !ret; i++) {
 		ret = im_axis(im, axes ? axes->ints[i] : i, rank, &axis);
+		if (!ret && seen & ACCEL_AXIS(axis))
+			ret = im_fail(im, -EBADMSG, "axis %u twice", axis);
+		if (!ret && i < n && to[i] < 1)
+			ret = im_fail(im, -EBADMSG, "a size of %lld", (long long)to[i]);
+		seen |= ACCEL_AXIS(axis);
 		list[i] = axis;
 	}
 	return ret;
@@ -275,7 +288,7 @@ static int keep_aspect(struct import *im, uint32_t func, uint32_t *scales, uint3
 {
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
 	uint32_t count = 0, from, scale;
-	int ret = read_axes(im, axes, &count);
+	int ret = read_axes(im, true, axes, &count);
 
 	if (ret)
 		return ret;
@@ -372,8 +385,12 @@ static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint
 	}
 	at = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, to, ACCEL_HOST_S64), 1, &zero);
 	at = v_cast(im, v_iota(im, at), ACCEL_HOST_F64);
-	if (coord != COORD_CROP)
-		return v_binary(im, ACCEL_BINARY_DIV, v_with(im, ACCEL_BINARY_ADD, at, 0.5), scale);
+	if (coord != COORD_CROP) {
+		/* A dimension that stays as it is is not resampled. */
+		one = v_select(im, v_with(im, ACCEL_BINARY_EQ, scale, 1),
+			       v_number(im, ACCEL_HOST_F64, 0), v_number(im, ACCEL_HOST_F64, 0.5));
+		return v_binary(im, ACCEL_BINARY_DIV, v_binary(im, ACCEL_BINARY_ADD, at, one), scale);
+	}
 	span = v_binary(im, ACCEL_BINARY_MUL, v_binary(im, ACCEL_BINARY_SUB, end, start), last);
 	to = v_with(im, ACCEL_BINARY_ADD, to, -1);
 	at = v_binary(im, ACCEL_BINARY_DIV, v_binary(im, ACCEL_BINARY_MUL, at, span),
@@ -393,7 +410,7 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	uint32_t x = v_in(im, 0), count = 0, i, axis, last, at, good, inside = NO_VALUE;
 	const uint32_t type = im->in[0].type, rank = im->in[0].rank;
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
-	int ret = read_axes(im, axes, &count);
+	int ret = read_axes(im, sizes != NO_VALUE, axes, &count);
 
 	if (!ret && d->func == ACCEL_RESIZE_CUBIC)
 		ret = im_fail(im, -EOPNOTSUPP, "cubic resampling with such coordinates");

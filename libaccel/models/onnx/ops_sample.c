@@ -38,6 +38,11 @@ static uint32_t bounded(struct import *im, uint32_t a, double low, uint32_t high
 	return v_binary(im, ACCEL_BINARY_MIN, a, high);
 }
 
+static uint32_t is_finite(struct import *im, uint32_t a)
+{
+	return v_with(im, ACCEL_BINARY_LT, v_unary(im, ACCEL_UNARY_ABS, a), INFINITY);
+}
+
 /* --- grids --------------------------------------------------------------------------------- */
 
 enum { OUTSIDE_ZEROS, OUTSIDE_BORDER, OUTSIDE_REFLECTION };
@@ -141,7 +146,9 @@ static uint32_t sampled(struct import *im, const struct grid *g, uint32_t i, uin
 		return sampled(im, g, i + 1, at);
 	}
 	first = v_unary(im, ACCEL_UNARY_FLOOR, g->p.at[i]);
-	t = SUB(g->p.at[i], first);
+	/* Infinitely far away there is nothing, of which any weight but NaN makes 0. */
+	t = v_select(im, is_finite(im, first), SUB(g->p.at[i], first),
+		     v_number(im, v_type(im, first), 0));
 	for (k = 0; k < taps; k++) {
 		at[i] = PLUS(first, taps == 4 ? (double)k - 1 : k);
 		if (taps == 4)
@@ -159,17 +166,24 @@ static uint32_t sampled(struct import *im, const struct grid *g, uint32_t i, uin
 static uint32_t as_rows(struct import *im, uint32_t a)
 {
 	static const uint32_t order[] = { 0, 2, 1 };
-	const int64_t minus = -1;
-	uint32_t shape[] = { v_shape_of(im, a, 0, 2), v_ints(im, 1, &minus) };
+	uint32_t shape[] = { v_shape_of(im, a, 0, 2), v_elements(im, a, 2) };
 
 	return v_transpose(im, v_reshape(im, a, 2, shape), order);
+}
+
+/* [N, ...] as [N, all, 1], also of N = 0, where nothing else tells how many all are */
+static uint32_t as_places(struct import *im, uint32_t a)
+{
+	const int64_t one = 1;
+	uint32_t shape[] = { v_shape_of(im, a, 0, 1), v_elements(im, a, 1), v_ints(im, 1, &one) };
+
+	return v_reshape(im, a, 3, shape);
 }
 
 static int grid_sample(struct import *im, uint32_t arg)
 {
 	static const uint32_t order[] = { 0, 2, 1 };
 	uint32_t i, rank, v, type, at[3], grid = v_in(im, 1), a = v_in(im, 0);
-	const int64_t keep[] = { 0, -1, 1 };
 	struct grid g = { 0 };
 	int ret = im_need(im, 2);
 
@@ -206,7 +220,7 @@ static int grid_sample(struct import *im, uint32_t arg)
 		g.p.size[i] = size_of(im, a, 2 + i, type);
 		/* The last number of a grid's place is along the first dimension. */
 		v = v_slice(im, grid, rank - 1, g.p.n - 1 - i, g.p.n - i, 1);
-		v = v_cast(im, v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v, 3, keep), type);
+		v = v_cast(im, as_places(im, v), type);
 		v = PLUS(v, 1);
 		v = g.corners ? MUL(v, PLUS(g.p.size[i], -1)) : PLUS(MUL(v, g.p.size[i]), -1);
 		v = TIMES(v, 0.5);
@@ -286,7 +300,7 @@ static int read_deform(struct import *im, struct deform *f)
 /* Where elements of windows lie along dimension @i, in part @part: [N, taps outputs, 1] */
 static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, int64_t part)
 {
-	const int64_t keep[] = { 0, -1, 1 }, from = part * f->taps * f->w.n + i;
+	const int64_t from = part * f->taps * f->w.n + i;
 	int64_t list[MAX_TAPS], shape[ACCEL_GRAPH_MAX_RANK] = { f->taps }, k, behind = 1;
 	uint32_t off, at, n;
 
@@ -301,8 +315,7 @@ static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, 
 		shape[1 + n] = 1;
 	k = f->taps;
 	n = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_ints(im, (uint32_t)k, list), 1 + f->w.n, shape);
-	at = ADD(ADD(v_cast(im, off, f->type), at), v_cast(im, n, f->type));
-	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, at, 3, keep);
+	return as_places(im, ADD(ADD(v_cast(im, off, f->type), at), v_cast(im, n, f->type)));
 }
 
 /*
@@ -312,9 +325,9 @@ static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, 
 static int deform_conv(struct import *im, uint32_t arg)
 {
 	static const uint32_t order[] = { 0, 2, 1 };
-	const int64_t keep[] = { 0, -1, 1 }, axes[] = { 1, 2, 3 };
-	uint32_t i, x, v, at[3], *list, shape[3];
-	int64_t part, each, all[4];
+	const int64_t axes[] = { 1, 2, 3 };
+	uint32_t i, x, v, at[3], *list, shape[4];
+	int64_t part, each, all[3];
 	struct grid g = { .mode = SAMPLE_LINEAR };
 	struct deform f = { 0 };
 	int ret = im_need(im, 3);
@@ -339,21 +352,21 @@ static int deform_conv(struct import *im, uint32_t arg)
 		v = sampled(im, &g, 0, at);
 		if (v_in(im, 4) != NO_VALUE) {
 			x = v_slice(im, v_in(im, 4), 1, part * f.taps, (part + 1) * f.taps, 1);
-			x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, x, 3, keep);
-			v = MUL(v, v_cast(im, x, v_type(im, v)));
+			v = MUL(v, v_cast(im, as_places(im, x), v_type(im, v)));
 		}
 		list[part] = v_transpose(im, v, order);
 	}
 	v = v_concat(im, 1, (uint32_t)f.parts, list);
 	free(list);
 	/* [N, groups, channels of one and taps, outputs] */
-	all[0] = 0;
-	all[1] = f.groups;
-	all[2] = im->in[1].dims[1] * f.taps;
-	all[3] = -1;
-	v = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v, 4, all);
 	all[0] = f.groups;
 	all[1] = im->in[1].dims[0] / f.groups;
+	all[2] = im->in[1].dims[1] * f.taps;
+	shape[0] = v_shape_of(im, v, 0, 1);
+	shape[1] = v_ints(im, 1, &all[0]);
+	shape[2] = v_ints(im, 1, &all[2]);
+	shape[3] = v_elements(im, v_slice(im, v_in(im, 2), 1, 0, 1, 1), 1);
+	v = v_reshape(im, v, 4, shape);
 	x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_in(im, 1), 3, all);
 	v = v_product(im, 0, ACCEL_ACT_NONE, x, v, NO_VALUE, NO_VALUE);
 	shape[0] = v_shape_of(im, v_in(im, 0), 0, 1);
@@ -423,10 +436,10 @@ static int affine_grid(struct import *im, uint32_t arg)
 
 /* --- regions ------------------------------------------------------------------------------- */
 
-/* Edge @k of the regions, in the image, as [R, 1] */
-static uint32_t edge(struct import *im, uint32_t k, double scale, double off)
+/* Edge @k of regions, in the image, as [R, 1] */
+static uint32_t edge(struct import *im, uint32_t rois, uint32_t k, double scale, double off)
 {
-	return PLUS(TIMES(v_slice(im, v_in(im, 1), 1, k, k + 1, 1), scale), off);
+	return PLUS(TIMES(v_slice(im, rois, 1, k, k + 1, 1), scale), off);
 }
 
 /**
@@ -469,7 +482,10 @@ static void count_samples(struct import *im, uint32_t length, struct line *l)
 		l->count = v_number(im, type, (double)l->ratio);
 		l->most = v_number(im, ACCEL_HOST_S64, (double)l->ratio);
 	} else {
-		l->count = v_unary(im, ACCEL_UNARY_CEIL, length);
+		/* A region with an edge nowhere has none, and others have theirs. */
+		l->count = v_select(im, is_finite(im, length),
+				    v_unary(im, ACCEL_UNARY_CEIL, length), v_number(im, type, 0));
+		l->count = v_binary(im, ACCEL_BINARY_MAX, l->count, v_number(im, type, 0));
 		l->most = v_reduce(im, ACCEL_REDUCE_MAX, 0, 7, l->count);
 		l->most = v_binary(im, ACCEL_BINARY_MAX, l->most, v_number(im, type, 1));
 		l->most = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, l->most, 0, NULL);
@@ -559,10 +575,10 @@ static uint32_t of_bins(struct import *im, bool max, const struct line *y, const
 	v = v_reshape(im, v, 4, lists);
 	if (all)
 		return v;
-	if (max)
-		return v_select(im, v_with(im, ACCEL_BINARY_EQ, v, -INFINITY),
-				v_number(im, v_type(im, v), 0), v);
 	count = MUL(y->count, x->count);
+	if (max)
+		return v_select(im, flat(im, v_with(im, ACCEL_BINARY_GT, count, 0)), v,
+				v_number(im, v_type(im, v), 0));
 	count = v_binary(im, ACCEL_BINARY_MAX, count, v_number(im, v_type(im, count), 1));
 	count = v_cast(im, flat(im, count), v_type(im, v));
 	return v_binary(im, ACCEL_BINARY_DIV, v, count);
@@ -582,8 +598,8 @@ static int roi_align(struct import *im, uint32_t arg)
 						  "output_half_pixel");
 	bool max = im_string(im, "mode", "max");
 	const int64_t s = im_int(im, "sampling_ratio", 0), one[] = { -1, 1, 1 }, three = 3;
-	uint32_t a = v_in(im, 0), rows, batch, size[2], lists[2], k, v, sum = NO_VALUE, w;
-	uint32_t inside, used = NO_VALUE;
+	uint32_t a = v_in(im, 0), rows, batch, size[2], whole[2], lists[2], k, v, sum = NO_VALUE, w;
+	uint32_t inside, used = NO_VALUE, type, rois;
 	int ret = im_need(im, 3);
 
 	(void)arg;
@@ -596,23 +612,29 @@ static int roi_align(struct import *im, uint32_t arg)
 	if (s < 0 || s > 64)
 		return im_fail(im, -EOPNOTSUPP, "a sampling_ratio of %lld", (long long)s);
 	off = half ? -0.5 : 0;
-	for (k = 0; k < 2; k++)
-		size[k] = size_of(im, a, 2 + k, im->in[1].type);
+	/* Numbers of 16 bits have neither all sizes nor all places between elements. */
+	type = im->in[1].type == ACCEL_HOST_F64 ? im->in[1].type : (uint32_t)ACCEL_F32;
+	rois = v_cast(im, v_in(im, 1), type);
+	for (k = 0; k < 2; k++) {
+		size[k] = size_of(im, a, 2 + k, type);
+		whole[k] = size_of(im, a, 2 + k, ACCEL_S32);
+	}
 	y.ratio = x.ratio = s;
-	y.begin = edge(im, 1, scale, off);
-	y.end = edge(im, 3, scale, off);
+	y.begin = edge(im, rois, 1, scale, off);
+	y.end = edge(im, rois, 3, scale, off);
 	sample_line(im, half, size[0], &y);
-	x.begin = edge(im, 0, scale, off);
-	x.end = edge(im, 2, scale, off);
+	x.begin = edge(im, rois, 0, scale, off);
+	x.end = edge(im, rois, 2, scale, off);
 	sample_line(im, half, size[1], &x);
 	inside = crossed(im, y.inside, x.inside);
 	if (!s) {
 		used = crossed(im, y.used, x.used);
 		inside = v_binary(im, ACCEL_BINARY_AND, inside, used);
 	}
+	inside = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, inside, 1, &three);
 	rows = as_rows(im, a);
 	batch = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_cast(im, v_in(im, 2), ACCEL_S32), 3, one);
-	batch = MUL(batch, MUL(v_cast(im, size[0], ACCEL_S32), v_cast(im, size[1], ACCEL_S32)));
+	batch = MUL(batch, MUL(whole[0], whole[1]));
 	/* All images one after the other */
 	lists[0] = v_ints(im, 1, one);
 	lists[1] = v_shape_of(im, rows, 2, 3);
@@ -621,13 +643,14 @@ static int roi_align(struct import *im, uint32_t arg)
 		uint32_t wy = k & 2 ? y.t : PLUS(TIMES(y.t, -1), 1);
 		uint32_t wx = k & 1 ? x.t : PLUS(TIMES(x.t, -1), 1);
 
-		v = MUL(upright(im, k & 2 ? y.high : y.low), v_cast(im, size[1], ACCEL_S32));
+		v = MUL(upright(im, k & 2 ? y.high : y.low), whole[1]);
 		v = ADD(v, flat(im, k & 1 ? x.high : x.low));
 		v = v_gather(im, ACCEL_GATHER_AXIS, 0, rows, ADD(v, batch));
 		w = MUL(upright(im, wy), flat(im, wx));
-		w = v_select(im, inside, w, v_number(im, v_type(im, w), 0));
 		w = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, w, 1, &three);
 		v = MUL(v, v_cast(im, w, v_type(im, v)));
+		/* What is read for a sample outside may be no number. */
+		v = v_select(im, inside, v, v_number(im, v_type(im, v), 0));
 		sum = !k ? v : max ? v_binary(im, ACCEL_BINARY_MAX, sum, v) : ADD(sum, v);
 	}
 	if (max && !s)

@@ -12,8 +12,11 @@
 
 /* --- columns as an image ----------------------------------------------------------------- */
 
-/* Elements of all columns, and of an image with its padding, at most */
-#define MAX_COLUMNS	(1 << 26)
+/*
+ * Elements of all columns, and of an image with its padding, at most: a file of a few lines has
+ * a list of so many places made when it is opened.
+ */
+#define MAX_COLUMNS	(1 << 24)
 
 /**
  * struct columns - how an image was cut into columns
@@ -135,9 +138,8 @@ static int col2im(struct import *im, uint32_t arg)
 {
 	static const uint32_t first[] = { 2, 0, 1 }, last[] = { 1, 2, 0 };
 	struct accel_scatter_desc d = ACCEL_SCATTER_DESC_INIT;
-	uint32_t i, x = v_in(im, 0), shape[2], outer, y;
+	uint32_t i, x = v_in(im, 0), shape[3], outer, y;
 	struct columns c = { 0 };
-	int64_t list[3] = { 0, -1, 0 };
 	int ret = im_need(im, 3);
 
 	(void)arg;
@@ -145,8 +147,11 @@ static int col2im(struct import *im, uint32_t arg)
 		ret = read_columns(im, &c);
 	if (ret)
 		return ret;
-	list[2] = c.count;
-	x = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, x, 3, list);
+	/* All sizes are told: an empty batch is of any number of channels. */
+	shape[0] = v_shape_of(im, x, 0, 1);
+	shape[1] = v_with(im, ACCEL_BINARY_QUOT, v_shape_of(im, x, 1, 2), (double)c.taps);
+	shape[2] = v_ints(im, 1, &c.count);
+	x = v_reshape(im, x, 3, shape);
 	outer = v_shape_of(im, x, 0, 2);
 	shape[0] = v_ints(im, 1, &c.all);
 	shape[1] = outer;
@@ -177,19 +182,24 @@ static uint32_t rounded(struct import *im, uint32_t a)
 			v_unary(im, ACCEL_UNARY_SIGN, a));
 }
 
-/* The maxima of bins along dimension @axis of [R, C, H, W] between edges @from and @to, [R, 1] */
+/*
+ * The maxima of bins along dimension @axis of [R, C, H, W] between edges @from and @to, [R, 1];
+ * @some: whether bins have elements
+ */
 static uint32_t max_bins(struct import *im, uint32_t x, uint32_t axis, int64_t bins, uint32_t from,
-			 uint32_t to)
+			 uint32_t to, uint32_t *some)
 {
-	uint32_t low, high, seen, size, list[MAX_BINS], type = v_type(im, from), at;
+	uint32_t low, high, seen, size, list[MAX_BINS], has[MAX_BINS], type = v_type(im, from), at;
+	uint32_t all;
 	const int64_t around[] = { 1, axis == 3 ? 2 : 3 }, zero = 0;
 	int64_t i;
 
 	size = v_with(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_SUB, to, from), 1);
 	size = v_binary(im, ACCEL_BINARY_MAX, size, v_number(im, type, 1));
 	size = v_binary(im, ACCEL_BINARY_DIV, size, v_number(im, type, (double)bins));
-	at = v_shape_of(im, x, axis, (int64_t)axis + 1);
-	at = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, at, 1, &zero));
+	all = v_shape_of(im, x, axis, (int64_t)axis + 1);
+	at = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, all, 1, &zero));
+	all = v_cast(im, all, type);
 	at = v_cast(im, at, type);
 	for (i = 0; i < bins; i++) {
 		low = v_unary(im, ACCEL_UNARY_FLOOR,
@@ -200,10 +210,14 @@ static uint32_t max_bins(struct import *im, uint32_t x, uint32_t axis, int64_t b
 		high = v_binary(im, ACCEL_BINARY_ADD, high, from);
 		seen = v_binary(im, ACCEL_BINARY_AND, v_binary(im, ACCEL_BINARY_GE, at, low),
 				v_binary(im, ACCEL_BINARY_LT, at, high));
+		has[i] = v_binary(im, ACCEL_BINARY_AND, v_binary(im, ACCEL_BINARY_LT, low, all),
+				  v_with(im, ACCEL_BINARY_GT, high, 0));
 		seen = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, seen, 2, around);
 		list[i] = v_select(im, seen, x, v_number(im, v_type(im, x), -INFINITY));
 		list[i] = v_reduce(im, ACCEL_REDUCE_MAX, 0, ACCEL_AXIS(axis), list[i]);
 	}
+	*some = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_concat(im, 1, (uint32_t)bins, has), 2,
+			    around);
 	return v_concat(im, axis, (uint32_t)bins, list);
 }
 
@@ -212,7 +226,7 @@ static int max_roi_pool(struct import *im, uint32_t arg)
 {
 	const struct attr *pooled = im_attr(im, "pooled_shape", ATTR_INTS);
 	double scale = (double)im_float(im, "spatial_scale", 1);
-	uint32_t i, rois = v_in(im, 1), edge[5], x, none;
+	uint32_t i, rois = v_in(im, 1), edge[5], x, some[2];
 	const int64_t one = 1;
 	int ret = im_need(im, 2);
 
@@ -235,11 +249,11 @@ static int max_roi_pool(struct import *im, uint32_t arg)
 	}
 	edge[0] = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, edge[0], ACCEL_S32), 1, &one);
 	x = v_gather(im, ACCEL_GATHER_AXIS, 0, v_in(im, 0), edge[0]);
-	x = max_bins(im, x, 3, pooled->ints[1], edge[1], edge[3]);
-	x = max_bins(im, x, 2, pooled->ints[0], edge[2], edge[4]);
-	/* Of no elements it is 0. */
-	none = v_with(im, ACCEL_BINARY_EQ, x, -INFINITY);
-	return v_give(im, 0, v_select(im, none, v_number(im, im->in[0].type, 0), x));
+	x = max_bins(im, x, 3, pooled->ints[1], edge[1], edge[3], &some[0]);
+	x = max_bins(im, x, 2, pooled->ints[0], edge[2], edge[4], &some[1]);
+	/* Of no elements it is 0, while that of elements may be -inf. */
+	some[0] = v_binary(im, ACCEL_BINARY_AND, some[1], some[0]);
+	return v_give(im, 0, v_select(im, some[0], x, v_number(im, im->in[0].type, 0)));
 }
 
 /* --- where maxima were --------------------------------------------------------------------- */
@@ -290,8 +304,7 @@ uint32_t v_max_index(struct import *im, const struct window *w, uint32_t a, uint
 		order[i] = i < 2 || !columns ? i : rank + 1 - i;
 		shape[i] = v_shape_of(im, a, order[i], (int64_t)order[i] + 1);
 	}
-	n = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1, v_shape_of(im, a, 0, INT64_MAX));
-	index = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, n, 1, &zero));
+	index = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_elements(im, a, 0), 1, &zero));
 	index = v_transpose(im, v_reshape(im, index, rank, shape), order);
 	for (i = 0; i < w->n; i++) {
 		pad.before[2 + i] = w->before[i];

@@ -51,10 +51,13 @@ struct scan {
 	uint32_t *slots;
 };
 
+/* What is cut ends with a whole character of UTF-8. */
 static void copy_name(char to[SCAN_NAME], struct slice s)
 {
 	size_t n = s.n < SCAN_NAME ? s.n : SCAN_NAME - 1;
 
+	while (n && n < s.n && (s.p[n] & 0xc0) == 0x80)
+		n--;
 	if (n)
 		memcpy(to, s.p, n);
 	to[n] = 0;
@@ -361,6 +364,12 @@ static int read_opset(struct scan *scan, struct slice s)
 	return 0;
 }
 
+static void property_text(struct scan_item *property, struct slice s)
+{
+	copy_name(property->text, s);
+	property->count = s.n;
+}
+
 static int read_property(struct scan *scan, struct slice s)
 {
 	struct scan_item *property = add_item(scan, ACCEL_MODEL_PROPERTY);
@@ -372,7 +381,7 @@ static int read_property(struct scan *scan, struct slice s)
 		if (f.id == 1)
 			copy_name(property->name, f.bytes);
 		else if (f.id == 2)
-			copy_name(property->text, f.bytes);
+			property_text(property, f.bytes);
 	}
 	return 0;
 }

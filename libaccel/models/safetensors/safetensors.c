@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "../stored.h"
 
 /* Longest document, as the format has it; and most files */
@@ -209,7 +210,7 @@ static int read_file(struct store *store, const char *path, const char *name, ui
 	ret = mapping_open(path, name, &map);
 	if (ret)
 		return stored_fail(error, ret, "%.150s: %s", name, ret == -EPERM ?
-				   "not in the folder of the model" : strerror(-ret));
+				   "not in the folder of the model" : errno_text(-ret));
 	map->next = store->maps;
 	store->maps = map;
 	store->file_bytes += map->bytes;

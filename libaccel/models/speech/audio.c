@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libaccel/core/errno_text.h"
 #include "libaccel/core/fpmode.h"
 #include "speech.h"
 
@@ -48,7 +49,7 @@ static int open_file(struct accel_audio *a, const char *path, struct accel_error
 	int fd = in ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return stored_fail(error, -errno, "%.200s: %s", path, strerror(errno));
+		return stored_fail(error, -errno, "%.200s: %s", path, errno_text(errno));
 	a->file = sf_open_fd(fd, SFM_READ, &a->info, 1);
 	/* It closes what it cannot open, too. */
 	if (!a->file)

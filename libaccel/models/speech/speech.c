@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libaccel/core/errno_text.h"
 #include "libaccel/core/fpmode.h"
 #include "speech.h"
 
@@ -99,7 +100,7 @@ static int take_features(struct accel_speech *s, const struct files *f, struct a
 static int run_fail(struct accel_speech *s, int ret, struct accel_error *error)
 {
 	accel_ctx_get_error(s->ctx, error);
-	return error->code == ret ? ret : stored_fail(error, ret, "%s", strerror(-ret));
+	return error->code == ret ? ret : stored_fail(error, ret, "%s", errno_text(-ret));
 }
 
 static int make_encoder(struct accel_speech *s, const struct files *f,

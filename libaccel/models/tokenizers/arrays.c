@@ -441,6 +441,9 @@ static int make(struct accel_tokenizer *t, const struct tok_arrays *a, struct ac
 	t->eos = a->eos < a->count ? a->eos : TOK_NONE;
 	t->pad_token = a->pad < a->count ? a->pad : TOK_NONE;
 	t->unk = a->unk < a->count ? a->unk : TOK_NONE;
+	/* There is always a word that is none of the tokens. */
+	if (bert && t->unk == TOK_NONE)
+		return tok_fail(e, -EBADMSG, "tokenizer.ggml.unknown_token_id is missing");
 	if (bert) {
 		uint32_t cls = a->cls < a->count ? a->cls : t->bos, sep = a->sep < a->count ?
 			       a->sep : t->eos;

@@ -134,8 +134,10 @@ static void test_elements(void **arg)
 static void test_groups(void **arg)
 {
 	enum { CH = 4, LINE = 3, PAIR = 2 };
+	/* What ONNX adds to a deviation as what is added to a variance here */
+	const double eps = 0.000000001 * 0.000000001;
 	static const double scale[CH] = { 1, 2, 3, 4 }, bias[CH] = { 4, 3, 2, 1 };
-	double x[2 * CH * LINE], y[2][2 * CH * LINE], mean, var;
+	double x[2 * CH * LINE], y[2][2 * CH * LINE], whole[2 * CH * LINE], mean, var;
 	struct tested *t;
 	struct bytes n;
 	int i, k, g, size;
@@ -153,6 +155,8 @@ static void test_groups(void **arg)
 				var += (line[k] - mean) * (line[k] - mean) / size;
 			k = i / LINE % CH;
 			y[g][i] = (x[i] - mean) / sqrt(var) * scale[k] + bias[k];
+			if (!g)
+				whole[i] = (x[i] - mean) / sqrt(var + eps);
 		}
 	}
 	t = BEGIN(*arg, IO("x", F64, x, 2, CH, LINE), CONST("scale", F64, scale, CH),
@@ -165,8 +169,91 @@ static void test_groups(void **arg)
 			attr_int(&n, "num_groups", CH / PAIR);
 		add_op(t, &n);
 	}
+	n = op(NULL, "MeanVarianceNormalization", "x", "whole");
+	attr_ints(&n, "axes", 1, DIMS(2));
+	add_op(t, &n);
 	t->bound = 0.00001;
-	GIVES(t, IO("alone", F64, y[0], 2, CH, LINE), IO("group", F64, y[1], 2, CH, LINE));
+	GIVES(t, IO("whole", F64, whole, 2, CH, LINE), IO("alone", F64, y[0], 2, CH, LINE),
+	      IO("group", F64, y[1], 2, CH, LINE));
+}
+
+/* Padding as wide as windows may be costs nothing: as elements it would take hours. */
+static void test_wide_padding(void **arg)
+{
+	enum { WIDE = 46001 };
+	static const double x[1] = { 5 }, mean[1] = { 5.0 / ((double)WIDE * WIDE) };
+	struct tested *t = BEGIN(*arg, IO("x", F64, x, 1, 1, 1, 1));
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, i ? "MaxPool" : "AveragePool", "x", i ? "most" : "mean");
+		attr_ints(&n, "kernel_shape", 2, DIMS(WIDE, WIDE));
+		attr_ints(&n, "pads", 4, DIMS(WIDE / 2, WIDE / 2, WIDE / 2, WIDE / 2));
+		if (!i)
+			attr_int(&n, "count_include_pad", 1);
+		add_op(t, &n);
+	}
+	t->bound = 1e-18;
+	GIVES(t, IO("mean", F64, mean, 1, 1, 1, 1), IO("most", F64, x, 1, 1, 1, 1));
+}
+
+/* What does not fit is refused, as norms of other types do: each line is one operator's. */
+static void test_misfits(void **arg)
+{
+	static const struct {
+		const char *op;
+		int64_t x[3];
+		int64_t scale[3];
+		uint32_t rank;
+		uint32_t scale_rank;
+		int64_t groups;
+	} bad[] = {
+		{ "InstanceNormalization", { 2, 1, 3 }, { 4 }, 3, 1, 0 },
+		{ "InstanceNormalization", { 2, 4, 3 }, { 1 }, 3, 1, 0 },
+		{ "GroupNormalization", { 1, 3, 2 }, { 3 }, 3, 1, 2 },
+		{ "GroupNormalization", { 1, 4, 2 }, { 1 }, 3, 1, 2 },
+		{ "BatchNormalization", { 2, 1, 3 }, { 4 }, 3, 1, 0 },
+		{ "BatchNormalization", { 2, 4 }, { 1 }, 2, 1, 0 },
+		{ "BatchNormalization", { 2, 4 }, { 1, 4 }, 2, 2, 0 },
+		{ "LayerNormalization", { 2, 1 }, { 3, 1, 4 }, 2, 3, 0 },
+		{ "LayerNormalization", { 2, 1 }, { 4 }, 2, 1, 0 },
+		{ "LayerNormalization", { 2, 1 }, { 1, 2, 1 }, 2, 3, 0 },
+	};
+	static const double ones[24];
+	static const float fones[24];
+	struct accel_model *m;
+	struct accel_error e;
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, k;
+	int ret;
+
+	for (i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
+		const int type = i % 2 ? F32 : F64;
+		const void *data = i % 2 ? (const void *)fones : ones;
+		struct io in[5] = { { "x", type, bad[i / 2].rank, { 0 }, data, false, NULL } };
+
+		memcpy(in[0].dims, bad[i / 2].x, sizeof(bad[i / 2].x));
+		for (k = 1; k < 5; k++) {
+			static const char *const names[] = { "x", "s", "b", "m", "v" };
+
+			in[k] = (struct io){ names[k], type, bad[i / 2].scale_rank, { 0 }, data,
+					     false, NULL };
+			memcpy(in[k].dims, bad[i / 2].scale, sizeof(bad[i / 2].scale));
+		}
+		t = begin(*arg, in, 5);
+		n = op(NULL, bad[i / 2].op, *bad[i / 2].op == 'B' ? "x s b m v" : "x s b", "y");
+		if (bad[i / 2].groups)
+			attr_int(&n, "num_groups", bad[i / 2].groups);
+		add_op(t, &n);
+		ret = open_tested(t, &e, &m);
+		if (!ret)
+			accel_model_close(m);
+		if (ret != -EBADMSG && ret != -EINVAL)
+			fail_msg("line %u: %s of %s: %d", i / 2, bad[i / 2].op,
+				 type == F64 ? "fp64" : "fp32", ret);
+	}
 }
 
 /* Windows: what engines give for numbers that are whole in both, and more than these */
@@ -260,7 +347,8 @@ static void test_windows(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_windows),
+		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits), TEST(test_wide_padding),
+		TEST(test_windows),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);

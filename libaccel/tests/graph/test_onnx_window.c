@@ -102,6 +102,7 @@ static void test_column_types(void **arg)
 		{ { 3, 3 }, { 1, -1 }, 1, "in blocks of -1" },
 		{ { 3, 3 }, { 1, 4 }, 1, "reaches 4 of 3" },
 		{ { 1 << 20, 1 << 20 }, { 1, 2 }, 1, "of more than" },
+		{ { 5000, 5000 }, { 1, 1 }, 1, "of more than 16777216" },
 		{ { 3, 3 }, { 1, 2 }, 0, "of 0" },
 		{ { 3, 4 }, { 1, 2 }, 1, "2 rows of 6 columns" },
 	};
@@ -264,6 +265,47 @@ static void test_deform(void **arg)
 	GIVES(t, IO("y", F64, y, DN, DM, DOH, DOW), IO("fy", F32, fy, DN, DM, DOH, DOW));
 }
 
+/* What lies infinitely far away is 0 */
+static void test_far(void **arg)
+{
+	static const float x[4] = { 1, 2, 3, 4 }, one[1] = { 1 }, y[4] = { 0, 0, 3, 0 };
+	const float off[8] = { INFINITY, -INFINITY, 0, 0, 0, 0, 0, INFINITY };
+	const float grid[8] = { -INFINITY, -0.5f, INFINITY, 0, -0.5f, 0.5f, 0, -INFINITY };
+	static const char *const modes[] = { "linear", "cubic" };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), IO("w", F32, one, 1, 1, 1, 1),
+		  IO("off", F32, off, 1, 2, 2, 2), IO("grid", F32, grid, 1, 2, 2, 2));
+	ONE(t, NULL, "DeformConv", "x w off", "y");
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "GridSample", "x grid", modes[i]);
+		attr_text(&n, "mode", modes[i]);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("y", F32, y, 1, 1, 2, 2), IO("linear", F32, y, 1, 1, 2, 2),
+	      IO("cubic", F32, y, 1, 1, 2, 2));
+}
+
+/* Of no images there are none, of which nothing but their shape is seen. */
+static void test_empty(void **arg)
+{
+	static const float none[1], w[8];
+	struct tested *t;
+
+	t = BEGIN(*arg, IO("x", F32, none, 0, 2, 3, 3), IO("w", F32, w, 1, 2, 2, 2),
+		  IO("off", F32, none, 0, 8, 2, 2), IO("mask", F32, none, 0, 4, 2, 2),
+		  IO("grid", F32, none, 0, 5, 4, 2), IO("c", F32, none, 0, 8, 4),
+		  CONST("image", S64, DIMS(3, 3), 2), CONST("block", S64, DIMS(2, 2), 2));
+	ONE(t, NULL, "DeformConv", "x w off", "deform");
+	ONE(t, NULL, "DeformConv", "x w off - mask", "masked");
+	ONE(t, NULL, "GridSample", "x grid", "sample");
+	ONE(t, NULL, "Col2Im", "c image block", "col");
+	GIVES(t, IO("deform", F32, none, 0, 1, 2, 2), IO("masked", F32, none, 0, 1, 2, 2),
+	      IO("sample", F32, none, 0, 2, 5, 4), IO("col", F32, none, 0, 2, 3, 3));
+}
+
 static void test_deform_refused(void **arg)
 {
 	static const struct {
@@ -389,6 +431,98 @@ static void test_regions(void **arg)
 		  IO("at", S64, images, 0));
 	ONE(t, NULL, "RoiAlign", "x rois at", "none");
 	GIVES(t, IO("none", F32, y, 0, RC, 1, 1));
+}
+
+/* Samples outside are 0 whatever the first element is, and of no others whatever an edge is. */
+static void test_nowhere(void **arg)
+{
+	const float x[4] = { NAN, 1, 2, 3 }, y[4] = { 0, 0, 0, 3 };
+	const float rois[16] = {
+		10, 10, 11, 11, NAN, 1, 2, 2, -INFINITY, 1, INFINITY, 2, 1, 1, 2, 2
+	};
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), IO("r", F32, rois, 4, 4),
+		  IO("at", S64, DIMS(0, 0, 0, 0), 4));
+	for (i = 0; i < 4; i++) {
+		n = op(NULL, "RoiAlign", "x r at", (const char *[]){ "a", "b", "c", "d" }[i]);
+		attr_int(&n, "sampling_ratio", i / 2);
+		attr_text(&n, "mode", i % 2 ? "max" : "avg");
+		add_op(t, &n);
+	}
+	GIVES(t, IO("a", F32, y, 4, 1, 1, 1), IO("b", F32, y, 4, 1, 1, 1),
+	      IO("c", F32, y, 4, 1, 1, 1), IO("d", F32, y, 4, 1, 1, 1));
+}
+
+/* The maximum of nothing but -inf is that, of nothing 0 */
+static void test_least(void **arg)
+{
+	const float x[9] = {
+		-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY,
+		-INFINITY, -INFINITY
+	};
+	const float rois[8] = { 0.5f, 0.5f, 1.2f, 1.2f, 1, 1, 1, 1 };
+	const float edges[10] = { 0, 0, 0, 1, 1, 0, 7, 7, 8, 8 }, y[2] = { -INFINITY, 0 };
+	struct tested *t;
+	struct bytes n;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), IO("r", F32, rois, 2, 4),
+		  IO("at", S64, DIMS(0, 0), 2), IO("e", F32, edges, 2, 5));
+	n = op(NULL, "RoiAlign", "x r at", "align");
+	attr_text(&n, "mode", "max");
+	add_op(t, &n);
+	n = op(NULL, "MaxRoiPool", "x e", "pool");
+	attr_ints(&n, "pooled_shape", 2, DIMS(1, 1));
+	add_op(t, &n);
+	GIVES(t, IO("align", F32, y, 2, 1, 1, 1), IO("pool", F32, y, 2, 1, 1, 1));
+}
+
+/* Of types of 16 bits, images wider than their whole numbers go: the second row and image */
+static void test_wide_regions(void **arg)
+{
+	static const struct {
+		int type;
+		int64_t wide;
+	} of[] = { { F16, 2049 }, { BF16, 257 } };
+	static float x[2 * 2 * 2049];
+	float rois[2][4], y[2];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+	int k;
+
+	for (i = 0; i < COUNT(of); i++) {
+		const int wide = (int)of[i].wide;
+
+		for (k = 0; k < 4 * wide; k++)
+			x[k] = (float)(k % 101);
+		for (k = 0; k < 2; k++) {
+			/* The middle is that of two elements, which the types cannot tell. */
+			const int at = k ? 16 : wide - 3;
+
+			rois[k][0] = (float)(at - 1);
+			rois[k][1] = 1;
+			rois[k][2] = (float)(at + 1);
+			rois[k][3] = 2;
+			y[k] = (x[(3 - 2 * k) * wide + at - 1] + x[(3 - 2 * k) * wide + at]) / 2;
+		}
+		t = BEGIN(*arg, IO("x", F32, x, 2, 1, 2, of[i].wide), IO("r", F32, rois, 2, 4),
+			  IO("at", S64, DIMS(1, 0), 2));
+		for (k = 0; k < 2; k++) {
+			n = op(NULL, "Cast", k ? "r" : "x", k ? "rh" : "xh");
+			attr_int(&n, "to", of[i].type);
+			add_op(t, &n);
+		}
+		n = op(NULL, "RoiAlign", "xh rh at", "yh");
+		attr_int(&n, "sampling_ratio", 1);
+		add_op(t, &n);
+		n = op(NULL, "Cast", "yh", "y");
+		attr_int(&n, "to", F32);
+		add_op(t, &n);
+		GIVES(t, IO("y", F32, y, 2, 1, 1, 1));
+	}
 }
 
 /* Maxima of whole elements, as ONNX Runtime's test has them, and of more bins by loops */
@@ -521,6 +655,67 @@ static void test_parts(void **arg)
 	refused(t, "region");
 }
 
+/* Lists and axes that do not go together, of all that computes places or proportions */
+static void test_parts_refused(void **arg)
+{
+	static const struct {
+		int64_t sizes[3];
+		int64_t count;
+		int64_t axes[2];
+		const char *text;
+	} bad[] = {
+		{ { 3, 3, 3 }, 3, { 2, 3 }, "sizes that are not one for each of 2 axes" },
+		{ { 3 }, 1, { 2, 3 }, "sizes that are not one for each of 2 axes" },
+		{ { 3, 3 }, 2, { 2, -2 }, "axis 2 twice" }, { { 3, 0 }, 2, { 2, 3 }, "a size of 0" },
+		{ { -3, 3 }, 2, { 2, 3 }, "a size of -3" },
+	};
+	static const float x[16], region[4] = { 0, 0, 1, 1 }, scales[3] = { 1, 1, 2 };
+	static const char *const coords[] = { "tf_crop_and_resize", "tf_half_pixel_for_nn", NULL };
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, k;
+
+	for (i = 0; i < COUNT(bad) * 3; i++) {
+		k = i / 3;
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), IO("r", F32, region, 4),
+			  CONST("to", S64, bad[k].sizes, bad[k].count));
+		n = op(NULL, "Resize", "x r - to", "y");
+		if (coords[i % 3])
+			attr_text(&n, "coordinate_transformation_mode", coords[i % 3]);
+		else
+			attr_text(&n, "keep_aspect_ratio_policy", "not_larger");
+		attr_ints(&n, "axes", 2, bad[k].axes);
+		add_op(t, &n);
+		refused(t, bad[k].text);
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), IO("s", F32, scales, 3));
+	n = op(NULL, "Resize", "x - s", "y");
+	attr_text(&n, "coordinate_transformation_mode", "tf_half_pixel_for_nn");
+	add_op(t, &n);
+	refused(t, "scales that are not one for each of 4 axes");
+}
+
+/* Half an element further, but along dimensions that stay as they are */
+static void test_for_nearest(void **arg)
+{
+	static const float x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const float near[16] = { 2, 2, 3, 3, 4, 4, 4, 4, 6, 6, 7, 7, 8, 8, 8, 8 };
+	static const float scales[4] = { 1, 1, 1, 2 };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 4), IO("s", F32, scales, 4),
+		  IO("to", S64, DIMS(1, 1, 2, 8), 4));
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "Resize", i ? "x - - to" : "x - s", i ? "z" : "y");
+		attr_text(&n, "coordinate_transformation_mode", "tf_half_pixel_for_nn");
+		attr_text(&n, "nearest_mode", "ceil");
+		add_op(t, &n);
+	}
+	GIVES(t, IO("y", F32, near, 1, 1, 2, 8), IO("z", F32, near, 1, 1, 2, 8));
+}
+
 /* --- caches --------------------------------------------------------------------------------- */
 
 /* ONNX's cases: rows of a cache that are replaced, from a place of each batch on */
@@ -580,8 +775,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
-		TEST(test_deform), TEST(test_deform_refused), TEST(test_regions),
-		TEST(test_maxima), TEST(test_parts),
+		TEST(test_deform), TEST(test_far), TEST(test_empty), TEST(test_deform_refused), TEST(test_regions),
+		TEST(test_nowhere), TEST(test_least),
+		TEST(test_wide_regions), TEST(test_maxima), TEST(test_parts), TEST(test_parts_refused),
+		TEST(test_for_nearest),
 		TEST(test_cache),
 	};
 

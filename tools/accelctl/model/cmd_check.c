@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "kfile.h"
 #include "model.h"
 
 /**
@@ -19,6 +20,7 @@
  * @operators: operators that the file has
  * @known: those that are built in, or were added
  * @doc: document, NULL: text
+ * @name: of the item that is told, as it is there
  * @family: it has a family instead of operators
  * @good: nothing was found that is in the way
  */
@@ -35,6 +37,7 @@ struct check {
 	struct json_object *external;
 	struct json_object *unknown;
 	struct json_object *properties;
+	const char *name;
 	bool family;
 	bool good;
 };
@@ -105,7 +108,7 @@ static int64_t size_beside(const char *path, const char *location)
 
 static void tell_file(struct check *c, const struct accel_model_item *item)
 {
-	const int64_t size = size_beside(c->path, item->name);
+	const int64_t size = size_beside(c->path, c->name);
 	const char *wrong = size < 0 ? "missing" : (uint64_t)size < item->count ? "too short" :
 			    NULL;
 	struct json_object *o;
@@ -147,6 +150,16 @@ static void tell_property(struct check *c, const struct accel_model_item *item)
 		printf("property %s: %s\n", item->name, item->text);
 }
 
+/* Texts of an item are those of who made the file. */
+static char *clean_copy(const char *text)
+{
+	char *copy = strdup(text ? text : "");
+
+	if (!copy)
+		abort();
+	return text_clean(copy);
+}
+
 static int tell_item(void *user, const struct accel_model_item *item)
 {
 	static void (*const tell[])(struct check *c, const struct accel_model_item *item) = {
@@ -156,7 +169,19 @@ static int tell_item(void *user, const struct accel_model_item *item)
 		[ACCEL_MODEL_PROPERTY] = tell_property,
 	};
 
-	tell[item->kind](user, item);
+	char *domain = clean_copy(item->domain), *name = clean_copy(item->name);
+	char *text = clean_copy(item->text);
+	struct accel_model_item clean = *item;
+	struct check *c = user;
+
+	clean.domain = domain;
+	clean.name = name;
+	clean.text = text;
+	c->name = item->name;
+	tell[item->kind](c, &clean);
+	free(domain);
+	free(name);
+	free(text);
 	return 0;
 }
 
@@ -237,6 +262,7 @@ int cmd_model_check(struct ctl *ctl, void *data, const char *operand)
 	else if (!c.family)
 		printf("%u of %u operators are known\n", c.known, c.operators);
 	ret = c.good ? try_it(&c, data, text, sizeof(text)) : CTL_UNSUPPORTED;
+	text_clean(text);
 	if (text[0] && !c.doc)
 		printf("does NOT run: %s\n", text);
 	/* What was said of a device, or an input, is the document then. */

@@ -3,6 +3,7 @@
  * What goes into a model: arrays and pictures of files, or random numbers.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,9 +249,15 @@ static int plan_pixels(struct session *s, uint32_t type, const struct recipe *r,
 		ret = numbers(s, "--mean", o->mean, plan->channels, plan->mean);
 	if (!ret && o->std)
 		ret = numbers(s, "--std", o->std, plan->channels, plan->std);
-	for (i = 0; i < plan->channels && !ret; i++)
+	for (i = 0; i < plan->channels && !ret; i++) {
 		if (plan->std[i] == 0)
 			ret = ctl_fail(s->ctl, CTL_USAGE, 0, "--std", "has a 0");
+		else if (!isfinite((float)(-plan->mean[i] / plan->std[i])) ||
+			 !isfinite((float)((255 * plan->scale - plan->mean[i]) / plan->std[i])))
+			ret = ctl_fail(s->ctl, CTL_USAGE, 0, o->std ? "--std" :
+				       o->mean ? "--mean" : "--scale",
+				       "bytes do not become numbers of fp32");
+	}
 	return ret;
 }
 
@@ -376,6 +383,21 @@ static int set_dims(struct session *s, uint32_t index, const struct accel_value 
 	return CTL_OK;
 }
 
+/* Why image_make() failed, which is by what the middle was asked for */
+static int fail_picture(struct session *s, const struct recipe *r, const struct image_plan *plan,
+			int err)
+{
+	const bool option = s->opts->resize;
+
+	if (err != -EINVAL)
+		return ctl_fail(s->ctl, CTL_FAILED, err, "--input", "no memory for the picture");
+	return ctl_fail(s->ctl, option ? CTL_USAGE : CTL_FAILED, option ? err : 0,
+			option ? "--resize" : r->from,
+			"%sthe picture becomes %u x %u, which is smaller than %u x %u",
+			option ? "" : "crop_size: ", plan->whole_width, plan->whole_height,
+			plan->width, plan->height);
+}
+
 static int set_picture(struct session *s, uint32_t index, const struct accel_value *v,
 		       const char *path)
 {
@@ -390,11 +412,12 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 	int ret;
 
 	memcpy(dims, v->dims, sizeof(dims));
-	if (picture_load(path, &p, error, sizeof(error)))
-		return ctl_fail(s->ctl, CTL_FAILED, 0, "--input", "%s: %s", path, error);
-	/* Options may say it all. */
-	ret = s->opts->pixels == PIXELS_AUTO || s->opts->fit == FIT_AUTO ?
-	      recipe_load(s->ctl, s->opts->pictures ? s->opts->pictures : s->path, &r) : CTL_OK;
+	/* Options may say it all, but for the order of channels. */
+	ret = recipe_load(s->ctl, s->opts->pictures ? s->opts->pictures : s->path,
+			  s->opts->pixels == PIXELS_AUTO || s->opts->fit == FIT_AUTO, &r);
+	/* What read the pictures that it was trained with heeds bytes alone. */
+	if (!ret && picture_load(path, r.sized || r.valued, &p, error, sizeof(error)))
+		ret = ctl_fail(s->ctl, CTL_FAILED, 0, "--input", "%s: %s", path, error);
 	if (!ret)
 		ret = plan_picture(s, v, &p, &r, dims, &plan);
 	if (!ret)
@@ -405,9 +428,7 @@ static int set_picture(struct session *s, uint32_t index, const struct accel_val
 	pixels = ctl_alloc(one, sizeof(*pixels));
 	ret = image_make(&p, &plan, pixels);
 	if (ret) {
-		ret = ctl_fail(s->ctl, CTL_USAGE, ret, ret == -EINVAL ? "--resize" : NULL,
-			       "the picture becomes %u x %u, which is smaller than %u x %u",
-			       plan.whole_width, plan.whole_height, plan.width, plan.height);
+		ret = fail_picture(s, &r, &plan, ret);
 		goto out;
 	}
 	/* A batch has it in each place. */

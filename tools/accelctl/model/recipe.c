@@ -16,12 +16,49 @@
 
 /* A shorter side from which on ConvNeXt's pictures are not cut */
 #define CONVNEXT_WHOLE	384u
+/* Bytes that a file of a few keys has at most */
+#define FILE_MAX	(1u << 20)
+/* Bytes of a value of metadata that are known: struct accel_model_item */
+#define VALUE_MAX	127u
+
+/**
+ * struct processor - one of transformers, and what it does unless the file says otherwise
+ * @name: what its type begins with
+ * @square: a size that is a number alone is that of both sides, else of the shorter one
+ * @size: this number
+ * @cut: sides of the middle that is taken, 0: it takes none
+ * @filter: &enum image_filter; of ConvNext another one where it is not in Python
+ * @share: of the sides that the middle has, 0: it has no crop_pct
+ * @mean: image_mean
+ * @std: image_std
+ */
+struct processor {
+	const char *name;
+	bool square;
+	uint32_t size;
+	uint32_t cut;
+	uint32_t filter;
+	double share;
+	double mean[IMAGE_CHANNELS];
+	double std[IMAGE_CHANNELS];
+};
+
+static const struct processor processors[] = {
+	{ "ViT", true, 224, 0, IMAGE_TRIANGLE, 0, { 0.5, 0.5, 0.5 }, { 0.5, 0.5, 0.5 } },
+	{ "CLIP", false, 224, 224, IMAGE_CUBIC, 0, { 0.48145466, 0.4578275, 0.40821073 },
+	  { 0.26862954, 0.26130258, 0.27577711 } },
+	{ "ConvNext", false, 384, 0, IMAGE_CUBIC, 224 / 256.0, { 0.5, 0.5, 0.5 },
+	  { 0.5, 0.5, 0.5 } },
+};
 
 /**
  * struct reader - what a model says, in work
  * @ctl: invocation
  * @r: what comes of it
+ * @whole: all of it is wanted, not only the order of channels
  * @doc: by the keys of preprocessor_config.json, NULL: nothing
+ * @processor: that it names, NULL: none
+ * @fast: not the one in Python
  * @format: Image.BitmapPixelFormat, "": nothing is said
  * @gamma: Image.ColorSpaceGamma
  * @range: Image.NominalPixelRange
@@ -29,7 +66,10 @@
 struct reader {
 	struct ctl *ctl;
 	struct recipe *r;
+	bool whole;
 	struct json_object *doc;
+	const struct processor *processor;
+	bool fast;
 	char format[16];
 	char gamma[16];
 	char range[24];
@@ -90,19 +130,20 @@ static int get_side(struct reader *in, const char *key, struct json_object *o, c
 	return CTL_OK;
 }
 
-/* A number alone is that of both sides, or, with @shorter, of the shorter one. */
-static int get_size(struct reader *in, const char *key, bool alone, uint32_t *width,
-		    uint32_t *height, uint32_t *shorter)
+/* A number alone, or @usual if there is nothing, is that of both sides or of the shorter one. */
+static int get_size(struct reader *in, const char *key, uint32_t usual, bool square,
+		    uint32_t *width, uint32_t *height, uint32_t *shorter)
 {
 	struct json_object *o = get(in, key);
 	int ret;
 
-	if (!o)
+	if (!o && !usual)
 		return bad(in, key, "is missing");
-	if (!json_object_is_type(o, json_type_object)) {
-		ret = get_side(in, key, o, NULL, alone ? shorter : width);
-		if (!alone)
-			*height = *width;
+	if (!o || !json_object_is_type(o, json_type_object)) {
+		ret = o ? get_side(in, key, o, NULL, &usual) : CTL_OK;
+		*(square ? width : shorter) = usual;
+		if (square)
+			*height = usual;
 		return ret;
 	}
 	if (shorter && json_object_object_get_ex(o, "shortest_edge", NULL))
@@ -135,13 +176,15 @@ static int get_filter(struct reader *in, uint32_t otherwise)
 static int take_share(struct reader *in)
 {
 	struct json_object *o = get(in, "crop_pct");
+	double share = o ? json_object_get_double(o) : in->processor->share;
 	struct recipe *r = in->r;
-	double share = json_object_get_double(o);
 
-	if (!is_number(o) || !(share > 0.01) || share > 1)
+	if (o && (!is_number(o) || !(share > 0.01) || share > 1))
 		return bad(in, "crop_pct", "is no number from 0.01 to 1");
 	if (!r->shorter || r->cut_width)
-		return bad(in, "crop_pct", "is for a size of a shortest_edge, without crop_size");
+		return bad(in, o ? "crop_pct" : "size",
+			   "%s for a size of a shortest_edge, without crop_size",
+			   o ? "is" : "ConvNextImageProcessor is");
 	if (r->shorter >= CONVNEXT_WHOLE) {
 		r->width = r->shorter;
 		r->height = r->shorter;
@@ -154,21 +197,30 @@ static int take_share(struct reader *in)
 	return CTL_OK;
 }
 
-static int take_sizes(struct reader *in, bool clip)
+static int take_sizes(struct reader *in)
 {
-	bool resize, cut, share = !!get(in, "crop_pct");
+	static const struct processor unnamed = { .filter = IMAGE_TRIANGLE };
+	const struct processor *p = in->processor ? in->processor : &unnamed;
+	bool resize, cut, square, share = p->share > 0 || get(in, "crop_pct");
+	const bool shorter = in->processor ? !p->square : share || get(in, "crop_size");
 	struct recipe *r = in->r;
-	int ret = get_flag(in, "do_resize", !!get(in, "size"), &resize);
+	int ret = get_flag(in, "do_resize", in->processor || get(in, "size"), &resize);
 
 	if (!ret)
-		ret = get_flag(in, "do_center_crop", !!get(in, "crop_size"), &cut);
+		ret = get_flag(in, "do_center_crop", in->processor ? p->cut : !!get(in, "crop_size"),
+			       &cut);
 	if (!ret)
-		ret = get_filter(in, clip ? IMAGE_CUBIC : IMAGE_TRIANGLE);
+		ret = get_flag(in, "default_to_square", !shorter, &square);
+	if (!ret && in->processor && cut && !p->cut)
+		ret = bad(in, "do_center_crop", "of %s not all versions do it", p->name);
+	if (!ret && in->processor && share && !(p->share > 0))
+		ret = bad(in, "crop_pct", "%s has none", p->name);
+	if (!ret)
+		ret = get_filter(in, p->share > 0 && in->fast ? IMAGE_TRIANGLE : p->filter);
 	if (!ret && resize)
-		ret = get_size(in, "size", share || get(in, "crop_size"), &r->width, &r->height,
-			       &r->shorter);
+		ret = get_size(in, "size", p->size, square, &r->width, &r->height, &r->shorter);
 	if (!ret && cut)
-		ret = get_size(in, "crop_size", false, &r->cut_width, &r->cut_height, NULL);
+		ret = get_size(in, "crop_size", p->cut, true, &r->cut_width, &r->cut_height, NULL);
 	if (!ret && resize && share)
 		ret = take_share(in);
 	r->sized = !ret && (resize || cut);
@@ -177,14 +229,20 @@ static int take_sizes(struct reader *in, bool clip)
 
 /* --- what bytes become --- */
 
-static int get_numbers(struct reader *in, const char *key, double to[IMAGE_CHANNELS],
-		       uint32_t *count)
+/* @usual: what is meant if there is nothing, or NULL */
+static int get_numbers(struct reader *in, const char *key, const double usual[IMAGE_CHANNELS],
+		       double to[IMAGE_CHANNELS], uint32_t *count)
 {
 	struct json_object *o = get(in, key);
 	size_t n, i;
 
-	if (!o)
+	if (!o && !usual)
 		return bad(in, key, "is missing");
+	if (!o) {
+		memcpy(to, usual, IMAGE_CHANNELS * sizeof(*to));
+		*count = IMAGE_CHANNELS;
+		return CTL_OK;
+	}
 	*count = 0;
 	if (is_number(o)) {
 		for (i = 0; i < IMAGE_CHANNELS; i++)
@@ -203,21 +261,41 @@ static int get_numbers(struct reader *in, const char *key, double to[IMAGE_CHANN
 	return CTL_OK;
 }
 
+/* Bytes have to become numbers of fp32. */
+static int check_values(struct reader *in)
+{
+	const struct recipe *r = in->r;
+	uint32_t i;
+
+	if (!isfinite((float)(255 * r->scale)))
+		return bad(in, "rescale_factor", "255 becomes too large");
+	for (i = 0; i < IMAGE_CHANNELS; i++) {
+		if (!(r->std[i] != 0))
+			return bad(in, "image_std", "has a 0");
+		if (!isfinite((float)r->mean[i]))
+			return bad(in, "image_mean", "%g is too large", r->mean[i]);
+		if (!isfinite((float)(-r->mean[i] / r->std[i])) ||
+		    !isfinite((float)((255 * r->scale - r->mean[i]) / r->std[i])))
+			return bad(in, "image_std", "%g makes too large numbers", r->std[i]);
+	}
+	return CTL_OK;
+}
+
 static int take_values(struct reader *in)
 {
 	struct json_object *factor = get(in, "rescale_factor");
+	const struct processor *p = in->processor;
 	struct recipe *r = in->r;
 	bool rescale, normalise;
-	uint32_t i;
 	int ret;
 
-	if (!factor && !get(in, "do_rescale") && !get(in, "do_normalize") &&
+	if (!p && !factor && !get(in, "do_rescale") && !get(in, "do_normalize") &&
 	    !get(in, "image_mean") && !get(in, "image_std"))
 		return CTL_OK;
 	ret = get_flag(in, "do_rescale", true, &rescale);
 	if (!ret)
-		ret = get_flag(in, "do_normalize", get(in, "image_mean") || get(in, "image_std"),
-			       &normalise);
+		ret = get_flag(in, "do_normalize",
+			       p || get(in, "image_mean") || get(in, "image_std"), &normalise);
 	if (ret)
 		return ret;
 	r->scale = rescale ? 1 / 255.0 : 1;
@@ -227,12 +305,11 @@ static int take_values(struct reader *in)
 			return bad(in, "rescale_factor", "is no number above 0");
 	}
 	if (normalise)
-		ret = get_numbers(in, "image_mean", r->mean, &r->mean_count);
+		ret = get_numbers(in, "image_mean", p ? p->mean : NULL, r->mean, &r->mean_count);
 	if (!ret && normalise)
-		ret = get_numbers(in, "image_std", r->std, &r->std_count);
-	for (i = 0; !ret && i < (r->std_count ? r->std_count : 1); i++)
-		if (!(r->std[i] != 0))
-			ret = bad(in, "image_std", "has a 0");
+		ret = get_numbers(in, "image_std", p ? p->std : NULL, r->std, &r->std_count);
+	if (!ret)
+		ret = check_values(in);
 	r->valued = !ret;
 	return ret;
 }
@@ -273,46 +350,152 @@ static int take_image(struct reader *in)
 	       CTL_OK;
 }
 
+/* --- which processor it is --- */
+
+/* Keys that are heeded, or that others have for what is not done here */
+static const char *const keys[] = {
+	"image_processor_type", "feature_extractor_type", "processor_class", "do_resize", "size",
+	"default_to_square", "crop_pct", "resample", "do_center_crop", "crop_size", "do_rescale",
+	"rescale_factor", "do_normalize", "image_mean", "image_std", "do_pad", "pad_size",
+	"size_divisor", "do_flip_channel_order", "do_thumbnail", "do_align_long_axis",
+	"do_crop_margin", "do_image_splitting",
+};
+#define TYPE_KEYS	3u
+#define HEEDED_KEYS	15u
+
+static bool is_one_of(const char *key, const char *const *list, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count && strcmp(key, list[i]) != 0; i++)
+		;
+	return i < count;
+}
+
+/* What is not done would change the picture, and what is not known might. */
+static int check_keys(struct reader *in)
+{
+	/* What pictures come in and go out as, which is seen from them and the model's inputs */
+	static const char *const harmless[] = {
+		"do_convert_rgb", "data_format", "input_data_format", "return_tensors", "device",
+		"disable_grouping", "model_input_names", "use_fast", "do_reduce_labels",
+		"_valid_processor_keys", "_name_or_path", "transformers_version",
+	};
+
+	json_object_object_foreach(in->doc, key, value) {
+		if (!value || is_one_of(key, keys, HEEDED_KEYS) ||
+		    (json_object_is_type(value, json_type_boolean) &&
+		     !json_object_get_boolean(value)) ||
+		    is_one_of(key, harmless, sizeof(harmless) / sizeof(harmless[0])))
+			continue;
+		return bad(in, key, "is not done");
+	}
+	return CTL_OK;
+}
+
+/* Processors that do other things than the keys say are not known. */
+static int check_type(struct reader *in)
+{
+	static const char *const ends[] = {
+		"ImageProcessor", "ImageProcessorFast", "ImageProcessorPil", "FeatureExtractor",
+		"Processor"
+	};
+	const char *key = keys[0], *type;
+	struct json_object *o = NULL;
+	size_t i, k, n;
+
+	for (i = 0; i < TYPE_KEYS && !o; i++) {
+		key = keys[i];
+		o = get(in, key);
+	}
+	if (!o)
+		return CTL_OK;
+	type = json_object_is_type(o, json_type_string) ? json_object_get_string(o) : "?";
+	for (i = 0; i < sizeof(processors) / sizeof(processors[0]); i++) {
+		n = strlen(processors[i].name);
+		for (k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+			if (strncmp(type, processors[i].name, n) || strcmp(type + n, ends[k]))
+				continue;
+			in->processor = &processors[i];
+			in->fast = k == 1;
+			return CTL_OK;
+		}
+	}
+	return bad(in, key, "%.60s is none of ViT, CLIP and ConvNext", type);
+}
+
 /* --- where it says so --- */
+
+/* @text of @n bytes, and a 0 behind them, is one value, which may be null; false: it is not */
+static bool parse(const char *text, size_t n, struct json_object **value)
+{
+	struct json_tokener *tok = json_tokener_new();
+	bool good;
+	size_t at;
+
+	if (!tok)
+		abort();
+	*value = json_tokener_parse_ex(tok, text, (int)n + 1);
+	good = json_tokener_get_error(tok) == json_tokener_success;
+	for (at = json_tokener_get_parse_end(tok); good && at < n; at++)
+		good = text[at] && strchr(" \t\r\n", text[at]);
+	json_tokener_free(tok);
+	return good;
+}
 
 /* A property of an ONNX file by one of the keys that this reads; its value is JSON. */
 static int take_property(void *user, const struct accel_model_item *item)
 {
-	static const char *const keys[] = {
-		"do_resize", "size", "crop_pct", "resample", "do_center_crop", "crop_size",
-		"do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std",
-	};
-	struct json_object *value;
+	struct json_object *value = NULL;
 	struct reader *in = user;
-	size_t i;
 
 	if (item->kind != ACCEL_MODEL_PROPERTY)
 		return 0;
 	if (!strcasecmp(item->name, "Image.BitmapPixelFormat"))
 		snprintf(in->format, sizeof(in->format), "%s", item->text);
-	else if (!strcasecmp(item->name, "Image.ColorSpaceGamma"))
+	if (!in->whole)
+		return 0;
+	if (!strcasecmp(item->name, "Image.ColorSpaceGamma"))
 		snprintf(in->gamma, sizeof(in->gamma), "%s", item->text);
 	else if (!strcasecmp(item->name, "Image.NominalPixelRange"))
 		snprintf(in->range, sizeof(in->range), "%s", item->text);
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (strcmp(item->name, keys[i]))
-			continue;
-		value = json_tokener_parse(item->text);
-		if (!value)
-			return bad(in, keys[i], "is no JSON value");
-		if (!in->doc)
-			in->doc = json_object_new_object();
-		json_object_object_add(in->doc, keys[i], value);
+	if (!is_one_of(item->name, keys, sizeof(keys) / sizeof(keys[0])))
+		return 0;
+	if (item->count > VALUE_MAX)
+		return bad(in, item->name, "is longer than %u bytes", VALUE_MAX);
+	if (!in->doc)
+		in->doc = json_object_new_object();
+	if (parse(item->text, strlen(item->text), &value)) {
+		json_object_object_add(in->doc, item->name, value);
+		return 0;
 	}
-	return 0;
+	json_object_put(value);
+	return bad(in, item->name, "is no JSON value");
+}
+
+/* All of a file that is there; what is wrong is told */
+static int read_text(struct reader *in, const char *path, char *text, size_t *n)
+{
+	FILE *f = fopen(path, "re");
+	int err;
+
+	if (!f)
+		return ctl_fail(in->ctl, CTL_FAILED, -errno, path, "cannot be opened");
+	errno = 0;
+	*n = fread(text, 1, FILE_MAX, f);
+	err = ferror(f) ? errno : *n == FILE_MAX ? EFBIG : 0;
+	fclose(f);
+	text[*n < FILE_MAX ? *n : 0] = 0;
+	return err ? ctl_fail(in->ctl, CTL_FAILED, -err, path, "cannot be read") : CTL_OK;
 }
 
 /* The file beside the model, or in its folder, if there is one */
 static int read_file(struct reader *in, const char *model)
 {
 	const char *slash = strrchr(model, '/');
+	char *path, *text;
 	struct stat st;
-	char *path;
+	size_t n = 0;
 	int ret;
 
 	if (!stat(model, &st) && S_ISDIR(st.st_mode))
@@ -323,47 +506,26 @@ static int read_file(struct reader *in, const char *model)
 	if (ret < 0)
 		abort();
 	if (stat(path, &st)) {
+		ret = errno == ENOENT || errno == ENOTDIR ? CTL_OK :
+		      ctl_fail(in->ctl, CTL_FAILED, -errno, path, "cannot be looked at");
 		free(path);
-		return CTL_OK;
+		return ret;
 	}
 	free(in->r->from);
 	in->r->from = path;
-	in->doc = json_object_from_file(path);
-	return json_object_is_type(in->doc, json_type_object) ? CTL_OK :
-	       ctl_fail(in->ctl, CTL_FAILED, 0, path, "no JSON document");
+	if (!S_ISREG(st.st_mode))
+		return ctl_fail(in->ctl, CTL_FAILED, 0, path, "no file");
+	text = ctl_alloc(FILE_MAX, 1);
+	ret = read_text(in, path, text, &n);
+	if (!ret && (!parse(text, n, &in->doc) || !json_object_is_type(in->doc, json_type_object)))
+		ret = ctl_fail(in->ctl, CTL_FAILED, 0, path, "no JSON document");
+	free(text);
+	return ret;
 }
 
-/* Processors that do other things than the keys say are not known. */
-static int check_type(struct reader *in, bool *clip)
+int recipe_load(struct ctl *ctl, const char *path, bool whole, struct recipe *r)
 {
-	static const char *const keys[] = { "image_processor_type", "feature_extractor_type" };
-	static const char *const types[] = { "ViT", "CLIP", "ConvNext" };
-	static const char *const ends[] = {
-		"ImageProcessor", "ImageProcessorFast", "ImageProcessorPil", "FeatureExtractor"
-	};
-	struct json_object *o = get(in, keys[0]);
-	const char *key = keys[!o], *type;
-	size_t i, k, n;
-
-	o = o ? o : get(in, key);
-	*clip = false;
-	if (!o)
-		return CTL_OK;
-	type = json_object_is_type(o, json_type_string) ? json_object_get_string(o) : "?";
-	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		n = strlen(types[i]);
-		*clip = i == 1;
-		for (k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
-			if (!strncmp(type, types[i], n) && !strcmp(type + n, ends[k]))
-				return CTL_OK;
-	}
-	return bad(in, key, "%.60s is none of ViT, CLIP and ConvNext", type);
-}
-
-int recipe_load(struct ctl *ctl, const char *path, struct recipe *r)
-{
-	struct reader in = { .ctl = ctl, .r = r };
-	bool clip;
+	struct reader in = { .ctl = ctl, .r = r, .whole = whole };
 	int ret;
 
 	*r = (struct recipe) { .from = strdup(path), .std = { 1, 1, 1 } };
@@ -372,12 +534,14 @@ int recipe_load(struct ctl *ctl, const char *path, struct recipe *r)
 	/* A file that is no model, a compiled program among them, has no properties. */
 	ret = accel_model_scan(path, take_property, &in);
 	ret = ret > 0 ? ret : CTL_OK;
-	if (!ret && !in.doc && !in.range[0])
+	if (!ret && whole && !in.doc && !in.range[0])
 		ret = read_file(&in, path);
 	if (!ret && in.doc)
-		ret = check_type(&in, &clip);
+		ret = check_type(&in);
 	if (!ret && in.doc)
-		ret = take_sizes(&in, clip);
+		ret = check_keys(&in);
+	if (!ret && in.doc)
+		ret = take_sizes(&in);
 	if (!ret && in.doc)
 		ret = take_values(&in);
 	if (!ret)

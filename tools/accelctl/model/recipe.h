@@ -49,12 +49,13 @@ struct recipe {
  * recipe_load - what a model says
  * @ctl: invocation
  * @path: of the model; a compiled program is one too
+ * @whole: false: only the order of channels, which metadata of an ONNX file have
  * @r: out: recipe_free() it, also when this fails
  *
  * Return: an exit status; what is wrong with which key is told. A model that says nothing is
  * none of it.
  */
-int recipe_load(struct ctl *ctl, const char *path, struct recipe *r);
+int recipe_load(struct ctl *ctl, const char *path, bool whole, struct recipe *r);
 
 void recipe_free(struct recipe *r);
 

@@ -300,11 +300,12 @@ likewise() {
 	[ "$(find "$T" -name '*it.gguf*' -o -name '*folder*' | wc -l)" = 1 ]
 }
 
-# changed FOLDER PYTHON: the weights of LLaMA, changed by code that has "head" and "data"
+# changed FOLDER PYTHON [MODEL]: the weights of LLaMA, or another, changed by code that has "head" and "data"
 changed() {
+	local from=$HF/hf/${3:-llama}
 	mkdir -p "$1"
-	cp "$HF/hf/llama/config.json" "$1"
-	python3 - "$HF/hf/llama/model.safetensors" "$1/model.safetensors" "$2" <<-'PY'
+	cp "$from/config.json" "$1"
+	python3 - "$from/model.safetensors" "$1/model.safetensors" "$2" <<-'PY'
 		import json, struct, sys
 		raw = open(sys.argv[1], "rb").read()
 		n = struct.unpack("<Q", raw[:8])[0]
@@ -314,6 +315,32 @@ changed() {
 		text += b" " * (-len(text) % 8)
 		open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data)
 	PY
+}
+
+@test "what lacks a tensor is not written as if it were whole" {
+	# One that nobody misses gets the name of what the others do not have.
+	changed "$T/bert" 'head["embeddings.position_ids"] = head.pop("encoder.layer.1.attention.self.key.weight")' bert
+	ctl 1 model convert "$T/bert" "$T/it.gguf"
+	has "$stderr" "there is no bert.encoder.layer.1.attention.self.key.weight"
+	changed "$T/llama" 'head["rotary_emb.inv_freq"] = head.pop("model.layers.1.mlp.up_proj.weight")'
+	ctl 1 model convert "$T/llama" "$T/it.gguf"
+	has "$stderr" "there is no model.layers.1.mlp.up_proj.weight"
+	[ ! -e "$T/it.gguf" ]
+}
+
+@test "names of classes that are no texts are refused" {
+	changed "$T/bert" 'head["classifier.weight"] = {"dtype": "F32", "shape": [2, 64], "data_offsets": [len(data), len(data) + 512]}; data += bytes(512)' bert
+	jq '.architectures = ["BertForSequenceClassification"] | .id2label = {"0": "good", "1": "aéb"}' "$HF/hf/bert/config.json" >"$T/bert/config.json"
+	ctl 0 model convert "$T/bert" "$T/it.gguf"
+	# The first byte of two, alone
+	LC_ALL=C sed 's/a\xc3\xa9b/a\xc3bb/' "$T/it.gguf" >"$T/odd.gguf"
+	ctl 1 model convert "$T/odd.gguf" "$T/folder"
+	has "$stderr" "bert.classifier.output_labels: entry 1 is no UTF-8"
+	[ ! -e "$T/folder" ]
+	jq '.id2label["1"] = ("é" * 200)' "$T/bert/config.json" >"$T/long.json"
+	mv "$T/long.json" "$T/bert/config.json"
+	ctl 3 model convert "$T/bert" "$T/no.gguf"
+	has "$stderr" "id2label.1 is no UTF-8, or longer than 254 bytes"
 }
 
 @test "numbers that the type does not have are refused, and types that a file does not have" {

@@ -174,6 +174,56 @@ says() {
 	[ ! -e "$T/no.gguf" ]
 }
 
+# patch KEY TYPE VALUE [NAME]: $T/it.gguf is $T/good.gguf with another entry of metadata, of as many bytes
+patch() {
+	python3 - "$T" "$@" <<-'END'
+		import struct, sys
+		folder, key, kind, value = sys.argv[1:5]
+		data = bytearray(open(folder + "/good.gguf", "rb").read())
+		at = data.index(struct.pack("<Q", len(key)) + key.encode()) + 8
+		if len(sys.argv) > 5:
+		    data[at:at + len(key)] = sys.argv[5].encode()
+		at += len(key)
+		fmt, make = {"0": ("B", int), "4": ("I", int), "6": ("f", float), "7": ("B", int)}[kind]
+		struct.pack_into("<I" + fmt, data, at, int(kind), make(value))
+		open(folder + "/it.gguf", "wb").write(data)
+	END
+}
+
+@test "BERT of GGUF files: metadata that are something else, or contradict tensors" {
+	local wrong
+	cp -r "$HF/hf/bert" "$T/bert"
+	mkdir "$T/bert/1_Pooling"
+	echo '{"pooling_mode_cls_token": true}' >"$T/bert/1_Pooling/config.json"
+	printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' {a..z} '##'{a..z} word{1..243} >"$T/bert/vocab.txt"
+	[ "$(wc -l <"$T/bert/vocab.txt")" = 300 ]
+	ctl 0 model convert "$T/bert" "$T/good.gguf"
+	ctl 0 embed -m "$T/good.gguf" -d sw -p 'a word1'
+	for wrong in "bert.pooling_type 6 1 is no whole number" "bert.attention.causal 0 0 is neither true nor false" \
+		"bert.attention.layer_norm_epsilon 4 0 is no real number" "bert.attention.layer_norm_epsilon 6 nan is no real number" \
+		"bert.block_count 4 1 is 1, but there is blk.1." "bert.block_count 6 2 is no whole number" \
+		"bert.embedding_length 4 32 is 32, token_embd.weight has 64" "bert.vocab_size 4 299 is 299, token_embd.weight has 300" \
+		"bert.context_length 4 63 is 63, position_embd.weight has 64" "bert.feed_forward_length 4 7 is 7, blk.0.ffn_up.weight has " \
+		"tokenizer.ggml.token_type_count 4 9 is 9, token_types.weight has 2" "bert.attention.head_count 6 4 is no whole number" \
+		"tokenizer.ggml.cls_token_id 4 300 is 300, of 300 tokens" "tokenizer.ggml.mask_token_id 6 4 is no whole number"; do
+		# shellcheck disable=SC2046
+		patch $(cut -d ' ' -f 1-3 <<<"$wrong")
+		ctl 1 embed -m "$T/it.gguf" -d sw -p 'a word1'
+		has "$stderr" "${wrong%% *} $(cut -d ' ' -f 4- <<<"$wrong")"
+	done
+	patch bert.attention.causal 7 1
+	ctl 3 embed -m "$T/it.gguf" -d sw -p 'a word1'
+	has "$stderr" bert.attention.causal
+	ctl 3 model convert "$T/it.gguf" "$T/folder"
+	[ ! -e "$T/folder" ]
+	# None of a kind, as some say it
+	patch tokenizer.ggml.mask_token_id 4 4294967295
+	ctl 0 embed -m "$T/it.gguf" -d sw -p 'a word1'
+	patch tokenizer.ggml.unknown_token_id 4 1 tokenizer.ggml.unknown_token_xx
+	ctl 1 embed -m "$T/it.gguf" -d sw -p 'a word1'
+	has "$stderr" "tokenizer.ggml.unknown_token_id is missing"
+}
+
 @test "mistakes" {
 	ctl 2 embed -d sw -p a
 	has "$stderr" "--model"

@@ -114,7 +114,7 @@ same() {
 	says "$T" "{$plain 1, \"width\": 4}, \"resample\": 3}"
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 1, 1, 4) 0 53 202 255" ]
 	# CLIP's default
-	says "$T" "{\"image_processor_type\": \"CLIPImageProcessor\", $plain 1, \"width\": 4}}"
+	says "$T" "{\"image_processor_type\": \"CLIPImageProcessor\", \"do_center_crop\": false, $plain 1, \"width\": 4}}"
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 1, 1, 4) 0 53 202 255" ]
 }
 
@@ -134,6 +134,10 @@ same() {
 	# Options may say it all.
 	says "$T" 'no JSON'
 	[ "$(gives "$T/m.onnx" -i "$T/p.png" --fit stretch --pixels raw)" = "<f4 (1, 3, 1, 1) 60 70 80" ]
+	ctl 2 model run "$T/m.onnx" -d sw -i "$T/p.png" --fit stretch --pixels raw --std 1e-320
+	has "$stderr" "--std: bytes do not become numbers"
+	ctl 2 model run "$T/m.onnx" -d sw -i "$T/p.png" --fit stretch --pixels raw --mean nan
+	has "$stderr" "--mean: bytes do not become numbers"
 }
 
 @test "metadata of ONNX files" {
@@ -148,6 +152,10 @@ same() {
 	done
 	"$onnx" property "$T/m.onnx" image.bitmappixelformat bgr8
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 59.8 16 235" ]
+	# Options say nothing of the order but that it is blue first, too.
+	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw)" = "<f4 (1, 3, 1, 1) 51 0 255" ]
+	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw --fit stretch)" = "<f4 (1, 3, 1, 1) 51 0 255" ]
+	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw --fit stretch --bgr)" = "<f4 (1, 3, 1, 1) 51 0 255" ]
 	ctl 0 model check "$T/m.onnx" -d sw --json
 	json '.properties == {"Image.NominalPixelRange": "NominalRange_16_235", "Image.ColorSpaceGamma": "SRGB", "image.bitmappixelformat": "bgr8"}'
 	# The keys of the file, which then is not looked at
@@ -156,9 +164,20 @@ same() {
 	"$onnx" property "$T/m.onnx" image_std 0.5
 	says "$T" 'no JSON'
 	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 0.2" ]
+	"$onnx" property "$T/m.onnx" crop_pct null
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 0.2" ]
+	cp "$T/plain.onnx" "$T/m.onnx"
+	"$onnx" property "$T/m.onnx" image_processor_type '"ViTImageProcessor"'
+	"$onnx" property "$T/m.onnx" size 1
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 -0.6" ]
+	cp "$T/plain.onnx" "$T/m.onnx"
+	"$onnx" property "$T/m.onnx" image_mean "[0.5, 0.5, 0.$(printf '%0120d' 1)]"
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
+	has "$stderr" "$T/m.onnx: image_mean: is longer than 127 bytes"
 	# What is wrong has its name.
 	for range in "Image.NominalPixelRange Normalized_2_2" "Image.ColorSpaceGamma Linear" "Image.BitmapPixelFormat Rgba8" \
-		"image_mean [0.5" "rescale_factor -1" "size 0"; do
+		"image_mean [0.5" "rescale_factor -1" "size 0" "do_resize true,true" "do_pad true" \
+		'image_processor_type "EfficientNetImageProcessor"'; do
 		cp "$T/plain.onnx" "$T/m.onnx"
 		"$onnx" property "$T/m.onnx" Image.NominalPixelRange Normalized_0_1
 		"$onnx" property "$T/m.onnx" "${range% *}" "${range#* }"
@@ -188,18 +207,116 @@ same() {
 		'"rescale_factor": 0' '"rescale_factor": "a"' '"do_rescale": "yes"' '"image_mean": null, "do_normalize": true' \
 		'"image_mean": [1, 2], "image_std": 1' '"image_mean": [1, 2, "3"], "image_std": 1' '"image_mean": [1], "image_std": 1' \
 		'"image_std": [1, 0, 1], "image_mean": 0' '"image_std": NaN, "image_mean": 0' \
+		'"image_std": 1e-320, "image_mean": 0' '"image_mean": 1e300, "image_std": 1' '"rescale_factor": 1e300' \
+		'"do_pad": true' '"do_flip_channel_order": true' '"size_divisor": 32' '"min_pixels": 3136' \
+		'"processor_class": "Idefics3Processor"' '"do_center_crop": true, "image_processor_type": "ViTImageProcessor"' \
+		'"crop_pct": 0.9, "image_processor_type": "CLIPImageProcessor"' \
+		'"size": {"height": 2, "width": 2}, "image_processor_type": "ConvNextImageProcessor"' \
 		'"image_processor_type": "EfficientNetImageProcessor"' '"feature_extractor_type": 3'; do
 		says "$T" "{$wrong}"
 		ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
 		wrong=${wrong#\"}
 		has "$stderr" "$T/preprocessor_config.json: ${wrong%%\"*}: "
 	done
-	says "$T" '[]'
-	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
-	has "$stderr" "preprocessor_config.json: no JSON document"
+	for wrong in '[]' '{} {}' '{"size": 2}, "do_pad": true}' '{"size": 2'; do
+		says "$T" "$wrong"
+		ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
+		has "$stderr" "preprocessor_config.json: no JSON document"
+	done
+	# What nothing comes of
+	says "$T" '{"size": 2, "do_pad": false, "pad_size": null, "do_convert_rgb": true, "processor_class": "CLIPProcessor", "crop_size": 2}'
+	ctl 0 model run "$T/m.onnx" -d sw -i "$T/p.png"
 	# The middle is larger than the picture.
 	says "$T" '{"do_resize": false, "crop_size": 2}'
 	"$onnx" png "$T/p.png" 1 2 3 1 2 3 4 5 6
-	ctl 2 model run "$T/m.onnx" -d sw -i "$T/p.png"
-	has "$stderr" "the picture becomes 1 x 2, which is smaller than 2 x 2"
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
+	has "$stderr" "$T/preprocessor_config.json: crop_size: the picture becomes 1 x 2, which is smaller than 2 x 2"
+	ctl 2 model run "$T/m.onnx" -d sw -i "$T/p.png" --resize 1
+	has "$stderr" "--resize: the picture becomes 1 x 2, which is smaller than 2 x 2"
+}
+
+@test "only a file that is not there says nothing" {
+	local it=$T/preprocessor_config.json
+	"$onnx" model "$T/m.onnx" x:f32:1,3,2,2 Identity
+	"$onnx" png "$T/p.png" 2 2 3 1 2 3 4 5 6 7 8 9 10 11 12
+	mkfifo "$it"
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
+	has "$stderr" "preprocessor_config.json: no file"
+	rm "$it"
+	ln -s preprocessor_config.json "$it"
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/p.png"
+	has "$stderr" "preprocessor_config.json: cannot be looked at (ELOOP)"
+	ln -sfn nowhere "$it"
+	ctl 0 model run "$T/m.onnx" -d sw -i "$T/p.png"
+}
+
+# shape JSON ARGUMENT...: the dimensions of what a picture becomes
+shape() {
+	says "$T" "$1"
+	gives "$T/m.onnx" -i "$T/p.png" "${@:2}" | cut -d ')' -f 1
+}
+
+@test "what a processor does that says nothing else" {
+	"$onnx" model "$T/m.onnx" x:f32:1,3,h,w Identity
+	"$onnx" png "$T/p.png" 4 2 3 $(seq 24)
+	[ "$(shape '{"image_processor_type": "ViTImageProcessor"}')" = "<f4 (1, 3, 224, 224" ]
+	[ "$(shape '{"image_processor_type": "ViTImageProcessor", "size": 2, "crop_size": 1}')" = "<f4 (1, 3, 2, 2" ]
+	[ "$(shape '{"image_processor_type": "ViTImageProcessor", "size": {"shortest_edge": 2}}')" = "<f4 (1, 3, 2, 4" ]
+	[ "$(shape '{"feature_extractor_type": "CLIPFeatureExtractor"}')" = "<f4 (1, 3, 224, 224" ]
+	[ "$(shape '{"processor_class": "CLIPProcessor", "size": 2, "do_center_crop": false}')" = "<f4 (1, 3, 2, 4" ]
+	[ "$(shape '{"image_processor_type": "CLIPImageProcessor", "size": 3, "crop_size": 2}')" = "<f4 (1, 3, 2, 2" ]
+	[ "$(shape '{"image_processor_type": "CLIPImageProcessor", "size": 3, "default_to_square": true, "crop_size": 3}')" = "<f4 (1, 3, 3, 3" ]
+	[ "$(shape '{"image_processor_type": "ConvNextImageProcessor", "do_resize": false}')" = "<f4 (1, 3, 2, 4" ]
+	[ "$(shape '{"image_processor_type": "ConvNextImageProcessor"}')" = "<f4 (1, 3, 384, 384" ]
+	# 8 x 8, of which 7 x 7 are taken
+	"$onnx" model "$T/m.onnx" x:f32:1,1,h,w Identity
+	"$onnx" png "$T/p.png" 8 8 1 $(seq 0 63)
+	for share in '' '"crop_pct": null, ' '"crop_pct": 0.875, '; do
+		says "$T" "{\"image_processor_type\": \"ConvNextImageProcessor\", $share\"size\": 7, \"resample\": 0, \"do_rescale\": false, \"image_mean\": 0, \"image_std\": 1}"
+		[[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 1, 7, 7) 0 1 2 3 4 5 6 8 "*" 54" ]]
+	done
+	# What bytes become
+	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	"$onnx" png "$T/p.png" 1 1 3 255 0 51
+	for kind in ViT ConvNext; do
+		says "$T" "{\"image_processor_type\": \"${kind}ImageProcessor\", \"size\": 1}"
+		[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 -1 -0.6" ]
+		says "$T" "{\"image_processor_type\": \"${kind}ImageProcessor\", \"size\": 1, \"do_normalize\": false}"
+		[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 1 0 0.2" ]
+	done
+	says "$T" '{"image_processor_type": "CLIPImageProcessor", "size": 1, "crop_size": 1}'
+	gives "$T/m.onnx" -i "$T/p.png" | awk '{ exit !($6 - 1.9303363 < 1e-5 && 1.9303363 - $6 < 1e-5 && $7 + 1.7520971 < 1e-5 &&
+		-1.7520971 - $7 < 1e-5 && $8 + 0.7549964 < 1e-5 && -0.7549964 - $8 < 1e-5) }'
+}
+
+@test "pictures that models were trained with had neither transparency nor gamma" {
+	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	"$onnx" png "$T/p.png" 1 1 4 200 100 50 51
+	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw)" != "<f4 (1, 3, 1, 1) 200 100 50" ]
+	says "$T" '{"do_rescale": false}'
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 100 50" ]
+	"$onnx" png "$T/p.png" 1 1 2 200 51
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 200 200" ]
+	"$onnx" png "$T/p.png" 1 1 3 200 100 50
+	"$onnx" gamma "$T/p.png" 100000
+	[ "$(gives "$T/m.onnx" -i "$T/p.png")" = "<f4 (1, 3, 1, 1) 200 100 50" ]
+	# A file that is cut off is refused as before.
+	head -c 60 "$T/p.png" >"$T/cut.png"
+	ctl 1 model run "$T/m.onnx" -d sw -i "$T/cut.png"
+	has "$stderr" "$T/cut.png: "
+	rm "$T/preprocessor_config.json"
+	[ "$(gives "$T/m.onnx" -i "$T/p.png" --pixels raw)" != "<f4 (1, 3, 1, 1) 200 100 50" ]
+}
+
+@test "metadata are shown as whole characters, and none that a terminal would follow" {
+	local text
+	text=$(printf 'a%.0s' {1..126})
+	"$onnx" model "$T/m.onnx" x:f32:1,3,1,1 Identity
+	"$onnx" property "$T/m.onnx" long "$text"é
+	"$onnx" property "$T/m.onnx" odd $'a\x1b[31mb\xffc'
+	ctl 0 model check "$T/m.onnx" -d sw --json
+	json ".properties == {\"long\": \"$text\", \"odd\": \"a?[31mb?c\"}"
+	ctl 0 model check "$T/m.onnx" -d sw
+	has "$output" "property odd: a?[31mb?c"
+	has "$output" "property long: $text"
 }

@@ -10,9 +10,11 @@ onnx.py model FILE INPUT:TYPE:DIMS NODE...   a model of nodes in a row, each OP 
 onnx.py tensor FILE TYPE DIMS VALUE...       a tensor, raw
 onnx.py tensor-fields FILE TYPE DIMS VALUE... a tensor, each value in a field of numbers
 onnx.py property FILE NAME VALUE             an entry of the model's metadata, added to it
-onnx.py png FILE WIDTH HEIGHT CHANNELS BYTE... a picture
+onnx.py png FILE WIDTH HEIGHT CHANNELS BYTE... a picture; 2 and 4 channels have transparency
+onnx.py gamma FILE GAMMA                     the picture says that it has this, in 1/100000
 """
 
+import os
 import struct
 import sys
 import zlib
@@ -87,14 +89,23 @@ def model(path, spec, *nodes):
         file.write(number(1, 8) + field(2, "onnx.py") + field(7, graph) + field(8, number(2, 17)))
 
 
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def gamma(path, value):
+    """Behind what comes first"""
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(data[:33] + chunk(b"gAMA", struct.pack(">I", value)) + data[33:])
+
+
 def png(path, width, height, channels, *values):
     data = bytes(values)
     rows = b"".join(b"\0" + data[y * width * channels : (y + 1) * width * channels] for y in range(height))
 
-    def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, 8, (0, 4, 2, 6)[channels - 1], 0, 0, 0)
     with open(path, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
@@ -111,7 +122,9 @@ if __name__ == "__main__":
         model(*args)
     elif command == "property":
         with open(args[0], "ab") as out:
-            out.write(field(14, field(1, args[1]) + field(2, args[2])))
+            out.write(field(14, field(1, args[1]) + field(2, os.fsencode(args[2]))))
+    elif command == "gamma":
+        gamma(args[0], int(args[1]))
     elif command == "png":
         png(args[0], *map(int, args[1:]))
     else:
