@@ -311,7 +311,7 @@ static int batch_send(struct batch *b)
 {
 	struct accel_ctx *ctx = b->queue->base.ctx;
 	const struct drm_device *dev = ctx_drm(ctx);
-	bool alone = false;
+	const struct timespec pause = { 0, 1000000 };
 	uint32_t i, at, n;
 	int ret;
 
@@ -336,26 +336,20 @@ static int batch_send(struct batch *b)
 			sizeof(*b->jobs), n, (uintptr_t)(b->jobs + at)
 		};
 		ret = drm_call(dev->fd, DRM_IOCTL_UMA_SUBMIT, &submit);
-		if (!ret) {
-			alone = false;
+		if (!ret)
 			continue;
-		}
-		if (at)
-			batch_wait_taken(b);
-		/*
-		 * Its queues have room, but the context has not: what it takes up itself it
-		 * has back now. If that does not do, others may wait for ever, and so would we.
-		 */
-		if (at && ret == -EBUSY && !alone) {
-			alone = true;
+		/* Its queues have room, but the context has not: its jobs end without us. */
+		if (at && ret == -EBUSY) {
+			nanosleep(&pause, NULL);
 			n = 0;
 			continue;
 		}
 		/*
-		 * Part of the job has run already, the rest will not: nothing may
+		 * Part of the job runs already, the rest will not: nothing may
 		 * come after it. Who hears of that now need not hear of it again.
 		 */
 		if (at) {
+			batch_wait_taken(b);
 			b->queue->banned = true;
 			b->queue->told = true;
 			return ctx_fail(ctx, ret == -ENODEV ? ret : -ECANCELED, NULL,
