@@ -335,7 +335,7 @@ static void test_scan(void **state)
 	write_file("m.onnx", m.p, m.n);
 	assert_int_equal(accel_model_scan(path, see, &s), 0);
 	assert_string_equal(s.text, "1 .  ? 17\n2 .x rows,2 fp32 0\n3 .c rows,2 s64 0\n"
-			    "4 .w.bin  ? 16\n5 .Blur b ? 2\n7 .image_mean [0.5] ? 0\n");
+			    "4 .w.bin  ? 16\n5 .Blur b ? 2\n7 .image_mean [0.5] ? 5\n");
 	s.stop = ACCEL_MODEL_FILE;
 	assert_int_equal(accel_model_scan(path, see, &s), 77);
 	assert_int_equal(accel_model_scan(NULL, see, &s), -EINVAL);
