@@ -400,7 +400,7 @@ static void uma_submit_push(struct uma_submit *submit)
 		queue->last = dma_fence_get(sj->done);
 		/* It may be done, and gone, before the call returns. */
 		sj->job = NULL;
-		/* Some kernels wake the scheduler, which is in the queue, when the job may have ended. */
+		/* Some kernels wake the scheduler, the queue's, when the job may have ended. */
 		kref_get(&queue->ref);
 		drm_sched_entity_push_job(&job->base);
 		uma_queue_put(queue);

@@ -240,7 +240,8 @@ static uint32_t norm_parts(struct import *im, uint32_t func, uint32_t axes, doub
 
 	if ((scale != NO_VALUE && v_rank(im, scale) > v_rank(im, a)) ||
 	    (bias != NO_VALUE && v_rank(im, bias) > v_rank(im, a))) {
-		im_fail(im, -EBADMSG, "a scale, or a bias, of more than %u dimensions", v_rank(im, a));
+		im_fail(im, -EBADMSG, "a scale, or a bias, of more than %u dimensions",
+			v_rank(im, a));
 		return NO_VALUE;
 	}
 	if (func == ACCEL_NORM_LAYER)

@@ -386,10 +386,11 @@ static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint
 	at = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, to, ACCEL_HOST_S64), 1, &zero);
 	at = v_cast(im, v_iota(im, at), ACCEL_HOST_F64);
 	if (coord != COORD_CROP) {
-		/* A dimension that stays as it is is not resampled. */
+		/* A dimension that keeps its size is not resampled. */
 		one = v_select(im, v_with(im, ACCEL_BINARY_EQ, scale, 1),
 			       v_number(im, ACCEL_HOST_F64, 0), v_number(im, ACCEL_HOST_F64, 0.5));
-		return v_binary(im, ACCEL_BINARY_DIV, v_binary(im, ACCEL_BINARY_ADD, at, one), scale);
+		at = v_binary(im, ACCEL_BINARY_ADD, at, one);
+		return v_binary(im, ACCEL_BINARY_DIV, at, scale);
 	}
 	span = v_binary(im, ACCEL_BINARY_MUL, v_binary(im, ACCEL_BINARY_SUB, end, start), last);
 	to = v_with(im, ACCEL_BINARY_ADD, to, -1);

@@ -207,8 +207,8 @@ static int take_sizes(struct reader *in)
 	int ret = get_flag(in, "do_resize", in->processor || get(in, "size"), &resize);
 
 	if (!ret)
-		ret = get_flag(in, "do_center_crop", in->processor ? p->cut : !!get(in, "crop_size"),
-			       &cut);
+		ret = get_flag(in, "do_center_crop",
+			       in->processor ? p->cut : !!get(in, "crop_size"), &cut);
 	if (!ret)
 		ret = get_flag(in, "default_to_square", !shorter, &square);
 	if (!ret && in->processor && cut && !p->cut)
@@ -360,6 +360,7 @@ static const char *const keys[] = {
 	"size_divisor", "do_flip_channel_order", "do_thumbnail", "do_align_long_axis",
 	"do_crop_margin", "do_image_splitting",
 };
+
 #define TYPE_KEYS	3u
 #define HEEDED_KEYS	15u
 
