@@ -363,6 +363,37 @@ uint32_t v_product(struct import *im, uint32_t flags, uint32_t act, uint32_t a, 
 	return finish(im_node(im, &d.hdr, args, n, &out), &out);
 }
 
+/* A dimension of @a as a number of a type */
+uint32_t v_size_of(struct import *im, uint32_t a, uint32_t axis, uint32_t type)
+{
+	const int64_t zero = 0;
+
+	a = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_shape_of(im, a, axis, (int64_t)axis + 1), 1,
+			&zero);
+	return v_cast(im, a, type);
+}
+
+/* At least @low, and at most @high */
+uint32_t v_bounded(struct import *im, uint32_t a, double low, uint32_t high)
+{
+	a = v_binary(im, ACCEL_BINARY_MAX, a, v_number(im, v_type(im, a), low));
+	return v_binary(im, ACCEL_BINARY_MIN, a, high);
+}
+
+uint32_t v_is_finite(struct import *im, uint32_t a)
+{
+	return v_with(im, ACCEL_BINARY_LT, v_unary(im, ACCEL_UNARY_ABS, a), INFINITY);
+}
+
+/* [N, C, ...] as [N, all places, C] */
+uint32_t v_rows(struct import *im, uint32_t a)
+{
+	static const uint32_t order[] = { 0, 2, 1 };
+	uint32_t shape[] = { v_shape_of(im, a, 0, 2), v_elements(im, a, 2) };
+
+	return v_transpose(im, v_reshape(im, a, 2, shape), order);
+}
+
 /* The node's output is a value, unless something failed. */
 int v_give(struct import *im, uint32_t index, uint32_t value)
 {

@@ -302,8 +302,8 @@ struct op {
 
 extern const struct op onnx_math[], onnx_shape[], onnx_flow[], onnx_nn[], onnx_conv[],
 	onnx_index[], onnx_image[], onnx_resize[], onnx_loss[], onnx_rnn[], onnx_random[],
-	onnx_sample[], onnx_sequence[], onnx_signal[], onnx_train[], onnx_window[], onnx_quant[],
-	onnx_attention[], onnx_ms_quant[], onnx_ms[], onnx_ms_attention[];
+	onnx_region[], onnx_sample[], onnx_sequence[], onnx_signal[], onnx_train[], onnx_window[],
+	onnx_quant[], onnx_attention[], onnx_ms_quant[], onnx_ms[], onnx_ms_attention[];
 
 /* --- file.c, tensor.c ------------------------------------------------------------- */
 
@@ -468,6 +468,10 @@ uint32_t v_scatter(struct import *im, const struct accel_scatter_desc *d, uint32
 		   uint32_t indices, uint32_t updates);
 uint32_t v_product(struct import *im, uint32_t flags, uint32_t act, uint32_t a, uint32_t b,
 		   uint32_t bias, uint32_t residual);
+uint32_t v_size_of(struct import *im, uint32_t a, uint32_t axis, uint32_t type);
+uint32_t v_bounded(struct import *im, uint32_t a, double low, uint32_t high);
+uint32_t v_is_finite(struct import *im, uint32_t a);
+uint32_t v_rows(struct import *im, uint32_t a);
 int v_give(struct import *im, uint32_t index, uint32_t value);
 
 /* --- ops_math.c ----------------------------------------------------------------------- */

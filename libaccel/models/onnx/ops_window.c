@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operators on windows: those that are put back into an image, those that lie where regions of
- * one are, and where in windows maxima were.
+ * Operators on windows: those that are put back into an image, and where in windows maxima were.
  */
 #include <errno.h>
 #include <math.h>
@@ -168,94 +167,6 @@ static int col2im(struct import *im, uint32_t arg)
 	return v_give(im, 0, y);
 }
 
-/* --- maxima of regions ------------------------------------------------------------------- */
-
-/* Bins along a dimension, at most */
-#define MAX_BINS	64
-
-/* A whole number, halves away from 0 */
-static uint32_t rounded(struct import *im, uint32_t a)
-{
-	uint32_t size = v_with(im, ACCEL_BINARY_ADD, v_unary(im, ACCEL_UNARY_ABS, a), 0.5);
-
-	return v_binary(im, ACCEL_BINARY_MUL, v_unary(im, ACCEL_UNARY_FLOOR, size),
-			v_unary(im, ACCEL_UNARY_SIGN, a));
-}
-
-/*
- * The maxima of bins along dimension @axis of [R, C, H, W] between edges @from and @to, [R, 1];
- * @some: whether bins have elements
- */
-static uint32_t max_bins(struct import *im, uint32_t x, uint32_t axis, int64_t bins, uint32_t from,
-			 uint32_t to, uint32_t *some)
-{
-	uint32_t low, high, seen, size, list[MAX_BINS], has[MAX_BINS], type = v_type(im, from), at;
-	uint32_t all;
-	const int64_t around[] = { 1, axis == 3 ? 2 : 3 }, zero = 0;
-	int64_t i;
-
-	size = v_with(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_SUB, to, from), 1);
-	size = v_binary(im, ACCEL_BINARY_MAX, size, v_number(im, type, 1));
-	size = v_binary(im, ACCEL_BINARY_DIV, size, v_number(im, type, (double)bins));
-	all = v_shape_of(im, x, axis, (int64_t)axis + 1);
-	at = v_iota(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, all, 1, &zero));
-	all = v_cast(im, all, type);
-	at = v_cast(im, at, type);
-	for (i = 0; i < bins; i++) {
-		low = v_unary(im, ACCEL_UNARY_FLOOR,
-			      v_with(im, ACCEL_BINARY_MUL, size, (double)i));
-		high = v_unary(im, ACCEL_UNARY_CEIL,
-			       v_with(im, ACCEL_BINARY_MUL, size, (double)(i + 1)));
-		low = v_binary(im, ACCEL_BINARY_ADD, low, from);
-		high = v_binary(im, ACCEL_BINARY_ADD, high, from);
-		seen = v_binary(im, ACCEL_BINARY_AND, v_binary(im, ACCEL_BINARY_GE, at, low),
-				v_binary(im, ACCEL_BINARY_LT, at, high));
-		has[i] = v_binary(im, ACCEL_BINARY_AND, v_binary(im, ACCEL_BINARY_LT, low, all),
-				  v_with(im, ACCEL_BINARY_GT, high, 0));
-		seen = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, seen, 2, around);
-		list[i] = v_select(im, seen, x, v_number(im, v_type(im, x), -INFINITY));
-		list[i] = v_reduce(im, ACCEL_REDUCE_MAX, 0, ACCEL_AXIS(axis), list[i]);
-	}
-	*some = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_concat(im, 1, (uint32_t)bins, has), 2,
-			    around);
-	return v_concat(im, axis, (uint32_t)bins, list);
-}
-
-/* Regions are rows of an image's number and the edges left, top, right, bottom. */
-static int max_roi_pool(struct import *im, uint32_t arg)
-{
-	const struct attr *pooled = im_attr(im, "pooled_shape", ATTR_INTS);
-	double scale = (double)im_float(im, "spatial_scale", 1);
-	uint32_t i, rois = v_in(im, 1), edge[5], x, some[2];
-	const int64_t one = 1;
-	int ret = im_need(im, 2);
-
-	(void)arg;
-	if (ret)
-		return ret;
-	if (!pooled || pooled->int_count != 2 || im->in[0].rank != 4 || im->in[1].rank != 2 ||
-	    im->in[1].dims[1] != 5)
-		return im_fail(im, -EBADMSG, "no pooled_shape of two numbers, no images, or no regions of five");
-	for (i = 0; i < 2; i++)
-		if (pooled->ints[i] < 1 || pooled->ints[i] > MAX_BINS)
-			return im_fail(im, -EOPNOTSUPP, "%lld bins, of %d at most",
-				       (long long)pooled->ints[i], MAX_BINS);
-	if (im->in[1].type != ACCEL_HOST_F64)
-		rois = v_cast(im, rois, ACCEL_F32);
-	for (i = 0; i < 5; i++) {
-		edge[i] = v_slice(im, rois, 1, i, i + 1, 1);
-		if (i)
-			edge[i] = rounded(im, v_with(im, ACCEL_BINARY_MUL, edge[i], scale));
-	}
-	edge[0] = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, edge[0], ACCEL_S32), 1, &one);
-	x = v_gather(im, ACCEL_GATHER_AXIS, 0, v_in(im, 0), edge[0]);
-	x = max_bins(im, x, 3, pooled->ints[1], edge[1], edge[3], &some[0]);
-	x = max_bins(im, x, 2, pooled->ints[0], edge[2], edge[4], &some[1]);
-	/* Of no elements it is 0, while that of elements may be -inf. */
-	some[0] = v_binary(im, ACCEL_BINARY_AND, some[1], some[0]);
-	return v_give(im, 0, v_select(im, some[0], x, v_number(im, im->in[0].type, 0)));
-}
-
 /* --- where maxima were --------------------------------------------------------------------- */
 
 /* One element of each window: @of is padded; as many as the result of pooling has */
@@ -345,5 +256,5 @@ uint32_t v_max_index(struct import *im, const struct window *w, uint32_t a, uint
 }
 
 const struct op onnx_window[] = {
-	{ "Col2Im", col2im, 0 }, { "MaxRoiPool", max_roi_pool, 0 }, { 0 }
+	{ "Col2Im", col2im, 0 }, { 0 }
 };

@@ -10,6 +10,7 @@
 #include "onnxwrite.h"
 
 #define MS "com.microsoft"
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* ONNX's types */
 enum {
@@ -301,6 +302,19 @@ static inline int open_tested(struct tested *t, struct accel_error *e, struct ac
 	ret = accel_model_open_opts(path, &opts, e, m);
 	unlink(path);
 	return ret;
+}
+
+/* A file that is refused with @code, 0: -EBADMSG or -EOPNOTSUPP, and these words */
+static inline void must_refuse(struct tested *t, int code, const char *words)
+{
+	struct accel_error e;
+	struct accel_model *m;
+	int ret = open_tested(t, &e, &m);
+
+	if (!ret)
+		fail_msg("not refused: %s", words);
+	if (!(code ? ret == code : ret == -EBADMSG || ret == -EOPNOTSUPP) || !strstr(e.text, words))
+		fail_msg("%d: %s; should be %d: %s", ret, e.text, code, words);
 }
 
 /* What comes out at all levels */

@@ -637,18 +637,6 @@ static void test_threads(void **arg)
 
 /* --- mistakes ---------------------------------------------------------------------- */
 
-static void refused(struct tested *t, int code, const char *words)
-{
-	struct accel_error e;
-	struct accel_model *m;
-	int ret = open_tested(t, &e, &m);
-
-	if (!ret)
-		fail_msg("not refused: %s", words);
-	if (ret != code || !strstr(e.text, words))
-		fail_msg("%d: %s; should be %d: %s", ret, e.text, code, words);
-}
-
 static void test_failing(void **arg)
 {
 	struct accel_operators *ops = all();
@@ -707,30 +695,30 @@ static void test_refused(void **arg)
 	ONE(t, OWN, "Picky", "a", "b");
 	ONE(t, "else", "Picky", "b", "c");
 	ONE(t, NULL, "Blur", "c", "y");
-	refused(t, -EOPNOTSUPP, "operators that are not known: " OWN ".Blur, else.Picky, Blur");
+	must_refuse(t, -EOPNOTSUPP, "operators that are not known: " OWN ".Blur, else.Picky, Blur");
 	t->operators = NULL;
-	refused(t, -EOPNOTSUPP, OWN ".Blur, " OWN ".Picky, else.Picky, Blur");
+	must_refuse(t, -EOPNOTSUPP, OWN ".Blur, " OWN ".Picky, else.Picky, Blur");
 	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		MODEL(IO("x", F32, NULL, 2));
 		n = op(OWN, "Odd", "x", "y");
 		attr_int(&n, "what", i);
 		add_op(t, &n);
-		refused(t, odd[i].code, odd[i].words);
-		refused(t, odd[i].code, "node y (" OWN ".Odd)");
+		must_refuse(t, odd[i].code, odd[i].words);
+		must_refuse(t, odd[i].code, "node y (" OWN ".Odd)");
 	}
 	MODEL(IO("x", F32, NULL, 2));
 	ONE(t, OWN, "Cut", "x", "y");
-	refused(t, -EINVAL, "1 inputs and 1 results, it takes 2 to 2 and gives 1 to 1");
+	must_refuse(t, -EINVAL, "1 inputs and 1 results, it takes 2 to 2 and gives 1 to 1");
 	MODEL(IO("x", F32, NULL, 2));
 	ONE(t, OWN, "Cut", "- x", "y");
-	refused(t, -EINVAL, "input 0 is absent");
+	must_refuse(t, -EINVAL, "input 0 is absent");
 	MODEL(IO("x", S64, NULL, 2, 2));
 	n = spread_node("x", "y");
 	add_op(t, &n);
-	refused(t, -EINVAL, "its input is int64 of 2 dimensions");
+	must_refuse(t, -EINVAL, "its input is int64 of 2 dimensions");
 	MODEL(IO("x", F32, NULL, 2), IO("n", S64, NULL, 1, 1));
 	ONE(t, OWN, "Cut", "x n", "y");
-	refused(t, -EOPNOTSUPP, "the elements of input 1 have to be known");
+	must_refuse(t, -EOPNOTSUPP, "the elements of input 1 have to be known");
 	MODEL(IO("x", F32, NULL, 2));
 	n = op(OWN, "Picky", "x", "y");
 	put_text(&a, 1, "words");
@@ -738,7 +726,7 @@ static void test_refused(void **arg)
 	put_int(&a, 20, 8);
 	put_message(&n, 5, &a);
 	add_op(t, &n);
-	refused(t, -EOPNOTSUPP, "attribute words is of type 8");
+	must_refuse(t, -EOPNOTSUPP, "attribute words is of type 8");
 	/* A domain of a version before it was meant */
 	put_text(&v, 1, OWN);
 	put_int(&v, 2, 1);
@@ -751,7 +739,7 @@ static void test_refused(void **arg)
 	MODEL(IO("x", F32, NULL, 2));
 	ONE(t, OWN, "New", "x", "y");
 	put_message(&t->functions, 8, &v);
-	refused(t, -EOPNOTSUPP, "operators that are not known: " OWN ".New");
+	must_refuse(t, -EOPNOTSUPP, "operators that are not known: " OWN ".New");
 	accel_operators_unref(ops);
 }
 

@@ -141,18 +141,6 @@ static void test_scan(void **arg)
 	      IO("r", F32, ((float[]){ 2, 20, 0, 0, -2, -20 }), 3, 2));
 }
 
-static void refused(struct tested *t, int code, const char *words)
-{
-	struct accel_error e;
-	struct accel_model *m;
-	int ret = open_tested(t, &e, &m);
-
-	if (!ret)
-		fail_msg("not refused: %s", words);
-	if (ret != code || !strstr(e.text, words))
-		fail_msg("%d: %s; should be %d: %s", ret, e.text, code, words);
-}
-
 static void test_refused(void **arg)
 {
 	struct bytes good = lone("Neg", "x", "p"), two = lone("Neg", "x", "q"), bad, n;
@@ -163,25 +151,25 @@ static void test_refused(void **arg)
 	t = MODEL();
 	bad = lone("Blur", "x", "q");
 	add_if(&t->g, "c", "y", &good, &bad);
-	refused(t, -EOPNOTSUPP, "operators that are not known: Blur");
+	must_refuse(t, -EOPNOTSUPP, "operators that are not known: Blur");
 	t = MODEL();
 	bad = lone("Neg", "nowhere", "q");
 	add_if(&t->g, "c", "y", &good, &bad);
-	refused(t, -EBADMSG, "(Neg): its input nowhere is not there");
+	must_refuse(t, -EBADMSG, "(Neg): its input nowhere is not there");
 	t = MODEL();
 	put_name(&two, 12, "x");
 	add_if(&t->g, "c", "y", &good, &two);
-	refused(t, -EBADMSG, "node y (If): 1 results, or 2");
+	must_refuse(t, -EBADMSG, "node y (If): 1 results, or 2");
 	t = MODEL();
 	n = op(NULL, "If", "c", "y");
 	attr_graph(&n, "then_branch", &good);
 	add_op(t, &n);
-	refused(t, -EBADMSG, "node y (If): it has no else_branch");
+	must_refuse(t, -EBADMSG, "node y (If): it has no else_branch");
 	t = MODEL();
 	n = op(NULL, "Loop", "- c x", "y");
 	attr_graph(&n, "body", &good);
 	add_op(t, &n);
-	refused(t, -EBADMSG, "body has not the inputs that it gets");
+	must_refuse(t, -EBADMSG, "body has not the inputs that it gets");
 	/* Graphs within graphs, for ever */
 	t = MODEL();
 	for (good = lone("Neg", "x", "p"), i = 0; i < 18; i++) {
@@ -192,7 +180,7 @@ static void test_refused(void **arg)
 		good = bad;
 	}
 	add_op(t, &n);
-	refused(t, -EOPNOTSUPP, "more than 16 graphs within graphs");
+	must_refuse(t, -EOPNOTSUPP, "more than 16 graphs within graphs");
 }
 
 /* A loop that takes one from @in for each iteration, gives how often, and a list of it */
@@ -602,7 +590,7 @@ static void test_functions_refused(void **arg)
 	in_function(&f, "own", "Again", "a", "b");
 	add_function(t, "Again", "a", "b", &f);
 	ONE(t, "own", "Again", "x", "y");
-	refused(t, -EOPNOTSUPP, "more than 16 functions within functions");
+	must_refuse(t, -EOPNOTSUPP, "more than 16 functions within functions");
 	/* Twice as many in each of them */
 	t = BEGIN(*arg, IO("x", F32, NULL, 2));
 	for (i = 0; i < 15; i++) {
@@ -616,7 +604,7 @@ static void test_functions_refused(void **arg)
 		add_function(t, name, "a", "b0", &f);
 	}
 	ONE(t, "own", "F0", "x", "y");
-	refused(t, -EOPNOTSUPP, "functions of more than 65536 nodes");
+	must_refuse(t, -EOPNOTSUPP, "functions of more than 65536 nodes");
 	/* Few nodes, but each call looks at all that the function has. */
 	t = BEGIN(*arg, IO("x", F32, NULL, 2));
 	for (i = 0; i < 6; i++) {
@@ -632,21 +620,21 @@ static void test_functions_refused(void **arg)
 		add_function(t, name, "a", "b0", &f);
 	}
 	ONE(t, "own", "F0", "x", "y");
-	refused(t, -EOPNOTSUPP, "functions of more than 268435456 fields");
+	must_refuse(t, -EOPNOTSUPP, "functions of more than 268435456 fields");
 	/* Names of the graph around are not a function's. */
 	t = BEGIN(*arg, IO("x", F32, NULL, 2));
 	f.n = 0;
 	in_function(&f, NULL, "Neg", "x", "b");
 	add_function(t, "Own", "a", "b", &f);
 	ONE(t, "own", "Own", "x", "y");
-	refused(t, -EBADMSG, "its input x is not there");
+	must_refuse(t, -EBADMSG, "its input x is not there");
 	t = BEGIN(*arg, IO("x", F32, NULL, 2));
 	add_function(t, "Own", "a", "c", &f);
 	ONE(t, "own", "Own", "x x", "y");
-	refused(t, -EBADMSG, "more inputs than its function has");
+	must_refuse(t, -EBADMSG, "more inputs than its function has");
 	t = BEGIN(*arg, IO("x", F32, NULL, 2));
 	ONE(t, "own", "Own", "x", "y");
-	refused(t, -EOPNOTSUPP, "operators that are not known: own.Own");
+	must_refuse(t, -EOPNOTSUPP, "operators that are not known: own.Own");
 }
 
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)

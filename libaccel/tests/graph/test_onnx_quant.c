@@ -264,7 +264,7 @@ static void test_to_float(void **arg)
 
 /* --- real operators between ----------------------------------------------------- */
 
-#define COUNT 24
+#define ELEMENTS 24
 
 /* Operators of one or two inputs on each element; the integers in the end are exact. */
 static void one_linear(struct bed *bed, const char *name, double (*fn)(double a, double b),
@@ -272,13 +272,13 @@ static void one_linear(struct bed *bed, const char *name, double (*fn)(double a,
 {
 	static const float sa = 0.043f, sb = 0.027f, sy = 0.0811f;
 	static const uint8_t za = 119, zb = 131, zy = 77;
-	uint8_t a[COUNT], b[COUNT], want[COUNT];
+	uint8_t a[ELEMENTS], b[ELEMENTS], want[ELEMENTS];
 	struct tested *t;
 	int i;
 
-	fill_u8(a, COUNT, 21);
-	fill_u8(b, COUNT, 22);
-	for (i = 0; i < COUNT; i++)
+	fill_u8(a, ELEMENTS, 21);
+	fill_u8(b, ELEMENTS, 22);
+	for (i = 0; i < ELEMENTS; i++)
 		want[i] = (uint8_t)u8_of(fn((a[i] - za) * (double)sa, (b[i] - zb) * (double)sb),
 					 (double)sy, zy);
 	if (inputs == 2)

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Averages and maxima of regions of images. The answers are those of ONNX Runtime's tests where it
+ * says so, or what loops over definitions give.
+ */
+#include "onnxop.h"
+
+enum { RN = 2, RC = 2, RH = 7, RW = 6, R = 5, PH = 3, PW = 2 };
+
+static double between(const float *x, double at, double across, double *most)
+{
+	int low[2], high[2], k, size[] = { RH, RW };
+	double t[2], *at2[] = { &at, &across }, v[4];
+
+	*most = 0;
+	if (at < -1 || at > RH || across < -1 || across > RW)
+		return 0;
+	for (k = 0; k < 2; k++) {
+		double p = fmin(fmax(*at2[k], 0), size[k] - 1);
+
+		low[k] = (int)p;
+		high[k] = low[k] + 1 < size[k] ? low[k] + 1 : low[k];
+		t[k] = p - low[k];
+	}
+	v[0] = (double)x[low[0] * RW + low[1]] * (1 - t[0]) * (1 - t[1]);
+	v[1] = (double)x[low[0] * RW + high[1]] * (1 - t[0]) * t[1];
+	v[2] = (double)x[high[0] * RW + low[1]] * t[0] * (1 - t[1]);
+	v[3] = (double)x[high[0] * RW + high[1]] * t[0] * t[1];
+	*most = fmax(fmax(v[0], v[1]), fmax(v[2], v[3]));
+	return v[0] + v[1] + v[2] + v[3];
+}
+
+static const float regions[R][4] = {
+	{ 0.5f, 1, 4.5f, 6.2f }, { -3, -2, 9, 8 }, { 2, 2, 2, 2 }, { 1, 1, 2.5f, 11 },
+	{ 4, 5, 1, 2 }
+};
+
+static const int64_t images[R] = { 0, 1, 1, 0, 1 };
+
+/* As many samples as elements lie in a bin, averages and maxima; also those of no regions */
+static void test_regions(void **arg)
+{
+	static float x[RN * RC * RH * RW], y[2][R * RC * PH * PW];
+	struct tested *t;
+	struct bytes b;
+	int i, k, r, c, p, q, u, v, n, m;
+
+	for (i = 0; i < (int)COUNT(x); i++)
+		x[i] = noise(1, (uint32_t)i);
+	for (i = 0; i < 2 * R * RC * PH * PW; i++) {
+		const int half = i / (R * RC * PH * PW), at = i % (R * RC * PH * PW);
+		double off = half ? 0.5 : 0, wide, high, most = -INFINITY, sum = 0, one, x0, y0;
+
+		q = at % PW;
+		p = at / PW % PH;
+		c = at / (PW * PH) % RC;
+		r = at / (PW * PH * RC);
+		x0 = (double)regions[r][0] - off;
+		y0 = (double)regions[r][1] - off;
+		wide = (double)regions[r][2] - off - x0;
+		high = (double)regions[r][3] - off - y0;
+		if (!half) {
+			wide = fmax(wide, 1);
+			high = fmax(high, 1);
+		}
+		n = (int)ceil(high / PH);
+		m = (int)ceil(wide / PW);
+		for (u = 0; u < n; u++)
+			for (v = 0; v < m; v++) {
+				sum += between(x + (images[r] * RC + c) * RH * RW,
+					       y0 + (p + (u + 0.5) / n) * high / PH,
+					       x0 + (q + (v + 0.5) / m) * wide / PW, &one);
+				most = fmax(most, one);
+			}
+		/* Averages at halves, maxima at whole numbers */
+		y[half][at] = (float)(half ? sum / fmax(n > 0 && m > 0 ? n * m : 1, 1) :
+				      n > 0 && m > 0 ? most : 0);
+	}
+	t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW),
+		  { "rois", F32, 2, { -1, 4 }, regions, false, DIMS(R, 4) },
+		  { "at", S64, 1, { -1 }, images, false, DIMS(R) });
+	for (k = 0; k < 2; k++) {
+		b = op(NULL, "RoiAlign", "x rois at", k ? "mean" : "most");
+		attr_int(&b, "output_height", PH);
+		attr_int(&b, "output_width", PW);
+		attr_text(&b, "mode", k ? "avg" : "max");
+		attr_text(&b, "coordinate_transformation_mode",
+			  k ? "half_pixel" : "output_half_pixel");
+		add_op(t, &b);
+	}
+	t->bound = 0.00002;
+	GIVES(t, IO("mean", F32, y[1], R, RC, PH, PW), IO("most", F32, y[0], R, RC, PH, PW));
+	t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW), IO("rois", F32, regions, 0, 4),
+		  IO("at", S64, images, 0));
+	ONE(t, NULL, "RoiAlign", "x rois at", "none");
+	GIVES(t, IO("none", F32, y, 0, RC, 1, 1));
+}
+
+/* Samples outside are 0 whatever the first element is, and of no others whatever an edge is. */
+static void test_nowhere(void **arg)
+{
+	const float x[4] = { NAN, 1, 2, 3 }, y[4] = { 0, 0, 0, 3 };
+	const float rois[16] = {
+		10, 10, 11, 11, NAN, 1, 2, 2, -INFINITY, 1, INFINITY, 2, 1, 1, 2, 2
+	};
+	static const char *const names[] = { "a", "b", "c", "d" };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), IO("r", F32, rois, 4, 4),
+		  IO("at", S64, DIMS(0, 0, 0, 0), 4));
+	for (i = 0; i < 4; i++) {
+		n = op(NULL, "RoiAlign", "x r at", names[i]);
+		attr_int(&n, "sampling_ratio", i / 2);
+		attr_text(&n, "mode", i % 2 ? "max" : "avg");
+		add_op(t, &n);
+	}
+	GIVES(t, IO("a", F32, y, 4, 1, 1, 1), IO("b", F32, y, 4, 1, 1, 1),
+	      IO("c", F32, y, 4, 1, 1, 1), IO("d", F32, y, 4, 1, 1, 1));
+}
+
+/* The maximum of nothing but -inf is that, of nothing 0 */
+static void test_least(void **arg)
+{
+	const float x[9] = {
+		-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY,
+		-INFINITY, -INFINITY
+	};
+	const float rois[8] = { 0.5f, 0.5f, 1.2f, 1.2f, 1, 1, 1, 1 };
+	const float edges[10] = { 0, 0, 0, 1, 1, 0, 7, 7, 8, 8 };
+	static float y[2] = { -INFINITY, 0 };
+	struct tested *t;
+	struct bytes n;
+
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 3, 3), IO("r", F32, rois, 2, 4),
+		  IO("at", S64, DIMS(0, 0), 2), IO("e", F32, edges, 2, 5));
+	n = op(NULL, "RoiAlign", "x r at", "align");
+	attr_text(&n, "mode", "max");
+	add_op(t, &n);
+	n = op(NULL, "MaxRoiPool", "x e", "pool");
+	attr_ints(&n, "pooled_shape", 2, DIMS(1, 1));
+	add_op(t, &n);
+	GIVES(t, IO("align", F32, y, 2, 1, 1, 1), IO("pool", F32, y, 2, 1, 1, 1));
+}
+
+/* Of types of 16 bits, images wider than their whole numbers go: the second row and image */
+static void test_wide_regions(void **arg)
+{
+	static const struct {
+		int type;
+		int64_t wide;
+	} of[] = { { F16, 2049 }, { BF16, 257 } };
+	static float x[2 * 2 * 2049];
+	float rois[2][4], y[2];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+	int k;
+
+	for (i = 0; i < COUNT(of); i++) {
+		const int wide = (int)of[i].wide;
+
+		for (k = 0; k < 4 * wide; k++)
+			x[k] = (float)(k % 101);
+		for (k = 0; k < 2; k++) {
+			/* The middle is that of two elements, which the types cannot tell. */
+			const int at = k ? 16 : wide - 3;
+
+			rois[k][0] = (float)(at - 1);
+			rois[k][1] = 1;
+			rois[k][2] = (float)(at + 1);
+			rois[k][3] = 2;
+			y[k] = (x[(3 - 2 * k) * wide + at - 1] + x[(3 - 2 * k) * wide + at]) / 2;
+		}
+		t = BEGIN(*arg, IO("x", F32, x, 2, 1, 2, of[i].wide), IO("r", F32, rois, 2, 4),
+			  IO("at", S64, DIMS(1, 0), 2));
+		for (k = 0; k < 2; k++) {
+			n = op(NULL, "Cast", k ? "r" : "x", k ? "rh" : "xh");
+			attr_int(&n, "to", of[i].type);
+			add_op(t, &n);
+		}
+		n = op(NULL, "RoiAlign", "xh rh at", "yh");
+		attr_int(&n, "sampling_ratio", 1);
+		add_op(t, &n);
+		n = op(NULL, "Cast", "yh", "y");
+		attr_int(&n, "to", F32);
+		add_op(t, &n);
+		GIVES(t, IO("y", F32, y, 2, 1, 1, 1));
+	}
+}
+
+/* Maxima of whole elements, as ONNX Runtime's test has them, and of more bins by loops */
+static void test_maxima(void **arg)
+{
+	static const float same[15] = { 0, 1, 1, 2, 3, 0, 1, 1, 2, 3, 0, 1, 1, 2, 3 };
+	static const float most[9] = { 2, 5.6f, 9.2f, 2, 5.6f, 9.2f, 2, 5.6f, 9.2f };
+	static float x[RN * RC * RH * RW], rois[R][5], y[R * RC * PH * PW], tenths[108];
+	struct tested *t;
+	struct bytes b;
+	int i, u, v;
+
+	for (i = 0; i < 108; i++)
+		tenths[i] = (float)i / 10;
+	t = BEGIN(*arg, IO("x", F32, tenths, 1, 3, 6, 6), IO("rois", F32, same, 3, 5));
+	b = op(NULL, "MaxRoiPool", "x rois", "y");
+	attr_ints(&b, "pooled_shape", 2, DIMS(1, 1));
+	add_op(t, &b);
+	GIVES(t, IO("y", F32, most, 3, 3, 1, 1));
+	for (i = 0; i < (int)COUNT(x); i++)
+		x[i] = noise(1, (uint32_t)i) - 3;
+	for (i = 0; i < R; i++) {
+		rois[i][0] = (float)images[i];
+		/* Halves are rounded away from 0; the scale is 1/2. */
+		for (u = 0; u < 4; u++)
+			rois[i][1 + u] = 2 * regions[i][u];
+	}
+	for (i = 0; i < R * RC * PH * PW; i++) {
+		const int r = i / (PW * PH * RC), c = i / (PW * PH) % RC, p = i / PW % PH;
+		const int q = i % PW;
+		const float *from = x + (images[r] * RC + c) * RH * RW;
+		const double x0 = round((double)regions[r][0]), y0 = round((double)regions[r][1]);
+		const double wide = fmax(round((double)regions[r][2]) - x0 + 1, 1) / PW;
+		const double high = fmax(round((double)regions[r][3]) - y0 + 1, 1) / PH;
+
+		y[i] = -INFINITY;
+		for (u = 0; u < RH; u++)
+			for (v = 0; v < RW; v++)
+				if (u >= y0 + floor(p * high) && u < y0 + ceil((p + 1) * high) &&
+				    v >= x0 + floor(q * wide) && v < x0 + ceil((q + 1) * wide) &&
+				    from[u * RW + v] > y[i])
+					y[i] = from[u * RW + v];
+		if (isinf(y[i]))
+			y[i] = 0;
+	}
+	t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW), IO("rois", F32, rois, R, 5));
+	b = op(NULL, "MaxRoiPool", "x rois", "y");
+	attr_ints(&b, "pooled_shape", 2, DIMS(PH, PW));
+	attr_float(&b, "spatial_scale", 0.5f);
+	add_op(t, &b);
+	GIVES(t, IO("y", F32, y, R, RC, PH, PW));
+	for (i = 0; i < 2; i++) {
+		t = BEGIN(*arg, IO("x", F32, x, RN, RC, RH, RW), IO("rois", F32, rois, R, 5));
+		b = op(NULL, "MaxRoiPool", "x rois", "y");
+		attr_ints(&b, "pooled_shape", 2, i ? DIMS(1, INT64_MAX) : DIMS(0, 1));
+		add_op(t, &b);
+		must_refuse(t, 0, "bins");
+	}
+}
+
+#define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_regions), TEST(test_nowhere), TEST(test_least), TEST(test_wide_regions),
+		TEST(test_maxima),
+	};
+
+	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
+}
