@@ -242,7 +242,8 @@ static double unary_real(uint32_t func, double a)
 	case ACCEL_UNARY_ASINH:
 		return asinh(a);
 	case ACCEL_UNARY_ACOSH:
-		return acosh(a);
+		/* That of musl gives numbers below -2. */
+		return a < 1 ? NAN : acosh(a);
 	case ACCEL_UNARY_ATANH:
 		return atanh(a);
 	case ACCEL_UNARY_SIGN:

@@ -498,13 +498,18 @@ void sw_team_exit(struct sw_team *team)
 	team_free(team);
 }
 
-/* It is held for well under a microsecond: who finds it taken had better not sleep at once. */
+/*
+ * It is held for well under a microsecond: who finds it taken had better not sleep at once. The
+ * initializer is a macro wherever there is the type, which is none; a mutex of musl always spins.
+ */
 static void lock_init(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t attr;
 
 	pthread_mutexattr_init(&attr);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
 	pthread_mutex_init(lock, &attr);
 	pthread_mutexattr_destroy(&attr);
 }

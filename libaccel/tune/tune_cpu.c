@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "libaccel/core/cache_size.h"
 #include "tune.h"
 
 static char model[144];
@@ -63,13 +63,6 @@ static void read_model(void)
 	tidy(model);
 }
 
-static long kib(int name)
-{
-	long bytes = sysconf(name);
-
-	return bytes > 0 ? bytes / 1024 : 0;
-}
-
 /**
  * tune_cpu_words - name the CPU, its caches and what the kernels use of it
  * @kernels: level of the device's kernels
@@ -79,7 +72,7 @@ static long kib(int name)
 void tune_cpu_words(const char *kernels, char *buf, size_t size)
 {
 	pthread_once(&once, read_model);
-	snprintf(buf, size, "%s, %ld+%ld+%ld KiB, %.20s", model, kib(_SC_LEVEL1_DCACHE_SIZE),
-		 kib(_SC_LEVEL2_CACHE_SIZE), kib(_SC_LEVEL3_CACHE_SIZE),
+	snprintf(buf, size, "%s, %ld+%ld+%ld KiB, %.20s", model, cache_size(1) / 1024,
+		 cache_size(2) / 1024, cache_size(3) / 1024,
 		 *kernels ? kernels : "device");
 }

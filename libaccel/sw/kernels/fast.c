@@ -3,8 +3,8 @@
  * Which class takes an operation, and what it touches.
  */
 #include <string.h>
-#include <unistd.h>
 #include "driver/emu/model/uma_op.h"
+#include "libaccel/core/cache_size.h"
 #include "fast.h"
 #include "classes.h"
 #include "ends/epilogue.h"
@@ -259,18 +259,18 @@ bool fast_bound(const struct fast_prog *p, struct uma_mem *mem)
 	return true;
 }
 
-static uint32_t cache_size(int name, uint32_t otherwise)
+static uint32_t cache_or(int level, uint32_t otherwise)
 {
-	const long size = sysconf(name);
+	const long size = cache_size(level);
 
-	return size > 0 && size <= 1l << 31 ? (uint32_t)size : otherwise;
+	return size && size <= 1l << 31 ? (uint32_t)size : otherwise;
 }
 
 void fast_cpu_init(struct fast_cpu *cpu, uint32_t isa, uint32_t threads)
 {
 	cpu->isa = isa;
 	cpu->threads = threads;
-	cpu->l1d = cache_size(_SC_LEVEL1_DCACHE_SIZE, DEFAULT_L1D);
-	cpu->l2 = cache_size(_SC_LEVEL2_CACHE_SIZE, DEFAULT_L2);
-	cpu->l3 = cache_size(_SC_LEVEL3_CACHE_SIZE, DEFAULT_L3);
+	cpu->l1d = cache_or(1, DEFAULT_L1D);
+	cpu->l2 = cache_or(2, DEFAULT_L2);
+	cpu->l3 = cache_or(3, DEFAULT_L3);
 }
