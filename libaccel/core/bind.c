@@ -218,7 +218,7 @@ int bind_match(struct accel_ctx *ctx, const struct accel_plan *plan,
 	       const struct job_bindings *bound, const struct job_place *at)
 {
 	char text[96], name[32];
-	uint32_t i, a;
+	uint32_t i, a = 0;
 	int ret;
 
 	memset(at->bos, 0, (plan->arg_count + 1) * sizeof(*at->bos));

@@ -25,7 +25,7 @@ static void row_major(const struct accel_tensor *t, uint8_t *order)
 {
 	uint32_t i;
 
-	for (i = 0; i < t->rank; i++)
+	for (i = 0; i < t->rank && i < ACCEL_MAX_RANK; i++)
 		order[i] = (uint8_t)(t->rank - 1 - i);
 }
 

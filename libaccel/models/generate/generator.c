@@ -26,7 +26,7 @@ int request_tell(struct request *r, const struct accel_event *event,
 	h->next = NULL;
 	h->event = *event;
 	h->event.id = r->id;
-	if (event->top_count) {
+	if (top && event->top_count) {
 		memcpy(data, top, event->top_count * sizeof(*top));
 		h->event.top = (const struct accel_chosen *)(h + 1);
 		data += event->top_count * sizeof(*top);

@@ -19,7 +19,7 @@ static void mark(const struct uma_operand *o, uint32_t dim, int64_t off)
 	static const uint8_t bytes[] = { 0, 4, 2, 2, 0, 1, 1 };
 	uint32_t i;
 
-	if (dim == o->rank) {
+	if (dim == o->rank || dim == UMA_MAX_RANK) {
 		memset(written + (o->addr - MT_BASE) + off * bytes[o->dtype], 1,
 		       bytes[o->dtype]);
 		return;
