@@ -45,9 +45,10 @@ $(foreach t,$(libaccel-tests),$(eval $(t)-pkgs := cmocka json-c))
 $(foreach t,$(libaccel-tests),$(eval $(t)-ldlibs := -lpthread -lm))
 $(foreach t,$(libaccel-tests),$(eval $(t)-env := CMOCKA_MESSAGE_OUTPUT=TAP))
 # Under sanitizers operations run on the device that takes all of them, with the best kernels; levels-asan has the others. Of
-# their cases one of four is run there, and all for "make proof" (ALL=1).
-$(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full) \
-	$(if $(ALL),,$(if $(filter asan tsan,$(VARIANT)),ACCEL_TEST_EVERY=4))))
+# cases one of four is run there, also of what else asks guest.h, and all for "make proof" (ALL=1).
+sanitized-env := $(if $(filter asan tsan,$(VARIANT)),$(if $(ALL),,ACCEL_TEST_EVERY=4))
+$(foreach t,$(libaccel-tests),$(eval $(t)-env += $(sanitized-env)))
+$(foreach t,$(op-tests),$(eval $(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_DEVICE=sw:full)))
 # Whole blocks of networks, all convolutions, each number of rows take minutes under sanitizers; of products the thread
 # sanitizer sees some of each kind.
 $(foreach t,blocks conv rows,$(eval libaccel/tests/ops/test_$(t)-env += $(if $(filter asan,$(VARIANT)),ACCEL_TEST_SMALL=1)))

@@ -55,6 +55,7 @@ UNIT_TESTS += $(call ctl-unit-tests,ops)
 $(accelctl-tests)/test_ops-objs := $(accelctl-tests)/test_ops.o $(accelctl)/opcell.o
 $(accelctl-tests)/test_ops-libs := libaccel/libaccel
 $(accelctl-tests)/test_ops-pkgs := cmocka
+$(accelctl-tests)/test_ops-env := $(sanitized-env)
 
 UNIT_TESTS += $(call ctl-unit-tests,attn)
 $(accelctl-tests)/test_attn-objs = $(accelctl-tests)/test_attn.o $(accelctl)/attn.o $(accelctl)/npy.o \

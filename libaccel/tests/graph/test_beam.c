@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "decodernet.h"
 #include "libaccel/tests/data.h"
+#include "libaccel/tests/guest.h"
 
 #define LENGTH_MAX	24
 #define PROMPT_MAX	16
@@ -429,7 +430,7 @@ static struct accel_generator *noise_net(struct bed *bed, struct plain *p, uint3
 	return g;
 }
 
-static void test_every(void **state)
+static void test_settings(void **state)
 {
 	static const uint32_t stops[] = { 3 };
 	struct accel_generator *g;
@@ -561,7 +562,9 @@ static void check_t5(struct bed *bed, const char *name, uint32_t vocabulary)
 
 static void test_t5(void **state)
 {
-	check_t5(*state, "hf/t5", 300);
+	/* They differ between their attention and their end: the searches are the same. */
+	if (test_every() == 1)
+		check_t5(*state, "hf/t5", 300);
 	check_t5(*state, "hf-c/t5-gated", 290);
 }
 
@@ -773,7 +776,7 @@ static int drop_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_every, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_settings, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_noise, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_llama, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_t5, bed_setup, bed_teardown),

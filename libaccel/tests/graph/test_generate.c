@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "decodernet.h"
+#include "libaccel/tests/guest.h"
 
 #define REQUESTS	1000
 #define THREADS		4
@@ -232,8 +233,8 @@ static void answer_together(struct bed *bed, const struct accel_generator_opts *
 static void test_together(void **state)
 {
 	struct accel_generator_opts opts = ACCEL_GENERATOR_OPTS_INIT;
-	const char *less = getenv("ACCEL_TEST_SMALL");
-	uint32_t i, count = less ? REQUESTS / 10 : REQUESTS, cancelled = 0;
+	const uint32_t count = REQUESTS / (test_small() ? 10 : (uint32_t)test_every());
+	uint32_t i, cancelled = 0;
 	struct job *alone = calloc(REQUESTS, sizeof(*alone));
 	struct job *jobs = calloc(REQUESTS, sizeof(*jobs));
 	struct accel_generator_info info;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "graphtest.h"
 #include "libaccel/tests/data.h"
+#include "libaccel/tests/guest.h"
 #include "libaccel/models/speech/speech.h"
 #include "libaccel/tests/oracle/oracle.h"
 
@@ -1133,7 +1134,8 @@ static void test_beams(void **state)
 	accel_state_destroy(p.state);
 	write_tokenizer();
 	check_noise(*state, 3);
-	check_noise(*state, 6);
+	if (test_every() == 1)
+		check_noise(*state, 6);
 	suppress(1, 0);
 }
 

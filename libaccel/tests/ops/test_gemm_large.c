@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include <accel/accel.h>
+#include "libaccel/tests/guest.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -149,6 +150,8 @@ static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t 
 	struct accel_bo *bo;
 	int64_t dims[2];
 
+	if (test_left_out(l.rng))
+		return;
 	/* Rows of nibbles are whole bytes. */
 	if (types[type].b == ACCEL_S4 || types[type].b == ACCEL_U4) {
 		n += n % 2;

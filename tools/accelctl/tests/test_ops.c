@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "libaccel/tests/guest.h"
 #include "opcell.h"
 
 #define TYPES	ACCEL_DTYPE_COUNT
@@ -219,13 +220,14 @@ static void check_chip(const char *name)
 		     cell.a++)
 			for (cell.b = opcell_has_b(cell.op);
 			     cell.b < (opcell_has_b(cell.op) ? TYPES : 1u); cell.b++)
-				for (cell.d = 1; cell.d < TYPES; cell.d++)
-					check_types(&c, &full, cell, turn++, &n);
+				for (cell.d = 1; cell.d < TYPES; cell.d++, turn++)
+					if (!test_left_out(turn))
+						check_types(&c, &full, cell, turn, &n);
 	}
 	printf("# %s: %llu listed with their functions, %llu combinations of types run, %llu refused\n",
 	       name, (unsigned long long)n.listed, (unsigned long long)n.ran,
 	       (unsigned long long)n.refused);
-	assert_true(n.ran > 1000 && n.refused > 1000);
+	assert_true(n.ran > 1000 / test_every() && n.refused > 1000 / test_every());
 	close_chip(&full);
 	close_chip(&c);
 }
