@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "libaccel/backend/backend.h"
+#include "libaccel/core/fpmode.h"
 
 struct accel_queue *queue_ref(struct accel_queue *queue)
 {
@@ -161,6 +162,8 @@ int accel_queue_submit(struct accel_queue *queue, struct accel_job *job,
 		       const struct accel_submit_opts *opts,
 		       struct accel_fence **out)
 {
+	/* What a backend prepares has numbers, too. */
+	FP_MODE_SCOPE();
 	struct accel_submit_opts o;
 	struct accel_fence *fence;
 	struct accel_ctx *ctx;

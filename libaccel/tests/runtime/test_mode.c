@@ -91,6 +91,55 @@ static void test_called_under(void **state)
 	assert_memory_equal(want, got, sizeof(want));
 }
 
+/* An attention whose job is submitted, for the first time, in another rounding. */
+static void attend(struct rt *rt, int rounding, float *out)
+{
+	const int64_t q[] = { 1, 1, 4, 18 }, k[] = { 1, 18, 2, 18 };
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+	struct accel_bo *bo = rt_bo(rt->ctx, 3 * 4096);
+	struct accel_queue *queue;
+	struct accel_fence *fence;
+	struct accel_job *job;
+	float *f = accel_bo_ptr(bo);
+	uint32_t i;
+
+	for (i = 0; i < 2048; i++)
+		f[i] = 0.1f + 0.01f * (float)(i * 37 % 81);
+	d.q = accel_tensor_dense(bo, ACCEL_F32, 4, q);
+	d.k = accel_tensor_dense(bo, ACCEL_F32, 4, k);
+	d.k.offset = 4096;
+	d.v = d.k;
+	d.d = d.q;
+	d.d.offset = 8192;
+	assert_int_equal(accel_queue_create(rt->ctx, NULL, &queue), 0);
+	assert_int_equal(accel_job_create(rt->ctx, NULL, &job), 0);
+	assert_int_equal(accel_job_add_desc(job, NULL, &d.hdr, NULL, 0, NULL), 0);
+	assert_int_equal(fesetround(rounding), 0);
+	assert_int_equal(accel_queue_submit(queue, job, NULL, &fence), 0);
+	assert_int_equal(fegetround(), rounding);
+	fesetround(FE_TONEAREST);
+	assert_int_equal(accel_fence_wait(fence, -1), 0);
+	memcpy(out, f + 2048, 4 * 18 * sizeof(*out));
+	accel_fence_unref(fence);
+	accel_job_destroy(job);
+	accel_queue_destroy(queue);
+	accel_bo_unref(bo);
+}
+
+static void test_submitted_under(void **state)
+{
+	static const int rounding[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+	float want[4 * 18], got[4 * 18];
+	struct rt *rt = *state;
+	uint32_t i;
+
+	attend(rt, FE_TONEAREST, want);
+	for (i = 0; i < ARRAY_SIZE(rounding); i++) {
+		attend(rt, rounding[i], got);
+		assert_memory_equal(want, got, sizeof(want));
+	}
+}
+
 static void soft(struct rt *rt, uint32_t n)
 {
 	const int64_t dims[2] = { 3, n };
@@ -156,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_made_under),
 		cmocka_unit_test_setup_teardown(test_called_under, rt_setup, rt_teardown),
+		cmocka_unit_test_setup_teardown(test_submitted_under, rt_setup, rt_teardown),
 		cmocka_unit_test(test_traps),
 		cmocka_unit_test(test_inferred),
 	};
