@@ -110,6 +110,22 @@ static uint32_t wrong;
 
 static const uint32_t types[] = { ACCEL_F32, ACCEL_F16, ACCEL_BF16 };
 
+/* Blocks whose scales are numbers; what is between them is none, taken for one. */
+static void fill_blocks(uint8_t *p, uint32_t dtype, uint64_t bytes)
+{
+	static const uint32_t halves[][2] = { { 0, 0 }, { 0, 0 }, { 0, 2 }, { 0, 2 }, { 208, 208 } };
+	const uint16_t half = 0x3c00;
+	uint32_t count, block, i;
+	uint64_t at;
+
+	block = accel_dtype_block(dtype, &count);
+	for (at = 0; at < bytes; at++)
+		p[at] = at & 1 ? 0x7d : 0x88;
+	for (at = 0; at < bytes; at += block)
+		for (i = 0; i < 2; i++)
+			memcpy(p + at + halves[dtype - ACCEL_Q8_0][i], &half, sizeof(half));
+}
+
 /* Numbers from @from to @to; integers are 0, of which one can be an index. */
 static void fill(struct accel_tensor *t, double from, double to)
 {
@@ -122,6 +138,8 @@ static void fill(struct accel_tensor *t, double from, double to)
 	f = accel_bo_ptr(t->bo);
 	h = accel_bo_ptr(t->bo);
 	memset(f, 0, bytes);
+	if (t->dtype >= ACCEL_Q8_0)
+		fill_blocks(accel_bo_ptr(t->bo), t->dtype, bytes);
 	for (i = 0; t->dtype <= ACCEL_BF16 && i < bytes / (t->dtype == ACCEL_F32 ? 4 : 2); i++) {
 		x = (float)(from + (to - from) * (double)(i * 7 % 16) / 15);
 		if (t->dtype == ACCEL_F32) {
@@ -329,6 +347,12 @@ static void product(uint32_t type, int64_t m, int64_t n, int64_t k)
 	RUN("gemm", -2, 3, AT(gemm, d), AT(gemm, a), AT(gemm, b));
 	narrow(&d.gemm.b);
 	RUN("gemm by bytes", -2, 3, AT(gemm, d), AT(gemm, a), AT(gemm, b));
+	NEW(gemm, GEMM);
+	d.gemm.flags = ACCEL_GEMM_TRANS_B;
+	d.gemm.a = T(type, m, 256);
+	d.gemm.b = T(ACCEL_Q8_0 + (uint32_t)k % 5, n, 256);
+	d.gemm.d = T(type, m, n);
+	RUN("gemm by blocks", -2, 3, AT(gemm, d), AT(gemm, a), AT(gemm, b));
 	NEW(conv, CONV);
 	d.conv.pad_before[0] = d.conv.pad_before[1] = 1;
 	d.conv.pad_after[0] = d.conv.pad_after[1] = 1;
@@ -336,6 +360,17 @@ static void product(uint32_t type, int64_t m, int64_t n, int64_t k)
 	d.conv.b = T(type, k, m, 3, 3);
 	d.conv.d = T(type, 1, k, 9, n);
 	RUN("conv", -2, 3, AT(conv, d), AT(conv, a), AT(conv, b));
+}
+
+/* @n of them, one each row. */
+static struct accel_bo *scales(int64_t n)
+{
+	struct accel_bo *bo;
+
+	assert_int_equal(accel_bo_create(ctx, (uint64_t)n * 4 + 4096, NULL, &bo), 0);
+	while (n--)
+		((float *)accel_bo_ptr(bo))[n] = 0.5f;
+	return bo;
 }
 
 static void attention(uint32_t type, int64_t m, int64_t n, int64_t k)
@@ -355,6 +390,13 @@ static void attention(uint32_t type, int64_t m, int64_t n, int64_t k)
 	narrow(&d.attention.v);
 	RUN("attention with bytes", -2, 3, AT(attention, d), AT(attention, q), AT(attention, k),
 	    AT(attention, v));
+	d.attention.k.quant = d.attention.v.quant = (struct accel_quant){
+		.scheme = ACCEL_QUANT_GROUP, .axis = 3, .group = 256,
+		.scales = scales(n),
+	};
+	RUN("attention with bytes and their scales", -2, 3, AT(attention, d), AT(attention, q),
+	    AT(attention, k), AT(attention, v));
+	accel_bo_unref(d.attention.k.quant.scales);
 }
 
 static void test_products(void **state)

@@ -258,10 +258,11 @@ V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
 	uint32_t j;
 
 	for (j = 0; j < n; j += VL) {
-		vf x = v_load(s + j);
+		vf x = v_load_first(s + j, n - j);
 
+		/* Behind the last there is what somebody left, which may be no number. */
 		if (kscale)
-			x = v_mul(x, v_load(kscale + j));
+			x = v_mul(x, v_load_first(kscale + j, n - j));
 		if (j + VL > n)
 			x = v_first(x, n - j);
 		v_store(s + j, x);
@@ -281,7 +282,7 @@ V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, flo
 
 		all = v_add(all, x);
 		if (vscale)
-			x = v_if_equal(x, v_set(0), x, v_mul(x, v_load(vscale + j)));
+			x = v_if_equal(x, v_set(0), x, v_mul(x, v_load_first(vscale + j, n - j)));
 		v_store(s + j, x);
 	}
 	return all;

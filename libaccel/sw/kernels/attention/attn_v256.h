@@ -13,13 +13,24 @@
 #define ACROSS_SUM	0
 #define ACROSS_MAX	1
 
+/* All bits of the first @n lanes */
+V_INLINE vi v_lanes(uint32_t n)
+{
+	const vi at = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+
+	return _mm256_cmpgt_epi32(vi_set(n >= 8 ? 8 : (int32_t)n), at);
+}
+
 /* Minus infinity in all lanes but the first @n. */
 V_INLINE vf v_first(vf x, uint32_t n)
 {
-	const vi at = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-	const vi lanes = _mm256_cmpgt_epi32(vi_set(n >= 8 ? 8 : (int32_t)n), at);
+	return _mm256_blendv_ps(v_set(-__builtin_inff()), x, _mm256_castsi256_ps(v_lanes(n)));
+}
 
-	return _mm256_blendv_ps(v_set(-__builtin_inff()), x, _mm256_castsi256_ps(lanes));
+/* 0 in all lanes but the first @n. */
+V_INLINE vf v_load_first(const float *p, uint32_t n)
+{
+	return _mm256_maskload_ps(p, v_lanes(n));
 }
 
 V_INLINE vf v_put(vf a, vf b, const int op)

@@ -14,12 +14,22 @@
 /* Sums of integers */
 #define ACROSS_INT	2
 
+/* The first @n lanes */
+V_INLINE __mmask16 v_lanes(uint32_t n)
+{
+	return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1);
+}
+
 /* Minus infinity in all lanes but the first @n. */
 V_INLINE vf v_first(vf x, uint32_t n)
 {
-	const __mmask16 lanes = (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1);
+	return _mm512_mask_blend_ps(v_lanes(n), _mm512_set1_ps(-__builtin_inff()), x);
+}
 
-	return _mm512_mask_blend_ps(lanes, _mm512_set1_ps(-__builtin_inff()), x);
+/* 0 in all lanes but the first @n. */
+V_INLINE vf v_load_first(const float *p, uint32_t n)
+{
+	return _mm512_maskz_loadu_ps(v_lanes(n), p);
 }
 
 V_INLINE vf v_put(vf a, vf b, const int op)

@@ -15,8 +15,12 @@
 
 V_INLINE vf few_half(const uint8_t *p)
 {
-	/* What follows it in the block is converted, too. */
-	const __m128 d = _mm_cvtph_ps(_mm_loadl_epi64((const void *)p));
+	uint16_t half;
+	__m128 d;
+
+	/* It alone: what follows it in the block, taken for a half, may be a signalling NaN. */
+	memcpy(&half, p, sizeof(half));
+	d = _mm_cvtph_ps(_mm_cvtsi32_si128(half));
 
 #if VL == 16
 	return _mm512_broadcastss_ps(d);
