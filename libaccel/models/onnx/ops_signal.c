@@ -77,15 +77,18 @@ static uint32_t column(struct import *im, uint32_t a)
 }
 
 /*
- * The transform to or from @length elements, of @from to @bins of them, as products with cosines
- * and sines, whose angles are reduced as integers; numbers of elements have no dimensions.
+ * The transform to or from @length elements, of those that @x has to @bins of them, as products
+ * with cosines and sines, whose angles are reduced as integers; numbers of elements have no
+ * dimensions.
  */
 static struct spectrum transform(struct import *im, struct spectrum x, uint32_t length,
-				 uint32_t from, uint32_t bins, bool inverse, uint32_t type)
+				 uint32_t bins, bool inverse, uint32_t type)
 {
+	uint32_t angle, cosine, sine, n, size, from, rank = v_rank(im, x.re);
 	struct spectrum y, z = { NO_VALUE, NO_VALUE };
-	uint32_t angle, cosine, sine, n, size;
 
+	/* As @x says it: while it is not known how many, both have to be guessed alike. */
+	from = lone(im, v_shape_of(im, x.re, (int64_t)rank - 1, rank));
 	n = v_binary(im, ACCEL_BINARY_MUL, column(im, v_iota(im, from)), v_iota(im, bins));
 	n = v_cast(im, v_binary(im, ACCEL_BINARY_REM, n, length), ACCEL_HOST_F64);
 	size = v_cast(im, length, ACCEL_HOST_F64);
@@ -240,7 +243,7 @@ static int dft(struct import *im, uint32_t arg)
 			*v = v_binary(im, ACCEL_BINARY_MUL, *v,
 				      mirrored(im, from, length, in->type));
 	}
-	x = transform(im, x, length, from, bins, inverse, in->type);
+	x = transform(im, x, length, bins, inverse, in->type);
 	list[1] = list[0];
 	list[0] = shape;
 	x.re = v_transpose(im, v_reshape(im, x.re, 2, list), back);
@@ -288,7 +291,7 @@ static int stft(struct import *im, uint32_t arg)
 		if (v_in(im, 2) != NO_VALUE)
 			*v = v_binary(im, ACCEL_BINARY_MUL, *v, v_in(im, 2));
 	}
-	x = transform(im, x, length, length, bins_of(im, length, half), false, im->in[0].type);
+	x = transform(im, x, length, bins_of(im, length, half), false, im->in[0].type);
 	return v_give(im, 0, stacked(im, x));
 }
 

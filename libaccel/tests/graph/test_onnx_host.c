@@ -452,6 +452,45 @@ static void test_half(void **arg)
 	GIVES(t, IO("y", F32, y, 1, L, L, 1), IO("z", F32, y + 1, 1, ODD, 1));
 }
 
+/* To and from a length that only running tells, of all bins and of half of them */
+static void test_lengths(void **arg)
+{
+	static const float x[6] = { 1, 2, -3, 4, 0.5f, -1 };
+	static const int64_t lengths[] = { 6, 8, 5 };
+	float there[16], back[16];
+	struct tested *t;
+	struct bytes n;
+	int i, k, m;
+
+	for (i = 0; i < 6; i++) {
+		const int64_t length = lengths[i / 2], half = i % 2;
+		const int64_t bins = half ? length / 2 + 1 : length;
+
+		memset(there, 0, sizeof(there));
+		memset(back, 0, sizeof(back));
+		for (k = 0; k < length; k++) {
+			double angle = 2 * PI * k / (double)length;
+
+			back[half ? k : 2 * k] = k < 6 ? x[k] : 0;
+			for (m = 0; m < bins; m++) {
+				there[2 * m] += back[half ? k : 2 * k] * (float)cos(angle * m);
+				there[2 * m + 1] -= back[half ? k : 2 * k] * (float)sin(angle * m);
+			}
+		}
+		t = BEGIN(*arg, IO("x", F32, x, 1, 6, 1), IO("y", F32, there, 1, bins, 2),
+			  { "length", S64, 0, { 0 }, &length, false, NULL });
+		for (k = 0; k < 2; k++) {
+			n = op(NULL, "DFT", k ? "y length" : "x length", k ? "back" : "there");
+			attr_int(&n, "inverse", k);
+			attr_int(&n, "onesided", half);
+			add_op(t, &n);
+		}
+		t->bound = 0.00001;
+		GIVES(t, IO("there", F32, there, 1, bins, 2),
+		      IO("back", F32, back, 1, length, half ? 1 : 2));
+	}
+}
+
 static void test_mel(void **arg)
 {
 	enum { BANDS = 8, SIZE = 32, BINS = SIZE / 2 + 1 };
@@ -522,7 +561,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_lines), TEST(test_moves), TEST(test_products), TEST(test_volume),
 		TEST(test_transposed), TEST(test_integer), TEST(test_pools), TEST(test_center),
-		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_mel), TEST(test_det),
+		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_lengths), TEST(test_mel), TEST(test_det),
 		TEST(test_ignored),
 	};
 
