@@ -322,6 +322,12 @@ static double activate(const struct accel_epilogue *epi, double a)
 	}
 }
 
+/* An integer that a function of reals leaves as it is stays one, also where it is no double. */
+static struct host_number kept(struct host_number a, double f)
+{
+	return !a.real && f == to_real(a) ? a : (struct host_number) { .real = true, .f = f };
+}
+
 struct host_number host_unary(const struct accel_unary_desc *desc, struct host_number a)
 {
 	/* Of integers these are exact. */
@@ -346,9 +352,7 @@ struct host_number host_unary(const struct accel_unary_desc *desc, struct host_n
 			break;
 		}
 	}
-	a.f = activate(&desc->epilogue, unary_real(desc->func, to_real(a)));
-	a.real = true;
-	return a;
+	return kept(a, activate(&desc->epilogue, unary_real(desc->func, to_real(a))));
 }
 
 static bool is_logic(uint32_t func)
@@ -517,14 +521,15 @@ static int64_t binary_large(uint32_t func, uint64_t a, uint64_t b)
 struct host_number host_binary(const struct accel_binary_desc *desc, struct host_number a,
 			       struct host_number b)
 {
-	struct host_number n = { a.real || b.real || desc->epilogue.act != ACCEL_ACT_NONE,
-				 (a.large || b.large) && !is_logic(desc->func), 0, 0 };
+	struct host_number n = { a.real || b.real, (a.large || b.large) && !is_logic(desc->func),
+				 0, 0 };
 
 	if (n.real)
-		n.f = activate(&desc->epilogue, binary_real(desc->func, to_real(a), to_real(b)));
+		n.f = binary_real(desc->func, to_real(a), to_real(b));
 	else if (a.large || b.large)
 		n.i = binary_large(desc->func, (uint64_t)a.i, (uint64_t)b.i);
 	else
 		n.i = binary_int(desc->func, a.i, b.i);
-	return n;
+	return desc->epilogue.act == ACCEL_ACT_NONE ? n :
+	       kept(n, activate(&desc->epilogue, to_real(n)));
 }

@@ -27,6 +27,9 @@ static int activation(struct import *im, uint32_t act)
 
 	if (ret)
 		return ret;
+	/* Engines' activations go through fp32, where integers of 32 bits are not exact. */
+	if (act == ACCEL_ACT_RELU && !type_is_real(im->in[0].type))
+		return v_give(im, 0, v_with(im, ACCEL_BINARY_MAX, im->in[0].value, 0));
 	d.epilogue.act = act;
 	switch (act) {
 	case ACCEL_ACT_LEAKY_RELU:

@@ -268,6 +268,13 @@ static inline void check_output(struct tested *t, struct accel_state *s, uint32_
 	for (i = 0; i < n; i++) {
 		a = io_number(want->type, got, i);
 		b = io_number(want->type, want->data, i);
+		/* Integers of 64 bits may be no doubles. */
+		if (!t->bound && (want->type == S64 || want->type == U64) &&
+		    ((const int64_t *)got)[i] != ((const int64_t *)want->data)[i])
+			fail_msg("%s at level %u: element %llu is 0x%llx, should be 0x%llx",
+				 want->name, level, (unsigned long long)i,
+				 (unsigned long long)((const int64_t *)got)[i],
+				 (unsigned long long)((const int64_t *)want->data)[i]);
 		if (!(a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= t->bound))
 			fail_msg("%s at level %u: element %llu is %.9g, should be %.9g", want->name,
 				 level, (unsigned long long)i, a, b);

@@ -133,6 +133,68 @@ static void test_integers(void **arg)
 	one_binary(*arg, "Pow", F32, power, S32, base, F32, (float[]){ 0.25f, 8, 1.0f / 9, 1 });
 }
 
+static void one_unary(struct bed *bed, const char *name, int type, const void *x, const void *want)
+{
+	struct tested *t = BEGIN(bed, IO("x", type, x, 4));
+
+	ONE(t, NULL, name, "x", "y");
+	GIVES(t, IO("y", type, want, 4));
+}
+
+/* Integers that are no numbers of fp32, nor of fp64 */
+static void test_exact(void **arg)
+{
+	static const int32_t a[4] = { 16777217, -16777217, INT32_MAX, -INT32_MAX };
+	static const int64_t b[4] = { (1LL << 53) + 1, -(1LL << 53) - 1, INT64_MAX, INT64_MIN };
+	static const uint64_t c[4] = { (1ull << 53) + 1, (1ull << 63) + 1, UINT64_MAX, 0 };
+	static const int32_t one = 1;
+	struct tested *t;
+
+	one_unary(*arg, "Relu", S64, b, (int64_t[]){ (1LL << 53) + 1, 0, INT64_MAX, 0 });
+	one_unary(*arg, "Relu", S32, a, (int32_t[]){ 16777217, 0, INT32_MAX, 0 });
+	one_unary(*arg, "Abs", S32, a, (int32_t[]){ 16777217, 16777217, INT32_MAX, INT32_MAX });
+	one_unary(*arg, "Neg", S32, a, (int32_t[]){ -16777217, 16777217, -INT32_MAX, INT32_MAX });
+	one_unary(*arg, "Abs", S64, b,
+		  (int64_t[]){ (1LL << 53) + 1, (1LL << 53) + 1, INT64_MAX, INT64_MIN });
+	one_unary(*arg, "Neg", S64, b,
+		  (int64_t[]){ -(1LL << 53) - 1, (1LL << 53) + 1, -INT64_MAX, INT64_MIN });
+	one_unary(*arg, "Abs", U64, c, c);
+	one_unary(*arg, "Sign", S32, a, (int32_t[]){ 1, -1, 1, -1 });
+	one_unary(*arg, "Identity", S32, a, a);
+	one_binary(*arg, "PRelu", S32, a, S32, (int32_t[]){ 2, 1, 2, 1 }, S32, a);
+	one_binary(*arg, "PRelu", S64, b, S64, (int64_t[]){ 2, 1, 2, 1 }, S64, b);
+	one_binary(*arg, "Max", S32, a, S32, (int32_t[]){ 0, -16777219, 0, 0 }, S32,
+		   (int32_t[]){ 16777217, -16777217, INT32_MAX, 0 });
+	one_binary(*arg, "Div", S32, a, S32, (int32_t[]){ 1, 1, 2, 2 }, S32,
+		   (int32_t[]){ 16777217, -16777217, INT32_MAX / 2, -INT32_MAX / 2 });
+	one_binary(*arg, "Mod", S32, a, S32, (int32_t[]){ 16777216, 16777216, 10, 10 }, S32,
+		   (int32_t[]){ 1, 16777215, 7, 3 });
+	t = BEGIN(*arg, IO("a", S32, a, 4), IO("b", S64, b, 4), SCALAR("low", S32, &a[1]),
+		  SCALAR("high", S32, &a[0]), CONST("at", S64, DIMS(0), 1),
+		  SCALAR("axis", S64, DIMS(0)));
+	ONE(t, NULL, "Clip", "a low high", "clip");
+	ONE(t, NULL, "ReduceMin", "a at", "min");
+	ONE(t, NULL, "ReduceMax", "b at", "max");
+	ONE(t, NULL, "ReduceSum", "a at", "sum");
+	ONE(t, NULL, "CumSum", "a axis", "sums");
+	ONE(t, NULL, "Relu", "b", "r");
+	ONE(t, NULL, "Min", "r b", "least");
+	GIVES(t, IO("clip", S32, ((int32_t[]){ 16777217, -16777217, 16777217, -16777217 }), 4),
+	      IO("min", S32, ((int32_t[]){ -INT32_MAX }), 1),
+	      IO("max", S64, ((int64_t[]){ INT64_MAX }), 1),
+	      IO("sum", S32, ((int32_t[]){ 0 }), 1),
+	      IO("sums", S32, ((int32_t[]){ 16777217, 0, INT32_MAX, 0 }), 4),
+	      IO("least", S64, b, 4));
+	/* Behind another one they might become part of it. */
+	t = BEGIN(*arg, IO("a", S32, a, 4), IO("b", S64, b, 4), SCALAR("one", S32, &one));
+	ONE(t, NULL, "Add", "b b", "sum");
+	ONE(t, NULL, "Relu", "sum", "y");
+	ONE(t, NULL, "Mul", "a one", "product");
+	ONE(t, NULL, "Relu", "product", "z");
+	GIVES(t, IO("y", S64, ((int64_t[]){ (1LL << 54) + 2, 0, 0, 0 }), 4),
+	      IO("z", S32, ((int32_t[]){ 16777217, 0, INT32_MAX, 0 }), 4));
+}
+
 /* One index of one element: what is taken has no dimensions. */
 static void test_element(void **arg)
 {
@@ -188,14 +250,6 @@ static void test_no_dims(void **arg)
 	MUST(accel_state_run(s));
 	accel_state_destroy(s);
 	accel_program_unref(program);
-}
-
-static void one_unary(struct bed *bed, const char *name, int type, const void *x, const void *want)
-{
-	struct tested *t = BEGIN(bed, IO("x", type, x, 4));
-
-	ONE(t, NULL, name, "x", "y");
-	GIVES(t, IO("y", type, want, 4));
 }
 
 static void one_shift(struct bed *bed, const char *way, int type, const void *a, const void *b,
@@ -634,7 +688,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_symbols), TEST(test_no_symbols), TEST(test_casts),   TEST(test_integers),
-		TEST(test_element), TEST(test_dropout),    TEST(test_no_dims),
+		TEST(test_exact), TEST(test_element), TEST(test_dropout),    TEST(test_no_dims),
 		TEST(test_bits), TEST(test_mean), TEST(test_scalar), TEST(test_equations),
 		TEST(test_cut), TEST(test_transposed), TEST(test_variance), TEST(test_groups),
 		TEST(test_activations), TEST(test_halves), TEST(test_large), TEST(test_indices),
