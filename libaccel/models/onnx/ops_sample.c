@@ -254,8 +254,7 @@ static int read_deform(struct import *im, struct deform *f)
 			ret = im_fail(im, -EBADMSG, "kernel_shape is not that of the weights");
 	if (ret)
 		return ret;
-	if (f->groups < 1 || f->parts < 1 || f->parts > 1024 || x->dims[1] < 1 ||
-	    x->dims[1] % f->groups || x->dims[1] % f->parts || filters->dims[0] < 1 ||
+	if (f->groups < 1 || f->parts < 1 || x->dims[1] < 1 || x->dims[1] % f->groups || x->dims[1] % f->parts || filters->dims[0] < 1 ||
 	    filters->dims[0] % f->groups ||
 	    filters->dims[1] != x->dims[1] / f->groups ||
 	    off->dims[1] != f->parts * f->taps * f->w.n ||
@@ -267,14 +266,23 @@ static int read_deform(struct import *im, struct deform *f)
 	return 0;
 }
 
-/* Where elements of windows lie along dimension @i, in part @part: [N, taps outputs, 1] */
-static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, int64_t part)
+/* [N, C, ...] with the channels of each part as an image of its own, [N parts, C / parts, ...] */
+static uint32_t parted(struct import *im, const struct deform *f, uint32_t a, int64_t channels)
 {
-	const int64_t from = part * f->taps * f->w.n + i;
-	int64_t list[MAX_TAPS], shape[ACCEL_GRAPH_MAX_RANK] = { f->taps }, k, behind = 1;
-	uint32_t off, at, n;
+	const int64_t each = channels / f->parts;
+	uint32_t shape[] = { TIMES(v_shape_of(im, a, 0, 1), (double)f->parts),
+			     v_ints(im, 1, &each), v_shape_of(im, a, 2, INT64_MAX) };
 
-	off = v_slice(im, v_in(im, 2), 1, from, (part + 1) * f->taps * f->w.n, f->w.n);
+	return v_reshape(im, a, 3, shape);
+}
+
+/* Where elements of windows lie along dimension @i, by offsets of parts: [N parts, taps outputs, 1] */
+static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, uint32_t off)
+{
+	int64_t list[MAX_TAPS], shape[ACCEL_GRAPH_MAX_RANK] = { f->taps }, k, behind = 1;
+	uint32_t at, n;
+
+	off = v_slice(im, off, 1, i, f->taps * f->w.n, f->w.n);
 	at = v_iota_along(im, off, 2 + i);
 	at = v_cast(im, TIMES(at, f->w.stride[i]), f->type);
 	for (n = i + 1; n < f->w.n; n++)
@@ -296,10 +304,10 @@ static int deform_conv(struct import *im, uint32_t arg)
 {
 	static const uint32_t order[] = { 0, 2, 1 };
 	const int64_t axes[] = { 1, 2, 3 };
-	uint32_t i, x, v, at[3], *list, shape[4];
-	int64_t part, each, all[3];
+	uint32_t i, x, v, at[3], shape[4];
 	struct grid g = { .mode = SAMPLE_LINEAR };
 	struct deform f = { 0 };
+	int64_t all[3];
 	int ret = im_need(im, 3);
 
 	(void)arg;
@@ -307,32 +315,24 @@ static int deform_conv(struct import *im, uint32_t arg)
 		ret = read_deform(im, &f);
 	if (ret)
 		return ret;
-	list = malloc((size_t)f.parts * sizeof(*list));
-	if (!list)
-		return im_fail(im, -ENOMEM, "out of memory");
-	each = im->in[0].dims[1] / f.parts;
 	g.p.n = f.w.n;
-	for (i = 0; i < f.w.n; i++)
+	g.rows = v_rows(im, parted(im, &f, v_in(im, 0), im->in[0].dims[1]));
+	x = parted(im, &f, v_in(im, 2), im->in[2].dims[1]);
+	for (i = 0; i < f.w.n; i++) {
 		g.p.size[i] = v_size_of(im, v_in(im, 0), 2 + i, f.type);
-	for (part = 0; part < f.parts; part++) {
-		x = v_slice(im, v_in(im, 0), 1, part * each, (part + 1) * each, 1);
-		g.rows = v_rows(im, x);
-		for (i = 0; i < f.w.n; i++)
-			g.p.at[i] = deformed(im, &f, i, part);
-		v = sampled(im, &g, 0, at);
-		if (v_in(im, 4) != NO_VALUE) {
-			x = v_slice(im, v_in(im, 4), 1, part * f.taps, (part + 1) * f.taps, 1);
-			v = MUL(v, v_cast(im, as_places(im, x), v_type(im, v)));
-		}
-		list[part] = v_transpose(im, v, order);
+		g.p.at[i] = deformed(im, &f, i, x);
 	}
-	v = v_concat(im, 1, (uint32_t)f.parts, list);
-	free(list);
+	v = sampled(im, &g, 0, at);
+	if (v_in(im, 4) != NO_VALUE) {
+		x = as_places(im, parted(im, &f, v_in(im, 4), im->in[4].dims[1]));
+		v = MUL(v, v_cast(im, x, v_type(im, v)));
+	}
+	v = v_transpose(im, v, order);
 	/* [N, groups, channels of one and taps, outputs] */
 	all[0] = f.groups;
 	all[1] = im->in[1].dims[0] / f.groups;
 	all[2] = im->in[1].dims[1] * f.taps;
-	shape[0] = v_shape_of(im, v, 0, 1);
+	shape[0] = v_shape_of(im, v_in(im, 0), 0, 1);
 	shape[1] = v_ints(im, 1, &all[0]);
 	shape[2] = v_ints(im, 1, &all[2]);
 	shape[3] = v_elements(im, v_slice(im, v_in(im, 2), 1, 0, 1, 1), 1);

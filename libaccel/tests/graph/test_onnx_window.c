@@ -249,6 +249,43 @@ static void test_deform(void **arg)
 	GIVES(t, IO("y", F64, y, DN, DM, DOH, DOW), IO("fy", F32, fy, DN, DM, DOH, DOW));
 }
 
+/* Channels that are moved apart are no more operations than all of them together. */
+static void test_deform_parts(void **arg)
+{
+	enum { C = 32 };
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	static float x[C * 9], w[C * 4], off[C * 8 * 4], mask[C * 16], y[4];
+	struct accel_program *program;
+	struct bed *bed = *arg;
+	struct accel_model *m;
+	struct accel_state *s;
+	struct accel_error e;
+	uint32_t nodes[2];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		const int64_t parts = i ? C : 1;
+
+		t = BEGIN(bed, IO("x", F32, x, 1, C, 3, 3), IO("w", F32, w, 1, C, 2, 2),
+			  IO("off", F32, off, 1, parts * 8, 2, 2),
+			  IO("mask", F32, mask, 1, parts * 4, 2, 2));
+		n = op(NULL, "DeformConv", "x w off - mask", "y");
+		attr_int(&n, "offset_group", parts);
+		add_op(t, &n);
+		put_io(&t->g, 12, &(const struct io)IO("y", F32, y, 1, 1, 2, 2));
+		assert_int_equal(open_tested(t, &e, &m), 0);
+		MUST(accel_graph_compile(bed->ctx, accel_model_graph(m), &opts, &program));
+		accel_model_close(m);
+		s = new_state(bed, program);
+		nodes[i] = node_count(bed, s);
+		accel_state_destroy(s);
+		accel_program_unref(program);
+	}
+	assert_in_range(nodes[1], 1, nodes[0]);
+}
+
 /* What lies infinitely far away is 0 */
 static void test_far(void **arg)
 {
@@ -517,7 +554,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
-		TEST(test_deform), TEST(test_far), TEST(test_empty), TEST(test_deform_refused),
+		TEST(test_deform), TEST(test_deform_parts), TEST(test_far), TEST(test_empty), TEST(test_deform_refused),
 		TEST(test_parts), TEST(test_parts_refused), TEST(test_for_nearest),
 		TEST(test_cache),
 	};
