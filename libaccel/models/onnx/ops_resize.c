@@ -125,14 +125,37 @@ static double filter(const struct accel_resize_desc *d, double x)
 	       x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* What an element is made of: a filter as wide as the distance of elements, edges repeated */
-static void fill_row(const struct accel_resize_desc *d, int64_t at, int64_t from, int64_t to,
-		     double scale, float *row)
+/**
+ * struct weights - a matrix that resamples
+ * @data: its elements
+ * @wide: they are doubles, else floats
+ * @from: elements of a row
+ * @to: rows
+ */
+struct weights {
+	void *data;
+	bool wide;
+	int64_t from;
+	int64_t to;
+};
+
+static void add_weight(struct weights *m, int64_t at, int64_t k, double w)
 {
+	if (m->wide)
+		((double *)m->data)[at * m->from + k] += w;
+	else
+		((float *)m->data)[at * m->from + k] += (float)w;
+}
+
+/* What an element is made of: a filter as wide as the distance of elements, edges repeated */
+static void fill_row(const struct accel_resize_desc *d, int64_t at, double scale,
+		     struct weights *m)
+{
+	const int64_t from = m->from;
 	const double narrow = scale < 1 ? scale : 1;
 	const int64_t start = (int64_t)floor((d->func == ACCEL_RESIZE_LINEAR ? -1 : -2) / narrow) +
 			      1;
-	const double x = place_of(d->coord, at, from, to, scale), whole = ceil(x) - 1;
+	const double x = place_of(d->coord, at, from, m->to, scale), whole = ceil(x) - 1;
 	double sum = 0, w;
 	int64_t i, k;
 
@@ -147,7 +170,7 @@ static void fill_row(const struct accel_resize_desc *d, int64_t at, int64_t from
 		if (d->flags & ACCEL_RESIZE_EXCLUDE && (k < 0 || k >= from))
 			continue;
 		w = filter(d, ((double)i - (x - whole)) * narrow) / sum;
-		row[k < 0 ? 0 : k >= from ? from - 1 : k] += (float)w;
+		add_weight(m, at, k < 0 ? 0 : k >= from ? from - 1 : k, w);
 	}
 }
 
@@ -156,34 +179,33 @@ static uint32_t v_resampled(struct import *im, const struct accel_resize_desc *d
 			    uint32_t axis, int64_t from, int64_t to, double scale)
 {
 	uint32_t rank = v_rank(im, x), order[ACCEL_GRAPH_MAX_RANK], i, w = NO_VALUE;
-	const int64_t dims[2] = { to, from };
+	struct weights m = { NULL, v_type(im, x) == ACCEL_HOST_F64, from, to };
 	struct accel_value v = ACCEL_VALUE_INIT;
-	float *data;
 	int64_t at;
 	int ret;
 
 	if (im->error.code || x == NO_VALUE)
 		return NO_VALUE;
-	data = calloc((size_t)(to * from), sizeof(*data));
-	if (!data) {
+	m.data = calloc((size_t)(to * from), m.wide ? sizeof(double) : sizeof(float));
+	if (!m.data) {
 		im_fail(im, -ENOMEM, "out of memory");
 		return NO_VALUE;
 	}
 	for (at = 0; at < to; at++)
-		fill_row(d, at, from, to, scale, data + at * from);
-	v.type = ACCEL_F32;
+		fill_row(d, at, scale, &m);
+	v.type = m.wide ? ACCEL_HOST_F64 : ACCEL_F32;
 	v.rank = 2;
-	memcpy(v.dims, dims, sizeof(dims));
-	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, data, free, data, &w));
+	v.dims[0] = to;
+	v.dims[1] = from;
+	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, m.data, free, m.data, &w));
 	if (ret) {
-		free(data);
+		free(m.data);
 		return NO_VALUE;
 	}
 	for (i = 0; i < rank; i++)
 		order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
 	if (axis != rank - 1)
 		x = v_transpose(im, x, order);
-	w = v_cast(im, w, v_type(im, x));
 	x = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, x, w, NO_VALUE, NO_VALUE);
 	return axis == rank - 1 ? x : v_transpose(im, x, order);
 }

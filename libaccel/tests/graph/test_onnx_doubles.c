@@ -342,13 +342,40 @@ static void test_windows(void **arg)
 		free((void *)(uintptr_t)want[i].name);
 }
 
+/* Weights that no fp32 has, of a triangle that blurs: three elements of four */
+static void test_blur(void **arg)
+{
+	static const double x[4] = { 1, 10, -100, 1000 };
+	double y[3] = { 0 }, w, sum, at;
+	struct tested *t;
+	struct bytes n;
+	int i, k;
+
+	for (i = 0; i < 3; i++) {
+		at = (i + 0.5) / 0.75 - 0.5;
+		for (k = -2, sum = 0; k < 6; k++)
+			sum += fmax(1 - fabs(k - at) * 0.75, 0);
+		for (k = -2; k < 6; k++) {
+			w = fmax(1 - fabs(k - at) * 0.75, 0) / sum;
+			y[i] += w * x[k < 0 ? 0 : k > 3 ? 3 : k];
+		}
+	}
+	t = BEGIN(*arg, IO("x", F64, x, 1, 1, 1, 4), CONST("to", S64, DIMS(1, 1, 1, 3), 4));
+	n = op(NULL, "Resize", "x - - to", "y");
+	attr_text(&n, "mode", "linear");
+	attr_int(&n, "antialias", 1);
+	add_op(t, &n);
+	t->bound = 1 / 1e12;
+	GIVES(t, IO("y", F64, y, 1, 1, 1, 3));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
-		TEST(test_wide_padding), TEST(test_windows),
+		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
