@@ -4,6 +4,7 @@
  * bits, norms with a sum before, activations behind products.
  */
 #include <errno.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,7 +378,7 @@ static int named_act(struct import *im, uint32_t *value)
 		{ "Relu", ACCEL_ACT_RELU, 0, 0 }, { "Tanh", ACCEL_ACT_TANH, 0, 0 },
 		{ "Sigmoid", ACCEL_ACT_SIGMOID, 0, 0 },
 		{ "LeakyRelu", ACCEL_ACT_LEAKY_RELU, 0.01f, 0 },
-		{ "Clip", ACCEL_ACT_CLAMP, 0, 0 },
+		{ "Clip", ACCEL_ACT_CLAMP, -FLT_MAX, FLT_MAX },
 		{ "HardSigmoid", ACCEL_ACT_HARD_SIGMOID, 0.2f, 0.5f },
 		{ "Elu", ACCEL_ACT_ELU, 1, 0 }, { "HardSwish", ACCEL_ACT_HARD_SWISH, 0, 0 },
 		{ "Softplus", ACCEL_ACT_SOFTPLUS, 0, 0 }, { "Softsign", ACCEL_ACT_SOFTSIGN, 0, 0 },

@@ -291,7 +291,7 @@ static void test_gelus(void **arg)
 static void test_fused(void **arg)
 {
 	float *a = noise_floats(1, 2 * 3), *b = noise_floats(2, 4 * 3), *c = noise_floats(3, 2 * 4);
-	float product[8], gemm[8], conv[8], elu[8];
+	float product[8], gemm[8], conv[8], elu[8], all[8], least[8];
 	struct tested *t;
 	struct bytes n;
 	int i, k;
@@ -307,6 +307,8 @@ static void test_fused(void **arg)
 		product[i] = (float)(0.5 * sum);
 		gemm[i] = (float)(sum < 0 ? 0.1 * sum : sum);
 		elu[i] = (float)(sum < 0 ? expm1(sum) : sum);
+		all[i] = (float)sum;
+		least[i] = (float)fmax(sum, 0.25);
 		conv[i] = (float)fmax(other + (double)c[i], 0);
 	}
 	t = BEGIN(*arg, IO("a", F32, a, 2, 3), CONST("b", F32, b, 4, 3),
@@ -321,17 +323,26 @@ static void test_fused(void **arg)
 	attr_text(&n, "activation", "LeakyRelu");
 	attr_float(&n, "activation_alpha", 0.1f);
 	add_op(t, &n);
-	/* Without its alpha */
+	/* Without numbers, or with one of two */
 	n = op(MS, "FusedGemm", "a b", "elu");
 	attr_int(&n, "transB", 1);
 	attr_text(&n, "activation", "Elu");
 	add_op(t, &n);
+	for (i = 0; i < 2; i++) {
+		n = op(MS, "FusedGemm", "a b", i ? "least" : "all");
+		attr_int(&n, "transB", 1);
+		attr_text(&n, "activation", "Clip");
+		if (i)
+			attr_float(&n, "activation_alpha", 0.25f);
+		add_op(t, &n);
+	}
 	n = op(MS, "FusedConv", "image filters - add", "conv");
 	attr_text(&n, "activation", "Relu");
 	add_op(t, &n);
 	t->bound = 0.00001;
 	GIVES(t, IO("product", F32, product, 2, 4), IO("gemm", F32, gemm, 2, 4),
-	      IO("conv", F32, conv, 1, 4, 1, 2), IO("elu", F32, elu, 2, 4));
+	      IO("conv", F32, conv, 1, 4, 1, 2), IO("elu", F32, elu, 2, 4),
+	      IO("all", F32, all, 2, 4), IO("least", F32, least, 2, 4));
 	free(a);
 	free(b);
 	free(c);
