@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attention from its parts: one operation, or, where scores are asked for or capped behind a
- * mask, several.
+ * Attention from its parts: one operation, or, where scores are asked for, capped behind a mask
+ * or doubles, several.
  */
 #include <math.h>
 #include <string.h>
@@ -83,13 +83,13 @@ static void see_by_place(struct import *im, struct heads *h)
 		h->seen = both_seen(im, h->seen, v_binary(im, ACCEL_BINARY_GT, key, row));
 }
 
-static float scale_of(struct import *im, const struct heads *h)
+static double scale_of(struct import *im, const struct heads *h)
 {
 	struct ref q = { 0 };
 
 	if (h->scale != 0 || im->error.code || h->q == NO_VALUE || im_ref(im, h->q, &q))
-		return h->scale;
-	return (float)(1 / sqrt((double)q.dims[3]));
+		return (double)h->scale;
+	return 1 / sqrt((double)q.dims[3]);
 }
 
 /* The result, [B, S, N, size], as one operation */
@@ -162,15 +162,16 @@ static int give_scores(struct import *im, const struct heads *h, uint32_t mode, 
 static uint32_t attend_by_parts(struct import *im, struct heads *h)
 {
 	uint32_t k = repeated(im, h, h->k), v = repeated(im, h, h->v), s, p, low;
+	const uint32_t type = v_type(im, h->q) == ACCEL_HOST_F64 ? ACCEL_HOST_F64 : ACCEL_F32;
 
 	see_by_place(im, h);
 	s = v_product(im, ACCEL_GEMM_TRANS_B, 0, v_transpose(im, h->q, heads_turned), k, NO_VALUE,
 		      NO_VALUE);
-	s = v_with(im, ACCEL_BINARY_MUL, v_cast(im, s, ACCEL_F32), (double)scale_of(im, h));
-	low = v_number(im, ACCEL_F32, -INFINITY);
+	s = v_with(im, ACCEL_BINARY_MUL, v_cast(im, s, type), scale_of(im, h));
+	low = v_number(im, type, -INFINITY);
 	give_scores(im, h, SCORES_PLAIN, s);
 	if (h->bias != NO_VALUE) {
-		s = ADD(s, v_cast(im, h->bias, ACCEL_F32));
+		s = ADD(s, v_cast(im, h->bias, type));
 		if (h->softcap != 0)
 			h->seen = both_seen(im, h->seen,
 					    v_with(im, ACCEL_BINARY_GT, h->bias, HIDDEN));
@@ -189,7 +190,7 @@ static uint32_t attend_by_parts(struct import *im, struct heads *h)
 	p = v_softmax(im, ACCEL_SOFTMAX_PLAIN, 3, s);
 	/* A query that sees no key gives zeros. */
 	if (h->seen != NO_VALUE)
-		p = v_select(im, h->seen, p, v_number(im, ACCEL_F32, 0));
+		p = v_select(im, h->seen, p, v_number(im, type, 0));
 	give_scores(im, h, SCORES_SOFTMAX, p);
 	p = v_product(im, 0, 0, v_cast(im, p, v_type(im, v)), v, NO_VALUE, NO_VALUE);
 	return v_transpose(im, p, heads_turned);
@@ -199,7 +200,9 @@ uint32_t attend(struct import *im, struct heads *h)
 {
 	bool capped = h->softcap != 0 && h->bias != NO_VALUE;
 
-	return capped || h->scores != UINT32_MAX ? attend_by_parts(im, h) : attend_whole(im, h);
+	/* No engine has doubles. */
+	return capped || h->scores != UINT32_MAX || v_type(im, h->q) == ACCEL_HOST_F64 ?
+	       attend_by_parts(im, h) : attend_whole(im, h);
 }
 
 /* --- what inputs look like ------------------------------------------------------------------ */

@@ -378,6 +378,9 @@ static int group_query(struct import *im, uint32_t arg)
 	if (!counts_fit(n) || !counts_fit(kv) || n % kv || im->in[0].rank != 3)
 		return im_fail(im, -EBADMSG, "%lld heads, %lld of keys", (long long)n,
 			       (long long)kv);
+	/* Neither its definition nor engines have them. */
+	if (im->in[0].type == ACCEL_HOST_F64)
+		return im_fail(im, -EOPNOTSUPP, "it is not of doubles");
 	if (v_in(im, 5) == NO_VALUE || im_input(im, 3)->here != im_input(im, 4)->here)
 		return im_fail(im, -EBADMSG, "its lengths, or a part of its past, are missing");
 	for (i = 0; i < ARRAY_SIZE(unused); i++)

@@ -369,6 +369,62 @@ static void test_blur(void **arg)
 	GIVES(t, IO("y", F64, y, 1, 1, 1, 3));
 }
 
+/* Two heads of queries over one of keys, each query sees those before it, which a mask adds to. */
+static void test_attention(void **arg)
+{
+	enum { S = 3, H = 2, D = 2 };
+	double q[S * H * D], k[S * D], v[S * D], mask[S * S], y[S * H * D] = { 0 }, p[S], sum;
+	struct tested *t;
+	struct bytes n;
+	int i, m, c, capped;
+
+	for (i = 0; i < S * H * D; i++)
+		q[i] = (double)noise(1, (uint32_t)i);
+	for (i = 0; i < S * D; i++) {
+		k[i] = (double)noise(2, (uint32_t)i);
+		v[i] = (double)noise(3, (uint32_t)i);
+	}
+	for (i = 0; i < S * S; i++)
+		mask[i] = (double)noise(4, (uint32_t)i);
+	for (capped = 0; capped < 2; capped++) {
+		memset(y, 0, sizeof(y));
+		for (i = 0; i < S * H; i++) {
+			const int row = i / H, at = i * D;
+
+			for (m = 0, sum = 0; m <= row; m++) {
+				double s = (q[at] * k[m * D] + q[at + 1] * k[m * D + 1]) / sqrt(D) +
+					   mask[row * S + m];
+
+				p[m] = exp(capped ? 0.5 * tanh(s / 0.5) : s);
+				sum += p[m];
+			}
+			for (m = 0; m <= row; m++)
+				for (c = 0; c < D; c++)
+					y[at + c] += p[m] / sum * v[m * D + c];
+		}
+		t = BEGIN(*arg, IO("q", F64, q, 1, S, H * D), IO("k", F64, k, 1, S, D),
+			  IO("v", F64, v, 1, S, D), IO("mask", F64, mask, S, S));
+		t->opset = 23;
+		n = op(NULL, "Attention", "q k v mask", "y");
+		attr_int(&n, "q_num_heads", H);
+		attr_int(&n, "kv_num_heads", 1);
+		attr_int(&n, "is_causal", 1);
+		if (capped)
+			attr_float(&n, "softcap", 0.5f);
+		add_op(t, &n);
+		t->bound = 1 / 1e14;
+		GIVES(t, IO("y", F64, y, 1, S, H * D));
+	}
+	t = BEGIN(*arg, IO("q", F64, q, 1, S, H * D), IO("k", F64, k, 1, S, D),
+		  IO("v", F64, v, 1, S, D), IO("lens", S32, ((int32_t[]){ S - 1 }), 1),
+		  SCALAR("total", S32, ((int32_t[]){ S })));
+	n = op(MS, "GroupQueryAttention", "q k v - - lens total", "y");
+	attr_int(&n, "num_heads", H);
+	attr_int(&n, "kv_num_heads", 1);
+	add_op(t, &n);
+	must_refuse(t, -EOPNOTSUPP, "it is not of doubles");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -376,6 +432,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
 		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
+		TEST(test_attention),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
