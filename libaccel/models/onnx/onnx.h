@@ -474,6 +474,10 @@ uint32_t v_is_finite(struct import *im, uint32_t a);
 uint32_t v_rows(struct import *im, uint32_t a);
 int v_give(struct import *im, uint32_t index, uint32_t value);
 
+/* --- ops_index.c ---------------------------------------------------------------------- */
+
+uint32_t v_nonzero(struct import *im, uint32_t a);
+
 /* --- ops_math.c ----------------------------------------------------------------------- */
 
 int swish(struct import *im, uint32_t ms);

@@ -468,7 +468,8 @@ static int shrink(struct import *im, uint32_t arg)
 
 /* --- as many results as there are ------------------------------------------------------- */
 
-static uint32_t v_nonzero(struct import *im, uint32_t a)
+/* Places of what is not 0, [dimensions of @a, n] in S64 */
+uint32_t v_nonzero(struct import *im, uint32_t a)
 {
 	struct accel_dynamic_desc d = ACCEL_DYNAMIC_DESC_INIT(ACCEL_DYNAMIC_NONZERO);
 	uint32_t out = NO_VALUE;

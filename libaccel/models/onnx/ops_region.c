@@ -73,16 +73,22 @@ static void count_samples(struct import *im, uint32_t length, struct line *l)
 	l->all = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, TIMES(l->most, (double)l->bins), 1, &zero);
 }
 
-static void sample_line(struct import *im, bool half, uint32_t size, struct line *l)
+/* How long bins are, [R, 1] */
+static uint32_t bin_length(struct import *im, bool half, const struct line *l)
 {
-	uint32_t length = SUB(l->end, l->begin), x, last, type = v_type(im, l->begin), s, bin;
-	uint32_t lists[2];
-	const int64_t one = 1, two = 2;
+	uint32_t length = SUB(l->end, l->begin), type = v_type(im, l->begin);
 
 	if (!half)
 		length = v_binary(im, ACCEL_BINARY_MAX, length, v_number(im, type, 1));
-	length = v_binary(im, ACCEL_BINARY_DIV, length, v_number(im, type, (double)l->bins));
-	length = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, length, 1, &two);
+	return v_binary(im, ACCEL_BINARY_DIV, length, v_number(im, type, (double)l->bins));
+}
+
+static void sample_line(struct import *im, bool half, uint32_t size, struct line *l)
+{
+	uint32_t length, x, last, type = v_type(im, l->begin), s, bin, lists[2];
+	const int64_t one = 1, two = 2;
+
+	length = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, bin_length(im, half, l), 1, &two);
 	count_samples(im, length, l);
 	bin = v_cast(im, v_iota(im, v_number(im, ACCEL_HOST_S64, (double)l->bins)), type);
 	bin = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, bin, 1, &one);
@@ -163,79 +169,158 @@ static uint32_t of_bins(struct import *im, bool max, const struct line *y, const
 	return v_binary(im, ACCEL_BINARY_DIV, v, count);
 }
 
-/*
- * Averages, or maxima, of samples of bins of regions. A maximum is one of the weighted
- * neighbours, not of the samples: so are those of ONNX.
+/**
+ * struct align - bins of regions that are sampled
+ * @max: maxima, not averages
+ * @half: pixels have their middles at halves
+ * @scale: from edges of regions to elements
+ * @rows: all images, [all places, C]
+ * @size: of an image, in the type of the regions
+ * @whole: the same, S32
+ * @y: lines along y, of which bins and ratio are set
+ * @x: along x
  */
-static int roi_align(struct import *im, uint32_t arg)
-{
-	struct line y = { .bins = im_int(im, "output_height", 1) };
-	struct line x = { .bins = im_int(im, "output_width", 1) };
-	static const uint32_t order[] = { 0, 3, 1, 2 };
-	double scale = (double)im_float(im, "spatial_scale", 1), off;
-	bool half = im->opset >= 16 && !im_string(im, "coordinate_transformation_mode",
-						  "output_half_pixel");
-	bool max = im_string(im, "mode", "max");
-	const int64_t s = im_int(im, "sampling_ratio", 0), one[] = { -1, 1, 1 }, three = 3;
-	uint32_t a = v_in(im, 0), rows, batch, size[2], whole[2], lists[2], k, v, sum = NO_VALUE, w;
-	uint32_t inside, used = NO_VALUE, type, rois;
-	int ret = im_need(im, 3);
+struct align {
+	bool max;
+	bool half;
+	double scale;
+	uint32_t rows;
+	uint32_t size[2];
+	uint32_t whole[2];
+	struct line y;
+	struct line x;
+};
 
-	(void)arg;
-	if (ret)
-		return ret;
-	if (im->in[0].rank != 4 || im->in[1].rank != 2 || y.bins < 1 || x.bins < 1 ||
-	    y.bins > 4096 || x.bins > 4096)
-		return im_fail(im, -EBADMSG, "regions of %lld by %lld", (long long)y.bins,
-			       (long long)x.bins);
-	if (s < 0 || s > 64)
-		return im_fail(im, -EOPNOTSUPP, "a sampling_ratio of %lld", (long long)s);
-	off = half ? -0.5 : 0;
-	/* Numbers of 16 bits have neither all sizes nor all places between elements. */
-	type = im->in[1].type == ACCEL_HOST_F64 ? im->in[1].type : (uint32_t)ACCEL_F32;
-	rois = v_cast(im, v_in(im, 1), type);
-	for (k = 0; k < 2; k++) {
-		size[k] = v_size_of(im, a, 2 + k, type);
-		whole[k] = v_size_of(im, a, 2 + k, ACCEL_S32);
-	}
-	y.ratio = x.ratio = s;
-	y.begin = edge(im, rois, 1, scale, off);
-	y.end = edge(im, rois, 3, scale, off);
-	sample_line(im, half, size[0], &y);
-	x.begin = edge(im, rois, 0, scale, off);
-	x.end = edge(im, rois, 2, scale, off);
-	sample_line(im, half, size[1], &x);
-	inside = crossed(im, y.inside, x.inside);
-	if (!s) {
-		used = crossed(im, y.used, x.used);
+static void set_edges(struct import *im, struct align *f, uint32_t rois)
+{
+	const double off = f->half ? -0.5 : 0;
+
+	f->y.begin = edge(im, rois, 1, f->scale, off);
+	f->y.end = edge(im, rois, 3, f->scale, off);
+	f->x.begin = edge(im, rois, 0, f->scale, off);
+	f->x.end = edge(im, rois, 2, f->scale, off);
+}
+
+/*
+ * Averages, or maxima, of samples of bins of regions, [R, high, wide, C]; @batch: images that they
+ * are of, S32. A maximum is one of the weighted neighbours, not of the samples: so are those of
+ * ONNX.
+ */
+static uint32_t aligned(struct import *im, struct align *f, uint32_t rois, uint32_t batch)
+{
+	uint32_t inside, used = NO_VALUE, k, v, w, sum = NO_VALUE;
+	const int64_t one[] = { -1, 1, 1 }, three = 3;
+	struct line *y = &f->y, *x = &f->x;
+
+	set_edges(im, f, rois);
+	sample_line(im, f->half, f->size[0], y);
+	sample_line(im, f->half, f->size[1], x);
+	inside = crossed(im, y->inside, x->inside);
+	if (!y->ratio) {
+		used = crossed(im, y->used, x->used);
 		inside = v_binary(im, ACCEL_BINARY_AND, inside, used);
 	}
 	inside = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, inside, 1, &three);
-	rows = v_rows(im, a);
-	batch = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_cast(im, v_in(im, 2), ACCEL_S32), 3, one);
-	batch = MUL(batch, MUL(whole[0], whole[1]));
-	/* All images one after the other */
-	lists[0] = v_ints(im, 1, one);
-	lists[1] = v_shape_of(im, rows, 2, 3);
-	rows = v_reshape(im, rows, 2, lists);
+	batch = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, batch, 3, one);
+	batch = MUL(batch, MUL(f->whole[0], f->whole[1]));
 	for (k = 0; k < 4; k++) {
-		uint32_t wy = k & 2 ? y.t : PLUS(TIMES(y.t, -1), 1);
-		uint32_t wx = k & 1 ? x.t : PLUS(TIMES(x.t, -1), 1);
+		uint32_t wy = k & 2 ? y->t : PLUS(TIMES(y->t, -1), 1);
+		uint32_t wx = k & 1 ? x->t : PLUS(TIMES(x->t, -1), 1);
 
-		v = MUL(upright(im, k & 2 ? y.high : y.low), whole[1]);
-		v = ADD(v, flat(im, k & 1 ? x.high : x.low));
-		v = v_gather(im, ACCEL_GATHER_AXIS, 0, rows, ADD(v, batch));
+		v = MUL(upright(im, k & 2 ? y->high : y->low), f->whole[1]);
+		v = ADD(v, flat(im, k & 1 ? x->high : x->low));
+		v = v_gather(im, ACCEL_GATHER_AXIS, 0, f->rows, ADD(v, batch));
 		w = MUL(upright(im, wy), flat(im, wx));
 		w = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, w, 1, &three);
 		v = MUL(v, v_cast(im, w, v_type(im, v)));
 		/* What is read for a sample outside may be no number. */
 		v = v_select(im, inside, v, v_number(im, v_type(im, v), 0));
-		sum = !k ? v : max ? v_binary(im, ACCEL_BINARY_MAX, sum, v) : ADD(sum, v);
+		sum = !k ? v : f->max ? v_binary(im, ACCEL_BINARY_MAX, sum, v) : ADD(sum, v);
 	}
-	if (max && !s)
+	if (f->max && !y->ratio)
 		sum = v_select(im, v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, used, 1, &three), sum,
 			       v_number(im, v_type(im, sum), -INFINITY));
-	return v_give(im, 0, v_transpose(im, of_bins(im, max, &y, &x, sum), order));
+	return of_bins(im, f->max, y, x, sum);
+}
+
+/*
+ * Where regions have as many samples as they are large, all have room for those of the largest. So
+ * that a few large ones do not make all others dear, they are in classes by the length of their
+ * bins, one after the other, and then put in order again.
+ */
+static uint32_t aligned_by_size(struct import *im, struct align *f, uint32_t rois, uint32_t batch)
+{
+	static const double above[] = { 2, 8 };
+	enum { CLASSES = ARRAY_SIZE(above) + 1 };
+	uint32_t i, length, class = NO_VALUE, v, at[CLASSES], part[CLASSES], order;
+	struct accel_scatter_desc put = ACCEL_SCATTER_DESC_INIT;
+	const int64_t zero = 0;
+
+	set_edges(im, f, rois);
+	length = v_binary(im, ACCEL_BINARY_MAX, bin_length(im, f->half, &f->y),
+			  bin_length(im, f->half, &f->x));
+	length = v_shaped(im, ACCEL_SHAPE_RESHAPE, length, v_shape_of(im, length, 0, 1));
+	for (i = 0; i + 1 < CLASSES; i++) {
+		v = v_cast(im, v_with(im, ACCEL_BINARY_GT, length, above[i]), ACCEL_S32);
+		class = i ? ADD(class, v) : v;
+	}
+	for (i = 0; i < CLASSES; i++) {
+		v = v_nonzero(im, v_with(im, ACCEL_BINARY_EQ, class, i));
+		at[i] = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v, 1, &zero);
+		v = v_cast(im, at[i], ACCEL_S32);
+		part[i] = aligned(im, f, v_gather(im, ACCEL_GATHER_AXIS, 0, rois, v),
+				  v_gather(im, ACCEL_GATHER_AXIS, 0, batch, v));
+	}
+	/* As many as were found, which is all, but not while a file is read. */
+	put.func = ACCEL_SCATTER_ELEMENTS;
+	order = v_concat(im, 0, CLASSES, at);
+	v = v_iota(im, v_size_of(im, order, 0, ACCEL_HOST_S64));
+	order = v_scatter(im, &put, v_iota(im, v_size_of(im, rois, 0, ACCEL_HOST_S64)), order, v);
+	return v_gather(im, ACCEL_GATHER_AXIS, 0, v_concat(im, 0, CLASSES, part),
+			v_cast(im, order, ACCEL_S32));
+}
+
+static int roi_align(struct import *im, uint32_t arg)
+{
+	struct align f = {
+		.max = im_string(im, "mode", "max"),
+		.half = im->opset >= 16 && !im_string(im, "coordinate_transformation_mode",
+						      "output_half_pixel"),
+		.scale = (double)im_float(im, "spatial_scale", 1),
+		.y.bins = im_int(im, "output_height", 1),
+		.x.bins = im_int(im, "output_width", 1),
+	};
+	static const uint32_t order[] = { 0, 3, 1, 2 };
+	const int64_t s = im_int(im, "sampling_ratio", 0), all = -1;
+	uint32_t lists[2], k, v, type, rois, batch;
+	int ret = im_need(im, 3);
+
+	(void)arg;
+	if (ret)
+		return ret;
+	if (im->in[0].rank != 4 || im->in[1].rank != 2 || f.y.bins < 1 || f.x.bins < 1 ||
+	    f.y.bins > 4096 || f.x.bins > 4096)
+		return im_fail(im, -EBADMSG, "regions of %lld by %lld", (long long)f.y.bins,
+			       (long long)f.x.bins);
+	if (s < 0 || s > 64)
+		return im_fail(im, -EOPNOTSUPP, "a sampling_ratio of %lld", (long long)s);
+	f.y.ratio = s;
+	f.x.ratio = s;
+	/* Numbers of 16 bits have neither all sizes nor all places between elements. */
+	type = im->in[1].type == ACCEL_HOST_F64 ? im->in[1].type : (uint32_t)ACCEL_F32;
+	rois = v_cast(im, v_in(im, 1), type);
+	batch = v_cast(im, v_in(im, 2), ACCEL_S32);
+	for (k = 0; k < 2; k++) {
+		f.size[k] = v_size_of(im, v_in(im, 0), 2 + k, type);
+		f.whole[k] = v_size_of(im, v_in(im, 0), 2 + k, ACCEL_S32);
+	}
+	/* All images one after the other */
+	f.rows = v_rows(im, v_in(im, 0));
+	lists[0] = v_ints(im, 1, &all);
+	lists[1] = v_shape_of(im, f.rows, 2, 3);
+	f.rows = v_reshape(im, f.rows, 2, lists);
+	v = s ? aligned(im, &f, rois, batch) : aligned_by_size(im, &f, rois, batch);
+	return v_give(im, 0, v_transpose(im, v, order));
 }
 
 /* --- maxima of whole elements ---------------------------------------------------------------- */

@@ -96,6 +96,55 @@ static void test_regions(void **arg)
 	GIVES(t, IO("none", F32, y, 0, RC, 1, 1));
 }
 
+/* One large region among small ones: these have one sample each, and no room for 4096. */
+static void test_one_large(void **arg)
+{
+	enum { SIDE = 64, COUNTED = 201, LARGE = 77, MEDIUM = 5 };
+	static float x[SIDE * SIDE], rois[COUNTED * 4], y[COUNTED];
+	struct accel_program_info info = { .size = sizeof(info) };
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	static const int64_t at[COUNTED];
+	struct accel_program *program;
+	struct bed *bed = *arg;
+	struct accel_model *m;
+	struct accel_state *s;
+	struct accel_error e;
+	struct tested *t;
+	int i, size;
+
+	for (i = 0; i < SIDE * SIDE; i++) /* NOLINTNEXTLINE(bugprone-integer-division) */
+		x[i] = (float)(i / SIDE + i % SIDE);
+	for (i = 0; i < COUNTED; i++) {
+		const int from = i == LARGE ? 0 : i % 50;
+
+		/* Samples are at elements, and the mean is that of what is in the middle. */
+		size = i == LARGE ? SIDE : i == MEDIUM ? 5 : 1;
+		rois[4 * i] = (float)from;
+		rois[4 * i + 1] = (float)from;
+		rois[4 * i + 2] = (float)(from + size);
+		rois[4 * i + 3] = (float)(from + size);
+		y[i] = (float)(2 * from + size - 1);
+	}
+	t = BEGIN(bed, IO("x", F32, x, 1, 1, SIDE, SIDE), IO("r", F32, rois, COUNTED, 4),
+		  IO("at", S64, at, COUNTED));
+	ONE(t, NULL, "RoiAlign", "x r at", "y");
+	t->bound = 0.001;
+	GIVES(t, IO("y", F32, y, COUNTED, 1, 1, 1));
+	assert_int_equal(open_tested(t, &e, &m), 0);
+	MUST(accel_graph_compile(bed->ctx, accel_model_graph(m), &opts, &program));
+	accel_model_close(m);
+	s = new_state(bed, program);
+	fill_input(s, 0, x, sizeof(x));
+	fill_input(s, 1, rois, sizeof(rois));
+	fill_input(s, 2, at, sizeof(at));
+	MUST(accel_state_run(s));
+	MUST(accel_state_get_info(s, &info));
+	if (!(info.arena_bytes < COUNTED * SIDE * SIDE))
+		fail_msg("%llu bytes in between", (unsigned long long)info.arena_bytes);
+	accel_state_destroy(s);
+	accel_program_unref(program);
+}
+
 /* Samples outside are 0 whatever the first element is, and of no others whatever an edge is. */
 static void test_nowhere(void **arg)
 {
@@ -253,8 +302,8 @@ static void test_maxima(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_regions), TEST(test_nowhere), TEST(test_least), TEST(test_wide_regions),
-		TEST(test_maxima),
+		TEST(test_regions), TEST(test_one_large), TEST(test_nowhere), TEST(test_least),
+		TEST(test_wide_regions), TEST(test_maxima),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
