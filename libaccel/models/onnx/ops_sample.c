@@ -254,8 +254,8 @@ static int read_deform(struct import *im, struct deform *f)
 			ret = im_fail(im, -EBADMSG, "kernel_shape is not that of the weights");
 	if (ret)
 		return ret;
-	if (f->groups < 1 || f->parts < 1 || x->dims[1] < 1 || x->dims[1] % f->groups || x->dims[1] % f->parts || filters->dims[0] < 1 ||
-	    filters->dims[0] % f->groups ||
+	if (f->groups < 1 || f->parts < 1 || x->dims[1] < 1 || x->dims[1] % f->groups ||
+	    x->dims[1] % f->parts || filters->dims[0] < 1 || filters->dims[0] % f->groups ||
 	    filters->dims[1] != x->dims[1] / f->groups ||
 	    off->dims[1] != f->parts * f->taps * f->w.n ||
 	    (mask->here && mask->dims[1] != f->parts * f->taps))
@@ -276,7 +276,7 @@ static uint32_t parted(struct import *im, const struct deform *f, uint32_t a, in
 	return v_reshape(im, a, 3, shape);
 }
 
-/* Where elements of windows lie along dimension @i, by offsets of parts: [N parts, taps outputs, 1] */
+/* Where elements of windows lie along dimension @i, by offsets: [N parts, taps outputs, 1] */
 static uint32_t deformed(struct import *im, const struct deform *f, uint32_t i, uint32_t off)
 {
 	int64_t list[MAX_TAPS], shape[ACCEL_GRAPH_MAX_RANK] = { f->taps }, k, behind = 1;

@@ -561,8 +561,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_lines), TEST(test_moves), TEST(test_products), TEST(test_volume),
 		TEST(test_transposed), TEST(test_integer), TEST(test_pools), TEST(test_center),
-		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_lengths), TEST(test_mel), TEST(test_det),
-		TEST(test_ignored),
+		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_lengths),
+		TEST(test_mel), TEST(test_det), TEST(test_ignored),
 	};
 
 	return cmocka_run_group_tests_name("onnx_host", tests, NULL, NULL);

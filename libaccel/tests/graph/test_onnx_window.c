@@ -554,7 +554,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_columns), TEST(test_column_types), TEST(test_deform_cases),
-		TEST(test_deform), TEST(test_deform_parts), TEST(test_far), TEST(test_empty), TEST(test_deform_refused),
+		TEST(test_deform), TEST(test_deform_parts), TEST(test_far), TEST(test_empty),
+		TEST(test_deform_refused),
 		TEST(test_parts), TEST(test_parts_refused), TEST(test_for_nearest),
 		TEST(test_cache),
 	};
