@@ -14,9 +14,11 @@
 #include "watch.h"
 
 #define ROUNDS	150
+#define JOBS	64	/* of a submit */
 
 enum victim {
-	BIND, MMAP, EXPORT, INFO, LABEL, SYNC, IMPORT_SAME, SUBMIT_QUEUE, STATE, VM, SYNCOBJ,
+	BIND, MMAP, EXPORT, INFO, LABEL, SYNC, IMPORT_SAME, SUBMIT_QUEUE, SUBMIT_JOBS, STATE, VM,
+	SYNCOBJ,
 };
 
 FIXTURE(race) {
@@ -25,6 +27,8 @@ FIXTURE(race) {
 	enum victim victim;
 	__u32 handle;
 	int dmabuf;
+	struct buf tasks;
+	unsigned int submit_us;
 	pthread_barrier_t barrier;
 };
 
@@ -41,6 +45,7 @@ RACE(close_vs_label, LABEL);
 RACE(close_vs_sync, SYNC);
 RACE(close_vs_import, IMPORT_SAME);
 RACE(destroy_queue_vs_submit, SUBMIT_QUEUE);
+RACE(destroy_queue_vs_jobs, SUBMIT_JOBS);
 RACE(destroy_queue_vs_state, STATE);
 RACE(destroy_vm_vs_bind, VM);
 RACE(destroy_syncobj_vs_submit, SYNCOBJ);
@@ -51,11 +56,15 @@ FIXTURE_SETUP(race)
 	self->queue = queue_create(self->c.fd, self->c.vm, 0);
 	self->victim = variant->victim;
 	self->dmabuf = -1;
+	self->submit_us = 1000;
+	client_buf(&self->c, &self->tasks, PAGE);
+	task_nop(self->tasks.task);
 	ASSERT_EQ(0, pthread_barrier_init(&self->barrier, NULL, 2));
 }
 
 FIXTURE_TEARDOWN(race)
 {
+	munmap(self->tasks.map, self->tasks.size);
 	client_close(&self->c);
 }
 
@@ -65,6 +74,7 @@ static __u32 make(struct race_fixture *self)
 
 	switch (self->victim) {
 	case SUBMIT_QUEUE:
+	case SUBMIT_JOBS:
 	case STATE:
 		return queue_create(self->c.fd, self->c.vm, 0);
 	case VM:
@@ -86,6 +96,7 @@ static int unmake(struct race_fixture *self, __u32 handle)
 {
 	switch (self->victim) {
 	case SUBMIT_QUEUE:
+	case SUBMIT_JOBS:
 	case STATE:
 		return queue_destroy_try(self->c.fd, handle);
 	case VM:
@@ -95,6 +106,31 @@ static int unmake(struct race_fixture *self, __u32 handle)
 	default:
 		return gem_close_try(self->c.fd, handle);
 	}
+}
+
+/* Jobs begin, end and are freed while others of the same call are still being pushed. */
+static int use_jobs(struct race_fixture *self, __u32 queue)
+{
+	__u32 done = syncobj_create(self->c.fd, false);
+	struct drm_uma_sync sync = sync_out(done);
+	struct drm_uma_job jobs[JOBS];
+	uint64_t begin = now_ns();
+	int i, ret, status;
+
+	for (i = 0; i < JOBS; i++)
+		jobs[i] = (struct drm_uma_job){
+			.queue_id = queue, .task_count = 1, .tasks_addr = self->tasks.va,
+		};
+	jobs[JOBS - 1].syncs = array_of(&sync, sizeof(sync), 1);
+	ret = submit_try(self->c.fd, jobs, JOBS, NULL);
+	/* How long it takes if nobody is in the way: somewhere in it the queue is to go. */
+	self->submit_us = ret ? 2 * self->submit_us : (unsigned int)((now_ns() - begin) / 1000);
+	if (!ret) {
+		status = syncobj_result(self->c.fd, done);
+		ASSERT_TRUE(status == 1 || status == -ECANCELED);
+	}
+	ASSERT_EQ(0, syncobj_destroy_try(self->c.fd, done));
+	return ret;
 }
 
 static int use(struct race_fixture *self, __u32 handle)
@@ -150,6 +186,8 @@ static int use(struct race_fixture *self, __u32 handle)
 		return 0;
 	case SUBMIT_QUEUE:
 		return submit_one_try(self->c.fd, handle, 0, 0, NULL, 0);
+	case SUBMIT_JOBS:
+		return use_jobs(self, handle);
 	case STATE:
 		return queue_state_try(self->c.fd, handle, &state);
 	case VM:
@@ -163,10 +201,14 @@ static int use(struct race_fixture *self, __u32 handle)
 static void *destroyer(void *p)
 {
 	struct race_fixture *self = p;
+	unsigned int delay;
 	int i, ret;
 
 	for (i = 0; i < ROUNDS; i++) {
+		delay = self->submit_us * (unsigned int)(i % 16) / 16;
 		pthread_barrier_wait(&self->barrier);
+		if (self->victim == SUBMIT_JOBS)
+			usleep(delay);
 		ret = unmake(self, self->handle);
 		/* With an import beside it the handle may be the import's already. */
 		ASSERT_TRUE(ret == 0 || (self->victim == IMPORT_SAME && ret == -EINVAL));
