@@ -80,6 +80,8 @@ struct uma_queue {
 	struct list_head node;
 	/** @release: ends it; the last job may be freed by the scheduler that is to be ended */
 	struct work_struct release;
+	/** @name: class and instances of its engines, for traces and fences: "matrix0", "gpu0-3" */
+	char name[48];
 	/** @sched: sees to what its jobs wait for, to their order, and to timeouts */
 	struct drm_gpu_scheduler sched;
 	/** @entity: the only one of @sched */

@@ -43,7 +43,7 @@ static const char *uma_fence_driver_name(struct dma_fence *fence)
 
 static const char *uma_fence_timeline_name(struct dma_fence *fence)
 {
-	return to_uma_fence(fence)->queue->sched.name;
+	return to_uma_fence(fence)->queue->name;
 }
 
 static void uma_fence_release(struct dma_fence *fence)

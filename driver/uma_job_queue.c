@@ -248,6 +248,7 @@ void uma_queues_close(struct uma_client *client)
 static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 					 const struct drm_uma_queue_create *args)
 {
+	unsigned long instances = args->instances;
 	struct uma_engine *engine;
 	struct uma_queue *queue;
 	u32 found = 0;
@@ -282,6 +283,8 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	if (found != args->instances)
 		goto err_free;
 	ret = uma_sched_start(queue);
+	snprintf(queue->name, sizeof(queue->name), "%s%*pbl", uma_class_names[args->engine_class],
+		 (int)BITS_PER_TYPE(args->instances), &instances);
 	if (ret)
 		goto err_free;
 	return queue;
@@ -405,7 +408,7 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 	/*
 	 * In this order: who sees a job as completed also sees what it did to
 	 * the queue, and never more jobs completed than submitted. Pairs with
-	 * uma_job_signal().
+	 * uma_done_signal().
 	 */
 	smp_rmb();
 	spin_lock_irq(&uma->queues_lock);

@@ -540,7 +540,7 @@ int uma_sched_start(struct uma_queue *queue)
 		.credit_limit = UMA_SCHED_CREDITS,
 		.timeout = MAX_SCHEDULE_TIMEOUT,
 		.timeout_wq = uma->reset_wq,
-		.name = uma_class_names[queue->engine_class],
+		.name = queue->name,
 		.dev = uma->drm.dev,
 	};
 	int ret;

@@ -90,18 +90,24 @@ long long device_number(const char *node, const char *file)
 	return value;
 }
 
-long long engine_number(const char *node, unsigned int engine, const char *file)
+void engine_name(int fd, unsigned int engine, char *name, size_t size)
 {
 	static const char *const names[] = { "matrix", "gpu", "neural" };
 	struct drm_uma_query_engine engines[MAX_ENGINES];
-	int fd = dev_open_named(node);
-	char name[64];
 
 	ASSERT_LT(engine, query_engines(fd, engines));
+	snprintf(name, size, "%s%u", names[engines[engine].engine_class], engines[engine].instance);
+}
+
+long long engine_number(const char *node, unsigned int engine, const char *file)
+{
+	int fd = dev_open_named(node);
+	char name[32], path[64];
+
+	engine_name(fd, engine, name, sizeof(name));
 	close(fd);
-	snprintf(name, sizeof(name), "engine-%s%u/%s", names[engines[engine].engine_class],
-		 engines[engine].instance, file);
-	return device_number(node, name);
+	snprintf(path, sizeof(path), "engine-%s/%s", name, file);
+	return device_number(node, path);
 }
 
 bool device_is(const char *node, const char *file, const char *text)

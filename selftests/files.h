@@ -16,6 +16,8 @@ int file_write_try(const char *path, const char *text);
 int device_read_try(const char *node, const char *file, char *buf, size_t size);
 int device_write_try(const char *node, const char *file, const char *text);
 long long device_number(const char *node, const char *file);
+/** engine_name - class and instance of an engine, as in sysfs */
+void engine_name(int fd, unsigned int engine, char *name, size_t size);
 /** engine_number - the number in a file of an engine's directory */
 long long engine_number(const char *node, unsigned int engine, const char *file);
 bool device_is(const char *node, const char *file, const char *text);

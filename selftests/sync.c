@@ -11,6 +11,7 @@
 
 #include <linux/sync_file.h>
 
+#include "files.h"
 #include "task.h"
 #include "watch.h"
 
@@ -97,14 +98,16 @@ TEST_F(sync, file_describes_fence)
 {
 	struct sync_fence_info fence = { 0 };
 	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&fence };
+	char engine[32];
 	int file;
 
+	engine_name(self->c.fd, 0, engine, sizeof(engine));
 	start(self);
 	file = sync_file(self, self->done);
 	ASSERT_EQ(0, do_ioctl(file, SYNC_IOC_FILE_INFO, &info));
 	EXPECT_EQ(1, info.num_fences);
 	EXPECT_GT(strnlen(fence.driver_name, sizeof(fence.driver_name)), 0);
-	EXPECT_GT(strnlen(fence.obj_name, sizeof(fence.obj_name)), 0);
+	EXPECT_EQ(0, strcmp(engine, fence.obj_name));
 	gate_open(&self->gate);
 	ASSERT_TRUE(readable(file, true));
 	ASSERT_EQ(0, do_ioctl(file, SYNC_IOC_FILE_INFO, &info));
