@@ -16,6 +16,7 @@
 
 const char *const rival_names[RIVAL_KINDS] = {
 	[RIVAL_SAME] = "beside another one", [RIVAL_HOG] = "beside a long queue",
+	[RIVAL_LONG] = "beside long jobs",
 	[RIVAL_HANG] = "beside one that hangs", [RIVAL_HANGS] = "beside four that hang",
 };
 
@@ -61,8 +62,9 @@ void worker_open(struct worker *w, const char *node, unsigned int engine, __u32 
 	ASSERT_LE(depth, sizeof(w->done) / sizeof(w->done[0]));
 	client_open_named(&w->c, node);
 	w->depth = depth;
+	w->tasks_each = 1;
 	w->queue = queue_on(&w->c, engine, priority, 0);
-	client_buf(&w->c, &w->tasks, PAGE * depth);
+	client_buf(&w->c, &w->tasks, RIVAL_TASKS * UMA_TASK_SIZE * depth);
 	client_buf(&w->c, &w->results, PAGE * depth);
 	for (i = 0; i < depth; i++)
 		w->done[i] = syncobj_create(w->c.fd, false);
@@ -82,14 +84,16 @@ static unsigned int worker_place(const struct worker *w, unsigned long n)
 
 static void worker_submit(struct worker *w, unsigned long n)
 {
-	unsigned int i = worker_place(w, n);
+	unsigned int i = worker_place(w, n), first = i * RIVAL_TASKS, j;
 	struct drm_uma_sync out = sync_out(w->done[i]);
 	__u64 at = i * PAGE;
 
 	memset(w->results.u8 + at, 0, WORDS * sizeof(__u32));
-	task_fill(&w->tasks.task[i], UMA_DTYPE_S32, w->results.va + at, WORDS, (__u32)n + 1);
-	ASSERT_EQ(0, submit_one_try(w->c.fd, w->queue, w->tasks.va + i * UMA_TASK_SIZE, 1, &out,
-				    1));
+	for (j = 0; j < w->tasks_each; j++)
+		task_fill(&w->tasks.task[first + j], UMA_DTYPE_S32, w->results.va + at, WORDS,
+			  (__u32)n + 1);
+	ASSERT_EQ(0, submit_one_try(w->c.fd, w->queue, w->tasks.va + first * UMA_TASK_SIZE,
+				    w->tasks_each, &out, 1));
 }
 
 static void worker_check(struct worker *w, unsigned long n)
@@ -190,12 +194,13 @@ static void rival_hang(const char *node, unsigned int engine, unsigned int queue
 	client_close(&c);
 }
 
-static void rival_same(const char *node, unsigned int engine, unsigned int depth,
-		       struct shared *shared)
+static void rival_works(const char *node, unsigned int engine, unsigned int depth,
+			unsigned int tasks, struct shared *shared)
 {
 	struct worker w;
 
 	worker_open(&w, node, engine, DRM_UMA_PRIORITY_NORMAL, depth);
+	w.tasks_each = tasks;
 	shared->ready = 1;
 	worker_run(&w, 1000000, &shared->stop);
 	shared->jobs = w.jobs;
@@ -212,7 +217,10 @@ static pid_t rival_start(const char *node, unsigned int engine, enum rival_kind 
 		return pid;
 	switch (kind) {
 	case RIVAL_SAME:
-		rival_same(node, engine, depth, shared);
+		rival_works(node, engine, depth, 1, shared);
+		break;
+	case RIVAL_LONG:
+		rival_works(node, engine, depth, RIVAL_TASKS, shared);
 		break;
 	case RIVAL_HOG:
 		rival_hog(node, engine, shared);
@@ -228,18 +236,12 @@ static pid_t rival_start(const char *node, unsigned int engine, enum rival_kind 
 static void busy_times(const char *node, unsigned int engine, struct worker *w, __u64 *all,
 		       __u64 *own)
 {
-	static const char *const names[] = { "matrix", "gpu", "neural" };
-	struct drm_uma_query_engine engines[MAX_ENGINES];
 	struct drm_uma_counters counters = {};
 	struct drm_uma_counters_get get = {
 		.queue_id = w->queue, .size = sizeof(counters), .data = (uintptr_t)&counters,
 	};
-	char file[64];
 
-	ASSERT_LT(engine, query_engines(w->c.fd, engines));
-	snprintf(file, sizeof(file), "engine-%s%u/busy_time_us",
-		 names[engines[engine].engine_class], engines[engine].instance);
-	*all = (__u64)device_number(node, file) * 1000;
+	*all = (__u64)engine_number(node, engine, "busy_time_us") * 1000;
 	ASSERT_EQ(0, do_ioctl(w->c.fd, DRM_IOCTL_UMA_COUNTERS, &get));
 	*own = counters.busy_ns;
 }

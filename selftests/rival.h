@@ -10,6 +10,8 @@
 
 #include "client.h"
 
+/* Tasks of a long job. */
+#define RIVAL_TASKS	16
 /* How long a job that hangs may run. */
 #define RIVAL_HANG_MS	1000
 /* Device addresses of tasks that hang, once rival_arm() has said so. */
@@ -18,6 +20,7 @@
 enum rival_kind {
 	RIVAL_SAME,	/* one that does the same */
 	RIVAL_HOG,	/* one that keeps as many jobs queued as a queue takes */
+	RIVAL_LONG,	/* one whose jobs are RIVAL_TASKS times as long, and can be preempted */
 	RIVAL_HANG,	/* one whose jobs all hang, each in a queue of its own */
 	RIVAL_HANGS,	/* as before, several at a time */
 	RIVAL_KINDS,
@@ -30,6 +33,7 @@ extern const char *const rival_names[RIVAL_KINDS];
  * @c: client
  * @queue: its queue
  * @depth: jobs that it keeps in flight
+ * @tasks_each: tasks of each job, all alike
  * @jobs: jobs done
  * @wrong: those whose result, or fence, was not right
  */
@@ -37,6 +41,7 @@ struct worker {
 	struct client c;
 	__u32 queue;
 	unsigned int depth;
+	unsigned int tasks_each;
 	unsigned long jobs;
 	unsigned long wrong;
 	struct buf tasks;
