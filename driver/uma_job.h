@@ -124,6 +124,8 @@ struct uma_queue {
 	struct uma_request request;
 	/** @behind: those that come after it, &uma_job.node; likewise */
 	struct list_head behind;
+	/** @end_work: ends jobs that are too many for an interrupt; on &uma_device.sched_wq */
+	struct work_struct end_work;
 	/** @failed: its job is to be given up; under &uma_engine.lock */
 	bool failed;
 	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
@@ -289,6 +291,7 @@ bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
 void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only);
 void uma_dispatch_go(struct list_head *ready, bool may_sleep);
+void uma_dispatch_end_work(struct work_struct *work);
 int uma_dispatch_get_as(struct uma_engine *engine);
 void uma_dispatch_drop_as(struct uma_engine *engine);
 

@@ -24,6 +24,12 @@
 #include "uma_job_sfq.h"
 #include "uma_vm.h"
 
+/*
+ * How many jobs are ended in one interrupt. The scheduler may hand over those behind them in their
+ * queue as fast as they go, and how many there are is up to a user: the others have a work.
+ */
+#define UMA_DISPATCH_BUDGET	4
+
 /* Jobs of clients that were penalized go, and jobs are preempted, without anybody's doing. */
 static void uma_dispatch_arm(struct uma_engine *engine, u64 now)
 {
@@ -90,12 +96,13 @@ static void uma_dispatch_next(struct uma_queue *queue, struct list_head *ready)
 /**
  * uma_dispatch_go - let jobs go to the engines that have been given to them, or end
  * @ready: list of requests, with no spinlock held
- * @may_sleep: they may be put on the rings here and now, with no lock held at all
+ * @may_sleep: neither in an interrupt nor with a lock held: all is done here and now
  *
  * Callable from interrupts.
  */
 void uma_dispatch_go(struct list_head *ready, bool may_sleep)
 {
+	unsigned int budget = UMA_DISPATCH_BUDGET;
 	struct uma_queue *queue;
 
 	while ((queue = list_first_entry_or_null(ready, struct uma_queue, request.node))) {
@@ -111,6 +118,11 @@ void uma_dispatch_go(struct list_head *ready, bool may_sleep)
 				queue_work(engine->uma->sched_wq, &engine->begin_work);
 			continue;
 		}
+		if (!may_sleep && !budget) {
+			queue_work(engine->uma->sched_wq, &queue->end_work);
+			continue;
+		}
+		budget--;
 		/* The scheduler may free it as soon as it has ended. */
 		kref_get(&queue->ref);
 		uma_job_end(job);
@@ -118,6 +130,23 @@ void uma_dispatch_go(struct list_head *ready, bool may_sleep)
 		uma_queue_put(queue);
 	}
 }
+
+/**
+ * uma_dispatch_end_work - end jobs that were too many for an interrupt
+ * @work: &uma_queue.end_work; the job whose turn it is has not ended, and keeps the queue
+ */
+void uma_dispatch_end_work(struct work_struct *work)
+{
+	struct uma_queue *queue = container_of(work, struct uma_queue, end_work);
+	LIST_HEAD(ready);
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	list_add(&queue->request.node, &ready);
+	uma_dispatch_go(&ready, true);
+	dma_fence_end_signalling(cookie);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_end_work);
 
 /**
  * uma_dispatch_add - a job waits for nothing any more but its queue's turn and its engine
@@ -209,6 +238,7 @@ void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 	uma_dispatch_go(&ready, false);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_release);
 
 /**
  * uma_dispatch_requeue - the engine is free, for its job has been preempted
@@ -270,7 +300,7 @@ void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engi
 		    (!only || queue->turn->engine == only))
 			uma_dispatch_remove(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
-	uma_dispatch_go(&ready, false);
+	uma_dispatch_go(&ready, true);
 }
 
 /**

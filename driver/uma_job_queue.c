@@ -188,7 +188,7 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 		uma_dispatch_cancel(queue, &ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_go(&ready, false);
+	uma_dispatch_go(&ready, true);
 }
 
 /**
@@ -207,7 +207,7 @@ void uma_queues_lost(struct uma_device *uma)
 		uma_dispatch_cancel(queue, &ready);
 	}
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
-	uma_dispatch_go(&ready, false);
+	uma_dispatch_go(&ready, true);
 }
 
 static void uma_queue_close(struct uma_queue *queue)
@@ -220,7 +220,7 @@ static void uma_queue_close(struct uma_queue *queue)
 	queue->closed = true;
 	uma_dispatch_cancel(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
-	uma_dispatch_go(&ready, false);
+	uma_dispatch_go(&ready, true);
 	/* A job of it that has its engine is ended by whoever would put it on the ring. */
 	uma_for_each_engine(uma, engine)
 		if (queue->engines & BIT(engine->index))
@@ -259,6 +259,7 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 		return ERR_PTR(-ENOMEM);
 	kref_init(&queue->ref);
 	INIT_WORK(&queue->release, uma_queue_release_work);
+	INIT_WORK(&queue->end_work, uma_dispatch_end_work);
 	spin_lock_init(&queue->counters_lock);
 	refcount_set(&queue->keepers, 1);
 	INIT_LIST_HEAD(&queue->behind);
@@ -282,9 +283,9 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	ret = -EINVAL;
 	if (found != args->instances)
 		goto err_free;
-	ret = uma_sched_start(queue);
 	snprintf(queue->name, sizeof(queue->name), "%s%*pbl", uma_class_names[args->engine_class],
 		 (int)BITS_PER_TYPE(args->instances), &instances);
+	ret = uma_sched_start(queue);
 	if (ret)
 		goto err_free;
 	return queue;

@@ -738,6 +738,54 @@ static void uma_device_test_orphan(struct kunit *test)
 	dma_fence_put(&rig->done[1]);
 }
 
+/* An interrupt ends few of the jobs behind the one that it is about, however many there are. */
+static void uma_device_test_budget(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_closed(test, 0);
+	const u32 count = 100;
+	struct uma_engine *engine = &rig->engine;
+	u64 context = dma_fence_context_alloc(1);
+	struct uma_device *uma = &rig->uma;
+	struct dma_fence *done;
+	struct uma_job *jobs;
+	u32 i, at_once;
+
+	jobs = kunit_kcalloc(test, count, sizeof(*jobs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, jobs);
+	done = kunit_kcalloc(test, count, sizeof(*done), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, done);
+	for (i = 0; i < count; i++) {
+		dma_fence_init(&done[i], &uma_device_test_fence_ops, &rig->done_lock, context,
+			       i + 1);
+		jobs[i].engine = engine;
+		jobs[i].queue = &rig->queue;
+		jobs[i].done = dma_fence_get(&done[i]);
+		list_add_tail(&jobs[i].node, &rig->queue.behind);
+		pm_runtime_get_noresume(uma->drm.dev);
+	}
+	/* The work comes when it may. */
+	uma->sched_wq = uma->reset_wq;
+	INIT_WORK(&rig->queue.end_work, uma_dispatch_end_work);
+	init_completion(&rig->go_on);
+	INIT_WORK(&rig->before, uma_device_test_wait);
+	queue_work(uma->reset_wq, &rig->before);
+
+	uma_dispatch_release(engine, &rig->queue);
+	at_once = atomic64_read(&rig->queue.completed);
+	complete(&rig->go_on);
+	flush_workqueue(uma->reset_wq);
+	KUNIT_EXPECT_GT(test, at_once, 0);
+	KUNIT_EXPECT_LT(test, at_once, 10);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->queue.completed), count);
+	KUNIT_EXPECT_NULL(test, rig->queue.turn);
+	for (i = 0; i < count; i++) {
+		KUNIT_EXPECT_EQ(test, dma_fence_get_status(&done[i]), -ECANCELED);
+		dma_fence_put(&done[i]);
+	}
+	/* The job that was there before had it. */
+	pm_runtime_put_noidle(uma->drm.dev);
+}
+
 /* What the engine was never given does not end there, as far as a dump tells. */
 static void uma_device_test_never_begun(struct kunit *test)
 {
@@ -802,6 +850,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_energy_slept),
 	KUNIT_CASE(uma_device_test_stop),
 	KUNIT_CASE(uma_device_test_orphan),
+	KUNIT_CASE(uma_device_test_budget),
 	KUNIT_CASE(uma_device_test_never_begun),
 	KUNIT_CASE(uma_device_test_turn),
 	{}
