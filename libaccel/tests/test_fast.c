@@ -148,7 +148,8 @@ static void products(struct level *l)
 		tap_ok(!bad, "%s: GEMM of %s by all", l->name, type_name[as[i]]);
 	}
 	/* Or all of this was about nothing. */
-	tap_ok(l->taken >= 50 / test_every(), "%s: %u of them were done by a class", l->name, l->taken);
+	tap_ok(l->taken >= 50 / test_every(), "%s: %u of them were done by a class", l->name,
+	       l->taken);
 }
 
 /* Functions of elements, which go along lines: all types, and all mixtures of them. */
@@ -190,8 +191,8 @@ static void functions(struct level *l)
 
 				bad += !one(l, of[i].opcode, of[i].func, &c, ++seed);
 			}
-		tap_ok(!bad && l->taken >= 20 / test_every(), "%s: %s, %u of them done by a class", l->name,
-		       of[i].name, l->taken);
+		tap_ok(!bad && l->taken >= 20 / test_every(),
+		       "%s: %s, %u of them done by a class", l->name, of[i].name, l->taken);
 	}
 }
 

@@ -113,7 +113,9 @@ static const uint32_t types[] = { ACCEL_F32, ACCEL_F16, ACCEL_BF16 };
 /* Blocks whose scales are numbers; what is between them is none, taken for one. */
 static void fill_blocks(uint8_t *p, uint32_t dtype, uint64_t bytes)
 {
-	static const uint32_t halves[][2] = { { 0, 0 }, { 0, 0 }, { 0, 2 }, { 0, 2 }, { 208, 208 } };
+	static const uint32_t halves[][2] = {
+		{ 0, 0 }, { 0, 0 }, { 0, 2 }, { 0, 2 }, { 208, 208 }
+	};
 	const uint16_t half = 0x3c00;
 	uint32_t count, block, i;
 	uint64_t at;

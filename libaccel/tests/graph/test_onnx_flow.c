@@ -657,7 +657,8 @@ int main(void)
 		TEST(test_if), TEST(test_loop), TEST(test_scan), TEST(test_refused),
 		TEST(test_no_iteration), TEST(test_known_length), TEST(test_scan_residual),
 		TEST(test_loops_in_loops), TEST(test_budget), TEST(test_half_bytes),
-		TEST(test_deep), TEST(test_functions), TEST(test_functions_costly), TEST(test_functions_refused),
+		TEST(test_deep), TEST(test_functions), TEST(test_functions_costly),
+		TEST(test_functions_refused),
 	};
 
 	return cmocka_run_group_tests_name("onnx_flow", tests, NULL, NULL);
