@@ -251,6 +251,14 @@ V_INLINE vf line_each(const vf *a, const int op)
 	return v_across(part, op);
 }
 
+/* From @j on, of @n. Behind the last there is what somebody left, which may be no number. */
+V_INLINE vf line_part(const float *p, uint32_t j, uint32_t n)
+{
+	const vf x = v_load(p + j);
+
+	return j + VL > n ? v_first_or_0(x, n - j) : x;
+}
+
 /* The largest of a row's scores, lane by lane; they get their scales. */
 V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
 {
@@ -258,11 +266,10 @@ V_INLINE vf line_top(float *s, const float *kscale, uint32_t n)
 	uint32_t j;
 
 	for (j = 0; j < n; j += VL) {
-		vf x = v_load_first(s + j, n - j);
+		vf x = v_load(s + j);
 
-		/* Behind the last there is what somebody left, which may be no number. */
 		if (kscale)
-			x = v_mul(x, v_load_first(kscale + j, n - j));
+			x = v_mul(line_part(s, j, n), line_part(kscale, j, n));
 		if (j + VL > n)
 			x = v_first(x, n - j);
 		v_store(s + j, x);
@@ -282,7 +289,7 @@ V_INLINE vf line_weights(float *s, const float *vscale, uint32_t n, float c, flo
 
 		all = v_add(all, x);
 		if (vscale)
-			x = v_if_equal(x, v_set(0), x, v_mul(x, v_load_first(vscale + j, n - j)));
+			x = v_if_equal(x, v_set(0), x, v_mul(x, line_part(vscale, j, n)));
 		v_store(s + j, x);
 	}
 	return all;

@@ -28,9 +28,9 @@ V_INLINE vf v_first(vf x, uint32_t n)
 }
 
 /* 0 in all lanes but the first @n. */
-V_INLINE vf v_load_first(const float *p, uint32_t n)
+V_INLINE vf v_first_or_0(vf x, uint32_t n)
 {
-	return _mm256_maskload_ps(p, v_lanes(n));
+	return _mm256_and_ps(x, _mm256_castsi256_ps(v_lanes(n)));
 }
 
 V_INLINE vf v_put(vf a, vf b, const int op)

@@ -27,9 +27,9 @@ V_INLINE vf v_first(vf x, uint32_t n)
 }
 
 /* 0 in all lanes but the first @n. */
-V_INLINE vf v_load_first(const float *p, uint32_t n)
+V_INLINE vf v_first_or_0(vf x, uint32_t n)
 {
-	return _mm512_maskz_loadu_ps(v_lanes(n), p);
+	return _mm512_maskz_mov_ps(v_lanes(n), x);
 }
 
 V_INLINE vf v_put(vf a, vf b, const int op)
