@@ -289,6 +289,7 @@ void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns,
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue);
 bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
+void uma_dispatch_leave(struct uma_device *uma, struct uma_usage *usage);
 void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only);
 void uma_dispatch_go(struct list_head *ready, bool may_sleep);
 void uma_dispatch_end_work(struct work_struct *work);

@@ -240,6 +240,7 @@ void uma_queues_close(struct uma_client *client)
 	struct uma_queue *queue;
 	unsigned long id;
 
+	uma_dispatch_leave(client->uma, client->usage);
 	xa_for_each(&client->queues, id, queue)
 		uma_queue_close(queue);
 	xa_destroy(&client->queues);

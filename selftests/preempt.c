@@ -997,6 +997,58 @@ TEST_F_TIMEOUT(preempt, closed_files_in_a_crowd, 240)
 	EXPECT_EQ(0, device_number(self->in.node, "reset_count"));
 }
 
+#define OPENERS		4
+
+/* Open a file, run a job of one task, close the file, again and again; count the jobs. */
+static void file_for_each_job(struct preempt_fixture *self, _Atomic unsigned int *jobs)
+{
+	struct longjob l;
+
+	for (;;) {
+		longjob_open(&l, self);
+		shortjob(&l);
+		munmap(l.tasks.map, l.tasks.size);
+		munmap(l.data.map, l.data.size);
+		client_close(&l.c);
+		(*jobs)++;
+	}
+}
+
+/* Files that are opened for a job each do not keep the engine from one that is kept. */
+TEST_F(preempt, files_for_a_job_each)
+{
+	/* Of the others, and of the file that is kept. */
+	_Atomic unsigned int *jobs = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid[OPENERS + 1];
+	struct longjob l;
+	unsigned int i;
+
+	ASSERT_TRUE(jobs != MAP_FAILED);
+	for (i = 0; i < OPENERS; i++) {
+		pid[i] = harness_fork();
+		if (!pid[i])
+			file_for_each_job(self, &jobs[0]);
+	}
+	pid[i] = harness_fork();
+	if (!pid[i]) {
+		longjob_open(&l, self);
+		for (;;) {
+			shortjob(&l);
+			jobs[1]++;
+		}
+	}
+	while (jobs[0] < 40 * OPENERS)
+		usleep(1000);
+	harness_diag("%u beside %u of %u others", jobs[1], jobs[0], OPENERS);
+	/* As many as each of them. */
+	EXPECT_GE(jobs[1], 20);
+	for (i = 0; i <= OPENERS; i++)
+		kill(pid[i], SIGKILL);
+	for (i = 0; i <= OPENERS; i++)
+		waitpid(pid[i], NULL, 0);
+}
+
 /* How long it was on the engine is not up to the device. */
 TEST_F(preempt, times_out_though_the_device_lies)
 {

@@ -232,7 +232,9 @@ struct drm_uma_query_memory {
  * counts as long as the others have not had as much. Where N files want the engine at one
  * priority, the first job of one of them, which takes T by itself, is done after
  * N * T + (N - 1) * (slice + task) of the engine's time at most, slices as long as the kernel's
- * timers make them. Resets come on top, and the waits of jobs for one of fewer hardware address
+ * timers make them. A file that wants the engine for the first time begins behind what those have
+ * had beyond their part whose files were closed: a slice and a task more of each of the others.
+ * Resets come on top, and the waits of jobs for one of fewer hardware address
  * spaces than engines. Beside real-time queues there is no bound.
  */
 enum drm_uma_priority {
