@@ -72,8 +72,13 @@ struct uma_queue {
 	struct kref ref;
 	/** @uma: device, with a reference */
 	struct uma_device *uma;
-	/** @vm: address space, with a reference */
+	/**
+	 * @vm: address space, with a reference; NULL once no job of the queue goes to an engine any
+	 * more. Under &uma_device.queues_lock, but for who has a job that has its engine
+	 */
 	struct uma_vm *vm;
+	/** @vm_work: drops it, see uma_queue_drop_vm() */
+	struct work_struct vm_work;
 	/** @usage: engine time of the client, with a reference */
 	struct uma_usage *usage;
 	/** @node: in &uma_device.queues */
@@ -144,6 +149,7 @@ struct uma_queue {
 
 struct uma_queue *uma_queue_find(struct uma_client *client, u32 id);
 void uma_queue_put(struct uma_queue *queue);
+void uma_queue_drop_vm(struct uma_queue *queue);
 int uma_queue_error(struct uma_queue *queue);
 int uma_queue_error_locked(struct uma_queue *queue);
 struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue);

@@ -81,6 +81,8 @@ static void uma_dispatch_next(struct uma_queue *queue, struct list_head *ready)
 	spin_lock_irqsave(&uma->queues_lock, flags);
 	queue->turn = NULL;
 	queue->request.state = UMA_REQUEST_NONE;
+	if (queue->closed && queue->vm)
+		uma_queue_drop_vm(queue);
 	job = list_first_entry_or_null(&queue->behind, struct uma_job, node);
 	if (job) {
 		list_del(&job->node);

@@ -43,6 +43,21 @@ static void uma_queue_release_work(struct work_struct *work)
 	drm_dev_put(&uma->drm);
 }
 
+static void uma_queue_vm_work(struct work_struct *work)
+{
+	struct uma_queue *queue = container_of(work, struct uma_queue, vm_work);
+	struct uma_device *uma = queue->uma;
+	struct uma_vm *vm = NULL;
+
+	spin_lock_irq(&uma->queues_lock);
+	/* Else this is asked for again. */
+	if (queue->request.state != UMA_REQUEST_DISPATCHED)
+		swap(vm, queue->vm);
+	spin_unlock_irq(&uma->queues_lock);
+	uma_vm_put(vm);
+	uma_queue_put(queue);
+}
+
 static void uma_queue_release(struct kref *ref)
 {
 	struct uma_queue *queue = container_of(ref, struct uma_queue, ref);
@@ -58,6 +73,20 @@ void uma_queue_put(struct uma_queue *queue)
 {
 	if (queue)
 		kref_put(&queue->ref, uma_queue_release);
+}
+
+/**
+ * uma_queue_drop_vm - a queue needs no address space any more
+ * @queue: queue that is closed; if a job of it has its engine, for this to be called again
+ *
+ * It may have jobs that wait for somebody's fence, for as long as that takes. They do not run any
+ * more, so what their address space maps need not wait. Callable from interrupts.
+ */
+void uma_queue_drop_vm(struct uma_queue *queue)
+{
+	kref_get(&queue->ref);
+	if (!queue_work(uma_wq, &queue->vm_work))
+		uma_queue_put(queue);
 }
 
 /**
@@ -221,6 +250,7 @@ static void uma_queue_close(struct uma_queue *queue)
 	uma_dispatch_cancel(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
 	uma_dispatch_go(&ready, true);
+	uma_queue_drop_vm(queue);
 	/* A job of it that has its engine is ended by whoever would put it on the ring. */
 	uma_for_each_engine(uma, engine)
 		if (queue->engines & BIT(engine->index))
@@ -261,6 +291,7 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	kref_init(&queue->ref);
 	INIT_WORK(&queue->release, uma_queue_release_work);
 	INIT_WORK(&queue->end_work, uma_dispatch_end_work);
+	INIT_WORK(&queue->vm_work, uma_queue_vm_work);
 	spin_lock_init(&queue->counters_lock);
 	refcount_set(&queue->keepers, 1);
 	INIT_LIST_HEAD(&queue->behind);
@@ -303,6 +334,8 @@ err_free:
 static void uma_queues_flush(struct uma_device *uma)
 {
 	flush_workqueue(uma->sched_wq);
+	/* What ends in the first may release a queue in the second. */
+	flush_workqueue(uma_wq);
 	flush_workqueue(uma_wq);
 }
 
