@@ -17,6 +17,7 @@ struct page;
 struct seq_file;
 struct uma_device;
 struct uma_mapping;
+struct user_struct;
 
 /**
  * struct uma_user_pages - user memory that the device uses in place
@@ -24,7 +25,9 @@ struct uma_mapping;
 struct uma_user_pages {
 	/** @uma: device */
 	struct uma_device *uma;
-	/** @mm: who is charged */
+	/** @owner: who is charged, NULL with CAP_IPC_LOCK */
+	struct user_struct *owner;
+	/** @mm: whose memory it is, of which /proc tells how much is pinned */
 	struct mm_struct *mm;
 	/** @pages: pinned pages */
 	struct page **pages;

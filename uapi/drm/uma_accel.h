@@ -355,8 +355,9 @@ struct drm_uma_bo_mmap_offset {
 /**
  * struct drm_uma_bo_import_user - DRM_IOCTL_UMA_BO_IMPORT_USER
  *
- * Pins the pages for as long as the buffer lives and charges them to
- * RLIMIT_MEMLOCK. Nothing is copied; the object cannot be exported or mapped.
+ * Pins the pages for as long as the buffer lives and charges them to the user,
+ * who may have RLIMIT_MEMLOCK of the calling process in all processes together.
+ * Nothing is copied; the object cannot be exported or mapped.
  *
  * Returns 0; -EINVAL @addr or @size not multiples of the page size, @size 0 or
  * above max_bo_size, unknown @flags; -EFAULT no memory there, or not writable
