@@ -77,14 +77,17 @@ struct uma_queue {
 	 * more. Under &uma_device.queues_lock, but for who has a job that has its engine
 	 */
 	struct uma_vm *vm;
-	/** @vm_work: drops it, see uma_queue_drop_vm() */
+	/** @vm_work: drops it, see uma_queue_drop_vm(); in the end frees the queue */
 	struct work_struct vm_work;
 	/** @usage: engine time of the client, with a reference */
 	struct uma_usage *usage;
 	/** @node: in &uma_device.queues */
 	struct list_head node;
-	/** @release: ends it; the last job may be freed by the scheduler that is to be ended */
-	struct work_struct release;
+	/**
+	 * @release: ends it; the last job may be freed by the scheduler that is to be ended. After
+	 * a grace period: who signals a fence may still be telling it, see uma_queue_release()
+	 */
+	struct rcu_work release;
 	/** @name: class and instances of its engines, for traces and fences: "matrix0", "gpu0-3" */
 	char name[48];
 	/** @sched: sees to what its jobs wait for, to their order, and to timeouts */

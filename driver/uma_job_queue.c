@@ -25,7 +25,7 @@
  */
 static void uma_queue_release_work(struct work_struct *work)
 {
-	struct uma_queue *queue = container_of(work, struct uma_queue, release);
+	struct uma_queue *queue = container_of(to_rcu_work(work), struct uma_queue, release);
 	struct uma_device *uma = queue->uma;
 
 	uma_sched_stop(queue);
@@ -58,11 +58,17 @@ static void uma_queue_vm_work(struct work_struct *work)
 	uma_queue_put(queue);
 }
 
+/*
+ * The callback of a fence that a job waited for says so first, and then wakes the scheduler. In
+ * between the scheduler may find the job ready by itself, as one before it was freed, and the job
+ * may be done, freed, and the last. Callbacks run with interrupts off: they end within a grace
+ * period.
+ */
 static void uma_queue_release(struct kref *ref)
 {
 	struct uma_queue *queue = container_of(ref, struct uma_queue, ref);
 
-	queue_work(uma_wq, &queue->release);
+	queue_rcu_work(uma_wq, &queue->release);
 }
 
 /**
@@ -289,7 +295,7 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&queue->ref);
-	INIT_WORK(&queue->release, uma_queue_release_work);
+	INIT_RCU_WORK(&queue->release, uma_queue_release_work);
 	INIT_WORK(&queue->end_work, uma_dispatch_end_work);
 	INIT_WORK(&queue->vm_work, uma_queue_vm_work);
 	spin_lock_init(&queue->counters_lock);
@@ -336,6 +342,7 @@ static void uma_queues_flush(struct uma_device *uma)
 	flush_workqueue(uma->sched_wq);
 	/* What ends in the first may release a queue in the second. */
 	flush_workqueue(uma_wq);
+	rcu_barrier();
 	flush_workqueue(uma_wq);
 }
 
