@@ -51,7 +51,7 @@
 #include "uma_job.h"
 #include "uma_job_sfq.h"
 #include "uma_pm.h"
-#include "uma_regs.h"
+#include "../uma_regs.h"
 #include "uma_ring.h"
 #include "uma_show.h"
 #include "uma_vm.h"

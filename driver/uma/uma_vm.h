@@ -10,7 +10,7 @@
 #include <linux/scatterlist.h>
 #include <linux/types.h>
 
-#include "uma_regs.h"
+#include "../uma_regs.h"
 
 struct drm_device;
 struct drm_file;
