@@ -8,8 +8,8 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
-#include <linux/ww_mutex.h>
 
+#include <drm/drm_exec.h>
 #include <drm/gpu_scheduler.h>
 
 #include <drm/uma_accel.h>
@@ -189,16 +189,12 @@ struct uma_implicit {
 	u32 count;
 	/** @max: room in @uses */
 	u32 max;
-	/** @objs: buffers, but only one of those that share a dma_resv */
+	/** @objs: buffers of @uses, those that share a dma_resv side by side */
 	struct drm_gem_object **objs;
-	/** @slots: fences that there will be on each of @objs */
-	u32 *slots;
-	/** @obj_count: entries of @objs and @slots */
-	u32 obj_count;
-	/** @locked: the dma_resvs of @objs are locked */
+	/** @locked: @exec has been initialised */
 	bool locked;
-	/** @ctx: they are locked under this */
-	struct ww_acquire_ctx ctx;
+	/** @exec: the locks of their dma_resvs */
+	struct drm_exec exec;
 };
 
 int uma_implicit_init(struct uma_implicit *imp, u32 max);
