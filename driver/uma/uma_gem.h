@@ -16,7 +16,6 @@ struct mm_struct;
 struct page;
 struct seq_file;
 struct uma_device;
-struct uma_mapping;
 struct user_struct;
 
 /**
@@ -66,10 +65,8 @@ struct uma_bo {
 	struct uma_user_pages *user;
 	/** @flags: DRM_UMA_BO_*, DRM_UMA_BO_INFO_USER, DRM_UMA_BO_INFO_READONLY */
 	u32 flags;
-	/** @mappings: mappings in address spaces */
+	/** @mappings: mappings in address spaces, which the object lists under its dma_resv lock */
 	atomic_t mappings;
-	/** @maps: the same as a list, &uma_mapping.bo_link, protected by &uma_device.shrink_lock */
-	struct list_head maps;
 	/** @lru: in &uma_device.lru while it may be purged */
 	struct list_head lru;
 	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
@@ -120,8 +117,6 @@ struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle);
 void uma_bo_put(struct uma_bo *bo);
 struct sg_table *uma_bo_pin(struct uma_bo *bo);
 void uma_bo_unpin(struct uma_bo *bo);
-void uma_bo_get_mapping(struct uma_mapping *mapping);
-void uma_bo_put_mapping(struct uma_mapping *mapping);
 void uma_gem_publish(struct uma_bo *bo);
 void uma_bo_count(struct uma_bo *bo);
 void uma_bo_unmap(struct uma_bo *bo);

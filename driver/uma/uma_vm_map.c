@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Which buffer is where in an address space: an interval tree and changes of
- * it that are done completely or not at all. Pure bookkeeping.
+ * Which buffer is where in an address space: drm_gpuvm, and changes of it that are
+ * done completely or not at all. Pure bookkeeping.
  */
+#include <linux/dma-resv.h>
 #include <linux/export.h>
-#include <linux/interval_tree_generic.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -12,206 +12,210 @@
 
 #include "compat.h"
 #include "uma_args.h"
+#include "uma_gem.h"
 #include "uma_vm.h"
 
-/**
- * enum uma_map_step - index of &uma_mapping.log
- * @UMA_MAP_ADDED: the step that added the mapping
- * @UMA_MAP_REMOVED: the step that removed it
- */
-enum uma_map_step {
-	UMA_MAP_ADDED,
-	UMA_MAP_REMOVED,
-};
-
-#define UMA_MAP_START(m)	((m)->start)
-#define UMA_MAP_LAST(m)		((m)->last)
-
-INTERVAL_TREE_DEFINE(struct uma_mapping, rb, u64, subtree_last, UMA_MAP_START, UMA_MAP_LAST,
-		     static, uma_it)
-
-/**
- * uma_map_tree_init - make an empty tree
- * @tree: tree
- * @max: most mappings that it may have
- * @get: takes a reference for a new mapping, may be NULL
- * @put: drops it, may be NULL
- */
-void uma_map_tree_init(struct uma_map_tree *tree, u32 max,
-		       void (*get)(struct uma_mapping *mapping),
-		       void (*put)(struct uma_mapping *mapping))
+/* Its buffer's last mapping in an address space drops a reference to both. */
+static void uma_map_free(struct uma_mapping *m)
 {
-	tree->root = RB_ROOT_CACHED;
-	INIT_LIST_HEAD(&tree->retired);
-	tree->count = 0;
-	tree->max = max;
-	tree->get = get;
-	tree->put = put;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_map_tree_init);
+	struct drm_gem_object *obj = m->va.gem.obj;
 
-/**
- * uma_map_first - the first mapping that touches a range
- * @tree: tree
- * @start: first address
- * @last: last address
- *
- * Return: mapping or NULL.
- */
-struct uma_mapping *uma_map_first(struct uma_map_tree *tree, u64 start, u64 last)
-{
-	return uma_it_iter_first(&tree->root, start, last);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_map_first);
-
-/**
- * uma_map_next - the next mapping that touches a range
- * @mapping: the one before
- * @start: first address
- * @last: last address
- *
- * Return: mapping or NULL.
- */
-struct uma_mapping *uma_map_next(struct uma_mapping *mapping, u64 start, u64 last)
-{
-	return uma_it_iter_next(mapping, start, last);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_map_next);
-
-static u64 uma_map_size(const struct uma_mapping *mapping)
-{
-	return mapping->last - mapping->start + 1;
-}
-
-/**
- * uma_map_bytes - what the device may reach by a tree
- * @tree: tree
- *
- * Return: bytes of all its mappings, with those that were retired.
- */
-u64 uma_map_bytes(struct uma_map_tree *tree)
-{
-	struct uma_mapping *mapping;
-	struct uma_map_log *log;
-	u64 bytes = 0;
-
-	for (mapping = uma_map_first(tree, 0, U64_MAX); mapping;
-	     mapping = uma_map_next(mapping, 0, U64_MAX)) {
-		bytes += uma_map_size(mapping);
-		cond_resched();
-	}
-	list_for_each_entry(log, &tree->retired, link)
-		bytes += uma_map_size(log->mapping);
-	return bytes;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_map_bytes);
-
-static void uma_map_free(struct uma_map_tree *tree, struct uma_mapping *mapping)
-{
-	if (tree->put)
-		tree->put(mapping);
-	kfree(mapping);
+	drm_gem_object_get(obj);
+	dma_resv_lock(obj->resv, NULL);
+	drm_gpuva_unlink(&m->va);
+	dma_resv_unlock(obj->resv);
+	atomic_dec(&to_uma_bo(obj)->mappings);
+	drm_gem_object_put(obj);
+	kfree(m);
 	/* There may be max_mappings of them, and who drops one waits for a lock. */
 	cond_resched();
 }
 
-static void uma_map_free_retired(struct uma_map_tree *tree)
+static void uma_map_free_removed(struct uma_vm *vm)
 {
-	struct uma_map_log *log, *next;
+	struct uma_mapping *m, *next;
 
-	list_for_each_entry_safe(log, next, &tree->retired, link) {
-		list_del(&log->link);
-		uma_map_free(tree, log->mapping);
+	list_for_each_entry_safe(m, next, &vm->removed, link) {
+		list_del(&m->link);
+		uma_map_free(m);
 	}
 }
 
-/**
- * uma_map_tree_clear - drop all mappings, with those that were retired
- * @tree: tree
- */
-void uma_map_tree_clear(struct uma_map_tree *tree)
+static void uma_map_take_out(struct uma_mapping *m)
 {
-	struct uma_mapping *mapping;
-
-	uma_map_free_retired(tree);
-	while ((mapping = uma_map_first(tree, 0, U64_MAX))) {
-		uma_it_remove(mapping, &tree->root);
-		tree->count--;
-		uma_map_free(tree, mapping);
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_map_tree_clear);
-
-static void uma_map_log(struct uma_map_txn *txn, struct uma_mapping *mapping,
-			enum uma_map_step step)
-{
-	struct uma_map_log *log = &mapping->log[step];
-
-	log->mapping = mapping;
-	log->added = step == UMA_MAP_ADDED;
-	list_add_tail(&log->link, &txn->log);
-	if (log->added) {
-		uma_it_insert(mapping, &txn->tree->root);
-		txn->tree->count++;
-	} else {
-		uma_it_remove(mapping, &txn->tree->root);
-		txn->tree->count--;
-	}
+	to_uma_vm(m->va.vm)->map_count--;
+	drm_gpuva_remove(&m->va);
+	m->removed = true;
 }
 
-/**
- * uma_map_begin - start a change
- * @txn: change
- * @tree: tree, nobody else may touch it until uma_map_commit() or uma_map_rollback()
- */
-void uma_map_begin(struct uma_map_txn *txn, struct uma_map_tree *tree)
+static int uma_map_new(struct uma_map_txn *txn, struct drm_gpuva_op_map *op, u32 flags)
 {
-	txn->tree = tree;
-	INIT_LIST_HEAD(&txn->log);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_map_begin);
+	struct drm_gem_object *obj = op->gem.obj;
+	struct uma_vm *vm = txn->vm;
+	struct drm_gpuvm_bo *vm_bo;
+	struct uma_mapping *m;
+	int ret;
 
-static int uma_map_new(struct uma_map_txn *txn, u64 start, u64 last, struct drm_gem_object *obj,
-		       u64 offset, u32 flags)
-{
-	struct uma_map_tree *tree = txn->tree;
-	struct uma_mapping *mapping;
-
-	mapping = kzalloc_obj(*mapping, GFP_KERNEL_ACCOUNT);
-	if (!mapping)
+	m = kzalloc_obj(*m, GFP_KERNEL_ACCOUNT);
+	if (!m)
 		return -ENOMEM;
-	mapping->start = start;
-	mapping->last = last;
-	mapping->tree = tree;
-	mapping->obj = obj;
-	mapping->offset = offset;
-	mapping->flags = flags;
-	if (tree->get)
-		tree->get(mapping);
-	uma_map_log(txn, mapping, UMA_MAP_ADDED);
+	ret = dma_resv_lock_interruptible(obj->resv, NULL);
+	if (ret)
+		goto err;
+	vm_bo = drm_gpuvm_bo_obtain_locked(&vm->base, obj);
+	ret = PTR_ERR_OR_ZERO(vm_bo);
+	if (!ret) {
+		drm_gpuva_map(&vm->base, &m->va, op);
+		drm_gpuva_link(&m->va, vm_bo);
+		drm_gpuvm_bo_put(vm_bo);
+	}
+	dma_resv_unlock(obj->resv);
+	if (ret)
+		goto err;
+	atomic_inc(&to_uma_bo(obj)->mappings);
+	m->flags = flags;
+	m->added = true;
+	list_add_tail(&m->link, &txn->changed);
+	vm->map_count++;
+	return 0;
+
+err:
+	kfree(m);
+	return ret;
+}
+
+static int uma_map_remove_one(struct uma_map_txn *txn, struct drm_gpuva *va)
+{
+	struct uma_mapping *m = to_uma_mapping(va);
+	int ret;
+
+	ret = uma_breathe();
+	if (ret)
+		return ret;
+	uma_map_take_out(m);
+	if (!m->added)
+		list_add_tail(&m->link, &txn->changed);
 	return 0;
 }
+
+static int uma_map_step_unmap(struct drm_gpuva_op *op, void *priv)
+{
+	return uma_map_remove_one(priv, op->unmap.va);
+}
+
+static int uma_map_step_remap(struct drm_gpuva_op *op, void *priv)
+{
+	u32 flags = to_uma_mapping(op->remap.unmap->va)->flags;
+	int ret;
+
+	ret = uma_map_remove_one(priv, op->remap.unmap->va);
+	if (!ret && op->remap.prev)
+		ret = uma_map_new(priv, op->remap.prev, flags);
+	if (!ret && op->remap.next)
+		ret = uma_map_new(priv, op->remap.next, flags);
+	return ret;
+}
+
+static struct drm_gpuvm_bo *uma_map_bo_alloc(void)
+{
+	return kzalloc_obj(struct drm_gpuvm_bo, GFP_KERNEL_ACCOUNT);
+}
+
+static void uma_map_vm_free(struct drm_gpuvm *gpuvm)
+{
+	kfree(to_uma_vm(gpuvm));
+}
+
+static const struct drm_gpuvm_ops uma_map_ops = {
+	.vm_free = uma_map_vm_free,
+	.vm_bo_alloc = uma_map_bo_alloc,
+	.sm_step_remap = uma_map_step_remap,
+	.sm_step_unmap = uma_map_step_unmap,
+};
+
+/**
+ * uma_map_init - an address space without mappings
+ * @vm: zeroed, from now on freed by drm_gpuvm_put() of its base
+ * @drm: device
+ * @resv: stands for buffers that are only there, of which there are none
+ * @range: addresses that can be mapped
+ * @max: most mappings that it may have
+ */
+void uma_map_init(struct uma_vm *vm, struct drm_device *drm, struct drm_gem_object *resv,
+		  const struct uma_va_range *range, u32 max)
+{
+	drm_gpuvm_init(&vm->base, "uma", 0, drm, resv, range->start, range->end - range->start,
+		       0, 0, &uma_map_ops);
+	INIT_LIST_HEAD(&vm->removed);
+	vm->map_max = max;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_map_init);
+
+/**
+ * uma_map_clear - drop all mappings, with those that were kept for the device
+ * @vm: address space
+ */
+void uma_map_clear(struct uma_vm *vm)
+{
+	struct drm_gpuva *va, *next;
+
+	uma_map_free_removed(vm);
+	drm_gpuvm_for_each_va_safe(va, next, &vm->base) {
+		uma_map_take_out(to_uma_mapping(va));
+		uma_map_free(to_uma_mapping(va));
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_map_clear);
+
+/**
+ * uma_map_bytes - what the device may reach
+ * @vm: address space
+ *
+ * Return: bytes of all its mappings, with those that were kept for the device.
+ */
+u64 uma_map_bytes(struct uma_vm *vm)
+{
+	struct uma_mapping *m;
+	struct drm_gpuva *va;
+	u64 bytes = 0;
+
+	drm_gpuvm_for_each_va(va, &vm->base) {
+		bytes += va->va.range;
+		cond_resched();
+	}
+	list_for_each_entry(m, &vm->removed, link)
+		bytes += m->va.va.range;
+	return bytes;
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_map_bytes);
 
 /**
  * uma_map_add - add a mapping
  * @txn: change
  * @start: first address
- * @last: last address
+ * @size: bytes
  * @obj: buffer
  * @offset: byte of the buffer that is at @start
  * @flags: DRM_UMA_BIND_*
  *
  * Return: 0; -EEXIST something is mapped there; -ENOSPC too many mappings;
- * -ENOMEM.
+ * -ENOMEM; -EINTR.
  */
-int uma_map_add(struct uma_map_txn *txn, u64 start, u64 last, struct drm_gem_object *obj,
+int uma_map_add(struct uma_map_txn *txn, u64 start, u64 size, struct drm_gem_object *obj,
 		u64 offset, u32 flags)
 {
-	if (uma_map_first(txn->tree, start, last))
+	struct drm_gpuva_op_map op = {
+		.va.addr = start,
+		.va.range = size,
+		.gem.obj = obj,
+		.gem.offset = offset,
+	};
+
+	if (!drm_gpuvm_interval_empty(&txn->vm->base, start, size))
 		return -EEXIST;
-	if (txn->tree->count >= txn->tree->max)
+	if (txn->vm->map_count >= txn->vm->map_max)
 		return -ENOSPC;
-	return uma_map_new(txn, start, last, obj, offset, flags);
+	return uma_map_new(txn, &op, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_add);
 
@@ -219,95 +223,66 @@ EXPORT_SYMBOL_IF_KUNIT(uma_map_add);
  * uma_map_remove - remove what is mapped in a range
  * @txn: change
  * @start: first address
- * @last: last address
+ * @size: bytes
  *
  * What lies across an edge is cut there.
  *
- * Return: 0; -ENOSPC too many mappings; -ENOMEM; -EINTR the caller is killed.
+ * Return: 0; -ENOSPC too many mappings; -ENOMEM; -EINTR.
  */
-int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 last)
+int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 size)
 {
-	struct uma_mapping *m;
-	int ret;
+	int ret = drm_gpuvm_sm_unmap(&txn->vm->base, txn, start, size);
 
-	while ((m = uma_map_first(txn->tree, start, last))) {
-		ret = uma_breathe();
-		if (ret)
-			return ret;
-		uma_map_log(txn, m, UMA_MAP_REMOVED);
-		if (m->start < start) {
-			ret = uma_map_new(txn, m->start, start - 1, m->obj, m->offset, m->flags);
-			if (ret)
-				return ret;
-		}
-		if (m->last > last) {
-			ret = uma_map_new(txn, last + 1, m->last, m->obj,
-					  m->offset + (last + 1 - m->start), m->flags);
-			if (ret)
-				return ret;
-		}
-	}
-	return txn->tree->count > txn->tree->max ? -ENOSPC : 0;
+	return ret ?: txn->vm->map_count > txn->vm->map_max ? -ENOSPC : 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_remove);
 
 /**
  * uma_map_commit - keep a change
- * @txn: change; what it removed is freed, so the device must have forgotten it
+ * @txn: change
+ * @confirmed: the device has forgotten what was there before, so what has been removed,
+ *	by this change or by one that was not confirmed, can be freed
  */
-void uma_map_commit(struct uma_map_txn *txn)
+void uma_map_commit(struct uma_map_txn *txn, bool confirmed)
 {
-	struct uma_map_log *log, *next;
+	struct uma_mapping *m, *next;
 
-	list_for_each_entry_safe(log, next, &txn->log, link) {
-		list_del(&log->link);
-		if (!log->added)
-			uma_map_free(txn->tree, log->mapping);
+	list_for_each_entry_safe(m, next, &txn->changed, link) {
+		list_del(&m->link);
+		m->added = false;
+		if (m->removed)
+			list_add_tail(&m->link, &txn->vm->removed);
+		cond_resched();
 	}
-	/* What the device has forgotten now includes what it had not before. */
-	uma_map_free_retired(txn->tree);
+	if (confirmed)
+		uma_map_free_removed(txn->vm);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_commit);
 
 /**
- * uma_map_retire - keep a change, and what it removed until one is committed
- * @txn: change of which the device may not have forgotten the old state
- */
-void uma_map_retire(struct uma_map_txn *txn)
-{
-	struct uma_map_log *log, *next;
-
-	list_for_each_entry_safe(log, next, &txn->log, link) {
-		list_del(&log->link);
-		if (log->added)
-			continue;
-		log->mapping->retired = true;
-		list_add_tail(&log->link, &txn->tree->retired);
-		cond_resched();
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_map_retire);
-
-/**
  * uma_map_rollback - undo a change
- * @txn: change
+ * @txn: change that the device has seen nothing of
  */
 void uma_map_rollback(struct uma_map_txn *txn)
 {
-	struct uma_map_tree *tree = txn->tree;
-	struct uma_map_log *log, *next;
+	struct uma_vm *vm = txn->vm;
+	struct uma_mapping *m, *next;
 
-	list_for_each_entry_safe_reverse(log, next, &txn->log, link) {
-		list_del(&log->link);
-		if (log->added) {
-			uma_it_remove(log->mapping, &tree->root);
-			tree->count--;
-			uma_map_free(tree, log->mapping);
-		} else {
-			uma_it_insert(log->mapping, &tree->root);
-			tree->count++;
-			cond_resched();
+	list_for_each_entry(m, &txn->changed, link) {
+		if (!m->removed)
+			uma_map_take_out(m);
+		cond_resched();
+	}
+	list_for_each_entry_safe(m, next, &txn->changed, link) {
+		list_del(&m->link);
+		if (m->added) {
+			uma_map_free(m);
+			continue;
 		}
+		WARN_ON_ONCE(drm_gpuva_insert(&vm->base, &m->va));
+		m->removed = false;
+		vm->map_count++;
+		cond_resched();
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_rollback);
