@@ -37,7 +37,7 @@
 #
 # Per target (P is the path that was appended above):
 #
-#   P-objs          its objects (default: P.o):  libaccel/libaccel-objs := libaccel/device.o driver/emu/model/decode.o
+#   P-objs          its objects (default: P.o):  libaccel/libaccel-objs := libaccel/device.o driver/model/decode.o
 #   P-libs          libraries of this tree to link with:  tools/accelctl/accelctl-libs := libaccel/libaccel
 #   P-pkgs          pkg-config names:  P-pkgs := json-c libudev   (for linking; compiling is CFLAGS-<directory>, below)
 #   P-ldlibs        more linker input, as it is:  P-ldlibs := -lm -lpthread
@@ -57,7 +57,7 @@
 #
 #   CFLAGS-D, CFLAGS-D/file.o      a/b/avx2.o needs -mavx2:  CFLAGS-a/b/avx2.o := -mavx2
 #   CFLAGS-asan-D/file.o           the same, of an object in a variant, behind the flags of the variant
-#   CFLAGS-driver/emu/model/ := -ffreestanding
+#   CFLAGS-driver/model/ := -ffreestanding
 #   CFLAGS-tools/accelctl/ := $(call pkg-cflags,json-c)
 #
 # In the VM: programs are found under their paths below /uma (so /uma/tools/accelctl/accelctl), installed programs
@@ -204,7 +204,7 @@ fuzz-limit = -max_total_time=$(FUZZ_SECONDS)
 fuzz-with := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 has-fuzzer := $(if $(filter default,$(VARIANT)),$(wildcard $(shell $(FUZZ_CC) -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*.a))
 
-fragments := driver/emu/model/model.mk libaccel/libaccel.mk tools/accelctl/accelctl.mk tools/accelbench/accelbench.mk \
+fragments := driver/model/model.mk libaccel/libaccel.mk tools/accelctl/accelctl.mk tools/accelbench/accelbench.mk \
 	selftests/selftests.mk examples/examples.mk Documentation/docs.mk
 -include $(fragments)
 

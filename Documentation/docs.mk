@@ -4,7 +4,7 @@
 # warning is an error.
 
 DOCS := $(B)/docs/html/index.html
-DOCS_HEADERS := uapi/drm/uma_accel.h uapi/drm/uma_task.h uapi/drm/uma_dump.h driver/uma_regs.h driver/emu/model/uma_model.h \
+DOCS_HEADERS := uapi/drm/uma_accel.h uapi/drm/uma_task.h uapi/drm/uma_dump.h driver/uma_regs.h driver/model/uma_model.h \
 	$(sort $(wildcard libaccel/include/accel/*.h))
 DOCS_TESTS += Documentation/docs-test.sh
 

@@ -6,7 +6,7 @@ libaccel-rooms := core backend/drm backend/rec ops plan tune kv quant debug sw g
 libaccel-srcs := $(sort $(wildcard $(addsuffix /*.c,$(addprefix libaccel/,$(libaccel-rooms)))))
 include libaccel/sw/kernels/fast.mk
 # What model.mk calls the model's objects, or all of them.
-libaccel-model-objs := $(or $(MODEL_OBJS),$(patsubst %.c,%.o,$(sort $(wildcard driver/emu/model/*.c))))
+libaccel-model-objs := $(or $(MODEL_OBJS),$(patsubst %.c,%.o,$(sort $(wildcard driver/model/*.c))))
 
 LIBS += libaccel/libaccel
 libaccel/libaccel-objs := $(patsubst %.c,%.o,$(libaccel-srcs)) $(libaccel-fast-objs) \
@@ -60,11 +60,11 @@ libaccel/tests/ops/test_gemm-env += $(if $(filter tsan,$(VARIANT)),ACCEL_TEST_DE
 TEST_PROGS += libaccel/tests/levels
 libaccel/tests/levels-libs := libaccel/libaccel
 level-names := portable avx2 avx512 avx512-vnni avx512-bf16 amx neon neon-dotprod
-# Large products once are enough there.
+# Large products once are enough there, and what odd numbers become is not about memory.
 level-tests := libaccel/tests/test_quant $(addprefix libaccel/tests/ops/test_,\
 	$(if $(filter asan,$(VARIANT)),,gemm_large) misuse)
-level-ops := $(if $(filter asan,$(VARIANT)),$(filter-out $(addprefix %_,kv blocks ffn),$(op-tests)))
-level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full $(if $(filter asan,$(VARIANT)),ACCEL_TEST_CASES=4 ACCEL_TEST_SMALL=1)
+level-ops := $(if $(filter asan,$(VARIANT)),$(filter-out $(addprefix %_,kv blocks ffn $(if $(ALL),,odd)),$(op-tests)))
+level-env = $(host-env) ACCEL_TEST_DEVICE=sw:full $(if $(filter asan,$(VARIANT)),ACCEL_TEST_CASES=4 ACCEL_TEST_SMALL=1 $(sanitized-env))
 LEVEL_TESTS += $(level-tests) $(level-ops)
 # level-test TEST LEVEL NAME
 level-test = $(level-env) ACCEL_SW_KERNELS=$(2) $(tap-run) --timeout $(host-limit) $(call inputs-of,$(1)) levels$(LAYER) $(3) $(O)/$(1)
@@ -75,15 +75,15 @@ $(addprefix run/levels/,$(level-ops)): run/levels/%: $(O)/%
 
 # Of the inside, without the library: these are built for other processors too.
 inside-objs := libaccel/sw/kernels.o $(libaccel-fast-objs) $(libaccel-model-objs)
-libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o driver/emu/model/tests/tap.o $(inside-objs) \
+libaccel/tests/test_strips-objs := libaccel/tests/test_strips.o driver/model/tests/tap.o $(inside-objs) \
 	$(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),libaccel/tests/strips_soft.o)
-libaccel/tests/test_fast-objs := $(addprefix driver/emu/model/tests/,tap.o mt.o gen.o gen_conv.o gen_lines.o ref.o ref_func.o) \
+libaccel/tests/test_fast-objs := $(addprefix driver/model/tests/,tap.o mt.o gen.o gen_conv.o gen_lines.o ref.o ref_func.o) \
 	libaccel/tests/test_fast.o $(inside-objs)
-libaccel/tests/test_fpmode-objs := libaccel/tests/test_fpmode.o driver/emu/model/tests/tap.o
+libaccel/tests/test_fpmode-objs := libaccel/tests/test_fpmode.o driver/model/tests/tap.o
 $(foreach t,strips fast fpmode,$(eval override libaccel/tests/test_$(t)-libs :=))
 $(foreach t,strips fast fpmode,$(eval override libaccel/tests/test_$(t)-pkgs :=))
 CFLAGS-libaccel/tests/strips_soft.o := $(fast-avx512)
-neon-tests := driver/emu/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast test_fpmode)
+neon-tests := driver/model/tests/test_kernels $(addprefix libaccel/tests/,test_strips test_fast test_fpmode)
 PHONY += run-neon $(addprefix run/neon/,$(neon-tests))
 run-neon: $(addprefix run/neon/,$(neon-tests))
 $(addprefix run/neon/,$(neon-tests)): run/neon/%: $(O)/%

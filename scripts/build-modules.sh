@@ -47,7 +47,7 @@ stock|debug|own)
 	;;
 *) die "which kernel? stock, debug, own or auto" ;;
 esac
-[ -f driver/Kbuild ] || die "no driver/Kbuild in this tree"
+[ -f driver/uma/Kbuild ] || die "no driver/uma/Kbuild in this tree"
 
 # Make's own options and variables are for our makefile, not for the kernel's, but for its job slots.
 jobs=${JOBS:-$(nproc)}

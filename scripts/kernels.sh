@@ -31,7 +31,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/uma
 config=$top/selftests/vm/debug.config
 jobs=${JOBS:-$(nproc)}
-recipe=1	# raised when the way a kernel is built changes, so that cached ones are rebuilt
+recipe=2	# raised when the way a kernel is built changes, so that cached ones are rebuilt
 
 if [ -z "${CC:-}" ]; then
 	if command -v gcc-12 >/dev/null; then CC=gcc-12; else CC=gcc; fi
@@ -280,12 +280,29 @@ config_took() {
 	return "$ok"
 }
 
+# What drivers select and nobody is asked for, and what only large drivers select
+kconfig_more='
+config UMA_SELECTS
+	def_tristate m
+	depends on DRM
+	select DRM_EXEC
+	select DRM_GPUVM
+'
+
+# Make for the kernel from source $1 in directory $2, with a Kconfig that has these as well
+make_kernel() {
+	local src=$1 dir=$2
+	shift 2
+	make -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" KBUILD_KCONFIG="$dir/Kconfig.uma" "$@"
+}
+
 make_debug() {
 	local src key dir log
 
 	make_source
 	src=$(readlink -f "$cache/source")
-	key=$({ echo "$recipe"; basename "$src"; "$CC" --version | head -n 1; cat "$config"; } | sha256sum | cut -c1-12)
+	key=$({ echo "$recipe $kconfig_more"; basename "$src"; "$CC" --version | head -n 1; cat "$config"; } |
+		sha256sum | cut -c1-12)
 	dir=$cache/debug-$key
 	debug_dir=$dir
 	complete "$dir" && return
@@ -298,12 +315,13 @@ make_debug() {
 		log=$cache/log/debug-$key.log
 		: >"$log"
 		say BUILD "debug kernel from $(basename "$src") with $CC: five to ten minutes (log: $log)"
-		quietly "$log" make -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" KCONFIG_ALLCONFIG="$config" allnoconfig
+		{ cat "$src/Kconfig"; echo "$kconfig_more"; } >"$dir/Kconfig.uma"
+		quietly "$log" make_kernel "$src" "$dir" KCONFIG_ALLCONFIG="$config" allnoconfig
 		config_took "$dir/.config" || die "the fragment and this kernel disagree"
-		quietly "$log" make -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" -j"$jobs" \
+		quietly "$log" make_kernel "$src" "$dir" -j"$jobs" \
 			KBUILD_BUILD_USER=uma KBUILD_BUILD_HOST=uma bzImage modules
-		quietly "$log" make -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" INSTALL_MOD_PATH="$dir/root" modules_install
-		make -s -C "$src" O="$dir" CC="$CC" HOSTCC="$CC" kernelrelease >"$dir/release"
+		quietly "$log" make_kernel "$src" "$dir" INSTALL_MOD_PATH="$dir/root" modules_install
+		make_kernel "$src" "$dir" -s kernelrelease >"$dir/release"
 		ln -sfn arch/x86/boot/bzImage "$dir/image"
 		ln -sfn . "$dir/kdir"
 		# A tree for building modules needs its tools and headers, not the objects of the kernel.
@@ -326,7 +344,7 @@ own_check() {
 	[ -f "$conf" ] || die "KDIR=$own_kdir: neither a configured kernel build tree nor the headers of a kernel"
 	rel=$(own_release)
 	[ "$(printf '6.12\n%s\n' "$rel" | sort -V | head -n 1)" = 6.12 ] || die "KDIR=$own_kdir: $rel is older than 6.12"
-	for o in DRM_ACCEL DRM_SCHED DRM_GEM_SHMEM_HELPER CONFIGFS_FS; do
+	for o in DRM_ACCEL DRM_SCHED DRM_EXEC DRM_GPUVM DRM_GEM_SHMEM_HELPER CONFIGFS_FS; do
 		grep -q "^CONFIG_$o=" "$conf" || die "KDIR=$own_kdir: $rel was built without CONFIG_$o, which uma needs"
 	done
 }

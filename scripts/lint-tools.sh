@@ -200,7 +200,7 @@ ok "$(make_object dnnl | grep -c 'CC .*peers.c')" 1 "make compiles accelbench an
 kdir=$dir/sys/usr/src/linux-headers-6.12.1
 mkdir -p "$kdir/include/config" "$dir/sys/lib/modules/6.12.1/kernel"
 echo 6.12.1 >"$kdir/include/config/kernel.release"
-printf 'CONFIG_%s=y\n' DRM_SCHED DRM_GEM_SHMEM_HELPER CONFIGFS_FS >"$kdir/include/config/auto.conf"
+printf 'CONFIG_%s=y\n' DRM_SCHED DRM_EXEC DRM_GPUVM DRM_GEM_SHMEM_HELPER CONFIGFS_FS >"$kdir/include/config/auto.conf"
 ok "$(lacks vm-stock DEPS=0 KDIR="$kdir" | grep -oE '^kernels.sh: KDIR=.*CONFIG_DRM_ACCEL|not for this kernel' | wc -l)" 2 \
 	"make refuses a kernel without CONFIG_DRM_ACCEL, and says which option"
 echo CONFIG_DRM_ACCEL=y >>"$kdir/include/config/auto.conf"

@@ -61,7 +61,7 @@ check_walls() {
 # driver leaves both to its locks.
 check_rt() {
 	local out list
-	list=$(files 'driver/*.c' 'driver/emu/*.c')
+	list=$(files 'driver/*.c')
 	some "$list" || return
 	out=$(xargs -d '\n' grep -nE '\b(local_irq_(save|disable)|preempt_disable|get_cpu)\b' <<<"$list")
 	none "the driver turns off interrupts and preemption by its locks only" "$out"
@@ -181,7 +181,7 @@ check_checkpatch() {
 check_kernel_doc() {
 	local src list out
 	src=$(scripts/kernels.sh source) || { result 1 "there is a kernel source to take kernel-doc from"; return; }
-	list=$(files 'uapi/*.h' 'libaccel/include/*.h' 'driver/*.[ch]' 'driver/*/*.[ch]')
+	list=$(files 'uapi/*.h' 'libaccel/include/*.h' 'driver/*.[ch]')
 	some "$list" || return
 	out=$(xargs -d '\n' "$src/scripts/kernel-doc" -none -Werror <<<"$list" 2>&1 | sort -u)
 	none "kernel-doc has no warning" "$out"

@@ -571,6 +571,56 @@ TEST_F(preempt, killed)
 		usleep(1000);
 }
 
+/*
+ * A process is killed whose job has not begun, as it waits for one of somebody else's: the job
+ * goes on waiting, but no memory with it, pinned or not.
+ */
+TEST_F(preempt, killed_before_it_begins)
+{
+	char bos[256], pinned[256];
+	long long had_bos, had_pinned;
+	struct longjob l, waits;
+	int fence, ready[2];
+	__u32 after, handle;
+	pid_t pid;
+	char c;
+
+	ASSERT_TRUE(dev_debugfs(self->in.node, "bo_count", bos, sizeof(bos)));
+	ASSERT_TRUE(dev_debugfs(self->in.node, "pinned_pages", pinned, sizeof(pinned)));
+	longjob_open(&l, self);
+	longjob_start(&l);
+	ASSERT_EQ(0, syncobj_export_try(l.c.fd, l.done, false, &fence));
+	ASSERT_EQ(0, pipe(ready));
+	had_bos = read_number(bos);
+	had_pinned = read_number(pinned);
+	pid = harness_fork();
+	if (!pid) {
+		void *p = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		ASSERT_TRUE(p != MAP_FAILED);
+		longjob_open(&waits, self);
+		ASSERT_EQ(0, bo_import_user_try(waits.c.fd, p, 16 * PAGE, 0, &handle));
+		client_bind_handle(&waits.c, handle, 16 * PAGE, 0);
+		ASSERT_EQ(0, syncobj_import_try(waits.c.fd, fence, false, &after));
+		client_start_after(&waits.c, waits.queue, waits.tasks.va, 1, after);
+		ASSERT_EQ(1, write(ready[1], "", 1));
+		for (;;)
+			pause();
+	}
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	EXPECT_EQ(had_pinned + 16, read_number(pinned));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	while (read_number(bos) > had_bos || read_number(pinned) > had_pinned) {
+		ASSERT_EQ(0, syncobj_status(l.c.fd, l.done));
+		usleep(1000);
+	}
+	EXPECT_EQ(0, syncobj_status(l.c.fd, l.done));
+	EXPECT_TRUE(longjob_right(&l));
+	client_close(&l.c);
+}
+
 /* Lines of the list of queues, but for its head. */
 static int queue_lines(struct preempt_fixture *self)
 {
@@ -995,6 +1045,58 @@ TEST_F_TIMEOUT(preempt, closed_files_in_a_crowd, 240)
 		harness_join(pid[i]);
 	EXPECT_GT(preemptions(self), 0);
 	EXPECT_EQ(0, device_number(self->in.node, "reset_count"));
+}
+
+#define OPENERS		4
+
+/* Open a file, run a job of one task, close the file, again and again; count the jobs. */
+static void file_for_each_job(struct preempt_fixture *self, _Atomic unsigned int *jobs)
+{
+	struct longjob l;
+
+	for (;;) {
+		longjob_open(&l, self);
+		shortjob(&l);
+		munmap(l.tasks.map, l.tasks.size);
+		munmap(l.data.map, l.data.size);
+		client_close(&l.c);
+		(*jobs)++;
+	}
+}
+
+/* Files that are opened for a job each do not keep the engine from one that is kept. */
+TEST_F(preempt, files_for_a_job_each)
+{
+	/* Of the others, and of the file that is kept. */
+	_Atomic unsigned int *jobs = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid[OPENERS + 1];
+	struct longjob l;
+	unsigned int i;
+
+	ASSERT_TRUE(jobs != MAP_FAILED);
+	for (i = 0; i < OPENERS; i++) {
+		pid[i] = harness_fork();
+		if (!pid[i])
+			file_for_each_job(self, &jobs[0]);
+	}
+	pid[i] = harness_fork();
+	if (!pid[i]) {
+		longjob_open(&l, self);
+		for (;;) {
+			shortjob(&l);
+			jobs[1]++;
+		}
+	}
+	while (jobs[0] < 40 * OPENERS)
+		usleep(1000);
+	harness_diag("%u beside %u of %u others", jobs[1], jobs[0], OPENERS);
+	/* As many as each of them. */
+	EXPECT_GE(jobs[1], 20);
+	for (i = 0; i <= OPENERS; i++)
+		kill(pid[i], SIGKILL);
+	for (i = 0; i <= OPENERS; i++)
+		waitpid(pid[i], NULL, 0);
 }
 
 /* How long it was on the engine is not up to the device. */

@@ -359,4 +359,35 @@ TEST(by_a_child_that_dies)
 	client_close(&c);
 }
 
+/* Children leave what they pinned to the file of their parent: all of it is their user's. */
+TEST(by_many_that_die)
+{
+	struct rlimit limit = { .rlim_cur = 8 * PAGE, .rlim_max = 8 * PAGE };
+	struct client c;
+	__u32 handle;
+	pid_t pid;
+	__u8 *p;
+	int i;
+
+	client_open(&c);
+	if (is_root())
+		become_tester();
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	p = anonymous(8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	for (i = 0; i < 4; i++) {
+		pid = harness_fork();
+		if (!pid) {
+			EXPECT_EQ(i < 2 ? 0 : -ENOMEM,
+				  bo_import_user_try(c.fd, p, 4 * PAGE, 0, &handle));
+			_exit(0);
+		}
+		harness_join(pid);
+	}
+	/* Until the file is closed. */
+	client_close(&c);
+	client_open(&c);
+	EXPECT_EQ(0, bo_import_user_try(c.fd, p, 8 * PAGE, 0, &handle));
+	client_close(&c);
+}
+
 HARNESS_MAIN

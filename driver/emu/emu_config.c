@@ -8,7 +8,7 @@
 #include "../uma_regs.h"
 #include "emu_compat.h"
 #include "emu_config.h"
-#include "model/uma_model.h"
+#include "../model/uma_model.h"
 
 /**
  * emu_config_init - fill in the defaults

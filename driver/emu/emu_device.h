@@ -19,7 +19,7 @@
 #include "../uma_regs.h"
 #include "emu_config.h"
 #include "emu_mmu.h"
-#include "model/uma_model.h"
+#include "../model/uma_model.h"
 
 struct dentry;
 struct device;

@@ -16,7 +16,7 @@
 #endif
 
 #include "emu_device.h"
-#include "model/uma_kernels.h"
+#include "../model/uma_kernels.h"
 
 /**
  * emu_fpu_init - is there floating point in this kernel?

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 #include "../uma_regs.h"
-#include "model/uma_model.h"
+#include "../model/uma_model.h"
 
 #define EMU_VA_BITS	48
 

@@ -13,8 +13,8 @@
 
 #include <stdbool.h>
 #include <accel/accel.h>
-#include "driver/emu/model/uma_op.h"
-#include "driver/emu/model/uma_tensor.h"
+#include "driver/model/uma_op.h"
+#include "driver/model/uma_tensor.h"
 #include "libaccel/core/internal.h"
 
 /* Slots that an operation of this library can use */

@@ -21,7 +21,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "libaccel/backend/backend.h"
-#include "driver/emu/model/uma_model.h"
+#include "driver/model/uma_model.h"
 #include "libaccel/sw/kernels/fast.h"
 
 /* Threads that run tiles, at most */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "driver/emu/model/tests/gen.h"
-#include "driver/emu/model/tests/tap.h"
+#include "driver/model/tests/gen.h"
+#include "driver/model/tests/tap.h"
 #include "libaccel/sw/kernels/fast.h"
 #include "libaccel/sw/sw.h"
 #include "libaccel/tests/guest.h"

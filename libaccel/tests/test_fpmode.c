@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/emu/model/tests/tap.h"
+#include "driver/model/tests/tap.h"
 #include "libaccel/core/fpmode.h"
 
 #if defined(__x86_64__)

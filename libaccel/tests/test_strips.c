@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "driver/emu/model/tests/tap.h"
+#include "driver/model/tests/tap.h"
 #include "libaccel/sw/kernels/gemm/gemm_kernel.h"
 #include "libaccel/sw/sw.h"
 

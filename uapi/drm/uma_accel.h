@@ -232,7 +232,9 @@ struct drm_uma_query_memory {
  * counts as long as the others have not had as much. Where N files want the engine at one
  * priority, the first job of one of them, which takes T by itself, is done after
  * N * T + (N - 1) * (slice + task) of the engine's time at most, slices as long as the kernel's
- * timers make them. Resets come on top, and the waits of jobs for one of fewer hardware address
+ * timers make them. A file that wants the engine for the first time begins behind what those have
+ * had beyond their part whose files were closed: a slice and a task more of each of the others.
+ * Resets come on top, and the waits of jobs for one of fewer hardware address
  * spaces than engines. Beside real-time queues there is no bound.
  */
 enum drm_uma_priority {
@@ -353,8 +355,9 @@ struct drm_uma_bo_mmap_offset {
 /**
  * struct drm_uma_bo_import_user - DRM_IOCTL_UMA_BO_IMPORT_USER
  *
- * Pins the pages for as long as the buffer lives and charges them to
- * RLIMIT_MEMLOCK. Nothing is copied; the object cannot be exported or mapped.
+ * Pins the pages for as long as the buffer lives and charges them to the user,
+ * who may have RLIMIT_MEMLOCK of the calling process in all processes together.
+ * Nothing is copied; the object cannot be exported or mapped.
  *
  * Returns 0; -EINVAL @addr or @size not multiples of the page size, @size 0 or
  * above max_bo_size, unknown @flags; -EFAULT no memory there, or not writable

@@ -3,7 +3,7 @@
  * Which class takes an operation, and what it touches.
  */
 #include <string.h>
-#include "driver/emu/model/uma_op.h"
+#include "driver/model/uma_op.h"
 #include "libaccel/core/cache_size.h"
 #include "fast.h"
 #include "classes.h"

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "driver/emu/model/uma_rows.h"
+#include "driver/model/uma_rows.h"
 #include "libaccel/plan/hint.h"
 
 /* Instruction sets; a kernel level is a set of them */

@@ -1108,7 +1108,8 @@ static struct plain written(const struct accel_desc *desc, uint32_t index, int64
 	const int64_t slot = index ? n : n / 3;
 	int64_t i, row = -1;
 
-	for (i = 0; i < LINES; i++)
+	/* One of two rows, see build_write(), and the later one if it is both. */
+	for (i = LINES - 1 - slot; i <= LINES - slot && i < LINES; i++)
 		if (slots[i] == slot)
 			row = i;
 	/* What is there already is 0. */

@@ -516,7 +516,7 @@ static void check(struct bed *one, struct bed *more, const struct row_case *c, c
 	}
 	memcpy(want, accel_bo_ptr(one->d), ROWS * bytes);
 	/* Under sanitizers some numbers of rows stand for those between them. */
-	for (m = 1; m <= ROWS; m += m > 8 && getenv("ACCEL_TEST_SMALL") ? 11 : 1) {
+	for (m = 1; m <= ROWS; m += m > 2 && getenv("ACCEL_TEST_SMALL") ? 7 : 1) {
 		must_run(one, c, m, level);
 		must_run(more, c, m, level);
 		if (memcmp(accel_bo_ptr(one->d), accel_bo_ptr(more->d), (size_t)m * bytes) != 0)

@@ -2,7 +2,7 @@
 /*
  * Sequences of an attention: lengths, positions and pages, as they are in memory
  * when the task runs. Each number is read once, checked, and used as it was
- * checked; what is wrong is reported as driver/emu/model/attention_tile.c does.
+ * checked; what is wrong is reported as driver/model/attention_tile.c does.
  */
 #include "attn.h"
 

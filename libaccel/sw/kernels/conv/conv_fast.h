@@ -5,7 +5,7 @@
 #ifndef LIBACCEL_SW_FAST_CONV_FAST_H
 #define LIBACCEL_SW_FAST_CONV_FAST_H
 
-#include "driver/emu/model/uma_conv.h"
+#include "driver/model/uma_conv.h"
 #include "conv_kernel.h"
 #include "libaccel/sw/kernels/ends/epilogue.h"
 #include "libaccel/sw/kernels/fast.h"

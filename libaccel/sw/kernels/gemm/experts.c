@@ -8,7 +8,7 @@
  * matrices that have rows; those without have none. Rows of A that a class brings into
  * memory of its own have a place there by their number.
  */
-#include "driver/emu/model/uma_op.h"
+#include "driver/model/uma_op.h"
 #include "libaccel/sw/kernels/classes.h"
 
 /* Tiles of a matrix for each thread */

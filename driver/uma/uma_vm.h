@@ -6,11 +6,12 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/rbtree.h>
 #include <linux/scatterlist.h>
 #include <linux/types.h>
 
-#include "uma_regs.h"
+#include <drm/drm_gpuvm.h>
+
+#include "../uma_regs.h"
 
 struct drm_device;
 struct drm_file;
@@ -18,93 +19,53 @@ struct drm_gem_object;
 struct seq_file;
 struct uma_client;
 struct uma_device;
-struct uma_map_tree;
-struct uma_mapping;
 struct uma_pt;
-
-/**
- * struct uma_map_log - one step of a change
- */
-struct uma_map_log {
-	/** @link: in the change's list, in order */
-	struct list_head link;
-	/** @mapping: what was added or removed */
-	struct uma_mapping *mapping;
-	/** @added: which of the two */
-	bool added;
-};
+struct uma_va_range;
+struct uma_vm;
 
 /**
  * struct uma_mapping - a range that shows part of a buffer
  */
 struct uma_mapping {
-	/** @rb: in the tree */
-	struct rb_node rb;
-	/** @start: first address */
-	u64 start;
-	/** @last: last address */
-	u64 last;
-	/** @subtree_last: the tree's */
-	u64 subtree_last;
-	/** @tree: the tree that it is of */
-	struct uma_map_tree *tree;
-	/** @obj: buffer, with a reference; NULL in tests */
-	struct drm_gem_object *obj;
-	/** @bo_link: in &uma_bo.maps */
-	struct list_head bo_link;
-	/** @offset: byte in the buffer that is at @start */
-	u64 offset;
+	/** @va: where, and what; holds the buffer */
+	struct drm_gpuva va;
+	/** @link: in &uma_map_txn.changed or &uma_vm.removed */
+	struct list_head link;
 	/** @flags: DRM_UMA_BIND_* */
 	u32 flags;
-	/** @retired: see uma_map_retire(); its range may show another buffer by now */
-	bool retired;
-	/** @log: steps of the change that is under way, see &enum uma_map_step */
-	struct uma_map_log log[2];
+	/** @added: by the change that is under way */
+	bool added;
+	/** @removed: its range may show another buffer by now, but for the device */
+	bool removed;
 };
 
-/**
- * struct uma_map_tree - the mappings of an address space
- */
-struct uma_map_tree {
-	/** @root: interval tree */
-	struct rb_root_cached root;
-	/** @count: mappings in it */
-	u32 count;
-	/** @retired: what was removed and is kept, &uma_map_log.link */
-	struct list_head retired;
-	/** @max: most that there may be */
-	u32 max;
-	/** @get: takes a reference for a new mapping, may be NULL */
-	void (*get)(struct uma_mapping *mapping);
-	/** @put: drops it, may be NULL */
-	void (*put)(struct uma_mapping *mapping);
-};
+static inline struct uma_mapping *to_uma_mapping(struct drm_gpuva *va)
+{
+	return container_of(va, struct uma_mapping, va);
+}
 
 /**
- * struct uma_map_txn - a change of a tree, applied at once and possible to undo
+ * struct uma_map_txn - a change of what is mapped, applied at once and possible to undo
+ *
+ * Nobody else may touch the mappings until uma_map_commit() or uma_map_rollback().
  */
 struct uma_map_txn {
-	/** @tree: tree */
-	struct uma_map_tree *tree;
-	/** @log: steps, &struct uma_map_log */
-	struct list_head log;
+	/** @vm: address space */
+	struct uma_vm *vm;
+	/** @changed: what has been added or removed, &uma_mapping.link */
+	struct list_head changed;
 };
 
-void uma_map_tree_init(struct uma_map_tree *tree, u32 max,
-		       void (*get)(struct uma_mapping *mapping),
-		       void (*put)(struct uma_mapping *mapping));
-void uma_map_tree_clear(struct uma_map_tree *tree);
-struct uma_mapping *uma_map_first(struct uma_map_tree *tree, u64 start, u64 last);
-struct uma_mapping *uma_map_next(struct uma_mapping *mapping, u64 start, u64 last);
-u64 uma_map_bytes(struct uma_map_tree *tree);
+void uma_map_init(struct uma_vm *vm, struct drm_device *drm, struct drm_gem_object *resv,
+		  const struct uma_va_range *range, u32 max);
+void uma_map_clear(struct uma_vm *vm);
+u64 uma_map_bytes(struct uma_vm *vm);
 
-void uma_map_begin(struct uma_map_txn *txn, struct uma_map_tree *tree);
-int uma_map_add(struct uma_map_txn *txn, u64 start, u64 last, struct drm_gem_object *obj,
+int uma_map_add(struct uma_map_txn *txn, u64 start, u64 size, struct drm_gem_object *obj,
 		u64 offset, u32 flags);
-int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 last);
-void uma_map_commit(struct uma_map_txn *txn);
+int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 size);
+void uma_map_commit(struct uma_map_txn *txn, bool confirmed);
 void uma_map_rollback(struct uma_map_txn *txn);
-void uma_map_retire(struct uma_map_txn *txn);
 
 /**
  * struct uma_pt_table - one table
@@ -249,6 +210,8 @@ static inline bool uma_slots_busy(const struct uma_slots *slots, unsigned int sl
  * struct uma_vm - an address space
  */
 struct uma_vm {
+	/** @base: mappings; they hold it, and @ref until that is zero */
+	struct drm_gpuvm base;
 	/** @ref: the file's and the queues' references */
 	struct kref ref;
 	/** @uma: device */
@@ -257,8 +220,12 @@ struct uma_vm {
 	struct list_head node;
 	/** @lock: protects mappings and page table */
 	struct mutex lock;
-	/** @maps: mappings */
-	struct uma_map_tree maps;
+	/** @removed: mappings that the device may not have forgotten, &uma_mapping.link */
+	struct list_head removed;
+	/** @map_count: mappings there are, without @removed */
+	u32 map_count;
+	/** @map_max: most that there may be */
+	u32 map_max;
 	/** @pt: page table */
 	struct uma_pt pt;
 	/** @shrink: in the shrinker's list of those whose lock it has */
@@ -274,6 +241,11 @@ struct uma_vm {
 	/** @pid: who made it, for debugging */
 	pid_t pid;
 };
+
+static inline struct uma_vm *to_uma_vm(struct drm_gpuvm *gpuvm)
+{
+	return container_of(gpuvm, struct uma_vm, base);
+}
 
 struct uma_vm *uma_vm_find(struct uma_client *client, u32 id);
 struct uma_vm *uma_vm_get(struct uma_vm *vm);

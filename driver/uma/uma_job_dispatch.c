@@ -81,6 +81,8 @@ static void uma_dispatch_next(struct uma_queue *queue, struct list_head *ready)
 	spin_lock_irqsave(&uma->queues_lock, flags);
 	queue->turn = NULL;
 	queue->request.state = UMA_REQUEST_NONE;
+	if (queue->closed && queue->vm)
+		uma_queue_drop_vm(queue);
 	job = list_first_entry_or_null(&queue->behind, struct uma_job, node);
 	if (job) {
 		list_del(&job->node);
@@ -316,6 +318,21 @@ void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 
 	if (queue->request.state == UMA_REQUEST_QUEUED)
 		uma_dispatch_remove(queue, ready);
+}
+
+/**
+ * uma_dispatch_leave - a file is closed; what it has had of the engines is not forgotten
+ * @uma: device
+ * @usage: the file's
+ */
+void uma_dispatch_leave(struct uma_device *uma, struct uma_usage *usage)
+{
+	struct uma_engine *engine;
+
+	spin_lock_irq(&uma->queues_lock);
+	uma_for_each_engine(uma, engine)
+		uma_sfq_leave(&engine->sfq, &usage->shares[engine->index]);
+	spin_unlock_irq(&uma->queues_lock);
 }
 
 /* Jobs wait for what those that run have besides an engine, or no longer. */

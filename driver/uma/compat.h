@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_gpuvm.h>
 #include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
@@ -64,10 +65,12 @@ static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *
 #endif
 }
 
-#ifdef UMA_HAVE_SHMEM_LOCKED
-#define uma_gem_shmem_purge(shmem) drm_gem_shmem_purge_locked(shmem)
-#else
-#define uma_gem_shmem_purge(shmem) drm_gem_shmem_purge(shmem)
+#ifndef UMA_HAVE_GPUVM_OBTAIN_LOCKED
+#define drm_gpuvm_bo_obtain_locked(gpuvm, obj) drm_gpuvm_bo_obtain(gpuvm, obj)
+#endif
+
+#ifndef UMA_HAVE_SHMEM_LOCKED
+#define drm_gem_shmem_purge_locked(shmem) drm_gem_shmem_purge(shmem)
 #endif
 
 #ifdef UMA_HAVE_SHMEM_VMA_FLAGS

@@ -4,12 +4,15 @@
  * RLIMIT_MEMLOCK.
  */
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "uma_device.h"
@@ -29,17 +32,35 @@ static unsigned long uma_user_attrs(const struct uma_user_pages *user)
 		DMA_ATTR_REQUIRE_COHERENT : DMA_ATTR_DEBUGGING_IGNORE_CACHELINES;
 }
 
+/*
+ * A file may be handed on to others, and memory that is pinned for it outlives the process that
+ * imported it. So a limit for a process alone would be none: it is the user who is charged.
+ */
 static int uma_user_charge(struct uma_user_pages *user)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct user_struct *owner = current_user();
 	unsigned long locked;
 
-	locked = atomic64_add_return(user->count, &user->mm->pinned_vm);
-	if (locked > limit && !capable(CAP_IPC_LOCK)) {
-		atomic64_sub(user->count, &user->mm->pinned_vm);
-		return -ENOMEM;
+	if (!capable(CAP_IPC_LOCK)) {
+		locked = atomic_long_add_return(user->count, &owner->locked_vm);
+		if (locked > limit) {
+			atomic_long_sub(user->count, &owner->locked_vm);
+			return -ENOMEM;
+		}
+		user->owner = get_uid(owner);
 	}
+	atomic64_add(user->count, &user->mm->pinned_vm);
 	return 0;
+}
+
+static void uma_user_uncharge(struct uma_user_pages *user)
+{
+	atomic64_sub(user->count, &user->mm->pinned_vm);
+	if (user->owner) {
+		atomic_long_sub(user->count, &user->owner->locked_vm);
+		free_uid(user->owner);
+	}
 }
 
 /*
@@ -119,6 +140,11 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 	mmgrab(user->mm);
 
 	ret = uma_user_charge(user);
+	if (ret) {
+		/* What the user has let go of may be on its way. */
+		flush_workqueue(uma_wq);
+		ret = uma_user_charge(user);
+	}
 	if (ret)
 		goto err_free;
 	user->pages = kvmalloc_array(user->count, sizeof(*user->pages), GFP_KERNEL_ACCOUNT);
@@ -135,7 +161,7 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 err_array:
 	kvfree(user->pages);
 err_charge:
-	atomic64_sub(user->count, &user->mm->pinned_vm);
+	uma_user_uncharge(user);
 err_free:
 	mmdrop(user->mm);
 	kfree(user);
@@ -175,7 +201,7 @@ void uma_user_unpin(struct uma_user_pages *user)
 	sg_free_table(&user->sgt);
 	unpin_user_pages_dirty_lock(user->pages, user->count, !user->readonly);
 	atomic_long_sub(user->count, &user->uma->pinned_pages);
-	atomic64_sub(user->count, &user->mm->pinned_vm);
+	uma_user_uncharge(user);
 	mmdrop(user->mm);
 	kvfree(user->pages);
 	kfree(user);

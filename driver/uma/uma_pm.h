@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "uma_regs.h"
+#include "../uma_regs.h"
 
 struct thermal_cooling_device;
 struct uma_device;

@@ -62,7 +62,7 @@ static const struct dma_fence_ops uma_fence_ops = {
 
 static void uma_queue_free_work(struct work_struct *work)
 {
-	struct uma_queue *queue = container_of(work, struct uma_queue, release);
+	struct uma_queue *queue = container_of(work, struct uma_queue, vm_work);
 
 	kfree_rcu(queue, rcu);
 	/* Unloading waits for the workqueue, so nothing of us is left running. */
@@ -79,8 +79,8 @@ void uma_queue_free(struct uma_queue *queue)
 {
 	if (!refcount_dec_and_test(&queue->keepers))
 		return;
-	INIT_WORK(&queue->release, uma_queue_free_work);
-	queue_work(uma_wq, &queue->release);
+	INIT_WORK(&queue->vm_work, uma_queue_free_work);
+	queue_work(uma_wq, &queue->vm_work);
 }
 
 /**

@@ -319,23 +319,25 @@ static void uma_coredump_ring(struct uma_coredump *dump, const struct uma_engine
  */
 static struct page *uma_coredump_page(struct uma_vm *vm, u64 addr)
 {
-	struct uma_mapping *mapping;
+	struct drm_gem_object *obj;
+	struct drm_gpuva *va;
 	struct uma_bo *bo;
 	u64 offset;
 
 	lockdep_assert_held(&vm->lock);
 
-	mapping = uma_map_first(&vm->maps, addr, addr);
-	if (!mapping)
+	va = drm_gpuva_find_first(&vm->base, addr, 1);
+	if (!va)
 		return NULL;
-	bo = to_uma_bo(mapping->obj);
-	offset = mapping->offset + (addr - mapping->start);
-	if (offset >= mapping->obj->size || uma_bo_purged(bo))
+	obj = va->gem.obj;
+	bo = to_uma_bo(obj);
+	offset = va->gem.offset + (addr - va->va.addr);
+	if (offset >= obj->size || uma_bo_purged(bo))
 		return NULL;
 	if (bo->user)
 		return bo->user->pages[offset >> PAGE_SHIFT];
 	/* What another device lends may not be memory at all. */
-	if (drm_gem_is_imported(mapping->obj) || !bo->shmem.pages)
+	if (drm_gem_is_imported(obj) || !bo->shmem.pages)
 		return NULL;
 	return bo->shmem.pages[offset >> PAGE_SHIFT];
 }

@@ -25,7 +25,7 @@
  */
 static void uma_queue_release_work(struct work_struct *work)
 {
-	struct uma_queue *queue = container_of(work, struct uma_queue, release);
+	struct uma_queue *queue = container_of(to_rcu_work(work), struct uma_queue, release);
 	struct uma_device *uma = queue->uma;
 
 	uma_sched_stop(queue);
@@ -43,11 +43,32 @@ static void uma_queue_release_work(struct work_struct *work)
 	drm_dev_put(&uma->drm);
 }
 
+static void uma_queue_vm_work(struct work_struct *work)
+{
+	struct uma_queue *queue = container_of(work, struct uma_queue, vm_work);
+	struct uma_device *uma = queue->uma;
+	struct uma_vm *vm = NULL;
+
+	spin_lock_irq(&uma->queues_lock);
+	/* Else this is asked for again. */
+	if (queue->request.state != UMA_REQUEST_DISPATCHED)
+		swap(vm, queue->vm);
+	spin_unlock_irq(&uma->queues_lock);
+	uma_vm_put(vm);
+	uma_queue_put(queue);
+}
+
+/*
+ * The callback of a fence that a job waited for says so first, and then wakes the scheduler. In
+ * between the scheduler may find the job ready by itself, as one before it was freed, and the job
+ * may be done, freed, and the last. Callbacks run with interrupts off: they end within a grace
+ * period.
+ */
 static void uma_queue_release(struct kref *ref)
 {
 	struct uma_queue *queue = container_of(ref, struct uma_queue, ref);
 
-	queue_work(uma_wq, &queue->release);
+	queue_rcu_work(uma_wq, &queue->release);
 }
 
 /**
@@ -58,6 +79,20 @@ void uma_queue_put(struct uma_queue *queue)
 {
 	if (queue)
 		kref_put(&queue->ref, uma_queue_release);
+}
+
+/**
+ * uma_queue_drop_vm - a queue needs no address space any more
+ * @queue: queue that is closed; if a job of it has its engine, for this to be called again
+ *
+ * It may have jobs that wait for somebody's fence, for as long as that takes. They do not run any
+ * more, so what their address space maps need not wait. Callable from interrupts.
+ */
+void uma_queue_drop_vm(struct uma_queue *queue)
+{
+	kref_get(&queue->ref);
+	if (!queue_work(uma_wq, &queue->vm_work))
+		uma_queue_put(queue);
 }
 
 /**
@@ -221,6 +256,7 @@ static void uma_queue_close(struct uma_queue *queue)
 	uma_dispatch_cancel(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);
 	uma_dispatch_go(&ready, true);
+	uma_queue_drop_vm(queue);
 	/* A job of it that has its engine is ended by whoever would put it on the ring. */
 	uma_for_each_engine(uma, engine)
 		if (queue->engines & BIT(engine->index))
@@ -240,6 +276,7 @@ void uma_queues_close(struct uma_client *client)
 	struct uma_queue *queue;
 	unsigned long id;
 
+	uma_dispatch_leave(client->uma, client->usage);
 	xa_for_each(&client->queues, id, queue)
 		uma_queue_close(queue);
 	xa_destroy(&client->queues);
@@ -258,8 +295,9 @@ static struct uma_queue *uma_queue_alloc(struct uma_device *uma,
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&queue->ref);
-	INIT_WORK(&queue->release, uma_queue_release_work);
+	INIT_RCU_WORK(&queue->release, uma_queue_release_work);
 	INIT_WORK(&queue->end_work, uma_dispatch_end_work);
+	INIT_WORK(&queue->vm_work, uma_queue_vm_work);
 	spin_lock_init(&queue->counters_lock);
 	refcount_set(&queue->keepers, 1);
 	INIT_LIST_HEAD(&queue->behind);
@@ -302,6 +340,9 @@ err_free:
 static void uma_queues_flush(struct uma_device *uma)
 {
 	flush_workqueue(uma->sched_wq);
+	/* What ends in the first may release a queue in the second. */
+	flush_workqueue(uma_wq);
+	rcu_barrier();
 	flush_workqueue(uma_wq);
 }
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "driver/emu/model/uma_model.h"
-#include "driver/emu/model/uma_kernels.h"
+#include "driver/model/uma_model.h"
+#include "driver/model/uma_kernels.h"
 
 /* Device addresses of the test memory. */
 #define MT_BASE		0x123400000000ULL

@@ -47,7 +47,7 @@ static bool uma_vm_kill(struct uma_vm *vm)
 		confirmed = uma_mmu_invalidate_confirmed(vm, pt->dirty_start, pt->dirty_end);
 	if (confirmed) {
 		uma_pt_finish(pt);
-		uma_map_tree_clear(&vm->maps);
+		uma_map_clear(vm);
 	}
 	mutex_unlock(&vm->lock);
 	return confirmed;
@@ -99,7 +99,7 @@ static void uma_vm_free(struct kref *ref)
 	uma_dying_done(uma, vm->awaited);
 	mutex_unlock(&uma->vms_lock);
 	mutex_destroy(&vm->lock);
-	kfree(vm);
+	drm_gpuvm_put(&vm->base);
 }
 
 /**
@@ -202,7 +202,7 @@ void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 		if (!vm->held || !mutex_trylock(&vm->lock))
 			continue;
 		tables += vm->pt.tables;
-		bytes += uma_map_bytes(&vm->maps);
+		bytes += uma_map_bytes(vm);
 		mutex_unlock(&vm->lock);
 	}
 	seq_puts(m, "       vms     tables            bytes\n");
@@ -216,24 +216,30 @@ int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *fil
 	struct uma_device *uma = to_uma_device(drm);
 	struct uma_client *client = file->driver_priv;
 	struct drm_uma_vm_create *args = data;
+	struct drm_gem_object *resv;
 	struct uma_vm *vm;
 	int ret;
 
 	if (args->flags || args->vm_id)
 		return -EINVAL;
 	vm = kzalloc_obj(*vm, GFP_KERNEL_ACCOUNT);
-	if (!vm)
+	resv = drm_gpuvm_resv_object_alloc(drm);
+	if (!vm || !resv) {
+		drm_gem_object_put(resv);
+		kfree(vm);
 		return -ENOMEM;
+	}
+	uma_map_init(vm, drm, resv, &uma->va, UMA_MAX_MAPPINGS);
+	drm_gem_object_put(resv);
 	kref_init(&vm->ref);
 	INIT_LIST_HEAD(&vm->shrink);
 	mutex_init(&vm->lock);
 	vm->uma = uma;
 	vm->pid = task_tgid_nr(current);
-	uma_map_tree_init(&vm->maps, UMA_MAX_MAPPINGS, uma_bo_get_mapping, uma_bo_put_mapping);
 	ret = uma_mmu_init(uma, vm);
 	if (ret) {
 		mutex_destroy(&vm->lock);
-		kfree(vm);
+		drm_gpuvm_put(&vm->base);
 		return ret;
 	}
 	mutex_lock(&uma->vms_lock);
@@ -342,22 +348,31 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 	int idx, ret = 0;
 	u32 i;
 
-	/* If the device has gone, so have the pages. */
-	if (!uma_enter(vm->uma, &idx))
-		return -ENODEV;
+	/* Buffers are locked for this, by others maybe until their jobs have ended. */
 	for (i = 0; i < bind->count && !ret; i++) {
 		const struct drm_uma_bind_op *op = &bind->ops[i];
-		u64 last = op->va + op->size - 1;
+
+		bind->failed = i;
+		if (op->op == DRM_UMA_BIND_MAP)
+			ret = uma_map_add(txn, op->va, op->size, &bind->bos[i]->shmem.base,
+					  op->bo_offset, op->flags);
+		else
+			ret = uma_map_remove(txn, op->va, op->size);
+	}
+	/* If the device has gone, so have the pages. */
+	if (!ret && !uma_enter(vm->uma, &idx))
+		ret = -ENODEV;
+	if (ret)
+		return ret;
+	for (i = 0; i < bind->count && !ret; i++) {
+		const struct drm_uma_bind_op *op = &bind->ops[i];
 
 		bind->failed = i;
 		if (op->op == DRM_UMA_BIND_MAP) {
-			ret = uma_map_add(txn, op->va, last, &bind->bos[i]->shmem.base,
-					  op->bo_offset, op->flags);
-			ret = ret ?: uma_sg_seek(&bind->pos[i], bind->pages[i], op->bo_offset);
+			ret = uma_sg_seek(&bind->pos[i], bind->pages[i], op->bo_offset);
 			ret = ret ?: uma_pt_need_map(&vm->pt, op->va, op->size, bind->pos[i],
 						     &need);
 		} else {
-			ret = uma_map_remove(txn, op->va, last);
 			uma_pt_need_unmap(op->va, op->size, &need);
 		}
 	}
@@ -391,7 +406,8 @@ static bool uma_bind_apply_confirmed(struct uma_bind *bind, struct uma_vm *vm)
 
 static int uma_bind_run(struct uma_bind *bind, struct uma_vm *vm)
 {
-	struct uma_map_txn txn;
+	struct uma_map_txn txn = { .vm = vm, .changed = LIST_HEAD_INIT(txn.changed) };
+	bool confirmed;
 	int ret;
 
 	ret = mutex_lock_interruptible(&vm->lock);
@@ -401,17 +417,17 @@ static int uma_bind_run(struct uma_bind *bind, struct uma_vm *vm)
 		mutex_unlock(&vm->lock);
 		return -ENOENT;
 	}
-	uma_map_begin(&txn, &vm->maps);
 	ret = uma_bind_prepare(bind, vm, &txn);
 	if (ret) {
 		uma_pt_unreserve(&vm->pt);
 		uma_map_rollback(&txn);
-	} else if (uma_bind_apply_confirmed(bind, vm)) {
-		uma_pt_finish(&vm->pt);
-		uma_map_commit(&txn);
 	} else {
-		uma_pt_unreserve(&vm->pt);
-		uma_map_retire(&txn);
+		confirmed = uma_bind_apply_confirmed(bind, vm);
+		if (confirmed)
+			uma_pt_finish(&vm->pt);
+		else
+			uma_pt_unreserve(&vm->pt);
+		uma_map_commit(&txn, confirmed);
 	}
 	mutex_unlock(&vm->lock);
 	return ret;
@@ -510,7 +526,7 @@ u64 uma_vms_blocks(struct uma_device *uma)
  */
 void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 {
-	struct uma_mapping *map;
+	struct drm_gpuva *va;
 	struct uma_vm *vm;
 	u32 n = 0;
 
@@ -523,16 +539,19 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 			continue;
 		}
 		/* A row for each mapping; an empty address space has one as well. */
-		if (!vm->maps.count)
+		if (!vm->map_count)
 			seq_printf(m, "%2u %7d %-5s %6u %6u - - - -\n", n, vm->pid,
 				   vm->held ? "held" : vm->dead ? "dead" : "ok",
 				   vm->pt.tables, vm->pt.blocks);
-		for (map = uma_map_first(&vm->maps, 0, U64_MAX); map && !uma_breathe();
-		     map = uma_map_next(map, 0, U64_MAX))
+		drm_gpuvm_for_each_va(va, &vm->base) {
 			seq_printf(m, "%2u %7d %-5s %6u %6u %#16llx %#16llx %#8llx %s\n", n,
 				   vm->pid, vm->held ? "held" : vm->dead ? "dead" : "ok",
-				   vm->pt.tables, vm->pt.blocks, map->start, map->last, map->offset,
-				   map->flags & DRM_UMA_BIND_READONLY ? "ro" : "rw");
+				   vm->pt.tables, vm->pt.blocks, va->va.addr,
+				   va->va.addr + va->va.range - 1, va->gem.offset,
+				   to_uma_mapping(va)->flags & DRM_UMA_BIND_READONLY ? "ro" : "rw");
+			if (uma_breathe())
+				break;
+		}
 		n++;
 		mutex_unlock(&vm->lock);
 	}

@@ -13,7 +13,7 @@
 
 #include <drm/uma_task.h>
 
-#include "uma_regs.h"
+#include "../uma_regs.h"
 
 /**
  * struct uma_result - what a completion record says, in the CPU's byte order

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
+#include <drm/drm_exec.h>
 #include <drm/drm_gem.h>
 #include <drm/gpu_scheduler.h>
 
@@ -30,8 +31,7 @@ int uma_implicit_init(struct uma_implicit *imp, u32 max)
 	imp->max = max;
 	imp->uses = kvcalloc(max, sizeof(*imp->uses), GFP_KERNEL_ACCOUNT);
 	imp->objs = kvcalloc(max, sizeof(struct drm_gem_object *), GFP_KERNEL_ACCOUNT);
-	imp->slots = kvcalloc(max, sizeof(*imp->slots), GFP_KERNEL_ACCOUNT);
-	return imp->uses && imp->objs && imp->slots ? 0 : -ENOMEM;
+	return imp->uses && imp->objs ? 0 : -ENOMEM;
 }
 
 /**
@@ -43,12 +43,11 @@ void uma_implicit_fini(struct uma_implicit *imp)
 	u32 i;
 
 	if (imp->locked)
-		drm_gem_unlock_reservations(imp->objs, imp->obj_count, &imp->ctx);
+		drm_exec_fini(&imp->exec);
 	for (i = 0; i < imp->count; i++) {
 		drm_gem_object_put(imp->uses[i].obj);
 		cond_resched();
 	}
-	kvfree(imp->slots);
 	kvfree(imp->objs);
 	kvfree(imp->uses);
 }
@@ -119,29 +118,31 @@ static int uma_implicit_cmp(const void *a, const void *b)
  */
 int uma_implicit_lock(struct uma_implicit *imp)
 {
-	u32 i, n = 0;
+	u32 i, next;
 	int ret;
 
 	if (!imp->count)
 		return 0;
 	for (i = 0; i < imp->count; i++)
 		imp->objs[i] = imp->uses[i].obj;
+	/* Those that share a dma_resv, which is locked once, come one after the other. */
 	sort(imp->objs, imp->count, sizeof(imp->objs[0]), uma_implicit_cmp, NULL);
-	for (i = 0; i < imp->count; i++) {
-		if (!n || imp->objs[n - 1]->resv != imp->objs[i]->resv)
-			imp->objs[n++] = imp->objs[i];
-		imp->slots[n - 1]++;
-	}
-	imp->obj_count = n;
-
-	ret = drm_gem_lock_reservations(imp->objs, n, &imp->ctx);
-	if (ret)
-		return ret;
+	drm_exec_init(&imp->exec, DRM_EXEC_INTERRUPTIBLE_WAIT, imp->count);
 	imp->locked = true;
-	/* There may be as many fences as somebody likes. */
-	for (i = 0; i < n && !ret; i++)
-		ret = uma_breathe() ?: dma_resv_reserve_fences(imp->objs[i]->resv, imp->slots[i]);
-	return ret;
+	drm_exec_until_all_locked(&imp->exec) {
+		for (i = 0; i < imp->count; i = next) {
+			for (next = i + 1; next < imp->count; next++)
+				if (imp->objs[next]->resv != imp->objs[i]->resv)
+					break;
+			ret = drm_exec_prepare_obj(&imp->exec, imp->objs[i], next - i);
+			drm_exec_retry_on_contention(&imp->exec);
+			/* There may be as many fences as somebody likes. */
+			ret = ret ?: uma_breathe();
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
 }
 
 /**

@@ -7,15 +7,14 @@
  *   client->lock         ids of a file
  *   vm->lock             mappings and page table of an address space; memory is
  *                        allocated under it. Recovery only tries it, for a dump
- *   a buffer's dma_resv  its memory and whether that may be purged, its fences;
- *                        memory is allocated under it
+ *   a buffer's dma_resv  its memory and whether that may be purged, its fences, where
+ *                        it is mapped; memory is allocated under it
  *   client->submit_lock  one submit at a time: jobs are armed and pushed in one
  *                        order
  *   uma->gems_lock, uma->vms_lock
  *                        lists
- *   uma->shrink_lock     purgeable buffers and who maps a buffer. The shrinker has
- *                        it, and from there only tries the locks above; nothing
- *                        is allocated under it
+ *   uma->shrink_lock     purgeable buffers. The shrinker has it, and from there only
+ *                        tries the locks above; nothing is allocated under it
  *   uma->inval_lock      invalidation; held until the device has let go of what is
  *                        invalidated. Where jobs depend on it, and by the shrinker,
  *                        it is only tried
@@ -51,7 +50,7 @@
 #include "uma_job.h"
 #include "uma_job_sfq.h"
 #include "uma_pm.h"
-#include "uma_regs.h"
+#include "../uma_regs.h"
 #include "uma_ring.h"
 #include "uma_show.h"
 #include "uma_vm.h"
@@ -256,7 +255,7 @@ struct uma_device {
 	struct list_head gems;
 	/** @shrinker: gives memory of purgeable buffers back */
 	struct shrinker *shrinker;
-	/** @shrink_lock: protects @lru, what is in it, and &uma_bo.maps */
+	/** @shrink_lock: protects @lru and what is in it */
 	struct mutex shrink_lock;
 	/** @lru: purgeable buffers, by memory cgroup, &uma_bo.lru */
 	struct list_lru lru;

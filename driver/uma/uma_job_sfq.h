@@ -65,6 +65,8 @@ struct uma_share {
 	struct uma_flow flow[UMA_SFQ_LEVELS];
 	/** @held_until: a job of it hung; the others wait until then */
 	u64 held_until;
+	/** @left: its file is closed */
+	bool left;
 };
 
 /**
@@ -80,6 +82,8 @@ struct uma_sfq {
 	u64 clock[2];
 	/** @latest: the highest virtual time that any flow has come to */
 	u64 latest[2];
+	/** @left: likewise, of flows whose files are closed, by priority */
+	u64 left[UMA_SFQ_LEVELS];
 	/** @held: flows of clients whose jobs hung */
 	struct list_head held;
 	/** @busy: the engine has been given away */
@@ -104,6 +108,7 @@ void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, 
 bool uma_sfq_preempt(struct uma_sfq *sfq, u64 now);
 void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns);
 void uma_sfq_penalize(struct uma_sfq *sfq, struct uma_share *share, u64 ns, u64 now);
+void uma_sfq_leave(struct uma_sfq *sfq, struct uma_share *share);
 void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready);
 void uma_sfq_advance(struct uma_sfq *sfq, u64 now, struct list_head *ready);
 u64 uma_sfq_next_event(const struct uma_sfq *sfq);

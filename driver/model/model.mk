@@ -2,7 +2,7 @@
 # The model. MODEL_OBJS are its objects for user space: whoever runs tasks in
 # process links them.
 
-model-dir := driver/emu/model
+model-dir := driver/model
 
 # Without floating point but for the kernels; the kernel builds it the same way.
 MODEL_OBJS := $(addprefix $(model-dir)/,\

@@ -12,6 +12,11 @@
  * anew or after a pause starts there, so that nobody saves up time by not using
  * it.
  *
+ * What a client has had beyond that clock would be forgotten with it: files that are opened for a
+ * job each would all start at the clock, which stands still meanwhile, and whoever keeps his file
+ * would never be served again. So a flow that is new starts where those have come to whose files
+ * were closed. As that is no more than a slice and a task beyond the clock, it costs little.
+ *
  * A job that can be preempted has the engine for a slice, and then for as long as its flow
  * would be dispatched again: until the virtual time of another one is less. Nobody is
  * preempted for nobody. Real-time flows preempt others at once.
@@ -58,6 +63,9 @@ static void uma_flow_add(struct uma_sfq *sfq, struct uma_flow *flow, u64 now)
 	if (flow->held) {
 		list_add_tail(&flow->held_node, &sfq->held);
 	} else {
+		/* It may be of who has just closed another file. */
+		if (!flow->vtime)
+			flow->vtime = sfq->left[flow->level];
 		flow->vtime = max(flow->vtime, sfq->clock[class]);
 		rb_add_cached(&flow->node, &sfq->backlogged[class], uma_flow_less);
 	}
@@ -246,6 +254,26 @@ bool uma_sfq_preempt(struct uma_sfq *sfq, u64 now)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_preempt);
 
+static void uma_flow_leave(struct uma_sfq *sfq, const struct uma_flow *flow)
+{
+	sfq->left[flow->level] = max(sfq->left[flow->level], flow->vtime);
+}
+
+/**
+ * uma_sfq_leave - the file of a client is closed
+ * @sfq: engine
+ * @share: client's part in it; a job of it may still have the engine
+ */
+void uma_sfq_leave(struct uma_sfq *sfq, struct uma_share *share)
+{
+	u32 i;
+
+	share->left = true;
+	for (i = 0; i < UMA_SFQ_LEVELS; i++)
+		uma_flow_leave(sfq, &share->flow[i]);
+}
+EXPORT_SYMBOL_IF_KUNIT(uma_sfq_leave);
+
 /**
  * uma_sfq_charge - a job has used the engine
  * @sfq: engine
@@ -262,6 +290,8 @@ void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns)
 		rb_erase_cached(&flow->node, &sfq->backlogged[class]);
 	flow->vtime += max_t(u64, ns, UMA_SFQ_MIN_NS) * uma_sfq_price[flow->level];
 	sfq->latest[class] = max(sfq->latest[class], flow->vtime);
+	if (flow->share->left)
+		uma_flow_leave(sfq, flow);
 	if (backlogged)
 		rb_add_cached(&flow->node, &sfq->backlogged[class], uma_flow_less);
 }

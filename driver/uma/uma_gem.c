@@ -293,37 +293,6 @@ void uma_bo_put(struct uma_bo *bo)
 		drm_gem_object_put(&bo->shmem.base);
 }
 
-/**
- * uma_bo_get_mapping - a mapping shows the buffer
- * @mapping: mapping
- */
-void uma_bo_get_mapping(struct uma_mapping *mapping)
-{
-	struct uma_device *uma = to_uma_device(mapping->obj->dev);
-	struct uma_bo *bo = to_uma_bo(mapping->obj);
-
-	drm_gem_object_get(mapping->obj);
-	atomic_inc(&bo->mappings);
-	mutex_lock(&uma->shrink_lock);
-	list_add(&mapping->bo_link, &bo->maps);
-	mutex_unlock(&uma->shrink_lock);
-}
-
-/**
- * uma_bo_put_mapping - undo uma_bo_get_mapping()
- * @mapping: mapping
- */
-void uma_bo_put_mapping(struct uma_mapping *mapping)
-{
-	struct uma_device *uma = to_uma_device(mapping->obj->dev);
-
-	mutex_lock(&uma->shrink_lock);
-	list_del(&mapping->bo_link);
-	mutex_unlock(&uma->shrink_lock);
-	atomic_dec(&to_uma_bo(mapping->obj)->mappings);
-	drm_gem_object_put(mapping->obj);
-}
-
 /* DRM_IOCTL_UMA_BO_CREATE */
 int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
 {

@@ -64,14 +64,10 @@ struct uma_bo *uma_bo_alloc(struct uma_device *uma)
 	if (!bo)
 		return NULL;
 	INIT_LIST_HEAD(&bo->node);
-	INIT_LIST_HEAD(&bo->maps);
+	/* Older kernels leave that to the driver. */
+	drm_gem_gpuva_init(&bo->shmem.base);
 	INIT_LIST_HEAD(&bo->lru);
 	return bo;
-}
-
-static struct uma_vm *uma_shrink_vm(const struct uma_mapping *mapping)
-{
-	return container_of(mapping->tree, struct uma_vm, maps);
 }
 
 static void uma_shrink_add_locked(struct uma_device *uma, struct uma_bo *bo)
@@ -110,23 +106,24 @@ void uma_shrink_remove(struct uma_bo *bo)
 /* The locks of all address spaces that map a buffer, all idle, or false and some of them. */
 static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 {
-	struct uma_mapping *mapping;
+	struct drm_gpuvm_bo *vm_bo;
+	struct drm_gpuva *va;
 
-	list_for_each_entry(mapping, &bo->maps, bo_link) {
-		struct uma_vm *vm = uma_shrink_vm(mapping);
+	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->shmem.base) {
+		struct uma_vm *vm = to_uma_vm(vm_bo->vm);
 
-		if (list_empty(&vm->shrink)) {
-			if (!mutex_trylock(&vm->lock))
-				return false;
-			list_add(&vm->shrink, vms);
-			if (uma_mmu_tryinvalidate_confirmed(vm, 0, 0))
-				return false;
-		}
-		/* What is at its addresses now may be another buffer's. */
-		if (mapping->retired)
+		if (!mutex_trylock(&vm->lock))
 			return false;
-		/* It may be mapped as often as somebody likes. */
-		cond_resched();
+		list_add(&vm->shrink, vms);
+		if (uma_mmu_tryinvalidate_confirmed(vm, 0, 0))
+			return false;
+		drm_gpuvm_bo_for_each_va(va, vm_bo) {
+			/* What is at its addresses now may be another buffer's. */
+			if (to_uma_mapping(va)->removed)
+				return false;
+			/* It may be mapped as often as somebody likes. */
+			cond_resched();
+		}
 	}
 	return true;
 }
@@ -135,7 +132,7 @@ static void uma_shrink_unlock_vms(struct list_head *vms)
 {
 	struct uma_vm *vm, *next;
 
-	/* None of them goes: it has a mapping, which cannot go while we have the shrink lock. */
+	/* None of them goes: it has a mapping, which cannot go while we have the buffer's lock. */
 	list_for_each_entry_safe(vm, next, vms, shrink) {
 		list_del_init(&vm->shrink);
 		mutex_unlock(&vm->lock);
@@ -149,13 +146,14 @@ static void uma_shrink_unlock_vms(struct list_head *vms)
  */
 static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 {
-	struct uma_mapping *mapping;
+	struct drm_gpuvm_bo *vm_bo;
+	struct drm_gpuva *va;
 	struct uma_vm *vm;
 	int ret;
 
-	list_for_each_entry(mapping, &bo->maps, bo_link)
-		uma_pt_unmap(&uma_shrink_vm(mapping)->pt, mapping->start,
-			     mapping->last - mapping->start + 1);
+	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->shmem.base)
+		drm_gpuvm_bo_for_each_va(va, vm_bo)
+			uma_pt_unmap(&to_uma_vm(va->vm)->pt, va->va.addr, va->va.range);
 	list_for_each_entry(vm, vms, shrink) {
 		struct uma_pt *pt = &vm->pt;
 
@@ -193,7 +191,7 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 		goto out_vms;
 	if (bo->shmem.sgt) {
 		pages = obj->size >> PAGE_SHIFT;
-		uma_gem_shmem_purge(&bo->shmem);
+		drm_gem_shmem_purge_locked(&bo->shmem);
 	} else {
 		/* A bind that was interrupted may have filled it. */
 		pages = obj->filp->f_mapping->nrpages;

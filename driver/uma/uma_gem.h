@@ -16,7 +16,7 @@ struct mm_struct;
 struct page;
 struct seq_file;
 struct uma_device;
-struct uma_mapping;
+struct user_struct;
 
 /**
  * struct uma_user_pages - user memory that the device uses in place
@@ -24,7 +24,9 @@ struct uma_mapping;
 struct uma_user_pages {
 	/** @uma: device */
 	struct uma_device *uma;
-	/** @mm: who is charged */
+	/** @owner: who is charged, NULL with CAP_IPC_LOCK */
+	struct user_struct *owner;
+	/** @mm: whose memory it is, of which /proc tells how much is pinned */
 	struct mm_struct *mm;
 	/** @pages: pinned pages */
 	struct page **pages;
@@ -63,10 +65,8 @@ struct uma_bo {
 	struct uma_user_pages *user;
 	/** @flags: DRM_UMA_BO_*, DRM_UMA_BO_INFO_USER, DRM_UMA_BO_INFO_READONLY */
 	u32 flags;
-	/** @mappings: mappings in address spaces */
+	/** @mappings: mappings in address spaces, which the object lists under its dma_resv lock */
 	atomic_t mappings;
-	/** @maps: the same as a list, &uma_mapping.bo_link, protected by &uma_device.shrink_lock */
-	struct list_head maps;
 	/** @lru: in &uma_device.lru while it may be purged */
 	struct list_head lru;
 	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
@@ -117,8 +117,6 @@ struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle);
 void uma_bo_put(struct uma_bo *bo);
 struct sg_table *uma_bo_pin(struct uma_bo *bo);
 void uma_bo_unpin(struct uma_bo *bo);
-void uma_bo_get_mapping(struct uma_mapping *mapping);
-void uma_bo_put_mapping(struct uma_mapping *mapping);
 void uma_gem_publish(struct uma_bo *bo);
 void uma_bo_count(struct uma_bo *bo);
 void uma_bo_unmap(struct uma_bo *bo);

@@ -527,6 +527,55 @@ static void uma_sfq_test_slices_of_queues(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, done(test, MS, false));
 }
 
+/*
+ * Three of the clients close their files after each job and open others: who keeps his has the
+ * engine as often as each of them, be a file closed before its job is done, or after.
+ */
+static void uma_sfq_test_files_for_a_job_each(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	u32 i, n, other;
+
+	for (i = 0; i < 4; i++)
+		enter(t, i, 0, NORMAL);
+	for (i = 0; i < 400; i++) {
+		n = client_of(t, t->running);
+		t->client[n].runs++;
+		other = t->running == &t->client[n].request[0];
+		if (!n)
+			enter(t, 0, other, NORMAL);
+		else if (i % 2)
+			uma_sfq_leave(&t->sfq, &t->client[n].share);
+		KUNIT_ASSERT_NOT_NULL(test, done(test, SLICE, false));
+		if (!n)
+			continue;
+		uma_sfq_leave(&t->sfq, &t->client[n].share);
+		uma_share_init(&t->client[n].share);
+		enter(t, n, other, NORMAL);
+	}
+	KUNIT_EXPECT_GE(test, t->client[0].runs, 98);
+	KUNIT_EXPECT_LE(test, t->client[0].runs, 102);
+}
+
+/* Who comes anew need not wait for what others had who have left before the engine was idle. */
+static void uma_sfq_test_left_and_idle(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+
+	enter(t, 0, 0, NORMAL);
+	KUNIT_EXPECT_NULL(test, done(test, 100 * SLICE, false));
+	uma_sfq_leave(&t->sfq, &t->client[0].share);
+	enter(t, 1, 0, NORMAL);
+	enter(t, 2, 0, NORMAL);
+	enter(t, 1, 1, NORMAL);
+	KUNIT_EXPECT_PTR_EQ(test, done(test, SLICE, false), &t->client[2].request[0]);
+	/* Nor for those of another priority. */
+	uma_sfq_leave(&t->sfq, &t->client[1].share);
+	enter(t, 3, 0, LOW);
+	KUNIT_EXPECT_EQ(test, t->client[3].share.flow[LOW].vtime,
+			t->client[2].share.flow[NORMAL].vtime);
+}
+
 static void uma_sfq_test_penalize(struct kunit *test)
 {
 	struct sfq_test *t = test->priv;
@@ -622,6 +671,8 @@ static struct kunit_case uma_sfq_cases[] = {
 	KUNIT_CASE(uma_sfq_test_slices_after_long),
 	KUNIT_CASE(uma_sfq_test_slices_of_equals),
 	KUNIT_CASE(uma_sfq_test_slices_of_queues),
+	KUNIT_CASE(uma_sfq_test_files_for_a_job_each),
+	KUNIT_CASE(uma_sfq_test_left_and_idle),
 	KUNIT_CASE(uma_sfq_test_penalize),
 	KUNIT_CASE(uma_sfq_test_penalize_race),
 	KUNIT_CASE(uma_sfq_test_hang_beside),

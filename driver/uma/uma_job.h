@@ -8,8 +8,8 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
-#include <linux/ww_mutex.h>
 
+#include <drm/drm_exec.h>
 #include <drm/gpu_scheduler.h>
 
 #include <drm/uma_accel.h>
@@ -72,14 +72,22 @@ struct uma_queue {
 	struct kref ref;
 	/** @uma: device, with a reference */
 	struct uma_device *uma;
-	/** @vm: address space, with a reference */
+	/**
+	 * @vm: address space, with a reference; NULL once no job of the queue goes to an engine any
+	 * more. Under &uma_device.queues_lock, but for who has a job that has its engine
+	 */
 	struct uma_vm *vm;
+	/** @vm_work: drops it, see uma_queue_drop_vm(); in the end frees the queue */
+	struct work_struct vm_work;
 	/** @usage: engine time of the client, with a reference */
 	struct uma_usage *usage;
 	/** @node: in &uma_device.queues */
 	struct list_head node;
-	/** @release: ends it; the last job may be freed by the scheduler that is to be ended */
-	struct work_struct release;
+	/**
+	 * @release: ends it; the last job may be freed by the scheduler that is to be ended. After
+	 * a grace period: who signals a fence may still be telling it, see uma_queue_release()
+	 */
+	struct rcu_work release;
 	/** @name: class and instances of its engines, for traces and fences: "matrix0", "gpu0-3" */
 	char name[48];
 	/** @sched: sees to what its jobs wait for, to their order, and to timeouts */
@@ -144,6 +152,7 @@ struct uma_queue {
 
 struct uma_queue *uma_queue_find(struct uma_client *client, u32 id);
 void uma_queue_put(struct uma_queue *queue);
+void uma_queue_drop_vm(struct uma_queue *queue);
 int uma_queue_error(struct uma_queue *queue);
 int uma_queue_error_locked(struct uma_queue *queue);
 struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue);
@@ -180,16 +189,12 @@ struct uma_implicit {
 	u32 count;
 	/** @max: room in @uses */
 	u32 max;
-	/** @objs: buffers, but only one of those that share a dma_resv */
+	/** @objs: buffers of @uses, those that share a dma_resv side by side */
 	struct drm_gem_object **objs;
-	/** @slots: fences that there will be on each of @objs */
-	u32 *slots;
-	/** @obj_count: entries of @objs and @slots */
-	u32 obj_count;
-	/** @locked: the dma_resvs of @objs are locked */
+	/** @locked: @exec has been initialised */
 	bool locked;
-	/** @ctx: they are locked under this */
-	struct ww_acquire_ctx ctx;
+	/** @exec: the locks of their dma_resvs */
+	struct drm_exec exec;
 };
 
 int uma_implicit_init(struct uma_implicit *imp, u32 max);
@@ -289,6 +294,7 @@ void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns,
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue);
 bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job);
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready);
+void uma_dispatch_leave(struct uma_device *uma, struct uma_usage *usage);
 void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only);
 void uma_dispatch_go(struct list_head *ready, bool may_sleep);
 void uma_dispatch_end_work(struct work_struct *work);
