@@ -1050,7 +1050,7 @@ TEST_F_TIMEOUT(preempt, closed_files_in_a_crowd, 240)
 #define OPENERS		4
 
 /* Open a file, run a job of one task, close the file, again and again; count the jobs. */
-static void file_for_each_job(struct preempt_fixture *self, _Atomic unsigned int *jobs)
+static void open_run_close(struct preempt_fixture *self, _Atomic unsigned int *jobs)
 {
 	struct longjob l;
 
@@ -1078,7 +1078,7 @@ TEST_F(preempt, files_for_a_job_each)
 	for (i = 0; i < OPENERS; i++) {
 		pid[i] = harness_fork();
 		if (!pid[i])
-			file_for_each_job(self, &jobs[0]);
+			open_run_close(self, &jobs[0]);
 	}
 	pid[i] = harness_fork();
 	if (!pid[i]) {

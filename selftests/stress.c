@@ -209,7 +209,7 @@ static void expect_back(const char *file, long long before)
 	EXPECT_EQ(before, counter(file));
 }
 
-/* No job hangs here, and a processor of the machine may stand still for as long as the host likes. */
+/* No job hangs here, but a busy host may let a processor of the machine stand still for long. */
 FIXTURE(stress) {
 	char timeout[16];
 };

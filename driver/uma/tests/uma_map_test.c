@@ -266,7 +266,8 @@ static void uma_map_test_random(struct kunit *test)
 				memset(truth + start, 0, count);
 			} else {
 				/* The offset is the page, so that cuts show. */
-				int ret = uma_map_add(&txn, start, count, &t->bo.shmem.base, start, 0);
+				int ret = uma_map_add(&txn, start, count, &t->bo.shmem.base,
+						      start, 0);
 
 				KUNIT_ASSERT_EQ(test, ret, memchr_inv(truth + start, 0, count) ?
 						-EEXIST : 0);
