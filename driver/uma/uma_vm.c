@@ -338,9 +338,10 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 
 /*
  * Everything that can fail: the mappings, which can be undone, and memory for the page table.
- * What follows may have to wait for jobs, and for a reset. No unplug shall wait for that; whoever
- * lets go of the device waits for the lock of the address space, as long as there is a
- * page table.
+ * What follows may have to wait for jobs, and for a reset. No unplug shall wait for that, nor for
+ * as many operations and tables as somebody likes: it waits for one table at most. Whoever lets
+ * go of the device waits for the lock of the address space, as long as there is a page table, and
+ * what had begun fails at its next table.
  */
 static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma_map_txn *txn)
 {
@@ -359,11 +360,12 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 		else
 			ret = uma_map_remove(txn, op->va, op->size);
 	}
-	/* If the device has gone, so have the pages. */
+	/* If the device has gone, so have the pages; else they stay while the lock is held. */
 	if (!ret && !uma_enter(vm->uma, &idx))
 		ret = -ENODEV;
 	if (ret)
 		return ret;
+	drm_dev_exit(idx);
 	for (i = 0; i < bind->count && !ret; i++) {
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 
@@ -380,7 +382,6 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 		bind->failed = 0;
 		ret = uma_pt_reserve(&vm->pt, &need);
 	}
-	drm_dev_exit(idx);
 	return ret;
 }
 

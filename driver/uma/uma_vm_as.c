@@ -13,6 +13,7 @@
 #include <drm/drm_drv.h>
 
 #include "uma_device.h"
+#include "uma_drv.h"
 #include "uma_job.h"
 #include "uma_trace.h"
 #include "uma_vm.h"
@@ -20,12 +21,17 @@
 /* How long the device may take to forget what no job uses: it has nothing to wait for. */
 #define UMA_IDLE_INVAL_MS	1000
 
+/* For each by itself: an unplug does not wait for as many as somebody binds. */
 static int uma_mmu_alloc_table(struct uma_pt *pt, struct uma_pt_table *table)
 {
 	struct uma_device *uma = pt->priv;
+	int idx;
 
+	if (!uma_enter(uma, &idx))
+		return -ENODEV;
 	table->entries = dma_alloc_coherent(uma->drm.dev, UMA_PT_ENTRIES * sizeof(*table->entries),
 					    &table->dma, GFP_KERNEL_ACCOUNT);
+	drm_dev_exit(idx);
 	return table->entries ? 0 : -ENOMEM;
 }
 
@@ -47,12 +53,13 @@ static const struct uma_pt_ops uma_mmu_pt_ops = {
  * @uma: device
  * @vm: address space
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0; -ENOMEM; -ENODEV.
  */
 int uma_mmu_init(struct uma_device *uma, struct uma_vm *vm)
 {
 	return uma_pt_init(&vm->pt, &uma_mmu_pt_ops, uma);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_mmu_init);
 
 /**
  * uma_mmu_fini - free the page table of an address space
@@ -62,6 +69,7 @@ void uma_mmu_fini(struct uma_vm *vm)
 {
 	uma_pt_fini(&vm->pt);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_mmu_fini);
 
 /*
  * The device may walk at any time whatever the low word enables, so a root is never replaced

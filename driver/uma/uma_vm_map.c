@@ -210,7 +210,11 @@ int uma_map_add(struct uma_map_txn *txn, u64 start, u64 size, struct drm_gem_obj
 		.gem.obj = obj,
 		.gem.offset = offset,
 	};
+	int ret;
 
+	ret = uma_breathe();
+	if (ret)
+		return ret;
 	if (!drm_gpuvm_interval_empty(&txn->vm->base, start, size))
 		return -EEXIST;
 	if (txn->vm->map_count >= txn->vm->map_max)

@@ -107,16 +107,18 @@ static void uma_sg_advance(struct uma_sg_pos *pos, u64 bytes)
 static struct uma_pt_table *uma_pt_table_new(struct uma_pt *pt, bool leaf)
 {
 	struct uma_pt_table *table;
+	int ret = -ENOMEM;
 
 	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
 	if (!table)
-		return NULL;
+		return ERR_PTR(ret);
 	if (!leaf) {
 		table->child = kcalloc(UMA_PT_ENTRIES, sizeof(*table->child), GFP_KERNEL_ACCOUNT);
 		if (!table->child)
 			goto err_free;
 	}
-	if (pt->ops->alloc(pt, table))
+	ret = pt->ops->alloc(pt, table);
+	if (ret)
 		goto err_child;
 	INIT_LIST_HEAD(&table->link);
 	pt->tables++;
@@ -126,7 +128,7 @@ err_child:
 	kfree(table->child);
 err_free:
 	kfree(table);
-	return NULL;
+	return ERR_PTR(ret);
 }
 
 static void uma_pt_table_free(struct uma_pt *pt, struct uma_pt_table *table)
@@ -155,10 +157,12 @@ static void uma_pt_dirty(struct uma_pt *pt, u64 start, u64 end)
  * @ops: allocator
  * @priv: the allocator's
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or an error of the allocator's.
  */
 int uma_pt_init(struct uma_pt *pt, const struct uma_pt_ops *ops, void *priv)
 {
+	struct uma_pt_table *root;
+
 	memset(pt, 0, sizeof(*pt));
 	pt->ops = ops;
 	pt->priv = priv;
@@ -166,8 +170,11 @@ int uma_pt_init(struct uma_pt *pt, const struct uma_pt_ops *ops, void *priv)
 	INIT_LIST_HEAD(&pt->spare_leaves);
 	INIT_LIST_HEAD(&pt->dead);
 	uma_pt_clean(pt);
-	pt->root = uma_pt_table_new(pt, false);
-	return pt->root ? 0 : -ENOMEM;
+	root = uma_pt_table_new(pt, false);
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	pt->root = root;
+	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_init);
 
@@ -311,8 +318,8 @@ static int uma_pt_reserve_list(struct uma_pt *pt, struct list_head *list, u32 co
 		if (uma_breathe())
 			return -EINTR;
 		table = uma_pt_table_new(pt, leaf);
-		if (!table)
-			return -ENOMEM;
+		if (IS_ERR(table))
+			return PTR_ERR(table);
 		list_add(&table->link, list);
 	}
 	return 0;
@@ -323,7 +330,8 @@ static int uma_pt_reserve_list(struct uma_pt *pt, struct list_head *list, u32 co
  * @pt: page table
  * @need: how many
  *
- * Return: 0; -ENOMEM; -EINTR the caller is killed. uma_pt_finish() frees them in any case.
+ * Return: 0; an error of the allocator's; -EINTR the caller is killed. uma_pt_unreserve() is for
+ * any of them.
  */
 int uma_pt_reserve(struct uma_pt *pt, const struct uma_pt_need *need)
 {

@@ -835,6 +835,33 @@ static void uma_device_test_turn(struct kunit *test)
 	mutex_unlock(&uma->inval_lock);
 }
 
+/*
+ * Tables for a bind, of which there may be many: an unplug does not wait for all of them, and when
+ * the device has gone, whichever way, there are no more.
+ */
+static void uma_device_test_tables(struct kunit *test)
+{
+	const struct uma_pt_need need = { .dirs = 1, .leaves = 2 };
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+	struct uma_vm vm = { .uma = uma };
+
+	uma->drm.dev->coherent_dma_mask = DMA_BIT_MASK(64);
+	KUNIT_ASSERT_EQ(test, uma_mmu_init(uma, &vm), 0);
+	KUNIT_EXPECT_EQ(test, uma_pt_reserve(&vm.pt, &need), 0);
+	uma->drm.unplugged = true;
+	KUNIT_EXPECT_EQ(test, uma_pt_reserve(&vm.pt, &need), -ENODEV);
+	uma->drm.unplugged = false;
+	uma->lost = true;
+	KUNIT_EXPECT_EQ(test, uma_pt_reserve(&vm.pt, &need), -ENODEV);
+	KUNIT_EXPECT_EQ(test, vm.pt.tables, 4);
+	/* What was there before can be given back. */
+	uma_pt_unreserve(&vm.pt);
+	KUNIT_EXPECT_EQ(test, vm.pt.tables, 1);
+	uma_mmu_fini(&vm);
+	KUNIT_EXPECT_EQ(test, vm.pt.tables, 0);
+}
+
 static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_find_regs),
 	KUNIT_CASE(uma_device_test_deleted),
@@ -853,6 +880,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_budget),
 	KUNIT_CASE(uma_device_test_never_begun),
 	KUNIT_CASE(uma_device_test_turn),
+	KUNIT_CASE(uma_device_test_tables),
 	{}
 };
 

@@ -146,6 +146,18 @@ static int uma_map_test_cut(struct kunit *test, u64 start, u64 last)
 	return ret;
 }
 
+/* As a caller that is killed: without an expectation. */
+static int uma_map_test_try(struct kunit *test, u64 start, u64 last)
+{
+	struct uma_map_txn txn;
+	int ret;
+
+	uma_map_test_begin(test, &txn);
+	ret = uma_map_test_add(test, &txn, start, last, 0, 0);
+	uma_map_rollback(&txn);
+	return ret;
+}
+
 static void uma_map_test_overlap(struct kunit *test)
 {
 	struct uma_map_txn txn;
@@ -326,15 +338,17 @@ static void uma_map_test_retire(struct kunit *test)
 static void uma_map_test_killed(struct kunit *test)
 {
 	const char *before;
-	int ret;
+	int cut, add;
 
 	uma_map_test_one(test, 0x10000, 0x1ffff, 0, 0);
 	uma_map_test_one(test, 0x30000, 0x3ffff, 0x100000, 1);
 	before = uma_map_test_text(test);
 	uma_test_kill();
-	ret = uma_map_test_cut(test, 0x18000, UMA_TEST_LAST);
+	cut = uma_map_test_cut(test, 0x18000, UMA_TEST_LAST);
+	add = uma_map_test_try(test, 0x20000, 0x2ffff);
 	uma_test_revive();
-	KUNIT_EXPECT_EQ(test, ret, -EINTR);
+	KUNIT_EXPECT_EQ(test, cut, -EINTR);
+	KUNIT_EXPECT_EQ(test, add, -EINTR);
 	KUNIT_EXPECT_STREQ(test, uma_map_test_text(test), before);
 	KUNIT_EXPECT_EQ(test, uma_map_test_refs(test), 2);
 }
