@@ -182,6 +182,98 @@ TEST_F(implicit, too_many)
 	free(bos);
 }
 
+#define CROWD_FILES	4u
+#define CROWD_QUEUES	250u
+
+/* Each a file of its own, with queues whose jobs read a buffer and wait for a gate. */
+struct crowd {
+	struct client c[CROWD_FILES];
+	__u32 queues[CROWD_FILES][CROWD_QUEUES];
+	__u32 handle[CROWD_FILES];
+	__u32 after[CROWD_FILES];
+	struct gate gate;
+};
+
+/* All queues, before the gate is closed: it opens by itself after some time. */
+static void crowd_make(struct crowd *w, struct scene *s)
+{
+	int file = prime_export(s->c.fd, s->shared.handle), sync;
+	unsigned int i, j;
+
+	for (i = 0; i < CROWD_FILES; i++) {
+		client_open(&w->c[i]);
+		w->handle[i] = prime_import(w->c[i].fd, file);
+		for (j = 0; j < CROWD_QUEUES; j++)
+			w->queues[i][j] = queue_create(w->c[i].fd, w->c[i].vm, 0);
+	}
+	close(file);
+	gate_close(&w->gate, s->c.fd);
+	ASSERT_EQ(0, syncobj_export_try(s->c.fd, w->gate.syncobj, true, &sync));
+	for (i = 0; i < CROWD_FILES; i++) {
+		w->after[i] = syncobj_create(w->c[i].fd, false);
+		ASSERT_EQ(0, syncobj_import_try(w->c[i].fd, sync, true, &w->after[i]));
+	}
+	close(sync);
+}
+
+/* One fence of each queue of a file. */
+static void crowd_reads(struct crowd *w, unsigned int file)
+{
+	struct drm_uma_job_bo bo = reads(w->handle[file]);
+	struct drm_uma_sync in = sync_in(w->after[file]);
+	struct drm_uma_job job = { .bos = array_of(&bo, sizeof(bo), 1),
+				   .syncs = array_of(&in, sizeof(in), 1) };
+	unsigned int j;
+
+	for (j = 0; j < CROWD_QUEUES; j++) {
+		job.queue_id = w->queues[file][j];
+		ASSERT_EQ(0, submit_try(w->c[file].fd, &job, 1, NULL));
+	}
+}
+
+/* How long a submit takes that waits for all of them, at best. */
+static uint64_t submit_ns(struct scene *s)
+{
+	struct drm_uma_job_bo bo = writes(s->shared.handle);
+	uint64_t best = UINT64_MAX, begin, ns;
+	struct drm_uma_job job = { .queue_id = s->queue, .bos = array_of(&bo, sizeof(bo), 1) };
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		begin = now_ns();
+		ASSERT_EQ(0, submit_try(s->c.fd, &job, 1, NULL));
+		ns = now_ns() - begin;
+		if (ns < best)
+			best = ns;
+	}
+	return best;
+}
+
+/* Four times as many fences on a buffer, which is locked meanwhile, take four times as long. */
+TEST_F(implicit, many_fences)
+{
+	uint64_t few, many;
+	struct crowd w;
+	unsigned int i;
+
+	crowd_make(&w, &self->s);
+	crowd_reads(&w, 0);
+	few = submit_ns(&self->s);
+	for (i = 1; i < CROWD_FILES; i++)
+		crowd_reads(&w, i);
+	many = submit_ns(&self->s);
+	/* Else there was nothing to wait for. */
+	ASSERT_FALSE(syncobj_done(self->s.c.fd, w.gate.syncobj));
+	harness_diag("%u fences: %llu us, %u: %llu us", CROWD_QUEUES,
+		     (unsigned long long)few / 1000, CROWD_FILES * CROWD_QUEUES,
+		     (unsigned long long)many / 1000);
+	EXPECT_LT(many, 2 * CROWD_FILES * few);
+	gate_open(&w.gate);
+	for (i = 0; i < CROWD_FILES; i++)
+		client_close(&w.c[i]);
+	gate_free(&w.gate);
+}
+
 /* --- jobs among themselves ------------------------------------------------------------ */
 
 FIXTURE(order) {

@@ -6,6 +6,7 @@
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/xarray.h>
 
 #include <drm/drm_exec.h>
 #include <drm/drm_gem.h>
@@ -145,6 +146,27 @@ int uma_implicit_lock(struct uma_implicit *imp)
 	return 0;
 }
 
+/* The last fence of each context on a buffer, by the context; the lock of the buffer keeps it. */
+static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_use *use)
+{
+	struct dma_fence *fence, *other;
+	struct dma_resv_iter cursor;
+	int ret;
+
+	dma_resv_for_each_fence(&cursor, use->obj->resv, dma_resv_usage_rw(use->write), fence) {
+		ret = uma_breathe();
+		if (ret)
+			return ret;
+		other = xa_load(last, fence->context);
+		if (dma_fence_is_signaled(fence) || (other && !dma_fence_is_later(fence, other)))
+			continue;
+		ret = xa_err(xa_store(last, fence->context, fence, GFP_KERNEL_ACCOUNT));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
 /**
  * uma_implicit_wait - have a job wait for what is on its buffers
  * @imp: locked buffers
@@ -152,17 +174,36 @@ int uma_implicit_lock(struct uma_implicit *imp)
  * @count: how many
  * @job: job
  *
+ * There may be as many fences as somebody likes, and others wait for the buffers. So they are not
+ * given to drm_sched_job_add_dependency(), which compares each with all that the job has.
+ *
  * Return: 0; -ENOMEM; -EINTR the caller is killed.
  */
 int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm_sched_job *job)
 {
+	struct dma_fence *fence;
+	unsigned long context;
+	struct xarray last;
 	int ret = 0;
-	u32 i;
+	u32 i, id;
 
+	/* What is looked up by a context must not be another's. */
+	static_assert(sizeof(context) == sizeof(fence->context));
+
+	xa_init(&last);
 	for (i = first; i < first + count && !ret; i++)
-		ret = uma_breathe() ?:
-			drm_sched_job_add_implicit_dependencies(job, imp->uses[i].obj,
-								imp->uses[i].write);
+		ret = uma_implicit_collect(&last, &imp->uses[i]);
+	if (ret)
+		goto out;
+	xa_for_each(&last, context, fence) {
+		ret = uma_breathe() ?: xa_alloc(&job->dependencies, &id, fence, xa_limit_32b,
+						GFP_KERNEL_ACCOUNT);
+		if (ret)
+			goto out;
+		dma_fence_get(fence);
+	}
+out:
+	xa_destroy(&last);
 	return ret;
 }
 
@@ -177,8 +218,11 @@ void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count, struct
 {
 	u32 i;
 
-	for (i = first; i < first + count; i++)
+	for (i = first; i < first + count; i++) {
 		dma_resv_add_fence(imp->uses[i].obj->resv, done,
 				   imp->uses[i].write ? DMA_RESV_USAGE_WRITE :
 							DMA_RESV_USAGE_READ);
+		/* It looks at all that are there. */
+		cond_resched();
+	}
 }
