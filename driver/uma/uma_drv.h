@@ -65,6 +65,7 @@ void uma_usage_put(struct uma_usage *usage);
 bool uma_enter(struct uma_device *uma, int *idx);
 int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *file);
+bool uma_may(int cap);
 u32 uma_priorities(void);
 bool uma_timeout_exempt(void);
 u32 uma_max_timeout_ms(struct uma_device *uma);

@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "uma_device.h"
+#include "uma_drv.h"
 #include "uma_gem.h"
 
 /* How many pages are pinned before looking for a signal. */
@@ -42,7 +43,7 @@ static int uma_user_charge(struct uma_user_pages *user)
 	struct user_struct *owner = current_user();
 	unsigned long locked;
 
-	if (!capable(CAP_IPC_LOCK)) {
+	if (!uma_may(CAP_IPC_LOCK)) {
 		locked = atomic_long_add_return(user->count, &owner->locked_vm);
 		if (locked > limit) {
 			atomic_long_sub(user->count, &owner->locked_vm);
