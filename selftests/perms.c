@@ -135,6 +135,38 @@ TEST_F(perms, timeout_lowered)
 	close(file);
 }
 
+/* How long single jobs of others run is as little for all as what they do. */
+TEST_F(perms, busy_time)
+{
+	struct drm_uma_counters_get get = {};
+	struct client c;
+	struct buf tasks;
+	char path[256];
+	__u32 queue;
+	int i;
+
+	get.engine = 0;
+	client_open(&c);
+	client_buf(&c, &tasks, PAGE);
+	task_nop(tasks.task);
+	queue = queue_create(c.fd, c.vm, 0);
+	device_path(dev_name(), "npu_busy_time_us", path, sizeof(path));
+	/* That it is in whole hundredths by chance is not so three times, each after a job. */
+	for (i = 0; i < 3 && read_number(path) % 10000 == 0; i++)
+		EXPECT_EQ(0, client_run(&c, queue, tasks.va, 1));
+	EXPECT_LT(i, 3);
+	EXPECT_EQ(0, do_ioctl(c.fd, DRM_IOCTL_UMA_COUNTERS, &get));
+	become_tester();
+	EXPECT_EQ(-EACCES, do_ioctl(c.fd, DRM_IOCTL_UMA_COUNTERS, &get));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, client_run(&c, queue, tasks.va, 1));
+		EXPECT_EQ(0, read_number(path) % 10000);
+	}
+	EXPECT_GT(device_number(dev_name(), "engine-matrix0/jobs"), 2);
+	EXPECT_EQ(0, device_number(dev_name(), "engine-matrix0/busy_time_us") % 10000);
+	client_close(&c);
+}
+
 static void check_priorities(bool raised)
 {
 	struct drm_uma_query_limits limits;

@@ -6,6 +6,7 @@
  * All files are there before the device node is, so that whoever hears of the node
  * finds them, and go after it. Reading any of them wakes nothing up.
  */
+#include <linux/capability.h>
 #include <linux/device.h>
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
@@ -20,6 +21,7 @@
 #include <drm/drm_print.h>
 
 #include "uma_device.h"
+#include "uma_drv.h"
 #include "uma_gem.h"
 #include "uma_job.h"
 #include "uma_pm.h"
@@ -110,6 +112,19 @@ static ssize_t name##_show(struct device *dev, struct device_attribute *attr, ch
 }											\
 static DEVICE_ATTR_RO(name)
 
+/*
+ * How busy a device is may be known by all, as of processors by /proc/stat, in the same unit; for
+ * how long a single job of somebody else runs needs what DRM_UMA_COUNTERS of an engine does.
+ */
+static u64 uma_sysfs_busy_us(u64 ns)
+{
+	u64 us = div_u64(ns, NSEC_PER_USEC);
+
+	if (uma_may(CAP_PERFMON) || uma_may(CAP_SYS_ADMIN))
+		return us;
+	return div_u64(us, USEC_PER_SEC / USER_HZ) * (USEC_PER_SEC / USER_HZ);
+}
+
 static u64 uma_sysfs_timeouts(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -130,7 +145,7 @@ static u64 uma_sysfs_missed(struct uma_device *uma)
 	return count;
 }
 
-UMA_SYSFS_RO(npu_busy_time_us, "%llu", div_u64(uma_busy_ns(uma), NSEC_PER_USEC));
+UMA_SYSFS_RO(npu_busy_time_us, "%llu", uma_sysfs_busy_us(uma_busy_ns(uma)));
 UMA_SYSFS_RO(busy_percent, "%u", uma_busy_now(uma));
 UMA_SYSFS_RO(memory_used_bytes, "%llu", (u64)atomic64_read(&uma->resident));
 UMA_SYSFS_RO(throttled, "%d", READ_ONCE(uma->throttled));
@@ -178,7 +193,7 @@ struct uma_engine_attr {
 
 static u64 uma_sysfs_engine_busy(struct uma_engine *engine)
 {
-	return div_u64(uma_engine_busy_ns(engine), NSEC_PER_USEC);
+	return uma_sysfs_busy_us(uma_engine_busy_ns(engine));
 }
 
 static u64 uma_sysfs_engine_jobs(struct uma_engine *engine)
