@@ -11,8 +11,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -704,6 +707,87 @@ TEST_F(recovery, reclaim_beside_hung)
 	}
 	EXPECT_EQ(DRM_UMA_BO_INFO_PURGED, info.flags);
 	EXPECT_EQ(0, info.resident);
+}
+
+/*
+ * Whoever is at a limit waits for what was let go of just now, but not for what others let go of:
+ * here they wait for a job that hangs, whose memory somebody unbinds.
+ */
+TEST_F_TIMEOUT(recovery, limits_beside_an_invalidation, 240)
+{
+	struct drm_uma_queue_create create = {
+		.engine_class = UMA_ENGINE_GPU, .instances = 1,
+		.priority = DRM_UMA_PRIORITY_NORMAL,
+	};
+	__u32 queue = patient(&self->c), hung, i;
+	struct drm_uma_query_limits limits;
+	struct client full, other;
+	struct buf tasks, mine;
+	pid_t unbinds, closes[4], pins;
+
+	client_buf(&self->c, &mine, PAGE);
+	client_open_named(&full, self->in.node);
+	query_limits(full.fd, &limits);
+	for (i = 0; i < limits.max_queues; i++)
+		queue_create(full.fd, full.vm, 0);
+	create.vm_id = full.vm;
+
+	hang_here(self, self->tasks.va);
+	hung = client_start(&self->c, queue, self->tasks.va, 1);
+	hung_here(self);
+	knob(self, "hang_addr", "0 0");
+	preempt_timeout(self, "30000");
+	/* They have hardware address spaces, and let go of them while there is an invalidation. */
+	for (i = 0; i < 4; i++) {
+		int ready[2];
+		char c;
+
+		ASSERT_EQ(0, pipe(ready));
+		closes[i] = harness_fork();
+		if (!closes[i]) {
+			client_open_named(&other, self->in.node);
+			client_buf(&other, &tasks, PAGE);
+			task_nop(tasks.task);
+			queue = queue_create(other.fd, other.vm, 0);
+			ASSERT_EQ(0, client_run(&other, queue, tasks.va, 1));
+			ASSERT_EQ(1, write(ready[1], "", 1));
+			inval_waits(self->in.node);
+			_exit(0);
+		}
+		ASSERT_EQ(1, read(ready[0], &c, 1));
+	}
+	unbinds = harness_fork();
+	if (!unbinds) {
+		vm_unmap(self->c.fd, self->c.vm, mine.va, PAGE);
+		_exit(0);
+	}
+	/* Some of them wait themselves as they exit, but not all. */
+	inval_waits(self->in.node);
+	usleep(500000);
+
+	EXPECT_EQ(-ENOSPC, queue_create_try(full.fd, &create, &queue));
+	EXPECT_EQ(0, waitpid(unbinds, NULL, WNOHANG));
+	pins = harness_fork();
+	if (!pins) {
+		const struct rlimit none = {};
+		__u32 handle;
+		void *p;
+
+		p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		ASSERT_TRUE(p != MAP_FAILED);
+		ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &none));
+		become_tester();
+		EXPECT_EQ(-ENOMEM, bo_import_user_try(full.fd, p, PAGE, 0, &handle));
+		_exit(0);
+	}
+	harness_join(pins);
+	EXPECT_EQ(0, waitpid(unbinds, NULL, WNOHANG));
+	ASSERT_EQ(0, device_write_try(self->in.node, "reset", "device"));
+	harness_join(unbinds);
+	for (i = 0; i < 4; i++)
+		harness_join(closes[i]);
+	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, hung));
+	client_close(&full);
 }
 
 struct creator {

@@ -376,6 +376,24 @@ extern const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT];
 
 /* The driver's, not a device's: what outlives the last file and frees devices. */
 extern struct workqueue_struct *uma_wq;
+extern atomic_t uma_releases;
+extern wait_queue_head_t uma_released;
+
+/* What a release may have to wait for: other clients, as they unbind, or somebody's exporter */
+#define UMA_RELEASE_MS		2000
+
+/**
+ * uma_wait_released - wait for what closed queues held to be let go of
+ * @condition: what that is for
+ *
+ * Not for long: other clients' releases count as well, and may take as long as somebody likes.
+ * Who was to be refused is refused then.
+ */
+#define uma_wait_released(condition)							\
+	wait_event_killable_timeout(uma_released,					\
+				    (condition) || !atomic_read(&uma_releases),		\
+				    msecs_to_jiffies(UMA_RELEASE_MS))
+
 void uma_devices_get(void);
 void uma_devices_put(void);
 unsigned int uma_leak_wild(void);

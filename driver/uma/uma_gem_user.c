@@ -37,19 +37,31 @@ static unsigned long uma_user_attrs(const struct uma_user_pages *user)
  * A file may be handed on to others, and memory that is pinned for it outlives the process that
  * imported it. So a limit for a process alone would be none: it is the user who is charged.
  */
-static int uma_user_charge(struct uma_user_pages *user)
+static bool uma_user_try_charge(const struct uma_user_pages *user)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	struct user_struct *owner = current_user();
-	unsigned long locked;
+
+	if (atomic_long_add_return(user->count, &owner->locked_vm) <= limit)
+		return true;
+	atomic_long_sub(user->count, &owner->locked_vm);
+	return false;
+}
+
+static int uma_user_charge(struct uma_user_pages *user)
+{
+	bool charged;
 
 	if (!uma_may(CAP_IPC_LOCK)) {
-		locked = atomic_long_add_return(user->count, &owner->locked_vm);
-		if (locked > limit) {
-			atomic_long_sub(user->count, &owner->locked_vm);
-			return -ENOMEM;
+		charged = uma_user_try_charge(user);
+		if (!charged) {
+			/* What the user has let go of may be on its way. */
+			uma_wait_released(charged = uma_user_try_charge(user));
+			charged = charged || uma_user_try_charge(user);
 		}
-		user->owner = get_uid(owner);
+		if (!charged)
+			return -ENOMEM;
+		user->owner = get_uid(current_user());
 	}
 	atomic64_add(user->count, &user->mm->pinned_vm);
 	return 0;
@@ -141,11 +153,6 @@ struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, 
 	mmgrab(user->mm);
 
 	ret = uma_user_charge(user);
-	if (ret) {
-		/* What the user has let go of may be on its way. */
-		flush_workqueue(uma_wq);
-		ret = uma_user_charge(user);
-	}
 	if (ret)
 		goto err_free;
 	user->pages = kvmalloc_array(user->count, sizeof(*user->pages), GFP_KERNEL_ACCOUNT);

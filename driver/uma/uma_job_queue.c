@@ -18,6 +18,16 @@
 #include "uma_job.h"
 #include "uma_vm.h"
 
+/* What lets go of what queues held, and has not done it yet; who waits for that. Of all devices. */
+atomic_t uma_releases = ATOMIC_INIT(0);
+DECLARE_WAIT_QUEUE_HEAD(uma_released);
+
+static void uma_release_done(void)
+{
+	atomic_dec(&uma_releases);
+	wake_up_all(&uma_released);
+}
+
 /*
  * A queue's entity is never killed with jobs in it: jobs of a queue that has
  * been closed or banned pass through the scheduler like all others, and end when
@@ -40,6 +50,7 @@ static void uma_queue_release_work(struct work_struct *work)
 	atomic_dec(&queue->usage->queues);
 	uma_usage_put(queue->usage);
 	put_pid(queue->pid);
+	uma_release_done();
 	uma_queue_free(queue);
 	drm_dev_put(&uma->drm);
 }
@@ -56,7 +67,9 @@ static void uma_queue_vm_work(struct work_struct *work)
 		swap(vm, queue->vm);
 	spin_unlock_irq(&uma->queues_lock);
 	uma_vm_put(vm);
+	/* If it is the last that is to be waited for, too. */
 	uma_queue_put(queue);
+	uma_release_done();
 }
 
 /*
@@ -69,6 +82,7 @@ static void uma_queue_release(struct kref *ref)
 {
 	struct uma_queue *queue = container_of(ref, struct uma_queue, ref);
 
+	atomic_inc(&uma_releases);
 	queue_rcu_work(uma_wq, &queue->release);
 }
 
@@ -92,8 +106,11 @@ void uma_queue_put(struct uma_queue *queue)
 void uma_queue_drop_vm(struct uma_queue *queue)
 {
 	kref_get(&queue->ref);
-	if (!queue_work(uma_wq, &queue->vm_work))
-		uma_queue_put(queue);
+	atomic_inc(&uma_releases);
+	if (queue_work(uma_wq, &queue->vm_work))
+		return;
+	uma_queue_put(queue);
+	uma_release_done();
 }
 
 /**
@@ -335,16 +352,13 @@ err_free:
 }
 
 /*
- * Queues that were destroyed count until they are gone: those with no job left go now, with all
- * that their address spaces map. That may take as long as somebody else's exporter likes.
+ * Queues that were destroyed count until they are gone: those with no job left go now. Their last
+ * job may be about to be freed, which nothing holds up but a reset.
  */
-static void uma_queues_flush(struct uma_device *uma)
+static void uma_queues_flush(struct uma_device *uma, struct uma_usage *usage)
 {
 	flush_workqueue(uma->sched_wq);
-	/* What ends in the first may release a queue in the second. */
-	flush_workqueue(uma_wq);
-	rcu_barrier();
-	flush_workqueue(uma_wq);
+	uma_wait_released(atomic_read(&usage->queues) < UMA_MAX_QUEUES);
 }
 
 /* DRM_IOCTL_UMA_QUEUE_CREATE. One that is made as the device goes is lost from the beginning. */
@@ -365,7 +379,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	     args->timeout_ms > READ_ONCE(uma->job_timeout_ms)) && !capable(CAP_SYS_NICE))
 		return -EACCES;
 	if (atomic_read(&client->usage->queues) >= UMA_MAX_QUEUES)
-		uma_queues_flush(uma);
+		uma_queues_flush(uma, client->usage);
 	queue = uma_queue_alloc(uma, args);
 	if (IS_ERR(queue))
 		return PTR_ERR(queue);
