@@ -232,7 +232,10 @@ struct uma_device {
 	struct workqueue_struct *reset_wq;
 	/** @reset_work: resets the whole device */
 	struct work_struct reset_work;
-	/** @kick_work: pushes jobs that could not be pushed before */
+	/**
+	 * @kick_work: pushes jobs that could not be pushed before; on @sched_wq, as they are not to
+	 * wait for the recovery of another engine
+	 */
 	struct work_struct kick_work;
 	/** @event_work: tells user space what is noted in @events */
 	struct delayed_work event_work;

@@ -427,8 +427,9 @@ void uma_dispatch_drop_as(struct uma_engine *engine)
 	if (!engine->as_ticket)
 		return;
 	uma_dispatch_set_ticket(engine, 0);
-	queue_work(uma->reset_wq, &uma->kick_work);
+	queue_work(uma->sched_wq, &uma->kick_work);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_drop_as);
 
 static void uma_dispatch_timer(struct timer_list *timer)
 {

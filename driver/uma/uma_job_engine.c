@@ -89,7 +89,7 @@ static void uma_engine_clear(struct uma_engine *engine)
 
 	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
 	if (engine->as >= 0 && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
-		queue_work(uma->reset_wq, &uma->kick_work);
+		queue_work(uma->sched_wq, &uma->kick_work);
 	engine->as = -1;
 	WRITE_ONCE(engine->job->queue->failed, false);
 	engine->job = NULL;

@@ -107,7 +107,7 @@ static void uma_mmu_unlock(struct uma_device *uma)
 	mutex_unlock(&uma->inval_lock);
 	smp_mb(); /* pairs with the one in uma_dispatch_get_as(): who found it locked has said so */
 	if (READ_ONCE(uma->starved))
-		queue_work(uma->reset_wq, &uma->kick_work);
+		queue_work(uma->sched_wq, &uma->kick_work);
 }
 
 /*

@@ -280,6 +280,10 @@ static struct uma_device_test_rig *uma_device_test_rig(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, uma->reset_wq);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, uma_device_test_destroy_wq,
 							uma->reset_wq), 0);
+	uma->sched_wq = alloc_workqueue("uma-test-sched", WQ_UNBOUND, 0);
+	KUNIT_ASSERT_NOT_NULL(test, uma->sched_wq);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, uma_device_test_destroy_wq,
+							uma->sched_wq), 0);
 	mutex_init(&uma->inval_lock);
 	mutex_init(&uma->hw_lock);
 	spin_lock_init(&uma->latch_lock);
@@ -402,7 +406,7 @@ static void uma_device_test_stop(struct kunit *test)
 	uma_engine_watch_start(engine, 0);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&engine->watch));
 	KUNIT_EXPECT_FALSE(test, queue_work(uma->reset_wq, &uma->reset_work));
-	KUNIT_EXPECT_FALSE(test, queue_work(uma->reset_wq, &uma->kick_work));
+	KUNIT_EXPECT_FALSE(test, queue_work(uma->sched_wq, &uma->kick_work));
 	engine->state = UMA_ENGINE_HELD;
 	uma_engine_push(engine);
 	msleep(50);
@@ -448,6 +452,26 @@ static void uma_device_test_wait(struct work_struct *work)
 	struct uma_device_test_rig *rig = container_of(work, struct uma_device_test_rig, before);
 
 	wait_for_completion(&rig->go_on);
+}
+
+/* A job that may have an address space now is pushed though another engine is being recovered. */
+static void uma_device_test_kick(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_rig(test);
+	struct uma_device *uma = &rig->uma;
+
+	uma_sfq_init(&rig->engine.sfq);
+	init_completion(&rig->go_on);
+	INIT_WORK(&rig->before, uma_device_test_wait);
+	queue_work(uma->reset_wq, &rig->before);
+	rig->engine.as_ticket = 1;
+	mutex_lock(&uma->hw_lock);
+	uma_dispatch_drop_as(&rig->engine);
+	mutex_unlock(&uma->hw_lock);
+	flush_workqueue(uma->sched_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
+	complete(&rig->go_on);
+	flush_workqueue(uma->reset_wq);
 }
 
 /* Power that fails while a reset ends is a reason for the next one: nothing is pushed before. */
@@ -727,7 +751,7 @@ static void uma_device_test_orphan(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rig->queue.turn);
 	/* It gives up its place among those that wait for an address space. */
 	KUNIT_EXPECT_EQ(test, engine->as_ticket, 0);
-	flush_workqueue(uma->reset_wq);
+	flush_workqueue(uma->sched_wq);
 	KUNIT_EXPECT_EQ(test, atomic_read(&uma_device_test_works), 1);
 	/* It had begun, and ends without a number of the ring: the last is another's. */
 	KUNIT_EXPECT_EQ(test, engine->history.count, 1);
@@ -870,6 +894,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_irq),
 	KUNIT_CASE(uma_device_test_blame),
 	KUNIT_CASE(uma_device_test_drain),
+	KUNIT_CASE(uma_device_test_kick),
 	KUNIT_CASE(uma_device_test_again),
 	KUNIT_CASE(uma_device_test_restored),
 	KUNIT_CASE(uma_device_test_restored_lost),
