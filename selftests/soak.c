@@ -165,8 +165,8 @@ static void figures(uint64_t ns, long long resets, long long faults)
 		     (unsigned long long)(ns / 1000000000u), stats->jobs, stats->right,
 		     stats->guilty, stats->cancelled, stats->own_faults, stats->refused);
 	harness_diag("injected:%s", line);
-	harness_diag("%lld resets, %lld faults, %llu processes killed, %llu forked", resets, faults,
-		     stats->killed, stats->forked);
+	harness_diag("%lld resets, %lld faults, %llu processes killed, %llu forked, %llu files left",
+		     resets, faults, stats->killed, stats->forked, stats->left);
 	harness_diag("%llu binds, %llu imports, %llu buffers of user memory, %llu gave up memory, %llu files read",
 		     stats->binds, stats->imports, stats->users, stats->advised, stats->reads);
 }

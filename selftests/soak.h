@@ -30,6 +30,7 @@
  * @imports: dma-bufs
  * @users: buffers of user memory
  * @advised: purgeable buffers
+ * @left: files with a job that are left without a process
  * @reads: of fdinfo
  * @injected: faults by kind
  */
@@ -49,6 +50,7 @@ struct soak_stats {
 	__u64 imports;
 	__u64 users;
 	__u64 advised;
+	__u64 left;
 	__u64 reads;
 	__u32 injected[16];
 };

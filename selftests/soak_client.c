@@ -16,6 +16,9 @@
 #define TIMEOUT_MS	2000
 #define WORDS		(SOAK_SLOT / 4)
 #define TASKS_PER_JOB	2
+#define LEFT_FILES	40
+#define LEFT_TASKS	256u
+#define LEFT_BYTES	(32 * PAGE)
 
 /**
  * struct job - a job in flight, one per slot of the data
@@ -316,6 +319,38 @@ static void drop_queue(struct soaker *k)
 	gem_close(k->c.fd, handle);
 }
 
+/*
+ * Files that no process has any more, each with a job that was stopped after its slice or waits for
+ * its first.
+ */
+static void leave_files(struct soaker *k)
+{
+	unsigned int n = 1 + pick(k, LEFT_FILES), us = pick(k, 100000), i, j;
+	pid_t pid = harness_fork();
+	struct buf tasks, data;
+	struct client c;
+	__u32 queue;
+	int status;
+
+	if (!pid) {
+		for (i = 0; i < n; i++) {
+			client_open(&c);
+			client_buf(&c, &tasks, LEFT_TASKS * UMA_TASK_SIZE);
+			client_buf(&c, &data, LEFT_BYTES);
+			for (j = 0; j < LEFT_TASKS; j++)
+				task_fill(&tasks.task[j], UMA_DTYPE_S32, data.va, LEFT_BYTES / 4, j);
+			queue = queue_create(c.fd, c.vm, k->engines[i % k->engine_count]);
+			ASSERT_EQ(0, submit_one_try(c.fd, queue, tasks.va, LEFT_TASKS, NULL, 0));
+		}
+		usleep(us);
+		raise(SIGKILL);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	if (WIFEXITED(status))
+		wrong(k, "a child that leaves files ended with status %#x", status);
+	__atomic_fetch_add(&k->s->left, n, __ATOMIC_RELAXED);
+}
+
 /* Memory that may go, and whether it has. */
 static void advise(struct soaker *k)
 {
@@ -373,6 +408,11 @@ void soak_client(struct soak_stats *stats, unsigned int seed)
 			break;
 		case 23:
 			advise(&k);
+			break;
+		case 22:
+			/* Not too often: each takes the engines' time of many. */
+			if (!pick(&k, 8))
+				leave_files(&k);
 			break;
 		case 6:
 			/* Not too often: each costs an engine a reset. */
