@@ -64,6 +64,7 @@ model-tests := \
 	test_kernels \
 	test_vision \
 	test_exec \
+	test_resume \
 	test_conv \
 	test_malformed \
 	test_malformed_conv \

@@ -117,6 +117,21 @@ int uma_prepare(struct uma_program *prog, const struct uma_op *op,
 	return uma_op_class(op->opcode)->prepare(&run, prog);
 }
 
+int uma_program_seek(const struct uma_program *prog, __u64 index, __u32 *phase, __u32 *tile)
+{
+	const int begin = !index;
+
+	for (*phase = 0; *phase < prog->phase_count; (*phase)++) {
+		if (index < prog->tiles[*phase]) {
+			*tile = (__u32)index;
+			return 0;
+		}
+		index -= prog->tiles[*phase];
+	}
+	*tile = 0;
+	return begin ? 0 : -1;
+}
+
 int uma_run_step(const struct uma_program *prog, __u32 phase, __u32 tile,
 		 __u32 *step, struct uma_mem *mem, void *scratch,
 		 struct uma_fault_info *fault)

@@ -11,6 +11,14 @@
  * before has ended. A tile runs in steps of bounded work, with its accumulators
  * kept in the worker's scratch memory between them; a step is the unit of
  * abort, of invalidation, and of one floating-point section of a kernel.
+ *
+ * What a tile leaves behind is in device memory and nowhere else, and no program
+ * writes what uma_prepare() reads. So a task can be left between any two of its
+ * tiles, decoded and prepared anew, by another worker even, and gone on with:
+ * uma_program_seek(). This holds for every operation: sums, scans and norms go
+ * along lines, none of which is in two tiles; what one phase hands to the next
+ * lies in an operand; an input that may be the result itself is read by the
+ * tile that replaces it. test_resume holds each of them to it.
  */
 #ifndef _UMA_MODEL_H_
 #define _UMA_MODEL_H_
@@ -538,6 +546,18 @@ int uma_prepare(struct uma_program *prog, const struct uma_op *op,
 		const struct uma_engine_desc *engine,
 		const struct uma_kernels *kernels, __u32 step_work,
 		struct uma_mem *mem, struct uma_fault_info *fault);
+
+/**
+ * uma_program_seek - where a program goes on that has been left between two tiles
+ * @prog: program, prepared anew
+ * @index: tiles that have been run, those of all phases counted
+ * @phase: out: phase of the next tile; phase_count if there is none
+ * @tile: out: tile of that phase
+ *
+ * Return: 0, or -1 if the program has no such tile. Each has a beginning, also
+ * without tiles.
+ */
+int uma_program_seek(const struct uma_program *prog, __u64 index, __u32 *phase, __u32 *tile);
 
 /**
  * uma_run_step - run one step of a tile
