@@ -21,7 +21,7 @@
 #define UMA_REG_MAGIC			0x0000
 #define   UMA_MAGIC			0x31414d55	/* "UMA1" */
 #define UMA_REG_VERSION			0x0004	/* major << 16 | minor */
-#define   UMA_HW_VERSION		0x00010003
+#define   UMA_HW_VERSION		0x00010004
 #define   UMA_HW_VERSION_MIN		0x00010001	/* what came later has a feature bit */
 #define UMA_REG_FEATURES		0x0008
 #define   UMA_FEATURE_EMULATED		BIT(0)
@@ -29,6 +29,7 @@
 #define   UMA_FEATURE_COHERENT		BIT(2)
 #define   UMA_FEATURE_PREEMPT		BIT(3)	/* has UMA_ENG_PREEMPT */
 #define   UMA_FEATURE_INVAL		BIT(4)	/* has UMA_ENG_INVAL */
+#define   UMA_FEATURE_TILES		BIT(5)	/* UMA_ENGINE_PREEMPT: stops between tiles */
 #define UMA_REG_ENGINE_COUNT		0x000c	/* 1 .. UMA_MAX_ENGINES */
 #define UMA_REG_AS_COUNT		0x0010	/* hardware address spaces, 1 .. UMA_MAX_AS */
 #define UMA_REG_VA_BITS			0x0014	/* 48 */
@@ -162,7 +163,8 @@
 /*
  * With UMA_FEATURE_PREEMPT: sequence number of a job that is to stop at the next
  * task boundary, high word first; the low word has the effect. Jobs with another
- * number are not concerned.
+ * number are not concerned. With UMA_FEATURE_TILES too, engines with the flag
+ * UMA_ENGINE_PREEMPT stop at the end of a tile.
  */
 #define UMA_ENG_PREEMPT_LO		0x070
 #define UMA_ENG_PREEMPT_HI		0x074
@@ -186,7 +188,7 @@
 #define UMA_MAX_CAPS			48
 
 /* Flags of a completion record */
-#define UMA_RECORD_PREEMPTED		BIT(0)	/* stopped before the task at task_index */
+#define UMA_RECORD_PREEMPTED		BIT(0)	/* stopped in or before the task at task_index */
 
 /* Flags of a ring entry */
 #define UMA_RING_STAMPS			BIT(0)	/* write a struct uma_task_stamp for each task */
@@ -209,8 +211,13 @@ struct uma_ring_entry {
 	__le32 pad0;
 	/** @stamps_addr: with UMA_RING_STAMPS: device address of the stamps, else zero */
 	__le64 stamps_addr;
+	/**
+	 * @tile: tiles of the first task that have been done, as the record of the entry that was
+	 * stopped there said; else, and without UMA_FEATURE_TILES, zero
+	 */
+	__le64 tile;
 	/** @pad: must be zero */
-	__le32 pad[6];
+	__le32 pad[4];
 };
 
 /**
@@ -253,8 +260,10 @@ struct uma_record {
 	__le64 stall_ns;
 	/** @cycles: of the engine's clock, while it ran the job */
 	__le64 cycles;
+	/** @tile: with UMA_RECORD_PREEMPTED: tiles of the task at task_index that are done */
+	__le64 tile;
 	/** @pad: zero */
-	__le64 pad[2];
+	__le64 pad;
 };
 
 /*

@@ -297,6 +297,9 @@ static int uma_engine_probe(struct uma_engine *engine, struct uma_device *uma, u
 		.clock_max_mhz = uma_read(uma, base + UMA_ENG_CLOCK_MAX_MHZ),
 		.max_job_tasks = uma_read(uma, base + UMA_ENG_MAX_JOB_TASKS),
 	};
+	/* Said by devices, too, that never stop there for others. */
+	if (!uma->preempts_tiles)
+		engine->info.flags &= ~UMA_ENGINE_PREEMPT;
 	if (engine->info.engine_class >= UMA_ENGINE_CLASS_COUNT || engine->info.instance > 31 ||
 	    engine->info.cap_count > UMA_MAX_CAPS || engine->info.node >= uma->info.node_count ||
 	    !engine->info.max_job_tasks)
@@ -345,6 +348,7 @@ static int uma_read_info(struct uma_device *uma)
 
 	features = uma_read(uma, UMA_REG_FEATURES);
 	uma->preempts = features & UMA_FEATURE_PREEMPT;
+	uma->preempts_tiles = uma->preempts && features & UMA_FEATURE_TILES;
 	uma->tells_inval = features & UMA_FEATURE_INVAL;
 	if (features & UMA_FEATURE_EMULATED)
 		info->flags |= DRM_UMA_DEVICE_EMULATED;

@@ -135,7 +135,7 @@ struct uma_engine {
 	u64 as_ticket;
 	/** @missed: completions that were found without an interrupt */
 	u64 missed;
-	/** @preemptions: jobs that were stopped between two tasks */
+	/** @preemptions: jobs that were stopped between two tasks or tiles */
 	u64 preemptions;
 	/** @resets: resets of this engine */
 	u64 resets;
@@ -186,6 +186,8 @@ struct uma_device {
 	u32 time_slice_ms;
 	/** @preempts: engines can stop between two tasks */
 	bool preempts;
+	/** @preempts_tiles: those with UMA_ENGINE_PREEMPT can stop between two tiles */
+	bool preempts_tiles;
 	/** @tells_inval: engines say whether an invalidation waits for them */
 	bool tells_inval;
 

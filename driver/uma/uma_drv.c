@@ -216,7 +216,7 @@ const struct drm_driver uma_drm_driver = {
 	.name = "uma",
 	.desc = "Unified-memory accelerator",
 	.major = 1,
-	.minor = 3,
+	.minor = 4,
 };
 
 static int __init uma_init(void)

@@ -234,8 +234,10 @@ struct uma_job {
 	ktime_t submitted;
 	/** @task_count: number of tasks */
 	u32 task_count;
-	/** @first_task: the first one that has not run, if it was preempted */
+	/** @first_task: the first one that has not ended, if it was preempted */
 	u32 first_task;
+	/** @first_tile: its tiles that are done: the engine's number, never the user's */
+	u64 first_tile;
 	/** @run_ns: time that it had the engine before it was preempted */
 	u64 run_ns;
 	/** @drops: &uma_engine.drops when it began; under &uma_device.queues_lock */
@@ -279,6 +281,17 @@ void uma_engine_setup(struct uma_engine *engine);
 void uma_engine_poll(struct uma_engine *engine, bool irq);
 void uma_engine_push(struct uma_engine *engine);
 void uma_engines_push(struct uma_device *uma);
+/**
+ * uma_job_has_begun - has a job been on the ring, and been preempted?
+ * @job: job
+ *
+ * Return: true if there is something left of it that continues.
+ */
+static inline bool uma_job_has_begun(const struct uma_job *job)
+{
+	return job->first_task || job->first_tile;
+}
+
 void uma_engine_preempt(struct uma_engine *engine, u64 seqno);
 void uma_engine_take(struct uma_engine *engine, struct uma_job *job);
 void uma_engine_begin(struct uma_engine *engine);

@@ -177,7 +177,7 @@ EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_add);
 
 /**
  * uma_dispatch_start - a job is on the ring
- * @engine: engine that can stop it between two tasks, its lock held
+ * @engine: engine that can stop it, its lock held
  * @job: job
  */
 void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
@@ -189,7 +189,7 @@ void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
 	lockdep_assert_held(&engine->lock);
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	if (!job->first_task)
+	if (!uma_job_has_begun(job))
 		job->drops = engine->drops;
 	engine->sfq_seqno = engine->seqno;
 	uma_sfq_start(&engine->sfq, &job->queue->request,
@@ -298,7 +298,7 @@ void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engi
 		if (!only || engine == only)
 			engine->drops++;
 	list_for_each_entry(queue, &uma->queues, node)
-		if (queue->request.state == UMA_REQUEST_QUEUED && queue->turn->first_task &&
+		if (queue->request.state == UMA_REQUEST_QUEUED && uma_job_has_begun(queue->turn) &&
 		    (!only || queue->turn->engine == only))
 			uma_dispatch_remove(queue, &ready);
 	spin_unlock_irq(&uma->queues_lock);

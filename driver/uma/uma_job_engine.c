@@ -103,7 +103,7 @@ static void uma_done_init(struct uma_engine *engine, struct uma_done *done, stru
 			  int error)
 {
 	/* Has it been on the ring, now or before? */
-	if (engine->started || job->first_task)
+	if (engine->started || uma_job_has_begun(job))
 		uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, error);
 	kref_get(&job->queue->ref);
 	*done = (struct uma_done) {
@@ -150,7 +150,7 @@ void uma_job_end(struct uma_job *job)
 	};
 	unsigned long flags;
 
-	if (job->first_task) {
+	if (uma_job_has_begun(job)) {
 		spin_lock_irqsave(&engine->lock, flags);
 		uma_coredump_event(engine, UMA_DUMP_EVENT_DONE, job, done.error);
 		spin_unlock_irqrestore(&engine->lock, flags);
@@ -195,13 +195,14 @@ void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 	uma_queue_put(done->queue);
 }
 
-/* Take the job off the engine, which has stopped between two of its tasks. */
+/* Take the job off the engine, which has stopped between two of its tasks or tiles. */
 static struct uma_job *uma_engine_preempted(struct uma_engine *engine)
 {
 	struct uma_job *job = engine->job;
 
 	uma_engine_account(engine, false, 0);
 	job->first_task += engine->result.task_index;
+	job->first_tile = engine->result.tile;
 	engine->preemptions++;
 	trace_uma_job_preempt(engine, job);
 	uma_coredump_event(engine, UMA_DUMP_EVENT_PREEMPT, job, 0);
@@ -209,13 +210,21 @@ static struct uma_job *uma_engine_preempted(struct uma_engine *engine)
 	return job;
 }
 
-/* Does what the engine says about a job that it stopped make sense? */
+/*
+ * Does what the engine says about a job that it stopped make sense? It has got on, or it might
+ * never end. How many tiles a task has only the engine knows: it refuses to go on behind the last.
+ */
 static bool uma_engine_stopped_well(const struct uma_engine *engine)
 {
+	const struct uma_result *res = &engine->result;
 	const struct uma_job *job = engine->job;
-	u32 done = engine->result.task_index;
 
-	return engine->uma->preempts && done && done < job->task_count - job->first_task;
+	if (!engine->uma->preempts || res->task_index >= job->task_count - job->first_task)
+		return false;
+	if (!res->tile)
+		return res->task_index;
+	return engine->info.flags & UMA_ENGINE_PREEMPT &&
+	       (res->task_index || res->tile > job->first_tile);
 }
 
 /**
@@ -259,9 +268,10 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 		uma_engine_signal(engine, &done);
 	dma_fence_end_signalling(cookie);
 }
+EXPORT_SYMBOL_IF_KUNIT(uma_engine_poll);
 
 /**
- * uma_engine_preempt - have an engine stop between two tasks of its job
+ * uma_engine_preempt - have an engine stop between two tiles of its job, or two tasks
  * @engine: engine
  * @seqno: number of the job on the ring, 0: whichever runs
  *
@@ -312,7 +322,7 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 	state = engine->state;
 	error = job ? uma_queue_error(job->queue) : 0;
 	/* A reset by the administrator ended all that had begun. */
-	if (job && !error && job->first_task && job->drops != READ_ONCE(engine->drops))
+	if (job && !error && uma_job_has_begun(job) && job->drops != READ_ONCE(engine->drops))
 		error = -ECANCELED;
 	spin_unlock_irq(&engine->lock);
 	if (error && state == UMA_ENGINE_HELD) {
@@ -348,7 +358,8 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 	engine->result = (struct uma_result) { .slot = UMA_FAULT_NO_SLOT };
 	uma_ring_write(&engine->ring[uma_ring_index(engine->tail, engine->ring_order)],
 		       job->tasks_addr + (u64)job->first_task * UMA_TASK_SIZE,
-		       job->task_count - job->first_task, as, ++engine->seqno, stamps);
+		       job->task_count - job->first_task, as, ++engine->seqno, stamps,
+		       job->first_tile);
 	engine->tail++;
 	engine->state = UMA_ENGINE_RUNNING;
 	trace_uma_job_run(engine, job);
@@ -367,7 +378,7 @@ static void uma_engine_push_locked(struct uma_engine *engine)
  * @engine: engine
  *
  * If its queue has been closed it is ended instead; one that is on the ring already is to stop
- * after its task, where the engine can.
+ * after its tile or its task, where the engine can.
  *
  * If it cannot be done now it is tried again: by uma_kick_work() when a slot
  * gets free or the device has been reset.

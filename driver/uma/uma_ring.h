@@ -31,8 +31,10 @@ struct uma_result {
 	u32 slot;
 	/** @task_index: task */
 	u32 task_index;
-	/** @preempted: it stopped before this task */
+	/** @preempted: it stopped before this task, or in it */
 	bool preempted;
+	/** @tile: tiles of this task that are done */
+	u64 tile;
 	/** @tasks: tasks that ended without a fault */
 	u64 tasks;
 	/** @tiles: tiles */
@@ -71,9 +73,10 @@ static inline u32 uma_ring_index(u32 index, u32 order)
  * @as: hardware address space
  * @seqno: number to look for in the record
  * @stamps_addr: device address of the stamps, 0 for none
+ * @tile: tiles of the first task that have been done
  */
 static inline void uma_ring_write(struct uma_ring_entry *entry, u64 tasks_addr, u32 task_count,
-				  u32 as, u64 seqno, u64 stamps_addr)
+				  u32 as, u64 seqno, u64 stamps_addr, u64 tile)
 {
 	*entry = (struct uma_ring_entry) {
 		.tasks_addr = cpu_to_le64(tasks_addr),
@@ -82,6 +85,7 @@ static inline void uma_ring_write(struct uma_ring_entry *entry, u64 tasks_addr, 
 		.seqno = cpu_to_le64(seqno),
 		.flags = cpu_to_le32(stamps_addr ? UMA_RING_STAMPS : 0),
 		.stamps_addr = cpu_to_le64(stamps_addr),
+		.tile = cpu_to_le64(tile),
 	};
 }
 
@@ -110,6 +114,7 @@ static inline bool uma_record_read(const struct uma_record *rec, u64 seqno,
 	res->slot = le32_to_cpu(rec->slot);
 	res->task_index = le32_to_cpu(rec->task_index);
 	res->preempted = le32_to_cpu(rec->flags) & UMA_RECORD_PREEMPTED;
+	res->tile = le64_to_cpu(rec->tile);
 	res->tasks = le64_to_cpu(rec->tasks);
 	res->tiles = le64_to_cpu(rec->tiles);
 	res->macs = le64_to_cpu(rec->macs);

@@ -481,7 +481,8 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 
 	lockdep_assert_held(&engine->lock);
 
-	if (type == UMA_DUMP_EVENT_PREEMPT || (type == UMA_DUMP_EVENT_RUN && job->first_task))
+	if (type == UMA_DUMP_EVENT_PREEMPT ||
+	    (type == UMA_DUMP_EVENT_RUN && uma_job_has_begun(job)))
 		e = &h->slices[h->slice_count++ % UMA_HISTORY_SLICES];
 	else
 		e = &h->events[h->count++ % UMA_HISTORY_EVENTS];

@@ -170,7 +170,7 @@ void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns)
 		.tlb_misses = result->tlb_misses,
 		.busy_ns = ns,
 		.stall_ns = min(result->stall_ns, ns),
-		.wait_ns = engine->job->first_task ? 0 :
+		.wait_ns = uma_job_has_begun(engine->job) ? 0 :
 			max_t(s64, 0, ktime_to_ns(ktime_sub(engine->started,
 							    engine->job->submitted))),
 		.faults = engine->failure == UMA_FAILURE_FAULT,

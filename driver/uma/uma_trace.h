@@ -78,6 +78,7 @@ TRACE_EVENT(uma_job_preempt,
 			     __field(u32, queue)
 			     __field(u32, next)
 			     __field(u32, task_count)
+			     __field(u64, tile)
 			     __field(u64, number)
 			     __field(u64, seqno)
 			     __field(u64, start)
@@ -89,15 +90,16 @@ TRACE_EVENT(uma_job_preempt,
 			   __entry->queue = job->queue->state.queue_id;
 			   __entry->next = job->first_task;
 			   __entry->task_count = job->task_count;
+			   __entry->tile = job->first_tile;
 			   __entry->number = job->number;
 			   __entry->seqno = job->done->seqno;
 			   __entry->start = engine->result.start;
 			   __entry->end = engine->result.end;
 	    ),
-	    TP_printk("dev=%s engine=%s pid=%d queue=%u number=%llu seqno=%llu start=%llu end=%llu next=%u tasks=%u",
+	    TP_printk("dev=%s engine=%s pid=%d queue=%u number=%llu seqno=%llu start=%llu end=%llu next=%u tasks=%u tile=%llu",
 		      __get_str(device), __get_str(engine), __entry->pid, __entry->queue,
 		      __entry->number, __entry->seqno, __entry->start, __entry->end,
-		      __entry->next, __entry->task_count)
+		      __entry->next, __entry->task_count, __entry->tile)
 );
 
 TRACE_EVENT(uma_job_done,

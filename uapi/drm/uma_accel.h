@@ -220,20 +220,24 @@ struct drm_uma_query_memory {
  * @DRM_UMA_PRIORITY_REALTIME: goes before all others; needs CAP_SYS_NICE
  *
  * Open files that want an engine at the same time share its time by these
- * weights, however many jobs and queues they have. A job makes room between two of
- * its tasks when it has had a slice, or at once for one of real-time priority, on engines
- * that can stop there. A file whose job ran into its timeout waits for as
+ * weights, however many jobs and queues they have. A job makes room between two tiles
+ * of a task when it has had a slice, or at once for one of real-time priority, on engines
+ * with UMA_ENGINE_PREEMPT (1.4); on others between two of its tasks, if they can stop there.
+ * What is said here of a tile holds for a task then. A task that is left in its middle is
+ * read anew when it goes on: until a job is done its tasks, and the dimensions in memory that
+ * they name, must stay as they are. It faults, or does something else to the memory of its own
+ * address space, if they do not. A file whose job ran into its timeout waits for as
  * long again before it gets that engine the next time.
  *
  * The fence of a job that makes room, which may be in reservation objects that others wait
  * for, signals when all of the job is done. Until then each other file, one that comes
  * meanwhile as well, has as much of the engine as that of the job, by their weights, and a
- * slice and a task beyond. A file counts at each of its priorities, and what it has had before
+ * slice and a tile beyond. A file counts at each of its priorities, and what it has had before
  * counts as long as the others have not had as much. Where N files want the engine at one
  * priority, the first job of one of them, which takes T by itself, is done after
- * N * T + (N - 1) * (slice + task) of the engine's time at most, slices as long as the kernel's
+ * N * T + (N - 1) * (slice + tile) of the engine's time at most, slices as long as the kernel's
  * timers make them. A file that wants the engine for the first time begins behind what those have
- * had beyond their part whose files were closed: a slice and a task more of each of the others.
+ * had beyond their part whose files were closed: a slice and a tile more of each of the others.
  * Resets come on top, and the waits of jobs for one of fewer hardware address
  * spaces than engines. Beside real-time queues there is no bound.
  */
@@ -632,9 +636,10 @@ struct drm_uma_queue_create {
  *
  * Its jobs are cancelled (-ECANCELED). One that made room for others and waits
  * to go on ends at once, one that has not started when the fences that it waits
- * for have signalled, one that runs after the task that it is in; what it has
- * done stays done. In its last task, and where engines cannot stop between two
- * tasks, it finishes or runs into its timeout. Closing the file does the same.
+ * for have signalled, one that runs after the tile that it is in, on an engine
+ * with UMA_ENGINE_PREEMPT (1.4), else after the task; what it has done stays
+ * done. In its last tile or task, and where engines cannot stop between two tasks,
+ * it finishes or runs into its timeout. Closing the file does the same.
  * Until its last job is done the queue counts as one of max_queues.
  *
  * Returns 0; -ENOENT; -EINVAL @pad not zero.

@@ -192,7 +192,7 @@ struct uma_dump_walk {
  * @UMA_DUMP_EVENT_RUN: a job was given to the engine
  * @UMA_DUMP_EVENT_DONE: a job that had been given to it ended
  * @UMA_DUMP_EVENT_RESET: the engine was reset
- * @UMA_DUMP_EVENT_PREEMPT: a job was stopped between two tasks, to be given to it again
+ * @UMA_DUMP_EVENT_PREEMPT: a job was stopped between two tasks or tiles, to be given to it again
  */
 enum uma_dump_event_type {
 	UMA_DUMP_EVENT_RUN = 1,

@@ -1381,7 +1381,8 @@ struct uma_task {
  * struct uma_task_stamp - when a task ran
  *
  * The device writes one for each task of a job that asks for them, as soon as
- * the task has ended; one that faulted, or did not begin, has none. Ticks of
+ * the task has ended; one that faulted, or did not begin, has none. Before that
+ * it may write down when the job made room in the middle of the task. Ticks of
  * the device's timestamp counter.
  */
 struct uma_task_stamp {
@@ -1446,7 +1447,12 @@ enum uma_engine_class {
 
 /** UMA_ENGINE_DYNAMIC_SHAPES: the engine takes tasks with UMA_TASK_DYNAMIC */
 #define UMA_ENGINE_DYNAMIC_SHAPES	(1u << 0)
-/** UMA_ENGINE_PREEMPT: the engine can be stopped between tiles */
+/**
+ * UMA_ENGINE_PREEMPT: the engine can be stopped between two tiles of a task, and go on there
+ *
+ * A tile is a part of a task that the device cuts, of some ten thousand elements. It is larger
+ * where one result depends on more: a sum over all of a tensor is one tile.
+ */
 #define UMA_ENGINE_PREEMPT		(1u << 1)
 /** UMA_ENGINE_LENGTHS: the engine takes tasks with UMA_TASK_LENGTH */
 #define UMA_ENGINE_LENGTHS		(1u << 2)

@@ -3,7 +3,8 @@
  * Which registers are those of a device, that it has power when they are touched at last, what it
  * means that they cannot be read, who is to blame
  * for a command that does not end, what does not begin any more when the device goes, who may
- * take a job away that is about to be pushed, and what a device is like after the system has slept.
+ * take a job away that is about to be pushed, where one goes on that was stopped, and what a device
+ * is like after the system has slept.
  *
  * All are in one file, for they share a device without hardware.
  */
@@ -825,6 +826,81 @@ static void uma_device_test_never_begun(struct kunit *test)
 	dma_fence_put(&rig->done[1]);
 }
 
+/* Where a job that was stopped goes on, by what the engine says, or that this makes no sense. */
+struct uma_device_test_stop {
+	const char *name;
+	u64 first_tile;
+	u64 tile;
+	u32 index;
+	u32 flags;
+	bool good;
+};
+
+static const struct uma_device_test_stop uma_device_test_stops[] = {
+	{ "a tile further", 3, 4, 0, UMA_ENGINE_PREEMPT, true },
+	{ "many tiles further", 0, U64_MAX, 0, UMA_ENGINE_PREEMPT, true },
+	{ "at the next task", 3, 0, 1, UMA_ENGINE_PREEMPT, true },
+	{ "in the last task", 3, 1, 2, UMA_ENGINE_PREEMPT, true },
+	{ "nowhere", 0, 0, 0, UMA_ENGINE_PREEMPT, false },
+	{ "where it was", 3, 3, 0, UMA_ENGINE_PREEMPT, false },
+	{ "before where it was", 3, 2, 0, UMA_ENGINE_PREEMPT, false },
+	{ "at its beginning again", 3, 0, 0, UMA_ENGINE_PREEMPT, false },
+	{ "behind the last task", 3, 1, 3, UMA_ENGINE_PREEMPT, false },
+	{ "at the next task of an engine without tiles", 0, 0, 1, 0, true },
+	{ "in a task of an engine without tiles", 0, 1, 0, 0, false },
+	{ "in the next task of an engine without tiles", 0, 1, 1, 0, false },
+};
+
+static void uma_device_test_stop_name(const struct uma_device_test_stop *stop, char *name)
+{
+	strscpy(name, stop->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(uma_device_test_stop, uma_device_test_stops, uma_device_test_stop_name);
+
+static void uma_device_test_stopped(struct kunit *test)
+{
+	struct uma_device_test_rig *rig = uma_device_test_closed(test, 1);
+	const struct uma_device_test_stop *stop = test->param_value;
+	struct uma_share *share = kunit_kzalloc(test, sizeof(*share), GFP_KERNEL);
+	struct uma_engine *engine = &rig->engine;
+	struct uma_job *job = &rig->job;
+	struct uma_device *uma = &rig->uma;
+
+	KUNIT_ASSERT_NOT_NULL(test, share);
+	uma_share_init(share);
+	rig->queue.request.flow = &share->flow[0];
+	spin_lock_init(&rig->queue.counters_lock);
+	uma->preempts = true;
+	engine->info.flags = stop->flags;
+	engine->state = UMA_ENGINE_RUNNING;
+	job->task_count = 4;
+	job->first_tile = stop->first_tile;
+	rig->records[0] = (struct uma_record) {
+		.seqno = cpu_to_le64(engine->seqno),
+		.task_index = cpu_to_le32(stop->index),
+		.tile = cpu_to_le64(stop->tile),
+		.flags = cpu_to_le32(UMA_RECORD_PREEMPTED),
+	};
+	uma_engine_poll(engine, true);
+	KUNIT_EXPECT_EQ(test, job->first_task, stop->good ? 1 + stop->index : 1);
+	KUNIT_EXPECT_EQ(test, job->first_tile, stop->good ? stop->tile : stop->first_tile);
+	KUNIT_EXPECT_EQ(test, engine->preemptions, stop->good);
+	if (stop->good) {
+		/* Its queue is closed: it is not given back to it. */
+		KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_IDLE);
+		KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done[0]), -ECANCELED);
+	} else {
+		KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
+		KUNIT_EXPECT_EQ(test, engine->result.reason, UMA_FAULT_INTERNAL);
+		KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done[0]), 0);
+		pm_runtime_put_noidle(uma->drm.dev);
+	}
+	flush_workqueue(uma->reset_wq);
+	dma_fence_put(&rig->done[0]);
+	dma_fence_put(&rig->done[1]);
+}
+
 /* Whoever waits for an address space keeps its turn while there is an invalidation. */
 static void uma_device_test_turn(struct kunit *test)
 {
@@ -904,6 +980,7 @@ static struct kunit_case uma_device_test_cases[] = {
 	KUNIT_CASE(uma_device_test_orphan),
 	KUNIT_CASE(uma_device_test_budget),
 	KUNIT_CASE(uma_device_test_never_begun),
+	KUNIT_CASE_PARAM(uma_device_test_stopped, uma_device_test_stop_gen_params),
 	KUNIT_CASE(uma_device_test_turn),
 	KUNIT_CASE(uma_device_test_tables),
 	{}

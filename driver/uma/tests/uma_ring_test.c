@@ -22,7 +22,7 @@ static void uma_ring_test_entry(struct kunit *test)
 	unsigned int i;
 
 	memset(&entry, 0xa5, sizeof(entry));
-	uma_ring_write(&entry, 0x123456789a40, 77, 63, 0xfedcba9876543210, 0);
+	uma_ring_write(&entry, 0x123456789a40, 77, 63, 0xfedcba9876543210, 0, 0);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.tasks_addr), 0x123456789a40);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.task_count), 77);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.as), 63);
@@ -30,6 +30,7 @@ static void uma_ring_test_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.flags), 0);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.stamps_addr), 0);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.pad0), 0);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.tile), 0);
 	for (i = 0; i < ARRAY_SIZE(entry.pad); i++)
 		KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.pad[i]), 0);
 	KUNIT_EXPECT_EQ(test, sizeof(entry), 64);
@@ -37,9 +38,12 @@ static void uma_ring_test_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sizeof(struct uma_record), 128);
 	KUNIT_EXPECT_EQ(test, offsetof(struct uma_record, tasks), 48);
 
-	uma_ring_write(&entry, 0x1000, 1, 2, 3, 0x765432109870);
+	uma_ring_write(&entry, 0x1000, 1, 2, 3, 0x765432109870, 0x900000009);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(entry.flags), UMA_RING_STAMPS);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.stamps_addr), 0x765432109870);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(entry.tile), 0x900000009);
+	KUNIT_EXPECT_EQ(test, offsetof(struct uma_ring_entry, tile), 40);
+	KUNIT_EXPECT_EQ(test, offsetof(struct uma_record, tile), 112);
 }
 
 static void uma_ring_test_record(struct kunit *test)
@@ -59,6 +63,7 @@ static void uma_ring_test_record(struct kunit *test)
 		.write_bytes = cpu_to_le64(0x500000005),
 		.tlb_misses = cpu_to_le64(0x600000006),
 		.stall_ns = cpu_to_le64(0x700000007),
+		.tile = cpu_to_le64(0x800000008),
 	};
 	struct uma_result res = { .reason = 99 };
 
@@ -82,6 +87,7 @@ static void uma_ring_test_record(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, res.write_bytes, 0x500000005);
 	KUNIT_EXPECT_EQ(test, res.tlb_misses, 0x600000006);
 	KUNIT_EXPECT_EQ(test, res.stall_ns, 0x700000007);
+	KUNIT_EXPECT_EQ(test, res.tile, 0x800000008);
 
 	/* What is not defined is a failure, and not a success. */
 	rec.reason = cpu_to_le32(UMA_FAULT_COUNT);
