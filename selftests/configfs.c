@@ -43,7 +43,9 @@ TEST_F(config, default_values)
 	EXPECT_TRUE(is(&self->in, "pace", "0"));
 	EXPECT_TRUE(is(&self->in, "latency_us", "0"));
 	EXPECT_TRUE(is(&self->in, "task_us", "0"));
+	EXPECT_TRUE(is(&self->in, "tile_us", "0"));
 	EXPECT_TRUE(is(&self->in, "preempt", "1"));
+	EXPECT_TRUE(is(&self->in, "preempt_tiles", "1"));
 	EXPECT_TRUE(is(&self->in, "memory", "0"));
 	EXPECT_TRUE(is(&self->in, "enabled", "0"));
 	EXPECT_TRUE(is(&self->in, "device", ""));
@@ -85,6 +87,14 @@ FIXTURE_VARIANT_ADD(attribute, latency_us) {
 
 FIXTURE_VARIANT_ADD(attribute, task_us) {
 	.name = "task_us", .good = { "1", "0" }, .bad = { "", "-1", "1000001", "x" },
+};
+
+FIXTURE_VARIANT_ADD(attribute, tile_us) {
+	.name = "tile_us", .good = { "1", "0" }, .bad = { "", "-1", "1000001", "x" },
+};
+
+FIXTURE_VARIANT_ADD(attribute, preempt_tiles) {
+	.name = "preempt_tiles", .good = { "0", "1" }, .bad = { "", "2" },
 };
 
 FIXTURE_VARIANT_ADD(attribute, preempt) {

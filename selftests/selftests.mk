@@ -3,7 +3,7 @@
 # Tests of the driver through its ioctls, and of nothing else: they know the uapi headers only.
 
 selftests-user := models query args handles arrays bo mmap userptr prime vm queue submit sync exec faults isolation unbind fd timestamp race info
-selftests-root := counters perms hang fair preempt fair_share recovery lost instances configfs lifecycle stress mutate fail_nth soak reload
+selftests-root := counters perms hang fair preempt tiles fair_share recovery lost instances configfs lifecycle stress mutate fail_nth soak reload
 selftests-root += madvise implicit memory fill place
 selftests-root += fdinfo tables coredump
 selftests-root += sysfs hwmon power suspend noncoherent
@@ -12,8 +12,8 @@ selftests-all := $(addprefix selftests/,$(selftests-user) $(selftests-root))
 SELFTEST_PROGS += $(selftests-all)
 # What is about time, on a clock that no busy host disturbs, and what only looks at answers. What is about races, or memory
 # that threads of the kernel free, needs two processors and their real time.
-CLOCK_STEPS += $(addprefix selftests/,$(filter-out race exec sync,$(selftests-user)) counters perms hang fair preempt fair_share \
-	recovery lost instances configfs sysfs hwmon power suspend)
+CLOCK_STEPS += $(addprefix selftests/,$(filter-out race exec sync,$(selftests-user)) counters perms hang fair preempt tiles \
+	fair_share recovery lost instances configfs sysfs hwmon power suspend)
 DEBUG_STEPS += $(addprefix selftests/,lifecycle faults race stress)
 
 CFLAGS-selftests/ := $(call pkg-cflags,libdrm) -pthread

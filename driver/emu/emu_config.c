@@ -19,6 +19,7 @@ void emu_config_init(struct emu_config *cfg)
 	memset(cfg, 0, sizeof(*cfg));
 	strscpy(cfg->profile, "full", sizeof(cfg->profile));
 	cfg->preempt = true;
+	cfg->preempt_tiles = true;
 	cfg->stale_ms = 1000;
 	/* A step is long on a processor that is emulated, too. */
 	cfg->reset_ms = 5000;
@@ -47,6 +48,8 @@ bool uma_emu_config_is_valid(const struct emu_config *cfg, const char **why)
 		field = "latency_us";
 	else if (cfg->task_us > EMU_LATENCY_MAX_US)
 		field = "task_us";
+	else if (cfg->tile_us > EMU_LATENCY_MAX_US)
+		field = "tile_us";
 	else if (cfg->stale_ms > EMU_STALE_MAX_MS)
 		field = "stale_ms";
 	else if (!cfg->reset_ms || cfg->reset_ms > EMU_RESET_MAX_MS)

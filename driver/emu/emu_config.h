@@ -30,8 +30,12 @@ struct emu_config {
 	u32 latency_us;
 	/** @task_us: time that every task takes before it begins */
 	u32 task_us;
+	/** @tile_us: time that every tile takes before it begins */
+	u32 tile_us;
 	/** @preempt: jobs can be stopped at task boundaries */
 	bool preempt;
+	/** @preempt_tiles: with @preempt: within a task too, between two tiles */
+	bool preempt_tiles;
 	/** @stale_ms: time that an invalidation may lag behind the page table */
 	u32 stale_ms;
 	/** @reset_ms: time that engine and power are said to need to stop; the device twice that */

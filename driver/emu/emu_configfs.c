@@ -118,7 +118,9 @@ EMU_ITEM_ATTR(noncoherent, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(pace, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(latency_us, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(task_us, kstrtou32(page, 0, &val), u32, "%u");
+EMU_ITEM_ATTR(tile_us, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(preempt, kstrtobool(page, &val), bool, "%d");
+EMU_ITEM_ATTR(preempt_tiles, kstrtobool(page, &val), bool, "%d");
 EMU_ITEM_ATTR(stale_ms, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(reset_ms, kstrtou32(page, 0, &val), u32, "%u");
 EMU_ITEM_ATTR(address_spaces, kstrtou32(page, 0, &val), u32, "%u");
@@ -182,7 +184,9 @@ static struct configfs_attribute *emu_item_attrs[] = {
 	&emu_item_attr_pace,
 	&emu_item_attr_latency_us,
 	&emu_item_attr_task_us,
+	&emu_item_attr_tile_us,
 	&emu_item_attr_preempt,
+	&emu_item_attr_preempt_tiles,
 	&emu_item_attr_stale_ms,
 	&emu_item_attr_reset_ms,
 	&emu_item_attr_address_spaces,

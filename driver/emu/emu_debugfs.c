@@ -333,6 +333,7 @@ void emu_debugfs_add(struct emu_device *emu)
 	debugfs_create_bool("no_time", 0600, dir, &inject->no_time);
 	debugfs_create_atomic_t("bad_record", 0600, dir, &inject->bad_record);
 	debugfs_create_u32("task_us", 0600, dir, &emu->cfg.task_us);
+	debugfs_create_u32("tile_us", 0600, dir, &emu->cfg.tile_us);
 	debugfs_create_file("fault_addr", 0600, dir, emu, &emu_fault_addr_fops);
 	debugfs_create_file("spurious_irq", 0200, dir, emu, &emu_spurious_fops);
 	debugfs_create_file("dev_error", 0200, dir, emu, &emu_dev_error_fops);

@@ -261,7 +261,7 @@ struct emu_engine {
 	bool lose;
 	/** @stopped: enable was taken away; the job ends after the tile */
 	bool stopped;
-	/** @preempt: sequence number of the job that is to stop at a task boundary */
+	/** @preempt: sequence number of the job that is to stop at a task boundary, or a tile's */
 	u64 preempt;
 	/** @hung: the job never ends, by debugfs */
 	bool hung;
@@ -430,12 +430,23 @@ void emu_irq_kill(struct emu_irq *irq);
 void emu_irq_spurious(struct emu_irq *irq, u32 count);
 bool emu_irq_line(struct emu_irq *irq);
 
+/**
+ * emu_has_tiles - can jobs be stopped within a task?
+ * @emu: device
+ *
+ * Return: UMA_FEATURE_TILES, as a truth.
+ */
+static inline bool emu_has_tiles(const struct emu_device *emu)
+{
+	return emu->cfg.preempt && emu->cfg.preempt_tiles;
+}
+
 /* emu_ring.c */
 int emu_ring_pending(u32 head, u32 tail, u32 order);
 enum uma_fault emu_ring_fetch(u64 base, u32 order, u32 head,
 			      struct uma_ring_entry *entry);
 enum uma_fault emu_ring_check(const struct uma_ring_entry *entry, u32 max_tasks,
-			      u32 as_count);
+			      u32 as_count, bool tiles);
 void emu_ring_spoil(u64 base, u32 order, u32 head);
 bool emu_ring_complete(u64 base, u32 order, u32 head, const struct uma_record *rec);
 
@@ -474,6 +485,8 @@ void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how);
 void emu_engine_faded(struct emu_device *emu);
 void emu_engines_power_off(struct emu_device *emu);
 u64 emu_engine_busy_ns(struct emu_engine *engine, u64 now);
+u32 emu_engine_flags(const struct emu_engine *engine);
+bool emu_engine_preempts(struct emu_engine *engine, u64 seqno);
 int emu_engine_poll(struct emu_engine *engine, bool tile_end);
 bool emu_engine_poll_abort(struct emu_engine *engine);
 void emu_engine_stall(struct emu_engine *engine, bool begin);
@@ -483,7 +496,8 @@ void emu_device_reset(struct emu_device *emu);
 void emu_reset_work(struct work_struct *work);
 
 /* emu_exec.c */
-int emu_exec_task(struct emu_engine *engine, u64 addr, struct uma_fault_info *fault);
+int emu_exec_task(struct emu_engine *engine, u64 addr, u64 seqno, u64 *tile,
+		  struct uma_fault_info *fault);
 int emu_exec_stamp(struct emu_engine *engine, u64 addr, u64 start, struct uma_fault_info *fault);
 
 /* emu_fpu.c */

@@ -127,6 +127,8 @@ struct emu_job {
 	u64 start;
 	/** @tasks: tasks done */
 	u32 tasks;
+	/** @tile: tiles done of the task that it is in */
+	u64 tile;
 	/** @preempted: it stopped before the rest */
 	bool preempted;
 	/** @cnt: the engine's counters when it began */
@@ -162,14 +164,31 @@ static void emu_engine_hang(struct emu_engine *engine)
 		emu_step_end(engine);
 }
 
-/* Is the job to stop before its next task? It has done one, so it gets on all the same. */
-static bool emu_engine_preempts(struct emu_engine *engine, const struct emu_job *job)
+/**
+ * emu_engine_flags - UMA_ENG_FLAGS
+ * @engine: engine
+ *
+ * Return: UMA_ENGINE_*, as far as the device was made with them.
+ */
+u32 emu_engine_flags(const struct emu_engine *engine)
+{
+	return engine->desc->flags & ~(emu_has_tiles(engine->emu) ? 0 : UMA_ENGINE_PREEMPT);
+}
+
+/**
+ * emu_engine_preempts - has a job been told to stop?
+ * @engine: engine
+ * @seqno: its number, 0: it cannot stop
+ *
+ * Return: true if it is to stop when it has got on by a task or a tile.
+ */
+bool emu_engine_preempts(struct emu_engine *engine, u64 seqno)
 {
 	unsigned long flags;
 	bool preempts;
 
 	spin_lock_irqsave(&engine->lock, flags);
-	preempts = job->tasks && engine->preempt == job->fault.seqno;
+	preempts = seqno && engine->preempt == seqno;
 	spin_unlock_irqrestore(&engine->lock, flags);
 	return preempts;
 }
@@ -180,6 +199,7 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 	struct emu_device *emu = engine->emu;
 	struct uma_ring_entry *entry = &job->entry;
 	struct emu_fault *fault = &job->fault;
+	bool tiles = emu_engine_flags(engine) & UMA_ENGINE_PREEMPT;
 	u32 count, reason;
 	int ret;
 
@@ -195,7 +215,8 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 	}
 	fault->seqno = le64_to_cpu(entry->seqno);
 	fault->as = le32_to_cpu(entry->as);
-	reason = emu_ring_check(entry, engine->desc->max_job_tasks, emu->cfg.address_spaces);
+	reason = emu_ring_check(entry, engine->desc->max_job_tasks, emu->cfg.address_spaces,
+				tiles);
 	if (reason) {
 		emu_engine_set_fault(fault, reason, UMA_FAULT_NO_SLOT, 0, "entry");
 		return 0;
@@ -210,36 +231,43 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 		emu_engine_delay(engine, (u64)emu->cfg.latency_us * NSEC_PER_USEC);
 
 	count = le32_to_cpu(entry->task_count);
-	for (job->tasks = 0; job->tasks < count; job->tasks++) {
+	job->tile = le64_to_cpu(entry->tile);
+	for (job->tasks = 0; job->tasks < count; job->tasks++, job->tile = 0) {
 		u64 addr = le64_to_cpu(entry->tasks_addr) + (u64)job->tasks * UMA_TASK_SIZE;
 		struct uma_fault_info info = { .slot = UMA_FAULT_NO_SLOT };
 		u64 stamp = le64_to_cpu(entry->stamps_addr), start;
 		u32 task_us = READ_ONCE(emu->cfg.task_us);
+		bool begins = !job->tile;
 
-		job->preempted = emu_engine_preempts(engine, job);
+		job->preempted = job->tasks && emu_engine_preempts(engine, fault->seqno);
 		if (job->preempted)
 			return 0;
 		WRITE_ONCE(engine->task_index, job->tasks);
 		ret = emu_engine_poll(engine, true);
 		start = emu_now();
-		if (!ret && task_us)
+		if (!ret && task_us && begins)
 			emu_engine_delay(engine, (u64)task_us * NSEC_PER_USEC);
 		if (!ret && emu_inject_take(&emu->inject.ecc_error)) {
 			emu_engine_set_fault(fault, UMA_FAULT_BUS, UMA_FAULT_NO_SLOT, addr, "ecc");
 			return 0;
 		}
 		if (!ret)
-			ret = emu_exec_task(engine, addr, &info);
+			ret = emu_exec_task(engine, addr, tiles ? fault->seqno : 0, &job->tile,
+					    &info);
+		job->preempted = ret > 0;
 		stamp += (u64)job->tasks * sizeof(struct uma_task_stamp);
-		if (!ret && (entry->flags & cpu_to_le32(UMA_RING_STAMPS)))
-			ret = emu_exec_stamp(engine, stamp, start, &info);
+		if (ret >= 0 && (entry->flags & cpu_to_le32(UMA_RING_STAMPS)))
+			ret = emu_exec_stamp(engine, stamp, begins ? start : 0, &info);
 		if (ret == -ECANCELED)
 			return ret;
-		if (ret) {
+		if (ret < 0) {
+			job->preempted = false;
 			emu_engine_set_fault(fault, info.reason ?: UMA_FAULT_INTERNAL, info.slot,
 					     info.addr, info.field);
 			return 0;
 		}
+		if (job->preempted)
+			return 0;
 		cond_resched();
 	}
 	return 0;
@@ -265,6 +293,7 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 		.slot = cpu_to_le32(fault->reason ? fault->slot : 0),
 		.task_index = cpu_to_le32(job->tasks),
 		.flags = cpu_to_le32(job->preempted ? UMA_RECORD_PREEMPTED : 0),
+		.tile = cpu_to_le64(job->preempted ? job->tile : 0),
 		.tasks = emu_job_count(engine, job, UMA_CNT_TASKS),
 		.tiles = emu_job_count(engine, job, UMA_CNT_TILES),
 		.macs = emu_job_count(engine, job, UMA_CNT_MACS),

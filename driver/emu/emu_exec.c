@@ -83,19 +83,21 @@ static int emu_exec_fetch(struct emu_engine *engine, u64 addr,
  * emu_exec_stamp - write down when a task ran
  * @engine: engine, in its worker
  * @addr: device address of its &struct uma_task_stamp
- * @start: when it began; it ends now
+ * @start: when it began, 0: as is written there; it ends now, or is left
  * @fault: out
  *
  * Return: 0; -EFAULT with @fault set.
  */
 int emu_exec_stamp(struct emu_engine *engine, u64 addr, u64 start, struct uma_fault_info *fault)
 {
+	const size_t skip = start ? 0 : offsetof(struct uma_task_stamp, end);
 	struct uma_task_stamp stamp = { .start = cpu_to_le64(start) };
 	u32 reason;
 
 	stamp.end = cpu_to_le64(emu_now());
 	emu_step_begin(engine);
-	reason = emu_copy_to(&engine->view, addr, &stamp, sizeof(stamp));
+	reason = emu_copy_to(&engine->view, addr + skip, (u8 *)&stamp + skip,
+			     sizeof(stamp) - skip);
 	emu_step_end(engine);
 
 	if (emu_step_suspect(engine, fault))
@@ -107,8 +109,8 @@ int emu_exec_stamp(struct emu_engine *engine, u64 addr, u64 start, struct uma_fa
 	return -EFAULT;
 }
 
-/* At least as long as the chip would take at the clock that the model has now. */
-static void emu_exec_pace(struct emu_engine *engine, u64 began)
+/* At least as long as the chip would take for some of the tiles, at the clock that it has now. */
+static void emu_exec_pace(struct emu_engine *engine, u64 began, u64 done, u64 tiles)
 {
 	const struct uma_engine_desc *desc = engine->desc;
 	u32 rate = le32_to_cpu(desc->caps[engine->prog->row].macs_per_cycle);
@@ -117,25 +119,68 @@ static void emu_exec_pace(struct emu_engine *engine, u64 began)
 
 	if (!rate || !clock)
 		return;
-	want = div64_u64(engine->prog->macs, rate) * 1000;
+	want = div64_u64(mul_u64_u64_div_u64(engine->prog->macs, done, tiles), rate) * 1000;
 	want = div64_u64(want, clock);
 	took = emu_now() - began;
 	if (want > took)
 		emu_engine_delay(engine, want - took);
 }
 
+static u64 emu_exec_tiles(const struct uma_program *prog)
+{
+	u64 tiles = 0;
+	u32 phase;
+
+	for (phase = 0; phase < prog->phase_count; phase++)
+		tiles += prog->tiles[phase];
+	return tiles;
+}
+
+static int emu_exec_tile(struct emu_exec *exec)
+{
+	struct emu_engine *engine = exec->engine;
+	u32 tile_us = READ_ONCE(engine->emu->cfg.tile_us);
+	unsigned long flags;
+	int ret;
+
+	if (tile_us)
+		emu_engine_delay(engine, (u64)tile_us * NSEC_PER_USEC);
+	exec->step = 0;
+	do {
+		ret = emu_engine_poll(engine, !exec->step);
+		if (ret)
+			return ret;
+		cond_resched();
+		ret = emu_exec_section(exec);
+		if (ret < 0)
+			return ret;
+	} while (ret);
+
+	spin_lock_irqsave(&engine->lock, flags);
+	engine->cnt[UMA_CNT_TILES]++;
+	spin_unlock_irqrestore(&engine->lock, flags);
+	return 0;
+}
+
 /**
  * emu_exec_task - run a task
  * @engine: engine, in its worker
  * @addr: device address of the descriptor
+ * @seqno: number of the job that may be told to stop between two tiles, 0: it does not stop
+ * @tile: in: tiles that have been done; out: the same, of one that has stopped
  * @fault: out
  *
- * Return: 0; -EFAULT with @fault set; -ECANCELED if the job was taken away.
+ * One that has begun elsewhere is fetched and checked anew: its memory may have changed.
+ *
+ * Return: 0; 1 if it has stopped, after a tile at least; -EFAULT with @fault set; -ECANCELED if the
+ * job was taken away.
  */
-int emu_exec_task(struct emu_engine *engine, u64 addr, struct uma_fault_info *fault)
+int emu_exec_task(struct emu_engine *engine, u64 addr, u64 seqno, u64 *tile,
+		  struct uma_fault_info *fault)
 {
 	struct emu_exec exec = { .engine = engine, .fault = fault };
-	u64 began = emu_now();
+	struct uma_program *prog = engine->prog;
+	u64 began = emu_now(), first = *tile, tiles;
 	unsigned long flags;
 	int ret;
 
@@ -145,32 +190,30 @@ int emu_exec_task(struct emu_engine *engine, u64 addr, struct uma_fault_info *fa
 	ret = emu_exec_compile(engine, fault);
 	if (ret)
 		return ret;
+	if (uma_program_seek(prog, first, &exec.phase, &exec.tile)) {
+		*fault = (struct uma_fault_info) {
+			.reason = UMA_FAULT_DIMS, .slot = UMA_FAULT_NO_SLOT, .field = "tile",
+		};
+		return -EFAULT;
+	}
 
-	for (exec.phase = 0; exec.phase < engine->prog->phase_count; exec.phase++) {
-		for (exec.tile = 0; exec.tile < engine->prog->tiles[exec.phase]; exec.tile++) {
-			exec.step = 0;
-			do {
-				ret = emu_engine_poll(engine, !exec.step);
-				if (ret)
-					return ret;
-				cond_resched();
-				ret = emu_exec_section(&exec);
-				if (ret < 0)
-					return ret;
-			} while (ret);
-
-			spin_lock_irqsave(&engine->lock, flags);
-			engine->cnt[UMA_CNT_TILES]++;
-			spin_unlock_irqrestore(&engine->lock, flags);
+	tiles = emu_exec_tiles(prog);
+	for (; exec.phase < prog->phase_count; exec.phase++, exec.tile = 0) {
+		for (; exec.tile < prog->tiles[exec.phase]; exec.tile++) {
+			if (*tile > first && emu_engine_preempts(engine, seqno))
+				return 1;
+			ret = emu_exec_tile(&exec);
+			if (ret)
+				return ret;
+			++*tile;
+			if (engine->emu->cfg.pace)
+				emu_exec_pace(engine, began, *tile - first, tiles);
 		}
 	}
 
-	if (engine->emu->cfg.pace)
-		emu_exec_pace(engine, began);
-
 	spin_lock_irqsave(&engine->lock, flags);
 	engine->cnt[UMA_CNT_TASKS]++;
-	engine->cnt[UMA_CNT_MACS] += engine->prog->macs;
+	engine->cnt[UMA_CNT_MACS] += prog->macs;
 	spin_unlock_irqrestore(&engine->lock, flags);
 	return 0;
 }

@@ -104,7 +104,8 @@ static u32 emu_read_ident(struct emu_device *emu, u32 reg)
 	case UMA_REG_FEATURES:
 		return UMA_FEATURE_EMULATED | UMA_FEATURE_MODELLED_POWER | UMA_FEATURE_INVAL |
 		       (emu->cfg.noncoherent ? 0 : UMA_FEATURE_COHERENT) |
-		       (emu->cfg.preempt ? UMA_FEATURE_PREEMPT : 0);
+		       (emu->cfg.preempt ? UMA_FEATURE_PREEMPT : 0) |
+		       (emu_has_tiles(emu) ? UMA_FEATURE_TILES : 0);
 	case UMA_REG_ENGINE_COUNT:
 		return emu->engine_count;
 	case UMA_REG_AS_COUNT:
@@ -245,7 +246,7 @@ static u32 emu_read_engine_desc(struct emu_engine *engine, u32 reg)
 	case UMA_ENG_INSTANCE:
 		return desc->instance;
 	case UMA_ENG_FLAGS:
-		return desc->flags;
+		return emu_engine_flags(engine);
 	case UMA_ENG_NODE:
 		return desc->node;
 	case UMA_ENG_CLOCK_MAX_MHZ:

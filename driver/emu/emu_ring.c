@@ -64,17 +64,18 @@ EXPORT_SYMBOL_IF_KUNIT(emu_ring_fetch);
  * @entry: copy of the entry
  * @max_tasks: largest number of tasks
  * @as_count: number of address spaces
+ * @tiles: it may begin within its first task
  *
  * Return: UMA_FAULT_NONE or UMA_FAULT_RING.
  */
 enum uma_fault emu_ring_check(const struct uma_ring_entry *entry, u32 max_tasks,
-			      u32 as_count)
+			      u32 as_count, bool tiles)
 {
 	u64 stamps = le64_to_cpu(entry->stamps_addr), addr = le64_to_cpu(entry->tasks_addr);
 	u32 count = le32_to_cpu(entry->task_count), flags = le32_to_cpu(entry->flags);
 
 	if (!entry->seqno || (flags & ~UMA_RING_STAMPS) || entry->pad0 ||
-	    memchr_inv(entry->pad, 0, sizeof(entry->pad)))
+	    (entry->tile && !tiles) || memchr_inv(entry->pad, 0, sizeof(entry->pad)))
 		return UMA_FAULT_RING;
 	if (flags & UMA_RING_STAMPS ? !IS_ALIGNED(stamps, sizeof(struct uma_task_stamp)) : !!stamps)
 		return UMA_FAULT_RING;

@@ -58,6 +58,8 @@ static const struct emu_config_case emu_config_cases[] = {
 	{ "latency_us", EMU_LATENCY_MAX_US + 1, false },
 	{ "task_us", EMU_LATENCY_MAX_US, true },
 	{ "task_us", EMU_LATENCY_MAX_US + 1, false },
+	{ "tile_us", EMU_LATENCY_MAX_US, true },
+	{ "tile_us", EMU_LATENCY_MAX_US + 1, false },
 	{ "stale_ms", 0, true },
 	{ "stale_ms", EMU_STALE_MAX_MS, true },
 	{ "stale_ms", EMU_STALE_MAX_MS + 1, false },
@@ -81,6 +83,8 @@ static void emu_config_set(struct emu_config *cfg, const char *field, u64 value)
 {
 	if (!strcmp(field, "task_us"))
 		cfg->task_us = value;
+	else if (!strcmp(field, "tile_us"))
+		cfg->tile_us = value;
 	else if (!strcmp(field, "latency_us"))
 		cfg->latency_us = value;
 	else if (!strcmp(field, "stale_ms"))

@@ -118,6 +118,9 @@ static void emu_device_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->write_bytes), 4096);
 }
 
+/* Neither among the tasks nor the data. */
+#define RIG_STAMPS_VA	(RIG_TASKS_VA + SZ_4K)
+
 static void push_stamped(struct emu_rig *t, u32 count, u64 stamps)
 {
 	struct uma_ring_entry *e = &t->ring[t->tail & ((1 << RIG_ORDER) - 1)];
@@ -238,6 +241,129 @@ static void emu_device_preempts(struct kunit *test)
 	rig_doorbell(t);
 	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), count);
+}
+
+/* A task of four tiles, over the same four pages again and again. */
+static void fill_tiles(struct emu_rig *t)
+{
+	u32 i;
+
+	for (i = 0; i < SZ_1M / SZ_4K; i++)
+		rig_map(t, RIG_DATA_VA + i * SZ_4K, t->data[i % RIG_DATA_PAGES], UMA_PTE_WRITE);
+	rig_fill(&t->tasks[0], RIG_DATA_VA, SZ_1M / sizeof(u32), 7);
+}
+
+/* The next entry: two tasks, the first of them from one of its tiles on. */
+static void push_tile(struct emu_rig *t, u64 tile)
+{
+	struct uma_ring_entry *e = &t->ring[t->tail & ((1 << RIG_ORDER) - 1)];
+
+	push_stamped(t, 2, RIG_STAMPS_VA);
+	e->tile = cpu_to_le64(tile);
+}
+
+/* A job is stopped within a task, after each of its tiles, and each of them runs once. */
+static void emu_device_stops_at_tiles(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+	struct uma_task_stamp *stamps;
+	u32 flags = rig_read(t, rig_eng(t, UMA_ENG_FLAGS));
+	u64 start = 0, i;
+
+	KUNIT_ASSERT_TRUE(test, rig_read(t, UMA_REG_FEATURES) & UMA_FEATURE_TILES);
+	KUNIT_ASSERT_TRUE(test, flags & UMA_ENGINE_PREEMPT);
+	fill_tiles(t);
+	stamps = (void *)get_zeroed_page(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, stamps);
+	rig_map(t, RIG_STAMPS_VA, stamps, UMA_PTE_WRITE);
+	for (i = 0; i < 4; i++) {
+		push_tile(t, i);
+		preempt(t, t->seqno);
+		rig_doorbell(t);
+		if (!rig_record(t, t->seqno))
+			break;
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_NONE);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->flags), UMA_RECORD_PREEMPTED);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tiles), 1);
+		/* After the last one it is between two tasks. */
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), i == 3);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tile), i == 3 ? 0 : i + 1);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tasks), i == 3);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->macs),
+				i == 3 ? SZ_1M / sizeof(u32) : 0);
+		/* It began when it was begun first, and has ended when it was left last. */
+		start = start ?: le64_to_cpu(stamps->start);
+		KUNIT_EXPECT_NE(test, start, 0);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(stamps->start), start);
+		KUNIT_EXPECT_GE(test, le64_to_cpu(stamps->end),
+				le64_to_cpu(rig_last(t)->start));
+		KUNIT_EXPECT_EQ(test, stamps[1].end, 0);
+	}
+	KUNIT_EXPECT_EQ(test, i, 4);
+	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_TILES), 4);
+	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_TASKS), 1);
+	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_JOBS), 0);
+	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_WRITE_BYTES),
+			SZ_1M + 3 * sizeof(stamps->end) + sizeof(*stamps));
+	rig_map(t, RIG_STAMPS_VA, NULL, 0);
+	rig_inval(t, RIG_STAMPS_VA, SZ_4K);
+	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_INVAL_STATUS, U32_MAX, 0));
+	free_page((unsigned long)stamps);
+}
+
+/* Its memory may be another when a task goes on: what is run is what is there, and no more. */
+static void emu_device_tile_behind(struct kunit *test)
+{
+	static const u64 behind[] = { 4, 5, U32_MAX, U64_MAX };
+	struct emu_rig *t = test->priv;
+	u32 i;
+
+	fill_tiles(t);
+	for (i = 0; i < ARRAY_SIZE(behind); i++) {
+		rig_push(t, 1);
+		t->ring[(t->tail - 1) & ((1 << RIG_ORDER) - 1)].tile = cpu_to_le64(behind[i]);
+		rig_doorbell(t);
+		KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_DIMS);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->slot), UMA_FAULT_NO_SLOT);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), 0);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->write_bytes), 0);
+		rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
+		KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_CTRL), U32_MAX, 0));
+		rig_start_engine(t);
+	}
+	/* The same of one that has none. */
+	rig_nop(&t->tasks[0]);
+	rig_push(t, 1);
+	t->ring[(t->tail - 1) & ((1 << RIG_ORDER) - 1)].tile = cpu_to_le64(1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_DIMS);
+}
+
+/* A device that stops between two tasks only. */
+static void emu_device_keeps_its_tiles(struct kunit *test)
+{
+	struct emu_rig *t = test->priv;
+
+	t->emu->cfg.preempt_tiles = false;
+	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_FEATURES) &
+			(UMA_FEATURE_PREEMPT | UMA_FEATURE_TILES), UMA_FEATURE_PREEMPT);
+	KUNIT_EXPECT_FALSE(test, rig_read(t, rig_eng(t, UMA_ENG_FLAGS)) & UMA_ENGINE_PREEMPT);
+	fill_tiles(t);
+	rig_push(t, 2);
+	preempt(t, t->seqno);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->flags), UMA_RECORD_PREEMPTED);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tile), 0);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tiles), 4);
+	rig_push(t, 1);
+	t->ring[(t->tail - 1) & ((1 << RIG_ORDER) - 1)].tile = cpu_to_le64(1);
+	rig_doorbell(t);
+	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_RING);
 }
 
 /* What cannot be stopped is not. */
@@ -436,6 +562,9 @@ static struct kunit_case emu_device_tests[] = {
 	KUNIT_CASE(emu_device_counts),
 	KUNIT_CASE(emu_device_stamps),
 	KUNIT_CASE(emu_device_preempts),
+	KUNIT_CASE(emu_device_stops_at_tiles),
+	KUNIT_CASE(emu_device_tile_behind),
+	KUNIT_CASE(emu_device_keeps_its_tiles),
 	KUNIT_CASE(emu_device_does_not_preempt),
 	KUNIT_CASE(emu_device_power),
 	KUNIT_CASE(emu_device_error),

@@ -65,47 +65,52 @@ static void emu_ring_checks(struct kunit *test)
 	struct uma_ring_entry e = good;
 	int i;
 
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_NONE);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 7, 4), UMA_FAULT_RING);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 3), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 7, 4, false), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 3, false), UMA_FAULT_RING);
 	e.seqno = 0;
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e = good;
 	e.task_count = 0;
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e = good;
 	e.flags = cpu_to_le32(2);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e = good;
 	e.pad0 = cpu_to_le32(1);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
+	/* In the middle of a task only where that can be. */
+	e = good;
+	e.tile = cpu_to_le64(1ULL << 32);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, true), UMA_FAULT_NONE);
 	/* An address only with the flag; with it, one that fits. */
 	e = good;
 	e.stamps_addr = cpu_to_le64(0x20000);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e.flags = cpu_to_le32(UMA_RING_STAMPS);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_NONE);
 	e.stamps_addr = cpu_to_le64(0x20008);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e.stamps_addr = cpu_to_le64((1ULL << 48) - 8 * sizeof(struct uma_task_stamp));
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_NONE);
 	e.stamps_addr = cpu_to_le64((1ULL << 48) - 7 * sizeof(struct uma_task_stamp));
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e.stamps_addr = cpu_to_le64(-(u64)sizeof(struct uma_task_stamp));
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e = good;
 	e.tasks_addr = cpu_to_le64(0x10020);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e.tasks_addr = cpu_to_le64(1ULL << 48);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	e.tasks_addr = cpu_to_le64((1ULL << 48) - 8 * UMA_TASK_SIZE);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_NONE);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_NONE);
 	e.tasks_addr = cpu_to_le64((1ULL << 48) - 8 * UMA_TASK_SIZE + 64);
-	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	for (i = 0; i < ARRAY_SIZE(e.pad); i++) {
 		e = good;
 		e.pad[i] = cpu_to_le32(0x80000000);
-		KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4), UMA_FAULT_RING);
+		KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	}
 }
 
