@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What older kernels lack. The driver is written against the newest interfaces;
- * Kbuild looks into the headers and defines UMA_HAVE_* for those that are there.
+ * For older kernels. The driver is written against the newest interfaces; Kbuild looks for them in
+ * the headers and defines UMA_HAVE_*.
  */
 #ifndef _UMA_COMPAT_H_
 #define _UMA_COMPAT_H_
@@ -47,8 +47,8 @@ static inline int uma_sched_init_args(struct drm_gpu_scheduler *sched,
 #endif
 
 /*
- * What timedout_job returns when the job has ended by itself, or has been ended: the scheduler
- * takes it back, to free it. Until 6.17 that is done by hand, and nobody frees it under the lock.
+ * What timedout_job returns for a job that has ended: the scheduler puts it back into its list, to
+ * free it. Before 6.17 the driver has to do so; there nobody frees it while the lock is held.
  */
 static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *job)
 {
@@ -79,7 +79,7 @@ static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *
 #define UMA_SHMEM_NORESERVE VM_NORESERVE
 #endif
 
-/* Until 6.13 whoever walked a list_lru could let go of its lock. */
+/* Before 6.13 a list_lru walk callback was given the lock. */
 #ifdef UMA_HAVE_LRU_WALK_LOCK
 #define UMA_LRU_WALK_LOCK spinlock_t *lock,
 #else
@@ -91,12 +91,12 @@ static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif
 
-/* Newer kernels have cooling devices of this kind with a device tree only, and complain without. */
+/* Newer kernels support devfreq cooling devices with a device tree only, and warn otherwise. */
 #if !defined(UMA_HAVE_COOLING_ID) || IS_ENABLED(CONFIG_THERMAL_OF)
 #define UMA_HAVE_COOLING
 #endif
 
-/* Where mapping one page twice cannot be announced, only a debug option minds. */
+/* Older kernels have no attributes for a page that is mapped twice; only DMA debugging warns. */
 #ifndef DMA_ATTR_REQUIRE_COHERENT
 #define DMA_ATTR_REQUIRE_COHERENT 0
 #endif
@@ -104,12 +104,12 @@ static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *
 #define DMA_ATTR_DEBUGGING_IGNORE_CACHELINES 0
 #endif
 
-/* 6.17 has flags where there was a bool. */
+/* A bool before 6.17. */
 #ifndef PD_FLAG_ATTACH_POWER_ON
 #define PD_FLAG_ATTACH_POWER_ON true
 #endif
 
-/* Namespaces became strings in 6.13. */
+/* Strings since 6.13. */
 #ifdef UMA_HAVE_STRING_NS
 #define UMA_IMPORT_NS(ns) MODULE_IMPORT_NS(#ns)
 #else

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What can be said about arguments without looking anything up. Everything here
- * works on the kernel's copy.
+ * Checks of ioctl arguments that need no lookup, on the kernel's copy of them.
  */
 #include <linux/err.h>
 #include <linux/export.h>
@@ -14,7 +13,7 @@
 
 #include "uma_args.h"
 
-/* Longer elements are not for us, and checking that their tails are zero takes time. */
+/* A limit, as checking that the tails of longer elements are zero takes time. */
 #define UMA_MAX_STRIDE	PAGE_SIZE
 
 /**

@@ -43,11 +43,7 @@ struct uma_va_range {
 	__u64 end;
 };
 
-/**
- * uma_breathe - in a loop that is as long as the caller of an ioctl likes
- *
- * Return: 0 once others had their turn; -EINTR if the caller is killed.
- */
+/* For loops whose length user space chooses. Returns -EINTR if the caller has been killed. */
 static inline int uma_breathe(void)
 {
 	cond_resched();

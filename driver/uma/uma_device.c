@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Finding a device, reading what it is, and stopping it.
+ * Probing a device: identification, start, stop, interrupt.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -26,21 +26,21 @@
 #include "uma_show.h"
 #include "uma_vm.h"
 
-/* One job at a time is on a ring; more entries would only matter if there were more. */
+/* At most one job is on a ring at a time: more entries would be of no use. */
 #define UMA_RING_ORDER	4
 
-/* How long a device may take that does not say how long it takes. */
+/* For devices that do not say how long they need. */
 #define UMA_ENGINE_RESET_MS	1000
 #define UMA_DEVICE_RESET_MS	2000
 #define UMA_POWER_MS		1000
 
 /**
- * uma_read_state - read a register by which something is decided
+ * uma_read_state - read a register that a decision depends on
  * @uma: device
- * @reg: offset; no value of it has all bits set, as a bus has where nobody answers
+ * @reg: offset of a register that is never all ones, which is what a dead bus reads as
  * @value: out: value
  *
- * Return: 0; a negative errno if the register cannot be read, and @value says nothing.
+ * Return: 0, or a negative errno if the register cannot be read; @value is invalid then.
  */
 int uma_read_state(struct uma_device *uma, u32 reg, u32 *value)
 {
@@ -49,13 +49,7 @@ int uma_read_state(struct uma_device *uma, u32 reg, u32 *value)
 	return ret ? ret : *value == ~0U ? -ENODEV : 0;
 }
 
-/**
- * uma_read - read a register that is only told to somebody, or checked for making sense
- * @uma: device
- * @reg: offset
- *
- * Return: value, all ones if the register cannot be read.
- */
+/* Read a register that is only reported or validated. All ones if it cannot be read. */
 u32 uma_read(struct uma_device *uma, u32 reg)
 {
 	unsigned int value;
@@ -63,27 +57,13 @@ u32 uma_read(struct uma_device *uma, u32 reg)
 	return regmap_read(uma->regs, reg, &value) ? ~0U : value;
 }
 
-/**
- * uma_write - write a register
- * @uma: device
- * @reg: offset
- * @value: value
- *
- * That a write failed shows in what does not happen: whoever writes a command
- * polls for it.
- */
+/* A failed write is not reported: whoever writes a command polls for its effect. */
 void uma_write(struct uma_device *uma, u32 reg, u32 value)
 {
 	regmap_write(uma->regs, reg, value);
 }
 
-/**
- * uma_read64 - read a pair of registers
- * @uma: device
- * @reg: offset of the low word
- *
- * Return: value, all ones if one of them cannot be read.
- */
+/* Read a pair of registers, the low word at @reg. All ones if one cannot be read. */
 u64 uma_read64(struct uma_device *uma, u32 reg)
 {
 	unsigned int lo, hi;
@@ -97,12 +77,7 @@ u64 uma_read64(struct uma_device *uma, u32 reg)
 	return ret ? U64_MAX : (u64)hi << 32 | lo;
 }
 
-/**
- * uma_write64 - write a pair of registers, the low word, with enable bits, last
- * @uma: device
- * @reg: offset of the low word
- * @value: value
- */
+/* Write a pair of registers, the low word, which has the enable bits, last. */
 void uma_write64(struct uma_device *uma, u32 reg, u64 value)
 {
 	uma_write(uma, reg + 4, upper_32_bits(value));
@@ -113,11 +88,11 @@ void uma_write64(struct uma_device *uma, u32 reg, u64 value)
  * uma_poll - wait until a register has a value
  * @uma: device
  * @reg: offset
- * @mask: bits to look at
- * @value: what they shall be
- * @timeout_ms: how long
+ * @mask: bits to compare
+ * @value: their expected value
+ * @timeout_ms: timeout
  *
- * Return: 0; -ETIMEDOUT; -ENODEV if there is no device to read from.
+ * Return: 0; -ETIMEDOUT; -ENODEV if the device does not respond.
  */
 int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int timeout_ms)
 {
@@ -130,14 +105,14 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 	for (;;) {
 		late = ktime_after(ktime_get(), end);
 		ret = uma_read_state(uma, reg, &now);
-		/* One read may fail on its way. */
+		/* A single read may fail; if MAGIC cannot be read either the device is gone. */
 		if (ret && uma_read(uma, UMA_REG_MAGIC) != UMA_MAGIC)
 			return -ENODEV;
 		if (!ret && (now & mask) == value)
 			return 0;
 		if (late)
 			return -ETIMEDOUT;
-		/* Most commands are done at once; some wait for a tile. */
+		/* Most commands complete at once; some take until the end of a tile. */
 		if (pause)
 			usleep_range(pause, 2 * pause);
 		pause = clamp(2 * pause, 10U, 5000U);
@@ -145,28 +120,17 @@ int uma_poll(struct uma_device *uma, u32 reg, u32 mask, u32 value, unsigned int 
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_poll);
 
-/**
- * uma_ticks_to_ns - convert a difference of timestamps
- * @uma: device
- * @ticks: device timestamp ticks
- *
- * Return: nanoseconds.
- */
+/* Convert device timestamp ticks to nanoseconds. */
 u64 uma_ticks_to_ns(const struct uma_device *uma, u64 ticks)
 {
 	u64 rest, seconds = div64_u64_rem(ticks, uma->info.timestamp_hz, &rest);
 
-	/* In two steps: the device may claim anything, and a quotient that overflows traps. */
+	/* In two steps: @ticks may be anything, and a quotient that overflows traps. */
 	return seconds * NSEC_PER_SEC +
 	       mul_u64_u64_div_u64(rest, NSEC_PER_SEC, uma->info.timestamp_hz);
 }
 
-/**
- * uma_hw_start - set the device up, at first or after a reset
- * @uma: device, with &uma_device.hw_lock held
- *
- * Return: 0; -ETIMEDOUT; -ENODEV.
- */
+/* Start the device after probe or a reset. Returns 0, -ETIMEDOUT or -ENODEV. */
 int uma_hw_start(struct uma_device *uma)
 {
 	int ret;
@@ -184,11 +148,11 @@ int uma_hw_start(struct uma_device *uma)
 }
 
 /**
- * uma_hw_stop_confirmed - have the device leave memory alone
+ * uma_hw_stop_confirmed - stop the device's memory accesses
  * @uma: device
  *
- * Return: true if it says that it does, being without power or reset, or that it
- * has gone; false if it may go on.
+ * Return: true if the device has confirmed power-off or reset, or is gone; false if it may still
+ * access memory.
  */
 bool uma_hw_stop_confirmed(struct uma_device *uma)
 {
@@ -196,7 +160,7 @@ bool uma_hw_stop_confirmed(struct uma_device *uma)
 	u32 ctrl;
 
 	uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
-	/* Without power there are no jobs and no roots. Amid a reset it hears of nothing else. */
+	/* Without power there are no jobs and no roots. During a reset PWR_CTRL is ignored. */
 	if (!uma_read_state(uma, UMA_REG_DEV_CTRL, &ctrl) && !(ctrl & UMA_DEV_RESET)) {
 		uma_write(uma, UMA_REG_PWR_CTRL, 0);
 		off = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0, uma->power_ms);
@@ -206,13 +170,7 @@ bool uma_hw_stop_confirmed(struct uma_device *uma)
 	return off != -ETIMEDOUT || reset != -ETIMEDOUT;
 }
 
-/**
- * uma_irq - the device's interrupt
- * @irq: number
- * @data: device
- *
- * Return: IRQ_HANDLED; IRQ_NONE if it is not the device's, or that cannot be read.
- */
+/* IRQ_NONE also if the status cannot be read. */
 VISIBLE_IF_KUNIT irqreturn_t uma_irq(int irq, void *data)
 {
 	struct uma_device *uma = data;
@@ -225,7 +183,7 @@ VISIBLE_IF_KUNIT irqreturn_t uma_irq(int irq, void *data)
 	status &= enabled;
 	if (!status)
 		return IRQ_NONE;
-	/* Cleared before the records are looked at: what comes later raises it again. */
+	/* Cleared before the records are read: a later completion raises it again. */
 	uma_write(uma, UMA_REG_IRQ_STATUS, status);
 	uma_for_each_engine(uma, engine)
 		if (status & UMA_IRQ_ENGINE(engine->index))
@@ -254,17 +212,14 @@ static size_t uma_records_size(const struct uma_engine *engine)
 	return sizeof(*engine->records) << engine->ring_order;
 }
 
-/**
- * uma_free_rings - free rings and records, unless the device may go on
- * @data: device, for devres
- */
+/* A devres action; also runs when a device that did not stop is released later. */
 void uma_free_rings(void *data)
 {
 	struct uma_device *uma = data;
 	struct device *dev = uma->drm.dev;
 	struct uma_engine *engine;
 
-	/* One that may go on may write to them. */
+	/* A device that has not stopped may still write to them. */
 	if (!list_empty(&uma->wild))
 		return;
 	uma_for_each_engine(uma, engine) {
@@ -393,7 +348,7 @@ static int uma_read_info(struct uma_device *uma)
 
 	uma->va.start = PAGE_SIZE;
 	uma->va.end = 1ULL << info->va_bits;
-	/* No more than there is memory: what cannot be filled only helps to run out of it. */
+	/* Not larger than RAM: such a buffer could never be populated. */
 	uma->max_bo_size = min_t(u64, SZ_64G, (u64)totalram_pages() << PAGE_SHIFT);
 	uma->job_timeout_ms = UMA_DEFAULT_TIMEOUT_MS;
 	uma->preempt_timeout_ms = UMA_PREEMPT_MS;
@@ -417,7 +372,7 @@ static int uma_read_info(struct uma_device *uma)
 	return 0;
 }
 
-/* Registers of hardware lie in memory. */
+/* Registers of real hardware are memory-mapped. */
 static struct regmap *uma_map_regs(struct platform_device *pdev)
 {
 #if IS_REACHABLE(CONFIG_REGMAP_MMIO)
@@ -442,8 +397,8 @@ static struct regmap *uma_map_regs(struct platform_device *pdev)
  * uma_find_regs - find the registers of a device
  * @pdev: device
  *
- * Those of an emulated device are with its parent, by their name: a parent may have
- * registers of its own.
+ * Those of an emulated device are a regmap of its parent, looked up by name as the parent may
+ * have others.
  *
  * Return: registers or an error.
  */
@@ -471,7 +426,7 @@ static int uma_init_software(struct uma_device *uma)
 {
 	int ret;
 
-	/* First in, last out: the module stays until this has run. */
+	/* Added first, so it runs last: the module must not be unloaded before. */
 	uma_devices_get();
 	ret = drmm_add_action_or_reset(&uma->drm, uma_release_device, NULL);
 	if (ret)
@@ -496,7 +451,7 @@ static int uma_init_software(struct uma_device *uma)
 	INIT_WORK(&uma->kick_work, uma_kick_work);
 	uma_events_init(uma);
 
-	/* Jobs' fences depend on it, and memory may depend on those. */
+	/* Fences depend on it, and memory reclaim may depend on these fences. */
 	uma->reset_wq = alloc_ordered_workqueue("uma-reset", WQ_MEM_RECLAIM);
 	if (!uma->reset_wq)
 		return -ENOMEM;
@@ -540,7 +495,7 @@ static int uma_probe(struct platform_device *pdev)
 	ret = uma_sched_init(uma);
 	if (ret)
 		return ret;
-	/* Whoever had it before may have left it running. */
+	/* A previous owner may have left it running. */
 	if (!uma_hw_stop_confirmed(uma))
 		return dev_err_probe(dev, -ETIMEDOUT, "device does not stop\n");
 	uma_release_wild(dev);
@@ -578,7 +533,7 @@ err_pm:
 err_irq:
 	free_irq(uma->irq, uma);
 err_stop:
-	/* A broken device may have asked for a reset. */
+	/* A broken device may have requested a reset. */
 	uma_stop(uma);
 	uma_events_stop(uma);
 	uma_coredump_stop(uma);
@@ -604,8 +559,8 @@ static void uma_remove(struct platform_device *pdev)
 }
 
 /*
- * The system goes down, or another kernel begins, to which all memory is free: from here on the
- * device is as one that is lost, and reaches nothing.
+ * On reboot and kexec. The next kernel considers all memory free, so the device must not access
+ * any; from here on it is treated as lost.
  */
 static void uma_shutdown(struct platform_device *pdev)
 {

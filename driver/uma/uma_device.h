@@ -6,25 +6,21 @@
  *
  *   client->lock         ids of a file
  *   vm->lock             mappings and page table of an address space; memory is
- *                        allocated under it. Recovery only tries it, for a dump
- *   a buffer's dma_resv  its memory and whether that may be purged, its fences, where
- *                        it is mapped; memory is allocated under it
- *   client->submit_lock  one submit at a time: jobs are armed and pushed in one
- *                        order
+ *                        allocated under it. Recovery only trylocks it, for a dump
+ *   a buffer's dma_resv  its memory, madvise state, fences and mappings; memory is
+ *                        allocated under it
+ *   client->submit_lock  serialises submits: jobs are pushed in the order in which
+ *                        they are armed
  *   uma->gems_lock, uma->vms_lock
  *                        lists
- *   uma->shrink_lock     purgeable buffers. The shrinker has it, and from there only
- *                        tries the locks above; nothing is allocated under it
- *   uma->inval_lock      invalidation; held until the device has let go of what is
- *                        invalidated. Where jobs depend on it, and by the shrinker,
- *                        it is only tried
- *   uma->hw_lock         address-space slots, what is on the
- *                        rings. Completion of jobs depends on it, so nothing
- *                        that may reclaim memory or wait for a fence happens
- *                        under it
- *   engine->lock
- *                        taken from interrupts, as what follows
- *   uma->queues_lock     states of queues, and which job is dispatched next
+ *   uma->shrink_lock     purgeable buffers. The shrinker holds it and only trylocks
+ *                        the locks above; nothing is allocated under it
+ *   uma->inval_lock      invalidation; held until the device has confirmed it. Only
+ *                        trylocked by the shrinker and where jobs depend on it
+ *   uma->hw_lock         address-space slots, what is on the rings. Fences depend on
+ *                        it: no memory is reclaimed and no fence is waited for under it
+ *   engine->lock         irq-safe, like those that follow
+ *   uma->queues_lock     states of queues, and the run-lists
  *   uma->pm_lock, uma->latch_lock
  */
 #ifndef _UMA_DEVICE_H_
@@ -79,71 +75,68 @@ struct uma_engine {
 	/** @caps: @info.cap_count rows */
 	struct uma_op_cap *caps;
 
-	/** @load: queues that use it, and their unfinished jobs */
+	/** @load: number of queues that use it, plus their unfinished jobs */
 	atomic_t load;
-	/** @sfq: decides which job is dispatched; under &uma_device.queues_lock */
+	/** @sfq: run-list; under &uma_device.queues_lock */
 	struct uma_sfq sfq;
-	/** @drops: resets that ended what had begun; under &uma_device.queues_lock */
+	/** @drops: resets that cancelled preempted jobs; under &uma_device.queues_lock */
 	u32 drops;
-	/** @sfq_seqno: number on the ring of the job that @sfq may preempt; likewise */
+	/** @sfq_seqno: sequence number of the job that @sfq may preempt; under the same lock */
 	u64 sfq_seqno;
-	/** @sfq_timer: when time matters to @sfq */
+	/** @sfq_timer: expires at uma_sfq_next_event() */
 	struct timer_list sfq_timer;
-	/** @begin_work: puts a job on the ring that was dispatched; on &uma_device.sched_wq */
+	/** @begin_work: pushes the job that was dispatched; on &uma_device.sched_wq */
 	struct work_struct begin_work;
 
 	/** @ring: entries */
 	struct uma_ring_entry *ring;
-	/** @ring_dma: where the device reads them */
+	/** @ring_dma: DMA address of @ring */
 	dma_addr_t ring_dma;
-	/** @records: one for each entry */
+	/** @records: completion records, one for each entry */
 	struct uma_record *records;
-	/** @records_dma: where the device writes them */
+	/** @records_dma: DMA address of @records */
 	dma_addr_t records_dma;
 	/** @ring_order: log2 of the number of entries */
 	u32 ring_order;
 
-	/** @watch: looks after the job and recovers the engine; on &uma_device.reset_wq */
+	/** @watch: detects timeouts and faults of @job; on &uma_device.reset_wq */
 	struct delayed_work watch;
 
 	/** @lock: protects what follows */
 	spinlock_t lock;
-	/** @job: that was dispatched and has been neither preempted nor signalled */
+	/** @job: job that was dispatched, until it is preempted or detached */
 	struct uma_job *job;
 	/** @started: when @job was put on the ring, 0 if it was not */
 	ktime_t started;
-	/** @busy_seen: nanoseconds of busy time that somebody has been told of */
+	/** @busy_seen: highest busy time in ns that was reported, as it must not decrease */
 	u64 busy_seen;
-	/** @state: what it does with @job */
+	/** @state: state of @job */
 	enum uma_engine_state state;
-	/** @failure: why @job is given up, from UMA_ENGINE_FAILED on */
+	/** @failure: why @job failed, from UMA_ENGINE_FAILED on */
 	enum uma_failure failure;
-	/** @result: the record of @job, or what the fault registers say */
+	/** @result: the completion record of @job, or the fault registers */
 	struct uma_result result;
 	/** @tail: index one past the last entry on the ring */
 	u32 tail;
 	/** @seqno: of the last entry */
 	u64 seqno;
-	/** @as: hardware address space that @job has, -1 for none */
+	/** @as: hardware address space of @job, -1 for none */
 	int as;
-	/** @deadline: when @job has run too long */
+	/** @deadline: when @job times out */
 	ktime_t deadline;
-	/**
-	 * @as_ticket: its job waits for an address space, after those with less; 0: it does not.
-	 * Under &uma_device.hw_lock
-	 */
+	/** @as_ticket: order of the jobs that wait for a slot, 0: not waiting; under hw_lock */
 	u64 as_ticket;
-	/** @missed: completions that were found without an interrupt */
+	/** @missed: completions that were found by polling, without an interrupt */
 	u64 missed;
 	/** @preemptions: jobs that were stopped between two tasks or tiles */
 	u64 preemptions;
 	/** @resets: resets of this engine */
 	u64 resets;
-	/** @reset_count: resets of this engine and of the device that queues have been told of */
+	/** @reset_count: resets of this engine and of the device, see uma_queue_disturbed() */
 	atomic_t reset_count;
-	/** @counters: what its jobs did */
+	/** @counters: sums over its jobs */
 	struct drm_uma_counters counters;
-	/** @history: what happened last, for dumps */
+	/** @history: latest events, for dumps */
 	struct uma_history history;
 };
 
@@ -162,29 +155,29 @@ struct uma_device {
 	struct drm_uma_query_device info;
 	/** @nodes: memory */
 	struct drm_uma_query_memory nodes[UMA_MAX_NODES];
-	/** @mounts: shmem for buffers: 0 of any node, n + 1 of node n; NULL: the system's */
+	/** @mounts: shmem mounts for buffers: 0 of any node, n + 1 of node n; NULL: the kernel's */
 	struct vfsmount *mounts[UMA_MAX_NODES + 1];
 	/** @as_count: hardware address spaces */
 	u32 as_count;
-	/** @engine_reset_ms: what the device says that it takes at most to reset an engine */
+	/** @engine_reset_ms: longest time that a reset of an engine takes */
 	u32 engine_reset_ms;
-	/** @device_reset_ms: to reset all of it */
+	/** @device_reset_ms: ... of the device */
 	u32 device_reset_ms;
-	/** @power_ms: to switch power on or off */
+	/** @power_ms: longest time that switching power takes */
 	u32 power_ms;
 	/** @va: addresses that can be bound */
 	struct uma_va_range va;
 	/** @max_bo_size: bytes */
 	u64 max_bo_size;
-	/** @max_job_tasks: what every engine takes */
+	/** @max_job_tasks: lowest limit of all engines */
 	u32 max_job_tasks;
-	/** @job_timeout_ms: timeout of queues that have none of their own */
+	/** @job_timeout_ms: timeout of queues without one of their own */
 	u32 job_timeout_ms;
-	/** @preempt_timeout_ms: how long a job may hold on to what is being unbound */
+	/** @preempt_timeout_ms: how long a job may delay an invalidation */
 	u32 preempt_timeout_ms;
-	/** @time_slice_ms: for how long a job runs before it makes room for others */
+	/** @time_slice_ms: how long a job runs before it may be preempted for others */
 	u32 time_slice_ms;
-	/** @preempts: engines can stop between two tasks */
+	/** @preempts: engines can be preempted between two tasks */
 	bool preempts;
 	/** @preempts_tiles: those with UMA_ENGINE_PREEMPT can stop between two tiles */
 	bool preempts_tiles;
@@ -193,7 +186,7 @@ struct uma_device {
 
 	/** @engines: @info.engine_count engines */
 	struct uma_engine *engines;
-	/** @latch_lock: reading the low word of a counter latches the high one */
+	/** @latch_lock: for reads of 64 bits: that of the low word latches the high word */
 	spinlock_t latch_lock;
 
 	/** @inval_lock: serialises invalidation */
@@ -202,33 +195,33 @@ struct uma_device {
 	struct mutex hw_lock;
 	/** @slots: hardware address spaces */
 	struct uma_slots slots;
-	/** @as_tickets: the last &uma_engine.as_ticket */
+	/** @as_tickets: latest &uma_engine.as_ticket */
 	u64 as_tickets;
-	/** @starved: a job waits for a slot, or for an invalidation to set one up */
+	/** @starved: a job waits for a slot, or for an invalidation that blocks setting one up */
 	bool starved;
-	/** @resetting: nothing goes to the rings while the device is reset */
+	/** @resetting: no job is pushed, as the device is being reset */
 	bool resetting;
 	/** @powered: engines have power and are set up */
 	bool powered;
-	/** @asleep: the system is going to sleep or sleeps: nothing goes to the rings */
+	/** @asleep: no job is pushed, as the system is suspended or about to be */
 	bool asleep;
-	/** @stopped: power and interrupts are off for a system that goes to sleep */
+	/** @stopped: power and interrupts were switched off for suspend */
 	bool stopped;
-	/** @powered_later: @powered as it is to be when the system is awake */
+	/** @powered_later: value of @powered after resume */
 	bool powered_later;
-	/** @lost: the device has gone or does not come back; set under @hw_lock, for good */
+	/** @lost: the device is gone or did not recover; set under @hw_lock, for good */
 	bool lost;
-	/** @wedged: it is stuck in a reset and hears nothing; set under @hw_lock, for good */
+	/** @wedged: stuck in a reset, ignores commands; set under @hw_lock, for good */
 	bool wedged;
-	/** @quiet: it is proven to reach no memory any more; set under @hw_lock, for good */
+	/** @quiet: confirmed to access no memory any more; set under @hw_lock, for good */
 	bool quiet;
-	/** @removed: the driver has let go of the device; set under @hw_lock, for good */
+	/** @removed: the driver is unbound; set under @hw_lock, for good */
 	bool removed;
 
-	/** @going: the driver is about to let go of the device: no time to wait for jobs */
+	/** @going: the driver is about to be unbound: jobs are not waited for */
 	bool going;
 
-	/** @sched_wq: of the queues' schedulers, and for what they set going */
+	/** @sched_wq: of the queues' schedulers and the run-lists */
 	struct workqueue_struct *sched_wq;
 	/** @reset_wq: ordered: recovery of engines and of the device, the schedulers' timeouts */
 	struct workqueue_struct *reset_wq;
@@ -239,15 +232,15 @@ struct uma_device {
 	 * wait for the recovery of another engine
 	 */
 	struct work_struct kick_work;
-	/** @event_work: tells user space what is noted in @events */
+	/** @event_work: sends the uevents noted in @events */
 	struct delayed_work event_work;
-	/** @events: engines that were reset, that the device was, that it is lost */
+	/** @events: uevents that are pending: a bit for each engine, see UMA_EVENT_DEVICE */
 	unsigned long events;
-	/** @event_next: when user space may be told of the next reset, in jiffies */
+	/** @event_next: earliest time of the next uevent for a reset, in jiffies */
 	unsigned long event_next;
-	/** @log: how often each kind of line may come */
+	/** @log: rate limits of the lines in the kernel log */
 	struct ratelimit_state log[UMA_LOG_KINDS];
-	/** @coredump: what is known of the last failure; NULL without CONFIG_DEV_COREDUMP */
+	/** @coredump: dump of the last failure; NULL without CONFIG_DEV_COREDUMP */
 	struct uma_coredump *coredump;
 	/** @reset_count: resets of engines and of the device */
 	atomic_t reset_count;
@@ -258,7 +251,7 @@ struct uma_device {
 	struct mutex gems_lock;
 	/** @gems: buffers, &uma_bo.node */
 	struct list_head gems;
-	/** @shrinker: gives memory of purgeable buffers back */
+	/** @shrinker: frees the memory of purgeable buffers */
 	struct shrinker *shrinker;
 	/** @shrink_lock: protects @lru and what is in it */
 	struct mutex shrink_lock;
@@ -268,7 +261,7 @@ struct uma_device {
 	unsigned long purgeable_bos;
 	/** @purgeable_pages: their pages */
 	unsigned long purgeable_pages;
-	/** @resident: bytes of all buffers that have memory */
+	/** @resident: bytes of all buffers that are populated */
 	atomic64_t resident;
 	/** @pinned_pages: pages of user memory that are pinned */
 	atomic_long_t pinned_pages;
@@ -277,16 +270,16 @@ struct uma_device {
 	struct mutex vms_lock;
 	/** @vms: address spaces, &uma_vm.node */
 	struct list_head vms;
-	/** @vms_held: those of them that are held back, &uma_vm.held */
+	/** @vms_held: how many of them are held back, &uma_vm.held */
 	u32 vms_held;
-	/** @warned_held: the kernel log has been told */
+	/** @warned_held: the warning about memory held back has been printed */
 	bool warned_held;
 	/**
-	 * @dying: what the driver waits for before it lets go of the device: dma-bufs that are
-	 * being imported, address spaces and buffers that others free
+	 * @dying: what unbinding waits for: dma-bufs that are being imported, address spaces and
+	 * buffers that are being freed
 	 */
 	atomic_t dying;
-	/** @wild: in the list of devices that did not stop when the driver let go of them */
+	/** @wild: in the list of devices that did not stop when the driver was unbound */
 	struct list_head wild;
 
 	/** @queues_lock: protects @queues, the states of queues, and &uma_engine.sfq */
@@ -296,24 +289,24 @@ struct uma_device {
 
 	/** @pm_lock: protects what follows */
 	spinlock_t pm_lock;
-	/** @clock_cap: MHz that the clock is limited to, 0 if it is not */
+	/** @clock_cap: limit of the clock in MHz, 0 for none */
 	u32 clock_cap;
-	/** @throttled: the device is too hot and has lowered its clock */
+	/** @throttled: the device has lowered its clock because of its temperature */
 	bool throttled;
-	/** @throttle_count: times that it began to */
+	/** @throttle_count: times that throttling began */
 	u64 throttle_count;
-	/** @energy_base: microjoules before the device counted from zero the last time */
+	/** @energy_base: microjoules before the device's counter last restarted from zero */
 	u64 energy_base;
-	/** @energy_last: what its counter was when it was read last */
+	/** @energy_last: value of that counter when it was last read */
 	u64 energy_last;
 
-	/** @busy: how busy the engines were of late */
+	/** @busy: recent load of the engines */
 	struct uma_busy busy;
-	/** @devfreq: who decides about the clock */
+	/** @devfreq: control of the clock */
 	struct uma_devfreq devfreq;
 	/** @hwmon: sensors */
 	struct device *hwmon;
-	/** @thermal_work: tells user space that @throttled has changed */
+	/** @thermal_work: notifies user space of a change of @throttled */
 	struct work_struct thermal_work;
 };
 
@@ -323,12 +316,7 @@ struct uma_device {
 	for ((engine) = (uma)->engines; \
 	     (engine) < (uma)->engines + (uma)->info.engine_count; (engine)++)
 
-/**
- * uma_engine_elapsed_ns - time that an engine has had the job that it has now
- * @engine: engine, its lock held
- *
- * Return: nanoseconds, 0 without a job on the ring.
- */
+/* Nanoseconds since the engine's job was put on the ring, 0 if none is on it. */
 static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 {
 	lockdep_assert_held(&engine->lock);
@@ -336,20 +324,13 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 	return engine->started ? ktime_to_ns(ktime_sub(ktime_get(), engine->started)) : 0;
 }
 
-/**
- * uma_dying_wait - wait for others to free what they were freeing, and to import
- * @uma: device; &uma_vm.awaited and &uma_bo.awaited say what is freed
- */
+/* Wait for all &uma_vm.awaited and &uma_bo.awaited to be freed, and for imports to end. */
 static inline void uma_dying_wait(struct uma_device *uma)
 {
 	wait_var_event(&uma->dying, !atomic_read(&uma->dying));
 }
 
-/**
- * uma_dying_done - something that is freed is not mapped for the device any more, or is imported
- * @uma: device
- * @awaited: is it waited for? Read under the lock under which that is decided
- */
+/* Done with one of these; @awaited is read under the lock under which it is set. */
 static inline void uma_dying_done(struct uma_device *uma, bool awaited)
 {
 	if (awaited && atomic_dec_and_test(&uma->dying))
@@ -379,7 +360,7 @@ bool uma_stop_deleted(struct uma_device *uma);
 
 extern const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT];
 
-/* The driver's, not a device's: what outlives the last file and frees devices. */
+/* Of the driver, not of a device: outlives the last file and frees devices. */
 extern struct workqueue_struct *uma_wq;
 extern atomic_t uma_releases;
 extern wait_queue_head_t uma_released;

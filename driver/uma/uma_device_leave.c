@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Letting go of a device, and of its memory: at once, or when it has been proven to
- * leave that alone.
+ * Unbinding: the memory that a device can reach is freed at once if the device has confirmed that
+ * it stopped, or held back until it does.
  */
 #include <linux/device/bus.h>
 #include <linux/module.h>
@@ -22,11 +22,11 @@
 #include "uma_job.h"
 #include "uma_vm.h"
 
-/* Devices that did not stop when the driver let go of them, &uma_device.wild. */
+/* Devices that did not stop when the driver was unbound, &uma_device.wild. */
 static LIST_HEAD(uma_wild);
 static DEFINE_MUTEX(uma_wild_lock);
 
-/* Give back all that the device cannot reach any more, while it is ours. */
+/* Free what the device cannot reach any more. */
 static void uma_release_memory(struct uma_device *uma)
 {
 	uma_vms_release(uma);
@@ -34,15 +34,15 @@ static void uma_release_memory(struct uma_device *uma)
 }
 
 /**
- * uma_stop - have the device leave memory alone, for good, and its jobs end
- * @uma: device that ioctls do not enter any more, or are not to
+ * uma_stop - stop the device for good and end its jobs
+ * @uma: device that ioctls cannot enter any more, or that is shut down
  */
 void uma_stop(struct uma_device *uma)
 {
 	bool quiet;
 
 	uma_reset_stop(uma);
-	/* A device that is stopping hears no command, which looks as if it had carried it out. */
+	/* A device that is stopping ignores commands, which looks as if it had completed them. */
 	mutex_lock(&uma->inval_lock);
 	quiet = uma_hw_stop_confirmed(uma);
 	mutex_lock(&uma->hw_lock);
@@ -58,12 +58,11 @@ void uma_stop(struct uma_device *uma)
 }
 
 /**
- * uma_let_go - release what the device cannot reach any more
- * @uma: device that was to stop
+ * uma_let_go - free what the device cannot reach any more
+ * @uma: device, after uma_stop()
  *
- * If it did not, all that it may reach stays where it is, until it has been stopped by who
- * binds to it next, or is deleted; the module, whose memory is part of that, cannot be
- * unloaded before.
+ * If it did not stop, all that it may reach is held back until a driver that binds to it has
+ * stopped it, or it is deleted. The module cannot be unloaded before: its memory is part of that.
  */
 void uma_let_go(struct uma_device *uma)
 {
@@ -78,10 +77,7 @@ void uma_let_go(struct uma_device *uma)
 	mutex_unlock(&uma_wild_lock);
 }
 
-/**
- * uma_release_wild - give back what drivers before us held back for a device
- * @dev: device, which has stopped
- */
+/* Free what was held back for a device, which has stopped now. */
 void uma_release_wild(struct device *dev)
 {
 	struct uma_device *uma, *next;
@@ -105,9 +101,9 @@ void uma_release_wild(struct device *dev)
 }
 
 /*
- * Runtime PM is switched off late on the way to sleep: then it has no answer for whoever slept
- * already, which is none of one that never had it, and would call the others awake
- * that the system has put to sleep itself.
+ * Late in system suspend runtime PM is disabled, and pm_runtime_get_sync() fails for a device that
+ * is suspended. It also fails for one that never had runtime PM, which is no reason not to access
+ * the device, and succeeds for one that only system suspend has put to sleep.
  */
 static bool uma_power_get(struct device *dev)
 {
@@ -123,14 +119,14 @@ static bool uma_power_get(struct device *dev)
 }
 
 /**
- * uma_stop_deleted - ask a device for the last time to stop
- * @uma: device that has been deleted, so that nobody binds to it any more
+ * uma_stop_deleted - last attempt to stop a device
+ * @uma: device that has been deleted, so that no driver can bind to it any more
  *
- * Registers that the driver had mapped went with the driver, and so did what gave the
- * device power: a register that has none may not even be read, so a device that is deleted
- * while the system sleeps is not asked.
+ * The mapping of its registers and its power domain went with the driver, so both are set up
+ * again. Registers may not be read without power: a device that is deleted while the system is
+ * suspended is not accessed.
  *
- * Return: true if it says that it has stopped, or has gone.
+ * Return: true if the device has confirmed that it stopped, or is gone.
  */
 bool uma_stop_deleted(struct uma_device *uma)
 {
@@ -173,7 +169,7 @@ static int uma_bus_notify(struct notifier_block *nb, unsigned long action, void 
 		if (uma->drm.dev == dev)
 			wild = uma;
 	mutex_unlock(&uma_wild_lock);
-	/* It stays in the list: only who binds takes it from there otherwise. */
+	/* It stays in the list: otherwise only a probe of this device removes it. */
 	if (!wild)
 		return NOTIFY_DONE;
 	if (uma_stop_deleted(wild))
@@ -183,18 +179,15 @@ static int uma_bus_notify(struct notifier_block *nb, unsigned long action, void 
 	return NOTIFY_DONE;
 }
 
-/* Before an IOMMU lets go of the device: what is mapped for it could not be unmapped after that. */
+/* Before an IOMMU driver detaches the device: after that nothing could be unmapped for it. */
 struct notifier_block uma_bus_notifier = {
 	.notifier_call = uma_bus_notify,
 	.priority = 1,
 };
 
-/**
- * uma_leak_wild - the module goes, and takes with it who knew what is held back
- *
- * Only if a device does not stop when the module is unloaded: else it cannot be.
- *
- * Return: devices that will never be released.
+/*
+ * On module unload, for devices that did not stop when it unbound them; one that did not stop
+ * earlier holds a module reference. Returns the number of devices that will never be released.
  */
 unsigned int uma_leak_wild(void)
 {
@@ -203,9 +196,9 @@ unsigned int uma_leak_wild(void)
 
 	list_for_each_entry(uma, &uma_wild, wild) {
 		drm_warn(&uma->drm, "memory that the device may still use is lost until reboot\n");
-		/* What would call the module. */
+		/* It would call into the module. */
 		shrinker_free(uma->shrinker);
-		/* Queues hold the module: there are none. */
+		/* There are no queues: they hold a module reference. */
 		uma_sched_fini(uma);
 		count++;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Unified-memory accelerators: the module, the ioctls, open and close.
+ * The module, the ioctls, open and close.
  */
 #include <linux/capability.h>
 #include <linux/module.h>
@@ -25,28 +25,19 @@
 #include "uma_job.h"
 #include "uma_vm.h"
 
-/*
- * Things that outlive an open file and end with a device: the module has to
- * stay until the last is through.
- */
+/* What outlives an open file and ends with a device: module unload waits for it. */
 struct workqueue_struct *uma_wq;
 static atomic_t uma_devices = ATOMIC_INIT(0);
 
-/**
- * uma_devices_get - there is one more device
- */
 void uma_devices_get(void)
 {
 	atomic_inc(&uma_devices);
 }
 
-/**
- * uma_devices_put - a device has been released
- */
 void uma_devices_put(void)
 {
 	atomic_dec(&uma_devices);
-	smp_mb__after_atomic(); /* pairs with the one of wait_var_event() in uma_exit() */
+	smp_mb__after_atomic(); /* pairs with the barrier of wait_var_event() in uma_exit() */
 	wake_up_var(&uma_devices);
 }
 
@@ -84,14 +75,14 @@ static void uma_postclose(struct drm_device *drm, struct drm_file *file)
 }
 
 /**
- * uma_enter - keep a device from going that is not lost
+ * uma_enter - drm_dev_enter(), unless the device is lost
  * @uma: device
  * @idx: out: for drm_dev_exit()
  *
- * Every unplug of a DRM device waits for drm_dev_exit(). So there is no access to
- * user memory in between: whoever is to bring a page can take as long as he likes.
+ * Unplugging any DRM device waits for drm_dev_exit(). So user memory must not be accessed in
+ * between: a userfaultfd or FUSE handler may delay the fault for as long as it likes.
  *
- * Return: false if the device is lost or has gone.
+ * Return: false if the device is lost or unplugged.
  */
 bool uma_enter(struct uma_device *uma, int *idx)
 {
@@ -104,9 +95,8 @@ bool uma_enter(struct uma_device *uma, int *idx)
 }
 
 /*
- * What needs the device fails once the device is lost. Cleaning up and asking
- * what happened go on working until it is unplugged as well, which the core
- * looks after.
+ * Ioctls that need the device fail once it is lost. Those that clean up or query state go on
+ * working until it is unplugged, which the core checks.
  */
 #define UMA_IOCTL_DEVICE(func)						\
 static int func##_entry(struct drm_device *drm, void *data,		\
@@ -121,10 +111,7 @@ static int func##_entry(struct drm_device *drm, void *data,		\
 	return ret;							\
 }
 
-/*
- * The same where user memory is read or written, or something is waited for: func() enters once
- * it has what it needs, if it needs the device at all.
- */
+/* For ioctls that access user memory or wait: func() calls uma_enter() itself where it has to. */
 #define UMA_IOCTL_WAITS(func)					\
 static int func##_entry(struct drm_device *drm, void *data,		\
 			struct drm_file *file)				\
@@ -260,14 +247,14 @@ static void __exit uma_exit(void)
 	destroy_workqueue(uma_wq);
 	if (!leaked)
 		uma_bo_cache_fini();
-	/* Fences are freed after a grace period, but by the core's function. */
+	/* Fences are freed after a grace period, but by a function of the core. */
 }
 module_exit(uma_exit);
 
 MODULE_DESCRIPTION("DRM-accel driver for unified-memory accelerators");
 MODULE_AUTHOR("The uma authors");
 MODULE_LICENSE("Dual MIT/GPL");
-/* By it the clock follows the load; it is a module on some kernels. */
+/* The governor of the clock, which may be a module. */
 MODULE_SOFTDEP("pre: governor_simpleondemand");
 UMA_IMPORT_NS(DMA_BUF);
 
@@ -302,22 +289,13 @@ u32 uma_priorities(void)
 	return mask;
 }
 
-/**
- * uma_timeout_exempt - may the calling process go beyond the administrator's timeout?
- *
- * Return: true if it may.
- */
+/* May the calling process set timeouts above the administrator's? */
 bool uma_timeout_exempt(void)
 {
 	return uma_may(CAP_SYS_NICE);
 }
 
-/**
- * uma_max_timeout_ms - the longest timeout that the calling process may ask for
- * @uma: device
- *
- * Return: milliseconds.
- */
+/* The longest timeout that the calling process may set. */
 u32 uma_max_timeout_ms(struct uma_device *uma)
 {
 	return uma_timeout_exempt() ? UMA_MAX_TIMEOUT_MS : READ_ONCE(uma->job_timeout_ms);
@@ -349,13 +327,13 @@ static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limi
 }
 
 /**
- * uma_reply - give the caller as much of something as there is room for
- * @to: user pointer, or 0 if the caller only wants to know the size
- * @room: in: bytes at @to; out: bytes that there are
- * @from: what there is
- * @size: bytes of it
+ * uma_reply - copy as much of a struct or array to user memory as there is room for
+ * @to: user pointer, or 0 to query the size
+ * @room: in: bytes at @to; out: @size
+ * @from: data
+ * @size: bytes of @from
  *
- * The rest of the room becomes zero.
+ * The rest of the room is cleared.
  *
  * Return: 0 or -EFAULT.
  */
@@ -379,7 +357,7 @@ static int uma_query_reply(struct drm_uma_query *args, const void *data, size_t 
 	return uma_reply(args->data, &args->size, data, size);
 }
 
-/* DRM_IOCTL_UMA_QUERY. All of this stays as it was found, until the last file is closed. */
+/* DRM_IOCTL_UMA_QUERY. What it reports does not change while the device is open. */
 int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_uma_query_engine engines[UMA_MAX_ENGINES];
@@ -432,8 +410,8 @@ int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *fil
 		return -EINVAL;
 
 	/*
-	 * Somebody may come in between: the closest of some pairs is the best. Interrupts
-	 * stay on, as reading the device takes a lock that sleeps on some kernels.
+	 * The thread may be interrupted between two reads, so the pair with the smallest
+	 * difference counts. Interrupts stay on, as the regmap may take a sleeping lock.
 	 */
 	args->error_ns = U64_MAX;
 	for (i = 0; i < 8; i++) {

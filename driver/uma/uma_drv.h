@@ -22,7 +22,7 @@ struct uma_device;
 struct uma_usage {
 	/** @ref: references */
 	struct kref ref;
-	/** @queues: queues, also those that were destroyed and are not gone yet */
+	/** @queues: number of queues, including destroyed ones that have not been released yet */
 	atomic_t queues;
 	/** @unfinished: jobs of all its queues; grows under &uma_client.submit_lock */
 	atomic_t unfinished;
@@ -30,11 +30,11 @@ struct uma_usage {
 	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];
 	/** @cycles: clock cycles on engines, by class */
 	atomic64_t cycles[UMA_ENGINE_CLASS_COUNT];
-	/** @shown: the most that anybody has been told, by class */
+	/** @shown: highest value of @ns that was reported, as it must not decrease, by class */
 	atomic64_t shown[UMA_ENGINE_CLASS_COUNT];
 	/** @count: entries of @shares */
 	u32 count;
-	/** @shares: part in each engine; under &uma_device.queues_lock */
+	/** @shares: state in the run-list of each engine; under &uma_device.queues_lock */
 	struct uma_share shares[] __counted_by(count);
 };
 
