@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Buffers: memory from shmem, from the caller, or from another device.
+ * Buffers: memory from shmem, from user space, or imported as a dma-buf.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -22,10 +22,7 @@
 #include "uma_gem.h"
 #include "uma_vm.h"
 
-/**
- * uma_gem_publish - put a buffer that is complete into the device's list
- * @bo: buffer
- */
+/* Add a buffer, which is complete, to the device's list. */
 void uma_gem_publish(struct uma_bo *bo)
 {
 	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
@@ -58,12 +55,12 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	} else {
 		drm_gem_shmem_free(&bo->shmem);
 	}
-	/* Up to here the buffer was locked by its dma_resv. */
+	/* It held the buffer's dma_resv. */
 	if (buf)
 		dma_buf_put(buf);
 }
 
-/* The CPU cannot map what was made so, or is mapped through where it came from. */
+/* Imported and user memory is mapped through its owner. */
 static bool uma_bo_mappable(struct uma_bo *bo)
 {
 	return !(bo->flags & DRM_UMA_BO_NO_MMAP) && !bo->user &&
@@ -79,12 +76,12 @@ static int uma_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 		return -EPERM;
 	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
 		return -EINVAL;
-	/* It is there, but for a dma-buf that is mapped before anybody has used the buffer. */
+	/* Usually populated already, but not if a dma-buf is mapped before the buffer was used. */
 	sgt = uma_bo_pin(bo);
 	if (!IS_ERR(sgt))
 		uma_bo_unpin(bo);
 	else if (PTR_ERR(sgt) != -ENODEV || !READ_ONCE(bo->shmem.pages))
-		/* Without a device there is what was there before: nothing is mapped anew. */
+		/* Without a device the pages that are there can still be mapped. */
 		return PTR_ERR(sgt);
 	vm_flags_set(vma, VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
@@ -94,21 +91,21 @@ static int uma_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 }
 
 /*
- * The helpers' own count a use of the pages for each mapping, and would keep
- * those of a purged buffer until the last is gone.
+ * Not drm_gem_shmem_fault(): the helpers take a reference to the pages for each mapping, and would
+ * keep those of a purged buffer until the last is unmapped.
  */
 static vm_fault_t uma_gem_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	struct drm_gem_object *obj = vma->vm_private_data;
-	/* This counts in the buffer and not in the mapping, whose head may have been unmapped. */
+	/* Offset in the buffer; the start of the mapping may have been unmapped. */
 	pgoff_t page = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
 	struct uma_bo *bo = to_uma_bo(obj);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
 	/*
-	 * Who is killed does not wait; for any other signal this is called again. No signal is
-	 * delivered to who faults in the kernel: that would call this until the lock is free.
+	 * A killed task does not wait; after any other signal the fault is repeated. A fault
+	 * from kernel mode would be repeated until the lock is free, as no signal is delivered.
 	 */
 	if (!(vmf->flags & FAULT_FLAG_USER))
 		dma_resv_lock(obj->resv, NULL);
@@ -132,8 +129,8 @@ static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
 	enum drm_gem_object_status status = 0;
 
 	/*
-	 * What is in the page cache stays there, be the bind interrupted that it came for, but for
-	 * what nobody uses any more: that may be swapped out, of which we do not hear.
+	 * Pages in the page cache stay even if the bind that they are for is interrupted, except
+	 * in a mapping that is evictable again: they may be swapped out without notice.
 	 */
 	if (bo->user || READ_ONCE(bo->shmem.pages) || READ_ONCE(bo->shmem.sgt) ||
 	    (obj->filp && READ_ONCE(obj->filp->f_mapping->nrpages) &&
@@ -144,10 +141,7 @@ static enum drm_gem_object_status uma_gem_status(struct drm_gem_object *obj)
 	return status;
 }
 
-/**
- * uma_bo_count - keep account of the memory of a buffer that may have got or lost it
- * @bo: buffer, its dma_resv locked, or nobody else's yet
- */
+/* Update the accounting of a buffer's memory; its dma_resv is locked, or it is not published. */
 void uma_bo_count(struct uma_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
@@ -157,7 +151,7 @@ void uma_bo_count(struct uma_bo *bo)
 	WRITE_ONCE(bo->resident, now);
 }
 
-/* Who imports may be the first to want memory, and the last. */
+/* An importer may be the first to populate a buffer, and the last user. */
 static int uma_gem_pin(struct drm_gem_object *obj)
 {
 	int ret = drm_gem_shmem_object_pin(obj);
@@ -187,9 +181,9 @@ static void uma_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
 }
 
 /*
- * The core calls this once for a buffer, with the object that a handle stands for at
- * that moment, and keeps what comes out for as long as there is a handle. What others
- * use is not purged: from here on there is no advice for it.
+ * The core calls this once for a buffer, with an object that has a handle, and keeps the dma-buf
+ * for as long as there is a handle. A shared buffer is never purged: madvise is refused from here
+ * on.
  */
 static struct dma_buf *uma_gem_export(struct drm_gem_object *obj, int flags)
 {
@@ -244,7 +238,7 @@ static struct dma_buf *uma_user_gem_export(struct drm_gem_object *obj, int flags
 	return ERR_PTR(-EPERM);
 }
 
-/* User memory has no shmem behind it. */
+/* User memory is not backed by shmem. */
 static const struct drm_gem_object_funcs uma_user_gem_funcs = {
 	.free = uma_gem_free,
 	.mmap = uma_user_gem_mmap,
@@ -252,13 +246,7 @@ static const struct drm_gem_object_funcs uma_user_gem_funcs = {
 	.status = uma_gem_status,
 };
 
-/**
- * uma_gem_create_object - allocate the struct of a buffer for the shmem helpers
- * @drm: device
- * @size: bytes
- *
- * Return: object or -ENOMEM.
- */
+/* The gem_create_object callback, for the shmem helpers. */
 struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size)
 {
 	struct uma_bo *bo = uma_bo_alloc(to_uma_device(drm));
@@ -269,13 +257,7 @@ struct drm_gem_object *uma_gem_create_object(struct drm_device *drm, size_t size
 	return &bo->shmem.base;
 }
 
-/**
- * uma_bo_find - look a buffer up
- * @file: client
- * @handle: GEM handle
- *
- * Return: buffer with a reference, NULL if there is none.
- */
+/* Look a buffer up. Returns it with a reference, or NULL. */
 struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle)
 {
 	struct drm_gem_object *obj = drm_gem_object_lookup(file, handle);
@@ -283,10 +265,7 @@ struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle)
 	return obj ? to_uma_bo(obj) : NULL;
 }
 
-/**
- * uma_bo_put - drop a reference
- * @bo: buffer, may be NULL
- */
+/* Drop a reference; @bo may be NULL. */
 void uma_bo_put(struct uma_bo *bo)
 {
 	if (bo)
@@ -315,7 +294,7 @@ int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 	shmem = drm_gem_shmem_create(drm, args->size);
 	if (IS_ERR(shmem)) {
 		ret = PTR_ERR(shmem);
-		/* shmem says this when it cannot allocate an inode. */
+		/* shmem returns it if no inode can be allocated. */
 		return ret == -ENOSPC ? -ENOMEM : ret;
 	}
 	bo = to_uma_bo(&shmem->base);
@@ -324,7 +303,7 @@ int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 	uma_mount_place(uma, bo);
 	uma_gem_publish(bo);
 
-	/* As soon as there is a handle, somebody may close it. */
+	/* As soon as there is a handle user space may close it. */
 	ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
 	uma_bo_put(bo);
 	return ret;
@@ -349,7 +328,7 @@ int uma_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file
 	}
 	if (!uma_bo_mappable(bo))
 		goto out;
-	/* Its memory: mmap() would have all of the process wait for that, and who looks at it. */
+	/* Populate it here: mmap() would do so with the mmap lock held for writing. */
 	sgt = uma_bo_pin(bo);
 	ret = PTR_ERR_OR_ZERO(sgt);
 	if (ret)
@@ -488,7 +467,7 @@ out:
 	return ret;
 }
 
-/* How much is synced before looking whether the device shall go, or the caller end. */
+/* How much is synced before checking for an unplug and a fatal signal. */
 #define UMA_SYNC_BATCH	SZ_16M
 
 static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u32 flags)
@@ -502,12 +481,11 @@ static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u3
 }
 
 /*
- * This is only for devices that do not see the CPU's caches. It is about ranges: to
- * hand all of a buffer to the CPU would take back what the CPU has written elsewhere, so
- * dma_sync_sgtable_*() are of no use. Pages that are neighbours for the device need
- * not be neighbours in memory, so each is synced by itself. (Where user memory has been
- * imported twice, CONFIG_DMA_API_DEBUG cannot tell whose part that is, and warns, once:
- * to satisfy it, whole scatterlists would have to be synced.)
+ * Only for devices that are not coherent with the CPU's caches. Syncing all of a buffer for the CPU
+ * would discard what the CPU has written outside of the range, so dma_sync_sgtable_*() cannot be
+ * used. Pages that are adjacent for the device need not be adjacent in memory, so each is synced by
+ * itself. (If user memory has been imported twice, CONFIG_DMA_API_DEBUG cannot tell the mappings
+ * apart, and warns, once: only syncing whole scatterlists would satisfy it.)
  */
 static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range)
 {
@@ -521,7 +499,7 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 
 	if (!uma_enter(uma, &idx))
 		return -ENODEV;
-	/* The exporter may wait for jobs of others, which no unplug shall have to wait for. */
+	/* The exporter may wait for other devices' jobs, which must not delay an unplug. */
 	if (drm_gem_is_imported(obj)) {
 		struct dma_buf *buf = obj->import_attach->dmabuf;
 
@@ -531,10 +509,7 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 			dma_buf_end_cpu_access(buf, uma_bo_dir(bo)) : 0;
 		if (!ret && (range->flags & DRM_UMA_SYNC_TO_CPU))
 			ret = dma_buf_begin_cpu_access(buf, uma_bo_dir(bo));
-		/*
-		 * Others look after those who imported from them, for whom it may not be
-		 * memory at all.
-		 */
+		/* Other exporters sync for their importers; their memory may have no pages. */
 		ours = buf->owner == THIS_MODULE;
 		dma_buf_put(buf);
 		if (ret || !ours)
@@ -543,7 +518,7 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 			return -ENODEV;
 	}
 
-	/* What is not mapped yet is mapped as it is then, and may take long to get its memory. */
+	/* A buffer that is not mapped for the device yet is synced when it is mapped. */
 	if (!bo->user && !READ_ONCE(bo->shmem.sgt) && !uma_bo_purged(bo)) {
 		drm_dev_exit(idx);
 		return 0;
@@ -560,8 +535,8 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 
 		for (; at < to; at = next) {
 			/*
-			 * While a device may be entered, what is mapped for it stays so. Signals
-			 * that do not kill wait: who gets one now and then would never be done.
+			 * The mapping cannot go between uma_enter() and drm_dev_exit(). Signals
+			 * that do not kill have to wait: the restarted ioctl begins again.
 			 */
 			if (at >= pause) {
 				drm_dev_exit(idx);
@@ -574,13 +549,13 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 			next = min(to, (at | ~PAGE_MASK) + 1);
 			uma_bo_sync_piece(bo, sg_dma_address(sg) + (at - start), next - at,
 					  range->flags);
-			/* A segment may be as large as the buffer. */
+			/* A segment may be as large as the buffer... */
 			cond_resched();
 		}
 		start += sg_dma_len(sg);
 		if (start >= end)
 			break;
-		/* Or there are as many as pages, and the range comes last. */
+		/* ... or as small as a page. */
 		ret = uma_breathe();
 		if (ret)
 			break;
@@ -635,11 +610,7 @@ out_ranges:
 	return ret;
 }
 
-/**
- * uma_gem_show - list all buffers
- * @uma: device
- * @m: output
- */
+/* The debugfs file "gems". */
 void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 {
 	struct uma_bo *bo;
@@ -652,7 +623,7 @@ void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 
 		seq_printf(m, "%4u %8u %12zu %12zu %#8x \"", kref_read(&obj->refcount),
 			   atomic_read(&bo->mappings), obj->size, now, uma_bo_info_flags(bo));
-		/* It is one word of a row, whatever the client calls it. */
+		/* A label is a single word in the row, whatever it contains. */
 		seq_escape_str(m, bo->label ?: "", ESCAPE_OCTAL, "\"\\");
 		seq_puts(m, "\"\n");
 		if (uma_breathe())

@@ -19,26 +19,26 @@ struct uma_device;
 struct user_struct;
 
 /**
- * struct uma_user_pages - user memory that the device uses in place
+ * struct uma_user_pages - pinned user memory
  */
 struct uma_user_pages {
 	/** @uma: device */
 	struct uma_device *uma;
-	/** @owner: who is charged, NULL with CAP_IPC_LOCK */
+	/** @owner: user whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK */
 	struct user_struct *owner;
-	/** @mm: whose memory it is, of which /proc tells how much is pinned */
+	/** @mm: address space that the memory is accounted to as pinned */
 	struct mm_struct *mm;
 	/** @pages: pinned pages */
 	struct page **pages;
 	/** @count: number of pages */
 	unsigned long count;
-	/** @readonly: the device only reads */
+	/** @readonly: the device may only read it */
 	bool readonly;
-	/** @dir: who writes */
+	/** @dir: direction of the DMA mapping */
 	enum dma_data_direction dir;
-	/** @mapped: the device can reach it */
+	/** @mapped: @sgt is mapped for the device */
 	bool mapped;
-	/** @sgt: its pages, with their addresses for the device once they are mapped */
+	/** @sgt: scatterlist of @pages */
 	struct sg_table sgt;
 };
 
@@ -49,57 +49,47 @@ void uma_user_unpin(struct uma_user_pages *user);
 /**
  * struct uma_bo - a buffer
  *
- * &drm_gem_shmem_object.madv is 0, 1 if it may be purged, -1 once it has been. It
+ * &drm_gem_shmem_object.madv is 0, 1 if the buffer is purgeable, or -1 once it has been purged. It
  * becomes 1 under the dma_resv lock and &uma_device.gems_lock.
  */
 struct uma_bo {
-	/** @shmem: GEM object; of user memory only its base is in use */
+	/** @shmem: GEM object; only its base is used for user memory */
 	struct drm_gem_shmem_object shmem;
 	/** @node: in &uma_device.gems */
 	struct list_head node;
 	/** @label: text or NULL, protected by &uma_device.gems_lock */
 	char *label;
-	/** @imported: dma-buf that it was imported from, once it is no longer attached, or NULL */
+	/** @imported: dma-buf that an imported buffer has been detached from, or NULL */
 	struct dma_buf *imported;
 	/** @user: pinned user memory or NULL */
 	struct uma_user_pages *user;
 	/** @flags: DRM_UMA_BO_*, DRM_UMA_BO_INFO_USER, DRM_UMA_BO_INFO_READONLY */
 	u32 flags;
-	/** @mappings: mappings in address spaces, which the object lists under its dma_resv lock */
+	/** @mappings: number of mappings in address spaces */
 	atomic_t mappings;
-	/** @lru: in &uma_device.lru while it may be purged */
+	/** @lru: in &uma_device.lru while it is purgeable */
 	struct list_head lru;
-	/** @pins: reasons to leave the memory where it is; grows under the dma_resv lock only */
+	/** @pins: pin count; increases under the dma_resv lock only */
 	atomic_t pins;
-	/** @resident: what it counts for in &uma_device.resident; protected by the dma_resv lock */
+	/** @resident: its part of &uma_device.resident; protected by the dma_resv lock */
 	size_t resident;
-	/** @shared: it has been exported, for good; protected by &uma_device.gems_lock */
+	/** @shared: it has been exported; protected by &uma_device.gems_lock */
 	bool shared;
-	/** @zapped: the device shall not find it any more; protected by the dma_resv lock */
+	/** @zapped: being purged: unmapped, or about to be; protected by the dma_resv lock */
 	bool zapped;
-	/** @awaited: counts in &uma_device.dying; protected by &uma_device.gems_lock */
+	/** @awaited: counted in &uma_device.dying; protected by &uma_device.gems_lock */
 	bool awaited;
 };
 
-/**
- * uma_bo_purged - have the contents gone?
- * @bo: buffer
- *
- * Return: true if they have; false may be too old unless its dma_resv is locked.
- */
+/* Has the buffer been purged? The answer may be outdated unless its dma_resv is locked. */
 static inline bool uma_bo_purged(const struct uma_bo *bo)
 {
 	return READ_ONCE(bo->shmem.madv) < 0 || READ_ONCE(bo->zapped);
 }
 
-/**
- * uma_bo_dir - who writes to a buffer
- * @bo: buffer
- *
- * It is mapped for the device so, and synced and unmapped so: who may only read memory could
- * take back by a sync what its owner has written to it.
- *
- * Return: direction for the DMA API.
+/*
+ * Direction of all of a buffer's DMA mappings and syncs. With DMA_BIDIRECTIONAL for memory that the
+ * user may only read, a sync for the CPU could revert what its owner has written.
  */
 static inline enum dma_data_direction uma_bo_dir(const struct uma_bo *bo)
 {

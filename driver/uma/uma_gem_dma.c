@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Buffers and the device's DMA: what is mapped for it, and unmapping that when the
- * driver lets go of the device, whoever still has the buffer.
+ * DMA mappings of buffers: pinning, importing, and unmapping when the driver is unbound, whoever
+ * still has a reference to the buffer.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -22,8 +22,8 @@
 #include "uma_gem.h"
 
 /*
- * An exporter may leave the memory mapped for as long as there is an attachment. The
- * dma-buf itself stays: it has the dma_resv that locks the buffer.
+ * An exporter may keep the memory mapped for as long as there is an attachment. The reference to
+ * the dma-buf is kept: its dma_resv is the buffer's.
  */
 static void uma_bo_detach(struct uma_bo *bo)
 {
@@ -37,10 +37,7 @@ static void uma_bo_detach(struct uma_bo *bo)
 	obj->import_attach = NULL;
 }
 
-/**
- * uma_bo_unmap - the device does not use a buffer any more
- * @bo: buffer; what the CPU has of it stays as it is
- */
+/* Unmap a buffer from the device. The CPU's mappings stay. */
 void uma_bo_unmap(struct uma_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
@@ -61,8 +58,8 @@ void uma_bo_unmap(struct uma_bo *bo)
 }
 
 /**
- * uma_gems_release - the device has gone: unmap what it cannot reach
- * @uma: device; if it is quiet that is everything
+ * uma_gems_release - unmap the buffers that the device cannot reach any more
+ * @uma: device that is unbound; if it is quiet, that is all of them
  */
 void uma_gems_release(struct uma_device *uma)
 {
@@ -89,10 +86,9 @@ void uma_gems_release(struct uma_device *uma)
 }
 
 /*
- * To allocate a large buffer takes long, longer where others have to be swapped out for it: that is
- * done here, a page at a time and without a lock, so that the helper, which does not look for
- * anything while it is at it, finds all pages in the page cache. Signals that do not kill
- * wait: who gets one now and then would never be done.
+ * Populate a buffer, one page at a time and without a lock, as that may take long and has to be
+ * interruptible, which drm_gem_shmem_get_pages() is not: it finds all pages in the page cache then.
+ * Signals that do not kill have to wait, as the restarted ioctl would begin again.
  */
 static int uma_bo_fill(struct uma_bo *bo)
 {
@@ -102,7 +98,7 @@ static int uma_bo_fill(struct uma_bo *bo)
 
 	if (READ_ONCE(bo->shmem.pages))
 		return 0;
-	/* As the helper does: what has come already is not swapped out for what follows. */
+	/* As the helper does: pages must not be swapped out while others are allocated. */
 	mapping_set_unevictable(obj->filp->f_mapping);
 	while (page < obj->size >> PAGE_SHIFT) {
 		struct folio *folio;
@@ -121,14 +117,14 @@ static int uma_bo_fill(struct uma_bo *bo)
 }
 
 /*
- * Undo uma_bo_pin(), which failed. Part of a buffer's memory would neither be counted nor purged,
- * as for us there is none yet, so it is given back, unless the device has gone, and its
- * buffers with it, or somebody else is at it. What was exported may have contents.
+ * Undo a uma_bo_pin() that failed. A partly populated buffer is neither accounted nor purgeable, so
+ * its pages are freed, unless the device is gone, and all buffers with it, or somebody else is
+ * populating it. An exported buffer may have contents.
  */
 static void uma_bo_unfill(struct uma_bo *bo, int error)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
-	/* Who was interrupted, but not killed, comes again. */
+	/* After a signal that did not kill the ioctl is restarted. */
 	bool keep = error == -ENODEV || (error == -EINTR && !fatal_signal_pending(current));
 
 	if (!obj->filp) {
@@ -158,7 +154,7 @@ static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 	dma_resv_unlock(obj->resv);
 	if (ret)
 		return ERR_PTR(ret);
-	/* An imported buffer has no file, and all of its memory. */
+	/* An imported buffer has no file and is populated. */
 	ret = obj->filp ? uma_bo_fill(bo) : 0;
 	if (!ret && !drm_dev_enter(obj->dev, &idx))
 		ret = -ENODEV;
@@ -167,7 +163,7 @@ static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 	sgt = drm_gem_shmem_get_pages_sgt(&bo->shmem);
 	drm_dev_exit(idx);
 	if (!IS_ERR(sgt)) {
-		/* Once it counts, it does for as long as it is pinned. */
+		/* It stays accounted for as long as it is pinned. */
 		if (!READ_ONCE(bo->resident)) {
 			dma_resv_lock(obj->resv, NULL);
 			uma_bo_count(bo);
@@ -178,20 +174,19 @@ static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 	ret = PTR_ERR(sgt);
 err:
 	uma_bo_unfill(bo, ret);
-	/* shmem says this where more must not be promised than there is. */
+	/* shmem returns it when memory would be overcommitted. */
 	return ERR_PTR(ret == -ENOSPC ? -ENOMEM : ret);
 }
 
 /**
- * uma_bo_pin - the memory of a buffer
+ * uma_bo_pin - populate a buffer and keep it from being purged until uma_bo_unpin()
  * @bo: buffer
  *
- * Memory that was there once stays where it is until the buffer goes or is
- * purged. It is not purged before uma_bo_unpin(). The device may go as soon as this
- * returns, and the scatterlist with it: to look at that, enter the device (again).
+ * The pages do not move until the buffer is freed or purged. The device may be unplugged as soon as
+ * this returns, and the scatterlist freed: use it only between uma_enter() and drm_dev_exit().
  *
- * Return: mapped scatterlist; -EFAULT the buffer has been purged; -ENODEV the device has
- * gone; -ENOMEM; -EINTR. After an error it is not pinned.
+ * Return: mapped scatterlist; -EFAULT the buffer has been purged; -ENODEV; -ENOMEM; -EINTR. After
+ * an error it is not pinned.
  */
 struct sg_table *uma_bo_pin(struct uma_bo *bo)
 {
@@ -209,10 +204,6 @@ struct sg_table *uma_bo_pin(struct uma_bo *bo)
 	return sgt;
 }
 
-/**
- * uma_bo_unpin - undo uma_bo_pin()
- * @bo: buffer
- */
 void uma_bo_unpin(struct uma_bo *bo)
 {
 	atomic_dec(&bo->pins);
@@ -223,14 +214,7 @@ static bool uma_dma_buf_writable(const struct dma_buf *buf)
 	return buf->file->f_mode & FMODE_WRITE;
 }
 
-/**
- * uma_gem_import_sg_table - make a buffer of an imported dma-buf
- * @drm: device
- * @attach: attachment
- * @sgt: its memory, mapped for the device
- *
- * Return: object or an error.
- */
+/* The gem_prime_import_sg_table callback. */
 struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 					       struct dma_buf_attachment *attach,
 					       struct sg_table *sgt)
@@ -241,12 +225,12 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 	u64 size = 0;
 	int i;
 
-	/* The page table is filled in whole pages, for all of the buffer. */
+	/* A page table has whole pages of all of the buffer. */
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (!PAGE_ALIGNED(sg_dma_address(sg)) || !PAGE_ALIGNED(sg_dma_len(sg)))
 			return ERR_PTR(-EINVAL);
 		size += sg_dma_len(sg);
-		/* There may be as many pieces as pages. */
+		/* There may be as many segments as pages. */
 		if (uma_breathe())
 			return ERR_PTR(-EINTR);
 	}
@@ -263,8 +247,8 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 }
 
 /*
- * As drm_gem_prime_import(), but mapped for reading, and a buffer of our own is an import, too: its
- * other handles may write.
+ * As drm_gem_prime_import(), but mapped DMA_TO_DEVICE. One of our own buffers is imported as well:
+ * its other handles may be writable.
  */
 static struct drm_gem_object *uma_gem_import_readonly(struct drm_device *drm, struct dma_buf *buf)
 {
@@ -296,16 +280,17 @@ err_detach:
 }
 
 /**
- * uma_gem_prime_import - import a buffer
+ * uma_gem_prime_import - import a dma-buf
  * @drm: device
  * @buf: dma-buf
  *
- * What was exported without write access is read only for the device, too.
+ * If it was exported without write access, the device may only read it.
  *
- * An exporter may sleep for as long as it likes before its memory can be attached and mapped. While
- * it does, our device is kept, but others are not: drm_dev_enter() would have every unplug wait.
+ * Attaching and mapping may sleep for as long as the exporter likes, so that must not happen
+ * between drm_dev_enter() and drm_dev_exit(): any unplug would wait. &uma_device.dying keeps this
+ * device.
  *
- * Return: object; -ENODEV there is no device to map it for; another error.
+ * Return: object; -ENODEV; another error.
  */
 struct drm_gem_object *uma_gem_prime_import(struct drm_device *drm, struct dma_buf *buf)
 {
@@ -317,7 +302,7 @@ struct drm_gem_object *uma_gem_prime_import(struct drm_device *drm, struct dma_b
 		return ERR_PTR(-ENODEV);
 	atomic_inc(&uma->dying);
 	drm_dev_exit(idx);
-	/* If the driver wants to let go meanwhile, uma_gems_release() finds what comes of it. */
+	/* If the driver is unbound meanwhile, uma_gems_release() waits and finds the buffer. */
 	obj = uma_dma_buf_writable(buf) ? drm_gem_prime_import(drm, buf) :
 		uma_gem_import_readonly(drm, buf);
 	uma_dying_done(uma, true);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Where the memory of buffers comes from: mounts of shmem of our own, one that
- * gives huge pages to whoever is large enough, and one like that for each memory
- * node of the device.
+ * Private shmem mounts for the memory of buffers: one with huge pages for buffers that are large
+ * enough, and one for each memory node of the device.
  *
- * All of this is preference. Where the kernel has no huge pages, or fewer nodes
- * than the device, memory comes from anywhere and is as good.
+ * All of this is preference: without huge pages or enough nodes any memory is used.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -38,20 +36,15 @@ static struct vfsmount *uma_mount_make(const char *options)
 
 	if (!type)
 		return NULL;
-	/* Parsing takes it apart. */
+	/* The parser modifies it. */
 	strscpy(copy, options, sizeof(copy));
 	mnt = vfs_kern_mount(type, SB_KERNMOUNT, "uma", copy);
 	return IS_ERR(mnt) ? NULL : mnt;
 }
 
-/**
- * uma_mount_init - make the mounts
- * @uma: device whose memory nodes are known
- *
- * The device's node n is Linux' n-th node with memory, if there are as many as
- * the device has.
- *
- * Return: 0 or -ENOMEM; having no mounts is no error.
+/*
+ * The device's node n is Linux' n-th node with memory, if it has at least as many. Having no mounts
+ * is not an error.
  */
 int uma_mount_init(struct uma_device *uma)
 {
@@ -75,12 +68,9 @@ int uma_mount_init(struct uma_device *uma)
 	return drmm_add_action_or_reset(&uma->drm, uma_mount_fini, uma);
 }
 
-/**
- * uma_mount_place - choose where the memory of a new buffer comes from
- * @uma: device
- * @bo: buffer that has no memory and that nobody else knows
- *
- * The helpers make a file on the kernel's own mount; another one takes its place.
+/*
+ * The shmem helpers have created a file on the kernel's own mount: replace it. The buffer has no
+ * pages and is not published.
  */
 void uma_mount_place(struct uma_device *uma, struct uma_bo *bo)
 {
@@ -89,7 +79,7 @@ void uma_mount_place(struct uma_device *uma, struct uma_bo *bo)
 	struct vfsmount *mnt = uma->mounts[node];
 	struct file *file;
 
-	/* Without a wish only what may have huge pages is worth the trouble. */
+	/* Without a node only buffers that can have huge pages profit. */
 	if (!mnt || (!node && obj->size < 1ULL << UMA_BLOCK_SHIFT))
 		return;
 	file = shmem_file_setup_with_mnt(mnt, "uma buffer", obj->size, UMA_SHMEM_NORESERVE);

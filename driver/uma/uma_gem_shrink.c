@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Buffers whose contents nobody needs, and giving their memory back when it is
- * short.
+ * Purgeable buffers, and the shrinker that frees their memory.
  *
- * The shrinker runs wherever memory is allocated, with any lock held under which
- * that is done: of those it takes none but by trying. It waits for no fence and for
- * no job: what is mapped where jobs run stays until they are done. Later jobs that
- * use the memory fault, as the client said that none would.
+ * The shrinker may run in any allocation, with any of the locks held under which memory is
+ * allocated, so it only trylocks those. It waits neither for a fence nor for a job: a buffer that
+ * is mapped in an address space with jobs on the device is not purged. Jobs that use a purged
+ * buffer fault.
  */
 #include <linux/list_lru.h>
 #include <linux/pagemap.h>
@@ -26,36 +25,23 @@
 #include "uma_vm.h"
 
 /*
- * Buffers come from a cache of their own, and are charged, so that the list of
- * purgeable ones can tell by their memory to which memory cgroup they belong.
+ * Buffers have a cache of their own, with accounting, so that the list_lru finds the memory cgroup
+ * of each from its address.
  */
 static struct kmem_cache *uma_bo_cache;
 
-/**
- * uma_bo_cache_init - make the cache that buffers come from
- *
- * Return: 0 or -ENOMEM.
- */
 int uma_bo_cache_init(void)
 {
 	uma_bo_cache = KMEM_CACHE(uma_bo, SLAB_ACCOUNT);
 	return uma_bo_cache ? 0 : -ENOMEM;
 }
 
-/**
- * uma_bo_cache_fini - undo uma_bo_cache_init()
- */
 void uma_bo_cache_fini(void)
 {
 	kmem_cache_destroy(uma_bo_cache);
 }
 
-/**
- * uma_bo_alloc - allocate the struct of a buffer
- * @uma: device
- *
- * Return: zeroed struct, to be freed with kfree(); NULL.
- */
+/* Allocate a zeroed struct, to be freed with kfree(). Returns NULL without memory. */
 struct uma_bo *uma_bo_alloc(struct uma_device *uma)
 {
 	struct uma_bo *bo;
@@ -64,7 +50,7 @@ struct uma_bo *uma_bo_alloc(struct uma_device *uma)
 	if (!bo)
 		return NULL;
 	INIT_LIST_HEAD(&bo->node);
-	/* Older kernels leave that to the driver. */
+	/* Older kernels leave it to the driver. */
 	drm_gem_gpuva_init(&bo->shmem.base);
 	INIT_LIST_HEAD(&bo->lru);
 	return bo;
@@ -88,22 +74,19 @@ static void uma_shrink_forget(struct uma_device *uma, struct uma_bo *bo)
 	uma->purgeable_pages -= bo->shmem.base.size >> PAGE_SHIFT;
 }
 
-/**
- * uma_shrink_remove - a buffer may no longer be purged, or goes
- * @bo: buffer, that need not have been purgeable
- */
+/* A buffer is not purgeable any more, or being freed. It may not have been purgeable. */
 void uma_shrink_remove(struct uma_bo *bo)
 {
 	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
 
-	/* Waits for a shrinker that has taken it from the list. */
+	/* Waits for a shrinker that has isolated it. */
 	mutex_lock(&uma->shrink_lock);
 	if (list_lru_del_obj(&uma->lru, &bo->lru))
 		uma_shrink_forget(uma, bo);
 	mutex_unlock(&uma->shrink_lock);
 }
 
-/* The locks of all address spaces that map a buffer, all idle, or false and some of them. */
+/* Lock all address spaces that map a buffer, if all are idle. On failure some are locked. */
 static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 {
 	struct drm_gpuvm_bo *vm_bo;
@@ -118,10 +101,10 @@ static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 		if (uma_mmu_tryinvalidate_confirmed(vm, 0, 0))
 			return false;
 		drm_gpuvm_bo_for_each_va(va, vm_bo) {
-			/* What is at its addresses now may be another buffer's. */
+			/* The range may show another buffer by now. */
 			if (to_uma_mapping(va)->removed)
 				return false;
-			/* It may be mapped as often as somebody likes. */
+			/* The number of mappings is up to user space. */
 			cond_resched();
 		}
 	}
@@ -132,7 +115,7 @@ static void uma_shrink_unlock_vms(struct list_head *vms)
 {
 	struct uma_vm *vm, *next;
 
-	/* None of them goes: it has a mapping, which cannot go while we have the buffer's lock. */
+	/* They cannot be freed: their mappings cannot go while the dma_resv is locked. */
 	list_for_each_entry_safe(vm, next, vms, shrink) {
 		list_del_init(&vm->shrink);
 		mutex_unlock(&vm->lock);
@@ -140,9 +123,9 @@ static void uma_shrink_unlock_vms(struct list_head *vms)
 }
 
 /*
- * Take a buffer out of all page tables. Tables that become empty stay, and the
- * range stays dirty: the next bind frees them, which is nothing for here. A
- * mapping is made of whole blocks, so none has to be split.
+ * Remove a buffer from all page tables. Tables that become empty stay, and the range stays dirty:
+ * the next bind prunes them, as that may not be done here. A mapping consists of whole blocks, so
+ * none has to be split.
  */
 static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 {
@@ -166,7 +149,7 @@ static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 	return 0;
 }
 
-/* Returns the pages that were freed. */
+/* Returns the number of pages that were freed. */
 static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
@@ -175,7 +158,7 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 
 	if (!dma_resv_trylock(obj->resv))
 		return 0;
-	/* The helpers have no way to purge what is not mapped for the device any more. */
+	/* The helpers cannot purge a buffer whose DMA mapping is gone. */
 	if (READ_ONCE(uma->removed))
 		goto out_resv;
 	if (atomic_read(&bo->pins) || WARN_ON_ONCE(bo->shmem.madv <= 0 || bo->shared))
@@ -183,17 +166,17 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 	if (!uma_shrink_lock_vms(bo, &vms))
 		goto out_vms;
 
-	/* From here on the contents count as gone, if the memory itself has to stay or not. */
+	/* From here on the contents are lost, whether the memory can be freed now or not. */
 	WRITE_ONCE(bo->zapped, true);
 	drm_vma_node_unmap(&obj->vma_node, obj->dev->anon_inode->i_mapping);
-	/* A job may have begun in the meantime: then it is the next shrinker's. */
+	/* A job may have started meanwhile: leave the memory to the next scan. */
 	if (uma_shrink_unmap(bo, &vms))
 		goto out_vms;
 	if (bo->shmem.sgt) {
 		pages = obj->size >> PAGE_SHIFT;
 		drm_gem_shmem_purge_locked(&bo->shmem);
 	} else {
-		/* A bind that was interrupted may have filled it. */
+		/* A bind that was interrupted may have populated it. */
 		pages = obj->filp->f_mapping->nrpages;
 		shmem_truncate_range(file_inode(obj->filp), 0, (loff_t)-1);
 		WRITE_ONCE(bo->shmem.madv, -1);
@@ -207,16 +190,16 @@ out_resv:
 }
 
 /**
- * struct uma_shrink_walk - buffers that a shrinker takes
+ * struct uma_shrink_walk - state of a scan
  */
 struct uma_shrink_walk {
-	/** @bos: &uma_bo.lru */
+	/** @bos: buffers that were isolated, &uma_bo.lru */
 	struct list_head bos;
-	/** @pages: pages of them */
+	/** @pages: number of their pages */
 	unsigned long pages;
-	/** @want: pages that are asked for */
+	/** @want: number of pages to scan */
 	unsigned long want;
-	/** @left: buffers to look at yet; made 0 to stop, as stopping has more than one meaning */
+	/** @left: nr_to_walk, set to 0 to stop: no return value of the callback does just that */
 	unsigned long left;
 };
 
@@ -241,7 +224,7 @@ static unsigned long uma_shrink_count(struct shrinker *shrinker, struct shrink_c
 
 	if (!count || !bos)
 		return SHRINK_EMPTY;
-	/* Pages are counted for the device as a whole only. */
+	/* Pages are only counted for the whole device, so this is an estimate. */
 	return count * DIV_ROUND_UP(READ_ONCE(uma->purgeable_pages), bos) ?: SHRINK_EMPTY;
 }
 
@@ -256,7 +239,7 @@ static unsigned long uma_shrink_scan(struct shrinker *shrinker, struct shrink_co
 	unsigned long freed = 0;
 	struct uma_bo *bo, *next;
 
-	/* Who may not enter a file system may be in the middle of one, shmem for example. */
+	/* Without __GFP_FS the caller may be inside of a file system, such as shmem. */
 	if (!(sc->gfp_mask & __GFP_FS) || !mutex_trylock(&uma->shrink_lock))
 		return SHRINK_STOP;
 	list_lru_walk_one(&uma->lru, sc->nid, sc->memcg, uma_shrink_take, &walk,
@@ -265,7 +248,7 @@ static unsigned long uma_shrink_scan(struct shrinker *shrinker, struct shrink_co
 		list_del_init(&bo->lru);
 		uma_shrink_forget(uma, bo);
 		freed += uma_shrink_purge(uma, bo);
-		/* It has to be somebody else's turn first. */
+		/* To the tail: others are tried first. */
 		if (READ_ONCE(bo->shmem.madv) > 0)
 			uma_shrink_add_locked(uma, bo);
 	}
@@ -282,12 +265,6 @@ static void uma_shrink_fini(struct drm_device *drm, void *data)
 	list_lru_destroy(&uma->lru);
 }
 
-/**
- * uma_shrink_init - have memory pressure reach the buffers of a device
- * @uma: device
- *
- * Return: 0 or -ENOMEM.
- */
 int uma_shrink_init(struct uma_device *uma)
 {
 	int ret;
@@ -322,7 +299,7 @@ static int uma_bo_advise(struct uma_device *uma, struct uma_bo *bo, u32 advice)
 	ret = dma_resv_lock_interruptible(obj->resv, NULL);
 	if (ret)
 		return ret;
-	/* Either an export sees that it may be purged, or we see the export. */
+	/* Serialises with uma_gem_export(). */
 	mutex_lock(&uma->gems_lock);
 	if (bo->shared)
 		ret = -EBUSY;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * User memory that the device uses in place: pinned for long, charged to
- * RLIMIT_MEMLOCK.
+ * User memory that the device uses in place: a long-term pin, charged to RLIMIT_MEMLOCK.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -19,13 +18,12 @@
 #include "uma_drv.h"
 #include "uma_gem.h"
 
-/* How many pages are pinned before looking for a signal. */
+/* How many pages are pinned before checking for a fatal signal. */
 #define UMA_USER_BATCH	4096
 
 /*
- * The same pages may be imported more than once, by one client or by several.
- * A coherent device must see the pages themselves and no copies; for another
- * one DRM_IOCTL_UMA_BO_SYNC says whose turn it is.
+ * The same pages may be imported more than once. A coherent device must see the pages themselves
+ * and no bounce buffers; for another one DRM_IOCTL_UMA_BO_SYNC transfers ownership.
  */
 static unsigned long uma_user_attrs(const struct uma_user_pages *user)
 {
@@ -34,8 +32,8 @@ static unsigned long uma_user_attrs(const struct uma_user_pages *user)
 }
 
 /*
- * A file may be handed on to others, and memory that is pinned for it outlives the process that
- * imported it. So a limit for a process alone would be none: it is the user who is charged.
+ * The file may be passed to another process, and pinned memory outlives the process that imported
+ * it. A limit for each process could be evaded, so the user is charged.
  */
 static bool uma_user_try_charge(const struct uma_user_pages *user)
 {
@@ -77,8 +75,8 @@ static void uma_user_uncharge(struct uma_user_pages *user)
 }
 
 /*
- * Pinning says -EFAULT for all sorts of reasons. Memory that is there, but not
- * of a kind that can be pinned, is worth an answer of its own.
+ * pin_user_pages_fast() returns -EFAULT for several reasons. Tell memory that cannot be pinned from
+ * memory that is not there.
  */
 static int uma_user_reason(const struct uma_user_pages *user, unsigned long addr)
 {
@@ -124,16 +122,15 @@ static int uma_user_pin_pages(struct uma_user_pages *user, unsigned long addr)
 
 /**
  * uma_user_pin - pin memory of the calling process
- * @uma: device that is to use it
+ * @uma: device
  * @addr: first byte, page-aligned
  * @size: bytes, whole pages
- * @readonly: the device only reads
+ * @readonly: the device may only read it
  *
- * It may take as long as it likes for its pages to come. The device needs not be
- * there.
+ * Faulting the pages in may take any time, so not between uma_enter() and drm_dev_exit().
  *
- * Return: pinned memory; -EFAULT nothing there or not writable; -EOPNOTSUPP not
- * of a kind that can be pinned; -ENOMEM; -EINTR.
+ * Return: pinned memory; -EFAULT not mapped or not writable; -EOPNOTSUPP it cannot be pinned;
+ * -ENOMEM; -EINTR.
  */
 struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, bool readonly)
 {
@@ -176,12 +173,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/**
- * uma_user_map - let the device reach pinned memory
- * @user: pinned memory
- *
- * Return: 0 or an error.
- */
+/* Map pinned memory for the device. */
 int uma_user_map(struct uma_user_pages *user)
 {
 	struct device *dev = user->uma->drm.dev;
@@ -198,10 +190,7 @@ int uma_user_map(struct uma_user_pages *user)
 	return ret;
 }
 
-/**
- * uma_user_unpin - undo uma_user_pin(), and uma_user_map()
- * @user: pinned memory
- */
+/* Undo uma_user_pin() and uma_user_map(). */
 void uma_user_unpin(struct uma_user_pages *user)
 {
 	if (user->mapped)
