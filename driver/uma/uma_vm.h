@@ -24,18 +24,18 @@ struct uma_va_range;
 struct uma_vm;
 
 /**
- * struct uma_mapping - a range that shows part of a buffer
+ * struct uma_mapping - a range that maps part of a buffer
  */
 struct uma_mapping {
-	/** @va: where, and what; holds the buffer */
+	/** @va: range and buffer, to which it holds a reference */
 	struct drm_gpuva va;
 	/** @link: in &uma_map_txn.changed or &uma_vm.removed */
 	struct list_head link;
 	/** @flags: DRM_UMA_BIND_* */
 	u32 flags;
-	/** @added: by the change that is under way */
+	/** @added: by the change in progress */
 	bool added;
-	/** @removed: its range may show another buffer by now, but for the device */
+	/** @removed: unlinked, but the device may have it cached */
 	bool removed;
 };
 
@@ -45,14 +45,14 @@ static inline struct uma_mapping *to_uma_mapping(struct drm_gpuva *va)
 }
 
 /**
- * struct uma_map_txn - a change of what is mapped, applied at once and possible to undo
+ * struct uma_map_txn - a change of mappings, applied step by step, which can be rolled back
  *
- * Nobody else may touch the mappings until uma_map_commit() or uma_map_rollback().
+ * Nobody else may access the mappings until uma_map_commit() or uma_map_rollback().
  */
 struct uma_map_txn {
 	/** @vm: address space */
 	struct uma_vm *vm;
-	/** @changed: what has been added or removed, &uma_mapping.link */
+	/** @changed: mappings that were added or removed, &uma_mapping.link */
 	struct list_head changed;
 };
 
@@ -73,18 +73,18 @@ void uma_map_rollback(struct uma_map_txn *txn);
 struct uma_pt_table {
 	/** @entries: what the device reads */
 	__le64 *entries;
-	/** @dma: address that the device reads it at */
+	/** @dma: DMA address of @entries */
 	dma_addr_t dma;
 	/** @child: tables that the entries point to, NULL for the last level */
 	struct uma_pt_table **child;
 	/** @link: in one of the lists of &struct uma_pt */
 	struct list_head link;
-	/** @used: valid entries */
+	/** @used: number of valid entries */
 	u32 used;
 };
 
 /**
- * struct uma_pt_ops - where tables come from
+ * struct uma_pt_ops - allocator of tables
  */
 struct uma_pt_ops {
 	/** @alloc: set @entries, zeroed, and @dma; 0 or -ENOMEM */
@@ -106,18 +106,17 @@ struct uma_pt_need {
 /**
  * struct uma_pt - the page table of an address space
  *
- * A change is made in steps, so that nothing can fail once the first entry is
- * written: uma_pt_need_map() and uma_pt_need_unmap() add up what all its parts
- * may need, uma_pt_reserve() allocates that, uma_pt_map() and uma_pt_unmap()
- * use it, uma_pt_prune() detaches tables that became empty, and once the caller
- * has had the device forget @dirty_start .. @dirty_end, uma_pt_finish() frees
- * what is left. A change that is given up before the first entry is written ends
- * with uma_pt_unreserve(). Callers serialise.
+ * A change is made in steps, so that nothing can fail once the first entry has been written:
+ * uma_pt_need_map() and uma_pt_need_unmap() count the tables that all its parts may need,
+ * uma_pt_reserve() allocates them, uma_pt_map() and uma_pt_unmap() use them, uma_pt_prune()
+ * detaches tables that became empty, and after the caller has invalidated @dirty_start ..
+ * @dirty_end, uma_pt_finish() frees what is left. To abort before the first entry is written, call
+ * uma_pt_unreserve(). Callers serialise.
  */
 struct uma_pt {
 	/** @ops: allocator */
 	const struct uma_pt_ops *ops;
-	/** @priv: the allocator's */
+	/** @priv: for the allocator */
 	void *priv;
 	/** @root: first level */
 	struct uma_pt_table *root;
@@ -125,20 +124,20 @@ struct uma_pt {
 	struct list_head spare_dirs;
 	/** @spare_leaves: reserved tables of the last level */
 	struct list_head spare_leaves;
-	/** @dead: detached tables that the device may still hold */
+	/** @dead: detached tables that the device may have cached */
 	struct list_head dead;
-	/** @dirty_start: first address whose valid entry changed */
+	/** @dirty_start: first address with a valid entry that was changed */
 	u64 dirty_start;
 	/** @dirty_end: one past the last; not above @dirty_start if none changed */
 	u64 dirty_end;
-	/** @tables: tables there are, for debugging */
+	/** @tables: number of tables, for debugfs */
 	u32 tables;
-	/** @blocks: blocks mapped, for debugging */
+	/** @blocks: number of blocks, for debugfs */
 	u32 blocks;
 };
 
 /**
- * struct uma_sg_pos - a place in the DMA addresses of a scatterlist
+ * struct uma_sg_pos - a position in the DMA addresses of a scatterlist
  */
 struct uma_sg_pos {
 	/** @sg: entry */
@@ -170,20 +169,20 @@ int uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset);
  * struct uma_slot_entry - a hardware address space
  */
 struct uma_slot_entry {
-	/** @owner: whose page table the device may reach; NULL: disabled, and nothing is cached */
+	/** @owner: whose page table is set; NULL: disabled and invalidated */
 	const void *owner;
-	/** @stamp: when it was last taken */
+	/** @stamp: &uma_slots.clock when it was last taken */
 	u64 stamp;
-	/** @busy: jobs on the device that use it */
+	/** @busy: number of jobs on the device that use it */
 	atomic_t busy;
 };
 
 /**
  * struct uma_slots - the hardware address spaces
  *
- * There are more address spaces than the device can hold at once. One has a
- * slot from its first job until another takes it away while it has no job.
- * Callers serialise, but for uma_slots_put().
+ * There may be more address spaces than slots. An address space gets a slot for its first job and
+ * keeps it until it has no job on the device and another one needs the slot. Callers serialise,
+ * except for uma_slots_put().
  */
 struct uma_slots {
 	/** @slot: slots */
@@ -210,9 +209,9 @@ static inline bool uma_slots_busy(const struct uma_slots *slots, unsigned int sl
  * struct uma_vm - an address space
  */
 struct uma_vm {
-	/** @base: mappings; they hold it, and @ref until that is zero */
+	/** @base: mappings; each holds a reference, and so does @ref until it drops to zero */
 	struct drm_gpuvm base;
-	/** @ref: the file's and the queues' references */
+	/** @ref: references of the file and of queues */
 	struct kref ref;
 	/** @uma: device */
 	struct uma_device *uma;
@@ -220,25 +219,25 @@ struct uma_vm {
 	struct list_head node;
 	/** @lock: protects mappings and page table */
 	struct mutex lock;
-	/** @removed: mappings that the device may not have forgotten, &uma_mapping.link */
+	/** @removed: mappings that the device may have cached, &uma_mapping.link */
 	struct list_head removed;
-	/** @map_count: mappings there are, without @removed */
+	/** @map_count: number of mappings, without @removed */
 	u32 map_count;
-	/** @map_max: most that there may be */
+	/** @map_max: limit of @map_count */
 	u32 map_max;
 	/** @pt: page table */
 	struct uma_pt pt;
-	/** @shrink: in the shrinker's list of those whose lock it has */
+	/** @shrink: in the shrinker's list of address spaces that it has locked */
 	struct list_head shrink;
 	/** @dead: nothing can be bound any more */
 	bool dead;
-	/** @held: nobody has it any more but the device, maybe; under &uma_device.vms_lock */
+	/** @held: has no users, but the device may still reach it; under &uma_device.vms_lock */
 	bool held;
-	/** @awaited: counts in &uma_device.dying; under &uma_device.vms_lock */
+	/** @awaited: counted in &uma_device.dying; under &uma_device.vms_lock */
 	bool awaited;
-	/** @queues: queues that use it, protected by &uma_client.lock */
+	/** @queues: number of queues that use it, protected by &uma_client.lock */
 	u32 queues;
-	/** @pid: who made it, for debugging */
+	/** @pid: process that created it, for debugfs */
 	pid_t pid;
 };
 
@@ -262,7 +261,7 @@ int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
 
 int uma_mmu_init(struct uma_device *uma, struct uma_vm *vm);
 void uma_mmu_fini(struct uma_vm *vm);
-/* What ends in _confirmed succeeds only if the device has said so, or cannot reach it anyhow. */
+/* _confirmed: success means that the device has confirmed it, or cannot reach it anyway. */
 bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);
 int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);
 bool uma_mmu_detach_confirmed(struct uma_vm *vm);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The device's MMU: which page table is in which hardware address space, and
- * having the device forget what it cached.
+ * The device's MMU: assigning page tables to hardware address spaces (slots), and invalidation.
  */
 #include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
@@ -18,7 +17,7 @@
 #include "uma_trace.h"
 #include "uma_vm.h"
 
-/* How long the device may take to forget what no job uses: it has nothing to wait for. */
+/* Timeout of invalidations of slots without jobs, which do not have to wait for a tile. */
 #define UMA_IDLE_INVAL_MS	1000
 
 /* For each by itself: an unplug does not wait for as many as somebody binds. */
@@ -61,10 +60,7 @@ int uma_mmu_init(struct uma_device *uma, struct uma_vm *vm)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_mmu_init);
 
-/**
- * uma_mmu_fini - free the page table of an address space
- * @vm: address space, detached
- */
+/* Free the page table of an address space that is detached. */
 void uma_mmu_fini(struct uma_vm *vm)
 {
 	uma_pt_fini(&vm->pt);
@@ -72,15 +68,15 @@ void uma_mmu_fini(struct uma_vm *vm)
 EXPORT_SYMBOL_IF_KUNIT(uma_mmu_fini);
 
 /*
- * The device may walk at any time whatever the low word enables, so a root is never replaced
- * by another: it is disabled, the device forgets it, and only then the high word changes.
+ * The device may walk an enabled root at any time, so a root is never replaced directly: it is
+ * disabled, invalidated, and only then its high word is changed.
  */
 static void uma_mmu_disable(struct uma_device *uma, unsigned int slot)
 {
 	uma_write(uma, UMA_REG_AS_ROOT_LO(slot), 0);
 }
 
-/* Written under both locks, so not while the device is reset, which would not hear it. */
+/* Needs both locks: a command that is written while the device is reset would be ignored. */
 static void uma_mmu_write_command(struct uma_device *uma, u32 as, u32 command, u64 start, u64 size)
 {
 	lockdep_assert_held(&uma->inval_lock);
@@ -89,12 +85,12 @@ static void uma_mmu_write_command(struct uma_device *uma, u32 as, u32 command, u
 	uma_write(uma, UMA_REG_INVAL_AS, as);
 	uma_write64(uma, UMA_REG_INVAL_START_LO, start);
 	uma_write64(uma, UMA_REG_INVAL_SIZE_LO, size);
-	/* The device finds the page table as we left it; pairs with its walks after the command. */
+	/* Page-table writes before the command; pairs with the device's walks after it. */
 	wmb();
 	uma_write(uma, UMA_REG_INVAL_CMD, command);
 }
 
-/* A device that has gone has let go of everything as well. */
+/* A device that is gone cannot access anything: that counts as confirmed. */
 static int uma_mmu_poll_confirmed(struct uma_device *uma, unsigned int timeout_ms)
 {
 	int ret = uma_poll(uma, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0, timeout_ms);
@@ -105,15 +101,16 @@ static int uma_mmu_poll_confirmed(struct uma_device *uma, unsigned int timeout_m
 static void uma_mmu_unlock(struct uma_device *uma)
 {
 	mutex_unlock(&uma->inval_lock);
-	smp_mb(); /* pairs with the one in uma_dispatch_get_as(): who found it locked has said so */
+	/* Pairs with the one in uma_dispatch_get_as(), which has set starved if this was locked. */
+	smp_mb();
 	if (READ_ONCE(uma->starved))
 		queue_work(uma->sched_wq, &uma->kick_work);
 }
 
 /*
- * The slot of an address space, -ENOENT if the device cannot reach it. Else whoever
- * wants to know that it cannot has to ask, which works unless there is nobody to
- * ask any more (-ENODEV) or not before a reset that is due (-ETIMEDOUT).
+ * The slot of an address space; -ENOENT if the device cannot reach the address space. Otherwise an
+ * invalidation has to confirm that, which cannot be had from a device that is wedged or unbound
+ * (-ENODEV), or only after the reset that is pending (-ETIMEDOUT).
  */
 static int uma_mmu_slot(struct uma_vm *vm)
 {
@@ -143,23 +140,22 @@ static int uma_mmu_slot_now(struct uma_vm *vm)
 }
 
 /*
- * Ask once. There is patience only for jobs that behave: an engine lets go of an
- * entry after a tile. One that does not is reset, as others wait for the command.
- * It is to blame for nothing but this command: one that somebody has given up may
- * still be in the way, and is waited for first.
+ * Invalidate once. An engine drops an entry at the end of a tile; one that does not within
+ * preempt_timeout_ms is reset. It is only blamed for this command: an earlier one, whose issuer
+ * gave up, may still be pending and is waited for first.
  */
 static int uma_mmu_ask_confirmed(struct uma_vm *vm, u32 command, u64 start, u64 end)
 {
 	struct uma_device *uma = vm->uma;
 	int slot, ret;
 
-	/* What the device cannot reach need not wait for others. */
+	/* Without the lock first: what the device cannot reach need not wait for others. */
 	slot = uma_mmu_slot_now(vm);
 	if (slot < 0)
 		return slot == -ENOENT ? 0 : slot;
 
 	mutex_lock(&uma->inval_lock);
-	/* The driver may have let go of the device while we waited for the lock. */
+	/* The driver may have been unbound while this waited for the lock. */
 	slot = uma_mmu_slot_now(vm);
 	if (slot < 0) {
 		ret = slot == -ENOENT ? 0 : slot;
@@ -169,7 +165,7 @@ static int uma_mmu_ask_confirmed(struct uma_vm *vm, u32 command, u64 start, u64 
 	if (ret)
 		goto out;
 	mutex_lock(&uma->hw_lock);
-	/* It may have got another one, or none, in the meantime. */
+	/* It may have got another slot, or lost its slot, in the meantime. */
 	slot = uma_mmu_slot(vm);
 	if (slot >= 0) {
 		if (command == UMA_INVAL_AS)
@@ -191,7 +187,7 @@ out:
 	return ret;
 }
 
-/* Ask, and see to it that there is an answer; false if the device is beyond that. */
+/* Invalidate, and recover the device if that times out. False if it is beyond recovery. */
 static bool uma_mmu_insist_confirmed(struct uma_vm *vm, u32 command, u64 start, u64 end)
 {
 	struct uma_device *uma = vm->uma;
@@ -199,7 +195,7 @@ static bool uma_mmu_insist_confirmed(struct uma_vm *vm, u32 command, u64 start, 
 
 	ret = uma_mmu_ask_confirmed(vm, command, start, end);
 	if (ret == -ETIMEDOUT) {
-		/* Recovery that is under way may be all that it takes. */
+		/* Recovery that is in progress may suffice. */
 		flush_workqueue(uma->reset_wq);
 		ret = uma_mmu_ask_confirmed(vm, command, start, end);
 	}
@@ -212,17 +208,16 @@ static bool uma_mmu_insist_confirmed(struct uma_vm *vm, u32 command, u64 start, 
 }
 
 /**
- * uma_mmu_invalidate_confirmed - have the device forget entries of a page table
+ * uma_mmu_invalidate_confirmed - invalidate entries of a page table
  * @vm: address space, whose page table has been changed already
  * @start: first address
  * @end: one past the last
  *
- * A job that does not let go of them within &uma_device.preempt_timeout_ms is
- * given up; if the device does not say that it is done even then, it is reset.
+ * A job that uses them for longer than &uma_device.preempt_timeout_ms fails; if the device does
+ * not confirm the invalidation even then, it is reset.
  *
- * Return: true if nothing uses the entries any more, nor is in the middle of
- * something that does; false if the device has been lost without saying so, and
- * what the entries pointed to may not be used for anything else.
+ * Return: true if the device has stopped using the entries; false if the device was lost without
+ * confirming that, and the memory that they pointed to must not be reused.
  */
 bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 {
@@ -230,15 +225,15 @@ bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 }
 
 /**
- * uma_mmu_tryinvalidate_confirmed - as uma_mmu_invalidate_confirmed(), without any wait
+ * uma_mmu_tryinvalidate_confirmed - as uma_mmu_invalidate_confirmed(), without waiting
  * @vm: address space, whose page table has been changed already
  * @start: first address
- * @end: one past the last; not above @start to only see whether now is the time
+ * @end: one past the last; not above @start to only check whether it would succeed
  *
- * Memory may be reclaimed by it. No job is given up: an address space that has jobs
- * on the device is left alone, as the answer would have to wait for them.
+ * May be called during memory reclaim. An address space with jobs on the device is left alone, as
+ * the invalidation would have to wait for them.
  *
- * Return: 0 the device has confirmed it; -EBUSY not now; -ENODEV it cannot any more.
+ * Return: 0 confirmed; -EBUSY not now; -ENODEV the device cannot confirm it any more.
  */
 int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 {
@@ -258,7 +253,7 @@ int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 		ret = 0;
 	if (!ret && slot >= 0 && start < end) {
 		uma_mmu_write_command(uma, slot, UMA_INVAL_RANGE, start, end - start);
-		/* Nobody is in the middle of anything there. */
+		/* No engine is in the middle of a tile in this address space. */
 		ret = uma_mmu_poll_confirmed(uma, 1) ? -EBUSY : 0;
 	}
 	mutex_unlock(&uma->hw_lock);
@@ -268,11 +263,10 @@ out:
 }
 
 /**
- * uma_mmu_detach_confirmed - take the page table of an address space from the device
+ * uma_mmu_detach_confirmed - remove the page table of an address space from the device
  * @vm: address space without jobs
  *
- * Return: true if the device cannot reach it any more; false as
- * uma_mmu_invalidate_confirmed().
+ * Return: true if the device cannot reach it any more; else as uma_mmu_invalidate_confirmed().
  */
 bool uma_mmu_detach_confirmed(struct uma_vm *vm)
 {
@@ -289,14 +283,14 @@ bool uma_mmu_detach_confirmed(struct uma_vm *vm)
 	return true;
 }
 
-/* Take a slot that has no jobs from its owner, who keeps it unless the device confirms. */
+/* Take a slot without jobs from its owner, who keeps it unless the device confirms. */
 static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
 {
 	int ret;
 
 	lockdep_assert_held(&uma->hw_lock);
 
-	/* Who has the lock may be waiting for a job to be given up: no job waits for that. */
+	/* The holder may be waiting for a job to fail, which must not delay other jobs. */
 	if (!mutex_trylock(&uma->inval_lock))
 		return -EAGAIN;
 	ret = uma_mmu_poll_confirmed(uma, UMA_IDLE_INVAL_MS);
@@ -310,22 +304,21 @@ static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
 		uma_slots_drop(&uma->slots, slot);
 		return 0;
 	}
-	/* The owner's next job would find nothing there: no job before the reset. */
+	/* The slot is disabled, so no job may be pushed before the reset. */
 	uma->resetting = true;
 	uma_reset_request(uma);
 	return ret;
 }
 
 /**
- * uma_mmu_get_as_confirmed - have the device know the page table of an address space
+ * uma_mmu_get_as_confirmed - get a slot for a job, with the page table of its address space
  * @vm: address space
  *
- * Called to push a job, with &uma_device.hw_lock held. uma_slots_put() undoes
- * it when the job is done. Who has had the slot before keeps it until the device
- * has confirmed that it let go of it.
+ * Called with &uma_device.hw_lock held, to push a job; uma_slots_put() undoes it when the job is
+ * done. A previous owner keeps the slot until the device has confirmed its invalidation.
  *
- * Return: hardware address space; -EBUSY all are in use; -EAGAIN the device is busy
- * with an invalidation; -ETIMEDOUT it is going to be reset.
+ * Return: slot; -EBUSY all have jobs; -EAGAIN an invalidation is in progress; -ETIMEDOUT the
+ * device is going to be reset.
  */
 int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 {
@@ -343,8 +336,8 @@ int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 			if (ret)
 				return ret;
 		}
-		/* A slot without an owner is disabled, and the device has nothing of it cached. */
-		/* The table is there before the device looks; pairs with its read of the root. */
+		/* A slot without an owner is disabled and invalidated. */
+		/* The table before the root; pairs with the device's read of the root. */
 		wmb();
 		uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), vm->pt.root->dma | UMA_AS_ENABLE);
 	}
@@ -353,7 +346,7 @@ int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 }
 
 /**
- * uma_slots_init - forget all owners
+ * uma_slots_init - initialise slots without owners
  * @slots: slots
  * @count: slots that the device has, 1 .. UMA_MAX_AS
  */
@@ -383,12 +376,12 @@ int uma_slots_find(const struct uma_slots *slots, const void *owner)
 EXPORT_SYMBOL_IF_KUNIT(uma_slots_find);
 
 /**
- * uma_slots_choose - the slot that an owner has, or could take
+ * uma_slots_choose - find a slot for an owner
  * @slots: slots
  * @owner: owner, not NULL
  *
- * Chooses, in this order: the owner's, a free one, the one whose owner has had no
- * job for the longest time, which that one has to let go of first. Nothing changes.
+ * In this order: the owner's slot, a free one, the least recently taken one without jobs, whose
+ * owner has to be evicted first. Changes nothing.
  *
  * Return: index; -EBUSY if all have jobs.
  */
@@ -415,7 +408,7 @@ EXPORT_SYMBOL_IF_KUNIT(uma_slots_choose);
 /**
  * uma_slots_get - take a slot for a job
  * @slots: slots
- * @slot: what uma_slots_choose() returned, @owner's or nobody's
+ * @slot: result of uma_slots_choose(); owned by @owner or free
  * @owner: owner
  */
 void uma_slots_get(struct uma_slots *slots, unsigned int slot, const void *owner)
@@ -430,9 +423,11 @@ EXPORT_SYMBOL_IF_KUNIT(uma_slots_get);
 /**
  * uma_slots_put - a job is no longer on the device
  * @slots: slots
- * @slot: what uma_slots_get() returned
+ * @slot: slot of uma_slots_get()
  *
- * Return: true if it was the last one of this slot. Callable from interrupts.
+ * Callable from interrupts.
+ *
+ * Return: true if it was the last job of this slot.
  */
 bool uma_slots_put(struct uma_slots *slots, unsigned int slot)
 {
@@ -441,7 +436,7 @@ bool uma_slots_put(struct uma_slots *slots, unsigned int slot)
 EXPORT_SYMBOL_IF_KUNIT(uma_slots_put);
 
 /**
- * uma_slots_drop - take a slot from its owner
+ * uma_slots_drop - remove the owner of a slot
  * @slots: slots
  * @slot: slot
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Which buffer is where in an address space: drm_gpuvm, and changes of it that are
- * done completely or not at all. Pure bookkeeping.
+ * The mappings of an address space: drm_gpuvm, with changes that are made completely or not at
+ * all. Does not touch the page table.
  */
 #include <linux/dma-resv.h>
 #include <linux/export.h>
@@ -15,7 +15,7 @@
 #include "uma_gem.h"
 #include "uma_vm.h"
 
-/* Its buffer's last mapping in an address space drops a reference to both. */
+/* Dropping the last mapping of a buffer in an address space drops a reference to both. */
 static void uma_map_free(struct uma_mapping *m)
 {
 	struct drm_gem_object *obj = m->va.gem.obj;
@@ -27,7 +27,7 @@ static void uma_map_free(struct uma_mapping *m)
 	atomic_dec(&to_uma_bo(obj)->mappings);
 	drm_gem_object_put(obj);
 	kfree(m);
-	/* There may be max_mappings of them, and who drops one waits for a lock. */
+	/* User space chooses how many there are, and each one takes a lock. */
 	cond_resched();
 }
 
@@ -134,12 +134,12 @@ static const struct drm_gpuvm_ops uma_map_ops = {
 };
 
 /**
- * uma_map_init - an address space without mappings
- * @vm: zeroed, from now on freed by drm_gpuvm_put() of its base
+ * uma_map_init - initialise the mappings of an address space
+ * @vm: zeroed, freed by drm_gpuvm_put() of its base from now on
  * @drm: device
- * @resv: stands for buffers that are only there, of which there are none
+ * @resv: dma_resv for buffers that are private to the address space, of which there are none
  * @range: addresses that can be mapped
- * @max: most mappings that it may have
+ * @max: limit of the number of mappings
  */
 void uma_map_init(struct uma_vm *vm, struct drm_device *drm, struct drm_gem_object *resv,
 		  const struct uma_va_range *range, u32 max)
@@ -152,7 +152,7 @@ void uma_map_init(struct uma_vm *vm, struct drm_device *drm, struct drm_gem_obje
 EXPORT_SYMBOL_IF_KUNIT(uma_map_init);
 
 /**
- * uma_map_clear - drop all mappings, with those that were kept for the device
+ * uma_map_clear - remove all mappings, with those that were kept for the device
  * @vm: address space
  */
 void uma_map_clear(struct uma_vm *vm)
@@ -168,10 +168,10 @@ void uma_map_clear(struct uma_vm *vm)
 EXPORT_SYMBOL_IF_KUNIT(uma_map_clear);
 
 /**
- * uma_map_bytes - what the device may reach
+ * uma_map_bytes - size of all mappings, with those that were kept for the device
  * @vm: address space
  *
- * Return: bytes of all its mappings, with those that were kept for the device.
+ * Return: bytes.
  */
 u64 uma_map_bytes(struct uma_vm *vm)
 {
@@ -195,11 +195,10 @@ EXPORT_SYMBOL_IF_KUNIT(uma_map_bytes);
  * @start: first address
  * @size: bytes
  * @obj: buffer
- * @offset: byte of the buffer that is at @start
+ * @offset: offset in the buffer
  * @flags: DRM_UMA_BIND_*
  *
- * Return: 0; -EEXIST something is mapped there; -ENOSPC too many mappings;
- * -ENOMEM; -EINTR.
+ * Return: 0; -EEXIST the range is not empty; -ENOSPC too many mappings; -ENOMEM; -EINTR.
  */
 int uma_map_add(struct uma_map_txn *txn, u64 start, u64 size, struct drm_gem_object *obj,
 		u64 offset, u32 flags)
@@ -224,12 +223,12 @@ int uma_map_add(struct uma_map_txn *txn, u64 start, u64 size, struct drm_gem_obj
 EXPORT_SYMBOL_IF_KUNIT(uma_map_add);
 
 /**
- * uma_map_remove - remove what is mapped in a range
+ * uma_map_remove - remove the mappings of a range
  * @txn: change
  * @start: first address
  * @size: bytes
  *
- * What lies across an edge is cut there.
+ * A mapping that crosses an end of the range is split.
  *
  * Return: 0; -ENOSPC too many mappings; -ENOMEM; -EINTR.
  */
@@ -242,10 +241,10 @@ int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 size)
 EXPORT_SYMBOL_IF_KUNIT(uma_map_remove);
 
 /**
- * uma_map_commit - keep a change
+ * uma_map_commit - complete a change
  * @txn: change
- * @confirmed: the device has forgotten what was there before, so what has been removed,
- *	by this change or by one that was not confirmed, can be freed
+ * @confirmed: the device has invalidated the range, so mappings that were removed, by this change
+ *	or by one that was not confirmed, can be freed
  */
 void uma_map_commit(struct uma_map_txn *txn, bool confirmed)
 {
@@ -265,7 +264,7 @@ EXPORT_SYMBOL_IF_KUNIT(uma_map_commit);
 
 /**
  * uma_map_rollback - undo a change
- * @txn: change that the device has seen nothing of
+ * @txn: change, which has not reached the page table
  */
 void uma_map_rollback(struct uma_map_txn *txn)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Page tables as the device reads them. Nothing here touches a register, so
- * that tests can run it without a device.
+ * Page tables of the device. Nothing here touches a register, so that KUnit tests need no device.
  */
 #include <linux/export.h>
 #include <linux/minmax.h>
@@ -31,7 +30,7 @@ static unsigned int uma_pt_index(u64 va, unsigned int level)
 	return (va >> uma_pt_shift(level)) & (UMA_PT_ENTRIES - 1);
 }
 
-/* One past the last address that shares the entry of @va, but not above @end. */
+/* End of the range of @va's entry, or @end if that is lower. */
 static u64 uma_pt_next(u64 va, u64 end, unsigned int level)
 {
 	return min(end, (va | (uma_pt_span(level) - 1)) + 1);
@@ -53,7 +52,7 @@ static void uma_pt_write(struct uma_pt_table *table, unsigned int index, u64 pte
  * @sgt: mapped scatterlist
  * @offset: byte, inside of it
  *
- * Return: 0; -EINTR the caller is killed: there may be many pieces.
+ * Return: 0; -EINTR the caller has been killed: there may be many segments.
  */
 int uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset)
 {
@@ -71,7 +70,7 @@ int uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sg_seek);
 
-/* The address at @pos, and how many bytes up to @want lie behind it without a gap. */
+/* The DMA address at @pos, and in @len the contiguous bytes from there, at most @want. */
 static dma_addr_t uma_sg_run(const struct uma_sg_pos *pos, u64 want, u64 *len)
 {
 	struct scatterlist *sg = pos->sg;
@@ -214,8 +213,8 @@ static void uma_pt_free_list(struct uma_pt *pt, struct list_head *list)
 }
 
 /**
- * uma_pt_unreserve - free what was reserved for a change that does not happen
- * @pt: page table; what is dirty stays so
+ * uma_pt_unreserve - free what was reserved for a change that is not made
+ * @pt: page table; the dirty range stays
  */
 void uma_pt_unreserve(struct uma_pt *pt)
 {
@@ -225,8 +224,8 @@ void uma_pt_unreserve(struct uma_pt *pt)
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_unreserve);
 
 /**
- * uma_pt_finish - free what a change left over
- * @pt: page table; the device has forgotten the dirty range
+ * uma_pt_finish - free spare and detached tables after a change
+ * @pt: page table; the device has invalidated the dirty range
  */
 void uma_pt_finish(struct uma_pt *pt)
 {
@@ -236,7 +235,7 @@ void uma_pt_finish(struct uma_pt *pt)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_finish);
 
-/* A block goes where a whole entry is mapped by one piece of memory and no table is in the way. */
+/* A block needs an aligned entry, all of it mapped by contiguous, aligned memory. */
 static bool uma_pt_block_fits(u64 va, u64 end, dma_addr_t dma, u64 run)
 {
 	u64 mask = (1ULL << UMA_BLOCK_SHIFT) - 1;
@@ -250,12 +249,12 @@ static bool uma_pt_block_fits(u64 va, u64 end, dma_addr_t dma, u64 run)
  * @va: first address
  * @size: bytes
  * @pos: memory
- * @need: the counts are added to it
+ * @need: counts, to be added to
  *
- * Parts of a change are counted one by one against the state before the first,
- * so together they may be too high, but not too low: no part removes a table.
+ * Every part of a change is counted against the state before the first part, so the sum may be too
+ * high, but not too low: no part removes a table.
  *
- * Return: 0; -EINTR the caller is killed.
+ * Return: 0; -EINTR the caller has been killed.
  */
 int uma_pt_need_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos,
 		    struct uma_pt_need *need)
@@ -297,9 +296,9 @@ EXPORT_SYMBOL_IF_KUNIT(uma_pt_need_map);
  * uma_pt_need_unmap - count the tables that an unmap may need
  * @va: first address
  * @size: bytes
- * @need: the counts are added to it
+ * @need: counts, to be added to
  *
- * An edge inside of a block splits the block.
+ * A block that is only partly unmapped is split.
  */
 void uma_pt_need_unmap(u64 va, u64 size, struct uma_pt_need *need)
 {
@@ -314,7 +313,7 @@ static int uma_pt_reserve_list(struct uma_pt *pt, struct list_head *list, u32 co
 	struct uma_pt_table *table;
 
 	while (count--) {
-		/* There may be as many as fit into memory. */
+		/* The number is up to user space. */
 		if (uma_breathe())
 			return -EINTR;
 		table = uma_pt_table_new(pt, leaf);
@@ -357,7 +356,7 @@ static struct uma_pt_table *uma_pt_take(struct uma_pt *pt, bool leaf)
 /* Have @parent's entry point to @table. */
 static void uma_pt_link(struct uma_pt_table *parent, unsigned int index, struct uma_pt_table *table)
 {
-	/* Its entries come first; pairs with the device's reads by the address found here. */
+	/* Write its entries first; pairs with the device's reads through the address set here. */
 	dma_wmb();
 	if (!(uma_pt_read(parent, index) & UMA_PTE_VALID))
 		parent->used++;
@@ -365,7 +364,7 @@ static void uma_pt_link(struct uma_pt_table *parent, unsigned int index, struct 
 	uma_pt_write(parent, index, table->dma | UMA_PTE_VALID);
 }
 
-/* The table at @level that translates @va, made if it is missing. */
+/* The table at @level that translates @va, created from the spare ones if it is missing. */
 static struct uma_pt_table *uma_pt_get(struct uma_pt *pt, u64 va, unsigned int level)
 {
 	struct uma_pt_table *table = pt->root;
@@ -402,10 +401,10 @@ static void uma_pt_clear(struct uma_pt_table *table, unsigned int index)
 /**
  * uma_pt_map - map memory
  * @pt: page table with enough tables reserved
- * @va: first address; nothing is mapped from there on
+ * @va: first address of a range in which nothing is mapped
  * @size: bytes
  * @pos: memory
- * @write: tasks may write
+ * @write: tasks may write to it
  */
 void uma_pt_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos, bool write)
 {
@@ -450,7 +449,7 @@ void uma_pt_map(struct uma_pt *pt, u64 va, u64 size, struct uma_sg_pos pos, bool
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_map);
 
-/* Replace a block by a table that says the same. */
+/* Replace a block by a table of equivalent pages. */
 static struct uma_pt_table *uma_pt_split(struct uma_pt *pt, struct uma_pt_table *dir,
 					 unsigned int index, u64 va)
 {
@@ -464,7 +463,7 @@ static struct uma_pt_table *uma_pt_split(struct uma_pt *pt, struct uma_pt_table 
 		uma_pt_set(leaf, i, pte + ((u64)i << UMA_PAGE_SHIFT));
 	uma_pt_link(dir, index, leaf);
 	pt->blocks--;
-	/* The device may hold the block. */
+	/* The device may have the block cached. */
 	va &= ~((1ULL << UMA_BLOCK_SHIFT) - 1);
 	uma_pt_dirty(pt, va, va + (1ULL << UMA_BLOCK_SHIFT));
 	return leaf;
@@ -486,7 +485,7 @@ static void uma_pt_unmap_leaf(struct uma_pt *pt, struct uma_pt_table *leaf, u64 
  * uma_pt_unmap - unmap a range
  * @pt: page table with enough tables reserved
  * @va: first address
- * @size: bytes; nothing needs to be mapped
+ * @size: bytes, not all of which need to be mapped
  */
 void uma_pt_unmap(struct uma_pt *pt, u64 va, u64 size)
 {
@@ -497,7 +496,7 @@ void uma_pt_unmap(struct uma_pt *pt, u64 va, u64 size)
 		unsigned int index, level = 0;
 		u64 next;
 
-		/* Down as far as there are tables. */
+		/* Descend as far as there are tables. */
 		while (level < UMA_PT_LEAF && table->child[uma_pt_index(va, level)])
 			table = table->child[uma_pt_index(va, level++)];
 
@@ -541,7 +540,7 @@ static void uma_pt_prune_table(struct uma_pt *pt, struct uma_pt_table *table, un
 		table->child[index] = NULL;
 		uma_pt_clear(table, index);
 		list_add(&child->link, &pt->dead);
-		/* The device may hold the entry for any address below it. */
+		/* The device may have the entry cached for any address below it. */
 		uma_pt_dirty(pt, start, start + uma_pt_span(level));
 	}
 }
@@ -558,12 +557,12 @@ void uma_pt_prune(struct uma_pt *pt)
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_prune);
 
 /**
- * uma_pt_lookup - walk the table as the device does
+ * uma_pt_lookup - look the leaf entry of an address up
  * @pt: page table
  * @va: address
  * @size: out: bytes that the entry maps, may be NULL
  *
- * Return: the entry, 0 if nothing is mapped.
+ * Return: the entry, 0 if the address is not mapped.
  */
 u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size)
 {
@@ -588,12 +587,12 @@ u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size)
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_lookup);
 
 /**
- * uma_pt_walk - the entries that the device reads on its way to an address
+ * uma_pt_walk - read the entries of all levels for an address
  * @pt: page table
  * @va: address
- * @entries: out: room for one of each level
+ * @entries: out: UMA_PT_LEVELS entries
  *
- * Return: how many there are. The last one is a leaf or not valid.
+ * Return: number of entries read. The last one is a leaf or not valid.
  */
 u32 uma_pt_walk(const struct uma_pt *pt, u64 va, u64 *entries)
 {
@@ -604,7 +603,7 @@ u32 uma_pt_walk(const struct uma_pt *pt, u64 va, u64 *entries)
 		unsigned int index = uma_pt_index(va, level);
 
 		entries[level] = uma_pt_read(table, index);
-		/* Blocks have no table below them. */
+		/* There is no table below a block. */
 		table = table->child ? table->child[index] : NULL;
 	}
 	return level;
