@@ -31,11 +31,11 @@ struct uma_usage;
 struct uma_vm;
 
 /**
- * enum uma_failure - why a job on the device has to be given up
- * @UMA_FAILURE_NONE: it has not
+ * enum uma_failure - why a job on the device failed
+ * @UMA_FAILURE_NONE: it did not
  * @UMA_FAILURE_FAULT: the device reported a fault
- * @UMA_FAILURE_TIMEOUT: it ran too long, or did not let go of its address space
- * @UMA_FAILURE_LOST: a reset took it along that it did not cause
+ * @UMA_FAILURE_TIMEOUT: it timed out, or delayed an invalidation for too long
+ * @UMA_FAILURE_LOST: it was lost in a reset for another reason
  */
 enum uma_failure {
 	UMA_FAILURE_NONE,
@@ -45,16 +45,16 @@ enum uma_failure {
 };
 
 /**
- * enum uma_engine_state - what an engine does with its job
+ * enum uma_engine_state - state of an engine's job
  * @UMA_ENGINE_IDLE: there is none
- * @UMA_ENGINE_HELD: it is not on the ring, and waits for better times
- * @UMA_ENGINE_RUNNING: it is on the ring; whoever finds its record takes it away
- * @UMA_ENGINE_FAILED: it is to be given up, but the engine may still be working on
- *	it; from here on it belongs to &uma_device.reset_wq
- * @UMA_ENGINE_STOPPED: as before, and the engine has let go of it
+ * @UMA_ENGINE_HELD: dispatched, but not on the ring yet
+ * @UMA_ENGINE_RUNNING: on the ring; whoever finds its record detaches it
+ * @UMA_ENGINE_FAILED: failed, but the engine may still be running it; from here on only
+ *	&uma_device.reset_wq handles it
+ * @UMA_ENGINE_STOPPED: failed, and the engine has been reset
  *
- * Changes with &uma_engine.lock held. A job is given up only when nothing works on it any
- * more: its memory may be used for something else once its fence has signalled.
+ * Changes with &uma_engine.lock held. The fence of a job is signalled only when the engine has
+ * stopped working on it: its memory may be reused after that.
  */
 enum uma_engine_state {
 	UMA_ENGINE_IDLE,
@@ -68,85 +68,85 @@ enum uma_engine_state {
  * struct uma_queue - a queue
  */
 struct uma_queue {
-	/** @ref: the file's and the jobs' references */
+	/** @ref: references of the file and of jobs */
 	struct kref ref;
 	/** @uma: device, with a reference */
 	struct uma_device *uma;
 	/**
-	 * @vm: address space, with a reference; NULL once no job of the queue goes to an engine any
-	 * more. Under &uma_device.queues_lock, but for who has a job that has its engine
+	 * @vm: address space, with a reference; NULL once no job can run any more. Under
+	 * &uma_device.queues_lock, except while a job of the queue has its engine
 	 */
 	struct uma_vm *vm;
-	/** @vm_work: drops it, see uma_queue_drop_vm(); in the end frees the queue */
+	/** @vm_work: drops @vm, see uma_queue_drop_vm(); later frees the queue */
 	struct work_struct vm_work;
 	/** @usage: engine time of the client, with a reference */
 	struct uma_usage *usage;
 	/** @node: in &uma_device.queues */
 	struct list_head node;
 	/**
-	 * @release: ends it; the last job may be freed by the scheduler that is to be ended. After
-	 * a grace period: who signals a fence may still be telling it, see uma_queue_release()
+	 * @release: frees it: not where the last reference is dropped, which may be its own
+	 * scheduler's work, and after a grace period, see uma_queue_release()
 	 */
 	struct rcu_work release;
-	/** @name: class and instances of its engines, for traces and fences: "matrix0", "gpu0-3" */
+	/** @name: class and instances of its engines: "matrix0", "gpu0-3" */
 	char name[48];
-	/** @sched: sees to what its jobs wait for, to their order, and to timeouts */
+	/** @sched: resolves dependencies, keeps the order, handles timeouts */
 	struct drm_gpu_scheduler sched;
 	/** @entity: the only one of @sched */
 	struct drm_sched_entity entity;
-	/** @rcu: whoever asks a fence for its names as it signals may still be at it */
+	/** @rcu: names of a fence may be read until a grace period after it has signalled */
 	struct rcu_head rcu;
-	/** @keepers: fences that may still be asked for them, and one: see uma_queue_free() */
+	/** @keepers: references of fences, plus one of the queue's own: see uma_queue_free() */
 	refcount_t keepers;
 	/** @engine_class: &enum uma_engine_class */
 	u32 engine_class;
-	/** @engines: mask of those that it may use, by their index in the device */
+	/** @engines: mask of the engines that it may use, by their index in the device */
 	u32 engines;
-	/** @engine: which its jobs use; under &uma_client.submit_lock, NULL: no job yet */
+	/** @engine: engine of its jobs, NULL before the first; under &uma_client.submit_lock */
 	struct uma_engine *engine;
-	/** @max_job_tasks: what all its engines take */
+	/** @max_job_tasks: lowest limit of its engines */
 	u32 max_job_tasks;
 	/** @timeout_ms: timeout of its jobs, 0 for the device's */
 	u32 timeout_ms;
-	/** @exempt: the device's timeout is no limit to @timeout_ms */
+	/** @exempt: @timeout_ms may exceed the device's timeout */
 	bool exempt;
 	/** @priority: &enum drm_uma_priority */
 	u32 priority;
-	/** @client_id: the core's number of the file that it belongs to */
+	/** @client_id: &drm_file.client_id of its file */
 	u64 client_id;
-	/** @pid: process that made it, with a reference: its number may be another's by now */
+	/** @pid: process that created it, with a reference */
 	struct pid *pid;
-	/** @last: fence of the job that was pushed last, under &uma_client.submit_lock; NULL */
+	/** @last: fence of the last job that was pushed, or NULL; under &uma_client.submit_lock */
 	struct dma_fence *last;
-	/** @batch: jobs of the submit that holds &uma_client.submit_lock */
+	/** @batch: number of its jobs in the current submit; under &uma_client.submit_lock */
 	u32 batch;
-	/** @fence_context: of its jobs' fences */
+	/** @fence_context: context of its jobs' fences */
 	u64 fence_context;
-	/** @fence_seqno: number of the last fence of a job; only run_job touches it */
+	/** @fence_seqno: number of the last of these; only used by run_job */
 	u64 fence_seqno;
-	/** @reset_count: of its engines, added up, when it was made: uma_queue_disturbed() */
+	/** @reset_count: sum of its engines' when it was created: uma_queue_disturbed() */
 	u32 reset_count;
-	/** @turn: the first job that is not done; under &uma_device.queues_lock */
+	/** @turn: its first job that is runnable and not done; under &uma_device.queues_lock */
 	struct uma_job *turn;
-	/** @request: with which it waits for the engine; likewise */
+	/** @request: request of @turn for its engine; under &uma_device.queues_lock */
 	struct uma_request request;
-	/** @behind: those that come after it, &uma_job.node; likewise */
+	/** @behind: runnable jobs after @turn, &uma_job.node; under &uma_device.queues_lock */
 	struct list_head behind;
-	/** @end_work: ends jobs that are too many for an interrupt; on &uma_device.sched_wq */
+	/** @end_work: ends jobs when an interrupt may end no more; on &uma_device.sched_wq */
 	struct work_struct end_work;
-	/** @failed: its job is to be given up; under &uma_engine.lock */
+	/** @failed: its job on the engine has failed; under &uma_engine.lock */
 	bool failed;
 	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
 	bool closed;
-	/** @submitted: jobs taken */
+	/** @submitted: number of jobs submitted */
 	atomic64_t submitted;
-	/** @completed: jobs whose fences have signalled */
+	/** @completed: number of jobs whose fences have signalled */
 	atomic64_t completed;
-	/** @counters_lock: protects @counters; taken with the lock of an engine held */
+	/** @counters_lock: protects @counters; nests inside of &uma_engine.lock */
 	spinlock_t counters_lock;
-	/** @counters: what its jobs did */
+	/** @counters: sums over its jobs */
 	struct drm_uma_counters counters;
-	/** @state: what user space reads, but for counts; under &uma_device.queues_lock */
+	/** @state: for DRM_IOCTL_UMA_QUEUE_STATE; under &uma_device.queues_lock */
 	struct drm_uma_queue_state state;
 };
 
@@ -170,12 +170,12 @@ struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_queue *queu
 void uma_queue_free(struct uma_queue *queue);
 
 /**
- * struct uma_implicit_use - a job uses a buffer
+ * struct uma_implicit_use - a buffer that a job uses
  */
 struct uma_implicit_use {
 	/** @obj: buffer, with a reference */
 	struct drm_gem_object *obj;
-	/** @write: it writes to it */
+	/** @write: the job writes to it */
 	bool write;
 };
 
@@ -183,13 +183,13 @@ struct uma_implicit_use {
  * struct uma_implicit - the buffers of the jobs of a submit
  */
 struct uma_implicit {
-	/** @uses: what jobs use, job by job */
+	/** @uses: buffers of all jobs, job by job */
 	struct uma_implicit_use *uses;
 	/** @count: entries of @uses */
 	u32 count;
-	/** @max: room in @uses */
+	/** @max: size of @uses and @objs */
 	u32 max;
-	/** @objs: buffers of @uses, those that share a dma_resv side by side */
+	/** @objs: buffers of @uses, sorted by dma_resv */
 	struct drm_gem_object **objs;
 	/** @locked: @exec has been initialised */
 	bool locked;
@@ -216,9 +216,9 @@ struct uma_job {
 	struct drm_sched_job base;
 	/** @queue: queue, with a reference */
 	struct uma_queue *queue;
-	/** @fence: allocated ahead of time, NULL once it is in use */
+	/** @fence: preallocated, NULL once it is initialised */
 	struct uma_fence *fence;
-	/** @done: the fence that stands for the job on the engine, set by run_job */
+	/** @done: its hardware fence, set by run_job */
 	struct dma_fence *done;
 	/** @engine: engine */
 	struct uma_engine *engine;
@@ -240,31 +240,31 @@ struct uma_job {
 	u64 first_tile;
 	/** @run_ns: time that it had the engine before it was preempted */
 	u64 run_ns;
-	/** @drops: &uma_engine.drops when it began; under &uma_device.queues_lock */
+	/** @drops: &uma_engine.drops when it started; under &uma_device.queues_lock */
 	u32 drops;
 	/** @dep_count: entries of @deps */
 	u32 dep_count;
-	/** @dep_next: the first of @deps that the scheduler has not asked for */
+	/** @dep_next: first entry of @deps that prepare_job has not returned yet */
 	u32 dep_next;
-	/** @deps: jobs of the same submit that it waits for; filled in once they are armed */
+	/** @deps: fences of jobs of the same submit; filled in once these are armed */
 	struct dma_fence **deps;
 };
 
 /**
- * struct uma_done - a job that an engine is done with
+ * struct uma_done - a job that was detached from its engine, to be signalled
  */
 struct uma_done {
 	/** @queue: queue, with a reference */
 	struct uma_queue *queue;
 	/** @fence: fence, with a reference */
 	struct dma_fence *fence;
-	/** @error: 0 or what goes into it */
+	/** @error: 0 or the error of @fence */
 	int error;
 	/** @number: number of the job in its queue */
 	u64 number;
-	/** @start: device timestamp of the begin of its last run, 0 if the device did not say */
+	/** @start: device timestamp when it started, or was continued; 0: unknown */
 	u64 start;
-	/** @end: device timestamp of its end, 0 if the device did not say */
+	/** @end: device timestamp when it ended; 0: unknown */
 	u64 end;
 };
 
@@ -316,9 +316,9 @@ void uma_dispatch_drop_as(struct uma_engine *engine);
 
 int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 
-/* How long a job may hold on to what is being unbound, unless somebody says otherwise. */
+/* Default of &uma_device.preempt_timeout_ms. */
 #define UMA_PREEMPT_MS		1000
-/* How long a job may run while others wait, unless somebody says otherwise. */
+/* Default of &uma_device.time_slice_ms. */
 #define UMA_TIME_SLICE_MS	10
 
 int uma_failure_error(enum uma_failure failure);

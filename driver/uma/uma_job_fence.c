@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The fences that stand for a job on an engine.
+ * Hardware fences: a fence for a job on its engine.
  *
- * User space can hold a fence for longer than the queue and the device exist that made it, and ask
- * for its names. Those of ours and of the scheduler, whose fences hold ours, are the queue's. So a
- * fence keeps what is left of its queue, which holds the module, which holds the scheduler's: as
- * long as somebody has a fence of either none of the two is unloaded. (A fence of ours could do
- * without from when it has signalled where kernels let go of its operations then; one of the
- * scheduler's has a release operation, and needs its module to the end.)
+ * User space can hold a fence, and ask for its names, for longer than its queue and the device
+ * exist. The names of our fences, and of the scheduler's fences, which hold ours, are stored in the
+ * queue. So a fence keeps the memory of its queue, which holds a module reference, and so the
+ * scheduler's module: neither can be unloaded while somebody holds such a fence. (Kernels that
+ * detach a fence's operations when it signals would not need that for our fences. The scheduler's
+ * have a release operation, so their module is needed to the end.)
  */
 
 #include <linux/dma-fence.h>
@@ -23,7 +23,7 @@
  * struct uma_fence - the fence of a job on an engine
  */
 struct uma_fence {
-	/** @base: fence, first: it is freed by its address */
+	/** @base: fence; first member, as it is freed by its address */
 	struct dma_fence base;
 	/** @lock: its lock */
 	spinlock_t lock;
@@ -65,15 +65,15 @@ static void uma_queue_free_work(struct work_struct *work)
 	struct uma_queue *queue = container_of(work, struct uma_queue, vm_work);
 
 	kfree_rcu(queue, rcu);
-	/* Unloading waits for the workqueue, so nothing of us is left running. */
+	/* Module unload destroys the workqueue, so it waits for this function to return. */
 	module_put(THIS_MODULE);
 }
 
 /**
- * uma_queue_free - somebody needs what is left of a queue no longer
- * @queue: queue that has been ended, or is kept by others
+ * uma_queue_free - drop a reference to the memory of a queue
+ * @queue: queue, see &uma_queue.keepers
  *
- * Callable from interrupts: the last reference to a fence may go in one.
+ * Callable from interrupts: the last reference to a fence may be dropped in one.
  */
 void uma_queue_free(struct uma_queue *queue)
 {
@@ -83,23 +83,19 @@ void uma_queue_free(struct uma_queue *queue)
 	queue_work(uma_wq, &queue->vm_work);
 }
 
-/**
- * uma_fence_alloc - allocate a fence ahead of time
- *
- * Return: fence, to be given to uma_fence_init() or kfree(); NULL without memory.
- */
+/* Preallocate a fence, for uma_fence_init() or kfree(). Returns NULL without memory. */
 struct uma_fence *uma_fence_alloc(void)
 {
 	return kzalloc_obj(struct uma_fence, GFP_KERNEL_ACCOUNT);
 }
 
 /**
- * uma_fence_init - make a fence live
+ * uma_fence_init - initialise a fence
  * @fence: fence
  * @queue: queue of the job
  *
- * Called from run_job, one at a time per queue. Jobs of a queue end in their order,
- * those of an engine need not: each queue has a context of its own.
+ * Called from run_job, which is serialised for each queue. The jobs of a queue end in order, those
+ * of an engine may not, so each queue has its own fence context.
  *
  * Return: fence, with one reference.
  */

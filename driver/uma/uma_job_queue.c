@@ -29,10 +29,9 @@ static void uma_release_done(void)
 }
 
 /*
- * A queue's entity is never killed with jobs in it: jobs of a queue that has
- * been closed or banned pass through the scheduler like all others, and end when
- * it is their turn. That keeps the order and gives them the error that we document
- * rather than the scheduler's.
+ * An entity is never killed with jobs in it: the jobs of a queue that is closed or banned pass
+ * through the scheduler as usual, and end when it is their turn. That keeps the order, and they get
+ * the documented errors instead of the scheduler's.
  */
 static void uma_queue_release_work(struct work_struct *work)
 {
@@ -62,7 +61,7 @@ static void uma_queue_vm_work(struct work_struct *work)
 	struct uma_vm *vm = NULL;
 
 	spin_lock_irq(&uma->queues_lock);
-	/* Else this is asked for again. */
+	/* Otherwise it is called again when that job is done. */
 	if (queue->request.state != UMA_REQUEST_DISPATCHED)
 		swap(vm, queue->vm);
 	spin_unlock_irq(&uma->queues_lock);
@@ -73,10 +72,9 @@ static void uma_queue_vm_work(struct work_struct *work)
 }
 
 /*
- * The callback of a fence that a job waited for says so first, and then wakes the scheduler. In
- * between the scheduler may find the job ready by itself, as one before it was freed, and the job
- * may be done, freed, and the last. Callbacks run with interrupts off: they end within a grace
- * period.
+ * A dependency's callback makes the job runnable before it wakes the scheduler. In between the
+ * scheduler may run, end and free the job, and drop the last reference. The callback runs with
+ * interrupts off, so it has returned after a grace period.
  */
 static void uma_queue_release(struct kref *ref)
 {
@@ -86,10 +84,7 @@ static void uma_queue_release(struct kref *ref)
 	queue_rcu_work(uma_wq, &queue->release);
 }
 
-/**
- * uma_queue_put - drop a reference
- * @queue: queue, may be NULL
- */
+/* Drop a reference; @queue may be NULL. */
 void uma_queue_put(struct uma_queue *queue)
 {
 	if (queue)
@@ -97,11 +92,11 @@ void uma_queue_put(struct uma_queue *queue)
 }
 
 /**
- * uma_queue_drop_vm - a queue needs no address space any more
- * @queue: queue that is closed; if a job of it has its engine, for this to be called again
+ * uma_queue_drop_vm - drop the address space of a queue that is closed
+ * @queue: queue; if a job of it has its engine, to be called again when the job is done
  *
- * It may have jobs that wait for somebody's fence, for as long as that takes. They do not run any
- * more, so what their address space maps need not wait. Callable from interrupts.
+ * Other jobs may wait for a fence of somebody else for any time. They do not run any more, so the
+ * memory that their address space maps need not be kept. Callable from interrupts.
  */
 void uma_queue_drop_vm(struct uma_queue *queue)
 {
@@ -113,13 +108,7 @@ void uma_queue_drop_vm(struct uma_queue *queue)
 	uma_release_done();
 }
 
-/**
- * uma_queue_find - look a queue up
- * @client: file
- * @id: number
- *
- * Return: queue with a reference, NULL if there is none.
- */
+/* Look a queue up. Returns it with a reference, or NULL. */
 struct uma_queue *uma_queue_find(struct uma_client *client, u32 id)
 {
 	struct uma_queue *queue;
@@ -145,8 +134,8 @@ static u32 uma_queue_reset_count(const struct uma_queue *queue)
 }
 
 /*
- * Has an engine of a queue been reset that is not to blame for it? Asked when somebody
- * wants to know: a reset does not look for all the queues that it concerns.
+ * Has an engine of a queue been reset because of others? Evaluated on query, so that a reset need
+ * not visit all queues.
  */
 static bool uma_queue_disturbed(const struct uma_queue *queue)
 {
@@ -156,12 +145,7 @@ static bool uma_queue_disturbed(const struct uma_queue *queue)
 	       uma_queue_reset_count(queue) != queue->reset_count;
 }
 
-/**
- * uma_queue_error_locked - does a queue still run jobs?
- * @queue: queue, &uma_device.queues_lock held
- *
- * Return: as uma_queue_error().
- */
+/* As uma_queue_error(), with &uma_device.queues_lock held. */
 int uma_queue_error_locked(struct uma_queue *queue)
 {
 	lockdep_assert_held(&queue->uma->queues_lock);
@@ -172,10 +156,10 @@ int uma_queue_error_locked(struct uma_queue *queue)
 }
 
 /**
- * uma_queue_error - does a queue still run jobs?
+ * uma_queue_error - may a queue still run jobs?
  * @queue: queue
  *
- * Return: 0; -ECANCELED banned or closed; -ENODEV the device has gone.
+ * Return: 0; -ECANCELED banned or closed; -ENODEV the device is lost.
  */
 int uma_queue_error(struct uma_queue *queue)
 {
@@ -190,11 +174,10 @@ int uma_queue_error(struct uma_queue *queue)
 }
 
 /**
- * uma_queue_choose_engine - the engine for the next job of a queue
+ * uma_queue_choose_engine - choose the engine of a queue's next job
  * @queue: queue, &uma_client.submit_lock held
  *
- * It keeps the one that it has until it is empty. Then it gets the one with the fewest queues and
- * jobs.
+ * A queue keeps its engine until it has no jobs. Then it gets the one with the lowest load.
  *
  * Return: engine.
  */
@@ -219,7 +202,7 @@ struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue)
 /**
  * uma_queue_guilty - ban a queue
  * @queue: queue
- * @state: what its job did; kept if it is the first
+ * @state: why; ignored if it is not the first time
  */
 void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state)
 {
@@ -236,7 +219,7 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 		queue->state = *state;
 		queue->state.queue_id = old.queue_id;
 		queue->state.flags |= old.flags;
-		/* Banned does not hide that the device is lost. */
+		/* A lost device takes precedence over a ban. */
 		queue->state.status = max(state->status, old.status);
 		uma_dispatch_cancel(queue, &ready);
 	}
@@ -244,10 +227,7 @@ void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state 
 	uma_dispatch_go(&ready, true);
 }
 
-/**
- * uma_queues_lost - note that the device has gone
- * @uma: device
- */
+/* Mark all queues as lost, and end their jobs that are not on an engine. */
 void uma_queues_lost(struct uma_device *uma)
 {
 	struct uma_queue *queue;
@@ -275,7 +255,7 @@ static void uma_queue_close(struct uma_queue *queue)
 	spin_unlock_irq(&uma->queues_lock);
 	uma_dispatch_go(&ready, true);
 	uma_queue_drop_vm(queue);
-	/* A job of it that has its engine is ended by whoever would put it on the ring. */
+	/* A job that has its engine is ended or preempted by uma_engine_push(). */
 	uma_for_each_engine(uma, engine)
 		if (queue->engines & BIT(engine->index))
 			queue_work(uma->sched_wq, &engine->begin_work);
@@ -283,11 +263,11 @@ static void uma_queue_close(struct uma_queue *queue)
 }
 
 /**
- * uma_queues_close - the file is closed
+ * uma_queues_close - close the queues of a file that is closed
  * @client: file
  *
- * A job that runs stops after its task, the others are cancelled: who opens and closes files has
- * no more of the engine than who keeps them, and leaves no memory behind.
+ * A running job is preempted and ends, the others are cancelled, so opening and closing files gives
+ * no more of the engine and leaves no memory behind.
  */
 void uma_queues_close(struct uma_client *client)
 {
@@ -361,7 +341,7 @@ static void uma_queues_flush(struct uma_device *uma, struct uma_usage *usage)
 	uma_wait_released(atomic_read(&usage->queues) < UMA_MAX_QUEUES);
 }
 
-/* DRM_IOCTL_UMA_QUEUE_CREATE. One that is made as the device goes is lost from the beginning. */
+/* DRM_IOCTL_UMA_QUEUE_CREATE. A queue created while the device is lost is lost from the start. */
 int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct uma_device *uma = to_uma_device(drm);
@@ -394,7 +374,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 		ret = -ENOSPC;
 		goto err_unlock;
 	}
-	/* Room first: once the queue can be found it has to be complete. */
+	/* Reserve the id: once the queue can be looked up it has to be complete. */
 	ret = xa_alloc(&client->queues, &args->queue_id, NULL, xa_limit_31b, GFP_KERNEL_ACCOUNT);
 	if (ret)
 		goto err_unlock;
@@ -406,7 +386,7 @@ int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	queue->client_id = file->client_id;
 	queue->pid = get_task_pid(current, PIDTYPE_TGID);
 	drm_dev_get(drm);
-	/* The open file holds it so far. */
+	/* Safe, as the open file holds a module reference. */
 	__module_get(THIS_MODULE);
 	queue->reset_count = uma_queue_reset_count(queue);
 	spin_lock_irq(&uma->queues_lock);
@@ -463,9 +443,8 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 		return -ENOENT;
 	completed = atomic64_read(&queue->completed);
 	/*
-	 * In this order: who sees a job as completed also sees what it did to
-	 * the queue, and never more jobs completed than submitted. Pairs with
-	 * uma_done_signal().
+	 * Read before the rest, so that a job that counts as completed also shows in the state,
+	 * and is counted in submitted. Pairs with uma_done_signal().
 	 */
 	smp_rmb();
 	spin_lock_irq(&uma->queues_lock);
@@ -479,11 +458,7 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 	return 0;
 }
 
-/**
- * uma_queues_show - list all queues
- * @uma: device
- * @m: output
- */
+/* The debugfs file "queues". */
 void uma_queues_show(struct uma_device *uma, struct seq_file *m)
 {
 	static const char *const status[] = {

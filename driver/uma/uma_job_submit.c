@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Submitting jobs: everything that can fail comes first, then the jobs are
- * armed and pushed without a way back.
+ * Submitting jobs: first everything that can fail, then the jobs are armed and pushed, which
+ * cannot be undone.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/slab.h>
@@ -25,7 +25,7 @@ struct uma_signal {
 	struct list_head node;
 	/** @syncobj: syncobj, with a reference */
 	struct drm_syncobj *syncobj;
-	/** @chain: link for a timeline, NULL for a binary syncobj */
+	/** @chain: preallocated chain link of a timeline, NULL for a binary syncobj */
 	struct dma_fence_chain *chain;
 	/** @point: point of the timeline */
 	u64 point;
@@ -36,40 +36,40 @@ struct uma_signal {
 };
 
 /**
- * struct uma_submit_job - a job on its way
+ * struct uma_submit_job - a job of a submit
  */
 struct uma_submit_job {
 	/** @syncs: its syncs */
 	struct drm_uma_sync *syncs;
 	/** @bos: its buffers */
 	struct drm_uma_job_bo *bos;
-	/** @first_use: the first of them in &uma_submit.implicit */
+	/** @first_use: index of its first buffer in &uma_submit.implicit */
 	u32 first_use;
 	/** @job: job */
 	struct uma_job *job;
-	/** @done: its fence, once it is armed */
+	/** @done: its finished fence, once it is armed */
 	struct dma_fence *done;
-	/** @deps: jobs of this submit that it waits for, as many as &uma_job.dep_count */
+	/** @deps: indices of jobs of this submit that it depends on, &uma_job.dep_count of them */
 	u32 *deps;
 };
 
 /**
- * struct uma_submit - a DRM_IOCTL_UMA_SUBMIT under way
+ * struct uma_submit - a DRM_IOCTL_UMA_SUBMIT in progress
  */
 struct uma_submit {
 	/** @uma: device */
 	struct uma_device *uma;
 	/** @file: client */
 	struct drm_file *file;
-	/** @args: what the caller wants */
+	/** @args: copy of the caller's jobs */
 	struct drm_uma_job *args;
-	/** @jobs: what becomes of it */
+	/** @jobs: the jobs */
 	struct uma_submit_job *jobs;
 	/** @count: number of jobs */
 	u32 count;
-	/** @failed: the job that an error is about */
+	/** @failed: index of the job that an error is about */
 	u32 failed;
-	/** @signals: &struct uma_signal */
+	/** @signals: list of &struct uma_signal */
 	struct list_head signals;
 	/** @implicit: buffers of all jobs */
 	struct uma_implicit implicit;
@@ -98,7 +98,7 @@ static int uma_submit_check_bos(struct uma_submit *submit, u32 i, u32 *total)
 	return 0;
 }
 
-/* What can be said without looking anything up. */
+/* Checks that need no lookup. */
 static int uma_submit_check(struct uma_submit *submit)
 {
 	u32 i, total = 0;
@@ -152,7 +152,7 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 	job->fence = uma_fence_alloc();
 	if (!job->fence)
 		goto err_job;
-	/* By its buffers it may depend on each job before it. */
+	/* Through its buffers it may depend on each earlier job. */
 	deps = args->syncs.count + (args->bos.count ? i : 0);
 	if (deps) {
 		job->deps = kvcalloc(deps, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
@@ -199,8 +199,8 @@ static int uma_submit_signal(struct uma_submit *submit, u32 i, const struct drm_
 }
 
 /*
- * The signal of an earlier job that a wait is for: of a timeline the lowest
- * point that is not below, else the latest signal.
+ * Find the signal of an earlier job that satisfies a wait: of a timeline the lowest point that is
+ * high enough, else the latest signal.
  */
 static struct uma_signal *uma_submit_earlier(struct uma_submit *submit, u32 i,
 					     const struct drm_uma_sync *sync)
@@ -228,7 +228,7 @@ static int uma_submit_wait(struct uma_submit *submit, u32 i, const struct drm_um
 	struct dma_fence *fence;
 	int ret = -EINVAL;
 
-	/* A point that is there already comes before what would make it. */
+	/* A point that has a fence already takes precedence over an earlier job of this submit. */
 	earlier = uma_submit_earlier(submit, i, sync);
 	if (!earlier || sync->point)
 		ret = drm_syncobj_find_fence(submit->file, sync->handle, sync->point, 0, &fence);
@@ -236,13 +236,13 @@ static int uma_submit_wait(struct uma_submit *submit, u32 i, const struct drm_um
 		return drm_sched_job_add_dependency(&sj->job->base, fence);
 	if (!earlier)
 		return ret;
-	/* Jobs of one queue run in order anyhow. */
+	/* Jobs of one queue run in order anyway. */
 	if (submit->jobs[earlier->job].job->queue != sj->job->queue)
 		sj->deps[sj->job->dep_count++] = earlier->job;
 	return 0;
 }
 
-/* Look the buffers of a job up, and see which jobs of this submit use them too. */
+/* Look up the buffers of a job, and find the earlier jobs of this submit that conflict with it. */
 static int uma_submit_bos(struct uma_submit *submit, u32 i)
 {
 	struct uma_submit_job *sj = &submit->jobs[i];
@@ -279,7 +279,7 @@ static int uma_submit_prepare(struct uma_submit *submit)
 			ret = sj->syncs[j].flags & DRM_UMA_SYNC_SIGNAL ?
 				uma_submit_signal(submit, i, &sj->syncs[j]) :
 				uma_submit_wait(submit, i, &sj->syncs[j]);
-			/* The signals of all jobs before are searched for each wait. */
+			/* Each wait searches the signals of all earlier jobs. */
 			ret = ret ?: uma_breathe();
 			if (ret)
 				return ret;
@@ -291,7 +291,7 @@ static int uma_submit_prepare(struct uma_submit *submit)
 	return 0;
 }
 
-/* With the buffers locked nobody else adds a fence to them until ours is there. */
+/* While the buffers are locked nobody else adds a fence to them. */
 static int uma_submit_lock(struct uma_submit *submit)
 {
 	u32 i;
@@ -307,7 +307,7 @@ static int uma_submit_lock(struct uma_submit *submit)
 	return ret;
 }
 
-/* The last that can fail, with the lock held under which jobs are pushed. */
+/* The last checks that can fail, under the lock under which jobs are pushed. */
 static int uma_submit_admit(struct uma_submit *submit)
 {
 	struct uma_client *client = submit->file->driver_priv;
@@ -323,7 +323,7 @@ static int uma_submit_admit(struct uma_submit *submit)
 
 		submit->failed = i;
 		ret = uma_queue_error(queue);
-		/* Destroyed since it was looked up: as if that had been before. */
+		/* Destroyed since it was looked up: as if that had come first. */
 		if (ret == -ECANCELED && READ_ONCE(queue->closed))
 			ret = -ENOENT;
 		if (ret)
@@ -335,7 +335,7 @@ static int uma_submit_admit(struct uma_submit *submit)
 	return 0;
 }
 
-/* Is a job without tasks done as soon as it is taken, as all that it waits for is? */
+/* A job without tasks whose dependencies have signalled is done as soon as it is submitted. */
 static bool uma_submit_is_done(struct uma_job *job)
 {
 	struct dma_fence *last = job->queue->last, *dep;
@@ -350,8 +350,8 @@ static bool uma_submit_is_done(struct uma_job *job)
 }
 
 /*
- * The scheduler would wake two workers to come to the same result. The job was
- * not armed, so it is freed with the submit.
+ * Complete it here: the scheduler would wake two workers for that. The job was not armed, so it is
+ * freed with the submit.
  */
 static void uma_submit_finish(struct uma_submit *submit, struct uma_submit_job *sj)
 {
@@ -383,7 +383,7 @@ static void uma_submit_push(struct uma_submit *submit)
 			continue;
 		}
 		job->submitted = ktime_get();
-		/* Until it is done. */
+			/* These are dropped by uma_done_signal(). */
 		atomic_inc(&queue->usage->unfinished);
 		atomic_inc(&job->engine->load);
 		uma_pm_get_again(submit->uma);
@@ -395,12 +395,12 @@ static void uma_submit_push(struct uma_submit *submit)
 		for (j = 0; j < job->dep_count; j++)
 			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
 		trace_uma_job_submit(queue, job->number, job->tasks_addr, job->task_count);
-		/* The queue's before it is pushed: after that it may have gone. */
+		/* Before it is pushed: after that the job may be done and freed. */
 		dma_fence_put(queue->last);
 		queue->last = dma_fence_get(sj->done);
-		/* It may be done, and gone, before the call returns. */
+		/* Owned by the scheduler from here on. */
 		sj->job = NULL;
-		/* Some kernels wake the scheduler, the queue's, when the job may have ended. */
+		/* Some kernels wake the queue's scheduler when the job may have ended already. */
 		kref_get(&queue->ref);
 		drm_sched_entity_push_job(&job->base);
 		uma_queue_put(queue);
@@ -413,7 +413,7 @@ static void uma_submit_push(struct uma_submit *submit)
 			drm_syncobj_add_point(signal->syncobj, signal->chain, done, signal->point);
 		else
 			drm_syncobj_replace_fence(signal->syncobj, done);
-		/* The syncobj has it now. */
+		/* Owned by the syncobj now. */
 		signal->chain = NULL;
 		cond_resched();
 	}
@@ -436,7 +436,7 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 		struct uma_submit_job *sj = &submit->jobs[i];
 
 		if (sj->job) {
-			/* Which jobs it waits for was noted, but no fence taken. */
+			/* Its dependencies were counted, but their fences not taken yet. */
 			sj->job->dep_count = 0;
 			uma_job_free(sj->job);
 		}
@@ -450,7 +450,7 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 	kvfree(submit->args);
 }
 
-/* Once the caller's arrays have been copied, and with the device kept from going. */
+/* With the caller's arrays copied, between uma_enter() and drm_dev_exit(). */
 static int uma_submit_run(struct uma_submit *submit)
 {
 	struct uma_client *client = submit->file->driver_priv;
@@ -460,10 +460,10 @@ static int uma_submit_run(struct uma_submit *submit)
 	if (ret)
 		return ret;
 
-	/* Here power may be waited for, where jobs run it may not. */
+	/* Resume here, where sleeping is allowed; where jobs run it is not. */
 	ret = uma_pm_get(submit->uma);
 	if (ret)
-		/* -EBUSY says to come again when jobs are done, which would not help. */
+		/* User space would retry after -EBUSY when jobs are done, which would not help. */
 		return ret == -EBUSY ? -EIO : ret;
 	ret = uma_submit_lock(submit);
 	ret = ret ?: mutex_lock_interruptible(&client->submit_lock);
