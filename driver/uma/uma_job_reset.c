@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * When something goes wrong: timeouts, faults, resets.
+ * Recovery: timeouts, faults, resets.
  *
- * A job that has to be given up costs its queue the right to run more, and its
- * engine a reset. If the engine does not come back, the whole device is reset,
- * after the jobs on the other engines have ended by themselves: what a job has done
- * already cannot be undone, so running it again would not give the same result. If
- * the device does not come back either, it is lost.
+ * A job that fails bans its queue and resets its engine. If the engine does not recover the whole
+ * device is reset, after the jobs on the other engines have ended by themselves: the effects of a
+ * job cannot be undone, so running it again would give another result. If the device does not
+ * recover either, it is lost.
  *
- *	runs --fault, timeout--> failed --engine reset works--> given up
- *	  |                        |
- *	  |                        +-----engine reset fails---+
- *	  |                                                   |
- *	  +--device broken----> the others end by themselves <+
+ *	running --fault, timeout--> failed --engine reset works--> signalled with an error
+ *	  |                           |
+ *	  |                           +----engine reset fails---+
+ *	  |                                                     |
+ *	  +--device error--> the other engines are drained <----+
  *	                                |
- *	                           device reset: what is left on a ring is lost
+ *	                           device reset: jobs that are still on a ring are lost
  *	                             |        |
- *	                          works     fails: the device is lost, and all
- *	                             |        jobs with it
- *	                        given up
+ *	                          works     fails: the device is lost, and all jobs are ended
+ *	                             |
+ *	                      signalled with an error
  *
- * All of this runs on one ordered workqueue, so no two recoveries meet.
+ * All of this runs on one ordered workqueue, so recoveries do not overlap.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -36,11 +35,11 @@
 #include "uma_show.h"
 #include "uma_trace.h"
 
-/* How often a running job is looked at in case that its interrupt got lost. */
+/* Interval at which a running job is polled, in case its interrupt was lost. */
 #define UMA_WATCH_MS		500
-/* How long the other engines get to finish when there is no time for what their jobs may take. */
+/* Limit of the time to drain the other engines when jobs' timeouts cannot be waited for. */
 #define UMA_SHORT_DRAIN_MS	1000
-/* For how long a device says that it is broken, or nothing, before that is believed. */
+/* How long a device has to report an error, or not to respond, to be considered broken. */
 #define UMA_SURE_MS		10
 
 static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
@@ -49,7 +48,7 @@ static u32 uma_engine_read(struct uma_engine *engine, u32 reg)
 }
 
 /**
- * uma_engine_watch_start - look after a job that has just been pushed
+ * uma_engine_watch_start - watch a job that has just been pushed
  * @engine: engine
  * @timeout_ms: its timeout
  */
@@ -60,7 +59,7 @@ void uma_engine_watch_start(struct uma_engine *engine, u32 timeout_ms)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_engine_watch_start);
 
-/* A fault without a completion record, if the registers speak of this job. */
+/* A fault without a completion record, if the fault registers are about this job. */
 static bool uma_engine_halted(struct uma_engine *engine)
 {
 	u32 base = UMA_REG_ENGINE(engine->index);
@@ -78,12 +77,7 @@ static bool uma_engine_halted(struct uma_engine *engine)
 	return true;
 }
 
-/**
- * uma_failure_error - how a job ends
- * @failure: what was wrong with it
- *
- * Return: what goes into its fence.
- */
+/* Returns the error for the fence of a job that failed. */
 int uma_failure_error(enum uma_failure failure)
 {
 	switch (failure) {
@@ -96,11 +90,7 @@ int uma_failure_error(enum uma_failure failure)
 	}
 }
 
-/**
- * uma_engine_fail - the job that runs is to be given up
- * @engine: engine, its lock held
- * @failure: why
- */
+/* The running job has failed; the engine is locked. */
 void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure)
 {
 	lockdep_assert_held(&engine->lock);
@@ -108,18 +98,18 @@ void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure)
 
 	engine->state = UMA_ENGINE_FAILED;
 	engine->failure = failure;
-	/* Whoever takes it along with a reset does the rest. */
+	/* Otherwise whoever resets the engine handles the job. */
 	if (failure != UMA_FAILURE_LOST) {
 		WRITE_ONCE(engine->job->queue->failed, true);
 		drm_sched_fault(&engine->job->queue->sched);
 	}
 	if (failure == UMA_FAILURE_TIMEOUT)
 		engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
-	/* The engine knows what is left of one that was preempted, everybody else all of it. */
+	/* The engine counts from where the job was continued if it was preempted. */
 	engine->result.task_index += engine->job->first_task;
 }
 
-/* Find out how the job on an engine is doing. */
+/* Update the state of the job on an engine, and return it. */
 static enum uma_engine_state uma_engine_check(struct uma_engine *engine)
 {
 	enum uma_engine_state state;
@@ -128,7 +118,7 @@ static enum uma_engine_state uma_engine_check(struct uma_engine *engine)
 
 	spin_lock_irq(&engine->lock);
 	if (engine->state == UMA_ENGINE_RUNNING) {
-		/* A fault is one however late it is found. */
+		/* A fault that is found after the deadline still is a fault. */
 		if (uma_engine_halted(engine))
 			uma_engine_fail(engine, UMA_FAILURE_FAULT);
 		else if (ktime_after(ktime_get(), engine->deadline))
@@ -164,7 +154,7 @@ static int uma_engine_reset(struct uma_engine *engine)
 	return 0;
 }
 
-/* End a job that failed, once the engine has let go of it. */
+/* End a job that failed, once its engine has been reset. */
 static void uma_engine_give_up(struct uma_engine *engine)
 {
 	struct drm_uma_queue_state state = {
@@ -200,7 +190,7 @@ static void uma_engine_give_up(struct uma_engine *engine)
 	uma_engine_detach(engine, error, &done);
 	spin_unlock_irq(&engine->lock);
 
-	/* Before the fence: who sees that can ask the queue for the reason. */
+	/* Before the fence signals: whoever waits for it can query the reason. */
 	if (state.flags) {
 		uma_queue_guilty(done.queue, &state);
 		uma_event_job(engine, done.queue->pid, done.number, &state);
@@ -221,19 +211,13 @@ static void uma_engine_abort(struct uma_engine *engine, bool held_only)
 		uma_engine_signal(engine, &done);
 }
 
-/**
- * uma_reset_abort_held - end a job that was not pushed and never will be
- * @engine: engine of a lost device
- */
+/* End a job of a lost device that was not pushed. */
 void uma_reset_abort_held(struct uma_engine *engine)
 {
 	uma_engine_abort(engine, true);
 }
 
-/**
- * uma_reset_abort - end all jobs of a lost device
- * @uma: device that no longer touches memory
- */
+/* End all jobs of a lost device, which does not access memory any more. */
 void uma_reset_abort(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -247,9 +231,9 @@ void uma_reset_abort(struct uma_device *uma)
 }
 
 /*
- * Let the other engines finish, or stop between two tasks, each as long as its job may run:
- * what a job has done cannot be undone and is not done again. But who knows what a device
- * still gets done that is broken, and a system that goes to sleep cannot wait for long.
+ * Let the other engines finish, or stop between two tasks, for as long as their jobs may run: the
+ * effects of a job cannot be undone, so it cannot be repeated. But a broken device may never finish
+ * them, and system suspend cannot wait for long.
  */
 VISIBLE_IF_KUNIT void uma_reset_drain(struct uma_device *uma)
 {
@@ -271,7 +255,7 @@ VISIBLE_IF_KUNIT void uma_reset_drain(struct uma_device *uma)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_reset_drain);
 
-/* Reset the device. Jobs that were on a ring are marked as failed. */
+/* Reset the device. Jobs that were on a ring fail. */
 static int uma_reset_hardware(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -290,18 +274,18 @@ static int uma_reset_hardware(struct uma_device *uma)
 			uma_engine_fail(engine, UMA_FAILURE_LOST);
 		if (engine->state == UMA_ENGINE_FAILED)
 			engine->state = UMA_ENGINE_STOPPED;
-		/* The device knows no slots any more. */
+		/* After the reset no slot is in use. */
 		engine->as = -1;
 		spin_unlock_irq(&engine->lock);
 	}
 	if (!ret)
 		ret = uma_hw_start(uma);
-	/* What has been reset reaches nothing, whatever becomes of it then. */
+	/* A device that was reset does not access memory, even if it does not start again. */
 	uma->quiet = ret && !uma->wedged;
 	return ret;
 }
 
-/* Jobs go on, unless somebody has found a reason for another reset meanwhile. */
+/* Jobs may be pushed again, unless another reset has been requested meanwhile. */
 VISIBLE_IF_KUNIT void uma_reset_end(struct uma_device *uma)
 {
 	mutex_lock(&uma->hw_lock);
@@ -333,15 +317,15 @@ static void uma_reset_device(struct uma_device *uma)
 	if (!ret)
 		uma_event_reset(uma, NULL);
 
-	/* Before the first fence says -ENODEV: who sees that finds the queue lost. */
+	/* Before the first fence signals -ENODEV: whoever waits for it finds the queue lost. */
 	if (ret)
 		uma_queues_lost(uma);
-	/* While nothing is pushed yet, so that who failed is known by its failure. */
+	/* While nothing is pushed yet, so that the failed jobs get their own errors. */
 	uma_for_each_engine(uma, engine)
 		uma_engine_give_up(engine);
 	if (ret) {
 		uma_event_wedged(uma);
-		/* One that was pulled out is no surprise. */
+		/* Removal of the device is no surprise. */
 		if (ret != -ENODEV) {
 			uma_coredump_wedged(uma);
 			drm_err(&uma->drm, "device is lost: it does not come back from a reset (%d)\n",
@@ -358,10 +342,10 @@ static void uma_reset_device(struct uma_device *uma)
 }
 
 /**
- * uma_queue_recover - reset the engine whose job, which is of a queue, has failed
+ * uma_queue_recover - reset the engine on which a job of a queue has failed
  * @queue: queue that has a job
  *
- * There is none any more if another reset has ended the job.
+ * Does nothing if another reset has ended the job already.
  */
 void uma_queue_recover(struct uma_queue *queue)
 {
@@ -387,12 +371,7 @@ void uma_queue_recover(struct uma_queue *queue)
 	dma_fence_end_signalling(cookie);
 }
 
-/**
- * uma_engine_watch - look after the job that runs
- * @work: &uma_engine.watch
- *
- * Runs every now and then while there is one.
- */
+/* The work of &uma_engine.watch: runs repeatedly while a job is on the ring. */
 void uma_engine_watch(struct work_struct *work)
 {
 	struct uma_engine *engine = container_of(work, struct uma_engine, watch.work);
@@ -407,10 +386,7 @@ void uma_engine_watch(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
-/**
- * uma_kick_work - push jobs that had to wait
- * @work: &uma_device.kick_work
- */
+/* The work of &uma_device.kick_work: pushes jobs that had to wait. */
 void uma_kick_work(struct work_struct *work)
 {
 	struct uma_device *uma = container_of(work, struct uma_device, kick_work);
@@ -418,16 +394,13 @@ void uma_kick_work(struct work_struct *work)
 
 	cookie = dma_fence_begin_signalling();
 	WRITE_ONCE(uma->starved, false);
-	/* Who is still starved says so again: pairs with uma_dispatch_get_as(). */
+	/* A job that still has to wait sets it again; pairs with uma_dispatch_get_as(). */
 	smp_mb();
 	uma_engines_push(uma);
 	dma_fence_end_signalling(cookie);
 }
 
-/**
- * uma_reset_work - reset the device
- * @work: &uma_device.reset_work
- */
+/* The work of &uma_device.reset_work: resets the device. */
 void uma_reset_work(struct work_struct *work)
 {
 	struct uma_device *uma = container_of(work, struct uma_device, reset_work);
@@ -440,20 +413,15 @@ void uma_reset_work(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
-/**
- * uma_reset_request - have the device reset
- * @uma: device
- *
- * Callable from interrupts.
- */
+/* Request a reset of the device. Callable from interrupts. */
 void uma_reset_request(struct uma_device *uma)
 {
 	queue_work(uma->reset_wq, &uma->reset_work);
 }
 
 /*
- * Does an invalidation wait for what an engine is in the middle of? A job of the same address space
- * that has let go goes on. A device that cannot tell them apart may wait for any of them.
+ * Does an invalidation wait for this engine? One that has dropped the entries may have gone on with
+ * a job of the same address space. Without UMA_FEATURE_INVAL it may wait for any engine.
  */
 static bool uma_engine_holds(struct uma_engine *engine)
 {
@@ -466,12 +434,12 @@ static bool uma_engine_holds(struct uma_engine *engine)
 }
 
 /**
- * uma_reset_holders - give up jobs that do not let go of their address space
+ * uma_reset_holders - fail the jobs that delay an invalidation for too long
  * @uma: device
- * @as: hardware address space that the device is to forget something of
+ * @as: hardware address space
  *
- * They have hung, or are about to. That the device has let go shows in what it
- * was asked for. The caller has asked, and nobody else can.
+ * Such a job hangs, or is about to time out. The caller has issued the invalidation, and waits for
+ * it after this.
  */
 void uma_reset_holders(struct uma_device *uma, u32 as)
 {
@@ -480,14 +448,14 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 
 	lockdep_assert_held(&uma->inval_lock);
 
-	/* One that is going is stopped as a whole. */
+	/* A device that is being unbound is stopped as a whole. */
 	if (READ_ONCE(uma->lost))
 		return;
 	uma_for_each_engine(uma, engine)
 		uma_engine_poll(engine, false);
 
 	mutex_lock(&uma->hw_lock);
-	/* It may have let go just now, or been reset: then @as may be somebody else's. */
+	/* It may have completed just now, or been reset: then @as may have another owner. */
 	if (uma_read_state(uma, UMA_REG_INVAL_STATUS, &status) || !(status & UMA_INVAL_BUSY))
 		goto out;
 	uma_for_each_engine(uma, engine) {
@@ -505,20 +473,20 @@ out:
 EXPORT_SYMBOL_IF_KUNIT(uma_reset_holders);
 
 /**
- * struct uma_reset_order - a reset that somebody waits for
+ * struct uma_reset_order - a reset that is waited for
  */
 struct uma_reset_order {
 	/** @work: on &uma_device.reset_wq, like all recovery */
 	struct work_struct work;
 	/** @uma: device */
 	struct uma_device *uma;
-	/** @engine: engine, NULL for all of the device */
+	/** @engine: engine, NULL for the device */
 	struct uma_engine *engine;
-	/** @preempted: jobs that wait to be continued are ended, too */
+	/** @preempted: also cancel jobs that were preempted */
 	bool preempted;
 };
 
-/* The job on an engine is not waited for, unless it is done already. */
+/* Do not wait for the job on an engine, unless it is done already. */
 static void uma_engine_drop(struct uma_engine *engine)
 {
 	uma_engine_poll(engine, false);
@@ -551,7 +519,7 @@ static void uma_reset_ordered(struct work_struct *work)
 		return;
 	cookie = dma_fence_begin_signalling();
 	mutex_lock(&uma->hw_lock);
-	/* One that is due anyhow does. */
+	/* A device reset that is pending includes the engine. */
 	only = uma->resetting ? NULL : order->engine;
 	uma->resetting = true;
 	mutex_unlock(&uma->hw_lock);
@@ -583,9 +551,9 @@ static void uma_reset_order(struct uma_device *uma, struct uma_engine *engine, b
 
 /**
  * uma_reset_running - reset the engines that still have a job
- * @uma: device that no job is pushed to
+ * @uma: device to which no job is pushed
  *
- * These jobs are -ECANCELED; nobody is banned.
+ * Their jobs end with -ECANCELED; no queue is banned.
  */
 void uma_reset_running(struct uma_device *uma)
 {
@@ -594,19 +562,19 @@ void uma_reset_running(struct uma_device *uma)
 	uma_for_each_engine(uma, engine)
 		if (READ_ONCE(engine->state) == UMA_ENGINE_RUNNING)
 			uma_reset_order(uma, engine, false);
-	/* Those that were being given up already. */
+	/* Wait for the recovery of jobs that had failed already. */
 	flush_workqueue(uma->reset_wq);
 }
 
 /**
- * uma_reset_now - reset an engine or the device, because the administrator says so
- * @uma: device, whose driver may be about to let go of it
- * @engine: engine, NULL for all of the device
+ * uma_reset_now - reset an engine or the device on request of the administrator
+ * @uma: device, whose driver may be about to be unbound
+ * @engine: engine, NULL for the device
  *
- * Jobs that are on the ring and not done, or wait to be continued, are -ECANCELED; nobody is
+ * Jobs that are on the ring and not done, or were preempted, end with -ECANCELED; no queue is
  * banned.
  *
- * Return: 0 when that is done; -ENODEV if there is no device, or none any more.
+ * Return: 0 when that is done; -ENODEV if the device is lost.
  */
 int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
 {
@@ -623,8 +591,8 @@ int uma_reset_now(struct uma_device *uma, struct uma_engine *engine)
 }
 
 /**
- * uma_reset_stop - the device is going: no job is pushed any more
- * @uma: device without an interrupt
+ * uma_reset_stop - stop recovery for good: no job is pushed any more
+ * @uma: device whose interrupt has been freed, or that is shut down
  */
 void uma_reset_stop(struct uma_device *uma)
 {
@@ -633,12 +601,12 @@ void uma_reset_stop(struct uma_device *uma)
 	mutex_lock(&uma->hw_lock);
 	uma->lost = true;
 	mutex_unlock(&uma->hw_lock);
-	/* Who has still to find out does not start them again: rings are about to go. */
+	/* Disabled, as others may still try to queue them: the rings are about to be freed. */
 	disable_work_sync(&uma->reset_work);
 	uma_for_each_engine(uma, engine)
 		disable_delayed_work_sync(&engine->watch);
 	disable_work_sync(&uma->kick_work);
-	/* A reset that somebody waits for ends; what is ordered later finds the device lost. */
+	/* Wait for uma_reset_order(); a later one finds the device lost. */
 	flush_workqueue(uma->reset_wq);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_reset_stop);

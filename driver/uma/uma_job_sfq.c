@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Which request for an engine is dispatched next, and when it has to make room.
+ * Run-list of an engine: which request is dispatched next, and when a job is preempted.
  *
- * Start-time fair queueing (Goyal, Vin, Cheng 1996). A flow is what one client
- * wants at one priority. Its virtual time is the engine time that it has had,
- * divided by its weight, and when the engine is free the flow with the least of
- * it goes next. So clients that always want the engine get parts of its time as
- * large as their weights, however many jobs they queue and however long these
- * are, and what a job takes need not be known before it has run. The clock of
- * the engine is the virtual time of the flow that was served last; who comes
- * anew or after a pause starts there, so that nobody saves up time by not using
- * it.
+ * Start-time fair queueing (Goyal, Vin, Cheng 1996). A flow has the requests of one client at one
+ * priority. Its virtual time is the engine time that it has used, divided by its weight; when the
+ * engine is free the flow with the lowest virtual time is served. So clients that are always
+ * backlogged get engine time in proportion to their weights, however many jobs they queue and
+ * however long these are, and the length of a job need not be known in advance. The clock of the
+ * engine is the virtual time of the flow that was served last; a flow that becomes backlogged
+ * starts there if it is behind, so idle time cannot be saved up.
  *
- * What a client has had beyond that clock would be forgotten with it: files that are opened for a
- * job each would all start at the clock, which stands still meanwhile, and whoever keeps his file
- * would never be served again. So a flow that is new starts where those have come to whose files
- * were closed. As that is no more than a slice and a task beyond the clock, it costs little.
+ * A client that opens a file for each job would start at the clock with each, and starve those that
+ * keep their files, as the clock does not advance. So a new flow starts at the highest virtual time
+ * of the flows whose files were closed, which is ahead of the clock by no more than a slice and a
+ * task.
  *
- * A job that can be preempted has the engine for a slice, and then for as long as its flow
- * would be dispatched again: until the virtual time of another one is less. Nobody is
- * preempted for nobody. Real-time flows preempt others at once.
+ * A job that can be preempted runs for a slice, and then until the virtual time of its flow exceeds
+ * that of another one. Without other requests it is not preempted. Real-time flows preempt others
+ * at once.
  *
- * One that hangs has the engine for as long as its timeout is. Without more, a client
- * whose jobs always hang would alternate with one that waits for each job before it
- * submits the next: that one has nothing queued when the virtual times are compared, and
- * no claim afterwards. Therefore who hung for a time stays away from the engine for as
- * long again, also if nobody else wants it. The others have at least half of the
- * engine, whatever they do.
+ * A job that hangs occupies the engine for its timeout. Charging for that is not enough: a client
+ * that waits for each job before it submits the next has nothing queued when virtual times are
+ * compared, and does not save up time, so a client whose jobs always hang would get every other
+ * turn. Therefore a client whose job hung is held off the engine for as long again, even if the
+ * engine is idle. The others get at least half of the engine.
  */
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -38,7 +35,7 @@
 
 #include "uma_job_sfq.h"
 
-/* The inverse of the weights, which are 1, 4, 16 and 16. */
+/* Inverse of the weights, which are 1, 4, 16 and 16. */
 static const u32 uma_sfq_price[UMA_SFQ_LEVELS] = { 16, 4, 1, 1 };
 
 static unsigned int uma_flow_class(const struct uma_flow *flow)
@@ -52,7 +49,7 @@ static bool uma_flow_less(struct rb_node *a, const struct rb_node *b)
 	       rb_entry(b, struct uma_flow, node)->vtime;
 }
 
-/* A flow with requests gets to where it belongs, one without to nowhere. */
+/* A flow with requests is added to the backlogged or to the held flows. */
 static void uma_flow_add(struct uma_sfq *sfq, struct uma_flow *flow, u64 now)
 {
 	unsigned int class = uma_flow_class(flow);
@@ -63,7 +60,7 @@ static void uma_flow_add(struct uma_sfq *sfq, struct uma_flow *flow, u64 now)
 	if (flow->held) {
 		list_add_tail(&flow->held_node, &sfq->held);
 	} else {
-		/* It may be of who has just closed another file. */
+		/* A new flow: its client may have closed another file before. */
 		if (!flow->vtime)
 			flow->vtime = sfq->left[flow->level];
 		flow->vtime = max(flow->vtime, sfq->clock[class]);
@@ -88,7 +85,7 @@ static void uma_request_del(struct uma_sfq *sfq, struct uma_request *request, u6
 	uma_flow_add(sfq, request->flow, now);
 }
 
-/* Give the engine, which is free, to whom it is due. */
+/* Dispatch the next request; the engine is free. */
 static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 {
 	struct uma_request *request;
@@ -98,7 +95,7 @@ static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 
 	rb = rb_first_cached(&sfq->backlogged[1]) ?: rb_first_cached(&sfq->backlogged[0]);
 	if (!rb) {
-		/* What comes next starts after all that was. */
+		/* The engine is idle: whatever comes next starts after all that was. */
 		memcpy(sfq->clock, sfq->latest, sizeof(sfq->clock));
 		return NULL;
 	}
@@ -113,7 +110,7 @@ static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 }
 
 /**
- * uma_sfq_init - an engine that nobody wants
+ * uma_sfq_init - initialise the run-list of an engine
  * @sfq: engine
  */
 void uma_sfq_init(struct uma_sfq *sfq)
@@ -126,8 +123,8 @@ void uma_sfq_init(struct uma_sfq *sfq)
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_init);
 
 /**
- * uma_share_init - a client that wants nothing
- * @share: client's part in an engine
+ * uma_share_init - initialise the state of a client
+ * @share: state of the client on an engine
  */
 void uma_share_init(struct uma_share *share)
 {
@@ -143,19 +140,18 @@ void uma_share_init(struct uma_share *share)
 EXPORT_SYMBOL_IF_KUNIT(uma_share_init);
 
 /**
- * uma_sfq_enqueue - a job is ready to run, for the first time or again
+ * uma_sfq_enqueue - a job is runnable, for the first time or after it was preempted
  * @sfq: engine
- * @share: client's part in it
+ * @share: state of the client
  * @level: &enum drm_uma_priority
  * @request: request of the job
  * @now: time
- * @ready: another request that is dispatched is added to it
+ * @ready: if another request is dispatched it is added to this list
  *
- * One that was preempted, and charged for what it had, comes behind the client's other requests;
- * uma_sfq_release() follows. A queue has one request at a time: its jobs do not overtake each
- * other, and none makes room for the one behind it.
+ * A preempted job has been charged, and is queued behind the other requests of its flow;
+ * uma_sfq_release() is to follow. A queue has one request at a time, as its jobs run in order.
  *
- * Return: true if the engine is its at once; else it has to wait.
+ * Return: true if @request was dispatched at once.
  */
 bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 		     struct uma_request *request, u64 now, struct list_head *ready)
@@ -170,7 +166,7 @@ bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 	uma_flow_add(sfq, flow, now);
 	if (sfq->busy)
 		return false;
-	/* Another of the flow comes first if its time to wait ended just now. */
+	/* If the penalty has just ended another request of the flow may be first. */
 	first = uma_sfq_dispatch(sfq, now);
 	if (first && first != request)
 		list_add_tail(&first->node, ready);
@@ -179,22 +175,22 @@ bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_enqueue);
 
 /**
- * uma_sfq_remove - a job does not wait for the engine any more
+ * uma_sfq_remove - remove a queued request
  * @sfq: engine
- * @request: request, which is queued
+ * @request: request
  */
 void uma_sfq_remove(struct uma_sfq *sfq, struct uma_request *request)
 {
-	/* Time does not matter: who is held goes on being so. */
+	/* Independent of the time: a flow that is held stays so. */
 	uma_request_del(sfq, request, request->flow->held ? 0 : U64_MAX);
 	request->state = UMA_REQUEST_NONE;
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_remove);
 
 /**
- * uma_sfq_want - others wait for what a job has besides the engine, or no longer
+ * uma_sfq_want - jobs wait for a resource that running jobs hold besides the engine, or no longer
  * @sfq: engine
- * @wanted: they do: whatever runs on it makes room after a slice
+ * @wanted: they do: preempt the running job after a slice
  */
 void uma_sfq_want(struct uma_sfq *sfq, bool wanted)
 {
@@ -203,10 +199,10 @@ void uma_sfq_want(struct uma_sfq *sfq, bool wanted)
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_want);
 
 /**
- * uma_sfq_start - the engine has begun with a job that can be preempted
+ * uma_sfq_start - a job that can be preempted has started
  * @sfq: engine
- * @request: request of the job, which has been dispatched
- * @slice: for how long it may run whoever else waits
+ * @request: its request, which has been dispatched
+ * @slice: minimum time that it runs
  * @now: time
  */
 void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, u64 now)
@@ -217,7 +213,7 @@ void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, 
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_start);
 
-/* When does the job that runs have to make room, as things are? */
+/* When the running job has to be preempted, as things are. */
 static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 {
 	const struct uma_flow *running = sfq->running, *flow;
@@ -239,11 +235,11 @@ static u64 uma_sfq_preempt_at(const struct uma_sfq *sfq)
 }
 
 /**
- * uma_sfq_preempt - does the job that runs have to make room?
+ * uma_sfq_preempt - does the running job have to be preempted?
  * @sfq: engine
  * @now: time
  *
- * Return: true if it has to, which is said once for each uma_sfq_start().
+ * Return: true if it has to, at most once for each uma_sfq_start().
  */
 bool uma_sfq_preempt(struct uma_sfq *sfq, u64 now)
 {
@@ -260,9 +256,9 @@ static void uma_flow_leave(struct uma_sfq *sfq, const struct uma_flow *flow)
 }
 
 /**
- * uma_sfq_leave - the file of a client is closed
+ * uma_sfq_leave - the file of a client was closed
  * @sfq: engine
- * @share: client's part in it; a job of it may still have the engine
+ * @share: state of the client; a job of it may still have the engine
  */
 void uma_sfq_leave(struct uma_sfq *sfq, struct uma_share *share)
 {
@@ -275,10 +271,10 @@ void uma_sfq_leave(struct uma_sfq *sfq, struct uma_share *share)
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_leave);
 
 /**
- * uma_sfq_charge - a job has used the engine
+ * uma_sfq_charge - charge a flow for the engine time of a job
  * @sfq: engine
  * @flow: flow of its request
- * @ns: for how long
+ * @ns: time
  */
 void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns)
 {
@@ -298,10 +294,10 @@ void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns)
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_charge);
 
 /**
- * uma_sfq_penalize - a job of a client hung
+ * uma_sfq_penalize - hold a client off the engine because a job hung
  * @sfq: engine
- * @share: client's part in it
- * @ns: for how long
+ * @share: state of the client
+ * @ns: time that the job had the engine
  * @now: time
  */
 void uma_sfq_penalize(struct uma_sfq *sfq, struct uma_share *share, u64 ns, u64 now)
@@ -318,9 +314,9 @@ EXPORT_SYMBOL_IF_KUNIT(uma_sfq_penalize);
 
 /**
  * uma_sfq_release - the engine is free
- * @sfq: engine that somebody had
+ * @sfq: engine
  * @now: time
- * @ready: requests that may go now are added to it
+ * @ready: if a request is dispatched it is added to this list
  */
 void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 {
@@ -331,10 +327,10 @@ void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_release);
 
 /**
- * uma_sfq_advance - time has passed
+ * uma_sfq_advance - end penalties, and dispatch if the engine is free
  * @sfq: engine
  * @now: time
- * @ready: a request that is dispatched is added to it
+ * @ready: if a request is dispatched it is added to this list
  */
 void uma_sfq_advance(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 {
@@ -356,11 +352,10 @@ void uma_sfq_advance(struct uma_sfq *sfq, u64 now, struct list_head *ready)
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_advance);
 
 /**
- * uma_sfq_next_event - when does time matter?
+ * uma_sfq_next_event - when uma_sfq_advance() or uma_sfq_preempt() will have something to do
  * @sfq: engine
  *
- * Return: when uma_sfq_advance() or uma_sfq_preempt() have something to say, U64_MAX for
- * never as things are.
+ * Return: time, U64_MAX for never as things are.
  */
 u64 uma_sfq_next_event(const struct uma_sfq *sfq)
 {

@@ -8,16 +8,16 @@
 
 /* One flow for each &enum drm_uma_priority; the last one is real-time. */
 #define UMA_SFQ_LEVELS		4
-/* What the shortest job costs: dispatching one is work too. */
+/* Minimum charge of a job, as dispatching has a cost too. */
 #define UMA_SFQ_MIN_NS		10000
 
 struct uma_share;
 
 /**
- * enum uma_request_state - how far a request has come
- * @UMA_REQUEST_NONE: it has not been made, or was taken back
- * @UMA_REQUEST_QUEUED: it waits for the engine
- * @UMA_REQUEST_DISPATCHED: the engine is its
+ * enum uma_request_state - state of a request
+ * @UMA_REQUEST_NONE: not queued, or removed
+ * @UMA_REQUEST_QUEUED: waits for the engine
+ * @UMA_REQUEST_DISPATCHED: has the engine
  */
 enum uma_request_state {
 	UMA_REQUEST_NONE,
@@ -26,44 +26,44 @@ enum uma_request_state {
 };
 
 /**
- * struct uma_request - the request for an engine of a queue's job
+ * struct uma_request - request of a queue's job for an engine
  */
 struct uma_request {
-	/** @node: in &uma_flow.requests, or a list of those that may go */
+	/** @node: in &uma_flow.requests, or in a list of requests that are ready */
 	struct list_head node;
-	/** @flow: who pays */
+	/** @flow: flow that is charged */
 	struct uma_flow *flow;
-	/** @state: how far it has come */
+	/** @state: state */
 	enum uma_request_state state;
 };
 
 /**
- * struct uma_flow - what a client wants of an engine at one priority
+ * struct uma_flow - requests of a client for an engine at one priority
  */
 struct uma_flow {
 	/** @node: in &uma_sfq.backlogged, if @requests is not empty and @held is false */
 	struct rb_node node;
 	/** @held_node: in &uma_sfq.held, if @requests is not empty and @held is true */
 	struct list_head held_node;
-	/** @held: the client's jobs have to wait */
+	/** @held: the client is being penalised, &uma_share.held_until */
 	bool held;
-	/** @requests: those that are queued, first come first served */
+	/** @requests: queued requests, in FIFO order */
 	struct list_head requests;
-	/** @vtime: engine time that it has had, by weight */
+	/** @vtime: virtual time: engine time that it has used, divided by its weight */
 	u64 vtime;
 	/** @level: priority */
 	u32 level;
-	/** @share: the client's */
+	/** @share: share that it belongs to */
 	struct uma_share *share;
 };
 
 /**
- * struct uma_share - a client's part in an engine
+ * struct uma_share - state of a client on an engine
  */
 struct uma_share {
 	/** @flow: by priority */
 	struct uma_flow flow[UMA_SFQ_LEVELS];
-	/** @held_until: a job of it hung; the others wait until then */
+	/** @held_until: end of the penalty for jobs that hung */
 	u64 held_until;
 	/** @left: its file is closed */
 	bool left;
@@ -72,29 +72,28 @@ struct uma_share {
 /**
  * struct uma_sfq - start-time fair queueing for an engine
  *
- * Knows nothing of the engine but whether it has been given to somebody.
  * Callers serialise. Times are in nanoseconds of one clock.
  */
 struct uma_sfq {
-	/** @backlogged: flows with requests, by virtual time; of real time in the second */
+	/** @backlogged: flows that are runnable, by virtual time; [1]: of real-time priority */
 	struct rb_root_cached backlogged[2];
 	/** @clock: virtual time of the flow that was served last */
 	u64 clock[2];
-	/** @latest: the highest virtual time that any flow has come to */
+	/** @latest: highest virtual time of any flow */
 	u64 latest[2];
-	/** @left: likewise, of flows whose files are closed, by priority */
+	/** @left: highest virtual time of flows whose files were closed, by priority */
 	u64 left[UMA_SFQ_LEVELS];
-	/** @held: flows of clients whose jobs hung */
+	/** @held: flows with requests whose clients are being penalised */
 	struct list_head held;
-	/** @busy: the engine has been given away */
+	/** @busy: the engine has been dispatched to a request */
 	bool busy;
-	/** @running: flow of a job that can be preempted; NULL once it has been told to */
+	/** @running: flow of the running job, if it can be preempted and has not been told to */
 	struct uma_flow *running;
 	/** @started: when it began to run */
 	u64 started;
-	/** @slice: for how long it runs at least */
+	/** @slice: minimum time that it runs */
 	u64 slice;
-	/** @wanted: others of the device wait for what a job has besides the engine */
+	/** @wanted: a job waits for a hardware address space, so preempt after @slice */
 	bool wanted;
 };
 
