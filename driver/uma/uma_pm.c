@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Power: the engines have it while there are jobs, and a little longer.
+ * Power management: the engines are powered while there are jobs, and a little longer.
  *
- * A job holds a reference of runtime PM from its submission, where waiting for
- * the device to come up is allowed, until it is done; so nothing that fences
- * depend on ever waits for power. Without power the device knows no rings, no
- * address spaces and no TLB entries: &uma_device.slots is empty then, so there is
- * nothing to invalidate either. All of that changes under &uma_device.hw_lock.
+ * A job holds a runtime PM reference from its submission, where waiting for the device to resume is
+ * allowed, until it is done; so fences never depend on a resume. Without power the device has no
+ * rings, no roots and no TLB entries, so there is nothing to invalidate, and &uma_device.slots is
+ * empty. All of that changes under &uma_device.hw_lock.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -25,9 +24,9 @@
 #include "uma_show.h"
 #include "uma_trace.h"
 
-/* How long there may be nothing to do before power is switched off. */
+/* Autosuspend delay. */
 #define UMA_AUTOSUSPEND_MS	100
-/* How long a system that goes to sleep waits for jobs to end, or to stop between two tasks. */
+/* How long system suspend waits for running jobs to end or to be preempted. */
 #define UMA_SLEEP_DRAIN_MS	5000
 
 static void uma_pm_trace(struct uma_device *uma, const char *state)
@@ -35,7 +34,7 @@ static void uma_pm_trace(struct uma_device *uma, const char *state)
 	trace_uma_power(uma, state, uma_read(uma, UMA_REG_CLOCK_MHZ));
 }
 
-/* Give the engines power, and what they forgot without it. */
+/* Switch the engines on, and set up what they lose without power. */
 static int uma_power_on(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -52,7 +51,7 @@ static int uma_power_on(struct uma_device *uma)
 	return 0;
 }
 
-/* Only without a job on an engine. */
+/* No engine may have a job. */
 static int uma_power_off(struct uma_device *uma)
 {
 	int ret;
@@ -61,16 +60,15 @@ static int uma_power_off(struct uma_device *uma)
 
 	uma_write(uma, UMA_REG_PWR_CTRL, 0);
 	ret = uma_poll(uma, UMA_REG_PWR_STATUS, UMA_PWR_ON, 0, uma->power_ms);
-	/* Only now it has forgotten the roots. */
+	/* The device keeps the roots until it is off. */
 	if (!ret)
 		uma_slots_init(&uma->slots, uma->as_count);
 	return ret;
 }
 
 /*
- * A device that does not do as it is told is reset, and lost if that does not
- * help. Jobs are held back until then. Runtime PM is not told: an error would
- * make it give up the device for ever.
+ * Reset a device that does not change its power state; it is lost if that fails. Until then no job
+ * is pushed. Runtime PM gets no error, as it would refuse to resume the device from then on.
  */
 static void uma_pm_failed(struct uma_device *uma)
 {
@@ -80,12 +78,7 @@ static void uma_pm_failed(struct uma_device *uma)
 	uma_reset_request(uma);
 }
 
-/**
- * uma_pm_restore - write the power registers, at first and after a reset
- * @uma: device that is ready, with &uma_device.hw_lock held
- *
- * Return: 0; -ETIMEDOUT; -ENODEV.
- */
+/* Write the power registers after probe or a reset. Returns 0, -ETIMEDOUT or -ENODEV. */
 int uma_pm_restore(struct uma_device *uma)
 {
 	unsigned long flags;
@@ -103,13 +96,12 @@ int uma_pm_restore(struct uma_device *uma)
 }
 
 /**
- * uma_pm_energy_uj - energy since the driver found the device
+ * uma_pm_energy_uj - energy since probe
  * @uma: device
  *
- * The counter of the device begins anew when it is reset, loses its power while the system
- * sleeps, or had another kernel meanwhile; or it does not, as resets fail and some power stays
- * on. Which it was shows when the counter is read before it has passed what it was: so it is
- * read before and after each of these. A read that fails says nothing.
+ * The device's counter may restart when it is reset, loses power in system sleep, or was used by
+ * another kernel; or not, if the reset fails or some power stays on. A restart is detected by a
+ * lower value, so the counter has to be read before and after each of these.
  *
  * Return: microjoules.
  */
@@ -118,10 +110,10 @@ u64 uma_pm_energy_uj(struct uma_device *uma)
 	unsigned long flags;
 	u64 energy;
 
-	/* With the lock held: of two who read, the second has the later value. */
+	/* Read under the lock, so that values are processed in order. */
 	spin_lock_irqsave(&uma->pm_lock, flags);
 	energy = uma_read64(uma, UMA_REG_ENERGY_UJ_LO);
-	/* All ones: there is no device. */
+	/* All ones: the read failed. */
 	if (energy != U64_MAX) {
 		if (energy < uma->energy_last)
 			uma->energy_base += uma->energy_last;
@@ -133,11 +125,7 @@ u64 uma_pm_energy_uj(struct uma_device *uma)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pm_energy_uj);
 
-/**
- * uma_pm_set_clock - limit the clock
- * @uma: device
- * @mhz: the highest that is allowed
- */
+/* Limit the clock. */
 void uma_pm_set_clock(struct uma_device *uma, u32 mhz)
 {
 	unsigned long flags;
@@ -153,12 +141,7 @@ void uma_pm_set_clock(struct uma_device *uma, u32 mhz)
 		uma_pm_trace(uma, "clock");
 }
 
-/**
- * uma_pm_thermal - look whether the device throttles itself
- * @uma: device
- *
- * Callable from interrupts.
- */
+/* Update the throttling state. Callable from interrupts. */
 void uma_pm_thermal(struct uma_device *uma)
 {
 	bool now = false, changed = false;
@@ -184,7 +167,7 @@ void uma_pm_thermal(struct uma_device *uma)
 	queue_work(uma_wq, &uma->thermal_work);
 }
 
-/* Whoever polls the file wants to know. */
+/* Wake up those who poll the files. */
 static void uma_pm_thermal_work(struct work_struct *work)
 {
 	struct uma_device *uma = container_of(work, struct uma_device, thermal_work);
@@ -194,10 +177,10 @@ static void uma_pm_thermal_work(struct work_struct *work)
 }
 
 /**
- * uma_pm_get - have the engines powered
+ * uma_pm_get - resume the engines
  * @uma: device
  *
- * Sleeps until they are. Not for anything that a fence depends on.
+ * Sleeps until they are powered: not for anything that a fence depends on.
  *
  * Return: 0 or an error.
  */
@@ -206,21 +189,13 @@ int uma_pm_get(struct uma_device *uma)
 	return pm_runtime_resume_and_get(uma->drm.dev);
 }
 
-/**
- * uma_pm_get_again - take one more reference
- * @uma: device that the caller has one of
- */
+/* Take a further reference. */
 void uma_pm_get_again(struct uma_device *uma)
 {
 	pm_runtime_get_noresume(uma->drm.dev);
 }
 
-/**
- * uma_pm_put - drop a reference
- * @uma: device
- *
- * Callable from interrupts: if it was the last, power goes off some time later.
- */
+/* Drop a reference, with an autosuspend after the last. Callable from interrupts. */
 void uma_pm_put(struct uma_device *uma)
 {
 	pm_runtime_mark_last_busy(uma->drm.dev);
@@ -281,7 +256,7 @@ static void uma_pm_wake(struct uma_device *uma)
 {
 	mutex_lock(&uma->hw_lock);
 	uma->asleep = false;
-	/* Not if the engines were not even stopped. */
+	/* Unless suspend was aborted before the engines were stopped. */
 	if (uma->powered != uma->powered_later || uma->stopped) {
 		uma->powered = uma->powered_later;
 		uma->stopped = false;
@@ -294,11 +269,10 @@ static void uma_pm_wake(struct uma_device *uma)
 }
 
 /*
- * Nobody submits any more. Jobs on the engines stop between two of their tasks and are
- * continued when the system is awake, or run to their end where engines cannot do that, or
- * into their timeout; those that wait stay where they are. What the engines are not done
- * with when a system cannot be asked to wait any longer is lost: it is not known
- * what it has written, so it cannot run again.
+ * User space is frozen. Running jobs are preempted and continued after resume; where engines
+ * cannot be preempted they run until they are done or time out. Queued jobs stay queued. Jobs that
+ * have not stopped when the time is over are lost: it is not known what they have written, so they
+ * cannot be restarted.
  */
 static int uma_pm_suspend(struct device *dev)
 {
@@ -322,7 +296,7 @@ static int uma_pm_suspend(struct device *dev)
 			uma_reset_running(uma);
 		usleep_range(1000, 5000);
 	}
-	/* Whatever recovery is under way ends first. */
+	/* Wait for recovery that is in progress. */
 	flush_workqueue(uma->reset_wq);
 
 	mutex_lock(&uma->hw_lock);
@@ -349,9 +323,9 @@ static int uma_pm_resume(struct device *dev)
 }
 
 /*
- * The kernel that read the image had the device before us, and may have left it running, in memory
- * that is ours. It is stopped before there are interrupts again, also one that was lost to us. If
- * that fails it is not ready either, which uma_pm_wake() finds.
+ * The kernel that loaded the hibernation image may have left the device running, in memory that is
+ * ours now. Stop it before interrupts are enabled, even if it was lost. If it does not stop it does
+ * not get ready either, which uma_pm_wake() detects.
  */
 static int uma_pm_restore_noirq(struct device *dev)
 {
@@ -359,7 +333,7 @@ static int uma_pm_restore_noirq(struct device *dev)
 
 	mutex_lock(&uma->hw_lock);
 	uma_pm_energy_uj(uma);
-	/* What it was lost amid has ended with that. */
+	/* A lost device that has confirmed this stop cannot access memory any more. */
 	uma->quiet |= uma_hw_stop_confirmed(uma) && uma->lost;
 	uma_pm_energy_uj(uma);
 	mutex_unlock(&uma->hw_lock);
@@ -378,20 +352,13 @@ const struct dev_pm_ops uma_pm_ops = {
 };
 EXPORT_SYMBOL_IF_KUNIT(uma_pm_ops);
 
-/**
- * uma_pm_init - set up what needs no device
- * @uma: device
- */
 void uma_pm_init(struct uma_device *uma)
 {
 	spin_lock_init(&uma->pm_lock);
 	INIT_WORK(&uma->thermal_work, uma_pm_thermal_work);
 }
 
-/**
- * uma_pm_start - let runtime PM decide about the power from here on
- * @uma: device that has been started, without power
- */
+/* Enable runtime PM, for a device that has been started and is not powered. */
 void uma_pm_start(struct uma_device *uma)
 {
 	struct device *dev = uma->drm.dev;
@@ -399,15 +366,12 @@ void uma_pm_start(struct uma_device *uma)
 	pm_runtime_set_autosuspend_delay(dev, UMA_AUTOSUSPEND_MS);
 	pm_runtime_use_autosuspend(dev);
 	pm_runtime_enable(dev);
-	/* A kernel that has no runtime PM: always on. */
+	/* Without runtime PM in the kernel the engines are always powered. */
 	if (!pm_runtime_enabled(dev))
 		uma_pm_runtime_resume(dev);
 }
 
-/**
- * uma_pm_stop - undo uma_pm_start()
- * @uma: device; what holds references still may drop them later
- */
+/* Undo uma_pm_start(). Holders of references may still drop them later. */
 void uma_pm_stop(struct uma_device *uma)
 {
 	struct device *dev = uma->drm.dev;

@@ -21,31 +21,24 @@ struct uma_device;
 struct uma_engine;
 
 /**
- * struct uma_busy - how busy the engines were of late
+ * struct uma_busy - recent load of the engines
  */
 struct uma_busy {
-	/** @work: takes a sample every second while there are jobs */
+	/** @work: takes a sample each second while there are jobs */
 	struct delayed_work work;
 	/** @lock: protects what follows */
 	spinlock_t lock;
-	/** @running: samples are being taken */
+	/** @running: @work is queued */
 	bool running;
-	/** @time: time of the last sample */
+	/** @time: when the last sample was taken */
 	ktime_t time;
-	/** @ns: busy time of all engines then */
+	/** @ns: busy time of all engines at @time */
 	u64 ns;
-	/** @percent: share of their time in the second before */
+	/** @percent: load in the second before @time */
 	u32 percent;
 };
 
-/**
- * uma_busy_percent - share of the time of all engines that was used
- * @busy_ns: time used, of all engines
- * @elapsed_ns: time
- * @engines: number of engines
- *
- * Return: 0 .. 100, rounded to the nearest.
- */
+/* Load in percent, rounded to nearest; @busy_ns is the sum of all engines. */
 static inline u32 uma_busy_percent(u64 busy_ns, u64 elapsed_ns, u32 engines)
 {
 	u64 all = elapsed_ns * engines;
@@ -63,9 +56,9 @@ u64 uma_busy_ns(struct uma_device *uma);
 u32 uma_busy_now(struct uma_device *uma);
 
 /**
- * enum uma_power_mode - what matters more, speed or power
+ * enum uma_power_mode - power modes
  * @UMA_POWER_HIGH_PERFORMANCE: always the highest clock
- * @UMA_POWER_BALANCED: as high as the jobs need it
+ * @UMA_POWER_BALANCED: the clock follows the load
  * @UMA_POWER_LOW: always the lowest clock
  * @UMA_POWER_MODES: number of modes
  */
@@ -77,7 +70,7 @@ enum uma_power_mode {
 };
 
 /**
- * struct uma_devfreq - who decides about the clock
+ * struct uma_devfreq - control of the clock
  */
 struct uma_devfreq {
 	/** @lock: protects @mode, @devfreq and the requests */
@@ -88,37 +81,29 @@ struct uma_devfreq {
 	u32 min_mhz;
 	/** @max_mhz: highest clock */
 	u32 max_mhz;
-	/** @min: request of @mode for at least this clock */
+	/** @min: request of @mode for a minimum clock */
 	struct dev_pm_qos_request min;
-	/** @max: request of @mode for at most this clock */
+	/** @max: request of @mode for a maximum clock */
 	struct dev_pm_qos_request max;
-	/** @profile: the device for devfreq */
+	/** @profile: devfreq profile */
 	struct devfreq_dev_profile profile;
 #if IS_ENABLED(CONFIG_DEVFREQ_GOV_SIMPLE_ONDEMAND)
-	/** @ondemand: settings of the governor */
+	/** @ondemand: tunables of the governor */
 	struct devfreq_simple_ondemand_data ondemand;
 #endif
-	/** @devfreq: NULL where the kernel has none, or no governor */
+	/** @devfreq: NULL without devfreq or its governor */
 	struct devfreq *devfreq;
-	/** @cooling: NULL where the kernel has no such thing */
+	/** @cooling: NULL without a cooling device */
 	struct thermal_cooling_device *cooling;
-	/** @gone: hears of it when the device leaves its bus */
+	/** @gone: notified when the device leaves its bus */
 	struct notifier_block gone;
-	/** @since: when the status was asked for last */
+	/** @since: when the status was last queried */
 	ktime_t since;
-	/** @busy: busy time of each engine then */
+	/** @busy: busy time of each engine at @since */
 	u64 busy[UMA_MAX_ENGINES];
 };
 
-/**
- * uma_devfreq_step - clock of an operating point
- * @min: lowest clock
- * @max: highest clock
- * @step: number of the point
- * @steps: number of points, at least 2
- *
- * Return: a clock; points are at equal distances from @min to @max.
- */
+/* Clock of operating point @step of @steps, which are equidistant from @min to @max. */
 static inline u32 uma_devfreq_step(u32 min, u32 max, u32 step, u32 steps)
 {
 	return min + (u64)(max - min) * step / (steps - 1);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The clock: devfreq chooses a limit between the lowest and the highest clock by
- * how busy the engines are, within what the power mode, user space and the
- * thermal framework ask for. Below that limit the device throttles by itself
- * when it is too hot.
+ * The clock: devfreq sets a limit by the load of the engines, within what the power mode, user
+ * space and the thermal framework request. Below that limit the device throttles itself.
  */
 #include <linux/devfreq_cooling.h>
 #include <linux/pm_opp.h>
@@ -34,12 +32,12 @@ static int uma_devfreq_target(struct device *dev, unsigned long *freq, u32 flags
 	if (IS_ERR(opp))
 		return PTR_ERR(opp);
 	dev_pm_opp_put(opp);
-	/* The register is heard with and without power. */
+	/* The register works without power. */
 	uma_pm_set_clock(uma, *freq / HZ_PER_MHZ);
 	return 0;
 }
 
-/* The busiest engine counts: they share the clock. */
+/* The engines share the clock, so the busiest one counts. */
 static int uma_devfreq_status(struct device *dev, struct devfreq_dev_status *status)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
@@ -70,13 +68,6 @@ static int uma_devfreq_current(struct device *dev, unsigned long *freq)
 	return 0;
 }
 
-/**
- * uma_devfreq_set_mode - change the power mode
- * @uma: device
- * @mode: mode
- *
- * Return: 0 or an error.
- */
 int uma_devfreq_set_mode(struct uma_device *uma, enum uma_power_mode mode)
 {
 	struct uma_devfreq *df = &uma->devfreq;
@@ -102,10 +93,7 @@ int uma_devfreq_set_mode(struct uma_device *uma, enum uma_power_mode mode)
 	return min(ret, 0);
 }
 
-/**
- * uma_devfreq_suspend - nothing to watch
- * @uma: device whose engines lose power
- */
+/* The engines lose power. */
 void uma_devfreq_suspend(struct uma_device *uma)
 {
 	struct uma_devfreq *df = &uma->devfreq;
@@ -116,10 +104,7 @@ void uma_devfreq_suspend(struct uma_device *uma)
 	mutex_unlock(&df->lock);
 }
 
-/**
- * uma_devfreq_resume - undo uma_devfreq_suspend()
- * @uma: device whose engines get power
- */
+/* The engines get power. */
 void uma_devfreq_resume(struct uma_device *uma)
 {
 	struct uma_devfreq *df = &uma->devfreq;
@@ -148,7 +133,7 @@ static int uma_devfreq_opps(struct uma_device *uma)
 	return 0;
 }
 
-/* The thermal framework may ask for a lower clock, where it can be told of us. */
+/* Let the thermal framework limit the clock, if this kernel supports it. */
 static void uma_devfreq_cool(struct uma_devfreq *df)
 {
 #ifdef UMA_HAVE_COOLING
@@ -196,7 +181,7 @@ static int uma_devfreq_add(struct uma_device *uma)
 		goto err_max;
 	}
 	df->devfreq = devfreq;
-	/* There is no power yet. */
+	/* The engines are not powered yet. */
 	devfreq_suspend_device(devfreq);
 	uma_devfreq_cool(df);
 	return 0;
@@ -231,9 +216,8 @@ static void uma_devfreq_remove(struct uma_device *uma)
 }
 
 /*
- * A device that is taken away loses its requests before its driver is asked to
- * let go of it, and removing them then is an error, which the cooling device
- * makes: be first.
+ * The core removes the PM QoS requests of a device that is deleted before it unbinds the driver,
+ * and the cooling device would remove its own a second time: unregister it before.
  */
 static int uma_devfreq_gone(struct notifier_block *gone, unsigned long action, void *data)
 {
@@ -245,12 +229,12 @@ static int uma_devfreq_gone(struct notifier_block *gone, unsigned long action, v
 }
 
 /**
- * uma_devfreq_init - have the clock follow the load
+ * uma_devfreq_init - let the clock follow the load
  * @uma: device that has been started
  *
- * Without devfreq, or its governor, the power mode alone sets the clock.
+ * Without devfreq or its governor only the power mode sets the clock.
  *
- * Return: 0 or an error; -ENXIO the device says nonsense about its clock.
+ * Return: 0 or an error; -ENXIO the device reports invalid clocks.
  */
 int uma_devfreq_init(struct uma_device *uma)
 {
@@ -261,7 +245,7 @@ int uma_devfreq_init(struct uma_device *uma)
 	df->mode = UMA_POWER_BALANCED;
 	df->min_mhz = uma_read(uma, UMA_REG_CLOCK_MIN_MHZ);
 	df->max_mhz = uma_read(uma, UMA_REG_CLOCK_MAX_MHZ);
-	/* In kHz it has to fit a request, in Hz a long. */
+	/* In kHz it has to fit into a PM QoS request, in Hz into a long. */
 	if (!df->min_mhz || df->min_mhz > df->max_mhz || df->max_mhz > S32_MAX / KHZ_PER_MHZ ||
 	    df->max_mhz > ULONG_MAX / HZ_PER_MHZ)
 		return dev_err_probe(uma->drm.dev, -ENXIO, "clocks make no sense\n");
@@ -277,30 +261,17 @@ int uma_devfreq_init(struct uma_device *uma)
 	return 0;
 }
 
-/**
- * uma_devfreq_fini - undo uma_devfreq_init()
- * @uma: device
- */
 void uma_devfreq_fini(struct uma_device *uma)
 {
 	bus_unregister_notifier(uma->drm.dev->bus, &uma->devfreq.gone);
 	uma_devfreq_remove(uma);
 }
 
-/*
- * How busy the engines are.
- */
-
 #define UMA_BUSY_MS	1000
 
-/**
- * uma_engine_busy_ns - time that an engine has had jobs
- * @engine: engine
- *
- * The device tells how long a job took when it is done; until then it counts
- * from the doorbell, which may be a little more. The sum never goes back.
- *
- * Return: nanoseconds, with the job that runs.
+/*
+ * Busy time of an engine in nanoseconds. The device reports the time of a job when it is done;
+ * until then the time since the doorbell counts, which may be longer. The sum must not decrease.
  */
 u64 uma_engine_busy_ns(struct uma_engine *engine)
 {
@@ -315,12 +286,7 @@ u64 uma_engine_busy_ns(struct uma_engine *engine)
 	return ns;
 }
 
-/**
- * uma_busy_ns - time that engines have had jobs
- * @uma: device
- *
- * Return: nanoseconds, the sum of all engines.
- */
+/* Sum of all engines, in nanoseconds. */
 u64 uma_busy_ns(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -331,12 +297,7 @@ u64 uma_busy_ns(struct uma_device *uma)
 	return ns;
 }
 
-/**
- * uma_busy_now - share of the engines' time that was used in the last second
- * @uma: device
- *
- * Return: 0 .. 100.
- */
+/* Load of the engines in the last second, in percent. */
 u32 uma_busy_now(struct uma_device *uma)
 {
 	return READ_ONCE(uma->busy.percent);
@@ -354,7 +315,7 @@ static void uma_busy_work(struct work_struct *work)
 	WRITE_ONCE(busy->percent,
 		   uma_busy_percent(ns - busy->ns, ktime_to_ns(ktime_sub(now, busy->time)),
 				    uma->info.engine_count));
-	/* After a second without a job the next one begins anew. */
+	/* Stop after a second without jobs or power. */
 	busy->running = ns != busy->ns || READ_ONCE(uma->powered);
 	busy->time = now;
 	busy->ns = ns;
@@ -364,10 +325,7 @@ static void uma_busy_work(struct work_struct *work)
 	spin_unlock_irqrestore(&busy->lock, flags);
 }
 
-/**
- * uma_busy_kick - the engines get power, so there will be jobs
- * @uma: device
- */
+/* The engines get power: start to sample. */
 void uma_busy_kick(struct uma_device *uma)
 {
 	struct uma_busy *busy = &uma->busy;
@@ -385,20 +343,13 @@ void uma_busy_kick(struct uma_device *uma)
 	spin_unlock_irqrestore(&busy->lock, flags);
 }
 
-/**
- * uma_busy_init - before anything else
- * @uma: device
- */
+/* Called before anything else can use it. */
 void uma_busy_init(struct uma_device *uma)
 {
 	spin_lock_init(&uma->busy.lock);
 	INIT_DELAYED_WORK(&uma->busy.work, uma_busy_work);
 }
 
-/**
- * uma_busy_stop - no more samples
- * @uma: device that gets no power any more
- */
 void uma_busy_stop(struct uma_device *uma)
 {
 	cancel_delayed_work_sync(&uma->busy.work);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Sensors: power, energy, temperature and clock. Their registers are heard
- * without power too, so reading them never switches anything on: a device that
- * is off says 0 W and 0 Hz, and how warm it still is.
+ * Sensors: power, energy, temperature and clock. Their registers work without power, so reading
+ * them does not resume the device: when it is off they report 0 W, 0 Hz and the actual
+ * temperature.
  */
 #include <linux/hwmon.h>
 #include <linux/hwmon-sysfs.h>
@@ -89,7 +89,7 @@ static umode_t uma_hwmon_is_visible(const void *data, enum hwmon_sensor_types ty
 	return 0444;
 }
 
-/* The core has no sensor of this kind; name and unit are those of others' drivers. */
+/* hwmon has no sensor type for clocks; name and unit are the same as in other drivers. */
 static ssize_t freq1_input_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
@@ -139,12 +139,6 @@ static const struct hwmon_chip_info uma_hwmon_chip = {
 	.info = uma_hwmon_info,
 };
 
-/**
- * uma_hwmon_init - show the sensors
- * @uma: device that has been started
- *
- * Return: 0 or an error.
- */
 int uma_hwmon_init(struct uma_device *uma)
 {
 	struct device *hwmon;
@@ -157,10 +151,6 @@ int uma_hwmon_init(struct uma_device *uma)
 	return 0;
 }
 
-/**
- * uma_hwmon_fini - undo uma_hwmon_init()
- * @uma: device
- */
 void uma_hwmon_fini(struct uma_device *uma)
 {
 	hwmon_device_unregister(uma->hwmon);
