@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Rings and completion records: arithmetic only.
+ * Ring entries and completion records.
  */
 #ifndef _UMA_RING_H_
 #define _UMA_RING_H_
@@ -16,20 +16,20 @@
 #include "../uma_regs.h"
 
 /**
- * struct uma_result - what a completion record says, in the CPU's byte order
+ * struct uma_result - a completion record in CPU byte order
  */
 struct uma_result {
-	/** @start: device timestamp of the begin */
+	/** @start: device timestamp when the job started, or was continued */
 	u64 start;
-	/** @end: device timestamp of the end */
+	/** @end: device timestamp when it ended */
 	u64 end;
-	/** @fault_addr: device address */
+	/** @fault_addr: device address of the fault */
 	u64 fault_addr;
 	/** @reason: &enum uma_fault */
 	u32 reason;
 	/** @slot: &enum uma_slot or UMA_FAULT_NO_SLOT */
 	u32 slot;
-	/** @task_index: task */
+	/** @task_index: task that faulted, or the number of tasks done */
 	u32 task_index;
 	/** @preempted: it stopped before this task, or in it */
 	bool preempted;
@@ -37,29 +37,23 @@ struct uma_result {
 	u64 tile;
 	/** @tasks: tasks that ended without a fault */
 	u64 tasks;
-	/** @tiles: tiles */
+	/** @tiles: number of tiles */
 	u64 tiles;
-	/** @macs: multiply-adds */
+	/** @macs: number of multiply-adds */
 	u64 macs;
 	/** @read_bytes: bytes read */
 	u64 read_bytes;
 	/** @write_bytes: bytes written */
 	u64 write_bytes;
-	/** @tlb_misses: translations that needed a walk */
+	/** @tlb_misses: number of translations that needed a walk */
 	u64 tlb_misses;
 	/** @stall_ns: time waiting for power or invalidations */
 	u64 stall_ns;
-	/** @cycles: of the engine's clock */
+	/** @cycles: cycles of the engine's clock */
 	u64 cycles;
 };
 
-/**
- * uma_ring_index - where an entry lies
- * @index: index of the entry since the ring was enabled, modulo 2^32
- * @order: log2 of the entries that the ring has
- *
- * Return: index into the ring and into the records.
- */
+/* Index into the ring and the records of entry @index since the ring was enabled, modulo 2^32. */
 static inline u32 uma_ring_index(u32 index, u32 order)
 {
 	return index & ((1U << order) - 1);
@@ -90,22 +84,21 @@ static inline void uma_ring_write(struct uma_ring_entry *entry, u64 tasks_addr, 
 }
 
 /**
- * uma_record_read - read a completion record if it is there
+ * uma_record_read - read a completion record, if it is there
  * @rec: record, which the device may be writing
- * @seqno: job that it must be of
- * @res: out: what it says
+ * @seqno: expected sequence number
+ * @res: out: contents
  *
- * A reason that is not defined becomes UMA_FAULT_INTERNAL: the job did not
- * succeed, and nobody has to handle numbers that they do not know.
+ * An undefined reason is replaced by UMA_FAULT_INTERNAL, so that callers need not handle it.
  *
- * Return: true if the record is the job's.
+ * Return: true if the record has @seqno.
  */
 static inline bool uma_record_read(const struct uma_record *rec, u64 seqno,
 				   struct uma_result *res)
 {
 	if (le64_to_cpu(READ_ONCE(rec->seqno)) != seqno)
 		return false;
-	/* The device writes the number last: pairs with its write barrier before that. */
+	/* The device writes the seqno last; pairs with its write barrier before that. */
 	dma_rmb();
 	res->start = le64_to_cpu(rec->start);
 	res->end = le64_to_cpu(rec->end);

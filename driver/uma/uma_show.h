@@ -13,12 +13,12 @@ struct uma_engine;
 struct uma_job;
 
 /**
- * enum uma_log - kinds of lines in the kernel's log, each limited by itself
+ * enum uma_log - kinds of lines in the kernel log, each with its own rate limit
  * @UMA_LOG_HANG: a job hung
  * @UMA_LOG_FAULT: a job faulted
- * @UMA_LOG_RESET: an engine, or the device, was reset
+ * @UMA_LOG_RESET: an engine or the device was reset
  * @UMA_LOG_HOT: the device throttles
- * @UMA_LOG_KINDS: how many there are
+ * @UMA_LOG_KINDS: number of kinds
  */
 enum uma_log {
 	UMA_LOG_HANG,
@@ -28,22 +28,22 @@ enum uma_log {
 	UMA_LOG_KINDS,
 };
 
-/** UMA_HISTORY_EVENTS: events that are remembered of each engine, a power of two */
+/** UMA_HISTORY_EVENTS: number of events that are kept for each engine, a power of two */
 #define UMA_HISTORY_EVENTS	32
-/** UMA_HISTORY_SLICES: and besides of jobs that were preempted and continued */
+/** UMA_HISTORY_SLICES: the same for events of preempted jobs */
 #define UMA_HISTORY_SLICES	8
 
 /**
- * struct uma_history - the last that happened to an engine
+ * struct uma_history - latest events of an engine
  */
 struct uma_history {
-	/** @events: a ring, as they go into a dump */
+	/** @events: ring of events, in the format of a dump */
 	struct uma_dump_event events[UMA_HISTORY_EVENTS];
-	/** @count: events that there have been */
+	/** @count: number of events so far */
 	u64 count;
-	/** @slices: another, so that the slices of long jobs do not push out what went wrong */
+	/** @slices: a ring for time slices, which would push failures out of @events */
 	struct uma_dump_event slices[UMA_HISTORY_SLICES];
-	/** @slice_count: of these */
+	/** @slice_count: number of these so far */
 	u64 slice_count;
 };
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What is kept of a job that hung or faulted, and of a device that is lost, for
- * somebody to look at later: /sys/class/devcoredump, format in uma_dump.h.
+ * Device coredumps of jobs that hung or faulted, and of lost devices: /sys/class/devcoredump,
+ * format in uma_dump.h.
  *
- * It is taken by recovery, before the reset that would wipe it out, into memory
- * that was allocated together with the device: fences depend on recovery, so it
- * allocates nothing and waits for nobody. A work hands a copy over once recovery
- * is through. Until then there is no second one.
- *
- * All is taken on &uma_device.reset_wq, one at a time.
+ * A dump is taken by recovery, on &uma_device.reset_wq, before the reset that clears the state. Its
+ * memory is preallocated: fences depend on recovery, so it may neither allocate nor wait. After
+ * recovery a work hands a copy over; until then no other dump is taken.
  */
 #include <linux/devcoredump.h>
 #include <linux/highmem.h>
@@ -31,21 +28,21 @@
 #include "uma_show.h"
 #include "uma_vm.h"
 
-/* Tasks on either side of the one at fault. */
+/* Number of tasks that are dumped before and after the one that failed. */
 #define UMA_COREDUMP_TASKS	2
-/* How often a dump looks whether the one before has gone, and how long it pauses in between. */
+/* How often, and at which interval, it is checked whether the previous dump has gone. */
 #define UMA_COREDUMP_TRIES	100
 #define UMA_COREDUMP_PAUSE_MS	20
 
-/* The structs of the format have plain types, as user space knows them. */
+/* The structs of the format have plain types, for user space. */
 #define UMA_LE32(x)	((__force u32)cpu_to_le32(x))
 #define UMA_LE64(x)	((__force u64)cpu_to_le64(x))
 
 /**
- * enum uma_coredump_state - of the memory that a dump is taken into
- * @UMA_COREDUMP_FREE: there is none
- * @UMA_COREDUMP_TAKEN: recovery has one
- * @UMA_COREDUMP_SENT: the work has it
+ * enum uma_coredump_state - state of the preallocated dump
+ * @UMA_COREDUMP_FREE: not in use
+ * @UMA_COREDUMP_TAKEN: taken by recovery
+ * @UMA_COREDUMP_SENT: being handed over by the work
  */
 enum uma_coredump_state {
 	UMA_COREDUMP_FREE,
@@ -59,37 +56,37 @@ enum uma_coredump_state {
 struct uma_coredump {
 	/** @uma: device */
 	struct uma_device *uma;
-	/** @work: hands it over */
+	/** @work: hands the dump over */
 	struct delayed_work work;
-	/** @tries: times that @work has found the one before still there */
+	/** @tries: how often @work has found the previous dump */
 	u32 tries;
-	/** @state: &enum uma_coredump_state; recovery leaves FREE, and the work comes back to it */
+	/** @state: &enum uma_coredump_state; changed from FREE by recovery, back to it by @work */
 	int state;
-	/** @engine: whose job it is of, NULL if of none */
+	/** @engine: engine of the job, NULL if it is not about a job */
 	const struct uma_engine *engine;
-	/** @seqno: of that job */
+	/** @seqno: sequence number of the job */
 	u64 seqno;
-	/** @taken: dumps that were taken */
+	/** @taken: number of dumps taken */
 	u32 taken;
-	/** @dropped: those that were not because of one before, and those without memory */
+	/** @dropped: number of dumps dropped because of a previous one, or without memory */
 	atomic_t dropped;
-	/** @room: bytes of @data */
+	/** @room: size of @data */
 	size_t room;
-	/** @size: bytes in use */
+	/** @size: bytes of @data in use */
 	size_t size;
-	/** @data: it */
+	/** @data: the dump */
 	u8 data[];
 };
 
 /**
- * struct uma_reg_range - registers that can be read without a side effect
+ * struct uma_reg_range - registers that can be read without side effects
  */
 struct uma_reg_range {
 	/** @first: offset of the first */
 	u32 first;
-	/** @count: number of registers, of pairs if @pair */
+	/** @count: number of registers, or of pairs if @pair */
 	u32 count;
-	/** @pair: of 64 bits, the low word latches the high one */
+	/** @pair: pairs of 64 bits: reading the low word latches the high word */
 	bool pair;
 };
 
@@ -144,7 +141,7 @@ static size_t uma_coredump_room(const struct uma_device *uma)
 		engines * (UMA_HISTORY_EVENTS + UMA_HISTORY_SLICES) * sizeof(struct uma_dump_event);
 }
 
-/* This adds @size bytes of zero. uma_coredump_room() has made room for all that can come. */
+/* Append @size bytes of zero. uma_coredump_room() is enough for all that may be added. */
 static void *uma_coredump_add(struct uma_coredump *dump, size_t size)
 {
 	void *p = dump->data + dump->size;
@@ -155,7 +152,7 @@ static void *uma_coredump_add(struct uma_coredump *dump, size_t size)
 	return memset(p, 0, size);
 }
 
-/* This begins a section; uma_coredump_close() fills in its size. */
+/* Begin a section; uma_coredump_close() fills in its size. */
 static struct uma_dump_section *uma_coredump_open(struct uma_coredump *dump, u32 type)
 {
 	struct uma_dump_section *section = uma_coredump_add(dump, sizeof(*section));
@@ -171,7 +168,7 @@ static void uma_coredump_close(struct uma_coredump *dump, struct uma_dump_sectio
 		section->size = UMA_LE32(dump->data + dump->size - (u8 *)(section + 1));
 }
 
-/* This adds a section that is one struct. */
+/* Append a section that is a single struct. */
 static void *uma_coredump_single(struct uma_coredump *dump, u32 type, size_t size)
 {
 	struct uma_dump_section *section = uma_coredump_open(dump, type);
@@ -313,9 +310,8 @@ static void uma_coredump_ring(struct uma_coredump *dump, const struct uma_engine
 }
 
 /*
- * The page behind a device address, NULL if there is none that the CPU could
- * read. With the lock of the address space held a buffer that is mapped there
- * keeps its pages: the shrinker needs that lock to take them.
+ * The page at a device address, NULL if the CPU cannot read it. With the lock of the address space
+ * held, a buffer that is mapped there keeps its pages: the shrinker trylocks it before it purges.
  */
 static struct page *uma_coredump_page(struct uma_vm *vm, u64 addr)
 {
@@ -336,7 +332,7 @@ static struct page *uma_coredump_page(struct uma_vm *vm, u64 addr)
 		return NULL;
 	if (bo->user)
 		return bo->user->pages[offset >> PAGE_SHIFT];
-	/* What another device lends may not be memory at all. */
+	/* Memory of another device may have no pages. */
 	if (drm_gem_is_imported(obj) || !bo->shmem.pages)
 		return NULL;
 	return bo->shmem.pages[offset >> PAGE_SHIFT];
@@ -358,7 +354,7 @@ static bool uma_coredump_copy(struct uma_vm *vm, u8 *to, u64 addr, size_t size)
 	return true;
 }
 
-/* This adds the task at fault and what is around it, as far as that can be read. */
+/* Append the task that failed and its neighbours, as far as they can be read. */
 static void uma_coredump_tasks(struct uma_coredump *dump, const struct uma_engine *engine)
 {
 	const struct uma_job *job = engine->job;
@@ -370,7 +366,7 @@ static void uma_coredump_tasks(struct uma_coredump *dump, const struct uma_engin
 
 	if (!job->task_count)
 		return;
-	/* The device may say anything. */
+	/* The index comes from the device. */
 	index = min(engine->result.task_index, job->task_count - 1);
 	first = index - min(index, UMA_COREDUMP_TASKS);
 	last = min_t(u64, (u64)index + UMA_COREDUMP_TASKS, job->task_count - 1);
@@ -387,7 +383,7 @@ static void uma_coredump_tasks(struct uma_coredump *dump, const struct uma_engin
 		}
 		if (p)
 			dump->size -= UMA_TASK_SIZE;
-		/* A section has no gap: what comes before one is left out, or behind. */
+		/* Tasks in a section are consecutive: those before or after a gap are left out. */
 		if (count)
 			break;
 		first++;
@@ -430,7 +426,7 @@ static int uma_coredump_older(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* This adds those events of a ring that there have been, in no order. */
+/* Append the events of a ring, in any order. */
 static void uma_coredump_events(struct uma_coredump *dump, const struct uma_dump_event *events,
 				size_t n)
 {
@@ -463,19 +459,19 @@ static void uma_coredump_history(struct uma_coredump *dump)
 }
 
 /**
- * uma_coredump_event - note that something happened to an engine
+ * uma_coredump_event - record an event of an engine
  * @engine: engine, its lock held
- * @type: what
- * @job: job that it happened to, NULL for none
- * @error: how that ended, 0 or negative
+ * @type: type
+ * @job: its job, NULL for none
+ * @error: 0 or negative error
  *
- * Interrupts may call it.
+ * Callable from interrupts.
  */
 void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type,
 			const struct uma_job *job, int error)
 {
 	struct uma_history *h = &engine->history;
-	/* Otherwise the number is that of the job before. */
+	/* Otherwise the sequence number is that of an earlier job. */
 	bool on_ring = engine->started && (!job || job == engine->job);
 	struct uma_dump_event *e;
 
@@ -500,15 +496,15 @@ void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type
 	}
 }
 
-/* This begins a dump, if the last one is not in the way. */
+/* Begin a dump, unless the previous one is still in use. */
 static struct uma_coredump *uma_coredump_begin(struct uma_device *uma, u32 cause)
 {
 	struct uma_coredump *dump = uma->coredump;
 
-	/* Whoever looks after a device that goes has better things to do. */
+	/* While the driver is unbound nothing is dumped. */
 	if (!dump || READ_ONCE(uma->going))
 		return NULL;
-	/* Pairs with the release in uma_coredump_work(), which has read what is overwritten now. */
+	/* Pairs with the release in uma_coredump_work(), which has read the old contents. */
 	if (smp_load_acquire(&dump->state) != UMA_COREDUMP_FREE) {
 		atomic_inc(&dump->dropped);
 		return NULL;
@@ -528,11 +524,10 @@ static void uma_coredump_end(struct uma_coredump *dump)
 }
 
 /**
- * uma_coredump_job - take a dump of a job that has to be given up
- * @engine: its engine, not reset yet
+ * uma_coredump_job - dump a job that hung or faulted
+ * @engine: its engine, before it is reset
  *
- * There is a dump only of one that hung or faulted. Recovery calls this, and nobody
- * else takes such a job away.
+ * Does nothing for other jobs. Only recovery detaches a job that has failed, and calls this.
  */
 void uma_coredump_job(struct uma_engine *engine)
 {
@@ -545,7 +540,7 @@ void uma_coredump_job(struct uma_engine *engine)
 	bad = engine->state == UMA_ENGINE_FAILED &&
 	      (fault || engine->failure == UMA_FAILURE_TIMEOUT);
 	spin_unlock_irq(&engine->lock);
-	/* It may have been taken before its engine did not come back. */
+	/* It may have been dumped already, before the reset of its engine failed. */
 	if (!bad || !dump || (READ_ONCE(dump->state) == UMA_COREDUMP_TAKEN &&
 			      dump->engine == engine && dump->seqno == engine->seqno))
 		return;
@@ -557,7 +552,7 @@ void uma_coredump_job(struct uma_engine *engine)
 	uma_coredump_job_section(dump, engine);
 	uma_coredump_regs(dump);
 	uma_coredump_ring(dump, engine);
-	/* Who has the lock may be waiting for memory, or for this job. */
+	/* The holder of the lock may be waiting for memory, or for this job. */
 	vm = engine->job->queue->vm;
 	if (mutex_trylock(&vm->lock)) {
 		uma_coredump_tasks(dump, engine);
@@ -567,12 +562,7 @@ void uma_coredump_job(struct uma_engine *engine)
 	uma_coredump_end(dump);
 }
 
-/**
- * uma_coredump_wedged - the device does not come back
- * @uma: device
- *
- * If that came of a job, the dump is of the job and says so.
- */
+/* Dump a device that does not recover. If a job caused that, mark the job's dump. */
 void uma_coredump_wedged(struct uma_device *uma)
 {
 	struct uma_coredump *dump = uma->coredump;
@@ -588,10 +578,7 @@ void uma_coredump_wedged(struct uma_device *uma)
 	uma_coredump_end(dump);
 }
 
-/**
- * uma_coredump_send - recovery is through: hand over what was taken, if anything was
- * @uma: device
- */
+/* Hand over the dump, if one was taken. */
 void uma_coredump_send(struct uma_device *uma)
 {
 	struct uma_coredump *dump = uma->coredump;
@@ -605,9 +592,9 @@ void uma_coredump_send(struct uma_device *uma)
 }
 
 /*
- * Is there a dump, or one that is about to be gone? The core takes a dump off its
- * list before it removes the link to it, and warns when a new one meets the link.
- * The two look the same here, so a new dump waits for a while before it is dropped.
+ * Is there a previous dump, or one that is about to go? The core takes a dump off its list before
+ * it removes the link to it, and warns when a new one meets the link. The two cannot be
+ * distinguished here, so a new dump waits for a while before it is dropped.
  */
 static bool uma_coredump_linked(struct device *dev)
 {
@@ -634,19 +621,14 @@ static void uma_coredump_work(struct work_struct *work)
 		memcpy(data, dump->data, size);
 	else
 		atomic_inc(&dump->dropped);
-	/* Pairs with the acquire in uma_coredump_begin(): who sees it may overwrite the dump. */
+	/* Pairs with the acquire in uma_coredump_begin(), which may overwrite the dump then. */
 	smp_store_release(&dump->state, UMA_COREDUMP_FREE);
-	/* The core frees it, at once if nobody has looked at the one before. */
+	/* The core frees it, at once if the previous dump has not been read. */
 	if (data)
 		dev_coredumpv(dev, data, size, GFP_KERNEL);
 }
 
-/**
- * uma_coredump_counts - how many dumps there have been
- * @uma: device
- * @taken: out: taken
- * @dropped: out: given up for the one before, or for want of memory
- */
+/* Numbers of dumps that were taken and dropped. */
 void uma_coredump_counts(struct uma_device *uma, u32 *taken, u32 *dropped)
 {
 	*taken = READ_ONCE(uma->coredump->taken);
@@ -659,12 +641,6 @@ static void uma_coredump_fini(struct drm_device *drm, void *dump)
 	vfree(dump);
 }
 
-/**
- * uma_coredump_init - allocate what a dump needs
- * @uma: device whose engines are known
- *
- * Return: 0 or -ENOMEM.
- */
 int uma_coredump_init(struct uma_device *uma)
 {
 	size_t room = uma_coredump_room(uma);
@@ -682,12 +658,9 @@ int uma_coredump_init(struct uma_device *uma)
 	return drmm_add_action_or_reset(&uma->drm, uma_coredump_fini, dump);
 }
 
-/**
- * uma_coredump_stop - nothing is handed over any more
- * @uma: device that is recovered no more
- *
- * What was handed over stays where it is. It is not ours any more, and holds
- * the device of the bus but nothing of the driver.
+/*
+ * Nothing is handed over any more; recovery has been stopped. A dump that was handed over stays: it
+ * holds a reference to the bus device, but nothing of the driver.
  */
 void uma_coredump_stop(struct uma_device *uma)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Files for people who look for a bug, and for tests.
+ * debugfs files, for debugging and for tests.
  */
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
@@ -129,7 +129,7 @@ static int uma_debugfs_clients(struct seq_file *m, void *unused)
 	return 0;
 }
 
-/* Entries that were used since the ring was set up, and what the device answered. */
+/* Ring entries that were used since the ring was set up, and their completion records. */
 static int uma_debugfs_rings(struct seq_file *m, void *unused)
 {
 	struct uma_device *uma = uma_debugfs_device(m);
@@ -222,10 +222,7 @@ static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "pinned_pages", uma_debugfs_pinned_pages },
 };
 
-/**
- * uma_debugfs_init - make the files, before the device is registered
- * @uma: device
- */
+/* Called before the device is registered. */
 void uma_debugfs_init(struct uma_device *uma)
 {
 	drm_debugfs_add_files(&uma->drm, uma_debugfs_files, ARRAY_SIZE(uma_debugfs_files));

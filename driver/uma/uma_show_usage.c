@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What /proc/PID/fdinfo says about a client; keys as in the kernel's
- * drm-usage-stats documentation.
+ * Engine time and counters: /proc/PID/fdinfo, with the keys of the kernel's drm-usage-stats
+ * documentation, and DRM_IOCTL_UMA_COUNTERS.
  */
 #include <linux/capability.h>
 #include <linux/nospec.h>
@@ -15,12 +15,7 @@
 #include "uma_drv.h"
 #include "uma_job.h"
 
-/**
- * uma_usage_alloc - a client that has not used anything
- * @engines: engines of the device
- *
- * Return: usage with a reference, or NULL.
- */
+/* Returns a usage with one reference, or NULL. */
 struct uma_usage *uma_usage_alloc(u32 engines)
 {
 	struct uma_usage *usage;
@@ -41,42 +36,31 @@ static void uma_usage_free(struct kref *ref)
 	kfree(container_of(ref, struct uma_usage, ref));
 }
 
-/**
- * uma_usage_get - take a reference
- * @usage: engine time
- *
- * Return: @usage.
- */
 struct uma_usage *uma_usage_get(struct uma_usage *usage)
 {
 	kref_get(&usage->ref);
 	return usage;
 }
 
-/**
- * uma_usage_put - drop a reference
- * @usage: engine time
- */
 void uma_usage_put(struct uma_usage *usage)
 {
 	kref_put(&usage->ref, uma_usage_free);
 }
 
 /**
- * uma_usage_ns - time that a client has used on the engines of a class
+ * uma_usage_ns - engine time of a client on the engines of a class
  * @uma: device
  * @usage: engine time
  * @engine_class: &enum uma_engine_class
  *
- * Jobs that run now count as far as they are. What the device says in the end
- * may be less than what the CPU's clock said meanwhile; for who looks, time
- * never goes back.
+ * Includes running jobs, by the CPU's clock. The device may report less time when they are done,
+ * but a value that was reported must not decrease.
  *
  * Return: nanoseconds.
  */
 u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_class)
 {
-	/* This is read first, so that a job that ends in between is not counted twice. */
+	/* Read first, so that a job that ends in between is not counted twice. */
 	s64 ns = atomic64_read(&usage->ns[engine_class]), shown;
 	struct uma_engine *engine;
 
@@ -96,11 +80,7 @@ u64 uma_usage_ns(struct uma_device *uma, struct uma_usage *usage, u32 engine_cla
 	return ns;
 }
 
-/**
- * uma_show_fdinfo - print engine time and memory of a client
- * @p: output
- * @file: client
- */
+/* The show_fdinfo callback. */
 void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
 	struct uma_client *client = file->driver_priv;
@@ -127,12 +107,9 @@ void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 }
 
 /*
- * What jobs did, added up for their queue and for their engine.
- *
- * The device tells it in the completion record, so that nothing has to be read
- * from registers for a job, and a reset of the device takes nothing away.
+ * Counters: sums over the jobs of a queue and of an engine. They come from the completion records,
+ * so no register is read for each job, and a reset of the device does not clear them.
  */
-
 static void uma_counters_add(struct drm_uma_counters *sum, const struct drm_uma_counters *job)
 {
 	sum->jobs += job->jobs;
@@ -150,11 +127,11 @@ static void uma_counters_add(struct drm_uma_counters *sum, const struct drm_uma_
 }
 
 /**
- * uma_engine_count - account for what an engine did of its job
- * @engine: engine that the job was on, its lock held
- * @ended: that was the rest of it
+ * uma_engine_count - update the counters after a job ended or was preempted
+ * @engine: engine of the job, its lock held
+ * @ended: it ended
  * @error: error of the job's fence
- * @ns: time that it was on the engine
+ * @ns: time on the engine
  */
 void uma_engine_count(struct uma_engine *engine, bool ended, int error, u64 ns)
 {
@@ -207,7 +184,7 @@ static int uma_counters_of_engine(struct uma_device *uma, u32 index,
 
 	if (index >= uma->info.engine_count)
 		return -EINVAL;
-	/* It says what others do. */
+	/* They reveal what other users do. */
 	if (!perfmon_capable())
 		return -EACCES;
 	engine = &uma->engines[array_index_nospec(index, uma->info.engine_count)];

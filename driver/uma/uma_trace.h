@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Tracepoints. A job is known by its queue's pid and id, and its number in the
- * queue. One that never came to an engine has a submit and a done.
+ * Tracepoints. A job is identified by the pid and id of its queue and its number in the queue. One
+ * that was never put on a ring only has submit and done events.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM uma
