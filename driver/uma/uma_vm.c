@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Address spaces and what is bound in them.
+ * Address spaces and their mappings.
  */
 #include <linux/sched.h>
 #include <linux/seq_file.h>
@@ -16,12 +16,7 @@
 #include "uma_gem.h"
 #include "uma_vm.h"
 
-/**
- * uma_vm_get - take a reference
- * @vm: address space
- *
- * Return: @vm.
- */
+/* Take a reference; returns @vm. */
 struct uma_vm *uma_vm_get(struct uma_vm *vm)
 {
 	kref_get(&vm->ref);
@@ -29,8 +24,8 @@ struct uma_vm *uma_vm_get(struct uma_vm *vm)
 }
 
 /*
- * Unmap everything, for good. False if the device has not confirmed that: then all of
- * it is still there, and this can be done again.
+ * Unmap everything, for good. False if the device has not confirmed that: then all mappings and
+ * tables are kept, and this can be called again.
  */
 static bool uma_vm_kill(struct uma_vm *vm)
 {
@@ -54,8 +49,9 @@ static bool uma_vm_kill(struct uma_vm *vm)
 }
 
 /*
- * Nobody has it any more, but the device may: it stays in the list with all that it
- * maps, until uma_vms_release(). False if the device has stopped in the meantime.
+ * Hold back an address space that has no users, but that the device may still reach: it stays in
+ * the list with all its mappings until uma_vms_release(). False if the device has stopped
+ * meanwhile.
  */
 static bool uma_vm_hold(struct uma_vm *vm)
 {
@@ -71,7 +67,7 @@ static bool uma_vm_hold(struct uma_vm *vm)
 	if (held)
 		uma_dying_done(uma, vm->awaited);
 	mutex_unlock(&uma->vms_lock);
-	/* From here on it may be released. */
+	/* From here on uma_vms_release() may free it. */
 	if (first)
 		drm_warn(&uma->drm, "memory is held back: the device may still use it\n");
 	return held;
@@ -93,7 +89,7 @@ static void uma_vm_free(struct kref *ref)
 	mutex_lock(&vm->lock);
 	uma_mmu_fini(vm);
 	mutex_unlock(&vm->lock);
-	/* Only now: who takes the device away waits for whatever is in the list. */
+	/* Only now: uma_vms_release() waits for those that are in the list. */
 	mutex_lock(&uma->vms_lock);
 	list_del(&vm->node);
 	uma_dying_done(uma, vm->awaited);
@@ -102,23 +98,14 @@ static void uma_vm_free(struct kref *ref)
 	drm_gpuvm_put(&vm->base);
 }
 
-/**
- * uma_vm_put - drop a reference
- * @vm: address space, may be NULL
- */
+/* Drop a reference; @vm may be NULL. */
 void uma_vm_put(struct uma_vm *vm)
 {
 	if (vm)
 		kref_put(&vm->ref, uma_vm_free);
 }
 
-/**
- * uma_vm_find - look an address space up
- * @client: file
- * @id: number
- *
- * Return: address space with a reference, NULL if there is none.
- */
+/* Look an address space up. Returns it with a reference, or NULL. */
 struct uma_vm *uma_vm_find(struct uma_client *client, u32 id)
 {
 	struct uma_vm *vm;
@@ -131,12 +118,7 @@ struct uma_vm *uma_vm_find(struct uma_client *client, u32 id)
 	return vm;
 }
 
-/**
- * uma_vms_close - the file is closed
- * @client: file
- *
- * Jobs that run keep their address spaces until they are done.
- */
+/* The file is closed. Running jobs hold references to their address spaces. */
 void uma_vms_close(struct uma_client *client)
 {
 	struct uma_vm *vm;
@@ -148,8 +130,8 @@ void uma_vms_close(struct uma_client *client)
 }
 
 /**
- * uma_vms_release - the device has gone: give back what it cannot reach
- * @uma: device; if it is quiet that is everything, with what was held back
+ * uma_vms_release - unbinding: free what the device cannot reach any more
+ * @uma: device; if it is quiet that is everything, including what was held back
  */
 void uma_vms_release(struct uma_device *uma)
 {
@@ -174,7 +156,7 @@ void uma_vms_release(struct uma_device *uma)
 		uma_vm_put(last);
 		last = vm;
 		confirmed = uma_mmu_detach_confirmed(vm) && uma_vm_kill(vm);
-		/* A bind that had begun has ended by now, and none begins any more. */
+		/* Binds that had started have ended now, and none can start any more. */
 		mutex_lock(&vm->lock);
 		if (confirmed)
 			uma_mmu_fini(vm);
@@ -186,11 +168,7 @@ void uma_vms_release(struct uma_device *uma)
 	uma_dying_wait(uma);
 }
 
-/**
- * uma_vms_show_held - count what the device may still reach and nobody else has
- * @uma: device
- * @m: output
- */
+/* The debugfs file "held": what is held back. */
 void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 {
 	u64 bytes = 0, tables = 0;
@@ -198,7 +176,7 @@ void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 
 	mutex_lock(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node) {
-		/* Nobody has its lock, but for a shrinker for a moment. */
+		/* Only a shrinker may have locked it, for a moment. */
 		if (!vm->held || !mutex_trylock(&vm->lock))
 			continue;
 		tables += vm->pt.tables;
@@ -278,27 +256,27 @@ int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *fi
 	client->vm_count--;
 	mutex_unlock(&client->lock);
 
-	/* A job of a queue that was destroyed may still run. */
+	/* Unmapped even if a job of a destroyed queue still runs. */
 	uma_vm_kill(vm);
 	uma_vm_put(vm);
 	return 0;
 }
 
 /**
- * struct uma_bind - a DRM_IOCTL_UMA_VM_BIND under way
+ * struct uma_bind - a DRM_IOCTL_UMA_VM_BIND in progress
  */
 struct uma_bind {
 	/** @ops: operations */
 	struct drm_uma_bind_op *ops;
 	/** @count: number of them */
 	u32 count;
-	/** @failed: the one that an error is about */
+	/** @failed: index of the operation that an error is about */
 	u32 failed;
-	/** @bos: buffers of maps */
+	/** @bos: buffers to map */
 	struct uma_bo **bos;
-	/** @pages: memory of maps, which stays until it is in the page table */
+	/** @pages: their memory, which is pinned until the ioctl returns */
 	struct sg_table **pages;
-	/** @pos: where in @pages they begin, once that has been looked for */
+	/** @pos: where the mappings start in @pages */
 	struct uma_sg_pos *pos;
 };
 
@@ -323,7 +301,7 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 		if ((bo->flags & DRM_UMA_BO_INFO_READONLY) && !(op->flags & DRM_UMA_BIND_READONLY))
 			return -EACCES;
 	}
-	/* Only when all of them are right: this takes memory. */
+	/* Only when all arguments are valid: this allocates memory. */
 	for (i = 0; i < bind->count && !ret; i++) {
 		if (!bind->bos[i])
 			continue;
@@ -349,7 +327,7 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 	int idx, ret = 0;
 	u32 i;
 
-	/* Buffers are locked for this, by others maybe until their jobs have ended. */
+	/* This locks buffers, whose locks others may hold until jobs have ended. */
 	for (i = 0; i < bind->count && !ret; i++) {
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 
@@ -385,7 +363,7 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 	return ret;
 }
 
-/* False if the device has been lost and has not confirmed that it forgot what was unmapped. */
+/* False if the device was lost without confirming the invalidation. */
 static bool uma_bind_apply_confirmed(struct uma_bind *bind, struct uma_vm *vm)
 {
 	struct uma_pt *pt = &vm->pt;
@@ -502,12 +480,7 @@ out:
 	return ret;
 }
 
-/**
- * uma_vms_blocks - count the blocks in all page tables
- * @uma: device
- *
- * Return: how many there are, or were a moment ago.
- */
+/* Number of blocks in all page tables. */
 u64 uma_vms_blocks(struct uma_device *uma)
 {
 	struct uma_vm *vm;
@@ -520,11 +493,7 @@ u64 uma_vms_blocks(struct uma_device *uma)
 	return blocks;
 }
 
-/**
- * uma_vms_show - list all address spaces with their mappings
- * @uma: device
- * @m: output
- */
+/* The debugfs file "vms". */
 void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 {
 	struct drm_gpuva *va;
@@ -534,12 +503,12 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 	seq_puts(m, "vm     pid state tables blocks            start             last   offset access\n");
 	mutex_lock(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node) {
-		/* The other way round than everybody else, so no waiting. */
+		/* Trylock, as it nests outside of vms_lock. */
 		if (!mutex_trylock(&vm->lock)) {
 			seq_printf(m, "%2u %7d busy - - - - - -\n", n++, vm->pid);
 			continue;
 		}
-		/* A row for each mapping; an empty address space has one as well. */
+		/* A row for each mapping, and for an address space without any. */
 		if (!vm->map_count)
 			seq_printf(m, "%2u %7d %-5s %6u %6u - - - -\n", n, vm->pid,
 				   vm->held ? "held" : vm->dead ? "dead" : "ok",
