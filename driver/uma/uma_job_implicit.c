@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implicit synchronisation: jobs that wait for the fences of buffers, and leave
- * theirs there.
+ * Implicit synchronisation: jobs wait for the fences in the dma_resvs of their buffers, and add
+ * their own.
  */
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
@@ -19,11 +19,11 @@
 #include "uma_job.h"
 
 /**
- * uma_implicit_init - make room
+ * uma_implicit_init - allocate the list of buffers
  * @imp: zeroed
- * @max: most buffers of all jobs together, may be 0
+ * @max: number of buffers of all jobs, may be 0
  *
- * Return: 0 or -ENOMEM; uma_implicit_fini() in either case.
+ * Return: 0 or -ENOMEM; call uma_implicit_fini() in either case.
  */
 int uma_implicit_init(struct uma_implicit *imp, u32 max)
 {
@@ -35,10 +35,7 @@ int uma_implicit_init(struct uma_implicit *imp, u32 max)
 	return imp->uses && imp->objs ? 0 : -ENOMEM;
 }
 
-/**
- * uma_implicit_fini - unlock what is locked and let go of everything
- * @imp: buffers
- */
+/* Unlock the buffers and drop the references to them. */
 void uma_implicit_fini(struct uma_implicit *imp)
 {
 	u32 i;
@@ -54,10 +51,10 @@ void uma_implicit_fini(struct uma_implicit *imp)
 }
 
 /**
- * uma_implicit_add - a job uses a buffer
+ * uma_implicit_add - add a buffer of a job
  * @imp: buffers
  * @file: client
- * @bo: what the caller said
+ * @bo: handle and flags
  *
  * Return: 0; -ENOENT.
  */
@@ -78,12 +75,12 @@ int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
 }
 
 /**
- * uma_implicit_conflict - does one of two jobs write what the other uses?
+ * uma_implicit_conflict - does one of two jobs write to a buffer that the other uses?
  * @imp: buffers
- * @first_a: first of one job
- * @count_a: how many
- * @first_b: first of the other
- * @count_b: how many
+ * @first_a: first buffer of one job
+ * @count_a: number of its buffers
+ * @first_b: first buffer of the other job
+ * @count_b: number of its buffers
  *
  * Return: true if it does.
  */
@@ -112,7 +109,7 @@ static int uma_implicit_cmp(const void *a, const void *b)
 }
 
 /**
- * uma_implicit_lock - lock all buffers and make room for the fences of all jobs
+ * uma_implicit_lock - lock all buffers and reserve slots for the fences of all jobs
  * @imp: buffers
  *
  * Return: 0; -ENOMEM; -EINTR.
@@ -126,7 +123,7 @@ int uma_implicit_lock(struct uma_implicit *imp)
 		return 0;
 	for (i = 0; i < imp->count; i++)
 		imp->objs[i] = imp->uses[i].obj;
-	/* Those that share a dma_resv, which is locked once, come one after the other. */
+	/* Buffers that share a dma_resv are adjacent, as it is locked only once. */
 	sort(imp->objs, imp->count, sizeof(imp->objs[0]), uma_implicit_cmp, NULL);
 	drm_exec_init(&imp->exec, DRM_EXEC_INTERRUPTIBLE_WAIT, imp->count);
 	imp->locked = true;
@@ -137,7 +134,7 @@ int uma_implicit_lock(struct uma_implicit *imp)
 					break;
 			ret = drm_exec_prepare_obj(&imp->exec, imp->objs[i], next - i);
 			drm_exec_retry_on_contention(&imp->exec);
-			/* There may be as many fences as somebody likes. */
+			/* A dma_resv may have any number of fences. */
 			ret = ret ?: uma_breathe();
 			if (ret)
 				return ret;
@@ -168,10 +165,10 @@ static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_u
 }
 
 /**
- * uma_implicit_wait - have a job wait for what is on its buffers
+ * uma_implicit_wait - add the fences of a job's buffers as its dependencies
  * @imp: locked buffers
- * @first: first of the job
- * @count: how many
+ * @first: first buffer of the job
+ * @count: number of its buffers
  * @job: job
  *
  * There may be as many fences as somebody likes, and others wait for the buffers. So they are not
@@ -208,10 +205,10 @@ out:
 }
 
 /**
- * uma_implicit_publish - leave a job's fence on its buffers
+ * uma_implicit_publish - add the fence of a job to its buffers
  * @imp: locked buffers
- * @first: first of the job
- * @count: how many
+ * @first: first buffer of the job
+ * @count: number of its buffers
  * @done: fence of the job
  */
 void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count, struct dma_fence *done)
