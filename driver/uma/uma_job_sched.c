@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The schedulers, one a queue: they see to what a job waits for and to the order within the
- * queue, and hand it over to the run-list of uma_job_dispatch.c.
+ * The schedulers, one for each queue: they resolve dependencies, keep the order of a queue's jobs,
+ * and hand runnable jobs over to the run-list of uma_job_dispatch.c.
  *
- * A job that has failed is found by &uma_engine.watch, which tells its queue's scheduler. That
- * calls timedout_job, which recovers the engine and ends the job. Nothing that a scheduler does
- * touches the device: it is the run-list that waits while there is a reset.
+ * &uma_engine.watch finds a job that has failed and notifies its queue's scheduler, whose
+ * timedout_job resets the engine and ends the job. The schedulers never access the device: during
+ * a reset it is the run-list that waits.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -17,10 +17,10 @@
 #include "uma_drv.h"
 #include "uma_job.h"
 
-/* A queue's job that has its engine or waits for it, and one behind it that is ready. */
+/* Two jobs: one that has its engine or waits for it, and the runnable one behind it. */
 #define UMA_SCHED_CREDITS	2
 
-/* Jobs of the same submit had no fence yet when the others were added. */
+/* Dependencies on jobs of the same submit, which were not armed when the others were added. */
 static struct dma_fence *uma_sched_prepare_job(struct drm_sched_job *sched_job,
 					       struct drm_sched_entity *entity)
 {
@@ -49,17 +49,14 @@ static struct dma_fence *uma_sched_run_job(struct drm_sched_job *sched_job)
 	return fence;
 }
 
-/* The first job that has not been freed may be done: it is another one of the queue that failed. */
+/* @sched_job may be done, but not freed yet: another job of the queue has failed. */
 static enum drm_gpu_sched_stat uma_sched_timedout_job(struct drm_sched_job *sched_job)
 {
 	uma_queue_recover(to_uma_job(sched_job)->queue);
 	return uma_sched_take_back(sched_job);
 }
 
-/**
- * uma_job_free - free a job, be it one that was not armed or one that is done
- * @job: job that drm_sched_job_init() was called for
- */
+/* Free a job that is done, or was not armed; after drm_sched_job_init(). */
 void uma_job_free(struct uma_job *job)
 {
 	drm_sched_job_cleanup(&job->base);
@@ -75,7 +72,7 @@ static void uma_sched_free_job(struct drm_sched_job *sched_job)
 {
 	struct uma_job *job = to_uma_job(sched_job);
 
-	/* With this job the scheduler has dropped what it was told of the next. */
+	/* The scheduler has cancelled the timeout, and with it the fault of the next job: repeat. */
 	if (READ_ONCE(job->queue->failed))
 		drm_sched_fault(&job->queue->sched);
 	uma_job_free(job);
@@ -88,12 +85,7 @@ static const struct drm_sched_backend_ops uma_sched_ops = {
 	.free_job = uma_sched_free_job,
 };
 
-/**
- * uma_sched_start - make the scheduler of a queue
- * @queue: queue
- *
- * Return: 0 or an error.
- */
+/* Initialise the scheduler of a queue. Returns 0 or an error. */
 int uma_sched_start(struct uma_queue *queue)
 {
 	struct drm_gpu_scheduler *sched = &queue->sched;
@@ -113,33 +105,27 @@ int uma_sched_start(struct uma_queue *queue)
 	ret = drm_sched_init(sched, &args);
 	if (ret)
 		return ret;
-	/* It is the only one: its priority does not matter. */
+	/* The only entity: its priority does not matter. */
 	ret = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_KERNEL, &sched, 1, NULL);
 	if (ret)
 		drm_sched_fini(sched);
 	return ret;
 }
 
-/**
- * uma_sched_stop - end the scheduler of a queue
- * @queue: queue that has no jobs, but whose scheduler may be just freeing the last
- */
+/* Free the scheduler of a queue without jobs. */
 void uma_sched_stop(struct uma_queue *queue)
 {
 	drm_sched_entity_destroy(&queue->entity);
 	/*
-	 * The work that frees the last job may have looked before this stop whether it may ask for
-	 * one that runs jobs, and ask after it. When it has ended nobody can: the stop of
-	 * drm_sched_fini() finds that one.
+	 * The work that frees the last job may have checked for a stop before this, and queue the
+	 * work that runs jobs after it. When this returns the former has ended, so the second stop,
+	 * in drm_sched_fini(), waits for the latter.
 	 */
 	drm_sched_wqueue_stop(&queue->sched);
 	drm_sched_fini(&queue->sched);
 }
 
-/**
- * uma_sched_fini - nothing is dispatched any more
- * @uma: device without queues
- */
+/* Of a device without queues. */
 void uma_sched_fini(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -151,21 +137,16 @@ void uma_sched_fini(struct uma_device *uma)
 
 static void uma_sched_release(struct drm_device *drm, void *unused)
 {
-	/* Queues hold the device, and jobs hold queues: there are none. */
+	/* There are no queues: they hold a reference to the device. */
 	uma_sched_fini(to_uma_device(drm));
 }
 
-/**
- * uma_sched_init - make what the schedulers of the queues share
- * @uma: device
- *
- * Return: 0 or an error.
- */
+/* Set up what the schedulers share. Returns 0 or -ENOMEM. */
 int uma_sched_init(struct uma_device *uma)
 {
 	struct uma_engine *engine;
 
-	/* Jobs' fences depend on it, and memory may depend on those. */
+	/* Fences depend on it, and memory reclaim may depend on these fences. */
 	uma->sched_wq = alloc_workqueue("uma-sched", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!uma->sched_wq)
 		return -ENOMEM;
