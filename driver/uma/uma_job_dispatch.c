@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The run-list of the engines, between the queues' schedulers and uma_job_sfq.c.
+ * The run-lists of the engines, between the queues' schedulers and uma_job_sfq.c.
  *
- * A scheduler hands over the jobs of its queue in their order, when what they wait for is done. It
- * is one job's turn in each queue, which requests its engine; the one behind it is here so that it
- * can do so as soon as that one is done. The engine is the job's until uma_dispatch_release(),
- * after the fence of the job has signalled, or uma_dispatch_requeue(), when it was preempted.
- * The scheduler knows nothing of the latter: for it the job runs. As every job has a timeout, and
- * whoever runs makes room after a slice, every wait for an engine ends.
+ * A scheduler hands over the jobs of its queue in order, when their dependencies have signalled.
+ * The first one requests its engine; the one behind it is kept here, so that it can do so as soon
+ * as the first is done. A job that is dispatched has the engine until uma_dispatch_release(),
+ * after its fence has signalled, or until it is preempted and requeued by uma_dispatch_requeue().
+ * The scheduler does not know of that: for it the job is running. Each job has a timeout, and is
+ * preempted after a slice, so each wait for an engine ends.
  *
- * All is under &uma_device.queues_lock, so that a queue is never waiting and
- * banned at the same time; jobs go, or end, when it has been dropped.
+ * All is under &uma_device.queues_lock, so a queue that is banned has no request queued; jobs are
+ * pushed, or ended, after it has been dropped.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -25,12 +25,12 @@
 #include "uma_vm.h"
 
 /*
- * How many jobs are ended in one interrupt. The scheduler may hand over those behind them in their
- * queue as fast as they go, and how many there are is up to a user: the others have a work.
+ * Number of jobs that one interrupt ends. User space chooses how many there are: a queue's next
+ * jobs may become runnable as fast as they end. The remaining ones are ended by a work.
  */
 #define UMA_DISPATCH_BUDGET	4
 
-/* Jobs of clients that were penalized go, and jobs are preempted, without anybody's doing. */
+/* Set the timer for the end of penalties and for preemption. */
 static void uma_dispatch_arm(struct uma_engine *engine, u64 now)
 {
 	u64 event = uma_sfq_next_event(&engine->sfq);
@@ -40,7 +40,7 @@ static void uma_dispatch_arm(struct uma_engine *engine, u64 now)
 			  jiffies + nsecs_to_jiffies(event > now ? event - now : 0) + 1);
 }
 
-/* Does the job that runs have to make room, for one that came just now, or after its slice? */
+/* A request was queued: preempt the running job, now or when its slice ends. */
 static void uma_dispatch_contend(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
@@ -57,7 +57,7 @@ static void uma_dispatch_contend(struct uma_engine *engine)
 		uma_engine_preempt(engine, seqno);
 }
 
-/* It is a job's turn in its queue. One that needs no engine, or gets none any more, ends. */
+/* Make a job the first of its queue. If it needs no engine, or cannot run, it is ready to end. */
 static void uma_dispatch_turn(struct uma_job *job, struct list_head *ready)
 {
 	struct uma_engine *engine = job->engine;
@@ -70,7 +70,7 @@ static void uma_dispatch_turn(struct uma_job *job, struct list_head *ready)
 		list_add_tail(&queue->request.node, ready);
 }
 
-/* The job whose turn it was in a queue is done. */
+/* The first job of a queue is done: go on with the one behind it. */
 static void uma_dispatch_next(struct uma_queue *queue, struct list_head *ready)
 {
 	struct uma_engine *contended = NULL;
@@ -96,9 +96,9 @@ static void uma_dispatch_next(struct uma_queue *queue, struct list_head *ready)
 }
 
 /**
- * uma_dispatch_go - let jobs go to the engines that have been given to them, or end
- * @ready: list of requests, with no spinlock held
- * @may_sleep: neither in an interrupt nor with a lock held: all is done here and now
+ * uma_dispatch_go - push jobs that were dispatched, and end those that do not run
+ * @ready: list of their requests, with no spinlock held
+ * @may_sleep: not in an interrupt and with no lock held: do not defer to a work
  *
  * Callable from interrupts.
  */
@@ -125,7 +125,7 @@ void uma_dispatch_go(struct list_head *ready, bool may_sleep)
 			continue;
 		}
 		budget--;
-		/* The scheduler may free it as soon as it has ended. */
+		/* The scheduler may free the job, which holds the queue, when it has ended. */
 		kref_get(&queue->ref);
 		uma_job_end(job);
 		uma_dispatch_next(queue, ready);
@@ -134,8 +134,8 @@ void uma_dispatch_go(struct list_head *ready, bool may_sleep)
 }
 
 /**
- * uma_dispatch_end_work - end jobs that were too many for an interrupt
- * @work: &uma_queue.end_work; the job whose turn it is has not ended, and keeps the queue
+ * uma_dispatch_end_work - end jobs that exceeded the budget of an interrupt
+ * @work: &uma_queue.end_work; the first job of the queue has not ended, and holds the queue
  */
 void uma_dispatch_end_work(struct work_struct *work)
 {
@@ -151,8 +151,8 @@ void uma_dispatch_end_work(struct work_struct *work)
 EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_end_work);
 
 /**
- * uma_dispatch_add - a job waits for nothing any more but its queue's turn and its engine
- * @job: job, which the scheduler hands over
+ * uma_dispatch_add - a job has no dependencies left
+ * @job: job, handed over by the scheduler
  */
 void uma_dispatch_add(struct uma_job *job)
 {
@@ -199,11 +199,11 @@ void uma_dispatch_start(struct uma_engine *engine, struct uma_job *job)
 }
 
 /**
- * uma_dispatch_charge - a job has used its engine
+ * uma_dispatch_charge - charge a client for the engine time of a job
  * @engine: engine
  * @job: job that has it
- * @ns: for how long
- * @hung: it was given up because it did not end
+ * @ns: time
+ * @hung: it timed out
  */
 void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns, bool hung)
 {
@@ -222,11 +222,11 @@ void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns,
 }
 
 /**
- * uma_dispatch_release - the engine is free
- * @engine: engine, whose job has been signalled
- * @queue: its queue, which the caller keeps alive
+ * uma_dispatch_release - the job of an engine is done
+ * @engine: engine
+ * @queue: queue of the job, whose fence has been signalled; the caller has a reference
  *
- * The next job of the queue is among those that may get the engine. Callable from interrupts.
+ * The queue's next job may be dispatched. Callable from interrupts.
  */
 void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
 {
@@ -243,14 +243,14 @@ void uma_dispatch_release(struct uma_engine *engine, struct uma_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_release);
 
 /**
- * uma_dispatch_requeue - the engine is free, for its job has been preempted
+ * uma_dispatch_requeue - requeue a job that was preempted
  * @engine: engine
- * @job: job, which has been charged for what it had
+ * @job: job, which has been charged for its time
  *
  * Callable from interrupts.
  *
- * Return: false if the queue of the job runs nothing any more, or a reset ended what had begun:
- * it is to be ended, and has the engine until it is.
+ * Return: false if its queue is banned or closed, or preempted jobs were cancelled by a reset: then
+ * the caller ends it, and it has the engine until then.
  */
 bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 {
@@ -272,7 +272,7 @@ bool uma_dispatch_requeue(struct uma_engine *engine, struct uma_job *job)
 	return true;
 }
 
-/* A job does not wait for its engine any more: it ends. */
+/* Remove the queued request of a job, to end the job. */
 static void uma_dispatch_remove(struct uma_queue *queue, struct list_head *ready)
 {
 	uma_sfq_remove(&queue->turn->engine->sfq, &queue->request);
@@ -280,12 +280,12 @@ static void uma_dispatch_remove(struct uma_queue *queue, struct list_head *ready
 }
 
 /**
- * uma_dispatch_cancel_preempted - end the jobs that have begun and are not on the ring
+ * uma_dispatch_cancel_preempted - cancel jobs that were preempted
  * @uma: device
  * @only: on this engine, NULL for all
  *
- * Those that wait to be continued are ended here. One on its way between the ring and the queue,
- * either way, finds &uma_engine.drops changed: uma_engine_push() is to follow.
+ * Those that are queued end here. One that is being requeued, or was dispatched but not pushed,
+ * finds &uma_engine.drops changed: uma_engine_push() is to follow.
  */
 void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engine *only)
 {
@@ -306,11 +306,11 @@ void uma_dispatch_cancel_preempted(struct uma_device *uma, const struct uma_engi
 }
 
 /**
- * uma_dispatch_cancel - do not keep a queue waiting that runs nothing any more
+ * uma_dispatch_cancel - cancel the request of a queue that is banned or closed
  * @queue: queue, &uma_device.queues_lock held
- * @ready: a job of it that ends now is added to it, for uma_dispatch_go()
+ * @ready: its job is added to this list, for uma_dispatch_go()
  *
- * A job of it that has its engine is up to others: see uma_engine_push().
+ * A job that has its engine is handled by uma_engine_push().
  */
 void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 {
@@ -320,11 +320,7 @@ void uma_dispatch_cancel(struct uma_queue *queue, struct list_head *ready)
 		uma_dispatch_remove(queue, ready);
 }
 
-/**
- * uma_dispatch_leave - a file is closed; what it has had of the engines is not forgotten
- * @uma: device
- * @usage: the file's
- */
+/* A file is closed: keep the virtual times of its flows. */
 void uma_dispatch_leave(struct uma_device *uma, struct uma_usage *usage)
 {
 	struct uma_engine *engine;
@@ -335,7 +331,7 @@ void uma_dispatch_leave(struct uma_device *uma, struct uma_usage *usage)
 	spin_unlock_irq(&uma->queues_lock);
 }
 
-/* Jobs wait for what those that run have besides an engine, or no longer. */
+/* Jobs wait for a hardware address space that running jobs have, or no longer. */
 static void uma_dispatch_want(struct uma_device *uma, bool wanted)
 {
 	struct uma_engine *engine;
@@ -350,7 +346,7 @@ static void uma_dispatch_want(struct uma_device *uma, bool wanted)
 	spin_unlock_irqrestore(&uma->queues_lock, flags);
 }
 
-/* Has another job waited for an address space before this one? */
+/* Does another job wait for an address space with an earlier ticket? */
 static bool uma_dispatch_is_behind(const struct uma_engine *engine)
 {
 	const struct uma_engine *other;
@@ -364,7 +360,7 @@ static bool uma_dispatch_is_behind(const struct uma_engine *engine)
 
 static int uma_dispatch_try_as(struct uma_engine *engine)
 {
-	/* Also who has one already: a file with jobs on several engines would have it for ever. */
+	/* Even if it has one: a file with jobs on several engines would keep it forever. */
 	return uma_dispatch_is_behind(engine) ? -EBUSY :
 	       uma_mmu_get_as_confirmed(engine->job->queue->vm);
 }
@@ -386,8 +382,8 @@ static void uma_dispatch_set_ticket(struct uma_engine *engine, u64 ticket)
  * uma_dispatch_get_as - get a hardware address space for the engine's job
  * @engine: engine with a job that is held, &uma_device.hw_lock held
  *
- * Where there are fewer than engines it may have to wait, and what runs makes room for it, but
- * not to come back before it: first come, first served.
+ * If there are fewer than engines the job may have to wait. Then running jobs are preempted after a
+ * slice, and slots are given out in the order of requests.
  *
  * Return: as uma_mmu_get_as_confirmed().
  */
@@ -401,11 +397,11 @@ int uma_dispatch_get_as(struct uma_engine *engine)
 	as = uma_dispatch_try_as(engine);
 	if (as == -EBUSY || as == -EAGAIN) {
 		WRITE_ONCE(uma->starved, true);
-		/* Who gives a slot back from now on sees that: pairs with uma_slots_put(). */
+		/* Whoever drops a slot from now on sees starved; pairs with uma_slots_put(). */
 		smp_mb();
 		as = uma_dispatch_try_as(engine);
 	}
-	/* An invalidation that is under way costs nobody his turn. */
+	/* Waiting for an invalidation does not change its place in the order. */
 	if (as == -EBUSY)
 		uma_dispatch_set_ticket(engine, engine->as_ticket ?: ++uma->as_tickets);
 	else if (as != -EAGAIN)
@@ -414,10 +410,7 @@ int uma_dispatch_get_as(struct uma_engine *engine)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_get_as);
 
-/**
- * uma_dispatch_drop_as - a job that may have waited for an address space has been ended
- * @engine: engine that it had, &uma_device.hw_lock held
- */
+/* A job that may have waited for an address space ended; &uma_device.hw_lock is held. */
 void uma_dispatch_drop_as(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
@@ -445,20 +438,12 @@ static void uma_dispatch_timer(struct timer_list *timer)
 	uma_dispatch_contend(engine);
 }
 
-/**
- * uma_dispatch_init - nobody wants an engine yet
- * @engine: engine
- */
 void uma_dispatch_init(struct uma_engine *engine)
 {
 	uma_sfq_init(&engine->sfq);
 	timer_setup(&engine->sfq_timer, uma_dispatch_timer, 0);
 }
 
-/**
- * uma_dispatch_fini - nobody wants an engine any more
- * @engine: engine
- */
 void uma_dispatch_fini(struct uma_engine *engine)
 {
 	timer_shutdown_sync(&engine->sfq_timer);
