@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A job and its engine: onto the ring, and from the completion record to the fence. Which job
- * gets the engine is up to the run-list of uma_job_dispatch.c.
+ * From a dispatched job to the ring, and from the completion record to the fence. Which job gets
+ * the engine is decided by the run-list of uma_job_dispatch.c.
  *
- * An engine is given to one job, and to no other until it has been released. It stays in
- * &uma_engine.job from uma_engine_take() to uma_engine_detach(), after which it is signalled, or
- * until it is preempted; uma_engine_take() brings it back then.
+ * An engine is dispatched to one job at a time. The job is in &uma_engine.job from
+ * uma_engine_take() until uma_engine_detach(), after which it is signalled, or until it is
+ * preempted; then uma_engine_take() brings it back.
  *
- * A job may wait for its engine for long, and more than once, so how long it has run is for the
- * engine to say: &uma_engine.watch looks after it, and tells its queue's scheduler when it has
- * failed.
+ * A job may wait for its engine for a long time, and repeatedly, so the scheduler cannot time it:
+ * &uma_engine.watch checks how long it has run, and notifies its queue's scheduler of a failure.
  */
 #include <linux/export.h>
 #include <linux/math64.h>
@@ -34,10 +33,7 @@ static u32 uma_engine_reg(const struct uma_engine *engine, u32 reg)
 	return UMA_REG_ENGINE(engine->index) + reg;
 }
 
-/**
- * uma_engine_setup - give an engine its ring, at first or after a reset
- * @engine: engine, disabled
- */
+/* Set up the ring of an engine, which is disabled, after power-on or a reset. */
 void uma_engine_setup(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
@@ -48,12 +44,12 @@ void uma_engine_setup(struct uma_engine *engine)
 	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RING_BASE_LO), engine->ring_dma);
 	uma_write64(uma, uma_engine_reg(engine, UMA_ENG_RECORD_BASE_LO), engine->records_dma);
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_ORDER), engine->ring_order);
-	/* The ring is empty before the engine may look; pairs with its read of it after CTRL. */
+	/* Clear the ring before CTRL; pairs with the engine's read of the ring after CTRL. */
 	wmb();
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_CTRL), UMA_ENG_ENABLE);
 }
 
-/* Time that the engine's job has used. A device that lies only makes it less. */
+/* Engine time of the job in ns. Wrong timestamps of the device can only make it shorter. */
 static u64 uma_engine_time(struct uma_engine *engine, int error)
 {
 	u64 ns, wall = uma_engine_elapsed_ns(engine);
@@ -64,7 +60,7 @@ static u64 uma_engine_time(struct uma_engine *engine, int error)
 	return min(ns, wall);
 }
 
-/* Account for the time that an engine has had its job. */
+/* Account the time of the engine's job. */
 static void uma_engine_account(struct uma_engine *engine, bool ended, int error)
 {
 	u64 ns = uma_engine_time(engine, error);
@@ -72,22 +68,22 @@ static void uma_engine_account(struct uma_engine *engine, bool ended, int error)
 	struct uma_usage *usage = job->queue->usage;
 
 	atomic64_add(ns, &usage->ns[engine->info.engine_class]);
-	/* A device that lies does not get faster by it. */
+	/* Limited by the maximum clock, whatever the device reports. */
 	atomic64_add(min(engine->result.cycles,
 			 mul_u64_u32_div(ns, engine->info.clock_max_mhz, 1000)),
 		     &usage->cycles[engine->info.engine_class]);
 	uma_engine_count(engine, ended, error, ns);
 	uma_dispatch_charge(engine, job, ns, engine->failure == UMA_FAILURE_TIMEOUT);
-	/* What its timeout is held against is not up to the device. */
+	/* Timeouts use the CPU's clock, whatever the device reports. */
 	job->run_ns += uma_engine_elapsed_ns(engine);
 }
 
-/* The engine has no job any more. */
+/* The engine has no job any more; it is locked. */
 static void uma_engine_clear(struct uma_engine *engine)
 {
 	struct uma_device *uma = engine->uma;
 
-	/* With the lock held: a reset of the device forgets the slots of jobs that it finds. */
+	/* Under the lock: a reset of the device sets as to -1, as it clears the slots. */
 	if (engine->as >= 0 && uma_slots_put(&uma->slots, engine->as) && READ_ONCE(uma->starved))
 		queue_work(uma->sched_wq, &uma->kick_work);
 	engine->as = -1;
@@ -98,7 +94,7 @@ static void uma_engine_clear(struct uma_engine *engine)
 	engine->failure = UMA_FAILURE_NONE;
 }
 
-/* Whoever made sure that nobody else ends the job has it signalled with this; engine locked. */
+/* Prepare to signal a job that nobody else can end; the engine is locked. */
 static void uma_done_init(struct uma_engine *engine, struct uma_done *done, struct uma_job *job,
 			  int error)
 {
@@ -119,9 +115,9 @@ static void uma_done_signal(struct uma_engine *engine, const struct uma_done *do
 	if (done->error)
 		dma_fence_set_error(done->fence, done->error);
 	atomic64_inc(&queue->completed);
-	/* The count is right for who sees the fence; pairs with uma_ioctl_queue_state(). */
+	/* The count before the fence; pairs with uma_ioctl_queue_state(). */
 	smp_wmb();
-	/* What uma_submit_push() took. Whoever sees the fence may let go of the queue. */
+	/* Taken by uma_submit_push(). Dropped before the fence signals: the queue may go then. */
 	atomic_dec(&engine->load);
 	atomic_dec(&queue->usage->unfinished);
 	uma_pm_put(engine->uma);
@@ -129,15 +125,15 @@ static void uma_done_signal(struct uma_engine *engine, const struct uma_done *do
 	dma_fence_put(done->fence);
 }
 
-/* What a job gets that is ended before its time: the queue may be fine, if there was a reset. */
+/* Error of a job that is ended early: after a reset its queue may still be OK. */
 static int uma_job_end_error(const struct uma_job *job)
 {
 	return uma_queue_error(job->queue) ?: job->task_count ? -ECANCELED : 0;
 }
 
 /**
- * uma_job_end - end a job that does not have its engine, and does not get it any more
- * @job: job, whose turn it is in its queue
+ * uma_job_end - end a job that does not have its engine and will not get it
+ * @job: first job of its queue
  *
  * The scheduler may free it from here on. Callable from interrupts.
  */
@@ -159,12 +155,12 @@ void uma_job_end(struct uma_job *job)
 }
 
 /**
- * uma_engine_detach - take the job away from an engine that is done with it
+ * uma_engine_detach - detach the job from an engine that is done with it
  * @engine: engine with a job, its lock held
- * @error: 0 or what goes into the fence
- * @done: out: what uma_engine_signal() needs
+ * @error: 0 or error of the fence
+ * @done: out: for uma_engine_signal()
  *
- * Whoever detaches it signals it: that is what makes sure that it happens once.
+ * Whoever detaches a job signals it, so it is signalled exactly once.
  */
 void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *done)
 {
@@ -181,12 +177,11 @@ void uma_engine_detach(struct uma_engine *engine, int error, struct uma_done *do
 }
 
 /**
- * uma_engine_signal - tell the world about a job that is done
+ * uma_engine_signal - signal a job that was detached, and release the engine
  * @engine: engine that it was on
- * @done: what uma_engine_detach() gave
+ * @done: from uma_engine_detach()
  *
- * The scheduler may free the job from here on, and the next one is dispatched. Callable
- * from interrupts.
+ * The scheduler may free the job from here on. Callable from interrupts.
  */
 void uma_engine_signal(struct uma_engine *engine, const struct uma_done *done)
 {
@@ -228,9 +223,9 @@ static bool uma_engine_stopped_well(const struct uma_engine *engine)
 }
 
 /**
- * uma_engine_poll - look whether the job is done
+ * uma_engine_poll - check whether the job has completed, failed or been preempted
  * @engine: engine
- * @irq: an interrupt said so
+ * @irq: called by its interrupt
  *
  * Callable from interrupts.
  */
@@ -273,9 +268,9 @@ EXPORT_SYMBOL_IF_KUNIT(uma_engine_poll);
 /**
  * uma_engine_preempt - have an engine stop between two tiles of its job, or two tasks
  * @engine: engine
- * @seqno: number of the job on the ring, 0: whichever runs
+ * @seqno: sequence number of the job, 0 for any
  *
- * Callable from interrupts. Where the engine cannot, or the job is about to end, nothing happens.
+ * Does nothing if the engine cannot be preempted. Callable from interrupts.
  */
 void uma_engine_preempt(struct uma_engine *engine, u64 seqno)
 {
@@ -289,7 +284,7 @@ void uma_engine_preempt(struct uma_engine *engine, u64 seqno)
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
-/* End a job that is held, of a device that is not lost: it does not go to the ring any more. */
+/* End a job that is held, of a device that is not lost. */
 static void uma_engine_cancel(struct uma_engine *engine, int error)
 {
 	struct uma_done done;
@@ -316,7 +311,7 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 
 	if (uma->lost)
 		return;
-	/* With hw_lock held only we, and who finds the device lost, change one that is held. */
+	/* hw_lock keeps a job that is held, unless the device is found to be lost. */
 	spin_lock_irq(&engine->lock);
 	job = engine->job;
 	state = engine->state;
@@ -331,10 +326,10 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 	}
 	if (uma->resetting || uma->asleep)
 		return;
-	/* Only we start another one. */
+	/* No other job can start meanwhile, so 0 is enough. */
 	if (error)
 		uma_engine_preempt(engine, 0);
-	/* The job holds a reference of the power. */
+	/* The job holds a runtime PM reference. */
 	if (state != UMA_ENGINE_HELD || WARN_ON_ONCE(!uma->powered))
 		return;
 	queue = job->queue;
@@ -364,7 +359,7 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 	engine->state = UMA_ENGINE_RUNNING;
 	trace_uma_job_run(engine, job);
 	uma_coredump_event(engine, UMA_DUMP_EVENT_RUN, job, 0);
-	/* The entry is there before the doorbell rings; pairs with the engine's read after TAIL. */
+	/* The entry before the doorbell; pairs with the engine's read of it after TAIL. */
 	wmb();
 	uma_write(uma, uma_engine_reg(engine, UMA_ENG_RING_TAIL), engine->tail);
 	if (uma->preempts)
@@ -374,14 +369,13 @@ static void uma_engine_push_locked(struct uma_engine *engine)
 }
 
 /**
- * uma_engine_push - put the engine's job on the ring, if there is one and it can be done
+ * uma_engine_push - put the engine's job on the ring, if it has one that is held
  * @engine: engine
  *
  * If its queue has been closed it is ended instead; one that is on the ring already is to stop
  * after its tile or its task, where the engine can.
  *
- * If it cannot be done now it is tried again: by uma_kick_work() when a slot
- * gets free or the device has been reset.
+ * If it cannot be pushed now, uma_kick_work() does so when a slot is free, or the end of the reset.
  */
 void uma_engine_push(struct uma_engine *engine)
 {
@@ -391,10 +385,7 @@ void uma_engine_push(struct uma_engine *engine)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_engine_push);
 
-/**
- * uma_engines_push - as uma_engine_push(), of all engines
- * @uma: device
- */
+/* uma_engine_push() of all engines; those with a ticket for a slot first, in their order. */
 void uma_engines_push(struct uma_device *uma)
 {
 	struct uma_engine *engine, *next;
@@ -418,13 +409,7 @@ void uma_engines_push(struct uma_device *uma)
 	mutex_unlock(&uma->hw_lock);
 }
 
-/**
- * uma_engine_take - an engine has been given to a job
- * @engine: engine
- * @job: job
- *
- * uma_engine_begin() is to follow. Callable from interrupts.
- */
+/* An engine was dispatched to a job; uma_engine_begin() is to follow. Callable from interrupts. */
 void uma_engine_take(struct uma_engine *engine, struct uma_job *job)
 {
 	unsigned long flags;
@@ -436,26 +421,20 @@ void uma_engine_take(struct uma_engine *engine, struct uma_job *job)
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
-/**
- * uma_engine_begin - begin with what an engine has taken, or go on with it
- * @engine: engine
- */
+/* Push the job of an engine, in a section that fences depend on. */
 void uma_engine_begin(struct uma_engine *engine)
 {
 	bool cookie;
 
 	cookie = dma_fence_begin_signalling();
 	uma_engine_push(engine);
-	/* If the device went before the job was seen, nobody else ends it. */
+	/* If the device was lost before the job was set, nobody else ends it. */
 	if (READ_ONCE(engine->uma->lost))
 		uma_reset_abort_held(engine);
 	dma_fence_end_signalling(cookie);
 }
 
-/**
- * uma_engine_begin_work - as uma_engine_begin(), from where that cannot be called
- * @work: &uma_engine.begin_work
- */
+/* Defers uma_engine_begin(), for callers that may not sleep. */
 void uma_engine_begin_work(struct work_struct *work)
 {
 	uma_engine_begin(container_of(work, struct uma_engine, begin_work));
