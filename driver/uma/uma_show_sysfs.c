@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Files of the device in sysfs, events and lines in the log.
- * Documentation/sysfs-abi.rst describes the files.
+ * sysfs files, which Documentation/sysfs-abi.rst describes, uevents and lines in the kernel log.
  *
- * All files are there before the device node is, so that whoever hears of the node
- * finds them, and go after it. Reading any of them wakes nothing up.
+ * The files are created before the device node, so that they exist when its uevent is sent, and
+ * removed after it. Reading a file does not resume the device.
  */
 #include <linux/capability.h>
 #include <linux/device.h>
@@ -41,7 +40,7 @@ static ssize_t uma_store_ms(u32 *value, const char *buf, size_t count)
 	return count;
 }
 
-/* A member of the device that is a number of milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
+/* A member of the device in milliseconds, 1 to UMA_MAX_TIMEOUT_MS. */
 #define UMA_SYSFS_MS(name)								\
 static ssize_t name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
 {											\
@@ -93,7 +92,7 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr, co
 	struct uma_device *uma = dev_get_drvdata(dev);
 	struct uma_engine *engine;
 
-	/* It may have to wait for recovery that waits for jobs, for which no unplug shall wait. */
+	/* No drm_dev_enter(): this may drain jobs, which must not delay an unplug. */
 	if (sysfs_streq(buf, "device"))
 		return uma_reset_now(uma, NULL) ?: count;
 	uma_for_each_engine(uma, engine)
@@ -180,14 +179,14 @@ static const struct attribute_group uma_group = {
 };
 
 /**
- * struct uma_engine_attr - a file of an engine
+ * struct uma_engine_attr - a file in an engine's directory
  */
 struct uma_engine_attr {
 	/** @attr: base */
 	struct device_attribute attr;
 	/** @engine: engine */
 	struct uma_engine *engine;
-	/** @get: what it says */
+	/** @get: returns the value */
 	u64 (*get)(struct uma_engine *engine);
 };
 
@@ -240,14 +239,14 @@ static const struct {
 };
 
 /**
- * struct uma_engine_files - the files of an engine
+ * struct uma_engine_files - directory of an engine
  */
 struct uma_engine_files {
-	/** @name: of the directory */
+	/** @name: name of the directory */
 	char name[32];
-	/** @group: the directory */
+	/** @group: attribute group */
 	struct attribute_group group;
-	/** @list: of @files, NULL at the end */
+	/** @list: attributes of @files, NULL at the end */
 	struct attribute *list[ARRAY_SIZE(uma_engine_files) + 1];
 	/** @files: files */
 	struct uma_engine_attr files[ARRAY_SIZE(uma_engine_files)];
@@ -286,14 +285,6 @@ static int uma_sysfs_add_engine(struct uma_engine *engine)
 	return devm_device_add_group(dev, &files->group);
 }
 
-/**
- * uma_sysfs_init - make the files
- * @uma: device that is not registered yet
- *
- * They go with the driver.
- *
- * Return: 0 or an error.
- */
 int uma_sysfs_init(struct uma_device *uma)
 {
 	struct uma_engine *engine;
@@ -311,24 +302,20 @@ int uma_sysfs_init(struct uma_device *uma)
 }
 
 /*
- * What is told to whoever looks after the device: lines in the kernel's log, and
- * uevents for what takes note of them. Jobs that fail are up to any user, and so is
- * how often an engine is reset for them: there is no event for the former, and all
- * of it is limited.
+ * Lines in the kernel log, and uevents for monitoring. Any user can cause failures, and so resets
+ * of engines, at any rate: so there is no uevent for a failure, and all of these are rate-limited.
  *
- * Sending an event allocates memory, so recovery only notes what happened and a work
- * sends it.
+ * Sending a uevent allocates memory, so recovery only sets a bit, and a work sends the event.
  *
- * "WEDGED=" is as drm_dev_wedged_event() has it. That function itself is not for
- * us: in the kernels that have it, it takes the device of the primary node, which
- * an accelerator has not.
+ * "WEDGED=" is the same as that of drm_dev_wedged_event(), which cannot be used: where it exists it
+ * takes the device of the primary node, which an accelerator does not have.
  */
 
 #define UMA_EVENT_PAUSE_MS	10000
-/* The bits of the device, behind those of the engines. */
+/* Bits of the device in &uma_device.events, after those of the engines. */
 #define UMA_EVENT_DEVICE	UMA_MAX_ENGINES
 #define UMA_EVENT_WEDGED	(UMA_MAX_ENGINES + 1)
-/* Lines of a kind in the log: so many in so many seconds. */
+/* Rate limit of each kind of line. */
 #define UMA_LOG_LINES		5
 #define UMA_LOG_SECONDS		10
 
@@ -346,7 +333,7 @@ static void uma_events_work(struct work_struct *work)
 	struct uma_engine *engine;
 	int idx;
 
-	/* The node of one that has gone has gone as well. */
+	/* The device node is gone if the device has been unplugged. */
 	if (!drm_dev_enter(&uma->drm, &idx))
 		return;
 	WRITE_ONCE(uma->event_next, jiffies + msecs_to_jiffies(UMA_EVENT_PAUSE_MS));
@@ -360,10 +347,6 @@ static void uma_events_work(struct work_struct *work)
 	drm_dev_exit(idx);
 }
 
-/**
- * uma_events_init - nothing has happened yet
- * @uma: device
- */
 void uma_events_init(struct uma_device *uma)
 {
 	u32 i;
@@ -372,25 +355,17 @@ void uma_events_init(struct uma_device *uma)
 	uma->event_next = jiffies;
 	for (i = 0; i < UMA_LOG_KINDS; i++) {
 		ratelimit_state_init(&uma->log[i], UMA_LOG_SECONDS * HZ, UMA_LOG_LINES);
-		/* How many lines there would have been the counters say. */
+		/* No message about suppressed lines while it is in use: the counters have them. */
 		ratelimit_set_flags(&uma->log[i], RATELIMIT_MSG_ON_RELEASE);
 	}
 }
 
-/**
- * uma_events_stop - nothing happens any more
- * @uma: device
- */
 void uma_events_stop(struct uma_device *uma)
 {
 	cancel_delayed_work_sync(&uma->event_work);
 }
 
-/**
- * uma_comm_of - the name of a process
- * @pid: process
- * @comm: out: name, empty if the process has gone; TASK_COMM_LEN bytes
- */
+/* The name of a process, empty if it has exited; @comm has TASK_COMM_LEN bytes. */
 void uma_comm_of(struct pid *pid, char *comm)
 {
 	struct task_struct *task;
@@ -405,9 +380,9 @@ void uma_comm_of(struct pid *pid, char *comm)
 
 /**
  * uma_event_job - a job hung or faulted
- * @engine: engine that it was on
- * @pid: process that it is of
- * @number: its number in its queue
+ * @engine: engine
+ * @pid: process
+ * @number: number of the job in its queue
  * @state: what it did
  */
 void uma_event_job(struct uma_engine *engine, struct pid *pid, u64 number,
@@ -419,7 +394,7 @@ void uma_event_job(struct uma_engine *engine, struct pid *pid, u64 number,
 
 	if (!__ratelimit(&uma->log[fault ? UMA_LOG_FAULT : UMA_LOG_HANG]))
 		return;
-	/* A process calls itself what it likes. */
+	/* Escaped when printed, as a process chooses its name. */
 	uma_comm_of(pid, comm);
 	if (fault)
 		drm_notice(&uma->drm, "%s: job %llu of %*pE[%d] faulted: reason %u at %#llx\n",
@@ -430,11 +405,7 @@ void uma_event_job(struct uma_engine *engine, struct pid *pid, u64 number,
 			   (int)strlen(comm), comm, pid_nr(pid));
 }
 
-/**
- * uma_event_reset - something was reset
- * @uma: device
- * @engine: engine, or NULL for all of the device
- */
+/* An engine was reset, or the device if @engine is NULL. */
 void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine)
 {
 	unsigned long next = READ_ONCE(uma->event_next), now = jiffies;
@@ -445,22 +416,14 @@ void uma_event_reset(struct uma_device *uma, const struct uma_engine *engine)
 	queue_delayed_work(uma_wq, &uma->event_work, time_before(now, next) ? next - now : 0);
 }
 
-/**
- * uma_event_hot - the device has lowered its clock, as it is too hot
- * @uma: device
- *
- * Interrupts may call it.
- */
+/* The device throttles. Callable from interrupts. */
 void uma_event_hot(struct uma_device *uma)
 {
 	if (__ratelimit(&uma->log[UMA_LOG_HOT]))
 		drm_notice(&uma->drm, "too hot, the clock is lowered\n");
 }
 
-/**
- * uma_event_wedged - the device is lost
- * @uma: device
- */
+/* The device is lost. */
 void uma_event_wedged(struct uma_device *uma)
 {
 	set_bit(UMA_EVENT_WEDGED, &uma->events);
