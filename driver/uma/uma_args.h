@@ -33,14 +33,10 @@
 #define UMA_MIN_JOB_BO		offsetofend(struct drm_uma_job_bo, flags)
 #define UMA_MIN_SYNC		offsetofend(struct drm_uma_sync, point)
 
-/**
- * struct uma_va_range - addresses that can be bound
- */
+/* Addresses that can be bound */
 struct uma_va_range {
-	/** @start: first */
-	__u64 start;
-	/** @end: one past the last */
-	__u64 end;
+	__u64 start;	/* first */
+	__u64 end;	/* one past the last */
 };
 
 /* For loops whose length user space chooses. Returns -EINTR if the caller has been killed. */

@@ -18,66 +18,50 @@ struct seq_file;
 struct uma_device;
 struct user_struct;
 
-/**
- * struct uma_user_pages - pinned user memory
- */
+/* Pinned user memory */
 struct uma_user_pages {
-	/** @uma: device */
 	struct uma_device *uma;
-	/** @owner: user whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK */
+	/* user whose RLIMIT_MEMLOCK is charged, NULL with CAP_IPC_LOCK */
 	struct user_struct *owner;
-	/** @mm: address space that the memory is accounted to as pinned */
-	struct mm_struct *mm;
-	/** @pages: pinned pages */
-	struct page **pages;
-	/** @count: number of pages */
-	unsigned long count;
-	/** @readonly: the device may only read it */
-	bool readonly;
-	/** @dir: direction of the DMA mapping */
+	struct mm_struct *mm;	/* address space that the memory is accounted to as pinned */
+	struct page **pages;	/* pinned pages */
+	unsigned long count;	/* number of pages */
+	bool readonly;		/* the device may only read it */
+	/* direction of the DMA mapping */
 	enum dma_data_direction dir;
-	/** @mapped: @sgt is mapped for the device */
-	bool mapped;
-	/** @sgt: scatterlist of @pages */
-	struct sg_table sgt;
+	bool mapped;		/* sgt is mapped for the device */
+	struct sg_table sgt;	/* scatterlist of pages */
 };
 
 struct uma_user_pages *uma_user_pin(struct uma_device *uma, u64 addr, u64 size, bool readonly);
 int uma_user_map(struct uma_user_pages *user);
 void uma_user_unpin(struct uma_user_pages *user);
 
-/**
- * struct uma_bo - a buffer
+/*
+ * A buffer.
  *
  * &drm_gem_shmem_object.madv is 0, 1 if the buffer is purgeable, or -1 once it has been purged. It
  * becomes 1 under the dma_resv lock and &uma_device.gems_lock.
  */
 struct uma_bo {
-	/** @shmem: GEM object; only its base is used for user memory */
+	/* GEM object; only its base is used for user memory */
 	struct drm_gem_shmem_object shmem;
-	/** @node: in &uma_device.gems */
-	struct list_head node;
-	/** @label: text or NULL, protected by &uma_device.gems_lock */
-	char *label;
-	/** @imported: dma-buf that an imported buffer has been detached from, or NULL */
+	struct list_head node;	/* in &uma_device.gems */
+	char *label;		/* text or NULL, protected by &uma_device.gems_lock */
+	/* dma-buf that an imported buffer has been detached from, or NULL */
 	struct dma_buf *imported;
-	/** @user: pinned user memory or NULL */
+	/* pinned user memory or NULL */
 	struct uma_user_pages *user;
-	/** @flags: DRM_UMA_BO_*, DRM_UMA_BO_INFO_USER, DRM_UMA_BO_INFO_READONLY */
-	u32 flags;
-	/** @mappings: number of mappings in address spaces */
-	atomic_t mappings;
-	/** @lru: in &uma_device.lru while it is purgeable */
-	struct list_head lru;
-	/** @pins: pin count; increases under the dma_resv lock only */
-	atomic_t pins;
-	/** @resident: its part of &uma_device.resident; protected by the dma_resv lock */
+	u32 flags;		/* DRM_UMA_BO_*, DRM_UMA_BO_INFO_USER, DRM_UMA_BO_INFO_READONLY */
+	atomic_t mappings;	/* number of mappings in address spaces */
+	struct list_head lru;	/* in &uma_device.lru while it is purgeable */
+	atomic_t pins;		/* pin count; increases under the dma_resv lock only */
+	/* its part of &uma_device.resident; protected by the dma_resv lock */
 	size_t resident;
-	/** @shared: it has been exported; protected by &uma_device.gems_lock */
-	bool shared;
-	/** @zapped: being purged: unmapped, or about to be; protected by the dma_resv lock */
+	bool shared;		/* it has been exported; protected by &uma_device.gems_lock */
+	/* being purged: unmapped, or about to be; protected by the dma_resv lock */
 	bool zapped;
-	/** @awaited: counted in &uma_device.dying; protected by &uma_device.gems_lock */
+	/* counted in &uma_device.dying; protected by &uma_device.gems_lock */
 	bool awaited;
 };
 

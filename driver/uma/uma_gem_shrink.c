@@ -189,17 +189,12 @@ out_resv:
 	return pages;
 }
 
-/**
- * struct uma_shrink_walk - state of a scan
- */
+/* State of a scan */
 struct uma_shrink_walk {
-	/** @bos: buffers that were isolated, &uma_bo.lru */
-	struct list_head bos;
-	/** @pages: number of their pages */
-	unsigned long pages;
-	/** @want: number of pages to scan */
-	unsigned long want;
-	/** @left: nr_to_walk, set to 0 to stop: no return value of the callback does just that */
+	struct list_head bos;	/* buffers that were isolated, &uma_bo.lru */
+	unsigned long pages;	/* number of their pages */
+	unsigned long want;	/* number of pages to scan */
+	/* nr_to_walk, set to 0 to stop: no return value of the callback does just that */
 	unsigned long left;
 };
 

@@ -23,20 +23,13 @@ struct uma_pt;
 struct uma_va_range;
 struct uma_vm;
 
-/**
- * struct uma_mapping - a range that maps part of a buffer
- */
+/* A range that maps part of a buffer */
 struct uma_mapping {
-	/** @va: range and buffer, to which it holds a reference */
-	struct drm_gpuva va;
-	/** @link: in &uma_map_txn.changed or &uma_vm.removed */
-	struct list_head link;
-	/** @flags: DRM_UMA_BIND_* */
-	u32 flags;
-	/** @added: by the change in progress */
-	bool added;
-	/** @removed: unlinked, but the device may have it cached */
-	bool removed;
+	struct drm_gpuva va;	/* range and buffer, to which it holds a reference */
+	struct list_head link;	/* in &uma_map_txn.changed or &uma_vm.removed */
+	u32 flags;		/* DRM_UMA_BIND_* */
+	bool added;		/* by the change in progress */
+	bool removed;		/* unlinked, but the device may have it cached */
 };
 
 static inline struct uma_mapping *to_uma_mapping(struct drm_gpuva *va)
@@ -44,16 +37,14 @@ static inline struct uma_mapping *to_uma_mapping(struct drm_gpuva *va)
 	return container_of(va, struct uma_mapping, va);
 }
 
-/**
- * struct uma_map_txn - a change of mappings, applied step by step, which can be rolled back
+/*
+ * A change of mappings, applied step by step, which can be rolled back.
  *
  * Nobody else may access the mappings until uma_map_commit() or uma_map_rollback().
  */
 struct uma_map_txn {
-	/** @vm: address space */
-	struct uma_vm *vm;
-	/** @changed: mappings that were added or removed, &uma_mapping.link */
-	struct list_head changed;
+	struct uma_vm *vm;		/* address space */
+	struct list_head changed;	/* mappings that were added or removed, &uma_mapping.link */
 };
 
 void uma_map_init(struct uma_vm *vm, struct drm_device *drm, struct drm_gem_object *resv,
@@ -67,85 +58,58 @@ int uma_map_remove(struct uma_map_txn *txn, u64 start, u64 size);
 void uma_map_commit(struct uma_map_txn *txn, bool confirmed);
 void uma_map_rollback(struct uma_map_txn *txn);
 
-/**
- * struct uma_pt_table - one table
- */
+/* One table */
 struct uma_pt_table {
-	/** @entries: what the device reads */
-	__le64 *entries;
-	/** @dma: DMA address of @entries */
-	dma_addr_t dma;
-	/** @child: tables that the entries point to, NULL for the last level */
+	__le64 *entries;	/* what the device reads */
+	dma_addr_t dma;		/* DMA address of entries */
+	/* tables that the entries point to, NULL for the last level */
 	struct uma_pt_table **child;
-	/** @link: in one of the lists of &struct uma_pt */
-	struct list_head link;
-	/** @used: number of valid entries */
-	u32 used;
+	struct list_head link;	/* in one of the lists of &struct uma_pt */
+	u32 used;		/* number of valid entries */
 };
 
-/**
- * struct uma_pt_ops - allocator of tables
- */
+/* Allocator of tables */
 struct uma_pt_ops {
-	/** @alloc: set @entries, zeroed, and @dma; 0 or -ENOMEM */
+	/* set entries, zeroed, and dma; 0 or -ENOMEM */
 	int (*alloc)(struct uma_pt *pt, struct uma_pt_table *table);
-	/** @free: undo @alloc */
-	void (*free)(struct uma_pt *pt, struct uma_pt_table *table);
+	void (*free)(struct uma_pt *pt, struct uma_pt_table *table);	/* undo alloc */
 };
 
-/**
- * struct uma_pt_need - tables that a change may need at most
- */
+/* Tables that a change may need at most */
 struct uma_pt_need {
-	/** @dirs: tables above the last level */
-	u32 dirs;
-	/** @leaves: tables of the last level */
-	u32 leaves;
+	u32 dirs;	/* tables above the last level */
+	u32 leaves;	/* tables of the last level */
 };
 
-/**
- * struct uma_pt - the page table of an address space
+/*
+ * The page table of an address space.
  *
  * A change is made in steps, so that nothing can fail once the first entry has been written:
  * uma_pt_need_map() and uma_pt_need_unmap() count the tables that all its parts may need,
  * uma_pt_reserve() allocates them, uma_pt_map() and uma_pt_unmap() use them, uma_pt_prune()
- * detaches tables that became empty, and after the caller has invalidated @dirty_start ..
- * @dirty_end, uma_pt_finish() frees what is left. To abort before the first entry is written, call
+ * detaches tables that became empty, and after the caller has invalidated dirty_start ..
+ * dirty_end, uma_pt_finish() frees what is left. To abort before the first entry is written, call
  * uma_pt_unreserve(). Callers serialise.
  */
 struct uma_pt {
-	/** @ops: allocator */
-	const struct uma_pt_ops *ops;
-	/** @priv: for the allocator */
-	void *priv;
-	/** @root: first level */
-	struct uma_pt_table *root;
-	/** @spare_dirs: reserved tables above the last level */
-	struct list_head spare_dirs;
-	/** @spare_leaves: reserved tables of the last level */
-	struct list_head spare_leaves;
-	/** @dead: detached tables that the device may have cached */
-	struct list_head dead;
-	/** @dirty_start: first address with a valid entry that was changed */
-	u64 dirty_start;
-	/** @dirty_end: one past the last; not above @dirty_start if none changed */
+	const struct uma_pt_ops *ops;	/* allocator */
+	void *priv;			/* for the allocator */
+	struct uma_pt_table *root;	/* first level */
+	struct list_head spare_dirs;	/* reserved tables above the last level */
+	struct list_head spare_leaves;	/* reserved tables of the last level */
+	struct list_head dead;		/* detached tables that the device may have cached */
+	u64 dirty_start;		/* first address with a valid entry that was changed */
+	/* one past the last; not above dirty_start if none changed */
 	u64 dirty_end;
-	/** @tables: number of tables, for debugfs */
-	u32 tables;
-	/** @blocks: number of blocks, for debugfs */
-	u32 blocks;
+	u32 tables;			/* number of tables, for debugfs */
+	u32 blocks;			/* number of blocks, for debugfs */
 };
 
-/**
- * struct uma_sg_pos - a position in the DMA addresses of a scatterlist
- */
+/* A position in the DMA addresses of a scatterlist */
 struct uma_sg_pos {
-	/** @sg: entry */
-	struct scatterlist *sg;
-	/** @left: entries left, this one included */
-	unsigned int left;
-	/** @offset: bytes into @sg */
-	u64 offset;
+	struct scatterlist *sg;	/* entry */
+	unsigned int left;	/* entries left, this one included */
+	u64 offset;		/* bytes into sg */
 };
 
 int uma_pt_init(struct uma_pt *pt, const struct uma_pt_ops *ops, void *priv);
@@ -165,32 +129,24 @@ u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size);
 
 int uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset);
 
-/**
- * struct uma_slot_entry - a hardware address space
- */
+/* A hardware address space */
 struct uma_slot_entry {
-	/** @owner: whose page table is set; NULL: disabled and invalidated */
-	const void *owner;
-	/** @stamp: &uma_slots.clock when it was last taken */
-	u64 stamp;
-	/** @busy: number of jobs on the device that use it */
-	atomic_t busy;
+	const void *owner;	/* whose page table is set; NULL: disabled and invalidated */
+	u64 stamp;		/* &uma_slots.clock when it was last taken */
+	atomic_t busy;		/* number of jobs on the device that use it */
 };
 
-/**
- * struct uma_slots - the hardware address spaces
+/*
+ * The hardware address spaces.
  *
  * There may be more address spaces than slots. An address space gets a slot for its first job and
  * keeps it until it has no job on the device and another one needs the slot. Callers serialise,
  * except for uma_slots_put().
  */
 struct uma_slots {
-	/** @slot: slots */
-	struct uma_slot_entry slot[UMA_MAX_AS];
-	/** @clock: counts uma_slots_get() */
-	u64 clock;
-	/** @count: slots that the device has */
-	u32 count;
+	struct uma_slot_entry slot[UMA_MAX_AS];	/* slots */
+	u64 clock;				/* counts uma_slots_get() */
+	u32 count;				/* slots that the device has */
 };
 
 void uma_slots_init(struct uma_slots *slots, u32 count);
@@ -205,40 +161,27 @@ static inline bool uma_slots_busy(const struct uma_slots *slots, unsigned int sl
 	return atomic_read(&slots->slot[slot].busy);
 }
 
-/**
- * struct uma_vm - an address space
- */
+/* An address space */
 struct uma_vm {
-	/** @base: mappings; each holds a reference, and so does @ref until it drops to zero */
+	/* mappings; each holds a reference, and so does ref until it drops to zero */
 	struct drm_gpuvm base;
-	/** @ref: references of the file and of queues */
-	struct kref ref;
-	/** @uma: device */
+	struct kref ref;	/* references of the file and of queues */
 	struct uma_device *uma;
-	/** @node: in &uma_device.vms */
-	struct list_head node;
-	/** @lock: protects mappings and page table */
-	struct mutex lock;
-	/** @removed: mappings that the device may have cached, &uma_mapping.link */
+	struct list_head node;	/* in &uma_device.vms */
+	struct mutex lock;	/* protects mappings and page table */
+	/* mappings that the device may have cached, &uma_mapping.link */
 	struct list_head removed;
-	/** @map_count: number of mappings, without @removed */
-	u32 map_count;
-	/** @map_max: limit of @map_count */
-	u32 map_max;
-	/** @pt: page table */
+	u32 map_count;		/* number of mappings, without removed */
+	u32 map_max;		/* limit of map_count */
 	struct uma_pt pt;
-	/** @shrink: in the shrinker's list of address spaces that it has locked */
+	/* in the shrinker's list of address spaces that it has locked */
 	struct list_head shrink;
-	/** @dead: nothing can be bound any more */
-	bool dead;
-	/** @held: has no users, but the device may still reach it; under &uma_device.vms_lock */
+	bool dead;		/* nothing can be bound any more */
+	/* has no users, but the device may still reach it; under &uma_device.vms_lock */
 	bool held;
-	/** @awaited: counted in &uma_device.dying; under &uma_device.vms_lock */
-	bool awaited;
-	/** @queues: number of queues that use it, protected by &uma_client.lock */
-	u32 queues;
-	/** @pid: process that created it, for debugfs */
-	pid_t pid;
+	bool awaited;		/* counted in &uma_device.dying; under &uma_device.vms_lock */
+	u32 queues;		/* number of queues that use it, protected by &uma_client.lock */
+	pid_t pid;		/* process that created it, for debugfs */
 };
 
 static inline struct uma_vm *to_uma_vm(struct drm_gpuvm *gpuvm)
