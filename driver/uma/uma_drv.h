@@ -16,46 +16,31 @@ struct drm_file;
 struct drm_printer;
 struct uma_device;
 
-/**
- * struct uma_usage - engine time of a client, which its jobs may outlive
- */
+/* Engine time of a client, which its jobs may outlive */
 struct uma_usage {
-	/** @ref: references */
 	struct kref ref;
-	/** @queues: number of queues, including destroyed ones that have not been released yet */
+	/* number of queues, including destroyed ones that have not been released yet */
 	atomic_t queues;
-	/** @unfinished: jobs of all its queues; grows under &uma_client.submit_lock */
+	/* jobs of all its queues; grows under &uma_client.submit_lock */
 	atomic_t unfinished;
-	/** @ns: time on engines, by class */
-	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];
-	/** @cycles: clock cycles on engines, by class */
-	atomic64_t cycles[UMA_ENGINE_CLASS_COUNT];
-	/** @shown: highest value of @ns that was reported, as it must not decrease, by class */
+	atomic64_t ns[UMA_ENGINE_CLASS_COUNT];		/* time on engines, by class */
+	atomic64_t cycles[UMA_ENGINE_CLASS_COUNT];	/* clock cycles on engines, by class */
+	/* highest value of ns that was reported, as it must not decrease, by class */
 	atomic64_t shown[UMA_ENGINE_CLASS_COUNT];
-	/** @count: entries of @shares */
-	u32 count;
-	/** @shares: state in the run-list of each engine; under &uma_device.queues_lock */
+	u32 count;					/* entries of shares */
+	/* state in the run-list of each engine; under &uma_device.queues_lock */
 	struct uma_share shares[] __counted_by(count);
 };
 
-/**
- * struct uma_client - an open file
- */
+/* An open file */
 struct uma_client {
-	/** @uma: device */
 	struct uma_device *uma;
-	/** @lock: protects ids and the uses of address spaces by queues */
-	struct mutex lock;
-	/** @submit_lock: serialises arming and pushing jobs */
-	struct mutex submit_lock;
-	/** @vms: &struct uma_vm by id */
-	struct xarray vms;
-	/** @queues: &struct uma_queue by id */
-	struct xarray queues;
-	/** @vm_count: entries of @vms */
-	u32 vm_count;
-	/** @usage: engine time */
-	struct uma_usage *usage;
+	struct mutex lock;		/* protects ids and the uses of address spaces by queues */
+	struct mutex submit_lock;	/* serialises arming and pushing jobs */
+	struct xarray vms;		/* &struct uma_vm by id */
+	struct xarray queues;		/* &struct uma_queue by id */
+	u32 vm_count;			/* entries of vms */
+	struct uma_usage *usage;	/* engine time */
 };
 
 struct uma_usage *uma_usage_alloc(u32 engines);

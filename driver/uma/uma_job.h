@@ -169,32 +169,20 @@ struct uma_fence *uma_fence_alloc(void);
 struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_queue *queue);
 void uma_queue_free(struct uma_queue *queue);
 
-/**
- * struct uma_implicit_use - a buffer that a job uses
- */
+/* A buffer that a job uses */
 struct uma_implicit_use {
-	/** @obj: buffer, with a reference */
-	struct drm_gem_object *obj;
-	/** @write: the job writes to it */
-	bool write;
+	struct drm_gem_object *obj;	/* buffer, with a reference */
+	bool write;			/* the job writes to it */
 };
 
-/**
- * struct uma_implicit - the buffers of the jobs of a submit
- */
+/* The buffers of the jobs of a submit */
 struct uma_implicit {
-	/** @uses: buffers of all jobs, job by job */
-	struct uma_implicit_use *uses;
-	/** @count: entries of @uses */
-	u32 count;
-	/** @max: size of @uses and @objs */
-	u32 max;
-	/** @objs: buffers of @uses, sorted by dma_resv */
-	struct drm_gem_object **objs;
-	/** @locked: @exec has been initialised */
-	bool locked;
-	/** @exec: the locks of their dma_resvs */
-	struct drm_exec exec;
+	struct uma_implicit_use *uses;	/* buffers of all jobs, job by job */
+	u32 count;			/* entries of uses */
+	u32 max;			/* size of uses and objs */
+	struct drm_gem_object **objs;	/* buffers of uses, sorted by dma_resv */
+	bool locked;			/* exec has been initialised */
+	struct drm_exec exec;		/* the locks of their dma_resvs */
 };
 
 int uma_implicit_init(struct uma_implicit *imp, u32 max);
@@ -208,19 +196,12 @@ int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm
 void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count,
 			  struct dma_fence *done);
 
-/**
- * struct uma_job - a job
- */
+/* A job */
 struct uma_job {
-	/** @base: the scheduler's side */
-	struct drm_sched_job base;
-	/** @queue: queue, with a reference */
-	struct uma_queue *queue;
-	/** @fence: preallocated, NULL once it is initialised */
-	struct uma_fence *fence;
-	/** @done: its hardware fence, set by run_job */
-	struct dma_fence *done;
-	/** @engine: engine */
+	struct drm_sched_job base;	/* the scheduler's side */
+	struct uma_queue *queue;	/* queue, with a reference */
+	struct uma_fence *fence;	/* preallocated, NULL once it is initialised */
+	struct dma_fence *done;		/* its hardware fence, set by run_job */
 	struct uma_engine *engine;
 	/** @node: in &uma_queue.behind */
 	struct list_head node;
@@ -242,30 +223,22 @@ struct uma_job {
 	u64 run_ns;
 	/** @drops: &uma_engine.drops when it started; under &uma_device.queues_lock */
 	u32 drops;
-	/** @dep_count: entries of @deps */
-	u32 dep_count;
-	/** @dep_next: first entry of @deps that prepare_job has not returned yet */
+	u32 dep_count;			/* entries of deps */
+	/* first entry of deps that prepare_job has not returned yet */
 	u32 dep_next;
-	/** @deps: fences of jobs of the same submit; filled in once these are armed */
+	/* fences of jobs of the same submit; filled in once these are armed */
 	struct dma_fence **deps;
 };
 
-/**
- * struct uma_done - a job that was detached from its engine, to be signalled
- */
+/* A job that was detached from its engine, to be signalled */
 struct uma_done {
-	/** @queue: queue, with a reference */
-	struct uma_queue *queue;
-	/** @fence: fence, with a reference */
-	struct dma_fence *fence;
-	/** @error: 0 or the error of @fence */
-	int error;
-	/** @number: number of the job in its queue */
-	u64 number;
-	/** @start: device timestamp when it started, or was continued; 0: unknown */
+	struct uma_queue *queue;	/* queue, with a reference */
+	struct dma_fence *fence;	/* fence, with a reference */
+	int error;			/* 0 or the error of fence */
+	u64 number;			/* number of the job in its queue */
+	/* device timestamp when it started, or was continued; 0: unknown */
 	u64 start;
-	/** @end: device timestamp when it ended; 0: unknown */
-	u64 end;
+	u64 end;			/* device timestamp when it ended; 0: unknown */
 };
 
 #define to_uma_job(sched_job)	container_of(sched_job, struct uma_job, base)

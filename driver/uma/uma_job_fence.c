@@ -19,15 +19,10 @@
 #include "uma_device.h"
 #include "uma_job.h"
 
-/**
- * struct uma_fence - the fence of a job on an engine
- */
+/* The fence of a job on an engine */
 struct uma_fence {
-	/** @base: fence; first member, as it is freed by its address */
-	struct dma_fence base;
-	/** @lock: its lock */
+	struct dma_fence base;		/* fence; first member, as it is freed by its address */
 	spinlock_t lock;
-	/** @queue: queue of the job */
 	struct uma_queue *queue;
 };
 

@@ -472,18 +472,12 @@ out:
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_reset_holders);
 
-/**
- * struct uma_reset_order - a reset that is waited for
- */
+/* A reset that is waited for */
 struct uma_reset_order {
-	/** @work: on &uma_device.reset_wq, like all recovery */
-	struct work_struct work;
-	/** @uma: device */
+	struct work_struct work;	/* on &uma_device.reset_wq, like all recovery */
 	struct uma_device *uma;
-	/** @engine: engine, NULL for the device */
-	struct uma_engine *engine;
-	/** @preempted: also cancel jobs that were preempted */
-	bool preempted;
+	struct uma_engine *engine;	/* engine, NULL for the device */
+	bool preempted;			/* also cancel jobs that were preempted */
 };
 
 /* Do not wait for the job on an engine, unless it is done already. */

@@ -25,76 +25,54 @@ enum uma_request_state {
 	UMA_REQUEST_DISPATCHED,
 };
 
-/**
- * struct uma_request - request of a queue's job for an engine
- */
+/* Request of a queue's job for an engine */
 struct uma_request {
-	/** @node: in &uma_flow.requests, or in a list of requests that are ready */
-	struct list_head node;
-	/** @flow: flow that is charged */
-	struct uma_flow *flow;
-	/** @state: state */
+	struct list_head node;	/* in &uma_flow.requests, or in a list of requests that are ready */
+	struct uma_flow *flow;	/* flow that is charged */
 	enum uma_request_state state;
 };
 
-/**
- * struct uma_flow - requests of a client for an engine at one priority
- */
+/* Requests of a client for an engine at one priority */
 struct uma_flow {
-	/** @node: in &uma_sfq.backlogged, if @requests is not empty and @held is false */
+	/* in &uma_sfq.backlogged, if requests is not empty and held is false */
 	struct rb_node node;
-	/** @held_node: in &uma_sfq.held, if @requests is not empty and @held is true */
+	/* in &uma_sfq.held, if requests is not empty and held is true */
 	struct list_head held_node;
-	/** @held: the client is being penalised, &uma_share.held_until */
-	bool held;
-	/** @requests: queued requests, in FIFO order */
-	struct list_head requests;
-	/** @vtime: virtual time: engine time that it has used, divided by its weight */
+	bool held;			/* the client is being penalised, &uma_share.held_until */
+	struct list_head requests;	/* queued requests, in FIFO order */
+	/* virtual time: engine time that it has used, divided by its weight */
 	u64 vtime;
-	/** @level: priority */
-	u32 level;
-	/** @share: share that it belongs to */
-	struct uma_share *share;
+	u32 level;			/* priority */
+	struct uma_share *share;	/* share that it belongs to */
 };
 
-/**
- * struct uma_share - state of a client on an engine
- */
+/* State of a client on an engine */
 struct uma_share {
-	/** @flow: by priority */
-	struct uma_flow flow[UMA_SFQ_LEVELS];
-	/** @held_until: end of the penalty for jobs that hung */
-	u64 held_until;
-	/** @left: its file is closed */
-	bool left;
+	struct uma_flow flow[UMA_SFQ_LEVELS];	/* by priority */
+	u64 held_until;				/* end of the penalty for jobs that hung */
+	bool left;				/* its file is closed */
 };
 
-/**
- * struct uma_sfq - start-time fair queueing for an engine
+/*
+ * Start-time fair queueing for an engine.
  *
  * Callers serialise. Times are in nanoseconds of one clock.
  */
 struct uma_sfq {
-	/** @backlogged: flows that are runnable, by virtual time; [1]: of real-time priority */
+	/* flows that are runnable, by virtual time; [1]: of real-time priority */
 	struct rb_root_cached backlogged[2];
-	/** @clock: virtual time of the flow that was served last */
-	u64 clock[2];
-	/** @latest: highest virtual time of any flow */
-	u64 latest[2];
-	/** @left: highest virtual time of flows whose files were closed, by priority */
+	u64 clock[2];	/* virtual time of the flow that was served last */
+	u64 latest[2];	/* highest virtual time of any flow */
+	/* highest virtual time of flows whose files were closed, by priority */
 	u64 left[UMA_SFQ_LEVELS];
-	/** @held: flows with requests whose clients are being penalised */
+	/* flows with requests whose clients are being penalised */
 	struct list_head held;
-	/** @busy: the engine has been dispatched to a request */
-	bool busy;
-	/** @running: flow of the running job, if it can be preempted and has not been told to */
+	bool busy;	/* the engine has been dispatched to a request */
+	/* flow of the running job, if it can be preempted and has not been told to */
 	struct uma_flow *running;
-	/** @started: when it began to run */
-	u64 started;
-	/** @slice: minimum time that it runs */
-	u64 slice;
-	/** @wanted: a job waits for a hardware address space, so preempt after @slice */
-	bool wanted;
+	u64 started;	/* when it began to run */
+	u64 slice;	/* minimum time that it runs */
+	bool wanted;	/* a job waits for a hardware address space, so preempt after slice */
 };
 
 void uma_sfq_init(struct uma_sfq *sfq);

@@ -17,62 +17,38 @@
 #include "uma_pm.h"
 #include "uma_trace.h"
 
-/**
- * struct uma_signal - a syncobj that a job signals
- */
+/* A syncobj that a job signals */
 struct uma_signal {
-	/** @node: in &uma_submit.signals, in the order of the jobs */
-	struct list_head node;
-	/** @syncobj: syncobj, with a reference */
-	struct drm_syncobj *syncobj;
-	/** @chain: preallocated chain link of a timeline, NULL for a binary syncobj */
+	struct list_head node;		/* in &uma_submit.signals, in the order of the jobs */
+	struct drm_syncobj *syncobj;	/* syncobj, with a reference */
+	/* preallocated chain link of a timeline, NULL for a binary syncobj */
 	struct dma_fence_chain *chain;
-	/** @point: point of the timeline */
-	u64 point;
-	/** @handle: handle of @syncobj */
-	u32 handle;
-	/** @job: index of the job */
-	u32 job;
+	u64 point;			/* point of the timeline */
+	u32 handle;			/* handle of syncobj */
+	u32 job;			/* index of the job */
 };
 
-/**
- * struct uma_submit_job - a job of a submit
- */
+/* A job of a submit */
 struct uma_submit_job {
-	/** @syncs: its syncs */
-	struct drm_uma_sync *syncs;
-	/** @bos: its buffers */
-	struct drm_uma_job_bo *bos;
-	/** @first_use: index of its first buffer in &uma_submit.implicit */
-	u32 first_use;
-	/** @job: job */
+	struct drm_uma_sync *syncs;	/* its syncs */
+	struct drm_uma_job_bo *bos;	/* its buffers */
+	u32 first_use;			/* index of its first buffer in &uma_submit.implicit */
 	struct uma_job *job;
-	/** @done: its finished fence, once it is armed */
-	struct dma_fence *done;
-	/** @deps: indices of jobs of this submit that it depends on, &uma_job.dep_count of them */
+	struct dma_fence *done;		/* its finished fence, once it is armed */
+	/* indices of jobs of this submit that it depends on, &uma_job.dep_count of them */
 	u32 *deps;
 };
 
-/**
- * struct uma_submit - a DRM_IOCTL_UMA_SUBMIT in progress
- */
+/* A DRM_IOCTL_UMA_SUBMIT in progress */
 struct uma_submit {
-	/** @uma: device */
 	struct uma_device *uma;
-	/** @file: client */
 	struct drm_file *file;
-	/** @args: copy of the caller's jobs */
-	struct drm_uma_job *args;
-	/** @jobs: the jobs */
-	struct uma_submit_job *jobs;
-	/** @count: number of jobs */
-	u32 count;
-	/** @failed: index of the job that an error is about */
-	u32 failed;
-	/** @signals: list of &struct uma_signal */
-	struct list_head signals;
-	/** @implicit: buffers of all jobs */
-	struct uma_implicit implicit;
+	struct drm_uma_job *args;	/* copy of the caller's jobs */
+	struct uma_submit_job *jobs;	/* the jobs */
+	u32 count;			/* number of jobs */
+	u32 failed;			/* index of the job that an error is about */
+	struct list_head signals;	/* list of &struct uma_signal */
+	struct uma_implicit implicit;	/* buffers of all jobs */
 };
 
 static int uma_submit_check_bos(struct uma_submit *submit, u32 i, u32 *total)

@@ -15,9 +15,7 @@
 
 #include "../uma_regs.h"
 
-/**
- * struct uma_result - a completion record in CPU byte order
- */
+/* A completion record in CPU byte order */
 struct uma_result {
 	/** @start: device timestamp when the job started, or was continued */
 	u64 start;
