@@ -20,22 +20,14 @@ struct thermal_cooling_device;
 struct uma_device;
 struct uma_engine;
 
-/**
- * struct uma_busy - recent load of the engines
- */
+/* Recent load of the engines */
 struct uma_busy {
-	/** @work: takes a sample each second while there are jobs */
-	struct delayed_work work;
-	/** @lock: protects what follows */
-	spinlock_t lock;
-	/** @running: @work is queued */
-	bool running;
-	/** @time: when the last sample was taken */
-	ktime_t time;
-	/** @ns: busy time of all engines at @time */
-	u64 ns;
-	/** @percent: load in the second before @time */
-	u32 percent;
+	struct delayed_work work;	/* takes a sample each second while there are jobs */
+	spinlock_t lock;		/* protects what follows */
+	bool running;			/* work is queued */
+	ktime_t time;			/* when the last sample was taken */
+	u64 ns;				/* busy time of all engines at time */
+	u32 percent;			/* load in the second before time */
 };
 
 /* Load in percent, rounded to nearest; @busy_ns is the sum of all engines. */
@@ -69,38 +61,24 @@ enum uma_power_mode {
 	UMA_POWER_MODES,
 };
 
-/**
- * struct uma_devfreq - control of the clock
- */
+/* Control of the clock */
 struct uma_devfreq {
-	/** @lock: protects @mode, @devfreq and the requests */
-	struct mutex lock;
-	/** @mode: power mode */
-	enum uma_power_mode mode;
-	/** @min_mhz: lowest clock */
-	u32 min_mhz;
-	/** @max_mhz: highest clock */
-	u32 max_mhz;
-	/** @min: request of @mode for a minimum clock */
-	struct dev_pm_qos_request min;
-	/** @max: request of @mode for a maximum clock */
-	struct dev_pm_qos_request max;
-	/** @profile: devfreq profile */
-	struct devfreq_dev_profile profile;
+	struct mutex lock;			/* protects mode, devfreq and the requests */
+	enum uma_power_mode mode;		/* power mode */
+	u32 min_mhz;				/* lowest clock */
+	u32 max_mhz;				/* highest clock */
+	struct dev_pm_qos_request min;		/* request of mode for a minimum clock */
+	struct dev_pm_qos_request max;		/* request of mode for a maximum clock */
+	struct devfreq_dev_profile profile;	/* devfreq profile */
 #if IS_ENABLED(CONFIG_DEVFREQ_GOV_SIMPLE_ONDEMAND)
-	/** @ondemand: tunables of the governor */
+	/* tunables of the governor */
 	struct devfreq_simple_ondemand_data ondemand;
 #endif
-	/** @devfreq: NULL without devfreq or its governor */
-	struct devfreq *devfreq;
-	/** @cooling: NULL without a cooling device */
-	struct thermal_cooling_device *cooling;
-	/** @gone: notified when the device leaves its bus */
-	struct notifier_block gone;
-	/** @since: when the status was last queried */
-	ktime_t since;
-	/** @busy: busy time of each engine at @since */
-	u64 busy[UMA_MAX_ENGINES];
+	struct devfreq *devfreq;		/* NULL without devfreq or its governor */
+	struct thermal_cooling_device *cooling;	/* NULL without a cooling device */
+	struct notifier_block gone;		/* notified when the device leaves its bus */
+	ktime_t since;				/* when the status was last queried */
+	u64 busy[UMA_MAX_ENGINES];		/* busy time of each engine at since */
 };
 
 /* Clock of operating point @step of @steps, which are equidistant from @min to @max. */

@@ -33,18 +33,14 @@ enum uma_log {
 /** UMA_HISTORY_SLICES: the same for events of preempted jobs */
 #define UMA_HISTORY_SLICES	8
 
-/**
- * struct uma_history - latest events of an engine
- */
+/* Latest events of an engine */
 struct uma_history {
-	/** @events: ring of events, in the format of a dump */
+	/* ring of events, in the format of a dump */
 	struct uma_dump_event events[UMA_HISTORY_EVENTS];
-	/** @count: number of events so far */
-	u64 count;
-	/** @slices: a ring for time slices, which would push failures out of @events */
+	u64 count;		/* number of events so far */
+	/* a ring for time slices, which would push failures out of events */
 	struct uma_dump_event slices[UMA_HISTORY_SLICES];
-	/** @slice_count: number of these so far */
-	u64 slice_count;
+	u64 slice_count;	/* number of these so far */
 };
 
 #ifdef CONFIG_DEV_COREDUMP

@@ -50,44 +50,29 @@ enum uma_coredump_state {
 	UMA_COREDUMP_SENT,
 };
 
-/**
- * struct uma_coredump - the device's dump
- */
+/* The device's dump */
 struct uma_coredump {
-	/** @uma: device */
 	struct uma_device *uma;
-	/** @work: hands the dump over */
-	struct delayed_work work;
-	/** @tries: how often @work has found the previous dump */
-	u32 tries;
-	/** @state: &enum uma_coredump_state; changed from FREE by recovery, back to it by @work */
+	struct delayed_work work;	/* hands the dump over */
+	u32 tries;			/* how often work has found the previous dump */
+	/* &enum uma_coredump_state; changed from FREE by recovery, back to it by work */
 	int state;
-	/** @engine: engine of the job, NULL if it is not about a job */
+	/* engine of the job, NULL if it is not about a job */
 	const struct uma_engine *engine;
-	/** @seqno: sequence number of the job */
-	u64 seqno;
-	/** @taken: number of dumps taken */
-	u32 taken;
-	/** @dropped: number of dumps dropped because of a previous one, or without memory */
+	u64 seqno;			/* sequence number of the job */
+	u32 taken;			/* number of dumps taken */
+	/* number of dumps dropped because of a previous one, or without memory */
 	atomic_t dropped;
-	/** @room: size of @data */
-	size_t room;
-	/** @size: bytes of @data in use */
-	size_t size;
-	/** @data: the dump */
-	u8 data[];
+	size_t room;			/* size of data */
+	size_t size;			/* bytes of data in use */
+	u8 data[];			/* the dump */
 };
 
-/**
- * struct uma_reg_range - registers that can be read without side effects
- */
+/* Registers that can be read without side effects */
 struct uma_reg_range {
-	/** @first: offset of the first */
-	u32 first;
-	/** @count: number of registers, or of pairs if @pair */
-	u32 count;
-	/** @pair: pairs of 64 bits: reading the low word latches the high word */
-	bool pair;
+	u32 first;	/* offset of the first */
+	u32 count;	/* number of registers, or of pairs */
+	bool pair;	/* pairs of 64 bits: reading the low word latches the high word */
 };
 
 static const struct uma_reg_range uma_coredump_device_regs[] = {
