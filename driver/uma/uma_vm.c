@@ -262,22 +262,14 @@ int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *fi
 	return 0;
 }
 
-/**
- * struct uma_bind - a DRM_IOCTL_UMA_VM_BIND in progress
- */
+/* A DRM_IOCTL_UMA_VM_BIND in progress */
 struct uma_bind {
-	/** @ops: operations */
-	struct drm_uma_bind_op *ops;
-	/** @count: number of them */
-	u32 count;
-	/** @failed: index of the operation that an error is about */
-	u32 failed;
-	/** @bos: buffers to map */
-	struct uma_bo **bos;
-	/** @pages: their memory, which is pinned until the ioctl returns */
-	struct sg_table **pages;
-	/** @pos: where the mappings start in @pages */
-	struct uma_sg_pos *pos;
+	struct drm_uma_bind_op *ops;	/* operations */
+	u32 count;			/* number of them */
+	u32 failed;			/* index of the operation that an error is about */
+	struct uma_bo **bos;		/* buffers to map */
+	struct sg_table **pages;	/* their memory, which is pinned until the ioctl returns */
+	struct uma_sg_pos *pos;		/* where the mappings start in pages */
 };
 
 static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
