@@ -178,16 +178,11 @@ static const struct attribute_group uma_group = {
 	.attrs = uma_attrs,
 };
 
-/**
- * struct uma_engine_attr - a file in an engine's directory
- */
+/* A file in an engine's directory */
 struct uma_engine_attr {
-	/** @attr: base */
 	struct device_attribute attr;
-	/** @engine: engine */
 	struct uma_engine *engine;
-	/** @get: returns the value */
-	u64 (*get)(struct uma_engine *engine);
+	u64 (*get)(struct uma_engine *engine);	/* returns the value */
 };
 
 static u64 uma_sysfs_engine_busy(struct uma_engine *engine)
@@ -238,17 +233,11 @@ static const struct {
 	{ "clock_max_mhz", uma_sysfs_engine_clock },
 };
 
-/**
- * struct uma_engine_files - directory of an engine
- */
+/* Directory of an engine */
 struct uma_engine_files {
-	/** @name: name of the directory */
 	char name[32];
-	/** @group: attribute group */
 	struct attribute_group group;
-	/** @list: attributes of @files, NULL at the end */
-	struct attribute *list[ARRAY_SIZE(uma_engine_files) + 1];
-	/** @files: files */
+	struct attribute *list[ARRAY_SIZE(uma_engine_files) + 1];	/* of files, then NULL */
 	struct uma_engine_attr files[ARRAY_SIZE(uma_engine_files)];
 };
 
