@@ -13,7 +13,6 @@
 
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_gpuvm.h>
-#include <drm/drm_print.h>
 #include <drm/gpu_scheduler.h>
 
 #ifndef UMA_HAVE_SCHED_INIT_ARGS

@@ -16,11 +16,9 @@
 #include <drm/drm_prime.h>
 #include <drm/drm_vma_manager.h>
 
-#include "compat.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_gem.h"
-#include "uma_vm.h"
 
 /* Add a buffer, which is complete, to the device's list. */
 void uma_gem_publish(struct uma_bo *bo)

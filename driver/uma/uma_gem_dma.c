@@ -17,7 +17,6 @@
 
 #include <kunit/visibility.h>
 
-#include "compat.h"
 #include "uma_device.h"
 #include "uma_gem.h"
 

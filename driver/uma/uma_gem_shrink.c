@@ -8,7 +8,6 @@
  * buffer fault.
  */
 #include <linux/list_lru.h>
-#include <linux/pagemap.h>
 #include <linux/shmem_fs.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
@@ -21,7 +20,6 @@
 #include "compat.h"
 #include "uma_device.h"
 #include "uma_gem.h"
-#include "uma_job.h"
 #include "uma_vm.h"
 
 /*

@@ -6,7 +6,6 @@
 #include <linux/cred.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>

@@ -26,7 +26,6 @@ struct uma_client;
 struct uma_device;
 struct uma_engine;
 struct uma_fence;
-struct uma_result;
 struct uma_usage;
 struct uma_vm;
 

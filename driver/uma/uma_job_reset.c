@@ -24,7 +24,6 @@
 #include <linux/delay.h>
 #include <linux/export.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include <kunit/visibility.h>

@@ -13,9 +13,6 @@
 #include <linux/suspend.h>
 #include <linux/sysfs.h>
 
-#include <drm/drm_drv.h>
-#include <drm/drm_print.h>
-
 #include <kunit/visibility.h>
 
 #include "uma_device.h"

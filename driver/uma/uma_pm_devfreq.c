@@ -7,7 +7,6 @@
 #include <linux/pm_opp.h>
 #include <linux/units.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "compat.h"

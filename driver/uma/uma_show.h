@@ -61,24 +61,13 @@ static inline int uma_coredump_init(struct uma_device *uma)
 	return 0;
 }
 
-static inline void uma_coredump_stop(struct uma_device *uma)
-{
-}
+static inline void uma_coredump_stop(struct uma_device *uma) { }
+static inline void uma_coredump_job(struct uma_engine *engine) { }
+static inline void uma_coredump_wedged(struct uma_device *uma) { }
+static inline void uma_coredump_send(struct uma_device *uma) { }
 
 static inline void uma_coredump_event(struct uma_engine *engine, enum uma_dump_event_type type,
 				      const struct uma_job *job, int error)
-{
-}
-
-static inline void uma_coredump_job(struct uma_engine *engine)
-{
-}
-
-static inline void uma_coredump_wedged(struct uma_device *uma)
-{
-}
-
-static inline void uma_coredump_send(struct uma_device *uma)
 {
 }
 

@@ -9,12 +9,9 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include <drm/drm_drv.h>
-
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"
-#include "uma_trace.h"
 #include "uma_vm.h"
 
 /* Timeout of invalidations of slots without jobs, which do not have to wait for a tile. */
