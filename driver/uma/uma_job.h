@@ -202,25 +202,17 @@ struct uma_job {
 	struct uma_fence *fence;	/* preallocated, NULL once it is initialised */
 	struct dma_fence *done;		/* its hardware fence, set by run_job */
 	struct uma_engine *engine;
-	/** @node: in &uma_queue.behind */
-	struct list_head node;
-	/** @tasks_addr: device address of the tasks */
-	u64 tasks_addr;
-	/** @stamps_addr: device address of their stamps, 0 for none */
-	u64 stamps_addr;
-	/** @number: number of the job in its queue */
-	u64 number;
-	/** @submitted: when it was submitted */
-	ktime_t submitted;
-	/** @task_count: number of tasks */
-	u32 task_count;
-	/** @first_task: the first one that has not ended, if it was preempted */
-	u32 first_task;
-	/** @first_tile: its tiles that are done: the engine's number, never the user's */
+	struct list_head node;		/* in &uma_queue.behind */
+	u64 tasks_addr;			/* device address of the tasks */
+	u64 stamps_addr;		/* device address of their stamps, 0 for none */
+	u64 number;			/* number of the job in its queue */
+	ktime_t submitted;		/* when it was submitted */
+	u32 task_count;			/* number of tasks */
+	u32 first_task;			/* the first one that has not ended, if it was preempted */
+	/* its tiles that are done: the engine's number, never the user's */
 	u64 first_tile;
-	/** @run_ns: time that it had the engine before it was preempted */
-	u64 run_ns;
-	/** @drops: &uma_engine.drops when it started; under &uma_device.queues_lock */
+	u64 run_ns;			/* time that it had the engine before it was preempted */
+	/* &uma_engine.drops when it started; under &uma_device.queues_lock */
 	u32 drops;
 	u32 dep_count;			/* entries of deps */
 	/* first entry of deps that prepare_job has not returned yet */

@@ -17,38 +17,22 @@
 
 /* A completion record in CPU byte order */
 struct uma_result {
-	/** @start: device timestamp when the job started, or was continued */
-	u64 start;
-	/** @end: device timestamp when it ended */
-	u64 end;
-	/** @fault_addr: device address of the fault */
-	u64 fault_addr;
-	/** @reason: &enum uma_fault */
-	u32 reason;
-	/** @slot: &enum uma_slot or UMA_FAULT_NO_SLOT */
-	u32 slot;
-	/** @task_index: task that faulted, or the number of tasks done */
-	u32 task_index;
-	/** @preempted: it stopped before this task, or in it */
-	bool preempted;
-	/** @tile: tiles of this task that are done */
-	u64 tile;
-	/** @tasks: tasks that ended without a fault */
-	u64 tasks;
-	/** @tiles: number of tiles */
-	u64 tiles;
-	/** @macs: number of multiply-adds */
-	u64 macs;
-	/** @read_bytes: bytes read */
-	u64 read_bytes;
-	/** @write_bytes: bytes written */
-	u64 write_bytes;
-	/** @tlb_misses: number of translations that needed a walk */
-	u64 tlb_misses;
-	/** @stall_ns: time waiting for power or invalidations */
-	u64 stall_ns;
-	/** @cycles: cycles of the engine's clock */
-	u64 cycles;
+	u64 start;		/* device timestamp when the job started, or was continued */
+	u64 end;		/* device timestamp when it ended */
+	u64 fault_addr;		/* device address of the fault */
+	u32 reason;		/* &enum uma_fault */
+	u32 slot;		/* &enum uma_slot or UMA_FAULT_NO_SLOT */
+	u32 task_index;		/* task that faulted, or the number of tasks done */
+	bool preempted;		/* it stopped before this task, or in it */
+	u64 tile;		/* tiles of this task that are done */
+	u64 tasks;		/* tasks that ended without a fault */
+	u64 tiles;		/* number of tiles */
+	u64 macs;		/* number of multiply-adds */
+	u64 read_bytes;		/* bytes read */
+	u64 write_bytes;	/* bytes written */
+	u64 tlb_misses;		/* number of translations that needed a walk */
+	u64 stall_ns;		/* time waiting for power or invalidations */
+	u64 cycles;		/* cycles of the engine's clock */
 };
 
 /* Index into the ring and the records of entry @index since the ring was enabled, modulo 2^32. */

@@ -9,6 +9,8 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include <drm/drm_drv.h>
+
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"
