@@ -44,6 +44,7 @@ void net_close(struct net *n)
 		free(n->node[i].w);
 		free(n->node[i].r);
 		free(n->node[i].b);
+		free(n->node[i].moved);
 	}
 	for (i = 0; i < ARRAY_SIZE(n->cached); i++)
 		for (j = 0; j < 2; j++)
@@ -63,8 +64,9 @@ static struct net_node *add_node(struct net *n, enum net_kind kind, uint32_t row
 		.kind = kind, .in = { a, b, c, d }, .rows = rows, .cols = cols,
 		.v = calloc(count, sizeof(double)), .w = calloc(count, sizeof(double)),
 		.r = calloc(count, sizeof(double)), .b = calloc(count, sizeof(double)),
+		.moved = calloc(rows, sizeof(bool)),
 	};
-	assert_true(x->v && x->w && x->r && x->b);
+	assert_true(x->v && x->w && x->r && x->b && x->moved);
 	x->t = accel_tensor_2d(NULL, ACCEL_F32, rows, cols);
 	assert_int_equal(accel_bo_create(n->env->ctx, 4 * count, NULL, &x->t.bo), 0);
 	return x;

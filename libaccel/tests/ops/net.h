@@ -6,7 +6,7 @@
  * How far the device may be off is derived, to first order: each element of each
  * node may be off by the rounding of its own operation (the bounds of
  * Documentation/numerics.rst), and what that does to the elements that are
- * checked is found by moving it a little and computing all that follows again.
+ * checked is found by moving it a little and computing the rows that follow again.
  *
  * Keys and values that go through a quantised cache are checked against it to
  * half a step; what follows is computed from what the cache has.
@@ -57,6 +57,7 @@ enum net_kind {
  * @w: the same while something is moved
  * @r: rounding of this operation
  * @b: bound of the error
+ * @moved: rows of which w is not v
  * @ids: GATHER: rows
  */
 struct net_node {
@@ -69,6 +70,7 @@ struct net_node {
 	bool check;
 	struct accel_tensor t;
 	double *v, *w, *r, *b;
+	bool *moved;
 	const int32_t *ids;
 };
 

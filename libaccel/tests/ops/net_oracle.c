@@ -215,29 +215,93 @@ static element_fn *const elements[] = {
 	[NET_GATHER] = gather, [NET_ATTENTION] = attention, [NET_CACHED] = attention,
 };
 
-/* All nodes from one on, into w; roundings too if they are wanted. */
-static void evaluate(struct net *n, int from, bool roundings)
+/* A row into w; roundings too if they are wanted. */
+static void evaluate_row(struct net *n, struct net_node *x, uint32_t row, bool roundings)
 {
 	struct oracle_num y;
-	uint32_t row, col;
+	uint32_t col;
+
+	for (col = 0; col < x->cols; col++) {
+		uint64_t k = (uint64_t)row * x->cols + col;
+
+		y.v = elements[x->kind](n, x, row, col, &y.e);
+		y = oracle_seen(y);
+		/* It may have become infinite. */
+		if (isfinite(y.v) && fabs(y.v) + y.e > FLT_MAX)
+			y.e = INFINITY;
+		x->w[k] = y.v;
+		if (roundings)
+			x->r[k] = y.e;
+	}
+}
+
+/* All nodes. */
+static void evaluate(struct net *n)
+{
+	uint32_t row;
 	int i;
 
-	for (i = from; i < n->count; i++) {
+	for (i = 0; i < n->count; i++) {
 		struct net_node *x = &n->node[i];
 
 		for (row = 0; row < x->rows && x->kind != NET_INPUT; row++)
-			for (col = 0; col < x->cols; col++) {
-				uint64_t k = (uint64_t)row * x->cols + col;
+			evaluate_row(n, x, row, true);
+	}
+}
 
-				y.v = elements[x->kind](n, x, row, col, &y.e);
-				y = oracle_seen(y);
-				/* It may have become infinite. */
-				if (isfinite(y.v) && fabs(y.v) + y.e > FLT_MAX)
-					y.e = INFINITY;
-				x->w[k] = y.v;
-				if (roundings)
-					x->r[k] = y.e;
-			}
+/* Which rows of an input a row is computed from. */
+static void seen_by(const struct net *n, const struct net_node *x, uint32_t i, uint32_t row,
+		    uint32_t *from, uint32_t *to)
+{
+	const uint32_t each = n->node[x->in[i]].rows / n->seqs;
+
+	*from = row;
+	if (!i || x->kind == NET_MUL || (i == 3 && x->kind == NET_GEMM)) {
+		if (x->kind == NET_GATHER)
+			*from = (uint32_t)x->ids[row];
+		*to = *from + 1;
+	} else if (x->kind == NET_ATTENTION) {
+		*from = row / (x->rows / n->seqs) * each;
+		*to = *from + each;
+	} else {
+		*from = 0;
+		/* What the cache has is there. */
+		*to = x->kind == NET_CACHED ? 0 : n->node[x->in[i]].rows;
+	}
+}
+
+/* Is a row computed from one that was moved? */
+static bool follows(const struct net *n, const struct net_node *x, uint32_t row)
+{
+	uint32_t i, from, to;
+
+	for (i = 0; i < 4; i++) {
+		if (x->in[i] < 0)
+			continue;
+		for (seen_by(n, x, i, row, &from, &to); from < to; from++)
+			if (n->node[x->in[i]].moved[from])
+				return true;
+	}
+	return false;
+}
+
+/* What follows from the rows of node @i that were moved: others have the values they had. */
+static void evaluate_moved(struct net *n, int i)
+{
+	const uint64_t size = sizeof(double);
+	uint32_t row;
+
+	for (i++; i < n->count; i++) {
+		struct net_node *x = &n->node[i];
+
+		for (row = 0; row < x->rows && x->kind != NET_INPUT; row++) {
+			const uint64_t k = (uint64_t)row * x->cols;
+
+			if (!follows(n, x, row))
+				continue;
+			evaluate_row(n, x, row, false);
+			x->moved[row] = memcmp(x->w + k, x->v + k, x->cols * size) != 0;
+		}
 	}
 }
 
@@ -313,23 +377,34 @@ static void spread(struct net *n, int i, uint64_t k)
 	struct net_node *x = &n->node[i];
 	const bool finite = isfinite(x->v[k]);
 	double h = finite ? STEP * (1 + fabs(x->v[k])) : 1, slope;
+	uint32_t row;
 	uint64_t e;
 	int j;
 
 	if (x->check)
 		x->b[k] += x->r[k];
 	x->w[k] = finite ? x->v[k] + h : 0;
-	evaluate(n, i + 1, false);
-	for (j = i + 1; j < n->count; j++) {
+	x->moved[k / x->cols] = true;
+	evaluate_moved(n, i);
+	for (j = i; j < n->count; j++) {
 		struct net_node *y = &n->node[j];
 
-		for (e = 0; y->check && e < (uint64_t)y->rows * y->cols; e++) {
-			slope = oracle_apart(y->w[e], y->v[e]) / h;
-			/* Nothing may be known of it, but of this. */
-			y->b[e] += slope > 0 ? slope * x->r[k] : 0;
+		for (row = 0; row < y->rows; row++) {
+			const uint64_t end = (row + 1ull) * y->cols;
+
+			if (!y->moved[row])
+				continue;
+			for (e = end - y->cols; j > i && y->check && e < end; e++) {
+				slope = oracle_apart(y->w[e], y->v[e]) / h;
+				/* Nothing may be known of it, but of this. */
+				y->b[e] += slope > 0 ? slope * x->r[k] : 0;
+			}
+			/* The next element is moved alone. */
+			memcpy(y->w + end - y->cols, y->v + end - y->cols,
+			       y->cols * sizeof(double));
+			y->moved[row] = false;
 		}
 	}
-	x->w[k] = x->v[k];
 }
 
 double net_check(struct net *n, double *bound)
@@ -349,17 +424,14 @@ double net_check(struct net *n, double *bound)
 			n->node[x->in[2]].check = true;
 		}
 	}
-	evaluate(n, 0, true);
+	evaluate(n);
 	for (i = 0; i < n->count; i++)
 		memcpy(n->node[i].v, n->node[i].w,
 		       (uint64_t)n->node[i].rows * n->node[i].cols * sizeof(double));
 	for (i = 0; i < n->count; i++) {
 		struct net_node *x = &n->node[i];
-		uint64_t count = (uint64_t)x->rows * x->cols;
 
-		/* The nodes before it are as they were, those that follow do not matter. */
-		memcpy(x->w, x->v, count * sizeof(double));
-		for (k = 0; k < count; k++)
+		for (k = 0; k < (uint64_t)x->rows * x->cols; k++)
 			if (x->r[k] > 0)
 				spread(n, i, k);
 	}
