@@ -12,16 +12,21 @@ static const struct accel_tensor *result(const struct accel_desc *desc, uint32_t
 	return index == 0 ? &w->d : index == 1 ? &w->scales : index == 2 ? &w->zeros : NULL;
 }
 
-/* The row that is in a place in the end, -1: none. */
-static int64_t row_of(const struct accel_kv_write_desc *w, const int64_t *at)
+/* The row that is in each slot in the end, -1: none. */
+static int64_t *rows_of(const struct accel_kv_write_desc *w)
 {
-	const int64_t slot = at[0] * w->d.dims[1] + at[1];
-	int64_t row;
+	const int64_t slots = w->d.dims[0] * w->d.dims[1];
+	int64_t *rows = malloc(((size_t)slots + 1) * sizeof(*rows));
+	int64_t row, slot;
 
-	for (row = w->a.dims[0] - 1; row >= 0; row--)
-		if (oracle_load_int(&w->slots, &row) == slot)
-			return row;
-	return -1;
+	for (slot = 0; rows && slot < slots; slot++)
+		rows[slot] = -1;
+	for (row = 0; rows && row < w->a.dims[0]; row++) {
+		slot = oracle_load_int(&w->slots, &row);
+		if (slot >= 0 && slot < slots)
+			rows[slot] = row;
+	}
+	return rows;
 }
 
 static void put(struct oracle_result *r, uint64_t n, double v)
@@ -39,16 +44,19 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	const bool bytes = w->scales.rank, asym = w->flags & ACCEL_KV_WRITE_ASYMMETRIC;
 	int64_t at[ACCEL_MAX_RANK] = { 0 };
 	struct line_scale s = { 0, 0 };
+	int64_t *rows = rows_of(w);
 	uint64_t n;
 	double v;
 
-	if (oracle_begin(r, t, t->dtype > ACCEL_BF16))
+	if (!rows || oracle_begin(r, t, t->dtype > ACCEL_BF16)) {
+		free(rows);
 		return -1;
+	}
 	for (n = 0; n < r->count; n++) {
 		int64_t from[ACCEL_MAX_RANK] = { 0 };
 
 		oracle_index(t, n, at);
-		from[0] = row_of(w, at);
+		from[0] = rows[at[0] * w->d.dims[1] + at[1]];
 		from[1] = at[2];
 		from[2] = at[3];
 		if (from[0] < 0) {
@@ -64,6 +72,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 			v = (double)line_stored(s, v, w->d.dtype);
 		put(r, n, v);
 	}
+	free(rows);
 	return 0;
 }
 
