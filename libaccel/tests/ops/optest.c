@@ -531,6 +531,7 @@ static int run_all(struct op_env *envs, uint32_t env_count,
 		goto out;
 	answers.across = env_count > 1;
 	answers.wanted = answers.across || envs[0].ref;
+	envs[0].first = true;
 	for (j = 0; j < count; j++)
 		for (i = 0; i < env_count; i++, n++) {
 			bound[n] = (struct bound_test){ &tests[j], &envs[i], i + 1 == env_count };

@@ -35,6 +35,7 @@
  * @kernels: ACCEL_SW_KERNELS, or ""
  * @chip: its profile
  * @small: small shapes
+ * @first: each test runs here first: what no device has a part in is looked at once
  * @dev: device
  * @ctx: context
  * @ref: context of the in-process device to compare with, or NULL
@@ -51,6 +52,7 @@ struct op_env {
 	char kernels[16];
 	char chip[32];
 	bool small;
+	bool first;
 	struct accel_device *dev;
 	struct accel_ctx *ctx;
 	struct accel_ctx *ref;
