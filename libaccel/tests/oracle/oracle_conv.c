@@ -12,6 +12,17 @@
 #define TINY	ORACLE_TINY
 
 /**
+ * struct tap - a term of the sum of an element
+ * @a: of A, if it is @inside
+ * @b: of B
+ * @inside: not in the padding
+ */
+struct tap {
+	int64_t a, b;
+	bool inside;
+};
+
+/**
  * struct state - a convolution in progress
  * @d: descriptor
  * @a: values of A, row-major, or NULL
@@ -26,6 +37,10 @@
  * @dc: output channels of a group
  * @amax: Winograd: largest magnitude of each channel of each image of A, or NULL
  * @bmax: Winograd: of each pair of channels of B
+ * @tap: where the terms of an element are in its first input channel
+ * @taps: how many there are
+ * @anext: from one input channel of A to the next
+ * @bnext: of B
  */
 struct state {
 	const struct accel_conv_desc *d;
@@ -34,6 +49,8 @@ struct state {
 	uint32_t spatial, channel, first;
 	int64_t groups, ac, dc;
 	double *amax, *bmax;
+	struct tap *tap;
+	int64_t taps, anext, bnext;
 };
 
 static int64_t zero_of(const struct accel_tensor *t, const int64_t *idx)
@@ -95,21 +112,19 @@ static int64_t input_of(const struct state *s, uint32_t i, int64_t o, int64_t k)
 	return in < 0 || in >= d->a.dims[s->first + i] ? -1 : in;
 }
 
-/* A term of the sum of an element: where its factors are. False: padding, by @ib. */
-static bool term(const struct state *s, const int64_t *idx, int64_t c, int64_t ky,
-		 int64_t kx, int64_t *ia, int64_t *ib)
+/* A term of the sum of an element, in the first input channel: where its factors are. */
+static struct tap term(const struct state *s, const int64_t *idx, const int64_t *k)
 {
-	int64_t m = idx[s->channel], g = m / s->dc, k[ACCEL_MAX_RANK] = { ky, kx };
+	int64_t m = idx[s->channel], g = m / s->dc;
 	int64_t a[ACCEL_MAX_RANK] = { 0 }, b[ACCEL_MAX_RANK] = { 0 };
 	bool inside = true;
 	uint32_t i;
 
 	a[0] = idx[0];
-	a[s->channel] = g * s->ac + c;
+	a[s->channel] = g * s->ac;
 	b[0] = m;
-	b[1] = c;
 	if (s->d->flags & ACCEL_CONV_TRANSPOSED) {
-		b[0] = g * s->ac + c;
+		b[0] = g * s->ac;
 		b[1] = m % s->dc;
 	}
 	for (i = 0; i < s->spatial; i++) {
@@ -117,9 +132,7 @@ static bool term(const struct state *s, const int64_t *idx, int64_t c, int64_t k
 		a[s->first + i] = input_of(s, i, idx[s->first + i], k[i]);
 		inside &= a[s->first + i] >= 0;
 	}
-	*ia = at(&s->d->a, a);
-	*ib = at(&s->d->b, b);
-	return inside;
+	return (struct tap){ at(&s->d->a, a), at(&s->d->b, b), inside };
 }
 
 static int64_t taps(const struct state *s, uint32_t i)
@@ -127,38 +140,59 @@ static int64_t taps(const struct state *s, uint32_t i)
 	return i < s->spatial ? s->d->b.dims[2 + i] : 1;
 }
 
-static int64_t sum_exact(const struct state *s, const int64_t *idx)
+/* All terms of an element in the first input channel; in others they are as far apart. */
+static void find_taps(struct state *s, const int64_t *idx)
 {
-	int64_t sum = 0, c, ky, kx, ia, ib;
+	int64_t k[ACCEL_MAX_RANK] = { 0 }, n = 0;
+
+	for (k[0] = 0; k[0] < taps(s, 0); k[0]++)
+		for (k[1] = 0; k[1] < taps(s, 1); k[1]++)
+			s->tap[n++] = term(s, idx, k);
+}
+
+/* From one index of a dimension to the next, row-major. */
+static int64_t step_of(const struct accel_tensor *t, uint32_t dim)
+{
+	int64_t n = 1;
+
+	while (++dim < t->rank)
+		n *= t->dims[dim];
+	return n;
+}
+
+static int64_t sum_exact(const struct state *s)
+{
+	int64_t sum = 0, c, i;
 
 	if (!s->ai || !s->bi)
 		return 0;
 	for (c = 0; c < s->ac; c++)
-		for (ky = 0; ky < taps(s, 0); ky++)
-			for (kx = 0; kx < taps(s, 1); kx++)
-				if (term(s, idx, c, ky, kx, &ia, &ib))
-					sum += s->ai[ia] * s->bi[ib];
+		for (i = 0; i < s->taps; i++)
+			if (s->tap[i].inside)
+				sum += s->ai[s->tap[i].a + c * s->anext] *
+				       s->bi[s->tap[i].b + c * s->bnext];
 	return sum;
 }
 
-static struct oracle_num sum_float(const struct state *s, const int64_t *idx)
+static struct oracle_num sum_float(const struct state *s)
 {
-	double sum = 0, mag = 0, k = (double)(s->ac * taps(s, 0) * taps(s, 1));
-	int64_t c, ky, kx, ia, ib;
+	double sum = 0, mag = 0, k = (double)(s->ac * s->taps), p;
 	bool shown = false;
+	int64_t c, i;
 
 	for (c = 0; c < s->ac; c++)
-		for (ky = 0; ky < taps(s, 0); ky++)
-			for (kx = 0; kx < taps(s, 1); kx++)
-				if (term(s, idx, c, ky, kx, &ia, &ib)) {
-					double p = s->a[ia] * s->b[ib];
+		for (i = 0; i < s->taps; i++) {
+			const double b = s->b[s->tap[i].b + c * s->bnext];
 
-					sum += p;
-					mag += isfinite(p) ? fabs(p) : 0;
-				} else {
-					/* Multiplied by a zero of the padding, or not */
-					shown |= !isfinite(s->b[ib]);
-				}
+			if (!s->tap[i].inside) {
+				/* Multiplied by a zero of the padding, or not */
+				shown |= !isfinite(b);
+				continue;
+			}
+			p = s->a[s->tap[i].a + c * s->anext] * b;
+			sum += p;
+			mag += isfinite(p) ? fabs(p) : 0;
+		}
 	if (shown)
 		return (struct oracle_num){ sum, INFINITY };
 	/* A sum of numbers of either sign may overflow on its way, in one order or another. */
@@ -285,7 +319,7 @@ static int64_t load_int(const struct state *s, const struct accel_tensor *t,
 static int64_t element_exact(const struct state *s, const int64_t *idx)
 {
 	const struct accel_epilogue *epi = &s->d->epilogue;
-	int64_t v = sum_exact(s, idx);
+	int64_t v = sum_exact(s);
 
 	v += load_int(s, &epi->bias, idx);
 	v += load_int(s, &epi->residual, idx);
@@ -301,10 +335,10 @@ static struct oracle_num element(const struct state *s, const int64_t *idx)
 	struct oracle_num x;
 
 	if (s->a) {
-		x = sum_float(s, idx);
+		x = sum_float(s);
 		x.e += winograd_error(s, idx);
 	} else {
-		x.v = (double)sum_exact(s, idx);
+		x.v = (double)sum_exact(s);
 		x.e = 0;
 		x = oracle_mul(oracle_step(x), sum_scale(s, idx));
 		/* The product of the scales is rounded too. */
@@ -336,7 +370,11 @@ static int begin(struct state *s, const struct accel_desc *desc)
 	s->groups = d->groups ? d->groups : 1;
 	s->ac = d->a.dims[s->channel] / s->groups;
 	s->dc = d->d.dims[s->channel] / s->groups;
-	return read_all(&d->a, &s->a, &s->ai, integer) ||
+	s->taps = taps(s, 0) * taps(s, 1);
+	s->anext = step_of(&d->a, s->channel);
+	s->bnext = step_of(&d->b, d->flags & ACCEL_CONV_TRANSPOSED ? 0 : 1);
+	s->tap = calloc((size_t)s->taps + 1, sizeof(*s->tap));
+	return !s->tap || read_all(&d->a, &s->a, &s->ai, integer) ||
 	       read_all(&d->b, &s->b, &s->bi, integer) || find_largest(s) ? -1 : 0;
 }
 
@@ -354,6 +392,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 		ret = begin(&s, desc);
 	for (n = 0; !ret && n < r->count; n++) {
 		oracle_index(d, n, idx);
+		find_taps(&s, idx);
 		if (r->exact)
 			r->exact[n] = element_exact(&s, idx);
 		else
@@ -365,6 +404,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	free(s.bi);
 	free(s.amax);
 	free(s.bmax);
+	free(s.tap);
 	return ret;
 }
 
