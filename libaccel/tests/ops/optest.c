@@ -96,7 +96,7 @@ static void check_refusal(struct accel_ctx *ctx,
 /*
  * What the oracle says does not depend on who computes, and the oracle is what takes
  * long: a case that comes again, on the next device or with other kernels, is known by
- * its descriptor and what is in its buffers.
+ * its descriptor and what is in its buffers. So are the bytes that were found right.
  */
 
 #define ANSWER_BUCKETS	4096u
@@ -109,12 +109,14 @@ static void check_refusal(struct accel_ctx *ctx,
  * @key: of the case
  * @result: of the oracle
  * @kept: it is in a bucket
+ * @right: bytes of the result's buffer that were found right, or NULL
  */
 struct answer {
 	struct answer *next;
 	uint64_t key[2];
 	struct oracle_result result;
 	bool kept;
+	unsigned char *right;
 };
 
 static struct {
@@ -205,6 +207,7 @@ static void answer_free(struct answer *a)
 	if (!a)
 		return;
 	oracle_free(&a->result);
+	free(a->right);
 	free(a);
 }
 
@@ -261,12 +264,25 @@ static uint32_t outcomes_begin(const struct op_case *c, const struct accel_desc 
 	return n;
 }
 
+/* The next device that gives the same bytes is as right: they are looked at once. */
+static void remember(struct answer *a, const struct outcome *o)
+{
+	if (!a->kept || answers.bytes + o->size > ANSWERS_MAX)
+		return;
+	a->right = malloc(o->size);
+	assert_non_null(a->right);
+	memcpy(a->right, accel_bo_ptr(o->d->bo), o->size);
+	answers.bytes += o->size;
+}
+
 static void check_outcome(const struct outcome *o, const struct accel_desc *desc,
 			  const char *where)
 {
 	char why[200] = "", line[700];
 	uint64_t wrong;
 
+	if (o->want->right && !memcmp(o->want->right, accel_bo_ptr(o->d->bo), o->size))
+		return;
 	wrong = oracle_compare(o->d, &o->want->result, why, sizeof(why));
 	if (wrong) {
 		op_say(desc, line, sizeof(line));
@@ -275,6 +291,8 @@ static void check_outcome(const struct outcome *o, const struct accel_desc *desc
 			 (unsigned long long)o->want->result.count, why, line);
 	}
 	check_around(o->d, o->bytes, where);
+	if (!o->want->right)
+		remember(o->want, o);
 }
 
 /* Keep what others must give to the bit: integers, or @all. */
