@@ -179,8 +179,9 @@ static int clip(struct import *im, uint32_t arg)
 			known &= im_real(&im->in[i], i == 1 ? &min : &max);
 	}
 	out = im->in[0].value;
-	if (known && type_is_real(im->in[0].type) && min >= -FLT_MAX && max <= FLT_MAX &&
-	    min <= max) {
+	/* An activation has bounds of fp32, which are none of doubles. */
+	if (known && type_is_real(im->in[0].type) && im->in[0].type != ACCEL_HOST_F64 &&
+	    min >= -FLT_MAX && max <= FLT_MAX && min <= max) {
 		d.epilogue.act = ACCEL_ACT_CLAMP;
 		d.epilogue.p0 = (float)min;
 		d.epilogue.p1 = (float)max;

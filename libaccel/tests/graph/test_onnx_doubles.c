@@ -425,6 +425,21 @@ static void test_attention(void **arg)
 	must_refuse(t, -EOPNOTSUPP, "it is not of doubles");
 }
 
+/* Bounds that no fp32 is, and what is larger than any */
+static void test_clip(void **arg)
+{
+	static const double x[5] = { 1e300, -1e300, 0.05, 0.1, INFINITY }, low = 0.1, high = 1e200;
+	static const double least[5] = { 1e300, 0.1, 0.1, 0.1, INFINITY };
+	static const double both[5] = { 1e200, 0.1, 0.1, 0.1, 1e200 };
+	struct tested *t = BEGIN(*arg, IO("x", F64, x, 5), SCALAR("low", F64, &low),
+				 SCALAR("high", F64, &high));
+
+	ONE(t, NULL, "Clip", "x low", "least");
+	ONE(t, NULL, "Clip", "x low high", "both");
+	ONE(t, NULL, "Clip", "x", "none");
+	GIVES(t, IO("least", F64, least, 5), IO("both", F64, both, 5), IO("none", F64, x, 5));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -432,7 +447,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
 		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
-		TEST(test_attention),
+		TEST(test_attention), TEST(test_clip),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
