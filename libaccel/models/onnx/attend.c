@@ -83,13 +83,16 @@ static void see_by_place(struct import *im, struct heads *h)
 		h->seen = both_seen(im, h->seen, v_binary(im, ACCEL_BINARY_GT, key, row));
 }
 
-static double scale_of(struct import *im, const struct heads *h)
+/* Scores as they are after the product, of a type: heads may be as wide as a symbol says. */
+static uint32_t scaled(struct import *im, const struct heads *h, uint32_t s, uint32_t type)
 {
-	struct ref q = { 0 };
+	uint32_t root;
 
-	if (h->scale != 0 || im->error.code || h->q == NO_VALUE || im_ref(im, h->q, &q))
-		return (double)h->scale;
-	return 1 / sqrt((double)q.dims[3]);
+	if (h->scale != 0)
+		return v_with(im, ACCEL_BINARY_MUL, s, (double)h->scale);
+	root = v_unary(im, ACCEL_UNARY_SQRT, v_size_of(im, h->q, 3, ACCEL_HOST_F64));
+	root = v_binary(im, ACCEL_BINARY_DIV, v_number(im, ACCEL_HOST_F64, 1), root);
+	return v_binary(im, ACCEL_BINARY_MUL, s, v_cast(im, root, type));
 }
 
 /* The result, [B, S, N, size], as one operation */
@@ -167,7 +170,7 @@ static uint32_t attend_by_parts(struct import *im, struct heads *h)
 	see_by_place(im, h);
 	s = v_product(im, ACCEL_GEMM_TRANS_B, 0, v_transpose(im, h->q, heads_turned), k, NO_VALUE,
 		      NO_VALUE);
-	s = v_with(im, ACCEL_BINARY_MUL, v_cast(im, s, type), scale_of(im, h));
+	s = scaled(im, h, v_cast(im, s, type), type);
 	low = v_number(im, type, -INFINITY);
 	give_scores(im, h, SCORES_PLAIN, s);
 	if (h->bias != NO_VALUE) {

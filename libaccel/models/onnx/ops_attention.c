@@ -26,12 +26,16 @@ static void take_mask(struct import *im, uint32_t index, struct heads *h)
 {
 	struct accel_pad_desc pad = ACCEL_PAD_DESC_INIT;
 	const struct ref *ref = im_input(im, index);
-	uint32_t mask = v_in(im, index), last = ref->rank - 1;
+	uint32_t mask = v_in(im, index), last = ref->rank ? ref->rank - 1 : 0;
+	const int64_t zero = 0;
 	struct ref k = { 0 };
 
-	if (mask == NO_VALUE || !ref->rank || h->k == NO_VALUE || im_ref(im, h->k, &k))
+	if (mask == NO_VALUE || h->k == NO_VALUE || im_ref(im, h->k, &k))
 		return;
-	if (im->opset >= 24 && is_fixed(im, mask, last) && is_fixed(im, h->k, 1) &&
+	/* One number for all has no last dimension. */
+	if (!ref->rank)
+		mask = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, mask, 1, &zero);
+	if (im->opset >= 24 && ref->rank && is_fixed(im, mask, last) && is_fixed(im, h->k, 1) &&
 	    ref->dims[last] > 1 && ref->dims[last] < k.dims[1] && ref->rank <= ACCEL_MAX_RANK) {
 		pad.after[last] = k.dims[1] - ref->dims[last];
 		pad.value = ref->type == ACCEL_HOST_BOOL ? 0 : -(double)INFINITY;

@@ -653,6 +653,28 @@ static void test_rotary(void **arg)
 	}
 }
 
+/* Heads as wide as a symbol says: four, so that scores of ones are halved; one mask for all */
+static void test_width(void **arg)
+{
+	static const int64_t one[] = { 1, 1, 1, 4 }, two[] = { 1, 1, 2, 4 };
+	static const double x[8] = { 1, 1, 1, 1 };
+	static const float fx[8] = { 1, 1, 1, 1 }, scores[2] = { 2, 0 }, none[4];
+	const double part = 1 / (1 + exp(-2)), y[4] = { part, part, part, part };
+	struct tested *t = BEGIN(*arg, { "q", F64, 4, { 1, 1, 1, -1 }, x, false, one },
+				 { "k", F64, 4, { 1, 1, 2, -1 }, x, false, two },
+				 { "fq", F32, 4, { 1, 1, 1, -1 }, fx, false, one },
+				 { "fk", F32, 4, { 1, 1, 2, -1 }, fx, false, two },
+				 SCALAR("no", BOOL, ((uint8_t[]){ 0 })));
+
+	t->opset = 23;
+	t->bound = 0.0000001;
+	ONE(t, NULL, "Attention", "q k k", "y");
+	ONE(t, NULL, "Attention", "fq fk fk - - -", "z - - scores");
+	ONE(t, NULL, "Attention", "fq fk fk no", "hidden");
+	GIVES(t, IO("y", F64, y, 1, 1, 1, 4), IO("scores", F32, scores, 1, 1, 1, 2),
+	      IO("hidden", F32, none, 1, 1, 1, 4));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -660,6 +682,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_onnx), TEST(test_flat), TEST(test_multi_head), TEST(test_multi_packed),
 		TEST(test_projected), TEST(test_group), TEST(test_rotary),
+		TEST(test_width),
 	};
 
 	return cmocka_run_group_tests_name("onnx_attention", tests, NULL, NULL);
