@@ -253,6 +253,10 @@ static int multi_head(struct import *im, uint32_t arg)
 		return ret;
 	if (!counts_fit(n))
 		return im_fail(im, -EBADMSG, "%lld heads", (long long)n);
+	/* A past that is part of a larger buffer, and beams */
+	for (i = 8; i < im->in_count; i++)
+		if (v_in(im, i) != NO_VALUE)
+			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", i);
 	for (i = 0; i < 3; i++) {
 		if (im->in[0].rank == 5) {
 			part[i] = piece(im, v_in(im, 0), 3, i);
@@ -391,6 +395,9 @@ static int group_query(struct import *im, uint32_t arg)
 		if (v_in(im, unused[i]) != NO_VALUE)
 			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", unused[i]);
 	size = packed ? im->in[0].dims[2] / (n + 2 * kv) : 0;
+	if (packed && is_fixed(im, v_in(im, 0), 2) && size * (n + 2 * kv) != im->in[0].dims[2])
+		return im_fail(im, -EBADMSG, "%lld columns for %lld heads, all three packed",
+			       (long long)im->in[0].dims[2], (long long)(n + 2 * kv));
 	for (i = 0; i < 3; i++) {
 		int64_t heads = i ? kv : n;
 

@@ -392,6 +392,26 @@ static void test_batches(void **arg)
 	free(b);
 }
 
+/* What attention is not told of, or would not read */
+static void test_refused(void **arg)
+{
+	static const float x[28];
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 2, 4),
+				 SCALAR("past", S32, ((int32_t[]){ 1 })));
+	struct bytes n = op(MS, "MultiHeadAttention", "x x x - - - - - past", "y");
+
+	attr_int(&n, "num_heads", 2);
+	add_op(t, &n);
+	must_refuse(t, -EOPNOTSUPP, "input 8 is not supported");
+	t = BEGIN(*arg, IO("x", F32, x, 1, 2, 14), IO("lens", S32, ((int32_t[]){ 1 }), 1),
+		  SCALAR("total", S32, ((int32_t[]){ 2 })));
+	n = op(MS, "GroupQueryAttention", "x - - - - lens total", "y");
+	attr_int(&n, "num_heads", 1);
+	attr_int(&n, "kv_num_heads", 1);
+	add_op(t, &n);
+	must_refuse(t, -EBADMSG, "14 columns for 3 heads");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -399,6 +419,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nbits), TEST(test_nbits_parts), TEST(test_skip),  TEST(test_embed),
 		TEST(test_gelus), TEST(test_fused), TEST(test_batches),
+		TEST(test_refused),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);
