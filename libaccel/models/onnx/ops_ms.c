@@ -466,15 +466,21 @@ static int fused_matmul(struct import *im, uint32_t arg)
 	a = turned(im, 0, "transBatchA");
 	b = turned(im, 1, "transBatchB");
 	ret = im->error.code;
-	d.flags = (im_int(im, "transA", 0) ? ACCEL_GEMM_TRANS_A : 0) |
-		  (im_int(im, "transB", 0) ? ACCEL_GEMM_TRANS_B : 0);
+	/* A vector is the same, whichever way it lies. */
+	d.flags = (im_int(im, "transA", 0) && im->in[0].rank > 1 ? ACCEL_GEMM_TRANS_A : 0) |
+		  (im_int(im, "transB", 0) && im->in[1].rank > 1 ? ACCEL_GEMM_TRANS_B : 0);
 	if (alpha != 1) {
 		d.flags |= ACCEL_GEMM_ALPHA;
 		d.alpha = alpha;
 	}
 	if (!ret)
 		ret = im_two(im, &d.hdr, a, b, &out);
-	return ret ? ret : im_give(im, 0, out);
+	if (ret)
+		return ret;
+	/* Of two vectors it is a number, which operations have as a list. */
+	if (im->in[0].rank == 1 && im->in[1].rank == 1)
+		out = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, out, 0, NULL);
+	return v_give(im, 0, out);
 }
 
 const struct op onnx_ms[] = { { "MatMulNBits", matmul_nbits, 0 },

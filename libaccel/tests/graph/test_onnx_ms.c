@@ -392,6 +392,26 @@ static void test_batches(void **arg)
 	free(b);
 }
 
+/* Vectors, which are not transposed: their product is a number, a row or a column */
+static void test_vectors(void **arg)
+{
+	static const float a[2] = { 2, 3 }, m[4] = { 1, 2, 3, 4 }, dot = 26, row[2] = { 22, 32 };
+	static const float column[2] = { 16, 36 };
+	struct io y = { "y", F32, 0, { 0 }, &dot, false, NULL };
+	struct tested *t = BEGIN(*arg, IO("a", F32, a, 2), IO("m", F32, m, 2, 2));
+	static const char *const in[] = { "a a", "a m", "m a" }, *const out[] = { "y", "r", "c" };
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		n = op(MS, "FusedMatMul", in[i], out[i]);
+		attr_int(&n, i == 2 ? "transB" : "transA", 1);
+		attr_float(&n, "alpha", 2);
+		add_op(t, &n);
+	}
+	gives(t, (const struct io[]){ y, IO("r", F32, row, 2), IO("c", F32, column, 2) }, 3);
+}
+
 /* What attention is not told of, or would not read */
 static void test_refused(void **arg)
 {
@@ -419,7 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nbits), TEST(test_nbits_parts), TEST(test_skip),  TEST(test_embed),
 		TEST(test_gelus), TEST(test_fused), TEST(test_batches),
-		TEST(test_refused),
+		TEST(test_vectors), TEST(test_refused),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);
