@@ -262,6 +262,16 @@ static int read_deform(struct import *im, struct deform *f)
 		return im_fail(im, -EBADMSG, "%lld channels, weights of %lld, offsets %lld; %lld groups, %lld that are moved",
 			       (long long)x->dims[1], (long long)filters->dims[1],
 			       (long long)off->dims[1], (long long)f->groups, (long long)f->parts);
+	for (i = 0; i < f->w.n; i++) {
+		const int64_t reach = (int64_t)(f->w.kernel[i] - 1) * f->w.dilation[i] + 1;
+		int64_t rest = x->dims[2 + i] + f->w.before[i] + f->w.after[i] - reach;
+
+		rest = rest < 0 ? 0 : rest / f->w.stride[i] + 1;
+		if (!im_is_symbol(im, 0, 2 + i) && !im_is_symbol(im, 2, 2 + i) &&
+		    off->dims[2 + i] != rest)
+			return im_fail(im, -EBADMSG, "offsets of %lld windows along dimension %u, which has %lld",
+				       (long long)off->dims[2 + i], 2 + i, (long long)rest);
+	}
 	f->type = off->type == ACCEL_HOST_F64 ? off->type : (uint32_t)ACCEL_F32;
 	return 0;
 }
