@@ -193,7 +193,6 @@ static int dft(struct import *im, uint32_t arg)
 	uint32_t order[ACCEL_GRAPH_MAX_RANK], back[ACCEL_GRAPH_MAX_RANK], i, n = 0, axis = 0;
 	int64_t along = im->opset < 20 ? im_int(im, "axis", 1) : -2;
 	uint32_t length, count, list[2], from, bins;
-	const int64_t minus = -1;
 	struct spectrum x;
 	uint32_t shape = NO_VALUE;
 	const struct ref *in;
@@ -227,7 +226,6 @@ static int dft(struct import *im, uint32_t arg)
 		back[order[i]] = i;
 	x.re = part_of(im, in, 0);
 	x.im = part_of(im, in, 1);
-	list[0] = v_ints(im, 1, &minus);
 	list[1] = listed(im, from);
 	for (i = 0; i < 2; i++) {
 		uint32_t *v = i ? &x.im : &x.re;
@@ -237,15 +235,17 @@ static int dft(struct import *im, uint32_t arg)
 		if (im_input(im, 1)->here)
 			*v = resized(im, *v, axis, from);
 		*v = v_transpose(im, *v, order);
+		/* All sizes are told: of no signals what is left is not. */
 		shape = v_shape_of(im, *v, 0, (int64_t)n - 1);
+		list[0] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0), shape);
 		*v = v_reshape(im, *v, 2, list);
 		if (half && inverse)
 			*v = v_binary(im, ACCEL_BINARY_MUL, *v,
 				      mirrored(im, from, length, in->type));
 	}
 	x = transform(im, x, length, bins, inverse, in->type);
-	list[1] = list[0];
 	list[0] = shape;
+	list[1] = listed(im, bins);
 	x.re = v_transpose(im, v_reshape(im, x.re, 2, list), back);
 	along = (int64_t)n;
 	if (half && inverse)
@@ -258,8 +258,9 @@ static int dft(struct import *im, uint32_t arg)
 static int stft(struct import *im, uint32_t arg)
 {
 	bool half = im_int(im, "onesided", 1);
-	uint32_t length, frames, step, at, k, *v;
+	uint32_t length, frames, step, at, k, *v, count;
 	struct spectrum x;
+	int64_t known;
 	int ret = im_need(im, 2);
 
 	(void)arg;
@@ -271,6 +272,8 @@ static int stft(struct import *im, uint32_t arg)
 		ret = im_fail(im, -EBADMSG, "a signal of %u dimensions", im->in[0].rank);
 	if (!ret && v_in(im, 2) == NO_VALUE && v_in(im, 3) == NO_VALUE)
 		ret = im_fail(im, -EBADMSG, "neither a window nor a length of frames");
+	if (!ret && im_numbers(&im->in[1], &known, &count, 1) && count && known < 1)
+		ret = im_fail(im, -EBADMSG, "frames that are %lld apart", (long long)known);
 	if (ret)
 		return ret;
 	x.re = im->in[0].rank == 2 ? v_in(im, 0) : part_of(im, &im->in[0], 0);
@@ -278,9 +281,10 @@ static int stft(struct import *im, uint32_t arg)
 	length = v_in(im, 3) != NO_VALUE ? v_in(im, 3) : v_shape_of(im, v_in(im, 2), 0, 1);
 	length = lone(im, length);
 	step = lone(im, v_in(im, 1));
+	/* As many frames as fit, none where a frame is longer than the signal */
 	frames = v_binary(im, ACCEL_BINARY_SUB, lone(im, v_shape_of(im, x.re, 1, 2)), length);
-	frames = v_binary(im, ACCEL_BINARY_QUOT, frames, step);
-	frames = v_iota(im, v_with(im, ACCEL_BINARY_ADD, frames, 1));
+	frames = v_binary(im, ACCEL_BINARY_ADD, frames, step);
+	frames = v_iota(im, v_binary(im, ACCEL_BINARY_QUOT, frames, step));
 	at = column(im, v_binary(im, ACCEL_BINARY_MUL, frames, step));
 	at = v_cast(im, v_binary(im, ACCEL_BINARY_ADD, at, v_iota(im, length)), ACCEL_S32);
 	for (k = 0; k < 2; k++) {

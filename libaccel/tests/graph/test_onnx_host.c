@@ -554,6 +554,22 @@ static void test_ignored(void **arg)
 	gives(t, &y, 1);
 }
 
+/* Frames that are longer than the signal, or not apart; no signals */
+static void test_no_frames(void **arg)
+{
+	static const float x[5] = { 1, 2, 3, 4, 5 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 5, 1), CONST("step", S64, DIMS(4), 1),
+				 IO("long", S64, DIMS(8), 1), IO("none", F32, x, 0, 6, 1));
+
+	ONE(t, NULL, "STFT", "x step - long", "y");
+	ONE(t, NULL, "DFT", "none", "z");
+	GIVES(t, IO("y", F32, x, 1, 0, 5, 2), IO("z", F32, x, 0, 6, 2));
+	t = BEGIN(*arg, IO("x", F32, x, 1, 5, 1), SCALAR("step", S64, DIMS(0)),
+		  IO("length", S64, DIMS(2), 1));
+	ONE(t, NULL, "STFT", "x step - length", "y");
+	must_refuse(t, -EBADMSG, "frames that are 0 apart");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -562,7 +578,7 @@ int main(void)
 		TEST(test_lines), TEST(test_moves), TEST(test_products), TEST(test_volume),
 		TEST(test_transposed), TEST(test_integer), TEST(test_pools), TEST(test_center),
 		TEST(test_affine), TEST(test_stft), TEST(test_half), TEST(test_lengths),
-		TEST(test_mel), TEST(test_det), TEST(test_ignored),
+		TEST(test_mel), TEST(test_det), TEST(test_ignored), TEST(test_no_frames),
 	};
 
 	return cmocka_run_group_tests_name("onnx_host", tests, NULL, NULL);
