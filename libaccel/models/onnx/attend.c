@@ -210,17 +210,29 @@ uint32_t attend(struct import *im, struct heads *h)
 
 /* --- what inputs look like ------------------------------------------------------------------ */
 
+/* The size of a dimension, -1: it is what is left, which of no elements cannot be told */
+static int64_t size_of(struct import *im, uint32_t a, uint32_t axis)
+{
+	struct ref ref = { 0 };
+
+	if (im->error.code || a == NO_VALUE || im_ref(im, a, &ref) || axis >= ref.rank)
+		return -1;
+	return is_fixed(im, a, axis) ? ref.dims[axis] : -1;
+}
+
 /* [B, rows, N size] as [B, rows, N, size] */
 uint32_t split_heads(struct import *im, uint32_t a, int64_t heads)
 {
-	const int64_t list[] = { 0, 0, heads, -1 };
+	const int64_t all = size_of(im, a, 2);
+	const int64_t list[] = { 0, 0, heads, all >= 0 && all % heads == 0 ? all / heads : -1 };
 
 	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, a, 4, list);
 }
 
 uint32_t join_heads(struct import *im, uint32_t a)
 {
-	const int64_t list[] = { 0, 0, -1 };
+	const int64_t heads = size_of(im, a, 2), size = size_of(im, a, 3);
+	const int64_t list[] = { 0, 0, heads >= 0 && size >= 0 ? heads * size : -1 };
 
 	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, a, 3, list);
 }

@@ -291,7 +291,7 @@ static int roi_align(struct import *im, uint32_t arg)
 		.x.bins = im_int(im, "output_width", 1),
 	};
 	static const uint32_t order[] = { 0, 3, 1, 2 };
-	const int64_t s = im_int(im, "sampling_ratio", 0), all = -1;
+	const int64_t s = im_int(im, "sampling_ratio", 0);
 	uint32_t lists[2], k, v, type, rois, batch;
 	int ret = im_need(im, 3);
 
@@ -316,7 +316,7 @@ static int roi_align(struct import *im, uint32_t arg)
 	}
 	/* All images one after the other */
 	f.rows = v_rows(im, v_in(im, 0));
-	lists[0] = v_ints(im, 1, &all);
+	lists[0] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0), v_shape_of(im, f.rows, 0, 2));
 	lists[1] = v_shape_of(im, f.rows, 2, 3);
 	f.rows = v_reshape(im, f.rows, 2, lists);
 	v = s ? aligned(im, &f, rois, batch) : aligned_by_size(im, &f, rois, batch);

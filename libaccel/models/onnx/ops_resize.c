@@ -226,13 +226,16 @@ static int new_size(struct import *im, bool sizes, uint32_t at, uint32_t count, 
 		return im_fail(im, -EBADMSG, "a list that is not as long as its axes");
 	if (sizes) {
 		*to = list[at];
-		*scale = (double)*to / (double)from;
+		*scale = from ? (double)*to / (double)from : 1;
 	} else {
 		memcpy(&f, (const char *)in->data + at * sizeof(f), sizeof(f));
 		*scale = (double)f;
 		*to = *scale > 0 && *scale < MAX_ALONG ? (int64_t)floor((double)from * *scale) : 0;
 	}
-	if (*to < 1 || *to > MAX_ALONG || from < 1 || from > MAX_ALONG ||
+	/* Of nothing, as long as it stays so */
+	if (!from && !*to && *scale > 0)
+		*scale = 1;
+	else if (*to < 1 || *to > MAX_ALONG || from < 1 || from > MAX_ALONG ||
 	    *to * from > MAX_WEIGHTS)
 		return im_fail(im, -EOPNOTSUPP, "antialias from %lld to %lld", (long long)from,
 			       (long long)*to);

@@ -367,6 +367,16 @@ static void test_blur(void **arg)
 	add_op(t, &n);
 	t->bound = 1 / 1e12;
 	GIVES(t, IO("y", F64, y, 1, 1, 1, 3));
+	/* Of no images, by scales and by sizes */
+	t = BEGIN(*arg, IO("x", F64, x, 0, 1, 1, 4), CONST("to", S64, DIMS(0, 1, 1, 3), 4),
+		  CONST("by", F32, ((float[]){ 1, 1, 1, 0.75f }), 4));
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "Resize", i ? "x - by" : "x - - to", i ? "z" : "y");
+		attr_text(&n, "mode", "linear");
+		attr_int(&n, "antialias", 1);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("y", F64, y, 0, 1, 1, 3), IO("z", F64, y, 0, 1, 1, 3));
 }
 
 /* Two heads of queries over one of keys, each query sees those before it, which a mask adds to. */

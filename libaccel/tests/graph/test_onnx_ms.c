@@ -432,6 +432,38 @@ static void test_refused(void **arg)
 	must_refuse(t, -EBADMSG, "14 columns for 3 heads");
 }
 
+/* No batches, whose rows do not tell what is left; each query sees the keys up to its place. */
+static void test_heads(void **arg)
+{
+	static const float zero[15], v[10] = { 1, 1, 2, 2, 3, 3, 4, 4, 5, 5 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, zero, 0, 2, 4));
+	struct bytes n = op(MS, "MultiHeadAttention", "x x x", "y");
+	int i, k, rows, keys;
+	float y[10];
+
+	attr_int(&n, "num_heads", 2);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, zero, 0, 2, 4));
+	for (k = 0; k < 4; k++) {
+		rows = k & 1 ? 3 : 5;
+		keys = 8 - rows;
+		/* All scores are alike: what comes out is the mean of what is seen. */
+		for (i = 0; i < 2 * rows; i++)
+			y[i] = (float)((i / 2 < keys ? i / 2 : keys - 1) + 2) / 2;
+		t = BEGIN(*arg, IO("q", F32, zero, 1, 1, rows, 2),
+			  IO("k", F32, zero, 1, 1, keys, 2), IO("v", F32, v, 1, 1, keys, 2));
+		t->opset = 23;
+		t->bound = 0.000001;
+		/* As one operation, and by parts */
+		n = op(NULL, "Attention", "q k v", k & 2 ? "y - - s" : "y");
+		attr_int(&n, "is_causal", 1);
+		add_op(t, &n);
+		gives(t, (const struct io[]){ IO("y", F32, y, 1, 1, rows, 2),
+					      IO("s", F32, zero, 1, 1, rows, keys) },
+		      k & 2 ? 2 : 1);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -439,7 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nbits), TEST(test_nbits_parts), TEST(test_skip),  TEST(test_embed),
 		TEST(test_gelus), TEST(test_fused), TEST(test_batches),
-		TEST(test_vectors), TEST(test_refused),
+		TEST(test_vectors), TEST(test_refused), TEST(test_heads),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);

@@ -297,6 +297,17 @@ static void test_maxima(void **arg)
 	}
 }
 
+/* Images of no channels */
+static void test_empty(void **arg)
+{
+	static const float x[1], roi[4] = { 0, 0, 3, 3 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 2, 0, 4, 4), IO("roi", F32, roi, 1, 4),
+				 IO("of", S64, DIMS(1), 1));
+
+	ONE(t, NULL, "RoiAlign", "x roi of", "y");
+	GIVES(t, IO("y", F32, x, 1, 0, 1, 1));
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -304,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_regions), TEST(test_one_large), TEST(test_nowhere), TEST(test_least),
 		TEST(test_wide_regions), TEST(test_maxima),
+		TEST(test_empty),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
