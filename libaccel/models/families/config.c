@@ -191,10 +191,21 @@ int64_t config_number(const struct config *c, const char *name, uint32_t index, 
 	return json_object_is_type(o, json_type_int) ? json_object_get_int64(o) : otherwise;
 }
 
+/* Is there nothing but blanks behind what was parsed? */
+static bool is_end(struct json_tokener *tok, const char *text, size_t n)
+{
+	size_t at = json_tokener_get_parse_end(tok);
+
+	while (at < n && text[at] && strchr(" \t\r\n", text[at]))
+		at++;
+	return at == n;
+}
+
 int config_open(struct config *c, const char *folder, const char *name, struct accel_error *error)
 {
 	struct json_tokener *tok;
 	struct mapping *map;
+	bool whole = false;
 	char path[PATH_MAX];
 	int ret;
 
@@ -204,12 +215,16 @@ int config_open(struct config *c, const char *folder, const char *name, struct a
 	if (ret)
 		return stored_fail(error, ret, "%.200s: %s", path, errno_text(-ret));
 	tok = json_tokener_new_ex(DEPTH);
-	if (tok && map->bytes <= MAX_CONFIG)
+	if (tok && map->bytes <= MAX_CONFIG) {
 		c->json = json_tokener_parse_ex(tok, (const char *)map->data, (int)map->bytes);
+		whole = is_end(tok, (const char *)map->data, map->bytes);
+	}
 	json_tokener_free(tok);
 	mapping_unref(map);
 	if (!json_object_is_type(c->json, json_type_object))
 		return stored_fail(error, -EBADMSG, "%.200s: no JSON document", path);
+	if (!whole)
+		return stored_fail(error, -EBADMSG, "%.200s: more than a JSON document", path);
 	config_text(c, "model_type", c->type, sizeof(c->type));
 	return 0;
 }

@@ -348,6 +348,7 @@ static void test_wrong(void **arg)
 	check_wrong("\"head_dim\": 16", "\"head_dim\": 16, \"rotary_dim\": 4294967300",
 		    -EBADMSG);
 	check_wrong("{", "", -EBADMSG);
+	check_wrong("^}", "} {", -EBADMSG);
 	/* More positions than the table has */
 	check_wrong_of("hf/gpt2", "\"n_positions\": 96", "\"n_positions\": 97", -EBADMSG);
 	check_wrong_of("hf/bert", "_embeddings\": 64", "_embeddings\": 65", -EBADMSG);
