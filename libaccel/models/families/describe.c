@@ -192,7 +192,7 @@ static int describe_encoder(struct note *n, struct accel_error *error)
 	struct family_build b = { .model = n->m };
 	const struct stored *types = part_find(&b, t->types, ".weight");
 	const char *kind = config_item(&n->m->config, "architectures", 0);
-	char act[40], places[40], key[160];
+	char act[40], key[160];
 
 	if (kind && strstr(kind, "ForTokenClassification"))
 		return stored_fail(error, -EOPNOTSUPP, "architectures: %.80s has no name in GGUF",
@@ -200,10 +200,6 @@ static int describe_encoder(struct note *n, struct accel_error *error)
 	config_text(&n->m->config, "hidden_act", act, sizeof(act));
 	if (strcmp(act, "gelu"))
 		return stored_fail(error, -EOPNOTSUPP, "hidden_act %s: in GGUF it is gelu", act);
-	config_text(&n->m->config, "position_embedding_type", places, sizeof(places));
-	if (places[0] && strcmp(places, "absolute"))
-		return stored_fail(error, -EOPNOTSUPP,
-				   "position_embedding_type %s has no name in GGUF", places);
 	gguf_put_text(n->out, n->count, "general.architecture", n->arch);
 	note_whole(n, "hidden_size", s->hidden);
 	note_whole(n, "num_hidden_layers", s->layers);

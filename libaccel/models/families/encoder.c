@@ -377,7 +377,7 @@ int encoder_build(struct family_build *b)
 	const struct encoder_traits *t = traits_of(b->model);
 	struct encoder e = { .b = b, .im = b->im, .t = t, .mask = NO_VALUE };
 	const int64_t layers = part_size(b, "num_hidden_layers", 0, 4096);
-	char act[40];
+	char act[40], places[40];
 	uint32_t i, x;
 
 	e.hidden = part_size(b, "hidden_size", 0, 1 << 20);
@@ -385,6 +385,10 @@ int encoder_build(struct family_build *b)
 	if (!b->im->error.code && e.hidden % e.heads)
 		return im_fail(b->im, -EBADMSG, "%lld heads of %lld elements", (long long)e.heads,
 			       (long long)e.hidden);
+	config_text(&b->model->config, "position_embedding_type", places, sizeof(places));
+	if (places[0] && strcmp(places, "absolute"))
+		return im_fail(b->im, -EOPNOTSUPP, "position_embedding_type %s is not absolute",
+			       places);
 	config_text(&b->model->config, "hidden_act", act, sizeof(act));
 	e.act = part_act(b, act[0] || !b->model->config.gguf ? act : "gelu");
 	e.eps = (float)config_real(&b->model->config, "layer_norm_eps", t->eps);
