@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Implicit synchronisation: the buffers of a job.
+ * Implicit synchronisation: the buffers of a job. All are in one file, as all need the same scene.
  */
 #include <poll.h>
 #include <pthread.h>

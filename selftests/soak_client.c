@@ -338,7 +338,8 @@ static void leave_files(struct soaker *k)
 			client_buf(&c, &tasks, LEFT_TASKS * UMA_TASK_SIZE);
 			client_buf(&c, &data, LEFT_BYTES);
 			for (j = 0; j < LEFT_TASKS; j++)
-				task_fill(&tasks.task[j], UMA_DTYPE_S32, data.va, LEFT_BYTES / 4, j);
+				task_fill(&tasks.task[j], UMA_DTYPE_S32, data.va, LEFT_BYTES / 4,
+					  j);
 			queue = queue_create(c.fd, c.vm, k->engines[i % k->engine_count]);
 			ASSERT_EQ(0, submit_one_try(c.fd, queue, tasks.va, LEFT_TASKS, NULL, 0));
 		}

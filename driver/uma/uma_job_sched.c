@@ -72,7 +72,7 @@ static void uma_sched_free_job(struct drm_sched_job *sched_job)
 {
 	struct uma_job *job = to_uma_job(sched_job);
 
-	/* The scheduler has cancelled the timeout, and with it the fault of the next job: repeat. */
+	/* The scheduler cancelled the timeout, and with it the fault of the next job: repeat. */
 	if (READ_ONCE(job->queue->failed))
 		drm_sched_fault(&job->queue->sched);
 	uma_job_free(job);

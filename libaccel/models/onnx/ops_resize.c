@@ -236,7 +236,7 @@ static int new_size(struct import *im, bool sizes, uint32_t at, uint32_t count, 
 	if (!from && !*to && *scale > 0)
 		*scale = 1;
 	else if (*to < 1 || *to > MAX_ALONG || from < 1 || from > MAX_ALONG ||
-	    *to * from > MAX_WEIGHTS)
+		 *to * from > MAX_WEIGHTS)
 		return im_fail(im, -EOPNOTSUPP, "antialias from %lld to %lld", (long long)from,
 			       (long long)*to);
 	return 0;

@@ -353,7 +353,8 @@ static void test_wrong(void **arg)
 	check_wrong_of("hf/gpt2", "\"n_positions\": 96", "\"n_positions\": 97", -EBADMSG);
 	check_wrong_of("hf/bert", "_embeddings\": 64", "_embeddings\": 65", -EBADMSG);
 	check_wrong_of("hf/bert", "\"model_type\"",
-		       "\"position_embedding_type\": \"relative_key\", \"model_type\"", -EOPNOTSUPP);
+		       "\"position_embedding_type\": \"relative_key\", \"model_type\"",
+		       -EOPNOTSUPP);
 	check_wrong_of("hf-c/roberta", "\"pad_token_id\": 1", "\"pad_token_id\": 59", -EBADMSG);
 	check_wrong_of("hf/whisper", "_attention_heads\": 4", "_attention_heads\": 5", -EBADMSG);
 	check_wrong_of("hf/whisper", "_source_positions\": 60", "_source_positions\": 61",

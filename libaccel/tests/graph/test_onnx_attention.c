@@ -663,14 +663,14 @@ static void test_width(void **arg)
 	struct tested *t = BEGIN(*arg, { "q", F64, 4, { 1, 1, 1, -1 }, x, false, one },
 				 { "k", F64, 4, { 1, 1, 2, -1 }, x, false, two },
 				 { "fq", F32, 4, { 1, 1, 1, -1 }, fx, false, one },
-				 { "fk", F32, 4, { 1, 1, 2, -1 }, fx, false, two },
+				 { "f_k", F32, 4, { 1, 1, 2, -1 }, fx, false, two },
 				 SCALAR("no", BOOL, ((uint8_t[]){ 0 })));
 
 	t->opset = 23;
 	t->bound = 0.0000001;
 	ONE(t, NULL, "Attention", "q k k", "y");
-	ONE(t, NULL, "Attention", "fq fk fk - - -", "z - - scores");
-	ONE(t, NULL, "Attention", "fq fk fk no", "hidden");
+	ONE(t, NULL, "Attention", "fq f_k f_k - - -", "z - - scores");
+	ONE(t, NULL, "Attention", "fq f_k f_k no", "hidden");
 	GIVES(t, IO("y", F64, y, 1, 1, 1, 4), IO("scores", F32, scores, 1, 1, 1, 2),
 	      IO("hidden", F32, none, 1, 1, 1, 4));
 }
