@@ -372,7 +372,8 @@ static uint32_t in_order(struct import *im, uint32_t all, uint32_t fresh, uint32
  */
 static int group_query(struct import *im, uint32_t arg)
 {
-	int64_t n = im_int(im, "num_heads", 0), kv = im_int(im, "kv_num_heads", 0), from = 0, size;
+	int64_t n = im_int(im, "num_heads", 0), kv = im_int(im, "kv_num_heads", 0), from = 0;
+	int64_t size, groups;
 	uint32_t i, part[3], old[2] = { v_in(im, 3), v_in(im, 4) }, lens, first, at, past, all;
 	static const uint32_t unused[] = { 12, 13, 14, 15 };
 	bool packed = v_in(im, 1) == NO_VALUE;
@@ -394,10 +395,11 @@ static int group_query(struct import *im, uint32_t arg)
 	for (i = 0; i < ARRAY_SIZE(unused); i++)
 		if (v_in(im, unused[i]) != NO_VALUE)
 			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", unused[i]);
-	size = packed ? im->in[0].dims[2] / (n + 2 * kv) : 0;
-	if (packed && is_fixed(im, v_in(im, 0), 2) && size * (n + 2 * kv) != im->in[0].dims[2])
+	groups = n + 2 * kv;
+	size = packed ? im->in[0].dims[2] / groups : 0;
+	if (packed && is_fixed(im, v_in(im, 0), 2) && size * groups != im->in[0].dims[2])
 		return im_fail(im, -EBADMSG, "%lld columns for %lld heads, all three packed",
-			       (long long)im->in[0].dims[2], (long long)(n + 2 * kv));
+			       (long long)im->in[0].dims[2], (long long)groups);
 	for (i = 0; i < 3; i++) {
 		int64_t heads = i ? kv : n;
 
