@@ -50,6 +50,9 @@ static int uma_user_charge(struct uma_user_pages *user)
 	bool charged;
 
 	if (!uma_may(CAP_IPC_LOCK)) {
+		/* Nobody can let go of as much as that takes. */
+		if (user->count > rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT)
+			return -ENOMEM;
 		charged = uma_user_try_charge(user);
 		if (!charged) {
 			/* What the user has let go of may be on its way. */

@@ -213,7 +213,7 @@ void uma_dispatch_charge(struct uma_engine *engine, struct uma_job *job, u64 ns,
 	unsigned long flags;
 
 	spin_lock_irqsave(&uma->queues_lock, flags);
-	uma_sfq_charge(&engine->sfq, flow, ns);
+	uma_sfq_charge(&engine->sfq, flow, ns, now);
 	if (hung) {
 		uma_sfq_penalize(&engine->sfq, flow->share, ns, now);
 		uma_dispatch_arm(engine, now);

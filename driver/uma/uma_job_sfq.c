@@ -12,8 +12,9 @@
  *
  * A client that opens a file for each job would start at the clock with each, and starve those that
  * keep their files, as the clock does not advance. So a new flow starts at the highest virtual time
- * of the flows whose files were closed, which is ahead of the clock by no more than a slice and a
- * task.
+ * of the flows whose files were closed. What these had while no other flow waited does not count:
+ * nobody was kept waiting by it, and it may be a whole job. So that is ahead of the clock by no
+ * more than a slice and a task, or by a job that cannot be preempted.
  *
  * A job that can be preempted runs for a slice, and then until the virtual time of its flow exceeds
  * that of another one. Without other requests it is not preempted. Real-time flows preempt others
@@ -85,6 +86,20 @@ static void uma_request_del(struct uma_sfq *sfq, struct uma_request *request, u6
 	uma_flow_add(sfq, request->flow, now);
 }
 
+/* Does a flow other than the one that is served wait for the engine? */
+static bool uma_sfq_is_crowded(const struct uma_sfq *sfq)
+{
+	struct rb_node *rb;
+	unsigned int class;
+
+	for (class = 0; class < ARRAY_SIZE(sfq->backlogged); class++) {
+		rb = rb_first_cached(&sfq->backlogged[class]);
+		if (rb && (rb != &sfq->served->node || rb_next(rb)))
+			return true;
+	}
+	return false;
+}
+
 /* Dispatch the next request; the engine is free. */
 static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 {
@@ -106,6 +121,8 @@ static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 	uma_request_del(sfq, request, now);
 	request->state = UMA_REQUEST_DISPATCHED;
 	sfq->busy = true;
+	sfq->served = flow;
+	sfq->crowded = uma_sfq_is_crowded(sfq) ? now : U64_MAX;
 	return request;
 }
 
@@ -164,8 +181,11 @@ bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 	uma_flow_del(sfq, flow);
 	list_add_tail(&request->node, &flow->requests);
 	uma_flow_add(sfq, flow, now);
-	if (sfq->busy)
+	if (sfq->busy) {
+		if (sfq->crowded == U64_MAX && uma_sfq_is_crowded(sfq))
+			sfq->crowded = now;
 		return false;
+	}
 	/* If the penalty has just ended another request of the flow may be first. */
 	first = uma_sfq_dispatch(sfq, now);
 	if (first && first != request)
@@ -252,7 +272,7 @@ EXPORT_SYMBOL_IF_KUNIT(uma_sfq_preempt);
 
 static void uma_flow_leave(struct uma_sfq *sfq, const struct uma_flow *flow)
 {
-	sfq->left[flow->level] = max(sfq->left[flow->level], flow->vtime);
+	sfq->left[flow->level] = max(sfq->left[flow->level], flow->shared);
 }
 
 /**
@@ -274,10 +294,12 @@ EXPORT_SYMBOL_IF_KUNIT(uma_sfq_leave);
  * uma_sfq_charge - charge a flow for the engine time of a job
  * @sfq: engine
  * @flow: flow of its request
- * @ns: time
+ * @ns: how long it had the engine
+ * @now: time
  */
-void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns)
+void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns, u64 now)
 {
+	u64 crowded = sfq->crowded < now ? min(ns, now - sfq->crowded) : 0;
 	unsigned int class = uma_flow_class(flow);
 	bool backlogged = !list_empty(&flow->requests) && !flow->held;
 
@@ -285,6 +307,7 @@ void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns)
 	if (backlogged)
 		rb_erase_cached(&flow->node, &sfq->backlogged[class]);
 	flow->vtime += max_t(u64, ns, UMA_SFQ_MIN_NS) * uma_sfq_price[flow->level];
+	flow->shared = flow->vtime - (ns - crowded) * uma_sfq_price[flow->level];
 	sfq->latest[class] = max(sfq->latest[class], flow->vtime);
 	if (flow->share->left)
 		uma_flow_leave(sfq, flow);

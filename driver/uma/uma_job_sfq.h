@@ -42,6 +42,7 @@ struct uma_flow {
 	struct list_head requests;	/* queued requests, in FIFO order */
 	/* virtual time: engine time that it has used, divided by its weight */
 	u64 vtime;
+	u64 shared;			/* vtime without its last run while no other flow waited */
 	u32 level;			/* priority */
 	struct uma_share *share;	/* share that it belongs to */
 };
@@ -63,11 +64,13 @@ struct uma_sfq {
 	struct rb_root_cached backlogged[2];
 	u64 clock[2];	/* virtual time of the flow that was served last */
 	u64 latest[2];	/* highest virtual time of any flow */
-	/* highest virtual time of flows whose files were closed, by priority */
+	/* highest uma_flow.shared of flows whose files were closed, by priority */
 	u64 left[UMA_SFQ_LEVELS];
 	/* flows with requests whose clients are being penalised */
 	struct list_head held;
 	bool busy;	/* the engine has been dispatched to a request */
+	struct uma_flow *served;	/* flow of that request, or of the last */
+	u64 crowded;	/* since when another flow waits for it; U64_MAX: none does */
 	/* flow of the running job, if it can be preempted and has not been told to */
 	struct uma_flow *running;
 	u64 started;	/* when it began to run */
@@ -83,7 +86,7 @@ void uma_sfq_remove(struct uma_sfq *sfq, struct uma_request *request);
 void uma_sfq_want(struct uma_sfq *sfq, bool wanted);
 void uma_sfq_start(struct uma_sfq *sfq, struct uma_request *request, u64 slice, u64 now);
 bool uma_sfq_preempt(struct uma_sfq *sfq, u64 now);
-void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns);
+void uma_sfq_charge(struct uma_sfq *sfq, struct uma_flow *flow, u64 ns, u64 now);
 void uma_sfq_penalize(struct uma_sfq *sfq, struct uma_share *share, u64 ns, u64 now);
 void uma_sfq_leave(struct uma_sfq *sfq, struct uma_share *share);
 void uma_sfq_release(struct uma_sfq *sfq, u64 now, struct list_head *ready);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Which request is dispatched next.
+ * Which request is dispatched next. All are in one file, as all need the same clients and clock.
  */
 #include <kunit/test.h>
 
@@ -69,7 +69,7 @@ static struct uma_request *done(struct kunit *test, u64 ns, bool hung)
 
 	KUNIT_ASSERT_NOT_NULL(test, t->running);
 	t->now += ns;
-	uma_sfq_charge(&t->sfq, t->running->flow, ns);
+	uma_sfq_charge(&t->sfq, t->running->flow, ns, t->now);
 	if (hung)
 		uma_sfq_penalize(&t->sfq, t->running->flow->share, ns, t->now);
 	uma_sfq_release(&t->sfq, t->now, &ready);
@@ -287,7 +287,7 @@ static struct uma_request *preempted(struct kunit *test, u64 ns)
 	t->now += ns;
 	KUNIT_EXPECT_TRUE(test, uma_sfq_preempt(&t->sfq, t->now));
 	KUNIT_EXPECT_FALSE(test, uma_sfq_preempt(&t->sfq, t->now));
-	uma_sfq_charge(&t->sfq, t->running->flow, ns);
+	uma_sfq_charge(&t->sfq, t->running->flow, ns, t->now);
 	requeue(test);
 	uma_sfq_release(&t->sfq, t->now, &ready);
 	KUNIT_ASSERT_TRUE(test, list_is_singular(&ready));
@@ -576,6 +576,28 @@ static void uma_sfq_test_left_and_idle(struct kunit *test)
 			t->client[2].share.flow[NORMAL].vtime);
 }
 
+/*
+ * Nor for what one who has left had while nobody else wanted the engine, though one who waits came
+ * at its end.
+ */
+static void uma_sfq_test_left_after_long(struct kunit *test)
+{
+	struct sfq_test *t = test->priv;
+	u64 begin = t->now;
+
+	enter(t, 0, 0, NORMAL);
+	enter(t, 0, 1, NORMAL);
+	uma_sfq_remove(&t->sfq, &t->client[0].request[1]);
+	t->now = begin + 99 * SLICE;
+	enter(t, 1, 0, NORMAL);
+	t->now = begin;
+	KUNIT_EXPECT_PTR_EQ(test, done(test, 100 * SLICE, false), &t->client[1].request[0]);
+	uma_sfq_leave(&t->sfq, &t->client[0].share);
+	enter(t, 1, 1, NORMAL);
+	enter(t, 2, 0, NORMAL);
+	KUNIT_EXPECT_PTR_EQ(test, done(test, 2 * SLICE, false), &t->client[2].request[0]);
+}
+
 static void uma_sfq_test_penalize(struct kunit *test)
 {
 	struct sfq_test *t = test->priv;
@@ -673,6 +695,7 @@ static struct kunit_case uma_sfq_cases[] = {
 	KUNIT_CASE(uma_sfq_test_slices_of_queues),
 	KUNIT_CASE(uma_sfq_test_files_for_a_job_each),
 	KUNIT_CASE(uma_sfq_test_left_and_idle),
+	KUNIT_CASE(uma_sfq_test_left_after_long),
 	KUNIT_CASE(uma_sfq_test_penalize),
 	KUNIT_CASE(uma_sfq_test_penalize_race),
 	KUNIT_CASE(uma_sfq_test_hang_beside),
