@@ -63,6 +63,13 @@ V_INLINE void load_block(vf x[4], const struct line_form *f, const void *from)
 	load_type(x, f, f->dtype, from);
 }
 
+/* @n vectors of binary32, less than four, and @pad. */
+V_INLINE void load_some(vf x[4], const void *from, uint32_t n, float pad)
+{
+	EACH
+		x[j] = (uint32_t)j < n ? v_load((const float *)from + j * VL) : v_set(pad);
+}
+
 /* The element at @from in all lanes. */
 V_INLINE void load_one(vf x[4], const struct line_form *f, const void *from)
 {
@@ -292,8 +299,14 @@ V_INLINE void map_block(const struct line_map *m, uint8_t *const *at)
 /* No step, for common() */
 #define NO_STEP		0xffu
 
+/* Elements that common() does of @n: vectors of binary32, blocks of others. */
+V_INLINE uint32_t common_part(uint32_t n, uint32_t dtype)
+{
+	return n - n % (dtype == UMA_DTYPE_F32 ? VL : BLOCK);
+}
+
 /* The steps of a map of one type if they are these: the compiler knows all of it. */
-V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t blocks, uint32_t dtype,
+V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t n, uint32_t dtype,
 		     uint32_t f0, uint32_t f1, uint32_t f2)
 {
 	const uint32_t funcs[3] = { f0, f1, f2 }, step = BLOCK * size_of(dtype);
@@ -311,7 +324,7 @@ V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t bloc
 			return false;
 		p[i] = at[m->step[i].operand];
 	}
-	for (; blocks; blocks--, d += step, a += step) {
+	for (; n >= BLOCK; n -= BLOCK, d += step, a += step) {
 		load_type(x, &m->form[1], dtype, a);
 		_Pragma("GCC unroll 3")
 		for (i = 0; i < count; i++) {
@@ -323,12 +336,23 @@ V_INLINE bool common(const struct line_map *m, uint8_t *const *at, uint32_t bloc
 		}
 		store_type(d, &m->form[0], dtype, x);
 	}
+	n = dtype == UMA_DTYPE_F32 ? n / VL : 0;
+	if (!n)
+		return true;
+	load_some(x, a, n, 0);
+	_Pragma("GCC unroll 3")
+	for (i = 0; i < count; i++) {
+		if (funcs[i] < LINE_UNARY(0))
+			load_some(y, p[i], n, 0);
+		run_step(x, funcs[i], &m->step[i], y);
+	}
+	for (i = 0; i < n; i++)
+		v_store(d + i * 4ul * VL, x[i]);
 	return true;
 }
 
 /* What models do most: sums, with ReLU, products, activations, norms with factor and addend. */
-static bool common_steps(const struct line_map *m, uint8_t *const *at, uint32_t blocks,
-			 uint32_t dtype)
+static bool common_steps(const struct line_map *m, uint8_t *const *at, uint32_t n, uint32_t dtype)
 {
 	const uint32_t add = LINE_BINARY(UMA_BINARY_ADD), mul = LINE_BINARY(UMA_BINARY_MUL);
 	const uint32_t relu = LINE_ACT(UMA_ACT_RELU), gelu = LINE_ACT(UMA_ACT_GELU);
@@ -336,19 +360,19 @@ static bool common_steps(const struct line_map *m, uint8_t *const *at, uint32_t 
 
 	switch (dtype) {
 	case UMA_DTYPE_F32:
-		return common(m, at, blocks, UMA_DTYPE_F32, LINE_AFFINE, mul, add) ||
-		       common(m, at, blocks, UMA_DTYPE_F32, LINE_AFFINE, mul, NO_STEP) ||
-		       common(m, at, blocks, UMA_DTYPE_F32, LINE_AFFINE, NO_STEP, NO_STEP) ||
-		       common(m, at, blocks, UMA_DTYPE_F32, add, NO_STEP, NO_STEP) ||
-		       common(m, at, blocks, UMA_DTYPE_F32, mul, NO_STEP, NO_STEP) ||
-		       common(m, at, blocks, UMA_DTYPE_F32, gelu, NO_STEP, NO_STEP) ||
-		       common(m, at, blocks, UMA_DTYPE_F32, silu, NO_STEP, NO_STEP);
+		return common(m, at, n, UMA_DTYPE_F32, LINE_AFFINE, mul, add) ||
+		       common(m, at, n, UMA_DTYPE_F32, LINE_AFFINE, mul, NO_STEP) ||
+		       common(m, at, n, UMA_DTYPE_F32, LINE_AFFINE, NO_STEP, NO_STEP) ||
+		       common(m, at, n, UMA_DTYPE_F32, add, NO_STEP, NO_STEP) ||
+		       common(m, at, n, UMA_DTYPE_F32, mul, NO_STEP, NO_STEP) ||
+		       common(m, at, n, UMA_DTYPE_F32, gelu, NO_STEP, NO_STEP) ||
+		       common(m, at, n, UMA_DTYPE_F32, silu, NO_STEP, NO_STEP);
 	case UMA_DTYPE_S8:
-		return common(m, at, blocks, UMA_DTYPE_S8, add, NO_STEP, NO_STEP) ||
-		       common(m, at, blocks, UMA_DTYPE_S8, add, relu, NO_STEP);
+		return common(m, at, n, UMA_DTYPE_S8, add, NO_STEP, NO_STEP) ||
+		       common(m, at, n, UMA_DTYPE_S8, add, relu, NO_STEP);
 	case UMA_DTYPE_U8:
-		return common(m, at, blocks, UMA_DTYPE_U8, add, NO_STEP, NO_STEP) ||
-		       common(m, at, blocks, UMA_DTYPE_U8, add, relu, NO_STEP);
+		return common(m, at, n, UMA_DTYPE_U8, add, NO_STEP, NO_STEP) ||
+		       common(m, at, n, UMA_DTYPE_U8, add, relu, NO_STEP);
 	default:
 		return false;
 	}
@@ -381,10 +405,12 @@ static void map_line(const struct line_map *m, uint8_t *const *line, uint32_t n)
 		alike = alike && m->form[o].dtype == m->form[0].dtype;
 		step[o] = m->one >> o & 1 ? 0 : BLOCK * size_of(m->form[o].dtype);
 	}
-	if (alike && common_steps(m, at, n / BLOCK, m->form[0].dtype)) {
+	if (alike && common_steps(m, at, n, m->form[0].dtype)) {
+		const uint32_t done = common_part(n, m->form[0].dtype);
+
 		for (o = 0; o < count; o++)
-			at[o] += (uint64_t)step[o] * (n / BLOCK);
-		n %= BLOCK;
+			at[o] += (uint64_t)done * size_of(m->form[0].dtype);
+		n -= done;
 	}
 	for (; n >= BLOCK; n -= BLOCK) {
 		map_block(m, at);
@@ -419,6 +445,10 @@ V_INLINE void load_last(vf x[4], const struct line_form *f, const void *from, ui
 	float v[BLOCK];
 	uint32_t i;
 
+	if (f->dtype == UMA_DTYPE_F32 && n % VL == 0) {
+		load_some(x, from, n / VL, pad);
+		return;
+	}
 	memcpy(tmp, from, (size_t)n * size_of(f->dtype));
 	load_block(x, f, tmp);
 	EACH
