@@ -45,6 +45,16 @@ static bool packs_dense(const struct accel_device *dev, const struct request *re
 	return level[0] && (req->reproducible || tuned);
 }
 
+/*
+ * In process tiles of AMX multiply bf16 eight times as fast as vectors do, in which Winograd's
+ * algorithms transform and multiply: what is convolved as it is takes half the time.
+ */
+static bool prefers_tiles(const struct accel_device *dev, const struct request *way)
+{
+	return way->winograd && way->t[UMA_SLOT_A].dtype == ACCEL_BF16 &&
+	       !way->desc->conv.algorithm && !strcmp(dev->info.kernels, "amx");
+}
+
 static void make_ways(const struct accel_device *dev, const struct request *req,
 		      struct choices *all)
 {
@@ -56,6 +66,8 @@ static void make_ways(const struct accel_device *dev, const struct request *req,
 	else
 		all->ways[0] = (struct way) { .req = *req };
 	for (i = 0; i < all->way_count; i++) {
+		if (!all->ways[i].field && prefers_tiles(dev, &all->ways[i].req))
+			all->ways[i].unwanted = "tiles of bf16 are faster";
 		all->ways[i].req.dense = packs_dense(dev, req);
 		all->variant_count[i] = make_variants(&all->ways[i].req, all->variants[i]);
 	}
