@@ -101,7 +101,7 @@ static bool choose_type(struct conv_prog *c, const struct fast_prog *p)
 		c->k = &conv_f32_avx2;
 	} else if (a->dtype == UMA_DTYPE_BF16 && p->cpu->isa & FAST_BF16) {
 		c->k = &conv_bf16_avx512;
-		if (p->cpu->isa & FAST_AMX_BF16 && !c->merged)
+		if (p->cpu->isa & FAST_AMX_BF16)
 			c->taps = conv_taps_bf16_amx;
 	} else {
 		return false;

@@ -20,7 +20,9 @@ static inline __attribute__((always_inline))
 void sum_taps(const struct conv_block *g, uint32_t m0, uint32_t rows, struct amx_tails *t,
 	      int type, int bottom, int right)
 {
-	const uint32_t bytes = 4 * g->k, steps = bytes / AMX_STEP, rest = bytes % AMX_STEP;
+	/* Taps of a row in one: half a word of the last step is the next output's. */
+	const uint32_t bytes = 4 * g->k - (g->tail ? 2 : 0);
+	const uint32_t steps = bytes / AMX_STEP, rest = bytes % AMX_STEP;
 	const struct amx_panels tail = {
 		t->a[0], t->a[AMX_ROWS], t->b[0][0], t->b[1][0], AMX_STEP, AMX_STEP
 	};
