@@ -5,7 +5,8 @@
  * some taps of a row see. Then a tap is a distance, the same for all outputs, and sums are
  * strips of vectors (taps_kernel.h).
  *
- * Channels last: a vector is channels of a pixel, a strip the pixels of a row. Otherwise a
+ * Channels last: a vector is channels of a pixel, a strip the pixels of a row, which follow each
+ * other vector by vector. Otherwise a
  * vector is pixels of a channel, and a strip all of a band: rows of inputs follow each other
  * without a gap, and the sums where a window reaches into the next row are left out at the
  * end. Inputs of windows that are further apart lie in as many planes, each with the rows and
@@ -47,6 +48,7 @@
  * @za: zero point of A as products see it
  * @flip: exclusive or of the bytes of A
  * @last: channels are side by side
+ * @fused: sums of binary32 are formed in DST, from the bias, where channels fill vectors
  */
 struct taps_prog {
 	struct conv_plan g;
@@ -69,6 +71,7 @@ struct taps_prog {
 	int32_t za;
 	uint8_t flip;
 	bool last;
+	bool fused;
 };
 
 _Static_assert(sizeof(struct taps_prog) <= sizeof(((struct fast_prog *)0)->priv), "priv");
@@ -164,6 +167,16 @@ static bool choose_type(struct taps_prog *c, const struct fast_prog *p)
 	return c->za >= 0 && c->za <= 255 && !(c->group * c->g.dilation[1] % c->g.stride[1]);
 }
 
+/* May sums be formed where results go? */
+static bool is_fused(const struct taps_prog *c, const struct fast_prog *p)
+{
+	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
+
+	return c->last && c->group == 1 && d->dtype == UMA_DTYPE_F32 && d->strides[1] == 1 &&
+	       !(c->epi.steps & ~(EPI_BIAS | EPI_RELU)) &&
+	       (!(c->epi.steps & EPI_BIAS) || conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]));
+}
+
 /* What a row consists of. */
 static void choose_row(struct taps_prog *c)
 {
@@ -186,23 +199,17 @@ static bool choose_tiles(struct taps_prog *c, struct fast_prog *p)
 	const uint32_t threads = p->cpu->threads ? p->cpu->threads : 1, out = g->out[0];
 	const uint64_t want = threads == 1 ? 1 : 4ull * threads;
 	uint64_t tiles;
-	uint32_t band;
 
 	c->slice = UMA_MIN(c->channels, SLICE);
 	c->slices = (c->channels + c->slice - 1) / c->slice;
 	tiles = (uint64_t)g->images * c->slices;
-	c->rows = (uint32_t)UMA_MAX(out * tiles / want, 1ull);
-	c->rows = UMA_MIN(UMA_MAX(c->rows, 2 * g->kernel[0]), out);
+	c->rows = (uint32_t)UMA_MIN(UMA_MAX(out * tiles / want, 2ull * g->kernel[0]), out);
 	c->yblocks = (out + c->rows - 1) / c->rows;
 	c->rows = (out + c->yblocks - 1) / c->yblocks;
 	c->yblocks = (out + c->rows - 1) / c->rows;
-	for (band = c->rows;; band = (band + 1) / 2) {
-		set_band(c, band);
-		if (band_bytes(c) <= p->cpu->l2 / 4)
-			break;
-		if (band == 1)
-			break;
-	}
+	set_band(c, c->rows);
+	while (c->band > 1 && band_bytes(c) > p->cpu->l2 / 4)
+		set_band(c, (c->band + 1) / 2);
 	if (weights_bytes(c) + band_bytes(c) > FAST_SCRATCH || tiles * c->yblocks > 0x7fffffffu)
 		return false;
 	p->phase_count = 1;
@@ -240,6 +247,7 @@ static int taps_prepare(struct fast_prog *p)
 	choose_row(c);
 	fast_epi_init(&c->epi, p, c->last ? d->rank - 1u : d->rank - 2u,
 		      c->last ? 1 : d->rank - 1u, c->group > 1);
+	c->fused = is_fused(c, p);
 	return choose_tiles(c, p);
 }
 
@@ -258,6 +266,7 @@ static int taps_prepare(struct fast_prog *p)
  * @image: image
  * @ch: first channel
  * @n: channels
+ * @fused: sums are formed in DST
  * @scale: of the sums of each channel
  * @off: bytes from the first tap to each
  */
@@ -273,6 +282,7 @@ struct tile {
 	uint32_t image;
 	uint32_t ch;
 	uint32_t n;
+	bool fused;
 	float scale[SLICE];
 	int32_t off[TAPS_MAX];
 };
@@ -281,7 +291,7 @@ static void find_taps(struct tile *t)
 {
 	const struct taps_prog *c = t->c;
 	const struct conv_plan *g = &c->g;
-	const uint32_t lanes = lanes_of(c), dx = c->group * g->dilation[1];
+	const uint32_t vl = c->k->lanes, dx = c->group * g->dilation[1];
 	const uint32_t plane = c->height * c->width;
 	uint32_t y, x, to;
 
@@ -291,7 +301,7 @@ static void find_taps(struct tile *t)
 
 			if (c->last)
 				to = (row * c->width +
-				      (c->group == 1 ? col : col / g->stride[1])) * lanes;
+				      (c->group == 1 ? col : col / g->stride[1])) * vl;
 			else
 				to = (row % g->stride[0] * c->phases + col % c->phases) * plane +
 				     row / g->stride[0] * c->width + col / g->stride[1];
@@ -321,32 +331,60 @@ static uint32_t byte_weights(const struct taps_prog *c, const uint8_t *from, uin
 	return c->group == 4 ? -sum * (uint32_t)c->za : 0;
 }
 
+/* The same for channels that are side by side, a vector for each word. */
+static void byte_vectors(const struct tile *t, const uint8_t *from, uint8_t *to)
+{
+	const struct taps_prog *c = t->c;
+	const struct conv_plan *g = &c->g;
+	const uint32_t vl = c->k->lanes, px = lanes_of(c), room = c->words * c->group * px;
+	struct taps_lines l = {
+		.from = from, .step = g->b_stride[CONV_X], .to = t->row, .to_step = px,
+		.lines = g->kernel[1], .n = t->n, .flip = c->group == 2 ? 0x80 : 0,
+	};
+	uint32_t y, v, i;
+
+	for (y = 0; y < g->kernel[0]; y++, l.from += g->b_stride[CONV_Y]) {
+		memset(t->row, l.flip, room);
+		c->k->copy(&l);
+		for (v = 0; v < px; v += vl) {
+			const struct taps_join j = {
+				.from = t->row + v, .tap = px, .step = c->group * px,
+				.to = (uint32_t *)(void *)to + (size_t)v * taps_of(c) +
+				      (size_t)y * c->words * vl,
+				.to_step = vl, .lines = c->words, .n = vl, .za = l.flip,
+			};
+
+			c->k->join(&j);
+		}
+	}
+	for (v = 0; c->group == 4 && v < px; v += vl) {
+		c->k->total(to + 4ul * v * taps_of(c), taps_of(c), t->start + 4ul * v);
+		for (i = 0; i < vl; i++)
+			((uint32_t *)(void *)t->start)[v + i] *= (uint32_t)-c->za;
+	}
+}
+
 /* Numbers of @n channels, those of a tap @step words behind the last one's. */
 static void float_weights(const struct tile *t, const uint8_t *from, uint32_t n, float *to,
 			  uint32_t step)
 {
 	const struct taps_prog *c = t->c;
 	const struct uma_tensor_view *b = &t->r->prog->op->t[UMA_SLOT_B];
-	const bool near = b->strides[0] == 1 && n > 1, plain = b->dtype == UMA_DTYPE_F32;
 	const int64_t cs = fast_bytes(b->dtype, b->strides[0]);
 	const int64_t ys = fast_bytes(b->dtype, c->g.b_stride[CONV_Y]);
 	const int64_t xs = fast_bytes(b->dtype, c->g.b_stride[CONV_X]);
+	const uint32_t run = b->strides[0] == 1 ? n : 1;
 	uint32_t y, x, i;
 
 	for (y = 0; y < c->g.kernel[0]; y++)
 		for (x = 0; x < c->words; x++, to += step) {
 			const uint8_t *at = from + y * ys + x * xs;
 
-			if (near && plain)
-				memcpy(to, at, 4ul * n);
-			else if (near)
-				t->r->prog->rows->to_f32[b->dtype](to, at, n);
-			for (i = 0; !near && i < n; i++, at += cs) {
-				if (plain)
-					memcpy(to + i, at, sizeof(*to));
+			for (i = 0; i < n; i += run, at += cs)
+				if (b->dtype == UMA_DTYPE_F32)
+					memcpy(to + i, at, 4ul * run);
 				else
-					t->r->prog->rows->to_f32[b->dtype](to + i, at, 1);
-			}
+					t->r->prog->rows->to_f32[b->dtype](to + i, at, run);
 		}
 }
 
@@ -357,13 +395,18 @@ static void load_weights(const struct tile *t, uint32_t ch, uint32_t n)
 	const struct uma_tensor_view *b = &t->r->prog->op->t[UMA_SLOT_B];
 	const uint32_t vl = c->last ? c->k->lanes : 1, taps = taps_of(c);
 	uint32_t *to = (uint32_t *)(void *)t->weights, *start = (uint32_t *)(void *)t->start;
-	const uint8_t *from = (const uint8_t *)fast_ptr(b);
+	const uint8_t *from = fast_ptr(b);
 	uint32_t i;
 
 	from += fast_bytes(b->dtype, ch * b->strides[0]);
-	if (c->last)
-		memset(t->start, 0, weights_bytes(c));
-	*start = 0;
+	memset(start, 0, c->last ? weights_bytes(c) : sizeof(*start));
+	if (t->fused && c->epi.steps & EPI_BIAS)
+		memcpy(start, (float *)fast_ptr(&t->r->prog->op->t[UMA_SLOT_BIAS]) + ch,
+		       4ul * n);
+	if (c->last && c->group > 1 && b->strides[0] == 1) {
+		byte_vectors(t, from, t->weights);
+		return;
+	}
 	for (i = 0; i < n && c->group > 1; i++)
 		start[i] = byte_weights(c, from + i * b->strides[0],
 					to + (size_t)i / vl * vl * taps + i % vl, vl);
@@ -381,43 +424,82 @@ static uint32_t inputs(const struct taps_prog *c, uint32_t *left)
 	return UMA_MIN(c->cols - *left, c->g.in[1]);
 }
 
-/* Lines of which a row of inputs consists: a pixel each, or the row. */
-static struct taps_lines lines_of(const struct tile *t, const uint8_t *from, uint32_t count,
-				  void *to, size_t to_step)
+/* Words of a vector of channels of all pixels of a band; where they are side by side. */
+static size_t plane_of(const struct taps_prog *c)
 {
-	const struct taps_prog *c = t->c;
-
-	if (!c->last)
-		return (struct taps_lines){
-			.from = from, .to = to, .lines = 1, .n = count, .flip = c->flip,
-		};
-	return (struct taps_lines){
-		.from = from, .step = c->g.a_stride[CONV_X] * c->es, .to = to,
-		.to_step = (int64_t)to_step, .lines = count, .n = t->n, .flip = c->flip,
-	};
+	return (size_t)c->height * c->width * c->k->lanes;
 }
 
-/* A row of bytes, NULL: of padding, as words, of pixels of @px bytes. */
-static void byte_row(const struct tile *t, const uint8_t *from, uint32_t *to, uint32_t px)
+static void copy_floats(const struct tile *t, struct taps_lines *l)
+{
+	const uint32_t dtype = t->r->prog->op->t[UMA_SLOT_A].dtype;
+	uint32_t i;
+
+	if (dtype == UMA_DTYPE_F32)
+		t->c->k->words(l);
+	else if (dtype == UMA_DTYPE_BF16)
+		t->c->k->bf16(l);
+	else
+		for (i = 0; i < l->lines; i++, l->from += l->step, l->to += l->to_step)
+			t->r->prog->rows->to_f32[dtype]((float *)(void *)l->to, l->from, l->n);
+}
+
+/* A row of numbers, NULL: of padding, of pixels of @px words, of which @n are there. */
+static void float_row(const struct tile *t, const uint8_t *from, float *to, uint32_t px, uint32_t n)
 {
 	const struct taps_prog *c = t->c;
-	uint32_t left, count = inputs(c, &left), i, k;
-	const struct taps_lines l = lines_of(t, from, count, t->row + (size_t)left * px, px);
-	struct taps_join j = {
-		.from = t->row, .tap = (int64_t)c->g.dilation[1] * px, .to = to, .n = px,
-		.za = c->za,
+	uint32_t left, count = inputs(c, &left);
+	struct taps_lines l = {
+		.from = from, .step = c->g.a_stride[CONV_X] * c->es,
+		.to = (uint8_t *)(to + (size_t)left * px), .to_step = 4l * px,
+		.lines = c->last ? count : 1, .n = c->last ? n : count,
 	};
 
-	/* Before it is flipped padding is the zero point. */
-	memset(t->row, (uint8_t)c->za, (size_t)c->cols * px);
+	if (from)
+		copy_floats(t, &l);
+	else
+		memset(to, 0, 4ul * px * c->cols);
+}
+
+/* A row of bytes, NULL: of padding, pixel by pixel between padding in the thread's memory. */
+static void byte_row(const struct tile *t, const uint8_t *from)
+{
+	const struct taps_prog *c = t->c;
+	const uint32_t px = lanes_of(c);
+	uint32_t left, count = inputs(c, &left);
+	const struct taps_lines l = {
+		.from = from, .step = c->g.a_stride[CONV_X], .to = t->row + (size_t)left * px,
+		.to_step = px, .lines = c->last ? count : 1, .n = c->last ? t->n : count,
+		.flip = c->flip,
+	};
+
 	if (from)
 		c->k->copy(&l);
-	if (!c->last && c->g.stride[1] == 1) {
+	else
+		memset(t->row, (uint8_t)c->za, (size_t)c->cols * px);
+}
+
+/* Words of a row of bytes: of channels side by side, vector by vector, or of one channel. */
+static void byte_words(const struct tile *t, uint32_t *to)
+{
+	const struct taps_prog *c = t->c;
+	const uint32_t px = lanes_of(c), vl = c->k->lanes;
+	struct taps_join j = {
+		.from = t->row, .tap = (int64_t)c->g.dilation[1] * px, .to = to, .lines = 1,
+		.za = c->za,
+	};
+	uint32_t i;
+
+	if (c->last) {
+		j.step = (int64_t)c->g.stride[1] * px;
+		j.to_step = j.n = vl;
+		j.lines = c->width;
+		for (i = 0; i < px; i += vl, j.from += vl, j.to += plane_of(c))
+			c->k->join(&j);
+	} else if (c->g.stride[1] == 1) {
 		j.n = c->width;
 		c->k->join(&j);
-		return;
-	}
-	if (parts_words(c)) {
+	} else if (parts_words(c)) {
 		const size_t room = row_bytes(c) / 3;
 		float *all = (float *)(void *)(t->row + room);
 
@@ -425,36 +507,10 @@ static void byte_row(const struct tile *t, const uint8_t *from, uint32_t *to, ui
 		j.n = 2 * c->width - 1;
 		c->k->join(&j);
 		c->k->part(all, j.n, (float *)(void *)to, all + room / sizeof(*all));
-		return;
-	}
-	for (i = 0; i < c->width; i++, j.from += c->g.stride[1] * px, j.to += px) {
-		if (c->last) {
+	} else {
+		for (j.n = 1, i = 0; i < c->width; i++, j.from += c->g.stride[1], j.to++)
 			c->k->join(&j);
-			continue;
-		}
-		*j.to = 0;
-		for (k = 0; k < c->group; k++)
-			*j.to |= ((uint32_t)(j.from[k * j.tap] - (c->group == 2 ? c->za : 0)) &
-				  (c->group == 2 ? 0xffff : 0xff)) << 32 / c->group * k;
 	}
-}
-
-/* A row of numbers, NULL: of padding, of pixels of @px words. */
-static void float_row(const struct tile *t, const uint8_t *from, float *to, uint32_t px)
-{
-	const struct taps_prog *c = t->c;
-	const uint32_t dtype = t->r->prog->op->t[UMA_SLOT_A].dtype;
-	uint32_t left, count = inputs(c, &left), i;
-	struct taps_lines l = lines_of(t, from, count, to + (size_t)left * px, 4ul * px);
-
-	memset(to, 0, 4ul * px * (from ? left : c->cols));
-	if (!from)
-		return;
-	memset(to + (size_t)(left + count) * px, 0, 4ul * px * (c->cols - left - count));
-	if (dtype == UMA_DTYPE_F32)
-		c->k->words(&l);
-	for (i = 0; dtype != UMA_DTYPE_F32 && i < l.lines; i++, l.from += l.step, l.to += l.to_step)
-		t->r->prog->rows->to_f32[dtype]((float *)(void *)l.to, l.from, l.n);
 }
 
 /* Row @line of a band, NULL: of padding. */
@@ -462,20 +518,27 @@ static void bring_row(const struct tile *t, const uint8_t *from, uint32_t line)
 {
 	const struct taps_prog *c = t->c;
 	const size_t plane = (size_t)c->height * c->width;
-	const uint32_t y = c->g.stride[0], px = lanes_of(c);
+	const uint32_t y = c->g.stride[0], vl = c->k->lanes;
 	float *to = (float *)(void *)t->in, *row;
 	uint32_t i, k;
 
 	if (c->last)
-		to += (size_t)line * c->width * px;
+		to += (size_t)line * c->width * vl;
 	else
 		to += line % y * c->phases * plane + (size_t)line / y * c->width;
 	if (c->group > 1) {
-		byte_row(t, from, (uint32_t *)(void *)to, px);
+		byte_row(t, from);
+		byte_words(t, (uint32_t *)(void *)to);
+		return;
+	}
+	if (c->last) {
+		for (i = 0; i < t->n; i += vl, to += plane_of(c))
+			float_row(t, from ? from + (size_t)i * c->es : NULL, to, vl,
+				  UMA_MIN(vl, t->n - i));
 		return;
 	}
 	row = c->phases > 1 ? (float *)(void *)t->row : to;
-	float_row(t, from, row, px);
+	float_row(t, from, row, 1, 1);
 	if (c->phases == 2) {
 		c->k->part(row, c->cols, to, to + plane);
 		return;
@@ -532,16 +595,20 @@ static int finish(const struct tile *t, uint32_t ch, uint32_t y, uint32_t rows)
 	return 0;
 }
 
-/* Rows of outputs from @y on; of channels @ch and on if they are side by side, else of one. */
-static void form(const struct tile *t, uint32_t rows)
+/* Rows of outputs from @y0 on; of channels @ch and on if they are side by side, else of one. */
+static void form(const struct tile *t, uint32_t y0, uint32_t rows)
 {
 	const struct taps_prog *c = t->c;
-	const uint32_t vl = c->k->lanes, lanes = lanes_of(c), taps = taps_of(c);
+	const struct uma_tensor_view *d = &t->r->prog->op->t[UMA_SLOT_DST];
+	const uint32_t vl = c->k->lanes, taps = taps_of(c);
 	struct taps_strip s = {
 		.in = t->in, .off = t->off, .w = t->weights, .start = t->start, .out = t->sums,
 		.step = 4l * vl, .out_step = 4l * vl, .taps = taps, .spread = !c->last,
+		.relu = t->fused && c->epi.steps & EPI_RELU,
 	};
 	void (*const run)(const struct taps_strip *s) = c->group > 1 ? c->k->bytes : c->k->floats;
+	int64_t out_row = 4l * pitch(c);
+	uint8_t *out = t->sums;
 	uint32_t y, v;
 
 	if (!c->last) {
@@ -550,14 +617,21 @@ static void form(const struct tile *t, uint32_t rows)
 		return;
 	}
 	s.n = c->g.out[1];
-	s.step = 4l * lanes * (c->group == 1 ? c->g.stride[1] : 1);
-	s.out_step = 4l * lanes;
+	s.step = 4l * vl * (c->group == 1 ? c->g.stride[1] : 1);
+	s.out_step = 4l * lanes_of(c);
+	if (t->fused) {
+		out_row = d->rank > 3 ? 4 * d->strides[2] : 0;
+		s.out_step = 4 * d->strides[d->rank - 1];
+		out = (uint8_t *)fast_ptr(d) + y0 * out_row +
+		      4 * (t->image * d->strides[0] + t->ch);
+	}
 	for (v = 0; v * vl < t->n; v++) {
 		s.w = t->weights + 4ul * v * vl * taps;
 		s.start = t->start + 4ul * v * vl;
 		for (y = 0; y < rows; y++) {
-			s.in = t->in + 4ul * y * c->g.stride[0] * c->width * lanes + 4ul * v * vl;
-			s.out = t->sums + 4ul * y * pitch(c) + 4ul * v * vl;
+			s.in = t->in + 4 * (v * plane_of(c) +
+					    (size_t)y * c->g.stride[0] * c->width * vl);
+			s.out = out + y * out_row + 4ul * v * vl;
 			run(&s);
 		}
 	}
@@ -565,14 +639,20 @@ static void form(const struct tile *t, uint32_t rows)
 
 static int run_rows(struct tile *t, uint32_t ch, uint32_t y0, uint32_t rows)
 {
+	const struct taps_prog *c = t->c;
 	uint32_t y, n;
 
-	load_weights(t, t->ch + ch, t->c->last ? t->n : 1);
+	load_weights(t, t->ch + ch, c->last ? t->n : 1);
+	/* Padding of columns, the same for all rows; of bytes, not yet flipped, the zero point */
+	if (c->group > 1)
+		memset(t->row, (uint8_t)c->za, (size_t)c->cols * lanes_of(c));
+	else if (c->phases > 1)
+		memset(t->row, 0, 4ul * c->cols);
 	for (y = y0; y < y0 + rows; y += n) {
-		n = UMA_MIN(t->c->band, y0 + rows - y);
+		n = UMA_MIN(c->band, y0 + rows - y);
 		bring(t, ch, y, n);
-		form(t, n);
-		if (finish(t, ch, y, n))
+		form(t, y, n);
+		if (!t->fused && finish(t, ch, y, n))
 			return -1;
 	}
 	return 0;
@@ -591,6 +671,7 @@ static int taps_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 
 	(void)phase;
 	t.n = UMA_MIN(c->slice, c->channels - t.ch);
+	t.fused = c->fused && !(t.n % c->k->lanes);
 	t.weights = t.start + round_up(4ull * lanes_of(c));
 	t.in = t.start + weights_bytes(c);
 	t.sums = t.in + round_up(4 * input_words(c));
@@ -599,7 +680,7 @@ static int taps_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	      (t.image * c->g.a_stride[CONV_N] + t.ch * c->g.a_stride[CONV_C]) * c->es;
 	find_taps(&t);
 	/* Behind rows and channels vectors take what nobody wants, but numbers. */
-	if (c->group == 1 && (!c->last || t.n < lanes_of(c)))
+	if (c->group == 1)
 		memset(t.in, 0, 4 * input_words(c));
 	if (c->epi.integer && !c->epi.exact)
 		fast_epi_scales(r->prog, t.ch, fast_epi_by_channel(r->prog) ? t.n : 1, t.scale);

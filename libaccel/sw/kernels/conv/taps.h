@@ -25,6 +25,7 @@
  * @taps: number
  * @n: vectors
  * @spread: weights, and what sums start from, are one word for all lanes
+ * @relu: binary32: negative sums become 0
  */
 struct taps_strip {
 	const uint8_t *in;
@@ -37,13 +38,14 @@ struct taps_strip {
 	uint32_t taps;
 	uint32_t n;
 	bool spread;
+	bool relu;
 };
 
 /**
  * struct taps_lines - lines that are copied
  * @from: first one
- * @step: bytes to the next one
  * @to: where it goes
+ * @step: bytes to the next one
  * @to_step: bytes to where the next one goes
  * @lines: number
  * @n: elements of a line
@@ -60,17 +62,23 @@ struct taps_lines {
 };
 
 /**
- * struct taps_join - words of bytes side by side
+ * struct taps_join - lines of words of bytes side by side
  * @from: bytes of the first tap
  * @tap: bytes to the next tap's
+ * @step: bytes to the next line
  * @to: words
- * @n: number
+ * @to_step: words to the next line
+ * @lines: number
+ * @n: words of a line
  * @za: words of two: zero point
  */
 struct taps_join {
 	const uint8_t *from;
 	int64_t tap;
+	int64_t step;
 	uint32_t *to;
+	uint32_t to_step;
+	uint32_t lines;
 	uint32_t n;
 	int32_t za;
 };
@@ -79,7 +87,9 @@ struct taps_join {
  * struct taps_kernels - a level's
  * @floats: sums of binary32
  * @bytes: sums of words of bytes
+ * @total: of the bytes in each lane of @taps vectors of words
  * @words: lines of words copied
+ * @bf16: lines of bf16, as binary32
  * @copy: lines of bytes copied
  * @join: words of bytes
  * @part: words by turns, @n in all, those at even places and the others apart
@@ -89,6 +99,8 @@ struct taps_join {
 struct taps_kernels {
 	void (*floats)(const struct taps_strip *s);
 	void (*bytes)(const struct taps_strip *s);
+	void (*total)(const uint8_t *w, uint32_t taps, uint8_t *to);
+	void (*bf16)(const struct taps_lines *l);
 	void (*words)(const struct taps_lines *l);
 	void (*copy)(const struct taps_lines *l);
 	void (*join)(const struct taps_join *j);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strips of sums over taps. A block is up to eight vectors: for each tap one load of weights
- * and eight multiply-adds whose other factor comes from memory, 1.125 loads for a
- * multiply-add, so at most 0.89 of the limit where two of either start in a cycle. Words of
+ * Strips of sums over taps. A block is some vectors: for each tap one load of weights and as
+ * many multiply-adds whose other factor comes from memory; of 14, at most 0.93 of the limit
+ * where two of either start in a cycle. Words of
  * vectors side by side in a row of an image (NCHW) cross cache lines, which halves that.
  *
  * Who includes this has included vec256.h or vec512.h and defines TAPS_TABLE, and with
@@ -46,88 +46,137 @@ V_INLINE vi byte_words(const uint8_t *p)
 }
 #endif
 
-V_INLINE void float_block(const struct taps_strip *s, const uint8_t *in, uint8_t *out,
-			  const uint32_t n, const bool spread)
-{
-	uint32_t t, j;
-	vf sum[8];
+/* Most vectors of a block: sums, weights and inputs are in registers. */
+#if VL == 16
+#define BLOCK		14u
+#else
+#define BLOCK		7u
+#endif
 
-#pragma GCC unroll 8
+/* One register and constants: without this the compiler keeps an address for each vector. */
+V_INLINE const uint8_t *tap_at(const uint8_t *in, int32_t off)
+{
+	in += off;
+	__asm__("" : "+r"(in));
+	return in;
+}
+
+/* @step: of @s, known when it is compiled for what is frequent */
+V_INLINE void float_block(const struct taps_strip *s, const uint8_t *in, uint8_t *out,
+			  const uint32_t n, const bool spread, const int64_t step)
+{
+	const vf none = v_set(0);
+	uint32_t t, j;
+	vf sum[BLOCK];
+
+#pragma GCC unroll 14
 	for (j = 0; j < n; j++)
 		sum[j] = spread ? v_word(s->start) : v_load(s->start);
 	for (t = 0; t < s->taps; t++) {
 		const vf w = spread ? v_word(s->w + 4ul * t) : v_load(s->w + (size_t)t * VL * 4);
-		const uint8_t *at = in + s->off[t];
+		const uint8_t *at = tap_at(in, s->off[t]);
 
-#pragma GCC unroll 8
+#pragma GCC unroll 14
 		for (j = 0; j < n; j++)
-			sum[j] = v_fma(v_load(at + j * s->step), w, sum[j]);
+			sum[j] = v_fma(v_load(at + j * step), w, sum[j]);
 	}
-#pragma GCC unroll 8
+	if (s->relu) {
+		/* A NaN, the second one, stays; +0 for -0 */
+#pragma GCC unroll 14
+		for (j = 0; j < n; j++)
+			sum[j] = v_add(v_max(none, sum[j]), none);
+	}
+#pragma GCC unroll 14
 	for (j = 0; j < n; j++)
 		v_store(out + j * s->out_step, sum[j]);
 }
 
 V_INLINE void byte_block(const struct taps_strip *s, const uint8_t *in, uint8_t *out,
-			 const uint32_t n, const bool spread)
+			 const uint32_t n, const bool spread, const int64_t step)
 {
 	uint32_t t, j;
-	vi sum[8];
+	vi sum[BLOCK];
 
-#pragma GCC unroll 8
+#pragma GCC unroll 14
 	for (j = 0; j < n; j++)
 		sum[j] = spread ? vi_word(s->start) : vi_load(s->start);
 	for (t = 0; t < s->taps; t++) {
 		const vi w = spread ? vi_word(s->w + 4ul * t) : vi_load(s->w + (size_t)t * VL * 4);
-		const uint8_t *at = in + s->off[t];
+		const uint8_t *at = tap_at(in, s->off[t]);
 
-#pragma GCC unroll 8
+#pragma GCC unroll 14
 		for (j = 0; j < n; j++)
-			sum[j] = dot(sum[j], vi_load(at + j * s->step), w);
+			sum[j] = dot(sum[j], vi_load(at + j * step), w);
 	}
-#pragma GCC unroll 8
+#pragma GCC unroll 14
 	for (j = 0; j < n; j++)
 		v_store(out + j * s->out_step, v_of(sum[j]));
 }
 
 V_INLINE void block(const struct taps_strip *s, uint32_t at, const uint32_t n, const bool bytes,
-		    const bool spread)
+		    const bool spread, const int64_t step)
 {
-	const uint8_t *in = s->in + at * s->step;
+	const uint8_t *in = s->in + at * step;
 	uint8_t *out = s->out + at * s->out_step;
 
 	if (bytes)
-		byte_block(s, in, out, n, spread);
+		byte_block(s, in, out, n, spread, step);
 	else
-		float_block(s, in, out, n, spread);
+		float_block(s, in, out, n, spread, step);
 }
 
-V_INLINE void strip(const struct taps_strip *s, const bool bytes, const bool spread)
+/* What is left of seven is formed a second time: few sums wait for each other longer. */
+V_INLINE void strip(const struct taps_strip *s, const bool bytes, const bool spread,
+		    const int64_t step)
 {
 	uint32_t i = 0;
 
-	for (; s->n - i >= 8; i += 8)
-		block(s, i, 8, bytes, spread);
+#if VL == 16
+	for (; s->n - i >= 14; i += 14)
+		block(s, i, 14, bytes, spread, step);
+#endif
+	for (; s->n >= 7 && i < s->n; i += 7) {
+		if (i > s->n - 7)
+			i = s->n - 7;
+		block(s, i, 7, bytes, spread, step);
+	}
 	if (s->n - i >= 4) {
-		block(s, i, 4, bytes, spread);
+		block(s, i, 4, bytes, spread, step);
 		i += 4;
 	}
 	if (s->n - i >= 2) {
-		block(s, i, 2, bytes, spread);
+		block(s, i, 2, bytes, spread, step);
 		i += 2;
 	}
 	if (s->n - i)
-		block(s, i, 1, bytes, spread);
+		block(s, i, 1, bytes, spread, step);
 }
 
 static void float_strip(const struct taps_strip *s)
 {
-	s->spread ? strip(s, false, true) : strip(s, false, false);
+	if (s->spread)
+		strip(s, false, true, 4 * VL);
+	else if (s->step == 4 * VL)
+		strip(s, false, false, 4 * VL);
+	else if (s->step == 8 * VL)
+		strip(s, false, false, 8 * VL);
+	else
+		strip(s, false, false, s->step);
 }
 
 static void byte_strip(const struct taps_strip *s)
 {
-	s->spread ? strip(s, true, true) : strip(s, true, false);
+	s->spread ? strip(s, true, true, 4 * VL) : strip(s, true, false, 4 * VL);
+}
+
+static void total(const uint8_t *w, uint32_t taps, uint8_t *to)
+{
+	vi sum = vi_set(0);
+	uint32_t t;
+
+	for (t = 0; t < taps; t++)
+		sum = dot(sum, vi_set(0x01010101), vi_load(w + (size_t)t * VL * 4));
+	v_store(to, v_of(sum));
 }
 
 static void copy_words(const struct taps_lines *l)
@@ -141,6 +190,22 @@ static void copy_words(const struct taps_lines *l)
 			v_store(to + 4ul * k, v_load(from + 4ul * k));
 		if (k < l->n)
 			copy_some(to + 4ul * k, from + 4ul * k, l->n - k);
+	}
+}
+
+static void copy_bf16(const struct taps_lines *l)
+{
+	const uint8_t *from = l->from;
+	uint8_t *to = l->to;
+	uint32_t i, k, x;
+
+	for (i = 0; i < l->lines; i++, from += l->step, to += l->to_step) {
+		for (k = 0; k + VL <= l->n; k += VL)
+			v_store(to + 4ul * k, v_load_bf16(from + 2ul * k));
+		for (; k < l->n; k++) {
+			x = (uint32_t)from[2 * k] << 16 | (uint32_t)from[2 * k + 1] << 24;
+			memcpy(to + 4ul * k, &x, sizeof(x));
+		}
 	}
 }
 
@@ -179,13 +244,16 @@ V_INLINE vi joined(const uint8_t *p, int64_t tap, vi za)
 static void join_bytes(const struct taps_join *j)
 {
 	const vi za = vi_set(j->za);
-	uint32_t i, rest[VL];
+	const uint8_t *from = j->from;
+	uint32_t i, k, rest[VL], *to = j->to;
 
-	for (i = 0; i + VL <= j->n; i += VL)
-		v_store(j->to + i, v_of(joined(j->from + i, j->tap, za)));
-	if (i < j->n) {
-		v_store(rest, v_of(joined(j->from + i, j->tap, za)));
-		copy_some((uint8_t *)(j->to + i), (const uint8_t *)rest, j->n - i);
+	for (i = 0; i < j->lines; i++, from += j->step, to += j->to_step) {
+		for (k = 0; k + VL <= j->n; k += VL)
+			v_store(to + k, v_of(joined(from + k, j->tap, za)));
+		if (k < j->n) {
+			v_store(rest, v_of(joined(from + k, j->tap, za)));
+			copy_some((uint8_t *)(to + k), (const uint8_t *)rest, j->n - k);
+		}
 	}
 }
 
@@ -213,6 +281,8 @@ static void part_words(const float *from, uint32_t n, float *even, float *odd)
 const struct taps_kernels TAPS_TABLE = {
 	.floats = float_strip,
 	.bytes = byte_strip,
+	.total = total,
+	.bf16 = copy_bf16,
 	.words = copy_words,
 	.copy = copy_bytes,
 	.join = join_bytes,
