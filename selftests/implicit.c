@@ -231,14 +231,18 @@ static void crowd_reads(struct crowd *w, unsigned int file)
 	}
 }
 
-/* How long a submit takes that waits for all of them, at best. */
-static uint64_t submit_ns(struct scene *s)
+/* How long a submit takes that waits for all of them and names the buffer so often, at best. */
+static uint64_t submit_ns(struct scene *s, unsigned int names)
 {
-	struct drm_uma_job_bo bo = writes(s->shared.handle);
+	struct drm_uma_job_bo *bos = calloc(names, sizeof(*bos));
 	uint64_t best = UINT64_MAX, begin, ns;
-	struct drm_uma_job job = { .queue_id = s->queue, .bos = array_of(&bo, sizeof(bo), 1) };
+	struct drm_uma_job job = { .queue_id = s->queue,
+				   .bos = array_of(bos, sizeof(*bos), names) };
 	unsigned int i;
 
+	ASSERT_TRUE(bos);
+	for (i = 0; i < names; i++)
+		bos[i] = writes(s->shared.handle);
 	for (i = 0; i < 5; i++) {
 		begin = now_ns();
 		ASSERT_EQ(0, submit_try(s->c.fd, &job, 1, NULL));
@@ -246,6 +250,7 @@ static uint64_t submit_ns(struct scene *s)
 		if (ns < best)
 			best = ns;
 	}
+	free(bos);
 	return best;
 }
 
@@ -258,16 +263,40 @@ TEST_F(implicit, many_fences)
 
 	crowd_make(&w, &self->s);
 	crowd_reads(&w, 0);
-	few = submit_ns(&self->s);
+	few = submit_ns(&self->s, 1);
 	for (i = 1; i < CROWD_FILES; i++)
 		crowd_reads(&w, i);
-	many = submit_ns(&self->s);
+	many = submit_ns(&self->s, 1);
 	if (syncobj_done(self->s.c.fd, w.gate.syncobj))
 		SKIP("a gate opens by itself before this machine has done that");
 	harness_diag("%u fences: %llu us, %u: %llu us", CROWD_QUEUES,
 		     (unsigned long long)few / 1000, CROWD_FILES * CROWD_QUEUES,
 		     (unsigned long long)many / 1000);
 	EXPECT_LT(many, 2 * CROWD_FILES * few);
+	gate_open(&w.gate);
+	for (i = 0; i < CROWD_FILES; i++)
+		client_close(&w.c[i]);
+	gate_free(&w.gate);
+}
+
+/* To name a buffer often is not to look at its fences often. */
+TEST_F(implicit, many_names)
+{
+	uint64_t once, often;
+	struct crowd w;
+	unsigned int i;
+
+	crowd_make(&w, &self->s);
+	for (i = 0; i < CROWD_FILES; i++)
+		crowd_reads(&w, i);
+	once = submit_ns(&self->s, 1);
+	often = submit_ns(&self->s, self->s.l.max_job_bos);
+	if (syncobj_done(self->s.c.fd, w.gate.syncobj))
+		SKIP("a gate opens by itself before this machine has done that");
+	harness_diag("%u fences, named once: %llu us, %u times: %llu us", CROWD_FILES * CROWD_QUEUES,
+		     (unsigned long long)once / 1000, self->s.l.max_job_bos,
+		     (unsigned long long)often / 1000);
+	EXPECT_LT(often, 4 * once);
 	gate_open(&w.gate);
 	for (i = 0; i < CROWD_FILES; i++)
 		client_close(&w.c[i]);

@@ -168,7 +168,7 @@ struct uma_fence *uma_fence_alloc(void);
 struct dma_fence *uma_fence_init(struct uma_fence *fence, struct uma_queue *queue);
 void uma_queue_free(struct uma_queue *queue);
 
-/* A buffer that a job uses */
+/* A buffer that a job uses, or several with one dma_resv */
 struct uma_implicit_use {
 	struct drm_gem_object *obj;	/* buffer, with a reference */
 	bool write;			/* the job writes to it */
@@ -176,10 +176,9 @@ struct uma_implicit_use {
 
 /* The buffers of the jobs of a submit */
 struct uma_implicit {
-	struct uma_implicit_use *uses;	/* buffers of all jobs, job by job */
+	struct uma_implicit_use *uses;	/* of all jobs, job by job, each once for a dma_resv */
 	u32 count;			/* entries of uses */
-	u32 max;			/* size of uses and objs */
-	struct drm_gem_object **objs;	/* buffers of uses, sorted by dma_resv */
+	struct uma_implicit_use *sorted;	/* all uses, sorted by dma_resv */
 	bool locked;			/* exec has been initialised */
 	struct drm_exec exec;		/* the locks of their dma_resvs */
 };
@@ -187,7 +186,7 @@ struct uma_implicit {
 int uma_implicit_init(struct uma_implicit *imp, u32 max);
 void uma_implicit_fini(struct uma_implicit *imp);
 int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
-		     const struct drm_uma_job_bo *bo);
+		     const struct drm_uma_job_bo *bos, u32 count);
 bool uma_implicit_conflict(const struct uma_implicit *imp, u32 first_a, u32 count_a,
 			   u32 first_b, u32 count_b);
 int uma_implicit_lock(struct uma_implicit *imp);

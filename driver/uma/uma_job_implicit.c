@@ -6,6 +6,7 @@
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/string.h>
 #include <linux/xarray.h>
 
 #include <drm/drm_exec.h>
@@ -14,14 +15,13 @@
 
 #include <drm/uma_accel.h>
 
-#include "compat.h"
 #include "uma_args.h"
 #include "uma_job.h"
 
 /**
  * uma_implicit_init - allocate the list of buffers
  * @imp: zeroed
- * @max: number of buffers of all jobs, may be 0
+ * @max: number of buffers that all jobs name, may be 0
  *
  * Return: 0 or -ENOMEM; call uma_implicit_fini() in either case.
  */
@@ -29,10 +29,9 @@ int uma_implicit_init(struct uma_implicit *imp, u32 max)
 {
 	if (!max)
 		return 0;
-	imp->max = max;
-	imp->uses = kvcalloc(max, sizeof(*imp->uses), GFP_KERNEL_ACCOUNT);
-	imp->objs = kvcalloc(max, sizeof(struct drm_gem_object *), GFP_KERNEL_ACCOUNT);
-	return imp->uses && imp->objs ? 0 : -ENOMEM;
+	imp->uses = kvcalloc(max, 2 * sizeof(*imp->uses), GFP_KERNEL_ACCOUNT);
+	imp->sorted = imp->uses + max;
+	return imp->uses ? 0 : -ENOMEM;
 }
 
 /* Unlock the buffers and drop the references to them. */
@@ -46,66 +45,81 @@ void uma_implicit_fini(struct uma_implicit *imp)
 		drm_gem_object_put(imp->uses[i].obj);
 		cond_resched();
 	}
-	kvfree(imp->objs);
 	kvfree(imp->uses);
 }
 
+static int uma_implicit_cmp(const void *a, const void *b)
+{
+	const struct uma_implicit_use *x = a, *y = b;
+	unsigned long p = (unsigned long)x->obj->resv, q = (unsigned long)y->obj->resv;
+
+	return p < q ? -1 : p > q;
+}
+
 /**
- * uma_implicit_add - add a buffer of a job
+ * uma_implicit_add - add the buffers of a job
  * @imp: buffers
  * @file: client
- * @bo: handle and flags
+ * @bos: handles and flags
+ * @count: entries of @bos
  *
- * Return: 0; -ENOENT.
+ * A dma_resv that the job names more than once is one use, which writes if one of them does.
+ *
+ * Return: number of uses, at the end of &uma_implicit.uses and in the order of their dma_resvs;
+ * -ENOENT.
  */
 int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
-		     const struct drm_uma_job_bo *bo)
+		     const struct drm_uma_job_bo *bos, u32 count)
 {
-	struct drm_gem_object *obj;
+	struct uma_implicit_use *uses = imp->uses + imp->count;
+	u32 i, last = 0;
 
-	if (WARN_ON_ONCE(imp->count >= imp->max))
-		return -EINVAL;
-	obj = drm_gem_object_lookup(file, bo->handle);
-	if (!obj)
-		return -ENOENT;
-	imp->uses[imp->count].obj = obj;
-	imp->uses[imp->count].write = bo->flags & DRM_UMA_JOB_BO_WRITE;
-	imp->count++;
-	return 0;
+	for (i = 0; i < count; i++, imp->count++) {
+		uses[i].obj = drm_gem_object_lookup(file, bos[i].handle);
+		if (!uses[i].obj)
+			return -ENOENT;
+		uses[i].write = bos[i].flags & DRM_UMA_JOB_BO_WRITE;
+	}
+	if (!count)
+		return 0;
+	sort(uses, count, sizeof(*uses), uma_implicit_cmp, NULL);
+	for (i = 1; i < count; i++) {
+		if (uma_implicit_cmp(&uses[last], &uses[i])) {
+			uses[++last] = uses[i];
+			continue;
+		}
+		uses[last].write |= uses[i].write;
+		drm_gem_object_put(uses[i].obj);
+	}
+	imp->count -= count - 1 - last;
+	return last + 1;
 }
 
 /**
  * uma_implicit_conflict - does one of two jobs write to a buffer that the other uses?
  * @imp: buffers
- * @first_a: first buffer of one job
- * @count_a: number of its buffers
- * @first_b: first buffer of the other job
- * @count_b: number of its buffers
+ * @first_a: first use of one job
+ * @count_a: number of its uses
+ * @first_b: first use of the other job
+ * @count_b: number of its uses
  *
  * Return: true if it does.
  */
 bool uma_implicit_conflict(const struct uma_implicit *imp, u32 first_a, u32 count_a,
 			   u32 first_b, u32 count_b)
 {
-	u32 i, j;
+	const struct uma_implicit_use *a = imp->uses + first_a, *end_a = a + count_a;
+	const struct uma_implicit_use *b = imp->uses + first_b, *end_b = b + count_b;
+	int cmp;
 
-	for (i = first_a; i < first_a + count_a; i++) {
-		for (j = first_b; j < first_b + count_b; j++) {
-			const struct uma_implicit_use *a = &imp->uses[i], *b = &imp->uses[j];
-
-			if (a->obj->resv == b->obj->resv && (a->write || b->write))
-				return true;
-		}
+	while (a < end_a && b < end_b) {
+		cmp = uma_implicit_cmp(a, b);
+		if (!cmp && (a->write || b->write))
+			return true;
+		a += cmp <= 0;
+		b += cmp >= 0;
 	}
 	return false;
-}
-
-static int uma_implicit_cmp(const void *a, const void *b)
-{
-	const struct drm_gem_object *const *x = a, *const *y = b;
-	unsigned long p = (unsigned long)(*x)->resv, q = (unsigned long)(*y)->resv;
-
-	return p < q ? -1 : p > q;
 }
 
 /**
@@ -121,18 +135,17 @@ int uma_implicit_lock(struct uma_implicit *imp)
 
 	if (!imp->count)
 		return 0;
-	for (i = 0; i < imp->count; i++)
-		imp->objs[i] = imp->uses[i].obj;
-	/* Buffers that share a dma_resv are adjacent, as it is locked only once. */
-	sort(imp->objs, imp->count, sizeof(imp->objs[0]), uma_implicit_cmp, NULL);
+	/* Uses of a dma_resv by several jobs are adjacent, as it is locked only once. */
+	memcpy(imp->sorted, imp->uses, imp->count * sizeof(*imp->uses));
+	sort(imp->sorted, imp->count, sizeof(*imp->sorted), uma_implicit_cmp, NULL);
 	drm_exec_init(&imp->exec, DRM_EXEC_INTERRUPTIBLE_WAIT, imp->count);
 	imp->locked = true;
 	drm_exec_until_all_locked(&imp->exec) {
 		for (i = 0; i < imp->count; i = next) {
 			for (next = i + 1; next < imp->count; next++)
-				if (imp->objs[next]->resv != imp->objs[i]->resv)
+				if (uma_implicit_cmp(&imp->sorted[i], &imp->sorted[next]))
 					break;
-			ret = drm_exec_prepare_obj(&imp->exec, imp->objs[i], next - i);
+			ret = drm_exec_prepare_obj(&imp->exec, imp->sorted[i].obj, next - i);
 			drm_exec_retry_on_contention(&imp->exec);
 			/* A dma_resv may have any number of fences. */
 			ret = ret ?: uma_breathe();
@@ -167,8 +180,8 @@ static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_u
 /**
  * uma_implicit_wait - add the fences of a job's buffers as its dependencies
  * @imp: locked buffers
- * @first: first buffer of the job
- * @count: number of its buffers
+ * @first: first use of the job
+ * @count: number of its uses
  * @job: job
  *
  * There may be as many fences as somebody likes, and others wait for the buffers. So they are not
@@ -207,8 +220,8 @@ out:
 /**
  * uma_implicit_publish - add the fence of a job to its buffers
  * @imp: locked buffers
- * @first: first buffer of the job
- * @count: number of its buffers
+ * @first: first use of the job
+ * @count: number of its uses
  * @done: fence of the job
  */
 void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count, struct dma_fence *done)

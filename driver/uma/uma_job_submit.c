@@ -32,7 +32,8 @@ struct uma_signal {
 struct uma_submit_job {
 	struct drm_uma_sync *syncs;	/* its syncs */
 	struct drm_uma_job_bo *bos;	/* its buffers */
-	u32 first_use;			/* index of its first buffer in &uma_submit.implicit */
+	u32 first_use;			/* index of its first use in &uma_submit.implicit */
+	u32 uses;			/* number of its uses */
 	struct uma_job *job;
 	struct dma_fence *done;		/* its finished fence, once it is armed */
 	/* indices of jobs of this submit that it depends on, &uma_job.dep_count of them */
@@ -222,19 +223,18 @@ static int uma_submit_wait(struct uma_submit *submit, u32 i, const struct drm_um
 static int uma_submit_bos(struct uma_submit *submit, u32 i)
 {
 	struct uma_submit_job *sj = &submit->jobs[i];
-	u32 count = submit->args[i].bos.count, j;
+	u32 j;
 	int ret;
 
 	sj->first_use = submit->implicit.count;
-	for (j = 0; j < count; j++) {
-		ret = uma_implicit_add(&submit->implicit, submit->file, &sj->bos[j]);
-		if (ret)
-			return ret;
-	}
-	for (j = 0; j < i && count; j++)
+	ret = uma_implicit_add(&submit->implicit, submit->file, sj->bos, submit->args[i].bos.count);
+	if (ret < 0)
+		return ret;
+	sj->uses = ret;
+	for (j = 0; j < i && sj->uses; j++)
 		if (submit->jobs[j].job->queue != sj->job->queue &&
-		    uma_implicit_conflict(&submit->implicit, sj->first_use, count,
-					  submit->jobs[j].first_use, submit->args[j].bos.count))
+		    uma_implicit_conflict(&submit->implicit, sj->first_use, sj->uses,
+					  submit->jobs[j].first_use, submit->jobs[j].uses))
 			sj->deps[sj->job->dep_count++] = j;
 	return 0;
 }
@@ -278,7 +278,7 @@ static int uma_submit_lock(struct uma_submit *submit)
 	for (i = 0; i < submit->count && !ret; i++) {
 		submit->failed = i;
 		ret = uma_implicit_wait(&submit->implicit, submit->jobs[i].first_use,
-					submit->args[i].bos.count, &submit->jobs[i].job->base);
+					submit->jobs[i].uses, &submit->jobs[i].job->base);
 	}
 	return ret;
 }
@@ -366,8 +366,7 @@ static void uma_submit_push(struct uma_submit *submit)
 
 		drm_sched_job_arm(&job->base);
 		sj->done = dma_fence_get(&job->base.s_fence->finished);
-		uma_implicit_publish(&submit->implicit, sj->first_use, submit->args[i].bos.count,
-				     sj->done);
+		uma_implicit_publish(&submit->implicit, sj->first_use, sj->uses, sj->done);
 		for (j = 0; j < job->dep_count; j++)
 			job->deps[j] = dma_fence_get(submit->jobs[sj->deps[j]].done);
 		trace_uma_job_submit(queue, job->number, job->tasks_addr, job->task_count);
