@@ -248,10 +248,13 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 			engine->result.reason = UMA_FAULT_INTERNAL;
 		if (engine->result.reason != UMA_FAULT_NONE)
 			uma_engine_fail(engine, UMA_FAILURE_FAULT);
-		else if (engine->result.preempted)
-			preempted = uma_engine_preempted(engine);
-		else
+		else if (!engine->result.preempted)
 			uma_engine_detach(engine, 0, &done);
+		else if (ktime_after(ktime_get(), engine->deadline))
+			/* The watch starts anew with each run, and may be later than the next stop. */
+			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
+		else
+			preempted = uma_engine_preempted(engine);
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
 	if (preempted && !uma_dispatch_requeue(engine, preempted)) {

@@ -102,7 +102,7 @@ void uma_engine_fail(struct uma_engine *engine, enum uma_failure failure)
 		WRITE_ONCE(engine->job->queue->failed, true);
 		drm_sched_fault(&engine->job->queue->sched);
 	}
-	if (failure == UMA_FAILURE_TIMEOUT)
+	if (failure == UMA_FAILURE_TIMEOUT && !engine->result.preempted)
 		engine->result.task_index = uma_engine_read(engine, UMA_ENG_TASK_INDEX);
 	/* The engine counts from where the job was continued if it was preempted. */
 	engine->result.task_index += engine->job->first_task;

@@ -834,6 +834,7 @@ struct uma_device_test_stop {
 	u32 index;
 	u32 flags;
 	bool good;
+	bool late;
 };
 
 static const struct uma_device_test_stop uma_device_test_stops[] = {
@@ -849,6 +850,8 @@ static const struct uma_device_test_stop uma_device_test_stops[] = {
 	{ "at the next task of an engine without tiles", 0, 0, 1, 0, true },
 	{ "in a task of an engine without tiles", 0, 1, 0, 0, false },
 	{ "in the next task of an engine without tiles", 0, 1, 1, 0, false },
+	/* Whoever is stopped before each look at the clock is not exempt from it. */
+	{ "when its time is up", 3, 1, 2, UMA_ENGINE_PREEMPT, false, true },
 };
 
 static void uma_device_test_stop_name(const struct uma_device_test_stop *stop, char *name)
@@ -876,6 +879,7 @@ static void uma_device_test_stopped(struct kunit *test)
 	engine->state = UMA_ENGINE_RUNNING;
 	job->task_count = 4;
 	job->first_tile = stop->first_tile;
+	engine->deadline = ktime_add_ms(ktime_get(), stop->late ? -1 : 60000);
 	rig->records[0] = (struct uma_record) {
 		.seqno = cpu_to_le64(engine->seqno),
 		.task_index = cpu_to_le32(stop->index),
@@ -892,7 +896,11 @@ static void uma_device_test_stopped(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done[0]), -ECANCELED);
 	} else {
 		KUNIT_EXPECT_EQ(test, engine->state, UMA_ENGINE_FAILED);
-		KUNIT_EXPECT_EQ(test, engine->result.reason, UMA_FAULT_INTERNAL);
+		KUNIT_EXPECT_EQ(test, engine->failure,
+				stop->late ? UMA_FAILURE_TIMEOUT : UMA_FAILURE_FAULT);
+		KUNIT_EXPECT_EQ(test, engine->result.reason,
+				stop->late ? UMA_FAULT_NONE : UMA_FAULT_INTERNAL);
+		KUNIT_EXPECT_EQ(test, engine->result.task_index, 1 + stop->index);
 		KUNIT_EXPECT_EQ(test, dma_fence_get_status(&rig->done[0]), 0);
 		pm_runtime_put_noidle(uma->drm.dev);
 	}
