@@ -303,6 +303,63 @@ TEST_F(implicit, many_names)
 	gate_free(&w.gate);
 }
 
+struct many {
+	struct scene *s;
+	uint64_t begin, end;
+};
+
+/* As many jobs as a submit may have look at all fences of a buffer. */
+static void *submit_many(void *p)
+{
+	struct many *m = p;
+	struct drm_uma_job *jobs = calloc(m->s->l.max_submit_jobs, sizeof(*jobs));
+	struct drm_uma_job_bo bo = writes(m->s->shared.handle);
+	__u32 i;
+
+	ASSERT_TRUE(jobs);
+	for (i = 0; i < m->s->l.max_submit_jobs; i++)
+		jobs[i] = (struct drm_uma_job){ .queue_id = m->s->queue,
+						.bos = array_of(&bo, sizeof(bo), 1) };
+	m->begin = now_ns();
+	EXPECT_EQ(0, submit_try(m->s->c.fd, jobs, i, NULL));
+	m->end = now_ns();
+	free(jobs);
+	return NULL;
+}
+
+/* An unplug, of another device as well, does not wait for whoever waits for buffers. */
+TEST_F(implicit, unplug)
+{
+	struct many m = { .s = &self->s };
+	uint64_t begin, ns, rest;
+	struct instance in;
+	pthread_t thread;
+	struct crowd w;
+	unsigned int i;
+
+	instance_start(&in, "unplug", "m1");
+	crowd_make(&w, &self->s);
+	for (i = 0; i < CROWD_FILES; i++)
+		crowd_reads(&w, i);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, submit_many, &m));
+	usleep(100000);
+	begin = now_ns();
+	instance_set(&in, "enabled", "0");
+	ns = now_ns() - begin;
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	if (syncobj_done(self->s.c.fd, w.gate.syncobj))
+		SKIP("a gate opens by itself before this machine has done that");
+	rest = m.end > begin ? m.end - begin : 0;
+	harness_diag("a device went in %llu ms, beside a submit of %llu ms", (unsigned long long)ns / 1000000,
+		     (unsigned long long)(m.end - m.begin) / 1000000);
+	EXPECT_LT(ns, rest / 2);
+	gate_open(&w.gate);
+	for (i = 0; i < CROWD_FILES; i++)
+		client_close(&w.c[i]);
+	gate_free(&w.gate);
+	instance_drop(&in);
+}
+
 /* --- jobs among themselves ------------------------------------------------------------ */
 
 FIXTURE(order) {

@@ -425,31 +425,42 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 	kvfree(submit->args);
 }
 
-/* With the caller's arrays copied, between uma_enter() and drm_dev_exit(). */
+/*
+ * With the caller's arrays copied. What waits for locks, which others may hold for long, comes
+ * before uma_enter(): an unplug waits for drm_dev_exit().
+ */
 static int uma_submit_run(struct uma_submit *submit)
 {
 	struct uma_client *client = submit->file->driver_priv;
-	int ret;
+	struct uma_device *uma = submit->uma;
+	int idx, ret;
 
-	ret = uma_submit_prepare(submit);
+	/* That the device has gone is told before what else is wrong. */
+	if (!uma_enter(uma, &idx))
+		return -ENODEV;
+	drm_dev_exit(idx);
+	ret = uma_submit_prepare(submit) ?: uma_submit_lock(submit) ?:
+	      mutex_lock_interruptible(&client->submit_lock);
 	if (ret)
 		return ret;
-
-	/* Resume here, where sleeping is allowed; where jobs run it is not. */
-	ret = uma_pm_get(submit->uma);
-	if (ret)
-		/* User space would retry after -EBUSY when jobs are done, which would not help. */
-		return ret == -EBUSY ? -EIO : ret;
-	ret = uma_submit_lock(submit);
-	ret = ret ?: mutex_lock_interruptible(&client->submit_lock);
-	if (ret)
+	submit->failed = 0;
+	ret = -ENODEV;
+	if (!uma_enter(uma, &idx))
 		goto out;
-	ret = uma_submit_admit(submit);
-	if (!ret)
-		uma_submit_push(submit);
-	mutex_unlock(&client->submit_lock);
+	/* Resume here, where sleeping is allowed; where jobs run it is not. */
+	ret = uma_pm_get(uma);
+	if (!ret) {
+		ret = uma_submit_admit(submit);
+		if (!ret)
+			uma_submit_push(submit);
+		uma_pm_put(uma);
+	} else if (ret == -EBUSY) {
+		/* User space would retry when jobs are done, which would not help. */
+		ret = -EIO;
+	}
+	drm_dev_exit(idx);
 out:
-	uma_pm_put(submit->uma);
+	mutex_unlock(&client->submit_lock);
 	return ret;
 }
 
@@ -463,7 +474,7 @@ int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 		.count = args->jobs.count,
 		.signals = LIST_HEAD_INIT(submit.signals),
 	};
-	int idx, ret;
+	int ret;
 
 	if (args->flags || args->failed_job)
 		return -EINVAL;
@@ -476,13 +487,7 @@ int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 		goto out;
 	}
 	submit.jobs = kvcalloc(submit.count, sizeof(*submit.jobs), GFP_KERNEL_ACCOUNT);
-	ret = submit.jobs ? uma_submit_check(&submit) : -ENOMEM;
-	if (!ret && !uma_enter(submit.uma, &idx))
-		ret = -ENODEV;
-	if (!ret) {
-		ret = uma_submit_run(&submit);
-		drm_dev_exit(idx);
-	}
+	ret = submit.jobs ? uma_submit_check(&submit) ?: uma_submit_run(&submit) : -ENOMEM;
 	uma_submit_cleanup(&submit);
 out:
 	if (!ret)
