@@ -4,10 +4,13 @@
  */
 #include <grp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "files.h"
 #include "task.h"
@@ -55,14 +58,20 @@ TEST_F(perms, group_can_open)
 	query_device(self->fd, &dev);
 }
 
-static int create(int fd, __u32 vm, __u32 priority)
+static int create_queue(int fd, __u32 vm, __u32 priority, __u32 *queue)
 {
 	struct drm_uma_queue_create args = {
 		.vm_id = vm, .engine_class = UMA_ENGINE_GPU, .instances = 1, .priority = priority,
 	};
+
+	return queue_create_try(fd, &args, queue);
+}
+
+static int create(int fd, __u32 vm, __u32 priority)
+{
 	__u32 queue;
 
-	return queue_create_try(fd, &args, &queue);
+	return create_queue(fd, vm, priority, &queue);
 }
 
 static int create_patient(int fd, __u32 vm, __u32 timeout_ms, __u32 *queue)
@@ -235,6 +244,70 @@ TEST_F(perms, memlock)
 	become_tester();
 	EXPECT_EQ(-ENOMEM, pin(self->fd, 4 * PAGE, &handle));
 	EXPECT_EQ(0, pin(self->fd, PAGE, &handle));
+}
+
+/* Somebody who lets go of queues all the time. */
+static pid_t churn(void)
+{
+	pid_t pid = fork();
+	struct client c;
+
+	ASSERT_GE(pid, 0);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	become_tester();
+	client_open(&c);
+	for (;;)
+		queue_destroy_try(c.fd, queue_create(c.fd, c.vm, 0));
+}
+
+#define CHURNERS	8
+
+/* Who is at a limit does not wait for what others begin to let go of. */
+TEST_F(perms, refused_beside_others)
+{
+	struct rlimit limit = { .rlim_cur = 2 * PAGE, .rlim_max = 2 * PAGE };
+	uint64_t queue_ns = 0, pin_ns = 0, begin, most;
+	struct drm_uma_query_limits l;
+	pid_t others[CHURNERS];
+	__u32 vm, i, handle, queue;
+
+	self->fd = dev_open();
+	query_limits(self->fd, &l);
+	vm = vm_create(self->fd);
+	for (i = 0; i < l.max_queues; i++)
+		ASSERT_EQ(0, create_queue(self->fd, vm, DRM_UMA_PRIORITY_NORMAL, &queue));
+	/* What the release of one takes on this machine. */
+	begin = now_ns();
+	ASSERT_EQ(0, queue_destroy_try(self->fd, queue));
+	ASSERT_EQ(0, create(self->fd, vm, DRM_UMA_PRIORITY_NORMAL));
+	most = 1000000000 + 2 * CHURNERS * (now_ns() - begin);
+	for (i = 0; i < CHURNERS; i++)
+		others[i] = churn();
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	become_tester();
+	EXPECT_EQ(0, pin(self->fd, PAGE, &handle));
+	for (i = 0; i < 4; i++) {
+		usleep(100000);
+		begin = now_ns();
+		EXPECT_EQ(-ENOSPC, create(self->fd, vm, DRM_UMA_PRIORITY_NORMAL));
+		queue_ns += now_ns() - begin;
+		usleep(100000);
+		begin = now_ns();
+		EXPECT_EQ(-ENOMEM, pin(self->fd, 2 * PAGE, &handle));
+		pin_ns += now_ns() - begin;
+	}
+	for (i = 0; i < CHURNERS; i++) {
+		EXPECT_EQ(0, waitpid(others[i], NULL, WNOHANG));
+		kill(others[i], SIGKILL);
+		EXPECT_EQ(others[i], waitpid(others[i], NULL, 0));
+	}
+	harness_diag("refused four times in %llu and %llu of %llu ms",
+		     (unsigned long long)queue_ns / 1000000, (unsigned long long)pin_ns / 1000000,
+		     (unsigned long long)most / 1000000);
+	EXPECT_LT(queue_ns, most);
+	EXPECT_LT(pin_ns, most);
 }
 
 TEST_F(perms, test_hooks_are_for_root)

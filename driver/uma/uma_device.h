@@ -21,7 +21,7 @@
  *                        it: no memory is reclaimed and no fence is waited for under it
  *   engine->lock         irq-safe, like those that follow
  *   uma->queues_lock     states of queues, and the run-lists
- *   uma->pm_lock, uma->latch_lock
+ *   uma->pm_lock, uma->latch_lock, uma_released.lock
  */
 #ifndef _UMA_DEVICE_H_
 #define _UMA_DEVICE_H_
@@ -362,23 +362,26 @@ extern const char *const uma_class_names[UMA_ENGINE_CLASS_COUNT];
 
 /* Of the driver, not of a device: outlives the last file and frees devices. */
 extern struct workqueue_struct *uma_wq;
-extern atomic_t uma_releases;
 extern wait_queue_head_t uma_released;
+bool uma_released_since(ktime_t time);
 
 /* What a release may have to wait for: other clients, as they unbind, or somebody's exporter */
 #define UMA_RELEASE_MS		2000
 
 /**
- * uma_wait_released - wait for what closed queues held to be let go of
+ * uma_wait_released - wait for what closed queues are letting go of
  * @condition: what that is for
  *
- * Not for long: other clients' releases count as well, and may take as long as somebody likes.
- * Who was to be refused is refused then.
+ * Not for what other clients begin to let go of meanwhile, and not for long, as that may take as
+ * long as somebody likes. Who was to be refused is refused then.
  */
 #define uma_wait_released(condition)							\
-	wait_event_killable_timeout(uma_released,					\
-				    (condition) || !atomic_read(&uma_releases),		\
-				    msecs_to_jiffies(UMA_RELEASE_MS))
+({											\
+	ktime_t __now = ktime_get();							\
+											\
+	wait_event_killable_timeout(uma_released, (condition) || uma_released_since(__now),	\
+				    msecs_to_jiffies(UMA_RELEASE_MS));			\
+})
 
 void uma_devices_get(void);
 void uma_devices_put(void);

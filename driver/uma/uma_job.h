@@ -87,6 +87,12 @@ struct uma_queue {
 	 * scheduler's work, and after a grace period, see uma_queue_release()
 	 */
 	struct rcu_work release;
+	/** @releases: of what it held that have not ended, see uma_release_begin() */
+	u32 releases;
+	/** @release_begun: when the first of them began */
+	ktime_t release_begun;
+	/** @release_node: in a list of queues with @releases */
+	struct list_head release_node;
 	/** @name: class and instances of its engines: "matrix0", "gpu0-3" */
 	char name[48];
 	/** @sched: resolves dependencies, keeps the order, handles timeouts */

@@ -18,14 +18,44 @@
 #include "uma_job.h"
 #include "uma_vm.h"
 
-/* What lets go of what queues held, and has not done it yet; who waits for that. Of all devices. */
-atomic_t uma_releases = ATOMIC_INIT(0);
+/* Queues that are letting go of what they held, of all devices; who waits for that, and its lock. */
+static LIST_HEAD(uma_releases);
 DECLARE_WAIT_QUEUE_HEAD(uma_released);
 
-static void uma_release_done(void)
+static void uma_release_begin(struct uma_queue *queue)
 {
-	atomic_dec(&uma_releases);
-	wake_up_all(&uma_released);
+	unsigned long flags;
+
+	spin_lock_irqsave(&uma_released.lock, flags);
+	if (!queue->releases++) {
+		queue->release_begun = ktime_get();
+		list_add_tail(&queue->release_node, &uma_releases);
+	}
+	spin_unlock_irqrestore(&uma_released.lock, flags);
+}
+
+static void uma_release_done(struct uma_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&uma_released.lock, flags);
+	if (!--queue->releases)
+		list_del(&queue->release_node);
+	wake_up_all_locked(&uma_released);
+	spin_unlock_irqrestore(&uma_released.lock, flags);
+}
+
+/* Has all been let go of that was being let go of at a time? */
+bool uma_released_since(ktime_t time)
+{
+	struct uma_queue *first;
+	bool released;
+
+	spin_lock_irq(&uma_released.lock);
+	first = list_first_entry_or_null(&uma_releases, struct uma_queue, release_node);
+	released = !first || ktime_after(first->release_begun, time);
+	spin_unlock_irq(&uma_released.lock);
+	return released;
 }
 
 /*
@@ -49,7 +79,7 @@ static void uma_queue_release_work(struct work_struct *work)
 	atomic_dec(&queue->usage->queues);
 	uma_usage_put(queue->usage);
 	put_pid(queue->pid);
-	uma_release_done();
+	uma_release_done(queue);
 	uma_queue_free(queue);
 	drm_dev_put(&uma->drm);
 }
@@ -66,9 +96,11 @@ static void uma_queue_vm_work(struct work_struct *work)
 		swap(vm, queue->vm);
 	spin_unlock_irq(&uma->queues_lock);
 	uma_vm_put(vm);
-	/* If it is the last that is to be waited for, too. */
+	/* The rest, if this is the last reference, is to be waited for, too. */
+	refcount_inc(&queue->keepers);
 	uma_queue_put(queue);
-	uma_release_done();
+	uma_release_done(queue);
+	uma_queue_free(queue);
 }
 
 /*
@@ -80,7 +112,7 @@ static void uma_queue_release(struct kref *ref)
 {
 	struct uma_queue *queue = container_of(ref, struct uma_queue, ref);
 
-	atomic_inc(&uma_releases);
+	uma_release_begin(queue);
 	queue_rcu_work(uma_wq, &queue->release);
 }
 
@@ -101,11 +133,11 @@ void uma_queue_put(struct uma_queue *queue)
 void uma_queue_drop_vm(struct uma_queue *queue)
 {
 	kref_get(&queue->ref);
-	atomic_inc(&uma_releases);
+	uma_release_begin(queue);
 	if (queue_work(uma_wq, &queue->vm_work))
 		return;
+	uma_release_done(queue);
 	uma_queue_put(queue);
-	uma_release_done();
 }
 
 /* Look a queue up. Returns it with a reference, or NULL. */
