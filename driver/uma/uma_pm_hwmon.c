@@ -86,7 +86,8 @@ static int uma_hwmon_read_string(struct device *dev, enum hwmon_sensor_types typ
 static umode_t uma_hwmon_is_visible(const void *data, enum hwmon_sensor_types type, u32 attr,
 				    int channel)
 {
-	return 0444;
+	/* By the energy of a job of somebody else one could tell its length, and what is in it. */
+	return type == hwmon_energy && attr == hwmon_energy_input ? 0400 : 0444;
 }
 
 /* hwmon has no sensor type for clocks; name and unit are the same as in other drivers. */

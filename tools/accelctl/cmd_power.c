@@ -110,6 +110,7 @@ static int show(struct ctl *ctl, const struct sys_nodes *nodes)
 {
 	struct json_object *doc = NULL, *list = NULL;
 	unsigned int n;
+	int64_t uj;
 
 	if (ctl->json) {
 		doc = ctl_schema(ctl);
@@ -123,6 +124,8 @@ static int show(struct ctl *ctl, const struct sys_nodes *nodes)
 		if (sys_number(nodes->list[n].device, "throttled") == SYS_UNKNOWN)
 			ctl_note(ctl, "%s: the driver has no power management in sysfs",
 				 nodes->list[n].name);
+		if (kfile_number(nodes->list[n].hwmon, "energy1_input", &uj) == -EACCES)
+			ctl_note(ctl, "%s: only root may read the energy", nodes->list[n].name);
 	}
 	if (doc)
 		ctl_json_print(ctl, doc);

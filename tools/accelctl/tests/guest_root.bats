@@ -58,6 +58,14 @@ as() {
 	as tester 0 info accel0
 }
 
+@test "what a device has used of energy only root is told" {
+	ctl 0 power get -d accel0 --json
+	json '.devices[0].energy_uj >= 0'
+	as tester 0 power get -d accel0 --json
+	json '.devices[0] | .energy_uj == null and .power_mw >= 0 and .temperature_c > 0'
+	has "$stderr" "only root may read the energy"
+}
+
 @test "files that may not be read or written: 4" {
 	ctl 0 run gemm -d sw -m 4 -n 4 -k 4 --out A.npy
 	chmod 700 .
