@@ -12,14 +12,10 @@
  */
 #include <linux/export.h>
 #include <linux/math64.h>
-#include <linux/slab.h>
 #include <linux/workqueue.h>
-
-#include <drm/drm_managed.h>
 
 #include <kunit/visibility.h>
 
-#include "compat.h"
 #include "uma_device.h"
 #include "uma_drv.h"
 #include "uma_job.h"

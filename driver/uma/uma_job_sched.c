@@ -14,7 +14,6 @@
 
 #include "compat.h"
 #include "uma_device.h"
-#include "uma_drv.h"
 #include "uma_job.h"
 
 /* Two jobs: one that has its engine or waits for it, and the runnable one behind it. */

@@ -21,7 +21,6 @@
 
 #include "uma_device.h"
 #include "uma_drv.h"
-#include "uma_gem.h"
 #include "uma_job.h"
 #include "uma_pm.h"
 #include "uma_show.h"
