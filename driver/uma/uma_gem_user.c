@@ -38,11 +38,13 @@ static bool uma_user_try_charge(const struct uma_user_pages *user)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	struct user_struct *owner = current_user();
+	long locked = atomic_long_read(&owner->locked_vm);
 
-	if (atomic_long_add_return(user->count, &owner->locked_vm) <= limit)
-		return true;
-	atomic_long_sub(user->count, &owner->locked_vm);
-	return false;
+	do {
+		if (locked + user->count > limit)
+			return false;
+	} while (!atomic_long_try_cmpxchg(&owner->locked_vm, &locked, locked + user->count));
+	return true;
 }
 
 static int uma_user_charge(struct uma_user_pages *user)
