@@ -10,20 +10,20 @@
 #include <kunit/visibility.h>
 
 /*
- * A device that does not see the processor's caches takes DMA operations of its
- * own, and a way to tell how the kernel maps a page.
+ * A device that is not cache coherent needs DMA operations of its own, and a way to
+ * look up with which caching mode the kernel maps a page.
  */
 #define EMU_CAN_NONCOHERENT \
 	(IS_ENABLED(CONFIG_ARCH_HAS_DMA_OPS) && IS_ENABLED(CONFIG_X86_64))
 
-/* Namespaces became strings; kunit/visibility.h changed along. Kbuild looks. */
+/* Symbol namespaces are strings on newer kernels; Kbuild detects that. */
 #ifdef EMU_HAVE_STRING_NS
 #define EMU_KUNIT_NS	"EXPORTED_FOR_KUNIT_TESTING"
 #else
 #define EMU_KUNIT_NS	EXPORTED_FOR_KUNIT_TESTING
 #endif
 
-/* The operations of a configfs type may be constant on newer kernels. */
+/* Newer kernels take constant configfs operations; Kbuild detects that. */
 #ifdef EMU_HAVE_CONST_CONFIGFS
 #define emu_configfs_const	const
 #else

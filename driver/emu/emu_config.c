@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Defaults of an emulated device, and what it cannot be.
+ * Default configuration of an emulated device, and its validation.
  */
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -21,7 +21,7 @@ void emu_config_init(struct emu_config *cfg)
 	cfg->preempt = true;
 	cfg->preempt_tiles = true;
 	cfg->stale_ms = 1000;
-	/* A step is long on a processor that is emulated, too. */
+	/* Engines stop between two steps only, and a step takes long on an emulated CPU. */
 	cfg->reset_ms = 5000;
 	cfg->address_spaces = UMA_MAX_AS;
 	cfg->ring_order = 8;
@@ -29,11 +29,11 @@ void emu_config_init(struct emu_config *cfg)
 EXPORT_SYMBOL_IF_KUNIT(emu_config_init);
 
 /**
- * uma_emu_config_is_valid - can there be such a device?
+ * uma_emu_config_is_valid - check a configuration
  * @cfg: configuration
- * @why: out: name of the first field that is wrong; may be NULL
+ * @why: out: name of the first field that is not valid, or NULL; may be NULL
  *
- * Return: true if a device can be made of it.
+ * Return: true if a device can be created with it.
  */
 bool uma_emu_config_is_valid(const struct emu_config *cfg, const char **why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What an emulated device is like. Plain data: who fills it in (configfs, a
- * module parameter, a test) is none of its business.
+ * Configuration of an emulated device: plain data, filled in by configfs, module
+ * parameters or a test.
  */
 #ifndef _EMU_CONFIG_H_
 #define _EMU_CONFIG_H_
@@ -15,36 +15,36 @@
 #define EMU_RING_ORDER_MAX	12
 
 /**
- * struct emu_config - an emulated device, before it exists
+ * struct emu_config - configuration of an emulated device
  */
 struct emu_config {
-	/** @profile: name of the chip, as uma_profile_find() knows it */
+	/** @profile: name of the chip, see uma_profile_find() */
 	char profile[EMU_NAME_MAX];
-	/** @paranoid: compare every TLB hit with the page table, look for memory that was freed */
+	/** @paranoid: compare TLB hits with the page table, detect accesses to freed memory */
 	bool paranoid;
-	/** @noncoherent: the device does not see the processor's caches, see emu_dma.c */
+	/** @noncoherent: the device is not cache coherent, see emu_dma.c */
 	bool noncoherent;
-	/** @pace: take at least the time that the modelled clock would take */
+	/** @pace: run tasks no faster than the modelled clock would */
 	bool pace;
-	/** @latency_us: time that every job takes before its first task */
+	/** @latency_us: delay before the first task of every job */
 	u32 latency_us;
-	/** @task_us: time that every task takes before it begins */
+	/** @task_us: delay before every task */
 	u32 task_us;
-	/** @tile_us: time that every tile takes before it begins */
+	/** @tile_us: delay before every tile */
 	u32 tile_us;
-	/** @preempt: jobs can be stopped at task boundaries */
+	/** @preempt: jobs can be preempted at task boundaries */
 	bool preempt;
-	/** @preempt_tiles: with @preempt: within a task too, between two tiles */
+	/** @preempt_tiles: with @preempt, also within a task, between two tiles */
 	bool preempt_tiles;
-	/** @stale_ms: time that an invalidation may lag behind the page table */
+	/** @stale_ms: how long an invalidation may lag behind the change of the page table */
 	u32 stale_ms;
-	/** @reset_ms: time that engine and power are said to need to stop; the device twice that */
+	/** @reset_ms: reported limit of engine reset and power-off; of device reset: twice that */
 	u32 reset_ms;
 	/** @address_spaces: hardware address spaces, 1 .. UMA_MAX_AS */
 	u32 address_spaces;
 	/** @ring_order: log2 of the largest number of ring entries */
 	u32 ring_order;
-	/** @memory: bytes that each memory node reports, 0: whatever there is */
+	/** @memory: size that each memory node reports, 0 to let the driver use that of RAM */
 	u64 memory;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * configfs: one directory an instance, under /sys/kernel/config/uma_emu.
+ * configfs: one directory per instance, under /sys/kernel/config/uma_emu.
  *
- * This file only translates: files into struct emu_config, "enabled" into
- * emu_create() and emu_destroy().
+ * The files set the fields of struct emu_config; "enabled" calls emu_create() and
+ * emu_destroy().
  */
 #include <linux/configfs.h>
 #include <linux/kstrtox.h>
@@ -15,14 +15,14 @@
 #include "emu_device.h"
 
 /**
- * struct emu_item - a directory
+ * struct emu_item - the directory of an instance
  */
 struct emu_item {
-	/** @item: configfs's part */
+	/** @item: configfs item */
 	struct config_item item;
 	/** @lock: protects the rest */
 	struct mutex lock;
-	/** @cfg: what the files say */
+	/** @cfg: configuration that the files set */
 	struct emu_config cfg;
 	/** @emu: the instance, NULL while not enabled */
 	struct emu_device *emu;
@@ -33,7 +33,7 @@ static struct emu_item *to_emu_item(struct config_item *item)
 	return container_of(item, struct emu_item, item);
 }
 
-/* Replace the configuration by one that is valid, unless there is a device of it. */
+/* Set a new configuration, if it is valid and the device does not exist yet. */
 static ssize_t emu_item_change(struct emu_item *item, const struct emu_config *cfg,
 			       size_t count)
 {
@@ -259,7 +259,7 @@ static struct configfs_subsystem emu_subsystem = {
 };
 
 /**
- * emu_configfs_register - create the directory of all instances
+ * emu_configfs_register - register the configfs subsystem
  *
  * Return: 0 or a negative error.
  */
@@ -271,7 +271,7 @@ int emu_configfs_register(void)
 }
 
 /**
- * emu_configfs_unregister - remove it
+ * emu_configfs_unregister - unregister the configfs subsystem
  */
 void emu_configfs_unregister(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * debugfs: faults to inject, and the state that no register shows.
+ * debugfs: fault injection, and state that no register shows.
  */
 #include <linux/debugfs.h>
 #include <linux/kstrtox.h>
@@ -32,7 +32,7 @@ static int emu_spurious_set(void *data, u64 val)
 {
 	struct emu_device *emu = data;
 
-	/* Many of them, and the kernel turns the line off: as with real ones. */
+	/* Any number: the kernel disables a line with too many, as on real hardware. */
 	if (val > U32_MAX)
 		return -EINVAL;
 	emu_irq_spurious(&emu->irq, val);
@@ -55,14 +55,14 @@ static int emu_unplug_set(void *data, u64 val)
 
 	if (val != 1)
 		return -EINVAL;
-	/* Surprise: the hardware is gone before anybody tells the driver. */
+	/* Surprise removal: the hardware is gone before the driver is told. */
 	emu_vanish(emu);
 	queue_work(emu->wq, &emu->unplug_work);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(emu_unplug_fops, NULL, emu_unplug_set, "%llu\n");
 
-/* What the kernel does to a device on its way down. */
+/* Call the driver's shutdown callback, as the kernel does before it powers off. */
 static int emu_shutdown_set(void *data, u64 val)
 {
 	struct emu_device *emu = data;
@@ -167,7 +167,7 @@ static const struct file_operations emu_fault_addr_fops = {
 	.llseek	= default_llseek,
 };
 
-/* "START SIZE": jobs whose tasks begin there never end; a size of 0: none. */
+/* "START SIZE": jobs whose task array begins in that range hang; a size of 0 disarms it. */
 static ssize_t emu_hang_addr_write(struct file *file, const char __user *ubuf,
 				   size_t count, loff_t *ppos)
 {
@@ -370,7 +370,7 @@ void emu_debugfs_register(void)
 }
 
 /**
- * emu_debugfs_unregister - remove it
+ * emu_debugfs_unregister - remove the directory of all devices
  */
 void emu_debugfs_unregister(void)
 {
