@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * An emulated device from the inside.
+ * Internal state of an emulated device.
  *
  * Locks, outermost first: emu->power.lock, emu->lock, engine->lock,
- * emu->irq.lock. Register callbacks run with interrupts off and take them all,
- * so none is held over anything that sleeps or takes long.
+ * emu->irq.lock. Register callbacks run with interrupts off and take all of
+ * them, so none is held while sleeping or during long operations.
  */
 #ifndef _EMU_DEVICE_H_
 #define _EMU_DEVICE_H_
@@ -30,28 +30,28 @@ struct task_struct;
 struct emu_device;
 
 /**
- * struct emu_irq - interrupt latch and the line behind it
+ * struct emu_irq - interrupt latch and its line
  */
 struct emu_irq {
-	/** @lock: protects the latch */
+	/** @lock: protects the members below, down to @raised */
 	raw_spinlock_t lock;
 	/** @status: latched events */
 	u32 status;
 	/** @enable: events that raise the line */
 	u32 enable;
-	/** @masked: the interrupt controller's mask */
+	/** @masked: the interrupt controller masks the line */
 	bool masked;
-	/** @dead: the device has gone */
+	/** @dead: the device is gone, the line stays low */
 	bool dead;
-	/** @spurious: pulses without a cause that are still to come */
+	/** @spurious: number of spurious interrupts left to deliver */
 	u32 spurious;
-	/** @raised: times that the line was seen high, for debugfs */
+	/** @raised: number of interrupts delivered, for debugfs */
 	u64 raised;
-	/** @work: gets from any context to interrupt context */
+	/** @work: delivers interrupts in interrupt context */
 	struct irq_work work;
-	/** @domain: our interrupt controller, of one line */
+	/** @domain: interrupt domain with this one line */
 	struct irq_domain *domain;
-	/** @virq: Linux's number of the line */
+	/** @virq: Linux interrupt number of the line */
 	unsigned int virq;
 };
 
@@ -59,33 +59,33 @@ struct emu_irq {
  * struct emu_inject - faults to inject, from debugfs
  */
 struct emu_inject {
-	/** @hang: engines whose next job never ends */
+	/** @hang: mask of the engines whose next job hangs */
 	atomic_t hang;
-	/** @hang_start: jobs whose tasks begin here or behind never end */
+	/** @hang_start: jobs whose task array begins in [@hang_start, @hang_end) hang */
 	u64 hang_start;
-	/** @hang_end: if they begin before */
+	/** @hang_end: end of that range; under &emu_device.lock, as is @hang_start */
 	u64 hang_end;
-	/** @hang_step: jobs that never end hold on to what they looked up */
+	/** @hang_step: jobs hang within a step, so that invalidations wait for them */
 	bool hang_step;
-	/** @ecc_error: tasks that hit memory with an error that cannot be corrected */
+	/** @ecc_error: number of tasks that hit an uncorrectable memory error */
 	atomic_t ecc_error;
-	/** @lose_irq: engine events that will not be latched */
+	/** @lose_irq: number of engine events that are not latched */
 	atomic_t lose_irq;
-	/** @lose_inval: invalidation commands that will do nothing */
+	/** @lose_inval: number of invalidation commands that have no effect */
 	atomic_t lose_inval;
-	/** @fail_reset: resets that will not end */
+	/** @fail_reset: number of resets that do not complete */
 	atomic_t fail_reset;
-	/** @slow_reset: milliseconds that resets take longer */
+	/** @slow_reset: additional duration of resets, in ms */
 	u32 slow_reset;
-	/** @fail_power: times that switching power off has no effect */
+	/** @fail_power: number of power-offs that have no effect */
 	atomic_t fail_power;
-	/** @watch_lost: after a reset that did not end, look for what is freed all the same */
+	/** @watch_lost: detect accesses to freed memory even if a reset does not complete */
 	bool watch_lost;
-	/** @no_time: completion records say that jobs took none */
+	/** @no_time: completion records report that jobs took no time */
 	bool no_time;
-	/** @bad_record: completion records that will be garbage */
+	/** @bad_record: number of completion records that are garbage */
 	atomic_t bad_record;
-	/** @addr_armed: accesses to the range below that will fault */
+	/** @addr_armed: number of accesses to the range below that fault */
 	atomic_t addr_armed;
 	/** @addr_as: address space, -1: any */
 	int addr_as;
@@ -99,15 +99,15 @@ struct emu_inject {
  * struct emu_power - modelled clock, temperature and energy
  */
 struct emu_power {
-	/** @lock: protects all of it */
+	/** @lock: protects the other members, except for @fading */
 	spinlock_t lock;
 	/** @on: engines have power */
 	bool on;
-	/** @throttled: too hot */
+	/** @throttled: the clock is throttled */
 	bool throttled;
-	/** @fading: power was taken away and engines have yet to stop; under &emu_device.lock */
+	/** @fading: a power-off is waiting for engines to stop; under &emu_device.lock */
 	bool fading;
-	/** @forced: throttled by debugfs */
+	/** @forced: debugfs forces throttling */
 	bool forced;
 	/** @clock_max: highest clock, MHz */
 	u32 clock_max;
@@ -115,42 +115,42 @@ struct emu_power {
 	u32 clock_min;
 	/** @clock_cap: limit that the driver set, MHz */
 	u32 clock_cap;
-	/** @clock: now, MHz */
+	/** @clock: current clock, MHz */
 	u32 clock;
-	/** @temp_uc: microdegrees Celsius */
+	/** @temp_uc: temperature, microdegrees Celsius */
 	s64 temp_uc;
 	/** @mw: average power since the last update */
 	u32 mw;
 	/** @full_mw: power with all engines busy at the highest clock */
 	u32 full_mw;
-	/** @energy_pj: since reset of the device, picojoules */
+	/** @energy_pj: energy since the last device reset, picojoules */
 	u64 energy_pj;
 	/** @updated: time of the last update, ns */
 	u64 updated;
 	/** @busy_seen: busy time of each engine at the last update */
 	u64 busy_seen[UMA_MAX_ENGINES];
-	/** @work: updates while something goes on */
+	/** @work: periodic updates while engines run or the chip is hot */
 	struct delayed_work work;
 };
 
 /**
- * struct emu_walker - reads page tables at random, as a device may
+ * struct emu_walker - walks page tables at random, as a device may
  *
- * A thread of paranoid mode. What it finds are tables and pages that the driver has
- * taken back before the device was told; what it uses, invalidations wait for.
+ * A thread of paranoid mode. It detects tables and pages that the driver unmapped
+ * without invalidating them first. An invalidation waits for a walk of its address space.
  */
 struct emu_walker {
-	/** @thread: the walker, NULL if the device is not paranoid */
+	/** @thread: the thread, NULL if the device is not paranoid */
 	struct task_struct *thread;
-	/** @wait: where it waits for an address space to be enabled */
+	/** @wait: woken when a root register is written */
 	wait_queue_head_t wait;
-	/** @walking: it is under way in @as; under &emu_device.lock, as is what follows */
+	/** @walking: a walk of @as is in progress; under &emu_device.lock, as are those below */
 	bool walking;
 	/** @as: address space */
 	u32 as;
 	/** @inval_pending: an invalidation waits for the end of the walk */
 	bool inval_pending;
-	/** @walks: walks so far */
+	/** @walks: number of walks since creation */
 	u64 walks;
 };
 
@@ -159,9 +159,9 @@ struct emu_walker {
 /**
  * struct emu_suspect - a TLB entry that differed from the page table
  *
- * The driver changes the table first and invalidates then; in between an
- * engine may well meet the old entry. Only one that stays without a covering
- * invalidation is stale.
+ * The driver changes the table first and then invalidates; in between an engine
+ * may still use the old entry. The entry is stale only if no invalidation covers
+ * it within &emu_config.stale_ms.
  */
 struct emu_suspect {
 	/** @valid: waiting for an invalidation */
@@ -170,19 +170,19 @@ struct emu_suspect {
 	u32 as;
 	/** @va: address accessed */
 	u64 va;
-	/** @old: what the TLB said */
+	/** @old: translation of the TLB */
 	struct emu_xlate old;
-	/** @now: what the table said */
+	/** @now: translation of the page table */
 	struct emu_xlate now;
-	/** @fault: what the walk returned */
+	/** @fault: result of the page-table walk */
 	enum uma_fault fault;
 };
 
 /**
- * struct emu_view - the model's memory, as an engine sees it
+ * struct emu_view - the memory of an engine, as the model accesses it
  */
 struct emu_view {
-	/** @mem: the model's part */
+	/** @mem: interface to the model */
 	struct uma_mem mem;
 	/** @engine: engine */
 	struct emu_engine *engine;
@@ -191,13 +191,13 @@ struct emu_view {
 };
 
 /**
- * struct emu_fault - fault of a job, as registers and record show it
+ * struct emu_fault - fault of a job, as registers and record report it
  * @reason: enum uma_fault
  * @slot: enum uma_slot or UMA_FAULT_NO_SLOT
  * @as: address space of the job
- * @addr: device address, else 0
- * @seqno: that of the ring entry, 0 if that is not known
- * @field: what was at fault, for debugfs
+ * @addr: address, 0 if there is none
+ * @seqno: sequence number of the ring entry, 0 if it is not known
+ * @field: name of the field at fault, for debugfs
  */
 struct emu_fault {
 	u32 reason;
@@ -209,10 +209,10 @@ struct emu_fault {
 };
 
 /**
- * enum emu_reset - how much of an engine is reset
- * @EMU_RESET_ENGINE: what the reset bit of the engine does
- * @EMU_RESET_POWER: what the loss of power does: where ring and records are, too
- * @EMU_RESET_DEVICE: what a device reset does: counters, too
+ * enum emu_reset - extent of an engine's reset
+ * @EMU_RESET_ENGINE: by UMA_ENG_RESET
+ * @EMU_RESET_POWER: by loss of power: also clears the addresses of ring and records
+ * @EMU_RESET_DEVICE: by a device reset: also clears the counters
  */
 enum emu_reset {
 	EMU_RESET_ENGINE,
@@ -228,14 +228,14 @@ struct emu_engine {
 	struct emu_device *emu;
 	/** @index: number of the engine */
 	u32 index;
-	/** @desc: what it can do */
+	/** @desc: its description in the profile */
 	const struct uma_engine_desc *desc;
 	/** @thread: the worker */
 	struct task_struct *thread;
-	/** @wait: where the worker waits for registers to change */
+	/** @wait: woken for the worker when registers change */
 	wait_queue_head_t wait;
 
-	/** @lock: protects what follows, down to @misses_seen */
+	/** @lock: protects the members below, down to @misses_seen */
 	spinlock_t lock;
 	/** @ring_base: physical address of the entries */
 	u64 ring_base;
@@ -243,9 +243,9 @@ struct emu_engine {
 	u64 record_base;
 	/** @order: log2 of the number of entries */
 	u32 order;
-	/** @head: entry that runs or would run next */
+	/** @head: index of the entry that runs, else of the next one */
 	u32 head;
-	/** @tail: one past the last entry */
+	/** @tail: one past the index of the last entry */
 	u32 tail;
 	/** @enabled: UMA_ENG_ENABLE */
 	bool enabled;
@@ -257,51 +257,51 @@ struct emu_engine {
 	bool resetting;
 	/** @reset: the worker has to carry out a reset */
 	bool reset;
-	/** @lose: it was power that was taken: where ring and records are is lost as well */
+	/** @lose: that reset is a loss of power, see EMU_RESET_POWER */
 	bool lose;
-	/** @stopped: enable was taken away; the job ends after the tile */
+	/** @stopped: UMA_ENG_ENABLE was cleared: the job is dropped after its current tile */
 	bool stopped;
-	/** @preempt: sequence number of the job that is to stop at a task boundary, or a tile's */
+	/** @preempt: sequence number of the job to preempt at its next task or tile boundary */
 	u64 preempt;
-	/** @hung: the job never ends, by debugfs */
+	/** @hung: the job hangs because debugfs asked for it */
 	bool hung;
-	/** @task_index: task that runs, or faulted */
+	/** @task_index: index of the task that runs or faulted */
 	u32 task_index;
 	/** @fault: fault that halted the engine */
 	struct emu_fault fault;
-	/** @cnt: counters but for busy and stall time that is still running */
+	/** @cnt: counters, without the busy or stall time of an interval that has not ended */
 	u64 cnt[UMA_MAX_COUNTERS];
-	/** @cnt_hi: high words, latched by reading the low ones */
+	/** @cnt_hi: high words, latched when the low ones are read */
 	u32 cnt_hi[UMA_MAX_COUNTERS];
-	/** @busy_since: time when the job began, 0 if none */
+	/** @busy_since: start time of the job, 0 if there is none */
 	u64 busy_since;
-	/** @busy_total: busy time since creation; resets leave it alone */
+	/** @busy_total: busy time since creation; not cleared by resets */
 	u64 busy_total;
-	/** @stall_since: time when the stall began, 0 if none */
+	/** @stall_since: start time of the stall, 0 if there is none */
 	u64 stall_since;
-	/** @in_step: the worker may be using the TLB and pointers made from it */
+	/** @in_step: the worker may be using the TLB and pointers obtained from it */
 	bool in_step;
-	/** @flush_pending: entries of other address spaces wait for the end of the step */
+	/** @flush_pending: the TLB is flushed at the end of the step */
 	bool flush_pending;
-	/** @inval_pending: @inval waits for the end of the step */
+	/** @inval_pending: @inval is carried out at the end of the step */
 	bool inval_pending;
 	/** @inval: invalidation command */
 	struct emu_inval inval;
-	/** @suspect: entries that may turn out stale; more are not remembered */
+	/** @suspect: TLB entries that may be stale; any more are not recorded */
 	struct emu_suspect suspect[EMU_SUSPECTS];
 
-	/** @misses_seen: misses of @tlb that are in the counter */
+	/** @misses_seen: misses of @tlb that @cnt includes */
 	u64 misses_seen;
 
 	/** @view: the worker's memory view */
 	struct emu_view view;
-	/** @tlb: its TLB */
+	/** @tlb: the worker's TLB */
 	struct emu_tlb tlb;
-	/** @fpu_sections: floating-point sections so far */
+	/** @fpu_sections: number of floating-point sections since creation */
 	u64 fpu_sections;
-	/** @fpu_ns: time spent in them */
+	/** @fpu_ns: time spent in these sections */
 	u64 fpu_ns;
-	/** @fpu_max_ns: the longest */
+	/** @fpu_max_ns: duration of the longest section */
 	u64 fpu_max_ns;
 	/** @task: copy of the descriptor */
 	struct uma_task *task;
@@ -309,7 +309,7 @@ struct emu_engine {
 	struct uma_op *op;
 	/** @prog: the prepared task */
 	struct uma_program *prog;
-	/** @posted: entries as they were when the doorbell rang; NULL if the device is coherent */
+	/** @posted: copies of the entries, taken at the doorbell; NULL if the device is coherent */
 	struct uma_ring_entry *posted;
 	/** @scratch: UMA_SCRATCH_SIZE bytes */
 	void *scratch;
@@ -319,15 +319,15 @@ struct emu_engine {
  * struct emu_device - an emulated device
  */
 struct emu_device {
-	/** @cfg: what it was made from */
+	/** @cfg: its configuration */
 	struct emu_config cfg;
-	/** @profile: the chip */
+	/** @profile: description of the chip */
 	const struct uma_profile *profile;
-	/** @kernels: inner kernels that suit this processor */
+	/** @kernels: inner kernels of the model for this CPU */
 	const struct uma_kernels *kernels;
-	/** @parent: holds the regmap, so that it is there before the driver probes */
+	/** @parent: holds the regmap, which has to exist before the driver probes */
 	struct device *parent;
-	/** @pdev: what the driver binds to */
+	/** @pdev: platform device that the driver binds to */
 	struct platform_device *pdev;
 	/** @regmap: access to the registers */
 	struct regmap *regmap;
@@ -336,7 +336,7 @@ struct emu_device {
 	/** @id: number of the instance */
 	int id;
 
-	/** @lock: protects what follows, down to @irq */
+	/** @lock: protects the members below, down to @ts_hi */
 	spinlock_t lock;
 	/** @as_root: root registers */
 	u64 as_root[UMA_MAX_AS];
@@ -346,40 +346,40 @@ struct emu_device {
 	u64 inval_start;
 	/** @inval_size: UMA_REG_INVAL_SIZE */
 	u64 inval_size;
-	/** @inval_busy: engines that have yet to carry out the command */
+	/** @inval_busy: number of engines and walkers that the command still waits for */
 	atomic_t inval_busy;
-	/** @inval_ignored: commands written while one was busy */
+	/** @inval_ignored: number of commands written while another was busy */
 	u32 inval_ignored;
-	/** @roots_torn: roots whose high word was written while they were enabled */
+	/** @roots_torn: number of writes to the high word of a root that was enabled */
 	u32 roots_torn;
-	/** @inval_count: commands carried out */
+	/** @inval_count: number of commands carried out */
 	u64 inval_count;
 	/** @status: UMA_DEV_ERROR, UMA_DEV_STALE_TLB */
 	u32 status;
 	/** @resetting: UMA_DEV_RESET reads 1 */
 	bool resetting;
-	/** @reset_queued: @reset_work will end that */
+	/** @reset_queued: @reset_work is pending and will clear @resetting */
 	bool reset_queued;
-	/** @gone: unplugged: reads give ones, engines stand still */
+	/** @gone: unplugged: registers read as all ones, engines stop */
 	bool gone;
 	/** @ts_hi: high word of the timestamp, latched */
 	u32 ts_hi;
-	/** @energy_hi: high word of the energy, latched */
+	/** @energy_hi: high word of the energy, latched; under the lock of @regmap */
 	u32 energy_hi;
 
-	/** @freed: accesses to memory that is not mapped for the device any more */
+	/** @freed: number of accesses to memory that was not mapped for the device any more */
 	atomic64_t freed;
-	/** @knows_mapped: @mapped is complete */
+	/** @knows_mapped: @mapped covers all memory that is mapped for the device */
 	bool knows_mapped;
-	/** @mapped: how often each page is mapped for the device, by frame number */
+	/** @mapped: number of DMA mappings of each page, by page frame number */
 	struct xarray mapped;
-	/** @shadows: what the device sees of a page instead of the page, by frame number */
+	/** @shadows: &struct emu_shadow of each page that has one, by page frame number */
 	struct xarray shadows;
-	/** @dma_dev: device that memory is mapped for */
+	/** @dma_dev: device whose DMA mappings are tracked */
 	struct device *dma_dev;
-	/** @dma_link: in the list of all devices that have @dma_dev */
+	/** @dma_link: in the list of the devices that have a @dma_dev */
 	struct list_head dma_link;
-	/** @walker: reads page tables at random */
+	/** @walker: walks page tables at random */
 	struct emu_walker walker;
 
 	/** @irq: interrupt */
@@ -388,13 +388,13 @@ struct emu_device {
 	struct emu_inject inject;
 	/** @power: clock, temperature, energy */
 	struct emu_power power;
-	/** @wq: whole-device work */
+	/** @wq: workqueue of the device */
 	struct workqueue_struct *wq;
 	/** @reset_work: carries out a device reset */
 	struct work_struct reset_work;
-	/** @unplug_work: takes the device away, by debugfs */
+	/** @unplug_work: unregisters @pdev, for debugfs */
 	struct work_struct unplug_work;
-	/** @idle: where the device reset waits for the engines */
+	/** @idle: woken when an engine or the walker has stopped */
 	wait_queue_head_t idle;
 	/** @debugfs: directory */
 	struct dentry *debugfs;
@@ -431,10 +431,10 @@ void emu_irq_spurious(struct emu_irq *irq, u32 count);
 bool emu_irq_line(struct emu_irq *irq);
 
 /**
- * emu_has_tiles - can jobs be stopped within a task?
+ * emu_has_tiles - can jobs be preempted within a task?
  * @emu: device
  *
- * Return: UMA_FEATURE_TILES, as a truth.
+ * Return: true if the device has UMA_FEATURE_TILES.
  */
 static inline bool emu_has_tiles(const struct emu_device *emu)
 {

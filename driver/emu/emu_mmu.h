@@ -12,13 +12,10 @@
 
 #define EMU_VA_BITS	48
 
-/*
- * Of the address of a page that a device sees a shadow of: no processor has memory
- * there, and the device's DMA mask lets it through.
- */
+/* Marks addresses of shadowed pages, see emu_dma.c; no CPU has memory there. */
 #define EMU_SHADOWED	BIT_ULL(47)
 
-/* Sizes of the TLB of an engine: small, so that evictions happen in every test */
+/* Sizes of an engine's TLB: small, so that every test causes evictions */
 #define EMU_TLB_WAYS	4
 #define EMU_TLB_SETS	64	/* 4 KiB entries */
 #define EMU_TLB_BSETS	16	/* 2 MiB entries */
@@ -56,9 +53,9 @@ struct emu_tlb_entry {
 };
 
 /**
- * struct emu_tlb_dir - a cached entry of a table that points to another table
- * @va: first address that the other table translates
- * @table: its physical address
+ * struct emu_tlb_dir - an entry of the page-walk cache, which points to a table
+ * @va: first address that the table translates
+ * @table: physical address of the table
  * @as: address space
  * @valid: in use
  */
@@ -72,7 +69,7 @@ struct emu_tlb_dir {
 /**
  * struct emu_inval - an invalidation command
  * @as: address space
- * @all: all of it, else [@start, @end)
+ * @all: the whole address space, else [@start, @end)
  * @start: first address
  * @end: one past the last address
  */
@@ -86,15 +83,15 @@ struct emu_inval {
 /**
  * struct emu_tlb - the TLB of an engine
  *
- * Used by the engine's worker during a step, and by others only between steps
- * under the engine's lock.
+ * Used by the engine's worker during a step, by others only between two steps
+ * and with &emu_engine.lock held.
  */
 struct emu_tlb {
 	/** @page: entries of 4 KiB */
 	struct emu_tlb_entry page[EMU_TLB_SETS][EMU_TLB_WAYS];
 	/** @block: entries of 2 MiB */
 	struct emu_tlb_entry block[EMU_TLB_BSETS][EMU_TLB_WAYS];
-	/** @dir: page-walk cache: where walks go on, by level of the table, less one */
+	/** @dir: page-walk cache, by level of the table minus one */
 	struct emu_tlb_dir dir[UMA_PT_LEVELS - 1][EMU_TLB_DIRS];
 	/** @next_dir: entry to replace next */
 	u8 next_dir[UMA_PT_LEVELS - 1];
@@ -106,19 +103,19 @@ struct emu_tlb {
 	u64 hits;
 	/** @misses: since creation */
 	u64 misses;
-	/** @shortened: walks that did not begin at the root, since creation */
+	/** @shortened: walks that began at an entry of @dir, since creation */
 	u64 shortened;
-	/** @invalidated: entries that commands dropped */
+	/** @invalidated: entries that invalidations dropped, since creation */
 	u64 invalidated;
-	/** @compared: hits that paranoid mode compared */
+	/** @compared: hits that paranoid mode compared with the page table */
 	u64 compared;
 };
 
 /**
- * struct emu_trail - what a walk has read
+ * struct emu_trail - the tables that a walk has read
  * @table: physical addresses of the tables, by level
- * @first: level that it began at
- * @end: one past the last level that it got to
+ * @first: level at which the walk began
+ * @end: one past the last level that it reached
  */
 struct emu_trail {
 	u64 table[UMA_PT_LEVELS];
@@ -138,7 +135,7 @@ u32 emu_tlb_count(const struct emu_tlb *tlb);
 bool emu_inval_covers(const struct emu_inval *inv, u32 as, u64 va, u8 shift);
 
 /**
- * enum emu_tlb_state - what a lookup met
+ * enum emu_tlb_state - result of a lookup
  * @EMU_TLB_MISS: the page table was walked
  * @EMU_TLB_HIT: an entry was used
  * @EMU_TLB_DIFFERS: an entry differed from the page table, and was replaced
