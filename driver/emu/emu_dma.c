@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What the device may reach: the memory that the DMA API has mapped for it, and
- * nothing that has been unmapped since.
+ * DMA mappings: the device may access only memory that the DMA API has mapped for
+ * it and that has not been unmapped since.
  *
- * Where the kernel lets a device have DMA operations of its own, these note every
- * page that is mapped. Elsewhere, and for a device that no driver is bound to, a
- * page counts as mapped for as long as anybody owns it.
+ * Where the kernel supports DMA operations per device, the emulator's count the
+ * mappings of every page. Elsewhere, and for devices without a platform device, a
+ * page counts as mapped while it is allocated.
  *
- * A device that is not coherent sees a shadow of each page that the kernel maps
- * with caching. What the processor wrote gets there when the memory is handed to
- * the device, and what the device wrote gets back when it is handed to the
- * processor, as if it lay in a cache in between: a line that was not written stays
- * as the device left it, and one that was takes what lies beside along.
+ * A device that is not coherent accesses a shadow of each page that the kernel maps
+ * with caching. Syncing for the device copies what the CPU wrote to the shadow, and
+ * syncing for the CPU copies what the device wrote back, as if the page were in a
+ * write-back cache: for the device, a clean line is not copied, and a dirty line is
+ * copied as a whole.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -51,12 +51,12 @@ static void emu_dma_disown_page(struct emu_device *emu, unsigned long pfn)
 		if (WARN_ON_ONCE(!was))
 			return;
 		left = xa_to_value(was) > 1 ? xa_mk_value(xa_to_value(was) - 1) : NULL;
-		/* Needs no memory, and may be called to get some. */
+		/* Replacing an entry does not allocate; this may be called in reclaim. */
 	} while (xa_cmpxchg(&emu->mapped, pfn, was, left, GFP_NOWAIT) != was);
 }
 
 /**
- * emu_dma_disown - memory is no longer mapped for the device
+ * emu_dma_disown - remove a mapping of memory for the device
  * @emu: device
  * @pa: physical address
  * @size: bytes
@@ -72,7 +72,7 @@ void emu_dma_disown(struct emu_device *emu, u64 pa, u64 size)
 EXPORT_SYMBOL_IF_KUNIT(emu_dma_disown);
 
 /**
- * emu_dma_own - memory is mapped for the device
+ * emu_dma_own - add a mapping of memory for the device
  * @emu: device
  * @pa: physical address
  * @size: bytes, not 0; pages may be mapped more than once
@@ -98,11 +98,11 @@ int emu_dma_own(struct emu_device *emu, u64 pa, u64 size)
 EXPORT_SYMBOL_IF_KUNIT(emu_dma_own);
 
 /**
- * emu_dma_owned - may the device reach a page?
+ * emu_dma_owned - may the device access a page?
  * @emu: device
- * @pa: physical address of memory
+ * @pa: physical address
  *
- * Return: false if it has been unmapped, or freed; true also of what is no memory at all.
+ * Return: false if the page is not mapped, or free; true if the address is not memory at all.
  */
 bool emu_dma_owned(struct emu_device *emu, u64 pa)
 {
@@ -118,12 +118,12 @@ EXPORT_SYMBOL_IF_KUNIT(emu_dma_owned);
 
 #ifdef CONFIG_ARCH_HAS_DMA_OPS
 
-/* Buffers may be unmapped after their device has gone: who takes it away waits for who looks. */
+/* Buffers may be unmapped after their device is gone: emu_dma_detach() waits for readers. */
 DEFINE_STATIC_SRCU(emu_dma_srcu);
 static LIST_HEAD(emu_dma_list);
 static DEFINE_SPINLOCK(emu_dma_lock);
 
-/* The emulated device of a device, NULL once it has gone; within a section of emu_dma_srcu. */
+/* Find the emulated device of @dev, NULL once it is gone; in a read section of emu_dma_srcu. */
 static struct emu_device *emu_dma_find(struct device *dev)
 {
 	struct emu_device *emu;
@@ -137,14 +137,14 @@ static struct emu_device *emu_dma_find(struct device *dev)
 /* --- shadows ---------------------------------------------------------------- */
 
 #define EMU_LINE	64
-/* The most that is mapped in one piece */
+/* Limit of a mapping's size */
 #define EMU_MAX_MAPPING	SZ_256K
 
 /**
- * struct emu_shadow - what a device that is not coherent sees of a page
- * @count: how often the page is mapped, under the lock of &emu_device.shadows
+ * struct emu_shadow - copy of a page for a device that is not coherent
+ * @count: number of mappings of the page, under the lock of &emu_device.shadows
  * @memory: the page as the device sees it
- * @cached: the page as the processor last read it from there
+ * @cached: the page as of the last sync of each line; the CPU's lines that differ are dirty
  */
 struct emu_shadow {
 	unsigned long count;
@@ -215,7 +215,7 @@ static void emu_shadow_sync(struct emu_device *emu, u64 pa, u64 size, bool to_de
 
 	if (!(pa & EMU_SHADOWED))
 		return;
-	/* Lines that are partly in the range are wholly in the cache. */
+	/* Caches hold whole lines, also of those that are only partly in the range. */
 	for (at = round_down(pa & ~EMU_SHADOWED, EMU_LINE); at < end; at += EMU_LINE) {
 		void *line = phys_to_virt(at);
 		u32 offset = offset_in_page(at);
@@ -224,7 +224,7 @@ static void emu_shadow_sync(struct emu_device *emu, u64 pa, u64 size, bool to_de
 		xa_lock(&emu->shadows);
 		shadow = xa_load(&emu->shadows, PHYS_PFN(at));
 		if (!shadow) {
-			/* Nothing to do: it was unmapped meanwhile. */
+			/* Unmapped in the meantime. */
 		} else if (!to_device) {
 			memcpy(shadow->cached + offset, shadow->memory + offset, EMU_LINE);
 			memcpy(line, shadow->memory + offset, EMU_LINE);
@@ -242,7 +242,7 @@ static bool emu_is_cached(u64 pa)
 	unsigned int level;
 	pte_t *pte = lookup_address((unsigned long)phys_to_virt(pa), &level);
 
-	/* Blocks of the direct map are cached; pages of another kind have split theirs. */
+	/* Large pages of the direct map are cached: another mode for a page splits them. */
 	return !pte || level != PG_LEVEL_4K || !(pte_flags(*pte) & _PAGE_CACHE_MASK);
 }
 #else
@@ -252,7 +252,7 @@ static bool emu_is_cached(u64 pa)
 }
 #endif
 
-/* Return: address for the device, or DMA_MAPPING_ERROR. */
+/* Returns the DMA address, or DMA_MAPPING_ERROR. */
 static dma_addr_t emu_shadow_map(struct emu_device *emu, u64 pa, u64 size)
 {
 	unsigned long first = PHYS_PFN(pa), last = PHYS_PFN(pa + size - 1), pfn;
@@ -283,7 +283,7 @@ static void emu_shadow_unmap(struct emu_device *emu, u64 pa, u64 size)
 
 /* --- operations ------------------------------------------------------------- */
 
-/* As where memory is bounced: what is larger goes in pieces. */
+/* A limit as that of swiotlb: drivers have to split larger mappings. */
 static size_t emu_dma_max_size(struct device *dev)
 {
 	int idx = srcu_read_lock(&emu_dma_srcu);
@@ -324,7 +324,7 @@ static void emu_dma_unmap(struct device *dev, dma_addr_t dma, size_t size,
 	srcu_read_unlock(&emu_dma_srcu, idx);
 }
 
-/* A cache takes nothing back from where the device does not write: the processor's is newer. */
+/* Memory that the device does not write is not synced for the CPU, whose data may be newer. */
 static void emu_dma_sync(struct device *dev, dma_addr_t dma, size_t size,
 			 enum dma_data_direction dir, bool to_device)
 {
@@ -445,7 +445,7 @@ static const struct dma_map_ops emu_dma_ops = {
 	.unmap_sg = emu_dma_unmap_sg,
 };
 
-/* As above, but memory changes hands: without these the kernel leaves all syncing out. */
+/* As above, with sync operations: without them the kernel skips all syncs. */
 static const struct dma_map_ops emu_dma_noncoherent_ops = {
 	.alloc = emu_dma_alloc,
 	.free = emu_dma_free,
@@ -468,10 +468,10 @@ static const struct dma_map_ops emu_dma_noncoherent_ops = {
 /**
  * emu_dma_ptr - memory as the device sees it
  * @emu: device
- * @pa: address of memory, maybe EMU_SHADOWED
+ * @pa: physical address, possibly with EMU_SHADOWED
  *
- * Return: pointer, up to the end of the page where there is a shadow; NULL if it is not there
- * any more.
+ * Return: pointer, which for a shadow is valid up to the end of the page only; NULL if the
+ * shadow is gone.
  */
 void *emu_dma_ptr(struct emu_device *emu, u64 pa)
 {
@@ -485,9 +485,9 @@ void *emu_dma_ptr(struct emu_device *emu, u64 pa)
 EXPORT_SYMBOL_IF_KUNIT(emu_dma_ptr);
 
 /**
- * emu_dma_attach - note what is mapped for a device
+ * emu_dma_attach - track the DMA mappings of a device
  * @emu: emulated device
- * @dev: its device, without a driver yet
+ * @dev: its device, to which no driver is bound yet
  */
 void emu_dma_attach(struct emu_device *emu, struct device *dev)
 {
@@ -502,10 +502,10 @@ EXPORT_SYMBOL_IF_KUNIT(emu_dma_attach);
 
 /**
  * emu_dma_detach - undo emu_dma_attach()
- * @emu: emulated device, whose device has gone
+ * @emu: emulated device, whose platform device is gone
  *
- * What is still mapped is unmapped later by what the kernel has for a device without
- * operations of its own: the addresses are the same, and so is what memory comes from.
+ * Remaining mappings are unmapped later by the kernel's direct mapping, which uses the
+ * same addresses and allocates coherent memory from the same allocator.
  */
 void emu_dma_detach(struct emu_device *emu)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Instances of the emulated device: made of a configuration, and unmade.
+ * The module, and creation and destruction of emulated devices.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -46,14 +46,14 @@ static const struct regmap_config emu_regmap_config = {
  * emu_name - name of an instance
  * @emu: device
  *
- * Return: name of the platform device, also after that has gone.
+ * Return: name of the platform device, also after that is unregistered.
  */
 const char *emu_name(const struct emu_device *emu)
 {
 	return emu->name;
 }
 
-/* Nothing is in the middle of anything, nor will be: what begins now finds the device gone. */
+/* Have all steps and walks ended? Later ones find &emu_device.gone set and access no memory. */
 static bool emu_is_still(struct emu_device *emu)
 {
 	unsigned long flags;
@@ -72,11 +72,11 @@ static bool emu_is_still(struct emu_device *emu)
 }
 
 /**
- * emu_vanish - pull the device out: no register answers, no engine goes on
+ * emu_vanish - surprise removal of the hardware: registers and engines stop working
  * @emu: device
  *
- * Its interrupt would otherwise stay high, with nobody left to acknowledge it. When
- * this returns the device reaches no memory any more.
+ * The interrupt line goes low, as the driver cannot acknowledge events any more. When
+ * this returns the device does not access memory any more.
  */
 void emu_vanish(struct emu_device *emu)
 {
@@ -101,9 +101,9 @@ static void emu_unplug_work(struct work_struct *work)
 }
 
 /*
- * Page tables and rings hold what the DMA API returns, and we take it for a
- * physical address. Where it is not one (memory encryption, a forced bounce
- * buffer), there cannot be an emulated device.
+ * Page tables and rings hold DMA addresses, which the emulator uses as physical
+ * addresses. Where the two differ (memory encryption, forced bounce buffers) there
+ * cannot be an emulated device.
  */
 static int emu_check_dma(struct device *dev)
 {
@@ -141,7 +141,7 @@ static int emu_add_pdev(struct emu_device *emu)
 	pdev->dev.dma_mask = &pdev->platform_dma_mask;
 	pdev->dev.coherent_dma_mask = DMA_BIT_MASK(64);
 #ifdef CONFIG_ARCH_HAS_SYNC_DMA_FOR_DEVICE
-	/* We use the kernel's cached view of memory. */
+	/* The emulator accesses memory through the CPU's caches. */
 	pdev->dev.dma_coherent = !emu->cfg.noncoherent;
 #endif
 
@@ -153,7 +153,7 @@ static int emu_add_pdev(struct emu_device *emu)
 	if (ret)
 		goto err_put;
 
-	/* The driver may probe in here already. */
+	/* Set first, as platform_device_add() may probe the driver. */
 	emu->pdev = pdev;
 	ret = platform_device_add(pdev);
 	if (ret) {
@@ -174,7 +174,7 @@ static void emu_free(struct emu_device *emu)
 	WRITE_ONCE(emu->gone, true);
 	if (emu->engines) {
 		emu_engines_wake(emu);
-		/* It waits for these, so they outlive it. */
+		/* The reset waits for the engines' threads, so it has to end before they do. */
 		cancel_work_sync(&emu->reset_work);
 		emu_walker_fini(emu);
 		for (i = 0; i < emu->engine_count; i++)
@@ -205,7 +205,7 @@ static int emu_add_engines(struct emu_device *emu)
 		return -ENOMEM;
 	emu_power_init(emu);
 	for (i = 0; i < count; i++) {
-		/* Also of one that failed half way something has to be freed. */
+		/* Counted before, so that emu_free() also cleans up an engine that fails here. */
 		emu->engine_count = i + 1;
 		ret = emu_engine_init(emu, i);
 		if (ret)
@@ -241,7 +241,7 @@ static int emu_build(struct emu_device *emu)
 	if (ret)
 		return ret;
 
-	/* On the parent: a device that has resources may not be probed. */
+	/* On the parent: regmap_init() adds devres, and a device with devres cannot be probed. */
 	emu->regmap = regmap_init(emu->parent, NULL, emu, &emu_regmap_config);
 	if (IS_ERR(emu->regmap)) {
 		ret = PTR_ERR(emu->regmap);
@@ -252,10 +252,10 @@ static int emu_build(struct emu_device *emu)
 }
 
 /**
- * emu_create_bare - create an instance that no driver sees
+ * emu_create_bare - create an instance without a platform device
  * @cfg: configuration
  *
- * Return: the device, complete but for the platform device, or an error pointer.
+ * Return: the device, or an error pointer.
  */
 struct emu_device *emu_create_bare(const struct emu_config *cfg)
 {
@@ -297,7 +297,7 @@ EXPORT_SYMBOL_IF_KUNIT(emu_create_bare);
  * emu_create - create an instance
  * @cfg: configuration
  *
- * Return: the device, registered and maybe probed already, or an error pointer.
+ * Return: the device, to which a driver may be bound already, or an error pointer.
  */
 struct emu_device *emu_create(const struct emu_config *cfg)
 {
@@ -306,7 +306,7 @@ struct emu_device *emu_create(const struct emu_config *cfg)
 
 	if (IS_ERR(emu))
 		return emu;
-	/* First, so that whoever finds the device finds its files. */
+	/* First, so that the files exist once the device is visible. */
 	emu_debugfs_add(emu);
 	ret = emu_add_pdev(emu);
 	if (ret) {
@@ -322,10 +322,10 @@ struct emu_device *emu_create(const struct emu_config *cfg)
 }
 
 /**
- * emu_destroy - take an instance away
+ * emu_destroy - destroy an instance
  * @emu: device; its driver may be bound and jobs may run
  *
- * The driver is unbound first, with registers and engines still there for it.
+ * The driver is unbound first, while registers and engines still work.
  */
 void emu_destroy(struct emu_device *emu)
 {
@@ -333,7 +333,7 @@ void emu_destroy(struct emu_device *emu)
 	flush_work(&emu->unplug_work);
 	if (emu->pdev) {
 		device_release_driver(&emu->pdev->dev);
-		/* Its driver may not have been able to stop it: what is deleted reaches nothing. */
+		/* The driver may have failed to stop the engines: end their memory accesses. */
 		emu_vanish(emu);
 		platform_device_unregister(emu->pdev);
 	}
