@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Engines: a kernel thread each, that does what its registers say.
+ * Engines: a kernel thread each, which executes the jobs of its ring.
  *
- * The thread stands for hardware that fences wait for. Between the doorbell and
- * the completion record it allocates nothing, takes no lock that is held over an
- * allocation or a wait, and ends a job within the time of a step when told to.
+ * Fences wait for the thread as they wait for hardware. Between the doorbell and
+ * the completion record it does not allocate memory, takes no lock that is held
+ * during an allocation or a wait, and drops a job within a step when told to.
  */
 #include <linux/dma-fence.h>
 #include <linux/delay.h>
@@ -24,10 +24,10 @@ static bool emu_engine_may_run(struct emu_engine *engine)
 }
 
 /**
- * emu_engine_poll_abort - has the job been taken away, so that not even the tile ends?
+ * emu_engine_poll_abort - does the job have to be dropped at once, within its tile?
  * @engine: engine
  *
- * Return: true after a reset, and when the device goes away.
+ * Return: true if a reset is pending or the device is gone.
  */
 bool emu_engine_poll_abort(struct emu_engine *engine)
 {
@@ -36,9 +36,9 @@ bool emu_engine_poll_abort(struct emu_engine *engine)
 }
 
 /**
- * emu_engine_stall - account for time in which the engine waits
+ * emu_engine_stall - begin or end a stall, and account for its time
  * @engine: engine
- * @begin: the wait begins, or ends
+ * @begin: true at the begin, false at the end
  */
 void emu_engine_stall(struct emu_engine *engine, bool begin)
 {
@@ -52,13 +52,13 @@ void emu_engine_stall(struct emu_engine *engine, bool begin)
 }
 
 /**
- * emu_engine_poll - what has to be looked at between two steps
+ * emu_engine_poll - check between two steps whether the job may go on
  * @engine: engine, in its worker
- * @tile_end: a tile has ended
+ * @tile_end: between two tiles, where a disabled engine stops
  *
- * Waits while there is no power.
+ * Waits while there is no power, or UMA_DEV_ERROR is set.
  *
- * Return: 0, or -ECANCELED if the job has been taken away.
+ * Return: 0, or -ECANCELED if the job has to be dropped.
  */
 int emu_engine_poll(struct emu_engine *engine, bool tile_end)
 {
@@ -75,9 +75,9 @@ int emu_engine_poll(struct emu_engine *engine, bool tile_end)
 }
 
 /**
- * emu_engine_delay - let time pass
+ * emu_engine_delay - delay the worker
  * @engine: engine, in its worker
- * @ns: how long, unless the job is taken away
+ * @ns: duration; 1 ms and more end early if the job has to be dropped
  */
 void emu_engine_delay(struct emu_engine *engine, u64 ns)
 {
@@ -91,7 +91,7 @@ void emu_engine_delay(struct emu_engine *engine, u64 ns)
 				READ_ONCE(engine->stopped), nsecs_to_jiffies(ns) + 1);
 }
 
-/* Is there a job, and may it begin? Called with and without the lock. */
+/* Is there a job that may begin? Called with and without &emu_engine.lock. */
 static bool emu_engine_runnable(struct emu_engine *engine)
 {
 	return READ_ONCE(engine->enabled) && !READ_ONCE(engine->halted) &&
@@ -110,28 +110,28 @@ static void emu_engine_set_fault(struct emu_fault *to, u32 reason, u32 slot, u64
 }
 
 /**
- * struct emu_job - a job on its way through an engine
+ * struct emu_job - the job that an engine runs
  */
 struct emu_job {
 	/** @entry: copy of the ring entry */
 	struct uma_ring_entry entry;
 	/** @fault: reason is UMA_FAULT_NONE unless it faulted */
 	struct emu_fault fault;
-	/** @ring_base: ring that it came from */
+	/** @ring_base: physical address of the ring */
 	u64 ring_base;
-	/** @order: log2 of its size */
+	/** @order: log2 of the number of the ring's entries */
 	u32 order;
 	/** @head: index of the entry */
 	u32 head;
-	/** @start: time when it began */
+	/** @start: start time */
 	u64 start;
-	/** @tasks: tasks done */
+	/** @tasks: number of tasks done */
 	u32 tasks;
-	/** @tile: tiles done of the task that it is in */
+	/** @tile: number of tiles done of the current task */
 	u64 tile;
-	/** @preempted: it stopped before the rest */
+	/** @preempted: the job was preempted before its end */
 	bool preempted;
-	/** @cnt: the engine's counters when it began */
+	/** @cnt: the engine's counters at the start */
 	u64 cnt[UMA_MAX_COUNTERS];
 };
 
@@ -165,10 +165,10 @@ static void emu_engine_hang(struct emu_engine *engine)
 }
 
 /**
- * emu_engine_flags - UMA_ENG_FLAGS
+ * emu_engine_flags - value of UMA_ENG_FLAGS
  * @engine: engine
  *
- * Return: UMA_ENGINE_*, as far as the device was made with them.
+ * Return: UMA_ENGINE_*, without those that the configuration disables.
  */
 u32 emu_engine_flags(const struct emu_engine *engine)
 {
@@ -176,11 +176,11 @@ u32 emu_engine_flags(const struct emu_engine *engine)
 }
 
 /**
- * emu_engine_preempts - has a job been told to stop?
+ * emu_engine_preempts - is a job to be preempted?
  * @engine: engine
- * @seqno: its number, 0: it cannot stop
+ * @seqno: sequence number of the job, 0 if it cannot be preempted
  *
- * Return: true if it is to stop when it has got on by a task or a tile.
+ * Return: true if it has to stop at the next task or tile boundary.
  */
 bool emu_engine_preempts(struct emu_engine *engine, u64 seqno)
 {
@@ -193,7 +193,7 @@ bool emu_engine_preempts(struct emu_engine *engine, u64 seqno)
 	return preempts;
 }
 
-/* Return: -ECANCELED if the job was taken away, else 0 with job->fault set. */
+/* Returns -ECANCELED if the job has to be dropped, else 0 with job->fault set. */
 static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 {
 	struct emu_device *emu = engine->emu;
@@ -273,7 +273,7 @@ static int emu_engine_run(struct emu_engine *engine, struct emu_job *job)
 	return 0;
 }
 
-/* What the engine has counted since the job began. */
+/* Increase of a counter since the start of the job */
 static __le64 emu_job_count(const struct emu_engine *engine, const struct emu_job *job, u32 c)
 {
 	return cpu_to_le64(engine->cnt[c] - job->cnt[c]);
@@ -301,13 +301,13 @@ static void emu_engine_complete(struct emu_engine *engine, struct emu_job *job, 
 		.write_bytes = emu_job_count(engine, job, UMA_CNT_WRITE_BYTES),
 		.tlb_misses = emu_job_count(engine, job, UMA_CNT_TLB_MISSES),
 		.stall_ns = emu_job_count(engine, job, UMA_CNT_STALL_NS),
-		/* At the clock that the engine has now: it hardly changes within a job. */
+		/* By the current clock, which rarely changes within a job. */
 		.cycles = cpu_to_le64(mul_u64_u32_div(now - job->start, mhz, 1000)),
 	};
 
 	lockdep_assert_held(&engine->lock);
 
-	/* Without an entry there is no record: all there is to see is the halted engine. */
+	/* Without an entry there is no record: only the registers report the fault. */
 	if (fault->seqno) {
 		if (emu_inject_take(&emu->inject.bad_record)) {
 			rec.seqno = ~rec.seqno;
@@ -370,8 +370,8 @@ static void emu_engine_job(struct emu_engine *engine)
 		ret = emu_engine_run(engine, &job);
 
 	/*
-	 * Registers and record change together: who sees the one and then asks
-	 * for the other must not see an older state.
+	 * Registers and record change together under the lock: after reading the new
+	 * state of one, the driver must not read the old state of the other.
 	 */
 	spin_lock_irqsave(&engine->lock, flags);
 	now = emu_now();
@@ -392,9 +392,9 @@ static void emu_engine_job(struct emu_engine *engine)
 }
 
 /**
- * emu_engine_reset_regs - registers of an engine after a reset
+ * emu_engine_reset_regs - reset the registers of an engine
  * @engine: engine whose worker is idle or is the caller
- * @how: how much is reset
+ * @how: extent of the reset
  */
 void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how)
 {
@@ -424,7 +424,7 @@ void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how)
 	spin_unlock_irqrestore(&engine->lock, flags);
 }
 
-/* Have all engines, and the walker, let go of what they did? */
+/* Have all engines carried out their reset, and is no walk in progress? */
 static bool emu_engines_reset_done(struct emu_device *emu)
 {
 	u32 i;
@@ -436,7 +436,7 @@ static bool emu_engines_reset_done(struct emu_device *emu)
 }
 
 /**
- * emu_engine_faded - the last one to stop turns the light off
+ * emu_engine_faded - complete a power-off if all engines and the walker have stopped
  * @emu: device
  */
 void emu_engine_faded(struct emu_device *emu)
@@ -452,10 +452,10 @@ void emu_engine_faded(struct emu_device *emu)
 }
 
 /**
- * emu_engines_power_off - power is taken away: jobs are dropped, what was set up is lost
+ * emu_engines_power_off - begin a power-off, which drops jobs and the state of engines
  * @emu: device, its lock held
  *
- * &emu_power.fading says when that is done.
+ * &emu_power.fading is cleared when the power-off is complete.
  */
 void emu_engines_power_off(struct emu_device *emu)
 {
@@ -475,13 +475,13 @@ void emu_engines_power_off(struct emu_device *emu)
 	}
 }
 
-/* A reset takes as long as the knob says, whatever it said when that began. */
+/* Delay a reset by &emu_inject.slow_reset, which may change in the meantime. */
 static void emu_engine_dawdle(const struct emu_engine *engine)
 {
 	const struct emu_device *emu = engine->emu;
 	ktime_t begin = ktime_get();
 
-	/* To take power away is none. */
+	/* Not for a power-off, which is no reset. */
 	while ((READ_ONCE(engine->resetting) || READ_ONCE(emu->resetting)) &&
 	       ktime_ms_delta(ktime_get(), begin) < READ_ONCE(emu->inject.slow_reset) &&
 	       !READ_ONCE(emu->gone) && !kthread_should_stop())
@@ -509,7 +509,7 @@ static int emu_engine_thread(void *data)
 }
 
 /**
- * emu_engine_ctrl - write of UMA_ENG_CTRL
+ * emu_engine_ctrl - handle a write of UMA_ENG_CTRL
  * @engine: engine
  * @val: value
  */
@@ -536,7 +536,7 @@ void emu_engine_ctrl(struct emu_engine *engine, u32 val)
 }
 
 /**
- * emu_engine_busy_ns - time that the engine has been busy
+ * emu_engine_busy_ns - total busy time of an engine
  * @engine: engine
  * @now: timestamp
  *
@@ -556,7 +556,7 @@ u64 emu_engine_busy_ns(struct emu_engine *engine, u64 now)
 }
 
 /**
- * emu_engines_wake - let all workers look at what has changed
+ * emu_engines_wake - wake all workers after a change of state
  * @emu: device
  */
 void emu_engines_wake(struct emu_device *emu)
@@ -569,7 +569,7 @@ void emu_engines_wake(struct emu_device *emu)
 EXPORT_SYMBOL_IF_KUNIT(emu_engines_wake);
 
 /**
- * emu_device_reset - write of UMA_DEV_RESET
+ * emu_device_reset - handle a write of UMA_DEV_RESET
  * @emu: device
  */
 void emu_device_reset(struct emu_device *emu)
@@ -578,7 +578,7 @@ void emu_device_reset(struct emu_device *emu)
 
 	spin_lock_irqsave(&emu->lock, flags);
 	emu->resetting = true;
-	/* One that is under way is not begun again: it would end after the driver saw it end. */
+	/* Not queued twice: the second would run after the driver saw the first complete. */
 	if (!emu->reset_queued && !emu_inject_take(&emu->inject.fail_reset)) {
 		emu->reset_queued = true;
 		queue_work(emu->wq, &emu->reset_work);
@@ -588,7 +588,7 @@ void emu_device_reset(struct emu_device *emu)
 
 /**
  * emu_reset_work - carry out a device reset
- * @work: of the device
+ * @work: &emu_device.reset_work
  */
 void emu_reset_work(struct work_struct *work)
 {
@@ -606,7 +606,7 @@ void emu_reset_work(struct work_struct *work)
 	}
 	wait_event_idle(emu->idle, emu_engines_reset_done(emu));
 
-	/* Writes have no effect while the device resets, so no engine has started anew. */
+	/* Writes have no effect during a device reset, so no engine has been enabled again. */
 	for (i = 0; i < emu->engine_count; i++)
 		emu_engine_reset_regs(&emu->engines[i], EMU_RESET_DEVICE);
 	emu_irq_reset(&emu->irq);
@@ -619,7 +619,7 @@ void emu_reset_work(struct work_struct *work)
  * @emu: device
  * @index: number of the engine
  *
- * Everything that a job needs is allocated here.
+ * Allocates everything that jobs need: the worker must not allocate.
  *
  * Return: 0 or a negative error; emu_engine_fini() cleans up in both cases.
  */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A task: fetched once, decoded, checked, prepared, and run step by step. Each
- * step is one floating-point section; what lies between two of them is where
- * engines are stopped, invalidations happen and others get the processor.
+ * Execution of a task: its descriptor is fetched once, decoded, checked, prepared,
+ * and run step by step. Each step is one floating-point section. Between two steps
+ * engines are stopped, TLB entries are invalidated and the CPU is rescheduled.
  */
 #include <linux/sched.h>
 
 #include "emu_device.h"
 
-/* What goes into a floating-point section and comes out of it. */
+/* Arguments and result of a floating-point section */
 struct emu_exec {
 	struct emu_engine *engine;
 	struct uma_fault_info *fault;
@@ -29,7 +29,7 @@ static int emu_exec_compile(struct emu_engine *engine, struct uma_fault_info *fa
 	if (ret < 0)
 		return -EFAULT;
 
-	/* Reads dimensions and headers, so it is a step; only steps of tiles use floating point. */
+	/* A step, since it reads dimensions and headers from memory; it uses no floating point. */
 	emu_step_begin(engine);
 	ret = uma_prepare(engine->prog, engine->op, engine->desc, engine->emu->kernels,
 			  UMA_STEP_WORK_KERNEL, &engine->view.mem, fault);
@@ -49,7 +49,7 @@ static void emu_exec_step(void *arg)
 				 &engine->view.mem, engine->scratch, exec->fault);
 }
 
-/* One section, with what paranoid mode has to say about it. */
+/* Run one section as a step, with the checks of paranoid mode. */
 static int emu_exec_section(struct emu_exec *exec)
 {
 	emu_step_begin(exec->engine);
@@ -80,10 +80,10 @@ static int emu_exec_fetch(struct emu_engine *engine, u64 addr,
 }
 
 /**
- * emu_exec_stamp - write down when a task ran
+ * emu_exec_stamp - write the time stamps of a task that ends, or is preempted, now
  * @engine: engine, in its worker
  * @addr: device address of its &struct uma_task_stamp
- * @start: when it began, 0: as is written there; it ends now, or is left
+ * @start: start time; 0 if the task was resumed, to keep the one in memory
  * @fault: out
  *
  * Return: 0; -EFAULT with @fault set.
@@ -109,7 +109,7 @@ int emu_exec_stamp(struct emu_engine *engine, u64 addr, u64 start, struct uma_fa
 	return -EFAULT;
 }
 
-/* At least as long as the chip would take for some of the tiles, at the clock that it has now. */
+/* Delay until @done tiles of @tiles have taken the time that they take at the current clock. */
 static void emu_exec_pace(struct emu_engine *engine, u64 began, u64 done, u64 tiles)
 {
 	const struct uma_engine_desc *desc = engine->desc;
@@ -166,14 +166,14 @@ static int emu_exec_tile(struct emu_exec *exec)
  * emu_exec_task - run a task
  * @engine: engine, in its worker
  * @addr: device address of the descriptor
- * @seqno: number of the job that may be told to stop between two tiles, 0: it does not stop
- * @tile: in: tiles that have been done; out: the same, of one that has stopped
+ * @seqno: sequence number of the job, 0 if it cannot be preempted between two tiles
+ * @tile: in, out: number of tiles done
  * @fault: out
  *
- * One that has begun elsewhere is fetched and checked anew: its memory may have changed.
+ * A task that is resumed is fetched and checked again: its memory may have changed.
  *
- * Return: 0; 1 if it has stopped, after a tile at least; -EFAULT with @fault set; -ECANCELED if the
- * job was taken away.
+ * Return: 0; 1 if it was preempted, after at least one tile; -EFAULT with @fault set; -ECANCELED
+ * if the job has to be dropped.
  */
 int emu_exec_task(struct emu_engine *engine, u64 addr, u64 seqno, u64 *tile,
 		  struct uma_fault_info *fault)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Floating point in the kernel: the one place that opens a section.
+ * Floating point in the kernel: the only caller of kernel_fpu_begin().
  *
- * A section may not sleep, nor be nested, and delays everybody else on the
- * processor: it runs with preemption off, on newer kernels with softirqs off
- * too. Its length is bounded by the model's step, and watched.
+ * A section must not sleep or nest, and it delays everything else on the CPU: it
+ * runs with preemption off, on newer kernels with softirqs off too. The size of
+ * the model's steps bounds its duration, which debugfs shows.
  */
 #include <linux/fpu.h>
 #include <linux/preempt.h>
@@ -19,7 +19,7 @@
 #include "../model/uma_kernels.h"
 
 /**
- * emu_fpu_init - is there floating point in this kernel?
+ * emu_fpu_init - check that the kernel can use floating point
  *
  * Return: 0 or -EOPNOTSUPP.
  */
@@ -30,8 +30,8 @@ int emu_fpu_init(void)
 
 /**
  * emu_fpu_run - run a function in a floating-point section
- * @engine: engine that it works for
- * @fn: function: does not sleep, allocate or open a section
+ * @engine: engine, in its worker
+ * @fn: function, which must not sleep, allocate or open a section
  * @arg: its argument
  */
 void emu_fpu_run(struct emu_engine *engine, void (*fn)(void *arg), void *arg)
@@ -44,7 +44,7 @@ void emu_fpu_run(struct emu_engine *engine, void (*fn)(void *arg), void *arg)
 	took = ktime_get_mono_fast_ns() - begin;
 	kernel_fpu_end();
 
-	/* For debugfs only; nobody else writes them. */
+	/* No lock: only the worker writes them, and debugfs reads them. */
 	engine->fpu_sections++;
 	engine->fpu_ns += took;
 	if (took > engine->fpu_max_ns)
@@ -71,7 +71,7 @@ static bool emu_fpu_has_avx2(void)
 #endif
 
 /**
- * emu_fpu_kernels - the inner kernels that suit this processor
+ * emu_fpu_kernels - the inner kernels for this CPU
  *
  * Return: a static table.
  */
@@ -81,7 +81,7 @@ const struct uma_kernels *emu_fpu_kernels(void)
 }
 
 /**
- * emu_fpu_kernels_name - their name
+ * emu_fpu_kernels_name - name of the inner kernels for this CPU
  *
  * Return: a static string.
  */
