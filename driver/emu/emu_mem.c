@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * How a task reaches memory, and what may go on at the same time: address
- * spaces change and entries are invalidated while engines run.
+ * Memory accesses of tasks, and invalidation of TLB entries while engines run.
  *
- * An engine uses its TLB, and pointers made from it, only between
- * emu_step_begin() and emu_step_end(). A command that arrives outside of that is
- * carried out by the register write itself; one that arrives inside is carried
- * out at the end of the step, and the command is busy until then.
+ * An engine uses its TLB, and pointers obtained from it, only in a step, between
+ * emu_step_begin() and emu_step_end(). The write of an invalidation command carries
+ * it out at once for engines that are not in a step; otherwise it is carried out at
+ * the end of the step, and UMA_REG_INVAL_STATUS is busy until then.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,7 +16,7 @@
 #include "emu_compat.h"
 #include "emu_device.h"
 
-/* Does an injected fault hit? It is used up only by the access that gets it. */
+/* Does an injected fault hit an access? It is consumed only with @use, when it is reported. */
 static bool emu_mem_injected(struct emu_view *view, u64 addr, bool use)
 {
 	struct emu_inject *inject = &view->engine->emu->inject;
@@ -25,7 +24,7 @@ static bool emu_mem_injected(struct emu_view *view, u64 addr, bool use)
 
 	if (likely(!atomic_read(&inject->addr_armed)))
 		return false;
-	/* Pairs with the release in the knob: the range is set before it is armed. */
+	/* Read the range after addr_armed; pairs with the release in emu_fault_addr_write(). */
 	smp_rmb();
 	if (inject->addr_as >= 0 && inject->addr_as != view->as)
 		return false;
@@ -59,12 +58,12 @@ static void emu_mem_suspect(struct emu_view *view, u64 va, const struct emu_xlat
 }
 
 /**
- * emu_is_watched - is it looked at what the device reaches?
+ * emu_is_watched - are accesses checked for being to mapped memory?
  * @emu: device
  *
- * A reset that does not end says nothing of what engines do meanwhile.
+ * Engines may still access memory while a reset does not complete.
  *
- * Return: true in paranoid mode, and where a reset did not end if so wanted.
+ * Return: true in paranoid mode; during such a reset &emu_inject.watch_lost.
  */
 bool emu_is_watched(const struct emu_device *emu)
 {
@@ -75,15 +74,15 @@ bool emu_is_watched(const struct emu_device *emu)
 EXPORT_SYMBOL_IF_KUNIT(emu_is_watched);
 
 /**
- * emu_check_memory - is memory that the device is about to reach mapped for it?
+ * emu_check_memory - check that memory is mapped for the device, before an access
  * @emu: device
- * @engine: who reaches it, NULL for the walker
- * @what: what it takes it for
+ * @engine: engine that accesses it, NULL for the walker
+ * @what: what the device uses the memory as, for the message
  * @as: address space
- * @va: device address that leads to it
+ * @va: device address
  * @pa: physical address
  *
- * Return: false if it is not, which is told.
+ * Return: false, after an error message, if it is not mapped.
  */
 bool emu_check_memory(struct emu_device *emu, const struct emu_engine *engine, const char *what,
 		      u32 as, u64 va, u64 pa)
@@ -97,7 +96,7 @@ bool emu_check_memory(struct emu_device *emu, const struct emu_engine *engine, c
 	return false;
 }
 
-/* Everything on the way to a page, and the page, has to be the device's. */
+/* The tables of a walk, and the page that it found, have to be mapped for the device. */
 static enum uma_fault emu_mem_watch(struct emu_engine *engine, u64 va,
 				    const struct emu_trail *trail, const struct emu_xlate *x,
 				    enum uma_fault fault)
@@ -125,10 +124,10 @@ static enum uma_fault emu_mem_page(struct emu_view *view, u64 addr,
 	u64 root;
 
 	*x = (struct emu_xlate) {};
-	/* Who says that it has gone waits for the step to end, but for no other. */
+	/* emu_vanish() waits for a step that is in progress, but not for later ones. */
 	if (READ_ONCE(emu->gone))
 		return UMA_FAULT_BUS;
-	/* Written in halves, but disabled meanwhile: the bit is in the low one. */
+	/* Written in two halves: the driver clears UMA_AS_ENABLE, in the low one, before that. */
 	root = READ_ONCE(emu->as_root[view->as]);
 	fault = emu_translate(&engine->tlb, view->as, root, addr, emu->cfg.paranoid,
 			      x, &state, &old, &trail);
@@ -162,7 +161,7 @@ static void *emu_mem_map(struct uma_mem *mem, u64 addr, u64 *len,
 	u64 want, got = 0, first = 0;
 	void *ptr;
 
-	/* One range never leaves a block, so that the time spent here is bounded. */
+	/* A range ends at the end of the block, which bounds the time spent here. */
 	want = min(*len, block - (addr & (block - 1)));
 
 	do {
@@ -177,7 +176,7 @@ static void *emu_mem_map(struct uma_mem *mem, u64 addr, u64 *len,
 
 		if (fault && !got)
 			return emu_mem_fault(mem, fault, addr);
-		/* What lies before the fault is good; the next call meets it. */
+		/* Return what precedes the fault; the next call reports the fault. */
 		if (fault)
 			break;
 
@@ -188,14 +187,14 @@ static void *emu_mem_map(struct uma_mem *mem, u64 addr, u64 *len,
 
 		left = (1ULL << x.shift) - ((addr + got) & ((1ULL << x.shift) - 1));
 		got += min(left, want - got);
-		/* Shadows lie where there was memory, and not beside each other. */
+		/* Shadows of adjacent pages are not adjacent. */
 		if (first & EMU_SHADOWED)
 			got = min(got, PAGE_SIZE - offset_in_page(first));
 	} while (got < want && !(first & EMU_SHADOWED));
 
 	*len = got;
 	ptr = emu_dma_ptr(view->engine->emu, first);
-	/* A shadow that has been unmapped meanwhile. */
+	/* NULL if the shadow was unmapped in the meantime. */
 	return ptr ?: emu_mem_fault(mem, UMA_FAULT_BUS, addr);
 }
 
@@ -270,7 +269,7 @@ u32 emu_copy_to(struct emu_view *view, u64 addr, const void *from, u64 size)
 }
 
 /**
- * emu_step_begin - from here on the engine uses its TLB
+ * emu_step_begin - begin a step, in which the engine may use its TLB
  * @engine: engine, in its worker
  */
 void emu_step_begin(struct emu_engine *engine)
@@ -299,7 +298,7 @@ static void emu_engine_inval(struct emu_engine *engine, const struct emu_inval *
 }
 
 /**
- * emu_step_end - no pointer into memory is left
+ * emu_step_end - end a step, and carry out the invalidations that wait for it
  * @engine: engine, in its worker
  */
 void emu_step_end(struct emu_engine *engine)
@@ -338,8 +337,8 @@ void emu_step_end(struct emu_engine *engine)
  * @emu: device, locked
  * @cmd: UMA_INVAL_*
  *
- * There is one command at a time: one written while another is busy is lost, as
- * the driver may not do that.
+ * Only one command can be in progress: one that is written while another is busy
+ * is ignored. Drivers must not do that.
  */
 void emu_invalidate(struct emu_device *emu, u32 cmd)
 {
@@ -355,7 +354,7 @@ void emu_invalidate(struct emu_device *emu, u32 cmd)
 	if ((cmd != UMA_INVAL_RANGE && cmd != UMA_INVAL_AS) ||
 	    inv.as >= emu->cfg.address_spaces)
 		return;
-	/* A range that wraps covers all that follows its start. */
+	/* A range that wraps covers all addresses from its start. */
 	if (check_add_overflow(inv.start, emu->inval_size, &inv.end))
 		inv.end = U64_MAX;
 
@@ -378,7 +377,7 @@ void emu_invalidate(struct emu_device *emu, u32 cmd)
 
 		spin_lock_irqsave(&engine->lock, flags);
 		if (engine->in_step && engine->view.as != inv.as) {
-			/* It cannot use what is covered before the step ends. */
+			/* The step uses another address space, so nothing waits for its end. */
 			engine->flush_pending = true;
 		} else if (engine->in_step) {
 			engine->inval = inv;
@@ -402,7 +401,7 @@ static struct emu_suspect *emu_first_suspect(struct emu_engine *engine)
 	return NULL;
 }
 
-/* Amid a reset no command is heard, so none can be missed either. */
+/* During a reset the device ignores invalidations, so there is none to wait for. */
 static bool emu_suspects_settled(struct emu_engine *engine)
 {
 	return !emu_first_suspect(engine) || emu_engine_poll_abort(engine) ||
@@ -420,7 +419,7 @@ static const char *emu_xlate_text(char *buf, size_t size, const struct emu_xlate
 }
 
 /**
- * emu_step_suspect - give the driver time to invalidate what differed
+ * emu_step_suspect - wait for the driver to invalidate entries that differed in the step
  * @engine: engine, in its worker, not in a step
  * @fault: out: set if an entry is stale
  *
@@ -447,7 +446,7 @@ bool emu_step_suspect(struct emu_engine *engine, struct uma_fault_info *fault)
 		copy = *s;
 	memset(engine->suspect, 0, sizeof(engine->suspect));
 	spin_unlock_irqrestore(&engine->lock, flags);
-	/* A reset or a lost device ends the wait without an answer. */
+	/* After a reset or a removal it is not known whether the driver would have done so. */
 	if (!s || emu_engine_poll_abort(engine) || READ_ONCE(emu->resetting))
 		return false;
 

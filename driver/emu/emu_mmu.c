@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The device's MMU: it walks page tables that lie in memory, by physical
- * address, and trusts nothing that it reads there.
+ * The device's MMU: walks page tables by physical address, and validates
+ * everything that it reads.
  */
 #include <linux/mm.h>
 #include <linux/memory_hotplug.h>
@@ -11,7 +11,7 @@
 #include "emu_compat.h"
 #include "emu_mmu.h"
 
-/* Pages are found through the direct map, which does not hold all of a 32-bit machine's memory. */
+/* Memory is accessed through the direct map, which lacks high memory on 32-bit kernels. */
 #ifndef CONFIG_64BIT
 #error "uma_emu needs a 64-bit kernel"
 #endif
@@ -21,9 +21,9 @@
  * @pa: physical address
  * @size: bytes, within one page
  *
- * A bad address from the driver has to end in a fault of the device and not in
- * one of the kernel: only memory that the page allocator manages is reachable,
- * so neither registers nor the kernel's image.
+ * A bad address from the driver has to cause a fault of the device and not of the
+ * kernel: only memory of the page allocator is accessible, neither MMIO nor the
+ * kernel image.
  *
  * Return: pointer, NULL if there is no such memory.
  */
@@ -38,14 +38,14 @@ void *emu_phys_ptr(u64 pa, u64 size)
 	page = pfn_to_online_page(PHYS_PFN(pa));
 	if (!page)
 		return NULL;
-	/* The page of zeroes is reserved too, yet user memory may consist of it. */
+	/* The zero page is reserved too, but user memory may be mapped to it. */
 	if (PageReserved(page) && page != ZERO_PAGE(0))
 		return NULL;
 	return phys_to_virt(pa);
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_phys_ptr);
 
-/* Of a table at @level, or of an entry that points to it: log2 of what it translates. */
+/* log2 of the number of addresses that a table at @level translates */
 static u32 emu_table_shift(u32 level)
 {
 	return UMA_PAGE_SHIFT + (UMA_PT_LEVELS - level) * UMA_PT_BITS;
@@ -70,7 +70,7 @@ static enum uma_fault emu_walk_on(u64 va, struct emu_xlate *x, struct emu_trail 
 		trail->table[level] = table;
 		trail->end = level + 1;
 
-		/* The driver writes entries while we walk: read each once. */
+		/* The driver may change an entry during the walk: read it only once. */
 		pte = le64_to_cpu(READ_ONCE(*entry));
 		if (!(pte & UMA_PTE_VALID))
 			return UMA_FAULT_READ;
@@ -93,7 +93,7 @@ static enum uma_fault emu_walk_on(u64 va, struct emu_xlate *x, struct emu_trail 
 		x->pa = table;
 		x->shift = shift;
 		x->write = pte & UMA_PTE_WRITE;
-		/* Checked for the page that is used; of a block the others may not exist. */
+		/* Only the page that is accessed: others of a block need not be memory. */
 		if (!emu_phys_ptr(emu_xlate_pa(x, va) & ~EMU_SHADOWED, 1))
 			return UMA_FAULT_BUS;
 		return UMA_FAULT_NONE;
@@ -173,8 +173,8 @@ EXPORT_SYMBOL_IF_KUNIT(emu_tlb_lookup);
  * @va: device address that was translated
  * @x: translation
  *
- * Replaces an entry of the same address, else an unused one, else the ways of
- * the set in turn.
+ * Replaces the entry of the same address, else a free one, else one chosen
+ * round-robin from the set.
  *
  * Return: the entry.
  */
@@ -212,7 +212,7 @@ struct emu_tlb_entry *emu_tlb_insert(struct emu_tlb *tlb, u32 as, u64 va,
 EXPORT_SYMBOL_IF_KUNIT(emu_tlb_insert);
 
 /**
- * emu_inval_covers - does a command cover an entry?
+ * emu_inval_covers - does an invalidation command cover an entry?
  * @inv: command
  * @as: address space of the entry
  * @va: first address of the entry
@@ -272,7 +272,7 @@ u32 emu_tlb_inval(struct emu_tlb *tlb, const struct emu_inval *inv)
 EXPORT_SYMBOL_IF_KUNIT(emu_tlb_inval);
 
 /**
- * emu_tlb_flush - forget everything, as a reset does
+ * emu_tlb_flush - drop all entries, as a reset does
  * @tlb: TLB
  */
 void emu_tlb_flush(struct emu_tlb *tlb)
@@ -315,7 +315,7 @@ static struct emu_tlb_dir *emu_tlb_dir(struct emu_tlb *tlb, u32 as, u64 va, u32 
 	return NULL;
 }
 
-/* Remember the tables that a walk has come by: what points to them was valid. */
+/* Add the tables of a walk to the page-walk cache: the entries that point to them were valid. */
 static void emu_tlb_remember(struct emu_tlb *tlb, u32 as, u64 va, const struct emu_trail *trail)
 {
 	u32 level;
@@ -335,7 +335,7 @@ static void emu_tlb_remember(struct emu_tlb *tlb, u32 as, u64 va, const struct e
 	}
 }
 
-/* Walk from the last table that is known, as far as that is not compared with the page table. */
+/* Walk from the lowest table in the page-walk cache, without comparing that with memory. */
 static enum uma_fault emu_tlb_walk(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 				   struct emu_xlate *x, struct emu_trail *trail)
 {
@@ -359,8 +359,8 @@ static enum uma_fault emu_tlb_walk(struct emu_tlb *tlb, u32 as, u64 root, u64 va
 }
 
 /*
- * Compare the page-walk cache with what a walk from the root has come by. What differs is dropped;
- * @old says what it would have made of the address, as if it were a leaf.
+ * Compare the page-walk cache with the tables of a walk from the root, and drop entries that
+ * differ. @old is set to the last of these, in the form of a translation.
  */
 static bool emu_tlb_dirs_differ(struct emu_tlb *tlb, u32 as, u64 va, const struct emu_trail *trail,
 				struct emu_xlate *old)
@@ -381,7 +381,7 @@ static bool emu_tlb_dirs_differ(struct emu_tlb *tlb, u32 as, u64 va, const struc
 }
 
 /**
- * emu_translate - translate an address, by the TLB if it can
+ * emu_translate - translate an address by the TLB, or else by the page table
  * @tlb: TLB
  * @as: address space
  * @root: its root register
@@ -389,13 +389,13 @@ static bool emu_tlb_dirs_differ(struct emu_tlb *tlb, u32 as, u64 va, const struc
  * @paranoid: compare a hit with the page table
  * @x: out: translation of the page or block that holds @va
  * @state: out: how it was found
- * @old: out: what the TLB said, if it differed
+ * @old: out: translation of the TLB, if it differed
  * @trail: out: tables that were read; untouched if none was
  *
- * In paranoid mode an entry that differs from the page table is dropped, and
- * what the table says now is the answer. Hardware may evict an entry at any
- * time, so this is one of the results that a driver has to expect anyway, and
- * memory that the driver has already given away is never touched.
+ * In paranoid mode an entry that differs from the page table is dropped, and the
+ * translation of the page table is used. Hardware may evict an entry at any time,
+ * so a driver has to expect this result anyway, and memory that the driver has
+ * freed is not accessed.
  *
  * Return: UMA_FAULT_NONE or what emu_walk() returns.
  */
@@ -412,7 +412,7 @@ enum uma_fault emu_translate(struct emu_tlb *tlb, u32 as, u64 root, u64 va,
 		tlb->hits++;
 		*state = EMU_TLB_HIT;
 		*x = entry->x;
-		/* The page of a block that is used now is not the one that was checked. */
+		/* The walk checked only the page of the block that was accessed then. */
 		if (x->shift == UMA_BLOCK_SHIFT &&
 		    !emu_phys_ptr(emu_xlate_pa(x, va) & ~EMU_SHADOWED, 1))
 			return UMA_FAULT_BUS;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A walker that reads page tables at random, as the device may: at any time, behind
- * every root that is enabled, whether a job needs it or not. What it meets has to be
- * mapped for the device: a driver that frees a table before the device was told has
- * not got away with it because no job happened to look.
+ * The walker reads page tables at random, as a device may: at any time, from every root
+ * that is enabled, whether a job needs them or not. Everything that it reaches has to be
+ * mapped for the device, so it detects a driver that frees a table before invalidating
+ * it, even if no job uses that table.
  */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
@@ -14,14 +14,14 @@
 #include "emu_compat.h"
 #include "emu_device.h"
 
-/* What may be read has power, and neither a reset nor the loss of power is under way. */
+/* Walks are allowed while accesses are checked and no reset or power-off is in progress. */
 static bool emu_walker_may(struct emu_device *emu)
 {
 	return !READ_ONCE(emu->gone) && !READ_ONCE(emu->reset_queued) &&
 	       !READ_ONCE(emu->power.fading) && emu_is_watched(emu);
 }
 
-/* An enabled address space, from a random one on; UMA_MAX_AS if there is none. */
+/* Find an enabled address space, starting at a random one; UMA_MAX_AS if there is none. */
 static u32 emu_walker_pick(struct emu_device *emu)
 {
 	u32 first = get_random_u32_below(UMA_MAX_AS), i;
@@ -36,7 +36,7 @@ static u32 emu_walker_pick(struct emu_device *emu)
 }
 
 /**
- * emu_walker_begin - from here on an invalidation of the address space waits for the walker
+ * emu_walker_begin - begin a walk, for whose end invalidations of the address space wait
  * @emu: device
  * @as: address space
  * @root: out: its root
@@ -59,7 +59,7 @@ bool emu_walker_begin(struct emu_device *emu, u32 as, u64 *root)
 EXPORT_SYMBOL_IF_KUNIT(emu_walker_begin);
 
 /**
- * emu_walker_end - the walker uses nothing any more
+ * emu_walker_end - end a walk
  * @emu: device
  */
 void emu_walker_end(struct emu_device *emu)
@@ -85,7 +85,7 @@ EXPORT_SYMBOL_IF_KUNIT(emu_walker_end);
  * @emu: device, locked
  * @as: address space of the command
  *
- * Return: true if so: the end of the walk counts down &emu_device.inval_busy.
+ * Return: true if so: emu_walker_end() will decrement &emu_device.inval_busy.
  */
 bool emu_walker_inval(struct emu_device *emu, u32 as)
 {
@@ -97,7 +97,7 @@ bool emu_walker_inval(struct emu_device *emu, u32 as)
 	return walker->inval_pending;
 }
 
-/* Any entry of a table, but three times out of four one that is valid, if there is one. */
+/* Pick any entry of a table, or in three of four cases a valid one if there is one. */
 static u64 emu_walker_entry(const __le64 *table, u32 *index)
 {
 	u32 valid = 0, i;
@@ -119,7 +119,7 @@ static u64 emu_walker_entry(const __le64 *table, u32 *index)
 	return 0;
 }
 
-/* Return: false if something was found. */
+/* Returns false if the walk reached memory that is not mapped. */
 static bool emu_walker_walk(struct emu_device *emu, u32 as, u64 root)
 {
 	u64 at = root & UMA_PTE_ADDR, va = 0, pte;
@@ -129,7 +129,7 @@ static bool emu_walker_walk(struct emu_device *emu, u32 as, u64 root)
 	for (level = 0; level < UMA_PT_LEVELS; level++) {
 		u32 shift = UMA_PAGE_SHIFT + (UMA_PT_LEVELS - 1 - level) * UMA_PT_BITS;
 
-		/* Long walks meet more: whoever frees without waiting frees under our feet. */
+		/* Long walks are likelier to race with a driver that frees without waiting. */
 		if (!get_random_u32_below(8))
 			usleep_range(10, 100);
 		table = emu_phys_ptr(at, PAGE_SIZE);
@@ -163,13 +163,13 @@ static int emu_walker_thread(void *data)
 				emu_walker_pick(emu) < UMA_MAX_AS);
 		as = emu_walker_pick(emu);
 		if (as < UMA_MAX_AS && emu_walker_begin(emu, as, &root)) {
-			/* Invalidations wait for it, and jobs for these. */
+			/* Invalidations wait for the walk, and jobs for invalidations. */
 			signalling = dma_fence_begin_signalling();
 			clean = emu_walker_walk(emu, as, root);
 			emu_walker_end(emu);
 			dma_fence_end_signalling(signalling);
 		}
-		/* What was found once is found again and again. */
+		/* Back off after an error, which would only be found and logged again. */
 		wait_event_idle_timeout(walker->wait, kthread_should_stop(),
 					clean ? 1 + get_random_u32_below(3) : HZ);
 	}
@@ -177,7 +177,7 @@ static int emu_walker_thread(void *data)
 }
 
 /**
- * emu_walker_init - let a walker loose on a paranoid device
+ * emu_walker_init - start the walker of a paranoid device
  * @emu: device
  *
  * Return: 0 or a negative error.
