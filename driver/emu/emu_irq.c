@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Interrupts: a latch, a line that is high while status & enable, and an
- * interrupt controller with that one line, so that the driver gets a Linux
- * interrupt as from any other device.
+ * interrupt controller with that one line, so that the driver requests a Linux
+ * interrupt as for any other device.
  *
- * The line changes in any context, under locks; irq_work carries it to
- * interrupt context. It is a level: whoever unmasks it while it is high gets
- * the interrupt again.
+ * The line changes in any context, under spinlocks; irq_work delivers the
+ * interrupt in interrupt context. The line is level-triggered: unmasking it
+ * while it is high delivers the interrupt again.
  */
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
@@ -43,7 +43,7 @@ static void emu_irq_work(struct irq_work *work)
 	}
 	raw_spin_unlock_irqrestore(&irq->lock, flags);
 
-	/* The flow handler masks, runs the driver, and unmasks: see below. */
+	/* handle_level_irq() masks the line, calls the driver's handler, and unmasks it. */
 	if (high)
 		generic_handle_irq_safe(irq->virq);
 }
@@ -105,7 +105,7 @@ static const struct irq_domain_ops emu_irq_ops = {
 };
 
 /**
- * emu_irq_init - create the line
+ * emu_irq_init - create the interrupt line
  * @irq: interrupt
  *
  * Return: 0 or a negative error.
@@ -118,7 +118,7 @@ int emu_irq_init(struct emu_irq *irq)
 	irq->enable = 0;
 	irq->spurious = 0;
 	irq->dead = false;
-	/* Until somebody requests it. */
+	/* Until a driver requests it. */
 	irq->masked = true;
 
 	irq->domain = irq_domain_create_linear(NULL, 1, &emu_irq_ops, irq);
@@ -136,8 +136,8 @@ int emu_irq_init(struct emu_irq *irq)
 EXPORT_SYMBOL_IF_KUNIT(emu_irq_init);
 
 /**
- * emu_irq_fini - remove the line
- * @irq: interrupt that nobody has requested any more
+ * emu_irq_fini - remove the interrupt line
+ * @irq: interrupt, which has been freed
  */
 void emu_irq_fini(struct emu_irq *irq)
 {
@@ -174,7 +174,7 @@ EXPORT_SYMBOL_IF_KUNIT(emu_irq_raise);
 /**
  * emu_irq_ack - clear latched events
  * @irq: interrupt
- * @events: those whose bit is 1
+ * @events: UMA_IRQ_*
  */
 void emu_irq_ack(struct emu_irq *irq, u32 events)
 {
@@ -204,7 +204,7 @@ void emu_irq_enable(struct emu_irq *irq, u32 events)
 EXPORT_SYMBOL_IF_KUNIT(emu_irq_enable);
 
 /**
- * emu_irq_reset - what a device reset does to the latch
+ * emu_irq_reset - clear and disable all events, for a device reset
  * @irq: interrupt
  */
 void emu_irq_reset(struct emu_irq *irq)
@@ -218,7 +218,7 @@ void emu_irq_reset(struct emu_irq *irq)
 }
 
 /**
- * emu_irq_kill - the device has gone: the line is low for ever
+ * emu_irq_kill - keep the line low, as the device is gone
  * @irq: interrupt
  */
 void emu_irq_kill(struct emu_irq *irq)
@@ -231,9 +231,9 @@ void emu_irq_kill(struct emu_irq *irq)
 }
 
 /**
- * emu_irq_spurious - raise the line without a cause
+ * emu_irq_spurious - deliver spurious interrupts
  * @irq: interrupt
- * @count: how often
+ * @count: number of interrupts
  */
 void emu_irq_spurious(struct emu_irq *irq, u32 count)
 {

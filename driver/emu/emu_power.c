@@ -2,10 +2,10 @@
 /*
  * Modelled clock, temperature, power and energy.
  *
- * Power is that of the chip's description: idle power, and for each engine its
- * own in proportion to the time that it was busy and to the square of its
- * clock. Temperature follows power through one thermal resistance and one time
- * constant. Nothing here is measured, and the device says so.
+ * Power is the profile's idle power plus that of each engine, in proportion to its
+ * busy time and to the square of its clock. Temperature follows power through one
+ * thermal resistance and one time constant. Nothing here is measured, which
+ * UMA_FEATURE_MODELLED_POWER reports.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -14,7 +14,7 @@
 #include "emu_device.h"
 
 #define EMU_AMBIENT_MC		30000
-/* Full load for long ends this far above the limit: a chip that throttles */
+/* Sustained full load would end this far above the limit, so that the chip throttles */
 #define EMU_OVERHEAT_MC		8000
 #define EMU_TAU_NS		(12 * (u64)NSEC_PER_SEC)
 /* Throttling ends this far below the limit */
@@ -23,10 +23,10 @@
 #define EMU_PERIOD_MS		100
 
 /**
- * emu_thermal_step - temperature after a while
- * @temp_uc: temperature now; in microdegrees, or many small steps would get lost
- * @target_uc: temperature that it tends to
- * @dt_ns: the while
+ * emu_thermal_step - temperature after some time
+ * @temp_uc: current temperature, in microdegrees so that short steps do not round to 0
+ * @target_uc: temperature that it approaches
+ * @dt_ns: the time
  * @tau_ns: time constant
  *
  * Return: microdegrees Celsius.
@@ -65,7 +65,7 @@ static void emu_power_clock(struct emu_device *emu)
 	struct emu_power *power = &emu->power;
 	u32 limit = clamp(power->clock_cap, power->clock_min, power->clock_max);
 
-	/* Half way down the range is where the hot chip settles. */
+	/* A throttled chip runs at most at the middle of its range. */
 	if (power->throttled)
 		limit = min(limit, (power->clock_min + power->clock_max) / 2);
 	WRITE_ONCE(power->clock, limit);
@@ -76,7 +76,7 @@ static void emu_power_clock(struct emu_device *emu)
  * @emu: device
  * @desc: engine
  *
- * Return: MHz, what the model has now.
+ * Return: current clock in MHz.
  */
 u32 emu_power_engine_mhz(const struct emu_device *emu, const struct uma_engine_desc *desc)
 {
@@ -137,7 +137,7 @@ static void emu_power_account(struct emu_device *emu, bool force)
 }
 
 /**
- * emu_power_update - let the model follow
+ * emu_power_update - bring the model up to date
  * @emu: device
  */
 void emu_power_update(struct emu_device *emu)
@@ -162,7 +162,7 @@ static bool emu_power_restless(struct emu_device *emu)
 	return false;
 }
 
-/* While engines run or the chip is hot, somebody has to notice the limits. */
+/* Checks the temperature limits while engines run or the chip is hot. */
 static void emu_power_work(struct work_struct *work)
 {
 	struct emu_device *emu = container_of(work, struct emu_device, power.work.work);
@@ -173,7 +173,7 @@ static void emu_power_work(struct work_struct *work)
 }
 
 /**
- * emu_power_kick - something begins that takes power
+ * emu_power_kick - start the periodic updates
  * @emu: device
  */
 void emu_power_kick(struct emu_device *emu)
@@ -211,7 +211,7 @@ void emu_power_init(struct emu_device *emu)
 }
 
 /**
- * emu_power_fini - stop following
+ * emu_power_fini - stop the periodic updates
  * @emu: device whose engines have stopped
  */
 void emu_power_fini(struct emu_device *emu)
@@ -220,7 +220,7 @@ void emu_power_fini(struct emu_device *emu)
 }
 
 /**
- * emu_power_reset - what a device reset does: heat does not care
+ * emu_power_reset - reset all but the temperature, for a device reset
  * @emu: device
  */
 void emu_power_reset(struct emu_device *emu)
@@ -238,11 +238,11 @@ void emu_power_reset(struct emu_device *emu)
 }
 
 /**
- * emu_power_switch - write of UMA_REG_PWR_CTRL
+ * emu_power_switch - handle a write of UMA_REG_PWR_CTRL
  * @emu: device
- * @on: engines may run
+ * @on: switch on or off
  *
- * What is still going off cannot be switched on.
+ * A power-off that is in progress cannot be cancelled.
  */
 void emu_power_switch(struct emu_device *emu, bool on)
 {
@@ -266,9 +266,9 @@ out:
 }
 
 /**
- * emu_power_cap - write of UMA_REG_CLOCK_CAP_MHZ
+ * emu_power_cap - handle a write of UMA_REG_CLOCK_CAP_MHZ
  * @emu: device
- * @mhz: limit; outside of the chip's range the nearest that it can
+ * @mhz: limit, which is clamped to the chip's range
  */
 void emu_power_cap(struct emu_device *emu, u32 mhz)
 {
@@ -283,9 +283,9 @@ void emu_power_cap(struct emu_device *emu, u32 mhz)
 }
 
 /**
- * emu_power_force - throttle whatever the temperature, from debugfs
+ * emu_power_force - force throttling, from debugfs
  * @emu: device
- * @throttle: begin, or leave it to the temperature again
+ * @throttle: force it, else let the temperature decide
  */
 void emu_power_force(struct emu_device *emu, bool throttle)
 {
@@ -350,7 +350,7 @@ u32 emu_power_read(struct emu_device *emu, u32 reg)
 }
 
 /**
- * emu_power_energy_uj - energy since reset of the device
+ * emu_power_energy_uj - energy since the last device reset
  * @emu: device
  *
  * Return: microjoules.

@@ -13,7 +13,7 @@
 #define EMU_TIMESTAMP_HZ	1000000000
 
 /**
- * emu_now - the device's clock
+ * emu_now - the device's time
  *
  * Return: CLOCK_MONOTONIC in nanoseconds.
  */
@@ -23,10 +23,10 @@ u64 emu_now(void)
 }
 
 /**
- * emu_inject_take - does an injected fault strike now?
- * @count: how often it still has to
+ * emu_inject_take - consume an injected fault
+ * @count: number of faults left
  *
- * Return: true as often as @count said.
+ * Return: true if there was one left.
  */
 bool emu_inject_take(atomic_t *count)
 {
@@ -52,7 +52,7 @@ void emu_raise_status(struct emu_device *emu, u32 status)
 EXPORT_SYMBOL_IF_KUNIT(emu_raise_status);
 
 /**
- * emu_regs_reset - registers of the whole device after a reset
+ * emu_regs_reset - reset the device-wide registers
  * @emu: device
  */
 void emu_regs_reset(struct emu_device *emu)
@@ -371,7 +371,7 @@ int emu_reg_read(void *context, unsigned int reg, unsigned int *val)
 	struct emu_engine *engine;
 	u64 wide;
 
-	/* Nobody answers any more. */
+	/* Reads from removed hardware return all ones. */
 	if (READ_ONCE(emu->gone)) {
 		*val = U32_MAX;
 		return 0;
@@ -409,7 +409,7 @@ int emu_reg_read(void *context, unsigned int reg, unsigned int *val)
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_reg_read);
 
-/* What has not been written when the doorbell rings comes too late. */
+/* Copy the entries at the doorbell: the device does not see later writes to them. */
 static void emu_engine_post(struct emu_engine *engine, u32 tail)
 {
 	u32 i, count = min(tail - engine->tail, 1u << engine->order);
@@ -426,7 +426,7 @@ static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 	unsigned long flags;
 	bool set_up;
 
-	/* Nobody is there. */
+	/* Writes without power have no effect. */
 	if (!READ_ONCE(engine->emu->power.on))
 		return;
 	if (reg == UMA_ENG_CTRL) {
@@ -435,7 +435,7 @@ static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 	}
 
 	spin_lock_irqsave(&engine->lock, flags);
-	/* The ring is not pulled from under a job that is just stopping either. */
+	/* Not while the engine is enabled, nor while its last job is stopping. */
 	set_up = !engine->enabled && !engine->busy;
 	switch (reg) {
 	case UMA_ENG_RING_BASE_LO:
@@ -479,7 +479,7 @@ static void emu_write_engine(struct emu_engine *engine, u32 reg, u32 val)
 		wake_up(&engine->wait);
 }
 
-/* Whoever walks meanwhile has half of the old root, and half of the new one. */
+/* If it is enabled, a walk between the writes of its halves uses a mix of the old and new root. */
 static void emu_write_root(struct emu_device *emu, u32 as, bool high, u32 val)
 {
 	u64 *root = &emu->as_root[as];

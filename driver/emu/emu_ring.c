@@ -13,12 +13,12 @@ static_assert(sizeof(struct uma_ring_entry) == 64);
 static_assert(sizeof(struct uma_record) == 128);
 
 /**
- * emu_ring_pending - entries between head and tail
+ * emu_ring_pending - number of entries between head and tail
  * @head: index modulo 2^32
  * @tail: index modulo 2^32
  * @order: log2 of the number of entries
  *
- * Return: number of entries, negative if the ring cannot hold as many.
+ * Return: number of entries, negative if it exceeds the size of the ring.
  */
 int emu_ring_pending(u32 head, u32 tail, u32 order)
 {
@@ -28,7 +28,7 @@ int emu_ring_pending(u32 head, u32 tail, u32 order)
 }
 EXPORT_SYMBOL_IF_KUNIT(emu_ring_pending);
 
-/* Entries and records are as large as they are aligned, so none crosses a page. */
+/* Entries and records are aligned to their size, so that none crosses a page boundary. */
 static void *emu_ring_slot(u64 base, u32 order, u32 index, u32 size)
 {
 	if (!IS_ALIGNED(base, size))
@@ -52,7 +52,7 @@ enum uma_fault emu_ring_fetch(u64 base, u32 order, u32 head,
 
 	if (!from)
 		return UMA_FAULT_BUS;
-	/* The doorbell has been read; pairs with the driver's barrier before it rang. */
+	/* The tail before the entry; pairs with the driver's wmb() before the doorbell. */
 	dma_rmb();
 	memcpy(entry, from, sizeof(*entry));
 	return UMA_FAULT_NONE;
@@ -64,7 +64,7 @@ EXPORT_SYMBOL_IF_KUNIT(emu_ring_fetch);
  * @entry: copy of the entry
  * @max_tasks: largest number of tasks
  * @as_count: number of address spaces
- * @tiles: it may begin within its first task
+ * @tiles: the job may begin within its first task
  *
  * Return: UMA_FAULT_NONE or UMA_FAULT_RING.
  */
@@ -92,12 +92,12 @@ enum uma_fault emu_ring_check(const struct uma_ring_entry *entry, u32 max_tasks,
 EXPORT_SYMBOL_IF_KUNIT(emu_ring_check);
 
 /**
- * emu_ring_spoil - write garbage where a completion record is about to come
+ * emu_ring_spoil - write garbage to a completion record before it is written
  * @base: physical address of the records
  * @order: log2 of their number
  * @head: index of the entry
  *
- * All but the sequence number may be written in any order, and more than once.
+ * Devices may write all but the sequence number in any order, and more than once.
  */
 void emu_ring_spoil(u64 base, u32 order, u32 head)
 {
@@ -124,7 +124,7 @@ bool emu_ring_complete(u64 base, u32 order, u32 head, const struct uma_record *r
 	if (!to)
 		return false;
 	memcpy((u8 *)to + skip, (const u8 *)rec + skip, sizeof(*rec) - skip);
-	/* Who sees the sequence number sees the rest, and what the job wrote. */
+	/* After the record and the job's writes; pairs with dma_rmb() in uma_record_read(). */
 	smp_store_release(&to->seqno, rec->seqno);
 	return true;
 }
