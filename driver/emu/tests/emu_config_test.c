@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * What can be configured, and what cannot.
+ * Validation of configurations.
  */
 #include <kunit/test.h>
 
@@ -42,7 +42,7 @@ static void emu_config_profiles(struct kunit *test)
 		KUNIT_EXPECT_FALSE_MSG(test, uma_emu_config_is_valid(&cfg, &why), "%s", bad[i]);
 		KUNIT_EXPECT_STREQ(test, why, "profile");
 	}
-	/* Not terminated: nothing past the array may be read. */
+	/* Not terminated: the end of the array must not be read past. */
 	memset(cfg.profile, 'm', sizeof(cfg.profile));
 	KUNIT_EXPECT_FALSE(test, uma_emu_config_is_valid(&cfg, NULL));
 }

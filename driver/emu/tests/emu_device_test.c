@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A whole device without a driver: what works.
+ * A whole device without a driver: regular operation.
  */
 #include <kunit/device.h>
 #include <kunit/test.h>
@@ -30,7 +30,7 @@ static void emu_device_identifies(struct kunit *test)
 	begin = rig_read64(t, UMA_REG_TIMESTAMP_LO);
 	usleep_range(10, 20);
 	KUNIT_EXPECT_LT(test, begin, rig_read64(t, UMA_REG_TIMESTAMP_LO));
-	/* Nothing there, and nothing happens when it is written. */
+	/* Writes of registers that are read-only, or do not exist, have no effect. */
 	rig_write(t, UMA_REG_MAGIC, 0);
 	rig_write(t, 0xffc, U32_MAX);
 	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_MAGIC), UMA_MAGIC);
@@ -54,7 +54,7 @@ static void emu_device_runs(struct kunit *test)
 		KUNIT_EXPECT_GE(test, le64_to_cpu(rig_last(t)->end),
 				le64_to_cpu(rig_last(t)->start));
 	}
-	/* Several at once, up to a full ring. */
+	/* A full ring */
 	for (i = 0; i < 1 << RIG_ORDER; i++)
 		rig_push(t, 1);
 	rig_doorbell(t);
@@ -70,7 +70,7 @@ static void emu_device_fills(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
 
-	/* Across pages that are neighbours for the device only. */
+	/* Across two pages that are adjacent in the device's address space only. */
 	rig_fill(&t->tasks[0], RIG_DATA_VA + 16, 2 * 1024 - 8, 0x3f800000);
 	rig_push(t, 1);
 	rig_doorbell(t);
@@ -85,7 +85,7 @@ static void emu_device_fills(struct kunit *test)
 	KUNIT_EXPECT_GT(test, rig_counter(t, UMA_CNT_TLB_MISSES), 0);
 }
 
-/* What a record says is what its own job did, and the records add up to the counters. */
+/* A record has the counts of its own job, and those of all records add up to the counters. */
 static void emu_device_counts(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -108,7 +108,7 @@ static void emu_device_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_TILES),
 			3 * le64_to_cpu(rig_last(t)->tiles));
 
-	/* Up to its fault. */
+	/* A job that faults: the counts up to the fault. */
 	t->tasks[1].opcode = cpu_to_le16(UMA_OP_COUNT);
 	rig_push(t, 2);
 	rig_doorbell(t);
@@ -118,7 +118,7 @@ static void emu_device_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->write_bytes), 4096);
 }
 
-/* Neither among the tasks nor the data. */
+/* Apart from the tasks and the data */
 #define RIG_STAMPS_VA	(RIG_TASKS_VA + SZ_4K)
 
 static void push_stamped(struct emu_rig *t, u32 count, u64 stamps)
@@ -151,11 +151,11 @@ static void emu_device_stamps(struct kunit *test)
 		before = le64_to_cpu(stamps[i].end);
 	}
 	KUNIT_EXPECT_LE(test, before, le64_to_cpu(rig_last(t)->end));
-	/* None before and none behind. */
+	/* Nothing is written before the first or after the last. */
 	KUNIT_EXPECT_NULL(test, memchr_inv(&stamps[0], 0, sizeof(stamps[0])));
 	KUNIT_EXPECT_NULL(test, memchr_inv(&stamps[3], 0, sizeof(stamps[3])));
 
-	/* The second is on a page that is not there: the task has run, its stamp faults. */
+	/* The second stamp is on an unmapped page: its task runs, and then the stamp faults. */
 	memset(stamps, 0, SZ_4K);
 	push_stamped(t, 2, va + SZ_4K - sizeof(*stamps));
 	rig_doorbell(t);
@@ -167,7 +167,7 @@ static void emu_device_stamps(struct kunit *test)
 	KUNIT_EXPECT_NE(test, le64_to_cpu(stamps[255].end), 0);
 }
 
-/* The next entry: what is left of the job behind its first tasks. */
+/* Push an entry for the tasks of a job that follow the first @done. */
 static void push_rest(struct emu_rig *t, u32 done, u32 count)
 {
 	struct uma_ring_entry *e = &t->ring[t->tail & ((1 << RIG_ORDER) - 1)];
@@ -181,7 +181,7 @@ static void preempt(struct emu_rig *t, u64 seqno)
 	rig_write64(t, rig_eng(t, UMA_ENG_PREEMPT_LO), seqno);
 }
 
-/* A job is stopped between two tasks, as often as one likes, and each of them runs once. */
+/* A job can be preempted after each of its tasks, and every task runs once. */
 static void emu_device_preempts(struct kunit *test)
 {
 	const u32 count = SZ_4K / UMA_TASK_SIZE;
@@ -193,7 +193,7 @@ static void emu_device_preempts(struct kunit *test)
 		rig_fill(&t->tasks[i], RIG_DATA_VA + i * sizeof(u32), 1, 100 + i);
 	for (done = 0; done < count; done += le32_to_cpu(rig_last(t)->task_index)) {
 		push_rest(t, done, count);
-		/* Named before it has begun it still gets on by a task. */
+		/* Preempted before it starts, it still runs one task. */
 		preempt(t, t->seqno);
 		rig_doorbell(t);
 		KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
@@ -213,7 +213,7 @@ static void emu_device_preempts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entries, count);
 	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_TASKS), count);
 
-	/* While it runs. */
+	/* Preempted while it runs. */
 	t->emu->cfg.task_us = 100000;
 	push_rest(t, 0, count);
 	rig_doorbell(t);
@@ -222,7 +222,7 @@ static void emu_device_preempts(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
 	KUNIT_EXPECT_GE(test, le32_to_cpu(rig_last(t)->task_index), 2);
 
-	/* Only the job that was meant, also when its number comes later. */
+	/* Only the job with that sequence number, also if it is pushed later. */
 	t->emu->cfg.task_us = 0;
 	preempt(t, t->seqno + 2);
 	for (i = 1; i <= 2; i++) {
@@ -231,7 +231,7 @@ static void emu_device_preempts(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
 		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), i == 1 ? count : 1);
 	}
-	/* A reset forgets. */
+	/* A reset clears the request. */
 	preempt(t, t->seqno + 1);
 	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
 	KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_CTRL), U32_MAX, 0));
@@ -243,7 +243,7 @@ static void emu_device_preempts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), count);
 }
 
-/* A task of four tiles, over the same four pages again and again. */
+/* A task of four tiles; all of its memory is mapped to the same four pages. */
 static void fill_tiles(struct emu_rig *t)
 {
 	u32 i;
@@ -253,7 +253,7 @@ static void fill_tiles(struct emu_rig *t)
 	rig_fill(&t->tasks[0], RIG_DATA_VA, SZ_1M / sizeof(u32), 7);
 }
 
-/* The next entry: two tasks, the first of them from one of its tiles on. */
+/* Push an entry of two tasks, the first of which is resumed at @tile. */
 static void push_tile(struct emu_rig *t, u64 tile)
 {
 	struct uma_ring_entry *e = &t->ring[t->tail & ((1 << RIG_ORDER) - 1)];
@@ -262,7 +262,7 @@ static void push_tile(struct emu_rig *t, u64 tile)
 	e->tile = cpu_to_le64(tile);
 }
 
-/* A job is stopped within a task, after each of its tiles, and each of them runs once. */
+/* A job can be preempted after each tile of a task, and every tile runs once. */
 static void emu_device_stops_at_tiles(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -285,13 +285,13 @@ static void emu_device_stops_at_tiles(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_NONE);
 		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->flags), UMA_RECORD_PREEMPTED);
 		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tiles), 1);
-		/* After the last one it is between two tasks. */
+		/* After the last tile it is between two tasks. */
 		KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->task_index), i == 3);
 		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tile), i == 3 ? 0 : i + 1);
 		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->tasks), i == 3);
 		KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->macs),
 				i == 3 ? SZ_1M / sizeof(u32) : 0);
-		/* It began when it was begun first, and has ended when it was left last. */
+		/* Its start is when it first started, its end when it was last preempted. */
 		start = start ?: le64_to_cpu(stamps->start);
 		KUNIT_EXPECT_NE(test, start, 0);
 		KUNIT_EXPECT_EQ(test, le64_to_cpu(stamps->start), start);
@@ -311,7 +311,7 @@ static void emu_device_stops_at_tiles(struct kunit *test)
 	free_page((unsigned long)stamps);
 }
 
-/* Its memory may be another when a task goes on: what is run is what is there, and no more. */
+/* A task may have changed when it is resumed: a tile that it does not have is a fault. */
 static void emu_device_tile_behind(struct kunit *test)
 {
 	static const u64 behind[] = { 4, 5, U32_MAX, U64_MAX };
@@ -332,7 +332,7 @@ static void emu_device_tile_behind(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, rig_reaches(t, rig_eng(t, UMA_ENG_CTRL), U32_MAX, 0));
 		rig_start_engine(t);
 	}
-	/* The same of one that has none. */
+	/* The same for a task without tiles. */
 	rig_nop(&t->tasks[0]);
 	rig_push(t, 1);
 	t->ring[(t->tail - 1) & ((1 << RIG_ORDER) - 1)].tile = cpu_to_le64(1);
@@ -341,7 +341,7 @@ static void emu_device_tile_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_DIMS);
 }
 
-/* A device that stops between two tasks only. */
+/* A device that can only be preempted between two tasks. */
 static void emu_device_keeps_its_tiles(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -366,7 +366,7 @@ static void emu_device_keeps_its_tiles(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(rig_last(t)->reason), UMA_FAULT_RING);
 }
 
-/* What cannot be stopped is not. */
+/* A device without preemption ignores the request. */
 static void emu_device_does_not_preempt(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -387,7 +387,7 @@ static void emu_device_power(struct kunit *test)
 	struct emu_rig *t = test->priv;
 	u32 max = rig_read(t, UMA_REG_CLOCK_MAX_MHZ), min = rig_read(t, UMA_REG_CLOCK_MIN_MHZ);
 
-	/* A job that runs is dropped, and everything that was set up is lost. */
+	/* A running job is dropped, and registers and TLB are cleared. */
 	rig_push(t, 1);
 	rig_doorbell(t);
 	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
@@ -407,7 +407,7 @@ static void emu_device_power(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, emu_tlb_count(&t->emu->engines[t->engine].tlb), 0);
 	KUNIT_EXPECT_EQ(test, rig_counter(t, UMA_CNT_JOBS), 1);
 
-	/* Nobody listens in the dark. */
+	/* Without power, writes have no effect. */
 	rig_start_engine(t);
 	rig_write64(t, UMA_REG_AS_ROOT_LO(RIG_AS), virt_to_phys(t->table[0]) | UMA_AS_ENABLE);
 	rig_write(t, UMA_REG_PWR_CTRL, UMA_PWR_ON);
@@ -457,7 +457,7 @@ static void emu_device_error(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
 }
 
-/* Taken away with a job that never ends. */
+/* The device is removed while a job hangs. */
 static void emu_device_goes(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -470,7 +470,7 @@ static void emu_device_goes(struct kunit *test)
 	rig_write(t, UMA_REG_IRQ_ENABLE, UMA_IRQ_ERROR);
 	KUNIT_EXPECT_TRUE(test, emu_irq_line(&t->emu->irq));
 	emu_vanish(t->emu);
-	/* Nobody could acknowledge what is latched: the line may not stay high. */
+	/* The driver cannot acknowledge the event any more: the line must not stay high. */
 	KUNIT_EXPECT_FALSE(test, emu_irq_line(&t->emu->irq));
 	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_MAGIC), U32_MAX);
 	rig_write(t, UMA_REG_DEV_CTRL, UMA_DEV_RESET);
@@ -479,7 +479,7 @@ static void emu_device_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(rig_last(t)->seqno), 0);
 }
 
-/* A page as the processor has it, and as a device sees it that does not see the caches. */
+/* Syncs of a page between the CPU and a device that is not coherent. */
 static void emu_device_shadows(struct kunit *test)
 {
 	struct emu_config cfg;
@@ -512,7 +512,7 @@ static void emu_device_shadows(struct kunit *test)
 		goto out;
 	KUNIT_EXPECT_EQ(test, seen[0], 1);
 
-	/* What is handed over gets there, and its neighbours do not. */
+	/* Only the lines of the range are synced. */
 	page[0] = 2;
 	page[64] = 3;
 	KUNIT_EXPECT_EQ(test, seen[0], 1);
@@ -523,7 +523,7 @@ static void emu_device_shadows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, page[128], 0);
 	dma_sync_single_for_cpu(dev, dma + 128, 64, DMA_BIDIRECTIONAL);
 	KUNIT_EXPECT_EQ(test, page[128], 4);
-	/* A line that was written takes what lies beside along; one that was not, nothing. */
+	/* A dirty line is copied as a whole, a clean one not at all. */
 	page[192] = 5;
 	seen[193] = 6;
 	seen[256] = 7;
@@ -532,7 +532,7 @@ static void emu_device_shadows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen[193], 0);
 	KUNIT_EXPECT_EQ(test, seen[256], 7);
 
-	/* Mapped twice it is there until the second is unmapped. */
+	/* A page that is mapped twice keeps its shadow until both mappings are gone. */
 	again = dma_map_single(dev, page, PAGE_SIZE, DMA_TO_DEVICE);
 	KUNIT_EXPECT_FALSE(test, dma_mapping_error(dev, again));
 	KUNIT_EXPECT_EQ(test, again, dma);
@@ -544,7 +544,7 @@ static void emu_device_shadows(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, emu_dma_ptr(emu, dma));
 	KUNIT_EXPECT_FALSE(test, emu_dma_owned(emu, dma));
 
-	/* One piece is no larger than it says. */
+	/* A mapping must not exceed the reported limit. */
 	KUNIT_EXPECT_EQ(test, dma_max_mapping_size(dev), SZ_256K);
 	dma = dma_map_single(dev, page, SZ_512K, DMA_BIDIRECTIONAL);
 	KUNIT_EXPECT_TRUE(test, dma_mapping_error(dev, dma));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A whole device without a driver: faults, hangs, resets, and knobs that make it
- * misbehave.
+ * A whole device without a driver: faults, hangs, resets and fault injection.
  */
 #include <kunit/test.h>
 
@@ -35,7 +34,7 @@ static void emu_fault_reports(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(t->records[0].fault_addr), RIG_DATA_END);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(t->records[1].seqno), 0);
 
-	/* Only a reset helps. */
+	/* Only a reset ends the halt. */
 	rig_write(t, rig_eng(t, UMA_ENG_CTRL), 0);
 	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_ENABLE);
 	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_STATUS)), UMA_ENG_HALTED);
@@ -110,7 +109,7 @@ static void emu_fault_hangs(struct kunit *test)
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, rig_read(t, rig_eng(t, UMA_ENG_STATUS)), UMA_ENG_BUSY);
 
-	/* The first reset does not end, the second does. */
+	/* The first reset does not complete, the second does. */
 	atomic_set(&t->emu->inject.fail_reset, 1);
 	rig_write(t, rig_eng(t, UMA_ENG_CTRL), UMA_ENG_RESET);
 	msleep(50);
@@ -163,7 +162,7 @@ static void emu_fault_resets(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig_record(t, t->seqno));
 }
 
-/* Resets that take long, until they are let go; to take power away is no reset. */
+/* Resets are slow until slow_reset is cleared; a power-off is no reset. */
 static void emu_fault_slow_resets(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -245,7 +244,7 @@ static void emu_fault_invalidates(struct kunit *test)
 	rig_doorbell(t);
 	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
 
-	/* A page is replaced as it should be. */
+	/* A page is replaced, followed by an invalidation. */
 	rig_map(t, RIG_DATA_VA, t->data[1], UMA_PTE_WRITE);
 	rig_inval(t, RIG_DATA_VA, SZ_4K);
 	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0));
@@ -257,7 +256,7 @@ static void emu_fault_invalidates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY);
 }
 
-/* The driver's invalidation comes a little after the table changed: no harm. */
+/* An invalidation shortly after the change of the page table is no error. */
 static void emu_fault_late_inval(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -277,7 +276,7 @@ static void emu_fault_late_inval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY);
 }
 
-/* The invalidation never comes: found, told, and the old page left alone. */
+/* A missing invalidation is detected and reported, and the old page is not accessed. */
 static void emu_fault_stale(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -296,7 +295,7 @@ static void emu_fault_stale(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_read(t, UMA_REG_DEV_STATUS), UMA_DEV_READY | UMA_DEV_STALE_TLB);
 	KUNIT_EXPECT_TRUE(test, rig_read(t, UMA_REG_IRQ_STATUS) & UMA_IRQ_ERROR);
 
-	/* A command that covers something else does not help. */
+	/* An invalidation of another range does not count. */
 	rig_map(t, RIG_DATA_VA, t->data[0], UMA_PTE_WRITE);
 	rig_push(t, 1);
 	rig_doorbell(t);
@@ -307,7 +306,7 @@ static void emu_fault_stale(struct kunit *test)
 	rig_push(t, 1);
 	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_STALE);
 
-	/* Nor one that got lost. */
+	/* Nor does one that is lost. */
 	rig_push(t, 1);
 	rig_doorbell(t);
 	KUNIT_ASSERT_TRUE(test, rig_record(t, t->seqno));
@@ -319,7 +318,7 @@ static void emu_fault_stale(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fault_of(test, t), UMA_FAULT_STALE);
 }
 
-/* What a job holds on to keeps a command busy, and one that comes meanwhile is lost. */
+/* A job in a step keeps an invalidation busy, and a second one is ignored meanwhile. */
 static void emu_fault_ignored_inval(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -341,7 +340,7 @@ static void emu_fault_ignored_inval(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rig_reaches(t, UMA_REG_INVAL_STATUS, UMA_INVAL_BUSY, 0));
 }
 
-/* A root is written in halves: the high one while nobody may look. */
+/* The high half of a root must not be written while the root is enabled. */
 static void emu_fault_torn_root(struct kunit *test)
 {
 	const u32 lo = UMA_REG_AS_ROOT_LO(RIG_AS), hi = UMA_REG_AS_ROOT_HI(RIG_AS);
@@ -359,7 +358,7 @@ static void emu_fault_torn_root(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig_read64(t, lo), root);
 }
 
-/* Say that everything on the bench is mapped for the device, and nothing else. */
+/* Map the memory of the rig for the device, and nothing else. */
 static void own_all(struct kunit *test, struct emu_rig *t)
 {
 	void *const pages[] = { t->table[0], t->table[1], t->table[2], t->table[3], t->data[0],
@@ -380,7 +379,7 @@ static bool freed_found(struct emu_rig *t, s64 count)
 	return atomic64_read(&t->emu->freed) == count;
 }
 
-/* A table, or a page, that the driver has taken back is found, with no job that looks. */
+/* The walker detects a table or a page that was unmapped too early, without any job. */
 static void emu_fault_freed_table(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -401,7 +400,7 @@ static void emu_fault_freed_table(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, freed_found(t, 2));
 	KUNIT_ASSERT_EQ(test, emu_dma_own(t->emu, page, SZ_4K), 0);
 
-	/* Nobody looks behind a root that is not enabled. */
+	/* The walker ignores a root that is not enabled. */
 	rig_write(t, UMA_REG_AS_ROOT_LO(RIG_AS), 0);
 	rig_write(t, UMA_REG_INVAL_AS, RIG_AS);
 	rig_write(t, UMA_REG_INVAL_CMD, UMA_INVAL_AS);
@@ -411,7 +410,7 @@ static void emu_fault_freed_table(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&t->emu->freed), 2);
 }
 
-/* A job does not get at such a page either, nor at one that was mapped twice and unmapped once. */
+/* A job faults on such a page, but not if one of two mappings of the page is left. */
 static void emu_fault_freed_page(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;
@@ -443,7 +442,7 @@ static void emu_fault_freed_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&t->emu->freed), 2);
 }
 
-/* Whoever asks the device to forget, or takes its power, waits for a walk that is under way. */
+/* An invalidation and a power-off wait for a walk that is in progress. */
 static void emu_fault_walk_waited_for(struct kunit *test)
 {
 	struct emu_rig *t = test->priv;

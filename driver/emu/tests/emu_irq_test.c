@@ -16,7 +16,7 @@ struct emu_irq_test {
 	atomic_t calls;
 	u32 seen;
 	u32 ack;	/* what the handler acknowledges */
-	u32 extra;	/* what it finds raised while it acknowledges */
+	u32 extra;	/* events that are raised while the handler runs */
 };
 
 static irqreturn_t emu_irq_test_handler(int virq, void *data)
@@ -31,20 +31,20 @@ static irqreturn_t emu_irq_test_handler(int virq, void *data)
 		t->extra = 0;
 	}
 	emu_irq_ack(&t->irq, status & t->ack);
-	/* One that nobody acknowledges comes again for ever: end the test instead. */
+	/* An interrupt that is not acknowledged recurs for ever: end the test instead. */
 	if (atomic_read(&t->calls) >= 10)
 		emu_irq_enable(&t->irq, 0);
 	return IRQ_HANDLED;
 }
 
-/* irq_work may take its time, but not long. */
+/* Wait for a number of calls, as irq_work may be delayed for a moment. */
 static int emu_irq_test_calls(struct emu_irq_test *t, int want)
 {
 	int i;
 
 	for (i = 0; i < 100 && atomic_read(&t->calls) < want; i++)
 		usleep_range(1000, 2000);
-	/* Any that should not come have time to come. */
+	/* Give unexpected interrupts time to arrive. */
 	usleep_range(5000, 6000);
 	irq_work_sync(&t->irq.work);
 	return atomic_read(&t->calls);
@@ -91,7 +91,7 @@ static void emu_irq_latches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->seen, BIT(3) | BIT(4) | BIT(5));
 }
 
-/* An event that comes while the handler runs is not lost. */
+/* An event that is raised while the handler runs is not lost. */
 static void emu_irq_level(struct kunit *test)
 {
 	struct emu_irq_test *t = test->priv;

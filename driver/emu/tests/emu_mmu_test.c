@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Page-table walk against tables made by hand, and the TLB.
+ * Page-table walks of tables that the test builds, and the TLB.
  */
 #include <kunit/test.h>
 
@@ -14,7 +14,7 @@
 #include "../emu_compat.h"
 #include "../emu_mmu.h"
 
-/* 0x123456789000 walks through a different index at each level. */
+/* An address with a different index at each level */
 #define VA	0x123456789000ULL
 
 struct emu_mmu_test {
@@ -113,7 +113,7 @@ static void emu_walk_absent(struct kunit *test)
 	for (level = 3; level >= 0; level--) {
 		u32 index = emu_test_index(VA, level);
 
-		/* All other bits may be anything while it is not valid. */
+		/* The other bits of an entry that is not valid are ignored. */
 		t->table[level][index] &= ~cpu_to_le64(UMA_PTE_VALID);
 		t->table[level][index] |= cpu_to_le64(GENMASK_ULL(63, 1));
 		KUNIT_EXPECT_EQ(test, emu_walk(t->root, VA, &x, &trail), UMA_FAULT_READ);
@@ -211,7 +211,7 @@ static void emu_tlb_remembers(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, false, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_MISS);
-	/* Cached: the table may change, the entry stays, */
+	/* The entry stays cached when the table changes, */
 	emu_test_set(t, 3, VA, 0);
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, false, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_HIT);
@@ -219,7 +219,7 @@ static void emu_tlb_remembers(struct kunit *test)
 	/* but only in its address space. */
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 2, false, &x, &state, &old),
 			UMA_FAULT_READ);
-	/* What is not mapped is not cached. */
+	/* That an address is not mapped is not cached. */
 	emu_test_set(t, 3, VA, emu_test_pte(page_address(t->page[1]), 0));
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 2, false, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_MISS);
@@ -239,7 +239,7 @@ static void emu_tlb_paranoid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_HIT);
 	KUNIT_EXPECT_EQ(test, t->tlb->compared, 1);
 
-	/* Another page: the new one is used, and the old one told. */
+	/* Another page: the new one is used, and the old one is reported. */
 	emu_test_set(t, 3, VA, emu_test_pte(page_address(t->page[1]), UMA_PTE_WRITE));
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_DIFFERS);
@@ -251,7 +251,7 @@ static void emu_tlb_paranoid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old), 0);
 	KUNIT_EXPECT_EQ(test, state, EMU_TLB_DIFFERS);
 
-	/* Nothing any more. */
+	/* The page is unmapped. */
 	emu_test_set(t, 3, VA, 0);
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, true, &x, &state, &old),
 			UMA_FAULT_READ);
@@ -269,7 +269,7 @@ static void emu_tlb_fill(struct emu_tlb *tlb, u32 as, u64 va, u32 count, u8 shif
 	}
 }
 
-/* Entries that point to tables are remembered, too, until a command covers what is below them. */
+/* Entries that point to tables are cached, too, until an invalidation overlaps their range. */
 static void emu_tlb_directories(struct kunit *test)
 {
 	struct emu_mmu_test *t = test->priv;
@@ -281,7 +281,7 @@ static void emu_tlb_directories(struct kunit *test)
 	emu_test_set(t, 3, VA + SZ_4K, emu_test_pte(page_address(t->page[1]), 0));
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 1, false, &x, &state, &old), UMA_FAULT_NONE);
 	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 0);
-	/* The way there is gone, and found all the same, in this address space. */
+	/* The root's entry is gone, but the cached table is still used, in this address space. */
 	emu_test_set(t, 0, VA, 0);
 	KUNIT_EXPECT_EQ(test, emu_translate(t->tlb, 1, t->root, VA + SZ_4K, false, &x, &state,
 					    &old, &trail), UMA_FAULT_NONE);
@@ -290,7 +290,7 @@ static void emu_tlb_directories(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 1);
 	KUNIT_EXPECT_EQ(test, emu_test_translate(t, 2, false, &x, &state, &old), UMA_FAULT_READ);
 
-	/* A range beside the last table takes along only what points to those above. */
+	/* A range outside of the last table drops only the entries of the levels above. */
 	emu_tlb_inval(t->tlb, &inv);
 	inv.start = VA;
 	inv.end = VA + SZ_8K;
@@ -302,7 +302,7 @@ static void emu_tlb_directories(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->tlb->shortened, 2);
 }
 
-/* Paranoid mode compares them with the page table, whatever the address. */
+/* Paranoid mode compares these entries with the page table, also for other addresses. */
 static void emu_tlb_stale_directory(struct kunit *test)
 {
 	struct emu_mmu_test *t = test->priv;
@@ -340,7 +340,7 @@ static void emu_tlb_ranges(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, emu_tlb_lookup(tlb, 1, 0x12000));
 	KUNIT_EXPECT_NOT_NULL(test, emu_tlb_lookup(tlb, 2, 0x10000));
 
-	/* One byte of an entry is enough, none is not. */
+	/* One byte of an entry is enough, an empty range is not. */
 	inv.start = 0x12fff;
 	inv.end = 0x13000;
 	KUNIT_EXPECT_EQ(test, emu_tlb_inval(tlb, &inv), 1);
@@ -381,7 +381,7 @@ static void emu_tlb_evicts(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, emu_tlb_lookup(t->tlb, 0, 0));
 	KUNIT_EXPECT_NOT_NULL(test, emu_tlb_lookup(t->tlb, 0, way));
 	KUNIT_EXPECT_NOT_NULL(test, emu_tlb_lookup(t->tlb, 0, EMU_TLB_WAYS * way));
-	/* The same address does not take two ways. */
+	/* An address is never in two ways. */
 	x.pa = SZ_4K;
 	emu_tlb_insert(t->tlb, 0, way, &x);
 	KUNIT_EXPECT_EQ(test, emu_tlb_count(t->tlb), EMU_TLB_WAYS);

@@ -16,7 +16,7 @@ static void emu_power_thermal(struct kunit *test)
 	s64 temp = 30 * c;
 	int i;
 
-	/* One time constant: 63.2 %, whatever the steps. */
+	/* One time constant: 63.2 %, independent of the number of steps. */
 	KUNIT_EXPECT_LT(test, emu_thermal_step(30 * c, 130 * c, 10 * s, 10 * s), 93700000);
 	KUNIT_EXPECT_GT(test, emu_thermal_step(30 * c, 130 * c, 10 * s, 10 * s), 92700000);
 	for (i = 0; i < 10000; i++)

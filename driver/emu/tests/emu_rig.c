@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A device on the bench: page table, ring and buffers set up by hand, driven
- * through its registers and memory alone.
+ * A device without a driver: page table, ring and buffers are set up by the test,
+ * which drives it through registers and memory.
  */
 #include <kunit/test.h>
 
@@ -51,7 +51,7 @@ u64 rig_counter(struct emu_rig *t, u32 counter)
 	return rig_read64(t, rig_eng(t, UMA_ENG_COUNTER(counter)));
 }
 
-/* Wait for bits of a register, at most five seconds: emulation may be slow. */
+/* Wait for bits of a register, for at least 2.5 s: an emulated CPU is slow. */
 bool rig_reaches(struct emu_rig *t, u32 reg, u32 mask, u32 want)
 {
 	int i;
@@ -80,7 +80,7 @@ bool rig_record(struct emu_rig *t, u64 seqno)
 	int i;
 
 	for (i = 0; i < 2500; i++) {
-		/* Pairs with the release of the record: the rest of it is read after. */
+		/* The seqno before the rest of the record; pairs with emu_ring_complete(). */
 		if (le64_to_cpu(smp_load_acquire(&rec->seqno)) == seqno)
 			return true;
 		usleep_range(1000, 2000);
@@ -130,7 +130,7 @@ void rig_start_engine(struct emu_rig *t)
 
 void rig_start_device(struct emu_rig *t)
 {
-	/* First, for without power the rest is not heard. */
+	/* First, because without power writes to other registers have no effect. */
 	rig_write(t, UMA_REG_PWR_CTRL, UMA_PWR_ON);
 	rig_write64(t, UMA_REG_AS_ROOT_LO(RIG_AS), virt_to_phys(t->table[0]) | UMA_AS_ENABLE);
 	rig_start_engine(t);
@@ -159,7 +159,7 @@ void rig_fill(struct uma_task *task, u64 addr, u32 count, u32 value)
 	dst->strides[0] = cpu_to_le64(1);
 }
 
-/* The first engine that can fill, so that tasks have something to write. */
+/* The first engine that supports UMA_OP_FILL, so that tasks can write memory. */
 static u32 find_engine(struct emu_rig *t)
 {
 	u32 e, i, count = rig_read(t, UMA_REG_ENGINE_COUNT);

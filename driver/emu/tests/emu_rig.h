@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A device on the bench, for the suites that drive one without a driver.
+ * A device without a driver, for the suites that test one by its registers.
  */
 #ifndef _EMU_RIG_H_
 #define _EMU_RIG_H_
@@ -18,16 +18,16 @@
 #define RIG_DATA_END	(RIG_DATA_VA + RIG_DATA_PAGES * SZ_4K)
 
 /**
- * struct emu_rig - a device and what it works on
+ * struct emu_rig - a device and the memory that it accesses
  * @emu: device
- * @table: page tables of the address space RIG_AS, from the root on
+ * @table: page tables of the address space RIG_AS, by level
  * @ring: ring of the engine
- * @records: its completion records
- * @tasks: at RIG_TASKS_VA
- * @data: at RIG_DATA_VA, a page each
- * @tail: entries pushed
- * @seqno: of the last of them
- * @engine: engine that is driven
+ * @records: completion records of the engine
+ * @tasks: descriptors at RIG_TASKS_VA
+ * @data: pages at RIG_DATA_VA
+ * @tail: number of entries pushed
+ * @seqno: sequence number of the last entry
+ * @engine: index of the engine under test
  */
 struct emu_rig {
 	struct emu_device *emu;

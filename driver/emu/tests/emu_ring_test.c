@@ -49,7 +49,7 @@ static void emu_ring_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, emu_ring_fetch(base + 8, 3, 0, &entry), UMA_FAULT_BUS);
 	KUNIT_EXPECT_EQ(test, emu_ring_fetch(1ULL << 51, 3, 0, &entry), UMA_FAULT_BUS);
 	KUNIT_EXPECT_EQ(test, emu_ring_fetch(1ULL << 60, 3, 0, &entry), UMA_FAULT_BUS);
-	/* The kernel's own image is memory too, but none of the device's business. */
+	/* The kernel image is memory too, but the device must not access it. */
 	KUNIT_EXPECT_EQ(test, emu_ring_fetch(image, 3, 0, &entry), UMA_FAULT_BUS);
 	__free_page(page);
 }
@@ -79,12 +79,12 @@ static void emu_ring_checks(struct kunit *test)
 	e = good;
 	e.pad0 = cpu_to_le32(1);
 	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
-	/* In the middle of a task only where that can be. */
+	/* Resumed within a task: only where tasks can be preempted. */
 	e = good;
 	e.tile = cpu_to_le64(1ULL << 32);
 	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
 	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, true), UMA_FAULT_NONE);
-	/* An address only with the flag; with it, one that fits. */
+	/* An address of time stamps only with the flag, aligned and within the address space. */
 	e = good;
 	e.stamps_addr = cpu_to_le64(0x20000);
 	KUNIT_EXPECT_EQ(test, emu_ring_check(&e, 8, 4, false), UMA_FAULT_RING);
