@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Inner kernels: the only code of the model that touches floating point.
+ * Inner kernels: the only code of the model that uses floating point.
  *
- * The rest of the model passes pointers and bit patterns, so it can be compiled
- * without floating point and a kernel can keep these in FPU sections. A set of
- * kernels is a table; several sets exist and all but the GEMM of floats give
- * the same bits. A faster set copies a table and replaces entries.
+ * The rest of the model passes pointers and bit patterns, so that it can be compiled
+ * without floating point, and an OS kernel can confine the inner kernels to FPU
+ * sections. A set of kernels is a table. All sets give the same bits, except for
+ * gemm_f32. A faster set copies a table and replaces entries.
  */
 #ifndef _UMA_KERNELS_H_
 #define _UMA_KERNELS_H_
@@ -16,7 +16,7 @@
  * struct uma_gemm_block - operands of a block product, in fast memory
  * @m: rows of A and C
  * @n: columns of B and C, a multiple of &struct uma_kernels.nr
- * @k: columns of A, rows of B; for the 16-bit product pairs of them
+ * @k: columns of A, rows of B; for the 16-bit product the number of pairs of them
  * @a: element (i, k) at a[i * a_ms + k * a_ks]
  * @a_ms: distance of rows
  * @a_ks: distance of columns
@@ -48,7 +48,7 @@ struct uma_gemm_block {
  * struct uma_soft_state - running softmax of a row, binary32 bits
  * @max: largest score so far
  * @sum: sum of e^(score - max)
- * @rescale: what sums from before the last call are to be multiplied by
+ * @rescale: factor for sums that were formed before the last call
  */
 struct uma_soft_state {
 	__u32 max;
@@ -56,15 +56,15 @@ struct uma_soft_state {
 	__u32 rescale;
 };
 
-/** UMA_LANES: partial sums of a line; element i belongs to lane i % UMA_LANES */
+/** UMA_LANES: number of partial sums of a line; element i is added to lane i % UMA_LANES */
 #define UMA_LANES		16
 
 /**
- * enum uma_sum - what &struct uma_kernels.sum adds up
+ * enum uma_sum - terms that &struct uma_kernels.sum adds up
  * @UMA_SUM_PLAIN: x
  * @UMA_SUM_ABS: magnitude of x
  * @UMA_SUM_SQUARE: (x - from)^2
- * @UMA_SUM_PRODUCT: not added but multiplied: x
+ * @UMA_SUM_PRODUCT: x, multiplied instead of added
  */
 enum uma_sum {
 	UMA_SUM_PLAIN = 0,
@@ -74,9 +74,9 @@ enum uma_sum {
 };
 
 /**
- * enum uma_fold - what becomes of the lanes, S being their sum
+ * enum uma_fold - result of the lanes, where S is their sum
  * @UMA_FOLD_SUM: S
- * @UMA_FOLD_PRODUCT: their product instead
+ * @UMA_FOLD_PRODUCT: the product of the lanes
  * @UMA_FOLD_MEAN: S / n
  * @UMA_FOLD_ROOT: sqrt(S)
  * @UMA_FOLD_RECIP: 1 / S
@@ -96,18 +96,18 @@ enum uma_fold {
 /**
  * struct uma_kernels - a set of inner kernels
  *
- * Rows are arrays in fast memory without alignment. Parameters that are
- * numbers travel as binary32 bits.
+ * Rows are arrays in fast memory, not necessarily aligned. Parameters that are
+ * numbers are passed as binary32 bits.
  */
 struct uma_kernels {
 	/** @name: "portable", "avx2", ... */
 	const char *name;
-	/** @nr: columns of blocks come in multiples of it; a divisor of 64 */
+	/** @nr: blocks have a multiple of this number of columns; a divisor of 64 */
 	__u32 nr;
 
 	/**
 	 * @to_f32: dst[i] = src[i] for the floating types, s32, s8 and u8; for
-	 * types of blocks the values of whole ones, @n elements in all
+	 * types of blocks the values of whole blocks, @n elements in total
 	 */
 	void (*to_f32[UMA_DTYPE_COUNT])(float *dst, const void *src, __u32 n);
 	/** @from_f32: the reverse for the floating types, to nearest even */
@@ -131,14 +131,14 @@ struct uma_kernels {
 	void (*s64_to_f32)(float *dst, const __s64 *src, __u32 n);
 	/**
 	 * @sum: lanes[i % UMA_LANES] = lanes[...] + f(x[i]), &enum uma_sum, i
-	 * ascending, in binary64; @from is read always
+	 * ascending, in binary64; @from is always read
 	 */
 	void (*sum)(double *lanes, __u32 func, const float *x,
 		    const double *from, __u32 n);
 	/**
-	 * @fold: one number, &enum uma_fold, from lanes added pairwise: lane j and
-	 * j + 8, then j + 4, j + 2, j + 1; in binary64, each step rounded. p is
-	 * binary32 bits
+	 * @fold: one number, &enum uma_fold, of lanes that are added in pairs: lane
+	 * j and j + 8, then j + 4, j + 2, j + 1; in binary64, each step rounded. p
+	 * is binary32 bits
 	 */
 	void (*fold)(double *v, const double *lanes, __u32 func, __u64 n,
 		     __u32 p);
@@ -154,8 +154,8 @@ struct uma_kernels {
 	/** @exp_below: x[i] = e^(x[i] - m), x[i] at most m or NaN; m is binary32 bits */
 	void (*exp_below)(float *x, __u32 m, __u32 n);
 	/**
-	 * @scan: running sum in binary64, from the last element on with
-	 * UMA_SCAN_REVERSE: x[i] = sum up to it, without it with UMA_SCAN_EXCLUSIVE
+	 * @scan: running sum in binary64: x[i] = sum up to and including x[i];
+	 * UMA_SCAN_REVERSE: from the last element on; UMA_SCAN_EXCLUSIVE: without x[i]
 	 */
 	void (*scan)(double *acc, float *x, __u32 flags, __u32 n);
 	/** @fill: dst[i] = bits */
@@ -164,7 +164,7 @@ struct uma_kernels {
 	void (*scale)(float *x, __u32 bits, __u32 n);
 	/** @axpy: x[i] += bits * y[i], product and sum rounded */
 	void (*axpy)(float *x, __u32 bits, const float *y, __u32 n);
-	/** @binary: dst[i] = f(a[i], b[i]); dst may be a or b */
+	/** @binary: dst[i] = f(a[i], b[i]); dst may equal a or b */
 	void (*binary[UMA_BINARY_COUNT])(float *dst, const float *a,
 					 const float *b, __u32 n);
 	/** @unary: x[i] = f(x[i]); NULL for UMA_UNARY_ACT */
@@ -173,13 +173,13 @@ struct uma_kernels {
 	void (*act[UMA_ACT_COUNT])(float *x, __u32 p0, __u32 p1, __u32 n);
 
 	/**
-	 * @soft_row: take scores into a running softmax, x[i] = e^(x[i] - max)
-	 * with the new max. Scores of minus infinity give 0, also where there is
-	 * no other. Sums are formed in 16 parts, i modulo 16, and those in pairs
+	 * @soft_row: add scores to a running softmax: x[i] = e^(x[i] - max) with
+	 * the new max. Scores of minus infinity give 0, even if there are no
+	 * others. Sums are formed in 16 parts, i modulo 16, which are added in pairs
 	 */
 	void (*soft_row)(struct uma_soft_state *state, float *x, __u32 n);
 
-	/** @gemm_f32: binary32 block product, one accumulator an element, k ascending */
+	/** @gemm_f32: binary32 block product, one accumulator per element, k ascending */
 	void (*gemm_f32)(const struct uma_gemm_block *g);
 	/** @gemm_s16: exact block product modulo 2^32 */
 	void (*gemm_s16)(const struct uma_gemm_block *g);

@@ -12,13 +12,13 @@
  * kept in the worker's scratch memory between them; a step is the unit of
  * abort, of invalidation, and of one floating-point section of a kernel.
  *
- * What a tile leaves behind is in device memory and nowhere else, and no program
- * writes what uma_prepare() reads. So a task can be left between any two of its
- * tiles, decoded and prepared anew, by another worker even, and gone on with:
- * uma_program_seek(). This holds for every operation: sums, scans and norms go
- * along lines, none of which is in two tiles; what one phase hands to the next
- * lies in an operand; an input that may be the result itself is read by the
- * tile that replaces it. test_resume holds each of them to it.
+ * A tile has no effect other than on device memory, and no program writes memory
+ * that uma_prepare() reads. So a task can be stopped between any two tiles, and
+ * resumed later with uma_program_seek(), decoded and prepared again, even by
+ * another worker. This holds for every operation: the lines of sums, scans and
+ * norms are never split between tiles; a phase passes its results to the next in
+ * an operand; an input that may also be the result is read by the tile that
+ * overwrites it. test_resume checks every operation.
  */
 #ifndef _UMA_MODEL_H_
 #define _UMA_MODEL_H_
@@ -32,10 +32,10 @@ extern "C" {
 /* --- faults --------------------------------------------------------------- */
 
 /**
- * struct uma_fault_info - what went wrong, and where
+ * struct uma_fault_info - reason and location of a fault
  * @reason: &enum uma_fault
  * @slot: &enum uma_slot or UMA_FAULT_NO_SLOT
- * @addr: device address, for faults on an address, else 0
+ * @addr: device address of a fault on an address, else 0
  * @field: name of the descriptor's field at fault, static string, never NULL
  *	after a fault
  */
@@ -69,18 +69,18 @@ enum uma_access {
 struct uma_mem;
 
 /**
- * struct uma_mem_ops - how a home reaches device memory
+ * struct uma_mem_ops - access to device memory, implemented by users of the model
  */
 struct uma_mem_ops {
 	/**
 	 * @map: translate an address
 	 *
-	 * @len is in: bytes wanted, at least 1, out: bytes from @addr on that
-	 * lie behind the returned pointer, from 1 to what was wanted. The
-	 * pointer is valid until the current step ends. On a fault it returns
-	 * NULL and has set reason and addr of @mem->fault. Never sleeps.
-	 * Called with distinct @mem from different workers, so it needs no
-	 * lock for what hangs off @mem alone.
+	 * @len is in: number of bytes wanted, at least 1, out: number of bytes
+	 * from @addr on that the returned pointer gives access to, at least 1
+	 * and at most those wanted. The pointer is valid until the end of the
+	 * current step. On a fault returns NULL, with reason and addr of
+	 * @mem->fault set. Never sleeps. Different workers call it with
+	 * different @mem, so it needs no lock for state that belongs to @mem.
 	 */
 	void *(*map)(struct uma_mem *mem, __u64 addr, __u64 *len,
 		     enum uma_access access);
@@ -88,12 +88,12 @@ struct uma_mem_ops {
 
 /**
  * struct uma_mem - one worker's view of an address space
- * @ops: how to reach memory
- * @fault: set by a failing @map
- * @read_bytes: counted by the model
- * @write_bytes: counted by the model
+ * @ops: access to memory
+ * @fault: set when @map fails
+ * @read_bytes: number of bytes read, counted by the model
+ * @write_bytes: number of bytes written, counted by the model
  *
- * Embedded by the home in what its @map needs.
+ * Users of the model embed it in the state of their @map.
  */
 struct uma_mem {
 	const struct uma_mem_ops *ops;
@@ -114,8 +114,8 @@ struct uma_mem {
  * @clock_min_mhz: lowest clock
  * @max_job_tasks: largest number of tasks in a job
  * @power_mw: modelled power at full clock and load
- * @cap_count: rows in @caps
- * @caps: what it can do, little-endian as in the registers
+ * @cap_count: number of rows in @caps
+ * @caps: capabilities, little-endian as in the registers
  */
 struct uma_engine_desc {
 	__u32 engine_class;
@@ -138,9 +138,9 @@ struct uma_engine_desc {
 /**
  * struct uma_profile - a chip
  * @name: "m1", "m2", "m3", "ultra", "full"
- * @engine_count: engines in @engines
- * @node_count: memory nodes
- * @node_bandwidth_mbs: peak bandwidth of each, 10^6 bytes a second
+ * @engine_count: number of @engines
+ * @node_count: number of memory nodes
+ * @node_bandwidth_mbs: peak bandwidth of each node, 10^6 bytes per second
  * @idle_mw: modelled power when idle
  * @temp_max_mc: modelled throttling temperature, millidegrees Celsius
  * @engines: the engines, grouped by class
@@ -164,7 +164,7 @@ struct uma_profile {
 const struct uma_profile *uma_profile_get(__u32 index);
 
 /**
- * uma_profile_find - chip of a name
+ * uma_profile_find - find a chip by its name
  * @name: NUL-terminated
  *
  * Return: a static profile, NULL if there is none.
@@ -174,9 +174,9 @@ const struct uma_profile *uma_profile_find(const char *name);
 /* --- decoded operations --------------------------------------------------- */
 
 /**
- * struct uma_op_lines - SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT, KV_WRITE
+ * struct uma_op_lines - parameters of SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT, KV_WRITE
  * @axes: mask of the dimensions of a line; KV_WRITE: none
- * @flags: of the opcode
+ * @flags: flags of the opcode
  * @eps: NORM: binary32 bits
  */
 struct uma_op_lines {
@@ -191,9 +191,9 @@ struct uma_op_lines {
 struct uma_tensor_view {
 	/** @addr: device address */
 	__u64 addr;
-	/** @strides: in elements; of an unused dimension 0 */
+	/** @strides: in elements; 0 for an unused dimension */
 	__s64 strides[UMA_MAX_RANK];
-	/** @dims: in elements; of an unused dimension 0 */
+	/** @dims: in elements; 0 for an unused dimension */
 	__u32 dims[UMA_MAX_RANK];
 	/** @rank: number of dimensions, 0 if the slot is not in use */
 	__u16 rank;
@@ -201,13 +201,13 @@ struct uma_tensor_view {
 	__u16 dtype;
 	/** @layout: &enum uma_layout */
 	__u16 layout;
-	/** @quant: &enum uma_quant, but UMA_QUANT_GROUP_MIN is groups with @min_addr */
+	/** @quant: &enum uma_quant; UMA_QUANT_GROUP_MIN is stored as groups with @min_addr */
 	__u16 quant;
 	/** @quant_axis: dimension of the tables */
 	__u16 quant_axis;
 	/** @scale_dtype: type of the scale table */
 	__u16 scale_dtype;
-	/** @quant_group: indices that share a scale */
+	/** @quant_group: number of indices that share a scale */
 	__u32 quant_group;
 	/** @quant_flags: UMA_QUANT_SHARED, UMA_QUANT_SWAPPED */
 	__u32 quant_flags;
@@ -215,11 +215,11 @@ struct uma_tensor_view {
 	__u32 scale;
 	/** @zero: immediate zero point */
 	__s32 zero;
-	/** @scale_addr: table of scales */
+	/** @scale_addr: address of the table of scales */
 	__u64 scale_addr;
-	/** @zero_addr: table of zero points or 0 */
+	/** @zero_addr: address of the table of zero points, or 0 */
 	__u64 zero_addr;
-	/** @min_addr: table of minima, of UMA_QUANT_GROUP_MIN, or 0 */
+	/** @min_addr: address of the table of minima of UMA_QUANT_GROUP_MIN, or 0 */
 	__u64 min_addr;
 };
 
@@ -228,11 +228,11 @@ struct uma_tensor_view {
  * @flags: UMA_ATTN_*
  * @scale: binary32 bits
  * @softcap: binary32 bits
- * @window_left: keys before its position that a query sees
- * @window_right: keys after it
- * @keep: first keys, which the window does not hide
+ * @window_left: number of keys before its position that a query sees
+ * @window_right: number of keys after its position that a query sees
+ * @keep: number of first keys that the window does not mask
  * @q_offset: position of the first query
- * @q_max: ragged: bound of the queries of a sequence
+ * @q_max: ragged: upper bound of the queries of a sequence
  */
 struct uma_attention {
 	__u32 flags;
@@ -256,9 +256,9 @@ struct uma_rotary_op {
 };
 
 /**
- * struct uma_gather_op - decoded &struct uma_gather_params but for the function
+ * struct uma_gather_op - decoded &struct uma_gather_params without the function
  * @axis: dimension of A
- * @batch: dimensions that A and B share
+ * @batch: number of dimensions that A and B share
  */
 struct uma_gather_op {
 	__u32 axis;
@@ -266,7 +266,7 @@ struct uma_gather_op {
 };
 
 /**
- * struct uma_scatter_op - decoded &struct uma_scatter_params but for the function
+ * struct uma_scatter_op - decoded &struct uma_scatter_params without the function
  * @axis: dimension of DST
  * @reduce: &enum uma_scatter_reduce
  */
@@ -276,15 +276,15 @@ struct uma_scatter_op {
 };
 
 /**
- * struct uma_pool_op - decoded &struct uma_pool_params but for the function
+ * struct uma_pool_op - decoded &struct uma_pool_params without the function
  * @flags: UMA_POOL_*
- * @norm: of LP
- * @spatial: dimensions of a window
- * @kernel: positions in a window
+ * @norm: exponent of an LP pool
+ * @spatial: number of dimensions of a window
+ * @kernel: number of positions in a window
  * @stride: distance of windows
  * @dilation: distance of positions
  * @begin: padding before the first element
- * @end: padding behind the last
+ * @end: padding after the last element
  */
 struct uma_pool_op {
 	__u32 flags;
@@ -298,7 +298,7 @@ struct uma_pool_op {
 };
 
 /**
- * struct uma_resize_op - decoded &struct uma_resize_params but for the function
+ * struct uma_resize_op - decoded &struct uma_resize_params without the function
  * @flags: UMA_RESIZE_*
  * @nearest: &enum uma_nearest
  * @cubic: binary32 bits
@@ -319,10 +319,10 @@ struct uma_resize_op {
  * struct uma_conv - decoded &struct uma_conv_params
  * @func: &enum uma_conv_func
  * @flags: UMA_CONV_*
- * @groups: groups of channels
- * @stride: of windows
- * @dilation: of taps
- * @pad: zeros before the input
+ * @groups: number of groups of channels
+ * @stride: distance of windows
+ * @dilation: distance of taps
+ * @pad: number of zeros before the input
  */
 struct uma_conv {
 	__u32 func;
@@ -334,20 +334,20 @@ struct uma_conv {
 };
 
 /**
- * union uma_op_params - decoded parameters of the operations that have some
+ * union uma_op_params - decoded parameters of an operation
  */
 union uma_op_params {
-	/** @gather: of UMA_OP_GATHER; see &struct uma_gather_params */
+	/** @gather: UMA_OP_GATHER */
 	struct uma_gather_op gather;
-	/** @scatter: of UMA_OP_SCATTER; see &struct uma_scatter_params */
+	/** @scatter: UMA_OP_SCATTER */
 	struct uma_scatter_op scatter;
-	/** @pool: of UMA_OP_POOL */
+	/** @pool: UMA_OP_POOL */
 	struct uma_pool_op pool;
-	/** @resize: of UMA_OP_RESIZE */
+	/** @resize: UMA_OP_RESIZE */
 	struct uma_resize_op resize;
 	/** @lines: SOFTMAX, NORM, REDUCE, SCAN, TOPK, DYNQUANT, KV_WRITE */
 	struct uma_op_lines lines;
-	/** @raw: cleared before the operation decodes its own */
+	/** @raw: to clear all of them before decoding */
 	__u64 raw[24];
 	/** @rotary: UMA_OP_ROTARY */
 	struct uma_rotary_op rotary;
@@ -373,11 +373,11 @@ struct uma_op {
 	__u32 alpha;
 	/** @beta: binary32 bits */
 	__u32 beta;
-	/** @a_group: elements along K of A that are rounded to bytes together, or 0 */
+	/** @a_group: size along K of the groups of A that are rounded to bytes, or 0 */
 	__u32 a_group;
-	/** @experts: rows of A meet matrices of B: UMA_GEMM_EXPERTS */
+	/** @experts: UMA_GEMM_EXPERTS: rows of A select matrices of B */
 	__u32 experts;
-	/** @headless: B is one of several packed matrices, whose header has been checked */
+	/** @headless: B is one of several packed matrices, whose header was checked before */
 	__u32 headless;
 	/** @value: fill value */
 	__u32 value;
@@ -389,20 +389,20 @@ struct uma_op {
 	__u32 p0;
 	/** @p1: binary32 bits */
 	__u32 p1;
-	/** @shape_addr: dynamic dimensions */
+	/** @shape_addr: address of the dynamic dimensions */
 	__u64 shape_addr;
-	/** @length_dims: of each slot, those that one number replaces */
+	/** @length_dims: UMA_TASK_LENGTH: mask of each slot's dimensions that are dynamic */
 	__u8 length_dims[UMA_TASK_SLOTS];
-	/** @u: of the opcode */
+	/** @u: parameters of the opcode */
 	union uma_op_params u;
 	/** @t: the operands */
 	struct uma_tensor_view t[UMA_TASK_SLOTS];
 };
 
 /**
- * struct uma_dtype_block - the least of a type that has an address of its own
- * @shift: it holds 1 << shift elements
- * @bytes: its bytes; 0: there is no such type
+ * struct uma_dtype_block - the smallest addressable unit of a type
+ * @shift: log2 of the number of its elements
+ * @bytes: its size in bytes; 0 if there is no such type
  */
 struct uma_dtype_block {
 	__u32 shift;
@@ -416,7 +416,7 @@ struct uma_dtype_block uma_dtype_block(__u32 dtype);
  * @dtype: &enum uma_dtype
  *
  * Return: bits, 0 for a value out of range and for types of blocks, whose
- * elements have no place of their own.
+ * elements are not stored separately.
  */
 __u32 uma_dtype_bits(__u32 dtype);
 
@@ -431,11 +431,11 @@ __u32 uma_dtype_bits(__u32 dtype);
 int uma_tensor_range(const struct uma_tensor_view *t, __u64 *lo, __u64 *hi);
 
 /**
- * uma_packed_size - bytes that a packed operand takes, header included
+ * uma_packed_size - size of a packed operand in bytes, with its header
  * @t: logical operand: dtype, rank and dims
  * @layout: &enum uma_layout
- * @block_k: of the engine's capability row
- * @block_n: of the engine's capability row
+ * @block_k: block size along K of the engine's capability row
+ * @block_n: block size along N of the engine's capability row
  *
  * Return: bytes, 0 if the operand cannot have this layout.
  */
@@ -443,7 +443,7 @@ __u64 uma_packed_size(const struct uma_tensor_view *t, __u32 layout,
 		      __u32 block_k, __u32 block_n);
 
 /**
- * uma_task_decode - check a descriptor for itself and turn it into native form
+ * uma_task_decode - validate a descriptor and convert it to native form
  * @task: descriptor, in memory that nobody else writes
  * @op: out
  * @fault: out: set on failure
@@ -458,7 +458,7 @@ int uma_task_decode(const struct uma_task *task, struct uma_op *op,
 		    struct uma_fault_info *fault);
 
 /**
- * uma_op_check - can an engine do this?
+ * uma_op_check - check that an engine can execute a task
  * @op: decoded task
  * @engine: engine
  * @fault: out: set on failure; the field is the first that no row allows
@@ -468,17 +468,14 @@ int uma_task_decode(const struct uma_task *task, struct uma_op *op,
 int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 		 struct uma_fault_info *fault);
 
-/** UMA_ELEMENT_WORK: multiply-adds that take as long as an element of other operations */
+/** UMA_ELEMENT_WORK: multiply-adds that take as long as an element of another operation */
 #define UMA_ELEMENT_WORK	16u
 
 /**
- * uma_op_work - how much work a task is
- * @op: decoded task; of dynamic dimensions it has the largest
+ * uma_op_work - estimate the work of a whole task, to distribute tasks
+ * @op: decoded task, with the largest values of dynamic dimensions
  *
- * The whole of it, for who shares it out. What a step may do is a matter of
- * uma_prepare().
- *
- * Return: multiply-adds, or what takes about as long; saturates.
+ * Return: number of multiply-adds, or of an equivalent duration; saturates.
  */
 __u64 uma_op_work(const struct uma_op *op);
 
@@ -493,10 +490,10 @@ struct uma_kernels;
  */
 const struct uma_kernels *uma_kernels_portable(void);
 
-/** UMA_SCRATCH_SIZE: bytes of scratch memory that a worker needs, 64-byte aligned */
+/** UMA_SCRATCH_SIZE: size of a worker's scratch memory in bytes; it is 64-byte aligned */
 #define UMA_SCRATCH_SIZE	(256u * 1024u)
 
-/** UMA_MAX_PHASES: most phases of a program */
+/** UMA_MAX_PHASES: largest number of phases of a program */
 #define UMA_MAX_PHASES		4
 
 /**
@@ -508,8 +505,8 @@ const struct uma_kernels *uma_kernels_portable(void);
  * @step_work: upper bound of the work of a step in multiply-adds, or elements
  * @phase_count: number of phases, 0 if there is nothing to do
  * @tiles: number of tiles of each phase
- * @macs: multiply-adds (GEMM) or elements of the whole task
- * @priv: the model's own
+ * @macs: number of multiply-adds (GEMM) or elements of the whole task
+ * @priv: private to the operation
  *
  * No pointers into itself; read-only while tiles run.
  */
@@ -537,7 +534,7 @@ struct uma_program {
  * @engine: engine that will run it; checked with uma_op_check()
  * @kernels: inner kernels
  * @step_work: bound of a step, UMA_STEP_WORK_*
- * @mem: for dynamic dimensions and headers of packed operands
+ * @mem: memory to read dynamic dimensions and headers of packed operands from
  * @fault: out: set on failure
  *
  * Return: 0, or -1 with @fault set.
@@ -548,14 +545,14 @@ int uma_prepare(struct uma_program *prog, const struct uma_op *op,
 		struct uma_mem *mem, struct uma_fault_info *fault);
 
 /**
- * uma_program_seek - where a program goes on that has been left between two tiles
- * @prog: program, prepared anew
- * @index: tiles that have been run, those of all phases counted
+ * uma_program_seek - find the tile at which to resume a program
+ * @prog: program, prepared again
+ * @index: number of tiles that have been run, in all phases
  * @phase: out: phase of the next tile; phase_count if there is none
  * @tile: out: tile of that phase
  *
- * Return: 0, or -1 if the program has no such tile. Each has a beginning, also
- * without tiles.
+ * Return: 0, or -1 if the program does not have as many tiles. @index 0 is always
+ * valid.
  */
 int uma_program_seek(const struct uma_program *prog, __u64 index, __u32 *phase, __u32 *tile);
 
@@ -564,10 +561,10 @@ int uma_program_seek(const struct uma_program *prog, __u64 index, __u32 *phase, 
  * @prog: program
  * @phase: phase, below phase_count
  * @tile: tile, below tiles[phase]
- * @step: in: 0 for the first; out: the next
+ * @step: in: 0 for the first step; out: the next one
  * @mem: this worker's memory view
- * @scratch: this worker's scratch memory; its contents must stay between the
- *	steps of a tile
+ * @scratch: this worker's scratch memory; must not be modified between the steps
+ *	of a tile
  * @fault: out: set on failure
  *
  * Uses floating point. Never sleeps.
@@ -579,7 +576,7 @@ int uma_run_step(const struct uma_program *prog, __u32 phase, __u32 tile,
 		 struct uma_fault_info *fault);
 
 /**
- * uma_run - run a program to its end on one worker
+ * uma_run - run a whole program on one worker
  * @prog: program
  * @mem: memory view
  * @scratch: scratch memory

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Rows of operands, through the accessor of memory: read, stored, given their
- * epilogue, found in a packed operand. For the model's own operations, and for
- * those of a home that do the rest of an operation themselves.
+ * Rows of operands in device memory: load, store, epilogue, and position in a packed
+ * operand. For the model's operations, and for users of the model that implement the
+ * rest of an operation themselves.
  */
 #ifndef _UMA_ROWS_H_
 #define _UMA_ROWS_H_
@@ -13,11 +13,11 @@
 /* --- mem.c ---------------------------------------------------------------- */
 
 /**
- * struct uma_run - what the step of a tile hands down
+ * struct uma_run - context of a step
  * @prog: program
  * @k: inner kernels
  * @mem: the worker's memory view
- * @fault: where to report
+ * @fault: out: set on failure
  * @scratch: the worker's scratch memory
  */
 struct uma_run {
@@ -43,13 +43,13 @@ int uma_scatter(struct uma_run *run, __u32 slot,
 
 /* --- row.c ---------------------------------------------------------------- */
 
-/** UMA_ROW_MAX: most elements of a row that row.c handles at once */
+/** UMA_ROW_MAX: largest number of elements of a row that row.c handles at once */
 #define UMA_ROW_MAX		1024u
 
 /**
  * struct uma_rowbuf - temporary memory of row.c
- * @raw: elements as they are in memory
- * @ints: the same as s32
+ * @raw: elements as in memory
+ * @ints: elements as s32
  * @scale: scales of a row
  * @zero: zero points of a row, or binary32 bits of minima
  */
@@ -63,10 +63,10 @@ struct uma_rowbuf {
 /**
  * struct uma_row - a run of elements of an operand
  * @slot: operand
- * @off: linear offset of the first, in elements
- * @stride: distance in elements
- * @n: number, at most UMA_ROW_MAX
- * @idx: logical index of the first; NULL if the operand has no tables
+ * @off: linear offset of the first element, in elements
+ * @stride: distance of elements, in elements
+ * @n: number of elements, at most UMA_ROW_MAX
+ * @idx: logical index of the first element; NULL if the operand has no tables
  * @axis: dimension that the run goes along, with @idx
  */
 struct uma_row {
@@ -99,12 +99,12 @@ int uma_table_row(struct uma_run *run, const struct uma_row *row,
 
 /**
  * struct uma_epi_row - a row of results
- * @run: where and how
+ * @run: context of the step
  * @buf: temporary memory
- * @tmp: room for @n numbers
- * @idx: logical index of the first in DST
+ * @tmp: temporary memory of @n numbers
+ * @idx: logical index of the first result in DST
  * @axis: dimension that the row goes along
- * @n: number, at most UMA_ROW_MAX
+ * @n: number of results, at most UMA_ROW_MAX
  */
 struct uma_epi_row {
 	struct uma_run *run;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Operands: types, ranges, tables, and which of them fit each other. Functions of
- * their arguments, for the model and for everybody who has to agree with it.
+ * Operands: types, ranges, tables, and whether operands fit each other. Pure functions,
+ * for the model and for code that has to agree with it.
  */
 #ifndef _UMA_TENSOR_H_
 #define _UMA_TENSOR_H_
@@ -71,14 +71,14 @@ static inline int uma_is_block(__u32 dtype)
 	return dtype >= UMA_DTYPE_Q8_0 && dtype < UMA_DTYPE_COUNT;
 }
 
-/* Type of an element once it is out of memory: nibbles become bytes. */
+/* Type of an element after it is loaded: nibbles become bytes. */
 static inline __u32 uma_wide_dtype(__u32 dtype)
 {
 	return dtype == UMA_DTYPE_S4 ? UMA_DTYPE_S8 :
 	       dtype == UMA_DTYPE_U4 ? UMA_DTYPE_U8 : dtype;
 }
 
-/* Bytes of an element once it is out of memory. */
+/* Size of an element after it is loaded, in bytes */
 static inline __u32 uma_wide_size(__u32 dtype)
 {
 	return (uma_dtype_bits(uma_wide_dtype(dtype))) / 8;
@@ -89,7 +89,7 @@ static inline int uma_has(const struct uma_op *op, __u32 slot)
 	return (op->slots >> slot) & 1;
 }
 
-/* Bytes at @shape_addr that a task of dynamic dimensions reads. */
+/* Number of bytes at @shape_addr that a task with dynamic dimensions reads */
 static inline __u32 uma_shape_size(const struct uma_op *op)
 {
 	return op->flags & UMA_TASK_LENGTH ? 4 : UMA_TASK_SLOTS * UMA_MAX_RANK * 4;
@@ -133,13 +133,13 @@ int uma_views_conflict(const struct uma_tensor_view *dst,
 		       const struct uma_tensor_view *in, int in_place);
 __s64 uma_tensor_offset(const struct uma_tensor_view *t, const __u32 *idx);
 
-/* The scheme as the descriptor has it. */
+/* The quantisation scheme as in the descriptor */
 static inline __u32 uma_quant_scheme(const struct uma_tensor_view *t)
 {
 	return t->min_addr ? UMA_QUANT_GROUP_MIN : t->quant;
 }
 
-/* Elements of the two mean the same as they are stored. */
+/* Do the stored elements of the two have the same meaning? */
 static inline int uma_same_format(const struct uma_tensor_view *a,
 				  const struct uma_tensor_view *b)
 {
