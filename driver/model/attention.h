@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files of the attention share.
+ * Declarations of the attention's files.
  *
- *	attention.c	the task: parameters, operands, how it is cut
+ *	attention.c	the task: parameters, operands, division into tiles
  *	attention_tile.c a tile: sequence, positions, rows in and out, pieces
  *	attention_keys.c a run of keys: scores, masks, weights, values
  */
@@ -11,81 +11,81 @@
 
 #include "uma_internal.h"
 
-/** UMA_ATTN_ROWS: most rows of a tile */
+/** UMA_ATTN_ROWS: largest number of rows of a tile */
 #define UMA_ATTN_ROWS		32u
 /**
- * UMA_ATTN_BLOCK: keys whose scores are taken into the softmax at once: they
- * start at a multiple of it, so the cutting in tiles and steps does not show in
- * the result
+ * UMA_ATTN_BLOCK: number of keys whose scores are added to the softmax at once:
+ * blocks start at a multiple of it, so that the result does not depend on the
+ * division into tiles and steps
  */
 #define UMA_ATTN_BLOCK		64u
 
 /**
  * struct uma_attn_plan - a prepared attention, in the program
  *
- * The rows of a sequence and a head of K are its queries times the heads that
- * read that head: row r is query r / group, head r % group of the group. So
- * queries of one head and heads of one query share what is loaded.
+ * The rows of a sequence and a head of K are its queries times the heads of Q that
+ * use that head of K: row r is query r / group, head r % group of the group. So
+ * all queries and heads of a tile share the keys and values that it loads.
  */
 struct uma_attn_plan {
-	/** @rows: rows of a sequence and head of K */
+	/** @rows: number of rows of a sequence and head of K */
 	__u64 rows;
-	/** @keys: keys that a sequence has room for */
+	/** @keys: largest number of keys of a sequence */
 	__u64 keys;
-	/** @batch: sequences */
+	/** @batch: number of sequences */
 	__u32 batch;
-	/** @kv_heads: heads of K and V */
+	/** @kv_heads: number of heads of K and V */
 	__u32 kv_heads;
-	/** @group: heads of Q that read one of K */
+	/** @group: number of heads of Q that use the same head of K */
 	__u32 group;
-	/** @queries: most queries of a sequence */
+	/** @queries: largest number of queries of a sequence */
 	__u32 queries;
 	/** @d: head dimension of Q and K */
 	__u32 d;
 	/** @dv: head dimension of V and DST */
 	__u32 dv;
-	/** @pieces: of the keys, 1 if they are not cut */
+	/** @pieces: number of pieces of the keys, 1 if they are not divided */
 	__u32 pieces;
-	/** @mt: rows of a tile */
+	/** @mt: number of rows of a tile */
 	__u32 mt;
-	/** @rtiles: tiles of @rows */
+	/** @rtiles: number of tiles of @rows */
 	__u32 rtiles;
-	/** @nt: keys loaded at once */
+	/** @nt: number of keys loaded at once */
 	__u32 nt;
-	/** @load_rows: rows of Q brought in by a step */
+	/** @load_rows: number of rows of Q that a step loads */
 	__u32 load_rows;
-	/** @store_rows: rows stored by a step */
+	/** @store_rows: number of rows that a step stores */
 	__u32 store_rows;
-	/** @merge_rows: partial rows put together by a step */
+	/** @merge_rows: number of partial rows that a step merges */
 	__u32 merge_rows;
 	/** @ldk: distance of the rows of keys, transposed, and of their products */
 	__u32 ldk;
 	/** @ldv: distance of the rows of values and of the sums */
 	__u32 ldv;
-	/** @at_q: where the rows of Q are in the scratch memory's data, in words */
+	/** @at_q: offset of the rows of Q in &uma_attn_scratch.data, in words */
 	__u32 at_q;
-	/** @at_kv: keys or values */
+	/** @at_kv: offset of keys or values */
 	__u32 at_kv;
-	/** @at_qk: products of rows and keys */
+	/** @at_qk: offset of the products of rows and keys */
 	__u32 at_qk;
-	/** @at_s: scores, then weights, of a block */
+	/** @at_s: offset of the scores, and later weights, of a block */
 	__u32 at_s;
-	/** @at_o: sums */
+	/** @at_o: offset of the sums */
 	__u32 at_o;
 	/** @unbounded: a tile is one step */
 	__u8 unbounded;
-	/** @ragged: sequences lie one after the other */
+	/** @ragged: the queries of all sequences are concatenated */
 	__u8 ragged;
-	/** @kv_ragged: keys too */
+	/** @kv_ragged: the keys and values of all sequences are concatenated */
 	__u8 kv_ragged;
 };
 
 /**
- * enum uma_attn_stage - what the next step of a tile does
- * @UMA_ATTN_LOAD: rows of Q, or partial results
- * @UMA_ATTN_KEYS: scores of keys
- * @UMA_ATTN_VALUES: the values that they weigh
- * @UMA_ATTN_STORE: rows of DST, or partial results
+ * enum uma_attn_stage - the next step of a tile
+ * @UMA_ATTN_LOAD: load rows of Q, or partial results
+ * @UMA_ATTN_KEYS: compute the scores of keys
+ * @UMA_ATTN_VALUES: sum up the weighted values
+ * @UMA_ATTN_STORE: store rows of DST, or partial results
  */
 enum uma_attn_stage {
 	UMA_ATTN_LOAD,
@@ -97,67 +97,67 @@ enum uma_attn_stage {
 /**
  * struct uma_attn_scratch - scratch memory of a tile
  *
- * What is read from memory that others may write, lengths, is read once and
- * stays here with the rest of the tile's state.
+ * Lengths, in memory that others may write, are read once and kept here with the
+ * rest of the tile's state.
  */
 struct uma_attn_scratch {
-	/** @b: sequence */
+	/** @b: index of the sequence */
 	__u32 b;
-	/** @g: head of K */
+	/** @g: index of the head of K */
 	__u32 g;
-	/** @piece: of the keys */
+	/** @piece: index of the piece of the keys */
 	__u32 piece;
-	/** @m: rows of the tile */
+	/** @m: number of rows of the tile */
 	__u32 m;
 	/** @row0: first row of the tile */
 	__u64 row0;
-	/** @valid: rows with a query; the others are zeros, or nobody's */
+	/** @valid: number of rows with a query; the others are zero, or not stored */
 	__u32 valid;
 	/** @stage: &enum uma_attn_stage */
 	__u32 stage;
 	/** @next: next row of the stage */
 	__u32 next;
-	/** @page_entry: of the page table, that @page was read from, ~0: none */
+	/** @page_entry: entry of the page table that @page was read from, ~0: none */
 	__u32 page_entry;
-	/** @page: page */
+	/** @page: number of the page */
 	__u32 page;
-	/** @kv_len: keys of the sequence */
+	/** @kv_len: number of keys of the sequence */
 	__u32 kv_len;
-	/** @q_len: its queries */
+	/** @q_len: number of queries of the sequence */
 	__u32 q_len;
-	/** @q_start: row of Q of its first query */
+	/** @q_start: row of Q of the sequence's first query */
 	__u32 q_start;
-	/** @kv_start: row of K of its first key */
+	/** @kv_start: row of K of the sequence's first key */
 	__u32 kv_start;
-	/** @pos0: position of its first query */
+	/** @pos0: position of the sequence's first query */
 	__s64 pos0;
-	/** @keep: some row of the tile may see the keys below it, */
+	/** @keep: rows of the tile may see keys in [0, @keep) */
 	__u64 keep;
-	/** @lo: those from here on, */
+	/** @lo: rows of the tile may see keys in [@lo, @hi), in this piece */
 	__u64 lo;
-	/** @hi: and none from here on; of this piece alone */
+	/** @hi: end of that range */
 	__u64 hi;
 	/** @from: first key of the piece */
 	__u64 from;
 	/** @key: next key */
 	__u64 key;
-	/** @block: first key of the block at hand */
+	/** @block: first key of the current block */
 	__u64 block;
-	/** @state: of each row */
+	/** @state: softmax of each row */
 	struct uma_soft_state state[UMA_ATTN_ROWS];
 	/** @ramp: distances of the keys from a query */
 	__s32 ramp[UMA_ATTN_BLOCK];
 	/** @tmp: a row of values */
 	__u32 tmp[UMA_ROW_MAX];
-	/** @tmp2: another */
+	/** @tmp2: another row of values */
 	__u32 tmp2[UMA_ROW_MAX];
-	/** @buf: for row.c */
+	/** @buf: temporary memory of row.c */
 	struct uma_rowbuf buf;
 	/** @data: Q, K or V, products, scores, sums */
 	__u32 data[] __attribute__((aligned(64)));
 };
 
-/** UMA_ATTN_DATA: words of @data */
+/** UMA_ATTN_DATA: number of words of &uma_attn_scratch.data */
 #define UMA_ATTN_DATA \
 	((UMA_SCRATCH_SIZE - (__u32)sizeof(struct uma_attn_scratch)) / 4)
 
@@ -170,24 +170,24 @@ _Static_assert(sizeof(struct uma_attn_scratch) <= UMA_SCRATCH_SIZE / 4, "scratch
 #define UMA_F32_MINUS_INF 0xff800000u
 
 /**
- * struct uma_attn_ctx - the tile at hand
+ * struct uma_attn_ctx - the current tile
  */
 struct uma_attn_ctx {
-	/** @run: the step at hand */
+	/** @run: the current step */
 	struct uma_run *run;
-	/** @p: how the task is cut */
+	/** @p: division of the task into tiles */
 	const struct uma_attn_plan *p;
 	/** @s: the worker's scratch memory */
 	struct uma_attn_scratch *s;
 };
 
-/* An integer where others may write: what is checked is what is used. */
+/* Read an integer that others may write, so that the value that is checked is used. */
 static inline __s32 uma_attn_read(const void *p)
 {
 	__s32 v;
 
 	__builtin_memcpy(&v, p, sizeof(v));
-	/* From here on the compiler does not know where it came from. */
+	/* Keeps the compiler from reading it again. */
 	__asm__("" : "+r" (v));
 	return v;
 }
@@ -218,7 +218,7 @@ static inline float *uma_attn_sums(const struct uma_attn_ctx *c, __u32 r)
 	return (float *)(c->s->data + c->p->at_o + r * c->p->ldv);
 }
 
-/* Sums whose weights became 0 are 0, whatever the values were. */
+/* A factor of 0 clears the sums, even if values were infinite or NaN. */
 static inline void uma_attn_rescale(struct uma_attn_ctx *c, __u32 r, __u32 factor)
 {
 	if (factor & ~UMA_F32_SIGN)
@@ -239,7 +239,7 @@ static inline __u32 uma_attn_head(const struct uma_attn_ctx *c, __u32 r)
 	return c->s->g * c->p->group + (__u32)((c->s->row0 + r) % c->p->group);
 }
 
-/* Is there a key in the block that was opened? */
+/* Is there another key that a row of the tile may see? */
 static inline int uma_attn_left(const struct uma_attn_scratch *s)
 {
 	return s->key < s->keep || (s->key >= s->lo && s->key < s->hi);

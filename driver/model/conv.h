@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files of the convolution share.
+ * Declarations of the convolution's files.
  *
- * All of them see two spatial dimensions: a one-dimensional operand has a first
- * one of 1. A sum runs over taps, row by row, and within a tap over the input
- * channels of the group, whatever lies how in memory.
+ * All of them handle two spatial dimensions: the first one of a one-dimensional
+ * operand is 1. A sum runs over taps, row by row, and within a tap over the input
+ * channels of the group, independent of the layout in memory.
  */
 #ifndef _UMA_MODEL_CONV_H_
 #define _UMA_MODEL_CONV_H_
@@ -16,12 +16,12 @@ _Static_assert(sizeof(struct conv_plan) <= sizeof(((struct uma_program *)0)->pri
 	       "priv");
 
 /**
- * struct conv_span - outputs of a run that a tap has an input for
- * @first: the first, from the start of the run
- * @count: their number
- * @step: distance between them
- * @in: input of the first
- * @in_step: distance of their inputs
+ * struct conv_span - outputs of a run for which a tap has an input
+ * @first: the first output, relative to the start of the run
+ * @count: number of outputs
+ * @step: distance of outputs
+ * @in: input of the first output
+ * @in_step: distance of inputs
  */
 struct conv_span {
 	__u32 first;
@@ -32,16 +32,16 @@ struct conv_span {
 };
 
 /**
- * struct conv_tile - the tile at hand
- * @run: the step at hand
- * @p: how the task is cut
+ * struct conv_tile - the current tile
+ * @run: the current step
+ * @p: division of the task into tiles
  * @s: the worker's scratch memory
- * @image: image
- * @group: group of channels
+ * @image: index of the image
+ * @group: index of the group of channels
  * @p0: first position
- * @n0: first channel of the group
- * @m: positions
- * @n: channels
+ * @n0: first channel of the tile within the group
+ * @m: number of positions
+ * @n: number of channels
  */
 struct conv_tile {
 	struct uma_run *run;
@@ -60,7 +60,7 @@ struct conv_tile {
  * @y: row
  * @x: first column
  * @at: row of the tile
- * @n: number
+ * @n: number of positions
  */
 struct conv_segment {
 	__u32 y;
@@ -73,9 +73,9 @@ struct conv_segment {
  * struct conv_piece - input channels of a tap
  * @y: row of the tap
  * @x: column of the tap
- * @c: first channel of the group
- * @n: number
- * @at: where they go in the block
+ * @c: first channel within the group
+ * @n: number of channels
+ * @at: index of the first channel in the block
  */
 struct conv_piece {
 	__u32 y;

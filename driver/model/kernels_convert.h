@@ -57,7 +57,7 @@ UMA_INLINE vh vf_to_half(vf x)
 	vi tiny = mag < 0x38800000;		/* below 2^-14: subnormal */
 	/* Adding 0.5 shifts the mantissa to where the unit is 2^-24. */
 	vi sub = (vi)((vf)mag + 0.5f) - 0x3f000000;
-	/* Half a unit less one, plus one if the result would be odd; of a NaN it may wrap. */
+	/* Half a unit less one, plus one if the result would be odd; may wrap for a NaN. */
 	vi norm = (vi)((vu)mag + ((__u32)((15 - 127) * (1 << 23)) + 0xfff) +
 		       (((vu)mag >> 13) & 1)) >> 13;
 	vi r = (tiny & sub) | (~tiny & norm);

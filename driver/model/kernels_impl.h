@@ -4,10 +4,10 @@
  *
  * This is compiled once for each instruction set by a small .c file that
  * defines UMA_KERNELS (the function to export) and UMA_KERNELS_NAME; the
- * vector length follows from the compiler's target.
+ * vector length depends on the compiler's target.
  *
- * No contraction: a fused multiply-add happens where UMA_FMA is written and
- * nowhere else, so all sets agree bit for bit but for gemm_f32.
+ * No contraction: only UMA_FMA is a fused multiply-add, so that the results of
+ * all sets are the same bit for bit, except for gemm_f32.
  */
 #include "uma_kernels.h"
 
@@ -118,8 +118,8 @@ UMA_INLINE vf vrint(vf x)
 }
 
 /*
- * y[i] = expr of vector x for a whole row; the tail goes through a vector of
- * its own, so that every element takes the same path.
+ * y[i] = expr of vector x for a whole row; the tail is padded to a vector, so that
+ * every element takes the same path.
  */
 #define MAP_ROW(n, src, dst, expr) do {					\
 	__u32 i_ = 0;							\
@@ -128,7 +128,7 @@ UMA_INLINE vf vrint(vf x)
 		VSTORE((dst) + i_, (expr));				\
 	}								\
 	if (i_ < (n)) {							\
-		/* No lane has what no element has: it may be odd. */	\
+		/* Pad with an element of the row: others may be special. */ \
 		vf x = vf_all((src)[i_]);				\
 		__builtin_memcpy(&x, (src) + i_, 4 * ((n) - i_));	\
 		x = (expr);						\

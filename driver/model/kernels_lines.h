@@ -2,9 +2,9 @@
 /*
  * Part of kernels_impl.h: sums along lines, in binary64.
  *
- * A binary64 sum of 2^24 binary32 numbers is off by less than half a unit of
- * binary32 of the sum of their magnitudes, and neither squares nor sums of them
- * overflow. The lanes are the same for all sets of kernels, so are the bits.
+ * The error of a binary64 sum of 2^24 binary32 numbers is less than half a unit of
+ * binary32 of the sum of their magnitudes, and neither their squares nor the sums of
+ * these overflow. All sets of kernels use the same lanes, so the bits are the same.
  */
 
 #define LANE_LOOP(expr) do {						\
@@ -77,7 +77,7 @@ static void fold_line(double *v, const double *lanes, __u32 func, __u64 n, __u32
 	*v = s;
 }
 
-/* To binary32; a NaN is always the same one, whichever it came from. */
+/* To binary32; every NaN becomes the same one. */
 UMA_INLINE float narrow_f64(double x)
 {
 	return x == x ? (float)x : bits_f32(0x7fc00000);
@@ -116,7 +116,7 @@ UMA_INLINE vf vexp_below(vf x, vf m)
 	vf b = hi - x;
 	vf lo = (x - (hi - b)) + (neg - b);
 
-	/* Beyond that, where the result is 0, it may be as large as anything. */
+	/* Below -128 the result is 0, and lo may be of any magnitude. */
 	return vexp2part(hi, vsel(vabs(hi) <= 128.0f, lo, vf_all(0.0f)));
 }
 

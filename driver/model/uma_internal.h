@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files of the model share and nobody else sees. What its homes may use,
- * too, is in uma_model.h, uma_op.h, uma_tensor.h, uma_rows.h,
- * uma_kernels.h and uma_conv.h.
+ * Declarations that are internal to the model. Those that its users may include are
+ * in uma_model.h, uma_op.h, uma_tensor.h, uma_rows.h, uma_kernels.h and
+ * uma_conv.h.
  */
 #ifndef _UMA_INTERNAL_H_
 #define _UMA_INTERNAL_H_
@@ -25,14 +25,14 @@ int uma_op_overlap(const struct uma_op *op, struct uma_fault_info *fault);
 
 /**
  * struct uma_walk - an operand as rows along one of its dimensions
- * @rows: rows in all
- * @cuts: rows that the dimension is cut into
+ * @rows: total number of rows
+ * @cuts: number of rows that the dimension is divided into
  * @dims: dimensions
- * @rank: their number
+ * @rank: number of dimensions
  * @dim: dimension that rows go along
- * @row: elements of a row but for the last along the dimension
- * @tile_rows: rows of a tile
- * @step_rows: rows of a step
+ * @row: elements of a row, except for the last row along the dimension
+ * @tile_rows: number of rows of a tile
+ * @step_rows: number of rows of a step
  */
 struct uma_walk {
 	__u64 rows;
@@ -93,11 +93,11 @@ extern const struct uma_op_class uma_op_conv;
 
 /* --- packed.c ------------------------------------------------------------- */
 
-/** UMA_PACKED_K: most indices of K that packed.c handles at once */
+/** UMA_PACKED_K: largest number of indices of K that packed.c handles at once */
 #define UMA_PACKED_K		16u
-/** UMA_PACKED_N_MAX: widest block */
+/** UMA_PACKED_N_MAX: largest width of a block */
 #define UMA_PACKED_N_MAX	64u
-/** UMA_PACKED_BLOCK_MAX: most bytes of a block */
+/** UMA_PACKED_BLOCK_MAX: largest size of a block in bytes */
 #define UMA_PACKED_BLOCK_MAX	256u
 
 int uma_packed_blocks(const struct uma_tensor_view *t,
@@ -112,13 +112,13 @@ void uma_packed_fill(__u32 dtype, const struct uma_op_cap *cap, __u32 kc,
 
 /* --- packed24.c ----------------------------------------------------------- */
 
-/* Rows that are there of a matrix of @k. */
+/* Number of rows that are stored of a matrix of @k rows */
 static inline __u64 uma_packed24_rows(__u32 k)
 {
 	return uma_roundup(k, 4) / 2;
 }
 
-/* Bytes of the positions of a panel, with padding. */
+/* Size of the positions of a panel in bytes, with padding */
 static inline __u64 uma_packed24_positions(__u32 k, __u32 bn)
 {
 	return uma_roundup(uma_packed24_rows(k) / 2 * bn / 2, 64);
@@ -134,50 +134,50 @@ int uma_packed24_read(struct uma_run *run, __u32 slot,
 
 /* --- gemm_load.c ---------------------------------------------------------- */
 
-/** UMA_GEMM_MT: most rows of a tile that the model's own loops take */
+/** UMA_GEMM_MT: largest number of rows of a tile of the model's own loops */
 #define UMA_GEMM_MT		96u
-/** UMA_GEMM_NT: most columns */
+/** UMA_GEMM_NT: largest number of columns of such a tile */
 #define UMA_GEMM_NT		128u
-/** UMA_GEMM_KC: most of K at once */
+/** UMA_GEMM_KC: largest number of indices of K at once */
 #define UMA_GEMM_KC		160u
-/* Distances of rows; B's is an odd number of cache lines, against aliasing. */
+/* Distances of rows; that of B is an odd number of cache lines, to avoid aliasing. */
 #define UMA_GEMM_LDA_K		(UMA_GEMM_KC + 8)
 #define UMA_GEMM_LDA_M		(UMA_GEMM_MT + 16)
 #define UMA_GEMM_LDB		(UMA_GEMM_NT + 16)
-/** UMA_GEMM_GROUPS: most quantisation groups in UMA_GEMM_KC */
+/** UMA_GEMM_GROUPS: largest number of quantisation groups in UMA_GEMM_KC */
 #define UMA_GEMM_GROUPS		(UMA_GEMM_KC / 16 + 1)
 
 /**
  * struct uma_gemm_plan - a prepared GEMM, in the program
  */
 struct uma_gemm_plan {
-	/** @batches: matrices */
+	/** @batches: number of matrices */
 	__u64 batches;
-	/** @m: rows */
+	/** @m: number of rows */
 	__u32 m;
-	/** @n: columns */
+	/** @n: number of columns */
 	__u32 n;
 	/** @k: length of the sums */
 	__u32 k;
-	/** @mt: rows of a tile */
+	/** @mt: number of rows of a tile */
 	__u32 mt;
-	/** @nt: columns of a tile */
+	/** @nt: number of columns of a tile */
 	__u32 nt;
-	/** @kc: of K in a step */
+	/** @kc: number of indices of K in a step */
 	__u32 kc;
-	/** @mtiles: tiles along M */
+	/** @mtiles: number of tiles along M */
 	__u32 mtiles;
-	/** @ntiles: tiles along N */
+	/** @ntiles: number of tiles along N */
 	__u32 ntiles;
-	/** @ksteps: steps along K */
+	/** @ksteps: number of steps along K */
 	__u32 ksteps;
-	/** @erows: rows of an epilogue step */
+	/** @erows: number of rows of an epilogue step */
 	__u32 erows;
 	/** @unbounded: a tile is one step */
 	__u8 unbounded;
-	/** @integer: sums of bytes */
+	/** @integer: products of 8-bit integers */
 	__u8 integer;
-	/** @exact: into s32 */
+	/** @exact: results are exact, in s32 */
 	__u8 exact;
 	/** @row_sums: B has zero points */
 	__u8 row_sums;
@@ -209,27 +209,27 @@ struct uma_gemm_scratch {
 	__u32 raw[UMA_PACKED_K * UMA_GEMM_NT / 2];
 	/** @row: a row of values */
 	__u32 row[UMA_GEMM_NT];
-	/** @row2: another */
+	/** @row2: another row of values */
 	__u32 row2[UMA_GEMM_NT];
 	/** @wide: a row of sums */
 	__s64 wide[UMA_GEMM_NT];
-	/** @buf: for row.c */
+	/** @buf: temporary memory of row.c */
 	struct uma_rowbuf buf;
 	/** @prog: with UMA_GEMM_EXPERTS: the product of the tile's matrix */
 	struct uma_program prog;
-	/** @tile: its tile */
+	/** @tile: current tile of @prog */
 	__u32 tile;
 };
 
-/** UMA_GEMM_PARTS: most pieces that a block of B comes in */
+/** UMA_GEMM_PARTS: largest number of pieces of a block of B */
 #define UMA_GEMM_PARTS		(UMA_GEMM_NT / 8 + 1)
 
 /**
- * struct uma_gemm_part - columns of a block of B that lie together
+ * struct uma_gemm_part - columns of a block of B that are contiguous in memory
  * @b: first row
  * @b_ks: distance of rows
  * @col: first column
- * @n: columns, a multiple of the kernels' nr
+ * @n: number of columns, a multiple of nr of the kernels
  */
 struct uma_gemm_part {
 	const void *b;
@@ -239,16 +239,16 @@ struct uma_gemm_part {
 };
 
 /**
- * struct uma_gemm_ctx - the tile at hand
+ * struct uma_gemm_ctx - the current tile
  */
 struct uma_gemm_ctx {
-	/** @run: the step at hand */
+	/** @run: the current step */
 	struct uma_run *run;
-	/** @plan: how the task is cut */
+	/** @plan: division of the task into tiles */
 	const struct uma_gemm_plan *plan;
 	/** @s: the worker's scratch memory */
 	struct uma_gemm_scratch *s;
-	/** @cap: the engine's row for this task */
+	/** @cap: the engine's capability row for this task */
 	const struct uma_op_cap *cap;
 	/** @batch: linear index of the matrix */
 	__u64 batch;
@@ -258,13 +258,13 @@ struct uma_gemm_ctx {
 	__u32 m0;
 	/** @n0: first column */
 	__u32 n0;
-	/** @m: rows */
+	/** @m: number of rows */
 	__u32 m;
-	/** @n: columns */
+	/** @n: number of columns */
 	__u32 n;
-	/** @parts: the block of B */
+	/** @parts: pieces of the block of B */
 	struct uma_gemm_part parts[UMA_GEMM_PARTS];
-	/** @part_count: its pieces */
+	/** @part_count: number of @parts */
 	__u32 part_count;
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the operations along lines share: softmax, norms, reductions, scans and
+ * Common code of the operations along lines: softmax, norms, reductions, scans and
  * top-k.
  *
- * A line is all elements of A that differ in the dimensions of a mask only; the
- * others, each with an index, are as many lines. A line is cut into chunks of at
- * most UMA_ROW_MAX elements, along its innermost dimension, in row-major order
- * of the operand's own dimensions, and is handled by one worker, chunk by chunk,
- * as often as the operation needs; what it has to remember between two units of
- * that work is in the worker's scratch memory.
+ * A line consists of all elements of A whose indices differ only in the dimensions
+ * of a mask; there is one line for each index in the other dimensions. A line is
+ * divided into chunks of at most UMA_ROW_MAX elements along its innermost dimension,
+ * in row-major order of the operand's dimensions. One worker processes all chunks of
+ * a line, as often as the operation needs. Its state between two such units of work
+ * is in the worker's scratch memory.
  */
 #ifndef _UMA_LINES_H_
 #define _UMA_LINES_H_
@@ -16,19 +16,19 @@
 #include "uma_internal.h"
 
 /**
- * struct uma_lines - how a task is cut, in the program
- * @size: indices of each dimension once neighbours are merged
+ * struct uma_lines - division of a task into lines and chunks, in the program
+ * @size: size of each dimension after adjacent ones are merged
  * @along: mask of the dimensions of a line
  * @inner: dimension that chunks go along
- * @chunk: elements of a chunk but for the last of its dimension
- * @cost: of an element, in multiply-adds
- * @cuts: chunks of the inner dimension
- * @chunks: chunks of a line, 1 for one without elements
- * @n: elements of a line
- * @units: units of work of a line
- * @count: lines
- * @tile_lines: lines of a tile
- * @step_units: units of a step
+ * @chunk: number of elements of a chunk, except for the last one of its dimension
+ * @cost: work per element, in multiply-adds
+ * @cuts: number of chunks of the inner dimension
+ * @chunks: number of chunks of a line, 1 for a line without elements
+ * @n: number of elements of a line
+ * @units: number of units of work of a line
+ * @count: number of lines
+ * @tile_lines: number of lines of a tile
+ * @step_units: number of units of a step
  */
 struct uma_lines {
 	__u32 size[UMA_MAX_RANK];
@@ -50,11 +50,11 @@ _Static_assert(sizeof(struct uma_lines) <= sizeof(((struct uma_program *)0)->pri
 
 /**
  * struct uma_line - a unit of work
- * @run: the step at hand
- * @lines: how the task is cut
- * @unit: of the line, from 0
- * @idx: logical index of the line's element 0, or of a chunk's first
- * @n: elements of the chunk, 0 if the line has none
+ * @run: the current step
+ * @lines: division of the task
+ * @unit: index of the unit within the line
+ * @idx: logical index of the line's first element, or of a chunk's
+ * @n: number of elements of the chunk, 0 if the line has none
  * @at: position of the chunk's first element in the line
  */
 struct uma_line {
@@ -86,7 +86,7 @@ int uma_line_epilogue(struct uma_line *l, struct uma_rowbuf *buf, float *x, floa
 
 /* --- order ---------------------------------------------------------------- */
 
-/* Integers in the order of the numbers, -0 below +0; its own inverse. */
+/* Maps binary32 to integers of the same order, with -0 below +0; its own inverse. */
 static inline __s32 uma_f32_key(__u32 bits)
 {
 	return (__s32)(bits & UMA_F32_SIGN ? bits ^ ~UMA_F32_SIGN : bits);
@@ -99,7 +99,7 @@ static inline int uma_f32_is_nan(__u32 bits)
 
 /**
  * struct uma_best - the largest number so far
- * @key: uma_f32_key() of it
+ * @key: uma_f32_key() of that number
  * @nan: there was a NaN
  */
 struct uma_best {
@@ -108,13 +108,13 @@ struct uma_best {
 };
 
 /**
- * struct uma_line_range - extremes of a line, and what they make of it
+ * struct uma_line_range - range of a line, and its quantisation
  * @max: the largest number so far
- * @min: the smallest
- * @scale: of the line: binary32 bits
- * @zero: stored number that stands for 0
+ * @min: the smallest number so far
+ * @scale: scale of the line, binary32 bits
+ * @zero: zero point of the line
  * @ints: scratch memory
- * @bytes: likewise
+ * @bytes: scratch memory
  */
 struct uma_line_range {
 	struct uma_best max;
@@ -131,7 +131,7 @@ int uma_range_close(struct uma_line *l, struct uma_line_range *r, __u32 scales, 
 		    struct uma_rowbuf *buf);
 int uma_range_store(struct uma_run *run, struct uma_line_range *r, const struct uma_row *row,
 		    const float *x);
-/* A chunk's bytes. */
+/* Store a chunk as 8-bit integers. */
 static inline int uma_line_store_range(struct uma_line *l, struct uma_line_range *r, const float *x)
 {
 	const struct uma_row row = uma_line_row(l, UMA_SLOT_DST);
