@@ -3,11 +3,9 @@
  * debugfs: fault injection, and state that no register shows.
  */
 #include <linux/debugfs.h>
-#include <linux/kstrtox.h>
 #include <linux/platform_device.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "emu_device.h"
 

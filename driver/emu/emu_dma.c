@@ -13,8 +13,6 @@
  * write-back cache: for the device, a clean line is not copied, and a dirty line is
  * copied as a whole.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/dma-map-ops.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>

@@ -7,7 +7,6 @@
  * the model's steps bounds its duration, which debugfs shows.
  */
 #include <linux/fpu.h>
-#include <linux/preempt.h>
 #include <linux/timekeeping.h>
 
 #ifdef CONFIG_X86

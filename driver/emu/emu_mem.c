@@ -10,7 +10,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/mm.h>
-#include <linux/io.h>
 #include <linux/string.h>
 
 #include "emu_compat.h"

@@ -3,7 +3,6 @@
  * Rings: entries in, completion records out.
  */
 #include <linux/align.h>
-#include <linux/limits.h>
 #include <linux/string.h>
 
 #include "emu_compat.h"

@@ -9,7 +9,6 @@
 #include <linux/dma-fence.h>
 #include <linux/kthread.h>
 #include <linux/random.h>
-#include <linux/sched.h>
 
 #include "emu_compat.h"
 #include "emu_device.h"

@@ -165,8 +165,6 @@ _Static_assert(sizeof(struct uma_attn_plan) <=
 	       sizeof(((struct uma_program *)0)->priv), "priv");
 _Static_assert(sizeof(struct uma_attn_scratch) <= UMA_SCRATCH_SIZE / 4, "scratch");
 
-#define UMA_F32_ONE	0x3f800000u
-#define UMA_F32_SIGN	0x80000000u
 #define UMA_F32_MINUS_INF 0xff800000u
 
 /**

@@ -11,7 +11,6 @@
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "emu_rig.h"

@@ -5,11 +5,8 @@
 #include <kunit/test.h>
 
 #include <linux/delay.h>
-#include <linux/gfp.h>
 #include <linux/io.h>
-#include <linux/mm.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "emu_rig.h"
