@@ -209,18 +209,6 @@ struct emu_fault {
 };
 
 /**
- * enum emu_reset - extent of an engine's reset
- * @EMU_RESET_ENGINE: by UMA_ENG_RESET
- * @EMU_RESET_POWER: by loss of power: also clears the addresses of ring and records
- * @EMU_RESET_DEVICE: by a device reset: also clears the counters
- */
-enum emu_reset {
-	EMU_RESET_ENGINE,
-	EMU_RESET_POWER,
-	EMU_RESET_DEVICE,
-};
-
-/**
  * struct emu_engine - an engine: a block of registers, a ring and a worker
  */
 struct emu_engine {
@@ -257,7 +245,7 @@ struct emu_engine {
 	bool resetting;
 	/** @reset: the worker has to carry out a reset */
 	bool reset;
-	/** @lose: that reset is a loss of power, see EMU_RESET_POWER */
+	/** @lose: by a loss of power, which also clears @ring_base, @record_base and @order */
 	bool lose;
 	/** @stopped: UMA_ENG_ENABLE was cleared: the job is dropped after its current tile */
 	bool stopped;
@@ -481,7 +469,6 @@ bool emu_walker_inval(struct emu_device *emu, u32 as);
 int emu_engine_init(struct emu_device *emu, u32 index);
 void emu_engine_fini(struct emu_engine *engine);
 void emu_engine_ctrl(struct emu_engine *engine, u32 val);
-void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how);
 void emu_engine_faded(struct emu_device *emu);
 void emu_engines_power_off(struct emu_device *emu);
 u64 emu_engine_busy_ns(struct emu_engine *engine, u64 now);

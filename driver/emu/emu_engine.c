@@ -391,12 +391,8 @@ static void emu_engine_job(struct emu_engine *engine)
 	dma_fence_end_signalling(signalling);
 }
 
-/**
- * emu_engine_reset_regs - reset the registers of an engine
- * @engine: engine whose worker is idle or is the caller
- * @how: extent of the reset
- */
-void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how)
+/* The worker is idle, or is the caller. A device reset (@device) also clears the counters. */
+static void emu_engine_reset_regs(struct emu_engine *engine, bool device)
 {
 	unsigned long flags;
 
@@ -409,12 +405,12 @@ void emu_engine_reset_regs(struct emu_engine *engine, enum emu_reset how)
 	engine->preempt = 0;
 	memset(&engine->fault, 0, sizeof(engine->fault));
 	emu_tlb_flush(&engine->tlb);
-	if (engine->lose || how >= EMU_RESET_POWER) {
+	if (engine->lose || device) {
 		engine->ring_base = 0;
 		engine->record_base = 0;
 		engine->order = 0;
 	}
-	if (how == EMU_RESET_DEVICE) {
+	if (device) {
 		memset(engine->cnt, 0, sizeof(engine->cnt));
 		memset(engine->cnt_hi, 0, sizeof(engine->cnt_hi));
 	}
@@ -497,7 +493,7 @@ static int emu_engine_thread(void *data)
 				READ_ONCE(engine->reset) || emu_engine_runnable(engine));
 		if (READ_ONCE(engine->reset)) {
 			emu_engine_dawdle(engine);
-			emu_engine_reset_regs(engine, EMU_RESET_ENGINE);
+			emu_engine_reset_regs(engine, false);
 			emu_engine_faded(engine->emu);
 			wake_up(&engine->emu->idle);
 		} else {
@@ -608,7 +604,7 @@ void emu_reset_work(struct work_struct *work)
 
 	/* Writes have no effect during a device reset, so no engine has been enabled again. */
 	for (i = 0; i < emu->engine_count; i++)
-		emu_engine_reset_regs(&emu->engines[i], EMU_RESET_DEVICE);
+		emu_engine_reset_regs(&emu->engines[i], true);
 	emu_irq_reset(&emu->irq);
 	emu_power_reset(emu);
 	emu_regs_reset(emu);
