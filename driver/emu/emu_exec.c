@@ -61,13 +61,10 @@ static int emu_exec_section(struct emu_exec *exec)
 	return exec->ret < 0 ? -EFAULT : exec->ret;
 }
 
-static int emu_exec_fetch(struct emu_engine *engine, u64 addr,
-			  struct uma_fault_info *fault)
+/* End a step that copied to or from an address of the ring entry's @field. */
+static int emu_exec_copied(struct emu_engine *engine, u32 reason, const char *field,
+			   struct uma_fault_info *fault)
 {
-	u32 reason;
-
-	emu_step_begin(engine);
-	reason = emu_copy_from(&engine->view, addr, engine->task, sizeof(*engine->task));
 	emu_step_end(engine);
 
 	if (emu_step_suspect(engine, fault))
@@ -75,8 +72,18 @@ static int emu_exec_fetch(struct emu_engine *engine, u64 addr,
 	if (!reason)
 		return 0;
 	*fault = engine->view.mem.fault;
-	fault->field = "tasks_addr";
+	fault->field = field;
 	return -EFAULT;
+}
+
+static int emu_exec_fetch(struct emu_engine *engine, u64 addr,
+			  struct uma_fault_info *fault)
+{
+	u32 reason;
+
+	emu_step_begin(engine);
+	reason = emu_copy_from(&engine->view, addr, engine->task, sizeof(*engine->task));
+	return emu_exec_copied(engine, reason, "tasks_addr", fault);
 }
 
 /**
@@ -98,15 +105,7 @@ int emu_exec_stamp(struct emu_engine *engine, u64 addr, u64 start, struct uma_fa
 	emu_step_begin(engine);
 	reason = emu_copy_to(&engine->view, addr + skip, (u8 *)&stamp + skip,
 			     sizeof(stamp) - skip);
-	emu_step_end(engine);
-
-	if (emu_step_suspect(engine, fault))
-		return -EFAULT;
-	if (!reason)
-		return 0;
-	*fault = engine->view.mem.fault;
-	fault->field = "stamps_addr";
-	return -EFAULT;
+	return emu_exec_copied(engine, reason, "stamps_addr", fault);
 }
 
 /* Delay until @done tiles of @tiles have taken the time that they take at the current clock. */

@@ -106,7 +106,7 @@ static const struct irq_domain_ops emu_irq_ops = {
 
 /**
  * emu_irq_init - create the interrupt line
- * @irq: interrupt
+ * @irq: interrupt, all zero
  *
  * Return: 0 or a negative error.
  */
@@ -114,10 +114,6 @@ int emu_irq_init(struct emu_irq *irq)
 {
 	raw_spin_lock_init(&irq->lock);
 	irq->work = IRQ_WORK_INIT_HARD(emu_irq_work);
-	irq->status = 0;
-	irq->enable = 0;
-	irq->spurious = 0;
-	irq->dead = false;
 	/* Until a driver requests it. */
 	irq->masked = true;
 
