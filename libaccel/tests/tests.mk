@@ -126,9 +126,3 @@ override libaccel/tests/graph/test_speech-pkgs = cmocka $(libaccel/libaccel-mode
 # The harnesses of libFuzzer, with inputs of its own.
 libaccel/tests/graph/test_mutations-objs = libaccel/tests/graph/test_mutations.o $(libaccel/libaccel-models-objs)
 override libaccel/tests/graph/test_mutations-pkgs = cmocka $(libaccel/libaccel-models-pkgs)
-
-# On the CPU alone, so without the libraries.
-$(foreach t,sampler constraint,$(eval libaccel/tests/graph/test_$(t)-objs := \
-	$(addprefix libaccel/,tests/graph/test_$(t).o models/generate/$(t).o)) \
-	$(eval override libaccel/tests/graph/test_$(t)-libs :=))
-libaccel/tests/graph/test_constraint-objs += libaccel/models/generate/schema.o
