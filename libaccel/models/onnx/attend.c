@@ -134,21 +134,20 @@ uint32_t attend_whole(struct import *im, struct heads *h)
 /* Keys or values for each head of the queries, [B, N, T, size] */
 static uint32_t repeated(struct import *im, const struct heads *h, uint32_t a)
 {
-	uint32_t shape[3];
-	int64_t two = 2;
+	const int64_t two = 2;
+	uint32_t shape[4];
 
 	a = v_transpose(im, a, heads_turned);
 	if (h->groups == 1)
 		return a;
-	shape[0] = v_shape_of(im, a, 0, 2);
-	shape[1] = v_ints(im, 1, &h->groups);
-	shape[2] = v_shape_of(im, a, 2, 4);
-	two = 2;
+	shape[0] = v_shape_of(im, a, 0, 1);
+	shape[1] = v_shape_of(im, a, 1, 2);
+	shape[2] = v_ints(im, 1, &h->groups);
+	shape[3] = v_shape_of(im, a, 2, 4);
 	a = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, a, 1, &two);
-	a = v_shaped(im, ACCEL_SHAPE_EXPAND, a, v_concat(im, 0, 3, shape));
-	two = -1;
-	shape[0] = v_slice(im, shape[0], 0, 0, 1, 1);
-	shape[1] = v_ints(im, 1, &two);
+	a = v_shaped(im, ACCEL_SHAPE_EXPAND, a, v_concat(im, 0, 4, shape));
+	shape[1] = v_with(im, ACCEL_BINARY_MUL, shape[1], (double)h->groups);
+	shape[2] = shape[3];
 	return v_reshape(im, a, 3, shape);
 }
 
@@ -210,31 +209,26 @@ uint32_t attend(struct import *im, struct heads *h)
 
 /* --- what inputs look like ------------------------------------------------------------------ */
 
-/* The size of a dimension, -1: it is what is left, which of no elements cannot be told */
-static int64_t size_of(struct import *im, uint32_t a, uint32_t axis)
-{
-	struct ref ref = { 0 };
-
-	if (im->error.code || a == NO_VALUE || im_ref(im, a, &ref) || axis >= ref.rank)
-		return -1;
-	return is_fixed(im, a, axis) ? ref.dims[axis] : -1;
-}
+/* All sizes are told, here and below: of no elements what is left is not. */
 
 /* [B, rows, N size] as [B, rows, N, size] */
 uint32_t split_heads(struct import *im, uint32_t a, int64_t heads)
 {
-	const int64_t all = size_of(im, a, 2);
-	const int64_t list[] = { 0, 0, heads, all >= 0 && all % heads == 0 ? all / heads : -1 };
+	uint32_t lists[3];
 
-	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, a, 4, list);
+	lists[0] = v_shape_of(im, a, 0, 2);
+	lists[1] = v_ints(im, 1, &heads);
+	lists[2] = v_with(im, ACCEL_BINARY_QUOT, v_shape_of(im, a, 2, 3), (double)heads);
+	return v_reshape(im, a, 3, lists);
 }
 
 uint32_t join_heads(struct import *im, uint32_t a)
 {
-	const int64_t heads = size_of(im, a, 2), size = size_of(im, a, 3);
-	const int64_t list[] = { 0, 0, heads >= 0 && size >= 0 ? heads * size : -1 };
+	uint32_t lists[2];
 
-	return v_shaped_to(im, ACCEL_SHAPE_RESHAPE, a, 3, list);
+	lists[0] = v_shape_of(im, a, 0, 2);
+	lists[1] = v_elements(im, a, 2);
+	return v_reshape(im, a, 2, lists);
 }
 
 /* What was there, [B, N, P, size], and what is new, [B, rows, N, size]; as an output too */

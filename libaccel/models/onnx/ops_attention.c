@@ -113,7 +113,7 @@ static int rotary(struct import *im, uint32_t ms)
 	uint32_t cosines = v_in(im, ms ? 2 : 1), sines = v_in(im, ms ? 3 : 2), a = v_in(im, 0);
 	int64_t n = im_int(im, "num_heads", 0), zero = 0;
 	uint32_t at = v_in(im, ms ? 1 : 3), index = ms ? 1 : 3, k;
-	const int64_t minus = -1;
+	uint32_t list[3];
 	bool flat;
 	int ret = im_need(im, ms ? 4 : 3);
 
@@ -124,26 +124,28 @@ static int rotary(struct import *im, uint32_t ms)
 		return im_fail(im, -EBADMSG, "%u dimensions", im->in[0].rank);
 	if (ms && im_int(im, "is_packed_batching", 0))
 		return im_fail(im, -EOPNOTSUPP, "packed batches");
-	if (!n && flat) {
-		/* Tables say how wide a head is that turns whole. */
-		const struct ref *table = im_input(im, ms ? 2 : 1);
-		int64_t wide = table->rank ? 2 * table->dims[table->rank - 1] : 0;
-
-		n = wide ? im->in[0].dims[2] / wide : 0;
-	}
-	if (flat && !counts_fit(n))
+	if (flat && n && !counts_fit(n))
 		return im_fail(im, -EBADMSG, "%lld heads", (long long)n);
-	a = flat ? split_heads(im, a, n) : TURN(a);
+	if (flat && !n) {
+		/* Tables say how wide a head is that turns whole. */
+		list[0] = v_shape_of(im, a, 0, 2);
+		list[2] = v_with(im, ACCEL_BINARY_MUL, v_shape_of(im, cosines, -1, INT64_MAX), 2);
+		list[1] = v_binary(im, ACCEL_BINARY_QUOT, v_shape_of(im, a, 2, 3), list[2]);
+		a = v_reshape(im, a, 3, list);
+	} else {
+		a = flat ? split_heads(im, a, n) : TURN(a);
+	}
 	if (at == NO_VALUE) {
 		/* A row of the tables for each row of the input: [B, S, half] */
 		for (k = 0; k < 2; k++) {
-			uint32_t *table = k ? &sines : &cosines, list[2];
+			uint32_t *table = k ? &sines : &cosines;
 
-			list[0] = v_ints(im, 1, &minus);
-			list[1] = v_shape_of(im, *table, 2, 3);
 			if (im->in[k + 1].rank != 3)
 				return im_fail(im, -EBADMSG, "tables of %u dimensions",
 					       im->in[k + 1].rank);
+			list[0] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0),
+					   v_shape_of(im, *table, 0, 2));
+			list[1] = v_shape_of(im, *table, 2, 3);
 			*table = v_reshape(im, *table, 2, list);
 		}
 		at = v_iota(im, length_of(im, cosines, 0));
@@ -235,6 +237,18 @@ static uint32_t piece(struct import *im, uint32_t a, int64_t axis, int64_t index
 			   &axis);
 }
 
+/* Elements of a list from one on, up to another, which are lists of one number */
+static uint32_t cut(struct import *im, uint32_t a, uint32_t from, uint32_t to)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
+	uint32_t out = NO_VALUE;
+
+	if (im->error.code || a == NO_VALUE || from == NO_VALUE || to == NO_VALUE)
+		return NO_VALUE;
+	return im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, a }, { ACCEL_ARG_B, from },
+					{ ACCEL_ARG_C, to }), 4, &out) ? NO_VALUE : out;
+}
+
 /*
  * Queries, keys, values; a bias of all three; key padding; what is added to the scores; keys
  * and values of the past. Queries may bring keys and values with them, [B, S, N, 3, H], and keys
@@ -242,10 +256,10 @@ static uint32_t piece(struct import *im, uint32_t a, int64_t axis, int64_t index
  */
 static int multi_head(struct import *im, uint32_t arg)
 {
-	int64_t n = im_int(im, "num_heads", 0), from = 0, wide;
-	uint32_t part[3], i, bias = v_in(im, 3), past = NO_VALUE;
+	int64_t n = im_int(im, "num_heads", 0), none = 0;
+	uint32_t part[3], i, bias = v_in(im, 3), past = NO_VALUE, count, from;
+	const int64_t first = 0, most = INT64_MAX;
 	struct heads h = no_heads;
-	struct ref ref;
 	int ret = im_need(im, 1);
 
 	(void)arg;
@@ -253,9 +267,11 @@ static int multi_head(struct import *im, uint32_t arg)
 		return ret;
 	if (!counts_fit(n))
 		return im_fail(im, -EBADMSG, "%lld heads", (long long)n);
-	/* A past that is part of a larger buffer, and beams */
+	/* A past that is part of a larger buffer, unless there is none of it, and beams */
 	for (i = 8; i < im->in_count; i++)
-		if (v_in(im, i) != NO_VALUE)
+		if (v_in(im, i) != NO_VALUE &&
+		    (i > 8 || v_in(im, 6) != NO_VALUE || v_in(im, 7) != NO_VALUE ||
+		     !im_numbers(&im->in[i], &none, &count, 1) || none))
 			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", i);
 	for (i = 0; i < 3; i++) {
 		if (im->in[0].rank == 5) {
@@ -271,19 +287,19 @@ static int multi_head(struct import *im, uint32_t arg)
 				       im_input(im, i)->rank);
 		}
 	}
+	/* As many numbers for each as it has columns, of the last all that are left */
+	from = v_ints(im, 1, &first);
 	for (i = 0; i < 3 && bias != NO_VALUE; i++) {
-		const int64_t list[] = { n, -1 };
+		uint32_t end = ADD(from, v_elements(im, part[i], 2));
 
-		if (im->error.code || im_ref(im, part[i], &ref))
-			return im->error.code;
-		wide = n * ref.dims[3];
 		/* Keys that another node made have theirs already. */
 		if (!i || im_input(im, i)->rank != 4)
 			part[i] = ADD(part[i],
-				      v_shaped_to(im, ACCEL_SHAPE_RESHAPE,
-						  v_slice(im, bias, 0, from, from + wide, 1), 2,
-						  list));
-		from += wide;
+				      v_shaped(im, ACCEL_SHAPE_RESHAPE,
+					       cut(im, bias, from, i < 2 ? end :
+						   v_ints(im, 1, &most)),
+					       v_shape_of(im, part[i], 2, 4)));
+		from = end;
 	}
 	if (v_in(im, 6) != NO_VALUE)
 		past = length_of(im, v_in(im, 6), 2);
@@ -301,7 +317,7 @@ static int packed_attention(struct import *im, uint32_t arg)
 {
 	const struct attr *sizes = im_attr(im, "qkv_hidden_sizes", ATTR_INTS);
 	int64_t n = im_int(im, "num_heads", 0), from = 0, wide[3];
-	uint32_t all, part[3], i, past = NO_VALUE, old[2] = { NO_VALUE, NO_VALUE };
+	uint32_t all, part[3], i, past = NO_VALUE, old[2] = { NO_VALUE, NO_VALUE }, list[2];
 	bool wanted = im->out_count > 1 && im->out[1].n;
 	struct heads h = no_heads;
 	const int64_t zero = 0;
@@ -316,16 +332,28 @@ static int packed_attention(struct import *im, uint32_t arg)
 			       (long long)n);
 	if (im_int(im, "do_rotary", 0) || im_int(im, "past_present_share_buffer", 0))
 		return im_fail(im, -EOPNOTSUPP, "do_rotary or past_present_share_buffer");
-	for (i = 0; i < 3; i++) {
-		wide[i] = sizes ? sizes->ints[i] : im->in[1].dims[1] / 3;
-		if (wide[i] < 1 || wide[i] % n || from > im->in[1].dims[1] - wide[i])
+	for (i = 0; i < 3 && sizes; from += wide[i++]) {
+		wide[i] = sizes->ints[i];
+		if (wide[i] < 1 || wide[i] % n || wide[i] > 1 << 30)
 			return im_fail(im, -EBADMSG, "%lld columns for %lld heads",
 				       (long long)wide[i], (long long)n);
-		from += wide[i];
 	}
+	if (!im_is_symbol(im, 1, 1) &&
+	    (sizes ? im->in[1].dims[1] != from : im->in[1].dims[1] % (3 * n)))
+		return im_fail(im, -EBADMSG, "%lld columns for %lld heads, all three packed",
+			       (long long)im->in[1].dims[1], (long long)(3 * n));
 	all = v_product(im, 0, 0, v_in(im, 0), v_in(im, 1), v_in(im, 2), NO_VALUE);
-	for (i = 0, from = 0; i < 3; from += wide[i++])
-		part[i] = split_heads(im, v_slice(im, all, 2, from, from + wide[i], 1), n);
+	list[0] = v_shape_of(im, all, 0, 2);
+	list[1] = v_ints(im, 1, &from);
+	all = sizes ? v_reshape(im, all, 2, list) : split_heads(im, all, 3 * n);
+	for (i = 0, from = 0; i < 3; i++) {
+		const int64_t size = sizes ? wide[i] : n;
+
+		part[i] = v_slice(im, all, 2, from, from + size, 1);
+		if (sizes)
+			part[i] = split_heads(im, part[i], n);
+		from += size;
+	}
 	for (i = 0; i < 2 && v_in(im, 4) != NO_VALUE; i++)
 		old[i] = piece(im, v_in(im, 4), 0, i);
 	if (old[0] != NO_VALUE)
@@ -373,7 +401,7 @@ static uint32_t in_order(struct import *im, uint32_t all, uint32_t fresh, uint32
 static int group_query(struct import *im, uint32_t arg)
 {
 	int64_t n = im_int(im, "num_heads", 0), kv = im_int(im, "kv_num_heads", 0), from = 0;
-	int64_t size, groups;
+	int64_t groups;
 	uint32_t i, part[3], old[2] = { v_in(im, 3), v_in(im, 4) }, lens, first, at, past, all;
 	static const uint32_t unused[] = { 12, 13, 14, 15 };
 	bool packed = v_in(im, 1) == NO_VALUE;
@@ -396,17 +424,16 @@ static int group_query(struct import *im, uint32_t arg)
 		if (v_in(im, unused[i]) != NO_VALUE)
 			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", unused[i]);
 	groups = n + 2 * kv;
-	size = packed ? im->in[0].dims[2] / groups : 0;
-	if (packed && is_fixed(im, v_in(im, 0), 2) && size * groups != im->in[0].dims[2])
+	if (packed && is_fixed(im, v_in(im, 0), 2) && im->in[0].dims[2] % groups)
 		return im_fail(im, -EBADMSG, "%lld columns for %lld heads, all three packed",
 			       (long long)im->in[0].dims[2], (long long)groups);
+	all = packed ? split_heads(im, v_in(im, 0), groups) : NO_VALUE;
 	for (i = 0; i < 3; i++) {
 		int64_t heads = i ? kv : n;
 
-		part[i] = packed ? v_slice(im, v_in(im, 0), 2, from, from + heads * size, 1) :
-			  v_in(im, i);
-		part[i] = split_heads(im, part[i], heads);
-		from += heads * size;
+		part[i] = packed ? v_slice(im, all, 2, from, from + heads, 1) :
+			  split_heads(im, v_in(im, i), heads);
+		from += heads;
 	}
 	/* Where the first row of each batch is, S64 [B, 1]: at 0 if nothing was before */
 	lens = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, v_cast(im, v_in(im, 5), ACCEL_HOST_S64), 2,

@@ -128,11 +128,17 @@ static uint32_t stacked(struct import *im, struct spectrum y)
 static uint32_t part_of(struct import *im, const struct ref *x, int64_t k)
 {
 	int64_t last = (int64_t)x->rank - 1;
+	uint32_t a = x->value, list[2];
 
 	if (k >= x->dims[last])
 		return NO_VALUE;
-	return v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_slice(im, x->value, last, k, k + 1, 1), 1,
-			   &last);
+	/* If it is not known how many there are, it is said, and other numbers do not fit. */
+	if (im_is_symbol(im, 0, x->rank - 1)) {
+		list[0] = v_shape_of(im, a, 0, last);
+		list[1] = v_ints(im, 1, &x->dims[last]);
+		a = v_reshape(im, a, 2, list);
+	}
+	return v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_slice(im, a, last, k, k + 1, 1), 1, &last);
 }
 
 /* Half of the bins and one more are enough for real numbers. */
@@ -166,7 +172,7 @@ static int check_parts(struct import *im, const struct ref *x, bool half, bool i
 {
 	int64_t parts = x->rank ? x->dims[x->rank - 1] : 0;
 
-	if ((parts != 1 && parts != 2) || im_is_symbol(im, 0, x->rank - 1))
+	if (parts != 1 && parts != 2)
 		return im_fail(im, -EBADMSG, "its last dimension is neither 1 nor 2");
 	if (half && parts != (inverse ? 2 : 1))
 		return im_fail(im, -EBADMSG, "half of the bins of %s numbers",

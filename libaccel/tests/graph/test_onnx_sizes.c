@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators whose sizes are symbols, or what running finds: nothing of them may be a guess.
+ */
+#include "onnxop.h"
+
+/* A dimension of symbols, and what it is */
+#define SYMBOLIC(name, type, data, real, ...) \
+	{ \
+		name, type, RANK(__VA_ARGS__), { __VA_ARGS__ }, data, false, real \
+	}
+
+/*
+ * Queries, keys and values beside each other, as wide as a symbol says. Queries of zeros see all
+ * keys alike: what comes out is the mean of the values up to each place.
+ */
+static void test_packed(void **arg)
+{
+	enum { N = 2, KV = 1, H = 40, COLS = (N + 2 * KV) * H };
+	static const int64_t real[] = { 1, 2, COLS };
+	static float qkv[2 * COLS], y[2 * N * H];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < COLS; i++) {
+		qkv[i] = i < N * H ? 0 : (float)i;
+		qkv[COLS + i] = i < N * H ? 0 : (float)(i + 4);
+	}
+	for (i = 0; i < N * H; i++) {
+		y[i] = (float)((N + KV) * H + i % H);
+		y[N * H + i] = y[i] + 2;
+	}
+	t = BEGIN(*arg, SYMBOLIC("x", F32, qkv, real, 1, -1, -2),
+		  IO("lens", S32, ((int32_t[]){ 1 }), 1), SCALAR("all", S32, ((int32_t[]){ 2 })));
+	n = op(MS, "GroupQueryAttention", "x - - - - lens all", "y");
+	attr_int(&n, "num_heads", N);
+	attr_int(&n, "kv_num_heads", KV);
+	add_op(t, &n);
+	t->bound = 0.0001;
+	GIVES(t, IO("y", F32, y, 1, 2, N * H));
+}
+
+/* Heads are as wide as the tables: each is turned by a quarter. */
+static void test_turned(void **arg)
+{
+	enum { H = 4, COLS = 128 };
+	static const float cosines[H / 2], sines[H / 2] = { 1, 1 };
+	static const int64_t real[] = { 1, 1, COLS }, at[1] = { 0 };
+	float x[COLS], y[COLS];
+	int i;
+
+	for (i = 0; i < COLS; i++) {
+		x[i] = (float)i;
+		y[i] = (float)(i % H < H / 2 ? -(i + H / 2) : i - H / 2);
+	}
+	struct tested *t = BEGIN(*arg, SYMBOLIC("x", F32, x, real, 1, -1, -2),
+				 CONST("at", S64, at, 1), CONST("c", F32, cosines, 1, H / 2),
+				 CONST("s", F32, sines, 1, H / 2));
+
+	ONE(t, MS, "RotaryEmbedding", "x at c s", "y");
+	GIVES(t, IO("y", F32, y, 1, 1, COLS));
+}
+
+/* Weights of all three as wide as a symbol says, and those that are no whole heads */
+static void test_projected(void **arg)
+{
+	static const float x[2] = { 1, 1 }, w[28] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4 };
+	static const float y[4] = { 1, 2, 3, 4 };
+	static const int64_t real[] = { 1, 12 }, sizes[] = { 4, 4, 2 };
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 1, 1),
+				 SYMBOLIC("w", F32, w, real, 1, -1));
+	struct bytes n = op(MS, "Attention", "x w", "y");
+	int i;
+
+	attr_int(&n, "num_heads", 2);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, y, 1, 1, 4));
+	for (i = 0; i < 2; i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2), CONST("w", F32, w, 2, 14));
+		n = op(MS, "Attention", "x w", "y");
+		attr_int(&n, "num_heads", 1);
+		if (i)
+			attr_ints(&n, "qkv_hidden_sizes", 3, sizes);
+		add_op(t, &n);
+		must_refuse(t, -EBADMSG, "14 columns for 3 heads");
+	}
+}
+
+/* A bias of all three whose parts lie where symbols say; a past of which there is nothing */
+static void test_bias(void **arg)
+{
+	enum { N = 2, H = 36, COLS = N * H };
+	static const int64_t real[] = { 1, 1, COLS }, width[] = { 3 * COLS };
+	static float x[COLS], bias[3 * COLS], y[COLS];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < COLS; i++) {
+		x[i] = (float)i;
+		bias[2 * COLS + i] = (float)(2 * i);
+		y[i] = (float)(3 * i);
+	}
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, real, 1, 1, -1),
+		  SYMBOLIC("b", F32, bias, width, -2), SCALAR("past", S32, ((int32_t[]){ 0 })));
+	n = op(MS, "MultiHeadAttention", "x x x b - - - - past", "y");
+	attr_int(&n, "num_heads", N);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, y, 1, 1, COLS));
+}
+
+/* Nothing that running finds: of all batches those are taken whose number is not 0. */
+static void test_nothing(void **arg)
+{
+	static const float x[24], none[2];
+	struct tested *t = BEGIN(*arg, IO("which", F32, none, 2), CONST("x", F32, x, 2, 2, 4),
+				 CONST("w", F32, x, 4, 6), CONST("s", F32, x, 2, 5, 1),
+				 CONST("flat", S64, DIMS(-1), 1),
+				 CONST("c", F32, x, 1, 2), CONST("at", S64, DIMS(0), 1),
+				 SCALAR("step", S64, DIMS(2)), CONST("win", F32, x, 3));
+	struct bytes n;
+
+	ONE(t, NULL, "NonZero", "which", "found");
+	ONE(t, NULL, "Reshape", "found flat", "of");
+	ONE(t, NULL, "Gather", "x of", "q");
+	ONE(t, NULL, "Gather", "s of", "signal");
+	n = op(MS, "MultiHeadAttention", "q q q", "a");
+	attr_int(&n, "num_heads", 2);
+	add_op(t, &n);
+	n = op(NULL, "Attention", "q q q", "b - - scores");
+	attr_int(&n, "q_num_heads", 2);
+	attr_int(&n, "kv_num_heads", 2);
+	add_op(t, &n);
+	n = op(MS, "Attention", "q w", "c2");
+	attr_int(&n, "num_heads", 1);
+	add_op(t, &n);
+	ONE(t, MS, "RotaryEmbedding", "q at c c", "d");
+	ONE(t, NULL, "DFT", "signal", "e");
+	ONE(t, NULL, "STFT", "signal step win", "f");
+	t->opset = 23;
+	GIVES(t, IO("a", F32, x, 0, 2, 4), IO("b", F32, x, 0, 2, 4),
+	      IO("scores", F32, x, 0, 2, 2, 2), IO("c2", F32, x, 0, 2, 2), IO("d", F32, x, 0, 2, 4),
+	      IO("e", F32, x, 0, 5, 2), IO("f", F32, x, 0, 2, 2, 2));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
+		TEST(test_nothing),
+	};
+
+	return cmocka_run_group_tests_name("onnx_sizes", tests, NULL, NULL);
+}
