@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "libaccel/core/errno_text.h"
+#include "../json_end.h"
 #include "families.h"
 
 #define MAX_CONFIG	(16u << 20)
@@ -161,6 +162,11 @@ const char *config_text(const struct config *c, const char *name, char *text, si
 	return text;
 }
 
+bool config_has(const struct config *c, const char *name)
+{
+	return find_json(c, name) || find_gguf(c, name);
+}
+
 static struct json_object *item(const struct config *c, const char *name, uint32_t index)
 {
 	struct json_object *o = find_json(c, name);
@@ -191,16 +197,6 @@ int64_t config_number(const struct config *c, const char *name, uint32_t index, 
 	return json_object_is_type(o, json_type_int) ? json_object_get_int64(o) : otherwise;
 }
 
-/* Is there nothing but blanks behind what was parsed? */
-static bool is_end(struct json_tokener *tok, const char *text, size_t n)
-{
-	size_t at = json_tokener_get_parse_end(tok);
-
-	while (at < n && text[at] && strchr(" \t\r\n", text[at]))
-		at++;
-	return at == n;
-}
-
 int config_open(struct config *c, const char *folder, const char *name, struct accel_error *error)
 {
 	struct json_tokener *tok;
@@ -217,16 +213,19 @@ int config_open(struct config *c, const char *folder, const char *name, struct a
 	tok = json_tokener_new_ex(DEPTH);
 	if (tok && map->bytes <= MAX_CONFIG) {
 		c->json = json_tokener_parse_ex(tok, (const char *)map->data, (int)map->bytes);
-		whole = is_end(tok, (const char *)map->data, map->bytes);
+		whole = json_is_end(tok, map->data, map->bytes);
 	}
 	json_tokener_free(tok);
 	mapping_unref(map);
 	if (!json_object_is_type(c->json, json_type_object))
-		return stored_fail(error, -EBADMSG, "%.200s: no JSON document", path);
-	if (!whole)
-		return stored_fail(error, -EBADMSG, "%.200s: more than a JSON document", path);
-	config_text(c, "model_type", c->type, sizeof(c->type));
-	return 0;
+		ret = stored_fail(error, -EBADMSG, "%.200s: no JSON document", path);
+	else if (!whole)
+		ret = stored_fail(error, -EBADMSG, "%.200s: more than a JSON document", path);
+	if (ret)
+		config_close(c);
+	else
+		config_text(c, "model_type", c->type, sizeof(c->type));
+	return ret;
 }
 
 void config_close(struct config *c)

@@ -386,8 +386,8 @@ int encoder_build(struct family_build *b)
 		return im_fail(b->im, -EBADMSG, "%lld heads of %lld elements", (long long)e.heads,
 			       (long long)e.hidden);
 	config_text(&b->model->config, "position_embedding_type", places, sizeof(places));
-	if (places[0] && strcmp(places, "absolute"))
-		return im_fail(b->im, -EOPNOTSUPP, "position_embedding_type %s is not absolute",
+	if (config_has(&b->model->config, "position_embedding_type") && strcmp(places, "absolute"))
+		return im_fail(b->im, -EOPNOTSUPP, "position_embedding_type \"%s\" is not absolute",
 			       places);
 	config_text(&b->model->config, "hidden_act", act, sizeof(act));
 	e.act = part_act(b, act[0] || !b->model->config.gguf ? act : "gelu");

@@ -257,6 +257,9 @@ bool config_bool(const struct config *c, const char *name, bool otherwise);
 /** config_text - a string, cut to @size; "" if there is none */
 const char *config_text(const struct config *c, const char *name, char *text, size_t size);
 
+/** config_has - whether something is said by a name, of any type */
+bool config_has(const struct config *c, const char *name);
+
 /** config_item - a string of a list, NULL: there is none */
 const char *config_item(const struct config *c, const char *name, uint32_t index);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "libaccel/core/fpmode.h"
+#include "../json_end.h"
 #include "constraint.h"
 
 #define SCHEMA_BYTES	(1u << 20)
@@ -247,22 +248,18 @@ static struct json_object *parse(struct accel_constraint *c, const char *schema,
 {
 	struct json_tokener *tok = json_tokener_new_ex(SCHEMA_DEPTH);
 	struct json_object *root = NULL;
-	size_t end = bytes;
 
 	if (!tok) {
 		constraint_fail(c, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	root = json_tokener_parse_ex(tok, schema, (int)bytes);
-	if (root)
-		end = json_tokener_get_parse_end(tok);
+	/* Nothing but room comes behind it. */
+	if (root && !json_is_end(tok, schema, bytes))
+		constraint_fail(c, -EBADMSG, "it is no JSON: more comes behind it");
 	/* A number or a word ends where something else comes. */
 	if (!root && json_tokener_get_error(tok) == json_tokener_continue && bytes)
 		root = json_tokener_parse_ex(tok, "", 1);
-	/* Nothing but room comes behind it. */
-	for (; end < bytes; end++)
-		if (!schema[end] || !strchr(" \t\r\n", schema[end]))
-			constraint_fail(c, -EBADMSG, "it is no JSON: more comes behind it");
 	if (!root)
 		constraint_fail(c, -EBADMSG, "it is no JSON: %s",
 				json_tokener_error_desc(json_tokener_get_error(tok)));

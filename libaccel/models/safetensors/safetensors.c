@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "libaccel/core/errno_text.h"
+#include "../json_end.h"
 #include "../stored.h"
 
 /* Longest document, as the format has it; and most files */
@@ -59,11 +60,14 @@ static struct json_object *parse(const uint8_t *text, uint64_t length)
 {
 	struct json_tokener *tok = json_tokener_new_ex(DEPTH);
 	struct json_object *doc = NULL;
+	bool whole = false;
 
-	if (tok)
+	if (tok) {
 		doc = json_tokener_parse_ex(tok, (const char *)text, (int)length);
+		whole = json_is_end(tok, text, length);
+	}
 	json_tokener_free(tok);
-	if (json_object_is_type(doc, json_type_object))
+	if (whole && json_object_is_type(doc, json_type_object))
 		return doc;
 	json_object_put(doc);
 	return NULL;

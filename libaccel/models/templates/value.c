@@ -10,6 +10,7 @@
 #include <string.h>
 #include <json-c/json.h>
 
+#include "../json_end.h"
 #include "templates.h"
 
 #define BLOCK	65536u
@@ -561,6 +562,10 @@ struct val json_value(struct tpl_run *r, const char *text, const char *what)
 	json_tokener_set_flags(tok, JSON_TOKENER_VALIDATE_UTF8);
 	if (n < TPL_MAX_OUT)
 		root = json_tokener_parse_ex(tok, text, (int)n + 1);
+	if (root && !json_is_end(tok, text, n)) {
+		json_object_put(root);
+		root = NULL;
+	}
 	json_tokener_free(tok);
 	if (!root)
 		tpl_fail(&r->mem, -EBADMSG, "the %s are not JSON", what);

@@ -13,6 +13,7 @@
 #include <json-c/json.h>
 
 #include "libaccel/core/fpmode.h"
+#include "../json_end.h"
 #include "inside.h"
 
 #define JSON_DEPTH	32
@@ -222,8 +223,12 @@ static int parse_json(const uint8_t *text, size_t bytes, struct json_object **ro
 		json_tokener_free(tok);
 		return -EBADMSG;
 	}
+	if (!json_is_end(tok, text, bytes)) {
+		json_object_put(*root);
+		*root = NULL;
+	}
 	json_tokener_free(tok);
-	return 0;
+	return *root ? 0 : tok_fail(e, -EBADMSG, "more than a JSON document");
 }
 
 /* What a tokenizer_config.json calls a token: "<s>", or { "content": "<s>" } */

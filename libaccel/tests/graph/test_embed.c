@@ -419,6 +419,10 @@ static void test_folder(void **arg)
 	assert_int_equal(pooling_of(ctx, "hf/bert", ACCEL_POOL_MEAN, text), ACCEL_POOL_MEAN);
 	write_pooling("{");
 	assert_int_equal(pooling_of(ctx, "hf/bert", own, text), -EBADMSG);
+	write_pooling("[true]");
+	assert_int_equal(pooling_of(ctx, "hf/bert", own, text), -EBADMSG);
+	write_pooling("{\"pooling_mode_cls_token\": true} {");
+	assert_int_equal(pooling_of(ctx, "hf/bert", own, text), -EBADMSG);
 }
 
 static void put(char **at, const void *data, size_t bytes)

@@ -355,6 +355,13 @@ static void test_wrong(void **arg)
 	check_wrong_of("hf/bert", "\"model_type\"",
 		       "\"position_embedding_type\": \"relative_key\", \"model_type\"",
 		       -EOPNOTSUPP);
+	check_wrong_of("hf/bert", "\"model_type\"",
+		       "\"position_embedding_type\": 1, \"model_type\"", -EOPNOTSUPP);
+	check_wrong_of("hf/bert", "\"model_type\"",
+		       "\"position_embedding_type\": [\"absolute\"], \"model_type\"",
+		       -EOPNOTSUPP);
+	check_wrong_of("hf/bert", "\"model_type\"",
+		       "\"position_embedding_type\": \"\", \"model_type\"", -EOPNOTSUPP);
 	check_wrong_of("hf-c/roberta", "\"pad_token_id\": 1", "\"pad_token_id\": 59", -EBADMSG);
 	check_wrong_of("hf/whisper", "_attention_heads\": 4", "_attention_heads\": 5", -EBADMSG);
 	check_wrong_of("hf/whisper", "_source_positions\": 60", "_source_positions\": 61",

@@ -170,6 +170,7 @@ static void test_safetensors_wrong(void **arg)
 		int ret;
 	} wrong[] = {
 		{ "{" T("a", "F32", "2", 0, 8), -EBADMSG },
+		{ "{" T("a", "F32", "2", 0, 8) "} {", -EBADMSG },
 		{ "[1]", -EBADMSG },
 		{ "{\"a\":1}", -EBADMSG },
 		{ "{" T("a", "F32", "2", 0, 9) "}", -EBADMSG },

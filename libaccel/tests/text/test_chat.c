@@ -175,6 +175,7 @@ static void test_hostile(void **state)
 	free(deep);
 	assert_int_equal(apply("a", "{", &text), -EBADMSG);
 	assert_int_equal(apply("a", "{}", &text), -EBADMSG);
+	assert_int_equal(apply("a", "[] [", &text), -EBADMSG);
 }
 
 static void test_null(void **state)

@@ -465,6 +465,7 @@ static void test_refused(void **state)
 		int code;
 	} cases[] = {
 		{ "", -EBADMSG }, { "[]", -EBADMSG }, { "{", -EBADMSG }, { "{}", -EBADMSG },
+		{ "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{}}} {", -EBADMSG },
 		{ "{\"model\":{\"type\":\"Other\"}}", -EOPNOTSUPP },
 		{ "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}}",
 		  -EBADMSG },
