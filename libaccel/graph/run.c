@@ -65,19 +65,43 @@ static void new_queue(struct accel_state *state)
 	state->queue = queue;
 }
 
-static int job_failed(struct accel_state *state, const struct net *net, const struct step *step,
-		      const struct accel_fence_info *info, int ret)
+/* Can the CPU look at the indices of a node that an engine had? */
+static bool cpu_finds(const struct net *net, const struct node *node)
 {
-	const struct node *node = NULL;
+	const uint32_t op = node->desc->hdr.op;
+	uint32_t i, value;
 
-	if (step && info->op_index < step->count)
-		node = &net->nodes[net->order[step->first + info->op_index]];
-	return ctx_fail(state->program->ctx, ret, node ? node->name : NULL, "node %s: %s",
-			node && node->name ? node->name : "without a name",
+	if ((op != ACCEL_OP_GATHER && op != ACCEL_OP_SCATTER) || is_quantised(node))
+		return false;
+	for (i = 0; i < node->arg_count; i++) {
+		value = node->args[i].value;
+		if (accel_type_bits(net->values[value].type) < 8 ||
+		    (value_const(net, value) && !value_data(net, value)))
+			return false;
+	}
+	return true;
+}
+
+static int job_failed(struct accel_state *state, const struct stage *stage,
+		      const struct step *step, const struct accel_fence_info *info, int ret)
+{
+	const struct net *net = stage ? stage->net : NULL;
+	const struct node *node;
+
+	if (!step || info->op_index >= step->count)
+		return ctx_fail(state->program->ctx, ret, NULL, "%s",
+				info->text[0] ? info->text : "a job failed");
+	node = &net->nodes[net->order[step->first + info->op_index]];
+	/* Devices say where an index lies that is none: the CPU finds which it is, and of how many. */
+	if (ret == -EFAULT && !strcmp(info->reason, "range") && cpu_finds(net, node) &&
+	    state_run_host(state, stage, node) == -EFAULT)
+		return ret;
+	return ctx_fail(state->program->ctx, ret, node->name, "node %s (%s): %s",
+			node->name ? node->name : "without a name", desc_name(node->desc),
 			info->text[0] ? info->text : "it failed");
 }
 
-static int submit(struct accel_state *state, struct accel_job *job, const struct net *net,
+static int submit(struct accel_state *state, struct accel_job *job, const struct stage *stage,
 		  const struct step *step)
 {
 	struct accel_fence_info info = { .size = sizeof(info), .op_index = UINT32_MAX };
@@ -89,7 +113,7 @@ static int submit(struct accel_state *state, struct accel_job *job, const struct
 	ret = accel_fence_wait(fence, -1);
 	if (ret) {
 		accel_fence_get_info(fence, &info);
-		ret = job_failed(state, net, step, &info, ret);
+		ret = job_failed(state, stage, step, &info, ret);
 		new_queue(state);
 	}
 	accel_fence_unref(fence);
@@ -118,7 +142,7 @@ static int run_stage(struct accel_state *state, const struct stage *stage)
 		const struct step *step = &stage->steps[i];
 
 		if (step->job)
-			ret = submit(state, step->job, net, step);
+			ret = submit(state, step->job, stage, step);
 		else
 			ret = state_run_host(state, stage, &net->nodes[net->order[step->first]]);
 	}

@@ -108,7 +108,7 @@ libaccel/tests/runtime/test_rebind-objs := $(addprefix libaccel/tests/,runtime/t
 libaccel/tests/ops/test_misuse-objs := $(addprefix libaccel/tests/ops/,test_misuse.o misuse_lines.o misuse_moves.o \
 	misuse_networks.o)
 $(foreach t,onnx onnx_fuzz onnx_ops onnx_quant onnx_ms onnx_attention onnx_host onnx_doubles onnx_window onnx_regions \
-	onnx_flow onnx_added onnx_random onnx_sequence onnx_sizes cache generate \
+	onnx_flow onnx_added onnx_random onnx_sequence onnx_sizes onnx_limits cache generate \
 	onnx_stages constants families embed adapter models_null beam,$(eval override libaccel/tests/graph/test_$(t)-libs := libaccel/libaccel-models libaccel/libaccel))
 
 # Looks inside, for digests of files that were changed.

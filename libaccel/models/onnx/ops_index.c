@@ -114,7 +114,7 @@ static int scatter(struct import *im, uint32_t func)
 static int tensor_scatter(struct import *im, uint32_t arg)
 {
 	uint32_t order[ACCEL_GRAPH_MAX_RANK], i, axis = 0, rank, side[2], rows, fresh, at, off;
-	uint32_t mine;
+	uint32_t mine, last, fits;
 	const int64_t zero = 0, column[] = { -1, 1 }, two = 2;
 	struct accel_gather_desc d = ACCEL_GATHER_DESC_INIT;
 	bool circle = im_string(im, "mode", "circular");
@@ -146,7 +146,14 @@ static int tensor_scatter(struct import *im, uint32_t arg)
 		off = v_binary(im, ACCEL_BINARY_MOD, off, rows);
 	mine = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, off, 0),
 			v_binary(im, ACCEL_BINARY_LT, off, fresh));
+	/* What is new has room: of a batch where it has not, no row is one that there is. */
+	last = v_binary(im, ACCEL_BINARY_SUB, rows, fresh);
+	fits = v_with(im, ACCEL_BINARY_GE, circle ? last : at, 0);
+	if (!circle)
+		fits = v_binary(im, ACCEL_BINARY_AND, fits,
+				v_binary(im, ACCEL_BINARY_LE, at, last));
 	at = v_select(im, mine, v_binary(im, ACCEL_BINARY_ADD, off, rows), v_iota(im, rows));
+	at = v_select(im, fits, at, v_number(im, ACCEL_HOST_S64, INT32_MAX));
 	at = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_cast(im, at, ACCEL_S32), 1, &two);
 	side[0] = v_concat(im, 1, 2, side);
 	d.func = ACCEL_GATHER_ND;
@@ -162,13 +169,15 @@ static int tensor_scatter(struct import *im, uint32_t arg)
 static int cum_sum_anywhere(struct import *im, struct accel_scan_desc *d)
 {
 	uint32_t i, rank = im->in[0].rank, out = NO_VALUE, v = NO_VALUE, axis, here;
-	const int64_t zero = 0;
+	int64_t all[ACCEL_GRAPH_MAX_RANK];
+	const int64_t one = 1;
 
 	axis = v_cast(im, v_in(im, 1), ACCEL_HOST_S64);
-	if (im->in[1].rank)
-		axis = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, axis, 1, &zero);
-	axis = v_select(im, v_with(im, ACCEL_BINARY_LT, axis, 0),
-			v_with(im, ACCEL_BINARY_ADD, axis, rank), axis);
+	axis = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, axis, 1, &one);
+	/* Of all that there are: others are none. */
+	for (i = 0; i < rank; i++)
+		all[i] = i;
+	axis = v_gather(im, ACCEL_GATHER_AXIS, 0, v_ints(im, rank, all), axis);
 	for (i = 0; i < rank; i++) {
 		d->axis = (int32_t)i;
 		if (im->error.code || im_one(im, &d->hdr, im->in[0].value, &v))
@@ -241,14 +250,15 @@ static int trilu(struct import *im, uint32_t arg)
 	rows = v_iota_along(im, a, rank - 2);
 	cols = v_iota_along(im, a, rank - 1);
 	k = im->in_count > 1 && im->in[1].here ? v_in(im, 1) : v_number(im, ACCEL_HOST_S64, 0);
-	keep = v_binary(im, upper ? ACCEL_BINARY_GE : ACCEL_BINARY_LE, cols,
-			v_binary(im, ACCEL_BINARY_ADD, rows, k));
+	keep = v_binary(im, upper ? ACCEL_BINARY_GE : ACCEL_BINARY_LE,
+			v_binary(im, ACCEL_BINARY_SUB, cols, rows), k);
 	return v_give(im, 0, v_select(im, keep, a, v_number(im, im->in[0].type, 0)));
 }
 
 static int eye_like(struct import *im, uint32_t arg)
 {
 	uint32_t a = v_in(im, 0), on, type;
+	const int64_t k = im_int(im, "k", 0);
 	int ret = im_need(im, 1);
 
 	(void)arg;
@@ -257,9 +267,8 @@ static int eye_like(struct import *im, uint32_t arg)
 	type = im_attr(im, "dtype", ATTR_INT) ? type_of(im_int(im, "dtype", 0)) : im->in[0].type;
 	if (im->in[0].rank != 2 || !type)
 		return im_fail(im, -EBADMSG, "no matrix, or of no type that is known");
-	on = v_binary(im, ACCEL_BINARY_EQ, v_iota_along(im, a, 1),
-		      v_with(im, ACCEL_BINARY_ADD, v_iota_along(im, a, 0),
-			     (double)im_int(im, "k", 0)));
+	on = v_binary(im, ACCEL_BINARY_SUB, v_iota_along(im, a, 1), v_iota_along(im, a, 0));
+	on = v_binary(im, ACCEL_BINARY_EQ, on, v_ints(im, 1, &k));
 	return v_give(im, 0, v_cast(im, on, type));
 }
 
@@ -345,6 +354,7 @@ static int depth_space(struct import *im, uint32_t to_space)
 	static const uint32_t dcr[] = { 0, 3, 4, 1, 5, 2 }, crd[] = { 0, 1, 4, 2, 5, 3 };
 	static const uint32_t depth[] = { 0, 3, 5, 1, 2, 4 };
 	bool rows = im_string(im, "mode", "CRD");
+	const struct attr *mode = im_attr(im, "mode", ATTR_STRING);
 	int64_t b = im_int(im, "blocksize", 1);
 	uint32_t a = v_in(im, 0), part[6], i, n = 0, block, list[4];
 	int ret = im_need(im, 1);
@@ -354,6 +364,8 @@ static int depth_space(struct import *im, uint32_t to_space)
 	if (im->in[0].rank != 4 || b < 1 || b > 65536)
 		return im_fail(im, -EBADMSG, "%u dimensions, blocks of %lld", im->in[0].rank,
 			       (long long)b);
+	if (to_space && mode && !rows && !im_string(im, "mode", "DCR"))
+		return im_fail(im, -EOPNOTSUPP, "its mode is not known");
 	block = v_ints(im, 1, &b);
 	for (i = 0; i < 4; i++)
 		list[i] = v_shape_of(im, a, i, i + 1);
@@ -424,6 +436,8 @@ static int shift(struct import *im, uint32_t arg)
 	int ret = im_need(im, 2);
 
 	(void)arg;
+	if (!ret && !left && !im_string(im, "direction", "RIGHT"))
+		ret = im_fail(im, -EBADMSG, "its direction is neither LEFT nor RIGHT");
 	return ret ? ret : v_give(im, 0, v_binary(im, left ? ACCEL_BINARY_SHL : ACCEL_BINARY_SHR,
 						  v_in(im, 0), v_in(im, 1)));
 }

@@ -188,20 +188,17 @@ static int clip(struct import *im, uint32_t arg)
 		ret = im_one(im, &d.hdr, out, &out);
 		return ret ? ret : im_give(im, 0, out);
 	}
-	for (i = 1; i < 3 && !ret; i++) {
-		const struct attr *a = im_attr(im, i == 1 ? "min" : "max", ATTR_FLOAT);
-
+	for (i = 1; i < 3; i++) {
 		if (here[i])
 			bound = im->in[i].value;
-		else if (a)
-			ret = im_scalar(im, im->in[0].type, (double)a->f, &bound);
+		else if (im->opset < 11)
+			/* Attributes, and what they are if there are none, are of fp32. */
+			bound = v_number(im, im->in[0].type, i == 1 ? min : max);
 		else
 			continue;
-		if (!ret)
-			ret = im_binary(im, i == 1 ? ACCEL_BINARY_MAX : ACCEL_BINARY_MIN, out,
-					bound, &out);
+		out = v_binary(im, i == 1 ? ACCEL_BINARY_MAX : ACCEL_BINARY_MIN, out, bound);
 	}
-	return ret ? ret : im_give(im, 0, out);
+	return v_give(im, 0, out);
 }
 
 static int where(struct import *im, uint32_t arg)

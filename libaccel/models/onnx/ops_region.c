@@ -280,6 +280,16 @@ static uint32_t aligned_by_size(struct import *im, struct align *f, uint32_t roi
 			v_cast(im, order, ACCEL_S32));
 }
 
+/* Images by their numbers, of which none is negative: all that there are not are refused. */
+static uint32_t images(struct import *im, uint32_t of)
+{
+	uint32_t count = v_size_of(im, v_in(im, 0), 0, ACCEL_HOST_S64);
+
+	of = v_cast(im, of, ACCEL_HOST_S64);
+	of = v_select(im, v_with(im, ACCEL_BINARY_LT, of, 0), count, of);
+	return v_cast(im, v_gather(im, ACCEL_GATHER_AXIS, 0, v_iota(im, count), of), ACCEL_S32);
+}
+
 static int roi_align(struct import *im, uint32_t arg)
 {
 	struct align f = {
@@ -309,7 +319,7 @@ static int roi_align(struct import *im, uint32_t arg)
 	/* Numbers of 16 bits have neither all sizes nor all places between elements. */
 	type = im->in[1].type == ACCEL_HOST_F64 ? im->in[1].type : (uint32_t)ACCEL_F32;
 	rois = v_cast(im, v_in(im, 1), type);
-	batch = v_cast(im, v_in(im, 2), ACCEL_S32);
+	batch = images(im, v_in(im, 2));
 	for (k = 0; k < 2; k++) {
 		f.size[k] = v_size_of(im, v_in(im, 0), 2 + k, type);
 		f.whole[k] = v_size_of(im, v_in(im, 0), 2 + k, ACCEL_S32);
@@ -402,7 +412,7 @@ static int max_roi_pool(struct import *im, uint32_t arg)
 		if (i)
 			edge[i] = rounded(im, v_with(im, ACCEL_BINARY_MUL, edge[i], scale));
 	}
-	edge[0] = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, edge[0], ACCEL_S32), 1, &one);
+	edge[0] = images(im, v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, edge[0], 1, &one));
 	x = v_gather(im, ACCEL_GATHER_AXIS, 0, v_in(im, 0), edge[0]);
 	x = max_bins(im, x, 3, pooled->ints[1], edge[1], edge[3], &some[0]);
 	x = max_bins(im, x, 2, pooled->ints[0], edge[2], edge[4], &some[1]);

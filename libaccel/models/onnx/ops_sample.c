@@ -224,6 +224,13 @@ struct deform {
 	uint32_t type;
 };
 
+/* A dimension that two values have to have alike, also where it is known only when they are */
+static void same_size(struct import *im, uint32_t a, uint32_t b, uint32_t axis)
+{
+	v_shaped(im, ACCEL_SHAPE_RESHAPE, v_iota(im, v_size_of(im, a, axis, ACCEL_HOST_S64)),
+		 v_shape_of(im, b, axis, (int64_t)axis + 1));
+}
+
 static int read_deform(struct import *im, struct deform *f)
 {
 	const struct ref *x = &im->in[0], *filters = &im->in[1], *off = &im->in[2];
@@ -272,6 +279,20 @@ static int read_deform(struct import *im, struct deform *f)
 			return im_fail(im, -EBADMSG, "offsets of %lld windows along dimension %u, which has %lld",
 				       (long long)off->dims[2 + i], 2 + i, (long long)rest);
 	}
+	for (i = 0; i < x->rank && mask->here; i++) {
+		if (i == 1)
+			continue;
+		if (!im_is_symbol(im, 2, i) && !im_is_symbol(im, 4, i) &&
+		    mask->dims[i] != off->dims[i])
+			return im_fail(im, -EBADMSG, "a mask of %lld along dimension %u, offsets of %lld",
+				       (long long)mask->dims[i], i, (long long)off->dims[i]);
+		same_size(im, mask->value, off->value, i);
+	}
+	if (im_input(im, 3)->here &&
+	    (im->in[3].rank != 1 ||
+	     (!im_is_symbol(im, 3, 0) && im->in[3].dims[0] != filters->dims[0])))
+		return im_fail(im, -EBADMSG, "a bias that is not of %lld numbers",
+			       (long long)filters->dims[0]);
 	f->type = off->type == ACCEL_HOST_F64 ? off->type : (uint32_t)ACCEL_F32;
 	return 0;
 }

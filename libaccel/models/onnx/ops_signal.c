@@ -264,7 +264,7 @@ static int dft(struct import *im, uint32_t arg)
 static int stft(struct import *im, uint32_t arg)
 {
 	bool half = im_int(im, "onesided", 1);
-	uint32_t length, frames, step, at, k, *v, count;
+	uint32_t length, frames, step, at, k, *v, count, rest;
 	struct spectrum x;
 	int64_t known;
 	int ret = im_need(im, 2);
@@ -288,9 +288,10 @@ static int stft(struct import *im, uint32_t arg)
 	length = lone(im, length);
 	step = lone(im, v_in(im, 1));
 	/* As many frames as fit, none where a frame is longer than the signal */
-	frames = v_binary(im, ACCEL_BINARY_SUB, lone(im, v_shape_of(im, x.re, 1, 2)), length);
-	frames = v_binary(im, ACCEL_BINARY_ADD, frames, step);
-	frames = v_iota(im, v_binary(im, ACCEL_BINARY_QUOT, frames, step));
+	rest = v_binary(im, ACCEL_BINARY_SUB, lone(im, v_shape_of(im, x.re, 1, 2)), length);
+	frames = v_with(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_QUOT, rest, step), 1);
+	frames = v_iota(im, v_select(im, v_with(im, ACCEL_BINARY_LT, rest, 0),
+				     v_number(im, ACCEL_HOST_S64, 0), frames));
 	at = column(im, v_binary(im, ACCEL_BINARY_MUL, frames, step));
 	at = v_cast(im, v_binary(im, ACCEL_BINARY_ADD, at, v_iota(im, length)), ACCEL_S32);
 	for (k = 0; k < 2; k++) {

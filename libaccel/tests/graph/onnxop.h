@@ -358,6 +358,44 @@ static inline void gives(struct tested *t, const struct io *want, uint32_t count
 	}
 }
 
+/* A run that fails with @code and these words; the result is called y. */
+static inline void must_fail(struct tested *t, int code, const char *words)
+{
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	const struct io *in;
+	struct bed *bed = t->bed;
+	struct accel_program *program;
+	struct bytes y = { .n = 0 };
+	struct accel_error e;
+	struct accel_model *m;
+	struct accel_state *s;
+	int ret;
+
+	put_text(&y, 1, "y");
+	put_message(&t->g, 12, &y);
+	for (opts.level = 0; opts.level <= 3; opts.level += 3) {
+		if (open_tested(t, &e, &m))
+			fail_msg("%s: %s", e.field, e.text);
+		MUST(accel_graph_compile(bed->ctx, accel_model_graph(m), &opts, &program));
+		accel_model_close(m);
+		s = new_state(bed, program);
+		ret = 0;
+		for (in = t->in; in < t->in + t->in_count; in++) {
+			MUST(accel_state_set_input(s, (uint32_t)(in - t->in), in->rank,
+						   in->given ? in->given : in->dims, NULL, 0));
+			if (accel_state_get_input(s, (uint32_t)(in - t->in), NULL))
+				fill_input(s, (uint32_t)(in - t->in), in->data,
+					   io_count(in) * type_size(in->type));
+		}
+		ret = accel_state_run(s);
+		accel_ctx_get_error(bed->ctx, &e);
+		if (ret != code || !strstr(e.text, words))
+			fail_msg("%d: %s; should be %d: %s", ret, e.text, code, words);
+		accel_state_destroy(s);
+		accel_program_unref(program);
+	}
+}
+
 #define GIVES(t, ...) \
 	gives(t, (const struct io[]){ __VA_ARGS__ }, \
 	      sizeof((const struct io[]){ __VA_ARGS__ }) / sizeof(struct io))

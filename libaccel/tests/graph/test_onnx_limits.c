@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Indices that are none, and numbers at the ends of what there is: they are refused in the words
+ * of who made the file, or do what they say.
+ */
+#include <float.h>
+#include "onnxop.h"
+
+static const float x[64];
+
+/* An engine says where an index lies; what it is, and whose, is said too. */
+static void test_index(void **arg)
+{
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 4, 4), IO("i", S64, DIMS(1, 9), 2));
+
+	ONE(t, NULL, "Gather", "x i", "y");
+	must_fail(t, -EFAULT, "node y (gather): index 9 is not within 4 elements");
+	t = BEGIN(*arg, IO("x", F32, x, 4, 4), IO("i", S64, DIMS(1, -5), 2, 1),
+		  IO("u", F32, x, 2, 1));
+	ONE(t, NULL, "ScatterElements", "x i u", "y");
+	must_fail(t, -EFAULT, "node y (scatter): index -5 is not within 4 elements");
+	/* A sum along an axis that there is not */
+	t = BEGIN(*arg, IO("x", F32, x, 4, 4), IO("i", S64, DIMS(2), 1));
+	ONE(t, NULL, "CumSum", "x i", "y");
+	must_fail(t, -EFAULT, "node y (gather): index 2 is not within 2 elements");
+}
+
+/* Regions of images that there are not: none counts from the end, nor with its low bits alone. */
+static void test_images(void **arg)
+{
+	static const int64_t wrong[] = { 2, -1, 1LL << 32, 1 << 28 };
+	static const float roi[4] = { 0, 0, 3, 3 };
+	struct tested *t;
+	struct bytes n;
+	size_t i;
+
+	for (i = 0; i < COUNT(wrong); i++) {
+		const float of[5] = { (float)wrong[i], 0, 0, 3, 3 };
+
+		t = BEGIN(*arg, IO("x", F32, x, 2, 1, 4, 4), IO("roi", F32, roi, 1, 4),
+			  IO("of", S64, &wrong[i], 1));
+		ONE(t, NULL, "RoiAlign", "x roi of", "y");
+		must_fail(t, -EFAULT, "node y (gather): index");
+		t = BEGIN(*arg, IO("x", F32, x, 2, 1, 4, 4), IO("roi", F32, of, 1, 5));
+		n = op(NULL, "MaxRoiPool", "x roi", "y");
+		attr_ints(&n, "pooled_shape", 2, DIMS(2, 2));
+		add_op(t, &n);
+		must_fail(t, -EFAULT, "node y (gather): index");
+	}
+}
+
+/* What is new has no room: it is longer than all, or too far behind. */
+static void test_update(void **arg)
+{
+	static const int64_t at[] = { 2, -1 };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 1, 3, 2), IO("u", F32, x, 1, i < 2 ? 2 : 4, 2),
+			  IO("at", S64, i < 2 ? &at[i] : &at[0], 1));
+		n = op(NULL, "TensorScatter", i == 2 ? "x u" : "x u at", "y");
+		if (i == 3)
+			attr_text(&n, "mode", "circular");
+		add_op(t, &n);
+		t->opset = 24;
+		must_fail(t, -EFAULT, "node y (gather): index 2147483647 is not within");
+	}
+}
+
+/* A mask of a deformed convolution is as large as the offsets are. */
+static void test_mask(void **arg)
+{
+	static const int64_t real[] = { 1, 1, 3, 2 };
+	struct tested *t;
+	int i;
+
+	/* As many elements in other dimensions, one for all, other sizes that symbols have */
+	for (i = 0; i < 3; i++) {
+		struct io mask = IO("m", F32, x, 1, 1, 3, 2);
+
+		if (i == 1)
+			mask.dims[2] = mask.dims[3] = 1;
+		if (i == 2) {
+			mask.given = real;
+			mask.dims[2] = -1;
+			mask.dims[3] = -2;
+		}
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 3), CONST("w", F32, x, 1, 1, 1, 1),
+			  IO("o", F32, x, 1, 2, 2, 3), mask);
+		t->opset = 22;
+		ONE(t, NULL, "DeformConv", "x w o - m", "y");
+		if (i < 2)
+			must_refuse(t, -EBADMSG, "a mask of");
+		else
+			must_fail(t, -EINVAL, "node y");
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 3), CONST("w", F32, x, 2, 1, 1, 1),
+		  IO("o", F32, x, 1, 2, 2, 3), CONST("b", F32, x, 1));
+	t->opset = 22;
+	ONE(t, NULL, "DeformConv", "x w o b", "y");
+	must_refuse(t, -EBADMSG, "a bias that is not of 2 numbers");
+}
+
+/* Diagonals as far away as numbers go, and frames as far apart */
+static void test_far(void **arg)
+{
+	static const float one[4] = { 1, 1, 1, 1 }, none[4], two[] = { 2, 0 };
+	static const int64_t far[] = { INT64_MAX, INT64_MIN };
+	struct tested *t = BEGIN(*arg, IO("x", F32, one, 2, 2), SCALAR("far", S64, &far[0]),
+				 SCALAR("low", S64, &far[1]), IO("s", F32, one, 1, 4),
+				 CONST("w", F32, one, 2));
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		n = op(NULL, "Trilu", i & 1 ? "x low" : "x far",
+		       (const char *const []){ "a", "b", "c", "d" }[i]);
+		attr_int(&n, "upper", i < 2);
+		add_op(t, &n);
+	}
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "EyeLike", "x", i ? "f" : "e");
+		attr_int(&n, "k", far[i]);
+		add_op(t, &n);
+	}
+	t->bound = 1e-9;
+	n = op(NULL, "STFT", "s far w", "g");
+	add_op(t, &n);
+	GIVES(t, IO("a", F32, none, 2, 2), IO("b", F32, one, 2, 2), IO("c", F32, one, 2, 2),
+	      IO("d", F32, none, 2, 2), IO("e", F32, none, 2, 2), IO("f", F32, none, 2, 2),
+	      IO("g", F32, ((float[]){ two[0], 0, 0, 0 }), 1, 1, 2, 2));
+}
+
+/* Bounds of Clip that nobody gives are, before version 11, those of fp32 for doubles too. */
+static void test_bounds(void **arg)
+{
+	static const double d[3] = { 1e300, -1e300, 1 };
+	const double y[3] = { (double)FLT_MAX, -(double)FLT_MAX, 1 };
+	struct tested *t;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		t = BEGIN(*arg, IO("x", F64, d, 3));
+		t->opset = i ? 13 : 10;
+		ONE(t, NULL, "Clip", "x", "y");
+		GIVES(t, IO("y", F64, i ? d : y, 3));
+	}
+}
+
+/* Words that are none of those there are */
+static void test_words(void **arg)
+{
+	static const uint8_t b[1];
+	struct tested *t = BEGIN(*arg, IO("x", U8, b, 1));
+	struct bytes n = op(NULL, "BitShift", "x x", "y");
+
+	attr_text(&n, "direction", "UP");
+	add_op(t, &n);
+	must_refuse(t, -EBADMSG, "its direction");
+	t = BEGIN(*arg, IO("x", F32, x, 1, 4, 1, 1));
+	n = op(NULL, "DepthToSpace", "x", "y");
+	attr_int(&n, "blocksize", 2);
+	attr_text(&n, "mode", "RCD");
+	add_op(t, &n);
+	must_refuse(t, -EOPNOTSUPP, "its mode");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_index), TEST(test_images), TEST(test_update), TEST(test_mask),
+		TEST(test_far), TEST(test_bounds), TEST(test_words),
+	};
+
+	return cmocka_run_group_tests_name("onnx_limits", tests, NULL, NULL);
+}
