@@ -26,16 +26,13 @@ static uint32_t convolve(struct import *im, const struct window *w, struct accel
 					{ ACCEL_ARG_BIAS, bias }), i, &out) ? NO_VALUE : out;
 }
 
-/* Planes [N D, C, H, W] as [N, C, D, H, W]; @batch: N in a list */
+/* Planes [N D, C, H, W] as [N, C, D, H, W]; @batch: N and D in a list */
 static uint32_t volumes(struct import *im, uint32_t planes, uint32_t batch)
 {
 	static const uint32_t order[] = { 0, 2, 1, 3, 4 };
-	const int64_t minus = -1;
-	uint32_t shape[] = {
-		batch, v_ints(im, 1, &minus), v_shape_of(im, planes, 1, INT64_MAX)
-	};
+	uint32_t shape[] = { batch, v_shape_of(im, planes, 1, INT64_MAX) };
 
-	return v_transpose(im, v_reshape(im, planes, 3, shape), order);
+	return v_transpose(im, v_reshape(im, planes, 2, shape), order);
 }
 
 /*
@@ -49,7 +46,8 @@ static uint32_t convolve_planes(struct import *im, const struct window *w,
 	static const uint32_t order[] = { 0, 3, 2, 1, 4, 5 };
 	struct accel_pad_desc pad = ACCEL_PAD_DESC_INIT;
 	uint32_t k, list[65], depth = w->kernel[0], n = 0, shape[4];
-	const int64_t planes = depth, minus = -1;
+	const int64_t planes = depth;
+	uint32_t batch[2], outer;
 
 	if (depth > ARRAY_SIZE(list) - 1) {
 		im_fail(im, -EOPNOTSUPP, "a kernel of %u planes", depth);
@@ -72,22 +70,28 @@ static uint32_t convolve_planes(struct import *im, const struct window *w,
 	shape[1] = v_ints(im, 1, &planes);
 	shape[2] = v_shape_of(im, a, 1, 2);
 	shape[3] = v_shape_of(im, k, 2, INT64_MAX);
+	batch[0] = shape[0];
+	batch[1] = v_shape_of(im, k, 2, 3);
+	outer = v_concat(im, 0, 2, batch);
 	k = v_transpose(im, v_reshape(im, k, 4, shape), order);
-	shape[0] = v_ints(im, 1, &minus);
+	/* All sizes are told: of no images what is left is not. */
+	shape[0] = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1, outer);
 	shape[1] = v_with(im, ACCEL_BINARY_MUL, shape[2], depth);
 	shape[2] = v_shape_of(im, a, 3, INT64_MAX);
 	k = v_reshape(im, k, 3, shape);
-	shape[1] = shape[0];
 	shape[0] = v_shape_of(im, b, 0, 1);
+	shape[1] = v_with(im, ACCEL_BINARY_MUL, v_shape_of(im, b, 1, 2), depth);
 	shape[2] = v_shape_of(im, b, 3, INT64_MAX);
 	b = v_reshape(im, b, 3, shape);
-	return volumes(im, convolve(im, w, *d, k, b, bias), v_shape_of(im, a, 0, 1));
+	return volumes(im, convolve(im, w, *d, k, b, bias), outer);
 }
 
 /* The window and the groups of a convolution of inputs @x and @f */
 static int read_conv(struct import *im, const struct ref *x, const struct ref *f,
 		     struct window *w, struct accel_conv_desc *d)
 {
+	bool same = im_string(im, "auto_pad", "SAME_UPPER") ||
+		    im_string(im, "auto_pad", "SAME_LOWER");
 	int64_t groups = im_int(im, "group", 1);
 	uint32_t i;
 	int ret;
@@ -103,6 +107,8 @@ static int read_conv(struct import *im, const struct ref *x, const struct ref *f
 	for (i = 0; i < w->n && !ret; i++)
 		if (w->kernel[i] != f->dims[2 + i])
 			ret = im_fail(im, -EBADMSG, "kernel_shape is not that of the weights");
+		else if ((w->n == 3 || same) && im_is_symbol(im, 1, 2 + i))
+			ret = im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
 	d->groups = (uint32_t)groups;
 	return ret;
 }
@@ -275,7 +281,7 @@ static uint32_t transpose_planes(struct import *im, const struct window *w,
 	y = convolve(im, w, *d, v_reshape(im, v_transpose(im, a, order), 3, shape), b, NO_VALUE);
 	size = v_shape_of(im, y, 2, INT64_MAX);
 	/* [N, D, M, planes of a kernel, rest] as [N, M, D, planes, rest] */
-	shape[1] = shape[0];
+	shape[1] = v_with(im, ACCEL_BINARY_QUOT, v_shape_of(im, y, 1, 2), (double)depth);
 	shape[2] = v_shape_of(im, a, 0, 1);
 	shape[3] = v_shape_of(im, a, 2, 3);
 	shape[0] = v_concat(im, 0, 2, shape + 2);
@@ -324,6 +330,9 @@ static int conv_transpose(struct import *im, uint32_t arg)
 			       im->in[1].rank);
 	if (groups < 1 || groups > 1 << 20)
 		return im_fail(im, -EBADMSG, "%lld groups", (long long)groups);
+	if ((given && given->int_count != w.n) || (extra && extra->int_count != w.n))
+		return im_fail(im, -EBADMSG, "output_shape or output_padding has not %u numbers",
+			       w.n);
 	for (i = 0; i < w.n; i++)
 		w.kernel[i] = (uint32_t)im->in[1].dims[2 + i];
 	ret = read_window(im, &w, true);
@@ -335,21 +344,21 @@ static int conv_transpose(struct import *im, uint32_t arg)
 	d.groups = (uint32_t)groups;
 	for (i = 0; i < w.n; i++)
 		if (w.kernel[i] != im->in[1].dims[2 + i] ||
-		    (extra && i < extra->int_count &&
-		     (extra->ints[i] < 0 || extra->ints[i] > 65536)) ||
-		    (given && i < given->int_count &&
-		     (given->ints[i] < 0 || given->ints[i] > UINT32_MAX)))
+		    (extra && (extra->ints[i] < 0 || extra->ints[i] > 65536)) ||
+		    (given && (given->ints[i] < 0 || given->ints[i] > UINT32_MAX)))
 			return im_fail(im, -EBADMSG, "dimension %u has no such kernel or size", i);
 	for (i = 0; i < w.n; i++) {
-		int64_t more = extra && i < extra->int_count ? extra->ints[i] : 0, over, shape;
+		int64_t more = extra ? extra->ints[i] : 0, over, shape;
 		int64_t in = im->in[0].dims[2 + i];
 		int64_t extent = ((int64_t)w.kernel[i] - 1) * w.dilation[i] + 1;
 		int64_t whole = (in - 1) * w.stride[i] + extent;
 
 		if ((same || given) && im_is_symbol(im, 0, 2 + i))
 			return im_fail(im, -EOPNOTSUPP, "auto_pad of an input whose size is a symbol");
+		if ((same || given || w.n == 3) && im_is_symbol(im, 1, 2 + i))
+			return im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
 		if (same || given) {
-			shape = given && i < given->int_count ? given->ints[i] : in * w.stride[i];
+			shape = given ? given->ints[i] : in * w.stride[i];
 			over = whole + more - shape;
 			over = over < 0 ? 0 : over;
 			if (over > UINT32_MAX)

@@ -129,7 +129,7 @@ static int lrn(struct import *im, uint32_t arg)
 	double bias = (double)im_float(im, "bias", 1);
 	struct accel_pool_desc d = ACCEL_POOL_DESC_INIT;
 	int64_t size = im_int(im, "size", 1);
-	const int64_t minus = -1, one = 1;
+	const int64_t one = 1;
 	uint32_t a = v_in(im, 0), list[2], shape, v;
 	int ret = im_need(im, 1);
 
@@ -149,7 +149,7 @@ static int lrn(struct import *im, uint32_t arg)
 	v = v_unary(im, ACCEL_UNARY_SQUARE, a);
 	/* [N, 1, C, all] */
 	list[0] = v_shape_of(im, a, 0, 2);
-	list[1] = v_ints(im, 1, &minus);
+	list[1] = v_elements(im, a, 2);
 	v = v_reshape(im, v, 2, list);
 	v = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v, 1, &one);
 	if (im->error.code || im_one(im, &d.hdr, v, &v))

@@ -9,8 +9,7 @@
 /* [N, C, D]: the dimensions behind the classes are one */
 static uint32_t flatten(struct import *im, uint32_t x)
 {
-	const int64_t dims[] = { -1 };
-	uint32_t head = v_shape_of(im, x, 0, 2), list[2] = { head, v_ints(im, 1, dims) };
+	uint32_t list[2] = { v_shape_of(im, x, 0, 2), v_elements(im, x, 2) };
 
 	return v_reshape(im, x, 2, list);
 }
@@ -35,6 +34,9 @@ static int loss(struct import *im, uint32_t x, uint32_t target, uint32_t weight)
 
 	if (im->in[0].rank < 2)
 		return im_fail(im, -EBADMSG, "no classes");
+	if (im_attr(im, "reduction", ATTR_STRING) && !im_string(im, "reduction", "none") &&
+	    !im_string(im, "reduction", "sum") && !im_string(im, "reduction", "mean"))
+		return im_fail(im, -EOPNOTSUPP, "its reduction is not known");
 	/* [N, 1, D] */
 	target = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, target, 1, &one);
 	target = v_cast(im, flatten(im, target), ACCEL_HOST_S64);

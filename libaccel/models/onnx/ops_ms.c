@@ -323,6 +323,8 @@ static int embed_norm(struct import *im, uint32_t arg)
 	(void)arg;
 	if (!ret && (!im_input(im, 2)->here || !im_input(im, 3)->here || im->in[0].rank != 2))
 		ret = im_fail(im, -EBADMSG, "tables or lines of words are missing");
+	if (!ret && im->in[1].here != im_input(im, 4)->here)
+		ret = im_fail(im, -EBADMSG, "segments without their table, or a table of none");
 	if (!ret)
 		ret = rows_of(im, im->in[2].value, im->in[0].value, &sum);
 	if (!ret && im_input(im, 8)->here)

@@ -3,6 +3,7 @@
  * Operators of networks: products, pooling, norms, reductions.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "onnx.h"
@@ -74,6 +75,8 @@ int read_window(struct import *im, struct window *w, bool whole)
 		return whole ? 0 : same_padding(im, w, im_string(im, "auto_pad", "SAME_UPPER"));
 	if (im_string(im, "auto_pad", "VALID"))
 		return 0;
+	if (im_attr(im, "auto_pad", ATTR_STRING) && !im_string(im, "auto_pad", "NOTSET"))
+		return im_fail(im, -EOPNOTSUPP, "its auto_pad is not known");
 	return window_list(im, "pads", 2 * w->n, w->before, w->n, w->after);
 }
 
@@ -174,6 +177,9 @@ static int gemm(struct import *im, uint32_t arg)
 	(void)arg;
 	if (ret)
 		return ret;
+	if (!type_is_real(im->in[0].type) && (alpha != truncf(alpha) || beta != truncf(beta)))
+		return im_fail(im, -EOPNOTSUPP, "integers times %g or %g", (double)alpha,
+			       (double)beta);
 	d.flags = (im_int(im, "transA", 0) ? ACCEL_GEMM_TRANS_A : 0) |
 		  (im_int(im, "transB", 0) ? ACCEL_GEMM_TRANS_B : 0);
 	if (alpha != 1) {
@@ -404,6 +410,8 @@ static int batch_norm(struct import *im, uint32_t arg)
 	(void)arg;
 	if (ret)
 		return ret;
+	if (im->opset < 9 && !im_int(im, "spatial", 1))
+		return im_fail(im, -EOPNOTSUPP, "moments of each element");
 	if (im_int(im, "training_mode", 0) && im->in[0].rank >= 2)
 		return batch_norm_training(im);
 	if (im->in[0].type == ACCEL_HOST_F64 && im->in[0].rank >= 2)

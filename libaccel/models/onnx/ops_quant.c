@@ -91,7 +91,7 @@ static int engine_quant(struct import *im, const struct scaled *s, uint32_t rank
 
 	if (s->block || !rank || rank > ACCEL_MAX_RANK || s->scale.rank > 1 || !n)
 		return 0;
-	if (s->zero.here && count_of(&s->zero) != n)
+	if (s->scale.data && s->zero.data && count_of(&s->zero) != n)
 		return im_fail(im, -EBADMSG, "not as many zero points as scales");
 	for (i = 0; i < n; i++) {
 		if (!scale_at(&s->scale, i, &scale) || !zero_point(&s->zero, i, &quant->zero))
@@ -117,65 +117,58 @@ static int engine_quant(struct import *im, const struct scaled *s, uint32_t rank
 	return ret ? ret : 1;
 }
 
+/* Scales or zero points of blocks, each repeated along a dimension of its own, then that of @x */
+static int spread_blocks(struct import *im, const struct ref *x, const struct scaled *s,
+			 uint32_t axis, uint32_t *out)
+{
+	uint32_t table = *out, size = v_shape_of(im, x->value, axis, (int64_t)axis + 1), lists[4];
+	uint32_t axes = v_ints(im, 1, (const int64_t[]){ axis }), from;
+	struct accel_shape_desc cut = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
+	const int64_t one = 1;
+
+	/* As many blocks as there are, of which the last may be a part of one */
+	lists[0] = v_shape_of(im, table, 0, axis);
+	lists[1] = v_with(im, ACCEL_BINARY_ADD, size, (double)(s->block - 1));
+	lists[1] = v_with(im, ACCEL_BINARY_QUOT, lists[1], (double)s->block);
+	lists[2] = v_ints(im, 1, &one);
+	lists[3] = v_shape_of(im, table, (int64_t)axis + 1, INT64_MAX);
+	table = v_reshape(im, table, 4, lists);
+	lists[2] = v_ints(im, 1, &s->block);
+	table = v_shaped(im, ACCEL_SHAPE_EXPAND, table, v_concat(im, 0, 4, lists));
+	lists[1] = v_with(im, ACCEL_BINARY_MUL, lists[1], (double)s->block);
+	lists[2] = lists[3];
+	table = v_reshape(im, table, 3, lists);
+	from = v_ints(im, 1, (const int64_t[]){ 0 });
+	return im->error.code ? im->error.code :
+	       im_node(im, &cut.hdr, ARGS({ ACCEL_ARG_A, table }, { ACCEL_ARG_B, from },
+					  { ACCEL_ARG_C, size }, { ACCEL_ARG_AUX0, axes }), 5, out);
+}
+
 /* Scales or zero points with the dimensions that broadcast to those of @x */
 static int spread(struct import *im, const struct ref *x, const struct scaled *s,
 		  const struct ref *table, uint32_t *out)
 {
 	struct accel_shape_desc reshape = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_RESHAPE);
-	struct accel_shape_desc expand = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_EXPAND);
-	struct accel_shape_desc cut = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
-	int64_t dims[ACCEL_GRAPH_MAX_RANK + 1], whole;
-	uint32_t axis, i, list, start, end, axes;
+	int64_t dims[ACCEL_GRAPH_MAX_RANK];
+	uint32_t axis, i, list;
 	int ret;
 
 	*out = table->value;
-	if (!table->rank || (count_of(table) == 1 && table->rank <= 1))
+	/* One for all, unless it is one for now */
+	if (!table->rank || (table->rank == 1 && table->dims[0] == 1 &&
+			     !accel_graph_varies(im->model->graph, table->value, 0)))
 		return 0;
 	ret = im_axis(im, s->axis, x->rank, &axis);
 	if (ret)
 		return ret;
-	if (!s->block) {
-		if (table->rank != 1)
-			return im_fail(im, -EBADMSG, "scales of %u dimensions", table->rank);
-		for (i = 0; i < x->rank; i++)
-			dims[i] = i == axis ? -1 : 1;
-		ret = im_list(im, x->rank, dims, &list);
-		return ret ? ret : im_two(im, &reshape.hdr, *out, list, out);
-	}
-	if (table->rank != x->rank || x->rank >= ACCEL_GRAPH_MAX_RANK)
+	if (table->rank != (s->block ? x->rank : 1) || x->rank >= ACCEL_GRAPH_MAX_RANK)
 		return im_fail(im, -EBADMSG, "scales of %u dimensions", table->rank);
-	/* Each is repeated along a dimension of its own, which then is part of the other. */
-	for (i = 0; i <= x->rank; i++)
-		dims[i] = i == axis + 1 ? 1 : table->dims[i - (i > axis)];
-	ret = im_list(im, x->rank + 1, dims, &list);
-	if (!ret)
-		ret = im_two(im, &reshape.hdr, *out, list, out);
-	dims[axis + 1] = s->block;
-	if (!ret)
-		ret = im_list(im, x->rank + 1, dims, &list);
-	if (!ret)
-		ret = im_two(im, &expand.hdr, *out, list, out);
-	whole = table->dims[axis] * s->block;
+	if (s->block)
+		return spread_blocks(im, x, s, axis, out);
 	for (i = 0; i < x->rank; i++)
-		dims[i] = i == axis ? whole : table->dims[i];
-	if (!ret)
-		ret = im_list(im, x->rank, dims, &list);
-	if (!ret)
-		ret = im_two(im, &reshape.hdr, *out, list, out);
-	if (ret || whole == x->dims[axis])
-		return ret;
-	/* The last block may be a part of one. */
-	whole = axis;
-	ret = im_list(im, 1, (const int64_t[]){ 0 }, &start);
-	if (!ret)
-		ret = im_list(im, 1, &x->dims[axis], &end);
-	if (!ret)
-		ret = im_list(im, 1, &whole, &axes);
-	return ret ? ret
-		   : im_node(im, &cut.hdr,
-			     ARGS({ ACCEL_ARG_A, *out }, { ACCEL_ARG_B, start },
-				  { ACCEL_ARG_C, end }, { ACCEL_ARG_AUX0, axes }),
-			     5, out);
+		dims[i] = i == axis ? -1 : 1;
+	ret = im_list(im, x->rank, dims, &list);
+	return ret ? ret : im_two(im, &reshape.hdr, *out, list, out);
 }
 
 /* (x - zero) * scale, in the type of the scale */
@@ -388,7 +381,7 @@ static int wide_zero(struct import *im, const struct ref *zero, bool rows, uint3
 	uint32_t list;
 	int ret = im_cast(im, zero->value, ACCEL_S32, out);
 
-	if (ret || !rows || zero->rank != 1 || count_of(zero) == 1)
+	if (ret || !rows || zero->rank != 1)
 		return ret;
 	ret = im_list(im, 1, (const int64_t[]){ 1 }, &list);
 	return ret ? ret : im_two(im, &across.hdr, *out, list, out);
@@ -508,6 +501,10 @@ static int matmul_to_float(struct import *im, uint32_t arg)
 	int ret = im_need(im, 4);
 
 	(void)arg;
+	/* A list of scales would lie across the columns. */
+	if (!ret && im->in[2].rank &&
+	    (im->in[2].rank > 1 || im->in[2].dims[0] != 1 || im_is_symbol(im, 2, 0)))
+		ret = im_fail(im, -EOPNOTSUPP, "more than one scale of its first factor");
 	if (!ret)
 		ret = product(im, &im->in[0], &im->in[1], im_input(im, 4), im_input(im, 5), &out);
 	return ret ? ret
@@ -542,9 +539,9 @@ static const struct real_op real_ops[] = {
 	{ "QGemm", "Gemm", 2 },
 };
 
-/* A bias in steps of both scales */
+/* A bias in steps of both scales, and of what multiplies them */
 static int real_bias(struct import *im, const struct ref *bias, const struct scaled *a,
-		     const struct scaled *b, struct ref *out)
+		     const struct scaled *b, float alpha, struct ref *out)
 {
 	struct ref scale;
 	uint32_t value, factor;
@@ -556,6 +553,9 @@ static int real_bias(struct import *im, const struct ref *bias, const struct sca
 		ret = im_ref(im, factor, &scale);
 	if (!ret)
 		ret = im_binary(im, ACCEL_BINARY_MUL, value, factor, &value);
+	if (!ret && alpha != 1)
+		value = v_with(im, ACCEL_BINARY_MUL, value, (double)alpha);
+	ret = ret ? ret : im->error.code;
 	return ret ? ret : im_ref(im, value, out);
 }
 
@@ -616,7 +616,8 @@ static int real_op(struct import *im, uint32_t index)
 			ret = im_ref(im, value, &real[i]);
 	}
 	if (!ret && (conv || gemm) && im_input(im, conv ? 8 : 6)->here) {
-		ret = real_bias(im, im_input(im, conv ? 8 : 6), &s[0], &s[1], &real[2]);
+		ret = real_bias(im, im_input(im, conv ? 8 : 6), &s[0], &s[1],
+				gemm ? im_float(im, "alpha", 1) : 1, &real[2]);
 		n = 3;
 	}
 	type = to.zero.here ? to.zero.type : im->in[0].type;
@@ -641,6 +642,8 @@ static int concat_real(struct import *im, uint32_t arg)
 	if (!real)
 		return im_fail(im, -ENOMEM, "out of memory");
 	ret = im_need(im, 5);
+	if (!ret && (im->in_count - 2) % 3)
+		ret = im_fail(im, -EBADMSG, "%u inputs are not three for each", im->in_count - 2);
 	take_scaled(im, 0, &to);
 	n = (im->in_count - 2) / 3;
 	for (i = 0; i < n && !ret; i++) {

@@ -127,6 +127,13 @@ static int split(struct import *im, uint32_t op)
 		ret = im_list(im, sizes->int_count, sizes->ints, &list);
 	if (!ret)
 		ret = im_axis(im, im_int(im, "axis", 0), im->in[0].rank, &axis);
+	if (!ret && im_int(im, "num_outputs", im->out_count) != im->out_count)
+		ret = im_fail(im, -EBADMSG, "%u pieces are not its num_outputs", im->out_count);
+	/* Pieces are alike before version 18. */
+	if (!ret && !sizes && !has && im->opset < 18 && !im_is_symbol(im, 0, axis) &&
+	    im->in[0].dims[axis] % im->out_count)
+		ret = im_fail(im, -EBADMSG, "%u pieces of %lld", im->out_count,
+			      (long long)im->in[0].dims[axis]);
 	d.axis = (int32_t)axis;
 	d.count = im->out_count;
 	for (d.index = 0; d.index < im->out_count && !ret; d.index++) {
@@ -165,55 +172,27 @@ static int range(struct import *im, uint32_t op)
 	return ret ? ret : im_give(im, 0, out);
 }
 
-/* The one element of a tensor */
-static double first_number(const struct tensor *t)
+static int constant_of_shape(struct import *im, uint32_t arg)
 {
-	uint64_t bits = 0;
-	double d;
-	float f;
-
-	memcpy(&bits, t->data, accel_type_bits(t->type) / 8);
-	switch (t->type) {
-	case ACCEL_F32:
-		memcpy(&f, t->data, sizeof(f));
-		return f;
-	case ACCEL_HOST_F64:
-		memcpy(&d, t->data, sizeof(d));
-		return d;
-	case ACCEL_HOST_S64:
-		return (double)(int64_t)bits;
-	case ACCEL_S32:
-		return (int32_t)bits;
-	case ACCEL_HOST_S16:
-		return (int16_t)bits;
-	case ACCEL_S8:
-		return (int8_t)bits;
-	default:
-		return (double)bits;
-	}
-}
-
-static int constant_of_shape(struct import *im, uint32_t op)
-{
-	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
 	const struct attr *a = im_attr(im, "value", ATTR_TENSOR);
+	uint32_t value = NO_VALUE;
 	struct tensor t;
 	int ret = im_need(im, 1);
 
-	if (!ret && a) {
+	(void)arg;
+	if (!ret && a)
 		ret = tensor_read(im, a->s, &t);
-		if (ret)
-			return ret;
-		if (t.count != 1 || t.type == ACCEL_F16 || t.type == ACCEL_BF16) {
+	if (!ret && a) {
+		if (t.count != 1) {
 			free(t.own);
-			return im_fail(im, -EOPNOTSUPP,
-				       "its value is no single number, or of 16 bits");
+			return im_fail(im, -EBADMSG, "its value is no single number");
 		}
-		d.type = t.type;
-		d.value = first_number(&t);
-		free(t.own);
+		t.rank = 0;
+		ret = tensor_add(im, &t, &value);
+	} else if (!ret) {
+		value = v_number(im, ACCEL_F32, 0);
 	}
-	return ret ? ret : im_give_one(im, &d.hdr);
+	return ret ? ret : v_give(im, 0, v_shaped(im, ACCEL_SHAPE_EXPAND, value, v_in(im, 0)));
 }
 
 static int constant(struct import *im, uint32_t arg)
@@ -331,7 +310,7 @@ const struct op onnx_shape[] = {
 						      ACCEL_SHAPE_TRANSPOSE },
 	{ "Slice", slice, ACCEL_SHAPE_SLICE }, { "Split", split, ACCEL_SHAPE_PIECE },
 	{ "Shape", shape, ACCEL_SHAPE_OF }, { "Range", range, ACCEL_SHAPE_RANGE },
-	{ "ConstantOfShape", constant_of_shape, ACCEL_SHAPE_FILL },
+	{ "ConstantOfShape", constant_of_shape, 0 },
 	{ "Constant", constant, 0 },
 	{ "Concat", concat, 0 }, { "Gather", gather, ACCEL_GATHER_AXIS },
 	{ "GatherElements", gather, ACCEL_GATHER_ELEMENTS },

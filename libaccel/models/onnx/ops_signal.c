@@ -26,10 +26,10 @@ static int window(struct import *im, uint32_t kind)
 	if (!type)
 		return im_fail(im, -EOPNOTSUPP, "its output_datatype is not known");
 	size = v_cast(im, v_in(im, 0), ACCEL_HOST_S64);
-	x = v_cast(im, v_iota(im, size), ACCEL_F32);
+	x = v_cast(im, v_iota(im, size), ACCEL_HOST_F64);
 	if (!im_int(im, "periodic", 1))
 		size = v_with(im, ACCEL_BINARY_SUB, size, 1);
-	size = v_cast(im, size, ACCEL_F32);
+	size = v_cast(im, size, ACCEL_HOST_F64);
 	angle = v_binary(im, ACCEL_BINARY_DIV, v_with(im, ACCEL_BINARY_MUL, x, 2 * PI), size);
 	v = v_with(im, ACCEL_BINARY_MUL, v_unary(im, ACCEL_UNARY_COS, angle), -w[1]);
 	v = v_with(im, ACCEL_BINARY_ADD, v, w[0]);
@@ -561,8 +561,7 @@ static uint32_t multiply(struct import *im, uint32_t a, struct term *ta, uint32_
 			 uint32_t count)
 {
 	struct term order_a = { 0 }, order_b = { 0 }, out = { 0 }, group[4] = { 0 };
-	uint32_t i, k, v, shape[4], rest, n = 0;
-	const int64_t minus = -1;
+	uint32_t i, k, v, shape[4], all[4];
 
 	for (i = 0; i < ta->rank; i++) {
 		uint8_t sub = ta->sub[i];
@@ -596,18 +595,11 @@ static uint32_t multiply(struct import *im, uint32_t a, struct term *ta, uint32_
 	shape[1] = v_shape_of(im, a, group[0].rank, group[0].rank + group[1].rank);
 	shape[2] = v_shape_of(im, a, group[0].rank + group[1].rank, INT64_MAX);
 	shape[3] = v_shape_of(im, b, group[0].rank + group[2].rank, INT64_MAX);
-	rest = v_ints(im, 1, &minus);
-	for (i = 0; i < 4; i++) {
-		/* The product of no sizes is 1. */
-		uint32_t all = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1, shape[i]);
-
-		if (i == 0)
-			n = all;
-		else if (i == 1)
-			a = v_reshape(im, a, 3, (uint32_t[]) { n, all, rest });
-		else if (i == 3)
-			b = v_reshape(im, b, 3, (uint32_t[]) { n, rest, all });
-	}
+	/* The product of no sizes is 1. */
+	for (i = 0; i < 4; i++)
+		all[i] = v_reduce(im, ACCEL_REDUCE_PROD, 0, 1, shape[i]);
+	a = v_reshape(im, a, 3, (uint32_t[]) { all[0], all[1], all[2] });
+	b = v_reshape(im, b, 3, (uint32_t[]) { all[0], all[2], all[3] });
 	v = v_product(im, 0, 0, a, b, NO_VALUE, NO_VALUE);
 	v = v_reshape(im, v, 3, (uint32_t[]) { shape[0], shape[1], shape[3] });
 	*ta = out;

@@ -167,6 +167,94 @@ static void test_words(void **arg)
 	must_refuse(t, -EOPNOTSUPP, "its mode");
 }
 
+static void refused(struct tested *t, const struct bytes *n, int64_t opset, const char *words)
+{
+	t->opset = opset;
+	add_op(t, n);
+	must_refuse(t, 0, words);
+}
+
+/* What would be ignored, or be a guess */
+static void test_ignored(void **arg)
+{
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), CONST("w", F32, x, 1, 1, 1, 1));
+	struct bytes n = op(NULL, "Conv", "x w", "y");
+
+	attr_text(&n, "auto_pad", "SAME");
+	refused(t, &n, 11, "its auto_pad");
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), CONST("w", F32, x, 1, 1, 1, 1));
+	n = op(NULL, "ConvTranspose", "x w", "y");
+	attr_ints(&n, "output_shape", 1, DIMS(3));
+	refused(t, &n, 11, "output_shape");
+	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 1), CONST("s", F32, x, 2));
+	n = op(NULL, "BatchNormalization", "x s s s s", "y");
+	attr_int(&n, "spatial", 0);
+	refused(t, &n, 8, "moments of each element");
+	t = BEGIN(*arg, IO("x", S32, x, 2, 2));
+	n = op(NULL, "Gemm", "x x x", "y");
+	attr_float(&n, "beta", 0.5f);
+	refused(t, &n, 13, "integers times");
+	t = BEGIN(*arg, IO("x", F32, x, 5));
+	n = op(NULL, "Split", "x", "y z");
+	attr_int(&n, "num_outputs", 3);
+	refused(t, &n, 18, "its num_outputs");
+	t = BEGIN(*arg, IO("x", F32, x, 5));
+	n = op(NULL, "Split", "x", "y z");
+	refused(t, &n, 13, "2 pieces of 5");
+	t = BEGIN(*arg, IO("x", F32, x, 2, 2), IO("of", S64, DIMS(0, 0), 2));
+	n = op(NULL, "NegativeLogLikelihoodLoss", "x of", "y");
+	attr_text(&n, "reduction", "product");
+	refused(t, &n, 13, "its reduction");
+	t = BEGIN(*arg, IO("i", S32, x, 1, 2), CONST("w", F32, x, 2, 4), CONST("g", F32, x, 4));
+	n = op(MS, "EmbedLayerNormalization", "i i w w - g g", "y");
+	refused(t, &n, 13, "segments without their table");
+	t = BEGIN(*arg, IO("a", U8, x, 2, 2), CONST("s", F32, x, 2), CONST("one", F32, x, 1));
+	n = op(MS, "MatMulIntegerToFloat", "a a s one", "y");
+	refused(t, &n, 13, "more than one scale");
+	t = BEGIN(*arg, IO("a", U8, x, 2, 2), CONST("s", F32, x, 1), CONST("z", U8, x, 1));
+	n = op(MS, "QLinearConcat", "s z a s z a", "y");
+	attr_int(&n, "axis", 0);
+	refused(t, &n, 13, "4 inputs are not three for each");
+}
+
+/* Numbers that no double is, numbers of 16 bits; what multiplies a product multiplies its bias. */
+static void test_exact(void **arg)
+{
+	static const uint8_t a[1] = { 2 }, b[1] = { 3 };
+	static const int64_t large[] = { (1LL << 53) + 1, (1LL << 53) + 1 };
+	static const uint16_t half[] = { 0x3e00, 0x3e00 };
+	static const float one = 1, third = 3;
+	const double window[3] = { 0, 0.75, 0.75 };
+	struct tested *t = BEGIN(*arg, CONST("two", S64, DIMS(2), 1));
+	struct bytes n, value, in;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, "ConstantOfShape", "two", i ? "half" : "large");
+		in = tensor(NULL, i ? F16 : S64, 1, DIMS(1), i ? (const void *)half : large,
+			    i ? 2 : 8);
+		value = (struct bytes){ .n = 0 };
+		put_text(&value, 1, "value");
+		put_message(&value, 5, &in);
+		put_int(&value, 20, 4);
+		put_message(&n, 5, &value);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("large", S64, large, 2), IO("half", F16, half, 2));
+	t = BEGIN(*arg, IO("a", U8, a, 1, 1),
+		  SCALAR("one", F32, &one), SCALAR("zero", U8, ((uint8_t[]){ 0 })),
+		  CONST("b", U8, b, 1, 1), CONST("c", S32, ((int32_t[]){ 4 }), 1),
+		  SCALAR("three", S64, ((int64_t[]){ 3 })));
+	n = op(MS, "QGemm", "a one zero b one zero c", "y");
+	attr_float(&n, "alpha", third);
+	add_op(t, &n);
+	n = op(NULL, "HannWindow", "three", "w");
+	attr_int(&n, "output_datatype", F64);
+	add_op(t, &n);
+	t->bound = 1e-15;
+	GIVES(t, IO("y", F32, ((float[]){ 3 * (2 * 3 + 4) }), 1, 1), IO("w", F64, window, 3));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -174,6 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_index), TEST(test_images), TEST(test_update), TEST(test_mask),
 		TEST(test_far), TEST(test_bounds), TEST(test_words),
+		TEST(test_ignored), TEST(test_exact),
 	};
 
 	return cmocka_run_group_tests_name("onnx_limits", tests, NULL, NULL);

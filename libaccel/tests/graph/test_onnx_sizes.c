@@ -144,13 +144,88 @@ static void test_nothing(void **arg)
 	      IO("e", F32, x, 0, 5, 2), IO("f", F32, x, 0, 2, 2, 2));
 }
 
+/* As many blocks as symbols say, each with its scale, of which the last is a part of one */
+static void test_blocks(void **arg)
+{
+	static const int64_t rows[] = { 2, 5 }, scales[] = { 2, 2 };
+	static const uint8_t q[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	static const float s[6] = { 1, 2, 4, 8 };
+	static const float y[10] = { 1, 2, 3, 8, 10, 24, 28, 32, 72, 80 };
+	struct tested *t = BEGIN(*arg, SYMBOLIC("q", U8, q, rows, -1, -2),
+				 SYMBOLIC("s", F32, s, scales, -1, -3),
+				 SYMBOLIC("y", F32, y, rows, -1, -2));
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		n = op(NULL, i ? "QuantizeLinear" : "DequantizeLinear", i ? "y s" : "q s",
+		       i ? "back" : "there");
+		attr_int(&n, "axis", 1);
+		attr_int(&n, "block_size", 3);
+		add_op(t, &n);
+	}
+	GIVES(t, IO("there", F32, y, 2, 5), IO("back", U8, q, 2, 5));
+	t = BEGIN(*arg, IO("q", U8, q, 2, 5), IO("s", F32, s, 2, 3));
+	n = op(NULL, "DequantizeLinear", "q s", "y");
+	attr_int(&n, "axis", 1);
+	attr_int(&n, "block_size", 3);
+	add_op(t, &n);
+	must_refuse(t, -EINVAL, "6 elements become 4");
+}
+
+/* Windows that are as large as weights whose size is a symbol */
+static void test_windows(void **arg)
+{
+	static const char *const types[] = { "Conv", "ConvTranspose" };
+	static const float x[4];
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		if (i < 2)
+			t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4), IO("w", F32, x, 1, 1, -1));
+		else
+			t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 1, 1),
+				  IO("w", F32, x, 1, 1, -1, 1, 1));
+		n = op(NULL, types[i & 1], "x w", "y");
+		if (i < 2)
+			attr_text(&n, "auto_pad", "SAME_UPPER");
+		add_op(t, &n);
+		must_refuse(t, -EOPNOTSUPP, "weights whose size is a symbol");
+	}
+}
+
+/* Of nothing that the file says: no images, no examples */
+static void test_none(void **arg)
+{
+	static const float x[8];
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 0, 2, 3, 3, 3), IO("w", F32, x, 2, 2, 1, 1, 1),
+				 IO("y", F32, x, 0, 2, 3), IO("of", S64, DIMS(0), 0, 3));
+	struct bytes n;
+
+	ONE(t, NULL, "Conv", "x w", "a");
+	ONE(t, NULL, "ConvTranspose", "x w", "b");
+	n = op(NULL, "LRN", "x", "c");
+	attr_int(&n, "size", 3);
+	add_op(t, &n);
+	n = op(NULL, "NegativeLogLikelihoodLoss", "y of", "d");
+	attr_text(&n, "reduction", "none");
+	add_op(t, &n);
+	n = op(NULL, "Einsum", "y y", "e");
+	attr_text(&n, "equation", "nij,nkj->nik");
+	add_op(t, &n);
+	GIVES(t, IO("a", F32, x, 0, 2, 3, 3, 3), IO("b", F32, x, 0, 2, 3, 3, 3),
+	      IO("c", F32, x, 0, 2, 3, 3, 3), IO("d", F32, x, 0, 3), IO("e", F32, x, 0, 2, 2));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
-		TEST(test_nothing),
+		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_none),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sizes", tests, NULL, NULL);
