@@ -111,8 +111,10 @@ static int attention(struct import *im, uint32_t arg)
 static int rotary(struct import *im, uint32_t ms)
 {
 	uint32_t cosines = v_in(im, ms ? 2 : 1), sines = v_in(im, ms ? 3 : 2), a = v_in(im, 0);
-	int64_t n = im_int(im, "num_heads", 0), zero = 0;
+	int64_t n = im_int(im, "num_heads", 0), turns = im_int(im, "rotary_embedding_dim", 0);
 	uint32_t at = v_in(im, ms ? 1 : 3), index = ms ? 1 : 3, k;
+	const struct ref *table = im_input(im, ms ? 2 : 1);
+	const int64_t zero = 0;
 	uint32_t list[3];
 	bool flat;
 	int ret = im_need(im, ms ? 4 : 3);
@@ -124,6 +126,12 @@ static int rotary(struct import *im, uint32_t ms)
 		return im_fail(im, -EBADMSG, "%u dimensions", im->in[0].rank);
 	if (ms && im_int(im, "is_packed_batching", 0))
 		return im_fail(im, -EOPNOTSUPP, "packed batches");
+	/* As much of a head is turned as the tables have. */
+	if (turns && (!table->rank || (flat && !n) ||
+		      (is_fixed(im, cosines, table->rank - 1) &&
+		       turns != 2 * table->dims[table->rank - 1])))
+		return im_fail(im, -EBADMSG, "%lld elements of heads are not those of its tables",
+			       (long long)turns);
 	if (flat && n && !counts_fit(n))
 		return im_fail(im, -EBADMSG, "%lld heads", (long long)n);
 	if (flat && !n) {
@@ -138,15 +146,15 @@ static int rotary(struct import *im, uint32_t ms)
 	if (at == NO_VALUE) {
 		/* A row of the tables for each row of the input: [B, S, half] */
 		for (k = 0; k < 2; k++) {
-			uint32_t *table = k ? &sines : &cosines;
+			uint32_t *rows = k ? &sines : &cosines;
 
 			if (im->in[k + 1].rank != 3)
 				return im_fail(im, -EBADMSG, "tables of %u dimensions",
 					       im->in[k + 1].rank);
 			list[0] = v_reduce(im, ACCEL_REDUCE_PROD, 0, ACCEL_AXIS(0),
-					   v_shape_of(im, *table, 0, 2));
-			list[1] = v_shape_of(im, *table, 2, 3);
-			*table = v_reshape(im, *table, 2, list);
+					   v_shape_of(im, *rows, 0, 2));
+			list[1] = v_shape_of(im, *rows, 2, 3);
+			*rows = v_reshape(im, *rows, 2, list);
 		}
 		at = v_iota(im, length_of(im, cosines, 0));
 		at = v_cast(im, v_shaped(im, ACCEL_SHAPE_RESHAPE, at, v_shape_of(im, a, 0, 2)),
@@ -273,6 +281,13 @@ static int multi_head(struct import *im, uint32_t arg)
 		    (i > 8 || v_in(im, 6) != NO_VALUE || v_in(im, 7) != NO_VALUE ||
 		     !im_numbers(&im->in[i], &none, &count, 1) || none))
 			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", i);
+	for (i = 0; i < 2; i++)
+		if (im_input(im, i)->rank == 5 &&
+		    ((is_fixed(im, v_in(im, i), 3) && im->in[i].dims[3] != 3 - i) ||
+		     (is_fixed(im, v_in(im, i), 2) && im->in[i].dims[2] != n)))
+			return im_fail(im, -EBADMSG, "%lld of %lld heads are packed, not %u of %lld",
+				       (long long)im->in[i].dims[3], (long long)im->in[i].dims[2],
+				       3 - i, (long long)n);
 	for (i = 0; i < 3; i++) {
 		if (im->in[0].rank == 5) {
 			part[i] = piece(im, v_in(im, 0), 3, i);
@@ -332,6 +347,8 @@ static int packed_attention(struct import *im, uint32_t arg)
 			       (long long)n);
 	if (im_int(im, "do_rotary", 0) || im_int(im, "past_present_share_buffer", 0))
 		return im_fail(im, -EOPNOTSUPP, "do_rotary or past_present_share_buffer");
+	if (v_in(im, 4) != NO_VALUE && (im->in[4].rank != 5 || im->in[4].dims[0] != 2))
+		return im_fail(im, -EBADMSG, "a past that is not one of keys and one of values");
 	for (i = 0; i < 3 && sizes; from += wide[i++]) {
 		wide[i] = sizes->ints[i];
 		if (wide[i] < 1 || wide[i] % n || wide[i] > 1 << 30)
@@ -418,8 +435,9 @@ static int group_query(struct import *im, uint32_t arg)
 	/* Neither its definition nor engines have them. */
 	if (im->in[0].type == ACCEL_HOST_F64)
 		return im_fail(im, -EOPNOTSUPP, "it is not of doubles");
-	if (v_in(im, 5) == NO_VALUE || im_input(im, 3)->here != im_input(im, 4)->here)
-		return im_fail(im, -EBADMSG, "its lengths, or a part of its past, are missing");
+	if (v_in(im, 5) == NO_VALUE || im_input(im, 3)->here != im_input(im, 4)->here ||
+	    packed == im_input(im, 2)->here)
+		return im_fail(im, -EBADMSG, "its lengths, its values or a part of its past are missing");
 	for (i = 0; i < ARRAY_SIZE(unused); i++)
 		if (v_in(im, unused[i]) != NO_VALUE)
 			return im_fail(im, -EOPNOTSUPP, "input %u is not supported", unused[i]);

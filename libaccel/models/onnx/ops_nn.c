@@ -463,6 +463,21 @@ static uint32_t integer_mean(struct import *im, uint32_t axes)
 				   v_cast(im, count[0], v_type(im, sum))), type);
 }
 
+/* Along no dimensions: what else a reduction does to each element */
+static int reduce_nothing(struct import *im, uint32_t func)
+{
+	uint32_t a = v_in(im, 0), type = im->in[0].type;
+
+	if (func == ACCEL_REDUCE_L1 || func == ACCEL_REDUCE_L2)
+		a = v_unary(im, ACCEL_UNARY_ABS, a);
+	else if (func == ACCEL_REDUCE_SUM_SQUARE)
+		a = v_binary(im, ACCEL_BINARY_MUL, a, a);
+	else if (func == ACCEL_REDUCE_LOG_SUM)
+		a = v_unary(im, ACCEL_UNARY_LOG,
+			    type_is_real(type) ? a : v_cast(im, a, ACCEL_HOST_F64));
+	return v_give(im, 0, v_cast(im, a, type));
+}
+
 /* Along dimensions that are known when the shapes are */
 static int reduce_late(struct import *im, const struct accel_reduce_desc *d, bool keep)
 {
@@ -496,7 +511,7 @@ static int reduce(struct import *im, uint32_t func)
 	if (ret)
 		return ret;
 	if (!count && im_int(im, "noop_with_empty_axes", 0))
-		return im_give(im, 0, im->in[0].value);
+		return reduce_nothing(im, func);
 	d.func = func;
 	d.d.dtype = im->in[0].type;
 	if (count == UINT32_MAX)

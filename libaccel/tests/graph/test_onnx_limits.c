@@ -217,6 +217,64 @@ static void test_ignored(void **arg)
 	refused(t, &n, 13, "4 inputs are not three for each");
 }
 
+/* Heads and parts of them that would not be read */
+static void test_heads(void **arg)
+{
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, i == 1 ? 3 : 2, i ? 3 : 4, 2),
+			  IO("k", F32, x, 1, 1, 2, 3, 2), IO("q", F32, x, 1, 1, 4));
+		n = op(MS, "MultiHeadAttention", i < 2 ? "x" : "q k", "y");
+		attr_int(&n, "num_heads", 2);
+		refused(t, &n, 13, i ? "3 of" : "4 of 2 heads are packed, not 3 of 2");
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4), CONST("c", F32, x, 1, 1),
+			  CONST("at", S64, DIMS(0), 1));
+		n = op(MS, "RotaryEmbedding", "x at c c", "y");
+		attr_int(&n, "num_heads", i == 2 ? 0 : 1);
+		attr_int(&n, "rotary_embedding_dim", i == 2 ? 2 : 4);
+		refused(t, &n, 13, "are not those of its tables");
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2), CONST("w", F32, x, 2, 6),
+		  IO("past", F32, x, 3, 1, 1, 1, 2));
+	n = op(MS, "Attention", "x w - - past", "y");
+	attr_int(&n, "num_heads", 1);
+	refused(t, &n, 13, "a past that is not");
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 6), IO("lens", S32, x, 1), SCALAR("all", S32, x));
+	n = op(MS, "GroupQueryAttention", "x - x - - lens all", "y");
+	attr_int(&n, "num_heads", 1);
+	attr_int(&n, "kv_num_heads", 1);
+	refused(t, &n, 13, "its values");
+}
+
+/* Without axes nothing is reduced, but the rest is done. */
+static void test_no_axes(void **arg)
+{
+	static const struct {
+		const char *type;
+		float y[2];
+	} cases[] = {
+		{ "ReduceSum", { -2, 1 } }, { "ReduceL1", { 2, 1 } }, { "ReduceL2", { 2, 1 } },
+		{ "ReduceSumSquare", { 4, 1 } }, { "ReduceLogSum", { NAN, 0 } },
+		{ "ReduceLogSumExp", { -2, 1 } },
+	};
+	static const float numbers[2] = { -2, 1 };
+	struct tested *t;
+	struct bytes n;
+	size_t i;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		t = BEGIN(*arg, IO("x", F32, numbers, 2), IO("none", S64, DIMS(0), 0));
+		n = op(NULL, cases[i].type, i & 1 ? "x none" : "x", "y");
+		attr_int(&n, "noop_with_empty_axes", 1);
+		add_op(t, &n);
+		t->bound = 0.000001;
+		GIVES(t, IO("y", F32, cases[i].y, 2));
+	}
+}
+
 /* Numbers that no double is, numbers of 16 bits; what multiplies a product multiplies its bias. */
 static void test_exact(void **arg)
 {
@@ -262,7 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_index), TEST(test_images), TEST(test_update), TEST(test_mask),
 		TEST(test_far), TEST(test_bounds), TEST(test_words),
-		TEST(test_ignored), TEST(test_exact),
+		TEST(test_ignored), TEST(test_heads), TEST(test_no_axes), TEST(test_exact),
 	};
 
 	return cmocka_run_group_tests_name("onnx_limits", tests, NULL, NULL);
