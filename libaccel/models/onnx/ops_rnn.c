@@ -334,14 +334,21 @@ static int recurrent(struct import *im, uint32_t kind)
 		return ret;
 	if (im->in[0].rank != 3 || im->in[1].rank != 3 || im->in[2].rank != 3)
 		return im_fail(im, -EBADMSG, "its input or weights have not three dimensions");
+	if (im_attr(im, "direction", ATTR_STRING) && !reverse && directions == 1 &&
+	    !im_string(im, "direction", "forward"))
+		return im_fail(im, -EOPNOTSUPP, "its direction is not known");
+	for (d = 0; d < 6; d++)
+		if (im_is_symbol(im, 1 + d / 3, d % 3))
+			return im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
 	count = im->in[0].dims[time];
-	known = !im_is_symbol(im, 0, time) && count <= MAX_STEPS;
+	known = !im_is_symbol(im, 0, time) && count > 0 && count <= MAX_STEPS;
 	im->steps += (uint64_t)(known ? count : 1) * directions;
 	if (im->steps > MAX_ALL_STEPS)
 		return im_fail(im, -EOPNOTSUPP, "more than %d steps in all", MAX_ALL_STEPS);
 	hidden = im->in[2].dims[2];
 	if (im->in[1].dims[0] != directions || im->in[2].dims[0] != directions ||
-	    im->in[1].dims[1] != gates[kind] * hidden)
+	    im->in[1].dims[1] != gates[kind] * hidden ||
+	    im_int(im, "hidden_size", hidden) != hidden)
 		return im_fail(im, -EBADMSG, "weights of another size");
 	/* [batch, hidden] of zeros */
 	shape[0] = v_shape_of(im, v_in(im, 0), !layout, !layout + 1);

@@ -179,6 +179,7 @@ static void test_ignored(void **arg)
 {
 	struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2, 2), CONST("w", F32, x, 1, 1, 1, 1));
 	struct bytes n = op(NULL, "Conv", "x w", "y");
+	int i;
 
 	attr_text(&n, "auto_pad", "SAME");
 	refused(t, &n, 11, "its auto_pad");
@@ -186,6 +187,16 @@ static void test_ignored(void **arg)
 	n = op(NULL, "ConvTranspose", "x w", "y");
 	attr_ints(&n, "output_shape", 1, DIMS(3));
 	refused(t, &n, 11, "output_shape");
+	for (i = 0; i < 3; i++) {
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2), CONST("w", F32, x, 1, 2, 2),
+			  IO("v", F32, x, 1, -1, 2));
+		n = op(NULL, "RNN", i == 2 ? "x w v" : "x w w", "y");
+		if (i == 1)
+			attr_text(&n, "direction", "backward");
+		attr_int(&n, "hidden_size", i ? 2 : 3);
+		refused(t, &n, 14, i == 2 ? "weights whose size" : i ? "its direction" :
+			"weights of another size");
+	}
 	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 1), CONST("s", F32, x, 2));
 	n = op(NULL, "BatchNormalization", "x s s s s", "y");
 	attr_int(&n, "spatial", 0);

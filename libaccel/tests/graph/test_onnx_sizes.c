@@ -201,7 +201,8 @@ static void test_none(void **arg)
 {
 	static const float x[8];
 	struct tested *t = BEGIN(*arg, IO("x", F32, x, 0, 2, 3, 3, 3), IO("w", F32, x, 2, 2, 1, 1, 1),
-				 IO("y", F32, x, 0, 2, 3), IO("of", S64, DIMS(0), 0, 3));
+				 IO("y", F32, x, 0, 2, 3), IO("of", S64, DIMS(0), 0, 3),
+				 CONST("v", F32, x, 1, 2, 3), CONST("r", F32, x, 1, 2, 2));
 	struct bytes n;
 
 	ONE(t, NULL, "Conv", "x w", "a");
@@ -215,8 +216,11 @@ static void test_none(void **arg)
 	n = op(NULL, "Einsum", "y y", "e");
 	attr_text(&n, "equation", "nij,nkj->nik");
 	add_op(t, &n);
+	/* No steps of time */
+	ONE(t, NULL, "RNN", "y v r", "f g");
 	GIVES(t, IO("a", F32, x, 0, 2, 3, 3, 3), IO("b", F32, x, 0, 2, 3, 3, 3),
-	      IO("c", F32, x, 0, 2, 3, 3, 3), IO("d", F32, x, 0, 3), IO("e", F32, x, 0, 2, 2));
+	      IO("c", F32, x, 0, 2, 3, 3, 3), IO("d", F32, x, 0, 3), IO("e", F32, x, 0, 2, 2),
+	      IO("f", F32, x, 0, 1, 2, 2), IO("g", F32, x, 1, 2, 2));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
