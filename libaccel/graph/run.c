@@ -92,7 +92,7 @@ static int job_failed(struct accel_state *state, const struct stage *stage,
 		return ctx_fail(state->program->ctx, ret, NULL, "%s",
 				info->text[0] ? info->text : "a job failed");
 	node = &net->nodes[net->order[step->first + info->op_index]];
-	/* Devices say where an index lies that is none: the CPU finds which it is, and of how many. */
+	/* Devices say where an index lies that is none: the CPU finds which it is. */
 	if (ret == -EFAULT && !strcmp(info->reason, "range") && cpu_finds(net, node) &&
 	    state_run_host(state, stage, node) == -EFAULT)
 		return ret;

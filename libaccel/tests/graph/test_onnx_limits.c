@@ -106,7 +106,8 @@ static void test_mask(void **arg)
 /* Diagonals as far away as numbers go, and frames as far apart */
 static void test_far(void **arg)
 {
-	static const float one[4] = { 1, 1, 1, 1 }, none[4], two[] = { 2, 0 };
+	static const float one[4] = { 1, 1, 1, 1 }, none[4], frame[4] = { 2 };
+	static const char *const names[] = { "a", "b", "c", "d" };
 	static const int64_t far[] = { INT64_MAX, INT64_MIN };
 	struct tested *t = BEGIN(*arg, IO("x", F32, one, 2, 2), SCALAR("far", S64, &far[0]),
 				 SCALAR("low", S64, &far[1]), IO("s", F32, one, 1, 4),
@@ -115,8 +116,7 @@ static void test_far(void **arg)
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		n = op(NULL, "Trilu", i & 1 ? "x low" : "x far",
-		       (const char *const []){ "a", "b", "c", "d" }[i]);
+		n = op(NULL, "Trilu", i & 1 ? "x low" : "x far", names[i]);
 		attr_int(&n, "upper", i < 2);
 		add_op(t, &n);
 	}
@@ -125,12 +125,12 @@ static void test_far(void **arg)
 		attr_int(&n, "k", far[i]);
 		add_op(t, &n);
 	}
-	t->bound = 1e-9;
+	t->bound = 0.000000001;
 	n = op(NULL, "STFT", "s far w", "g");
 	add_op(t, &n);
 	GIVES(t, IO("a", F32, none, 2, 2), IO("b", F32, one, 2, 2), IO("c", F32, one, 2, 2),
 	      IO("d", F32, none, 2, 2), IO("e", F32, none, 2, 2), IO("f", F32, none, 2, 2),
-	      IO("g", F32, ((float[]){ two[0], 0, 0, 0 }), 1, 1, 2, 2));
+	      IO("g", F32, frame, 1, 1, 2, 2));
 }
 
 /* Bounds of Clip that nobody gives are, before version 11, those of fp32 for doubles too. */
@@ -278,7 +278,7 @@ static void test_no_axes(void **arg)
 
 	for (i = 0; i < COUNT(cases); i++) {
 		t = BEGIN(*arg, IO("x", F32, numbers, 2), IO("none", S64, DIMS(0), 0));
-		n = op(NULL, cases[i].type, i & 1 ? "x none" : "x", "y");
+		n = op(NULL, cases[i].type, i % 2 ? "x none" : "x", "y");
 		attr_int(&n, "noop_with_empty_axes", 1);
 		add_op(t, &n);
 		t->bound = 0.000001;
@@ -320,7 +320,7 @@ static void test_exact(void **arg)
 	n = op(NULL, "HannWindow", "three", "w");
 	attr_int(&n, "output_datatype", F64);
 	add_op(t, &n);
-	t->bound = 1e-15;
+	t->bound = 1 / 1e15;
 	GIVES(t, IO("y", F32, ((float[]){ 3 * (2 * 3 + 4) }), 1, 1), IO("w", F64, window, 3));
 }
 

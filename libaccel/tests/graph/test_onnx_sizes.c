@@ -200,8 +200,9 @@ static void test_windows(void **arg)
 static void test_none(void **arg)
 {
 	static const float x[8];
-	struct tested *t = BEGIN(*arg, IO("x", F32, x, 0, 2, 3, 3, 3), IO("w", F32, x, 2, 2, 1, 1, 1),
-				 IO("y", F32, x, 0, 2, 3), IO("of", S64, DIMS(0), 0, 3),
+	struct tested *t = BEGIN(*arg, IO("x", F32, x, 0, 2, 3, 3, 3),
+				 IO("w", F32, x, 2, 2, 1, 1, 1), IO("y", F32, x, 0, 2, 3),
+				 IO("of", S64, DIMS(0), 0, 3),
 				 CONST("v", F32, x, 1, 2, 3), CONST("r", F32, x, 1, 2, 2));
 	struct bytes n;
 
