@@ -21,24 +21,19 @@
 static void uma_mount_fini(struct drm_device *drm, void *data)
 {
 	struct uma_device *uma = data;
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(uma->mounts); i++)
-		if (uma->mounts[i])
-			kern_unmount(uma->mounts[i]);
+	kern_unmount_array(uma->mounts, ARRAY_SIZE(uma->mounts));
 }
 
-static struct vfsmount *uma_mount_make(const char *options)
+/* The parser modifies @options. */
+static struct vfsmount *uma_mount_make(char *options)
 {
 	struct file_system_type *type = get_fs_type("tmpfs");
 	struct vfsmount *mnt;
-	char copy[64];
 
 	if (!type)
 		return NULL;
-	/* The parser modifies it. */
-	strscpy(copy, options, sizeof(copy));
-	mnt = vfs_kern_mount(type, SB_KERNMOUNT, "uma", copy);
+	mnt = vfs_kern_mount(type, SB_KERNMOUNT, "uma", options);
 	return IS_ERR(mnt) ? NULL : mnt;
 }
 
@@ -53,8 +48,9 @@ int uma_mount_init(struct uma_device *uma)
 	u32 i = 0;
 	int nid;
 
+	strscpy(options, huge, sizeof(options));
 	if (huge[0])
-		uma->mounts[0] = uma_mount_make(huge);
+		uma->mounts[0] = uma_mount_make(options);
 	if (IS_ENABLED(CONFIG_NUMA) && uma->info.node_count > 1 &&
 	    num_node_state(N_MEMORY) >= uma->info.node_count) {
 		for_each_node_state(nid, N_MEMORY) {
