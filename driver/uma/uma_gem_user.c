@@ -49,19 +49,15 @@ static bool uma_user_try_charge(const struct uma_user_pages *user)
 
 static int uma_user_charge(struct uma_user_pages *user)
 {
-	bool charged;
+	bool charged = false;
 
 	if (!uma_may(CAP_IPC_LOCK)) {
 		/* Nobody can let go of as much as that takes. */
 		if (user->count > rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT)
 			return -ENOMEM;
-		charged = uma_user_try_charge(user);
-		if (!charged) {
-			/* What the user has let go of may be on its way. */
-			uma_wait_released(charged = uma_user_try_charge(user));
-			charged = charged || uma_user_try_charge(user);
-		}
-		if (!charged)
+		/* What the user has let go of may be on its way. */
+		uma_wait_released(charged = uma_user_try_charge(user));
+		if (!charged && !uma_user_try_charge(user))
 			return -ENOMEM;
 		user->owner = get_uid(current_user());
 	}
