@@ -26,9 +26,8 @@ void uma_gem_publish(struct uma_bo *bo)
 	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
 
 	uma_bo_count(bo);
-	mutex_lock(&uma->gems_lock);
+	guard(mutex)(&uma->gems_lock);
 	list_add_tail(&bo->node, &uma->gems);
-	mutex_unlock(&uma->gems_lock);
 }
 
 static void uma_gem_free(struct drm_gem_object *obj)
@@ -38,10 +37,10 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	struct dma_buf *buf;
 
 	uma_bo_unmap(bo);
-	mutex_lock(&uma->gems_lock);
-	list_del_init(&bo->node);
-	uma_dying_done(uma, bo->awaited);
-	mutex_unlock(&uma->gems_lock);
+	scoped_guard(mutex, &uma->gems_lock) {
+		list_del_init(&bo->node);
+		uma_dying_done(uma, bo->awaited);
+	}
 	atomic64_sub(bo->resident, &uma->resident);
 	uma_shrink_remove(bo);
 	kfree(bo->label);
@@ -61,7 +60,7 @@ static void uma_gem_free(struct drm_gem_object *obj)
 /* Imported and user memory is mapped through its owner. */
 static bool uma_bo_mappable(struct uma_bo *bo)
 {
-	return !(bo->flags & DRM_UMA_BO_NO_MMAP) && !bo->user &&
+	return !(bo->flags & (DRM_UMA_BO_NO_MMAP | DRM_UMA_BO_INFO_USER)) &&
 	       !drm_gem_is_imported(&bo->shmem.base);
 }
 
@@ -181,7 +180,7 @@ static void uma_gem_vunmap(struct drm_gem_object *obj, struct iosys_map *map)
 /*
  * The core calls this once for a buffer, with an object that has a handle, and keeps the dma-buf
  * for as long as there is a handle. A shared buffer is never purged: madvise is refused from here
- * on.
+ * on. User memory stays with its owner.
  */
 static struct dma_buf *uma_gem_export(struct drm_gem_object *obj, int flags)
 {
@@ -189,25 +188,21 @@ static struct dma_buf *uma_gem_export(struct drm_gem_object *obj, int flags)
 	struct uma_bo *bo = to_uma_bo(obj);
 	struct dma_buf *buf;
 	bool was_shared;
-	int ret = 0;
 
-	mutex_lock(&uma->gems_lock);
-	was_shared = bo->shared;
-	if (uma_bo_purged(bo))
-		ret = -EFAULT;
-	else if (bo->shmem.madv)
-		ret = -EBUSY;
-	else
+	if (bo->flags & DRM_UMA_BO_INFO_USER)
+		return ERR_PTR(-EPERM);
+	scoped_guard(mutex, &uma->gems_lock) {
+		if (uma_bo_purged(bo))
+			return ERR_PTR(-EFAULT);
+		if (bo->shmem.madv)
+			return ERR_PTR(-EBUSY);
+		was_shared = bo->shared;
 		bo->shared = true;
-	mutex_unlock(&uma->gems_lock);
-	if (ret)
-		return ERR_PTR(ret);
-
+	}
 	buf = drm_gem_prime_export(obj, flags);
 	if (IS_ERR(buf)) {
-		mutex_lock(&uma->gems_lock);
+		guard(mutex)(&uma->gems_lock);
 		bo->shared = was_shared;
-		mutex_unlock(&uma->gems_lock);
 	}
 	return buf;
 }
@@ -224,24 +219,6 @@ static const struct drm_gem_object_funcs uma_gem_funcs = {
 	.mmap = uma_gem_mmap,
 	.status = uma_gem_status,
 	.vm_ops = &uma_gem_vm_ops,
-};
-
-static int uma_user_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
-{
-	return -EPERM;
-}
-
-static struct dma_buf *uma_user_gem_export(struct drm_gem_object *obj, int flags)
-{
-	return ERR_PTR(-EPERM);
-}
-
-/* User memory is not backed by shmem. */
-static const struct drm_gem_object_funcs uma_user_gem_funcs = {
-	.free = uma_gem_free,
-	.mmap = uma_user_gem_mmap,
-	.export = uma_user_gem_export,
-	.status = uma_gem_status,
 };
 
 /* The gem_create_object callback, for the shmem helpers. */
@@ -311,32 +288,27 @@ int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 int uma_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_uma_bo_mmap_offset *args = data;
+	struct uma_bo *bo __free(uma_bo_put) = NULL;
 	struct sg_table *sgt;
-	struct uma_bo *bo;
-	int ret = -EPERM;
+	int ret;
 
 	if (args->pad || args->offset)
 		return -EINVAL;
 	bo = uma_bo_find(file, args->handle);
 	if (!bo)
 		return -ENOENT;
-	if (uma_bo_purged(bo)) {
-		ret = -EFAULT;
-		goto out;
-	}
+	if (uma_bo_purged(bo))
+		return -EFAULT;
 	if (!uma_bo_mappable(bo))
-		goto out;
+		return -EPERM;
 	/* Populate it here: mmap() would do so with the mmap lock held for writing. */
 	sgt = uma_bo_pin(bo);
-	ret = PTR_ERR_OR_ZERO(sgt);
-	if (ret)
-		goto out;
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
 	uma_bo_unpin(bo);
 	ret = drm_gem_create_mmap_offset(&bo->shmem.base);
 	if (!ret)
 		args->offset = drm_vma_node_offset_addr(&bo->shmem.base.vma_node);
-out:
-	uma_bo_put(bo);
 	return ret;
 }
 
@@ -359,7 +331,6 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	bo = to_uma_bo(obj);
-	obj->funcs = &uma_user_gem_funcs;
 	bo->user = uma_user_pin(uma, args->addr, args->size, args->flags & DRM_UMA_USER_READONLY);
 	if (IS_ERR(bo->user)) {
 		ret = PTR_ERR(bo->user);
@@ -412,8 +383,8 @@ static u32 uma_bo_info_flags(const struct uma_bo *bo)
 int uma_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_uma_bo_info *args = data;
+	struct uma_bo *bo __free(uma_bo_put) = NULL;
 	struct drm_gem_object *obj;
-	struct uma_bo *bo;
 
 	if (args->flags || args->size || args->resident || args->mappings || args->pad)
 		return -EINVAL;
@@ -425,7 +396,6 @@ int uma_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file)
 	args->size = obj->size;
 	args->resident = uma_gem_status(obj) & DRM_GEM_OBJECT_RESIDENT ? obj->size : 0;
 	args->mappings = atomic_read(&bo->mappings);
-	uma_bo_put(bo);
 	return 0;
 }
 
@@ -434,9 +404,9 @@ int uma_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file
 {
 	struct uma_device *uma = to_uma_device(drm);
 	struct drm_uma_bo_label *args = data;
-	char *label = NULL;
-	struct uma_bo *bo;
-	int ret = 0;
+	struct uma_bo *bo __free(uma_bo_put) = NULL;
+	char *label __free(kfree) = NULL;
+	int ret;
 
 	if (!args->size != !args->label)
 		return -EINVAL;
@@ -448,21 +418,15 @@ int uma_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file
 			return PTR_ERR(label);
 		ret = uma_check_label(label, args->size);
 		if (ret)
-			goto out;
+			return ret;
 	}
 
 	bo = uma_bo_find(file, args->handle);
-	if (!bo) {
-		ret = -ENOENT;
-		goto out;
-	}
-	mutex_lock(&uma->gems_lock);
-	swap(bo->label, label);
-	mutex_unlock(&uma->gems_lock);
-	uma_bo_put(bo);
-out:
-	kfree(label);
-	return ret;
+	if (!bo)
+		return -ENOENT;
+	scoped_guard(mutex, &uma->gems_lock)
+		swap(bo->label, label);
+	return 0;
 }
 
 /* How much is synced before checking for an unplug and a fatal signal. */
@@ -569,9 +533,9 @@ int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct uma_device *uma = to_uma_device(drm);
 	struct drm_uma_bo_sync *args = data;
-	struct drm_uma_sync_range *ranges;
+	struct drm_uma_sync_range *ranges __free(kvfree) = NULL;
+	struct uma_bo **bos __free(kvfree) = NULL;
 	u32 count = args->ranges.count, i;
-	struct uma_bo **bos;
 	int ret;
 
 	ret = uma_check_array(&args->ranges, UMA_MIN_SYNC_RANGE, UMA_MAX_SYNC_RANGES);
@@ -583,13 +547,11 @@ int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
 	for (i = 0; i < count && !ret; i++)
 		ret = uma_check_sync_range(&ranges[i]);
 	if (ret)
-		goto out_ranges;
+		return ret;
 
 	bos = kvcalloc(count, sizeof(*bos), GFP_KERNEL_ACCOUNT);
-	if (!bos) {
-		ret = -ENOMEM;
-		goto out_ranges;
-	}
+	if (!bos)
+		return -ENOMEM;
 	for (i = 0; i < count && !ret; i++) {
 		bos[i] = uma_bo_find(file, ranges[i].handle);
 		ret = !bos[i] ? -ENOENT :
@@ -602,9 +564,6 @@ int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
 	}
 	for (i = 0; i < count; i++)
 		uma_bo_put(bos[i]);
-	kvfree(bos);
-out_ranges:
-	kvfree(ranges);
 	return ret;
 }
 
@@ -614,7 +573,7 @@ void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 	struct uma_bo *bo;
 
 	seq_puts(m, "refs mappings         size     resident    flags label\n");
-	mutex_lock(&uma->gems_lock);
+	guard(mutex)(&uma->gems_lock);
 	list_for_each_entry(bo, &uma->gems, node) {
 		struct drm_gem_object *obj = &bo->shmem.base;
 		size_t now = uma_gem_status(obj) & DRM_GEM_OBJECT_RESIDENT ? obj->size : 0;
@@ -627,5 +586,4 @@ void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 		if (uma_breathe())
 			break;
 	}
-	mutex_unlock(&uma->gems_lock);
 }

@@ -2,6 +2,7 @@
 #ifndef _UMA_GEM_H_
 #define _UMA_GEM_H_
 
+#include <linux/cleanup.h>
 #include <linux/dma-direction.h>
 #include <linux/scatterlist.h>
 #include <linux/types.h>
@@ -89,6 +90,7 @@ struct drm_gem_object *uma_gem_import_sg_table(struct drm_device *drm,
 					       struct sg_table *sgt);
 struct uma_bo *uma_bo_find(struct drm_file *file, u32 handle);
 void uma_bo_put(struct uma_bo *bo);
+DEFINE_FREE(uma_bo_put, struct uma_bo *, uma_bo_put(_T))
 struct sg_table *uma_bo_pin(struct uma_bo *bo);
 void uma_bo_unpin(struct uma_bo *bo);
 void uma_gem_publish(struct uma_bo *bo);

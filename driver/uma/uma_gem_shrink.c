@@ -78,10 +78,9 @@ void uma_shrink_remove(struct uma_bo *bo)
 	struct uma_device *uma = to_uma_device(bo->shmem.base.dev);
 
 	/* Waits for a shrinker that has isolated it. */
-	mutex_lock(&uma->shrink_lock);
+	guard(mutex)(&uma->shrink_lock);
 	if (list_lru_del_obj(&uma->lru, &bo->lru))
 		uma_shrink_forget(uma, bo);
-	mutex_unlock(&uma->shrink_lock);
 }
 
 /* Lock all address spaces that map a buffer, if all are idle. On failure some are locked. */
@@ -293,17 +292,16 @@ static int uma_bo_advise(struct uma_device *uma, struct uma_bo *bo, u32 advice)
 	if (ret)
 		return ret;
 	/* Serialises with uma_gem_export(). */
-	mutex_lock(&uma->gems_lock);
-	if (bo->shared)
-		ret = -EBUSY;
-	else if (!uma_bo_purged(bo))
-		WRITE_ONCE(bo->shmem.madv, advice == DRM_UMA_MADV_DONTNEED);
-	mutex_unlock(&uma->gems_lock);
+	scoped_guard(mutex, &uma->gems_lock) {
+		if (bo->shared)
+			ret = -EBUSY;
+		else if (!uma_bo_purged(bo))
+			WRITE_ONCE(bo->shmem.madv, advice == DRM_UMA_MADV_DONTNEED);
+	}
 	if (!ret && !uma_bo_purged(bo)) {
 		if (bo->shmem.madv) {
-			mutex_lock(&uma->shrink_lock);
-			uma_shrink_add_locked(uma, bo);
-			mutex_unlock(&uma->shrink_lock);
+			scoped_guard(mutex, &uma->shrink_lock)
+				uma_shrink_add_locked(uma, bo);
 		} else {
 			uma_shrink_remove(bo);
 		}
@@ -317,7 +315,7 @@ static int uma_bo_advise(struct uma_device *uma, struct uma_bo *bo, u32 advice)
 int uma_ioctl_bo_madvise(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_uma_bo_madvise *args = data;
-	struct uma_bo *bo;
+	struct uma_bo *bo __free(uma_bo_put) = NULL;
 	int ret;
 
 	if (args->retained || args->pad || args->advice > DRM_UMA_MADV_DONTNEED)
@@ -326,7 +324,6 @@ int uma_ioctl_bo_madvise(struct drm_device *drm, void *data, struct drm_file *fi
 	if (!bo)
 		return -ENOENT;
 	ret = uma_bo_advise(to_uma_device(drm), bo, args->advice);
-	uma_bo_put(bo);
 	if (ret < 0)
 		return ret;
 	args->retained = ret;
