@@ -125,7 +125,6 @@ void uma_pt_prune(struct uma_pt *pt);
 void uma_pt_unreserve(struct uma_pt *pt);
 void uma_pt_finish(struct uma_pt *pt);
 u32 uma_pt_walk(const struct uma_pt *pt, u64 va, u64 *entries);
-u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size);
 
 int uma_sg_seek(struct uma_sg_pos *pos, struct sg_table *sgt, u64 offset);
 

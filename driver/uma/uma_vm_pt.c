@@ -557,36 +557,6 @@ void uma_pt_prune(struct uma_pt *pt)
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_prune);
 
 /**
- * uma_pt_lookup - look the leaf entry of an address up
- * @pt: page table
- * @va: address
- * @size: out: bytes that the entry maps, may be NULL
- *
- * Return: the entry, 0 if the address is not mapped.
- */
-u64 uma_pt_lookup(const struct uma_pt *pt, u64 va, u64 *size)
-{
-	const struct uma_pt_table *table = pt->root;
-	unsigned int level;
-	u64 pte;
-
-	for (level = 0; level < UMA_PT_LEVELS; level++) {
-		unsigned int index = uma_pt_index(va, level);
-
-		pte = uma_pt_read(table, index);
-		if (!(pte & UMA_PTE_VALID))
-			return 0;
-		if (level == UMA_PT_LEAF || (pte & UMA_PTE_BLOCK))
-			break;
-		table = table->child[index];
-	}
-	if (size)
-		*size = uma_pt_span(level);
-	return pte;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_pt_lookup);
-
-/**
  * uma_pt_walk - read the entries of all levels for an address
  * @pt: page table
  * @va: address
