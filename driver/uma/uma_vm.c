@@ -262,14 +262,19 @@ int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *fi
 	return 0;
 }
 
+/* What an operation maps */
+struct uma_bind_map {
+	struct uma_bo *bo;		/* buffer */
+	struct sg_table *pages;		/* its memory, which is pinned until the ioctl returns */
+	struct uma_sg_pos pos;		/* where the mapping starts in pages */
+};
+
 /* A DRM_IOCTL_UMA_VM_BIND in progress */
 struct uma_bind {
 	struct drm_uma_bind_op *ops;	/* operations */
 	u32 count;			/* number of them */
 	u32 failed;			/* index of the operation that an error is about */
-	struct uma_bo **bos;		/* buffers to map */
-	struct sg_table **pages;	/* their memory, which is pinned until the ioctl returns */
-	struct uma_sg_pos *pos;		/* where the mappings start in pages */
+	struct uma_bind_map *maps;	/* for each operation that maps */
 };
 
 static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
@@ -287,7 +292,7 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 		bo = uma_bo_find(file, op->handle);
 		if (!bo)
 			return -ENOENT;
-		bind->bos[i] = bo;
+		bind->maps[i].bo = bo;
 		if (uma_check_bo_range(op->bo_offset, op->size, bo->shmem.base.size))
 			return -EINVAL;
 		if ((bo->flags & DRM_UMA_BO_INFO_READONLY) && !(op->flags & DRM_UMA_BIND_READONLY))
@@ -295,11 +300,13 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 	}
 	/* Only when all arguments are valid: this allocates memory. */
 	for (i = 0; i < bind->count && !ret; i++) {
-		if (!bind->bos[i])
+		struct uma_bind_map *map = &bind->maps[i];
+
+		if (!map->bo)
 			continue;
 		bind->failed = i;
-		bind->pages[i] = uma_bo_pin(bind->bos[i]);
-		ret = PTR_ERR_OR_ZERO(bind->pages[i]) ?: uma_breathe();
+		map->pages = uma_bo_pin(map->bo);
+		ret = PTR_ERR_OR_ZERO(map->pages) ?: uma_breathe();
 	}
 	if (!ret || ret == -ENODEV)
 		bind->failed = 0;
@@ -325,7 +332,7 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 
 		bind->failed = i;
 		if (op->op == DRM_UMA_BIND_MAP)
-			ret = uma_map_add(txn, op->va, op->size, &bind->bos[i]->shmem.base,
+			ret = uma_map_add(txn, op->va, op->size, &bind->maps[i].bo->shmem.base,
 					  op->bo_offset, op->flags);
 		else
 			ret = uma_map_remove(txn, op->va, op->size);
@@ -338,12 +345,12 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 	drm_dev_exit(idx);
 	for (i = 0; i < bind->count && !ret; i++) {
 		const struct drm_uma_bind_op *op = &bind->ops[i];
+		struct uma_bind_map *map = &bind->maps[i];
 
 		bind->failed = i;
 		if (op->op == DRM_UMA_BIND_MAP) {
-			ret = uma_sg_seek(&bind->pos[i], bind->pages[i], op->bo_offset);
-			ret = ret ?: uma_pt_need_map(&vm->pt, op->va, op->size, bind->pos[i],
-						     &need);
+			ret = uma_sg_seek(&map->pos, map->pages, op->bo_offset);
+			ret = ret ?: uma_pt_need_map(&vm->pt, op->va, op->size, map->pos, &need);
 		} else {
 			uma_pt_need_unmap(op->va, op->size, &need);
 		}
@@ -365,7 +372,7 @@ static bool uma_bind_apply_confirmed(struct uma_bind *bind, struct uma_vm *vm)
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 
 		if (op->op == DRM_UMA_BIND_MAP)
-			uma_pt_map(pt, op->va, op->size, bind->pos[i],
+			uma_pt_map(pt, op->va, op->size, bind->maps[i].pos,
 				   !(op->flags & DRM_UMA_BIND_READONLY));
 		else
 			uma_pt_unmap(pt, op->va, op->size);
@@ -409,22 +416,16 @@ static int uma_bind_ops(struct uma_bind *bind, struct drm_file *file, struct uma
 	u32 i;
 	int ret;
 
-	bind->bos = kvcalloc(bind->count, sizeof(*bind->bos), GFP_KERNEL_ACCOUNT);
-	bind->pages = kvcalloc(bind->count, sizeof(*bind->pages), GFP_KERNEL_ACCOUNT);
-	bind->pos = kvcalloc(bind->count, sizeof(*bind->pos), GFP_KERNEL_ACCOUNT);
-	ret = -ENOMEM;
-	if (bind->bos && bind->pages && bind->pos)
-		ret = uma_bind_lookup(bind, file);
-	if (!ret)
-		ret = uma_bind_run(bind, vm);
-	for (i = 0; bind->bos && bind->pages && i < bind->count; i++) {
-		if (!IS_ERR_OR_NULL(bind->pages[i]))
-			uma_bo_unpin(bind->bos[i]);
-		uma_bo_put(bind->bos[i]);
+	bind->maps = kvcalloc(bind->count, sizeof(*bind->maps), GFP_KERNEL_ACCOUNT);
+	if (!bind->maps)
+		return -ENOMEM;
+	ret = uma_bind_lookup(bind, file) ?: uma_bind_run(bind, vm);
+	for (i = 0; i < bind->count; i++) {
+		if (!IS_ERR_OR_NULL(bind->maps[i].pages))
+			uma_bo_unpin(bind->maps[i].bo);
+		uma_bo_put(bind->maps[i].bo);
 	}
-	kvfree(bind->pos);
-	kvfree(bind->pages);
-	kvfree(bind->bos);
+	kvfree(bind->maps);
 	return ret;
 }
 
