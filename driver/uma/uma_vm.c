@@ -32,7 +32,7 @@ static bool uma_vm_kill(struct uma_vm *vm)
 	struct uma_pt *pt = &vm->pt;
 	bool confirmed = true;
 
-	mutex_lock(&vm->lock);
+	guard(mutex)(&vm->lock);
 	if (!vm->dead) {
 		vm->dead = true;
 		uma_pt_unmap(pt, 0, vm->uma->va.end);
@@ -44,7 +44,6 @@ static bool uma_vm_kill(struct uma_vm *vm)
 		uma_pt_finish(pt);
 		uma_map_clear(vm);
 	}
-	mutex_unlock(&vm->lock);
 	return confirmed;
 }
 
@@ -86,14 +85,13 @@ static void uma_vm_free(struct kref *ref)
 			return;
 		uma_vm_kill(vm);
 	}
-	mutex_lock(&vm->lock);
-	uma_mmu_fini(vm);
-	mutex_unlock(&vm->lock);
+	scoped_guard(mutex, &vm->lock)
+		uma_pt_fini(&vm->pt);
 	/* Only now: uma_vms_release() waits for those that are in the list. */
-	mutex_lock(&uma->vms_lock);
-	list_del(&vm->node);
-	uma_dying_done(uma, vm->awaited);
-	mutex_unlock(&uma->vms_lock);
+	scoped_guard(mutex, &uma->vms_lock) {
+		list_del(&vm->node);
+		uma_dying_done(uma, vm->awaited);
+	}
 	mutex_destroy(&vm->lock);
 	drm_gpuvm_put(&vm->base);
 }
@@ -157,10 +155,9 @@ void uma_vms_release(struct uma_device *uma)
 		last = vm;
 		confirmed = uma_mmu_detach_confirmed(vm) && uma_vm_kill(vm);
 		/* Binds that had started have ended now, and none can start any more. */
-		mutex_lock(&vm->lock);
-		if (confirmed)
-			uma_mmu_fini(vm);
-		mutex_unlock(&vm->lock);
+		scoped_guard(mutex, &vm->lock)
+			if (confirmed)
+				uma_pt_fini(&vm->pt);
 		mutex_lock(&uma->vms_lock);
 	}
 	mutex_unlock(&uma->vms_lock);
@@ -174,7 +171,7 @@ void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 	u64 bytes = 0, tables = 0;
 	struct uma_vm *vm;
 
-	mutex_lock(&uma->vms_lock);
+	guard(mutex)(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node) {
 		/* Only a shrinker may have locked it, for a moment. */
 		if (!vm->held || !mutex_trylock(&vm->lock))
@@ -185,7 +182,6 @@ void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 	}
 	seq_puts(m, "       vms     tables            bytes\n");
 	seq_printf(m, "%10u %10llu %16llu\n", uma->vms_held, tables, bytes);
-	mutex_unlock(&uma->vms_lock);
 }
 
 /* DRM_IOCTL_UMA_VM_CREATE */
@@ -214,24 +210,20 @@ int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *fil
 	mutex_init(&vm->lock);
 	vm->uma = uma;
 	vm->pid = task_tgid_nr(current);
-	ret = uma_mmu_init(uma, vm);
+	ret = uma_pt_init(&vm->pt, &uma_mmu_pt_ops, uma);
 	if (ret) {
 		mutex_destroy(&vm->lock);
 		drm_gpuvm_put(&vm->base);
 		return ret;
 	}
-	mutex_lock(&uma->vms_lock);
-	list_add_tail(&vm->node, &uma->vms);
-	mutex_unlock(&uma->vms_lock);
+	scoped_guard(mutex, &uma->vms_lock)
+		list_add_tail(&vm->node, &uma->vms);
 
-	mutex_lock(&client->lock);
-	if (client->vm_count >= UMA_MAX_VMS)
-		ret = -ENOSPC;
-	else
-		ret = xa_alloc(&client->vms, &args->vm_id, vm, xa_limit_31b, GFP_KERNEL_ACCOUNT);
-	if (!ret)
-		client->vm_count++;
-	mutex_unlock(&client->lock);
+	scoped_guard(mutex, &client->lock) {
+		ret = client->vm_count >= UMA_MAX_VMS ? -ENOSPC :
+			xa_alloc(&client->vms, &args->vm_id, vm, xa_limit_31b, GFP_KERNEL_ACCOUNT);
+		client->vm_count += !ret;
+	}
 	if (ret)
 		uma_vm_put(vm);
 	return ret;
@@ -246,15 +238,13 @@ int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *fi
 
 	if (args->pad)
 		return -EINVAL;
-	mutex_lock(&client->lock);
-	vm = xa_load(&client->vms, args->vm_id);
-	if (!vm || vm->queues) {
-		mutex_unlock(&client->lock);
-		return vm ? -EBUSY : -ENOENT;
+	scoped_guard(mutex, &client->lock) {
+		vm = xa_load(&client->vms, args->vm_id);
+		if (!vm || vm->queues)
+			return vm ? -EBUSY : -ENOENT;
+		xa_erase(&client->vms, args->vm_id);
+		client->vm_count--;
 	}
-	xa_erase(&client->vms, args->vm_id);
-	client->vm_count--;
-	mutex_unlock(&client->lock);
 
 	/* Unmapped even if a job of a destroyed queue still runs. */
 	uma_vm_kill(vm);
@@ -479,10 +469,9 @@ u64 uma_vms_blocks(struct uma_device *uma)
 	struct uma_vm *vm;
 	u64 blocks = 0;
 
-	mutex_lock(&uma->vms_lock);
+	guard(mutex)(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node)
 		blocks += READ_ONCE(vm->pt.blocks);
-	mutex_unlock(&uma->vms_lock);
 	return blocks;
 }
 
@@ -494,7 +483,7 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 	u32 n = 0;
 
 	seq_puts(m, "vm     pid state tables blocks            start             last   offset access\n");
-	mutex_lock(&uma->vms_lock);
+	guard(mutex)(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node) {
 		/* Trylock, as it nests outside of vms_lock. */
 		if (!mutex_trylock(&vm->lock)) {
@@ -518,5 +507,4 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 		n++;
 		mutex_unlock(&vm->lock);
 	}
-	mutex_unlock(&uma->vms_lock);
 }

@@ -152,12 +152,22 @@ void uma_slots_init(struct uma_slots *slots, u32 count);
 int uma_slots_find(const struct uma_slots *slots, const void *owner);
 int uma_slots_choose(const struct uma_slots *slots, const void *owner);
 void uma_slots_get(struct uma_slots *slots, unsigned int slot, const void *owner);
-bool uma_slots_put(struct uma_slots *slots, unsigned int slot);
-void uma_slots_drop(struct uma_slots *slots, unsigned int slot);
 
 static inline bool uma_slots_busy(const struct uma_slots *slots, unsigned int slot)
 {
 	return atomic_read(&slots->slot[slot].busy);
+}
+
+/* A job is no longer on the device. Was it the last of this slot? Callable from interrupts. */
+static inline bool uma_slots_put(struct uma_slots *slots, unsigned int slot)
+{
+	return atomic_dec_and_test(&slots->slot[slot].busy);
+}
+
+/* Remove the owner of a slot. */
+static inline void uma_slots_drop(struct uma_slots *slots, unsigned int slot)
+{
+	slots->slot[slot].owner = NULL;
 }
 
 /* An address space */
@@ -201,8 +211,7 @@ int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *fil
 int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file);
 
-int uma_mmu_init(struct uma_device *uma, struct uma_vm *vm);
-void uma_mmu_fini(struct uma_vm *vm);
+extern const struct uma_pt_ops uma_mmu_pt_ops;
 /* _confirmed: success means that the device has confirmed it, or cannot reach it anyway. */
 bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);
 int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);

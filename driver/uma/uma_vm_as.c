@@ -41,30 +41,12 @@ static void uma_mmu_free_table(struct uma_pt *pt, struct uma_pt_table *table)
 			  table->entries, table->dma);
 }
 
-static const struct uma_pt_ops uma_mmu_pt_ops = {
+/* The allocator of page tables; its private data is the device. */
+const struct uma_pt_ops uma_mmu_pt_ops = {
 	.alloc = uma_mmu_alloc_table,
 	.free = uma_mmu_free_table,
 };
-
-/**
- * uma_mmu_init - make the page table of an address space
- * @uma: device
- * @vm: address space
- *
- * Return: 0; -ENOMEM; -ENODEV.
- */
-int uma_mmu_init(struct uma_device *uma, struct uma_vm *vm)
-{
-	return uma_pt_init(&vm->pt, &uma_mmu_pt_ops, uma);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_mmu_init);
-
-/* Free the page table of an address space that is detached. */
-void uma_mmu_fini(struct uma_vm *vm)
-{
-	uma_pt_fini(&vm->pt);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_mmu_fini);
+EXPORT_SYMBOL_IF_KUNIT(uma_mmu_pt_ops);
 
 /*
  * The device may walk an enabled root at any time, so a root is never replaced directly: it is
@@ -130,12 +112,8 @@ static int uma_mmu_slot(struct uma_vm *vm)
 
 static int uma_mmu_slot_now(struct uma_vm *vm)
 {
-	int slot;
-
-	mutex_lock(&vm->uma->hw_lock);
-	slot = uma_mmu_slot(vm);
-	mutex_unlock(&vm->uma->hw_lock);
-	return slot;
+	guard(mutex)(&vm->uma->hw_lock);
+	return uma_mmu_slot(vm);
 }
 
 /*
@@ -163,15 +141,14 @@ static int uma_mmu_ask_confirmed(struct uma_vm *vm, u32 command, u64 start, u64 
 	ret = uma_mmu_poll_confirmed(uma, READ_ONCE(uma->preempt_timeout_ms));
 	if (ret)
 		goto out;
-	mutex_lock(&uma->hw_lock);
-	/* It may have got another slot, or lost its slot, in the meantime. */
-	slot = uma_mmu_slot(vm);
-	if (slot >= 0) {
-		if (command == UMA_INVAL_AS)
+	scoped_guard(mutex, &uma->hw_lock) {
+		/* It may have got another slot, or lost its slot, in the meantime. */
+		slot = uma_mmu_slot(vm);
+		if (slot >= 0 && command == UMA_INVAL_AS)
 			uma_mmu_disable(uma, slot);
-		uma_mmu_write_command(uma, slot, command, start, end - start);
+		if (slot >= 0)
+			uma_mmu_write_command(uma, slot, command, start, end - start);
 	}
-	mutex_unlock(&uma->hw_lock);
 	if (slot < 0) {
 		ret = slot == -ENOENT ? 0 : slot;
 		goto out;
@@ -274,11 +251,10 @@ bool uma_mmu_detach_confirmed(struct uma_vm *vm)
 
 	if (!uma_mmu_insist_confirmed(vm, UMA_INVAL_AS, 0, 0))
 		return false;
-	mutex_lock(&uma->hw_lock);
+	guard(mutex)(&uma->hw_lock);
 	slot = uma_slots_find(&uma->slots, vm);
 	if (slot >= 0)
 		uma_slots_drop(&uma->slots, slot);
-	mutex_unlock(&uma->hw_lock);
 	return true;
 }
 
@@ -418,29 +394,3 @@ void uma_slots_get(struct uma_slots *slots, unsigned int slot, const void *owner
 	atomic_inc(&slots->slot[slot].busy);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_slots_get);
-
-/**
- * uma_slots_put - a job is no longer on the device
- * @slots: slots
- * @slot: slot of uma_slots_get()
- *
- * Callable from interrupts.
- *
- * Return: true if it was the last job of this slot.
- */
-bool uma_slots_put(struct uma_slots *slots, unsigned int slot)
-{
-	return atomic_dec_and_test(&slots->slot[slot].busy);
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_slots_put);
-
-/**
- * uma_slots_drop - remove the owner of a slot
- * @slots: slots
- * @slot: slot
- */
-void uma_slots_drop(struct uma_slots *slots, unsigned int slot)
-{
-	slots->slot[slot].owner = NULL;
-}
-EXPORT_SYMBOL_IF_KUNIT(uma_slots_drop);

@@ -955,7 +955,7 @@ static void uma_device_test_tables(struct kunit *test)
 	struct uma_vm vm = { .uma = uma };
 
 	uma->drm.dev->coherent_dma_mask = DMA_BIT_MASK(64);
-	KUNIT_ASSERT_EQ(test, uma_mmu_init(uma, &vm), 0);
+	KUNIT_ASSERT_EQ(test, uma_pt_init(&vm.pt, &uma_mmu_pt_ops, uma), 0);
 	KUNIT_EXPECT_EQ(test, uma_pt_reserve(&vm.pt, &need), 0);
 	uma->drm.unplugged = true;
 	KUNIT_EXPECT_EQ(test, uma_pt_reserve(&vm.pt, &need), -ENODEV);
@@ -966,7 +966,7 @@ static void uma_device_test_tables(struct kunit *test)
 	/* What was there before can be given back. */
 	uma_pt_unreserve(&vm.pt);
 	KUNIT_EXPECT_EQ(test, vm.pt.tables, 1);
-	uma_mmu_fini(&vm);
+	uma_pt_fini(&vm.pt);
 	KUNIT_EXPECT_EQ(test, vm.pt.tables, 0);
 }
 
