@@ -203,16 +203,16 @@ static int uma_pm_runtime_suspend(struct device *dev)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
 
-	mutex_lock(&uma->hw_lock);
-	if (uma->asleep) {
-		uma->powered_later = false;
-	} else if (uma->powered) {
-		uma->powered = false;
-		if (!uma->lost && uma_power_off(uma))
-			uma_pm_failed(uma);
-		uma_pm_trace(uma, "off");
+	scoped_guard(mutex, &uma->hw_lock) {
+		if (uma->asleep) {
+			uma->powered_later = false;
+		} else if (uma->powered) {
+			uma->powered = false;
+			if (!uma->lost && uma_power_off(uma))
+				uma_pm_failed(uma);
+			uma_pm_trace(uma, "off");
+		}
 	}
-	mutex_unlock(&uma->hw_lock);
 	uma_devfreq_suspend(uma);
 	return 0;
 }
@@ -221,16 +221,16 @@ static int uma_pm_runtime_resume(struct device *dev)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
 
-	mutex_lock(&uma->hw_lock);
-	if (uma->asleep) {
-		uma->powered_later = true;
-	} else if (!uma->powered) {
-		uma->powered = true;
-		if (!uma->lost && uma_power_on(uma))
-			uma_pm_failed(uma);
-		uma_pm_trace(uma, "on");
+	scoped_guard(mutex, &uma->hw_lock) {
+		if (uma->asleep) {
+			uma->powered_later = true;
+		} else if (!uma->powered) {
+			uma->powered = true;
+			if (!uma->lost && uma_power_on(uma))
+				uma_pm_failed(uma);
+			uma_pm_trace(uma, "on");
+		}
 	}
-	mutex_unlock(&uma->hw_lock);
 	uma_devfreq_resume(uma);
 	uma_busy_kick(uma);
 	return 0;
@@ -277,11 +277,10 @@ static int uma_pm_suspend(struct device *dev)
 	ktime_t end = ktime_add_ms(ktime_get(), UMA_SLEEP_DRAIN_MS);
 	struct uma_engine *engine;
 
-	mutex_lock(&uma->hw_lock);
-	uma->asleep = true;
-	uma->powered_later = uma->powered;
-	mutex_unlock(&uma->hw_lock);
-
+	scoped_guard(mutex, &uma->hw_lock) {
+		uma->asleep = true;
+		uma->powered_later = uma->powered;
+	}
 	uma_for_each_engine(uma, engine)
 		uma_engine_preempt(engine, 0);
 	while (!uma_pm_drained(uma)) {
@@ -296,20 +295,19 @@ static int uma_pm_suspend(struct device *dev)
 	/* Wait for recovery that is in progress. */
 	flush_workqueue(uma->reset_wq);
 
-	mutex_lock(&uma->hw_lock);
-	if (uma->powered && !uma->lost && uma_power_off(uma))
-		uma_pm_failed(uma);
-	uma->powered = false;
-	uma->stopped = true;
-	mutex_unlock(&uma->hw_lock);
+	scoped_guard(mutex, &uma->hw_lock) {
+		if (uma->powered && !uma->lost && uma_power_off(uma))
+			uma_pm_failed(uma);
+		uma->powered = false;
+		uma->stopped = true;
+	}
 	flush_workqueue(uma->reset_wq);
 
-	mutex_lock(&uma->hw_lock);
+	guard(mutex)(&uma->hw_lock);
 	if (!uma->lost)
 		uma_write(uma, UMA_REG_IRQ_ENABLE, 0);
 	uma_pm_energy_uj(uma);
 	uma_pm_trace(uma, "suspend");
-	mutex_unlock(&uma->hw_lock);
 	return 0;
 }
 
@@ -328,23 +326,17 @@ static int uma_pm_restore_noirq(struct device *dev)
 {
 	struct uma_device *uma = dev_get_drvdata(dev);
 
-	mutex_lock(&uma->hw_lock);
+	guard(mutex)(&uma->hw_lock);
 	uma_pm_energy_uj(uma);
 	/* A lost device that has confirmed this stop cannot access memory any more. */
 	uma->quiet |= uma_hw_stop_confirmed(uma) && uma->lost;
 	uma_pm_energy_uj(uma);
-	mutex_unlock(&uma->hw_lock);
 	return 0;
 }
 
 const struct dev_pm_ops uma_pm_ops = {
-	.suspend = pm_sleep_ptr(uma_pm_suspend),
-	.resume = pm_sleep_ptr(uma_pm_resume),
-	.freeze = pm_sleep_ptr(uma_pm_suspend),
-	.thaw = pm_sleep_ptr(uma_pm_resume),
-	.poweroff = pm_sleep_ptr(uma_pm_suspend),
+	SYSTEM_SLEEP_PM_OPS(uma_pm_suspend, uma_pm_resume)
 	.restore_noirq = pm_sleep_ptr(uma_pm_restore_noirq),
-	.restore = pm_sleep_ptr(uma_pm_resume),
 	RUNTIME_PM_OPS(uma_pm_runtime_suspend, uma_pm_runtime_resume, NULL)
 };
 EXPORT_SYMBOL_IF_KUNIT(uma_pm_ops);
