@@ -59,14 +59,6 @@ static int uma_devfreq_status(struct device *dev, struct devfreq_dev_status *sta
 	return 0;
 }
 
-static int uma_devfreq_current(struct device *dev, unsigned long *freq)
-{
-	struct uma_device *uma = dev_get_drvdata(dev);
-
-	*freq = (unsigned long)READ_ONCE(uma->clock_cap) * HZ_PER_MHZ;
-	return 0;
-}
-
 int uma_devfreq_set_mode(struct uma_device *uma, enum uma_power_mode mode)
 {
 	struct uma_devfreq *df = &uma->devfreq;
@@ -78,7 +70,7 @@ int uma_devfreq_set_mode(struct uma_device *uma, enum uma_power_mode mode)
 	else if (mode == UMA_POWER_LOW)
 		max = df->min_mhz * KHZ_PER_MHZ;
 
-	mutex_lock(&df->lock);
+	guard(mutex)(&df->lock);
 	if (df->devfreq) {
 		ret = dev_pm_qos_update_request(&df->max, max);
 		if (ret >= 0)
@@ -88,7 +80,6 @@ int uma_devfreq_set_mode(struct uma_device *uma, enum uma_power_mode mode)
 	}
 	if (ret >= 0)
 		WRITE_ONCE(df->mode, mode);
-	mutex_unlock(&df->lock);
 	return min(ret, 0);
 }
 
@@ -97,10 +88,9 @@ void uma_devfreq_suspend(struct uma_device *uma)
 {
 	struct uma_devfreq *df = &uma->devfreq;
 
-	mutex_lock(&df->lock);
+	guard(mutex)(&df->lock);
 	if (df->devfreq)
 		devfreq_suspend_device(df->devfreq);
-	mutex_unlock(&df->lock);
 }
 
 /* The engines get power. */
@@ -108,10 +98,9 @@ void uma_devfreq_resume(struct uma_device *uma)
 {
 	struct uma_devfreq *df = &uma->devfreq;
 
-	mutex_lock(&df->lock);
+	guard(mutex)(&df->lock);
 	if (df->devfreq)
 		devfreq_resume_device(df->devfreq);
-	mutex_unlock(&df->lock);
 }
 
 static int uma_devfreq_opps(struct uma_device *uma)
@@ -168,7 +157,6 @@ static int uma_devfreq_add(struct uma_device *uma)
 	df->profile.initial_freq = df->max_mhz * HZ_PER_MHZ;
 	df->profile.target = uma_devfreq_target;
 	df->profile.get_dev_status = uma_devfreq_status;
-	df->profile.get_cur_freq = uma_devfreq_current;
 #if IS_ENABLED(CONFIG_DEVFREQ_GOV_SIMPLE_ONDEMAND)
 	df->ondemand.upthreshold = 80;
 	df->ondemand.downdifferential = 30;
@@ -199,10 +187,10 @@ static void uma_devfreq_remove(struct uma_device *uma)
 	struct uma_devfreq *df = &uma->devfreq;
 	struct devfreq *devfreq;
 
-	mutex_lock(&df->lock);
-	devfreq = df->devfreq;
-	df->devfreq = NULL;
-	mutex_unlock(&df->lock);
+	scoped_guard(mutex, &df->lock) {
+		devfreq = df->devfreq;
+		df->devfreq = NULL;
+	}
 	if (!devfreq)
 		return;
 	if (df->cooling)
