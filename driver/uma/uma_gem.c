@@ -568,8 +568,9 @@ int uma_ioctl_bo_sync(struct drm_device *drm, void *data, struct drm_file *file)
 }
 
 /* The debugfs file "gems". */
-void uma_gem_show(struct uma_device *uma, struct seq_file *m)
+int uma_gem_show(struct seq_file *m, void *unused)
 {
+	struct uma_device *uma = uma_debugfs_device(m);
 	struct uma_bo *bo;
 
 	seq_puts(m, "refs mappings         size     resident    flags label\n");
@@ -586,4 +587,5 @@ void uma_gem_show(struct uma_device *uma, struct seq_file *m)
 		if (uma_breathe())
 			break;
 	}
+	return 0;
 }

@@ -97,7 +97,7 @@ void uma_gem_publish(struct uma_bo *bo);
 void uma_bo_count(struct uma_bo *bo);
 void uma_bo_unmap(struct uma_bo *bo);
 void uma_gems_release(struct uma_device *uma);
-void uma_gem_show(struct uma_device *uma, struct seq_file *m);
+int uma_gem_show(struct seq_file *m, void *unused);
 
 int uma_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file);

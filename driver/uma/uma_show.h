@@ -8,6 +8,7 @@
 
 struct drm_uma_queue_state;
 struct pid;
+struct seq_file;
 struct uma_device;
 struct uma_engine;
 struct uma_job;
@@ -89,6 +90,7 @@ void uma_event_job(struct uma_engine *engine, struct pid *pid, u64 number,
 void uma_event_hot(struct uma_device *uma);
 void uma_event_wedged(struct uma_device *uma);
 
+struct uma_device *uma_debugfs_device(struct seq_file *m);
 void uma_debugfs_init(struct uma_device *uma);
 
 int uma_sysfs_init(struct uma_device *uma);

@@ -20,29 +20,12 @@
 #include "uma_show.h"
 #include "uma_vm.h"
 
-static struct uma_device *uma_debugfs_device(struct seq_file *m)
+/* The device that a file is of. */
+struct uma_device *uma_debugfs_device(struct seq_file *m)
 {
 	struct drm_debugfs_entry *entry = m->private;
 
 	return to_uma_device(entry->dev);
-}
-
-static int uma_debugfs_gems(struct seq_file *m, void *unused)
-{
-	uma_gem_show(uma_debugfs_device(m), m);
-	return 0;
-}
-
-static int uma_debugfs_vms(struct seq_file *m, void *unused)
-{
-	uma_vms_show(uma_debugfs_device(m), m);
-	return 0;
-}
-
-static int uma_debugfs_held(struct seq_file *m, void *unused)
-{
-	uma_vms_show_held(uma_debugfs_device(m), m);
-	return 0;
 }
 
 static int uma_debugfs_queues(struct seq_file *m, void *unused)
@@ -103,7 +86,7 @@ static int uma_debugfs_clients(struct seq_file *m, void *unused)
 	struct drm_file *file;
 
 	seq_puts(m, "    pid client queues        bytes    matrix_ns       gpu_ns    neural_ns comm\n");
-	mutex_lock(&uma->drm.filelist_mutex);
+	guard(mutex)(&uma->drm.filelist_mutex);
 	list_for_each_entry(file, &uma->drm.filelist, lhead) {
 		struct uma_client *client = file->driver_priv;
 		char comm[TASK_COMM_LEN] = "";
@@ -125,7 +108,6 @@ static int uma_debugfs_clients(struct seq_file *m, void *unused)
 		seq_escape_str(m, comm, ESCAPE_OCTAL | ESCAPE_SPACE, "\"\\\n\t\r\v\f");
 		seq_puts(m, "\"\n");
 	}
-	mutex_unlock(&uma->drm.filelist_mutex);
 	return 0;
 }
 
@@ -179,9 +161,8 @@ static int uma_debugfs_bo_count(struct seq_file *m, void *unused)
 {
 	struct uma_device *uma = uma_debugfs_device(m);
 
-	mutex_lock(&uma->gems_lock);
+	guard(mutex)(&uma->gems_lock);
 	seq_printf(m, "%zu\n", list_count_nodes(&uma->gems));
-	mutex_unlock(&uma->gems_lock);
 	return 0;
 }
 
@@ -200,17 +181,11 @@ static int uma_debugfs_coredumps(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int uma_debugfs_blocks(struct seq_file *m, void *unused)
-{
-	seq_printf(m, "%llu\n", uma_vms_blocks(uma_debugfs_device(m)));
-	return 0;
-}
-
 static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "clients", uma_debugfs_clients },
-	{ "gems", uma_debugfs_gems },
-	{ "vms", uma_debugfs_vms },
-	{ "held", uma_debugfs_held },
+	{ "gems", uma_gem_show },
+	{ "vms", uma_vms_show },
+	{ "held", uma_vms_show_held },
 	{ "queues", uma_debugfs_queues },
 	{ "engines", uma_debugfs_engines },
 	{ "rings", uma_debugfs_rings },
@@ -218,7 +193,7 @@ static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "fault_counter", uma_debugfs_fault_counter },
 	{ "bo_count", uma_debugfs_bo_count },
 	{ "coredumps", uma_debugfs_coredumps },
-	{ "blocks", uma_debugfs_blocks },
+	{ "blocks", uma_vms_show_blocks },
 	{ "pinned_pages", uma_debugfs_pinned_pages },
 };
 

@@ -166,8 +166,9 @@ void uma_vms_release(struct uma_device *uma)
 }
 
 /* The debugfs file "held": what is held back. */
-void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
+int uma_vms_show_held(struct seq_file *m, void *unused)
 {
+	struct uma_device *uma = uma_debugfs_device(m);
 	u64 bytes = 0, tables = 0;
 	struct uma_vm *vm;
 
@@ -182,6 +183,7 @@ void uma_vms_show_held(struct uma_device *uma, struct seq_file *m)
 	}
 	seq_puts(m, "       vms     tables            bytes\n");
 	seq_printf(m, "%10u %10llu %16llu\n", uma->vms_held, tables, bytes);
+	return 0;
 }
 
 /* DRM_IOCTL_UMA_VM_CREATE */
@@ -463,21 +465,24 @@ out:
 	return ret;
 }
 
-/* Number of blocks in all page tables. */
-u64 uma_vms_blocks(struct uma_device *uma)
+/* The debugfs file "blocks": their number in all page tables. */
+int uma_vms_show_blocks(struct seq_file *m, void *unused)
 {
+	struct uma_device *uma = uma_debugfs_device(m);
 	struct uma_vm *vm;
 	u64 blocks = 0;
 
 	guard(mutex)(&uma->vms_lock);
 	list_for_each_entry(vm, &uma->vms, node)
 		blocks += READ_ONCE(vm->pt.blocks);
-	return blocks;
+	seq_printf(m, "%llu\n", blocks);
+	return 0;
 }
 
 /* The debugfs file "vms". */
-void uma_vms_show(struct uma_device *uma, struct seq_file *m)
+int uma_vms_show(struct seq_file *m, void *unused)
 {
+	struct uma_device *uma = uma_debugfs_device(m);
 	struct drm_gpuva *va;
 	struct uma_vm *vm;
 	u32 n = 0;
@@ -507,4 +512,5 @@ void uma_vms_show(struct uma_device *uma, struct seq_file *m)
 		n++;
 		mutex_unlock(&vm->lock);
 	}
+	return 0;
 }

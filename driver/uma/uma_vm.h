@@ -203,9 +203,9 @@ struct uma_vm *uma_vm_get(struct uma_vm *vm);
 void uma_vm_put(struct uma_vm *vm);
 void uma_vms_close(struct uma_client *client);
 void uma_vms_release(struct uma_device *uma);
-u64 uma_vms_blocks(struct uma_device *uma);
-void uma_vms_show(struct uma_device *uma, struct seq_file *m);
-void uma_vms_show_held(struct uma_device *uma, struct seq_file *m);
+int uma_vms_show(struct seq_file *m, void *unused);
+int uma_vms_show_held(struct seq_file *m, void *unused);
+int uma_vms_show_blocks(struct seq_file *m, void *unused);
 
 int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_vm_destroy(struct drm_device *drm, void *data, struct drm_file *file);
