@@ -106,23 +106,18 @@ void uma_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 }
 
 /*
- * Counters: sums over the jobs of a queue and of an engine. They come from the completion records,
- * so no register is read for each job, and a reset of the device does not clear them.
+ * Counters, all of 64 bits: sums over the jobs of a queue and of an engine. They come from the
+ * completion records, so no register is read for each job, and a reset of the device does not clear
+ * them.
  */
 static void uma_counters_add(struct drm_uma_counters *sum, const struct drm_uma_counters *job)
 {
-	sum->jobs += job->jobs;
-	sum->tasks += job->tasks;
-	sum->tiles += job->tiles;
-	sum->macs += job->macs;
-	sum->read_bytes += job->read_bytes;
-	sum->write_bytes += job->write_bytes;
-	sum->tlb_misses += job->tlb_misses;
-	sum->busy_ns += job->busy_ns;
-	sum->stall_ns += job->stall_ns;
-	sum->wait_ns += job->wait_ns;
-	sum->faults += job->faults;
-	sum->timeouts += job->timeouts;
+	const __u64 *from = (const __u64 *)job;
+	__u64 *to = (__u64 *)sum;
+	u32 i;
+
+	for (i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
 }
 
 /**
