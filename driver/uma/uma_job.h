@@ -3,6 +3,7 @@
 #define _UMA_JOB_H_
 
 #include <linux/atomic.h>
+#include <linux/cleanup.h>
 #include <linux/dma-fence.h>
 #include <linux/kref.h>
 #include <linux/refcount.h>
@@ -225,6 +226,10 @@ struct uma_job {
 	/* fences of jobs of the same submit; filled in once these are armed */
 	struct dma_fence **deps;
 };
+
+/* A section that fences depend on */
+DEFINE_LOCK_GUARD_0(uma_signalling, _T->cookie = dma_fence_begin_signalling(),
+		    dma_fence_end_signalling(_T->cookie), bool cookie)
 
 /* A job that was detached from its engine, to be signalled */
 struct uma_done {

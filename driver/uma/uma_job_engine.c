@@ -231,9 +231,8 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 	struct uma_done done = {};
 	struct uma_record *rec;
 	unsigned long flags;
-	bool cookie;
 
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	spin_lock_irqsave(&engine->lock, flags);
 	rec = &engine->records[uma_ring_index(engine->tail - 1, engine->ring_order)];
 	if (engine->state == UMA_ENGINE_RUNNING &&
@@ -260,7 +259,6 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 	}
 	if (done.fence)
 		uma_engine_signal(engine, &done);
-	dma_fence_end_signalling(cookie);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_engine_poll);
 
@@ -378,9 +376,8 @@ static void uma_engine_push_locked(struct uma_engine *engine)
  */
 void uma_engine_push(struct uma_engine *engine)
 {
-	mutex_lock(&engine->uma->hw_lock);
+	guard(mutex)(&engine->uma->hw_lock);
 	uma_engine_push_locked(engine);
-	mutex_unlock(&engine->uma->hw_lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_engine_push);
 
@@ -390,7 +387,7 @@ void uma_engines_push(struct uma_device *uma)
 	struct uma_engine *engine, *next;
 	u64 last = 0;
 
-	mutex_lock(&uma->hw_lock);
+	guard(mutex)(&uma->hw_lock);
 	do {
 		next = NULL;
 		uma_for_each_engine(uma, engine)
@@ -405,7 +402,6 @@ void uma_engines_push(struct uma_device *uma)
 	uma_for_each_engine(uma, engine)
 		if (!engine->as_ticket)
 			uma_engine_push_locked(engine);
-	mutex_unlock(&uma->hw_lock);
 }
 
 /* An engine was dispatched to a job; uma_engine_begin() is to follow. Callable from interrupts. */
@@ -423,14 +419,11 @@ void uma_engine_take(struct uma_engine *engine, struct uma_job *job)
 /* Push the job of an engine, in a section that fences depend on. */
 void uma_engine_begin(struct uma_engine *engine)
 {
-	bool cookie;
-
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	uma_engine_push(engine);
 	/* If the device was lost before the job was set, nobody else ends it. */
 	if (READ_ONCE(engine->uma->lost))
 		uma_reset_abort_held(engine);
-	dma_fence_end_signalling(cookie);
 }
 
 /* Defers uma_engine_begin(), for callers that may not sleep. */

@@ -220,13 +220,11 @@ void uma_reset_abort_held(struct uma_engine *engine)
 void uma_reset_abort(struct uma_device *uma)
 {
 	struct uma_engine *engine;
-	bool cookie;
 
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	uma_queues_lost(uma);
 	uma_for_each_engine(uma, engine)
 		uma_engine_abort(engine, false);
-	dma_fence_end_signalling(cookie);
 }
 
 /*
@@ -287,9 +285,8 @@ static int uma_reset_hardware(struct uma_device *uma)
 /* Jobs may be pushed again, unless another reset has been requested meanwhile. */
 VISIBLE_IF_KUNIT void uma_reset_end(struct uma_device *uma)
 {
-	mutex_lock(&uma->hw_lock);
-	uma->resetting = work_pending(&uma->reset_work);
-	mutex_unlock(&uma->hw_lock);
+	scoped_guard(mutex, &uma->hw_lock)
+		uma->resetting = work_pending(&uma->reset_work);
 	uma_engines_push(uma);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_reset_end);
@@ -299,19 +296,18 @@ static void uma_reset_device(struct uma_device *uma)
 	struct uma_engine *engine;
 	int ret;
 
-	mutex_lock(&uma->hw_lock);
-	uma->resetting = true;
-	mutex_unlock(&uma->hw_lock);
+	scoped_guard(mutex, &uma->hw_lock)
+		uma->resetting = true;
 
 	uma_reset_drain(uma);
 	uma_for_each_engine(uma, engine)
 		uma_coredump_job(engine);
 
-	mutex_lock(&uma->hw_lock);
-	ret = uma_reset_hardware(uma);
-	if (ret)
-		uma->lost = true;
-	mutex_unlock(&uma->hw_lock);
+	scoped_guard(mutex, &uma->hw_lock) {
+		ret = uma_reset_hardware(uma);
+		if (ret)
+			uma->lost = true;
+	}
 	trace_uma_reset(uma, "device", ret);
 	if (!ret)
 		uma_event_reset(uma, NULL);
@@ -350,11 +346,11 @@ void uma_queue_recover(struct uma_queue *queue)
 {
 	struct uma_device *uma = queue->uma;
 	struct uma_engine *engine;
-	bool cookie, failed;
+	bool failed;
 
 	if (READ_ONCE(uma->lost))
 		return;
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	uma_for_each_engine(uma, engine) {
 		spin_lock_irq(&engine->lock);
 		failed = engine->state == UMA_ENGINE_FAILED && engine->job->queue == queue;
@@ -367,49 +363,42 @@ void uma_queue_recover(struct uma_queue *queue)
 			uma_reset_device(uma);
 		break;
 	}
-	dma_fence_end_signalling(cookie);
 }
 
 /* The work of &uma_engine.watch: runs repeatedly while a job is on the ring. */
 void uma_engine_watch(struct work_struct *work)
 {
 	struct uma_engine *engine = container_of(work, struct uma_engine, watch.work);
-	bool cookie;
 	s64 left;
 
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	if (uma_engine_check(engine) == UMA_ENGINE_RUNNING) {
 		left = ktime_ms_delta(engine->deadline, ktime_get());
 		uma_engine_watch_start(engine, clamp_t(s64, left, 0, UMA_WATCH_MS));
 	}
-	dma_fence_end_signalling(cookie);
 }
 
 /* The work of &uma_device.kick_work: pushes jobs that had to wait. */
 void uma_kick_work(struct work_struct *work)
 {
 	struct uma_device *uma = container_of(work, struct uma_device, kick_work);
-	bool cookie;
 
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	WRITE_ONCE(uma->starved, false);
 	/* A job that still has to wait sets it again; pairs with uma_dispatch_get_as(). */
 	smp_mb();
 	uma_engines_push(uma);
-	dma_fence_end_signalling(cookie);
 }
 
 /* The work of &uma_device.reset_work: resets the device. */
 void uma_reset_work(struct work_struct *work)
 {
 	struct uma_device *uma = container_of(work, struct uma_device, reset_work);
-	bool cookie;
 
 	if (READ_ONCE(uma->lost))
 		return;
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	uma_reset_device(uma);
-	dma_fence_end_signalling(cookie);
 }
 
 /* Request a reset of the device. Callable from interrupts. */
@@ -453,10 +442,10 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 	uma_for_each_engine(uma, engine)
 		uma_engine_poll(engine, false);
 
-	mutex_lock(&uma->hw_lock);
+	guard(mutex)(&uma->hw_lock);
 	/* It may have completed just now, or been reset: then @as may have another owner. */
 	if (uma_read_state(uma, UMA_REG_INVAL_STATUS, &status) || !(status & UMA_INVAL_BUSY))
-		goto out;
+		return;
 	uma_for_each_engine(uma, engine) {
 		if (uma->lost)
 			break;
@@ -466,8 +455,6 @@ void uma_reset_holders(struct uma_device *uma, u32 as)
 			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
 		spin_unlock_irq(&engine->lock);
 	}
-out:
-	mutex_unlock(&uma->hw_lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_reset_holders);
 
@@ -506,16 +493,15 @@ static void uma_reset_ordered(struct work_struct *work)
 	struct uma_reset_order *order = container_of(work, struct uma_reset_order, work);
 	struct uma_device *uma = order->uma;
 	struct uma_engine *engine, *only;
-	bool cookie;
 
 	if (READ_ONCE(uma->lost))
 		return;
-	cookie = dma_fence_begin_signalling();
-	mutex_lock(&uma->hw_lock);
-	/* A device reset that is pending includes the engine. */
-	only = uma->resetting ? NULL : order->engine;
-	uma->resetting = true;
-	mutex_unlock(&uma->hw_lock);
+	guard(uma_signalling)();
+	scoped_guard(mutex, &uma->hw_lock) {
+		/* A device reset that is pending includes the engine. */
+		only = uma->resetting ? NULL : order->engine;
+		uma->resetting = true;
+	}
 	uma_for_each_engine(uma, engine)
 		if (!only || engine == only)
 			uma_engine_drop(engine);
@@ -529,7 +515,6 @@ static void uma_reset_ordered(struct work_struct *work)
 		uma_engine_reset_now(only);
 	else
 		uma_reset_device(uma);
-	dma_fence_end_signalling(cookie);
 }
 
 static void uma_reset_order(struct uma_device *uma, struct uma_engine *engine, bool preempted)
@@ -591,9 +576,8 @@ void uma_reset_stop(struct uma_device *uma)
 {
 	struct uma_engine *engine;
 
-	mutex_lock(&uma->hw_lock);
-	uma->lost = true;
-	mutex_unlock(&uma->hw_lock);
+	scoped_guard(mutex, &uma->hw_lock)
+		uma->lost = true;
 	/* Disabled, as others may still try to queue them: the rings are about to be freed. */
 	disable_work_sync(&uma->reset_work);
 	uma_for_each_engine(uma, engine)
