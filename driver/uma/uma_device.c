@@ -486,21 +486,16 @@ static int uma_probe(struct platform_device *pdev)
 	if (ret)
 		return ret;
 	ret = uma_coredump_init(uma);
-	if (ret)
-		return ret;
-	ret = uma_mount_init(uma);
-	if (ret)
-		return ret;
-	ret = uma_sched_init(uma);
+	ret = ret ?: uma_mount_init(uma);
+	ret = ret ?: uma_sched_init(uma);
 	if (ret)
 		return ret;
 	/* A previous owner may have left it running. */
 	if (!uma_hw_stop_confirmed(uma))
 		return dev_err_probe(dev, -ETIMEDOUT, "device does not stop\n");
 	uma_release_wild(dev);
-	mutex_lock(&uma->hw_lock);
-	ret = uma_hw_start(uma);
-	mutex_unlock(&uma->hw_lock);
+	scoped_guard(mutex, &uma->hw_lock)
+		ret = uma_hw_start(uma);
 	if (ret)
 		return dev_err_probe(dev, ret, "device does not get ready\n");
 	ret = request_irq(uma->irq, uma_irq, 0, dev_name(dev), uma);
@@ -514,10 +509,7 @@ static int uma_probe(struct platform_device *pdev)
 	if (ret)
 		goto err_pm;
 	uma_debugfs_init(uma);
-	ret = uma_sysfs_init(uma);
-	if (ret)
-		goto err_hwmon;
-	ret = drm_dev_register(&uma->drm, 0);
+	ret = uma_sysfs_init(uma) ?: drm_dev_register(&uma->drm, 0);
 	if (ret)
 		goto err_hwmon;
 	drm_info(&uma->drm, "%s: %u engines%s\n", uma->info.profile, uma->info.engine_count,

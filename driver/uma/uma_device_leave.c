@@ -43,13 +43,12 @@ void uma_stop(struct uma_device *uma)
 
 	uma_reset_stop(uma);
 	/* A device that is stopping ignores commands, which looks as if it had completed them. */
-	mutex_lock(&uma->inval_lock);
-	quiet = uma_hw_stop_confirmed(uma);
-	mutex_lock(&uma->hw_lock);
-	uma->quiet |= quiet;
-	uma->removed = true;
-	mutex_unlock(&uma->hw_lock);
-	mutex_unlock(&uma->inval_lock);
+	scoped_guard(mutex, &uma->inval_lock) {
+		quiet = uma_hw_stop_confirmed(uma);
+		guard(mutex)(&uma->hw_lock);
+		uma->quiet |= quiet;
+		uma->removed = true;
+	}
 	if (!uma->quiet) {
 		uma->warned_held = true;
 		drm_warn(&uma->drm, "device does not stop: memory that it may reach is held back\n");
@@ -72,9 +71,8 @@ void uma_let_go(struct uma_device *uma)
 
 	drm_dev_get(&uma->drm);
 	__module_get(THIS_MODULE);
-	mutex_lock(&uma_wild_lock);
+	guard(mutex)(&uma_wild_lock);
 	list_add(&uma->wild, &uma_wild);
-	mutex_unlock(&uma_wild_lock);
 }
 
 /* Free what was held back for a device, which has stopped now. */
@@ -83,16 +81,14 @@ void uma_release_wild(struct device *dev)
 	struct uma_device *uma, *next;
 	LIST_HEAD(tame);
 
-	mutex_lock(&uma_wild_lock);
-	list_for_each_entry_safe(uma, next, &uma_wild, wild)
-		if (uma->drm.dev == dev)
-			list_move(&uma->wild, &tame);
-	mutex_unlock(&uma_wild_lock);
+	scoped_guard(mutex, &uma_wild_lock)
+		list_for_each_entry_safe(uma, next, &uma_wild, wild)
+			if (uma->drm.dev == dev)
+				list_move(&uma->wild, &tame);
 	list_for_each_entry_safe(uma, next, &tame, wild) {
 		list_del_init(&uma->wild);
-		mutex_lock(&uma->hw_lock);
-		uma->quiet = true;
-		mutex_unlock(&uma->hw_lock);
+		scoped_guard(mutex, &uma->hw_lock)
+			uma->quiet = true;
 		uma_release_memory(uma);
 		uma_free_rings(uma);
 		drm_dev_put(&uma->drm);
@@ -164,11 +160,10 @@ static int uma_bus_notify(struct notifier_block *nb, unsigned long action, void 
 
 	if (action != BUS_NOTIFY_REMOVED_DEVICE)
 		return NOTIFY_DONE;
-	mutex_lock(&uma_wild_lock);
-	list_for_each_entry(uma, &uma_wild, wild)
-		if (uma->drm.dev == dev)
-			wild = uma;
-	mutex_unlock(&uma_wild_lock);
+	scoped_guard(mutex, &uma_wild_lock)
+		list_for_each_entry(uma, &uma_wild, wild)
+			if (uma->drm.dev == dev)
+				wild = uma;
 	/* It stays in the list: otherwise only a probe of this device removes it. */
 	if (!wild)
 		return NOTIFY_DONE;
