@@ -193,77 +193,47 @@
 /* Flags of a ring entry */
 #define UMA_RING_STAMPS			BIT(0)	/* write a struct uma_task_stamp for each task */
 
-/**
- * struct uma_ring_entry - a job
- */
+/* A ring entry: a job */
 struct uma_ring_entry {
-	/** @tasks_addr: device address of the task list */
-	__le64 tasks_addr;
-	/** @task_count: number of tasks, 1 .. MAX_JOB_TASKS */
-	__le32 task_count;
-	/** @as: address space */
-	__le32 as;
-	/** @seqno: number that the completion record returns; never 0 */
-	__le64 seqno;
-	/** @flags: UMA_RING_STAMPS */
-	__le32 flags;
-	/** @pad0: must be zero */
-	__le32 pad0;
-	/** @stamps_addr: with UMA_RING_STAMPS: device address of the stamps, else zero */
-	__le64 stamps_addr;
-	/**
-	 * @tile: tiles of the first task that have been done, as the record of the entry that was
-	 * stopped there said; else, and without UMA_FEATURE_TILES, zero
+	__le64 tasks_addr;	/* device address of the task list */
+	__le32 task_count;	/* number of tasks, 1 .. MAX_JOB_TASKS */
+	__le32 as;		/* address space */
+	__le64 seqno;		/* number that the completion record returns; never 0 */
+	__le32 flags;		/* UMA_RING_STAMPS */
+	__le32 pad0;		/* must be zero */
+	__le64 stamps_addr;	/* with UMA_RING_STAMPS: device address of the stamps, else zero */
+	/*
+	 * tiles of the first task that have been done, as the record of the entry that was stopped
+	 * there said; else, and without UMA_FEATURE_TILES, zero
 	 */
 	__le64 tile;
-	/** @pad: must be zero */
-	__le32 pad[4];
+	__le32 pad[4];		/* must be zero */
 };
 
-/**
- * struct uma_record - completion record of a ring entry
- *
- * The device writes every field but the sequence number, then, ordered after
- * them, @seqno; then it raises the interrupt. A job that faulted has
- * its record written too, then halts the engine.
+/*
+ * The completion record of a ring entry. The device writes every field but the sequence number,
+ * then, ordered after them, seqno; then it raises the interrupt. A job that faulted has its record
+ * written too, then halts the engine.
  */
 struct uma_record {
-	/** @seqno: that of the ring entry */
-	__le64 seqno;
-	/** @start: timestamp when the job began */
-	__le64 start;
-	/** @end: timestamp when it ended */
-	__le64 end;
-	/** @fault_addr: device address of the fault, else 0 */
-	__le64 fault_addr;
-	/** @reason: enum uma_fault; UMA_FAULT_NONE is success */
-	__le32 reason;
-	/** @slot: enum uma_slot or UMA_FAULT_NO_SLOT */
-	__le32 slot;
-	/** @task_index: task that faulted, else the number of tasks done */
-	__le32 task_index;
-	/** @flags: UMA_RECORD_PREEMPTED */
-	__le32 flags;
-	/** @tasks: tasks that ended without a fault */
-	__le64 tasks;
-	/** @tiles: tiles */
-	__le64 tiles;
-	/** @macs: multiply-adds of GEMMs, elements of other operations */
-	__le64 macs;
-	/** @read_bytes: bytes that tasks read, descriptors included */
-	__le64 read_bytes;
-	/** @write_bytes: bytes that tasks wrote, stamps included */
-	__le64 write_bytes;
-	/** @tlb_misses: translations that needed a walk */
-	__le64 tlb_misses;
-	/** @stall_ns: time waiting for power or invalidations */
-	__le64 stall_ns;
-	/** @cycles: of the engine's clock, while it ran the job */
-	__le64 cycles;
-	/** @tile: with UMA_RECORD_PREEMPTED: tiles of the task at task_index that are done */
-	__le64 tile;
-	/** @pad: zero */
-	__le64 pad;
+	__le64 seqno;		/* that of the ring entry */
+	__le64 start;		/* timestamp when the job began */
+	__le64 end;		/* timestamp when it ended */
+	__le64 fault_addr;	/* device address of the fault, else 0 */
+	__le32 reason;		/* enum uma_fault; UMA_FAULT_NONE is success */
+	__le32 slot;		/* enum uma_slot or UMA_FAULT_NO_SLOT */
+	__le32 task_index;	/* task that faulted, else the number of tasks done */
+	__le32 flags;		/* UMA_RECORD_PREEMPTED */
+	__le64 tasks;		/* tasks that ended without a fault */
+	__le64 tiles;		/* tiles */
+	__le64 macs;		/* multiply-adds of GEMMs, elements of other operations */
+	__le64 read_bytes;	/* bytes that tasks read, descriptors included */
+	__le64 write_bytes;	/* bytes that tasks wrote, stamps included */
+	__le64 tlb_misses;	/* translations that needed a walk */
+	__le64 stall_ns;	/* time waiting for power or invalidations */
+	__le64 cycles;		/* of the engine's clock, while it ran the job */
+	__le64 tile; /* with UMA_RECORD_PREEMPTED: tiles of the task at task_index that are done */
+	__le64 pad;		/* zero */
 };
 
 /*
