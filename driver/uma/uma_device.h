@@ -60,254 +60,152 @@ struct uma_device;
 struct uma_job;
 struct vfsmount;
 
-/**
- * struct uma_engine - an engine
- */
+/* An engine */
 struct uma_engine {
-	/** @uma: device */
-	struct uma_device *uma;
-	/** @name: class and instance */
-	char name[16];
-	/** @index: index in the device */
-	u32 index;
-	/** @info: what the query returns */
-	struct drm_uma_query_engine info;
-	/** @caps: @info.cap_count rows */
-	struct uma_op_cap *caps;
+	struct uma_device *uma;			/* device */
+	char name[16];				/* class and instance */
+	u32 index;				/* index in the device */
+	struct drm_uma_query_engine info;	/* what the query returns */
+	struct uma_op_cap *caps;		/* info.cap_count rows */
 
-	/** @load: number of queues that use it, plus their unfinished jobs */
-	atomic_t load;
-	/** @sfq: run-list; under &uma_device.queues_lock */
-	struct uma_sfq sfq;
-	/** @drops: resets that cancelled preempted jobs; under &uma_device.queues_lock */
-	u32 drops;
-	/** @sfq_seqno: sequence number of the job that @sfq may preempt; under the same lock */
-	u64 sfq_seqno;
-	/** @sfq_timer: expires at uma_sfq_next_event() */
-	struct timer_list sfq_timer;
-	/** @begin_work: pushes the job that was dispatched; on &uma_device.sched_wq */
+	atomic_t load;	/* number of queues that use it, plus their unfinished jobs */
+	struct uma_sfq sfq;	/* run-list; under &uma_device.queues_lock */
+	u32 drops;	/* resets that cancelled preempted jobs; under &uma_device.queues_lock */
+	u64 sfq_seqno;	/* sequence number of the job that sfq may preempt; under the same lock */
+	struct timer_list sfq_timer;	/* expires at uma_sfq_next_event() */
+	/* pushes the job that was dispatched; on &uma_device.sched_wq */
 	struct work_struct begin_work;
 
-	/** @ring: entries */
-	struct uma_ring_entry *ring;
-	/** @ring_dma: DMA address of @ring */
-	dma_addr_t ring_dma;
-	/** @records: completion records, one for each entry */
-	struct uma_record *records;
-	/** @records_dma: DMA address of @records */
-	dma_addr_t records_dma;
-	/** @ring_order: log2 of the number of entries */
-	u32 ring_order;
+	struct uma_ring_entry *ring;	/* entries */
+	dma_addr_t ring_dma;		/* DMA address of ring */
+	struct uma_record *records;	/* completion records, one for each entry */
+	dma_addr_t records_dma;		/* DMA address of records */
+	u32 ring_order;			/* log2 of the number of entries */
 
-	/** @watch: detects timeouts and faults of @job; on &uma_device.reset_wq */
-	struct delayed_work watch;
+	struct delayed_work watch; /* detects timeouts and faults of job; on &uma_device.reset_wq */
 
-	/** @lock: protects what follows */
-	spinlock_t lock;
-	/** @job: job that was dispatched, until it is preempted or detached */
-	struct uma_job *job;
-	/** @started: when @job was put on the ring, 0 if it was not */
-	ktime_t started;
-	/** @busy_seen: highest busy time in ns that was reported, as it must not decrease */
-	u64 busy_seen;
-	/** @state: state of @job */
-	enum uma_engine_state state;
-	/** @failure: why @job failed, from UMA_ENGINE_FAILED on */
-	enum uma_failure failure;
-	/** @result: the completion record of @job, or the fault registers */
-	struct uma_result result;
-	/** @tail: index one past the last entry on the ring */
-	u32 tail;
-	/** @seqno: of the last entry */
-	u64 seqno;
-	/** @as: hardware address space of @job, -1 for none */
-	int as;
-	/** @deadline: when @job times out */
-	ktime_t deadline;
-	/** @as_ticket: order of the jobs that wait for a slot, 0: not waiting; under hw_lock */
-	u64 as_ticket;
-	/** @missed: completions that were found by polling, without an interrupt */
-	u64 missed;
-	/** @preemptions: jobs that were stopped between two tasks or tiles */
-	u64 preemptions;
-	/** @resets: resets of this engine */
-	u64 resets;
-	/** @reset_count: resets of this engine and of the device, see uma_queue_disturbed() */
+	spinlock_t lock;	/* protects what follows */
+	struct uma_job *job;	/* job that was dispatched, until it is preempted or detached */
+	ktime_t started;	/* when job was put on the ring, 0 if it was not */
+	u64 busy_seen;	/* highest busy time in ns that was reported, as it must not decrease */
+	enum uma_engine_state state;	/* state of job */
+	enum uma_failure failure;	/* why job failed, from UMA_ENGINE_FAILED on */
+	struct uma_result result;	/* the completion record of job, or the fault registers */
+	u32 tail;	/* index one past the last entry on the ring */
+	u64 seqno;	/* of the last entry */
+	int as;		/* hardware address space of job, -1 for none */
+	ktime_t deadline;	/* when job times out */
+	u64 as_ticket;	/* order of the jobs that wait for a slot, 0: not waiting; under hw_lock */
+	u64 missed;	/* completions that were found by polling, without an interrupt */
+	u64 preemptions;	/* jobs that were stopped between two tasks or tiles */
+	u64 resets;	/* resets of this engine */
+	/* resets of this engine and of the device, see uma_queue_disturbed() */
 	atomic_t reset_count;
-	/** @counters: sums over its jobs */
-	struct drm_uma_counters counters;
-	/** @history: latest events, for dumps */
-	struct uma_history history;
+	struct drm_uma_counters counters;	/* sums over its jobs */
+	struct uma_history history;	/* latest events, for dumps */
 };
 
-/**
- * struct uma_device - the device
- */
+/* The device */
 struct uma_device {
-	/** @drm: base */
-	struct drm_device drm;
-	/** @regs: registers */
-	struct regmap *regs;
-	/** @irq: interrupt */
-	int irq;
+	struct drm_device drm;	/* base */
+	struct regmap *regs;	/* registers */
+	int irq;		/* interrupt */
 
-	/** @info: what the query returns */
-	struct drm_uma_query_device info;
-	/** @nodes: memory */
-	struct drm_uma_query_memory nodes[UMA_MAX_NODES];
-	/** @mounts: shmem mounts for buffers: 0 of any node, n + 1 of node n; NULL: the kernel's */
+	struct drm_uma_query_device info;	/* what the query returns */
+	struct drm_uma_query_memory nodes[UMA_MAX_NODES];	/* memory */
+	/* shmem mounts for buffers: 0 of any node, n + 1 of node n; NULL: the kernel's */
 	struct vfsmount *mounts[UMA_MAX_NODES + 1];
-	/** @as_count: hardware address spaces */
-	u32 as_count;
-	/** @engine_reset_ms: longest time that a reset of an engine takes */
-	u32 engine_reset_ms;
-	/** @device_reset_ms: ... of the device */
-	u32 device_reset_ms;
-	/** @power_ms: longest time that switching power takes */
-	u32 power_ms;
-	/** @va: addresses that can be bound */
-	struct uma_va_range va;
-	/** @max_bo_size: bytes */
-	u64 max_bo_size;
-	/** @max_job_tasks: lowest limit of all engines */
-	u32 max_job_tasks;
-	/** @job_timeout_ms: timeout of queues without one of their own */
-	u32 job_timeout_ms;
-	/** @preempt_timeout_ms: how long a job may delay an invalidation */
-	u32 preempt_timeout_ms;
-	/** @time_slice_ms: how long a job runs before it may be preempted for others */
-	u32 time_slice_ms;
-	/** @preempts: engines can be preempted between two tasks */
-	bool preempts;
-	/** @preempts_tiles: those with UMA_ENGINE_PREEMPT can stop between two tiles */
-	bool preempts_tiles;
-	/** @tells_inval: engines say whether an invalidation waits for them */
-	bool tells_inval;
+	u32 as_count;		/* hardware address spaces */
+	u32 engine_reset_ms;	/* longest time that a reset of an engine takes */
+	u32 device_reset_ms;	/* ... of the device */
+	u32 power_ms;		/* longest time that switching power takes */
+	struct uma_va_range va;	/* addresses that can be bound */
+	u64 max_bo_size;	/* bytes */
+	u32 max_job_tasks;	/* lowest limit of all engines */
+	u32 job_timeout_ms;	/* timeout of queues without one of their own */
+	u32 preempt_timeout_ms;	/* how long a job may delay an invalidation */
+	u32 time_slice_ms;	/* how long a job runs before it may be preempted for others */
+	bool preempts;		/* engines can be preempted between two tasks */
+	bool preempts_tiles;	/* those with UMA_ENGINE_PREEMPT can stop between two tiles */
+	bool tells_inval;	/* engines say whether an invalidation waits for them */
 
-	/** @engines: @info.engine_count engines */
-	struct uma_engine *engines;
-	/** @latch_lock: for reads of 64 bits: that of the low word latches the high word */
+	struct uma_engine *engines;	/* info.engine_count engines */
+	/* for reads of 64 bits: that of the low word latches the high word */
 	spinlock_t latch_lock;
 
-	/** @inval_lock: serialises invalidation */
-	struct mutex inval_lock;
-	/** @hw_lock: serialises @slots and pushing of jobs */
-	struct mutex hw_lock;
-	/** @slots: hardware address spaces */
-	struct uma_slots slots;
-	/** @as_tickets: latest &uma_engine.as_ticket */
-	u64 as_tickets;
-	/** @starved: a job waits for a slot, or for an invalidation that blocks setting one up */
+	struct mutex inval_lock;	/* serialises invalidation */
+	struct mutex hw_lock;	/* serialises slots and pushing of jobs */
+	struct uma_slots slots;	/* hardware address spaces */
+	u64 as_tickets;	/* latest &uma_engine.as_ticket */
+	/* a job waits for a slot, or for an invalidation that blocks setting one up */
 	bool starved;
-	/** @resetting: no job is pushed, as the device is being reset */
-	bool resetting;
-	/** @powered: engines have power and are set up */
-	bool powered;
-	/** @asleep: no job is pushed, as the system is suspended or about to be */
-	bool asleep;
-	/** @stopped: power and interrupts were switched off for suspend */
-	bool stopped;
-	/** @powered_later: value of @powered after resume */
-	bool powered_later;
-	/** @lost: the device is gone or did not recover; set under @hw_lock, for good */
-	bool lost;
-	/** @wedged: stuck in a reset, ignores commands; set under @hw_lock, for good */
-	bool wedged;
-	/** @quiet: confirmed to access no memory any more; set under @hw_lock, for good */
-	bool quiet;
-	/** @removed: the driver is unbound; set under @hw_lock, for good */
-	bool removed;
+	bool resetting;	/* no job is pushed, as the device is being reset */
+	bool powered;	/* engines have power and are set up */
+	bool asleep;	/* no job is pushed, as the system is suspended or about to be */
+	bool stopped;	/* power and interrupts were switched off for suspend */
+	bool powered_later;	/* value of powered after resume */
+	bool lost;	/* the device is gone or did not recover; set under hw_lock, for good */
+	bool wedged;	/* stuck in a reset, ignores commands; set under hw_lock, for good */
+	bool quiet;	/* confirmed to access no memory any more; set under hw_lock, for good */
+	bool removed;	/* the driver is unbound; set under hw_lock, for good */
 
-	/** @going: the driver is about to be unbound: jobs are not waited for */
-	bool going;
+	bool going;	/* the driver is about to be unbound: jobs are not waited for */
 
-	/** @sched_wq: of the queues' schedulers and the run-lists */
-	struct workqueue_struct *sched_wq;
-	/** @reset_wq: ordered: recovery of engines and of the device, the schedulers' timeouts */
+	struct workqueue_struct *sched_wq;	/* of the queues' schedulers and the run-lists */
+	/* ordered: recovery of engines and of the device, the schedulers' timeouts */
 	struct workqueue_struct *reset_wq;
-	/** @reset_work: resets the whole device */
-	struct work_struct reset_work;
-	/**
-	 * @kick_work: pushes jobs that could not be pushed before; on @sched_wq, as they are not to
-	 * wait for the recovery of another engine
+	struct work_struct reset_work;		/* resets the whole device */
+	/*
+	 * pushes jobs that could not be pushed before; on sched_wq, as they are not to wait for the
+	 * recovery of another engine
 	 */
 	struct work_struct kick_work;
-	/** @event_work: sends the uevents noted in @events */
-	struct delayed_work event_work;
-	/** @events: uevents that are pending: a bit for each engine, see UMA_EVENT_DEVICE */
+	struct delayed_work event_work;		/* sends the uevents noted in events */
+	/* uevents that are pending: a bit for each engine, see UMA_EVENT_DEVICE */
 	unsigned long events;
-	/** @event_next: earliest time of the next uevent for a reset, in jiffies */
-	unsigned long event_next;
-	/** @log: rate limits of the lines in the kernel log */
-	struct ratelimit_state log[UMA_LOG_KINDS];
-	/** @coredump: dump of the last failure; NULL without CONFIG_DEV_COREDUMP */
+	unsigned long event_next; /* earliest time of the next uevent for a reset, in jiffies */
+	struct ratelimit_state log[UMA_LOG_KINDS]; /* rate limits of the lines in the kernel log */
+	/* dump of the last failure; NULL without CONFIG_DEV_COREDUMP */
 	struct uma_coredump *coredump;
-	/** @reset_count: resets of engines and of the device */
-	atomic_t reset_count;
-	/** @fault_count: jobs that faulted */
-	atomic_t fault_count;
+	atomic_t reset_count;			/* resets of engines and of the device */
+	atomic_t fault_count;			/* jobs that faulted */
 
-	/** @gems_lock: protects @gems and labels */
-	struct mutex gems_lock;
-	/** @gems: buffers, &uma_bo.node */
-	struct list_head gems;
-	/** @shrinker: frees the memory of purgeable buffers */
-	struct shrinker *shrinker;
-	/** @shrink_lock: protects @lru and what is in it */
-	struct mutex shrink_lock;
-	/** @lru: purgeable buffers, by memory cgroup, &uma_bo.lru */
-	struct list_lru lru;
-	/** @purgeable_bos: entries of @lru */
-	unsigned long purgeable_bos;
-	/** @purgeable_pages: their pages */
-	unsigned long purgeable_pages;
-	/** @resident: bytes of all buffers that are populated */
-	atomic64_t resident;
-	/** @pinned_pages: pages of user memory that are pinned */
-	atomic_long_t pinned_pages;
+	struct mutex gems_lock;		/* protects gems and labels */
+	struct list_head gems;		/* buffers, &uma_bo.node */
+	struct shrinker *shrinker;	/* frees the memory of purgeable buffers */
+	struct mutex shrink_lock;	/* protects lru and what is in it */
+	struct list_lru lru;		/* purgeable buffers, by memory cgroup, &uma_bo.lru */
+	unsigned long purgeable_bos;	/* entries of lru */
+	unsigned long purgeable_pages;	/* their pages */
+	atomic64_t resident;		/* bytes of all buffers that are populated */
+	atomic_long_t pinned_pages;	/* pages of user memory that are pinned */
 
-	/** @vms_lock: protects @vms */
-	struct mutex vms_lock;
-	/** @vms: address spaces, &uma_vm.node */
-	struct list_head vms;
-	/** @vms_held: how many of them are held back, &uma_vm.held */
-	u32 vms_held;
-	/** @warned_held: the warning about memory held back has been printed */
-	bool warned_held;
-	/**
-	 * @dying: what unbinding waits for: dma-bufs that are being imported, address spaces and
-	 * buffers that are being freed
+	struct mutex vms_lock;	/* protects vms */
+	struct list_head vms;	/* address spaces, &uma_vm.node */
+	u32 vms_held;		/* how many of them are held back, &uma_vm.held */
+	bool warned_held;	/* the warning about memory held back has been printed */
+	/*
+	 * what unbinding waits for: dma-bufs that are being imported, address spaces and buffers
+	 * that are being freed
 	 */
 	atomic_t dying;
-	/** @wild: in the list of devices that did not stop when the driver was unbound */
+	/* in the list of devices that did not stop when the driver was unbound */
 	struct list_head wild;
 
-	/** @queues_lock: protects @queues, the states of queues, and &uma_engine.sfq */
-	spinlock_t queues_lock;
-	/** @queues: queues, &uma_queue.node */
-	struct list_head queues;
+	spinlock_t queues_lock;	/* protects queues, the states of queues, and &uma_engine.sfq */
+	struct list_head queues;	/* queues, &uma_queue.node */
 
-	/** @pm_lock: protects what follows */
-	spinlock_t pm_lock;
-	/** @clock_cap: limit of the clock in MHz, 0 for none */
-	u32 clock_cap;
-	/** @throttled: the device has lowered its clock because of its temperature */
-	bool throttled;
-	/** @throttle_count: times that throttling began */
-	u64 throttle_count;
-	/** @energy_base: microjoules before the device's counter last restarted from zero */
-	u64 energy_base;
-	/** @energy_last: value of that counter when it was last read */
-	u64 energy_last;
+	spinlock_t pm_lock;	/* protects what follows */
+	u32 clock_cap;		/* limit of the clock in MHz, 0 for none */
+	bool throttled;		/* the device has lowered its clock because of its temperature */
+	u64 throttle_count;	/* times that throttling began */
+	u64 energy_base; /* microjoules before the device's counter last restarted from zero */
+	u64 energy_last;	/* value of that counter when it was last read */
 
-	/** @busy: recent load of the engines */
-	struct uma_busy busy;
-	/** @devfreq: control of the clock */
-	struct uma_devfreq devfreq;
-	/** @hwmon: sensors */
-	struct device *hwmon;
-	/** @thermal_work: notifies user space of a change of @throttled */
-	struct work_struct thermal_work;
+	struct uma_busy busy;			/* recent load of the engines */
+	struct uma_devfreq devfreq;		/* control of the clock */
+	struct device *hwmon;			/* sensors */
+	struct work_struct thermal_work;	/* notifies user space of a change of throttled */
 };
 
 #define to_uma_device(dev)	container_of_const(dev, struct uma_device, drm)
