@@ -75,13 +75,7 @@ void *uma_copy_array(const struct drm_uma_array *array, size_t size, __u32 *bad)
 	return elements;
 }
 
-/**
- * uma_check_bo_size - check the size of a buffer
- * @size: bytes
- * @max: most bytes
- *
- * Return: 0 or -EINVAL.
- */
+/* Check the size of a buffer. Returns 0 or -EINVAL. */
 int uma_check_bo_size(__u64 size, __u64 max)
 {
 	return !size || !PAGE_ALIGNED(size) || size > max ? -EINVAL : 0;
@@ -108,12 +102,7 @@ int uma_check_label(const char *label, size_t size)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_label);
 
-/**
- * uma_check_sync_range - check a range to sync, but for the buffer
- * @range: range
- *
- * Return: 0 or -EINVAL.
- */
+/* Check a range to sync, but for the buffer. Returns 0 or -EINVAL. */
 int uma_check_sync_range(const struct drm_uma_sync_range *range)
 {
 	if (!range->flags || (range->flags & ~(DRM_UMA_SYNC_TO_DEVICE | DRM_UMA_SYNC_TO_CPU)))
@@ -122,14 +111,7 @@ int uma_check_sync_range(const struct drm_uma_sync_range *range)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_sync_range);
 
-/**
- * uma_check_bo_range - check that a range lies inside of a buffer
- * @offset: first byte
- * @size: bytes
- * @bo_size: bytes of the buffer
- *
- * Return: 0 or -EINVAL.
- */
+/* Check that a range lies inside of a buffer. Returns 0 or -EINVAL. */
 int uma_check_bo_range(__u64 offset, __u64 size, __u64 bo_size)
 {
 	u64 end;
@@ -170,13 +152,7 @@ int uma_check_bind_op(const struct drm_uma_bind_op *op, const struct uma_va_rang
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_bind_op);
 
-/**
- * uma_check_queue - check the arguments of a new queue, but for VM and engines
- * @args: arguments
- * @max_timeout_ms: longest timeout
- *
- * Return: 0 or -EINVAL.
- */
+/* Check the arguments of a new queue, but for VM and engines. Returns 0 or -EINVAL. */
 int uma_check_queue(const struct drm_uma_queue_create *args, __u32 max_timeout_ms)
 {
 	if (args->flags || args->pad || args->queue_id)
@@ -218,12 +194,7 @@ int uma_check_job(const struct drm_uma_job *job, __u32 max_tasks, __u64 va_end)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_check_job);
 
-/**
- * uma_check_sync - check a sync of a job
- * @sync: sync
- *
- * Return: 0 or -EINVAL.
- */
+/* Check a sync of a job. Returns 0 or -EINVAL. */
 int uma_check_sync(const struct drm_uma_sync *sync)
 {
 	bool signal = sync->flags & DRM_UMA_SYNC_SIGNAL;

@@ -126,10 +126,7 @@ static struct uma_request *uma_sfq_dispatch(struct uma_sfq *sfq, u64 now)
 	return request;
 }
 
-/**
- * uma_sfq_init - initialise the run-list of an engine
- * @sfq: engine
- */
+/* Initialise the run-list of an engine. */
 void uma_sfq_init(struct uma_sfq *sfq)
 {
 	memset(sfq, 0, sizeof(*sfq));
@@ -139,10 +136,7 @@ void uma_sfq_init(struct uma_sfq *sfq)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_init);
 
-/**
- * uma_share_init - initialise the state of a client
- * @share: state of the client on an engine
- */
+/* Initialise the state of a client on an engine. */
 void uma_share_init(struct uma_share *share)
 {
 	u32 i;
@@ -194,11 +188,7 @@ bool uma_sfq_enqueue(struct uma_sfq *sfq, struct uma_share *share, u32 level,
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_sfq_enqueue);
 
-/**
- * uma_sfq_remove - remove a queued request
- * @sfq: engine
- * @request: request
- */
+/* Remove a queued request. */
 void uma_sfq_remove(struct uma_sfq *sfq, struct uma_request *request)
 {
 	/* Independent of the time: a flow that is held stays so. */
@@ -275,11 +265,7 @@ static void uma_flow_leave(struct uma_sfq *sfq, const struct uma_flow *flow)
 	sfq->left[flow->level] = max(sfq->left[flow->level], flow->shared);
 }
 
-/**
- * uma_sfq_leave - the file of a client was closed
- * @sfq: engine
- * @share: state of the client; a job of it may still have the engine
- */
+/* The file of a client was closed; a job of it may still have the engine. */
 void uma_sfq_leave(struct uma_sfq *sfq, struct uma_share *share)
 {
 	u32 i;

@@ -320,11 +320,7 @@ int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 	return slot;
 }
 
-/**
- * uma_slots_init - initialise slots without owners
- * @slots: slots
- * @count: slots that the device has, 1 .. UMA_MAX_AS
- */
+/* Initialise slots without owners. The device has @count of them, 1 .. UMA_MAX_AS. */
 void uma_slots_init(struct uma_slots *slots, u32 count)
 {
 	memset(slots, 0, sizeof(*slots));
@@ -332,13 +328,7 @@ void uma_slots_init(struct uma_slots *slots, u32 count)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_slots_init);
 
-/**
- * uma_slots_find - the slot of an owner
- * @slots: slots
- * @owner: owner
- *
- * Return: index or -ENOENT.
- */
+/* Returns the index of the slot of an owner, or -ENOENT. */
 int uma_slots_find(const struct uma_slots *slots, const void *owner)
 {
 	unsigned int i;
@@ -380,12 +370,7 @@ int uma_slots_choose(const struct uma_slots *slots, const void *owner)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_slots_choose);
 
-/**
- * uma_slots_get - take a slot for a job
- * @slots: slots
- * @slot: result of uma_slots_choose(); owned by @owner or free
- * @owner: owner
- */
+/* Take a slot for a job, as uma_slots_choose() says; it is owned by @owner or free. */
 void uma_slots_get(struct uma_slots *slots, unsigned int slot, const void *owner)
 {
 	WARN_ON_ONCE(slots->slot[slot].owner && slots->slot[slot].owner != owner);

@@ -151,10 +151,7 @@ void uma_map_init(struct uma_vm *vm, struct drm_device *drm, struct drm_gem_obje
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_init);
 
-/**
- * uma_map_clear - remove all mappings, with those that were kept for the device
- * @vm: address space
- */
+/* Remove all mappings, with those that were kept for the device. */
 void uma_map_clear(struct uma_vm *vm)
 {
 	struct drm_gpuva *va, *next;
@@ -167,12 +164,7 @@ void uma_map_clear(struct uma_vm *vm)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_clear);
 
-/**
- * uma_map_bytes - size of all mappings, with those that were kept for the device
- * @vm: address space
- *
- * Return: bytes.
- */
+/* Bytes of all mappings, with those that were kept for the device. */
 u64 uma_map_bytes(struct uma_vm *vm)
 {
 	struct uma_mapping *m;
@@ -262,10 +254,7 @@ void uma_map_commit(struct uma_map_txn *txn, bool confirmed)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_map_commit);
 
-/**
- * uma_map_rollback - undo a change
- * @txn: change, which has not reached the page table
- */
+/* Undo a change, which has not reached the page table. */
 void uma_map_rollback(struct uma_map_txn *txn)
 {
 	struct uma_vm *vm = txn->vm;

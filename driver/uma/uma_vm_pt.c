@@ -188,10 +188,7 @@ static void uma_pt_free_tree(struct uma_pt *pt, struct uma_pt_table *table)
 	cond_resched();
 }
 
-/**
- * uma_pt_fini - free a page table
- * @pt: page table that the device no longer uses
- */
+/* Free a page table that the device no longer uses. */
 void uma_pt_fini(struct uma_pt *pt)
 {
 	uma_pt_finish(pt);
@@ -212,10 +209,7 @@ static void uma_pt_free_list(struct uma_pt *pt, struct list_head *list)
 	}
 }
 
-/**
- * uma_pt_unreserve - free what was reserved for a change that is not made
- * @pt: page table; the dirty range stays
- */
+/* Free what was reserved for a change that is not made. The dirty range stays. */
 void uma_pt_unreserve(struct uma_pt *pt)
 {
 	uma_pt_free_list(pt, &pt->spare_dirs);
@@ -223,10 +217,7 @@ void uma_pt_unreserve(struct uma_pt *pt)
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_pt_unreserve);
 
-/**
- * uma_pt_finish - free spare and detached tables after a change
- * @pt: page table; the device has invalidated the dirty range
- */
+/* Free spare and detached tables, once the device has invalidated the dirty range. */
 void uma_pt_finish(struct uma_pt *pt)
 {
 	uma_pt_unreserve(pt);
@@ -545,10 +536,7 @@ static void uma_pt_prune_table(struct uma_pt *pt, struct uma_pt_table *table, un
 	}
 }
 
-/**
- * uma_pt_prune - detach the tables that a change left empty
- * @pt: page table
- */
+/* Detach the tables that a change left empty. */
 void uma_pt_prune(struct uma_pt *pt)
 {
 	if (pt->dirty_start < pt->dirty_end)
