@@ -51,14 +51,7 @@
 #include "uma_show.h"
 #include "uma_vm.h"
 
-struct device;
-struct notifier_block;
 struct platform_device;
-struct shrinker;
-struct uma_coredump;
-struct uma_device;
-struct uma_job;
-struct vfsmount;
 
 /* An engine */
 struct uma_engine {

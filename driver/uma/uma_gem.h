@@ -10,14 +10,8 @@
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/uma_accel.h>
 
-struct drm_device;
-struct drm_file;
-struct drm_gem_object;
-struct mm_struct;
-struct page;
 struct seq_file;
 struct uma_device;
-struct user_struct;
 
 /* Pinned user memory */
 struct uma_user_pages {

@@ -16,7 +16,6 @@
 
 #include "../uma_regs.h"
 
-struct thermal_cooling_device;
 struct uma_device;
 struct uma_engine;
 

@@ -13,15 +13,11 @@
 
 #include "../uma_regs.h"
 
-struct drm_device;
 struct drm_file;
-struct drm_gem_object;
 struct seq_file;
 struct uma_client;
-struct uma_device;
 struct uma_pt;
 struct uma_va_range;
-struct uma_vm;
 
 /* A range that maps part of a buffer */
 struct uma_mapping {
