@@ -64,95 +64,65 @@ enum uma_engine_state {
 	UMA_ENGINE_STOPPED,
 };
 
-/**
- * struct uma_queue - a queue
- */
+/* A queue */
 struct uma_queue {
-	/** @ref: references of the file and of jobs */
-	struct kref ref;
-	/** @uma: device, with a reference */
-	struct uma_device *uma;
-	/**
-	 * @vm: address space, with a reference; NULL once no job can run any more. Under
+	struct kref ref;		/* references of the file and of jobs */
+	struct uma_device *uma;		/* device, with a reference */
+	/*
+	 * address space, with a reference; NULL once no job can run any more. Under
 	 * &uma_device.queues_lock, except while a job of the queue has its engine
 	 */
 	struct uma_vm *vm;
-	/** @vm_work: drops @vm, see uma_queue_drop_vm(); later frees the queue */
-	struct work_struct vm_work;
-	/** @usage: engine time of the client, with a reference */
-	struct uma_usage *usage;
-	/** @node: in &uma_device.queues */
-	struct list_head node;
-	/**
-	 * @release: frees it: not where the last reference is dropped, which may be its own
-	 * scheduler's work, and after a grace period, see uma_queue_release()
+	struct work_struct vm_work; /* drops vm, see uma_queue_drop_vm(); later frees the queue */
+	struct uma_usage *usage;	/* engine time of the client, with a reference */
+	struct list_head node;		/* in &uma_device.queues */
+	/*
+	 * frees it: not where the last reference is dropped, which may be its own scheduler's work,
+	 * and after a grace period, see uma_queue_release()
 	 */
 	struct rcu_work release;
-	/** @releases: of what it held that have not ended, see uma_release_begin() */
-	u32 releases;
-	/** @release_begun: when the first of them began */
-	ktime_t release_begun;
-	/** @release_node: in a list of queues with @releases */
-	struct list_head release_node;
-	/** @name: class and instances of its engines: "matrix0", "gpu0-3" */
-	char name[48];
-	/** @sched: resolves dependencies, keeps the order, handles timeouts */
+	u32 releases; /* of what it held that have not ended, see uma_release_begin() */
+	ktime_t release_begun;		/* when the first of them began */
+	struct list_head release_node;	/* in a list of queues with releases */
+	char name[48]; /* class and instances of its engines: "matrix0", "gpu0-3" */
+	/* resolves dependencies, keeps the order, handles timeouts */
 	struct drm_gpu_scheduler sched;
-	/** @entity: the only one of @sched */
-	struct drm_sched_entity entity;
-	/** @rcu: names of a fence may be read until a grace period after it has signalled */
+	struct drm_sched_entity entity;	/* the only one of sched */
+	/* names of a fence may be read until a grace period after it has signalled */
 	struct rcu_head rcu;
-	/** @keepers: references of fences, plus one of the queue's own: see uma_queue_free() */
+	/* references of fences, plus one of the queue's own: see uma_queue_free() */
 	refcount_t keepers;
-	/** @engine_class: &enum uma_engine_class */
-	u32 engine_class;
-	/** @engines: mask of the engines that it may use, by their index in the device */
-	u32 engines;
-	/** @engine: engine of its jobs, NULL before the first; under &uma_client.submit_lock */
+	u32 engine_class;		/* &enum uma_engine_class */
+	u32 engines; /* mask of the engines that it may use, by their index in the device */
+	/* engine of its jobs, NULL before the first; under &uma_client.submit_lock */
 	struct uma_engine *engine;
-	/** @max_job_tasks: lowest limit of its engines */
-	u32 max_job_tasks;
-	/** @timeout_ms: timeout of its jobs, 0 for the device's */
-	u32 timeout_ms;
-	/** @exempt: @timeout_ms may exceed the device's timeout */
-	bool exempt;
-	/** @priority: &enum drm_uma_priority */
-	u32 priority;
-	/** @client_id: &drm_file.client_id of its file */
-	u64 client_id;
-	/** @pid: process that created it, with a reference */
-	struct pid *pid;
-	/** @last: fence of the last job that was pushed, or NULL; under &uma_client.submit_lock */
+	u32 max_job_tasks;		/* lowest limit of its engines */
+	u32 timeout_ms;			/* timeout of its jobs, 0 for the device's */
+	bool exempt;			/* timeout_ms may exceed the device's timeout */
+	u32 priority;			/* &enum drm_uma_priority */
+	u64 client_id;			/* &drm_file.client_id of its file */
+	struct pid *pid;		/* process that created it, with a reference */
+	/* fence of the last job that was pushed, or NULL; under &uma_client.submit_lock */
 	struct dma_fence *last;
-	/** @batch: number of its jobs in the current submit; under &uma_client.submit_lock */
-	u32 batch;
-	/** @fence_context: context of its jobs' fences */
-	u64 fence_context;
-	/** @fence_seqno: number of the last of these; only used by run_job */
-	u64 fence_seqno;
-	/** @reset_count: sum of its engines' when it was created: uma_queue_disturbed() */
-	u32 reset_count;
-	/** @turn: its first job that is runnable and not done; under &uma_device.queues_lock */
+	u32 batch; /* number of its jobs in the current submit; under &uma_client.submit_lock */
+	u64 fence_context;		/* context of its jobs' fences */
+	u64 fence_seqno;		/* number of the last of these; only used by run_job */
+	u32 reset_count; /* sum of its engines' when it was created: uma_queue_disturbed() */
+	/* its first job that is runnable and not done; under &uma_device.queues_lock */
 	struct uma_job *turn;
-	/** @request: request of @turn for its engine; under &uma_device.queues_lock */
+	/* request of turn for its engine; under &uma_device.queues_lock */
 	struct uma_request request;
-	/** @behind: runnable jobs after @turn, &uma_job.node; under &uma_device.queues_lock */
+	/* runnable jobs after turn, &uma_job.node; under &uma_device.queues_lock */
 	struct list_head behind;
-	/** @end_work: ends jobs when an interrupt may end no more; on &uma_device.sched_wq */
+	/* ends jobs when an interrupt may end no more; on &uma_device.sched_wq */
 	struct work_struct end_work;
-	/** @failed: its job on the engine has failed; under &uma_engine.lock */
-	bool failed;
-	/** @closed: destroyed: its jobs are cancelled; under &uma_device.queues_lock */
-	bool closed;
-	/** @submitted: number of jobs submitted */
-	atomic64_t submitted;
-	/** @completed: number of jobs whose fences have signalled */
-	atomic64_t completed;
-	/** @counters_lock: protects @counters; nests inside of &uma_engine.lock */
-	spinlock_t counters_lock;
-	/** @counters: sums over its jobs */
-	struct drm_uma_counters counters;
-	/** @state: for DRM_IOCTL_UMA_QUEUE_STATE; under &uma_device.queues_lock */
+	bool failed; /* its job on the engine has failed; under &uma_engine.lock */
+	bool closed; /* destroyed: its jobs are cancelled; under &uma_device.queues_lock */
+	atomic64_t submitted;		/* number of jobs submitted */
+	atomic64_t completed;		/* number of jobs whose fences have signalled */
+	spinlock_t counters_lock;	/* protects counters; nests inside of &uma_engine.lock */
+	struct drm_uma_counters counters;	/* sums over its jobs */
+	/* for DRM_IOCTL_UMA_QUEUE_STATE; under &uma_device.queues_lock */
 	struct drm_uma_queue_state state;
 };
 
