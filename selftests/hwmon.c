@@ -107,7 +107,8 @@ TEST_F(hwmon, unprivileged)
 			if (strcmp(inputs[i], "energy1_input"))
 				EXPECT_GE(device_number(self->node, name), 0);
 			else
-				EXPECT_EQ(-EACCES, device_read_try(self->node, name, buf, sizeof(buf)));
+				EXPECT_EQ(-EACCES,
+					  device_read_try(self->node, name, buf, sizeof(buf)));
 		}
 		_exit(0);
 	}

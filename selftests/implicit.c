@@ -293,9 +293,9 @@ TEST_F(implicit, many_names)
 	often = submit_ns(&self->s, self->s.l.max_job_bos);
 	if (syncobj_done(self->s.c.fd, w.gate.syncobj))
 		SKIP("a gate opens by itself before this machine has done that");
-	harness_diag("%u fences, named once: %llu us, %u times: %llu us", CROWD_FILES * CROWD_QUEUES,
-		     (unsigned long long)once / 1000, self->s.l.max_job_bos,
-		     (unsigned long long)often / 1000);
+	harness_diag("%u fences, named once: %llu us, %u times: %llu us",
+		     CROWD_FILES * CROWD_QUEUES, (unsigned long long)once / 1000,
+		     self->s.l.max_job_bos, (unsigned long long)often / 1000);
 	EXPECT_LT(often, 4 * once);
 	gate_open(&w.gate);
 	for (i = 0; i < CROWD_FILES; i++)
@@ -350,7 +350,8 @@ TEST_F(implicit, unplug)
 	if (syncobj_done(self->s.c.fd, w.gate.syncobj))
 		SKIP("a gate opens by itself before this machine has done that");
 	rest = m.end > begin ? m.end - begin : 0;
-	harness_diag("a device went in %llu ms, beside a submit of %llu ms", (unsigned long long)ns / 1000000,
+	harness_diag("a device went in %llu ms, beside a submit of %llu ms",
+		     (unsigned long long)ns / 1000000,
 		     (unsigned long long)(m.end - m.begin) / 1000000);
 	EXPECT_LT(ns, rest / 2);
 	gate_open(&w.gate);

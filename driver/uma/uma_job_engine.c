@@ -246,7 +246,7 @@ void uma_engine_poll(struct uma_engine *engine, bool irq)
 		else if (!engine->result.preempted)
 			uma_engine_detach(engine, 0, &done);
 		else if (ktime_after(ktime_get(), engine->deadline))
-			/* The watch starts anew with each run, and may be later than the next stop. */
+			/* The watch starts anew with each run: the next stop may come first. */
 			uma_engine_fail(engine, UMA_FAILURE_TIMEOUT);
 		else
 			preempted = uma_engine_preempted(engine);

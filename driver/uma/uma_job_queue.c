@@ -18,7 +18,7 @@
 #include "uma_job.h"
 #include "uma_vm.h"
 
-/* Queues that are letting go of what they held, of all devices; who waits for that, and its lock. */
+/* Queues that release what they held, of all devices; who waits for that, and its lock. */
 static LIST_HEAD(uma_releases);
 DECLARE_WAIT_QUEUE_HEAD(uma_released);
 
