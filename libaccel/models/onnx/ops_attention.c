@@ -331,7 +331,7 @@ static int multi_head(struct import *im, uint32_t arg)
 static int packed_attention(struct import *im, uint32_t arg)
 {
 	const struct attr *sizes = im_attr(im, "qkv_hidden_sizes", ATTR_INTS);
-	int64_t n = im_int(im, "num_heads", 0), from = 0, wide[3];
+	int64_t n = im_int(im, "num_heads", 0), heads, from = 0, wide[3];
 	uint32_t all, part[3], i, past = NO_VALUE, old[2] = { NO_VALUE, NO_VALUE }, list[2];
 	bool wanted = im->out_count > 1 && im->out[1].n;
 	struct heads h = no_heads;
@@ -345,6 +345,7 @@ static int packed_attention(struct import *im, uint32_t arg)
 	    (sizes && sizes->int_count != 3))
 		return im_fail(im, -EBADMSG, "%lld heads, or sizes that are not three",
 			       (long long)n);
+	heads = 3 * n;
 	if (im_int(im, "do_rotary", 0) || im_int(im, "past_present_share_buffer", 0))
 		return im_fail(im, -EOPNOTSUPP, "do_rotary or past_present_share_buffer");
 	if (v_in(im, 4) != NO_VALUE && (im->in[4].rank != 5 || im->in[4].dims[0] != 2))
@@ -356,13 +357,13 @@ static int packed_attention(struct import *im, uint32_t arg)
 				       (long long)wide[i], (long long)n);
 	}
 	if (!im_is_symbol(im, 1, 1) &&
-	    (sizes ? im->in[1].dims[1] != from : im->in[1].dims[1] % (3 * n)))
+	    (sizes ? im->in[1].dims[1] != from : im->in[1].dims[1] % heads))
 		return im_fail(im, -EBADMSG, "%lld columns for %lld heads, all three packed",
-			       (long long)im->in[1].dims[1], (long long)(3 * n));
+			       (long long)im->in[1].dims[1], (long long)heads);
 	all = v_product(im, 0, 0, v_in(im, 0), v_in(im, 1), v_in(im, 2), NO_VALUE);
 	list[0] = v_shape_of(im, all, 0, 2);
 	list[1] = v_ints(im, 1, &from);
-	all = sizes ? v_reshape(im, all, 2, list) : split_heads(im, all, 3 * n);
+	all = sizes ? v_reshape(im, all, 2, list) : split_heads(im, all, heads);
 	for (i = 0, from = 0; i < 3; i++) {
 		const int64_t size = sizes ? wide[i] : n;
 

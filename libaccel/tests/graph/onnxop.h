@@ -379,7 +379,6 @@ static inline void must_fail(struct tested *t, int code, const char *words)
 		MUST(accel_graph_compile(bed->ctx, accel_model_graph(m), &opts, &program));
 		accel_model_close(m);
 		s = new_state(bed, program);
-		ret = 0;
 		for (in = t->in; in < t->in + t->in_count; in++) {
 			MUST(accel_state_set_input(s, (uint32_t)(in - t->in), in->rank,
 						   in->given ? in->given : in->dims, NULL, 0));
