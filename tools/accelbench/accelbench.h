@@ -50,6 +50,8 @@ struct bench_opts {
 	uint64_t seed;
 	/** @load: of whole models, the time from a compiled file to the first answer */
 	bool load;
+	/** @model: "text": file, NULL: models with random weights */
+	const char *model;
 	/** @cpu: with @load, the time of processors that the process had */
 	bool cpu;
 };
@@ -113,6 +115,25 @@ void bench_print(const struct bench_opts *opts, const struct bench_row *row);
  */
 int bench_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* apart.c */
+
+/**
+ * bench_apart - call a function in a process of its own
+ * @fn: function; what it writes to @fd, with bench_tell(), is @told. It returns an exit status
+ * @arg: passed on
+ * @told: out
+ * @bytes: of @told
+ *
+ * Return: exit status.
+ */
+int bench_apart(int (*fn)(void *arg, int fd), void *arg, void *told, size_t bytes);
+
+/* 0, or 1: it could not be told */
+int bench_tell(int fd, const void *what, size_t bytes);
+
+/* The most memory that was resident, bytes */
+uint64_t bench_peak(void);
+
 /* model.c */
 
 /**
@@ -136,6 +157,16 @@ int bench_models(const struct bench_opts *opts, int count, char **files);
  * Return: exit status.
  */
 int bench_load(const struct bench_opts *opts, const char *path, uint32_t threads);
+
+/* text.c */
+
+/**
+ * bench_text - language models
+ * @opts: options
+ *
+ * Return: exit status.
+ */
+int bench_text(const struct bench_opts *opts);
 
 /* latency.c */
 

@@ -5,7 +5,7 @@ accelbench := tools/accelbench
 
 PROGS += $(accelbench)/accelbench
 accelbench-parts := main latency growth stats perf team limits data ours report compare plot bars gemm conv attention lines \
-	calls memory model load ort peers peer_blas peer_none
+	calls memory model load apart ort text talk made llama peers peer_blas peer_none
 $(accelbench)/accelbench-libs := libaccel/libaccel-models libaccel/libaccel
 $(accelbench)/accelbench-pkgs := json-c
 $(accelbench)/accelbench-ldlibs := -lm -lpthread -ldl

@@ -14,6 +14,8 @@
 /**
  * enum test - what a result is held against
  * @PEER: operations a second, in multiples of the best other library
+ * @PEER_TIME: time, in multiples of the other library's
+ * @PEER_PEAK: most memory, in multiples of the other library's
  * @SHARE: share of the limit
  * @THREADS: operations a second, in multiples of those on one thread
  * @LIKE: time, in multiples of that of the same case with types @other
@@ -25,6 +27,8 @@
  */
 enum test {
 	PEER,
+	PEER_TIME,
+	PEER_PEAK,
 	SHARE,
 	THREADS,
 	LIKE,
@@ -82,11 +86,19 @@ static const struct rule {
 	  "latency/gemm/32x32x32/packed" },
 	{ 6, "empty job in the VM", "empty-job", "*", NODE, 30, NULL },
 	{ 7, "workspace", "memory/*", "*", SPACE, 1, NULL },
+	{ 8, "prompts, LLaMA", "text/llama*/prefill-*", "*", PEER, 2.2, NULL },
+	{ 8, "tokens", "text/*/decode@256", "q4_0", PEER, 1.4, NULL },
+	{ 8, "tokens", "text/*/decode@256", "fp16", PEER, 1.15, NULL },
+	{ 8, "tokens", "text/*/decode@256", "*", SHARE, 0.85, NULL },
+	{ 8, "eight answers", "text/llama*/decode-8@256", "q4_0", PEER, 2, NULL },
+	{ 8, "file to first token", "text/*/load", "*", PEER_TIME, 0.5, NULL },
+	{ 8, "memory", "text/*/memory", "*", PEER_PEAK, 1.1, NULL },
 };
 
 static bool at_most(enum test test)
 {
-	return test == LIKE || test == TIME || test == OVER || test == NODE || test == SPACE;
+	return test == PEER_TIME || test == PEER_PEAK || test == LIKE || test == TIME ||
+	       test == OVER || test == NODE || test == SPACE;
 }
 
 /* Who is fastest in a case, of the others or of all */
@@ -116,6 +128,12 @@ static double value_of(const struct rule *rule, const struct perf_row *rows, siz
 	case PEER:
 		*with = fastest(rows, count, row, false);
 		return *with ? row->gflops / (*with)->gflops : NAN;
+	case PEER_TIME:
+		*with = fastest(rows, count, row, false);
+		return *with ? row->us / (*with)->us : NAN;
+	case PEER_PEAK:
+		*with = fastest(rows, count, row, false);
+		return *with && (*with)->peak > 0 ? row->peak / (*with)->peak : NAN;
 	case SHARE:
 		return row->limit > 0 ? report_share(row) : NAN;
 	case THREADS:

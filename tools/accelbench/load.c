@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,45 +66,6 @@ struct load_told {
 	uint64_t peak;
 };
 
-static uint64_t peak_bytes(void)
-{
-	FILE *f = fopen("/proc/self/status", "re");
-	unsigned long long kib = 0;
-	char line[256];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmHWM: %llu kB", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib * 1024;
-}
-
-/* Run in a process of its own; what it tells comes through a pipe. */
-static int apart(struct load *l, int (*fn)(struct load *l, int fd), void *told, size_t bytes)
-{
-	int fds[2], status = 1;
-	ssize_t n;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC))
-		return bench_fail(-errno, "no pipe");
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		close(fds[0]);
-		_exit(fn(l, fds[1]));
-	}
-	close(fds[1]);
-	n = pid > 0 ? read(fds[0], told, bytes) : -1;
-	close(fds[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return bench_fail(-errno, "no process");
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-	return n == (ssize_t)bytes ? 0 : bench_fail(0, "%s: nothing was told", l->model);
-}
-
 /* In processes of their own, which have worked for nothing else before */
 static uint64_t load_now(const struct load *l)
 {
@@ -115,11 +75,6 @@ static uint64_t load_now(const struct load *l)
 		return stats_now();
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static int tell(int fd, const void *what, size_t bytes)
-{
-	return write(fd, what, bytes) == (ssize_t)bytes ? 0 : 1;
 }
 
 /* Sizes that the file leaves open are 1. */
@@ -165,8 +120,9 @@ static int run_program(struct accel_program *program, struct load_io *io)
 }
 
 /* Compile, and say what the model takes. */
-static int prepare_ours(struct load *l, int fd)
+static int prepare_ours(void *arg, int fd)
 {
+	struct load *l = arg;
 	struct accel_model_info info = { .size = sizeof(info) };
 	struct accel_error e = ACCEL_ERROR_INIT;
 	struct perf perf = { .opts = l->opts };
@@ -189,21 +145,23 @@ static int prepare_ours(struct load *l, int fd)
 		ret = accel_program_save(program, l->file[0], ACCEL_PROGRAM_SEEN);
 	if (ret)
 		return bench_fail(ret, "%s: cannot be compiled into %s", l->model, l->file[0]);
-	return tell(fd, &l->io, sizeof(l->io));
+	return bench_tell(fd, &l->io, sizeof(l->io));
 }
 
 /* One byte: whether that library is here */
-static int prepare_theirs(struct load *l, int fd)
+static int prepare_theirs(void *arg, int fd)
 {
+	struct load *l = arg;
 	struct ort ort = { 0 };
 	const char is = (char)ort_open(&ort, l->model, l->threads, l->file[1], false);
 
 	ort_close(&ort);
-	return tell(fd, &is, 1);
+	return bench_tell(fd, &is, 1);
 }
 
-static int load_ours(struct load *l, int fd)
+static int load_ours(void *arg, int fd)
 {
+	struct load *l = arg;
 	struct perf perf = { .opts = l->opts };
 	struct accel_program *program = NULL;
 	struct load_told told = { .ns = load_now(l) };
@@ -217,12 +175,13 @@ static int load_ours(struct load *l, int fd)
 	if (ret)
 		return bench_fail(ret, "%s", l->file[0]);
 	told.ns = load_now(l) - told.ns;
-	told.peak = peak_bytes();
-	return tell(fd, &told, sizeof(told));
+	told.peak = bench_peak();
+	return bench_tell(fd, &told, sizeof(told));
 }
 
-static int load_theirs(struct load *l, int fd)
+static int load_theirs(void *arg, int fd)
 {
+	struct load *l = arg;
 	const char *in[MAX_IO], *out[MAX_IO];
 	struct load_io *io = &l->io;
 	struct ort ort = { 0 };
@@ -247,8 +206,8 @@ static int load_theirs(struct load *l, int fd)
 					    io->in_count, out, io->out_count, ort.out), "run"))
 		return 1;
 	told.ns = load_now(l) - told.ns;
-	told.peak = peak_bytes();
-	return tell(fd, &told, sizeof(told));
+	told.peak = bench_peak();
+	return bench_tell(fd, &told, sizeof(told));
 }
 
 /* No page of a file is in the cache, where the file system lets them go. */
@@ -279,7 +238,7 @@ static int make_item_cold(void *user, const struct accel_model_item *item)
 
 static int measure(struct load *l, bool cold, bool theirs)
 {
-	static int (*const fns[])(struct load *l, int fd) = { load_ours, load_theirs };
+	static int (*const fns[])(void *arg, int fd) = { load_ours, load_theirs };
 	static const char *const impls[] = { "sw", "ort" };
 	const char *slash = strrchr(l->model, '/');
 	double *times = calloc(2 * l->opts->batches, sizeof(*times)), us[2] = { 0 }, spread[2];
@@ -297,7 +256,7 @@ static int measure(struct load *l, bool cold, bool theirs)
 				make_cold(l->file[k]);
 			if (cold && k)
 				accel_model_scan(l->model, make_item_cold, l);
-			ret = apart(l, fns[k], &told, sizeof(told));
+			ret = bench_apart(fns[k], l, &told, sizeof(told));
 			times[k * l->opts->batches + i] = (double)told.ns / 1000;
 			peak[k] = told.peak > peak[k] ? told.peak : peak[k];
 		}
@@ -329,9 +288,9 @@ int bench_load(const struct bench_opts *opts, const char *path, uint32_t threads
 	snprintf(l.file[1], sizeof(l.file[1]), "%.*soptimised", n - 7, l.file[0]);
 	if (n + 3 >= (int)sizeof(l.file[0]))
 		return bench_fail(-ENAMETOOLONG, "%s", path);
-	ret = apart(&l, prepare_ours, &l.io, sizeof(l.io));
+	ret = bench_apart(prepare_ours, &l, &l.io, sizeof(l.io));
 	if (!ret && opts->peers)
-		ret = apart(&l, prepare_theirs, &is, 1);
+		ret = bench_apart(prepare_theirs, &l, &is, 1);
 	if (!ret)
 		ret = measure(&l, false, is);
 	if (!ret)

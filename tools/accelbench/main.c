@@ -17,6 +17,7 @@ static const char usage[] =
 	"Usage: accelbench COMMAND [OPTION...]\n"
 	"       accelbench bars FILE...\n"
 	"       accelbench model FILE... [OPTION...]\n"
+	"       accelbench text [-m FILE] [OPTION...]\n"
 	"\n"
 	"Measures this library's in-process device, other libraries that are here (OpenBLAS,\n"
 	"oneDNN, libxsmm), and what the machine could do at most, alternately in one run, on\n"
@@ -44,6 +45,12 @@ static const char usage[] =
 	"                       1 and 8 where they leave that open, next to ONNX Runtime if it is\n"
 	"                       here, by the name in ACCELBENCH_ONNXRUNTIME or in the loader's\n"
 	"                       path; RATIO is its time to ours\n"
+	"  text                 language models, on one thread and two: prompts, single tokens,\n"
+	"                       eight answers at once, from the file to the first token, memory;\n"
+	"                       next to llama.cpp if it is here, by the name of its library in\n"
+	"                       ACCELBENCH_LLAMA or in the loader's path. Without -m the models\n"
+	"                       are LLaMA of 1.1 billion and GPT-2 of 124 million random\n"
+	"                       weights, files of 820 MB in TMPDIR, which go again\n"
 	"  bars FILE...         hold results, printed with --json, against what they should be\n"
 	"\n"
 	"Options:\n"
@@ -63,6 +70,7 @@ static const char usage[] =
 	"      --load           model: from a compiled file to the first answer instead, in a new\n"
 	"                       process each time, with the file in the page cache and without;\n"
 	"                       MB is the most memory that was resident, over the weights\n"
+	"  -m, --model FILE     text: this file of GGUF instead\n"
 	"      --cpu            with --load: what processors worked, of all threads together, not\n"
 	"                       what the clock says: on a machine that does something else, too\n"
 	"      --seed NUMBER    of the random operands; without it there are others each time\n"
@@ -218,6 +226,7 @@ static const struct option longs[] = {
 	{ "device", required_argument, NULL, 'd' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "all", no_argument, NULL, 'a' },
+	{ "model", required_argument, NULL, 'm' },
 	{ "csv", no_argument, NULL, CSV },
 	{ "threads", required_argument, NULL, THREADS },
 	{ "only", required_argument, NULL, ONLY },
@@ -256,6 +265,9 @@ static bool option(struct bench_opts *opts, int c, bool *all)
 		break;
 	case 'a':
 		*all = true;
+		break;
+	case 'm':
+		opts->model = optarg;
 		break;
 	case ONLY:
 		opts->only = optarg;
@@ -329,6 +341,12 @@ static int command(struct bench_opts *opts, int count, char **args, bool all)
 	}
 	if (count > 1)
 		return usage_error(args[1], NULL);
+	if (opts->model && strcmp(args[0], "text") != 0)
+		return usage_error("--model", NULL);
+	if (!strcmp(args[0], "text")) {
+		opts->batches = opts->batches ? opts->batches : 9;
+		return bench_text(opts);
+	}
 	if (!opts->batches)
 		opts->batches = is_latency ? 15 : 9;
 	if (!opts->batch_ns)
@@ -347,7 +365,7 @@ int main(int argc, char **argv)
 	bool all = false;
 	int c, ret;
 
-	while ((c = getopt_long(argc, argv, "d:jahV", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "d:jam:hV", longs, NULL)) != -1) {
 		switch (c) {
 		case 'h':
 			fputs(usage, stdout);

@@ -32,6 +32,7 @@ int ours_open(struct perf *perf, uint32_t threads)
 	if (ret)
 		return bench_fail(ret, "cannot open sw: %s", error.text);
 	ctx.flags = perf->opts->reproducible ? ACCEL_CTX_REPRODUCIBLE : 0;
+	ctx.weights_dir = perf->weights_dir;
 	ret = accel_ctx_create(perf->dev, &ctx, &perf->ctx);
 	if (!ret)
 		ret = accel_queue_create(perf->ctx, NULL, &perf->queue);

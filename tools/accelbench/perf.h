@@ -115,6 +115,14 @@ struct perf_row {
 	double intensity;
 	/** @extra: "memory": workspace, packed weights, allowed workspace, growth; else -1 */
 	double extra[4];
+	/** @ratio: "text": another library's time to this one, 0: not known */
+	double ratio;
+	/** @tokens: "text": tokens a second, 0: not what it is about */
+	double tokens;
+	/** @peak: "text": most memory that was resident, 0: not what it is about */
+	double peak;
+	/** @over: "text": @peak without the model's file */
+	double over;
 };
 
 /**
@@ -131,6 +139,8 @@ struct perf {
 	struct accel_ctx *ctx;
 	/** @queue: queue */
 	struct accel_queue *queue;
+	/** @weights_dir: of the context, NULL: none */
+	const char *weights_dir;
 	/** @rng: state of the random numbers */
 	uint64_t rng;
 	/** @rows: results so far */
@@ -479,6 +489,9 @@ void gemm_calls(struct perf *perf);
 void memory_measure(struct perf *perf, const struct perf_case *c, const struct perf_impl *impl);
 
 /* report.c */
+
+/* The heads of columns, if the format has them, once */
+void report_head(const struct bench_opts *opts);
 
 /**
  * report_row - print a result

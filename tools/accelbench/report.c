@@ -47,6 +47,14 @@ static void print_json(const struct perf_row *row)
 	for (i = 0; i < 4; i++)
 		if (row->extra[i] >= 0)
 			number(extras[i], row->extra[i], true, "%.0f");
+	if (row->ratio > 0)
+		number("ratio", row->ratio, true, "%.4g");
+	if (row->tokens > 0)
+		number("tokens_per_s", row->tokens, true, "%.5g");
+	if (row->peak > 0) {
+		number("peak", row->peak, true, "%.0f");
+		number("over", row->over, true, "%.0f");
+	}
 	puts("}");
 }
 
@@ -73,6 +81,7 @@ static bool parse(const char *line, struct perf_row *row)
 	struct json_object *o = json_tokener_parse(line);
 	int i;
 
+	*row = (struct perf_row) { 0 };
 	if (!o || !json_object_is_type(o, json_type_object)) {
 		json_object_put(o);
 		return false;
@@ -90,6 +99,7 @@ static bool parse(const char *line, struct perf_row *row)
 	/* "latency" of a node has a ratio to the null ioctl in their place. */
 	for (i = 0; i < 4; i++)
 		row->extra[i] = field(o, extras[i], i ? -1 : field(o, "ratio", -1));
+	row->peak = field(o, "peak", 0);
 	json_object_put(o);
 	return *row->name && *row->impl;
 }
@@ -138,10 +148,8 @@ const struct perf_row *report_find(const struct perf_row *rows, size_t count,
 
 /* --- tables ----------------------------------------------------------------------- */
 
-static void print_csv(const struct perf_row *row, bool head)
+static void print_csv(const struct perf_row *row)
 {
-	if (head)
-		puts("case,dtype,threads,impl,gflops,us,limit,share,spread,error");
 	printf("%s,%s,%u,%s,%.4g,%.5g,", row->name, row->dtype, row->threads, row->impl,
 	       row->gflops, row->us);
 	if (row->limit > 0)
@@ -154,11 +162,8 @@ static void print_csv(const struct perf_row *row, bool head)
 	putchar('\n');
 }
 
-static void print_text(const struct perf_row *row, bool head)
+static void print_text(const struct perf_row *row)
 {
-	if (head)
-		printf("%-32s %-8s %2s %-12s %9s %11s %9s %7s %7s %8s\n", "CASE", "DTYPE", "T",
-		       "IMPL", "GFLOP/S", "US", "LIMIT", "SHARE", "SPREAD", "ERROR");
 	printf("%-32s %-8s %2u %-12s ", row->name, row->dtype, row->threads, row->impl);
 	if (row->gflops > 0)
 		printf("%9.1f %11.3f ", row->gflops, row->us);
@@ -176,19 +181,35 @@ static void print_text(const struct perf_row *row, bool head)
 	if (row->extra[0] >= 0)
 		printf("  workspace %.0f of %.0f, packed %.0f, growth %.0f bytes", row->extra[0],
 		       row->extra[2], row->extra[1], row->extra[3]);
+	if (row->tokens > 0)
+		printf("  %.4g tokens/s", row->tokens);
+	if (row->peak > 0)
+		printf("  %.1f MB, %.1f over the file", row->peak / 1e6, row->over / 1e6);
+	if (row->ratio > 0)
+		printf("  ratio %.3g", row->ratio);
 	putchar('\n');
+}
+
+void report_head(const struct bench_opts *opts)
+{
+	static bool printed;
+
+	if (!printed && opts->format == BENCH_CSV)
+		puts("case,dtype,threads,impl,gflops,us,limit,share,spread,error");
+	if (!printed && opts->format == BENCH_TEXT)
+		printf("%-32s %-8s %2s %-12s %9s %11s %9s %7s %7s %8s\n", "CASE", "DTYPE", "T",
+		       "IMPL", "GFLOP/S", "US", "LIMIT", "SHARE", "SPREAD", "ERROR");
+	printed = true;
 }
 
 void report_row(const struct bench_opts *opts, const struct perf_row *row)
 {
-	static bool printed;
-
+	report_head(opts);
 	if (opts->format == BENCH_JSON)
 		print_json(row);
 	else if (opts->format == BENCH_CSV)
-		print_csv(row, !printed);
+		print_csv(row);
 	else
-		print_text(row, !printed);
-	printed = true;
+		print_text(row);
 	fflush(stdout);
 }

@@ -1,11 +1,41 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# table.sh DIR: what bench.sh has left in DIR as a page of the manual, on stdout. "make bench-docs" calls this.
+# table.sh DIR [language]: what bench.sh has left in DIR as a page of the manual, on stdout; or of that the section
+# of language models alone. "make bench-docs" calls this.
 
 set -euo pipefail
 
 dir=$1
+
+# Of each model what is measured, on so many threads: ours, llama.cpp's, and the ratio
+language() {
+	[ -s "$dir/text.json" ] || return 0
+	printf '\n%s\n%s\n\n' "Language models" "==============="
+	# Results of another machine bring its description with them.
+	[ ! -s "$dir/text-machine.txt" ] || { sed 's/^/- /' "$dir/text-machine.txt"; echo; }
+	jq -rs '
+		def round3: if . == null then "" else (. * 1000 | round) / 1000 | tostring end;
+		def short: if . == null then "" elif . < 100 then (. * 10 | round) / 10 | tostring else round | tostring end;
+		def value: if . == null then "" elif .peak and (.case | endswith("/memory")) then "\(.peak / 1e6 | short) MB"
+			elif .tokens_per_s then "\(.tokens_per_s | short) tok/s" else "\(.us / 1000 | short) ms" end;
+		def times: if .case | endswith("/memory") then "peak" else "us" end;
+		. as $rows | (map(.threads) | unique) as $threads
+		| [".. csv-table::", "   :header-rows: 1", "", "   " + (["\"model/case\"", "\"types\""]
+			+ ($threads | map("\"ours, \(.)\"", "\"share\"", "\"llama.cpp\"", "\"ratio\"")) | join(","))]
+		+ (map([.case, .dtype]) | reduce .[] as $k ([]; if index([$k]) then . else . + [$k] end)
+		| map(. as [$case, $dtype] | ["\"\($case | ltrimstr("text/"))\"", "\"\($dtype)\""]
+			+ ($threads | map(. as $t
+				| ($rows | map(select(.case == $case and .threads == $t))) as $now
+				| ($now | map(select(.impl == "ours")) | last) as $ours
+				| ($now | map(select(.impl != "ours")) | last) as $peer
+				| ($ours | value), (if $ours.share then "\($ours.share * 100 | round) %" else "" end), ($peer | value),
+				  (if $ours and $peer then $peer[$ours | times] / $ours[$ours | times] | round3 else "" end)
+				| "\"\(.)\""))
+		| "   " + join(","))) | .[]' "$dir/text.json"
+}
+
+[ "${2:-}" != language ] || { language; exit; }
 
 cat <<'END'
 .. SPDX-License-Identifier: MIT
@@ -90,6 +120,8 @@ if [ -s "$dir/models.json" ]; then
 				| "\"\(.)\""))
 		| "   " + join(","))) | .[]' "$dir/models.json"
 fi
+
+language
 
 printf '\n%s\n%s\n\n' "Calls" "====="
 jq -rs '
