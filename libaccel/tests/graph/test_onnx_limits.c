@@ -271,6 +271,7 @@ static void test_no_axes(void **arg)
 		{ "ReduceSumSquare", { 4, 1 } }, { "ReduceLogSum", { NAN, 0 } },
 		{ "ReduceLogSumExp", { -2, 1 } },
 	};
+	static const char *const inputs[] = { "x", "x none" };
 	static const float numbers[2] = { -2, 1 };
 	struct tested *t;
 	struct bytes n;
@@ -278,7 +279,7 @@ static void test_no_axes(void **arg)
 
 	for (i = 0; i < COUNT(cases); i++) {
 		t = BEGIN(*arg, IO("x", F32, numbers, 2), IO("none", S64, DIMS(0), 0));
-		n = op(NULL, cases[i].type, i % 2 ? "x none" : "x", "y");
+		n = op(NULL, cases[i].type, inputs[i % 2], "y");
 		attr_int(&n, "noop_with_empty_axes", 1);
 		add_op(t, &n);
 		t->bound = 0.000001;
