@@ -44,10 +44,18 @@ static inline unsigned long test_every(void)
 	return n ? n : test_in_guest() ? 5 : 1;
 }
 
-/* Is the case with this number left out? By its bits: tables are as regular as numbers. */
-static inline bool test_left_out(unsigned long long number)
+/*
+ * Is the case with this number left out? By its bits, all of which decide: tables are as regular
+ * as numbers. Each @turn, of a device or a level of kernels, has others; so many of them have all.
+ */
+static inline bool test_left_out(unsigned long long number, unsigned int turn)
 {
-	return (number * 0x9e3779b97f4a7c15ull >> 40) % test_every();
+	number ^= number >> 33;
+	number *= 0xff51afd7ed558ccdull;
+	number ^= number >> 33;
+	number *= 0xc4ceb9fe1a85ec53ull;
+	number ^= number >> 33;
+	return (number % test_every() + turn) % test_every();
 }
 
 #endif /* LIBACCEL_TESTS_GUEST_H */

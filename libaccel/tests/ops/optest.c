@@ -391,7 +391,8 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 	int ret, ref_ret;
 	uint32_t i;
 
-	if (only ? strtoull(only, NULL, 0) != seed : test_left_out(env->seen++))
+	if (only ? strtoull(only, NULL, 0) != seed :
+		   !env->counted && test_left_out(env->seen++, env->turn))
 		return 0;
 	describe_case(env, seed, what, where, sizeof(where));
 	if (getenv("ACCEL_TEST_TRACE"))
@@ -419,7 +420,10 @@ int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t see
 	return ret;
 }
 
-/* Random cases from a seed on, or the one that the environment names. */
+/*
+ * Random cases from a seed on, or the one that the environment names. If it says how many, these
+ * are not thinned out, and each device has the next so many.
+ */
 void op_random_cases(struct op_env *env, op_build_fn *build, const void *arg,
 		     uint32_t count, uint64_t seed)
 {
@@ -436,8 +440,12 @@ void op_random_cases(struct op_env *env, op_build_fn *build, const void *arg,
 		count = (uint32_t)strtoul(cases, NULL, 0);
 	else if (env->small)
 		count = count / 10 + 1;
+	for (i = cases ? env->turn * count : 0; i > 0; i--)
+		op_random(&c);
+	env->counted = cases;
 	for (i = 0; i < count; i++)
 		op_run(env, build, arg, op_random(&c), "random");
+	env->counted = false;
 }
 
 void op_report(struct op_env *env, const char *what)
@@ -550,6 +558,8 @@ static int run_all(struct op_env *envs, uint32_t env_count,
 	answers.across = env_count > 1;
 	answers.wanted = answers.across || envs[0].ref;
 	envs[0].first = true;
+	for (i = 0; i < env_count; i++)
+		envs[i].turn = i;
 	for (j = 0; j < count; j++)
 		for (i = 0; i < env_count; i++, n++) {
 			bound[n] = (struct bound_test){ &tests[j], &envs[i], i + 1 == env_count };

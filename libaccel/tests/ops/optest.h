@@ -9,7 +9,7 @@
  *	ACCEL_TEST_SMALL=1		small shapes, few cases: a slow machine
  *	ACCEL_TEST_COMPARE=1		hold integers, bit by bit, against the
  *					in-process device too
- *	ACCEL_TEST_CASES=n		random cases of each test
+ *	ACCEL_TEST_CASES=n		random cases of each test, others on each device
  *	ACCEL_TEST_EVERY=n		of all cases one of n (5 in the virtual machine)
  *	ACCEL_TEST_SEED=0x...		only the cases of this seed
  *	ACCEL_TEST_TRACE=1		a line for each case, before it runs
@@ -43,6 +43,8 @@
  * @team: contexts of in-process devices that differ in the number of threads: bits are
  *	the same, or NULL
  * @team_dev: their devices
+ * @turn: its number, see test_left_out()
+ * @counted: as many as the environment says: none is left out
  * @cases: operations that ran
  * @refused: operations that the chip does not have
  * @seen: those asked for, see test_every()
@@ -59,6 +61,8 @@ struct op_env {
 	struct accel_device *ref_dev;
 	struct accel_ctx *team[OP_TEAMS];
 	struct accel_device *team_dev[OP_TEAMS];
+	uint32_t turn;
+	bool counted;
 	uint64_t cases;
 	uint64_t refused;
 	uint64_t seen;

@@ -150,7 +150,7 @@ static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t 
 	struct accel_bo *bo;
 	int64_t dims[2];
 
-	if (test_left_out(l.rng))
+	if (test_left_out(l.rng, 0))
 		return;
 	/* Rows of nibbles are whole bytes. */
 	if (types[type].b == ACCEL_S4 || types[type].b == ACCEL_U4) {

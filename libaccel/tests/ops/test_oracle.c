@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "libaccel/tests/guest.h"
 #include "optest.h"
 #include "libaccel/tests/oracle/oracle.h"
 
@@ -425,9 +426,84 @@ static void test_softmax(void **state)
 	}
 }
 
+/* Of cases one of four, of tables of whatever period as well; each is run in one of four turns. */
+static void test_left_out_evenly(void **state)
+{
+	uint32_t period, phase, i, turn, run;
+
+	(void)state;
+	setenv("ACCEL_TEST_EVERY", "4", 1);
+	for (i = 0; i < 10000; i++) {
+		for (turn = run = 0; turn < 4; turn++)
+			run += !test_left_out(i, turn + i % 3);
+		assert_int_equal(run, 1);
+	}
+	for (period = 1; period < 100; period++)
+		for (phase = 0; phase < period; phase++) {
+			for (i = run = 0; i < 40; i++)
+				run += !test_left_out(phase + period * i, 0);
+			/* Five times the standard deviation */
+			if (run < 1 || run > 23)
+				fail_msg("of every %uth from %u on %u of 40 are run",
+					 period, phase, run);
+		}
+	unsetenv("ACCEL_TEST_EVERY");
+}
+
+/* Seeds of the cases that were built */
+static uint64_t built[100];
+static uint32_t built_count;
+
+static const struct accel_desc *build_fill(struct op_case *c, const void *arg)
+{
+	struct accel_fill_desc *f = calloc(1, sizeof(*f));
+	const int64_t dim = 3;
+
+	(void)arg;
+	assert_non_null(f);
+	*f = (struct accel_fill_desc)ACCEL_FILL_DESC_INIT;
+	op_tensor(c, &f->d, ACCEL_F32, 1, &dim, OP_DENSE);
+	assert_true(built_count < ARRAY_SIZE(built));
+	built[built_count++] = c->seed;
+	return &f->hdr;
+}
+
+/* So many random cases as were asked for, other ones on each device. */
+static void test_cases_counted(void **state)
+{
+	struct op_env env = { .ctx = ctx };
+	uint32_t i, j;
+
+	(void)state;
+	setenv("ACCEL_TEST_EVERY", "4", 1);
+	setenv("ACCEL_TEST_CASES", "5", 1);
+	for (env.turn = 0; env.turn < 4; env.turn++) {
+		built_count = 5 * env.turn;
+		op_random_cases(&env, build_fill, NULL, 1000, 1);
+		assert_int_equal(built_count, 5 * env.turn + 5);
+	}
+	for (i = 0; i < built_count; i++)
+		for (j = 0; j < i; j++)
+			assert_true(built[i] != built[j]);
+	unsetenv("ACCEL_TEST_CASES");
+	/* Thinned out, all of them are run on one device or another. */
+	built_count = 0;
+	for (env.turn = 0; env.turn < 4; env.turn++) {
+		env.seen = 0;
+		op_random_cases(&env, build_fill, NULL, 60, 1);
+	}
+	assert_int_equal(built_count, 60);
+	for (i = 0; i < built_count; i++)
+		for (j = 0; j < i; j++)
+			assert_true(built[i] != built[j]);
+	unsetenv("ACCEL_TEST_EVERY");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_left_out_evenly),
+		cmocka_unit_test(test_cases_counted),
 		cmocka_unit_test(test_attention),
 		cmocka_unit_test(test_attention_odd),
 		cmocka_unit_test(test_attention_blind),
