@@ -1082,6 +1082,8 @@ static void check_noise(struct bed *bed, uint32_t few)
 	opts.flags = ACCEL_SPEECH_NO_TIMES;
 	opts.language = "de";
 	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (test_left_out(i, few))
+			continue;
 		opts.beams = ways[i].beams;
 		opts.patience = ways[i].patience;
 		opts.length_penalty = ways[i].penalty;
@@ -1097,7 +1099,7 @@ static void check_noise(struct bed *bed, uint32_t few)
 		lengths |= 1u << want.count;
 		accel_speech_destroy(s);
 	}
-	assert_true(lengths & (lengths - 1));
+	assert_true(lengths & (lengths - 1) || test_every() > 1);
 	free(noise);
 	accel_state_destroy(p.state);
 }
