@@ -10,7 +10,7 @@
  *	ACCEL_TEST_COMPARE=1		hold integers, bit by bit, against the
  *					in-process device too
  *	ACCEL_TEST_CASES=n		random cases of each test, others on each device
- *	ACCEL_TEST_EVERY=n		of all cases one of n (5 in the virtual machine)
+ *	ACCEL_TEST_EVERY=n		of all cases one of n (20 in the virtual machine)
  *	ACCEL_TEST_SEED=0x...		only the cases of this seed
  *	ACCEL_TEST_TRACE=1		a line for each case, before it runs
  */
