@@ -60,9 +60,10 @@ layers := $(if $(BATS_TESTS),$(layers),$(filter-out bats,$(layers)))
 layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 
 # What cannot even be built is a failure of its own, not the end of the run. Modules and programs come first, as all else
-# needs them. Then two machines, and beside them the tests on the host, in as many job slots as there are processors, so
-# that none is idle at the end. The machines go first where there is not enough for all: they are emulated, and their
-# clocks go on meanwhile. One make for each variant, as two would compile the same objects.
+# needs them. Then the machines, two at a time, those first that take longest, and beside them the tests on the host, in as
+# many job slots as there are processors, so that none is idle at the end. The machines go first where there is not enough
+# for all: they are emulated, and their clocks go on meanwhile. One make for each variant, as two would compile the same
+# objects.
 # The whole is kept, too: where nothing has changed nothing is built; but not if something changed meanwhile.
 test-key = --words 'make test: $(layers)' --inputs 'tree $(kernel-images)'
 host-groups := host-default host-asan host-tsan
@@ -75,7 +76,9 @@ host-asan host-tsan: host-%:
 # "make -n" runs what recurses.
 recurses := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)
 ifeq ($(T),)
-parts = part() { $(MAKE) -k IN_TEST=1 "$$@" || scripts/tap-broken $(R) $$1 build; };
+parts = part() { $(MAKE) -k IN_TEST=1 "$$@" || scripts/tap-broken $(R) $$1 build; }; \
+	machines() { part vm-debug & part vm-stock MACHINES=clock & wait -n; part vm-stock MACHINES=library & wait -n; \
+		part vm-stock MACHINES=stock & wait; };
 test:
 	$(Q)rm -rf $(R) && mkdir -p $(R)
 	$(Q)scripts/kernels.sh all || scripts/tap-broken $(R) vm-stock kernels
@@ -83,8 +86,7 @@ test:
 	scripts/tap-progress $(R) & \
 	$(parts) \
 	part userspace modcheck; \
-	part vm-debug & chains=$$!; \
-	part vm-stock & chains+=" $$!"; \
+	machines & chains=$$!; \
 	{ renice -n 4 $$BASHPID >/dev/null; part host; } & chains+=" $$!"; \
 	wait $$chains; \
 	scripts/tap-again $(R); \
@@ -175,9 +177,13 @@ guest-name = /uma/$(1)
 step-line = $(1) $(or $($(2)-user),$(3)) $(or $($(2)-timeout),600) $(subst $() $(),$(comma),$(strip $(call kernels-of,$(2)))) $(2) $(call step-inputs,$(2))
 # Within "make test" the kernel with the checkers has what finds most there in the least time; asked for by name, or by
 # "make proof" (ALL=1), every test runs on each kernel that it is meant for.
-# On Debian's kernel, what is about time runs on a machine whose clock counts instructions.
+# On Debian's kernel, what is about time runs on a machine whose clock counts instructions, and what the library and the
+# command line do on one of its own: three that need not wait for each other (MACHINES: some of them).
+machines-stock := clock library stock
+machines-debug := debug
 debug-here = $(if $(ALL)$(T)$(ONLY)$(filter $(1),$(DEBUG_STEPS)),debug)
-machine-of = $(if $(filter stock,$(1)),$(if $(filter $(2),$(CLOCK_STEPS)),clock,stock)) $(if $(filter debug,$(1)),$(call debug-here,$(2)))
+stock-machine = $(if $(filter $(1),$(CLOCK_STEPS)),clock,$(if $(filter libaccel/% %.bats,$(1)),library,stock))
+machine-of = $(if $(filter stock,$(1)),$(call stock-machine,$(2))) $(if $(filter debug,$(1)),$(call debug-here,$(2)))
 kernels-of = $(or $(strip $(call machine-of,$(or $($(1)-kernels),stock debug),$(1))),none)
 step-inputs = $(if $(filter $(SELFTEST_PROGS),$(1)),$(O)/$(1),$(1) \
 	$(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so)) $(foreach f,$($(1)-add),$(firstword $(subst :, ,$(f))))
@@ -196,10 +202,10 @@ vm-files = $(foreach p,$(SELFTEST_PROGS) $(TEST_PROGS) $(PROGS),$(O)/$(p):/uma/$
 
 vm-stock vm-debug: vm-%: $(vm-progs) | $(B)
 	$(call begin,kselftest-$* bats-$* vm-$* $(if $(filter debug,$*),kunit))
-	$(file >$(B)/vm-steps.$*,$(vm-steps))
-	$(Q)for machine in $(if $(filter stock,$*),clock) $*; do ALL='$(ALL)' ONLY='$(ONLY)' T='$(T)' PROGS='$(PROGS)' \
-		scripts/vm-test.sh $$machine $(R) $(B)/vm-steps.$* $(vm-files) || exit; done
-	$(if $(filter stock,$*$(ONLY)$(T)),$(Q)$(tap-run) --timeout 900 --inputs 'tree $(kernel-images)' vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
+	$(file >$(B)/vm-steps.$*$(MACHINES),$(vm-steps))
+	$(Q)for machine in $(or $(MACHINES),$(machines-$*)); do ALL='$(ALL)' ONLY='$(ONLY)' T='$(T)' PROGS='$(PROGS)' \
+		scripts/vm-test.sh $$machine $(R) $(B)/vm-steps.$*$(MACHINES) $(vm-files) || exit; done
+	$(if $(filter stock stockstock,$*$(ONLY)$(T)$(MACHINES)),$(Q)$(tap-run) --timeout 900 --inputs 'tree $(kernel-images)' vm-stock shell selftests/vm/shell_test.py tester make vm-shell)
 	$(call finish,$(if $(call wanted,$(SELFTEST_PROGS)),kselftest-$*) \
 		vm-$* $(if $(ONLY),,$(if $(filter stock,$*)$(ALL)$(T),$(if $(call wanted,$(GUEST_BATS_TESTS)),bats-$*))) \
 		$(if $(filter debug,$*),$(if $(filter kselftest,$(ONLY)),,kunit)))

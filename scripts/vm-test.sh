@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR MIT
 #
-# vm-test.sh [--again] stock|clock|debug RESULTS STEPS FILE[:DEST]...
+# vm-test.sh [--again] stock|clock|library|debug RESULTS STEPS FILE[:DEST]...
 # vm-test.sh stock|debug --shell USER FILE[:DEST]...
 #
 # The machine "clock" is "stock" on one processor, with a clock that counts instructions: waiting takes no time there, and
-# how busy the host is changes nothing.
+# how busy the host is changes nothing. "library" is "stock" again, for what the library and the command line do.
 #
 # One boot of the test machine that runs all the steps listed in STEPS ("layer user seconds kernels path inputs..." per
 # line) and, on the debug kernel, the KUnit modules (those named *_test) and a search for leaks. What they print comes
@@ -23,7 +23,10 @@ again=
 boot=$1 results=$2 steps=$3
 shift 3
 kernel=$boot prefix='' clock=real
-[ "$boot" != clock ] || kernel=stock prefix=clock- clock=instructions
+case $boot in
+clock) kernel=stock prefix=clock- clock=instructions ;;
+library) kernel=stock prefix=library- ;;
+esac
 add=()
 for f in "$@"; do add+=(--add "$f"); done
 
@@ -46,10 +49,10 @@ trap 'rm -rf "$work"' EXIT
 # The modules are made of these; how they are compiled does not depend on where.
 of_machine="Kbuild driver uapi scripts/build-modules.sh scripts/kernels.sh selftests/vm $(scripts/kernels.sh "$machine" image)"
 
-# kept NAME WORDS INPUTS: is there a pass? Its key is noted for when there is one. Arithmetic may be all of it.
+# kept NAME WORDS INPUTS: is there a pass? Its key is noted for when there is one. Of the library there may be all.
 kept() {
 	local rc=0 all=
-	[[ -z ${ALL:-} || $2 != *libaccel/* ]] || all='all '
+	[[ -z ${ALL:-} || ($2 != *libaccel/* && $2 != *.bats) ]] || all='all '
 	scripts/tap-kept get "$results" --words "$boot $all$2" --inputs "$3 $of_machine" >"$work/$1.key" || rc=$?
 	return $rc
 }
