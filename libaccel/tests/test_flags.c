@@ -109,6 +109,7 @@ static const char *const levels[] = {
 	"portable", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx", "neon",
 	"neon-dotprod",
 };
+
 static const char *level;
 /* Its number */
 static uint32_t turn;

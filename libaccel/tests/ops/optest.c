@@ -440,7 +440,7 @@ void op_random_cases(struct op_env *env, op_build_fn *build, const void *arg,
 		count = (uint32_t)strtoul(cases, NULL, 0);
 	else if (env->small)
 		count = count / 10 + 1;
-	for (i = cases ? env->turn * count : 0; i > 0; i--)
+	for (i = 0; cases && i < env->turn * count; i++)
 		op_random(&c);
 	env->counted = cases;
 	for (i = 0; i < count; i++)

@@ -495,7 +495,7 @@ static void close_bed(struct bed *bed)
 /* Cases of which bits depend on what they may not depend on */
 static uint32_t wrong;
 
-/* Few rows have kernels of their own. Of other numbers some are run under sanitizers, each @turn. */
+/* Few rows have kernels of their own; of others some are run under sanitizers, each @turn. */
 static bool is_run(int64_t m, uint32_t turn)
 {
 	const uint32_t every = (uint32_t)test_every();
