@@ -271,7 +271,7 @@ TEST_F(perms, refused_beside_others)
 	uint64_t queue_ns = 0, pin_ns = 0, begin, most;
 	struct drm_uma_query_limits l;
 	pid_t others[CHURNERS];
-	__u32 vm, i, handle, queue;
+	__u32 vm, i, handle, queue = 0;
 
 	self->fd = dev_open();
 	query_limits(self->fd, &l);
