@@ -317,6 +317,12 @@ static uint32_t repeat(struct import *im, struct cell *l, uint32_t kind, const s
 	return v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, y, 1, &behind);
 }
 
+/* Is a dimension of an input something else? Where it is a symbol the attributes decide. */
+static bool other_size(struct import *im, uint32_t input, uint32_t axis, int64_t size)
+{
+	return !im_is_symbol(im, input, axis) && im->in[input].dims[axis] != size;
+}
+
 /* Y is [steps, directions, batch, hidden], Y_h [directions, batch, hidden]; by batches first. */
 static int recurrent(struct import *im, uint32_t kind)
 {
@@ -337,18 +343,17 @@ static int recurrent(struct import *im, uint32_t kind)
 	if (im_attr(im, "direction", ATTR_STRING) && !reverse && directions == 1 &&
 	    !im_string(im, "direction", "forward"))
 		return im_fail(im, -EOPNOTSUPP, "its direction is not known");
-	for (d = 0; d < 6; d++)
-		if (im_is_symbol(im, 1 + d / 3, d % 3))
-			return im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
+	hidden = im_int(im, "hidden_size", im_is_symbol(im, 2, 2) ? 0 : im->in[2].dims[2]);
+	if (!hidden)
+		return im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
 	count = im->in[0].dims[time];
 	known = !im_is_symbol(im, 0, time) && count > 0 && count <= MAX_STEPS;
 	im->steps += (uint64_t)(known ? count : 1) * directions;
 	if (im->steps > MAX_ALL_STEPS)
 		return im_fail(im, -EOPNOTSUPP, "more than %d steps in all", MAX_ALL_STEPS);
-	hidden = im->in[2].dims[2];
-	if (im->in[1].dims[0] != directions || im->in[2].dims[0] != directions ||
-	    im->in[1].dims[1] != gates[kind] * hidden ||
-	    im_int(im, "hidden_size", hidden) != hidden)
+	if (hidden < 0 || hidden > INT32_MAX ||
+	    other_size(im, 1, 0, directions) || other_size(im, 2, 0, directions) ||
+	    other_size(im, 1, 1, gates[kind] * hidden) || other_size(im, 2, 2, hidden))
 		return im_fail(im, -EBADMSG, "weights of another size");
 	/* [batch, hidden] of zeros */
 	shape[0] = v_shape_of(im, v_in(im, 0), !layout, !layout + 1);
