@@ -160,8 +160,8 @@ struct conv_kernels {
 
 /*
  * With tiles: adds the sums over all taps of any number of outputs, by one or two
- * vectors of channels, to @acc. Of the ends of @g and its @tail, @mask and @last nothing
- * is looked at; @b has all lanes, 64 bytes a step.
+ * vectors of channels, to @acc. Of the ends of @g and its @mask and @last nothing is
+ * looked at; @b has all lanes, 64 bytes a step.
  */
 typedef void (*conv_taps_fn)(const struct conv_block *g, uint32_t outputs);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Depthwise rows in binary32, AVX-512: strips of 7 outputs of 16 channels. 9 weights and
- * the bias, the sums of the row at hand and those that end above and begin below it, at
- * most 9 at a time, are in registers; 9 loads of inputs are 63 products, so that the
+ * Depthwise rows in binary32, AVX-512: strips of 7 outputs of 16 channels. 9 weights and the
+ * sums of the row at hand and those that end above and begin below it, at most 9 at a time,
+ * are in registers; 9 loads of inputs are 63 products, so that the
  * products are what bounds it, 4.5 cycles an output of 16 channels. On Zen 5, with all in
  * the first cache, 4.7 to 5.3 were measured, the fewer rows the more: a strip costs some 60
  * cycles besides. bf16 inputs are widened on the way.
@@ -32,7 +32,7 @@ ALWAYS void begin(const struct strip *s, struct taps *t)
 #pragma GCC unroll 9
 	for (k = 0; k < 9; k++)
 		t->w[k] = _mm512_load_ps(s->weights + 16ul * k);
-	t->start = _mm512_load_ps(s->weights + 16 * 9);
+	t->start = _mm512_setzero_ps();
 	/* Without ReLU nothing is at most a NaN. */
 	t->floor = _mm512_set1_ps(s->b->relu ? 0 : __builtin_nanf(""));
 }
@@ -40,8 +40,10 @@ ALWAYS void begin(const struct strip *s, struct taps *t)
 ALWAYS void store(const struct strip *s, const struct taps *t, __m512 x, uint8_t *to,
 		  const uint32_t kind)
 {
-	const __mmask16 low = _mm512_cmp_ps_mask(x, t->floor, _CMP_LE_OQ);
+	__mmask16 low;
 
+	x = _mm512_add_ps(x, _mm512_load_ps(s->weights + 16 * 9));
+	low = _mm512_cmp_ps_mask(x, t->floor, _CMP_LE_OQ);
 	x = _mm512_mask_mov_ps(x, low, _mm512_setzero_ps());
 	/* Masked stores are slower. */
 	if (kind & PLAIN)
@@ -121,7 +123,8 @@ void dw_f32_weights_avx512(const struct dw_prog *c, uint32_t n, const uint8_t *w
 			_mm512_store_ps(to + 16ul * k,
 					load(w + k / DW_TAPS * ys + k % DW_TAPS * xs + ch * c->es,
 					     m, c->es == 2));
+		/* What is added to -0 stays what it is. */
 		_mm512_store_ps(to + 16 * 9, bias ? _mm512_maskz_loadu_ps(m, bias + ch) :
-						    _mm512_setzero_ps());
+						    _mm512_set1_ps(-0.0f));
 	}
 }

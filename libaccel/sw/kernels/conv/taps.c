@@ -48,7 +48,7 @@
  * @za: zero point of A as products see it
  * @flip: exclusive or of the bytes of A
  * @last: channels are side by side
- * @fused: sums of binary32 are formed in DST, from the bias, where channels fill vectors
+ * @fused: sums of binary32 are formed in DST, with the bias, where channels fill vectors
  */
 struct taps_prog {
 	struct conv_plan g;
@@ -258,7 +258,7 @@ static int taps_prepare(struct fast_prog *p)
  * @r: this thread
  * @c: convolution
  * @a: first row of the image, first channel of the tile
- * @start: what sums start from
+ * @start: what sums of bytes start from; @fused: the bias
  * @weights: vectors of them
  * @in: words of inputs
  * @sums: sums
@@ -628,6 +628,7 @@ static void form(const struct tile *t, uint32_t y0, uint32_t rows)
 	for (v = 0; v * vl < t->n; v++) {
 		s.w = t->weights + 4ul * v * vl * taps;
 		s.start = t->start + 4ul * v * vl;
+		s.bias = t->fused && c->epi.steps & EPI_BIAS ? s.start : NULL;
 		for (y = 0; y < rows; y++) {
 			s.in = t->in + 4 * (v * plane_of(c) +
 					    (size_t)y * c->g.stride[0] * c->width * vl);

@@ -18,7 +18,8 @@
  * @in: words of the first vector at the first tap
  * @off: bytes from there to each tap
  * @w: a vector of weights for each tap; @spread: a word
- * @start: the vector that sums start from
+ * @start: bytes: the vector that sums start from
+ * @bias: binary32: a vector that is added to sums, or NULL
  * @out: first sums
  * @step: bytes from the words of a vector to those of the next
  * @out_step: bytes from its sums to the next ones
@@ -32,6 +33,7 @@ struct taps_strip {
 	const int32_t *off;
 	const uint8_t *w;
 	const uint8_t *start;
+	const uint8_t *bias;
 	uint8_t *out;
 	int64_t step;
 	int64_t out_step;

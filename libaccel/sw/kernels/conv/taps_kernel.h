@@ -71,7 +71,7 @@ V_INLINE void float_block(const struct taps_strip *s, const uint8_t *in, uint8_t
 
 #pragma GCC unroll 14
 	for (j = 0; j < n; j++)
-		sum[j] = spread ? v_word(s->start) : v_load(s->start);
+		sum[j] = none;
 	for (t = 0; t < s->taps; t++) {
 		const vf w = spread ? v_word(s->w + 4ul * t) : v_load(s->w + (size_t)t * VL * 4);
 		const uint8_t *at = tap_at(in, s->off[t]);
@@ -79,6 +79,11 @@ V_INLINE void float_block(const struct taps_strip *s, const uint8_t *in, uint8_t
 #pragma GCC unroll 14
 		for (j = 0; j < n; j++)
 			sum[j] = v_fma(v_load(at + j * step), w, sum[j]);
+	}
+	if (s->bias) {
+#pragma GCC unroll 14
+		for (j = 0; j < n; j++)
+			sum[j] = v_add(sum[j], v_load(s->bias));
 	}
 	if (s->relu) {
 		/* A NaN, the second one, stays; +0 for -0 */

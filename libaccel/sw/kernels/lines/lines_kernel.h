@@ -3,8 +3,8 @@
  * The kernels of lines.h for one level of instructions. The file that includes this
  * has vectors of VL numbers. Four of them are in work at a time: what a type or a
  * step is, is asked once for all four, and the answer is the same as last time. What
- * is left at the end of a line goes through a copy of it, so that every element takes
- * the same way.
+ * is left at the end of a line, but for whole vectors of binary32, goes through a copy
+ * of it, so that every element takes the same way.
  */
 #include "lines.h"
 #include "libaccel/sw/kernels/vec/math.h"
