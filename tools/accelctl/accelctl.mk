@@ -88,8 +88,6 @@ accelctl-guest-tests := $(foreach t,guest guest_model guest_root guest_watch gue
 GUEST_BATS_TESTS += $(accelctl-guest-tests)
 $(accelctl-tests)/guest_root.bats-user := root
 $(accelctl-tests)/guest_watch_root.bats-user := root
-# What an answer took of energy is only for root.
-$(accelctl-tests)/guest_families.bats-user := root
 # Many programs are started, and the debug kernel under emulation takes its time for each.
 $(accelctl-tests)/guest.bats-timeout := 1200
 # Arithmetic of every type takes minutes on the kernel with the checkers.
@@ -98,6 +96,7 @@ $(accelctl-tests)/guest.bats-kernels := stock
 $(accelctl-tests)/guest_watch.bats-kernels := stock
 $(foreach t,$(accelctl-guest-tests),$(eval $(t)-add := $(accelctl-tests)/helper.bash))
 $(accelctl-tests)/guest_families.bats-add += examples/zoo/hf.tar.xz
+$(accelctl-tests)/guest_root.bats-add += examples/zoo/hf.tar.xz
 $(accelctl-tests)/guest_families.bats-kernels := stock
 $(accelctl-tests)/guest_model.bats-add += examples/digits/digits.onnx
 # Models are computed by the emulated chip on an emulated processor.

@@ -58,6 +58,12 @@ as() {
 	as tester 0 info accel0
 }
 
+@test "what an answer took of energy, by the device's model" {
+	tar -xJf "$BATS_TEST_DIRNAME/../../../examples/zoo/hf.tar.xz"
+	ctl 0 generate -m hf/llama -d accel0 --input-ids 1,2,3 -n 4 --greedy --ignore-eos --json
+	json '.tokens == 4 and .energy_modelled and .energy_j > 0 and .energy_j < 1000 and .read_share == null'
+}
+
 @test "what a device has used of energy only root is told" {
 	ctl 0 power get -d accel0 --json
 	json '.devices[0].energy_uj >= 0'
