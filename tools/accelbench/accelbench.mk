@@ -55,6 +55,8 @@ $(accelbench-tests)/test_stats-pkgs := cmocka
 $(accelbench-tests)/test_stats-ldlibs := -lm
 
 BATS_TESTS += $(sort $(wildcard $(accelbench-tests)/host_*.bats))
-GUEST_BATS_TESTS += $(accelbench-tests)/guest.bats
+accelbench-guest-tests := $(addprefix $(accelbench-tests)/,guest.bats guest_clock.bats)
+GUEST_BATS_TESTS += $(accelbench-guest-tests)
+CLOCK_STEPS += $(accelbench-tests)/guest_clock.bats
 # Times and sizes of the kernel with the checkers say nothing.
-$(accelbench-tests)/guest.bats-kernels := stock
+$(foreach t,$(accelbench-guest-tests),$(eval $(t)-kernels := stock)$(eval $(t)-add := $(accelbench-tests)/gemm.bash))

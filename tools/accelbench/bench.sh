@@ -62,5 +62,5 @@ say "this machine, case by case: three minutes or more"
 "$bench" bars "$out/host.json" "$out/node.json" "$out/text.json" | tee "$out/bars.txt"
 rc=${PIPESTATUS[0]}
 # Not a bar of these: the kernel device's GEMM next to the same kernels in a process, in the same machine
-cat "$out"/vm/bats-stock.*.tap 2>/dev/null | sed -n 's/^# \(.*median ratio.*\)/node: \1/p'
+cat "$out"/vm/bats-stock.*.tap 2>/dev/null | sed -n 's/^# \(.*us, ratio.*\)/node: \1/p'
 exit "$rc"
