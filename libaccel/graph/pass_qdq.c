@@ -256,6 +256,10 @@ static int fold(struct net *net, uint32_t index)
 	    net->values[d].type != ACCEL_F32 || !same_dims(&net->values[a], &net->values[d]) ||
 	    !value_count(&net->values[d]))
 		return 0;
+	/* Who gives the memory of an output wants it written. */
+	for (i = 0; i < net->output_count; i++)
+		if (net->values[net->outputs[i]].store == net->values[d].store)
+			return 0;
 	/* Others are for the plan to take, or to refuse. */
 	if ((scales == NO_VALUE && q.scheme != ACCEL_QUANT_TENSOR) ||
 	    (scales != NO_VALUE && !is_table_of(net, scales, &q, &net->values[a])) ||

@@ -348,7 +348,8 @@ static int packed_attention(struct import *im, uint32_t arg)
 	heads = 3 * n;
 	if (im_int(im, "do_rotary", 0) || im_int(im, "past_present_share_buffer", 0))
 		return im_fail(im, -EOPNOTSUPP, "do_rotary or past_present_share_buffer");
-	if (v_in(im, 4) != NO_VALUE && (im->in[4].rank != 5 || im->in[4].dims[0] != 2))
+	if (v_in(im, 4) != NO_VALUE &&
+	    (im->in[4].rank != 5 || (!im_is_symbol(im, 4, 0) && im->in[4].dims[0] != 2)))
 		return im_fail(im, -EBADMSG, "a past that is not one of keys and one of values");
 	for (i = 0; i < 3 && sizes; from += wide[i++]) {
 		wide[i] = sizes->ints[i];

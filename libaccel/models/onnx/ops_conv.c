@@ -330,6 +330,9 @@ static int conv_transpose(struct import *im, uint32_t arg)
 			       im->in[1].rank);
 	if (groups < 1 || groups > 1 << 20)
 		return im_fail(im, -EBADMSG, "%lld groups", (long long)groups);
+	/* Lists of nothing are none. */
+	given = given && given->int_count ? given : NULL;
+	extra = extra && extra->int_count ? extra : NULL;
 	if ((given && given->int_count != w.n) || (extra && extra->int_count != w.n))
 		return im_fail(im, -EBADMSG, "output_shape or output_padding has not %u numbers",
 			       w.n);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <float.h>
+#include <math.h>
 
 #include "onnx.h"
 
@@ -191,7 +192,8 @@ static int clip(struct import *im, uint32_t arg)
 	for (i = 1; i < 3; i++) {
 		if (here[i])
 			bound = im->in[i].value;
-		else if (im->opset < 11)
+		else if (im->opset < 11 && (type_is_real(im->in[0].type) ||
+					    fabs(i == 1 ? min : max) < (double)FLT_MAX))
 			/* Attributes, and what they are if there are none, are of fp32. */
 			bound = v_number(im, im->in[0].type, i == 1 ? min : max);
 		else

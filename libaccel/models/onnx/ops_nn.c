@@ -75,7 +75,8 @@ int read_window(struct import *im, struct window *w, bool whole)
 		return whole ? 0 : same_padding(im, w, im_string(im, "auto_pad", "SAME_UPPER"));
 	if (im_string(im, "auto_pad", "VALID"))
 		return 0;
-	if (im_attr(im, "auto_pad", ATTR_STRING) && !im_string(im, "auto_pad", "NOTSET"))
+	if (im_attr(im, "auto_pad", ATTR_STRING) && !im_string(im, "auto_pad", "NOTSET") &&
+	    !im_string(im, "auto_pad", ""))
 		return im_fail(im, -EOPNOTSUPP, "its auto_pad is not known");
 	return window_list(im, "pads", 2 * w->n, w->before, w->n, w->after);
 }
@@ -410,7 +411,7 @@ static int batch_norm(struct import *im, uint32_t arg)
 	(void)arg;
 	if (ret)
 		return ret;
-	if (im->opset < 9 && !im_int(im, "spatial", 1))
+	if (im->opset < 9 && !im_int(im, "spatial", 1) && im->in[1].rank != 1)
 		return im_fail(im, -EOPNOTSUPP, "moments of each element");
 	if (im_int(im, "training_mode", 0) && im->in[0].rank >= 2)
 		return batch_norm_training(im);

@@ -154,7 +154,7 @@ static int spread(struct import *im, const struct ref *x, const struct scaled *s
 	int ret;
 
 	*out = table->value;
-	/* One for all, unless it is one for now */
+	/* One for all, unless there is one only where a symbol is 1 */
 	if (!table->rank || (table->rank == 1 && table->dims[0] == 1 &&
 			     !accel_graph_varies(im->model->graph, table->value, 0)))
 		return 0;

@@ -323,13 +323,23 @@ static bool other_size(struct import *im, uint32_t input, uint32_t axis, int64_t
 	return !im_is_symbol(im, input, axis) && im->in[input].dims[axis] != size;
 }
 
+/* Weights whose first two dimensions are said, if they are symbols: others fail when it runs. */
+static uint32_t sized(struct import *im, uint32_t input, const int64_t *dims)
+{
+	const uint32_t w = v_in(im, input);
+
+	if (!im_is_symbol(im, input, 0) && !im_is_symbol(im, input, 1))
+		return w;
+	return v_reshape(im, w, 2, (uint32_t[]){ v_ints(im, 2, dims), v_shape_of(im, w, 2, 3) });
+}
+
 /* Y is [steps, directions, batch, hidden], Y_h [directions, batch, hidden]; by batches first. */
 static int recurrent(struct import *im, uint32_t kind)
 {
 	static const uint32_t gates[] = { 1, 4, 3 };
 	bool layout = im_int(im, "layout", 0), reverse = im_string(im, "direction", "reverse");
 	uint32_t directions = im_string(im, "direction", "bidirectional") ? 2 : 1, time = layout;
-	uint32_t d, sides[2], last[2], cells[2], shape[2];
+	uint32_t d, w, r, sides[2], last[2], cells[2], shape[2];
 	int64_t count, hidden, list[1];
 	struct line line = { .time = time };
 	struct cell l;
@@ -353,8 +363,13 @@ static int recurrent(struct import *im, uint32_t kind)
 		return im_fail(im, -EOPNOTSUPP, "more than %d steps in all", MAX_ALL_STEPS);
 	if (hidden < 0 || hidden > INT32_MAX ||
 	    other_size(im, 1, 0, directions) || other_size(im, 2, 0, directions) ||
-	    other_size(im, 1, 1, gates[kind] * hidden) || other_size(im, 2, 2, hidden))
+	    other_size(im, 1, 1, gates[kind] * hidden) ||
+	    other_size(im, 2, 1, gates[kind] * hidden) || other_size(im, 2, 2, hidden) ||
+	    (v_in(im, 3) != NO_VALUE &&
+	     (im->in[3].rank != 2 || other_size(im, 3, 1, 2 * gates[kind] * hidden))))
 		return im_fail(im, -EBADMSG, "weights of another size");
+	w = sized(im, 1, (int64_t[]){ directions, gates[kind] * hidden });
+	r = sized(im, 2, (int64_t[]){ directions, gates[kind] * hidden });
 	/* [batch, hidden] of zeros */
 	shape[0] = v_shape_of(im, v_in(im, 0), !layout, !layout + 1);
 	shape[1] = v_ints(im, 1, &hidden);
@@ -373,12 +388,12 @@ static int recurrent(struct import *im, uint32_t kind)
 		l.bias = NO_VALUE;
 		if (read_acts(im, &l, kind, d))
 			break;
-		l.u = part(im, v_in(im, 2), 0, d);
+		l.u = part(im, r, 0, d);
 		l.p = v_in(im, 7) == NO_VALUE ? NO_VALUE : part(im, v_in(im, 7), 0, d);
 		l.h = state(im, 5, d, layout, line.zero);
 		l.c = kind == 1 ? state(im, 6, d, layout, line.zero) : NO_VALUE;
 		line.xs = v_product(im, ACCEL_GEMM_TRANS_B, 0, v_in(im, 0),
-				    part(im, v_in(im, 1), 0, d), biases(im, &l, d), NO_VALUE);
+				    part(im, w, 0, d), biases(im, &l, d), NO_VALUE);
 		line.back = reverse || d;
 		sides[d] = known ? unroll(im, &l, kind, &line, count) :
 				   repeat(im, &l, kind, &line);

@@ -138,7 +138,9 @@ static void test_bounds(void **arg)
 {
 	static const double d[3] = { 1e300, -1e300, 1 };
 	const double y[3] = { (double)FLT_MAX, -(double)FLT_MAX, 1 };
+	static const int64_t whole[3] = { -1, 3, 9 }, least[3] = { 0, 3, 9 };
 	struct tested *t;
+	struct bytes n;
 	int i;
 
 	for (i = 0; i < 2; i++) {
@@ -147,6 +149,24 @@ static void test_bounds(void **arg)
 		ONE(t, NULL, "Clip", "x", "y");
 		GIVES(t, IO("y", F64, i ? d : y, 3));
 	}
+	/* A bound that is not there is none of integers. */
+	t = BEGIN(*arg, IO("x", S64, whole, 3));
+	t->opset = 10;
+	n = op(NULL, "Clip", "x", "y");
+	attr_float(&n, "min", 0);
+	add_op(t, &n);
+	GIVES(t, IO("y", S64, least, 3));
+}
+
+/* Numbers that are known before are written all the same where they are outputs. */
+static void test_known(void **arg)
+{
+	static const int8_t q[4] = { 1, -2, 3, 4 };
+	static const float s[1] = { 0.5f }, y[4] = { 0.5f, -1, 1.5f, 2 };
+	struct tested *t = BEGIN(*arg, CONST("q", S8, q, 2, 2), SCALAR("s", F32, s));
+
+	ONE(t, NULL, "DequantizeLinear", "q s", "y");
+	GIVES(t, IO("y", F32, y, 2, 2));
 }
 
 /* Words that are none of those there are */
@@ -198,7 +218,7 @@ static void test_ignored(void **arg)
 		refused(t, &n, 14, i == 2 ? "weights whose size" : i ? "its direction" :
 			"weights of another size");
 	}
-	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 1), CONST("s", F32, x, 2));
+	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 1), CONST("s", F32, x, 2, 1));
 	n = op(NULL, "BatchNormalization", "x s s s s", "y");
 	attr_int(&n, "spatial", 0);
 	refused(t, &n, 8, "moments of each element");
@@ -332,7 +352,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_index), TEST(test_images), TEST(test_update), TEST(test_mask),
-		TEST(test_far), TEST(test_bounds), TEST(test_words),
+		TEST(test_far), TEST(test_bounds), TEST(test_known), TEST(test_words),
 		TEST(test_ignored), TEST(test_heads), TEST(test_no_axes), TEST(test_exact),
 	};
 

@@ -196,6 +196,23 @@ static void test_windows(void **arg)
 	}
 }
 
+/* A layer whose weights' size is a symbol is as large as it says, without a bias too. */
+static void test_layer(void **arg)
+{
+	static const int64_t steps[] = { 2, 1, 1 }, rows[] = { 1, 2, 1 };
+	static const float in[] = { 1, 3 }, w[] = { 1, 2 }, r[4];
+	static const float y[] = { 0.76159416f, 0.96402758f, 0.99505475f, 0.99998771f };
+	struct tested *t = BEGIN(*arg, SYMBOLIC("x", F32, in, steps, -1, 1, 1),
+				 SYMBOLIC("w", F32, w, rows, 1, -2, 1),
+				 CONST("r", F32, r, 1, 2, 2));
+	struct bytes n = op(NULL, "RNN", "x w r", "y");
+
+	attr_int(&n, "hidden_size", 2);
+	add_op(t, &n);
+	t->bound = 0.000001;
+	GIVES(t, IO("y", F32, y, 2, 1, 1, 2));
+}
+
 /* Of nothing that the file says: no images, no examples */
 static void test_none(void **arg)
 {
@@ -230,7 +247,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
-		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_none),
+		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_layer),
+		TEST(test_none),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sizes", tests, NULL, NULL);
