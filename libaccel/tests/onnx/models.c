@@ -37,7 +37,8 @@ static const char *const categories[] = {
 };
 
 /**
- * struct defect - a vector that contradicts its own model
+ * struct defect - a vector that contradicts its own model; skipped also where it passes,
+ * as ten random bits do once in a thousand runs
  * @name: how its name begins
  * @why: how
  */
@@ -510,7 +511,7 @@ static void run_vector(const char *category, const char *dir, const char *name)
 	if (!v.ret)
 		run_data_sets(&v, dir, name);
 	for (i = 0; i < ARRAY_SIZE(defects); i++)
-		if (v.ret && !strncmp(name, defects[i].name, strlen(defects[i].name))) {
+		if (!strncmp(name, defects[i].name, strlen(defects[i].name))) {
 			v.ret = -EOPNOTSUPP;
 			snprintf(v.why, sizeof(v.why), "%s", defects[i].why);
 		}
