@@ -51,6 +51,14 @@ void oracle_index(const struct accel_tensor *t, uint64_t n, int64_t *idx)
 	}
 }
 
+void oracle_next(const struct accel_tensor *t, int64_t *idx)
+{
+	uint32_t i;
+
+	for (i = t->rank; i-- > 0 && ++idx[i] == t->dims[i]; )
+		idx[i] = 0;
+}
+
 /* --- formats ---------------------------------------------------------------- */
 
 /**
@@ -133,18 +141,21 @@ uint16_t oracle_f16_bits(double v)
 {
 	double r = oracle_round(fabs(v), ACCEL_F16);
 	uint16_t sign = signbit(v) ? 0x8000 : 0, bits;
-	int exp;
+	uint64_t wide;
 
 	if (isnan(v))
 		return 0x7e00;
 	if (isinf(r))
 		return sign | 0x7c00;
-	frexp(r, &exp);
-	/* Subnormal numbers are multiples of the step of the smallest normal ones. */
+	/*
+	 * Subnormal numbers are multiples of the step of the smallest normal ones; these have the
+	 * first digits of binary64, with another bias of the exponent.
+	 */
+	memcpy(&wide, &r, sizeof(wide));
 	if (r < 1.0 / (1 << 14))
 		bits = (uint16_t)(r * (1 << 24));
 	else
-		bits = (uint16_t)(((exp + 13) << 10) + (int)ldexp(r, 11 - exp));
+		bits = (uint16_t)((wide >> 42) - ((1023 - 15) << 10));
 	if (oracle_f16_value(bits) != r)
 		abort();
 	return sign | bits;
@@ -407,13 +418,12 @@ static bool int_ok(const struct accel_tensor *d, const int64_t *idx, double got,
 	return fabs(got - *expect) <= *bound;
 }
 
-void oracle_judge(const struct accel_tensor *d, const struct oracle_result *r, uint64_t n,
-		  struct oracle_verdict *v)
+/* Element @n, which is that at @idx. */
+static void judge(const struct accel_tensor *d, const struct oracle_result *r, uint64_t n,
+		  const int64_t *idx, struct oracle_verdict *v)
 {
 	bool is_float = d->dtype <= ACCEL_BF16;
-	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 
-	oracle_index(d, n, idx);
 	v->got = is_float ? oracle_load(d, idx) : (double)oracle_load_int(d, idx);
 	v->bound = 0;
 	if (r->exact) {
@@ -426,6 +436,15 @@ void oracle_judge(const struct accel_tensor *d, const struct oracle_result *r, u
 	}
 }
 
+void oracle_judge(const struct accel_tensor *d, const struct oracle_result *r, uint64_t n,
+		  struct oracle_verdict *v)
+{
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
+
+	oracle_index(d, n, idx);
+	judge(d, r, n, idx, v);
+}
+
 uint64_t oracle_compare(const struct accel_tensor *d,
 			const struct oracle_result *r, char *why, size_t size)
 {
@@ -433,11 +452,10 @@ uint64_t oracle_compare(const struct accel_tensor *d,
 	struct oracle_verdict v = { 0 };
 	uint64_t n, wrong = 0;
 
-	for (n = 0; n < r->count; n++) {
-		oracle_judge(d, r, n, &v);
+	for (n = 0; n < r->count; n++, oracle_next(d, idx)) {
+		judge(d, r, n, idx, &v);
 		if (v.ok || wrong++)
 			continue;
-		oracle_index(d, n, idx);
 		snprintf(why, size,
 			 "element %llu (%lld, %lld of the last two): got %.9g, want %.9g within %.3g",
 			 (unsigned long long)n,

@@ -55,6 +55,8 @@ uint64_t oracle_count(const struct accel_tensor *t);
 void oracle_strides(const struct accel_tensor *t, int64_t *strides);
 int64_t oracle_offset(const struct accel_tensor *t, const int64_t *idx);
 void oracle_index(const struct accel_tensor *t, uint64_t n, int64_t *idx);
+/* From an index to the one that follows, row-major; from the last to the first. No division. */
+void oracle_next(const struct accel_tensor *t, int64_t *idx);
 
 /* Read an element: as it is stored, or what it stands for, in binary32. */
 int64_t oracle_load_int(const struct accel_tensor *t, const int64_t *idx);

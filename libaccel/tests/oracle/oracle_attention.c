@@ -530,7 +530,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	const struct accel_attention_desc *a = (const void *)desc;
 	struct row row = { .a = a };
 	uint64_t n, dv = (uint64_t)a->d.dims[3];
-	int64_t idx[ACCEL_MAX_RANK], j;
+	int64_t idx[ACCEL_MAX_RANK] = { 0 }, j;
 	bool mine = false;
 
 	(void)index;
@@ -539,8 +539,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 		free(row.score);
 		return -1;
 	}
-	for (n = 0; n < r->count; n++) {
-		oracle_index(&a->d, n, idx);
+	for (n = 0; n < r->count; n++, oracle_next(&a->d, idx)) {
 		if (n % dv == 0) {
 			for (j = 0; j < 3; j++)
 				row.q[j] = idx[j];

@@ -67,14 +67,13 @@ static int64_t zero_of(const struct accel_tensor *t, const int64_t *idx)
 static int read_all(const struct accel_tensor *t, double **v, int64_t **ints, bool integer)
 {
 	uint64_t count = oracle_count(t), n;
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 
 	*v = integer ? NULL : calloc(count + 1, sizeof(**v));
 	*ints = integer ? calloc(count + 1, sizeof(**ints)) : NULL;
 	if (!*v && !*ints)
 		return -1;
-	for (n = 0; n < count; n++) {
-		oracle_index(t, n, idx);
+	for (n = 0; n < count; n++, oracle_next(t, idx)) {
 		if (integer)
 			(*ints)[n] = oracle_load_int(t, idx) - zero_of(t, idx);
 		else
@@ -234,7 +233,7 @@ static int find_largest(struct state *s)
 {
 	const struct accel_conv_desc *d = s->d;
 	uint64_t count = oracle_count(&d->a), n;
-	int64_t idx[ACCEL_MAX_RANK], pairs = d->b.dims[0] * d->b.dims[1], i;
+	int64_t idx[ACCEL_MAX_RANK] = { 0 }, pairs = d->b.dims[0] * d->b.dims[1], i;
 
 	if (!s->a || amplification(d) == 0)
 		return 0;
@@ -242,14 +241,12 @@ static int find_largest(struct state *s)
 	s->bmax = calloc((size_t)pairs + 1, sizeof(double));
 	if (!s->amax || !s->bmax)
 		return -1;
-	for (n = 0; n < count; n++) {
-		oracle_index(&d->a, n, idx);
+	for (n = 0; n < count; n++, oracle_next(&d->a, idx)) {
 		i = idx[0] * d->a.dims[s->channel] + idx[s->channel];
 		s->amax[i] = larger(s->amax[i], s->a[n]);
 	}
 	count = oracle_count(&d->b);
-	for (n = 0; n < count; n++) {
-		oracle_index(&d->b, n, idx);
+	for (n = 0; n < count; n++, oracle_next(&d->b, idx)) {
 		i = idx[0] * d->b.dims[1] + idx[1];
 		s->bmax[i] = larger(s->bmax[i], s->b[n]);
 	}
@@ -381,7 +378,7 @@ static int begin(struct state *s, const struct accel_desc *desc)
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_tensor *d = &((const struct accel_conv_desc *)desc)->d;
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	struct state s = { 0 };
 	uint64_t n;
 	int ret;
@@ -390,8 +387,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	ret = oracle_begin(r, d, d->dtype == ACCEL_S32);
 	if (!ret)
 		ret = begin(&s, desc);
-	for (n = 0; !ret && n < r->count; n++) {
-		oracle_index(d, n, idx);
+	for (n = 0; !ret && n < r->count; n++, oracle_next(d, idx)) {
 		find_taps(&s, idx);
 		if (r->exact)
 			r->exact[n] = element_exact(&s, idx);

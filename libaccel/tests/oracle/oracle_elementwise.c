@@ -403,13 +403,12 @@ static const struct accel_tensor *result(const struct accel_desc *desc, uint32_t
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_tensor *d = result(desc, index);
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	uint64_t n;
 
 	if (oracle_begin(r, d, is_exact(desc)))
 		return -1;
-	for (n = 0; n < r->count; n++) {
-		oracle_index(d, n, idx);
+	for (n = 0; n < r->count; n++, oracle_next(d, idx)) {
 		if (r->exact)
 			r->exact[n] = element_exact(desc, idx);
 		else

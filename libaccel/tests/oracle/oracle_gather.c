@@ -76,14 +76,13 @@ static int gather_compute(const struct accel_desc *desc, uint32_t index,
 {
 	const struct accel_gather_desc *g = (const void *)desc;
 	bool exact = oracle_plain_int(&g->a) && oracle_plain_int(&g->d);
-	int64_t idx[ACCEL_MAX_RANK], at[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 }, at[ACCEL_MAX_RANK];
 	uint64_t n;
 
 	(void)index;
 	if (oracle_begin(r, &g->d, exact))
 		return -1;
-	for (n = 0; n < r->count; n++) {
-		oracle_index(&g->d, n, idx);
+	for (n = 0; n < r->count; n++, oracle_next(&g->d, idx)) {
 		source(g, idx, at);
 		if (exact)
 			r->exact[n] = oracle_saturate(oracle_load_int(&g->a, at), g->d.dtype);
@@ -176,18 +175,16 @@ static void run_scatter(const struct accel_scatter_desc *s, double *v)
 {
 	bool exact = plain_s32(&s->c) && plain_s32(&s->d), raw = s->c.dtype == s->d.dtype;
 	uint64_t count = oracle_count(&s->d), updates = oracle_count(&s->c), n, to;
-	int64_t idx[ACCEL_MAX_RANK], at[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 }, at[ACCEL_MAX_RANK];
 	double u;
 
-	for (n = 0; n < count; n++) {
-		oracle_index(&s->d, n, idx);
+	for (n = 0; n < count; n++, oracle_next(&s->d, idx)) {
 		u = moved(&s->a, idx, &s->d);
 		v[n] = plain_s32(&s->a) && plain_s32(&s->d) ? u :
 		       oracle_stored(&s->d, idx, u);
 	}
 	raw &= !s->c.quant.scheme && !s->d.quant.scheme;
-	for (n = 0; n < updates; n++) {
-		oracle_index(&s->c, n, idx);
+	for (n = 0; n < updates; n++, oracle_next(&s->c, idx)) {
 		target(s, idx, at);
 		to = number(&s->d, at);
 		u = moved(&s->c, idx, &s->d);

@@ -43,7 +43,7 @@ static int matrices_read(struct matrices *m, const struct accel_tensor *t,
 			 bool trans, bool integer)
 {
 	uint64_t count = oracle_count(t), n;
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	uint32_t r = t->rank;
 
 	m->row = trans ? 1 : t->dims[r - 1];
@@ -54,8 +54,7 @@ static int matrices_read(struct matrices *m, const struct accel_tensor *t,
 		m->min = calloc(count + 1, sizeof(*m->min));
 	if (!m->v && !m->i)
 		return -1;
-	for (n = 0; n < count; n++) {
-		oracle_index(t, n, idx);
+	for (n = 0; n < count; n++, oracle_next(t, idx)) {
 		if (integer)
 			m->i[n] = oracle_load_int(t, idx) -
 				  zero_of(t, trans ? idx[r - 2] : idx[r - 1]);
@@ -374,7 +373,7 @@ static void gemm_end(struct gemm_state *s)
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_tensor *d = &((const struct accel_gemm_desc *)desc)->d;
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	struct gemm_state s = { 0 };
 	int64_t own;
 	uint64_t n;
@@ -384,8 +383,7 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	ret = oracle_begin(r, d, d->dtype == ACCEL_S32);
 	if (!ret)
 		ret = gemm_begin(&s, desc);
-	for (n = 0; !ret && n < r->count; n++) {
-		oracle_index(d, n, idx);
+	for (n = 0; !ret && n < r->count; n++, oracle_next(d, idx)) {
 		memcpy(s.at, idx, sizeof(idx));
 		/* Rows that no matrix has stay what they are. */
 		if (s.g->rows.rank && expert_of(s.g, idx[0], &own) < 0) {

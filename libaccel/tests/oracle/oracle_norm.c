@@ -55,12 +55,11 @@ static double input(const struct accel_norm_desc *d, const int64_t *idx)
 static void statistics(const struct accel_norm_desc *d, struct group *groups)
 {
 	uint64_t count = oracle_count(&d->d), e;
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	struct group *g;
 	double x, t;
 
-	for (e = 0; e < count; e++) {
-		oracle_index(&d->d, e, idx);
+	for (e = 0; e < count; e++, oracle_next(&d->d, idx)) {
 		g = &groups[group_of(d, idx)];
 		x = input(d, idx);
 		g->n++;
@@ -73,8 +72,7 @@ static void statistics(const struct accel_norm_desc *d, struct group *groups)
 		g->mean = g->sum / g->n;
 		g->mean_error = g->mags / g->n * ORACLE_SUM64(g->n);
 	}
-	for (e = 0; e < count; e++) {
-		oracle_index(&d->d, e, idx);
+	for (e = 0; e < count; e++, oracle_next(&d->d, idx)) {
 		g = &groups[group_of(d, idx)];
 		t = input(d, idx) - g->mean;
 		g->squares += t * t;
@@ -229,15 +227,13 @@ static struct own_scale *scales(const struct accel_norm_desc *d, const struct or
 				uint64_t count)
 {
 	struct own_scale *s = calloc(count + 1, sizeof(*s));
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	uint64_t e;
 
 	if (!s)
 		return NULL;
-	for (e = 0; e < count; e++) {
-		oracle_index(&d->d, e, idx);
+	for (e = 0; e < count; e++, oracle_next(&d->d, idx))
 		see(&s[group_of(d, idx)], y[e]);
-	}
 	for (e = 0; e < count; e++)
 		find_scale(d, &s[e]);
 	return s;
@@ -246,11 +242,10 @@ static struct own_scale *scales(const struct accel_norm_desc *d, const struct or
 static void put_scales(const struct accel_norm_desc *d, uint32_t index, const struct own_scale *s,
 		       struct oracle_result *r)
 {
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	uint64_t e;
 
-	for (e = 0; s && e < r->count; e++) {
-		oracle_index(&d->scales, e, idx);
+	for (e = 0; s && e < r->count; e++, oracle_next(&d->scales, idx)) {
 		r->num[e] = index == 2 ? s[element_at(&d->d, idx)].scale :
 					 s[element_at(&d->d, idx)].zero;
 		/* It is rounded to an integer, which may go either way. */
@@ -263,7 +258,7 @@ static struct oracle_num *results(const struct accel_norm_desc *d, uint64_t coun
 {
 	struct oracle_num *y = calloc(count + 1, sizeof(*y));
 	struct group *groups = calloc(count + 1, sizeof(*groups));
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	uint64_t e;
 
 	if (!y || !groups) {
@@ -273,8 +268,7 @@ static struct oracle_num *results(const struct accel_norm_desc *d, uint64_t coun
 	}
 	if (d->func != ACCEL_NORM_BATCH)
 		statistics(d, groups);
-	for (e = 0; e < count; e++) {
-		oracle_index(&d->d, e, idx);
+	for (e = 0; e < count; e++, oracle_next(&d->d, idx)) {
 		if (d->func == ACCEL_NORM_BATCH)
 			y[e] = given(d, oracle_load(&d->a, idx), idx);
 		else
@@ -292,14 +286,13 @@ static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_
 	const bool own_scales = d->flags & ACCEL_NORM_DYNQUANT;
 	struct oracle_num *y = results(d, count);
 	struct own_scale *s = y && own_scales ? scales(d, y, count) : NULL;
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	int ret = -1;
 	uint64_t e;
 
 	if (!y || (own_scales && !s) || oracle_begin(r, result(desc, index), false))
 		goto out;
-	for (e = 0; e < r->count && index < 2; e++) {
-		oracle_index(&d->d, e, idx);
+	for (e = 0; e < r->count && index < 2; e++, oracle_next(&d->d, idx)) {
 		if (index == 1 && d->flags & ACCEL_NORM_KEEP_SUM)
 			r->num[e] = (struct oracle_num){ input(d, idx), 0 };
 		else if (index == 0 && own_scales)

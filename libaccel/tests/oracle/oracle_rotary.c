@@ -60,13 +60,12 @@ static struct oracle_num element(const struct accel_rotary_desc *r, const int64_
 static int compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_tensor *d = result(desc, index);
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	uint64_t n;
 
 	if (oracle_begin(r, d, false))
 		return -1;
-	for (n = 0; n < r->count; n++) {
-		oracle_index(d, n, idx);
+	for (n = 0; n < r->count; n++, oracle_next(d, idx)) {
 		r->num[n] = element((const void *)desc, idx);
 		/* Infinite times or less infinite: known to the bit. */
 		if (!isfinite(r->num[n].v))

@@ -120,16 +120,14 @@ static struct oracle_num pool_element(const struct accel_pool_desc *p, const int
 static int pool_compute(const struct accel_desc *desc, uint32_t index, struct oracle_result *r)
 {
 	const struct accel_pool_desc *p = (const void *)desc;
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 };
 	uint64_t n;
 
 	(void)index;
 	if (oracle_begin(r, &p->d, false))
 		return -1;
-	for (n = 0; n < r->count; n++) {
-		oracle_index(&p->d, n, idx);
+	for (n = 0; n < r->count; n++, oracle_next(&p->d, idx))
 		r->num[n] = pool_element(p, idx);
-	}
 	return 0;
 }
 
@@ -325,22 +323,21 @@ static int resize_compute(const struct accel_desc *desc, uint32_t index,
 	const struct accel_resize_desc *z = (const void *)desc;
 	bool exact = z->func == ACCEL_RESIZE_NEAREST && oracle_plain_int(&z->a) &&
 		     oracle_plain_int(&z->d);
-	int64_t idx[ACCEL_MAX_RANK];
+	int64_t idx[ACCEL_MAX_RANK] = { 0 }, at[ACCEL_MAX_RANK];
 	uint64_t n;
 	uint32_t i;
 
 	(void)index;
 	if (oracle_begin(r, &z->d, exact))
 		return -1;
-	for (n = 0; n < r->count; n++) {
-		oracle_index(&z->d, n, idx);
+	for (n = 0; n < r->count; n++, oracle_next(&z->d, idx)) {
 		if (!exact) {
 			r->num[n] = resize_element(z, idx);
 			continue;
 		}
 		for (i = 0; i < z->d.rank; i++)
-			idx[i] = inside(nearest(z, coordinate(z, i, idx[i])), z->a.dims[i]);
-		r->exact[n] = oracle_saturate(oracle_load_int(&z->a, idx), z->d.dtype);
+			at[i] = inside(nearest(z, coordinate(z, i, idx[i])), z->a.dims[i]);
+		r->exact[n] = oracle_saturate(oracle_load_int(&z->a, at), z->d.dtype);
 	}
 	return 0;
 }
