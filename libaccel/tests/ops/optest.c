@@ -22,18 +22,16 @@
 /* Mark the bytes of a tensor's elements. */
 static void mark(const struct accel_tensor *t, unsigned char *marks)
 {
-	uint32_t bits = accel_dtype_bits(t->dtype), i;
+	uint32_t bits = accel_dtype_bits(t->dtype);
 	int64_t idx[ACCEL_MAX_RANK] = { 0 }, off;
 	uint64_t n, count = oracle_count(t);
 
-	for (n = 0; n < count; n++) {
+	for (n = 0; n < count; n++, oracle_next(t, idx)) {
 		off = oracle_offset(t, idx);
 		if (bits < 8)
 			marks[(int64_t)t->offset + (off >> 1)] = 1;
 		else
 			memset(marks + (int64_t)t->offset + off * (bits / 8), 1, bits / 8);
-		for (i = t->rank; i-- > 0 && ++idx[i] == t->dims[i]; )
-			idx[i] = 0;
 	}
 }
 
@@ -222,6 +220,7 @@ static void answers_forget(void)
 			answer_free(a);
 		}
 	answers.bytes = 0;
+	op_cases_forget();
 }
 
 /* --- one case -------------------------------------------------------------------- */

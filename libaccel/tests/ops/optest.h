@@ -129,6 +129,9 @@ void op_quantise(struct op_case *c, struct accel_tensor *t, uint32_t scheme,
 /* An activation with parameters; @exact: one that integers have. */
 void op_activation(struct op_case *c, struct accel_epilogue *epi, bool exact);
 
+/* Long runs of random numbers are kept, as cases come again, until this. */
+void op_cases_forget(void);
+
 /* --- running ------------------------------------------------------------------- */
 
 int op_run(struct op_env *env, op_build_fn *build, const void *arg, uint64_t seed,

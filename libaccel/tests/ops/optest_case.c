@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -129,6 +130,116 @@ static void fill_random(struct op_case *c, void *mem, uint64_t bytes,
 	}
 }
 
+/* Blocks of random bits, but for numbers that are binary16, which are small. */
+static void fill_blocks(struct op_case *c, unsigned char *p, uint64_t room, uint32_t dtype)
+{
+	static const uint8_t halves[ACCEL_DTYPE_COUNT][2] = {
+		[ACCEL_Q4_1] = { 0, 2 }, [ACCEL_Q4_K] = { 0, 2 }, [ACCEL_Q6_K] = { 208, 208 },
+	};
+	uint32_t size, bytes = accel_dtype_block(dtype, &size), i;
+	uint16_t v;
+
+	for (; room >= bytes; p += bytes, room -= bytes) {
+		for (i = 0; i < bytes; i++)
+			p[i] = (uint8_t)op_random(c);
+		for (i = 0; i < 2; i++) {
+			v = oracle_f16_bits((double)random_float(c) / 64);
+			memcpy(p + halves[dtype][i], &v, sizeof(v));
+		}
+	}
+}
+
+/*
+ * A case is made anew for each device and each number of threads, and the same state of the
+ * generator gives the same numbers: long runs of them are made once.
+ */
+
+#define RUN_BUCKETS	4096u
+/* Shorter ones are made faster than found. */
+#define RUN_MIN		256u
+/* Bytes that are kept */
+#define RUNS_MAX	(128ull << 20)
+
+/**
+ * struct run - what was made from a state
+ * @next: in the same bucket
+ * @from: the generator before
+ * @to: and behind
+ * @range: of the case
+ * @bytes: how many
+ * @dtype: of what
+ * @special: of the case
+ * @mem: they
+ */
+struct run {
+	struct run *next;
+	uint64_t from;
+	uint64_t to;
+	double range;
+	uint64_t bytes;
+	uint32_t dtype;
+	bool special;
+	unsigned char mem[];
+};
+
+static struct {
+	struct run *buckets[RUN_BUCKETS];
+	uint64_t bytes;
+} runs;
+
+static void keep_run(const struct op_case *c, const struct run *like, const void *mem)
+{
+	struct run **bucket = &runs.buckets[like->from % RUN_BUCKETS], *run;
+
+	if (like->bytes < RUN_MIN || runs.bytes + like->bytes > RUNS_MAX)
+		return;
+	run = malloc(sizeof(*run) + like->bytes);
+	assert_non_null(run);
+	*run = *like;
+	run->next = *bucket;
+	run->to = c->rng;
+	memcpy(run->mem, mem, like->bytes);
+	*bucket = run;
+	runs.bytes += like->bytes;
+}
+
+static void fill(struct op_case *c, void *mem, uint64_t bytes, uint32_t dtype)
+{
+	const struct run like = {
+		.from = c->rng, .range = c->range, .bytes = bytes, .dtype = dtype,
+		.special = c->special,
+	};
+	const struct run *run = runs.buckets[like.from % RUN_BUCKETS];
+
+	while (run && (run->from != like.from || run->bytes != bytes || run->dtype != dtype ||
+		       run->range != like.range || run->special != like.special))
+		run = run->next;
+	if (run) {
+		memcpy(mem, run->mem, bytes);
+		c->rng = run->to;
+		return;
+	}
+	if (dtype > ACCEL_U4)
+		fill_blocks(c, mem, bytes, dtype);
+	else
+		fill_random(c, mem, bytes, dtype);
+	keep_run(c, &like, mem);
+}
+
+/* The cases that were made do not come again. */
+void op_cases_forget(void)
+{
+	struct run *run;
+	uint32_t i;
+
+	for (i = 0; runs.bytes && i < RUN_BUCKETS; i++)
+		while ((run = runs.buckets[i])) {
+			runs.buckets[i] = run->next;
+			free(run);
+		}
+	runs.bytes = 0;
+}
+
 /* --- tensors ------------------------------------------------------------------- */
 
 static int64_t even(int64_t v, uint32_t dtype)
@@ -205,26 +316,7 @@ void op_tensor(struct op_case *c, struct accel_tensor *t, uint32_t dtype,
 	bytes += t->offset + 64;
 	bytes = (bytes + 7) & ~7ull;
 	t->bo = new_bo(c, bytes);
-	fill_random(c, accel_bo_ptr(t->bo), bytes, dtype);
-}
-
-/* Blocks of random bits, but for numbers that are binary16, which are small. */
-static void fill_blocks(struct op_case *c, unsigned char *p, uint32_t dtype, int64_t count)
-{
-	static const uint8_t halves[ACCEL_DTYPE_COUNT][2] = {
-		[ACCEL_Q4_1] = { 0, 2 }, [ACCEL_Q4_K] = { 0, 2 }, [ACCEL_Q6_K] = { 208, 208 },
-	};
-	uint32_t size, bytes = accel_dtype_block(dtype, &size), i;
-	uint16_t v;
-
-	for (; count--; p += bytes) {
-		for (i = 0; i < bytes; i++)
-			p[i] = (uint8_t)op_random(c);
-		for (i = 0; i < 2; i++) {
-			v = oracle_f16_bits((double)random_float(c) / 64);
-			memcpy(p + halves[dtype][i], &v, sizeof(v));
-		}
-	}
+	fill(c, accel_bo_ptr(t->bo), bytes, dtype);
 }
 
 /**
@@ -270,7 +362,7 @@ void op_blocks(struct op_case *c, struct accel_tensor *t, uint32_t dtype, uint32
 	t->offset = 64 + (uint64_t)start * bytes;
 	t->bo = new_bo(c, 128 + (uint64_t)step * bytes);
 	memset(accel_bo_ptr(t->bo), 0xff, 128 + (uint64_t)step * bytes);
-	fill_blocks(c, (unsigned char *)accel_bo_ptr(t->bo) + 64, dtype, step);
+	fill(c, (unsigned char *)accel_bo_ptr(t->bo) + 64, (uint64_t)step * bytes, dtype);
 }
 
 static int32_t random_zero(struct op_case *c, uint32_t dtype)
