@@ -37,14 +37,20 @@ static struct seen_class classes[CLASSES];
 static int flags;
 static unsigned int seen_tiles, seen_steps;
 
-/* Nothing of a tile is kept for the next: what is left there may be no number. */
+/*
+ * Nothing of a tile is kept for the next: what is left there may be no number. Copies of a page,
+ * as this is most of what the test does.
+ */
 static void poison(void *scratch, size_t size)
 {
+	const size_t page = 4096;
 	uint32_t *word = scratch;
 	size_t i;
 
-	for (i = 0; i < size / sizeof(*word); i++)
+	for (i = 0; i < page / sizeof(*word); i++)
 		word[i] = i & 1 ? 0x7f800000 : 0x7f807f80;
+	for (i = page; i < size; i += page)
+		memcpy((char *)scratch + i, scratch, size - i < page ? size - i : page);
 }
 
 static int seen_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
