@@ -63,11 +63,11 @@ layers := $(if $(DOCS_TESTS)$(DOCS),$(layers),$(filter-out docs,$(layers)))
 # needs them. Then the machines, two at a time, those first that take longest, and beside them the tests on the host, in as
 # many job slots as there are processors, so that none is idle at the end. The machines go first where there is not enough
 # for all: they are emulated, and their clocks go on meanwhile. One make for each variant, as two would compile the same
-# objects.
+# objects. Last the linters, of which the last, clang-tidy, has work for all processors.
 # The whole is kept, too: where nothing has changed nothing is built; but not if something changed meanwhile.
 test-key = --words 'make test: $(layers)' --inputs 'tree $(kernel-images)'
 host-groups := host-default host-asan host-tsan
-host: $(host-groups) lint doctests neon
+host: $(host-groups) doctests neon lint
 host-default:
 	$(Q)$(MAKE) -k run-unit run-model run-levels $(foreach t,$(call wanted,$(LAYER_TESTS)),$($(t)-layer)) run-bats || scripts/tap-broken $(R) $@ build
 host-asan host-tsan: host-%:
