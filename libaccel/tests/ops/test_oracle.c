@@ -499,6 +499,48 @@ static void test_cases_counted(void **state)
 	unsetenv("ACCEL_TEST_EVERY");
 }
 
+/* --- walking and formats ---------------------------------------------------------------- */
+
+/* Each index is the one that division gives, and behind the last comes the first. */
+static void test_walk(void **state)
+{
+	static const int64_t dims[][ACCEL_MAX_RANK] = {
+		{ 2, 3, 1, 5 }, { 4, 1, 1, 1 }, { 1, 1, 1, 7 }, { 1, 1, 1, 1 }, { 3, 2, 4, 2 },
+	};
+	int64_t idx[ACCEL_MAX_RANK], want[ACCEL_MAX_RANK];
+	struct accel_tensor t;
+	uint32_t i, rank;
+	uint64_t n;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(dims); i++)
+		for (rank = 1; rank <= 4; rank++) {
+			t = accel_tensor_dense(NULL, ACCEL_F32, rank, dims[i]);
+			memset(idx, 0, sizeof(idx));
+			for (n = 0; n <= oracle_count(&t); n++, oracle_next(&t, idx)) {
+				oracle_index(&t, n % oracle_count(&t), want);
+				assert_memory_equal(idx, want, rank * sizeof(*idx));
+			}
+		}
+}
+
+/* Each binary16 but NaNs is that of its value, and of what is a little beside. */
+static void test_halves(void **state)
+{
+	const double part = 1.0 / (1 << 13);
+	uint32_t bits, sign;
+
+	(void)state;
+	for (bits = 0; bits <= 0x7c00; bits++)
+		for (sign = 0; sign <= 0x8000; sign += 0x8000) {
+			const double v = oracle_f16_value((uint16_t)(bits | sign));
+
+			assert_int_equal(oracle_f16_bits(v), bits | sign);
+			assert_int_equal(oracle_f16_bits(v * (1 + part)), bits | sign);
+			assert_int_equal(oracle_f16_bits(v * (1 - part)), bits | sign);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -511,6 +553,8 @@ int main(void)
 		cmocka_unit_test(test_softmax),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_gemm),
+		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_halves),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
