@@ -61,6 +61,13 @@ int uma_match_dims(const struct uma_op *op, __u32 slot, __u32 count,
 	return 0;
 }
 
+/* Numbers of 16 bits are numbers of binary32: a product of matrices has them as they lie. */
+static int is_widened(const struct uma_op *op)
+{
+	return op->opcode == UMA_OP_GEMM && op->t[UMA_SLOT_A].dtype == UMA_DTYPE_F32 &&
+	       uma_is_float(op->t[UMA_SLOT_B].dtype);
+}
+
 int uma_match_product_types(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
@@ -71,7 +78,7 @@ int uma_match_product_types(const struct uma_op *op, struct uma_fault_info *faul
 	if (dst->dtype == UMA_DTYPE_S32 ? !uma_is_int8(a->dtype) : uma_is_int4(dst->dtype))
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
 	if (uma_is_float(a->dtype)) {
-		if (b->dtype != a->dtype && !uma_is_int8(b->dtype) &&
+		if (b->dtype != a->dtype && !is_widened(op) && !uma_is_int8(b->dtype) &&
 		    !uma_is_int4(b->dtype) && !uma_is_block(b->dtype))
 			return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_B, "dtype");
 	} else if (uma_is_int8(a->dtype)) {

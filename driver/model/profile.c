@@ -250,10 +250,10 @@
 	.block_n = UMA_LE16(bn), .macs_per_cycle = UMA_LE32(macs),	\
 }
 
-/* GEMM of one float type, of bytes, and of float types with small weights. */
+/* GEMM of one float type, and of binary32 with weights of it */
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
-	ROW_GEMM24(t, t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), act,	\
-		 DIM_BIG, K_FLOAT, 1, bk, bn, macs)
+	ROW_GEMM24(T(F32) | (t), t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
+		 act, DIM_BIG, K_FLOAT, 1, bk, bn, macs)
 
 /* Weights have been transformed, and are binary32. */
 #define ROW_WINO(a, fn, d, act, macs)					\

@@ -52,7 +52,8 @@ static int check_scalars(const struct accel_gemm_desc *d, struct accel_error *e)
 static int check_types(const struct operand *a, const struct operand *b,
 		       const struct operand *d, struct accel_error *e)
 {
-	bool weights = uma_is_float(a->dtype) && b->dtype != a->dtype;
+	bool weights = uma_is_float(a->dtype) && b->dtype != a->dtype &&
+		       !(a->dtype == ACCEL_F32 && uma_is_float(b->dtype));
 
 	if (!uma_is_float(a->dtype) && !uma_is_int8(a->dtype))
 		return bad(e, -EINVAL, "gemm.a", "dtype",
@@ -60,8 +61,9 @@ static int check_types(const struct operand *a, const struct operand *b,
 			   accel_dtype_name(a->dtype));
 	if (weights && b->dtype != ACCEL_S8 && !uma_is_int4(b->dtype) && !uma_is_block(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",
-			   "%s: with a left matrix of type %s, the right one is that, int8, int4, uint4 or of blocks",
-			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype));
+			   "%s: with a left matrix of type %s, the right one is that,%s int8, int4, uint4 or of blocks",
+			   accel_dtype_name(b->dtype), accel_dtype_name(a->dtype),
+			   a->dtype == ACCEL_F32 ? " fp16, bf16," : "");
 	if (uma_is_int8(a->dtype) && !uma_is_int8(b->dtype) && !uma_is_int4(b->dtype) &&
 	    !uma_is_block(b->dtype))
 		return bad(e, -EINVAL, "gemm.b", "dtype",

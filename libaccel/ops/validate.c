@@ -166,7 +166,7 @@ int input_init(struct request *req, uint32_t slot, uint32_t arg,
 int check_product(const struct operand *a, const struct operand *b,
 		  const struct operand *d, struct accel_error *e)
 {
-	bool weights = uma_is_float(a->dtype) && b->dtype != a->dtype;
+	bool weights = uma_is_float(a->dtype) && !uma_is_float(b->dtype);
 	bool ok;
 
 	if (weights && !uma_is_block(b->dtype) && b->quant.scheme == ACCEL_QUANT_NONE)

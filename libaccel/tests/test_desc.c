@@ -188,7 +188,9 @@ static const struct row gemm_rows[] = {
 	/* types that do not fit */
 	BAD("gemm.a.dtype", G(a.dtype, ACCEL_S32)),
 	BAD("gemm.a.dtype", G(a.dtype, ACCEL_S4)),
-	BAD("gemm.b.dtype", G(b.dtype, ACCEL_F16)),
+	BAD("gemm.b.dtype", G(a.dtype, ACCEL_F16)),
+	BAD("gemm.b.dtype", G(a.dtype, ACCEL_F16), G(b.dtype, ACCEL_BF16)),
+	BAD("gemm.b.dtype", G(a.dtype, ACCEL_BF16), G(b.dtype, ACCEL_F16)),
 	BAD("gemm.b.dtype", G(b.dtype, ACCEL_S32)),
 	BAD("gemm.b.dtype", G(b.dtype, ACCEL_U8)),
 	BAD("gemm.b.dtype", G(a.dtype, ACCEL_S8), G(d.dtype, ACCEL_S32)),

@@ -155,6 +155,9 @@ int main(int argc, char **argv)
 	for (o = 0; o < 6; o++) {
 		for (i = 0; i < 3 && o < 5; i++) {
 			gemms(floats[i], floats[i], outs[o]);
+			/* binary32 meets all of them as they lie. */
+			if (i)
+				gemms(F32, floats[i], outs[o]);
 			for (j = S8; j <= Q6_K; j++)
 				gemms(floats[i], j, outs[o]);
 		}

@@ -349,7 +349,7 @@ static const struct mf_mutation mutations[] = {
 	{ GEMM_F32, OP(0, dtype), UMA_DTYPE_U4, UMA_FAULT_DTYPE, 0, "dtype" },
 	{ GEMM_F32, OP(1, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 1, "dtype" },
 	{ GEMM_F32, OP(1, dtype), UMA_DTYPE_F16, UMA_FAULT_DTYPE, 2, "dtype" },
-	{ GEMM_F32, OP(2, dtype), UMA_DTYPE_BF16, UMA_FAULT_DTYPE, 2, "dtype" },
+	{ GEMM_F32, OP(1, dtype), UMA_DTYPE_BF16, UMA_FAULT_DTYPE, 2, "dtype" },
 	{ GEMM_EXACT, OP(2, dtype), UMA_DTYPE_S32, UMA_FAULT_DTYPE, 2, "dtype" },
 	{ GEMM_EXACT, OP(4, dtype), UMA_DTYPE_F32, UMA_FAULT_DTYPE, 4, "dtype" },
 	{ GEMM_FULL, OP(5, dtype), UMA_DTYPE_S4, UMA_FAULT_DTYPE, 5, "dtype" },
@@ -589,6 +589,10 @@ static void test_engines(void)
 	refused("bf16 on m3's MATRIX", "m3", UMA_ENGINE_MATRIX, GEMM_F32, 1, NULL);
 	refused("bf16 on m1's GPU", "m1", UMA_ENGINE_GPU, GEMM_F32, 1, NULL);
 	refused("bf16 on m3's NEURAL", "m3", UMA_ENGINE_NEURAL, GEMM_F32, 1, "dtype");
+	bases[GEMM_F32] = keep;
+	bases[GEMM_F32].t.task.op[2].dtype = BF16;
+	refused("f32 by bf16 on m1's MATRIX", "m1", UMA_ENGINE_MATRIX, GEMM_F32, 2, "dtype");
+	refused("f32 by bf16 on m1's GPU", "m1", UMA_ENGINE_GPU, GEMM_F32, 2, NULL);
 	bases[GEMM_F32] = keep;
 	refused("f32 on m1's NEURAL", "m1", UMA_ENGINE_NEURAL, GEMM_F32, 1, "dtype");
 	bases[GEMM_W4].t.task.op[0].dtype = F16;

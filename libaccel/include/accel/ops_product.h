@@ -41,7 +41,7 @@ extern "C" {
  * of two vectors D is [1]. Types:
  *
  *	A		B			D
- *	F32		F32			F32, F16, BF16
+ *	F32		F32, F16, BF16		F32, F16, BF16
  *	F16		F16			F16, F32
  *	BF16		BF16			BF16, F32
  *	S8, U8		S8, U8, S4, U4		S32 exact; F32, F16, BF16 scaled; S8, U8

@@ -28,6 +28,8 @@ static const struct ffn_case types[] = {
 	{ ACCEL_F32, ACCEL_F32, 0, ACCEL_F32 },
 	{ ACCEL_F16, ACCEL_F16, 0, ACCEL_F16 },
 	{ ACCEL_BF16, ACCEL_BF16, 0, ACCEL_BF16 },
+	{ ACCEL_F32, ACCEL_F16, 0, ACCEL_F32 },
+	{ ACCEL_F32, ACCEL_BF16, 0, ACCEL_F32 },
 	{ ACCEL_F16, ACCEL_F16, ACCEL_F16, ACCEL_F32 },
 	{ ACCEL_F32, ACCEL_S8, 0, ACCEL_F32 },
 	{ ACCEL_F16, ACCEL_S8, 0, ACCEL_F16 },
@@ -375,7 +377,7 @@ WRONG(down, f->down.dims[0] = 79)
 WRONG(rows, f->d.dims[0] = 7)
 WRONG(cols, f->d.dims[1] = 31)
 WRONG(no_gate, f->gate = absent; f->gate_bias = f->up)
-WRONG(up_dtype, f->up.dtype = ACCEL_F16)
+WRONG(up_dtype, f->up.dtype = ACCEL_S32)
 WRONG(down_dtype, f->down.dtype = ACCEL_S8)
 WRONG(bias, f->up_bias = accel_tensor_2d(NULL, ACCEL_F32, 1, 79))
 WRONG(gate_bias, f->gate_bias = accel_tensor_2d(NULL, ACCEL_F32, 5, 80))

@@ -103,6 +103,8 @@ static const struct {
 	{ ACCEL_U8, ACCEL_U4, ACCEL_S32 }, { ACCEL_U8, ACCEL_U4, ACCEL_F32 },
 	{ ACCEL_U8, ACCEL_U4, ACCEL_F16 }, { ACCEL_U8, ACCEL_U4, ACCEL_BF16 },
 	{ ACCEL_U8, ACCEL_U4, ACCEL_S8 }, { ACCEL_U8, ACCEL_U4, ACCEL_U8 },
+	{ ACCEL_F32, ACCEL_F16, ACCEL_F32 }, { ACCEL_F32, ACCEL_BF16, ACCEL_F32 },
+	{ ACCEL_F32, ACCEL_F16, ACCEL_BF16 }, { ACCEL_F32, ACCEL_BF16, ACCEL_F16 },
 };
 
 static bool is_float(int dtype)
@@ -480,7 +482,7 @@ static void test_shapes(struct op_env *env)
 		{ 67, 129, 255 }, { 2, 3, 1500 }, { 0, 5, 5 }, { 5, 0, 5 },
 		{ 5, 6, 0 }, { 0, 0, 0 }, { 260, 33, 17 }, { 33, 520, 9 },
 	};
-	static const uint8_t some[] = { 0, 3, 5, 7, 17, 25, 36, 43 };
+	static const uint8_t some[] = { 0, 3, 5, 7, 17, 25, 36, 43, 70, 71 };
 	uint32_t i, j, flags;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++)
@@ -764,7 +766,7 @@ static void test_few(struct op_env *env)
 	static const uint8_t rows[] = { 1, 2, 3, 4, 7, 8, 9 };
 	uint32_t i, j, m, flags;
 
-	for (i = 0; i < ARRAY_SIZE(types) && is_float(types[i].b); i++)
+	for (i = 0; i < ARRAY_SIZE(types); i++)
 		for (j = 0; j < ARRAY_SIZE(sizes); j++)
 			for (m = 0; m < ARRAY_SIZE(rows); m++)
 				for (flags = 0; flags < 4; flags++) {
@@ -775,7 +777,7 @@ static void test_few(struct op_env *env)
 						.batch = (i + m) % 3 ? 0 : (int)j % BATCHES,
 					};
 
-					if ((flags & 1) && (m + j) % 4)
+					if (!is_float(types[i].b) || ((flags & 1) && (m + j) % 4))
 						continue;
 					if (env->small && (i + j + m + flags) % 7)
 						continue;

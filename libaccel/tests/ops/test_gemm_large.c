@@ -44,7 +44,8 @@ static const struct {
 	{ ACCEL_U8, ACCEL_U8, ACCEL_S32 },	{ ACCEL_S8, ACCEL_S4, ACCEL_S32 },
 	{ ACCEL_U8, ACCEL_U4, ACCEL_S32 },	{ ACCEL_F32, ACCEL_S8, ACCEL_F32 },
 	{ ACCEL_F16, ACCEL_S8, ACCEL_F32 },	{ ACCEL_BF16, ACCEL_S4, ACCEL_F32 },
-	{ ACCEL_F32, ACCEL_U4, ACCEL_F32 },
+	{ ACCEL_F32, ACCEL_U4, ACCEL_F32 },	{ ACCEL_F32, ACCEL_F16, ACCEL_F32 },
+	{ ACCEL_F32, ACCEL_BF16, ACCEL_F32 },
 };
 
 static int32_t next(struct large *l, bool is_signed)
@@ -171,7 +172,7 @@ static void run_case(struct accel_ctx *ctx, uint32_t type, uint32_t m, uint32_t 
 		l.desc.b.quant.zero = 5;
 	}
 	/* Weights have a scale; with a power of two sums stay exact. */
-	if (types[type].d == ACCEL_F32 && types[type].b != types[type].a)
+	if (types[type].d == ACCEL_F32 && types[type].b > ACCEL_BF16)
 		l.desc.b.quant = (struct accel_quant){
 			.scheme = ACCEL_QUANT_TENSOR, .scale = 0.5f, .zero = 3,
 		};

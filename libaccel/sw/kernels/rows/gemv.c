@@ -442,7 +442,8 @@ static int choose_kind(const struct fast_prog *f, struct gemv_plan *p)
 		p->kind = p->has_zeros ? GEMV_W8_ZERO : GEMV_W8;
 	} else if (b->dtype == UMA_DTYPE_BF16) {
 		/* With one row exact products cost nothing. */
-		p->kind = f->cpu->isa & FAST_BF16 && p->m > 1 ? GEMV_BF16_DOT : GEMV_BF16;
+		p->kind = f->cpu->isa & FAST_BF16 && a->dtype == UMA_DTYPE_BF16 && p->m > 1 ?
+			  GEMV_BF16_DOT : GEMV_BF16;
 	} else {
 		p->kind = b->dtype == UMA_DTYPE_F16 ? GEMV_F16 : GEMV_F32;
 	}
