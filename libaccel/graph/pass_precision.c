@@ -15,6 +15,8 @@ static uint32_t wanted(const struct net *net)
 /* The elements of a value in 16 bits, made once; NO_VALUE: there is no memory. */
 static uint32_t narrow(struct net *net, uint32_t *made, uint32_t value, const char *name)
 {
+	if (net->values[value].type == wanted(net))
+		return value;
 	if (made[value] == NO_VALUE)
 		made[value] = net_copy(net, value, wanted(net), name);
 	return made[value];
@@ -30,7 +32,11 @@ static int take(struct net *net, uint32_t *made, uint32_t index, uint32_t ordina
 
 	for (i = 0; i < ARRAY_SIZE(args); i++) {
 		old[i] = node_value(&trial, args[i]);
-		if (old[i] == NO_VALUE || net->values[old[i]].type != ACCEL_F32)
+		if (old[i] == NO_VALUE)
+			return 0;
+		/* Weights may be in 16 bits, though not in these. */
+		if (net->values[old[i]].type != ACCEL_F32 &&
+		    !(i && is_real(net->values[old[i]].type)))
 			return 0;
 	}
 	if (is_quantised(&trial))
@@ -51,14 +57,15 @@ static int take(struct net *net, uint32_t *made, uint32_t index, uint32_t ordina
 		net->nodes[index] = trial;
 		/* What could not be converted now is still read, by what converts it. */
 		for (i = 0; i < ARRAY_SIZE(args); i++)
-			if (value_const(net, node_value(&trial, args[i])))
+			if (node_value(&trial, args[i]) != old[i] &&
+			    value_const(net, node_value(&trial, args[i])))
 				net_release(net, old[i]);
 		return 0;
 	}
 	for (i = first; i < net->node_count; i++)
 		net->nodes[i].dead = true;
 	for (i = 0; i < ARRAY_SIZE(args); i++)
-		if (value_node(net, made[old[i]]) >= first)
+		if (made[old[i]] != NO_VALUE && value_node(net, made[old[i]]) >= first)
 			made[old[i]] = NO_VALUE;
 	return 0;
 }

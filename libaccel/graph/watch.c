@@ -43,16 +43,18 @@ bool watch_kept(const struct net *net, const struct node *node, uint32_t ordinal
 /**
  * watch_fits - has fp16 the numbers of a value, as far as they are known before anything runs?
  * @net: net
- * @value: value of fp32
+ * @value: value of fp32 or 16 bits
  */
 bool watch_fits(const struct net *net, uint32_t value)
 {
 	const struct value *v = &net->values[value];
 	int64_t at[MAX_RANK] = { 0 }, count = 1, step = 1, i;
 	struct host_tensor t;
-	const float *data;
+	const char *data;
+	uint32_t bits;
+	float x;
 
-	if (!value_const(net, value) || !value_count(v))
+	if (!value_const(net, value) || !value_count(v) || v->type == ACCEL_F16)
 		return true;
 	t = value_host(v, value_data(net, value));
 	if (value_fills(net, v)) {
@@ -63,10 +65,14 @@ bool watch_fits(const struct net *net, uint32_t value)
 		step = t.strides[t.rank];
 	}
 	do {
-		data = (const float *)t.data + host_place(&t, at);
-		for (i = 0; i < count; i++)
-			if (!(fabsf(data[i * step]) < HALF_LIMIT))
+		data = (const char *)t.data + host_place(&t, at) * (accel_type_bits(v->type) / 8);
+		for (i = 0; i < count; i++) {
+			bits = v->type == ACCEL_F32 ? ((const uint32_t *)data)[i * step] :
+			       (uint32_t)((const uint16_t *)data)[i * step] << 16;
+			memcpy(&x, &bits, sizeof(x));
+			if (!(fabsf(x) < HALF_LIMIT))
 				return false;
+		}
 	} while (host_next(t.rank, t.dims, at));
 	return true;
 }

@@ -122,8 +122,6 @@ uint32_t part_product(struct family_build *b, uint32_t x, uint32_t weight, uint3
 	struct accel_gemm_desc d = ACCEL_GEMM_DESC_INIT;
 	uint32_t n = 3, out = NO_VALUE;
 
-	if (type == ACCEL_F16 || type == ACCEL_BF16)
-		weight = v_cast(im, weight, ACCEL_F32);
 	if (im->error.code || x == NO_VALUE || weight == NO_VALUE)
 		return NO_VALUE;
 	args[1] = (struct accel_graph_arg) { ACCEL_ARG_A, x };

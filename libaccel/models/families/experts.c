@@ -75,7 +75,7 @@ static uint32_t product(struct family_build *b, const char *layers, uint32_t lay
 	const char *full = part_name(b, layers, layer, name);
 	struct import *im = b->im;
 	const struct stored *s;
-	uint32_t w, type;
+	uint32_t w;
 	char pattern[256], first[320];
 	const char *at;
 
@@ -97,9 +97,6 @@ static uint32_t product(struct family_build *b, const char *layers, uint32_t lay
 		w = part_raw(b, s);
 	}
 	part_probe(b, s, x, counts, (uint32_t)count);
-	type = v_type(im, w);
-	if (type == ACCEL_F16 || type == ACCEL_BF16)
-		w = v_cast(im, w, ACCEL_F32);
 	return part_adapt_experts(b, pattern, s, x, counts, count, part_grouped(b, x, w, counts));
 }
 

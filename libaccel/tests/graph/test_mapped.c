@@ -134,6 +134,95 @@ static void test_no_repack_narrow(void **arg)
 	free(a);
 }
 
+static float number_of(uint16_t h, uint32_t type)
+{
+	uint32_t bits = (uint32_t)h << 16;
+	int e = h >> 10 & 31, m = h & 1023;
+	float f;
+
+	if (type == ACCEL_BF16)
+		memcpy(&f, &bits, sizeof(f));
+	else if (e == 31)
+		f = m ? NAN : INFINITY;
+	else
+		f = e ? ldexpf((float)(m + 1024), e - 25) : ldexpf((float)m, -24);
+	return type == ACCEL_F16 && h >> 15 ? -f : f;
+}
+
+/* A product by weights of 16 bits as they are: fp32 of them is nowhere, and its sums are right. */
+static void check_half(struct bed *bed, uint32_t type, uint32_t off, uint32_t precision)
+{
+	const uint32_t bits = type == ACCEL_F16 ? 0x3000 : 0x3d00;
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct accel_program_info info = { .size = sizeof(info) };
+	struct accel_value v = value_of("w", type, 2, DIMS(256, 256));
+	float *a = noise_floats(14, 512);
+	struct accel_program *program;
+	struct accel_state *s;
+	uint32_t x, i, k, value;
+	uint16_t w[65536];
+	const void *map;
+	const float *got;
+
+	for (i = 0; i < 65536; i++)
+		w[i] = (uint16_t)(bits + i * 40503u % 0x300 + (i % 3 ? 0 : 0x8000));
+	map = mapped(w, sizeof(w));
+	v.flags = ACCEL_VALUE_MAPPED;
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(2, 256));
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, map, NULL, NULL, &value));
+	add_output(bed, "d", add_gemm(bed, "product", x, value));
+	opts.level = 3;
+	opts.off = off;
+	opts.precision = precision;
+	MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &program));
+	s = new_state(bed, program);
+	MUST(accel_state_set_input(s, 0, 2, DIMS(2, 256), NULL, 0));
+	fill_input(s, 0, a, 512 * sizeof(*a));
+	MUST(accel_state_run(s));
+	MUST(accel_state_get_info(s, &info));
+	got = output(bed, s, 0, &v);
+	for (i = 0; i < 512; i++) {
+		double want = 0, mag = 0;
+
+		for (k = 0; k < 256; k++) {
+			const double p = (double)a[i / 256 * 256 + k] *
+					 (double)number_of(w[k * 256 + i % 256], type);
+
+			want += p;
+			mag += fabs(p);
+		}
+		/* What is added up has 24 bits, or 8 at least of each factor. */
+		if (!(fabs((double)got[i] - want) <= mag * (precision ? 0.012 : 0.00001)))
+			fail_msg("type %u, 0x%x off, precision %u, %u: %g, not %g", type, off,
+				 precision, i, (double)got[i], want);
+	}
+	if (off)
+		assert_int_equal(info.packed_bytes, 0);
+	else
+		assert_in_range(info.packed_bytes, sizeof(w), sizeof(w) + 4096);
+	/* Weights that lie in the other type of 16 bits are brought to this one in work. */
+	assert_in_range(info.arena_bytes, 0, sizeof(w) + 65536);
+	accel_state_destroy(s);
+	accel_program_unref(program);
+	accel_graph_destroy(bed->graph);
+	assert_int_equal(accel_graph_create(&bed->graph), 0);
+	munmap((void *)(uintptr_t)map, sizeof(w));
+	free(a);
+}
+
+static void test_half(void **arg)
+{
+	static const uint32_t types[] = { ACCEL_F16, ACCEL_BF16 };
+	static const uint32_t precisions[] = {
+		ACCEL_PRECISION_KEEP, ACCEL_PRECISION_F16, ACCEL_PRECISION_BF16
+	};
+	uint32_t i;
+
+	for (i = 0; i < 12; i++)
+		check_half(*arg, types[i % 2], i / 2 % 2 ? ACCEL_COMPILE_NO_REPACK : 0,
+			   precisions[i / 4]);
+}
+
 /* --- a program's file -------------------------------------------------------------- */
 
 enum { BLOCKS = 3, CHANNELS = 256, EDGE = 14, THREADS = 1 };
@@ -290,21 +379,6 @@ static uint32_t add_copy(struct bed *bed, const void *data, uint32_t type, uint3
 	return add_node(bed, "wide", &copy.hdr, 1, &value);
 }
 
-static float number_of(uint16_t h, uint32_t type)
-{
-	uint32_t bits = (uint32_t)h << 16;
-	int e = h >> 10 & 31, m = h & 1023;
-	float f;
-
-	if (type == ACCEL_BF16)
-		memcpy(&f, &bits, sizeof(f));
-	else if (e == 31)
-		f = m ? NAN : INFINITY;
-	else
-		f = e ? ldexpf((float)(m + 1024), e - 25) : ldexpf((float)m, -24);
-	return type == ACCEL_F16 && h >> 15 ? -f : f;
-}
-
 /* All numbers of 16 bits are what they should be when they are folded, and where they are not. */
 static void check_numbers(struct bed *bed, uint32_t type, uint32_t off)
 {
@@ -405,6 +479,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_numbers, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_repack, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_half, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_mapped, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_repack_narrow, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_loaded, bed_setup, bed_teardown),
