@@ -545,6 +545,9 @@ struct uma_epilogue {
  * of one rank from 2 to UMA_MAX_RANK. Transposition and batch broadcast are
  * strides. C is present if and only if @beta is not zero.
  *
+ * B of binary16 or bf16 has an A of the same type, or of binary32: then it is widened,
+ * which rounds nothing.
+ *
  * Channels of A are its rows, channels of B its columns; groups run along K. Where A has
  * channels or groups, or B of a product of bytes has groups or blocks, DST is not exact.
  *
