@@ -153,9 +153,12 @@ void accel_graph_destroy(struct accel_graph *graph)
 	}
 	for (i = 0; i < graph->output_count; i++)
 		free(graph->outputs[i].name);
+	for (i = 0; i < graph->source_count; i++)
+		free(graph->sources[i]);
 	for (i = 0; i < graph->added_count; i++)
 		operator_node_free(graph->added[i]);
 	free(graph->added);
+	free(graph->sources);
 	free(graph->symbols);
 	free(graph->values);
 	free(graph->nodes);
@@ -436,7 +439,7 @@ int accel_graph_add(struct accel_graph *graph, const char *name, const struct ac
 	if (ret)
 		goto err_desc;
 	node = &graph->nodes[graph->node_count];
-	memset(node, 0, sizeof(*node));
+	*node = (struct graph_node) { .source = graph->source };
 	node->args = malloc((count + !count) * sizeof(*args));
 	if (name)
 		node->name = strdup(name);
@@ -524,7 +527,7 @@ static int add_dynamic(struct accel_graph *graph, const char *name, struct graph
 	if (!list_grow(&graph->nodes, graph->node_count, &graph->node_cap, sizeof(*node)))
 		goto full;
 	node = &graph->nodes[graph->node_count];
-	memset(node, 0, sizeof(*node));
+	*node = (struct graph_node) { .source = graph->source };
 	node->args = calloc(count + !count, sizeof(*node->args));
 	node->desc = calloc(1, sizeof(*node->desc));
 	if (name)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Descriptors by their parts: which tensor has the place of an argument.
+ * Descriptors by their parts: which tensor has the place of an argument; what nodes are called.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "graph.h"
 
@@ -247,4 +248,52 @@ const char *node_op_name(uint32_t op)
 const char *desc_name(const union node_desc *desc)
 {
 	return is_added(desc) ? desc->added.node->op->label : node_op_name(desc->hdr.op);
+}
+
+/* --- what nodes were made for --------------------------------------------------------- */
+
+int accel_graph_set_source(struct accel_graph *graph, const char *text)
+{
+	uint32_t i = 0;
+	int ret = graph_open(graph);
+
+	if (ret)
+		return ret;
+	while (text && i < graph->source_count && strcmp(graph->sources[i], text))
+		i++;
+	if (text && i == graph->source_count) {
+		if (!list_grow(&graph->sources, i, &graph->source_cap, sizeof(*graph->sources)))
+			return graph_nomem(graph);
+		graph->sources[i] = strdup(text);
+		if (!graph->sources[i])
+			return graph_nomem(graph);
+		graph->source_count++;
+	}
+	graph->source = text ? graph->sources[i] : NULL;
+	return 0;
+}
+
+/**
+ * graph_source - what a node was made for, by its name
+ * @g: graph
+ * @name: of the node, or NULL
+ * @d: what it is
+ *
+ * Names of nets are those of the graph, unless they are a file's.
+ *
+ * Return: what accel_graph_set_source() said, else the name of its operation.
+ */
+const char *graph_source(const struct accel_graph *g, const char *name, const union node_desc *d)
+{
+	const char *source = NULL, *own;
+	uint32_t i;
+
+	for (i = 0; name && i < g->node_count; i++) {
+		own = g->nodes[i].name;
+		if (own && (own == name || (!source && !strcmp(own, name))))
+			source = g->nodes[i].source;
+		if (own == name)
+			break;
+	}
+	return source ? source : desc_name(d);
 }

@@ -280,7 +280,7 @@ static int get_added(struct reader *r, const char *name, const struct operator_n
 static int get_node(struct reader *r, bool operator)
 {
 	struct accel_graph_arg args[NODE_MAX_ARGS];
-	const char *name = read_text(r);
+	const char *name = read_text(r), *source = read_text(r);
 	union node_desc *desc = read_desc(r);
 	uint32_t i, count = read_count(r, 8);
 	int ret;
@@ -293,8 +293,10 @@ static int get_node(struct reader *r, bool operator)
 		args[i].arg = read_number(r);
 		args[i].value = read_number(r);
 	}
-	ret = operator ? get_added(r, name, desc->added.node, args, count) :
-	      graph_said(r, accel_graph_add(r->graph, name, &desc->hdr, args, count));
+	ret = graph_said(r, accel_graph_set_source(r->graph, source));
+	if (!ret)
+		ret = operator ? get_added(r, name, desc->added.node, args, count) :
+		      graph_said(r, accel_graph_add(r->graph, name, &desc->hdr, args, count));
 	free(desc);
 	return ret;
 }
@@ -305,7 +307,7 @@ static int get_dynamic(struct reader *r, uint32_t depth)
 {
 	struct accel_dynamic_desc d = ACCEL_DYNAMIC_DESC_INIT(0);
 	struct accel_graph **body[2] = { &d.body, &d.other };
-	const char *name = read_text(r);
+	const char *name = read_text(r), *source = read_text(r);
 	uint32_t i, in_count, out_count;
 	uint32_t *in = NULL, *out = NULL;
 	int ret = 0;
@@ -329,6 +331,8 @@ static int get_dynamic(struct reader *r, uint32_t depth)
 		else
 			out = calloc(out_count + 1, sizeof(*out));
 	}
+	if (!ret && in && out)
+		ret = graph_said(r, accel_graph_set_source(r->graph, source));
 	if (!ret && in && out) {
 		ret = graph_said(r, accel_graph_dynamic(r->graph, name, &d, in, in_count, out,
 							out_count));

@@ -202,6 +202,7 @@ static int put_dynamic(struct image *image, const struct graph_node *node, uint3
 
 	image_number(image, RECORD_DYNAMIC);
 	image_text(image, node->name);
+	image_text(image, node->source);
 	image_number(image, dyn->d.op);
 	image_number(image, dyn->d.carried);
 	image_number(image, dyn->d.flags);
@@ -224,6 +225,7 @@ static void put_node(struct image *image, const struct graph_node *node, uint32_
 
 	image_number(image, is_added(node->desc) ? RECORD_OPERATOR : RECORD_NODE);
 	image_text(image, node->name);
+	image_text(image, node->source);
 	put_desc(image, node->desc);
 	image_number(image, node->arg_count);
 	for (i = 0; i < node->arg_count; i++) {

@@ -81,7 +81,8 @@ run_fail(struct run *r, int code, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	return ctx_fail(r->state->program->ctx, code, name, "node %s (%s): %s",
-			name ? name : "without a name", node_op_name(r->node->desc->hdr.op), text);
+			name ? name : "without a name",
+			graph_source(r->state->program->graph, name, r->node->desc), text);
 }
 
 static int run_nomem(struct run *r)

@@ -126,12 +126,14 @@ struct graph_dynamic {
 /**
  * struct graph_node - a node that was described
  * @name: name, or NULL
+ * @source: what it was made for, or NULL; one of the graph's
  * @desc: descriptor; of dynamic ones the head alone
  * @dynamic: it is one of these, or NULL
  * @args: values
  */
 struct graph_node {
 	char *name;
+	const char *source;
 	union node_desc *desc;
 	struct graph_dynamic *dynamic;
 	uint32_t arg_count;
@@ -154,8 +156,11 @@ struct accel_graph {
 	uint32_t value_count;
 	uint32_t value_cap;
 	struct graph_node *nodes;
-	uint32_t node_count;
-	uint32_t node_cap;
+	uint32_t node_count, node_cap;
+	/* what nodes are made for, each once, and what those are that are added now, or NULL */
+	char **sources;
+	const char *source;
+	uint32_t source_count, source_cap;
 	uint32_t *inputs;
 	uint32_t input_count;
 	struct graph_output *outputs;
@@ -200,6 +205,7 @@ bool is_quantised(const struct node *node);
 uint32_t desc_size(uint32_t op);
 const char *node_op_name(uint32_t op);
 const char *desc_name(const union node_desc *desc);
+const char *graph_source(const struct accel_graph *g, const char *name, const union node_desc *d);
 bool desc_writes(union node_desc *desc, uint32_t arg);
 struct accel_epilogue *desc_epilogue(union any_desc *desc);
 

@@ -33,7 +33,7 @@ int net_fail(struct net *net, int code, const struct node *node, const char *fmt
 			 desc_name(node->desc));
 		n = (size_t)snprintf(e->text, sizeof(e->text), "node %s (%s): ",
 				     node->name ? node->name : "without a name",
-				     desc_name(node->desc));
+				     graph_source(net->graph, node->name, node->desc));
 	}
 	if (n < sizeof(e->text)) {
 		va_start(ap, fmt);

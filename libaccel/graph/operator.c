@@ -411,7 +411,7 @@ int graph_add_operator(struct accel_graph *graph, const char *name,
 	if (!list_grow(&graph->nodes, graph->node_count, &graph->node_cap, sizeof(*node)))
 		return graph_nomem(graph);
 	node = &graph->nodes[graph->node_count];
-	memset(node, 0, sizeof(*node));
+	*node = (struct graph_node) { .source = graph->source };
 	node->args = calloc(count, sizeof(*node->args));
 	node->desc = calloc(1, sizeof(*node->desc));
 	if (name)

@@ -49,8 +49,8 @@ int state_run_host(struct accel_state *state, const struct stage *stage, const s
 	      host_run(&node->desc->hdr, t, node->arg_count, why, sizeof(why));
 	if (ret)
 		return ctx_fail(state->program->ctx, ret, node->name, "node %s (%s): %s",
-				node->name ? node->name : "without a name", desc_name(node->desc),
-				why);
+				node->name ? node->name : "without a name",
+				graph_source(state->program->graph, node->name, node->desc), why);
 	return accel_bo_cpu_end(stage->arena, 0, accel_bo_size(stage->arena), ACCEL_CPU_WRITE);
 }
 
@@ -97,7 +97,8 @@ static int job_failed(struct accel_state *state, const struct stage *stage,
 	    state_run_host(state, stage, node) == -EFAULT)
 		return ret;
 	return ctx_fail(state->program->ctx, ret, node->name, "node %s (%s): %s",
-			node->name ? node->name : "without a name", desc_name(node->desc),
+			node->name ? node->name : "without a name",
+			graph_source(state->program->graph, node->name, node->desc),
 			info->text[0] ? info->text : "it failed");
 }
 

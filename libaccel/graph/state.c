@@ -218,6 +218,7 @@ static int find_symbols(struct accel_state *state, int64_t *numbers)
 		numbers[s] = -1;
 	for (i = 0; i < graph->input_count; i++) {
 		const struct graph_value *v = input_value(state, i);
+		const char *name = v->name ? v->name : "an input";
 
 		for (k = 0; k < v->rank; k++) {
 			if (v->dims[k] >= 0)
@@ -226,12 +227,13 @@ static int find_symbols(struct accel_state *state, int64_t *numbers)
 			dim = state->inputs[i].dims[k];
 			if (numbers[s] >= 0 && numbers[s] != dim)
 				return ctx_fail(ctx, -EINVAL, sym[s].name,
-						"%" PRId64 " and %" PRId64,
-						numbers[s], dim);
+						"it is %" PRId64 ", but dimension %u of %s is %"
+						PRId64, numbers[s], k, name, dim);
 			if (dim < sym[s].min || dim > sym[s].max)
 				return ctx_fail(ctx, -EINVAL, sym[s].name,
-						"%" PRId64 " is not from %" PRId64 " to %" PRId64,
-						dim, sym[s].min, sym[s].max);
+						"dimension %u of %s is %" PRId64 ", not from %"
+						PRId64 " to %" PRId64, k, name, dim, sym[s].min,
+						sym[s].max);
 			numbers[s] = dim;
 		}
 	}

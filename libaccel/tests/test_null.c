@@ -95,6 +95,7 @@ static const struct entry {
 	{ "graph_dynamic", GRAPH, -EINVAL },
 	{ "graph_get_value", GRAPH, -EINVAL },
 	{ "graph_varies", GRAPH, -EINVAL },
+	{ "graph_set_source", GRAPH, 0 },
 	{ "graph_symbol", GRAPH, -EINVAL },
 	{ "graph_input", GRAPH, -EINVAL },
 	{ "graph_constant", GRAPH, -EINVAL },

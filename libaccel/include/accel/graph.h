@@ -211,6 +211,18 @@ struct accel_graph_arg {
 };
 
 /**
+ * accel_graph_set_source - say what nodes are made for
+ * @graph: graph
+ * @text: such as the operator of a file, or NULL: nothing
+ *
+ * Nodes that are added from now on have it. Errors of a node, while a graph is compiled and when it
+ * runs, say it in the place of the operation's name, which nobody knows who has the file alone.
+ *
+ * Return: 0, or an error that the graph has.
+ */
+ACCEL_API int accel_graph_set_source(struct accel_graph *graph, const char *text);
+
+/**
  * accel_graph_add - a node
  * @graph: graph
  * @name: name for people, or NULL

@@ -169,9 +169,12 @@ int add_added(struct import *im, struct slice name, struct slice domain, uint32_
 		d.version = version;
 		d.attrs = attrs;
 		d.attr_count = im->attr_count;
+		/* It has a name with its domain. */
+		ret = im_graph(im, accel_graph_set_source(im->model->graph, NULL));
+	}
+	if (!ret)
 		ret = im_graph(im, accel_graph_operator(im->model->graph, im->name, im->operators,
 							&d, in, im->in_count, out, im->out_count));
-	}
 	for (i = 0; i < im->out_count && !ret; i++)
 		ret = im_give(im, i, out[i]);
 	for (i = 0; taken && i < im->attr_count; i++)

@@ -132,12 +132,22 @@ int im_give(struct import *im, uint32_t index, uint32_t value)
 	return im_give_data(im, index, value, NULL);
 }
 
+/* Errors of nodes that are added say the operator that they are for; families have none. */
+int im_source(struct import *im)
+{
+	const char *op = im->op[0] && !im->model->family ? im->op : NULL;
+
+	return im_graph(im, accel_graph_set_source(im->model->graph, op));
+}
+
 /* Add a node; args[0] is its result. */
 int im_node(struct import *im, const struct accel_desc *desc, struct accel_graph_arg *args,
 	    uint32_t count, uint32_t *out)
 {
-	int ret = im_graph(im, accel_graph_add(im->model->graph, im->name, desc, args, count));
+	int ret = im_source(im);
 
+	if (!ret)
+		ret = im_graph(im, accel_graph_add(im->model->graph, im->name, desc, args, count));
 	*out = args[0].value;
 	return ret;
 }

@@ -415,6 +415,7 @@ int im_give_all(struct import *im, const uint32_t *out, uint32_t count);
 /* A node whose results are as large as what it finds */
 int im_dynamic(struct import *im, struct accel_dynamic_desc *d, const uint32_t *in,
 	       uint32_t in_count, uint32_t *out, uint32_t out_count);
+int im_source(struct import *im);
 int im_node(struct import *im, const struct accel_desc *desc, struct accel_graph_arg *args,
 	    uint32_t count, uint32_t *out);
 int im_one(struct import *im, const struct accel_desc *desc, uint32_t a, uint32_t *out);

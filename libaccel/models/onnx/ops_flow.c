@@ -277,8 +277,11 @@ int im_dynamic(struct import *im, struct accel_dynamic_desc *d, const uint32_t *
 	       uint32_t in_count, uint32_t *out, uint32_t out_count)
 {
 	struct accel_graph *graph = im->model->graph;
+	int ret = im_source(im);
 
-	return im_graph(im, accel_graph_dynamic(graph, im->name, d, in, in_count, out, out_count));
+	if (!ret)
+		ret = accel_graph_dynamic(graph, im->name, d, in, in_count, out, out_count);
+	return im_graph(im, ret);
 }
 
 int im_give_all(struct import *im, const uint32_t *out, uint32_t count)

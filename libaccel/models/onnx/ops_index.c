@@ -228,7 +228,7 @@ static int top_k(struct import *im, uint32_t arg)
 		{ ACCEL_ARG_D, ACCEL_VALUE_NEW }, { ACCEL_ARG_AUX0, ACCEL_VALUE_NEW },
 		{ ACCEL_ARG_A, im->in[0].value }, { ACCEL_ARG_B, value }
 	};
-	ret = im_graph(im, accel_graph_add(im->model->graph, im->name, &d.hdr, args, 4));
+	ret = im_node(im, &d.hdr, args, 4, &value);
 	if (!ret)
 		ret = im_give(im, 0, args[0].value);
 	return ret ? ret : v_give(im, 1, v_cast(im, args[1].value, ACCEL_HOST_S64));

@@ -42,7 +42,7 @@ static uint32_t v_random(struct import *im, const struct random *r, uint32_t in)
 	};
 	uint32_t out = NO_VALUE, n = 5;
 
-	if (im->error.code)
+	if (im->error.code || im_source(im))
 		return NO_VALUE;
 	if (r->seeded)
 		attrs[n++] = (struct accel_attr) { "seed", ACCEL_ATTR_INT, 0, 0, &r->seed, NULL };

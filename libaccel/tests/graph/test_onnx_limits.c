@@ -8,21 +8,21 @@
 
 static const float x[64];
 
-/* An engine says where an index lies; what it is, and whose, is said too. */
+/* An engine says where an index lies; what it is, and whose, is said too, in the file's words. */
 static void test_index(void **arg)
 {
 	struct tested *t = BEGIN(*arg, IO("x", F32, x, 4, 4), IO("i", S64, DIMS(1, 9), 2));
 
 	ONE(t, NULL, "Gather", "x i", "y");
-	must_fail(t, -EFAULT, "node y (gather): index 9 is not within 4 elements");
+	must_fail(t, -EFAULT, "node y (Gather): index 9 is not within 4 elements");
 	t = BEGIN(*arg, IO("x", F32, x, 4, 4), IO("i", S64, DIMS(1, -5), 2, 1),
 		  IO("u", F32, x, 2, 1));
 	ONE(t, NULL, "ScatterElements", "x i u", "y");
-	must_fail(t, -EFAULT, "node y (scatter): index -5 is not within 4 elements");
+	must_fail(t, -EFAULT, "node y (ScatterElements): index -5 is not within 4 elements");
 	/* A sum along an axis that there is not */
 	t = BEGIN(*arg, IO("x", F32, x, 4, 4), IO("i", S64, DIMS(2), 1));
 	ONE(t, NULL, "CumSum", "x i", "y");
-	must_fail(t, -EFAULT, "node y (gather): index 2 is not within 2 elements");
+	must_fail(t, -EFAULT, "node y (CumSum): index 2 is not within 2 elements");
 }
 
 /* Regions of images that there are not: none counts from the end, nor with its low bits alone. */
@@ -40,12 +40,12 @@ static void test_images(void **arg)
 		t = BEGIN(*arg, IO("x", F32, x, 2, 1, 4, 4), IO("roi", F32, roi, 1, 4),
 			  IO("of", S64, &wrong[i], 1));
 		ONE(t, NULL, "RoiAlign", "x roi of", "y");
-		must_fail(t, -EFAULT, "node y (gather): index");
+		must_fail(t, -EFAULT, "node y (RoiAlign): index");
 		t = BEGIN(*arg, IO("x", F32, x, 2, 1, 4, 4), IO("roi", F32, of, 1, 5));
 		n = op(NULL, "MaxRoiPool", "x roi", "y");
 		attr_ints(&n, "pooled_shape", 2, DIMS(2, 2));
 		add_op(t, &n);
-		must_fail(t, -EFAULT, "node y (gather): index");
+		must_fail(t, -EFAULT, "node y (MaxRoiPool): index");
 	}
 }
 
@@ -65,7 +65,7 @@ static void test_update(void **arg)
 			attr_text(&n, "mode", "circular");
 		add_op(t, &n);
 		t->opset = 24;
-		must_fail(t, -EFAULT, "node y (gather): index 2147483647 is not within");
+		must_fail(t, -EFAULT, "node y (TensorScatter): index 2147483647 is not within");
 	}
 }
 

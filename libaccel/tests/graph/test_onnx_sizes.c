@@ -241,6 +241,25 @@ static void test_none(void **arg)
 	      IO("f", F32, x, 0, 1, 2, 2), IO("g", F32, x, 1, 2, 2));
 }
 
+/* A symbol that two inputs say differently, and one that is nothing */
+static void test_unlike(void **arg)
+{
+	static const int64_t three[] = { 3, 1 }, two[] = { 2, 1 }, none[] = { 0, 1 };
+	static const float x[3];
+	struct tested *t = BEGIN(*arg, SYMBOLIC("a", F32, x, three, -1, 1),
+				 SYMBOLIC("b", F32, x, two, -1, 1));
+
+	ONE(t, NULL, "Add", "a b", "y");
+	must_fail(t, -EINVAL, "it is 3, but dimension 0 of b is 2");
+	t = BEGIN(*arg, SYMBOLIC("a", F32, x, none, -1, 1));
+	ONE(t, NULL, "Neg", "a", "y");
+	must_fail(t, -EINVAL, "dimension 0 of a is 0, not from 1 to 1048576");
+	/* Dimensions that do not fit are told by the node and the operator of the file. */
+	t = BEGIN(*arg, SYMBOLIC("a", F32, x, three, -1, 1), SYMBOLIC("b", F32, x, two, -2, 1));
+	ONE(t, NULL, "Add", "a b", "y");
+	must_fail(t, -EINVAL, "node y (Add): dimensions 3 and 2 do not broadcast");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -248,7 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
 		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_layer),
-		TEST(test_none),
+		TEST(test_none), TEST(test_unlike),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sizes", tests, NULL, NULL);

@@ -560,6 +560,45 @@ static void test_source_damaged(void **arg)
 	free(data);
 }
 
+/* What a node was made for is said by those who made it, and by those who have their file alone. */
+static void test_source(void **arg)
+{
+	struct accel_gather_desc d = ACCEL_GATHER_DESC_INIT;
+	struct accel_error e = ACCEL_ERROR_INIT;
+	const int32_t index[] = { 1, 4 };
+	const float rows[4] = { 0 };
+	struct bed *bed = *arg;
+	struct accel_program *program;
+	struct accel_state *state;
+	uint32_t x, i;
+	int again;
+
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(4, 1));
+	i = add_input(bed, "i", ACCEL_S32, 1, DIMS(2));
+	MUST_GRAPH(accel_graph_set_source(bed->graph, "Take"));
+	x = add_node(bed, "taken", &d.hdr, 2, (uint32_t[]) { x, i });
+	MUST_GRAPH(accel_graph_set_source(bed->graph, NULL));
+	add_output(bed, "y", add_node(bed, "other", &d.hdr, 2, (uint32_t[]) { x, i }));
+	program = compile(bed, 3, 0);
+	MUST(accel_program_save(program, path, 0));
+	for (again = 0; again < 4; again++) {
+		if (again == 2) {
+			accel_program_unref(program);
+			program = load(bed);
+		}
+		state = new_state(bed, program);
+		fill_input(state, 0, rows, sizeof(rows));
+		fill_input(state, 1, again & 1 ? (const int32_t[]){ 1, 2 } : index, sizeof(index));
+		assert_int_equal(accel_state_run(state), -EFAULT);
+		MUST(accel_ctx_get_error(bed->ctx, &e));
+		assert_string_equal(e.text, again & 1 ?
+				    "node other (gather): index 2 is not within 2 elements" :
+				    "node taken (Take): index 4 is not within 4 elements");
+		accel_state_destroy(state);
+	}
+	accel_program_unref(program);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -581,6 +620,7 @@ int main(void)
 		TEST(test_flipped),
 		TEST(test_hostile),
 		TEST(test_source_damaged),
+		TEST(test_source),
 	};
 
 	return cmocka_run_group_tests_name("program_file", tests, make_path, drop_path);
