@@ -337,12 +337,15 @@ static int piece(struct shape *s)
 	if (!value_ints(s->net, s->in[ACCEL_ARG_B], sizes, &count, MAX_PIECES))
 		return net_fail(s->net, -EOPNOTSUPP, &s->node,
 				"its pieces depend on data, or are more than %d", MAX_PIECES);
-	for (i = 0, start = 0; i < count && i < s->desc->index; i++)
-		start += clamp(sizes[i], 0, MAX_ELEMENTS);
-	if (count != s->desc->count || sizes[i] < 0 || start > dim || sizes[i] > dim - start)
+	for (i = 0, start = 0, size = 0; i < count && sizes[i] >= 0; i++) {
+		if (__builtin_add_overflow(size, sizes[i], &size))
+			break;
+		start += i < s->desc->index ? sizes[i] : 0;
+	}
+	if (count != s->desc->count || i < count || size != dim)
 		return net_fail(s->net, -EINVAL, &s->node,
 				"its pieces are not those of %" PRId64 " elements", dim);
-	cut(&s->a, axis, start, sizes[i], 1);
+	cut(&s->a, axis, start, sizes[s->desc->index], 1);
 	return give_view(s);
 }
 

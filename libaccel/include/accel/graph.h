@@ -276,7 +276,7 @@ ACCEL_API int accel_graph_add(struct accel_graph *graph, const char *name,
  * @ACCEL_SHAPE_SLICE: D = A from B to C, of dimensions AUX0 (else the first), with
  *	steps AUX1 (else 1); negative numbers count from the end
  * @ACCEL_SHAPE_PIECE: D = piece @index of @count equal pieces of dimension @axis of
- *	A, the last one smaller; with B: whose sizes are there
+ *	A, the last one smaller; with B: whose sizes are there, which are A's together
  * @ACCEL_SHAPE_OF: D (S64) = dimensions @start to @end of A, negative from the end
  * @ACCEL_SHAPE_RANGE: D = A, A + C, A + 2 C, ... up to B, without it
  * @ACCEL_SHAPE_FILL: D = @value with the dimensions in A; its type is that of D

@@ -224,7 +224,7 @@ int im_list(struct import *im, uint32_t count, const int64_t *list, uint32_t *ou
 	return add_constant(im, ACCEL_HOST_S64, 1, count, data, out);
 }
 
-/* A number of type F32, S32, S64 or F64. */
+/* A number of type F32, S32, S64 or F64; one that integers do not reach is the last of them. */
 int im_scalar(struct import *im, uint32_t type, double number, uint32_t *out)
 {
 	union { float f; double d; int64_t i; int32_t s; } *data = calloc(1, sizeof(*data));
@@ -232,9 +232,11 @@ int im_scalar(struct import *im, uint32_t type, double number, uint32_t *out)
 	if (!data)
 		return im_fail(im, -ENOMEM, "out of memory");
 	if (type == ACCEL_HOST_S64)
-		data->i = number > -0x1p63 && number < 0x1p63 ? (int64_t)number : 0;
+		data->i = number >= 0x1p63 ? INT64_MAX : number > -0x1p63 ? (int64_t)number :
+			  number <= -0x1p63 ? INT64_MIN : 0;
 	else if (type == ACCEL_S32)
-		data->s = number >= INT32_MIN && number <= INT32_MAX ? (int32_t)number : 0;
+		data->s = number >= INT32_MAX ? INT32_MAX : number > INT32_MIN ? (int32_t)number :
+			  number <= INT32_MIN ? INT32_MIN : 0;
 	else if (type == ACCEL_HOST_F64)
 		data->d = number;
 	else

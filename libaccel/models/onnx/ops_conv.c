@@ -315,6 +315,7 @@ static int conv_transpose(struct import *im, uint32_t arg)
 	bool same = upper || im_string(im, "auto_pad", "SAME_LOWER");
 	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
 	int64_t groups = im_int(im, "group", 1), cut[3] = { 0 };
+	const int64_t *sizes;
 	struct window w = { 0 };
 	uint32_t i, out, bias = v_in(im, 2);
 	struct accel_pad_desc pad = ACCEL_PAD_DESC_INIT;
@@ -333,9 +334,18 @@ static int conv_transpose(struct import *im, uint32_t arg)
 	/* Lists of nothing are none. */
 	given = given && given->int_count ? given : NULL;
 	extra = extra && extra->int_count ? extra : NULL;
-	if ((given && given->int_count != w.n) || (extra && extra->int_count != w.n))
-		return im_fail(im, -EBADMSG, "output_shape or output_padding has not %u numbers",
-			       w.n);
+	/* Old files say batch and channels too. */
+	sizes = given ? given->ints : NULL;
+	if (given && given->int_count == w.n + 2) {
+		if ((!im_is_symbol(im, 0, 0) && sizes[0] != im->in[0].dims[0]) ||
+		    (!im_is_symbol(im, 1, 1) && sizes[1] != im->in[1].dims[1] * groups))
+			return im_fail(im, -EBADMSG, "output_shape has not its batch and channels");
+		sizes += 2;
+	} else if (given && given->int_count != w.n) {
+		return im_fail(im, -EBADMSG, "output_shape has not %u numbers", w.n);
+	}
+	if (extra && extra->int_count != w.n)
+		return im_fail(im, -EBADMSG, "output_padding has not %u numbers", w.n);
 	for (i = 0; i < w.n; i++)
 		w.kernel[i] = (uint32_t)im->in[1].dims[2 + i];
 	ret = read_window(im, &w, true);
@@ -348,7 +358,7 @@ static int conv_transpose(struct import *im, uint32_t arg)
 	for (i = 0; i < w.n; i++)
 		if (w.kernel[i] != im->in[1].dims[2 + i] ||
 		    (extra && (extra->ints[i] < 0 || extra->ints[i] > 65536)) ||
-		    (given && (given->ints[i] < 0 || given->ints[i] > UINT32_MAX)))
+		    (sizes && (sizes[i] < 0 || sizes[i] > UINT32_MAX)))
 			return im_fail(im, -EBADMSG, "dimension %u has no such kernel or size", i);
 	for (i = 0; i < w.n; i++) {
 		int64_t more = extra ? extra->ints[i] : 0, over, shape;
@@ -361,7 +371,7 @@ static int conv_transpose(struct import *im, uint32_t arg)
 		if ((same || given || w.n == 3) && im_is_symbol(im, 1, 2 + i))
 			return im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
 		if (same || given) {
-			shape = given ? given->ints[i] : in * w.stride[i];
+			shape = sizes ? sizes[i] : in * w.stride[i];
 			over = whole + more - shape;
 			over = over < 0 ? 0 : over;
 			if (over > UINT32_MAX)

@@ -245,8 +245,18 @@ static int skip_norm(struct import *im, uint32_t func)
 	const struct ref *bias = im_input(im, layer ? 4 : 3);
 	const struct ref *beta = im_input(im, layer ? 3 : MAX_IO);
 	uint32_t sum = NO_VALUE, out = NO_VALUE;
+	uint32_t i, more;
 	int ret = im_need(im, 3);
 
+	/* What is skipped is repeated over the input, not the input over it. */
+	more = ret ? 0 : im->in[0].rank - im->in[1].rank;
+	if (!ret && im->in[1].rank > im->in[0].rank)
+		ret = im_fail(im, -EBADMSG, "a skip of %u dimensions, an input of %u",
+			      im->in[1].rank, im->in[0].rank);
+	for (i = 0; !ret && i < im->in[1].rank; i++)
+		if (im->in[0].dims[more + i] == 1 && im->in[1].dims[i] != 1 &&
+		    !im_is_symbol(im, 0, more + i) && !im_is_symbol(im, 1, i))
+			ret = im_fail(im, -EBADMSG, "a skip that is larger than its input");
 	if (!ret)
 		ret = im_binary(im, ACCEL_BINARY_ADD, im->in[0].value, im->in[1].value, &sum);
 	if (!ret && bias->here)

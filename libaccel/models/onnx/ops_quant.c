@@ -83,7 +83,7 @@ struct scaled {
 static int engine_quant(struct import *im, const struct scaled *s, uint32_t rank, uint32_t arg,
 			struct accel_quant *quant, struct accel_graph_arg *args, uint32_t *count)
 {
-	uint64_t i, n = count_of(&s->scale);
+	uint64_t i, n = count_of(&s->scale), points = s->zero.here ? count_of(&s->zero) : 0;
 	uint32_t axis, zeros;
 	bool any = false;
 	float scale;
@@ -91,10 +91,11 @@ static int engine_quant(struct import *im, const struct scaled *s, uint32_t rank
 
 	if (s->block || !rank || rank > ACCEL_MAX_RANK || s->scale.rank > 1 || !n)
 		return 0;
-	if (s->scale.data && s->zero.data && count_of(&s->zero) != n)
+	if (s->scale.data && s->zero.data && points != n && points != 1)
 		return im_fail(im, -EBADMSG, "not as many zero points as scales");
 	for (i = 0; i < n; i++) {
-		if (!scale_at(&s->scale, i, &scale) || !zero_point(&s->zero, i, &quant->zero))
+		if (!scale_at(&s->scale, i, &scale) ||
+		    !zero_point(&s->zero, points == 1 ? 0 : i, &quant->zero))
 			return 0;
 		any |= quant->zero != 0;
 	}
@@ -103,6 +104,9 @@ static int engine_quant(struct import *im, const struct scaled *s, uint32_t rank
 		quant->scale = scale;
 		return 1;
 	}
+	/* A table of them has as many as there are scales. */
+	if (any && points != n)
+		return 0;
 	ret = im_axis(im, s->axis, rank, &axis);
 	if (ret)
 		return ret;
@@ -161,8 +165,10 @@ static int spread(struct import *im, const struct ref *x, const struct scaled *s
 	ret = im_axis(im, s->axis, x->rank, &axis);
 	if (ret)
 		return ret;
-	if (table->rank != (s->block ? x->rank : 1) || x->rank >= ACCEL_GRAPH_MAX_RANK)
+	if (table->rank != (s->block ? x->rank : 1))
 		return im_fail(im, -EBADMSG, "scales of %u dimensions", table->rank);
+	if (s->block && x->rank >= ACCEL_GRAPH_MAX_RANK)
+		return im_fail(im, -EOPNOTSUPP, "blocks of %u dimensions", x->rank);
 	if (s->block)
 		return spread_blocks(im, x, s, axis, out);
 	for (i = 0; i < x->rank; i++)
@@ -445,7 +451,10 @@ static int product(struct import *im, const struct ref *a, const struct ref *b,
 		ret = take_off(im, b, b->rank - 2, lone_b ? q : UINT32_MAX, p, out);
 	if (!ret && !lone_b)
 		ret = take_off(im, a, a->rank - 1, p, q, out);
-	return ret;
+	/* Of two vectors it is a number, which operations have as a list. */
+	if (!ret && a->rank == 1 && b->rank == 1)
+		*out = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, *out, 0, NULL);
+	return ret ? ret : im->error.code;
 }
 
 static int matmul_integer(struct import *im, uint32_t arg)

@@ -355,7 +355,9 @@ static int recurrent(struct import *im, uint32_t kind)
 		return im_fail(im, -EOPNOTSUPP, "its direction is not known");
 	hidden = im_int(im, "hidden_size", im_is_symbol(im, 2, 2) ? 0 : im->in[2].dims[2]);
 	if (!hidden)
-		return im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
+		return im_attr(im, "hidden_size", ATTR_INT) ?
+		       im_fail(im, -EBADMSG, "a hidden_size of 0") :
+		       im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
 	count = im->in[0].dims[time];
 	known = !im_is_symbol(im, 0, time) && count > 0 && count <= MAX_STEPS;
 	im->steps += (uint64_t)(known ? count : 1) * directions;

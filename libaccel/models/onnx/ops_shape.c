@@ -121,8 +121,11 @@ static int split(struct import *im, uint32_t op)
 	bool has = im->in_count > 1 && im->in[1].here;
 	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(op);
 	uint32_t list = has ? im->in[1].value : 0, axis = 0, out;
+	const int64_t count = im->out_count;
 	int ret = im_need(im, 1);
 
+	/* A list of nothing is none. */
+	sizes = sizes && sizes->int_count ? sizes : NULL;
 	if (!ret && sizes)
 		ret = im_list(im, sizes->int_count, sizes->ints, &list);
 	if (!ret)
@@ -134,6 +137,13 @@ static int split(struct import *im, uint32_t op)
 	    im->in[0].dims[axis] % im->out_count)
 		ret = im_fail(im, -EBADMSG, "%u pieces of %lld", im->out_count,
 			      (long long)im->in[0].dims[axis]);
+	if (!ret && !sizes && !has && im->opset < 18 && im_is_symbol(im, 0, axis)) {
+		list = v_shape_of(im, im->in[0].value, axis, (int64_t)axis + 1);
+		list = v_with(im, ACCEL_BINARY_QUOT, list, (double)count);
+		list = v_shaped_to(im, ACCEL_SHAPE_EXPAND, list, 1, &count);
+		ret = im->error.code;
+		has = true;
+	}
 	d.axis = (int32_t)axis;
 	d.count = im->out_count;
 	for (d.index = 0; d.index < im->out_count && !ret; d.index++) {

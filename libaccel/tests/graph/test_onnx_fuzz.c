@@ -88,7 +88,7 @@ static const char *const seeds[] = {
 	"Multinomial x > y sample_size=2", "Equal z z > t; Dropout x f t > y v seed=3",
 	("SequenceConstruct x x > s; SequenceInsert s x z > t; SequenceErase t z > u; "
 	 "SequenceAt u z > v; ConcatFromSequence u > y axis=1 new_axis=1"),
-	("SequenceEmpty > e; SplitToSequence x l > s axis=1; SequenceLength e > v; Optional s > q; "
+	("SequenceEmpty > e; SplitToSequence x z > s axis=1; SequenceLength e > v; Optional s > q; "
 	 "OptionalGetElement q > p; ConcatFromSequence p > y axis=1; OptionalHasElement q > u"),
 	"HannWindow z > y", "BlackmanWindow z > y periodic=0",
 	"Einsum x w > y equation=ij,jk->ik", "Einsum x x w > y equation=...i,...j,jk->k...",

@@ -218,6 +218,10 @@ static void test_ignored(void **arg)
 		refused(t, &n, 14, i == 2 ? "weights whose size" : i ? "its direction" :
 			"weights of another size");
 	}
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 2), CONST("w", F32, x, 1, 2, 2));
+	n = op(NULL, "RNN", "x w w", "y");
+	attr_int(&n, "hidden_size", 0);
+	refused(t, &n, 14, "a hidden_size of 0");
 	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 1), CONST("s", F32, x, 2, 1));
 	n = op(NULL, "BatchNormalization", "x s s s s", "y");
 	attr_int(&n, "spatial", 0);
@@ -346,6 +350,154 @@ static void test_exact(void **arg)
 	GIVES(t, IO("y", F32, ((float[]){ 3 * (2 * 3 + 4) }), 1, 1), IO("w", F64, window, 3));
 }
 
+/* What is given in a form that old exporters had, or that a file may leave out */
+static void test_forms(void **arg)
+{
+	static const int64_t none[1], full[] = { 1, 1, 3, 3 }, wide[] = { 4 };
+	static const float one[4] = { 1, 2, 3, 4 }, w[4] = { 1, 1, 1, 1 };
+	static const float grown[9] = { 1, 3, 2, 4, 10, 6, 3, 7, 4 };
+	static const float halves[4] = { 0.5f, 1, 1.5f, 2 }, half = 0.5f;
+	static const uint8_t q[4] = { 1, 2, 3, 4 };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	/* Sizes of all dimensions, batch and channels too */
+	t = BEGIN(*arg, IO("x", F32, one, 1, 1, 2, 2), CONST("w", F32, w, 1, 1, 2, 2));
+	n = op(NULL, "ConvTranspose", "x w", "y");
+	attr_ints(&n, "output_shape", 4, full);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, grown, 1, 1, 3, 3));
+	t = BEGIN(*arg, IO("x", F32, one, 1, 1, 2, 2), CONST("w", F32, w, 1, 1, 2, 2));
+	n = op(NULL, "ConvTranspose", "x w", "y");
+	attr_ints(&n, "output_shape", 4, DIMS(1, 2, 3, 3));
+	refused(t, &n, 11, "output_shape");
+	/* An empty list of sizes is none. */
+	t = BEGIN(*arg, IO("x", F32, one, 4));
+	n = op(NULL, "Split", "x", "y z");
+	attr_ints(&n, "split", 0, none);
+	t->opset = 11;
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, one, 2), IO("z", F32, one + 2, 2));
+	/* Pieces are alike before version 18, of whatever a symbol is. */
+	t = BEGIN(*arg, IO("x", F32, one, -1));
+	t->in[0].given = (const int64_t[]){ 3 };
+	ONE(t, NULL, "Split", "x", "y z");
+	t->opset = 13;
+	must_fail(t, -EINVAL, "node y (Split)");
+	t = BEGIN(*arg, IO("x", F32, one, 4));
+	n = op(NULL, "Split", "x", "y z");
+	attr_ints(&n, "split", 2, DIMS(2, 1));
+	t->opset = 11;
+	add_op(t, &n);
+	must_refuse(t, -EINVAL, "its pieces are not those of 4 elements");
+	t = BEGIN(*arg, IO("x", F32, one, -1));
+	t->in[0].given = wide;
+	ONE(t, NULL, "Split", "x", "y z");
+	t->opset = 13;
+	GIVES(t, IO("y", F32, one, 2), IO("z", F32, one + 2, 2));
+	/* One scale for all has no axis, in whatever dimensions there are. */
+	for (i = 0; i < 2; i++) {
+		t = BEGIN(*arg, IO("q", U8, q, 4), CONST("s", F32, &half, 1));
+		if (i)
+			t = BEGIN(*arg, IO("q", U8, q, 1, 1, 1, 1, 1, 1, 2, 2),
+				  SCALAR("s", F32, &half));
+		n = op(NULL, "DequantizeLinear", "q s", "y");
+		attr_int(&n, "axis", 1);
+		add_op(t, &n);
+		n = op(NULL, "QuantizeLinear", "y s", "z");
+		attr_int(&n, "axis", 1);
+		add_op(t, &n);
+		if (i)
+			GIVES(t, IO("y", F32, halves, 1, 1, 1, 1, 1, 1, 2, 2),
+			      IO("z", U8, q, 1, 1, 1, 1, 1, 1, 2, 2));
+		else
+			GIVES(t, IO("y", F32, halves, 4), IO("z", U8, q, 4));
+	}
+	/* Products of vectors are numbers. */
+	t = BEGIN(*arg, IO("q", U8, q, 4));
+	ONE(t, NULL, "MatMulInteger", "q q", "y");
+	t->opset = 10;
+	GIVES(t, SCALAR("y", S32, ((int32_t[]){ 30 })));
+}
+
+/* Scales along an axis in as many dimensions as there may be, and one zero point for all filters */
+static void test_scales(void **arg)
+{
+	static const uint8_t q[4] = { 1, 2, 3, 4 }, zero = 1;
+	static const float s[2] = { 0.5f, 2 }, one = 1, by[4] = { 0.5f, 1, 6, 8 };
+	static const int8_t f[2] = { 3, 5 }, off = 1;
+	struct tested *t = BEGIN(*arg, IO("q", U8, q, 1, 1, 1, 1, 1, 1, 2, 2),
+				 CONST("s", F32, s, 2));
+	struct bytes n = op(NULL, "DequantizeLinear", "q s", "y");
+	int lone;
+
+	attr_int(&n, "axis", 6);
+	add_op(t, &n);
+	n = op(NULL, "QuantizeLinear", "y s", "z");
+	attr_int(&n, "axis", 6);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, by, 1, 1, 1, 1, 1, 1, 2, 2), IO("z", U8, q, 1, 1, 1, 1, 1, 1, 2, 2));
+	for (lone = 0; lone < 2; lone++) {
+		struct io w_zero = CONST("wz", S8, &off, 1);
+
+		w_zero.rank = lone ? 0 : 1;
+		t = BEGIN(*arg, IO("x", U8, q, 1, 1, 2), SCALAR("one", F32, &one),
+			  SCALAR("z", U8, &zero), CONST("w", S8, f, 2, 1, 1), CONST("s", F32, s, 2),
+			  w_zero);
+		ONE(t, NULL, "QLinearConv", "x one z w s wz one z", "y");
+		/* (x - 1) (w - 1) s + 1 */
+		GIVES(t, IO("y", U8, ((uint8_t[]){ 1, 2, 1, 9 }), 1, 2, 2));
+	}
+}
+
+/* Bounds beyond what a type has are its ends; targets below 0 may be ignored. */
+static void test_ends(void **arg)
+{
+	static const int64_t whole[3] = { INT64_MIN, 3, INT64_MAX };
+	static const int64_t of[3] = { 1, -1, 0 };
+	static const float row[6] = { 1, 2, 3, 4, 5, 6 }, skip[2] = { 1, 2 }, ones[2] = { 1, 1 };
+	static const float sums[2][8] = { { 2, 4, 6, 8, 6, 8, 10, 12 },
+					  { 2, 4, 4, 6, 6, 8, 8, 10 } };
+	static const float in[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct tested *t;
+	struct bytes n;
+	int i;
+
+	t = BEGIN(*arg, IO("x", S64, whole, 3));
+	n = op(NULL, "Clip", "x", "y");
+	attr_float(&n, "min", -1e30f);
+	attr_float(&n, "max", 1e30f);
+	t->opset = 10;
+	add_op(t, &n);
+	GIVES(t, IO("y", S64, whole, 3));
+	t = BEGIN(*arg, IO("x", F32, row, 3, 2), IO("of", S64, of, 3));
+	n = op(NULL, "NegativeLogLikelihoodLoss", "x of", "y");
+	attr_text(&n, "reduction", "none");
+	attr_int(&n, "ignore_index", -1);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, ((float[]){ -2, 0, -5 }), 3));
+	/* What is skipped lies in each line of the batch, or in each. */
+	for (i = 0; i < 2; i++) {
+		struct io s = IO("s", F32, i ? skip : in, 1, 2, 2);
+
+		if (i) {
+			s.rank = 2;
+			s.dims[0] = 1;
+		}
+		t = BEGIN(*arg, IO("x", F32, in, 2, 2, 2), s, CONST("g", F32, ones, 2));
+		ONE(t, MS, "SkipLayerNormalization", "x s g", "y - - sum");
+		GIVES(t, IO("sum", F32, sums[i], 2, 2, 2));
+		t = BEGIN(*arg, IO("x", F32, in, 1, 2, 2),
+			  IO("s", F32, in, 2, 2, 2), CONST("g", F32, ones, 2));
+		if (i)
+			t = BEGIN(*arg, IO("x", F32, in, 2, 2), IO("s", F32, in, 1, 2, 2),
+				  CONST("g", F32, ones, 2));
+		n = op(MS, "SkipLayerNormalization", "x s g", "y");
+		refused(t, &n, 13, i ? "a skip of 3 dimensions" : "a skip that is larger");
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -354,6 +506,7 @@ int main(void)
 		TEST(test_index), TEST(test_images), TEST(test_update), TEST(test_mask),
 		TEST(test_far), TEST(test_bounds), TEST(test_known), TEST(test_words),
 		TEST(test_ignored), TEST(test_heads), TEST(test_no_axes), TEST(test_exact),
+		TEST(test_forms), TEST(test_scales), TEST(test_ends),
 	};
 
 	return cmocka_run_group_tests_name("onnx_limits", tests, NULL, NULL);
