@@ -124,23 +124,6 @@ static uint32_t stacked(struct import *im, struct spectrum y)
 	return v_concat(im, rank, 2, list);
 }
 
-/* Part @k of complex numbers whose last dimension is one of two, NO_VALUE: there is none */
-static uint32_t part_of(struct import *im, const struct ref *x, int64_t k)
-{
-	int64_t last = (int64_t)x->rank - 1;
-	uint32_t a = x->value, list[2];
-
-	if (k >= x->dims[last])
-		return NO_VALUE;
-	/* If it is not known how many there are, it is said, and other numbers do not fit. */
-	if (im_is_symbol(im, 0, x->rank - 1)) {
-		list[0] = v_shape_of(im, a, 0, last);
-		list[1] = v_ints(im, 1, &x->dims[last]);
-		a = v_reshape(im, a, 2, list);
-	}
-	return v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_slice(im, a, last, k, k + 1, 1), 1, &last);
-}
-
 /* Half of the bins and one more are enough for real numbers. */
 static uint32_t bins_of(struct import *im, uint32_t length, bool half)
 {
@@ -167,11 +150,37 @@ static uint32_t resized(struct import *im, uint32_t a, int64_t axis, uint32_t le
 					{ ACCEL_ARG_AUX0, along }), 4, &out) ? NO_VALUE : out;
 }
 
+/*
+ * Part @k of complex numbers whose last dimension is one of two, NO_VALUE: there is none. Where a
+ * symbol says how many, all of @parts are there: those that the input has not are 0.
+ */
+static uint32_t part_of(struct import *im, const struct ref *x, int64_t k, int64_t parts)
+{
+	int64_t last = (int64_t)x->rank - 1;
+	uint32_t a = x->value, list[2], count;
+
+	if (im_is_symbol(im, 0, x->rank - 1)) {
+		if (k >= parts)
+			return NO_VALUE;
+		/* More than there may be do not fit. */
+		list[0] = v_shape_of(im, a, 0, last);
+		count = v_shape_of(im, a, last, last + 1);
+		list[1] = v_binary(im, ACCEL_BINARY_MIN, count, v_ints(im, 1, &parts));
+		a = v_reshape(im, a, 2, list);
+		a = resized(im, a, last, v_number(im, ACCEL_HOST_S64, (double)parts));
+	} else if (k >= x->dims[last]) {
+		return NO_VALUE;
+	}
+	return v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_slice(im, a, last, k, k + 1, 1), 1, &last);
+}
+
 /* Are these numbers of one part or of two? Half of the bins are of real numbers. */
 static int check_parts(struct import *im, const struct ref *x, bool half, bool inverse)
 {
 	int64_t parts = x->rank ? x->dims[x->rank - 1] : 0;
 
+	if (x->rank && im_is_symbol(im, 0, x->rank - 1))
+		return 0;
 	if (parts != 1 && parts != 2)
 		return im_fail(im, -EBADMSG, "its last dimension is neither 1 nor 2");
 	if (half && parts != (inverse ? 2 : 1))
@@ -230,8 +239,8 @@ static int dft(struct import *im, uint32_t arg)
 	order[n++] = axis;
 	for (i = 0; i < n; i++)
 		back[order[i]] = i;
-	x.re = part_of(im, in, 0);
-	x.im = part_of(im, in, 1);
+	x.re = part_of(im, in, 0, half && !inverse ? 1 : 2);
+	x.im = part_of(im, in, 1, half && !inverse ? 1 : 2);
 	list[1] = listed(im, from);
 	for (i = 0; i < 2; i++) {
 		uint32_t *v = i ? &x.im : &x.re;
@@ -282,8 +291,8 @@ static int stft(struct import *im, uint32_t arg)
 		ret = im_fail(im, -EBADMSG, "frames that are %lld apart", (long long)known);
 	if (ret)
 		return ret;
-	x.re = im->in[0].rank == 2 ? v_in(im, 0) : part_of(im, &im->in[0], 0);
-	x.im = im->in[0].rank == 2 ? NO_VALUE : part_of(im, &im->in[0], 1);
+	x.re = im->in[0].rank == 2 ? v_in(im, 0) : part_of(im, &im->in[0], 0, half ? 1 : 2);
+	x.im = im->in[0].rank == 2 ? NO_VALUE : part_of(im, &im->in[0], 1, half ? 1 : 2);
 	length = v_in(im, 3) != NO_VALUE ? v_in(im, 3) : v_shape_of(im, v_in(im, 2), 0, 1);
 	length = lone(im, length);
 	step = lone(im, v_in(im, 1));

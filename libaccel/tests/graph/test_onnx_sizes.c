@@ -241,6 +241,39 @@ static void test_none(void **arg)
 	      IO("f", F32, x, 0, 1, 2, 2), IO("g", F32, x, 1, 2, 2));
 }
 
+/* Numbers that a symbol says are real or complex; more parts than two there are not. */
+static void test_parts(void **arg)
+{
+	static const float x[4] = { 1, 2, 3, 4 };
+	static const float real[4] = { 3, 0, -1, 0 }, both[4] = { 4, 6, -2, -2 };
+	static const int64_t sizes[][3] = { { 1, 2, 1 }, { 1, 2, 2 }, { 1, 1, 3 } };
+	struct tested *t;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		t = BEGIN(*arg, SYMBOLIC("x", F32, x, sizes[i], 1, -2, -1));
+		ONE(t, NULL, "DFT", "x", "y");
+		t->opset = 17;
+		t->bound = 0.000001;
+		if (i < 2)
+			GIVES(t, IO("y", F32, i ? both : real, 1, 2, 2));
+		else
+			must_fail(t, -EINVAL, "node y (DFT)");
+	}
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, sizes[0], 1, -2, -1),
+		  SCALAR("step", S64, DIMS(2)), SCALAR("length", S64, DIMS(2)));
+	struct bytes n = op(NULL, "STFT", "x step - length", "y");
+
+	attr_int(&n, "onesided", 0);
+	add_op(t, &n);
+	t->bound = 0.000001;
+	GIVES(t, IO("y", F32, real, 1, 1, 2, 2));
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, sizes[1], 1, -2, -1),
+		  SCALAR("step", S64, DIMS(2)), SCALAR("length", S64, DIMS(2)));
+	ONE(t, NULL, "STFT", "x step - length", "y");
+	must_fail(t, -EINVAL, "node y (STFT)");
+}
+
 /* A symbol that two inputs say differently, and one that is nothing */
 static void test_unlike(void **arg)
 {
@@ -267,7 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
 		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_layer),
-		TEST(test_none), TEST(test_unlike),
+		TEST(test_none), TEST(test_unlike), TEST(test_parts),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sizes", tests, NULL, NULL);
