@@ -271,7 +271,10 @@ static int read_value(struct scan *scan, struct slice s, uint32_t kind)
 
 static int scan_graph(struct scan *scan, struct slice graph, uint32_t depth);
 
-/* Graphs and tensors of an attribute */
+/*
+ * Graphs and tensors of an attribute. One that cannot be read to its end may be one that nobody
+ * asks for, whose name or type are of something else: that is for who makes a graph of it.
+ */
 static int read_attr(struct scan *scan, struct slice s, uint32_t depth)
 {
 	struct slice name;
@@ -283,7 +286,7 @@ static int read_attr(struct scan *scan, struct slice s, uint32_t depth)
 			ret = scan_graph(scan, f.bytes, depth + 1);
 		else if (f.has_bytes && (f.id == 5 || f.id == 10))
 			ret = read_tensor(scan, f.bytes, &name);
-	return ret;
+	return ret == -ENOMEM ? ret : 0;
 }
 
 static int read_node(struct scan *scan, struct slice s, uint32_t depth)

@@ -316,7 +316,7 @@ static int see(void *user, const struct accel_model_item *item)
 static void test_scan(void **state)
 {
 	struct bytes g = { .n = 0 }, t = tensor("w", 1, 1, (int64_t[]) { 2 }, NULL, 0), m;
-	struct bytes property = { .n = 0 };
+	struct bytes property = { .n = 0 }, node = { .n = 0 }, attr = { .n = 0 };
 	struct seen s = { .stop = 0 };
 
 	(void)state;
@@ -325,6 +325,12 @@ static void test_scan(void **state)
 	put_message(&g, 5, &t);
 	put_node(&g, "Blur", "b", "x", "w", NULL);
 	put_node(&g, "Blur", "c", "b", "w", NULL);
+	/* A number by its type, with what is no graph where one would be */
+	put_text(&attr, 6, "reverse");
+	put_int(&attr, 20, 2);
+	put_message(&node, 5, &attr);
+	put_text(&node, 4, "Blur");
+	put_message(&g, 1, &node);
 	put_value(&g, 11, "x", 1, -1, 2);
 	put_value(&g, 11, "w", 1, 1, 2);
 	put_value(&g, 12, "c", 7, -1, 2);
@@ -335,7 +341,7 @@ static void test_scan(void **state)
 	write_file("m.onnx", m.p, m.n);
 	assert_int_equal(accel_model_scan(path, see, &s), 0);
 	assert_string_equal(s.text, "1 .  ? 17\n2 .x rows,2 fp32 0\n3 .c rows,2 s64 0\n"
-			    "4 .w.bin  ? 16\n5 .Blur b ? 2\n7 .image_mean [0.5] ? 5\n");
+			    "4 .w.bin  ? 16\n5 .Blur b ? 3\n7 .image_mean [0.5] ? 5\n");
 	s.stop = ACCEL_MODEL_FILE;
 	assert_int_equal(accel_model_scan(path, see, &s), 77);
 	assert_int_equal(accel_model_scan(NULL, see, &s), -EINVAL);
