@@ -14,7 +14,7 @@
 
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-needs_root=" perms hang recovery lost instances configfs lifecycle reload stress sysfs hwmon power suspend mutate fail_nth soak "
+needs_root=" perms hang crowd recovery lost instances configfs lifecycle reload stress sysfs hwmon power suspend mutate fail_nth soak "
 results='' keep=0
 
 while getopts d:k opt; do

@@ -39,6 +39,7 @@
 #include <linux/workqueue.h>
 
 #include <drm/drm_device.h>
+#include <drm/drm_drv.h>
 
 #include <drm/uma_accel.h>
 
@@ -178,8 +179,8 @@ struct uma_device {
 	u32 vms_held;		/* how many of them are held back, &uma_vm.held */
 	bool warned_held;	/* the warning about memory held back has been printed */
 	/*
-	 * what unbinding waits for: dma-bufs that are being imported, address spaces and buffers
-	 * that are being freed
+	 * what unbinding waits for: memory that is being imported or mapped, address spaces and
+	 * buffers that are being freed
 	 */
 	atomic_t dying;
 	/* in the list of devices that did not stop when the driver was unbound */
@@ -215,7 +216,22 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 	return engine->started ? ktime_to_ns(ktime_sub(ktime_get(), engine->started)) : 0;
 }
 
-/* Wait for all &uma_vm.awaited and &uma_bo.awaited to be freed, and for imports to end. */
+/*
+ * Have the unbind wait until uma_dying_done(), where other unplugs shall not: mapping memory may
+ * wait for whoever has locked it. False if the device has been unplugged.
+ */
+static inline bool uma_dying_begin(struct uma_device *uma)
+{
+	int idx;
+
+	if (!drm_dev_enter(&uma->drm, &idx))
+		return false;
+	atomic_inc(&uma->dying);
+	drm_dev_exit(idx);
+	return true;
+}
+
+/* Wait for all &uma_vm.awaited and &uma_bo.awaited to be freed, and for mapping to end. */
 static inline void uma_dying_wait(struct uma_device *uma)
 {
 	wait_var_event(&uma->dying, !atomic_read(&uma->dying));

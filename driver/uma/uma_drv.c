@@ -80,7 +80,8 @@ static void uma_postclose(struct drm_device *drm, struct drm_file *file)
  * @idx: out: for drm_dev_exit()
  *
  * Unplugging any DRM device waits for drm_dev_exit(). So user memory must not be accessed in
- * between: a userfaultfd or FUSE handler may delay the fault for as long as it likes.
+ * between: a userfaultfd or FUSE handler may delay the fault for as long as it likes. Nor must the
+ * lock of a buffer be waited for, or a handle be created, which waits for imports.
  *
  * Return: false if the device is lost or unplugged.
  */
@@ -92,6 +93,17 @@ bool uma_enter(struct uma_device *uma, int *idx)
 		return true;
 	drm_dev_exit(*idx);
 	return false;
+}
+
+/**
+ * uma_gone - is the device lost or unplugged?
+ * @uma: device
+ *
+ * Return: true if it is; it may be as soon as this has returned false.
+ */
+bool uma_gone(struct uma_device *uma)
+{
+	return drm_dev_is_unplugged(&uma->drm) || READ_ONCE(uma->lost);
 }
 
 /*
@@ -122,7 +134,7 @@ static int func##_entry(struct drm_device *drm, void *data,		\
 }
 
 UMA_IOCTL_WAITS(uma_ioctl_query)
-UMA_IOCTL_DEVICE(uma_ioctl_bo_create)
+UMA_IOCTL_WAITS(uma_ioctl_bo_create)
 UMA_IOCTL_WAITS(uma_ioctl_bo_mmap_offset)
 UMA_IOCTL_WAITS(uma_ioctl_bo_import_user)
 UMA_IOCTL_DEVICE(uma_ioctl_bo_info)
@@ -133,7 +145,7 @@ UMA_IOCTL_WAITS(uma_ioctl_vm_bind)
 UMA_IOCTL_WAITS(uma_ioctl_queue_create)
 UMA_IOCTL_WAITS(uma_ioctl_submit)
 UMA_IOCTL_DEVICE(uma_ioctl_timestamp)
-UMA_IOCTL_DEVICE(uma_ioctl_bo_madvise)
+UMA_IOCTL_WAITS(uma_ioctl_bo_madvise)
 
 #define UMA_IOCTL(id, fn) \
 	[DRM_UMA_##id] = { \

@@ -48,6 +48,7 @@ struct uma_usage *uma_usage_get(struct uma_usage *usage);
 void uma_usage_put(struct uma_usage *usage);
 
 bool uma_enter(struct uma_device *uma, int *idx);
+bool uma_gone(struct uma_device *uma);
 int uma_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_timestamp(struct drm_device *drm, void *data, struct drm_file *file);
 bool uma_may(int cap);

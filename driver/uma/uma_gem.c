@@ -319,7 +319,7 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 	struct drm_uma_bo_import_user *args = data;
 	struct drm_gem_object *obj;
 	struct uma_bo *bo;
-	int idx, ret;
+	int ret;
 
 	if (args->handle || (args->flags & ~DRM_UMA_USER_READONLY) || !PAGE_ALIGNED(args->addr))
 		return -EINVAL;
@@ -336,26 +336,25 @@ int uma_ioctl_bo_import_user(struct drm_device *drm, void *data, struct drm_file
 		ret = PTR_ERR(bo->user);
 		goto err_bo;
 	}
-	if (!uma_enter(uma, &idx)) {
-		ret = -ENODEV;
+	ret = -ENODEV;
+	if (!uma_dying_begin(uma))
 		goto err_user;
-	}
 	ret = uma_user_map(bo->user);
 	if (ret)
-		goto err_device;
+		goto err_dying;
 	drm_gem_private_object_init(drm, obj, args->size);
 	bo->flags = DRM_UMA_BO_INFO_USER;
 	if (bo->user->readonly)
 		bo->flags |= DRM_UMA_BO_INFO_READONLY;
 	uma_gem_publish(bo);
+	uma_dying_done(uma, true);
 
 	ret = drm_gem_handle_create(file, obj, &args->handle);
 	uma_bo_put(bo);
-	drm_dev_exit(idx);
 	return ret;
 
-err_device:
-	drm_dev_exit(idx);
+err_dying:
+	uma_dying_done(uma, true);
 err_user:
 	uma_user_unpin(bo->user);
 err_bo:
@@ -454,6 +453,7 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 	struct drm_gem_object *obj = &bo->shmem.base;
 	u64 start = 0, end = range->offset + range->size, pause = range->offset + UMA_SYNC_BATCH;
 	struct uma_device *uma = to_uma_device(obj->dev);
+	struct dma_buf *buf = NULL;
 	struct sg_table *sgt;
 	struct scatterlist *sg;
 	int i, idx, ret;
@@ -461,12 +461,13 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 
 	if (!uma_enter(uma, &idx))
 		return -ENODEV;
-	/* The exporter may wait for other devices' jobs, which must not delay an unplug. */
 	if (drm_gem_is_imported(obj)) {
-		struct dma_buf *buf = obj->import_attach->dmabuf;
-
+		buf = obj->import_attach->dmabuf;
 		get_dma_buf(buf);
-		drm_dev_exit(idx);
+	}
+	drm_dev_exit(idx);
+	/* The exporter may wait for other devices' jobs, which must not delay an unplug. */
+	if (buf) {
 		ret = range->flags & DRM_UMA_SYNC_TO_DEVICE ?
 			dma_buf_end_cpu_access(buf, uma_bo_dir(bo)) : 0;
 		if (!ret && (range->flags & DRM_UMA_SYNC_TO_CPU))
@@ -476,22 +477,18 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 		dma_buf_put(buf);
 		if (ret || !ours)
 			return ret;
-		if (!uma_enter(uma, &idx))
-			return -ENODEV;
 	}
 
 	/* A buffer that is not mapped for the device yet is synced when it is mapped. */
-	if (!bo->user && !READ_ONCE(bo->shmem.sgt) && !uma_bo_purged(bo)) {
-		drm_dev_exit(idx);
-		return 0;
-	}
+	if (!(bo->flags & DRM_UMA_BO_INFO_USER) && !READ_ONCE(bo->shmem.sgt) && !uma_bo_purged(bo))
+		return uma_gone(uma) ? -ENODEV : 0;
 
 	sgt = uma_bo_pin(bo);
-	if (IS_ERR(sgt)) {
-		drm_dev_exit(idx);
+	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
-	}
-	ret = 0;
+	ret = uma_enter(uma, &idx) ? 0 : -ENODEV;
+	if (ret)
+		goto out_unpin;
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		u64 at = max(start, range->offset), to = min(start + sg_dma_len(sg), end), next;
 

@@ -140,8 +140,9 @@ static void uma_bo_unfill(struct uma_bo *bo, int error)
 static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
+	struct uma_device *uma = to_uma_device(obj->dev);
 	struct sg_table *sgt;
-	int idx, ret;
+	int ret;
 
 	ret = dma_resv_lock_interruptible(obj->resv, NULL);
 	if (ret)
@@ -155,12 +156,13 @@ static struct sg_table *uma_bo_pin_shmem(struct uma_bo *bo)
 		return ERR_PTR(ret);
 	/* An imported buffer has no file and is populated. */
 	ret = obj->filp ? uma_bo_fill(bo) : 0;
-	if (!ret && !drm_dev_enter(obj->dev, &idx))
+	if (!ret && !uma_dying_begin(uma))
 		ret = -ENODEV;
 	if (ret)
 		goto err;
+	/* It locks the buffer. If the driver is unbound meanwhile, uma_gems_release() unmaps it. */
 	sgt = drm_gem_shmem_get_pages_sgt(&bo->shmem);
-	drm_dev_exit(idx);
+	uma_dying_done(uma, true);
 	if (!IS_ERR(sgt)) {
 		/* It stays accounted for as long as it is pinned. */
 		if (!READ_ONCE(bo->resident)) {
@@ -182,7 +184,8 @@ err:
  * @bo: buffer
  *
  * The pages do not move until the buffer is freed or purged. The device may be unplugged as soon as
- * this returns, and the scatterlist freed: use it only between uma_enter() and drm_dev_exit().
+ * this returns, and the scatterlist freed: use it only between uma_enter() and drm_dev_exit(). Not
+ * to be called there: it waits for the lock of the buffer.
  *
  * Return: mapped scatterlist; -EFAULT the buffer has been purged; -ENODEV; -ENOMEM; -EINTR. After
  * an error it is not pinned.
@@ -286,8 +289,7 @@ err_detach:
  * If it was exported without write access, the device may only read it.
  *
  * Attaching and mapping may sleep for as long as the exporter likes, so that must not happen
- * between drm_dev_enter() and drm_dev_exit(): any unplug would wait. &uma_device.dying keeps this
- * device.
+ * between drm_dev_enter() and drm_dev_exit(): any unplug would wait.
  *
  * Return: object; -ENODEV; another error.
  */
@@ -295,12 +297,9 @@ struct drm_gem_object *uma_gem_prime_import(struct drm_device *drm, struct dma_b
 {
 	struct uma_device *uma = to_uma_device(drm);
 	struct drm_gem_object *obj;
-	int idx;
 
-	if (!drm_dev_enter(drm, &idx))
+	if (!uma_dying_begin(uma))
 		return ERR_PTR(-ENODEV);
-	atomic_inc(&uma->dying);
-	drm_dev_exit(idx);
 	/* If the driver is unbound meanwhile, uma_gems_release() waits and finds the buffer. */
 	obj = uma_dma_buf_writable(buf) ? drm_gem_prime_import(drm, buf) :
 		uma_gem_import_readonly(drm, buf);

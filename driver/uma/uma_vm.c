@@ -315,7 +315,7 @@ static int uma_bind_lookup(struct uma_bind *bind, struct drm_file *file)
 static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma_map_txn *txn)
 {
 	struct uma_pt_need need = {};
-	int idx, ret = 0;
+	int ret = 0;
 	u32 i;
 
 	/* This locks buffers, whose locks others may hold until jobs have ended. */
@@ -330,11 +330,10 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 			ret = uma_map_remove(txn, op->va, op->size);
 	}
 	/* If the device has gone, so have the pages; else they stay while the lock is held. */
-	if (!ret && !uma_enter(vm->uma, &idx))
+	if (!ret && uma_gone(vm->uma))
 		ret = -ENODEV;
 	if (ret)
 		return ret;
-	drm_dev_exit(idx);
 	for (i = 0; i < bind->count && !ret; i++) {
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 		struct uma_bind_map *map = &bind->maps[i];
