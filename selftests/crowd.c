@@ -14,6 +14,7 @@
 
 #define FILES	4u
 #define QUEUES	250u
+#define JOBS	256u
 /* It takes some time to populate. */
 #define SIZE	(8ull << 20)
 
@@ -152,14 +153,15 @@ static uint64_t submit_ns(int fd, const struct drm_uma_job *jobs, unsigned int c
 FIXTURE(fences) {
 	struct crowd w;
 	struct drm_uma_query_limits l;
-	__u32 queue;
+	__u32 queues[2];
 };
 
 FIXTURE_SETUP(fences)
 {
 	crowd_make(&self->w, dev_name(), PAGE);
 	query_limits(self->w.own.fd, &self->l);
-	self->queue = queue_create(self->w.own.fd, self->w.own.vm, 0);
+	self->queues[0] = queue_create(self->w.own.fd, self->w.own.vm, 0);
+	self->queues[1] = queue_create(self->w.own.fd, self->w.own.vm, 0);
 	crowd_close_gate(&self->w);
 }
 
@@ -172,7 +174,7 @@ FIXTURE_TEARDOWN(fences)
 static uint64_t one_ns(struct fences_fixture *self, unsigned int names)
 {
 	struct drm_uma_job_bo *bos = calloc(names, sizeof(*bos));
-	struct drm_uma_job job = { .queue_id = self->queue,
+	struct drm_uma_job job = { .queue_id = self->queues[0],
 				   .bos = array_of(bos, sizeof(*bos), names) };
 	unsigned int i;
 	uint64_t ns;
@@ -183,6 +185,19 @@ static uint64_t one_ns(struct fences_fixture *self, unsigned int names)
 	ns = submit_ns(self->w.own.fd, &job, 1);
 	free(bos);
 	return ns;
+}
+
+/* Many jobs, of two queues by turns, that name a buffer. */
+static uint64_t many_ns(struct fences_fixture *self, __u32 handle)
+{
+	struct drm_uma_job_bo bo = writes(handle);
+	struct drm_uma_job jobs[JOBS];
+	unsigned int i;
+
+	for (i = 0; i < JOBS; i++)
+		jobs[i] = (struct drm_uma_job){ .queue_id = self->queues[i & 1],
+						.bos = array_of(&bo, sizeof(bo), 1) };
+	return submit_ns(self->w.own.fd, jobs, JOBS);
 }
 
 /* Four times as many fences on a buffer, which is locked meanwhile, take four times as long. */
@@ -217,6 +232,25 @@ TEST_F(fences, many_names)
 		     (unsigned long long)once / 1000, self->l.max_job_bos,
 		     (unsigned long long)often / 1000);
 	EXPECT_LT(often, 4 * once);
+}
+
+/* Nor is to name it in many jobs, each of which waits for the one before. */
+TEST_F(fences, many_jobs)
+{
+	uint64_t bare, once, often;
+	unsigned int i;
+
+	ASSERT_LE(JOBS, self->l.max_submit_jobs);
+	bare = many_ns(self, bo_create(self->w.own.fd, PAGE, 0));
+	for (i = 0; i < FILES; i++)
+		crowd_reads(&self->w.m[i]);
+	once = one_ns(self, 1);
+	often = many_ns(self, self->w.shared);
+	crowd_still_waits(&self->w);
+	harness_diag("%u fences: %u jobs in %llu us, one in %llu us; without fences %llu us",
+		     FILES * QUEUES, JOBS, (unsigned long long)often / 1000,
+		     (unsigned long long)once / 1000, (unsigned long long)bare / 1000);
+	EXPECT_LT(often, bare + 8 * once);
 }
 
 /* --- who waits --------------------------------------------------------------------------- */

@@ -263,6 +263,89 @@ TEST_F(order, one_submit)
 	EXPECT_EQ(variant->waits ? 0x1234 : 0, self->s.mine.u32[SIZE / 4 - 1]);
 }
 
+/* Who uses the buffer before the jobs of a submit. Nobody: then the first waits for a gate. */
+enum before { NOBODY, READER, WRITER };
+
+struct three {
+	struct drm_uma_job job[3];
+	struct drm_uma_job_bo bo[3];
+	struct drm_uma_sync syncs[3][2];
+	/* of the three, and of a reader and a writer that come after them */
+	__u32 done[5];
+	bool waits[5];
+};
+
+static void three_expect(struct three *t, enum before before)
+{
+	int i, j;
+
+	t->waits[3] = before == WRITER;
+	t->waits[4] = before != NOBODY;
+	for (i = 0; i < 3; i++) {
+		t->waits[i] = before == WRITER || (before == READER && t->bo[i].flags) ||
+			      (before == NOBODY && !i);
+		for (j = 0; j < i; j++)
+			t->waits[i] |= t->waits[j] &&
+				       (t->job[i].queue_id == t->job[j].queue_id ||
+					t->bo[i].flags || t->bo[j].flags);
+		t->waits[3] |= t->waits[i] && t->bo[i].flags;
+		t->waits[4] |= t->waits[i];
+	}
+}
+
+/* Three jobs of one submit, of two queues, that read and write one buffer in all ways. */
+TEST_F(implicit, three_of_one_submit)
+{
+	struct drm_uma_job_bo r = reads(self->s.shared.handle), w = writes(self->s.shared.handle);
+	int fd = self->s.c.fd, how, before, i;
+	struct gate *gate = &self->s.gate;
+	struct drm_uma_sync in;
+	__u32 queues[3];
+	struct three t;
+
+	for (i = 0; i < 3; i++)
+		queues[i] = queue_create(fd, self->s.c.vm, 0);
+	memset(&t, 0, sizeof(t));
+	for (i = 0; i < 3; i++)
+		t.done[i] = syncobj_create(fd, false);
+	for (how = 0; how < 3 * 64; how++) {
+		before = how / 64;
+		gate_close(gate, fd);
+		in = sync_in(gate->syncobj);
+		for (i = 0; i < 3; i++) {
+			t.bo[i] = how >> (2 * i) & 1 ? w : r;
+			t.syncs[i][0] = sync_out(t.done[i]);
+			t.syncs[i][1] = in;
+			t.job[i] = (struct drm_uma_job){
+				.queue_id = how >> (2 * i) & 2 ? self->s.queue : self->s.queue2,
+				.syncs = array_of(t.syncs[i], sizeof(in), before || i ? 1 : 2),
+				.bos = array_of(&t.bo[i], sizeof(r), 1),
+			};
+		}
+		three_expect(&t, before);
+		if (before != NOBODY)
+			start(&self->s, queues[0], -1, before == WRITER ? &w : &r, gate->syncobj);
+		ASSERT_EQ(0, submit_try(fd, t.job, 3, NULL));
+		t.done[3] = start(&self->s, queues[1], -1, &r, 0);
+		t.done[4] = start(&self->s, queues[2], -1, &w, 0);
+		for (i = 0; i < 5; i++)
+			if (!t.waits[i])
+				EXPECT_EQ(0, syncobj_wait_try(fd, t.done[i], FOREVER, 0));
+		usleep(5000);
+		for (i = 0; i < 5; i++)
+			if (t.waits[i] && syncobj_done(fd, t.done[i]))
+				harness_fail(__FILE__, __LINE__, "way %d: %d did not wait", how, i);
+		gate_open(gate);
+		for (i = 0; i < 5; i++)
+			syncobj_wait(fd, t.done[i]);
+		ASSERT_EQ(0, syncobj_destroy_try(fd, t.done[3]));
+		ASSERT_EQ(0, syncobj_destroy_try(fd, t.done[4]));
+		ASSERT_EQ(0, syncobj_destroy_try(fd, gate->syncobj));
+		gate_free(gate);
+	}
+	gate->vgem = -1;
+}
+
 /* The error of who was there before is no reason not to run. */
 TEST_F(implicit, error_does_not_travel)
 {

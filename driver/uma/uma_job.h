@@ -149,6 +149,10 @@ void uma_queue_free(struct uma_queue *queue);
 struct uma_implicit_use {
 	struct drm_gem_object *obj;	/* buffer, with a reference */
 	bool write;			/* the job writes to it */
+	/* an earlier job of the submit, which this one runs after, waits for its fences */
+	bool waited;
+	/* a later job of the submit, of the same queue, adds its fence instead */
+	bool superseded;
 };
 
 /* The buffers of the jobs of a submit */
@@ -164,8 +168,8 @@ int uma_implicit_init(struct uma_implicit *imp, u32 max);
 void uma_implicit_fini(struct uma_implicit *imp);
 int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
 		     const struct drm_uma_job_bo *bos, u32 count);
-bool uma_implicit_conflict(const struct uma_implicit *imp, u32 first_a, u32 count_a,
-			   u32 first_b, u32 count_b);
+bool uma_implicit_follow(struct uma_implicit *imp, u32 first_a, u32 count_a,
+			 u32 first_b, u32 count_b, bool in_order);
 int uma_implicit_lock(struct uma_implicit *imp);
 int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm_sched_job *job);
 void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count,

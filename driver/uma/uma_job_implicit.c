@@ -96,30 +96,38 @@ int uma_implicit_add(struct uma_implicit *imp, struct drm_file *file,
 }
 
 /**
- * uma_implicit_conflict - does one of two jobs write to a buffer that the other uses?
+ * uma_implicit_follow - compare the buffers of a job with those of an earlier job
  * @imp: buffers
- * @first_a: first use of one job
+ * @first_a: first use of the earlier job
  * @count_a: number of its uses
  * @first_b: first use of the other job
  * @count_b: number of its uses
+ * @in_order: they are of one queue, so that the other job runs after the earlier one anyway
  *
- * Return: true if it does.
+ * Which fences a job need not wait for, or add, because of the other is noted in its uses.
+ *
+ * Return: does one write to a buffer that the other uses? Then the other job has to wait for the
+ * earlier one.
  */
-bool uma_implicit_conflict(const struct uma_implicit *imp, u32 first_a, u32 count_a,
-			   u32 first_b, u32 count_b)
+bool uma_implicit_follow(struct uma_implicit *imp, u32 first_a, u32 count_a,
+			 u32 first_b, u32 count_b, bool in_order)
 {
-	const struct uma_implicit_use *a = imp->uses + first_a, *end_a = a + count_a;
-	const struct uma_implicit_use *b = imp->uses + first_b, *end_b = b + count_b;
+	struct uma_implicit_use *a = imp->uses + first_a, *end_a = a + count_a;
+	struct uma_implicit_use *b = imp->uses + first_b, *end_b = b + count_b;
+	bool conflict = false;
 	int cmp;
 
 	while (a < end_a && b < end_b) {
 		cmp = uma_implicit_cmp(a, b);
-		if (!cmp && (a->write || b->write))
-			return true;
+		if (!cmp) {
+			conflict |= a->write || b->write;
+			b->waited |= a->write || (in_order && !b->write);
+			a->superseded |= in_order && (b->write || !a->write);
+		}
 		a += cmp <= 0;
 		b += cmp >= 0;
 	}
-	return false;
+	return conflict;
 }
 
 /**
@@ -185,7 +193,8 @@ static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_u
  * @job: job
  *
  * There may be as many fences as somebody likes, and others wait for the buffers. So they are not
- * given to drm_sched_job_add_dependency(), which compares each with all that the job has.
+ * given to drm_sched_job_add_dependency(), which compares each with all that the job has, and a job
+ * skips those that an earlier job of the submit, which it runs after, waits for.
  *
  * Return: 0; -ENOMEM; -EINTR the caller is killed.
  */
@@ -202,7 +211,7 @@ int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm
 
 	xa_init(&last);
 	for (i = first; i < first + count && !ret; i++)
-		ret = uma_implicit_collect(&last, &imp->uses[i]);
+		ret = imp->uses[i].waited ? 0 : uma_implicit_collect(&last, &imp->uses[i]);
 	if (ret)
 		goto out;
 	xa_for_each(&last, context, fence) {
@@ -229,6 +238,9 @@ void uma_implicit_publish(struct uma_implicit *imp, u32 first, u32 count, struct
 	u32 i;
 
 	for (i = first; i < first + count; i++) {
+		/* The later job's replaces it, before the buffer is unlocked. */
+		if (imp->uses[i].superseded)
+			continue;
 		dma_resv_add_fence(imp->uses[i].obj->resv, done,
 				   imp->uses[i].write ? DMA_RESV_USAGE_WRITE :
 							DMA_RESV_USAGE_READ);

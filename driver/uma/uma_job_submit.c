@@ -223,6 +223,7 @@ static int uma_submit_wait(struct uma_submit *submit, u32 i, const struct drm_um
 static int uma_submit_bos(struct uma_submit *submit, u32 i)
 {
 	struct uma_submit_job *sj = &submit->jobs[i];
+	bool in_order;
 	u32 j;
 	int ret;
 
@@ -231,11 +232,13 @@ static int uma_submit_bos(struct uma_submit *submit, u32 i)
 	if (ret < 0)
 		return ret;
 	sj->uses = ret;
-	for (j = 0; j < i && sj->uses; j++)
-		if (submit->jobs[j].job->queue != sj->job->queue &&
-		    uma_implicit_conflict(&submit->implicit, sj->first_use, sj->uses,
-					  submit->jobs[j].first_use, submit->jobs[j].uses))
+	for (j = 0; j < i && sj->uses; j++) {
+		in_order = submit->jobs[j].job->queue == sj->job->queue;
+		if (uma_implicit_follow(&submit->implicit, submit->jobs[j].first_use,
+					submit->jobs[j].uses, sj->first_use, sj->uses, in_order) &&
+		    !in_order)
 			sj->deps[sj->job->dep_count++] = j;
+	}
 	return 0;
 }
 
