@@ -429,40 +429,35 @@ static void uma_submit_cleanup(struct uma_submit *submit)
 }
 
 /*
- * With the caller's arrays copied. What waits for locks, which others may hold for long, comes
- * before uma_enter(): an unplug waits for drm_dev_exit().
+ * With the caller's arrays copied. Nothing of it is between uma_enter() and drm_dev_exit(), for
+ * which unplugs wait: others may hold the locks for long, and jobs are pushed one by one. If the
+ * device goes meanwhile, the jobs end as those do that were pushed before.
  */
 static int uma_submit_run(struct uma_submit *submit)
 {
 	struct uma_client *client = submit->file->driver_priv;
 	struct uma_device *uma = submit->uma;
-	int idx, ret;
+	int ret;
 
 	/* That the device has gone is told before what else is wrong. */
-	if (!uma_enter(uma, &idx))
+	if (uma_gone(uma))
 		return -ENODEV;
-	drm_dev_exit(idx);
 	ret = uma_submit_prepare(submit) ?: uma_submit_lock(submit) ?:
 	      mutex_lock_interruptible(&client->submit_lock);
 	if (ret)
 		return ret;
 	submit->failed = 0;
-	ret = -ENODEV;
-	if (!uma_enter(uma, &idx))
-		goto out;
 	/* Resume here, where sleeping is allowed; where jobs run it is not. */
 	ret = uma_pm_get(uma);
 	if (!ret) {
-		ret = uma_submit_admit(submit);
+		ret = uma_gone(uma) ? -ENODEV : uma_submit_admit(submit);
 		if (!ret)
 			uma_submit_push(submit);
 		uma_pm_put(uma);
-	} else if (ret == -EBUSY) {
-		/* User space would retry when jobs are done, which would not help. */
-		ret = -EIO;
+	} else {
+		/* Not -EBUSY: user space would retry when jobs are done, which would not help. */
+		ret = uma_gone(uma) ? -ENODEV : ret == -EBUSY ? -EIO : ret;
 	}
-	drm_dev_exit(idx);
-out:
 	mutex_unlock(&client->submit_lock);
 	return ret;
 }
