@@ -516,4 +516,50 @@ TEST_F(unplug, another)
 	EXPECT_LT(ns, hold / 2);
 }
 
+/* --- their own device ------------------------------------------------------------------ */
+
+/* The submits end, one that has the lock and one that waits for it, and no job of theirs runs. */
+TEST(unplug_own)
+{
+	struct submitter *s = calloc(2, sizeof(*s));
+	struct crowd *w = calloc(1, sizeof(*w));
+	uint64_t begin, hold, ns;
+	struct instance in;
+	unsigned int i;
+
+	if (!is_root())
+		SKIP("not root");
+	ASSERT_TRUE(s && w);
+	instance_start(&in, "own", "m1");
+	crowd_make(w, dev_name(), PAGE);
+	for (i = 0; i < 2; i++)
+		member_make(&s[i].m, in.node, w->dmabuf);
+	crowd_close_gate(w);
+	for (i = 0; i < FILES; i++)
+		crowd_writes(w, &w->m[i]);
+	begin = now_ns();
+	ASSERT_EQ(0, submitter_once(&s[0]));
+	hold = now_ns() - begin;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&s[i].id, NULL, submitter_run, &s[i]));
+	usleep((useconds_t)(hold / 8000));
+	begin = now_ns();
+	instance_set(&in, "enabled", "0");
+	ns = now_ns() - begin;
+	crowd_still_waits(w);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, pthread_join(s[i].id, NULL));
+		EXPECT_EQ(-ENODEV, s[i].ret);
+		EXPECT_EQ(0, s[i].failed);
+	}
+	harness_diag("the device went in %llu ms, beside submits of %llu ms",
+		     (unsigned long long)ns / 1000000, (unsigned long long)hold / 1000000);
+	EXPECT_LT(ns, hold / 2);
+	for (i = 0; i < 2; i++)
+		client_close(&s[i].m.c);
+	crowd_free(w);
+	instance_drop(&in);
+}
+
 HARNESS_MAIN

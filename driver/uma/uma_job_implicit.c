@@ -16,6 +16,7 @@
 #include <drm/uma_accel.h>
 
 #include "uma_args.h"
+#include "uma_device.h"
 #include "uma_job.h"
 
 /**
@@ -130,11 +131,17 @@ bool uma_implicit_follow(struct uma_implicit *imp, u32 first_a, u32 count_a,
 	return conflict;
 }
 
+/* Unbinding waits for the locks of the buffers: no submit goes on then. */
+static int uma_implicit_breathe(const struct uma_implicit_use *use)
+{
+	return READ_ONCE(to_uma_device(use->obj->dev)->going) ? -ENODEV : uma_breathe();
+}
+
 /**
  * uma_implicit_lock - lock all buffers and reserve slots for the fences of all jobs
  * @imp: buffers
  *
- * Return: 0; -ENOMEM; -EINTR.
+ * Return: 0; -ENOMEM; -EINTR; -ENODEV the driver is about to be unbound.
  */
 int uma_implicit_lock(struct uma_implicit *imp)
 {
@@ -156,7 +163,7 @@ int uma_implicit_lock(struct uma_implicit *imp)
 			ret = drm_exec_prepare_obj(&imp->exec, imp->sorted[i].obj, next - i);
 			drm_exec_retry_on_contention(&imp->exec);
 			/* A dma_resv may have any number of fences. */
-			ret = ret ?: uma_breathe();
+			ret = ret ?: uma_implicit_breathe(&imp->sorted[i]);
 			if (ret)
 				return ret;
 		}
@@ -172,7 +179,7 @@ static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_u
 	int ret;
 
 	dma_resv_for_each_fence(&cursor, use->obj->resv, dma_resv_usage_rw(use->write), fence) {
-		ret = uma_breathe();
+		ret = uma_implicit_breathe(use);
 		if (ret)
 			return ret;
 		other = xa_load(last, fence->context);
@@ -196,7 +203,7 @@ static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_u
  * given to drm_sched_job_add_dependency(), which compares each with all that the job has, and a job
  * skips those that an earlier job of the submit, which it runs after, waits for.
  *
- * Return: 0; -ENOMEM; -EINTR the caller is killed.
+ * Return: 0; -ENOMEM; -EINTR the caller is killed; -ENODEV the driver is about to be unbound.
  */
 int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm_sched_job *job)
 {
@@ -215,8 +222,8 @@ int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm
 	if (ret)
 		goto out;
 	xa_for_each(&last, context, fence) {
-		ret = uma_breathe() ?: xa_alloc(&job->dependencies, &id, fence, xa_limit_32b,
-						GFP_KERNEL_ACCOUNT);
+		ret = uma_implicit_breathe(&imp->uses[first]) ?:
+		      xa_alloc(&job->dependencies, &id, fence, xa_limit_32b, GFP_KERNEL_ACCOUNT);
 		if (ret)
 			goto out;
 		dma_fence_get(fence);

@@ -278,11 +278,9 @@ static int uma_submit_lock(struct uma_submit *submit)
 
 	submit->failed = 0;
 	ret = uma_implicit_lock(&submit->implicit);
-	for (i = 0; i < submit->count && !ret; i++) {
-		submit->failed = i;
+	for (i = 0; i < submit->count && !ret; i++)
 		ret = uma_implicit_wait(&submit->implicit, submit->jobs[i].first_use,
 					submit->jobs[i].uses, &submit->jobs[i].job->base);
-	}
 	return ret;
 }
 
