@@ -25,7 +25,8 @@ MODULE_PARM_DESC(profile, "chip of that device: m1, m2, m3, ultra, full (default
 
 static bool paranoid;
 module_param(paranoid, bool, 0444);
-MODULE_PARM_DESC(paranoid, "that device looks for what the driver forgot (default: false)");
+MODULE_PARM_DESC(paranoid,
+		 "that device detects stale TLB entries and accesses to freed memory (default: false)");
 
 static DEFINE_IDA(emu_ids);
 static struct emu_device *emu_default;

@@ -199,6 +199,7 @@ static const struct file_operations uma_fops = {
  * - 1.2 max_timeout_ms is the caller's: beyond the administrator's timeout only with
  *   CAP_SYS_NICE
  * - 1.3 max_file_jobs; BO_MMAP_OFFSET gets the memory of a buffer
+ * - 1.4 jobs are preempted within a task; UMA_ENGINE_PREEMPT only of engines that can do that
  */
 const struct drm_driver uma_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
