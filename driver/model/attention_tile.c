@@ -155,7 +155,7 @@ static int open_tile(struct uma_attn_ctx *c, __u32 tile, int pieces)
 		return -1;
 	rows = (__u64)s->q_len * p->group;
 	s->valid = rows > s->row0 ? (__u32)UMA_MIN(s->m, rows - s->row0) : 0;
-	/* Rows of no query are zeros, in a ragged batch those of somebody else. */
+	/* Rows beyond the queries are zeros; in a ragged batch they belong to another sequence. */
 	if (p->ragged)
 		s->m = s->valid;
 	for (r = 0; r < s->m; r++) {

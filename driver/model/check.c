@@ -33,7 +33,7 @@ static int in_mask(__u32 mask, __u32 bit)
 	return bit < 32 && (mask >> bit) & 1;
 }
 
-/* Which column of a row a slot is held against. */
+/* The column of a row that a slot is compared with. */
 static __u32 judged_as(const struct uma_op *op, __u32 slot)
 {
 	return uma_op_class(op->opcode)->like_b >> slot & 1 ? (__u32)UMA_SLOT_B : slot;
@@ -234,7 +234,7 @@ int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 				return -1;
 			return (int)i;
 		}
-		/* The row that came closest says what stands in the way. */
+		/* The fault is that of the row that matched furthest. */
 		if (v.stage > best.stage)
 			best = v;
 	}

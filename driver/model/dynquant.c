@@ -30,7 +30,7 @@ static int is_asymmetric(const struct uma_op *op)
 	return !!(op->u.lines.flags & UMA_DYNQUANT_ASYMMETRIC);
 }
 
-/* --- scales of lines, whoever has the numbers -------------------------------- */
+/* --- scales of lines, for numbers from any source ---------------------------- */
 
 /* a = f(a, b), on bits. */
 static void apply(struct uma_run *run, __u32 func, __u32 *a, __u32 b)
@@ -110,7 +110,7 @@ void uma_range_add(struct uma_line_range *r, const float *x, __u32 n, int first)
 
 /*
  * After the last chunk: the scale, into the slot @scales, and the zero point, into
- * the one behind it. The chunk at hand is the line's first one then.
+ * the next slot. After that the current chunk is the first of the line.
  */
 int uma_range_close(struct uma_line *l, struct uma_line_range *r, __u32 scales, int asymmetric,
 		    struct uma_rowbuf *buf)

@@ -267,7 +267,7 @@ static void map_index(const struct uma_op *op, const struct gather_plan *p, cons
 	case UMA_GATHER_ND:
 		moved = b->rank - 1u;
 		bi[moved] = 0;
-		/* What indices do not name comes after those of B. */
+		/* Dimensions without an index follow those of B. */
 		for (d = end; d < a->rank; d++)
 			ai[d] = idx[moved + d - end];
 		for (d = p->first; d < end; d++)

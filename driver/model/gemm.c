@@ -11,9 +11,9 @@
 #define F32_ONE		0x3f800000u
 #define F32_SIGN	0x80000000u
 
-/* Multiply-adds that take the time of one that stands alone, at least. */
+/* A vectorised loop does at least so many multiply-adds in the time of a single one. */
 #define MACS_AT_ONCE	4u
-/* Cost of bringing in or storing one element, in multiply-adds that stand alone. */
+/* Cost of loading or storing one element, in single multiply-adds. */
 #define ELEMENT_COST	16u
 /* Cost of an element of the epilogue. */
 #define EPILOGUE_COST	64u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * GEMM with UMA_GEMM_EXPERTS: how many rows each matrix of B has is read when the task
- * runs. What a matrix does is a GEMM of its own, which starts elsewhere.
+ * runs. The product of each matrix is a separate GEMM, at other addresses.
  */
 #include "uma_internal.h"
 
@@ -19,7 +19,7 @@ __u32 uma_expert_rows(__s32 count, __u32 left)
 	return count < 0 ? 0 : UMA_MIN((__u32)count, left);
 }
 
-/* Strides of an operand without elements have no bounds: where it lies wraps, and is not used. */
+/* Strides of an operand without elements are not checked: its address may wrap, and is not used. */
 static void move_operand(struct uma_tensor_view *t, __u32 dim, __u32 index)
 {
 	struct uma_dtype_block least = uma_dtype_block(t->dtype);

@@ -53,7 +53,7 @@ int uma_line_match(const struct uma_op *op, const char *field, struct uma_fault_
 	return 0;
 }
 
-/* An integer that stands for itself. */
+/* An integer without quantisation. */
 int uma_line_plain(const struct uma_op *op, __u32 slot)
 {
 	return !uma_is_float(op->t[slot].dtype) && !op->t[slot].quant;

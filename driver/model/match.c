@@ -165,7 +165,7 @@ int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault)
 	return 0;
 }
 
-/* Only floating-point numbers are rounded to bytes, and only where they meet integers. */
+/* Only floating-point numbers are rounded to bytes, and only for products with integers. */
 static int match_a_group(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	__u32 group = op->a_group;

@@ -42,7 +42,7 @@ static __u8 *map_piece(struct uma_run *run, __u32 slot, __u64 addr, __u64 *len,
 /*
  * uma_map_span - a range as one pointer, or NULL if it is not in one piece
  *
- * Never a fault: whoever goes on piecewise meets it.
+ * Does not record a fault: an access of the pieces does.
  */
 void *uma_map_span(struct uma_run *run, __u64 addr, __u64 bytes,
 		   enum uma_access access)

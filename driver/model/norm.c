@@ -97,7 +97,7 @@ static int norm_given(struct uma_line *l, struct norm_scratch *s)
 	return uma_line_epilogue(l, &s->buf, s->x, s->y);
 }
 
-/* Results, once or, for those whose scale they say themselves, twice. */
+/* Results; computed twice where the scale of the destination depends on them. */
 static int norm_results(struct uma_line *l, struct norm_scratch *s, int first, int last, int again)
 {
 	const struct uma_op *op = &l->run->prog->op;

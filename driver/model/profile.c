@@ -77,11 +77,11 @@
 #define SOFTMAX_ALL	((1u << UMA_SOFTMAX_COUNT) - 1)
 
 #define DIM_BIG		(1u << 24)
-/* What goes element by element, and sums and extremes of lines: as far as positions are s32 */
+/* Elementwise operations, sums and extremes of lines: limited by positions, which are s32. */
 #define DIM_MOST	0x7fffffffu
 /* Sums of bytes are exact. */
 #define K_BYTES		65536u
-/* Sums of floating-point numbers have no end but the patience of their error. */
+/* The error of floating-point sums grows with their length. */
 #define K_FLOAT		(1u << 24)
 
 #define ROW_NOP {							\

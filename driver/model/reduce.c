@@ -84,7 +84,7 @@ static __s64 saturate(__s64 v)
 
 /*
  * Sums of s32 stay within 2^62. Sums of squares and products saturate far
- * beyond s32: the magnitude of neither gets smaller again, but by a zero.
+ * beyond s32: only a factor of zero makes their magnitude smaller again.
  */
 static __s64 int_step(__u32 func, __s64 sum, __s64 v)
 {

@@ -3,8 +3,8 @@
  * RESIZE: DST = A sampled at other coordinates.
  *
  * Along dimension d element o of DST is at x = (o num[d] + off[d]) / den[d] of
- * A, an exact fraction. What is left of x behind its integer part becomes the
- * weights of the neighbours; beyond the edge is the edge. The weight of an
+ * A, an exact fraction. The fractional part of x gives the weights of the
+ * neighbours; coordinates beyond the edge are clamped to it. The weight of an
  * element is the product of those along the dimensions, the outermost first;
  * products and sums are rounded to binary32, neighbours are summed row-major.
  */

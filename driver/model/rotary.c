@@ -222,7 +222,7 @@ static int run_unit(struct uma_run *run, __u64 unit)
 	unit /= d->dims[2];
 	idx[1] = (__u32)(unit % d->dims[1]);
 	idx[0] = (__u32)(unit / d->dims[1]);
-	/* Also where nothing turns: a bad position never goes unnoticed. */
+	/* Also for elements that are not rotated: a bad position is always a fault. */
 	if (position_of(run, idx, &position))
 		return -1;
 	if (cut >= p->turned) {

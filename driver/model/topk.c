@@ -6,7 +6,7 @@
  * A line is read in rounds of at most ROUND results: each keeps the best of what
  * comes after the last result of the round before, in a heap whose root is the
  * worst, and then takes the heap apart from its worst end, a chunk of results a
- * unit. What stands in the heap are ranks: the number's order above, the
+ * unit. The entries of the heap are ranks: the number's order above, the
  * position below, so that no two are alike and an earlier position is better.
  */
 #include "uma_lines.h"
@@ -97,7 +97,7 @@ static void offer(struct topk_scratch *s, __u64 rank)
 	}
 }
 
-/* The worst of what is left. */
+/* Remove the worst element of the heap. */
 static __u64 take(struct topk_scratch *s)
 {
 	__u64 worst = s->heap[0];
@@ -140,7 +140,7 @@ static int topk_read(struct uma_line *l, struct topk_scratch *s)
 	return 0;
 }
 
-/* The elements at s->at once more, one by one: as values, or as integers. */
+/* Read the elements at s->at again, one by one: as values, or as integers. */
 static int topk_values(struct uma_line *l, struct topk_scratch *s, __u32 n, int ints)
 {
 	__u32 axis = l->lines->inner;
@@ -216,7 +216,7 @@ static int topk_unit(struct uma_line *l)
 		uma_line_chunk(l, at);
 		if (topk_read(l, s))
 			return -1;
-		/* The worst of this round is where the next one goes on. */
+		/* The next round continues after the worst of this one. */
 		if (at + 1 == l->lines->chunks)
 			s->limit = s->count ? s->heap[0] - 1 : 0;
 		return 0;
