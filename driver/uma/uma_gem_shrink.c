@@ -293,7 +293,10 @@ static int uma_bo_advise(struct uma_device *uma, struct uma_bo *bo, u32 advice)
 		return ret;
 	/* Serialises with uma_gem_export(). */
 	scoped_guard(mutex, &uma->gems_lock) {
-		if (bo->shared)
+		/* Unbinding takes user memory and imports away, which then look like others. */
+		if (READ_ONCE(uma->removed))
+			ret = -ENODEV;
+		else if (bo->shared)
 			ret = -EBUSY;
 		else if (!uma_bo_purged(bo))
 			WRITE_ONCE(bo->shmem.madv, advice == DRM_UMA_MADV_DONTNEED);

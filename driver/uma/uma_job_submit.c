@@ -488,7 +488,7 @@ int uma_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 out:
 	if (!ret)
 		args->failed_job = submit.count;
-	else if (ret != -EINTR && ret != -ERESTARTSYS)
+	else if (ret != -EINTR && ret != -ERESTARTSYS && ret != -ENODEV)
 		args->failed_job = submit.failed;
 	return ret;
 }

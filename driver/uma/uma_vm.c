@@ -330,8 +330,10 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 			ret = uma_map_remove(txn, op->va, op->size);
 	}
 	/* If the device has gone, so have the pages; else they stay while the lock is held. */
-	if (!ret && uma_gone(vm->uma))
+	if (!ret && uma_gone(vm->uma)) {
+		bind->failed = 0;
 		ret = -ENODEV;
+	}
 	if (ret)
 		return ret;
 	for (i = 0; i < bind->count && !ret; i++) {
@@ -384,7 +386,7 @@ static int uma_bind_run(struct uma_bind *bind, struct uma_vm *vm)
 		return ret;
 	if (vm->dead) {
 		mutex_unlock(&vm->lock);
-		return -ENOENT;
+		return uma_gone(vm->uma) ? -ENODEV : -ENOENT;
 	}
 	ret = uma_bind_prepare(bind, vm, &txn);
 	if (ret) {
