@@ -342,7 +342,9 @@ static int piece(struct shape *s)
 			break;
 		start += i < s->desc->index ? sizes[i] : 0;
 	}
-	if (count != s->desc->count || i < count || size != dim)
+	/* What a symbol is in an example need not fit; nor does what such a list gives. */
+	if (count != s->desc->count || i < count || size > dim ||
+	    (size < dim && !is_guess(s) && !(s->net->guess && s->net->symbol_count)))
 		return net_fail(s->net, -EINVAL, &s->node,
 				"its pieces are not those of %" PRId64 " elements", dim);
 	cut(&s->a, axis, start, sizes[s->desc->index], 1);

@@ -353,7 +353,8 @@ static void test_exact(void **arg)
 /* What is given in a form that old exporters had, or that a file may leave out */
 static void test_forms(void **arg)
 {
-	static const int64_t none[1], full[] = { 1, 1, 3, 3 }, wide[] = { 4 };
+	static const int64_t none[1], full[] = { 1, 1, 3, 3 }, wide[] = { 4 }, odd[] = { 3 };
+	static const int64_t places[2], later[] = { 0, 0, 1, 2 };
 	static const float one[4] = { 1, 2, 3, 4 }, w[4] = { 1, 1, 1, 1 };
 	static const float grown[9] = { 1, 3, 2, 4, 10, 6, 3, 7, 4 };
 	static const float halves[4] = { 0.5f, 1, 1.5f, 2 }, half = 0.5f;
@@ -396,6 +397,22 @@ static void test_forms(void **arg)
 	ONE(t, NULL, "Split", "x", "y z");
 	t->opset = 13;
 	GIVES(t, IO("y", F32, one, 2), IO("z", F32, one + 2, 2));
+	/* Sizes whose sum only running can tell */
+	t = BEGIN(*arg, IO("x", F32, one, -1));
+	t->in[0].given = odd;
+	n = op(NULL, "Split", "x", "y z");
+	attr_ints(&n, "split", 2, DIMS(1, 2));
+	t->opset = 11;
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, one, 1), IO("z", F32, one + 1, 2));
+	t = BEGIN(*arg, IO("x", F32, one, 1, 3));
+	ONE(t, NULL, "NonZero", "x", "at");
+	n = op(NULL, "Split", "at", "y z");
+	attr_int(&n, "axis", 1);
+	attr_ints(&n, "split", 2, DIMS(1, 2));
+	t->opset = 11;
+	add_op(t, &n);
+	GIVES(t, IO("y", S64, places, 2, 1), IO("z", S64, later, 2, 2));
 	/* One scale for all has no axis, in whatever dimensions there are. */
 	for (i = 0; i < 2; i++) {
 		t = BEGIN(*arg, IO("q", U8, q, 4), CONST("s", F32, &half, 1));
