@@ -127,6 +127,8 @@ $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-pkgs := cmock
 $(foreach t,$(libaccel-node-tests),$(eval libaccel/tests/node_$(t)-ldlibs := -lpthread -lm))
 
 # Core dumps are made up by the tests; a program writes one for the tests of accelctl, and as the fuzzer's seed.
+libaccel/tests/test_coredump-inputs := driver/uma_regs.h
+libaccel/tests/test_readme-inputs := README.md libaccel/include
 libaccel/tests/test_coredump-objs := libaccel/tests/test_coredump.o libaccel/tests/dump_make.o
 TEST_PROGS += libaccel/tests/make_coredump
 libaccel/tests/make_coredump-objs := libaccel/tests/make_coredump.o libaccel/tests/dump_make.o

@@ -24,10 +24,12 @@
 
 tap-run = scripts/tap-run --dir $(R)
 # What decides the result of a test beside its program, the libraries that this loads and its arguments (scripts/tap-kept).
-# Every test on the host may read these; P-inputs has what else test P does.
-test-data := README.md examples uapi libaccel/include tools/accelctl/tests tools/accelbench/tests $(wildcard libaccel/tests/*/testdata)
+# Every test on the host may read the first of these, those of the command line the second, too; P-inputs has what else
+# test P does.
+test-data := examples $(wildcard libaccel/tests/*/testdata)
+bats-data := README.md uapi libaccel/include tools/accelctl/tests tools/accelbench/tests
 inputs-of = --inputs '$(test-data) $($(1)-inputs)'
-bats-inputs = --inputs '$(test-data) $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so) $($(1)-inputs)'
+bats-inputs = --inputs '$(test-data) $(bats-data) $(addprefix $(O)/,$(PROGS) $(TEST_PROGS)) $(foreach l,$(LIBS),$(O)/$(l).so) $($(1)-inputs)'
 kernel-images = $(foreach k,stock debug,$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/uma/$(k)/image)
 # Seconds that no test on the host takes, however busy it is; a hang ends there.
 host-limit := 1200
