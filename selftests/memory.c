@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Memory cgroups, and memory pressure while the device works.
+ * Memory cgroups, and memory pressure while the device works: in one file, as the same processes
+ * make it.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -656,6 +657,61 @@ TEST_F_TIMEOUT(pressure, with_fences, 600)
 		     (unsigned long long)self->work[0], (unsigned long long)self->work[1],
 		     (unsigned long long)self->work[2], (unsigned long long)self->work[3],
 		     (unsigned long long)self->work[4]);
+}
+
+/*
+ * The device forgets what the shrinker takes before a job can use it, however busy it is with
+ * jobs and invalidations of others.
+ */
+TEST_F_TIMEOUT(pressure, forgotten, 120)
+{
+	static void (*const work[])(struct pressure_fixture *self, __u64 *count) = {
+		do_jobs, do_binds,
+	};
+	__u64 rounds, gone = 0;
+	struct worker w;
+	pid_t pids[2];
+	int i;
+
+	expect_faults(-1);
+	self->until = now_ns() + 4000000000ull;
+	for (i = 0; i < 2; i++) {
+		pids[i] = harness_fork();
+		if (!pids[i]) {
+			work[i](self, &self->work[i]);
+			_exit(0);
+		}
+	}
+	worker_make(&w);
+	for (rounds = 0; now_ns() < self->until; rounds++) {
+		__u32 queue = queue_create(w.c.fd, w.c.vm, w.engine);
+		struct drm_uma_queue_state state = {};
+		struct buf b = { .size = 16 * PAGE };
+		int ret;
+
+		b.handle = bo_create(w.c.fd, b.size, 0);
+		b.va = client_va(&w.c, b.size);
+		vm_map(w.c.fd, w.c.vm, b.handle, 0, b.va, b.size, 0);
+		task_copy(w.tasks.task, UMA_DTYPE_U8, w.data.va, b.va, b.size);
+		ASSERT_EQ(0, client_run(&w.c, queue, w.tasks.va, 1));
+		ASSERT_EQ(1, madvise_try(w.c.fd, b.handle, DRM_UMA_MADV_DONTNEED));
+		ASSERT_TRUE(write_text("/proc/sys/vm/drop_caches", "2"));
+		ret = client_run(&w.c, queue, w.tasks.va, 1);
+		ASSERT_TRUE(ret == 0 || ret == -EFAULT);
+		if (ret) {
+			queue_state(w.c.fd, queue, &state);
+			ASSERT_EQ(UMA_FAULT_READ, state.reason);
+			gone++;
+		}
+		ASSERT_EQ(0, queue_destroy_try(w.c.fd, queue));
+		vm_unmap(w.c.fd, w.c.vm, b.va, b.size);
+		gem_close(w.c.fd, b.handle);
+	}
+	for (i = 0; i < 2; i++)
+		harness_join(pids[i]);
+	EXPECT_GT(gone, 0);
+	harness_diag("%llu of %llu buffers were taken", (unsigned long long)gone,
+		     (unsigned long long)rounds);
 }
 
 HARNESS_MAIN

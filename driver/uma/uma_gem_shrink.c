@@ -95,8 +95,10 @@ static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 		if (!mutex_trylock(&vm->lock))
 			return false;
 		list_add(&vm->shrink, vms);
-		if (uma_mmu_tryinvalidate_confirmed(vm, 0, 0))
+		/* Its jobs would keep the memory: nothing need be lost for that. */
+		if (!uma_mmu_tryzap(vm))
 			return false;
+		uma_mmu_zapped(vm);
 		drm_gpuvm_bo_for_each_va(va, vm_bo) {
 			/* The range may show another buffer by now. */
 			if (to_uma_mapping(va)->removed)
@@ -123,14 +125,23 @@ static void uma_shrink_unlock_vms(struct list_head *vms)
  * Remove a buffer from all page tables. Tables that become empty stay, and the range stays dirty:
  * the next bind prunes them, as that may not be done here. A mapping consists of whole blocks, so
  * none has to be split.
+ *
+ * Jobs wait for it, so it waits for nothing that may itself wait for jobs, or for memory.
  */
 static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 {
 	struct drm_gpuvm_bo *vm_bo;
 	struct drm_gpuva *va;
 	struct uma_vm *vm;
-	int ret;
+	int ret = 0;
 
+	/* A job may have started meanwhile. */
+	list_for_each_entry(vm, vms, shrink) {
+		if (uma_mmu_tryzap(vm))
+			continue;
+		ret = -EBUSY;
+		goto out;
+	}
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->shmem.base)
 		drm_gpuvm_bo_for_each_va(va, vm_bo)
 			uma_pt_unmap(&to_uma_vm(va->vm)->pt, va->va.addr, va->va.range);
@@ -141,9 +152,13 @@ static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 			continue;
 		ret = uma_mmu_tryinvalidate_confirmed(vm, pt->dirty_start, pt->dirty_end);
 		if (ret)
-			return ret;
+			break;
 	}
-	return 0;
+out:
+	list_for_each_entry(vm, vms, shrink)
+		if (READ_ONCE(vm->zap) == UMA_ZAP_BEGUN)
+			uma_mmu_zapped(vm);
+	return ret;
 }
 
 /* Returns the number of pages that were freed. */
@@ -166,7 +181,7 @@ static unsigned long uma_shrink_purge(struct uma_device *uma, struct uma_bo *bo)
 	/* From here on the contents are lost, whether the memory can be freed now or not. */
 	WRITE_ONCE(bo->zapped, true);
 	drm_vma_node_unmap(&obj->vma_node, obj->dev->anon_inode->i_mapping);
-	/* A job may have started meanwhile: leave the memory to the next scan. */
+	/* If the device is busy, leave the memory to the next scan. */
 	if (uma_shrink_unmap(bo, &vms))
 		goto out_vms;
 	if (bo->shmem.sgt) {

@@ -79,13 +79,19 @@ static int uma_mmu_poll_confirmed(struct uma_device *uma, unsigned int timeout_m
 	return ret == -ENODEV ? 0 : ret;
 }
 
-static void uma_mmu_unlock(struct uma_device *uma)
+/* What uma_mmu_get_as_confirmed() did not wait for has come. */
+static void uma_mmu_kick(struct uma_device *uma)
 {
-	mutex_unlock(&uma->inval_lock);
-	/* Pairs with the one in uma_dispatch_get_as(), which has set starved if this was locked. */
+	/* Pairs with the one in uma_dispatch_get_as(), which has set starved before. */
 	smp_mb();
 	if (READ_ONCE(uma->starved))
 		queue_work(uma->sched_wq, &uma->kick_work);
+}
+
+static void uma_mmu_unlock(struct uma_device *uma)
+{
+	mutex_unlock(&uma->inval_lock);
+	uma_mmu_kick(uma);
 }
 
 /*
@@ -201,13 +207,49 @@ bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 }
 
 /**
- * uma_mmu_tryinvalidate_confirmed - as uma_mmu_invalidate_confirmed(), without waiting
- * @vm: address space, whose page table has been changed already
- * @start: first address
- * @end: one past the last; not above @start to only check whether it would succeed
+ * uma_mmu_tryzap - keep jobs of an address space from beginning, to take memory away from it
+ * @vm: address space, locked
  *
  * May be called during memory reclaim. An address space with jobs on the device is left alone, as
- * the invalidation would have to wait for them.
+ * its invalidation would have to wait for them.
+ *
+ * Return: true if it has none; then uma_mmu_zapped() has to be called.
+ */
+bool uma_mmu_tryzap(struct uma_vm *vm)
+{
+	struct uma_device *uma = vm->uma;
+	bool idle;
+	int slot;
+
+	if (!mutex_trylock(&uma->hw_lock))
+		return false;
+	slot = uma_mmu_slot(vm);
+	idle = slot == -ENOENT || (slot >= 0 && !uma_slots_busy(&uma->slots, slot));
+	if (idle)
+		WRITE_ONCE(vm->zap, UMA_ZAP_BEGUN);
+	mutex_unlock(&uma->hw_lock);
+	return idle;
+}
+
+/**
+ * uma_mmu_zapped - let jobs of an address space begin after uma_mmu_tryzap()
+ * @vm: address space, locked; whether the device has confirmed all changes does not matter
+ */
+void uma_mmu_zapped(struct uma_vm *vm)
+{
+	/* The page table before that; pairs with the lock of the command that follows it. */
+	smp_store_release(&vm->zap, vm->pt.dirty_start < vm->pt.dirty_end ? UMA_ZAP_DONE :
+									      UMA_ZAP_NONE);
+	uma_mmu_kick(vm->uma);
+}
+
+/**
+ * uma_mmu_tryinvalidate_confirmed - as uma_mmu_invalidate_confirmed(), without waiting
+ * @vm: address space, between uma_mmu_tryzap() and uma_mmu_zapped()
+ * @start: first address
+ * @end: one past the last
+ *
+ * May be called during memory reclaim.
  *
  * Return: 0 confirmed; -EBUSY not now; -ENODEV the device cannot confirm it any more.
  */
@@ -225,9 +267,7 @@ int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 		ret = 0;
 	else if (slot == -ENODEV)
 		ret = slot;
-	else if (slot >= 0 && !uma_slots_busy(&uma->slots, slot) && !uma_mmu_poll_confirmed(uma, 0))
-		ret = 0;
-	if (!ret && slot >= 0 && start < end) {
+	if (slot >= 0 && !uma_mmu_poll_confirmed(uma, 0)) {
 		uma_mmu_write_command(uma, slot, UMA_INVAL_RANGE, start, end - start);
 		/* No engine is in the middle of a tile in this address space. */
 		ret = uma_mmu_poll_confirmed(uma, 1) ? -EBUSY : 0;
@@ -258,8 +298,8 @@ bool uma_mmu_detach_confirmed(struct uma_vm *vm)
 	return true;
 }
 
-/* Take a slot without jobs from its owner, who keeps it unless the device confirms. */
-static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
+/* Invalidate all of a slot without jobs, and disable it first if it is not to be used again. */
+static int uma_mmu_flush_confirmed(struct uma_device *uma, unsigned int slot, bool disable)
 {
 	int ret;
 
@@ -270,18 +310,28 @@ static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
 		return -EAGAIN;
 	ret = uma_mmu_poll_confirmed(uma, UMA_IDLE_INVAL_MS);
 	if (!ret) {
-		uma_mmu_disable(uma, slot);
+		if (disable)
+			uma_mmu_disable(uma, slot);
 		uma_mmu_write_command(uma, slot, UMA_INVAL_AS, 0, 0);
 		ret = uma_mmu_poll_confirmed(uma, UMA_IDLE_INVAL_MS);
 	}
 	mutex_unlock(&uma->inval_lock);
-	if (!ret) {
-		uma_slots_drop(&uma->slots, slot);
+	if (!ret)
 		return 0;
-	}
-	/* The slot is disabled, so no job may be pushed before the reset. */
+	/* The slot is disabled or has stale entries, so no job may be pushed before the reset. */
 	uma->resetting = true;
 	uma_reset_request(uma);
+	return ret;
+}
+
+/* Take a slot without jobs from its owner, who keeps it unless the device confirms. */
+static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
+{
+	int ret;
+
+	ret = uma_mmu_flush_confirmed(uma, slot, true);
+	if (!ret)
+		uma_slots_drop(&uma->slots, slot);
 	return ret;
 }
 
@@ -292,20 +342,30 @@ static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
  * Called with &uma_device.hw_lock held, to push a job; uma_slots_put() undoes it when the job is
  * done. A previous owner keeps the slot until the device has confirmed its invalidation.
  *
- * Return: slot; -EBUSY all have jobs; -EAGAIN an invalidation is in progress; -ETIMEDOUT the
- * device is going to be reset.
+ * Return: slot; -EBUSY all have jobs; -EAGAIN an invalidation is in progress, or memory is being
+ * taken away from @vm; -ETIMEDOUT the device is going to be reset.
  */
 int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 {
 	struct uma_device *uma = vm->uma;
+	enum uma_vm_zap zap;
 	int slot, ret;
 
 	lockdep_assert_held(&uma->hw_lock);
 
+	/* Pairs with uma_mmu_zapped(). */
+	zap = smp_load_acquire(&vm->zap);
+	if (zap == UMA_ZAP_BEGUN)
+		return -EAGAIN;
 	slot = uma_slots_choose(&uma->slots, vm);
 	if (slot < 0)
 		return slot;
-	if (uma->slots.slot[slot].owner != vm) {
+	if (uma->slots.slot[slot].owner == vm) {
+		/* The shrinker may have found the device busy; no job has begun since. */
+		ret = zap ? uma_mmu_flush_confirmed(uma, slot, false) : 0;
+		if (ret)
+			return ret;
+	} else {
 		if (uma->slots.slot[slot].owner) {
 			ret = uma_mmu_evict_confirmed(uma, slot);
 			if (ret)
@@ -316,6 +376,7 @@ int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 		wmb();
 		uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), vm->pt.root->dma | UMA_AS_ENABLE);
 	}
+	WRITE_ONCE(vm->zap, UMA_ZAP_NONE);
 	uma_slots_get(&uma->slots, slot, vm);
 	return slot;
 }
