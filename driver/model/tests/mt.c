@@ -170,6 +170,13 @@ uint64_t mt_alloc(struct mt_task *t, uint64_t bytes, uint32_t align)
 	return MT_BASE + at;
 }
 
+uint32_t mt_size(const struct mt_task *t)
+{
+	const uint32_t size = (t->used + 4095) / 4096 * 4096;
+
+	return size < MT_SIZE ? size : MT_SIZE;
+}
+
 static int bits_of(int dtype)
 {
 	static const int bits[UMA_DTYPE_COUNT] = { 0, 32, 16, 16, 32, 8, 8, 4, 4 };
@@ -541,7 +548,7 @@ int mt_run(const struct uma_task *task, const struct uma_engine_desc *engine,
 	memset(fault, 0, sizeof(*fault));
 	if (uma_task_decode(task, &op, fault))
 		return -1;
-	mt_home_open(&home, image, v->page, &rng);
+	mt_home_open_part(&home, image, v->size ? v->size : MT_SIZE, v->page, &rng);
 	r = uma_prepare(&prog, &op, engine, v->kernels, v->step_work, &home.mem,
 			fault);
 	if (!r)

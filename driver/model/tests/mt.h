@@ -66,6 +66,11 @@ struct mt_task {
 void mt_task_init(struct mt_task *t, uint8_t *image, uint64_t seed, int opcode);
 /* Room for bytes at an alignment; returns the device address. */
 uint64_t mt_alloc(struct mt_task *t, uint64_t bytes, uint32_t align);
+/*
+ * What a task has of the memory, in whole pages. A run that is given no more is done sooner, and
+ * faults where it looks behind.
+ */
+uint32_t mt_size(const struct mt_task *t);
 
 #define MT_PLAIN	0	/* dense, row-major */
 #define MT_STRIDED	1	/* permuted, padded, reversed */
@@ -91,6 +96,8 @@ struct mt_variant {
 	const struct uma_kernels *kernels;
 	uint32_t step_work;
 	uint32_t page;
+	/* Bytes of memory from the first on; 0: all. */
+	uint32_t size;
 };
 
 /* The sets of kernels that this processor runs, NULL at the end. */
@@ -120,10 +127,10 @@ double ref_element(int dtype, const uint8_t *p, int nibble);
 
 /*
  * Compare what a task has stored in @after with what it should have, computed
- * from @before. Returns 0, or -1 with a message in @why.
+ * from @before, of which there are @bytes. Returns 0, or -1 with a message in @why.
  */
-int ref_check(const struct uma_task *task, const uint8_t *before,
-	      const uint8_t *after, char *why, size_t size);
+int ref_check(const struct uma_task *task, const uint8_t *before, const uint8_t *after,
+	      uint32_t bytes, char *why, size_t size);
 
 /*
  * Bounds on the functions of rows: the error is at most rel * |f(x)| + abs +

@@ -718,8 +718,8 @@ static int check_element(const struct uma_task *t, const uint8_t *before,
 	return ok ? 0 : -1;
 }
 
-int ref_check(const struct uma_task *task, const uint8_t *before,
-	      const uint8_t *after, char *why, size_t size)
+int ref_check(const struct uma_task *task, const uint8_t *before, const uint8_t *after,
+	      uint32_t bytes, char *why, size_t size)
 {
 	static uint8_t written[MT_SIZE];
 	const struct uma_operand *d = &task->op[0];
@@ -728,7 +728,7 @@ int ref_check(const struct uma_task *task, const uint8_t *before,
 	int i, nibble, empty = 0;
 	size_t at;
 
-	memset(written, 0, sizeof(written));
+	memset(written, 0, bytes);
 	for (i = 0; i < d->rank; i++)
 		empty |= !d->dims[i];
 	while (!empty) {
@@ -752,7 +752,7 @@ next:
 		if (i < 0)
 			break;
 	}
-	for (at = 0; at < MT_SIZE; at += sizeof(was)) {
+	for (at = 0; at < bytes; at += sizeof(was)) {
 		memcpy(&was, before + at, sizeof(was));
 		memcpy(&is, after + at, sizeof(is));
 		memcpy(&mask, written + at, sizeof(mask));

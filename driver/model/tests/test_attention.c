@@ -29,17 +29,17 @@ static void mark(const struct uma_operand *o, uint32_t dim, int64_t off)
 }
 
 /* Bytes that are neither DST nor a partial result. */
-static int check_around(const struct uma_task *t)
+static int check_around(const struct uma_task *t, uint32_t size)
 {
-	size_t i;
+	uint32_t i;
 
-	memset(written, 0, sizeof(written));
+	memset(written, 0, size);
 	mark(&t->op[UMA_SLOT_DST], 0, 0);
 	if (t->slots >> UMA_SLOT_RESIDUAL & 1)
 		mark(&t->op[UMA_SLOT_RESIDUAL], 0, 0);
-	for (i = 0; i < MT_SIZE; i++)
+	for (i = 0; i < size; i++)
 		if (!written[i] && image[i] != first[i]) {
-			printf("# byte at offset %zu was written\n", i);
+			printf("# byte at offset %u was written\n", i);
 			return -1;
 		}
 	return 0;
@@ -52,26 +52,29 @@ static int run_case(const struct mt_task *t, uint32_t number)
 	const struct uma_engine_desc *engine = mt_engine("full", number % 3);
 	const struct uma_kernels *const *k;
 	struct mt_rng rng = { .s = number };
+	const uint32_t size = mt_size(t);
 	struct uma_fault_info f;
 	int i;
 
 	for (k = mt_kernels(); *k; k++) {
-		struct mt_variant v = { .kernels = *k, .step_work = UMA_STEP_WORK_UNBOUND };
+		struct mt_variant v = {
+			.kernels = *k, .step_work = UMA_STEP_WORK_UNBOUND, .size = size,
+		};
 
-		memcpy(first, image, MT_SIZE);
+		memcpy(first, image, size);
 		if (mt_run(&t->task, engine, &v, first, &f)) {
 			printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason), f.slot,
 			       f.field);
 			return 1;
 		}
-		if (check_around(&t->task))
+		if (check_around(&t->task, size))
 			return 1;
 		for (i = 0; i < 3; i++) {
 			v.step_work = steps[mt_below(&rng, 5)];
 			v.page = pages[mt_below(&rng, 3)];
-			memcpy(result, image, MT_SIZE);
+			memcpy(result, image, size);
 			if (mt_run(&t->task, engine, &v, result, &f) ||
-			    memcmp(first, result, MT_SIZE)) {
+			    memcmp(first, result, size)) {
 				printf("# %s: other bits with steps of %u and pages of %u\n",
 				       (*k)->name, v.step_work, v.page);
 				return 1;

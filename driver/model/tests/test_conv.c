@@ -19,13 +19,13 @@ static int same(const struct mt_task *t, const struct uma_engine_desc *engine,
 {
 	struct uma_fault_info fault;
 
-	memcpy(result, image, MT_SIZE);
+	memcpy(result, image, v->size);
 	if (mt_run(&t->task, engine, v, result, &fault)) {
 		printf("# %s: fault %s slot %u field %s\n", v->kernels->name,
 		       uma_fault_name(fault.reason), fault.slot, fault.field);
 		return -1;
 	}
-	if (!memcmp(first, result, MT_SIZE))
+	if (!memcmp(first, result, v->size))
 		return 0;
 	printf("# %s: other bits with %s: steps of %u, pages of %u\n", v->kernels->name,
 	       what, v->step_work, v->page);
@@ -43,9 +43,11 @@ static int run_case(struct mt_task *t, uint64_t seed)
 	struct uma_fault_info fault;
 
 	for (k = mt_kernels(); *k; k++) {
-		struct mt_variant v = { .kernels = *k, .step_work = UMA_STEP_WORK_UNBOUND };
+		struct mt_variant v = {
+			.kernels = *k, .step_work = UMA_STEP_WORK_UNBOUND, .size = mt_size(t),
+		};
 
-		memcpy(first, image, MT_SIZE);
+		memcpy(first, image, v.size);
 		if (mt_run(&t->task, engine, &v, first, &fault)) {
 			printf("# fault %s slot %u field %s\n", uma_fault_name(fault.reason),
 			       fault.slot, fault.field);

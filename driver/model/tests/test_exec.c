@@ -47,22 +47,25 @@ static int run_case(const struct mt_task *t, uint32_t number, uint64_t seed)
 	static const uint32_t pages[] = { 0, 64, 4096 };
 	const struct uma_engine_desc *engine = mt_engine("full", (uint32_t)(seed % 3));
 	const struct uma_kernels *const *k;
+	const uint32_t size = mt_size(t);
 	struct uma_fault_info fault;
 	struct mt_rng rng = { .s = seed };
 	char why[200];
 	int i, bad = 0;
 
 	for (k = mt_kernels(); *k && !bad; k++) {
-		struct mt_variant v = { .kernels = *k, .step_work = UMA_STEP_WORK_UNBOUND };
+		struct mt_variant v = {
+			.kernels = *k, .step_work = UMA_STEP_WORK_UNBOUND, .size = size,
+		};
 
-		memcpy(first, image, MT_SIZE);
+		memcpy(first, image, size);
 		if (mt_run(&t->task, engine, &v, first, &fault)) {
 			printf("# fault %s slot %u field %s\n", uma_fault_name(fault.reason),
 			       fault.slot, fault.field);
 			bad = 1;
 			break;
 		}
-		if (ref_check(&t->task, image, first, why, sizeof(why))) {
+		if (ref_check(&t->task, image, first, size, why, sizeof(why))) {
 			printf("# %s: %s\n", (*k)->name, why);
 			bad = 1;
 			break;
@@ -70,9 +73,9 @@ static int run_case(const struct mt_task *t, uint32_t number, uint64_t seed)
 		for (i = 0; i < 2; i++) {
 			v.step_work = steps[mt_below(&rng, 5)];
 			v.page = pages[mt_below(&rng, 3)];
-			memcpy(result, image, MT_SIZE);
+			memcpy(result, image, size);
 			if (mt_run(&t->task, engine, &v, result, &fault) ||
-			    memcmp(first, result, MT_SIZE)) {
+			    memcmp(first, result, size)) {
 				printf("# %s: other bits with steps of %u and pages of %u\n",
 				       (*k)->name, v.step_work, v.page);
 				bad = 1;

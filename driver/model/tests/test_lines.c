@@ -43,16 +43,17 @@ static int run_case(const struct mt_task *t, struct mt_rng *rng)
 				.kernels = *k,
 				.step_work = i ? steps[mt_below(rng, 5)] : steps[0],
 				.page = i ? pages[mt_below(rng, 3)] : 0,
+				.size = mt_size(t),
 			};
-			memcpy(result, image, MT_SIZE);
+			memcpy(result, image, v.size);
 			if (mt_run(&t->task, engine, &v, result, &fault)) {
 				printf("# fault %s slot %u field %s\n",
 				       uma_fault_name(fault.reason), fault.slot, fault.field);
 				return 1;
 			}
 			if (!started++)
-				memcpy(first, result, MT_SIZE);
-			if (!memcmp(first, result, MT_SIZE))
+				memcpy(first, result, v.size);
+			if (!memcmp(first, result, v.size))
 				continue;
 			printf("# other bits with %s, steps of %u and pages of %u\n",
 			       (*k)->name, v.step_work, v.page);

@@ -237,7 +237,7 @@ static void test_dynamic(void)
 		memcpy(s.op[i].dims, small[i], 12);
 	memcpy(packed, image, MT_SIZE);
 	r = mt_run(&t.task, e, &v, packed, &f);
-	tap_ok(!r && !ref_check(&s, image, packed, why, sizeof(why)),
+	tap_ok(!r && !ref_check(&s, image, packed, MT_SIZE, why, sizeof(why)),
 	       "smaller dimensions from memory");
 	shape[0] = 3;
 	memcpy(packed, image, MT_SIZE);
@@ -290,7 +290,7 @@ static void test_length(void)
 		s.op[1].dims[0] = lengths[i];
 		memcpy(packed, image, MT_SIZE);
 		r = mt_run(&t.task, e, &v, packed, &f);
-		tap_ok(!r && !ref_check(&s, image, packed, why, sizeof(why)),
+		tap_ok(!r && !ref_check(&s, image, packed, MT_SIZE, why, sizeof(why)),
 		       "a length of %u from memory", lengths[i]);
 	}
 	for (i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
@@ -339,7 +339,7 @@ static void test_experts_of_nothing(void)
 	memcpy(t.task.params + 12, &flags, 4);
 	memcpy(packed, image, MT_SIZE);
 	r = mt_run(&t.task, e, &v, packed, &f);
-	tap_ok(!r && !ref_check(&t.task, image, packed, why, sizeof(why)),
+	tap_ok(!r && !ref_check(&t.task, image, packed, MT_SIZE, why, sizeof(why)),
 	       "experts of nothing, a world apart");
 }
 
@@ -404,7 +404,7 @@ static void test_large_sums(int a, int b, uint8_t va, uint8_t vb, int za, int zb
 		}
 		memcpy(packed, image, MT_SIZE);
 		bad += mt_run(&t.task, e, &v, packed, &f) ||
-			ref_check(&t.task, image, packed, why, sizeof(why));
+			ref_check(&t.task, image, packed, MT_SIZE, why, sizeof(why));
 	}
 	tap_ok(!bad, "K of 65536: types %d x %d -> %d, %u by %u, zeros %d %d %s", a, b, d, va,
 	       vb, za, zb, why);

@@ -65,7 +65,7 @@ static int run_part(const struct uma_task *task, const struct uma_engine_desc *e
 	memset(f, 0, sizeof(*f));
 	if (uma_task_decode(task, &op, f))
 		return -1;
-	mt_home_open(&home, mem, v->page, &rng);
+	mt_home_open_part(&home, mem, v->size, v->page, &rng);
 	r = uma_prepare(&prog, &op, engine, v->kernels, v->step_work, &home.mem, f);
 	if (!r) {
 		total = tiles_of(&prog);
@@ -81,7 +81,7 @@ static int run_part(const struct uma_task *task, const struct uma_engine_desc *e
 static int differs(const char *how, uint64_t at, const struct mt_variant *v,
 		   const struct uma_fault_info *f, int r)
 {
-	if (!r && !memcmp(whole, result, MT_SIZE))
+	if (!r && !memcmp(whole, result, v->size))
 		return 0;
 	printf("# left at %s %llu of %llu with %s, steps of %u and pages of %u: %s\n", how,
 	       (unsigned long long)at, (unsigned long long)total, v->kernels->name, v->step_work,
@@ -96,7 +96,7 @@ static int check_variant(const struct uma_task *t, const struct uma_engine_desc 
 	uint64_t i, at, n;
 	int r;
 
-	memcpy(whole, image, MT_SIZE);
+	memcpy(whole, image, v->size);
 	if (run_part(t, engine, v, whole, 0, END, &f)) {
 		printf("# fault %s slot %u field %s\n", uma_fault_name(f.reason), f.slot, f.field);
 		return 1;
@@ -104,21 +104,21 @@ static int check_variant(const struct uma_task *t, const struct uma_engine_desc 
 	n = total;
 	if (n > 1)
 		stops[t->opcode] += n - 1;
-	memcpy(result, image, MT_SIZE);
+	memcpy(result, image, v->size);
 	for (i = 0, r = 0; !r && i < n; i++)
 		r = run_part(t, engine, v, result, i, i + 1, &f);
 	if (differs("each of", n, v, &f, r))
 		return 1;
 	for (i = 1; i < n && i < EACH; i++) {
 		at = n <= EACH ? i : 1 + mt_below(rng, (uint32_t)n - 1);
-		memcpy(result, image, MT_SIZE);
+		memcpy(result, image, v->size);
 		r = run_part(t, engine, v, result, 0, at, &f) ||
 		    run_part(t, engine, v, result, at, END, &f);
 		if (differs("tile", at, v, &f, r))
 			return 1;
 	}
 	/* There is nothing behind the last one. */
-	memcpy(result, whole, MT_SIZE);
+	memcpy(result, whole, v->size);
 	if (n && !run_part(t, engine, v, result, n, END, &f)) {
 		printf("# goes on behind the last of %llu tiles\n", (unsigned long long)n);
 		return 1;
@@ -142,6 +142,7 @@ static int check(const struct mt_task *t, uint64_t seed)
 			.kernels = k[mt_below(&rng, (uint32_t)n)],
 			.step_work = steps[mt_below(&rng, 3)],
 			.page = pages[mt_below(&rng, 2)],
+			.size = mt_size(t),
 		};
 
 		if (check_variant(&t->task, engine, &v, &rng)) {

@@ -35,20 +35,20 @@ static int run_case(const struct mt_task *t, uint64_t seed)
 
 	for (k = mt_kernels(); *k; k++)
 		for (s = 0; s < 5; s++) {
-			struct mt_variant v = { .kernels = *k };
+			struct mt_variant v = { .kernels = *k, .size = mt_size(t) };
 
 			p = (uint32_t)(seed + s) % 3;
 			v.step_work = s ? steps[s - 1] : UMA_STEP_WORK_UNBOUND;
 			v.page = s ? pages[p] : 0;
-			memcpy(result, image, MT_SIZE);
+			memcpy(result, image, v.size);
 			if (mt_run(&t->task, engine, &v, result, &fault)) {
 				printf("# fault %s slot %u field %s\n",
 				       uma_fault_name(fault.reason), fault.slot, fault.field);
 				return -1;
 			}
 			if (*k == mt_kernels()[0] && !s)
-				memcpy(first, result, MT_SIZE);
-			if (memcmp(first, result, MT_SIZE) != 0) {
+				memcpy(first, result, v.size);
+			if (memcmp(first, result, v.size) != 0) {
 				printf("# seed %llu: %s with steps of %u and pages of %u: other bits\n",
 				       (unsigned long long)seed, (*k)->name, v.step_work, v.page);
 				return -1;
