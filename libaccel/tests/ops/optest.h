@@ -126,6 +126,8 @@ void op_blocks(struct op_case *c, struct accel_tensor *t, uint32_t dtype, uint32
 	       const int64_t *dims, uint32_t along, enum op_style style);
 void op_quantise(struct op_case *c, struct accel_tensor *t, uint32_t scheme,
 		 uint32_t axis, uint32_t group, double scale, bool zeros);
+/* accel_prune24(), which no device has a part in: what it leaves is kept as random numbers are. */
+int op_prune24(struct op_case *c, const struct accel_tensor *t, uint32_t axis);
 /* An activation with parameters; @exact: one that integers have. */
 void op_activation(struct op_case *c, struct accel_epilogue *epi, bool exact);
 

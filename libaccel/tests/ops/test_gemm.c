@@ -423,7 +423,7 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	/* Two of four, where B is held and has an element for each index. */
 	if ((d->flags & ACCEL_GEMM_PACK_B) && op_below(c, 2) && !d->b.quant.zero &&
 	    !d->b.quant.zeros &&
-	    !accel_prune24(c->ctx, &d->b, d->b.rank == 1 ? 0 : d->b.rank -
+	    !op_prune24(c, &d->b, d->b.rank == 1 ? 0 : d->b.rank -
 			   (d->flags & ACCEL_GEMM_TRANS_B ? 1 : 2)))
 		d->flags |= ACCEL_GEMM_SPARSE_B;
 	if (g->epilogue)
