@@ -33,10 +33,10 @@ CFLAGS-libaccel/models/ := $(call pkg-cflags,libpcre2-8 libutf8proc sndfile soxr
 libaccel-tests := $(patsubst %.c,%,$(sort $(wildcard libaccel/tests/test_*.c libaccel/tests/ops/test_*.c libaccel/tests/graph/test_*.c libaccel/tests/runtime/test_*.c libaccel/tests/text/test_*.c)))
 # What races is the threads and the queues: the thread sanitizer sees the runtime, what shares plans, weights, programs and
 # requests between threads, and of the operations a few that go through them. The others would only compute, slowly, or map
-# memory where that sanitizer has its own.
+# memory where that sanitizer has its own; the graphs of "edges", which go through one thread, are for "make proof" (ALL=1).
 tsan-tests := $(filter libaccel/tests/runtime/%,$(libaccel-tests)) $(addprefix libaccel/tests/,\
 	$(addprefix test_,args blas infer plan tune_file tune_hints) $(addprefix ops/test_,gemm kv softmax) \
-	$(addprefix graph/test_,cache edges generate graph mapped onnx_added onnx_stages program_file store) text/test_tokenizer)
+	$(addprefix graph/test_,cache $(if $(ALL),edges) generate graph mapped onnx_added onnx_stages program_file store) text/test_tokenizer)
 # One takes the place of sysconf(), which sanitizers ask for themselves.
 UNIT_TESTS += $(filter-out $(if $(filter asan tsan,$(VARIANT)),libaccel/tests/runtime/test_pages),\
 	$(if $(filter tsan,$(VARIANT)),$(tsan-tests),$(libaccel-tests)))
