@@ -118,8 +118,24 @@ for b in $(busybox --list); do
 	esac
 done
 
-# Paths that are links on a merged /usr are real directories here; a file goes where its name says.
-declare -A have
+# Paths that are links on a merged /usr are real directories here; a file goes where its name says. What is
+# only for debuggers stays here: it was most of what the machine unpacks. The names of a library are one file.
+declare -A have placed
+copy_file() {
+	local src=$1 to=$root$2 magic='' id
+	id=$(stat -L -c %d:%i "$src")
+	if [ -n "${placed[$id]:-}" ]; then
+		ln -f "${placed[$id]}" "$to"
+		return
+	fi
+	rm -f "$to"
+	IFS= read -r -n 4 -d '' magic <"$src" || true
+	if [ "$magic" != $'\x7fELF' ] || ! strip --strip-debug -p -o "$to" "$src" 2>/dev/null; then
+		cp -pL "$src" "$to"
+	fi
+	placed[$id]=$to
+}
+
 copy_libs() {
 	local lib
 	for lib in $(ldd "$1" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }'); do
@@ -138,8 +154,7 @@ copy_one() {
 		cp -aL "$src/." "$root$dest/"
 		while IFS= read -r f; do copy_libs "$f"; done < <(find -L "$src" -type f -perm /111)
 	else
-		rm -f "$root$dest"
-		cp -pL "$src" "$root$dest"
+		copy_file "$src" "$dest"
 		copy_libs "$src"
 	fi
 }
