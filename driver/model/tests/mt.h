@@ -146,6 +146,8 @@ struct ref_func {
 double ref_extra(const struct ref_func *f, double x, double p0, double p1);
 
 extern const struct ref_func ref_acts[UMA_ACT_COUNT];
+/* What a sigmoid far below 0 may be off by; 0 unless a test says otherwise */
+extern double ref_saturated;
 extern const struct ref_func ref_unaries[UMA_UNARY_COUNT];
 
 /* Functions of two values that compare or jump; those of integers, exact. */

@@ -144,9 +144,15 @@ const struct ref_func ref_unaries[UMA_UNARY_COUNT] = {
 	[UMA_UNARY_NOT] = { "not", f_not, 0, 0 },
 };
 
+double ref_saturated;
+
 /* What a bound needs beside its multiple of the result. */
 double ref_extra(const struct ref_func *f, double x, double p0, double p1)
 {
+	if (f == &ref_acts[UMA_ACT_SIGMOID])
+		return ref_saturated;
+	if (f == &ref_acts[UMA_ACT_SILU])
+		return 87 * ref_saturated;
 	/* Cancellation: relative to the terms, not to the result. */
 	if (f == &ref_acts[UMA_ACT_HARD_SIGMOID])
 		return 2 * U * (fabs(p0 * x) + fabs(p1));
@@ -156,7 +162,8 @@ double ref_extra(const struct ref_func *f, double x, double p0, double p1)
 	if (f == &ref_acts[UMA_ACT_GELU_TANH] && x < 0) {
 		double y = f->f(x, p0, p1);
 
-		return y != 0 ? 8 * U * fabs(y * (x + 0.044715 * x * x * x)) : 0;
+		return (y != 0 ? 8 * U * fabs(y * (x + 0.044715 * x * x * x)) : 0) +
+		       10 * ref_saturated;
 	}
 	return 0;
 }

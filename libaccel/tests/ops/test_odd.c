@@ -154,6 +154,9 @@ static real stored(const struct accel_tensor *t, float v)
 		     t->dtype);
 }
 
+/* Where a sigmoid is saturated kernels may have 0 for what is smaller. */
+#define NOTHING	(150 * FLT_MIN)
+
 /* NaN is NaN, and a zero has a sign. */
 static bool same(real a, real b)
 {
@@ -189,7 +192,7 @@ static bool agrees(const struct accel_tensor *t, const struct oracle_result *r, 
 		return (float)x->v == (float)want->v && !signbit(x->v) == !signbit(want->v);
 	if (!(fabsl((real)x->v - want->v) <= APART * mag))
 		return false;
-	return x->e >= 0 && (real)x->e <= 0.0001L * mag + want->room + FLT_MIN;
+	return x->e >= 0 && (real)x->e <= 0.0001L * mag + want->room + NOTHING;
 }
 
 static uint32_t check_oracle(const struct accel_desc *desc, plain_fn *plain, const char *what)
@@ -1864,7 +1867,7 @@ static void check_node(struct net *n, int i, const struct accel_desc *desc, plai
 				 want.v);
 		/* Beyond the largest number nothing is known, and what rounds to it may be. */
 		if (isfinite(want.v) && want.mag < FLT_MAX / 1.01L &&
-		    !(x->b[k] <= 0.0001L * want.mag + want.room + FLT_MIN))
+		    !(x->b[k] <= 0.0001L * want.mag + want.room + NOTHING))
 			fail_msg("%s %llu: %.9Lg is known to %g only", what, (unsigned long long)k,
 				 want.v, x->b[k]);
 	}

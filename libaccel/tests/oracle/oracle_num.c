@@ -9,6 +9,8 @@
 
 #define U	ORACLE_U
 #define TINY	ORACLE_TINY
+/* Tuned kernels have 0 for the sigmoid of numbers below -87: e^-87 */
+#define SATURATED	(1.5 * (double)__FLT_MIN__)
 /* Computed in binary64 and rounded once, in units of U */
 #define ONCE	1.0001
 /* Halfway from the largest number to what would follow: from here on infinite */
@@ -92,6 +94,12 @@ static double clamp(double v, double lo, double hi)
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* What a sigmoid of this may be off by because of that */
+static double saturated(struct oracle_num x)
+{
+	return isfinite(x.v) && x.v - x.e < -86.9 ? SATURATED : 0;
+}
+
 static struct oracle_num activation(struct oracle_num x, const struct accel_epilogue *epi)
 {
 	double v = x.v, p0 = epi->p0, p1 = epi->p1, u;
@@ -114,7 +122,10 @@ static struct oracle_num activation(struct oracle_num x, const struct accel_epil
 		x.e *= fabs(p0) > 1 ? fabs(p0) : 1;
 		return oracle_step(x);
 	case ACCEL_ACT_SIGMOID:
-		return oracle_func(x, 1 / (1 + exp(-v)), 0.25, 5);
+		u = saturated(x);
+		x = oracle_func(x, 1 / (1 + exp(-v)), 0.25, 5);
+		x.e += u;
+		return x;
 	case ACCEL_ACT_TANH:
 		return oracle_func(x, tanh(v), 1, 4);
 	case ACCEL_ACT_GELU:
@@ -125,12 +136,12 @@ static struct oracle_num activation(struct oracle_num x, const struct accel_epil
 		/* Far below zero the error of the exponent is that of the result. */
 		u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
 		v = x.v == -INFINITY ? 0 : x.v / (1 + exp(-2 * u));
-		x.e += 32 * TINY;
+		x.e += 32 * TINY + 10 * saturated((struct oracle_num){ 2 * u, 30 * x.e });
 		if (x.v < 0 && isfinite(x.v))
 			x.e += fabs(v) * fabs(u) / sqrt(2 / M_PI) * 8 * U;
 		return oracle_func(x, v, 1.13, 8);
 	case ACCEL_ACT_SILU:
-		x.e += 128 * TINY;
+		x.e += 128 * TINY + 87 * saturated(x);
 		return oracle_func(x, v == -INFINITY ? 0 : v / (1 + exp(-v)), 1.13, 6);
 	case ACCEL_ACT_HARD_SIGMOID:
 		x.e = x.e * fabs(p0) + (fabs(p0 * v) + fabs(p1) + 1) * 2 * U + TINY;
