@@ -175,6 +175,30 @@ static const struct accel_desc *build_unary(struct op_case *c, const void *arg)
 	return &d->hdr;
 }
 
+/* Rows of @g->func elements, and a row that is the same for all of them, in either place. */
+static const struct accel_desc *build_rows(struct op_case *c, const void *arg)
+{
+	struct accel_binary_desc *d = calloc(1, sizeof(*d));
+	const struct ew_case *g = arg;
+	const int64_t many = g->special ? 16384 / g->func + 7 : 5;
+	const int64_t dims[] = { 1 + op_below(c, 2), many, g->func };
+	const int64_t row[] = { op_below(c, 2) ? dims[0] : 1, 1, g->func };
+	const bool swap = !op_below(c, 3), few = op_below(c, 2);
+	struct accel_tensor *all, *one;
+
+	assert_non_null(d);
+	*d = (struct accel_binary_desc)ACCEL_BINARY_DESC_INIT;
+	all = swap ? &d->b : &d->a;
+	one = swap ? &d->a : &d->b;
+	d->func = op_below(c, ACCEL_BINARY_DIV);
+	op_tensor(c, all, (uint32_t)g->a, 3, dims, OP_DENSE);
+	op_tensor(c, one, (uint32_t)g->b, few ? 1 : 3, few ? row + 2 : row, OP_DENSE);
+	op_tensor(c, &d->d, (uint32_t)g->d, 3, dims, OP_DENSE);
+	pick_quant(c, &d->d, false);
+	pick_act(c, &d->epilogue, ANY, g->a == ACCEL_S32);
+	return &d->hdr;
+}
+
 static const struct accel_desc *build_binary(struct op_case *c, const void *arg)
 {
 	struct accel_binary_desc *d = calloc(1, sizeof(*d));
@@ -352,6 +376,33 @@ static void test_binary_functions(struct op_env *env)
 			}
 }
 
+/* Factors of channels: more rows than a tile has, more than are put together, and few. */
+static void test_rows(struct op_env *env)
+{
+	static const int types[][3] = {
+		{ ACCEL_F32, ACCEL_F32, ACCEL_F32 }, { ACCEL_BF16, ACCEL_F32, ACCEL_BF16 },
+		{ ACCEL_S8, ACCEL_F32, ACCEL_U8 }, { ACCEL_S32, ACCEL_S32, ACCEL_S32 },
+	};
+	static const int lengths[] = { 2, 3, 8, 24, 32, 33, 144, 500, 1000, 1024, 1025 };
+	uint32_t i, j, many;
+	char what[64];
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (j = 0; j < ARRAY_SIZE(lengths); j++)
+			for (many = 0; many < 2; many++) {
+				struct ew_case g = {
+					lengths[j], 0, types[i][0], types[i][1], types[i][2],
+					many, false
+				};
+
+				if (many && (i + j) % 3)
+					continue;
+				snprintf(what, sizeof(what), "rows of %d, types %u, many %u",
+					 lengths[j], i, many);
+				op_run(env, build_rows, &g, 300000 + 100 * i + 10 * j + many, what);
+			}
+}
+
 static void test_binary_random(struct op_env *env)
 {
 	struct ew_case g = { ANY, ANY, ANY, ANY, ANY, true, false };
@@ -390,6 +441,7 @@ int main(void)
 		{ "unary random", test_unary_random },
 		{ "binary functions", test_binary_functions },
 		{ "binary random", test_binary_random },
+		{ "binary with rows", test_rows },
 		{ "select of each type", test_select_types },
 		{ "select random", test_select_random },
 	};

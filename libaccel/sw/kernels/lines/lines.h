@@ -230,6 +230,8 @@ bool line_step_operand(struct line_map *m, struct line_nest *nest, const struct 
 		       uint32_t func, uint32_t slot);
 bool line_step_alone(struct line_map *m, const struct fast_prog *f, uint32_t func);
 bool line_epilogue(struct line_map *m, struct line_nest *nest, const struct fast_prog *f);
+void line_spread(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
+		 int64_t bytes, uint32_t n);
 
 /* Elements of a line */
 static inline uint64_t line_elements(const struct line_nest *nest)

@@ -13,12 +13,18 @@
 #define PIECE	1024u
 /* Lines of the result that are shorter than this are not the best if there are longer ones */
 #define SHORT	32u
+/* Elements of a piece of several lines, and most of a line there */
+#define ROWS	4096u
+#define ROW	1024u
 
 /**
  * struct map_plan - how it is done
  * @k: kernels
  * @nest: lines
  * @out: the result's form, which takes long to find out
+ * @row: elements of a line, if several are one for all operands but those that are the same
+ *	for each; or 0
+ * @same: mask of those
  * @apart: not all operands' elements are side by side
  * @step: then bytes from an element of a line to the next
  */
@@ -26,6 +32,8 @@ struct map_plan {
 	const struct line_kernels *k;
 	struct line_nest nest;
 	struct line_form out;
+	uint16_t row;
+	uint8_t same;
 	bool apart;
 	int64_t step[LINE_OPERANDS];
 };
@@ -130,13 +138,56 @@ static uint64_t cost_of(const struct map_plan *p, const struct uma_op *op)
 	return (op->act > UMA_ACT_LEAKY_RELU ? 200 : 100) + (p->apart ? 1000 : 0);
 }
 
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
+/*
+ * A factor of each channel, where channels are few: lines that follow one another become one,
+ * with what is the same for each side by side as often as a piece of it has lines. Returns
+ * what the line may be cut into multiples of.
+ */
+static uint32_t rows_together(struct map_plan *p, const struct uma_op *op)
+{
+	struct line_nest *nest = &p->nest;
+	const uint32_t at = nest->loops - 1u, n = nest->n;
+	const uint32_t blocks = LINE_BLOCK_MAX / gcd(LINE_BLOCK_MAX, n);
+	uint32_t same = 0, o;
+
+	if (!nest->loops || n > ROW || blocks > TILE / n ||
+	    (uint64_t)n * nest->size[at] > UINT32_MAX)
+		return 1;
+	for (o = 0; o < nest->count; o++) {
+		const int64_t stride = nest->stride[at][o];
+
+		if (o && !stride)
+			same |= nest->one >> o & 1 ? 0 : 1u << o;
+		else if (nest->one >> o & 1 ||
+			 stride != fast_bytes(op->t[nest->slot[o]].dtype, n))
+			return 1;
+	}
+	if (!same)
+		return 1;
+	p->row = (uint16_t)n;
+	p->same = (uint8_t)same;
+	/* It has no place of its own in a piece of the line. */
+	nest->one |= same;
+	nest->n = n * nest->size[at];
+	nest->lines /= nest->size[at];
+	line_nest_drop(nest, at);
+	return n * blocks;
+}
+
 static bool lines_together(struct map_plan *p, struct fast_prog *f)
 {
 	struct line_nest *nest = &p->nest;
+	uint32_t unit;
 
 	if (!line_nest_init(nest, f->op, 0) || nest->one & 2)
 		return false;
-	nest->cut = UMA_MIN(nest->n, TILE);
+	unit = rows_together(p, f->op);
+	nest->cut = UMA_MIN(nest->n, TILE / unit * unit);
 	nest->cuts = (uint32_t)uma_divup(nest->n, nest->cut);
 	return true;
 }
@@ -196,8 +247,9 @@ static int map_prepare(struct fast_prog *f)
 	for (i = 0; i < n; i++)						\
 		*(type *)(to + i * to_step) = *(const type *)(from + i * from_step)
 
-static void spread(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
-		   int64_t bytes, uint32_t n)
+/* @n elements of 1, 2 or 4 bytes, some bytes apart */
+void line_spread(uint8_t *to, int64_t to_step, const uint8_t *from, int64_t from_step,
+		 int64_t bytes, uint32_t n)
 {
 	uint32_t i;
 
@@ -228,13 +280,39 @@ static void line_apart(const struct fast_run *r, const struct line_nest *nest,
 				continue;
 			at[o] = (uint8_t *)r->scratch + o * PIECE * 4;
 			if (o)
-				spread(at[o], size[o], line->at[o] + i * p->step[o], p->step[o],
-				       size[o], n);
+				line_spread(at[o], size[o], line->at[o] + i * p->step[o],
+					    p->step[o], size[o], n);
 		}
 		p->k->map(m, at, n);
 		if (p->step[0] != size[0])
-			spread(line->at[0] + i * p->step[0], p->step[0], at[0], size[0], size[0],
-			       n);
+			line_spread(line->at[0] + i * p->step[0], p->step[0], at[0], size[0],
+				    size[0], n);
+	}
+}
+
+/* Lines that are one: what is the same for each is brought side by side, unless it is at @have. */
+static void line_rows(const struct fast_run *r, const struct line_nest *nest,
+		      const struct line_map *m, const struct line_at *line, const uint8_t **have)
+{
+	const struct map_plan *p = (const void *)r->prog->priv;
+	const uint32_t most = UMA_MIN(ROWS / p->row * p->row, p->nest.cut);
+	uint8_t *at[LINE_OPERANDS];
+	uint32_t i, j, o, n;
+
+	for (i = 0; i < line->n; i += n) {
+		n = UMA_MIN(most, line->n - i);
+		for (o = 0; o < nest->count; o++) {
+			const int64_t size = fast_bytes(r->prog->op->t[nest->slot[o]].dtype, 1);
+
+			at[o] = line->at[o] + (m->one >> o & 1 ? 0 : i * size);
+			if (!(p->same >> o & 1))
+				continue;
+			at[o] = (uint8_t *)r->scratch + o * ROWS * 4;
+			for (j = 0; have[o] != line->at[o] && j < most; j += p->row)
+				memcpy(at[o] + j * size, line->at[o], (size_t)(p->row * size));
+			have[o] = line->at[o];
+		}
+		p->k->map(m, at, n);
 	}
 }
 
@@ -244,6 +322,7 @@ static int map_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	const struct uma_op *op = r->prog->op;
 	struct line_nest nest;
 	struct line_map m;
+	const uint8_t *have[LINE_OPERANDS] = { NULL };
 	struct line_at at;
 	uint64_t count;
 
@@ -251,10 +330,12 @@ static int map_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	if (!make_steps(&m, &nest, r->prog))
 		return -1;
 	m.form[0] = p->out;
-	m.one = p->nest.one;
+	m.one = p->nest.one & ~p->same;
 	for (count = line_nest_seek(&p->nest, op, tile, &at);; line_nest_next(&p->nest, &at)) {
 		if (p->apart)
 			line_apart(r, &nest, &m, &at);
+		else if (p->row)
+			line_rows(r, &nest, &m, &at, have);
 		else
 			p->k->map(&m, at.at, at.n);
 		if (!--count)

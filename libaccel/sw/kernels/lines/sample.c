@@ -3,7 +3,7 @@
  * RESIZE, nearest and linear, a line of the result at a time: sums of lines of A with weights,
  * rounded as the model rounds them. Where a line's own dimension is resampled as well, as that of
  * rows of an image with channels first, the elements that it sees are first brought side by side,
- * once for each line of A.
+ * once for each line of A; so are those of A where only the result's lie side by side.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
@@ -25,6 +25,7 @@
  * @rows: lines of the result
  * @tile: lines of a tile
  * @taps: neighbours along each dimension
+ * @step: bytes from an element of A's line to the next
  * @turns: the line's dimension is resampled
  * @raw: elements move as they are stored
  */
@@ -36,6 +37,7 @@ struct sample_plan {
 	uint32_t n;
 	uint64_t rows;
 	uint32_t tile;
+	int64_t step;
 	uint8_t taps[UMA_MAX_RANK];
 	bool turns;
 	bool raw;
@@ -48,18 +50,18 @@ static bool is_plain(const struct uma_resize_op *u, uint32_t d)
 	return u->num[d] == 1 && u->den[d] == 1 && !u->off[d];
 }
 
-/* The dimension whose elements lie side by side in both; -1: there is none. */
-static int line_of(const struct uma_op *op)
+/* The longest dimension whose elements lie side by side, if possible in both; -1: there is none. */
+static int line_of(const struct uma_op *op, bool both)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
 	int best = -1;
 	uint32_t i;
 
 	for (i = 0; i < d->rank; i++)
-		if (d->strides[i] == 1 && (a->strides[i] == 1 || a->dims[i] == 1) &&
+		if (d->strides[i] == 1 && (!both || a->strides[i] == 1 || a->dims[i] == 1) &&
 		    (best < 0 || d->dims[i] > d->dims[best]))
 			best = (int)i;
-	return best;
+	return best < 0 && both ? line_of(op, false) : best;
 }
 
 static int sample_prepare(struct fast_prog *f)
@@ -67,7 +69,7 @@ static int sample_prepare(struct fast_prog *f)
 	struct sample_plan *p = (struct sample_plan *)f->priv;
 	const struct uma_op *op = f->op;
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
-	const int line = line_of(op);
+	const int line = line_of(op, true);
 	uint64_t taps = 1, tiles;
 	uint32_t i;
 
@@ -83,6 +85,7 @@ static int sample_prepare(struct fast_prog *f)
 		return fast_leave(f, FAST_NOT_NEAR);
 	p->line = (uint32_t)line;
 	p->n = d->dims[line];
+	p->step = fast_bytes(a->dtype, a->dims[line] > 1 ? a->strides[line] : 1);
 	p->turns = !is_plain(&op->u.resize, p->line);
 	if (p->n > LINE_MAX || a->dims[line] > LINE_MAX)
 		return fast_leave(f, FAST_TOO_LONG);
@@ -115,7 +118,8 @@ static int sample_prepare(struct fast_prog *f)
  * @weight: their weights
  * @places: of neighbours along the line
  * @along: their weights
- * @wide: a line of A
+ * @line: a line of A, side by side
+ * @wide: the same, as numbers
  * @sum: a line of the result
  * @kept: neighbours along the line of lines of A, side by side
  * @from: those lines, or NULL
@@ -129,6 +133,7 @@ struct sample {
 	float weight[UMA_MAX_RANK][2];
 	uint32_t *places[2];
 	float *along[2];
+	uint8_t *line;
 	float *wide;
 	float *sum;
 	float *kept[KEPT][2];
@@ -175,10 +180,15 @@ static void neighbours(const struct sample *s, uint32_t d, uint32_t o, uint32_t 
 static const float *numbers(const struct sample *s, const uint8_t *from, uint32_t n)
 {
 	const struct line_map m = { .form = { { .dtype = UMA_DTYPE_F32, .scale = 1 }, s->p->in } };
-	uint8_t *const at[LINE_OPERANDS] = { (uint8_t *)s->wide, (uint8_t *)(uintptr_t)from };
+	uint8_t *at[LINE_OPERANDS] = { (uint8_t *)s->wide, (uint8_t *)(uintptr_t)from };
+	const int64_t bytes = fast_bytes(s->p->in.dtype, 1);
 
+	if (s->p->step != bytes) {
+		line_spread(s->line, bytes, from, s->p->step, bytes, n);
+		at[1] = s->line;
+	}
 	if (s->p->in.dtype == UMA_DTYPE_F32)
-		return (const float *)(const void *)from;
+		return (const float *)(const void *)at[1];
 	s->p->k->map(&m, at, n);
 	return s->wide;
 }
@@ -205,15 +215,18 @@ static uint32_t see(struct sample *s, const uint8_t *from)
 /* Elements as they are stored */
 static void move_line(const struct sample *s, uint8_t *to, const uint8_t *from)
 {
-	const uint32_t bytes = uma_dtype_bits(s->p->in.dtype) / 8;
+	const int64_t bytes = fast_bytes(s->p->in.dtype, 1), step = s->p->step;
 	uint32_t i;
 
 	if (!s->p->turns) {
-		memcpy(to, from, (size_t)s->p->n * bytes);
+		if (step == bytes)
+			memcpy(to, from, (size_t)(s->p->n * bytes));
+		else
+			line_spread(to, bytes, from, step, bytes, s->p->n);
 		return;
 	}
 	for (i = 0; i < s->p->n; i++) {
-		const uint8_t *x = from + (size_t)s->places[0][i] * bytes;
+		const uint8_t *x = from + s->places[0][i] * step;
 
 		if (bytes == 4)
 			memcpy(to + 4ul * i, x, 4);
@@ -299,7 +312,8 @@ static int sample_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	}
 	s.wide = memory;
 	s.sum = memory + LINE_MAX;
-	for (k = 0, memory += 2 * LINE_MAX; k < KEPT; k++, memory += 2 * LINE_MAX) {
+	s.line = (uint8_t *)(memory + 2 * LINE_MAX);
+	for (k = 0, memory += 3 * LINE_MAX; k < KEPT; k++, memory += 2 * LINE_MAX) {
 		s.kept[k][0] = memory;
 		s.kept[k][1] = memory + LINE_MAX;
 	}
