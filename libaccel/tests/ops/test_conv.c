@@ -37,6 +37,7 @@ enum epilogue {
 	EPILOGUE_PLAIN,		/* bias and ReLU */
 	EPILOGUE_TIES,		/* ReLU, bytes half way between two */
 	EPILOGUE_RESIDUAL,	/* bias, a residual like the result, bounds */
+	EPILOGUE_ACT,		/* bias, now and then a residual, any activation */
 	EPILOGUES
 };
 
@@ -348,8 +349,8 @@ static void add_plain_epilogue(struct op_case *c, struct accel_conv_desc *d, boo
 	d->d.quant = (struct accel_quant){ .scheme = ACCEL_QUANT_TENSOR, .scale = 0.15f };
 }
 
-/* A residual before or behind ReLU, bounds or nothing; of bytes, of either sign. */
-static void add_residual(struct op_case *c, struct accel_conv_desc *d)
+/* A residual before or behind ReLU, bounds, nothing or @any activation; of bytes, either sign. */
+static void add_residual(struct op_case *c, struct accel_conv_desc *d, bool any)
 {
 	const uint32_t channel = d->flags & ACCEL_CONV_NHWC ? d->d.rank - 1 : 1;
 	const bool bytes = d->d.dtype == ACCEL_S8 || d->d.dtype == ACCEL_U8;
@@ -359,10 +360,18 @@ static void add_residual(struct op_case *c, struct accel_conv_desc *d)
 
 	if (d->d.dtype != ACCEL_S32)
 		op_tensor(c, &d->epilogue.bias, ACCEL_F32, 1, &d->d.dims[channel], OP_DENSE);
+	if (any && op_below(c, 3)) {
+		op_activation(c, &d->epilogue, d->d.dtype == ACCEL_S32);
+		return;
+	}
 	op_tensor(c, t, dtype, d->d.rank, d->d.dims, OP_DENSE);
 	if (bytes)
 		op_quantise(c, t, ACCEL_QUANT_TENSOR, 0, 0, d->d.quant.scheme ?
 			    (double)d->d.quant.scale : 1, op_below(c, 2));
+	if (any) {
+		op_activation(c, &d->epilogue, d->d.dtype == ACCEL_S32);
+		return;
+	}
 	d->epilogue.act = op_below(c, 2) ? ACCEL_ACT_RELU : ACCEL_ACT_NONE;
 	if (op_below(c, 3) || d->d.dtype == ACCEL_S32)
 		return;
@@ -434,8 +443,8 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 	quantise(c, d, &s);
 	if (g->epilogue == EPILOGUE_ANY)
 		add_epilogue(c, d);
-	else if (g->epilogue == EPILOGUE_RESIDUAL)
-		add_residual(c, d);
+	else if (g->epilogue == EPILOGUE_RESIDUAL || g->epilogue == EPILOGUE_ACT)
+		add_residual(c, d, g->epilogue == EPILOGUE_ACT);
 	else if (g->epilogue)
 		add_plain_epilogue(c, d, g->epilogue == EPILOGUE_TIES);
 	d->hdr.engine = g->engine == ANY ?
@@ -671,7 +680,8 @@ static void test_depthwise(struct op_env *env)
 					1 + (int)(v % 5 == 1), channels[j], 1, inputs[k], 3,
 					1 + (int)(v % 2), 1, v % 7 ? 1 : ANY,
 					.style = v % 11 ? OP_DENSE : ANY,
-					.epilogue = v % 4 ? EPILOGUE_PLAIN : EPILOGUE_ANY,
+					.epilogue = v % 4 == 2 ? EPILOGUE_ACT :
+						    v % 4 ? EPILOGUE_PLAIN : EPILOGUE_ANY,
 					.special = i < 2 && v % 4 && v % 3 == 1,
 				};
 

@@ -177,6 +177,7 @@ static inline uint32_t conv_pieces(const struct conv_prog *c)
 }
 
 bool conv_plain_bias(const struct uma_tensor_view *t);
+void conv_bounds(const struct uma_op *op, float *least, float *most);
 bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct conv_end *e);
 uint8_t *conv_place(const struct fast_run *r, const struct conv_result *b, uint32_t slot);
 void conv_finish_init(struct conv_prog *c, const struct fast_prog *p);

@@ -64,14 +64,23 @@ static bool has_byte_end(struct conv_prog *c, const struct uma_op *op)
 	return fast_quotient(scale, &c->times, &c->rest);
 }
 
+/* An activation that is more than bounds? */
+static bool has_function(const struct conv_prog *c, const struct uma_op *op)
+{
+	return c->epi.steps & EPI_ACT && op->act != UMA_ACT_CLAMP;
+}
+
 /* May the products make the results? */
 static bool has_end(struct conv_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
 
 	if (c->taps || c->turned || d->strides[1] != 1 || c->epi.divide ||
-	    c->epi.steps & ~(EPI_BIAS | EPI_RELU | EPI_ACT | EPI_RESIDUAL | EPI_POST) ||
-	    (c->epi.steps & EPI_ACT && p->op->act != UMA_ACT_CLAMP))
+	    c->epi.steps & ~(EPI_BIAS | EPI_RELU | EPI_ACT | EPI_RESIDUAL | EPI_POST))
+		return false;
+	if (has_function(c, p->op) && (c->epi.steps & EPI_POST || c->epi.integer ||
+				       d->dtype != UMA_DTYPE_F32 || !c->k->has_act ||
+				       !c->k->has_act(p->op->act)))
 		return false;
 	if (c->epi.steps & EPI_BIAS && !conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]))
 		return false;
@@ -120,12 +129,12 @@ static float number(uint32_t bits)
 	return f;
 }
 
-/* What an activation leaves of numbers; a bound that is no number is none. */
-static void bounds(const struct conv_prog *c, const struct uma_op *op, float *least, float *most)
+/* What ReLU or a clamp leave of numbers; a bound that is no number is none. */
+void conv_bounds(const struct uma_op *op, float *least, float *most)
 {
-	*least = c->epi.steps & EPI_RELU ? 0 : -INFINITY;
+	*least = op->act == UMA_ACT_RELU ? 0 : -INFINITY;
 	*most = INFINITY;
-	if (!(c->epi.steps & EPI_ACT))
+	if (op->act != UMA_ACT_CLAMP)
 		return;
 	if (!isnan(number(op->p0)))
 		*least = number(op->p0);
@@ -149,7 +158,7 @@ static void byte_end(const struct conv_prog *c, const struct uma_op *op, struct 
 	const bool u8 = d->dtype == UMA_DTYPE_U8, post = c->epi.steps & EPI_POST;
 	float least, most;
 
-	bounds(c, op, &least, &most);
+	conv_bounds(op, &least, &most);
 	e->times = c->times;
 	e->rest = c->rest;
 	e->zero = spread(u8 ? d->zero - 128 : d->zero, 16);
@@ -195,9 +204,14 @@ bool conv_end_init(const struct fast_run *r, const struct conv_result *b, struct
 	e->least = e->last_least = -INFINITY;
 	e->most = e->last_most = INFINITY;
 	if (e->residual && !post)
-		bounds(c, r->prog->op, &e->last_least, &e->last_most);
+		conv_bounds(r->prog->op, &e->last_least, &e->last_most);
 	else
-		bounds(c, r->prog->op, &e->least, &e->most);
+		conv_bounds(r->prog->op, &e->least, &e->most);
+	if (has_function(c, r->prog->op)) {
+		e->act = r->prog->op->act;
+		e->p[0] = number(r->prog->op->p0);
+		e->p[1] = number(r->prog->op->p1);
+	}
 	if (c->epi.steps & EPI_BIAS)
 		memcpy(e->bias, (const float *)fast_ptr(bias) + b->n0, b->n * sizeof(float));
 	/* ReLU of -0 is +0, but a maximum keeps it: with these there is no sum of -0. */

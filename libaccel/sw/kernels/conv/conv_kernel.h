@@ -36,6 +36,8 @@
  * @most: numbers: largest value
  * @last_least: numbers with a residual: least value behind it
  * @last_most: the same, the largest
+ * @act: binary32: an activation of what there is then, &enum uma_act; 0: none
+ * @p: its parameters
  * @unit: bytes: scale of the residual
  * @none: bytes: its zero point
  * @times: bytes: reciprocal of DST's scale
@@ -58,6 +60,8 @@ struct conv_end {
 	float most;
 	float last_least;
 	float last_most;
+	uint32_t act;
+	float p[2];
 	float unit;
 	float none;
 	float times;
@@ -149,6 +153,7 @@ typedef uint32_t (*conv_block_fn)(const struct conv_block *g);
  * @nv: vectors at most
  * @mr: outputs at most, by vectors less one
  * @ends: kinds of ends that they have, a bit each
+ * @has_act: may &struct conv_end.act be this in binary32? NULL: there is none
  */
 struct conv_kernels {
 	conv_block_fn fn[4][CONV_MR];
@@ -156,6 +161,7 @@ struct conv_kernels {
 	uint32_t nv;
 	uint32_t mr[4];
 	uint32_t ends;
+	bool (*has_act)(uint32_t act);
 };
 
 /*

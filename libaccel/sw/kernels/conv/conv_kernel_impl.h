@@ -12,6 +12,7 @@
  *	CONV_START(g, row, i, n)	what the sums of an output start from; @row: row_add
  *	CONV_END(g, to, res, acc, mr, nv)	the end, of type bool
  *	CONV_ENDS		kinds of ends
+ *	CONV_HAS_ACT		function for &struct conv_kernels.has_act; may be missing
  *	CONV_TABLE		the table
  *
  * 14 outputs by 2 vectors: 16 loads for 28 products; 7 by 4: 11 loads for 28. Both
@@ -208,4 +209,7 @@ const struct conv_kernels CONV_TABLE = {
 	.nv = 4,
 	.mr = { CONV_MR, CONV_MR, 0, CONV_MR4 },
 	.ends = CONV_ENDS,
+#ifdef CONV_HAS_ACT
+	.has_act = CONV_HAS_ACT,
+#endif
 };

@@ -5,6 +5,7 @@
  * last column. Only where there is more padding than that, rows are brought into the
  * thread's memory.
  */
+#include <math.h>
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
 #include "depthwise.h"
@@ -19,7 +20,7 @@ static bool is_fused(const struct dw_prog *c, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *d = &p->op->t[UMA_SLOT_DST];
 
-	if (c->epi.steps & ~(EPI_BIAS | EPI_RELU) || d->strides[1] != 1)
+	if (c->epi.steps & ~(EPI_BIAS | EPI_RELU | (c->clamp ? EPI_ACT : 0)) || d->strides[1] != 1)
 		return false;
 	if (c->epi.steps & EPI_BIAS && !conv_plain_bias(&p->op->t[UMA_SLOT_BIAS]))
 		return false;
@@ -208,6 +209,8 @@ static int dw_prepare(struct fast_prog *p)
 	c->direct = g->pad[1] <= 1 && c->width - 1 <= g->in[1] + g->pad[1];
 	fast_epi_init(&c->epi, p, 3, 1, c->es == 1);
 	c->relu = c->epi.steps & EPI_RELU;
+	c->clamp = c->es != 1 && p->op->act == UMA_ACT_CLAMP;
+	conv_bounds(p->op, &c->least, &c->most);
 	c->fused = is_fused(c, p);
 	c->side = outputs_of_vector(c, a, d);
 	c->dst = d->dtype;
@@ -478,7 +481,9 @@ static int run_rows(const struct dw_at *t, uint32_t y0, uint32_t rows)
 		.dst_u8 = c->dst == UMA_DTYPE_U8, .in16 = c->es == 2,
 		.halves = t->halves, .ystride = g->stride[0],
 		.out16 = t->fused && c->dst == UMA_DTYPE_BF16, .fused = t->fused,
-		.relu = t->fused && c->relu, .buf = t->buf, .apart = c->apart && t->fused,
+		.relu = t->fused && c->relu, .clamp = t->fused && c->clamp,
+		.least = t->fused ? c->least : -INFINITY, .most = t->fused ? c->most : INFINITY,
+		.buf = t->buf, .apart = c->apart && t->fused,
 	};
 	int64_t have = INT64_MIN;
 	uint32_t y;

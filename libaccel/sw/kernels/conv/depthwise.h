@@ -49,6 +49,9 @@
  * @flip: exclusive or of the bytes of A
  * @fused: bias, ReLU and conversion are done in the kernel
  * @relu: ReLU
+ * @clamp: floats: a clamp
+ * @least: of results, by either
+ * @most: likewise
  * @dst: type of DST
  * @dst_zero: bytes: zero point
  * @dst_scale: bytes: scale
@@ -75,6 +78,9 @@ struct dw_prog {
 	bool apart;
 	bool fused;
 	bool relu;
+	bool clamp;
+	float least;
+	float most;
 	uint32_t dst;
 	int32_t dst_zero;
 	float dst_scale;
@@ -123,6 +129,9 @@ struct dw_line {
  * @out16: results are bf16
  * @fused: bytes: results are bytes, else sums
  * @relu: ReLU
+ * @clamp: floats: a clamp
+ * @least: floats: of results
+ * @most: likewise
  * @apart: results go through @buf, DW_APART rows at most
  */
 struct dw_band {
@@ -148,6 +157,9 @@ struct dw_band {
 	bool out16;
 	bool fused;
 	bool relu;
+	bool clamp;
+	float least;
+	float most;
 	bool apart;
 };
 

@@ -43,8 +43,13 @@ ALWAYS void store(const struct strip *s, const struct taps *t, __m512 x, uint8_t
 	__mmask16 low;
 
 	x = _mm512_add_ps(x, _mm512_load_ps(s->weights + 16 * 9));
-	low = _mm512_cmp_ps_mask(x, t->floor, _CMP_LE_OQ);
-	x = _mm512_mask_mov_ps(x, low, _mm512_setzero_ps());
+	if (s->b->clamp) {
+		x = _mm512_max_ps(_mm512_set1_ps(s->b->least), x);
+		x = _mm512_min_ps(_mm512_set1_ps(s->b->most), x);
+	} else {
+		low = _mm512_cmp_ps_mask(x, t->floor, _CMP_LE_OQ);
+		x = _mm512_mask_mov_ps(x, low, _mm512_setzero_ps());
+	}
 	/* Masked stores are slower. */
 	if (kind & PLAIN)
 		_mm512_storeu_ps(to, x);

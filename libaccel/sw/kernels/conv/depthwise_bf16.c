@@ -31,7 +31,7 @@ ALWAYS void begin(const struct strip *s, struct taps *t)
 	for (k = 0; k < TAPS; k++)
 		t->w[k] = _mm512_load_ps(s->weights + 16ul * k);
 	t->start = _mm512_setzero_ps();
-	t->floor = _mm512_set1_ps(s->b->relu ? 0 : -__builtin_inff());
+	t->floor = _mm512_set1_ps(s->b->least);
 }
 
 /* Sums of 32 channels, as unpacking has them, become results in their order. */
@@ -45,6 +45,10 @@ ALWAYS void store(const struct strip *s, const struct taps *t, __m512 lo, __m512
 	/* A NaN, the second one, stays; there is no -0. */
 	lo = _mm512_max_ps(t->floor, _mm512_add_ps(lo, _mm512_load_ps(bias)));
 	hi = _mm512_max_ps(t->floor, _mm512_add_ps(hi, _mm512_load_ps(bias + 16)));
+	if (s->b->clamp) {
+		lo = _mm512_min_ps(_mm512_set1_ps(s->b->most), lo);
+		hi = _mm512_min_ps(_mm512_set1_ps(s->b->most), hi);
+	}
 	if (kind & PLAIN || s->b->out16) {
 		v = _mm512_permutexvar_epi64(words, (__m512i)_mm512_cvtne2ps_pbh(hi, lo));
 		/* Masked stores are slower. */
