@@ -156,7 +156,8 @@ static void products(struct level *l)
 		for (b = F32, bad = 0; b <= Q6_K; b++) {
 			const bool bytes = as[i] >= S8;
 
-			if (b < S8 ? b != as[i] : b == S32)
+			/* Numbers of 16 bits are numbers of binary32. */
+			if (b < S8 ? b != as[i] && (as[i] != F32 || b > BF16) : b == S32)
 				continue;
 			for (j = 0; j < (bytes && b < Q8_0 ? 6 : 5); j++)
 				for (n = 0; n < CASES; n++) {
@@ -371,6 +372,62 @@ static void packs(struct level *l)
 	}
 }
 
+/* A product whose B has been packed before; the reference takes it as it was. */
+static bool packed_product(struct level *l, const struct gen_types *c, uint64_t seed)
+{
+	const struct mt_variant v = { l->rows, UMA_STEP_WORK_UNBOUND, 0 };
+	char why[200] = "the run failed";
+	static struct mt_task pack, t;
+	struct uma_fault_info fault;
+	struct uma_task task;
+	uint32_t size;
+	int ret;
+
+	/* As above */
+	if (l->taken && test_left_out(seed, l->turn))
+		return true;
+	memset(image, 0x5a, sizeof(image));
+	if (!make_pack(&pack, c, seed))
+		return true;
+	if (mt_run(&pack.task, mt_engine("full", 0), &v, image, &fault))
+		return false;
+	/* The operands again, which are where they were. */
+	mt_task_init(&t, image, seed, UMA_OP_GEMM);
+	gen_gemm(&t, c);
+	task = t.task;
+	task.op[UMA_SLOT_B] = pack.task.op[UMA_SLOT_DST];
+	size = give(&pack);
+	ret = run_fast(l, &task);
+	if (!ret)
+		return true;
+	l->taken++;
+	if (ret > 0 && !ref_check(&t.task, image, memory, size, why, sizeof(why)))
+		return true;
+	printf("# %s, seed %llx: %s\n", l->name, (unsigned long long)seed, why);
+	return false;
+}
+
+/* Packed numbers of 16 bits: every level has kernels for them, whatever they meet. */
+static void packed_products(struct level *l)
+{
+	static const struct gen_types all[] = {
+		{ F32, F16, F32 }, { F32, BF16, F32 }, { F16, F16, F32 }, { BF16, BF16, F32 },
+	};
+	uint64_t seed = 0x9acc0000;
+	uint32_t i, n;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		int bad = 0;
+
+		l->taken = 0;
+		for (n = 0; n < 3 * CASES; n++)
+			bad += !packed_product(l, &all[i], ++seed * 7919);
+		tap_ok(!bad && l->taken >= (test_every() > 1 ? 1 : 10),
+		       "%s: %s by packed %s, %u of them done by a class",
+		       l->name, type_name[all[i].a], type_name[all[i].b], l->taken);
+	}
+}
+
 int main(void)
 {
 	static const char *const names[] = {
@@ -400,6 +457,7 @@ int main(void)
 		integers(&l);
 		reductions(&l);
 		packs(&l);
+		packed_products(&l);
 	}
 	if (!tap_count)
 		tap_ok(1, "operations # SKIP a processor without any of these levels");

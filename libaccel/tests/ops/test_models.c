@@ -509,15 +509,17 @@ static void diffusion(void)
 
 /* --- tests ---------------------------------------------------------------------------- */
 
-static void open_ctx(uint32_t threads)
+static bool open_ctx(uint32_t threads)
 {
 	struct accel_device_opts opts = ACCEL_DEVICE_OPTS_INIT;
 	struct accel_device *dev;
 
 	opts.threads = threads;
-	assert_int_equal(accel_device_open("sw", &opts, &dev), 0);
+	if (accel_device_open("sw", &opts, &dev))
+		return false;
 	assert_int_equal(accel_ctx_create(dev, NULL, &ctx), 0);
 	accel_device_unref(dev);
+	return true;
 }
 
 /* Are there kernels for these? Without any the device has not found what it was built with. */
@@ -535,7 +537,7 @@ static bool has(uint32_t isa)
 static void test_reference(void **state)
 {
 	(void)state;
-	open_ctx(2);
+	assert_true(open_ctx(2));
 	/* Other levels have fewer kernels. */
 	if (has(FAST_AVX512 | FAST_VNNI | FAST_BF16)) {
 		bert();
@@ -550,6 +552,37 @@ static void test_reference(void **state)
 	accel_ctx_destroy(ctx);
 }
 
+/* fp32 by weights of 16 bits, with each processor's kernels, for few rows and for many. */
+static void test_halves(void **state)
+{
+	static const char *const level[] = { "avx2", "avx512", "avx512-bf16", "amx" };
+	static const uint32_t way[] = { 0, ACCEL_GEMM_PACK_B, ACCEL_GEMM_TRANS_B };
+	union desc u = { .gemm = ACCEL_GEMM_DESC_INIT };
+	uint32_t i, j, type;
+	struct accel_bo *bo;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(level); i++) {
+		setenv("ACCEL_SW_KERNELS", level[i], 1);
+		if (!open_ctx(2))
+			continue;
+		assert_int_equal(accel_bo_create(ctx, 3 * 64 * 64 * 2, NULL, &bo), 0);
+		for (j = 0; j < 36; j++) {
+			type = j % 2 ? ACCEL_F16 : ACCEL_BF16;
+			u.gemm.a = u.gemm.d = T(ACCEL_F32, 1 << j / 2 % 3 * 3, 64);
+			u.gemm.b = j < 18 ? T(type, 64, 64) : T(type, 3, 64, 64);
+			u.gemm.b.bo = bo;
+			u.gemm.rows = j < 18 ? none : T(ACCEL_S32, 3);
+			u.gemm.flags = way[j / 6 % 3];
+			step(level[i], &u, NULL);
+		}
+		accel_bo_unref(bo);
+		accel_ctx_destroy(ctx);
+	}
+	unsetenv("ACCEL_SW_KERNELS");
+	assert_int_equal(missed, 0);
+}
+
 /* Norms and softmax of usual size are worth two threads, and have tiles for both. */
 static void test_shared(void **state)
 {
@@ -558,7 +591,7 @@ static void test_shared(void **state)
 	uint32_t i;
 
 	(void)state;
-	open_ctx(2);
+	assert_true(open_ctx(2));
 	if (has(FAST_AVX2)) {
 		norm("layer norm", ACCEL_NORM_LAYER, x, x, none, 0, &prog[0]);
 		norm("RMS norm", ACCEL_NORM_RMS, x, x, none, 0, &prog[1]);
@@ -658,7 +691,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work), cmocka_unit_test(test_little_work),
-		cmocka_unit_test(test_digest),
+		cmocka_unit_test(test_digest), cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_reference), cmocka_unit_test(test_shared),
 	};
 

@@ -42,6 +42,10 @@ void fast_gemm_unpack_avx2(uint32_t dtype, const void *blocks, int64_t step, uin
 			   const float *scale, const int32_t *zero, const float *min, float *out);
 void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
 			     const float *scale, const int32_t *zero, const float *min, float *out);
+/* Of 16 bits only, which have no scales. */
+void fast_gemm_unpack_portable(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
+			       const float *scale, const int32_t *zero, const float *min,
+			       float *out);
 /* The same of 4 bits as groups of bytes. */
 typedef void (*fast_gemm_nibbles_fn)(bool is_signed, const void *blocks, int64_t step, uint32_t k,
 				     void *out);

@@ -154,6 +154,27 @@ void fast_gemm_pack_b(uint32_t isa, enum fast_gemm_kind kind, const struct fast_
 	}
 }
 
+void fast_gemm_unpack_portable(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
+			       const float *scale, const int32_t *zero, const float *min,
+			       float *out)
+{
+	const struct uma_kernels *rows = uma_kernels_portable();
+	const char *p = blocks;
+	float pairs[32];
+	uint32_t i, j;
+
+	(void)scale;
+	(void)zero;
+	(void)min;
+	/* Rows k and k + 1 of a column are neighbours. */
+	for (i = 0; i < k; i++, out += 16) {
+		if (i % 2 == 0)
+			rows->to_f32[dtype](pairs, p + i / 2 * step, 32);
+		for (j = 0; j < 16; j++)
+			out[j] = pairs[2 * j + i % 2];
+	}
+}
+
 void fast_gemm_row_sums(uint32_t isa, const void *a, int64_t a_ms, uint32_t m, uint32_t k,
 			bool is_signed, int32_t factor, int32_t plus, int32_t *sums)
 {

@@ -14,8 +14,8 @@
 	((isa) & FAST_AVX512 ? fast_gemm_nibbles_avx512 : fast_gemm_nibbles_avx2)
 #define pack_words		fast_pack_words_avx2
 #else
+#define unpack_for(isa)		((void)(isa), fast_gemm_unpack_portable)
 /* can_unpack() has never said yes. */
-#define unpack_for(isa)		((void)(isa), (fast_gemm_unpack_fn)NULL)
 #define nibbles_for(isa)	((void)(isa), (fast_gemm_nibbles_fn)NULL)
 #define pack_words(from, k, steps, n, panels, out, step, panel) ((void)(from), (void)(out))
 #endif
@@ -153,7 +153,8 @@ static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
 	/* Blocks are columns, not rows of columns of one element. */
 	if (uma_is_block(b->dtype))
 		return b->strides[b->rank - 2] == 1 && g->k > 1;
-	if (!(p->cpu->isa & FAST_AVX2))
+	/* Numbers of 16 bits are unpacked by portable code, too. */
+	if (!(p->cpu->isa & FAST_AVX2) && bits != 16)
 		return false;
 	if (b->layout == UMA_LAYOUT_STRIDED ? !gemm_whole_bytes(b) :
 	    uma_le16(p->cap->block_k) != 32 / bits || g->block_n % 16)
