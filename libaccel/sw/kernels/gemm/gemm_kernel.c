@@ -4,8 +4,12 @@
  */
 #include <string.h>
 #include "gemm_isa.h"
+#include "pack.h"
 
 #if defined(__x86_64__)
+
+/* Rows of 16 bits that are words at a time */
+#define HALF_ROWS	64u
 
 fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 {
@@ -42,10 +46,45 @@ fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 	}
 }
 
+/*
+ * A strip takes the words of packed operands as they are. Numbers of 16 bits that become binary32
+ * are words of two rows first.
+ */
+static void pack_words(enum fast_gemm_kind kind, const struct fast_gemm_source *from, uint32_t k,
+		       uint32_t n, char *out, uint64_t vector)
+{
+	const struct fast_pack_source matrix = {
+		.p = from->p, .ks = from->ks, .ns = from->ns, .k = k, .n = n,
+		.bits = uma_dtype_bits(from->dtype),
+	};
+	const uint32_t group = 32 / matrix.bits;
+	uint8_t words[HALF_ROWS / 2 * 64];
+	uint32_t i, j, some;
+
+	if (group == fast_gemm_group(kind)) {
+		fast_pack_words_avx2(&matrix, 0, (k + group - 1) / group, 0, (n + 15) / 16,
+				     (uint8_t *)out, 64, vector);
+		return;
+	}
+	for (j = 0; j < n; j += 16, out += vector)
+		for (i = 0; i < k; i += some) {
+			some = UMA_MIN(HALF_ROWS, k - i);
+			fast_pack_words_avx2(&matrix, i, (some + 1) / 2, j, 1, words, 64, 0);
+			fast_gemm_unpack_avx2(from->dtype, words, 64, some, NULL, NULL, NULL,
+					      (float *)out + i * 16);
+		}
+}
+
 static bool pack_fast(uint32_t isa, enum fast_gemm_kind kind, const struct fast_gemm_source *from,
 		      uint32_t k, uint32_t n, void *out, uint64_t vector)
 {
-	return (isa & FAST_AVX512) && fast_gemm_pack_avx512(kind, from, k, n, out, vector);
+	if (isa & FAST_AVX512 && fast_gemm_pack_avx512(kind, from, k, n, out, vector))
+		return true;
+	/* Bytes become words of 16 bits there. */
+	if (!(isa & FAST_AVX2) || kind == FAST_GEMM_S16)
+		return false;
+	pack_words(kind, from, k, n, out, vector);
+	return true;
 }
 
 #else

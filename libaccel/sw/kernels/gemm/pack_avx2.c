@@ -131,14 +131,16 @@ INLINE __m256i order(__m256i v)
 	return _mm256_blendv_epi8(b, a, even);
 }
 
-/* Eight columns, @col bytes apart, by eight words. */
-INLINE void turn(const uint8_t *p, int64_t col, bool nibbles, uint8_t *out, uint64_t step)
+/* Eight columns, @col bytes apart, by eight words; those behind the first @cols are zeros. */
+INLINE void turn(const uint8_t *p, int64_t col, uint32_t cols, bool nibbles, uint8_t *out,
+		 uint64_t step)
 {
 	__m256i r[8], s[8];
-	int i;
+	uint32_t i;
 
 	for (i = 0; i < 8; i++) {
-		r[i] = _mm256_loadu_si256((const void *)(p + i * col));
+		r[i] = i < cols ? _mm256_loadu_si256((const void *)(p + i * col)) :
+				  _mm256_setzero_si256();
 		if (nibbles)
 			r[i] = order(r[i]);
 	}
@@ -202,11 +204,15 @@ INLINE void along_k(const struct fast_pack_source *f, const uint32_t bits, uint3
 		for (half = 0; half < 16; half += 8) {
 			uint8_t *to = out + s * step + 4 * half;
 
-			if (some == 16 && at + 16 * count <= f->k && n + half + 8 <= f->n) {
+			if (some == 16 && at + 16 * count <= f->k && n + half < f->n) {
 				const uint8_t *from = element(f, at, n + half);
+				const uint32_t cols = f->n - n - half;
 
-				turn(from, col, bits == 4, to, step);
-				turn(from + 32, col, bits == 4, to + 8 * step, step);
+				for (i = 0; i < 2; i++, from += 32, to += 8 * step)
+					if (cols >= 8)
+						turn(from, col, 8, bits == 4, to, step);
+					else
+						turn(from, col, cols, bits == 4, to, step);
 				continue;
 			}
 			for (i = 0; i < some; i++)
