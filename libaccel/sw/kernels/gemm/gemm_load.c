@@ -64,8 +64,7 @@ static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 		return 0;
 	g->kind = is_signed ? FAST_GEMM_I8SS : FAST_GEMM_I8UU;
 	g->sums = words ? NULL : fast_gemm_kernel(g->kind, p->cpu->isa);
-	if (equal && g->sums && a->strides[a->rank - 1] == 1 && !uma_is_int4(b->dtype) &&
-	    pays(g, p)) {
+	if (equal && g->sums && a->strides[a->rank - 1] == 1 && pays(g, p)) {
 		g->flip = 0;
 	} else if (!words && fast_gemm_kernel(FAST_GEMM_I8S, p->cpu->isa)) {
 		g->kind = is_signed ? FAST_GEMM_I8S : FAST_GEMM_I8U;
@@ -159,8 +158,7 @@ static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
 	if (b->layout == UMA_LAYOUT_STRIDED ? !gemm_whole_bytes(b) :
 	    uma_le16(p->cap->block_k) != 32 / bits || g->block_n % 16)
 		return false;
-	return g->kind == FAST_GEMM_F32 ? bits < 32 :
-	       (g->kind == FAST_GEMM_I8S || g->kind == FAST_GEMM_I8U) && bits == 4;
+	return g->kind == FAST_GEMM_F32 ? bits < 32 : g->kind != FAST_GEMM_S16 && bits == 4;
 }
 
 /* Is B packed, or turned for the instruction, by the products of the first rows? */
