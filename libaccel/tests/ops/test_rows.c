@@ -20,6 +20,8 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define ROWS		64
+/* One more than there are kernels of few rows for */
+#define FEW		33
 #define N		72
 #define KEYS		200
 #define HEAD		64
@@ -82,6 +84,13 @@ static const struct row_case {
 	{ "product, fp16", GEMM, ACCEL_F16, 0, 200, false },
 	{ "product, fp16, packed", PACKED, ACCEL_F16, 0, 200, false },
 	{ "product, fp16, transposed", TRANSPOSED, ACCEL_F16, 0, 200, false },
+	{ "product by fp16", GEMM, ACCEL_F32, ACCEL_F16, 200, false },
+	{ "product by fp16, packed", PACKED, ACCEL_F32, ACCEL_F16, 200, false },
+	{ "product by fp16, transposed", TRANSPOSED, ACCEL_F32, ACCEL_F16, 200, false },
+	{ "product by bf16, GELU", GELU, ACCEL_F32, ACCEL_BF16, 200, false },
+	{ "product by bf16, packed", PACKED, ACCEL_F32, ACCEL_BF16, 200, false },
+	{ "product by bf16, packed, short, ReLU", RELU, ACCEL_F32, ACCEL_BF16, 64, false },
+	{ "product by bf16, transposed", TRANSPOSED, ACCEL_F32, ACCEL_BF16, 200, false },
 	{ "product by bytes", GEMM, ACCEL_F32, ACCEL_S8, 256, false },
 	{ "product by bytes, packed", PACKED, ACCEL_F32, ACCEL_S8, 256, false },
 	{ "product by bytes, transposed", TRANSPOSED, ACCEL_BF16, ACCEL_S8, 256, false },
@@ -111,16 +120,22 @@ static const struct row_case {
 	{ "deep product, packed", PACKED, ACCEL_F32, 0, 3000, false },
 	{ "deep product, bf16", GEMM, ACCEL_BF16, 0, 3000, false },
 	{ "deep product, bf16, packed", PACKED, ACCEL_BF16, 0, 3000, false },
+	{ "deep product by fp16, packed", PACKED, ACCEL_F32, ACCEL_F16, 3000, false },
+	{ "deep product by bf16", GEMM, ACCEL_F32, ACCEL_BF16, 3000, false },
 	{ "products of experts", EXPERTS, ACCEL_F32, 0, 200, false },
 	{ "products of experts, packed", EXPERTS_PACKED, ACCEL_F32, 0, 200, false },
 	{ "products of experts, bf16, packed", EXPERTS_PACKED, ACCEL_BF16, 0, 200, false },
 	{ "products of experts, by bytes", EXPERTS, ACCEL_BF16, ACCEL_S8, 256, false },
+	{ "products of experts, by bf16", EXPERTS, ACCEL_F32, ACCEL_BF16, 200, false },
+	{ "products of experts, by fp16 packed", EXPERTS_PACKED, ACCEL_F32, ACCEL_F16, 200, false },
 	{ "products of experts, bytes", EXPERTS, ACCEL_U8, ACCEL_U8, 150, true },
 	{ "products of experts, bytes, packed", EXPERTS_PACKED, ACCEL_U8, ACCEL_U8, 150, true },
 	{ "batches, 2:4", BATCH, ACCEL_F32, 0, 256, false },
 	{ "batches by bytes, 2:4", BATCH, ACCEL_BF16, ACCEL_S8, 256, false },
+	{ "batches by fp16, 2:4", BATCH, ACCEL_F32, ACCEL_F16, 256, false },
 	{ "network", FFN, ACCEL_F32, 0, 128, false },
 	{ "network, gated, bf16", GATED, ACCEL_BF16, 0, 128, false },
+	{ "network, gated, by fp16", GATED, ACCEL_F32, ACCEL_F16, 128, false },
 	{ "long softmax", SOFTMAX, ACCEL_F32, 0, 3000, true },
 	{ "long layer norm", LAYER, ACCEL_F32, 0, 3000, true },
 	{ "attention", ATTENTION, ACCEL_F32, 0, HEAD, false },
@@ -288,8 +303,8 @@ static int run_ffn(struct bed *bed, const struct row_case *c, int64_t m)
 	f.flags = ACCEL_FFN_PACK;
 	f.act = ACCEL_ACT_SILU;
 	f.a = accel_tensor_2d(bed->a, c->dtype, m, c->k);
-	f.up = accel_tensor_2d(bed->b, c->dtype, c->k, 2 * N);
-	f.down = accel_tensor_2d(bed->b, c->dtype, 2 * N, N);
+	f.up = accel_tensor_2d(bed->b, weights_of(c), c->k, 2 * N);
+	f.down = accel_tensor_2d(bed->b, weights_of(c), 2 * N, N);
 	f.down.offset = SCALES;
 	if (c->kind == GATED) {
 		f.gate = f.up;
@@ -495,12 +510,12 @@ static void close_bed(struct bed *bed)
 /* Cases of which bits depend on what they may not depend on */
 static uint32_t wrong;
 
-/* Few rows have kernels of their own; of others some are run under sanitizers, each @turn. */
+/* Few rows have kernels of their own; of more some are run, fewer under sanitizers, each @turn. */
 static bool is_run(int64_t m, uint32_t turn)
 {
 	const uint32_t every = (uint32_t)test_every();
 
-	return m < 10 || every == 1 || ((uint32_t)m + turn) % (4 * every) == 0;
+	return m < 10 || (every == 1 && m <= FEW) || ((uint32_t)m + turn) % (4 * every) == 0;
 }
 
 /* @same: no number of rows may change a bit, whatever the case says. */
