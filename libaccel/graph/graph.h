@@ -395,8 +395,7 @@ struct net {
 	uint32_t store_count;
 	uint32_t store_cap;
 	struct value *values;
-	uint32_t value_count;
-	uint32_t value_cap;
+	uint32_t value_count, value_cap;
 	struct node *nodes;
 	uint32_t node_count;
 	uint32_t node_cap;
@@ -534,6 +533,7 @@ int pass_attention(struct net *net);
 int pass_batchnorm(struct net *net);
 int pass_copy(struct net *net);
 int pass_precision(struct net *net);
+int pass_widen(struct net *net);
 const struct node *value_maker(const struct net *net, uint32_t value, uint32_t op);
 uint32_t value_node(const struct net *net, uint32_t value);
 void net_count_uses(struct net *net);

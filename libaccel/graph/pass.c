@@ -195,8 +195,11 @@ int net_passes(struct net *net, const struct accel_compile_opts *opts)
 
 	for (i = 0; i < ARRAY_SIZE(passes) && !ret; i++) {
 		/* What recognises operations has seen them as they were. */
-		if (passes[i].pass == ACCEL_PASS_COPY)
+		if (passes[i].pass == ACCEL_PASS_COPY) {
 			ret = pass_precision(net);
+			if (!ret)
+				ret = pass_widen(net);
+		}
 		if (ret || opts->level < passes[i].level || (opts->off >> passes[i].pass & 1))
 			continue;
 		net_count_uses(net);

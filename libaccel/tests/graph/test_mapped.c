@@ -223,6 +223,49 @@ static void test_half(void **arg)
 			   precisions[i / 4]);
 }
 
+/* An engine that lacks such products, as one of an older driver does, has the weights in fp32. */
+static void test_widened(void **arg)
+{
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct accel_value v = value_of("w", ACCEL_F16, 2, DIMS(64, 64));
+	struct accel_program *program;
+	struct bed *bed = *arg;
+	struct accel_state *s;
+	uint16_t w[4096];
+	const float *got;
+	float a[64];
+	uint32_t x, i, k, value;
+
+	accel_ctx_destroy(bed->ctx);
+	accel_device_unref(bed->dev);
+	assert_int_equal(accel_device_open("sw:m1", NULL, &bed->dev), 0);
+	assert_int_equal(accel_ctx_create(bed->dev, NULL, &bed->ctx), 0);
+	for (i = 0; i < 4096; i++)
+		w[i] = i * 40503u >> 7 & 1 ? 0x3c00 : 0xc000;
+	for (i = 0; i < 64; i++)
+		a[i] = (float)i;
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(1, 64));
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, w, NULL, NULL, &value));
+	add_output(bed, "d", add_gemm(bed, "product", x, value));
+	opts.engine = ACCEL_ENGINE_MATRIX;
+	for (opts.level = 0; opts.level <= 3; opts.level += 3) {
+		MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &program));
+		s = new_state(bed, program);
+		fill_input(s, 0, a, sizeof(a));
+		MUST(accel_state_run(s));
+		got = output(bed, s, 0, &v);
+		for (i = 0; i < 64; i++) {
+			float want = 0;
+
+			for (k = 0; k < 64; k++)
+				want += w[k * 64 + i] == 0x3c00 ? a[k] : -2 * a[k];
+			assert_true(got[i] == want);
+		}
+		accel_state_destroy(s);
+		accel_program_unref(program);
+	}
+}
+
 /* --- a program's file -------------------------------------------------------------- */
 
 enum { BLOCKS = 3, CHANNELS = 256, EDGE = 14, THREADS = 1 };
@@ -480,6 +523,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_numbers, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_repack, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_half, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_widened, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_mapped, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_repack_narrow, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_loaded, bed_setup, bed_teardown),

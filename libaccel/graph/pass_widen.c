@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Weights of 16 bits that meet fp32 where no engine multiplies these: the driver may be older
+ * than this library, or the engine that was asked for lacks the product.
+ */
+#include "graph.h"
+
+/**
+ * pass_widen - products that no engine does, by weights in fp32
+ * @net: net
+ *
+ * Return: 0, or the error that the net has.
+ */
+int pass_widen(struct net *net)
+{
+	const uint32_t args[] = { ACCEL_ARG_A, ACCEL_ARG_B }, count = net->node_count;
+	uint32_t i, j, types[2], b, wide;
+
+	net_count_uses(net);
+	for (i = 0; i < count; i++) {
+		if (net->nodes[i].dead || net->nodes[i].desc->hdr.op != ACCEL_OP_GEMM)
+			continue;
+		for (j = 0; j < 2; j++) {
+			b = node_value(&net->nodes[i], args[j]);
+			types[j] = b == NO_VALUE ? 0 : net->values[b].type;
+		}
+		if (types[0] != ACCEL_F32 || types[1] == ACCEL_F32 || !is_real(types[1]) ||
+		    net_can_run(net, &net->nodes[i]))
+			continue;
+		wide = net_copy(net, b, ACCEL_F32, NULL);
+		if (wide == NO_VALUE)
+			return net_nomem(net);
+		node_set(&net->nodes[i], ACCEL_ARG_B, wide);
+		if (value_const(net, wide))
+			net_release(net, b);
+	}
+	return 0;
+}
