@@ -17,7 +17,9 @@
 /* Rows of B that are added up at once */
 #define DEEP	4u
 /* Bytes of a column that are fetched ahead */
-#define AHEAD	1024u
+#define AHEAD	1024
+/* Bytes between what is multiplied and columns that are fetched ahead, at least */
+#define FAR	8192
 
 V_INLINE size_t few_bytes(enum few_type type)
 {
@@ -118,8 +120,14 @@ V_INLINE void few_dots(const struct few_call *g, enum few_type type, uint32_t m,
 	const float *a_end[FEW_ROWS];
 	uint8_t b_rest[4][VL * 4];
 	vf sum[4][FEW_ROWS];
+	int64_t ahead = nv * g->step;
 	uint32_t i, j, k;
 
+	/* Columns that follow these are on their way meanwhile; of long ones what follows. */
+	if (ahead <= 0 || ahead > 4 * FAR)
+		ahead = AHEAD;
+	else
+		ahead *= (FAR - 1) / ahead + 1;
 #pragma GCC unroll 4
 	for (j = 0; j < nv; j++) {
 		b[j] = g->b + (int64_t)(n + j) * g->step;
@@ -131,7 +139,7 @@ V_INLINE void few_dots(const struct few_call *g, enum few_type type, uint32_t m,
 		few_dot_step(type, m, nv, g->a, k, b, k * size, sum);
 #pragma GCC unroll 4
 		for (j = 0; j < nv; j++)
-			__builtin_prefetch(b[j] + k * size + AHEAD);
+			__builtin_prefetch(b[j] + k * size + ahead);
 	}
 	if (k < g->k) {
 		memset(a_rest, 0, sizeof(a_rest));
