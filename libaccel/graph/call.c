@@ -352,7 +352,7 @@ int call_lower(struct net *net, uint32_t index)
 		if (!operator_type_bytes(v->type))
 			return net_fail(net, -EINVAL, node, "an input that is not of whole bytes");
 		if (!value_dense(v))
-			value = net_copy(net, value, v->type, node->name);
+			value = net_copy(net, value, v->type, node);
 		else if (is_askew(net, value))
 			value = straight(net, value);
 		if (value == NO_VALUE)

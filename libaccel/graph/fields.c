@@ -3,6 +3,7 @@
  * Descriptors by their parts: which tensor has the place of an argument; what nodes are called.
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
@@ -254,46 +255,34 @@ const char *desc_name(const union node_desc *desc)
 
 int accel_graph_set_source(struct accel_graph *graph, const char *text)
 {
-	uint32_t i = 0;
+	char *own;
 	int ret = graph_open(graph);
 
-	if (ret)
+	/* Nodes of one operator follow each other; those before are not looked through. */
+	if (ret || (text && graph->source && !strcmp(graph->source, text)))
 		return ret;
-	while (text && i < graph->source_count && strcmp(graph->sources[i], text))
-		i++;
-	if (text && i == graph->source_count) {
-		if (!list_grow(&graph->sources, i, &graph->source_cap, sizeof(*graph->sources)))
-			return graph_nomem(graph);
-		graph->sources[i] = strdup(text);
-		if (!graph->sources[i])
-			return graph_nomem(graph);
-		graph->source_count++;
+	graph->source = NULL;
+	if (!text)
+		return 0;
+	own = strdup(text);
+	if (!own || !list_grow(&graph->sources, graph->source_count, &graph->source_cap,
+			       sizeof(*graph->sources))) {
+		free(own);
+		return graph_nomem(graph);
 	}
-	graph->source = text ? graph->sources[i] : NULL;
+	graph->sources[graph->source_count++] = own;
+	graph->source = own;
 	return 0;
 }
 
 /**
- * graph_source - what a node was made for, by its name
- * @g: graph
- * @name: of the node, or NULL
- * @d: what it is
+ * made_for - what a node is called in errors
+ * @source: what it was made for, or NULL
+ * @desc: what it is
  *
- * Names of nets are those of the graph, unless they are a file's.
- *
- * Return: what accel_graph_set_source() said, else the name of its operation.
+ * Return: @source, else the name of its operation.
  */
-const char *graph_source(const struct accel_graph *g, const char *name, const union node_desc *d)
+const char *made_for(const char *source, const union node_desc *desc)
 {
-	const char *source = NULL, *own;
-	uint32_t i;
-
-	for (i = 0; name && i < g->node_count; i++) {
-		own = g->nodes[i].name;
-		if (own && (own == name || (!source && !strcmp(own, name))))
-			source = g->nodes[i].source;
-		if (own == name)
-			break;
-	}
-	return source ? source : desc_name(d);
+	return source ? source : desc_name(desc);
 }

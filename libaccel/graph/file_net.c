@@ -210,7 +210,8 @@ static bool arg_fits(const struct net *net, const struct node *node, uint32_t in
 
 static int get_net_node(struct reader *r, struct net *net)
 {
-	const char *name = read_text(r);
+	const char *name = read_text(r), *source = read_text(r);
+	const struct node of = { .name = name, .source = source };
 	union node_desc *desc = read_desc(r);
 	struct node *node;
 	uint32_t i, count;
@@ -219,7 +220,7 @@ static int get_net_node(struct reader *r, struct net *net)
 		free(desc);
 		return net_fail(net, -EBADMSG, NULL, "a node");
 	}
-	node = net_node(net, name, desc->hdr.op);
+	node = net_node(net, &of, desc->hdr.op);
 	if (node)
 		memcpy(node->desc, desc, desc->hdr.size);
 	free(desc);

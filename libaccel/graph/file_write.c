@@ -414,6 +414,7 @@ static void put_net_node(struct packer *p, const struct node *node)
 	uint32_t i;
 
 	image_text(image, node->name);
+	image_text(image, node->source);
 	put_desc(image, node->desc);
 	image_number(image, node->rules);
 	image_number(image, node->fused);

@@ -82,7 +82,7 @@ run_fail(struct run *r, int code, const char *fmt, ...)
 	va_end(ap);
 	return ctx_fail(r->state->program->ctx, code, name, "node %s (%s): %s",
 			name ? name : "without a name",
-			graph_source(r->state->program->graph, name, r->node->desc), text);
+			made_for(r->node->source, r->node->desc), text);
 }
 
 static int run_nomem(struct run *r)

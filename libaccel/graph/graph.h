@@ -153,11 +153,10 @@ struct accel_graph {
 	struct symbol *symbols;
 	uint32_t symbol_count;
 	struct graph_value *values;
-	uint32_t value_count;
-	uint32_t value_cap;
+	uint32_t value_count, value_cap;
 	struct graph_node *nodes;
 	uint32_t node_count, node_cap;
-	/* what nodes are made for, each once, and what those are that are added now, or NULL */
+	/* what nodes are made for, and what those are that are added now, or NULL */
 	char **sources;
 	const char *source;
 	uint32_t source_count, source_cap;
@@ -167,8 +166,7 @@ struct accel_graph {
 	uint32_t output_count;
 	/* what nodes of operators that users added say: its nets have them too */
 	struct operator_node **added;
-	uint32_t added_count;
-	uint32_t added_cap;
+	uint32_t added_count, added_cap;
 	/* with numbers for symbols, as far as it was asked for */
 	struct net *example;
 	/* nets that may still be made to find such numbers */
@@ -205,7 +203,7 @@ bool is_quantised(const struct node *node);
 uint32_t desc_size(uint32_t op);
 const char *node_op_name(uint32_t op);
 const char *desc_name(const union node_desc *desc);
-const char *graph_source(const struct accel_graph *g, const char *name, const union node_desc *d);
+const char *made_for(const char *source, const union node_desc *desc);
 bool desc_writes(union node_desc *desc, uint32_t arg);
 struct accel_epilogue *desc_epilogue(union any_desc *desc);
 
@@ -291,6 +289,7 @@ struct node_arg {
 /**
  * struct node - an operation
  * @name: name for people, or NULL; the graph's
+ * @source: what it was made for, or NULL; likewise
  * @desc: descriptor; its tensors are absent
  * @args: values
  * @arg_count: number of @args
@@ -304,6 +303,7 @@ struct node_arg {
  */
 struct node {
 	const char *name;
+	const char *source;
 	union node_desc *desc;
 	struct node_arg args[NODE_MAX_ARGS];
 	uint32_t arg_count;
@@ -454,12 +454,12 @@ uint32_t net_constant(struct net *net, uint32_t type, uint32_t rank, const int64
 		      void *data);
 bool net_may_fold(struct net *net, uint64_t bytes);
 uint32_t net_view(struct net *net, uint32_t value);
-struct node *net_node(struct net *net, const char *name, uint32_t op);
+struct node *net_node(struct net *net, const struct node *of, uint32_t op);
 int node_arg(struct node *node, uint32_t arg, uint32_t value, bool result);
 uint32_t node_value(const struct node *node, uint32_t arg);
 bool node_set(struct node *node, uint32_t arg, uint32_t value);
 uint32_t node_result(const struct node *node);
-uint32_t net_copy(struct net *net, uint32_t value, uint32_t type, const char *name);
+uint32_t net_copy(struct net *net, uint32_t value, uint32_t type, const struct node *of);
 
 /* --- infer.c ----------------------------------------------------------------------- */
 

@@ -153,7 +153,7 @@ static int narrow_indices(struct net *net, uint32_t index)
 		    engine_type(net->values[value].type) ||
 		    !engine_type(net->values[data].type))
 			continue;
-		value = net_copy(net, value, ACCEL_S32, node->name);
+		value = net_copy(net, value, ACCEL_S32, node);
 		if (value == NO_VALUE)
 			return net_nomem(net);
 		net->nodes[index].args[i].value = value;
@@ -334,7 +334,7 @@ static int make_plan(struct net *net, uint32_t index, const struct accel_compile
 
 		if (a->result || value_dense(v) || net->nodes[index].desc->hdr.op == ACCEL_OP_COPY)
 			continue;
-		value = net_copy(net, a->value, v->type, net->nodes[index].name);
+		value = net_copy(net, a->value, v->type, &net->nodes[index]);
 		if (value == NO_VALUE)
 			return net_nomem(net);
 		net->nodes[index].args[i].value = value;

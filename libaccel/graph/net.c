@@ -33,7 +33,7 @@ int net_fail(struct net *net, int code, const struct node *node, const char *fmt
 			 desc_name(node->desc));
 		n = (size_t)snprintf(e->text, sizeof(e->text), "node %s (%s): ",
 				     node->name ? node->name : "without a name",
-				     graph_source(net->graph, node->name, node->desc));
+				     made_for(node->source, node->desc));
 	}
 	if (n < sizeof(e->text)) {
 		va_start(ap, fmt);
@@ -133,9 +133,18 @@ uint32_t net_view(struct net *net, uint32_t value)
 	return net->value_count++;
 }
 
-/* A node without arguments, NULL: no memory. */
-struct node *net_node(struct net *net, const char *name, uint32_t op)
+/**
+ * net_node - a node without arguments
+ * @net: net
+ * @of: whose name it has, and what it is made for; or NULL
+ * @op: operation
+ *
+ * Return: node, NULL: no memory.
+ */
+struct node *net_node(struct net *net, const struct node *of, uint32_t op)
 {
+	/* It may lie where nodes move. */
+	const char *name = of ? of->name : NULL, *source = of ? of->source : NULL;
 	union node_desc *desc = calloc(1, desc_size(op));
 	struct node *node;
 
@@ -148,7 +157,7 @@ struct node *net_node(struct net *net, const char *name, uint32_t op)
 	desc->hdr.size = desc_size(op);
 	desc->hdr.op = op;
 	node = &net->nodes[net->node_count++];
-	*node = (struct node) { .name = name, .desc = desc };
+	*node = (struct node) { .name = name, .source = source, .desc = desc };
 	return node;
 }
 
@@ -196,13 +205,13 @@ uint32_t node_result(const struct node *node)
  * @net: net
  * @value: value
  * @type: their type
- * @name: of the node
+ * @of: node that wants it, or that it is of
  *
  * Return: value, NO_VALUE: no memory.
  */
-uint32_t net_copy(struct net *net, uint32_t value, uint32_t type, const char *name)
+uint32_t net_copy(struct net *net, uint32_t value, uint32_t type, const struct node *of)
 {
-	struct node *node = net_node(net, name, ACCEL_OP_COPY);
+	struct node *node = net_node(net, of, ACCEL_OP_COPY);
 	uint32_t out, index = net->node_count - 1;
 
 	if (!node)
@@ -373,6 +382,7 @@ static void spread_doubt(struct net *net, const struct graph_node *from, uint32_
 /* 1: it has to wait for what only running tells */
 static int take_node(struct net *net, const struct graph_node *from, bool done)
 {
+	const struct node of = { .name = from->name, .source = from->source };
 	uint32_t i, in[ACCEL_ARG_COUNT], out, index, value, late = late_args(from->desc->hdr.op);
 	uint32_t values = net->value_count;
 	bool result, stop = false;
@@ -399,7 +409,7 @@ static int take_node(struct net *net, const struct graph_node *from, bool done)
 			spread_doubt(net, from, values);
 		return stage_facts(net, from);
 	}
-	node = net_node(net, from->name, from->desc->hdr.op);
+	node = net_node(net, &of, from->desc->hdr.op);
 	if (!node)
 		return net_nomem(net);
 	index = net->node_count - 1;
@@ -449,7 +459,12 @@ static int take_outputs(struct net *net)
 		if (again || net->stores[v->store].kind != STORE_ARENA || !value_dense(v) ||
 		    v->offset ||
 		    net->stores[v->store].bytes != type_bytes(v->type, value_count(v))) {
-			struct node *node = net_node(net, v->name, ACCEL_OP_COPY);
+			const uint32_t maker = net->stores[v->store].node;
+			const struct node of = {
+				.name = v->name,
+				.source = maker == NO_VALUE ? NULL : net->nodes[maker].source
+			};
+			struct node *node = net_node(net, &of, ACCEL_OP_COPY);
 			uint32_t index = net->node_count - 1, out;
 
 			if (!node)

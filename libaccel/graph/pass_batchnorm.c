@@ -113,7 +113,7 @@ static int apart(struct net *net, uint32_t index, int64_t n, const float *factor
 	const struct value d = net->values[node_result(&net->nodes[index])];
 	uint32_t scale = channels(net, d.rank - 1, n, factor);
 	uint32_t bias = channels(net, d.rank - 1, n, addend), between, a, out;
-	struct node *times, *plus = net_node(net, net->nodes[index].name, ACCEL_OP_BINARY);
+	struct node *times, *plus = net_node(net, &net->nodes[index], ACCEL_OP_BINARY);
 	union node_desc *desc = calloc(1, desc_size(ACCEL_OP_BINARY));
 
 	between = net_new_value(net, d.type, d.rank, d.dims);

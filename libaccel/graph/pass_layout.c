@@ -230,8 +230,7 @@ static int read_copy(struct net *net, struct image *m, uint32_t index, uint32_t 
 	uint32_t view, value = net->nodes[index].args[k].value;
 
 	if (m->copy == NO_VALUE)
-		m->copy = net_copy(net, m->value, net->values[m->value].type,
-				   net->nodes[index].name);
+		m->copy = net_copy(net, m->value, net->values[m->value].type, &net->nodes[index]);
 	view = m->copy == NO_VALUE ? NO_VALUE : net_view(net, value);
 	if (view == NO_VALUE)
 		return net_nomem(net);

@@ -13,12 +13,12 @@ static uint32_t wanted(const struct net *net)
 }
 
 /* The elements of a value in 16 bits, made once; NO_VALUE: there is no memory. */
-static uint32_t narrow(struct net *net, uint32_t *made, uint32_t value, const char *name)
+static uint32_t narrow(struct net *net, uint32_t *made, uint32_t value, const struct node *of)
 {
 	if (net->values[value].type == wanted(net))
 		return value;
 	if (made[value] == NO_VALUE)
-		made[value] = net_copy(net, value, wanted(net), name);
+		made[value] = net_copy(net, value, wanted(net), of);
 	return made[value];
 }
 
@@ -27,7 +27,6 @@ static int take(struct net *net, uint32_t *made, uint32_t index, uint32_t ordina
 {
 	static const uint32_t args[] = { ACCEL_ARG_A, ACCEL_ARG_B };
 	struct node trial = net->nodes[index];
-	const char *name = trial.name;
 	uint32_t i, value, old[2], first = net->node_count;
 
 	for (i = 0; i < ARRAY_SIZE(args); i++) {
@@ -48,7 +47,7 @@ static int take(struct net *net, uint32_t *made, uint32_t index, uint32_t ordina
 		return 0;
 	}
 	for (i = 0; i < ARRAY_SIZE(args); i++) {
-		value = narrow(net, made, old[i], name);
+		value = narrow(net, made, old[i], &trial);
 		if (value == NO_VALUE)
 			return net_nomem(net);
 		node_set(&trial, args[i], value);

@@ -363,10 +363,10 @@ static bool is_line(const struct net *net, uint32_t value, const struct value *d
 }
 
 /* A node of one or two inputs in front of a product */
-static uint32_t small(struct net *net, const char *name, uint32_t op, uint32_t func, uint32_t a,
-		      uint32_t b)
+static uint32_t small(struct net *net, const struct node *of, uint32_t op, uint32_t func,
+		      uint32_t a, uint32_t b)
 {
-	struct node *node = net_node(net, name, op);
+	struct node *node = net_node(net, of, op);
 	uint32_t index = net->node_count - 1, d;
 
 	if (!node)
@@ -459,7 +459,6 @@ static void count_reads(struct net *net, uint32_t index, bool more)
 /* sum * scale + (bias - off * scale): the product has both at its end. */
 static int scale_product(struct net *net, uint32_t index)
 {
-	const char *name = net->nodes[index].name;
 	struct node trial = net->nodes[index];
 	uint32_t bias, i, last, first = net->node_count;
 	struct chain c;
@@ -471,14 +470,14 @@ static int scale_product(struct net *net, uint32_t index)
 		return 0;
 	bias = c.bias;
 	if (c.off != NO_VALUE) {
-		i = small(net, name, ACCEL_OP_COPY, 0, c.off, NO_VALUE);
+		i = small(net, &trial, ACCEL_OP_COPY, 0, c.off, NO_VALUE);
 		if (i != NO_VALUE)
-			i = small(net, name, ACCEL_OP_BINARY, ACCEL_BINARY_MUL, i, c.scale);
+			i = small(net, &trial, ACCEL_OP_BINARY, ACCEL_BINARY_MUL, i, c.scale);
 		if (i == NO_VALUE)
 			return net_nomem(net);
 		bias = c.bias == NO_VALUE
-			       ? small(net, name, ACCEL_OP_UNARY, ACCEL_UNARY_NEG, i, NO_VALUE)
-			       : small(net, name, ACCEL_OP_BINARY, ACCEL_BINARY_SUB, c.bias, i);
+			       ? small(net, &trial, ACCEL_OP_UNARY, ACCEL_UNARY_NEG, i, NO_VALUE)
+			       : small(net, &trial, ACCEL_OP_BINARY, ACCEL_BINARY_SUB, c.bias, i);
 		if (bias == NO_VALUE)
 			return net_nomem(net);
 	}

@@ -50,7 +50,7 @@ int state_run_host(struct accel_state *state, const struct stage *stage, const s
 	if (ret)
 		return ctx_fail(state->program->ctx, ret, node->name, "node %s (%s): %s",
 				node->name ? node->name : "without a name",
-				graph_source(state->program->graph, node->name, node->desc), why);
+				made_for(node->source, node->desc), why);
 	return accel_bo_cpu_end(stage->arena, 0, accel_bo_size(stage->arena), ACCEL_CPU_WRITE);
 }
 
@@ -98,7 +98,7 @@ static int job_failed(struct accel_state *state, const struct stage *stage,
 		return ret;
 	return ctx_fail(state->program->ctx, ret, node->name, "node %s (%s): %s",
 			node->name ? node->name : "without a name",
-			graph_source(state->program->graph, node->name, node->desc),
+			made_for(node->source, node->desc),
 			info->text[0] ? info->text : "it failed");
 }
 

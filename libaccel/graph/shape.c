@@ -80,7 +80,7 @@ static int give_reshaped(struct shape *s, uint32_t rank, const int64_t *dims)
 		return too_large(s);
 	if (reshape_view(&s->a, rank, dims))
 		return give_view(s);
-	copy = net_copy(s->net, s->in[ACCEL_ARG_A], s->a.type, s->node.name);
+	copy = net_copy(s->net, s->in[ACCEL_ARG_A], s->a.type, &s->node);
 	if (copy == NO_VALUE)
 		return net_nomem(s->net);
 	s->a = s->net->values[copy];
@@ -498,7 +498,7 @@ int shape_resolve(struct net *net, const struct graph_node *from, uint32_t *in, 
 {
 	struct shape s = {
 		.net = net, .desc = &from->desc->shape, .in = in, .out = NO_VALUE,
-		.node = { .name = from->name, .desc = from->desc },
+		.node = { .name = from->name, .source = from->source, .desc = from->desc },
 	};
 	int ret;
 

@@ -481,7 +481,7 @@ static bool is_expected(const struct net *net, const struct fact *fact)
 static int take_result(struct net *net, const struct graph_node *from, uint32_t index,
 		       const struct net *made)
 {
-	const struct node say = { .name = from->name, .desc = from->desc };
+	const struct node say = { .name = from->name, .source = from->source, .desc = from->desc };
 	uint32_t arg = from->dynamic->in_count + index, value;
 	struct fact guess = { .value = from->args[arg].value };
 	const struct fact *fact = net->guess ? &guess : find_fact(net, guess.value, false);

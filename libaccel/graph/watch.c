@@ -88,7 +88,7 @@ static int add(struct net *net, uint32_t value)
 		return 0;
 	for (i = 0; i < rank; i++)
 		ones[i] = 1;
-	node = net_node(net, net->nodes[maker].name, ACCEL_OP_REDUCE);
+	node = net_node(net, &net->nodes[maker], ACCEL_OP_REDUCE);
 	d = net_new_value(net, ACCEL_F32, rank, ones);
 	if (!node || d == NO_VALUE || node_arg(node, ACCEL_ARG_D, d, true) ||
 	    node_arg(node, ACCEL_ARG_A, value, false))

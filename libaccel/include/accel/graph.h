@@ -215,8 +215,9 @@ struct accel_graph_arg {
  * @graph: graph
  * @text: such as the operator of a file, or NULL: nothing
  *
- * Nodes that are added from now on have it. Errors of a node, while a graph is compiled and when it
- * runs, say it in the place of the operation's name, which nobody knows who has the file alone.
+ * Nodes that are added from now on have it, with a name or without; @text is copied. Errors of a
+ * node, while a graph is compiled and when it runs, say it in the place of the operation's name,
+ * which nobody knows who has the file alone. Programs in files keep it.
  *
  * Return: 0, or an error that the graph has.
  */

@@ -560,41 +560,55 @@ static void test_source_damaged(void **arg)
 	free(data);
 }
 
-/* What a node was made for is said by those who made it, and by those who have their file alone. */
+/*
+ * What a node was made for is said by those who made it, and by those who have their file alone:
+ * also without a name, with one that another has, and without the graph.
+ */
 static void test_source(void **arg)
 {
+	static const struct {
+		const char *name, *source, *text;
+	} nodes[] = {
+		{ "taken", "Take", "node taken (Take): index 4 is not within 4 elements" },
+		{ NULL, "Pick", "node without a name (Pick): index 4 is not within 4 elements" },
+		{ "taken", "Find", "node taken (Find): index 4 is not within 4 elements" },
+		{ "other", NULL, "node other (gather): index 4 is not within 4 elements" },
+	};
+	static const uint32_t flags[] = { 0, 0, ACCEL_PROGRAM_SEEN };
 	struct accel_gather_desc d = ACCEL_GATHER_DESC_INIT;
+	const int32_t wrong[] = { 1, 4 }, right[] = { 1, 2 };
+	const uint32_t count = ARRAY_SIZE(nodes);
 	struct accel_error e = ACCEL_ERROR_INIT;
-	const int32_t index[] = { 1, 4 };
 	const float rows[4] = { 0 };
 	struct bed *bed = *arg;
 	struct accel_program *program;
 	struct accel_state *state;
-	uint32_t x, i;
-	int again;
+	uint32_t x, i, k, again;
 
 	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(4, 1));
-	i = add_input(bed, "i", ACCEL_S32, 1, DIMS(2));
-	MUST_GRAPH(accel_graph_set_source(bed->graph, "Take"));
-	x = add_node(bed, "taken", &d.hdr, 2, (uint32_t[]) { x, i });
-	MUST_GRAPH(accel_graph_set_source(bed->graph, NULL));
-	add_output(bed, "y", add_node(bed, "other", &d.hdr, 2, (uint32_t[]) { x, i }));
+	for (i = 0; i < count; i++) {
+		k = add_input(bed, NULL, ACCEL_S32, 1, DIMS(2));
+		MUST_GRAPH(accel_graph_set_source(bed->graph, nodes[i].source));
+		k = add_node(bed, nodes[i].name, &d.hdr, 2, (uint32_t[]) { x, k });
+		add_output(bed, NULL, k);
+	}
 	program = compile(bed, 3, 0);
-	MUST(accel_program_save(program, path, 0));
-	for (again = 0; again < 4; again++) {
-		if (again == 2) {
+	for (again = 0; again < ARRAY_SIZE(flags); again++) {
+		if (again) {
+			MUST(accel_program_save(program, path, flags[again]));
 			accel_program_unref(program);
 			program = load(bed);
 		}
-		state = new_state(bed, program);
-		fill_input(state, 0, rows, sizeof(rows));
-		fill_input(state, 1, again & 1 ? (const int32_t[]){ 1, 2 } : index, sizeof(index));
-		assert_int_equal(accel_state_run(state), -EFAULT);
-		MUST(accel_ctx_get_error(bed->ctx, &e));
-		assert_string_equal(e.text, again & 1 ?
-				    "node other (gather): index 2 is not within 2 elements" :
-				    "node taken (Take): index 4 is not within 4 elements");
-		accel_state_destroy(state);
+		for (i = 0; i < count; i++) {
+			state = new_state(bed, program);
+			fill_input(state, 0, rows, sizeof(rows));
+			for (k = 0; k < count; k++)
+				fill_input(state, 1 + k, k == i ? wrong : right, sizeof(wrong));
+			assert_int_equal(accel_state_run(state), -EFAULT);
+			MUST(accel_ctx_get_error(bed->ctx, &e));
+			assert_string_equal(e.text, nodes[i].text);
+			accel_state_destroy(state);
+		}
 	}
 	accel_program_unref(program);
 }
