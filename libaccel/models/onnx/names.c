@@ -35,15 +35,15 @@ int im_fail(struct import *im, int code, const char *fmt, ...)
 int im_graph(struct import *im, int ret)
 {
 	struct accel_error e = ACCEL_ERROR_INIT;
-	char own[400];
-	size_t n;
 
 	if (!ret)
 		return 0;
 	accel_graph_get_error(im->model->graph, &e);
-	/* The node in work is said already. */
-	n = (size_t)snprintf(own, sizeof(own), "node %s (%s): ", im->name, im->op);
-	return im_fail(im, ret, "%.200s", e.text + (strncmp(e.text, own, n) ? 0 : n));
+	/* It says a node: that in work, or one before it that is looked at only now. */
+	if (strncmp(e.text, "node ", 5) != 0)
+		return im_fail(im, ret, "%.200s", e.text);
+	im->error = e;
+	return im->error.code = ret;
 }
 
 /* --- names --------------------------------------------------------------------------- */

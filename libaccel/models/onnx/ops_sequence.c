@@ -346,7 +346,7 @@ static int split(struct import *im, uint32_t arg)
 static int join(struct import *im, uint32_t arg)
 {
 	const bool add = im_int(im, "new_axis", 0);
-	uint32_t list[MAX_LENGTH], axis = 0, i;
+	uint32_t list[MAX_LENGTH], axis = 0, rank = 0, i;
 	const struct sequence *s;
 	int64_t along;
 	int ret = im_need(im, 1);
@@ -356,8 +356,12 @@ static int join(struct import *im, uint32_t arg)
 		ret = need_sequence(im, &s);
 	if (!ret && !s->count)
 		ret = im_fail(im, -EBADMSG, "nothing to be joined");
+	if (!ret) {
+		rank = v_rank(im, s->values[0]) + add;
+		ret = im->error.code;
+	}
 	if (!ret)
-		ret = im_axis(im, im_int(im, "axis", 0), v_rank(im, s->values[0]) + add, &axis);
+		ret = im_axis(im, im_int(im, "axis", 0), rank, &axis);
 	if (!ret)
 		ret = add_pieces(im, s->count);
 	if (ret)

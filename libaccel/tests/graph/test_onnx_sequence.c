@@ -131,6 +131,7 @@ static void test_refused(void **arg)
 		{ "SplitToSequence", "long", "in pieces of 1" },
 		{ "SplitToSequence", "a ab", "an input is a sequence" },
 	};
+	static const int64_t uneven[] = { 2, 1 };
 	struct tested *t;
 	char name[8];
 	uint32_t i;
@@ -147,6 +148,12 @@ static void test_refused(void **arg)
 		put_name(&t->g, 12, "y");
 		must_refuse(t, 0, bad[i].words);
 	}
+	/* Pieces that do not add up are looked at later, and are those of who made them. */
+	t = BEGIN(*arg, IO("x", F32, NULL, 4), CONST("sizes", S64, uneven, 2));
+	ONE(t, NULL, "SplitToSequence", "x sizes", "all");
+	ONE(t, NULL, "ConcatFromSequence", "all", "y");
+	put_name(&t->g, 12, "y");
+	must_refuse(t, -EINVAL, "node all (SplitToSequence): its pieces are not those of 4");
 	/* Few words of a file join many values: not without end. */
 	t = BEGIN(*arg, IO("x", F32, NULL, 512));
 	ONE(t, NULL, "SplitToSequence", "x", "all");
