@@ -276,12 +276,16 @@ static int read_body(struct import *im, const char *attr, const struct formal *f
 int im_dynamic(struct import *im, struct accel_dynamic_desc *d, const uint32_t *in,
 	       uint32_t in_count, uint32_t *out, uint32_t out_count)
 {
-	struct accel_graph *graph = im->model->graph;
 	int ret = im_source(im);
 
-	if (!ret)
-		ret = accel_graph_dynamic(graph, im->name, d, in, in_count, out, out_count);
-	return im_graph(im, ret);
+	if (ret) {
+		/* They are the node's also if there is none. */
+		accel_graph_destroy(d->body);
+		accel_graph_destroy(d->other);
+		return ret;
+	}
+	return im_graph(im, accel_graph_dynamic(im->model->graph, im->name, d, in, in_count, out,
+						out_count));
 }
 
 int im_give_all(struct import *im, const uint32_t *out, uint32_t count)
