@@ -86,6 +86,29 @@ static uint32_t convolve_planes(struct import *im, const struct window *w,
 	return volumes(im, convolve(im, w, *d, k, b, bias), outer);
 }
 
+/*
+ * Weights whose size is a symbol have the one that kernel_shape says, if it does: others fail when
+ * it runs.
+ */
+static int size_weights(struct import *im, uint32_t n)
+{
+	const struct attr *a = im_attr(im, "kernel_shape", ATTR_INTS);
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_PIECE);
+	uint32_t w = im->in[1].value, i, list;
+	int ret = 0;
+
+	d.count = 1;
+	for (i = 0; a && a->int_count == n && i < n && !ret; i++) {
+		if (!im_is_symbol(im, 1, 2 + i))
+			continue;
+		d.axis = 2 + (int32_t)i;
+		ret = im_list(im, 1, &a->ints[i], &list);
+		if (!ret)
+			ret = im_two(im, &d.hdr, w, list, &w);
+	}
+	return ret || w == im->in[1].value ? ret : im_ref(im, w, &im->in[1]);
+}
+
 /* The window and the groups of a convolution of inputs @x and @f */
 static int read_conv(struct import *im, const struct ref *x, const struct ref *f,
 		     struct window *w, struct accel_conv_desc *d)
@@ -99,9 +122,11 @@ static int read_conv(struct import *im, const struct ref *x, const struct ref *f
 	w->n = x->rank - 2;
 	if (x->rank < 3 || x->rank > 5 || f->rank != x->rank)
 		return im_fail(im, -EOPNOTSUPP, "%u dimensions, weights of %u", x->rank, f->rank);
+	ret = size_weights(im, w->n);
 	for (i = 0; i < w->n; i++)
 		w->kernel[i] = (uint32_t)f->dims[2 + i];
-	ret = read_window(im, w, false);
+	if (!ret)
+		ret = read_window(im, w, false);
 	if (!ret && (groups < 1 || groups > 1 << 20))
 		ret = im_fail(im, -EBADMSG, "%lld groups", (long long)groups);
 	for (i = 0; i < w->n && !ret; i++)
@@ -346,9 +371,11 @@ static int conv_transpose(struct import *im, uint32_t arg)
 	}
 	if (extra && extra->int_count != w.n)
 		return im_fail(im, -EBADMSG, "output_padding has not %u numbers", w.n);
+	ret = size_weights(im, w.n);
 	for (i = 0; i < w.n; i++)
 		w.kernel[i] = (uint32_t)im->in[1].dims[2 + i];
-	ret = read_window(im, &w, true);
+	if (!ret)
+		ret = read_window(im, &w, true);
 	if (ret)
 		return ret;
 	if (w.n == 3 && w.kernel[0] > 64)

@@ -196,6 +196,40 @@ static void test_windows(void **arg)
 	}
 }
 
+/* Windows of weights whose size is a symbol, and that kernel_shape says: they have it. */
+static void test_kernel_shape(void **arg)
+{
+	static const char *const types[] = { "Conv", "ConvTranspose" };
+	static const float x[] = { 1, 2, 3, 4 }, w[] = { 1, 10, 100 };
+	static const int64_t real[] = { 1, 1, 2, 1, 1 }, other[] = { 1, 1, 3 };
+	static const float same[2][4] = { { 21, 32, 43, 4 }, { 1, 12, 23, 34 } };
+	static const float planes[2][5] = { { 21, 32, 43 }, { 1, 12, 23, 34, 40 } };
+	struct tested *t;
+	struct bytes n;
+	int i, k;
+
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < 2; k++) {
+			t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4),
+				  SYMBOLIC("w", F32, w, k ? other : real, 1, 1, -1));
+			n = op(NULL, types[i], "x w", "y");
+			attr_text(&n, "auto_pad", "SAME_UPPER");
+			attr_ints(&n, "kernel_shape", 1, DIMS(2));
+			add_op(t, &n);
+			if (k)
+				must_fail(t, -EINVAL, "its pieces are not those of 3 elements");
+			else
+				GIVES(t, IO("y", F32, same[i], 1, 1, 4));
+		}
+		t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 1, 1),
+			  SYMBOLIC("w", F32, w, real, 1, 1, -1, -2, 1));
+		n = op(NULL, types[i], "x w", "y");
+		attr_ints(&n, "kernel_shape", 3, DIMS(2, 1, 1));
+		add_op(t, &n);
+		GIVES(t, IO("y", F32, planes[i], 1, 1, i ? 5 : 3, 1, 1));
+	}
+}
+
 /* A layer whose weights' size is a symbol is as large as it says, without a bias too. */
 static void test_layer(void **arg)
 {
@@ -300,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
 		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_layer),
+		TEST(test_kernel_shape),
 		TEST(test_none), TEST(test_unlike), TEST(test_parts),
 	};
 
