@@ -493,6 +493,7 @@ int swish(struct import *im, uint32_t ms);
  * @dilation: distance of its elements
  * @before: padding before the first
  * @after: padding behind the last
+ * @late: padding is what v_same_padded() puts around: sizes that are symbols decide on it
  */
 struct window {
 	uint32_t n;
@@ -501,8 +502,10 @@ struct window {
 	uint32_t dilation[3];
 	uint32_t before[3];
 	uint32_t after[3];
+	bool late;
 };
 
+uint32_t v_same_padded(struct import *im, const struct window *w, uint32_t a, double fill);
 int read_window(struct import *im, struct window *w, bool whole);
 int give_moments(struct import *im, uint32_t a, uint32_t axes, uint32_t func, double eps);
 uint32_t v_norm(struct import *im, uint32_t func, uint32_t axes, float eps, uint32_t a,

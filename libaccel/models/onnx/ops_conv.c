@@ -148,13 +148,15 @@ static int conv(struct import *im, uint32_t arg)
 {
 	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
 	struct window w = { 0 };
+	uint32_t a = v_in(im, 0);
 	int ret = im_need(im, 2);
 
 	(void)arg;
 	if (!ret)
 		ret = read_conv(im, &im->in[0], &im->in[1], &w, &d);
-	return ret ? ret : v_give(im, 0, any_conv(im, &w, &d, v_in(im, 0), v_in(im, 1),
-						  v_in(im, 2)));
+	if (!ret && w.late)
+		a = v_same_padded(im, &w, a, 0);
+	return ret ? ret : v_give(im, 0, any_conv(im, &w, &d, a, v_in(im, 1), v_in(im, 2)));
 }
 
 /* A zero point of one number that is constant, or none */
@@ -210,6 +212,8 @@ static int conv_integer(struct import *im, uint32_t arg)
 	(void)arg;
 	if (!ret)
 		ret = read_conv(im, &im->in[0], &im->in[1], &w, &d);
+	if (!ret && w.late)
+		ret = im_fail(im, -EOPNOTSUPP, "auto_pad of an input whose size is a symbol");
 	if (ret)
 		return ret;
 	d.d.dtype = ACCEL_S32;
@@ -393,8 +397,9 @@ static int conv_transpose(struct import *im, uint32_t arg)
 		int64_t extent = ((int64_t)w.kernel[i] - 1) * w.dilation[i] + 1;
 		int64_t whole = (in - 1) * w.stride[i] + extent;
 
-		if ((same || given) && im_is_symbol(im, 0, 2 + i))
-			return im_fail(im, -EOPNOTSUPP, "auto_pad of an input whose size is a symbol");
+		/* What is over of as many as inputs times the stride is the same for each size. */
+		if (given && im_is_symbol(im, 0, 2 + i))
+			return im_fail(im, -EOPNOTSUPP, "output_shape of an input whose size is a symbol");
 		if ((same || given || w.n == 3) && im_is_symbol(im, 1, 2 + i))
 			return im_fail(im, -EOPNOTSUPP, "weights whose size is a symbol");
 		if (same || given) {

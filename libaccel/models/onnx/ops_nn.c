@@ -16,7 +16,8 @@ static int window_list(struct import *im, const char *name, uint32_t count, uint
 	const struct attr *a = im_attr(im, name, ATTR_INTS);
 	uint32_t i;
 
-	if (!a)
+	/* A list of nothing is none. */
+	if (!a || !a->int_count)
 		return 0;
 	if (a->int_count != count)
 		return im_fail(im, -EBADMSG, "%s has %u numbers, not %u", name, a->int_count,
@@ -32,16 +33,18 @@ static int window_list(struct import *im, const char *name, uint32_t count, uint
 	return 0;
 }
 
-/* Padding that makes results of size in / stride, the odd one behind or before. */
-static int same_padding(struct import *im, struct window *w, bool upper)
+/*
+ * Padding that makes results of size in / stride, the odd one behind or before. Steps of one need
+ * the same of each size.
+ */
+static void same_padding(struct import *im, struct window *w, bool upper)
 {
 	int64_t in, out, pad;
 	uint32_t i;
 
-	for (i = 0; i < w->n; i++) {
-		if (im_is_symbol(im, 0, 2 + i))
-			return im_fail(im, -EOPNOTSUPP,
-				       "auto_pad of an input whose size is a symbol");
+	for (i = 0; i < w->n; i++)
+		w->late |= w->stride[i] > 1 && im_is_symbol(im, 0, 2 + i);
+	for (i = 0; i < w->n && !w->late; i++) {
 		in = im->in[0].dims[2 + i];
 		out = (in + w->stride[i] - 1) / w->stride[i];
 		pad = (out - 1) * w->stride[i] + 1 - in +
@@ -50,7 +53,47 @@ static int same_padding(struct import *im, struct window *w, bool upper)
 		w->before[i] = (uint32_t)(upper ? pad / 2 : pad - pad / 2);
 		w->after[i] = (uint32_t)pad - w->before[i];
 	}
-	return 0;
+}
+
+/**
+ * v_same_padded - the padding of same_padding(), which follows from the sizes that are there
+ * @im: import of a node with an auto_pad
+ * @w: its window, which is @late
+ * @a: value
+ * @fill: what the padding is
+ *
+ * Return: @a with padding around, NO_VALUE: @im has an error.
+ */
+uint32_t v_same_padded(struct import *im, const struct window *w, uint32_t a, double fill)
+{
+	const bool upper = im_string(im, "auto_pad", "SAME_UPPER");
+	struct accel_pad_desc d = ACCEL_PAD_DESC_INIT;
+	uint32_t i, in, pad, half, side[2], stride, list, along, out = NO_VALUE;
+	int64_t steps[3], more[3], axes[3];
+
+	for (i = 0; i < w->n; i++) {
+		axes[i] = 2 + i;
+		steps[i] = w->stride[i];
+		more[i] = 1 + ((int64_t)w->kernel[i] - 1) * w->dilation[i] - w->stride[i];
+	}
+	in = v_shape_of(im, a, 2, INT64_MAX);
+	stride = v_ints(im, w->n, steps);
+	/* As many windows as there are steps, the last one begun too */
+	pad = v_with(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_ADD, in, stride), -1);
+	pad = v_binary(im, ACCEL_BINARY_QUOT, pad, stride);
+	pad = v_binary(im, ACCEL_BINARY_MUL, pad, stride);
+	pad = v_binary(im, ACCEL_BINARY_ADD, pad, v_ints(im, w->n, more));
+	pad = v_with(im, ACCEL_BINARY_MAX, v_binary(im, ACCEL_BINARY_SUB, pad, in), 0);
+	half = v_with(im, ACCEL_BINARY_QUOT, pad, 2);
+	side[!upper] = half;
+	side[upper] = v_binary(im, ACCEL_BINARY_SUB, pad, half);
+	list = v_concat(im, 0, 2, side);
+	along = v_ints(im, w->n, axes);
+	if (im->error.code || a == NO_VALUE)
+		return NO_VALUE;
+	d.value = fill;
+	return im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, a }, { ACCEL_ARG_B, list },
+					{ ACCEL_ARG_AUX0, along }), 4, &out) ? NO_VALUE : out;
 }
 
 /* @whole: padding that depends on results is found by the caller. */
@@ -71,8 +114,11 @@ int read_window(struct import *im, struct window *w, bool whole)
 	for (i = 0; i < w->n; i++)
 		if (!w->stride[i] || !w->dilation[i] || !w->kernel[i])
 			return im_fail(im, -EBADMSG, "a kernel, stride or dilation of 0");
-	if (im_string(im, "auto_pad", "SAME_UPPER") || im_string(im, "auto_pad", "SAME_LOWER"))
-		return whole ? 0 : same_padding(im, w, im_string(im, "auto_pad", "SAME_UPPER"));
+	if (im_string(im, "auto_pad", "SAME_UPPER") || im_string(im, "auto_pad", "SAME_LOWER")) {
+		if (!whole)
+			same_padding(im, w, im_string(im, "auto_pad", "SAME_UPPER"));
+		return 0;
+	}
 	if (im_string(im, "auto_pad", "VALID"))
 		return 0;
 	if (im_attr(im, "auto_pad", ATTR_STRING) && !im_string(im, "auto_pad", "NOTSET") &&
@@ -90,6 +136,26 @@ static int read_norm(struct import *im, uint32_t func, uint32_t *norm)
 		return 0;
 	*norm = (uint32_t)p;
 	return p < 1 || p > 16 ? im_fail(im, -EOPNOTSUPP, "p of %lld", (long long)p) : 0;
+}
+
+/* A pooling whose input gets its padding first: averages are of what is not padding. */
+static uint32_t pool_padded(struct import *im, const struct accel_pool_desc *d,
+			    const struct window *w)
+{
+	const uint32_t type = im->in[0].type;
+	const double least = type_is_real(type) ? -INFINITY : type == ACCEL_S8 ? INT8_MIN : 0;
+	uint32_t a, all, out = NO_VALUE;
+
+	a = v_same_padded(im, w, v_in(im, 0), d->func == ACCEL_POOL_MAX ? least : 0);
+	if (im->error.code || im_one(im, &d->hdr, a, &out))
+		return NO_VALUE;
+	if (d->func != ACCEL_POOL_AVERAGE || d->flags & ACCEL_POOL_COUNT_PAD)
+		return out;
+	all = v_fill(im, type, v_shape_of(im, v_in(im, 0), 0, INT64_MAX), 1);
+	all = v_same_padded(im, w, all, 0);
+	if (im->error.code || im_one(im, &d->hdr, all, &all))
+		return NO_VALUE;
+	return v_binary(im, ACCEL_BINARY_DIV, out, all);
 }
 
 static int pool(struct import *im, uint32_t func)
@@ -121,6 +187,10 @@ static int pool(struct import *im, uint32_t func)
 		d.pad_end[i] = w.after[i];
 		taps *= w.kernel[i];
 	}
+	if (w.late && im->out_count > 1 && im->out[1].n)
+		return im_fail(im, -EOPNOTSUPP, "auto_pad, and indices, of a size that is a symbol");
+	if (w.late)
+		return v_give(im, 0, pool_padded(im, &d, &w));
 	ret = im_one(im, &d.hdr, im->in[0].value, &out);
 	if (!ret)
 		ret = im_give(im, 0, out);

@@ -230,6 +230,66 @@ static void test_kernel_shape(void **arg)
 	}
 }
 
+/* As much padding as sizes that are symbols need, behind or before */
+static void test_same(void **arg)
+{
+	static const struct {
+		const char *type;
+		int64_t all;
+		float want[2][2];
+	} cases[] = {
+		{ "Conv", 0, { { -321, -43 }, { -210, -432 } } },
+		{ "MaxPool", 0, { { -1, -3 }, { -1, -2 } } },
+		{ "AveragePool", 0, { { -2, -3.5f }, { -1.5f, -3 } } },
+		{ "AveragePool", 1, { { -2, -7.f / 3 }, { -1, -3 } } },
+		{ "LpPool", 0, { { 6, 7 }, { 3, 9 } } },
+	};
+	static const float x[] = { -1, -2, -3, -4, -5 }, w[] = { 1, 10, 100 };
+	static const float odd[] = { -210, -432, -54 }, each[] = { -210, -321, -432, -43 };
+	static const float spread[] = { -1, -10, -102, -20, -203, -30, -304, -40 };
+	static const int64_t four[] = { 1, 1, 4 }, five[] = { 1, 1, 5 };
+	const char *in;
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+	int lower;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		for (lower = 0; lower < 2; lower++) {
+			t = BEGIN(*arg, SYMBOLIC("x", F32, x, four, 1, 1, -1),
+				  CONST("w", F32, w, 1, 1, 3));
+			in = i ? "x" : "x w";
+			n = op(NULL, cases[i].type, in, "y");
+			attr_text(&n, "auto_pad", lower ? "SAME_LOWER" : "SAME_UPPER");
+			attr_ints(&n, "kernel_shape", 1, DIMS(3));
+			attr_ints(&n, "strides", 1, DIMS(2));
+			if (cases[i].all)
+				attr_int(&n, "count_include_pad", cases[i].all);
+			if (!strcmp(cases[i].type, "LpPool"))
+				attr_int(&n, "p", 1);
+			add_op(t, &n);
+			t->bound = 0.000001;
+			GIVES(t, IO("y", F32, cases[i].want[lower], 1, 1, 2));
+		}
+	}
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, five, 1, 1, -1), CONST("w", F32, w, 1, 1, 3));
+	n = op(NULL, "Conv", "x w", "y");
+	attr_text(&n, "auto_pad", "SAME_UPPER");
+	attr_ints(&n, "strides", 1, DIMS(2));
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, odd, 1, 1, 3));
+	/* Steps of one, and results that are more than inputs, need the same of each size. */
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, four, 1, 1, -1), CONST("w", F32, w, 1, 1, 3));
+	n = op(NULL, "Conv", "x w", "y");
+	attr_text(&n, "auto_pad", "SAME_LOWER");
+	add_op(t, &n);
+	n = op(NULL, "ConvTranspose", "x w", "z");
+	attr_text(&n, "auto_pad", "SAME_UPPER");
+	attr_ints(&n, "strides", 1, DIMS(2));
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, each, 1, 1, 4), IO("z", F32, spread, 1, 1, 8));
+}
+
 /* A layer whose weights' size is a symbol is as large as it says, without a bias too. */
 static void test_layer(void **arg)
 {
@@ -334,7 +394,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
 		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_layer),
-		TEST(test_kernel_shape),
+		TEST(test_kernel_shape), TEST(test_same),
 		TEST(test_none), TEST(test_unlike), TEST(test_parts),
 	};
 
