@@ -77,21 +77,23 @@ static int norm(struct import *im, uint32_t func)
 	return ret ? ret : im_give(im, 0, out);
 }
 
-/* Mean 0 and variance 1 along dimensions; all but the channels unless it says so */
+/* Mean 0 and variance 1 along dimensions: of images, unless it says which; all, if it says none */
 static int mean_variance(struct import *im, uint32_t arg)
 {
-	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
-	uint32_t i, axis = 0, mask = axes ? 0 : 13;
+	static const int64_t most[] = { 0, 2, 3 };
+	const struct attr *a = im_attr(im, "axes", ATTR_INTS);
+	uint32_t i, axis = 0, mask = 0, count = a ? a->int_count : ARRAY_SIZE(most);
 	int ret = im_need(im, 1);
 
 	(void)arg;
-	if (ret)
-		return ret;
-	for (i = 0; axes && i < axes->int_count; i++) {
-		if (im_axis(im, axes->ints[i], im->in[0].rank, &axis))
-			return im->error.code;
+	for (i = 0; i < count && !ret; i++) {
+		ret = im_axis(im, a ? a->ints[i] : most[i], im->in[0].rank, &axis);
 		mask |= ACCEL_AXIS(axis);
 	}
+	if (ret)
+		return ret;
+	for (i = 0; !count && i < im->in[0].rank; i++)
+		mask |= ACCEL_AXIS(i);
 	/* ONNX adds 1e-9 to the deviation, so that a constant is none. */
 	return v_give(im, 0, v_norm(im, ACCEL_NORM_LAYER, mask, 0.000000001f * 0.000000001f,
 				    v_in(im, 0), NO_VALUE, NO_VALUE));

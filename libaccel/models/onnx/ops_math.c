@@ -163,6 +163,16 @@ static int several(struct import *im, uint32_t func)
 	return ret ? ret : im_give(im, 0, out);
 }
 
+/* A whole number of a type, or the nearest that it has */
+static uint32_t nearest(struct import *im, uint32_t type, double number)
+{
+	uint32_t out = v_number(im, ACCEL_HOST_F64, number);
+	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
+
+	copy.d.dtype = type;
+	return im->error.code || im_one(im, &copy.hdr, out, &out) ? NO_VALUE : out;
+}
+
 static int clip(struct import *im, uint32_t arg)
 {
 	struct accel_unary_desc d = ACCEL_UNARY_DESC_INIT;
@@ -195,7 +205,9 @@ static int clip(struct import *im, uint32_t arg)
 		else if (im->opset < 11 && (type_is_real(im->in[0].type) ||
 					    fabs(i == 1 ? min : max) < (double)FLT_MAX))
 			/* Attributes, and what they are if there are none, are of fp32. */
-			bound = v_number(im, im->in[0].type, i == 1 ? min : max);
+			bound = type_is_real(im->in[0].type) ?
+				v_number(im, im->in[0].type, i == 1 ? min : max) :
+				nearest(im, im->in[0].type, i == 1 ? ceil(min) : floor(max));
 		else
 			continue;
 		out = v_binary(im, i == 1 ? ACCEL_BINARY_MAX : ACCEL_BINARY_MIN, out, bound);

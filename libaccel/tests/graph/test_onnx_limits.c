@@ -158,6 +158,80 @@ static void test_bounds(void **arg)
 	GIVES(t, IO("y", S64, least, 3));
 }
 
+/* Do two elements lie in one line along the dimensions of @axes? */
+static bool in_line(uint32_t rank, const int64_t *dims, uint32_t axes, int64_t a, int64_t b)
+{
+	while (rank--) {
+		const int64_t n = dims[rank] > 1 ? dims[rank] : 1;
+
+		if (!(axes >> rank & 1) && a % n != b % n)
+			return false;
+		a /= n;
+		b /= n;
+	}
+	return true;
+}
+
+/* Norms along any dimensions: of images if it says none, along all if it says that they are none */
+static void test_norms(void **arg)
+{
+	static const struct {
+		uint32_t rank, axes, count;
+		bool given;
+		int64_t dims[5], list[4];
+	} cases[] = {
+		{ 5, 13, 0, false, { 2, 3, 2, 2, 2 }, { 0 } },
+		{ 4, 13, 0, false, { 2, 3, 2, 4 }, { 0 } },
+		{ 3, 7, 0, true, { 2, 3, 4 }, { 0 } },
+		{ 3, 5, 2, true, { 2, 3, 4 }, { 0, -1 } },
+		{ 3, 2, 1, true, { 2, 3, 4 }, { 1 } },
+		{ 2, 1, 1, true, { 5, 3 }, { 0 } },
+		{ 1, 1, 1, true, { 7 }, { 0 } },
+		{ 4, 10, 2, true, { 2, 3, 2, 4 }, { 1, 3 } },
+		{ 4, 15, 4, true, { 2, 3, 2, 4 }, { 0, 1, 2, 3 } },
+		{ 5, 21, 3, true, { 2, 3, 2, 2, 2 }, { 0, 2, 4 } },
+	};
+	double sum, squares;
+	float a[48], y[48];
+	struct tested *t;
+	struct bytes n;
+	struct io in;
+	int64_t k, m, all, line;
+	uint32_t i;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		in = (struct io){ .name = "x", .type = F32, .rank = cases[i].rank, .data = a };
+		memcpy(in.dims, cases[i].dims, sizeof(cases[i].dims));
+		all = (int64_t)io_count(&in);
+		for (k = 0; k < all; k++)
+			a[k] = (float)(k * 7 % 11) - 3;
+		for (k = 0; k < all; k++) {
+			for (m = line = 0, sum = squares = 0; m < all; m++) {
+				if (!in_line(in.rank, in.dims, cases[i].axes, k, m))
+					continue;
+				sum += (double)a[m];
+				squares += (double)a[m] * (double)a[m];
+				line++;
+			}
+			sum /= (double)line;
+			y[k] = (float)(((double)a[k] - sum) /
+				       (sqrt(squares / (double)line - sum * sum) + 0.000000001));
+		}
+		t = begin(*arg, &in, 1);
+		n = op(NULL, "MeanVarianceNormalization", "x", "y");
+		if (cases[i].given)
+			attr_ints(&n, "axes", cases[i].count, cases[i].list);
+		add_op(t, &n);
+		t->bound = 0.00001;
+		in.name = "y";
+		in.data = y;
+		gives(t, &in, 1);
+	}
+	t = BEGIN(*arg, IO("x", F32, a, 2, 3, 4));
+	ONE(t, NULL, "MeanVarianceNormalization", "x", "y");
+	must_refuse(t, -EBADMSG, "axis 3 of 3 dimensions");
+}
+
 /* Numbers that are known before are written all the same where they are outputs. */
 static void test_known(void **arg)
 {
@@ -472,6 +546,22 @@ static void test_scales(void **arg)
 static void test_ends(void **arg)
 {
 	static const int64_t whole[3] = { INT64_MIN, 3, INT64_MAX };
+	static const int8_t s8[] = { INT8_MIN, INT8_MAX }, inside[] = { -1, 1 };
+	static const uint8_t u8[] = { 0, UINT8_MAX };
+	static const int16_t s16[] = { INT16_MIN, INT16_MAX };
+	static const uint16_t u16[] = { 0, UINT16_MAX };
+	static const uint32_t u32[] = { 0, UINT32_MAX };
+	static const uint64_t u64[] = { 0, UINT64_MAX };
+	static const struct {
+		int type;
+		const void *ends, *want;
+		float min, max;
+	} types[] = {
+		{ S8, s8, s8, -300, 300 }, { S8, s8, inside, -1.5f, 1.5f },
+		{ U8, u8, u8, -1, 300 }, { S16, s16, s16, -70000, 70000 },
+		{ U16, u16, u16, -1, 70000 }, { U32, u32, u32, -1, 1e10f },
+		{ U64, u64, u64, -1, 1e30f },
+	};
 	static const int64_t of[3] = { 1, -1, 0 };
 	static const float row[6] = { 1, 2, 3, 4, 5, 6 }, skip[2] = { 1, 2 }, ones[2] = { 1, 1 };
 	static const float sums[2][8] = { { 2, 4, 6, 8, 6, 8, 10, 12 },
@@ -488,6 +578,15 @@ static void test_ends(void **arg)
 	t->opset = 10;
 	add_op(t, &n);
 	GIVES(t, IO("y", S64, whole, 3));
+	for (i = 0; i < (int)COUNT(types); i++) {
+		t = BEGIN(*arg, IO("x", types[i].type, types[i].ends, 2));
+		n = op(NULL, "Clip", "x", "y");
+		attr_float(&n, "min", types[i].min);
+		attr_float(&n, "max", types[i].max);
+		t->opset = 10;
+		add_op(t, &n);
+		GIVES(t, IO("y", types[i].type, types[i].want, 2));
+	}
 	t = BEGIN(*arg, IO("x", F32, row, 3, 2), IO("of", S64, of, 3));
 	n = op(NULL, "NegativeLogLikelihoodLoss", "x of", "y");
 	attr_text(&n, "reduction", "none");
@@ -521,8 +620,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_index), TEST(test_images), TEST(test_update), TEST(test_mask),
-		TEST(test_far), TEST(test_bounds), TEST(test_known), TEST(test_words),
-		TEST(test_ignored), TEST(test_heads), TEST(test_no_axes), TEST(test_exact),
+		TEST(test_far), TEST(test_bounds), TEST(test_norms), TEST(test_known),
+		TEST(test_words), TEST(test_ignored), TEST(test_heads), TEST(test_no_axes), TEST(test_exact),
 		TEST(test_forms), TEST(test_scales), TEST(test_ends),
 	};
 
