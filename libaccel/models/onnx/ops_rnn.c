@@ -13,6 +13,10 @@
 /* Steps of time that a layer is made of, and all of a file: each is some twenty nodes */
 #define MAX_STEPS	4096
 #define MAX_ALL_STEPS	32768
+/* Activations that are none of engines */
+#define ACT_AFFINE	(ACCEL_ACT_COUNT + 0u)
+#define ACT_SCALED_TANH	(ACCEL_ACT_COUNT + 1u)
+#define ACT_THRESHOLD	(ACCEL_ACT_COUNT + 2u)
 
 /**
  * struct cell - a layer in one direction
@@ -43,14 +47,23 @@ struct cell {
 
 static uint32_t activate(struct import *im, const struct cell *l, uint32_t k, uint32_t x)
 {
+	const double alpha = (double)l->alpha[k], beta = (double)l->beta[k];
+
 	if (l->clip != 0)
 		x = v_act(im, ACCEL_ACT_CLAMP, -l->clip, l->clip, x);
-	/* "Affine" is alpha x + beta. */
-	if (l->act[k] == UINT32_MAX)
-		return v_with(im, ACCEL_BINARY_ADD,
-			      v_with(im, ACCEL_BINARY_MUL, x, (double)l->alpha[k]),
-			      (double)l->beta[k]);
-	return v_act(im, l->act[k], l->alpha[k], l->beta[k], x);
+	switch (l->act[k]) {
+	case ACT_AFFINE:
+		x = v_with(im, ACCEL_BINARY_MUL, x, alpha);
+		return v_with(im, ACCEL_BINARY_ADD, x, beta);
+	case ACT_SCALED_TANH:
+		x = v_act(im, ACCEL_ACT_TANH, 0, 0, v_with(im, ACCEL_BINARY_MUL, x, beta));
+		return v_with(im, ACCEL_BINARY_MUL, x, alpha);
+	case ACT_THRESHOLD:
+		return v_select(im, v_with(im, ACCEL_BINARY_GT, x, alpha), x,
+				v_number(im, v_type(im, x), 0));
+	default:
+		return v_act(im, l->act[k], l->alpha[k], l->beta[k], x);
+	}
 }
 
 /* Columns of gate @k */
@@ -133,11 +146,13 @@ static int read_acts(struct import *im, struct cell *l, uint32_t kind, uint32_t 
 		float alpha, beta;
 	} words[] = {
 		{ "Tanh", ACCEL_ACT_TANH, 0, 0, 0 }, { "Sigmoid", ACCEL_ACT_SIGMOID, 0, 0, 0 },
-		{ "Relu", ACCEL_ACT_RELU, 0, 0, 0 }, { "Affine", UINT32_MAX, 2, 1, 0 },
+		{ "Relu", ACCEL_ACT_RELU, 0, 0, 0 }, { "Affine", ACT_AFFINE, 2, 1, 0 },
 		{ "LeakyRelu", ACCEL_ACT_LEAKY_RELU, 1, 0.01f, 0 },
 		{ "HardSigmoid", ACCEL_ACT_HARD_SIGMOID, 2, 0.2f, 0.5f },
 		{ "Elu", ACCEL_ACT_ELU, 1, 1, 0 }, { "Softsign", ACCEL_ACT_SOFTSIGN, 0, 0, 0 },
-		{ "Softplus", ACCEL_ACT_SOFTPLUS, 0, 0, 0 }
+		{ "Softplus", ACCEL_ACT_SOFTPLUS, 0, 0, 0 },
+		{ "ScaledTanh", ACT_SCALED_TANH, 2, 1, 1 },
+		{ "ThresholdedRelu", ACT_THRESHOLD, 1, 1, 0 }
 	};
 	static const uint32_t counts[] = { 1, 3, 2 };
 	const struct attr *list = im_attr(im, "activations", ATTR_STRINGS);

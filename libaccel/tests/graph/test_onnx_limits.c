@@ -232,6 +232,36 @@ static void test_norms(void **arg)
 	must_refuse(t, -EBADMSG, "axis 3 of 3 dimensions");
 }
 
+/* Activations of a layer that engines have not, each with parameters of its own */
+static void test_acts(void **arg)
+{
+	static const float in[] = { 2, 0.5f }, w[] = { 1, 1 }, r[2], alpha[] = { 0.5f, 3 };
+	static const float y[] = { 2, 1.38635147f, 0, 0.37305901f }, beta = 0.25f;
+	struct tested *t = BEGIN(*arg, IO("x", F32, in, 2, 1, 1), CONST("w", F32, w, 2, 1, 1),
+				 CONST("r", F32, r, 2, 1, 1));
+	struct bytes n = op(NULL, "RNN", "x w r", "y"), a = { .n = 0 };
+
+	attr_text(&n, "direction", "bidirectional");
+	put_text(&a, 1, "activations");
+	put_text(&a, 9, "ThresholdedRelu");
+	put_text(&a, 9, "ScaledTanh");
+	put_int(&a, 20, 8);
+	put_message(&n, 5, &a);
+	a.n = 0;
+	put_text(&a, 1, "activation_alpha");
+	put_bytes(&a, 7, alpha, sizeof(alpha));
+	put_int(&a, 20, 6);
+	put_message(&n, 5, &a);
+	a.n = 0;
+	put_text(&a, 1, "activation_beta");
+	put_bytes(&a, 7, &beta, sizeof(beta));
+	put_int(&a, 20, 6);
+	put_message(&n, 5, &a);
+	add_op(t, &n);
+	t->bound = 0.000001;
+	GIVES(t, IO("y", F32, y, 2, 2, 1, 1));
+}
+
 /* Numbers that are known before are written all the same where they are outputs. */
 static void test_known(void **arg)
 {
@@ -620,9 +650,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_index), TEST(test_images), TEST(test_update), TEST(test_mask),
-		TEST(test_far), TEST(test_bounds), TEST(test_norms), TEST(test_known),
-		TEST(test_words), TEST(test_ignored), TEST(test_heads), TEST(test_no_axes), TEST(test_exact),
-		TEST(test_forms), TEST(test_scales), TEST(test_ends),
+		TEST(test_far), TEST(test_bounds), TEST(test_norms), TEST(test_acts),
+		TEST(test_known), TEST(test_words), TEST(test_ignored), TEST(test_heads),
+		TEST(test_no_axes), TEST(test_exact), TEST(test_forms), TEST(test_scales),
+		TEST(test_ends),
 	};
 
 	return cmocka_run_group_tests_name("onnx_limits", tests, NULL, NULL);
