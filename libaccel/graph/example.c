@@ -3,7 +3,8 @@
  * Numbers that symbols may stand for, so that types and ranks are known while a graph is
  * built. Unlike ones are tried first; where an operation wants some to be equal, or to be
  * certain numbers, those are looked for among the sizes that it has. Then come numbers that
- * can be halved often, for nets that add what was halved and doubled to what was not.
+ * can be halved often, for nets that add what was halved and doubled to what was not, and
+ * then one for all symbols.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #define TRIES_NODE  128
 #define TRIES_GRAPH 1024
 #define MAX_HINTS   24
+/* Values of an operation whose dimensions are compared */
+#define MAX_SHAPES  5
 /* Ways in which other numbers are chosen */
 #define OTHER_TRIES 4
 /* Largest power of two that is tried */
@@ -113,20 +116,21 @@ struct net *graph_try(struct accel_graph *graph, const int64_t *numbers)
 	return net;
 }
 
-/* Does it go on further with another number for a symbol? Then that is taken. */
-static bool try_number(struct search *s, uint32_t symbol, int64_t n)
+static bool may_be(const struct search *s, uint32_t symbol, int64_t n)
 {
-	const struct symbol *sym = &s->graph->symbols[symbol];
-	int64_t old = s->best->symbols[symbol];
+	return n >= s->graph->symbols[symbol].min && n <= s->graph->symbols[symbol].max;
+}
+
+/* Does it go on further with other numbers? Then these are taken. */
+static bool try_numbers(struct search *s, const int64_t *numbers)
+{
 	struct net *net;
 
-	if (n == old || n < sym->min || n > sym->max || !s->tries || !s->graph->tries)
+	if (!s->tries || !s->graph->tries)
 		return false;
 	s->tries--;
 	s->graph->tries--;
-	s->best->symbols[symbol] = n;
-	net = graph_try(s->graph, s->best->symbols);
-	s->best->symbols[symbol] = old;
+	net = graph_try(s->graph, numbers);
 	if (!net || (net->error.code && net->nodes_taken <= s->best->nodes_taken)) {
 		net_free(net);
 		return false;
@@ -134,6 +138,79 @@ static bool try_number(struct search *s, uint32_t symbol, int64_t n)
 	net_free(s->best);
 	s->best = net;
 	return true;
+}
+
+/* The same with another number for a symbol */
+static bool try_number(struct search *s, uint32_t symbol, int64_t n)
+{
+	const int64_t old = s->best->symbols[symbol];
+
+	if (n == old || !may_be(s, symbol, n))
+		return false;
+	s->best->symbols[symbol] = n;
+	if (try_numbers(s, s->best->symbols))
+		return true;
+	s->best->symbols[symbol] = old;
+	return false;
+}
+
+/* Symbols that a value has as dimensions become what another has there: several at once */
+static bool try_shape(struct search *s, uint32_t value, uint32_t like)
+{
+	const struct value *v = &s->best->values[value], *w = &s->best->values[like];
+	const uint32_t count = s->graph->symbol_count;
+	int64_t *numbers = malloc((count + 1) * sizeof(*numbers));
+	uint32_t d, i, changed = 0;
+	bool found;
+
+	if (!numbers)
+		return false;
+	memcpy(numbers, s->best->symbols, count * sizeof(*numbers));
+	for (d = 1; d <= v->rank && d <= w->rank; d++) {
+		const int64_t from = v->dims[v->rank - d], to = w->dims[w->rank - d];
+
+		for (i = 0; i < count && from != to && to > 1; i++)
+			if (s->best->symbols[i] == from && may_be(s, i, to)) {
+				numbers[i] = to;
+				changed++;
+			}
+	}
+	found = changed > 1 && try_numbers(s, numbers);
+	free(numbers);
+	return found;
+}
+
+static bool try_shapes(struct search *s, const struct graph_node *node)
+{
+	uint32_t i, k, value, like;
+
+	for (i = 0; i < node->arg_count && i < MAX_SHAPES; i++) {
+		value = s->best->map[node->args[i].value];
+		for (k = 0; k < node->arg_count && k < MAX_SHAPES && value != NO_VALUE; k++) {
+			like = s->best->map[node->args[k].value];
+			if (k != i && like != NO_VALUE && try_shape(s, value, like))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Two that have to be others at the same time */
+static bool try_pair(struct search *s, uint32_t a, uint32_t b)
+{
+	const int64_t old = s->best->symbols[a];
+	uint32_t i, k;
+
+	for (i = 0; i < s->count; i++) {
+		if (s->hints[i] == old || !may_be(s, a, s->hints[i]))
+			continue;
+		s->best->symbols[a] = s->hints[i];
+		for (k = 0; k < s->count; k++)
+			if (try_number(s, b, s->hints[k]))
+				return true;
+		s->best->symbols[a] = old;
+	}
+	return false;
 }
 
 /* In the ratio of two sizes, or by their difference: one of them follows from the symbol. */
@@ -166,7 +243,7 @@ static bool try_symbol(struct search *s, uint32_t symbol)
 static bool advance(struct search *s)
 {
 	const struct graph_node *node;
-	uint32_t i;
+	uint32_t i, k;
 	int64_t n;
 
 	/* A node that does not fit has been counted; a value that is too large is none. */
@@ -176,12 +253,20 @@ static bool advance(struct search *s)
 	s->count = 0;
 	s->tries = TRIES_NODE;
 	add_node_hints(s, node);
+	if (try_shapes(s, node))
+		return true;
 	for (i = 0; i < s->graph->symbol_count; i++)
 		if (try_symbol(s, i))
 			return true;
+	s->tries = TRIES_NODE;
 	for (i = 0; i < s->graph->symbol_count; i++)
 		if (try_number(s, i, 1))
 			return true;
+	s->tries = TRIES_NODE;
+	for (i = 0; i < s->graph->symbol_count; i++)
+		for (k = 0; k < i; k++)
+			if (try_pair(s, i, k))
+				return true;
 	/* So many that windows fit, and so few that one is left where that is wanted */
 	s->tries = TRIES_NODE;
 	for (n = 2; n <= MAX_POWER; n *= 2)
@@ -192,8 +277,8 @@ static bool advance(struct search *s)
 }
 
 /*
- * Unlike ones, large enough for a few halvings; without @step those of the example before, if
- * there was one, otherwise such as are so many apart and multiples of that.
+ * Large enough for a few halvings and @step apart, multiples of that; unlike ones, which are one
+ * apart, are those of the example before, if there was one.
  */
 static struct net *first(struct accel_graph *graph, int64_t step)
 {
@@ -205,8 +290,8 @@ static struct net *first(struct accel_graph *graph, int64_t step)
 	if (!numbers)
 		return NULL;
 	for (i = 0; i < graph->symbol_count; i++) {
-		n = step ? step * ((int64_t)i + 2) :
-		    old && i < old->symbol_count ? old->symbols[i] : 64 + (int64_t)i;
+		n = step == 1 && old && i < old->symbol_count ? old->symbols[i] :
+		    64 + step * (int64_t)i;
 		n = n > graph->symbols[i].max ? graph->symbols[i].max : n;
 		numbers[i] = n < graph->symbols[i].min ? graph->symbols[i].min : n;
 	}
@@ -223,9 +308,11 @@ static struct net *first(struct accel_graph *graph, int64_t step)
  */
 int graph_example(struct accel_graph *graph)
 {
+	static const int64_t steps[] = { ROUND, 0 };
 	struct search s = { .graph = graph };
 	struct accel_error error;
 	struct net *net;
+	uint32_t i;
 	int ret;
 
 	if (!graph->example)
@@ -236,7 +323,7 @@ int graph_example(struct accel_graph *graph)
 		if (!ret)
 			return 0;
 	}
-	s.best = first(graph, 0);
+	s.best = first(graph, 1);
 	net_free(graph->example);
 	graph->example = NULL;
 	if (!s.best) {
@@ -247,8 +334,9 @@ int graph_example(struct accel_graph *graph)
 	error = s.best->error;
 	while (s.best->error.code && s.best->error.code != -ENOMEM && advance(&s))
 		;
-	if (s.best->error.code && s.best->error.code != -ENOMEM && graph->symbol_count) {
-		net = first(graph, ROUND);
+	for (i = 0; i < ARRAY_SIZE(steps) && graph->symbol_count && s.best->error.code &&
+	     s.best->error.code != -ENOMEM; i++) {
+		net = first(graph, steps[i]);
 		if (net) {
 			net_free(s.best);
 			s.best = net;

@@ -307,6 +307,43 @@ static void test_layer(void **arg)
 	GIVES(t, IO("y", F32, y, 2, 1, 1, 2));
 }
 
+/* Operators that want several symbols to be what they are, each of a name of its own */
+static void test_several(void **arg)
+{
+	static const float x[] = { 1, 2, 3, 4, 5, 6 }, ones[] = { 1, 1, 1, 1, 1, 1 };
+	static const float lines[] = { -1.4638501f, -0.8783101f, -0.2927700f, 0.2927700f,
+				       0.8783101f, 1.4638501f };
+	static const float y[] = { 8, 11 };
+	static const int64_t three[] = { 1, 2, 3, 1, 1 }, two[] = { 2, 2, 2 };
+	static const int64_t row[] = { 1, 2, 1, 1, 2 };
+	struct tested *t;
+	struct bytes n;
+
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, three, -1, -2, -3), CONST("s", F32, ones, 2, 3));
+	n = op(NULL, "LayerNormalization", "x s", "y");
+	attr_int(&n, "axis", 1);
+	add_op(t, &n);
+	t->bound = 0.00001;
+	GIVES(t, IO("y", F32, lines, 1, 2, 3));
+	t = BEGIN(*arg, SYMBOLIC("a", F32, x, row, -1, -2), SYMBOLIC("b", F32, x, two, -3, -4),
+		  SYMBOLIC("c", F32, ones, two, -5));
+	ONE(t, NULL, "Gemm", "a b c", "y");
+	GIVES(t, IO("y", F32, y, 1, 2));
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, row, -1, -2, -3, -4, -5),
+		  CONST("at", S64, DIMS(2), 1));
+	ONE(t, NULL, "Squeeze", "x at", "y");
+	GIVES(t, IO("y", F32, x, 1, 2, 1, 2));
+	t = BEGIN(*arg, IO("x", F32, x, 1, 1, 5), SYMBOLIC("w", F32, ones, two, -1, -2, 2),
+		  CONST("b", F32, x, 2));
+	ONE(t, NULL, "Conv", "x w b", "y");
+	t->in[1].given = (const int64_t[]){ 2, 1, 2 };
+	GIVES(t, IO("y", F32, ((float[]){ 4, 6, 8, 10, 5, 7, 9, 11 }), 1, 2, 4));
+	t = BEGIN(*arg, SYMBOLIC("x", F32, x, two, -1, -2), CONST("w", F32, x, 2, 2));
+	ONE(t, NULL, "Add", "x w", "a");
+	ONE(t, NULL, "MatMul", "x w", "b");
+	GIVES(t, IO("b", F32, ((float[]){ 7, 10, 15, 22 }), 2, 2));
+}
+
 /* Of nothing that the file says: no images, no examples */
 static void test_none(void **arg)
 {
@@ -394,8 +431,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
 		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_layer),
-		TEST(test_kernel_shape), TEST(test_same),
-		TEST(test_none), TEST(test_unlike), TEST(test_parts),
+		TEST(test_kernel_shape), TEST(test_same), TEST(test_several), TEST(test_none),
+		TEST(test_unlike), TEST(test_parts),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sizes", tests, NULL, NULL);
