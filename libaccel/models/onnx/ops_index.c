@@ -91,6 +91,8 @@ static int scatter(struct import *im, uint32_t func)
 {
 	static const char *const words[] = { "none", "add", "mul", "max", "min" };
 	struct accel_scatter_desc d = ACCEL_SCATTER_DESC_INIT;
+	uint32_t indices = v_in(im, 1), updates = v_in(im, 2);
+	const int64_t zero = 0;
 	int ret = im_need(im, 3);
 
 	d.func = func;
@@ -104,7 +106,12 @@ static int scatter(struct import *im, uint32_t func)
 		if (d.reduce == ARRAY_SIZE(words))
 			return im_fail(im, -EOPNOTSUPP, "its reduction is not known");
 	}
-	return v_give(im, 0, v_scatter(im, &d, v_in(im, 0), v_in(im, 1), v_in(im, 2)));
+	/* The index of one element is a row of a list, and that a list of one. */
+	if (func == ACCEL_SCATTER_ND && im->in[1].rank == 1 && !im->in[2].rank) {
+		indices = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, indices, 1, &zero);
+		updates = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, updates, 1, &zero);
+	}
+	return v_give(im, 0, v_scatter(im, &d, v_in(im, 0), indices, updates));
 }
 
 /*
@@ -494,9 +501,16 @@ uint32_t v_nonzero(struct import *im, uint32_t a)
 static int nonzero(struct import *im, uint32_t arg)
 {
 	int ret = im_need(im, 1);
+	uint32_t out;
 
 	(void)arg;
-	return ret ? ret : v_give(im, 0, v_nonzero(im, im->in[0].value));
+	if (ret)
+		return ret;
+	out = v_nonzero(im, im->in[0].value);
+	/* A number without dimensions has no places, as many as it is not 0. */
+	if (!im->in[0].rank)
+		out = v_slice(im, out, 0, 0, 0, 1);
+	return v_give(im, 0, out);
 }
 
 /* Slices along an axis, or elements, where the condition holds */

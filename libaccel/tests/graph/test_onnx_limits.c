@@ -477,6 +477,12 @@ static void test_forms(void **arg)
 	n = op(NULL, "ConvTranspose", "x w", "y");
 	attr_ints(&n, "output_shape", 4, DIMS(1, 2, 3, 3));
 	refused(t, &n, 11, "output_shape");
+	/* The one element that an index says, and as many places as a number has dimensions */
+	t = BEGIN(*arg, IO("x", F32, one, 2, 2), CONST("at", S64, DIMS(1, -2), 2),
+		  SCALAR("u", F32, &half), SCALAR("n", F32, &half));
+	ONE(t, NULL, "ScatterND", "x at u", "y");
+	ONE(t, NULL, "NonZero", "n", "z");
+	GIVES(t, IO("y", F32, ((float[]){ 1, 2, 0.5f, 4 }), 2, 2), IO("z", S64, none, 0, 1));
 	/* An empty list of sizes is none. */
 	t = BEGIN(*arg, IO("x", F32, one, 4));
 	n = op(NULL, "Split", "x", "y z");
