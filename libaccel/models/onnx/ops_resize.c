@@ -382,6 +382,37 @@ static uint32_t sampled_at(struct import *im, const struct accel_resize_desc *d,
 			v_binary(im, ACCEL_BINARY_MUL, elements_at(im, x, axis, low, last), t));
 }
 
+/* Where elements @at of @to are among @from, all F64, see place_of(); @size: @to, not rounded */
+static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32_t from,
+			  uint32_t to, uint32_t size, uint32_t scale)
+{
+	uint32_t off;
+
+	switch (coord) {
+	case COORD_FOR_NEAREST:
+		/* A dimension that keeps its size is not resampled. */
+		off = v_select(im, v_with(im, ACCEL_BINARY_EQ, scale, 1),
+			       v_number(im, ACCEL_HOST_F64, 0), v_number(im, ACCEL_HOST_F64, 0.5));
+		at = v_binary(im, ACCEL_BINARY_ADD, at, off);
+		return v_binary(im, ACCEL_BINARY_DIV, at, scale);
+	case ACCEL_COORD_ASYMMETRIC:
+		return v_binary(im, ACCEL_BINARY_DIV, at, scale);
+	case ACCEL_COORD_ALIGN_CORNERS:
+		at = v_binary(im, ACCEL_BINARY_MUL, at, v_with(im, ACCEL_BINARY_ADD, from, -1));
+		size = v_with(im, ACCEL_BINARY_ADD, size, -1);
+		return v_binary(im, ACCEL_BINARY_DIV, at, v_with(im, ACCEL_BINARY_MAX, size, 1));
+	}
+	at = v_binary(im, ACCEL_BINARY_DIV, v_with(im, ACCEL_BINARY_ADD, at, 0.5), scale);
+	at = v_with(im, ACCEL_BINARY_ADD, at, -0.5);
+	if (coord == ACCEL_COORD_PYTORCH_HALF_PIXEL)
+		return v_select(im, v_with(im, ACCEL_BINARY_GT, to, 1), at,
+				v_number(im, ACCEL_HOST_F64, -0.5));
+	if (coord != ACCEL_COORD_HALF_PIXEL_SYMMETRIC)
+		return at;
+	off = v_binary(im, ACCEL_BINARY_SUB, from, v_binary(im, ACCEL_BINARY_DIV, to, scale));
+	return v_binary(im, ACCEL_BINARY_ADD, at, v_with(im, ACCEL_BINARY_MUL, off, 0.5));
+}
+
 /*
  * Places of results along dimension number @k of the list of them, F64; @last: of the input; @n:
  * length of the list
@@ -391,32 +422,29 @@ static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint
 {
 	const int64_t zero = 0;
 	uint32_t from = v_with(im, ACCEL_BINARY_ADD, last, 1), start = NO_VALUE, end = NO_VALUE;
-	uint32_t to, at, span, scale, one;
+	uint32_t to, size, at, span, scale, one;
 
 	if (coord == COORD_CROP) {
 		start = number_of(im, v_in(im, 1), k);
 		end = number_of(im, v_in(im, 1), (int64_t)n + k);
 	}
 	if (sizes != NO_VALUE) {
-		to = number_of(im, sizes, k);
-		scale = v_binary(im, ACCEL_BINARY_DIV, to, from);
+		to = size = number_of(im, sizes, k);
+		scale = scales == NO_VALUE ? v_binary(im, ACCEL_BINARY_DIV, to, from) :
+			number_of(im, scales, k);
 	} else {
 		scale = number_of(im, scales, k);
 		to = v_binary(im, ACCEL_BINARY_MUL, from, scale);
 		if (coord == COORD_CROP)
 			to = v_binary(im, ACCEL_BINARY_MUL, to,
 				      v_binary(im, ACCEL_BINARY_SUB, end, start));
+		size = to;
 		to = v_unary(im, ACCEL_UNARY_FLOOR, to);
 	}
 	at = v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, v_cast(im, to, ACCEL_HOST_S64), 1, &zero);
 	at = v_cast(im, v_iota(im, at), ACCEL_HOST_F64);
-	if (coord != COORD_CROP) {
-		/* A dimension that keeps its size is not resampled. */
-		one = v_select(im, v_with(im, ACCEL_BINARY_EQ, scale, 1),
-			       v_number(im, ACCEL_HOST_F64, 0), v_number(im, ACCEL_HOST_F64, 0.5));
-		at = v_binary(im, ACCEL_BINARY_ADD, at, one);
-		return v_binary(im, ACCEL_BINARY_DIV, at, scale);
-	}
+	if (coord != COORD_CROP)
+		return places_of(im, coord, at, from, to, size, scale);
 	span = v_binary(im, ACCEL_BINARY_MUL, v_binary(im, ACCEL_BINARY_SUB, end, start), last);
 	to = v_with(im, ACCEL_BINARY_ADD, to, -1);
 	at = v_binary(im, ACCEL_BINARY_DIV, v_binary(im, ACCEL_BINARY_MUL, at, span),
@@ -428,7 +456,47 @@ static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint
 	return v_binary(im, ACCEL_BINARY_ADD, at, v_binary(im, ACCEL_BINARY_MUL, start, last));
 }
 
-/* By coordinates that no engine has, a dimension at a time; what is outside is a number. */
+/* Do scales make sizes that are rounded, or are these not known? */
+static bool is_rounded(const struct import *im)
+{
+	const struct ref *scales = im_input(im, im->opset < 11 ? 1 : 2);
+	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
+	int64_t i, axis, rank = im->in[0].rank;
+	double size;
+	float f;
+
+	if (!scales->data || scales->rank != 1)
+		return true;
+	for (i = 0; i < scales->dims[0] && i < (axes ? axes->int_count : rank); i++) {
+		axis = axes ? axes->ints[i] : i;
+		axis += axis < 0 ? rank : 0;
+		if (axis < 0 || axis >= rank)
+			return false;
+		memcpy(&f, (const char *)scales->data + (size_t)i * sizeof(f), sizeof(f));
+		size = (double)f;
+		if (!im_is_symbol(im, 0, (uint32_t)axis))
+			size *= (double)im->in[0].dims[axis];
+		if (size < floor(size) || size > floor(size))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is resampling at_places(): no engine has the coordinates, or numbers of the type? Corners are
+ * those of a size that is not rounded.
+ */
+static bool has_places(const struct import *im, const struct accel_resize_desc *d, bool sizes)
+{
+	const uint32_t type = im->in[0].type;
+
+	return d->coord >= ACCEL_COORD_COUNT ||
+	       (type >= ACCEL_HOST_S64 && type != ACCEL_HOST_BOOL) ||
+	       (d->coord == ACCEL_COORD_ALIGN_CORNERS && !sizes &&
+		d->func != ACCEL_RESIZE_CUBIC && is_rounded(im));
+}
+
+/* A dimension at a time; what is outside of a region is a number. */
 static int at_places(struct import *im, const struct accel_resize_desc *d, uint32_t scales,
 		     uint32_t sizes)
 {
@@ -439,7 +507,8 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	int ret = read_axes(im, sizes != NO_VALUE, axes, &count);
 
 	if (!ret && d->func == ACCEL_RESIZE_CUBIC)
-		ret = im_fail(im, -EOPNOTSUPP, "cubic resampling with such coordinates");
+		ret = im_fail(im, -EOPNOTSUPP, "cubic resampling of %s with such coordinates",
+			      accel_type_name(type));
 	if (!ret && d->coord == COORD_CROP &&
 	    (!im_input(im, 1)->here || im->in[1].rank != 1 || im->in[1].dims[0] != 2 * count))
 		ret = im_fail(im, -EBADMSG, "its region has not two numbers for each of %u dimensions",
@@ -516,7 +585,7 @@ static int resize(struct import *im, uint32_t arg)
 	}
 	if (smooth)
 		return antialias(im, &d, sizes != NO_VALUE);
-	return d.coord >= ACCEL_COORD_COUNT ? at_places(im, &d, scales, sizes) :
+	return has_places(im, &d, sizes != NO_VALUE) ? at_places(im, &d, scales, sizes) :
 	       resample(im, &d, scales, sizes);
 }
 
@@ -548,7 +617,8 @@ static int upsample(struct import *im, uint32_t arg)
 		return im->error.code;
 	if (scales == NO_VALUE)
 		return im_fail(im, -EOPNOTSUPP, "it has no scales");
-	return resample(im, &d, scales, NO_VALUE);
+	return scales == v_in(im, 1) && has_places(im, &d, false) ?
+	       at_places(im, &d, scales, NO_VALUE) : resample(im, &d, scales, NO_VALUE);
 }
 
 const struct op onnx_resize[] = {

@@ -552,6 +552,52 @@ static void test_cache(void **arg)
 	must_refuse(t, 0, "axis 0");
 }
 
+/* Numbers that no engine resamples, and corners of a size that is not rounded */
+static void test_types(void **arg)
+{
+	static const struct {
+		const char *coord;
+		float scale;
+		uint32_t count;
+		double want[4];
+	} cases[] = {
+		{ "half_pixel", 2, 4, { 0, 1, 3, 4 } },
+		{ "pytorch_half_pixel", 0.5f, 1, { 0 } },
+		{ "asymmetric", 2, 4, { 0, 2, 4, 4 } },
+		{ "align_corners", 1.75f, 3, { 0, 1.6, 3.2 } },
+		{ "half_pixel_symmetric", 1.25f, 2, { 0.4, 3.6 } },
+	};
+	static const double x[] = { 0, 4 };
+	static const float single[] = { 0, 4 };
+	static const int64_t whole[] = { -(1LL << 40), 1LL << 40 };
+	static const int64_t twice[] = { -(1LL << 40), -(1LL << 40), 1LL << 40, 1LL << 40 };
+	float want[4];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, k;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		for (k = 0; k < 4; k++)
+			want[k] = (float)cases[i].want[k];
+		t = BEGIN(*arg, IO("x", F64, x, 2), IO("f", F32, single, 2),
+			  CONST("s", F32, &cases[i].scale, 1));
+		for (k = 0; k < 2; k++) {
+			n = op(NULL, "Resize", k ? "f - s" : "x - s", k ? "z" : "y");
+			attr_text(&n, "mode", "linear");
+			attr_text(&n, "coordinate_transformation_mode", cases[i].coord);
+			add_op(t, &n);
+		}
+		t->bound = 0.000001;
+		GIVES(t, IO("y", F64, cases[i].want, cases[i].count),
+		      IO("z", F32, want, cases[i].count));
+	}
+	t = BEGIN(*arg, IO("x", S64, whole, 1, 1, 1, 2),
+		  CONST("s", F32, ((float[]){ 1, 1, 1, 2 }), 4));
+	n = op(NULL, "Resize", "x - s", "y");
+	add_op(t, &n);
+	GIVES(t, IO("y", S64, twice, 1, 1, 1, 4));
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -561,7 +607,7 @@ int main(void)
 		TEST(test_deform), TEST(test_deform_parts), TEST(test_far), TEST(test_empty),
 		TEST(test_deform_refused),
 		TEST(test_parts), TEST(test_parts_refused), TEST(test_for_nearest),
-		TEST(test_cache),
+		TEST(test_cache), TEST(test_types),
 	};
 
 	return cmocka_run_group_tests_name("onnx_window", tests, NULL, NULL);
