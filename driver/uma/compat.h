@@ -6,6 +6,7 @@
 #ifndef _UMA_COMPAT_H_
 #define _UMA_COMPAT_H_
 
+#include <linux/dma-fence-array.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/pm_domain.h>
@@ -63,6 +64,12 @@ static inline enum drm_gpu_sched_stat uma_sched_take_back(struct drm_sched_job *
 	return DRM_GPU_SCHED_STAT_NOMINAL;
 #endif
 }
+
+/* Older kernels also have arrays that signal with the first of their fences. */
+#ifdef UMA_HAVE_FENCE_ARRAY_ANY
+#define dma_fence_array_init(array, count, fences, context, seqno) \
+	dma_fence_array_init(array, count, fences, context, seqno, false)
+#endif
 
 #ifndef UMA_HAVE_GPUVM_OBTAIN_LOCKED
 #define drm_gpuvm_bo_obtain_locked(gpuvm, obj) drm_gpuvm_bo_obtain(gpuvm, obj)

@@ -9,6 +9,7 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include <drm/drm_exec.h>
 #include <drm/gpu_scheduler.h>
@@ -153,13 +154,17 @@ struct uma_implicit_use {
 	bool waited;
 	/* a later job of the submit, of the same queue, adds its fence instead */
 	bool superseded;
+	/* if several jobs wait for the writers, the use of one of them, which has writers */
+	struct uma_implicit_use *common;
+	bool collected;			/* writers is complete */
+	struct xarray writers;		/* fences that signal when those of all writers have */
 };
 
 /* The buffers of the jobs of a submit */
 struct uma_implicit {
 	struct uma_implicit_use *uses;	/* of all jobs, job by job, each once for a dma_resv */
 	u32 count;			/* entries of uses */
-	struct uma_implicit_use *sorted;	/* all uses, sorted by dma_resv */
+	struct uma_implicit_use **sorted;	/* all uses, sorted by dma_resv */
 	bool locked;			/* exec has been initialised */
 	struct drm_exec exec;		/* the locks of their dma_resvs */
 };

@@ -3,6 +3,7 @@
  * Implicit synchronisation: jobs wait for the fences in the dma_resvs of their buffers, and add
  * their own.
  */
+#include <linux/dma-fence-array.h>
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -15,9 +16,13 @@
 
 #include <drm/uma_accel.h>
 
+#include "compat.h"
 #include "uma_args.h"
 #include "uma_device.h"
 #include "uma_job.h"
+
+/* Fences in an array: it adds a callback to each with interrupts off, when it is waited for. */
+#define UMA_IMPLICIT_ARRAY	128
 
 /**
  * uma_implicit_init - allocate the list of buffers
@@ -30,21 +35,30 @@ int uma_implicit_init(struct uma_implicit *imp, u32 max)
 {
 	if (!max)
 		return 0;
-	imp->uses = kvcalloc(max, 2 * sizeof(*imp->uses), GFP_KERNEL_ACCOUNT);
-	imp->sorted = imp->uses + max;
+	imp->uses = kvcalloc(max, sizeof(*imp->uses) + sizeof(*imp->sorted), GFP_KERNEL_ACCOUNT);
+	imp->sorted = (void *)(imp->uses + max);
 	return imp->uses ? 0 : -ENOMEM;
 }
 
 /* Unlock the buffers and drop the references to them. */
 void uma_implicit_fini(struct uma_implicit *imp)
 {
+	struct dma_fence *fence;
+	unsigned long index;
 	u32 i;
 
 	if (imp->locked)
 		drm_exec_fini(&imp->exec);
 	for (i = 0; i < imp->count; i++) {
-		drm_gem_object_put(imp->uses[i].obj);
+		struct uma_implicit_use *use = &imp->uses[i];
+
+		drm_gem_object_put(use->obj);
 		cond_resched();
+		if (use->common != use)
+			continue;
+		xa_for_each(&use->writers, index, fence)
+			dma_fence_put(fence);
+		xa_destroy(&use->writers);
 	}
 	kvfree(imp->uses);
 }
@@ -55,6 +69,13 @@ static int uma_implicit_cmp(const void *a, const void *b)
 	unsigned long p = (unsigned long)x->obj->resv, q = (unsigned long)y->obj->resv;
 
 	return p < q ? -1 : p > q;
+}
+
+static int uma_implicit_cmp_ptr(const void *a, const void *b)
+{
+	struct uma_implicit_use *const *x = a, *const *y = b;
+
+	return uma_implicit_cmp(*x, *y);
 }
 
 /**
@@ -131,6 +152,32 @@ bool uma_implicit_follow(struct uma_implicit *imp, u32 first_a, u32 count_a,
 	return conflict;
 }
 
+/* Uses of a dma_resv by several jobs become adjacent. Those that wait for the same are noted. */
+static void uma_implicit_sort(struct uma_implicit *imp)
+{
+	struct uma_implicit_use *common = NULL;
+	u32 i;
+
+	for (i = 0; i < imp->count; i++)
+		imp->sorted[i] = &imp->uses[i];
+	sort(imp->sorted, imp->count, sizeof(*imp->sorted), uma_implicit_cmp_ptr, NULL);
+	for (i = 0; i < imp->count; i++) {
+		struct uma_implicit_use *use = imp->sorted[i];
+
+		/* Of jobs that write to it, one waits for the others' fences. */
+		if (use->write || use->waited)
+			continue;
+		if (!common || uma_implicit_cmp(common, use)) {
+			common = use;
+			continue;
+		}
+		if (!common->common)
+			xa_init_flags(&common->writers, XA_FLAGS_ALLOC);
+		common->common = common;
+		use->common = common;
+	}
+}
+
 /* Unbinding waits for the locks of the buffers: no submit goes on then. */
 static int uma_implicit_breathe(const struct uma_implicit_use *use)
 {
@@ -150,20 +197,18 @@ int uma_implicit_lock(struct uma_implicit *imp)
 
 	if (!imp->count)
 		return 0;
-	/* Uses of a dma_resv by several jobs are adjacent, as it is locked only once. */
-	memcpy(imp->sorted, imp->uses, imp->count * sizeof(*imp->uses));
-	sort(imp->sorted, imp->count, sizeof(*imp->sorted), uma_implicit_cmp, NULL);
+	uma_implicit_sort(imp);
 	drm_exec_init(&imp->exec, DRM_EXEC_INTERRUPTIBLE_WAIT, imp->count);
 	imp->locked = true;
 	drm_exec_until_all_locked(&imp->exec) {
 		for (i = 0; i < imp->count; i = next) {
 			for (next = i + 1; next < imp->count; next++)
-				if (uma_implicit_cmp(&imp->sorted[i], &imp->sorted[next]))
+				if (uma_implicit_cmp(imp->sorted[i], imp->sorted[next]))
 					break;
-			ret = drm_exec_prepare_obj(&imp->exec, imp->sorted[i].obj, next - i);
+			ret = drm_exec_prepare_obj(&imp->exec, imp->sorted[i]->obj, next - i);
 			drm_exec_retry_on_contention(&imp->exec);
 			/* A dma_resv may have any number of fences. */
-			ret = ret ?: uma_implicit_breathe(&imp->sorted[i]);
+			ret = ret ?: uma_implicit_breathe(imp->sorted[i]);
 			if (ret)
 				return ret;
 		}
@@ -192,6 +237,87 @@ static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_u
 	return 0;
 }
 
+/* Add one fence that signals when all of some have. The array of these is consumed. */
+static int uma_implicit_add_array(struct xarray *to, struct dma_fence **fences, u32 count)
+{
+	struct dma_fence *all = fences[0];
+	struct dma_fence_array *array;
+	int ret;
+	u32 id;
+
+	if (count > 1) {
+		array = kzalloc(struct_size(array, callbacks, count), GFP_KERNEL_ACCOUNT);
+		if (!array) {
+			kfree(fences);
+			return -ENOMEM;
+		}
+		for (id = 0; id < count; id++)
+			dma_fence_get(fences[id]);
+		dma_fence_array_init(array, count, fences, dma_fence_context_alloc(1), 1);
+		all = &array->base;
+	} else {
+		dma_fence_get(all);
+		kfree(fences);
+	}
+	ret = xa_alloc(to, &id, all, xa_limit_32b, GFP_KERNEL_ACCOUNT);
+	if (ret)
+		dma_fence_put(all);
+	return ret;
+}
+
+/* The fences of a buffer's writers, for all jobs that wait for these. */
+static int uma_implicit_collect_writers(struct uma_implicit_use *use)
+{
+	unsigned long next = 0;
+	struct xarray last;
+	int ret;
+
+	if (use->collected)
+		return 0;
+	xa_init(&last);
+	ret = uma_implicit_collect(&last, use);
+	while (!ret) {
+		struct dma_fence **fences;
+		unsigned int count;
+
+		fences = kmalloc_array(UMA_IMPLICIT_ARRAY, sizeof(*fences), GFP_KERNEL_ACCOUNT);
+		if (!fences) {
+			ret = -ENOMEM;
+			break;
+		}
+		count = xa_extract(&last, (void **)fences, next, ULONG_MAX, UMA_IMPLICIT_ARRAY,
+				   XA_PRESENT);
+		if (!count) {
+			kfree(fences);
+			break;
+		}
+		next = fences[count - 1]->context + 1;
+		ret = uma_implicit_add_array(&use->writers, fences, count) ?:
+		      uma_implicit_breathe(use);
+	}
+	xa_destroy(&last);
+	use->collected = !ret;
+	return ret;
+}
+
+static int uma_implicit_depend(struct drm_sched_job *job, const struct uma_implicit_use *use,
+			       struct xarray *fences)
+{
+	struct dma_fence *fence;
+	unsigned long index;
+	int ret;
+	u32 id;
+
+	xa_for_each(fences, index, fence) {
+		ret = uma_implicit_breathe(use) ?:
+		      xa_alloc(&job->dependencies, &id, fence, xa_limit_32b, GFP_KERNEL_ACCOUNT);
+		if (ret)
+			return ret;
+		dma_fence_get(fence);
+	}
+	return 0;
+}
+
 /**
  * uma_implicit_wait - add the fences of a job's buffers as its dependencies
  * @imp: locked buffers
@@ -200,35 +326,33 @@ static int uma_implicit_collect(struct xarray *last, const struct uma_implicit_u
  * @job: job
  *
  * There may be as many fences as somebody likes, and others wait for the buffers. So they are not
- * given to drm_sched_job_add_dependency(), which compares each with all that the job has, and a job
- * skips those that an earlier job of the submit, which it runs after, waits for.
+ * given to drm_sched_job_add_dependency(), which compares each with all that the job has. A job
+ * skips those that an earlier job of the submit, which it runs after, waits for. And if several
+ * jobs wait for the writers of a buffer, their fences are collected once.
  *
  * Return: 0; -ENOMEM; -EINTR the caller is killed; -ENODEV the driver is about to be unbound.
  */
 int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm_sched_job *job)
 {
-	struct dma_fence *fence;
-	unsigned long context;
+	struct uma_implicit_use *use = imp->uses + first, *end = use + count;
 	struct xarray last;
 	int ret = 0;
-	u32 i, id;
 
 	/* What is looked up by a context must not be another's. */
-	static_assert(sizeof(context) == sizeof(fence->context));
+	static_assert(sizeof(unsigned long) == sizeof_field(struct dma_fence, context));
 
 	xa_init(&last);
-	for (i = first; i < first + count && !ret; i++)
-		ret = imp->uses[i].waited ? 0 : uma_implicit_collect(&last, &imp->uses[i]);
-	if (ret)
-		goto out;
-	xa_for_each(&last, context, fence) {
-		ret = uma_implicit_breathe(&imp->uses[first]) ?:
-		      xa_alloc(&job->dependencies, &id, fence, xa_limit_32b, GFP_KERNEL_ACCOUNT);
-		if (ret)
-			goto out;
-		dma_fence_get(fence);
+	for (; use < end && !ret; use++) {
+		if (use->waited)
+			continue;
+		if (use->common)
+			ret = uma_implicit_collect_writers(use->common) ?:
+			      uma_implicit_depend(job, use, &use->common->writers);
+		else
+			ret = uma_implicit_collect(&last, use);
 	}
-out:
+	if (!ret && count)
+		ret = uma_implicit_depend(job, end - 1, &last);
 	xa_destroy(&last);
 	return ret;
 }
