@@ -20,40 +20,47 @@
 #include "uma_device.h"
 #include "uma_gem.h"
 
-/*
- * An exporter may keep the memory mapped for as long as there is an attachment. The reference to
- * the dma-buf is kept: its dma_resv is the buffer's.
- */
-static void uma_bo_detach(struct uma_bo *bo)
+/* The attachment of an imported buffer, which an export reads under that lock. */
+static struct dma_buf_attachment *uma_bo_take_attachment(struct uma_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
-	struct dma_buf_attachment *attach = obj->import_attach;
+	struct dma_buf_attachment *attach;
 
-	bo->imported = attach->dmabuf;
-	dma_buf_unmap_attachment_unlocked(attach, bo->shmem.sgt, uma_bo_dir(bo));
-	dma_buf_detach(bo->imported, attach);
-	bo->shmem.sgt = NULL;
+	guard(mutex)(&obj->dev->object_name_lock);
+	attach = obj->import_attach;
 	obj->import_attach = NULL;
+	return attach;
 }
 
 /* Unmap a buffer from the device. The CPU's mappings stay. */
 void uma_bo_unmap(struct uma_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
+	struct dma_buf_attachment *attach = NULL;
 
 	if (drm_gem_is_imported(obj))
-		uma_bo_detach(bo);
+		attach = uma_bo_take_attachment(bo);
 	dma_resv_lock(obj->resv, NULL);
 	if (bo->user)
 		uma_user_unpin(bo->user);
 	bo->user = NULL;
-	if (bo->shmem.sgt) {
+	if (attach) {
+		dma_buf_unmap_attachment(attach, bo->shmem.sgt, uma_bo_dir(bo));
+	} else if (bo->shmem.sgt) {
 		dma_unmap_sgtable(obj->dev->dev, bo->shmem.sgt, uma_bo_dir(bo), 0);
 		sg_free_table(bo->shmem.sgt);
 		kfree(bo->shmem.sgt);
 	}
 	bo->shmem.sgt = NULL;
 	dma_resv_unlock(obj->resv);
+	if (!attach)
+		return;
+	/*
+	 * An exporter may keep the memory mapped for as long as there is an attachment. The
+	 * reference to the dma-buf is kept: its dma_resv is the buffer's.
+	 */
+	bo->imported = attach->dmabuf;
+	dma_buf_detach(bo->imported, attach);
 }
 
 /**

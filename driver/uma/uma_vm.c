@@ -319,7 +319,7 @@ static int uma_bind_prepare(struct uma_bind *bind, struct uma_vm *vm, struct uma
 	u32 i;
 
 	/* This locks buffers, whose locks others may hold until jobs have ended. */
-	for (i = 0; i < bind->count && !ret; i++) {
+	for (i = 0; i < bind->count && !ret && !uma_gone(vm->uma); i++) {
 		const struct drm_uma_bind_op *op = &bind->ops[i];
 
 		bind->failed = i;
