@@ -4,6 +4,7 @@
  */
 #include <libgen.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,6 +311,125 @@ TEST_F(chips, importer_leaves)
 	client_close(&b);
 	gem_close(a.fd, src.handle);
 	client_close(&a);
+}
+
+/* --- one that leaves while others wait for a list ------------------------------------------ */
+
+#define MAPPINGS	16384u
+#define MAX_OPS		1024u
+
+/* Each is a row of a list. */
+static void many_mappings(struct client *c)
+{
+	static struct drm_uma_bind_op ops[MAX_OPS];
+	__u32 handle = bo_create(c->fd, PAGE, 0);
+	unsigned int i, k;
+
+	for (i = 0; i < MAPPINGS; i += MAX_OPS) {
+		for (k = 0; k < MAX_OPS; k++)
+			ops[k] = (struct drm_uma_bind_op){
+				.op = DRM_UMA_BIND_MAP, .handle = handle, .size = PAGE,
+				.va = (1ull << 32) + (i + k) * PAGE,
+			};
+		ASSERT_EQ(0, vm_bind_try(c->fd, c->vm, ops, MAX_OPS, NULL));
+	}
+}
+
+/* Whoever goes on doing something until he is told to stop. */
+struct busy {
+	void (*what)(struct busy *b);
+	char path[256];
+	int fd;
+	pthread_t id;
+	pid_t tid;
+	unsigned int rounds;
+	bool stop;
+};
+
+static void *busy_run(void *p)
+{
+	struct busy *b = p;
+
+	__atomic_store_n(&b->tid, gettid(), __ATOMIC_RELAXED);
+	while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
+		b->what(b);
+		__atomic_add_fetch(&b->rounds, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void busy_stop(struct busy *b)
+{
+	__atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, pthread_join(b->id, NULL));
+}
+
+static void busy_list(struct busy *b)
+{
+	char head[16];
+
+	ASSERT_TRUE(read_text(b->path, head, sizeof(head)));
+}
+
+static void busy_vms(struct busy *b)
+{
+	ASSERT_EQ(0, vm_destroy_try(b->fd, vm_create(b->fd)));
+}
+
+static uint64_t leave_ns(struct instance *in)
+{
+	uint64_t begin = now_ns();
+
+	instance_set(in, "enabled", "0");
+	begin = now_ns() - begin;
+	instance_enable(in);
+	return begin;
+}
+
+/* Who makes an address space waits for who lists them; no unplug of another device does. */
+TEST(leaves_beside_a_list)
+{
+	struct busy list = { .what = busy_list }, vms = { .what = busy_vms };
+	uint64_t begin, hold, alone, ns, worst = 0;
+	struct instance in;
+	unsigned int rounds;
+	struct client c;
+	int round;
+	pid_t tid;
+
+	if (!is_root() || !dev_debugfs(dev_name(), "vms", list.path, sizeof(list.path)))
+		SKIP("not root, or no debugfs");
+	instance_start(&in, "leaves", "m1");
+	client_open(&c);
+	vms.fd = dev_open();
+	many_mappings(&c);
+	begin = now_ns();
+	busy_list(&list);
+	hold = now_ns() - begin;
+
+	ASSERT_EQ(0, pthread_create(&list.id, NULL, busy_run, &list));
+	alone = leave_ns(&in);
+	ASSERT_EQ(0, pthread_create(&vms.id, NULL, busy_run, &vms));
+	for (round = 0; round < 5; round++) {
+		/* Not one that is just passing. */
+		do {
+			rounds = __atomic_load_n(&vms.rounds, __ATOMIC_RELAXED);
+			usleep(20000);
+			tid = __atomic_load_n(&vms.tid, __ATOMIC_RELAXED);
+		} while (__atomic_load_n(&vms.rounds, __ATOMIC_RELAXED) != rounds ||
+			 !tid || !waits_in(tid, "uma_ioctl_vm_create"));
+		ns = leave_ns(&in);
+		worst = ns > worst ? ns : worst;
+	}
+	busy_stop(&vms);
+	busy_stop(&list);
+	harness_diag("a device went in %llu ms, beside a list of %llu ms; alone in %llu ms",
+		     (unsigned long long)worst / 1000000, (unsigned long long)hold / 1000000,
+		     (unsigned long long)alone / 1000000);
+	EXPECT_LT(worst, 2 * alone + hold / 8);
+	close(vms.fd);
+	client_close(&c);
+	instance_drop(&in);
 }
 
 /* --- the tests of one device, on another chip ------------------------------------------------ */

@@ -179,8 +179,8 @@ struct uma_device {
 	u32 vms_held;		/* how many of them are held back, &uma_vm.held */
 	bool warned_held;	/* the warning about memory held back has been printed */
 	/*
-	 * what unbinding waits for: memory that is being imported or mapped, address spaces and
-	 * buffers that are being freed
+	 * what unbinding waits for: memory that is being imported or mapped, address spaces that
+	 * are being made, address spaces and buffers that are being freed
 	 */
 	atomic_t dying;
 	/* in the list of devices that did not stop when the driver was unbound */
@@ -217,8 +217,8 @@ static inline u64 uma_engine_elapsed_ns(const struct uma_engine *engine)
 }
 
 /*
- * Have the unbind wait until uma_dying_done(), where other unplugs shall not: mapping memory may
- * wait for whoever has locked it. False if the device has been unplugged.
+ * Have the unbind wait until uma_dying_done(), where other unplugs shall not: others may have
+ * locked what this takes. False if the device has been unplugged.
  */
 static inline bool uma_dying_begin(struct uma_device *uma)
 {

@@ -29,6 +29,8 @@ static DEFINE_MUTEX(uma_wild_lock);
 /* Free what the device cannot reach any more. */
 static void uma_release_memory(struct uma_device *uma)
 {
+	/* What is being made or mapped is in the lists then. */
+	uma_dying_wait(uma);
 	uma_vms_release(uma);
 	uma_gems_release(uma);
 }

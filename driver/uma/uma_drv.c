@@ -81,8 +81,8 @@ static void uma_postclose(struct drm_device *drm, struct drm_file *file)
  *
  * Unplugging any DRM device waits for drm_dev_exit(). So user memory must not be accessed in
  * between: a userfaultfd or FUSE handler may delay the fault for as long as it likes. Nor must the
- * lock of a buffer be waited for, a reference to a buffer be dropped, which may be the last one, or
- * a handle be created, which waits for imports.
+ * lock of a buffer or a list be waited for, a reference to a buffer be dropped, which may be the
+ * last one, or a handle be created, which waits for imports.
  *
  * Return: false if the device is lost or unplugged.
  */
@@ -141,7 +141,7 @@ UMA_IOCTL_WAITS(uma_ioctl_bo_import_user)
 UMA_IOCTL_WAITS(uma_ioctl_bo_info)
 UMA_IOCTL_WAITS(uma_ioctl_bo_label)
 UMA_IOCTL_WAITS(uma_ioctl_bo_sync)
-UMA_IOCTL_DEVICE(uma_ioctl_vm_create)
+UMA_IOCTL_WAITS(uma_ioctl_vm_create)
 UMA_IOCTL_WAITS(uma_ioctl_vm_bind)
 UMA_IOCTL_WAITS(uma_ioctl_queue_create)
 UMA_IOCTL_WAITS(uma_ioctl_submit)

@@ -186,6 +186,23 @@ int uma_vms_show_held(struct seq_file *m, void *unused)
 	return 0;
 }
 
+/* Unbinding waits for this, and finds the page table in the list. */
+static int uma_vm_publish(struct uma_vm *vm)
+{
+	struct uma_device *uma = vm->uma;
+	int ret;
+
+	if (!uma_dying_begin(uma))
+		return -ENODEV;
+	ret = uma_pt_init(&vm->pt, &uma_mmu_pt_ops, uma);
+	if (!ret) {
+		scoped_guard(mutex, &uma->vms_lock)
+			list_add_tail(&vm->node, &uma->vms);
+	}
+	uma_dying_done(uma, true);
+	return ret;
+}
+
 /* DRM_IOCTL_UMA_VM_CREATE */
 int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -212,14 +229,12 @@ int uma_ioctl_vm_create(struct drm_device *drm, void *data, struct drm_file *fil
 	mutex_init(&vm->lock);
 	vm->uma = uma;
 	vm->pid = task_tgid_nr(current);
-	ret = uma_pt_init(&vm->pt, &uma_mmu_pt_ops, uma);
+	ret = uma_vm_publish(vm);
 	if (ret) {
 		mutex_destroy(&vm->lock);
 		drm_gpuvm_put(&vm->base);
 		return ret;
 	}
-	scoped_guard(mutex, &uma->vms_lock)
-		list_add_tail(&vm->node, &uma->vms);
 
 	scoped_guard(mutex, &client->lock) {
 		ret = client->vm_count >= UMA_MAX_VMS ? -ENOSPC :
