@@ -428,8 +428,8 @@ int uma_ioctl_bo_label(struct drm_device *drm, void *data, struct drm_file *file
 	return 0;
 }
 
-/* How much is synced before checking for an unplug and a fatal signal. */
-#define UMA_SYNC_BATCH	SZ_16M
+/* How many pages are synced, or segments skipped, before an unplug and a fatal signal are heard. */
+#define UMA_SYNC_BATCH	4096
 
 static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u32 flags)
 {
@@ -451,12 +451,13 @@ static void uma_bo_sync_piece(struct uma_bo *bo, dma_addr_t dma, size_t size, u3
 static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
-	u64 start = 0, end = range->offset + range->size, pause = range->offset + UMA_SYNC_BATCH;
+	u64 start = 0, at = range->offset, end = range->offset + range->size;
 	struct uma_device *uma = to_uma_device(obj->dev);
 	struct dma_buf *buf = NULL;
 	struct sg_table *sgt;
 	struct scatterlist *sg;
-	int i, idx, ret;
+	unsigned int steps = 0;
+	int idx, ret;
 	bool ours;
 
 	if (!uma_enter(uma, &idx))
@@ -489,35 +490,29 @@ static int uma_bo_sync(struct uma_bo *bo, const struct drm_uma_sync_range *range
 	ret = uma_enter(uma, &idx) ? 0 : -ENODEV;
 	if (ret)
 		goto out_unpin;
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		u64 at = max(start, range->offset), to = min(start + sg_dma_len(sg), end), next;
+	for (sg = sgt->sgl; at < end; steps++) {
+		u64 next = start + sg_dma_len(sg);
 
-		for (; at < to; at = next) {
-			/*
-			 * The mapping cannot go between uma_enter() and drm_dev_exit(). Signals
-			 * that do not kill have to wait: the restarted ioctl begins again.
-			 */
-			if (at >= pause) {
-				drm_dev_exit(idx);
-				ret = fatal_signal_pending(current) ? -EINTR :
-					uma_enter(uma, &idx) ? 0 : -ENODEV;
-				if (ret)
-					goto out_unpin;
-				pause = at + UMA_SYNC_BATCH;
-			}
-			next = min(to, (at | ~PAGE_MASK) + 1);
-			uma_bo_sync_piece(bo, sg_dma_address(sg) + (at - start), next - at,
-					  range->flags);
-			/* A segment may be as large as the buffer... */
-			cond_resched();
+		/*
+		 * The mapping cannot go between uma_enter() and drm_dev_exit(). Signals that do not
+		 * kill have to wait: the restarted ioctl begins again.
+		 */
+		if (steps == UMA_SYNC_BATCH) {
+			drm_dev_exit(idx);
+			ret = uma_breathe() ?: uma_enter(uma, &idx) ? 0 : -ENODEV;
+			if (ret)
+				goto out_unpin;
+			steps = 0;
 		}
-		start += sg_dma_len(sg);
-		if (start >= end)
-			break;
-		/* ... or as small as a page. */
-		ret = uma_breathe();
-		if (ret)
-			break;
+		if (at >= next) {
+			start = next;
+			sg = sg_next(sg);
+			continue;
+		}
+		next = min3(next, end, (at | ~PAGE_MASK) + 1);
+		uma_bo_sync_piece(bo, sg_dma_address(sg) + (at - start), next - at, range->flags);
+		at = next;
+		cond_resched();
 	}
 	drm_dev_exit(idx);
 out_unpin:
