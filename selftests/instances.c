@@ -455,6 +455,10 @@ AGAIN(ultra, exec);
 AGAIN(ultra, isolation);
 /* Faults are no less faults where nobody looks for mistakes of the driver. */
 FIXTURE_VARIANT_ADD(again, plain_faults) { .profile = "m1", .program = "faults", .plain = "*" };
+FIXTURE_VARIANT_ADD(again, plain_lost) {
+	.profile = "m1", .program = "lost", .plain = "lost.and_*",
+};
+
 FIXTURE_VARIANT_ADD(again, plain_coredump) {
 	.profile = "m1", .program = "coredump", .plain = "coredump.[fht]*",
 };
@@ -464,6 +468,8 @@ FIXTURE_SETUP(again)
 	/* Also for those that the program makes itself. */
 	if (variant->plain)
 		ASSERT_EQ(0, setenv("UMA_TEST_PLAIN", "1", 1));
+	if (!strcmp(variant->program, "lost"))
+		expect_log();
 	instance_start(&self->in, "again", variant->profile);
 }
 
