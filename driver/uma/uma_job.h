@@ -136,7 +136,7 @@ struct uma_engine *uma_queue_choose_engine(struct uma_queue *queue);
 void uma_queue_guilty(struct uma_queue *queue, const struct drm_uma_queue_state *state);
 void uma_queues_lost(struct uma_device *uma);
 void uma_queues_close(struct uma_client *client);
-void uma_queues_show(struct uma_device *uma, struct seq_file *m);
+int uma_queues_show(struct seq_file *m, void *unused);
 
 int uma_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file);
 int uma_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file);

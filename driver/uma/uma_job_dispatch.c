@@ -141,12 +141,10 @@ void uma_dispatch_end_work(struct work_struct *work)
 {
 	struct uma_queue *queue = container_of(work, struct uma_queue, end_work);
 	LIST_HEAD(ready);
-	bool cookie;
 
-	cookie = dma_fence_begin_signalling();
+	guard(uma_signalling)();
 	list_add(&queue->request.node, &ready);
 	uma_dispatch_go(&ready, true);
-	dma_fence_end_signalling(cookie);
 }
 EXPORT_SYMBOL_IF_KUNIT(uma_dispatch_end_work);
 

@@ -491,13 +491,14 @@ int uma_ioctl_queue_state(struct drm_device *drm, void *data, struct drm_file *f
 }
 
 /* The debugfs file "queues". */
-void uma_queues_show(struct uma_device *uma, struct seq_file *m)
+int uma_queues_show(struct seq_file *m, void *unused)
 {
 	static const char *const status[] = {
 		[DRM_UMA_QUEUE_OK] = "ok",
 		[DRM_UMA_QUEUE_BANNED] = "banned",
 		[DRM_UMA_QUEUE_LOST] = "lost",
 	};
+	struct uma_device *uma = uma_debugfs_device(m);
 	struct uma_queue *queue;
 
 	seq_puts(m, "    pid client queue  engines prio status  submitted  completed closed\n");
@@ -509,4 +510,5 @@ void uma_queues_show(struct uma_device *uma, struct seq_file *m)
 			   atomic64_read(&queue->submitted), atomic64_read(&queue->completed),
 			   queue->closed);
 	spin_unlock_irq(&uma->queues_lock);
+	return 0;
 }

@@ -28,12 +28,6 @@ struct uma_device *uma_debugfs_device(struct seq_file *m)
 	return to_uma_device(entry->dev);
 }
 
-static int uma_debugfs_queues(struct seq_file *m, void *unused)
-{
-	uma_queues_show(uma_debugfs_device(m), m);
-	return 0;
-}
-
 static int uma_debugfs_engines(struct seq_file *m, void *unused)
 {
 	static const char *const states[] = {
@@ -186,7 +180,7 @@ static const struct drm_debugfs_info uma_debugfs_files[] = {
 	{ "gems", uma_gem_show },
 	{ "vms", uma_vms_show },
 	{ "held", uma_vms_show_held },
-	{ "queues", uma_debugfs_queues },
+	{ "queues", uma_queues_show },
 	{ "engines", uma_debugfs_engines },
 	{ "rings", uma_debugfs_rings },
 	{ "reset_counter", uma_debugfs_reset_counter },
