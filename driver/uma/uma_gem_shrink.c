@@ -96,9 +96,8 @@ static bool uma_shrink_lock_vms(struct uma_bo *bo, struct list_head *vms)
 			return false;
 		list_add(&vm->shrink, vms);
 		/* Its jobs would keep the memory: nothing need be lost for that. */
-		if (!uma_mmu_tryzap(vm))
+		if (!uma_mmu_tryidle(vm))
 			return false;
-		uma_mmu_zapped(vm);
 		drm_gpuvm_bo_for_each_va(va, vm_bo) {
 			/* The range may show another buffer by now. */
 			if (to_uma_mapping(va)->removed)
@@ -125,26 +124,21 @@ static void uma_shrink_unlock_vms(struct list_head *vms)
  * Remove a buffer from all page tables. Tables that become empty stay, and the range stays dirty:
  * the next bind prunes them, as that may not be done here. A mapping consists of whole blocks, so
  * none has to be split.
- *
- * Jobs wait for it, so it waits for nothing that may itself wait for jobs, or for memory.
  */
 static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 {
 	struct drm_gpuvm_bo *vm_bo;
 	struct drm_gpuva *va;
 	struct uma_vm *vm;
-	int ret = 0;
+	int ret;
 
-	/* A job may have started meanwhile. */
-	list_for_each_entry(vm, vms, shrink) {
-		if (uma_mmu_tryzap(vm))
-			continue;
-		ret = -EBUSY;
-		goto out;
-	}
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->shmem.base)
 		drm_gpuvm_bo_for_each_va(va, vm_bo)
 			uma_pt_unmap(&to_uma_vm(va->vm)->pt, va->va.addr, va->va.range);
+	/* A job may have started meanwhile: the next one has it invalidated, if this cannot. */
+	list_for_each_entry(vm, vms, shrink)
+		/* After the entries; pairs with uma_mmu_get_as_confirmed(). */
+		smp_store_release(&vm->zapped, true);
 	list_for_each_entry(vm, vms, shrink) {
 		struct uma_pt *pt = &vm->pt;
 
@@ -152,13 +146,9 @@ static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 			continue;
 		ret = uma_mmu_tryinvalidate_confirmed(vm, pt->dirty_start, pt->dirty_end);
 		if (ret)
-			break;
+			return ret;
 	}
-out:
-	list_for_each_entry(vm, vms, shrink)
-		if (READ_ONCE(vm->zap) == UMA_ZAP_BEGUN)
-			uma_mmu_zapped(vm);
-	return ret;
+	return 0;
 }
 
 /* Returns the number of pages that were freed. */

@@ -166,13 +166,6 @@ static inline void uma_slots_drop(struct uma_slots *slots, unsigned int slot)
 	slots->slot[slot].owner = NULL;
 }
 
-/* Memory that a shrinker takes away from an address space */
-enum uma_vm_zap {
-	UMA_ZAP_NONE,
-	UMA_ZAP_BEGUN,	/* the page table changes: no job begins */
-	UMA_ZAP_DONE,	/* the first job to begin has the device forget what it knew */
-};
-
 /* An address space */
 struct uma_vm {
 	/* mappings; each holds a reference, and so does ref until it drops to zero */
@@ -188,8 +181,8 @@ struct uma_vm {
 	struct uma_pt pt;
 	/* in the shrinker's list of address spaces that it has locked */
 	struct list_head shrink;
-	/* between uma_mmu_tryzap() and uma_mmu_zapped() of the shrinker, else under hw_lock */
-	enum uma_vm_zap zap;
+	/* a shrinker changed the page table: the device has to forget it before another job */
+	bool zapped;
 	bool dead;		/* nothing can be bound any more */
 	/* has no users, but the device may still reach it; under &uma_device.vms_lock */
 	bool held;
@@ -219,8 +212,7 @@ int uma_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
 extern const struct uma_pt_ops uma_mmu_pt_ops;
 /* _confirmed: success means that the device has confirmed it, or cannot reach it anyway. */
 bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);
-bool uma_mmu_tryzap(struct uma_vm *vm);
-void uma_mmu_zapped(struct uma_vm *vm);
+bool uma_mmu_tryidle(struct uma_vm *vm);
 int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end);
 bool uma_mmu_detach_confirmed(struct uma_vm *vm);
 int uma_mmu_get_as_confirmed(struct uma_vm *vm);

@@ -79,19 +79,13 @@ static int uma_mmu_poll_confirmed(struct uma_device *uma, unsigned int timeout_m
 	return ret == -ENODEV ? 0 : ret;
 }
 
-/* What uma_mmu_get_as_confirmed() did not wait for has come. */
-static void uma_mmu_kick(struct uma_device *uma)
-{
-	/* Pairs with the one in uma_dispatch_get_as(), which has set starved before. */
-	smp_mb();
-	if (READ_ONCE(uma->starved))
-		queue_work(uma->sched_wq, &uma->kick_work);
-}
-
 static void uma_mmu_unlock(struct uma_device *uma)
 {
 	mutex_unlock(&uma->inval_lock);
-	uma_mmu_kick(uma);
+	/* Pairs with the one in uma_dispatch_get_as(), which has set starved if this was locked. */
+	smp_mb();
+	if (READ_ONCE(uma->starved))
+		queue_work(uma->sched_wq, &uma->kick_work);
 }
 
 /*
@@ -207,15 +201,15 @@ bool uma_mmu_invalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 }
 
 /**
- * uma_mmu_tryzap - keep jobs of an address space from beginning, to take memory away from it
- * @vm: address space, locked
+ * uma_mmu_tryidle - is an address space without jobs on the device?
+ * @vm: address space
  *
  * May be called during memory reclaim. An address space with jobs on the device is left alone, as
  * its invalidation would have to wait for them.
  *
- * Return: true if it has none; then uma_mmu_zapped() has to be called.
+ * Return: true if it has none; false also if that cannot be told now.
  */
-bool uma_mmu_tryzap(struct uma_vm *vm)
+bool uma_mmu_tryidle(struct uma_vm *vm)
 {
 	struct uma_device *uma = vm->uma;
 	bool idle;
@@ -225,28 +219,14 @@ bool uma_mmu_tryzap(struct uma_vm *vm)
 		return false;
 	slot = uma_mmu_slot(vm);
 	idle = slot == -ENOENT || (slot >= 0 && !uma_slots_busy(&uma->slots, slot));
-	if (idle)
-		WRITE_ONCE(vm->zap, UMA_ZAP_BEGUN);
 	mutex_unlock(&uma->hw_lock);
 	return idle;
 }
 
 /**
- * uma_mmu_zapped - let jobs of an address space begin after uma_mmu_tryzap()
- * @vm: address space, locked; whether the device has confirmed all changes does not matter
- */
-void uma_mmu_zapped(struct uma_vm *vm)
-{
-	/* The page table before that; pairs with the lock of the command that follows it. */
-	smp_store_release(&vm->zap, vm->pt.dirty_start < vm->pt.dirty_end ? UMA_ZAP_DONE :
-									      UMA_ZAP_NONE);
-	uma_mmu_kick(vm->uma);
-}
-
-/**
  * uma_mmu_tryinvalidate_confirmed - as uma_mmu_invalidate_confirmed(), without waiting
- * @vm: address space, between uma_mmu_tryzap() and uma_mmu_zapped()
- * @start: first address
+ * @vm: address space, whose page table has been changed already, and &uma_vm.zapped set
+ * @start: first address that has been changed
  * @end: one past the last
  *
  * May be called during memory reclaim.
@@ -267,11 +247,13 @@ int uma_mmu_tryinvalidate_confirmed(struct uma_vm *vm, u64 start, u64 end)
 		ret = 0;
 	else if (slot == -ENODEV)
 		ret = slot;
-	if (slot >= 0 && !uma_mmu_poll_confirmed(uma, 0)) {
+	if (slot >= 0 && !uma_slots_busy(&uma->slots, slot) && !uma_mmu_poll_confirmed(uma, 0)) {
 		uma_mmu_write_command(uma, slot, UMA_INVAL_RANGE, start, end - start);
 		/* No engine is in the middle of a tile in this address space. */
 		ret = uma_mmu_poll_confirmed(uma, 1) ? -EBUSY : 0;
 	}
+	if (!ret)
+		WRITE_ONCE(vm->zapped, false);
 	mutex_unlock(&uma->hw_lock);
 out:
 	uma_mmu_unlock(uma);
@@ -342,29 +324,31 @@ static int uma_mmu_evict_confirmed(struct uma_device *uma, unsigned int slot)
  * Called with &uma_device.hw_lock held, to push a job; uma_slots_put() undoes it when the job is
  * done. A previous owner keeps the slot until the device has confirmed its invalidation.
  *
- * Return: slot; -EBUSY all have jobs; -EAGAIN an invalidation is in progress, or memory is being
- * taken away from @vm; -ETIMEDOUT the device is going to be reset.
+ * Return: slot; -EBUSY all have jobs; -EAGAIN an invalidation is in progress; -ETIMEDOUT the
+ * device is going to be reset.
  */
 int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 {
 	struct uma_device *uma = vm->uma;
-	enum uma_vm_zap zap;
 	int slot, ret;
 
 	lockdep_assert_held(&uma->hw_lock);
 
-	/* Pairs with uma_mmu_zapped(). */
-	zap = smp_load_acquire(&vm->zap);
-	if (zap == UMA_ZAP_BEGUN)
-		return -EAGAIN;
 	slot = uma_slots_choose(&uma->slots, vm);
 	if (slot < 0)
 		return slot;
 	if (uma->slots.slot[slot].owner == vm) {
-		/* The shrinker may have found the device busy; no job has begun since. */
-		ret = zap ? uma_mmu_flush_confirmed(uma, slot, false) : 0;
-		if (ret)
-			return ret;
+		/*
+		 * The shrinker could not have it done. Pairs with uma_shrink_unmap(): what it
+		 * changes after this sets it again, for the next job.
+		 */
+		if (!uma_slots_busy(&uma->slots, slot) && xchg(&vm->zapped, false)) {
+			ret = uma_mmu_flush_confirmed(uma, slot, false);
+			if (ret) {
+				WRITE_ONCE(vm->zapped, true);
+				return ret;
+			}
+		}
 	} else {
 		if (uma->slots.slot[slot].owner) {
 			ret = uma_mmu_evict_confirmed(uma, slot);
@@ -376,7 +360,6 @@ int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 		wmb();
 		uma_write64(uma, UMA_REG_AS_ROOT_LO(slot), vm->pt.root->dma | UMA_AS_ENABLE);
 	}
-	WRITE_ONCE(vm->zap, UMA_ZAP_NONE);
 	uma_slots_get(&uma->slots, slot, vm);
 	return slot;
 }
