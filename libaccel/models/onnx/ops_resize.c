@@ -465,7 +465,7 @@ static bool is_rounded(const struct import *im)
 	double size;
 	float f;
 
-	if (!scales->data || scales->rank != 1)
+	if (!scales->data || scales->rank != 1 || scales->type != ACCEL_F32)
 		return true;
 	for (i = 0; i < scales->dims[0] && i < (axes ? axes->int_count : rank); i++) {
 		axis = axes ? axes->ints[i] : i;
