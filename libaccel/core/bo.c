@@ -77,7 +77,7 @@ int accel_bo_create(struct accel_ctx *ctx, uint64_t bytes,
 	if (!out)
 		return ctx_fail(ctx, -EINVAL, "bo", "NULL");
 	info = &ctx->dev->info;
-	ret = bo_opts(ctx, opts, ACCEL_BO_WC | ACCEL_BO_NO_MAP, &o);
+	ret = bo_opts(ctx, opts, ACCEL_BO_WC | ACCEL_BO_NO_MAP | ACCEL_BO_LAZY, &o);
 	if (ret)
 		return ret;
 	if (!bytes || bytes > info->max_bo_size)

@@ -598,7 +598,8 @@ static int read_opts(struct accel_ctx *ctx, const struct accel_kv_opts *opts,
 
 static int make_pool(struct accel_kv *kv)
 {
-	struct accel_bo_opts opts = { sizeof(opts), 0, kv->o.label };
+	/* Each layer has a part of it, where a short sequence needs a page or two. */
+	struct accel_bo_opts opts = { sizeof(opts), ACCEL_BO_LAZY, kv->o.label };
 	uint64_t rows = (uint64_t)kv->o.pages * kv->o.page_size, bytes;
 	uint32_t i;
 	int ret;

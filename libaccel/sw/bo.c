@@ -35,15 +35,17 @@ static struct sw_bo *to_sw_bo(struct accel_bo *bo)
 	return (struct sw_bo *)bo;
 }
 
-/* Zeroed memory; large buffers at a multiple of the large page. */
-static void *map_anonymous(size_t size)
+/* Zeroed memory; large buffers at a multiple of the large page, but for lazy ones. */
+static void *map_anonymous(size_t size, bool lazy)
 {
-	const size_t slack = size >= HUGE_PAGE ? HUGE_PAGE : 0;
+	const size_t slack = size >= HUGE_PAGE && !lazy ? HUGE_PAGE : 0;
 	uintptr_t start, end, at;
 	void *p;
 
 	p = mmap(NULL, size + slack, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED && lazy)
+		madvise(p, size, MADV_NOHUGEPAGE);
 	if (p == MAP_FAILED || !slack)
 		return p;
 	start = (uintptr_t)p;
@@ -71,7 +73,7 @@ int sw_bo_create(struct accel_bo *bo, const char *label)
 	int ret;
 
 	(void)label;
-	p = map_anonymous(bo->map_size);
+	p = map_anonymous(bo->map_size, bo->flags & ACCEL_BO_LAZY);
 	if (p == MAP_FAILED)
 		return ctx_fail(ctx, -ENOMEM, "bytes", "no memory for %llu bytes",
 				(unsigned long long)bo->map_size);

@@ -173,7 +173,7 @@ static void test_import_errors(void **state)
 static uint32_t resident(uint8_t *p, uint32_t pages)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
-	unsigned char there[64];
+	unsigned char there[4096];
 	uint32_t i, n = 0;
 
 	assert_true(pages <= sizeof(there));
@@ -198,7 +198,6 @@ static void test_lazy(void **state)
 	opts.flags = ACCEL_BO_LAZY;
 	assert_fails(rt->ctx, accel_bo_import_ptr(rt->ctx, p, 64 * page, &opts, &bo), -EINVAL,
 		     "opts.flags");
-	assert_fails(rt->ctx, accel_bo_create(rt->ctx, page, &opts, &bo), -EINVAL, "opts.flags");
 	opts.flags = ACCEL_BO_LAZY | ACCEL_BO_READONLY;
 	assert_int_equal(accel_bo_import_ptr(rt->ctx, p, 64 * page, &opts, &bo), 0);
 	/* A device of its own has them all. */
@@ -222,6 +221,30 @@ static void test_lazy(void **state)
 	opts.flags = ACCEL_BO_LAZY | ACCEL_BO_READONLY;
 	assert_fails(rt->ctx, accel_bo_import_ptr(rt->ctx, p, 64 * page, &opts, &bo), -EFAULT,
 		     "ptr");
+}
+
+/* A lazy buffer of the in-process device takes no more memory than is written. */
+static void test_create_lazy(void **state)
+{
+	struct accel_bo_opts opts = ACCEL_BO_OPTS_INIT;
+	const size_t page = sysconf(_SC_PAGESIZE), pages = (16ul << 20) / page, step = pages / 8;
+	struct rt *rt = *state;
+	struct accel_bo *bo;
+	uint8_t *p;
+	size_t i;
+
+	opts.flags = ACCEL_BO_LAZY;
+	assert_int_equal(accel_bo_create(rt->ctx, pages * page, &opts, &bo), 0);
+	p = accel_bo_ptr(bo);
+	for (i = 0; i < pages; i += step)
+		p[i * page] = 1;
+	if (rt_is_sw())
+		assert_int_equal(resident(p, pages), 8);
+	for (i = 0; i < pages; i++)
+		assert_int_equal(p[i * page], i % step == 0);
+	accel_bo_unref(bo);
+	opts.flags = ACCEL_BO_LAZY | ACCEL_BO_READONLY;
+	assert_fails(rt->ctx, accel_bo_create(rt->ctx, page, &opts, &bo), -EINVAL, "opts.flags");
 }
 
 /* Imports that share pages, in all ways, given up in another order. */
@@ -555,6 +578,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_create), T(test_create_errors), T(test_cpu_access),
 		T(test_import_ptr), T(test_import_errors), T(test_lazy),
+		T(test_create_lazy),
 		T(test_import_overlap), T(test_import_again), T(test_readonly),
 		T(test_dmabuf), T(test_dmabuf_twice), T(test_dmabuf_read_only),
 		T(test_dmabuf_errors), T(test_memfd),
