@@ -31,6 +31,24 @@ int file_write(int fd, const void *data, uint64_t bytes, uint64_t offset)
 	return 0;
 }
 
+int file_read(int fd, void *data, uint64_t bytes, uint64_t offset)
+{
+	uint8_t *p = data;
+	ssize_t n;
+
+	while (bytes) {
+		n = pread(fd, p, bytes, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EBADMSG;
+		p += n;
+		bytes -= (uint64_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
 int file_cache_path(const char *name, char **path)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

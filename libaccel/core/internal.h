@@ -133,6 +133,17 @@ int bo_absent(struct accel_ctx *ctx, uint64_t bytes, struct accel_bo **bo);
 int file_write(int fd, const void *data, uint64_t bytes, uint64_t offset);
 
 /**
+ * file_read - read something at an offset
+ * @fd: file
+ * @data: out: bytes
+ * @bytes: how many
+ * @offset: where
+ *
+ * Return: 0, errors of pread(), -EBADMSG: the file ends before.
+ */
+int file_read(int fd, void *data, uint64_t bytes, uint64_t offset);
+
+/**
  * file_cache_path - where something is that may go
  * @name: below accel/ in XDG_CACHE_HOME, or in ~/.cache
  * @path: out: to be given to free(); "" if the user has no such directory

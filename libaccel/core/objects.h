@@ -84,6 +84,8 @@ struct accel_bo {
 	uint32_t flags;
 	/* BO_PART */
 	struct accel_pool *pool;
+	/* of weights that are mapped */
+	struct file_place place;
 };
 
 struct accel_queue {

@@ -352,6 +352,25 @@ int accel_graph_constant(struct accel_graph *graph, const struct accel_value *de
 	return 0;
 }
 
+int accel_graph_constant_file(struct accel_graph *graph, uint32_t value,
+			      const struct accel_file_stamp *stamp, uint64_t offset)
+{
+	struct blob *blob = NULL;
+	int ret = graph_open(graph);
+
+	if (ret)
+		return ret;
+	if (value < graph->value_count)
+		blob = graph->values[value].blob;
+	if (!blob || !blob->mapped)
+		return graph_fail(graph, -EINVAL, "value", "%u is no constant with ACCEL_VALUE_MAPPED",
+				  value);
+	if (!stamp)
+		return graph_fail(graph, -EINVAL, "stamp", "NULL");
+	blob->place = (struct file_place) { *stamp, offset };
+	return 0;
+}
+
 /* Is @arg one that the operation has? *result: it is written. */
 static bool has_arg(union node_desc *desc, uint32_t arg, bool *result)
 {

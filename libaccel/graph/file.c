@@ -165,24 +165,6 @@ static int check_file(struct accel_ctx *ctx, const struct program_header *h, uin
 	return 0;
 }
 
-static int read_at(int fd, void *data, uint64_t bytes, uint64_t offset)
-{
-	ssize_t n;
-	char *p = data;
-
-	while (bytes) {
-		n = pread(fd, p, bytes, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EBADMSG;
-		p += n;
-		bytes -= (uint64_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* The file is mapped, and its meta read, so that nobody changes that while it is looked at. */
 static int take_file(struct accel_program *program, const struct program_header *h, int fd)
 {
@@ -198,7 +180,7 @@ static int take_file(struct accel_program *program, const struct program_header 
 	file->meta = malloc(h->meta_bytes + 1);
 	if (!file->meta)
 		return ctx_fail(ctx, -ENOMEM, NULL, "out of memory");
-	ret = read_at(fd, file->meta, h->meta_bytes, sizeof(*h));
+	ret = file_read(fd, file->meta, h->meta_bytes, sizeof(*h));
 	if (ret)
 		return ctx_fail(ctx, ret, "path", "the file cannot be read");
 	sum = store_sum(zero, file->meta, h->meta_bytes);
@@ -209,6 +191,7 @@ static int take_file(struct accel_program *program, const struct program_header 
 		file->map = NULL;
 		return ctx_fail(ctx, -errno, "path", "the file cannot be mapped");
 	}
+	file->stamp = store_stamp(fd, false);
 	file->bytes = h->file_bytes;
 	file->data_offset = h->data_offset;
 	return 0;
@@ -223,7 +206,7 @@ static int load(struct accel_ctx *ctx, int fd, const struct accel_compile_opts *
 	struct stat st;
 	int ret;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || read_at(fd, &h, sizeof(h), 0))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || file_read(fd, &h, sizeof(h), 0))
 		return ctx_fail(ctx, -EBADMSG, "path", "it is no compiled program");
 	ret = check_file(ctx, &h, (uint64_t)st.st_size, opts);
 	if (ret)

@@ -98,6 +98,7 @@ struct file_blob {
  * @map: all of it
  * @bytes: size
  * @data_offset: where data begins
+ * @stamp: store_stamp()
  * @meta: copy of the meta: names of nets lie there
  * @blobs: contents
  * @blob_count: number of @blobs
@@ -107,6 +108,7 @@ struct program_file {
 	void *map;
 	uint64_t bytes;
 	uint64_t data_offset;
+	struct accel_file_stamp stamp;
 	char *meta;
 	struct file_blob *blobs;
 	uint32_t blob_count;

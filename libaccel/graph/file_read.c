@@ -137,12 +137,12 @@ static const void *blob_at(const struct program_file *file, const struct file_bl
 /* Is it what it was when it was written? */
 int file_check_blob(struct accel_program *program, struct file_blob *b)
 {
-	const struct store_digest zero = { { 0 } };
+	struct file_place at = { program->file->stamp, program->file->data_offset + b->offset };
 	struct store_digest d;
 
 	if (b->checked || b->offset == NO_DATA)
 		return 0;
-	d = store_sum(zero, blob_at(program->file, b), b->bytes);
+	d = weights_read(program->weights, &at, blob_at(program->file, b), b->bytes);
 	if (memcmp(&d, &b->digest, sizeof(d)) != 0)
 		return ctx_fail(program->ctx, -EBADMSG, "path",
 				"the file is damaged: the checksum of a constant");

@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <accel/accel.h>
+#include "libaccel/plan/plan.h"
 #include "libaccel/core/internal.h"
 #include "libaccel/host/host.h"
 #include "libaccel/ops/ops.h"
@@ -60,6 +61,7 @@ static inline bool is_added(const union node_desc *desc)
  * @release: called in the end, or NULL
  * @user: for @release
  * @mapped: of a file: pages come back when they are read
+ * @place: where in that file
  * @sums: of one that may be packed and need not be there then: what is known of it
  * @sum_count: number of @sums
  */
@@ -70,6 +72,7 @@ struct blob {
 	void (*release)(void *user);
 	void *user;
 	bool mapped;
+	struct file_place place;
 	const struct weights_sum *sums;
 	uint32_t sum_count;
 };
@@ -81,8 +84,6 @@ void blob_unref(struct blob *blob);
 
 struct node;
 struct program_file;
-struct weights_sum;
-
 /* --- build.c ----------------------------------------------------------------------- */
 
 struct symbol {
@@ -461,8 +462,7 @@ bool node_set(struct node *node, uint32_t arg, uint32_t value);
 uint32_t node_result(const struct node *node);
 uint32_t net_copy(struct net *net, uint32_t value, uint32_t type, const struct node *of);
 
-/* --- infer.c ----------------------------------------------------------------------- */
-
+/* infer.c */
 int net_infer(struct net *net, struct node *node);
 
 /* --- stage.c ----------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "libaccel/core/fpmode.h"
-#include "libaccel/plan/plan.h"
 #include "watch.h"
 
 /* Constants from this size on are used where they lie. */
@@ -49,6 +48,8 @@ static int make_constant(struct accel_program *program, struct blob *blob, struc
 					  &in_place, &c->bo);
 	if (ret && (blob->data || !blob->bytes))
 		ret = copy_constant(program->ctx, blob, &c->bo);
+	if (!ret)
+		weights_place(c->bo, &blob->place);
 	for (i = 0; !ret && i < blob->sum_count; i++)
 		weights_tell(program->weights, c->bo, &blob->sums[i]);
 	return ret;

@@ -30,6 +30,21 @@ void mapping_unref(void *arg)
 	free(map);
 }
 
+int mapping_constant(struct mapping *map, struct accel_graph *graph, struct accel_value *v,
+		     const void *data, uint32_t *value)
+{
+	int ret;
+
+	v->flags = ACCEL_VALUE_MAPPED;
+	ret = accel_graph_constant(graph, v, data, mapping_unref, mapping_ref(map), value);
+	if (ret)
+		mapping_unref(map);
+	else
+		accel_graph_constant_file(graph, *value, &map->stamp,
+					  (uint64_t)((const uint8_t *)data - map->data));
+	return ret;
+}
+
 /*
  * A path that goes nowhere but down, opened folder by folder so that no symbolic link
  * leads out.
@@ -103,6 +118,7 @@ int mapping_open(const char *path, const char *below, struct mapping **out)
 		} else {
 			map->data = p;
 			map->bytes = (uint64_t)st.st_size;
+			accel_file_stamp(fd, &map->stamp);
 		}
 	}
 	close(fd);

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <accel/accel.h>
 
 /**
  * struct mapping - a mapped file
@@ -15,6 +16,7 @@
  * @name: as the model calls it, NULL: the model itself
  * @data: first byte
  * @bytes: size
+ * @stamp: accel_file_stamp()
  */
 struct mapping {
 	atomic_uint refs;
@@ -22,6 +24,7 @@ struct mapping {
 	char *name;
 	const uint8_t *data;
 	uint64_t bytes;
+	struct accel_file_stamp stamp;
 };
 
 /**
@@ -35,6 +38,19 @@ struct mapping {
  * and mmap(); -ENOMEM.
  */
 int mapping_open(const char *path, const char *below, struct mapping **out);
+
+/**
+ * mapping_constant - make data of a mapped file a constant
+ * @map: file, of which the constant has a reference
+ * @graph: graph
+ * @v: what it is
+ * @data: within @map
+ * @value: out
+ *
+ * Return: as accel_graph_constant().
+ */
+int mapping_constant(struct mapping *map, struct accel_graph *graph, struct accel_value *v,
+		     const void *data, uint32_t *value);
 
 struct mapping *mapping_ref(struct mapping *map);
 void mapping_unref(void *map);

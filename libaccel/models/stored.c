@@ -171,18 +171,13 @@ int stored_constant(const struct stored *s, struct accel_graph *graph, uint32_t 
 		ret = converted(s, v.type, &own, error);
 		if (ret)
 			return ret;
+		ret = accel_graph_constant(graph, &v, own, free, own, value);
 	} else {
-		v.flags = ACCEL_VALUE_MAPPED;
-		mapping_ref(s->mapping);
+		ret = mapping_constant(s->mapping, graph, &v, s->data, value);
 	}
-	ret = accel_graph_constant(graph, &v, own ? own : s->data, own ? free : mapping_unref,
-				   own ? own : (void *)s->mapping, value);
 	if (!ret)
 		return 0;
-	if (own)
-		free(own);
-	else
-		mapping_unref(s->mapping);
+	free(own);
 	accel_graph_get_error(graph, &e);
 	return stored_fail(error, ret, "%.60s: %.150s", s->name, e.text);
 }

@@ -155,6 +155,16 @@ struct store_digest {
 };
 
 /**
+ * struct file_place - where data lies in a file
+ * @file: zeros: in none that is known
+ * @offset: first byte
+ */
+struct file_place {
+	struct accel_file_stamp file;
+	uint64_t offset;
+};
+
+/**
  * struct weights_sum - what is known of the contents of a buffer that forms were made of
  * @offset: first byte
  * @bytes: how many
@@ -167,6 +177,10 @@ struct weights_sum {
 };
 
 struct store_digest store_sum(struct store_digest d, const void *data, uint64_t bytes);
+struct accel_file_stamp store_stamp(int fd, bool own);
+struct store_digest weights_read(struct accel_weights *w, const struct file_place *at,
+				 const void *data, uint64_t bytes);
+void weights_place(struct accel_bo *bo, const struct file_place *place);
 uint64_t weights_source(const struct accel_bo *bo);
 uint32_t weights_sums(struct accel_weights *w, uint64_t source, struct weights_sum *list,
 		      uint32_t max);

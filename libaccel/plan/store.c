@@ -63,7 +63,7 @@ static inline void sum_block(pair *sums, const uint8_t *data, pair place)
  * @data: bytes
  * @bytes: how many
  *
- * Weights are read once for it before the first run, as fast as memory gives them.
+ * It is as fast as memory gives the bytes.
  *
  * Return: digest of both.
  */
@@ -111,6 +111,12 @@ static void know(struct accel_weights *w, const struct accel_bo *bo, const struc
 		w->known[w->known_count++] = (struct store_known) {
 			bo->id, sum->offset, sum->bytes, sum->digest
 		};
+}
+
+/* The contents of a buffer lie in a file. */
+void weights_place(struct accel_bo *bo, const struct file_place *place)
+{
+	bo->place = *place;
 }
 
 /* By this number the contents of a buffer are known, also when it is gone. */
@@ -182,7 +188,8 @@ void weights_tell(struct accel_weights *w, const struct accel_bo *bo,
 int store_content(struct accel_weights *w, struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 		  struct store_digest *sum)
 {
-	struct store_digest d = { { 0 } };
+	struct file_place at = bo->place;
+	struct store_digest d;
 	uint32_t i;
 	int ret;
 
@@ -194,13 +201,26 @@ int store_content(struct accel_weights *w, struct accel_bo *bo, uint64_t offset,
 		ret = bytes ? accel_bo_cpu_begin(bo, offset, bytes, ACCEL_CPU_READ) : 0;
 		if (ret)
 			return ret;
-		d = store_sum(d, (const uint8_t *)bo->ptr + offset, bytes);
+		at.offset += offset;
+		d = store_read(w, &at, (const uint8_t *)bo->ptr + offset, bytes);
 		know(w, bo, &(struct weights_sum) { offset, bytes, d });
 	} else {
 		d = w->known[i].digest;
 	}
 	*sum = store_sum(*sum, &d, sizeof(d));
 	return 0;
+}
+
+/* Likewise, of data that no buffer has */
+struct store_digest weights_read(struct accel_weights *w, const struct file_place *at,
+				 const void *data, uint64_t bytes)
+{
+	struct store_digest d;
+
+	pthread_mutex_lock(&w->lock);
+	d = store_read(w, at, data, bytes);
+	pthread_mutex_unlock(&w->lock);
+	return d;
 }
 
 static void form_release(struct accel_weights *w, struct store_form *f)
@@ -286,7 +306,7 @@ static struct accel_bo *form_in(struct accel_weights *w, struct store_form *f,
 		if (f->bos[i]->ctx == ctx)
 			return accel_bo_ref(f->bos[i]);
 	if (f->mapped) {
-		/* Its digest was read: it is there, and the file as long. */
+		/* Its digest was read or is known: it is there, and the file as long. */
 		ret = accel_bo_import_ptr(ctx, (void *)(uintptr_t)f->mapped, f->key.bytes, &mapped,
 					  &bo);
 	} else {
@@ -313,12 +333,11 @@ static struct accel_bo *form_in(struct accel_weights *w, struct store_form *f,
  */
 bool store_whole(struct accel_weights *w, struct store_form *f)
 {
-	const struct store_digest zero = { { 0 } };
 	struct store_digest d;
 
 	if (!f->mapped || f->checked)
 		return true;
-	d = store_sum(zero, f->mapped, f->key.bytes);
+	d = store_read(w, &f->place, f->mapped, f->key.bytes);
 	f->checked = !memcmp(&d, &f->digest, sizeof(d));
 	if (f->checked)
 		return true;
@@ -443,6 +462,7 @@ void accel_weights_unref(struct accel_weights *w)
 	pthread_mutex_destroy(&w->lock);
 	free(w->maps);
 	free(w->known);
+	free(w->sums);
 	free(w->forms);
 	ctx_unref(w->ctx);
 	free(w);

@@ -61,6 +61,14 @@ struct store_key {
 	uint8_t order[8];
 };
 
+/* Data of a file whose digest is known */
+struct file_sum {
+	struct accel_file_stamp file;
+	uint64_t offset;
+	uint64_t bytes;
+	struct store_digest digest;
+};
+
 /* A form: in a file, or in contexts, or both. */
 struct store_form {
 	struct store_key key;
@@ -69,6 +77,7 @@ struct store_form {
 	struct accel_bo **bos;
 	/* in a mapped file, or NULL */
 	const void *mapped;
+	struct file_place place;
 	struct store_digest digest;
 	bool checked;
 	/* when it was last used, of all uses */
@@ -107,6 +116,12 @@ struct accel_weights {
 	int dir;
 	/* bytes that were found or written there */
 	uint64_t dir_bytes;
+	/* what is known of files: first what the directory had, once that was read */
+	struct file_sum *sums;
+	uint32_t sum_count;
+	uint32_t sum_cap;
+	uint32_t sum_old;
+	bool sums_read;
 };
 
 /* store.c; with the lock */
@@ -128,7 +143,18 @@ int store_form_write(struct accel_weights *w, const struct store_form *f, int fd
 struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size,
 				  const struct store_key *key);
 
+/* store_known.c; with the lock */
+struct store_digest store_read(struct accel_weights *w, const struct file_place *at,
+			       const void *data, uint64_t bytes);
+void store_known_save(struct accel_weights *w);
+
 /* store_dir.c; with the lock */
+#define STORE_KNOWN	"known"
+
+bool store_dir_is(struct accel_weights *w);
+int store_dir_read(const struct accel_weights *w, const char *name);
+int store_dir_write(struct accel_weights *w, const char *name, int (*fill)(void *user, int fd),
+		    void *user);
 struct store_form *store_dir_find(struct accel_weights *w, const struct store_key *key);
 void store_dir_keep(struct accel_weights *w, const struct store_form *f);
 void store_dir_close(struct accel_weights *w);

@@ -68,6 +68,28 @@ static void dir_open(struct accel_weights *w)
 	}
 }
 
+/* Is there a directory? */
+bool store_dir_is(struct accel_weights *w)
+{
+	if (w->dir == DIR_UNKNOWN)
+		dir_open(w);
+	return w->dir >= 0;
+}
+
+/* A file of the directory that nobody else can have written; it is to be closed. */
+int store_dir_read(const struct accel_weights *w, const char *name)
+{
+	struct stat st;
+	int fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && is_own(&st))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
 /**
  * store_dir_find - look for a form in the directory
  * @w: weights
@@ -77,24 +99,26 @@ static void dir_open(struct accel_weights *w)
  */
 struct store_form *store_dir_find(struct accel_weights *w, const struct store_key *key)
 {
+	/* When it was used is no change of what it has. */
+	static const struct timespec used[2] = { { 0, UTIME_NOW }, { 0, UTIME_OMIT } };
 	struct store_form *f = NULL;
 	char name[STORE_NAME];
 	struct stat st;
 	int fd;
 
-	if (w->dir == DIR_UNKNOWN)
-		dir_open(w);
-	if (w->dir < 0 || key->bytes < KEPT_MIN)
+	if (key->bytes < KEPT_MIN || !store_dir_is(w))
 		return NULL;
 	store_form_name(w, key, name);
-	fd = openat(w->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
+	fd = store_dir_read(w, name);
+	if (fd >= 0) {
+		if (!fstat(fd, &st))
+			f = store_form_map(w, fd, (uint64_t)st.st_size, key);
+		if (f)
+			futimens(fd, used);
+		close(fd);
+	} else if (fd != -EPERM) {
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && is_own(&st))
-		f = store_form_map(w, fd, (uint64_t)st.st_size, key);
-	if (f)
-		futimens(fd, NULL);
-	close(fd);
+	}
 	if (f) {
 		if (!store_whole(w, f))
 			return NULL;
@@ -108,48 +132,78 @@ struct store_form *store_dir_find(struct accel_weights *w, const struct store_ke
 }
 
 /**
- * store_dir_keep - write a form that was made into the directory
+ * store_dir_write - a new file of the directory, in the place of an old one
  * @w: weights
- * @f: form, in memory
+ * @name: its name
+ * @fill: writes it
+ * @user: for @fill
+ *
+ * Return: 0, or the error that was logged.
  */
-void store_dir_keep(struct accel_weights *w, const struct store_form *f)
+int store_dir_write(struct accel_weights *w, const char *name, int (*fill)(void *user, int fd),
+		    void *user)
 {
 	static atomic_uint count;
-	char name[STORE_NAME], temp[NAME_MAX_KEPT];
+	char temp[NAME_MAX_KEPT];
 	int fd, ret;
 
-	/* What is in use would go for what is written: each start would write as much again. */
-	if (w->dir < 0 || f->key.bytes < KEPT_MIN || w->dir_bytes >= w->ctx->weights_bytes ||
-	    f->key.bytes > w->ctx->weights_bytes - w->dir_bytes)
-		return;
-	store_form_name(w, &f->key, name);
 	/* One that was stopped may have had the same number, as the first of a container has. */
 	do {
 		snprintf(temp, sizeof(temp), "%s.%d.%u", name, (int)getpid(),
 			 atomic_fetch_add(&count, 1));
 		fd = openat(w->dir, temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	} while (fd < 0 && errno == EEXIST);
-	ret = fd < 0 ? -errno : store_form_write(w, f, fd);
+	ret = fd < 0 ? -errno : fill(user, fd);
 	if (fd >= 0)
 		close(fd);
 	if (!ret && renameat(w->dir, temp, w->dir, name))
 		ret = -errno;
-	if (!ret) {
-		w->dir_bytes += f->key.bytes;
-		return;
-	}
+	if (!ret)
+		return 0;
 	if (fd >= 0)
 		unlinkat(w->dir, temp, 0);
 	device_log(w->ctx->dev, ACCEL_LOG_INFO, "weights cannot be kept in %s: %s",
 		   w->ctx->weights_dir, errno_text(-ret));
+	return ret;
 }
 
-/* The digest, ".w", and what a process that was stopped has left behind it */
+struct to_keep {
+	struct accel_weights *w;
+	const struct store_form *f;
+};
+
+static int fill_form(void *user, int fd)
+{
+	const struct to_keep *keep = user;
+
+	return store_form_write(keep->w, keep->f, fd);
+}
+
+/**
+ * store_dir_keep - write a form that was made into the directory
+ * @w: weights
+ * @f: form, in memory
+ */
+void store_dir_keep(struct accel_weights *w, const struct store_form *f)
+{
+	char name[STORE_NAME];
+
+	/* What is in use would go for what is written: each start would write as much again. */
+	if (w->dir < 0 || f->key.bytes < KEPT_MIN || w->dir_bytes >= w->ctx->weights_bytes ||
+	    f->key.bytes > w->ctx->weights_bytes - w->dir_bytes)
+		return;
+	store_form_name(w, &f->key, name);
+	if (!store_dir_write(w, name, fill_form, &(struct to_keep) { w, f }))
+		w->dir_bytes += f->key.bytes;
+}
+
+/* A form: digest, ".w"; and what a process that was stopped has left behind it */
 static bool is_kept(const char *name)
 {
 	return strlen(name) < NAME_MAX_KEPT &&
-	       strspn(name, "0123456789abcdef") == STORE_NAME - 4 &&
-	       !strncmp(name + STORE_NAME - 4, ".w", 2);
+	       ((strspn(name, "0123456789abcdef") == STORE_NAME - 4 &&
+		 !strncmp(name + STORE_NAME - 4, ".w", 2)) ||
+		!strncmp(name, STORE_KNOWN ".", sizeof(STORE_KNOWN)));
 }
 
 static int by_use(const void *a, const void *b)
@@ -180,7 +234,7 @@ static size_t list_kept(DIR *dir, struct kept **list, uint64_t *bytes)
 		*list = grown;
 		memcpy(grown[n].name, d->d_name, strlen(d->d_name) + 1);
 		grown[n].bytes = (uint64_t)st.st_size;
-		grown[n++].used = st.st_mtim;
+		grown[n++].used = st.st_atim;
 		*bytes += (uint64_t)st.st_size;
 	}
 	return n;
@@ -220,6 +274,7 @@ void store_dir_close(struct accel_weights *w)
 {
 	if (w->dir < 0)
 		return;
+	store_known_save(w);
 	if (w->dir_bytes)
 		dir_trim(w);
 	close(w->dir);

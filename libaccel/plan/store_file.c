@@ -240,7 +240,8 @@ static bool has_form(const struct accel_weights *w, const struct store_key *key)
 	return false;
 }
 
-static int add_forms(struct accel_weights *w, const struct file_header *h, uint64_t size)
+static int add_forms(struct accel_weights *w, const struct file_header *h, uint64_t size,
+		     const struct file_place *at)
 {
 	const struct file_entry *e = (const struct file_entry *)(h + 1);
 	struct store_form *f;
@@ -256,6 +257,7 @@ static int add_forms(struct accel_weights *w, const struct file_header *h, uint6
 		if (!f)
 			return ctx_fail(w->ctx, -ENOMEM, NULL, "out of memory");
 		f->mapped = (const uint8_t *)h + e[i].offset;
+		f->place = (struct file_place) { at->file, at->offset + e[i].offset };
 		f->digest = e[i].digest;
 		/* What came first is the oldest: so a large file leaves its end. */
 		store_trim(w, NULL);
@@ -276,14 +278,15 @@ static bool keep_map(struct accel_weights *w, void *addr, uint64_t size)
 }
 
 /* The file is the store's from here on; what has been taken from it stays. */
-static int take_map(struct accel_weights *w, void *addr, uint64_t size)
+static int take_map(struct accel_weights *w, void *addr, uint64_t size,
+		    const struct file_place *at)
 {
 	int ret = check_header(w, addr, size);
 
 	if (!ret && !keep_map(w, addr, size))
 		ret = ctx_fail(w->ctx, -ENOMEM, NULL, "out of memory");
 	if (!ret)
-		return add_forms(w, addr, size);
+		return add_forms(w, addr, size, at);
 	munmap(addr, size);
 	return ret;
 }
@@ -299,6 +302,7 @@ static int take_map(struct accel_weights *w, void *addr, uint64_t size)
  */
 int weights_map(struct accel_weights *w, int fd, uint64_t offset, uint64_t bytes)
 {
+	const struct file_place at = { store_stamp(fd, false), offset };
 	void *addr;
 	int ret;
 
@@ -308,7 +312,7 @@ int weights_map(struct accel_weights *w, int fd, uint64_t offset, uint64_t bytes
 	if (addr == MAP_FAILED)
 		return ctx_fail(w->ctx, -errno, "path", "the file cannot be mapped");
 	pthread_mutex_lock(&w->lock);
-	ret = take_map(w, addr, bytes);
+	ret = take_map(w, addr, bytes, &at);
 	pthread_mutex_unlock(&w->lock);
 	return ret;
 }
@@ -381,6 +385,7 @@ int store_form_write(struct accel_weights *w, const struct store_form *f, int fd
 struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size,
 				  const struct store_key *key)
 {
+	const struct accel_file_stamp stamp = store_stamp(fd, true);
 	const struct file_entry *e;
 	struct store_form *f = NULL;
 	const struct file_header *h;
@@ -411,6 +416,7 @@ struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size
 	if (!f)
 		return NULL;
 	f->mapped = (const uint8_t *)h + e->offset;
+	f->place = (struct file_place) { stamp, e->offset };
 	f->digest = e->digest;
 	return f;
 }

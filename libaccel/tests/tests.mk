@@ -111,10 +111,11 @@ $(foreach t,onnx onnx_fuzz onnx_ops onnx_quant onnx_ms onnx_attention onnx_host 
 	onnx_flow onnx_added onnx_random onnx_sequence onnx_sizes onnx_limits cache generate \
 	onnx_stages constants families embed adapter models_null beam,$(eval override libaccel/tests/graph/test_$(t)-libs := libaccel/libaccel-models libaccel/libaccel))
 
-# Looks inside, for digests of files that were changed.
-libaccel/tests/graph/test_program_file-objs = libaccel/tests/graph/test_program_file.o $(libaccel/libaccel-objs)
-override libaccel/tests/graph/test_program_file-libs :=
-override libaccel/tests/graph/test_program_file-pkgs := cmocka libdrm libudev json-c
+# Look inside, for digests of files that were changed, and what is known of them.
+$(foreach t,graph/test_program_file runtime/test_known,\
+	$(eval libaccel/tests/$(t)-objs = libaccel/tests/$(t).o $$(libaccel/libaccel-objs)) \
+	$(eval override libaccel/tests/$(t)-libs :=) \
+	$(eval override libaccel/tests/$(t)-pkgs := cmocka libdrm libudev json-c))
 
 # Looks inside, for the blocks of a file.
 libaccel/tests/graph/test_imatrix-objs = libaccel/tests/graph/test_imatrix.o $(libaccel/libaccel-models-objs)

@@ -23,10 +23,10 @@ struct accel_bo;
 /** ACCEL_BO_READONLY: imports only: the device may only read */
 #define ACCEL_BO_READONLY	(1u << 2)
 /**
- * ACCEL_BO_LAZY: of imported memory of the process, with ACCEL_BO_READONLY: pages are not brought in
- * when it is imported, but as they are used; of a mapped file only what is used is read. Of a
- * buffer that is created: little of it may ever be used, here and there, so that the in-process
- * device asks for small pages, of which each takes and clears memory when it is first written
+ * ACCEL_BO_LAZY: of imported memory of the process, with ACCEL_BO_READONLY: pages are not
+ * brought in when it is imported, but as they are used; of a mapped file only what is used is
+ * read. Of a buffer that is created: little of it may ever be used, here and there, so that the
+ * in-process device asks for small pages, each of which takes memory when it is first written
  */
 #define ACCEL_BO_LAZY		(1u << 3)
 

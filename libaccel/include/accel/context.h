@@ -49,7 +49,9 @@ struct accel_ctx_opts {
 	 * accel/weights in XDG_CACHE_HOME or, without that, in ~/.cache. It is made if it is not
 	 * there. A directory or a file that belongs to another user, or that others may write, is
 	 * not used; a file of another version, chip or level of kernels, or a damaged one, is
-	 * refused, and replaced by a new one
+	 * refused, and replaced by a new one. What was read of them, and of files that
+	 * accel_graph_constant_file() names, is remembered in the file "known" until the next boot:
+	 * what has not changed is not read again only to be checked
 	 */
 	const char *weights_dir;
 	/**

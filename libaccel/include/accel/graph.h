@@ -11,6 +11,7 @@
 #include <accel/desc.h>
 #include <accel/error.h>
 #include <accel/types.h>
+#include <accel/weights.h>
 
 #if defined(__cplusplus)
 extern "C" {
@@ -173,6 +174,22 @@ ACCEL_API int accel_graph_input(struct accel_graph *graph, const struct accel_va
 ACCEL_API int accel_graph_constant(struct accel_graph *graph, const struct accel_value *desc,
 				   const void *data, void (*release)(void *user), void *user,
 				   uint32_t *value);
+
+/**
+ * accel_graph_constant_file - in which file a constant's data lies
+ * @graph: graph
+ * @value: number of a constant with ACCEL_VALUE_MAPPED
+ * @stamp: accel_file_stamp() of the file, after it was mapped
+ * @offset: first byte of the data in the file
+ *
+ * Packed weights are found by what they were made of. Where the context has a weights_dir, the
+ * digest of the data is remembered there by @stamp: until the system is booted again, later
+ * starts do not read the data for it while the file does not change.
+ *
+ * Return: 0; -EINVAL @value is no such constant, @stamp is NULL.
+ */
+ACCEL_API int accel_graph_constant_file(struct accel_graph *graph, uint32_t value,
+					const struct accel_file_stamp *stamp, uint64_t offset);
 
 /**
  * accel_graph_get_value - what a value is

@@ -16,6 +16,27 @@ extern "C" {
 struct accel_weights;
 
 /**
+ * struct accel_file_stamp - which file, and which state of it
+ */
+struct accel_file_stamp {
+	/** @v: two numbers that stand for both; zeros: it is not known */
+	uint64_t v[2];
+};
+
+/**
+ * accel_file_stamp - by what a file is recognised while it does not change
+ * @fd: file
+ * @stamp: out: of device, inode, size and times of the file; zeros: it changed within the last
+ *	two seconds, so that another change may not be seen
+ *
+ * A change through a shared mapping may not be seen either, since the system gives it a time only
+ * when it writes the page: nobody may do that to a file of weights that is in use.
+ *
+ * Return: 0; -EINVAL @fd is no file, @stamp is NULL; errors of fstat().
+ */
+ACCEL_API int accel_file_stamp(int fd, struct accel_file_stamp *stamp);
+
+/**
  * struct accel_weights_opts - options of accel_weights_create()
  */
 struct accel_weights_opts {
@@ -83,6 +104,8 @@ struct accel_weights_info {
 	uint64_t found;
 	/** @refused: forms of a file whose contents were not what the file says */
 	uint64_t refused;
+	/** @read: bytes that were read to know what weights or files have; see weights_dir */
+	uint64_t read;
 };
 
 /**

@@ -303,16 +303,13 @@ int tensor_add(struct import *im, struct tensor *t, uint32_t *value)
 	}
 	v.type = t->type;
 	v.rank = t->rank;
-	v.flags = t->mapping ? ACCEL_VALUE_MAPPED : 0;
 	memcpy(v.dims, t->dims, sizeof(v.dims));
 	v.name = name;
 	if (t->mapping)
-		mapping_ref(t->mapping);
-	ret = accel_graph_constant(im->model->graph, &v, t->data, t->mapping ? mapping_unref : free,
-				   t->mapping ? (void *)t->mapping : t->own, value);
-	if (ret && t->mapping)
-		mapping_unref(t->mapping);
-	else if (ret)
+		ret = mapping_constant(t->mapping, im->model->graph, &v, t->data, value);
+	else
+		ret = accel_graph_constant(im->model->graph, &v, t->data, free, t->own, value);
+	if (ret && !t->mapping)
 		free(t->own);
 	free(name);
 	im->model->info.constant_count++;

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is known of files from earlier starts: a file that has not changed is read once, and one
+ * that has is read again.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "libaccel/graph/graph.h"
+#include "libaccel/plan/store.h"
+#include "libaccel/tests/graph/graphtest.h"
+
+/* A product whose packed weights are kept */
+enum { DEEP = 128, WIDE = 256, BYTES = DEEP * WIDE * 4 };
+
+static char dir[64], source[2][80];
+static int fds[2];
+
+/* Two files of weights, and nothing known yet */
+static int make_files(void **state)
+{
+	float *w;
+	int i;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/accel-known.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	for (i = 0; i < 2; i++) {
+		snprintf(source[i], sizeof(source[i]), "%s.%d", dir, i);
+		fds[i] = open(source[i], O_RDWR | O_CREAT | O_EXCL, 0600);
+		w = noise_floats((uint32_t)i, DEEP * WIDE);
+		if (fds[i] < 0 || pwrite(fds[i], w, BYTES, 0) != BYTES)
+			return -1;
+		free(w);
+	}
+	return 0;
+}
+
+/* The only form of the directory */
+static void form_path(char path[400])
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (strstr(e->d_name, ".w"))
+			snprintf(path, 400, "%s/%s", dir, e->d_name);
+	closedir(d);
+}
+
+static int drop_files(void **state)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	char path[400];
+	int i;
+
+	(void)state;
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.') {
+			snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+			unlink(path);
+		}
+	if (d)
+		closedir(d);
+	for (i = 0; i < 2; i++) {
+		close(fds[i]);
+		unlink(source[i]);
+	}
+	return rmdir(dir);
+}
+
+static bool is_stamped(int fd)
+{
+	struct accel_file_stamp stamp;
+
+	assert_int_equal(accel_file_stamp(fd, &stamp), 0);
+	return stamp.v[0] || stamp.v[1];
+}
+
+/* Time passes until a change of the files would be seen. */
+static void settle(void)
+{
+	const struct timespec wait = { 0, 50000000 };
+
+	while (!is_stamped(fds[0]) || !is_stamped(fds[1]))
+		nanosleep(&wait, NULL);
+}
+
+/* Was it written long ago? Forms have no other time. */
+static void age_forms(void)
+{
+	const struct timespec times[2] = { { 0, UTIME_OMIT }, { 1000000000, 0 } };
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (strstr(e->d_name, ".w"))
+			assert_int_equal(utimensat(dirfd(d), e->d_name, times, 0), 0);
+	closedir(d);
+}
+
+static struct accel_ctx *keeps(struct bed *bed)
+{
+	struct accel_ctx_opts opts = ACCEL_CTX_OPTS_INIT;
+	struct accel_ctx *ctx;
+
+	opts.weights_dir = dir;
+	assert_int_equal(accel_ctx_create(bed->dev, &opts, &ctx), 0);
+	return ctx;
+}
+
+/* Compiles and runs a graph with the weights of file @k. Returns bytes read for digests. */
+static uint64_t start(struct bed *bed, int k)
+{
+	struct accel_weights_info info = { .size = sizeof(info) };
+	struct accel_value v = value_of("w", ACCEL_F32, 2, DIMS(DEEP, WIDE));
+	struct accel_ctx *without = bed->ctx;
+	struct accel_file_stamp stamp;
+	struct accel_program *program;
+	struct accel_state *s;
+	const float *map = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE, fds[k], 0);
+	float *a = noise_floats(9, 4 * DEEP);
+	uint32_t x, w, i, j;
+	const float *got;
+
+	assert_true(map != MAP_FAILED);
+	assert_int_equal(accel_file_stamp(fds[k], &stamp), 0);
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(4, DEEP));
+	v.flags = ACCEL_VALUE_MAPPED;
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, map, NULL, NULL, &w));
+	MUST_GRAPH(accel_graph_constant_file(bed->graph, w, &stamp, 0));
+	add_output(bed, "y", add_gemm(bed, "product", x, w));
+	bed->ctx = keeps(bed);
+	program = compile(bed, 3, 0);
+	s = new_state(bed, program);
+	fill_input(s, 0, a, 4 * DEEP * sizeof(float));
+	MUST(accel_state_run(s));
+	got = output(bed, s, 0, &v);
+	for (i = 0; i < 4; i++) {
+		double want = 0;
+
+		for (j = 0; j < DEEP; j++)
+			want += (double)a[i * DEEP + j] * (double)map[j * WIDE + 7];
+		assert_true(fabs((double)got[i * WIDE + 7] - want) < 0.001);
+	}
+	assert_int_equal(accel_weights_get_info(program->weights, &info), 0);
+	accel_state_destroy(s);
+	accel_program_unref(program);
+	accel_ctx_destroy(bed->ctx);
+	bed->ctx = without;
+	accel_graph_destroy(bed->graph);
+	assert_int_equal(accel_graph_create(&bed->graph), 0);
+	munmap((void *)(uintptr_t)map, BYTES);
+	free(a);
+	return info.read;
+}
+
+static void test_stamp(void **state)
+{
+	struct accel_file_stamp stamp = { { 1, 1 } }, again;
+	int pipes[2], other;
+
+	(void)state;
+	assert_int_equal(accel_file_stamp(fds[0], NULL), -EINVAL);
+	assert_int_equal(accel_file_stamp(-1, &stamp), -EBADF);
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(accel_file_stamp(pipes[0], &stamp), -EINVAL);
+	close(pipes[0]);
+	close(pipes[1]);
+	/* Now it may be changed again without another time. */
+	assert_int_equal(pwrite(fds[0], &other, 1, 0), 1);
+	assert_false(is_stamped(fds[0]));
+	settle();
+	assert_int_equal(accel_file_stamp(fds[0], &stamp), 0);
+	other = open(source[0], O_RDONLY);
+	assert_int_equal(accel_file_stamp(other, &again), 0);
+	assert_memory_equal(&stamp, &again, sizeof(stamp));
+	close(other);
+	assert_int_equal(accel_file_stamp(fds[1], &again), 0);
+	assert_memory_not_equal(&stamp, &again, sizeof(stamp));
+}
+
+/* A time of change that is the user's to set is not enough. */
+static void test_touched(void **state)
+{
+	const struct timespec times[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+
+	(void)state;
+	assert_int_equal(futimens(fds[0], times), 0);
+	assert_false(is_stamped(fds[0]));
+}
+
+static void test_constant(void **state)
+{
+	struct accel_value v = value_of("w", ACCEL_F32, 1, DIMS(4));
+	static const float data[4];
+	struct accel_file_stamp stamp = { { 1, 1 } };
+	struct bed *bed = *state;
+	uint32_t x, plain, w;
+
+	x = add_input(bed, "x", ACCEL_F32, 1, DIMS(4));
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, data, NULL, NULL, &plain));
+	v.flags = ACCEL_VALUE_MAPPED;
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, data, NULL, NULL, &w));
+	assert_int_equal(accel_graph_constant_file(NULL, w, &stamp, 0), -EINVAL);
+	assert_int_equal(accel_graph_constant_file(bed->graph, x, &stamp, 0), -EINVAL);
+	assert_int_equal(accel_graph_constant_file(bed->graph, plain, &stamp, 0), -EINVAL);
+	assert_int_equal(accel_graph_constant_file(bed->graph, w + 1, &stamp, 0), -EINVAL);
+	assert_int_equal(accel_graph_constant_file(bed->graph, w, NULL, 0), -EINVAL);
+	MUST_GRAPH(accel_graph_constant_file(bed->graph, w, &stamp, 0));
+}
+
+static void damage(const char *path, off_t at)
+{
+	int fd = open(path, O_RDWR);
+	uint8_t c;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &c, 1, at), 1);
+	c ^= 0x10;
+	assert_int_equal(pwrite(fd, &c, 1, at), 1);
+	close(fd);
+}
+
+static void test_starts(void **state)
+{
+	struct bed *bed = *state;
+	uint64_t form;
+	struct stat st;
+	char path[400], kept[400];
+	float one = 1;
+	int i;
+
+	/* What has just been written is read each time, and its form too. */
+	assert_int_equal(start(bed, 0), BYTES);
+	form = start(bed, 0) - BYTES;
+	assert_in_range(form, BYTES, 2 * BYTES);
+	form_path(kept);
+	snprintf(path, sizeof(path), "%s/%s", dir, STORE_KNOWN);
+	assert_int_equal(access(path, F_OK), -1);
+	settle();
+	age_forms();
+	assert_int_equal(start(bed, 0), BYTES + form);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(start(bed, 0), 0);
+	/* Of another file that is as large nothing is known. */
+	assert_int_equal(start(bed, 1), BYTES);
+	assert_int_equal(start(bed, 0), 0);
+	/* Whatever is wrong with what is known, it is not believed, and written again. */
+	for (i = 0; i < 100; i++) {
+		damage(path, i * 7 % st.st_size);
+		assert_int_equal(start(bed, 0), BYTES + form);
+		assert_int_equal(start(bed, 0), 0);
+	}
+	assert_int_equal(truncate(path, 50), 0);
+	assert_int_equal(start(bed, 0), BYTES + form);
+	assert_int_equal(chmod(path, 0622), 0);
+	assert_int_equal(start(bed, 0), BYTES + form);
+	assert_int_equal(start(bed, 0), 0);
+	/* A form that was changed is refused, a file that was is read. */
+	damage(kept, 4096 + 64);
+	assert_int_equal(start(bed, 0), form);
+	assert_int_equal(start(bed, 0), form);
+	age_forms();
+	assert_int_equal(start(bed, 0), form);
+	assert_int_equal(start(bed, 0), 0);
+	assert_int_equal(pwrite(fds[0], &one, 4, 28), 4);
+	assert_int_equal(start(bed, 0), BYTES);
+	assert_int_equal(start(bed, 0), BYTES + form);
+}
+
+/* Two at a time: each adds to what the other has learnt. */
+static void test_together(void **state)
+{
+	static const uint8_t data[2 * 4096];
+	struct bed *bed = *state;
+	struct accel_ctx *ctx[2] = { keeps(bed), keeps(bed) };
+	struct accel_weights *w[2];
+	struct file_place at = { { { 3, 4 } }, 4096 };
+	uint64_t read[2];
+	int i, k;
+
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < 2; i++)
+			assert_int_equal(accel_weights_create(ctx[i], NULL, &w[i]), 0);
+		for (i = 0; i < 2; i++) {
+			at.offset = 4096 * (uint64_t)i;
+			store_read(w[i], &at, data, 4096);
+			store_read(w[i], &at, data, 4096);
+			/* Too short to be kept */
+			store_read(w[i], &at, data, 4095);
+			read[i] = w[i]->info.read;
+		}
+		for (i = 0; i < 2; i++) {
+			assert_int_equal(read[i], k ? 4095 : 4096 + 4095);
+			accel_weights_unref(w[i]);
+		}
+	}
+	for (i = 0; i < 2; i++)
+		accel_ctx_destroy(ctx[i]);
+}
+
+/* The newest are kept: the file does not grow. */
+static void test_bounded(void **state)
+{
+	static const uint8_t data[4096];
+	struct bed *bed = *state;
+	struct accel_ctx *ctx = keeps(bed);
+	struct file_place at = { { { 1, 2 } }, 0 };
+	struct accel_weights *w;
+	struct stat st;
+	char path[400];
+	uint64_t i;
+	int k;
+
+	for (k = 0; k < 2; k++) {
+		assert_int_equal(accel_weights_create(ctx, NULL, &w), 0);
+		/* Backwards, the second time: what is known of the newest does not go. */
+		for (i = 1; i < 8202; i++) {
+			at.offset = k ? 8202 - i : i;
+			store_read(w, &at, data, sizeof(data));
+		}
+		assert_int_equal(w->info.read, (k ? 9 : 8201) * 4096);
+		accel_weights_unref(w);
+		snprintf(path, sizeof(path), "%s/%s", dir, STORE_KNOWN);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_size, 48 + 8192 * sizeof(struct file_sum));
+	}
+	accel_ctx_destroy(ctx);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_stamp), T(test_touched), T(test_constant), T(test_starts), T(test_together),
+		T(test_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, make_files, drop_files);
+}
