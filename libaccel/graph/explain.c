@@ -363,12 +363,34 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* A node that is done again in place would find its own result. */
+static bool in_place(const struct net *net, const struct node *node)
+{
+	return net->stores[net->values[node_result(node)].store].over != NO_VALUE;
+}
+
+/* What lies where the result will be is kept, or brought back. */
+static int keep_input(const struct accel_binding *b, uint64_t bytes, void *kept, bool back)
+{
+	void *at = (char *)accel_bo_ptr(b->bo) + b->offset;
+	int ret = accel_bo_cpu_begin(b->bo, b->offset, bytes, back ? ACCEL_CPU_WRITE :
+								     ACCEL_CPU_READ);
+
+	if (ret)
+		return ret;
+	memcpy(back ? at : kept, back ? kept : at, bytes);
+	return accel_bo_cpu_end(b->bo, b->offset, bytes, back ? ACCEL_CPU_WRITE : ACCEL_CPU_READ);
+}
+
 static int time_node(struct accel_state *state, const struct stage *stage, const struct node *node,
 		     uint64_t *times, uint32_t repeat)
 {
+	const struct value *d = &stage->net->values[node_result(node)];
+	const uint64_t bytes = type_bytes(d->type, value_count(d));
 	struct accel_binding bindings[3 * ACCEL_ARG_COUNT];
 	struct accel_job *job = NULL;
-	uint32_t i, count;
+	uint32_t i, count, at = 0;
+	void *kept = NULL;
 	uint64_t start;
 	int ret = 0;
 
@@ -379,25 +401,26 @@ static int time_node(struct accel_state *state, const struct stage *stage, const
 		ret = state_bindings(state, stage, node, bindings, &count);
 		if (!ret)
 			ret = accel_job_add(job, node->plan, bindings, count, NULL, 0, NULL);
+		while (!ret && at + 1 < count && bindings[at].arg != ACCEL_ARG_D)
+			at++;
+		if (!ret && repeat > 1 && in_place(stage->net, node)) {
+			kept = malloc(bytes + 1);
+			ret = kept ? keep_input(&bindings[at], bytes, kept, false) :
+				     ctx_fail(state->program->ctx, -ENOMEM, NULL, "out of memory");
+		}
 	}
 	for (i = 0; i < repeat && !ret; i++) {
+		if (i && kept)
+			ret = keep_input(&bindings[at], bytes, kept, true);
+		if (ret)
+			break;
 		start = now_ns();
 		ret = node->host ? state_run_host(state, stage, node) : state_submit(state, job);
 		times[i] = now_ns() - start;
 	}
+	free(kept);
 	accel_job_destroy(job);
 	return ret;
-}
-
-/*
- * A node that is done again in place would find its own result: it runs once more than
- * it should only where its inputs stay.
- */
-static bool in_place(const struct net *net, const struct node *node)
-{
-	uint32_t out = node_result(node);
-
-	return net->stores[net->values[out].store].over != NO_VALUE;
 }
 
 static int profile_stage(struct accel_state *state, const struct stage *stage, uint32_t repeat,
@@ -412,7 +435,7 @@ static int profile_stage(struct accel_state *state, const struct stage *stage, u
 	for (i = 0; i < net->order_count && !ret; i++, p->index++) {
 		const struct node *node = &net->nodes[net->order[i]];
 
-		n = repeat && !in_place(net, node) ? repeat : 1;
+		n = repeat ? repeat : 1;
 		ret = time_node(state, stage, node, times, n);
 		if (ret)
 			break;

@@ -297,6 +297,13 @@ static void test_arena(void **arg)
 }
 
 /* f(x) + x w, or a convolution of x; @size is of x, whose channels or rows are as many as w's. */
+static int to_nobody(void *user, const struct accel_node_profile *p)
+{
+	(void)user;
+	(void)p;
+	return 0;
+}
+
 static void check_residual(struct bed *bed, bool conv, uint32_t rank, const int64_t *size,
 			   int64_t kernel)
 {
@@ -334,6 +341,9 @@ static void check_residual(struct bed *bed, bool conv, uint32_t rank, const int6
 			/* f(x), and over it the result */
 			assert_int_equal(info.node_count, 2);
 			assert_int_equal(info.arena_bytes, (count * sizeof(float) + 63) / 64 * 64);
+			assert_close(output(bed, s, 0, &v), want, count, 0.001);
+			/* Nor is it added again where nodes are repeated to be measured. */
+			MUST(accel_state_profile(s, 3, to_nobody, NULL));
 			assert_close(output(bed, s, 0, &v), want, count, 0.001);
 		}
 		accel_state_destroy(s);
