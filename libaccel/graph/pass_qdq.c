@@ -387,8 +387,66 @@ static uint32_t small(struct net *net, const struct node *of, uint32_t op, uint3
 	return d;
 }
 
+/*
+ * Zero points of B's columns, if what is taken off @node's product at @at is the sums of A's rows
+ * times constants, one for each column; NO_VALUE: it is not
+ */
+static uint32_t column_zeros(const struct net *net, uint32_t at, const struct node *node)
+{
+	const uint32_t off = operand(net, at, ACCEL_BINARY_SUB, node);
+	const uint32_t from = off == NO_VALUE ? NO_VALUE : value_node(net, off);
+	const struct value *a = &net->values[node_value(node, ACCEL_ARG_A)];
+	const struct value *b = &net->values[node_value(node, ACCEL_ARG_B)];
+	const struct value *read, *zeros;
+	const struct node *sum;
+	uint32_t i, q, r;
+
+	if (from == NO_VALUE || b->rank != 2 || (node->desc->any.gemm.flags & ACCEL_GEMM_TRANS_B))
+		return NO_VALUE;
+	for (i = 0; i < 2; i++) {
+		r = node_value(&net->nodes[from], i ? ACCEL_ARG_B : ACCEL_ARG_A);
+		if (r == NO_VALUE || value_node(net, r) == NO_VALUE)
+			continue;
+		sum = &net->nodes[value_node(net, r)];
+		q = operand(net, from, ACCEL_BINARY_MUL, sum);
+		if (q == NO_VALUE || sum->desc->hdr.op != ACCEL_OP_REDUCE || is_quantised(sum) ||
+		    sum->desc->any.reduce.func != ACCEL_REDUCE_SUM ||
+		    sum->desc->any.reduce.axes != ACCEL_AXIS(a->rank - 1))
+			continue;
+		read = &net->values[node_value(sum, ACCEL_ARG_A)];
+		zeros = &net->values[q];
+		if (same_place(read, a) && same_dims(read, a) && net->values[r].rank == a->rank &&
+		    value_const(net, q) && zeros->type == ACCEL_S32 && value_dense(zeros) &&
+		    zeros->rank == 1 && zeros->dims[0] == b->dims[1])
+			return q;
+	}
+	return NO_VALUE;
+}
+
+/* B has a zero point for each column. */
+static bool take_zeros(struct net *net, struct node *trial, uint32_t zeros)
+{
+	struct accel_quant *q = &trial->desc->any.gemm.b.quant;
+	const int64_t n = net->values[zeros].dims[0];
+	float *ones = malloc((size_t)n * sizeof(*ones) + 1);
+	uint32_t scales;
+	int64_t i;
+
+	if (!ones)
+		return false;
+	for (i = 0; i < n; i++)
+		ones[i] = 1;
+	scales = net_constant(net, ACCEL_F32, 1, &n, ones);
+	q->scheme = ACCEL_QUANT_CHANNEL;
+	q->axis = 1;
+	q->scale_dtype = ACCEL_F32;
+	return scales != NO_VALUE && node_set(trial, ACCEL_ARG_B | ACCEL_ARG_SCALES, scales) &&
+	       node_set(trial, ACCEL_ARG_B | ACCEL_ARG_ZEROS, zeros);
+}
+
 /**
  * struct chain - what follows an exact product
+ * @zeros: column_zeros()
  * @off: taken off it, NO_VALUE: nothing
  * @scale: what it is multiplied by as a real number
  * @bias: what is added then, NO_VALUE: nothing
@@ -396,10 +454,11 @@ static uint32_t small(struct net *net, const struct node *of, uint32_t op, uint3
  * @count: their number
  */
 struct chain {
+	uint32_t zeros;
 	uint32_t off;
 	uint32_t scale;
 	uint32_t bias;
-	uint32_t nodes[4];
+	uint32_t nodes[5];
 	uint32_t count;
 };
 
@@ -410,6 +469,12 @@ static bool find_chain(const struct net *net, const struct node *node, struct ch
 
 	c->count = 0;
 	c->bias = NO_VALUE;
+	c->zeros = column_zeros(net, at, node);
+	if (c->zeros != NO_VALUE) {
+		c->nodes[c->count++] = at;
+		node = &net->nodes[at];
+		at = only_reader(net, node);
+	}
 	c->off = operand(net, at, ACCEL_BINARY_SUB, node);
 	if (c->off != NO_VALUE) {
 		if (!is_line(net, c->off, d))
@@ -456,9 +521,13 @@ static void count_reads(struct net *net, uint32_t index, bool more)
 	}
 }
 
-/* sum * scale + (bias - off * scale): the product has both at its end. */
+/*
+ * sum * scale + (bias - off * scale): the product has both at its end, and takes off by itself
+ * what is to be taken off its columns.
+ */
 static int scale_product(struct net *net, uint32_t index)
 {
+	const struct accel_quant none = net->nodes[index].desc->any.gemm.b.quant;
 	struct node trial = net->nodes[index];
 	uint32_t bias, i, last, first = net->node_count;
 	struct chain c;
@@ -486,7 +555,9 @@ static int scale_product(struct net *net, uint32_t index)
 	trial.desc->any.gemm.d.dtype = ACCEL_F32;
 	if (!node_set(&trial, ACCEL_ARG_SCALE, c.scale) ||
 	    (bias != NO_VALUE && !node_set(&trial, ACCEL_ARG_BIAS, bias)) ||
+	    (c.zeros != NO_VALUE && !take_zeros(net, &trial, c.zeros)) ||
 	    !net_can_run(net, &trial)) {
+		trial.desc->any.gemm.b.quant = none;
 		trial.desc->any.gemm.d.dtype = ACCEL_S32;
 		for (i = first; i < net->node_count; i++)
 			net->nodes[i].dead = true;

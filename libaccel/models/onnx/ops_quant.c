@@ -398,19 +398,18 @@ static int take_off(struct import *im, const struct ref *x, uint32_t axis, uint3
 		    uint32_t zero, uint32_t *value)
 {
 	struct accel_reduce_desc sum = ACCEL_REDUCE_DESC_INIT;
-	uint32_t sums = x->value;
-	int ret = 0;
+	uint32_t sums;
+	int ret;
 
-	if (less != UINT32_MAX) {
-		ret = im_cast(im, sums, ACCEL_S32, &sums);
-		if (!ret)
-			ret = im_binary(im, ACCEL_BINARY_SUB, sums, less, &sums);
-	}
 	sum.func = ACCEL_REDUCE_SUM;
 	sum.axes = ACCEL_AXIS(axis);
 	sum.d.dtype = ACCEL_S32;
-	if (!ret)
-		ret = im_one(im, &sum.hdr, sums, &sums);
+	ret = im_one(im, &sum.hdr, x->value, &sums);
+	if (!ret && less != UINT32_MAX) {
+		less = v_binary(im, ACCEL_BINARY_MUL, less,
+				v_size_of(im, x->value, axis, ACCEL_S32));
+		ret = im_binary(im, ACCEL_BINARY_SUB, sums, less, &sums);
+	}
 	if (!ret)
 		ret = im_binary(im, ACCEL_BINARY_MUL, sums, zero, &sums);
 	return ret ? ret : im_binary(im, ACCEL_BINARY_SUB, *value, sums, value);
@@ -419,7 +418,7 @@ static int take_off(struct import *im, const struct ref *x, uint32_t axis, uint3
 /*
  * The product of @a and @b less their zero points, in S32. Zero points that are not one
  * constant are taken off in the end, by the sums of the other side:
- * (a - p)(b - q) = a b - p b - (a - p) q.
+ * (a - p)(b - q) = a b - a q - p (b - q).
  */
 static int product(struct import *im, const struct ref *a, const struct ref *b,
 		   const struct ref *a_zero, const struct ref *b_zero, uint32_t *out)
@@ -447,10 +446,10 @@ static int product(struct import *im, const struct ref *a, const struct ref *b,
 		ret = wide_zero(im, a_zero, true, &p);
 	if (!ret && (!lone_b || (zb && !lone_a)))
 		ret = wide_zero(im, b_zero, false, &q);
-	if (!ret && !lone_a)
-		ret = take_off(im, b, b->rank - 2, lone_b ? q : UINT32_MAX, p, out);
 	if (!ret && !lone_b)
-		ret = take_off(im, a, a->rank - 1, p, q, out);
+		ret = take_off(im, a, a->rank - 1, lone_a ? p : UINT32_MAX, q, out);
+	if (!ret && !lone_a)
+		ret = take_off(im, b, b->rank - 2, q, p, out);
 	/* Of two vectors it is a number, which operations have as a list. */
 	if (!ret && a->rank == 1 && b->rank == 1)
 		*out = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, *out, 0, NULL);

@@ -177,8 +177,11 @@ static void test_matmul_integer(void **arg)
 				one_product(*arg, a, b, late);
 }
 
-/* What dynamic quantisation makes of x by b, scaled and with a bias; half a step of x off */
-static void test_dynamic(void **arg)
+/*
+ * What dynamic quantisation makes of x by b, which has zero points for its columns or none, scaled
+ * and with a bias; half a step of x off
+ */
+static void dynamic(struct bed *bed, bool zeros)
 {
 	static const float scale = 0.02f;
 	float *x = noise_floats(5, M * K), *bias = noise_floats(6, N), want[M * N], min = 0,
@@ -186,11 +189,13 @@ static void test_dynamic(void **arg)
 	float columns[N];
 	uint8_t zero, q;
 	struct tested *t;
-	int8_t b[K * N];
+	int8_t b[K * N], zb[N];
 	double step;
 	int m, n, k;
 
 	fill_s8(b, K * N, 7);
+	for (n = 0; n < N; n++)
+		zb[n] = zeros ? (int8_t)(9 * n - 30) : 0;
 	for (m = 0; m < M * K; m++) {
 		x[m] = 3 * x[m] + 0.4f;
 		min = fminf(min, x[m]);
@@ -204,22 +209,23 @@ static void test_dynamic(void **arg)
 
 			for (k = 0; k < K; k++) {
 				q = (uint8_t)u8_of((double)x[m * K + k], step, zero);
-				sum += (q - zero) * b[k * N + n];
+				sum += (q - zero) * (b[k * N + n] - zb[n]);
 			}
 			want[m * N + n] = (float)(sum * step * (double)scale + (double)bias[n]);
 		}
-	t = BEGIN(*arg, IO("x", F32, x, M, K), CONST("b", S8, b, K, N), SCALAR("bs", F32, &scale),
-		  CONST("bias", F32, bias, N));
-	ONE(t, MS, "DynamicQuantizeMatMul", "x b bs - bias", "y");
+	t = BEGIN(bed, IO("x", F32, x, M, K), CONST("b", S8, b, K, N), SCALAR("bs", F32, &scale),
+		  CONST("bias", F32, bias, N), CONST("zb", S8, zb, N));
+	ONE(t, MS, "DynamicQuantizeMatMul", zeros ? "x b bs zb bias" : "x b bs - bias", "y");
 	t->bound = 0.0001;
 	GIVES(t, IO("y", F32, want, M, N));
 	/* As exporters take it apart, with a scale for each column */
 	for (n = 0; n < N; n++)
 		columns[n] = scale;
-	t = BEGIN(*arg, IO("x", F32, x, M, K), CONST("b", S8, b, K, N),
-		  CONST("bs", F32, columns, N), CONST("bias", F32, bias, N));
+	t = BEGIN(bed, IO("x", F32, x, M, K), CONST("b", S8, b, K, N),
+		  CONST("bs", F32, columns, N), CONST("bias", F32, bias, N),
+		  CONST("zb", S8, zb, N));
 	ONE(t, NULL, "DynamicQuantizeLinear", "x", "q qs qz");
-	ONE(t, NULL, "MatMulInteger", "q b qz", "p");
+	ONE(t, NULL, "MatMulInteger", zeros ? "q b qz zb" : "q b qz", "p");
 	{
 		struct bytes cast = op(NULL, "Cast", "p", "r");
 
@@ -233,6 +239,12 @@ static void test_dynamic(void **arg)
 	GIVES(t, IO("y", F32, want, M, N));
 	free(x);
 	free(bias);
+}
+
+static void test_dynamic(void **arg)
+{
+	dynamic(*arg, false);
+	dynamic(*arg, true);
 }
 
 static void test_to_float(void **arg)

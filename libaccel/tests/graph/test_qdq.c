@@ -143,25 +143,30 @@ static void test_moves(void **arg)
 #define K 64
 #define N 32
 
+/* Weights without zero points, with one for each column, or what only looks like that */
+enum scaled_kind { SCALED, ZEROS, OTHER_ROWS };
+
 /* An exact product less zero point times columns' sums, scaled, with a bias */
-static void test_scaled(void **arg)
+static void scaled(struct bed *bed, enum scaled_kind kind)
 {
 	static const int32_t zero = 117;
-	struct bed *bed = *arg;
 	struct accel_gemm_desc gemm = ACCEL_GEMM_DESC_INIT;
+	struct accel_reduce_desc sum_of = ACCEL_REDUCE_DESC_INIT;
 	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
 	float *scales = noise_floats(7, N), *bias = noise_floats(8, N), want[M * N];
 	uint8_t x[M * K];
 	int8_t w[K * N];
-	int32_t off[N] = { 0 };
-	uint32_t i, m, n, k, v, in, level;
+	int32_t off[N] = { 0 }, zeros[N];
+	uint32_t i, m, n, k, v, in, rows, level;
 	struct accel_value out;
 
 	fill_bytes(x, sizeof(x), 9);
 	fill_bytes(w, sizeof(w), 10);
+	for (n = 0; n < N; n++)
+		zeros[n] = kind == SCALED ? 0 : (int32_t)n * 7 - 20;
 	for (k = 0; k < K; k++)
 		for (n = 0; n < N; n++)
-			off[n] += zero * w[k * N + n];
+			off[n] += zero * (w[k * N + n] - zeros[n]);
 	for (n = 0; n < N; n++)
 		scales[n] = 0.002f + 0.001f * scales[n];
 	for (m = 0; m < M; m++)
@@ -169,7 +174,7 @@ static void test_scaled(void **arg)
 			int32_t sum = 0;
 
 			for (k = 0; k < K; k++)
-				sum += (x[m * K + k] - zero) * w[k * N + n];
+				sum += (x[m * K + k] - zero) * (w[k * N + n] - zeros[n]);
 			want[m * N + n] =
 				(float)((double)sum * (double)scales[n] + (double)bias[n]);
 		}
@@ -177,6 +182,18 @@ static void test_scaled(void **arg)
 	gemm.d.dtype = ACCEL_S32;
 	v = add_node(bed, "product", &gemm.hdr, 2,
 		     (uint32_t[]){ in, add_const(bed, ACCEL_S8, 2, DIMS(K, N), w) });
+	if (kind != SCALED) {
+		rows = in;
+		if (kind == OTHER_ROWS)
+			rows = add_input(bed, "same", ACCEL_U8, 2, DIMS(M, K));
+		sum_of.func = ACCEL_REDUCE_SUM;
+		sum_of.axes = ACCEL_AXIS(1);
+		sum_of.d.dtype = ACCEL_S32;
+		rows = add_node(bed, "rows", &sum_of.hdr, 1, &rows);
+		rows = add_binary(bed, "zeros", ACCEL_BINARY_MUL, rows,
+				  add_const(bed, ACCEL_S32, 1, DIMS(N), zeros));
+		v = add_binary(bed, "zeros off", ACCEL_BINARY_SUB, v, rows);
+	}
 	v = add_binary(bed, "less", ACCEL_BINARY_SUB, v,
 		       add_const(bed, ACCEL_S32, 2, DIMS(1, N), off));
 	copy.d.dtype = ACCEL_F32;
@@ -194,15 +211,72 @@ static void test_scaled(void **arg)
 		program = compile(bed, level, i == 1 ? OFF : 0);
 		s = new_state(bed, program);
 		fill_input(s, 0, x, sizeof(x));
+		if (kind == OTHER_ROWS)
+			fill_input(s, 1, x, sizeof(x));
 		MUST(accel_state_run(s));
 		assert_close(output(bed, s, 0, &out), want, M * N, 0.001);
 		if (i == 2)
-			assert_int_equal(node_count(bed, s), 1);
+			assert_int_equal(node_count(bed, s) == 1, kind != OTHER_ROWS);
 		accel_state_destroy(s);
 		accel_program_unref(program);
 	}
 	free(scales);
 	free(bias);
+	accel_graph_destroy(bed->graph);
+	assert_int_equal(accel_graph_create(&bed->graph), 0);
+}
+
+static void test_scaled(void **arg)
+{
+	enum scaled_kind kind;
+
+	for (kind = SCALED; kind <= OTHER_ROWS; kind++)
+		scaled(*arg, kind);
+}
+
+/* Sums of constant bytes along each dimension, also of more columns than are taken in one go */
+static void test_sums(void **arg)
+{
+	static const uint32_t types[2] = { ACCEL_S8, ACCEL_U8 };
+	static const int64_t dims[3] = { 3, 5, 600 }, strides[3] = { 3000, 600, 1 };
+	struct accel_reduce_desc sum = ACCEL_REDUCE_DESC_INIT;
+	struct bed *bed = *arg;
+	uint32_t t, axis, x;
+	int8_t w[9000];
+
+	fill_bytes(w, sizeof(w), 10);
+	sum.func = ACCEL_REDUCE_SUM;
+	sum.d.dtype = ACCEL_S32;
+	for (t = 0; t < 2; t++)
+		for (axis = 0; axis < 3; axis++) {
+			struct accel_program *program;
+			struct accel_state *s;
+			struct accel_value v;
+			const int32_t *got;
+			int64_t i, k;
+
+			sum.axes = ACCEL_AXIS(axis);
+			x = add_const(bed, types[t], 3, dims, w);
+			add_output(bed, "y", add_node(bed, "sum", &sum.hdr, 1, &x));
+			program = compile(bed, 3, 0);
+			s = new_state(bed, program);
+			MUST(accel_state_run(s));
+			got = output(bed, s, 0, &v);
+			assert_int_equal(elements(&v), 9000 / dims[axis]);
+			for (i = 0; i < 9000 / dims[axis]; i++) {
+				/* The first of those that are summed */
+				int64_t at = i / strides[axis] * strides[axis] * dims[axis] +
+					     i % strides[axis], want = 0;
+
+				for (k = 0; k < dims[axis]; k++, at += strides[axis])
+					want += t ? (uint8_t)w[at] : w[at];
+				assert_int_equal(got[i], want);
+			}
+			accel_state_destroy(s);
+			accel_program_unref(program);
+			accel_graph_destroy(bed->graph);
+			assert_int_equal(accel_graph_create(&bed->graph), 0);
+		}
 }
 
 /* All levels say what level 0 does, of numbers. */
@@ -401,6 +475,7 @@ int main(void)
 		TEST(test_moves),
 		TEST(test_scaled),
 		TEST(test_scaled_act),
+		TEST(test_sums),
 		TEST(test_attention),
 		TEST(test_tables),
 		TEST(test_types),
