@@ -226,9 +226,14 @@ sees() {
 }
 
 @test "weights as they lie: the same text, and as likely" {
-	local austen=$BATS_TEST_DIRNAME/../../../examples/austen nll
-	ctl 0 generate -m "$austen" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json --no-repack
-	json ".text == \"$(jq -r '.text[(.prompt | length):]' "$austen/golden.json")\""
+	local austen=$BATS_TEST_DIRNAME/../../../examples/austen gguf=$BATS_TEST_TMPDIR/austen.gguf nll model
+	ctl 0 model convert --type f16 "$austen" "$gguf"
+	for model in "$austen" "$gguf"; do
+		ctl 0 generate -m "$model" -d sw -p "$(jq -r .prompt "$austen/golden.json")" --greedy -n 40 --json --no-repack
+		json ".text == \"$(jq -r '.text[(.prompt | length):]' "$austen/golden.json")\""
+	done
+	ctl 0 model run "$gguf" -d sw --no-cache --json --off pack --off join
+	json ".packed_bytes == 0"
 	nll=$(jq .eval_nll_first_256 "$austen/golden.json")
 	ctl 0 perplexity -m "$austen" -d sw --input-ids "$(jq -r '.eval_first_257_ids | join(",")' "$austen/golden.json")" --json \
 		--no-repack
