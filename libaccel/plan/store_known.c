@@ -10,9 +10,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +54,26 @@ struct file_id {
 	struct timespec changed;
 };
 
+/* Do inode and times say which file it is, and whether it changed? Others make them up. */
+static bool is_kept_well(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	switch (fs.f_type) {
+	case BTRFS_SUPER_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /**
  * store_stamp - accel_file_stamp()
  * @fd: file
@@ -70,7 +92,7 @@ struct accel_file_stamp store_stamp(int fd, bool own)
 
 	/* First the clock: what changes while it is looked at is too late. */
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !is_kept_well(fd))
 		return stamp;
 	last = own || st.st_mtim.tv_sec > st.st_ctim.tv_sec ? st.st_mtim.tv_sec : st.st_ctim.tv_sec;
 	if (now.tv_sec - last <= SETTLED)

@@ -27,7 +27,8 @@ struct accel_file_stamp {
  * accel_file_stamp - by what a file is recognised while it does not change
  * @fd: file
  * @stamp: out: of device, inode, size and times of the file; zeros: it changed within the last
- *	two seconds, so that another change may not be seen
+ *	two seconds, so that another change may not be seen, or lies in another file system than
+ *	Btrfs, ext2 to ext4, F2FS, OverlayFS, tmpfs and XFS
  *
  * A change through a shared mapping may not be seen either, since the system gives it a time only
  * when it writes the page: nobody may do that to a file of weights that is in use.
