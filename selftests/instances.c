@@ -313,6 +313,66 @@ TEST_F(chips, importer_leaves)
 	client_close(&a);
 }
 
+/* Something large, which nobody has populated. */
+#define LARGE	(256ull << 20)
+
+struct importer {
+	int fd, dmabuf;
+	bool begun;
+	uint64_t ns;
+};
+
+static void *import_run(void *p)
+{
+	struct importer *m = p;
+	uint64_t begin = now_ns();
+
+	__atomic_store_n(&m->begun, true, __ATOMIC_RELAXED);
+	prime_import(m->fd, m->dmabuf);
+	m->ns = now_ns() - begin;
+	return NULL;
+}
+
+/* Whoever lets go of an import does not wait for what somebody else imports. */
+TEST_F(chips, free_beside_an_import)
+{
+	struct importer m = {};
+	struct client a, b, c;
+	uint64_t begin, ns;
+	pthread_t id;
+	__u32 handle;
+	int dmabuf;
+	__u64 va;
+
+	client_open_named(&a, self->m1.node);
+	client_open_named(&b, self->ultra.node);
+	client_open_named(&c, self->ultra.node);
+	dmabuf = prime_export(a.fd, bo_create(a.fd, SIZE, 0));
+	handle = prime_import(b.fd, dmabuf);
+	va = client_bind_handle(&b, handle, SIZE, 0);
+	/* To close a handle needs the lock that an import has, to unbind does not. */
+	gem_close(b.fd, handle);
+	close(dmabuf);
+
+	m.fd = c.fd;
+	m.dmabuf = prime_export(a.fd, bo_create(a.fd, LARGE, 0));
+	ASSERT_EQ(0, pthread_create(&id, NULL, import_run, &m));
+	while (!__atomic_load_n(&m.begun, __ATOMIC_RELAXED))
+		usleep(100);
+	usleep(5000);
+	begin = now_ns();
+	vm_unmap(b.fd, b.vm, va, SIZE);
+	ns = now_ns() - begin;
+	ASSERT_EQ(0, pthread_join(id, NULL));
+	harness_diag("unbound in %llu us, beside an import of %llu us",
+		     (unsigned long long)ns / 1000, (unsigned long long)m.ns / 1000);
+	EXPECT_LT(ns, m.ns / 4);
+	close(m.dmabuf);
+	client_close(&a);
+	client_close(&b);
+	client_close(&c);
+}
+
 /* --- one that leaves while others wait for a list ------------------------------------------ */
 
 #define MAPPINGS	16384u

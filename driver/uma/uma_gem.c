@@ -36,7 +36,8 @@ static void uma_gem_free(struct drm_gem_object *obj)
 	struct uma_bo *bo = to_uma_bo(obj);
 	struct dma_buf *buf;
 
-	uma_bo_unmap(bo);
+	/* Nobody exports it any more. */
+	uma_bo_unmap(bo, xchg(&obj->import_attach, NULL));
 	scoped_guard(mutex, &uma->gems_lock) {
 		list_del_init(&bo->node);
 		uma_dying_done(uma, bo->awaited);

@@ -89,7 +89,7 @@ struct sg_table *uma_bo_pin(struct uma_bo *bo);
 void uma_bo_unpin(struct uma_bo *bo);
 void uma_gem_publish(struct uma_bo *bo);
 void uma_bo_count(struct uma_bo *bo);
-void uma_bo_unmap(struct uma_bo *bo);
+void uma_bo_unmap(struct uma_bo *bo, struct dma_buf_attachment *attach);
 void uma_gems_release(struct uma_device *uma);
 int uma_gem_show(struct seq_file *m, void *unused);
 

@@ -20,26 +20,11 @@
 #include "uma_device.h"
 #include "uma_gem.h"
 
-/* The attachment of an imported buffer, which an export reads under that lock. */
-static struct dma_buf_attachment *uma_bo_take_attachment(struct uma_bo *bo)
+/* Unmap a buffer from the device. The CPU's mappings stay. The caller has taken its attachment. */
+void uma_bo_unmap(struct uma_bo *bo, struct dma_buf_attachment *attach)
 {
 	struct drm_gem_object *obj = &bo->shmem.base;
-	struct dma_buf_attachment *attach;
 
-	guard(mutex)(&obj->dev->object_name_lock);
-	attach = obj->import_attach;
-	obj->import_attach = NULL;
-	return attach;
-}
-
-/* Unmap a buffer from the device. The CPU's mappings stay. */
-void uma_bo_unmap(struct uma_bo *bo)
-{
-	struct drm_gem_object *obj = &bo->shmem.base;
-	struct dma_buf_attachment *attach = NULL;
-
-	if (drm_gem_is_imported(obj))
-		attach = uma_bo_take_attachment(bo);
 	dma_resv_lock(obj->resv, NULL);
 	if (bo->user)
 		uma_user_unpin(bo->user);
@@ -63,6 +48,13 @@ void uma_bo_unmap(struct uma_bo *bo)
 	dma_buf_detach(bo->imported, attach);
 }
 
+/* An export reads the attachment of an imported buffer under this lock, which imports hold. */
+static struct dma_buf_attachment *uma_bo_take_attachment(struct drm_gem_object *obj)
+{
+	guard(mutex)(&obj->dev->object_name_lock);
+	return xchg(&obj->import_attach, NULL);
+}
+
 /**
  * uma_gems_release - unmap the buffers that the device cannot reach any more
  * @uma: device that is unbound; if it is quiet, that is all of them
@@ -82,7 +74,7 @@ void uma_gems_release(struct uma_device *uma)
 		uma_bo_put(last);
 		last = bo;
 		if (uma->quiet || !atomic_read(&bo->mappings))
-			uma_bo_unmap(bo);
+			uma_bo_unmap(bo, uma_bo_take_attachment(&bo->shmem.base));
 		cond_resched();
 		mutex_lock(&uma->gems_lock);
 	}
