@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "task.h"
 #include "watch.h"
@@ -333,21 +334,32 @@ FIXTURE_TEARDOWN(limit)
 }
 
 /* A job, so that one knows that the device is well. */
-static void run_copy(struct client *c)
-{
+struct copy {
 	struct buf tasks, from, to;
-	int engine;
+	__u32 queue;
+};
 
-	engine = engine_for(c->fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8);
+static void copy_make(struct client *c, struct copy *k)
+{
+	int engine = engine_for(c->fd, UMA_OP_COPY, UMA_DTYPE_U8, 0, UMA_DTYPE_U8);
+
 	if (engine < 0)
 		SKIP("no engine copies");
-	client_buf(c, &tasks, PAGE);
-	client_buf(c, &from, 16 * PAGE);
-	client_buf(c, &to, 16 * PAGE);
-	memset(from.map, 0x29, from.size);
-	task_copy(tasks.task, UMA_DTYPE_U8, to.va, from.va, 16 * PAGE);
-	EXPECT_EQ(0, client_run(c, queue_create(c->fd, c->vm, (unsigned int)engine), tasks.va, 1));
-	EXPECT_EQ(0x29, to.u8[16 * PAGE - 1]);
+	client_buf(c, &k->tasks, PAGE);
+	client_buf(c, &k->from, 16 * PAGE);
+	client_buf(c, &k->to, 16 * PAGE);
+	memset(k->from.map, 0x29, k->from.size);
+	task_copy(k->tasks.task, UMA_DTYPE_U8, k->to.va, k->from.va, 16 * PAGE);
+	k->queue = queue_create(c->fd, c->vm, (unsigned int)engine);
+}
+
+static void run_copy(struct client *c)
+{
+	struct copy k;
+
+	copy_make(c, &k);
+	EXPECT_EQ(0, client_run(c, k.queue, k.tasks.va, 1));
+	EXPECT_EQ(0x29, k.to.u8[16 * PAGE - 1]);
 }
 
 TEST_F(limit, enomem)
@@ -409,6 +421,90 @@ TEST_F(limit, purges_its_own)
 		_exit(0);
 	}
 	harness_join(pid);
+}
+
+#define PLACES	2048u
+
+/* So that it takes long to remove a buffer from a page table. */
+static void bind_often(struct client *c, __u32 handle, __u64 size)
+{
+	struct drm_uma_bind_op ops[64];
+	/* Where no blocks may be. */
+	__u64 va = ((client_va(c, size * PLACES + 4 * MIB) + 2 * MIB) & ~(2 * MIB - 1)) + PAGE;
+	unsigned int i, k;
+
+	for (i = 0; i < PLACES; i += 64) {
+		for (k = 0; k < 64; k++)
+			ops[k] = (struct drm_uma_bind_op){
+				.op = DRM_UMA_BIND_MAP, .handle = handle, .size = size,
+				.va = va + (i + k) * size,
+			};
+		ASSERT_EQ(0, vm_bind_try(c->fd, c->vm, ops, 64, NULL));
+	}
+}
+
+/*
+ * Whoever reclaims memory gets two percent of a processor, and takes a buffer that is bound very
+ * often. Neither the jobs of others wait for him, nor does who frees his own buffers.
+ */
+TEST_F_TIMEOUT(limit, slow_reclaim, 240)
+{
+	struct client c, other;
+	uint64_t begin, jobs_ns, free_ns;
+	char slow[64];
+	pid_t pid;
+
+	cg_make(slow, sizeof(slow), "slow");
+	if (!cg_write(".", "cgroup.subtree_control", "+cpu") ||
+	    !cg_write(slow, "cpu.max", "2000 100000")) {
+		cg_drop(slow);
+		SKIP("no cgroups of processor time");
+	}
+	pid = harness_fork();
+	if (!pid) {
+		struct copy mine, others;
+		__u32 handle, done;
+		pid_t reclaims;
+
+		cg_enter(self->cg);
+		client_open(&c);
+		client_open(&other);
+		copy_make(&c, &mine);
+		copy_make(&other, &others);
+		EXPECT_EQ(0, client_run(&c, mine.queue, mine.tasks.va, 1));
+		handle = bo_create(c.fd, 8 * MIB, 0);
+		bind_often(&c, handle, 8 * MIB);
+		ASSERT_EQ(1, madvise_try(c.fd, handle, DRM_UMA_MADV_DONTNEED));
+		reclaims = harness_fork();
+		if (!reclaims) {
+			cg_enter(slow);
+			cg_write(self->cg, "memory.reclaim", "8388608");
+			_exit(0);
+		}
+		while (!purged(c.fd, handle))
+			usleep(1000);
+		begin = now_ns();
+		done = client_start(&c, mine.queue, mine.tasks.va, 1);
+		EXPECT_EQ(0, client_run(&other, others.queue, others.tasks.va, 1));
+		jobs_ns = now_ns() - begin;
+		begin = now_ns();
+		gem_close(other.fd, bo_create(other.fd, PAGE, 0));
+		free_ns = now_ns() - begin;
+		EXPECT_EQ(0, waitpid(reclaims, NULL, WNOHANG));
+		EXPECT_EQ(1, syncobj_result(c.fd, done));
+		ASSERT_TRUE(cg_write(slow, "cpu.max", "max"));
+		harness_join(reclaims);
+		harness_diag("jobs took %llu ms, to free a buffer %llu ms",
+			     (unsigned long long)jobs_ns / 1000000,
+			     (unsigned long long)free_ns / 1000000);
+		EXPECT_LT(jobs_ns, 1000000000);
+		EXPECT_LT(free_ns, 1000000000);
+		client_close(&c);
+		client_close(&other);
+		_exit(0);
+	}
+	harness_join(pid);
+	cg_drop(slow);
 }
 
 /* memory.reclaim of a cgroup takes from its buffers and from nobody else's. */

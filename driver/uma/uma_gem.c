@@ -43,7 +43,9 @@ static void uma_gem_free(struct drm_gem_object *obj)
 		uma_dying_done(uma, bo->awaited);
 	}
 	atomic64_sub(bo->resident, &uma->resident);
-	uma_shrink_remove(bo);
+	/* One that is needed has left the shrinker's list, or never was in it. */
+	if (bo->shmem.madv)
+		uma_shrink_remove(bo);
 	kfree(bo->label);
 
 	buf = bo->imported;
