@@ -646,6 +646,57 @@ static void behind_another(struct recovery_fixture *self, const char *patience)
 	client_close(&b);
 }
 
+/*
+ * Memory is taken from somebody while the device is busy with an invalidation that does not end:
+ * his jobs go on, and the engine with them. The memory waits.
+ */
+TEST_F_TIMEOUT(recovery, purged_behind_another, 240)
+{
+	struct drm_uma_bo_madvise args = { .advice = DRM_UMA_MADV_DONTNEED };
+	struct buf mine, tasks, data;
+	struct drm_uma_bo_info info;
+	__u32 good, hung;
+	struct client b;
+	pid_t pid;
+
+	client_buf(&self->c, &mine, PAGE);
+	client_open_named(&b, self->in.node);
+	client_buf(&b, &tasks, PAGE);
+	task_nop(tasks.task);
+	data.handle = bo_create(b.fd, 16 * PAGE, 0);
+	client_bind_handle(&b, data.handle, 16 * PAGE, 0);
+	good = queue_create_timeout(b.fd, b.vm, UMA_ENGINE_MATRIX, 0, 0);
+
+	hang_here(self, self->tasks.va);
+	hung = client_start(&self->c, patient(&self->c), self->tasks.va, 1);
+	hung_here(self);
+	knob(self, "hang_addr", "0 0");
+	/* The device knows its address space now, and does not lose its power any more. */
+	EXPECT_EQ(0, client_run(&b, good, tasks.va, 1));
+	preempt_timeout(self, "10000");
+	pid = harness_fork();
+	if (!pid) {
+		vm_unmap(self->c.fd, self->c.vm, mine.va, PAGE);
+		_exit(0);
+	}
+	inval_waits(self->in.node);
+	args.handle = data.handle;
+	ASSERT_EQ(0, do_ioctl(b.fd, DRM_IOCTL_UMA_BO_MADVISE, &args));
+	do {
+		ASSERT_TRUE(write_text("/proc/sys/vm/drop_caches", "2"));
+		usleep(10000);
+		bo_info(b.fd, data.handle, &info);
+	} while (!(info.flags & DRM_UMA_BO_INFO_PURGED));
+	EXPECT_EQ(0, client_run(&b, good, tasks.va, 1));
+	EXPECT_EQ(0, syncobj_status(self->c.fd, hung));
+	ASSERT_EQ(0, device_write_try(self->in.node, "reset", "gpu0"));
+	harness_join(pid);
+	EXPECT_EQ(-ECANCELED, syncobj_result(self->c.fd, hung));
+	EXPECT_EQ(0, client_run(&b, good, tasks.va, 1));
+	works(self);
+	client_close(&b);
+}
+
 /* The other one gives up before the device is reset, */
 TEST_F_TIMEOUT(recovery, command_behind_another, 240)
 {

@@ -130,25 +130,22 @@ static int uma_shrink_unmap(struct uma_bo *bo, struct list_head *vms)
 	struct drm_gpuvm_bo *vm_bo;
 	struct drm_gpuva *va;
 	struct uma_vm *vm;
-	int ret;
+	int ret = 0;
 
 	drm_gem_for_each_gpuvm_bo(vm_bo, &bo->shmem.base)
 		drm_gpuvm_bo_for_each_va(va, vm_bo)
 			uma_pt_unmap(&to_uma_vm(va->vm)->pt, va->va.addr, va->va.range);
-	/* A job may have started meanwhile: the next one has it invalidated, if this cannot. */
-	list_for_each_entry(vm, vms, shrink)
-		/* After the entries; pairs with uma_mmu_get_as_confirmed(). */
-		smp_store_release(&vm->zapped, true);
 	list_for_each_entry(vm, vms, shrink) {
 		struct uma_pt *pt = &vm->pt;
 
 		if (pt->dirty_start >= pt->dirty_end)
 			continue;
-		ret = uma_mmu_tryinvalidate_confirmed(vm, pt->dirty_start, pt->dirty_end);
-		if (ret)
-			return ret;
+		/* After the entries; else a later job does it: uma_mmu_get_as_confirmed(). */
+		smp_store_release(&vm->zapped, true);
+		if (uma_mmu_tryinvalidate_confirmed(vm, pt->dirty_start, pt->dirty_end))
+			ret = -EBUSY;
 	}
-	return 0;
+	return ret;
 }
 
 /* Returns the number of pages that were freed. */

@@ -339,15 +339,15 @@ int uma_mmu_get_as_confirmed(struct uma_vm *vm)
 		return slot;
 	if (uma->slots.slot[slot].owner == vm) {
 		/*
-		 * The shrinker could not have it done. Pairs with uma_shrink_unmap(): what it
-		 * changes after this sets it again, for the next job.
+		 * The shrinker could not have it done. What it changes after this, or others'
+		 * invalidations in progress, leave to the next job: the pages are kept.
 		 */
 		if (!uma_slots_busy(&uma->slots, slot) && xchg(&vm->zapped, false)) {
 			ret = uma_mmu_flush_confirmed(uma, slot, false);
-			if (ret) {
+			if (ret)
 				WRITE_ONCE(vm->zapped, true);
+			if (ret && ret != -EAGAIN)
 				return ret;
-			}
 		}
 	} else {
 		if (uma->slots.slot[slot].owner) {
