@@ -316,6 +316,55 @@ TEST_F(charge, jobs_of_closed_files)
 	close(fd);
 }
 
+#define READERS	250u
+#define WRITERS	1000u
+
+/* Others choose for how many fences a job waits that names a buffer. The list is charged. */
+TEST_F(charge, fences_of_jobs)
+{
+	struct drm_uma_job job = {};
+	struct drm_uma_job_bo bo = {};
+	struct drm_uma_sync in;
+	struct client c;
+	struct gate gate;
+	unsigned int i;
+	pid_t pid;
+
+	client_open(&c);
+	bo.handle = bo_create(c.fd, PAGE, 0);
+	gate_close(&gate, c.fd);
+	in = sync_in(gate.syncobj);
+	job.bos = array_of(&bo, sizeof(bo), 1);
+	job.syncs = array_of(&in, sizeof(in), 1);
+	for (i = 0; i < READERS; i++) {
+		job.queue_id = queue_create(c.fd, c.vm, 0);
+		ASSERT_EQ(0, submit_try(c.fd, &job, 1, NULL));
+	}
+	pid = harness_fork();
+	if (!pid) {
+		long long charged;
+
+		cg_enter(self->cg);
+		charged = cg_current(self->cg);
+		bo.flags = DRM_UMA_JOB_BO_WRITE;
+		job.syncs = array_of(NULL, 0, 0);
+		for (i = 0; i < WRITERS; i++)
+			ASSERT_EQ(0, submit_try(c.fd, &job, 1, NULL));
+		charged = cg_current(self->cg) - charged;
+		if (syncobj_done(c.fd, gate.syncobj))
+			SKIP("a gate opens by itself before this machine has done that");
+		harness_diag("%u jobs that wait for %u fences: %lld KiB are charged", WRITERS,
+			     READERS, charged / 1024);
+		/* A pointer for each fence. */
+		EXPECT_GE(charged, WRITERS * READERS * 8);
+		_exit(0);
+	}
+	harness_join(pid);
+	gate_open(&gate);
+	client_close(&c);
+	gate_free(&gate);
+}
+
 /* --- limits ---------------------------------------------------------------------------- */
 
 FIXTURE(limit) {

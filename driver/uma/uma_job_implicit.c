@@ -172,7 +172,7 @@ static void uma_implicit_sort(struct uma_implicit *imp)
 			continue;
 		}
 		if (!common->common)
-			xa_init_flags(&common->writers, XA_FLAGS_ALLOC);
+			xa_init_flags(&common->writers, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 		common->common = common;
 		use->common = common;
 	}
@@ -274,7 +274,7 @@ static int uma_implicit_collect_writers(struct uma_implicit_use *use)
 
 	if (use->collected)
 		return 0;
-	xa_init(&last);
+	xa_init_flags(&last, XA_FLAGS_ACCOUNT);
 	ret = uma_implicit_collect(&last, use);
 	while (!ret) {
 		struct dma_fence **fences;
@@ -341,7 +341,7 @@ int uma_implicit_wait(struct uma_implicit *imp, u32 first, u32 count, struct drm
 	/* What is looked up by a context must not be another's. */
 	static_assert(sizeof(unsigned long) == sizeof_field(struct dma_fence, context));
 
-	xa_init(&last);
+	xa_init_flags(&last, XA_FLAGS_ACCOUNT);
 	for (; use < end && !ret; use++) {
 		if (use->waited)
 			continue;

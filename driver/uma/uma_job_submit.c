@@ -141,6 +141,8 @@ static int uma_submit_alloc_job(struct uma_submit *submit, u32 i)
 				 submit->file->client_id);
 	if (ret)
 		goto err_deps;
+	/* The core has initialised it; again, as others choose how many fences a job waits for. */
+	xa_init_flags(&job->base.dependencies, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	job->queue = queue;
 	submit->jobs[i].job = job;
 	return 0;
