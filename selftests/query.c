@@ -2,9 +2,11 @@
 /*
  * DRM_IOCTL_UMA_QUERY, and what the core says about the driver.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "task.h"
 #include "watch.h"
@@ -334,6 +336,50 @@ TEST(same_for_every_file)
 	}
 	close(fd);
 	close(fd2);
+}
+
+#define PIECE	(16ull << 20)
+#define PIECES	32u
+
+/* Not even what is asked for is so much that whoever is killed does it first. */
+TEST(killed_while_it_clears)
+{
+	int fd = dev_open(), mem = memfd_create("room", MFD_CLOEXEC), status;
+	uint64_t begin, whole;
+	__u32 size, i;
+	pid_t pid;
+	__u8 *p;
+
+	/* The same memory again and again. */
+	ASSERT_EQ(0, ftruncate(mem, PIECE));
+	p = mmap(NULL, PIECES * PIECE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(p != MAP_FAILED);
+	for (i = 0; i < PIECES; i++)
+		ASSERT_TRUE(mmap(p + i * PIECE, PIECE, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_FIXED, mem, 0) != MAP_FAILED);
+	size = PIECES * PIECE;
+	begin = now_ns();
+	ASSERT_EQ(0, query_try(fd, DRM_UMA_QUERY_DEVICE, 0, p, &size));
+	whole = now_ns() - begin;
+
+	begin = now_ns();
+	pid = harness_fork();
+	if (!pid) {
+		size = PIECES * PIECE;
+		query_try(fd, DRM_UMA_QUERY_DEVICE, 0, p, &size);
+		_exit(0);
+	}
+	usleep((useconds_t)(whole / 4000));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	harness_diag("all of it takes %llu ms; killed it was gone after %llu ms",
+		     (unsigned long long)whole / 1000000,
+		     (unsigned long long)(now_ns() - begin) / 1000000);
+	EXPECT_LT(now_ns() - begin, whole / 2);
+	munmap(p, PIECES * PIECE);
+	close(mem);
+	close(fd);
 }
 
 HARNESS_MAIN

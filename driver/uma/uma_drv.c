@@ -349,21 +349,23 @@ static void uma_limits(struct uma_device *uma, struct drm_uma_query_limits *limi
  *
  * The rest of the room is cleared.
  *
- * Return: 0 or -EFAULT.
+ * Return: 0; -EFAULT; -EINTR the caller is killed.
  */
 int uma_reply(u64 to, u32 *room, const void *from, size_t size)
 {
 	void __user *user = u64_to_user_ptr(to);
-	size_t space = *room;
+	size_t space = *room, piece;
+	int ret;
 
 	*room = size;
 	if (!to)
 		return 0;
-	if (copy_to_user(user, from, min(space, size)))
-		return -EFAULT;
-	if (space > size && clear_user(user + size, space - size))
-		return -EFAULT;
-	return 0;
+	ret = copy_to_user(user, from, min(space, size)) ? -EFAULT : 0;
+	for (; space > size && !ret; size += piece) {
+		piece = min_t(size_t, space - size, SZ_1M);
+		ret = clear_user(user + size, piece) ? -EFAULT : uma_breathe();
+	}
+	return ret;
 }
 
 static int uma_query_reply(struct drm_uma_query *args, const void *data, size_t size)
