@@ -104,9 +104,13 @@ TEST(debugfs_clients)
 	char comm[32], want[64];
 	struct client c;
 	struct buf b;
+	__u32 gone;
 
 	client_open(&c);
+	gone = bo_create(c.fd, PAGE, 0);
 	client_buf(&c, &b, 8 * PAGE);
+	bo_create(c.fd, 4 * PAGE, 0);
+	gem_close(c.fd, gone);
 	queue_create(c.fd, c.vm, 0);
 	queue_create(c.fd, c.vm, 0);
 	ASSERT_TRUE(read_text("/proc/self/comm", comm, sizeof(comm)));
@@ -114,7 +118,7 @@ TEST(debugfs_clients)
 	check_table("clients");
 	snprintf(want, sizeof(want), "\"%s\"\n", comm);
 	EXPECT_TRUE(strstr(text, want));
-	snprintf(want, sizeof(want), " %6d %12llu ", 2, 8 * PAGE);
+	snprintf(want, sizeof(want), " %6d %12llu ", 2, 12 * PAGE);
 	EXPECT_TRUE(strstr(text, want));
 	client_close(&c);
 }

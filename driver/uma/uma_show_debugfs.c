@@ -65,12 +65,16 @@ static u64 uma_client_bytes(struct drm_file *file)
 {
 	struct drm_gem_object *obj;
 	u64 bytes = 0;
-	int id;
+	int id = 0;
 
-	spin_lock(&file->table_lock);
-	idr_for_each_entry(&file->object_idr, obj, id)
-		bytes += obj->size;
-	spin_unlock(&file->table_lock);
+	/* Any number of handles, and the file needs the lock for each that it uses. */
+	do {
+		spin_lock(&file->table_lock);
+		obj = idr_get_next(&file->object_idr, &id);
+		bytes += obj ? obj->size : 0;
+		spin_unlock(&file->table_lock);
+		id++;
+	} while (obj && !uma_breathe());
 	return bytes;
 }
 
