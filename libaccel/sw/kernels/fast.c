@@ -199,6 +199,17 @@ int fast_whole_model(const struct fast_run *r)
 	return uma_run(&program, r->mem, r->rows_scratch, r->fault);
 }
 
+bool fast_zeros_near(const struct uma_tensor_view *t, uint32_t n)
+{
+	const int32_t *zero = (const int32_t *)(uintptr_t)t->zero_addr;
+	const int32_t least = uma_wide_dtype(t->dtype) == UMA_DTYPE_S8 ? -128 : 0;
+	uint32_t i, far = 0;
+
+	for (i = 0; i < n; i++)
+		far |= (uint32_t)zero[i] - (uint32_t)least > 255;
+	return !far;
+}
+
 bool fast_prepare_part(struct fast_prog *p, const struct uma_program *program,
 		       const struct fast_prog *whole, uint32_t phases, uint64_t work_bytes)
 {

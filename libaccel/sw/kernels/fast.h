@@ -305,4 +305,13 @@ static inline struct uma_run fast_model_run(const struct fast_run *r)
  */
 int fast_whole_model(const struct fast_run *r);
 
+/**
+ * fast_zeros_near - are the zero points in a table those that a byte may have?
+ * @t: integers, with a zero point for each column or channel
+ * @n: entries of the table
+ *
+ * Else 32 bits are too few for sums of products, and the model has to run the operation.
+ */
+bool fast_zeros_near(const struct uma_tensor_view *t, uint32_t n);
+
 #endif /* LIBACCEL_SW_FAST_H */

@@ -417,6 +417,11 @@ static const struct accel_desc *build(struct op_case *c, const void *arg)
 		  dims, pick_style(c, g->d_style, d->d.dtype, true));
 	quantise_sides(c, g, d, &s);
 	if (g->far) {
+		/* What is left are sums of integers, with scales of rows. */
+		if (d->a.quant.scheme == ACCEL_QUANT_CHANNEL && op_below(c, 2)) {
+			d->a.quant.zeros = NULL;
+			d->a.quant.zeros_offset = 0;
+		}
 		send_far(c, &d->a.quant);
 		send_far(c, &d->b.quant);
 	}
@@ -549,6 +554,7 @@ static void test_quantised(struct op_env *env)
 static void test_far(struct op_env *env)
 {
 	static const uint8_t right[] = { ACCEL_S8, ACCEL_U8, ACCEL_S4, ACCEL_U4 };
+	static const int64_t rows[] = { 1, 7, 30, 37, 90 };
 	uint32_t i, v;
 
 	for (i = 0; i < ARRAY_SIZE(right); i++)
@@ -572,14 +578,17 @@ static void test_far(struct op_env *env)
 			g.a_group = 16u << v % 4;
 			run_case(env, &g, 13000 + 100 * i + v);
 		}
-	/* Sums of integers, of which only columns have zero points of their own */
+	/* Sums of integers; only columns have zero points. Few rows, or many, some with scales */
 	for (i = 0; i < ARRAY_SIZE(right); i++)
-		for (v = 0; v < 8; v++) {
+		for (v = 0; v < 80; v++) {
 			struct gemm_case g = {
 				"far zero points of columns", v & 1 ? ACCEL_U8 : ACCEL_S8,
-				right[i], ACCEL_F32, v & 2 ? 90 : 37, v & 4 ? 48 : 70, 150,
-				.a_quant = ACCEL_QUANT_TENSOR, .b_quant = ACCEL_QUANT_CHANNEL,
-				.zeros = 1, .flags = v & 4 ? 8 : 0, .far = true,
+				right[i], ACCEL_F32, rows[v / 16], v & 2 ? 48 : 70, 150,
+				.a_quant = v & 4 ? ACCEL_QUANT_CHANNEL : ACCEL_QUANT_TENSOR,
+				.b_quant = ACCEL_QUANT_CHANNEL, .zeros = 1,
+				.flags = (v & 2 ? ACCEL_GEMM_PACK_B : 0) |
+					 (v & 8 ? ACCEL_GEMM_TRANS_B : 0),
+				.experts = v % 7 == 6 ? 3 : 0, .far = true,
 			};
 
 			run_case(env, &g, 14000 + 100 * i + v);

@@ -217,7 +217,6 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile);
 uint64_t conv_weights_bytes(struct conv_prog *c);
 uint32_t conv_weights_tiles(const struct conv_prog *c);
 void conv_weights_tile(const struct fast_run *r, uint32_t tile);
-bool conv_zeros_near(const struct conv_prog *c, const struct uma_tensor_view *b);
 
 /* Has it a phase that reads the weights first? */
 static inline bool conv_looks_at_weights(const struct conv_prog *c)

@@ -447,7 +447,7 @@ int conv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 			share_patch(r, tile - conv_weights_tiles(c));
 		return 0;
 	}
-	if (c->zeros && !conv_zeros_near(c, &r->prog->op->t[UMA_SLOT_B]))
+	if (c->zeros && !fast_zeros_near(&r->prog->op->t[UMA_SLOT_B], c->g.m * c->g.groups))
 		return tile ? 0 : fast_whole_model(r);
 	open_tile(&t, tile / c->nblocks);
 	for (n = n0; n < end; n += vecs * CONV_LANES) {

@@ -64,24 +64,6 @@ static const int32_t *conv_zeros(const struct conv_prog *c, const struct uma_ten
 	return c->zeros ? (const int32_t *)(uintptr_t)b->zero_addr : NULL;
 }
 
-/**
- * conv_zeros_near - are zero points such that the elements of weights can have them?
- * @c: convolution that has a table of them
- * @b: weights
- *
- * Else 32 bits are too few for what is added up.
- */
-bool conv_zeros_near(const struct conv_prog *c, const struct uma_tensor_view *b)
-{
-	const int32_t *zero = conv_zeros(c, b);
-	const int32_t least = b->dtype == UMA_DTYPE_S8 ? -128 : 0;
-	uint32_t i, far = 0;
-
-	for (i = 0; i < c->g.m * c->g.groups; i++)
-		far |= (uint32_t)zero[i] - (uint32_t)least > 255;
-	return !far;
-}
-
 /* - za' sum (B' - zb') for each channel of a panel, from products with inputs of 1. */
 static void sum(const struct fast_run *r, const uint8_t *b, uint32_t n, const int32_t *zero,
 		int32_t *to)
@@ -120,7 +102,7 @@ void conv_weights_tile(const struct fast_run *r, uint32_t tile)
 	uint32_t i;
 
 	/* Those that no byte has are for the model; see conv_tile(). */
-	if (zero && !conv_zeros_near(c, b))
+	if (zero && !fast_zeros_near(b, c->g.m * c->g.groups))
 		return;
 	if (zero)
 		zero += group * c->g.m + n0;

@@ -460,18 +460,6 @@ static int block(const struct gemm_tile *t, uint32_t k0, uint32_t k, struct sums
 	return 0;
 }
 
-/* Are the zero points of all columns those that a byte may have? More do not fit 32 bits. */
-static bool zeros_near(const struct gemm_plan *g, const struct uma_tensor_view *b)
-{
-	const int32_t *zero = (const int32_t *)(uintptr_t)b->zero_addr;
-	const int32_t lo = uma_wide_dtype(b->dtype) == UMA_DTYPE_S8 ? -128 : 0;
-	uint32_t j, far = 0;
-
-	for (j = 0; j < g->n; j++)
-		far |= (uint32_t)(zero[j] < lo) | (uint32_t)(zero[j] > lo + 255);
-	return !far;
-}
-
 static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 {
 	const struct gemm_plan *g = (const void *)r->prog->priv;
@@ -480,7 +468,7 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 	uint32_t k0, k, rows, i;
 	char *at;
 
-	if (g->zeros && !zeros_near(g, &r->prog->op->t[UMA_SLOT_B]))
+	if (g->zeros && !fast_zeros_near(&r->prog->op->t[UMA_SLOT_B], g->n))
 		return index ? 0 : fast_whole_model(r);
 	rows = open_tile(&t, r, phase, index);
 	open_block(&t, rows);

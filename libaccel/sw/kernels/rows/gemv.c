@@ -369,6 +369,7 @@ static int products(const struct fast_run *r, uint32_t tile)
 
 static int gemv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
+	const struct uma_tensor_view *b = gemv_view(r, UMA_SLOT_B);
 	const struct gemv_plan *p = gemv_plan_of(r);
 
 	if (phase + 1 < r->prog->phase_count) {
@@ -376,6 +377,8 @@ static int gemv_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 
 		return gemv_bring_a(r, tile / p->blocks, tile % p->blocks, a);
 	}
+	if (p->kind >= GEMV_I8 && b->zero_addr && !fast_zeros_near(b, p->n))
+		return tile ? 0 : fast_whole_model(r);
 	return products(r, tile);
 }
 
