@@ -461,6 +461,9 @@ uint32_t node_value(const struct node *node, uint32_t arg);
 bool node_set(struct node *node, uint32_t arg, uint32_t value);
 uint32_t node_result(const struct node *node);
 uint32_t net_copy(struct net *net, uint32_t value, uint32_t type, const struct node *of);
+uint32_t *net_copies(const struct net *net);
+uint32_t net_copy_once(struct net *net, uint32_t *made, uint32_t value, uint32_t type,
+		       const struct node *of);
 
 /* infer.c */
 int net_infer(struct net *net, struct node *node);

@@ -226,6 +226,39 @@ uint32_t net_copy(struct net *net, uint32_t value, uint32_t type, const struct n
 	return out;
 }
 
+/**
+ * net_copies - room for a copy of each value that there is now
+ * @net: net
+ *
+ * Return: table for net_copy_once(), from malloc(); NULL: no memory.
+ */
+uint32_t *net_copies(const struct net *net)
+{
+	uint32_t *made = malloc((net->value_count + 1) * sizeof(*made)), i;
+
+	for (i = 0; made && i < net->value_count; i++)
+		made[i] = NO_VALUE;
+	return made;
+}
+
+/**
+ * net_copy_once - net_copy(), unless that was done before: nodes share what they read
+ * @net: net
+ * @made: table of copies, all in one type
+ * @value: as of net_copy(); has a place in @made
+ * @type: likewise
+ * @of: likewise
+ *
+ * Return: as net_copy().
+ */
+uint32_t net_copy_once(struct net *net, uint32_t *made, uint32_t value, uint32_t type,
+		       const struct node *of)
+{
+	if (made[value] == NO_VALUE)
+		made[value] = net_copy(net, value, type, of);
+	return made[value];
+}
+
 /* --- folding ----------------------------------------------------------------------- */
 
 /* Are there more elements than its store has, so many that it takes long to visit them? */

@@ -17,9 +17,7 @@ static uint32_t narrow(struct net *net, uint32_t *made, uint32_t value, const st
 {
 	if (net->values[value].type == wanted(net))
 		return value;
-	if (made[value] == NO_VALUE)
-		made[value] = net_copy(net, value, wanted(net), of);
-	return made[value];
+	return net_copy_once(net, made, value, wanted(net), of);
 }
 
 /* Operands of the node in 16 bits, if an engine does that then */
@@ -116,11 +114,9 @@ int pass_precision(struct net *net)
 
 	if (!net->program->opts.precision)
 		return 0;
-	made = malloc((values + 1) * sizeof(*made));
+	made = net_copies(net);
 	if (!made)
 		return net_nomem(net);
-	for (i = 0; i < values; i++)
-		made[i] = NO_VALUE;
 	net_count_uses(net);
 	for (i = 0; i < count && !ret; i++)
 		if (!net->nodes[i].dead && (net->nodes[i].desc->hdr.op == ACCEL_OP_GEMM ||

@@ -3,6 +3,8 @@
  * Weights of 16 bits that meet fp32 where no engine multiplies these: the driver may be older
  * than this library, or the engine that was asked for lacks the product.
  */
+#include <stdlib.h>
+
 #include "graph.h"
 
 /**
@@ -14,8 +16,10 @@
 int pass_widen(struct net *net)
 {
 	const uint32_t args[] = { ACCEL_ARG_A, ACCEL_ARG_B }, count = net->node_count;
-	uint32_t i, j, types[2], b, wide;
+	uint32_t i, j, types[2], b, wide, *made = net_copies(net);
 
+	if (!made)
+		return net_nomem(net);
 	net_count_uses(net);
 	for (i = 0; i < count; i++) {
 		if (net->nodes[i].dead || net->nodes[i].desc->hdr.op != ACCEL_OP_GEMM)
@@ -27,12 +31,13 @@ int pass_widen(struct net *net)
 		if (types[0] != ACCEL_F32 || types[1] == ACCEL_F32 || !is_real(types[1]) ||
 		    net_can_run(net, &net->nodes[i]))
 			continue;
-		wide = net_copy(net, b, ACCEL_F32, NULL);
+		wide = net_copy_once(net, made, b, ACCEL_F32, &net->nodes[i]);
 		if (wide == NO_VALUE)
-			return net_nomem(net);
+			break;
 		node_set(&net->nodes[i], ACCEL_ARG_B, wide);
 		if (value_const(net, wide))
 			net_release(net, b);
 	}
-	return 0;
+	free(made);
+	return i < count ? net_nomem(net) : 0;
 }

@@ -3,6 +3,7 @@
  * Weights that a file's mapping has: how much of them is in memory; those of 16 bits. With a
  * path, the most that is resident with a program of that file.
  */
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -223,7 +224,16 @@ static void test_half(void **arg)
 			   precisions[i / 4]);
 }
 
-/* An engine that lacks such products, as one of an older driver does, has the weights in fp32. */
+/* An engine that lacks products of fp32 by 16 bits, as one of an older driver does */
+static void open_lacking(struct bed *bed)
+{
+	accel_ctx_destroy(bed->ctx);
+	accel_device_unref(bed->dev);
+	assert_int_equal(accel_device_open("sw:m1", NULL, &bed->dev), 0);
+	assert_int_equal(accel_ctx_create(bed->dev, NULL, &bed->ctx), 0);
+}
+
+/* Such an engine has the weights in fp32. */
 static void test_widened(void **arg)
 {
 	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
@@ -236,10 +246,7 @@ static void test_widened(void **arg)
 	float a[64];
 	uint32_t x, i, k, value;
 
-	accel_ctx_destroy(bed->ctx);
-	accel_device_unref(bed->dev);
-	assert_int_equal(accel_device_open("sw:m1", NULL, &bed->dev), 0);
-	assert_int_equal(accel_ctx_create(bed->dev, NULL, &bed->ctx), 0);
+	open_lacking(bed);
 	for (i = 0; i < 4096; i++)
 		w[i] = i * 40503u >> 7 & 1 ? 0x3c00 : 0xc000;
 	for (i = 0; i < 64; i++)
@@ -266,15 +273,60 @@ static void test_widened(void **arg)
 	}
 }
 
-/* --- a program's file -------------------------------------------------------------- */
-
-enum { BLOCKS = 3, CHANNELS = 256, EDGE = 14, THREADS = 1 };
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED	true
 #else
 #define SANITIZED	false
 #endif
+
+/* Weights that many products share are in fp32 once. */
+static void test_widened_once(void **arg)
+{
+	enum { PRODUCTS = 16, SIDE = 256, FLOATS = SIDE * SIDE * 4 };
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct accel_value v = value_of("w", ACCEL_F16, 2, DIMS(SIDE, SIDE));
+	struct accel_program *program;
+	struct bed *bed = *arg;
+	struct accel_state *s;
+	uint16_t w[SIDE * SIDE];
+	float a[SIDE];
+	const float *got;
+	uint32_t x, i, value;
+	uint64_t before;
+	char name[16];
+
+	open_lacking(bed);
+	for (i = 0; i < SIDE * SIDE; i++)
+		w[i] = i % (SIDE + 1) ? 0 : 0x3800;
+	for (i = 0; i < SIDE; i++)
+		a[i] = (float)(1 << PRODUCTS) * (float)(i + 1);
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(1, SIDE));
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, w, NULL, NULL, &value));
+	for (i = 0; i < PRODUCTS; i++) {
+		snprintf(name, sizeof(name), "product%u", i);
+		x = add_gemm(bed, name, x, value);
+	}
+	add_output(bed, "d", x);
+	opts.engine = ACCEL_ENGINE_MATRIX;
+	opts.level = 0;
+	malloc_trim(0);
+	before = resident(NULL);
+	MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &program));
+	if (!SANITIZED)
+		assert_in_range((resident(NULL) - before) << 10, FLOATS, 4 * FLOATS);
+	s = new_state(bed, program);
+	fill_input(s, 0, a, sizeof(a));
+	MUST(accel_state_run(s));
+	got = output(bed, s, 0, &v);
+	for (i = 0; i < SIDE; i++)
+		assert_true(got[i] == (float)(i + 1));
+	accel_state_destroy(s);
+	accel_program_unref(program);
+}
+
+/* --- a program's file -------------------------------------------------------------- */
+
+enum { BLOCKS = 3, CHANNELS = 256, EDGE = 14, THREADS = 1 };
 
 /* Blocks of ResNet-50 */
 static void blocks(struct bed *bed, const float *w)
@@ -524,6 +576,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_no_repack, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_half, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_widened, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_widened_once, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_mapped, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_repack_narrow, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_loaded, bed_setup, bed_teardown),
