@@ -15,6 +15,8 @@
 /* Nets that are made for one operation that does not fit, and for a graph in all. */
 #define TRIES_NODE  128
 #define TRIES_GRAPH 1024
+/* Numbers that are looked at for symbols, most of which make no net */
+#define LOOKS_GRAPH (1u << 24)
 #define MAX_HINTS   24
 /* Values of an operation whose dimensions are compared */
 #define MAX_SHAPES  5
@@ -31,7 +33,7 @@
  * @best: net that came furthest
  * @hints: sizes of the operation that does not fit
  * @count: number of @hints
- * @tries: nets that may still be made for it
+ * @tries: nets that may still be made for it, in this way of choosing numbers
  */
 struct search {
 	struct accel_graph *graph;
@@ -118,7 +120,15 @@ struct net *graph_try(struct accel_graph *graph, const int64_t *numbers)
 
 static bool may_be(const struct search *s, uint32_t symbol, int64_t n)
 {
+	if (s->graph->looks)
+		s->graph->looks--;
 	return n >= s->graph->symbols[symbol].min && n <= s->graph->symbols[symbol].max;
+}
+
+/* May another net be made? If not, there may be many symbols left, and more pairs of them. */
+static bool may_try(const struct search *s)
+{
+	return s->tries && s->graph->tries && s->graph->looks;
 }
 
 /* Does it go on further with other numbers? Then these are taken. */
@@ -126,7 +136,7 @@ static bool try_numbers(struct search *s, const int64_t *numbers)
 {
 	struct net *net;
 
-	if (!s->tries || !s->graph->tries)
+	if (!may_try(s))
 		return false;
 	s->tries--;
 	s->graph->tries--;
@@ -145,7 +155,7 @@ static bool try_number(struct search *s, uint32_t symbol, int64_t n)
 {
 	const int64_t old = s->best->symbols[symbol];
 
-	if (n == old || !may_be(s, symbol, n))
+	if (!may_be(s, symbol, n) || n == old)
 		return false;
 	s->best->symbols[symbol] = n;
 	if (try_numbers(s, s->best->symbols))
@@ -255,22 +265,22 @@ static bool advance(struct search *s)
 	add_node_hints(s, node);
 	if (try_shapes(s, node))
 		return true;
-	for (i = 0; i < s->graph->symbol_count; i++)
+	for (i = 0; i < s->graph->symbol_count && may_try(s); i++)
 		if (try_symbol(s, i))
 			return true;
 	s->tries = TRIES_NODE;
-	for (i = 0; i < s->graph->symbol_count; i++)
+	for (i = 0; i < s->graph->symbol_count && may_try(s); i++)
 		if (try_number(s, i, 1))
 			return true;
 	s->tries = TRIES_NODE;
-	for (i = 0; i < s->graph->symbol_count; i++)
-		for (k = 0; k < i; k++)
+	for (i = 0; i < s->graph->symbol_count && may_try(s); i++)
+		for (k = 0; k < i && may_try(s); k++)
 			if (try_pair(s, i, k))
 				return true;
 	/* So many that windows fit, and so few that one is left where that is wanted */
 	s->tries = TRIES_NODE;
 	for (n = 2; n <= MAX_POWER; n *= 2)
-		for (i = 0; i < s->graph->symbol_count; i++)
+		for (i = 0; i < s->graph->symbol_count && may_try(s); i++)
 			if (try_number(s, i, n))
 				return true;
 	return false;
@@ -315,8 +325,10 @@ int graph_example(struct accel_graph *graph)
 	uint32_t i;
 	int ret;
 
-	if (!graph->example)
+	if (!graph->example) {
 		graph->tries = TRIES_GRAPH;
+		graph->looks = LOOKS_GRAPH;
+	}
 	/* Numbers that were found are kept as long as they fit. */
 	if (graph->example && graph->example->symbol_count == graph->symbol_count) {
 		ret = net_extend(graph->example);

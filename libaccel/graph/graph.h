@@ -172,6 +172,8 @@ struct accel_graph {
 	struct net *example;
 	/* nets that may still be made to find such numbers */
 	uint32_t tries;
+	/* numbers that may still be looked at for that */
+	uint32_t looks;
 	/* with other numbers for all symbols, NULL: not asked for, or none fit */
 	struct net *other;
 	/* ways to choose those that did not fit */

@@ -5,6 +5,7 @@
  */
 #include <malloc.h>
 #include <pthread.h>
+#include "libaccel/graph/graph.h"
 #include "graphtest.h"
 
 static struct accel_program *compile_cached(struct bed *bed, uint32_t cache)
@@ -30,6 +31,35 @@ static uint32_t add_copy(struct bed *bed, const char *name, uint32_t type, uint3
 
 	d.d.dtype = type;
 	return add_node(bed, name, &d.hdr, 1, &a);
+}
+
+/* --- many symbols ---------------------------------------------------------------------- */
+
+/* Where no numbers help, that takes a look at few of the pairs of symbols. */
+static void test_many_symbols(void **arg)
+{
+	enum { SYMBOLS = 1000 };
+	static const float list[5 * 7 * 11 * 13];
+	struct bed *bed = *arg;
+	struct accel_value v = ACCEL_VALUE_INIT;
+	uint32_t i, looks, some = 0;
+	char name[16];
+	int64_t dim;
+
+	for (i = 0; i < SYMBOLS; i++) {
+		snprintf(name, sizeof(name), "s%u", i);
+		MUST_GRAPH(accel_graph_symbol(bed->graph, name, 1, 1 << 20, &dim));
+		v = (struct accel_value)ACCEL_VALUE_INIT;
+		some = add_input(bed, name, ACCEL_F32, 1, DIMS(dim));
+	}
+	i = add_binary(bed, "fits", ACCEL_BINARY_MUL, some, some);
+	assert_int_equal(accel_graph_get_value(bed->graph, i, &v), 0);
+	looks = bed->graph->looks;
+	i = add_binary(bed, "never", ACCEL_BINARY_ADD,
+		       add_const(bed, ACCEL_F32, 4, DIMS(3, 5, 7, 11), list),
+		       add_const(bed, ACCEL_F32, 4, DIMS(5, 7, 11, 13), list));
+	assert_int_equal(accel_graph_get_value(bed->graph, i, &v), -EINVAL);
+	assert_in_range(looks - bed->graph->looks, 1, 20 * SYMBOLS);
 }
 
 /* --- results in the place of inputs --------------------------------------------------- */
@@ -371,6 +401,7 @@ int main(void)
 		TEST(test_backwards),
 		TEST(test_pieces),
 		TEST(test_constants_of_symbols),
+		TEST(test_many_symbols),
 		TEST(test_many_results),
 		TEST(test_long_chain),
 		TEST(test_huge),
