@@ -4,6 +4,7 @@
  * algorithms, epilogues, quantisation, constant weights; then whatever comes up. In
  * one file, for all of them share how a case is made.
  */
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -855,6 +856,60 @@ static void test_minus_zero(struct op_env *env)
 	}
 }
 
+/* Results that are one of the bounds, which no sum is: subnormal ones, too. */
+static void test_small_bounds(struct op_env *env)
+{
+	static const int64_t a[4] = { 1, 8, 9, 32 }, b[4] = { 32, 1, 3, 3 };
+	static const uint16_t bits[] = { 0x000b, 0x800b, 0x0080, 0x8000 };
+	struct accel_conv_desc d = ACCEL_CONV_DESC_INIT;
+	struct accel_tensor *const t[] = { &d.a, &d.b, &d.d };
+	uint32_t i, j;
+	uint16_t *x;
+	int ret;
+
+	d.flags = ACCEL_CONV_NHWC;
+	d.groups = 32;
+	d.pad_before[0] = d.pad_before[1] = d.pad_after[0] = d.pad_after[1] = 1;
+	d.epilogue.act = ACCEL_ACT_CLAMP;
+	for (i = 0; i < 3; i++) {
+		const uint64_t bytes = i == 1 ? 2 * 9 * 32 : 2 * 8 * 9 * 32;
+
+		*t[i] = accel_tensor_dense(NULL, ACCEL_BF16, 4, i == 1 ? b : a);
+		assert_int_equal(accel_bo_create(env->ctx, bytes, NULL, &t[i]->bo), 0);
+		x = accel_bo_ptr(t[i]->bo);
+		for (j = 0; j < bytes / 2; j++)
+			x[j] = j % 2 ? 0xbf80 : 0x3f80;
+		accel_bo_cpu_end(t[i]->bo, 0, bytes, ACCEL_CPU_WRITE);
+	}
+	/* Depthwise kernels take channels side by side, in weights as well. */
+	d.b.flags = ACCEL_TENSOR_STRIDES;
+	d.b.strides[0] = 1;
+	d.b.strides[1] = 1;
+	d.b.strides[2] = 96;
+	d.b.strides[3] = 32;
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		const uint32_t wide = (uint32_t)bits[i] << 16;
+
+		memcpy(&d.epilogue.p0, &wide, sizeof(wide));
+		d.epilogue.p1 = d.epilogue.p0;
+		ret = accel_run(env->ctx, &d.hdr);
+		env->cases++;
+		if (ret == -EOPNOTSUPP) {
+			env->refused++;
+			continue;
+		}
+		assert_int_equal(ret, 0);
+		assert_int_equal(accel_bo_cpu_begin(d.d.bo, 0, 2 * 8 * 9 * 32, ACCEL_CPU_READ), 0);
+		x = accel_bo_ptr(d.d.bo);
+		for (j = 0; j < 8 * 9 * 32; j++)
+			if (x[j] != bits[i])
+				fail_msg("%s: element %u is 0x%x, not 0x%x", env->kernels, j, x[j],
+					 bits[i]);
+	}
+	for (i = 0; i < 3; i++)
+		accel_bo_unref(t[i]->bo);
+}
+
 static void test_random(struct op_env *env)
 {
 	struct conv_case g = {
@@ -882,6 +937,7 @@ int main(void)
 		{ "conv special", test_special },
 		{ "conv epilogues", test_epilogues },
 		{ "conv minus zero", test_minus_zero },
+		{ "conv small bounds", test_small_bounds },
 		{ "conv random", test_random },
 	};
 

@@ -203,14 +203,16 @@ static int dw_prepare(struct fast_prog *p)
 	c->channels = g->groups;
 	if (!choose_type(c, p))
 		return 0;
-	c->halves = c->es == 2 && p->cpu->isa & FAST_BF16;
+	conv_bounds(p->op, &c->least, &c->most);
+	/* The instruction that makes bf16 of results makes zeros of subnormal bounds. */
+	c->halves = c->es == 2 && p->cpu->isa & FAST_BF16 &&
+		    fpclassify(c->least) != FP_SUBNORMAL && fpclassify(c->most) != FP_SUBNORMAL;
 	c->vector = c->es == 1 ? 64 : c->halves ? 32 : 16;
 	c->width = (g->out[1] - 1) * g->stride[1] + DW_TAPS;
 	c->direct = g->pad[1] <= 1 && c->width - 1 <= g->in[1] + g->pad[1];
 	fast_epi_init(&c->epi, p, 3, 1, c->es == 1);
 	c->relu = c->epi.steps & EPI_RELU;
 	c->clamp = c->es != 1 && p->op->act == UMA_ACT_CLAMP;
-	conv_bounds(p->op, &c->least, &c->most);
 	c->fused = is_fused(c, p);
 	c->side = outputs_of_vector(c, a, d);
 	c->dst = d->dtype;
