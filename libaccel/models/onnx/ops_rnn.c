@@ -59,7 +59,7 @@ static uint32_t activate(struct import *im, const struct cell *l, uint32_t k, ui
 		x = v_act(im, ACCEL_ACT_TANH, 0, 0, v_with(im, ACCEL_BINARY_MUL, x, beta));
 		return v_with(im, ACCEL_BINARY_MUL, x, alpha);
 	case ACT_THRESHOLD:
-		return v_select(im, v_with(im, ACCEL_BINARY_GT, x, alpha), x,
+		return v_select(im, v_with(im, ACCEL_BINARY_GE, x, alpha), x,
 				v_number(im, v_type(im, x), 0));
 	default:
 		return v_act(im, l->act[k], l->alpha[k], l->beta[k], x);

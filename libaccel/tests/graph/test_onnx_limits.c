@@ -232,11 +232,14 @@ static void test_norms(void **arg)
 	must_refuse(t, -EBADMSG, "axis 3 of 3 dimensions");
 }
 
-/* Activations of a layer that engines have not, each with parameters of its own */
+/*
+ * Activations of a layer that engines have not, each with parameters of its own; what is as large
+ * as the threshold passes, unlike with the operator of that name.
+ */
 static void test_acts(void **arg)
 {
 	static const float in[] = { 2, 0.5f }, w[] = { 1, 1 }, r[2], alpha[] = { 0.5f, 3 };
-	static const float y[] = { 2, 1.38635147f, 0, 0.37305901f }, beta = 0.25f;
+	static const float y[] = { 2, 1.38635147f, 0.5f, 0.37305901f }, beta = 0.25f;
 	struct tested *t = BEGIN(*arg, IO("x", F32, in, 2, 1, 1), CONST("w", F32, w, 2, 1, 1),
 				 CONST("r", F32, r, 2, 1, 1));
 	struct bytes n = op(NULL, "RNN", "x w r", "y"), a = { .n = 0 };
