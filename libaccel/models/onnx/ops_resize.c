@@ -87,6 +87,15 @@ static uint32_t list_in(struct import *im, uint32_t index)
 	return v != NO_VALUE && im->in[index].rank == 1 && !im->in[index].dims[0] ? NO_VALUE : v;
 }
 
+/* Scales are fp32; other bytes are not read as if they were. */
+static int check_scales(struct import *im, uint32_t index)
+{
+	const struct ref *in = im_input(im, index);
+
+	return in->type == ACCEL_F32 ? 0 : im_fail(im, -EBADMSG, "scales (input %u) of %s, not fp32",
+						   index, accel_type_name(in->type));
+}
+
 /* --- resampling without aliases ------------------------------------------------------------- */
 
 /* Elements along the dimensions that are resampled, and of a matrix for one, at most */
@@ -389,6 +398,13 @@ static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32
 	uint32_t off;
 
 	switch (coord) {
+	case ACCEL_COORD_HALF_PIXEL_SYMMETRIC:
+		/* From the middle: a place that is half way between two elements is not rounded. */
+		off = v_with(im, ACCEL_BINARY_ADD, at, 0.5);
+		off = v_binary(im, ACCEL_BINARY_SUB, off, v_with(im, ACCEL_BINARY_MUL, to, 0.5));
+		from = v_with(im, ACCEL_BINARY_MUL, v_with(im, ACCEL_BINARY_ADD, from, -1), 0.5);
+		return v_binary(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_DIV, off, scale),
+				from);
 	case COORD_FOR_NEAREST:
 		/* A dimension that keeps its size is not resampled. */
 		off = v_select(im, v_with(im, ACCEL_BINARY_EQ, scale, 1),
@@ -407,10 +423,7 @@ static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32
 	if (coord == ACCEL_COORD_PYTORCH_HALF_PIXEL)
 		return v_select(im, v_with(im, ACCEL_BINARY_GT, to, 1), at,
 				v_number(im, ACCEL_HOST_F64, -0.5));
-	if (coord != ACCEL_COORD_HALF_PIXEL_SYMMETRIC)
-		return at;
-	off = v_binary(im, ACCEL_BINARY_SUB, from, v_binary(im, ACCEL_BINARY_DIV, to, scale));
-	return v_binary(im, ACCEL_BINARY_ADD, at, v_with(im, ACCEL_BINARY_MUL, off, 0.5));
+	return at;
 }
 
 /*
@@ -465,7 +478,7 @@ static bool is_rounded(const struct import *im)
 	double size;
 	float f;
 
-	if (!scales->data || scales->rank != 1 || scales->type != ACCEL_F32)
+	if (!scales->data || scales->rank != 1)
 		return true;
 	for (i = 0; i < scales->dims[0] && i < (axes ? axes->int_count : rank); i++) {
 		axis = axes ? axes->ints[i] : i;
@@ -492,6 +505,7 @@ static bool has_places(const struct import *im, const struct accel_resize_desc *
 
 	return d->coord >= ACCEL_COORD_COUNT ||
 	       (type >= ACCEL_HOST_S64 && type != ACCEL_HOST_BOOL) ||
+	       (type == ACCEL_S32 && d->func == ACCEL_RESIZE_LINEAR) ||
 	       (d->coord == ACCEL_COORD_ALIGN_CORNERS && !sizes &&
 		d->func != ACCEL_RESIZE_CUBIC && is_rounded(im));
 }
@@ -574,6 +588,10 @@ static int resize(struct import *im, uint32_t arg)
 		return im_fail(im, -EBADMSG, "neither scales nor sizes");
 	if (sizes != NO_VALUE)
 		scales = NO_VALUE;
+	if (scales != NO_VALUE)
+		ret = check_scales(im, im->opset < 11 ? 1 : 2);
+	if (ret)
+		return ret;
 	/* The nearest is one alone. */
 	smooth = im_int(im, "antialias", 0) && d.func != ACCEL_RESIZE_NEAREST;
 	if (sizes != NO_VALUE && aspect != stretch) {
@@ -599,6 +617,8 @@ static int upsample(struct import *im, uint32_t arg)
 	int ret = im_need(im, 1);
 
 	(void)arg;
+	if (!ret && scales != NO_VALUE)
+		ret = check_scales(im, 1);
 	if (ret)
 		return ret;
 	d.func = word_of(im, "mode", modes, 3, ACCEL_RESIZE_NEAREST);

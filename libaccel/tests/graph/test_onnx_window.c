@@ -598,6 +598,86 @@ static void test_types(void **arg)
 	GIVES(t, IO("y", S64, twice, 1, 1, 1, 4));
 }
 
+/* The nearest of numbers that no engine has is the one that it is in fp32. */
+static void test_nearest(void **arg)
+{
+	static const struct {
+		const char *nearest;
+		float scale;
+		int64_t count, to;
+		double want[13];
+	} cases[] = {
+		{ "ceil", 1.5f, 3, 4, { 0, 1, 2, 2 } },
+		{ "floor", 1.5f, 5, 7, { 0, 0, 1, 2, 2, 3, 4 } },
+		{ "round_prefer_floor", 0.75f, 6, 4, { 0, 2, 3, 4 } },
+		{ "ceil", 1.5f, 9, 13, { 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8 } },
+	};
+	static const double x[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 };
+	float single[9], want[13];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, k;
+
+	for (i = 0; i < COUNT(cases); i++) {
+		for (k = 0; k < 9; k++)
+			single[k] = (float)k;
+		for (k = 0; k < cases[i].to; k++)
+			want[k] = (float)cases[i].want[k];
+		t = BEGIN(*arg, IO("x", F64, x, cases[i].count),
+			  IO("f", F32, single, cases[i].count),
+			  CONST("s", F32, &cases[i].scale, 1));
+		for (k = 0; k < 2; k++) {
+			n = op(NULL, "Resize", k ? "f - s" : "x - s", k ? "z" : "y");
+			attr_text(&n, "nearest_mode", cases[i].nearest);
+			attr_text(&n, "coordinate_transformation_mode", "half_pixel_symmetric");
+			add_op(t, &n);
+		}
+		GIVES(t, IO("y", F64, cases[i].want, cases[i].to),
+		      IO("z", F32, want, cases[i].to));
+	}
+}
+
+/* Integers of 32 bits between two elements, in each of the dimensions */
+static void test_whole(void **arg)
+{
+	static const int32_t x[] = { 0, 40, 400, 440 };
+	static const int32_t y[] = {
+		0, 10, 30, 40, 100, 110, 130, 140, 300, 310, 330, 340, 400, 410, 430, 440
+	};
+	struct tested *t = BEGIN(*arg, IO("x", S32, x, 1, 1, 2, 2),
+				 CONST("s", F32, ((float[]){ 1, 1, 2, 2 }), 4));
+	struct bytes n = op(NULL, "Resize", "x - s", "y");
+
+	attr_text(&n, "mode", "linear");
+	add_op(t, &n);
+	GIVES(t, IO("y", S32, y, 1, 1, 4, 4));
+}
+
+/* Scales are fp32: four bytes are not read of each that has one, behind what a file ends with. */
+static void test_scale_types(void **arg)
+{
+	static const float x[16];
+	static const double wide[4] = { 1, 1, 2, 2 };
+	static const uint8_t bytes[4] = { 1, 1, 2, 2 };
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+
+	for (i = 0; i < 6; i++) {
+		if (i % 2)
+			t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), CONST("s", F64, wide, 4));
+		else
+			t = BEGIN(*arg, IO("x", F32, x, 1, 1, 4, 4), CONST("s", U8, bytes, 4));
+		t->opset = i / 2 == 2 ? 9 : i / 2 ? 10 : 13;
+		n = op(NULL, i / 2 == 2 ? "Upsample" : "Resize", i / 2 ? "x s" : "x - s", "y");
+		attr_text(&n, "mode", "nearest");
+		if (!(i / 2))
+			attr_text(&n, "coordinate_transformation_mode", "align_corners");
+		add_op(t, &n);
+		must_refuse(t, -EBADMSG, i % 2 ? "of fp64, not fp32" : "of uint8, not fp32");
+	}
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -607,7 +687,8 @@ int main(void)
 		TEST(test_deform), TEST(test_deform_parts), TEST(test_far), TEST(test_empty),
 		TEST(test_deform_refused),
 		TEST(test_parts), TEST(test_parts_refused), TEST(test_for_nearest),
-		TEST(test_cache), TEST(test_types),
+		TEST(test_cache), TEST(test_types), TEST(test_nearest), TEST(test_whole),
+		TEST(test_scale_types),
 	};
 
 	return cmocka_run_group_tests_name("onnx_window", tests, NULL, NULL);
