@@ -116,13 +116,26 @@ static int run_fast(struct level *l, const struct uma_task *task)
 	return ret ? -1 : 1;
 }
 
+/* Does a class that takes a task do what the reference makes of @like, which has the same image? */
+static bool as_reference(struct level *l, const struct uma_task *task, const struct uma_task *like,
+			 uint32_t size, uint64_t seed)
+{
+	char why[200] = "the run failed";
+	const int ret = run_fast(l, task);
+
+	if (!ret)
+		return true;
+	l->taken++;
+	if (ret > 0 && !ref_check(like, image, memory, size, why, sizeof(why)))
+		return true;
+	printf("# %s, seed %llx: %s\n", l->name, (unsigned long long)seed, why);
+	return false;
+}
+
 static bool one(struct level *l, uint32_t opcode, uint32_t func, const struct gen_types *c,
 		uint64_t seed)
 {
 	static struct mt_task t;
-	char why[200] = "the run failed";
-	uint32_t size;
-	int ret;
 
 	/* There is a class for each function: until it took one none is left out. */
 	if (l->taken && test_left_out(seed, l->turn))
@@ -133,15 +146,7 @@ static bool one(struct level *l, uint32_t opcode, uint32_t func, const struct ge
 		gen_gemm(&t, c);
 	else
 		gen_elementwise(&t, c, func);
-	size = give(&t);
-	ret = run_fast(l, &t.task);
-	if (!ret)
-		return true;
-	l->taken++;
-	if (ret > 0 && !ref_check(&t.task, image, memory, size, why, sizeof(why)))
-		return true;
-	printf("# %s, seed %llx: %s\n", l->name, (unsigned long long)seed, why);
-	return false;
+	return as_reference(l, &t.task, &t.task, give(&t), seed);
 }
 
 static void products(struct level *l)
@@ -376,12 +381,9 @@ static void packs(struct level *l)
 static bool packed_product(struct level *l, const struct gen_types *c, uint64_t seed)
 {
 	const struct mt_variant v = { l->rows, UMA_STEP_WORK_UNBOUND, 0 };
-	char why[200] = "the run failed";
 	static struct mt_task pack, t;
 	struct uma_fault_info fault;
 	struct uma_task task;
-	uint32_t size;
-	int ret;
 
 	/* As above */
 	if (l->taken && test_left_out(seed, l->turn))
@@ -396,15 +398,7 @@ static bool packed_product(struct level *l, const struct gen_types *c, uint64_t 
 	gen_gemm(&t, c);
 	task = t.task;
 	task.op[UMA_SLOT_B] = pack.task.op[UMA_SLOT_DST];
-	size = give(&pack);
-	ret = run_fast(l, &task);
-	if (!ret)
-		return true;
-	l->taken++;
-	if (ret > 0 && !ref_check(&t.task, image, memory, size, why, sizeof(why)))
-		return true;
-	printf("# %s, seed %llx: %s\n", l->name, (unsigned long long)seed, why);
-	return false;
+	return as_reference(l, &task, &t.task, give(&pack), seed);
 }
 
 /* Packed numbers of 16 bits: every level has kernels for them, whatever they meet. */
