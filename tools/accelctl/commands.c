@@ -549,7 +549,7 @@ const struct ctl_command ctl_commands[] = {
 		.complete = CTL_COMPLETE_FILE,
 		.summary = "measure the nodes of an ONNX file",
 		.text = "Runs a model node by node and shows the median time of each, from submission to the end, with multiply-adds and bytes a second.",
-		OPTIONS(model_profile_tables, model_opts, model_init),
+		OPTIONS(model_profile_tables, model_opts, model_profile_init),
 		.run = cmd_model_profile,
 	},
 	{

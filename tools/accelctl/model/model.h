@@ -159,6 +159,7 @@ extern const struct ctl_opt model_convert_table[];
 extern const char *const model_weight_types[];
 
 void model_init(void *data);
+void model_profile_init(void *data);
 void model_bench_init(void *data);
 void model_quantize_init(void *data);
 

@@ -108,7 +108,7 @@ const struct ctl_opt model_explain_table[] = {
 
 const struct ctl_opt model_profile_table[] = {
 	{ "repeat", 'r', CTL_UINT, 0, OPT(repeat), 1, 10000, .arg = "COUNT",
-	  .help = "times that each node runs (1)" },
+	  .help = "times that each node runs, after a run of all of them; the median is told (5)" },
 	{ "chrome", 0, CTL_STRING, CTL_COMPLETE_FILE, OPT(chrome), .arg = "FILE",
 	  .help = "write the nodes in the Chrome trace format too, for a trace viewer" },
 	{ NULL }
@@ -213,6 +213,14 @@ void model_quantize_init(void *data)
 
 	model_init(o);
 	o->no_cache = 1;
+}
+
+void model_profile_init(void *data)
+{
+	struct model_opts *o = data;
+
+	model_init(o);
+	o->repeat = 5;
 }
 
 void model_bench_init(void *data)

@@ -50,7 +50,9 @@ digits=$BATS_TEST_DIRNAME/../../../examples/digits
 	ctl 0 model explain "$digits/digits.onnx" -d sw --format dot
 	has "$output" "digraph"
 	ctl 0 model profile "$digits/digits.onnx" -d sw --json
-	json '.ok and ([.nodes[] | select(.ns > 0)] | length) == (.nodes | length)'
+	json '.ok and .repeats == 5 and ([.nodes[] | select(.ns > 0)] | length) == (.nodes | length)'
+	ctl 0 model profile "$digits/digits.onnx" -d sw --repeat 2 --json
+	json '.ok and .repeats == 2'
 }
 
 @test "what is no model is refused" {
