@@ -670,7 +670,8 @@ ACCEL_API void *accel_state_get_input(struct accel_state *state, uint32_t index,
  * accel_state_run - run and wait
  * @state: state whose inputs are set
  *
- * The second run for the same dimensions and buffers allocates and plans nothing.
+ * The second run for the same dimensions and buffers plans nothing and allocates the fences of
+ * its jobs alone.
  *
  * Return: 0; -EINVAL an input is not set, or a symbol stands for two numbers or one
  * out of bounds; errors of compiling and of fences.

@@ -2,6 +2,7 @@
 /*
  * Control flow: files written here, run again and again with other numbers in one state.
  */
+#include "counted.h"
 #include "onnxrun.h"
 #include "libaccel/tests/guest.h"
 
@@ -140,6 +141,39 @@ static void test_scan(void **arg)
 	GIVES(t, IO("e", F32, ((float[]){ 6, 60 }), 2),
 	      IO("l", F32, ((float[]){ 1, 3, 6, 10, 30, 60 }), 2, 3),
 	      IO("r", F32, ((float[]){ 2, 20, 0, 0, -2, -20 }), 3, 2));
+}
+
+/* Whichever allocation is refused, nothing is held then: no graph of a node that is not added. */
+static void test_no_memory(void **arg)
+{
+	struct bytes yes = lone("Neg", "x", "p"), no = lone("Exp", "x", "q");
+	struct tested *t = BEGIN(*arg, IO("c", BOOL, NULL, 1), IO("x", F32, NULL, 2));
+	struct accel_model *m;
+	struct accel_error e;
+	uint32_t i, count = 0;
+	int ret, held;
+
+	add_if(&t->g, "c", "y", &yes, &no);
+	put_name(&t->g, 12, "y");
+	for (i = 0; i <= count; i++) {
+		const uint32_t before = atomic_load(&allocations);
+
+		held = atomic_load(&held_allocations);
+		atomic_store(&refused_allocation, i ? before + i : 0);
+		ret = open_tested(t, &e, &m);
+		atomic_store(&refused_allocation, 0);
+		if (!ret)
+			accel_model_close(m);
+		/* The first one takes them all, and what is made once. */
+		if (!i)
+			count = atomic_load(&allocations) - before;
+		else if (!(ret == 0 || ret == -ENOMEM))
+			fail_msg("allocation %u is refused: %d, %s", i, ret, e.text);
+		else if (atomic_load(&held_allocations) != held)
+			fail_msg("allocation %u is refused: %d are held", i,
+				 atomic_load(&held_allocations) - held);
+	}
+	assert_true(count > 50 || !COUNTED);
 }
 
 static void test_refused(void **arg)
@@ -655,6 +689,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_if), TEST(test_loop), TEST(test_scan), TEST(test_refused),
+		TEST(test_no_memory),
 		TEST(test_no_iteration), TEST(test_known_length), TEST(test_scan_residual),
 		TEST(test_loops_in_loops), TEST(test_budget), TEST(test_half_bytes),
 		TEST(test_deep), TEST(test_functions), TEST(test_functions_costly),
