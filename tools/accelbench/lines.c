@@ -22,7 +22,7 @@
 
 enum kind {
 	ADD, COPY, LAYER_NORM, RMS_NORM, GROUP_NORM, SOFTMAX, GELU, GELU_TANH,
-	SILU, TRANSPOSE, TO_NHWC, POOL, ARG_MAX, TOP_K, REDUCE_MAX, COLUMN_SUM,
+	SILU, TRANSPOSE, TO_NHWC, POOL, PLANES, GLOBAL, ARG_MAX, TOP_K, REDUCE_MAX, COLUMN_SUM,
 	FILL, SELECT, PAD, SCAN, ROTARY, RESIZE, ADD_NORM, LOG_SOFTMAX
 };
 
@@ -194,12 +194,18 @@ static int make_turn(struct lines *l)
 	return one_input(l, &c.hdr, &c.a, &c.d, &d);
 }
 
-/* 3x3, stride 2, padded by 1; channels are the last dimension in memory */
+/*
+ * The maximum of 3x3, stride 2, padded by 1; channels are the last dimension in memory, or for
+ * PLANES columns; for GLOBAL, too, which is the average of a channel
+ */
 static int make_pool(struct lines *l)
 {
 	struct accel_pool_desc p = ACCEL_POOL_DESC_INIT;
 	const int64_t *dims = l->c->dims;
-	int64_t out[4] = { dims[0], dims[1], dims[2] / 2, dims[3] / 2 };
+	const bool global = l->c->kind == GLOBAL;
+	int64_t out[4] = {
+		dims[0], dims[1], global ? 1 : dims[2] / 2, global ? 1 : dims[3] / 2
+	};
 	struct accel_tensor d = tensor(l->c->d, 4, out);
 	int ret, i;
 
@@ -209,9 +215,18 @@ static int make_pool(struct lines *l)
 		p.stride[i] = 2;
 		p.dilation[i] = p.pad_begin[i] = p.pad_end[i] = 1;
 	}
+	if (global) {
+		p.func = ACCEL_POOL_AVERAGE;
+		for (i = 0; i < 2; i++) {
+			p.kernel[i] = (uint32_t)dims[2 + i];
+			p.stride[i] = 1;
+			p.pad_begin[i] = p.pad_end[i] = 0;
+		}
+	}
 	p.a = tensor(l->c->a, 4, dims);
-	p.a.flags = d.flags |= ACCEL_TENSOR_STRIDES;
-	for (i = 0; i < 2; i++) {
+	if (l->c->kind == POOL)
+		p.a.flags = d.flags |= ACCEL_TENSOR_STRIDES;
+	for (i = 0; i < 2 && l->c->kind == POOL; i++) {
 		struct accel_tensor *t = i ? &d : &p.a;
 
 		t->strides[1] = 1;
@@ -337,6 +352,8 @@ static int make(struct lines *l)
 	case TO_NHWC:
 		return make_turn(l);
 	case POOL:
+	case PLANES:
+	case GLOBAL:
 		return make_pool(l);
 	case TOP_K:
 		return make_top(l);
@@ -424,6 +441,10 @@ void line_cases(struct perf *perf)
 		{ "nchw-nhwc", TO_NHWC, ACCEL_U8, ACCEL_U8, 4, { 1, 64, 56, 56 } },
 		{ "max-pool", POOL, ACCEL_F32, ACCEL_F32, 4, { 1, 64, 112, 112 } },
 		{ "max-pool", POOL, ACCEL_U8, ACCEL_U8, 4, { 1, 64, 112, 112 } },
+		{ "max-pool-nchw", PLANES, ACCEL_F32, ACCEL_F32, 4, { 1, 64, 112, 112 } },
+		{ "max-pool-nchw", PLANES, ACCEL_U8, ACCEL_U8, 4, { 1, 64, 112, 112 } },
+		{ "avg-pool-nchw", GLOBAL, ACCEL_F32, ACCEL_F32, 4, { 1, 2048, 7, 7 } },
+		{ "avg-pool-nchw", GLOBAL, ACCEL_U8, ACCEL_U8, 4, { 1, 2048, 7, 7 } },
 		{ "arg-max", ARG_MAX, ACCEL_F32, ACCEL_S32, 2, { 1, LOGITS } },
 		{ "top-10", TOP_K, ACCEL_F32, ACCEL_F32, 2, { 1, LOGITS } },
 		{ "rotary", ROTARY, ACCEL_F32, ACCEL_F32, 4, { 1, 512, 12, 64 } },

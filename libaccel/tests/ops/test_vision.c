@@ -94,6 +94,14 @@ static const struct pool_shape pool_shapes[] = {
 	{ 5, { 2, 1, 4, 3, 5 }, ACCEL_POOL_GLOBAL, { 0 }, { 0 }, { 0 }, { 0 }, { 0 } },
 	{ 5, { 1, 1, 6, 6, 6 }, ACCEL_POOL_CEIL, { 2, 2, 2 }, { 3, 3, 3 }, { 2, 2, 2 }, { 0 },
 	  { 0 } },
+	/* Channels for a block of kernels and more, or for less; more rows than go at once */
+	{ 3, { 1, 70, 37 }, 0, { 3 }, { 2 }, { 2 }, { 1 }, { 2 } },
+	{ 3, { 3, 65, 5 }, ACCEL_POOL_GLOBAL, { 0 }, { 0 }, { 0 }, { 0 }, { 0 } },
+	{ 4, { 2, 65, 9, 11 }, ACCEL_POOL_CEIL, { 3, 3 }, { 2, 2 }, { 1, 2 }, { 1, 2 }, { 0, 1 } },
+	{ 4, { 1, 130, 7, 7 }, ACCEL_POOL_GLOBAL, { 0 }, { 0 }, { 0 }, { 0 }, { 0 } },
+	{ 4, { 2, 31, 6, 1 }, 0, { 2, 1 }, { 1, 1 }, { 0 }, { 3, 0 }, { 0, 1 } },
+	{ 4, { 1, 64, 90, 52 }, 0, { 3, 2 }, { 2, 1 }, { 0 }, { 1, 1 }, { 1, 0 } },
+	{ 5, { 2, 20, 5, 6, 7 }, 0, { 2, 3, 2 }, { 2, 1, 2 }, { 0 }, { 1, 1, 0 }, { 0, 1, 1 } },
 };
 
 static void random_shape(struct op_case *c, struct pool_shape *s)
@@ -102,7 +110,7 @@ static void random_shape(struct op_case *c, struct pool_shape *s)
 
 	*s = (struct pool_shape){ .rank = 2 + spatial };
 	s->dims[0] = 1 + op_below(c, 2);
-	s->dims[1] = 1 + op_below(c, 5);
+	s->dims[1] = op_below(c, spatial < 3 ? 4 : 20) ? 1 + op_below(c, 5) : 30 + op_below(c, 99);
 	s->flags = op_below(c, 3) ? 0 : ACCEL_POOL_CEIL;
 	if (!op_below(c, 10))
 		s->flags = ACCEL_POOL_GLOBAL;

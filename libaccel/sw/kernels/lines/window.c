@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * POOL, maximum and average, where channels lie side by side: a line of channels of
- * the result from as many of A as the window has positions in it, in their order.
+ * the result from as many of A as the window has positions in it, in their order. Where
+ * instead columns lie side by side, some rows of 64 channels are turned in the memory of
+ * the thread, and what comes out is turned back: so the order, and each bit, is the same.
  */
 #include "libaccel/sw/kernels/classes.h"
 #include "lines.h"
@@ -11,6 +13,11 @@
 #define SPATIAL	2u	/* first dimension that a window has */
 /* Positions of a window */
 #define TAPS_MAX	4096u
+/* Channels that are turned at once: a block of the kernels, or two */
+#define PLANES		64u
+/* From so few on the model's rows are as well off. */
+#define PLANES_LEAST	4u
+#define TURNED_MAX	(FAST_SCRATCH - TAPS_MAX * sizeof(void *))
 
 /**
  * struct window_plan - how it is done
@@ -21,6 +28,15 @@
  * @taps: positions of a window
  * @outputs: lines
  * @tile: of a tile
+ * @turned: columns lie side by side
+ * @images: then images,
+ * @planes: channels of each, those of all images if these are as far apart,
+ * @blocks: PLANES of them each,
+ * @rows: rows of results of a tile, along the first dimension that a window has,
+ * @slabs: and tiles for all rows
+ * @size: bytes of an element of DST and of A
+ * @image: bytes from image to image, likewise
+ * @plane: from channel to channel
  */
 struct window_plan {
 	const struct line_kernels *k;
@@ -30,7 +46,94 @@ struct window_plan {
 	uint32_t taps;
 	uint64_t outputs;
 	uint32_t tile;
+	bool turned;
+	uint32_t images;
+	uint32_t planes;
+	uint32_t blocks;
+	uint32_t rows;
+	uint32_t slabs;
+	uint32_t size[2];
+	int64_t image[2];
+	int64_t plane[2];
 };
+
+/* --- plans ------------------------------------------------------------------------- */
+
+/* Elements of a row, along the first dimension that a window has */
+static uint64_t row_elements(const struct uma_tensor_view *t)
+{
+	uint64_t n = 1;
+	uint32_t i;
+
+	for (i = SPATIAL + 1; i < t->rank; i++)
+		n *= t->dims[i];
+	return n;
+}
+
+/* Bytes of @rows rows of results, and of those of A that they see, of channels side by side */
+static uint64_t turned_bytes(const struct window_plan *p, const struct uma_op *op, uint32_t rows)
+{
+	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
+	const struct uma_pool_op *u = &op->u.pool;
+	const uint64_t seen = (uint64_t)(rows - 1) * u->stride[0] +
+			      (uint64_t)(u->kernel[0] - 1) * u->dilation[0] + 1;
+
+	return PLANES * (UMA_MIN(seen, a->dims[SPATIAL]) * row_elements(a) * p->size[1] +
+			 rows * row_elements(d) * p->size[0]);
+}
+
+/* Columns lie side by side. */
+static int turned_prepare(struct fast_prog *f, struct window_plan *p)
+{
+	const struct uma_op *op = f->op;
+	const uint32_t last = op->t[UMA_SLOT_DST].rank - 1u;
+	const uint32_t channels = op->t[UMA_SLOT_DST].dims[1];
+	const uint64_t close = UMA_MIN((uint64_t)f->cpu->l2 / 2, TURNED_MAX);
+	uint64_t tiles, planes;
+	bool alike = true;
+	uint32_t s;
+
+	p->turned = true;
+	p->images = op->t[UMA_SLOT_DST].dims[0];
+	for (s = 0; s < 2; s++) {
+		const struct uma_tensor_view *t = &op->t[s ? UMA_SLOT_A : UMA_SLOT_DST];
+
+		if (t->dims[last] > 1 && t->strides[last] != 1)
+			return fast_leave(f, "neither channels nor columns are side by side");
+		if (row_elements(t) > TURNED_MAX)
+			return fast_leave(f, FAST_TOO_LONG);
+		p->size[s] = uma_dtype_bits(t->dtype) / 8;
+		p->image[s] = fast_bytes(t->dtype, t->strides[0]);
+		p->plane[s] = channels > 1 ? fast_bytes(t->dtype, t->strides[1]) : p->image[s];
+		alike = alike && p->image[s] == (int64_t)channels * p->plane[s];
+	}
+	planes = (uint64_t)channels * p->images;
+	if (alike && planes <= UINT32_MAX)
+		p->images = 1;
+	else
+		planes = channels;
+	if (planes < PLANES_LEAST)
+		return fast_leave(f, "too few channels are beside each other");
+	p->planes = (uint32_t)planes;
+	p->blocks = (uint32_t)uma_divup(planes, PLANES);
+	p->rows = op->t[UMA_SLOT_DST].dims[SPATIAL];
+	while (p->rows > 1 && (turned_bytes(p, op, p->rows) > close ||
+			       (uint64_t)p->images * p->blocks *
+			       uma_divup(op->t[UMA_SLOT_DST].dims[SPATIAL], p->rows) <
+			       f->cpu->threads))
+		p->rows = (p->rows + 1) / 2;
+	if (turned_bytes(p, op, p->rows) > TURNED_MAX)
+		return fast_leave(f, FAST_TOO_LONG);
+	p->slabs = (uint32_t)uma_divup(op->t[UMA_SLOT_DST].dims[SPATIAL], p->rows);
+	tiles = (uint64_t)p->images * p->blocks;
+	if (tiles > UINT32_MAX / p->slabs)
+		return 0;
+	f->phase_count = 1;
+	f->tiles[0] = (uint32_t)tiles * p->slabs;
+	f->max_threads = UMA_MIN(f->tiles[0], 1024u);
+	f->ns += uma_tensor_elements(&op->t[UMA_SLOT_A]) / 4;
+	return 1;
+}
 
 static int window_prepare(struct fast_prog *f)
 {
@@ -48,8 +151,6 @@ static int window_prepare(struct fast_prog *f)
 	if (!line_form_init(&p->in, a, false, f->cpu) ||
 	    !line_form_init(&p->out, d, true, f->cpu))
 		return fast_leave(f, FAST_NO_FORM);
-	if (d->dims[1] > 1 && (a->strides[1] != 1 || d->strides[1] != 1))
-		return fast_leave(f, "channels are not side by side");
 	p->outputs = d->dims[0];
 	for (i = 0; i < op->u.pool.spatial; i++) {
 		taps *= op->u.pool.kernel[i];
@@ -59,6 +160,9 @@ static int window_prepare(struct fast_prog *f)
 		return fast_leave(f, "the window is too large");
 	p->bytes = op->func == UMA_POOL_MAX && uma_is_int8(a->dtype) && line_same_bits(a, d);
 	p->taps = (uint32_t)taps;
+	f->ns = uma_tensor_elements(d) * taps / (p->bytes ? 100 : 20) + 1;
+	if (d->dims[1] > 1 && (a->strides[1] != 1 || d->strides[1] != 1))
+		return turned_prepare(f, p);
 	p->tile = (uint32_t)UMA_MAX(TILE / (taps * d->dims[1]), 1u);
 	tiles = uma_divup(p->outputs, p->tile);
 	if (tiles > UINT32_MAX)
@@ -66,9 +170,10 @@ static int window_prepare(struct fast_prog *f)
 	f->phase_count = 1;
 	f->tiles[0] = (uint32_t)tiles;
 	f->max_threads = (uint32_t)UMA_MIN(tiles, 1024);
-	f->ns = uma_tensor_elements(d) * taps / (p->bytes ? 100 : 20) + 1;
 	return 1;
 }
+
+/* --- lines of channels ------------------------------------------------------------- */
 
 /*
  * The elements of A that the window of an output has, along dimension @i and those
@@ -128,25 +233,21 @@ static void output(const struct window_plan *p, const struct uma_op *op, uint8_t
 			     op->func == UMA_POOL_MAX ? 0 : (float)UMA_MAX(counted, 1u));
 }
 
-static int window_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+/* Outputs @at .. @end, whose channels lie side by side. */
+static void outputs(const struct window_plan *p, const struct uma_op *op, const uint8_t **taps,
+		    uint64_t at, uint64_t end)
 {
-	const struct window_plan *p = (const void *)r->prog->priv;
-	const struct uma_op *op = r->prog->op;
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *d = &op->t[UMA_SLOT_DST];
-	const uint64_t first = (uint64_t)tile * p->tile;
-	const uint64_t end = UMA_MIN(first + p->tile, p->outputs);
-	const uint8_t **taps = r->scratch;
-	uint32_t idx[UMA_MAX_RANK] = { 0 };
 	const uint32_t last = SPATIAL + op->u.pool.spatial - 1;
 	const int64_t step = fast_bytes(a->dtype, op->u.pool.stride[last - SPATIAL] *
 						  a->strides[last]);
 	const int64_t to_step = fast_bytes(d->dtype, d->strides[last]);
+	uint32_t idx[UMA_MAX_RANK] = { 0 };
 	uint32_t count, more, i;
-	uint64_t at, counted;
+	uint64_t counted;
 	uint8_t *to;
 
-	(void)phase;
-	for (at = first; at < end; at++) {
+	for (; at < end; at++) {
 		uint64_t rest = at;
 
 		for (i = SPATIAL + op->u.pool.spatial; i-- > SPATIAL; rest /= d->dims[i])
@@ -167,6 +268,99 @@ static int window_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 			output(p, op, to, taps, count, counted);
 		}
 	}
+}
+
+/* --- planes that are turned -------------------------------------------------------- */
+
+/*
+ * Rows @y0 .. @y1 of @n channels of the operand, whose first is at @plane, and what they are
+ * with channels side by side. Rows that follow each other are one line.
+ */
+static void turn_rows(const struct window_plan *p, const struct uma_tensor_view *t, uint32_t s,
+		      uint8_t *plane, uint8_t *turned, uint32_t y0, uint32_t y1, uint32_t n)
+{
+	const bool line = t->rank == SPATIAL + 1;
+	const uint32_t mid = t->rank == SPATIAL + 3 ? t->dims[SPATIAL + 1] : 1;
+	uint64_t lines = line ? 1 : (uint64_t)(y1 - y0) * mid, i;
+	uint32_t width = line ? y1 - y0 : t->dims[t->rank - 1];
+	const uint64_t near = (uint64_t)width * lines;
+	const int64_t pixel = (int64_t)PLANES * p->size[s];
+
+	if (!line && near <= UINT32_MAX && t->strides[SPATIAL] == (int64_t)width * mid &&
+	    (mid == 1 || t->strides[SPATIAL + 1] == width)) {
+		width = (uint32_t)near;
+		lines = 1;
+	}
+	plane += (int64_t)y0 * fast_bytes(t->dtype, t->strides[SPATIAL]);
+	for (i = 0; i < lines; i++, turned += width * pixel) {
+		uint8_t *at = plane;
+
+		at += (int64_t)(i / mid) * fast_bytes(t->dtype, t->strides[SPATIAL]);
+		if (mid > 1)
+			at += (int64_t)(i % mid) * fast_bytes(t->dtype, t->strides[SPATIAL + 1]);
+		if (s)
+			p->k->turn(turned, pixel, at, p->plane[s], width, n, p->size[s]);
+		else
+			p->k->turn(at, p->plane[s], turned, pixel, n, width, p->size[s]);
+	}
+}
+
+/* The operand as it is in the memory of the thread, where row @y0 is at @turned. */
+static void as_turned(struct uma_tensor_view *t, const uint8_t *turned, uint32_t y0)
+{
+	int64_t step = PLANES;
+	uint32_t i;
+
+	t->dims[0] = 1;
+	t->dims[1] = PLANES;
+	t->strides[0] = 0;
+	t->strides[1] = 1;
+	for (i = t->rank; i-- > SPATIAL; step *= t->dims[i])
+		t->strides[i] = step;
+	t->addr = (uint64_t)(uintptr_t)turned -
+		  (uint64_t)fast_bytes(t->dtype, y0 * t->strides[SPATIAL]);
+}
+
+static void turned_tile(const struct fast_run *r, const struct window_plan *p, uint32_t tile)
+{
+	struct uma_op op = *r->prog->op;
+	struct uma_tensor_view *a = &op.t[UMA_SLOT_A], *d = &op.t[UMA_SLOT_DST];
+	const struct uma_pool_op *u = &op.u.pool;
+	const uint32_t o0 = tile % p->slabs * p->rows, o1 = UMA_MIN(o0 + p->rows, d->dims[SPATIAL]);
+	const uint32_t block = tile / p->slabs % p->blocks, image = tile / p->slabs / p->blocks;
+	const uint32_t n = UMA_MIN(PLANES, p->planes - block * PLANES);
+	const int64_t from = (int64_t)o0 * u->stride[0] - u->begin[0];
+	const int64_t to = (int64_t)(o1 - 1) * u->stride[0] - u->begin[0] +
+			   (int64_t)(u->kernel[0] - 1) * u->dilation[0] + 1;
+	const uint32_t y0 = (uint32_t)UMA_MIN(UMA_MAX(from, 0), (int64_t)a->dims[SPATIAL]);
+	const uint32_t y1 = (uint32_t)UMA_MIN(UMA_MAX(to, y0), (int64_t)a->dims[SPATIAL]);
+	const uint64_t in_bytes = PLANES * p->size[1] * (y1 - y0) * row_elements(a);
+	const uint64_t row = row_elements(d);
+	uint8_t *in = (uint8_t *)r->scratch + TAPS_MAX * sizeof(void *), *out = in + in_bytes;
+	const struct uma_tensor_view result = *d;
+
+	/* Channels that are not there count for nothing, but should not take long. */
+	if (n < PLANES)
+		memset(in, 0, in_bytes);
+	turn_rows(p, a, 1, (uint8_t *)fast_ptr(a) + image * p->image[1] +
+		  (int64_t)block * PLANES * p->plane[1], in, y0, y1, n);
+	as_turned(a, in, y0);
+	as_turned(d, out, o0);
+	outputs(p, &op, r->scratch, o0 * row, o1 * row);
+	turn_rows(p, &result, 0, (uint8_t *)fast_ptr(&result) + image * p->image[0] +
+		  (int64_t)block * PLANES * p->plane[0], out, o0, o1, n);
+}
+
+static int window_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
+{
+	const struct window_plan *p = (const void *)r->prog->priv;
+	const uint64_t first = (uint64_t)tile * p->tile;
+
+	(void)phase;
+	if (p->turned)
+		turned_tile(r, p, tile);
+	else
+		outputs(p, r->prog->op, r->scratch, first, UMA_MIN(first + p->tile, p->outputs));
 	return 0;
 }
 
