@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * ATTENTION: DST = softmax(scale * Q x K^T + ...) x V, the scores never in
- * memory.
+ * ATTENTION: DST = softmax(scale * Q x K^T + ...) x V, without storing the matrix of
+ * scores to memory.
  *
- * A tile is some rows of a sequence and a head of K: it holds its rows of Q and
- * the sums of V, and goes along the keys. With pieces, a first phase does that
- * for each piece and stores sums, largest score and sum of weights; a second
- * puts them together.
+ * A tile is a block of rows of one sequence and one head of K. It keeps its rows of Q
+ * and the weighted sums of V in scratch memory and iterates over the keys. If the keys
+ * are divided into pieces, the first phase does this for each piece and stores the
+ * sums, the largest score and the sum of the weights; the second phase merges the
+ * pieces.
  */
 #include "attention.h"
 
-/* Cost of bringing in an element, of a score, of a row; in multiply-adds. */
+/* Cost of loading an element, of a score, and of a row, in multiply-adds */
 #define ELEMENT_COST	16u
 #define SCORE_COST	64u
 #define ROW_COST	512u
 
 _Static_assert(sizeof(struct uma_attention_params) == 128, "params");
-/* A row and as many keys as the widest kernels take at once */
+/*
+ * Room for one row and for as many keys as the kernels with the widest vectors process
+ * at once
+ */
 _Static_assert(UMA_ATTN_DATA >= 3 * (UMA_ATTN_DIM_MAX + 64) + UMA_ATTN_DIM_MAX * 32, "scratch");
 
 /* --- parameters ------------------------------------------------------------------ */
@@ -103,7 +107,7 @@ static __u32 attention_funcs(const struct uma_op *op)
 	return op->u.attention.flags;
 }
 
-/* The longest sum that is formed at once: over a head. */
+/* Length of the longest dot product: the head dimension */
 static __u64 attention_k(const struct uma_op *op)
 {
 	return UMA_MAX(op->t[UMA_SLOT_A].dims[3], op->t[UMA_SLOT_DST].dims[3]);
@@ -118,7 +122,7 @@ static int is_weight(__u32 dtype)
 
 static int match_ranks(const struct uma_op *op, struct uma_fault_info *fault)
 {
-	/* Least and most of each slot. */
+	/* Smallest and largest rank of each slot */
 	static const __u8 ranks[UMA_TASK_SLOTS][2] = {
 		[UMA_SLOT_DST] = { 4, 4 }, [UMA_SLOT_A] = { 4, 4 },
 		[UMA_SLOT_B] = { 4, 4 }, [UMA_SLOT_C] = { 4, 4 },
@@ -135,7 +139,7 @@ static int match_ranks(const struct uma_op *op, struct uma_fault_info *fault)
 	return 0;
 }
 
-/* Q and DST: floating-point numbers, or bytes with one scale. */
+/* Q and DST: floating point, or 8-bit integers with one scale */
 static int match_rows(const struct uma_op *op, __u32 slot, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *t = &op->t[slot];
@@ -204,7 +208,7 @@ static int dims_are(const struct uma_op *op, __u32 slot, const __u32 *want,
 	return 0;
 }
 
-/* Sequences, and queries and keys that each has room for. */
+/* Number of sequences, and the largest number of queries and keys of each */
 static void sizes(const struct uma_op *op, struct uma_attn_plan *p)
 {
 	__u32 flags = op->u.attention.flags;
@@ -262,7 +266,7 @@ static int match_lengths(const struct uma_op *op, const struct uma_attn_plan *p,
 	return 0;
 }
 
-/* An output is a sum over the keys, of products over the head. */
+/* Per element of DST: a sum over the keys, whose scores are sums over the head dimension */
 static __u64 attention_work(const struct uma_op *op)
 {
 	struct uma_attn_plan p;
@@ -315,9 +319,9 @@ static int attention_match(const struct uma_op *op, struct uma_fault_info *fault
 	return dims_are(op, UMA_SLOT_RESIDUAL, want, fault);
 }
 
-/* --- cutting ------------------------------------------------------------------------- */
+/* --- division into tiles -------------------------------------------------- */
 
-/* Words of scratch memory that the arrays take, and their places. */
+/* Assign the arrays their offsets in scratch memory; returns their total size in words. */
 static __u32 lay_out(struct uma_attn_plan *p, __u32 nr)
 {
 	p->ldk = (__u32)uma_roundup(p->nt, nr);
@@ -330,7 +334,7 @@ static __u32 lay_out(struct uma_attn_plan *p, __u32 nr)
 	return p->at_o + p->mt * p->ldv;
 }
 
-/* Cost of @nt keys, or of their values, for @mt rows. */
+/* Cost of the scores or of the values of @nt keys, for @mt rows */
 static __u32 keys_cost(const struct uma_attn_plan *p, __u32 nt)
 {
 	return nt * (UMA_MAX(p->d, p->dv) * (p->mt + ELEMENT_COST) + ROW_COST) +
@@ -344,7 +348,7 @@ static void plan_tile(const struct uma_program *prog, struct uma_attn_plan *p)
 	p->unbounded = budget == UMA_STEP_WORK_UNBOUND;
 	p->mt = (__u32)UMA_MIN(p->rows, p->unbounded ? UMA_ATTN_ROWS : UMA_ATTN_ROWS / 2);
 	p->nt = UMA_ATTN_BLOCK;
-	/* One row and the least number of keys always fit. */
+	/* Terminates: one row and the smallest number of keys always fit. */
 	while (lay_out(p, nr) > UMA_ATTN_DATA) {
 		if (p->nt > nr && p->nt > p->mt)
 			p->nt /= 2;
@@ -356,7 +360,7 @@ static void plan_tile(const struct uma_program *prog, struct uma_attn_plan *p)
 	p->merge_rows = p->mt * p->pieces;
 	if (p->unbounded)
 		return;
-	/* A block of weights is a step, then keys as many as fit in one. */
+	/* The softmax of a block of scores is one step, so @mt is bounded first, then @nt. */
 	while (p->mt > 1 && p->mt * (UMA_ATTN_BLOCK * SCORE_COST + p->ldv) > budget)
 		p->mt /= 2;
 	while (p->nt > 1 && keys_cost(p, p->nt) > budget)
@@ -377,7 +381,7 @@ static int attention_prepare(struct uma_run *run, struct uma_program *prog)
 		return 0;
 	*p = (struct uma_attn_plan){ 0 };
 	sizes(op, p);
-	/* Queries and heads are below 2^32 each. */
+	/* Both factors are below 2^32. */
 	p->rows = (__u64)p->queries * p->group;
 	if (!p->rows || !p->batch)
 		return 0;

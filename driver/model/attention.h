@@ -58,9 +58,9 @@ struct uma_attn_plan {
 	__u32 store_rows;
 	/** @merge_rows: number of partial rows that a step merges */
 	__u32 merge_rows;
-	/** @ldk: distance of the rows of keys, transposed, and of their products */
+	/** @ldk: row stride of the transposed keys and of their products */
 	__u32 ldk;
-	/** @ldv: distance of the rows of values and of the sums */
+	/** @ldv: row stride of the values and of the sums */
 	__u32 ldv;
 	/** @at_q: offset of the rows of Q in &uma_attn_scratch.data, in words */
 	__u32 at_q;

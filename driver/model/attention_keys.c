@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A run of keys against the rows of a tile: scores, what hides them, weights,
- * and the sums of the values.
+ * Scores, masks, softmax and weighted sums of values for a run of keys and the rows of
+ * a tile.
  *
- * The softmax is the online one (M. Milakov, N. Gimelshein, "Online normalizer
- * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022): the
- * sums are relative to the largest score so far and are rescaled when that
- * grows.
+ * The softmax is computed online (M. Milakov, N. Gimelshein, "Online normalizer
+ * calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022): sums are
+ * relative to the largest score so far and are rescaled when that increases.
  */
 #include "attention.h"
 
-/* The page that an entry of the table names. */
+/* Read an entry of the page table into s->page. */
 static int read_page(struct uma_attn_ctx *c, __u32 entry)
 {
 	const struct uma_tensor_view *t = uma_attn_view(c, UMA_SLOT_AUX1);
@@ -34,7 +33,7 @@ static int read_page(struct uma_attn_ctx *c, __u32 entry)
 	return 0;
 }
 
-/* Key @j of the sequence, of K or V, as values in @out. */
+/* Load the row of K or V of key @j of the sequence; it may be in @out or in place. */
 static const float *key_row(struct uma_attn_ctx *c, __u32 slot, __u64 j, __u32 n,
 			    float *out)
 {
@@ -64,7 +63,7 @@ static const float *key_row(struct uma_attn_ctx *c, __u32 slot, __u64 j, __u32 n
 	return uma_row_f32(c->run, &row, &s->buf, out);
 }
 
-/* Keys j .. j + n, transposed, into the block of K. */
+/* Load keys j .. j + n as columns; columns up to @padded are zero. */
 static int load_keys(struct uma_attn_ctx *c, __u64 j, __u32 n, __u32 padded)
 {
 	const struct uma_attn_plan *p = c->p;
@@ -96,8 +95,8 @@ static int not_finite(const __u32 *v, __u32 n)
 }
 
 /*
- * Values of keys j .. j + n. Bits of *odd say which are not finite: a product
- * with the weight 0 of a hidden key would not be 0.
+ * Load the values of keys j .. j + n. A bit of *odd is set for each row with an infinity
+ * or a NaN: its product with the weight 0 of a masked key would be NaN instead of 0.
  */
 static int load_values(struct uma_attn_ctx *c, __u64 j, __u32 n, __u64 *odd)
 {
@@ -145,7 +144,7 @@ static void softcap(struct uma_attn_ctx *c, float *x, __u32 n)
 	k->scale(x, cap, n);
 }
 
-/* x[i] -= slope |pos - (j + i)| */
+/* x[i] -= slope * |pos - (j + i)| */
 static int alibi(struct uma_attn_ctx *c, __u32 r, __s64 pos, __u64 j, __u32 n, float *x)
 {
 	const struct uma_tensor_view *t = uma_attn_view(c, UMA_SLOT_AUX3);
@@ -204,14 +203,14 @@ static int add_mask(struct uma_attn_ctx *c, __u32 r, __u64 j, __u32 n, float *x)
 	if (v != copy)
 		__builtin_memcpy(copy, v, 4ul * n);
 	c->run->k->binary[UMA_BINARY_ADD](x, x, (float *)copy, n);
-	/* Whatever the score was: it may be no number. */
+	/* Also if the score is NaN: NaN - infinity is NaN. */
 	for (i = 0; i < n; i++)
 		if (copy[i] == UMA_F32_MINUS_INF)
 			bits[i] = UMA_F32_MINUS_INF;
 	return 0;
 }
 
-/* Hide what causality and window do not let a query at @pos see. */
+/* Mask the keys outside of the causal range and the window of a query at position @pos. */
 static void limit_keys(struct uma_attn_ctx *c, __s64 pos, __u64 j, __u32 n, float *x)
 {
 	const struct uma_attention *a = &c->run->prog->op.u.attention;
@@ -224,7 +223,7 @@ static void limit_keys(struct uma_attn_ctx *c, __s64 pos, __u64 j, __u32 n, floa
 		last = UMA_MIN(last, pos + (__s64)a->window_right + 1);
 		keep = a->keep;
 	}
-	/* Keys that are kept are so from the window, not from causality. */
+	/* @keep exempts keys from the window, not from the causal mask. */
 	for (i = 0; i < n; i++, at++) {
 		int seen = at < keep || (at >= first && at < last);
 
@@ -235,7 +234,7 @@ static void limit_keys(struct uma_attn_ctx *c, __s64 pos, __u64 j, __u32 n, floa
 	}
 }
 
-/* The products of row and keys become scores. */
+/* Turn the products of row @r with keys j .. j + n into scores. */
 static int finish_scores(struct uma_attn_ctx *c, __u32 r, __u64 j, __u32 n, float *x)
 {
 	const struct uma_attention *a = &c->run->prog->op.u.attention;
@@ -253,7 +252,7 @@ static int finish_scores(struct uma_attn_ctx *c, __u32 r, __u64 j, __u32 n, floa
 	return 0;
 }
 
-/* Scores of keys j .. j + n, which are of one block. */
+/* Scores of keys j .. j + n, which belong to one block */
 static int add_scores(struct uma_attn_ctx *c, __u64 j, __u32 n)
 {
 	const struct uma_attn_plan *p = c->p;
@@ -286,7 +285,7 @@ static int add_scores(struct uma_attn_ctx *c, __u64 j, __u32 n)
 	return 0;
 }
 
-/* The scores of a block become weights. */
+/* Softmax of the block: its scores become weights. */
 static void soften(struct uma_attn_ctx *c)
 {
 	struct uma_attn_scratch *s = c->s;
@@ -303,7 +302,7 @@ static void soften(struct uma_attn_ctx *c)
 
 /* --- values ------------------------------------------------------------------ */
 
-/* A row of V that is not finite, for the rows that give it weight. */
+/* Add a row of V that is not finite, to those rows only whose weight is not zero. */
 static void add_odd(struct uma_attn_ctx *c, __u32 column, const float *v)
 {
 	__u32 r;
@@ -352,7 +351,7 @@ static int add_values(struct uma_attn_ctx *c, __u64 j, __u32 n)
 
 /* --- blocks ------------------------------------------------------------------- */
 
-/* The first key from @key on that some row may see; the end if there is none. */
+/* First key from @key on that a row of the tile may see; s->hi or more if there is none */
 static __u64 next_seen(const struct uma_attn_scratch *s, __u64 key)
 {
 	if (key < s->keep)
@@ -360,7 +359,7 @@ static __u64 next_seen(const struct uma_attn_scratch *s, __u64 key)
 	return UMA_MAX(key, s->lo);
 }
 
-/* Keys that are seen from @key on without a gap, in this block, at most nt. */
+/* Number of consecutive visible keys from @key on, within the block and at most nt */
 static __u32 run_of(const struct uma_attn_ctx *c, __u64 key)
 {
 	const struct uma_attn_scratch *s = c->s;
@@ -371,8 +370,9 @@ static __u32 run_of(const struct uma_attn_ctx *c, __u64 key)
 }
 
 /*
- * uma_attn_open_block - go to the block of the first key from @key on that is
- * seen; s->key is s->hi if there is none
+ * uma_attn_open_block - start the block of the first visible key from @key on
+ *
+ * If there is no such key, s->key is the end of the visible keys.
  */
 void uma_attn_open_block(struct uma_attn_ctx *c, __u64 key)
 {
@@ -386,10 +386,10 @@ void uma_attn_open_block(struct uma_attn_ctx *c, __u64 key)
 }
 
 /*
- * uma_attn_keys - scores of the next keys of the block, and with the last of
+ * uma_attn_keys - compute the scores of the next keys of the block, after the last of
  * them the weights
  *
- * Return: 1 there are more keys, 0 the values are next, -1 with the fault set.
+ * Return: 1 if there are more keys, 0 if the values are next, -1 with the fault set.
  */
 int uma_attn_keys(struct uma_attn_ctx *c)
 {
@@ -409,9 +409,9 @@ int uma_attn_keys(struct uma_attn_ctx *c)
 }
 
 /*
- * uma_attn_values - values of the next keys of the block
+ * uma_attn_values - add the weighted values of the next keys of the block
  *
- * Return: 1 there are more in it, 0 there are none, -1 with the fault set.
+ * Return: 1 if there are more keys, 0 if not, -1 with the fault set.
  */
 int uma_attn_values(struct uma_attn_ctx *c)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Tiles of the attention: which sequence, which rows, which keys they may see;
- * rows of Q in, rows of the result out; pieces of the keys put together.
+ * A tile of the attention: its sequence and rows, the keys that they may see, loading
+ * of Q, storing of the result, and merging of pieces of the keys.
  */
 #include "attention.h"
 
@@ -16,7 +16,7 @@ static int bad_length(struct uma_attn_ctx *c, __s64 off)
 	return -1;
 }
 
-/* A number of the lengths, from 0 to @max. */
+/* Read a column of the lengths of sequence @b, checked to be 0 to @max. */
 static int read_length(struct uma_attn_ctx *c, __u32 b, __u32 column, __u64 max,
 		       __u32 *out)
 {
@@ -37,7 +37,7 @@ static int read_length(struct uma_attn_ctx *c, __u32 b, __u32 column, __u64 max,
 	return 0;
 }
 
-/* Where a ragged sequence is; the next one must start behind it. */
+/* Read where a ragged sequence starts; sequences must be in order and not overlap. */
 static int read_start(struct uma_attn_ctx *c)
 {
 	const struct uma_tensor_view *t = uma_attn_view(c, UMA_SLOT_AUX2);
@@ -99,9 +99,10 @@ static __u64 clamp_key(__s64 j, __u64 end)
 }
 
 /*
- * Keys that some row of the tile may see: those below keep, and from lo to hi.
- * The queries are neighbours, so each of these keys is seen by one of them
- * unless a mask hides it. A piece has some of all keys: whole blocks.
+ * Range of keys that the rows of the tile may see: [0, keep) and [lo, hi).
+ *
+ * The queries of a tile are consecutive, so each key of the ranges is visible to at least
+ * one of them, masks aside. A piece consists of whole blocks of keys.
  */
 static void plan_keys(struct uma_attn_ctx *c)
 {
@@ -155,7 +156,10 @@ static int open_tile(struct uma_attn_ctx *c, __u32 tile, int pieces)
 		return -1;
 	rows = (__u64)s->q_len * p->group;
 	s->valid = rows > s->row0 ? (__u32)UMA_MIN(s->m, rows - s->row0) : 0;
-	/* Rows beyond the queries are zeros; in a ragged batch they belong to another sequence. */
+	/*
+	 * Rows without a query are stored as zeros; in a ragged batch they belong to
+	 * other sequences.
+	 */
 	if (p->ragged)
 		s->m = s->valid;
 	for (r = 0; r < s->m; r++) {
@@ -169,7 +173,7 @@ static int open_tile(struct uma_attn_ctx *c, __u32 tile, int pieces)
 
 /* --- rows --------------------------------------------------------------------------- */
 
-/* A row of Q, DST, or with @piece of the partial results. */
+/* Row @r of the tile in Q or DST, or in the partial results of @piece */
 static struct uma_row row_at(struct uma_attn_ctx *c, __u32 slot, __u32 r, __u32 piece)
 {
 	const struct uma_tensor_view *t = uma_attn_view(c, slot);
@@ -204,7 +208,7 @@ static int load_query(struct uma_attn_ctx *c, __u32 r)
 	return 0;
 }
 
-/* sums / sum of weights, the sink among them; zeros where there is no weight */
+/* Divide by the sum of the weights, including the sink; a row without weights is zero. */
 static int store_row(struct uma_attn_ctx *c, __u32 r)
 {
 	const struct uma_tensor_view *sinks = uma_attn_view(c, UMA_SLOT_AUX4);
@@ -236,7 +240,7 @@ static int store_row(struct uma_attn_ctx *c, __u32 r)
 	return uma_row_store_f32(c->run, &row, &s->buf, x);
 }
 
-/* A piece's sums, largest score, and sum of weights. */
+/* Store the partial results of a row: its sums, largest score, sum of weights. */
 static int store_piece(struct uma_attn_ctx *c, __u32 r)
 {
 	struct uma_row row = row_at(c, UMA_SLOT_RESIDUAL, r, c->s->piece);
@@ -250,7 +254,7 @@ static int store_piece(struct uma_attn_ctx *c, __u32 r)
 	       -1 : 0;
 }
 
-/* Add a piece to a row: both sums are made relative to the larger score. */
+/* Add a piece to a row, both rescaled to the larger of their two largest scores. */
 static int merge_piece(struct uma_attn_ctx *c, __u32 r, __u32 piece)
 {
 	struct uma_row row = row_at(c, UMA_SLOT_RESIDUAL, r, piece);
@@ -271,7 +275,7 @@ static int merge_piece(struct uma_attn_ctx *c, __u32 r, __u32 piece)
 	v = uma_row_f32(c->run, &row, &s->buf, (float *)s->tmp);
 	if (!v)
 		return -1;
-	/* The score becomes the piece's factor. */
+	/* tail[0] becomes the factor that rescales the piece. */
 	k->soft_row(state, (float *)&tail[0], 1);
 	k->scale((float *)&sum, state->rescale, 1);
 	uma_attn_rescale(c, r, state->rescale);
@@ -285,7 +289,7 @@ static int merge_piece(struct uma_attn_ctx *c, __u32 r, __u32 piece)
 
 /* --- steps ---------------------------------------------------------------------------- */
 
-/* Pieces of rows, one row after the other. Returns whether there are more. */
+/* Merge the next pieces, row by row. Returns 1 if there are more. */
 static int merge_some(struct uma_attn_ctx *c)
 {
 	const struct uma_attn_plan *p = c->p;
@@ -312,7 +316,7 @@ static int load_some(struct uma_attn_ctx *c)
 static int store_some(struct uma_attn_ctx *c, int piece)
 {
 	struct uma_attn_scratch *s = c->s;
-	/* Partial results of rows without a query are not read. */
+	/* The second phase does not read partial results of rows without a query. */
 	__u32 rows = piece ? s->valid : s->m;
 	__u32 i;
 
@@ -322,7 +326,7 @@ static int store_some(struct uma_attn_ctx *c, int piece)
 	return s->next < rows;
 }
 
-/* One step; returns whether the tile has more. */
+/* Run one step. Returns 1 if the tile has more. */
 static int advance(struct uma_attn_ctx *c, __u32 phase)
 {
 	struct uma_attn_scratch *s = c->s;
