@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * CONV: DST = epilogue(A * B), one or two spatial dimensions.
+ * CONV: DST = epilogue(A * B), with one or two spatial dimensions.
  *
- * What an input index and a tap make of an output index is in conv_span_of() and
- * nowhere else, forward and transposed alike. The sums are formed by one of the
- * paths of conv.h.
+ * conv_span_of() alone maps outputs and taps to inputs, for normal and transposed
+ * convolutions. The sums are computed by one of the paths of &enum conv_path.
  */
 #include "conv.h"
 
-/* Output channels of a group from which on block products pay. */
+/* From this number of output channels of a group on, block products are faster. */
 #define BLOCK_CHANNELS	8u
 
 /* --- geometry ------------------------------------------------------------- */
 
 /*
- * Outputs o .. o + n that tap @k has an input for. All numbers are below 2^32
- * and strides and dilations below 2^17, so nothing here leaves 64 bits.
+ * The outputs among o .. o + n for which tap @k has an input, that is, does not meet
+ * padding. All numbers are below 2^32, strides and dilations below 2^17: no overflow of 64
+ * bits.
  */
 struct conv_span conv_span_of(const struct conv_plan *p, __u32 axis, __u32 o, __u32 n,
 			      __u32 k)
 {
-	/* Input 0 meets this tap at output "origin / stride", or at "origin". */
+	/* Input 0 meets this tap at output origin / stride, transposed at output -origin. */
 	__s64 origin = (__s64)p->pad[axis] - (__s64)k * p->dilation[axis];
 	__s64 stride = p->stride[axis], in = p->in[axis];
 	struct conv_span s = { .step = 1, .in_step = 1 };
@@ -39,7 +39,7 @@ struct conv_span conv_span_of(const struct conv_plan *p, __u32 axis, __u32 o, __
 		s.in_step = p->stride[axis];
 		return s;
 	}
-	/* Input i is met at output i * stride - origin. */
+	/* Input i meets the tap at output i * stride - origin. */
 	lo = (__s64)o + origin;
 	hi = lo + n;
 	lo = lo > 0 ? (lo + stride - 1) / stride : 0;
@@ -64,7 +64,7 @@ static int conv_decode(const void *params, struct uma_op *op, __u32 *used,
 	const char *field = 0;
 	__u32 i;
 
-	/* What an exact sum asks of a product. */
+	/* 1.0, as uma_match_exact() requires */
 	op->alpha = 0x3f800000u;
 	c->func = uma_le32(w->func);
 	c->flags = uma_le32(w->flags);
@@ -98,7 +98,7 @@ static int conv_decode(const void *params, struct uma_op *op, __u32 *used,
 	return 0;
 }
 
-/* One pair of numbers for each spatial dimension, zero for one that there is not. */
+/* Strides and dilations must be set for the existing spatial dimensions only. */
 static int match_params(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_conv *c = &op->u.conv;
@@ -126,20 +126,20 @@ static int match_params(const struct uma_op *op, struct uma_fault_info *fault)
 	return 0;
 }
 
-/* Outputs of a tile of Winograd along a dimension, 0 for the other functions. */
+/* Number of outputs of a Winograd tile along a dimension, 0 for the other functions */
 static __u32 wino_edge(const struct uma_op *op)
 {
 	return op->u.conv.func < UMA_CONV_WINOGRAD_2 ? 0 :
 	       (op->u.conv.func - UMA_CONV_WINOGRAD_2) * 2 + 2;
 }
 
-/* Matrices [C, M] of the taps, or of the points, in the engine's blocks. */
+/* Is B packed, with a matrix [C, M] for each tap or transformed point? */
 static int packed(const struct uma_op *op)
 {
 	return op->t[UMA_SLOT_B].layout != UMA_LAYOUT_STRIDED;
 }
 
-/* B has been transformed: [points, points, C, M]. */
+/* B has been transformed; its dimensions are [points, points, C, M]. */
 static int match_wino(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
@@ -190,12 +190,12 @@ static int match_shape(const struct uma_op *op, struct uma_fault_info *fault)
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
 	__u32 groups = op->u.conv.groups, s;
 	int transposed = op->u.conv.flags & UMA_CONV_TRANSPOSED;
-	/* B's outer dimension has all groups, the next is of one. */
+	/* The outer dimension of B spans all groups, the inner one a single group. */
 	__u32 outer = transposed ? a->dims[1] : d->dims[1];
 	__u32 inner = transposed ? d->dims[1] : a->dims[1];
 
 	if (packed(op)) {
-		/* B is [height, width, C, M]. */
+		/* A packed B has the dimensions [height, width, C, M]. */
 		if (transposed)
 			return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
 					     "params.flags");
@@ -256,7 +256,7 @@ static __u32 conv_funcs(const struct uma_op *op)
 	return 1u << op->u.conv.func;
 }
 
-/* Saturated: no row takes that much. */
+/* Saturates: no capability row allows that much. */
 static __u64 conv_k(const struct uma_op *op)
 {
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
@@ -264,7 +264,7 @@ static __u64 conv_k(const struct uma_op *op)
 		b->dims[0] / op->u.conv.groups : b->dims[1];
 	__u32 i;
 
-	/* The channels, as many sums as there are taps. */
+	/* As in the direct form: nine taps */
 	if (wino_edge(op))
 		return (__u64)b->dims[2] * 9;
 	if (packed(op)) {
@@ -280,7 +280,7 @@ static __u64 conv_k(const struct uma_op *op)
 	return k;
 }
 
-/* What the operands and parameters say; @p is clear. */
+/* Fill in the geometry; @p is zeroed. */
 void conv_geometry(const struct uma_op *op, struct conv_plan *p)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
@@ -307,7 +307,7 @@ void conv_geometry(const struct uma_op *op, struct conv_plan *p)
 		p->stride[i] = 1;
 		p->dilation[i] = 1;
 	}
-	/* The only spatial dimension is the second one. */
+	/* A single spatial dimension becomes the second one. */
 	for (i = first; i < 2; i++) {
 		p->in[i] = a->dims[2 + i - first];
 		p->out[i] = d->dims[2 + i - first];
@@ -337,7 +337,7 @@ static int conv_prepare(struct uma_run *run, struct uma_program *prog)
 	if (uma_tensor_empty(&op->t[UMA_SLOT_DST]))
 		return 0;
 	*p = (struct conv_plan){
-		/* At most k_max of the row, which has 32 bits. */
+		/* At most the k_max of the capability row, which has 32 bits */
 		.k = (__u32)conv_k(op),
 		.integer = uma_is_int8(a->dtype),
 		.exact = (__u8)uma_op_exact(op),
@@ -354,12 +354,15 @@ static int conv_prepare(struct uma_run *run, struct uma_program *prog)
 		p->path = CONV_ROWS;
 		conv_rows_tiles(prog, p);
 	} else {
-		/* Sums of bytes count their padding, so they gather it. */
+		/*
+		 * The zero-point correction counts padding as terms, so integer paths
+		 * gather it.
+		 */
 		p->path = op->u.conv.func == UMA_CONV_DIRECT && !p->integer ?
 			CONV_TAPS : CONV_BLOCKS;
 		conv_gemm_tiles(prog, p);
 	}
-	/* The elements of DST are distinct, so there are less than 2^50. */
+	/* DST has fewer than 2^50 elements, because they do not overlap; tiles have 32 bits. */
 	if (__builtin_mul_overflow((__u64)p->images * p->groups, p->mtiles, &tiles) ||
 	    __builtin_mul_overflow(tiles, (__u64)p->ntiles, &tiles) ||
 	    tiles > 0xffffffffu)

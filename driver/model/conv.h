@@ -19,9 +19,9 @@ _Static_assert(sizeof(struct conv_plan) <= sizeof(((struct uma_program *)0)->pri
  * struct conv_span - outputs of a run for which a tap has an input
  * @first: the first output, relative to the start of the run
  * @count: number of outputs
- * @step: distance of outputs
+ * @step: stride of the outputs
  * @in: input of the first output
- * @in_step: distance of inputs
+ * @in_step: stride of the inputs
  */
 struct conv_span {
 	__u32 first;

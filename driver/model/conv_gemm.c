@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Convolution by block products: outputs of an image are the rows, channels of
- * a group the columns, taps times input channels the length of the sums.
+ * Convolution by block products: rows are the outputs of an image, columns the output
+ * channels of a group, and K runs over the taps and the input channels.
  *
- * CONV_BLOCKS gathers a block of A tap by tap, with zeros (the zero point, for
- * bytes) where there is padding. CONV_TAPS takes one tap at a time and uses A
- * where it lies, if that is binary32 in one piece; padding is left out.
+ * CONV_BLOCKS gathers blocks of A, with zeros (for integers the zero point) for padding.
+ * CONV_TAPS processes one tap at a time and omits padding; A is used in place if it is
+ * contiguous binary32.
  */
 #include "conv.h"
 
-/* Cost of bringing in or storing one element, in multiply-adds. */
+/* Cost of loading or storing an element, in multiply-adds */
 #define ELEMENT_COST	24u
-/* Cost of an element of the epilogue. */
+/* Cost of an element in the epilogue */
 #define EPILOGUE_COST	64u
 
 void conv_gemm_tiles(struct uma_program *prog, struct conv_plan *p)
@@ -32,7 +32,7 @@ void conv_gemm_tiles(struct uma_program *prog, struct conv_plan *p)
 	}
 	p->mtiles = uma_divup(p->positions, p->mt);
 	p->ntiles = (__u32)uma_divup(p->m, p->nt);
-	/* Less than 2^32 sums of less than 2^32: a step for each tap at most. */
+	/* No overflow: K is below 2^32, and no tap takes more steps than it has channels. */
 	p->ksteps = !p->k ? 0 : p->path == CONV_TAPS ?
 		p->kernel[0] * p->kernel[1] * (__u32)uma_divup(p->c, p->kc) :
 		(__u32)uma_divup(p->k, p->kc);
@@ -85,7 +85,7 @@ static int block_step(struct conv_tile *t, __u32 k0, __u32 kc)
 	return 0;
 }
 
-/* One tap: for each row of the output, the outputs that have an input for it. */
+/* Multiply one tap, for each row of the output those outputs that have an input for it. */
 static int tap_step(struct conv_tile *t, __u32 k0, __u32 kc)
 {
 	const struct uma_tensor_view *v = &t->run->prog->op.t[UMA_SLOT_A];
@@ -145,7 +145,7 @@ static void wide_sums(struct conv_tile *t, __u32 m)
 	const struct uma_tensor_view *a = &t->run->prog->op.t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &t->run->prog->op.t[UMA_SLOT_B];
 	const __u32 *acc = t->s->acc + m * UMA_GEMM_NT;
-	/* 65536 products of u8 need all 32 bits, and no sign. */
+	/* As unsigned, 65536 products of two u8 fit in 32 bits. */
 	int is_unsigned = a->dtype == UMA_DTYPE_U8 && b->dtype == UMA_DTYPE_U8;
 	__s64 za = a->zero, k = t->p->k;
 	__u32 j;
@@ -162,7 +162,7 @@ static void wide_sums(struct conv_tile *t, __u32 m)
 	}
 }
 
-/* The product of the scales of A and B for each channel; the zero points of B. */
+/* Load for each channel the product of the scales of A and B, and the zero point of B. */
 static int sum_scales(struct conv_tile *t)
 {
 	const struct uma_tensor_view *a = &t->run->prog->op.t[UMA_SLOT_A];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Blocks of a convolution's operands for the block products, in the form that
- * gemm_load.c gives those of a GEMM.
+ * Loads blocks of the operands of a convolution for the block products, in the same
+ * format as gemm_load.c.
  */
 #include "conv.h"
 
-/* The next run of positions; the first after a segment of zeros. */
+/* Go to the next segment of the tile; @g is zeroed before the first. */
 int conv_next_segment(const struct conv_tile *t, struct conv_segment *g)
 {
 	__u64 pos;
@@ -20,7 +20,7 @@ int conv_next_segment(const struct conv_tile *t, struct conv_segment *g)
 	return 1;
 }
 
-/* The piece at @k of the sums; @left: how much is wanted. */
+/* The input channels of one tap, at most @left, from index @k of the sums on */
 struct conv_piece conv_piece_at(const struct conv_plan *p, __u32 k, __u32 left)
 {
 	__u32 tap = k / p->c, c = k % p->c;
@@ -46,13 +46,13 @@ static __s32 byte_at(const void *raw, __u32 dtype, __u32 i)
 
 /* --- A -------------------------------------------------------------------- */
 
-/* Channels, or outputs, innermost: which is nearer in memory? */
+/* Are channels closer in memory than columns? */
 int conv_along_channels(const struct conv_plan *p)
 {
 	return magnitude(p->a_stride[CONV_C]) < magnitude(p->a_stride[CONV_X]);
 }
 
-/* Element of A that the first output of @x and channel @c of the group meet. */
+/* Offset in A of the first input of @x, for channel @c of the group */
 __s64 conv_a_offset(const struct conv_tile *t, const struct conv_span *y,
 		    const struct conv_span *x, __u32 c)
 {
@@ -64,8 +64,8 @@ __s64 conv_a_offset(const struct conv_tile *t, const struct conv_span *y,
 }
 
 /*
- * Inputs of the outputs of @x as binary32: @rows of them from row 0 of @dst on,
- * the piece's channels from column @q->at on. Distances as in the block.
+ * Load the inputs of @x as binary32 into the block of A: rows from @row0 on, @step apart,
+ * columns from @q->at on. With @along_c a row of the block is contiguous, else a column.
  */
 int conv_load_f32(struct conv_tile *t, const struct conv_piece *q, const struct conv_span *y,
 		  const struct conv_span *x, __u32 row0, __u32 step, int along_c)
@@ -116,7 +116,7 @@ static void clear_f32(struct conv_tile *t, const struct conv_piece *q, __u32 at,
 				 4ul * (along_c ? q->n : n));
 }
 
-/* Rows of s16, UMA_GEMM_LDA_K apart. */
+/* Load the inputs of @x as s16, UMA_GEMM_LDA_K apart. */
 static int load_s16(struct conv_tile *t, const struct conv_piece *q, const struct conv_span *y,
 		    const struct conv_span *x, __u32 row0, int along_c)
 {
@@ -164,7 +164,7 @@ static void clear_s16(struct conv_tile *t, const struct conv_piece *q, __u32 at,
 			a[j] = zero;
 }
 
-/* A piece for the whole tile. */
+/* Load the channels of one tap for all positions of the tile. */
 static int load_piece(struct conv_tile *t, const struct conv_piece *q)
 {
 	const struct conv_plan *p = t->p;
@@ -225,7 +225,7 @@ int conv_load_a(struct conv_tile *t, __u32 k0, __u32 kc, struct uma_gemm_block *
 
 /* --- B -------------------------------------------------------------------- */
 
-/* A run of the weights: of channel @n0 + @n on, or of input channel @c on. */
+/* A run of the weights of a tap, from output channel @n and input channel @c on */
 struct uma_row conv_b_row(const struct conv_tile *t, const struct conv_piece *q, __u32 c,
 			  __u32 n, int along_n, __u32 *idx)
 {
@@ -306,10 +306,10 @@ static int copy_b_s16(struct conv_tile *t, const struct conv_piece *q)
 	return 0;
 }
 
-/* Columns that are read from blocks at once. */
+/* Number of columns that are unpacked at once */
 #define PACKED_COLUMNS	64u
 
-/* Rows of a tap from the engine's blocks: as they are converted, or in pairs. */
+/* Unpack rows of a tap: converted to binary32, or as pairs of s16. */
 static int copy_b_packed(struct conv_tile *t, const struct conv_piece *q)
 {
 	const struct uma_tensor_view *v = &t->run->prog->op.t[UMA_SLOT_B];
@@ -345,7 +345,10 @@ static int copy_b_packed(struct conv_tile *t, const struct conv_piece *q)
 	return 0;
 }
 
-/* Zeros behind an odd number of bytes and behind the last channel; sums. */
+/*
+ * Clear the padding: the second of the last pair if @kc is odd, and columns up to
+ * @padded. Add up the columns if A has a zero point.
+ */
 static void finish_b(struct conv_tile *t, __u32 kc, __u32 padded)
 {
 	const struct conv_plan *p = t->p;

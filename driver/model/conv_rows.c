@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Convolution of few channels, depthwise above all: a segment of a row of one
- * output channel at a time. Its sums run over lines (input channel and row of
- * taps), and over the taps of a line; padding is left out.
+ * Convolution with few output channels per group, typically depthwise: computes a segment
+ * of a row of one output channel at a time, one tap and input channel after the other.
+ * Padding is omitted.
  *
- * The order of the sums is that of the block products: taps outside, channels
- * inside. With one input channel, which is the case this is for, it makes no
- * difference; with several the lines are walked tap by tap.
+ * The order of summation is that of the block products: taps outside, channels inside.
  */
 #include "conv.h"
 
-/* Outputs of a segment. */
+/* Number of outputs of a segment */
 #define SEGMENT		512u
-/* Outputs of a tile, about. */
+/* Approximate number of outputs of a tile */
 #define TILE_OUTPUTS	8192u
-/* Cost of a tap and of an element of one, in multiply-adds. */
+/* Cost of a tap, of an element of a tap, of an element in the epilogue; in multiply-adds */
 #define TAP_COST	256u
 #define ELEMENT_COST	8u
 #define EPILOGUE_COST	64u
 
 struct rows_scratch {
-	/* Sums: binary32, or 64-bit integers. */
+	/* Sums: binary32 or 64-bit integers */
 	__s64 acc[SEGMENT];
 	__u32 in[SEGMENT];
 	__u32 spread[SEGMENT];
@@ -30,7 +28,7 @@ struct rows_scratch {
 
 _Static_assert(sizeof(struct rows_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 
-/* The segment at hand. */
+/* A segment, with its position in the output */
 struct unit {
 	struct uma_run *run;
 	const struct conv_plan *p;
@@ -59,7 +57,7 @@ void conv_rows_tiles(struct uma_program *prog, struct conv_plan *p)
 		p->erows = p->mt;
 		return;
 	}
-	/* All taps of some segments in a step, or some taps of one. */
+	/* A step handles several segments with all their taps, or some taps of one segment. */
 	taps = UMA_MAX(prog->step_work / cost, 1);
 	p->kc = (__u32)UMA_MIN(taps, UMA_MAX(p->k, 1u));
 	p->ksteps = (__u32)UMA_MAX(uma_divup(p->k, p->kc), 1);
@@ -88,7 +86,7 @@ static void open_unit(struct unit *u, struct uma_run *run, __u32 tile, __u32 ind
 	u->n = UMA_MIN(p->nt, p->out[1] - u->x);
 }
 
-/* Segments of a tile: the last may have fewer. */
+/* Number of segments of a tile; the last one may have fewer */
 static __u32 units_of(const struct conv_plan *p, __u32 tile)
 {
 	__u64 units = (__u64)p->m * p->out[0] * uma_divup(p->out[1], p->nt);
@@ -96,7 +94,7 @@ static __u32 units_of(const struct conv_plan *p, __u32 tile)
 	return (__u32)UMA_MIN(units - tile % p->mtiles * p->mt, p->mt);
 }
 
-/* The weight of a tap and input channel, a row of one. */
+/* The weight of a tap and input channel, as a run of one element */
 static struct uma_row weight(const struct unit *u, __u32 c, __u32 ky, __u32 kx,
 			     __u32 *idx)
 {
@@ -157,7 +155,7 @@ static int add_f32(struct unit *u, __u32 c, __u32 ky, __u32 kx,
 		u->run->k->axpy(acc, w, v, x->count);
 		return 0;
 	}
-	/* The sums that this tap adds to, side by side. */
+	/* Gather the sums that this tap contributes to, for a dense axpy(). */
 	for (j = 0; j < x->count; j++)
 		u->s->spread[j] = ((const __u32 *)acc)[j * x->step];
 	u->run->k->axpy((float *)u->s->spread, w, v, x->count);
@@ -166,7 +164,7 @@ static int add_f32(struct unit *u, __u32 c, __u32 ky, __u32 kx,
 	return 0;
 }
 
-/* 65536 products of less than 2^9 by less than 2^33. */
+/* No overflow: at most 65536 products, of factors below 2^9 and 2^33. */
 static int add_s64(struct unit *u, __u32 c, __u32 ky, __u32 kx,
 		   const struct conv_span *y, const struct conv_span *x)
 {
@@ -197,7 +195,7 @@ static int add_s64(struct unit *u, __u32 c, __u32 ky, __u32 kx,
 	return 0;
 }
 
-/* Terms k0 .. k0 + kc of the sums. */
+/* Add the terms k0 .. k0 + kc of the sums. */
 static int k_step(struct unit *u, __u32 k0, __u32 kc)
 {
 	const struct conv_plan *p = u->p;
@@ -218,7 +216,7 @@ static int k_step(struct unit *u, __u32 k0, __u32 kc)
 	return 0;
 }
 
-/* The product of the scales, as the block products form it. */
+/* The product of the scales, rounded as in conv_gemm.c */
 static int scale_of(struct unit *u, __u32 *scale)
 {
 	const struct uma_tensor_view *a = &u->run->prog->op.t[UMA_SLOT_A];

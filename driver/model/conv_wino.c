@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Winograd's minimal filtering F(m x m, 3 x 3): S. Winograd, "Arithmetic
- * Complexity of Computations", 1980; A. Lavin and S. Gray, "Fast Algorithms for
- * Convolutional Neural Networks", 2016. Interpolation points 0, 1, -1, for m of
- * 4 also 2 and -2, for 6 also 1/2 and -1/2, and infinity.
+ * Winograd's minimal filtering F(m x m, 3 x 3): S. Winograd, "Arithmetic Complexity of
+ * Computations", 1980; A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural
+ * Networks", 2016. The interpolation points are 0, 1, -1, infinity, for m = 4 also
+ * 2 and -2, for m = 6 also 1/2 and -1/2.
  *
  *	Y = A' [U * (B' d B)] A,  U = G g G'
  *
- * A tile of d is m + 2 wide; U comes from memory, [m + 2, m + 2, C, M]. For each
- * of the (m + 2)^2 points a block product over the channels.
+ * A tile of d has m + 2 rows and columns. U is read from memory, as
+ * [m + 2, m + 2, C, M]. For each of the (m + 2)^2 points there is a block product over
+ * the channels.
  */
 #include "conv.h"
 
 #define POINTS		8u
-/* Elements of a transformed block of A, of the sums, and of a block of U. */
+/* Elements of a transformed block of A and of the sums; columns and rows of a block of U */
 #define BLOCK_MAX	12288u
 #define SUMS_MAX	16384u
 #define CHANNELS	64u
 #define KC		48u
 #define LDB		(CHANNELS + 16)
 
-/* Cost of an element that is transformed, and of one of the epilogue. */
+/* Cost of an element of the input transform, and of an element in the epilogue */
 #define ELEMENT_COST	40u
 #define EPILOGUE_COST	64u
 
 struct wino_scratch {
-	/* Sums: points, tiles, channels. */
+	/* Sums, indexed by point, tile, output channel */
 	__u32 acc[SUMS_MAX] __attribute__((aligned(64)));
-	/* Points, tiles, input channels. */
+	/* Indexed by point, tile, input channel, like @mid and @v */
 	__u32 in[BLOCK_MAX];
 	__u32 mid[BLOCK_MAX];
 	__u32 v[BLOCK_MAX];
@@ -39,7 +40,7 @@ struct wino_scratch {
 
 _Static_assert(sizeof(struct wino_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 
-/* In units of 1/32: all are exact in binary32. */
+/* Fixed point with 5 fractional bits: all constants are exact in it and in binary32. */
 #define Q(x)	((__s16)((x) * 32 / 4))		/* quarters */
 #define I(x)	((__s16)((x) * 32))
 
@@ -101,7 +102,7 @@ static const __s16 *matrix_at(__u32 edge)
 	return edge == 2 ? at2 : edge == 4 ? at4 : at6;
 }
 
-/* v / 32 as the bits of a binary32: this file stays free of floating point. */
+/* v / 32 as binary32 bits, in integer arithmetic: floating point is left to the kernels. */
 static __u32 bits_of(__s16 v)
 {
 	__u32 mag = v < 0 ? (__u32)-v : (__u32)v, top;
@@ -114,16 +115,16 @@ static __u32 bits_of(__s16 v)
 }
 
 /**
- * struct wino_tile - the tile at hand
- * @run: the step at hand
- * @p: how the task is cut
+ * struct wino_tile - the current tile
+ * @run: the current step
+ * @p: division of the task into tiles
  * @s: the worker's scratch memory
- * @image: image
+ * @image: index of the image
  * @p0: first tile of the output
- * @n0: first channel
- * @m: tiles
- * @n: channels
- * @points: of a tile along a dimension
+ * @n0: first output channel
+ * @m: number of tiles of the output
+ * @n: number of output channels
+ * @points: number of points of a tile along a dimension
  */
 struct wino_tile {
 	struct uma_run *run;
@@ -156,7 +157,7 @@ void conv_wino_tiles(struct uma_program *prog, struct conv_plan *p)
 		kc = prog->step_work / (all * (p->mt * (p->nt + ELEMENT_COST) +
 					       p->nt * 8));
 		p->kc = UMA_MIN(UMA_MAX(kc, 1u), KC);
-		/* Blocks are read from a multiple of this on. */
+		/* uma_packed_rows() reads from multiples of UMA_PACKED_K on. */
 		if (p->packed)
 			p->kc = (__u32)UMA_MAX(p->kc / UMA_PACKED_K * UMA_PACKED_K, UMA_PACKED_K);
 	}
@@ -184,8 +185,8 @@ static void open_tile(struct wino_tile *t, struct uma_run *run, __u32 tile)
 }
 
 /*
- * dst[i] = sum over k of matrix[i][k] src[k], i < @rows, k < @cols, each a row of
- * @n numbers; rows of src are @ss apart, those of dst @ds.
+ * Multiply a matrix with rows of @n numbers: dst[i] = sum over k of matrix[i][k] src[k],
+ * for i < @rows and k < @cols. Rows of src are @ss apart, those of dst @ds.
  */
 static void transform(const struct wino_tile *t, const __s16 *matrix, __u32 rows,
 		      __u32 cols, const __u32 *src, __u32 ss, __u32 *dst, __u32 ds,
@@ -204,7 +205,7 @@ static void transform(const struct wino_tile *t, const __s16 *matrix, __u32 rows
 
 /* --- input ---------------------------------------------------------------- */
 
-/* Input @i of a tile along a dimension, or -1 in the padding. */
+/* Index of input @i of a tile along a dimension, or -1 for padding */
 static __s64 input_of(const struct conv_plan *p, __u32 axis, __u32 tile, __u32 i)
 {
 	__s64 at = (__s64)tile * p->edge + i - p->pad[axis];
@@ -212,7 +213,7 @@ static __s64 input_of(const struct conv_plan *p, __u32 axis, __u32 tile, __u32 i
 	return at < 0 || at >= p->in[axis] ? -1 : at;
 }
 
-/* Channels c0 .. c0 + kc of all points of all tiles. */
+/* Load channels c0 .. c0 + kc of all points of the tiles. */
 static int load_input(struct wino_tile *t, __u32 c0, __u32 kc)
 {
 	const struct conv_plan *p = t->p;
@@ -259,7 +260,7 @@ static void transform_input(struct wino_tile *t, __u32 kc)
 	const __s16 *bt = matrix_bt(t->p->edge);
 	__u32 a = t->points, n = t->m * kc, i;
 
-	/* Along the columns all of a row of points is one row of numbers. */
+	/* All points of a row are transformed at once along the columns. */
 	transform(t, bt, a, a, t->s->in, a * n, t->s->mid, a * n, a * n);
 	for (i = 0; i < a; i++)
 		transform(t, bt, a, a, t->s->mid + i * a * n, n, t->s->v + i * a * n, n, n);
@@ -267,7 +268,7 @@ static void transform_input(struct wino_tile *t, __u32 kc)
 
 /* --- weights and sums ------------------------------------------------------- */
 
-/* U of a point: where it lies, or a copy with zeros behind the last channel. */
+/* U of a point, in place if possible, else copied and padded with zeros */
 static int load_weights(struct wino_tile *t, __u32 point, __u32 c0, __u32 kc,
 			struct uma_gemm_block *g)
 {
@@ -366,7 +367,7 @@ static int store_output(struct wino_tile *t, __u32 i, __u32 oy, __u32 ox, float 
 	return uma_epilogue_f32(&e, x);
 }
 
-/* Tile @i of the output. */
+/* Transform the sums of tile @i of the output and store its results. */
 static int output(struct wino_tile *t, __u32 i)
 {
 	__u32 edge = t->p->edge, a = t->points, point = t->p->mt * CHANNELS, x, y;

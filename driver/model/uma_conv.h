@@ -35,7 +35,7 @@ struct conv_plan {
 	__s64 a_stride[4];
 	/** @b_stride: strides of B: output channel, input channel, row, column */
 	__s64 b_stride[4];
-	/** @b_group: distance of the weights of two groups */
+	/** @b_group: stride of the groups of weights */
 	__s64 b_group;
 	/** @positions: number of outputs of a channel, or of tiles of Winograd */
 	__u64 positions;
@@ -55,9 +55,9 @@ struct conv_plan {
 	__u32 out[2];
 	/** @kernel: number of taps */
 	__u32 kernel[2];
-	/** @stride: distance of windows; transposed: of the outputs of two inputs */
+	/** @stride: stride of the windows; transposed: of the outputs */
 	__u32 stride[2];
-	/** @dilation: distance of taps */
+	/** @dilation: distance between taps */
 	__u32 dilation[2];
 	/** @pad: padding before the input */
 	__u32 pad[2];
