@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Can an engine do this? A task matches a capability row or it does not run.
- */
+/* Checks if an engine can execute a task: one of its capability rows must match. */
 #include "uma_internal.h"
 
-/* What a row can refuse, in the order in which it is looked at. */
+/* What a row can reject, in the order of the checks */
 enum check_stage {
 	STAGE_OPCODE,
 	STAGE_FUNC,
@@ -33,7 +31,7 @@ static int in_mask(__u32 mask, __u32 bit)
 	return bit < 32 && (mask >> bit) & 1;
 }
 
-/* The column of a row that a slot is compared with. */
+/* The slot whose columns of the row apply to @slot */
 static __u32 judged_as(const struct uma_op *op, __u32 slot)
 {
 	return uma_op_class(op->opcode)->like_b >> slot & 1 ? (__u32)UMA_SLOT_B : slot;
@@ -164,8 +162,8 @@ static int row_matches(const struct uma_op *op, const struct uma_op_cap *cap,
 }
 
 /*
- * The true extent of packed operands, known only with the blocks of the row:
- * within the address width, and apart from what is written or read.
+ * Check the whole range of a packed operand, which depends on the block size of the row:
+ * it must be within the address width and not overlap the other operand or the shape.
  */
 static int check_packed(const struct uma_op *op, const struct uma_op_cap *cap,
 			struct uma_fault_info *fault)
@@ -234,7 +232,7 @@ int uma_op_check(const struct uma_op *op, const struct uma_engine_desc *engine,
 				return -1;
 			return (int)i;
 		}
-		/* The fault is that of the row that matched furthest. */
+		/* Report the fault of the row that passed the most checks. */
 		if (v.stage > best.stage)
 			best = v;
 	}

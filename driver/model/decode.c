@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * From the wire to struct uma_op: every field checked, in the order of the
- * descriptor, so that the first offender is the one that is reported. What
- * needs more than one operand is in match.c.
+ * Converts a descriptor to struct uma_op. Checks every field in a fixed order, so that
+ * the first one at fault is reported. match.c checks operands against each other.
  */
 #include "uma_internal.h"
 
@@ -38,7 +37,7 @@ static int f32_nan(__u32 bits)
 	return (bits & ~F32_SIGN) > F32_INF;
 }
 
-/* Order-preserving map of binary32 bits onto integers; both zeros are 0. */
+/* Maps binary32 bits to integers of the same order, both zeros to 0; not for NaN. */
 static __s64 f32_order(__u32 bits)
 {
 	__s64 mag = bits & ~F32_SIGN;
@@ -94,7 +93,7 @@ static int decode_epilogue(const struct uma_task *task, struct uma_op *op,
 	case UMA_ACT_CELU:
 	case UMA_ACT_ELU:
 	case UMA_ACT_LEAKY_RELU:
-		/* That of CELU is a divisor. */
+		/* CELU divides by it. */
 		if (!f32_finite(op->p0) ||
 		    (op->act == UMA_ACT_CELU && !(op->p0 & ~F32_SIGN)))
 			return bad(fault, UMA_FAULT_EPILOGUE, "epilogue.p0");
@@ -309,7 +308,7 @@ static int decode_slots(const struct uma_task *task, struct uma_op *op,
 	return 0;
 }
 
-/* Where dimensions stand in memory, and which. */
+/* Decode the address of the dynamic dimensions and which dimensions are dynamic. */
 static int decode_shape(const struct uma_task *task, struct uma_op *op,
 			struct uma_fault_info *fault)
 {
@@ -341,7 +340,7 @@ static int decode_shape(const struct uma_task *task, struct uma_op *op,
 	return 0;
 }
 
-/* Only dimensions that there are can be replaced. */
+/* length_dims must not name a dimension that an operand does not have. */
 static int check_length_dims(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	__u32 s;

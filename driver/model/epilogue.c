@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The epilogue: what happens to a row of results before it is stored. One for
- * all operations that have it; they say which elements of DST the row is.
+ * The epilogue: processes and stores a row of results. Shared by all operations that
+ * have one; they describe the row by struct uma_epi_row.
  */
 #include "uma_internal.h"
 
@@ -19,7 +19,7 @@ static struct uma_row row_of(const struct uma_epi_row *e, __u32 slot)
 	};
 }
 
-/* x = x op operand. */
+/* x[i] = f(x[i], operand[i]) */
 static int combine(const struct uma_epi_row *e, __u32 slot, __u32 func, float *x)
 {
 	struct uma_row row = row_of(e, slot);
@@ -33,9 +33,9 @@ static int combine(const struct uma_epi_row *e, __u32 slot, __u32 func, float *x
 }
 
 /*
- * uma_epilogue_f32 - scale, bias, residual, activation, post residual, store
- * @e: which elements of DST
- * @x: their values; overwritten
+ * uma_epilogue_f32 - apply scale, bias, residual, activation, post residual; store
+ * @e: position of the row in DST
+ * @x: results; overwritten
  */
 int uma_epilogue_f32(const struct uma_epi_row *e, float *x)
 {
@@ -73,10 +73,10 @@ static int exact_add(const struct uma_epi_row *e, __u32 slot, __s64 *x)
 }
 
 /*
- * uma_epilogue_exact - the same in integers: bias, residual, ReLU, post
- * residual, and one saturation at the store
- * @e: which elements of DST
- * @x: their sums; overwritten
+ * uma_epilogue_exact - apply bias, residual, ReLU, post residual in integers; store with
+ * saturation
+ * @e: position of the row in DST
+ * @x: sums; overwritten
  */
 int uma_epilogue_exact(const struct uma_epi_row *e, __s64 *x)
 {

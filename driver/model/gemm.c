@@ -2,20 +2,20 @@
 /*
  * GEMM: DST = epilogue(alpha * A x B + beta * C).
  *
- * A tile is a block of DST of one matrix. Its steps go along K first, with the
- * accumulators in scratch memory, then along its rows through the epilogue.
- * Where steps are not bounded all of that is one step.
+ * A tile is a block of DST of one matrix. Its first steps go along K, with the
+ * accumulators in scratch memory, the following steps along its rows for the epilogue.
+ * If steps are unbounded, the whole tile is one step.
  */
 #include "uma_internal.h"
 
 #define F32_ONE		0x3f800000u
 #define F32_SIGN	0x80000000u
 
-/* A vectorised loop does at least so many multiply-adds in the time of a single one. */
+/* Vectorised loops do at least this many multiply-adds in the time of a single one. */
 #define MACS_AT_ONCE	4u
-/* Cost of loading or storing one element, in single multiply-adds. */
+/* Cost of loading or storing an element, in single multiply-adds */
 #define ELEMENT_COST	16u
-/* Cost of an element of the epilogue. */
+/* Cost of an element in the epilogue */
 #define EPILOGUE_COST	64u
 
 static struct uma_gemm_plan *plan_of(struct uma_program *prog)
@@ -44,8 +44,8 @@ static void plan_tiles(struct uma_program *prog, struct uma_gemm_plan *p)
 	p->mt = UMA_MIN(p->mt, p->m);
 	p->nt = UMA_MIN(p->nt, p->n);
 	/*
-	 * Short steps are cut out of K, not out of the tile: what is brought in for a
-	 * smaller one is brought in more often.
+	 * Shorter steps divide K instead of the tile: with smaller tiles operands are loaded more
+	 * often.
 	 */
 	if (!p->unbounded) {
 		cost = p->mt * p->nt / MACS_AT_ONCE + ELEMENT_COST * (p->mt + p->nt);
@@ -54,7 +54,7 @@ static void plan_tiles(struct uma_program *prog, struct uma_gemm_plan *p)
 		p->erows = UMA_MIN(UMA_MAX(prog->step_work / (p->nt * EPILOGUE_COST), 1u),
 				   UMA_GEMM_MT);
 	}
-	/* What is rounded together is in one step. */
+	/* A step has whole groups, as each group is rounded as a whole. */
 	if (prog->op.a_group)
 		p->kc = UMA_MAX(p->kc / prog->op.a_group, 1u) * prog->op.a_group;
 	p->mtiles = (__u32)uma_divup(p->m, p->mt);
@@ -93,7 +93,7 @@ static int gemm_prepare(struct uma_run *run, struct uma_program *prog)
 	plan_tiles(prog, p);
 
 	blocks = op->experts ? uma_experts_blocks(op, p->mtiles) : p->mtiles;
-	/* The elements of DST are distinct, so there are less than 2^50. */
+	/* Fewer than 2^50 elements, because DST does not overlap itself; tiles have 32 bits. */
 	if (__builtin_mul_overflow(p->batches, (__u64)blocks * p->ntiles, &tiles) ||
 	    tiles > 0xffffffffu)
 		return uma_set_fault(run->fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST,
@@ -131,11 +131,12 @@ static void open_tile(struct uma_gemm_ctx *c, struct uma_run *run, __u32 tile)
 	c->n = UMA_MIN(p->nt, p->n - c->n0);
 }
 
-/* --- along K -------------------------------------------------------------- */
+/* --- sums ----------------------------------------------------------------- */
 
 /*
- * Rows k0 .. k0 + kc of the sums, into @acc; columns that lack a whole register
- * tile go to @tail, the rest of which is padding.
+ * Compute the products of indices k0 .. k0 + kc of K into @acc, added to it unless @k0 is 0.
+ * Columns beyond the last whole register tile go to @tail instead, which has room for the
+ * padding of that tile.
  */
 static int k_step(struct uma_gemm_ctx *c, __u32 k0, __u32 kc, __u32 *acc,
 		  __s64 acc_ms, __u32 *tail)
@@ -203,7 +204,7 @@ static struct uma_row row_at(const struct uma_gemm_ctx *c, __u32 slot, __u32 m)
 }
 
 /*
- * The integer sums of a row, zero points removed: sum (a - za) (b - zb) =
+ * Compute the sums of a row without the zero points: sum (a - za) (b - zb) =
  * sum a b - za sum b - zb sum a + k za zb.
  */
 static void wide_sums(struct uma_gemm_ctx *c, __u32 m)
@@ -211,7 +212,7 @@ static void wide_sums(struct uma_gemm_ctx *c, __u32 m)
 	const struct uma_tensor_view *a = uma_gemm_view(c, UMA_SLOT_A);
 	const struct uma_tensor_view *b = uma_gemm_view(c, UMA_SLOT_B);
 	const __u32 *acc = c->s->acc + (__u64)m * UMA_GEMM_NT;
-	/* 65536 products of u8 need all 32 bits, and no sign. */
+	/* As unsigned, 65536 products of two u8 fit in 32 bits. */
 	int is_unsigned = a->dtype == UMA_DTYPE_U8 && b->dtype == UMA_DTYPE_U8;
 	__s64 *wide = c->s->wide;
 	__s64 za = a->zero, k = c->plan->k;
@@ -242,7 +243,7 @@ static int exact_add(struct uma_gemm_ctx *c, __u32 slot, __u32 m)
 	return 0;
 }
 
-/* The row of DST for the epilogue; @idx holds its index. */
+/* Row @m of the tile, for the epilogue; stores its index in DST to @idx. */
 static struct uma_epi_row epi_row(struct uma_gemm_ctx *c, __u32 m, __u32 *idx)
 {
 	const struct uma_tensor_view *d = uma_gemm_view(c, UMA_SLOT_DST);
@@ -271,7 +272,7 @@ static int exact_row(struct uma_gemm_ctx *c, __u32 m)
 	return uma_epilogue_exact(&e, c->s->wide);
 }
 
-/* The product of the scales of A and B for each column, into s->scale. */
+/* Load for each column the product of the scales of A and B, and the zero point of B. */
 static int sum_scales(struct uma_gemm_ctx *c)
 {
 	const struct uma_tensor_view *a = uma_gemm_view(c, UMA_SLOT_A);
@@ -343,8 +344,8 @@ static int epilogue(struct uma_gemm_ctx *c, __u32 from, __u32 count)
 /* --- whole tiles ---------------------------------------------------------- */
 
 /*
- * A plain product of binary32 whose destination is in one piece: the sums are
- * formed where they belong. Returns 1 if it was done, 0 if it cannot be.
+ * Compute a plain binary32 product in place, if DST is mapped contiguously. Returns 1 if
+ * it did, 0 if that is not possible, -1 with the fault set.
  */
 static int run_plain(struct uma_gemm_ctx *c)
 {
@@ -429,7 +430,7 @@ static int gemm_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step)
 	return from + p->erows < c.m;
 }
 
-/* --- the class ------------------------------------------------------------ */
+/* --- the operation ---------------------------------------------------------- */
 
 static int gemm_decode(const void *params, struct uma_op *op, __u32 *used,
 		       struct uma_fault_info *fault)
@@ -446,7 +447,7 @@ static int gemm_decode(const void *params, struct uma_op *op, __u32 *used,
 	return 0;
 }
 
-/* Beta of either zero: C is not read. */
+/* C is not read if beta is 0 or -0. */
 static __u32 gemm_extra_slots(const struct uma_op *op)
 {
 	return (op->beta & 0x7fffffffu ? UMA_SLOT_BIT(C) : 0) |

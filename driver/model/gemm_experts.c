@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * GEMM with UMA_GEMM_EXPERTS: how many rows each matrix of B has is read when the task
- * runs. The product of each matrix is a separate GEMM, at other addresses.
+ * GEMM with UMA_GEMM_EXPERTS: the number of rows that each matrix of B is multiplied with
+ * is read when the task runs. The product with each matrix is a separate GEMM, on parts
+ * of the operands.
  */
 #include "uma_internal.h"
 
-/* Numbers that are read at a time. */
+/* Number of table entries that are read at a time */
 #define COUNTS		256u
 
 _Static_assert(COUNTS <= UMA_ROW_MAX, "counts are read into the memory of a row");
 
 /*
- * The rows that a matrix has of those that are left. All that is said of hostile tables:
- * whatever number it is, the rows are there.
+ * Clamp the number of rows of a matrix to those that are left, so that any content of the
+ * table is safe.
  */
 __u32 uma_expert_rows(__s32 count, __u32 left)
 {
 	return count < 0 ? 0 : UMA_MIN((__u32)count, left);
 }
 
-/* Strides of an operand without elements are not checked: its address may wrap, and is not used. */
+/* Unsigned, as it may wrap: the strides of an operand without elements are not checked. */
 static void move_operand(struct uma_tensor_view *t, __u32 dim, __u32 index)
 {
 	struct uma_dtype_block least = uma_dtype_block(t->dtype);
@@ -39,7 +40,7 @@ static void move_tables(struct uma_tensor_view *t, __u64 entries)
 		t->min_addr += bytes;
 }
 
-/* Rows of A: so do the entries of its tables that are theirs alone. */
+/* Move the tables along with the rows of A, if rows have entries of their own. */
 static void move_a(struct uma_tensor_view *a, __u32 first)
 {
 	if (a->quant == UMA_QUANT_CHANNEL)
@@ -64,14 +65,14 @@ static void move_b(struct uma_tensor_view *b, const struct uma_op_cap *cap, __u3
 }
 
 /**
- * uma_expert_op - the GEMM of one matrix of B
- * @op: that of all of them, which it becomes; has been checked
+ * uma_expert_op - reduce an operation to the GEMM with one matrix of B
+ * @op: operation on all matrices, checked; replaced by the result
  * @cap: capability row
- * @expert: matrix
- * @first: its first row of A
- * @rows: its rows
+ * @expert: index of the matrix
+ * @first: first row of A that belongs to the matrix
+ * @rows: number of these rows
  *
- * B, if it is packed, has no header any more: it was that of all, and has been checked.
+ * A packed B loses its header, which has been checked and belongs to all matrices.
  */
 void uma_expert_op(struct uma_op *op, const struct uma_op_cap *cap, __u32 expert, __u32 first,
 		   __u32 rows)
@@ -88,7 +89,7 @@ void uma_expert_op(struct uma_op *op, const struct uma_op_cap *cap, __u32 expert
 			continue;
 		if (s == UMA_SLOT_A)
 			move_a(t, first);
-		/* Bias and scale of this matrix, or those of the rows. */
+		/* Bias and scale exist for each matrix, or for each row. */
 		if (t->dims[0] > 1)
 			move_operand(t, 0, expert);
 		else
@@ -99,7 +100,7 @@ void uma_expert_op(struct uma_op *op, const struct uma_op_cap *cap, __u32 expert
 	move_b(&op->t[UMA_SLOT_B], cap, expert);
 }
 
-/* Does the table fit, and B, DST, bias and scale each other? */
+/* Check the table, and B, bias and scale against DST. */
 int uma_experts_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A], *b = &op->t[UMA_SLOT_B];
@@ -112,7 +113,7 @@ int uma_experts_match(const struct uma_op *op, struct uma_fault_info *fault)
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_DST, "dims");
 	if (b->dims[0] > UMA_GEMM_EXPERTS_MAX)
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
-	/* Each matrix begins with a byte, and with a block. */
+	/* Matrices must begin on whole bytes and blocks. */
 	if (b->dims[0] > 1 &&
 	    ((__u64)b->strides[0] & ((1u << uma_dtype_block(b->dtype).shift) - 1)))
 		return uma_set_fault(fault, UMA_FAULT_STRIDES, UMA_SLOT_B, "strides");
@@ -138,17 +139,17 @@ int uma_experts_match(const struct uma_op *op, struct uma_fault_info *fault)
 	return 0;
 }
 
-/* Blocks of rows, at most, that tables may ask for: each matrix has a last one. */
+/* Upper bound of the blocks of rows: each matrix may have an incomplete last one. */
 __u32 uma_experts_blocks(const struct uma_op *op, __u32 mtiles)
 {
 	return mtiles + UMA_MIN(op->t[UMA_SLOT_B].dims[0], op->t[UMA_SLOT_DST].dims[1]);
 }
 
 /*
- * Block @block of rows, counted over all matrices: the program of its matrix into
- * scratch memory, where it stays for all steps of the tile.
+ * Prepare the program of the matrix that block @block of rows belongs to, counted over
+ * all matrices. It stays in scratch memory for all steps of the tile.
  *
- * Return: 1, 0: there is no such block, -1: with the fault set.
+ * Return: 1, 0 if there is no such block, -1 with the fault set.
  */
 int uma_experts_open(struct uma_run *run, __u32 block, __u32 col)
 {
@@ -166,7 +167,7 @@ int uma_experts_open(struct uma_run *run, __u32 block, __u32 col)
 					    UMA_MIN(COUNTS, table->dims[0] - e), s->buf.raw);
 		if (!counts)
 			return -1;
-		/* Memory may change: the number is read once. */
+		/* Read once, since others may write to the table. */
 		rows = uma_expert_rows(__atomic_load_n(&counts[e % COUNTS], __ATOMIC_RELAXED),
 				       left);
 		blocks = (__u32)uma_divup(rows, plan->mt);

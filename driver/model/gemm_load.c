@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Blocks of a GEMM's operands, from memory into the form that the inner kernels
- * take: binary32 for float types, pairs of s16 for bytes. A binary32 operand
- * that the home has in one piece is used where it lies.
+ * Loads blocks of the operands of a GEMM in the format of the kernels: binary32 for
+ * floating point, pairs of s16 for 8-bit products. A contiguous binary32 operand is used
+ * in place.
  */
 #include "uma_internal.h"
 
@@ -25,8 +25,8 @@ static __u64 magnitude(__s64 v)
 }
 
 /*
- * A block of binary32 where it lies, or NULL: @rows from element @off on,
- * @row_stride apart, of @cols elements @col_stride apart.
+ * A block of binary32 in place, or NULL if that is not possible: @rows, @row_stride apart,
+ * of @cols elements, @col_stride apart, from offset @off on.
  */
 const float *uma_block_in_place(struct uma_run *run, const struct uma_tensor_view *t,
 				__s64 off, __u32 rows, __s64 row_stride, __u32 cols,
@@ -44,8 +44,8 @@ const float *uma_block_in_place(struct uma_run *run, const struct uma_tensor_vie
 }
 
 /*
- * What DYNQUANT makes of @n numbers, times its scale. The largest magnitude is that of the
- * largest bits, those of a NaN above all.
+ * Round @n values to 8 bits as DYNQUANT does, and scale them back. Bits without the sign
+ * are ordered like magnitudes, with NaN above all numbers.
  */
 static void round_to_bytes(struct uma_gemm_ctx *c, float *x, __u32 n)
 {
@@ -97,7 +97,7 @@ static int load_a_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 	for (i = 0; i < count; i++, dst += ld, off += along_k ? sm : sk) {
 		__u32 done, all = along_k ? kc : c->m;
 
-		/* A run has whole groups, or is part of one. */
+		/* A run consists of whole quantisation groups or is part of one. */
 		for (done = 0; done < all; done += row.n) {
 			const float *p;
 
@@ -129,7 +129,10 @@ static __s32 byte_at(const void *raw, __u32 dtype, __u32 i)
 				       ((const __u8 *)raw)[i];
 }
 
-/* Rows of @kc s16. After an odd number anything may follow: B has a zero there. */
+/*
+ * Load rows of @kc s16. If @kc is odd, the element after the last is undefined; it is
+ * multiplied by a zero of B.
+ */
 static int load_a_s16(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 		      struct uma_gemm_block *g)
 {
@@ -175,8 +178,8 @@ int uma_gemm_load_a(struct uma_gemm_ctx *c, __u32 k0, __u32 kc,
 }
 
 /*
- * Scales and zero points, or minima, of the block: a row of c->n for each group that the
- * block touches, for the other schemes one row.
+ * Load scales, and zero points or minima, of the block: a row of c->n for each group that
+ * overlaps the block, a single row if there are no groups.
  */
 static int load_scales(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 {
@@ -215,7 +218,7 @@ static void bytes_to_s32(__s32 *dst, const void *raw, __u32 dtype, __u32 n)
 		dst[i] = byte_at(raw, dtype, i);
 }
 
-/* Row @k of the block, @n columns from @col on, to binary32. */
+/* Convert row @k of the block to binary32: @n columns from the first on. */
 static void convert_row(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
 			__u32 k, __u32 n, float *dst)
 {
@@ -239,7 +242,7 @@ static void convert_row(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
 	uma_dequant(kern, t, dst, ints, c->s->scale + at, c->s->zero + at, 1, n);
 }
 
-/* Column @col of the block, rows k0 .. k0 + kc, to binary32. */
+/* Convert column @col of the block, rows k0 .. k0 + kc, to binary32. */
 static void convert_column(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
 			   __u32 kc, __u32 col, float *dst)
 {
@@ -265,7 +268,10 @@ static void convert_column(struct uma_gemm_ctx *c, const void *raw, __u32 k0,
 	}
 }
 
-/* Columns @from .. c->n of the block into scratch, padded to the kernels' nr. */
+/*
+ * Copy columns @from .. c->n of the block, converted, padded to a multiple of the
+ * kernels' nr.
+ */
 static int copy_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc, __u32 from)
 {
 	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
@@ -297,7 +303,7 @@ static int copy_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc, __u32 from)
 				convert_row(c, p, k0, k0 + i, n, dst);
 			continue;
 		}
-		/* Bits, not numbers: this file stays free of floating point. */
+		/* Copied as bits: floating point is left to the kernels. */
 		if (t->dtype != UMA_DTYPE_F32 && !blocks) {
 			convert_column(c, p, k0, kc, from + i, dst);
 			p = dst;
@@ -322,8 +328,8 @@ static int load_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 	const float *p = 0;
 
 	/*
-	 * In place when the rows are dense, and either close to each other or
-	 * not used often enough to pay for a copy.
+	 * Use the rows in place if they are contiguous, and are either close to each other or
+	 * used too few times to be worth copying.
 	 */
 	if (t->dtype == UMA_DTYPE_F32 && sn == 1 && whole &&
 	    (c->m <= 16 || magnitude(sk) <= 256))
@@ -337,7 +343,7 @@ static int load_b_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 	return whole < c->n ? copy_b_f32(c, k0, kc, whole) : 0;
 }
 
-/* Panels of a packed binary32 operand where they lie. */
+/* Use the panels of a packed binary32 operand in place. */
 static int panels_in_place(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 {
 	const struct uma_tensor_view *t = uma_gemm_view(c, UMA_SLOT_B);
@@ -401,7 +407,7 @@ static int load_packed_f32(struct uma_gemm_ctx *c, __u32 k0, __u32 kc)
 	return 0;
 }
 
-/* A run of bytes into the pairs: along a row or along a column. */
+/* Store a run of bytes to the pairs, along a row or along a column. */
 static void put_s16(struct uma_gemm_ctx *c, const void *raw, __u32 dtype,
 		    __u32 k, __u32 col, int along_n, __u32 n)
 {

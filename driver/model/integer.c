@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Functions of rows of integers, exact: what binary32 would round.
- */
+/* Exact functions of rows of integers, whose results binary32 would round */
 #include "uma_internal.h"
 
 #define S32_MAX_S64	0x7fffffffLL
 #define S32_MIN_S64	(-0x80000000LL)
 
-/* a to the power of b, saturated to s32; 0 to a negative power saturates too. */
+/*
+ * a to the power of b. Results beyond s32 are not exact, since the store saturates
+ * them. 0 to a negative power is the largest s32.
+ */
 static __s64 power(__s64 a, __s64 b)
 {
 	__s64 r = 1, i;
@@ -20,7 +21,7 @@ static __s64 power(__s64 a, __s64 b)
 		return b < 0 ? S32_MAX_S64 : 0;
 	if (b < 0)
 		return 0;
-	/* After 32 products |r| is beyond s32. */
+	/* |a| > 1: at most 32 products until |r| exceeds s32. */
 	for (i = 0; i < b && r <= S32_MAX_S64 && r >= S32_MIN_S64; i++)
 		r *= a;
 	if (i < b && (b & 1) != (i & 1) && a < 0)
@@ -28,7 +29,7 @@ static __s64 power(__s64 a, __s64 b)
 	return r;
 }
 
-/* The remainder has the sign of a. What is divided by 0 gives 0. */
+/* Remainder with the sign of a; 0 for division by 0 */
 static __s64 rest(__s64 a, __s64 b)
 {
 	return b ? a % b : 0;
@@ -41,7 +42,7 @@ static __s64 floor_rest(__s64 a, __s64 b)
 	return r && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* To the bits of a type: what does not fit is cut off. */
+/* Truncate to the width of a type. */
 static __s64 wrap(__s64 v, __u32 dtype)
 {
 	switch (dtype) {
@@ -58,7 +59,7 @@ static __s64 wrap(__s64 v, __u32 dtype)
 	}
 }
 
-/* A distance beyond the width shifts everything out. */
+/* Shifting by the width or more, or by a negative number, shifts all bits out. */
 static __s64 shift(__s64 a, __s64 b, int left)
 {
 	if (b < 0 || b > 31)
@@ -123,7 +124,11 @@ static __s64 binary(__u32 func, __s64 a, __s64 b)
 /*
  * uma_integer_binary - dst[i] = f(a[i], b[i])
  * @func: &enum uma_binary, not UMA_BINARY_DIV
- * @dtype: functions of bits: type of the operands
+ * @dtype: type of the operands, for bitwise functions
+ * @dst: results, not saturated
+ * @a: first operand
+ * @b: second operand
+ * @n: number of elements
  */
 void uma_integer_binary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a,
 			const __s32 *b, __u32 n)
@@ -140,7 +145,10 @@ void uma_integer_binary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a,
 /*
  * uma_integer_unary - dst[i] = f(a[i])
  * @func: UMA_UNARY_ABS, NEG, SQUARE, SIGN, NOT or BIT_NOT
- * @dtype: type of the operand
+ * @dtype: type of the operand, for UMA_UNARY_BIT_NOT
+ * @dst: results, not saturated
+ * @a: operand
+ * @n: number of elements
  */
 void uma_integer_unary(__u32 func, __u32 dtype, __s64 *dst, const __s32 *a, __u32 n)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Rules between the operands of a task: ranks, dimensions, types,
- * quantisation, and which memory may be shared.
+ * Checks operands against each other: ranks, dimensions, types, quantisation, and overlap
+ * in memory.
  */
 #include "uma_internal.h"
 
@@ -13,7 +13,7 @@ static int unquantised_s32(const struct uma_tensor_view *t)
 	return t->dtype == UMA_DTYPE_S32 && t->quant == UMA_QUANT_NONE;
 }
 
-/* Functions of bits are defined for integers and nothing else. */
+/* Bitwise functions, which are defined for integers only */
 static int function_of_bits(const struct uma_op *op)
 {
 	if (op->opcode == UMA_OP_UNARY)
@@ -27,9 +27,9 @@ static int function_of_bits(const struct uma_op *op)
 			 1u << UMA_UNARY_NOT)
 
 /*
- * Is the result formed in integers? A GEMM or a convolution of bytes into a plain
- * s32 operand, an operation on plain s32 operands that has an exact result, or one
- * on bits.
+ * Is the result computed in integers? This is the case for GEMM and convolution of 8-bit
+ * integers into unquantised s32, for operations on unquantised s32 whose result is an
+ * integer, and for bitwise functions.
  */
 int uma_op_exact(const struct uma_op *op)
 {
@@ -48,7 +48,7 @@ int uma_op_exact(const struct uma_op *op)
 	return 0;
 }
 
-/* Are the first @count dimensions of @slot DST's? */
+/* Are the first @count dimensions of @slot equal to those of DST? */
 int uma_match_dims(const struct uma_op *op, __u32 slot, __u32 count,
 		   struct uma_fault_info *fault)
 {
@@ -61,7 +61,7 @@ int uma_match_dims(const struct uma_op *op, __u32 slot, __u32 count,
 	return 0;
 }
 
-/* Numbers of 16 bits are numbers of binary32: a product of matrices has them as they lie. */
+/* A binary32 GEMM may have weights of any floating-point type; they are converted exactly. */
 static int is_widened(const struct uma_op *op)
 {
 	return op->opcode == UMA_OP_GEMM && op->t[UMA_SLOT_A].dtype == UMA_DTYPE_F32 &&
@@ -105,16 +105,16 @@ static int match_gemm_quant(const struct uma_op *op, struct uma_fault_info *faul
 		if (op->t[s].quant > UMA_QUANT_TENSOR)
 			return uma_set_fault(fault, UMA_FAULT_QUANT, s, "quant");
 	}
-	/* Channels are rows of A, groups run along K. */
+	/* For A, channels are rows and groups run along K. */
 	if ((a->quant == UMA_QUANT_CHANNEL && a->quant_axis != a->rank - 2) ||
 	    (a->quant == UMA_QUANT_GROUP && a->quant_axis != a->rank - 1))
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_A, "quant_axis");
-	/* What is left out is the stored number 0. */
+	/* The elements that are not stored count as 0, which must stand for the value 0. */
 	if (b->layout == UMA_LAYOUT_GEMM_B24 && b->zero)
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "zero");
 	if (b->layout == UMA_LAYOUT_GEMM_B24 && (b->zero_addr || b->min_addr))
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "zero_addr");
-	/* Channels are columns of B, groups run along K. */
+	/* For B, channels are columns and groups run along K. */
 	if ((b->quant == UMA_QUANT_CHANNEL && b->quant_axis != b->rank - 1) ||
 	    (b->quant == UMA_QUANT_GROUP && b->quant_axis != b->rank - 2))
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_B, "quant_axis");
@@ -122,8 +122,8 @@ static int match_gemm_quant(const struct uma_op *op, struct uma_fault_info *faul
 }
 
 /*
- * Is a product formed in integers? Not if scales differ along K, as those of blocks do, or
- * from row to row: then it is one of numbers.
+ * Are the products computed in integers? Not if scales vary along K or between the rows
+ * of A: those products are computed in binary32.
  */
 int uma_gemm_integer(const struct uma_op *op)
 {
@@ -134,7 +134,7 @@ int uma_gemm_integer(const struct uma_op *op)
 	       !uma_is_block(op->t[UMA_SLOT_B].dtype);
 }
 
-/* An exact GEMM has no place for a number that is not an integer. */
+/* An exact product must not involve scales or other factors that are not 1. */
 int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	__u32 s;
@@ -165,7 +165,7 @@ int uma_match_exact(const struct uma_op *op, struct uma_fault_info *fault)
 	return 0;
 }
 
-/* Only floating-point numbers are rounded to bytes, and only for products with integers. */
+/* a_group applies to products of a floating-point A with a B that is not floating point. */
 static int match_a_group(const struct uma_op *op, struct uma_fault_info *fault)
 {
 	__u32 group = op->a_group;
@@ -203,7 +203,10 @@ int uma_gemm_match(const struct uma_op *op, struct uma_fault_info *fault)
 	if (b->dims[r - 2] != a->dims[r - 1] || b->dims[r - 1] != dst->dims[r - 1])
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_B, "dims");
 	for (s = UMA_SLOT_C; s <= UMA_SLOT_RESIDUAL; s++) {
-		/* Those may be each matrix's own, which has been looked at. */
+		/*
+		 * uma_experts_match() has checked them: they may have a matrix for
+		 * each expert.
+		 */
 		if (op->experts && (s == UMA_SLOT_BIAS || s == UMA_SLOT_SCALE))
 			continue;
 		if (uma_has(op, s) && uma_match_dims(op, s, r, fault))
@@ -277,7 +280,7 @@ int uma_pack_match(const struct uma_op *op, struct uma_fault_info *fault)
 		return uma_set_fault(fault, UMA_FAULT_RANK, UMA_SLOT_DST, "rank");
 	if (dst->dtype == UMA_DTYPE_S32 || dst->dtype != a->dtype)
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
-	/* The scales belong to the GEMM that uses the result. */
+	/* Scales are given to the GEMM that uses the result. */
 	if (dst->quant)
 		return uma_set_fault(fault, UMA_FAULT_QUANT, UMA_SLOT_DST, "quant");
 	if (a->quant)
@@ -286,9 +289,13 @@ int uma_pack_match(const struct uma_op *op, struct uma_fault_info *fault)
 }
 
 /*
- * uma_op_match - do the operands fit each other?
+ * uma_op_match - check that operands match each other and the parameters
+ * @op: decoded task
+ * @fault: out: set on failure
  *
  * Also called after dynamic dimensions have replaced the descriptor's.
+ *
+ * Return: 0, or -1 with @fault set.
  */
 int uma_op_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
@@ -323,7 +330,7 @@ static int ranges_meet(__u64 a, __u64 a_end, __u64 b, __u64 b_end)
 	return a < a_end && b < b_end && a < b_end && b < a_end;
 }
 
-/* May @dst be written while @s, an input or another output, is in use? */
+/* Check that writing @out does not modify operand @s, or its tables, while it is in use. */
 static int check_apart(const struct uma_op *op, __u32 out, __u32 s, int in_place,
 		       struct uma_fault_info *fault)
 {
@@ -353,7 +360,7 @@ static int check_apart(const struct uma_op *op, __u32 out, __u32 s, int in_place
 	return 0;
 }
 
-/* An output against itself, everything else, and the table of dimensions. */
+/* Check an output against itself, all operands, and the table of dynamic dimensions. */
 static int check_output(const struct uma_op *op, __u32 out, struct uma_fault_info *fault)
 {
 	const struct uma_op_class *class = uma_op_class(op->opcode);
@@ -378,10 +385,14 @@ static int check_output(const struct uma_op *op, __u32 out, struct uma_fault_inf
 }
 
 /*
- * uma_op_overlap - may writing the results disturb what is read?
+ * uma_op_overlap - check that outputs do not overlap what the task reads
+ * @op: decoded task
+ * @fault: out: set on failure
  *
- * Packed operands take part with their header and payload without padding;
- * uma_op_check() repeats this once it knows the blocks.
+ * Of packed operands this considers header and payload without padding, as the block
+ * size depends on the engine; uma_op_check() considers all of it.
+ *
+ * Return: 0, or -1 with @fault set.
  */
 int uma_op_overlap(const struct uma_op *op, struct uma_fault_info *fault)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Memory of the device, through the home's accessor. Ranges that it returns in
- * one piece are used in place; others are gathered piece by piece. Nibbles
- * become bytes on the way in and nibbles again on the way out.
+ * Access to device memory by &struct uma_mem_ops.map. Ranges that it maps contiguously are
+ * used in place, others are accessed piece by piece. Elements of 4 bits are unpacked to
+ * bytes when they are read, and packed when they are written.
  */
 #include "uma_internal.h"
 
@@ -20,7 +20,7 @@ static int mem_fault(struct uma_run *run, __u32 slot, __u64 addr,
 	return -1;
 }
 
-/* One piece, at most *len and at least one byte. NULL with the fault set. */
+/* Map at least one and at most *len bytes; NULL with the fault set */
 static __u8 *map_piece(struct uma_run *run, __u32 slot, __u64 addr, __u64 *len,
 		       enum uma_access access)
 {
@@ -40,9 +40,15 @@ static __u8 *map_piece(struct uma_run *run, __u32 slot, __u64 addr, __u64 *len,
 }
 
 /*
- * uma_map_span - a range as one pointer, or NULL if it is not in one piece
+ * uma_map_span - map a range contiguously
+ * @run: context of the step
+ * @addr: device address
+ * @bytes: size of the range
+ * @access: direction
  *
- * Does not record a fault: an access of the pieces does.
+ * Sets no fault: callers then access the range piece by piece, which does.
+ *
+ * Return: the mapped range, or NULL if that is not possible.
  */
 void *uma_map_span(struct uma_run *run, __u64 addr, __u64 bytes,
 		   enum uma_access access)
@@ -68,7 +74,12 @@ void *uma_map_span(struct uma_run *run, __u64 addr, __u64 bytes,
 }
 
 /*
- * uma_mem_in - read a range: in place, or copied to @tmp
+ * uma_mem_in - read a range, in place or copied to @tmp
+ * @run: context of the step
+ * @slot: operand, for the fault
+ * @addr: device address
+ * @bytes: size of the range
+ * @tmp: room for the range
  *
  * Return: the bytes, or NULL with the fault set.
  */
@@ -119,7 +130,7 @@ int uma_mem_out(struct uma_run *run, __u32 slot, __u64 addr, __u64 bytes,
 	return 0;
 }
 
-/* Elements of size @es from p, @step bytes apart. */
+/* Copy elements of size @es, @step bytes apart, to a dense array. */
 static void pick(__u8 *dst, const __u8 *p, __u64 step, __u32 es, __u32 n,
 		 int backwards)
 {
@@ -178,7 +189,7 @@ static int gather_nibbles(struct uma_run *run, __u32 slot,
 	__u64 left = 0;
 	__u32 i;
 
-	/* Ascending bytes at stride 1 are read in runs, others one by one. */
+	/* Bytes are mapped in runs if the stride is 1, else one by one. */
 	for (i = 0; i < n; i++, off += stride) {
 		__u64 addr = t->addr + (__u64)(off >> 1);
 
@@ -224,9 +235,7 @@ static int scatter_nibbles(struct uma_run *run, __u32 slot,
 	return 0;
 }
 
-/*
- * Number of elements, @step bytes apart, that lie in @len bytes entirely.
- */
+/* Number of elements of size @es, @step bytes apart, that are completely within @len bytes */
 static __u32 whole_elements(__u64 len, __u64 step, __u32 es, __u32 n)
 {
 	__u64 fit;
@@ -238,16 +247,16 @@ static __u32 whole_elements(__u64 len, __u64 step, __u32 es, __u32 n)
 }
 
 /*
- * uma_gather - a run of elements, in place if it is dense and in one piece
- * @run: where and how
+ * uma_gather - read a run of elements, in place if it is dense and contiguously mapped
+ * @run: context of the step
  * @slot: operand, for the fault
  * @t: operand
  * @off: linear offset of the first element
- * @stride: distance of elements
+ * @stride: stride, in elements
  * @n: number of elements, at least 1
- * @tmp: room for them, 4-byte aligned
+ * @tmp: room for the elements, 4-byte aligned
  *
- * Return: the elements, dense, nibbles as bytes; NULL with the fault set.
+ * Return: the elements, dense, 4-bit ones as bytes; NULL with the fault set.
  */
 const void *uma_gather(struct uma_run *run, __u32 slot,
 		       const struct uma_tensor_view *t, __s64 off,
@@ -280,7 +289,7 @@ const void *uma_gather(struct uma_run *run, __u32 slot,
 		return tmp;
 	}
 	run->mem->read_bytes += (__u64)n * es;
-	/* From the lowest address upwards, whatever the sign of the stride. */
+	/* A piece extends upwards from an address, so begin with the lowest one. */
 	if (backwards) {
 		off += stride * (__s64)(n - 1);
 		stride = -stride;
@@ -299,7 +308,7 @@ const void *uma_gather(struct uma_run *run, __u32 slot,
 		if (fit) {
 			pick(dst, p, step, es, fit, backwards);
 		} else {
-			/* An element across two pieces. */
+			/* The element is in two pieces. */
 			const void *one = uma_mem_in(run, slot, addr, es, dst);
 
 			if (!one)
@@ -319,7 +328,16 @@ const void *uma_gather(struct uma_run *run, __u32 slot,
 }
 
 /*
- * uma_scatter - the reverse: dense elements, nibbles as bytes, to an operand
+ * uma_scatter - write a run of elements
+ * @run: context of the step
+ * @slot: operand, for the fault
+ * @t: operand
+ * @off: linear offset of the first element
+ * @stride: stride, in elements
+ * @n: number of elements
+ * @raw: the elements, dense, 4-bit ones as bytes
+ *
+ * Return: 0, or -1 with the fault set.
  */
 int uma_scatter(struct uma_run *run, __u32 slot,
 		const struct uma_tensor_view *t, __s64 off, __s64 stride,

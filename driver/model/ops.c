@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The operations by their numbers. What one means is in its own file; floating
- * point is in the kernels alone (kernels_*.h), which a kernel calls in sections
- * of their own and builds with other flags than this.
+ * Table of the operations. Each is implemented in a file of its own. Only the inner kernels
+ * (kernels_*.h) use floating point: an OS kernel compiles them with other flags and calls
+ * them in FPU sections only.
  */
 #include "uma_internal.h"
 
@@ -50,7 +50,6 @@ static const struct uma_op_class *const classes[UMA_OP_COUNT] = {
 	[UMA_OP_CONV] = &uma_op_conv,
 };
 
-/* NULL for an opcode that there is not. */
 const struct uma_op_class *uma_op_class(__u32 opcode)
 {
 	return opcode < UMA_OP_COUNT ? classes[opcode] : 0;

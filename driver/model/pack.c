@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * PACK: a strided operand into the engine's blocked layout. The first phase
- * writes the panels, the second the header, so that a header never stands
- * before a payload that is not there.
+ * PACK: copies a strided operand to the blocked layout of an engine. The first phase writes
+ * the panels, the second the header, so that a valid header implies a complete payload.
  */
 #include "uma_internal.h"
 
-/* Cost of an element, in multiply-adds. */
+/* Cost of an element, in multiply-adds */
 #define ELEMENT_COST	64u
 
 struct pack_plan {
@@ -46,7 +45,7 @@ static int pack_prepare(struct uma_run *run, struct uma_program *prog)
 	chunks = prog->step_work / (UMA_PACKED_K * bn * ELEMENT_COST);
 	p->chunk = UMA_PACKED_K * (__u32)UMA_MIN(UMA_MAX(chunks, 1), 1u << 16);
 	p->steps = (__u32)uma_divup(d->dims[d->rank - 2], p->chunk);
-	/* A panel is at least 64 bytes: this cannot wrap. */
+	/* No overflow: each panel takes at least 64 of the 2^48 bytes of addresses. */
 	tiles = batches * p->panels;
 	if (tiles > 0xffffffffu)
 		return uma_set_fault(run->fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST, "dims");
@@ -59,7 +58,10 @@ static __u64 magnitude(__s64 v)
 	return v < 0 ? -(__u64)v : (__u64)v;
 }
 
-/* Rows k .. k + kc, columns n .. n + count of a matrix, as wide elements. */
+/*
+ * Gather @kc rows and @count columns of a matrix, 4-bit elements as bytes, padded with
+ * zeros to @bn columns.
+ */
 static int gather_rows(struct uma_run *run, __s64 off, __u32 kc, __u32 count,
 		       __u32 bn, struct pack_scratch *s)
 {
@@ -89,7 +91,7 @@ static int gather_rows(struct uma_run *run, __s64 off, __u32 kc, __u32 count,
 	return 0;
 }
 
-/* Write @kc rows, from row @at of what is there of panel @n on, as blocks. */
+/* Write @kc rows to the blocks of the panel of column @n, from stored row @at on. */
 static int put_blocks(struct uma_run *run, const void *rows, __u64 batch, __u32 at,
 		      __u32 kc, __u32 n)
 {
@@ -111,7 +113,7 @@ static int put_blocks(struct uma_run *run, const void *rows, __u64 batch, __u32 
 	return 0;
 }
 
-/* Write two of each four of @kc rows, and where they were. */
+/* Write two of each four of @kc rows, and their positions. */
 static int put_half(struct uma_run *run, __u64 batch, __u32 k, __u32 kc, __u32 n)
 {
 	const struct uma_tensor_view *d = &run->prog->op.t[UMA_SLOT_DST];

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The blocked layout of a GEMM's B operand.
+ * The blocked layout of the B operand of a GEMM.
  *
- * After the header follow the matrices of the batch. A matrix is a sequence of
- * panels of block_n columns; a panel is a sequence of blocks of block_k rows; a
- * block holds, for each of its columns, its block_k elements side by side. So
- * a block is what one step of a dot-product instruction or of an outer product
- * takes. In a block of 4-bit elements byte j of a column has element j in the
- * low nibble and element j + block_k / 2 in the high one: one mask and one
- * shift give two runs of neighbours. Elements beyond the matrix are zero.
+ * The header is followed by the matrices of the batch. A matrix is a sequence of panels
+ * of block_n columns, a panel is a sequence of blocks of block_k rows. A block has the
+ * block_k elements of its first column, then those of the next, and so on. So a block is
+ * the operand of one step of a dot-product instruction or of an outer product. In a block
+ * of 4-bit elements, byte j of a column has element j in the low nibble and element
+ * j + block_k / 2 in the high one, so that a mask and a shift give two runs of
+ * consecutive elements. Elements beyond the matrix are zero.
  */
 #include "uma_internal.h"
 
-/* May the operand have this row's blocks? */
+/* Can the operand have the block size of the row? Returns 0 or -1. */
 int uma_packed_blocks(const struct uma_tensor_view *t,
 		      const struct uma_op_cap *cap)
 {
@@ -29,7 +29,7 @@ int uma_packed_blocks(const struct uma_tensor_view *t,
 	return bits == 4 && bk % 2 ? -1 : 0;
 }
 
-/* Bytes of the blocks of a panel. */
+/* Size of the blocks of a panel in bytes, without positions */
 __u64 uma_packed_panel_blocks(const struct uma_tensor_view *t,
 			      const struct uma_op_cap *cap)
 {
@@ -52,8 +52,8 @@ static __u64 panel_bytes(const struct uma_tensor_view *t,
 }
 
 /*
- * Address of the block that holds element (k, n) of a matrix; of one of which
- * only half the elements are there k is the row among those.
+ * Address of the block that holds row @k and column @n of a matrix. With
+ * UMA_LAYOUT_GEMM_B24 @k is the index among the stored rows.
  */
 __u64 uma_packed_addr(const struct uma_tensor_view *t,
 		      const struct uma_op_cap *cap, __u64 batch, __u32 k,
@@ -89,10 +89,15 @@ void uma_packed_header_make(const struct uma_tensor_view *t,
 }
 
 /*
- * uma_packed_header_check - was the operand packed for this engine and shape?
+ * uma_packed_header_check - check that an operand was packed for this engine and shape
+ * @run: context of the step
+ * @slot: operand
+ * @cap: capability row of the engine
  *
- * A guard against mistakes, not against malice: memory may change afterwards,
- * so nothing that follows relies on what the header says.
+ * Detects mistakes, not attacks: others may write to the header afterwards, so nothing
+ * relies on its content.
+ *
+ * Return: 0, or -1 with the fault set.
  */
 int uma_packed_header_check(struct uma_run *run, __u32 slot,
 			    const struct uma_op_cap *cap)
@@ -138,7 +143,7 @@ static __u8 widen(__u8 nibble, int is_signed)
 	return is_signed && nibble & 8 ? nibble | 0xf0 : nibble;
 }
 
-/* One block: @count columns from column @n, as rows of wide elements. */
+/* Unpack @count columns of a block, from column @n on, to rows of elements. */
 static void block_rows(__u32 dtype, __u32 bk, const __u8 *block, __u32 n,
 		       __u32 count, __u32 rows, void *out, __u32 ld)
 {
@@ -191,17 +196,19 @@ static void block_rows(__u32 dtype, __u32 bk, const __u8 *block, __u32 n,
 }
 
 /*
- * uma_packed_rows - rows of a packed operand as wide elements
- * @run: where and how
+ * uma_packed_rows - unpack rows of a packed operand
+ * @run: context of the step
  * @slot: operand
- * @cap: row of the engine, for the blocks
- * @batch: matrix
+ * @cap: capability row of the engine, for the block size
+ * @batch: index of the matrix
  * @k: first row, a multiple of UMA_PACKED_K
  * @kc: number of rows, at most UMA_PACKED_K
  * @n: first column
  * @count: number of columns
- * @out: where they go
- * @ld: distance of rows there, in wide elements
+ * @out: rows of elements, 4-bit ones as bytes
+ * @ld: row stride of @out, in elements
+ *
+ * Return: 0, or -1 with the fault set.
  */
 int uma_packed_rows(struct uma_run *run, __u32 slot,
 		    const struct uma_op_cap *cap, __u64 batch, __u32 k,
@@ -221,7 +228,7 @@ int uma_packed_rows(struct uma_run *run, __u32 slot,
 		__u32 cols = UMA_MIN(count, bn - n % bn);
 		__u64 addr = uma_packed_addr(t, cap, batch, k, n);
 
-		/* One block at a time bounds the temporary memory. */
+		/* Block by block, to limit the size of @tmp */
 		for (b = 0; b < blocks; b++, addr += block) {
 			__u32 rows = UMA_MIN(bk, kc - b * bk);
 			const void *p;
@@ -240,13 +247,13 @@ int uma_packed_rows(struct uma_run *run, __u32 slot,
 }
 
 /*
- * uma_packed_fill - a block from rows of wide elements
+ * uma_packed_fill - pack a block
  * @dtype: type of the operand
- * @cap: row of the engine, for the blocks
- * @kc: rows that exist; the others become zero
- * @rows: wide elements, block_n in a row
- * @ld: distance of rows
- * @block: out
+ * @cap: capability row of the engine, for the block size
+ * @kc: number of rows; further rows of the block become zero
+ * @rows: rows of block_n elements, 4-bit ones as bytes
+ * @ld: row stride of @rows, in elements
+ * @block: out: packed block
  */
 void uma_packed_fill(__u32 dtype, const struct uma_op_cap *cap, __u32 kc,
 		     const void *rows, __u32 ld, void *block)

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The B operand of a GEMM with two of four: of each four elements along K, from
- * a multiple of four on, two are there.
+ * The B operand of a GEMM with 2:4 sparsity: of each four elements along K, beginning at a
+ * multiple of four, two are stored.
  *
- * A panel of block_n columns begins with blocks as in packed.c, of a matrix with
- * half the rows: rows 2 g and 2 g + 1 hold what is left of rows 4 g to 4 g + 3.
- * Then come the positions: for each g, block_n nibbles, that of an even column
- * the low one of its byte; bits 0 and 1 say which of the four rows the first
- * element belongs to, bits 2 and 3 the second. Padding to 64 bytes is not
- * written. Any nibble is defined: if both say the same row, the second element
- * is in it.
+ * A panel of block_n columns begins with blocks as in packed.c, of a matrix of half as
+ * many rows: its rows 2 g and 2 g + 1 have the two elements that are kept of rows 4 g to
+ * 4 g + 3. They are followed by the positions: for each g, block_n nibbles, that of an
+ * even column the low one of its byte. Bits 0 and 1 are the row, of the four, of the
+ * first element, bits 2 and 3 that of the second. The padding to 64 bytes is not written.
+ * All nibbles are valid: if both rows are equal, the second element is used.
  */
 #include "uma_internal.h"
 
-/* Elements that are chosen from at a time */
+/* Number of elements of which two are kept */
 #define FOUR	4u
 
-/* Of numbers, without their sign: a larger magnitude is larger. */
+/* Magnitude of an element; for floating point its bits, which have the same order */
 static __u32 magnitude(__u32 dtype, const void *rows, __u64 i)
 {
 	switch (dtype) {
@@ -36,7 +35,7 @@ static __u32 magnitude(__u32 dtype, const void *rows, __u64 i)
 	}
 }
 
-/* The two largest of four, the first of equals: a nibble. */
+/* Choose the two largest of four, the first of equal ones; returns the nibble. */
 static __u32 choose(const __u32 *m)
 {
 	__u32 best = 0, second, i;
@@ -52,13 +51,13 @@ static __u32 choose(const __u32 *m)
 }
 
 /*
- * uma_packed24_choose - two of each four rows
+ * uma_packed24_choose - keep two of each four rows
  * @dtype: type of the operand
- * @rows: wide elements, a multiple of four rows
- * @bn: elements in a row, even
- * @groups: fours
- * @half: out: two rows for each four
- * @positions: out: bn / 2 bytes for each four
+ * @rows: rows of elements, 4-bit ones as bytes; a multiple of four rows
+ * @bn: number of elements of a row, even
+ * @groups: number of groups of four rows
+ * @half: out: two rows for each group
+ * @positions: out: bn / 2 bytes for each group
  */
 void uma_packed24_choose(__u32 dtype, const void *rows, __u32 bn, __u32 groups,
 			 void *half, __u8 *positions)
@@ -86,7 +85,7 @@ void uma_packed24_choose(__u32 dtype, const void *rows, __u32 bn, __u32 groups,
 	}
 }
 
-/* Address of the positions of rows k, a multiple of four, to k + 3. */
+/* Address of the positions of rows @k to @k + 3, for @k a multiple of four */
 __u64 uma_packed24_addr(const struct uma_tensor_view *t,
 			const struct uma_op_cap *cap, __u64 batch, __u32 k, __u32 n)
 {
@@ -94,7 +93,7 @@ __u64 uma_packed24_addr(const struct uma_tensor_view *t,
 	       (__u64)(k / FOUR) * (uma_le16(cap->block_n) / 2);
 }
 
-/* Element (k, n) of a block, widened. */
+/* Element in row @k and column @n of a block, 4-bit ones extended */
 static __u32 element(__u32 dtype, __u32 bk, const void *block, __u32 k, __u32 n)
 {
 	__u32 half = bk / 2, nibble;
@@ -113,14 +112,14 @@ static __u32 element(__u32 dtype, __u32 bk, const void *block, __u32 k, __u32 n)
 }
 
 /**
- * struct spread - where elements of a block go
- * @positions: of the first four rows, from the panel's first column on
- * @bn: columns of a panel
- * @n: first column in the panel
- * @cols: columns
- * @kc: rows that are wanted
- * @out: wide elements
- * @ld: distance of rows there
+ * struct spread - where the elements of blocks belong
+ * @positions: positions of the first four rows, from the first column of the panel on
+ * @bn: number of columns of a panel
+ * @n: first column within the panel
+ * @cols: number of columns
+ * @kc: number of rows of @out
+ * @out: rows of elements
+ * @ld: row stride of @out
  */
 struct spread {
 	const __u8 *positions;
@@ -132,7 +131,7 @@ struct spread {
 	__u32 ld;
 };
 
-/* Row @r of the block, which is row @at of the half of the rows. */
+/* Move row @r of the block, which is stored row @at, to the rows that it belongs to. */
 static void spread_row(const struct spread *s, __u32 dtype, __u32 bk,
 		       const void *block, __u32 r, __u32 at)
 {
@@ -162,7 +161,7 @@ static void spread_row(const struct spread *s, __u32 dtype, __u32 bk,
 	}
 }
 
-/* As uma_packed_rows(). */
+/* The part of uma_packed_rows() for this layout */
 int uma_packed24_read(struct uma_run *run, __u32 slot,
 		      const struct uma_op_cap *cap, __u64 batch, __u32 k,
 		      __u32 kc, __u32 n, __u32 count, void *out, __u32 ld)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The chips that the device can be.
+ * The chips that the device can be configured as.
  *
- * They differ where the chips of this class differ: bf16 on the matrix unit and
- * 4-bit weights on the neural engine from the third generation, tasks with
- * dynamic shapes from the second, contraction limits of the neural engine,
- * clocks, bandwidth, number of engines. Documentation/model.rst gives the
- * source of each figure; rates and power are modelled, not measured.
+ * They differ like the generations of such chips: bf16 on the matrix unit and 4-bit
+ * weights on the neural engine from the third generation on, dynamic shapes from the
+ * second on, limits of dimensions of the neural engine, clocks, bandwidths, and numbers
+ * of engines. Documentation/model.rst has the source of each figure; rates and power are
+ * modelled, not measured.
  */
 #include "uma_internal.h"
 
@@ -21,7 +21,7 @@
 #define Q_T		(Q_N | 1u << UMA_QUANT_TENSOR)
 #define Q_TC		(Q_T | 1u << UMA_QUANT_CHANNEL)
 #define Q_TCG		(Q_TC | 1u << UMA_QUANT_GROUP)
-/* Also with a minimum of each group */
+/* Also with a minimum for each group */
 #define Q_TCGM		(Q_TCG | 1u << UMA_QUANT_GROUP_MIN)
 #define Q(a, b, d, x)	((a) | (b) << 8 | (d) << 16 | (x) << 24)
 
@@ -31,26 +31,26 @@
 
 #define ACT(x)		(1u << UMA_ACT_##x)
 #define ACTS_ALL	((1u << UMA_ACT_COUNT) - 1)
-/* What an outer-product unit does in its vector instructions. */
+/* Activations of an outer-product unit, by its vector instructions */
 #define ACTS_SIMPLE	(ACT(NONE) | ACT(RELU) | ACT(CLAMP) | ACT(LEAKY_RELU))
 #define UNARIES_ALL	((1u << UMA_UNARY_COUNT) - 1)
 #define BINARIES_ALL	((1u << UMA_BINARY_COUNT) - 1)
 
 #define CONV(x)		(1u << UMA_CONV_##x)
 #define CONVS_SUMS	(CONV(DIRECT) | CONV(IMPLICIT))
-/* Of 6 x 6 the numbers grow too large for types of 16 bits. */
+/* Without F(6 x 6), whose transforms need more range and precision than 16 bits have */
 #define CONVS_16	(CONV(WINOGRAD_2) | CONV(WINOGRAD_4))
 #define CONVS_32	(CONVS_16 | CONV(WINOGRAD_6))
 
 #define U(x)		(1u << UMA_UNARY_##x)
-/* By table lookup on the neural engine. */
+/* By table lookup, on the neural engine */
 #define UNARIES_LUT	(U(ACT) | U(ABS) | U(NEG) | U(SQRT) | U(RSQRT) | U(RECIP) | \
 			 U(EXP) | U(LOG) | U(ERF) | U(SQUARE))
 #define BIN(x)		(1u << UMA_BINARY_##x)
 #define BINARIES_PE	(BIN(ADD) | BIN(SUB) | BIN(MUL) | BIN(MAX) | BIN(MIN) | \
 			 BIN(EQ) | BIN(NE) | BIN(LT) | BIN(LE) | BIN(GT) | BIN(GE))
 
-/* What a network compiled ahead of time has: no pages, no lengths. */
+/* Known when a network is compiled: no pages and no lengths */
 #define ATTN_STATIC	(UMA_ATTN_CAUSAL | UMA_ATTN_WINDOW | UMA_ATTN_OFFSET | UMA_ATTN_MASK)
 
 #define POOL(x)		(1u << UMA_POOL_##x)
@@ -61,7 +61,10 @@
 			 (UMA_SCATTER_CAP_REDUCE(UMA_SCATTER_REDUCE_COUNT) - \
 			  UMA_SCATTER_CAP_REDUCE(0)))
 
-/* Elements of a block along K: a block is a multiple of 64 bytes. */
+/*
+ * Rows of a block for each width of elements; for all of them a block has a multiple
+ * of 64 bytes
+ */
 #define BK_F32		1
 #define BK_16		2
 #define BK_8		4
@@ -77,11 +80,11 @@
 #define SOFTMAX_ALL	((1u << UMA_SOFTMAX_COUNT) - 1)
 
 #define DIM_BIG		(1u << 24)
-/* Elementwise operations, sums and extremes of lines: limited by positions, which are s32. */
+/* For elementwise operations and reductions; positions are s32 */
 #define DIM_MOST	0x7fffffffu
-/* Sums of bytes are exact. */
+/* Up to this length, sums of products of bytes fit in 32 bits exactly. */
 #define K_BYTES		65536u
-/* The error of floating-point sums grows with their length. */
+/* The rounding error of sums grows with their length. */
 #define K_FLOAT		(1u << 24)
 
 #define ROW_NOP {							\
@@ -102,10 +105,10 @@
 }
 
 #define ROW_GEMM_OF(...)	ROW_GEMM_FN(0, __VA_ARGS__)
-/* A may be rounded to bytes. */
+/* A may be rounded to 8 bits (a_group) */
 #define ROW_GEMM_ROUND(...)	ROW_GEMM_FN(UMA_GEMM_CAP_A_GROUP, __VA_ARGS__)
 
-/* Softmax, norms, reductions, top-k and scans: a line is as long as a dimension may be. */
+/* SOFTMAX, NORM, REDUCE, TOPK, SCAN and DYNQUANT: a line may be as long as a dimension. */
 #define ROW_LINES(op, a, d, fn, quant, epi, act, dim, al, rate) {	\
 	.opcode = UMA_LE16(UMA_OP_##op), .rank_max = UMA_MAX_RANK,	\
 	.layouts = L_S, .a_dtypes = UMA_LE32(a),			\
@@ -126,7 +129,7 @@
 }
 
 #define ROW_GEMM(...)	ROW_GEMM_OF(L_S | L_P, __VA_ARGS__)
-/* Also with two of four elements of B. */
+/* Also with 2:4 sparse B */
 #define ROW_GEMM24(...)	ROW_GEMM_OF(L_S | L_P | L_P24, __VA_ARGS__)
 
 #define ROW_PACK_OF(lay, a, dim, al, bk, bn, rate) {			\
@@ -233,11 +236,11 @@
 }
 
 /*
- * A convolution takes the types of a GEMM, but no groups. Several floating-point
- * types in a row: input and weights have the same in any case.
+ * The types of a convolution are those of a GEMM, without group quantisation. A row may
+ * list several floating-point types, since input and weights must have the same one.
  */
 #define ROW_CONV(...)	ROW_CONV_OF(L_S, 0, 0, __VA_ARGS__)
-/* Also with weights in blocks, so of one width. */
+/* Also with packed weights; as block_k depends on their width, all have the same width. */
 #define ROW_CONV_PACKED(...)	ROW_CONV_OF(L_S | L_P, __VA_ARGS__)
 #define ROW_CONV_OF(lay, bk, bn, a, b, d, fn, quant, act, dim, k, al, macs) { \
 	.opcode = UMA_LE16(UMA_OP_CONV), .rank_max = 4,			\
@@ -250,24 +253,24 @@
 	.block_n = UMA_LE16(bn), .macs_per_cycle = UMA_LE32(macs),	\
 }
 
-/* GEMM of one float type, and of binary32 with weights of it */
+/* GEMM of a floating-point type, and of binary32 with weights of that type */
 #define GEMM_FLOAT(t, act, bk, bn, macs)				\
 	ROW_GEMM24(T(F32) | (t), t, T_FLOAT | T_INT8, Q(Q_N, Q_N, Q_T, Q_T), \
 		 act, DIM_BIG, K_FLOAT, 1, bk, bn, macs)
 
-/* Weights have been transformed, and are binary32. */
+/* Winograd: weights have been transformed and are binary32. */
 #define ROW_WINO(a, fn, d, act, macs)					\
 	ROW_CONV(a, T(F32), d, fn, Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG,	\
 		 K_FLOAT, 1, macs)
 #define ROW_WINO_PACKED(bn, a, fn, d, act, macs)			\
 	ROW_CONV_PACKED(BK_F32, bn, a, T(F32), d, fn,			\
 			Q(Q_N, Q_N, Q_T, Q_T), act, DIM_BIG, K_FLOAT, 1, macs)
-/* Convolution of one float type. */
+/* Convolution of one floating-point type */
 #define CONV_FLOAT(t, bk, bn, macs)					\
 	ROW_CONV_PACKED(bk, bn, t, t, T_FLOAT | T_INT8, CONVS_SUMS,	\
 			Q(Q_N, Q_N, Q_T, Q_T), ACTS_ALL, DIM_BIG, K_FLOAT, 1, macs)
 
-/* Everything: what a GPU does, and every engine of "full". */
+/* All operations: the GPU, and all engines of "full" */
 #define ROWS_EVERYTHING(bn, macs)					\
 	ROW_NOP,							\
 	ROW_LINES(SOFTMAX, T_ALL, T_FLOAT | T_INT8, SOFTMAX_ALL,	\
@@ -347,8 +350,8 @@ static const struct uma_op_cap gpu_5120[] = { ROWS_EVERYTHING(32, 5120) };
 static const struct uma_op_cap everything_16[] = { ROWS_EVERYTHING(16, 1024) };
 
 /*
- * The matrix unit: 16 x 16 binary32 outer products, twice that in binary16,
- * four times in bytes. Before the third generation it has no bf16.
+ * The matrix unit: 16 x 16 binary32 outer products, twice that rate for 16-bit types, four
+ * times for bytes. It has bf16 from the third generation on.
  */
 #define ROWS_MATRIX(f)							\
 	ROW_NOP,							\
@@ -391,9 +394,8 @@ static const struct uma_op_cap matrix_3[] = {
 };
 
 /*
- * The neural engine: binary16 in, binary16 out, weights of 8 bits, rows at
- * multiples of 64 bytes, limited dimensions. 4-bit weights and groups from the
- * third generation.
+ * The neural engine: binary16 tensors, 8-bit weights, addresses at multiples of 64 bytes,
+ * small limits of dimensions. From the third generation on also 4-bit weights and groups.
  */
 #define ROWS_NEURAL(dim, wt, wq, macs)					\
 	ROW_NOP,							\
@@ -424,7 +426,7 @@ static const struct uma_op_cap matrix_3[] = {
 		   dim, 64, 64),					\
 	ROW_GATHER((wt) | T(F16) | T_INT8, T(F16) | T_INT8,		\
 		   1u << UMA_GATHER_AXIS, Q(wq, 0, Q_TC, 0), dim, 64, 32), \
-	/* Products and sums of halves; it reads no indices. */		\
+	/* Neither interleaved pairs nor a table of positions */		\
 	ROW_ROTARY(T(F16), T(F16), 0, Q(Q_N, Q_N, Q_N, 0), dim, 64, 64), \
 	ROW_UNARY(T(F16) | T_INT8, T(F16) | T_INT8, UNARIES_LUT,	\
 		  Q(Q_TC, 0, Q_TC, 0), dim, 64, 32),			\

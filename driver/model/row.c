@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * Rows of operands as binary32 or as integers: gather, convert, dequantise;
- * and the way back.
- */
+/* Loads rows of operands as binary32 or integers, with dequantisation, and stores them. */
 #include "uma_internal.h"
 
 #define F32_ONE		0x3f800000u
@@ -13,10 +10,7 @@ static const struct uma_tensor_view *view_of(struct uma_run *run,
 	return &run->prog->op.t[row->slot];
 }
 
-/*
- * Distance in a group table between neighbours of dimension @dim; 0 if they
- * share their entries.
- */
+/* Stride of a group table along dimension @dim; 0 if its indices share their entries */
 __s64 uma_table_stride(const struct uma_tensor_view *t, __u32 dim)
 {
 	__u32 last = t->rank - 1u;
@@ -26,7 +20,7 @@ __s64 uma_table_stride(const struct uma_tensor_view *t, __u32 dim)
 	if (t->quant_flags & UMA_QUANT_SHARED(dim))
 		return 0;
 	if ((t->quant_flags & UMA_QUANT_SWAPPED) && dim + 1 >= last) {
-		/* The last dimension counts as the outer one of the two. */
+		/* The last dimension is the outer one of the last two. */
 		return dim == last ? (__s64)uma_table_dim(t, last - 1) : 1;
 	}
 	for (d = last; d > dim; d--)
@@ -34,7 +28,7 @@ __s64 uma_table_stride(const struct uma_tensor_view *t, __u32 dim)
 	return stride;
 }
 
-/* Entry of a channel or group table for an element. */
+/* Index of the table entry of an element, for channels or groups */
 __u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx)
 {
 	__u64 at = 0;
@@ -53,10 +47,9 @@ __u64 uma_table_index(const struct uma_tensor_view *t, const __u32 *idx)
 }
 
 /*
- * Entries of a table for a run of elements: the first at @first, @every
- * neighbours share one, entries @step apart. Runs start at multiples of
- * UMA_ROW_MAX and groups are powers of two, so a run starts with a group or lies
- * within one.
+ * Load table entries for a run of elements: from index @first on, @step apart, each for
+ * @every elements. A run either starts at the start of a group or is within one, since
+ * runs start at multiples of UMA_ROW_MAX and group sizes are powers of two.
  */
 static int table_entries(struct uma_run *run, const struct uma_row *row,
 			 __u64 addr, __u32 dtype, __u64 first, __s64 step,
@@ -94,8 +87,13 @@ static int table_entries(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_table_row - scales and zero points, or minima, of a run of a channel- or
- * group-quantised operand, into buf->scale and buf->zero
+ * uma_table_row - load scales and zero points, or minima, of a run of an operand that is
+ * quantised by channels or groups
+ * @run: context of the step
+ * @row: run
+ * @buf: out: in its members scale and zero; raw and ints are overwritten
+ *
+ * Return: 0, or -1 with the fault set.
  */
 int uma_table_row(struct uma_run *run, const struct uma_row *row,
 		  struct uma_rowbuf *buf)
@@ -127,15 +125,15 @@ int uma_table_row(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_dequant - integers to values
- * @k: kernels
+ * uma_dequant - dequantise integers
+ * @k: inner kernels
  * @t: operand
- * @x: values; out
- * @ints: as they are stored
+ * @x: out: values
+ * @ints: integers
  * @scale: scales
- * @second: zero points or minima, as uma_table_row() gives them
- * @step: 1: those of each integer, 0: the same for all
- * @n: number, at most UMA_ROW_MAX
+ * @second: zero points or minima, as uma_table_row() loads them
+ * @step: 1: each element has its own scale, 0: all have the same
+ * @n: number of elements, at most UMA_ROW_MAX
  */
 void uma_dequant(const struct uma_kernels *k, const struct uma_tensor_view *t, float *x,
 		 const __s32 *ints, const __u32 *scale, const __s32 *second, __u32 step, __u32 n)
@@ -171,7 +169,7 @@ static void widen_s32(__s32 *dst, const void *raw, __u32 dtype, __u32 n)
 	}
 }
 
-/* Dense s32 to the operand, within whose range they are. */
+/* Store integers that are in the range of the operand's type. */
 static int store_ints(struct uma_run *run, const struct uma_row *row,
 		      struct uma_rowbuf *buf, const __s32 *ints)
 {
@@ -189,10 +187,12 @@ static int store_ints(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_row_s32 - a run of an integer operand as it is stored
+ * uma_row_s32 - load a run of an integer operand, without dequantisation
+ * @run: context of the step
+ * @row: run
+ * @buf: temporary memory
  *
- * Return: the integers, valid until the next use of @buf; NULL with the fault
- * set.
+ * Return: the integers, valid until the next use of @buf; NULL with the fault set.
  */
 const __s32 *uma_row_s32(struct uma_run *run, const struct uma_row *row,
 			 struct uma_rowbuf *buf)
@@ -211,13 +211,13 @@ const __s32 *uma_row_s32(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_row_blocks - the values of a run of an operand of blocks
- * @run: where and how
+ * uma_row_blocks - load the values of a run of an operand of a type of blocks
+ * @run: context of the step
  * @row: run
- * @buf: temporary memory; its scales and zero points are left alone
+ * @buf: temporary memory; its scales and zero points are not changed
  * @out: room for the values
  *
- * Return: @out; NULL with the fault set.
+ * Return: @out, or NULL with the fault set.
  */
 const float *uma_row_blocks(struct uma_run *run, const struct uma_row *row,
 			    struct uma_rowbuf *buf, float *out)
@@ -247,8 +247,8 @@ const float *uma_row_blocks(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_row_f32 - the values of a run
- * @run: where and how
+ * uma_row_f32 - load the values of a run
+ * @run: context of the step
  * @row: run
  * @buf: temporary memory
  * @tmp: room for the values
@@ -264,7 +264,7 @@ const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
 
 	if (uma_is_block(t->dtype))
 		return uma_row_blocks(run, row, buf, tmp);
-	/* The tables first: they use the same temporary memory. */
+	/* First the tables, since they overwrite buf->raw and buf->ints. */
 	if (tabled && uma_table_row(run, row, buf))
 		return 0;
 	raw = uma_gather(run, row->slot, t, row->off, row->stride, row->n,
@@ -285,7 +285,13 @@ const float *uma_row_f32(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_row_store_f32 - convert or quantise values and store them
+ * uma_row_store_f32 - convert or quantise values and store them to a run
+ * @run: context of the step
+ * @row: run
+ * @buf: temporary memory
+ * @x: values
+ *
+ * Return: 0, or -1 with the fault set.
  */
 int uma_row_store_f32(struct uma_run *run, const struct uma_row *row,
 		      struct uma_rowbuf *buf, const float *x)
@@ -325,7 +331,13 @@ int uma_row_store_f32(struct uma_run *run, const struct uma_row *row,
 }
 
 /*
- * uma_row_store_s64 - saturate integers to an unquantised operand
+ * uma_row_store_s64 - saturate integers and store them to a run of an unquantised operand
+ * @run: context of the step
+ * @row: run
+ * @buf: temporary memory
+ * @x: integers
+ *
+ * Return: 0, or -1 with the fault set.
  */
 int uma_row_store_s64(struct uma_run *run, const struct uma_row *row,
 		      struct uma_rowbuf *buf, const __s64 *x)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Programs: dynamic dimensions, dispatch to the operations, the loop that runs
- * everything.
+ * Programs: dynamic dimensions, calls of the operations, and the loop that runs a whole
+ * program.
  */
 #include "uma_internal.h"
 
 /*
- * Replace the dimensions by those in memory. They can only shrink, so ranges
- * and overlap stay as they were checked; that the shapes fit each other is
- * checked again.
+ * Replace the dimensions by those in memory. As they can only become smaller, the checks of
+ * ranges and overlap remain valid; uma_op_match() is called again.
  */
 static int resolve_table(struct uma_run *run, struct uma_op *op)
 {
@@ -20,7 +19,7 @@ static int resolve_table(struct uma_run *run, struct uma_op *op)
 	got = uma_mem_in(run, UMA_FAULT_NO_SLOT, op->shape_addr, sizeof(tmp), tmp);
 	if (!got)
 		return -1;
-	/* Memory may change: what is checked is the copy, if it is not yet one. */
+	/* Check a copy, since others may write to that memory; @got may be @tmp itself. */
 	__builtin_memmove(tmp, got, sizeof(tmp));
 	for (s = 0; s < UMA_TASK_SLOTS; s++, row_addr += sizeof(tmp[0])) {
 		struct uma_tensor_view *t = &op->t[s];
@@ -41,7 +40,7 @@ static int resolve_table(struct uma_run *run, struct uma_op *op)
 	return 0;
 }
 
-/* One number for all of the dimensions that are marked. */
+/* Replace all dynamic dimensions by a single number. */
 static int resolve_length(struct uma_run *run, struct uma_op *op)
 {
 	const void *got;
@@ -51,7 +50,7 @@ static int resolve_length(struct uma_run *run, struct uma_op *op)
 	got = uma_mem_in(run, UMA_FAULT_NO_SLOT, op->shape_addr, sizeof(length), &length);
 	if (!got)
 		return -1;
-	/* Memory may change: it is read once. */
+	/* Read once, since others may write to that memory; @got may be &length itself. */
 	__builtin_memmove(&length, got, sizeof(length));
 	dim = uma_le32(length);
 	for (s = 0; s < UMA_TASK_SLOTS; s++) {
@@ -76,7 +75,7 @@ static int resolve_dims(struct uma_run *run, struct uma_op *op)
 	return uma_op_match(op, run->fault);
 }
 
-/* Only what is in use: a descriptor is larger than many a task. */
+/* Copies the slots in use only: most tasks use few of them. */
 static void copy_op(struct uma_op *dst, const struct uma_op *src)
 {
 	__u32 s;

@@ -2,8 +2,8 @@
 /*
  * Shapes, strides and byte ranges of operands.
  *
- * Everything here takes hostile input: dimensions up to 2^32 - 1 and strides
- * of any value. Nothing overflows, nothing loops more than a rank's worth.
+ * Handles untrusted input: dimensions up to 2^32 - 1 and any strides. Nothing overflows,
+ * and no loop has more iterations than operands have dimensions.
  */
 #include "uma_internal.h"
 
@@ -35,15 +35,16 @@ __u32 uma_dtype_bits(__u32 dtype)
 	return uma_is_block(dtype) ? 0 : b.bytes * 8 >> b.shift;
 }
 
-/* Addresses are multiples of it. Blocks begin with, or hold, binary16. */
+/* Alignment of addresses in bytes; types of blocks contain binary16 numbers. */
 __u32 uma_dtype_align(__u32 dtype)
 {
 	return uma_is_block(dtype) ? 2 : UMA_MAX(uma_dtype_bits(dtype) / 8, 1u);
 }
 
 /*
- * Blocks lie along one dimension and are whole there; steps along the others are
- * whole blocks. Returns 0, UMA_FAULT_DIMS or UMA_FAULT_STRIDES.
+ * Check the shape of an operand of a type of blocks: blocks extend along one dimension,
+ * which is a multiple of them and has stride 1; the other strides are multiples of a
+ * block. Returns 0, UMA_FAULT_DIMS or UMA_FAULT_STRIDES.
  */
 int uma_blocks_check(const struct uma_tensor_view *t)
 {
@@ -63,7 +64,7 @@ int uma_blocks_check(const struct uma_tensor_view *t)
 	return along ? 0 : UMA_FAULT_DIMS;
 }
 
-/* Range of an integer type. Returns -1 for other types. */
+/* Range of an integer type; returns -1 for other types. */
 int uma_dtype_limits(__u32 dtype, __s64 *lo, __s64 *hi)
 {
 	switch (dtype) {
@@ -102,7 +103,7 @@ int uma_tensor_empty(const struct uma_tensor_view *t)
 	return 0;
 }
 
-/* Number of elements, saturated to 2^64 - 1. */
+/* Number of elements; saturates at 2^64 - 1 */
 __u64 uma_tensor_elements(const struct uma_tensor_view *t)
 {
 	__u64 n = 1;
@@ -116,7 +117,7 @@ __u64 uma_tensor_elements(const struct uma_tensor_view *t)
 	return n;
 }
 
-/* Does [addr, addr + bytes) stay within the address width? */
+/* Is [addr, addr + bytes) within the address width? */
 int uma_span_ok(__u64 addr, __u64 bytes)
 {
 	return addr < UMA_ADDR_END && bytes <= UMA_ADDR_END - addr;
@@ -138,8 +139,8 @@ static __u64 magnitude(__s64 v)
 }
 
 /*
- * Offsets of the lowest and the highest element relative to element 0, in
- * elements. Returns -1 if one of them cannot be within 48 bits of bytes.
+ * Compute the offsets of the lowest and the highest element from the first one, in
+ * elements. Returns -1 if one of them is out of the address width in any case.
  */
 static int element_extent(const struct uma_tensor_view *t, __s64 *lo, __s64 *hi)
 {
@@ -159,7 +160,7 @@ static int element_extent(const struct uma_tensor_view *t, __s64 *lo, __s64 *hi)
 					   reach < 0 ? lo : hi))
 			return -1;
 	}
-	/* 2^49 elements of half a byte fill the address width. */
+	/* An address width of 48 bits is 2^49 elements of 4 bits; callers check exactly. */
 	if (*lo < -(1LL << 50) || *hi > (1LL << 50))
 		return -1;
 	return 0;
@@ -186,7 +187,7 @@ int uma_tensor_range(const struct uma_tensor_view *t, __u64 *lo, __u64 *hi)
 	if (t->addr >= UMA_ADDR_END)
 		return -1;
 	if (t->layout != UMA_LAYOUT_STRIDED) {
-		/* At least: the blocks, which pad it, are the engine's. */
+		/* A lower bound: padding depends on the block size of the engine. */
 		__u64 bytes = logical_bytes(t);
 
 		if (bytes > UMA_ADDR_END ||
@@ -210,7 +211,7 @@ int uma_tensor_range(const struct uma_tensor_view *t, __u64 *lo, __u64 *hi)
 	return 0;
 }
 
-/* Entries of a group table along a dimension. */
+/* Size of a group table along a dimension */
 __u64 uma_table_dim(const struct uma_tensor_view *t, __u32 dim)
 {
 	if (t->quant_flags & UMA_QUANT_SHARED(dim))
@@ -220,8 +221,8 @@ __u64 uma_table_dim(const struct uma_tensor_view *t, __u32 dim)
 }
 
 /*
- * Checks the ranges of the tables of a quantised operand and returns the
- * number of their entries. Returns -1 if one wraps or leaves the address width.
+ * Check the ranges of the tables of a quantised operand and compute their number of
+ * entries. Returns -1 if one of them is not within the address width.
  */
 int uma_table_ranges(const struct uma_tensor_view *t, __u64 *entries)
 {
@@ -252,7 +253,7 @@ int uma_table_ranges(const struct uma_tensor_view *t, __u64 *entries)
 }
 
 /*
- * Dimensions larger than 1 in ascending order of their strides' magnitude.
+ * Sort the dimensions larger than 1 by the magnitude of their strides, in ascending order.
  * Returns their number.
  */
 static __u32 sorted_dims(const struct uma_tensor_view *t, __u32 *order)
@@ -275,9 +276,9 @@ static __u32 sorted_dims(const struct uma_tensor_view *t, __u32 *order)
 }
 
 /*
- * May two elements share memory? Exact for nested dimensions, where each stride
- * steps over the whole extent of the smaller ones; others count as overlapping.
- * The operand's range has been checked.
+ * May two elements overlap in memory? Exact if the dimensions nest, that is, each stride
+ * is at least the extent of the dimensions with smaller strides; else returns 1. The
+ * range of the operand has been checked.
  */
 int uma_self_overlap(const struct uma_tensor_view *t)
 {
@@ -299,9 +300,9 @@ int uma_self_overlap(const struct uma_tensor_view *t)
 }
 
 /*
- * Residues modulo @period (bytes) that a view can touch: an interval from
- * *base of *len bytes. Dimensions whose stride is a multiple of the period do
- * not move it.
+ * Compute an interval, of *len bytes from *base on, that has the addresses of all elements
+ * modulo @period bytes. Dimensions with a stride that is a multiple of the period do not
+ * matter.
  */
 static void residues(const struct uma_tensor_view *t, __u64 period,
 		     __u64 *base, __u64 *len)
@@ -332,8 +333,8 @@ static void residues(const struct uma_tensor_view *t, __u64 period,
 }
 
 /*
- * Rows of two views that repeat with one distance and never meet: column slices
- * of one matrix. Both ranges have been checked.
+ * Do two views use disjoint intervals of each period, like column slices of a matrix? Their
+ * ranges have been checked.
  */
 static int interleaved(const struct uma_tensor_view *a,
 		       const struct uma_tensor_view *b, __u64 period)
@@ -365,8 +366,8 @@ static int same_place(const struct uma_tensor_view *a,
 }
 
 /*
- * May writing @dst disturb @in? Both are strided and their ranges have been
- * checked. @in_place: element by element replacement is allowed.
+ * Can writing @dst modify @in? Both are strided and their ranges have been checked. With
+ * @in_place they may be the same view, as elements are replaced one by one.
  */
 int uma_views_conflict(const struct uma_tensor_view *dst,
 		       const struct uma_tensor_view *in, int in_place)
@@ -398,7 +399,7 @@ int uma_views_conflict(const struct uma_tensor_view *dst,
 	return 1;
 }
 
-/* Bytes of a matrix of a packed operand. */
+/* Compute the size in bytes of a matrix of a packed operand. */
 static int packed_matrix(const struct uma_tensor_view *t, __u32 layout,
 			 __u32 block_k, __u32 block_n, __u64 *bytes)
 {
@@ -413,7 +414,7 @@ static int packed_matrix(const struct uma_tensor_view *t, __u32 layout,
 	*bytes = uma_roundup((elements * uma_dtype_bits(t->dtype) + 7) / 8, 64);
 	if (layout == UMA_LAYOUT_GEMM_B)
 		return 0;
-	/* The panels are multiples of 64 bytes where the blocks are. */
+	/* Panels need no padding: blocks and positions are multiples of 64 bytes. */
 	if (__builtin_mul_overflow(n / block_n,
 				   uma_packed24_positions(t->dims[t->rank - 2], block_n),
 				   &positions))

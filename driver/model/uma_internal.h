@@ -140,7 +140,7 @@ int uma_packed24_read(struct uma_run *run, __u32 slot,
 #define UMA_GEMM_NT		128u
 /** UMA_GEMM_KC: largest number of indices of K at once */
 #define UMA_GEMM_KC		160u
-/* Distances of rows; that of B is an odd number of cache lines, to avoid aliasing. */
+/* Row strides; that of B is an odd number of cache lines, to avoid aliasing. */
 #define UMA_GEMM_LDA_K		(UMA_GEMM_KC + 8)
 #define UMA_GEMM_LDA_M		(UMA_GEMM_MT + 16)
 #define UMA_GEMM_LDB		(UMA_GEMM_NT + 16)
@@ -227,7 +227,7 @@ struct uma_gemm_scratch {
 /**
  * struct uma_gemm_part - columns of a block of B that are contiguous in memory
  * @b: first row
- * @b_ks: distance of rows
+ * @b_ks: row stride
  * @col: first column
  * @n: number of columns, a multiple of nr of the kernels
  */

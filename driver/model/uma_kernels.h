@@ -18,17 +18,17 @@
  * @n: columns of B and C, a multiple of &struct uma_kernels.nr
  * @k: columns of A, rows of B; for the 16-bit product the number of pairs of them
  * @a: element (i, k) at a[i * a_ms + k * a_ks]
- * @a_ms: distance of rows
- * @a_ks: distance of columns
+ * @a_ms: row stride
+ * @a_ks: column stride
  * @b: element (k, j) at b[k * b_ks + j]
- * @b_ks: distance of rows
+ * @b_ks: row stride
  * @c: element (i, j) at c[i * c_ms + j]
- * @c_ms: distance of rows
+ * @c_ms: row stride
  * @accumulate: add to @c instead of overwriting it
  *
- * For binary32 the elements are floats and the distances count floats. For
+ * For binary32 the elements are floats and the strides count floats. For
  * 16-bit integers an element of A and B is a pair of s16 (k even, k odd) in a
- * 32-bit word, C is s32, and the distances count words.
+ * 32-bit word, C is s32, and the strides count words.
  */
 struct uma_gemm_block {
 	__u32 m;

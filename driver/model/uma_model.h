@@ -281,8 +281,8 @@ struct uma_scatter_op {
  * @norm: exponent of an LP pool
  * @spatial: number of dimensions of a window
  * @kernel: number of positions in a window
- * @stride: distance of windows
- * @dilation: distance of positions
+ * @stride: stride of the windows
+ * @dilation: distance between positions
  * @begin: padding before the first element
  * @end: padding after the last element
  */
@@ -320,8 +320,8 @@ struct uma_resize_op {
  * @func: &enum uma_conv_func
  * @flags: UMA_CONV_*
  * @groups: number of groups of channels
- * @stride: distance of windows
- * @dilation: distance of taps
+ * @stride: stride of the windows
+ * @dilation: distance between taps
  * @pad: number of zeros before the input
  */
 struct uma_conv {

@@ -64,7 +64,7 @@ struct uma_rowbuf {
  * struct uma_row - a run of elements of an operand
  * @slot: operand
  * @off: linear offset of the first element, in elements
- * @stride: distance of elements, in elements
+ * @stride: stride, in elements
  * @n: number of elements, at most UMA_ROW_MAX
  * @idx: logical index of the first element; NULL if the operand has no tables
  * @axis: dimension that the run goes along, with @idx

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Rows of an operand: runs along one of its dimensions, the others in the order
- * of their numbers. For operations whose tiles are runs of rows.
+ * Divides operands into rows along one of their dimensions, for operations whose tiles are
+ * runs of rows. The other dimensions are in row-major order.
  */
 #include "uma_internal.h"
 
-/* Elements of a tile. */
+/* Number of elements of a tile */
 #define TILE_ELEMENTS	65536u
 
 static __u64 magnitude(__s64 v)
@@ -14,8 +14,10 @@ static __u64 magnitude(__s64 v)
 }
 
 /*
- * uma_walk_dim - the dimension along which elements lie closest, the last if
- * there is nothing to choose
+ * uma_walk_dim - find the dimension with the smallest stride
+ * @t: operand
+ *
+ * Return: the dimension, the last one if all have size 1 or less.
  */
 __u32 uma_walk_dim(const struct uma_tensor_view *t)
 {
@@ -30,12 +32,12 @@ __u32 uma_walk_dim(const struct uma_tensor_view *t)
 }
 
 /*
- * uma_walk_init - cut an operand that is not empty into rows
- * @w: out; tile_rows is for a whole tile of elements
+ * uma_walk_init - divide an operand that is not empty into rows
+ * @w: out; uma_walk_tiles() sets tile_rows and step_rows
  * @dims: dimensions
- * @rank: their number
+ * @rank: number of dimensions
  * @dim: dimension that rows go along
- * @row: most elements of a row, at least 1
+ * @row: largest number of elements of a row, at least 1
  *
  * Return: 0, or -1 if there are too many rows.
  */
@@ -57,14 +59,14 @@ int uma_walk_init(struct uma_walk *w, const __u32 *dims, __u32 rank, __u32 dim, 
 }
 
 /*
- * uma_walk_tiles - cut the rows into tiles, and those into steps
+ * uma_walk_tiles - divide rows into tiles and steps
  * @w: rows
- * @unit: rows of a tile are a multiple of it: rows that depend on each other
- * @cost: of a row of full length
+ * @unit: number of rows that must be in one tile; tiles have a multiple of it
+ * @cost: cost of a complete row
  * @step_work: UMA_STEP_WORK_*
  * @tiles: out: number of tiles
  *
- * Return: 0, or -1 if a tile has too many steps.
+ * Return: 0, or -1 if there are too many rows in a tile.
  */
 int uma_walk_tiles(struct uma_walk *w, __u64 unit, __u64 cost, __u32 step_work, __u32 *tiles)
 {
@@ -82,10 +84,10 @@ int uma_walk_tiles(struct uma_walk *w, __u64 unit, __u64 cost, __u32 step_work, 
 }
 
 /*
- * uma_walk_step - the rows of a step
+ * uma_walk_step - find the rows of a step
  * @w: rows
  * @tile: tile
- * @step: in and out: step of the tile
+ * @step: in: step of the tile; out: the next one
  * @stop: out: one past the last row of the step
  * @more: out: there are more steps
  *
@@ -104,12 +106,12 @@ __u64 uma_walk_step(const struct uma_walk *w, __u32 tile, __u32 *step, __u64 *st
 }
 
 /*
- * uma_walk_row - where a row is
+ * uma_walk_row - find the elements of a row
  * @w: rows
- * @row: its number
- * @idx: out: index of its first element
+ * @row: index of the row
+ * @idx: out: logical index of the first element
  *
- * Return: its number of elements.
+ * Return: the number of elements.
  */
 __u32 uma_walk_row(const struct uma_walk *w, __u64 row, __u32 *idx)
 {
@@ -128,9 +130,14 @@ __u32 uma_walk_row(const struct uma_walk *w, __u64 row, __u32 *idx)
 }
 
 /*
- * uma_walk_at - a row of an operand that has the dimensions that are walked
+ * uma_walk_at - describe a row of an operand with the dimensions of @w
+ * @w: rows
+ * @op: decoded task
+ * @slot: operand
+ * @idx: logical index of the first element
+ * @n: number of elements
  *
- * Return: the run, for row.c.
+ * Return: the run.
  */
 struct uma_row uma_walk_at(const struct uma_walk *w, const struct uma_op *op, __u32 slot,
 			   const __u32 *idx, __u32 n)
@@ -148,13 +155,16 @@ struct uma_row uma_walk_at(const struct uma_walk *w, const struct uma_op *op, __
 }
 
 /*
- * uma_row_move - a run of A, or of another input, as a run of DST: as it is
- * stored if nothing changes, else converted like a copy
- * @run: where and how
+ * uma_row_move - copy a run of an input to a run of DST
+ * @run: context of the step
  * @from: run of the input
- * @to: run of DST, as long
+ * @to: run of DST, of the same length
  * @buf: temporary memory
- * @x: room for UMA_ROW_MAX numbers
+ * @x: room for UMA_ROW_MAX values
+ *
+ * Elements of the same format are copied unchanged, others are converted.
+ *
+ * Return: 0, or -1 with the fault set.
  */
 int uma_row_move(struct uma_run *run, const struct uma_row *from, const struct uma_row *to,
 		 struct uma_rowbuf *buf, __u32 *x)
