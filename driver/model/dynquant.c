@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * DYNQUANT: numbers into bytes with a scale of their own line.
+ * DYNQUANT: quantises each line to 8-bit integers, with a scale computed from the line.
  *
- * Two passes over a line: its extremes, from which scale and zero point follow,
- * then the bytes. Of a line that is one chunk the values stay in scratch memory
- * in between. A NaN makes the scale NaN, an infinity infinite: then all bytes are
- * the zero point, and what is made of them later is not finite either.
+ * The first pass over a line finds its range, which determines scale and zero point, the
+ * second quantises. The values of a line of one chunk stay in scratch memory between the
+ * passes. If a line has a NaN or an infinity, its scale is NaN or infinite and all of its
+ * bytes are the zero point, which then stands for NaN.
  */
 #include "uma_lines.h"
 
 #define PASSES		2
-/* Multiply-adds of an element, beside its way. */
+/* Cost of an element in multiply-adds, if its stride is 0 or 1 */
 #define COST		32u
 
-/* Steps between 0 and the largest magnitude, or between the extremes: binary32 */
+/* Number of steps of the range, symmetric and asymmetric, as binary32 */
 #define F32_127		0x42fe0000u
 #define F32_255		0x437f0000u
 
@@ -30,15 +30,15 @@ static int is_asymmetric(const struct uma_op *op)
 	return !!(op->u.lines.flags & UMA_DYNQUANT_ASYMMETRIC);
 }
 
-/* --- scales of lines, for numbers from any source ---------------------------- */
+/* --- ranges of lines, for all operations that quantise -------------------------- */
 
-/* a = f(a, b), on bits. */
+/* *a = f(*a, b), on binary32 bits */
 static void apply(struct uma_run *run, __u32 func, __u32 *a, __u32 b)
 {
 	run->k->binary[func]((float *)a, (const float *)a, (const float *)&b, 1);
 }
 
-/* A scale as its table, of type @dtype, has it. */
+/* Round a scale to @dtype, the type that it is stored as. */
 static void round_scale(struct uma_run *run, __u32 dtype, __u32 *scale)
 {
 	__u32 stored;
@@ -49,7 +49,7 @@ static void round_scale(struct uma_run *run, __u32 dtype, __u32 *scale)
 	run->k->to_f32[dtype]((float *)scale, &stored, 1);
 }
 
-/* The scale, for the slot @scales, and the zero point of the extremes. */
+/* Compute scale, in the precision of slot @scales, and zero point from the range. */
 void uma_range_scale(struct uma_run *run, struct uma_line_range *r, __u32 scales, int asymmetric)
 {
 	const struct uma_op *op = &run->prog->op;
@@ -58,7 +58,7 @@ void uma_range_scale(struct uma_run *run, struct uma_line_range *r, __u32 scales
 	__s32 first;
 
 	uma_dtype_limits(op->t[UMA_SLOT_DST].dtype, &lo, &hi);
-	/* The range has 0 in it; a NaN is neither above nor below. */
+	/* The range includes 0. A NaN is kept. */
 	if (max & UMA_F32_SIGN && !uma_f32_is_nan(max))
 		max = 0;
 	if (!(min & UMA_F32_SIGN) && !uma_f32_is_nan(min))
@@ -83,7 +83,7 @@ void uma_range_scale(struct uma_run *run, struct uma_line_range *r, __u32 scales
 		      (__s32)lo, (__s32)hi, 1);
 }
 
-/* An operand's element for the line: where its dimensions are 1. */
+/* Element of slot @slot for the line, in which the dimensions of the line have size 1 */
 static struct uma_row line_element(struct uma_line *l, __u32 slot)
 {
 	struct uma_row row;
@@ -97,7 +97,7 @@ static struct uma_row line_element(struct uma_line *l, __u32 slot)
 	return row;
 }
 
-/* A chunk's part in the extremes. */
+/* Extend the range by a chunk. */
 void uma_range_add(struct uma_line_range *r, const float *x, __u32 n, int first)
 {
 	if (first) {
@@ -109,8 +109,8 @@ void uma_range_add(struct uma_line_range *r, const float *x, __u32 n, int first)
 }
 
 /*
- * After the last chunk: the scale, into the slot @scales, and the zero point, into
- * the next slot. After that the current chunk is the first of the line.
+ * After the last chunk: store the scale to slot @scales and the zero point to the next
+ * slot. Changes the position of @l to the start of the line.
  */
 int uma_range_close(struct uma_line *l, struct uma_line_range *r, __u32 scales, int asymmetric,
 		    struct uma_rowbuf *buf)
@@ -128,7 +128,7 @@ int uma_range_close(struct uma_line *l, struct uma_line_range *r, __u32 scales, 
 	return uma_row_store_s64(l->run, &row, buf, &zero);
 }
 
-/* A chunk's bytes, for the run @row of DST. */
+/* Quantise a chunk and store it to the run @row of DST. */
 int uma_range_store(struct uma_run *run, struct uma_line_range *r, const struct uma_row *row,
 		    const float *x)
 {
@@ -144,7 +144,7 @@ int uma_range_store(struct uma_run *run, struct uma_line_range *r, const struct 
 	return uma_scatter(run, UMA_SLOT_DST, d, row->off, row->stride, row->n, r->bytes);
 }
 
-/* Scales or zero points: one for each line. */
+/* Check a table of scales or zero points: one for each line. */
 static int match_table(const struct uma_op *op, __u32 slot, __u32 dtype,
 		       struct uma_fault_info *fault)
 {
@@ -161,7 +161,7 @@ static int match_table(const struct uma_op *op, __u32 slot, __u32 dtype,
 	return 0;
 }
 
-/* DST gets bytes, and the tables are as they should be; A fits DST. */
+/* Check the type of DST and the tables of scales and zero points. */
 int uma_range_match(const struct uma_op *op, __u32 scales, int asymmetric,
 		    struct uma_fault_info *fault)
 {
@@ -175,7 +175,7 @@ int uma_range_match(const struct uma_op *op, __u32 scales, int asymmetric,
 		return -1;
 	if (asymmetric && match_table(op, scales + 1, UMA_DTYPE_S32, fault))
 		return -1;
-	/* A line without elements has no scale. */
+	/* There is no range, so no scale, without elements. */
 	if (uma_tensor_empty(dst) && !uma_tensor_empty(&op->t[scales]))
 		return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_A, "dims");
 	return 0;

@@ -2,17 +2,17 @@
 /*
  * COPY, FILL, UNARY, BINARY and SELECT: loops over the elements of DST.
  *
- * The dimensions become a nest of loops, DST's smallest stride innermost,
- * neighbours merged where all operands allow it. The innermost loop is cut into
- * rows; a tile is a run of rows and so is a step.
+ * The dimensions become nested loops, with DST's smallest stride innermost; adjacent
+ * loops are merged if the strides of all operands allow it. The innermost loop is
+ * divided into rows. Tiles and steps are runs of rows.
  */
 #include "uma_internal.h"
 
-/* Cost of a row, of an element next to the one before, and of any other. */
+/* Cost of a row, of an element with stride 0 or 1, of an element with another stride */
 #define ROW_COST	512u
 #define NEAR_COST	16u
 #define FAR_COST	64u
-/* Elements of a tile. */
+/* Number of elements of a tile */
 #define TILE_ELEMENTS	65536u
 
 #define OPERANDS	4	/* DST, A, B, C: the first slots */
@@ -23,17 +23,17 @@ struct loop {
 };
 
 struct ew_plan {
-	/* The innermost last. */
+	/* From the outermost to the innermost */
 	struct loop loop[UMA_MAX_RANK];
-	/* Logical dimension of each loop, where an operand has tables. */
+	/* Dimension of each loop; valid if an operand has tables */
 	__u8 axis[UMA_MAX_RANK];
 	__u8 loops;
 	__u8 tables;
-	/* Elements of a row but for the last of an innermost loop. */
+	/* Elements of a row; the last one of the innermost loop may have fewer */
 	__u32 row;
-	/* Rows of an innermost loop. */
+	/* Number of rows of the innermost loop */
 	__u64 cuts;
-	/* Rows in all. */
+	/* Total number of rows */
 	__u64 rows;
 	__u32 tile_rows;
 	__u32 step_rows;
@@ -58,7 +58,7 @@ static __u64 magnitude(__s64 v)
 	return v < 0 ? -(__u64)v : (__u64)v;
 }
 
-/* Loops in descending order of DST's strides. */
+/* One loop for each dimension, in descending order of DST's strides */
 static void make_loops(const struct uma_op *op, struct ew_plan *p)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
@@ -89,7 +89,7 @@ static void make_loops(const struct uma_op *op, struct ew_plan *p)
 	}
 }
 
-/* Is loop @i one with loop @i + 1 for all operands? */
+/* Are the strides of loops @i and @i + 1 those of a single loop, for all operands? */
 static int mergeable(const struct ew_plan *p, __u32 i)
 {
 	const struct loop *outer = &p->loop[i], *inner = &p->loop[i + 1];
@@ -145,7 +145,7 @@ static int ew_prepare(struct uma_run *run, struct uma_program *prog)
 	for (s = 0; s < OPERANDS; s++)
 		if (inner->stride[s] != 0 && inner->stride[s] != 1)
 			cost = FAR_COST;
-	/* Rows start at even elements: no two share a byte of nibbles. */
+	/* UMA_ROW_MAX is even: no two rows share a byte of 4-bit elements. */
 	p->row = (__u32)UMA_MIN(inner->size, UMA_ROW_MAX);
 	p->cuts = uma_divup(inner->size, p->row);
 	p->rows = p->cuts;
@@ -169,9 +169,9 @@ struct ew_ctx {
 	struct uma_run *run;
 	const struct ew_plan *p;
 	struct ew_scratch *s;
-	/* Position of the loops but the innermost. */
+	/* Indices of the loops except the innermost one */
 	__u64 at[UMA_MAX_RANK];
-	/* Row within the innermost loop. */
+	/* Index of the row in the innermost loop */
 	__u64 cut;
 	__u32 idx[UMA_MAX_RANK];
 	__u32 n;
@@ -280,7 +280,7 @@ static int plain_integer(const struct uma_tensor_view *t)
 	return !uma_is_float(t->dtype) && !t->quant;
 }
 
-/* Comparisons and logic between integers: not even s32 is rounded. */
+/* Comparisons and logic on integers do not go through binary32, which would round s32. */
 static int compares_integers(const struct uma_op *op)
 {
 	return op->func >= UMA_BINARY_EQ && op->func <= UMA_BINARY_XOR &&
@@ -333,7 +333,7 @@ static int binary_row(struct ew_ctx *c)
 	return uma_row_store_f32(c->run, &to, &c->s->buf, x);
 }
 
-/* Do B, C and DST have the same type? Then elements move as they are. */
+/* Are B, C and DST of one unquantised type, so that elements are copied unchanged? */
 static int moves_bits(const struct uma_op *op)
 {
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
@@ -373,7 +373,7 @@ static int select_row(struct ew_ctx *c)
 	}
 	if (!no)
 		return -1;
-	/* Only zeros, of either sign, are not true. */
+	/* Zero of either sign is false; all else, NaN included, is true. */
 	for (i = 0; i < c->n; i++)
 		__builtin_memcpy(out + (__u64)i * es,
 				 (cond[i] << 1 ? yes : no) + (__u64)i * es, es);
@@ -399,7 +399,6 @@ static int run_row(struct ew_ctx *c)
 	}
 }
 
-/* Go to a row. */
 static void seek(struct ew_ctx *c, __u64 row)
 {
 	__u32 i;

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * GATHER: DST = A at indices that memory holds.
+ * GATHER: DST = A at indices read from memory.
  *
- * Rows go along the last dimension of DST. Either a row of DST is a run of A,
- * whose place one set of indices gives, or each of its elements has indices of
- * its own. An index counts from the end if it is negative; one that is outside
- * of A is a fault.
+ * Rows go along the last dimension of DST. A row of DST is either a run of A, at one set
+ * of indices, or each of its elements has its own indices. Negative indices count from
+ * the end; an index out of range is a fault.
  */
 #include "uma_internal.h"
 
-/* Cost of a row, of an element of a run, and of one that is fetched alone. */
+/* Cost of a row, of an element of a run, of an element that is gathered alone */
 #define ROW_COST	1024u
 #define NEAR_COST	64u
 #define ALONE_COST	512u
 
 struct gather_plan {
 	struct uma_walk w;
-	/* Dimensions of A that indices name: @count of them from @first on. */
+	/* Dimensions of A that are indexed: @count of them from @first on */
 	__u32 first;
 	__u32 count;
-	/* Dimension of A that moves with the rows of DST; UMA_MAX_RANK: none. */
+	/* Dimension of A that advances with the elements of a row; UMA_MAX_RANK: none */
 	__u32 along;
-	/* Every element of a row has its own indices. */
+	/* Each element of a row has its own indices */
 	__u8 alone;
 };
 
 struct gather_scratch {
 	__u32 x[UMA_ROW_MAX];
-	/* Indices, from 0 on, a row for each dimension that they name. */
+	/* Indices of the elements of a row, for each indexed dimension; not negative */
 	__u32 at[UMA_MAX_RANK][UMA_ROW_MAX];
 	__u32 out[UMA_ROW_MAX];
 	struct uma_rowbuf buf;
@@ -37,11 +36,9 @@ _Static_assert(sizeof(struct gather_plan) <= sizeof(((struct uma_program *)0)->p
 _Static_assert(sizeof(struct gather_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 _Static_assert(sizeof(struct uma_gather_params) == 128, "params");
 
-/* --- indices ---------------------------------------------------------------- */
+/* --- index tables ----------------------------------------------------------- */
 
-/*
- * uma_index_check - an index table: plain s32
- */
+/* uma_index_check - check that an index table is unquantised s32 */
 int uma_index_check(const struct uma_op *op, __u32 slot, struct uma_fault_info *fault)
 {
 	if (op->t[slot].dtype != UMA_DTYPE_S32)
@@ -52,16 +49,16 @@ int uma_index_check(const struct uma_op *op, __u32 slot, struct uma_fault_info *
 }
 
 /*
- * uma_index_row - read indices
- * @run: where and how
- * @slot: operand that they are in
- * @off: offset of the first
- * @stride: distance of them
- * @n: number, 1 to UMA_ROW_MAX
- * @dim: size of the dimension that they are for
- * @at: out: from 0 to @dim - 1
+ * uma_index_row - read a run of indices
+ * @run: context of the step
+ * @slot: operand that holds the indices
+ * @off: offset of the first index
+ * @stride: stride of the indices, in elements
+ * @n: number of indices, 1 to UMA_ROW_MAX
+ * @dim: size of the indexed dimension
+ * @at: out: indices, from 0 to @dim - 1
  *
- * They are copied before they are judged: memory may change.
+ * Copies the indices before it checks them, since others may write to that memory.
  */
 int uma_index_row(struct uma_run *run, __u32 slot, __s64 off, __s64 stride, __u32 n, __u32 dim,
 		  __u32 *at)
@@ -89,7 +86,7 @@ int uma_index_row(struct uma_run *run, __u32 slot, __s64 off, __s64 stride, __u3
 	return 0;
 }
 
-/* --- what it takes ------------------------------------------------------------ */
+/* --- parameters and operands ---------------------------------------------------- */
 
 static int gather_decode(const void *params, struct uma_op *op, __u32 *used,
 			 struct uma_fault_info *fault)
@@ -183,7 +180,7 @@ static int match_nd(const struct uma_op *op, struct uma_fault_info *fault)
 
 static int gather_match(const struct uma_op *op, struct uma_fault_info *fault)
 {
-	/* Rows that share a byte would be written by two workers. */
+	/* Two workers would write rows that share a byte. */
 	if (uma_is_int4(op->t[UMA_SLOT_DST].dtype))
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_DST, "dtype");
 	if (uma_index_check(op, UMA_SLOT_B, fault))
@@ -203,7 +200,7 @@ static __u32 gather_funcs(const struct uma_op *op)
 	return 1u << op->func;
 }
 
-/* --- running ------------------------------------------------------------------- */
+/* --- execution ------------------------------------------------------------------- */
 
 static int gather_prepare(struct uma_run *run, struct uma_program *prog)
 {
@@ -224,10 +221,10 @@ static int gather_prepare(struct uma_run *run, struct uma_program *prog)
 		p->along = p->first == a->rank - 1u ? UMA_MAX_RANK : a->rank - 1u;
 		break;
 	default:
-		/* The last dimension of DST is one of A, unless indices end there. */
+		/* The last dimension of DST is the last one of A, unless that one is indexed. */
 		p->alone = p->first + p->count == a->rank;
 		p->along = p->alone ? UMA_MAX_RANK : a->rank - 1u;
-		/* Or it is a batch: there is an index for each. */
+		/* Only batch dimensions: the elements of a row are along the last of them. */
 		if (p->alone && op->func == UMA_GATHER_ND && d->rank == p->first)
 			p->along = p->first - 1;
 		break;
@@ -243,8 +240,8 @@ static int gather_prepare(struct uma_run *run, struct uma_program *prog)
 }
 
 /*
- * Index of A for the first element of a row of DST, 0 where indices decide; and
- * that of B.
+ * Compute the indices in A, 0 in indexed dimensions, and in B, of the first element of a
+ * row of DST.
  */
 static void map_index(const struct uma_op *op, const struct gather_plan *p, const __u32 *idx,
 		      __u32 *ai, __u32 *bi)
@@ -267,7 +264,7 @@ static void map_index(const struct uma_op *op, const struct gather_plan *p, cons
 	case UMA_GATHER_ND:
 		moved = b->rank - 1u;
 		bi[moved] = 0;
-		/* Dimensions without an index follow those of B. */
+		/* The dimensions that are not indexed follow those of B in DST. */
 		for (d = end; d < a->rank; d++)
 			ai[d] = idx[moved + d - end];
 		for (d = p->first; d < end; d++)
@@ -289,7 +286,7 @@ struct gather_row {
 	__u32 n;
 };
 
-/* A row of DST that is a run of A. */
+/* Gather a row of DST that is a run of A. */
 static int gather_run(struct uma_run *run, const struct gather_plan *p, struct gather_scratch *s,
 		      struct gather_row *r, const struct uma_row *to)
 {
@@ -315,7 +312,7 @@ static int gather_run(struct uma_run *run, const struct gather_plan *p, struct g
 	return uma_row_move(run, &from, to, &s->buf, s->x);
 }
 
-/* An element of A to its place among the elements of the row. */
+/* Load an element of A to position @i of the row. */
 static int gather_one(struct uma_run *run, struct gather_scratch *s, const __u32 *at, __u32 i,
 		      int raw)
 {
@@ -341,7 +338,7 @@ static int gather_one(struct uma_run *run, struct gather_scratch *s, const __u32
 	return v ? 0 : -1;
 }
 
-/* A row of DST whose elements have indices of their own. */
+/* Gather a row of DST whose elements have their own indices. */
 static int gather_alone(struct uma_run *run, const struct gather_plan *p,
 			struct gather_scratch *s, struct gather_row *r, const struct uma_row *to)
 {
@@ -349,7 +346,7 @@ static int gather_alone(struct uma_run *run, const struct gather_plan *p,
 	const struct uma_tensor_view *d = &op->t[UMA_SLOT_DST];
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
 	const struct uma_tensor_view *b = &op->t[UMA_SLOT_B];
-	/* The dimension of B that the row goes along. */
+	/* Dimension of B that corresponds to the last one of DST */
 	__u32 dim = op->func == UMA_GATHER_ND ? b->rank - 2u : b->rank - 1u;
 	__s64 off = uma_tensor_offset(b, r->b);
 	int raw = uma_same_format(a, d);

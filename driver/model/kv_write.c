@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * KV_WRITE: rows into slots of a paged cache, converted, or as bytes with a scale
- * of each row and head.
+ * KV_WRITE: stores rows to slots of a paged cache, converted, or as 8-bit integers with
+ * a scale for each row and head.
  *
- * Where a row goes is read from memory when the task runs. A head belongs to one
- * tile, which goes along the rows: so of rows with the same slot the last one stays.
+ * The slots are read from memory when the task runs. A tile handles all rows of a head in
+ * order, so that if rows have the same slot, the last one wins.
  */
 #include "uma_lines.h"
 
 #define ROW_COST	1024u
 #define MOVE_COST	64u
-/* Extremes, and a division for each byte */
+/* Includes the range and a division for each element */
 #define BYTE_COST	96u
 
 struct kv_write_scratch {
@@ -29,7 +29,7 @@ static int has_flag(const struct uma_op *op, __u32 flag)
 	return !!(op->u.lines.flags & flag);
 }
 
-/* --- what it takes ------------------------------------------------------------ */
+/* --- parameters and operands ---------------------------------------------------- */
 
 static int kv_write_decode(const void *params, struct uma_op *op, __u32 *used,
 			   struct uma_fault_info *fault)
@@ -67,7 +67,7 @@ static __u64 kv_write_work(const struct uma_op *op)
 	return UMA_ELEMENT_WORK;
 }
 
-/* Scales or zero points: one for each place of a page and head. */
+/* Check a table of scales or zero points: one for each slot and head. */
 static int match_table(const struct uma_op *op, __u32 slot, int type_fits,
 		       struct uma_fault_info *fault)
 {
@@ -128,7 +128,7 @@ static int kv_write_match(const struct uma_op *op, struct uma_fault_info *fault)
 			    fault) : 0;
 }
 
-/* --- running ------------------------------------------------------------------ */
+/* --- execution ------------------------------------------------------------------ */
 
 static int kv_write_prepare(struct uma_run *run, struct uma_program *prog)
 {
@@ -149,7 +149,7 @@ static int kv_write_prepare(struct uma_run *run, struct uma_program *prog)
 	return 0;
 }
 
-/* The slot of a row. Returns 1: none, -1: a fault. */
+/* Read the slot of a row. Returns 1 if the row is skipped, -1 with the fault set. */
 static int read_slot(struct uma_run *run, __u32 row, __u64 *slot)
 {
 	const struct uma_tensor_view *t = &run->prog->op.t[UMA_SLOT_AUX2];
@@ -161,7 +161,7 @@ static int read_slot(struct uma_run *run, __u32 row, __u64 *slot)
 	p = uma_gather(run, UMA_SLOT_AUX2, t, off, 1, 1, &v);
 	if (!p)
 		return -1;
-	/* What is judged is a copy: memory may change. */
+	/* Check a copy, since others may write to that memory. */
 	if (p != &v)
 		__builtin_memcpy(&v, p, sizeof(v));
 	if (v == UMA_KV_WRITE_SKIP)
@@ -186,7 +186,7 @@ static struct uma_row row_at(const struct uma_op *op, __u32 slot, const __u32 *i
 	};
 }
 
-/* A row of a head as bytes, their scale and zero point. */
+/* Quantise a row of a head and store it with its scale and zero point. */
 static int write_bytes(struct uma_run *run, const struct uma_row *from, const __u32 *at)
 {
 	struct kv_write_scratch *s = (struct kv_write_scratch *)run->scratch;
@@ -212,7 +212,7 @@ static int write_bytes(struct uma_run *run, const struct uma_row *from, const __
 	return uma_range_store(run, &s->range, &to, x);
 }
 
-/* Row @idx[1] of head @idx[0]. */
+/* Write row @idx[1] of head @idx[0]. */
 static int write_row(struct uma_run *run, const __u32 *idx, __u32 n)
 {
 	struct kv_write_scratch *s = (struct kv_write_scratch *)run->scratch;
@@ -227,7 +227,7 @@ static int write_row(struct uma_run *run, const __u32 *idx, __u32 n)
 	ret = read_slot(run, idx[1], &slot);
 	if (ret)
 		return ret < 0 ? -1 : 0;
-	/* Below 2^31, as the number that was read. */
+	/* Fits in 32 bits, since it was read as s32. */
 	at[0] = (__u32)slot / page;
 	at[1] = (__u32)slot % page;
 	from = row_at(op, UMA_SLOT_A, ai, n);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Lines: how a task is cut into them, the loop over their units of work, and
- * what the operations do with a chunk alike.
+ * Lines: division of a task into lines, the loop over their units of work, and code for
+ * chunks that the operations share.
  */
 #include "uma_lines.h"
 
-/* Cost of a chunk, of each of its elements, and of one that has no neighbour. */
+/* Cost of a chunk, and of an element with a stride other than 0 or 1 */
 #define CHUNK_COST	768u
 #define FAR_COST	48u
-/* Elements of a tile, unless a line has more. */
+/* Number of elements of a tile, at least a line */
 #define TILE_ELEMENTS	65536u
 
 static struct uma_lines *lines_of(struct uma_program *prog)
@@ -16,7 +16,7 @@ static struct uma_lines *lines_of(struct uma_program *prog)
 	return (struct uma_lines *)prog->priv;
 }
 
-/* Length of a line, saturated: what &struct uma_op_cap.k_max holds for. */
+/* Length of a line, limited by &struct uma_op_cap.k_max; saturates */
 __u64 uma_line_k(const struct uma_op *op)
 {
 	const struct uma_tensor_view *a = &op->t[UMA_SLOT_A];
@@ -30,7 +30,7 @@ __u64 uma_line_k(const struct uma_op *op)
 	return k;
 }
 
-/* An index of a dimension into the mask of them. */
+/* Store the index of a dimension as a mask with that dimension. */
 int uma_line_decode_axis(__u32 axis, struct uma_op *op, struct uma_fault_info *fault)
 {
 	if (axis >= UMA_MAX_RANK)
@@ -41,8 +41,8 @@ int uma_line_decode_axis(__u32 axis, struct uma_op *op, struct uma_fault_info *f
 }
 
 /*
- * Rules that hold for all: the mask names some dimensions, none that there is
- * not, and the elements of DST are whole bytes, for two lines may be neighbours.
+ * Checks for all operations: the mask must not be empty nor name dimensions that do not
+ * exist, and lines of DST must not share bytes.
  */
 int uma_line_match(const struct uma_op *op, const char *field, struct uma_fault_info *fault)
 {
@@ -53,7 +53,7 @@ int uma_line_match(const struct uma_op *op, const char *field, struct uma_fault_
 	return 0;
 }
 
-/* An integer without quantisation. */
+/* Is the operand of integers that are not quantised? */
 int uma_line_plain(const struct uma_op *op, __u32 slot)
 {
 	return !uma_is_float(op->t[slot].dtype) && !op->t[slot].quant;
@@ -69,7 +69,7 @@ static int has_tables(const struct uma_op *op)
 	return 0;
 }
 
-/* Are @outer and @inner one dimension of @size indices for all @slots? */
+/* Are the strides of @outer and @inner those of a single dimension, for all @slots? */
 static int nests(const struct uma_op *op, __u32 slots, __u32 outer, __u32 inner,
 		 __u32 size)
 {
@@ -86,7 +86,7 @@ static int nests(const struct uma_op *op, __u32 slots, __u32 outer, __u32 inner,
 	return 1;
 }
 
-/* Merge the dimensions of a line into its inner one, from there outwards. */
+/* Merge dimensions of a line into its innermost one, as long as their strides nest. */
 static void merge(const struct uma_op *op, struct uma_lines *l, __u32 slots)
 {
 	__u32 d;
@@ -96,7 +96,7 @@ static void merge(const struct uma_op *op, struct uma_lines *l, __u32 slots)
 			continue;
 		if (!nests(op, slots, d, l->inner, l->size[l->inner]))
 			return;
-		/* Within K, which a capability row bounds. */
+		/* Does not overflow: a factor of the length of the line, which k_max limits. */
 		l->size[l->inner] *= l->size[d];
 		l->size[d] = 1;
 	}
@@ -110,9 +110,9 @@ static int is_far(const struct uma_op *op, __u32 slot, __u32 dim)
 }
 
 /*
- * uma_lines_units - say how much work a line is
+ * uma_lines_units - set the number of units of work of a line
  * @prog: program
- * @units: units of a line, each as much work as a chunk
+ * @units: number of units of a line, each with the work of a chunk
  */
 void uma_lines_units(struct uma_program *prog, __u64 units)
 {
@@ -124,12 +124,12 @@ void uma_lines_units(struct uma_program *prog, __u64 units)
 }
 
 /*
- * uma_lines_prepare - cut a task into lines
+ * uma_lines_prepare - divide a task into lines
  * @prog: program; the mask of dimensions is in its operation
- * @slots: mask of operands that go along the line
- * @cost: of an element, in multiply-adds
+ * @slots: mask of operands that are accessed along the line
+ * @cost: cost of an element, in multiply-adds
  *
- * A unit is a chunk until uma_lines_units() says otherwise.
+ * A line has a unit for each chunk, unless uma_lines_units() changes that.
  */
 void uma_lines_prepare(struct uma_program *prog, __u32 slots, __u32 cost)
 {
@@ -146,7 +146,7 @@ void uma_lines_prepare(struct uma_program *prog, __u32 slots, __u32 cost)
 	for (d = 0; d < a->rank; d++) {
 		l->size[d] = a->dims[d];
 		if (!(l->along >> d & 1)) {
-			/* Not more than DST has elements. */
+			/* Does not overflow: there are no more lines than elements of DST. */
 			l->count *= a->dims[d];
 			continue;
 		}
@@ -175,7 +175,7 @@ void uma_lines_prepare(struct uma_program *prog, __u32 slots, __u32 cost)
 	prog->macs = uma_tensor_elements(a);
 }
 
-/* Logical index of element 0 of a line. */
+/* Set the logical index to the first element of a line. */
 static void seek(struct uma_line *l, __u64 line)
 {
 	const struct uma_lines *p = l->lines;
@@ -190,7 +190,7 @@ static void seek(struct uma_line *l, __u64 line)
 	}
 }
 
-/* Go to a chunk of the line at hand. */
+/* Go to a chunk of the current line. */
 void uma_line_chunk(struct uma_line *l, __u64 chunk)
 {
 	const struct uma_lines *p = l->lines;
@@ -253,7 +253,7 @@ struct uma_row uma_line_row(const struct uma_line *l, __u32 slot)
 	};
 }
 
-/* The values of a chunk into @x: they stay there, as long as scratch memory does. */
+/* Load the values of a chunk to @x, never in place. */
 int uma_line_load(struct uma_line *l, __u32 slot, struct uma_rowbuf *buf, float *x)
 {
 	struct uma_row row = uma_line_row(l, slot);
@@ -269,7 +269,7 @@ int uma_line_load(struct uma_line *l, __u32 slot, struct uma_rowbuf *buf, float 
 	return 0;
 }
 
-/* The integers of a chunk, valid until the next use of @buf; at least one. */
+/* Load the integers of a chunk, which is not empty; valid until the next use of @buf. */
 const __s32 *uma_line_ints(struct uma_line *l, __u32 slot, struct uma_rowbuf *buf)
 {
 	struct uma_row row = uma_line_row(l, slot);
@@ -277,7 +277,7 @@ const __s32 *uma_line_ints(struct uma_line *l, __u32 slot, struct uma_rowbuf *bu
 	return uma_row_s32(l->run, &row, buf);
 }
 
-/* x = x op an operand's values of the chunk. */
+/* x[i] = f(x[i], operand[i]) for a chunk */
 int uma_line_combine(struct uma_line *l, __u32 slot, __u32 func, struct uma_rowbuf *buf,
 		     float *x, float *tmp)
 {
@@ -290,7 +290,7 @@ int uma_line_combine(struct uma_line *l, __u32 slot, __u32 func, struct uma_rowb
 	return 0;
 }
 
-/* What &struct uma_epilogue says. */
+/* Apply the epilogue to a chunk, except for the store. */
 int uma_line_finish(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp)
 {
 	const struct uma_op *op = &l->run->prog->op;
@@ -311,7 +311,7 @@ int uma_line_finish(struct uma_line *l, struct uma_rowbuf *buf, float *x, float 
 	return 0;
 }
 
-/* That, and the store. */
+/* Apply the epilogue to a chunk and store it. */
 int uma_line_epilogue(struct uma_line *l, struct uma_rowbuf *buf, float *x, float *tmp)
 {
 	struct uma_row row = uma_line_row(l, UMA_SLOT_DST);
@@ -344,7 +344,7 @@ void uma_best_row(struct uma_best *b, const float *x, __u32 n, int smallest)
 	b->nan |= nan;
 }
 
-/* Its bits as binary32; a NaN if there was one. */
+/* The largest number as binary32 bits; NaN if there was one */
 __u32 uma_best_bits(const struct uma_best *b)
 {
 	return b->nan ? UMA_F32_NAN : (__u32)uma_f32_key((__u32)b->key);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * NORM: (x - mean) / sqrt(variance + eps), the statistics those of a line or
- * given; then the epilogue, whose scale and bias are gamma and beta.
+ * NORM: (x - mean) / sqrt(variance + eps), with the statistics of a line or with given
+ * ones, then the epilogue, whose scale and bias are gamma and beta.
  *
- * Mean and variance are formed one after the other, the variance from the
- * differences, so that a large mean takes nothing from it. With an addend the
- * sums are formed anew in each pass, and kept, if they are wanted, in the first.
+ * The variance is computed from the differences to the mean, in a pass of its own, to
+ * avoid cancellation if the mean is large. UMA_NORM_ADD adds operand C to A in each pass;
+ * the sums are stored, if wanted, in the first.
  */
 #include "uma_lines.h"
 
-/* Multiply-adds of an element, beside its way. */
+/* Cost of an element in multiply-adds, if its stride is 0 or 1 */
 #define COST		24u
 
 struct norm_scratch {
 	double lanes[UMA_LANES];
-	/* As affine() takes them: mean, 0, 1 / deviation. */
+	/* For affine(): mean, 0, 1 / deviation */
 	double p[3];
 	float x[UMA_ROW_MAX];
 	float y[UMA_ROW_MAX];
@@ -29,19 +29,22 @@ static int has_flag(const struct uma_op *op, __u32 flag)
 	return !!(op->u.lines.flags & flag);
 }
 
-/* Passes over a line before its results are known: mean, deviation. */
+/* Number of passes over a line for the statistics */
 static __u32 passes_before(__u32 func)
 {
 	return func == UMA_NORM_LAYER ? 2 : func == UMA_NORM_RMS ? 1 : 0;
 }
 
-/* All passes: with a scale of their own results are stored after they have been seen. */
+/*
+ * Number of all passes: with UMA_NORM_DYNQUANT there is one more, since the scale depends on
+ * all results of the line.
+ */
 static __u32 passes(const struct uma_op *op)
 {
 	return passes_before(op->func) + 1 + (__u32)has_flag(op, UMA_NORM_DYNQUANT);
 }
 
-/* What is normalised. */
+/* Load what is normalised. */
 static int norm_load(struct uma_line *l, struct norm_scratch *s)
 {
 	const struct uma_op *op = &l->run->prog->op;
@@ -59,7 +62,7 @@ static int norm_load(struct uma_line *l, struct norm_scratch *s)
 	return uma_row_store_f32(l->run, &row, &s->buf, s->x);
 }
 
-/* A chunk's part in a sum; what the sum stands for into @v after the last. */
+/* Add a chunk to a statistic; after the last chunk store it to @v. */
 static int norm_sum(struct uma_line *l, struct norm_scratch *s, int first, int last,
 		    __u32 sum, __u32 fold, double *v)
 {
@@ -68,7 +71,7 @@ static int norm_sum(struct uma_line *l, struct norm_scratch *s, int first, int l
 
 	if (first)
 		__builtin_memset(s->lanes, 0, sizeof(s->lanes));
-	/* The chunk of a line that is one stays. */
+	/* The values of a line of one chunk are still in s->x. */
 	if (!(first && last && l->unit) && norm_load(l, s))
 		return -1;
 	k->sum(s->lanes, sum, s->x, &s->p[0], l->n);
@@ -77,7 +80,7 @@ static int norm_sum(struct uma_line *l, struct norm_scratch *s, int first, int l
 	return 0;
 }
 
-/* (x - mean) / sqrt(variance + eps), each step rounded to binary32. */
+/* (x - mean) / sqrt(variance + eps) with given statistics, each step rounded to binary32 */
 static int norm_given(struct uma_line *l, struct norm_scratch *s)
 {
 	const struct uma_op *op = &l->run->prog->op;
@@ -89,7 +92,7 @@ static int norm_given(struct uma_line *l, struct norm_scratch *s)
 	k->binary[UMA_BINARY_SUB](s->x, s->x, s->y, l->n);
 	if (uma_line_load(l, UMA_SLOT_AUX1, &s->buf, s->y))
 		return -1;
-	/* The row buffer is free for a moment. */
+	/* Nothing else uses the row buffer here. */
 	k->fill((float *)s->buf.raw, op->u.lines.eps, l->n);
 	k->binary[UMA_BINARY_ADD](s->y, s->y, (float *)s->buf.raw, l->n);
 	k->unary[UMA_UNARY_SQRT](s->y, l->n);
@@ -97,7 +100,7 @@ static int norm_given(struct uma_line *l, struct norm_scratch *s)
 	return uma_line_epilogue(l, &s->buf, s->x, s->y);
 }
 
-/* Results; computed twice where the scale of the destination depends on them. */
+/* Compute the results of a chunk. @again: a second time, to quantise them. */
 static int norm_results(struct uma_line *l, struct norm_scratch *s, int first, int last, int again)
 {
 	const struct uma_op *op = &l->run->prog->op;
@@ -107,7 +110,7 @@ static int norm_results(struct uma_line *l, struct norm_scratch *s, int first, i
 		if (norm_load(l, s))
 			return -1;
 	}
-	/* Those of a line that is one chunk stay, too. */
+	/* The results of a line of one chunk are still in s->x. */
 	if (!(first && last && again)) {
 		l->run->k->affine(s->x, s->p, l->n);
 		if (l->n && uma_line_finish(l, &s->buf, s->x, s->y))
@@ -115,7 +118,7 @@ static int norm_results(struct uma_line *l, struct norm_scratch *s, int first, i
 	}
 	if (again)
 		return uma_line_store_range(l, &s->range, s->x);
-	/* The view of an operand that is not there says nothing: it is not looked at. */
+	/* Slot AUX2 has the results, unless it has the sums. */
 	if (has_flag(op, UMA_NORM_SECOND) && !has_flag(op, UMA_NORM_SUM)) {
 		row = uma_line_row(l, UMA_SLOT_AUX2);
 		if (uma_row_store_f32(l->run, &row, &s->buf, s->x))
@@ -180,7 +183,7 @@ static int norm_decode(const void *params, struct uma_op *op, __u32 *used,
 	if (op->func >= UMA_NORM_COUNT)
 		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
 				     "params.func");
-	/* Finite and not negative; not -0 either. */
+	/* Rejects negative numbers, -0, infinity and NaN. */
 	if (op->u.lines.eps >= UMA_F32_INF)
 		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
 				     "params.eps");
@@ -213,7 +216,7 @@ static int norm_match(const struct uma_op *op, struct uma_fault_info *fault)
 		if (uma_has(op, s) &&
 		    uma_match_dims(op, s, op->t[UMA_SLOT_DST].rank, fault))
 			return -1;
-	/* Two lines may be neighbours here as in DST. */
+	/* As for DST: lines must not share bytes. */
 	if (uma_has(op, UMA_SLOT_AUX2) && uma_is_int4(op->t[UMA_SLOT_AUX2].dtype))
 		return uma_set_fault(fault, UMA_FAULT_DTYPE, UMA_SLOT_AUX2, "dtype");
 	if (!has_flag(op, UMA_NORM_DYNQUANT))

@@ -2,11 +2,10 @@
 /*
  * POOL: DST = maximum, average or p-norm of windows of A.
  *
- * A row of DST goes along the dimension in which its elements lie closest. For
- * each position in the window, row-major, the run of A that falls on the row is
- * taken into its accumulators; positions outside of A have no part in it. A row
- * whose window is large takes several steps, its accumulators stay in scratch
- * memory.
+ * A row of DST goes along the dimension with its smallest stride. For each position of
+ * the window, in row-major order, the corresponding run of A is combined with the
+ * accumulators of the row; positions outside of A are skipped. A row with a large window
+ * takes several steps, between which its accumulators stay in scratch memory.
  */
 #include "uma_internal.h"
 
@@ -17,19 +16,19 @@
 #define F32_ONE		0x3f800000u
 #define F32_MINUS_INF	0xff800000u
 
-#define SPATIAL		2u	/* first dimension that a window has */
+#define SPATIAL		2u	/* first dimension with a window */
 
 struct pool_plan {
 	struct uma_walk w;
-	/* Positions in a window. */
+	/* Number of positions of a window */
 	__u32 taps;
-	/* Steps of a row, and positions of each. */
+	/* Number of steps of a row, and of positions in a step */
 	__u32 chunks;
 	__u32 chunk;
 };
 
 struct pool_scratch {
-	/* Accumulators: they outlive a step. */
+	/* Accumulators, kept between steps */
 	__u32 acc[UMA_ROW_MAX];
 	__u32 x[UMA_ROW_MAX];
 	__u32 y[UMA_ROW_MAX];
@@ -40,7 +39,7 @@ _Static_assert(sizeof(struct pool_plan) <= sizeof(((struct uma_program *)0)->pri
 _Static_assert(sizeof(struct pool_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 _Static_assert(sizeof(struct uma_pool_params) == 128, "params");
 
-/* --- what it takes ------------------------------------------------------------ */
+/* --- parameters and operands ---------------------------------------------------- */
 
 static int pool_decode(const void *params, struct uma_op *op, __u32 *used,
 		       struct uma_fault_info *fault)
@@ -83,9 +82,8 @@ static int bad_param(struct uma_fault_info *fault, const char *field)
 }
 
 /*
- * Elements of DST along a dimension whose windows are given, -1 if there is no
- * window. A last window that is not whole counts with UMA_POOL_CEIL if it does
- * not begin in the padding.
+ * Number of windows along a dimension, -1 if none fits. With UMA_POOL_CEIL an incomplete
+ * last window counts, unless it begins in the padding at the end.
  */
 static __s64 outputs_of(const struct uma_pool_op *u, __u32 i, __u32 in)
 {
@@ -129,7 +127,7 @@ static int pool_match(const struct uma_op *op, struct uma_fault_info *fault)
 			return bad_param(fault, "params.pad_begin");
 		if (u->end[i] > UMA_POOL_LIMIT)
 			return bad_param(fault, "params.pad_end");
-		/* 24 bits each: no overflow. */
+		/* No overflow: at most 2^31, times 2^24. */
 		taps *= u->kernel[i];
 		if (taps > 1u << 31)
 			return bad_param(fault, "params.kernel");
@@ -147,7 +145,7 @@ static __u32 pool_funcs(const struct uma_op *op)
 	return 1u << op->func;
 }
 
-/* --- preparing ------------------------------------------------------------------ */
+/* --- division into tiles -------------------------------------------------------- */
 
 static int pool_prepare(struct uma_run *run, struct uma_program *prog)
 {
@@ -173,7 +171,7 @@ static int pool_prepare(struct uma_run *run, struct uma_program *prog)
 	p->chunk = prog->step_work == UMA_STEP_WORK_UNBOUND ? p->taps :
 		(__u32)UMA_MIN(UMA_MAX(prog->step_work / cost, 1), p->taps);
 	p->chunks = (__u32)uma_divup(p->taps, p->chunk);
-	/* Rows that take several steps are tiles of their own. */
+	/* A row of several steps is a tile of its own. */
 	if (uma_walk_tiles(&p->w, 1, cost * p->taps, prog->step_work, &prog->tiles[0]))
 		return uma_set_fault(run->fault, UMA_FAULT_UNSUPPORTED, UMA_SLOT_DST, "dims");
 	if (p->chunks > 1) {
@@ -189,26 +187,26 @@ static int pool_prepare(struct uma_run *run, struct uma_program *prog)
 	return 0;
 }
 
-/* --- running ---------------------------------------------------------------------- */
+/* --- execution ------------------------------------------------------------------ */
 
 struct pool_ctx {
 	struct uma_run *run;
 	const struct pool_plan *p;
 	struct pool_scratch *s;
-	/* First element of the row, its length. */
+	/* First element and length of the row */
 	__u32 idx[UMA_MAX_RANK];
 	__u32 n;
 };
 
-/* Where position @k of the window of output @o lies in A; may be outside. */
+/* Index in A of position @k of the window of output @o; may be out of range */
 static __s64 source(const struct uma_pool_op *u, __u32 i, __u32 o, __u32 k)
 {
 	return (__s64)o * u->stride[i] - u->begin[i] + (__s64)k * u->dilation[i];
 }
 
 /*
- * Elements of the row, from @lo to before @hi, for which position @tap lies in
- * A. Sets the index in A of element @lo.
+ * Range [@lo, @hi) of the elements of the row for which position @tap is inside of A;
+ * sets @ai to the index in A for element @lo.
  */
 static void cover(const struct pool_ctx *c, const __u32 *tap, __u32 *lo, __u32 *hi, __s64 *ai)
 {
@@ -230,7 +228,7 @@ static void cover(const struct pool_ctx *c, const __u32 *tap, __u32 *lo, __u32 *
 		if (dim == c->p->w.dim) {
 			__s64 stride = u->stride[i], first = 0, last;
 
-			/* x + j * stride lies in [0, end) for first <= j < last. */
+			/* x + j * stride is in [0, end) for first <= j < last. */
 			if (x < 0)
 				first = (stride - 1 - x) / stride;
 			last = x < end ? (end - x + stride - 1) / stride : 0;
@@ -248,7 +246,7 @@ static void cover(const struct pool_ctx *c, const __u32 *tap, __u32 *lo, __u32 *
 		ai[c->p->w.dim] += *lo;
 }
 
-/* |x|^p of a row, by products. */
+/* x[i] = |x[i]|^norm, by multiplication */
 static void power(const struct uma_kernels *k, float *x, float *y, __u32 norm, __u32 n)
 {
 	__u32 i;
@@ -302,10 +300,7 @@ static int take(struct pool_ctx *c, const __u32 *tap)
 	return 0;
 }
 
-/*
- * Positions of a window that count, along a dimension other than the row's, and
- * along the row's for each of its elements.
- */
+/* Number of positions of a window that count along one dimension, for index @o of it */
 static __u32 count_along(const struct uma_pool_op *u, __u32 i, __u32 in, __u32 o)
 {
 	__s64 pad = u->flags & UMA_POOL_COUNT_PAD ? 1 : 0;
@@ -318,7 +313,7 @@ static __u32 count_along(const struct uma_pool_op *u, __u32 i, __u32 in, __u32 o
 	return last > first ? (__u32)(last - first) : 0;
 }
 
-/* Sums become averages. A window without an element gives 0. */
+/* Divide the sums by the number of positions that count; 0 if there are none. */
 static void average(struct pool_ctx *c)
 {
 	const struct uma_op *op = &c->run->prog->op;
@@ -339,7 +334,7 @@ static void average(struct pool_ctx *c)
 			i = c->p->w.dim - SPATIAL;
 			n *= count_along(u, i, a->dims[SPATIAL + i], c->idx[SPATIAL + i] + j);
 		}
-		/* At most 2^31 - 1 of them differ from each other in binary32. */
+		/* 2^31, the largest count, and 2^31 - 1 are equal in binary32. */
 		count[j] = (__s32)UMA_MIN(UMA_MAX(n, 1), 0x7fffffffu);
 	}
 	k->to_f32[UMA_DTYPE_S32]((float *)c->s->x, count, c->n);
@@ -347,7 +342,7 @@ static void average(struct pool_ctx *c)
 				  (const float *)c->s->x, c->n);
 }
 
-/* The p-th root of sums: x, sqrt(x), exp(log(x) / p). */
+/* Root of the sums: x, sqrt(x) or exp(log(x) / norm) */
 static void root(struct pool_ctx *c)
 {
 	const struct uma_kernels *k = c->run->k;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * REDUCE: one number of each line.
+ * REDUCE: one result for each line.
  *
- * Sums and products of floating-point and quantised numbers are formed in
- * binary64 and rounded once; those of integers into integers are exact and
- * saturated at the store.
+ * Sums and products of floating-point and quantised elements are computed in binary64
+ * and rounded once. Those of unquantised integers with an integer result are exact,
+ * with saturation at the store.
  */
 #include "uma_lines.h"
 
-/* Multiply-adds of an element, beside its way. */
+/* Cost of an element in multiply-adds, if its stride is 0 or 1 */
 #define COST		32u
-/* Beyond every s32, and far from overflow. */
+/* Exceeds s32, and can be doubled without overflow. */
 #define BIG		(1LL << 61)
 
 #define F(x)		(1u << UMA_REDUCE_##x)
 #define ARGS		(F(ARG_MAX) | F(ARG_MIN))
-/* Functions of integers that are an integer. */
+/* Functions with an integer result for integers */
 #define EXACT		(F(SUM) | F(MAX) | F(MIN) | F(PROD) | F(L1) | F(SUM_SQUARE))
 #define SMALLEST	(F(MIN) | F(ARG_MIN))
 
@@ -25,9 +25,9 @@ struct reduce_scratch {
 	double v;
 	__s64 sum;
 	struct uma_best best;
-	/* ARG: position of the best so far. */
+	/* ARG_MAX, ARG_MIN: position of the best element so far */
 	__u64 at;
-	/* Log-sum-exp: largest number, binary32 bits. */
+	/* LOG_SUM_EXP: the largest number, binary32 bits */
 	__u32 max;
 	float x[UMA_ROW_MAX];
 	struct uma_rowbuf buf;
@@ -46,7 +46,7 @@ static int is_exact(const struct uma_op *op)
 	       uma_line_plain(op, UMA_SLOT_DST);
 }
 
-/* The result's place: that of the line, where its dimensions are 1. */
+/* Element of DST for the line, in which the dimensions of the line have size 1 */
 static struct uma_row result_row(struct uma_line *l)
 {
 	struct uma_row row;
@@ -83,8 +83,8 @@ static __s64 saturate(__s64 v)
 }
 
 /*
- * Sums of s32 stay within 2^62. Sums of squares and products saturate far
- * beyond s32: only a factor of zero makes their magnitude smaller again.
+ * Sums of s32 stay within 2^62. Products and sums of squares saturate at BIG, beyond s32:
+ * only a factor of zero can bring them back into its range.
  */
 static __s64 int_step(__u32 func, __s64 sum, __s64 v)
 {
@@ -142,7 +142,7 @@ static int reduce_ints(struct uma_line *l, struct reduce_scratch *s, int first, 
 
 /* --- positions ------------------------------------------------------------ */
 
-/* Number of order of an element: a NaN before all others, zeros alike. */
+/* Rank of an element, higher is better: NaN above all numbers, zeros equal */
 static __s64 rank_f32(__u32 bits, int smallest)
 {
 	__s64 key = uma_f32_key(bits);
@@ -220,7 +220,7 @@ static __u32 fold_of(__u32 func)
 	}
 }
 
-/* 0, or 1 for a product, in all lanes. */
+/* Set the lanes to 0, or to 1 for a product. */
 static void open_lanes(struct uma_line *l, struct reduce_scratch *s)
 {
 	const struct uma_kernels *k = l->run->k;
@@ -283,7 +283,7 @@ static int reduce_unit(struct uma_line *l)
 		return reduce_arg(l, s, first, last);
 	if (is_in(op, F(MAX) | F(MIN)) || (op->func == UMA_REDUCE_LOG_SUM_EXP && !second))
 		return reduce_best(l, s, first, last);
-	/* Of a largest number that is not finite the rest does not matter. */
+	/* If the largest number is an infinity or NaN, it is the result. */
 	if (second && (s->max & UMA_F32_INF) == UMA_F32_INF)
 		return last ? store_bits(l, s, s->max) : 0;
 	return reduce_sum(l, s, first, last);
@@ -337,7 +337,7 @@ static int reduce_match(const struct uma_op *op, struct uma_fault_info *fault)
 			return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_DST, "dims");
 	if (!is_in(op, ARGS))
 		return 0;
-	/* A position has one dimension, and a line somewhere to point to. */
+	/* A position is in one dimension, and an empty line has none. */
 	if (axes & (axes - 1))
 		return uma_set_fault(fault, UMA_FAULT_PARAMS, UMA_FAULT_NO_SLOT,
 				     "params.axes");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * RESIZE: DST = A sampled at other coordinates.
+ * RESIZE: DST = A sampled at scaled coordinates.
  *
- * Along dimension d element o of DST is at x = (o num[d] + off[d]) / den[d] of
- * A, an exact fraction. The fractional part of x gives the weights of the
- * neighbours; coordinates beyond the edge are clamped to it. The weight of an
- * element is the product of those along the dimensions, the outermost first;
- * products and sums are rounded to binary32, neighbours are summed row-major.
+ * Along dimension d, element o of DST is at x = (o num[d] + off[d]) / den[d] of A, an
+ * exact fraction. Its fractional part determines the weights of the neighbours; those
+ * outside of A are replaced by the element at the edge. The weight of an element is the
+ * product of its weights along the dimensions, the outermost first. Products and sums
+ * are rounded to binary32; neighbours are summed in row-major order.
  */
 #include "uma_internal.h"
 
@@ -17,25 +17,25 @@
 #define F32_ONE		0x3f800000u
 #define F32_MINUS_ONE	0xbf800000u
 
-/* Neighbours along a dimension; elements of a row. */
+/* Largest number of neighbours along a dimension; of elements of a row */
 #define TAPS		4u
 #define ROW		512u
 
 struct resize_plan {
 	struct uma_walk w;
-	/* Neighbours that count along each dimension. */
+	/* Number of neighbours along each dimension */
 	__u8 taps[UMA_MAX_RANK];
-	/* Nothing is computed: elements move as they are stored. */
+	/* Elements are copied unchanged */
 	__u8 raw;
 };
 
 struct resize_scratch {
-	/* Along the row: the place of the leftmost neighbour. */
+	/* For the dimension of the row: coordinate of the first neighbour, maybe outside of A */
 	__s64 first[ROW];
 	__u32 acc[ROW];
 	__u32 x[UMA_ROW_MAX];
 	__u32 y[ROW];
-	/* Along the row: weights and places of neighbours. */
+	/* For the dimension of the row: weights and indices of the neighbours */
 	__u32 weight[TAPS][ROW];
 	__u32 at[TAPS][ROW];
 	__u32 frac[ROW];
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct resize_plan) <= sizeof(((struct uma_program *)0)->p
 _Static_assert(sizeof(struct resize_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 _Static_assert(sizeof(struct uma_resize_params) == 128, "params");
 
-/* --- what it takes ------------------------------------------------------------ */
+/* --- parameters and operands ---------------------------------------------------- */
 
 static int resize_decode(const void *params, struct uma_op *op, __u32 *used,
 			 struct uma_fault_info *fault)
@@ -111,7 +111,7 @@ static int resize_match(const struct uma_op *op, struct uma_fault_info *fault)
 			return bad_param(fault, "params.num");
 		if (u->den[i] < 1 || u->den[i] > UMA_RESIZE_LIMIT)
 			return bad_param(fault, "params.den");
-		/* 2^30 times a dimension of 2^32, and this, stay below 2^63. */
+		/* No overflow: the product is below 2^30 times 2^32, an offset at most 2^61. */
 		if (u->off[i] > UMA_RESIZE_OFF_MAX || u->off[i] < -UMA_RESIZE_OFF_MAX)
 			return bad_param(fault, "params.off");
 		if (is_plain(u, i)) {
@@ -123,7 +123,7 @@ static int resize_match(const struct uma_op *op, struct uma_fault_info *fault)
 		if (!a->dims[i] && d->dims[i])
 			return uma_set_fault(fault, UMA_FAULT_DIMS, UMA_SLOT_A, "dims");
 	}
-	/* 4^3 neighbours are enough. */
+	/* Limits the number of neighbours to 4^3. */
 	if (op->func != UMA_RESIZE_NEAREST && resized > 3)
 		return bad_param(fault, "params.num");
 	return 0;
@@ -134,7 +134,7 @@ static __u32 resize_funcs(const struct uma_op *op)
 	return 1u << op->func;
 }
 
-/* --- preparing ------------------------------------------------------------------ */
+/* --- division into tiles -------------------------------------------------------- */
 
 static int resize_prepare(struct uma_run *run, struct uma_program *prog)
 {
@@ -171,12 +171,12 @@ struct resize_ctx {
 	const struct uma_resize_op *u;
 	__u32 idx[UMA_MAX_RANK];
 	__u32 n;
-	/* Of the dimensions but the row's: weights as binary32, and places. */
+	/* For the other dimensions: weights as binary32 bits, and indices of the neighbours */
 	__u32 weight[UMA_MAX_RANK][TAPS];
 	__u32 at[UMA_MAX_RANK][TAPS];
 };
 
-/* floor(x) and the rest of x, as a numerator over den. */
+/* Returns floor(x); @rest is the numerator of the fractional part. */
 static __s64 place(const struct uma_resize_op *u, __u32 d, __u32 o, __u32 *rest)
 {
 	__s64 v = (__s64)o * u->num[d] + u->off[d], den = u->den[d];
@@ -225,14 +225,14 @@ static void horner(const struct uma_kernels *k, float *x, const float *y, __u32 
 	k->binary[UMA_BINARY_ADD](x, x, tmp, n);
 }
 
-/* Small numbers as binary32, without computing. */
+/* Constants as binary32 bits */
 #define F32_TWO		0x40000000u
 #define F32_THREE	0x40400000u
 #define F32_FIVE	0x40a00000u
 #define F32_EIGHT	0x41000000u
 #define F32_FOUR	0x40800000u
 
-/* bits of a * x + y */
+/* a * x + y as binary32 bits */
 static __u32 mul_add(const struct uma_kernels *k, __u32 a, __u32 x, __u32 y)
 {
 	__u32 v = y;
@@ -242,9 +242,9 @@ static __u32 mul_add(const struct uma_kernels *k, __u32 a, __u32 x, __u32 y)
 }
 
 /*
- * Cubic convolution with parameter a (Keys, 1981): of the two neighbours next to
- * x, at distance t up to 1, ((a + 2) t - (a + 3)) t^2 + 1; of the two beyond,
- * ((a t - 5 a) t + 8 a) t - 4 a.
+ * Cubic convolution with parameter a (Keys, 1981), for distance t from x. The weight of the
+ * two nearest neighbours, with t <= 1, is ((a + 2) t - (a + 3)) t^2 + 1; that of the two
+ * @beyond is ((a t - 5 a) t + 8 a) t - 4 a.
  */
 static void cubic(struct resize_ctx *c, float *w, const float *t, int beyond, __u32 n)
 {
@@ -266,7 +266,7 @@ static void cubic(struct resize_ctx *c, float *w, const float *t, int beyond, __
 	}
 }
 
-/* Weights of neighbours outside of A become 0, the others' sum 1. */
+/* Set the weights of neighbours outside of A to 0 and normalise the others to a sum of 1. */
 static void exclude(struct resize_ctx *c, __u32 dim, __u32 n)
 {
 	const struct uma_kernels *k = c->run->k;
@@ -287,7 +287,7 @@ static void exclude(struct resize_ctx *c, __u32 dim, __u32 n)
 }
 
 /*
- * Neighbours and weights of @n elements along dimension @d from @o on: into
+ * Compute the neighbours and weights of elements @o .. @o + @n along dimension @d into
  * c->s->at and c->s->weight.
  */
 static void neighbours(struct resize_ctx *c, __u32 d, __u32 o, __u32 n)
@@ -318,7 +318,7 @@ static void neighbours(struct resize_ctx *c, __u32 d, __u32 o, __u32 n)
 	__builtin_memcpy(s->tmp, s->y, 4ul * n);
 	k->to_f32[UMA_DTYPE_S32](den, s->tmp, n);
 	k->binary[UMA_BINARY_DIV](t, t, den, n);
-	/* And 1 - t. */
+	/* 1 - t */
 	k->fill(den, F32_ONE, n);
 	k->binary[UMA_BINARY_SUB](den, den, t, n);
 	if (taps == 2) {
@@ -328,7 +328,7 @@ static void neighbours(struct resize_ctx *c, __u32 d, __u32 o, __u32 n)
 	}
 	cubic(c, (float *)s->weight[1], t, 0, n);
 	cubic(c, (float *)s->weight[2], den, 0, n);
-	/* One further away. */
+	/* The outer neighbours are one element further away. */
 	k->fill((float *)s->tmp, F32_ONE, n);
 	k->binary[UMA_BINARY_ADD](t, t, (const float *)s->tmp, n);
 	k->binary[UMA_BINARY_ADD](den, den, (const float *)s->tmp, n);
@@ -341,8 +341,8 @@ static void neighbours(struct resize_ctx *c, __u32 d, __u32 o, __u32 n)
 /* --- rows --------------------------------------------------------------------------- */
 
 /*
- * The run of A that a row of DST sees along its own dimension for its neighbour
- * @j, dense: all of it where that is short, else element by element.
+ * Neighbour @j of each element of a row, along the dimension of the row: as a run of A if
+ * that dimension is not resized, else gathered one by one.
  */
 static const void *row_of(struct resize_ctx *c, __s64 off, __u32 j)
 {
@@ -364,7 +364,7 @@ static const void *row_of(struct resize_ctx *c, __s64 off, __u32 j)
 	}
 	from.n = 1;
 	for (i = 0; i < c->n; i++) {
-		/* The neighbour before is often the same. */
+		/* When enlarging, adjacent elements often have the same neighbour. */
 		if (i && at[i] == at[i - 1]) {
 			__builtin_memcpy((__u8 *)s->y + (__u64)i * es,
 					 (__u8 *)s->y + (i - 1ull) * es, es);
@@ -380,7 +380,7 @@ static const void *row_of(struct resize_ctx *c, __s64 off, __u32 j)
 	return s->y;
 }
 
-/* All neighbours of a row; @tap names one along each dimension. */
+/* Sum up the neighbours of a row; @tap is the current one along each dimension. */
 static int sum_row(struct resize_ctx *c)
 {
 	const struct uma_op *op = &c->run->prog->op;

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * ROTARY: pairs of elements of each head, turned by the angle of the row's
- * position. A row of a head is cut into units: first the pairs, then what is
- * not turned. A tile is a run of units and so is a step.
+ * ROTARY: rotates the pairs of elements of each head by the angle of the row's position.
+ *
+ * A row of a head is divided into units: first those of pairs, then those of the elements
+ * that are not rotated. Tiles and steps are runs of units.
  */
 #include "uma_internal.h"
 
-/* Pairs of a unit, so that both elements of an interleaved pair are in a row. */
+/* Pairs of a unit, whose elements, if interleaved, are one row */
 #define PAIRS		(UMA_ROW_MAX / 2)
-/* Cost of a unit, and of a pair, as elementwise.c counts them. */
+/* Cost of a unit and of a pair, in the same units as in elementwise.c */
 #define UNIT_COST	4096u
 #define PAIR_COST	192u
-/* Pairs of a tile. */
+/* Number of pairs of a tile */
 #define TILE_PAIRS	32768u
 
 struct rotary_plan {
-	/* Elements of a head, and pairs of them that turn. */
+	/* Number of elements of a head, and of pairs that are rotated */
 	__u32 head;
 	__u32 half;
-	/* Units of a row: turned, and in all. */
+	/* Number of units of a row: of pairs, and in total */
 	__u32 turned;
 	__u32 cuts;
-	/* Units in all, of a tile, of a step. */
+	/* Number of units: in total, of a tile, of a step */
 	__u64 units;
 	__u32 tile_units;
 	__u32 step_units;
@@ -57,7 +58,7 @@ static int rotary_prepare(struct uma_run *run, struct uma_program *prog)
 	p->half = prog->op.t[UMA_SLOT_B].dims[1];
 	p->turned = (__u32)uma_divup(p->half, PAIRS);
 	p->cuts = p->turned + (__u32)uma_divup(p->head - 2 * p->half, UMA_ROW_MAX);
-	/* DST has as many elements at least, none of which share memory. */
+	/* Does not overflow: there are at most as many units as elements of DST. */
 	p->units = (__u64)d->dims[0] * d->dims[1] * d->dims[2] * p->cuts;
 
 	pairs = UMA_MIN(p->head / 2 + 1, PAIRS);
@@ -72,7 +73,7 @@ static int rotary_prepare(struct uma_run *run, struct uma_program *prog)
 	return 0;
 }
 
-/* A run of a head, @at elements from its start. */
+/* A run of @n elements of a head, from element @at on */
 static struct uma_row head_row(struct uma_run *run, __u32 slot, const __u32 *idx, __u32 at,
 			       __u32 n)
 {
@@ -86,7 +87,7 @@ static struct uma_row head_row(struct uma_run *run, __u32 slot, const __u32 *idx
 	};
 }
 
-/* A run of the cosines or sines of a position. */
+/* A run of the table of cosines or sines, in the row of a position */
 static struct uma_row table_row(struct uma_run *run, __u32 slot, __u32 position, __u32 at,
 				__u32 n)
 {
@@ -112,7 +113,7 @@ static int load(struct uma_run *run, const struct uma_row *row, __u32 *out)
 	return 0;
 }
 
-/* The position of a row, which is in the tables whatever memory says. */
+/* Read the position of a row, checked to be inside of the tables. */
 static int position_of(struct uma_run *run, const __u32 *idx, __u32 *position)
 {
 	const struct uma_op *op = &run->prog->op;
@@ -129,7 +130,7 @@ static int position_of(struct uma_run *run, const __u32 *idx, __u32 *position)
 	p = uma_gather(run, UMA_SLOT_AUX0, t, off, 1, 1, s->row);
 	if (!p)
 		return -1;
-	/* Memory may change: what is checked is the copy. */
+	/* Check a copy, since others may write to that memory. */
 	__builtin_memcpy(position, p, 4);
 	if (*position < op->t[UMA_SLOT_B].dims[0])
 		return 0;
@@ -138,7 +139,7 @@ static int position_of(struct uma_run *run, const __u32 *idx, __u32 *position)
 	return -1;
 }
 
-/* y0 = x0 cos - x1 sin, y1 = x1 cos + x0 sin: each step rounded. */
+/* y0 = x0 cos - x1 sin, y1 = x1 cos + x0 sin, each operation rounded */
 static void turn(struct uma_run *run, __u32 n)
 {
 	struct rotary_scratch *s = (struct rotary_scratch *)run->scratch;
@@ -222,7 +223,10 @@ static int run_unit(struct uma_run *run, __u64 unit)
 	unit /= d->dims[2];
 	idx[1] = (__u32)(unit % d->dims[1]);
 	idx[0] = (__u32)(unit / d->dims[1]);
-	/* Also for elements that are not rotated: a bad position is always a fault. */
+	/*
+	 * Checked for elements that are not rotated, too, so that a bad position is
+	 * always a fault.
+	 */
 	if (position_of(run, idx, &position))
 		return -1;
 	if (cut >= p->turned) {
@@ -257,7 +261,7 @@ static int rotary_step(struct uma_run *run, __u32 phase, __u32 tile, __u32 *step
 	return stop < end;
 }
 
-/* --- the class -------------------------------------------------------------- */
+/* --- the operation ---------------------------------------------------------- */
 
 static int rotary_decode(const void *params, struct uma_op *op, __u32 *used,
 			 struct uma_fault_info *fault)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SCAN: running sums along a dimension, from either end, with or without the
- * element itself. In binary64, each result rounded once; of integers into
- * integers exact.
+ * SCAN: running sums along a dimension, from either end, including the element or not.
+ * Computed in binary64, each result rounded once; exact for unquantised integers.
  */
 #include "uma_lines.h"
 
-/* Multiply-adds of an element, beside its way. */
+/* Cost of an element in multiply-adds, if its stride is 0 or 1 */
 #define COST		32u
 
 struct scan_scratch {
@@ -19,7 +18,7 @@ struct scan_scratch {
 
 _Static_assert(sizeof(struct scan_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 
-/* Sums of at most 2^24 numbers of 32 bits: nothing overflows. */
+/* No overflow: at most 2^24 numbers of 32 bits. */
 static int scan_ints(struct uma_line *l, struct scan_scratch *s)
 {
 	__u32 flags = l->run->prog->op.u.lines.flags;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SCATTER: DST = A, with C put in, added, multiplied, ... at indices in B.
+ * SCATTER: DST = A, with elements of C stored, added, multiplied, ... at indices from B.
  *
- * The first phase copies A. The second does the updates: of those that meet in
- * an element each is rounded to DST's type before the next, in the row-major
- * order of B. They are sorted into lines that never meet: for elements, the
- * lines of B along the axis; for ND, the runs of a slice, each with all tuples
- * of indices. A line belongs to one tile, so the order is kept.
+ * The first phase copies A to DST. The second applies the updates. Several updates of an
+ * element take place in the row-major order of B, each rounded to DST's type. To keep
+ * this order, updates are grouped into lines that are not split between tiles and never
+ * update the same element as another line. For ELEMENTS these are the lines of B along
+ * the axis; for ND, a line has the updates of one run of each slice, by all index tuples.
  */
 #include "uma_internal.h"
 
@@ -14,23 +14,23 @@
 #define NEAR_COST	64u
 #define ALONE_COST	1024u
 
-/* Updates of a line of elements that are read at once. */
+/* Number of updates of a line that are read at once */
 #define LINE_ROW	256u
 
 struct scatter_plan {
-	/* Of A to DST. */
+	/* Rows of the copy of A to DST */
 	struct uma_walk copy;
-	/* ELEMENTS: B, along the axis. ND: runs of a slice, tuples. */
+	/* Rows of updates. ELEMENTS: of B along the axis; ND: runs of a slice times tuples */
 	struct uma_walk w;
-	/* ND: dimensions that indices name. */
+	/* ND: number of dimensions that a tuple indexes */
 	__u32 k;
-	/* ND: tuples of a line. */
+	/* ND: number of index tuples */
 	__u64 tuples;
-	/* Phases: copying is left out where A is DST. */
+	/* A and DST are the same, so the phase that copies is omitted */
 	__u8 in_place;
-	/* Updates are put in as they are stored. */
+	/* Updates are stored unchanged */
 	__u8 raw;
-	/* In integers. */
+	/* Updates are computed in integers */
 	__u8 exact;
 };
 
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct scatter_plan) <= sizeof(((struct uma_program *)0)->
 _Static_assert(sizeof(struct scatter_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 _Static_assert(sizeof(struct uma_scatter_params) == 128, "params");
 
-/* --- what it takes ------------------------------------------------------------ */
+/* --- parameters and operands ---------------------------------------------------- */
 
 static int scatter_decode(const void *params, struct uma_op *op, __u32 *used,
 			  struct uma_fault_info *fault)
@@ -126,9 +126,9 @@ static __u32 scatter_funcs(const struct uma_op *op)
 	return 1u << op->func | UMA_SCATTER_CAP_REDUCE(op->u.scatter.reduce);
 }
 
-/* --- preparing ------------------------------------------------------------------ */
+/* --- division into tiles -------------------------------------------------------- */
 
-/* The same elements, so that there is nothing to copy. */
+/* Is A the same view of memory as DST, so that it need not be copied? */
 static int same_tensor(const struct uma_tensor_view *a, const struct uma_tensor_view *d)
 {
 	__u32 i;
@@ -153,7 +153,7 @@ static int prepare_elements(const struct uma_op *op, struct scatter_plan *p, __u
 	return uma_walk_tiles(&p->w, p->w.cuts, cost, step_work, tiles);
 }
 
-/* A line is a run of the slice; what follows in its row is the number of tuples. */
+/* A line is a run of the slice, with a row for each tuple. */
 static int prepare_nd(const struct uma_op *op, struct scatter_plan *p, __u32 step_work,
 		      __u32 *tiles)
 {
@@ -172,7 +172,7 @@ static int prepare_nd(const struct uma_op *op, struct scatter_plan *p, __u32 ste
 	    uma_walk_init(&p->w, d->dims + p->k, d->rank - p->k, d->rank - p->k - 1, UMA_ROW_MAX) :
 	    uma_walk_init(&p->w, &one, 1, 0, 1))
 		return -1;
-	/* Lines become rows of their own, tuples the fastest. */
+	/* The tuples are the innermost index of the rows. */
 	if (__builtin_mul_overflow(p->w.rows, p->tuples, &p->w.rows) || p->w.rows >> 50)
 		return -1;
 	cost = ROW_COST + p->w.row * (4ull * NEAR_COST);
@@ -230,10 +230,7 @@ static __s64 reduce_exact(__u32 reduce, __s64 a, __s64 b)
 	}
 }
 
-/*
- * The elements of a run of DST, and a number for each. @u: updates as they are
- * stored if nothing changes, else as integers or as floats.
- */
+/* Update a run of DST. @u: the updates as updates() returns them, one for each element. */
 static int update(struct uma_run *run, const struct scatter_plan *p, struct scatter_scratch *s,
 		  const struct uma_row *to, const void *u)
 {
@@ -267,7 +264,7 @@ static int update(struct uma_run *run, const struct scatter_plan *p, struct scat
 	return uma_row_store_f32(run, to, &s->buf2, (const float *)s->y);
 }
 
-/* A run of C, in the form that update() wants. */
+/* Load a run of C: unchanged for p->raw, as integers for p->exact, else as binary32. */
 static const void *updates(struct uma_run *run, const struct scatter_plan *p,
 			   struct scatter_scratch *s, const struct uma_row *from)
 {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * SOFTMAX: e^(x - m) / sum of e^(x - m) along a line, m its largest number, or
- * the logarithm of that.
+ * SOFTMAX: e^(x - m) / sum of e^(x - m) along a line, where m is its largest number, or the
+ * logarithm of that.
  *
- * Three passes over a line: the largest number, the sum, the results. Of a line
- * that is one chunk the values stay in scratch memory in between. A line of
- * -infinity alone has nothing in it: zeros, and -infinity for the logarithm.
+ * There are three passes over a line: for the largest number, the sum, the results. The
+ * values of a line of one chunk stay in scratch memory between the passes. If all
+ * elements of a line are -infinity, the results are 0, or -infinity for the logarithm.
  */
 #include "uma_lines.h"
 
 #define PASSES		3
-/* Multiply-adds of an element, beside its way. */
+/* Cost of an element in multiply-adds, if its stride is 0 or 1 */
 #define COST		48u
 
 struct softmax_scratch {
 	double lanes[UMA_LANES];
-	/* As affine() takes them. */
+	/* Parameters of affine() */
 	double p[3];
 	struct uma_best best;
-	/* Largest number, binary32 bits. */
+	/* The largest number, binary32 bits */
 	__u32 max;
 	float x[UMA_ROW_MAX];
 	float y[UMA_ROW_MAX];
@@ -44,7 +44,7 @@ static int softmax_max(struct uma_line *l, struct softmax_scratch *s, int first,
 	return 0;
 }
 
-/* The exponentials of the chunk in @x into @y. */
+/* Compute the exponentials of the chunk in s->x into s->y. */
 static void exponentials(struct uma_line *l, struct softmax_scratch *s)
 {
 	__builtin_memcpy(s->y, s->x, 4ul * l->n);

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * TOPK: the k largest or smallest elements of each line, in order, and where
- * they were.
+ * TOPK: the k largest or smallest elements of each line, in order, and their positions.
  *
- * A line is read in rounds of at most ROUND results: each keeps the best of what
- * comes after the last result of the round before, in a heap whose root is the
- * worst, and then takes the heap apart from its worst end, a chunk of results a
- * unit. The entries of the heap are ranks: the number's order above, the
- * position below, so that no two are alike and an earlier position is better.
+ * A line is read in rounds of up to ROUND results. Each round keeps the best elements
+ * after the last result of the previous round in a heap whose root is the worst of them,
+ * and then removes them from the heap, the worst first, one chunk of results in each unit
+ * of work. Entries of the heap are ranks: the order of the element in the upper bits, the
+ * position in the lower, so that all are different and earlier positions are better.
  */
 #include "uma_lines.h"
 
-/* Multiply-adds of an element, beside its way: a walk through the heap. */
+/* Cost of an element in multiply-adds, if its stride is 0 or 1; for sifting in the heap */
 #define COST		80u
-/* Results of a round, a multiple of UMA_ROW_MAX. */
+/* Largest number of results of a round, a multiple of UMA_ROW_MAX */
 #define ROUND		16384u
 
 struct topk_scratch {
 	__u64 heap[ROUND];
-	/* Results of this round, and of them in the heap. */
+	/* Number of results of this round, and of elements in the heap */
 	__u32 want;
 	__u32 count;
-	/* The best rank that is not a result yet, or better. */
+	/* Elements with a higher rank are results of previous rounds. */
 	__u64 limit;
 	float x[UMA_ROW_MAX];
 	__s64 at[UMA_ROW_MAX];
@@ -34,7 +33,7 @@ _Static_assert(sizeof(struct topk_scratch) <= UMA_SCRATCH_SIZE, "scratch");
 
 /* --- ranks ---------------------------------------------------------------- */
 
-/* Larger is better. A NaN is above all numbers, zeros are alike. */
+/* A higher rank is better. NaN is above all numbers, zeros are equal. */
 static __u64 rank_of(__s32 key, __u64 at, int smallest)
 {
 	__u32 order = (__u32)key ^ UMA_F32_SIGN;
@@ -57,7 +56,7 @@ static __s32 key_f32(const float *x)
 	return bits == UMA_F32_SIGN ? 0 : uma_f32_key(bits);
 }
 
-/* --- the heap: no parent above its children -------------------------------- */
+/* --- the heap: no parent is larger than its children --------------------------- */
 
 static void sift_up(__u64 *heap, __u32 i)
 {
@@ -97,12 +96,12 @@ static void offer(struct topk_scratch *s, __u64 rank)
 	}
 }
 
-/* Remove the worst element of the heap. */
+/* Remove the worst element from the heap. */
 static __u64 take(struct topk_scratch *s)
 {
 	__u64 worst = s->heap[0];
 
-	/* Memory that changed between two rounds: any element will do. */
+	/* The elements changed between two rounds: return any. */
 	if (!s->count)
 		return (__u32)~0u;
 	s->count--;
@@ -111,7 +110,7 @@ static __u64 take(struct topk_scratch *s)
 	return worst;
 }
 
-/* --- units ---------------------------------------------------------------- */
+/* --- units of work -------------------------------------------------------------- */
 
 static int is_smallest(const struct uma_op *op)
 {
@@ -140,7 +139,7 @@ static int topk_read(struct uma_line *l, struct topk_scratch *s)
 	return 0;
 }
 
-/* Read the elements at s->at again, one by one: as values, or as integers. */
+/* Load the elements at s->at again, one by one: values to s->x, or integers to s->wide. */
 static int topk_values(struct uma_line *l, struct topk_scratch *s, __u32 n, int ints)
 {
 	__u32 axis = l->lines->inner;
@@ -164,7 +163,7 @@ static int topk_values(struct uma_line *l, struct topk_scratch *s, __u32 n, int 
 	return 0;
 }
 
-/* Results @first to @first + @n of the line, the worst of what is in the heap. */
+/* Store the @n worst elements of the heap as results @first to @first + @n of the line. */
 static int topk_write(struct uma_line *l, struct topk_scratch *s, __u32 first, __u32 n)
 {
 	const struct uma_op *op = &l->run->prog->op;
@@ -191,7 +190,7 @@ static __u32 topk_k(const struct uma_op *op, const struct uma_lines *lines)
 	return op->t[UMA_SLOT_DST].dims[lines->inner];
 }
 
-/* Units of a round: the chunks of the line, then as many of ROUND results. */
+/* Number of units of a round: chunks of the line, then chunks of the results */
 static __u64 round_units(const struct uma_lines *lines, __u32 k)
 {
 	return lines->chunks + uma_divup(UMA_MIN(k, ROUND), UMA_ROW_MAX);
@@ -216,14 +215,14 @@ static int topk_unit(struct uma_line *l)
 		uma_line_chunk(l, at);
 		if (topk_read(l, s))
 			return -1;
-		/* The next round continues after the worst of this one. */
+		/* The next round continues after the worst result of this one. */
 		if (at + 1 == l->lines->chunks)
 			s->limit = s->count ? s->heap[0] - 1 : 0;
 		return 0;
 	}
 	at = units - 1 - at;
 	first = (__u32)at * UMA_ROW_MAX;
-	/* The last round may have fewer. */
+	/* The last round may have fewer results than ROUND. */
 	if (first >= s->want)
 		return 0;
 	return topk_write(l, s, done + first, UMA_MIN(s->want - first, UMA_ROW_MAX));
