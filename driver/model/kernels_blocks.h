@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Part of kernels_impl.h: the values of blocks, &enum uma_dtype. Products of a
- * binary16 and these integers are exact in binary32, so only sums are rounded.
+ * Part of kernels_impl.h: values of the types of blocks in &enum uma_dtype. Products of a
+ * binary16 scale and the integers are exact in binary32, so that only sums are rounded.
  */
 
 UMA_INLINE float half_at(const __u8 *p)
@@ -12,7 +12,7 @@ UMA_INLINE float half_at(const __u8 *p)
 	return d;
 }
 
-/* x[i] = scale * q[i] + add, 32 numbers of a byte each. */
+/* x[i] = scale * q[i] + add, for 32 bytes */
 UMA_INLINE void block_row(float *x, const __u8 *q, float scale, float add)
 {
 	__u32 i;
@@ -34,7 +34,7 @@ static void q8_0_to_f32(float *dst, const void *src, __u32 n)
 	}
 }
 
-/* Nibbles of 16 bytes, the low ones first. */
+/* Unpack 16 bytes: first all low nibbles, then all high ones. */
 UMA_INLINE void split(__u8 *q, const __u8 *p)
 {
 	__u32 j;
@@ -72,7 +72,7 @@ static void q4_1_to_f32(float *dst, const void *src, __u32 n)
 	}
 }
 
-/* Scale and minimum of the group @j of a block of Q4_K. */
+/* Scale and minimum of group @j of a block of Q4_K */
 UMA_INLINE void q4_k_pair(const __u8 *s, __u32 j, __u32 *scale, __u32 *min)
 {
 	if (j < 4) {

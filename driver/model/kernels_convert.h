@@ -12,8 +12,8 @@ static void f32_from_f32(void *dst, const float *src, __u32 n)
 }
 
 /*
- * binary16 to binary32, exact. Shifting the exponent and mantissa into place
- * leaves a number 2^112 too small; the product is exact for subnormals too.
+ * binary16 to binary32, exact. With exponent and mantissa shifted into place the number is
+ * too small by a factor of 2^112; multiplying by it also normalises subnormal numbers.
  */
 UMA_INLINE vf half_to_vf(vh h)
 {
@@ -36,7 +36,7 @@ UMA_INLINE vf half_to_vf(vh h)
 #endif
 }
 
-/* binary32 to binary16, to nearest even; a NaN becomes quiet. */
+/* binary32 to binary16, rounded to nearest even; a NaN becomes quiet. */
 UMA_INLINE vh vf_to_half(vf x)
 {
 #if UMA_VL == 8 && defined(__F16C__)
@@ -57,7 +57,10 @@ UMA_INLINE vh vf_to_half(vf x)
 	vi tiny = mag < 0x38800000;		/* below 2^-14: subnormal */
 	/* Adding 0.5 shifts the mantissa to where the unit is 2^-24. */
 	vi sub = (vi)((vf)mag + 0.5f) - 0x3f000000;
-	/* Half a unit less one, plus one if the result would be odd; may wrap for a NaN. */
+	/*
+	 * Add half a unit in the last place less one, and one if that unit is odd: a tie becomes
+	 * even. May wrap for a NaN, which is replaced below.
+	 */
 	vi norm = (vi)((vu)mag + ((__u32)((15 - 127) * (1 << 23)) + 0xfff) +
 		       (((vu)mag >> 13) & 1)) >> 13;
 	vi r = (tiny & sub) | (~tiny & norm);
@@ -78,7 +81,7 @@ UMA_INLINE vh vf_to_bf16(vf x)
 	return __builtin_convertvector(r, vh);
 }
 
-/* dst[i] = expr of vector s of another type, for a whole row. */
+/* Convert a row: dst[i] = expr of the vector s of another type. */
 #define CONVERT_TO(type, elem, expr) do {				\
 	const elem *src_ = src;						\
 	__u32 i = 0;							\
@@ -177,8 +180,8 @@ static void add(float *x, const float *y, __u32 step, __u32 n)
 }
 
 /*
- * The clamp before the conversion keeps the number within 64 bits; it cannot
- * change the result, which saturates far below.
+ * Clamp before the conversion to 64 bits, far beyond the range of the result, so that it
+ * does not overflow.
  */
 static void quant(__s32 *dst, const float *src, const __s32 *zero, __u32 zstep,
 		  const float *scale, __u32 sstep, __s32 lo, __s32 hi, __u32 n)

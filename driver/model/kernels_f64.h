@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Part of kernels_impl.h: functions of rows that are computed in binary64 and
- * rounded to binary32 once.
+ * Part of kernels_impl.h: functions of rows that are computed in binary64 and rounded to
+ * binary32 once.
  *
- * Series have their Taylor coefficients, as fractions, and as many terms as
- * binary64 needs for a result that is right to far beyond binary32. One element
- * at a time: these are rare in what the device runs.
+ * The coefficients of series are those of Taylor, written as fractions, with enough terms
+ * for an error far below that of the rounding to binary32. Not vectorised, because these
+ * functions are rare.
  */
 
 #define F64_INF		__builtin_inf()
 #define F64_NAN		__builtin_nan("")
 
-/* m / 2^e, exactly; and for e from 55 on */
+/* m / 2^e, exact; DTINY() is for e >= 55 */
 #define DSCALED(m, e)	((double)(m) / (double)(1ULL << (e)))
 #define DTINY(m, e)	(DSCALED(m, 55) / (double)(1ULL << ((e) - 55)))
 
@@ -23,7 +23,7 @@
 #define PI_6		DSCALED(0x10c152382d7366, 53)
 #define SQRT_3		DSCALED(0x1bb67ae8584caa, 52)
 
-/* c[0] x^(n - 1) + ... + c[n - 1] */
+/* Horner's rule: c[0] x^(n - 1) + ... + c[n - 1] */
 #define HORNER64(x, c) ({						\
 	double r_ = (c)[0];						\
 	__u32 j_;							\
@@ -70,13 +70,13 @@ UMA_INLINE double dsqrt(double x)
 	return x;
 }
 
-/* To the nearest integer, for |x| < 2^51; +0 for -0. */
+/* Round to the nearest integer, for |x| < 2^51; -0 becomes +0. */
 UMA_INLINE double drint(double x)
 {
 	return (x + 0x3p51) - 0x3p51;
 }
 
-/* e^r - 1 on |r| < 0.35, without loss near 0 */
+/* e^r - 1 for |r| < 0.35, without cancellation near 0 */
 UMA_INLINE double dexpm1_near(double r)
 {
 	static const double c[] = {
@@ -88,7 +88,7 @@ UMA_INLINE double dexpm1_near(double r)
 	return r * HORNER64(r, c);
 }
 
-/* Beyond +-708 it stays finite: out of the range of binary32 all the same. */
+/* Clamped to stay finite, which is far beyond the range of binary32 */
 UMA_INLINE double dexp(double x)
 {
 	double n, r;
@@ -106,7 +106,7 @@ UMA_INLINE double dexpm1(double x)
 	return dabs(x) < 0.35 ? dexpm1_near(x) : dexp(x) - 1;
 }
 
-/* Of what is 0, infinite or NaN, or normal in binary64: any binary32 is. */
+/* Not for numbers that are subnormal in binary64; no binary32 number is. */
 UMA_INLINE double dlog(double x)
 {
 	static const double c[] = {
@@ -139,8 +139,8 @@ UMA_INLINE double dlog1p(double y)
 }
 
 /*
- * |x| = n pi / 2 + r with |r| <= pi / 4, for large x: the bits of 2 / pi that
- * matter are those whose product with x is below 4. Returns n modulo 4.
+ * Reduce a large x: |x| = n pi / 2 + r with |r| <= pi / 4. Bits of 2 / pi whose product with
+ * x is a multiple of 4 are skipped. Returns n modulo 4.
  */
 UMA_INLINE __u32 reduce_far(float x, double *r)
 {
@@ -153,26 +153,26 @@ UMA_INLINE __u32 reduce_far(float x, double *r)
 
 	__builtin_memcpy(&bits, &x, 4);
 	m = (bits & 0x7fffff) | 0x800000;
-	/* x = m 2^e, e from 2 to 104; the first e - 2 bits give multiples of 4. */
+	/* x = m 2^e with e from 2 to 104: the first e - 2 bits of 2 / pi give multiples of 4. */
 	skip = ((bits >> 23) & 255) - 152;
 	at = skip / 32;
 	shift = skip % 32;
 	for (i = 0; i < 3; i++)
 		w[i] = (__u32)((((__u64)bits_of_2_over_pi[at + i] << 32 |
 				 bits_of_2_over_pi[at + i + 1]) << shift) >> 32);
-	/* m times 96 bits, modulo 2^96: the uppermost 64 of them */
+	/* The upper 64 bits of m times these 96 bits, modulo 2^96 */
 	lo = m * w[2];
 	mid = m * w[1] + (lo >> 32);
 	part = ((m * w[0] + (mid >> 32)) << 32) | (mid & 0xffffffff);
 	n = (__u32)(part >> 62);
 	part <<= 2;
 	n += (__u32)(part >> 63);
-	/* The rest as a signed fraction of pi / 2 */
+	/* The remaining bits are a signed fraction of pi / 2. */
 	*r = (double)(__s64)part * DTINY(1, 64) * PI_2;
 	return n & 3;
 }
 
-/* x = n pi / 2 + r, n modulo 4; r is NaN for what is not finite. */
+/* Reduce x = n pi / 2 + r. Returns n modulo 4; r is NaN for an infinity or NaN. */
 UMA_INLINE __u32 reduce_pi_2(float f, double *r)
 {
 	double x = f, n;
@@ -184,7 +184,7 @@ UMA_INLINE __u32 reduce_pi_2(float f, double *r)
 	}
 	if (dabs(x) < 0x1p25) {
 		n = drint(x * TWO_OVER_PI);
-		/* pi / 2 in pieces of 28 bits: the products are exact. */
+		/* pi / 2 in three parts; the first two have 28 bits: times n exact */
 		*r = x - n * DSCALED(0xc90fdaa, 27) - n * DSCALED(0x885a308, 57) -
 		     n * DTINY(0x1a62633145c06e, 110);
 		return (__u32)(__s64)n & 3;
@@ -196,7 +196,7 @@ UMA_INLINE __u32 reduce_pi_2(float f, double *r)
 	return (0u - q) & 3;
 }
 
-/* On |r| <= pi / 4 */
+/* For |r| <= pi / 4 */
 UMA_INLINE double dsin_near(double r)
 {
 	static const double c[] = {
@@ -217,7 +217,7 @@ UMA_INLINE double dcos_near(double r)
 	return HORNER64(r * r, c);
 }
 
-/* sin(x + quarter pi / 2) */
+/* sin(x + quarter * pi / 2) */
 UMA_INLINE double dsin(float x, __u32 quarter)
 {
 	double r, y;
@@ -235,7 +235,10 @@ UMA_INLINE double dtan(float x)
 	return n & 1 ? -dcos_near(r) / dsin_near(r) : dsin_near(r) / dcos_near(r);
 }
 
-/* By the series on |x| <= tan(pi / 12); further out pi / 6 and pi / 2 help. */
+/*
+ * The series converges fast for |x| <= tan(pi / 12); larger x are reduced by way of pi / 6
+ * and pi / 2.
+ */
 UMA_INLINE double datan(double x)
 {
 	static const double c[] = {
@@ -257,7 +260,7 @@ UMA_INLINE double dasin(double x)
 
 UMA_INLINE double dacos(double x)
 {
-	/* At -1 the quotient is infinite, and its arc tangent pi / 2. */
+	/* At -1 the quotient is infinite and its arc tangent is pi / 2. */
 	return 2 * datan(dsqrt((1 - x) / (1 + x)));
 }
 
@@ -318,12 +321,12 @@ UMA_INLINE double dsoftplus(double x)
 	return x > 0 ? x + dlog1p(dexp(-x)) : dlog1p(dexp(x));
 }
 
-/* x tanh(softplus(x)): with e = e^x that is x e (e + 2) / (e (e + 2) + 2). */
+/* x tanh(softplus(x)) = x n / (n + 2) with n = e^x (e^x + 2) */
 UMA_INLINE double dmish(double x)
 {
 	double e = dexp(x > 40 ? 40 : x), n = e * (e + 2);
 
-	/* -0, the limit, for -infinity */
+	/* The limit at -infinity is -0. */
 	return (x == -F64_INF ? -1 : x) * (n / (n + 2));
 }
 
@@ -332,7 +335,7 @@ UMA_INLINE double dsoftsign(double x)
 	return dabs(x) > 0x1p60 ? dcopysign(1, x) : x / (1 + dabs(x));
 }
 
-/* Is it an integer, and then an odd one? 0, 1 or 2 for odd */
+/* Returns 0 if x is not an integer, 1 if it is even, 2 if it is odd. */
 UMA_INLINE int integrality(double x)
 {
 	if (dabs(x) >= 0x1p51)
@@ -342,7 +345,7 @@ UMA_INLINE int integrality(double x)
 	return (__s64)x & 1 ? 2 : 1;
 }
 
-/* As IEEE 754 has it: x^0 and 1^y are 1, of NaN too. */
+/* As in IEEE 754, x^0 and 1^y are 1 even for NaN. */
 UMA_INLINE double dpow(double x, double y)
 {
 	double r;
@@ -364,8 +367,8 @@ UMA_INLINE double dpow(double x, double y)
 }
 
 /*
- * The remainder of a / b with the sign of a, exact: the significands are divided
- * as integers, 39 bits of the quotient at a time.
+ * Remainder of a / b with the sign of a, exact: divides the significands as integers, 39
+ * bits of the quotient at a time.
  */
 UMA_INLINE double drem(double a, double b)
 {
@@ -378,7 +381,7 @@ UMA_INLINE double drem(double a, double b)
 		return a;
 	if (a == 0)
 		return a;
-	/* Both have at most 24 significant bits, the uppermost of 53. */
+	/* Significands of 24 bits: numbers of binary32 have zeros in the lower 29 of 53. */
 	ea = (__s32)(f64_bits(a) >> 52 & 2047);
 	eb = (__s32)(f64_bits(b) >> 52 & 2047);
 	ma = (f64_bits(a) >> 29 & 0x7fffff) | 0x800000;
@@ -386,11 +389,11 @@ UMA_INLINE double drem(double a, double b)
 	r = ma % mb;
 	for (d = ea - eb; d > 0; d -= 39)
 		r = (r << (d < 39 ? d : 39)) % mb;
-	/* r is below 2^24: exact, and so is its product. */
+	/* Exact, since r is below 2^24 and only scaled by a power of two. */
 	return dcopysign((double)r * bits_f64((__u64)(eb - 23) << 52), a);
 }
 
-/* The remainder with the sign of b; a sum of what has opposite signs. */
+/* Remainder with the sign of b. Where b is added the signs differ, so nothing overflows. */
 UMA_INLINE float fmodulo(float a, float b)
 {
 	float r = (float)drem(a, b);

@@ -2,9 +2,9 @@
 /*
  * Part of kernels_impl.h: block products.
  *
- * A register tile is MR rows by two vectors of columns. Each element of C has
- * one accumulator that takes its products in the order of k, so neither the
- * tile nor how K is cut into blocks shows in the result.
+ * A register tile has up to MR rows and two vectors of columns. Each element of C has one
+ * accumulator, to which products are added in the order of k. So results depend neither
+ * on the size of tiles nor on how K is divided.
  */
 
 #if UMA_VL == 16
@@ -16,7 +16,7 @@
 #endif
 #define NR		(2 * UMA_VL)
 
-/* F(0) ... F(m - 1), written out: the accumulators must be registers. */
+/* F(0) ... F(m - 1), expanded so that accumulators are in registers */
 #define EACH_1(F, end)	F(0) end
 #define EACH_2(F, end)	EACH_1(F, end) F(1) end
 #define EACH_3(F, end)	EACH_2(F, end) F(2) end
@@ -80,7 +80,7 @@ static void micro_f32_##m(const struct uma_gemm_block *g, __u32 r, __u32 j) \
 	EACH_##m(ROW_STORE, ;)						\
 }
 
-/* acc + a.even * b.even + a.odd * b.odd of pairs of s16 in words. */
+/* For pairs of s16 in 32-bit words: acc + a.even * b.even + a.odd * b.odd */
 UMA_INLINE vi madd_s16(vi a, vi b, vi acc)
 {
 	vu sum;
@@ -96,7 +96,7 @@ UMA_INLINE vi madd_s16(vi a, vi b, vi acc)
 	sum = (vu)(((vi)((vu)a << 16)) >> 16) * (vu)(((vi)((vu)b << 16)) >> 16);
 	sum += (vu)(a >> 16) * (vu)(b >> 16);
 #endif
-	/* Unsigned: the sum of u8 products wraps into the sign bit. */
+	/* Added as unsigned, since sums of u8 products may use the sign bit. */
 	return (vi)((vu)acc + sum);
 }
 
@@ -192,7 +192,7 @@ static const micro_fn micro_s16[MR] = {
 #endif
 };
 
-/* Columns outside: a panel of B stays in the first cache for all rows of A. */
+/* Columns are the outer loop, to keep a panel of B in the L1 cache for all rows of A. */
 static void gemm_f32(const struct uma_gemm_block *g)
 {
 	__u32 j, r;

@@ -108,7 +108,7 @@ static void affine_line(float *x, const double *p, __u32 n)
 		x[i] = narrow_f64(((double)x[i] - a - b) * c);
 }
 
-/* e^(x - m), x <= m: the difference in two parts, without loss */
+/* e^(x - m) for x <= m, from the exact difference in two parts */
 UMA_INLINE vf vexp_below(vf x, vf m)
 {
 	vf neg = (vf)((vi)m ^ (__s32)0x80000000);
@@ -116,7 +116,7 @@ UMA_INLINE vf vexp_below(vf x, vf m)
 	vf b = hi - x;
 	vf lo = (x - (hi - b)) + (neg - b);
 
-	/* Below -128 the result is 0, and lo may be of any magnitude. */
+	/* Below -128 the result is 0; lo may be large there, and is ignored. */
 	return vexp2part(hi, vsel(vabs(hi) <= 128.0f, lo, vf_all(0.0f)));
 }
 

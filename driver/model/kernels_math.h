@@ -2,12 +2,12 @@
 /*
  * Part of kernels_impl.h: functions of rows.
  *
- * The polynomials are Chebyshev fits of the functions named beside them, the
- * coefficients rounded to binary32, highest power first. Documentation/
- * numerics.rst states the error of each; the tests assert it.
+ * The polynomials are Chebyshev fits of the functions given in the comments, with
+ * coefficients rounded to binary32, the highest power first.
+ * Documentation/numerics.rst states the error of each; the tests check it.
  */
 
-/* m / 2^e, exactly: a hexadecimal floating-point constant in two parts. */
+/* m / 2^e, exact: stands for a hexadecimal floating-point constant. */
 #define SCALED(m, e)	((m) / (float)(1ULL << (e)))
 
 #define FLT_BIG		0x1fffffep103f
@@ -19,7 +19,7 @@
 		r_ = r_ * (x) + (c)[j_];				\
 	r_; })
 
-/* x * 2^n for -252 <= n <= 252, rounding once. */
+/* x * 2^n for -252 <= n <= 252, rounded once */
 UMA_INLINE vf scale_exp(vf x, vi n)
 {
 	vi half = n >> 1;
@@ -29,7 +29,10 @@ UMA_INLINE vf scale_exp(vf x, vi n)
 	return x * a * b;
 }
 
-/* e^(hi + lo), |lo| small against hi. (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2 */
+/*
+ * e^(hi + lo), with |lo| small compared to |hi|. The polynomial is (e^r - 1 - r) / r^2 for
+ * |r| <= ln(2) / 2.
+ */
 UMA_INLINE vf vexp2part(vf hi, vf lo)
 {
 	static const float c[] = {
@@ -41,8 +44,8 @@ UMA_INLINE vf vexp2part(vf hi, vf lo)
 
 	x = vsel(x < -104.0f, vf_all(-104.0f), x);
 	n = vrint(x * SCALED(0x1715476, 24));		/* 1 / ln 2 */
-	r = x - n * SCALED(0x162e4, 17);		/* ln 2 to 15 bits: exact product */
-	r = r - n * SCALED(0x17f7d1c, 44);		/* the rest of it */
+	r = x - n * SCALED(0x162e4, 17);		/* upper 15 bits of ln 2: exact product */
+	r = r - n * SCALED(0x17f7d1c, 44);		/* lower bits of ln 2 */
 	r = r + lo;
 	p = HORNER(r, c);
 	p = (r * r) * p + r + 1.0f;
@@ -55,7 +58,10 @@ UMA_INLINE vf vexp(vf x)
 	return vexp2part(x, vf_all(0.0f));
 }
 
-/* (log(1 + f) - f + f^2 / 2) / f^3 on sqrt(1/2) - 1 <= f <= sqrt(2) - 1 */
+/*
+ * The polynomial is (log(1 + f) - f + f^2 / 2) / f^3, for f from sqrt(1/2) - 1 to
+ * sqrt(2) - 1.
+ */
 UMA_INLINE vf vlog(vf x)
 {
 	static const float c[] = {
@@ -82,14 +88,14 @@ UMA_INLINE vf vlog(vf x)
 	return vsel(x != x, x, r);
 }
 
-/* (tanh(x) / x - 1) / x^2 in x^2, |x| <= 0.625; beyond by the exponential */
+/* The polynomial in x^2 is (tanh(x) / x - 1) / x^2, for |x| <= 0.625. Larger x use e^2x. */
 UMA_INLINE vf vtanh(vf x)
 {
 	static const float c[] = {
 		SCALED(0x12c83c, 29), -SCALED(0x1116a16, 31), SCALED(0x164a976, 30),
 		-SCALED(0x1ba08c4, 29), SCALED(0x11110ea, 27), -SCALED(0x1555556, 26),
 	};
-	/* 1 from 10 on; what is larger would overflow on the way there. The sign comes last. */
+	/* tanh is 1 in binary32 from 10 on. Clamp so that e^2x does not overflow. */
 	vf a = vsel(vabs(x) > 16.0f, vf_all(16.0f), vabs(x));
 	vf z = a * a;
 	vf near = a + a * (z * HORNER(z, c));
@@ -99,7 +105,7 @@ UMA_INLINE vf vtanh(vf x)
 	return vsel(x != x, x, far);
 }
 
-/* 1 / (1 + e^-x), accurate on both sides */
+/* 1 / (1 + e^-x), accurate for both signs of x */
 UMA_INLINE vf vsigmoid(vf x)
 {
 	vf z = vexp((vf)((vi)x | (__s32)0x80000000));	/* e^-|x| */
@@ -109,8 +115,8 @@ UMA_INLINE vf vsigmoid(vf x)
 }
 
 /*
- * erfc(t) / e^(-t^2) for 0 <= t <= 10.5: (1 + 2 t) times it is a polynomial in
- * (t - 3) / (t + 3)
+ * erfc(t) / e^(-t^2) for 0 <= t <= 10.5, as a polynomial in (t - 3) / (t + 3), divided by
+ * 1 + 2 t
  */
 UMA_INLINE vf verfcx(vf t)
 {
@@ -125,7 +131,7 @@ UMA_INLINE vf verfcx(vf t)
 	return HORNER(w, c) / (1.0f + (t + t));
 }
 
-/* e^(-s x^2), the square formed without loss */
+/* e^(-s x^2), with x^2 in two parts to avoid its rounding error */
 UMA_INLINE vf vexp_minus_square(vf x, float s)
 {
 	vf hi = (vf)((vi)x & (__s32)0xfffff000);
@@ -134,7 +140,7 @@ UMA_INLINE vf vexp_minus_square(vf x, float s)
 	return vexp2part(hi * hi * -s, lo * -s);
 }
 
-/* erf(x) / x in x^2, |x| <= 1; beyond 1 - erfc */
+/* The polynomial in x^2 is erf(x) / x, for |x| <= 1. Larger x use 1 - erfc(x). */
 UMA_INLINE vf verf(vf x)
 {
 	static const float c[] = {
@@ -153,7 +159,7 @@ UMA_INLINE vf verf(vf x)
 	return vsel(a < 1.0f, near, far);
 }
 
-/* Finite, so that a product with zero is zero: the functions' limit at -inf. */
+/* Replaces -infinity, whose product with the 0 of its limit would be NaN. */
 UMA_INLINE vf vfinite_below(vf x)
 {
 	return vsel(x < -FLT_BIG, vf_all(-FLT_BIG), x);
@@ -177,10 +183,10 @@ UMA_INLINE vf vsilu(vf x)
 	return vfinite_below(x) * vsigmoid(x);
 }
 
-/* 0.5 (1 + tanh(u)) = sigmoid(2 u) */
+/* 0.5 x (1 + tanh(u)) = x sigmoid(2 u) */
 UMA_INLINE vf vgelu_tanh(vf x)
 {
-	/* 2 sqrt(2 / pi) and that times 0.044715 */
+	/* 2 sqrt(2 / pi), and the same times 0.044715 */
 	vf u = x * (SCALED(0x1988454, 24) + (x * x) * SCALED(0x12444f2, 28));
 
 	return vfinite_below(x) * vsigmoid(u);
@@ -219,13 +225,13 @@ UMA_INLINE vf vtrunc(vf x)
 	return (vf)((vi)vfloor(vabs(x)) | vsign(x));
 }
 
-/* 1 where the mask is set, else 0 */
+/* 1.0 in lanes where the mask is set, else 0 */
 UMA_INLINE vf vone(vi mask)
 {
 	return (vf)((vi)vf_all(1.0f) & mask);
 }
 
-/* Exclusive: one of the two is zero. */
+/* Is exactly one of the two not zero? */
 UMA_INLINE vi vxor(vf a, vf b)
 {
 	return (a != 0.0f) ^ (b != 0.0f);

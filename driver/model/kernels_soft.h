@@ -3,7 +3,7 @@
  * Part of kernels_impl.h: the running softmax.
  */
 
-/* Number of parts of a sum, independent of the vector length */
+/* Number of partial sums, independent of the vector length */
 #define SOFT_PARTS	16
 
 /* Load up to SOFT_PARTS scores from @x, padded with minus infinity. */
@@ -29,7 +29,7 @@ UMA_INLINE void soft_store(float *x, __u32 n, const vf *part)
 					 4 * (n - v * UMA_VL < UMA_VL ? n - v * UMA_VL : UMA_VL));
 }
 
-/* The maximum, NaN if one of the two is. */
+/* The maximum; NaN if one of the two is NaN */
 UMA_INLINE float soft_max(float a, float b)
 {
 	return a > b || a != a ? a : b;
@@ -59,7 +59,7 @@ static void soft_row(struct uma_soft_state *state, float *x, __u32 n)
 	float lanes[SOFT_PARTS], top = soft_top(old, x, n), shift, rescale;
 	__u32 i, v, w;
 
-	/* The difference of two infinities is NaN. */
+	/* -infinity - -infinity would be NaN. */
 	shift = top == -__builtin_inff() ? 0.0f : top;
 	for (v = 0; v < SOFT_PARTS / UMA_VL; v++)
 		sums[v] = vf_all(0.0f);
