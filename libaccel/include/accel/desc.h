@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the descriptors of all operations share: their head, and the epilogue.
+ * Parts that descriptors of operations share: the header and the epilogue.
  */
 #ifndef ACCEL_DESC_H
 #define ACCEL_DESC_H
@@ -57,26 +57,25 @@ enum accel_act {
 };
 
 /**
- * struct accel_desc - what every descriptor starts with
+ * struct accel_desc - header of every descriptor
  */
 struct accel_desc {
 	/** @size: size of the whole descriptor */
 	uint32_t size;
 	/** @op: &enum accel_op */
 	uint32_t op;
-	/** @engine: &enum accel_engine to use, ACCEL_ENGINE_AUTO: the fastest that can */
+	/** @engine: &enum accel_engine to use, ACCEL_ENGINE_AUTO: the fastest that supports it */
 	uint32_t engine;
 	/** @pad: 0 */
 	uint32_t pad;
 };
 
 /**
- * struct accel_epilogue - what happens to a result before it is stored
+ * struct accel_epilogue - processing of a result before it is stored
  *
  * In this order: times @scale, plus @bias, plus @residual, activation, plus
- * @residual_post, conversion to the result's type and quantisation. The tensors
- * are broadcast to the result like numpy does: trailing dimensions match, or
- * are 1; rank 0: absent.
+ * @residual_post, conversion to the result's type and quantisation. The tensors are broadcast
+ * to the result as by numpy: trailing dimensions match, or are 1; rank 0: absent.
  */
 struct accel_epilogue {
 	/** @act: &enum accel_act */
@@ -87,9 +86,9 @@ struct accel_epilogue {
 	float p1;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @scale: multiplied */
+	/** @scale: factor */
 	struct accel_tensor scale;
-	/** @bias: added */
+	/** @bias: addend */
 	struct accel_tensor bias;
 	/** @residual: added before the activation */
 	struct accel_tensor residual;
@@ -100,45 +99,43 @@ struct accel_epilogue {
 /** ACCEL_DESC_INIT - first initialiser of a descriptor */
 #define ACCEL_DESC_INIT(type, op)	{ sizeof(type), op, ACCEL_ENGINE_AUTO, 0 }
 
-/** ACCEL_EPILOGUE_INIT: nothing follows */
+/** ACCEL_EPILOGUE_INIT: empty epilogue */
 #define ACCEL_EPILOGUE_INIT \
 	{ 0, 0, 0, 0, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /** ACCEL_AXIS - mask of a dimension, for descriptors that take several */
 #define ACCEL_AXIS(d)		(1u << (d))
 
-/** ACCEL_DIM_INFER: in the place of a result's dimension, for accel_infer() */
+/** ACCEL_DIM_INFER: a dimension of a result that accel_infer() is to fill in */
 #define ACCEL_DIM_INFER		(-1)
 
 /**
- * accel_infer - the results of an operation, from its inputs
+ * accel_infer - infer types and dimensions of the results of an operation
  * @desc: the first field of a descriptor
- * @error: out: what was wrong, by the descriptor's names; or NULL
+ * @error: out: the error, with the name of a field of @desc; or NULL
  *
- * Fills in what is left out of the tensors that the operation writes: all
- * dimensions where the rank is 0, single ones where they are ACCEL_DIM_INFER, the
- * type where that is ACCEL_NONE. What is there stays, strides too; without them a
- * result is dense. Then the whole descriptor is checked by the rules that
- * accel_plan_create() has: what comes out is what it accepts, as long as an engine
- * takes it. Neither buffers nor a context are needed.
+ * Fills in what is missing in the tensors that the operation writes: all dimensions if the
+ * rank is 0, single ones if they are ACCEL_DIM_INFER, the type if it is ACCEL_NONE. What is
+ * set remains, strides included; without strides a result is dense. Then the descriptor is
+ * checked by the rules of accel_plan_create(), which accepts it if an engine supports it.
+ * Neither buffers nor a context are needed.
  *
- * Dimensions are the least that the inputs make: broadcast inputs, a transposed
- * convolution without output padding, a resampling by its scales. ACCEL_OP_FILL
- * has nothing that its result could follow from. ACCEL_OP_TOPK is told k by the
- * dimension of either result. Pieces of ACCEL_OP_SPLIT that say nothing share
- * evenly what the others leave.
+ * Dimensions are the smallest ones possible: those of broadcast inputs, of a transposed
+ * convolution without output padding, of a resampling by its scales. Nothing can be inferred
+ * for ACCEL_OP_FILL. ACCEL_OP_TOPK takes k from the dimension of either result. Pieces of
+ * ACCEL_OP_SPLIT without a size evenly share what the others leave.
  *
- * Types: what is only moved (copies, gather and the like, pooling, resampling,
- * rotary) has the type of A and, with one scale, its quantisation; tables give
- * ACCEL_F32. What is computed has the type of A, ACCEL_F32 of quantised or unlike
- * inputs; ACCEL_S32 for exact products, sums of integers and positions, ACCEL_U8
- * for comparisons and logic; norms and softmax ACCEL_F32 of integers. A wanted
- * quantisation of a result needs its type.
+ * Types: results of copies, gather and similar operations, pooling, resampling and rotary
+ * have the type of A and, if it has one scale, its quantisation; ACCEL_F32 if A has tables of
+ * scales. Other results have the type of A, or ACCEL_F32 if inputs are quantised or have
+ * different types; ACCEL_S32 for exact products, sums of integers and positions; ACCEL_U8 for
+ * comparisons and logic; ACCEL_F32 for norms and softmax of integers. To set the quantisation
+ * of a result, set its type, too.
  *
- * Threads: any; it is a function of its arguments.
+ * Threads: any; it accesses its arguments only.
  *
- * Return: 0; -EINVAL, -E2BIG, -EOPNOTSUPP as accel_plan_create(), -EINVAL also
- * where a dimension follows from nothing, and for the size of @error; -ENOMEM.
+ * Return: 0; -EINVAL, -E2BIG, -EOPNOTSUPP as accel_plan_create(), -EINVAL also if a dimension
+ * cannot be inferred, and for the size of @error; -ENOMEM.
  * @desc is unchanged then.
  */
 ACCEL_API int accel_infer(struct accel_desc *desc, struct accel_error *error);

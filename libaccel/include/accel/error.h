@@ -27,7 +27,7 @@ struct accel_error {
 	uint64_t addr;
 	/** @field: field at fault: "gemm.b.dims[0]", empty if none */
 	char field[64];
-	/** @text: one sentence for a person */
+	/** @text: description, one sentence */
 	char text[256];
 };
 
@@ -54,7 +54,7 @@ enum accel_log_level {
  * @level: &enum accel_log_level
  * @text: one line, no newline, valid during the call
  *
- * Called from any thread, also at the same time; it must not call libaccel.
+ * May be called from any thread, and from several at once; must not call libaccel.
  */
 typedef void accel_log_fn(void *user, int level, const char *text);
 

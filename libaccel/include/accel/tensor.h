@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors: a view of a buffer, and how its numbers are to be read.
+ * Tensors: views of buffers, with element type and quantisation.
  */
 #ifndef ACCEL_TENSOR_H
 #define ACCEL_TENSOR_H
@@ -20,9 +20,9 @@ extern "C" {
  * @ACCEL_QUANT_TENSOR: value = scale * (stored - zero)
  * @ACCEL_QUANT_CHANNEL: a scale for each index of @axis
  * @ACCEL_QUANT_GROUP: a scale for each @group indices along @axis
- * @ACCEL_QUANT_GROUP_MIN: a scale and a minimum for each @group indices along @axis:
- *	value = scale * stored + minimum. Right matrices of products that are not sparse,
- *	and what is copied or gathered, may have it
+ * @ACCEL_QUANT_GROUP_MIN: a scale and a minimum for each @group indices along @axis: value =
+ *	scale * stored + minimum. Only for right matrices of products that are not sparse,
+ *	and for inputs of copies and gathers
  * @ACCEL_QUANT_COUNT: number of values
  */
 enum accel_quant_scheme {
@@ -35,14 +35,14 @@ enum accel_quant_scheme {
 };
 
 /**
- * struct accel_quant - how the numbers of a tensor are to be read
+ * struct accel_quant - quantisation of a tensor
  */
 struct accel_quant {
 	/** @scheme: &enum accel_quant_scheme */
 	uint32_t scheme;
 	/** @axis: channel and groups: dimension */
 	uint32_t axis;
-	/** @group: groups: indices that share a scale, a power of two from 16 to 4096 */
+	/** @group: groups: number of indices that share a scale, a power of two from 16 to 4096 */
 	uint32_t group;
 	/** @scale_dtype: channel and groups: ACCEL_F32 (also 0) or ACCEL_F16 */
 	uint32_t scale_dtype;
@@ -70,32 +70,32 @@ struct accel_quant {
 /** ACCEL_QUANT_INIT: no quantisation */
 #define ACCEL_QUANT_INIT	{ 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0 }
 
-/** ACCEL_TENSOR_STRIDES: strides are given; else the tensor is dense and row-major */
+/** ACCEL_TENSOR_STRIDES: @strides are set; else the tensor is dense and row-major */
 #define ACCEL_TENSOR_STRIDES	(1u << 0)
 /**
- * ACCEL_TENSOR_ANY: how it lies is left to the plan, which accel_plan_get_arg() asks
+ * ACCEL_TENSOR_ANY: the plan chooses the layout, which accel_plan_get_arg() returns
  *
- * Strides are not given. Products, convolutions and pooling choose: channels last or
- * second, rows or columns of a right matrix, leading dimensions that suit caches. With
- * ACCEL_TENSOR_STRIDES, as accel_plan_get_arg() has it, the strides are the choice that
- * was made, and count.
+ * @strides are not set. Products, convolutions and pooling choose: channels last or second,
+ * rows or columns of a right matrix, leading dimensions that suit caches. If
+ * ACCEL_TENSOR_STRIDES is set, too, as by accel_plan_get_arg(), the strides are the chosen
+ * ones, and are used.
  */
 #define ACCEL_TENSOR_ANY	(1u << 1)
 
 /**
  * struct accel_tensor - a tensor, by value
  *
- * Dimensions may be left to a number in memory: how many rows there are, or keys. An
- * operation reads one number, when it runs; @dynamic marks all dimensions of its tensors
- * that this number is, which have the same size in @dims. Strides, and what strides there
- * are without ACCEL_TENSOR_STRIDES, stay those of @dims. What lies beyond the number is
- * neither read nor written. 0 leaves nothing to do along these dimensions; with a number
- * above @dims the operation fails with -EFAULT and writes nothing. A job that is submitted
- * again reads again: nothing is planned.
+ * Dimensions may be dynamic: their size, for instance a number of rows or keys, is read from
+ * memory when the operation runs. An operation reads one number; @dynamic marks all
+ * dimensions of its tensors that have this size, and they have the same maximum in @dims.
+ * Strides, set or implied, are those of @dims. Elements beyond the number are neither read
+ * nor written. If it is 0, there is nothing to do; if it exceeds @dims, the operation fails
+ * with -EFAULT and writes nothing. Each run of a job reads the number again; nothing is
+ * planned again.
  *
- * Not convolutions, pooling and resampling, not operations that consist of several, not
- * what is packed, of scales by group only the outermost dimension; and only engines with
- * ACCEL_ENGINE_LENGTHS. Plans for them are not tuned.
+ * Not supported for convolutions, pooling, resampling, operations that consist of several
+ * others, and packed tensors; with scales by group only for the outermost dimension; and only
+ * by engines with ACCEL_ENGINE_LENGTHS. Plans with dynamic dimensions are not tuned.
  */
 struct accel_tensor {
 	/** @bo: buffer; may be NULL while planning */
@@ -104,24 +104,21 @@ struct accel_tensor {
 	uint64_t offset;
 	/** @dtype: &enum accel_dtype */
 	uint32_t dtype;
-	/** @rank: number of dimensions, 1 to ACCEL_MAX_RANK; 0: there is no tensor */
+	/** @rank: number of dimensions, 1 to ACCEL_MAX_RANK; 0: no tensor */
 	uint32_t rank;
 	/** @flags: ACCEL_TENSOR_* */
 	uint32_t flags;
-	/**
-	 * @dynamic: mask of dimensions that are read from memory when the operation runs;
-	 * @dims has the largest they may be
-	 */
+	/** @dynamic: mask of dynamic dimensions, whose maximum is in @dims */
 	uint32_t dynamic;
 	/** @dims: elements, outermost first */
 	int64_t dims[ACCEL_MAX_RANK];
-	/** @strides: elements; 0 repeats, negative runs backwards */
+	/** @strides: in elements; 0 repeats an element, negative goes backwards */
 	int64_t strides[ACCEL_MAX_RANK];
 	/** @quant: quantisation */
 	struct accel_quant quant;
 	/**
-	 * @length: dynamic: buffer of the number that they are, 32 bits without a sign; may be
-	 * NULL while planning, and of all tensors of an operation but one
+	 * @length: dynamic: buffer with the number, an unsigned 32-bit integer; may be NULL
+	 * while planning, and in all tensors of an operation except one
 	 */
 	struct accel_bo *length;
 	/** @length_offset: bytes, a multiple of 4 */
@@ -177,41 +174,40 @@ accel_tensor_2d(struct accel_bo *bo, uint32_t dtype, int64_t rows,
 }
 
 /**
- * accel_tensor_bytes - bytes from the first element's to one past the last's
+ * accel_tensor_bytes - number of bytes from the first element to the end of the last
  * @t: tensor with strides >= 0
  * @bytes: out
  *
- * Return: 0; -EINVAL a field out of range, or how it lies is left to a plan;
- * -EOVERFLOW.
+ * Return: 0; -EINVAL a field out of range, or the layout is left to a plan; -EOVERFLOW.
  */
 ACCEL_API int accel_tensor_bytes(const struct accel_tensor *t, uint64_t *bytes);
 
 /**
- * accel_tensor_transpose - the same elements, dimensions in another order
+ * accel_tensor_transpose - permute the dimensions of a tensor
  * @t: tensor
  * @order: for each dimension of @out, the dimension of @t that it is
  * @out: out: the view; may be @t
  *
- * Views have the buffer of @t and their strides written out; their buffer may be
- * NULL like that of any tensor. Scales by channel follow.
+ * The view has the buffer of @t, which may be NULL, and explicit strides. Scales by channel
+ * are kept.
  *
- * Threads: any; all of these are functions of their arguments.
+ * Threads: any, also for the next three functions: they access their arguments only.
  *
- * Return: 0; -EINVAL @t is malformed or has dynamic dimensions, as of all of
- * these, @order is no permutation; -EOPNOTSUPP
- * scales by group would have to be rearranged.
+ * Return: 0; -EINVAL @t is malformed or has dynamic dimensions, also for the next three
+ * functions; @order is not a permutation; -EOPNOTSUPP scales by group would have to be
+ * rearranged.
  */
 ACCEL_API int accel_tensor_transpose(const struct accel_tensor *t,
 				     const uint32_t *order,
 				     struct accel_tensor *out);
 
 /**
- * accel_tensor_slice - every @step-th index of a dimension
+ * accel_tensor_slice - select every @step-th index of a dimension
  * @t: tensor
  * @axis: dimension
  * @start: first index
  * @count: number of indices; may be 0
- * @step: distance, not 0; negative runs backwards
+ * @step: step, not 0; negative goes backwards
  * @out: out: the view; may be @t
  *
  * Return: 0; -EINVAL @t is malformed, an index is out of range; -EOPNOTSUPP a
@@ -223,7 +219,7 @@ ACCEL_API int accel_tensor_slice(const struct accel_tensor *t, uint32_t axis,
 				 struct accel_tensor *out);
 
 /**
- * accel_tensor_reshape - other dimensions for the same elements in row-major order
+ * accel_tensor_reshape - change the dimensions, with the same row-major order of elements
  * @t: tensor
  * @rank: number of dimensions, 1 to ACCEL_MAX_RANK
  * @dims: dimensions, with the same product
@@ -237,14 +233,14 @@ ACCEL_API int accel_tensor_reshape(const struct accel_tensor *t, uint32_t rank,
 				   const int64_t *dims, struct accel_tensor *out);
 
 /**
- * accel_tensor_expand - repeat a tensor as numpy broadcasts
+ * accel_tensor_expand - broadcast a tensor, as numpy does
  * @t: tensor
  * @rank: number of dimensions, at least that of @t
  * @dims: dimensions; the trailing ones are those of @t, or @t has 1 there
- * @out: out: the view, an input; may be @t
+ * @out: out: the view, for use as an input; may be @t
  *
- * Return: 0; -EINVAL @t is malformed, or does not broadcast to @dims;
- * -EOPNOTSUPP along the dimension of scales.
+ * Return: 0; -EINVAL @t is malformed, or does not broadcast to @dims; -EOPNOTSUPP broadcast
+ * along the dimension of scales.
  */
 ACCEL_API int accel_tensor_expand(const struct accel_tensor *t, uint32_t rank,
 				  const int64_t *dims, struct accel_tensor *out);

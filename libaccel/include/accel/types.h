@@ -38,21 +38,22 @@ ACCEL_API uint32_t accel_version(void);
  * @ACCEL_S32: signed, 32 bit
  * @ACCEL_S8: signed, 8 bit
  * @ACCEL_U8: unsigned, 8 bit
- * @ACCEL_S4: signed, 4 bit, two a byte, even element in the low nibble
- * @ACCEL_U4: unsigned, 4 bit, likewise
- * @ACCEL_Q8_0: blocks of 32 in 34 bytes: a scale of 16 bits, 8 bits each
- * @ACCEL_Q4_0: blocks of 32 in 18 bytes: a scale, 4 bits each
- * @ACCEL_Q4_1: blocks of 32 in 20 bytes: a scale, a minimum, 4 bits each
- * @ACCEL_Q4_K: blocks of 256 in 144 bytes: scales and minima by 32, 4 bits each
- * @ACCEL_Q6_K: blocks of 256 in 210 bytes: scales by 16, 6 bits each
+ * @ACCEL_S4: signed, 4 bit, two in a byte, the even element in the low nibble
+ * @ACCEL_U4: unsigned, 4 bit, stored like ACCEL_S4
+ * @ACCEL_Q8_0: blocks of 32 elements in 34 bytes: a binary16 scale, 8 bits for each element
+ * @ACCEL_Q4_0: blocks of 32 elements in 18 bytes: a scale, 4 bits for each element
+ * @ACCEL_Q4_1: blocks of 32 elements in 20 bytes: a scale, a minimum, 4 bits for each element
+ * @ACCEL_Q4_K: blocks of 256 elements in 144 bytes: a scale and a minimum for each 32, 4 bits
+ *	for each element
+ * @ACCEL_Q6_K: blocks of 256 elements in 210 bytes: a scale for each 16, 6 bits for each
+ *	element
  * @ACCEL_DTYPE_COUNT: number of values
  *
- * The types of blocks are those of GGUF files, byte for byte as they lie there;
- * uma_task.h has their definition. They are for constant data, which is read where
- * it lies: the right matrix of a GEMM, the table of a gather, what a copy converts.
- * Such a tensor is described like any other. Along one dimension elements are
- * neighbours (stride 1), and its size is a multiple of a block; other strides are
- * multiples of a block, too. It has no &struct accel_quant, its offset is even.
+ * The types of blocks have the format of GGUF files, byte for byte; uma_task.h defines them.
+ * They are for constant data that is read in place: the right matrix of a GEMM, the table of
+ * a gather, the input of a copy. Such a tensor is described like any other: one dimension has
+ * stride 1 and a size that is a multiple of the block, the other strides are multiples of the
+ * block, and the offset is even. It has no &struct accel_quant.
  */
 enum accel_dtype {
 	ACCEL_NONE = 0,
@@ -109,11 +110,11 @@ enum accel_engine {
  * @ACCEL_OP_TOPK: the largest or smallest elements
  * @ACCEL_OP_SCAN: cumulative sums
  * @ACCEL_OP_SELECT: one of two tensors, element by element
- * @ACCEL_OP_CONCAT: tensors side by side
- * @ACCEL_OP_SPLIT: the opposite
+ * @ACCEL_OP_CONCAT: concatenation
+ * @ACCEL_OP_SPLIT: division into pieces along a dimension
  * @ACCEL_OP_PAD: a border around a tensor
  * @ACCEL_OP_FFN: feed-forward network of a transformer
- * @ACCEL_OP_DYNQUANT: into bytes, with scales that follow from the numbers
+ * @ACCEL_OP_DYNQUANT: quantisation to 8 bits, with scales computed from the values
  * @ACCEL_OP_KV_WRITE: rows into the pages of a key-value cache
  * @ACCEL_OP_COUNT: number of values
  */
@@ -164,12 +165,12 @@ ACCEL_API const char *accel_dtype_name(uint32_t dtype);
 ACCEL_API uint32_t accel_dtype_bits(uint32_t dtype);
 
 /**
- * accel_dtype_block - what of a type has an address of its own
+ * accel_dtype_block - smallest addressable unit of a type
  * @dtype: &enum accel_dtype
  * @elements: out: number of elements: those of a block, 2 for 4-bit types, else 1;
  *	may be NULL
  *
- * Return: bytes, 0 for a value out of range.
+ * Return: size in bytes, 0 for a value out of range.
  */
 ACCEL_API uint32_t accel_dtype_block(uint32_t dtype, uint32_t *elements);
 
