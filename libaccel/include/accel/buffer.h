@@ -18,15 +18,15 @@ struct accel_bo;
 
 /** ACCEL_BO_WC: write-combined CPU mapping, for data that the CPU only writes */
 #define ACCEL_BO_WC		(1u << 0)
-/** ACCEL_BO_NO_MAP: the CPU does not see it: accel_bo_ptr() is NULL */
+/** ACCEL_BO_NO_MAP: not mapped for the CPU: accel_bo_ptr() is NULL */
 #define ACCEL_BO_NO_MAP		(1u << 1)
 /** ACCEL_BO_READONLY: imports only: the device may only read */
 #define ACCEL_BO_READONLY	(1u << 2)
 /**
- * ACCEL_BO_LAZY: of imported memory of the process, with ACCEL_BO_READONLY: pages are not
- * brought in when it is imported, but as they are used; of a mapped file only what is used is
- * read. Of a buffer that is created: little of it may ever be used, here and there, so that the
- * in-process device asks for small pages, each of which takes memory when it is first written
+ * ACCEL_BO_LAZY: of an import, with ACCEL_BO_READONLY, for memory of the process: pages are not
+ * faulted in by the import, but when they are used, so that only those parts of a mapped file are
+ * read. Of a created buffer: a sparse use is expected, so the in-process device asks for
+ * small pages, each of which takes memory when it is first written
  */
 #define ACCEL_BO_LAZY		(1u << 3)
 
@@ -68,14 +68,13 @@ ACCEL_API int accel_bo_create(struct accel_ctx *ctx, uint64_t bytes,
  * @opts: options, or NULL
  * @bo: out
  *
- * The pages of the range are pinned until the buffer is given up; the memory
- * must stay mapped until then. Ranges that share pages may be imported
- * separately. Nothing is copied.
+ * The pages of the range are pinned until the buffer is released; the memory must stay mapped
+ * until then. Ranges that share pages may be imported separately. Nothing is copied.
  *
- * With ACCEL_BO_LAZY the caller answers for the range being readable, and for a mapped
- * file not being cut. A device of a kernel driver cannot wait for a page: there the range
- * is pinned, and so read, when it is imported, as without the flag; import what is used,
- * tensor by tensor, not whole files.
+ * With ACCEL_BO_LAZY the caller must ensure that the range is readable, and that a mapped
+ * file is not truncated. The flag has no effect for a device of a kernel driver, which cannot
+ * wait for a page: the import pins the range, and so reads it. Import the tensors that are
+ * used rather than whole files.
  *
  * Return: 0; -EINVAL size, flags; -EFAULT not mapped, or not writable without
  * ACCEL_BO_READONLY; -EOPNOTSUPP memory that cannot be pinned; -ENOMEM also
@@ -89,7 +88,7 @@ ACCEL_API int accel_bo_import_ptr(struct accel_ctx *ctx, void *ptr,
 /**
  * accel_bo_import_dmabuf - use a dma-buf of another device or context
  * @ctx: context
- * @fd: dma-buf; stays the caller's
+ * @fd: dma-buf; remains owned by the caller
  * @opts: options, or NULL
  * @bo: out
  *
@@ -102,7 +101,7 @@ ACCEL_API int accel_bo_import_dmabuf(struct accel_ctx *ctx, int fd,
 				     struct accel_bo **bo);
 
 /**
- * accel_bo_export_dmabuf - share a buffer
+ * accel_bo_export_dmabuf - export a buffer as a dma-buf
  * @bo: created buffer, not an import or a part of a pool
  * @fd: out: dma-buf (in process: a memfd that accel_bo_import_dmabuf() of the
  *	in-process device and mmap take), close-on-exec
@@ -131,7 +130,7 @@ ACCEL_API struct accel_bo *accel_bo_ref(struct accel_bo *bo);
 ACCEL_API void accel_bo_unref(struct accel_bo *bo);
 
 /**
- * accel_bo_ptr - where the CPU sees a buffer
+ * accel_bo_ptr - CPU address of a buffer
  * @bo: buffer
  *
  * Return: address, NULL for ACCEL_BO_NO_MAP.
@@ -139,10 +138,10 @@ ACCEL_API void accel_bo_unref(struct accel_bo *bo);
 ACCEL_API void *accel_bo_ptr(const struct accel_bo *bo);
 
 /**
- * accel_bo_size - bytes of a buffer
+ * accel_bo_size - size of a buffer in bytes
  * @bo: buffer
  *
- * Return: size as asked for, not rounded.
+ * Return: size as requested, not rounded.
  */
 ACCEL_API uint64_t accel_bo_size(const struct accel_bo *bo);
 
@@ -152,7 +151,7 @@ ACCEL_API uint64_t accel_bo_size(const struct accel_bo *bo);
 #define ACCEL_CPU_WRITE		(1u << 1)
 
 /**
- * accel_bo_cpu_begin - before the CPU touches a buffer that a device wrote
+ * accel_bo_cpu_begin - begin access of the CPU to a buffer that a device wrote
  * @bo: buffer
  * @offset: first byte
  * @bytes: size
@@ -166,7 +165,7 @@ ACCEL_API int accel_bo_cpu_begin(struct accel_bo *bo, uint64_t offset,
 				 uint64_t bytes, uint32_t flags);
 
 /**
- * accel_bo_cpu_end - after the CPU touched a buffer, before submitting
+ * accel_bo_cpu_end - end access of the CPU to a buffer, before a job uses it
  * @bo: buffer
  * @offset: first byte
  * @bytes: size
@@ -180,7 +179,7 @@ ACCEL_API int accel_bo_cpu_end(struct accel_bo *bo, uint64_t offset,
 struct accel_pool;
 
 /**
- * accel_pool_create - a buffer to allocate small buffers from
+ * accel_pool_create - create a buffer to allocate small buffers from
  * @ctx: context
  * @bytes: size
  * @opts: options, or NULL
@@ -206,7 +205,7 @@ ACCEL_API int accel_pool_alloc(struct accel_pool *pool, uint64_t bytes,
 			       uint64_t align, struct accel_bo **bo);
 
 /**
- * accel_pool_destroy - give up a pool; parts keep its memory alive
+ * accel_pool_destroy - release a pool; parts keep its memory alive
  * @pool: pool, or NULL
  */
 ACCEL_API void accel_pool_destroy(struct accel_pool *pool);

@@ -18,14 +18,14 @@ extern "C" {
 struct accel_ctx;
 
 /**
- * ACCEL_CTX_REPRODUCIBLE: the bits of a row of a result depend neither on the number
- * of rows nor on threads: rows of a product or an FFN, queries of an attention, images of
- * a convolution, lines of a norm. So what is computed for one is what it is among others.
- * In process that leaves out kernels that are made for few rows, or for many, and
- * Winograd's algorithms unless they are asked for by name; what was measured, see
- * accel_tune(), is not looked at. Documentation/numerics.rst has what it costs. A device
- * and the level of kernels "portable" need nothing for it. Bits still depend on the
- * device, on the level of kernels, and on types, strides and forms of the operands.
+ * ACCEL_CTX_REPRODUCIBLE: the bits of a row of a result depend neither on the number of rows
+ * nor on threads, so a row computed alone is the same as in a batch. Rows are those of a
+ * product or an FFN, queries of an attention, images of a convolution, lines of a norm. In
+ * process this excludes kernels for few or for many rows, Winograd's algorithms unless they
+ * are requested by name, and measurements of accel_tune(); Documentation/numerics.rst has the
+ * cost. Devices of a kernel driver, and the kernels "portable", always have this property.
+ * Bits still depend on the device, on the instruction set of the kernels, and on types,
+ * strides and forms of the operands.
  */
 #define ACCEL_CTX_REPRODUCIBLE	(1u << 0)
 
@@ -38,26 +38,26 @@ struct accel_ctx_opts {
 	/** @flags: ACCEL_CTX_* */
 	uint32_t flags;
 	/**
-	 * @tune_dir: directory of what was measured, see accel_tune(); NULL:
-	 * accel/tune in XDG_CACHE_HOME or, without that, in ~/.cache
+	 * @tune_dir: directory of the measurements of accel_tune(); NULL: accel/tune in
+	 * XDG_CACHE_HOME or, without that, in ~/.cache
 	 */
 	const char *tune_dir;
 	/**
-	 * @weights_dir: directory where packed weights are kept for later starts: programs and
-	 * &struct accel_weights of the context look there for what they would pack, by its
-	 * contents, and leave there what they have packed, if it is 64 KiB or more. NULL: none; "":
-	 * accel/weights in XDG_CACHE_HOME or, without that, in ~/.cache. It is made if it is not
-	 * there. A directory or a file that belongs to another user, or that others may write, is
-	 * not used; a file of another version, chip or level of kernels, or a damaged one, is
-	 * refused, and replaced by a new one. What was read of them, and of files that
-	 * accel_graph_constant_file() names, is remembered in the file "known" until the next boot:
-	 * what has not changed is not read again only to be checked
+	 * @weights_dir: directory that keeps packed weights for later starts. NULL: none; "":
+	 * accel/weights in XDG_CACHE_HOME or, without that, in ~/.cache. Programs and &struct
+	 * accel_weights of the context look there, by contents, for weights that they would
+	 * pack, and store there what they have packed if it is 64 KiB or more. The directory
+	 * is created if it does not exist. A directory or file that belongs to another user,
+	 * or that others may write, is not used; a file that is damaged, or is of another
+	 * version, chip or instruction set, is replaced. Digests of these files, and of those
+	 * that accel_graph_constant_file() names, are kept in the file "known" until the next
+	 * boot, so that unchanged files are not read again only to be checked
 	 */
 	const char *weights_dir;
 	/**
-	 * @weights_bytes: what was not used longest goes from @weights_dir when there are more
-	 * than these, as soon as who wrote or found something there gives its weights up: of those
-	 * who share it the smallest limit counts; 0: 4 GiB
+	 * @weights_bytes: size limit of @weights_dir, 0: 4 GiB. If it is exceeded when a user
+	 * of the directory releases its weights, the least recently used files are removed.
+	 * The smallest limit of those who share the directory applies
 	 */
 	uint64_t weights_bytes;
 };
@@ -66,7 +66,7 @@ struct accel_ctx_opts {
 #define ACCEL_CTX_OPTS_INIT	{ sizeof(struct accel_ctx_opts), 0, NULL, NULL, 0 }
 
 /**
- * accel_ctx_create - create an address space
+ * accel_ctx_create - create a context
  * @dev: device
  * @opts: options, or NULL
  * @ctx: out
@@ -74,7 +74,7 @@ struct accel_ctx_opts {
  * Contexts see nothing of each other's buffers unless shared by dma-buf or by
  * importing the same memory.
  *
- * Return: 0; -EINVAL, -E2BIG options; -ENOSPC the device has no more; -ENODEV;
+ * Return: 0; -EINVAL, -E2BIG options; -ENOSPC the device supports no more contexts; -ENODEV;
  * -ENOMEM.
  */
 ACCEL_API int accel_ctx_create(struct accel_device *dev,
@@ -82,24 +82,22 @@ ACCEL_API int accel_ctx_create(struct accel_device *dev,
 			       struct accel_ctx **ctx);
 
 /**
- * accel_ctx_destroy - give up a context; waits for nothing
+ * accel_ctx_destroy - release a context, without waiting
  * @ctx: context, or NULL
  *
- * Buffers, plans, queues and fences of it stay usable until they are given up
- * themselves.
+ * Its buffers, plans, queues and fences remain usable until they are released.
  */
 ACCEL_API void accel_ctx_destroy(struct accel_ctx *ctx);
 
 /**
- * accel_ctx_get_error - what the last call of this thread that failed found
+ * accel_ctx_get_error - get the error of the last failed call of this thread
  * @ctx: context
  * @error: out
  *
- * The record is the calling thread's: failures of other threads do not touch it.
- * A thread keeps those of the four contexts that it failed in last. Until
- * something failed, the code is 0.
+ * Each thread has records of its own, for the four contexts in which its calls failed last.
+ * The code is 0 if no call has failed.
  *
- * Return: 0; -EINVAL size, or there is no context.
+ * Return: 0; -EINVAL size, or @ctx is NULL.
  */
 ACCEL_API int accel_ctx_get_error(struct accel_ctx *ctx,
 				  struct accel_error *error);
@@ -118,7 +116,7 @@ ACCEL_API struct accel_device *accel_ctx_device(struct accel_ctx *ctx);
 struct accel_memory_stats {
 	/** @size: sizeof(struct accel_memory_stats) */
 	uint32_t size;
-	/** @bo_count: buffers alive, those of plans and jobs included */
+	/** @bo_count: number of buffers, including those of plans and jobs */
 	uint32_t bo_count;
 	/** @bo_bytes: bytes of created buffers */
 	uint64_t bo_bytes;

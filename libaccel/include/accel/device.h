@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Devices: which there are, what they can do.
+ * Devices: enumeration, opening, capabilities.
  */
 #ifndef ACCEL_DEVICE_H
 #define ACCEL_DEVICE_H
@@ -24,7 +24,7 @@ struct accel_device_desc {
 	uint32_t size;
 	/** @emulated: 1 for software, in process or in the kernel */
 	uint32_t emulated;
-	/** @access: 0, or the negative errno that opening it gives */
+	/** @access: 0, or the negative errno of opening it */
 	int32_t access;
 	/** @pad: 0 */
 	uint32_t pad;
@@ -63,7 +63,7 @@ ACCEL_API int accel_device_list(accel_device_fn *fn, void *user);
 struct accel_device_opts {
 	/** @size: sizeof(struct accel_device_opts) */
 	uint32_t size;
-	/** @threads: in-process device: threads that run tiles, 0: one a core */
+	/** @threads: in-process device: number of threads that run tiles, 0: one for each core */
 	uint32_t threads;
 	/** @log: receives log lines, NULL: none */
 	accel_log_fn *log;
@@ -73,7 +73,7 @@ struct accel_device_opts {
 	uint32_t log_level;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @record_path: "rec:" devices: file for the calls, one JSON object a line */
+	/** @record_path: "rec:" devices: file for the calls, one JSON object in each line */
 	const char *record_path;
 	/** @error: filled if opening fails, may be NULL */
 	struct accel_error *error;
@@ -91,9 +91,9 @@ struct accel_device_opts {
  * @opts: options, or NULL
  * @dev: out
  *
- * Return: 0; -ENODEV no such device, or not one of the uma driver; -EACCES no
- * permission; -EPROTO the driver or device speaks a version that this library
- * does not; -EINVAL, -E2BIG bad name or options; -ENOMEM.
+ * Return: 0; -ENODEV no such device, or not one of the uma driver; -EACCES no permission;
+ * -EPROTO the driver or device has a version that this library does not support; -EINVAL,
+ * -E2BIG bad name or options; -ENOMEM.
  */
 ACCEL_API int accel_device_open(const char *name,
 				const struct accel_device_opts *opts,
@@ -113,7 +113,7 @@ ACCEL_API struct accel_device *accel_device_ref(struct accel_device *dev);
  */
 ACCEL_API void accel_device_unref(struct accel_device *dev);
 
-/** ACCEL_DEVICE_EMULATED: software */
+/** ACCEL_DEVICE_EMULATED: the device is software */
 #define ACCEL_DEVICE_EMULATED		(1u << 0)
 /** ACCEL_DEVICE_MODELLED_POWER: clock, temperature and power are modelled */
 #define ACCEL_DEVICE_MODELLED_POWER	(1u << 1)
@@ -121,16 +121,16 @@ ACCEL_API void accel_device_unref(struct accel_device *dev);
 #define ACCEL_DEVICE_COHERENT		(1u << 2)
 
 /**
- * struct accel_device_info - the device
+ * struct accel_device_info - description of a device
  */
 struct accel_device_info {
 	/** @size: sizeof(struct accel_device_info) */
 	uint32_t size;
 	/** @flags: ACCEL_DEVICE_* */
 	uint32_t flags;
-	/** @engine_count: engines */
+	/** @engine_count: number of engines */
 	uint32_t engine_count;
-	/** @node_count: memory nodes */
+	/** @node_count: number of memory nodes */
 	uint32_t node_count;
 	/** @uapi_version: driver's major << 16 | minor, 0 in process */
 	uint32_t uapi_version;
@@ -138,13 +138,13 @@ struct accel_device_info {
 	uint32_t hw_version;
 	/** @task_version: version of the task descriptors */
 	uint32_t task_version;
-	/** @page_size: bytes of the smallest page */
+	/** @page_size: size of the smallest page in bytes */
 	uint32_t page_size;
 	/** @timestamp_hz: frequency of the timestamps */
 	uint64_t timestamp_hz;
-	/** @max_bo_size: bytes of the largest buffer */
+	/** @max_bo_size: size of the largest buffer in bytes */
 	uint64_t max_bo_size;
-	/** @max_job_tasks: most operations of a job on one engine */
+	/** @max_job_tasks: largest number of operations of a job on one engine */
 	uint32_t max_job_tasks;
 	/** @priorities: mask of 1 << &enum accel_priority that this process may use */
 	uint32_t priorities;
@@ -152,11 +152,11 @@ struct accel_device_info {
 	uint32_t max_timeout_ms;
 	/** @default_timeout_ms: timeout of a queue that asks for none */
 	uint32_t default_timeout_ms;
-	/** @threads: in process: threads that run tiles, else 0 */
+	/** @threads: in process: number of threads that run tiles, else 0 */
 	uint32_t threads;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @name: name that it was opened by: "sw", "accel0" */
+	/** @name: name that it was opened with: "sw", "accel0" */
 	char name[32];
 	/** @path: device node or empty */
 	char path[64];
@@ -178,11 +178,11 @@ struct accel_device_info {
 ACCEL_API int accel_device_get_info(struct accel_device *dev,
 				    struct accel_device_info *info);
 
-/** ACCEL_ENGINE_DYNAMIC_SHAPES: dimensions may be read when a task runs */
+/** ACCEL_ENGINE_DYNAMIC_SHAPES: a task may read the dimensions of its operands when it runs */
 #define ACCEL_ENGINE_DYNAMIC_SHAPES	(1u << 0)
-/** ACCEL_ENGINE_LENGTHS: one number in memory may be several of them: accel_tensor.dynamic */
+/** ACCEL_ENGINE_LENGTHS: dynamic dimensions are supported: accel_tensor.dynamic */
 #define ACCEL_ENGINE_LENGTHS		(1u << 2)
-/** ACCEL_ENGINE_PREEMPT: can be stopped between tiles */
+/** ACCEL_ENGINE_PREEMPT: a task can be preempted between tiles */
 #define ACCEL_ENGINE_PREEMPT		(1u << 1)
 
 /**
@@ -195,15 +195,15 @@ struct accel_engine_info {
 	uint32_t engine;
 	/** @instance: index within the kind */
 	uint32_t instance;
-	/** @node: memory node that it is near to */
+	/** @node: nearest memory node */
 	uint32_t node;
 	/** @flags: ACCEL_ENGINE_* */
 	uint32_t flags;
-	/** @cap_count: rows of accel_device_get_cap() */
+	/** @cap_count: number of rows of accel_device_get_cap() */
 	uint32_t cap_count;
 	/** @clock_max_mhz: highest clock */
 	uint32_t clock_max_mhz;
-	/** @max_job_tasks: most operations in a job */
+	/** @max_job_tasks: largest number of operations in a job */
 	uint32_t max_job_tasks;
 };
 
@@ -219,7 +219,8 @@ ACCEL_API int accel_device_get_engine(struct accel_device *dev, uint32_t index,
 				      struct accel_engine_info *info);
 
 /**
- * struct accel_cap - a row of what an engine can do: any combination within it
+ * struct accel_cap - a capability row of an engine; any combination of its values is
+ * supported
  */
 struct accel_cap {
 	/** @size: sizeof(struct accel_cap) */
@@ -234,7 +235,10 @@ struct accel_cap {
 	uint32_t b_dtypes;
 	/** @d_dtypes: mask for the result */
 	uint32_t d_dtypes;
-	/** @funcs: mask of 1 << &enum accel_unary, &enum accel_binary, or what the operation has */
+	/**
+	 * @funcs: mask of 1 << &enum accel_unary, &enum accel_binary, or the functions of the
+	 * operation
+	 */
 	uint32_t funcs;
 	/** @a_quants: mask of 1 << &enum accel_quant_scheme for the first input */
 	uint32_t a_quants;
@@ -250,9 +254,9 @@ struct accel_cap {
 	uint32_t k_max;
 	/** @align: alignment of addresses in bytes */
 	uint32_t align;
-	/** @macs_per_cycle: peak multiply-adds or elements a cycle, modelled */
+	/** @macs_per_cycle: peak multiply-adds or elements per cycle, modelled */
 	uint32_t macs_per_cycle;
-	/** @packed: 1: takes weights packed into a plan */
+	/** @packed: 1: weights may be packed into a plan */
 	uint32_t packed;
 };
 
@@ -276,9 +280,9 @@ struct accel_memory_info {
 	uint32_t size;
 	/** @node: index */
 	uint32_t node;
-	/** @bytes: RAM */
+	/** @bytes: size of its RAM */
 	uint64_t bytes;
-	/** @bandwidth: peak bytes a second of the chip, modelled, 0 if unknown */
+	/** @bandwidth: peak bytes per second of the chip, modelled, 0 if unknown */
 	uint64_t bandwidth;
 };
 
@@ -294,7 +298,7 @@ ACCEL_API int accel_device_get_memory(struct accel_device *dev, uint32_t node,
 				      struct accel_memory_info *info);
 
 /**
- * accel_device_timestamp - read the device's and the CPU's clock together
+ * accel_device_timestamp - read the clocks of the device and of the CPU at the same time
  * @dev: device
  * @device: out: ticks of timestamp_hz
  * @cpu_ns: out: CLOCK_MONOTONIC
