@@ -27,7 +27,7 @@ struct accel_job;
  * @ACCEL_ARG_BIAS: epilogue
  * @ACCEL_ARG_SCALE: epilogue
  * @ACCEL_ARG_RESIDUAL: epilogue, either residual
- * @ACCEL_ARG_AUX0: the operation says what it is, as for the next four
+ * @ACCEL_ARG_AUX0: depends on the operation, as the next four
  * @ACCEL_ARG_AUX1: see @ACCEL_ARG_AUX0
  * @ACCEL_ARG_AUX2: see @ACCEL_ARG_AUX0
  * @ACCEL_ARG_AUX3: see @ACCEL_ARG_AUX0
@@ -57,9 +57,9 @@ enum accel_arg {
 #define ACCEL_ARG_SCALES	0x100
 /** ACCEL_ARG_ZEROS: the zero-point table of an argument */
 #define ACCEL_ARG_ZEROS		0x200
-/** ACCEL_ARG_LENGTH: the number that dynamic dimensions are, see &struct accel_tensor */
+/** ACCEL_ARG_LENGTH: the size of dynamic dimensions, see &struct accel_tensor */
 #define ACCEL_ARG_LENGTH	0x800
-/** ACCEL_ARG_WORKSPACE: workspace_bytes of memory that a plan needs beside; may be left out */
+/** ACCEL_ARG_WORKSPACE: additional memory, workspace_bytes of the plan; optional */
 #define ACCEL_ARG_WORKSPACE	0x400
 
 /**
@@ -76,7 +76,10 @@ struct accel_binding {
 	uint64_t offset;
 };
 
-/** ACCEL_JOB_UNORDERED: operations depend only on what is said; else each on the one before */
+/**
+ * ACCEL_JOB_UNORDERED: operations wait for their dependencies only; else each for the
+ * previous one
+ */
 #define ACCEL_JOB_UNORDERED	(1u << 0)
 
 /**
@@ -93,7 +96,7 @@ struct accel_job_opts {
 #define ACCEL_JOB_OPTS_INIT	{ sizeof(struct accel_job_opts), 0 }
 
 /**
- * accel_job_create - an empty job
+ * accel_job_create - create an empty job
  * @ctx: context
  * @opts: options, or NULL
  * @job: out
@@ -114,15 +117,14 @@ ACCEL_API int accel_job_create(struct accel_ctx *ctx,
  * @dep_count: number of @deps
  * @index: out: its index, may be NULL
  *
- * Buffers are kept alive by the job, and must be large enough. A plan that needs a
- * workspace may be given one, at a multiple of 64 bytes; else the job makes it. Several
- * operations may have the same if they do not run at the same time: in a job without
- * ACCEL_JOB_UNORDERED, or one after the other. What is in it afterwards is undefined.
+ * The job keeps the buffers alive; they must be large enough. A workspace that the plan needs
+ * may be bound, at a multiple of 64 bytes; else the job allocates it. Operations may share a
+ * workspace if they do not run at the same time: in a job without ACCEL_JOB_UNORDERED, or if
+ * one depends on the other. Its contents are undefined afterwards.
  *
- * Return: 0; -EINVAL a binding is missing, twice, unknown, misaligned, too
- * small, or read-only where it is written, the result lies over an input, a
- * dependency is not an earlier index; -EBUSY the job was submitted;
- * -ENOSPC too many operations; -ENOMEM.
+ * Return: 0; -EINVAL a binding is missing, twice, unknown, misaligned, too small, or
+ * read-only although it is written, the result overlaps an input, a dependency is not an
+ * earlier index; -EBUSY the job was submitted; -ENOSPC too many operations; -ENOMEM.
  */
 ACCEL_API int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 			    const struct accel_binding *bindings,
@@ -132,16 +134,16 @@ ACCEL_API int accel_job_add(struct accel_job *job, struct accel_plan *plan,
 /**
  * accel_job_add_desc - add an operation by its descriptor
  * @job: job that was not submitted yet
- * @plan: plan of the same context, made of this descriptor; NULL: one is made
+ * @plan: plan of the same context, created from this descriptor; NULL: one is created
  * @desc: the first field of a descriptor whose tensors all have their buffers
  * @deps: as of accel_job_add()
  * @dep_count: likewise
  * @index: likewise
  *
- * The tensors of the descriptor say what is bound, and errors name its fields. With
- * a plan nothing but buffers and their offsets may differ from what that was made
- * of; what the plan holds packed is not looked at. Without one it is made for these
- * very addresses, at what accel_plan_create() costs.
+ * Binds the buffers of the descriptor's tensors; errors name its fields. With a plan, only
+ * buffers and their offsets may differ from the descriptor that it was created from; tensors
+ * that the plan has packed are ignored. Without one, a plan is created for these addresses,
+ * at the cost of accel_plan_create().
  *
  * Return: as accel_job_add(), -EINVAL also for another descriptor than the plan's;
  * without @plan also as accel_plan_create().
@@ -151,30 +153,30 @@ ACCEL_API int accel_job_add_desc(struct accel_job *job, struct accel_plan *plan,
 				 uint32_t dep_count, uint32_t *index);
 
 /**
- * accel_job_rebind - let operations of a job work elsewhere
+ * accel_job_rebind - change the buffers of operations of a job
  * @job: job, submitted or not
- * @bindings: what is to be elsewhere: operations, arguments, and where they are from now on
+ * @bindings: operations, arguments, and their new buffers
  * @count: number of bindings
  *
- * What is not named stays where it was. The checks are those of accel_job_add(), made
- * when all of @bindings are in their places; of two for the same argument the later
- * counts. All are taken or, on failure, none. Nothing is planned, lowered or allocated.
+ * Other arguments do not change. The checks of accel_job_add() apply to the result of all of
+ * @bindings; of two for the same argument the later one is used. On failure nothing is
+ * changed. Nothing is planned, lowered or allocated.
  *
- * The job must be at rest: it is if the fence of each of its submissions was waited for, or
- * accel_fence_get_info() has told that it is done. A workspace that the job made can be
- * replaced by one of the caller's, but not taken back.
+ * The job must not be running: accel_fence_wait() or accel_fence_get_info() must have
+ * reported that each of its submissions is done. A workspace that the job allocated can be
+ * replaced by one of the caller, but not the reverse.
  *
- * It is fastest where an argument moves by multiples of 64 bytes, and what was in place
- * stays so.
+ * Rebinding is fastest if addresses change by multiples of 64 bytes, and if results that
+ * replace an input still do.
  *
- * Return: 0; -EINVAL as of accel_job_add(), an operation that the job does not have;
- * -EBUSY a run of the job has not ended; -ENODEV.
+ * Return: 0; -EINVAL as of accel_job_add(), or no such operation; -EBUSY the job is running;
+ * -ENODEV.
  */
 ACCEL_API int accel_job_rebind(struct accel_job *job, const struct accel_binding *bindings,
 			       uint32_t count);
 
 /**
- * accel_job_destroy - give up a job; one that runs finishes
+ * accel_job_destroy - release a job; one that is running finishes
  * @job: job, or NULL
  */
 ACCEL_API void accel_job_destroy(struct accel_job *job);

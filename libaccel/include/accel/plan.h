@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plans: how an operation will run, chosen once.
+ * Plans: how an operation is executed, chosen once.
  */
 #ifndef ACCEL_PLAN_H
 #define ACCEL_PLAN_H
@@ -18,31 +18,30 @@ extern "C" {
 struct accel_plan;
 
 /**
- * accel_plan_create - check a descriptor and decide how it is done
+ * accel_plan_create - check a descriptor and choose how to execute it
  * @ctx: context
  * @desc: the first field of a descriptor
  * @plan: out
  *
- * Chooses engine and algorithm and lowers to tasks. Buffers of the tensors are
- * not looked at, save for weights that are to be packed; those are read before
- * this returns. A plan is immutable and may be used by several threads.
+ * Chooses engine and algorithm, and lowers the operation to tasks. Buffers of the tensors are
+ * ignored, except for weights to be packed, which are read before the function returns. A
+ * plan is immutable and may be used by several threads.
  *
- * Return: 0; -EINVAL, -E2BIG bad descriptor; -EOPNOTSUPP valid, but the engine
- * asked for, or every engine, refuses it: the error record says which field and
- * which engine would take it; -ENOMEM; -ENODEV; errors of packing as of
- * accel_fence_wait().
+ * Return: 0; -EINVAL, -E2BIG bad descriptor; -EOPNOTSUPP valid, but not supported by the
+ * requested engine or by any engine: the error record has the field, and an engine that
+ * supports it; -ENOMEM; -ENODEV; errors of packing as of accel_fence_wait().
  */
 ACCEL_API int accel_plan_create(struct accel_ctx *ctx,
 				const struct accel_desc *desc,
 				struct accel_plan **plan);
 
-/** ACCEL_PLAN_TUNE: use what was measured before; measure now if nothing was */
+/** ACCEL_PLAN_TUNE: use an earlier measurement; measure if there is none */
 #define ACCEL_PLAN_TUNE		(1u << 0)
-/** ACCEL_PLAN_TUNE_CACHED: use what was measured before, but measure nothing */
+/** ACCEL_PLAN_TUNE_CACHED: use an earlier measurement, but do not measure */
 #define ACCEL_PLAN_TUNE_CACHED	(1u << 1)
-/** ACCEL_PLAN_TUNE_AGAIN: with ACCEL_PLAN_TUNE: measure also if it was measured before */
+/** ACCEL_PLAN_TUNE_AGAIN: with ACCEL_PLAN_TUNE: measure even if there is an earlier measurement */
 #define ACCEL_PLAN_TUNE_AGAIN	(1u << 2)
-/** ACCEL_PLAN_TUNE_KEEP_OUT: with ACCEL_PLAN_TUNE: write no file */
+/** ACCEL_PLAN_TUNE_KEEP_OUT: with ACCEL_PLAN_TUNE: do not write measurements to a file */
 #define ACCEL_PLAN_TUNE_KEEP_OUT	(1u << 3)
 
 /**
@@ -61,23 +60,22 @@ struct accel_plan_opts {
 	struct accel_weights *weights;
 };
 
-/** ACCEL_PLAN_OPTS_INIT: default options: nothing is measured, no file is read or shared */
+/** ACCEL_PLAN_OPTS_INIT: default options: no measurements, no files, no shared weights */
 #define ACCEL_PLAN_OPTS_INIT	{ sizeof(struct accel_plan_opts), 0, 0, 0, NULL }
 
 /**
- * accel_plan_create_opts - the same, with a say in how it decides
+ * accel_plan_create_opts - accel_plan_create() with options
  * @ctx: context
  * @desc: the first field of a descriptor
  * @opts: options, or NULL
  * @plan: out
  *
- * The engine is always the one that accel_plan_create() takes. With
- * ACCEL_PLAN_TUNE the ways to do the operation there are measured, see
- * accel_tune(), and the plan takes the fastest. Of an operation that consists of
- * others each of those is measured, and has a share of the time. If nothing can
- * be measured, or the winner cannot be written to the file, the plan is made all
- * the same, and the log says what was in the way. accel_plan_explain() tells what
- * was measured, of an operation that consists of others how many of those.
+ * The engine is the one that accel_plan_create() chooses. With ACCEL_PLAN_TUNE the candidates
+ * on that engine are measured, see accel_tune(), and the plan uses the fastest. Of an
+ * operation that consists of others each one is measured, with a share of the time. If
+ * nothing can be measured, or the result cannot be written to the file, the plan is created
+ * nevertheless, and the log has the reason. accel_plan_explain() reports what was measured;
+ * for an operation that consists of others, how many of them.
  *
  * Return: 0; -EINVAL, -E2BIG options; else as accel_plan_create().
  */
@@ -101,7 +99,7 @@ ACCEL_API struct accel_plan *accel_plan_ref(struct accel_plan *plan);
 ACCEL_API void accel_plan_unref(struct accel_plan *plan);
 
 /**
- * struct accel_plan_info - what a plan came to
+ * struct accel_plan_info - description of a plan
  */
 struct accel_plan_info {
 	/** @size: sizeof(struct accel_plan_info) */
@@ -110,7 +108,7 @@ struct accel_plan_info {
 	uint32_t op;
 	/** @engine: &enum accel_engine chosen */
 	uint32_t engine;
-	/** @task_count: tasks that it lowers to */
+	/** @task_count: number of tasks */
 	uint32_t task_count;
 	/** @macs: multiply-adds, or elements where there are none */
 	uint64_t macs;
@@ -120,11 +118,11 @@ struct accel_plan_info {
 	uint64_t write_bytes;
 	/** @packed_bytes: bytes of packed weights that it holds, alone or with other plans */
 	uint64_t packed_bytes;
-	/** @workspace_bytes: memory that its tasks need beside; see ACCEL_ARG_WORKSPACE */
+	/** @workspace_bytes: additional memory that its tasks need; see ACCEL_ARG_WORKSPACE */
 	uint64_t workspace_bytes;
 	/** @estimate_ns: time on the chip, modelled from clock and bandwidth */
 	uint64_t estimate_ns;
-	/** @host_bytes: memory that the threads of a run in process share; the device keeps it */
+	/** @host_bytes: in process: memory that the threads of a run share; owned by the device */
 	uint64_t host_bytes;
 };
 
@@ -142,7 +140,7 @@ ACCEL_API int accel_plan_get_info(struct accel_plan *plan,
 #define ACCEL_ARG_WRITTEN	(1u << 0)
 
 /**
- * struct accel_arg_info - what a job binds for a plan
+ * struct accel_arg_info - an argument of a plan, which a job binds to a buffer
  */
 struct accel_arg_info {
 	/** @size: sizeof(struct accel_arg_info) */
@@ -151,13 +149,16 @@ struct accel_arg_info {
 	uint32_t arg;
 	/** @flags: ACCEL_ARG_WRITTEN */
 	uint32_t flags;
-	/** @align: what the address is a multiple of, at least 1 */
+	/** @align: alignment of the address in bytes, at least 1 */
 	uint32_t align;
-	/** @before: bytes before the address that are touched: negative strides */
+	/** @before: bytes before the address that are accessed, with negative strides */
 	uint64_t before;
-	/** @bytes: bytes from the address on that are touched */
+	/** @bytes: bytes from the address on that are accessed */
 	uint64_t bytes;
-	/** @field_offset: where in the descriptor the tensor is, that of a table its owner */
+	/**
+	 * @field_offset: offset of the tensor in the descriptor; for a table, of the tensor
+	 * that has it
+	 */
 	uint64_t field_offset;
 	/** @name: path in the descriptor: "attention.k", "gemm.b.quant.scales" */
 	char name[64];
@@ -171,20 +172,19 @@ struct accel_arg_info {
  * @index: from 0 on
  * @info: out
  *
- * These are what accel_job_add() wants bindings for: the tensors of the descriptor
- * and their tables, but for what is packed, which the plan holds, and what is not
- * read.
+ * accel_job_add() needs a binding for each: the tensors of the descriptor and their tables,
+ * except for those packed into the plan and those that are not read.
  *
- * Return: 0; -ENOENT there are no more; -EINVAL size.
+ * Return: 0; -ENOENT no such argument; -EINVAL size.
  */
 ACCEL_API int accel_plan_get_arg(struct accel_plan *plan, uint32_t index,
 				 struct accel_arg_info *info);
 
 /**
- * enum accel_verdict - what became of a candidate
+ * enum accel_verdict - result of considering a candidate
  * @ACCEL_CHOSEN: the plan uses it
- * @ACCEL_POSSIBLE: it could run there, but another is expected to be faster, or was asked for
- * @ACCEL_REFUSED: it cannot run there: see field and text
+ * @ACCEL_POSSIBLE: supported, but another is expected to be faster, or was requested
+ * @ACCEL_REFUSED: not supported: see field and text
  */
 enum accel_verdict {
 	ACCEL_CHOSEN = 0,
@@ -193,7 +193,7 @@ enum accel_verdict {
 };
 
 /**
- * struct accel_candidate - one way to do an operation
+ * struct accel_candidate - an engine and an algorithm for an operation
  */
 struct accel_candidate {
 	/** @size: sizeof(struct accel_candidate) */
@@ -210,22 +210,22 @@ struct accel_candidate {
 	uint64_t bytes;
 	/** @algorithm: static string: "blocked", "blocked, packed" */
 	const char *algorithm;
-	/** @field: field that was refused, or empty */
+	/** @field: field that is not supported, or empty */
 	char field[64];
 	/** @text: the reason, one sentence */
 	char text[256];
-	/** @measured_ns: median of what was measured, 0: it was not */
+	/** @measured_ns: median of the measurements, 0: not measured */
 	uint64_t measured_ns;
 	/** @samples: number of measurements */
 	uint32_t samples;
 	/** @pad: 0 */
 	uint32_t pad;
 	/**
-	 * @kernel: in process, if it is chosen: the kernels that its tasks run, "gemv" or
-	 * "gemm, gemm"; "model" where none takes a task and the reference code does; else empty
+	 * @kernel: in process, if it is chosen: the kernels of its tasks, "gemv" or "gemm,
+	 * gemm"; "model" for the reference code, if no kernel supports a task; else empty
 	 */
 	char kernel[64];
-	/** @kernel_text: why none takes it, one clause; empty: one does, or nobody knows */
+	/** @kernel_text: why no kernel supports it, one clause; empty: one does, or unknown */
 	char kernel_text[128];
 };
 
@@ -240,14 +240,14 @@ typedef int accel_candidate_fn(void *user,
 			       const struct accel_candidate *candidate);
 
 /**
- * accel_plan_explain - why a plan is what it is
+ * accel_plan_explain - explain the choices of a plan
  * @plan: plan
  * @fn: called for each candidate
  * @user: passed on
  *
- * The engines are asked again, so that a plan costs nothing that nobody reads. In
- * process the kernels are asked, too: buffers that lie otherwise than well aligned and
- * apart may get another one.
+ * The candidates are evaluated again, so that plans need not store them. In process this
+ * includes the kernels, for buffers that are well aligned and do not overlap; others may get
+ * other kernels.
  *
  * Return: 0, -ENOMEM, or what @fn returned.
  */
@@ -255,7 +255,7 @@ ACCEL_API int accel_plan_explain(struct accel_plan *plan,
 				 accel_candidate_fn *fn, void *user);
 
 /**
- * struct accel_cost - what an operation takes on an engine, as the model of the chip says
+ * struct accel_cost - modelled cost of an operation on an engine
  */
 struct accel_cost {
 	/** @size: sizeof(struct accel_cost) */
@@ -277,23 +277,23 @@ struct accel_cost {
 };
 
 /**
- * accel_cost - what an operation takes, without a plan and without words
+ * accel_cost - compute the modelled cost of an operation, without a plan
  * @ctx: context
  * @desc: the first field of a descriptor; its tensors need no buffers
- * @engine: &enum accel_engine; ACCEL_ENGINE_AUTO: that which a plan would have
- * @cost: out: of the way to do it that a plan would take there
+ * @engine: &enum accel_engine; ACCEL_ENGINE_AUTO: the one that a plan would use
+ * @cost: out: cost of the algorithm that a plan would use there
  *
- * Whichever engine the descriptor asks for, @engine counts. Of engines of a kind
- * that are not alike it is the fastest.
+ * @engine overrides the engine of the descriptor. If engines of that kind differ, the cost is
+ * that of the fastest.
  *
- * Return: 0; -EINVAL, -E2BIG bad descriptor, engine or size; -EOPNOTSUPP the engine,
- * or every one, refuses it: accel_explain() has the reason; -ENOMEM.
+ * Return: 0; -EINVAL, -E2BIG bad descriptor, engine or size; -EOPNOTSUPP the engine, or every
+ * one, does not support it: accel_explain() has the reason; -ENOMEM.
  */
 ACCEL_API int accel_cost(struct accel_ctx *ctx, const struct accel_desc *desc,
 			 uint32_t engine, struct accel_cost *cost);
 
 /**
- * accel_explain - accel_plan_explain() without making a plan, also when there is none
+ * accel_explain - accel_plan_explain() without a plan, also if none is possible
  * @ctx: context
  * @desc: the first field of a descriptor
  * @fn: called for each candidate

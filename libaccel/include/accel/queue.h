@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues and fences; and accel_run(), which does all at once.
+ * Queues and fences, and functions that plan, submit and wait in one call.
  */
 #ifndef ACCEL_QUEUE_H
 #define ACCEL_QUEUE_H
@@ -26,8 +26,8 @@ struct accel_softmax_desc;
 /**
  * enum accel_priority - priorities of queues
  * @ACCEL_PRIORITY_NORMAL: the default
- * @ACCEL_PRIORITY_LOW: below others
- * @ACCEL_PRIORITY_HIGH: above others, privileged
+ * @ACCEL_PRIORITY_LOW: below the default
+ * @ACCEL_PRIORITY_HIGH: above the default, privileged
  * @ACCEL_PRIORITY_REALTIME: above all, privileged
  */
 enum accel_priority {
@@ -43,11 +43,11 @@ enum accel_priority {
 struct accel_queue_opts {
 	/** @size: sizeof(struct accel_queue_opts) */
 	uint32_t size;
-	/** @engine: &enum accel_engine; ACCEL_ENGINE_AUTO takes every plan */
+	/** @engine: &enum accel_engine; ACCEL_ENGINE_AUTO: plans for all engines */
 	uint32_t engine;
 	/** @priority: &enum accel_priority */
 	uint32_t priority;
-	/** @timeout_ms: longest run of a job, 0: the device's default */
+	/** @timeout_ms: longest time that a job may run, 0: the device's default */
 	uint32_t timeout_ms;
 };
 
@@ -55,7 +55,7 @@ struct accel_queue_opts {
 #define ACCEL_QUEUE_OPTS_INIT	{ sizeof(struct accel_queue_opts), 0, 0, 0 }
 
 /**
- * accel_queue_create - a queue: jobs run in order of submission
+ * accel_queue_create - create a queue, whose jobs run in order of submission
  * @ctx: context
  * @opts: options, or NULL
  * @queue: out
@@ -68,11 +68,11 @@ ACCEL_API int accel_queue_create(struct accel_ctx *ctx,
 				 struct accel_queue **queue);
 
 /**
- * accel_queue_destroy - give up a queue
+ * accel_queue_destroy - release a queue
  * @queue: queue, or NULL
  *
- * Jobs that have not started are cancelled; their fences fail with -ECANCELED.
- * On a node it waits for one that runs, which is cancelled after the task that it is in.
+ * Jobs that have not started are cancelled; their fences fail with -ECANCELED. On a device of
+ * a kernel driver it waits for the running job, which is cancelled after its current task.
  */
 ACCEL_API void accel_queue_destroy(struct accel_queue *queue);
 
@@ -92,22 +92,22 @@ struct accel_submit_opts {
 #define ACCEL_SUBMIT_OPTS_INIT	{ sizeof(struct accel_submit_opts), 0, NULL }
 
 /**
- * accel_queue_submit - run a job
+ * accel_queue_submit - submit a job to run
  * @queue: queue of the same context
- * @job: job; may be submitted again, also while it runs
+ * @job: job; may be submitted again, even while it is running
  * @opts: options, or NULL
  * @fence: out: signals when all of it is done; NULL if not wanted
  *
- * A job that fails bans its queue: those that were submitted behind it fail with
- * -ECANCELED, and nothing runs until somebody has been told. That is a failure of
- * one of these jobs that accel_fence_wait() or accel_fence_get_info() reports, or
- * the -ECANCELED of a submission, which is not taken; polling a descriptor is not.
- * The next job runs, on a node after all that was submitted before has ended.
+ * A job that fails bans its queue: jobs submitted after it fail with -ECANCELED, and nothing
+ * runs until the failure has been reported. That is the case when accel_fence_wait() or
+ * accel_fence_get_info() has returned the failure of one of these jobs, or when a submission
+ * has been rejected with -ECANCELED; polling a file descriptor does not count. Then the next
+ * job runs; on a device of a kernel driver, after all earlier submissions have ended.
  *
- * Return: 0; -EINVAL a plan for another engine than the queue's, options;
- * -ECANCELED a job failed, which nobody was told of, or only part of this one was
- * taken; -EBUSY too many unfinished jobs; -E2BIG the job has more parts than a queue
- * of the driver takes: each change of engines ends one; -ENOMEM; -ENODEV.
+ * Return: 0; -EINVAL a plan for another engine than the queue's, options; -ECANCELED an
+ * earlier failure had not been reported, or only part of the job was submitted; -EBUSY too
+ * many unfinished jobs; -E2BIG the job has more parts than a queue of the driver accepts:
+ * each change of engines begins one; -ENOMEM; -ENODEV.
  */
 ACCEL_API int accel_queue_submit(struct accel_queue *queue,
 				 struct accel_job *job,
@@ -133,9 +133,9 @@ ACCEL_API void accel_fence_unref(struct accel_fence *fence);
  * @fence: fence
  * @timeout_ns: longest wait, 0 to poll, negative: for ever
  *
- * Return: 0 done; -ETIMEDOUT not yet; else the job's own error: -ETIME it ran
- * into its timeout, -EFAULT a task faulted, -ECANCELED the queue was banned or
- * destroyed, -ENODEV the device is gone.
+ * Return: 0 done; -ETIMEDOUT not yet; else the job's own error: -ETIME it exceeded its
+ * timeout, -EFAULT a task faulted, -ECANCELED the queue was banned or destroyed, -ENODEV the
+ * device is gone.
  */
 ACCEL_API int accel_fence_wait(struct accel_fence *fence, int64_t timeout_ns);
 
@@ -164,7 +164,7 @@ struct accel_fence_info {
 };
 
 /**
- * accel_fence_get_info - outcome of a job so far
+ * accel_fence_get_info - state and outcome of a job
  * @fence: fence
  * @info: out
  *
@@ -174,7 +174,7 @@ ACCEL_API int accel_fence_get_info(struct accel_fence *fence,
 				   struct accel_fence_info *info);
 
 /**
- * accel_fence_export_fd - a file descriptor that polls readable when done
+ * accel_fence_export_fd - create a file descriptor that polls readable when the job is done
  * @fence: fence
  * @fd: out: a sync_file on a node, an eventfd in process; close-on-exec
  *
@@ -183,10 +183,10 @@ ACCEL_API int accel_fence_get_info(struct accel_fence *fence,
 ACCEL_API int accel_fence_export_fd(struct accel_fence *fence, int *fd);
 
 /**
- * accel_fence_import_fd - a fence to wait for from a sync_file
+ * accel_fence_import_fd - create a fence from a sync_file
  * @ctx: context
- * @fd: sync_file; in process: any descriptor that polls readable when done;
- *	stays the caller's
+ * @fd: sync_file; in process: any descriptor that polls readable when done; remains owned by
+ *	the caller
  * @fence: out
  *
  * Return: 0; -EBADF; -EINVAL not a sync_file; -ENOMEM.
@@ -204,15 +204,15 @@ ACCEL_API int accel_fence_import_fd(struct accel_ctx *ctx, int fd,
 ACCEL_API int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc);
 
 /**
- * accel_gemm - D = epilogue(A x B), now
+ * accel_gemm - compute D = epilogue(A x B) and wait
  * @ctx: context
- * @a: left matrix, in a buffer, as the next two
+ * @a: left matrix; its buffer must be set, as those of @b and @d
  * @b: right matrix
- * @d: result; nothing of it is left out
- * @epilogue: what follows, or NULL
+ * @d: result; its type and dimensions must be set
+ * @epilogue: epilogue, or NULL
  *
- * accel_run() of &struct accel_gemm_desc with nothing else set: a plan is made for
- * each call.
+ * The same as accel_run() of a &struct accel_gemm_desc with only these set: each call creates
+ * a plan.
  *
  * Return: as accel_run(); -EINVAL for a tensor that is NULL.
  */
@@ -221,15 +221,15 @@ ACCEL_API int accel_gemm(struct accel_ctx *ctx, const struct accel_tensor *a,
 			 const struct accel_epilogue *epilogue);
 
 /**
- * accel_conv - D = epilogue(A convolved with B), now
+ * accel_conv - compute D = epilogue(A convolved with B) and wait
  * @ctx: context
- * @a: input, in a buffer, as the next two
+ * @a: input; its buffer must be set, as those of @b and @d
  * @b: weights
  * @d: result
- * @how: strides, padding, epilogue and the rest: a descriptor whose tensors of the
- *	names above are not looked at; NULL: ACCEL_CONV_DESC_INIT
+ * @how: descriptor with strides, padding, epilogue and so on, whose tensors a, b and d are
+ *	ignored; NULL: ACCEL_CONV_DESC_INIT
  *
- * accel_run() of @how with these tensors, as the functions below.
+ * The same as accel_run() of @how with these tensors, as are the functions below.
  *
  * Return: as accel_run(); -EINVAL for a tensor that is NULL, a descriptor of another
  * operation.
@@ -239,13 +239,13 @@ ACCEL_API int accel_conv(struct accel_ctx *ctx, const struct accel_tensor *a,
 			 const struct accel_conv_desc *how);
 
 /**
- * accel_attention - D = softmax(scale * Q x K^T + ...) x V, now
+ * accel_attention - compute D = softmax(scale * Q x K^T + ...) x V and wait
  * @ctx: context
  * @q: queries
  * @k: keys
  * @v: values
  * @d: result
- * @how: mask, window and the rest, as of accel_conv(); NULL: ACCEL_ATTENTION_DESC_INIT
+ * @how: mask, window and so on, as for accel_conv(); NULL: ACCEL_ATTENTION_DESC_INIT
  *
  * Return: as accel_conv().
  */
@@ -255,12 +255,12 @@ ACCEL_API int accel_attention(struct accel_ctx *ctx, const struct accel_tensor *
 			      const struct accel_attention_desc *how);
 
 /**
- * accel_norm - D = norm(A), now
+ * accel_norm - compute D = norm(A) and wait
  * @ctx: context
  * @a: input
  * @d: result
- * @how: function, scale, bias and the rest, as of accel_conv(); NULL: ACCEL_NORM_DESC_INIT,
- *	a layer norm along the last dimension
+ * @how: function, scale, bias and so on, as for accel_conv(); NULL: ACCEL_NORM_DESC_INIT, a
+ *	layer norm along the last dimension
  *
  * Return: as accel_conv().
  */
@@ -268,12 +268,12 @@ ACCEL_API int accel_norm(struct accel_ctx *ctx, const struct accel_tensor *a,
 			 const struct accel_tensor *d, const struct accel_norm_desc *how);
 
 /**
- * accel_softmax - D = softmax(A), now
+ * accel_softmax - compute D = softmax(A) and wait
  * @ctx: context
  * @a: input
  * @d: result
- * @how: function and dimension, as of accel_conv(); NULL: ACCEL_SOFTMAX_DESC_INIT, along
- *	the last dimension
+ * @how: function and dimension, as for accel_conv(); NULL: ACCEL_SOFTMAX_DESC_INIT, along the
+ *	last dimension
  *
  * Return: as accel_conv().
  */
@@ -282,7 +282,7 @@ ACCEL_API int accel_softmax(struct accel_ctx *ctx, const struct accel_tensor *a,
 			    const struct accel_softmax_desc *how);
 
 /**
- * accel_copy - D = A in D's type, quantisation and layout, now
+ * accel_copy - copy A to D, in D's type, quantisation and layout, and wait
  * @ctx: context
  * @a: input
  * @d: result
@@ -293,7 +293,7 @@ ACCEL_API int accel_copy(struct accel_ctx *ctx, const struct accel_tensor *a,
 			 const struct accel_tensor *d);
 
 /**
- * accel_unary - D = f(A), elementwise, now
+ * accel_unary - compute D = f(A) elementwise and wait
  * @ctx: context
  * @func: &enum accel_unary
  * @a: input
@@ -305,7 +305,7 @@ ACCEL_API int accel_unary(struct accel_ctx *ctx, uint32_t func, const struct acc
 			  const struct accel_tensor *d);
 
 /**
- * accel_binary - D = f(A, B), elementwise, now
+ * accel_binary - compute D = f(A, B) elementwise and wait
  * @ctx: context
  * @func: &enum accel_binary
  * @a: first input

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tuning: candidates measured on the device, and what is known of them.
+ * Tuning: measuring candidates on the device, and keeping the results.
  */
 #ifndef ACCEL_TUNE_H
 #define ACCEL_TUNE_H
@@ -15,17 +15,17 @@
 extern "C" {
 #endif
 
-/** ACCEL_TUNE_WINNER: the fastest; plans take it */
+/** ACCEL_TUNE_WINNER: the fastest; tuned plans use it */
 #define ACCEL_TUNE_WINNER	(1u << 0)
-/** ACCEL_TUNE_DEFAULT: what a plan takes that was not tuned */
+/** ACCEL_TUNE_DEFAULT: used by plans that are not tuned */
 #define ACCEL_TUNE_DEFAULT	(1u << 1)
-/** ACCEL_TUNE_DROPPED: it was clearly slower and was not measured further */
+/** ACCEL_TUNE_DROPPED: clearly slower, so not measured to the end */
 #define ACCEL_TUNE_DROPPED	(1u << 2)
-/** ACCEL_TUNE_FAILED: it did not end within the time, or failed */
+/** ACCEL_TUNE_FAILED: failed, or did not end in time */
 #define ACCEL_TUNE_FAILED	(1u << 3)
 
 /**
- * struct accel_tune_candidate - a way to do an operation, measured
+ * struct accel_tune_candidate - a measured candidate for an operation
  */
 struct accel_tune_candidate {
 	/** @size: sizeof(struct accel_tune_candidate) */
@@ -38,19 +38,19 @@ struct accel_tune_candidate {
 	uint32_t samples;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @algorithm: as of &struct accel_candidate */
+	/** @algorithm: as in &struct accel_candidate */
 	char algorithm[48];
-	/** @hint: what the kernel was told: "variant 1, tile 8x32"; empty: nothing */
+	/** @hint: hint to the kernel: "variant 1, tile 8x32"; empty: none */
 	char hint[80];
 };
 
 /**
- * enum accel_tune_state - whether an entry of the file is used
- * @ACCEL_TUNE_VALID: it is
+ * enum accel_tune_state - is an entry of the file used?
+ * @ACCEL_TUNE_VALID: yes
  * @ACCEL_TUNE_OTHER_DEVICE: another device, profile or number of threads
- * @ACCEL_TUNE_OTHER_CPU: another CPU, or other instruction sets of it
+ * @ACCEL_TUNE_OTHER_CPU: another CPU, or other instruction sets
  * @ACCEL_TUNE_OTHER_VERSION: another version of the library
- * @ACCEL_TUNE_CORRUPT: the checksum does not match; nothing of it is known
+ * @ACCEL_TUNE_CORRUPT: the checksum does not match; its contents are unknown
  * @ACCEL_TUNE_STATE_COUNT: number of values
  */
 enum accel_tune_state {
@@ -63,7 +63,7 @@ enum accel_tune_state {
 };
 
 /**
- * struct accel_tune_entry - what is known of an operation
+ * struct accel_tune_entry - measurements of an operation
  */
 struct accel_tune_entry {
 	/** @size: sizeof(struct accel_tune_entry) */
@@ -72,28 +72,28 @@ struct accel_tune_entry {
 	uint32_t state;
 	/** @op: &enum accel_op */
 	uint32_t op;
-	/** @threads: of the device when it was measured, 0: not of interest */
+	/** @threads: number of threads of the device, 0: not relevant */
 	uint32_t threads;
-	/** @time: when it was measured, CLOCK_REALTIME seconds */
+	/** @time: time of the measurement, CLOCK_REALTIME seconds */
 	uint64_t time;
-	/** @default_ns: median time of what a plan takes that was not tuned */
+	/** @default_ns: median time of the default candidate */
 	uint64_t default_ns;
-	/** @best_ns: that of the winner */
+	/** @best_ns: median time of the winner */
 	uint64_t best_ns;
-	/** @spent_ns: how long it was measured */
+	/** @spent_ns: duration of the measurement */
 	uint64_t spent_ns;
-	/** @cached: 1: it comes from the file, 0: it was measured just now */
+	/** @cached: 1: from the file, 0: just measured */
 	uint32_t cached;
 	/** @candidate_count: number of @candidates */
 	uint32_t candidate_count;
-	/** @candidates: what was measured, or NULL */
+	/** @candidates: measured candidates, or NULL */
 	const struct accel_tune_candidate *candidates;
 	/**
-	 * @desc: the operation, its tensors without buffers and the engine settled;
-	 * NULL if this library would not take it
+	 * @desc: the operation, with its engine, without buffers; NULL if this library does
+	 * not support it
 	 */
 	const struct accel_desc *desc;
-	/** @words: the operation for a person, or "" */
+	/** @words: description of the operation, or "" */
 	const char *words;
 	/** @cpu: CPU, caches and instruction sets */
 	const char *cpu;
@@ -108,7 +108,7 @@ struct accel_tune_entry {
 };
 
 /**
- * typedef accel_tune_fn - receives what was measured
+ * typedef accel_tune_fn - receives measurements
  * @user: pointer given with it
  * @entry: valid during the call
  *
@@ -117,55 +117,52 @@ struct accel_tune_entry {
 typedef int accel_tune_fn(void *user, const struct accel_tune_entry *entry);
 
 /**
- * accel_tune - measure the ways to do an operation, and remember the fastest
+ * accel_tune - measure the candidates for an operation, and keep the result
  * @ctx: context
- * @desc: the first field of a descriptor; buffers of the tensors are not looked at
+ * @desc: the first field of a descriptor; buffers of the tensors are ignored
  * @opts: options; ACCEL_PLAN_TUNE is implied; NULL: default options
- * @fn: called with the result, of an operation that consists of others with each;
- *	may be NULL
+ * @fn: called with the result; for an operation that consists of others, with each; may be
+ *	NULL
  * @user: passed on
  *
- * Candidates are the algorithms, where there are several, the pieces in which the
- * keys of an attention are cut, and what kernels of the in-process device offer:
- * variant, tile, threads. They run on buffers of their own with random numbers,
- * in turns; what is clearly slower is dropped early. The median counts, and what
- * a plan would take anyway is replaced only by what is faster by more than the
- * noise. All of that ends within the budget, save for weights that are being
- * packed when it does. A result that is too thin to tell is not written.
+ * Candidates differ in the algorithm, in the number of pieces of the keys of an attention,
+ * and in options of the kernels of the in-process device: variant, tile, threads. They run
+ * alternately, on buffers of their own with random numbers; clearly slower ones are dropped
+ * early. Medians are compared, and the default candidate is replaced only by one that is
+ * faster by more than the noise. The measurement ends within the budget, except for weights
+ * that are being packed. A result with too few samples is not written.
  *
- * What is remembered decides about speed only: results, and the bound of their
- * error, hold for every candidate, and a hint that does not fit is ignored. But
- * algorithms may round differently, so results may differ between an untuned and
- * a tuned plan by as much.
+ * Tuning affects speed only: the error bounds of results hold for all candidates, and a hint
+ * that does not apply is ignored. But algorithms may round differently, so the results of a
+ * tuned and an untuned plan may differ within these bounds.
  *
- * The entry goes into the file of the context, see accel_tune_path(), which is
- * replaced at once. Other processes may do the same at the same time.
+ * The entry is written to the file of the context, see accel_tune_path(), which is replaced
+ * atomically. Several processes may do this at the same time.
  *
- * Threads: any. What else runs on the machine disturbs the measurement.
+ * Threads: any. Other load of the machine disturbs the measurement.
  *
- * Return: 0; what @fn returned if not 0; -EINVAL, -E2BIG options or descriptor;
- * -ENOENT there is one way only, nothing to measure; -ETIME the budget was too
- * short; errors of writing the file: the record says the path; errors of
- * accel_plan_create() and accel_bo_create().
+ * Return: 0; what @fn returned if not 0; -EINVAL, -E2BIG options or descriptor; -ENOENT there
+ * is one candidate only; -ETIME the budget was too short; errors of writing the file, whose
+ * path is in the error record; errors of accel_plan_create() and accel_bo_create().
  */
 ACCEL_API int accel_tune(struct accel_ctx *ctx, const struct accel_desc *desc,
 			 const struct accel_plan_opts *opts, accel_tune_fn *fn,
 			 void *user);
 
 /**
- * accel_tune_path - the file of what was measured
+ * accel_tune_path - path of the file of measurements
  * @ctx: context
  *
  * It need not exist.
  *
- * Return: static for the context; "" if there is none, as without HOME.
+ * Return: valid as long as the context; "" if there is none, for instance without HOME.
  */
 ACCEL_API const char *accel_tune_path(struct accel_ctx *ctx);
 
 /**
- * accel_tune_list - what was measured
+ * accel_tune_list - list the measurements of the file
  * @ctx: context
- * @fn: called for each entry in the order of the file, those that are not used too
+ * @fn: called for each entry in the order of the file, including those that are not used
  * @user: passed on
  *
  * Return: 0, also without a file; what @fn returned; errors of open() and read();
@@ -176,8 +173,8 @@ ACCEL_API int accel_tune_list(struct accel_ctx *ctx, accel_tune_fn *fn, void *us
 /**
  * accel_tune_prune - remove entries
  * @ctx: context
- * @states: mask of 1 << &enum accel_tune_state: entries with these go
- * @max_age_s: so do those that are older, 0: none
+ * @states: mask of 1 << &enum accel_tune_state: entries to remove
+ * @max_age_s: remove entries that are older, 0: none
  * @removed: out: their number, may be NULL
  *
  * Return: 0, also without a file; errors of reading and writing it.

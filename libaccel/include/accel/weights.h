@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constant weights in the forms that plans hold, shared by plans, contexts and processes.
+ * Packed constant weights, shared by plans, contexts and processes.
  */
 #ifndef ACCEL_WEIGHTS_H
 #define ACCEL_WEIGHTS_H
@@ -45,7 +45,10 @@ struct accel_weights_opts {
 	uint32_t size;
 	/** @flags: 0 */
 	uint32_t flags;
-	/** @max_bytes: forms that are kept, 0: no limit; those that were not used longest go */
+	/**
+	 * @max_bytes: limit of the packed weights that are kept, 0: none; the least recently
+	 * used ones are dropped
+	 */
 	uint64_t max_bytes;
 };
 
@@ -53,20 +56,20 @@ struct accel_weights_opts {
 #define ACCEL_WEIGHTS_OPTS_INIT	{ sizeof(struct accel_weights_opts), 0, 0 }
 
 /**
- * accel_weights_create - a place for constant weights in the forms that plans hold
- * @ctx: context of the device; its error record gets what goes wrong with the file
+ * accel_weights_create - create a collection of packed constant weights
+ * @ctx: context of the device; errors of files are in its error record
  * @opts: options, or NULL
  * @weights: out
  *
- * Plans that are made with it (&struct accel_plan_opts) look here for what they would
- * pack (ACCEL_GEMM_PACK_B and its like), and leave here what they have packed. A form is
- * found by the numbers that it was made of, and by what the engine wants, so it does not
- * depend on rows of the other operand, on the buffer or on the context: plans for many rows
- * and for one have the same memory. A buffer that weights were taken from is read once;
- * its contents must not change as long as @weights exists. Weights whose buffer the CPU
- * does not see (ACCEL_BO_NO_MAP) are packed for each plan.
+ * Plans that are created with it (&struct accel_plan_opts) look here for weights that they
+ * would pack (ACCEL_GEMM_PACK_B and similar flags), and store here what they have packed.
+ * Packed weights are identified by the values of the weights and by the layout of the engine,
+ * not by the other operand, the buffer or the context: plans for many rows and for one row
+ * share memory. Weights are read once from their buffer, whose contents must not change as
+ * long as @weights exists. Weights in a buffer that the CPU cannot access (ACCEL_BO_NO_MAP)
+ * are packed for each plan.
  *
- * Threads: any; weights are packed one after the other.
+ * Threads: any; weights are packed by one thread at a time.
  *
  * Return: 0; -EINVAL, -E2BIG options; -ENOMEM.
  */
@@ -85,25 +88,25 @@ ACCEL_API struct accel_weights *accel_weights_ref(struct accel_weights *weights)
  * accel_weights_unref - drop a reference
  * @weights: weights, or NULL
  *
- * Plans that were made with it have one.
+ * Plans that were created with it have a reference of their own.
  */
 ACCEL_API void accel_weights_unref(struct accel_weights *weights);
 
 /**
- * struct accel_weights_info - what is there
+ * struct accel_weights_info - statistics of packed weights
  */
 struct accel_weights_info {
 	/** @size: sizeof(struct accel_weights_info) */
 	uint32_t size;
-	/** @forms: forms that are kept */
+	/** @forms: number of packed weights that are kept */
 	uint32_t forms;
-	/** @bytes: of them */
+	/** @bytes: their size in bytes */
 	uint64_t bytes;
-	/** @made: forms that were made, also those that have gone since */
+	/** @made: number of packed weights that were created, including dropped ones */
 	uint64_t made;
-	/** @found: how often a plan found what it wanted */
+	/** @found: number of times that a plan found its weights here */
 	uint64_t found;
-	/** @refused: forms of a file whose contents were not what the file says */
+	/** @refused: number of packed weights of a file that did not match their checksum */
 	uint64_t refused;
 	/** @read: bytes that were read to know what weights or files have; see weights_dir */
 	uint64_t read;
@@ -120,29 +123,29 @@ ACCEL_API int accel_weights_get_info(struct accel_weights *weights,
 				     struct accel_weights_info *info);
 
 /**
- * accel_weights_save - write all forms to a file
+ * accel_weights_save - write all packed weights to a file
  * @weights: weights
- * @path: file; it is replaced as a whole, so that who has mapped the old one keeps that
+ * @path: file; replaced atomically, so that mappings of the old file remain valid
  *
- * Forms of a file that was loaded are checked; those that are damaged are left out and
- * counted as refused.
+ * Packed weights of a file that was loaded are checked; damaged ones are left out and counted
+ * as refused.
  *
  * Return: 0; errors of writing; -EINVAL; -ENOMEM.
  */
 ACCEL_API int accel_weights_save(struct accel_weights *weights, const char *path);
 
 /**
- * accel_weights_load - use the forms of a file, too
+ * accel_weights_load - use the packed weights of a file, too
  * @weights: weights
- * @path: file of accel_weights_save(), of any process; it must not be changed in place
+ * @path: file of accel_weights_save(), of any process; must not be changed in place
  *
- * The file is mapped, not read: processes share its pages, and a form is read when a
- * plan first wants it. Then its checksum is computed; if that differs the plan makes
- * the form anew.
+ * The file is mapped: processes share its pages, and packed weights are read when a plan
+ * first needs them. Then their checksum is computed; if it does not match, the plan packs the
+ * weights again.
  *
- * Return: 0; errors of opening; -ESTALE made by another version of the library, on
- * another chip or for another level of kernels, with the field that differs in the
- * error record; -EBADMSG not such a file, cut or damaged; -ENOMEM.
+ * Return: 0; errors of opening; -ESTALE created by another version of the library, on another
+ * chip or for another instruction set, with the field that differs in the error record;
+ * -EBADMSG not such a file, truncated or damaged; -ENOMEM.
  */
 ACCEL_API int accel_weights_load(struct accel_weights *weights, const char *path);
 
