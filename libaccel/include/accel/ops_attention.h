@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attention, the rotary embedding that goes before it, and writing its keys and values.
+ * Attention, rotary embedding, and writing of keys and values to a cache.
  */
 #ifndef ACCEL_OPS_ATTENTION_H
 #define ACCEL_OPS_ATTENTION_H
@@ -13,24 +13,24 @@
 extern "C" {
 #endif
 
-/** ACCEL_ATTENTION_CAUSAL: a key is seen by queries at its position and after it */
+/** ACCEL_ATTENTION_CAUSAL: a query sees keys at its position and before it only */
 #define ACCEL_ATTENTION_CAUSAL	(1u << 0)
 /**
  * ACCEL_ATTENTION_WINDOW: a query at position p sees keys from p - @window_left
  * to p + @window_right, and the first @keep, only
  */
 #define ACCEL_ATTENTION_WINDOW	(1u << 1)
-/** ACCEL_ATTENTION_OFFSET: @q_offset is given; else the last query is at the last key */
+/** ACCEL_ATTENTION_OFFSET: @q_offset is set; else the last query is at the last key */
 #define ACCEL_ATTENTION_OFFSET	(1u << 2)
-/** ACCEL_ATTENTION_SCALE: @scale is given; else 1 / sqrt(head dimension) */
+/** ACCEL_ATTENTION_SCALE: @scale is set; else 1 / sqrt(head dimension) */
 #define ACCEL_ATTENTION_SCALE	(1u << 3)
-/** ACCEL_ATTENTION_RAGGED: sequences lie one after the other: @lengths has 3 or 4 columns */
+/** ACCEL_ATTENTION_RAGGED: sequences are concatenated: @lengths has 3 or 4 columns */
 #define ACCEL_ATTENTION_RAGGED	(1u << 4)
 
 /**
  * struct accel_attention_desc - D = softmax(scale * Q x K^T + ...) x V
  *
- * The scores are never in memory. Dimensions, whatever the strides::
+ * The matrix of scores is not stored in memory. Dimensions, for any strides::
  *
  *	q	ACCEL_ARG_A	[batch, queries, heads, head_dim] F32, F16, BF16,
  *				or S8, U8 with one scale
@@ -48,35 +48,35 @@ extern "C" {
  *	sinks	ACCEL_ARG_AUX4	F32, F16, BF16 [heads]
  *	partials ACCEL_ARG_RESIDUAL F32 [pieces, batch, queries, heads, v_dim + 2]
  *
- * heads is a multiple of kv_heads: head h reads head h / (heads / kv_heads).
- * Rank 0: there is no such tensor. Scores are, in this order, multiplied by the
- * scale, bounded by @softcap, less the slope times the distance of the query's
- * and the key's position (ALiBi), plus the mask. A sink is the score of a key
- * without a value. A query that sees no key gives zeros.
+ * heads is a multiple of kv_heads: head h uses head h / (heads / kv_heads) of k and v. Rank
+ * 0: no such tensor. Scores are, in this order, multiplied by the scale, limited by @softcap,
+ * reduced by the slope times the distance between the positions of query and key (ALiBi), and
+ * increased by the mask. A sink is the score of a key without a value. The result of a query
+ * that sees no key is zero.
  *
- * Paged: with @pages, k and v are pools [pages, page_size, kv_heads, dim], and
- * key j of sequence b is in page pages[b, j / page_size] at j % page_size. Pages
- * that no query sees through length, causality and window need no valid entry.
+ * Paged: with @pages, k and v are pools [pages, page_size, kv_heads, dim], and key j of
+ * sequence b is in page pages[b, j / page_size] at j % page_size. Entries for pages that no
+ * query sees, by length, causality and window, need not be valid.
  *
- * Quantised keys and values: any scheme; groups run along the last dimension.
- * With @group at least head_dim that is a scale for each row and head, the table
- * being dense [batch, keys, kv_heads] or, for pools, [pages, page_size, kv_heads].
+ * Quantised keys and values: any scheme; groups are along the last dimension. With @group of
+ * at least head_dim there is a scale for each row and head, in a dense table [batch, keys,
+ * kv_heads] or, for pools, [pages, page_size, kv_heads].
  *
- * Lengths: column 0 is the number of keys, column 1 that of queries (else all).
- * Queries beyond it give zeros. With ACCEL_ATTENTION_RAGGED q and d are
- * [1, all queries, ...] and column 2 is a sequence's first row, in order and
- * apart; @q_max bounds column 1. With column 3, which excludes @pages, k and v
- * are [1, all keys, ...] and it is a sequence's first key. The batch is that of
- * @lengths; the mask's queries are @q_max. Numbers out of range, in @lengths and
- * @pages, fail the job.
+ * Lengths: column 0 is the number of keys of a sequence, column 1 that of queries (default:
+ * all). Results of queries beyond it are zero. With ACCEL_ATTENTION_RAGGED q and d are [1,
+ * all queries, ...], column 2 is the first row of a sequence, in ascending order without
+ * overlap, and @q_max is the maximum of column 1. With column 3, which excludes @pages, k and
+ * v are [1, all keys, ...], and it is the first key of a sequence. The batch is that of
+ * @lengths; the mask has @q_max queries. If numbers in @lengths or @pages are out of range,
+ * the job fails.
  *
- * Positions: key j is at j; query i at @q_offset + i with ACCEL_ATTENTION_OFFSET,
- * else at keys - queries + i, by the lengths of its sequence. They count for
- * causality, window and slopes.
+ * Positions: key j is at j; query i at @q_offset + i with ACCEL_ATTENTION_OFFSET, else at
+ * keys - queries + i, by the lengths of its sequence. Positions determine causality, window
+ * and slopes.
  *
- * Partials: the keys are cut in as many pieces as the first dimension says, done
- * side by side, and put together from this memory: for few queries and many
- * keys. Its contents are undefined afterwards.
+ * Partials: the keys are divided into pieces, the first dimension, that are computed in
+ * parallel and merged from this memory, for few queries and many keys. Its contents are
+ * undefined afterwards.
  */
 struct accel_attention_desc {
 	/** @hdr: size, operation, engine */
@@ -85,17 +85,20 @@ struct accel_attention_desc {
 	uint32_t flags;
 	/** @scale: with ACCEL_ATTENTION_SCALE: factor of the scores, else 0 */
 	float scale;
-	/** @softcap: c: scores become c * tanh(score / c); 0: they do not */
+	/** @softcap: c: scores become c * tanh(score / c); 0: no limit */
 	float softcap;
 	/** @window_left: with ACCEL_ATTENTION_WINDOW, else 0; UINT32_MAX: all before */
 	uint32_t window_left;
 	/** @window_right: with ACCEL_ATTENTION_WINDOW, else 0; UINT32_MAX: all after */
 	uint32_t window_right;
-	/** @keep: with ACCEL_ATTENTION_WINDOW: first keys that it does not hide, else 0 */
+	/**
+	 * @keep: with ACCEL_ATTENTION_WINDOW: number of first keys that are always in it,
+	 * else 0
+	 */
 	uint32_t keep;
 	/** @q_offset: with ACCEL_ATTENTION_OFFSET: position of the first query, else 0 */
 	int32_t q_offset;
-	/** @q_max: with ACCEL_ATTENTION_RAGGED: most queries of a sequence, else 0 */
+	/** @q_max: with ACCEL_ATTENTION_RAGGED: largest number of queries of a sequence, else 0 */
 	uint32_t q_max;
 	/** @q: queries */
 	struct accel_tensor q;
@@ -105,13 +108,13 @@ struct accel_attention_desc {
 	struct accel_tensor v;
 	/** @d: result */
 	struct accel_tensor d;
-	/** @mask: added to the scores, or which keys are seen */
+	/** @mask: added to the scores, or mask of visible keys */
 	struct accel_tensor mask;
 	/** @pages: page table */
 	struct accel_tensor pages;
 	/** @lengths: lengths of the sequences */
 	struct accel_tensor lengths;
-	/** @slopes: ALiBi */
+	/** @slopes: slopes of ALiBi */
 	struct accel_tensor slopes;
 	/** @sinks: attention sinks */
 	struct accel_tensor sinks;
@@ -126,23 +129,25 @@ struct accel_attention_desc {
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, \
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
-/** ACCEL_KV_WRITE_ASYMMETRIC: bytes with zero points; else 0 is in the middle of the type */
+/**
+ * ACCEL_KV_WRITE_ASYMMETRIC: quantised with zero points; else the zero point is 0, or 128 for
+ * U8
+ */
 #define ACCEL_KV_WRITE_ASYMMETRIC	(1u << 0)
-/** ACCEL_KV_WRITE_SKIP: the slot of a row that is not written */
+/** ACCEL_KV_WRITE_SKIP: slot of a row that is not to be written */
 #define ACCEL_KV_WRITE_SKIP		(-1)
 
 /**
- * struct accel_kv_write_desc - rows of A into slots of D, the pages of a key-value cache
+ * struct accel_kv_write_desc - write rows of A to slots of D, the pages of a key-value cache
  *
- * Row i goes to place slots[i] % page_size of page slots[i] / page_size. Slots are
- * read when the operation runs, so a job that is repeated writes where they say
- * then. Any slot but ACCEL_KV_WRITE_SKIP that is not in D makes the job fail; D may
- * have been written in part. Of rows with the same slot the last one stays, and
- * what no slot names stays as it is.
+ * Row i is written to entry slots[i] % page_size of page slots[i] / page_size. Slots are read
+ * when the operation runs, so a job that is submitted again uses the current ones. The job
+ * fails if a slot other than ACCEL_KV_WRITE_SKIP is not in D, which may then be partly
+ * written. If rows have the same slot, the last one wins. Other slots are not changed.
  *
- * Into F32, F16 and BF16 rows are converted as by a copy. Into bytes each row of
- * a head is quantised as by &struct accel_dynquant_desc with a scale of its own,
- * which is rounded to the type of @scales before it is used.
+ * Rows are converted to F32, F16 and BF16 as by a copy. For S8 and U8 each row of a head is
+ * quantised as by &struct accel_dynquant_desc, with a scale of its own, which is rounded to
+ * the type of @scales before it is used.
  */
 struct accel_kv_write_desc {
 	/** @hdr: size, operation, engine */
@@ -175,13 +180,13 @@ struct accel_kv_write_desc {
 /**
  * struct accel_rotary_desc - D = A with rotary position embedding
  *
- * The first rot_dim elements of each head form pairs, and each pair is turned by
- * the angle that the tables have for the position of its row:
+ * The first rot_dim elements of each head form pairs. Each pair is rotated by the angle that
+ * the tables have for the position of its row:
  *
  *	d0 = a0 cos - a1 sin
  *	d1 = a1 cos + a0 sin
  *
- * The rest of the head is copied. Dimensions, whatever the strides:
+ * The rest of the head is copied. Dimensions, for any strides:
  *
  *	a, d		ACCEL_ARG_A, D	[batch, seq, heads, head_dim] floating-point, or
  *					S8, U8 with one scale; d may be a itself
@@ -190,8 +195,8 @@ struct accel_kv_write_desc {
  *	positions	ACCEL_ARG_AUX0	S32 [batch, seq], broadcast to it; rank 0:
  *					@start and those that follow
  *
- * A position that the tables do not have fails the job. accel_rotary_table()
- * fills tables. Algorithm: J. Su et al., "RoFormer", 2021, arXiv:2104.09864.
+ * The job fails if a position is not in the tables. accel_rotary_table() fills tables.
+ * Algorithm: J. Su et al., "RoFormer", 2021, arXiv:2104.09864.
  */
 struct accel_rotary_desc {
 	/** @hdr: size, operation, engine */
@@ -202,11 +207,11 @@ struct accel_rotary_desc {
 	uint32_t start;
 	/** @a: input */
 	struct accel_tensor a;
-	/** @cosines: by position and pair */
+	/** @cosines: cosine for each position and pair */
 	struct accel_tensor cosines;
-	/** @sines: by position and pair */
+	/** @sines: sine for each position and pair */
 	struct accel_tensor sines;
-	/** @positions: of each row */
+	/** @positions: position of each row */
 	struct accel_tensor positions;
 	/** @d: result */
 	struct accel_tensor d;
@@ -218,11 +223,12 @@ struct accel_rotary_desc {
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
- * enum accel_rotary_scaling - how a model stretches its positions
- * @ACCEL_ROTARY_PLAIN: not at all
+ * enum accel_rotary_scaling - scaling of positions beyond those of the training
+ * @ACCEL_ROTARY_PLAIN: none
  * @ACCEL_ROTARY_LINEAR: angles are divided by the factor
- * @ACCEL_ROTARY_LLAMA3: slow angles are divided by the factor, fast ones stay
- * @ACCEL_ROTARY_YARN: likewise, by another rule, and pairs grow longer
+ * @ACCEL_ROTARY_LLAMA3: slow angles are divided by the factor, fast ones are not
+ * @ACCEL_ROTARY_YARN: the same with another rule, and cosines and sines are multiplied by
+ *	@amplitude
  * @ACCEL_ROTARY_SCALING_COUNT: number of values
  */
 enum accel_rotary_scaling {
@@ -234,30 +240,33 @@ enum accel_rotary_scaling {
 };
 
 /**
- * struct accel_rotary_opts - the angles of accel_rotary_table()
+ * struct accel_rotary_opts - angles for accel_rotary_table()
  *
- * Pair i turns by base^(-2i / rot_dim) a position before scaling. "NTK-aware"
- * scaling is another @base: base * factor^(rot_dim / (rot_dim - 2)).
+ * Before scaling, the angle of pair i is base^(-2i / rot_dim) times the position. For
+ * "NTK-aware" scaling set @base to base * factor^(rot_dim / (rot_dim - 2)).
  */
 struct accel_rotary_opts {
 	/** @size: sizeof(struct accel_rotary_opts) */
 	uint32_t size;
 	/** @scaling: &enum accel_rotary_scaling */
 	uint32_t scaling;
-	/** @rot_dim: elements of a head that turn, even */
+	/** @rot_dim: number of elements of a head that are rotated, even */
 	uint32_t rot_dim;
-	/** @trained: LLAMA3, YARN: positions that the model was trained with, else 0 */
+	/** @trained: LLAMA3, YARN: number of positions that the model was trained with, else 0 */
 	uint32_t trained;
 	/** @base: 0: 10000 */
 	double base;
 	/** @factor: LINEAR, LLAMA3, YARN: at least 1, else 0 */
 	double factor;
 	/**
-	 * @low: LLAMA3, YARN: pairs that turn no more often within @trained are
-	 * slowed down wholly; 0: 1
+	 * @low: LLAMA3, YARN: angles of pairs with at most this number of turns within
+	 * @trained are divided by the whole factor; 0: 1
 	 */
 	double low;
-	/** @high: pairs that turn more often stay, above @low; 0: LLAMA3 4, YARN 32 */
+	/**
+	 * @high: above @low: angles of pairs with more turns are not scaled; 0: LLAMA3 4,
+	 * YARN 32
+	 */
 	double high;
 	/** @amplitude: YARN: factor of cosines and sines; 0: 0.1 ln(factor) + 1 */
 	double amplitude;
@@ -273,7 +282,7 @@ struct accel_rotary_opts {
  * accel_rotary_table - fill tables for &struct accel_rotary_desc
  * @opts: the angles
  * @first: first position
- * @count: positions, which end at INT32_MAX
+ * @count: number of positions; the last one is at most INT32_MAX
  * @cosines: out: [count][rot_dim / 2]
  * @sines: out: likewise
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on each element: copy, fill, functions of one and of two, selection.
+ * Elementwise operations: copy, fill, functions of one and of two operands, selection.
  */
 #ifndef ACCEL_OPS_ELEMENTWISE_H
 #define ACCEL_OPS_ELEMENTWISE_H
@@ -39,7 +39,7 @@ extern "C" {
  * @ACCEL_UNARY_ASINH: inverse hyperbolic sine
  * @ACCEL_UNARY_ACOSH: inverse hyperbolic cosine
  * @ACCEL_UNARY_ATANH: inverse hyperbolic tangent
- * @ACCEL_UNARY_SIGN: -1, 0 or 1; zeros and NaN stay what they are
+ * @ACCEL_UNARY_SIGN: -1, 0 or 1; zeros and NaN are not changed
  * @ACCEL_UNARY_TRUNC: round towards zero
  * @ACCEL_UNARY_IS_NAN: 1 for NaN, else 0
  * @ACCEL_UNARY_IS_INF: 1 for an infinity, else 0
@@ -93,7 +93,7 @@ enum accel_unary {
  * @ACCEL_BINARY_REM: remainder of a / b with the sign of a
  * @ACCEL_BINARY_QUOT: a / b, rounded towards zero
  * @ACCEL_BINARY_POW: a to the power of b
- * @ACCEL_BINARY_EQ: 1 if a = b, else 0; so the others
+ * @ACCEL_BINARY_EQ: 1 if a = b, else 0, as for the next functions
  * @ACCEL_BINARY_NE: a != b, also if either is NaN
  * @ACCEL_BINARY_LT: a < b
  * @ACCEL_BINARY_LE: a <= b
@@ -101,10 +101,10 @@ enum accel_unary {
  * @ACCEL_BINARY_GE: a >= b
  * @ACCEL_BINARY_AND: neither is zero
  * @ACCEL_BINARY_OR: not both are zero
- * @ACCEL_BINARY_XOR: one of them is zero
- * @ACCEL_BINARY_BIT_AND: and of the bits of integers
- * @ACCEL_BINARY_BIT_OR: or of them
- * @ACCEL_BINARY_BIT_XOR: exclusive or of them
+ * @ACCEL_BINARY_XOR: exactly one of them is zero
+ * @ACCEL_BINARY_BIT_AND: bitwise and of integers
+ * @ACCEL_BINARY_BIT_OR: bitwise or of integers
+ * @ACCEL_BINARY_BIT_XOR: bitwise exclusive or of integers
  * @ACCEL_BINARY_SHL: a shifted b bits to the left
  * @ACCEL_BINARY_SHR: a shifted b bits to the right
  * @ACCEL_BINARY_PRELU: a < 0 ? b * a : a
@@ -220,12 +220,11 @@ struct accel_unary_desc {
 /**
  * struct accel_binary_desc - D = epilogue(f(A, B)), elementwise
  *
- * The dimensions of A and B broadcast to those of D. The epilogue may have an
- * activation only. Three int32 tensors without quantisation are computed
- * exactly and saturated; then the activation is none or ReLU, and there is no
- * ACCEL_BINARY_DIV. Comparisons and logic give 0 or 1 in any type, and compare
- * integers without quantisation as integers. The functions of bits take
- * integers of one type, unquantised, and no activation.
+ * The dimensions of A and B broadcast to those of D. The epilogue may have an activation
+ * only. If all three tensors are unquantised int32, the result is exact, with saturation;
+ * then the activation must be none or ReLU, and ACCEL_BINARY_DIV is not supported.
+ * Comparisons and logic give 0 or 1 in any type, and compare unquantised integers as
+ * integers. Bitwise functions require unquantised integers of one type, and no activation.
  */
 struct accel_binary_desc {
 	/** @hdr: size, operation, engine */
@@ -252,18 +251,18 @@ struct accel_binary_desc {
 /**
  * struct accel_select_desc - D = A is not zero ? B : C, elementwise
  *
- * The dimensions of A, B and C broadcast to those of D. NaN is not zero. Where
- * B, C and D have one type and no quantisation, elements are moved as they are;
- * else they are converted, through binary32.
+ * The dimensions of A, B and C broadcast to those of D. NaN is not zero. If B, C and D have
+ * the same type and no quantisation, elements are copied unchanged; else they are converted,
+ * through binary32.
  */
 struct accel_select_desc {
 	/** @hdr: size, operation, engine */
 	struct accel_desc hdr;
 	/** @a: condition */
 	struct accel_tensor a;
-	/** @b: taken where the condition is not zero */
+	/** @b: selected where the condition is not zero */
 	struct accel_tensor b;
-	/** @c: taken where it is zero */
+	/** @c: selected where it is zero */
 	struct accel_tensor c;
 	/** @d: result; may be A, B or C itself */
 	struct accel_tensor d;

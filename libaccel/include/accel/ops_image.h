@@ -10,8 +10,8 @@
 #include <accel/types.h>
 
 /**
- * enum accel_pool_func - what a window becomes
- * @ACCEL_POOL_MAX: its largest element; NaN if it has one
+ * enum accel_pool_func - functions of windows
+ * @ACCEL_POOL_MAX: the largest element; NaN if there is one
  * @ACCEL_POOL_AVERAGE: the average
  * @ACCEL_POOL_LP: (sum of abs(x)^norm)^(1 / norm)
  * @ACCEL_POOL_COUNT: number of values
@@ -23,22 +23,21 @@ enum accel_pool_func {
 	ACCEL_POOL_COUNT = 3
 };
 
-/** ACCEL_POOL_CEIL: a last window that is not whole counts, unless it starts in the padding */
+/** ACCEL_POOL_CEIL: an incomplete last window counts, unless it starts in the padding at the end */
 #define ACCEL_POOL_CEIL		(1u << 0)
-/** ACCEL_POOL_COUNT_PAD: averages: positions in the padding count, as zeros */
+/** ACCEL_POOL_COUNT_PAD: for averages, positions in the padding count, as zeros */
 #define ACCEL_POOL_COUNT_PAD	(1u << 1)
-/** ACCEL_POOL_GLOBAL: the window is all of A; nothing else of it is given */
+/** ACCEL_POOL_GLOBAL: the window is all of A; size, stride, dilation and padding are not set */
 #define ACCEL_POOL_GLOBAL	(1u << 2)
 
 /**
  * struct accel_pool_desc - D = maximum, average or norm of windows of A
  *
- * A and D are [N, C, spatial...] with one to three spatial dimensions; for NHWC
- * the strides say so. D has floor((in + pad_begin + pad_end - dilation * (kernel
- * - 1) - 1) / stride) + 1 elements along a spatial dimension, with
- * ACCEL_POOL_CEIL one more if windows are left over. What lies outside of A has
- * no part in a window; a window of nothing has the average 0, the norm 0 and
- * the maximum -infinity, saturated. Types: F32, F16, BF16, S8, U8, quantised by
+ * A and D are [N, C, spatial...] with one to three spatial dimensions; for NHWC set strides.
+ * D has floor((in + pad_begin + pad_end - dilation * (kernel
+ * - 1) - 1) / stride) + 1 elements along a spatial dimension, with ACCEL_POOL_CEIL rounded
+ * up. Positions outside of A are skipped; a window without elements has the average 0, the
+ * norm 0 and the maximum -infinity, saturated. Types: F32, F16, BF16, S8, U8, quantised by
  * tensor or not at all.
  */
 struct accel_pool_desc {
@@ -54,13 +53,13 @@ struct accel_pool_desc {
 	uint32_t pad;
 	/** @kernel: size of the window along each spatial dimension */
 	uint32_t kernel[3];
-	/** @stride: distance of windows; 0: 1 */
+	/** @stride: stride of the windows; 0: 1 */
 	uint32_t stride[3];
-	/** @dilation: distance of the positions in a window; 0: 1 */
+	/** @dilation: distance between positions in a window; 0: 1 */
 	uint32_t dilation[3];
-	/** @pad_begin: positions before the first element */
+	/** @pad_begin: number of positions before the first element */
 	uint32_t pad_begin[3];
-	/** @pad_end: positions behind the last element */
+	/** @pad_end: number of positions after the last element */
 	uint32_t pad_end[3];
 	/** @pad1: 0 */
 	uint32_t pad1;
@@ -76,10 +75,10 @@ struct accel_pool_desc {
 	  { 0 }, { 0 }, { 0 }, 0, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
- * enum accel_resize_func - how a tensor is sampled
+ * enum accel_resize_func - interpolation
  * @ACCEL_RESIZE_NEAREST: the nearest element
- * @ACCEL_RESIZE_LINEAR: between two neighbours along each dimension
- * @ACCEL_RESIZE_CUBIC: cubic convolution over four neighbours along each (Keys,
+ * @ACCEL_RESIZE_LINEAR: linear, of two neighbours along each dimension
+ * @ACCEL_RESIZE_CUBIC: cubic convolution, of four neighbours along each dimension (Keys,
  *	"Cubic convolution interpolation for digital image processing", 1981)
  * @ACCEL_RESIZE_COUNT: number of values
  */
@@ -91,13 +90,13 @@ enum accel_resize_func {
 };
 
 /**
- * enum accel_resize_coord - where element o of D lies in A, s being the scale
+ * enum accel_resize_coord - coordinate in A of element o of D, for scale s
  * @ACCEL_COORD_HALF_PIXEL: (o + 0.5) / s - 0.5
  * @ACCEL_COORD_ASYMMETRIC: o / s
  * @ACCEL_COORD_ALIGN_CORNERS: o (in - 1) / (out - 1), 0 if out is 1
  * @ACCEL_COORD_PYTORCH_HALF_PIXEL: as half pixel, 0 if out is 1
- * @ACCEL_COORD_HALF_PIXEL_SYMMETRIC: as half pixel, moved so that the middle of D
- *	is that of A where out differs from in * s
+ * @ACCEL_COORD_HALF_PIXEL_SYMMETRIC: as half pixel, shifted so that the centres of A and D
+ *	coincide if out differs from in * s
  * @ACCEL_COORD_COUNT: number of values
  */
 enum accel_resize_coord {
@@ -110,9 +109,9 @@ enum accel_resize_coord {
 };
 
 /**
- * enum accel_nearest - which element is the nearest
- * @ACCEL_NEAREST_HALF_DOWN: of two that are as near the lower
- * @ACCEL_NEAREST_HALF_UP: of two that are as near the upper
+ * enum accel_nearest - choice of the nearest element
+ * @ACCEL_NEAREST_HALF_DOWN: the lower one of two at the same distance
+ * @ACCEL_NEAREST_HALF_UP: the upper one of two at the same distance
  * @ACCEL_NEAREST_FLOOR: always the lower
  * @ACCEL_NEAREST_CEIL: always the upper
  * @ACCEL_NEAREST_COUNT: number of values
@@ -125,17 +124,18 @@ enum accel_nearest {
 	ACCEL_NEAREST_COUNT = 4
 };
 
-/** ACCEL_RESIZE_CUBIC_A: @cubic is given; else it is -0.75 */
+/** ACCEL_RESIZE_CUBIC_A: @cubic is set; else it is -0.75 */
 #define ACCEL_RESIZE_CUBIC_A	(1u << 0)
-/** ACCEL_RESIZE_EXCLUDE: cubic: neighbours outside of A do not count; the others weigh more */
+/** ACCEL_RESIZE_EXCLUDE: cubic: neighbours outside of A have weight 0; the others are normalised */
 #define ACCEL_RESIZE_EXCLUDE	(1u << 1)
 
 /**
- * struct accel_resize_desc - D = A sampled at other coordinates
+ * struct accel_resize_desc - D = A sampled at scaled coordinates
  *
- * All dimensions may change; linear and cubic sampling changes three at most.
- * Beyond the edge of A is its edge. Coordinates are exact fractions. Quantised
- * by tensor or not at all; no 4-bit types, and no S32 but for the nearest.
+ * All dimensions may change, with linear and cubic interpolation up to three. Coordinates
+ * outside of A are clamped to its edge. Coordinates are exact fractions. Tensors are
+ * quantised by tensor or not at all; 4-bit types are not supported, S32 for the nearest
+ * element only.
  */
 struct accel_resize_desc {
 	/** @hdr: size, operation, engine */
@@ -153,9 +153,9 @@ struct accel_resize_desc {
 	/** @pad: 0 */
 	uint32_t pad;
 	/**
-	 * @scale: D's size over A's along each dimension, within one element of
-	 * what the dimensions say; the simplest fraction within 2^-24 of it is
-	 * used. 0: the quotient of the dimensions
+	 * @scale: size of D divided by that of A along each dimension, which must match the
+	 * dimensions within one element; the simplest fraction within 2^-24 of it is used. 0:
+	 * the quotient of the dimensions
 	 */
 	double scale[ACCEL_MAX_RANK];
 	/** @a: input */

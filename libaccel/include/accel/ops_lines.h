@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations along dimensions: softmax, norms, reductions, dynamic quantisation,
- * the largest elements, cumulative sums.
+ * Operations along dimensions: softmax, norms, reductions, dynamic quantisation, top-k,
+ * cumulative sums.
  */
 #ifndef ACCEL_OPS_LINES_H
 #define ACCEL_OPS_LINES_H
@@ -12,8 +12,8 @@
 
 /**
  * enum accel_softmax - functions of &struct accel_softmax_desc
- * @ACCEL_SOFTMAX_PLAIN: e^x / sum of e^x; all zeros where all are -infinity
- * @ACCEL_SOFTMAX_LOG: the logarithm of that, -infinity there
+ * @ACCEL_SOFTMAX_PLAIN: e^x / sum of e^x; zeros if all elements are -infinity
+ * @ACCEL_SOFTMAX_LOG: the logarithm of that; -infinity if all elements are -infinity
  * @ACCEL_SOFTMAX_COUNT: number of values
  */
 enum accel_softmax {
@@ -25,15 +25,15 @@ enum accel_softmax {
 /**
  * struct accel_softmax_desc - D = softmax(A) along a dimension
  *
- * The dimensions of A broadcast to those of D. A is of any type; D is F32, F16,
- * BF16, S8 or U8. The largest element is taken off first: no input overflows.
+ * The dimensions of A broadcast to those of D. A is of any type; D is F32, F16, BF16, S8 or
+ * U8. The largest element is subtracted first, so that nothing overflows.
  */
 struct accel_softmax_desc {
 	/** @hdr: size, operation, engine */
 	struct accel_desc hdr;
 	/** @func: &enum accel_softmax */
 	uint32_t func;
-	/** @axis: dimension of D along which results add up to 1; negative: from the end */
+	/** @axis: dimension of D along which the results sum up to 1; negative: from the end */
 	int32_t axis;
 	/** @a: input */
 	struct accel_tensor a;
@@ -48,13 +48,13 @@ struct accel_softmax_desc {
 
 /**
  * enum accel_norm - functions of &struct accel_norm_desc
- * @ACCEL_NORM_LAYER: (x - mean) / sqrt(variance + eps), the statistics those of
- *	all elements along @axes (layer norm; training's batch norm)
- * @ACCEL_NORM_RMS: x / sqrt(mean of x^2 + eps), likewise
- * @ACCEL_NORM_GROUP: as LAYER along all dimensions but the first and @channel,
- *	and along the channels of a group; @groups says how many groups there are
- * @ACCEL_NORM_INSTANCE: the same for each channel alone
- * @ACCEL_NORM_BATCH: mean and variance of each channel are given
+ * @ACCEL_NORM_LAYER: (x - mean) / sqrt(variance + eps), with the statistics of all elements
+ *	along @axes (layer norm; batch norm in training)
+ * @ACCEL_NORM_RMS: x / sqrt(mean of x^2 + eps), along @axes
+ * @ACCEL_NORM_GROUP: as LAYER along the channels of a group and along all dimensions but the
+ *	first and @channel; @groups is the number of groups
+ * @ACCEL_NORM_INSTANCE: the same with a group for each channel
+ * @ACCEL_NORM_BATCH: mean and variance of each channel are inputs
  * @ACCEL_NORM_COUNT: number of values
  */
 enum accel_norm {
@@ -66,9 +66,9 @@ enum accel_norm {
 	ACCEL_NORM_COUNT = 5
 };
 
-/** ACCEL_NORM_KEEP_SUM: @second gets A + @addend; else what D gets */
+/** ACCEL_NORM_KEEP_SUM: @second is A + @addend; else the same as D */
 #define ACCEL_NORM_KEEP_SUM	(1u << 0)
-/** ACCEL_NORM_DYNQUANT: D is bytes with scales of its own, as of &struct accel_dynquant_desc */
+/** ACCEL_NORM_DYNQUANT: D is quantised as by &struct accel_dynquant_desc */
 #define ACCEL_NORM_DYNQUANT	(1u << 1)
 /** ACCEL_NORM_ASYMMETRIC: with ACCEL_NORM_DYNQUANT: with zero points */
 #define ACCEL_NORM_ASYMMETRIC	(1u << 2)
@@ -76,17 +76,17 @@ enum accel_norm {
 /**
  * struct accel_norm_desc - D = epilogue(norm(A) * scale + bias)
  *
- * A and D have the same dimensions and any types, D none of 4 bits. For LAYER
- * and RMS, @scale and @bias broadcast to D as numpy does. For the others they,
- * @mean and @variance are vectors with an element for each channel. The epilogue
- * may have residuals and an activation. Of five dimensions several images, in several
- * groups of several channels, need two neighbours that are one in memory (D, H and W of
- * what is dense are), else -EOPNOTSUPP.
+ * A and D have the same dimensions and any types, except that D has no 4-bit type. For LAYER
+ * and RMS, @scale and @bias are broadcast to D as by numpy. For the others they, @mean and
+ * @variance are vectors with an element for each channel. The epilogue may have residuals and
+ * an activation. With five dimensions, and several images, groups, and channels in a group,
+ * two adjacent dimensions must be mergeable in memory (like D, H and W of dense tensors),
+ * else -EOPNOTSUPP.
  *
- * LAYER and RMS may normalise A + @addend and give two results in one pass: D for
- * the product that follows and @second for the residual stream, each in its type.
- * With ACCEL_NORM_DYNQUANT D is S8 or U8 without quantisation, and each line along
- * @axes has a scale, and a zero point if asymmetric, that follow from its results.
+ * LAYER and RMS may normalise A + @addend and have two results, each in its own type: D, for
+ * instance for the product that follows, and @second for the residual stream. With
+ * ACCEL_NORM_DYNQUANT D is S8 or U8 without quantisation, and for each line along @axes a
+ * scale, and a zero point if asymmetric, are computed from its results.
  */
 struct accel_norm_desc {
 	/** @hdr: size, operation, engine */
@@ -115,15 +115,15 @@ struct accel_norm_desc {
 	struct accel_tensor variance;
 	/** @d: result; may be A itself */
 	struct accel_tensor d;
-	/** @epilogue: what follows; its scale and bias are absent */
+	/** @epilogue: epilogue without scale and bias */
 	struct accel_epilogue epilogue;
-	/** @addend: LAYER, RMS: added to A first, broadcasts to D; rank 0: none; ACCEL_ARG_C */
+	/** @addend: LAYER, RMS: added to A first, broadcast to D; rank 0: none; ACCEL_ARG_C */
 	struct accel_tensor addend;
-	/** @second: LAYER, RMS: second result, of D's dimensions; rank 0: none; ACCEL_ARG_AUX2 */
+	/** @second: LAYER, RMS: second result, with D's dimensions; rank 0: none; ACCEL_ARG_AUX2 */
 	struct accel_tensor second;
 	/** @scales: DYNQUANT: result: F32, D's dimensions but 1 along @axes; ACCEL_ARG_AUX3 */
 	struct accel_tensor scales;
-	/** @zeros: ASYMMETRIC: result: S32, likewise; ACCEL_ARG_AUX4 */
+	/** @zeros: ASYMMETRIC: result: S32, with the dimensions of @scales; ACCEL_ARG_AUX4 */
 	struct accel_tensor zeros;
 };
 
@@ -136,20 +136,20 @@ struct accel_norm_desc {
 
 /**
  * enum accel_reduce - functions of &struct accel_reduce_desc
- * @ACCEL_REDUCE_SUM: sum; 0 of nothing
- * @ACCEL_REDUCE_MEAN: mean; NaN of nothing
- * @ACCEL_REDUCE_MAX: largest, NaN if there is one; of nothing -infinity, or the
+ * @ACCEL_REDUCE_SUM: sum; 0 without elements
+ * @ACCEL_REDUCE_MEAN: mean; NaN without elements
+ * @ACCEL_REDUCE_MAX: largest element, NaN if there is one; without elements -infinity, or the
  *	smallest number of an integer type
- * @ACCEL_REDUCE_MIN: likewise the smallest
- * @ACCEL_REDUCE_PROD: product; 1 of nothing
+ * @ACCEL_REDUCE_MIN: smallest element; without elements infinity, or the largest number
+ * @ACCEL_REDUCE_PROD: product; 1 without elements
  * @ACCEL_REDUCE_L1: sum of magnitudes
  * @ACCEL_REDUCE_L2: square root of the sum of squares
  * @ACCEL_REDUCE_SUM_SQUARE: sum of squares
  * @ACCEL_REDUCE_LOG_SUM: logarithm of the sum
- * @ACCEL_REDUCE_LOG_SUM_EXP: logarithm of the sum of e^x; no input overflows
- * @ACCEL_REDUCE_ARG_MAX: index of the largest along a dimension that is not 0;
+ * @ACCEL_REDUCE_LOG_SUM_EXP: logarithm of the sum of e^x, without overflow
+ * @ACCEL_REDUCE_ARG_MAX: index of the largest element along a dimension that is not empty; of
  *	the first NaN if there is one
- * @ACCEL_REDUCE_ARG_MIN: likewise the smallest
+ * @ACCEL_REDUCE_ARG_MIN: the same for the smallest element
  * @ACCEL_REDUCE_COUNT: number of values
  */
 enum accel_reduce {
@@ -172,12 +172,11 @@ enum accel_reduce {
 #define ACCEL_REDUCE_LAST_INDEX	(1u << 0)
 
 /**
- * struct accel_reduce_desc - D = a number of all elements of A along dimensions
+ * struct accel_reduce_desc - D = A reduced along dimensions
  *
- * D has the rank of A and its dimensions, but 1 for those in @axes. Types: any
- * into F32, F16, BF16, S32, S8, U8; ARG_MAX and ARG_MIN into S32. Sum, maximum,
- * minimum, product, L1 and sum of squares of unquantised integers into
- * unquantised integers are exact, saturated once.
+ * D has the dimensions of A, except that those in @axes are 1. Types: any for A; F32, F16,
+ * BF16, S32, S8, U8 for D; S32 for ARG_MAX and ARG_MIN. If A and D are unquantised integers,
+ * sum, maximum, minimum, product, L1 and sum of squares are exact and saturated once.
  */
 struct accel_reduce_desc {
 	/** @hdr: size, operation, engine */
@@ -201,24 +200,24 @@ struct accel_reduce_desc {
 	{ ACCEL_DESC_INIT(struct accel_reduce_desc, ACCEL_OP_REDUCE), 0, 0, 0, 0, \
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
-/** ACCEL_DYNQUANT_ASYMMETRIC: with zero points; else 0 is in the middle of the type */
+/** ACCEL_DYNQUANT_ASYMMETRIC: with zero points; else the zero point is 0, or 128 for U8 */
 #define ACCEL_DYNQUANT_ASYMMETRIC	(1u << 0)
 
 /**
- * struct accel_dynquant_desc - D = A in bytes, with scales of its own
+ * struct accel_dynquant_desc - D = A quantised to 8 bits, with scales computed from A
  *
- * All elements that differ along @axes alone share a scale and a zero point:
+ * Elements whose indices differ only in the dimensions @axes share a scale and a zero point:
  *
  *	symmetric	scale = max(abs(A)) / 127; zero = 0, or 128 for U8
  *	asymmetric	scale = (max - min) / 255; zero = lo - min / scale
  *
- * with max at least and min at most 0, and lo the smallest number of the type;
- * then D = A / scale + zero, rounded to nearest even, saturated. Where all is 0
- * the scale is 1. A NaN makes the scale NaN.
+ * with max at least and min at most 0, and lo the smallest number of the type; then D = A /
+ * scale + zero, rounded to nearest even, saturated. If all elements are 0, the scale is 1. A
+ * NaN makes the scale NaN.
  *
- * A product with static weights takes D as it is as its left matrix (U8 with a
- * scale of 1 and zero point 128) and, with axes of K, @scales as the scale of
- * its epilogue: [..., M, 1] broadcasts over the columns.
+ * A product with constant weights can use D as its left matrix (U8 with a scale of 1 and zero
+ * point 128) and, if @axes is K, @scales as the scale of its epilogue: [..., M, 1] is
+ * broadcast over the columns.
  */
 struct accel_dynquant_desc {
 	/** @hdr: size, operation, engine */
@@ -229,11 +228,11 @@ struct accel_dynquant_desc {
 	uint32_t axes;
 	/** @a: input: F32, F16, BF16 */
 	struct accel_tensor a;
-	/** @d: result: S8, U8, of A's dimensions, not quantised; not in place */
+	/** @d: result: S8, U8, with A's dimensions, not quantised; not in place */
 	struct accel_tensor d;
 	/** @scales: result: F32, A's dimensions but 1 along @axes; ACCEL_ARG_AUX0 */
 	struct accel_tensor scales;
-	/** @zeros: result if asymmetric: S32, likewise; ACCEL_ARG_AUX1 */
+	/** @zeros: result if asymmetric: S32, with the dimensions of @scales; ACCEL_ARG_AUX1 */
 	struct accel_tensor zeros;
 };
 
@@ -248,10 +247,10 @@ struct accel_dynquant_desc {
 /**
  * struct accel_topk_desc - the k largest or smallest elements along a dimension
  *
- * D has the dimensions of A, but k along @axis: at most as many as A has.
- * @indices has those of D. Of equal elements the one with the lower index comes
- * first; zeros of either sign are equal; a NaN counts as larger than all numbers.
- * Values are converted from the type of A to that of D, which has no 4 bits.
+ * D has the dimensions of A, except for k, at most that of A, along @axis.
+ * @indices has those of D. Of equal elements the one with the lower index comes first; zeros
+ * of either sign are equal; a NaN counts as larger than all numbers. Values are converted
+ * from the type of A to that of D, which is not a 4-bit type.
  */
 struct accel_topk_desc {
 	/** @hdr: size, operation, engine */
@@ -264,7 +263,7 @@ struct accel_topk_desc {
 	struct accel_tensor a;
 	/** @d: values; not in place */
 	struct accel_tensor d;
-	/** @indices: S32: where along @axis each was; ACCEL_ARG_AUX0 */
+	/** @indices: S32: index of each along @axis; ACCEL_ARG_AUX0 */
 	struct accel_tensor indices;
 };
 
@@ -273,7 +272,7 @@ struct accel_topk_desc {
 	{ ACCEL_DESC_INIT(struct accel_topk_desc, ACCEL_OP_TOPK), 0, -1, ACCEL_TENSOR_INIT, \
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
-/** ACCEL_SCAN_EXCLUSIVE: the sum of the elements before, without the element itself */
+/** ACCEL_SCAN_EXCLUSIVE: sums of the preceding elements, without the element itself */
 #define ACCEL_SCAN_EXCLUSIVE	(1u << 0)
 /** ACCEL_SCAN_REVERSE: from the last element on */
 #define ACCEL_SCAN_REVERSE	(1u << 1)
@@ -281,9 +280,8 @@ struct accel_topk_desc {
 /**
  * struct accel_scan_desc - D = running sums of A along a dimension
  *
- * The dimensions of A broadcast to those of D, whose type has no 4 bits. Sums of
- * unquantised integers into unquantised integers are exact, each saturated by
- * itself.
+ * The dimensions of A broadcast to those of D, which is not a 4-bit type. If A and D are
+ * unquantised integers, the sums are exact, and each is saturated when it is stored.
  */
 struct accel_scan_desc {
 	/** @hdr: size, operation, engine */

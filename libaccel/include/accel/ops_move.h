@@ -10,15 +10,14 @@
 #include <accel/types.h>
 
 /**
- * enum accel_gather_func - how &struct accel_gather_desc uses indices
- * @ACCEL_GATHER_AXIS: D[i..., j..., k...] = A[i..., B[j...], k...]: dimension
- *	@axis of A is replaced by the dimensions of B. With axis 0: rows of a
- *	table, an embedding
- * @ACCEL_GATHER_ELEMENTS: D[i...] = A[i... with that of @axis replaced by B[i...]];
- *	D has the dimensions of B, which but for the axis do not exceed those of A
- * @ACCEL_GATHER_ND: the last dimension of B is k indices for the dimensions of
- *	A that follow the first @batch, which B shares: D[i..., j..., l...] =
- *	A[i..., B[i..., j..., 0], ..., B[i..., j..., k - 1], l...]
+ * enum accel_gather_func - use of the indices of &struct accel_gather_desc
+ * @ACCEL_GATHER_AXIS: D[i..., j..., k...] = A[i..., B[j...], k...]: dimension @axis of A is
+ *	replaced by the dimensions of B. With axis 0 this is an embedding: rows of a table
+ * @ACCEL_GATHER_ELEMENTS: D[i...] = A[i... with that of @axis replaced by B[i...]]; D has the
+ *	dimensions of B, which do not exceed those of A except along @axis
+ * @ACCEL_GATHER_ND: the last dimension of B has k indices, for the dimensions of A after the
+ *	first @batch ones, which A and B share: D[i..., j..., l...] = A[i..., B[i..., j...,
+ *	0], ..., B[i..., j..., k - 1], l...]
  * @ACCEL_GATHER_COUNT: number of values
  */
 enum accel_gather_func {
@@ -31,10 +30,10 @@ enum accel_gather_func {
 /**
  * struct accel_gather_desc - D = elements of A by index
  *
- * B is indices, S32 without quantisation; negative ones count from the end. An
- * index outside of A is found when the operation runs: the job faults, and what
- * is in D is not defined. Types and quantisation of A become those of D as in a
- * copy: a table of quantised rows can be gathered as F16. D has no 4-bit type.
+ * Indices are unquantised S32; negative ones count from the end. If an index is outside of A,
+ * the job fails when the operation runs, and the contents of D are undefined. Elements are
+ * converted to the type and quantisation of D as by a copy: a table of quantised rows can be
+ * gathered as F16. D is not a 4-bit type.
  */
 struct accel_gather_desc {
 	/** @hdr: size, operation, engine */
@@ -43,7 +42,7 @@ struct accel_gather_desc {
 	uint32_t func;
 	/** @axis: dimension of A; 0 for ACCEL_GATHER_ND */
 	uint32_t axis;
-	/** @batch: ACCEL_GATHER_ND: leading dimensions that A and B share; else 0 */
+	/** @batch: ACCEL_GATHER_ND: number of leading dimensions that A and B share; else 0 */
 	uint32_t batch;
 	/** @pad: 0 */
 	uint32_t pad;
@@ -51,7 +50,7 @@ struct accel_gather_desc {
 	struct accel_tensor a;
 	/** @b: indices */
 	struct accel_tensor b;
-	/** @d: result, apart from @a */
+	/** @d: result; must not overlap @a */
 	struct accel_tensor d;
 };
 
@@ -61,10 +60,9 @@ struct accel_gather_desc {
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
 /**
- * enum accel_scatter_func - how &struct accel_scatter_desc uses indices
- * @ACCEL_SCATTER_ELEMENTS: C[i...] goes to D[i... with that of @axis replaced by
- *	B[i...]]; B and C have the same dimensions, which but for the axis do not
- *	exceed those of D
+ * enum accel_scatter_func - use of the indices of &struct accel_scatter_desc
+ * @ACCEL_SCATTER_ELEMENTS: C[i...] goes to D[i... with that of @axis replaced by B[i...]]; B
+ *	and C have the same dimensions, which do not exceed those of D except along @axis
  * @ACCEL_SCATTER_ND: C[j..., l...] goes to D[B[j..., 0], ..., B[j..., k - 1],
  *	l...], k being the last dimension of B
  * @ACCEL_SCATTER_COUNT: number of values
@@ -76,10 +74,10 @@ enum accel_scatter_func {
 };
 
 /**
- * enum accel_scatter_reduce - what an update does to its element
- * @ACCEL_SCATTER_PUT: replaces it
- * @ACCEL_SCATTER_ADD: is added
- * @ACCEL_SCATTER_MUL: is multiplied
+ * enum accel_scatter_reduce - effect of an update on its element
+ * @ACCEL_SCATTER_PUT: the update
+ * @ACCEL_SCATTER_ADD: the sum
+ * @ACCEL_SCATTER_MUL: the product
  * @ACCEL_SCATTER_MAX: the larger of the two
  * @ACCEL_SCATTER_MIN: the smaller of the two
  * @ACCEL_SCATTER_REDUCE_COUNT: number of values
@@ -94,11 +92,11 @@ enum accel_scatter_reduce {
 };
 
 /**
- * struct accel_scatter_desc - D = A, then C at the indices in B
+ * struct accel_scatter_desc - D = A, updated with C at the indices in B
  *
- * Indices are as of &struct accel_gather_desc. Updates that meet in an element
- * take place in the row-major order of B, each rounded and saturated to D's type
- * before the next: the last one that is put stays.
+ * Indices are as for &struct accel_gather_desc. Updates of the same element take place in the
+ * row-major order of B, each rounded and saturated to D's type before the next; with
+ * ACCEL_SCATTER_PUT the last one wins.
  */
 struct accel_scatter_desc {
 	/** @hdr: size, operation, engine */
@@ -126,16 +124,15 @@ struct accel_scatter_desc {
 	{ ACCEL_DESC_INIT(struct accel_scatter_desc, ACCEL_OP_SCATTER), 0, 0, 0, 0, \
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT }
 
-/** ACCEL_CONCAT_MAX: most tensors that are joined, or that one is split into */
+/** ACCEL_CONCAT_MAX: largest number of inputs of a concatenation, and of results of a split */
 #define ACCEL_CONCAT_MAX	8
 
 /**
- * struct accel_concat_desc - D = the tensors of A one after the other
+ * struct accel_concat_desc - D = concatenation of the tensors of A
  *
- * All have the rank of D and its dimensions, but along the axis, where theirs
- * add up to D's. Each is converted to D's type and quantisation as by a copy.
- * a[i] is bound as ACCEL_ARG_A + i. One that lies where its piece of D is stays
- * there; D must not lie over tensors otherwise.
+ * All have the dimensions of D except along @axis, where theirs sum up to D's. Each is
+ * converted to D's type and quantisation as by a copy. a[i] is bound as ACCEL_ARG_A + i. An
+ * input that already is its piece of D is not copied; otherwise D must not overlap inputs.
  */
 struct accel_concat_desc {
 	/** @hdr: size, operation, engine */
@@ -146,7 +143,7 @@ struct accel_concat_desc {
 	uint32_t count;
 	/** @a: inputs; those from @count on are absent */
 	struct accel_tensor a[ACCEL_CONCAT_MAX];
-	/** @d: result; not quantised by groups, unless they are those of the pieces */
+	/** @d: result; not quantised by groups, unless they are the groups of the inputs */
 	struct accel_tensor d;
 };
 
@@ -158,7 +155,7 @@ struct accel_concat_desc {
 	  ACCEL_TENSOR_INIT }
 
 /**
- * struct accel_split_desc - the tensors of D = pieces of A, one after the other
+ * struct accel_split_desc - the tensors of D = consecutive pieces of A
  *
  * The reverse of &struct accel_concat_desc. d[0] is bound as ACCEL_ARG_D, d[i]
  * as ACCEL_ARG_B + i - 1.
@@ -183,10 +180,10 @@ struct accel_split_desc {
 	  ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT, ACCEL_TENSOR_INIT } }
 
 /**
- * enum accel_pad_mode - what lies around a padded tensor
- * @ACCEL_PAD_CONSTANT: a number
+ * enum accel_pad_mode - values of the padding
+ * @ACCEL_PAD_CONSTANT: a constant
  * @ACCEL_PAD_EDGE: the element at the edge: a a a b c c c
- * @ACCEL_PAD_REFLECT: the elements, mirrored at the edge: c b a b c b a
+ * @ACCEL_PAD_REFLECT: the elements, reflected at the edge: c b a b c b a
  * @ACCEL_PAD_WRAP: the elements from the other side: b c a b c a b
  * @ACCEL_PAD_COUNT: number of values
  */
@@ -199,11 +196,10 @@ enum accel_pad_mode {
 };
 
 /**
- * struct accel_pad_desc - D = A with elements around it
+ * struct accel_pad_desc - D = A with padding
  *
- * A is converted to D's type and quantisation as by a copy, and so is what
- * surrounds it. D has no quantisation by groups, and no table of scales with a
- * constant that is not 0.
+ * A and the padding are converted to D's type and quantisation as by a copy. D must not be
+ * quantised by groups, and must not have a table of scales if the constant is not 0.
  */
 struct accel_pad_desc {
 	/** @hdr: size, operation, engine */
@@ -212,14 +208,14 @@ struct accel_pad_desc {
 	uint32_t mode;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @value: the constant, a value of D, converted to its type and quantisation */
+	/** @value: the constant, which is converted to D's type and quantisation */
 	double value;
 	/**
-	 * @before: elements before those of A, for each dimension; at most its
-	 * size with ACCEL_PAD_WRAP, one less with ACCEL_PAD_REFLECT
+	 * @before: number of elements before those of A along each dimension; at most its
+	 * size with ACCEL_PAD_WRAP, its size - 1 with ACCEL_PAD_REFLECT
 	 */
 	int64_t before[ACCEL_MAX_RANK];
-	/** @after: elements after them, likewise */
+	/** @after: number of elements after those of A, with the same limits */
 	int64_t after[ACCEL_MAX_RANK];
 	/** @a: input */
 	struct accel_tensor a;
