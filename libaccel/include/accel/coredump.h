@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Core dumps of devices, read.
+ * Reading core dumps of devices.
  */
 #ifndef ACCEL_COREDUMP_H
 #define ACCEL_COREDUMP_H
@@ -14,14 +14,14 @@ extern "C" {
 #endif
 
 /**
- * accel_coredump_format - a core dump of a device as text
- * @data: the dump, as /sys/class/devcoredump has it; NULL is no dump
+ * accel_coredump_format - convert a core dump of a device to text
+ * @data: the dump, as read from /sys/class/devcoredump; NULL is not a dump
  * @size: bytes of it
- * @text: out: ASCII, lines that end in newlines, ended by NUL; free() it
+ * @text: out: lines of ASCII, NUL-terminated; to be freed with free()
  *
- * Shows the header, the job at fault with its tasks, the page-table walk,
- * rings, registers and what happened before. Nothing in the dump is believed;
- * sections of unknown types are named and skipped. No device is needed.
+ * Shows the header, the job at fault with its tasks, the page-table walk, rings, registers
+ * and preceding events. The dump is not trusted; sections of unknown types are named and
+ * skipped. No device is needed.
  *
  * Threads: any, also at the same time with the same @data.
  *
@@ -39,7 +39,7 @@ ACCEL_API int accel_coredump_format(const void *data, size_t size, char **text);
 #define ACCEL_COREDUMP_WALK	(1u << 1)
 
 /**
- * struct accel_coredump_info - the core of a core dump
+ * struct accel_coredump_info - summary of a core dump
  *
  * Strings are ASCII; other characters and backslashes are escaped as \xNN.
  */
@@ -54,7 +54,7 @@ struct accel_coredump_info {
 	uint64_t boottime_ns;
 	/** @timestamp: device ticks */
 	uint64_t timestamp;
-	/** @timestamp_hz: device ticks a second */
+	/** @timestamp_hz: device ticks per second */
 	uint64_t timestamp_hz;
 	/** @hw_version: major << 16 | minor of the register contract */
 	uint32_t hw_version;
@@ -72,7 +72,7 @@ struct accel_coredump_info {
 	char engine_name[68];
 	/** @comm: job: name of the process */
 	char comm[68];
-	/** @reason: job: why it faulted: "read", "dtype"; "none" if it did not */
+	/** @reason: job: reason of the fault: "read", "dtype"; "none" if there is none */
 	char reason[32];
 	/** @slot: job: operand at fault: "d", "a", "bias"; empty if none */
 	char slot[16];
@@ -88,13 +88,13 @@ struct accel_coredump_info {
 	uint32_t queue;
 	/** @as: job: hardware address space */
 	uint32_t as;
-	/** @number: job: its number in its queue */
+	/** @number: job: number in its queue */
 	uint64_t number;
-	/** @seqno: job: its number on its engine */
+	/** @seqno: job: number on its engine */
 	uint64_t seqno;
 	/** @tasks_addr: job: device address of its tasks */
 	uint64_t tasks_addr;
-	/** @task_count: job: tasks */
+	/** @task_count: job: number of tasks */
 	uint32_t task_count;
 	/** @task_index: job: task at fault */
 	uint32_t task_index;
@@ -102,21 +102,21 @@ struct accel_coredump_info {
 	uint64_t addr;
 	/** @walk_addr: walk: device address */
 	uint64_t walk_addr;
-	/** @walk_entry: walk: entry of each level, the root's first */
+	/** @walk_entry: walk: entry of each level, from the root on */
 	uint64_t walk_entry[4];
-	/** @walk_levels: walk: entries that were read */
+	/** @walk_levels: walk: number of entries that were read */
 	uint32_t walk_levels;
-	/** @walk_writable: walk: 1: it ended in memory that may be written */
+	/** @walk_writable: walk: 1: it ended in writable memory */
 	uint32_t walk_writable;
 	/**
-	 * @walk_end: walk: "none": there is no table; "invalid": nothing is
-	 * mapped; "malformed"; "block", "page": mapped; "table": cut short
+	 * @walk_end: walk: "none": there is no table; "invalid": nothing is mapped;
+	 * "malformed"; "block", "page": mapped; "table": incomplete
 	 */
 	char walk_end[16];
 };
 
 /**
- * accel_coredump_get_info - header, job and walk of a core dump
+ * accel_coredump_get_info - read header, job and walk of a core dump
  * @data: the dump; NULL is no dump
  * @size: bytes of it
  * @info: out

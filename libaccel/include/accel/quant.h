@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quantisation: calibration, conversion, pruning, and what it costs in exactness.
+ * Quantisation: calibration, conversion, pruning, measuring the error.
  */
 #ifndef ACCEL_QUANT_H
 #define ACCEL_QUANT_H
@@ -17,17 +17,16 @@ extern "C" {
 struct accel_calib;
 
 /**
- * enum accel_calib_method - how a range is chosen from the numbers seen
- * @ACCEL_CALIB_MINMAX: all of them
- * @ACCEL_CALIB_PERCENTILE: a given share of them
- * @ACCEL_CALIB_ENTROPY: the least Kullback-Leibler divergence of the quantised
- *	distribution from the one seen (S. Migacz, 8-bit Inference with
- *	TensorRT, 2017)
- * @ACCEL_CALIB_MSE: the least mean square error
+ * enum accel_calib_method - choice of a range from the observed values
+ * @ACCEL_CALIB_MINMAX: all values
+ * @ACCEL_CALIB_PERCENTILE: a share of the values
+ * @ACCEL_CALIB_ENTROPY: minimal Kullback-Leibler divergence of the quantised from the
+ *	observed distribution (S. Migacz, 8-bit Inference with TensorRT, 2017)
+ * @ACCEL_CALIB_MSE: minimal mean square error
  * @ACCEL_CALIB_COUNT: number of values
  *
- * The last three keep a histogram; entropy and MSE try 256 ranges, from all of
- * the numbers down to 1/256 of that; MSE each end on its own.
+ * The last three keep a histogram. Entropy and MSE try 256 ranges, from all values down to
+ * 1/256 of that range; MSE tries each end separately.
  */
 enum accel_calib_method {
 	ACCEL_CALIB_MINMAX = 0,
@@ -38,14 +37,14 @@ enum accel_calib_method {
 };
 
 /**
- * ACCEL_CALIB_ASYMMETRIC: a zero point fits the type's range to the numbers'.
- * Else 0 is in the middle, the ends are as far from it, and the stored number
- * that has no counterpart (-128, 0, -8) is not used
+ * ACCEL_CALIB_ASYMMETRIC: a zero point maps the range of the values to that of the type.
+ * Otherwise the range is symmetric around 0, and the stored number without a counterpart
+ * (-128, 0, -8) is not used
  */
 #define ACCEL_CALIB_ASYMMETRIC	(1u << 0)
 
 /**
- * struct accel_calib_opts - what is to be found out
+ * struct accel_calib_opts - options of accel_calib_create()
  */
 struct accel_calib_opts {
 	/** @size: sizeof(struct accel_calib_opts) */
@@ -60,13 +59,13 @@ struct accel_calib_opts {
 	uint32_t scheme;
 	/** @axis: channel and group: as in &struct accel_quant */
 	uint32_t axis;
-	/** @group: group: likewise */
+	/** @group: group: as in &struct accel_quant */
 	uint32_t group;
-	/** @scale_dtype: channel and group: likewise */
+	/** @scale_dtype: channel and group: as in &struct accel_quant */
 	uint32_t scale_dtype;
 	/**
-	 * @bins: bins of a histogram on either side of 0, a power of two from
-	 * 64 to 16384; 0: 2048 for a tensor, 256 for each channel or group
+	 * @bins: number of bins of a histogram on each side of 0, a power of two from 64 to
+	 * 16384; 0: 2048 for a tensor, 256 for each channel or group
 	 */
 	uint32_t bins;
 	/** @pad: 0 */
@@ -80,7 +79,7 @@ struct accel_calib_opts {
 	{ sizeof(struct accel_calib_opts), 0, 0, ACCEL_S8, ACCEL_QUANT_TENSOR, 0, 0, 0, 0, 0, 0 }
 
 /**
- * accel_calib_create - begin to watch a stream of tensors
+ * accel_calib_create - create a calibration, which observes tensors
  * @ctx: context, for errors and for the tables
  * @opts: options
  * @calib: out
@@ -92,20 +91,20 @@ ACCEL_API int accel_calib_create(struct accel_ctx *ctx,
 				 struct accel_calib **calib);
 
 /**
- * accel_calib_destroy - stop
+ * accel_calib_destroy - release a calibration
  * @calib: calibration, or NULL
  */
 ACCEL_API void accel_calib_destroy(struct accel_calib *calib);
 
 /**
- * accel_calib_observe - look at a tensor
+ * accel_calib_observe - observe a tensor
  * @calib: calibration; one thread at a time
- * @t: fp32, fp16 or bf16, of any strides, in a buffer that the CPU sees; read
- *	before this returns. With channels, dims[axis] is the same each time,
- *	with groups every dimension
+ * @t: fp32, fp16 or bf16, with any strides, in a buffer that the CPU can access; read before
+ *	this returns. With channels, dims[axis] must be the same each time, with groups all
+ *	dimensions
  *
- * NaN and infinities are counted and otherwise passed over. The order of the
- * tensors does not matter.
+ * NaN and infinities are counted and otherwise ignored. The order of the tensors does not
+ * matter.
  *
  * Return: 0; -EINVAL; -ENOMEM; -ENODEV.
  */
@@ -113,25 +112,25 @@ ACCEL_API int accel_calib_observe(struct accel_calib *calib,
 				  const struct accel_tensor *t);
 
 /**
- * struct accel_calib_info - what was seen
+ * struct accel_calib_info - state of a calibration
  */
 struct accel_calib_info {
 	/** @size: sizeof(struct accel_calib_info) */
 	uint32_t size;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @entries: scales that it comes to, 0 while that is not known */
+	/** @entries: number of scales, 0 while unknown */
 	uint64_t entries;
-	/** @tensors: tensors seen */
+	/** @tensors: number of observed tensors */
 	uint64_t tensors;
-	/** @values: finite numbers seen */
+	/** @values: number of finite values */
 	uint64_t values;
-	/** @skipped: NaN and infinities */
+	/** @skipped: number of NaN and infinities */
 	uint64_t skipped;
 };
 
 /**
- * accel_calib_get_info - what was seen so far
+ * accel_calib_get_info - get the state of a calibration
  * @calib: calibration
  * @info: out
  *
@@ -141,45 +140,45 @@ ACCEL_API int accel_calib_get_info(struct accel_calib *calib,
 				   struct accel_calib_info *info);
 
 /**
- * accel_calib_get_range - the range chosen for one scale
+ * accel_calib_get_range - get the range of a scale
  * @calib: calibration
  * @entry: index below entries, row-major as the tables
  * @lo: out: lower end, at most 0
  * @hi: out: upper end, at least 0
  *
- * Return: 0; -EINVAL no such entry; -ENODATA no tensor was seen.
+ * Return: 0; -EINVAL no such entry; -ENODATA no tensor was observed.
  */
 ACCEL_API int accel_calib_get_range(struct accel_calib *calib, uint64_t entry,
 				    double *lo, double *hi);
 
 /**
- * accel_calib_get_quant - the quantisation so far
- * @calib: calibration, which may go on afterwards
- * @quant: out: to be put into a tensor of the type asked for; the tables are
- *	new buffers: accel_quant_release()
+ * accel_calib_get_quant - get the quantisation for the tensors observed so far
+ * @calib: calibration, which may continue afterwards
+ * @quant: out: quantisation for a tensor of the requested type; its tables are new buffers:
+ *	accel_quant_release()
  *
- * Where only zeros, or nothing finite, was seen the scale is 1.
+ * The scale is 1 if only zeros, or no finite values, were observed.
  *
- * Return: 0; -ENODATA no tensor was seen; -ENOMEM; -ENODEV.
+ * Return: 0; -ENODATA no tensor was observed; -ENOMEM; -ENODEV.
  */
 ACCEL_API int accel_calib_get_quant(struct accel_calib *calib,
 				    struct accel_quant *quant);
 
 /**
- * accel_quant_release - give up the tables of a quantisation
- * @quant: from accel_calib_get_quant(); becomes zero
+ * accel_quant_release - release the tables of a quantisation
+ * @quant: from accel_calib_get_quant(); is cleared
  */
 ACCEL_API void accel_quant_release(struct accel_quant *quant);
 
 /**
- * accel_tensor_rows - a tensor whose rows start at whole bytes
+ * accel_tensor_rows - a dense tensor whose rows start at whole bytes
  * @bo: buffer, or NULL
  * @dtype: &enum accel_dtype
  * @rank: number of dimensions
  * @dims: elements, outermost first
  *
- * Dense but for 4-bit rows of an odd length, which have one element more
- * between them: what every operation takes.
+ * Rows of 4-bit elements of an odd length are padded by one element, as all operations
+ * require.
  *
  * Return: the tensor.
  */
@@ -203,16 +202,16 @@ accel_tensor_rows(struct accel_bo *bo, uint32_t dtype, uint32_t rank,
 }
 
 /**
- * accel_quantise - store a tensor in fewer bits
+ * accel_quantise - quantise a tensor
  * @ctx: context
  * @from: fp32, fp16 or bf16, in a buffer
  * @dtype: S8, U8, S4, U4
- * @quant: quantisation, of @from's dimensions; its tables are used, not copied
+ * @quant: quantisation for @from's dimensions; its tables are used, not copied
  * @to: out: tensor of accel_tensor_rows() in a new buffer: accel_bo_unref()
  *
- * The device does it, as ACCEL_OP_COPY does.
+ * The device converts, as by ACCEL_OP_COPY.
  *
- * Return: 0; or what accel_bo_create() and accel_run() give.
+ * Return: 0, or errors of accel_bo_create() and accel_run().
  */
 ACCEL_API int accel_quantise(struct accel_ctx *ctx,
 			     const struct accel_tensor *from, uint32_t dtype,
@@ -220,12 +219,15 @@ ACCEL_API int accel_quantise(struct accel_ctx *ctx,
 			     struct accel_tensor *to);
 
 /**
- * enum accel_gguf - formats of GGUF files that are no element type, by their numbers there
+ * enum accel_gguf - GGUF formats that are not an element type, with their numbers in GGUF
+ * files
  * @ACCEL_GGUF_Q5_0: blocks of 32 in 22 bytes: x = d (q - 16)
  * @ACCEL_GGUF_Q5_1: blocks of 32 in 24 bytes: x = d q + m
- * @ACCEL_GGUF_Q2_K: blocks of 256 in 84 bytes: scales and minima by 16, 2 bits each
- * @ACCEL_GGUF_Q3_K: blocks of 256 in 110 bytes: scales by 16, 3 bits each
- * @ACCEL_GGUF_Q5_K: blocks of 256 in 176 bytes: scales and minima by 32, 5 bits each
+ * @ACCEL_GGUF_Q2_K: blocks of 256 in 84 bytes: a scale and a minimum for each 16, 2 bits for
+ *	each element
+ * @ACCEL_GGUF_Q3_K: blocks of 256 in 110 bytes: a scale for each 16, 3 bits for each element
+ * @ACCEL_GGUF_Q5_K: blocks of 256 in 176 bytes: a scale and a minimum for each 32, 5 bits for
+ *	each element
  */
 enum accel_gguf {
 	ACCEL_GGUF_Q5_0 = 6,
@@ -236,13 +238,13 @@ enum accel_gguf {
 };
 
 /**
- * accel_blocks_convert - blocks of a format that is no element type, in one that is
+ * accel_blocks_convert - convert blocks of a format that is not an element type
  * @format: &enum accel_gguf
  * @from: blocks, one behind the other, whole
  * @elements: their elements, a multiple of a block
- * @dtype: Q8_0 of Q5_0, Q6_K of Q3_K: the same values; F32 of any: exact, but that a
- *	minimum that is added is rounded once
- * @to: out: as many elements
+ * @dtype: Q8_0 for Q5_0, Q6_K for Q3_K: the same values; F32 for any: exact, except that
+ *	adding a minimum rounds once
+ * @to: out: the same number of elements
  *
  * Threads: any; a function of its arguments, on the CPU.
  *
@@ -252,11 +254,11 @@ ACCEL_API int accel_blocks_convert(uint32_t format, const void *from, uint64_t e
 				   uint32_t dtype, void *to);
 
 /**
- * accel_blocks_read - what blocks stand for
- * @dtype: Q8_0, Q4_0, Q4_1, Q4_K, Q6_K; F16, BF16, F32, whose elements are one each
+ * accel_blocks_read - convert blocks to fp32
+ * @dtype: Q8_0, Q4_0, Q4_1, Q4_K, Q6_K; or F16, BF16, F32, with blocks of one element
  * @from: blocks, one behind the other, whole
  * @elements: their elements, a multiple of a block
- * @to: out: as many numbers
+ * @to: out: the same number of values
  *
  * Threads: any; a function of its arguments, on the CPU.
  *
@@ -265,36 +267,36 @@ ACCEL_API int accel_blocks_convert(uint32_t format, const void *from, uint64_t e
 ACCEL_API int accel_blocks_read(uint32_t dtype, const void *from, uint64_t elements, float *to);
 
 /**
- * accel_blocks_write - numbers as blocks
- * @dtype: as of accel_blocks_read()
- * @from: [rows, columns], one row behind the other
- * @rows: rows
+ * accel_blocks_write - quantise fp32 values to blocks
+ * @dtype: as for accel_blocks_read()
+ * @from: [rows, columns], dense
+ * @rows: number of rows
  * @columns: elements of a row, a multiple of a block
- * @weights: of each column, from 0 on: how much the square of an error there counts, such as the
- *	mean square of what the column will be multiplied by; NULL: all are equal
+ * @weights: for each column a weight, >= 0, of squared errors, such as the mean square of the
+ *	values that the column is multiplied by; NULL: all are equal
  * @to: out: blocks
  *
- * Scales and minima of 4 and 6 bits are searched for: of 19 candidates for each, those that lose
- * least. Those of Q8_0 are the largest magnitude over 127.
+ * Scales and minima of 4-bit and 6-bit formats are the best of 19 candidates. The scale of
+ * Q8_0 is the largest magnitude divided by 127.
  *
  * Threads: any; a function of its arguments, on the CPU.
  *
- * Return: 0; -EINVAL NULL, a part of a block; -ERANGE blocks of a number that is not finite, or of
- * one so large that the scale is not; -EOPNOTSUPP @dtype.
+ * Return: 0; -EINVAL NULL, a part of a block; -ERANGE a value of a block is not finite, or so
+ * large that the scale would not be finite; -EOPNOTSUPP @dtype.
  */
 ACCEL_API int accel_blocks_write(uint32_t dtype, const float *from, uint64_t rows,
 				 uint64_t columns, const float *weights, void *to);
 
 /**
- * accel_prune24 - leave two of each four elements
+ * accel_prune24 - prune a tensor to 2:4 sparsity
  * @ctx: context, for errors
- * @t: tensor of any type but S32, in a buffer that the CPU sees and writes; no
- *	zero points
- * @axis: dimension that the fours lie along: K of a right matrix
+ * @t: tensor of any type but S32, without zero points, in a buffer that the CPU can read and
+ *	write
+ * @axis: dimension of the groups of four: K of a right matrix
  *
- * Of each four elements from a multiple of four on, and of what is left at the
- * end, the two of the largest magnitude stay as they are (NaN is larger than
- * all, of equals the first), the others become 0.
+ * Of each four elements, starting at multiples of four, and of the rest at the end, the two
+ * with the largest magnitude are kept (NaN is larger than all numbers; of equal ones the
+ * first), the others become 0.
  *
  * Return: 0; -EINVAL; -ENODEV.
  */
@@ -302,25 +304,24 @@ ACCEL_API int accel_prune24(struct accel_ctx *ctx, const struct accel_tensor *t,
 			    uint32_t axis);
 
 /**
- * struct accel_quant_error - how far a tensor is from another
+ * struct accel_quant_error - difference between two tensors
  *
- * Over all elements at which both are finite; x is the reference, e the
- * difference.
+ * Computed over all elements that are finite in both; x is the reference, e the difference.
  */
 struct accel_quant_error {
 	/** @size: sizeof(struct accel_quant_error) */
 	uint32_t size;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @values: elements compared */
+	/** @values: number of compared elements */
 	uint64_t values;
-	/** @skipped: elements that are not finite in one of the two */
+	/** @skipped: number of elements that are not finite in one of the two */
 	uint64_t skipped;
-	/** @saturated: quantised elements at either end of their type */
+	/** @saturated: number of quantised elements at either end of the range of their type */
 	uint64_t saturated;
 	/** @max_abs: largest abs(e) */
 	double max_abs;
-	/** @max_index: where, row-major */
+	/** @max_index: its row-major index */
 	uint64_t max_index;
 	/** @mean: mean of e: the bias */
 	double mean;
@@ -330,15 +331,18 @@ struct accel_quant_error {
 	double rmse;
 	/** @sqnr_db: 10 log10(sum of x^2 / sum of e^2); infinity if they are equal */
 	double sqnr_db;
-	/** @cosine: of the angle between the two as vectors; 1 if both are zero, 0 if one is */
+	/**
+	 * @cosine: cosine of the angle between the two as vectors; 1 if both are zero, 0 if
+	 * one is
+	 */
 	double cosine;
 };
 
 /**
- * accel_quant_report - hold a quantised tensor against the float one
+ * accel_quant_report - compare a quantised tensor with a reference
  * @ctx: context, for errors
- * @t: tensor of any type, in a buffer that the CPU sees
- * @ref: reference of the same dimensions, likewise
+ * @t: tensor of any type, in a buffer that the CPU can access
+ * @ref: reference with the same dimensions, in such a buffer
  * @report: out
  *
  * Computed in binary64 by the CPU.
