@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs: operations that feed each other, compiled and run as a whole. It is one header, as
- * it is one page of the manual.
+ * Graphs of operations, compiled and run as a whole. This is one header, like the page of the
+ * manual.
  */
 #ifndef ACCEL_GRAPH_H
 #define ACCEL_GRAPH_H
@@ -22,13 +22,14 @@ extern "C" {
  *
  *	graph -> program (immutable, shared) -> state (one for each caller) -> run
  *
- * A graph has values and nodes. A value has a type, dimensions that are numbers or
- * symbols, and perhaps constant data. A node is an operation's descriptor, with
- * values in the places of its tensors. A graph knows no device; compiled for a
- * context it becomes a program, and a state of that holds the memory of one run.
+ * A graph has values and nodes. A value has a type, dimensions that are numbers or symbols,
+ * and optionally constant data. A node is the descriptor of an operation, with values instead
+ * of tensors. A graph does not depend on a device; it is compiled for a context to a program,
+ * and a state of the program holds the memory of one run.
  *
- * Threads: a graph is built by one thread at a time and is not changed once it was
- * compiled. Programs may be shared by all threads, a state is one thread's at a time.
+ * Threads: a graph is built by one thread at a time and must not be changed after it was
+ * compiled. Programs may be shared by all threads; a state may be used by one thread at a
+ * time.
  */
 
 struct accel_graph;
@@ -38,21 +39,21 @@ struct accel_state;
 /** ACCEL_GRAPH_MAX_RANK: largest number of dimensions of a value */
 #define ACCEL_GRAPH_MAX_RANK	8
 
-/** ACCEL_VALUE_NEW: in the place of a value: the call makes it */
+/** ACCEL_VALUE_NEW: a value that is to be created by the call */
 #define ACCEL_VALUE_NEW		UINT32_MAX
 
 /**
- * enum accel_host_type - types that no engine has, beside those of &enum accel_dtype
+ * enum accel_host_type - types that engines do not support, in addition to &enum accel_dtype
  * @ACCEL_HOST_S64: signed, 64 bit
  * @ACCEL_HOST_U64: unsigned, 64 bit
  * @ACCEL_HOST_U32: unsigned, 32 bit
  * @ACCEL_HOST_S16: signed, 16 bit
  * @ACCEL_HOST_U16: unsigned, 16 bit
  * @ACCEL_HOST_F64: IEEE 754 binary64
- * @ACCEL_HOST_BOOL: a byte, 0 or 1; engines take it for ACCEL_U8
+ * @ACCEL_HOST_BOOL: a byte, 0 or 1; the same as ACCEL_U8 for engines
  * @ACCEL_HOST_TYPE_END: one past the last
  *
- * Operations on them are done by the CPU; so are those that make shapes.
+ * Operations on them, and operations that compute shapes, are executed by the CPU.
  */
 enum accel_host_type {
 	ACCEL_HOST_S64 = 32,
@@ -74,7 +75,7 @@ enum accel_host_type {
 ACCEL_API const char *accel_type_name(uint32_t type);
 
 /**
- * accel_type_bits - bits of an element of such a type
+ * accel_type_bits - bits of an element of a type
  * @type: type
  *
  * Return: bits, 0 for a value out of range.
@@ -82,7 +83,7 @@ ACCEL_API const char *accel_type_name(uint32_t type);
 ACCEL_API uint32_t accel_type_bits(uint32_t type);
 
 /**
- * accel_graph_create - an empty graph
+ * accel_graph_create - create an empty graph
  * @graph: out
  *
  * Return: 0; -ENOMEM.
@@ -90,15 +91,15 @@ ACCEL_API uint32_t accel_type_bits(uint32_t type);
 ACCEL_API int accel_graph_create(struct accel_graph **graph);
 
 /**
- * accel_graph_destroy - give up a graph
+ * accel_graph_destroy - release a graph
  * @graph: graph, or NULL
  *
- * Its programs keep what they need of it.
+ * Programs that were compiled from it remain valid.
  */
 ACCEL_API void accel_graph_destroy(struct accel_graph *graph);
 
 /**
- * accel_graph_get_error - what the last failed call on this graph found
+ * accel_graph_get_error - get the error of the last failed call on this graph
  * @graph: graph
  * @error: out
  *
@@ -107,27 +108,27 @@ ACCEL_API void accel_graph_destroy(struct accel_graph *graph);
 ACCEL_API int accel_graph_get_error(struct accel_graph *graph, struct accel_error *error);
 
 /**
- * accel_graph_symbol - a dimension that has a name
+ * accel_graph_symbol - create a dimension with a name
  * @graph: graph
- * @name: name; two dimensions of the same name are equal
- * @min: smallest number that it stands for
- * @max: largest
+ * @name: name; dimensions of the same name are equal
+ * @min: smallest value
+ * @max: largest value
  * @dim: out: a negative number, to be used as a dimension of inputs
  *
- * Return: 0, also for a name that is known, whose bounds become the narrower
- * ones; -EINVAL bounds; -ENOMEM.
+ * Return: 0, also if the name exists, whose bounds are narrowed then; -EINVAL bounds;
+ * -ENOMEM.
  */
 ACCEL_API int accel_graph_symbol(struct accel_graph *graph, const char *name, int64_t min,
 				 int64_t max, int64_t *dim);
 
 /**
- * ACCEL_VALUE_MAPPED: of a constant: its data is a private mapping of a file, in which
- * nothing was changed: pages that were read and are not needed go back to the system
+ * ACCEL_VALUE_MAPPED: for constants: the data is an unmodified private mapping of a file, so
+ * that pages that are not needed any more may be dropped
  */
 #define ACCEL_VALUE_MAPPED	(1u << 0)
 
 /**
- * struct accel_value - what a value is
+ * struct accel_value - type and dimensions of a value
  */
 struct accel_value {
 	/** @size: sizeof(struct accel_value) */
@@ -138,9 +139,9 @@ struct accel_value {
 	uint32_t rank;
 	/** @flags: ACCEL_VALUE_*, for accel_graph_constant() */
 	uint32_t flags;
-	/** @dims: elements, outermost first; negative: accel_graph_symbol() */
+	/** @dims: sizes, outermost first; negative: accel_graph_symbol() */
 	int64_t dims[ACCEL_GRAPH_MAX_RANK];
-	/** @name: name, or NULL; of an answer: valid as long as what was asked */
+	/** @name: name, or NULL; as a result: valid as long as the object that returned it */
 	const char *name;
 };
 
@@ -148,9 +149,9 @@ struct accel_value {
 #define ACCEL_VALUE_INIT	{ sizeof(struct accel_value), 0, 0, 0, { 0 }, NULL }
 
 /**
- * accel_graph_input - a value that is given when the graph runs
+ * accel_graph_input - add an input, which is set when the graph runs
  * @graph: graph
- * @desc: what it is
+ * @desc: its type and dimensions
  * @value: out: its number
  *
  * Return: 0; -EINVAL type, rank, a dimension; -EOVERFLOW; -ENOMEM.
@@ -159,32 +160,32 @@ ACCEL_API int accel_graph_input(struct accel_graph *graph, const struct accel_va
 				uint32_t *value);
 
 /**
- * accel_graph_constant - a value that never changes
+ * accel_graph_constant - add a constant
  * @graph: graph
- * @desc: what it is; no symbols
- * @data: dense, little-endian, any alignment; of types of blocks whole blocks, along the last
- *	dimension; it is used where it lies, until @release is called
- * @release: called with @user when nobody needs it any more, or NULL
+ * @desc: type and dimensions, without symbols
+ * @data: dense, little-endian, any alignment; for types of blocks whole blocks, along the
+ *	last dimension; used in place, until @release is called
+ * @release: called with @user when the data is not needed any more, or NULL
  * @user: passed on
  * @value: out: its number
  *
- * Return: 0; -EINVAL type, rank, a dimension; -EOVERFLOW; -ENOMEM. @release is
- * not called when this fails.
+ * Return: 0; -EINVAL type, rank, a dimension; -EOVERFLOW; -ENOMEM. On failure @release is not
+ * called.
  */
 ACCEL_API int accel_graph_constant(struct accel_graph *graph, const struct accel_value *desc,
 				   const void *data, void (*release)(void *user), void *user,
 				   uint32_t *value);
 
 /**
- * accel_graph_constant_file - in which file a constant's data lies
+ * accel_graph_constant_file - tell in which file the data of a constant lies
  * @graph: graph
  * @value: number of a constant with ACCEL_VALUE_MAPPED
- * @stamp: accel_file_stamp() of the file, after it was mapped
+ * @stamp: accel_file_stamp() of the file, taken after it was mapped
  * @offset: first byte of the data in the file
  *
- * Packed weights are found by what they were made of. Where the context has a weights_dir, the
- * digest of the data is remembered there by @stamp: until the system is booted again, later
- * starts do not read the data for it while the file does not change.
+ * Packed weights are looked up by a digest of their source. If the context has a weights_dir,
+ * that digest is kept there under @stamp until the next boot: later starts do not read the data
+ * to compute it, as long as the file does not change.
  *
  * Return: 0; -EINVAL @value is no such constant, @stamp is NULL.
  */
@@ -192,113 +193,111 @@ ACCEL_API int accel_graph_constant_file(struct accel_graph *graph, uint32_t valu
 					const struct accel_file_stamp *stamp, uint64_t offset);
 
 /**
- * accel_graph_get_value - what a value is
+ * accel_graph_get_value - get type and dimensions of a value
  * @graph: graph
  * @value: value
- * @out: out: type, rank and dimensions. Symbols stand for numbers within their bounds,
- *	64 or more where these allow it: a dimension is an example, type and rank are not
+ * @out: out: type, rank and dimensions. Symbols are replaced by numbers within their bounds,
+ *	at least 64 if these allow it: so dimensions may be examples, type and rank are not
  *
- * Return: 0; -EINVAL no such value, size; the error of the node that does not fit, which
- * the graph's record names; -ENOMEM.
+ * Return: 0; -EINVAL no such value, size; the error of an invalid node, which is named in the
+ * graph's error record; -ENOMEM.
  */
 ACCEL_API int accel_graph_get_value(struct accel_graph *graph, uint32_t value,
 				    struct accel_value *out);
 
 /**
- * accel_graph_varies - does a dimension depend on what symbols stand for?
+ * accel_graph_varies - does a dimension depend on the values of symbols?
  * @graph: graph
  * @value: value
  * @dim: dimension, from 0
  *
- * It is found by trying other numbers for all symbols; where no others fit, the answer is
- * that it does.
+ * Determined by trying other numbers for all symbols; if no others are valid, the result is
+ * 1.
  *
- * Return: 1 if it does, 0 if not; otherwise as accel_graph_get_value().
+ * Return: 1 if it does, 0 if not; errors of accel_graph_get_value().
  */
 ACCEL_API int accel_graph_varies(struct accel_graph *graph, uint32_t value, uint32_t dim);
 
 /**
- * struct accel_graph_arg - a value in the place of a tensor
+ * struct accel_graph_arg - a value used as a tensor of an operation
  */
 struct accel_graph_arg {
 	/** @arg: &enum accel_arg; with ACCEL_ARG_SCALES, ACCEL_ARG_ZEROS its tables */
 	uint32_t arg;
-	/** @value: value; of a result ACCEL_VALUE_NEW, which becomes its number */
+	/** @value: value; for a result ACCEL_VALUE_NEW, which the call replaces by its number */
 	uint32_t value;
 };
 
 /**
- * accel_graph_set_source - say what nodes are made for
+ * accel_graph_set_source - set the origin of the next nodes
  * @graph: graph
- * @text: such as the operator of a file, or NULL: nothing
+ * @text: for instance the operator of a file; NULL: none
  *
- * Nodes that are added from now on have it, with a name or without; @text is copied. Errors of a
- * node, while a graph is compiled and when it runs, say it in the place of the operation's name,
- * which nobody knows who has the file alone. Programs in files keep it.
+ * Applies to nodes that are added afterwards; @text is copied. Errors of a node, when a graph
+ * is compiled or run, name the origin instead of the operation, which users of a file do not
+ * know. Programs in files keep it.
  *
- * Return: 0, or an error that the graph has.
+ * Return: 0, or the error of an earlier call on the graph.
  */
 ACCEL_API int accel_graph_set_source(struct accel_graph *graph, const char *text);
 
 /**
- * accel_graph_add - a node
+ * accel_graph_add - add a node
  * @graph: graph
  * @name: name for people, or NULL
- * @desc: the first field of a descriptor. Its tensors are all zero, but those of
- *	results may have a type, where the operation allows more than one, and any may
- *	have a quantisation, whose tables are values: zero points constant ones
- * @args: a value for each tensor that there is, results included
+ * @desc: the first field of a descriptor. Its tensors are zero, except that results may have
+ *	a type, if the operation allows several, and tensors may have a quantisation, whose
+ *	tables are values; tables of zero points must be constants
+ * @args: a value for each tensor in use, including results
  * @count: number of @args
  *
- * Dimensions of results follow when the graph is compiled. Numbers of some descriptors
- * may be values too, whose contents have to be known then (lists are S64)::
+ * Dimensions of results are inferred when the graph is compiled. Some numbers of descriptors
+ * may be values, too, whose contents must be known then (lists are S64)::
  *
- *	PAD	B: elements before, then behind, for each dimension in AUX0, or for all;
+ *	PAD	B: elements before, then after those of A, for each dimension in AUX0, or for all;
  *		those below 0 are cut off. C: the constant
  *	RESIZE	B: dimensions of D, C: scales (F32), or both, of the dimensions in AUX0, or all
  *	TOPK	B: how many
  *	REDUCE	B: dimensions
  *	SCAN	B: the dimension
  *
- * An attention of ragged sequences whose q_max is 0 takes any queries that Q has.
+ * With a q_max of 0, attention of ragged sequences allows any number of queries.
  *
- * KV_WRITE changes what an input has, so that it is there when the state runs again. The
- * input, or what another KV_WRITE made of it, is a value beside the descriptor's::
+ * KV_WRITE modifies an input in place, for the next runs of the state. The input, or the
+ * result of another KV_WRITE to it, is an additional argument::
  *
  *	KV_WRITE	B: what D is written over; C: what AUX0 is; AUX3: what AUX1 is
  *
- * These are dense views, such as a slice for each layer, and no two nodes write over the same
- * elements. Who reads a result finds the rows that were written; who reads the input itself
- * finds them or not. The node runs also if nobody reads its results. Where rows go is in AUX2,
- * like page tables and lengths a value that each run reads: with slots, tables and lengths as
- * inputs a decoder's step is run again as it is.
+ * These are dense views, such as a slice for each layer, and no two nodes may write to the
+ * same elements. Nodes that read a result see the written rows; nodes that read the input
+ * itself may or may not see them. The node runs even if its results are not used. The slots,
+ * AUX2, are a value that each run reads, like page tables and lengths: if all of these are
+ * inputs, a decoder's step can be run again unchanged.
  *
- * Return: 0; -EINVAL a descriptor of no operation, an argument that it does not
- * have, twice or unknown; a value that does not exist, a result that does; -E2BIG
- * as for plans; -ENOMEM.
+ * Return: 0; -EINVAL not a descriptor of an operation, an argument that is missing, repeated
+ * or unknown; a value that does not exist, a result that does; -E2BIG as for plans; -ENOMEM.
  */
 ACCEL_API int accel_graph_add(struct accel_graph *graph, const char *name,
 			      const struct accel_desc *desc, struct accel_graph_arg *args,
 			      uint32_t count);
 
 /**
- * enum accel_shape_op - operations that only graphs have: they move no element, or
- * make shapes
- * @ACCEL_SHAPE_RESHAPE: D = A with the dimensions in B (S64): -1 for one that follows,
- *	0 for that of A unless ACCEL_SHAPE_ZERO
- * @ACCEL_SHAPE_FLATTEN: D = A as a matrix, whose columns are dimensions from @axis on
- * @ACCEL_SHAPE_TRANSPOSE: D = A, its dimensions in the order of @order
+ * enum accel_shape_op - operations of graphs only: they change or compute shapes
+ * @ACCEL_SHAPE_RESHAPE: D = A with the dimensions in B (S64): -1 for one that is inferred, 0
+ *	for that of A unless ACCEL_SHAPE_ZERO
+ * @ACCEL_SHAPE_FLATTEN: D = A as a matrix, whose columns are the dimensions from @axis on
+ * @ACCEL_SHAPE_TRANSPOSE: D = A with its dimensions permuted to @order
  * @ACCEL_SHAPE_SQUEEZE: D = A without dimensions of 1: those in B, or all
  * @ACCEL_SHAPE_UNSQUEEZE: D = A with dimensions of 1 at the places in B
- * @ACCEL_SHAPE_EXPAND: D = A repeated to the dimensions in B, broadcast both ways
- * @ACCEL_SHAPE_SLICE: D = A from B to C, of dimensions AUX0 (else the first), with
- *	steps AUX1 (else 1); negative numbers count from the end
- * @ACCEL_SHAPE_PIECE: D = piece @index of @count equal pieces of dimension @axis of
- *	A, the last one smaller; with B: whose sizes are there, which are A's together
+ * @ACCEL_SHAPE_EXPAND: D = A broadcast with the dimensions in B, in both directions
+ * @ACCEL_SHAPE_SLICE: D = A from B to C, along dimensions AUX0 (default: the first ones),
+ *	with steps AUX1 (default: 1); negative numbers count from the end
+ * @ACCEL_SHAPE_PIECE: D = piece @index of @count equal pieces of A along @axis, the last one
+ *	may be smaller; with B: pieces with the sizes in B, whose sum is that of A
  * @ACCEL_SHAPE_OF: D (S64) = dimensions @start to @end of A, negative from the end
  * @ACCEL_SHAPE_RANGE: D = A, A + C, A + 2 C, ... up to B, without it
  * @ACCEL_SHAPE_FILL: D = @value with the dimensions in A; its type is that of D
- * @ACCEL_SHAPE_TILE: D = A one after the other, as often as B says along each dimension
+ * @ACCEL_SHAPE_TILE: D = A repeated along each dimension, with the numbers in B
  * @ACCEL_SHAPE_END: one past the last
  */
 enum accel_shape_op {
@@ -317,7 +316,7 @@ enum accel_shape_op {
 	ACCEL_SHAPE_END = 268
 };
 
-/** ACCEL_SHAPE_ZERO: RESHAPE: a dimension of 0 is one of no elements */
+/** ACCEL_SHAPE_ZERO: RESHAPE: a dimension of 0 is empty */
 #define ACCEL_SHAPE_ZERO	(1u << 0)
 
 /**
@@ -353,18 +352,21 @@ struct accel_shape_desc {
 	{ ACCEL_DESC_INIT(struct accel_shape_desc, op), 0, 0, 0, 0, 0, 0, 0, INT64_MAX, { 0 }, 0 }
 
 /**
- * enum accel_dynamic_op - what has results whose dimensions only running tells
- * @ACCEL_DYNAMIC_IF: input 0 (bool) chooses @body, or @other, whose inputs follow it
- * @ACCEL_DYNAMIC_LOOP: @body runs while input 1 (bool) holds, at most input 0 (S64) times.
- *	@carried inputs are what it begins with, the rest stay. @body takes the iteration
- *	(S64), the condition, what is carried and the rest; it gives the next condition, what
- *	is carried, and elements of lists, which become a new first dimension of results
- * @ACCEL_DYNAMIC_NONZERO: S64 [dimensions of input 0, elements that are not 0]: where these are
- * @ACCEL_DYNAMIC_UNIQUE: slices of input 0 along @axis, or its elements, once each; then S64:
- *	where each is first, which of them each was, how often it occurs
- * @ACCEL_DYNAMIC_NMS: S64 [boxes, 3]: of boxes in input 0 [batch, n, 4] with scores in
- *	input 1 [batch, classes, n], those that no better one covers: batch, class, box.
- *	Inputs 2 to 4: most of a class (S64), share that counts as covered, lowest score
+ * enum accel_dynamic_op - operations whose results have dimensions that depend on data
+ * @ACCEL_DYNAMIC_IF: input 0 (bool) selects @body or @other; the next inputs are theirs
+ * @ACCEL_DYNAMIC_LOOP: @body runs while input 1 (bool) is true, at most input 0 (S64) times.
+ *	The next @carried inputs are initial values of carried values, further inputs are
+ *	constant. Inputs of @body: the iteration (S64), the condition, carried values,
+ *	further inputs. Its results: the next condition, carried values, and elements of
+ *	lists, which are concatenated to a new first dimension of results
+ * @ACCEL_DYNAMIC_NONZERO: S64 [rank of input 0, elements that are not 0]: their indices
+ * @ACCEL_DYNAMIC_UNIQUE: unique slices of input 0 along @axis, or unique elements; then S64:
+ *	the first index of each, for each slice of the input its index among them, their
+ *	counts
+ * @ACCEL_DYNAMIC_NMS: non-maximum suppression: S64 [boxes, 3]: batch, class and index of the
+ *	selected boxes of input 0 [batch, n, 4] with scores in input 1 [batch, classes, n].
+ *	Inputs 2 to 4: largest number of boxes of a class (S64), threshold of the overlap,
+ *	lowest score
  */
 enum accel_dynamic_op {
 	ACCEL_DYNAMIC_IF = 512,
@@ -378,22 +380,22 @@ enum accel_dynamic_op {
 #define ACCEL_DYNAMIC_SORTED	(1u << 0)
 /** ACCEL_DYNAMIC_AXIS: UNIQUE: along @axis */
 #define ACCEL_DYNAMIC_AXIS	(1u << 1)
-/** ACCEL_DYNAMIC_CENTRE: NMS: boxes are centre and size, not two corners */
+/** ACCEL_DYNAMIC_CENTRE: NMS: boxes are given by centre and size, not by two corners */
 #define ACCEL_DYNAMIC_CENTRE	(1u << 2)
 
 /**
- * struct accel_dynamic_desc - a node of that kind
+ * struct accel_dynamic_desc - descriptor of &enum accel_dynamic_op
  */
 struct accel_dynamic_desc {
 	/** @size: sizeof(struct accel_dynamic_desc) */
 	uint32_t size;
 	/** @op: &enum accel_dynamic_op */
 	uint32_t op;
-	/** @body: IF, LOOP: graph; it is this graph's from then on, also when the call fails */
+	/** @body: IF, LOOP: graph; owned by the outer graph afterwards, even if the call fails */
 	struct accel_graph *body;
-	/** @other: IF: likewise */
+	/** @other: IF: graph for the other case, the same */
 	struct accel_graph *other;
-	/** @carried: LOOP: values that go from one iteration to the next */
+	/** @carried: LOOP: number of carried values */
 	uint32_t carried;
 	/** @flags: ACCEL_DYNAMIC_* */
 	uint32_t flags;
@@ -408,19 +410,19 @@ struct accel_dynamic_desc {
 	{ sizeof(struct accel_dynamic_desc), op, NULL, NULL, 0, 0, 0, 0 }
 
 /**
- * accel_graph_dynamic - a node whose results have dimensions that only running tells
+ * accel_graph_dynamic - add a node whose results have dimensions that depend on data
  * @graph: graph
  * @name: name for people, or NULL
- * @desc: what it is
- * @in: values that it reads
+ * @desc: description of the node
+ * @in: input values
  * @in_count: their number
  * @out: out: its results
  * @out_count: their number
  *
- * What comes behind it is planned when it has run, once for the same dimensions.
+ * Nodes that depend on it are planned after it has run, once for the same dimensions.
  *
- * Return: 0; -EINVAL operation, values, or graphs whose inputs and results are not as many;
- * the error of a graph that does not fit; -ENOMEM.
+ * Return: 0; -EINVAL operation, values, or graphs with wrong numbers of inputs and results;
+ * the error of an invalid graph; -ENOMEM.
  */
 ACCEL_API int accel_graph_dynamic(struct accel_graph *graph, const char *name,
 				  const struct accel_dynamic_desc *desc, const uint32_t *in,
@@ -429,7 +431,7 @@ ACCEL_API int accel_graph_dynamic(struct accel_graph *graph, const char *name,
 /**
  * accel_graph_output - make a value a result of the graph
  * @graph: graph
- * @name: name, or NULL for the value's own
+ * @name: name, or NULL for the name of the value
  * @value: value
  *
  * Return: 0; -EINVAL no such value; -ENOMEM.
@@ -437,23 +439,25 @@ ACCEL_API int accel_graph_dynamic(struct accel_graph *graph, const char *name,
 ACCEL_API int accel_graph_output(struct accel_graph *graph, const char *name, uint32_t value);
 
 /**
- * enum accel_pass - what is done to a graph when it is compiled
- * @ACCEL_PASS_CSE: nodes that compute the same become one
- * @ACCEL_PASS_PACK: constant weights are rearranged once
- * @ACCEL_PASS_WINOGRAD: convolutions may take Winograd's algorithms
- * @ACCEL_PASS_EPILOGUE: bias, residual and activation become part of the product before
- * @ACCEL_PASS_LAYOUT: convolutions and what lies between them write channels last
- * @ACCEL_PASS_IDIOM: activations and norms that were taken apart become one node
- * @ACCEL_PASS_ATTENTION: two products with a softmax between them become attention
- * @ACCEL_PASS_BATCHNORM: batch norms become part of convolutions, or products and sums
- * @ACCEL_PASS_COPY: results are written where a copy would put them
- * @ACCEL_PASS_QDQ: operations between copies that read and write bytes take the bytes
- * @ACCEL_PASS_JOIN: products of one left matrix by several constants become one
+ * enum accel_pass - transformations of a graph when it is compiled
+ * @ACCEL_PASS_CSE: common subexpressions become one node
+ * @ACCEL_PASS_PACK: constant weights are packed
+ * @ACCEL_PASS_WINOGRAD: convolutions may use Winograd's algorithms
+ * @ACCEL_PASS_EPILOGUE: bias, residual and activation are fused into the preceding product
+ * @ACCEL_PASS_LAYOUT: convolutions and operations between them use channels-last layout
+ * @ACCEL_PASS_IDIOM: activations and norms that consist of several nodes become one
+ * @ACCEL_PASS_ATTENTION: two products with a softmax in between become an attention
+ * @ACCEL_PASS_BATCHNORM: batch norms are folded into convolutions, or become products and
+ *	sums
+ * @ACCEL_PASS_COPY: results are written directly to the destination of a copy
+ * @ACCEL_PASS_QDQ: operations between dequantising and quantising copies use the quantised
+ *	tensors
+ * @ACCEL_PASS_JOIN: products of one left matrix with several constants become one
  * @ACCEL_PASS_COUNT: number of values
  *
- * Shapes are always computed, constants folded and nodes that nobody needs dropped. Without
- * ACCEL_PASS_PACK weights of files (ACCEL_VALUE_MAPPED, 64 KiB and more) keep their type, too: what
- * has to have another one is copied each time.
+ * Shapes are always computed, constants folded, and unused nodes removed. Without
+ * ACCEL_PASS_PACK weights of files (ACCEL_VALUE_MAPPED, 64 KiB and more) also keep their
+ * type: if another one is needed, they are converted in each run.
  */
 enum accel_pass {
 	ACCEL_PASS_CSE = 0,
@@ -471,8 +475,8 @@ enum accel_pass {
 };
 
 /**
- * ACCEL_COMPILE_NO_REPACK: for &accel_compile_opts.off: no copies of weights for speed, which are
- * used as they lie. Where weights of several threads, programs or files have to fit in memory
+ * ACCEL_COMPILE_NO_REPACK: for &accel_compile_opts.off: weights are used in place, without
+ * packed copies, to save memory
  */
 #define ACCEL_COMPILE_NO_REPACK	(1u << ACCEL_PASS_PACK | 1u << ACCEL_PASS_JOIN)
 
@@ -485,15 +489,16 @@ enum accel_pass {
 ACCEL_API const char *accel_pass_name(uint32_t pass);
 
 /**
- * enum accel_precision - what products and convolutions of fp32 numbers are computed in
+ * enum accel_precision - precision of products and convolutions of fp32 tensors
  * @ACCEL_PRECISION_KEEP: fp32
- * @ACCEL_PRECISION_BF16: operands in bf16, sums in fp32; what nobody else reads is bf16 too
- * @ACCEL_PRECISION_F16: operands in fp16, likewise; products with operands beyond 65504, or that
- *	are not finite, are done again in fp32, and stay so in this program. Those of a file that
- *	was loaded do not: there such numbers become infinite
+ * @ACCEL_PRECISION_BF16: operands in bf16, sums in fp32; values used by such operations only
+ *	are bf16, too
+ * @ACCEL_PRECISION_F16: the same with fp16; products with operands beyond 65504, or that are
+ *	not finite, are repeated in fp32, and remain fp32 in this program. Not in programs
+ *	loaded from a file: there such numbers become infinite
  * @ACCEL_PRECISION_COUNT: number of values
  *
- * Where no engine does that, they stay as they are.
+ * Operations for which no engine supports this do not change.
  */
 enum accel_precision {
 	ACCEL_PRECISION_KEEP = 0,
@@ -508,13 +513,13 @@ enum accel_precision {
 struct accel_compile_opts {
 	/** @size: sizeof(struct accel_compile_opts) */
 	uint32_t size;
-	/** @level: 0: each node as it is, the reference; 1: without loss; 2, 3: all passes */
+	/** @level: 0: nodes are not changed, the reference; 1: lossless passes; 2, 3: all passes */
 	uint32_t level;
-	/** @off: mask of 1 << &enum accel_pass that are not to be done */
+	/** @off: mask of 1 << &enum accel_pass to disable */
 	uint32_t off;
 	/** @engine: &enum accel_engine for all operations; AUTO: each plan chooses */
 	uint32_t engine;
-	/** @cache: forms for different symbols that are kept, 0: 8 */
+	/** @cache: number of specialisations for values of symbols that are kept, 0: 8 */
 	uint32_t cache;
 	/** @precision: &enum accel_precision of products and convolutions */
 	uint32_t precision;
@@ -524,17 +529,17 @@ struct accel_compile_opts {
 #define ACCEL_COMPILE_OPTS_INIT	{ sizeof(struct accel_compile_opts), 3, 0, 0, 0, 0 }
 
 /**
- * accel_graph_compile - make a program of a graph
+ * accel_graph_compile - compile a graph to a program
  * @ctx: context
  * @graph: graph
  * @opts: options, or NULL
  * @program: out
  *
- * Without symbols everything is decided here. With them it is decided for the
- * numbers that they stand for when these are first seen, and kept.
+ * Without symbols everything is planned here. With symbols it is planned when a run first
+ * uses their values, and kept.
  *
- * Return: 0; -EINVAL, -E2BIG options, or an operation that cannot be; -EOPNOTSUPP;
- * -ENOMEM; what plans return. The context's record names the node.
+ * Return: 0; -EINVAL, -E2BIG options, or an invalid operation; -EOPNOTSUPP; -ENOMEM; errors
+ * of plans. The context's error record names the node.
  */
 ACCEL_API int accel_graph_compile(struct accel_ctx *ctx, struct accel_graph *graph,
 				  const struct accel_compile_opts *opts,
@@ -557,48 +562,48 @@ ACCEL_API void accel_program_unref(struct accel_program *program);
 /** ACCEL_PROGRAM_MAGIC: the first eight bytes of files of accel_program_save() */
 #define ACCEL_PROGRAM_MAGIC	"\xa5LGPGRAM"
 
-/** ACCEL_PROGRAM_SEEN: only for numbers of symbols that were seen, without the graph */
+/** ACCEL_PROGRAM_SEEN: only for values of symbols that were used, without the graph */
 #define ACCEL_PROGRAM_SEEN	(1u << 0)
 
 /**
  * accel_program_save - write a program to a file
  * @program: program
- * @path: file; it is replaced as a whole, so that who has mapped the old one keeps that
+ * @path: file; replaced atomically, so that mappings of the old file remain valid
  * @flags: ACCEL_PROGRAM_*
  *
- * The file has what was decided for the numbers that symbols have stood for, packed weights
- * and all constants that are still needed; without ACCEL_PROGRAM_SEEN also the graph and
- * all of its constants, for other numbers. Nothing outside of it is needed.
+ * The file has the plans for the values of symbols that were used, packed weights, and all
+ * constants that are still needed; without ACCEL_PROGRAM_SEEN also the graph and all of its
+ * constants, for other values. It is self-contained.
  *
  * Return: 0; -EINVAL; -E2BIG; -EBADMSG constants of a file that the program was loaded from
- * are damaged; -EEXIST what is there is no file; errors of writing; -ENOMEM.
+ * are damaged; -EEXIST @path exists and is not a regular file; errors of writing; -ENOMEM.
  */
 ACCEL_API int accel_program_save(struct accel_program *program, const char *path,
 				 uint32_t flags);
 
 /**
- * accel_program_load - a program of a file
+ * accel_program_load - load a program from a file
  * @ctx: context
- * @path: file of accel_program_save(); it must not be changed in place as long as the
- *	program is there
- * @opts: options that it has to have been compiled with, or NULL: any; of these @cache
- *	counts for the program
+ * @path: file of accel_program_save(); must not be changed in place as long as the program
+ *	exists
+ * @opts: options that it must have been compiled with, or NULL: any; @cache applies to the
+ *	loaded program
  * @program: out
  *
- * The file is mapped: constants and packed weights are used where they lie, shared by the
- * processes that have it, and checksums of what is used are computed. No pass runs and
- * nothing is packed; plans are made.
+ * The file is mapped: constants and packed weights are used in place, shared with other
+ * processes, and the checksums of those in use are verified. No pass runs and nothing is
+ * packed, but plans are created.
  *
- * Return: 0; errors of opening; -ESTALE made by another version of the library, on another
- * chip, for another level of kernels or with other options: the error record's field names
- * what differs; -EBADMSG not such a file, cut or damaged; -ENOMEM; what plans return.
+ * Return: 0; errors of opening; -ESTALE created by another version of the library, on another
+ * chip, for another instruction set or with other options, with the field that differs in the
+ * error record; -EBADMSG not such a file, truncated or damaged; -ENOMEM; errors of plans.
  */
 ACCEL_API int accel_program_load(struct accel_ctx *ctx, const char *path,
 				 const struct accel_compile_opts *opts,
 				 struct accel_program **program);
 
 /**
- * accel_program_get_input - what an input of a program is
+ * accel_program_get_input - describe an input of a program
  * @program: program
  * @index: from 0 on, in the order of accel_graph_input()
  * @value: out; dimensions may be symbols
@@ -621,7 +626,7 @@ ACCEL_API const char *accel_program_get_symbol(struct accel_program *program, in
 					       int64_t *min, int64_t *max);
 
 /**
- * accel_state_create - memory for runs of a program
+ * accel_state_create - create a state, the memory for runs of a program
  * @program: program
  * @state: out
  *
@@ -630,23 +635,23 @@ ACCEL_API const char *accel_program_get_symbol(struct accel_program *program, in
 ACCEL_API int accel_state_create(struct accel_program *program, struct accel_state **state);
 
 /**
- * accel_state_destroy - give it up
+ * accel_state_destroy - release a state
  * @state: state, or NULL
  */
 ACCEL_API void accel_state_destroy(struct accel_state *state);
 
 /**
- * accel_state_set_input - dimensions of an input, and where it is
+ * accel_state_set_input - set dimensions and buffer of an input
  * @state: state
  * @index: input
  * @rank: number of dimensions
- * @dims: numbers
+ * @dims: sizes
  * @bo: buffer of the program's context; NULL: one of the state's own, see
  *	accel_state_get_input()
  * @offset: bytes to element (0, 0, ...)
  *
- * Stays until it is said again. Dimensions that are numbers in the graph must be
- * these.
+ * Applies to all following runs until it is changed. Dimensions must match those that are
+ * numbers in the graph.
  *
  * Return: 0; -ENOENT no such input; -EINVAL dimensions, offset; -ENOMEM.
  */
@@ -654,14 +659,14 @@ ACCEL_API int accel_state_set_input(struct accel_state *state, uint32_t index, u
 				    const int64_t *dims, struct accel_bo *bo, uint64_t offset);
 
 /**
- * accel_state_get_input - where the CPU may write an input
+ * accel_state_get_input - get the address at which the CPU writes an input
  * @state: state
  * @index: input
- * @bytes: out: its size, may be NULL
+ * @bytes: out: its size in bytes, may be NULL
  *
- * An input whose dimensions are numbers need not be set before.
+ * An input whose dimensions are all numbers need not be set before.
  *
- * Return: address; NULL: no such input, not set, no memory, or not the CPU's.
+ * Return: address; NULL: no such input, not set, no memory, or not accessible to the CPU.
  */
 ACCEL_API void *accel_state_get_input(struct accel_state *state, uint32_t index,
 				      uint64_t *bytes);
@@ -673,25 +678,25 @@ ACCEL_API void *accel_state_get_input(struct accel_state *state, uint32_t index,
  * The second run for the same dimensions and buffers plans nothing and allocates the fences of
  * its jobs alone.
  *
- * Return: 0; -EINVAL an input is not set, or a symbol stands for two numbers or one
- * out of bounds; errors of compiling and of fences.
+ * Return: 0; -EINVAL an input is not set, or a symbol has two values or one out of bounds;
+ * errors of compiling and of fences.
  */
 ACCEL_API int accel_state_run(struct accel_state *state);
 
 /**
- * accel_state_get_output - a result of the last run
+ * accel_state_get_output - get a result of the last run
  * @state: state
  * @index: from 0 on, in the order of accel_graph_output()
- * @value: out: what it is
- * @data: out: where it is, dense, until the state is given up or runs again
+ * @value: out: its type and dimensions
+ * @data: out: its elements, dense; valid until the state is released or runs again
  *
- * Return: 0; -ENOENT no such output; -EAGAIN nothing was run; -EINVAL size.
+ * Return: 0; -ENOENT no such output; -EAGAIN the state has not run; -EINVAL size.
  */
 ACCEL_API int accel_state_get_output(struct accel_state *state, uint32_t index,
 				     struct accel_value *value, const void **data);
 
 /**
- * enum accel_text_format - ways to tell
+ * enum accel_text_format - formats of accel_state_explain()
  * @ACCEL_TEXT_PLAIN: for people
  * @ACCEL_TEXT_JSON: a JSON document
  * @ACCEL_TEXT_DOT: a graph for Graphviz
@@ -713,16 +718,15 @@ enum accel_text_format {
 typedef int accel_text_fn(void *user, const char *text, uint64_t bytes);
 
 /**
- * accel_state_explain - how the graph is run for the dimensions of the inputs
+ * accel_state_explain - explain how the graph is run for the dimensions of the inputs
  * @state: state whose inputs are set
  * @format: &enum accel_text_format
  * @fn: receives the text
  * @user: passed on
  *
- * Each node: what it was made of and by which pass, engine, algorithm, values,
- * multiply-adds, bytes, modelled time; in JSON how many nodes and multiply-adds are of each
- * &enum accel_code; memory of the state beside the least that
- * there could be.
+ * For each node: its origin and the passes that created it, engine, algorithm, values,
+ * multiply-adds, bytes, modelled time; in JSON numbers of nodes and multiply-adds of each
+ * &enum accel_code; memory of the state and its lower bound.
  *
  * Return: 0, what @fn returned, or as accel_state_run().
  */
@@ -730,33 +734,36 @@ ACCEL_API int accel_state_explain(struct accel_state *state, uint32_t format,
 				  accel_text_fn *fn, void *user);
 
 /**
- * struct accel_program_info - what a state's dimensions came to
+ * struct accel_program_info - description of a program for the dimensions of a state
  */
 struct accel_program_info {
 	/** @size: sizeof(struct accel_program_info) */
 	uint32_t size;
-	/** @node_count: operations on engines */
+	/** @node_count: number of operations on engines */
 	uint32_t node_count;
-	/** @host_count: operations on the CPU */
+	/** @host_count: number of operations on the CPU */
 	uint32_t host_count;
-	/** @fallback_count: products that stay in fp32, for they have numbers that fp16 has not */
+	/**
+	 * @fallback_count: number of products that remain fp32 because of values that fp16
+	 * does not have
+	 */
 	uint32_t fallback_count;
 	/** @macs: multiply-adds */
 	uint64_t macs;
-	/** @arena_bytes: memory for values in between, of each state */
+	/** @arena_bytes: memory for intermediate values, of each state */
 	uint64_t arena_bytes;
-	/** @arena_bound: the least that it could be */
+	/** @arena_bound: lower bound of @arena_bytes */
 	uint64_t arena_bound;
-	/** @constant_bytes: constants that plans read where they lie */
+	/** @constant_bytes: constants that plans read in place */
 	uint64_t constant_bytes;
-	/** @packed_bytes: constants that plans hold rearranged */
+	/** @packed_bytes: packed constants */
 	uint64_t packed_bytes;
 	/** @workspace_bytes: the largest workspace of an operation */
 	uint64_t workspace_bytes;
 };
 
 /**
- * accel_state_get_info - what the dimensions of the inputs came to
+ * accel_state_get_info - describe the program for the dimensions of the inputs
  * @state: state whose inputs are set
  * @info: out
  *
@@ -765,10 +772,10 @@ struct accel_program_info {
 ACCEL_API int accel_state_get_info(struct accel_state *state, struct accel_program_info *info);
 
 /**
- * enum accel_code - what runs a node
- * @ACCEL_CODE_TUNED: an engine, in process by kernels for this processor
- * @ACCEL_CODE_REFERENCE: in process, the task model's reference code, at least in part
- * @ACCEL_CODE_HOST: the CPU, where no engine does it
+ * enum accel_code - code that runs a node
+ * @ACCEL_CODE_TUNED: an engine; in process, kernels for this processor
+ * @ACCEL_CODE_REFERENCE: in process, the reference code, at least in part
+ * @ACCEL_CODE_HOST: the CPU, as no engine supports it
  * @ACCEL_CODE_COUNT: number of values
  */
 enum accel_code {
@@ -784,7 +791,7 @@ enum accel_code {
 struct accel_node_profile {
 	/** @size: sizeof(struct accel_node_profile) */
 	uint32_t size;
-	/** @index: of the node, in the order in which they run */
+	/** @index: index of the node in the order of execution */
 	uint32_t index;
 	/** @op: &enum accel_op, &enum accel_shape_op, &enum accel_dynamic_op, ACCEL_OP_ADDED */
 	uint32_t op;
@@ -796,13 +803,13 @@ struct accel_node_profile {
 	uint64_t ns;
 	/** @macs: multiply-adds, or elements */
 	uint64_t macs;
-	/** @bytes: read and written */
+	/** @bytes: bytes read and written */
 	uint64_t bytes;
 	/** @code: &enum accel_code */
 	uint32_t code;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @operation: its name; of an operator that a user added that with its domain */
+	/** @operation: name of the operation; for user-defined operators with the domain */
 	const char *operation;
 };
 
@@ -816,13 +823,13 @@ struct accel_node_profile {
 typedef int accel_node_profile_fn(void *user, const struct accel_node_profile *node);
 
 /**
- * accel_state_profile - run node by node and measure
+ * accel_state_profile - run node by node and measure times
  * @state: state whose inputs are set
- * @repeat: times each node runs, 0: 1
+ * @repeat: number of runs of each node, 0: 1
  * @fn: called for each node
  * @user: passed on
  *
- * Results of the run are those of accel_state_run().
+ * Results are the same as of accel_state_run().
  *
  * Return: 0, what @fn returned, or as accel_state_run().
  */
