@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conversations as a model has learnt to read them. In libaccel-models.
+ * Chat templates: the format of conversations that a model expects. Part of libaccel-models.
  */
 #ifndef ACCEL_CHAT_H
 #define ACCEL_CHAT_H
@@ -17,9 +17,9 @@ extern "C" {
 struct accel_chat_template;
 
 /**
- * accel_chat_template_parse - read a template
- * @text: in the language of Jinja, as tokenizer_config.json and GGUF files have it
- * @bytes: of it
+ * accel_chat_template_parse - parse a chat template
+ * @text: template in Jinja, as in tokenizer_config.json and GGUF files
+ * @bytes: length of @text
  * @error: filled if it fails, may be NULL
  * @chat: out
  *
@@ -31,14 +31,14 @@ ACCEL_API int accel_chat_template_parse(const char *text, size_t bytes, struct a
 					struct accel_chat_template **chat);
 
 /**
- * accel_chat_template_destroy - give up a template
+ * accel_chat_template_destroy - release a template
  * @chat: template, or NULL
  */
 ACCEL_API void accel_chat_template_destroy(struct accel_chat_template *chat);
 
 /**
- * enum accel_chat_flags - how a conversation is written
- * @ACCEL_CHAT_ADD_GENERATION_PROMPT: the text ends where the model goes on
+ * enum accel_chat_flags - options of accel_chat_template_apply()
+ * @ACCEL_CHAT_ADD_GENERATION_PROMPT: end with the prompt for an answer of the model
  */
 enum accel_chat_flags {
 	ACCEL_CHAT_ADD_GENERATION_PROMPT = 1 << 0
@@ -56,13 +56,13 @@ struct accel_chat_args {
 	const char *messages;
 	/** @tools: JSON: list of descriptions of functions, or NULL */
 	const char *tools;
-	/** @variables: JSON: object with what else the template may ask for, or NULL */
+	/** @variables: JSON: object with further variables of the template, or NULL */
 	const char *variables;
 	/** @bos: text of the token that begins texts, or NULL */
 	const char *bos;
 	/** @eos: text of the token that ends texts, or NULL */
 	const char *eos;
-	/** @now: seconds since 1970 that are today, UTC; 0: the clock says */
+	/** @now: current time, seconds since 1970, UTC; 0: that of the clock */
 	int64_t now;
 };
 
@@ -70,16 +70,16 @@ struct accel_chat_args {
 #define ACCEL_CHAT_ARGS_INIT { sizeof(struct accel_chat_args), 0, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /**
- * accel_chat_template_apply - write a conversation
+ * accel_chat_template_apply - apply a template to a conversation
  * @chat: template
  * @args: conversation
- * @error: filled if it fails, may be NULL: also what the template itself objects to
- * @text: out: terminated, to be given to free()
+ * @error: filled if it fails, also with errors that the template raises; may be NULL
+ * @text: out: terminated, to be freed with free()
  * @bytes: out: its length, may be NULL
  *
- * Return: 0; -EBADMSG the arguments are not JSON; -EPROTO the template objects, or does what
- * cannot be done; -E2BIG it takes too long, or writes too much; -EINVAL NULL, size or flags;
- * -ENOMEM.
+ * Return: 0; -EBADMSG the arguments are not JSON; -EPROTO the template raised an error, or is
+ * invalid for these arguments; -E2BIG it takes too long, or writes too much; -EINVAL NULL,
+ * size or flags; -ENOMEM.
  */
 ACCEL_API int accel_chat_template_apply(const struct accel_chat_template *chat,
 					const struct accel_chat_args *args,

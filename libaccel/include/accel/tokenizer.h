@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text to tokens and back. In libaccel-models.
+ * Tokenizers: text to tokens and back. Part of libaccel-models.
  */
 #ifndef ACCEL_TOKENIZER_H
 #define ACCEL_TOKENIZER_H
@@ -21,24 +21,23 @@ struct accel_tokenizer;
 
 /**
  * accel_tokenizer_open - read the tokenizer of a model
- * @path: tokenizer.json, vocab.txt of BERT, a folder that has one of them, or a GGUF file
+ * @path: tokenizer.json, vocab.txt of BERT, a folder with one of them, or a GGUF file
  * @error: filled if it fails, may be NULL
  * @tokenizer: out
  *
- * A tokenizer_config.json beside it says which tokens begin and end a text, and has the
- * template of conversations; vocab.txt is in lower case unless it says otherwise.
+ * A tokenizer_config.json in the same folder has the tokens that begin and end a text, and
+ * the chat template; vocab.txt is lower case unless that file has another setting.
  *
  * A tokenizer may be used by several threads at once.
  *
- * Return: 0; -EBADMSG not a tokenizer, or one that contradicts itself; -EOPNOTSUPP parts
- * that are not known; -E2BIG larger than anything sensible; -EINVAL NULL; errors of open();
- * -ENOMEM.
+ * Return: 0; -EBADMSG not a tokenizer, or an inconsistent one; -EOPNOTSUPP unsupported parts;
+ * -E2BIG too large; -EINVAL NULL; errors of open(); -ENOMEM.
  */
 ACCEL_API int accel_tokenizer_open(const char *path, struct accel_error *error,
 				   struct accel_tokenizer **tokenizer);
 
 /**
- * accel_tokenizer_parse - read a tokenizer.json that is in memory
+ * accel_tokenizer_parse - read a tokenizer.json from memory
  * @json: text
  * @bytes: of it
  * @error: filled if it fails, may be NULL
@@ -50,16 +49,16 @@ ACCEL_API int accel_tokenizer_parse(const char *json, size_t bytes, struct accel
 				    struct accel_tokenizer **tokenizer);
 
 /**
- * accel_tokenizer_close - give up a tokenizer
- * @tokenizer: tokenizer that nobody uses any more, or NULL
+ * accel_tokenizer_close - release a tokenizer
+ * @tokenizer: tokenizer that is not in use, or NULL
  */
 ACCEL_API void accel_tokenizer_close(struct accel_tokenizer *tokenizer);
 
 /**
- * enum accel_tokenizer_model - how words become tokens
+ * enum accel_tokenizer_model - algorithms that divide words into tokens
  */
 enum accel_tokenizer_model {
-	/** @ACCEL_TOKENIZER_BPE: pairs are merged in a fixed order */
+	/** @ACCEL_TOKENIZER_BPE: byte-pair encoding: pairs are merged in a fixed order */
 	ACCEL_TOKENIZER_BPE = 1,
 	/** @ACCEL_TOKENIZER_WORDPIECE: the longest piece first */
 	ACCEL_TOKENIZER_WORDPIECE = 2,
@@ -70,24 +69,25 @@ enum accel_tokenizer_model {
 };
 
 /**
- * struct accel_tokenizer_info - a tokenizer; tokens that it does not have are ACCEL_TOKEN_NONE
+ * struct accel_tokenizer_info - description of a tokenizer; missing tokens are
+ * ACCEL_TOKEN_NONE
  */
 struct accel_tokenizer_info {
 	/** @size: sizeof(struct accel_tokenizer_info) */
 	uint32_t size;
 	/** @model: &enum accel_tokenizer_model */
 	uint32_t model;
-	/** @count: the highest token plus one */
+	/** @count: largest token + 1 */
 	uint32_t count;
-	/** @added: tokens beside the model's, or set apart in it */
+	/** @added: number of added tokens */
 	uint32_t added;
 	/** @bos: token that begins a text */
 	uint32_t bos;
 	/** @eos: token that ends a text */
 	uint32_t eos;
-	/** @unknown: token for what the model does not know */
+	/** @unknown: token for unknown text */
 	uint32_t unknown;
-	/** @pad: token that fills */
+	/** @pad: padding token */
 	uint32_t pad;
 };
 
@@ -102,7 +102,7 @@ ACCEL_API int accel_tokenizer_get_info(const struct accel_tokenizer *tokenizer,
 				       struct accel_tokenizer_info *info);
 
 /**
- * accel_tokenizer_chat_template - how conversations are written for the model
+ * accel_tokenizer_chat_template - get the chat template of the model
  * @tokenizer: tokenizer
  *
  * Return: borrowed template, for accel_chat_template_parse(); NULL: the files have none.
@@ -110,10 +110,10 @@ ACCEL_API int accel_tokenizer_get_info(const struct accel_tokenizer *tokenizer,
 ACCEL_API const char *accel_tokenizer_chat_template(const struct accel_tokenizer *tokenizer);
 
 /**
- * enum accel_token_flags - what is special about a token
- * @ACCEL_TOKEN_SPECIAL: it is no text: begin, end, role, ...
- * @ACCEL_TOKEN_ADDED: it is looked for in the text before the model sees that
- * @ACCEL_TOKEN_FILL: it fills up to a length (results of encoding only)
+ * enum accel_token_flags - properties of a token
+ * @ACCEL_TOKEN_SPECIAL: not text: begin, end, role, ...
+ * @ACCEL_TOKEN_ADDED: matched in the text before the model divides it
+ * @ACCEL_TOKEN_FILL: padding (results of encoding only)
  */
 enum accel_token_flags {
 	ACCEL_TOKEN_SPECIAL = 1 << 0,
@@ -129,22 +129,22 @@ struct accel_token_info {
 	uint32_t size;
 	/** @flags: &enum accel_token_flags */
 	uint32_t flags;
-	/** @text: as the file has it, not terminated, borrowed */
+	/** @text: text in the file, not terminated, borrowed */
 	const char *text;
-	/** @text_bytes: of it */
+	/** @text_bytes: length of @text */
 	size_t text_bytes;
-	/** @bytes: what it stands for within a text, not terminated, borrowed; NULL: its text */
+	/** @bytes: bytes that it stands for within a text, not terminated, borrowed; NULL: @text */
 	const uint8_t *bytes;
-	/** @byte_count: of them */
+	/** @byte_count: number of @bytes */
 	size_t byte_count;
-	/** @score: of Unigram's tokens, and of GGUF files */
+	/** @score: score, of tokens of Unigram and of GGUF files */
 	float score;
 	/** @reserved: 0 */
 	uint32_t reserved;
 };
 
 /**
- * accel_tokenizer_get_token - what a token is
+ * accel_tokenizer_get_token - describe a token
  * @tokenizer: tokenizer
  * @id: token
  * @info: out
@@ -155,9 +155,9 @@ ACCEL_API int accel_tokenizer_get_token(const struct accel_tokenizer *tokenizer,
 					struct accel_token_info *info);
 
 /**
- * accel_tokenizer_find - the token of a text
+ * accel_tokenizer_find - find a token by its text
  * @tokenizer: tokenizer
- * @text: as the file has it
+ * @text: text as in the file
  * @bytes: of it
  *
  * Return: token; ACCEL_TOKEN_NONE.
@@ -166,11 +166,10 @@ ACCEL_API uint32_t accel_tokenizer_find(const struct accel_tokenizer *tokenizer,
 					size_t bytes);
 
 /**
- * enum accel_encode_flags - how a text is encoded
- * @ACCEL_ENCODE_ADD_SPECIAL: with the tokens that begin and end texts of this model
- * @ACCEL_ENCODE_PARSE_SPECIAL: special tokens may be written in the text. Not for what
- *	others have written
- * @ACCEL_ENCODE_WHOLE: what the file says of truncation and padding is left aside
+ * enum accel_encode_flags - options of encoding
+ * @ACCEL_ENCODE_ADD_SPECIAL: add the tokens that begin and end texts of this model
+ * @ACCEL_ENCODE_PARSE_SPECIAL: recognise special tokens in the text. Not for untrusted text
+ * @ACCEL_ENCODE_WHOLE: ignore the file's settings of truncation and padding
  */
 enum accel_encode_flags {
 	ACCEL_ENCODE_ADD_SPECIAL = 1 << 0,
@@ -179,9 +178,9 @@ enum accel_encode_flags {
 };
 
 /**
- * struct accel_encode_args - a text, or two
+ * struct accel_encode_args - one text, or a pair of texts
  *
- * Bytes that are not UTF-8 count as U+FFFD, one for each longest part of a character.
+ * Bytes that are not UTF-8 are replaced by U+FFFD, one for each maximal part of a character.
  */
 struct accel_encode_args {
 	/** @size: sizeof(struct accel_encode_args) */
@@ -190,11 +189,11 @@ struct accel_encode_args {
 	uint32_t flags;
 	/** @text: text, need not be terminated */
 	const char *text;
-	/** @bytes: of it, at most 256 MiB */
+	/** @bytes: length of @text, at most 256 MiB */
 	size_t bytes;
 	/** @pair: a second text, or NULL */
 	const char *pair;
-	/** @pair_bytes: of it */
+	/** @pair_bytes: length of @pair */
 	size_t pair_bytes;
 };
 
@@ -207,46 +206,46 @@ struct accel_encode_args {
 struct accel_token {
 	/** @id: token */
 	uint32_t id;
-	/** @start: the first byte of the text that it is for; 0 if it is added */
+	/** @start: offset of its first byte in the text; 0 if it was added */
 	uint32_t start;
-	/** @end: the byte behind it; 0 if it is added */
+	/** @end: offset after its last byte; 0 if it was added */
 	uint32_t end;
-	/** @type: which text it belongs to, as the model has learnt it */
+	/** @type: type id of the text that it belongs to */
 	uint16_t type;
 	/** @flags: &enum accel_token_flags */
 	uint16_t flags;
 };
 
 /**
- * accel_tokenizer_encode - text to tokens
+ * accel_tokenizer_encode - encode text to tokens
  * @tokenizer: tokenizer
  * @args: text
- * @tokens: out: to be given to free(); NULL if there are none
+ * @tokens: out: to be freed with free(); NULL if there are none
  * @count: out
  *
- * Return: 0; -EINVAL NULL, size or flags; -E2BIG too long a text, or an expression of the
- * file's that takes too long for it; -EBADMSG unknown text, and the model has no token for
- * that; -ENOMEM.
+ * Return: 0; -EINVAL NULL, size or flags; -E2BIG the text is too long, or a regular
+ * expression of the file takes too long for it; -EBADMSG unknown text, and the model has no
+ * token for that; -ENOMEM.
  */
 ACCEL_API int accel_tokenizer_encode(const struct accel_tokenizer *tokenizer,
 				     const struct accel_encode_args *args,
 				     struct accel_token **tokens, size_t *count);
 
 /**
- * enum accel_decode_flags - how tokens are decoded
- * @ACCEL_DECODE_SKIP_SPECIAL: special tokens are left out
+ * enum accel_decode_flags - options of decoding
+ * @ACCEL_DECODE_SKIP_SPECIAL: omit special tokens
  */
 enum accel_decode_flags {
 	ACCEL_DECODE_SKIP_SPECIAL = 1 << 0
 };
 
 /**
- * accel_tokenizer_decode - tokens to text
+ * accel_tokenizer_decode - decode tokens to text
  * @tokenizer: tokenizer
- * @ids: tokens; those that the vocabulary does not have count as nothing
+ * @ids: tokens; those that are not in the vocabulary are ignored
  * @count: number of them
  * @flags: &enum accel_decode_flags
- * @text: out: UTF-8, terminated, to be given to free()
+ * @text: out: UTF-8, terminated, to be freed with free()
  * @bytes: out: its length, may be NULL
  *
  * Return: 0; -EINVAL NULL or flags; -E2BIG; -ENOMEM.
@@ -257,8 +256,8 @@ ACCEL_API int accel_tokenizer_decode(const struct accel_tokenizer *tokenizer, co
 struct accel_detokenizer;
 
 /**
- * accel_detokenizer_create - tokens to text, one after the other
- * @tokenizer: tokenizer, which has to stay
+ * accel_detokenizer_create - create a detokenizer, which decodes one token after the other
+ * @tokenizer: tokenizer, which must exist as long as the detokenizer
  * @flags: &enum accel_decode_flags
  * @detokenizer: out
  *
@@ -268,16 +267,16 @@ ACCEL_API int accel_detokenizer_create(const struct accel_tokenizer *tokenizer, 
 				       struct accel_detokenizer **detokenizer);
 
 /**
- * accel_detokenizer_push - the text that a token adds
+ * accel_detokenizer_push - decode the next token
  * @detokenizer: detokenizer
  * @id: token
  * @text: out: UTF-8, terminated, may be empty; borrowed until the next call
  * @bytes: out: its length, may be NULL
  *
- * Whole characters come, as soon as they are whole: all texts one after the other, with that
- * of accel_detokenizer_flush(), are what accel_tokenizer_decode() gives. Where tokens are bytes
- * and a run of them is not UTF-8, that has U+FFFD for all of the run: its characters that were
- * whole have come by then.
+ * Returns characters as soon as they are complete. The concatenation of all texts, including
+ * that of accel_detokenizer_flush(), is the result of accel_tokenizer_decode(), with one
+ * exception: if tokens are bytes and a sequence of them is not UTF-8, that function has
+ * U+FFFD for all of the sequence, whereas complete characters of it have been returned here.
  *
  * Return: 0; -EINVAL NULL; -ENOMEM.
  */
@@ -286,9 +285,9 @@ ACCEL_API int accel_detokenizer_push(struct accel_detokenizer *detokenizer, uint
 				     size_t *bytes);
 
 /**
- * accel_detokenizer_flush - the text that is left, and start again
+ * accel_detokenizer_flush - return the remaining text, and start again
  * @detokenizer: detokenizer
- * @text: out: as above; U+FFFD where a character is not whole
+ * @text: out: as for accel_detokenizer_push(); U+FFFD for an incomplete character
  * @bytes: out: its length, may be NULL
  *
  * Return: 0; -EINVAL NULL; -ENOMEM.
@@ -297,7 +296,7 @@ ACCEL_API int accel_detokenizer_flush(struct accel_detokenizer *detokenizer, con
 				      size_t *bytes);
 
 /**
- * accel_detokenizer_destroy - give up a detokenizer
+ * accel_detokenizer_destroy - release a detokenizer
  * @detokenizer: detokenizer, or NULL
  */
 ACCEL_API void accel_detokenizer_destroy(struct accel_detokenizer *detokenizer);
