@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text from models, token by token. In libaccel-models. It is one header, as it is one page of
- * the manual.
+ * Text generation, token by token. Part of libaccel-models. This is one header, like the page
+ * of the manual.
  */
 #ifndef ACCEL_GENERATE_H
 #define ACCEL_GENERATE_H
@@ -20,10 +20,10 @@ extern "C" {
 /**
  * DOC: Decoders
  *
- * A decoder is a graph that runs a batch of sequences at any place of theirs: prompts in
- * pieces, single tokens, and both at once. Its tokens lie one sequence after the other; keys
- * and values of all layers lie in a cache of pages (&struct accel_kv), which the graph writes
- * and reads. What goes where is said by inputs, so that a step is run again as it is::
+ * A decoder is a graph that runs a batch of sequences at any position: parts of prompts,
+ * single tokens, and both at once. Tokens of sequences are concatenated; keys and values of
+ * all layers are in a paged cache (&struct accel_kv), which the graph reads and writes.
+ * Positions and slots are inputs, so that a step can be run again unchanged::
  *
  *	tokens		S32 [1, tokens]
  *	positions	S32 [1, tokens]: places in their sequences
@@ -34,38 +34,38 @@ extern "C" {
  *	cache.k		[layers, pages, page_size, kv_heads, head_dim]
  *	cache.v		[layers, pages, page_size, kv_heads, v_dim]
  *	cache.k_scales	[layers, pages, page_size, kv_heads, 1], of an int8 cache, and
- *	cache.v_scales	likewise
+ *	cache.v_scales	the same
  *
- * Its result "logits" has vocabulary elements for each row; "hidden", if there is one, those
- * that embeddings are made of.
+ * Its result "logits" has an element for each token of the vocabulary, for each row;
+ * "hidden", if present, has the hidden states for embeddings.
  */
 
 /**
- * struct accel_decoder_opts - the cache of a decoder
+ * struct accel_decoder_opts - options of the cache of a decoder
  */
 struct accel_decoder_opts {
 	/** @size: sizeof(struct accel_decoder_opts) */
 	uint32_t size;
-	/** @layers: layers that have keys and values */
+	/** @layers: number of layers with keys and values */
 	uint32_t layers;
-	/** @kv_heads: heads of keys and values */
+	/** @kv_heads: number of heads of keys and values */
 	uint32_t kv_heads;
 	/** @head_dim: elements of a key */
 	uint32_t head_dim;
 	/** @v_dim: elements of a value, 0: @head_dim */
 	uint32_t v_dim;
-	/** @dtype: of the cache: ACCEL_F32 (also 0), ACCEL_F16, ACCEL_BF16, ACCEL_S8 */
+	/** @dtype: type of the cache: ACCEL_F32 (also 0), ACCEL_F16, ACCEL_BF16, ACCEL_S8 */
 	uint32_t dtype;
 	/** @scale_dtype: ACCEL_S8: ACCEL_F32 (also 0) or ACCEL_F16; else 0 */
 	uint32_t scale_dtype;
 	/**
-	 * @page_size: tokens of a page, 0: 16; accel_model_decoder() takes 8 to 15 if the model's
-	 * context is a multiple of that and not of 16
+	 * @page_size: number of tokens of a page, 0: 16; accel_model_decoder() uses 8 to 15
+	 * if the model's context is a multiple of that and not of 16
 	 */
 	uint32_t page_size;
 	/**
-	 * @context: most tokens of a sequence, rounded up to whole pages: what has a row for each
-	 * position needs as many rows as &accel_decoder.opts says
+	 * @context: largest number of tokens of a sequence, rounded up to whole pages:
+	 * tensors with a row for each position need as many rows as &accel_decoder.opts has
 	 */
 	uint32_t context;
 	/** @pad: 0 */
@@ -77,7 +77,7 @@ struct accel_decoder_opts {
 	{ sizeof(struct accel_decoder_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
- * struct accel_decoder - inputs of a decoder's graph: values
+ * struct accel_decoder - values that are inputs of a decoder's graph
  */
 struct accel_decoder {
 	/** @size: sizeof(struct accel_decoder) */
@@ -98,18 +98,18 @@ struct accel_decoder {
 	uint32_t k;
 	/** @v: values of all layers */
 	uint32_t v;
-	/** @k_scales: of an int8 cache */
+	/** @k_scales: scales of keys of an int8 cache */
 	uint32_t k_scales;
-	/** @v_scales: likewise */
+	/** @v_scales: scales of values of an int8 cache */
 	uint32_t v_scales;
-	/** @opts: as asked for, defaults filled in */
+	/** @opts: options, with defaults filled in */
 	struct accel_decoder_opts opts;
 };
 
 /**
  * accel_decoder_inputs - add the inputs of a decoder to a graph
  * @graph: graph
- * @opts: its cache
+ * @opts: options of its cache
  * @decoder: out
  *
  * Return: 0; -EINVAL, -E2BIG options; errors of accel_graph_input().
@@ -119,14 +119,16 @@ ACCEL_API int accel_decoder_inputs(struct accel_graph *graph,
 				   struct accel_decoder *decoder);
 
 /**
- * accel_decoder_attend - write keys and values of a layer and attend to all that there are
+ * accel_decoder_attend - add nodes that write keys and values of a layer to the cache, and
+ * attend
  * @graph: graph
  * @decoder: inputs
- * @layer: layer, each once
- * @desc: how, or NULL: window, scale, softcap; it is causal and ragged. Tensors are absent,
- *	but for what is said of the type of D
+ * @layer: layer; only one call for each layer
+ * @desc: descriptor with window, scale and softcap, or NULL; causal and ragged are implied.
+ *	Tensors must be absent, except that D may have a type
  * @q: queries [1, tokens, heads, head_dim]
- * @k: keys [1, tokens, kv_heads, head_dim], turned already if they are
+ * @k: keys [1, tokens, kv_heads, head_dim], with rotary embedding applied if the model has
+ *	one
  * @v: values [1, tokens, kv_heads, v_dim]
  * @d: out: [1, tokens, heads, v_dim]
  *
@@ -138,13 +140,13 @@ ACCEL_API int accel_decoder_attend(struct accel_graph *graph,
 				   uint32_t v, uint32_t *d);
 
 /**
- * accel_decoder_rows - of what there is for each token, that which is wanted
+ * accel_decoder_rows - add a node that selects the rows for which results are wanted
  * @graph: graph
  * @decoder: inputs
  * @value: [1, tokens, n]
  * @d: out: [1, rows, n]
  *
- * Before the last norm and product, which are then for these rows alone.
+ * To be used before the last norm and product, which then compute these rows only.
  *
  * Return: 0; -EINVAL decoder; errors of accel_graph_add().
  */
@@ -157,62 +159,67 @@ ACCEL_API int accel_decoder_rows(struct accel_graph *graph, const struct accel_d
  * DOC: Sampling
  *
  * A sampler chooses a token from logits, in this order: biases, penalties, the mask, top-k,
- * typical, top-p, min-p, temperature, and a draw. What cuts off looks at probabilities without
- * temperature. Ties go to the smaller token. Numbers are drawn by SplitMix64 (G. Steele and
- * others, "Fast Splittable Pseudorandom Number Generators", 2014) from the seed: the upper 53
- * bits over 2^53 are u, and the token is the first of those that are left whose sum of
- * probabilities is above u; they are in order of probability after a cut, else in order.
+ * typical, top-p, min-p, temperature, random choice. Truncation uses probabilities without
+ * temperature. Of equal tokens the smaller one is preferred. Random numbers are from
+ * SplitMix64 (G. Steele and others, "Fast Splittable Pseudorandom Number Generators", 2014):
+ * u is the upper 53 bits divided by 2^53, and the chosen token is the first one at which the
+ * cumulative probability exceeds u, in descending order of probability after truncation, else
+ * in the order of tokens.
  */
 
 struct accel_sampler;
 
 /**
- * struct accel_token_bias - added to a logit
+ * struct accel_token_bias - bias of a logit
  */
 struct accel_token_bias {
 	/** @token: token */
 	uint32_t token;
-	/** @bias: added; -INFINITY: never */
+	/** @bias: addend; -INFINITY: the token is never chosen */
 	float bias;
 };
 
 /**
- * struct accel_sampler_opts - how tokens are chosen
+ * struct accel_sampler_opts - options of a sampler
  */
 struct accel_sampler_opts {
 	/** @size: sizeof(struct accel_sampler_opts) */
 	uint32_t size;
-	/** @top_k: the most likely ones, 0: all */
+	/** @top_k: keep this number of the most likely tokens, 0: all */
 	uint32_t top_k;
-	/** @temperature: logits are divided by it; 0: the most likely token, nothing is drawn */
+	/** @temperature: divides the logits; 0: choose the most likely token */
 	float temperature;
-	/** @top_p: the fewest of the most likely ones with this probability together; 1: all */
+	/**
+	 * @top_p: keep the smallest number of most likely tokens with this total probability;
+	 * 1: all
+	 */
 	float top_p;
-	/** @min_p: those with at least this share of the most likely one's probability; 0: all */
+	/** @min_p: keep tokens with at least this fraction of the largest probability; 0: all */
 	float min_p;
 	/**
-	 * @typical_p: the fewest of those whose information is next to the entropy with this
-	 * probability together (C. Meister and others, arXiv:2202.00666); 1: all
+	 * @typical_p: keep the smallest number of tokens with this total probability, in the
+	 * order of the distance of their information from the entropy (C. Meister and others,
+	 * arXiv:2202.00666); 1: all
 	 */
 	float typical_p;
 	/**
-	 * @repeat_penalty: logits of tokens that were there are divided by it if above 0, else
-	 * multiplied (N. Keskar and others, arXiv:1909.05858); 1: nothing
+	 * @repeat_penalty: logits of tokens that occurred are divided by it if positive, else
+	 * multiplied (N. Keskar and others, arXiv:1909.05858); 1: no effect
 	 */
 	float repeat_penalty;
-	/** @frequency_penalty: less this, as often as they were there; 0: nothing */
+	/** @frequency_penalty: subtracted for each occurrence of a token; 0: no effect */
 	float frequency_penalty;
-	/** @presence_penalty: less this, once if they were there; 0: nothing */
+	/** @presence_penalty: subtracted once if a token occurred; 0: no effect */
 	float presence_penalty;
-	/** @last: accepted tokens that penalties look back at, at most 65536; 0: 64 */
+	/** @last: number of accepted tokens that penalties consider, at most 65536; 0: 64 */
 	uint32_t last;
 	/** @bias_count: number of @bias */
 	uint32_t bias_count;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @bias: added to logits, copied */
+	/** @bias: biases of logits, copied */
 	const struct accel_token_bias *bias;
-	/** @seed: of the numbers that are drawn */
+	/** @seed: seed of the random numbers */
 	uint64_t seed;
 };
 
@@ -221,7 +228,7 @@ struct accel_sampler_opts {
 	{ sizeof(struct accel_sampler_opts), 0, 0, 1, 0, 1, 1, 0, 0, 0, 0, 0, NULL, 0 }
 
 /**
- * accel_sampler_create - something that chooses tokens
+ * accel_sampler_create - create a sampler
  * @opts: options, or NULL
  * @vocabulary: number of logits
  * @sampler: out
@@ -232,20 +239,20 @@ ACCEL_API int accel_sampler_create(const struct accel_sampler_opts *opts, uint32
 				   struct accel_sampler **sampler);
 
 /**
- * accel_sampler_destroy - give it up
+ * accel_sampler_destroy - release a sampler
  * @sampler: sampler, or NULL
  */
 ACCEL_API void accel_sampler_destroy(struct accel_sampler *sampler);
 
 /**
- * accel_sampler_set_mask - tokens that may not be chosen
+ * accel_sampler_set_mask - restrict the tokens that may be chosen
  * @sampler: sampler
- * @allowed: whether a token may be; negative: an error, which the call that asked returns. NULL:
- *	all may be
+ * @allowed: returns 1 if a token is allowed, 0 if not, or a negative error, which the calling
+ *	function returns. NULL: all are allowed
  * @user: passed on
  *
- * The token that was drawn is asked about; only if it may not be are all others, and it is
- * drawn again among those that may.
+ * First @allowed is called for the token that was chosen; only if that is not allowed, it is
+ * called for all others, and a token is chosen among the allowed ones.
  *
  * Return: 0; -EINVAL.
  */
@@ -253,31 +260,31 @@ ACCEL_API int accel_sampler_set_mask(struct accel_sampler *sampler,
 				     int (*allowed)(void *user, uint32_t token), void *user);
 
 /**
- * struct accel_chosen - a token
+ * struct accel_chosen - a chosen token
  */
 struct accel_chosen {
 	/** @token: token */
 	uint32_t token;
-	/** @logprob: logarithm of its probability by the logits as they came */
+	/** @logprob: logarithm of its probability, from the unmodified logits */
 	float logprob;
 };
 
 /**
  * accel_sampler_sample - choose a token
  * @sampler: sampler
- * @logits: as many as the vocabulary; -INFINITY: never
+ * @logits: one for each token of the vocabulary; -INFINITY: the token is never chosen
  * @chosen: out
  *
- * It is not yet accepted.
+ * The token is not accepted by this.
  *
- * Return: 0; -EINVAL; -EDOM some logit is NaN or INFINITY; -ENODATA no token may be chosen; errors
- * of the mask.
+ * Return: 0; -EINVAL; -EDOM a logit is NaN or INFINITY; -ENODATA no token may be chosen;
+ * errors of the mask.
  */
 ACCEL_API int accel_sampler_sample(struct accel_sampler *sampler, const float *logits,
 				   struct accel_chosen *chosen);
 
 /**
- * accel_sampler_accept - a token that was chosen, or given, is there: penalties count it
+ * accel_sampler_accept - add a token to those that penalties consider
  * @sampler: sampler
  * @token: token
  *
@@ -286,35 +293,36 @@ ACCEL_API int accel_sampler_sample(struct accel_sampler *sampler, const float *l
 ACCEL_API int accel_sampler_accept(struct accel_sampler *sampler, uint32_t token);
 
 /**
- * accel_sampler_probabilities - what would be drawn from
+ * accel_sampler_probabilities - compute the probabilities of the random choice
  * @sampler: sampler
  * @logits: as for accel_sampler_sample()
- * @probabilities: out: of each token of the vocabulary, 0 for those that are cut off or may not be
+ * @probabilities: out: for each token of the vocabulary, 0 for those that are truncated or
+ *	not allowed
  *
- * With a mask it is what comes of both draws, see accel_sampler_set_mask().
+ * With a mask, those of the outcome of both choices, see accel_sampler_set_mask().
  *
- * Return: as of accel_sampler_sample().
+ * Return: as for accel_sampler_sample().
  */
 ACCEL_API int accel_sampler_probabilities(struct accel_sampler *sampler, const float *logits,
 					  double *probabilities);
 
 /**
- * accel_sampler_top - the most likely tokens by logits as they are
+ * accel_sampler_top - get the most likely tokens by unmodified logits
  * @sampler: sampler
  * @logits: logits
  * @top: out, most likely first
- * @count: how many, at most the vocabulary
+ * @count: number of tokens, at most the vocabulary
  *
- * Return: 0; -EINVAL; -EDOM some logit is NaN or INFINITY.
+ * Return: 0; -EINVAL; -EDOM a logit is NaN or INFINITY.
  */
 ACCEL_API int accel_sampler_top(struct accel_sampler *sampler, const float *logits,
 				struct accel_chosen *top, uint32_t count);
 
 /**
- * accel_sampler_uniform - the next number that is drawn
+ * accel_sampler_uniform - draw the next random number
  * @sampler: sampler
  *
- * Return: from 0 to below 1; 0 for NULL.
+ * Return: a number in [0, 1); 0 for NULL.
  */
 ACCEL_API double accel_sampler_uniform(struct accel_sampler *sampler);
 
@@ -323,63 +331,67 @@ ACCEL_API double accel_sampler_uniform(struct accel_sampler *sampler);
 /**
  * DOC: Constraints
  *
- * A constraint says which bytes a text may go on with so that it becomes JSON of a schema:
- * type, properties in their order with required ones, additionalProperties where there are no
- * properties, items, minItems, maxItems, minLength, maxLength, enum, const, anyOf, oneOf (taken
- * for anyOf), and $ref within the schema. Other words that constrain are refused, and so are
- * those beside $ref, const, enum, anyOf and oneOf, but for the type of const and enum. Between
- * parts there may be a space, or a line's end and up to 20 of them; numbers have at most 18 digits
- * before and 17 behind the point. Schemas have at most 1 MiB and 64 levels, texts about 40. What is
- * asked and taken between two tokens may look at 2^26 states, which is a second at the most: only a
- * schema that is made for it comes near. More is -E2BIG, which ends a request with that error.
+ * A constraint determines with which bytes a text may continue so that it becomes JSON that
+ * matches a schema. Supported are type, properties in their order with required ones,
+ * additionalProperties if there are no properties, items, minItems, maxItems, minLength,
+ * maxLength, enum, const, anyOf, oneOf (treated like anyOf), and $ref within the schema.
+ * Other constraining keywords are rejected, and so are keywords beside $ref, const, enum,
+ * anyOf and oneOf, except for the type of const and enum. Between parts there may be a space,
+ * or a newline and up to 20 spaces; numbers have at most 18 digits before and 17 after the
+ * point. Schemas have at most 1 MiB and 64 levels, texts about 40 levels. The calls between
+ * two tokens may examine 2^26 states in total, which takes up to a second; only schemas
+ * designed for it come close. Beyond that the result is -E2BIG, which ends a request with
+ * this error.
  */
 
 struct accel_constraint;
 
 /**
- * accel_constraint_create - the texts of a JSON schema
+ * accel_constraint_create - create a constraint from a JSON schema
  * @schema: schema
  * @bytes: of it
  * @error: filled if it fails, may be NULL
- * @constraint: out: at the beginning of a text
+ * @constraint: out: constraint at the beginning of a text
  *
- * Return: 0; -EBADMSG no JSON; -EINVAL contradictions; -EOPNOTSUPP words that are not known;
- * -E2BIG too large; -ENOMEM.
+ * Return: 0; -EBADMSG not JSON; -EINVAL an inconsistent schema; -EOPNOTSUPP unsupported
+ * keywords; -E2BIG too large; -ENOMEM.
  */
 ACCEL_API int accel_constraint_create(const char *schema, uint64_t bytes,
 				      struct accel_error *error,
 				      struct accel_constraint **constraint);
 
 /**
- * accel_constraint_destroy - give it up
+ * accel_constraint_destroy - release a constraint
  * @constraint: constraint, or NULL
  */
 ACCEL_API void accel_constraint_destroy(struct accel_constraint *constraint);
 
 /**
  * accel_constraint_allows - may these bytes come next?
- * @constraint: constraint, unchanged
+ * @constraint: constraint, which does not change
  * @bytes: bytes
  * @count: how many
  *
- * Return: 1 if they may, else 0; -E2BIG: too much has been looked at since the last bytes came.
+ * Return: 1 if they may, else 0; -E2BIG too many states were examined since the last bytes
+ * were taken.
  */
 ACCEL_API int accel_constraint_allows(struct accel_constraint *constraint, const char *bytes,
 				      uint64_t count);
 
 /**
- * accel_constraint_take - these bytes come next
+ * accel_constraint_take - append bytes to the text
  * @constraint: constraint
  * @bytes: bytes
  * @count: how many
  *
- * Return: 0; -EINVAL they may not: nothing has changed; -E2BIG too much to look at, likewise.
+ * Return: 0; -EINVAL they may not come next; -E2BIG too many states. On failure nothing
+ * changes.
  */
 ACCEL_API int accel_constraint_take(struct accel_constraint *constraint, const char *bytes,
 				    uint64_t count);
 
 /**
- * accel_constraint_whole - may the text end here?
+ * accel_constraint_whole - is the text complete?
  * @constraint: constraint
  *
  * Return: 1 if it may, else 0.
@@ -392,18 +404,18 @@ ACCEL_API int accel_constraint_whole(const struct accel_constraint *constraint);
  * DOC: Generators
  *
  * A generator answers requests with a decoder's graph, many at once: a step runs one token of
- * each sequence that is being answered, and with what is left of its tokens pieces of prompts.
- * Requests join and leave at each step. They are taken in the order in which they came; where
- * pages run out, the one that came last waits and is computed again later, so that the first
- * one always goes on. Whole pages of prompts and answers are kept while there is room, and a
- * prompt that begins like one of them takes its pages instead of computing them; so does one
- * that begins like a prompt in work, which it waits for.
+ * each sequence that is being answered, and uses the rest of its tokens for parts of prompts.
+ * Requests join and leave at each step (continuous batching). They start in the order of
+ * submission; if there are not enough pages, the last one is preempted and computed again
+ * later, so that the first one always continues. Complete pages of prompts and answers are
+ * kept while there is room, and a prompt with the same prefix uses these pages instead of
+ * computing them; a prompt with the same prefix as one that is being computed waits for it.
  *
- * With a context that is ACCEL_CTX_REPRODUCIBLE an answer is the one that the request has
- * alone, bit for bit, whatever else is answered, preempted or found.
+ * In a context that is ACCEL_CTX_REPRODUCIBLE an answer is bit for bit the same as for the
+ * request alone, independent of other requests, of preemption, and of shared pages.
  *
- * Threads: any may call, also at the same time. One of them runs a step, others wait for it or
- * add requests meanwhile.
+ * Threads: any, several at once. One of them runs a step; others wait for it, or add requests
+ * meanwhile.
  */
 
 struct accel_generator;
@@ -414,29 +426,38 @@ struct accel_generator;
 struct accel_generator_opts {
 	/** @size: sizeof(struct accel_generator_opts) */
 	uint32_t size;
-	/** @pages: pages of the cache, 0: for @batch, at most two, sequences of the context */
+	/**
+	 * @pages: number of pages of the cache, 0: for sequences as long as the context, as
+	 * many as @batch but at most two
+	 */
 	uint32_t pages;
-	/** @batch: most sequences of a step, 0: 16 */
+	/** @batch: largest number of sequences of a step, 0: 16 */
 	uint32_t batch;
-	/** @tokens: most tokens of a step, 0: 256; at least @batch */
+	/** @tokens: largest number of tokens of a step, 0: 256; at least @batch */
 	uint32_t tokens;
-	/** @kept: most sequences that are kept for their beginnings, 0: 64; UINT32_MAX: none */
+	/**
+	 * @kept: largest number of sequences that are kept for shared prefixes, 0: 64;
+	 * UINT32_MAX: none
+	 */
 	uint32_t kept;
-	/** @lookup: most tokens that are guessed from what was there before; 0: none */
+	/** @lookup: largest number of tokens that are guessed from the preceding text; 0: none */
 	uint32_t lookup;
-	/** @drafted: most tokens that @draft guesses, 0: 4 */
+	/** @drafted: largest number of tokens that @draft guesses, 0: 4 */
 	uint32_t drafted;
 	/** @pad: 0 */
 	uint32_t pad;
 	/** @compile: options of accel_graph_compile(), NULL: default */
 	const struct accel_compile_opts *compile;
-	/** @draft: decoder with the same vocabulary that guesses, or NULL */
+	/** @draft: decoder with the same vocabulary for speculative decoding, or NULL */
 	struct accel_graph *draft;
-	/** @tokenizer: what tokens are as text, which has to stay; NULL: there is no text */
+	/**
+	 * @tokenizer: tokenizer, which must exist as long as the generator; NULL: events have
+	 * no text
+	 */
 	const struct accel_tokenizer *tokenizer;
 	/**
-	 * @encoder: of accel_model_encoder(): the decoder sees what it makes of a text. Such a
-	 *	generator searches, see accel_generator_search(), and does nothing else. Or NULL
+	 * @encoder: from accel_model_encoder(), for a decoder that attends to an encoded
+	 *	text; or NULL. Such a generator supports accel_generator_search() only
 	 */
 	struct accel_graph *encoder;
 };
@@ -446,29 +467,30 @@ struct accel_generator_opts {
 	{ sizeof(struct accel_generator_opts), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 
 /**
- * accel_generator_create - something that answers requests
+ * accel_generator_create - create a generator
  * @ctx: context
  * @graph: decoder, see accel_decoder_inputs(); it is compiled
  * @opts: options, or NULL
  * @generator: out
  *
- * Return: 0; -EINVAL, -E2BIG options, or the graph is no decoder; errors of
- * accel_graph_compile(), accel_kv_create() and a first run. The context has the record.
+ * Return: 0; -EINVAL, -E2BIG options, or the graph is not a decoder; errors of
+ * accel_graph_compile(), accel_kv_create() and a first run. The error record is that of the
+ * context.
  */
 ACCEL_API int accel_generator_create(struct accel_ctx *ctx, struct accel_graph *graph,
 				     const struct accel_generator_opts *opts,
 				     struct accel_generator **generator);
 
 /**
- * accel_generator_destroy - give it up, and all requests
- * @generator: generator, or NULL; nobody else calls it any more
+ * accel_generator_destroy - release a generator and all of its requests
+ * @generator: generator that is not in use by another thread, or NULL
  */
 ACCEL_API void accel_generator_destroy(struct accel_generator *generator);
 
 /**
- * enum accel_event_kind - what happened
- * @ACCEL_EVENT_TOKEN: there is another token
- * @ACCEL_EVENT_END: there are no more; nothing comes after it
+ * enum accel_event_kind - kinds of events
+ * @ACCEL_EVENT_TOKEN: another token
+ * @ACCEL_EVENT_END: end of the answer; the last event
  */
 enum accel_event_kind {
 	ACCEL_EVENT_TOKEN = 0,
@@ -476,12 +498,12 @@ enum accel_event_kind {
 };
 
 /**
- * enum accel_end - why an answer ended
- * @ACCEL_END_STOP: by a token or a text that ends it, which is no part of it
- * @ACCEL_END_LENGTH: it has as many tokens as were wanted, or the context has no more
+ * enum accel_end - reason for the end of an answer
+ * @ACCEL_END_STOP: a token or a text that ends it, which is not part of it
+ * @ACCEL_END_LENGTH: the largest number of tokens, or the end of the context, was reached
  * @ACCEL_END_CANCELLED: it was cancelled
- * @ACCEL_END_ERROR: it failed: event.error; -EDOM the model gave NaN or INFINITY, -E2BIG the schema
- *	takes too long
+ * @ACCEL_END_ERROR: it failed: event.error; -EDOM logits were NaN or INFINITY, -E2BIG the
+ *	schema takes too long
  */
 enum accel_end {
 	ACCEL_END_STOP = 0,
@@ -491,7 +513,7 @@ enum accel_end {
 };
 
 /**
- * struct accel_event - something that happened to a request
+ * struct accel_event - event of a request
  */
 struct accel_event {
 	/** @size: sizeof(struct accel_event) */
@@ -500,28 +522,28 @@ struct accel_event {
 	uint32_t kind;
 	/** @id: request */
 	uint64_t id;
-	/** @token: TOKEN: it */
+	/** @token: TOKEN: the token */
 	uint32_t token;
-	/** @logprob: TOKEN: logarithm of its probability by the model */
+	/** @logprob: TOKEN: logarithm of its probability, from the unmodified logits */
 	float logprob;
-	/** @index: TOKEN: from 0 on; END: how many there were */
+	/** @index: TOKEN: index of the token, from 0 on; END: number of tokens */
 	uint32_t index;
 	/** @end: END: &enum accel_end */
 	uint32_t end;
 	/** @error: END: negative error, or 0 */
 	int32_t error;
-	/** @bytes: of @text */
+	/** @bytes: length of @text */
 	uint32_t bytes;
 	/**
-	 * @text: text that became certain: characters are not cut, and what may be the
-	 * beginning of a text that ends the answer comes later
+	 * @text: text that is final: characters are complete, and a possible beginning of a
+	 * text that ends the answer is held back
 	 */
 	const char *text;
-	/** @top_count: of @top */
+	/** @top_count: number of @top */
 	uint32_t top_count;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @top: TOKEN: the most likely ones, as many as were asked for */
+	/** @top: TOKEN: the most likely tokens, as many as requested */
 	const struct accel_chosen *top;
 };
 
@@ -530,7 +552,7 @@ struct accel_event {
 	{ sizeof(struct accel_event), 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, NULL }
 
 /**
- * struct accel_request - what is to be answered
+ * struct accel_request - a request
  */
 struct accel_request {
 	/** @size: sizeof(struct accel_request) */
@@ -539,7 +561,7 @@ struct accel_request {
 	uint32_t count;
 	/** @tokens: prompt, copied */
 	const int32_t *tokens;
-	/** @max_tokens: most tokens of the answer, 0: as many as the context has room for */
+	/** @max_tokens: largest number of tokens of the answer, 0: limited by the context only */
 	uint32_t max_tokens;
 	/** @stop_count: number of @stops */
 	uint32_t stop_count;
@@ -547,26 +569,26 @@ struct accel_request {
 	const uint32_t *stops;
 	/** @text_count: number of @texts */
 	uint32_t text_count;
-	/** @top: number of most likely tokens that events have, at most 64 */
+	/** @top: number of most likely tokens in events, at most 64 */
 	uint32_t top;
 	/** @texts: texts that end the answer, copied; the generator needs a tokenizer */
 	const char *const *texts;
-	/** @sampler: how tokens are chosen, NULL: the most likely ones */
+	/** @sampler: options of the sampler, NULL: the most likely tokens */
 	const struct accel_sampler_opts *sampler;
 	/**
-	 * @schema: JSON schema that the answer is of, see accel_constraint_create(), or NULL; the
-	 * generator needs a tokenizer. It ends where it is whole and a token of @stops is chosen,
-	 * or nothing can come any more
+	 * @schema: JSON schema of the answer, see accel_constraint_create(), or NULL; the
+	 * generator needs a tokenizer. The answer ends when it is complete and a token of
+	 * @stops is chosen, or when nothing can follow
 	 */
 	const char *schema;
-	/** @salt: pages are shared with requests of the same number only */
+	/** @salt: pages are shared with requests of the same salt only */
 	uint64_t salt;
 	/**
-	 * @event: told what happens, by the thread that runs the step; another number than 0
-	 *	cancels. NULL: accel_generator_next() gives it
+	 * @event: called for each event by the thread that runs the step; another result than
+	 *	0 cancels the request. NULL: use accel_generator_next()
 	 */
 	int (*event)(void *user, const struct accel_event *event);
-	/** @user: for @event */
+	/** @user: argument of @event */
 	void *user;
 };
 
@@ -575,10 +597,10 @@ struct accel_request {
 	{ sizeof(struct accel_request), 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, NULL }
 
 /**
- * accel_generator_submit - add a request
+ * accel_generator_submit - submit a request
  * @generator: generator
- * @request: what is to be answered
- * @id: out: its number
+ * @request: request
+ * @id: out: its id
  *
  * Return: 0; -EINVAL, -E2BIG the request; -EOPNOTSUPP there is an encoder; -ENOSPC its prompt is
  * longer than the context, or needs more pages than there are; -ENOMEM.
@@ -587,36 +609,36 @@ ACCEL_API int accel_generator_submit(struct accel_generator *generator,
 				     const struct accel_request *request, uint64_t *id);
 
 /**
- * accel_generator_cancel - end an answer
+ * accel_generator_cancel - cancel a request
  * @generator: generator
  * @id: request
  *
- * Its last event says so, unless it had ended. It comes with the next step.
+ * The next step produces its last event, ACCEL_END_CANCELLED unless it has ended before.
  *
- * Return: 0; -ENOENT there is no such request.
+ * Return: 0; -ENOENT no such request.
  */
 ACCEL_API int accel_generator_cancel(struct accel_generator *generator, uint64_t id);
 
 /**
- * accel_generator_step - run once
+ * accel_generator_step - run a step
  * @generator: generator
  *
- * Return: 1: there is more to do; 0: nothing is; -EINVAL; -EDEADLK called by a function of a
- * request, which a step called.
+ * Return: 1 if there is more to do, 0 if not; -EINVAL; -EDEADLK called from a callback of a
+ * request.
  */
 ACCEL_API int accel_generator_step(struct accel_generator *generator);
 
 /**
- * accel_generator_next - what happened next to a request
+ * accel_generator_next - wait for the next event of a request
  * @generator: generator
- * @id: request without a function of its own
- * @event: out: what it points to is valid until the next call for this request
+ * @id: request without a callback
+ * @event: out: its pointers are valid until the next call for this request
  *
- * Runs steps, or waits for those of other threads, until there is something. After the END
- * the request is gone when this is called for it again.
+ * Runs steps, or waits for those of other threads, until there is an event. The request is
+ * released by the first call after its ACCEL_EVENT_END.
  *
- * Return: 0; -ENOENT there is no such request; -EINVAL; -EDEADLK it would have to run a step, and
- * was called by a function of a request.
+ * Return: 0; -ENOENT no such request; -EINVAL; -EDEADLK called from a callback of a request,
+ * and it would have to run a step.
  */
 ACCEL_API int accel_generator_next(struct accel_generator *generator, uint64_t id,
 				   struct accel_event *event);
@@ -624,34 +646,35 @@ ACCEL_API int accel_generator_next(struct accel_generator *generator, uint64_t i
 /**
  * DOC: Beams
  *
- * A search follows several continuations of a text at once, the beams, and finds ones that are
- * likelier as a whole than the likeliest token each time. Of all beams with one more token, the
- * likeliest go on; those that end are hypotheses, of which as many as there are beams are kept,
- * with the score::
+ * Beam search follows several continuations of a text at once, the beams, and finds ones with
+ * a higher total probability than the most likely token in each step. Of all beams extended
+ * by one token, the most likely continue; those that end are hypotheses, of which as many as
+ * there are beams are kept, with the score::
  *
  *	sum of the logarithms of the probabilities / tokens ^ length_penalty
  *
- * both with the token that ends them. That, and when a search ends, is as transformers has it
- * (BeamSearchScorer and BeamHypotheses of transformers 4.40): a step looks at twice as many
- * candidates as there are beams (for n tokens that end, 1 + n times), and of those that end only
- * at the ones among the first as many as there are beams; ties go to the earlier beam, then to
- * the smaller token. Where there are fewer candidates than beams fewer go on. One beam ends with
- * the first hypothesis, so it is the likeliest token each time, whatever is said of stopping.
+ * both including the token that ends them. This, and the end of a search, are as in
+ * transformers (BeamSearchScorer and BeamHypotheses of transformers 4.40): a step considers
+ * twice as many candidates as beams (1 + n times with n tokens that end), and those that end
+ * only if they are among the first as many as there are beams; of equal ones the earlier beam
+ * is preferred, then the smaller token. If there are fewer candidates than beams, fewer beams
+ * continue. With one beam the search ends with the first hypothesis, so it is greedy,
+ * regardless of the stopping rule.
  *
- * Beams share the pages of what they have in common. One that is written to is copied before.
+ * Beams share the pages of their common prefix. A shared page is copied before it is written.
  */
 
-/** ACCEL_SEARCH_BEAMS_MAX: most beams */
+/** ACCEL_SEARCH_BEAMS_MAX: largest number of beams */
 #define ACCEL_SEARCH_BEAMS_MAX	64
-/** ACCEL_SEARCH_STOPS_MAX: most tokens that end a search */
+/** ACCEL_SEARCH_STOPS_MAX: largest number of tokens that end a hypothesis */
 #define ACCEL_SEARCH_STOPS_MAX	16
 
 /**
- * enum accel_search_stopping - when a search with enough hypotheses ends
- * @ACCEL_SEARCH_LIKELY: when the likeliest candidate, were it to end now, would score no better
- *	than the worst of them (early_stopping=False)
+ * enum accel_search_stopping - end of a search that has enough hypotheses
+ * @ACCEL_SEARCH_LIKELY: when the score of the most likely candidate, if it ended now, is not
+ *	better than that of the worst hypothesis (early_stopping=False)
  * @ACCEL_SEARCH_FIRST: at once (early_stopping=True)
- * @ACCEL_SEARCH_NEVER: when no beam can score better, however long it becomes
+ * @ACCEL_SEARCH_NEVER: when no beam can have a better score at any length
  *	(early_stopping="never")
  */
 enum accel_search_stopping {
@@ -661,68 +684,77 @@ enum accel_search_stopping {
 };
 
 /**
- * struct accel_search - what is to be searched for
+ * struct accel_search - options of a search
  */
 struct accel_search {
 	/** @size: sizeof(struct accel_search) */
 	uint32_t size;
-	/** @beams: from 1 to ACCEL_SEARCH_BEAMS_MAX, at most the generator's batch */
+	/**
+	 * @beams: number of beams, from 1 to ACCEL_SEARCH_BEAMS_MAX, at most the generator's
+	 * batch
+	 */
 	uint32_t beams;
-	/** @tokens: text that is gone on with */
+	/** @tokens: text to continue */
 	const int32_t *tokens;
 	/** @count: number of @tokens, at least 1 */
 	uint32_t count;
-	/** @max_tokens: most tokens of a hypothesis, 0: as many as the context has room for */
+	/** @max_tokens: largest number of tokens of a hypothesis, 0: limited by the context only */
 	uint32_t max_tokens;
-	/** @stops: tokens that end one */
+	/** @stops: tokens that end a hypothesis */
 	const uint32_t *stops;
 	/** @stop_count: number of @stops, at most ACCEL_SEARCH_STOPS_MAX */
 	uint32_t stop_count;
-	/** @wanted: hypotheses that are told, at most @beams; 0: the best one */
+	/** @wanted: number of hypotheses to return, at most @beams; 0: the best one */
 	uint32_t wanted;
-	/** @length_penalty: from -16 to 16; above 0 longer ones gain, 0: the sum is the score */
+	/**
+	 * @length_penalty: from -16 to 16; positive values favour longer hypotheses, 0: the
+	 * score is the sum
+	 */
 	float length_penalty;
 	/** @stopping: &enum accel_search_stopping */
 	uint32_t stopping;
-	/** @source: text for the encoder, if there is one: there has to be one then, else none */
+	/** @source: text for the encoder; required if the generator has one, else NULL */
 	const int32_t *source;
 	/** @source_count: number of @source, at most 32768 */
 	uint32_t source_count;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @step: called before each step with the tokens of a beam; not 0 ends it; or NULL */
+	/**
+	 * @step: called before each step with the number of tokens of a beam; another result
+	 * than 0 ends the search; or NULL
+	 */
 	int (*step)(void *user, uint32_t tokens);
-	/** @user: for @step */
+	/** @user: argument of @step */
 	void *user;
 };
 
-/** ACCEL_SEARCH_INIT: four beams; the text is to be set */
+/** ACCEL_SEARCH_INIT: four beams; the text must be set */
 #define ACCEL_SEARCH_INIT \
 	{ sizeof(struct accel_search), 4, NULL, 0, 0, NULL, 0, 0, 1, ACCEL_SEARCH_LIKELY, NULL, \
 	  0, 0, NULL, NULL }
 
 /**
- * struct accel_hypothesis - what a search found
+ * struct accel_hypothesis - a result of a search
  */
 struct accel_hypothesis {
 	/** @size: sizeof(struct accel_hypothesis) */
 	uint32_t size;
-	/** @index: 0 is the best */
+	/** @index: index, 0: the best */
 	uint32_t index;
-	/** @tokens: without the one that ends it; there during the call */
+	/** @tokens: tokens without the one that ends it; valid during the call */
 	const int32_t *tokens;
 	/** @count: number of @tokens */
 	uint32_t count;
 	/** @end: ACCEL_END_STOP or ACCEL_END_LENGTH */
 	uint32_t end;
-	/** @logprob: logarithm of its probability, with that of the token that ends it */
+	/** @logprob: logarithm of its probability, including the token that ends it */
 	double logprob;
-	/** @score: what it is judged by */
+	/** @score: its score */
 	double score;
 };
 
 /**
- * typedef accel_search_fn - told a hypothesis
+ * typedef accel_search_fn - receives a hypothesis
  * @user: passed on
  * @hypothesis: hypothesis
  *
@@ -731,60 +763,60 @@ struct accel_hypothesis {
 typedef int accel_search_fn(void *user, const struct accel_hypothesis *hypothesis);
 
 /**
- * accel_generator_search - the likeliest continuations of a text
+ * accel_generator_search - find the most likely continuations of a text by beam search
  * @generator: generator
- * @search: what for
- * @fn: told the hypotheses, best first
+ * @search: options
+ * @fn: called for each hypothesis, the best first
  * @user: for @fn
  *
- * It runs to its end: requests wait meanwhile. @fn is called when others may go on.
+ * The search runs to its end, while requests wait. @fn is called after that.
  *
- * Return: 0; -EINVAL; -E2BIG more beams than the generator's batch; -ENOSPC the text is as long as
- * the context, or there are too few pages; -EDOM logits are NaN or INFINITY; -ECANCELED @fn or the
- * function of a step wanted it; -EDEADLK as accel_generator_step(); -ENOMEM; errors of
- * accel_state_run().
+ * Return: 0; -EINVAL; -E2BIG more beams than the generator's batch; -ENOSPC the text is as
+ * long as the context, or there are too few pages; -EDOM logits are NaN or INFINITY;
+ * -ECANCELED @fn or the callback of a step ended it; -EDEADLK as accel_generator_step();
+ * -ENOMEM; errors of accel_state_run().
  */
 ACCEL_API int accel_generator_search(struct accel_generator *generator,
 				     const struct accel_search *search, accel_search_fn *fn,
 				     void *user);
 
 /**
- * struct accel_generator_info - a generator
+ * struct accel_generator_info - description of a generator
  */
 struct accel_generator_info {
 	/** @size: sizeof(struct accel_generator_info) */
 	uint32_t size;
 	/** @vocabulary: number of logits */
 	uint32_t vocabulary;
-	/** @context: most tokens of a sequence */
+	/** @context: largest number of tokens of a sequence */
 	uint32_t context;
-	/** @page_size: tokens of a page */
+	/** @page_size: number of tokens of a page */
 	uint32_t page_size;
-	/** @pages: pages of the cache */
+	/** @pages: number of pages of the cache */
 	uint32_t pages;
-	/** @used_pages: those that are in use, also by what is kept */
+	/** @used_pages: number of pages in use, including those of kept sequences */
 	uint32_t used_pages;
-	/** @kept: sequences that are kept */
+	/** @kept: number of kept sequences */
 	uint32_t kept;
-	/** @waiting: requests that wait */
+	/** @waiting: number of waiting requests */
 	uint32_t waiting;
-	/** @active: requests that are being answered */
+	/** @active: number of requests that are being answered */
 	uint32_t active;
-	/** @width: elements of "hidden", 0: there is none */
+	/** @width: number of elements of "hidden", 0: there is none */
 	uint32_t width;
-	/** @steps: runs */
+	/** @steps: number of runs */
 	uint64_t steps;
-	/** @prompt_tokens: tokens of prompts that were computed, again too */
+	/** @prompt_tokens: number of tokens of prompts that were computed, including repetitions */
 	uint64_t prompt_tokens;
-	/** @shared_tokens: those whose pages were there */
+	/** @shared_tokens: number of tokens of prompts whose pages were shared */
 	uint64_t shared_tokens;
-	/** @new_tokens: tokens of answers */
+	/** @new_tokens: number of tokens of answers */
 	uint64_t new_tokens;
-	/** @preempted: how often a request had to make room */
+	/** @preempted: number of preemptions of requests */
 	uint64_t preempted;
-	/** @guessed: tokens that were guessed */
+	/** @guessed: number of guessed tokens */
 	uint64_t guessed;
-	/** @accepted: of these, those that were right */
+	/** @accepted: number of guessed tokens that were right */
 	uint64_t accepted;
 };
 
@@ -803,14 +835,14 @@ ACCEL_API int accel_generator_get_info(struct accel_generator *generator,
  * @generator: generator
  * @tokens: text that was answered, with its answer
  * @count: its tokens
- * @salt: of the request
- * @path: file for keys and values; that of tokens has ".tokens" behind its name. Both are
- *	replaced
+ * @salt: salt of the request
+ * @path: file for keys and values; the file for tokens has ".tokens" appended. Existing files
+ *	are replaced
  *
- * As many whole pages of the text as are kept.
+ * Saves the complete pages of the text that are kept.
  *
- * Return: 0; -ENOENT nothing of it is kept; -EINVAL; -EDEADLK as accel_generator_step(); -ENOSPC no
- * page is free; errors of accel_kv_save().
+ * Return: 0; -ENOENT no page of it is kept; -EINVAL; -EDEADLK as accel_generator_step();
+ * -ENOSPC no page is free; errors of accel_kv_save().
  */
 ACCEL_API int accel_generator_save(struct accel_generator *generator, const int32_t *tokens,
 				   uint32_t count, uint64_t salt, const char *path);
@@ -820,21 +852,21 @@ ACCEL_API int accel_generator_save(struct accel_generator *generator, const int3
  * @generator: generator of the same model
  * @path: file of accel_generator_save()
  *
- * It is kept, and found by the next request that begins with its tokens.
+ * The text is kept, and used by requests that begin with its tokens.
  *
- * Return: 0; -EOPNOTSUPP nothing is kept; -EBADMSG, -EPROTO not such files, truncated or
- * corrupt; -ESTALE of another model: one that says something else of a few tokens; -EINVAL of
- * another vocabulary, context or size of pages; -EDEADLK as accel_generator_step(); -ENOSPC too few
- * pages; errors of open().
+ * Return: 0; -EOPNOTSUPP the generator keeps no sequences; -EBADMSG, -EPROTO not such files,
+ * truncated or corrupt; -ESTALE of another model, whose results for a few tokens differ;
+ * -EINVAL of another vocabulary, context or page size; -EDEADLK as accel_generator_step();
+ * -ENOSPC too few pages; errors of open().
  */
 ACCEL_API int accel_generator_load(struct accel_generator *generator, const char *path);
 
 /**
- * accel_generator_score - logarithms of the probabilities of a text's tokens
+ * accel_generator_score - compute the log-probabilities of the tokens of a text
  * @generator: generator
  * @tokens: text
- * @count: its tokens, from 2 to the context
- * @logprobs: out: of tokens 1 to @count - 1, by those before
+ * @count: number of tokens, from 2 to the context
+ * @logprobs: out: for tokens 1 to @count - 1, given the preceding ones
  *
  * Return: 0; -EINVAL; -EOPNOTSUPP there is an encoder; -EDOM logits are NaN or INFINITY; -EDEADLK
  * as accel_generator_step(); -ENOSPC pages; errors of accel_state_run().
@@ -843,11 +875,11 @@ ACCEL_API int accel_generator_score(struct accel_generator *generator, const int
 				    uint32_t count, float *logprobs);
 
 /**
- * enum accel_pooling - an embedding of the rows of a text
- * @ACCEL_POOL_LAST: the last one
- * @ACCEL_POOL_FIRST: the first one
+ * enum accel_pooling - combination of the rows of a text to an embedding
+ * @ACCEL_POOL_LAST: the last row
+ * @ACCEL_POOL_FIRST: the first row
  * @ACCEL_POOL_MEAN: the mean
- * @ACCEL_POOL_LARGEST: of each element the largest
+ * @ACCEL_POOL_LARGEST: the elementwise maximum
  */
 enum accel_pooling {
 	ACCEL_POOL_LAST = 0,
@@ -856,15 +888,15 @@ enum accel_pooling {
 	ACCEL_POOL_LARGEST = 3
 };
 
-/** ACCEL_POOL_NORMALISE: divided by its length */
+/** ACCEL_POOL_NORMALISE: divide the vector by its Euclidean norm */
 #define ACCEL_POOL_NORMALISE	(1u << 31)
 
 /**
- * accel_generator_embed - a text as a vector
+ * accel_generator_embed - compute the embedding of a text
  * @generator: generator of a decoder with the result "hidden"
  * @tokens: text
- * @count: its tokens, from 1 to the context
- * @pooling: &enum accel_pooling, perhaps with ACCEL_POOL_NORMALISE
+ * @count: number of tokens, from 1 to the context
+ * @pooling: &enum accel_pooling, optionally with ACCEL_POOL_NORMALISE
  * @vector: out: info.width elements
  *
  * Return: 0; -EINVAL; -EOPNOTSUPP it has no such result, or an encoder; -EDEADLK as
