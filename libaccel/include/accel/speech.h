@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Speech to text. In libaccel-models.
+ * Speech to text. Part of libaccel-models.
  */
 #ifndef ACCEL_SPEECH_H
 #define ACCEL_SPEECH_H
@@ -21,50 +21,50 @@ extern "C" {
 /**
  * DOC: Sound
  *
- * Sound is a row of samples, floats from -1 to 1, ACCEL_SPEECH_RATE of them a second. Files, and
- * what comes through a pipe, are read by libsndfile; several channels become their mean, and
- * other rates this one, by libsoxr.
+ * Sound is a sequence of samples, floats from -1 to 1, ACCEL_SPEECH_RATE per second. Files
+ * and pipes are read by libsndfile; several channels are averaged, and other rates are
+ * resampled by libsoxr.
  */
 
-/** ACCEL_SPEECH_RATE: samples a second */
+/** ACCEL_SPEECH_RATE: samples per second */
 #define ACCEL_SPEECH_RATE	16000
 
-/** ACCEL_SPEECH_LOUDEST: samples beyond it, or that are no numbers, are no sound */
+/** ACCEL_SPEECH_LOUDEST: samples of a larger magnitude, and NaN, are invalid */
 #define ACCEL_SPEECH_LOUDEST	65536.0f
 
 struct accel_audio;
 
 /**
- * accel_audio_open - open a file with sound
- * @path: WAV, FLAC, Ogg and what else libsndfile reads; "-" for the standard input, which may
- *	be a pipe, of WAV
+ * accel_audio_open - open a sound file
+ * @path: WAV, FLAC, Ogg or another format of libsndfile; "-" for WAV from the standard input,
+ *	which may be a pipe
  * @error: filled if it fails, may be NULL
  * @audio: out
  *
- * Return: 0; -EBADMSG no sound, or none that is known; -EOPNOTSUPP a rate not from 1000 to
+ * Return: 0; -EBADMSG not sound, or an unknown format; -EOPNOTSUPP a rate not from 1000 to
  * 768000; -EINVAL NULL; errors of open(); -ENOMEM.
  */
 ACCEL_API int accel_audio_open(const char *path, struct accel_error *error,
 			       struct accel_audio **audio);
 
 /**
- * struct accel_audio_info - a file with sound
+ * struct accel_audio_info - description of a sound file
  */
 struct accel_audio_info {
 	/** @size: sizeof(struct accel_audio_info) */
 	uint32_t size;
-	/** @rate: samples a second that it has */
+	/** @rate: its samples per second */
 	uint32_t rate;
-	/** @channels: that it has */
+	/** @channels: its number of channels */
 	uint32_t channels;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @frames: samples of a channel, 0: nobody knows before the end */
+	/** @frames: number of samples of a channel, 0: unknown before the end */
 	uint64_t frames;
 };
 
 /**
- * accel_audio_get_info - describe a file with sound
+ * accel_audio_get_info - describe a sound file
  * @audio: file
  * @info: out
  *
@@ -73,21 +73,21 @@ struct accel_audio_info {
 ACCEL_API int accel_audio_get_info(const struct accel_audio *audio, struct accel_audio_info *info);
 
 /**
- * accel_audio_read - the next samples
+ * accel_audio_read - read the next samples
  * @audio: file; one thread at a time
  * @samples: out
- * @max: most samples
- * @count: out: how many came, 0: there are no more. A file that is shorter than its header
- *	says ends where it ends
+ * @max: largest number of samples
+ * @count: out: number of samples, 0: the end. A file that is shorter than in its header is
+ *	read to its actual end
  *
- * Return: 0; -EBADMSG samples that are no numbers, or beyond ACCEL_SPEECH_LOUDEST; -EIO it
- * cannot be read; -EINVAL NULL, @max is 0; -ENOMEM.
+ * Return: 0; -EBADMSG samples that are NaN, or beyond ACCEL_SPEECH_LOUDEST; -EIO it cannot be
+ * read; -EINVAL NULL, @max is 0; -ENOMEM.
  */
 ACCEL_API int accel_audio_read(struct accel_audio *audio, float *samples, uint32_t max,
 			       uint32_t *count);
 
 /**
- * accel_audio_close - give it up
+ * accel_audio_close - close a sound file
  * @audio: file, or NULL
  */
 ACCEL_API void accel_audio_close(struct accel_audio *audio);
@@ -97,93 +97,102 @@ ACCEL_API void accel_audio_close(struct accel_audio *audio);
 /**
  * DOC: Transcription
  *
- * Samples are pushed as they come, any number at a time. Whenever there are as many as the model
- * hears at once (a window, 30 seconds of most models), they are transcribed, and the segments that
- * come out are told. A model that writes times begins the next window where its last whole segment
- * ended; the others begin behind the window.
+ * Samples are pushed as they arrive, any number at a time. Whenever a window is complete (30
+ * seconds for most models), it is transcribed, and its segments are reported. With a model
+ * that writes times, the next window begins at the end of the last complete segment; with
+ * others after the window.
  *
- * How is that of the model's authors (openai/whisper, transcribe.py and decoding.py). The first
- * temperature is 0: the most likely token each time, or beams. If what comes out repeats itself or
- * is not likely (@compression and @logprob of the options), and not because nobody speaks, the
- * next temperature is tried, up to 1; the last one's text stays, whatever it is. The text of the
- * windows before, as it was told, goes before each window as a prompt, if the model has
- * ``<|startofprev|>``; one that took a temperature above 0.5 is forgotten, and all before it.
+ * The method is that of the model's authors (openai/whisper, transcribe.py and decoding.py).
+ * The first temperature is 0: the most likely token in each step, or beam search. If the text
+ * is repetitive or unlikely (@compression and @logprob of the options), and the window is not
+ * silent, the next temperature is tried, up to 1; the text of the last one is accepted in any
+ * case. The text of the preceding windows is the prompt of a window, if the model has
+ * ``<|startofprev|>``; a window that needed a temperature above 0.5 is dropped from the
+ * prompt, with all before it.
  *
- * A window's features are those of Whisper: 400 samples each 160, without those before the
- * window, on the mel scale of Slaney; the loudest number is that of the window.
+ * The features of a window are those of Whisper: frames of 400 samples, every 160, without
+ * samples from before the window, on Slaney's mel scale, relative to the maximum of the
+ * window.
  */
 
 struct accel_speech;
 
 /**
- * struct accel_speech_segment - what was said from one time to another
+ * struct accel_speech_segment - a segment of the transcription
  */
 struct accel_speech_segment {
 	/** @size: sizeof(struct accel_speech_segment) */
 	uint32_t size;
-	/** @token_count: entries of @tokens */
+	/** @token_count: number of @tokens */
 	uint32_t token_count;
-	/** @start: seconds from the first sample that was pushed */
+	/** @start: start in seconds from the first sample */
 	double start;
-	/** @end: likewise */
+	/** @end: end in seconds from the first sample */
 	double end;
-	/** @text: text, without spaces around it, terminated; there during the call */
+	/** @text: text without surrounding spaces, terminated; valid during the call */
 	const char *text;
 	/** @bytes: length of @text */
 	size_t bytes;
-	/** @tokens: its tokens, without special ones and times; there during the call */
+	/** @tokens: its tokens, without special ones and times; valid during the call */
 	const uint32_t *tokens;
-	/** @language: language of the window, as "en"; "": the model knows one alone */
+	/** @language: language of the window, as "en"; "": the model has only one */
 	const char *language;
-	/** @logprob: mean logarithm of the probabilities of the window's tokens */
+	/** @logprob: mean log-probability of the window's tokens */
 	float logprob;
-	/** @no_speech: probability that nobody speaks in the window, 0 if the model cannot say */
+	/**
+	 * @no_speech: probability that the window has no speech, 0 if the model does not
+	 * compute it
+	 */
 	float no_speech;
-	/** @temperature: that the window's tokens were chosen at */
+	/** @temperature: temperature that was used for the window */
 	float temperature;
-	/** @compression: bytes of the window's text over those that zlib makes of it */
+	/** @compression: compression ratio of the window's text with zlib */
 	float compression;
 };
 
 /**
- * typedef accel_vad_fn - a detector of speech
+ * typedef accel_vad_fn - voice activity detector
  * @user: passed on
- * @frame: number of the frame, 0: the first of a recording
- * @samples: of it, 160, which are 10 ms
- * @probability: out: that somebody speaks in it
+ * @frame: index of the frame, 0: the first of a recording
+ * @samples: its 160 samples, which are 10 ms
+ * @probability: out: probability that it is speech
  *
- * Return: 0; anything else ends the transcription: a negative number with that, another with
+ * Return: 0; anything else ends the transcription, with that error if negative, else with
  * -ECANCELED.
  */
 typedef int accel_vad_fn(void *user, uint64_t frame, const float *samples, float *probability);
 
 /**
- * struct accel_vad_opts - what is speech
+ * struct accel_vad_opts - options of voice activity detection
  *
- * A frame of 10 ms is speech if its level, the mean square of three frames, is above @level_db and
- * by @snr_db above the floor, which is the least level of @memory_ms; frames are judged half a
- * second after they came. With @probability that decides instead, at once.
+ * A frame of 10 ms is speech if its level, the mean square of three frames, is above
+ * @level_db and at least @snr_db above the noise floor, the smallest level within @memory_ms.
+ * Frames are classified half a second after they arrive. If @probability is set, it decides
+ * instead, immediately.
  */
 struct accel_vad_opts {
 	/** @size: sizeof(struct accel_vad_opts) */
 	uint32_t size;
-	/** @level_db: decibels of full scale below which nobody speaks, from -120 to 0 */
+	/** @level_db: smallest level of speech, in decibels of full scale, from -120 to 0 */
 	float level_db;
-	/** @snr_db: decibels above the floor, from 0 to 60 */
+	/** @snr_db: smallest distance from the noise floor, in decibels, from 0 to 60 */
 	float snr_db;
-	/** @memory_ms: time of which the least level is the floor, from 500 to 60000 */
+	/** @memory_ms: time over which the noise floor is measured, from 500 to 60000 */
 	float memory_ms;
-	/** @min_speech_ms: less is no speech, from 0 to 5000 */
+	/** @min_speech_ms: shorter speech is ignored, from 0 to 5000 */
 	float min_speech_ms;
-	/** @hangover_ms: a shorter pause is heard as part of the speech, from 0 to 30000 */
+	/** @hangover_ms: shorter pauses are part of the speech, from 0 to 30000 */
 	float hangover_ms;
-	/** @margin_ms: heard before and behind speech, at most @hangover_ms, from 0 to 5000 */
+	/**
+	 * @margin_ms: time included before and after speech, at most @hangover_ms, from 0 to
+	 * 5000
+	 */
 	float margin_ms;
-	/** @threshold: a probability above it is speech, from 0 to 1 */
+	/** @threshold: smallest probability of speech, from 0 to 1 */
 	float threshold;
-	/** @probability: detector of its own, NULL: levels */
+	/** @probability: detector, NULL: levels */
 	accel_vad_fn *probability;
-	/** @user: of @probability */
+	/** @user: argument of @probability */
 	void *user;
 };
 
@@ -191,20 +200,21 @@ struct accel_vad_opts {
 #define ACCEL_VAD_OPTS_INIT \
 	{ sizeof(struct accel_vad_opts), -55, 9, 3000, 50, 500, 150, 0.5f, NULL, NULL }
 
-/** ACCEL_SPEECH_NO_TIMES: no times from the model, also if it writes them */
+/** ACCEL_SPEECH_NO_TIMES: the model does not write times, even if it can */
 #define ACCEL_SPEECH_NO_TIMES	(1u << 0)
-/** ACCEL_SPEECH_TRANSLATE: in English, whatever is spoken, if the model has learnt that */
+/** ACCEL_SPEECH_TRANSLATE: translate to English, if the model supports that */
 #define ACCEL_SPEECH_TRANSLATE	(1u << 1)
 
-/** ACCEL_SPEECH_NO_CONDITION: windows do not have the text before them as a prompt */
+/** ACCEL_SPEECH_NO_CONDITION: the preceding text is not the prompt of a window */
 #define ACCEL_SPEECH_NO_CONDITION	(1u << 2)
 /**
- * ACCEL_SPEECH_INT8: products in bytes: weights of 32 to a scale, made when the model is opened,
- * and what they meet rounded likewise each time; sums, convolutions and attention are fp32
+ * ACCEL_SPEECH_INT8: products in 8 bits: weights are quantised with a scale for each 32 when
+ * the model is opened, the other operands in the same way in each run; sums, convolutions and
+ * attention are fp32
  */
 #define ACCEL_SPEECH_INT8		(1u << 3)
 
-/** ACCEL_SPEECH_SEQUENCES_MAX: most beams, and most sequences that are drawn */
+/** ACCEL_SPEECH_SEQUENCES_MAX: largest number of beams, and of sampled sequences */
 #define ACCEL_SPEECH_SEQUENCES_MAX	16
 
 /**
@@ -215,37 +225,46 @@ struct accel_speech_opts {
 	uint32_t size;
 	/** @flags: ACCEL_SPEECH_* */
 	uint32_t flags;
-	/** @language: language that is spoken, as "en"; NULL: each window's own */
+	/** @language: spoken language, as "en"; NULL: detected for each window */
 	const char *language;
-	/** @compile: of encoder and decoder, or NULL */
+	/** @compile: options for encoder and decoder, or NULL */
 	const struct accel_compile_opts *compile;
-	/** @beams: continuations that are followed at temperature 0; 0, 1: the likeliest token */
+	/** @beams: number of beams at temperature 0; 0, 1: greedy */
 	uint32_t beams;
-	/** @best_of: sequences that are drawn above it, of which the best stays; 0: 1 */
+	/**
+	 * @best_of: number of sequences that are sampled at other temperatures, of which the
+	 * best is used; 0: 1
+	 */
 	uint32_t best_of;
-	/** @patience: beams end when @beams times this have; at least 1, at most 16 */
+	/** @patience: the search ends after @beams times this number of hypotheses; from 1 to 16 */
 	float patience;
 	/**
-	 * @length_penalty: what beams, and sequences that are drawn, are judged by: the sum of
-	 * logarithms over ((5 + tokens) / 6) ^ this, from 0 to 16 (Y. Wu and others,
-	 * arXiv:1609.08144); NAN: over the tokens
+	 * @length_penalty: the score of beams and sampled sequences is the sum of
+	 * log-probabilities divided by ((5 + tokens) / 6) ^ this, from 0 to 16 (Y. Wu and
+	 * others, arXiv:1609.08144); NAN: divided by the number of tokens
 	 */
 	float length_penalty;
-	/** @temperature: the first one, from 0 to 16 */
+	/** @temperature: the first temperature, from 0 to 16 */
 	float temperature;
-	/** @temperature_step: to the next one, up to 1; 0: there is no other */
+	/** @temperature_step: step to the next temperature, up to 1; 0: only the first */
 	float temperature_step;
-	/** @compression: text that is compressed by more than this repeats; INFINITY: none does */
+	/** @compression: text with a higher compression ratio is repetitive; INFINITY: no check */
 	float compression;
-	/** @logprob: a mean logarithm below it is not likely; -INFINITY: all are */
+	/** @logprob: text with a lower mean log-probability is unlikely; -INFINITY: no check */
 	float logprob;
-	/** @no_speech: above it, and below @logprob, nobody speaks; INFINITY: somebody does */
+	/**
+	 * @no_speech: a window with a higher probability of no speech, and below @logprob, is
+	 * silent; INFINITY: no check
+	 */
 	float no_speech;
 	/** @pad: 0 */
 	uint32_t pad;
-	/** @seed: of the numbers that are drawn, which begin anew with each recording */
+	/** @seed: seed of the random numbers, which restart with each recording */
 	uint64_t seed;
-	/** @vad: speech alone is heard, each stretch in windows of its own; NULL: all is */
+	/**
+	 * @vad: only detected speech is transcribed, each stretch in windows of its own;
+	 * NULL: everything
+	 */
 	const struct accel_vad_opts *vad;
 };
 
@@ -255,118 +274,121 @@ struct accel_speech_opts {
 	  2.4f, -1, 0.6f, 0, 0, NULL }
 
 /**
- * accel_speech_create - a model that hears
+ * accel_speech_create - create a transcriber
  * @ctx: context
- * @path: folder of a Whisper model: config.json, safetensors, tokenizer.json, and if they are
- *	there preprocessor_config.json and generation_config.json
+ * @path: folder of a Whisper model: config.json, safetensors, tokenizer.json, and optionally
+ *	preprocessor_config.json and generation_config.json
  * @opts: options, or NULL
  * @error: filled if it fails, may be NULL
- * @speech: out; used by one thread at a time
+ * @speech: out: transcriber; used by one thread at a time
  *
- * Return: 0; -EOPNOTSUPP no Whisper model, or other features; -EBADMSG files that contradict
- * themselves; -EINVAL NULL, options, a language or a task that the model has not; -E2BIG; errors
- * of open() and of accel_graph_compile(); -ENOMEM.
+ * Return: 0; -EOPNOTSUPP not a Whisper model, or other features; -EBADMSG inconsistent files;
+ * -EINVAL NULL, options, a language or a task that the model does not have; -E2BIG; errors of
+ * open() and of accel_graph_compile(); -ENOMEM.
  */
 ACCEL_API int accel_speech_create(struct accel_ctx *ctx, const char *path,
 				  const struct accel_speech_opts *opts, struct accel_error *error,
 				  struct accel_speech **speech);
 
 /**
- * accel_speech_destroy - give it up
- * @speech: model, or NULL
+ * accel_speech_destroy - release a transcriber
+ * @speech: transcriber, or NULL
  */
 ACCEL_API void accel_speech_destroy(struct accel_speech *speech);
 
 /**
- * typedef accel_speech_fn - told a segment
+ * typedef accel_speech_fn - receives a segment
  * @user: passed on
- * @segment: what was said
+ * @segment: segment
  *
  * Return: 0 to go on; anything else ends the transcription.
  */
 typedef int accel_speech_fn(void *user, const struct accel_speech_segment *segment);
 
 /**
- * accel_speech_push - more samples
- * @speech: model
+ * accel_speech_push - add samples
+ * @speech: transcriber
  * @samples: samples
  * @count: how many
- * @fn: told the segments of windows that are full, in their order
+ * @fn: called for the segments of complete windows, in their order
  * @user: passed on
  *
- * Return: 0; -EINVAL NULL, samples that are no numbers or beyond ACCEL_SPEECH_LOUDEST: none
- * was taken; -ECANCELED @fn wanted it; errors of accel_state_run(); what the detector of speech
- * of the options returns, -EDOM it gave no number. After all but the first the
- * samples that are left are forgotten, and the next are the first.
+ * Return: 0; -EINVAL NULL, samples that are NaN or beyond ACCEL_SPEECH_LOUDEST: none was
+ * added; -ECANCELED @fn ended it; errors of accel_state_run(); errors of the voice activity
+ * detector, -EDOM its probability was NaN. After all errors but the first, remaining samples
+ * are dropped, and the next ones begin a recording.
  */
 ACCEL_API int accel_speech_push(struct accel_speech *speech, const float *samples, size_t count,
 				accel_speech_fn *fn, void *user);
 
 /**
- * accel_speech_finish - there are no more samples
- * @speech: model
- * @fn: told the segments of what is left
+ * accel_speech_finish - end a recording
+ * @speech: transcriber
+ * @fn: called for the segments of the rest
  * @user: passed on
  *
- * The next samples that are pushed are the first of another recording.
+ * The next samples begin another recording.
  *
  * Return: as accel_speech_push().
  */
 ACCEL_API int accel_speech_finish(struct accel_speech *speech, accel_speech_fn *fn, void *user);
 
 /**
- * accel_speech_features - what the encoder sees of a window
- * @speech: model
+ * accel_speech_features - compute the features of a window, the input of the encoder
+ * @speech: transcriber
  * @samples: samples
- * @count: how many, at most those of a window; silence comes behind them
+ * @count: number of samples, at most a window; padded with silence
  * @features: out: [mels, frames] of accel_speech_get_info()
  *
- * Return: 0; -EINVAL NULL, too many samples, or such that are no sound.
+ * Return: 0; -EINVAL NULL, too many samples, or invalid ones.
  */
 ACCEL_API int accel_speech_features(struct accel_speech *speech, const float *samples,
 				    size_t count, float *features);
 
 /**
- * struct accel_speech_info - a model, and what it did
+ * struct accel_speech_info - description and statistics of a transcriber
  */
 struct accel_speech_info {
 	/** @size: sizeof(struct accel_speech_info) */
 	uint32_t size;
-	/** @mels: bands of a frame */
+	/** @mels: number of mel bands of a frame */
 	uint32_t mels;
-	/** @frames: of a window */
+	/** @frames: number of frames of a window */
 	uint32_t frames;
-	/** @window: its samples */
+	/** @window: number of samples of a window */
 	uint32_t window;
-	/** @times: 1: it writes times */
+	/** @times: 1: the model writes times */
 	uint32_t times;
-	/** @languages: that it knows by name */
+	/** @languages: number of languages that can be selected */
 	uint32_t languages;
-	/** @windows: that were transcribed */
+	/** @windows: number of transcribed windows */
 	uint64_t windows;
-	/** @tries: of them, one for each temperature */
+	/** @tries: number of tries, one for each temperature of a window */
 	uint64_t tries;
-	/** @prompt_tokens: of text before that was given to the decoder, for each try */
+	/** @prompt_tokens: number of tokens of preceding text in prompts, for all tries */
 	uint64_t prompt_tokens;
-	/** @tokens: that were written */
+	/** @tokens: number of generated tokens */
 	uint64_t tokens;
-	/** @samples: that were pushed */
+	/** @samples: number of samples that were pushed */
 	uint64_t samples;
-	/** @speech: of them, those that were heard: all without a detector of speech */
+	/**
+	 * @speech: number of samples that were transcribed: all without voice activity
+	 * detection
+	 */
 	uint64_t speech;
-	/** @stretches: of speech, that the detector found */
+	/** @stretches: number of detected stretches of speech */
 	uint64_t stretches;
 	/** @features_ns: time spent on features */
 	uint64_t features_ns;
-	/** @encode_ns: in the encoder */
+	/** @encode_ns: time spent in the encoder */
 	uint64_t encode_ns;
-	/** @decode_ns: in the decoder */
+	/** @decode_ns: time spent in the decoder */
 	uint64_t decode_ns;
 };
 
 /**
- * accel_speech_get_info - describe a model, and what it did
- * @speech: model
+ * accel_speech_get_info - describe a transcriber
+ * @speech: transcriber
  * @info: out
  *
  * Return: 0; -EINVAL NULL, or size.
