@@ -107,7 +107,7 @@ ACCEL_API int accel_bo_import_dmabuf(struct accel_ctx *ctx, int fd,
  *	in-process device and mmap take), close-on-exec
  *
  * In process the first export moves the buffer's memory to the memfd, at the
- * same address: nobody may write to it during the call.
+ * same address: it must not be written during the call.
  *
  * Return: 0; -EOPNOTSUPP an import or a part; -EMFILE; -ENOMEM.
  */

@@ -136,9 +136,9 @@ ACCEL_API int accel_job_add(struct accel_job *job, struct accel_plan *plan,
  * @job: job that was not submitted yet
  * @plan: plan of the same context, created from this descriptor; NULL: one is created
  * @desc: the first field of a descriptor whose tensors all have their buffers
- * @deps: as of accel_job_add()
- * @dep_count: likewise
- * @index: likewise
+ * @deps: as for accel_job_add()
+ * @dep_count: as for accel_job_add()
+ * @index: as for accel_job_add()
  *
  * Binds the buffers of the descriptor's tensors; errors name its fields. With a plan, only
  * buffers and their offsets may differ from the descriptor that it was created from; tensors
@@ -169,7 +169,7 @@ ACCEL_API int accel_job_add_desc(struct accel_job *job, struct accel_plan *plan,
  * Rebinding is fastest if addresses change by multiples of 64 bytes, and if results that
  * replace an input still do.
  *
- * Return: 0; -EINVAL as of accel_job_add(), or no such operation; -EBUSY the job is running;
+ * Return: 0; -EINVAL as for accel_job_add(), or no such operation; -EBUSY the job is running;
  * -ENODEV.
  */
 ACCEL_API int accel_job_rebind(struct accel_job *job, const struct accel_binding *bindings,

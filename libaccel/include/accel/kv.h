@@ -166,8 +166,8 @@ struct accel_kv_seq_info {
 	/** @length: number of tokens in the cache */
 	uint64_t length;
 	/**
-	 * @evicted: tokens that were evicted among those that are there, or behind the last
-	 * one; @length + @evicted is the next position
+	 * @evicted: number of tokens that were evicted before, between or after those in the
+	 * cache; @length + @evicted is the next position
 	 */
 	uint64_t evicted;
 };
@@ -199,8 +199,8 @@ struct accel_kv_rows {
  * @job: job of the same context that was not submitted yet
  * @rows: sequences and their numbers of new tokens; no sequence twice
  * @count: number of @rows
- * @deps: as of accel_job_add()
- * @dep_count: likewise
+ * @deps: as for accel_job_add()
+ * @dep_count: as for accel_job_add()
  * @index: out: operation that comes last, UINT32_MAX if there is none; may be NULL
  *
  * Takes pages from the pool. If the last page of a sequence is shared and not full, an
@@ -255,8 +255,8 @@ struct accel_kv_append {
  * @kv: cache
  * @job: job of the same context that was not submitted yet
  * @append: rows and their destination
- * @deps: as of accel_job_add()
- * @dep_count: likewise
+ * @deps: as for accel_job_add()
+ * @dep_count: as for accel_job_add()
  * @index: out: operation that comes last, UINT32_MAX if there is none; may be NULL
  *
  * Adds two operations, ACCEL_OP_KV_WRITE of keys and of values. The second waits for the

@@ -260,8 +260,8 @@ ACCEL_API int accel_graph_operator(struct accel_graph *graph, const char *name,
 /**
  * accel_program_load_operators - load a program that has nodes of user-defined operators
  * @ctx: context
- * @path: as of accel_program_load()
- * @opts: as of accel_program_load()
+ * @path: as for accel_program_load()
+ * @opts: as for accel_program_load()
  * @operators: set that has the operators; NULL: none, as with accel_program_load()
  * @program: out
  *

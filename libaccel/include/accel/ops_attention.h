@@ -36,7 +36,7 @@ extern "C" {
  *				or S8, U8 with one scale
  *	k	ACCEL_ARG_B	[batch, keys, kv_heads, head_dim] F32, F16, BF16,
  *				or S8, U8, S4, U4 quantised
- *	v	ACCEL_ARG_C	[batch, keys, kv_heads, v_dim] likewise
+ *	v	ACCEL_ARG_C	[batch, keys, kv_heads, v_dim] the same types
  *	d	ACCEL_ARG_D	[batch, queries, heads, v_dim] F32, F16, BF16,
  *				or S8, U8 with one scale; may be q itself
  *	mask	ACCEL_ARG_AUX0	[batch, heads, queries, keys], leading dimensions
@@ -284,7 +284,7 @@ struct accel_rotary_opts {
  * @first: first position
  * @count: number of positions; the last one is at most INT32_MAX
  * @cosines: out: [count][rot_dim / 2]
- * @sines: out: likewise
+ * @sines: out: the same
  *
  * Computed in binary64 and rounded once. Sources: RoFormer, arXiv:2104.09864;
  * position interpolation (LINEAR), arXiv:2306.15595; "The Llama 3 Herd of

@@ -29,7 +29,7 @@ struct accel_plan;
  *
  * Return: 0; -EINVAL, -E2BIG bad descriptor; -EOPNOTSUPP valid, but not supported by the
  * requested engine or by any engine: the error record has the field, and an engine that
- * supports it; -ENOMEM; -ENODEV; errors of packing as of accel_fence_wait().
+ * supports it; -ENOMEM; -ENODEV; errors of packing as for accel_fence_wait().
  */
 ACCEL_API int accel_plan_create(struct accel_ctx *ctx,
 				const struct accel_desc *desc,

@@ -240,7 +240,7 @@ enum accel_gguf {
 /**
  * accel_blocks_convert - convert blocks of a format that is not an element type
  * @format: &enum accel_gguf
- * @from: blocks, one behind the other, whole
+ * @from: blocks, contiguous and complete
  * @elements: their elements, a multiple of a block
  * @dtype: Q8_0 for Q5_0, Q6_K for Q3_K: the same values; F32 for any: exact, except that
  *	adding a minimum rounds once
@@ -256,7 +256,7 @@ ACCEL_API int accel_blocks_convert(uint32_t format, const void *from, uint64_t e
 /**
  * accel_blocks_read - convert blocks to fp32
  * @dtype: Q8_0, Q4_0, Q4_1, Q4_K, Q6_K; or F16, BF16, F32, with blocks of one element
- * @from: blocks, one behind the other, whole
+ * @from: blocks, contiguous and complete
  * @elements: their elements, a multiple of a block
  * @to: out: the same number of values
  *

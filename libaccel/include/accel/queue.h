@@ -147,7 +147,7 @@ struct accel_fence_info {
 	uint32_t size;
 	/** @done: 1: signalled */
 	uint32_t done;
-	/** @status: 0, or negative errno as of accel_fence_wait() */
+	/** @status: 0, or negative errno as for accel_fence_wait() */
 	int32_t status;
 	/** @op_index: operation of the job that failed, UINT32_MAX if none or unknown */
 	uint32_t op_index;
