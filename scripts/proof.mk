@@ -60,9 +60,10 @@ fuzz:
 # Passes are kept as those of "make test" are: what stopped half-way begins with what has none. The table says of which day
 # the oldest result of a layer is.
 proof-step = $(tap-run) --timeout 80000 --inputs 'tree $(kernel-images)' proof $(1) scripts/tap-one "make $(1)" $(MAKE) $(1)
-proof:
+proof: compile-commands
 	$(Q)$(MAKE) test || :
-	$(Q)$(MAKE) IN_TEST=1 ALL=1 vm-stock vm-debug host-asan host-tsan
+	$(Q)$(MAKE) IN_TEST=1 ALL=1 vm-stock vm-debug $(host-groups)
+	$(Q)TIDY_NODES=50000 $(tap-run) --timeout 80000 --inputs tree proof clang_tidy scripts/lint.sh --run clang_tidy $(O)
 	$(Q)$(foreach t,builds mutate fail-nth soak fuzz,printf '  %-7s %s\n' PROOF '$(t)' && $(call proof-step,$(t)) &&) :
 	$(Q)if [ -d $(R)/unsteady ]; then \
 		printf '1..1\nnot ok 1 - no test is unsteady: see unsteady/\n' >$(R)/proof.steady.tap; fi

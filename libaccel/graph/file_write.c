@@ -104,7 +104,7 @@ static void add_sum(struct image *image, struct file_blob *b, const struct weigh
 	struct weights_sum *grown;
 	uint32_t i;
 
-	for (i = 0; i < b->sum_count; i++)
+	for (i = 0; i < b->sum_count; i++) /* NOLINTNEXTLINE: all of them are set */
 		if (b->sums[i].offset == sum->offset && b->sums[i].bytes == sum->bytes)
 			return;
 	if (b->sum_count == MAX_SUMS || sum->offset > b->bytes ||
