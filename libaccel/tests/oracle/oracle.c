@@ -32,12 +32,15 @@ void oracle_strides(const struct accel_tensor *t, int64_t *strides)
 
 int64_t oracle_offset(const struct accel_tensor *t, const int64_t *idx)
 {
-	int64_t strides[ACCEL_MAX_RANK], off = 0;
+	const bool strided = t->flags & ACCEL_TENSOR_STRIDES;
+	int64_t off = 0, step = 1;
 	uint32_t i;
 
-	oracle_strides(t, strides);
-	for (i = 0; i < t->rank; i++)
-		off += idx[i] * strides[i];
+	/* As oracle_strides() has them; without, for it is asked of each element. */
+	for (i = t->rank; i-- > 0; ) {
+		off += idx[i] * (strided ? t->strides[i] : step);
+		step *= t->dims[i] ? t->dims[i] : 1;
+	}
 	return off;
 }
 
