@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "net.h"
+#include "libaccel/tests/guest.h"
 #include "libaccel/tests/oracle/oracle.h"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -251,8 +252,8 @@ static void check(struct op_env *env, op_build_fn *build, plain_fn *plain,
 	char what[100];
 
 	snprintf(what, sizeof(what), "%s %u flags %u type %u", name, o->func, o->flags, o->dtype);
-	/* The same numbers on all devices */
-	if (plain && env->first) {
+	/* The same numbers on all devices: once, and neither with sanitizers nor in the machine. */
+	if (plain && env->first && test_every() < 4) {
 		desc = build(&c, o);
 		wrong = check_oracle(desc, plain, what);
 		end_case(&c, desc);

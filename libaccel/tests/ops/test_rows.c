@@ -510,12 +510,17 @@ static void close_bed(struct bed *bed)
 /* Cases of which bits depend on what they may not depend on */
 static uint32_t wrong;
 
-/* Few rows have kernels of their own; of more some are run, fewer under sanitizers, each @turn. */
+/*
+ * Few rows have kernels of their own; of more some are run. Fewer of both under sanitizers, each
+ * @turn others.
+ */
 static bool is_run(int64_t m, uint32_t turn)
 {
 	const uint32_t every = (uint32_t)test_every();
 
-	return m < 10 || (every == 1 && m <= FEW) || ((uint32_t)m + turn) % (4 * every) == 0;
+	if (m < 10 || (every == 1 && m <= FEW))
+		return every <= 2 || ((uint32_t)m + turn) % every == 0;
+	return ((uint32_t)m + turn) % (4 * every) == 0;
 }
 
 /* @same: no number of rows may change a bit, whatever the case says. */
