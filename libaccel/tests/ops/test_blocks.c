@@ -350,7 +350,7 @@ static void decode(struct op_env *env, const struct weights *w, uint32_t with, u
 
 static void test_decode(struct op_env *env)
 {
-	const uint32_t words = test_every() > 4 ? 5 : test_every() > 1 ? 12 : 64;
+	const uint32_t words = test_every() > 4 ? 5 : test_every() > 2 ? 12 : 64;
 	static struct weights w;
 
 	make_weights(&w, 31);
