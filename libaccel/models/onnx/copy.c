@@ -42,6 +42,24 @@ static int copy_tensor(struct rewrite *q, struct message *m, uint32_t id, struct
 	return 0;
 }
 
+/* A sparse tensor: two tensors, and what it has else */
+static int copy_sparse(struct rewrite *q, struct message *m, uint32_t id, struct slice s)
+{
+	struct message t = { 0 };
+	struct slice whole;
+	struct field f;
+	int ret = 0;
+
+	while (!ret && wire_whole(&s, &f, &whole) > 0) {
+		if (f.id == 1 || f.id == 2)
+			ret = copy_tensor(q, &t, f.id, f.bytes);
+		else
+			put_fields(&t, whole);
+	}
+	put_message(m, id, &t);
+	return ret;
+}
+
 static int copy_attr(struct rewrite *q, struct message *m, struct slice s)
 {
 	struct message a = { 0 };
@@ -54,6 +72,8 @@ static int copy_attr(struct rewrite *q, struct message *m, struct slice s)
 			ret = copy_tensor(q, &a, f.id, f.bytes);
 		else if (f.id == 6 || f.id == 11)
 			ret = copy_graph(q, &a, f.id, f.bytes);
+		else if (f.id == 22 || f.id == 23)
+			ret = copy_sparse(q, &a, f.id, f.bytes);
 		else
 			put_fields(&a, whole);
 	}
@@ -91,6 +111,8 @@ static int copy_graph(struct rewrite *q, struct message *m, uint32_t id, struct 
 			ret = copy_node(q, &g, f.bytes);
 		else if (f.id == 5)
 			ret = copy_tensor(q, &g, 5, f.bytes);
+		else if (f.id == 15)
+			ret = copy_sparse(q, &g, 15, f.bytes);
 		else
 			put_fields(&g, whole);
 	}
@@ -118,16 +140,22 @@ static int put_nodes(struct rewrite *q)
 	return ret;
 }
 
-static int copy_constant(struct rewrite *q, struct slice s)
+/* Constants of a graph: dense ones are field 5, sparse ones 15, which have the name of their values. */
+static int copy_constant(struct rewrite *q, uint32_t id, struct slice s)
 {
-	struct slice rest = s, name = { 0 };
-	struct field f;
+	struct slice rest = s, values, name = { 0 };
+	struct field f, g;
 
-	while (wire_next(&rest, &f) > 0)
-		if (f.id == 8)
+	while (wire_next(&rest, &f) > 0) {
+		if (id == 5 && f.id == 8)
 			name = f.bytes;
+		for (values = f.bytes; id == 15 && f.id == 1 && wire_next(&values, &g) > 0;)
+			if (g.id == 8)
+				name = g.bytes;
+	}
 	if (!quantize_gone(q, name))
-		return copy_tensor(q, &q->constants, 5, s);
+		return id == 5 ? copy_tensor(q, &q->constants, id, s) :
+		       copy_sparse(q, &q->constants, id, s);
 	im_name(q->im, name)->marks |= MARK_GONE;
 	return 0;
 }
@@ -155,14 +183,14 @@ static int put_graph(struct rewrite *q, struct slice graph, struct message *out)
 	quantize_mark(q, graph);
 	ret = put_nodes(q);
 	while (!ret && wire_next(&s, &f) > 0)
-		if (f.id == 5)
-			ret = copy_constant(q, f.bytes);
+		if (f.id == 5 || f.id == 15)
+			ret = copy_constant(q, f.id, f.bytes);
 	if (ret)
 		return ret;
 	*out = q->nodes;
 	memset(&q->nodes, 0, sizeof(q->nodes));
 	while (wire_whole(&graph, &f, &whole) > 0)
-		if (f.id != 1 && f.id != 5 && (f.id != 11 || !is_gone_input(q, f.bytes)))
+		if (f.id != 1 && f.id != 5 && f.id != 15 && (f.id != 11 || !is_gone_input(q, f.bytes)))
 			put_fields(out, whole);
 	put_fields(out, (struct slice) { q->constants.p, q->constants.n });
 	out->failed |= q->constants.failed;

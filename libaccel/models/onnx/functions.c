@@ -271,6 +271,7 @@ static void leave(struct import *im, struct import *outer)
 	outer->steps = im->steps;
 	outer->sequences = im->sequences;
 	outer->pieces = im->pieces;
+	outer->dense = im->dense;
 	outer->called = im->called;
 	outer->looked = im->looked;
 	outer->captures = im->captures;
@@ -349,8 +350,9 @@ static int add_inline(struct import *im, struct slice graph, const struct ref *i
 	if (++im->called > MAX_CALLED || im->looked > MAX_LOOKED)
 		return im_fail(im, -EOPNOTSUPP, "graphs of more than %u nodes", MAX_CALLED);
 	for (s = graph; !ret && wire_next(&s, &f) > 0;)
-		if (f.id == 5)
-			ret = im_add_initializer(im, f.bytes);
+		if (f.id == 5 || f.id == 15)
+			ret = f.id == 5 ? im_add_initializer(im, f.bytes) :
+			      im_add_sparse(im, f.bytes);
 	if (!ret)
 		ret = bind_formals(im, graph, in, in_count);
 	for (s = graph; !ret && wire_next(&s, &f) > 0;)

@@ -483,18 +483,29 @@ static int add_output(struct import *im, struct slice s)
 	return im_graph(im, accel_graph_output(im->model->graph, n->text, n->value));
 }
 
+static int bind_tensor(struct import *im, struct tensor *t)
+{
+	const void *data = t->data;
+	uint32_t value;
+	int ret = tensor_add(im, t, &value);
+
+	return ret ? ret : bind_name(im, t->name, value, data);
+}
+
 int im_add_initializer(struct import *im, struct slice s)
 {
-	const void *data;
 	struct tensor t;
-	uint32_t value;
 	int ret = tensor_read(im, s, &t);
 
-	if (ret)
-		return ret;
-	data = t.data;
-	ret = tensor_add(im, &t, &value);
-	return ret ? ret : bind_name(im, t.name, value, data);
+	return ret ? ret : bind_tensor(im, &t);
+}
+
+int im_add_sparse(struct import *im, struct slice s)
+{
+	struct tensor t;
+	int ret = sparse_read(im, s, &t);
+
+	return ret ? ret : bind_tensor(im, &t);
 }
 
 /* There are not as many: each is looked for among those before it. */
@@ -595,9 +606,9 @@ static int check_ops(struct import *im, struct slice graph)
 int read_graph(struct import *im, struct slice graph)
 {
 	static int (*const add[])(struct import *im, struct slice s) = {
-		im_add_initializer, add_input, im_add_node, add_output
+		im_add_initializer, im_add_sparse, add_input, im_add_node, add_output
 	};
-	static const uint32_t ids[] = { 5, 11, 1, 12 };
+	static const uint32_t ids[] = { 5, 15, 11, 1, 12 };
 	struct slice s = graph;
 	struct field f;
 	uint32_t i;

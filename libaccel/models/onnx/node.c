@@ -31,6 +31,7 @@ int im_read_attr(struct import *im, struct slice s, struct attr *a)
 		case 4:
 		case 5:
 		case 6:
+		case 22:
 			a->s = f.bytes;
 			break;
 		case 7:

@@ -4,6 +4,7 @@
  *
  *	wire.c		fields of the format
  *	tensor.c	constants: in the file, beside it, or in numbers of their own
+ *	sparse.c	constants of which a file has few elements
  *	file.c		mappings, and the folder that data outside must lie in
  *	model.c		models as callers have them
  *	import.c	names, nodes one after the other
@@ -46,7 +47,7 @@ enum onnx_type {
 /* Types of attributes */
 enum onnx_attr {
 	ATTR_FLOAT = 1, ATTR_INT = 2, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_GRAPH = 5,
-	ATTR_FLOATS = 6, ATTR_INTS = 7, ATTR_STRINGS = 8
+	ATTR_FLOATS = 6, ATTR_INTS = 7, ATTR_STRINGS = 8, ATTR_SPARSE = 11
 };
 
 /**
@@ -228,6 +229,7 @@ struct formal {
  * @steps: steps of time that recurrent layers were made of
  * @sequences: all that there are
  * @pieces: values that sequences were made of
+ * @dense: bytes that sparse tensors became
  * @functions: functions of the file
  * @function_count: their number
  * @call: function that the nodes in work are of, NULL: none
@@ -273,6 +275,7 @@ struct import {
 	uint64_t steps;
 	struct sequence *sequences;
 	uint64_t pieces;
+	uint64_t dense;
 	struct function *functions;
 	uint32_t function_count;
 	const struct call *call;
@@ -305,12 +308,13 @@ extern const struct op onnx_math[], onnx_shape[], onnx_flow[], onnx_nn[], onnx_c
 	onnx_region[], onnx_sample[], onnx_sequence[], onnx_signal[], onnx_train[], onnx_window[],
 	onnx_quant[], onnx_attention[], onnx_ms_quant[], onnx_ms[], onnx_ms_attention[];
 
-/* --- file.c, tensor.c ------------------------------------------------------------- */
+/* --- file.c, tensor.c, sparse.c --------------------------------------------------- */
 
 int map_file(struct import *im, const char *name, struct mapping **out);
 uint32_t type_of(int64_t onnx);
 int tensor_read(struct import *im, struct slice s, struct tensor *t);
 int tensor_add(struct import *im, struct tensor *t, uint32_t *value);
+int sparse_read(struct import *im, struct slice s, struct tensor *t);
 
 /* --- model.c ------------------------------------------------------------------------ */
 
@@ -393,6 +397,7 @@ int bind_name(struct import *im, struct slice s, uint32_t value, const void *dat
 void free_names(struct import *im);
 const struct name *im_look_up(struct import *im, struct slice s);
 int im_add_initializer(struct import *im, struct slice s);
+int im_add_sparse(struct import *im, struct slice s);
 int im_read_attr(struct import *im, struct slice s, struct attr *a);
 int im_read_opset(struct import *im, struct slice s);
 int im_add_node(struct import *im, struct slice node);

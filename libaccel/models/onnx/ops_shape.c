@@ -218,8 +218,10 @@ static int constant(struct import *im, uint32_t arg)
 		return im_fail(im, -EBADMSG, "it has no output");
 	if (!a || im->attr_count != 1)
 		return im_fail(im, -EBADMSG, "it has not one attribute");
-	if (slice_is(a->name, "value") && a->type == ATTR_TENSOR) {
-		ret = tensor_read(im, a->s, &t);
+	if ((slice_is(a->name, "value") && a->type == ATTR_TENSOR) ||
+	    (slice_is(a->name, "sparse_value") && a->type == ATTR_SPARSE)) {
+		ret = a->type == ATTR_TENSOR ? tensor_read(im, a->s, &t) :
+		      sparse_read(im, a->s, &t);
 		if (ret)
 			return ret;
 		if (!t.name.n)

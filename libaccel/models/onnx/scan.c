@@ -214,6 +214,19 @@ static int read_tensor(struct scan *scan, struct slice s, struct slice *name)
 	return 0;
 }
 
+/* A sparse tensor: its values, whose name it has, and where they are */
+static int read_sparse(struct scan *scan, struct slice s, struct slice *name)
+{
+	struct slice none;
+	struct field f;
+	int ret = 0;
+
+	while (!ret && wire_next(&s, &f) > 0)
+		if (f.has_bytes && (f.id == 1 || f.id == 2))
+			ret = read_tensor(scan, f.bytes, f.id == 1 ? name : &none);
+	return ret;
+}
+
 static void read_dims(struct slice shape, char *text)
 {
 	struct slice dim;
@@ -286,6 +299,8 @@ static int read_attr(struct scan *scan, struct slice s, uint32_t depth)
 			ret = scan_graph(scan, f.bytes, depth + 1);
 		else if (f.has_bytes && (f.id == 5 || f.id == 10))
 			ret = read_tensor(scan, f.bytes, &name);
+		else if (f.has_bytes && (f.id == 22 || f.id == 23))
+			ret = read_sparse(scan, f.bytes, &name);
 	return ret == -ENOMEM ? ret : 0;
 }
 
@@ -342,8 +357,9 @@ static int scan_graph(struct scan *scan, struct slice graph, uint32_t depth)
 	}
 	for (s = graph; !ret && wire_next(&s, &f) > 0;) {
 		name = (struct slice) { 0 };
-		if (f.id == 5) {
-			ret = read_tensor(scan, f.bytes, &name);
+		if (f.id == 5 || f.id == 15) {
+			ret = f.id == 5 ? read_tensor(scan, f.bytes, &name) :
+			      read_sparse(scan, f.bytes, &name);
 			if (!depth)
 				drop_input(scan, name);
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Constants: of types of blocks, which products and tables read where they lie; how long those are
- * there that were computed.
+ * there that were computed; those of which a file has few elements.
  */
 #include <math.h>
 #include "onnxrun.h"
@@ -142,12 +142,179 @@ static void test_read_later(void **arg)
 	}
 }
 
+/* A sparse tensor: @width indices for each of @count values, which lie in a list if it is 0 */
+static struct bytes sparse(const char *name, int type, int64_t count, const void *values,
+			   uint32_t width, const int64_t *indices, uint32_t rank,
+			   const int64_t *dims)
+{
+	const int64_t sizes[] = { count, width };
+	struct bytes s = { .n = 0 }, t;
+	uint32_t i;
+
+	t = tensor(name, type, 1, sizes, values, (size_t)count * type_size(type));
+	put_message(&s, 1, &t);
+	t = tensor(NULL, S64, width ? 2 : 1, sizes, indices,
+		   (size_t)count * (width ? width : 1) * sizeof(int64_t));
+	put_message(&s, 2, &t);
+	for (i = 0; i < rank; i++)
+		put_int(&s, 3, dims[i]);
+	return s;
+}
+
+static void add_sparse_node(struct tested *t, const struct bytes *tensor)
+{
+	struct bytes n = op(NULL, "Constant", "", "k"), a = { .n = 0 };
+
+	put_text(&a, 1, "sparse_value");
+	put_message(&a, 22, tensor);
+	put_int(&a, 20, 11);
+	put_message(&n, 5, &a);
+	add_op(t, &n);
+}
+
+/* Elements and their places in a file: of the graph, of one of a node, and of a node itself */
+static void test_sparse(void **arg)
+{
+	static const int64_t places[] = { 0, 1, 1, 0, 2, 3 }, linear[] = { 1, 4, 11 };
+	static const float values[] = { 2, -3, 5 }, x[] = { 1, 10, 100, 0, 1, 0 };
+	static const float want[] = { -30, 2, 0, 500, -3, 0, 0, 0 }, twice[] = { 4, -6, 10 };
+	static const float dense[] = { 0, 2, 0, 0, -3, 0, 0, 0, 0, 0, 0, 5 };
+	static const int64_t wide = INT64_MAX - 1, one = 7;
+	static const int64_t longs[] = { 0, 0, 0, 0, 0, 0, 0, INT64_MAX - 1 };
+	struct bytes s, yes, no;
+	struct runner r;
+	struct tested *t;
+	uint32_t way;
+
+	for (way = 0; way < 4; way++) {
+		t = BEGIN(*arg, { "x", F32, 2, { -1, 3 }, x, false, DIMS(2, 3) });
+		s = way % 2 ? sparse("k", F32, 3, values, 0, linear, 2, DIMS(3, 4)) :
+		    sparse("k", F32, 3, values, 2, places, 2, DIMS(3, 4));
+		if (way < 2)
+			put_message(&t->g, 15, &s);
+		else
+			add_sparse_node(t, &s);
+		/* Written anew with weights in bytes, of which nothing is lost here but rounding */
+		t->scheme = way == 1 ? ACCEL_MODEL_PALETTE256 : 0;
+		ONE(t, NULL, "MatMul", "x k", "y");
+		ONE(t, NULL, "Identity", "k", "z");
+		GIVES(t, IO("y", F32, want, 2, 4), IO("z", F32, dense, 3, 4));
+	}
+	/* One dimension in either layout, none, and no values */
+	t = BEGIN(*arg, SCALAR("zero", S64, &(const int64_t){ 0 }));
+	s = sparse("a", S64, 1, &wide, 1, &one, 1, DIMS(8));
+	put_message(&t->g, 15, &s);
+	s = sparse("b", S64, 1, &wide, 0, &one, 1, DIMS(8));
+	put_message(&t->g, 15, &s);
+	s = sparse("c", S64, 1, &wide, 0, longs, 0, NULL);
+	put_message(&t->g, 15, &s);
+	s = sparse("d", S64, 0, &wide, 2, &one, 2, DIMS(2, 4));
+	put_message(&t->g, 15, &s);
+	ONE(t, NULL, "Add", "a zero", "y0");
+	ONE(t, NULL, "Add", "b zero", "y1");
+	ONE(t, NULL, "Add", "c zero", "y2");
+	ONE(t, NULL, "Add", "d zero", "y3");
+	GIVES(t, IO("y0", S64, longs, 8), IO("y1", S64, longs, 8),
+	      { "y2", S64, 0, { 0 }, &wide, false, NULL }, IO("y3", S64, (int64_t[8]){ 0 }, 2, 4));
+	/* Of branches, which are graphs of their own */
+	yes = lone("Add", "k k", "p");
+	s = sparse("k", F32, 3, values, 0, (int64_t[]){ 0, 1, 2 }, 1, DIMS(3));
+	put_message(&yes, 15, &s);
+	no = lone("Neg", "x", "q");
+	t = BEGIN(*arg, IO("c", BOOL, NULL, 1), CONST("x", F32, values, 3));
+	add_if(&t->g, "c", "y", &yes, &no);
+	put_name(&t->g, 12, "y");
+	r = start(t, 3);
+	set(&r, 0, 1, DIMS(1), &(const uint8_t){ 1 }, 1);
+	run(&r);
+	has(&r, 0, 1, 3, twice);
+	stop(&r);
+}
+
+/* Sparse tensors with a wrong part; the words tell which */
+static void test_sparse_refused(void **arg)
+{
+	static const struct {
+		int64_t count;
+		uint32_t width;
+		int64_t at[4];
+		uint32_t rank;
+		int64_t dims[3];
+		const char *words;
+	} cases[] = {
+		{ 2, 0, { 1, 6 }, 2, { 2, 3 }, "sparse k: index 6 of value 1 is not below 6" },
+		{ 2, 0, { -1, 2 }, 2, { 2, 3 }, "sparse k: index -1 of value 0 is not below 6" },
+		{ 1, 2, { 0, 3 }, 2, { 2, 3 }, "sparse k: index 3 of value 0 is not below 3" },
+		{ 1, 2, { INT64_MAX, 0 }, 2, { 2, 3 }, "index 9223372036854775807 of value 0" },
+		{ 1, 2, { INT64_MIN, 0 }, 2, { 2, 3 }, "index -9223372036854775808 of value 0" },
+		{ 2, 0, { 3, 3 }, 2, { 2, 3 }, "the index of value 1 is not behind that before" },
+		{ 2, 2, { 1, 0, 0, 2 }, 2, { 2, 3 }, "the index of value 1 is not behind that" },
+		{ 1, 3, { 0, 0, 0 }, 2, { 2, 3 }, "not int64 [1] or [1, 2]" },
+		{ 1, 1, { 0 }, 2, { 2, 3 }, "not int64 [1] or [1, 2]" },
+		{ 1, 0, { 0 }, 2, { 0, 3 }, "sparse k: index 0 of value 0 is not below 0" },
+		{ 1, 0, { 1 }, 0, { 0 }, "sparse k: index 1 of value 0 is not below 1" },
+		{ 1, 0, { 0 }, 2, { 2, -3 }, "sparse k: dimension 1 is -3" },
+		{ 1, 0, { 0 }, 3, { 1LL << 32, 1LL << 31, 8 }, "sparse k: dimension 0 is 4294967296" },
+		{ 1, 0, { 0 }, 2, { 1 << 15, 1LL << 62 }, "sparse k: dimension 1 is" },
+		{ 1, 0, { 0 }, 2, { 1 << 15, 1 << 15 }, "of more than 1073741824 bytes in all" },
+	};
+	static const float values[4] = { 1, 2, 3, 4 };
+	struct bytes s, part;
+	struct tested *t;
+	uint32_t i;
+
+	for (i = 0; i < 2 * COUNT(cases); i++) {
+		s = sparse("k", F32, cases[i / 2].count, values, cases[i / 2].width,
+			   cases[i / 2].at, cases[i / 2].rank, cases[i / 2].dims);
+		t = BEGIN(*arg, IO("x", F32, values, 4));
+		if (i % 2)
+			add_sparse_node(t, &s);
+		else
+			put_message(&t->g, 15, &s);
+		must_refuse(t, 0, cases[i / 2].words);
+		if (i % 2)
+			must_refuse(t, 0, "node k (Constant): ");
+	}
+	/* The bound is one for all of them. */
+	t = BEGIN(*arg, IO("x", F32, values, 4));
+	for (i = 0; i < 5; i++) {
+		s = sparse((char[]){ (char)('a' + i), 0 }, F32, 1, values, 0, (int64_t[]){ 0 }, 1,
+			   DIMS(60 << 20));
+		put_message(&t->g, 15, &s);
+	}
+	must_refuse(t, -EOPNOTSUPP, "sparse e: sparse tensors of more than 1073741824 bytes");
+	t = BEGIN(*arg, IO("x", F32, values, 4));
+	s = (struct bytes){ .n = 0 };
+	put_int(&s, 3, 4);
+	put_message(&t->g, 15, &s);
+	must_refuse(t, -EBADMSG, "a sparse tensor without values");
+	part = tensor("k", F32, 1, DIMS(1), values, 4);
+	s = (struct bytes){ .n = 0 };
+	put_message(&s, 1, &part);
+	put_int(&s, 3, 4);
+	t = BEGIN(*arg, IO("x", F32, values, 4));
+	put_message(&t->g, 15, &s);
+	must_refuse(t, -EBADMSG, "sparse k: it has no indices");
+	part = tensor(NULL, S32, 1, DIMS(1), values, 4);
+	put_message(&s, 2, &part);
+	t = BEGIN(*arg, IO("x", F32, values, 4));
+	put_message(&t->g, 15, &s);
+	must_refuse(t, -EBADMSG, "sparse k: its indices are not int64 [1] or [1, 1]");
+	part = tensor("k", F32, 2, DIMS(2, 2), values, 16);
+	s = (struct bytes){ .n = 0 };
+	put_message(&s, 1, &part);
+	t = BEGIN(*arg, IO("x", F32, values, 4));
+	put_message(&t->g, 15, &s);
+	must_refuse(t, -EBADMSG, "sparse k: values of 2 dimensions");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_blocks), TEST(test_blocks_misused), TEST(test_read_later),
+		TEST(test_sparse), TEST(test_sparse_refused),
 	};
 
 	return cmocka_run_group_tests_name("constants", tests, NULL, NULL);

@@ -373,11 +373,12 @@ static struct bytes constant(const struct bytes *attr)
 	return n;
 }
 
-/* Data outside is found wherever a tensor may be: attributes, graphs in them, functions. */
+/* Data outside is found wherever a tensor may be: attributes, graphs in them, functions, sparse ones. */
 static void test_scan_outside(void **state)
 {
 	struct bytes g = { .n = 0 }, inner = { .n = 0 }, f = { .n = 0 }, graph = { .n = 0 };
 	struct bytes a, n, m, t = tensor("w", 1, 1, (int64_t[]) { 1 }, NULL, 0);
+	struct bytes places = t, sparse = { .n = 0 };
 	struct seen s = { .stop = ACCEL_MODEL_OPERATOR };
 
 	(void)state;
@@ -396,6 +397,11 @@ static void test_scan_outside(void **state)
 	put_message(&graph, 6, &inner);
 	n = constant(&graph);
 	put_message(&g, 1, &n);
+	put_message(&sparse, 1, &t);
+	put_external(&places, "places.bin", "8");
+	put_message(&sparse, 2, &places);
+	put_message(&g, 15, &sparse);
+	put_value(&g, 11, "w", 1, 1, 2);
 	m = model(&g, 17);
 	put_text(&f, 1, "Own");
 	a = outside(5, "function.bin");
@@ -408,7 +414,7 @@ static void test_scan_outside(void **state)
 	assert_int_equal(accel_model_scan(path, see, &s), 77);
 	assert_string_equal(s.text, "1 .  ? 17\n4 .function.bin  ? 8\n4 .default.bin  ? 8\n"
 			    "4 .one.bin  ? 8\n4 .list.bin  ? 8\n4 .inner.bin  ? 8\n"
-			    "4 .initializer.bin  ? 8\n");
+			    "4 .initializer.bin  ? 8\n4 .places.bin  ? 8\n");
 }
 
 /* Many inputs and many constants, none of which is one of these: that takes no time. */

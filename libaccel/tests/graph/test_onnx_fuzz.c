@@ -208,7 +208,7 @@ static struct bytes make_seed(const char *text)
 	static const uint8_t bytes[8] = { 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe };
 	bool given = *text >= '0' && *text <= '9';
 	int64_t rows = given ? *text - '0' : -1;
-	struct bytes g = { .n = 0 }, t;
+	struct bytes g = { .n = 0 }, sparse = { .n = 0 }, t;
 
 	put_nodes(&g, text + (given ? 2 : 0));
 	put_floats(&g, "w", 2, DIMS(3, 4));
@@ -226,6 +226,13 @@ static struct bytes make_seed(const char *text)
 	put_message(&g, 5, &t);
 	t = tensor("o", 2, 0, DIMS(0), &bytes[1], 1);
 	put_message(&g, 5, &t);
+	t = tensor("sp", 1, 1, DIMS(1), "spar", sizeof(float));
+	put_message(&sparse, 1, &t);
+	t = tensor("at", 7, 2, DIMS(1, 2), (int64_t[]){ 1, 2 }, 16);
+	put_message(&sparse, 2, &t);
+	put_int(&sparse, 3, 2);
+	put_int(&sparse, 3, 3);
+	put_message(&g, 15, &sparse);
 	put_value(&g, 11, "x", 1, rows, 3);
 	put_value(&g, 12, "y", 1, rows, 3);
 	return model(&g, 18);
