@@ -398,13 +398,27 @@ static int set_iteration(struct run *r, struct accel_state *body, const struct p
 	return ret;
 }
 
-/* A list without elements: they are as the graph's example has them. */
-static void no_elements(const struct graph_node *node, struct piece *p, uint32_t index)
+/* What a first iteration would compute with; NULL: it is refused, or sizes are only found by running. */
+static const struct net *first_net(struct run *r, struct accel_state *body)
 {
-	const struct net *net = node->dynamic->body[0]->example;
-	const struct value *v;
+	const struct accel_graph *graph = r->node->dynamic->body[0];
+	const struct stage *stage = &body->stages[0];
 
-	v = &net->values[net->map[node->dynamic->body[0]->outputs[index + 1].value]];
+	if (set_iteration(r, body, NULL, 0) || state_ready(body) || !stage->net ||
+	    stage->net->stop < graph->node_count)
+		return NULL;
+	return stage->net;
+}
+
+/* A list without elements: they are as in the first iteration, or as the graph's example has them. */
+static void no_elements(const struct graph_node *node, const struct net *net, struct piece *p,
+			uint32_t index)
+{
+	const struct accel_graph *graph = node->dynamic->body[0];
+	const struct net *example = graph->example;
+	const struct value *v = net ? &net->values[net->outputs[index + 1]] :
+		&example->values[example->map[graph->outputs[index + 1].value]];
+
 	p->v.type = v->type;
 	p->v.rank = v->rank;
 	memcpy(p->v.dims, v->dims, sizeof(p->v.dims));
@@ -425,9 +439,11 @@ static int keep_first(struct run *r, struct piece *p, uint32_t index)
 	return ret;
 }
 
-static int give_pieces(struct run *r, struct piece *pieces, uint32_t count, int64_t done)
+static int give_pieces(struct run *r, struct accel_state *body, struct piece *pieces,
+		       uint32_t count, int64_t done)
 {
 	const uint32_t carried = r->node->dynamic->d.carried;
+	const struct net *net = done ? NULL : first_net(r, body);
 	uint32_t i;
 	int ret = 0;
 
@@ -437,7 +453,7 @@ static int give_pieces(struct run *r, struct piece *pieces, uint32_t count, int6
 		if (!done && i < carried)
 			ret = keep_first(r, p, i);
 		else if (!done)
-			no_elements(r->node, p, i);
+			no_elements(r->node, net, p, i);
 		if (i >= carried) {
 			if (p->v.rank == MAX_RANK)
 				return run_fail(r, -EOPNOTSUPP, "a list of %d dimensions",
@@ -499,7 +515,7 @@ static int run_loop(struct run *r)
 			ret = take_iteration(r, body, pieces, count, (uint64_t)done, &go);
 	}
 	if (!ret)
-		ret = give_pieces(r, pieces, count, done);
+		ret = give_pieces(r, body, pieces, count, done);
 	for (i = 0; i < count; i++)
 		free(pieces[i].data);
 	free(pieces);

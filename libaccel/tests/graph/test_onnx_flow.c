@@ -243,6 +243,7 @@ static void test_no_iteration(void **arg)
 	struct tested *t = BEGIN(*arg, IO("m", S64, NULL, 1), CONST("three", S64, &three, 1),
 				 SCALAR("f", F32, &f));
 	struct bytes n, body = counter();
+	struct accel_value v;
 	uint32_t level;
 	int64_t m;
 
@@ -263,6 +264,9 @@ static void test_no_iteration(void **arg)
 		set(&r, 0, 1, DIMS(1), &m, 8);
 		run(&r);
 		has(&r, 0, 1, 3, (float[]){ 1.5f, 1.5f, 1.5f });
+		/* Elements of the list would have that size, if there were any. */
+		output(*arg, r.state, 1, &v);
+		assert_true(v.rank == 2 && !v.dims[0] && v.dims[1] == 3);
 		stop(&r);
 	}
 }
