@@ -354,6 +354,8 @@ int im_formal(struct import *im, const char *name, const struct accel_value *dec
 	      uint32_t *value);
 struct import *im_inner(struct import *im, const struct formal *formals, uint32_t count);
 uint32_t v_outer(struct import *im, uint32_t outer, const int64_t *dims);
+bool im_bool(const struct ref *ref, bool *what);
+int give_refs(struct import *im, const struct ref *out, uint32_t count);
 int im_repeat(struct import *im, struct import *inner, uint32_t times, const uint32_t *results,
 	      uint32_t count, uint32_t *out);
 
@@ -365,6 +367,7 @@ int sequence_bind(struct import *im, struct slice name, const struct accel_model
 int sequence_output(struct import *im, const struct name *n);
 int give_ref(struct import *im, uint32_t index, const struct ref *ref);
 int bind_ref(struct import *im, struct slice name, const struct ref *ref);
+int loop_unrolled(struct import *im);
 void free_sequences(struct import *im);
 
 /* --- functions.c -------------------------------------------------------------------- */

@@ -301,7 +301,7 @@ int im_give_all(struct import *im, const uint32_t *out, uint32_t count)
 }
 
 /* A bool that is known while the file is read */
-static bool is_known(const struct ref *ref, bool *what)
+bool im_bool(const struct ref *ref, bool *what)
 {
 	if (!ref->data || ref->type != ACCEL_HOST_BOOL || ref->rank > 1 ||
 	    (ref->rank && ref->dims[0] != 1))
@@ -310,7 +310,7 @@ static bool is_known(const struct ref *ref, bool *what)
 	return true;
 }
 
-static int give_refs(struct import *im, const struct ref *out, uint32_t count)
+int give_refs(struct import *im, const struct ref *out, uint32_t count)
 {
 	uint32_t i;
 	int ret = 0;
@@ -345,7 +345,7 @@ static int if_op(struct import *im, uint32_t arg)
 	int ret = im_need(im, 1);
 
 	(void)arg;
-	if (!ret && is_known(&im->in[0], &taken))
+	if (!ret && im_bool(&im->in[0], &taken))
 		return take_branch(im, taken ? "then_branch" : "else_branch");
 	if (!ret)
 		ret = read_body(im, "then_branch", NULL, 0, false, &yes);
@@ -468,88 +468,6 @@ int im_repeat(struct import *im, struct import *inner, uint32_t times, const uin
 	return ret;
 }
 
-/* Iterations of a loop that carries sequences; more than a sequence has values make no sense. */
-#define MAX_UNROLLED	512
-
-/* Results of iterations of which all are wanted, along a new first dimension */
-static int give_lists(struct import *im, uint32_t first, const uint32_t *lists, uint32_t count,
-		      uint32_t times)
-{
-	const int64_t zero = 0;
-	uint32_t i, k, list[MAX_UNROLLED];
-	int ret = count && !times ?
-		  im_fail(im, -EOPNOTSUPP, "no iteration of which results are wanted") : 0;
-
-	for (k = 0; k < count && !ret; k++) {
-		for (i = 0; i < times; i++)
-			list[i] = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, lists[i * MAX_IO + k], 1,
-					      &zero);
-		ret = v_give(im, first + k, v_concat(im, 0, times, list));
-	}
-	return ret;
-}
-
-/*
- * A loop that carries sequences is its iterations, one after the other: how many there are has to
- * follow from the file. @refs has room for inputs and results.
- */
-static int unroll(struct import *im, struct ref *refs, uint32_t *lists)
-{
-	const uint32_t carried = im->in_count - 2;
-	const struct attr *a = im_attr(im, "body", ATTR_GRAPH);
-	const struct slice graph = a ? a->s : (struct slice) { 0 };
-	struct ref *in = refs, *out = refs + MAX_IO + 2;
-	int64_t times = INT64_MAX, i;
-	uint32_t count = carried + 1, one = 1, k;
-	bool go = true;
-	int ret = a ? 0 : im_fail(im, -EBADMSG, "it has no body");
-
-	if (!ret && ((im->in[0].here && !im_numbers(&im->in[0], &times, &one, 1)) ||
-		     (im->in[1].here && !is_known(&im->in[1], &go))))
-		ret = im_fail(im, -EOPNOTSUPP,
-			      "how often it runs is not known, and it carries a sequence");
-	for (k = 0; k < carried && !ret; k++)
-		ret = im->in[2 + k].here ? 0 :
-		      im_fail(im, -EBADMSG, "input %u is missing", 2 + k);
-	memcpy(in + 2, im->in + 2, carried * sizeof(*in));
-	for (i = 0; i < times && go && !ret; i++) {
-		if (i == MAX_UNROLLED)
-			return im_fail(im, -EOPNOTSUPP,
-				       "more than %d iterations that carry a sequence",
-				       MAX_UNROLLED);
-		ret = im_known(im, ACCEL_HOST_S64, i, &in[0]);
-		if (!ret)
-			ret = im_known(im, ACCEL_HOST_BOOL, 1, &in[1]);
-		if (!ret)
-			ret = im_inline(im, graph, in, carried + 2, out, &count);
-		if (!ret && count < carried + 1)
-			ret = im_fail(im, -EBADMSG, "its graph has %u results", count);
-		if (!ret && !is_known(&out[0], &go))
-			ret = im_fail(im, -EOPNOTSUPP,
-				      "whether it goes on is not known, and it carries a sequence");
-		if (ret)
-			break;
-		memcpy(in + 2, out + 1, carried * sizeof(*in));
-		for (k = carried + 1; k < count; k++)
-			lists[i * MAX_IO + k - carried - 1] = out[k].value;
-	}
-	if (!ret)
-		ret = give_refs(im, in + 2, carried);
-	return ret ? ret : give_lists(im, carried, lists, count - carried - 1, (uint32_t)i);
-}
-
-static int unrolled(struct import *im)
-{
-	struct ref *refs = calloc(2 * (MAX_IO + 2), sizeof(*refs));
-	uint32_t *lists = calloc((size_t)MAX_UNROLLED * MAX_IO, sizeof(*lists));
-	int ret = refs && lists ? unroll(im, refs, lists) :
-		  im_fail(im, -ENOMEM, "out of memory");
-
-	free(refs);
-	free(lists);
-	return ret;
-}
-
 static int loop(struct import *im, uint32_t arg)
 {
 	uint32_t carried = im->in_count > 2 ? im->in_count - 2 : 0, i;
@@ -565,7 +483,7 @@ static int loop(struct import *im, uint32_t arg)
 		if (im->in[i].sequence) {
 			free(formals);
 			return i < 2 ? im_fail(im, -EBADMSG, "input %u is a sequence", i) :
-			       unrolled(im);
+			       loop_unrolled(im);
 		}
 	formals[0].kind = FORMAL_ITERATION;
 	formals[1].kind = FORMAL_CONDITION;
@@ -610,29 +528,25 @@ static uint32_t turn(struct import *im, uint32_t value, int64_t axis, bool rever
 	return v_transpose(im, value, order);
 }
 
-static int scan(struct import *im, uint32_t arg)
+/* The loop of a scan; @out has room for MAX_IO, lists lie along a new first dimension. */
+static int add_scan(struct import *im, const struct attr *axes, const struct attr *ways,
+		    uint32_t *out, uint32_t *count)
 {
-	const struct attr *axes = im_attr(im, "scan_input_axes", ATTR_INTS);
-	const struct attr *ways = im_attr(im, "scan_input_directions", ATTR_INTS);
-	const struct attr *out_axes = im_attr(im, "scan_output_axes", ATTR_INTS);
-	const struct attr *out_ways = im_attr(im, "scan_output_directions", ATTR_INTS);
 	int64_t parts = im_int(im, "num_scan_inputs", 0);
-	uint32_t first[MAX_IO + 2], out[MAX_IO] = { 0 }, i, carried, count;
+	uint32_t first[MAX_IO + 2], i, carried;
 	struct formal *formals;
 	struct body body = { 0 };
-	int ret = im->opset < 9 ? im_fail(im, -EOPNOTSUPP, "Scan of version 8") :
-		  im_need(im, im->in_count);
+	int ret = 0;
 
-	(void)arg;
-	if (!ret && (parts < 1 || parts > im->in_count))
-		ret = im_fail(im, -EBADMSG, "num_scan_inputs of %u inputs", im->in_count);
-	if (ret)
-		return ret;
+	if (parts < 1 || parts > im->in_count)
+		return im_fail(im, -EBADMSG, "num_scan_inputs of %u inputs", im->in_count);
 	carried = im->in_count - (uint32_t)parts;
 	formals = calloc(im->in_count + 1, sizeof(*formals));
 	if (!formals)
 		return im_fail(im, -ENOMEM, "out of memory");
 	for (i = 0; i < im->in_count && !ret; i++) {
+		if (!im->in[i].here)
+			ret = im_fail(im, -EBADMSG, "input %u is missing", i);
 		formals[i].outer = im->in[i].value;
 		if (i < carried) {
 			first[2 + i] = im->in[i].value;
@@ -644,9 +558,9 @@ static int scan(struct import *im, uint32_t arg)
 	}
 	if (!ret)
 		ret = read_body(im, "body", formals, im->in_count, true, &body);
-	count = body.outputs;
-	if (!ret && (count < carried || count > MAX_IO))
-		ret = im_fail(im, -EBADMSG, "its graph has %u results", count);
+	*count = body.outputs;
+	if (!ret && (*count < carried || *count > MAX_IO))
+		ret = im_fail(im, -EBADMSG, "its graph has %u results", *count);
 	if (!ret) {
 		i = formals[carried].axis;
 		first[0] = v_shape_of(im, im->in[carried].value, i, (int64_t)i + 1);
@@ -654,16 +568,128 @@ static int scan(struct import *im, uint32_t arg)
 		ret = im->error.code;
 	}
 	if (!ret)
-		ret = add_loop(im, &body, first, carried, out, count);
-	for (i = carried; i < count && !ret; i++) {
-		out[i] = turn(im, out[i], nth(out_axes, i - carried), nth(out_ways, i - carried));
-		ret = im->error.code;
-	}
-	if (!ret)
-		ret = im_give_all(im, out, count);
+		ret = add_loop(im, &body, first, carried, out, *count);
 	body_free(&body);
 	free(formals);
 	return ret;
+}
+
+/* A value without what lies behind the first @length of its first dimension */
+static uint32_t cut(struct import *im, uint32_t value, uint32_t length)
+{
+	struct accel_shape_desc d = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
+	uint32_t zero = v_ints(im, 1, &(const int64_t) { 0 }), out = NO_VALUE;
+
+	if (im->error.code)
+		return NO_VALUE;
+	im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, value }, { ACCEL_ARG_B, zero },
+				 { ACCEL_ARG_C, length }, { ACCEL_ARG_AUX0, zero }), 5, &out);
+	return out;
+}
+
+/* A list as long as @length, with zeros behind what it has */
+static uint32_t lengthen(struct import *im, uint32_t list, uint32_t length)
+{
+	uint32_t shape[2] = { v_binary(im, ACCEL_BINARY_SUB, length, v_shape_of(im, list, 0, 1)) };
+	uint32_t both[2] = { list };
+
+	if (v_rank(im, list) > 1)
+		shape[1] = v_shape_of(im, list, 1, INT64_MAX);
+	shape[0] = v_concat(im, 0, v_rank(im, list) > 1 ? 2 : 1, shape);
+	both[1] = v_fill(im, v_type(im, list), shape[0], 0);
+	return v_concat(im, 0, 2, both);
+}
+
+/* One batch of a scan of version 8, in a graph that the import is of; the last value is of a list. */
+static void scan_batch(struct import *im, uint32_t carried, bool cuts, uint32_t *out,
+		       uint32_t *count)
+{
+	const struct attr *ways = im_attr(im, "directions", ATTR_INTS);
+	uint32_t whole = v_shape_of(im, im->in[im->in_count - 1].value, 0, 1), length, i;
+	const int64_t zero = 0;
+
+	if (cuts) {
+		length = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, im->in[0].value, 1, &zero);
+		length = v_with(im, ACCEL_BINARY_MAX, v_cast(im, length, ACCEL_HOST_S64), 0);
+		memmove(im->in, im->in + 1, --im->in_count * sizeof(im->in[0]));
+		for (i = carried; i < im->in_count && !im->error.code; i++)
+			im_ref(im, cut(im, im->in[i].value, length), &im->in[i]);
+	}
+	if (im->error.code || add_scan(im, NULL, ways, out, count))
+		return;
+	for (i = carried; i < *count && cuts; i++)
+		out[i] = lengthen(im, out[i], whole);
+}
+
+/*
+ * Version 8 has batches along the first dimension, and is a scan of each, as far as sequence_lens says
+ * if it is there.
+ */
+static int scan_batches(struct import *im, uint32_t *out, uint32_t *count)
+{
+	const bool cuts = im_input(im, 0)->here;
+	const int64_t parts = im_int(im, "num_scan_inputs", 0);
+	const uint32_t n = im->in_count, last = n ? n - 1 : 0;
+	struct formal *formals = calloc(n + 1, sizeof(*formals));
+	const struct accel_value none = ACCEL_VALUE_INIT;
+	struct import *inner = NULL;
+	uint32_t i, value, results[MAX_IO];
+	char name[32];
+	int ret = 0;
+
+	if (!formals)
+		ret = im_fail(im, -ENOMEM, "out of memory");
+	else if (parts < 1 || parts > last)
+		ret = im_fail(im, -EBADMSG, "num_scan_inputs of %u inputs", last);
+	for (i = !cuts; i < n && !ret; i++) {
+		if (!im->in[i].here || im->in[i].rank < (i < n - parts ? 1 : 2))
+			ret = im_fail(im, -EBADMSG, "input %u is missing, or has no batches", i);
+		formals[i] = (struct formal) { .kind = FORMAL_SLICE, .outer = im->in[i].value };
+	}
+	if (!ret) {
+		inner = inner_create(im, formals + !cuts, n - !cuts, true);
+		ret = im->error.code;
+	}
+	if (inner) {
+		memcpy(inner->op, im->op, sizeof(im->op));
+		memcpy(inner->name, im->name, sizeof(im->name));
+		memcpy(inner->attrs, im->attrs, sizeof(im->attrs));
+		inner->attr_count = im->attr_count;
+		for (i = !cuts; i < n && !inner->error.code; i++) {
+			/* Symbols have the name of what they are of. */
+			snprintf(name, sizeof(name), "batch %u", i);
+			if (!im_formal(inner, name, &none, &value))
+				im_ref(inner, value, &inner->in[inner->in_count++]);
+		}
+		if (!inner->error.code)
+			scan_batch(inner, last - (uint32_t)parts, cuts, results, count);
+		/* They are no values that one batch gives to the next. */
+		inner->formal_count = 0;
+		ret = im_repeat(im, inner, v_shape_of(im, im->in[last].value, 0, 1), results,
+				*count, out);
+	}
+	free(formals);
+	return ret;
+}
+
+static int scan(struct import *im, uint32_t arg)
+{
+	const bool old = im->opset < 9;
+	const struct attr *axes = im_attr(im, "scan_output_axes", ATTR_INTS);
+	const struct attr *ways = im_attr(im, "scan_output_directions", ATTR_INTS);
+	const int64_t parts = im_int(im, "num_scan_inputs", 0);
+	uint32_t out[MAX_IO] = { 0 }, i, count = 0;
+	int ret = !im->out_count ? im_need(im, 0) : old ? scan_batches(im, out, &count) :
+		  add_scan(im, im_attr(im, "scan_input_axes", ATTR_INTS),
+			   im_attr(im, "scan_input_directions", ATTR_INTS), out, &count);
+
+	(void)arg;
+	for (i = im->in_count - (uint32_t)parts; i < count && !ret && !old; i++) {
+		out[i] = turn(im, out[i], nth(axes, i + (uint32_t)parts - im->in_count),
+			      nth(ways, i + (uint32_t)parts - im->in_count));
+		ret = im->error.code;
+	}
+	return ret ? ret : im_give_all(im, out, count);
 }
 
 const struct op onnx_flow[] = { { "If", if_op, 0 },

@@ -478,6 +478,88 @@ err_free:
 	return ret;
 }
 
+/* Iterations of a loop that carries sequences; more than a sequence has values make no sense. */
+#define MAX_UNROLLED	512
+
+/* Results of iterations of which all are wanted, along a new first dimension */
+static int give_lists(struct import *im, uint32_t first, const uint32_t *lists, uint32_t count,
+		      uint32_t times)
+{
+	const int64_t zero = 0;
+	uint32_t i, k, list[MAX_UNROLLED];
+	int ret = count && !times ?
+		  im_fail(im, -EOPNOTSUPP, "no iteration of which results are wanted") : 0;
+
+	for (k = 0; k < count && !ret; k++) {
+		for (i = 0; i < times; i++)
+			list[i] = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, lists[i * MAX_IO + k], 1,
+					      &zero);
+		ret = v_give(im, first + k, v_concat(im, 0, times, list));
+	}
+	return ret;
+}
+
+/*
+ * A loop that carries sequences is its iterations, one after the other: how many there are has to
+ * follow from the file. @refs has room for inputs and results.
+ */
+static int unroll(struct import *im, struct ref *refs, uint32_t *lists)
+{
+	const uint32_t carried = im->in_count - 2;
+	const struct attr *a = im_attr(im, "body", ATTR_GRAPH);
+	const struct slice graph = a ? a->s : (struct slice) { 0 };
+	struct ref *in = refs, *out = refs + MAX_IO + 2;
+	int64_t times = INT64_MAX, i;
+	uint32_t count = carried + 1, one = 1, k;
+	bool go = true;
+	int ret = a ? 0 : im_fail(im, -EBADMSG, "it has no body");
+
+	if (!ret && ((im->in[0].here && !im_numbers(&im->in[0], &times, &one, 1)) ||
+		     (im->in[1].here && !im_bool(&im->in[1], &go))))
+		ret = im_fail(im, -EOPNOTSUPP,
+			      "how often it runs is not known, and it carries a sequence");
+	for (k = 0; k < carried && !ret; k++)
+		ret = im->in[2 + k].here ? 0 :
+		      im_fail(im, -EBADMSG, "input %u is missing", 2 + k);
+	memcpy(in + 2, im->in + 2, carried * sizeof(*in));
+	for (i = 0; i < times && go && !ret; i++) {
+		if (i == MAX_UNROLLED)
+			return im_fail(im, -EOPNOTSUPP,
+				       "more than %d iterations that carry a sequence",
+				       MAX_UNROLLED);
+		ret = im_known(im, ACCEL_HOST_S64, i, &in[0]);
+		if (!ret)
+			ret = im_known(im, ACCEL_HOST_BOOL, 1, &in[1]);
+		if (!ret)
+			ret = im_inline(im, graph, in, carried + 2, out, &count);
+		if (!ret && count < carried + 1)
+			ret = im_fail(im, -EBADMSG, "its graph has %u results", count);
+		if (!ret && !im_bool(&out[0], &go))
+			ret = im_fail(im, -EOPNOTSUPP,
+				      "whether it goes on is not known, and it carries a sequence");
+		if (ret)
+			break;
+		memcpy(in + 2, out + 1, carried * sizeof(*in));
+		for (k = carried + 1; k < count; k++)
+			lists[i * MAX_IO + k - carried - 1] = out[k].value;
+	}
+	if (!ret)
+		ret = give_refs(im, in + 2, carried);
+	return ret ? ret : give_lists(im, carried, lists, count - carried - 1, (uint32_t)i);
+}
+
+int loop_unrolled(struct import *im)
+{
+	struct ref *refs = calloc(2 * (MAX_IO + 2), sizeof(*refs));
+	uint32_t *lists = calloc((size_t)MAX_UNROLLED * MAX_IO, sizeof(*lists));
+	int ret = refs && lists ? unroll(im, refs, lists) :
+		  im_fail(im, -ENOMEM, "out of memory");
+
+	free(refs);
+	free(lists);
+	return ret;
+}
+
 const struct op onnx_sequence[] = {
 	{ "Identity", pass_on, 0 }, { "SequenceMap", map, 0 },
 	{ "SequenceConstruct", construct, 0 }, { "SequenceEmpty", empty, 0 },

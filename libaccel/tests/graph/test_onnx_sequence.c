@@ -185,13 +185,80 @@ static void test_outputs(void **arg)
 	accel_model_close(m);
 }
 
+/* Scan of version 8: c + f, and f - b, of @lens steps of batches, b from the last on */
+static struct tested *batches(struct bed *bed, const int64_t *lens, const char *in, int64_t parts,
+			      const float *x)
+{
+	static const float s[4] = { 0, 0, 100, 200 };
+	static const int64_t sizes[] = { 2, 2 }, all[] = { 2, 3, 2 };
+	struct bytes body = { .n = 0 }, n = op(NULL, "Scan", in, "e l r");
+	struct tested *t = BEGIN(bed, { "n", S64, 1, { -3 }, lens, false, sizes },
+				 { "s", F32, 2, { -3, 2 }, s, false, sizes },
+				 { "x", F32, 3, { -3, -4, 2 }, x, false, all });
+
+	t->opset = 8;
+	put_name(&body, 11, "c");
+	put_name(&body, 11, "f");
+	put_name(&body, 11, "b");
+	in_body(&body, "Add", "c f", "d");
+	in_body(&body, "Sub", "f b", "g");
+	in_body(&body, "Identity", "d", "h");
+	put_name(&body, 12, "d");
+	put_name(&body, 12, "h");
+	put_name(&body, 12, "g");
+	attr_graph(&n, "body", &body);
+	attr_int(&n, "num_scan_inputs", parts);
+	attr_ints(&n, "directions", 2, (int64_t[]){ 0, 1 });
+	add_op(t, &n);
+	return t;
+}
+
+static void test_batches(void **arg)
+{
+	static const int64_t lens[3][2] = { { 3, 3 }, { 1, 2 }, { 0, 9 } };
+	static const float x[12] = { 1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60 };
+	static const float first[4] = { 0, 0, 100, 200 };
+	float e[4], l[12], r[12];
+	struct tested *t;
+	int64_t i, k, n, at;
+	uint32_t way;
+
+	/* The first way has no lengths; longer than the list is as long as that. */
+	for (way = 0; way < 4; way++) {
+		memset(l, 0, sizeof(l));
+		memset(r, 0, sizeof(r));
+		memcpy(e, first, sizeof(e));
+		for (at = 0; at < 2; at++) {
+			n = way ? lens[way - 1][at] : 3;
+			n = n > 3 ? 3 : n;
+			for (i = 0; i < n; i++)
+				for (k = 0; k < 2; k++) {
+					e[at * 2 + k] += x[(at * 3 + i) * 2 + k];
+					l[(at * 3 + i) * 2 + k] = e[at * 2 + k];
+					r[(at * 3 + i) * 2 + k] = x[(at * 3 + i) * 2 + k] -
+								 x[(at * 3 + n - 1 - i) * 2 + k];
+				}
+		}
+		t = batches(*arg, lens[way ? way - 1 : 0], way ? "n s x x" : "- s x x", 2, x);
+		GIVES(t, IO("e", F32, e, 2, 2), IO("l", F32, l, 2, 3, 2), IO("r", F32, r, 2, 3, 2));
+	}
+	must_refuse(batches(*arg, NULL, "- s x x", 4, x), -EBADMSG,
+		    "node e (Scan): num_scan_inputs of 3 inputs");
+	must_refuse(batches(*arg, NULL, "- s x n", 2, x), -EBADMSG,
+		    "node e (Scan): input 3 is missing, or has no batches");
+	must_refuse(batches(*arg, NULL, "- s - x", 2, x), -EBADMSG,
+		    "node e (Scan): input 2 is missing, or has no batches");
+	must_refuse(batches(*arg, NULL, "- x x", 2, x), -EBADMSG, "its graph has more inputs");
+	must_refuse(batches(*arg, NULL, "", 1, x), -EBADMSG, "num_scan_inputs of 0 inputs");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_places), TEST(test_split), TEST(test_optional), TEST(test_refused),
-		TEST(test_outputs),
+		TEST(test_outputs), TEST(test_batches),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
