@@ -208,7 +208,7 @@ int im_add_node(struct import *im, struct slice node)
 		if (im->in[i].sequence && !(op ? takes_sequences(op) : !!function))
 			return im_fail(im, -EOPNOTSUPP, "input %u is a sequence, or nothing", i);
 	ret = added ? add_added(im, type, domain, version) :
-	      op ? op->fn(im, op->arg) : call_function(im, function);
+	      op ? fold_op(im, op) : call_function(im, function);
 	if (ret)
 		return ret;
 	for (i = 0; i < im->out_count; i++)

@@ -17,6 +17,7 @@
  *	copy.c		the rest of it, as it was
  *	bits.c		weights in fewer bits
  *	compose.c	operations that operators are made of
+ *	fold.c		fewer dimensions, where there are more than engines have
  *	ops_*.c		a function for each operator, which adds nodes to the graph
  */
 #ifndef LIBACCEL_MODELS_ONNX_H
@@ -482,6 +483,10 @@ uint32_t v_bounded(struct import *im, uint32_t a, double low, uint32_t high);
 uint32_t v_is_finite(struct import *im, uint32_t a);
 uint32_t v_rows(struct import *im, uint32_t a);
 int v_give(struct import *im, uint32_t index, uint32_t value);
+
+/* --- fold.c --------------------------------------------------------------------------- */
+
+int fold_op(struct import *im, const struct op *op);
 
 /* --- ops_index.c ---------------------------------------------------------------------- */
 

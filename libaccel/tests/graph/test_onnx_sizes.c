@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operators whose sizes are symbols, or what running finds: nothing of them may be a guess.
+ * Operators whose sizes are symbols, or what running finds: nothing of them may be a guess. Those of
+ * more dimensions than engines have.
  */
 #include "onnxop.h"
 
@@ -424,6 +425,246 @@ static void test_unlike(void **arg)
 	must_fail(t, -EINVAL, "node y (Add): dimensions 3 and 2 do not broadcast");
 }
 
+/* Six dimensions, which engines do not have: numbers, all different, and where each of them is */
+enum { MANY = 48 };
+static const int64_t many[6] = { 2, 1, 3, 2, 2, 2 };
+static float numbers[MANY];
+
+static void place_of(uint32_t i, uint32_t place[6])
+{
+	uint32_t k;
+
+	for (k = 6; k-- > 0; i /= (uint32_t)many[k])
+		place[k] = i % (uint32_t)many[k];
+}
+
+static uint32_t index_of(const uint32_t place[6], const int64_t *dims)
+{
+	uint32_t i = 0, k;
+
+	for (k = 0; k < 6; k++)
+		i = i * (uint32_t)dims[k] + place[k];
+	return i;
+}
+
+static struct tested *many_dims(struct bed *bed, bool symbols, uint32_t count, const struct io *more)
+{
+	struct io in[8] = { { "x", F32, 6, { 2, 1, 3, 2, 2, 2 }, numbers, false, many } };
+	uint32_t i;
+
+	for (i = 0; i < MANY; i++)
+		numbers[i] = (float)(i * 7 % MANY) - 20;
+	if (symbols)
+		in[0].dims[0] = in[0].dims[3] = -1;
+	memcpy(in + 1, more, count * sizeof(*in));
+	return begin(bed, in, count + 1);
+}
+
+#define MANY_DIMS(bed, symbols, ...) \
+	many_dims(bed, symbols, sizeof((const struct io[]){ __VA_ARGS__ }) / sizeof(struct io), \
+		  (const struct io[]){ __VA_ARGS__ })
+
+static void one_axis(struct tested *t, const char *type, const char *in, const char *out,
+		     int64_t axis)
+{
+	struct bytes n = op(NULL, type, in, out);
+
+	attr_int(&n, "axis", axis);
+	add_op(t, &n);
+}
+
+/* Along dimension 2, which has 3 */
+static void test_many_along(void **arg)
+{
+	static const int64_t axis = 2, one[] = { 1 }, pair[] = { 2, 0 };
+	static const int64_t twice[] = { 2, 1, 6, 2, 2, 2 }, two[] = { 2, 1, 2, 2, 2, 2 };
+	static const uint8_t some[] = { 0, 1, 1 };
+	static float sums[MANY], soft[MANY], joined[2 * MANY], most[MANY / 3], taken[MANY / 3 * 2];
+	static float last[MANY / 3], left[MANY / 3 * 2];
+	static int64_t where[MANY / 3];
+	uint32_t i, k, at, to, p[6], way;
+	struct tested *t;
+
+	for (way = 0; way < 2; way++) {
+		t = MANY_DIMS(*arg, way, SCALAR("axis", S64, &axis), CONST("one", S64, one, 1),
+			      CONST("pair", S64, pair, 1, 2), CONST("some", BOOL, some, 3));
+		for (i = 0; i < MANY / 3; i++) {
+			double sum = 0;
+
+			place_of(i / 8 * 24 + i % 8, p);
+			for (k = 0; k < 3; k++)
+				sum += exp((double)numbers[i / 8 * 24 + k * 8 + i % 8]);
+			to = i;
+			most[to] = -100;
+			for (k = 0; k < 3; k++) {
+				p[2] = k;
+				at = index_of(p, many);
+				sums[at] = (k ? sums[at - 8] : 0) + numbers[at];
+				soft[at] = (float)(exp((double)numbers[at]) / sum);
+				where[to] = numbers[at] > most[to] ? k : where[to];
+				most[to] = fmaxf(most[to], numbers[at]);
+				joined[index_of(p, twice)] = numbers[at];
+				p[2] = k + 3;
+				joined[index_of(p, twice)] = numbers[at];
+				p[2] = k == 2 ? 0 : 1;
+				if (k != 1)
+					taken[index_of(p, two)] = numbers[at];
+				p[2] = k - 1;
+				if (k)
+					left[index_of(p, two)] = numbers[at];
+				if (k == 2)
+					last[to] = numbers[at];
+			}
+		}
+		ONE(t, NULL, "CumSum", "x axis", "sums");
+		one_axis(t, "Softmax", "x", "soft", 2);
+		one_axis(t, "Concat", "x x", "joined", -4);
+		one_axis(t, "TopK", "x one", "most where", 2);
+		one_axis(t, "ArgMax", "x", "arg", -4);
+		one_axis(t, "Gather", "x pair", "taken", 2);
+		one_axis(t, "Compress", "x some", "left", 2);
+		t->bound = 1e-6;
+		GIVES(t, { "sums", F32, 6, { 2, 1, 3, 2, 2, 2 }, sums, false, NULL },
+		      { "soft", F32, 6, { 2, 1, 3, 2, 2, 2 }, soft, false, NULL },
+		      { "joined", F32, 6, { 2, 1, 6, 2, 2, 2 }, joined, false, NULL },
+		      { "most", F32, 6, { 2, 1, 1, 2, 2, 2 }, most, false, NULL },
+		      { "where", S64, 6, { 2, 1, 1, 2, 2, 2 }, where, false, NULL },
+		      { "arg", S64, 6, { 2, 1, 1, 2, 2, 2 }, where, false, NULL },
+		      { "taken", F32, 7, { 2, 1, 1, 2, 2, 2, 2 }, taken, false, NULL },
+		      { "left", F32, 6, { 2, 1, 2, 2, 2, 2 }, left, false, NULL });
+	}
+	/* An index without dimensions takes one away; what is no axis is said. */
+	t = MANY_DIMS(*arg, true, SCALAR("two", S64, &axis));
+	one_axis(t, "Gather", "x two", "y", 2);
+	GIVES(t, IO("y", F32, last, 2, 1, 2, 2, 2));
+	t = MANY_DIMS(*arg, true, SCALAR("two", S64, &axis));
+	one_axis(t, "Softmax", "x", "y", 6);
+	must_refuse(t, -EBADMSG, "node y (Softmax): axis 6 of 6 dimensions");
+}
+
+/* Sums, means and norms over dimensions that are no neighbours, and places among several */
+static void test_many_apart(void **arg)
+{
+	static const int64_t axes[] = { 0, 2, -1 }, pads[] = { 1, 0, 0, 2 }, ends[] = { 0, 4 };
+	static const int64_t at[] = { 1, 0, 2, 0, 0, 1 }, few[12] = { 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1 };
+	static const float new[16] = { 1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6, -7, -8 };
+	static const int64_t wide[] = { 3, 1, 3, 2, 4, 2 }, least[] = { 1, 1, 3, 1, 2, 2 };
+	static float sums[4], means[MANY], padded[144], got[16], set[MANY], cells[12];
+	uint32_t i, k, p[6], q[6], way;
+	struct tested *t;
+	struct bytes n;
+
+	for (way = 0; way < 2; way++) {
+		double sum[4] = { 0 }, squares[4] = { 0 };
+
+		n = op(NULL, "MeanVarianceNormalization", "x", "mean");
+		attr_ints(&n, "axes", 3, axes);
+		t = MANY_DIMS(*arg, way, CONST("axes", S64, axes, 3), CONST("pads", S64, pads, 4),
+			      CONST("ends", S64, ends, 2), CONST("at", S64, at, 2, 3),
+			      CONST("few", S64, few, 1, 1, 3, 1, 2, 2), CONST("new", F32, new, 2, 2, 2, 2));
+		memset(padded, 0, sizeof(padded));
+		memcpy(set, numbers, sizeof(set));
+		for (i = 0; i < MANY; i++) {
+			place_of(i, p);
+			sum[p[3] * 2 + p[4]] += (double)numbers[i];
+			squares[p[3] * 2 + p[4]] += (double)numbers[i] * (double)numbers[i];
+		}
+		for (i = 0; i < MANY; i++) {
+			place_of(i, p);
+			k = p[3] * 2 + p[4];
+			sums[k] = (float)sum[k];
+			means[i] = (float)(((double)numbers[i] - sum[k] / 12) /
+					   sqrt(squares[k] / 12 - sum[k] * sum[k] / 144));
+			memcpy(q, p, sizeof(q));
+			q[0]++;
+			padded[index_of(q, wide)] = numbers[i];
+			/* Rows at 1, 0, 2 and at 0, 0, 1 */
+			if (p[0] == 1 && p[2] == 2)
+				got[i % 8] = numbers[i];
+			if (p[0] == 0 && p[2] == 1)
+				got[8 + i % 8] = numbers[i];
+			if ((p[0] == 1 && p[2] == 2) || (p[0] == 0 && p[2] == 1))
+				set[i] = new[(p[0] ? 0 : 8) + i % 8];
+			/* The index along dimension 3, for places of which the first of that is meant */
+			if (!p[0] && !p[3]) {
+				k = index_of(p, least);
+				memcpy(q, p, sizeof(q));
+				q[3] = (uint32_t)few[k];
+				cells[k] = numbers[index_of(q, many)];
+			}
+		}
+		ONE(t, NULL, "ReduceSum", "x axes", "sums");
+		add_op(t, &n);
+		n = op(NULL, "ReduceSum", "x axes", "flat");
+		attr_int(&n, "keepdims", 0);
+		add_op(t, &n);
+		ONE(t, NULL, "Pad", "x pads - ends", "padded");
+		ONE(t, NULL, "GatherND", "x at", "got");
+		ONE(t, NULL, "ScatterND", "x at new", "set");
+		one_axis(t, "GatherElements", "x few", "cells", 3);
+		t->bound = 1e-5;
+		GIVES(t, { "sums", F32, 6, { 1, 1, 1, 2, 2, 1 }, sums, false, NULL },
+		      { "mean", F32, 6, { 2, 1, 3, 2, 2, 2 }, means, false, NULL },
+		      { "flat", F32, 3, { 1, 2, 2 }, sums, false, NULL },
+		      { "padded", F32, 6, { 3, 1, 3, 2, 4, 2 }, padded, false, NULL },
+		      { "got", F32, 4, { 2, 2, 2, 2 }, got, false, NULL },
+		      { "set", F32, 6, { 2, 1, 3, 2, 2, 2 }, set, false, NULL },
+		      { "cells", F32, 6, { 1, 1, 3, 1, 2, 2 }, cells, false, NULL });
+	}
+}
+
+/* Layers: of the last two dimensions, of channels, products by what has no batches and by like ones */
+static void test_many_layers(void **arg)
+{
+	static const float w[4] = { 1, 2, 3, 4 }, one[1] = { 2 }, half[1] = { 0.5f };
+	static float norm[MANY], mean[MANY / 4], rate[MANY / 4], scaled[MANY], by[MANY], like[MANY];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, k, m, way;
+
+	for (way = 0; way < 2; way++) {
+		t = MANY_DIMS(*arg, way, CONST("w", F32, w, 2, 2), CONST("one", F32, one, 1),
+			      CONST("half", F32, half, 1));
+		for (i = 0; i < MANY / 4; i++) {
+			const float *x = numbers + (size_t)i * 4;
+			double sum = 0, square = 0;
+
+			for (k = 0; k < 4; k++) {
+				sum += (double)x[k] / 4;
+				square += (double)x[k] * (double)x[k] / 4;
+			}
+			mean[i] = (float)sum;
+			rate[i] = (float)(1 / sqrt(square - sum * sum + 1e-5));
+			for (k = 0; k < 4; k++) {
+				norm[i * 4 + k] = (x[k] - mean[i]) * rate[i] * w[k] + w[k];
+				scaled[i * 4 + k] = (x[k] - 0.5f) / sqrtf(2 + 1e-5f) * 2 + 2;
+				by[i * 4 + k] = like[i * 4 + k] = 0;
+				for (m = 0; m < 2; m++) {
+					by[i * 4 + k] += x[k / 2 * 2 + m] * w[m * 2 + k % 2];
+					like[i * 4 + k] += x[k / 2 * 2 + m] * x[m * 2 + k % 2];
+				}
+			}
+		}
+		/* Elements of one dimension more than scales, which stay theirs */
+		n = op(NULL, "LayerNormalization", "x w w", "norm mean rate");
+		attr_int(&n, "axis", -2);
+		add_op(t, &n);
+		ONE(t, NULL, "BatchNormalization", "x one one half one", "scaled");
+		ONE(t, NULL, "MatMul", "x w", "by");
+		if (!way)
+			ONE(t, NULL, "MatMul", "x x", "like");
+		else
+			ONE(t, NULL, "Identity", "by", "like");
+		t->bound = 1e-4;
+		GIVES(t, { "norm", F32, 6, { 2, 1, 3, 2, 2, 2 }, norm, false, NULL },
+		      { "mean", F32, 6, { 2, 1, 3, 2, 1, 1 }, mean, false, NULL },
+		      { "rate", F32, 6, { 2, 1, 3, 2, 1, 1 }, rate, false, NULL },
+		      { "scaled", F32, 6, { 2, 1, 3, 2, 2, 2 }, scaled, false, NULL },
+		      { "by", F32, 6, { 2, 1, 3, 2, 2, 2 }, by, false, NULL },
+		      { "like", F32, 6, { 2, 1, 3, 2, 2, 2 }, way ? by : like, false, NULL });
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -432,7 +673,8 @@ int main(void)
 		TEST(test_packed), TEST(test_turned), TEST(test_projected), TEST(test_bias),
 		TEST(test_nothing), TEST(test_blocks), TEST(test_windows), TEST(test_layer),
 		TEST(test_kernel_shape), TEST(test_same), TEST(test_several), TEST(test_none),
-		TEST(test_unlike), TEST(test_parts),
+		TEST(test_unlike), TEST(test_many_along),
+		TEST(test_many_apart), TEST(test_many_layers), TEST(test_parts),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sizes", tests, NULL, NULL);
