@@ -365,7 +365,49 @@ static uint32_t elements_at(struct import *im, uint32_t x, uint32_t axis, uint32
 	return v_gather(im, ACCEL_GATHER_AXIS, axis, x, at);
 }
 
-/* What is nearest to places, or between two elements */
+/* Weights of elements at distance @t, from 0 to 1, or @outer, from 1 to 2: Keys' cubic of @a */
+static uint32_t cubic_weight(struct import *im, double a, bool outer, uint32_t t)
+{
+	const double inner[] = { a + 2, -(a + 3), 0, 1 }, far[] = { a, -5 * a, 8 * a, -4 * a };
+	const double *c = outer ? far : inner;
+	uint32_t i, w = v_with(im, ACCEL_BINARY_MUL, t, c[0]);
+
+	for (i = 1; i < 4; i++) {
+		w = v_with(im, ACCEL_BINARY_ADD, w, c[i]);
+		if (i < 3)
+			w = v_binary(im, ACCEL_BINARY_MUL, w, t);
+	}
+	return w;
+}
+
+/* Four elements around places, of which those outside may count nothing */
+static uint32_t cubic_at(struct import *im, const struct accel_resize_desc *d, uint32_t x,
+			 uint32_t axis, uint32_t at, uint32_t last)
+{
+	const uint32_t low = v_unary(im, ACCEL_UNARY_FLOOR, at);
+	uint32_t sum = NO_VALUE, all = NO_VALUE, i, w, k, in;
+
+	for (i = 0; i < 4; i++) {
+		k = v_with(im, ACCEL_BINARY_ADD, low, (double)i - 1);
+		w = v_unary(im, ACCEL_UNARY_ABS, v_binary(im, ACCEL_BINARY_SUB, at, k));
+		w = cubic_weight(im, (double)d->cubic, i == 0 || i == 3, w);
+		if (d->flags & ACCEL_RESIZE_EXCLUDE) {
+			in = v_binary(im, ACCEL_BINARY_AND, v_with(im, ACCEL_BINARY_GE, k, 0),
+				      v_binary(im, ACCEL_BINARY_LE, k, last));
+			w = v_select(im, in, w, v_number(im, ACCEL_HOST_F64, 0));
+			all = i ? v_binary(im, ACCEL_BINARY_ADD, all, w) : w;
+		}
+		w = along(im, v_cast(im, w, v_type(im, x)), axis, v_rank(im, x));
+		w = v_binary(im, ACCEL_BINARY_MUL, elements_at(im, x, axis, k, last), w);
+		sum = i ? v_binary(im, ACCEL_BINARY_ADD, sum, w) : w;
+	}
+	if (all == NO_VALUE)
+		return sum;
+	all = along(im, v_cast(im, all, v_type(im, x)), axis, v_rank(im, x));
+	return v_binary(im, ACCEL_BINARY_DIV, sum, all);
+}
+
+/* What is nearest to places, or between two elements, or four */
 static uint32_t sampled_at(struct import *im, const struct accel_resize_desc *d, uint32_t x,
 			   uint32_t axis, uint32_t at, uint32_t last)
 {
@@ -381,6 +423,8 @@ static uint32_t sampled_at(struct import *im, const struct accel_resize_desc *d,
 		at = v_unary(im, up ? ACCEL_UNARY_CEIL : ACCEL_UNARY_FLOOR, at);
 		return elements_at(im, x, axis, at, last);
 	}
+	if (d->func == ACCEL_RESIZE_CUBIC)
+		return cubic_at(im, d, x, axis, at, last);
 	low = v_unary(im, ACCEL_UNARY_FLOOR, at);
 	t = v_cast(im, v_binary(im, ACCEL_BINARY_SUB, at, low), v_type(im, x));
 	t = along(im, t, axis, v_rank(im, x));
@@ -520,9 +564,6 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
 	int ret = read_axes(im, sizes != NO_VALUE, axes, &count);
 
-	if (!ret && d->func == ACCEL_RESIZE_CUBIC)
-		ret = im_fail(im, -EOPNOTSUPP, "cubic resampling of %s with such coordinates",
-			      accel_type_name(type));
 	if (!ret && d->coord == COORD_CROP &&
 	    (!im_input(im, 1)->here || im->in[1].rank != 1 || im->in[1].dims[0] != 2 * count))
 		ret = im_fail(im, -EBADMSG, "its region has not two numbers for each of %u dimensions",

@@ -450,6 +450,85 @@ static void test_clip(void **arg)
 	GIVES(t, IO("least", F64, least, 5), IO("both", F64, both, 5), IO("none", F64, x, 5));
 }
 
+/* Keys' cubic at place @at of five numbers */
+static double cubic(const double *x, double at, double a, bool exclude)
+{
+	double low = floor(at), sum = 0, all = 0, t, w;
+	int i, k;
+
+	for (i = -1; i <= 2; i++) {
+		t = fabs(at - (low + i));
+		w = t <= 1 ? (a + 2) * t * t * t - (a + 3) * t * t + 1 :
+		    a * t * t * t - 5 * a * t * t + 8 * a * t - 4 * a;
+		k = (int)low + i;
+		if (exclude && (k < 0 || k > 4))
+			continue;
+		all += w;
+		sum += w * x[k < 0 ? 0 : k > 4 ? 4 : k];
+	}
+	return exclude ? sum / all : sum;
+}
+
+/* Cubic resampling along one dimension: of doubles by all coordinates, of others by a region */
+static void test_cubic(void **arg)
+{
+	static const char *const coords[] = {
+		"half_pixel", "asymmetric", "half_pixel_symmetric", "pytorch_half_pixel",
+		"align_corners", "tf_crop_and_resize",
+	};
+	static const double x[10] = { 1, -2, 4, 3, 0, 7, 5, 5, -6, 2 };
+	static const double region[2] = { 0.1, 1.2 };
+	static const float scale = 1.7f, part[2] = { 0.1f, 1.2f };
+	float one[10], single[16];
+	double y[16], at, s;
+	const double *r;
+	struct tested *t;
+	struct bytes n;
+	uint32_t way, i, c;
+	int64_t to;
+
+	for (i = 0; i < 10; i++)
+		one[i] = (float)x[i];
+	for (way = 0; way < 4 * COUNT(coords); way++) {
+		const bool sizes = way & 1, exclude = way & 2;
+		const double a = exclude ? -0.5 : -0.75;
+
+		c = way / 4;
+		if (!sizes && c > 3)
+			continue;
+		to = sizes ? 3 : 8;
+		s = sizes ? 3.0 / 5 : (double)scale;
+		for (i = 0; i < 2 * to; i++) {
+			const double o = (double)(i % to);
+
+			at = c == 1 ? o / s : c == 4 ? o * 4 / (double)(to - 1) :
+			     c == 5 ? region[0] * 4 + o * (region[1] - region[0]) * 4 / (double)(to - 1) :
+			     (o + 0.5) / s - 0.5;
+			at += c == 2 ? (5 - (double)to / s) / 2 : 0;
+			r = x + i / to * 5;
+			y[i] = c == 5 && (at < 0 || at > 4) ? 9 : cubic(r, at, a, exclude);
+			single[i] = (float)y[i];
+		}
+		t = BEGIN(*arg, { "x", F64, 2, { -1, -2 }, x, false, DIMS(2, 5) },
+			  { "f", F32, 2, { -1, -2 }, one, false, DIMS(2, 5) },
+			  CONST("r", F64, region, 2), CONST("p", F32, part, 2),
+			  CONST("s", F32, &scale, 1), CONST("to", S64, DIMS(3), 1));
+		for (i = 0; i < 2; i++) {
+			n = op(NULL, "Resize", sizes ? (i ? "f p - to" : "x r - to") :
+			       i ? "f - s" : "x - s", i ? "z" : "y");
+			attr_text(&n, "mode", "cubic");
+			attr_text(&n, "coordinate_transformation_mode", coords[c]);
+			attr_ints(&n, "axes", 1, DIMS(1));
+			attr_float(&n, "cubic_coeff_a", (float)a);
+			attr_float(&n, "extrapolation_value", 9);
+			attr_int(&n, "exclude_outside", exclude);
+			add_op(t, &n);
+		}
+		t->bound = 1e-5;
+		GIVES(t, IO("y", F64, y, 2, to), IO("z", F32, single, 2, to));
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -457,7 +536,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
 		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
-		TEST(test_attention), TEST(test_clip),
+		TEST(test_attention), TEST(test_clip), TEST(test_cubic),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
