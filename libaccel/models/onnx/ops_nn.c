@@ -581,7 +581,8 @@ static int reduce(struct import *im, uint32_t func)
 		ret = reduce_axes(im, axes, &count);
 	if (ret)
 		return ret;
-	if (!count && im_int(im, "noop_with_empty_axes", 0))
+	/* A number has no dimensions to begin with. */
+	if (!count && (im_int(im, "noop_with_empty_axes", 0) || !im->in[0].rank))
 		return reduce_nothing(im, func);
 	d.func = func;
 	d.d.dtype = im->in[0].type;
@@ -609,11 +610,6 @@ static int reduce(struct import *im, uint32_t func)
 		ret = im_one(im, &d.hdr, im->in[0].value, &out);
 	}
 	count = count ? count : im->in[0].rank;
-	/* What operations make of a number has a dimension. */
-	if (!count) {
-		axes[count++] = 0;
-		keep = false;
-	}
 	if (!ret && !keep) {
 		ret = im_list(im, count, axes, &list);
 		if (!ret)

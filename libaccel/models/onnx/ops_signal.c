@@ -663,7 +663,12 @@ static int einsum(struct import *im, uint32_t arg)
 			return im_fail(im, -EBADMSG, "its equation makes dimensions of nothing, or twice");
 	v = v_in(im, 0);
 	for (i = 0; i < im->in_count; i++) {
-		uint32_t b = diagonals(im, v_in(im, i), &t[i]);
+		uint32_t b = v_in(im, i);
+
+		/* Products of other integers are sums of bytes. */
+		if (!type_is_real(v_type(im, b)) && v_type(im, b) != ACCEL_HOST_U64)
+			b = v_cast(im, b, ACCEL_HOST_S64);
+		b = diagonals(im, b, &t[i]);
 
 		b = sum_out(im, b, &t[i], &want, i ? &t[0] : NULL, &t[i + 1], im->in_count - i - 1);
 		if (!i) {
@@ -672,7 +677,7 @@ static int einsum(struct import *im, uint32_t arg)
 		}
 		v = multiply(im, v, &t[0], b, &t[i], &want, &t[i + 1], im->in_count - i - 1);
 	}
-	return v_give(im, 0, align(im, v, &t[0], &want));
+	return v_give(im, 0, v_cast(im, align(im, v, &t[0], &want), im->in[0].type));
 }
 
 const struct op onnx_signal[] = {

@@ -529,6 +529,35 @@ static void test_cubic(void **arg)
 	}
 }
 
+/* Reductions of numbers without dimensions, and sums of products of integers */
+static void test_numbers(void **arg)
+{
+	static const double x = -3, three = 3, nine = 9;
+	static const int64_t n = -BIG, positive = BIG;
+	static const int32_t a[4] = { 1 << 20, 2, -3, 4 }, b[4] = { 5, 6, 1 << 11, -8 };
+	static const int32_t ab[4] = { (5 << 20) + (1 << 12), (6 << 20) - 16, -15 - 0 + (1 << 13), -18 - 32 };
+	struct tested *t = BEGIN(*arg, { "x", F64, 0, { 0 }, &x, false, NULL },
+				 { "n", S64, 0, { 0 }, &n, false, NULL },
+				 IO("a", S32, a, 2, 2), IO("b", S32, b, 2, 2));
+	struct bytes node = op(NULL, "ReduceMax", "n", "flat");
+
+	attr_int(&node, "keepdims", 0);
+	add_op(t, &node);
+	ONE(t, NULL, "ReduceSum", "x", "sum");
+	ONE(t, NULL, "ReduceMean", "x", "mean");
+	ONE(t, NULL, "ReduceL2", "x", "two");
+	ONE(t, NULL, "ReduceSumSquare", "x", "square");
+	ONE(t, NULL, "ReduceLogSumExp", "x", "lse");
+	ONE(t, NULL, "ReduceL1", "n", "one");
+	ONE(t, NULL, "ReduceProd", "n", "all");
+	node = op(NULL, "Einsum", "a b", "ab");
+	attr_text(&node, "equation", "ij,jk->ik");
+	add_op(t, &node);
+	GIVES(t, SCALAR("flat", S64, &n), SCALAR("sum", F64, &x), SCALAR("mean", F64, &x),
+	      SCALAR("two", F64, &three), SCALAR("square", F64, &nine), SCALAR("lse", F64, &x),
+	      SCALAR("one", S64, &positive), SCALAR("all", S64, &n), IO("ab", S32, ab, 2, 2));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -536,7 +565,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
 		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
-		TEST(test_attention), TEST(test_clip), TEST(test_cubic),
+		TEST(test_attention), TEST(test_clip), TEST(test_cubic), TEST(test_numbers),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
