@@ -92,6 +92,9 @@ static int mean_variance(struct import *im, uint32_t arg)
 	}
 	if (ret)
 		return ret;
+	/* A number is its own mean, also where it is not finite. */
+	if (!im->in[0].rank)
+		return v_give(im, 0, v_binary(im, ACCEL_BINARY_SUB, v_in(im, 0), v_in(im, 0)));
 	for (i = 0; !count && i < im->in[0].rank; i++)
 		mask |= ACCEL_AXIS(i);
 	/* ONNX adds 1e-9 to the deviation, so that a constant is none. */

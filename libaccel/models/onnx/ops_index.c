@@ -336,6 +336,12 @@ static int pad(struct import *im, uint32_t arg)
 		if (d.mode == ARRAY_SIZE(words))
 			return im_fail(im, -EOPNOTSUPP, "its mode is not known");
 	}
+	/* A number has nothing that could be padded. */
+	if (!im->in[0].rank && (im->opset < 11 ? pads && pads->int_count :
+				im->in[1].rank != 1 || im_is_symbol(im, 1, 0) || im->in[1].dims[0]))
+		return im_fail(im, -EBADMSG, "it pads a number without dimensions");
+	if (!im->in[0].rank)
+		return im_give(im, 0, im->in[0].value);
 	args[1] = (struct accel_graph_arg) { ACCEL_ARG_A, im->in[0].value };
 	if (im->opset < 11) {
 		if (!pads)

@@ -362,11 +362,11 @@ static int dynamic_quantize_linear(struct import *im, uint32_t arg)
 		ret = dynamic(im, im->in[0].value, &out, &scale, &zero);
 	if (!ret)
 		ret = im_cast(im, zero, ACCEL_U8, &zero);
-	if (!ret)
-		ret = im_give(im, 0, out);
-	if (!ret)
-		ret = im_give(im, 1, scale);
-	return ret ? ret : im_give(im, 2, zero);
+	/* Operations have a number as a list of one. */
+	if (!ret && !im->in[0].rank)
+		out = v_shaped_to(im, ACCEL_SHAPE_RESHAPE, out, 0, NULL);
+	ret = ret ? ret : im->error.code;
+	return ret ? ret : im_give_all(im, (const uint32_t[]){ out, scale, zero }, 3);
 }
 
 /* --- exact products -------------------------------------------------------------------- */

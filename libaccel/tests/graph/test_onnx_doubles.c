@@ -529,6 +529,38 @@ static void test_cubic(void **arg)
 	}
 }
 
+/* Numbers without dimensions stay such, of a type that engines have and of one that they have not. */
+static void test_no_dims(void **arg)
+{
+	static const double x = -3, none, nan = NAN;
+	static const float f = -3, zero, scale = 3.0f / 255;
+	static const uint8_t q = 0, point = 255;
+	struct bytes n[2] = { op(NULL, "MeanVarianceNormalization", "x", "mvn"),
+			      op(NULL, "MeanVarianceNormalization", "nan", "mvn2") };
+	struct tested *t = BEGIN(*arg, { "x", F64, 0, { 0 }, &x, false, NULL },
+				 { "nan", F64, 0, { 0 }, &nan, false, NULL },
+				 { "f", F32, 0, { 0 }, &f, false, NULL }, CONST("p", S64, NULL, 0),
+				 CONST("two", S64, ((int64_t[]){ 1, 1 }), 2));
+
+	for (int i = 0; i < 2; i++) {
+		attr_ints(&n[i], "axes", 0, NULL);
+		add_op(t, &n[i]);
+	}
+	n[0] = op(NULL, "MeanVarianceNormalization", "f", "mvn1");
+	attr_ints(&n[0], "axes", 0, NULL);
+	add_op(t, &n[0]);
+	ONE(t, NULL, "Pad", "x p", "px");
+	ONE(t, NULL, "Pad", "f p", "pf");
+	ONE(t, NULL, "DynamicQuantizeLinear", "f", "q s z");
+	GIVES(t, SCALAR("mvn", F64, &none), SCALAR("mvn2", F64, &nan), SCALAR("mvn1", F32, &zero),
+	      SCALAR("px", F64, &x), SCALAR("pf", F32, &f), SCALAR("q", U8, &q),
+	      SCALAR("s", F32, &scale), SCALAR("z", U8, &point));
+	t = BEGIN(*arg, { "f", F32, 0, { 0 }, &f, false, NULL },
+		  CONST("two", S64, ((int64_t[]){ 1, 1 }), 2));
+	ONE(t, NULL, "Pad", "f two", "y");
+	must_refuse(t, -EBADMSG, "node y (Pad): it pads a number without dimensions");
+}
+
 /* Reductions of numbers without dimensions, and sums of products of integers */
 static void test_numbers(void **arg)
 {
@@ -566,6 +598,7 @@ int main(void)
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
 		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
 		TEST(test_attention), TEST(test_clip), TEST(test_cubic), TEST(test_numbers),
+		TEST(test_no_dims),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);
