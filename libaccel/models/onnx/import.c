@@ -235,7 +235,7 @@ static int add_symbol(struct import *im, struct slice text, struct slice input, 
 		snprintf(name, sizeof(name), "%.*s.%u", (int)(input.n < 200 ? input.n : 200),
 			 input.p,
 			 place);
-	return im_graph(im, accel_graph_symbol(im->model->graph, name, 1, 1 << 20, dim));
+	return im_graph(im, accel_graph_symbol(im->model->graph, name, 0, 1 << 30, dim));
 }
 
 /* A dimension of a graph of a node that has no number */

@@ -406,19 +406,30 @@ static void test_parts(void **arg)
 	must_fail(t, -EINVAL, "node y (STFT)");
 }
 
-/* A symbol that two inputs say differently, and one that is nothing */
+static void one_axis(struct tested *t, const char *type, const char *in, const char *out,
+		     int64_t axis)
+{
+	struct bytes n = op(NULL, type, in, out);
+
+	attr_int(&n, "axis", axis);
+	add_op(t, &n);
+}
+
+/* A symbol that two inputs say differently, and one that is nothing, as a cache before the first step */
 static void test_unlike(void **arg)
 {
 	static const int64_t three[] = { 3, 1 }, two[] = { 2, 1 }, none[] = { 0, 1 };
-	static const float x[3];
+	static const float x[3], new[] = { 3, -2 };
 	struct tested *t = BEGIN(*arg, SYMBOLIC("a", F32, x, three, -1, 1),
 				 SYMBOLIC("b", F32, x, two, -1, 1));
 
 	ONE(t, NULL, "Add", "a b", "y");
 	must_fail(t, -EINVAL, "it is 3, but dimension 0 of b is 2");
-	t = BEGIN(*arg, SYMBOLIC("a", F32, x, none, -1, 1));
+	t = BEGIN(*arg, SYMBOLIC("a", F32, x, none, -1, 1), SYMBOLIC("b", F32, new, two, -2, 1));
 	ONE(t, NULL, "Neg", "a", "y");
-	must_fail(t, -EINVAL, "dimension 0 of a is 0, not from 1 to 1048576");
+	one_axis(t, "Concat", "a b", "z", 0);
+	one_axis(t, "Softmax", "a", "q", 1);
+	GIVES(t, IO("y", F32, NULL, 0, 1), IO("z", F32, new, 2, 1), IO("q", F32, NULL, 0, 1));
 	/* Dimensions that do not fit are told by the node and the operator of the file. */
 	t = BEGIN(*arg, SYMBOLIC("a", F32, x, three, -1, 1), SYMBOLIC("b", F32, x, two, -2, 1));
 	ONE(t, NULL, "Add", "a b", "y");
@@ -463,15 +474,6 @@ static struct tested *many_dims(struct bed *bed, bool symbols, uint32_t count, c
 #define MANY_DIMS(bed, symbols, ...) \
 	many_dims(bed, symbols, sizeof((const struct io[]){ __VA_ARGS__ }) / sizeof(struct io), \
 		  (const struct io[]){ __VA_ARGS__ })
-
-static void one_axis(struct tested *t, const char *type, const char *in, const char *out,
-		     int64_t axis)
-{
-	struct bytes n = op(NULL, type, in, out);
-
-	attr_int(&n, "axis", axis);
-	add_op(t, &n);
-}
 
 /* Along dimension 2, which has 3 */
 static void test_many_along(void **arg)
