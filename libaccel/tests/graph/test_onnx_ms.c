@@ -466,6 +466,33 @@ static void test_heads(void **arg)
 	}
 }
 
+/* A cache that has no rows yet is none, whose length is a symbol as later. */
+static void test_no_past(void **arg)
+{
+	static const int64_t sizes[] = { 1, 2, 0, 4 }, three[] = { 1, 3, 8 };
+	static float x[24], rows[24], none[24];
+	struct bytes n;
+	struct tested *t;
+	uint32_t i;
+
+	for (i = 0; i < 24; i++) {
+		x[i] = (float)(i * 11 % 24) / 12 - 1;
+		rows[i / 8 * 4 + i % 8 / 4 * 12 + i % 4] = x[i];
+	}
+	t = BEGIN(*arg, { "x", F32, 3, { -1, -2, 8 }, x, false, three },
+		  { "p", F32, 4, { -1, 2, -3, 4 }, x, false, sizes });
+	for (i = 0; i < 2; i++) {
+		n = op(MS, "MultiHeadAttention", i ? "x x x - - - p p" : "x x x",
+		       i ? "b keys values" : "a");
+		attr_int(&n, "num_heads", 2);
+		add_op(t, &n);
+	}
+	ONE(t, NULL, "Sub", "a b", "none");
+	t->bound = 1e-6;
+	GIVES(t, IO("none", F32, none, 1, 3, 8), IO("keys", F32, rows, 1, 2, 3, 4),
+	      IO("values", F32, rows, 1, 2, 3, 4));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -473,7 +500,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nbits), TEST(test_nbits_parts), TEST(test_skip),  TEST(test_embed),
 		TEST(test_gelus), TEST(test_fused), TEST(test_batches),
-		TEST(test_vectors), TEST(test_refused), TEST(test_heads),
+		TEST(test_vectors), TEST(test_refused), TEST(test_heads), TEST(test_no_past),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);
