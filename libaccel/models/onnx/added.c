@@ -115,6 +115,9 @@ static int take_attr(struct import *im, const struct attr *a, struct taken *t,
 
 	if (!take_name(t->name, a->name))
 		return im_fail(im, -EOPNOTSUPP, "an attribute of a name that is too long");
+	if (a->more)
+		return im_fail(im, -EOPNOTSUPP, "attribute %s has more than %d numbers", t->name,
+			       MAX_INTS);
 	to->name = t->name;
 	to->type = a->type < ARRAY_SIZE(types) ? types[a->type] : 0;
 	switch (to->type) {

@@ -116,6 +116,10 @@ static int take_attr(struct import *im, struct slice s)
 	if (ret)
 		return ret;
 	ret = a->ref.n ? call_attr(im, a) : 1;
+	/* What has long lists reads them itself. */
+	if (ret == 1 && a->more && strcmp(im->op, "Constant"))
+		return im_fail(im, -EOPNOTSUPP, "attribute %.*s has more than %d numbers",
+			       (int)a->name.n, a->name.p, MAX_INTS);
 	im->attr_count += ret == 1;
 	return ret < 0 ? ret : 0;
 }

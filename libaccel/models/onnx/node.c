@@ -16,6 +16,7 @@ int im_read_attr(struct import *im, struct slice s, struct attr *a)
 	int ret;
 
 	memset(a, 0, sizeof(*a));
+	a->raw = s;
 	while ((ret = wire_next(&s, &f)) > 0) {
 		switch (f.id) {
 		case 1:
@@ -42,12 +43,14 @@ int im_read_attr(struct import *im, struct slice s, struct attr *a)
 				bits = (uint32_t)f.number;
 				memcpy(&a->floats[a->float_count++], &bits, sizeof(bits));
 			} else {
-				return im_fail(im, -EOPNOTSUPP, "an attribute of too many numbers");
+				a->more = true;
 			}
 			break;
 		case 8:
-			if (wire_ints(&f, a->ints, &a->int_count, MAX_INTS))
-				return im_fail(im, -EOPNOTSUPP, "an attribute of too many numbers");
+			ret = wire_ints(&f, a->ints, &a->int_count, MAX_INTS);
+			if (ret == -EBADMSG)
+				return im_fail(im, ret, "an attribute cannot be read");
+			a->more |= ret == -E2BIG;
 			break;
 		case 9:
 			if (a->string_count == MAX_STRINGS)

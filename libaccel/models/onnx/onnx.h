@@ -75,9 +75,27 @@ struct tensor {
 	struct mapping *mapping;
 };
 
+/**
+ * struct attr - an attribute of a node
+ * @name: name
+ * @ref: attribute of the function around that is meant, if it has a length
+ * @raw: message, with all numbers of a list
+ * @type: &enum onnx_attr
+ * @i: number
+ * @f: number
+ * @s: text, or a message
+ * @ints: the first numbers of a list
+ * @int_count: entries of @ints
+ * @floats: the first numbers of a list
+ * @float_count: entries of @floats
+ * @strings: texts
+ * @string_count: entries of @strings
+ * @more: the list goes on
+ */
 struct attr {
 	struct slice name;
 	struct slice ref;
+	struct slice raw;
 	uint32_t type;
 	int64_t i;
 	float f;
@@ -88,6 +106,7 @@ struct attr {
 	uint32_t float_count;
 	struct slice strings[MAX_STRINGS];
 	uint32_t string_count;
+	bool more;
 };
 
 /**

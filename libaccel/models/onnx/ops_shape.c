@@ -205,11 +205,37 @@ static int constant_of_shape(struct import *im, uint32_t arg)
 	return ret ? ret : v_give(im, 0, v_shaped(im, ACCEL_SHAPE_EXPAND, value, v_in(im, 0)));
 }
 
+/* The numbers of a list, however long it is, into @out if that is not NULL; how many there are */
+static uint64_t list_numbers(const struct attr *a, void *out)
+{
+	const bool real = a->type == ATTR_FLOATS;
+	struct slice s = a->raw, list;
+	uint64_t n = 0, x, count;
+	struct field f;
+
+	while (wire_next(&s, &f) > 0) {
+		if (f.id != (real ? 7 : 8))
+			continue;
+		count = real ? f.bytes.n / sizeof(float) : 0;
+		if (out && f.has_bytes && count)
+			memcpy((float *)out + n, f.bytes.p, count * sizeof(float));
+		for (list = f.bytes; !real && f.has_bytes && wire_varint(&list, &x); count++)
+			if (out)
+				memcpy((int64_t *)out + n + count, &x, sizeof(x));
+		if (!f.has_bytes && out && real)
+			memcpy((float *)out + n, &f.number, sizeof(float));
+		else if (!f.has_bytes && out)
+			memcpy((int64_t *)out + n, &f.number, sizeof(x));
+		n += f.has_bytes ? count : 1;
+	}
+	return n;
+}
+
 static int constant(struct import *im, uint32_t arg)
 {
 	const struct attr *a = im->attr_count ? &im->attrs[0] : NULL;
 	struct tensor t = { .count = 1 };
-	const void *from;
+	const void *from = NULL;
 	uint32_t value;
 	int ret;
 
@@ -233,26 +259,27 @@ static int constant(struct import *im, uint32_t arg)
 		from = &a->f;
 	} else if (slice_is(a->name, "value_floats") && a->type == ATTR_FLOATS) {
 		t.type = ACCEL_F32;
-		from = a->floats;
-		t.count = a->float_count;
 	} else if (slice_is(a->name, "value_int") && a->type == ATTR_INT) {
 		t.type = ACCEL_HOST_S64;
 		from = &a->i;
 	} else if (slice_is(a->name, "value_ints") && a->type == ATTR_INTS) {
 		t.type = ACCEL_HOST_S64;
-		from = a->ints;
-		t.count = a->int_count;
 	} else {
 		return im_fail(im, -EOPNOTSUPP, "its attribute %.*s is not supported",
 			       (int)a->name.n, a->name.p);
 	}
 	t.rank = a->type == ATTR_FLOATS || a->type == ATTR_INTS;
+	if (t.rank)
+		t.count = list_numbers(a, NULL);
 	t.dims[0] = t.rank ? (int64_t)t.count : 0;
 	t.bytes = t.count * accel_type_bits(t.type) / 8;
 	t.own = malloc(t.bytes + 1);
 	if (!t.own)
 		return im_fail(im, -ENOMEM, "out of memory");
-	memcpy(t.own, from, t.bytes);
+	if (from)
+		memcpy(t.own, from, t.bytes);
+	else
+		list_numbers(a, t.own);
 	t.data = t.own;
 	t.name = im->out[0];
 add:

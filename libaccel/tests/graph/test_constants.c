@@ -308,13 +308,66 @@ static void test_sparse_refused(void **arg)
 	must_refuse(t, -EBADMSG, "sparse k: values of 2 dimensions");
 }
 
+/* Lists of an attribute that are long, in one piece or number by number */
+static void test_long_lists(void **arg)
+{
+	static int64_t ints[200];
+	static float floats[200];
+	struct bytes n, a, packed;
+	struct tested *t;
+	uint32_t i, way;
+
+	for (i = 0; i < 200; i++) {
+		ints[i] = (int64_t)i * (i % 2 ? -1 : 1 << 20);
+		floats[i] = (float)i / 8;
+	}
+	for (way = 0; way < 2; way++) {
+		t = BEGIN(*arg, IO("x", F32, floats, 1));
+		n = op(NULL, "Constant", "", "i");
+		packed.n = 0;
+		for (i = 0; i < 200; i++)
+			put_varint(&packed, (uint64_t)ints[i]);
+		a = (struct bytes){ .n = 0 };
+		put_text(&a, 1, "value_ints");
+		if (way)
+			put_message(&a, 8, &packed);
+		for (i = 0; i < 200 && !way; i++)
+			put_int(&a, 8, ints[i]);
+		put_int(&a, 20, 7);
+		put_message(&n, 5, &a);
+		add_op(t, &n);
+		n = op(NULL, "Constant", "", "f");
+		a.n = 0;
+		put_text(&a, 1, "value_floats");
+		if (way)
+			put_bytes(&a, 7, floats, sizeof(floats));
+		for (i = 0; i < 200 && !way; i++) {
+			put_varint(&a, 7 << 3 | 5);
+			memcpy(a.p + a.n, &floats[i], 4);
+			a.n += 4;
+		}
+		put_int(&a, 20, 6);
+		put_message(&n, 5, &a);
+		add_op(t, &n);
+		ONE(t, NULL, "Abs", "f", "y");
+		ONE(t, NULL, "Neg", "i", "p");
+		ONE(t, NULL, "Neg", "p", "z");
+		GIVES(t, IO("y", F32, floats, 200), IO("z", S64, ints, 200));
+	}
+	t = BEGIN(*arg, IO("x", F32, floats, 4));
+	n = op(NULL, "Transpose", "x", "y");
+	attr_ints(&n, "perm", 65, ints);
+	add_op(t, &n);
+	must_refuse(t, -EOPNOTSUPP, "node y (Transpose): attribute perm has more than 64 numbers");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_blocks), TEST(test_blocks_misused), TEST(test_read_later),
-		TEST(test_sparse), TEST(test_sparse_refused),
+		TEST(test_sparse), TEST(test_sparse_refused), TEST(test_long_lists),
 	};
 
 	return cmocka_run_group_tests_name("constants", tests, NULL, NULL);
