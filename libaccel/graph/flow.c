@@ -398,7 +398,7 @@ static int set_iteration(struct run *r, struct accel_state *body, const struct p
 	return ret;
 }
 
-/* What a first iteration would compute with; NULL: it is refused, or sizes are only found by running. */
+/* What a first iteration would compute with; NULL: it is refused, or only running finds sizes. */
 static const struct net *first_net(struct run *r, struct accel_state *body)
 {
 	const struct accel_graph *graph = r->node->dynamic->body[0];
@@ -410,7 +410,7 @@ static const struct net *first_net(struct run *r, struct accel_state *body)
 	return stage->net;
 }
 
-/* A list without elements: they are as in the first iteration, or as the graph's example has them. */
+/* A list without elements: they are as in the first iteration, or as in the graph's example. */
 static void no_elements(const struct graph_node *node, const struct net *net, struct piece *p,
 			uint32_t index)
 {

@@ -140,7 +140,7 @@ static int put_nodes(struct rewrite *q)
 	return ret;
 }
 
-/* Constants of a graph: dense ones are field 5, sparse ones 15, which have the name of their values. */
+/* Constants of a graph: dense ones are field 5, sparse ones 15, named as their values are. */
 static int copy_constant(struct rewrite *q, uint32_t id, struct slice s)
 {
 	struct slice rest = s, values, name = { 0 };
@@ -190,7 +190,8 @@ static int put_graph(struct rewrite *q, struct slice graph, struct message *out)
 	*out = q->nodes;
 	memset(&q->nodes, 0, sizeof(q->nodes));
 	while (wire_whole(&graph, &f, &whole) > 0)
-		if (f.id != 1 && f.id != 5 && f.id != 15 && (f.id != 11 || !is_gone_input(q, f.bytes)))
+		if (f.id != 1 && f.id != 5 && f.id != 15 &&
+		    (f.id != 11 || !is_gone_input(q, f.bytes)))
 			put_fields(out, whole);
 	put_fields(out, (struct slice) { q->constants.p, q->constants.n });
 	out->failed |= q->constants.failed;

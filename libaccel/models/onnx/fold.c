@@ -488,7 +488,8 @@ static int product(struct import *im, const struct op *op, int64_t otherwise)
 	int ret;
 
 	(void)otherwise;
-	if (!b.here || a.rank < MANY || !b.rank || (!lone && !alike(im, 0, 1, NO_VALUE, a.rank - 2)))
+	if (!b.here || a.rank < MANY || !b.rank ||
+	    (!lone && !alike(im, 0, 1, NO_VALUE, a.rank - 2)))
 		return op->fn(im, op->arg);
 	add_product(im, &l[0], a.value, 0, a.rank - 1 - !lone);
 	add_dims(im, &l[0], a.value, a.rank - 1 - !lone, a.rank);
@@ -524,13 +525,16 @@ struct fold {
 };
 
 static const struct fold folds[] = {
-	{ "ArgMax", along, 0, 1 }, { "ArgMin", along, 0, 1 }, { "BatchNormalization", channels, 0, 9 },
-	{ "Compress", along, 0, 1 }, { "Concat", along, 0, 4 }, { "CumSum", along, 0, 1 }, { "Gather", gather, 0, 1 },
+	{ "ArgMax", along, 0, 1 }, { "ArgMin", along, 0, 1 },
+	{ "BatchNormalization", channels, 0, 9 },
+	{ "Compress", along, 0, 1 }, { "Concat", along, 0, 4 }, { "CumSum", along, 0, 1 },
+	{ "Gather", gather, 0, 1 },
 	{ "GatherElements", along, 0, 1 }, { "GatherND", gather_nd, 0, 1 },
 	{ "GroupNormalization", channels, 0, 1 }, { "Hardmax", along, -1, 13 },
 	{ "InstanceNormalization", channels, 0, 1 }, { "LayerNormalization", norm, -1, 1 },
 	{ "LogSoftmax", along, -1, 13 }, { "LpNormalization", along, -1, 1 },
-	{ "MatMul", product, 0, 1 }, { "MeanVarianceNormalization", reduction, 1, 1 }, { "Pad", padding, 0, 1 }, { "RMSNormalization", norm, -1, 1 },
+	{ "MatMul", product, 0, 1 }, { "MeanVarianceNormalization", reduction, 1, 1 },
+	{ "Pad", padding, 0, 1 }, { "RMSNormalization", norm, -1, 1 },
 	{ "ReduceL1", reduction, 0, 1 }, { "ReduceL2", reduction, 0, 1 },
 	{ "ReduceLogSum", reduction, 0, 1 }, { "ReduceLogSumExp", reduction, 0, 1 },
 	{ "ReduceMax", reduction, 0, 1 }, { "ReduceMean", reduction, 0, 1 },

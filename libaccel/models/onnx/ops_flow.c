@@ -600,7 +600,7 @@ static uint32_t lengthen(struct import *im, uint32_t list, uint32_t length)
 	return v_concat(im, 0, 2, both);
 }
 
-/* One batch of a scan of version 8, in a graph that the import is of; the last value is of a list. */
+/* One batch of a scan of version 8, in a graph that @im is the import of */
 static void scan_batch(struct import *im, uint32_t carried, bool cuts, uint32_t *out,
 		       uint32_t *count)
 {
@@ -622,8 +622,8 @@ static void scan_batch(struct import *im, uint32_t carried, bool cuts, uint32_t 
 }
 
 /*
- * Version 8 has batches along the first dimension, and is a scan of each, as far as sequence_lens says
- * if it is there.
+ * Version 8 has batches along the first dimension, and is a scan of each, as far as sequence_lens
+ * says if it is there.
  */
 static int scan_batches(struct import *im, uint32_t *out, uint32_t *count)
 {
@@ -638,8 +638,8 @@ static int scan_batches(struct import *im, uint32_t *out, uint32_t *count)
 	int ret = 0;
 
 	if (!formals)
-		ret = im_fail(im, -ENOMEM, "out of memory");
-	else if (parts < 1 || parts > last)
+		return im_fail(im, -ENOMEM, "out of memory");
+	if (parts < 1 || parts > last)
 		ret = im_fail(im, -EBADMSG, "num_scan_inputs of %u inputs", last);
 	for (i = !cuts; i < n && !ret; i++) {
 		if (!im->in[i].here || im->in[i].rank < (i < n - parts ? 1 : 2))

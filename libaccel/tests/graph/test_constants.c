@@ -180,7 +180,7 @@ static void test_sparse(void **arg)
 	static const float want[] = { -30, 2, 0, 500, -3, 0, 0, 0 }, twice[] = { 4, -6, 10 };
 	static const float dense[] = { 0, 2, 0, 0, -3, 0, 0, 0, 0, 0, 0, 5 };
 	static const int64_t wide = INT64_MAX - 1, one = 7;
-	static const int64_t longs[] = { 0, 0, 0, 0, 0, 0, 0, INT64_MAX - 1 };
+	static const int64_t longs[] = { 0, 0, 0, 0, 0, 0, 0, INT64_MAX - 1 }, empty[8];
 	struct bytes s, yes, no;
 	struct runner r;
 	struct tested *t;
@@ -215,7 +215,7 @@ static void test_sparse(void **arg)
 	ONE(t, NULL, "Add", "c zero", "y2");
 	ONE(t, NULL, "Add", "d zero", "y3");
 	GIVES(t, IO("y0", S64, longs, 8), IO("y1", S64, longs, 8),
-	      { "y2", S64, 0, { 0 }, &wide, false, NULL }, IO("y3", S64, (int64_t[8]){ 0 }, 2, 4));
+	      { "y2", S64, 0, { 0 }, &wide, false, NULL }, IO("y3", S64, empty, 2, 4));
 	/* Of branches, which are graphs of their own */
 	yes = lone("Add", "k k", "p");
 	s = sparse("k", F32, 3, values, 0, (int64_t[]){ 0, 1, 2 }, 1, DIMS(3));
@@ -254,7 +254,7 @@ static void test_sparse_refused(void **arg)
 		{ 1, 0, { 0 }, 2, { 0, 3 }, "sparse k: index 0 of value 0 is not below 0" },
 		{ 1, 0, { 1 }, 0, { 0 }, "sparse k: index 1 of value 0 is not below 1" },
 		{ 1, 0, { 0 }, 2, { 2, -3 }, "sparse k: dimension 1 is -3" },
-		{ 1, 0, { 0 }, 3, { 1LL << 32, 1LL << 31, 8 }, "sparse k: dimension 0 is 4294967296" },
+		{ 1, 0, { 0 }, 3, { 1LL << 32, 1LL << 31, 8 }, "k: dimension 0 is 4294967296" },
 		{ 1, 0, { 0 }, 2, { 1 << 15, 1LL << 62 }, "sparse k: dimension 1 is" },
 		{ 1, 0, { 0 }, 2, { 1 << 15, 1 << 15 }, "of more than 1073741824 bytes in all" },
 	};

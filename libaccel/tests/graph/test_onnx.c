@@ -373,7 +373,7 @@ static struct bytes constant(const struct bytes *attr)
 	return n;
 }
 
-/* Data outside is found wherever a tensor may be: attributes, graphs in them, functions, sparse ones. */
+/* Data outside is found wherever tensors may be: attributes, graphs in them, functions. */
 static void test_scan_outside(void **state)
 {
 	struct bytes g = { .n = 0 }, inner = { .n = 0 }, f = { .n = 0 }, graph = { .n = 0 };

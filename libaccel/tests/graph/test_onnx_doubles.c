@@ -479,6 +479,7 @@ static void test_cubic(void **arg)
 	static const double x[10] = { 1, -2, 4, 3, 0, 7, 5, 5, -6, 2 };
 	static const double region[2] = { 0.1, 1.2 };
 	static const float scale = 1.7f, part[2] = { 0.1f, 1.2f };
+	const double span = (region[1] - region[0]) * 4;
 	float one[10], single[16];
 	double y[16], at, s;
 	const double *r;
@@ -502,7 +503,7 @@ static void test_cubic(void **arg)
 			const double o = (double)(i % to);
 
 			at = c == 1 ? o / s : c == 4 ? o * 4 / (double)(to - 1) :
-			     c == 5 ? region[0] * 4 + o * (region[1] - region[0]) * 4 / (double)(to - 1) :
+			     c == 5 ? region[0] * 4 + o * span / (double)(to - 1) :
 			     (o + 0.5) / s - 0.5;
 			at += c == 2 ? (5 - (double)to / s) / 2 : 0;
 			r = x + i / to * 5;
@@ -524,7 +525,7 @@ static void test_cubic(void **arg)
 			attr_int(&n, "exclude_outside", exclude);
 			add_op(t, &n);
 		}
-		t->bound = 1e-5;
+		t->bound = 0.00001;
 		GIVES(t, IO("y", F64, y, 2, to), IO("z", F32, single, 2, to));
 	}
 }
