@@ -530,7 +530,7 @@ static void test_cubic(void **arg)
 	}
 }
 
-/* Numbers without dimensions stay such, of a type that engines have and of one that they have not. */
+/* Numbers without dimensions stay such, of types that engines have and of others. */
 static void test_no_dims(void **arg)
 {
 	static const double x = -3, none, nan = NAN;
@@ -568,7 +568,9 @@ static void test_numbers(void **arg)
 	static const double x = -3, three = 3, nine = 9;
 	static const int64_t n = -BIG, positive = BIG;
 	static const int32_t a[4] = { 1 << 20, 2, -3, 4 }, b[4] = { 5, 6, 1 << 11, -8 };
-	static const int32_t ab[4] = { (5 << 20) + (1 << 12), (6 << 20) - 16, -15 - 0 + (1 << 13), -18 - 32 };
+	static const int32_t ab[4] = {
+		(5 << 20) + (1 << 12), (6 << 20) - 16, -15 + (1 << 13), -18 - 32
+	};
 	struct tested *t = BEGIN(*arg, { "x", F64, 0, { 0 }, &x, false, NULL },
 				 { "n", S64, 0, { 0 }, &n, false, NULL },
 				 IO("a", S32, a, 2, 2), IO("b", S32, b, 2, 2));
