@@ -387,6 +387,27 @@ static uint32_t small(struct net *net, const struct node *of, uint32_t op, uint3
 	return d;
 }
 
+/* Is it the result of a node, and no view of that? */
+static bool is_whole(const struct net *net, uint32_t value, const struct node *node)
+{
+	return same_place(&net->values[value], &net->values[node_result(node)]);
+}
+
+/* Sums of as many products, less zero points of bytes, are integers of 32 bits. */
+#define ROWS_MAX	16384
+
+static bool are_bytes(const struct net *net, uint32_t zeros)
+{
+	const struct value *v = &net->values[zeros];
+	const int32_t *list = value_host(v, value_data(net, zeros)).data;
+	int64_t i;
+
+	for (i = 0; i < v->dims[0]; i++)
+		if (list[i] < -128 || list[i] > 255)
+			return false;
+	return true;
+}
+
 /*
  * Zero points of B's columns, if what is taken off @node's product at @at is the sums of A's rows
  * times constants, one for each column; NO_VALUE: it is not
@@ -401,7 +422,8 @@ static uint32_t column_zeros(const struct net *net, uint32_t at, const struct no
 	const struct node *sum;
 	uint32_t i, q, r;
 
-	if (from == NO_VALUE || b->rank != 2 || (node->desc->any.gemm.flags & ACCEL_GEMM_TRANS_B))
+	if (from == NO_VALUE || b->rank != 2 || !is_whole(net, off, &net->nodes[from]) ||
+	    (node->desc->any.gemm.flags & (ACCEL_GEMM_TRANS_A | ACCEL_GEMM_TRANS_B)))
 		return NO_VALUE;
 	for (i = 0; i < 2; i++) {
 		r = node_value(&net->nodes[from], i ? ACCEL_ARG_B : ACCEL_ARG_A);
@@ -415,9 +437,11 @@ static uint32_t column_zeros(const struct net *net, uint32_t at, const struct no
 			continue;
 		read = &net->values[node_value(sum, ACCEL_ARG_A)];
 		zeros = &net->values[q];
-		if (same_place(read, a) && same_dims(read, a) && net->values[r].rank == a->rank &&
+		if (same_place(read, a) && same_dims(read, a) && is_whole(net, r, sum) &&
+		    net->values[r].rank == a->rank &&
 		    value_const(net, q) && zeros->type == ACCEL_S32 && value_dense(zeros) &&
-		    zeros->rank == 1 && zeros->dims[0] == b->dims[1])
+		    zeros->rank == 1 && zeros->dims[0] == b->dims[1] &&
+		    a->dims[a->rank - 1] <= ROWS_MAX && are_bytes(net, q))
 			return q;
 	}
 	return NO_VALUE;

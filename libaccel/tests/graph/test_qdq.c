@@ -144,7 +144,19 @@ static void test_moves(void **arg)
 #define N 32
 
 /* Weights without zero points, with one for each column, or what only looks like that */
-enum scaled_kind { SCALED, ZEROS, OTHER_ROWS };
+enum scaled_kind { SCALED, ZEROS, OTHER_ROWS, SUMS_REVERSED, ZEROS_REVERSED };
+
+/* A view that has the rows in reverse */
+static uint32_t reversed(struct bed *bed, uint32_t x)
+{
+	struct accel_shape_desc cut = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
+	static const int64_t list[4] = { -1, INT64_MIN, 0, -1 };
+	uint32_t args[5] = { x }, i;
+
+	for (i = 0; i < 4; i++)
+		args[i + 1] = add_const(bed, ACCEL_HOST_S64, 1, DIMS(1), &list[i]);
+	return add_node(bed, "reversed", &cut.hdr, 5, args);
+}
 
 /* An exact product less zero point times columns' sums, scaled, with a bias */
 static void scaled(struct bed *bed, enum scaled_kind kind)
@@ -171,10 +183,11 @@ static void scaled(struct bed *bed, enum scaled_kind kind)
 		scales[n] = 0.002f + 0.001f * scales[n];
 	for (m = 0; m < M; m++)
 		for (n = 0; n < N; n++) {
-			int32_t sum = 0;
+			const uint32_t from = kind >= SUMS_REVERSED ? M - 1 - m : m;
+			int32_t sum = -off[n];
 
 			for (k = 0; k < K; k++)
-				sum += (x[m * K + k] - zero) * (w[k * N + n] - zeros[n]);
+				sum += x[m * K + k] * w[k * N + n] - x[from * K + k] * zeros[n];
 			want[m * N + n] =
 				(float)((double)sum * (double)scales[n] + (double)bias[n]);
 		}
@@ -190,8 +203,12 @@ static void scaled(struct bed *bed, enum scaled_kind kind)
 		sum_of.axes = ACCEL_AXIS(1);
 		sum_of.d.dtype = ACCEL_S32;
 		rows = add_node(bed, "rows", &sum_of.hdr, 1, &rows);
+		if (kind == SUMS_REVERSED)
+			rows = reversed(bed, rows);
 		rows = add_binary(bed, "zeros", ACCEL_BINARY_MUL, rows,
 				  add_const(bed, ACCEL_S32, 1, DIMS(N), zeros));
+		if (kind == ZEROS_REVERSED)
+			rows = reversed(bed, rows);
 		v = add_binary(bed, "zeros off", ACCEL_BINARY_SUB, v, rows);
 	}
 	v = add_binary(bed, "less", ACCEL_BINARY_SUB, v,
@@ -216,7 +233,7 @@ static void scaled(struct bed *bed, enum scaled_kind kind)
 		MUST(accel_state_run(s));
 		assert_close(output(bed, s, 0, &out), want, M * N, 0.001);
 		if (i == 2)
-			assert_int_equal(node_count(bed, s) == 1, kind != OTHER_ROWS);
+			assert_int_equal(node_count(bed, s) == 1, kind <= ZEROS);
 		accel_state_destroy(s);
 		accel_program_unref(program);
 	}
@@ -230,7 +247,7 @@ static void test_scaled(void **arg)
 {
 	enum scaled_kind kind;
 
-	for (kind = SCALED; kind <= OTHER_ROWS; kind++)
+	for (kind = SCALED; kind <= ZEROS_REVERSED; kind++)
 		scaled(*arg, kind);
 }
 
