@@ -247,8 +247,10 @@ static void sum_bytes(const struct host_tensor *a, int64_t first, int64_t step, 
 	const uint8_t *u = (const uint8_t *)a->data + first;
 	int64_t i, k;
 
-	memset(sums, 0, SUMS * sizeof(*sums));
-	for (k = 0; k < n; k++, u += step) {
+	memset(sums, 0, (size_t)width * sizeof(*sums));
+	for (k = 0; width == 1 && k < n; k++, u += step)
+		sums[0] += a->type == ACCEL_S8 ? *(const int8_t *)u : *u;
+	for (; k < n; k++, u += step) {
 		const int8_t *s = (const int8_t *)u;
 
 		if (a->type == ACCEL_S8)
