@@ -191,7 +191,7 @@ static int take_file(struct accel_program *program, const struct program_header 
 		file->map = NULL;
 		return ctx_fail(ctx, -errno, "path", "the file cannot be mapped");
 	}
-	file->stamp = store_stamp(fd, false);
+	file->stamp = store_stamp(fd);
 	file->bytes = h->file_bytes;
 	file->data_offset = h->data_offset;
 	return 0;

@@ -177,7 +177,7 @@ struct weights_sum {
 };
 
 struct store_digest store_sum(struct store_digest d, const void *data, uint64_t bytes);
-struct accel_file_stamp store_stamp(int fd, bool own);
+struct accel_file_stamp store_stamp(int fd);
 struct store_digest weights_read(struct accel_weights *w, const struct file_place *at,
 				 const void *data, uint64_t bytes);
 void weights_place(struct accel_bo *bo, const struct file_place *place);

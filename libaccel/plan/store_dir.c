@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store.h"
@@ -99,7 +100,6 @@ int store_dir_read(const struct accel_weights *w, const char *name)
  */
 struct store_form *store_dir_find(struct accel_weights *w, const struct store_key *key)
 {
-	/* When it was used is no change of what it has. */
 	static const struct timespec used[2] = { { 0, UTIME_NOW }, { 0, UTIME_OMIT } };
 	struct store_form *f = NULL;
 	char name[STORE_NAME];
@@ -111,10 +111,12 @@ struct store_form *store_dir_find(struct accel_weights *w, const struct store_ke
 	store_form_name(w, key, name);
 	fd = store_dir_read(w, name);
 	if (fd >= 0) {
-		if (!fstat(fd, &st))
+		if (!fstat(fd, &st)) {
+			/* Once a day: that changes the file's stamp, so that it is read again. */
+			if (time(NULL) - st.st_atim.tv_sec > 24 * 60 * 60)
+				futimens(fd, used);
 			f = store_form_map(w, fd, (uint64_t)st.st_size, key);
-		if (f)
-			futimens(fd, used);
+		}
 		close(fd);
 	} else if (fd != -EPERM) {
 		return NULL;

@@ -119,6 +119,13 @@ static int write_forms(struct accel_weights *w, const struct store_form *forms, 
 		if (ret)
 			break;
 		entries[i].digest = store_sum(entries[i].digest, bytes, entries[i].key.bytes);
+		/* It changed behind our back: with a digest that fits it would be believed. */
+		if (forms[i].mapped && memcmp(&entries[i].digest, &forms[i].digest,
+					      sizeof(forms[i].digest)) != 0) {
+			ret = ctx_fail(w->ctx, -EBADMSG, "path",
+				       "a form of weights has changed in the file that it was loaded from");
+			break;
+		}
 		ret = file_write(fd, bytes, entries[i].key.bytes, base + offset);
 		offset = align_up(offset + entries[i].key.bytes);
 	}
@@ -302,7 +309,7 @@ static int take_map(struct accel_weights *w, void *addr, uint64_t size,
  */
 int weights_map(struct accel_weights *w, int fd, uint64_t offset, uint64_t bytes)
 {
-	const struct file_place at = { store_stamp(fd, false), offset };
+	const struct file_place at = { store_stamp(fd), offset };
 	void *addr;
 	int ret;
 
@@ -385,7 +392,7 @@ int store_form_write(struct accel_weights *w, const struct store_form *f, int fd
 struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size,
 				  const struct store_key *key)
 {
-	const struct accel_file_stamp stamp = store_stamp(fd, true);
+	struct accel_file_stamp stamp = { { 0 } };
 	const struct file_entry *e;
 	struct store_form *f = NULL;
 	const struct file_header *h;
@@ -416,6 +423,10 @@ struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size
 	if (!f)
 		return NULL;
 	f->mapped = (const uint8_t *)h + e->offset;
+	/* What was written and is not on the disk yet may be lost, and is read as it was until then. */
+	if (!sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					       SYNC_FILE_RANGE_WAIT_AFTER))
+		stamp = store_stamp(fd);
 	f->place = (struct file_place) { stamp, e->offset };
 	f->digest = e->digest;
 	return f;

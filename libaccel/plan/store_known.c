@@ -3,14 +3,15 @@
  * Digests of what lies in files, kept for later starts in a file of the weights directory: a file
  * that has not changed since is not read again only to know what it has.
  *
- * A file is recognised by device, inode, size and times. Times are too coarse to tell a change
- * right after another, so that nothing is remembered of a file that changed a moment ago. Nor
- * is anything taken from before the system was booted: if that was a crash, data may be lost
- * although size and times are right, and device numbers may be others.
+ * A file is recognised by its mount, inode, size and times. Times are too coarse to tell a change
+ * right after another, and are those of the begin of a write, so nothing is remembered of a file
+ * that changed a moment ago, or that somebody may write just now. Nor is anything taken from before
+ * the system was booted: if that was a crash, data may be lost although size and times are right.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +29,8 @@
 #define KNOWN_MIN	4096u
 /* Seconds after which another change has another time, on any file system */
 #define SETTLED		2
+/* STATX_MNT_ID_UNIQUE, since Linux 6.8: no other mount ever has the number. */
+#define MOUNT_UNIQUE	0x4000u
 
 /**
  * struct known_header - how the file begins; entries follow
@@ -47,11 +50,11 @@ struct known_header {
 
 /* What a file is recognised by */
 struct file_id {
-	uint64_t dev;
+	uint64_t mount;
 	uint64_t ino;
 	uint64_t size;
-	struct timespec modified;
-	struct timespec changed;
+	struct statx_timestamp modified;
+	struct statx_timestamp changed;
 };
 
 /* Do inode and times say which file it is, and whether it changed? Others make them up. */
@@ -65,7 +68,6 @@ static bool is_kept_well(int fd)
 	case BTRFS_SUPER_MAGIC:
 	case EXT4_SUPER_MAGIC:
 	case F2FS_SUPER_MAGIC:
-	case OVERLAYFS_SUPER_MAGIC:
 	case TMPFS_MAGIC:
 	case XFS_SUPER_MAGIC:
 		return true;
@@ -74,36 +76,47 @@ static bool is_kept_well(int fd)
 	}
 }
 
+/*
+ * Has nobody opened it for writing, or mapped it so? Only its owner may ask. Who opens it in
+ * between waits, and we would be sent SIGIO, which ends a process, but for SIGURG, which does not.
+ */
+static bool is_quiet(int fd)
+{
+	return !fcntl(fd, F_SETSIG, SIGURG) && !fcntl(fd, F_SETLEASE, F_RDLCK) &&
+	       !fcntl(fd, F_SETLEASE, F_UNLCK);
+}
+
 /**
  * store_stamp - accel_file_stamp()
  * @fd: file
- * @own: the weights directory's, whose times of change are when it was last used
  *
  * Return: stamp, zeros if it has none.
  */
-struct accel_file_stamp store_stamp(int fd, bool own)
+struct accel_file_stamp store_stamp(int fd)
 {
+	const uint32_t wanted = STATX_BASIC_STATS | MOUNT_UNIQUE;
 	struct accel_file_stamp stamp = { { 0 } };
 	struct store_digest d = { { 0 } };
 	struct file_id id;
 	struct timespec now;
-	struct stat st;
-	time_t last;
+	struct statx st;
+	int64_t last;
 
-	/* First the clock: what changes while it is looked at is too late. */
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !is_kept_well(fd))
+	/* Whoever writes it from here on gives it another time, unless that is a moment ago. */
+	if (!is_kept_well(fd) || !is_quiet(fd) || clock_gettime(CLOCK_REALTIME, &now) ||
+	    statx(fd, "", AT_EMPTY_PATH, wanted, &st) || (st.stx_mask & wanted) != wanted ||
+	    !S_ISREG(st.stx_mode))
 		return stamp;
-	last = own || st.st_mtim.tv_sec > st.st_ctim.tv_sec ? st.st_mtim.tv_sec : st.st_ctim.tv_sec;
+	last = st.stx_mtime.tv_sec > st.stx_ctime.tv_sec ? st.stx_mtime.tv_sec :
+							    st.stx_ctime.tv_sec;
 	if (now.tv_sec - last <= SETTLED)
 		return stamp;
 	memset(&id, 0, sizeof(id));
-	id.dev = st.st_dev;
-	id.ino = st.st_ino;
-	id.size = (uint64_t)st.st_size;
-	id.modified = st.st_mtim;
-	if (!own)
-		id.changed = st.st_ctim;
+	id.mount = st.stx_mnt_id;
+	id.ino = st.stx_ino;
+	id.size = st.stx_size;
+	id.modified = st.stx_mtime;
+	id.changed = st.stx_ctime;
 	d = store_sum(d, &id, sizeof(id));
 	memcpy(&stamp, &d, sizeof(stamp));
 	return stamp;
@@ -119,7 +132,7 @@ int accel_file_stamp(int fd, struct accel_file_stamp *stamp)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	*stamp = store_stamp(fd, false);
+	*stamp = store_stamp(fd);
 	return 0;
 }
 

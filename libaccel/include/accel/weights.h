@@ -24,14 +24,14 @@ struct accel_file_stamp {
 };
 
 /**
- * accel_file_stamp - by what a file is recognised while it does not change
- * @fd: file
- * @stamp: out: of device, inode, size and times of the file; zeros: it changed within the last
- *	two seconds, so that another change may not be seen, or lies in another file system than
- *	Btrfs, ext2 to ext4, F2FS, OverlayFS, tmpfs and XFS
+ * accel_file_stamp - identify a file and its present state
+ * @fd: file, opened for reading only
+ * @stamp: out: digest of mount, inode, size and times of the file; zeros: there is none
  *
- * A change through a shared mapping may not be seen either, since the system gives it a time only
- * when it writes the page: nobody may do that to a file of weights that is in use.
+ * There is no stamp if a change might not be noticed: if the file changed within the last two
+ * seconds; if somebody has opened it for writing, which only its owner, or CAP_LEASE, can find
+ * out; if it is in another file system than Btrfs, ext2 to ext4, F2FS, tmpfs and XFS; before
+ * Linux 6.8. The signal of @fd for leases becomes SIGURG.
  *
  * Return: 0; -EINVAL @fd is no file, @stamp is NULL; errors of fstat().
  */

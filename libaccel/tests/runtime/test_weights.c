@@ -463,6 +463,27 @@ static void test_file(void **state)
 }
 
 /* Of a file that has more than may be kept no more is kept, and what is kept is right. */
+/* What has changed since it was checked is not given a digest that fits. */
+static void test_changed(void **state)
+{
+	struct rt *rt = *state;
+	struct accel_weights *w = weights_new(rt, 0);
+	struct accel_bo *b = matrix(rt->ctx, 7);
+	char to[80];
+
+	save_one(rt, 7);
+	assert_int_equal(accel_weights_load(w, path), 0);
+	product_gives(rt->ctx, w, b, 3, 7);
+	assert_counts(w, 0, 1);
+	damage(4096 + 64, 0);
+	snprintf(to, sizeof(to), "%s.to", path);
+	assert_fails(rt->ctx, accel_weights_save(w, to), -EBADMSG, "path");
+	assert_int_equal(access(to, F_OK), -1);
+	accel_bo_unref(b);
+	accel_weights_unref(w);
+	unlink(path);
+}
+
 static void test_load_bounded(void **state)
 {
 	struct rt *rt = *state;
@@ -667,6 +688,20 @@ static uint32_t kept_files(char name[320])
 	return n;
 }
 
+/* As if it was days ago that they were used: that is noted once a day. */
+static void age_kept(void)
+{
+	const struct timespec times[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	DIR *dir = opendir(path);
+	struct dirent *d;
+
+	assert_non_null(dir);
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			assert_int_equal(utimensat(dirfd(dir), d->d_name, times, 0), 0);
+	closedir(dir);
+}
+
 static void remove_kept(void)
 {
 	char name[320];
@@ -736,6 +771,7 @@ static void test_kept_bounded(void **state)
 	for (i = 0; i < 3; i++)
 		assert_start(rt, two, i, 1, 0, 0);
 	assert_int_equal(kept_files(name), 2);
+	age_kept();
 	assert_start(rt, two, 1, 0, 1, 0);
 	assert_start(rt, two, 3, 1, 0, 0);
 	assert_int_equal(kept_files(name), 2);
@@ -798,7 +834,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(test_options), T(test_rows), T(test_lives), T(test_bounded), T(test_contexts),
 		T(test_tables), T(test_parts), T(test_convolutions), T(test_threads), T(test_file),
-		T(test_load_bounded), T(test_mode),
+		T(test_changed), T(test_load_bounded), T(test_mode),
 		T(test_refused), T(test_processes), T(test_kept), T(test_kept_bounded),
 		T(test_kept_part), T(test_kept_left),
 	};
