@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs from the inside.
+ * Graphs from the inside: one header, as all parts work on the same structures.
  *
  *	graph (build.c): what the caller described, symbols and all
  *	  -> net (net.c, shape.c, late.c): the same for numbers: every dimension known,
@@ -84,6 +84,7 @@ void blob_unref(struct blob *blob);
 
 struct node;
 struct program_file;
+
 /* --- build.c ----------------------------------------------------------------------- */
 
 struct symbol {
@@ -467,7 +468,8 @@ uint32_t *net_copies(const struct net *net);
 uint32_t net_copy_once(struct net *net, uint32_t *made, uint32_t value, uint32_t type,
 		       const struct node *of);
 
-/* infer.c */
+/* --- infer.c ----------------------------------------------------------------------- */
+
 int net_infer(struct net *net, struct node *node);
 
 /* --- stage.c ----------------------------------------------------------------------- */

@@ -423,7 +423,7 @@ struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size
 	if (!f)
 		return NULL;
 	f->mapped = (const uint8_t *)h + e->offset;
-	/* What was written and is not on the disk yet may be lost, and is read as it was until then. */
+	/* What is not on the disk yet may be lost, and is read as it was until then. */
 	if (!sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 					       SYNC_FILE_RANGE_WAIT_AFTER))
 		stamp = store_stamp(fd);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Control flow: files written here, run again and again with other numbers in one state.
+ * One file, as the graphs within graphs are written by the same functions.
  */
 #include "counted.h"
 #include "onnxrun.h"
@@ -693,11 +694,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_if), TEST(test_loop), TEST(test_scan), TEST(test_refused),
-		TEST(test_no_memory),
-		TEST(test_no_iteration), TEST(test_known_length), TEST(test_scan_residual),
-		TEST(test_loops_in_loops), TEST(test_budget), TEST(test_half_bytes),
-		TEST(test_deep), TEST(test_functions), TEST(test_functions_costly),
-		TEST(test_functions_refused),
+		TEST(test_no_memory), TEST(test_no_iteration), TEST(test_known_length),
+		TEST(test_scan_residual), TEST(test_loops_in_loops), TEST(test_budget),
+		TEST(test_half_bytes), TEST(test_deep), TEST(test_functions),
+		TEST(test_functions_costly), TEST(test_functions_refused),
 	};
 
 	return cmocka_run_group_tests_name("onnx_flow", tests, NULL, NULL);

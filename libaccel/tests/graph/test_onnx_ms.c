@@ -488,7 +488,7 @@ static void test_no_past(void **arg)
 		add_op(t, &n);
 	}
 	ONE(t, NULL, "Sub", "a b", "none");
-	t->bound = 1e-6;
+	t->bound = 0.000001;
 	GIVES(t, IO("none", F32, none, 1, 3, 8), IO("keys", F32, rows, 1, 2, 3, 4),
 	      IO("values", F32, rows, 1, 2, 3, 4));
 }

@@ -488,7 +488,7 @@ static void test_pruned(void **arg)
 	GIVES(t, IO("y", F32, y, 1, 2, 1, 1));
 }
 
-/* Half bytes with scales and zero points of blocks, of any size, also in rows that end within a byte */
+/* Half bytes with scales and zero points of blocks of any size, also if rows end within a byte */
 static void test_half_blocks(void **arg)
 {
 	static const int64_t shapes[][2] = { { 4, 6 }, { 3, 5 }, { 5, 4 } };

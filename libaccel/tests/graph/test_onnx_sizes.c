@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operators whose sizes are symbols, or what running finds: nothing of them may be a guess. Those of
- * more dimensions than engines have.
+ * Operators whose sizes are symbols, or what running finds: nothing of them may be a guess. Those
+ * of more dimensions than engines have.
  */
 #include "onnxop.h"
 
@@ -415,7 +415,7 @@ static void one_axis(struct tested *t, const char *type, const char *in, const c
 	add_op(t, &n);
 }
 
-/* A symbol that two inputs say differently, and one that is nothing, as a cache before the first step */
+/* A symbol of which two inputs say other numbers; one that is 0, as that of an empty cache */
 static void test_unlike(void **arg)
 {
 	static const int64_t three[] = { 3, 1 }, two[] = { 2, 1 }, none[] = { 0, 1 };
@@ -458,7 +458,8 @@ static uint32_t index_of(const uint32_t place[6], const int64_t *dims)
 	return i;
 }
 
-static struct tested *many_dims(struct bed *bed, bool symbols, uint32_t count, const struct io *more)
+static struct tested *many_dims(struct bed *bed, bool symbols, uint32_t count,
+				const struct io *more)
 {
 	struct io in[8] = { { "x", F32, 6, { 2, 1, 3, 2, 2, 2 }, numbers, false, many } };
 	uint32_t i;
@@ -525,7 +526,7 @@ static void test_many_along(void **arg)
 		one_axis(t, "ArgMax", "x", "arg", -4);
 		one_axis(t, "Gather", "x pair", "taken", 2);
 		one_axis(t, "Compress", "x some", "left", 2);
-		t->bound = 1e-6;
+		t->bound = 0.000001;
 		GIVES(t, { "sums", F32, 6, { 2, 1, 3, 2, 2, 2 }, sums, false, NULL },
 		      { "soft", F32, 6, { 2, 1, 3, 2, 2, 2 }, soft, false, NULL },
 		      { "joined", F32, 6, { 2, 1, 6, 2, 2, 2 }, joined, false, NULL },
@@ -548,7 +549,8 @@ static void test_many_along(void **arg)
 static void test_many_apart(void **arg)
 {
 	static const int64_t axes[] = { 0, 2, -1 }, pads[] = { 1, 0, 0, 2 }, ends[] = { 0, 4 };
-	static const int64_t at[] = { 1, 0, 2, 0, 0, 1 }, few[12] = { 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1 };
+	static const int64_t at[] = { 1, 0, 2, 0, 0, 1 };
+	static const int64_t few[12] = { 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1 };
 	static const float new[16] = { 1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6, -7, -8 };
 	static const int64_t wide[] = { 3, 1, 3, 2, 4, 2 }, least[] = { 1, 1, 3, 1, 2, 2 };
 	static float sums[4], means[MANY], padded[144], got[16], set[MANY], cells[12];
@@ -563,7 +565,8 @@ static void test_many_apart(void **arg)
 		attr_ints(&n, "axes", 3, axes);
 		t = MANY_DIMS(*arg, way, CONST("axes", S64, axes, 3), CONST("pads", S64, pads, 4),
 			      CONST("ends", S64, ends, 2), CONST("at", S64, at, 2, 3),
-			      CONST("few", S64, few, 1, 1, 3, 1, 2, 2), CONST("new", F32, new, 2, 2, 2, 2));
+			      CONST("few", S64, few, 1, 1, 3, 1, 2, 2),
+			      CONST("new", F32, new, 2, 2, 2, 2));
 		memset(padded, 0, sizeof(padded));
 		memcpy(set, numbers, sizeof(set));
 		for (i = 0; i < MANY; i++) {
@@ -587,7 +590,7 @@ static void test_many_apart(void **arg)
 				got[8 + i % 8] = numbers[i];
 			if ((p[0] == 1 && p[2] == 2) || (p[0] == 0 && p[2] == 1))
 				set[i] = new[(p[0] ? 0 : 8) + i % 8];
-			/* The index along dimension 3, for places of which the first of that is meant */
+			/* The index along dimension 3, for the first of its places */
 			if (!p[0] && !p[3]) {
 				k = index_of(p, least);
 				memcpy(q, p, sizeof(q));
@@ -604,7 +607,7 @@ static void test_many_apart(void **arg)
 		ONE(t, NULL, "GatherND", "x at", "got");
 		ONE(t, NULL, "ScatterND", "x at new", "set");
 		one_axis(t, "GatherElements", "x few", "cells", 3);
-		t->bound = 1e-5;
+		t->bound = 0.00001;
 		GIVES(t, { "sums", F32, 6, { 1, 1, 1, 2, 2, 1 }, sums, false, NULL },
 		      { "mean", F32, 6, { 2, 1, 3, 2, 2, 2 }, means, false, NULL },
 		      { "flat", F32, 3, { 1, 2, 2 }, sums, false, NULL },
@@ -615,7 +618,7 @@ static void test_many_apart(void **arg)
 	}
 }
 
-/* Layers: of the last two dimensions, of channels, products by what has no batches and by like ones */
+/* Layers: of the last two dimensions, of channels; products by one matrix, and by one of each */
 static void test_many_layers(void **arg)
 {
 	static const float w[4] = { 1, 2, 3, 4 }, one[1] = { 2 }, half[1] = { 0.5f };
@@ -625,8 +628,8 @@ static void test_many_layers(void **arg)
 	uint32_t i, k, m, way;
 
 	for (way = 0; way < 2; way++) {
-		t = MANY_DIMS(*arg, way, CONST("w", F32, w, 2, 2), CONST("one", F32, one, 1),
-			      CONST("half", F32, half, 1));
+		t = MANY_DIMS(*arg, way, CONST("w", F32, w, 2, 2), CONST("two", F32, one, 1),
+			      CONST("shift", F32, one, 1), CONST("half", F32, half, 1));
 		for (i = 0; i < MANY / 4; i++) {
 			const float *x = numbers + (size_t)i * 4;
 			double sum = 0, square = 0;
@@ -636,10 +639,10 @@ static void test_many_layers(void **arg)
 				square += (double)x[k] * (double)x[k] / 4;
 			}
 			mean[i] = (float)sum;
-			rate[i] = (float)(1 / sqrt(square - sum * sum + 1e-5));
+			rate[i] = (float)(1 / sqrt(square - sum * sum + 0.00001));
 			for (k = 0; k < 4; k++) {
 				norm[i * 4 + k] = (x[k] - mean[i]) * rate[i] * w[k] + w[k];
-				scaled[i * 4 + k] = (x[k] - 0.5f) / sqrtf(2 + 1e-5f) * 2 + 2;
+				scaled[i * 4 + k] = (x[k] - 0.5f) / sqrtf(2 + 0.00001f) * 2 + 2;
 				by[i * 4 + k] = like[i * 4 + k] = 0;
 				for (m = 0; m < 2; m++) {
 					by[i * 4 + k] += x[k / 2 * 2 + m] * w[m * 2 + k % 2];
@@ -651,13 +654,13 @@ static void test_many_layers(void **arg)
 		n = op(NULL, "LayerNormalization", "x w w", "norm mean rate");
 		attr_int(&n, "axis", -2);
 		add_op(t, &n);
-		ONE(t, NULL, "BatchNormalization", "x one one half one", "scaled");
+		ONE(t, NULL, "BatchNormalization", "x two shift half two", "scaled");
 		ONE(t, NULL, "MatMul", "x w", "by");
 		if (!way)
 			ONE(t, NULL, "MatMul", "x x", "like");
 		else
 			ONE(t, NULL, "Identity", "by", "like");
-		t->bound = 1e-4;
+		t->bound = 0.0001;
 		GIVES(t, { "norm", F32, 6, { 2, 1, 3, 2, 2, 2 }, norm, false, NULL },
 		      { "mean", F32, 6, { 2, 1, 3, 2, 1, 1 }, mean, false, NULL },
 		      { "rate", F32, 6, { 2, 1, 3, 2, 1, 1 }, rate, false, NULL },
