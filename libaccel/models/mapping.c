@@ -118,7 +118,7 @@ int mapping_open(const char *path, const char *below, struct mapping **out)
 		} else {
 			map->data = p;
 			map->bytes = (uint64_t)st.st_size;
-			accel_file_stamp(fd, &map->stamp);
+			accel_file_stamp_read(fd, &map->stamp);
 		}
 	}
 	close(fd);

@@ -16,7 +16,7 @@
  * @name: as the model calls it, NULL: the model itself
  * @data: first byte
  * @bytes: size
- * @stamp: accel_file_stamp()
+ * @stamp: accel_file_stamp_read()
  */
 struct mapping {
 	atomic_uint refs;

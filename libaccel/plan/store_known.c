@@ -87,7 +87,7 @@ static bool is_quiet(int fd)
 }
 
 /**
- * store_stamp - accel_file_stamp()
+ * store_stamp - accel_file_stamp_read()
  * @fd: file
  *
  * Return: stamp, zeros if it has none.
@@ -122,7 +122,7 @@ struct accel_file_stamp store_stamp(int fd)
 	return stamp;
 }
 
-int accel_file_stamp(int fd, struct accel_file_stamp *stamp)
+int accel_file_stamp_read(int fd, struct accel_file_stamp *stamp)
 {
 	struct stat st;
 

@@ -125,7 +125,7 @@ static const struct entry {
 	{ "state_explain", STATE, -EINVAL },
 	{ "state_profile", STATE, -EINVAL },
 	{ "state_get_info", STATE, -EINVAL },
-	{ "file_stamp", OBJECTS, -EINVAL },
+	{ "file_stamp_read", OBJECTS, -EINVAL },
 	{ "rotary_table", OBJECTS, -EINVAL },
 	{ "fold_batch_norm", OBJECTS, -EINVAL },
 	{ "plan_create", CONTEXT, -EINVAL },

@@ -180,7 +180,7 @@ ACCEL_API int accel_graph_constant(struct accel_graph *graph, const struct accel
  * accel_graph_constant_file - tell in which file the data of a constant lies
  * @graph: graph
  * @value: number of a constant with ACCEL_VALUE_MAPPED
- * @stamp: accel_file_stamp() of the file, taken after it was mapped
+ * @stamp: accel_file_stamp_read() of the file, taken after it was mapped
  * @offset: first byte of the data in the file
  *
  * Packed weights are looked up by a digest of their source. If the context has a weights_dir,

@@ -24,7 +24,7 @@ struct accel_file_stamp {
 };
 
 /**
- * accel_file_stamp - identify a file and its present state
+ * accel_file_stamp_read - identify a file and its present state
  * @fd: file, opened for reading only
  * @stamp: out: digest of mount, inode, size and times of the file; zeros: there is none
  *
@@ -35,7 +35,7 @@ struct accel_file_stamp {
  *
  * Return: 0; -EINVAL @fd is no file, @stamp is NULL; errors of fstat().
  */
-ACCEL_API int accel_file_stamp(int fd, struct accel_file_stamp *stamp);
+ACCEL_API int accel_file_stamp_read(int fd, struct accel_file_stamp *stamp);
 
 /**
  * struct accel_weights_opts - options of accel_weights_create()

@@ -92,7 +92,7 @@ static bool is_stamped(int fd)
 {
 	struct accel_file_stamp stamp;
 
-	assert_int_equal(accel_file_stamp(fd, &stamp), 0);
+	assert_int_equal(accel_file_stamp_read(fd, &stamp), 0);
 	return stamp.v[0] || stamp.v[1];
 }
 
@@ -151,7 +151,7 @@ static uint64_t start(struct bed *bed, int k)
 	const float *got;
 
 	assert_true(map != MAP_FAILED);
-	assert_int_equal(accel_file_stamp(fds[k], &stamp), 0);
+	assert_int_equal(accel_file_stamp_read(fds[k], &stamp), 0);
 	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(4, DEEP));
 	v.flags = ACCEL_VALUE_MAPPED;
 	MUST_GRAPH(accel_graph_constant(bed->graph, &v, map, NULL, NULL, &w));
@@ -188,10 +188,10 @@ static void test_stamp(void **state)
 	int pipes[2], other, writer;
 
 	(void)state;
-	assert_int_equal(accel_file_stamp(fds[0], NULL), -EINVAL);
-	assert_int_equal(accel_file_stamp(-1, &stamp), -EBADF);
+	assert_int_equal(accel_file_stamp_read(fds[0], NULL), -EINVAL);
+	assert_int_equal(accel_file_stamp_read(-1, &stamp), -EBADF);
 	assert_int_equal(pipe(pipes), 0);
-	assert_int_equal(accel_file_stamp(pipes[0], &stamp), -EINVAL);
+	assert_int_equal(accel_file_stamp_read(pipes[0], &stamp), -EINVAL);
 	close(pipes[0]);
 	close(pipes[1]);
 	/* Now it may be changed again without another time. */
@@ -204,12 +204,12 @@ static void test_stamp(void **state)
 	assert_false(is_stamped(fds[0]));
 	close(writer);
 	assert_true(is_stamped(fds[0]));
-	assert_int_equal(accel_file_stamp(fds[0], &stamp), 0);
+	assert_int_equal(accel_file_stamp_read(fds[0], &stamp), 0);
 	other = open(source[0], O_RDONLY);
-	assert_int_equal(accel_file_stamp(other, &again), 0);
+	assert_int_equal(accel_file_stamp_read(other, &again), 0);
 	assert_memory_equal(&stamp, &again, sizeof(stamp));
 	close(other);
-	assert_int_equal(accel_file_stamp(fds[1], &again), 0);
+	assert_int_equal(accel_file_stamp_read(fds[1], &again), 0);
 	assert_memory_not_equal(&stamp, &again, sizeof(stamp));
 }
 
