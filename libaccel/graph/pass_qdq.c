@@ -551,7 +551,6 @@ static void count_reads(struct net *net, uint32_t index, bool more)
  */
 static int scale_product(struct net *net, uint32_t index)
 {
-	const struct accel_quant none = net->nodes[index].desc->any.gemm.b.quant;
 	struct node trial = net->nodes[index];
 	uint32_t bias, i, last, first = net->node_count;
 	struct chain c;
@@ -581,7 +580,7 @@ static int scale_product(struct net *net, uint32_t index)
 	    (bias != NO_VALUE && !node_set(&trial, ACCEL_ARG_BIAS, bias)) ||
 	    (c.zeros != NO_VALUE && !take_zeros(net, &trial, c.zeros)) ||
 	    !net_can_run(net, &trial)) {
-		trial.desc->any.gemm.b.quant = none;
+		trial.desc->any.gemm.b.quant = (struct accel_quant) { 0 };
 		trial.desc->any.gemm.d.dtype = ACCEL_S32;
 		for (i = first; i < net->node_count; i++)
 			net->nodes[i].dead = true;
