@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 /* How many there were, which of them is refused (0: none), and how many are not yet given back */
-static atomic_uint allocations, refused_allocation;
-static atomic_int held_allocations;
+static atomic_uint allocations __attribute__((unused)), refused_allocation __attribute__((unused));
+static atomic_int held_allocations __attribute__((unused));
 
 /* Those of a run of a state that has seen its dimensions, one job of the in-process device */
 #define FENCES	1
