@@ -57,7 +57,10 @@ struct file_id {
 	struct statx_timestamp changed;
 };
 
-/* Do inode and times say which file it is, and whether it changed? Others make them up. */
+/*
+ * Do inode and times say which file it is, and whether it changed? Others make them up, or, as tmpfs,
+ * have no time of what is written through a shared mapping.
+ */
 static bool is_kept_well(int fd)
 {
 	struct statfs fs;
@@ -68,7 +71,6 @@ static bool is_kept_well(int fd)
 	case BTRFS_SUPER_MAGIC:
 	case EXT4_SUPER_MAGIC:
 	case F2FS_SUPER_MAGIC:
-	case TMPFS_MAGIC:
 	case XFS_SUPER_MAGIC:
 		return true;
 	default:
