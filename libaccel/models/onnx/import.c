@@ -489,11 +489,11 @@ static int add_output(struct import *im, struct slice s)
 
 static int bind_tensor(struct import *im, struct tensor *t)
 {
+	const void *data = t->data;
 	uint32_t value;
 	int ret = tensor_add(im, t, &value);
 
-	/* Its data is where it was, or became the constant. */
-	return ret ? ret : bind_name(im, t->name, value, t->data);
+	return ret ? ret : bind_name(im, t->name, value, data);
 }
 
 int im_add_initializer(struct import *im, struct slice s)

@@ -155,14 +155,9 @@ static int spread(struct import *im, const struct ref *x, const struct scaled *s
 	struct accel_shape_desc reshape = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_RESHAPE);
 	int64_t dims[ACCEL_GRAPH_MAX_RANK];
 	uint32_t axis, i, list;
-	int ret = 0;
+	int ret;
 
 	*out = table->value;
-	/* Half bytes cannot be cut apart. */
-	if (accel_type_bits(table->type) < 8)
-		ret = im_cast(im, *out, ACCEL_F32, out);
-	if (ret)
-		return ret;
 	/* One for all, unless there is one only where a symbol is 1 */
 	if (!table->rank || (table->rank == 1 && table->dims[0] == 1 &&
 			     !accel_graph_varies(im->model->graph, table->value, 0)))

@@ -283,8 +283,9 @@ static int constant(struct import *im, uint32_t arg)
 	t.data = t.own;
 	t.name = im->out[0];
 add:
+	from = t.data;
 	ret = tensor_add(im, &t, &value);
-	return ret ? ret : im_give_data(im, 0, value, t.data);
+	return ret ? ret : im_give_data(im, 0, value, from);
 }
 
 static int concat(struct import *im, uint32_t arg)

@@ -283,35 +283,10 @@ int tensor_read(struct import *im, struct slice s, struct tensor *t)
 	return ret;
 }
 
-/* Half bytes in rows that do not end at a byte, which no operation takes, become bytes. */
-static int widen(struct import *im, struct tensor *t)
-{
-	const uint8_t *from = t->data;
-	uint8_t *to, half;
-	uint64_t i;
-
-	if (accel_type_bits(t->type) >= 8 || t->rank < 2 || !(t->dims[t->rank - 1] % 2))
-		return 0;
-	to = malloc(t->count + 1);
-	if (!to)
-		return im_fail(im, -ENOMEM, "out of memory");
-	for (i = 0; i < t->count; i++) {
-		half = from[i / 2] >> i % 2 * 4 & 15;
-		to[i] = t->type == ACCEL_S4 && half > 7 ? half | 0xf0 : half;
-	}
-	free(t->own);
-	t->own = to;
-	t->data = to;
-	t->mapping = NULL;
-	t->type = t->type == ACCEL_S4 ? ACCEL_S8 : ACCEL_U8;
-	t->bytes = t->count;
-	return 0;
-}
-
 /**
  * tensor_add - make a tensor a constant of the graph
  * @im: import
- * @t: tensor, afterwards as the constant is; its own memory is the graph's from now on
+ * @t: tensor; its own memory is the graph's from now on
  * @value: out
  *
  * Return: 0, or the error that @im has.
@@ -320,12 +295,11 @@ int tensor_add(struct import *im, struct tensor *t, uint32_t *value)
 {
 	struct accel_value v = ACCEL_VALUE_INIT;
 	char *name = strndup(t->name.p ? (const char *)t->name.p : "", t->name.n);
-	int ret = name ? widen(im, t) : im_fail(im, -ENOMEM, "out of memory");
+	int ret;
 
-	if (ret) {
-		free(name);
+	if (!name) {
 		free(t->own);
-		return ret;
+		return im_fail(im, -ENOMEM, "out of memory");
 	}
 	v.type = t->type;
 	v.rank = t->rank;
