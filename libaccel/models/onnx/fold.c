@@ -135,6 +135,19 @@ static bool alike(const struct import *im, uint32_t a, uint32_t b, uint32_t but,
 	return im->in[a].rank == im->in[b].rank;
 }
 
+/* Are @count dimensions of two inputs, from these on, known to be others? */
+static bool differ(const struct import *im, uint32_t a, uint32_t from_a, uint32_t b,
+		   uint32_t from_b, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		if (!im_is_symbol(im, a, from_a + i) && !im_is_symbol(im, b, from_b + i) &&
+		    im->in[a].dims[from_a + i] != im->in[b].dims[from_b + i])
+			return true;
+	return false;
+}
+
 /* GatherElements may have fewer indices than elements: the others are cut off. */
 static uint32_t cut_to(struct import *im, uint32_t a, uint32_t like, uint32_t axis, uint32_t rank)
 {
@@ -179,6 +192,11 @@ static int along(struct import *im, const struct op *op, int64_t otherwise)
 	for (i = 1; i < im->in_count && !strcmp(op->name, "ScatterElements"); i++)
 		if (!alike(im, 0, i, axis, rank))
 			return op->fn(im, op->arg);
+	/* As one they may be as many all the same. */
+	for (i = 1; i < im->in_count && !strcmp(op->name, "Concat"); i++)
+		if (im->in[i].rank != rank || differ(im, 0, 0, i, 0, axis) ||
+		    differ(im, 0, axis + 1, i, axis + 1, rank - axis - 1))
+			return im_fail(im, -EBADMSG, "input %u has other dimensions", i);
 	for (i = 0; i < im->in_count && !im->error.code; i++)
 		if (im->in[i].here && im->in[i].rank == rank)
 			set_input(im, i, around(im, im->in[i].value, axis, rank));
@@ -315,6 +333,13 @@ static int gather_nd(struct import *im, const struct op *op, int64_t scatters)
 	    im_int(im, "batch_dims", 0))
 		return op->fn(im, op->arg);
 	width = (uint32_t)at.dims[places];
+	if (scatters && im_input(im, 2)->here) {
+		if (im->in[2].rank != places + data.rank - width)
+			return im_fail(im, -EBADMSG, "updates of %u dimensions", im->in[2].rank);
+		if (differ(im, 1, 0, 2, 0, places) ||
+		    differ(im, 0, width, 2, places, data.rank - width))
+			return im_fail(im, -EBADMSG, "updates of other dimensions");
+	}
 	add_dims(im, &to, data.value, 0, width);
 	add_product(im, &to, data.value, width, data.rank);
 	set_input(im, 0, shaped(im, &to, data.value));
@@ -322,8 +347,6 @@ static int gather_nd(struct import *im, const struct op *op, int64_t scatters)
 	add_dims(im, &list, at.value, places, at.rank);
 	set_input(im, 1, shaped(im, &list, at.value));
 	if (scatters && im_input(im, 2)->here) {
-		if (im->in[2].rank != places + data.rank - width)
-			return im_fail(im, -EBADMSG, "updates of %u dimensions", im->in[2].rank);
 		add_product(im, &new, im->in[2].value, 0, places);
 		add_product(im, &new, im->in[2].value, places, im->in[2].rank);
 		set_input(im, 2, shaped(im, &new, im->in[2].value));
@@ -562,8 +585,14 @@ int fold_op(struct import *im, const struct op *op)
 	for (i = 0; i < ARRAY_SIZE(folds) && !f; i++)
 		if (!strcmp(folds[i].name, op->name) && im->opset >= folds[i].since)
 			f = &folds[i];
-	/* What is gathered has the dimensions of both. */
-	if (f && (f->fn == gather || f->fn == gather_nd))
-		rank = rank > a->rank + b->rank - 1 ? rank : a->rank + b->rank - 1;
+	/* What is gathered has the dimensions of both, less those that an index takes away. */
+	if (f && (f->fn == gather || (f->fn == gather_nd && !f->otherwise)) && b->here && b->rank) {
+		i = f->fn == gather || im_is_symbol(im, 1, b->rank - 1) ||
+		    b->dims[b->rank - 1] > a->rank ? 1 : (uint32_t)b->dims[b->rank - 1];
+		i = a->rank + b->rank - (f->fn == gather ? 1 : 1 + i);
+		rank = rank > i ? rank : i;
+	}
+	if (f && f->fn == gather_nd && f->otherwise && im_input(im, 2)->rank > rank)
+		rank = im->in[2].rank;
 	return f && rank >= MANY ? f->fn(im, op, f->otherwise) : op->fn(im, op->arg);
 }

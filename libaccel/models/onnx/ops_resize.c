@@ -561,6 +561,8 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	double outside = (double)im_float(im, "extrapolation_value", 0);
 	uint32_t x = v_in(im, 0), count = 0, i, axis, last, at, good, inside = NO_VALUE;
 	const uint32_t type = im->in[0].type, rank = im->in[0].rank;
+	/* Weights of neighbours that are 1 in all are rounded: a line of one number stays so. */
+	const bool whole = d->func != ACCEL_RESIZE_NEAREST && !type_is_real(type);
 	int64_t axes[ACCEL_GRAPH_MAX_RANK];
 	int ret = read_axes(im, sizes != NO_VALUE, axes, &count);
 
@@ -570,8 +572,8 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 			      count);
 	if (ret)
 		return ret;
-	if (d->func != ACCEL_RESIZE_NEAREST && !type_is_real(type))
-		x = v_cast(im, x, ACCEL_F32);
+	if (whole)
+		x = v_cast(im, x, ACCEL_HOST_F64);
 	for (i = 0; i < count; i++) {
 		axis = (uint32_t)axes[i]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
 		last = v_cast(im, v_shape_of(im, x, axis, (int64_t)axis + 1), ACCEL_HOST_F64);
@@ -587,6 +589,8 @@ static int at_places(struct import *im, const struct accel_resize_desc *d, uint3
 	}
 	if (inside != NO_VALUE)
 		x = v_select(im, inside, x, v_number(im, v_type(im, x), outside));
+	if (whole)
+		x = v_unary(im, ACCEL_UNARY_ROUND, x);
 	return v_give(im, 0, v_cast(im, x, type));
 }
 

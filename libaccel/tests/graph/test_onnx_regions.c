@@ -308,6 +308,56 @@ static void test_empty(void **arg)
 	GIVES(t, IO("y", F32, x, 1, 0, 1, 1));
 }
 
+/* Dimensions that become one are as many each, and no more become one than have to. */
+static void test_folded(void **arg)
+{
+	static const int64_t zero = 0, given[4] = { 2, 2, 2, 3 };
+	float x[24], u[12], y[24];
+	struct io in = IO("x", F32, x, -1, -2, -3, 3);
+	struct tested *t;
+	struct bytes n;
+	uint32_t i;
+
+	for (i = 0; i < 24; i++) {
+		x[i] = (float)i;
+		u[i % 12] = (float)(100 + i % 12);
+		y[i] = i < 12 ? u[i] : x[i];
+	}
+	in.given = given;
+	t = BEGIN(*arg, in, CONST("i", S64, &zero, 1, 1, 1), IO("u", F32, u, 1, 1, 2, 2, 3));
+	ONE(t, NULL, "ScatterND", "x i u", "y");
+	GIVES(t, IO("y", F32, y, 2, 2, 2, 3));
+	t = BEGIN(*arg, IO("x", F32, x, 2, 3, 1, 1, 1, 2), IO("u", F32, u, 3, 2, 1, 1, 1, 1));
+	n = op(NULL, "Concat", "x u", "y");
+	attr_int(&n, "axis", 5);
+	add_op(t, &n);
+	must_refuse(t, -EBADMSG, "input 1 has other dimensions");
+	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 3, 1, 1, 1), CONST("i", S64, &zero, 1, 1),
+		  IO("u", F32, u, 1, 3, 2, 1, 1, 1));
+	ONE(t, NULL, "ScatterND", "x i u", "y");
+	must_refuse(t, -EBADMSG, "updates of other dimensions");
+}
+
+/* A line of one number stays so, whatever its neighbours' weights are in binary. */
+static void test_one_number(void **arg)
+{
+	static const char *const modes[] = { "linear", "cubic" };
+	int64_t x[4] = { 15, 15, 15, 15 }, y[12];
+	uint32_t i;
+
+	for (i = 0; i < 12; i++)
+		y[i] = 15;
+	for (i = 0; i < 2; i++) {
+		struct tested *t = BEGIN(*arg, IO("x", S64, x, 1, 1, 1, 4),
+					 CONST("s", F32, ((float[]){ 1, 1, 1, 3 }), 4));
+		struct bytes n = op(NULL, "Resize", "x - s", "y");
+
+		attr_text(&n, "mode", modes[i]);
+		add_op(t, &n);
+		GIVES(t, IO("y", S64, y, 1, 1, 1, 12));
+	}
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -316,6 +366,7 @@ int main(void)
 		TEST(test_regions), TEST(test_one_large), TEST(test_nowhere), TEST(test_least),
 		TEST(test_wide_regions), TEST(test_maxima),
 		TEST(test_empty),
+		TEST(test_folded), TEST(test_one_number),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
