@@ -58,8 +58,8 @@ struct file_id {
 };
 
 /*
- * Do inode and times say which file it is, and whether it changed? Others make them up, or, as tmpfs,
- * have no time of what is written through a shared mapping.
+ * Do inode and times say which file it is, and whether it changed? Others make them up, or, as
+ * tmpfs, have no time of what is written through a shared mapping.
  */
 static bool is_kept_well(int fd)
 {
