@@ -429,7 +429,7 @@ static void test_unlike(void **arg)
 	ONE(t, NULL, "Neg", "a", "y");
 	one_axis(t, "Concat", "a b", "z", 0);
 	one_axis(t, "Softmax", "a", "q", 1);
-	GIVES(t, IO("y", F32, NULL, 0, 1), IO("z", F32, new, 2, 1), IO("q", F32, NULL, 0, 1));
+	GIVES(t, IO("y", F32, new, 0, 1), IO("z", F32, new, 2, 1), IO("q", F32, new, 0, 1));
 	/* Dimensions that do not fit are told by the node and the operator of the file. */
 	t = BEGIN(*arg, SYMBOLIC("a", F32, x, three, -1, 1), SYMBOLIC("b", F32, x, two, -2, 1));
 	ONE(t, NULL, "Add", "a b", "y");
