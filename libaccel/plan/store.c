@@ -96,7 +96,8 @@ struct store_digest store_sum(struct store_digest d, const void *data, uint64_t 
 }
 
 /* Without room for it, it is read again. */
-static void know(struct accel_weights *w, const struct accel_bo *bo, const struct weights_sum *sum)
+static void know(struct accel_weights *w, const struct accel_bo *bo, const struct weights_sum *sum,
+		 bool recalled)
 {
 	const uint32_t cap = w->known_cap ? 2 * w->known_cap : 64;
 	struct store_known *grown;
@@ -109,7 +110,7 @@ static void know(struct accel_weights *w, const struct accel_bo *bo, const struc
 	}
 	if (w->known_count < w->known_cap)
 		w->known[w->known_count++] = (struct store_known) {
-			bo->id, sum->offset, sum->bytes, sum->digest
+			bo->id, sum->offset, sum->bytes, sum->digest, recalled
 		};
 }
 
@@ -171,7 +172,7 @@ void weights_tell(struct accel_weights *w, const struct accel_bo *bo,
 		  const struct weights_sum *sum)
 {
 	pthread_mutex_lock(&w->lock);
-	know(w, bo, sum);
+	know(w, bo, sum, true);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -190,22 +191,28 @@ int store_content(struct accel_weights *w, struct accel_bo *bo, uint64_t offset,
 {
 	struct file_place at = bo->place;
 	struct store_digest d;
+	bool recalled;
 	uint32_t i;
 	int ret;
 
-	for (i = 0; i < w->known_count; i++)
+	for (i = 0; i < w->known_count && !w->doubted; i++)
 		if (w->known[i].bo == bo->id && w->known[i].offset == offset &&
 		    w->known[i].bytes == bytes)
 			break;
-	if (i == w->known_count) {
+	if (i == w->known_count || w->doubted) {
 		ret = bytes ? accel_bo_cpu_begin(bo, offset, bytes, ACCEL_CPU_READ) : 0;
 		if (ret)
 			return ret;
 		at.offset += offset;
+		recalled = w->recalled;
+		w->recalled = false;
 		d = store_read(w, &at, (const uint8_t *)bo->ptr + offset, bytes);
-		know(w, bo, &(struct weights_sum) { offset, bytes, d });
+		if (!w->doubted)
+			know(w, bo, &(struct weights_sum) { offset, bytes, d }, w->recalled);
+		w->recalled |= recalled;
 	} else {
 		d = w->known[i].digest;
+		w->recalled |= w->known[i].recalled;
 	}
 	*sum = store_sum(*sum, &d, sizeof(d));
 	return 0;

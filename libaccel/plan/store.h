@@ -90,6 +90,8 @@ struct store_known {
 	uint64_t offset;
 	uint64_t bytes;
 	struct store_digest digest;
+	/* from the directory's table of files, not computed in this process */
+	bool recalled;
 };
 
 struct store_map {
@@ -122,6 +124,11 @@ struct accel_weights {
 	uint32_t sum_cap;
 	uint32_t sum_old;
 	bool sums_read;
+	/*
+	 * A digest since this was cleared came from the table of files; digests are computed again
+	 */
+	bool recalled;
+	bool doubted;
 };
 
 /* store.c; with the lock */

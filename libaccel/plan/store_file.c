@@ -392,7 +392,7 @@ int store_form_write(struct accel_weights *w, const struct store_form *f, int fd
 struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size,
 				  const struct store_key *key)
 {
-	struct accel_file_stamp stamp = { { 0 } };
+	struct accel_file_stamp stamp;
 	const struct file_entry *e;
 	struct store_form *f = NULL;
 	const struct file_header *h;
@@ -401,6 +401,12 @@ struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size
 	void *addr;
 
 	if (size < sizeof(*h) + sizeof(*e))
+		return NULL;
+	stamp = store_stamp(fd);
+	/* Pages that could not be written back read as they were, until memory is short. */
+	if ((stamp.v[0] || stamp.v[1]) &&
+	    sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER))
 		return NULL;
 	addr = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	if (addr == MAP_FAILED)
@@ -423,10 +429,6 @@ struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size
 	if (!f)
 		return NULL;
 	f->mapped = (const uint8_t *)h + e->offset;
-	/* What is not on the disk yet may be lost, and is read as it was until then. */
-	if (!sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					       SYNC_FILE_RANGE_WAIT_AFTER))
-		stamp = store_stamp(fd);
 	f->place = (struct file_place) { stamp, e->offset };
 	f->digest = e->digest;
 	return f;

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,6 +52,7 @@ struct known_header {
 /* What a file is recognised by */
 struct file_id {
 	uint64_t mount;
+	uint64_t dev;
 	uint64_t ino;
 	uint64_t size;
 	struct statx_timestamp modified;
@@ -79,13 +81,23 @@ static bool is_kept_well(int fd)
 }
 
 /*
- * Has nobody opened it for writing, or mapped it so? Only its owner may ask. Who opens it in
- * between waits, and we would be sent SIGIO, which ends a process, but for SIGURG, which does not.
+ * Opens the file of @fd once more, with a lease: that is granted only to its owner, and only while
+ * nobody has the file open for writing, or mapped so. A lease and its signal belong to the open
+ * file description, so those of @fd are left alone. Who opens the file for writing waits until the
+ * lease is given up, and this process receives the signal: SIGURG, since SIGIO would terminate it.
  */
-static bool is_quiet(int fd)
+static int lease(int fd)
 {
-	return !fcntl(fd, F_SETSIG, SIGURG) && !fcntl(fd, F_SETLEASE, F_RDLCK) &&
-	       !fcntl(fd, F_SETLEASE, F_UNLCK);
+	char path[32];
+	int own;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (own >= 0 && !fcntl(own, F_SETSIG, SIGURG) && !fcntl(own, F_SETLEASE, F_RDLCK))
+		return own;
+	if (own >= 0)
+		close(own);
+	return -1;
 }
 
 /**
@@ -103,11 +115,18 @@ struct accel_file_stamp store_stamp(int fd)
 	struct timespec now;
 	struct statx st;
 	int64_t last;
+	int own, ret;
 
-	/* Whoever writes it from here on gives it another time, unless that is a moment ago. */
-	if (!is_kept_well(fd) || !is_quiet(fd) || clock_gettime(CLOCK_REALTIME, &now) ||
-	    statx(fd, "", AT_EMPTY_PATH, wanted, &st) || (st.stx_mask & wanted) != wanted ||
-	    !S_ISREG(st.stx_mode))
+	if (!is_kept_well(fd))
+		return stamp;
+	own = lease(fd);
+	if (own < 0)
+		return stamp;
+	/* A write after the lease is given up sets a time that is too recent for a stamp now. */
+	ret = clock_gettime(CLOCK_REALTIME, &now) || statx(own, "", AT_EMPTY_PATH, wanted, &st) ||
+	      (st.stx_mask & wanted) != wanted || !S_ISREG(st.stx_mode);
+	close(own);
+	if (ret)
 		return stamp;
 	last = st.stx_mtime.tv_sec > st.stx_ctime.tv_sec ? st.stx_mtime.tv_sec :
 							    st.stx_ctime.tv_sec;
@@ -115,6 +134,8 @@ struct accel_file_stamp store_stamp(int fd)
 		return stamp;
 	memset(&id, 0, sizeof(id));
 	id.mount = st.stx_mnt_id;
+	/* A mount of Btrfs may show several volumes, each with inodes of its own. */
+	id.dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
 	id.ino = st.stx_ino;
 	id.size = st.stx_size;
 	id.modified = st.stx_mtime;
@@ -237,7 +258,7 @@ struct store_digest store_read(struct accel_weights *w, const struct file_place 
 	const struct file_sum *known;
 	struct file_sum sum;
 
-	if (!at || is_none(at->file.v) || bytes < KNOWN_MIN || !store_dir_is(w)) {
+	if (!at || w->doubted || is_none(at->file.v) || bytes < KNOWN_MIN || !store_dir_is(w)) {
 		w->info.read += bytes;
 		return store_sum(zero, data, bytes);
 	}
@@ -248,8 +269,10 @@ struct store_digest store_read(struct accel_weights *w, const struct file_place 
 		w->sums_read = true;
 	}
 	known = find(w->sums, w->sum_count, &at->file, at->offset, bytes);
-	if (known)
+	if (known) {
+		w->recalled = true;
 		return known->digest;
+	}
 	sum = (struct file_sum) { at->file, at->offset, bytes, store_sum(zero, data, bytes) };
 	w->info.read += bytes;
 	learn(w, &sum);

@@ -353,6 +353,26 @@ static bool is_seen(const struct operand *b)
 	       (!b->quant.zeros || q->zeros->ptr);
 }
 
+/*
+ * Does the source still have the digest of the key? If that came from the table of files, the file
+ * may have been overwritten since its stamp was read, although that is forbidden; to keep the form
+ * under the old digest would give wrong results in all later starts.
+ */
+static bool is_of(struct accel_weights *weights, const struct operand *src,
+		  const struct store_key *key)
+{
+	struct store_key now = *key;
+	int ret;
+
+	if (!weights->recalled)
+		return true;
+	memset(&now.content, 0, sizeof(now.content));
+	weights->doubted = true;
+	ret = sum_source(weights, src, &now);
+	weights->doubted = false;
+	return !ret && !memcmp(&now, key, sizeof(now));
+}
+
 /* The form as others have it, or made for all of them. */
 static int share_form(struct accel_ctx *ctx, const struct choice *c, const struct request *req,
 		      const struct operand *src, struct weights *w, struct accel_error *e)
@@ -363,6 +383,7 @@ static int share_form(struct accel_ctx *ctx, const struct choice *c, const struc
 
 	fill_key(c, req, src, w, &key);
 	pthread_mutex_lock(&weights->lock);
+	weights->recalled = false;
 	ret = sum_source(weights, src, &key);
 	if (!ret)
 		w->bo = store_find(weights, ctx, &key);
@@ -371,7 +392,7 @@ static int share_form(struct accel_ctx *ctx, const struct choice *c, const struc
 			       "they are not there in the form that is wanted, nor as they were");
 	if (!ret && !w->bo) {
 		ret = make_form(ctx, c, req, src, w, e);
-		if (!ret)
+		if (!ret && is_of(weights, src, &key))
 			store_keep(weights, &key, w->bo);
 	}
 	pthread_mutex_unlock(&weights->lock);

@@ -25,15 +25,15 @@ struct accel_file_stamp {
 
 /**
  * accel_file_stamp_read - identify a file and its present state
- * @fd: file, opened for reading only
+ * @fd: file
  * @stamp: out: digest of mount, inode, size and times of the file; zeros: there is none
  *
  * There is no stamp if a change might not be noticed: if the file changed within the last two
  * seconds; if somebody has opened it for writing, which only its owner, or CAP_LEASE, can find
  * out; if it is in another file system than Btrfs, ext2 to ext4, F2FS and XFS; before Linux
- * 6.8. A lease that @fd has is given up, and its signal (F_SETSIG) is reset; threads should not
- * pass one open file description at the same time. Meanwhile others who open the file for
- * writing wait, or get EWOULDBLOCK with O_NONBLOCK.
+ * 6.8, or without /proc. Who opens the file for writing while this call runs waits for some
+ * microseconds, or gets EWOULDBLOCK with O_NONBLOCK; this process then receives SIGURG, which is
+ * ignored unless it has a handler.
  *
  * Return: 0; -EINVAL @fd is no file, @stamp is NULL; errors of fstat().
  */

@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -72,21 +74,25 @@ static void form_path(char path[600])
 	closedir(d);
 }
 
-static int drop_files(void **state)
+/* Files of the directory whose names contain @part */
+static void drop_named(const char *part)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
-	char path[600];
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.' && strstr(e->d_name, part))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+static int drop_files(void **state)
+{
 	int i;
 
 	(void)state;
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.') {
-			snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-			unlink(path);
-		}
-	if (d)
-		closedir(d);
+	drop_named("");
 	for (i = 0; i < 2; i++) {
 		close(fds[i]);
 		unlink(source[i]);
@@ -106,6 +112,7 @@ static bool is_stamped(int fd)
 static void settle(void)
 {
 	const struct timespec wait = { 0, 50000000 };
+	char leases = '0';
 	struct dirent *e;
 	struct statfs fs;
 	struct statx st;
@@ -113,11 +120,14 @@ static void settle(void)
 	int fd;
 
 	assert_int_equal(fstatfs(fds[0], &fs), 0);
+	fd = open("/proc/sys/fs/leases-enable", O_RDONLY);
 	if (fs.f_type != EXT4_SUPER_MAGIC ||
-	    statx(fds[0], "", AT_EMPTY_PATH, 0x4000, &st) || !(st.stx_mask & 0x4000)) {
-		print_message("the file system is not ext4, or Linux older than 6.8\n");
+	    statx(fds[0], "", AT_EMPTY_PATH, 0x4000, &st) || !(st.stx_mask & 0x4000) ||
+	    read(fd, &leases, 1) != 1 || leases == '0') {
+		print_message("the file system is not ext4, Linux older than 6.8, or without leases\n");
 		skip();
 	}
+	close(fd);
 	while (!is_stamped(fds[0]) || !is_stamped(fds[1]))
 		nanosleep(&wait, NULL);
 	d = opendir(dir);
@@ -142,8 +152,11 @@ static struct accel_ctx *keeps(struct bed *bed)
 	return ctx;
 }
 
-/* Compiles and runs a graph with the weights of file @k. Returns bytes read for digests. */
-static uint64_t start(struct bed *bed, int k)
+/*
+ * Compiles and runs a graph with the weights of file @k, which are overwritten with @late before
+ * it is compiled. Returns bytes read for digests.
+ */
+static uint64_t start_late(struct bed *bed, int k, const float *late)
 {
 	struct accel_weights_info info = { .size = sizeof(info) };
 	struct accel_value v = value_of("w", ACCEL_F32, 2, DIMS(DEEP, WIDE));
@@ -164,6 +177,8 @@ static uint64_t start(struct bed *bed, int k)
 	MUST_GRAPH(accel_graph_constant_file(bed->graph, w, &stamp, 0));
 	add_output(bed, "y", add_gemm(bed, "product", x, w));
 	bed->ctx = keeps(bed);
+	if (late)
+		write_at(source[k], late, BYTES, 0);
 	program = compile(bed, 3, 0);
 	s = new_state(bed, program);
 	fill_input(s, 0, a, 4 * DEEP * sizeof(float));
@@ -186,6 +201,11 @@ static uint64_t start(struct bed *bed, int k)
 	munmap((void *)(uintptr_t)map, BYTES);
 	free(a);
 	return info.read;
+}
+
+static uint64_t start(struct bed *bed, int k)
+{
+	return start_late(bed, k, NULL);
 }
 
 static void test_stamp(void **state)
@@ -217,6 +237,38 @@ static void test_stamp(void **state)
 	close(other);
 	assert_int_equal(accel_file_stamp_read(fds[1], &again), 0);
 	assert_memory_not_equal(&stamp, &again, sizeof(stamp));
+}
+
+static void *stamp_often(void *missing)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++)
+		*(int *)missing += !is_stamped(fds[0]);
+	return NULL;
+}
+
+/* The caller's lease and signal are left alone, and threads may use one description. */
+static void test_lease(void **state)
+{
+	int missing[2] = { 0 }, i;
+	pthread_t threads[2];
+
+	(void)state;
+	settle();
+	assert_int_equal(fcntl(fds[0], F_SETSIG, SIGUSR1), 0);
+	assert_int_equal(fcntl(fds[0], F_SETLEASE, F_RDLCK), 0);
+	assert_true(is_stamped(fds[0]));
+	assert_int_equal(fcntl(fds[0], F_GETLEASE), F_RDLCK);
+	assert_int_equal(fcntl(fds[0], F_GETSIG), SIGUSR1);
+	assert_int_equal(fcntl(fds[0], F_SETLEASE, F_UNLCK), 0);
+	assert_int_equal(fcntl(fds[0], F_SETSIG, 0), 0);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, stamp_often, &missing[i]), 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(missing[i], 0);
+	}
 }
 
 /* A time of change that is the user's to set is not enough. */
@@ -302,9 +354,9 @@ static void test_starts(void **state)
 	assert_int_equal(chmod(path, 0622), 0);
 	assert_int_equal(start(bed, 0), BYTES + form);
 	assert_int_equal(start(bed, 0), 0);
-	/* A form that was changed is refused, a file that was is read. */
+	/* A form that was changed is refused, and made again of what is read. */
 	damage(kept, 4096 + 64);
-	assert_int_equal(start(bed, 0), form);
+	assert_int_equal(start(bed, 0), form + BYTES);
 	settle();
 	start(bed, 0);
 	assert_int_equal(start(bed, 0), 0);
@@ -313,6 +365,31 @@ static void test_starts(void **state)
 	assert_int_equal(start(bed, 0), BYTES);
 	assert_int_equal(start(bed, 0), BYTES + form);
 	close(writers[0]);
+}
+
+/* A file that changes between its stamp and the packing of its weights spoils no later start. */
+static void test_overwritten(void **state)
+{
+	float *before = noise_floats(0, DEEP * WIDE), *after = noise_floats(5, DEEP * WIDE);
+	struct bed *bed = *state;
+	int i;
+
+	drop_named(".w");
+	write_at(source[0], before, BYTES, 0);
+	settle();
+	start(bed, 0);
+	settle();
+	start(bed, 0);
+	assert_int_equal(start(bed, 0), 0);
+	drop_named(".w");
+	/* The digest that is known is found to be of something else. */
+	assert_int_equal(start_late(bed, 0, after), BYTES);
+	write_at(source[0], before, BYTES, 0);
+	settle();
+	for (i = 0; i < 3; i++)
+		start(bed, 0);
+	free(before);
+	free(after);
 }
 
 /* Two at a time: each adds to what the other has learnt. */
@@ -379,8 +456,8 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_stamp), T(test_touched), T(test_constant), T(test_starts), T(test_together),
-		T(test_bounded),
+		T(test_stamp), T(test_lease), T(test_touched), T(test_constant), T(test_starts),
+		T(test_overwritten), T(test_together), T(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, drop_files);
