@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: MIT
 /*
- * Weights of 16 bits that meet fp32 where no engine multiplies these: the driver may be older
- * than this library, or the engine that was asked for lacks the product.
+ * Products that no engine computes: the driver may be older than this library, or the engine that
+ * was asked for lacks them. Weights of 16 bits are widened to fp32, and A is not quantised.
  */
 #include <stdlib.h>
 
 #include "graph.h"
 
+/* @a_group permits bytes; where no engine quantises A, the product is that of A itself. */
+static void keep_floats(struct net *net, const struct node *node)
+{
+	struct accel_gemm_desc *d = &node->desc->any.gemm;
+	const uint32_t group = d->a_group;
+
+	if (!group || net_can_run(net, node))
+		return;
+	d->a_group = 0;
+	/* The error names the descriptor as it was. */
+	if (!net_can_run(net, node))
+		d->a_group = group;
+}
+
 /**
- * pass_widen - products that no engine does, by weights in fp32
+ * pass_widen - make products that no engine computes such that one does
  * @net: net
  *
  * Return: 0, or the error that the net has.
@@ -24,6 +38,7 @@ int pass_widen(struct net *net)
 	for (i = 0; i < count; i++) {
 		if (net->nodes[i].dead || net->nodes[i].desc->hdr.op != ACCEL_OP_GEMM)
 			continue;
+		keep_floats(net, &net->nodes[i]);
 		for (j = 0; j < 2; j++) {
 			b = node_value(&net->nodes[i], args[j]);
 			types[j] = b == NO_VALUE ? 0 : net->values[b].type;

@@ -273,6 +273,51 @@ static void test_widened(void **arg)
 	}
 }
 
+/* Where no engine quantises A, a product that permits it is that of A itself. */
+static void test_not_rounded(void **arg)
+{
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct accel_value v = value_of("w", ACCEL_S8, 2, DIMS(64, 4));
+	struct accel_gemm_desc d = ACCEL_GEMM_DESC_INIT;
+	struct accel_graph_arg args[3] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW } };
+	struct accel_program *program;
+	struct bed *bed = *arg;
+	struct accel_state *s;
+	const float *got;
+	int8_t w[256];
+	float a[64];
+	uint32_t i;
+
+	open_lacking(bed);
+	for (i = 0; i < 256; i++)
+		w[i] = i % 4 == i / 4 % 4;
+	for (i = 0; i < 64; i++)
+		a[i] = (float)(i < 4 ? 1000 + i : 0);
+	args[1] = (struct accel_graph_arg) {
+		ACCEL_ARG_A, add_input(bed, "x", ACCEL_F32, 2, DIMS(1, 64))
+	};
+	args[2].arg = ACCEL_ARG_B;
+	MUST_GRAPH(accel_graph_constant(bed->graph, &v, w, NULL, NULL, &args[2].value));
+	d.a_group = 32;
+	d.b.quant.scheme = ACCEL_QUANT_TENSOR;
+	d.b.quant.scale = 2;
+	d.d.dtype = ACCEL_F32;
+	MUST_GRAPH(accel_graph_add(bed->graph, "product", &d.hdr, args, 3));
+	add_output(bed, "d", args[0].value);
+	for (i = 0; i < 2; i++) {
+		opts.engine = i ? ACCEL_ENGINE_MATRIX : ACCEL_ENGINE_GPU;
+		MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &program));
+		s = new_state(bed, program);
+		fill_input(s, 0, a, sizeof(a));
+		MUST(accel_state_run(s));
+		got = output(bed, s, 0, &v);
+		assert_true((got[1] == 2002) == i);
+		assert_true(fabsf(got[1] - 2002) <= 2 * 1003 / 254.f);
+		accel_state_destroy(s);
+		accel_program_unref(program);
+	}
+}
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED	true
 #else
@@ -577,6 +622,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_half, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_widened, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_widened_once, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_not_rounded, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_mapped, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_repack_narrow, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_loaded, bed_setup, bed_teardown),

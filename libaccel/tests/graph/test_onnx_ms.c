@@ -11,7 +11,7 @@
 #define MOST 160
 
 /* A product with @n columns of @k weights, in blocks of 32 */
-static void add_nbits(struct tested *t, const char *in, int k, int n, int bits)
+static void add_nbits(struct tested *t, const char *in, int k, int n, int bits, int level)
 {
 	struct bytes node = op(MS, "MatMulNBits", in, "y");
 
@@ -19,17 +19,43 @@ static void add_nbits(struct tested *t, const char *in, int k, int n, int bits)
 	attr_int(&node, "N", n);
 	attr_int(&node, "bits", bits);
 	attr_int(&node, "block_size", 32);
+	if (level)
+		attr_int(&node, "accuracy_level", level);
 	add_op(t, &node);
 }
 
-/* Weights of @bits in blocks of 32; the last block of a row may be a part of one. */
-static void one_nbits(struct bed *bed, int bits, int k, bool zeros, bool bias)
+/* Blocks of 32 elements of a row, as bytes */
+static void round_blocks(const float *x, int k, float *to)
+{
+	float most, step;
+	int i, j;
+
+	for (i = 0; i < k; i += 32) {
+		const int end = i + 32 < k ? i + 32 : k;
+
+		for (most = 0, j = i; j < end; j++)
+			most = fmaxf(most, fabsf(x[j]));
+		step = most / 127;
+		for (j = i; j < end; j++)
+			to[j] = rintf(x[j] / step) * step;
+	}
+}
+
+/*
+ * Weights of @bits in blocks of 32; the last block of a row may be a part of one. @level is the
+ * operator's accuracy_level; with @rounded activations are expected to be bytes.
+ */
+static void one_nbits(struct bed *bed, int bits, int k, bool zeros, bool bias, int level,
+		      bool rounded)
 {
 	uint8_t w[N * MOST], packed[N * MOST] = { 0 }, z[N * 5], packed_z[N * 5] = { 0 };
 	int blocks = (k + 31) / 32, row = blocks * 32, zrow = (blocks * bits + 7) / 8, m, n, i;
 	float *x = noise_floats(1, M * MOST), *scales = noise_floats(2, N * 5), add[N], want[M * N];
+	float used[M * MOST], apart = 0;
 	struct tested *t;
 
+	for (m = 0; m < M; m++)
+		round_blocks(x + m * k, k, used + m * k);
 	for (n = 0; n < N; n++) {
 		add[n] = (float)n;
 		for (i = 0; i < blocks; i++) {
@@ -48,19 +74,25 @@ static void one_nbits(struct bed *bed, int bits, int k, bool zeros, bool bias)
 	}
 	for (m = 0; m < M; m++)
 		for (n = 0; n < N; n++) {
-			double sum = bias ? (double)add[n] : 0;
+			double sum[2] = { bias ? (double)add[n] : 0, bias ? (double)add[n] : 0 };
 
-			for (i = 0; i < k; i++)
-				sum += (double)x[m * k + i] * (double)scales[n * blocks + i / 32] *
-				       (w[n * row + i] - z[n * blocks + (i >> 5)]);
-			want[m * N + n] = (float)sum;
+			for (i = 0; i < k; i++) {
+				const double b = (double)scales[n * blocks + i / 32] *
+						 (w[n * row + i] - z[n * blocks + (i >> 5)]);
+
+				sum[0] += (double)x[m * k + i] * b;
+				sum[1] += (double)used[m * k + i] * b;
+			}
+			want[m * N + n] = (float)sum[rounded];
+			apart = fmaxf(apart, fabsf((float)(sum[1] - sum[0])));
 		}
 	t = BEGIN(bed, IO("x", F32, x, M, k), CONST("w", U8, packed, N, blocks, 4 * bits),
 		  CONST("s", F32, scales, N * blocks), CONST("z", U8, packed_z, N * zrow),
 		  CONST("b", F32, add, N));
 	add_nbits(t, bias ? zeros ? "x w s z - b" : "x w s - - b" : zeros ? "x w s z" : "x w s",
-		  k, N, bits);
+		  k, N, bits, level);
 	t->bound = bits == 4 ? 0.0005 : 0.005;
+	assert_true((double)apart > 4 * t->bound);
 	GIVES(t, IO("y", F32, want, M, N));
 	free(x);
 	free(scales);
@@ -71,10 +103,21 @@ static void test_nbits(void **arg)
 	int bits;
 
 	for (bits = 4; bits <= 8; bits += 4) {
-		one_nbits(*arg, bits, 64, false, false);
-		one_nbits(*arg, bits, 96, true, false);
-		one_nbits(*arg, bits, 80, true, true);
-		one_nbits(*arg, bits, 160, false, true);
+		one_nbits(*arg, bits, 64, false, false, 0, false);
+		one_nbits(*arg, bits, 96, true, false, 1, false);
+		one_nbits(*arg, bits, 80, true, true, 0, false);
+		one_nbits(*arg, bits, 160, false, true, 3, false);
+	}
+}
+
+static void test_nbits_rounded(void **arg)
+{
+	int bits;
+
+	for (bits = 4; bits <= 8; bits += 4) {
+		one_nbits(*arg, bits, 64, false, false, 4, true);
+		one_nbits(*arg, bits, 96, true, false, 4, true);
+		one_nbits(*arg, bits, 80, true, true, 4, true);
 	}
 }
 
@@ -119,7 +162,7 @@ static void one_parts(struct bed *bed, int bits, int k, int zeros, bool order)
 		  CONST("b", F32, ((float[]){ 0, 1, 2, 3, 4 }), N));
 	add_nbits(t, zeros == 0 ? order ? "x w s - group b" : "x w s - - b" :
 		  zeros == 1 ? order ? "x w s z group b" : "x w s z - b" :
-		  order ? "x w s real group b" : "x w s real - b", k, N, bits);
+		  order ? "x w s real group b" : "x w s real - b", k, N, bits, 0);
 	t->bound = bits == 8 ? 0.01 : 0.001;
 	GIVES(t, IO("y", F32, want, M, N));
 	free(x);
@@ -140,7 +183,7 @@ static void test_nbits_parts(void **arg)
 	/* Too few numbers of blocks */
 	t = BEGIN(*arg, IO("x", F32, x, 1, 32), CONST("w", U8, w, 2, 1, 16), CONST("s", F32, s, 2),
 		  CONST("group", S32, far, 31));
-	add_nbits(t, "x w s - group", 32, 2, 4);
+	add_nbits(t, "x w s - group", 32, 2, 4, 0);
 	must_refuse(t, -EBADMSG, "g_idx");
 }
 
@@ -498,8 +541,8 @@ static void test_no_past(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nbits), TEST(test_nbits_parts), TEST(test_skip),  TEST(test_embed),
-		TEST(test_gelus), TEST(test_fused), TEST(test_batches),
+		TEST(test_nbits), TEST(test_nbits_rounded), TEST(test_nbits_parts),
+		TEST(test_skip), TEST(test_embed), TEST(test_gelus), TEST(test_fused), TEST(test_batches),
 		TEST(test_vectors), TEST(test_refused), TEST(test_heads), TEST(test_no_past),
 	};
 

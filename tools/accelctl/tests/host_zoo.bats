@@ -54,7 +54,7 @@ right() {
 # other runtime had in bytes
 @test "ResNet-50 in bytes" { near resnet50-qdq 0.008 0 3; }
 @test "BERT-base in bytes, dynamic" { near bert-base-dynq 0.08 0 3; }
-@test "LLaMA in 4 bits, 4 layers" { near llama-4l-nbits 0.03 0 3; }
+@test "LLaMA in 4 bits, 4 layers" { near llama-4l-nbits 0.02 0 3; }
 @test "T5, 3 layers" { right t5-3l 0 1 2 3; }
 @test "Whisper tiny" { right whisper-tiny 3; }
 @test "ViT-B/16" { right vit_b_16 3; }
