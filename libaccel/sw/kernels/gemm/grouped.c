@@ -86,8 +86,9 @@ static void multiply_few(const struct fast_run *r, struct grouped_strip *s, cons
 
 	/* Columns that follow each other are read as one stream, half a strip ahead. */
 	call.ahead = grouped_columns_of(r, s, col) / 2;
+	call.col_step = call.ahead / p->k->vl;
 	for (v = 0; v < s->n; v += p->k->vl) {
-		call.col = col + v;
+		call.b = col[v];
 		for (i = 0; i < m; i += GROUPED_FEW) {
 			call_of_row(p, a + i * p->row, 0, &call);
 			call.c = c + (size_t)i * nb + v;
@@ -191,13 +192,14 @@ static int one_strip(const struct fast_run *r, struct grouped_strip *s, uint32_t
 		.acc = r->scratch, .ld = 2 * p->k->vl, .m = m, .n = s->n,
 	};
 	const bool nibbles = p->nibbles && s->n == 2 * p->k->vl;
+	const bool few = p->few && s->n % p->k->vl == 0;
 	uint32_t g;
 
-	if (p->few)
+	if (few)
 		multiply_few(r, s, a, m, r->scratch);
 	else if (nibbles)
 		multiply_nibbles(r, s, a, m, r->scratch);
-	for (g = 0; g < p->groups && !p->few && !nibbles; g += p->block)
+	for (g = 0; g < p->groups && !few && !nibbles; g += p->block)
 		if (multiply(r, s, g, UMA_MIN(p->block, p->groups - g), a, m, r->scratch))
 			return -1;
 	if (s->wild || wild_rows(r, a, m))

@@ -24,7 +24,7 @@
  * struct grouped_call - some rows by two vectors of columns, some groups of K
  * @a: words of a row after each other
  * @a_row: bytes from row to row, of all that belongs to one
- * @b: words of both vectors, a step after the other
+ * @b: words of both vectors, a step after the other; few rows: the first column of blocks
  * @groups: number
  * @words: of a group
  * @last: words of the last one
@@ -40,12 +40,12 @@
  * @c: sums
  * @c_row: distance of rows there
  * @accumulate: add to what is in @c
- * @col: few rows: columns of blocks, or two vectors of packed columns, and nothing at @b and
- *	in its tables
+ * @col: few rows: two vectors of packed columns; nothing in @b's tables
  * @ahead: likewise: distance of what will be read next, behind what is read now
  * @flip: likewise: bits of B to turn over
  * @factor: likewise: of all scales
- * @col_step: packed columns: bytes from eight elements of K to the next
+ * @col_step: packed columns: bytes from eight elements of K to the next; of blocks: from column
+ *	to column
  * @table: packed columns: scales of the first group
  * @table_row: bytes from those of a group to those of the next
  * @half: they are binary16, else binary32
@@ -73,7 +73,7 @@ struct grouped_call {
 	int64_t ahead;
 	uint32_t flip;
 	float factor;
-	size_t col_step;
+	int64_t col_step;
 	const uint8_t *table;
 	int64_t table_row;
 	bool half;
@@ -105,7 +105,7 @@ enum grouped_way {
  *	bytes are read, times @factor, a row of @row for each
  * @tables: scales, and minima where there are some, of @count blocks, a row of @row for each
  *	group that has one
- * @few: whole columns of blocks, @vl of a type from UMA_DTYPE_Q8_0 on, by 1, 2 and
+ * @few: whole columns of blocks, @vl equally far apart, of a type from UMA_DTYPE_Q8_0 on, by 1, 2 and
  *	GROUPED_FEW rows. NULL: not here
  * @nibbles: two vectors of packed columns of 4-bit numbers, with scales of groups of whole
  *	eights, by so many rows and one more. NULL: not here

@@ -4,34 +4,49 @@
  * bytes are read at once, of VL columns together, and turned in registers: a column is a lane.
  */
 
-V_INLINE __m128i four_words(const uint8_t *p)
+/**
+ * struct columns - where columns lie
+ * @col: each of them, or NULL: they lie equally far apart
+ * @quarter: likewise: every fourth one
+ * @step: likewise: distance; addresses are then a sum of few registers
+ */
+struct columns {
+	const uint8_t *const *col;
+	const uint8_t *quarter[VL / 4];
+	int64_t step;
+};
+
+/* 16 bytes of column @i */
+V_INLINE __m128i four_words(const struct columns *c, int i, size_t at)
 {
-	return _mm_loadu_si128((const void *)p);
+	const uint8_t *p = c->col ? c->col[i] : c->quarter[i / 4] + i % 4 * c->step;
+
+	return _mm_loadu_si128((const void *)(p + at));
 }
 
 /* 16 bytes of four columns, which lie four columns apart where vectors are that long. */
-V_INLINE vi four_columns(const uint8_t *const *col, size_t at)
+V_INLINE vi four_columns(const struct columns *c, int i, size_t at)
 {
 #if VL == 16
 	/* Loads that fill a quarter of a vector need no unit that moves lanes. */
-	vi v = _mm512_castsi128_si512(four_words(col[0] + at));
+	vi v = _mm512_castsi128_si512(four_words(c, i, at));
 
-	v = _mm512_mask_broadcast_i32x4(v, 0x00f0, four_words(col[4] + at));
-	v = _mm512_mask_broadcast_i32x4(v, 0x0f00, four_words(col[8] + at));
-	return _mm512_mask_broadcast_i32x4(v, 0xf000, four_words(col[12] + at));
+	v = _mm512_mask_broadcast_i32x4(v, 0x00f0, four_words(c, i + 4, at));
+	v = _mm512_mask_broadcast_i32x4(v, 0x0f00, four_words(c, i + 8, at));
+	return _mm512_mask_broadcast_i32x4(v, 0xf000, four_words(c, i + 12, at));
 #else
-	return _mm256_inserti128_si256(_mm256_castsi128_si256(four_words(col[0] + at)),
-				       four_words(col[4] + at), 1);
+	return _mm256_inserti128_si256(_mm256_castsi128_si256(four_words(c, i, at)),
+				       four_words(c, i + 4, at), 1);
 #endif
 }
 
 /* 16 bytes of each column as vectors of words. */
-V_INLINE void turn_four(const uint8_t *const *col, size_t at, vi w[4])
+V_INLINE void turn_four(const struct columns *c, size_t at, vi w[4])
 {
 	vi v[4], t[4];
 
 	for_each_below(j, 0, 4)
-		v[j] = four_columns(col + j, at);
+		v[j] = four_columns(c, j, at);
 	t[0] = vi_low_words(v[0], v[1]);
 	t[1] = vi_high_words(v[0], v[1]);
 	t[2] = vi_low_words(v[2], v[3]);
@@ -97,7 +112,7 @@ V_INLINE void put_nibbles(struct words_to *to, uint32_t low, uint32_t high, cons
 }
 
 /* Of 128 elements of a Q6_K the words from 4 @q on of each run of 32. */
-V_INLINE void put_sixes(const uint8_t *const *col, size_t low, size_t high, uint32_t q,
+V_INLINE void put_sixes(const struct columns *col, size_t low, size_t high, uint32_t q,
 			struct words_to *to)
 {
 	vi a[4], b[4], h[4], x[4];
@@ -138,7 +153,7 @@ V_INLINE uint32_t part_of_block(uint32_t dtype)
 }
 
 /* Such a part, number @part, of the blocks of VL columns. */
-V_INLINE void part_words(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_t part,
+V_INLINE void part_words(const struct columns *col, uint32_t dtype, size_t at, uint32_t part,
 			 uint32_t flip, struct words_to *to)
 {
 	vi w[4];
@@ -175,24 +190,26 @@ static void blocks(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_
 {
 	const struct uma_dtype_block b = uma_dtype_block(dtype);
 	const uint32_t k = part_of_block(dtype);
+	const struct columns c = { .col = col };
 	struct words_to to = { .out = out };
 	uint32_t i, part;
 
 	for (i = 0; i < count; i++, at += b.bytes)
 		for (part = 0; part < (1u << b.shift) / k; part++, to.out += 8ul * VL / WORD * k)
-			part_words(col, dtype, at, part, flip, &to);
+			part_words(&c, dtype, at, part, flip, &to);
 }
 
 static void columns(const uint8_t *const *col, uint32_t bits, size_t at, size_t bytes,
 		    uint32_t flip, uint8_t *out)
 {
 	const vi turn = vi_bits(flip), four = vi_bits(0x0f0f0f0f);
+	const struct columns c = { .col = col };
 	struct words_to to = { .out = out };
 	vi w[4], x[4];
 	size_t i;
 
 	for (i = 0; i < bytes; i += 16, to.out += 128ul * VL / bits * 8 / WORD) {
-		turn_four(col, at + i, w);
+		turn_four(&c, at + i, w);
 		for_each_below(j, 0, 4)
 			w[j] = vi_xor(w[j], turn);
 		if (bits == 8) {
@@ -215,11 +232,12 @@ static void columns(const uint8_t *const *col, uint32_t bits, size_t at, size_t 
 static void turn_scales(const uint8_t *const *col, size_t at, bool half, uint32_t count,
 			float factor, float *out, size_t row)
 {
+	const struct columns c = { .col = col };
 	const vf f = v_set(factor);
 	vi w[4];
 	uint32_t i;
 
-	turn_four(col, at, w);
+	turn_four(&c, at, w);
 	for (i = 0; i < count; i++) {
 		const vi x = w[half ? i / 2 : i];
 		const vf y = half ? v_half_words(i & 1 ? vi_shr(x, 16) : x) : v_of(x);
@@ -256,14 +274,14 @@ V_INLINE void q4_k_tables(const vi w[4], float *scale, float *min, size_t row)
 	}
 }
 
-static void block_tables(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_t count,
-			 float *scale, float *min, size_t row)
+V_INLINE void tables_of(const struct columns *col, uint32_t dtype, size_t at, uint32_t count,
+			float *scale, float *min, size_t row)
 {
-	const struct uma_dtype_block b = uma_dtype_block(dtype);
+	const uint32_t bytes = bytes_of_block(dtype);
 	vi w[4], half[4];
 	uint32_t i;
 
-	for (i = 0; i < count; i++, at += b.bytes) {
+	for (i = 0; i < count; i++, at += bytes) {
 		turn_four(col, at + (dtype == UMA_DTYPE_Q6_K ? 192 : 0), w);
 		if (dtype == UMA_DTYPE_Q4_K) {
 			q4_k_tables(w, scale + 8 * i * row, min + 8 * i * row, row);
@@ -282,13 +300,21 @@ static void block_tables(const uint8_t *const *col, uint32_t dtype, size_t at, u
 	}
 }
 
+static void block_tables(const uint8_t *const *col, uint32_t dtype, size_t at, uint32_t count,
+			 float *scale, float *min, size_t row)
+{
+	const struct columns c = { .col = col };
+
+	tables_of(&c, dtype, at, count, scale, min, row);
+}
+
 /* --- few rows ---------------------------------------------------------------------- */
 
 /* The first words of VL columns. */
-V_INLINE vi first_words(const uint8_t *const *col, size_t at)
+V_INLINE vi first_words(const struct columns *c)
 {
-	return vi_low_pairs(vi_low_words(four_columns(col, at), four_columns(col + 1, at)),
-			    vi_low_words(four_columns(col + 2, at), four_columns(col + 3, at)));
+	return vi_low_pairs(vi_low_words(four_columns(c, 0, 0), four_columns(c, 1, 0)),
+			    vi_low_words(four_columns(c, 2, 0), four_columns(c, 3, 0)));
 }
 
 /* What the sums of group @i give, as grouped() has it. */
@@ -312,32 +338,36 @@ V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, con
 	const uint32_t k = part_of_block(dtype), own = dtype == UMA_DTYPE_Q6_K ? 16 : 32;
 	const uint32_t parts = (is_long(dtype) ? 256 : 32) / k, bytes = bytes_of_block(dtype);
 	const int sums = (int)(k / own);
-	const uint8_t *ahead = g->col[0] + g->ahead;
+	const uint8_t *ahead = g->b + g->ahead;
+	struct columns c = { .step = g->col_step };
 	struct words_to to = { .a = g->a, .a_row = g->a_row, .rows = mr, .words = own / 4 };
 	const vf factor = v_set(g->factor);
 	float scales[16 * VL], minima[8 * VL];
 	vf total[GROUPED_FEW];
 	uint32_t i = 0, part;
-	size_t at, j;
+	size_t j;
 
 	for_each_below(r, 0, mr)
 		total[r] = v_set(0);
-	for (at = 0; i < g->groups; at += bytes, ahead += bytes * VL) {
+	for_each_below(q, 0, VL / 4)
+		c.quarter[q] = g->b + 4 * q * c.step;
+	for (; i < g->groups; ahead += bytes * VL) {
 		vi first = vi_set(0);
 
+		/* One line of two: the other comes with it, and fewer are waited for. */
 #pragma GCC unroll 1
-		for (j = 0; j < bytes * VL; j += 64)
-			__builtin_prefetch(ahead + j, 0, 2);
+		for (j = 0; j < bytes * VL; j += 128)
+			__builtin_prefetch(ahead + j, 0, 3);
 		if (is_long(dtype))
-			block_tables(g->col, dtype, at, 1, scales, minima, VL);
+			tables_of(&c, dtype, 0, 1, scales, minima, VL);
 		else
-			first = first_words(g->col, at);
+			first = first_words(&c);
 		for (part = 0; part < parts; part++, i += (uint32_t)sums, to.a += 4 / WORD * k) {
 			for_each_below(r, 0, mr)
 				for_each_below(s, 0, sums)
 					to.acc[r][s] = vi_word(g->a_sum + r * g->a_row +
 							       4 * (i + (uint32_t)s));
-			part_words(g->col, dtype, at, part, g->flip, &to);
+			part_words(&c, dtype, 0, part, g->flip, &to);
 			for_each_below(s, 0, sums) {
 				const size_t row = (part * sums + (uint32_t)s) * VL;
 				const vf scale = is_long(dtype) ? v_load(scales + row) :
@@ -350,6 +380,8 @@ V_INLINE void few_blocks(const struct grouped_call *g, const uint32_t dtype, con
 					  v_mul(min, factor), mins, total);
 			}
 		}
+		for_each_below(q, 0, VL / 4)
+			c.quarter[q] += bytes;
 	}
 	for_each_below(r, 0, mr)
 		v_store(g->c + r * g->c_row, total[r]);
