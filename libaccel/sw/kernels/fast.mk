@@ -80,7 +80,7 @@ $(eval $(call fast-for,avx2,gemm/gemm_f32_avx2.o gemm/gemm_i8_avx2.o gemm/gemm_u
 $(eval $(call fast-for,avx512,ends/epilogue_avx512.o gemm/gemm_f32_avx512.o gemm/gemm_s16_avx512.o gemm/gemm_pack_avx512.o gemm/gemm_unpack_avx512.o))
 $(eval $(call fast-for,vnni,gemm/gemm_i8s_avx512.o gemm/gemm_i8u_avx512.o gemm/grouped_vnni.o))
 $(eval $(call fast-for,bf16,gemm/gemm_bf16_avx512.o gemm/grouped_bf16.o))
-$(eval $(call fast-for,amx,gemm/gemm_amx.o conv/conv_amx.o))
+$(eval $(call fast-for,amx,gemm/gemm_amx.o gemm/grouped_amx.o conv/conv_amx.o))
 
 $(eval $(call fast-for,avx2,lines/dynquant_avx2.o lines/lines_avx2.o rows/few_avx2.o rows/gemv_avx2.o))
 $(eval $(call fast-for,avx512,lines/dynquant_avx512.o lines/lines_avx512.o rows/few_avx512.o rows/gemv_avx512.o))

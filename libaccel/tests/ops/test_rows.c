@@ -35,7 +35,8 @@
 #define CHANNELS	32
 
 enum kind {
-	GEMM, PACKED, TRANSPOSED, ROUNDED, GELU, NARROW, RELU, EXPERTS, EXPERTS_PACKED, BATCH,
+	GEMM, PACKED, TRANSPOSED, ROUNDED, ROUNDED_LONG, GELU, NARROW, RELU, EXPERTS,
+	EXPERTS_PACKED, BATCH,
 	FFN, GATED, LAYER, RMS, SOFTMAX, SUM, COLUMNS, DYNQUANT, ACT, ATTENTION, CAUSAL, WINDOW,
 	MASK, CONV, CONV_PACKED, CONV_STRIDE, POINTS, POINTS_FIRST, DEPTHWISE, MAX_KINDS
 };
@@ -115,6 +116,8 @@ static const struct row_case {
 	{ "product by Q4_K, rounded", ROUNDED, ACCEL_F32, ACCEL_Q4_K, 1280, true },
 	{ "product by Q6_K, rounded", ROUNDED, ACCEL_F32, ACCEL_Q6_K, 1280, true },
 	{ "product by 4 bits, rounded", ROUNDED, ACCEL_F32, ACCEL_S4, 256, true },
+	{ "product by 4 bits, rounded, long groups", ROUNDED_LONG, ACCEL_F32, ACCEL_S4, 512, true },
+	{ "product by 4 bits, minima, long groups", ROUNDED_LONG, ACCEL_F32, ACCEL_U4, 512, true },
 	{ "deep product of bytes", GEMM, ACCEL_S8, 0, 3000, true },
 	{ "deep product", GEMM, ACCEL_F32, 0, 3000, false },
 	{ "deep product, packed", PACKED, ACCEL_F32, 0, 3000, false },
@@ -224,7 +227,8 @@ static struct accel_tensor strided(struct accel_bo *bo, uint32_t dtype, uint32_t
 static int run_gemm(struct bed *bed, const struct row_case *c, int64_t m)
 {
 	struct accel_gemm_desc g = ACCEL_GEMM_DESC_INIT;
-	const bool along = c->kind == TRANSPOSED || c->kind == ROUNDED;
+	const bool rounded = c->kind == ROUNDED || c->kind == ROUNDED_LONG;
+	const bool along = c->kind == TRANSPOSED || rounded;
 	const bool integer = !is_plain(c->dtype);
 
 	g.a = accel_tensor_2d(bed->a, c->dtype, m, c->k);
@@ -242,7 +246,11 @@ static int run_gemm(struct bed *bed, const struct row_case *c, int64_t m)
 	g.flags = along ? ACCEL_GEMM_TRANS_B : 0;
 	if (c->kind == PACKED || c->kind == RELU || c->kind == NARROW)
 		g.flags |= ACCEL_GEMM_PACK_B;
-	g.a_group = c->kind == ROUNDED ? 32 : 0;
+	g.a_group = rounded ? 32 : 0;
+	if (c->kind == ROUNDED_LONG) {
+		g.a_group = 128;
+		g.b.quant.group = 128;
+	}
 	g.epilogue.act = c->kind == GELU ? ACCEL_ACT_GELU : c->kind == RELU ? ACCEL_ACT_RELU : 0;
 	return accel_run(bed->ctx, &g.hdr);
 }

@@ -39,6 +39,12 @@ static void call_of_row(const struct grouped_plan *p, const uint8_t *row, uint32
 	call->a_min = row + 4ul * p->groups * MIN;
 }
 
+#if defined(__x86_64__)
+#define multiply_tiles		grouped_tiles_amx
+#else
+#define multiply_tiles(call, m)	((void)(call), (void)(m))
+#endif
+
 /* Groups @g0 .. @g0 + @count of a strip, of all rows of the tile. */
 static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t g0, uint32_t count,
 		    const uint8_t *a, uint32_t m, float *c)
@@ -55,12 +61,18 @@ static int multiply(const struct fast_run *r, struct grouped_strip *s, uint32_t 
 	};
 	const enum grouped_way way = p->zeros ? GROUPED_ZEROS :
 				     p->mins ? GROUPED_MINS : GROUPED_PLAIN;
+	const uint32_t whole = p->tiles ? m / GROUPED_TILE * GROUPED_TILE : 0;
 	uint32_t i, rows;
 
 	if (grouped_load_columns(r, s, g0, count))
 		return -1;
 	call.last = words_of(p, (uint32_t)uma_roundup(group_len(p, g0 + count - 1), 4));
-	for (i = 0; i < m; i += rows) {
+	if (whole) {
+		call_of_row(p, a, g0, &call);
+		call.c = c;
+		multiply_tiles(&call, whole);
+	}
+	for (i = whole; i < m; i += rows) {
 		const uint32_t blocks = gemm_count(m - i, p->k->mr);
 
 		rows = gemm_count(m - i, blocks);
@@ -378,6 +390,10 @@ static int grouped_prepare(struct fast_prog *f)
 		     p->m <= GROUPED_NIBBLES && !p->zeros && !p->mins &&
 		     b->quant == UMA_QUANT_GROUP && p->group == b->quant_group &&
 		     p->group % 8 == 0 && uma_table_stride(b, b->rank - 1u) == 1;
+	/* Whole tiles along K: with shorter groups what follows the sums takes as long without. */
+	p->tiles = p->k == &grouped_vnni && f->cpu->isa & FAST_AMX_INT8 &&
+		   p->m >= GROUPED_TILE && !p->zeros && p->group % 64 == 0 &&
+		   p->depth % p->group == 0;
 	p->room = p->rows + (p->few ? GROUPED_FEW - 1 : 1);
 	if (batches > UINT32_MAX ||
 	    (p->room * p->row > WORK_MAX && !fast_reproducible(f)))

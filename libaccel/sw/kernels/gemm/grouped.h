@@ -17,6 +17,8 @@
 #define GROUPED_FEW	4
 /** GROUPED_NIBBLES: most rows that meet packed columns of 4-bit numbers where these lie */
 #define GROUPED_NIBBLES	8
+/** GROUPED_TILE: rows of a tile */
+#define GROUPED_TILE	16u
 /** GROUPED_MAX: most elements of a group; longer ones are cut */
 #define GROUPED_MAX	4096u
 
@@ -134,5 +136,14 @@ struct grouped_kernels {
 extern const struct grouped_kernels grouped_avx2;
 extern const struct grouped_kernels grouped_vnni;
 extern const struct grouped_kernels grouped_bf16;
+
+/**
+ * grouped_tiles_amx - many rows by two vectors of columns, for whoever has @grouped_vnni
+ * @g: groups of one length, a multiple of 16 words, without zero points
+ * @m: rows, a multiple of GROUPED_TILE
+ *
+ * Gives the bits that the kernels of @grouped_vnni give.
+ */
+void grouped_tiles_amx(const struct grouped_call *g, uint32_t m);
 
 #endif /* LIBACCEL_SW_FAST_GROUPED_H */

@@ -52,6 +52,7 @@
  * @mins: columns have minima
  * @few: few rows meet columns of blocks as these are turned
  * @nibbles: few rows meet packed columns of 4-bit numbers where these lie
+ * @tiles: rows are multiplied with tiles, as far as they fill these
  * @zeros: there are products of zero points
  * @row_scales: A has a scale for each row
  * @group_scales: for each group
@@ -90,6 +91,7 @@ struct grouped_plan {
 	bool mins;
 	bool few;
 	bool nibbles;
+	bool tiles;
 	bool zeros;
 	bool row_scales;
 	bool group_scales;
