@@ -542,8 +542,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_nbits), TEST(test_nbits_rounded), TEST(test_nbits_parts),
-		TEST(test_skip), TEST(test_embed), TEST(test_gelus), TEST(test_fused), TEST(test_batches),
-		TEST(test_vectors), TEST(test_refused), TEST(test_heads), TEST(test_no_past),
+		TEST(test_skip), TEST(test_embed), TEST(test_gelus), TEST(test_fused),
+		TEST(test_batches), TEST(test_vectors), TEST(test_refused), TEST(test_heads),
+		TEST(test_no_past),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);

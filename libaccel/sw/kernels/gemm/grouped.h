@@ -107,8 +107,8 @@ enum grouped_way {
  *	bytes are read, times @factor, a row of @row for each
  * @tables: scales, and minima where there are some, of @count blocks, a row of @row for each
  *	group that has one
- * @few: whole columns of blocks, @vl equally far apart, of a type from UMA_DTYPE_Q8_0 on, by 1, 2 and
- *	GROUPED_FEW rows. NULL: not here
+ * @few: whole columns of blocks, @vl equally far apart, of a type from UMA_DTYPE_Q8_0 on, by
+ *	1, 2 and GROUPED_FEW rows. NULL: not here
  * @nibbles: two vectors of packed columns of 4-bit numbers, with scales of groups of whole
  *	eights, by so many rows and one more. NULL: not here
  */
