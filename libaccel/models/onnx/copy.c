@@ -149,7 +149,10 @@ static int copy_constant(struct rewrite *q, uint32_t id, struct slice s)
 	while (wire_next(&rest, &f) > 0) {
 		if (id == 5 && f.id == 8)
 			name = f.bytes;
-		for (values = f.bytes; id == 15 && f.id == 1 && wire_next(&values, &g) > 0;)
+		if (id != 15 || f.id != 1)
+			continue;
+		name = (struct slice) { 0 };
+		for (values = f.bytes; wire_next(&values, &g) > 0;)
 			if (g.id == 8)
 				name = g.bytes;
 	}

@@ -271,7 +271,7 @@ static void leave(struct import *im, struct import *outer)
 	outer->steps = im->steps;
 	outer->sequences = im->sequences;
 	outer->pieces = im->pieces;
-	outer->dense = im->dense;
+	outer->grown = im->grown;
 	outer->called = im->called;
 	outer->looked = im->looked;
 	outer->captures = im->captures;

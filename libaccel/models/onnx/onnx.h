@@ -249,7 +249,7 @@ struct formal {
  * @steps: steps of time that recurrent layers were made of
  * @sequences: all that there are
  * @pieces: values that sequences were made of
- * @dense: bytes that sparse tensors became
+ * @grown: bytes that tensors became which have fewer in the file
  * @functions: functions of the file
  * @function_count: their number
  * @call: function that the nodes in work are of, NULL: none
@@ -295,7 +295,7 @@ struct import {
 	uint64_t steps;
 	struct sequence *sequences;
 	uint64_t pieces;
-	uint64_t dense;
+	uint64_t grown;
 	struct function *functions;
 	uint32_t function_count;
 	const struct call *call;
@@ -334,6 +334,7 @@ int map_file(struct import *im, const char *name, struct mapping **out);
 uint32_t type_of(int64_t onnx);
 int tensor_read(struct import *im, struct slice s, struct tensor *t);
 int tensor_add(struct import *im, struct tensor *t, uint32_t *value);
+int tensor_grows(struct import *im, struct slice name, uint64_t bytes);
 int sparse_read(struct import *im, struct slice s, struct tensor *t);
 
 /* --- model.c ------------------------------------------------------------------------ */

@@ -207,7 +207,7 @@ static struct import *inner_create(struct import *im, const struct formal *forma
 	child->others = im->others;
 	child->steps = im->steps;
 	child->pieces = im->pieces;
-	child->dense = im->dense;
+	child->grown = im->grown;
 	child->functions = im->functions;
 	child->function_count = im->function_count;
 	child->call = im->call;
@@ -234,7 +234,7 @@ static int inner_end(struct import *im, struct import *child, int ret, struct bo
 	im->maps = child->maps;
 	im->steps = child->steps;
 	im->pieces = child->pieces;
-	im->dense = child->dense;
+	im->grown = child->grown;
 	im->called = child->called;
 	im->looked = child->looked;
 	im->model->info.file_bytes += child->model->info.file_bytes;

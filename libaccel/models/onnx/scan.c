@@ -221,9 +221,12 @@ static int read_sparse(struct scan *scan, struct slice s, struct slice *name)
 	struct field f;
 	int ret = 0;
 
-	while (!ret && wire_next(&s, &f) > 0)
+	while (!ret && wire_next(&s, &f) > 0) {
+		if (f.id == 1)
+			*name = (struct slice) { 0 };
 		if (f.has_bytes && (f.id == 1 || f.id == 2))
 			ret = read_tensor(scan, f.bytes, f.id == 1 ? name : &none);
+	}
 	return ret;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sparse constants of a file: elements and their places, which become dense. What a file may ask
- * for so is bounded, since a few of its bytes stand for any number of zeros.
+ * Sparse constants of a file: elements and their places, which become dense, as far as
+ * tensor_grows() lets them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +10,7 @@
 
 #include "onnx.h"
 
-/* Of all sparse tensors of a file together, dense */
-#define MAX_DENSE	(1ull << 30)
+#define MAX_ELEMENTS	(1ull << 40)
 
 struct parts {
 	struct tensor values;
@@ -19,6 +18,17 @@ struct parts {
 	bool has_values;
 	bool has_places;
 };
+
+/* A part of it; as of any field the last one counts. */
+static int read_part(struct import *im, struct slice s, struct tensor *t, bool *has)
+{
+	int ret;
+
+	free(t->own);
+	ret = tensor_read(im, s, t);
+	*has = !ret;
+	return ret;
+}
 
 static int read_parts(struct import *im, struct slice s, struct parts *p, struct tensor *t)
 {
@@ -28,16 +38,13 @@ static int read_parts(struct import *im, struct slice s, struct parts *p, struct
 	while (!ret && (got = wire_next(&s, &f)) != 0) {
 		if (got < 0)
 			return im_fail(im, -EBADMSG, "a sparse tensor cannot be read");
-		if (f.id == 1 && f.has_bytes && !p->has_values) {
-			ret = tensor_read(im, f.bytes, &p->values);
-			p->has_values = !ret;
-		} else if (f.id == 2 && f.has_bytes && !p->has_places) {
-			ret = tensor_read(im, f.bytes, &p->places);
-			p->has_places = !ret;
-		} else if (f.id == 3 && wire_ints(&f, t->dims, &t->rank, ACCEL_GRAPH_MAX_RANK)) {
+		if (f.id == 1 && f.has_bytes)
+			ret = read_part(im, f.bytes, &p->values, &p->has_values);
+		else if (f.id == 2 && f.has_bytes)
+			ret = read_part(im, f.bytes, &p->places, &p->has_places);
+		else if (f.id == 3 && wire_ints(&f, t->dims, &t->rank, ACCEL_GRAPH_MAX_RANK))
 			ret = im_fail(im, -EOPNOTSUPP, "a sparse tensor of more than %d dimensions",
 				      ACCEL_GRAPH_MAX_RANK);
-		}
 	}
 	return ret;
 }
@@ -66,16 +73,11 @@ static int size_up(struct import *im, const struct parts *p, struct tensor *t)
 	for (i = 0; i < t->rank; i++)
 		if (t->dims[i] < 0 ||
 		    __builtin_mul_overflow(t->count, (uint64_t)t->dims[i], &t->count) ||
-		    t->count > MAX_DENSE)
+		    t->count > MAX_ELEMENTS)
 			return im_fail(im, -EBADMSG, "sparse %.*s: dimension %u is %" PRId64, n,
 				       v->name.p, i, t->dims[i]);
 	t->bytes = (t->count * accel_type_bits(t->type) + 7) / 8;
-	im->dense += t->bytes;
-	if (im->dense > MAX_DENSE)
-		return im_fail(im, -EOPNOTSUPP,
-			       "sparse %.*s: sparse tensors of more than %" PRIu64 " bytes in all",
-			       n, v->name.p, (uint64_t)MAX_DENSE);
-	return 0;
+	return tensor_grows(im, t->name, t->bytes);
 }
 
 /* The place of one of the values among all elements; an error of -EBADMSG that is told */

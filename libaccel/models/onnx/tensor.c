@@ -11,6 +11,9 @@
 #include "onnx.h"
 
 #define MAX_ELEMENTS	(1LL << 40)
+/* Bytes that tensors may become: for each of the file, and at least */
+#define GROWTH		64
+#define MIN_GROWTH	(64ull << 20)
 
 /* The graph's type, 0: none. */
 uint32_t type_of(int64_t onnx)
@@ -315,4 +318,30 @@ int tensor_add(struct import *im, struct tensor *t, uint32_t *value)
 	im->model->info.constant_count++;
 	im->model->info.constant_bytes += t->bytes;
 	return im_graph(im, ret);
+}
+
+/**
+ * tensor_grows - data of the file needs more memory than it has bytes
+ * @im: import
+ * @name: of the tensor
+ * @bytes: how many
+ *
+ * A few bytes can ask for any number of zeros, or for the same again and again: all of a file has
+ * what is in proportion to it, and is no trouble anywhere.
+ *
+ * Return: 0, or the error that @im has.
+ */
+int tensor_grows(struct import *im, struct slice name, uint64_t bytes)
+{
+	const struct mapping *map;
+	uint64_t most = MIN_GROWTH;
+
+	for (map = im->maps; map; map = map->next)
+		most += GROWTH * map->bytes;
+	if (bytes <= most && im->grown <= most - bytes) {
+		im->grown += bytes;
+		return 0;
+	}
+	return im_fail(im, -EOPNOTSUPP, "%.*s: tensors become more than %" PRIu64
+		       " bytes, %d for each of the file", (int)name.n, name.p, most, GROWTH);
 }
