@@ -335,6 +335,7 @@ uint32_t type_of(int64_t onnx);
 int tensor_read(struct import *im, struct slice s, struct tensor *t);
 int tensor_add(struct import *im, struct tensor *t, uint32_t *value);
 int tensor_grows(struct import *im, struct slice name, uint64_t bytes);
+int tensor_bytes(struct import *im, const struct ref *ref, uint32_t *value);
 int sparse_read(struct import *im, struct slice s, struct tensor *t);
 
 /* --- model.c ------------------------------------------------------------------------ */

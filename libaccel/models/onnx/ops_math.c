@@ -240,7 +240,11 @@ static int cast(struct import *im, uint32_t like)
 	if (!type)
 		return im_fail(im, -EOPNOTSUPP, "type %lld is not supported",
 			       (long long)im_int(im, "to", 0));
-	ret = im_cast(im, im->in[0].value, type, &out);
+	out = im->in[0].value;
+	if (type != im->in[0].type)
+		ret = tensor_bytes(im, &im->in[0], &out);
+	if (!ret)
+		ret = im_cast(im, out, type, &out);
 	return ret ? ret : im_give(im, 0, out);
 }
 

@@ -155,9 +155,13 @@ static int spread(struct import *im, const struct ref *x, const struct scaled *s
 	struct accel_shape_desc reshape = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_RESHAPE);
 	int64_t dims[ACCEL_GRAPH_MAX_RANK];
 	uint32_t axis, i, list;
-	int ret;
+	int ret = tensor_bytes(im, table, out);
 
-	*out = table->value;
+	/* Half bytes cannot be cut apart. */
+	if (!ret && accel_type_bits(table->type) < 8)
+		ret = im_cast(im, *out, ACCEL_F32, out);
+	if (ret)
+		return ret;
 	/* One for all, unless there is one only where a symbol is 1 */
 	if (!table->rank || (table->rank == 1 && table->dims[0] == 1 &&
 			     !accel_graph_varies(im->model->graph, table->value, 0)))
@@ -194,9 +198,9 @@ static int dequantize(struct import *im, const struct ref *x, const struct scale
 	if (ret)
 		return im_node(im, &copy.hdr, args, count, out);
 	copy.a.quant = (struct accel_quant)ACCEL_QUANT_INIT;
-	value = x->value;
+	ret = tensor_bytes(im, x, &value);
 	/* A difference of integers is one before it is rounded. */
-	if (s->zero.here && x->type == ACCEL_S32) {
+	if (!ret && s->zero.here && x->type == ACCEL_S32) {
 		ret = spread(im, x, s, &s->zero, &zero);
 		if (!ret)
 			ret = im_binary(im, ACCEL_BINARY_SUB, value, zero, &value);

@@ -345,3 +345,46 @@ int tensor_grows(struct import *im, struct slice name, uint64_t bytes)
 	return im_fail(im, -EOPNOTSUPP, "%.*s: tensors become more than %" PRIu64
 		       " bytes, %d for each of the file", (int)name.n, name.p, most, GROWTH);
 }
+
+/**
+ * tensor_bytes - a constant of half bytes as operations can read it
+ * @im: import
+ * @ref: input of the node in work; what it is does not change
+ * @value: out: its value, or where rows end within a byte, which no operation reads, another
+ *	with a byte for each element
+ *
+ * Return: 0, or the error that @im has.
+ */
+int tensor_bytes(struct import *im, const struct ref *ref, uint32_t *value)
+{
+	const uint8_t *from = ref->data;
+	struct accel_value v = ACCEL_VALUE_INIT;
+	const struct slice name = { (const uint8_t *)"a constant", 10 };
+	uint64_t i, n = 1;
+	uint8_t *to, half;
+	int ret;
+
+	*value = ref->value;
+	if (!from || (ref->type != ACCEL_S4 && ref->type != ACCEL_U4) || ref->rank < 2 ||
+	    !(ref->dims[ref->rank - 1] % 2))
+		return 0;
+	v.type = ref->type == ACCEL_S4 ? ACCEL_S8 : ACCEL_U8;
+	v.rank = ref->rank;
+	memcpy(v.dims, ref->dims, sizeof(v.dims));
+	for (i = 0; i < ref->rank; i++)
+		n *= (uint64_t)ref->dims[i];
+	ret = tensor_grows(im, name, n);
+	if (ret)
+		return ret;
+	to = malloc(n + 1);
+	if (!to)
+		return im_fail(im, -ENOMEM, "out of memory");
+	for (i = 0; i < n; i++) {
+		half = from[i / 2] >> i % 2 * 4 & 15;
+		to[i] = ref->type == ACCEL_S4 && half > 7 ? half | 0xf0 : half;
+	}
+	ret = accel_graph_constant(im->model->graph, &v, to, free, to, value);
+	if (ret)
+		free(to);
+	return im_graph(im, ret);
+}

@@ -488,6 +488,101 @@ static void test_pruned(void **arg)
 	GIVES(t, IO("y", F32, y, 1, 2, 1, 1));
 }
 
+/* Half bytes with scales and zero points of blocks of any size, also if rows end within a byte */
+static void test_half_blocks(void **arg)
+{
+	static const int64_t shapes[][2] = { { 4, 6 }, { 3, 5 }, { 5, 4 } };
+	static const float one = 1;
+	uint8_t x[12], zeros[12];
+	float y[24], scales[24];
+	int64_t dims[2], b[2];
+	struct tested *t;
+	struct bytes n;
+	uint32_t way, i, at;
+	int k, z;
+
+	for (i = 0; i < sizeof(x); i++) {
+		x[i] = (uint8_t)(i * 37 + 0x9c);
+		zeros[i] = (uint8_t)(i * 91 + 0x7e);
+	}
+	for (i = 0; i < COUNT(scales); i++)
+		scales[i] = 0.25f * (float)(1 + i % 7);
+	for (way = 0; way < 2 * 2 * 2 * COUNT(shapes) * 6; way++) {
+		const bool sign = way & 1, zero = way & 2;
+		const uint32_t axis = way >> 2 & 1;
+		const int64_t block = 1 + way / 8 % 6;
+
+		memcpy(dims, shapes[way / 48], sizeof(dims));
+		if (block > dims[axis])
+			continue;
+		memcpy(b, dims, sizeof(b));
+		b[axis] = (dims[axis] + block - 1) / block;
+		for (i = 0; i < dims[0] * dims[1]; i++) {
+			int64_t p[2] = { i / dims[1], i % dims[1] };
+
+			p[axis] /= block;
+			at = (uint32_t)(p[0] * b[1] + p[1]);
+			k = x[i / 2] >> i % 2 * 4 & 15;
+			z = zero ? zeros[at / 2] >> at % 2 * 4 & 15 : 0;
+			if (sign) {
+				k -= k > 7 ? 16 : 0;
+				z -= z > 7 ? 16 : 0;
+			}
+			y[i] = (float)(k - z) * scales[at];
+		}
+		t = BEGIN(*arg, CONST("x", sign ? S4 : U4, x, dims[0], dims[1]),
+			  CONST("s", F32, scales, b[0], b[1]),
+			  CONST("z", sign ? S4 : U4, zeros, b[0], b[1]), SCALAR("one", F32, &one));
+		n = op(NULL, "DequantizeLinear", zero ? "x s z" : "x s", "d");
+		attr_int(&n, "axis", axis);
+		attr_int(&n, "block_size", block);
+		add_op(t, &n);
+		ONE(t, NULL, "Mul", "d one", "y");
+		GIVES(t, IO("y", F32, y, dims[0], dims[1]));
+	}
+}
+
+/* Zero points whose rows end within a byte have the type of the file: what is written saturates. */
+static void test_half_zeros(void **arg)
+{
+	static const float x[2 * 6] = { 100, 5, -7, 3, -100, 1, 2, 99, 4, -3, 9, -20 };
+	static const float ones[6] = { 1, 1, 1, 1, 1, 1 };
+	/* Low halves first: 1 2 3, 4 5 6; as signed ones they are the same. */
+	static const uint8_t zeros[3] = { 0x21, 0x43, 0x65 };
+	static const float wide[6] = { 1, 2, 3, 4, 5, 6 };
+	static const int8_t bytes[6] = { 1, 2, 3, 4, 5, 6 };
+	float y[2 * 6];
+	struct tested *t;
+	struct bytes n;
+	uint32_t i, way;
+
+	for (way = 0; way < 2; way++) {
+		const int type = way ? S4 : U4;
+		const float min = way ? -8 : 0, max = way ? 7 : 15;
+
+		for (i = 0; i < 12; i++) {
+			y[i] = x[i] + (float)(1 + i / 2);
+			y[i] = y[i] < min ? min : y[i] > max ? max : y[i];
+		}
+		t = BEGIN(*arg, IO("x", F32, x, 2, 6), CONST("s", F32, ones, 2, 3),
+			  CONST("z", type, zeros, 2, 3));
+		n = op(NULL, "QuantizeLinear", "x s z", "q");
+		attr_int(&n, "axis", 1);
+		attr_int(&n, "block_size", 2);
+		add_op(t, &n);
+		n = op(NULL, "Cast", "q", "y");
+		attr_int(&n, "to", F32);
+		add_op(t, &n);
+		n = op(NULL, "Cast", "z", "f");
+		attr_int(&n, "to", F32);
+		add_op(t, &n);
+		n = op(NULL, "Cast", "z", "b");
+		attr_int(&n, "to", S8);
+		add_op(t, &n);
+		GIVES(t, IO("y", F32, y, 2, 6), IO("f", F32, wide, 2, 3), IO("b", S8, bytes, 2, 3));
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -496,7 +591,7 @@ int main(void)
 		TEST(test_linear),  TEST(test_other_types), TEST(test_matmul_integer),
 		TEST(test_dynamic), TEST(test_to_float),    TEST(test_elements),
 		TEST(test_concat),  TEST(test_pools),
-		TEST(test_palettes), TEST(test_pruned),
+		TEST(test_palettes), TEST(test_pruned), TEST(test_half_blocks), TEST(test_half_zeros),
 	};
 
 	return cmocka_run_group_tests_name("onnx_quant", tests, NULL, NULL);
