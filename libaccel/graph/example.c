@@ -96,17 +96,18 @@ static void add_node_hints(struct search *s, const struct graph_node *node)
  * graph_try - a graph for numbers, with guesses for what only running tells
  * @graph: graph
  * @numbers: for its symbols
+ * @facts: what is known beside them, or NULL
  *
  * Return: net, as far as it came; NULL: no memory.
  */
-struct net *graph_try(struct accel_graph *graph, const int64_t *numbers)
+struct net *graph_try(struct accel_graph *graph, const int64_t *numbers, const struct facts *facts)
 {
 	struct net *net = net_alloc(graph);
 
 	if (!net)
 		return NULL;
 	net->symbols = malloc((graph->symbol_count + 1) * sizeof(*numbers));
-	if (!net->symbols) {
+	if (!net->symbols || (facts && !facts_copy(&net->facts, facts))) {
 		net_free(net);
 		return NULL;
 	}
@@ -140,7 +141,7 @@ static bool try_numbers(struct search *s, const int64_t *numbers)
 		return false;
 	s->tries--;
 	s->graph->tries--;
-	net = graph_try(s->graph, numbers);
+	net = graph_try(s->graph, numbers, NULL);
 	if (!net || (net->error.code && net->nodes_taken <= s->best->nodes_taken)) {
 		net_free(net);
 		return false;
@@ -305,7 +306,7 @@ static struct net *first(struct accel_graph *graph, int64_t step)
 		n = n > graph->symbols[i].max ? graph->symbols[i].max : n;
 		numbers[i] = n < graph->symbols[i].min ? graph->symbols[i].min : n;
 	}
-	net = graph_try(graph, numbers);
+	net = graph_try(graph, numbers, NULL);
 	free(numbers);
 	return net;
 }
@@ -383,7 +384,7 @@ static struct net *another(struct accel_graph *graph, uint32_t way)
 			n = graph->example->symbols[i] / 2;
 		numbers[i] = n < sym->min ? sym->min : n;
 	}
-	net = graph_try(graph, numbers);
+	net = graph_try(graph, numbers, NULL);
 	free(numbers);
 	return net;
 }

@@ -398,16 +398,51 @@ static int set_iteration(struct run *r, struct accel_state *body, const struct p
 	return ret;
 }
 
-/* What a first iteration would compute with; NULL: it is refused, or only running finds sizes. */
-static const struct net *first_net(struct run *r, struct accel_state *body)
+/* What inputs of a graph are that may be lists of sizes */
+static int know_lists(struct accel_state *body, struct facts *facts)
 {
-	const struct accel_graph *graph = r->node->dynamic->body[0];
-	const struct stage *stage = &body->stages[0];
+	const struct accel_graph *graph = body->program->graph;
+	uint32_t i;
+	int ret = 0;
 
-	if (set_iteration(r, body, NULL, 0) || state_ready(body) || !stage->net ||
-	    stage->net->stop < graph->node_count)
+	for (i = 0; i < graph->input_count && !ret; i++) {
+		const struct state_input *in = &body->inputs[i];
+		struct fact fact = {
+			.value = graph->inputs[i], .type = body_input(body, i)->type,
+			.rank = in->rank, .dims = { in->dims[0] }
+		};
+		const int64_t count = in->rank ? in->dims[0] : 1;
+
+		if (in->rank > 1 || count > MAX_WANTED ||
+		    (fact.type != ACCEL_HOST_S64 && fact.type != ACCEL_S32))
+			continue;
+		ret = accel_bo_cpu_begin(in->bo, 0, accel_bo_size(in->bo), ACCEL_CPU_READ);
+		fact.bytes = (uint64_t)count * accel_type_bits(fact.type) / 8;
+		fact.data = (char *)accel_bo_ptr(in->bo) + in->offset;
+		if (!ret && !facts_add(facts, &fact))
+			ret = -ENOMEM;
+	}
+	return ret;
+}
+
+/*
+ * What a first iteration would compute with, or, where only running it finds sizes, a net that
+ * guesses those, which is @made; NULL: it is refused.
+ */
+static const struct net *first_net(struct run *r, struct accel_state *body, struct net **made)
+{
+	struct accel_graph *graph = r->node->dynamic->body[0];
+	const struct stage *stage = &body->stages[0];
+	struct facts facts = { 0 };
+
+	if (set_iteration(r, body, NULL, 0) || state_ready(body) || !stage->net)
 		return NULL;
-	return stage->net;
+	if (stage->net->stop == graph->node_count)
+		return stage->net;
+	if (facts_copy(&facts, &stage->net->facts) && !know_lists(body, &facts))
+		*made = graph_try(graph, stage->net->symbols, &facts);
+	facts_free(&facts);
+	return *made && !(*made)->error.code ? *made : NULL;
 }
 
 /* A list without elements: they are as in the first iteration, or as in the graph's example. */
@@ -415,9 +450,10 @@ static void no_elements(const struct graph_node *node, const struct net *net, st
 			uint32_t index)
 {
 	const struct accel_graph *graph = node->dynamic->body[0];
-	const struct net *example = graph->example;
-	const struct value *v = net ? &net->values[net->outputs[index + 1]] :
-		&example->values[example->map[graph->outputs[index + 1].value]];
+	const struct net *use = net ? net : graph->example;
+	/* The nets of a program have their results at hand. */
+	const struct value *v = &use->values[use->outputs ? use->outputs[index + 1] :
+					     use->map[graph->outputs[index + 1].value]];
 
 	p->v.type = v->type;
 	p->v.rank = v->rank;
@@ -443,7 +479,8 @@ static int give_pieces(struct run *r, struct accel_state *body, struct piece *pi
 		       uint32_t count, int64_t done)
 {
 	const uint32_t carried = r->node->dynamic->d.carried;
-	const struct net *net = done ? NULL : first_net(r, body);
+	struct net *made = NULL;
+	const struct net *net = !done && count > carried ? first_net(r, body, &made) : NULL;
 	uint32_t i;
 	int ret = 0;
 
@@ -455,9 +492,11 @@ static int give_pieces(struct run *r, struct accel_state *body, struct piece *pi
 		else if (!done)
 			no_elements(r->node, net, p, i);
 		if (i >= carried) {
-			if (p->v.rank == MAX_RANK)
-				return run_fail(r, -EOPNOTSUPP, "a list of %d dimensions",
-						MAX_RANK + 1);
+			if (p->v.rank == MAX_RANK) {
+				ret = run_fail(r, -EOPNOTSUPP, "a list of %d dimensions",
+					       MAX_RANK + 1);
+				break;
+			}
 			memmove(p->v.dims + 1, p->v.dims, p->v.rank * sizeof(p->v.dims[0]));
 			p->v.dims[0] = done;
 			p->v.rank++;
@@ -465,6 +504,7 @@ static int give_pieces(struct run *r, struct accel_state *body, struct piece *pi
 		if (!ret)
 			ret = give_data(r, i, &p->v, p->data);
 	}
+	net_free(made);
 	return ret;
 }
 

@@ -83,6 +83,7 @@ void blob_rest(const struct blob *blob);
 void blob_unref(struct blob *blob);
 
 struct node;
+struct facts;
 struct program_file;
 
 /* --- build.c ----------------------------------------------------------------------- */
@@ -192,7 +193,8 @@ uint32_t symbol_index(int64_t dim);
 /* --- example.c --------------------------------------------------------------------- */
 
 int graph_example(struct accel_graph *graph);
-struct net *graph_try(struct accel_graph *graph, const int64_t *numbers);
+struct net *graph_try(struct accel_graph *graph, const int64_t *numbers,
+		      const struct facts *facts);
 bool graph_varies(struct accel_graph *graph, uint32_t value, uint32_t dim);
 
 /* --- fields.c: the tensors of a descriptor ----------------------------------------- */

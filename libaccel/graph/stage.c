@@ -377,7 +377,7 @@ static struct net *example_body(struct net *net, const struct graph_node *from, 
 			if (in->dims[k] < 0)
 				numbers[symbol_index(in->dims[k])] = v->dims[k];
 	}
-	out = graph_try(body, numbers);
+	out = graph_try(body, numbers, NULL);
 	free(numbers);
 	if (out && out->error.code) {
 		net_free(out);

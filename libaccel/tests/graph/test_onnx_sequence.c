@@ -252,13 +252,72 @@ static void test_batches(void **arg)
 	must_refuse(batches(*arg, NULL, "", 1, x), -EBADMSG, "num_scan_inputs of 0 inputs");
 }
 
+/* Lists of a loop without iterations are of what an iteration would find, also behind an If. */
+static void test_no_iteration(void **arg)
+{
+	static const int64_t sizes[] = { 3, 0, 5, 1 };
+	struct tested *t = BEGIN(*arg, IO("m", S64, NULL, 1), IO("d", BOOL, NULL, 1),
+				 IO("x", F32, NULL, -1, 2), IO("k", S64, NULL, 1));
+	struct bytes body = { .n = 0 }, yes = lone("Neg", "v", "p"), no = lone("Identity", "v", "q");
+	struct bytes n;
+	const float x[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	struct accel_value v;
+	uint32_t i, level;
+	int64_t m, k;
+
+	put_name(&body, 11, "i");
+	put_name(&body, 11, "go");
+	put_name(&body, 11, "v");
+	in_body(&body, "Identity", "go", "on");
+	add_if(&body, "d", "w", &yes, &no);
+	n = op(NULL, "Concat", "w w", "twice");
+	attr_int(&n, "axis", 0);
+	put_message(&body, 1, &n);
+	in_body(&body, "Expand", "one k", "wide");
+	put_name(&body, 12, "on");
+	put_name(&body, 12, "w");
+	put_name(&body, 12, "twice");
+	put_name(&body, 12, "wide");
+	n = tensor("one", F32, 1, DIMS(1), x, 4);
+	put_message(&body, 5, &n);
+	n = op(NULL, "Loop", "m - x", "last list all");
+	attr_graph(&n, "body", &body);
+	add_op(t, &n);
+	put_name(&t->g, 12, "last");
+	put_name(&t->g, 12, "list");
+	put_name(&t->g, 12, "all");
+	for (level = 0; level <= 3; level++) {
+		struct runner r = start(t, level);
+
+		for (i = 0; i < 2 * COUNT(sizes); i++) {
+			const int64_t rows = sizes[i / 2];
+
+			m = i % 2;
+			k = 4 + rows;
+			set(&r, 0, 1, DIMS(1), &m, sizeof(m));
+			set(&r, 1, 1, DIMS(1), &(const uint8_t){ 1 }, 1);
+			set(&r, 2, 2, DIMS(rows, 2), x, (size_t)rows * 2 * sizeof(*x));
+			set(&r, 3, 1, DIMS(1), &k, sizeof(k));
+			run(&r);
+			output(*arg, r.state, 0, &v);
+			assert_true(v.rank == 2 && v.dims[0] == rows && v.dims[1] == 2);
+			output(*arg, r.state, 1, &v);
+			assert_true(v.rank == 3 && v.dims[0] == m && v.dims[1] == 2 * rows &&
+				    v.dims[2] == 2);
+			output(*arg, r.state, 2, &v);
+			assert_true(v.rank == 2 && v.dims[0] == m && v.dims[1] == k);
+		}
+		stop(&r);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_places), TEST(test_split), TEST(test_optional), TEST(test_refused),
-		TEST(test_outputs), TEST(test_batches),
+		TEST(test_outputs), TEST(test_batches), TEST(test_no_iteration),
 	};
 
 	return cmocka_run_group_tests_name("onnx_sequence", tests, NULL, NULL);
