@@ -135,16 +135,30 @@ static bool alike(const struct import *im, uint32_t a, uint32_t b, uint32_t but,
 	return im->in[a].rank == im->in[b].rank;
 }
 
-/* Are @count dimensions of two inputs, from these on, known to be others? */
-static bool differ(const struct import *im, uint32_t a, uint32_t from_a, uint32_t b,
-		   uint32_t from_b, uint32_t count)
+/*
+ * A dimension that has to be as large as another: as many elements, of a value that nobody reads.
+ * Products of dimensions would tell less of what symbols are, and let others pass.
+ */
+static void same(struct import *im, uint32_t a, uint32_t at_a, uint32_t b, uint32_t at_b)
+{
+	const uint32_t list = v_shape_of(im, a, at_a, (int64_t)at_a + 1);
+
+	v_shaped(im, ACCEL_SHAPE_RESHAPE, v_fill(im, ACCEL_F32, list, 0),
+		 v_shape_of(im, b, at_b, (int64_t)at_b + 1));
+}
+
+/* Are @count dimensions of two inputs, from these on, others? Symbols have to be alike. */
+static bool differ(struct import *im, uint32_t a, uint32_t from_a, uint32_t b, uint32_t from_b,
+		   uint32_t count)
 {
 	uint32_t i;
 
-	for (i = 0; i < count; i++)
-		if (!im_is_symbol(im, a, from_a + i) && !im_is_symbol(im, b, from_b + i) &&
-		    im->in[a].dims[from_a + i] != im->in[b].dims[from_b + i])
+	for (i = 0; i < count; i++) {
+		if (im_is_symbol(im, a, from_a + i) || im_is_symbol(im, b, from_b + i))
+			same(im, im->in[a].value, from_a + i, im->in[b].value, from_b + i);
+		else if (im->in[a].dims[from_a + i] != im->in[b].dims[from_b + i])
 			return true;
+	}
 	return false;
 }
 
@@ -167,6 +181,8 @@ static uint32_t cut_to(struct import *im, uint32_t a, uint32_t like, uint32_t ax
 	if (!im->error.code)
 		im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, a }, { ACCEL_ARG_B, from },
 					 { ACCEL_ARG_C, to }, { ACCEL_ARG_AUX0, along }), 5, &out);
+	for (i = 0; i < n && !im->error.code; i++)
+		same(im, out, (uint32_t)axes[i], like, (uint32_t)axes[i]);
 	return out;
 }
 

@@ -338,6 +338,54 @@ static void test_folded(void **arg)
 	must_refuse(t, -EBADMSG, "updates of other dimensions");
 }
 
+/* Dimensions that become one, of which each has a name in one input and a number in another */
+static void test_folded_names(void **arg)
+{
+	static const int64_t first[6] = { 2, 3, 5, 7, 1, 2 }, second[6] = { 2, 3, 5, 7, 1, 1 };
+	static const int64_t wrong[6] = { 3, 2, 5, 7, 1, 1 }, at[210], zero;
+	struct io in = IO("x", F32, NULL, -1, -2, -3, 7, -4, 2);
+	struct io u = IO("u", F32, NULL, 2, 3, 5, 7, 1, 1);
+	struct io i = IO("i", S64, at, 2, 3, 5, 7, 1, 1);
+	struct io v = IO("v", F32, NULL, 1, 3, -8, -9, -13, 2);
+	float x[420], y[630], z[210], w[420];
+	struct tested *t;
+	struct bytes n;
+	uint32_t k;
+
+	for (k = 0; k < 630; k++)
+		y[k] = (float)(k % 3 < 2 ? k / 3 * 2 + k % 3 : k / 3);
+	for (k = 0; k < 420; k++) {
+		x[k] = (float)k;
+		z[k / 2] = (float)(k / 2 * 2);
+		w[k] = (float)(k % 210);
+	}
+	in.data = u.data = v.data = x;
+	in.given = first;
+	u.given = i.given = second;
+	v.given = (const int64_t[]){ 1, 3, 5, 7, 1, 2 };
+	t = begin(*arg, (const struct io[]){ in, u }, 2);
+	n = op(NULL, "Concat", "x u", "y");
+	attr_int(&n, "axis", 5);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, y, 2, 3, 5, 7, 1, 3));
+	u.dims[0] = -10;
+	u.dims[1] = -14;
+	u.given = wrong;
+	t = begin(*arg, (const struct io[]){ in, u }, 2);
+	add_op(t, &n);
+	must_fail(t, -EINVAL, "node y (Concat): 2 elements become 3");
+	t = begin(*arg, (const struct io[]){ in, i }, 2);
+	n = op(NULL, "GatherElements", "x i", "y");
+	attr_int(&n, "axis", 5);
+	add_op(t, &n);
+	GIVES(t, IO("y", F32, z, 2, 3, 5, 7, 1, 1));
+	t = begin(*arg, (const struct io[]){ in, CONST("i", S64, &zero, 1, 1), v }, 3);
+	ONE(t, NULL, "ScatterND", "x i v", "y");
+	for (k = 210; k < 420; k++)
+		w[k] = x[k];
+	GIVES(t, IO("y", F32, w, 2, 3, 5, 7, 1, 2));
+}
+
 /* A line of one number stays so, whatever its neighbours' weights are in binary. */
 static void test_one_number(void **arg)
 {
@@ -366,7 +414,7 @@ int main(void)
 		TEST(test_regions), TEST(test_one_large), TEST(test_nowhere), TEST(test_least),
 		TEST(test_wide_regions), TEST(test_maxima),
 		TEST(test_empty),
-		TEST(test_folded), TEST(test_one_number),
+		TEST(test_folded), TEST(test_folded_names), TEST(test_one_number),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
