@@ -514,6 +514,24 @@ static void test_refused(struct op_env *env)
 	REFUSED(z, g.scale[2] = -1, "resize.scale[2]");
 	REFUSED(z, g.scale[2] = __builtin_inf(), "resize.scale[2]");
 	REFUSED(z, g.scale[2] = 2, "resize.scale[2]");
+	/* The last element is where only its neighbours outside count, or behind those */
+	z.func = ACCEL_RESIZE_CUBIC;
+	z.coord = ACCEL_COORD_ASYMMETRIC;
+	z.scale[3] = 1;
+	z.d.dims[3] = 11;
+	z.d.strides[3] = 0;
+	assert_int_equal(accel_plan_create(env->ctx, &z.hdr, &plan), 0);
+	accel_plan_unref(plan);
+	REFUSED(z, g.flags = ACCEL_RESIZE_EXCLUDE, "resize.scale[3]");
+	REFUSED(z, (g.flags = ACCEL_RESIZE_EXCLUDE, g.coord = ACCEL_COORD_HALF_PIXEL,
+		    g.scale[3] = 0.2, g.d.dims[3] = 3), "resize.scale[3]");
+	z.d.dims[3] = 10;
+	z.flags = ACCEL_RESIZE_EXCLUDE;
+	assert_int_equal(accel_plan_create(env->ctx, &z.hdr, &plan), 0);
+	accel_plan_unref(plan);
+	z = (struct accel_resize_desc)ACCEL_RESIZE_DESC_INIT;
+	z.a = p.a;
+	z.d = p.d;
 	REFUSED(z, g.a.dtype = ACCEL_S4, "resize.a.dtype");
 	REFUSED(z, (g.a.rank = 3, g.a.dims[3] = 0), "resize.a.rank");
 	REFUSED(z, g.a.dims[3] = 0, "resize.a.dims[3]");
