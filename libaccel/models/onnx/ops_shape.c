@@ -205,7 +205,10 @@ static int constant_of_shape(struct import *im, uint32_t arg)
 	return ret ? ret : v_give(im, 0, v_shaped(im, ACCEL_SHAPE_EXPAND, value, v_in(im, 0)));
 }
 
-/* The numbers of a list, however long it is, into @out if that is not NULL; how many there are */
+/*
+ * The numbers of a list, however long it is, into @out if that is not NULL; how many there are,
+ * UINT64_MAX: they cannot be read
+ */
 static uint64_t list_numbers(const struct attr *a, void *out)
 {
 	const bool real = a->type == ATTR_FLOATS;
@@ -219,13 +222,18 @@ static uint64_t list_numbers(const struct attr *a, void *out)
 		count = real ? f.bytes.n / sizeof(float) : 0;
 		if (out && f.has_bytes && count)
 			memcpy((float *)out + n, f.bytes.p, count * sizeof(float));
-		for (list = f.bytes; !real && f.has_bytes && wire_varint(&list, &x); count++)
+		for (list = f.bytes; !real && f.has_bytes && list.n; count++) {
+			if (!wire_varint(&list, &x))
+				return UINT64_MAX;
 			if (out)
 				memcpy((int64_t *)out + n + count, &x, sizeof(x));
+		}
 		if (!f.has_bytes && out && real)
 			memcpy((float *)out + n, &f.number, sizeof(float));
 		else if (!f.has_bytes && out)
 			memcpy((int64_t *)out + n, &f.number, sizeof(x));
+		if (real && f.has_bytes && f.bytes.n % sizeof(float))
+			return UINT64_MAX;
 		n += f.has_bytes ? count : 1;
 	}
 	return n;
@@ -271,6 +279,9 @@ static int constant(struct import *im, uint32_t arg)
 	t.rank = a->type == ATTR_FLOATS || a->type == ATTR_INTS;
 	if (t.rank)
 		t.count = list_numbers(a, NULL);
+	if (t.count == UINT64_MAX)
+		return im_fail(im, -EBADMSG, "attribute %.*s cannot be read", (int)a->name.n,
+			       a->name.p);
 	t.dims[0] = t.rank ? (int64_t)t.count : 0;
 	t.bytes = t.count * accel_type_bits(t.type) / 8;
 	t.own = malloc(t.bytes + 1);

@@ -377,6 +377,33 @@ static void test_long_lists(void **arg)
 	must_refuse(t, -EOPNOTSUPP, "node y (Transpose): attribute perm has more than 64 numbers");
 }
 
+/* Lists that end within a number, behind those that every node looks at */
+static void test_cut_lists(void **arg)
+{
+	static const float one = 1, floats[100];
+	struct tested *t;
+	uint32_t way, i;
+
+	for (way = 0; way < 2; way++) {
+		struct bytes n = op(NULL, "Constant", "", "y"), a = { .n = 0 }, packed = { .n = 0 };
+
+		t = BEGIN(*arg, IO("x", F32, &one, 1));
+		for (i = 0; i < 100; i++)
+			put_varint(&packed, 1);
+		packed.p[packed.n - 1] |= 0x80;
+		put_text(&a, 1, way ? "value_floats" : "value_ints");
+		if (way)
+			put_bytes(&a, 7, floats, sizeof(floats) - 1);
+		else
+			put_message(&a, 8, &packed);
+		put_int(&a, 20, way ? 6 : 7);
+		put_message(&n, 5, &a);
+		add_op(t, &n);
+		must_refuse(t, -EBADMSG, way ? "attribute value_floats cannot be read" :
+			    "attribute value_ints cannot be read");
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -384,6 +411,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_blocks), TEST(test_blocks_misused), TEST(test_read_later),
 		TEST(test_sparse), TEST(test_sparse_twice), TEST(test_sparse_refused), TEST(test_long_lists),
+		TEST(test_cut_lists),
 	};
 
 	return cmocka_run_group_tests_name("constants", tests, NULL, NULL);
