@@ -217,7 +217,7 @@ static int along(struct import *im, const struct op *op, int64_t otherwise)
 		if (im->in[i].here && im->in[i].rank == rank)
 			set_input(im, i, around(im, im->in[i].value, axis, rank));
 	if (sum)
-		set_input(im, 1, v_number(im, ACCEL_HOST_S64, 1));
+		im_known(im, ACCEL_HOST_S64, 1, &im->in[1]);
 	else
 		set_axis(im, 1);
 	ret = im->error.code ? im->error.code : op->fn(im, op->arg);

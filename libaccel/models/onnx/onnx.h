@@ -17,6 +17,7 @@
  *	copy.c		the rest of it, as it was
  *	bits.c		weights in fewer bits
  *	compose.c	operations that operators are made of
+ *	antialias.c	resampling by matrices
  *	fold.c		fewer dimensions, where there are more than engines have
  *	ops_*.c		a function for each operator, which adds nodes to the graph
  */
@@ -504,6 +505,10 @@ uint32_t v_bounded(struct import *im, uint32_t a, double low, uint32_t high);
 uint32_t v_is_finite(struct import *im, uint32_t a);
 uint32_t v_rows(struct import *im, uint32_t a);
 int v_give(struct import *im, uint32_t index, uint32_t value);
+
+/* --- antialias.c ---------------------------------------------------------------------- */
+
+int im_antialias(struct import *im, const struct accel_resize_desc *d, bool sizes);
 
 /* --- fold.c --------------------------------------------------------------------------- */
 

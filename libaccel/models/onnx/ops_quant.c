@@ -181,16 +181,17 @@ static int spread(struct import *im, const struct ref *x, const struct scaled *s
 	return ret ? ret : im_two(im, &reshape.hdr, *out, list, out);
 }
 
-/* (x - zero) * scale, in the type of the scale */
+/* (x - zero) * scale, computed in fp32 or fp64, in the type of the scale */
 static int dequantize(struct import *im, const struct ref *x, const struct scaled *s, uint32_t *out)
 {
 	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW },
 					   { ACCEL_ARG_A, x->value } };
+	const uint32_t real = s->scale.type == ACCEL_HOST_F64 ? ACCEL_HOST_F64 : ACCEL_F32;
 	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
 	uint32_t count = 2, scale, zero, value;
 	int ret = 0;
 
-	copy.d.dtype = ACCEL_F32;
+	copy.d.dtype = real;
 	if (is_byte(x->type) && s->scale.type == ACCEL_F32)
 		ret = engine_quant(im, s, x->rank, ACCEL_ARG_A, &copy.a.quant, args, &count);
 	if (ret < 0)
@@ -210,14 +211,14 @@ static int dequantize(struct import *im, const struct ref *x, const struct scale
 	if (!ret && s->zero.here && x->type != ACCEL_S32) {
 		ret = spread(im, x, s, &s->zero, &zero);
 		if (!ret)
-			ret = im_cast(im, zero, ACCEL_F32, &zero);
+			ret = im_cast(im, zero, real, &zero);
 		if (!ret)
 			ret = im_binary(im, ACCEL_BINARY_SUB, value, zero, &value);
 	}
 	if (!ret)
 		ret = spread(im, x, s, &s->scale, &scale);
 	if (!ret)
-		ret = im_cast(im, scale, ACCEL_F32, &scale);
+		ret = im_cast(im, scale, real, &scale);
 	if (!ret)
 		ret = im_binary(im, ACCEL_BINARY_MUL, value, scale, &value);
 	return ret ? ret : im_cast(im, value, s->scale.type, out);

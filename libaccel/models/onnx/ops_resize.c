@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Resampling: by engines, by matrices that blur, and at places that no engine computes.
+ * Resampling: by engines, and at places that no engine computes.
  */
 #include <errno.h>
 #include <math.h>
@@ -94,195 +94,6 @@ static int check_scales(struct import *im, uint32_t index)
 
 	return in->type == ACCEL_F32 ? 0 : im_fail(im, -EBADMSG, "scales (input %u) of %s, not fp32",
 						   index, accel_type_name(in->type));
-}
-
-/* --- resampling without aliases ------------------------------------------------------------- */
-
-/* Elements along the dimensions that are resampled, and of a matrix for one, at most */
-#define MAX_ALONG	(1 << 16)
-#define MAX_WEIGHTS	(1 << 26)
-
-/* Where element @at of @to is among @from, in units of these */
-static double place_of(uint32_t coord, int64_t at, int64_t from, int64_t to, double scale)
-{
-	const double x = (double)at;
-
-	switch (coord) {
-	case ACCEL_COORD_ASYMMETRIC:
-		return x / scale;
-	case ACCEL_COORD_ALIGN_CORNERS:
-		return to > 1 ? x * (double)(from - 1) / (double)(to - 1) : 0;
-	case ACCEL_COORD_PYTORCH_HALF_PIXEL:
-		return to > 1 ? (x + 0.5) / scale - 0.5 : -0.5;
-	case ACCEL_COORD_HALF_PIXEL_SYMMETRIC:
-		return (double)from / 2 * (1 - (double)to / (scale * (double)from)) +
-		       (x + 0.5) / scale - 0.5;
-	default:
-		return (x + 0.5) / scale - 0.5;
-	}
-}
-
-/* How much a neighbour counts that is so far away: a triangle, or Keys' cubic */
-static double filter(const struct accel_resize_desc *d, double x)
-{
-	const double a = (double)d->cubic;
-
-	x = fabs(x);
-	if (d->func == ACCEL_RESIZE_LINEAR)
-		return x < 1 ? 1 - x : 0;
-	return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 :
-	       x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-/**
- * struct weights - a matrix that resamples
- * @data: its elements
- * @wide: they are doubles, else floats
- * @from: elements of a row
- * @to: rows
- */
-struct weights {
-	void *data;
-	bool wide;
-	int64_t from;
-	int64_t to;
-};
-
-static void add_weight(struct weights *m, int64_t at, int64_t k, double w)
-{
-	if (m->wide)
-		((double *)m->data)[at * m->from + k] += w;
-	else
-		((float *)m->data)[at * m->from + k] += (float)w;
-}
-
-/* What an element is made of: a filter as wide as the distance of elements, edges repeated */
-static void fill_row(const struct accel_resize_desc *d, int64_t at, double scale,
-		     struct weights *m)
-{
-	const int64_t from = m->from;
-	const double narrow = scale < 1 ? scale : 1;
-	const int64_t start = (int64_t)floor((d->func == ACCEL_RESIZE_LINEAR ? -1 : -2) / narrow) +
-			      1;
-	const double x = place_of(d->coord, at, from, m->to, scale), whole = ceil(x) - 1;
-	double sum = 0, w;
-	int64_t i, k;
-
-	/* Of a place that is an element's the one on its left begins. */
-	for (i = start; i < 2 - start; i++) {
-		k = (int64_t)whole + i;
-		if (!(d->flags & ACCEL_RESIZE_EXCLUDE && (k < 0 || k >= from)))
-			sum += filter(d, ((double)i - (x - whole)) * narrow);
-	}
-	for (i = start; i < 2 - start; i++) {
-		k = (int64_t)whole + i;
-		if (d->flags & ACCEL_RESIZE_EXCLUDE && (k < 0 || k >= from))
-			continue;
-		w = filter(d, ((double)i - (x - whole)) * narrow) / sum;
-		add_weight(m, at, k < 0 ? 0 : k >= from ? from - 1 : k, w);
-	}
-}
-
-/* @x resampled along one dimension: a product with a matrix of weights */
-static uint32_t v_resampled(struct import *im, const struct accel_resize_desc *d, uint32_t x,
-			    uint32_t axis, int64_t from, int64_t to, double scale)
-{
-	uint32_t rank = v_rank(im, x), order[ACCEL_GRAPH_MAX_RANK], i, w = NO_VALUE;
-	struct weights m = { NULL, v_type(im, x) == ACCEL_HOST_F64, from, to };
-	struct accel_value v = ACCEL_VALUE_INIT;
-	int64_t at;
-	int ret;
-
-	if (im->error.code || x == NO_VALUE)
-		return NO_VALUE;
-	m.data = calloc((size_t)(to * from), m.wide ? sizeof(double) : sizeof(float));
-	if (!m.data) {
-		im_fail(im, -ENOMEM, "out of memory");
-		return NO_VALUE;
-	}
-	for (at = 0; at < to; at++)
-		fill_row(d, at, scale, &m);
-	v.type = m.wide ? ACCEL_HOST_F64 : ACCEL_F32;
-	v.rank = 2;
-	v.dims[0] = to;
-	v.dims[1] = from;
-	ret = im_graph(im, accel_graph_constant(im->model->graph, &v, m.data, free, m.data, &w));
-	if (ret) {
-		free(m.data);
-		return NO_VALUE;
-	}
-	for (i = 0; i < rank; i++)
-		order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
-	if (axis != rank - 1)
-		x = v_transpose(im, x, order);
-	x = v_product(im, ACCEL_GEMM_TRANS_B, ACCEL_ACT_NONE, x, w, NO_VALUE, NO_VALUE);
-	return axis == rank - 1 ? x : v_transpose(im, x, order);
-}
-
-/* Size and scale of a dimension, from lists that have to be known */
-static int new_size(struct import *im, bool sizes, uint32_t at, uint32_t count, int64_t from,
-		    int64_t *to, double *scale)
-{
-	const struct ref *in = im_input(im, sizes ? 3 : 2);
-	int64_t list[ACCEL_GRAPH_MAX_RANK];
-	uint32_t n = 0;
-	float f;
-
-	if (sizes ? !im_numbers(in, list, &n, ACCEL_GRAPH_MAX_RANK) :
-	    !in->data || in->type != ACCEL_F32 || in->rank != 1)
-		return im_fail(im, -EOPNOTSUPP, "antialias to what is not constant");
-	if ((sizes ? n : (uint64_t)in->dims[0]) != count)
-		return im_fail(im, -EBADMSG, "a list that is not as long as its axes");
-	if (sizes) {
-		*to = list[at];
-		*scale = from ? (double)*to / (double)from : 1;
-	} else {
-		memcpy(&f, (const char *)in->data + at * sizeof(f), sizeof(f));
-		*scale = (double)f;
-		*to = *scale > 0 && *scale < MAX_ALONG ? (int64_t)floor((double)from * *scale) : 0;
-	}
-	/* Of nothing, as long as it stays so */
-	if (!from && !*to && *scale > 0)
-		*scale = 1;
-	else if (*to < 1 || *to > MAX_ALONG || from < 1 || from > MAX_ALONG ||
-		 *to * from > MAX_WEIGHTS)
-		return im_fail(im, -EOPNOTSUPP, "antialias from %lld to %lld", (long long)from,
-			       (long long)*to);
-	return 0;
-}
-
-/*
- * With antialias each element is a sum of as many neighbours as its distance from the next one
- * wants. Products with matrices do that, where sizes are known.
- */
-static int antialias(struct import *im, const struct accel_resize_desc *d, bool sizes)
-{
-	const struct attr *axes = im_attr(im, "axes", ATTR_INTS);
-	const uint32_t count = axes ? axes->int_count : im->in[0].rank;
-	const uint32_t type = im->in[0].type;
-	uint32_t x = im->in[0].value, i, axis = 0;
-	double scale = 1;
-	int64_t to = 0;
-	int ret = !type_is_real(type) ?
-		  im_fail(im, -EOPNOTSUPP, "antialias of %s", accel_type_name(type)) :
-		  d->coord >= ACCEL_COORD_COUNT ?
-		  im_fail(im, -EOPNOTSUPP, "antialias with such coordinates") :
-		  count > im->in[0].rank ?
-		  im_fail(im, -EBADMSG, "%u axes of %u dimensions", count, im->in[0].rank) : 0;
-
-	if (type != ACCEL_HOST_F64)
-		x = v_cast(im, x, ACCEL_F32);
-	for (i = 0; i < count && !ret; i++) {
-		ret = im_axis(im, axes ? axes->ints[i] : i, im->in[0].rank, &axis);
-		/* A size as it is may be a symbol. */
-		if (!ret && im_is_symbol(im, 0, axis) && (axes || axis > 1))
-			ret = im_fail(im, -EOPNOTSUPP, "antialias of dimension %u, a symbol", axis);
-		if (!ret)
-			ret = new_size(im, sizes, i, count, im->in[0].dims[axis], &to, &scale);
-		if (!ret && (to != im->in[0].dims[axis] || scale < 1 || scale > 1))
-			x = v_resampled(im, d, x, axis, im->in[0].dims[axis], to, scale);
-	}
-	return ret ? ret : v_give(im, 0, v_cast(im, x, type));
 }
 
 /* --- proportions, and places that are computed ------------------------------------------------ */
@@ -435,7 +246,17 @@ static uint32_t sampled_at(struct import *im, const struct accel_resize_desc *d,
 			v_binary(im, ACCEL_BINARY_MUL, elements_at(im, x, axis, low, last), t));
 }
 
-/* Where elements @at of @to are among @from, all F64, see place_of(); @size: @to, not rounded */
+/* @a divided by a scale, or the ratio of two sizes, which need not be a double */
+static uint32_t unscaled(struct import *im, uint32_t a, uint32_t from, uint32_t to, uint32_t scale)
+{
+	return scale != NO_VALUE ? v_binary(im, ACCEL_BINARY_DIV, a, scale) :
+	       v_binary(im, ACCEL_BINARY_DIV, v_binary(im, ACCEL_BINARY_MUL, a, from), to);
+}
+
+/*
+ * Where elements @at of @to are among @from, all F64, see place_of(); @size: @to, not rounded;
+ * @scale: NO_VALUE: @to / @from
+ */
 static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32_t from,
 			  uint32_t to, uint32_t size, uint32_t scale)
 {
@@ -446,23 +267,24 @@ static uint32_t places_of(struct import *im, uint32_t coord, uint32_t at, uint32
 		/* From the middle: a place that is half way between two elements is not rounded. */
 		off = v_with(im, ACCEL_BINARY_ADD, at, 0.5);
 		off = v_binary(im, ACCEL_BINARY_SUB, off, v_with(im, ACCEL_BINARY_MUL, to, 0.5));
+		off = unscaled(im, off, from, to, scale);
 		from = v_with(im, ACCEL_BINARY_MUL, v_with(im, ACCEL_BINARY_ADD, from, -1), 0.5);
-		return v_binary(im, ACCEL_BINARY_ADD, v_binary(im, ACCEL_BINARY_DIV, off, scale),
-				from);
+		return v_binary(im, ACCEL_BINARY_ADD, off, from);
 	case COORD_FOR_NEAREST:
 		/* A dimension that keeps its size is not resampled. */
-		off = v_select(im, v_with(im, ACCEL_BINARY_EQ, scale, 1),
+		off = v_select(im, scale == NO_VALUE ? v_binary(im, ACCEL_BINARY_EQ, to, from) :
+			       v_with(im, ACCEL_BINARY_EQ, scale, 1),
 			       v_number(im, ACCEL_HOST_F64, 0), v_number(im, ACCEL_HOST_F64, 0.5));
 		at = v_binary(im, ACCEL_BINARY_ADD, at, off);
-		return v_binary(im, ACCEL_BINARY_DIV, at, scale);
+		return unscaled(im, at, from, to, scale);
 	case ACCEL_COORD_ASYMMETRIC:
-		return v_binary(im, ACCEL_BINARY_DIV, at, scale);
+		return unscaled(im, at, from, to, scale);
 	case ACCEL_COORD_ALIGN_CORNERS:
 		at = v_binary(im, ACCEL_BINARY_MUL, at, v_with(im, ACCEL_BINARY_ADD, from, -1));
 		size = v_with(im, ACCEL_BINARY_ADD, size, -1);
 		return v_binary(im, ACCEL_BINARY_DIV, at, v_with(im, ACCEL_BINARY_MAX, size, 1));
 	}
-	at = v_binary(im, ACCEL_BINARY_DIV, v_with(im, ACCEL_BINARY_ADD, at, 0.5), scale);
+	at = unscaled(im, v_with(im, ACCEL_BINARY_ADD, at, 0.5), from, to, scale);
 	at = v_with(im, ACCEL_BINARY_ADD, at, -0.5);
 	if (coord == ACCEL_COORD_PYTORCH_HALF_PIXEL)
 		return v_select(im, v_with(im, ACCEL_BINARY_GT, to, 1), at,
@@ -487,8 +309,7 @@ static uint32_t places_along(struct import *im, uint32_t coord, uint32_t k, uint
 	}
 	if (sizes != NO_VALUE) {
 		to = size = number_of(im, sizes, k);
-		scale = scales == NO_VALUE ? v_binary(im, ACCEL_BINARY_DIV, to, from) :
-			number_of(im, scales, k);
+		scale = scales == NO_VALUE ? NO_VALUE : number_of(im, scales, k);
 	} else {
 		scale = number_of(im, scales, k);
 		to = v_binary(im, ACCEL_BINARY_MUL, from, scale);
@@ -647,7 +468,7 @@ static int resize(struct import *im, uint32_t arg)
 			return ret;
 	}
 	if (smooth)
-		return antialias(im, &d, sizes != NO_VALUE);
+		return im_antialias(im, &d, sizes != NO_VALUE);
 	return has_places(im, &d, sizes != NO_VALUE) ? at_places(im, &d, scales, sizes) :
 	       resample(im, &d, scales, sizes);
 }

@@ -379,6 +379,47 @@ static void test_blur(void **arg)
 	GIVES(t, IO("y", F64, y, 0, 1, 1, 3), IO("z", F64, y, 0, 1, 1, 3));
 }
 
+/* Sizes whose ratio is no double: places that are an element's stay so. */
+static void test_resized_exactly(void **arg)
+{
+	static const char *const modes[] = { "half_pixel", "asymmetric", "half_pixel_symmetric" };
+	double x[9], y[18];
+	struct tested *t;
+	struct bytes n;
+	int i, k;
+
+	for (i = 0; i < 9; i++)
+		x[i] = i;
+	for (k = 0; k < 3; k++) {
+		/* Of 7 elements 9 by their middles, or 18 by their beginnings */
+		const int64_t out = k == 1 ? 18 : 9;
+
+		for (i = 0; i < out; i++)
+			y[i] = k == 1 ? fmin(ceil(7.0 * i / 18 - 0.5 - 1e-9), 6) :
+			       floor((14 * i + 7 - 9) / 18.0 + 1e-9);
+		y[0] = 0;
+		t = BEGIN(*arg, IO("x", F64, x, 1, 7), CONST("to", S64, DIMS(1, out), 2));
+		n = op(NULL, "Resize", "x - - to", "y");
+		attr_text(&n, "coordinate_transformation_mode", modes[k]);
+		if (k != 1)
+			attr_text(&n, "nearest_mode", "floor");
+		add_op(t, &n);
+		GIVES(t, IO("y", F64, y, 1, out));
+	}
+}
+
+/* Scales of doubles are not rounded. */
+static void test_scales(void **arg)
+{
+	static const int8_t q[4] = { 1, -2, 100, 5 }, zero = 1;
+	const double s = 1 / 3.0, y[4] = { 0, -3 * s, 99 * s, 4 * s };
+	struct tested *t = BEGIN(*arg, IO("q", S8, q, 4), SCALAR("s", F64, &s),
+				 SCALAR("z", S8, &zero));
+
+	ONE(t, NULL, "DequantizeLinear", "q s z", "y");
+	GIVES(t, IO("y", F64, y, 4));
+}
+
 /* Two heads of queries over one of keys, each query sees those before it, which a mask adds to. */
 static void test_attention(void **arg)
 {
@@ -601,7 +642,7 @@ int main(void)
 		TEST(test_vectors), TEST(test_elements), TEST(test_groups), TEST(test_misfits),
 		TEST(test_wide_padding), TEST(test_windows), TEST(test_blur),
 		TEST(test_attention), TEST(test_clip), TEST(test_cubic), TEST(test_numbers),
-		TEST(test_no_dims),
+		TEST(test_no_dims), TEST(test_resized_exactly), TEST(test_scales),
 	};
 
 	return cmocka_run_group_tests_name("onnx_doubles", tests, NULL, NULL);

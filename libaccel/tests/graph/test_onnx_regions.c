@@ -3,7 +3,7 @@
  * Averages and maxima of regions of images. The answers are those of ONNX Runtime's tests where it
  * says so, or what loops over definitions give.
  */
-#include "onnxop.h"
+#include "onnxrun.h"
 
 enum { RN = 2, RC = 2, RH = 7, RW = 6, R = 5, PH = 3, PW = 2 };
 
@@ -386,6 +386,48 @@ static void test_folded_names(void **arg)
 	GIVES(t, IO("y", F32, w, 2, 3, 5, 7, 1, 2));
 }
 
+/* An axis that is known stays so where dimensions become one: there are no sums along others. */
+static void test_folded_sum(void **arg)
+{
+	static const int64_t axis = -2;
+	float x[64], y[64];
+	struct tested *t;
+	struct runner r;
+	uint32_t i;
+
+	for (i = 0; i < 64; i++) {
+		x[i] = (float)(i * 7 % 11);
+		y[i] = i / 2 % 2 ? x[i] + y[i - 2] : x[i];
+	}
+	t = BEGIN(*arg, IO("x", F32, x, 2, 2, 2, 2, 2, 2), SCALAR("axis", S64, &axis));
+	ONE(t, NULL, "CumSum", "x axis", "y");
+	GIVES(t, IO("y", F32, y, 2, 2, 2, 2, 2, 2));
+	r = start(t, 3);
+	set(&r, 0, 6, DIMS(2, 2, 2, 2, 2, 2), x, sizeof(x));
+	run(&r);
+	assert_true(node_count(*arg, r.state) <= 2);
+	stop(&r);
+}
+
+/* Weights that are nothing in all: of one element with this parameter, and with none that is one */
+static void test_no_weights(void **arg)
+{
+	static const float x[] = { 1, 2 }, two[] = { 1, 2 };
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct tested *t = BEGIN(*arg, IO("x", F32, x, 1, 1), CONST("s", F32, two, 2));
+		struct bytes n = op(NULL, "Resize", "x - s", "y");
+
+		attr_text(&n, "mode", "cubic");
+		attr_int(&n, "antialias", 1);
+		attr_int(&n, "exclude_outside", 1);
+		attr_float(&n, "cubic_coeff_a", i ? NAN : 18);
+		add_op(t, &n);
+		must_refuse(t, -EOPNOTSUPP, "node y (Resize): antialias with weights of no sum");
+	}
+}
+
 /* A line of one number stays so, whatever its neighbours' weights are in binary. */
 static void test_one_number(void **arg)
 {
@@ -414,7 +456,8 @@ int main(void)
 		TEST(test_regions), TEST(test_one_large), TEST(test_nowhere), TEST(test_least),
 		TEST(test_wide_regions), TEST(test_maxima),
 		TEST(test_empty),
-		TEST(test_folded), TEST(test_folded_names), TEST(test_one_number),
+		TEST(test_folded), TEST(test_folded_names), TEST(test_folded_sum),
+		TEST(test_no_weights), TEST(test_one_number),
 	};
 
 	return cmocka_run_group_tests_name("onnx_regions", tests, NULL, NULL);
