@@ -551,6 +551,24 @@ uint32_t v_norm(struct import *im, uint32_t func, uint32_t axes, float eps, uint
 		uint32_t scale, uint32_t bias);
 uint32_t v_of_channels(struct import *im, uint32_t a, uint32_t v);
 
+/* --- ops_quant.c ----------------------------------------------------------------------- */
+
+/**
+ * struct scaled - how numbers are to be read, or written
+ * @scale: scale
+ * @zero: zero point, or not there
+ * @axis: dimension of scales
+ * @block: elements along it that share one, 0: the scales are a vector, or one
+ */
+struct scaled {
+	struct ref scale;
+	struct ref zero;
+	int64_t axis;
+	int64_t block;
+};
+
+int dequantize(struct import *im, const struct ref *x, const struct scaled *s, uint32_t *out);
+
 /* --- ops_window.c --------------------------------------------------------------------- */
 
 uint32_t v_max_index(struct import *im, const struct window *w, uint32_t a, uint32_t pooled,

@@ -325,20 +325,52 @@ static int multi_head(struct import *im, uint32_t arg)
 }
 
 /*
- * The input, weights of all projections beside each other, their bias, key padding, keys and
- * values of the past, [2, B, N, P, H], what is added to the scores
+ * Projections of bytes by bytes: input, weights, bias, the scales of both, key padding, their zero
+ * points. The product is exact before it is scaled.
  */
-static int packed_attention(struct import *im, uint32_t arg)
+static uint32_t exact_projections(struct import *im)
+{
+	static const char *const name = "MatMulIntegerToFloat", *const domain = "com.microsoft";
+	static const uint32_t from[] = { 0, 1, 3, 4, 6, 7, 2 };
+	const struct op *op = find_op((struct slice){ (const uint8_t *)name, strlen(name) },
+				      (struct slice){ (const uint8_t *)domain, strlen(domain) });
+	const uint32_t count = im->in_count;
+	uint32_t i, value = NO_VALUE;
+	struct ref in[9];
+
+	for (i = 0; i < ARRAY_SIZE(in); i++)
+		in[i] = *im_input(im, i);
+	for (i = 0; i < ARRAY_SIZE(from); i++) {
+		im->in[i] = in[from[i]];
+		if (im->in[i].here && im->in[i].type == ACCEL_F16)
+			im_ref(im, v_cast(im, im->in[i].value, ACCEL_F32), &im->in[i]);
+	}
+	im->in_count = ARRAY_SIZE(from);
+	im->capture = &value;
+	if (!im->error.code)
+		op->fn(im, op->arg);
+	im->capture = NULL;
+	im->in_count = count;
+	memcpy(im->in, in, (count < ARRAY_SIZE(in) ? count : ARRAY_SIZE(in)) * sizeof(*in));
+	return v_cast(im, value, in[3].type);
+}
+
+/*
+ * The input, weights of all projections beside each other, their bias, key padding, keys and
+ * values of the past, [2, B, N, P, H], what is added to the scores; of bytes (@exact) those of
+ * exact_projections(), then the past
+ */
+static int packed_attention(struct import *im, uint32_t exact)
 {
 	const struct attr *sizes = im_attr(im, "qkv_hidden_sizes", ATTR_INTS);
 	int64_t n = im_int(im, "num_heads", 0), heads, from = 0, wide[3];
 	uint32_t all, part[3], i, past = NO_VALUE, old[2] = { NO_VALUE, NO_VALUE }, list[2];
 	bool wanted = im->out_count > 1 && im->out[1].n;
+	const uint32_t earlier = exact ? 8 : 4;
 	struct heads h = no_heads;
 	const int64_t zero = 0;
-	int ret = im_need(im, 2);
+	int ret = im_need(im, exact ? 5 : 2);
 
-	(void)arg;
 	if (ret)
 		return ret;
 	if (!counts_fit(n) || im->in[0].rank != 3 || im->in[1].rank != 2 ||
@@ -348,8 +380,9 @@ static int packed_attention(struct import *im, uint32_t arg)
 	heads = 3 * n;
 	if (im_int(im, "do_rotary", 0) || im_int(im, "past_present_share_buffer", 0))
 		return im_fail(im, -EOPNOTSUPP, "do_rotary or past_present_share_buffer");
-	if (v_in(im, 4) != NO_VALUE &&
-	    (im->in[4].rank != 5 || (!im_is_symbol(im, 4, 0) && im->in[4].dims[0] != 2)))
+	if (v_in(im, earlier) != NO_VALUE &&
+	    (im->in[earlier].rank != 5 ||
+	     (!im_is_symbol(im, earlier, 0) && im->in[earlier].dims[0] != 2)))
 		return im_fail(im, -EBADMSG, "a past that is not one of keys and one of values");
 	for (i = 0; i < 3 && sizes; from += wide[i++]) {
 		wide[i] = sizes->ints[i];
@@ -361,7 +394,8 @@ static int packed_attention(struct import *im, uint32_t arg)
 	    (sizes ? im->in[1].dims[1] != from : im->in[1].dims[1] % heads))
 		return im_fail(im, -EBADMSG, "%lld columns for %lld heads, all three packed",
 			       (long long)im->in[1].dims[1], (long long)heads);
-	all = v_product(im, 0, 0, v_in(im, 0), v_in(im, 1), v_in(im, 2), NO_VALUE);
+	all = exact ? exact_projections(im) :
+	      v_product(im, 0, 0, v_in(im, 0), v_in(im, 1), v_in(im, 2), NO_VALUE);
 	list[0] = v_shape_of(im, all, 0, 2);
 	list[1] = v_ints(im, 1, &from);
 	all = sizes ? v_reshape(im, all, 2, list) : split_heads(im, all, heads);
@@ -373,8 +407,8 @@ static int packed_attention(struct import *im, uint32_t arg)
 			part[i] = split_heads(im, part[i], n);
 		from += size;
 	}
-	for (i = 0; i < 2 && v_in(im, 4) != NO_VALUE; i++)
-		old[i] = piece(im, v_in(im, 4), 0, i);
+	for (i = 0; i < 2 && v_in(im, earlier) != NO_VALUE; i++)
+		old[i] = piece(im, v_in(im, earlier), 0, i);
 	if (old[0] != NO_VALUE)
 		past = length_of(im, old[0], 2);
 	h.q = part[0];
@@ -385,7 +419,7 @@ static int packed_attention(struct import *im, uint32_t arg)
 		part[2] = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, TURN(h.v), 1, &zero);
 		v_give(im, 1, v_concat(im, 0, 2, part + 1));
 	}
-	return finish_heads(im, &h, 3, 5, past);
+	return finish_heads(im, &h, exact ? 5 : 3, exact ? MAX_IO : 5, past);
 }
 
 /*
@@ -507,6 +541,7 @@ const struct op onnx_attention[] = {
 };
 
 const struct op onnx_ms_attention[] = {
-	{ "Attention", packed_attention, 0 }, { "MultiHeadAttention", multi_head, 0 },
+	{ "Attention", packed_attention, 0 }, { "QAttention", packed_attention, 1 },
+	{ "MultiHeadAttention", multi_head, 0 },
 	{ "GroupQueryAttention", group_query, 0 }, { "RotaryEmbedding", rotary, 1 }, { 0 }
 };

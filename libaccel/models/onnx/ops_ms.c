@@ -226,6 +226,105 @@ static int matmul_nbits(struct import *im, uint32_t arg)
 	return ret ? ret : im_give(im, 0, out);
 }
 
+/* --- rows of few bits ------------------------------------------------------------------- */
+
+/* Numbers of @bits that bytes have along the last dimension, S32, up to what @like has there */
+static uint32_t v_unpacked(struct import *im, uint32_t bytes, int64_t bits, uint32_t like)
+{
+	struct accel_shape_desc cut = ACCEL_SHAPE_DESC_INIT(ACCEL_SHAPE_SLICE);
+	const uint32_t rank = v_rank(im, bytes);
+	const int64_t last = rank, low = (1 << bits) - 1;
+	uint32_t list[2], place, from = v_ints(im, 1, (const int64_t[]){ 0 }), out = NO_VALUE;
+
+	if (im->error.code || !rank)
+		return NO_VALUE;
+	list[0] = v_shape_of(im, bytes, 0, last - 1);
+	list[1] = v_ints(im, 1, (const int64_t[]){ -1 });
+	bytes = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, v_cast(im, bytes, ACCEL_S32), 1, &last);
+	place = v_ints(im, 8 / (uint32_t)bits, bits == 2 ? (const int64_t[]){ 1, 4, 16, 64 } :
+		       (const int64_t[]){ 1, 16 });
+	bytes = v_binary(im, ACCEL_BINARY_QUOT, bytes, v_cast(im, place, ACCEL_S32));
+	bytes = v_binary(im, ACCEL_BINARY_BIT_AND, bytes, v_number(im, ACCEL_S32, (double)low));
+	bytes = rank > 1 ? v_reshape(im, bytes, 2, list) : v_reshape(im, bytes, 1, list + 1);
+	if (im->error.code || like == NO_VALUE)
+		return bytes;
+	im_node(im, &cut.hdr, ARGS({ ACCEL_ARG_A, bytes }, { ACCEL_ARG_B, from },
+				   { ACCEL_ARG_C, v_shape_of(im, like, last - 1, last) },
+				   { ACCEL_ARG_AUX0, v_ints(im, 1, (const int64_t[]){ last - 1 }) }),
+		5, &out);
+	return out;
+}
+
+/* What indices say along a dimension; a single one takes it away. */
+static uint32_t rows_at(struct import *im, uint32_t index, int64_t axis)
+{
+	const int64_t zero = 0;
+	uint32_t a = NO_VALUE, at = v_in(im, 1);
+
+	if (im->error.code || tensor_bytes(im, &im->in[index], &a))
+		return NO_VALUE;
+	if (im->in[1].rank)
+		return v_gather(im, ACCEL_GATHER_AXIS, (uint32_t)axis, a, at);
+	at = v_shaped_to(im, ACCEL_SHAPE_UNSQUEEZE, at, 1, &zero);
+	a = v_gather(im, ACCEL_GATHER_AXIS, (uint32_t)axis, a, at);
+	return v_shaped_to(im, ACCEL_SHAPE_SQUEEZE, a, 1, &axis);
+}
+
+/*
+ * Data, indices, scales of blocks and their zero points: what is gathered is read as numbers, and
+ * not all of the table.
+ */
+static int gather_quantized(struct import *im, uint32_t arg)
+{
+	const int64_t bits = im_int(im, "bits", 4);
+	struct scaled s = { .block = im_int(im, "block_size", 128) };
+	uint32_t along = 0, axis = 0, i, value, zero, out = NO_VALUE;
+	bool bytes, packed;
+	struct ref x;
+	int ret = im_need(im, 3);
+
+	(void)arg;
+	if (!ret)
+		ret = im_axis(im, im_int(im, "gather_axis", 0), im->in[0].rank, &along);
+	if (!ret)
+		ret = im_axis(im, im_int(im, "quantize_axis", 1), im->in[0].rank, &axis);
+	if (ret)
+		return ret;
+	bytes = im->in[0].type == ACCEL_U8;
+	packed = bytes && bits < 8;
+	if (s.block < 16 || s.block > 1 << 20 || (s.block & (s.block - 1)))
+		return im_fail(im, -EBADMSG, "blocks of %lld", (long long)s.block);
+	if (along == axis || (packed && along == im->in[0].rank - 1))
+		return im_fail(im, -EOPNOTSUPP, "it gathers along its blocks, or packed numbers");
+	if (bytes ? bits != 2 && bits != 4 && bits != 8 :
+	    im->in[0].type != ACCEL_S4 && im->in[0].type != ACCEL_U4)
+		return im_fail(im, -EOPNOTSUPP, "%lld bits of %s", (long long)bits,
+			       accel_type_name(im->in[0].type));
+	for (i = 2; i < 4 && im_input(im, i)->here; i++)
+		if (im->in[i].rank != im->in[0].rank ||
+		    (i == 3 && im->in[3].type != im->in[0].type))
+			return im_fail(im, -EBADMSG, "input %u has not the dimensions or the type"
+				       " of its data", i);
+	value = rows_at(im, 0, along);
+	if (packed)
+		value = v_unpacked(im, value, bits, NO_VALUE);
+	ret = im->error.code ? im->error.code : im_ref(im, value, &x);
+	value = rows_at(im, 2, along);
+	if (!ret)
+		ret = im->error.code ? im->error.code : im_ref(im, value, &s.scale);
+	if (ret)
+		return ret;
+	zero = im_input(im, 3)->here ? rows_at(im, 3, along) :
+	       v_number(im, ACCEL_S32, bytes ? 1 << (bits - 1) : 0);
+	if (packed && im_input(im, 3)->here)
+		zero = v_unpacked(im, zero, bits, value);
+	ret = im->error.code ? im->error.code : im_ref(im, zero, &s.zero);
+	s.axis = axis < along ? axis : (int64_t)axis + im->in[1].rank - 1;
+	if (!ret)
+		ret = dequantize(im, &x, &s, &out);
+	return ret ? ret : im_give(im, 0, out);
+}
+
 /* --- norms ------------------------------------------------------------------------------ */
 
 /* Along the last dimension */
@@ -273,6 +372,44 @@ static int skip_norm(struct import *im, uint32_t func)
 		ret = im_give(im, 3, sum);
 	return ret ? ret : give_moments(im, sum, ACCEL_AXIS(im->in[0].rank - 1), func,
 					(double)im_float(im, "epsilon", 0.000000000001f));
+}
+
+/* A norm of groups of channels, which are the last dimension by default, and SiLU of it */
+static int group_norm(struct import *im, uint32_t arg)
+{
+	const int64_t groups = im_int(im, "groups", 0);
+	const int64_t silu = im_int(im, "activation", 0);
+	const bool last = im_int(im, "channels_last", 1);
+	uint32_t first[ACCEL_GRAPH_MAX_RANK], back[ACCEL_GRAPH_MAX_RANK], i, rank, x, part[2];
+	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
+	int ret = im_need(im, 3);
+
+	(void)arg;
+	rank = ret ? 0 : im->in[0].rank;
+	if (!ret && (rank < 3 || groups < 1 || groups > 1 << 20))
+		ret = im_fail(im, -EBADMSG, "%lld groups, of %u dimensions", (long long)groups, rank);
+	if (!ret && silu != 0 && silu != 1)
+		ret = im_fail(im, -EOPNOTSUPP, "its activation is %lld", (long long)silu);
+	if (ret)
+		return ret;
+	for (i = 0; i < rank; i++) {
+		first[i] = !i ? 0 : i == 1 ? rank - 1 : i - 1;
+		back[first[i]] = i;
+	}
+	x = last ? v_transpose(im, v_in(im, 0), first) : v_in(im, 0);
+	for (i = 0; i < 2; i++)
+		part[i] = v_cast(im, v_in(im, i + 1), im->in[0].type);
+	d.func = ACCEL_NORM_GROUP;
+	d.groups = (uint32_t)groups;
+	d.eps = im_float(im, "epsilon", 0.00001f);
+	ret = im->error.code;
+	if (!ret)
+		ret = im_node(im, &d.hdr, ARGS({ ACCEL_ARG_A, x }, { ACCEL_ARG_SCALE, part[0] },
+					       { ACCEL_ARG_BIAS, part[1] }), 4, &x);
+	if (ret)
+		return ret;
+	x = silu ? v_act(im, ACCEL_ACT_SILU, 0, 0, x) : x;
+	return v_give(im, 0, last ? v_transpose(im, x, back) : x);
 }
 
 /* Rows of a table by numbers */
@@ -499,6 +636,8 @@ static int fused_matmul(struct import *im, uint32_t arg)
 }
 
 const struct op onnx_ms[] = { { "MatMulNBits", matmul_nbits, 0 },
+			      { "GatherBlockQuantized", gather_quantized, 0 },
+			      { "GroupNorm", group_norm, 0 },
 			      { "SkipLayerNormalization", skip_norm, ACCEL_NORM_LAYER },
 			      { "SkipSimplifiedLayerNormalization", skip_norm, ACCEL_NORM_RMS },
 			      { "EmbedLayerNormalization", embed_norm, 0 },

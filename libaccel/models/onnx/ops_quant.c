@@ -65,20 +65,6 @@ static bool scale_at(const struct ref *ref, uint64_t index, float *scale)
 	return isfinite(*scale) && *scale > 0;
 }
 
-/**
- * struct scaled - how numbers are to be read, or written
- * @scale: scale
- * @zero: zero point, or not there
- * @axis: dimension of scales
- * @block: elements along it that share one, 0: the scales are a vector, or one
- */
-struct scaled {
-	struct ref scale;
-	struct ref zero;
-	int64_t axis;
-	int64_t block;
-};
-
 /* As an engine has it; *@args beside the two that there are get tables. False: it has not. */
 static int engine_quant(struct import *im, const struct scaled *s, uint32_t rank, uint32_t arg,
 			struct accel_quant *quant, struct accel_graph_arg *args, uint32_t *count)
@@ -182,7 +168,7 @@ static int spread(struct import *im, const struct ref *x, const struct scaled *s
 }
 
 /* (x - zero) * scale, computed in fp32 or fp64, in the type of the scale */
-static int dequantize(struct import *im, const struct ref *x, const struct scaled *s, uint32_t *out)
+int dequantize(struct import *im, const struct ref *x, const struct scaled *s, uint32_t *out)
 {
 	struct accel_graph_arg args[4] = { { ACCEL_ARG_D, ACCEL_VALUE_NEW },
 					   { ACCEL_ARG_A, x->value } };

@@ -536,6 +536,134 @@ static void test_no_past(void **arg)
 	      IO("values", F32, rows, 1, 2, 3, 4));
 }
 
+/* Attention over projections of bytes, with a scale and a zero point of each column, and a past */
+static void test_exact_attention(void **arg)
+{
+	enum { B = 2, S = 3, X = 5, H = 2, D = 4, P = 2, T = P + S, C = 3 * H * D };
+	static const uint8_t zx = 120;
+	static const float sx = 1 / 64.f;
+	static const int32_t ends[B] = { T, T - 1 };
+	static double all[B][S][C], key[B][H][T][D], value[B][H][T][D];
+	static float bias[C], sw[C], past[2][B][H][P][D], y[B][S][H][D], present[2][B][H][T][D];
+	static uint8_t x[B][S][X];
+	static int8_t w[X][C], zw[C];
+	int b, s, h, d, c, k, causal;
+	struct tested *t;
+	struct bytes n;
+
+	for (c = 0; c < B * S * X; c++)
+		(&x[0][0][0])[c] = (uint8_t)(noise(1, (uint32_t)c) * 127.9f + 128);
+	for (c = 0; c < X * C; c++)
+		(&w[0][0])[c] = (int8_t)(noise(2, (uint32_t)c) * 127.9f);
+	for (c = 0; c < C; c++) {
+		zw[c] = (int8_t)(c % 7 - 3);
+		sw[c] = (float)(1 + c % 5) / 256;
+		bias[c] = noise(3, (uint32_t)c);
+	}
+	for (c = 0; c < 2 * B * H * P * D; c++)
+		(&past[0][0][0][0][0])[c] = noise(4, (uint32_t)c);
+	for (b = 0; b < B; b++)
+		for (s = 0; s < S; s++)
+			for (c = 0; c < C; c++) {
+				int sum = 0;
+
+				for (k = 0; k < X; k++)
+					sum += (x[b][s][k] - zx) * (w[k][c] - zw[c]);
+				all[b][s][c] = sum * (double)sx * (double)sw[c] + (double)bias[c];
+			}
+	for (b = 0; b < B; b++)
+		for (h = 0; h < H; h++)
+			for (k = 0; k < T; k++)
+				for (d = 0; d < D; d++) {
+					key[b][h][k][d] = k < P ? (double)past[0][b][h][k][d] :
+						all[b][k - P][(H + h) * D + d];
+					value[b][h][k][d] = k < P ? (double)past[1][b][h][k][d] :
+						all[b][k - P][(2 * H + h) * D + d];
+					present[0][b][h][k][d] = (float)key[b][h][k][d];
+					present[1][b][h][k][d] = (float)value[b][h][k][d];
+				}
+	for (causal = 0; causal < 2; causal++) {
+		memset(y, 0, sizeof(y));
+		for (c = 0; c < B * S * H; c++) {
+			double p[T], sum = 0, o[D] = { 0 };
+
+			b = c / (S * H);
+			s = c / H % S;
+			h = c % H;
+			for (k = 0; k < T; k++) {
+				for (d = 0, p[k] = 0; d < D; d++)
+					p[k] += all[b][s][h * D + d] * key[b][h][k][d] / 2;
+				p[k] = k >= ends[b] || (causal && k > P + s) ? 0 : exp(p[k]);
+				sum += p[k];
+			}
+			for (k = 0; k < T; k++)
+				for (d = 0; d < D; d++)
+					o[d] += p[k] / sum * value[b][h][k][d];
+			for (d = 0; d < D; d++)
+				y[b][s][h][d] = (float)o[d];
+		}
+		t = BEGIN(*arg, IO("x", U8, x, B, S, X), CONST("w", S8, w, X, C),
+			  CONST("b", F32, bias, C), SCALAR("sx", F32, &sx), CONST("sw", F32, sw, C),
+			  IO("ends", S32, ends, B), SCALAR("zx", U8, &zx), CONST("zw", S8, zw, C),
+			  IO("past", F32, past, 2, B, H, P, D));
+		n = op(MS, "QAttention", "x w b sx sw ends zx zw past", "y present");
+		attr_int(&n, "num_heads", H);
+		attr_int(&n, "unidirectional", causal);
+		add_op(t, &n);
+		t->bound = 0.00001;
+		GIVES(t, IO("y", F32, y, B, S, H * D), IO("present", F32, present, 2, B, H, T, D));
+	}
+	t = BEGIN(*arg, IO("x", U8, x, B, S, X), CONST("w", S8, w, X, C), CONST("b", F32, bias, C));
+	ONE(t, MS, "QAttention", "x w b", "y");
+	must_refuse(t, -EBADMSG, "input 3 is missing");
+}
+
+/* Groups of channels that are the last dimension, or the second */
+static void test_groups(void **arg)
+{
+	enum { B = 2, HW = 6, C = 4, G = 2 };
+	static float x[B * HW * C], gamma[C], beta[C], y[B * HW * C];
+	int i, k, way;
+
+	for (i = 0; i < B * HW * C; i++)
+		x[i] = noise(1, (uint32_t)i);
+	for (i = 0; i < C; i++) {
+		gamma[i] = 1 + noise(2, (uint32_t)i);
+		beta[i] = noise(3, (uint32_t)i);
+	}
+	for (way = 0; way < 4; way++) {
+		const bool first = way & 1, silu = way & 2;
+		struct bytes n = op(MS, "GroupNorm", "x g b", "y");
+		struct tested *t;
+
+		for (i = 0; i < B * HW * C; i++) {
+			const int c = first ? i / HW % C : i % C;
+			double sum = 0, squares = 0, v;
+
+			for (k = 0; k < B * HW * C; k++)
+				if (k / (HW * C) == i / (HW * C) &&
+				    (first ? k / HW % C : k % C) / (C / G) == c / (C / G)) {
+					sum += (double)x[k];
+					squares += (double)x[k] * (double)x[k];
+				}
+			sum /= HW * C / G;
+			v = ((double)x[i] - sum) / sqrt(squares / (HW * C / G) - sum * sum + 0.001);
+			v = v * (double)gamma[c] + (double)beta[c];
+			y[i] = (float)(silu ? v / (1 + exp(-v)) : v);
+		}
+		t = BEGIN(*arg, IO("x", F32, x, B, first ? C : 2, first ? 2 : 3, first ? 3 : C),
+			  CONST("g", F32, gamma, C), CONST("b", F32, beta, C));
+		attr_int(&n, "groups", G);
+		attr_int(&n, "activation", silu);
+		attr_float(&n, "epsilon", 0.001f);
+		if (first)
+			attr_int(&n, "channels_last", 0);
+		add_op(t, &n);
+		t->bound = 0.00001;
+		GIVES(t, IO("y", F32, y, B, first ? C : 2, first ? 2 : 3, first ? 3 : C));
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -544,7 +672,7 @@ int main(void)
 		TEST(test_nbits), TEST(test_nbits_rounded), TEST(test_nbits_parts),
 		TEST(test_skip), TEST(test_embed), TEST(test_gelus), TEST(test_fused),
 		TEST(test_batches), TEST(test_vectors), TEST(test_refused), TEST(test_heads),
-		TEST(test_no_past),
+		TEST(test_no_past), TEST(test_exact_attention), TEST(test_groups),
 	};
 
 	return cmocka_run_group_tests_name("onnx_ms", tests, NULL, NULL);

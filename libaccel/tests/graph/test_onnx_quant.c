@@ -583,6 +583,87 @@ static void test_half_zeros(void **arg)
 	}
 }
 
+/* Element @i of numbers of @bits, which lie one after the other */
+static int few(const uint8_t *p, int bits, int64_t i)
+{
+	return p[i * bits / 8] >> (i * bits % 8) & ((1 << bits) - 1);
+}
+
+/* Rows of a table [R, 3, cols] in blocks of 16 along the last dimension, by some way of indices */
+static void one_gather(struct bed *bed, int type, int bits, bool zeros, int64_t cols, bool lone)
+{
+	enum { R = 5, MOST_BLOCKS = 3 };
+	const int64_t along = type == U8 ? 0 : 1, per = type == U8 ? 8 / bits : 1;
+	const int64_t at[4] = { 1, -1, 0, 2 }, rows = along ? 3 : R, count = lone ? 1 : 4;
+	const int64_t outer = along ? R : 1, inner = along ? 1 : 3, blocks = (cols + 15) / 16;
+	const int64_t width = (blocks + per - 1) / per, line = type == U8 ? width * per : blocks;
+	static uint8_t data[R * 3 * 40], z[R * 3 * MOST_BLOCKS];
+	static float scales[R * 3 * MOST_BLOCKS], y[R * 4 * 3 * 40];
+	struct bytes n = op(MS, "GatherBlockQuantized", zeros ? "x at s z" : "x at s", "y");
+	struct io out = { "y", F32, 0, { 0 }, y, false, NULL };
+	struct tested *t;
+	int64_t i, c, from;
+	int v, zero;
+
+	for (i = 0; i < R * 3 * 40; i++)
+		data[i] = (uint8_t)(noise(1, (uint32_t)i) * 127.9f + 128);
+	for (i = 0; i < R * 3 * MOST_BLOCKS; i++) {
+		z[i] = (uint8_t)(noise(2, (uint32_t)i) * 127.9f + 128);
+		scales[i] = noise(3, (uint32_t)i);
+	}
+	for (i = 0; i < outer * count * inner * cols; i++) {
+		from = at[i / (inner * cols) % count];
+		from = (i / (count * inner * cols) * rows + (from < 0 ? from + rows : from)) *
+		       inner + i / cols % inner;
+		c = i % cols;
+		v = few(data, bits, from * cols + c);
+		zero = zeros ? few(z, bits, from * line + c / 16) :
+		       type == U8 ? 1 << (bits - 1) : 0;
+		if (type == S4) {
+			v -= v > 7 ? 16 : 0;
+			zero -= zero > 7 ? 16 : 0;
+		}
+		y[i] = (float)(v - zero) * scales[from * blocks + c / 16];
+	}
+	t = BEGIN(bed, CONST("x", type, data, R, 3, cols / per),
+		  CONST("s", F32, scales, R, 3, blocks), CONST("z", type, z, R, 3, type == U8 ? width : blocks),
+		  { "at", S64, lone ? 0 : 2, { 2, 2 }, at, false, NULL });
+	attr_int(&n, "bits", bits);
+	attr_int(&n, "block_size", 16);
+	attr_int(&n, "gather_axis", along);
+	attr_int(&n, "quantize_axis", -1);
+	add_op(t, &n);
+	if (along)
+		out.dims[out.rank++] = R;
+	for (i = 0; i < 2 && !lone; i++)
+		out.dims[out.rank++] = 2;
+	if (!along)
+		out.dims[out.rank++] = 3;
+	out.dims[out.rank++] = cols;
+	gives(t, &out, 1);
+}
+
+static void test_gather_quantized(void **arg)
+{
+	static const struct { int type, bits; } kinds[] = {
+		{ S4, 4 }, { U4, 4 }, { U8, 2 }, { U8, 4 }, { U8, 8 },
+	};
+	uint32_t i, way;
+	struct tested *t;
+	struct bytes n;
+
+	for (i = 0; i < COUNT(kinds); i++)
+		for (way = 0; way < 8; way++)
+			one_gather(*arg, kinds[i].type, kinds[i].bits, way & 1,
+				   way & 2 ? 32 : kinds[i].type == U8 ? 40 : 35, way & 4);
+	t = BEGIN(*arg, CONST("x", U8, (uint8_t[16]){ 0 }, 1, 16),
+		  CONST("s", F32, ((float[]){ 1 }), 1, 1), IO("at", S64, NULL, 1));
+	n = op(MS, "GatherBlockQuantized", "x at s", "y");
+	attr_int(&n, "gather_axis", 1);
+	add_op(t, &n);
+	must_refuse(t, -EOPNOTSUPP, "it gathers along its blocks");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
@@ -592,6 +673,7 @@ int main(void)
 		TEST(test_dynamic), TEST(test_to_float),    TEST(test_elements),
 		TEST(test_concat),  TEST(test_pools),
 		TEST(test_palettes), TEST(test_pruned), TEST(test_half_blocks), TEST(test_half_zeros),
+		TEST(test_gather_quantized),
 	};
 
 	return cmocka_run_group_tests_name("onnx_quant", tests, NULL, NULL);
