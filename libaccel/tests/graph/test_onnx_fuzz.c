@@ -111,7 +111,13 @@ static const char *const seeds[] = {
 	("Unsqueeze l m > i; "
 	 "ms.EmbedLayerNormalization i - w w - b b > y"), "ms.BiasGelu x g > y",
 	"ms.QuickGelu x > y alpha=0.5", "Unsqueeze x l > i; ms.FusedConv i k > y activation=Relu",
-	"ms.FusedGemm x w b > y activation=Tanh", "ms.FusedMatMul x w > y alpha=0.5"
+	"ms.FusedGemm x w b > y activation=Tanh", "ms.FusedMatMul x w > y alpha=0.5",
+	("QuantizeLinear x f o > a; Unsqueeze a z > i; Constant > c value_ints=3,6; "
+	 "Expand f c > W; QuantizeLinear W f o > q; Constant > n value_ints=6; Expand f n > B; "
+	 "ms.QAttention i q B f f > y v num_heads=2 unidirectional=1"),
+	("Constant > c value_ints=3,16; Expand o c > a; Constant > s value_ints=3,1; "
+	 "Expand f s > S; ms.GatherBlockQuantized a z S > y bits=8 block_size=16"),
+	"Unsqueeze x m > i; ms.GroupNorm i g g > y groups=1 channels_last=0 activation=1"
 };
 
 static void put_float(struct bytes *a, uint32_t id, float x)
