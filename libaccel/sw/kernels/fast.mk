@@ -91,6 +91,7 @@ $(eval $(call fast-for,avx2,attention/attn_avx2.o))
 $(eval $(call fast-for,avx512,attention/attn_avx512.o))
 $(eval $(call fast-for,vnni,attention/attn_bytes.o))
 $(eval $(call fast-for,bf16,attention/attn_bf16.o))
+$(eval $(call fast-for,amx,attention/attn_amx.o))
 
 $(eval $(call fast-for,avx2,conv/conv_bytes_avx2.o conv/conv_f32_avx2.o conv/taps_avx2.o conv/wino_avx2.o))
 $(eval $(call fast-for,avx512,conv/conv_f32_avx512.o vec/quotient_avx512.o conv/conv_turn_avx512.o conv/depthwise_avx512.o conv/taps_avx512.o conv/wino_avx512.o))

@@ -613,6 +613,35 @@ static void test_decode(struct op_env *env)
 	}
 }
 
+/* Many rows of bf16 and of bytes, with sizes about those of tiles and of blocks of keys. */
+static void test_prompts(struct op_env *env)
+{
+	static const uint32_t types[] = { ACCEL_BF16, ACCEL_S8, ACCEL_BF16, ACCEL_U8 };
+	static const int64_t queries[] = { 9, 16, 17, 31, 32, 33, 50 };
+	static const int64_t keys[] = { 1, 15, 16, 17, 31, 32, 33, 127, 128, 129, 161 };
+	static const int64_t heads[] = { 1, 15, 16, 31, 32, 33, 64, 80 };
+	uint32_t i;
+
+	for (i = 0; i < (env->small ? 40 : 176); i++) {
+		const struct attn_case g = {
+			.what = "prompts", .batch = 1, .q = i % 5 == 4 ? ACCEL_S8 : ACCEL_BF16,
+			.k = types[i % 4], .v = types[i / 4 % 4],
+			.d = i % 3 ? ACCEL_F32 : ACCEL_BF16, .queries = queries[i % 7],
+			.keys = keys[i % 11], .head = heads[i % 8], .kv_heads = 1,
+			.group = 1 + i % 3, .quant = i % 6 ? ACCEL_QUANT_GROUP : ACCEL_QUANT_TENSOR,
+			.features = (i % 2 ? CAUSAL : 0) | (i % 7 == 3 ? WINDOW : 0) |
+				    (i % 9 == 2 ? MASK_ADD : i % 9 == 5 ? MASK_BOOL : 0) |
+				    (i % 8 == 1 ? SINKS : 0) | (i % 10 == 6 ? SOFTCAP : 0) |
+				    (i % 13 == 4 ? PAGED | LENGTHS : 0) |
+				    (i % 13 == 9 ? RAGGED | LENGTHS | KV_RAGGED : 0) |
+				    (i % 6 == 5 ? ODD_VALUES : i % 11 == 7 ? SLOPES : 0) |
+				    (i % 12 == 10 ? ODD_QUERIES : 0) | (i % 15 == 8 ? STYLES : 0),
+		};
+
+		op_run(env, build, &g, 52000 + i, g.what);
+	}
+}
+
 /* Bytes in and bytes out: what a graph of integers has, many rows and few. */
 static void test_bytes(struct op_env *env)
 {
@@ -784,6 +813,75 @@ static void test_far(struct op_env *env)
 			far_case(env, &far_cases[i], ACCEL_F32, queries[j]);
 			far_case(env, &far_cases[i], ACCEL_BF16, queries[j]);
 		}
+}
+
+/* Sixteen rows after each other, as vectors have them, and the only one not */
+static bool falls(int64_t row, int64_t queries)
+{
+	return (row / 16 + queries) % 2 == 0;
+}
+
+/* Each key's score is @step above the one before it, or below. */
+static void growing_case(struct op_env *env, double step, uint32_t dtype, int64_t queries)
+{
+	const int64_t q[] = { 1, queries, 1, FAR_HEAD }, k[] = { 1, 2 * FAR_KEYS, 1, FAR_HEAD };
+	struct accel_attention_desc d = ACCEL_ATTENTION_DESC_INIT;
+	struct op_case c = { .ctx = env->ctx, .rng = 6, .seed = 6 };
+	double want[FAR_HEAD][2] = { 0 }, sum[2] = { 0 };
+	const int64_t last = 2 * FAR_KEYS - 1;
+	int64_t r, j, e;
+
+	op_tensor(&c, &d.q, dtype, 4, q, OP_DENSE);
+	op_tensor(&c, &d.k, dtype, 4, k, OP_DENSE);
+	op_tensor(&c, &d.v, dtype, 4, k, OP_DENSE);
+	op_tensor(&c, &d.d, ACCEL_F32, 4, q, OP_DENSE);
+	d.flags |= ACCEL_ATTENTION_SCALE;
+	d.scale = (float)step;
+	for (r = 0; r < queries; r++)
+		for (e = 0; e < FAR_HEAD; e++)
+			put(&d.q, (int64_t[]) { 0, r, 0, e },
+			    e > 1 ? 0 : falls(r, queries) ? -1 : 1);
+	for (j = 0; j <= last; j++) {
+		/* Two addends that bf16 holds */
+		put(&d.k, (int64_t[]) { 0, j, 0, 0 }, (double)(j & ~7));
+		put(&d.k, (int64_t[]) { 0, j, 0, 1 }, (double)(j & 7));
+		for (e = 0; e < FAR_HEAD; e++)
+			put(&d.v, (int64_t[]) { 0, j, 0, e }, (double)(j * 5 % 7 + e));
+		for (r = 0; r < 2; r++) {
+			const double x = exp(step * (double)(r ? -j : j - last));
+
+			sum[r] += x;
+			for (e = 0; e < FAR_HEAD; e++)
+				want[e][r] += x * (double)(j * 5 % 7 + e);
+		}
+	}
+	if (accel_run(env->ctx, &d.hdr))
+		fail_msg("%s: growing scores do not run", env->kernels);
+	for (r = 0; r < queries; r++)
+		for (e = 0; e < FAR_HEAD; e++) {
+			const double got = oracle_load(&d.d, (int64_t[]) { 0, r, 0, e });
+			const uint32_t down = falls(r, queries);
+			const double is = want[e][down] / sum[down];
+
+			if (!(fabs(got - is) <= 0.005 * (is + 6)))
+				fail_msg("%s %s: type %u, steps of %g, row %d of %d: %g, not %g",
+					 env->name, env->kernels, dtype, step, (int)r, (int)queries,
+					 got, is);
+		}
+	while (c.bo_count)
+		accel_bo_unref(c.bos[--c.bo_count]);
+}
+
+static void test_growing(struct op_env *env)
+{
+	static const double steps[] = { 0.01, 0.04, 0.05, 0.3, 2 };
+	static const int64_t queries[] = { 1, 20, 70 };
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(steps) * ARRAY_SIZE(queries); i++) {
+		growing_case(env, steps[i / 3], ACCEL_F32, queries[i % 3]);
+		growing_case(env, steps[i / 3], ACCEL_BF16, queries[i % 3]);
+	}
 }
 
 /**
@@ -966,12 +1064,14 @@ int main(void)
 	static const struct op_test tests[] = {
 		{ "types", test_types },
 		{ "scores far from 0", test_far },
+		{ "scores that grow", test_growing },
 		{ "hidden by a number", test_hidden },
 		{ "one winner", test_winner },
 		{ "any mask", test_any_mask },
 		{ "masks and positions", test_masks },
 		{ "heads", test_heads },
 		{ "decode", test_decode },
+		{ "prompts", test_prompts },
 		{ "bytes", test_bytes },
 		{ "caches", test_cache },
 		{ "tables that lie", test_lies },

@@ -33,6 +33,7 @@
  * @o: sums, likewise
  * @k: keys of the block
  * @v: values of the block
+ * @turned: pairs of them for tiles of a processor: where @v has no pairs
  * @s: scores
  * @tmp: rows of a group before they are turned
  * @mask: mask of a group
@@ -50,6 +51,7 @@ struct tile {
 	float *o;
 	uint32_t *k;
 	uint32_t *v;
+	uint32_t *turned;
 	float *s;
 	uint32_t *tmp;
 	float *mask;
@@ -87,6 +89,7 @@ static uint64_t lay_out(const struct attn_plan *p, struct tile *t, void *base)
 	t->o = take(&at, (uint64_t)p->mt * p->ldv);
 	t->k = take(&at, (uint64_t)(p->nb + 8) * p->kw);
 	t->v = take(&at, (uint64_t)p->nb * p->ldv);
+	t->turned = t->v + (size_t)p->nb / 2 * p->ldv;
 	t->s = take(&at, (p->nb + 8) * ATTN_SUB);
 	t->tmp = take(&at, ATTN_SUB * (uint64_t)UMA_MAX(most, ATTN_KEYS));
 	t->mask = take(&at, p->features ? p->nb * ATTN_SUB : 0);
@@ -124,9 +127,9 @@ static struct attn_group group_at(const struct tile *t, uint32_t row)
 		.kw = p->kw,
 		.dv = (uint32_t)uma_roundup(p->dv, p->kern->mr),
 		.ldk = p->kw,
-		.ldv = p->ldv,
+		.ldv = p->kern->open ? p->nb / 2 : p->ldv,
 		.k = t->k,
-		.v = t->v,
+		.v = p->kern->open ? t->turned : t->v,
 		.q = t->q + (size_t)row * p->kw,
 		.s = t->s,
 		.o = t->o + (size_t)row * p->ldv,
@@ -254,7 +257,7 @@ static int run_group(struct tile *t, uint32_t row, uint64_t key, uint32_t n)
 	g.nk = (uint32_t)UMA_MIN((int64_t)n, to - (int64_t)key + 1);
 	g.key = (int32_t)key;
 	g.keep = (int32_t)t->c.q.keep;
-	plain = !p->features && g.nk % k->mr == 0 &&
+	plain = !p->features && (k->open || g.nk % k->mr == 0) &&
 		(kept || t->lo[last] <= (int64_t)key) &&
 		(kept ? t->hk[row] : t->hi[row]) >= (int64_t)(key + g.nk - 1);
 	k->scores(&g);
@@ -305,6 +308,16 @@ static int find_odd(struct tile *t, uint64_t key, uint32_t n)
 	return 0;
 }
 
+/* The pairs of each element of @n values side by side, and zeros behind the last. */
+static void turn_values(struct tile *t, uint32_t n)
+{
+	const struct attn_plan *p = t->c.p;
+	const uint32_t pairs = (n + 1) / 2, all = (uint32_t)uma_roundup(pairs, p->kern->vl);
+
+	memset(t->v + (size_t)pairs * p->ldv, 0, 4ul * (all - pairs) * p->ldv);
+	p->kern->turn(t->turned, p->nb / 2, t->v, p->ldv, all, p->ldv);
+}
+
 /* @next: keys that come after the block */
 static int run_block(struct tile *t, uint64_t key, uint32_t n, uint32_t next)
 {
@@ -318,6 +331,8 @@ static int run_block(struct tile *t, uint64_t key, uint32_t n, uint32_t next)
 	t->odd_count = 0;
 	if (t->odd_on && find_odd(t, key, n))
 		return -1;
+	if (p->kern->open)
+		turn_values(t, n);
 	for (row = 0; row < t->rows; row += p->sub) {
 		if (at < next)
 			attn_prefetch(&t->c, key + n + at, UMA_MIN(slice, next - at));
@@ -403,6 +418,20 @@ static int store(struct tile *t, uint32_t rows)
 	return 0;
 }
 
+static int run_tile(struct tile *t, uint32_t rows)
+{
+	if (run_keys(t))
+		return -1;
+	if (!divide(t)) {
+		/* Once more, with care. */
+		t->odd_on = true;
+		if (run_keys(t))
+			return -1;
+		divide(t);
+	}
+	return store(t, rows);
+}
+
 static int attn_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 {
 	const struct attn_plan *p = (const void *)r->prog->priv;
@@ -410,6 +439,7 @@ static int attn_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	struct attn_seq *q = &t.c.q;
 	uint64_t valid;
 	uint32_t rows;
+	int ret;
 
 	if (p->stream)
 		return attn_stream_tile(r, phase, tile);
@@ -425,16 +455,12 @@ static int attn_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	t.rows = valid > q->row0 ? (uint32_t)UMA_MIN(rows, valid - q->row0) : 0;
 	lay_out(p, &t, r->scratch);
 	attn_seq_limits(&t.c, t.rows);
-	if (run_keys(&t))
-		return -1;
-	if (!divide(&t)) {
-		/* Once more, with care. */
-		t.odd_on = true;
-		if (run_keys(&t))
-			return -1;
-		divide(&t);
-	}
-	return store(&t, rows);
+	if (p->kern->open)
+		p->kern->open();
+	ret = run_tile(&t, rows);
+	if (p->kern->open)
+		p->kern->close();
+	return ret;
 }
 
 /* --- preparing ------------------------------------------------------------------------ */
@@ -519,7 +545,7 @@ static bool plan_bf16(const struct fast_prog *prog, struct attn_plan *p)
 	    !narrow_type(&op->t[UMA_SLOT_B], &p->k_tabled, &p->kscale) ||
 	    !narrow_type(&op->t[UMA_SLOT_C], &p->v_tabled, &p->vscale))
 		return false;
-	p->kern = &attn_bf16;
+	p->kern = prog->cpu->isa & FAST_AMX_BF16 ? &attn_amx : &attn_bf16;
 	/* Bytes less their zero point are bf16 as they are: their scale is the scores'. */
 	if (uma_is_int8(q->dtype))
 		qscale = attn_scale(q);
@@ -560,15 +586,18 @@ static bool cut(struct fast_prog *prog, struct attn_plan *p)
 	struct tile t;
 	uint64_t most, tiles;
 
-	p->sub = UMA_MIN(3 * p->kern->vl, ATTN_SUB);
+	p->sub = UMA_MIN((p->kern->open ? 2 : 3) * p->kern->vl, ATTN_SUB);
 	p->kw = p->kern->bf16 ? (p->d + 1) / 2 : p->d;
+	if (p->kern->open)
+		p->kw = (uint32_t)uma_roundup(p->kw, p->kern->vl);
 	p->ldv = (uint32_t)uma_roundup(p->dv, 16);
-	most = TILE_WORDS / (p->kw + p->ldv) / p->sub * p->sub;
-	most = UMA_MAX(UMA_MIN(most, ATTN_ROWS), p->sub);
+	most = UMA_MIN(TILE_WORDS / (p->kw + p->ldv), ATTN_ROWS) / p->sub * p->sub;
+	most = UMA_MAX(most, p->sub);
 	if (prog->hint.mt)
 		most = UMA_MIN(most, uma_roundup(prog->hint.mt, p->sub));
 	p->nb = ATTN_KEYS;
-	while (p->nb > 16 && p->nb * (p->kw + p->ldv) > BLOCK_WORDS)
+	/* Pairs of as many keys as there are lanes are what a tile has. */
+	while (p->nb > (p->kern->open ? 32 : 16) && p->nb * (p->kw + p->ldv) > BLOCK_WORDS)
 		p->nb /= 2;
 	while (most > 2 * p->sub && heads * uma_divup(p->rows, most) < few)
 		most -= p->sub;

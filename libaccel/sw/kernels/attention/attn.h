@@ -6,7 +6,8 @@
  *	attn_seq.c	sequences: lengths, positions, pages
  *	attn_rows.c	rows of Q, K, V, mask in, rows of the result out
  *	attn_stream.c	few rows, many keys: K and V at the speed of memory
- *	attn_kern.h	kernels, for attn_avx2.c, attn_avx512.c, attn_bf16.c
+ *	attn_kern.h	kernels, for attn_avx2.c, attn_avx512.c, attn_bf16.c, attn_amx.c
+ *	attn_tiles.h	the products of the last
  *	attn_lines.h	kernels of attn_stream.c
  *	attn_bytes.c	those for bytes that are not widened
  *
@@ -53,11 +54,11 @@ struct attn_group {
 	uint32_t dv;
 	/** @ldk: distance of keys in words */
 	uint32_t ldk;
-	/** @ldv: distance of values, or of pairs of them, in words */
+	/** @ldv: distance of values, of pairs of them, or of elements in words */
 	uint32_t ldv;
 	/** @k: keys; after the last come zeros for as many as are taken at once */
 	const uint32_t *k;
-	/** @v: values, or pairs of them element by element */
+	/** @v: values, or pairs of them element by element; of tiles each element's pairs */
 	const uint32_t *v;
 	/** @q: words of the rows, word by word */
 	const uint32_t *q;
@@ -235,6 +236,10 @@ struct attn_kernels {
 	uint32_t mr;
 	/** @bf16: words are pairs of bf16 */
 	bool bf16;
+	/** @open: what a thread does before a tile of rows, or NULL: these have no tiles */
+	void (*open)(void);
+	/** @close: and behind it */
+	void (*close)(void);
 	/** @turn: dst[j * ldd + i] = src[i * lds + j], @n multiples of vl, @m not */
 	void (*turn)(uint32_t *dst, uint32_t ldd, const uint32_t *src, uint32_t lds,
 		     uint32_t n, uint32_t m);
@@ -277,7 +282,7 @@ struct attn_kernels {
 	void (*line_merge)(const struct attn_merge *m, float *x);
 };
 
-extern const struct attn_kernels attn_avx2, attn_avx512, attn_bf16;
+extern const struct attn_kernels attn_avx2, attn_avx512, attn_bf16, attn_amx;
 
 /**
  * struct attn_plan - a prepared attention, in the program

@@ -7,6 +7,7 @@
  *	vf, vi		vectors of binary32 and of 32-bit integers
  *	v_*()		what is done with them
  *	KERN_BF16	words are pairs of bf16: v_dot() is of pairs
+ *	KERN_TILES	the products are those of attn_tiles.h
  *	KERN_NAME	table
  *
  * The products are tiles of MR x (NV vectors): each step takes NV vectors and MR
@@ -22,6 +23,16 @@
  */
 
 #define MINUS_INF	(-__builtin_inff())
+
+/* A sum whose weights became 0 is 0, whatever the values were. */
+V_INLINE vf rescaled(vf sum, vf factor)
+{
+	return v_if_equal(factor, v_set(0), v_set(0), v_mul(sum, factor));
+}
+
+#ifdef KERN_TILES
+#include "attn_tiles.h"
+#else
 
 /*
  * acc = sums over @n of a[i * ms + x * ks] * b[x * ld + lane]. All distances in
@@ -88,12 +99,6 @@ V_INLINE void scores_nv(const struct attn_group *g, const uint32_t nv)
 		v_store(g->top + v * VL, top[v]);
 }
 
-/* A sum whose weights became 0 is 0, whatever the values were. */
-V_INLINE vf rescaled(vf sum, vf factor)
-{
-	return v_if_equal(factor, v_set(0), v_set(0), v_mul(sum, factor));
-}
-
 V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 {
 #ifdef KERN_BF16
@@ -123,6 +128,28 @@ V_INLINE void values_nv(const struct attn_group *g, const uint32_t nv)
 	}
 }
 
+static void scores(const struct attn_group *g)
+{
+	if (g->nv == 3)
+		scores_nv(g, 3);
+	else if (g->nv == 2)
+		scores_nv(g, 2);
+	else
+		scores_nv(g, 1);
+}
+
+static void values(const struct attn_group *g)
+{
+	if (g->nv == 3)
+		values_nv(g, 3);
+	else if (g->nv == 2)
+		values_nv(g, 2);
+	else
+		values_nv(g, 1);
+}
+
+#endif
+
 /*
  * 2^this is what a weight is: the score @x next to @shift, the largest so far. The
  * difference comes first. Scores may be anything up to the largest number, as masks make
@@ -143,7 +170,12 @@ V_INLINE void begin_soften(const struct attn_group *g, vf *shift, const uint32_t
 	for (v = 0; v < nv; v++) {
 		const vf old = v_load(g->shift + v * VL);
 		/* A NaN does not become the largest, but it stays in its place. */
-		const vf new = v_max(v_load(g->top + v * VL), old);
+		const vf most = v_max(v_load(g->top + v * VL), old);
+#ifdef KERN_TILES
+		const vf new = tiles_shift(most, old, g->c);
+#else
+		const vf new = most;
+#endif
 		/* The difference of two infinities is no number. */
 		const vf at = v_if_equal(new, none, v_set(0), new);
 
@@ -162,6 +194,9 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 	uint32_t j, v;
 
 	begin_soften(g, shift, nv);
+#ifdef KERN_TILES
+	tiles_rescale(g, nv);
+#endif
 #pragma GCC unroll 4
 	for (v = 0; v < nv; v++)
 		sum[v] = v_mul(v_load(g->sum + v * VL), v_load(g->rescale + v * VL));
@@ -204,26 +239,6 @@ V_INLINE void soften_nv(const struct attn_group *g, const uint32_t nv, const boo
 #pragma GCC unroll 4
 	for (v = 0; v < nv; v++)
 		v_store(g->sum + v * VL, sum[v]);
-}
-
-static void scores(const struct attn_group *g)
-{
-	if (g->nv == 3)
-		scores_nv(g, 3);
-	else if (g->nv == 2)
-		scores_nv(g, 2);
-	else
-		scores_nv(g, 1);
-}
-
-static void values(const struct attn_group *g)
-{
-	if (g->nv == 3)
-		values_nv(g, 3);
-	else if (g->nv == 2)
-		values_nv(g, 2);
-	else
-		values_nv(g, 1);
 }
 
 static void soften_scaled(const struct attn_group *g)
@@ -476,7 +491,13 @@ static void pair(uint32_t *dst, const uint16_t *a, const uint16_t *b, uint32_t n
 
 const struct attn_kernels KERN_NAME = {
 	.vl = VL,
+#ifdef KERN_TILES
+	.mr = AMX_ROWS,
+	.open = tiles_open,
+	.close = tiles_close,
+#else
 	.mr = MR,
+#endif
 #ifdef KERN_BF16
 	.bf16 = true,
 #endif

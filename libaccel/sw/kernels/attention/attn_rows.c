@@ -53,6 +53,14 @@ static void row_at(const struct attn_ctx *c, uint32_t row, uint32_t *idx)
 	idx[3] = 0;
 }
 
+/* Words of a row of Q or K that the row does not fill begin as zeros. */
+static void clear_end(const struct attn_plan *p, uint32_t *x)
+{
+	const uint32_t whole = p->kern->bf16 ? p->d / 2 : p->d;
+
+	memset(x + whole, 0, 4ul * (p->kw - whole));
+}
+
 /* Bytes of a row of Q: as bf16 without their scale, else what they stand for. */
 static void load_bytes(const struct attn_ctx *c, const struct uma_tensor_view *t,
 		       const uint8_t *from, uint32_t *x)
@@ -62,7 +70,6 @@ static void load_bytes(const struct attn_ctx *c, const struct uma_tensor_view *t
 	const struct attn_kernels *k = c->p->kern;
 	uint32_t i;
 
-	x[c->p->kw - 1] = 0;
 	for (i = 0; i < count; i++, from += t->strides[3])
 		if (k->bf16)
 			k->narrow((uint16_t *)x + i, from, is_signed, (float)t->zero, n);
@@ -84,16 +91,15 @@ int attn_load_q(struct attn_ctx *c, uint32_t row, uint32_t *x)
 	uint32_t idx[UMA_MAX_RANK] = { 0 }, flip, i;
 
 	row_at(c, row, idx);
+	clear_end(p, x);
 	if (uma_is_int8(t->dtype)) {
 		load_bytes(c, t, element(t, uma_tensor_offset(t, idx)), x);
 	} else if (dense(t) && t->dtype == (p->kern->bf16 ? UMA_DTYPE_BF16 : UMA_DTYPE_F32)) {
-		x[p->kw - 1] = 0;
 		p->kern->copy(x, 0, element(t, uma_tensor_offset(t, idx)), 0, 1,
 			      (uint32_t)fast_bytes(t->dtype, p->d));
 	} else if (p->kern->bf16) {
 		const uint8_t *from = element(t, uma_tensor_offset(t, idx));
 
-		x[p->kw - 1] = 0;
 		for (i = 0; i < p->d; i++)
 			memcpy((uint16_t *)x + i, from + 2 * t->strides[3] * i, 2);
 	} else if (dense(t) && uma_is_float(t->dtype)) {
@@ -309,8 +315,8 @@ int attn_load_keys(struct attn_ctx *c, uint64_t key, uint32_t n, uint32_t *x, ui
 	for (j = 0; j < n; j += s.n, x += (size_t)s.n * ld, scale += s.n) {
 		if (open_span(c, UMA_SLOT_B, key + j, n - j, &s))
 			return -1;
-		for (i = 0; i < s.n && p->kern->bf16 && p->d & 1; i++)
-			x[(size_t)i * ld + p->kw - 1] = 0;
+		for (i = 0; i < s.n && p->kern->bf16 && 2 * p->kw > p->d; i++)
+			clear_end(p, x + (size_t)i * ld);
 		if (p->kern->bf16)
 			narrow_rows(c, &s, p->d, (uint16_t *)x, 2 * ld, scale);
 		else if (wide_rows(c, UMA_SLOT_B, &s, p->d, (float *)x, ld))
