@@ -23,7 +23,7 @@
 	  .help = "measured runs after one to warm up; the default is as many as fit into 0.1 s, " \
 		  "from 3 to 100" }, \
 	{ "threads", 0, CTL_UINT, 0, AT(threads), 1, 4096, .arg = "COUNT", \
-	  .help = "in-process device: threads; the default is one a core" }, \
+	  .help = "in-process device: number of threads; the default is one per core" }, \
 	{ "timeout", 0, CTL_UINT, 0, AT(timeout_ms), 1, UINT32_MAX, .arg = "MS", \
 	  .help = "longest run of the job in milliseconds; the default is the device's" }
 

@@ -12,14 +12,14 @@
 /* Options that several commands have */
 #define DIR_OPTS \
 	{ "dir", 0, CTL_STRING, CTL_COMPLETE_DIR, TUNE(dir), .arg = "DIR", \
-	  .help = "directory of the file, instead of accel/tune in XDG_CACHE_HOME or ~/.cache" }, \
+	  .help = "directory of the file; the default is accel/tune in XDG_CACHE_HOME or ~/.cache" }, \
 	{ "threads", 0, CTL_UINT, 0, TUNE(threads), 1, 4096, .arg = "COUNT", \
-	  .help = "in-process device: threads; the default is one a core" }
+	  .help = "in-process device: number of threads; the default is one per core" }
 
 #define RUN_OPTS \
 	{ "budget-ms", 0, CTL_UINT, 0, TUNE(budget_ms), 1, 3600000, .arg = "MS", \
-	  .help = "longest time to measure (1000)" }, \
-	{ "again", 0, CTL_FLAG, 0, TUNE(again), .help = "measure also what is known already" }, \
+	  .help = "time limit of the measurement (1000)" }, \
+	{ "again", 0, CTL_FLAG, 0, TUNE(again), .help = "measure existing entries again" }, \
 	{ "dry-run", 0, CTL_FLAG, 0, TUNE(dry), .help = "measure, but write no file" }
 
 const struct ctl_opt tune_dir_table[] = { DIR_OPTS, { NULL } };
@@ -27,9 +27,9 @@ const struct ctl_opt tune_run_table[] = { RUN_OPTS, DIR_OPTS, { NULL } };
 
 const struct ctl_opt tune_conv_table[] = {
 	{ "pack", 0, CTL_FLAG, 0, TUNE(pack),
-	  .help = "weights are constant: they are rearranged for the engine beforehand" },
+	  .help = "weights are constant: pack them for the engine beforehand" },
 	{ "winograd", 0, CTL_FLAG, 0, TUNE(winograd),
-	  .help = "the same, and ways that are less exact may be taken too" },
+	  .help = "the same, and allow Winograd's algorithms, which are less exact" },
 	RUN_OPTS,
 	DIR_OPTS,
 	{ NULL }
@@ -37,18 +37,18 @@ const struct ctl_opt tune_conv_table[] = {
 
 const struct ctl_opt tune_prune_table[] = {
 	{ "older", 0, CTL_UINT, 0, TUNE(older), 1, 36500, .arg = "DAYS",
-	  .help = "also those that were measured more than DAYS days ago" },
+	  .help = "also entries that were measured more than DAYS days ago" },
 	{ "devices", 0, CTL_FLAG, 0, TUNE(devices),
-	  .help = "also those of other devices, chips and numbers of threads" },
+	  .help = "also entries of other devices, chips and numbers of threads" },
 	{ "all", 0, CTL_FLAG, 0, TUNE(all), .help = "every entry" },
 	{ NULL }
 };
 
 const struct ctl_opt tune_verify_table[] = {
 	{ "sample", 0, CTL_UINT, 0, TUNE(sample), 0, 4096, .arg = "COUNT",
-	  .help = "entries to measure again, evenly from all (4)" },
+	  .help = "number of entries to measure again, evenly from all (4)" },
 	{ "budget-ms", 0, CTL_UINT, 0, TUNE(budget_ms), 1, 3600000, .arg = "MS",
-	  .help = "longest time to measure each (1000)" },
+	  .help = "time limit for each (1000)" },
 	{ NULL }
 };
 
