@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * May the result of an operation lie where its inputs do? Devices refuse what
- * would make the outcome depend on the order of work; saying so when buffers
- * are bound is kinder than a fault.
+ * Checks whether the result of an operation overlaps its inputs. Devices reject overlaps that
+ * would make the result depend on the order of execution; an error when buffers are bound is
+ * more helpful than a fault.
  */
 #include <endian.h>
 
 #include "planner.h"
 
-/* An operand where it is bound. */
+/* View of an operand at its bound address. */
 static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
 		    const uint64_t *addrs, struct uma_tensor_view *v)
 {
@@ -26,7 +26,7 @@ static void view_of(const struct accel_plan *plan, const struct plan_reloc *r,
 	}
 }
 
-/* The bytes from *lo to *hi that an operand touches. */
+/* Range of bytes from *lo to *hi that an operand accesses. */
 static void bytes_of(const struct accel_plan *plan, const struct plan_reloc *r,
 		     const uint64_t *addrs, uint64_t *lo, uint64_t *hi)
 {
@@ -46,7 +46,7 @@ struct bound {
 	const uint64_t *addrs;
 };
 
-/* Does what @w of @a writes lie over what @r of @b reads or writes? */
+/* Does the output @w of @a overlap the operand @r of @b? */
 static bool overlaps(const struct bound *a, const struct plan_reloc *w,
 		     const struct bound *b, const struct plan_reloc *r)
 {
@@ -66,13 +66,13 @@ static bool overlaps(const struct bound *a, const struct plan_reloc *w,
 }
 
 /**
- * plan_find_overlap - does the result lie over an input?
+ * plan_find_overlap - find an input that the result overlaps
  * @plan: plan
  * @addrs: address of each of its arguments
  *
- * Element by element in place is allowed where the task allows it.
+ * Results in place of an input, element by element, are allowed where the task allows them.
  *
- * Return: index of the argument that it lies over, -1 if there is none.
+ * Return: index of the argument that is overlapped, -1 if there is none.
  */
 int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs)
 {
@@ -94,7 +94,7 @@ int plan_find_overlap(const struct accel_plan *plan, const uint64_t *addrs)
  * plan_part_addrs - addresses of the arguments of a part
  * @part: part
  * @addrs: address of each argument of the whole
- * @workspace: address of the job's memory for it
+ * @workspace: address of the job's workspace for it
  * @out: out: PLAN_MAX_ARGS
  */
 void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,
@@ -107,7 +107,7 @@ void plan_part_addrs(const struct plan_part *part, const uint64_t *addrs,
 			  addrs[part->arg[i]]) + (uint64_t)part->at[i];
 }
 
-/* What @a writes must not be what @b, after it, reads of another argument. */
+/* An output of @a must not overlap what @b, which runs later, reads of another argument. */
 static int cross(const struct plan_part *pa, const struct bound *a,
 		 const struct plan_part *pb, const struct bound *b)
 {
@@ -131,10 +131,10 @@ static int cross(const struct plan_part *pa, const struct bound *a,
  * @addrs: address of each of its arguments
  * @workspace: address of its workspace
  *
- * A part may overwrite what parts before it have read, and what it reads itself
- * where its task may be in place.
+ * A part may overwrite inputs of earlier parts, and its own inputs where its task may run in
+ * place.
  *
- * Return: index of the argument that is written over, -1 if there is none.
+ * Return: index of the argument that is overwritten, -1 if there is none.
  */
 int plan_parts_overlap(const struct accel_plan *plan, const uint64_t *addrs,
 		       uint64_t workspace)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which engine, and which way of doing it there: every engine is asked about every
- * way, and the fastest that may be taken is taken.
+ * Chooses engine and algorithm: asks every engine about every algorithm, and takes the fastest
+ * eligible one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,9 +33,9 @@ static const char *chip_of(const struct accel_device *dev)
 }
 
 /*
- * In process no kernel takes what is packed 2:4, and the task model is far slower than a kernel
- * that multiplies by the zeros too. Its sums have another order as well: whether B may be packed
- * follows from the rows, if batches lie apart.
+ * No kernel of the in-process device supports the 2:4 packed format, and the task model is far
+ * slower than a kernel that also multiplies by the zeros. It also sums in another order: if
+ * batches are not contiguous, whether B can be packed depends on the number of rows.
  */
 static bool packs_dense(const struct accel_device *dev, const struct request *req)
 {
@@ -46,8 +46,8 @@ static bool packs_dense(const struct accel_device *dev, const struct request *re
 }
 
 /*
- * In process tiles of AMX multiply bf16 eight times as fast as vectors do, in which Winograd's
- * algorithms transform and multiply: what is convolved as it is takes half the time.
+ * In process AMX multiplies bf16 eight times as fast as vectors, which Winograd's algorithms
+ * use: a convolution without a transform takes half the time.
  */
 static bool prefers_tiles(const struct accel_device *dev, const struct request *way)
 {
@@ -73,7 +73,7 @@ static void make_ways(const struct accel_device *dev, const struct request *req,
 	}
 }
 
-/* What does this engine make of a way? */
+/* Match an algorithm with an engine. */
 static void ask(struct accel_device *dev, struct choices *all, struct choice *c, bool words)
 {
 	const struct way *way = &all->ways[c->way];
@@ -94,7 +94,7 @@ static void ask(struct accel_device *dev, struct choices *all, struct choice *c,
 		     &all->variants[c->way][c->p.variant], &c->p);
 }
 
-/* Is this the same engine again? */
+/* Add an engine that is identical to an earlier one to that one's group. */
 static bool merge_engine(struct accel_device *dev, struct choices *all,
 			 const struct device_engine *engine)
 {
@@ -110,7 +110,7 @@ static bool merge_engine(struct accel_device *dev, struct choices *all,
 	return found;
 }
 
-/* May it be taken? */
+/* May this choice be used? */
 bool choice_eligible(const struct choices *all, const struct choice *c,
 		     const struct request *req)
 {
@@ -118,16 +118,19 @@ bool choice_eligible(const struct choices *all, const struct choice *c,
 	       (!req->engine || req->engine == c->engine->info.engine);
 }
 
-/* Arithmetic of a way, of which its rank among the ways does not depend on the rows. */
+/* Arithmetic of an algorithm, which gives the same order of algorithms for any number of rows. */
 static uint64_t work_of(const struct choices *all, const struct choice *c)
 {
 	const struct request *way = &all->ways[c->way].req;
 
-	/* The more tiles there are the better it does: only if there is nothing else. */
+	/* It is better the more tiles there are: use it only if nothing else is supported. */
 	return way->winograd ? UINT64_MAX : way->work ? way->work : way->macs;
 }
 
-/* The way of least work, for any number of rows the same; where, does not matter. */
+/*
+ * The algorithm with the least work is the same for any number of rows; the engine does not
+ * matter.
+ */
 static void choose_alike(struct choices *all, const struct request *req)
 {
 	uint32_t i;
@@ -140,9 +143,9 @@ static void choose_alike(struct choices *all, const struct request *req)
 }
 
 /**
- * choose - take the fastest of the engines that can
+ * choose - choose the fastest eligible engine
  * @all: choices
- * @req: says whether it must be a certain kind, and whether rows count
+ * @req: requested kind of engine, and whether the choice may depend on the number of rows
  */
 void choose(struct choices *all, const struct request *req)
 {
@@ -164,8 +167,8 @@ void choose(struct choices *all, const struct request *req)
 }
 
 /*
- * The bandwidth is the chip's. In process, where caches hold most weights, that way of
- * the engine's is taken that has the least arithmetic.
+ * The bandwidth in the estimate is that of the chip. In process, where caches hold most
+ * weights, use the chosen engine's algorithm with the least arithmetic.
  */
 static void choose_in_process(struct choices *all, const struct request *req)
 {
@@ -182,11 +185,11 @@ static void choose_in_process(struct choices *all, const struct request *req)
 }
 
 /**
- * ask_engines - ask every engine; what differs in nothing is asked once
+ * ask_engines - ask every engine; identical ones are asked once
  * @dev: device
  * @req: request
- * @words: refusals say why, which only people read
- * @out: to be given to free(); for one device its engines have always one order
+ * @words: describe the reasons for refusals in words
+ * @out: result, for free(); the order of engines is always the same for a device
  *
  * Return: 0, -ENOMEM.
  */
@@ -222,7 +225,7 @@ int ask_engines(struct accel_device *dev, const struct request *req, bool words,
 	return 0;
 }
 
-/* How it does it, as accel_plan_explain() tells it: a static string. */
+/* The algorithm, as accel_plan_explain() reports it: a static string. */
 const char *choice_algorithm(const struct choices *all, const struct choice *c)
 {
 	const struct request *req = &all->ways[c->way].req;
@@ -238,7 +241,7 @@ const char *choice_algorithm(const struct choices *all, const struct choice *c)
 	       p->form == WEIGHTS_DENSE ? "blocked, copied" : "blocked";
 }
 
-/* Who would take it: "; gpu, neural would take it", or that nobody would. */
+/* The engines that support it: "; gpu, neural would take it", or that none does. */
 static void name_takers(const struct choices *all, char *text, size_t size)
 {
 	bool named[ACCEL_ENGINE_COUNT] = { false };
@@ -259,7 +262,7 @@ static void name_takers(const struct choices *all, char *text, size_t size)
 		 "; no other engine would take it");
 }
 
-/* Nothing was chosen: the refusal that says most to the caller. */
+/* Nothing was chosen: report the most useful refusal. */
 static void refused(struct accel_device *dev, const struct choices *all,
 		    const struct request *req, struct accel_error *e)
 {
@@ -269,10 +272,10 @@ static void refused(struct accel_device *dev, const struct choices *all,
 	for (i = 0; i < all->count; i++) {
 		const struct choice *c = &all->c[i];
 
-		/* Not a way that does not fit, or was not asked for. */
+		/* Skip algorithms that do not apply, or were not requested. */
 		if (all->ways[c->way].field || all->ways[c->way].unwanted)
 			continue;
-		/* If every engine refuses, a GPU is the one that does most. */
+		/* If all engines refuse, report the GPU's reason: it supports most. */
 		if (req->engine ? c->engine->info.engine == req->engine :
 		    !why || c->engine->info.engine == ACCEL_ENGINE_GPU) {
 			why = c;
@@ -292,9 +295,9 @@ static void refused(struct accel_device *dev, const struct choices *all,
 }
 
 /**
- * refuse_request - ask again, for the words: nobody takes it
+ * refuse_request - ask again, for the reasons of a refusal
  * @dev: device
- * @req: request that no engine took
+ * @req: request that no engine supports
  * @e: filled
  *
  * Return: -EOPNOTSUPP, -ENOMEM.

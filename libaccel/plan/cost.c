@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * How long an operation takes on the chip: a roofline. The larger of what the
- * arithmetic takes at the highest clock and what the traffic takes at the
- * memory's peak bandwidth, and a constant to start it. Documentation/plans.rst
- * has the formula; what it decides is which engine, never whether.
+ * Roofline model of the time of an operation on the chip: the larger of the time for arithmetic
+ * at the highest clock and the time for memory traffic at peak bandwidth, plus a constant start
+ * time. Documentation/plans.rst has the formula. It only decides which engine is used, never
+ * whether one is supported.
  */
 #include <endian.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "planner.h"
 
 /*
- * Time from the doorbell to the first instruction and from the last to the
- * interrupt. A matrix unit sits next to a core; a GPU fetches and schedules
- * a grid; a neural engine loads its program into its own memory.
+ * Time from the doorbell to the first instruction and from the last one to the interrupt. A
+ * matrix unit is next to a core; a GPU fetches and schedules a grid; a neural engine loads its
+ * program into its own memory.
  */
 static const uint32_t start_ns[ACCEL_ENGINE_COUNT] = {
 	[ACCEL_ENGINE_MATRIX] = 1000,
@@ -74,10 +74,10 @@ uint64_t request_write_bytes(const struct request *req)
 /**
  * packed_bytes - size of a packed B
  * @b: operand
- * @row: capability row that has the blocks
+ * @row: capability row with the blocks
  * @layout: &enum uma_layout
  *
- * Return: bytes with the header, UINT64_MAX if it is out of range.
+ * Return: bytes including the header, UINT64_MAX if it is out of range.
  */
 uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row,
 		      uint32_t layout)
@@ -93,9 +93,9 @@ uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row,
 /**
  * cost - estimate a placement
  * @engine: engine
- * @bandwidth: bytes a second of its memory, 0 if unknown
- * @req: request, in the form that is placed
- * @p: in: row and what is held of B; out: the estimate
+ * @bandwidth: bytes per second of its memory, 0 if unknown
+ * @req: request, in the variant that is placed
+ * @p: in: row and form of B; out: the estimate
  */
 void cost(const struct device_engine *engine, uint64_t bandwidth,
 	  const struct request *req, struct placement *p)
@@ -109,7 +109,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 	if (p->pack)
 		p->bytes = add_sat(p->bytes - operand_bytes(b),
 				   packed_bytes(b, p->pack, weights_layout(p)));
-	/* 10^6 cycles a second: thousands of operations a nanosecond. */
+	/* The rate is for 10^6 cycles per second: thousands of operations per nanosecond. */
 	p->compute_ns = rate ? divup(mul_sat(req->work ? req->work : req->macs, 1000), rate) : 0;
 	p->memory_ns = 0;
 	if (bandwidth)
@@ -119,7 +119,7 @@ void cost(const struct device_engine *engine, uint64_t bandwidth,
 				 p->compute_ns : p->memory_ns);
 }
 
-/* What the chip's description says of an engine, 0 if there is none. */
+/* Power of an engine in the chip's description, 0 if there is none. */
 static uint32_t power_mw(const struct accel_device *dev, const struct device_engine *engine)
 {
 	const struct uma_profile *chip;
@@ -160,7 +160,7 @@ static int ask_cost(struct accel_device *dev, const struct request *req, struct 
 		out->engine = c->engine->info.engine;
 		out->instances = c->instances;
 		out->ns = c->p.estimate_ns;
-		/* A milliwatt for a nanosecond is a picojoule. */
+		/* A milliwatt times a nanosecond is a picojoule. */
 		out->energy_pj = mul_sat(out->ns, power_mw(dev, c->engine));
 		out->bytes = c->p.bytes;
 		out->macs = macs_of(req);

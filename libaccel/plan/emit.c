@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * From a request to a task template, and the places in it where addresses go.
- */
+/* Creates a task template from a request, and the relocations for its addresses. */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 #include "planner.h"
 
 #define SAME(a, b)	_Static_assert((int)(a) == (int)(b), #a " is " #b)
-/* The library's numbers are those of the tasks. */
+/* The library's constants are equal to those of the tasks. */
 SAME(ACCEL_SOFTMAX_LOG, UMA_SOFTMAX_LOG);
 SAME(ACCEL_REDUCE_ARG_MIN, UMA_REDUCE_ARG_MIN);
 SAME(ACCEL_REDUCE_LAST_INDEX, UMA_REDUCE_LAST_INDEX);
@@ -25,10 +23,10 @@ SAME(ACCEL_UNARY_COUNT, UMA_UNARY_COUNT);
 SAME(ACCEL_BINARY_COUNT, UMA_BINARY_COUNT);
 SAME(ACCEL_MAX_RANK, UMA_MAX_RANK);
 
-/* Strides beyond this are refused by devices, even where they are not used */
+/* Devices reject strides beyond this, even where they are not used */
 #define STRIDE_MAX	(1LL << 50)
 
-/* An address for each operand and its two tables, and that of a length */
+/* An address for each operand and its two tables, and that of the length */
 #define MAX_RELOCS	(3 * REQUEST_SLOTS + 1)
 
 static __le32 float_bits(float f)
@@ -72,7 +70,7 @@ static void emit_operand(struct uma_operand *o, const struct operand *t,
 	for (i = 0; i < t->rank; i++) {
 		int64_t stride = t->strides[i];
 
-		/* One index only: the stride does not matter. */
+		/* Only one index: the stride does not matter. */
 		if (empty || (t->dims[i] < 2 &&
 			      (stride > STRIDE_MAX || stride < -STRIDE_MAX)))
 			stride = 0;
@@ -115,7 +113,7 @@ static void emit_params(struct uma_task *task, const struct request *req)
 	task->epilogue.p1 = float_bits(req->p1);
 }
 
-/* The argument of a plan by its name; the old contents of D are D. */
+/* The argument of a plan by its number; the old contents of D are the argument D. */
 static struct plan_arg *plan_arg(struct accel_plan *plan, uint32_t arg,
 				 uint32_t align)
 {
@@ -189,7 +187,7 @@ static void bind_held(struct accel_plan *plan, const struct operand *b,
 			  held->zeros);
 }
 
-/* The dimensions that are read from memory. */
+/* Bind the dimensions that are read from memory at run time. */
 static void bind_length(struct accel_plan *plan, const struct request *req)
 {
 	struct uma_task *task = plan->tasks;
@@ -208,11 +206,11 @@ static void bind_length(struct accel_plan *plan, const struct request *req)
 }
 
 /**
- * emit_plan - write the task of a request and what has to be bound
+ * emit_plan - write the task of a request, its relocations and arguments
  * @plan: plan; its tasks, relocations and arguments are filled in
  * @req: request
  * @row: capability row that it was matched with
- * @held: where B is if the plan holds it, NULL if it is bound
+ * @held: location of B if the plan holds it, NULL if it is bound
  * @dst_layout: &enum uma_layout of the result: packing
  *
  * Return: 0, -ENOMEM.

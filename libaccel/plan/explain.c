@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Why an operation runs where it runs, and why not elsewhere. Nothing of it is made
- * before somebody asks: a plan keeps its descriptor, and the engines are asked again.
+ * Explains the choice of an engine, and the refusals of the others. This is only computed on
+ * demand: a plan keeps its descriptor, and the engines are asked again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static int describe_all(const struct choices *all, const struct request *req,
 	return 0;
 }
 
-/* What was measured of the parts is told of the whole by their number. */
+/* For an operation of several tasks, report how many of them were tuned. */
 static void note_parts(struct plan_candidates *list, uint32_t tuned, uint32_t parts)
 {
 	struct accel_candidate *c = list->c;
@@ -104,7 +104,7 @@ static void note_parts(struct plan_candidates *list, uint32_t tuned, uint32_t pa
 	}
 }
 
-/* Ask every engine and describe the answers; @plan: what was made of it, or NULL. */
+/* Ask every engine and describe the answers; @plan: the plan, or NULL. */
 static int candidates_create(struct accel_device *dev, const struct request *req,
 			     const struct accel_plan *plan, struct plan_candidates **out)
 {
@@ -127,10 +127,13 @@ static int candidates_create(struct accel_device *dev, const struct request *req
 
 /* --- the descriptor of a plan -------------------------------------------------- */
 
-/* In the place of a table of zero points that a plan's descriptor has */
+/* Stands for a table of zero points in the descriptor that a plan keeps */
 static struct accel_bo some_table;
 
-/* Its buffers may go; what counts of a constant is its address, for the offset. */
+/*
+ * Forget buffers, which may be released; keep the address of a constant, which is relevant for
+ * alignment.
+ */
 static void forget_buffers(struct accel_tensor *t)
 {
 	if (t->bo)
@@ -143,9 +146,9 @@ static void forget_buffers(struct accel_tensor *t)
 }
 
 /**
- * plan_keep_desc - note what a plan was asked for
+ * plan_keep_desc - keep the descriptor of a plan
  * @plan: plan
- * @req: request that it was made of
+ * @req: request that it was created from
  *
  * Return: 0, -ENOMEM.
  */
@@ -164,7 +167,7 @@ int plan_keep_desc(struct accel_plan *plan, const struct request *req)
 	return 0;
 }
 
-/* As when the plan was made: see forget_buffers(). */
+/* Restore the addresses of constants: see forget_buffers(). */
 static void recall_constants(struct request *req)
 {
 	uint32_t i;
@@ -175,7 +178,7 @@ static void recall_constants(struct request *req)
 		recall_constants(&req->parts->part[i].req);
 }
 
-/* Which kernels run it in process; without a plan, those of one that is not kept. */
+/* Name the kernels of the in-process device; without a plan, create a temporary one. */
 static void name_kernels(struct accel_ctx *ctx, struct request *req,
 			 struct accel_plan *plan, struct accel_candidate *c)
 {

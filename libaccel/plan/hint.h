@@ -4,20 +4,20 @@
 
 #include <stdint.h>
 
-/* Bits of a row may not depend on how many rows there are; all else is 0 then */
+/* Bits of a row must not depend on the number of rows; all other fields are 0 then */
 #define FAST_HINT_REPRODUCIBLE	(1u << 0)
 
 /**
- * struct fast_hint - how to cut an operation, found by measuring
- * @variant: kernel; the class's own numbering
+ * struct fast_hint - how to divide an operation, found by tuning
+ * @variant: kernel, numbered by the class
  * @mt: rows of a tile
  * @nt: columns of a tile
- * @kt: length of a block of sums
- * @threads: threads at most
- * @flags: FAST_HINT_REPRODUCIBLE; not measured, but what the plan was made for
+ * @kt: length of a block along K
+ * @threads: maximum number of threads
+ * @flags: FAST_HINT_REPRODUCIBLE; not tuned, but a property of the plan
  *
- * 0 leaves the choice to the class. A hint may come from a file: what does not
- * fit is ignored, and no hint makes a result wrong.
+ * 0 leaves the choice to the class. A hint may come from a file: values that do not apply are
+ * ignored, and no hint makes a result wrong.
  */
 struct fast_hint {
 	uint16_t variant;

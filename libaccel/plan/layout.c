@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Layouts that a descriptor leaves to the plan: those that the operation may have are
- * asked about one after the other, and the strides of the fastest are written into the
- * descriptor, which then is what a caller with these strides would have said.
+ * Layouts that a descriptor leaves to the plan: the possible layouts of the operation are tried
+ * one after the other, and the strides of the fastest are written to the descriptor, as if the
+ * caller had set them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 #include "planner.h"
 
 /*
- * Rows of a matrix begin at lines of a cache, but short ones are not worth the room; rows
- * at a distance of a page meet in few sets of a cache.
+ * Rows of a matrix are aligned to cache lines, unless they are too short to be worth the
+ * padding; rows at a distance of a page share a few cache sets, so such distances are avoided.
  */
 #define ROW_ALIGN	64
 #define ROW_LEAST	256
 #define ROW_ALIAS	4096
 
-/* Dimensions as they are, the last inside. */
+/* The given order of dimensions, the last one innermost. */
 static void row_major(const struct accel_tensor *t, uint8_t *order)
 {
 	uint32_t i;
@@ -29,7 +29,7 @@ static void row_major(const struct accel_tensor *t, uint8_t *order)
 		order[i] = (uint8_t)(t->rank - 1 - i);
 }
 
-/* Dimension @d inside, the others around it as they are. */
+/* Dimension @d innermost, the others in the given order. */
 static void innermost(uint8_t *order, uint32_t d)
 {
 	uint32_t i = 0;
@@ -40,7 +40,10 @@ static void innermost(uint8_t *order, uint32_t d)
 	order[0] = (uint8_t)d;
 }
 
-/* Rows are along K, but those of B along N at first, and then along K, too. */
+/*
+ * Rows are contiguous along K, except for B: along N in the first layout, along K in the
+ * second.
+ */
 static void order_matrix(const struct request *req, uint32_t slot, const struct accel_tensor *t,
 			 uint32_t choice, uint8_t *order)
 {
@@ -55,7 +58,7 @@ static void order_matrix(const struct request *req, uint32_t slot, const struct 
 		innermost(order, t->rank - 2);
 }
 
-/* Channels inside, then channels around the pixels. */
+/* Channels last, then channels first. */
 static void order_image(const struct request *req, uint32_t slot, const struct accel_tensor *t,
 			uint32_t choice, uint8_t *order)
 {
@@ -65,7 +68,10 @@ static void order_image(const struct request *req, uint32_t slot, const struct a
 	uint32_t channel = conv && flags & ACCEL_CONV_NHWC ? full - 1 : 1, i;
 
 	if (slot == UMA_SLOT_B && conv) {
-		/* As ways to do it rearrange constant ones: output channels, input channels. */
+		/*
+		 * As algorithms arrange constant weights: output channels innermost, then input
+		 * channels.
+		 */
 		channel = flags & ACCEL_CONV_TRANSPOSED ? 1 : 0;
 		if (!choice && !uma_is_int4(t->dtype)) {
 			innermost(order, 1 - channel);
@@ -76,7 +82,7 @@ static void order_image(const struct request *req, uint32_t slot, const struct a
 	if (t->rank != full)
 		return;
 	innermost(order, channel);
-	/* Behind the pixels, before the images. */
+	/* Channels first: between the images and the pixels. */
 	for (i = 0; choice && i + 2 < full; i++) {
 		order[i] = order[i + 1];
 		order[i + 1] = (uint8_t)channel;
@@ -116,7 +122,7 @@ static int lay_out(struct accel_tensor *t, const uint8_t *order, bool pad, const
 	return 0;
 }
 
-/* One of the layouts that there are, in a copy of the descriptor. */
+/* Write one of the possible layouts to a copy of the descriptor. */
 static int lay_out_all(const struct request *req, uint32_t choice, union any_desc *copy,
 		       struct accel_error *e)
 {
@@ -142,7 +148,7 @@ static int lay_out_all(const struct request *req, uint32_t choice, union any_des
 	return ret;
 }
 
-/* What the fastest of the engines that may be taken needs. */
+/* Estimated time of the fastest eligible engine. */
 static int time_of(struct accel_device *dev, const struct request *req, uint64_t *ns)
 {
 	struct choices *all;
@@ -166,7 +172,7 @@ static bool any_open(const struct request *req)
 	return false;
 }
 
-/* Of layouts that take as long the first is taken. */
+/* The first of several equally fast layouts is used. */
 static int choose_layout(struct accel_device *dev, union any_desc *copy, struct request *req,
 			 struct accel_error *e)
 {
@@ -204,8 +210,8 @@ static int choose_layout(struct accel_device *dev, union any_desc *copy, struct 
 /**
  * request_settle - check a descriptor and choose the layouts that it leaves to the plan
  * @dev: device that the plan is for
- * @desc: the caller's
- * @copy: out: what the library knows of it, with all strides; the request points into it
+ * @desc: the caller's descriptor
+ * @copy: out: the fields known to this version, with all strides; the request points into it
  * @req: out, for request_release()
  * @e: filled on failure
  *
@@ -228,10 +234,10 @@ int request_settle(struct accel_device *dev, const struct accel_desc *desc, unio
 }
 
 /**
- * layout_words - which layouts were chosen
+ * layout_words - describe the layouts that were chosen
  * @req: request
- * @text: out: added to what is there
- * @size: its room
+ * @text: string to append to
+ * @size: its size
  */
 void layout_words(const struct request *req, char *text, size_t size)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operations that are several tasks: plans of plans.
+ * Operations that consist of several tasks: plans of plans.
  *
- * The parts of an operation are placed together, on the engine that takes least for
- * all of them, and become ordinary plans that the whole holds; a job binds the whole's
- * arguments and hands them down.
+ * The parts of an operation are placed together, on the engine with the least time for all of
+ * them, and become ordinary plans that belong to the whole one; a job binds the whole plan's
+ * arguments and passes them to the parts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "libaccel/tune/tune.h"
 
 /**
- * struct joint - the engines' answers to all parts
- * @whole: taken together
- * @part: each by itself
+ * struct joint - the engines' answers for all parts
+ * @whole: for the whole operation
+ * @part: for each part
  */
 struct joint {
 	struct choices *whole;
@@ -36,8 +36,8 @@ static void joint_free(struct joint *j, uint32_t count)
 }
 
 /*
- * The best way to do a part on an engine; one of those that cannot be, if there
- * is none. @engine is among those that were asked.
+ * The best choice for a part on an engine, or a refused one if there is none. @engine is among
+ * those that were asked.
  */
 static uint32_t best_way(const struct choices *part, const struct device_engine *engine)
 {
@@ -64,7 +64,7 @@ static bool ends_in(const char *s, const char *end)
 	return len >= n && !strcmp(s + len - n, end);
 }
 
-/* Operands have the caller's names already; the rest of a part has not. */
+/* Operands already have the caller's names; other fields of a part do not. */
 static void rename_refusal(struct placement *p, const struct request *req, uint32_t part)
 {
 	const struct part *pt = &req->parts->part[part];
@@ -80,7 +80,7 @@ static void rename_refusal(struct placement *p, const struct request *req, uint3
 		snprintf(p->field, sizeof(p->field), "%s.hdr.op", accel_op_name(req->op));
 }
 
-/* What an engine needs for all: each task but the first starts at once. */
+/* Estimate of an engine for all parts: the start of each task but the first is hidden. */
 static void join(struct choice *c, const struct joint *j, const struct request *req)
 {
 	uint64_t start = 0, work = 0, sum;
@@ -120,13 +120,13 @@ static int joint_create(struct accel_device *dev, const struct request *req, boo
 	j = calloc(1, sizeof(*j) + parts->count * sizeof(j->part[0]));
 	if (!j)
 		return -ENOMEM;
-	/* The answers to one part have the place for those to all. */
+	/* The answers for one part also provide the array for the whole. */
 	if (ask_engines(dev, &parts->part[0].req, words, &j->whole))
 		goto err;
 	for (i = 0; i < parts->count; i++)
 		if (ask_engines(dev, &parts->part[i].req, words, &j->part[i]))
 			goto err;
-	/* One of each engine, however many ways there are for the part. */
+	/* One choice for each engine, however many algorithms the part has. */
 	j->whole->ways[0].name = req->class->algorithm;
 	j->whole->ways[0].unwanted = NULL;
 	for (i = 0; i < j->whole->count; i++) {
@@ -145,10 +145,10 @@ err:
 }
 
 /**
- * parts_ask - ask every engine about all parts, for the words
+ * parts_ask - ask every engine about all parts, with reasons in words
  * @dev: device
  * @req: request that has parts
- * @out: to be given to free()
+ * @out: result, for free()
  *
  * Return: 0, -ENOMEM.
  */
@@ -166,7 +166,7 @@ int parts_ask(struct accel_device *dev, const struct request *req, struct choice
 	return 0;
 }
 
-/* The argument of the whole with all that its parts touch of it. */
+/* Extend the whole plan's argument by the range that a part accesses. */
 static uint32_t whole_arg(struct accel_plan *plan, uint32_t arg,
 			  const struct plan_arg *part, int64_t at)
 {
@@ -178,7 +178,7 @@ static uint32_t whole_arg(struct accel_plan *plan, uint32_t arg,
 	a = &plan->args[i];
 	if (i == plan->arg_count) {
 		plan->arg_count++;
-		/* Alignment is that of its pieces. */
+		/* The requirements of the parts determine the alignment. */
 		*a = (struct plan_arg) { .arg = arg, .align = 1 };
 	}
 	a->write |= part->write;
@@ -259,9 +259,9 @@ static int fill_parts(struct accel_plan *plan, struct joint *j,
 }
 
 /**
- * parts_tune - measure the parts without making a plan
+ * parts_tune - measure the parts without creating a plan
  * @ctx: context
- * @req: request that has parts; its tuning gets the results
+ * @req: request that has parts; its tuning receives the results
  * @e: filled on failure
  *
  * Return: 0, -EOPNOTSUPP, -ENOMEM.
@@ -287,13 +287,13 @@ int parts_tune(struct accel_ctx *ctx, const struct request *req, struct accel_er
 }
 
 /**
- * parts_place - decide how an operation of several tasks is done
+ * parts_place - create the plan of an operation of several tasks
  * @ctx: context
  * @req: request that has parts
  * @out: plan
- * @e: filled on failure, unless the context's record has it already: code 0
+ * @e: filled on failure, unless the context has the error already: code 0
  *
- * Return: 0, -EOPNOTSUPP, -ENOMEM, what packing gives.
+ * Return: 0, -EOPNOTSUPP, -ENOMEM, or an error of packing.
  */
 int parts_place(struct accel_ctx *ctx, const struct request *req,
 		struct accel_plan **out, struct accel_error *e)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Can an engine do it? The capability rows of the device say so: an operation
- * fits if one row allows all of it. When none does, the rows are narrowed down
- * criterion by criterion, and the one that leaves no row is the reason.
+ * Matches a request with an engine. An operation is supported if one capability row of the
+ * device allows all of it. If none does, the rows are filtered criterion by criterion, and the
+ * first criterion that leaves no row is reported as the reason.
  */
 #include <ctype.h>
 #include <endian.h>
@@ -12,15 +12,15 @@
 
 #include "planner.h"
 
-/* More rows than any device has: each a bit of a mask */
+/* Maximum number of rows, each a bit of a mask; no device has as many */
 #define MAX_ROWS	64
 
 /**
- * struct matching - a request held against the rows of an engine
+ * struct matching - state of matching a request with the rows of an engine
  * @engine: engine
  * @chip: its name, for messages, or NULL
  * @req: request
- * @p: where a refusal goes
+ * @p: receives the reason for a refusal
  */
 struct matching {
 	const struct device_engine *engine;
@@ -75,19 +75,19 @@ static bool row_opcode(const struct matching *m, const struct uma_op_cap *row,
 	return le16toh(row->opcode) == m->req->opcode;
 }
 
-/* The column of a row that a slot is held against. */
+/* The operand whose column of a row applies to a slot. */
 static uint32_t judged_as(const struct matching *m, uint32_t slot)
 {
 	return uma_op_class(m->req->opcode)->like_b >> slot & 1 ? (uint32_t)UMA_SLOT_B : slot;
 }
 
-/* Is the row asked about the type of a slot? */
+/* Does the row restrict the type of a slot? */
 static bool asked(const struct matching *m, uint32_t slot)
 {
 	return m->req->slots & ~uma_op_class(m->req->opcode)->fixed & (1u << slot);
 }
 
-/* What is added or multiplied is of a type of A or D, or binary32. */
+/* Operands other than DST, A and B have a type of A or DST, or binary32. */
 static uint32_t dtypes_of(const struct uma_op_cap *row, uint32_t column)
 {
 	switch (column) {
@@ -146,7 +146,7 @@ static bool row_rank(const struct matching *m, const struct uma_op_cap *row,
 	return m->req->t[slot].rank <= row->rank_max;
 }
 
-/* @index: of the dimensions of all operands, one after the other */
+/* @index counts the dimensions of all operands */
 static bool row_dim(const struct matching *m, const struct uma_op_cap *row,
 		    uint32_t index)
 {
@@ -162,7 +162,7 @@ static bool row_k(const struct matching *m, const struct uma_op_cap *row,
 	return m->req->k <= le32toh(row->k_max) && m->req->k <= le32toh(row->dim_max);
 }
 
-/* Only where the address is known already: accel_run(). */
+/* Addresses are only known in advance for accel_run(). */
 static bool row_align(const struct matching *m, const struct uma_op_cap *row,
 		      uint32_t slot)
 {
@@ -171,7 +171,7 @@ static bool row_align(const struct matching *m, const struct uma_op_cap *row,
 	return !align || m->req->t[slot].addr % align == 0;
 }
 
-/* The largest value of a limit among the rows that are left, for messages. */
+/* The largest value of a limit in the remaining rows, for messages. */
 static uint64_t best(const struct matching *m, uint64_t rows,
 		     uint64_t (*limit)(const struct uma_op_cap *))
 {
@@ -202,7 +202,7 @@ static uint64_t limit_k(const struct uma_op_cap *row)
 	return k < dim ? k : dim;
 }
 
-/* The end of the operand's path in the descriptor: "A", "bias", "mask". */
+/* The last part of the operand's path in the descriptor: "A", "bias", "mask". */
 static const char *noun(const struct operand *t, char buf[32])
 {
 	const char *dot = strrchr(t->name, '.');
@@ -242,7 +242,7 @@ static bool match_types(const struct matching *m, uint64_t *rows)
 				      noun(t, name), *with ? " with " : "",
 				      with);
 		*rows = left;
-		/* The types of the matrices are the row; the others follow. */
+		/* The types of DST, A and B have been checked together; check the others. */
 		if (i > 2)
 			continue;
 		snprintf(with + strlen(with), sizeof(with) - strlen(with),
@@ -377,7 +377,7 @@ static bool match_align(const struct matching *m, uint64_t *rows)
 	uint32_t s;
 
 	for (s = 0; s < REQUEST_SLOTS; s++) {
-		/* What the plan holds is aligned. */
+		/* Memory that the plan holds is aligned. */
 		if (!(req->slots & (1u << s)) || !req->t[s].addr ||
 		    (s == UMA_SLOT_B && req->pack))
 			continue;
@@ -396,13 +396,13 @@ static const struct uma_op_cap *first_row(const struct matching *m, uint64_t row
 	return rows ? &m->engine->caps[__builtin_ctzll(rows)] : NULL;
 }
 
-/* The row by which this engine packs B for the row that was found, or NULL. */
+/* The row with which this engine packs B for the row that was found, or NULL. */
 static const struct uma_op_cap *pack_row(const struct matching *m, uint32_t layout)
 {
 	const struct operand *b = &m->req->t[UMA_SLOT_B];
 	uint32_t i, type = 1u << b->dtype;
 
-	/* A packed operand has all its matrices: there is no broadcast. */
+	/* A packed operand contains all its matrices, so there is no broadcast. */
 	for (i = 0; i + 2 < b->rank; i++)
 		if (b->dims[i] > 1 && !b->strides[i])
 			return NULL;
@@ -432,7 +432,7 @@ static bool row_packed(const struct matching *m, const struct uma_op_cap *row,
 	return row->layouts >> layout & 1;
 }
 
-/* Find rows that take B in a layout and make it. */
+/* Find rows that support a packed layout of B, and can be packed. */
 static bool match_packed(const struct matching *m, uint64_t rows, uint32_t layout)
 {
 	struct placement *p = m->p;
@@ -473,13 +473,13 @@ static bool match(const struct matching *m)
 		return true;
 	}
 	p->form = WEIGHTS_DENSE;
-	/* As they are described they are no matrices. */
+	/* In their original layout the weights are not matrices. */
 	if (m->req->opcode == UMA_OP_CONV && !m->req->only_packed)
 		return true;
-	/* A header says all dimensions, and none of them is read when it runs. */
+	/* The header of a packed operand has all dimensions, so none can be read at run time. */
 	if (m->req->t[UMA_SLOT_B].dynamic)
 		return true;
-	/* What takes packed operands first takes this one packed. */
+	/* An engine that supports packed operands prefers them. */
 	if (m->req->sparse && !m->req->dense && match_packed(m, rows, UMA_LAYOUT_GEMM_B24))
 		p->form = WEIGHTS_SPARSE;
 	else if (match_packed(m, rows, UMA_LAYOUT_GEMM_B))
@@ -490,16 +490,16 @@ static bool match(const struct matching *m)
 }
 
 /**
- * place_on - can an engine do it?
+ * place_on - match a request with an engine
  * @engine: engine
- * @chip: name of the chip, for messages; NULL: nobody reads why it cannot
- * @v: forms of the request, best first
- * @count: their number
+ * @chip: name of the chip, for messages; NULL: reasons are not needed
+ * @v: variants of the request, best first
+ * @count: number of @v
  * @p: out: row and variant, or field and text of the refusal
  *
- * The refusal is that of the last variant: the operation as it was described.
+ * A refusal is that of the last variant, which is the operation as described by the caller.
  *
- * Return: whether it can.
+ * Return: true if it is supported.
  */
 bool place_on(const struct device_engine *engine, const char *chip,
 	      const struct request *v, uint32_t count, struct placement *p)

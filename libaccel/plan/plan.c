@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Plans: what is kept of a choice.
- */
+/* Creates plans from choices. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,11 +12,11 @@
 #include "libaccel/tune/tune.h"
 
 /**
- * plan_alloc - an empty plan
- * @ctx: context, kept alive by it
+ * plan_alloc - create an empty plan
+ * @ctx: context; the plan keeps a reference
  * @req: request
  *
- * Return: plan with one reference, NULL without memory.
+ * Return: plan with one reference, NULL if out of memory.
  */
 struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req)
 {
@@ -38,19 +36,19 @@ struct accel_plan *plan_alloc(struct accel_ctx *ctx, const struct request *req)
 }
 
 /**
- * fill_plan - put what was chosen into a plan
+ * fill_plan - fill a plan from a choice
  * @plan: empty plan
  * @all: choices; one was chosen
  * @req: request
- * @e: filled on failure, unless the context's record has it already: code 0
+ * @e: filled on failure, unless the context has the error already: code 0
  *
- * Return: 0, -ENOMEM, what packing gives.
+ * Return: 0, -ENOMEM, or an error of packing.
  */
 int fill_plan(struct accel_plan *plan, struct choices *all,
 	      const struct request *req, struct accel_error *e)
 {
 	const struct choice *c = &all->c[all->chosen];
-	/* In the form that was placed; what is held of B replaces it. */
+	/* The variant that was placed; the B that the plan holds replaces the original. */
 	struct request *form = &all->variants[c->way][c->p.variant];
 	struct weights held = { 0 };
 	int ret;
@@ -74,7 +72,7 @@ int fill_plan(struct accel_plan *plan, struct choices *all,
 	return 0;
 }
 
-/* The same with fewer pieces of an attention's keys than there is memory for. */
+/* The same for an attention with fewer pieces of keys than there is memory for. */
 static int fill_pieces(struct accel_plan *plan, struct choices *all, const struct request *req,
 		       uint32_t pieces, struct accel_error *e)
 {
@@ -93,11 +91,11 @@ static int fill_pieces(struct accel_plan *plan, struct choices *all, const struc
 }
 
 /**
- * plan_fill_tuned - fill_plan(), after a look at what was measured
+ * plan_fill_tuned - fill_plan(), with tuning results
  * @plan: empty plan
- * @all: choices; one was chosen, another of its engine may be afterwards
+ * @all: choices; one was chosen, and tuning may choose another one of its engine
  * @req: request
- * @e: filled on failure, unless the context's record has it already: code 0
+ * @e: filled on failure, unless the context has the error already: code 0
  *
  * Return: as fill_plan().
  */
@@ -108,7 +106,7 @@ int plan_fill_tuned(struct accel_plan *plan, struct choices *all,
 	const struct tune_candidate *c;
 	int ret;
 
-	/* What is fastest depends on the number of rows. */
+	/* The fastest candidate depends on the number of rows. */
 	if (!plan->ctx->reproducible)
 		known = tune_choose(plan->ctx, req, all);
 
@@ -122,13 +120,13 @@ int plan_fill_tuned(struct accel_plan *plan, struct choices *all,
 }
 
 /**
- * plan_make - a plan of what was chosen
+ * plan_make - create a plan from a choice
  * @ctx: context
  * @req: request of one task
  * @all: choices; one was chosen
  * @pieces: attention: pieces of the keys, 0: as the descriptor says
  * @out: plan
- * @e: filled on failure, unless the context's record has it already: code 0
+ * @e: filled on failure, unless the context has the error already: code 0
  *
  * Return: as fill_plan().
  */
@@ -149,7 +147,7 @@ int plan_make(struct accel_ctx *ctx, const struct request *req, struct choices *
 	return 0;
 }
 
-/* Ask the engines; one is chosen. */
+/* Ask the engines and choose one. */
 static int ask_and_choose(struct accel_ctx *ctx, const struct request *req,
 			  struct choices **out, struct accel_error *e)
 {
@@ -162,13 +160,13 @@ static int ask_and_choose(struct accel_ctx *ctx, const struct request *req,
 }
 
 /**
- * plan_place - decide how a request is done
+ * plan_place - create the plan of a request
  * @ctx: context
  * @req: request
  * @out: plan
- * @e: filled on failure, unless the context's record has it already: code 0
+ * @e: filled on failure, unless the context has the error already: code 0
  *
- * Return: 0, -EOPNOTSUPP, -ENOMEM, what packing gives.
+ * Return: 0, -EOPNOTSUPP, -ENOMEM, or an error of packing.
  */
 int plan_place(struct accel_ctx *ctx, const struct request *req,
 	       struct accel_plan **out, struct accel_error *e)
@@ -204,9 +202,9 @@ out_free:
 }
 
 /**
- * plan_tune - measure without making a plan
+ * plan_tune - measure without creating a plan
  * @ctx: context
- * @req: request; its tuning gets the results
+ * @req: request; its tuning receives the results
  * @e: filled on failure
  *
  * Return: 0, -EOPNOTSUPP, -ENOMEM.
@@ -226,7 +224,7 @@ int plan_tune(struct accel_ctx *ctx, const struct request *req, struct accel_err
 	return 0;
 }
 
-/* The parts of an operation share what is wanted, and the time. */
+/* The parts of an operation share the tuning options and the time budget. */
 void request_tune(struct request *req, struct tuning *tuning)
 {
 	uint32_t i;
@@ -237,7 +235,7 @@ void request_tune(struct request *req, struct tuning *tuning)
 	tuning->left = req->parts ? req->parts->count : 1;
 }
 
-/* What is packed is read now, so its address counts; and where it may be already. */
+/* Packing reads B now, so its alignment matters; look for existing forms in @weights. */
 static void look_at_constants(struct request *req, struct accel_weights *weights)
 {
 	const struct accel_tensor *b = req->t[UMA_SLOT_B].from;
@@ -321,9 +319,9 @@ void accel_plan_unref(struct accel_plan *plan)
 }
 
 /**
- * plan_host - how the in-process device runs a plan
- * @plan: plan; of several tasks, one after the other
- * @host: out; all zeros where a device does
+ * plan_host - describe how the in-process device runs a plan
+ * @plan: plan; the tasks of a plan with several run one after the other
+ * @host: out; all zeros for other devices
  */
 void plan_host(const struct accel_plan *plan, struct plan_host *host)
 {

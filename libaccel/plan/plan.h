@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan as the rest of the library sees it: task templates, and the places in
- * them where the addresses of bound buffers go.
+ * A plan as seen by the rest of the library: task templates, and the relocations that put the
+ * addresses of bound buffers into them.
  */
 #ifndef LIBACCEL_PLAN_H
 #define LIBACCEL_PLAN_H
@@ -17,7 +17,7 @@
  * @PLAN_ADDR: uma_operand.addr
  * @PLAN_SCALE_ADDR: uma_operand.scale_addr
  * @PLAN_ZERO_ADDR: uma_operand.zero_addr
- * @PLAN_SHAPE_ADDR: uma_task.shape_addr; of no operand
+ * @PLAN_SHAPE_ADDR: uma_task.shape_addr, which belongs to no operand
  */
 enum plan_field {
 	PLAN_ADDR,
@@ -27,7 +27,7 @@ enum plan_field {
 };
 
 /**
- * struct plan_reloc - where an address goes
+ * struct plan_reloc - relocation of an address
  * @task: task of the plan
  * @slot: &enum uma_slot
  * @field: &enum plan_field
@@ -44,7 +44,7 @@ struct plan_reloc {
 
 #define PLAN_NO_ARG	UINT32_MAX
 
-/* Where packed weights are taken to be that are not made: the plan is only looked at */
+/* Address of packed weights that do not exist, in a plan that is only examined */
 #define PLAN_UNMADE	(1ull << 39)
 
 /**
@@ -64,7 +64,7 @@ struct plan_arg {
 };
 
 /**
- * struct plan_tensor - a tensor of the descriptor that a plan was made of
+ * struct plan_tensor - a tensor of the descriptor that a plan was created from
  * @arg: &enum accel_arg, ACCEL_ARG_COUNT: there is no argument for it
  * @at: bytes from the start of the descriptor
  * @path: the caller's name: "attention.k"
@@ -75,21 +75,21 @@ struct plan_tensor {
 	const char *path;
 };
 
-/* Those of all arguments, and one that was checked and is not read */
+/* One for each argument, and one that is checked but not read */
 #define PLAN_MAX_TENSORS	(ACCEL_ARG_COUNT + 1)
 
-/* Each argument has two tables; and the number of dynamic dimensions */
+/* Each argument has two tables; one more for the number of dynamic dimensions */
 #define PLAN_MAX_ARGS	(3 * ACCEL_ARG_COUNT + 1)
 
-/* In the place of an argument: the workspace that a job has for the plan */
+/* Used as an argument: the workspace that a job has for the plan */
 #define PLAN_WORKSPACE	UINT32_MAX
 
 struct accel_plan;
 
 /**
- * struct plan_part - a plan that a plan consists of
+ * struct plan_part - a plan that is part of another plan
  * @plan: a plan of one task
- * @arg: for each of its arguments: index in the whole's, or PLAN_WORKSPACE
+ * @arg: for each of its arguments: index in the whole plan's, or PLAN_WORKSPACE
  * @at: bytes added to the address of that
  */
 struct plan_part {
@@ -113,35 +113,35 @@ struct accel_plan {
 	struct plan_reloc *relocs;
 	uint32_t arg_count;
 	struct plan_arg args[PLAN_MAX_ARGS];
-	/* slots of its task that are written, and inputs that may be D itself */
+	/* slots of its task that are written, and inputs that may be the same memory as D */
 	uint32_t outputs;
 	uint32_t in_place;
 	/* names of the arguments by &enum accel_arg, NULL: those of a GEMM */
 	const char *const *arg_names;
-	/* how it is done, as accel_plan_explain() tells it: a static string */
+	/* algorithm, as accel_plan_explain() reports it: a static string */
 	const char *algorithm;
-	/* how the in-process device is to cut it */
+	/* how the in-process device divides the operation */
 	struct fast_hint hint;
-	/* packed weights, or NULL; and who has memory that these may lie in, or NULL */
+	/* packed weights, or NULL; and the owner of memory that they may be in, or NULL */
 	struct accel_bo *packed;
 	struct accel_weights *weights;
-	/* of several tasks: then there are no tasks and relocations of its own */
+	/* parts of an operation of several tasks, which has no tasks and relocations of its own */
 	uint32_t part_count;
 	struct plan_part *parts;
-	/* what it was asked for, without buffers, and its tensors; of parts NULL */
+	/* the descriptor, without buffers, and its tensors; NULL for parts */
 	union any_desc *desc;
 	uint32_t tensor_count;
 	struct plan_tensor tensors[PLAN_MAX_TENSORS];
-	/* what was measured and decided, or NULL; of several tasks: of how many */
+	/* tuning results, or NULL; number of tuned tasks if there are several */
 	struct tune_entry *known;
 	uint32_t tuned;
 };
 
 /**
  * struct plan_host - how the in-process device runs a plan
- * @work_bytes: memory that the threads of a run share, the most of any task
- * @kernel: classes of kernels of its tasks: "gemv", "gemm, model"
- * @text: why the model runs a task, of the first such; empty: it runs none
+ * @work_bytes: memory that the threads of a run share: the maximum of all tasks
+ * @kernel: kernel classes of its tasks: "gemv", "gemm, model"
+ * @text: why the model runs the first task that it runs; empty if it runs none
  */
 struct plan_host {
 	uint64_t work_bytes;
@@ -149,14 +149,14 @@ struct plan_host {
 	char text[128];
 };
 
-/* 128 bits that stand for contents; against accidents, not against malice */
+/* 128-bit digest of contents: protects from accidental changes, not from malicious ones */
 struct store_digest {
 	uint64_t v[2];
 };
 
 /**
- * struct file_place - where data lies in a file
- * @file: zeros: in none that is known
+ * struct file_place - location of data in a file
+ * @file: zeros: no known file
  * @offset: first byte
  */
 struct file_place {
@@ -165,10 +165,10 @@ struct file_place {
 };
 
 /**
- * struct weights_sum - what is known of the contents of a buffer that forms were made of
+ * struct weights_sum - digest of the contents of a buffer from which forms were created
  * @offset: first byte
- * @bytes: how many
- * @digest: of them
+ * @bytes: number of bytes
+ * @digest: their digest
  */
 struct weights_sum {
 	uint64_t offset;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the planner share.
+ * Internal interfaces of the planner.
  *
- *	request -> variants of each way to do it (variant.c)
- *		-> candidates, the best of them (place.c, cost.c, choose.c)
+ *	request -> variants of each algorithm (variant.c)
+ *		-> candidates, and the best of them (place.c, cost.c, choose.c)
  *		-> plan: tasks and relocations (emit.c, weights.c, plan.c)
  *
- * Only plan.c, weights.c, winograd.c and run.c know contexts, buffers and jobs;
- * the rest are functions of their arguments.
+ * variant.c, place.c, cost.c and choose.c are functions of their arguments; the other files use
+ * contexts, buffers and jobs.
  */
 #ifndef LIBACCEL_PLANNER_H
 #define LIBACCEL_PLANNER_H
@@ -19,7 +19,7 @@ struct choices;
 
 /* --- variant.c: the same operation with other dimensions -------------------- */
 
-/* Simplified, and as the caller described it */
+/* The simplified form, and the one of the caller */
 #define MAX_VARIANTS	2
 
 uint32_t make_variants(const struct request *req, struct request *v);
@@ -27,12 +27,13 @@ uint32_t make_variants(const struct request *req, struct request *v);
 /* --- place.c ---------------------------------------------------------------- */
 
 /**
- * enum weights_form - what a plan holds of a constant B
- * @WEIGHTS_PLAIN: nothing: it is bound like the rest
+ * enum weights_form - form in which a plan holds a constant B
+ * @WEIGHTS_PLAIN: not held: it is bound like the other operands
  * @WEIGHTS_DENSE: a dense copy
- * @WEIGHTS_PACKED: the engine's blocks
- * @WEIGHTS_SPARSE: the engine's blocks of two of four
- * @WEIGHTS_WINOGRAD: transformed weights of a convolution, in blocks if there are some
+ * @WEIGHTS_PACKED: packed in the engine's blocks
+ * @WEIGHTS_SPARSE: packed in the engine's blocks, 2:4 sparse
+ * @WEIGHTS_WINOGRAD: transformed weights of a convolution, packed if the engine has blocks for
+ *	them
  */
 enum weights_form {
 	WEIGHTS_PLAIN,
@@ -43,18 +44,18 @@ enum weights_form {
 };
 
 /**
- * struct placement - what became of a request on an engine
+ * struct placement - result of matching a request with an engine
  * @row: capability row of the operation
- * @pack: row of the packing, NULL without
- * @form: what is held of B
+ * @pack: capability row of the packing, or NULL
+ * @form: form in which B is held
  * @variant: index of the variant
- * @estimate_ns: modelled time: @start_ns and the larger of the next two
+ * @estimate_ns: estimated time: @start_ns plus the larger of the next two
  * @start_ns: launch
  * @compute_ns: arithmetic
- * @memory_ns: traffic
- * @bytes: bytes moved
- * @field: where it was refused
- * @text: why
+ * @memory_ns: memory traffic
+ * @bytes: bytes read and written
+ * @field: field because of which it was refused
+ * @text: reason
  */
 struct placement {
 	const struct uma_op_cap *row;
@@ -71,9 +72,9 @@ struct placement {
 };
 
 /**
- * struct plan_candidates - the answer to accel_plan_explain()
+ * struct plan_candidates - the answer of accel_plan_explain()
  * @count: number of @c
- * @c: one for each kind of engine that answers alike
+ * @c: one for each group of identical engines
  */
 struct plan_candidates {
 	uint32_t count;
@@ -95,12 +96,12 @@ uint64_t packed_bytes(const struct operand *b, const struct uma_op_cap *row,
 /* --- emit.c ------------------------------------------------------------------- */
 
 /**
- * struct weights - a constant B that is held
+ * struct weights - a constant B that a plan holds
  * @bo: memory, or NULL
- * @layout: &enum uma_layout of it
+ * @layout: its &enum uma_layout
  * @scales: offset of its table of scales
  * @zeros: offset of its table of zero points
- * @bytes: of all
+ * @bytes: total size
  */
 struct weights {
 	struct accel_bo *bo;
@@ -147,15 +148,15 @@ int parts_place(struct accel_ctx *ctx, const struct request *req,
 		struct accel_plan **out, struct accel_error *e);
 int parts_tune(struct accel_ctx *ctx, const struct request *req, struct accel_error *e);
 
-/* --- choose.c ----------------------------------------------------------------- */
+/* --- parts.c: operations that consist of several tasks ------------------------ */
 
 /**
- * struct choice - engines of a kind that answer alike
+ * struct choice - an algorithm on a group of identical engines
  * @engine: the first of them
  * @instances: mask of their instances
- * @way: index of the way
- * @ok: they can do it so
- * @p: how, or why not
+ * @way: index of the algorithm
+ * @ok: supported
+ * @p: placement, or the reason for a refusal
  */
 struct choice {
 	const struct device_engine *engine;
@@ -166,11 +167,11 @@ struct choice {
 };
 
 /**
- * struct choices - all engines of a device
- * @ways: ways to do the request
- * @way_count: their number
- * @variants: forms of each way
- * @variant_count: their number
+ * struct choices - the answers of all engines of a device
+ * @ways: algorithms for the request
+ * @way_count: number of @ways
+ * @variants: variants of each algorithm
+ * @variant_count: number of variants
  * @chosen: index in @c, or @count
  * @count: number of @c
  * @c: choices, in the order of the engines

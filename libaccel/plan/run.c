@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * All at once: plan, bind, submit and wait.
- */
+/* Plan, bind, submit and wait in one call. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +9,7 @@
 #include "libaccel/core/objects.h"
 #include "planner.h"
 
-/* Why a job failed, in the context's record. */
+/* Record the reason for a job's failure in the context. */
 static int record_outcome(struct accel_ctx *ctx, struct accel_fence *fence, int ret)
 {
 	struct accel_fence_info info = { .size = sizeof(info) };
@@ -30,7 +28,7 @@ static int record_outcome(struct accel_ctx *ctx, struct accel_fence *fence, int 
  * job_run - submit a job and wait for it
  * @job: job
  *
- * Return: 0, or what the step that failed gave; the context's record has it.
+ * Return: 0, or the error of the step that failed, which the context has recorded.
  */
 int job_run(struct accel_job *job)
 {
@@ -81,7 +79,7 @@ int plan_run(struct accel_plan *plan, const struct job_bindings *bound)
 	return ret;
 }
 
-/* Addresses decide about alignment, and every operand needs a buffer. */
+/* Every operand needs a buffer, whose address decides about alignment. */
 static int look_at_buffers(struct request *req, struct accel_error *e)
 {
 	uint32_t s, i;
@@ -114,7 +112,7 @@ static int look_at_buffers(struct request *req, struct accel_error *e)
 	return 0;
 }
 
-/* The caller's tensor that is bound by a number. */
+/* The caller's tensor of an argument. */
 static const struct accel_tensor *tensor_of(const struct request *req, uint32_t arg)
 {
 	uint32_t s;
@@ -129,7 +127,7 @@ static const struct accel_tensor *tensor_of(const struct request *req, uint32_t 
 	return NULL;
 }
 
-/* The buffer of an argument: its tensor's, that of a table, or of the length. */
+/* The buffer of an argument: that of its tensor, of a table, or of the length. */
 static struct accel_binding bind_tensor(uint32_t arg, const struct accel_tensor *t)
 {
 	if (arg & ACCEL_ARG_SCALES)
@@ -142,9 +140,9 @@ static struct accel_binding bind_tensor(uint32_t arg, const struct accel_tensor 
 }
 
 /**
- * plan_bindings - the buffers of the tensors that a plan was made of
+ * plan_bindings - the buffers of the tensors of a request
  * @plan: plan
- * @req: request that it was made of
+ * @req: request that it was created from
  * @bindings: out: room for PLAN_MAX_ARGS
  *
  * Return: their number.
@@ -163,7 +161,7 @@ uint32_t plan_bindings(const struct accel_plan *plan, const struct request *req,
 	return plan->arg_count;
 }
 
-/* --- the descriptor's own names ------------------------------------------------- */
+/* --- names in the descriptor ------------------------------------------------------ */
 
 static void note_tensor(struct accel_plan *plan, const struct request *req,
 			const struct accel_tensor *t, uint32_t arg, const char *path)
@@ -171,7 +169,7 @@ static void note_tensor(struct accel_plan *plan, const struct request *req,
 	const uint32_t at = (uint32_t)((const char *)t - (const char *)req->desc);
 	uint32_t i;
 
-	/* The old contents of D are D. */
+	/* The old contents of D have the tensor of D. */
 	for (i = 0; i < plan->tensor_count && plan->tensors[i].at != at; i++)
 		;
 	if (i < plan->tensor_count || !t->rank)
@@ -180,9 +178,9 @@ static void note_tensor(struct accel_plan *plan, const struct request *req,
 }
 
 /**
- * plan_note_tensors - note where the tensors of a plan are in its descriptor
+ * plan_note_tensors - record where the tensors of a plan are in its descriptor
  * @plan: plan
- * @req: request that it was made of
+ * @req: request that it was created from
  */
 void plan_note_tensors(struct accel_plan *plan, const struct request *req)
 {
@@ -203,7 +201,7 @@ static struct accel_tensor *tensor_at(union any_desc *desc, const struct plan_te
 	return (struct accel_tensor *)((char *)desc + t->at);
 }
 
-/* The tensor of an argument in @desc, or that which says where the length is there. */
+/* The tensor of an argument in @desc, or the one that has the buffer of the length. */
 static const struct plan_tensor *plan_tensor(const struct accel_plan *plan, uint32_t arg,
 					     union any_desc *desc)
 {
@@ -221,7 +219,7 @@ static const struct plan_tensor *plan_tensor(const struct accel_plan *plan, uint
 	return found;
 }
 
-/* An operation reads one number. */
+/* All lengths must be the same, since a task has only one address for them. */
 static int check_lengths(const struct accel_plan *plan, union any_desc *desc,
 			 struct accel_error *e)
 {
@@ -240,7 +238,7 @@ static int check_lengths(const struct accel_plan *plan, union any_desc *desc,
 	return 0;
 }
 
-/* What differs of two tensors. */
+/* Name the difference between two tensors. */
 static int other_tensor(const struct accel_tensor *t, const struct accel_tensor *want,
 			const char *path, struct accel_error *e)
 {
@@ -264,7 +262,7 @@ static int other_tensor(const struct accel_tensor *t, const struct accel_tensor 
 	return bad(e, -EINVAL, path, "quant", "%s", text);
 }
 
-/* What was left to the plan may be told as it was, or as the plan has chosen. */
+/* Strides that were left to the plan may be unset again, or be those that the plan has chosen. */
 static void take_layout(struct accel_tensor *t, const struct accel_tensor *want)
 {
 	if (!(want->flags & ACCEL_TENSOR_ANY))
@@ -275,8 +273,8 @@ static void take_layout(struct accel_tensor *t, const struct accel_tensor *want)
 }
 
 /*
- * Is it the descriptor of the plan, but for the buffers? Then the plan knows what
- * there is to know about it.
+ * Except for the buffers, is it the descriptor that the plan was created from? If so it need
+ * not be checked again.
  */
 static int check_desc(const struct accel_plan *plan, const union any_desc *desc,
 		      struct accel_error *e)
@@ -308,7 +306,7 @@ static int check_desc(const struct accel_plan *plan, const union any_desc *desc,
 	return 0;
 }
 
-/* Bind what a descriptor has to a plan that was made of its like. */
+/* Bind the buffers of a descriptor to a plan that was created from an equal one. */
 static int add_by_name(struct accel_job *job, struct accel_plan *plan,
 		       const struct accel_desc *desc, const uint32_t *deps, uint32_t dep_count,
 		       uint32_t *index)
@@ -366,7 +364,7 @@ int accel_plan_get_arg(struct accel_plan *plan, uint32_t index, struct accel_arg
 	return struct_out(info, &all, sizeof(all), sizeof(all));
 }
 
-/* --- at once --------------------------------------------------------------------- */
+/* --- in one call ------------------------------------------------------------------- */
 
 /**
  * struct called - a call of an operation with its buffers
@@ -382,7 +380,7 @@ struct called {
 	const char *paths[PLAN_MAX_ARGS];
 };
 
-/* The request stays until the names are not needed any more. */
+/* The request must stay valid until the names are no longer needed. */
 static int call_init(struct accel_ctx *ctx, struct request *req, struct called *call,
 		     struct accel_error *e)
 {
@@ -401,7 +399,7 @@ static int call_init(struct accel_ctx *ctx, struct request *req, struct called *
 	return 0;
 }
 
-/* Plan it, add it to @job, and run that if it is this call's own: NULL. */
+/* Plan an operation and add it to @job, or, with NULL, run it in a job of its own. */
 static int add_or_run(struct accel_ctx *ctx, struct accel_job *job, const struct accel_desc *desc,
 		      const uint32_t *deps, uint32_t dep_count, uint32_t *index)
 {
@@ -454,11 +452,11 @@ int accel_run(struct accel_ctx *ctx, const struct accel_desc *desc)
 	return add_or_run(ctx, NULL, desc, NULL, 0, NULL);
 }
 
-/* --- the same for people ----------------------------------------------------------- */
+/* --- functions with tensors as arguments ---------------------------------------------- */
 
 /**
  * struct given - a tensor of a call
- * @name: its name there
+ * @name: its name in the call
  * @tensor: the caller's
  * @at: bytes from the start of the descriptor to its place
  */
@@ -471,7 +469,7 @@ struct given {
 #define GIVEN(desc, field)	{ #field, field, offsetof(struct accel_##desc##_desc, field) }
 
 /*
- * Run @desc with the tensors of a call; @how has the rest of it, NULL: @desc has it
+ * Run @desc with the tensors of a call; @how has the rest of the descriptor, NULL: @desc has it
  * already.
  */
 static int run_given(struct accel_ctx *ctx, union any_desc *desc, const struct accel_desc *how,

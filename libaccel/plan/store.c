@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Forms of constant weights that plans share. What a form was made of is known by a digest
- * of its contents, so that it is found whichever buffer has them; a form is memory of the
- * context that made it, which others import, or lies in a mapped file.
+ * Forms of constant weights that plans share. A form is identified by a digest of the contents
+ * that it was created from, so it is found whichever buffer has them. Its memory belongs to the
+ * context that created it, and is imported by others, or is part of a mapped file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "planner.h"
 #include "store.h"
 
-/* Each bit of the result depends on all of @v. */
+/* Each bit of the result depends on all bits of @v. */
 static uint64_t stir(uint64_t v, uint64_t by)
 {
 	v = (v ^ v >> 32) * by;
@@ -24,13 +24,16 @@ static uint64_t stir(uint64_t v, uint64_t by)
 	return v ^ v >> 32;
 }
 
-/* Two numbers of 64 bits, and as many such as the sums of a block are in */
+/* Two 64-bit numbers, and their number in a block */
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 #define BLOCK_PAIRS	8u
 #define BLOCK_BYTES	(BLOCK_PAIRS * sizeof(pair))
 
-/* Of each number the lower half times the upper one, as a vector: scalar products are too few. */
+/*
+ * The lower half of each number times the upper one, as a vector: scalar multiplication is too
+ * slow.
+ */
 static inline pair halves(pair v)
 {
 #ifdef __SSE2__
@@ -41,8 +44,9 @@ static inline pair halves(pair v)
 }
 
 /*
- * Each number counts twice: its neighbour's sum has it as it is, so that no other one alone has
- * the same digest; its own has a product that depends on the place. After XXH3 (Y. Collet).
+ * Each number is used twice: it is added unchanged to the sum of its neighbour, so that a
+ * change of one number always changes the digest, and its own sum gets a product that depends
+ * on the position. After XXH3 (Y. Collet).
  */
 static inline void sum_block(pair *sums, const uint8_t *data, pair place)
 {
@@ -58,12 +62,12 @@ static inline void sum_block(pair *sums, const uint8_t *data, pair place)
 }
 
 /**
- * store_sum - digest of bytes
- * @d: of what comes before them
+ * store_sum - compute a digest
+ * @d: digest of the preceding data
  * @data: bytes
- * @bytes: how many
+ * @bytes: number of bytes
  *
- * It is as fast as memory gives the bytes.
+ * It is as fast as the memory.
  *
  * Return: digest of both.
  */
@@ -95,7 +99,7 @@ struct store_digest store_sum(struct store_digest d, const void *data, uint64_t 
 	return d;
 }
 
-/* Without room for it, it is read again. */
+/* If there is no memory to record it, the data are read again. */
 static void know(struct accel_weights *w, const struct accel_bo *bo, const struct weights_sum *sum,
 		 bool recalled)
 {
@@ -114,26 +118,26 @@ static void know(struct accel_weights *w, const struct accel_bo *bo, const struc
 		};
 }
 
-/* The contents of a buffer lie in a file. */
+/* Record that the contents of a buffer are in a file. */
 void weights_place(struct accel_bo *bo, const struct file_place *place)
 {
 	bo->place = *place;
 }
 
-/* By this number the contents of a buffer are known, also when it is gone. */
+/* Number that identifies the contents of a buffer, also after its release. */
 uint64_t weights_source(const struct accel_bo *bo)
 {
 	return bo->id;
 }
 
 /**
- * weights_sums - what is known of a buffer's contents
+ * weights_sums - known digests of a buffer
  * @w: weights
  * @source: weights_source()
  * @list: out
- * @max: room in @list
+ * @max: size of @list
  *
- * Return: entries of @list.
+ * Return: number of entries in @list.
  */
 uint32_t weights_sums(struct accel_weights *w, uint64_t source, struct weights_sum *list,
 		      uint32_t max)
@@ -150,7 +154,7 @@ uint32_t weights_sums(struct accel_weights *w, uint64_t source, struct weights_s
 	return count;
 }
 
-/* What is known of one buffer is known of another, which is the same. */
+/* Copy the known digests of a buffer to another one with the same contents. */
 void weights_rename(struct accel_weights *w, uint64_t from, uint64_t to)
 {
 	uint32_t i;
@@ -163,10 +167,10 @@ void weights_rename(struct accel_weights *w, uint64_t from, uint64_t to)
 }
 
 /**
- * weights_tell - what a buffer's contents are, so that they need not be read
+ * weights_tell - record the digest of a buffer, so that it need not be read
  * @w: weights
  * @bo: buffer
- * @sum: what they are
+ * @sum: digest
  */
 void weights_tell(struct accel_weights *w, const struct accel_bo *bo,
 		  const struct weights_sum *sum)
@@ -177,14 +181,14 @@ void weights_tell(struct accel_weights *w, const struct accel_bo *bo,
 }
 
 /**
- * store_content - digest of what a buffer has
+ * store_content - compute the digest of a part of a buffer
  * @w: weights
- * @bo: buffer that the CPU sees
+ * @bo: buffer that the CPU can access
  * @offset: first byte
- * @bytes: how many
- * @sum: in: digest of what comes before; out: of both
+ * @bytes: number of bytes
+ * @sum: in: digest of the preceding data; out: of both
  *
- * Return: 0, or what a device that is gone gives.
+ * Return: 0, or the error of a lost device.
  */
 int store_content(struct accel_weights *w, struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 		  struct store_digest *sum)
@@ -218,7 +222,7 @@ int store_content(struct accel_weights *w, struct accel_bo *bo, uint64_t offset,
 	return 0;
 }
 
-/* Likewise, of data that no buffer has */
+/* The same for data that are not in a buffer */
 struct store_digest weights_read(struct accel_weights *w, const struct file_place *at,
 				 const void *data, uint64_t bytes)
 {
@@ -242,9 +246,9 @@ static void form_release(struct accel_weights *w, struct store_form *f)
 }
 
 /**
- * store_trim - forms that were not used longest go until the rest are no more than allowed
+ * store_trim - release the least recently used forms until the others are within the limits
  * @w: weights
- * @stays: key of one that stays; NULL: all may go
+ * @stays: key of a form that is kept; NULL: all may be released
  */
 void store_trim(struct accel_weights *w, const struct store_key *stays)
 {
@@ -263,11 +267,11 @@ void store_trim(struct accel_weights *w, const struct store_key *stays)
 }
 
 /**
- * store_add - room for a form that is not there
+ * store_add - add a new form
  * @w: weights
  * @key: its key
  *
- * Return: form without memory, NULL without memory of the process.
+ * Return: form without memory, NULL if out of memory.
  */
 struct store_form *store_add(struct accel_weights *w, const struct store_key *key)
 {
@@ -297,7 +301,7 @@ static bool form_join(struct store_form *f, struct accel_bo *bo)
 	return true;
 }
 
-/* The form's memory in a context: there already, in the file, or another context's. */
+/* The form's memory in a context: existing, from the file, or imported from another context. */
 static struct accel_bo *form_in(struct accel_weights *w, struct store_form *f,
 				struct accel_ctx *ctx)
 {
@@ -313,7 +317,10 @@ static struct accel_bo *form_in(struct accel_weights *w, struct store_form *f,
 		if (f->bos[i]->ctx == ctx)
 			return accel_bo_ref(f->bos[i]);
 	if (f->mapped) {
-		/* Its digest was read or is known: it is there, and the file as long. */
+		/*
+		 * The file has at least this length, because its digest was checked or is
+		 * known.
+		 */
 		ret = accel_bo_import_ptr(ctx, (void *)(uintptr_t)f->mapped, f->key.bytes, &mapped,
 					  &bo);
 	} else {
@@ -332,11 +339,11 @@ static struct accel_bo *form_in(struct accel_weights *w, struct store_form *f,
 }
 
 /**
- * store_whole - is what a file has what it says that it has? Asked once.
+ * store_whole - check, once, that the data in a file match their digest
  * @w: weights
- * @f: form; one that is damaged goes, and the last one is in its place
+ * @f: form; a damaged one is released and replaced by the last one
  *
- * Return: true, also for one of no file.
+ * Return: true if they match, or if the form is not in a file.
  */
 bool store_whole(struct accel_weights *w, struct store_form *f)
 {
@@ -355,12 +362,12 @@ bool store_whole(struct accel_weights *w, struct store_form *f)
 }
 
 /**
- * store_find - a form, in a context
+ * store_find - find a form for a context
  * @w: weights
  * @ctx: context
  * @key: its key
  *
- * Return: buffer with a reference for the caller, NULL: it has to be made.
+ * Return: buffer with a reference for the caller, NULL: the form must be created.
  */
 struct accel_bo *store_find(struct accel_weights *w, struct accel_ctx *ctx,
 			    const struct store_key *key)
@@ -383,12 +390,12 @@ struct accel_bo *store_find(struct accel_weights *w, struct accel_ctx *ctx,
 }
 
 /**
- * store_keep - keep a form that was made
+ * store_keep - add a form that was created
  * @w: weights
  * @key: its key
  * @bo: its memory, of which another reference is taken
  *
- * Without memory it is the caller's alone.
+ * If out of memory, only the caller uses the form.
  */
 void store_keep(struct accel_weights *w, const struct store_key *key, struct accel_bo *bo)
 {
@@ -403,7 +410,7 @@ void store_keep(struct accel_weights *w, const struct store_key *key, struct acc
 		f = store_add(w, key);
 	if (!f)
 		return;
-	/* What has no memory cannot be found; a mapped one has. */
+	/* Without memory it cannot be used; a mapped form has memory. */
 	if (!form_join(f, bo) && !f->bo_count && !f->mapped)
 		form_release(w, f);
 	else
@@ -442,7 +449,7 @@ int accel_weights_create(struct accel_ctx *ctx, const struct accel_weights_opts 
 	return 0;
 }
 
-/* The device whose plans may use it. */
+/* The device whose plans may use the forms. */
 const struct accel_device *weights_device(const struct accel_weights *weights)
 {
 	return weights->ctx->dev;

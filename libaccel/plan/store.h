@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Forms of constant weights that plans share.
- */
+/* Forms of constant weights that plans share. */
 #ifndef LIBACCEL_STORE_H
 #define LIBACCEL_STORE_H
 
@@ -9,29 +7,29 @@
 #include <stdatomic.h>
 #include "libaccel/core/objects.h"
 
-/* Forms, and buffers whose contents are known, at most */
+/* Maximum number of forms, and of buffers with known contents */
 #define STORE_MAX	65536u
 
 /**
- * struct store_key - what a form is found by; without padding
- * @content: of the source and its tables
- * @lo: where element (0, 0, ...) is in the source
- * @dims: of the operand as it is held
+ * struct store_key - key of a form; without padding, because it is compared and hashed as bytes
+ * @content: digest of the source and its tables
+ * @lo: position of element (0, 0, ...) in the source
+ * @dims: dimensions of the form
  * @strides: of the source
- * @bytes: of the form
+ * @bytes: size of the form
  * @rank: number of @dims
  * @dtype: &enum accel_dtype
  * @form: &enum weights_form
  * @layout: &enum uma_layout
  * @block_k: of the packing row, or 0
- * @block_n: likewise
+ * @block_n: of the packing row, or 0
  * @engine: &enum accel_engine
  * @winograd: edge, or 0
  * @scheme: of its quantisation
- * @axis: likewise
- * @group: likewise
- * @quant_flags: likewise
- * @scale_dtype: likewise
+ * @axis: of its quantisation
+ * @group: of its quantisation
+ * @quant_flags: of its quantisation
+ * @scale_dtype: of its quantisation
  * @zeros: there are zero points
  * @sparse: 1 + dimension along which two of four are zero, or 0
  * @order: 1 + order of the dimensions of a dense form, or zeros
@@ -61,7 +59,7 @@ struct store_key {
 	uint8_t order[8];
 };
 
-/* Data of a file whose digest is known */
+/* Data of a file with a known digest */
 struct file_sum {
 	struct accel_file_stamp file;
 	uint64_t offset;
@@ -69,10 +67,10 @@ struct file_sum {
 	struct store_digest digest;
 };
 
-/* A form: in a file, or in contexts, or both. */
+/* A form, in a file, in contexts, or in both. */
 struct store_form {
 	struct store_key key;
-	/* the same memory in each context that has it */
+	/* the same memory in each context that uses it */
 	uint32_t bo_count;
 	struct accel_bo **bos;
 	/* in a mapped file, or NULL */
@@ -80,11 +78,11 @@ struct store_form {
 	struct file_place place;
 	struct store_digest digest;
 	bool checked;
-	/* when it was last used, of all uses */
+	/* value of the use counter at its last use */
 	uint64_t used;
 };
 
-/* Contents that are known: buffers' numbers are given once. */
+/* Digests of the contents of a buffer, by the number of the buffer, which is never reused. */
 struct store_known {
 	uint64_t bo;
 	uint64_t offset;
@@ -103,7 +101,7 @@ struct accel_weights {
 	atomic_uint refs;
 	struct accel_ctx *ctx;
 	uint64_t max_bytes;
-	/* protects what follows */
+	/* protects the following members */
 	pthread_mutex_t lock;
 	struct accel_weights_info info;
 	uint64_t uses;
@@ -114,11 +112,11 @@ struct accel_weights {
 	struct store_known *known;
 	uint32_t map_count;
 	struct store_map *maps;
-	/* directory of the context's, -1: not looked for yet, -2: none */
+	/* directory of the context; -1: not opened yet, -2: none */
 	int dir;
 	/* bytes that were found or written there */
 	uint64_t dir_bytes;
-	/* what is known of files: first what the directory had, once that was read */
+	/* known data of files, starting with those of the directory once these are read */
 	struct file_sum *sums;
 	uint32_t sum_count;
 	uint32_t sum_cap;
@@ -131,7 +129,7 @@ struct accel_weights {
 	bool doubted;
 };
 
-/* store.c; with the lock */
+/* store.c; called with the lock held */
 int store_content(struct accel_weights *w, struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 		  struct store_digest *sum);
 struct accel_bo *store_find(struct accel_weights *w, struct accel_ctx *ctx,
@@ -141,7 +139,7 @@ void store_trim(struct accel_weights *w, const struct store_key *stays);
 bool store_whole(struct accel_weights *w, struct store_form *f);
 struct store_form *store_add(struct accel_weights *w, const struct store_key *key);
 
-/* store_file.c, a file with one form; with the lock */
+/* store_file.c, files with one form; called with the lock held */
 #define STORE_NAME	36
 
 void store_form_name(const struct accel_weights *w, const struct store_key *key,
@@ -150,12 +148,12 @@ int store_form_write(struct accel_weights *w, const struct store_form *f, int fd
 struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size,
 				  const struct store_key *key);
 
-/* store_known.c; with the lock */
+/* store_known.c; called with the lock held */
 struct store_digest store_read(struct accel_weights *w, const struct file_place *at,
 			       const void *data, uint64_t bytes);
 void store_known_save(struct accel_weights *w);
 
-/* store_dir.c; with the lock */
+/* store_dir.c; called with the lock held */
 #define STORE_KNOWN	"known"
 
 bool store_dir_is(struct accel_weights *w);

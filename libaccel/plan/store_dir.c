@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Forms that are kept for later starts: each in a file of its own in a directory of the user,
- * named by the digest of its key, of chip, driver and level of kernels. Files appear whole, by
- * renaming, so that processes need no lock; what is refused is made and written again.
+ * Keeps forms for later starts: each in its own file in a directory of the user, named by the
+ * digest of its key, chip, driver and kernel level. Files are created under another name and
+ * renamed, so processes need no lock; rejected files are created again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,10 +17,10 @@
 
 #include "store.h"
 
-/* Smaller ones are packed in less time than a file takes. */
+/* Smaller forms take less time to pack than to read. */
 #define KEPT_MIN	65536u
 
-/* Room for the name of a file, also while it is written */
+/* Size of a file name, including the suffix of a temporary one */
 #define NAME_MAX_KEPT	64
 
 enum { DIR_UNKNOWN = -1, DIR_NONE = -2 };
@@ -29,7 +29,7 @@ enum { DIR_UNKNOWN = -1, DIR_NONE = -2 };
  * struct kept - a file of the directory
  * @name: its name
  * @bytes: its size
- * @used: when it was last used
+ * @used: time of its last use
  */
 struct kept {
 	char name[NAME_MAX_KEPT];
@@ -37,7 +37,7 @@ struct kept {
 	struct timespec used;
 };
 
-/* Nobody but the user can have written it. */
+/* Can only the user write it? */
 static bool is_own(const struct stat *st)
 {
 	return st->st_uid == geteuid() && !(st->st_mode & 0022);
@@ -77,7 +77,7 @@ bool store_dir_is(struct accel_weights *w)
 	return w->dir >= 0;
 }
 
-/* A file of the directory that nobody else can have written; it is to be closed. */
+/* Open a file of the directory that only the user can write; the caller closes it. */
 int store_dir_read(const struct accel_weights *w, const char *name)
 {
 	struct stat st;
@@ -96,7 +96,7 @@ int store_dir_read(const struct accel_weights *w, const char *name)
  * @w: weights
  * @key: key of the form
  *
- * Return: form, whole, or NULL.
+ * Return: valid form, or NULL.
  */
 struct store_form *store_dir_find(struct accel_weights *w, const struct store_key *key)
 {
@@ -112,7 +112,10 @@ struct store_form *store_dir_find(struct accel_weights *w, const struct store_ke
 	fd = store_dir_read(w, name);
 	if (fd >= 0) {
 		if (!fstat(fd, &st)) {
-			/* Once a day: that changes the file's stamp, so that it is read again. */
+			/*
+			 * At most once a day, because it changes the file's stamp, so that it
+			 * is read again.
+			 */
 			if (time(NULL) - st.st_atim.tv_sec > 24 * 60 * 60)
 				futimens(fd, used);
 			f = store_form_map(w, fd, (uint64_t)st.st_size, key);
@@ -134,13 +137,13 @@ struct store_form *store_dir_find(struct accel_weights *w, const struct store_ke
 }
 
 /**
- * store_dir_write - a new file of the directory, in the place of an old one
+ * store_dir_write - create or replace a file of the directory
  * @w: weights
  * @name: its name
  * @fill: writes it
  * @user: for @fill
  *
- * Return: 0, or the error that was logged.
+ * Return: 0, or the error, which was logged.
  */
 int store_dir_write(struct accel_weights *w, const char *name, int (*fill)(void *user, int fd),
 		    void *user)
@@ -149,7 +152,7 @@ int store_dir_write(struct accel_weights *w, const char *name, int (*fill)(void 
 	char temp[NAME_MAX_KEPT];
 	int fd, ret;
 
-	/* One that was stopped may have had the same number, as the first of a container has. */
+	/* A killed process may have had the same PID, such as the first process of a container. */
 	do {
 		snprintf(temp, sizeof(temp), "%s.%d.%u", name, (int)getpid(),
 			 atomic_fetch_add(&count, 1));
@@ -182,7 +185,7 @@ static int fill_form(void *user, int fd)
 }
 
 /**
- * store_dir_keep - write a form that was made into the directory
+ * store_dir_keep - write a new form to the directory
  * @w: weights
  * @f: form, in memory
  */
@@ -190,7 +193,7 @@ void store_dir_keep(struct accel_weights *w, const struct store_form *f)
 {
 	char name[STORE_NAME];
 
-	/* What is in use would go for what is written: each start would write as much again. */
+	/* Do not replace forms that are in use: otherwise each start would write as much again. */
 	if (w->dir < 0 || f->key.bytes < KEPT_MIN || w->dir_bytes >= w->ctx->weights_bytes ||
 	    f->key.bytes > w->ctx->weights_bytes - w->dir_bytes)
 		return;
@@ -199,7 +202,7 @@ void store_dir_keep(struct accel_weights *w, const struct store_form *f)
 		w->dir_bytes += f->key.bytes;
 }
 
-/* A form: digest, ".w"; and what a process that was stopped has left behind it */
+/* A form (digest, ".w"), or a temporary file that a killed process left behind */
 static bool is_kept(const char *name)
 {
 	return strlen(name) < NAME_MAX_KEPT &&
@@ -217,7 +220,7 @@ static int by_use(const void *a, const void *b)
 	       (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* All files of the directory; the list is to be given to free(). */
+/* List all files of the directory; the list is for free(). */
 static size_t list_kept(DIR *dir, struct kept **list, uint64_t *bytes)
 {
 	struct kept *grown;
@@ -242,7 +245,7 @@ static size_t list_kept(DIR *dir, struct kept **list, uint64_t *bytes)
 	return n;
 }
 
-/* What was not used longest goes until the rest is no more than allowed. */
+/* Delete the least recently used files until the others are within the limit. */
 static void dir_trim(const struct accel_weights *w)
 {
 	struct kept *list = NULL;
@@ -269,7 +272,7 @@ static void dir_trim(const struct accel_weights *w)
 }
 
 /**
- * store_dir_close - give the directory up, which is no larger than allowed then
+ * store_dir_close - close the directory, and trim it to its limit
  * @w: weights
  */
 void store_dir_close(struct accel_weights *w)

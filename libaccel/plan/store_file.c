@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Forms of weights in a file: a header, which says who can use it, a table of keys, and the
+ * Forms of weights in a file: a header that identifies the users, a table of keys, and the
  * forms at multiples of a page, as they are in memory.
  */
 #include <errno.h>
@@ -15,20 +15,20 @@
 
 #include "store.h"
 
-/* Counts up when keys, forms or the way to them change. */
+/* Incremented when keys, forms or the conversion change. */
 #define FILE_VERSION	2u
 #define FILE_MAGIC	0x53544847494557a5ull
 #define FILE_ALIGN	4096u
 
 /**
- * struct file_header - how a file begins; numbers as this processor has them
- * @magic: FILE_MAGIC, also the order of bytes
+ * struct file_header - header of a file; in native byte order
+ * @magic: FILE_MAGIC, also checks the byte order
  * @version: FILE_VERSION
  * @key_size: of a key
- * @count: entries
+ * @count: number of entries
  * @pad: 0
  * @profile: chip
- * @kernels: level of kernels, which decides about the last bits of what was computed
+ * @kernels: kernel level, which affects the last bits of computed forms
  * @driver: kernel driver, or "sw"
  * @sum: digest of the header with zeros here, and of the entries
  */
@@ -47,8 +47,8 @@ struct file_header {
 /**
  * struct file_entry - a form
  * @key: its key
- * @offset: where it is
- * @digest: of its bytes
+ * @offset: its position
+ * @digest: digest of its bytes
  */
 struct file_entry {
 	struct store_key key;
@@ -84,7 +84,7 @@ static struct store_digest sum_of(const struct file_header *h, const struct file
 	return store_sum(d, e, h->count * sizeof(*e));
 }
 
-/* A form as the CPU sees it. */
+/* The data of a form as the CPU sees them. */
 static int form_bytes(const struct store_form *f, const void **bytes)
 {
 	if (f->mapped) {
@@ -95,7 +95,7 @@ static int form_bytes(const struct store_form *f, const void **bytes)
 	return accel_bo_cpu_begin(f->bos[0], 0, f->key.bytes, ACCEL_CPU_READ);
 }
 
-/* Some forms, from @base on */
+/* Write forms at @base */
 static int write_forms(struct accel_weights *w, const struct store_form *forms, uint32_t count,
 		       int fd, uint64_t base, uint64_t *end)
 {
@@ -119,7 +119,10 @@ static int write_forms(struct accel_weights *w, const struct store_form *forms, 
 		if (ret)
 			break;
 		entries[i].digest = store_sum(entries[i].digest, bytes, entries[i].key.bytes);
-		/* It changed behind our back: with a digest that fits it would be believed. */
+		/*
+		 * The mapped file was modified by someone else: do not write a valid digest for
+		 * it.
+		 */
 		if (forms[i].mapped && memcmp(&entries[i].digest, &forms[i].digest,
 					      sizeof(forms[i].digest)) != 0) {
 			ret = ctx_fail(w->ctx, -EBADMSG, "path",
@@ -129,7 +132,7 @@ static int write_forms(struct accel_weights *w, const struct store_form *forms, 
 		ret = file_write(fd, bytes, entries[i].key.bytes, base + offset);
 		offset = align_up(offset + entries[i].key.bytes);
 	}
-	/* The last page is whole, so that all of it can be mapped. */
+	/* Pad the last page, so that the whole file can be mapped. */
 	if (!ret && ftruncate(fd, (off_t)(base + offset)))
 		ret = -errno;
 	*end = base + offset;
@@ -156,7 +159,7 @@ static int fill_file(void *user, int fd)
 	int ret;
 
 	pthread_mutex_lock(&w->lock);
-	/* Written again, what is damaged would have a digest that fits. */
+	/* Drop damaged forms, which would get a valid digest now. */
 	for (i = 0; i < w->info.forms;)
 		i += store_whole(w, &w->forms[i]);
 	ret = write_forms(w, w->forms, w->info.forms, fd, place->offset, &place->end);
@@ -169,7 +172,7 @@ static int fill_file(void *user, int fd)
  * @w: weights
  * @fd: file
  * @offset: multiple of a page where they begin
- * @bytes: out: how long they are
+ * @bytes: out: their total size
  *
  * Return: 0, errors of writing, -ENOMEM.
  */
@@ -193,7 +196,7 @@ int accel_weights_save(struct accel_weights *w, const char *path)
 	return file_replace(w->ctx, path, fill_file, &place);
 }
 
-/* May this device use it, and is it whole? */
+/* Is the header valid, and the file for this device? */
 static int check_header(struct accel_weights *w, const struct file_header *h, uint64_t size)
 {
 	struct file_header want;
@@ -266,13 +269,13 @@ static int add_forms(struct accel_weights *w, const struct file_header *h, uint6
 		f->mapped = (const uint8_t *)h + e[i].offset;
 		f->place = (struct file_place) { at->file, at->offset + e[i].offset };
 		f->digest = e[i].digest;
-		/* What came first is the oldest: so a large file leaves its end. */
+		/* The first forms are the oldest, so of a large file the last ones remain. */
 		store_trim(w, NULL);
 	}
 	return 0;
 }
 
-/* The mapping is the store's from here on, if there is memory. */
+/* The store owns the mapping from here on, if there is memory. */
 static bool keep_map(struct accel_weights *w, void *addr, uint64_t size)
 {
 	struct store_map *grown = realloc(w->maps, (w->map_count + 1) * sizeof(*grown));
@@ -284,7 +287,7 @@ static bool keep_map(struct accel_weights *w, void *addr, uint64_t size)
 	return true;
 }
 
-/* The file is the store's from here on; what has been taken from it stays. */
+/* The store owns the mapping on success; forms that were added before an error remain. */
 static int take_map(struct accel_weights *w, void *addr, uint64_t size,
 		    const struct file_place *at)
 {
@@ -299,11 +302,11 @@ static int take_map(struct accel_weights *w, void *addr, uint64_t size,
 }
 
 /**
- * weights_map - use the forms of a part of a file, too
+ * weights_map - also use the forms in a part of a file
  * @w: weights
  * @fd: file
  * @offset: multiple of a page where they begin
- * @bytes: how long they are; the file is as long
+ * @bytes: their total size; the file is at least as long
  *
  * Return: as accel_weights_load().
  */
@@ -345,10 +348,10 @@ int accel_weights_load(struct accel_weights *w, const char *path)
 	return ret;
 }
 
-/* --- a form in a file of its own ------------------------------------------------------ */
+/* --- files with one form -------------------------------------------------------------- */
 
 /**
- * store_form_name - what its file is called: who can use it is in it too
+ * store_form_name - file name of a form, which also identifies its users
  * @w: weights
  * @key: key of the form
  * @name: out
@@ -365,7 +368,7 @@ void store_form_name(const struct accel_weights *w, const struct store_key *key,
 }
 
 /**
- * store_form_write - write its file
+ * store_form_write - write the file of a form
  * @w: weights
  * @f: form
  * @fd: file
@@ -380,14 +383,14 @@ int store_form_write(struct accel_weights *w, const struct store_form *f, int fd
 }
 
 /**
- * store_form_map - use the form of such a file
+ * store_form_map - use the form in such a file
  * @w: weights
  * @fd: file
  * @size: of the file
  * @key: key of the form
  *
- * Return: form, whose contents are still to be checked; NULL: the file has not that form for this
- * device, or there is no memory.
+ * Return: form whose contents have not been checked; NULL if the file does not have it for this
+ * device, or if out of memory.
  */
 struct store_form *store_form_map(struct accel_weights *w, int fd, uint64_t size,
 				  const struct store_key *key)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The same operation with fewer dimensions: those of 1 are dropped, neighbours
- * that lie one in the other are merged, batches that share B become rows of A.
- * Which elements meet, and in which order they are summed, stays as it was.
+ * Simplifies an operation to fewer dimensions: those of size 1 are dropped, nested ones are
+ * merged, and batches that share B become rows of A. The elements that are combined, and the
+ * order of summation, do not change.
  */
 #include <endian.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool has_tables(const struct operand *t)
 	return t->quant.scheme >= ACCEL_QUANT_CHANNEL;
 }
 
-/* Take bit @d out of a mask. */
+/* Remove bit @d from a mask. */
 static uint32_t drop_bit(uint32_t mask, uint32_t d)
 {
 	uint32_t low = (1u << d) - 1;
@@ -44,7 +44,7 @@ static void drop_dim(struct operand *t, uint32_t d)
 	t->dynamic = drop_bit(t->dynamic, d);
 }
 
-/* What is read from memory stays a dimension of its own. */
+/* A dimension that is read from memory at run time cannot be merged. */
 static bool is_dynamic(const struct request *req, uint32_t d)
 {
 	uint32_t s;
@@ -55,7 +55,7 @@ static bool is_dynamic(const struct request *req, uint32_t d)
 	return false;
 }
 
-/* Dimension @d is 1 everywhere and no table needs it. */
+/* Dimension @d has size 1 in all operands, and no table refers to it. */
 static bool can_drop(const struct request *req, uint32_t d)
 {
 	uint32_t s;
@@ -69,7 +69,7 @@ static bool can_drop(const struct request *req, uint32_t d)
 	return true;
 }
 
-/* Can dimensions @d and @d + 1 of an operand be walked as one? */
+/* Can dimensions @d and @d + 1 of an operand be merged? */
 static bool nests(const struct operand *t, uint32_t d)
 {
 	int64_t step;
@@ -152,7 +152,7 @@ static void each(struct request *req, void (*fn)(struct operand *, uint32_t),
 			fn(&req->t[s], d);
 }
 
-/* Fold batches of one B into the rows. */
+/* Fold batches with the same B into the rows. */
 static void fold(struct request *req, uint32_t d)
 {
 	uint32_t s;
@@ -170,7 +170,7 @@ static void fold(struct request *req, uint32_t d)
 static void simplify(struct request *req)
 {
 	const struct operand *d = &req->t[UMA_SLOT_DST];
-	/* The last two dimensions of a GEMM are not alike. */
+	/* The last two dimensions of a GEMM have different meanings. */
 	uint32_t own = req->class->shape == SHAPE_MATRIX ? 2 : 0;
 	uint32_t least = own ? 2 : 1;
 	uint32_t i;
@@ -185,10 +185,10 @@ static void simplify(struct request *req)
 		fold(req, d->rank - 3);
 }
 
-/* Fewer input or output channels than this fill too little of a block. */
+/* Fewer input or output channels than this waste most of a block. */
 #define LEAST_PACKED	16
 
-/* Constant weights of a convolution that an engine may have in blocks. */
+/* Constant weights of a convolution that an engine may support in packed form. */
 static bool packs_taps(const struct request *req)
 {
 	const struct operand *b = &req->t[UMA_SLOT_B], *a = &req->t[UMA_SLOT_A];
@@ -200,7 +200,7 @@ static bool packs_taps(const struct request *req)
 	       b->dims[0] >= LEAST_PACKED && b->dims[1] >= LEAST_PACKED;
 }
 
-/* [M, C, height, width] is [height, width, C, M] in blocks. */
+/* [M, C, height, width] becomes [height, width, C, M] for packing. */
 static void tap_matrices(const struct request *req, struct request *v)
 {
 	const struct operand *from = &req->t[UMA_SLOT_B];
@@ -222,7 +222,7 @@ static void tap_matrices(const struct request *req, struct request *v)
 }
 
 /**
- * make_variants - forms of a request that mean the same
+ * make_variants - make equivalent forms of a request
  * @req: request
  * @v: out: MAX_VARIANTS, best first; the last is the request itself
  *

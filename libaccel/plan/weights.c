@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A constant B in the form that an engine wants: read once, while planning, into
- * memory of its own. All steps to a form are operations of one job.
+ * Converts a constant B to the form that an engine needs: it is read once, during planning, and
+ * written to memory of the plan. All steps of a conversion are operations of one job.
  */
 #include <endian.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "planner.h"
 #include "store.h"
 
-/* Parts of what is held start at multiples of this */
+/* Alignment of the parts of the held weights */
 #define PART_ALIGN	64
 
 static uint64_t part_up(uint64_t bytes)
@@ -23,9 +23,8 @@ static uint64_t part_up(uint64_t bytes)
 }
 
 /*
- * Dense strides with the dimensions in the order in which they lie in memory, or
- * in one that is given, those that repeat repeating. Rows of nibbles end at a
- * byte.
+ * Dense strides with the dimensions in their order in memory, or in a given one; broadcast
+ * dimensions remain so. Rows of 4-bit numbers end at a byte boundary.
  */
 static void make_dense(struct operand *b, const uint8_t *given)
 {
@@ -53,7 +52,7 @@ static void make_dense(struct operand *b, const uint8_t *given)
 	b->hi = (step * accel_dtype_bits(b->dtype) + 7) / 8;
 }
 
-/* The stored numbers of an operand, without their meaning. */
+/* The stored numbers of an operand, without quantisation. */
 static void stored(const struct operand *b, struct accel_tensor *t)
 {
 	uint32_t i;
@@ -63,14 +62,14 @@ static void stored(const struct operand *b, struct accel_tensor *t)
 	};
 	for (i = 0; i < b->rank; i++) {
 		t->strides[i] = b->strides[i];
-		/* One of those that are repeated. */
+		/* Broadcast elements are stored once. */
 		t->dims[i] = b->dims[i] && !b->strides[i] ? 1 : b->dims[i];
 	}
 }
 
 /* --- steps ---------------------------------------------------------------------- */
 
-/* Copy elements as they are. */
+/* Copy elements without conversion. */
 static int add_copy(struct accel_job *job, const struct accel_tensor *from,
 		    const struct accel_tensor *to)
 {
@@ -81,7 +80,7 @@ static int add_copy(struct accel_job *job, const struct accel_tensor *from,
 	return accel_job_add_desc(job, NULL, &copy.hdr, NULL, 0, NULL);
 }
 
-/* The dense copy @dense of @src. */
+/* Make @dense a dense copy of @src. */
 static int add_dense(struct accel_job *job, const struct operand *src, const struct operand *dense,
 		     struct accel_bo *to)
 {
@@ -97,7 +96,7 @@ static int add_dense(struct accel_job *job, const struct operand *src, const str
 	return add_copy(job, &a, &d);
 }
 
-/* The blocks of the engine that was chosen, of @src, which is at @offset of @bo. */
+/* Pack @src, which is at @offset of @bo, in the blocks of the chosen engine. */
 static int add_packed(struct accel_job *job, const struct choice *c, const struct operand *src,
 		      struct accel_bo *bo, uint64_t offset, const struct weights *w)
 {
@@ -125,7 +124,7 @@ static int add_packed(struct accel_job *job, const struct choice *c, const struc
 	return ret;
 }
 
-/* Transformed weights, in blocks if the engine has some for them. */
+/* Transform weights, and pack them if the engine has blocks for them. */
 static int add_winograd(struct accel_job *job, const struct choice *c, uint32_t edge,
 			const struct operand *src, const struct weights *w)
 {
@@ -144,8 +143,8 @@ static int add_winograd(struct accel_job *job, const struct choice *c, uint32_t 
 }
 
 /*
- * A table as it lies; that of groups with the scales of neighbouring columns side by side, as
- * products read them, whichever way B lay.
+ * Copy a table in its order; one of groups with the scales of neighbouring columns contiguous,
+ * as products read them, for any order of B.
  */
 static int add_table(struct accel_job *job, const struct operand *b, struct accel_bo *from,
 		     uint64_t offset, uint32_t dtype, struct accel_bo *to, uint64_t at)
@@ -203,7 +202,7 @@ static int check_range(const struct accel_ctx *ctx, const struct operand *b, con
 	return bad(e, -EINVAL, b->name, name, BO_TOO_SMALL, "it", lo, hi, offset, bo->size);
 }
 
-/* All of B as the caller has it, and of its tables, is read. */
+/* Check that all of B, and of its tables, is within the caller's buffers. */
 static int check_buffers(const struct accel_ctx *ctx, const struct operand *b,
 			 struct accel_error *e)
 {
@@ -225,7 +224,7 @@ static int check_buffers(const struct accel_ctx *ctx, const struct operand *b,
 	return ret;
 }
 
-/* Where the parts are, and how B lies among them. */
+/* Compute the offsets of the parts, and the layout of B. */
 static void lay_out(struct request *req, const struct placement *p, struct weights *w)
 {
 	struct operand *b = &req->t[UMA_SLOT_B];
@@ -245,11 +244,11 @@ static void lay_out(struct request *req, const struct placement *p, struct weigh
 	w->bytes = w->zeros + b->quant.entries * quant_zero_bytes(&b->quant);
 }
 
-/* Run what makes the form, into new memory. */
+/* Run the job that creates the form in new memory. */
 static int make_form(struct accel_ctx *ctx, const struct choice *c, const struct request *req,
 		     const struct operand *src, struct weights *w, struct accel_error *e)
 {
-	/* What is shared is written to a file, too. */
+	/* Shared forms are also written to files, so the CPU must see them. */
 	const struct accel_bo_opts opts = {
 		sizeof(opts), req->weights ? 0 : ACCEL_BO_NO_MAP, "packed weights"
 	};
@@ -282,7 +281,7 @@ static int make_form(struct accel_ctx *ctx, const struct choice *c, const struct
 
 /* --- shared forms ------------------------------------------------------------------ */
 
-/* A digest of all that is read. */
+/* Compute a digest of all data that are read. */
 static int sum_source(struct accel_weights *weights, const struct operand *b, struct store_key *key)
 {
 	const struct accel_quant *q = &b->from->quant;
@@ -340,12 +339,12 @@ static void fill_key(const struct choice *c, const struct request *req, const st
 		key->order[i] = 1 + req->b_order[i];
 }
 
-/* Can all that is read be read by the CPU? */
+/* Can the CPU access all data that are read? */
 static bool is_seen(const struct operand *b)
 {
 	const struct accel_quant *q = &b->from->quant;
 
-	/* What is not there at all is known without being read, or refused. */
+	/* The digest of absent data is either known, or the operation is refused. */
 	if (b->from->bo->kind == BO_ABSENT)
 		return true;
 	return b->from->bo->ptr &&
@@ -373,7 +372,7 @@ static bool is_of(struct accel_weights *weights, const struct operand *src,
 	return !ret && !memcmp(&now, key, sizeof(now));
 }
 
-/* The form as others have it, or made for all of them. */
+/* Use an existing form, or create one for all plans. */
 static int share_form(struct accel_ctx *ctx, const struct choice *c, const struct request *req,
 		      const struct operand *src, struct weights *w, struct accel_error *e)
 {
@@ -400,14 +399,14 @@ static int share_form(struct accel_ctx *ctx, const struct choice *c, const struc
 }
 
 /**
- * weights_prepare - a constant B in a form
+ * weights_prepare - convert a constant B
  * @ctx: context
  * @c: choice: engine, form, blocks
- * @req: request in the form that was placed; B becomes what is held
+ * @req: request in the variant that was placed; its B is replaced by the converted one
  * @w: out: what is held; nothing on failure
- * @e: filled on failure, unless the context's record has it already: code 0
+ * @e: filled on failure, unless the context has the error already: code 0
  *
- * Return: 0, -EINVAL B has no buffer, or what running the steps gives.
+ * Return: 0, -EINVAL: B has no buffer, or an error of running the steps.
  */
 int weights_prepare(struct accel_ctx *ctx, const struct choice *c, struct request *req,
 		    struct weights *w, struct accel_error *e)

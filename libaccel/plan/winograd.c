@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The weights of Winograd's algorithms, once: U = G g G' is a product of a
- * constant matrix with the nine numbers of each kernel, so the device does it.
+ * Transforms weights for Winograd's algorithms, once: U = G g G' is a product of a constant
+ * matrix with the nine numbers of each kernel, so the device computes it.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ static int make_matrix(struct accel_ctx *ctx, uint32_t edge, struct accel_bo **b
 	return accel_bo_cpu_end(*bo, 0, bytes, ACCEL_CPU_WRITE);
 }
 
-/* The weights as dense binary32 [M, C, 9]. */
+/* Convert the weights to dense binary32 [M, C, 9]. */
 static int add_plain(struct accel_job *job, const struct accel_tensor *from, struct accel_bo **bo)
 {
 	struct accel_copy_desc copy = ACCEL_COPY_DESC_INIT;
@@ -65,13 +65,13 @@ static int add_plain(struct accel_job *job, const struct accel_tensor *from, str
 }
 
 /**
- * winograd_add - add to a job what transforms weights
- * @job: job; has its buffers
+ * winograd_add - add the transform of weights to a job
+ * @job: job; keeps the temporary buffers
  * @from: weights, [M, C, 3, 3] of floating-point numbers
  * @edge: 2, 4 or 6
  * @to: room for binary32 [edge + 2, edge + 2, C, M]
  *
- * Return: 0, or what adding gives; the context's record has it.
+ * Return: 0, or the error of adding an operation, which the context has recorded.
  */
 int winograd_add(struct accel_job *job, const struct accel_tensor *from, uint32_t edge,
 		 struct accel_bo *to)
