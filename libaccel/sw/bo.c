@@ -2,13 +2,11 @@
 /*
  * Buffers of the in-process device.
  *
- * A created buffer is anonymous memory, which the kernel backs with large pages
- * and which needs no file descriptor. Only when it is exported a memfd takes its
- * place, at the same address: one descriptor for every buffer from the start
- * would exhaust the process's, and shared memory gets small pages on most
- * systems. So the first export copies the buffer once; from then on it is the
- * memfd's memory for all sides, and nothing is copied again. Nobody may write
- * to the buffer during that one call.
+ * A created buffer is anonymous memory, for which the kernel uses huge pages and which needs no
+ * file descriptor. A memfd replaces it at the same address when it is exported: descriptors for
+ * all buffers could exceed the process's limit, and shared memory has small pages on most
+ * systems. So the first export copies the buffer; after that all users share the memfd's
+ * memory, and nothing is copied again. The buffer must not be written to during that call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +33,7 @@ static struct sw_bo *to_sw_bo(struct accel_bo *bo)
 	return (struct sw_bo *)bo;
 }
 
-/* Zeroed memory; large buffers at a multiple of the large page, but for lazy ones. */
+/* Zeroed memory; large buffers are aligned to huge pages, unless they are lazy. */
 static void *map_anonymous(size_t size, bool lazy)
 {
 	const size_t slack = size >= HUGE_PAGE && !lazy ? HUGE_PAGE : 0;
@@ -55,7 +53,7 @@ static void *map_anonymous(size_t size, bool lazy)
 		munmap(p, at - start);
 	if (end > at + size)
 		munmap((void *)(at + size), end - at - size);
-	/* Large pages are a wish. */
+	/* Huge pages are optional. */
 	madvise((void *)at, size, MADV_HUGEPAGE);
 	return (void *)at;
 }
@@ -101,9 +99,8 @@ int sw_bo_import_ptr(struct accel_bo *bo, const char *label)
 }
 
 /*
- * The CPU is the device, so nothing needs to stay in place; but the memory must
- * be there, and writable if it is to be written, before a thread of ours walks
- * into it.
+ * The CPU is the device, so memory need not be pinned; but it must be mapped, and writable if
+ * tasks write to it, before a thread of the device accesses it.
  */
 int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t flags,
 		const char *label, uint64_t *handle)
@@ -113,7 +110,7 @@ int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t fl
 
 	(void)label;
 	*handle = 0;
-	/* Whether it is mapped can be seen without a look at it. */
+	/* Check that it is mapped without reading it. */
 	if (flags & ACCEL_BO_LAZY) {
 		if (!msync((void *)(uintptr_t)addr, size, MS_ASYNC))
 			return 0;
@@ -129,8 +126,8 @@ int sw_user_pin(struct accel_ctx *ctx, uint64_t addr, uint64_t size, uint32_t fl
 		return ctx_fail(ctx, -ENOMEM, "bytes",
 				"no memory for the pages of the range");
 	/*
-	 * EINVAL stands for no permission and for a kernel before 5.14; such a
-	 * kernel leaves us with whether the range is mapped.
+	 * EINVAL means that access is not allowed, or a kernel before 5.14; such a kernel only
+	 * allows checking that the range is mapped.
 	 */
 	if (errno == EINVAL) {
 		const uint64_t page = ctx->dev->info.page_size;
@@ -168,8 +165,8 @@ void sw_user_unmap(struct accel_ctx *ctx, uint64_t addr, uint64_t size)
 }
 
 /*
- * A memfd that can shrink under us would end the process, so it must be sealed;
- * a dma-buf cannot.
+ * A memfd that could shrink would crash the process, so it must be sealed; a dma-buf cannot
+ * shrink.
  */
 static int check_fd(struct accel_ctx *ctx, int fd, uint64_t *size)
 {
@@ -189,7 +186,10 @@ static int check_fd(struct accel_ctx *ctx, int fd, uint64_t *size)
 		return ctx_fail(ctx, -EINVAL, "fd",
 				"the memfd is not sealed against shrinking (F_SEAL_SHRINK)");
 	}
-	/* The place in a memfd is its owner's. A dma-buf has none; its end tells its size. */
+	/*
+	 * The file offset of a memfd belongs to its owner, so use fstat(). A dma-buf has no
+	 * offset; its end is its size.
+	 */
 	end = seals < 0 ? lseek(fd, 0, SEEK_END) : st.st_size;
 	if (end <= 0 || (uint64_t)end > ctx->dev->info.max_bo_size)
 		return ctx_fail(ctx, -EINVAL, "fd", "its size is out of range");
@@ -227,7 +227,7 @@ int sw_bo_import_dmabuf(struct accel_bo *bo, int fd, const char *label)
 	return 0;
 }
 
-/* Let a memfd with the same contents take the buffer's place. */
+/* Replace the buffer's memory by a memfd with the same contents. */
 static int make_memfd(struct accel_bo *bo)
 {
 	const size_t size = bo->map_size;
@@ -259,7 +259,7 @@ static int make_memfd(struct accel_bo *bo)
 	return fd;
 
 err:
-	/* tmpfs says ENOSPC where there is no memory */
+	/* tmpfs returns ENOSPC if out of memory */
 	ret = errno == ENOSPC ? -ENOMEM : -errno;
 	close(fd);
 	return ret;
@@ -287,7 +287,7 @@ int sw_bo_export_dmabuf(struct accel_bo *base, int *out)
 	return 0;
 }
 
-/* Caches are the CPU's own. */
+/* The caches are those of the CPU, so there is nothing to do. */
 int sw_bo_sync(struct accel_bo *bo, uint64_t offset, uint64_t bytes,
 	       uint32_t flags, bool end)
 {

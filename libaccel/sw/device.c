@@ -19,7 +19,7 @@ uint64_t sw_now(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Threads: one for each processor that the process may use. */
+/* One thread for each processor that the process may use. */
 static uint32_t cpu_count(void)
 {
 	cpu_set_t set;
@@ -49,7 +49,7 @@ static int fill_engines(struct sw_device *dev)
 
 		e = &dev->base.engines[i];
 		e->engine_class = desc->engine_class;
-		/* Rows are read only; the planner gets them as constant. */
+		/* The planner gets the rows as constants, so the cast is safe. */
 		e->caps = (struct uma_op_cap *)desc->caps;
 		e->info.size = sizeof(e->info);
 		e->info.engine = engine_of_class(desc->engine_class);
@@ -134,7 +134,7 @@ static int choose_profile(struct sw_device *dev, const struct backend_args *args
 static int sw_open(struct accel_device *base, const struct backend_args *args)
 {
 	struct sw_device *dev = to_sw_device(base);
-	/* For tests: the choice is part of the device, read when it is opened. */
+	/* For tests: the level is fixed when the device is opened. */
 	const char *wanted = getenv("ACCEL_SW_KERNELS");
 	uint32_t threads = args->opts->threads;
 	const char *chosen = NULL;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a thread does with a part of a job: stages of tiles.
+ * Execution of a part of a job by a thread: stages of tiles.
  *
- * A part is the operations of a job one after the other, or a single one of a job
- * without an order. At the start of a task or a phase the thread that has the part
- * sets the stage up, alone; then it puts the part back on the list, if it is large
- * enough to be shared, and takes tiles from a counter until there are no more, or
- * until something with a higher priority is ready. Whoever leaves a stage last goes
- * on with the next.
+ * A part is all operations of an ordered job, one after the other, or one operation of an
+ * unordered one. At the start of a task or a phase the thread that has the part sets up the
+ * stage alone; then it returns the part to the ready list, if the stage is large enough to be
+ * shared, and takes tiles until there are no more, or until a part with a higher priority is
+ * ready. The last thread that leaves a stage continues with the next one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@ static int load_late(struct sw_fence *run, struct sw_exec *exec, const struct sw
 	return 0;
 }
 
-/* Memory that the threads of the task share. */
+/* Get memory that the threads of the task share. */
 static bool get_work(struct sw_team *team, struct sw_exec *exec)
 {
 	const size_t size = exec->fast ? exec->fast->work_bytes : 0;
@@ -48,7 +47,7 @@ static bool get_work(struct sw_team *team, struct sw_exec *exec)
 	return exec->work;
 }
 
-/* The next operation, with its first task; the one before it has ended. */
+/* Trace the start of an operation, with its first task; the previous one has ended. */
 static void op_begins(struct sw_exec *exec)
 {
 	if (sw_fence_team(exec->run)->trace && !exec->task)
@@ -184,11 +183,11 @@ bool sw_exec_leaves(const struct sw_slot *slot)
 }
 
 /*
- * Who shares a part takes the tiles that it took last time, every second of two
- * threads: what it has written or packed there may still be in its caches. Then it helps
- * with those of the next. In order, as small tiles at the edge, the last ones, are what
- * makes the threads end together. For each tile that was counted there is one that
- * nobody has.
+ * The tiles of a shared part are divided into ranges by their number modulo the number of
+ * ranges; each thread starts with the same range every time, because its caches may still have
+ * the data that it wrote or packed there, and then helps with the following ranges. Tiles are
+ * taken in order, because the last ones are the small ones at the edge, which let the threads
+ * finish at the same time. Every tile counted by next_tile is available in some range.
  */
 static uint32_t take_in_turn(struct sw_exec *exec, uint32_t home)
 {
@@ -204,7 +203,7 @@ static uint32_t take_in_turn(struct sw_exec *exec, uint32_t home)
 	}
 }
 
-/* Of a part that nobody shares the counter is only for those who come later. */
+/* If the part is not shared, the counter is only for threads that join later. */
 static uint32_t take_tile(struct sw_exec *exec, const struct sw_team *team,
 			  const struct sw_slot *slot)
 {
@@ -220,7 +219,7 @@ static uint32_t take_tile(struct sw_exec *exec, const struct sw_team *team,
 	return tile;
 }
 
-/* Take tiles until there are no more, or there is a reason to stop. */
+/* Run tiles until there are no more, or the thread must stop. */
 static void run_tiles(struct sw_team *team, struct sw_fence *run,
 		      struct sw_exec *exec, struct sw_slot *slot)
 {
@@ -253,9 +252,8 @@ static void run_tiles(struct sw_team *team, struct sw_fence *run,
 }
 
 /*
- * How many threads a stage is worth; other parts that are ready want theirs, too. Where
- * a class does not say how long it takes, a byte from the last cache takes about as long
- * as a multiply-add.
+ * Number of threads for a stage, considering other ready parts of the queue. If the class does
+ * not give a time, a byte from the last-level cache counts as a multiply-add.
  */
 static uint32_t worth(const struct sw_team *team, const struct sw_exec *exec)
 {
@@ -291,15 +289,15 @@ static bool has_tiles(struct sw_exec *exec)
 	return atomic_load_explicit(&exec->next_tile, memory_order_relaxed) < exec->tiles;
 }
 
-/* Something of this priority or a higher one is ready. */
+/* Is a part of this priority or a higher one ready? */
 static bool others_wait(struct sw_team *team, int level)
 {
 	return atomic_load_explicit(&team->top, memory_order_relaxed) >= level;
 }
 
 /*
- * Small parts one after the other. Returns the first that is not at its end, because
- * there is something more urgent, or NULL.
+ * Run small parts one after the other. Returns the first unfinished one if something more
+ * urgent is ready, or NULL.
  */
 static struct sw_exec *run_small(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot)
 {
@@ -340,8 +338,8 @@ static void work_small(struct sw_team *team, struct sw_exec *exec, struct sw_slo
 }
 
 /*
- * The part is this thread's alone and nobody waits for its turn: then its stages
- * follow each other without the lock.
+ * If only this thread may run the part, and no other part waits, its stages are run without
+ * taking the lock.
  */
 static bool goes_on_alone(struct sw_team *team, struct sw_exec *exec, const struct sw_slot *slot)
 {
@@ -349,7 +347,7 @@ static bool goes_on_alone(struct sw_team *team, struct sw_exec *exec, const stru
 	       !others_wait(team, sw_level(exec->run)) && !sw_exec_leaves(slot);
 }
 
-/* The tiles are for those who come, in turn. */
+/* Divide the tiles into ranges for the expected threads. */
 static void divide(struct sw_exec *exec, uint32_t users)
 {
 	uint32_t r;
@@ -359,7 +357,7 @@ static void divide(struct sw_exec *exec, uint32_t users)
 		atomic_store_explicit(&exec->taken[r], 0, memory_order_relaxed);
 }
 
-/* With the lock: whether what comes after the stage is worth looking out for. */
+/* With the lock: is it worth waiting for the next stage? */
 static void set_ending(struct sw_team *team, struct sw_exec *exec, bool ending)
 {
 	const int change = (int)ending - (int)exec->ending;
@@ -369,7 +367,7 @@ static void set_ending(struct sw_team *team, struct sw_exec *exec, bool ending)
 	atomic_fetch_add_explicit(&team->ending, change, memory_order_relaxed);
 }
 
-/* A part that others may come to share. */
+/* Run a part that other threads may join. */
 static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot,
 			struct sw_fence **ended)
 {
@@ -404,7 +402,7 @@ static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_sl
 		pthread_mutex_lock(&team->lock);
 		exec->users--;
 		if (!stopped(run) && has_tiles(exec)) {
-			/* Something more urgent: others may go on here. */
+			/* Something more urgent is ready: others may continue here. */
 			if (!exec->listed)
 				sw_exec_list(team, exec);
 			return;
@@ -414,7 +412,7 @@ static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_sl
 		set_ending(team, exec, exec->users);
 		if (exec->users)
 			return;
-		/* The last one out: the stage is over. */
+		/* The last thread in the stage: the stage is over. */
 		exec->tiles = 0;
 		exec->max_users = 1;
 		if (stopped(run)) {
@@ -422,7 +420,7 @@ static void work_shared(struct sw_team *team, struct sw_exec *exec, struct sw_sl
 			return;
 		}
 		if (others_wait(team, sw_level(run)) || sw_exec_leaves(slot)) {
-			/* Others' turn, and another thread may be free. */
+			/* Give other parts a turn; another thread may be free, too. */
 			sw_exec_list(team, exec);
 			return;
 		}
@@ -446,7 +444,7 @@ void sw_exec_work(struct sw_team *team, struct sw_exec *exec, struct sw_slot *sl
 	team->running--;
 }
 
-/* A whole task on this thread. */
+/* Run a whole task on this thread. */
 static int run_alone(struct sw_exec *exec, struct sw_slot *slot, struct uma_fault_info *fault)
 {
 	uint32_t tile;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fences of the in-process device. Waiting is a futex on the state; a file
- * descriptor exists only for those who ask for one. Descriptors of others are
- * watched by one thread, which is started when the first is imported.
+ * Fences of the in-process device. Waiting uses a futex on the state; a file descriptor is only
+ * created on request. One thread, started with the first import, polls imported descriptors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +20,7 @@
 #include <unistd.h>
 #include "sw.h"
 
-/* Who waits for less does not take part */
+/* Shorter waits do not take part in the work */
 #define MIN_HELP_NS	10000000
 
 static struct sw_fence *to_sw_fence(struct accel_fence *fence)
@@ -63,13 +62,13 @@ int sw_fence_wait(struct accel_fence *base, int64_t timeout_ns)
 	uint64_t deadline = 0;
 
 	if (timeout_ns > 0 && !sw_fence_done(fence)) {
-		/* The futex takes an absolute time of the monotonic clock. */
+		/* The futex takes an absolute CLOCK_MONOTONIC time. */
 		deadline = sw_now() + (uint64_t)timeout_ns;
 		ts.tv_sec = deadline / 1000000000u;
 		ts.tv_nsec = deadline % 1000000000u;
 		until = &ts;
 	}
-	/* Do some of the work instead of sleeping. A tile may take as long as that. */
+	/* Run tiles instead of sleeping. A tile may take as long as MIN_HELP_NS. */
 	if (timeout_ns && fence->kind == SW_RUN && !sw_fence_done(fence) &&
 	    (!until || timeout_ns > MIN_HELP_NS))
 		sw_help(fence, deadline);
@@ -124,7 +123,7 @@ int sw_fence_export(struct accel_fence *base, int *out)
 		*out = fd;
 		return 0;
 	}
-	/* The caller may close its own before it is signalled. */
+	/* The caller may close its descriptor before the fence is signalled. */
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	e = malloc(sizeof(*e));
 	if (copy < 0 || !e)
@@ -158,7 +157,7 @@ err:
 
 /* --- descriptors of others ------------------------------------------------ */
 
-/* A sync_file knows whether what it stands for went well. */
+/* A sync_file has the status of its fence. */
 static int fd_status(int fd)
 {
 	struct sync_file_info info = { 0 };
@@ -185,7 +184,7 @@ static void import_drop_fd(struct sw_team *team, struct sw_fence *fence)
 	fence->fd = -1;
 }
 
-/* A reference, unless the last one is already gone. */
+/* Take a reference, unless the last one is already gone. */
 static bool fence_ref_live(struct sw_fence *fence)
 {
 	unsigned int refs = atomic_load(&fence->base.refs);
@@ -205,7 +204,7 @@ static void poller_event(struct sw_team *team, uint64_t id)
 	for (fence = team->imports; fence; fence = fence->import_next)
 		if (fence->base.id == id)
 			break;
-	/* sw_complete() lets go of the reference taken here. */
+	/* sw_complete() drops the reference taken here. */
 	if (fence && fence_ref_live(fence)) {
 		fence->status = fd_status(fence->fd);
 		import_unlink(team, fence);
@@ -291,7 +290,7 @@ void sw_poller_exit(struct sw_team *team)
 	close(team->poll_wake);
 }
 
-/* 1: readable already, 0: watched from now on. With the lock. */
+/* Returns 1: readable already, 0: polled from now on. With the lock. */
 static int import_watch(struct sw_team *team, struct sw_fence *fence)
 {
 	struct epoll_event event = {

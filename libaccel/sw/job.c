@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Jobs of the in-process device: their tasks are decoded, checked and, where no
- * memory has a say in it, prepared once, when the job is first submitted. A
- * task that the model refuses faults when its turn comes, as it does on a
- * device.
+ * Jobs of the in-process device: tasks are decoded, checked and, unless they depend on the
+ * contents of memory, prepared once, when the job is first submitted. A task that the model
+ * rejects faults when it is run, as on a device.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@ static struct sw_job *to_sw_job(struct accel_job *job)
 	return (struct sw_job *)job;
 }
 
-/* The instance that a plan asks for; all are alike but for their number. */
+/* The instance that a plan asks for; instances differ only in their number. */
 static uint32_t find_engine(struct accel_device *dev,
 			    const struct accel_plan *plan)
 {
@@ -35,7 +34,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return UINT64_MAX - a < b ? UINT64_MAX : a + b;
 }
 
-/* Headers of packed operands are read when it runs, like dimensions in memory. */
+/* Headers of packed operands are read at run time, like dimensions in memory. */
 static bool has_packed(const struct uma_op *op)
 {
 	uint32_t i;
@@ -46,7 +45,7 @@ static bool has_packed(const struct uma_op *op)
 	return false;
 }
 
-/* Decode and check a task and find its class. False: it is faulty. */
+/* Decode and check a task and find its class. Returns false if it is faulty. */
 static bool offer(struct sw_task *task, const struct uma_task *desc, const struct sw_device *dev,
 		  uint32_t engine, const struct fast_hint *hint)
 {
@@ -62,7 +61,7 @@ static bool offer(struct sw_task *task, const struct uma_task *desc, const struc
 	if (row < 0)
 		return false;
 	task->work = uma_op_work(op);
-	/* Sums do not wrap. */
+	/* Prevent overflow of sums. */
 	if (task->work > UINT64_MAX / 4)
 		task->work = UINT64_MAX / 4;
 	task->state = SW_TASK_PREPARE;
@@ -81,7 +80,7 @@ static void task_init(struct sw_task *task, const struct uma_task *desc,
 
 	if (!offer(task, desc, dev, engine, hint))
 		return;
-	/* What was made of the largest dimensions is for those who ask, not to be run. */
+	/* The class for the largest dimensions is only for sw_plan_host(), not to be run. */
 	if (prog->op.flags & UMA_TASK_DYNAMIC)
 		memset(&task->fast, 0, sizeof(task->fast));
 	else if (!has_packed(&prog->op) &&
@@ -102,8 +101,8 @@ static void add_kernel(struct plan_host *host, const struct sw_task *task)
 }
 
 /*
- * Each argument is taken to be in a place of its own, aligned as well as may be, and
- * dimensions that stand in memory to be as large as may be.
+ * Assumes that arguments do not overlap and are fully aligned, and that dimensions in memory
+ * have their largest values.
  */
 void sw_plan_host(const struct accel_plan *plan, struct plan_host *host)
 {
@@ -145,7 +144,7 @@ bool sw_task_bound(struct sw_task *task, struct sw_mem *mem)
 	return true;
 }
 
-/* For each operation, those that wait for it. */
+/* For each operation, collect those that depend on it. */
 static int link_deps(struct sw_job *job)
 {
 	const struct accel_job *base = &job->base;
@@ -169,7 +168,7 @@ static int link_deps(struct sw_job *job)
 	for (i = 0; i < base->op_count; i++)
 		for (j = 0; j < base->ops[i].dep_count; j++)
 			job->next[start[base->ops[i].deps[j]]++] = i;
-	/* Every start has moved to the next one's place. */
+	/* Filling has moved each start to that of the next operation. */
 	memmove(start + 1, start, base->op_count * sizeof(*start));
 	start[0] = 0;
 	return 0;
@@ -241,7 +240,7 @@ err_nomem:
 	return ctx_fail(base->ctx, -ENOMEM, NULL, "out of memory");
 }
 
-/* --- the same elsewhere --------------------------------------------------------- */
+/* Neither engines nor kernels depend on a larger alignment. */
 
 /* Engines ask for no more, and kernels look for no more. */
 #define MOVE_ALIGN	64
@@ -256,7 +255,7 @@ static __u64 *addr_of(struct sw_task *task, const struct plan_reloc *r)
 	       t->min_addr ? &t->min_addr : &t->zero_addr;
 }
 
-/* Is what was in place in place, and nothing else? */
+/* Are exactly the same operands in place as before? */
 static bool same_places(const struct accel_plan *plan, uint32_t i, const uint64_t *from,
 			const uint64_t *to)
 {
@@ -274,9 +273,8 @@ static bool same_places(const struct accel_plan *plan, uint32_t i, const uint64_
 }
 
 /*
- * What was made of the tasks holds for the new addresses: how they are aligned may decide
- * which row of an engine's table a task has, and results in the place of an input how it
- * is done.
+ * Are tasks still valid for the new addresses? Alignment may change the capability row of a
+ * task, and results in the place of an input may change how it is run.
  */
 static bool stays(const struct accel_plan *plan, const uint64_t *from, const uint64_t *to)
 {
@@ -292,7 +290,7 @@ static bool stays(const struct accel_plan *plan, const uint64_t *from, const uin
 	return true;
 }
 
-/* Of a plan without parts, whose first task is @first. */
+/* For a plan without parts, whose first task is @first. */
 static void move_plan(struct sw_job *job, const struct accel_plan *plan, const uint64_t *to,
 		      uint32_t first)
 {
@@ -306,7 +304,7 @@ static void move_plan(struct sw_job *job, const struct accel_plan *plan, const u
 		*addr = plan_reloc_addr(plan, r, to);
 		if (*addr == old)
 			continue;
-		/* What is bound is looked at again. */
+		/* Check again that all memory is bound. */
 		atomic_store_explicit(&task->bound, 0, memory_order_relaxed);
 		if (task->fast.class)
 			fast_shift(&task->fast, r->slot, r->field, *addr - old);
@@ -337,8 +335,8 @@ static void renew_plan(struct sw_job *job, const struct accel_plan *plan, const 
 }
 
 /*
- * Wherever an operand is, a task is the same but for the address, if what depends on it
- * stays as it is; else it is made anew, in its place.
+ * Only the address of a task changes if nothing else depends on it; otherwise the task is
+ * prepared again, in its place.
  */
 static void rebind_plan(struct sw_job *job, const struct accel_plan *plan, const uint64_t *from,
 			const uint64_t *to, uint32_t first, uint32_t engine)

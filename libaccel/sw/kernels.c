@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which inner kernels a CPU can run. The fastest are taken unless a name is
- * asked for; a name that is unknown or that this CPU cannot run is refused.
+ * Kernel levels that a CPU can run. The fastest one is used unless a name is given; unknown
+ * names, and levels that this CPU cannot run, are rejected.
  *
- * A level is what a family of processors has. It never has less than its name
- * says; where something comes on top that its kernels can do without, it is used
- * if it is there.
+ * A level is the instruction set of a family of processors. It always has all that its name
+ * implies; extensions that its kernels can do without are used if the CPU has them.
  */
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +18,12 @@
 #include "sw.h"
 
 /**
- * struct level - a name that ACCEL_SW_KERNELS may have
+ * struct level - a value of ACCEL_SW_KERNELS
  * @name: name
- * @get: the model's row kernels; NULL if the compiler could not make them
+ * @get: the model's row kernels; NULL if the compiler does not support them
  * @need: FAST_* that the CPU must have
- * @may: FAST_* that it may have on top
- * @model: only the model's own kernels, as the emulator in the kernel runs them
+ * @may: FAST_* that are used if the CPU has them
+ * @model: only the model's own kernels, as in the emulator in the kernel
  */
 struct level {
 	const char *name;
@@ -36,18 +35,18 @@ struct level {
 
 #if defined(__x86_64__)
 
-/* Built where the compiler can; missing ones are skipped. */
+/* Built if the compiler supports them; others are skipped. */
 const struct uma_kernels *uma_kernels_avx2(void);
 const struct uma_kernels *uma_kernels_avx512(void);
 #pragma weak uma_kernels_avx2
 #pragma weak uma_kernels_avx512
 
 #define BIT_OF(r, n)		((r) >> (n) & 1)
-/* XCR0: what the system saves when it switches threads */
+/* XCR0: state that the system saves in a context switch */
 #define XCR0_AVX		0x6u
 #define XCR0_AVX512		0xe6u
 #define XCR0_AMX		0x60000u
-/* Tile data are large: a process has them only after it has asked for them. */
+/* Tile data are large: a process must request permission to use them. */
 #define ARCH_REQ_XCOMP_PERM	0x1023
 #define XFEATURE_XTILEDATA	18
 
@@ -73,7 +72,7 @@ static uint32_t cpu_isa(void)
 	    !BIT_OF(b, 5))
 		return 0;
 	isa = FAST_AVX2;
-	/* Leaf 7 says how many subleaves it has. */
+	/* Leaf 7 has the number of its subleaves. */
 	if (!a || !__get_cpuid_count(7, 1, &a1, &b1, &c1, &d1))
 		a1 = 0;
 	if (BIT_OF(a1, 4))
@@ -97,7 +96,7 @@ static uint32_t cpu_isa(void)
 	return isa;
 }
 
-/* Ask for what a level needs; asking again does no harm. */
+/* Request permission for the instruction sets of a level; repeating it does no harm. */
 static bool permitted(uint32_t isa)
 {
 	return !(isa & (FAST_AMX_INT8 | FAST_AMX_BF16)) ||
@@ -146,7 +145,7 @@ const struct uma_kernels *sw_kernels(const char *name, const char **chosen, uint
 		{ "avx2", uma_kernels_avx2, FAST_AVX2, 0, false },
 		{ "model-avx2", uma_kernels_avx2, FAST_AVX2, 0, true },
 #elif defined(__aarch64__)
-		/* The model's portable kernels are NEON where the compiler vectorises. */
+		/* The compiler vectorises the model's portable kernels with NEON. */
 		{ "neon-dotprod", uma_kernels_portable, FAST_NEON | FAST_DOTPROD, 0, false },
 		{ "neon", uma_kernels_portable, FAST_NEON, 0, false },
 #endif

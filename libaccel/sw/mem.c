@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The address space of a context of the in-process device: device addresses are
- * the process's own, but a task reaches only what the context has bound.
+ * Address space of a context of the in-process device: device addresses are those of the
+ * process, but a task can only access memory that the context has bound.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void *sw_map(struct uma_mem *base, __u64 addr, __u64 *len,
 	}
 	if (write && !t->r[i].write)
 		goto fault;
-	/* Neighbours in the address space are neighbours for the CPU too. */
+	/* Adjacent ranges are contiguous for the CPU, too. */
 	end = t->r[i].hi;
 	while (end - addr < *len && ++i < t->count && t->r[i].lo == end &&
 	       (t->r[i].write || !write))
@@ -77,7 +77,7 @@ int sw_ranges_init(struct sw_ctx *ctx)
 	return 0;
 }
 
-/* Drop a reference; the tables and the memory that go with it are returned. */
+/* Drop a reference; returns the tables, and their memory, that are no longer used. */
 static struct sw_ranges *put_locked(struct sw_ranges *t)
 {
 	struct sw_ranges *dead = NULL, *newer;
@@ -142,8 +142,8 @@ void sw_ranges_put(struct sw_ctx *ctx, struct sw_ranges *ranges)
 }
 
 /*
- * Make the current table one that is about to be changed, with room for @more ranges.
- * A table that nobody else holds is changed in place.
+ * Make the current table changeable, with room for @more ranges. A table without other users is
+ * changed in place.
  */
 static int own_table(struct sw_ctx *ctx, uint32_t more)
 {
@@ -179,7 +179,7 @@ static int own_table(struct sw_ctx *ctx, uint32_t more)
 	copy->cap = cap;
 	copy->count = t->count;
 	copy->age = t->age + 1;
-	/* One reference is the context's, one the older table's. */
+	/* One reference is the context's, the other the older table's. */
 	copy->refs = 2;
 	t->newer = copy;
 	t->refs--;
@@ -196,7 +196,7 @@ static void put_in(struct sw_ranges *t, struct sw_range r)
 	t->count++;
 }
 
-/* Cut lo .. hi out of whatever is there; adds at most one range. */
+/* Remove lo .. hi from all ranges; adds at most one range. */
 static void take_out(struct sw_ranges *t, uint64_t lo, uint64_t hi)
 {
 	uint32_t i = find(t, lo), j;
@@ -219,7 +219,7 @@ static void take_out(struct sw_ranges *t, uint64_t lo, uint64_t hi)
 	t->count -= j - i;
 }
 
-/* Bind, instead of what is there already. */
+/* Bind, replacing overlapping ranges. */
 int sw_bind(struct sw_ctx *ctx, uint64_t addr, uint64_t size, bool write)
 {
 	int ret;
@@ -235,9 +235,8 @@ int sw_bind(struct sw_ctx *ctx, uint64_t addr, uint64_t size, bool write)
 }
 
 /*
- * Unbinding cannot fail. Where a table that runs still hold cannot be copied
- * for want of memory, the range stays bound, and memory to be unmapped stays
- * mapped.
+ * Unbinding cannot fail. If a table that runs still hold cannot be copied because there is no
+ * memory, the range remains bound, and memory to be unmapped remains mapped.
  */
 void sw_unbind(struct sw_ctx *ctx, uint64_t addr, uint64_t size, bool unmap)
 {

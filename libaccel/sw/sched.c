@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs of jobs: in order within a queue, after the fences that they wait for,
- * and what their end means for others. One lock protects all of a device's; it
- * is held for short times only, never while a tile runs.
+ * Runs of jobs: their order in a queue, their dependencies on fences, and their completion. One
+ * lock protects everything of a device; it is only held for short times, and never while a tile
+ * runs.
  *
- * A run goes from its queue's list (queued) to being started (active), when it
- * is the first of its queue and all that it waits for is done, and leaves the
- * list when it ends. While it is in flight it holds a reference to itself.
+ * A run is first in its queue's list (queued), is started (active) when it is the first one of
+ * its queue and all its dependencies are done, and leaves the list when it ends. While it is in
+ * flight it holds a reference to itself.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void activate(struct sw_team *team, struct sw_fence *run)
 	}
 }
 
-/* A run without operations has ended when it starts. */
+/* A run without operations ends when it is started. */
 static void try_start(struct sw_team *team, struct sw_fence *run,
 		      struct sw_fence **ending)
 {
@@ -112,7 +112,7 @@ static void unlink_waits(struct sw_fence *run)
 	run->waits = 0;
 }
 
-/* Cancel the runs of a queue that have not started. */
+/* Cancel the runs of a queue that have not been started. */
 static void cancel(struct sw_queue *queue, struct sw_fence **ending)
 {
 	struct sw_fence *run = queue->head, *next;
@@ -158,8 +158,9 @@ void sw_complete(struct sw_team *team, struct sw_fence *fence,
 		ending = fence->ended_next;
 		if (fence->kind == SW_RUN) {
 			/*
-			 * Before anybody learns that it is done: then buffers
-			 * that only the job kept alive are gone as well.
+			 * Drop these references before the fence is signalled, so that buffers
+			 * that only the job kept alive are released when a waiting thread
+			 * returns.
 			 */
 			if (fence->ranges)
 				sw_ranges_put(to_sw_ctx(fence->base.ctx),
@@ -218,7 +219,7 @@ void sw_release(struct sw_fence *ended)
 			for (i = 0; i < fence->wait_count; i++)
 				accel_fence_unref(&fence->wait_nodes[i].on->base);
 			sw_run_free_parts(fence);
-			/* Who learns of a failure revives its queue. */
+			/* A failed run keeps its queue: reporting the failure lifts the ban. */
 			if (!fence->status) {
 				queue_unref(&fence->queue->base);
 				fence->queue = NULL;
@@ -229,10 +230,10 @@ void sw_release(struct sw_fence *ended)
 }
 
 /**
- * sw_queue_told - somebody has been told that a run failed
+ * sw_queue_told - a caller has been told that a run failed
  * @fence: the run, which is done
  *
- * Its queue takes jobs again, if it was this failure that stopped it.
+ * Its queue accepts jobs again if it was banned because of this failure.
  */
 void sw_queue_told(struct sw_fence *fence)
 {
@@ -254,7 +255,7 @@ void sw_queue_cancel(struct accel_queue *base)
 	struct sw_fence *ending = NULL, *ended = NULL, *run;
 
 	pthread_mutex_lock(&team->lock);
-	/* No failure: nobody revives it. */
+	/* Not a failure, so the ban is permanent. */
 	queue->banned = true;
 	queue->bans++;
 	cancel(queue, &ending);
@@ -267,7 +268,7 @@ void sw_queue_cancel(struct accel_queue *base)
 	sw_release(ended);
 }
 
-/* The first failure of a run is its outcome. */
+/* The first failure of a run determines its outcome. */
 void sw_fail(struct sw_fence *run, int status, const struct sw_exec *exec,
 	     const struct uma_fault_info *fault)
 {
@@ -381,7 +382,7 @@ static void add_waits(struct sw_fence *run, struct accel_fence *const *waits,
 	}
 }
 
-/* The last references: the run never became known. */
+/* Drop the last references: the run was never published. */
 static void run_undo(struct sw_fence *run)
 {
 	queue_unref(&run->queue->base);
@@ -409,7 +410,7 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 	pthread_mutex_lock(&team->lock);
 	if (queue->banned || queue->count >= SW_MAX_QUEUED) {
 		ret = queue->banned ? -ECANCELED : -EBUSY;
-		/* Whoever submits knows it now. */
+		/* The submitting thread learns of the failure now. */
 		queue->banned = false;
 		pthread_mutex_unlock(&team->lock);
 		run_undo(run);
@@ -432,7 +433,7 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 	    job->op_count && team->running < team->thread_count)
 		slot = sw_slot_get(team);
 	if (slot) {
-		/* In the place of a worker, as one who waits. */
+		/* Counts as a worker, and as one that waits. */
 		team->running++;
 		team->helping++;
 		run->active = true;
@@ -445,7 +446,7 @@ int sw_submit(struct accel_queue *base, struct accel_job *job,
 		team->running--;
 		team->helping--;
 		sw_slot_put(team, slot);
-		/* What came meanwhile, and found all places taken */
+		/* For work that arrived while all threads were counted as running */
 		sw_team_kick(team);
 		sw_complete(team, run, &ended);
 	} else {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The in-process device: the tasks of the hardware, run by the same model as in
- * the kernel's emulator, on threads of the process.
+ * The in-process device: runs the tasks of the hardware, with the model that is also used by
+ * the emulator in the kernel, on threads of the process.
  *
  *	device.c	opening: chip, kernels, limits
- *	mem.c		what a context has bound, and how the model reaches it
+ *	mem.c		memory that a context has bound, and the model's access to it
  *	bo.c		buffers
- *	job.c		tasks decoded once for all submissions
- *	team.c		threads, and who takes what
+ *	job.c		tasks, decoded once for all submissions
+ *	team.c		threads, and the distribution of work
  *	sched.c		runs: order, dependencies, outcome
- *	exec.c		tiles and the threads that run them
+ *	exec.c		execution of tiles
  *	work.c		memory that the threads of a run share
- *	trace.c		what happens, for accelctl trace
+ *	trace.c		events for accelctl trace
  *	kernels/	tuned kernels for whole operations
- *	fence.c		waiting, eventfds, foreign descriptors
+ *	fence.c		waiting, eventfds, imported descriptors
  */
 #ifndef LIBACCEL_SW_H
 #define LIBACCEL_SW_H
@@ -24,32 +24,32 @@
 #include "driver/model/uma_model.h"
 #include "libaccel/sw/kernels/fast.h"
 
-/* Threads that run tiles, at most */
+/* Maximum number of threads that run tiles */
 #define SW_MAX_THREADS		256u
-/* Unfinished jobs of a queue, at most */
+/* Maximum number of unfinished jobs of a queue */
 #define SW_MAX_QUEUED		4096u
 #define SW_DEFAULT_TIMEOUT_MS	60000u
 #define SW_MAX_TIMEOUT_MS	3600000u
 
 /*
- * Work below which a job is done by the thread that submits it, if nothing is
- * before it: waking another thread and being woken by it costs more. In
- * multiply-adds, as uma_op_work() counts them.
+ * Maximum work of a job that the submitting thread runs itself, if nothing precedes it: waking
+ * another thread, and being woken by it, would cost more. In multiply-adds, as counted by
+ * uma_op_work().
  */
 #define SW_INLINE_WORK		(256u * 1024u)
-/* Work for which it pays to wake one more thread; the same where the time is known */
+/* Minimum work for waking another thread; the same as a time if that is known */
 #define SW_SHARE_WORK		(512u * 1024u)
 #define SW_SHARE_NS		2000u
-/* Work after which the time is looked at */
+/* Work after which the timeout is checked */
 #define SW_CLOCK_WORK		(1024u * 1024u)
-/* Threads among which the tiles of a stage are dealt out, at most */
+/* Maximum number of threads with a range of tiles of their own in a stage */
 #define SW_TURNS		8u
 /*
- * How long a thread looks for more to do before it sleeps: about what it takes
- * to wake it, so that at worst it is twice as long.
+ * Time for which a thread looks for more work before it sleeps: about the time of a wakeup, so
+ * the cost is at most doubled.
  */
 #define SW_SPIN_NS		20000u
-/* ... and for how long if others are at work on the last tiles of a stage */
+/* ... and while others run the last tiles of a stage */
 #define SW_ENDING_NS		1000000u
 
 /* --- memory --------------------------------------------------------------- */
@@ -60,7 +60,7 @@ struct sw_range {
 	bool write;
 };
 
-/* Memory to be unmapped when no run can reach it any more. */
+/* Memory to be unmapped when no run can access it any more. */
 struct sw_retired {
 	struct sw_retired *next;
 	void *addr;
@@ -68,13 +68,12 @@ struct sw_retired {
 };
 
 /*
- * What a context has bound at one time, sorted. Runs hold the table that was
- * current when they started. A table that a run holds is not changed: a copy
- * takes its place, and the old one lives on, and with it all that were newer
- * then, so that memory is unmapped only when no run can reach it.
+ * The memory that a context has bound at one time, sorted. Runs hold the table that was current
+ * when they started. A table held by a run is not changed: a copy replaces it, and the old one
+ * remains, and with it all newer ones, so memory is only unmapped when no run can access it.
  */
 struct sw_ranges {
-	/* which of the context's tables it is, as it is now; never 0 */
+	/* number of this version of the context's table; never 0 */
 	uint64_t age;
 	uint32_t refs;
 	uint32_t count;
@@ -99,7 +98,7 @@ struct sw_mem {
 
 struct sw_bo {
 	struct accel_bo base;
-	/* created: memfd once it was exported, else -1 */
+	/* created buffers: the memfd once exported, else -1 */
 	pthread_mutex_t lock;
 	int fd;
 };
@@ -131,18 +130,18 @@ void sw_user_unmap(struct accel_ctx *ctx, uint64_t addr, uint64_t size);
 enum sw_task_state {
 	/* the program is complete */
 	SW_TASK_READY,
-	/* only the operation is: the program depends on memory */
+	/* only the operation is complete: the program depends on memory */
 	SW_TASK_PREPARE,
-	/* refused: the fault says why */
+	/* rejected: the fault has the reason */
 	SW_TASK_FAULTY
 };
 
 struct sw_task {
 	enum sw_task_state state;
 	uint64_t work;
-	/* age of the table by which everything that @fast touches was bound, 0: none */
+	/* age of the table in which all memory of @fast is known to be bound, 0: none */
 	_Atomic uint64_t bound;
-	/* a class that runs it as a whole, if it is ready: else the program does */
+	/* class that runs the whole task, if any: otherwise @prog is run */
 	struct fast_prog fast;
 	struct uma_program prog;
 	struct uma_fault_info fault;
@@ -150,13 +149,13 @@ struct sw_task {
 
 struct sw_job {
 	struct accel_job base;
-	/* of each operation and of all, in multiply-adds */
+	/* work of each operation and of all, in multiply-adds */
 	uint64_t *op_work;
 	uint64_t work;
-	/* engine of each operation, index in the device's engines */
+	/* engine of each operation: index in the device's engines */
 	uint32_t *engines;
 	struct sw_task *tasks;
-	/* ACCEL_JOB_UNORDERED: operations that wait for operation i */
+	/* ACCEL_JOB_UNORDERED: operations that depend on operation i */
 	uint32_t *next_start;
 	uint32_t *next;
 };
@@ -165,12 +164,12 @@ void sw_plan_host(const struct accel_plan *plan, struct plan_host *host);
 int sw_job_prepare(struct accel_job *job);
 int sw_job_rebind(struct accel_job *job);
 void sw_job_destroy(struct accel_job *job);
-/* Is everything bound that the task's class touches? It has one. */
+/* Is all memory of the task bound? The task must have a class. */
 bool sw_task_bound(struct sw_task *task, struct sw_mem *mem);
 /* tune.c */
 uint32_t sw_job_hints(struct accel_job *job, struct fast_hint *hints, uint32_t max);
 
-/* What depends on memory that is known when it runs. */
+/* Data of a task that depends on memory, for one run. */
 struct sw_own {
 	struct uma_program prog;
 	struct fast_prog fast;
@@ -183,19 +182,22 @@ struct sw_fence;
 struct sw_queue;
 struct sw_trace;
 
-/* One thread's means to run tiles. */
+/* State that a thread needs to run tiles. */
 struct sw_slot {
 	struct sw_slot *next;
 	struct sw_mem mem;
-	/* leave between tiles from then on, CLOCK_MONOTONIC nanoseconds; 0: stay */
+	/*
+	 * time after which the thread stops between tiles, CLOCK_MONOTONIC nanoseconds; 0:
+	 * never
+	 */
 	uint64_t until;
-	/* among the threads of the team, from 0 on: which work falls to it first */
+	/* number of the thread in the team, from 0 on: decides which tiles it takes first */
 	uint32_t place;
-	/* UMA_SCRATCH_SIZE bytes for the model, FAST_SCRATCH for tuned kernels */
+	/* UMA_SCRATCH_SIZE bytes for the model, and FAST_SCRATCH for tuned kernels */
 	void *scratch;
 };
 
-/* Memory of a run; kept for the next one. */
+/* Shared memory of a run; kept for the next one. */
 struct sw_work {
 	struct sw_work *next;
 	size_t size;
@@ -203,47 +205,50 @@ struct sw_work {
 };
 
 /*
- * A sequence of operations that is being run: all of an ordered job, or one
- * operation of an unordered one. Protected by the team's lock but for the
- * atomics, and what belongs to the only thread in it while a stage is set up.
+ * A part: a sequence of operations that is run, which is all of an ordered job, or one
+ * operation of an unordered one. Protected by the team's lock, except for the atomics, and for
+ * members that only the thread that sets up a stage uses.
  */
 struct sw_exec {
-	/* on the list of those that are ready; @next: or that one thread has */
+	/* list of ready parts; @next also: list of parts that one thread has taken */
 	struct sw_exec *prev;
 	struct sw_exec *next;
 	bool listed;
 	struct sw_fence *run;
-	/* operations op .. op_end - 1 are left */
+	/* remaining operations: op .. op_end - 1 */
 	uint32_t op;
 	uint32_t op_end;
 	/* task of the operation, phase of the task */
 	uint32_t task;
 	uint32_t phase;
-	/* room for a program that has to be made for this run, else NULL */
+	/* room for a program that must be prepared for this run, else NULL */
 	struct sw_own *own;
-	/* multiply-adds: of all, and of the task at hand */
+	/* multiply-adds of the part, and of the current task */
 	uint64_t macs;
 	uint64_t task_macs;
-	/* the task's program: one of them, or neither */
+	/* the current task's program, or its class, or none of both */
 	const struct uma_program *prog;
 	const struct fast_prog *fast;
-	/* shared by the threads, of @fast's work_bytes at least */
+	/* shared by the threads; at least @fast's work_bytes */
 	struct sw_work *work;
-	/* threads in it, and how many there may be */
+	/* number of threads in the part, and its maximum */
 	uint32_t users;
 	uint32_t max_users;
-	/* unordered: operations that it waits for */
+	/* unordered: number of operations that it depends on */
 	uint32_t pending;
 	uint32_t tiles;
-	/* how many have been taken; if it is shared, of those for each turn, too */
+	/* number of tiles taken; of a shared stage also of each range */
 	atomic_uint next_tile;
 	uint32_t turns;
 	atomic_uint taken[SW_TURNS];
-	/* all tiles of a shared stage are taken, and somebody is at work on the last of them */
+	/* all tiles of a shared stage are taken, and some of them are still running */
 	bool ending;
-	/* work since the time was looked at */
+	/* work since the timeout was checked */
 	uint64_t unclocked;
-	/* somebody listens: the operation at hand: its row, kernel (NULL: none is), beginning */
+	/*
+	 * tracing: row, kernel (NULL: no operation is running) and start of the current
+	 * operation
+	 */
 	struct {
 		uint32_t lane;
 		const char *kernel;
@@ -258,12 +263,12 @@ enum sw_kind {
 
 enum sw_state {
 	SW_PENDING,
-	/* as above, and a thread sleeps on it */
+	/* as above, and a thread sleeps until it changes */
 	SW_WAITED,
 	SW_DONE
 };
 
-/* A waits for B: in A's array, on B's list. */
+/* A depends on B: member of A's array and of B's list. */
 struct sw_wait {
 	struct sw_wait *next;
 	struct sw_fence *run;
@@ -275,13 +280,13 @@ struct sw_eventfd {
 	int fd;
 };
 
-/* A fence and the run of a job that signals it, in one. */
+/* A fence, and the run of a job that signals it. */
 struct sw_fence {
 	struct accel_fence base;
 	enum sw_kind kind;
 	/* enum sw_state, a futex */
 	atomic_int state;
-	/* outcome; constant once state is SW_DONE; which ban of its queue it was */
+	/* outcome, constant once state is SW_DONE; number of the ban of its queue */
 	int status;
 	uint32_t ban;
 	uint32_t op;
@@ -289,7 +294,7 @@ struct sw_fence {
 	uint32_t engine;
 	bool faulted;
 	struct uma_fault_info fault;
-	/* under the team's lock from here */
+	/* protected by the team's lock from here */
 	struct sw_wait *waiters;
 	struct sw_eventfd *eventfds;
 
@@ -298,32 +303,32 @@ struct sw_fence {
 	struct sw_fence *import_prev;
 	struct sw_fence *import_next;
 
-	/* SW_RUN; once it is done the queue of one that failed only */
+	/* SW_RUN; after completion only the queue of a failed run */
 	struct sw_queue *queue;
 	struct sw_job *job;
 	struct sw_fence *queue_next;
 	struct sw_ranges *ranges;
-	/* fences that are not done yet */
+	/* number of fences that are not done */
 	uint32_t waits;
 	struct sw_wait *wait_nodes;
 	uint32_t wait_count;
 	/* CLOCK_MONOTONIC nanoseconds, 0: not started */
 	_Atomic uint64_t deadline;
-	/* something failed: start no more tiles */
+	/* a failure: start no more tiles */
 	atomic_bool stop;
-	/* on its queue's list; started */
+	/* in its queue's list; started */
 	bool queued;
 	bool active;
-	/* parts that are ready or run, and that are not finished */
+	/* number of parts that are ready or running, and of those not finished */
 	uint32_t live;
 	uint32_t left;
 	struct sw_exec first;
-	/* unordered: one an operation, else NULL */
+	/* unordered: one for each operation, else NULL */
 	struct sw_exec *execs;
 	uint32_t exec_count;
-	/* next in a list of runs that have ended */
+	/* next in a list of completed runs */
 	struct sw_fence *ended_next;
-	/* somebody listens: which of its queue's runs, and its row while it runs */
+	/* tracing: number in its queue, and row while it runs */
 	struct {
 		uint64_t number;
 		uint32_t lane;
@@ -334,21 +339,24 @@ struct sw_fence {
 struct sw_queue {
 	struct accel_queue base;
 	/*
-	 * Under the team's lock: a job failed, and nobody has been told yet; jobs
-	 * that did, told apart by number
+	 * Protected by the team's lock: a job has failed, and no caller has been told yet;
+	 * number of such failures
 	 */
 	bool banned;
 	uint32_t bans;
 	uint32_t count;
-	/* that were traced */
+	/* number of traced runs */
 	uint64_t runs;
 	struct sw_fence *head;
 	struct sw_fence *tail;
-	/* threads that wait for a run and take part, and those at work; somebody did last time */
+	/*
+	 * threads that wait for a run, and those of them that are running tiles; @waited: one
+	 * did for the previous run
+	 */
 	uint32_t waiters;
 	uint32_t helping;
 	bool waited;
-	/* parts on the list of those that are ready; parts that are ending a stage */
+	/* number of parts in the list of ready ones, and of those at the end of a stage */
 	atomic_int open;
 	atomic_int ending;
 };
@@ -356,7 +364,7 @@ struct sw_queue {
 struct sw_thread {
 	struct sw_team *team;
 	pthread_t thread;
-	/* with the team's lock; a spurious wakeup leaves it as it is */
+	/* protected by the team's lock; not changed by spurious wakeups */
 	bool asleep;
 	pthread_cond_t wake;
 	/* set if the thread itself closed the device */
@@ -369,40 +377,44 @@ struct sw_thread {
 struct sw_team {
 	pthread_mutex_t lock;
 	bool stop;
-	/* workers: asleep; awake, without anything to do */
+	/* workers: number of sleeping ones, and of those looking for work */
 	uint32_t idle;
 	uint32_t spinning;
-	/* threads that run tiles, and those among them that wait for a fence or submit */
+	/*
+	 * number of threads that run tiles, and of those of them that wait for a fence or
+	 * submit
+	 */
 	uint32_t running;
 	uint32_t helping;
 	/*
-	 * submissions that were left to the one who waits; their number when the last
-	 * worker stopped to watch for those that nobody takes; one does so now
+	 * number of submissions for which no worker was woken because the waiting thread runs
+	 * them; its value when the last worker stopped watching for such submissions; a worker
+	 * is watching
 	 */
 	uint32_t trusted;
 	uint32_t tired;
 	bool watched;
 	uint32_t thread_count;
 	struct sw_thread *threads;
-	/* ready parts by priority, LOW first; circular */
+	/* ready parts by priority, LOW first; circular lists */
 	struct sw_exec *ready[SW_LEVELS];
-	/* highest level with a ready part, -1: none */
+	/* highest priority with a ready part, -1: none */
 	atomic_int top;
-	/* parts that are ending a stage */
+	/* number of parts at the end of a stage */
 	atomic_int ending;
 	/* scratch memory for submitting threads */
 	struct sw_slot *slots;
 	uint32_t slot_count;
-	/* memory of runs that have ended, the latest first */
+	/* memory of completed runs, the latest first */
 	pthread_mutex_t work_lock;
 	struct sw_work *works;
-	/* foreign descriptors; the thread is started when it is first needed */
+	/* imported descriptors; the thread is started when it is first needed */
 	bool polling;
 	struct sw_thread poller;
 	int epoll_fd;
 	int poll_wake;
 	struct sw_fence *imports;
-	/* who listens, or NULL */
+	/* tracing, or NULL */
 	struct sw_trace *trace;
 };
 
@@ -436,7 +448,7 @@ static inline struct sw_team *sw_fence_team(const struct sw_fence *fence)
 
 uint64_t sw_now(void);
 
-/* Between looks at what another thread is about to change. */
+/* Relax while polling a variable that another thread is about to change. */
 static inline void sw_pause(void)
 {
 #if defined(__x86_64__)
@@ -460,33 +472,39 @@ static inline int sw_level(const struct sw_fence *run)
 	}
 }
 
-/* team.c; with the team's lock, but for the first three */
+/* team.c; with the team's lock, except for the first three */
 int sw_team_init(struct sw_team *team, uint32_t threads);
-/* Stops all threads but the caller's, which ends when it comes back. */
+/* Stops all threads except for the caller's, which ends when it returns. */
 void sw_team_exit(struct sw_team *team);
-/* End a thread of the team: now if another asks, else as soon as it can. */
+/* End a thread of the team: immediately if called by another thread, else as soon as possible. */
 void sw_thread_end(struct sw_thread *thread);
-/* Put a part where threads look for one; then, unless the caller is one that does, kick. */
+/* Add a part to the ready list; then kick, unless the caller is a thread that looks for parts. */
 void sw_exec_list(struct sw_team *team, struct sw_exec *exec);
 void sw_exec_unlist(struct sw_team *team, struct sw_exec *exec);
 void sw_team_kick(struct sw_team *team);
-/* After a submission to @queue: kick, unless the caller will do the work. */
+/* After a submission to @queue: kick, unless the caller will run it when waiting. */
 void sw_team_submitted(struct sw_team *team, const struct sw_queue *queue);
-/* A thread has taken a part, or opened it to more: is there something left for others? */
+/*
+ * A thread has taken a part, or allowed more threads in it: wake another one if there is more
+ * work.
+ */
 void sw_team_share(struct sw_team *team, const struct sw_queue *queue);
 struct sw_slot *sw_slot_get(struct sw_team *team);
 void sw_slot_put(struct sw_team *team, struct sw_slot *slot);
-/* Without it. Somebody waits for @run, until then (0: for ever), and can as well take part. */
+/*
+ * Without the lock. The caller waits for @run, until @until (0: for ever), and can run parts of
+ * it.
+ */
 void sw_help(struct sw_fence *run, uint64_t until);
 
 /* exec.c */
 /*
- * With the team's lock, which it lets go of, and a part or small ones that the thread
- * has entered: comes back when they have ended, others go on or they were put back.
+ * With the team's lock, which it releases, and a part, or a list of small ones, that the thread
+ * has taken: returns when they have ended, others continue them, or they are back in the list.
  */
 void sw_exec_work(struct sw_team *team, struct sw_exec *exec, struct sw_slot *slot,
 		  struct sw_fence **ended);
-/* Has the thread something else to do? */
+/* Must the thread stop running tiles? */
 bool sw_exec_leaves(const struct sw_slot *slot);
 void sw_run_inline(struct sw_fence *run, struct sw_slot *slot);
 
@@ -498,9 +516,8 @@ void *sw_scratch_new(void);
 void sw_scratch_free(void *scratch);
 
 /*
- * sched.c. With the team's lock: sw_exec_done() and sw_complete(); runs that
- * end are put on *ended, and the caller passes that to sw_release() when it has
- * let go of the lock.
+ * sched.c. sw_exec_done() and sw_complete() need the team's lock; completed runs are added to
+ * *ended, and the caller passes that to sw_release() after releasing the lock.
  */
 int sw_queue_create(struct accel_queue *queue);
 void sw_queue_cancel(struct accel_queue *queue);
@@ -516,7 +533,7 @@ void sw_exec_done(struct sw_team *team, struct sw_exec *exec,
 void sw_complete(struct sw_team *team, struct sw_fence *fence,
 		 struct sw_fence **ended);
 void sw_release(struct sw_fence *ended);
-/* Free what only a run needs. */
+/* Free what is only needed while a run is not done. */
 void sw_run_free_parts(struct sw_fence *run);
 
 /* fence.c */
@@ -530,11 +547,11 @@ void sw_fence_info(struct accel_fence *fence, struct accel_fence_info *info);
 int sw_fence_export(struct accel_fence *fence, int *fd);
 int sw_fence_import(struct accel_ctx *ctx, int fd, struct accel_fence **fence);
 void sw_fence_destroy(struct accel_fence *fence);
-/* With the team's lock: wake whoever waits. */
+/* With the team's lock: wake all waiting threads. */
 void sw_fence_signal(struct sw_fence *fence);
 void sw_poller_exit(struct sw_team *team);
 
-/* trace.c; none of the rest is called if nobody listens */
+/* trace.c; functions other than open are only called with tracing */
 struct sw_trace *sw_trace_open(void);
 void sw_trace_close(struct sw_trace *trace);
 void sw_trace_submit(struct sw_fence *run);
@@ -544,7 +561,7 @@ void sw_trace_op_begin(struct sw_exec *exec);
 void sw_trace_op_end(struct sw_exec *exec);
 
 /* kernels.c */
-/* The level asked for, or the best; @isa: what tuned kernels may use with it. */
+/* The requested level, or the best one; @isa: instruction sets for tuned kernels of that level. */
 const struct uma_kernels *sw_kernels(const char *name, const char **chosen, uint32_t *isa);
 
 #endif /* LIBACCEL_SW_H */

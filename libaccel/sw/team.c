@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * The threads of a device, and the parts of jobs that are ready for them.
+ * The threads of a device, and the parts of jobs that are ready to run.
  *
- * At most as many threads run tiles at a time as the device was opened with: its
- * workers, threads that wait for a fence, and threads that submit little. These are
- * awake and on a processor, so they take part in what they wait for, or do at once what
- * they submit, and one worker fewer does. A thread
- * that takes a part wakes another one if there is something left to take; nobody
- * has to know how many are worth it. Who has nothing to do looks out for more for
- * about as long as it takes to wake up, then sleeps. The first worker that sleeps is
- * woken, so that it is always the same ones that are at work, and their caches.
+ * The number of threads that run tiles at the same time is limited to the number given when
+ * opening the device: these are its workers, threads that wait for a fence, and threads that
+ * submit small jobs. Waiting and submitting threads are awake and on a processor, so they run
+ * tiles themselves, and one worker fewer is used. A thread that takes a part wakes another one
+ * if there is more to take, so no thread has to know how many are worth waking. A thread
+ * without work looks for more for about the time of a wakeup and then sleeps. The first
+ * sleeping worker is woken, so that always the same threads, with their caches, are used.
  *
- * Waking a worker costs microseconds, for nothing if the one who submits waits at
- * once and does the work itself. Who did so last time is expected to do it again:
- * nobody is woken, but a worker looks every millisecond whether something was left
- * lying. Who waits and finds nothing to do goes to sleep like a worker, but is not woken
- * for work: from then on it is not expected any more.
+ * Waking a worker costs microseconds, in vain if the submitting thread immediately waits and
+ * does the work itself. If a queue's last run was waited for in this way, this is expected
+ * again: no worker is woken, but one checks every millisecond whether something was left. A
+ * waiting thread that finds no work sleeps like a worker, but is not woken for work: after that
+ * its queue is no longer expected to be waited for.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,10 +24,13 @@
 #include "libaccel/core/fpmode.h"
 #include "sw.h"
 
-/* How often the worker that keeps watch looks, and for how long it finds that worth it */
+/*
+ * Interval of the watching worker, and number of intervals without such submissions after which
+ * it stops
+ */
 #define WATCH_NS	1000000
 #define WATCH_ROUNDS	10
-/* Most scratch areas for threads that submit */
+/* Maximum number of scratch areas for submitting threads */
 #define MAX_SLOTS	8
 
 /* --- ready parts ---------------------------------------------------------- */
@@ -43,7 +45,7 @@ static void set_top(struct sw_team *team, int top)
 	atomic_store_explicit(&team->top, top, memory_order_relaxed);
 }
 
-/* Changed with the lock only. */
+/* Only changed with the lock held. */
 static void count_open(const struct sw_exec *exec, int change)
 {
 	atomic_int *open = &exec->run->queue->open;
@@ -94,9 +96,8 @@ void sw_exec_unlist(struct sw_team *team, struct sw_exec *exec)
 }
 
 /*
- * If something is ready and nobody is about to look for it, wake a worker, but for
- * those in whose place others take part. @due: so many will, though they have not
- * come yet.
+ * If a part is ready, and no thread is looking for one, wake a worker, except for those that
+ * are replaced by waiting threads. @due: number of waiting threads that are expected.
  */
 static void wake(struct sw_team *team, uint32_t due)
 {
@@ -108,7 +109,7 @@ static void wake(struct sw_team *team, uint32_t due)
 		return;
 	for (i = 0; !team->threads[i].asleep; i++)
 		;
-	/* Here, not by the one who wakes up: it takes a while. */
+	/* Done here, because the woken thread needs a while. */
 	team->threads[i].asleep = false;
 	team->idle--;
 	pthread_cond_signal(&team->threads[i].wake);
@@ -130,7 +131,10 @@ void sw_team_submitted(struct sw_team *team, const struct sw_queue *queue)
 void sw_team_share(struct sw_team *team, const struct sw_queue *queue)
 {
 	const int top = top_of(team);
-	/* Who waited for the queue's last run will come for this one, too, or looks out for it. */
+	/*
+	 * The thread that waited for the queue's previous run will wait for this one, too, or
+	 * is already looking for work.
+	 */
 	const bool due = queue->waited && !queue->helping;
 
 	if (top >= 0)
@@ -138,9 +142,9 @@ void sw_team_share(struct sw_team *team, const struct sw_queue *queue)
 }
 
 /*
- * The part of a level's list that a thread takes first: one half of the threads takes
- * parts from the beginning, the other from the end, as long as they are of the same run.
- * So the same parts of a job fall to the same threads again, and to their caches.
+ * The part that a thread takes first from a level's list: half of the threads take parts from
+ * the beginning, the others from the end, if both are of the same run. So a thread gets the
+ * same parts of a job each time, whose data may be in its caches.
  */
 static struct sw_exec *first_for(const struct sw_team *team, int level, const struct sw_slot *slot)
 {
@@ -152,8 +156,8 @@ static struct sw_exec *first_for(const struct sw_team *team, int level, const st
 }
 
 /*
- * Small parts of the same run along with the first one, so that they cost one turn of
- * the lock. A single thread need not leave any for others.
+ * Take small parts of the same run together with the first one, with the lock held once. A
+ * single thread need not leave any for others.
  */
 static void take_small(struct sw_team *team, struct sw_exec *last, const struct sw_slot *slot)
 {
@@ -174,8 +178,8 @@ static void take_small(struct sw_team *team, struct sw_exec *last, const struct 
 }
 
 /*
- * Enter the first part of the highest priority, or a list of small ones. Who waits for
- * a run of a queue takes parts of that queue only.
+ * Take the first part of the highest priority, or a list of small ones. A thread that waits for
+ * a run only takes parts of that run's queue.
  */
 static struct sw_exec *pick(struct sw_team *team, const struct sw_queue *only,
 			    const struct sw_slot *slot)
@@ -220,7 +224,7 @@ static int slot_init(struct sw_slot *slot, uint32_t place)
 	return slot->scratch ? 0 : -ENOMEM;
 }
 
-/* With the lock. NULL: let a thread of the team do it. */
+/* With the lock. NULL: a thread of the team must do it. */
 struct sw_slot *sw_slot_get(struct sw_team *team)
 {
 	struct sw_slot *slot = team->slots;
@@ -232,7 +236,7 @@ struct sw_slot *sw_slot_get(struct sw_team *team)
 	if (team->slot_count == MAX_SLOTS)
 		return NULL;
 	slot = calloc(1, sizeof(*slot));
-	/* In the place of the worker that sleeps meanwhile: the last one. */
+	/* Takes the place of the last worker, which sleeps meanwhile. */
 	if (slot && slot_init(slot, team->thread_count - 1)) {
 		free(slot);
 		return NULL;
@@ -251,8 +255,9 @@ void sw_slot_put(struct sw_team *team, struct sw_slot *slot)
 /* --- threads that wait ---------------------------------------------------- */
 
 /*
- * Is it worth looking on? Until @end, and longer where a stage is about to end, whose
- * last tiles may take a while: who slept then would be missed in all that follows.
+ * Is it worth looking for work any longer? Until @end, and longer while a stage is about to
+ * end, because its last tiles may take a while, and a thread that sleeps would be missing
+ * afterwards.
  */
 static bool patient(const atomic_int *ending, uint64_t end)
 {
@@ -263,8 +268,8 @@ static bool patient(const atomic_int *ending, uint64_t end)
 }
 
 /*
- * Nothing is to be had: look out for it until @end at least, without the lock.
- * Returns if there is.
+ * There is no work: look for some, at least until @end, without the lock. Returns true if there
+ * is some.
  */
 static bool look_out(struct sw_team *team, struct sw_fence *run, struct sw_queue *queue,
 		     const struct sw_slot *slot, uint64_t end)
@@ -284,7 +289,7 @@ static bool look_out(struct sw_team *team, struct sw_fence *run, struct sw_queue
 	return found;
 }
 
-/* Parts of @run, and of those before it in its queue. */
+/* Run parts of @run, and of earlier runs of its queue. */
 static void help(struct sw_team *team, struct sw_fence *run, struct sw_queue *queue,
 		 struct sw_slot *slot, struct sw_fence **ended)
 {
@@ -302,11 +307,11 @@ static void help(struct sw_team *team, struct sw_fence *run, struct sw_queue *qu
 			end = 0;
 			continue;
 		}
-		/* A worker was left asleep for what this thread does not take. */
+		/* Wake a worker that was not woken, for parts that this thread cannot take. */
 		wake(team, 0);
 		if (team->running >= team->thread_count)
 			return;
-		/* What another thread was faster to take may come back to be shared. */
+		/* A part that another thread has taken may become shared. */
 		if (!end)
 			end = sw_now() + SW_SPIN_NS;
 		if (!look_out(team, run, queue, slot, end) || !patient(&queue->ending, end) ||
@@ -335,7 +340,7 @@ void sw_help(struct sw_fence *run, uint64_t until)
 		help(team, run, queue, slot, &ended);
 		slot->until = 0;
 		queue->waiters--;
-		/* Who left early sleeps now, and does not come for what is left: a worker shall. */
+		/* A thread that left early sleeps now, and does not run the rest: workers must. */
 		if (!sw_fence_done(run) && !queue->waiters)
 			queue->waited = false;
 		sw_slot_put(team, slot);
@@ -349,7 +354,10 @@ void sw_help(struct sw_fence *run, uint64_t until)
 
 /* --- workers -------------------------------------------------------------- */
 
-/* With the lock, which it lets go of: look for work until @end. Returns if there is some. */
+/*
+ * With the lock, which it releases meanwhile: look for work until @end. Returns true if there
+ * is some.
+ */
 static bool spin(struct sw_team *team, uint64_t end)
 {
 	bool found = false;
@@ -368,7 +376,7 @@ static bool spin(struct sw_team *team, uint64_t end)
 	return found;
 }
 
-/* With the lock, which it lets go of. Returns whether the time is over. */
+/* With the lock, which it releases meanwhile. Returns true when the time is over. */
 static bool doze(struct sw_thread *self)
 {
 	const uint64_t end = sw_now() + WATCH_NS;
@@ -379,7 +387,7 @@ static bool doze(struct sw_thread *self)
 	return pthread_cond_timedwait(&self->wake, &self->team->lock, &ts) == ETIMEDOUT;
 }
 
-/* Look now and then whether something was left lying, as long as that may be. */
+/* Check periodically whether a submission was left, as long as there may be some. */
 static void keep_watch(struct sw_thread *self)
 {
 	struct sw_team *team = self->team;
@@ -398,7 +406,7 @@ static void keep_watch(struct sw_thread *self)
 	team->tired = team->trusted;
 }
 
-/* With the lock, which it lets go of. */
+/* With the lock, which it releases meanwhile. */
 static void fall_asleep(struct sw_thread *self)
 {
 	struct sw_team *team = self->team;
@@ -425,16 +433,19 @@ static void *thread_main(void *arg)
 	self->gone = &gone;
 	while (!team->stop) {
 		exec = pick(team, NULL, &self->slot);
-		/* One thread is whoever waits. */
+		/* With a single thread, the waiting one does all the work. */
 		if (!exec && !looked && team->spinning + 1 < team->thread_count) {
-			/* What another thread was faster to take may come back to be shared. */
+			/* A part that another thread has taken may become shared. */
 			end = end ? end : sw_now() + SW_SPIN_NS;
 			looked = !spin(team, end) || !patient(&team->ending, end);
 			continue;
 		}
 		if (!exec) {
 			fall_asleep(self);
-			/* What it was woken for may be over, and the next one is on its way. */
+			/*
+			 * The work for which it was woken may be gone, and the next may follow
+			 * soon.
+			 */
 			looked = false;
 			end = 0;
 			continue;
@@ -447,7 +458,7 @@ static void *thread_main(void *arg)
 		pthread_mutex_unlock(&team->lock);
 		sw_release(ended);
 		ended = NULL;
-		/* That may have been the last reference to the device. */
+		/* That may have dropped the last reference to the device. */
 		if (gone)
 			return NULL;
 		pthread_mutex_lock(&team->lock);
@@ -499,8 +510,9 @@ void sw_team_exit(struct sw_team *team)
 }
 
 /*
- * It is held for well under a microsecond: who finds it taken had better not sleep at once. The
- * initializer is a macro wherever there is the type, which is none; a mutex of musl always spins.
+ * The lock is held for well under a microsecond, so a thread that finds it taken should spin
+ * before it sleeps. The initializer is a macro if the type exists, which cannot be tested for;
+ * a mutex of musl always spins.
  */
 static void lock_init(pthread_mutex_t *lock)
 {
@@ -514,7 +526,7 @@ static void lock_init(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attr);
 }
 
-/* With the clock of sw_now(). */
+/* Use the clock of sw_now(). */
 static void wake_init(pthread_cond_t *wake)
 {
 	pthread_condattr_t attr;
@@ -541,7 +553,7 @@ int sw_team_init(struct sw_team *team, uint32_t threads)
 		team_free(team);
 		return -ENOMEM;
 	}
-	/* Signals are the caller's business: none arrives in our threads. */
+	/* Signals are for the caller's threads: block all of them in ours. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (team->thread_count < threads) {

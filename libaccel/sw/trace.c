@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the in-process device does, for accelctl trace: lines such as the driver's
- * tracepoints give, into the FIFO that ACCEL_SW_TRACE names. Nobody waits for who
- * reads them: what does not fit is counted, as the kernel counts.
+ * Events of the in-process device for accelctl trace: lines like those of the driver's
+ * tracepoints, written to the FIFO in ACCEL_SW_TRACE. The writer never blocks: lines for which
+ * there is no room are counted as lost, as in the kernel.
  *
- * Jobs and operations that run at the same time are in rows of their own: each takes
- * the lowest that is free when it begins.
+ * Jobs and operations that run at the same time have separate rows: each takes the lowest free
+ * one when it begins.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,16 +18,16 @@
 #include <unistd.h>
 #include "sw.h"
 
-/* Rows of an engine, and of the jobs; who comes when all are taken shares the last. */
+/* Maximum number of rows of an engine, and of jobs; beyond that the last one is shared. */
 #define LANES	64u
 
 /**
- * struct sw_trace - who listens
+ * struct sw_trace - state of tracing
  * @fd: FIFO
  * @comm: name of this program
- * @lost: lines that did not fit since the last one that did
- * @jobs: rows of jobs that are taken
- * @lanes: those of each engine
+ * @lost: number of lines that were lost since the last one written
+ * @jobs: rows of jobs that are in use
+ * @lanes: rows of each engine that are in use
  */
 struct sw_trace {
 	int fd;
@@ -45,10 +45,10 @@ struct sw_trace *sw_trace_open(void)
 	int fd;
 	char *c;
 
-	/* To open something else may do something. */
+	/* Opening other types of files may have side effects. */
 	if (!path || !*path || stat(path, &st) || !S_ISFIFO(st.st_mode))
 		return NULL;
-	/* For reading, too: then it has a reader, and writing raises no signal. */
+	/* Also open it for reading: with a reader, writing does not raise SIGPIPE. */
 	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
@@ -59,7 +59,7 @@ struct sw_trace *sw_trace_open(void)
 	}
 	trace->fd = fd;
 	snprintf(trace->comm, sizeof(trace->comm), "%s", program_invocation_short_name);
-	/* A line is one line, whatever a program is called. */
+	/* A line must not be broken by the name of a program. */
 	for (c = trace->comm; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
@@ -74,7 +74,7 @@ void sw_trace_close(struct sw_trace *trace)
 	free(trace);
 }
 
-/* A line is written at once or not at all: it is shorter than PIPE_BUF. */
+/* A line is written atomically, because it is shorter than PIPE_BUF. */
 static bool put(const struct sw_trace *trace, const char *line, int len)
 {
 	return write(trace->fd, line, (size_t)len) == len;
@@ -135,7 +135,7 @@ static struct sw_trace *trace_of(const struct sw_fence *run)
 	return sw_fence_team(run)->trace;
 }
 
-/* With the team's lock, as the next two */
+/* With the team's lock, like the next two */
 void sw_trace_submit(struct sw_fence *run)
 {
 	struct sw_trace *trace = trace_of(run);
@@ -165,7 +165,7 @@ void sw_trace_done(struct sw_fence *run)
 
 	if (!run->job->base.op_count)
 		return;
-	/* What failed, or was stopped because of it, ends here. */
+	/* An operation that failed, or was stopped by a failure, ends here. */
 	if (run->first.trace.kernel)
 		sw_trace_op_end(&run->first);
 	for (i = 0; i < run->exec_count; i++)
@@ -178,7 +178,7 @@ void sw_trace_done(struct sw_fence *run)
 		leave_lane(&trace->jobs, run->trace.lane);
 }
 
-/* Of one thread at a time, as the next */
+/* Only called by one thread at a time, like the next */
 void sw_trace_op_begin(struct sw_exec *exec)
 {
 	struct sw_trace *trace = trace_of(exec->run);

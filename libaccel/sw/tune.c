@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What it pays to measure: the hints that the class of an operation offers, and
- * fewer threads than would share it.
+ * Candidates for tuning: the hints of an operation's class, and fewer threads than would share
+ * it.
  */
 #include "sw.h"
 
-/* Half as many threads, and so on: handing over may cost more than it gains. */
+/* Half as many threads, and so on: sharing may cost more than it gains. */
 static uint32_t fewer_threads(const struct sw_device *dev, const struct sw_task *task,
 			      struct fast_hint *hints, uint32_t max)
 {
@@ -26,7 +26,7 @@ static uint32_t fewer_threads(const struct sw_device *dev, const struct sw_task 
  * sw_job_hints - hints for the first operation of a job
  * @base: job that was submitted
  * @hints: out
- * @max: room in @hints
+ * @max: size of @hints
  *
  * Return: number of hints.
  */

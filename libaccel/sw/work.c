@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory that kernels work in: scratch memory of a thread, and memory that the
- * threads of a run share. The latter is kept when a run ends, for fresh memory
- * costs a page fault every 4 KiB.
+ * Memory of kernels: scratch memory of a thread, and memory that the threads of a run share.
+ * The latter is kept when a run ends, because new memory costs a page fault every 4 KiB.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,7 +9,7 @@
 
 #define PAGE		4096ul
 #define HUGE_PAGE	(2ul << 20)
-/* Kept at most; so many runs may be in flight and none of them gets pages to clear */
+/* Maximum of kept memory: runs in flight that need less get no new pages, which must be cleared */
 #define MAX_KEPT_BYTES	(256ul << 20)
 
 _Static_assert(UMA_SCRATCH_SIZE + FAST_SCRATCH <= HUGE_PAGE, "2 MiB a thread");
@@ -19,15 +18,15 @@ static void *alloc(size_t size)
 {
 	void *mem = aligned_alloc(size < HUGE_PAGE ? PAGE : HUGE_PAGE, size);
 
-	/* Fewer misses of the TLB, where the system has large pages to give. */
+	/* Reduces TLB misses, if the system has huge pages. */
 	if (mem && size >= HUGE_PAGE)
 		madvise(mem, size, MADV_HUGEPAGE);
 	return mem;
 }
 
 /*
- * Sizes that runs are alike in, so that one takes what another has left: whole large pages, and
- * less than one as a power of two, of which no more is resident than is used.
+ * Round sizes up so that runs can reuse each other's memory: to whole huge pages, and below one
+ * to a power of two, of which only the used part is resident.
  */
 static size_t work_size(size_t size)
 {
@@ -54,7 +53,7 @@ static void work_free(struct sw_work *work)
 	free(work);
 }
 
-/* Memory of @size bytes, 64-byte aligned, with any contents. NULL: there is none. */
+/* Memory of @size bytes, 64-byte aligned, with any contents. NULL: out of memory. */
 struct sw_work *sw_work_get(struct sw_team *team, size_t size)
 {
 	struct sw_work **at, **best = NULL, *work = NULL;
