@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The classes that fast.c tries.
- */
+/* The classes in the lists of fast.c. */
 #ifndef LIBACCEL_SW_FAST_CLASSES_H
 #define LIBACCEL_SW_FAST_CLASSES_H
 

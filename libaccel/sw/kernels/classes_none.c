@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Classes that have no kernels for this processor: each name of classes.h, with
- * nothing in it, so that they are passed over. What is built in spite of this comes
- * before, for these are weak.
+ * Weak, empty definitions of all classes in classes.h, for processors without kernels: fast.c
+ * skips classes without prepare(). Classes that are built override these.
  */
 #include "fast.h"
 
-/* Every declaration of the header becomes a definition. */
+/* Turns every declaration of the header into a definition. */
 #define extern __attribute__((weak))
 #include "classes.h"

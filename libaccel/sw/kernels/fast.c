@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Which class takes an operation, and what it touches.
- */
+/* Selects the class of an operation, and lists the memory that it accesses. */
 #include <string.h>
 #include "driver/model/uma_op.h"
 #include "libaccel/core/cache_size.h"
@@ -9,7 +7,7 @@
 #include "classes.h"
 #include "ends/epilogue.h"
 
-/* A cache whose size the system does not tell */
+/* Sizes of caches if the system does not report them */
 #define DEFAULT_L1D	(32u * 1024u)
 #define DEFAULT_L2	(512u * 1024u)
 #define DEFAULT_L3	(8u * 1024u * 1024u)
@@ -39,7 +37,7 @@ static const struct fast_class *const *classes_of(const struct uma_op *op)
 	static const struct fast_class *const gemm[] = {
 		&fast_grouped, &fast_gemv, &fast_few, &fast_pointwise, &fast_gemm, NULL
 	};
-	/* Scales of rows alone are a step of the epilogue, where sums of integers are taken. */
+	/* Scales of rows alone are a step of the epilogue, for exact integer sums. */
 	static const struct fast_class *const scaled[] = {
 		&fast_gemv, &fast_gemm, &fast_grouped, NULL
 	};
@@ -116,7 +114,7 @@ static bool add_operand(struct fast_prog *p, uint32_t slot)
 	if (t->layout != UMA_LAYOUT_STRIDED) {
 		if (p->packed)
 			return false;
-		/* What is written has no header yet. */
+		/* A result has no header yet. */
 		p->packed = write ? NULL : fast_ptr(t);
 		uma_packed_header_make(t, p->program->engine, p->cap, &p->header);
 		lo = t->addr;
@@ -175,7 +173,7 @@ void fast_prepare(struct fast_prog *p, const struct uma_program *program,
 		clear(p, program, cpu);
 		if (hint)
 			p->hint = *hint;
-		/* None: not for this processor, see classes_none.c. */
+		/* Not built for this processor, see classes_none.c. */
 		if (!(*class)->prepare || !(*class)->prepare(p))
 			continue;
 		if (p->hint.threads)
@@ -192,7 +190,7 @@ int fast_whole_model(const struct fast_run *r)
 {
 	struct uma_program program = *r->prog->program;
 
-	/* One whose operands are packed has not been prepared. */
+	/* The program of an operation with packed operands has not been prepared. */
 	if (uma_prepare(&program, &r->prog->program->op, program.engine, program.kernels,
 			UMA_STEP_WORK_UNBOUND, r->mem, r->fault))
 		return -1;
@@ -218,7 +216,10 @@ bool fast_prepare_part(struct fast_prog *p, const struct uma_program *program,
 	p->why = NULL;
 	for (class = classes_of(&program->op); *class; class++) {
 		clear(p, program, whole->cpu);
-		/* How to cut is of the whole, what results depend on is not. */
+		/*
+		 * How to divide the work is specific to the whole operation, but flags affect
+		 * results.
+		 */
 		p->hint.flags = whole->hint.flags;
 		if (!(*class)->prepare || !(*class)->prepare(p) || p->phase_count > phases ||
 		    p->work_bytes > work_bytes)

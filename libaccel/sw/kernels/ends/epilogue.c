@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an epilogue consists of, and its general form: a row at a time through the
+ * Description of an operation's epilogue, and its general form: one row at a time with the
  * model's functions.
  */
 #include <string.h>
@@ -47,7 +47,7 @@ static bool reads(uint32_t steps, uint32_t slot)
 	}
 }
 
-/* Columns side by side or one for all; of integers a difference that is exact. */
+/* Contiguous columns or one element for all; for integers the difference must be exact. */
 static bool has_vector_operand(const struct fast_epi *e, const struct uma_tensor_view *t,
 			       const struct fast_epi_operand *o)
 {
@@ -71,7 +71,7 @@ static bool has_vector_dst(const struct fast_epi *e, const struct uma_tensor_vie
 	       d->zero <= 256;
 }
 
-/* Scales whose reciprocal is within half a unit and no product of which underflows. */
+/* Scales whose reciprocal is accurate to half a unit, and whose products cannot underflow. */
 static bool needs_division(const struct uma_tensor_view *d)
 {
 	const uint32_t exponent = d->scale >> 23;
@@ -118,14 +118,14 @@ void fast_epi_scales(const struct fast_prog *p, uint32_t first, uint32_t count, 
 		p->rows->scale(out, a->scale, count);
 }
 
-/* --- a row at a time ----------------------------------------------------------- */
+/* --- one row at a time -------------------------------------------------------- */
 
 /**
  * struct rows - memory for a row
- * @buf: of the model's functions
+ * @buf: for the model's functions
  * @x: the row
- * @y: another
- * @wide: as integers
+ * @y: another row
+ * @wide: the row as integers
  */
 struct rows {
 	struct uma_rowbuf buf;
@@ -165,7 +165,7 @@ static int exact_row(const struct fast_run *r, const struct fast_epi *e, struct 
 	const __s32 *v;
 	uint32_t j;
 
-	/* What is absent has no dimensions to look at, either. */
+	/* An absent operand has no valid dimensions. */
 	if (e->steps & EPI_C) {
 		c = row_of(r, row, UMA_SLOT_C);
 		v = uma_row_s32(row->run, &c, row->buf);
@@ -196,7 +196,7 @@ static int float_row(const struct fast_run *r, const struct fast_epi *e, struct 
 	return uma_epilogue_f32(row, x);
 }
 
-/* The scale of the row of A that a row of DST is made of. */
+/* The scale of the row of A from which a row of DST is computed. */
 static uint32_t row_scale(const struct fast_run *r, const struct uma_epi_row *row,
 			  const struct fast_epi *e)
 {

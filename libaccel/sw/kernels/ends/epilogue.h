@@ -2,11 +2,11 @@
 /*
  * The fused epilogue: from a block of accumulators to DST.
  *
- * The same steps with the same roundings as the model's (Documentation/
- * numerics.rst), so the same bits but for activations through an exponential, a vector
- * of columns at a time: zero points, conversion and scales of integer sums, alpha, beta x
- * C, scale, bias, residual, activation, residual behind it, conversion or quantisation,
- * store. What has no vector form here goes through the model's functions of rows.
+ * It has the model's steps and roundings (Documentation/numerics.rst), and therefore the same
+ * bits, except for activations that use an exponential. The steps, for a vector of columns at a
+ * time: zero points, conversion and scales of integer sums, alpha, beta x C, scale, bias,
+ * residual, activation, residual after it, conversion or quantisation, store. Epilogues without
+ * a vector form use the model's functions of rows.
  */
 #ifndef LIBACCEL_SW_FAST_EPILOGUE_H
 #define LIBACCEL_SW_FAST_EPILOGUE_H
@@ -15,8 +15,8 @@
 
 /**
  * struct fast_epi_operand - an operand of the epilogue, by its slot
- * @ms: distance of rows of a block, in elements
- * @ns: distance of columns
+ * @ms: stride of the rows of a block, in elements
+ * @ns: stride of the columns
  */
 struct fast_epi_operand {
 	int64_t ms;
@@ -24,19 +24,18 @@ struct fast_epi_operand {
 };
 
 /**
- * struct fast_epi - what an epilogue does; made by a class's prepare()
- * @t: operands by slot. Who flattens dimensions into rows or columns may change
- *	these, if the vector form is used
- * @row: dimension of DST that goes along the rows of a block
- * @col: dimension that goes along its columns
- * @steps: EPI_* of epilogue.c
+ * struct fast_epi - description of an epilogue; created in prepare() of a class
+ * @t: operands by slot. A class that merges dimensions into rows or columns may change these if
+ *	the vector form is used
+ * @row: dimension of DST along the rows of a block
+ * @col: dimension along its columns
+ * @steps: EPI_*
  * @integer: accumulators are s32, else f32
  * @exact: integers into s32, without rounding
- * @vector: it has a vector form
- * @direct: DST is what the accumulators are, columns side by side: they may be
- *	formed there and fast_epi_block() left out; integers if there are no zero
- *	points
- * @divide: quantisation must divide, the reciprocal of the scale is no good
+ * @vector: there is a vector form
+ * @direct: DST has the type of the accumulators and contiguous columns: sums may be computed
+ *	there and fast_epi_block() skipped; for integers only if there are no zero points
+ * @divide: quantisation must divide, because the reciprocal of the scale is not accurate enough
  */
 struct fast_epi {
 	struct fast_epi_operand t[UMA_SLOT_RESIDUAL + 1];
@@ -51,14 +50,14 @@ struct fast_epi {
 };
 
 /**
- * fast_epi_init - look at an operation's epilogue
+ * fast_epi_init - describe an operation's epilogue
  * @e: out
  * @p: operation, a GEMM or a convolution
  * @row: dimension of DST along the rows of blocks
  * @col: dimension along their columns
  * @integer: accumulators are s32
  *
- * Any epilogue can be done.
+ * All epilogues are supported.
  */
 void fast_epi_init(struct fast_epi *e, const struct fast_prog *p, uint32_t row, uint32_t col,
 		   bool integer);
@@ -66,20 +65,20 @@ void fast_epi_init(struct fast_epi *e, const struct fast_prog *p, uint32_t row, 
 /**
  * struct fast_epi_block - a block of accumulators
  * @acc: f32 or s32; overwritten
- * @ld: distance of rows in elements
+ * @ld: stride of the rows in elements
  * @m: rows
  * @n: columns, at most UMA_ROW_MAX
- * @idx: logical index of the first in DST
+ * @idx: logical index of the first element in DST
  * @row_add: integers: added to the sums of each row modulo 2^32, or NULL
  * @col_add: the same for columns
- * @col_zero: integers: times a row's @row_sum taken off the sums of each column, modulo
- *	2^32, or NULL
- * @row_sum: of each row, where there is @col_zero
- * @scale: integers, not exact: what sums are multiplied by, see fast_epi_scales()
- * @scale_ms: distance of scales from row to row, 0 or 1
- * @scale_ns: distance of scales from column to column, 0 or 1
+ * @col_zero: integers: times a row's @row_sum is subtracted from the sums of each column,
+ *	modulo 2^32, or NULL
+ * @row_sum: for each row, if there is @col_zero
+ * @scale: integers that are not exact: factor of the sums, see fast_epi_scales()
+ * @scale_ms: stride of the scales from row to row, 0 or 1
+ * @scale_ns: stride of the scales from column to column, 0 or 1
  *
- * The sums with everything added must lie within s32.
+ * The sums after all additions must be within s32.
  */
 struct fast_epi_block {
 	void *acc;
@@ -97,9 +96,9 @@ struct fast_epi_block {
 };
 
 /**
- * fast_epi_block - finish a block and store it
+ * fast_epi_block - run the epilogue of a block and store it
  * @r: run
- * @e: of the operation
+ * @e: epilogue of the operation
  * @b: block
  *
  * Uses rows_scratch of @r. Return: 0, or -1 with the fault set.
@@ -108,17 +107,17 @@ int fast_epi_block(const struct fast_run *r, const struct fast_epi *e,
 		   const struct fast_epi_block *b);
 
 /**
- * fast_epi_scales - products of the scales of A and B, without those of A's rows
+ * fast_epi_scales - products of the scales of A and B, except for those of A's rows
  * @p: operation
  * @first: first channel
- * @count: channels; 1 is enough unless B is quantised by channel
+ * @count: number of channels; 1 is sufficient unless B is quantised by channel
  * @out: the products
  */
 void fast_epi_scales(const struct fast_prog *p, uint32_t first, uint32_t count, float *out);
 
 /*
- * Is a product of bytes one of integers but for the scales of A's rows? These are then a
- * step of the epilogue, beside whatever else it multiplies.
+ * Is it a product of bytes with exact integer sums, except for scales of A's rows? These are
+ * then an additional step of the epilogue.
  */
 static inline bool fast_epi_rows(const struct uma_op *op)
 {
@@ -129,7 +128,7 @@ static inline bool fast_epi_rows(const struct uma_op *op)
 	       !uma_is_block(b->dtype);
 }
 
-/* Has every channel a scale of its own? */
+/* Does every channel have its own scale? */
 static inline bool fast_epi_by_channel(const struct fast_prog *p)
 {
 	return p->op->t[UMA_SLOT_B].quant == UMA_QUANT_CHANNEL;
@@ -152,8 +151,8 @@ void fast_epi_vector_avx512(const struct fast_prog *p, const struct fast_epi *e,
 #define EPI_RESIDUAL	(1u << 4)
 #define EPI_RELU	(1u << 5)
 #define EPI_ACT		(1u << 6)	/* any other activation */
-#define EPI_POST	(1u << 7)	/* residual behind the activation */
-#define EPI_ROWS	(1u << 8)	/* scales of A's rows, behind the columns' */
+#define EPI_POST	(1u << 7)	/* residual after the activation */
+#define EPI_ROWS	(1u << 8)	/* scales of A's rows, after those of the columns */
 #define EPI_OPERANDS	(EPI_C | EPI_SCALE | EPI_BIAS | EPI_RESIDUAL | EPI_POST)
 
 #endif /* LIBACCEL_SW_FAST_EPILOGUE_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The vector form of the epilogue, with AVX-512: 16 columns at a time, down the
- * rows, so that what belongs to columns is loaded once. 16 elements take three to
- * ten instructions beside their accumulators' load and their store. Activations other
- * than ReLU are for four rows at a time, which share tables.
+ * The vector form of the epilogue for AVX-512: 16 columns at a time, for all rows, so that the
+ * operands of columns are loaded once. 16 elements take three to ten instructions in addition
+ * to loading the accumulators and storing the result. Activations other than ReLU are computed
+ * for four rows at a time, which share tables.
  */
 #include <immintrin.h>
 #include "epilogue.h"
@@ -12,7 +12,7 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 #define ALL	((__mmask16)0xffff)
-/* bf16 with the instruction for it */
+/* bf16 converted with AVX512_BF16 */
 #define NATIVE	0xfeu
 
 /**
@@ -20,8 +20,8 @@
  * @p: its element for (0, 0)
  * @ms: bytes from row to row
  * @dtype: &enum uma_dtype
- * @shift: logarithm of the bytes of an element
- * @spread: one for all columns
+ * @shift: log2 of the size of an element
+ * @spread: one element for all columns
  * @quant: multiply by @scale
  * @scale: of a quantised operand
  * @zero: of a quantised operand
@@ -38,7 +38,7 @@ struct operand {
 };
 
 /**
- * struct block - a block in work
+ * struct block - the block that is processed
  * @p: operation
  * @e: epilogue
  * @b: block
@@ -46,12 +46,12 @@ struct operand {
  * @scale: factor
  * @rows: scales of A's rows
  * @bias: addend
- * @residual: addend, before or behind the activation
+ * @residual: addend, before or after the activation
  * @dst: result; may be written
  * @alpha: factor of the accumulators
  * @beta: factor of the addend
- * @lo: least integer of the result
- * @hi: largest
+ * @lo: smallest integer of the result
+ * @hi: largest integer of the result
  */
 struct block {
 	const struct fast_prog *p;
@@ -112,7 +112,7 @@ static void rows_at(const struct fast_prog *p, const struct fast_epi *e,
 	};
 }
 
-/* 4-byte elements, those behind the mask 0. */
+/* 4-byte elements; masked ones are 0. */
 INLINE __m512i load_words(const struct operand *o, const char *p, __mmask16 mask)
 {
 	if (o->spread)
@@ -157,7 +157,7 @@ INLINE const char *at(const struct operand *o, uint32_t i, uint32_t j)
 	return o->p + i * o->ms + (o->spread ? 0 : (uint64_t)j << o->shift);
 }
 
-/* To nearest even; a NaN becomes quiet. vcvtneps2bf16 would lose subnormal numbers. */
+/* Round to nearest even; a NaN becomes quiet. vcvtneps2bf16 would flush subnormal numbers. */
 INLINE __m256i to_bf16(__m512 x)
 {
 	const __m512i bits = _mm512_castps_si512(x);
@@ -169,7 +169,7 @@ INLINE __m256i to_bf16(__m512 x)
 	return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
 }
 
-/* Where AVX512_BF16 is there: vcvtneps2bf16, unless there are subnormal numbers. */
+/* With AVX512_BF16: vcvtneps2bf16, unless there are subnormal numbers. */
 INLINE __m256i to_bf16_native(__m512 x)
 {
 	__m256i r;
@@ -181,9 +181,9 @@ INLINE __m256i to_bf16_native(__m512 x)
 }
 
 /*
- * rne(x / scale) + zero, saturated. The product with the reciprocal is within 2^-22
- * of the quotient, relatively; only next to a tie that could round another way, and
- * beyond 1024 everything saturates. Before rounding it is as well to saturate.
+ * rne(x / scale) + zero, saturated. The product with the reciprocal has a relative error of at
+ * most 2^-22; it only rounds differently next to a tie, and beyond 1024 all values saturate.
+ * Saturating before rounding gives the same result.
  */
 INLINE __m512i quantise(const struct block *k, __m512 x, float reciprocal)
 {
@@ -193,7 +193,7 @@ INLINE __m512i quantise(const struct block *k, __m512 x, float reciprocal)
 
 	d = _mm512_sub_ps(q, _mm512_roundscale_ps(q, _MM_FROUND_TO_NEAREST_INT |
 						  _MM_FROUND_NO_EXC));
-	/* Or if it is no number. */
+	/* Also for NaN. */
 	if (k->e->divide ||
 	    _mm512_cmp_ps_mask(_mm512_abs_ps(d), _mm512_set1_ps(0.4995f), _CMP_NLT_UQ)) {
 		q = _mm512_div_ps(x, _mm512_set1_ps(k->dst.scale));
@@ -203,7 +203,7 @@ INLINE __m512i quantise(const struct block *k, __m512 x, float reciprocal)
 	return _mm512_add_epi32(_mm512_cvtps_epi32(q), _mm512_set1_epi32(k->dst.zero));
 }
 
-/* A masked store is slower than a plain one. */
+/* A masked store is slower than a full one. */
 INLINE void store_16(char *p, __mmask16 mask, __m256i v)
 {
 	if (mask == ALL)
@@ -243,13 +243,13 @@ INLINE void store(const struct block *k, char *p, __mmask16 mask, __m512 x, floa
 	}
 }
 
-/* Numbers of 32 bits that belong to columns, zeros if there are none. */
+/* 32-bit numbers of the columns, or zeros if there are none. */
 INLINE __m512i of_columns(const int32_t *p, uint32_t j, __mmask16 mask)
 {
 	return p ? _mm512_maskz_loadu_epi32(mask, p + j) : _mm512_setzero_si512();
 }
 
-/* Sums of integers with zero points. */
+/* Sums of integers with zero points applied. */
 INLINE __m512i sums(const struct fast_epi_block *b, const char *acc, uint32_t i, __mmask16 mask,
 		    __m512i col_add, __m512i col_zero)
 {
@@ -263,9 +263,9 @@ INLINE __m512i sums(const struct fast_epi_block *b, const char *acc, uint32_t i,
 }
 
 /**
- * struct columns - what is loaded once for 16 columns, unless rows have their own
- * @j: the first
- * @mask: those that there are
+ * struct columns - operands that are loaded once for 16 columns, unless each row has its own
+ * @j: first column
+ * @mask: valid columns
  * @c: addend
  * @factor: factor
  * @bias: addend
@@ -314,13 +314,13 @@ INLINE struct columns open_columns(const struct block *k, uint32_t j, __mmask16 
 	return o;
 }
 
-/* Row @i's operand: the columns' @v, or its own. */
+/* The operand for row @i: the columns' @v, or that of the row. */
 INLINE __m512 row_of(const struct operand *o, const struct columns *c, __m512 v, uint32_t i)
 {
 	return o->ms ? load_f32(o, at(o, i, c->j), c->mask) : v;
 }
 
-/* Row @i until the activation; its accumulators or integers are at @acc. */
+/* Steps of row @i before the activation; its accumulators or integers are at @acc. */
 INLINE __m512 first_steps(const struct block *k, const struct columns *o, uint32_t i,
 			  const char *acc, uint32_t steps, const bool integer)
 {
@@ -358,7 +358,7 @@ INLINE void last_steps(const struct block *k, const struct columns *o, uint32_t 
 	store(k, dst, o->mask, x, reciprocal, dtype);
 }
 
-/* What math_act() has not the model's functions do. */
+/* Activations that math_act() does not have, with the model's functions. */
 static __attribute__((noinline)) void activate(const struct fast_prog *p, __m512 x[4])
 {
 	const struct uma_op *op = p->op;
@@ -377,14 +377,14 @@ static __attribute__((noinline)) void activate(const struct fast_prog *p, __m512
 }
 
 /**
- * float_columns - steps of columns @j and on
+ * float_columns - run the steps of up to 16 columns
  * @k: block
  * @j: first column
- * @mask: those of 16 that there are
+ * @mask: valid columns
  * @steps: EPI_*
- * @integer: start from accumulators of integers, else from values
+ * @integer: start from integer accumulators, else from floating-point values
  * @act: @steps has EPI_ACT
- * @dtype: store as these
+ * @dtype: type of the result
  */
 INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uint32_t steps,
 			  const bool integer, const bool act, const uint32_t dtype)
@@ -416,7 +416,7 @@ INLINE void float_columns(const struct block *k, uint32_t j, __mmask16 mask, uin
 	}
 }
 
-/* Copies of what it reads: the compiler cannot tell that stores leave it alone. */
+/* Copies the operands: otherwise the compiler must assume that stores change them. */
 INLINE void float_block(const struct block *from, uint32_t steps, const bool integer,
 			const bool act, const uint32_t dtype)
 {

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * GEMM with UMA_GEMM_EXPERTS: for each matrix that has rows the product of these, by the
- * class that takes it.
+ * GEMM with UMA_GEMM_EXPERTS: a product for each matrix that has rows, with the class that
+ * takes it.
  *
- * How many rows there are is in memory, so what is planned for a matrix is planned in
- * each of its tiles: that takes a microsecond, and a matrix has few tiles. Tiles go by
- * matrices that have rows; those without have none. Rows of A that a class brings into
- * memory of its own have a place there by their number.
+ * The numbers of rows are in memory, so the product of a matrix is planned in each of its
+ * tiles: this takes a microsecond, and a matrix has few tiles. Only matrices with rows have
+ * tiles. Rows of A that a class copies to work memory are placed there by their number.
  */
 #include "driver/model/uma_op.h"
 #include "libaccel/sw/kernels/classes.h"
 
 /* Tiles of a matrix for each thread */
 #define PARTS		4u
-/* Two phases: A is brought in, and multiplied. */
+/* Two phases: A is converted, and multiplied. */
 #define PHASES		2u
-/* So many numbers of rows are tried, and the largest */
+/* The numbers of rows that are probed are 1 to this, and the largest */
 #define PROBED		64u
 
 /**
@@ -34,8 +33,8 @@ _Static_assert(sizeof(struct experts_plan) <= sizeof(((struct fast_prog *)0)->pr
 
 /**
  * struct expert - the product of one matrix
- * @program: the model's
- * @fast: by a class
+ * @program: the model's program
+ * @fast: the program of a class
  */
 struct expert {
 	struct uma_program program;
@@ -52,9 +51,10 @@ static bool open_expert(struct expert *x, const struct fast_prog *f, uint32_t e,
 }
 
 /*
- * Work memory for a row of the classes that bring A in, and whether they take all at all. Which
- * class that is, and whether it brings A in, changes where there are few rows; where there are
- * many a class may want room for one more. What the model did instead would have other bits.
+ * Determine the work memory per row of A of the classes that convert A, and whether a class
+ * takes every number of rows. The class, and whether it converts A, varies for few rows; for
+ * many rows a class may need room for one more. Using the model for some numbers of rows would
+ * give other bits.
  */
 static int experts_prepare(struct fast_prog *f)
 {
@@ -83,7 +83,7 @@ static int experts_prepare(struct fast_prog *f)
 	return 1;
 }
 
-/* The matrix that is number @index of those with rows; false: there are not so many. */
+/* Find matrix number @index of those with rows; false: there are fewer. */
 static bool find_expert(const struct fast_prog *f, uint32_t index, uint32_t *expert,
 			uint32_t *first, uint32_t *rows)
 {
@@ -93,7 +93,7 @@ static bool find_expert(const struct fast_prog *f, uint32_t index, uint32_t *exp
 
 	*first = 0;
 	for (*expert = 0; *expert < table->dims[0] && left; ++*expert) {
-		/* Memory may change: the number is read once. */
+		/* Memory may change, so the number is read only once. */
 		*rows = uma_expert_rows(__atomic_load_n(&counts[*expert * table->strides[0]],
 							__ATOMIC_RELAXED), left);
 		if (*rows && !index--)
@@ -104,7 +104,7 @@ static bool find_expert(const struct fast_prog *f, uint32_t index, uint32_t *exp
 	return false;
 }
 
-/* No class has these rows: the model does them all. */
+/* No class takes this number of rows: the model runs all of them. */
 static int by_model(const struct fast_run *r, struct expert *x, uint32_t phase, uint32_t part)
 {
 	const struct uma_op_class *class = uma_op_class(UMA_OP_GEMM);
@@ -144,7 +144,7 @@ static int experts_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 		return 0;
 	if (!open_expert(&x, r->prog, e, first, rows, p->row_bytes))
 		return by_model(r, &x, phase, part);
-	/* Who brings nothing in has the last phase alone. */
+	/* A product without conversion only has the last phase. */
 	if (phase + x.fast.phase_count < r->prog->phase_count)
 		return 0;
 	own = phase + x.fast.phase_count - r->prog->phase_count;

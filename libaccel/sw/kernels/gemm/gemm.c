@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: MIT
 /*
- * GEMM: tiles of DST, each by strips of 32 columns.
+ * GEMM: tiles of DST, each computed in strips of 32 columns.
  *
- * A block's rows of A are to stay in the second-level cache: mt rows of kt elements
- * of K take half of it. A strip of B, packed on the way if it was not before, is
- * multiplied with all of them, 14 rows at a time, and the epilogue follows while the
- * sums are in the first-level cache. A tile whose B is packed on the way has several
- * blocks, so that what was packed for the first serves the others too: no run needs
- * more memory than its threads have. Where K is cut, the sums of the tile stay in
- * DST, if they are what DST is, or in scratch memory. Each element has one
- * accumulator, so no cut shows in the result. The order of the loops is that of
- * Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008),
- * with A unpacked where its distances allow it.
+ * A block of rows of A should stay in the second-level cache: mt rows of kt elements of K take
+ * half of it. A strip of B, packed at this point unless it was before, is multiplied with all
+ * of them, 14 rows at a time, and the epilogue follows while the sums are in the first-level
+ * cache. A tile that packs B has several blocks, which reuse what was packed for the first; so
+ * a run needs no memory beyond that of its threads. If K is divided, the sums of the tile stay
+ * in DST, if it has their type, or in scratch memory. Each element has one accumulator, so
+ * dividing K does not affect the result. The order of the loops is that of Goto and van de
+ * Geijn, "Anatomy of high-performance matrix multiplication" (2008), with A unpacked where its
+ * strides allow it.
  */
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
 #include "gemm.h"
 
-/* Ways of a second-level cache, or more */
+/* Minimum number of ways of a second-level cache */
 #define L2_WAYS		16u
-/* Bytes over which the sets of a first-level cache are spread */
+/* Size of a way of a first-level cache */
 #define PAGE		4096u
 
 /* --- plans ------------------------------------------------------------------------- */
 
 /*
- * Would the rows of a strip of B, as they lie, drive each other out of the second-level
- * cache? Rows that are as many bytes apart as one of its ways has share its sets.
+ * Would the rows of an unpacked strip of B evict each other from the second-level cache? Rows
+ * whose distance is the size of a way map to the same sets.
  */
 static bool too_many(const struct gemm_plan *g, uint32_t l2)
 {
@@ -35,7 +34,7 @@ static bool too_many(const struct gemm_plan *g, uint32_t l2)
 	return g->kt * UMA_MIN(low, l2 / L2_WAYS) > l2;
 }
 
-/* Columns that are far apart would meet in the same sets of the first-level cache. */
+/* Columns at such distances would map to the same sets of the first-level cache. */
 static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A];
@@ -46,7 +45,7 @@ static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 		return true;
 	if (fast_gemm_group(g->kind) > 1 && ks != 1)
 		return true;
-	/* Tiles take rows as they are. */
+	/* AMX reads rows directly. */
 	if (g->kind != FAST_GEMM_F32 && (p->cpu->isa & FAST_AMX_INT8))
 		return false;
 	if (g->m < GEMM_ROWS || g->n <= 4 * FAST_GEMM_N)
@@ -55,8 +54,8 @@ static bool must_pack_a(const struct gemm_plan *g, const struct fast_prog *p)
 }
 
 /*
- * Rows that are a multiple of pages apart meet in the same sets of the first-level
- * cache, which are as many lines as it has pages; B goes through there, too.
+ * Rows at a distance of a multiple of pages map to the same sets of the first-level cache,
+ * whose ways are as many as it has pages; B passes through it, too.
  */
 static uint8_t rows_at_once(const struct gemm_plan *g, const struct fast_prog *p)
 {
@@ -100,7 +99,7 @@ static void distances(struct gemm_plan *g, struct fast_prog *p)
 	g->b_matrix = (g->n + g->block_n - 1) / g->block_n * g->b_panel;
 }
 
-/* Rows of a packed vector of A, evenly. */
+/* Rows of a packed vector of A, divided evenly. */
 static uint32_t block_rows(uint32_t m)
 {
 	return gemm_count(m, gemm_count(m, GEMM_ROWS));
@@ -125,7 +124,7 @@ static int prepare(struct fast_prog *p)
 	fast_epi_init(&g->epi, p, d->rank - 2u, d->rank - 1u, uma_is_int8(a->dtype));
 	if (!gemm_plan_types(g, p))
 		return fast_leave(p, "no kernel has these types and layouts");
-	/* Columns that were added up take part in the epilogue. */
+	/* Sums of columns are applied in the epilogue. */
 	if (g->col_sums || g->zeros)
 		g->epi.direct = false;
 	g->pack_a = must_pack_a(g, p) || (p->hint.variant & 1);
@@ -152,7 +151,7 @@ static void *scratch(const struct gemm_tile *t, uint64_t at)
 	return (char *)t->r->scratch + at;
 }
 
-/* The matrix of the batch. */
+/* Select the matrix of the batch. */
 static void open_batch(struct gemm_tile *t, uint64_t batch)
 {
 	const struct uma_op *op = t->r->prog->op;
@@ -175,7 +174,7 @@ static void open_batch(struct gemm_tile *t, uint64_t batch)
 	t->d += fast_bytes(d->dtype, d_off);
 }
 
-/* Returns the rows of the tile. */
+/* Returns the number of rows of the tile. */
 static uint32_t open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_t phase,
 			  uint32_t tile)
 {
@@ -192,7 +191,7 @@ static uint32_t open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_
 	if (r->prog->tiles[phase] > 1) {
 		batch = tile / (g->mtiles * g->ntiles);
 		tile -= (uint32_t)batch * g->mtiles * g->ntiles;
-		/* Neighbours share B: threads work on the same columns. */
+		/* Consecutive tiles have the same columns, so that threads share B. */
 		n0 = tile / g->mtiles * g->nt;
 		m0 = tile % g->mtiles * g->tm;
 		if (g->batches > 1)
@@ -207,7 +206,7 @@ static uint32_t open_tile(struct gemm_tile *t, const struct fast_run *r, uint32_
 	return UMA_MIN(g->tm, g->m - m0);
 }
 
-/* The next block of a tile with so many rows left. */
+/* The next block of a tile with @left rows left. */
 static void open_block(struct gemm_tile *t, uint32_t left)
 {
 	t->m = UMA_MIN(t->plan->mt, left);
@@ -227,7 +226,7 @@ static uint64_t vector_bytes(const struct gemm_plan *g, uint32_t k)
 	return fast_gemm_pack_bytes(g->kind, k);
 }
 
-/* Rows of A as columns of a strip, so that a group of K of all rows is 64 bytes. */
+/* Pack rows of A like columns of a strip: the groups of K of all rows are 64 bytes. */
 static void pack_a(const struct gemm_tile *t, uint32_t k0, uint32_t k)
 {
 	const struct uma_tensor_view *a = gemm_view(t, UMA_SLOT_A);
@@ -246,7 +245,7 @@ static void pack_a(const struct gemm_tile *t, uint32_t k0, uint32_t k)
 	}
 }
 
-/* 1 in every element of a group, whatever the type */
+/* 1 in every element of a group, for all types */
 static const uint8_t one_bytes[4] __attribute__((aligned(4))) = { 1, 1, 1, 1 };
 static const uint16_t one_words[2] __attribute__((aligned(4))) = { 1, 1 };
 
@@ -255,7 +254,10 @@ static const void *ones(const struct gemm_plan *g)
 	return g->kind == FAST_GEMM_S16 ? (const void *)one_words : one_bytes;
 }
 
-/* Sums of each row: what its products start from, or what meets zero points of columns. */
+/*
+ * Sums of the rows, which are the initial values of their products, or are multiplied by zero
+ * points of columns.
+ */
 static const int32_t *row_sums(const struct gemm_tile *t)
 {
 	const struct gemm_plan *g = t->plan;
@@ -286,7 +288,7 @@ static const int32_t *row_sums(const struct gemm_tile *t)
 	return sums;
 }
 
-/* What is added to the columns of a strip: -(zero of A) x (their sums - K x their zero points). */
+/* Added to the columns of a strip: -(zero of A) x (their sums - K x their zero points). */
 static void column_sums(const struct gemm_plan *g, const struct fast_gemm_strip *strip,
 			int32_t *sums, const int32_t *zeros)
 {
@@ -308,7 +310,7 @@ static void column_sums(const struct gemm_plan *g, const struct fast_gemm_strip 
 	}
 }
 
-/* B is packed once. */
+/* B is only packed once. */
 static void product(const struct gemm_plan *g, struct fast_gemm_strip *s)
 {
 	g->fn(s);
@@ -347,11 +349,11 @@ static void multiply(const struct gemm_tile *t, struct fast_gemm_strip *s, uint3
 }
 
 /**
- * struct sums - what belongs to the rows and columns of a tile
- * @init: what rows start from, or NULL
- * @cols: what is added to columns, or NULL
+ * struct sums - values for the rows and columns of a tile
+ * @init: initial values of rows, or NULL
+ * @cols: added to columns, or NULL
  * @scale: products of scales, or NULL
- * @rows: sums of rows that meet @zeros
+ * @rows: sums of rows, multiplied by @zeros
  * @zeros: zero points of columns, or NULL
  */
 struct sums {
@@ -381,7 +383,10 @@ static int finish(const struct gemm_tile *t, const struct fast_gemm_strip *s, vo
 	return fast_epi_block(t->r, &t->plan->epi, &b);
 }
 
-/* Field by field: clearing it all takes longer than a small operation has. */
+/*
+ * Sets single members: clearing the whole struct takes longer than a small operation can
+ * afford.
+ */
 static void open_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j,
 		       struct fast_gemm_strip *s)
 {
@@ -405,7 +410,7 @@ static void open_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 	s->b_masked = false;
 }
 
-/* Columns @j and on of the tile, rows @k0 to @k0 + @k of B. */
+/* Columns from @j on of the tile, rows @k0 to @k0 + @k of B. */
 static int strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t j, struct sums *sums)
 {
 	const struct gemm_plan *g = t->plan;
@@ -472,7 +477,7 @@ static int tile(const struct fast_run *r, uint32_t phase, uint32_t index)
 		return index ? 0 : fast_whole_model(r);
 	rows = open_tile(&t, r, phase, index);
 	open_block(&t, rows);
-	/* All at once, as most are. */
+	/* The most frequent case: one block, K undivided. */
 	if (g->kt >= g->k && t.m == rows && g->epi.direct)
 		return block(&t, 0, g->k, &sums);
 	first = t;

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the files of the GEMM share.
- */
+/* Internal interfaces of the GEMM. */
 #ifndef LIBACCEL_SW_FAST_GEMM_H
 #define LIBACCEL_SW_FAST_GEMM_H
 
 #include "libaccel/sw/kernels/ends/epilogue.h"
 #include "gemm_kernel.h"
 
-/** GEMM_ROWS: most rows of a packed vector of A, what the register tile takes */
+/** GEMM_ROWS: maximum rows of a packed vector of A: those of the register tile */
 #define GEMM_ROWS	14u
 
-/** GEMM_AHEAD_ROWS: with so many rows or less there is no time to look ahead */
+/** GEMM_AHEAD_ROWS: with at most this number of rows there is no time to prefetch */
 #define GEMM_AHEAD_ROWS	(FAST_GEMM_AHEAD * GEMM_ROWS / 2)
 
 /**
- * enum gemm_b - where a strip's B comes from
- * @GEMM_B_PACKED: the packed operand as it is
- * @GEMM_B_PLAIN: rows of f32 as they lie
- * @GEMM_B_COPY: a strip at a time is packed into scratch memory
- * @GEMM_B_DEQUANT: the same of packed weights of fewer bits than the kernel's
+ * enum gemm_b - source of a strip's B
+ * @GEMM_B_PACKED: the packed operand
+ * @GEMM_B_PLAIN: rows of f32, not packed
+ * @GEMM_B_COPY: packed into scratch memory, a strip at a time
+ * @GEMM_B_DEQUANT: the same, from packed weights of fewer bits than the kernel's
  */
 enum gemm_b {
 	GEMM_B_PACKED,
@@ -34,15 +32,15 @@ enum gemm_b {
  * @fn: strip kernel
  * @sums: strip kernel that takes packed rows of A as columns, for their sums
  * @kind: types of the kernel
- * @b: where B comes from
+ * @b: source of B
  * @batches: matrices
  * @m: rows
  * @n: columns
  * @k: length of the sums
- * @mt: rows of a block, which stay close by while all columns of a tile pass
- * @tm: rows of a tile: one block, or several where B is packed on the way
+ * @mt: rows of a block, which stay in the cache for all columns of a tile
+ * @tm: rows of a tile: one block, or several if B is packed for it
  * @nt: columns of a tile, a multiple of FAST_GEMM_N
- * @kt: of K at once, a multiple of the kernel's group
+ * @kt: elements of K at once, a multiple of the kernel's group
  * @a0: element (0, 0) of A
  * @b0: element (0, 0) of B; packed: the first panel
  * @d0: element (0, 0) of DST
@@ -58,24 +56,24 @@ enum gemm_b {
  * @b_matrix: bytes of a matrix of packed B
  * @d_ms: bytes from row to row of DST
  * @strips: strips that are packed at a time
- * @raw_far: its rows, as they lie, would drive each other out of the second-level cache
- * @ahead: B is too large for the caches close by
- * @far: so is DST
- * @row_factor: what the sums of a row of A are multiplied by for @init
+ * @raw_far: the rows of an unpacked strip would evict each other from the second-level cache
+ * @ahead: B is too large for the first two levels of cache
+ * @far: DST is, too
+ * @row_factor: factor of the sums of rows of A in @init
  * @row_const: added to that
  * @col_factor: the same for columns of B
- * @zero_shift: @zeros: what these have off for @flip
+ * @zero_shift: @zeros: correction for @flip
  * @flip: see &struct fast_gemm_strip
- * @rows: the same
- * @fused: B is packed, or turned by @flip, by the first rows' products
+ * @rows: see &struct fast_gemm_strip
+ * @fused: the products of the first rows pack B, or apply @flip
  * @pack_a: rows of A are packed
  * @row_sums: sums start from @row_factor x sum + @row_const
  * @col_sums: columns of B are summed
- * @zeros: columns have zero points of their own, which meet sums of rows of A
+ * @zeros: columns have their own zero points, which are multiplied by sums of rows of A
  * @a_at: offset in scratch memory of packed A
- * @b_at: of the packed strip
- * @acc_at: of accumulators
- * @sum_at: of @mt row sums, then @nt column sums, @nt scales, @nt zero points
+ * @b_at: offset of the packed strip
+ * @acc_at: offset of accumulators
+ * @sum_at: offset of @mt row sums, then @nt column sums, @nt scales, @nt zero points
  */
 struct gemm_plan {
 	struct fast_epi epi;
@@ -129,7 +127,7 @@ struct gemm_plan {
 _Static_assert(sizeof(struct gemm_plan) <= sizeof(((struct fast_prog *)0)->priv), "priv");
 
 /**
- * struct gemm_tile - a tile in work
+ * struct gemm_tile - the tile that is processed
  * @r: run
  * @plan: of the operation
  * @idx: logical index of the block's first element in DST
@@ -160,7 +158,7 @@ static inline const struct uma_tensor_view *gemm_view(const struct gemm_tile *t,
 }
 
 /**
- * gemm_load_strip - columns of B as the kernel takes them
+ * gemm_load_strip - provide columns of B for the kernel
  * @t: tile
  * @k0: first row
  * @k: rows
@@ -173,31 +171,31 @@ static inline const struct uma_tensor_view *gemm_view(const struct gemm_tile *t,
 int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
 		    struct fast_gemm_strip *s);
 
-/* Choose kernel, sources and factors; 1: taken. */
+/* Choose kernel, sources and factors; 1: supported. */
 int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p);
 
-/* Does each matrix of a batch begin with a byte? */
+/* Does each matrix of a batch begin at a byte boundary? */
 bool gemm_whole_bytes(const struct uma_tensor_view *b);
 
 /** GEMM_CHUNK: rows between epilogues, in packed vectors */
 #define GEMM_CHUNK	4u
 
-/* Parts of at most @part. */
+/* Number of parts of at most @part. */
 static inline uint32_t gemm_count(uint32_t all, uint32_t part)
 {
 	return (all + part - 1) / part;
 }
 
-/* Whole lines of a cache. */
+/* Round up to whole cache lines. */
 static inline uint64_t gemm_round(uint64_t v)
 {
 	return (v + 63) / 64 * 64;
 }
 
-/* gemm_cut.c: in this order, with what they need of the plan in place */
+/* gemm_cut.c: to be called in this order; each uses results of the previous one */
 void gemm_cut_k(struct gemm_plan *g, const struct fast_prog *p);
 void gemm_cut_tiles(struct gemm_plan *g, const struct fast_prog *p);
-/* Where things are in scratch memory; false: there is not enough. */
+/* Assign scratch memory; false: there is not enough. */
 bool gemm_place(struct gemm_plan *g);
 
 #endif /* LIBACCEL_SW_FAST_GEMM_H */

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * Strips of bf16 and of bytes with AMX tiles; amx_block.h has the loops.
+ * Strips of bf16 and of bytes with AMX; amx_block.h has the loops.
  *
- * A tile wants 64 bytes of a row side by side, so where A is not like that, and where
- * setting up tiles costs more than it brings, the 512-bit kernels do it. Tiles take
- * bytes with any signs, so two kinds more are had with them, whose sums need no
- * correction.
+ * A tile register needs 64 contiguous bytes of a row. The 512-bit kernels are used if A is not
+ * contiguous, and if configuring the tiles would cost more than it gains. AMX supports bytes of
+ * any signedness, so there are two additional kinds whose sums need no correction.
  *
- * There is no kernel for binary16: AVX512-FP16 adds up in binary16, whose unit
- * roundoff is 2^13 times that of the sums that are promised, and converting to
- * binary32 needs no more than F16C.
+ * There is no kernel for binary16: AVX512-FP16 accumulates in binary16, whose unit roundoff is
+ * 2^13 times that of the specified sums, and converting to binary32 only needs F16C.
  */
 #include "libaccel/sw/kernels/vec/amx_block.h"
 #include "gemm_kernel.h"
 #include "gemm_isa.h"
 
-/* Fewer products for a column are not worth a configuration: 75 ns where it was measured. */
+/* Minimum number of products for a column: a configuration takes 75 ns (measured). */
 #define AMX_LEAST	1024u
-/* What K of bf16 has to be: a tile's. */
+/* Minimum K for bf16: that of a tile. */
 #define AMX_DEEP	32u
-/* Bytes of K at once: what two panels have of it stays in L1 beside rows of A. */
+/* Bytes of K at once: this part of two panels stays in L1 with rows of A. */
 #define AMX_KC		1024u
-/* The same of A that is copied */
+/* The same for A that is copied */
 #define AMX_APART	256u
-/* Rows at a time of a panel that is not all there. */
+/* Rows at a time of an incomplete panel. */
 #define AMX_EDGE_ROWS	32u
 
 static inline __attribute__((always_inline))
@@ -33,7 +31,7 @@ void run_type(const struct amx_product *g, int type)
 		amx_product_of(g, type);
 }
 
-/* The last @cols columns, fewer than a panel, by way of a copy. */
+/* The last @cols columns, fewer than a panel, copied first. */
 static inline __attribute__((always_inline))
 void edge_columns(const struct fast_gemm_strip *s, struct amx_product g, uint32_t cols, int type)
 {
@@ -97,7 +95,7 @@ void strip(const struct fast_gemm_strip *s, uint32_t bytes, int type)
 	_tile_release();
 }
 
-/* Nothing along K: what the sums start from. */
+/* K is 0: the result is the initial value of the sums. */
 static void no_products(const struct fast_gemm_strip *s)
 {
 	uint32_t i;
@@ -109,10 +107,7 @@ static void no_products(const struct fast_gemm_strip *s)
 			memset((uint8_t *)s->c + i * s->c_ms, 0, 4ul * s->n);
 }
 
-/*
- * Groups of A that are not side by side are brought together, a piece of A at a
- * time: for kinds that no other kernel has.
- */
+/* If groups of A are not contiguous, copy A piece by piece: for kinds without another kernel. */
 static inline __attribute__((always_inline))
 void strip_apart(const struct fast_gemm_strip *s, int type)
 {
@@ -152,8 +147,8 @@ static bool suits(const struct fast_gemm_strip *s)
 }
 
 /*
- * Tiles and 512-bit kernels add up in different orders, so which of them it is does not
- * follow from the number of rows: a row's bits would.
+ * AMX and the 512-bit kernels sum in different orders, so the choice must not depend on the
+ * number of rows: bits of a row would.
  */
 void fast_gemm_bf16_amx(const struct fast_gemm_strip *s)
 {
@@ -163,7 +158,7 @@ void fast_gemm_bf16_amx(const struct fast_gemm_strip *s)
 		fast_gemm_bf16_avx512(s);
 }
 
-/* With @flip B has the sign of A, and the sums are to be off. */
+/* With @flip, B has the signedness of A, and the sums must be off as specified. */
 void fast_gemm_i8s_amx(const struct fast_gemm_strip *s)
 {
 	if (suits(s) && !s->flip)

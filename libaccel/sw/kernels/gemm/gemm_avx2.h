@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the 256-bit strip kernels share: rows in blocks, by vectors of 16 columns. Columns
- * that lack go through memory of the stack.
+ * Shared code of the 256-bit strip kernels: blocks of rows by vectors of 16 columns. Missing
+ * columns are handled with a copy on the stack.
  */
 #ifndef LIBACCEL_SW_FAST_GEMM_AVX2_H
 #define LIBACCEL_SW_FAST_GEMM_AVX2_H
@@ -12,7 +12,7 @@
 
 #define INLINE		static inline __attribute__((always_inline))
 
-/* Most rows of a block */
+/* Maximum number of rows of a block */
 #define ROWS_MAX	6
 
 /**
@@ -20,9 +20,9 @@
  * @s: strip
  * @a: first row of A
  * @b: columns of B
- * @c: accumulators, 16 columns in any case
+ * @c: accumulators, always 16 columns
  * @c_ms: bytes from row to row
- * @init: what the sums of each row start from, or NULL
+ * @init: initial values of the sums of each row, or NULL
  */
 typedef void (*tile_fn)(const struct fast_gemm_strip *s, const char *a, const char *b, char *c,
 			int64_t c_ms, const int32_t *init);
@@ -49,8 +49,8 @@ static void block(const struct fast_gemm_strip *s, tile_fn tile, uint32_t r, uin
 }
 
 /*
- * @tiles: of one row, two, and so on up to @most. @b_masked has no form here: whoever packs
- * does it for this CPU too.
+ * @tiles: kernels for one row, two, and so on up to @most. @b_masked is not supported: on these
+ *	CPUs B is always packed.
  */
 static void strip(const struct fast_gemm_strip *s, const tile_fn *tiles, uint32_t most)
 {

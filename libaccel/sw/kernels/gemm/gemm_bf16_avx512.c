@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Strips of bf16 with AVX512_BF16: vdpbf16ps adds the products of a pair one after
- * the other, each sum rounded; subnormal inputs and sums become zero.
+ * Strips of bf16 with AVX512_BF16: vdpbf16ps adds the products of a pair one after the other,
+ * rounding each sum; subnormal inputs and sums become zero.
  */
 #include <immintrin.h>
 #include "gemm_kernel.h"

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: MIT
-/*
- * GEMM: how large its tiles, blocks and strips are, and where they are in scratch
- * memory.
- */
+/* GEMM: chooses the sizes of tiles, blocks and strips, and assigns scratch memory. */
 #include "gemm.h"
 
-/* Work, in multiply-adds, that is not worth cutting for threads */
+/* Multiply-adds below which work is not divided between threads */
 #define SMALL_WORK	(1ull << 20)
-/* Work of a tile at most, so that what is more urgent need not wait for long */
+/* Maximum multiply-adds of a tile, which limits the delay of more urgent work */
 #define TILE_WORK	(1ull << 29)
 /* Bytes of B that are packed at a time, and that are kept for other blocks of the tile */
 #define PACKED_B	(256u * 1024u)
 #define KEPT_B		(768u * 1024u)
-/* Bytes of A that are packed, and of sums where K is cut */
+/* Bytes of A that are packed, and of sums if K is divided */
 #define PACKED_A	(512u * 1024u)
 #define SUMS		(512u * 1024u)
 
-/* Into equal parts of at most @most, each a multiple of @unit. */
+/* Divide into equal parts of at most @most, each a multiple of @unit. */
 static uint32_t even(uint32_t all, uint32_t most, uint32_t unit)
 {
 	const uint32_t parts = (all + most - 1) / most;
@@ -37,12 +34,12 @@ void gemm_cut_k(struct gemm_plan *g, const struct fast_prog *p)
 			      (g->b == GEMM_B_COPY ? 768 : 1024) * fast_gemm_group(g->kind);
 
 	g->kt = (g->k + group - 1) / group * group;
-	/* Sums of rows and columns are those of all of K. */
+	/* Sums of rows and columns need all of K. */
 	if (!g->epi.integer && g->k > most)
 		g->kt = even(g->k, p->hint.kt ? most : 512 * fast_gemm_group(g->kind), group);
 }
 
-/* Blocks of rows, and as many of them in a tile as may be, before there are threads. */
+/* Blocks of rows, and as many of them in a tile as possible, for a single thread. */
 static void cut_blocks(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const uint64_t row = (uint64_t)g->kt / fast_gemm_group(g->kind) * 4;
@@ -63,23 +60,22 @@ static void cut_blocks(struct gemm_plan *g, const struct fast_prog *p)
 }
 
 /*
- * What a row or a column of a tile costs beside its products, in terms of products by
- * one column or row: packing and sums are done again in each tile, and what is read
- * comes from a cache further away.
+ * Cost of a row or column of a tile in addition to its products, in multiply-adds of one column
+ * or row: packing and sums are repeated in each tile, and reading is from a farther cache.
  */
 #define COST_READ	2u
 #define COST_SUMS	3u
 #define COST_PACK	11u
-/* Bytes that the products of a strip's first rows pack; half of that for 16 bits */
+/* Cost of packing bytes in the products of a strip's first rows; half of that for 16 bits */
 #define COST_JOIN	6u
 
 /**
- * struct cut - a way to cut
+ * struct cut - a way to divide the result
  * @mt: rows of a block
  * @tm: rows of a tile
  * @nt: columns of a tile
- * @tiles: their number
- * @time: until the last thread is done
+ * @tiles: number of tiles
+ * @time: time until the last thread is done
  */
 struct cut {
 	uint32_t mt;
@@ -103,7 +99,7 @@ static void weigh(struct cut *c, const struct gemm_plan *g, uint32_t threads)
 		  ((uint64_t)c->tm * c->nt + (uint64_t)c->tm * row + (uint64_t)c->nt * col);
 }
 
-/* Into @nparts along N, and along M as is necessary for @want tiles. */
+/* Divide into @nparts along N, and along M as necessary for @want tiles. */
 static struct cut cut_by(const struct gemm_plan *g, const struct fast_prog *p, uint32_t nparts,
 			 uint64_t want)
 {
@@ -122,7 +118,7 @@ static struct cut cut_by(const struct gemm_plan *g, const struct fast_prog *p, u
 	return c;
 }
 
-/* Tiles for all threads, and none of which something urgent waits for too long. */
+/* Tiles for all threads, small enough not to delay urgent work for too long. */
 void gemm_cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const uint64_t work = g->batches * g->m * g->n * g->k;
@@ -142,7 +138,7 @@ void gemm_cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
 	for (all = best.tiles; all < want && nparts <= most; nparts++) {
 		c = cut_by(g, p, nparts, want);
 		weigh(&c, g, threads);
-		/* Enough of them first, then the fastest. */
+		/* First criterion: enough tiles; second: time. */
 		if (UMA_MIN(c.tiles, want) > UMA_MIN(best.tiles, want) ||
 		    (UMA_MIN(c.tiles, want) == UMA_MIN(best.tiles, want) && c.time < best.time))
 			best = c;
@@ -154,7 +150,7 @@ void gemm_cut_tiles(struct gemm_plan *g, const struct fast_prog *p)
 	g->ntiles = gemm_count(g->n, g->nt);
 }
 
-/* Where things are in scratch memory; false: there is not enough. */
+/* Assign scratch memory; false: there is not enough. */
 bool gemm_place(struct gemm_plan *g)
 {
 	const uint64_t groups = g->kt / fast_gemm_group(g->kind);
@@ -165,7 +161,10 @@ bool gemm_place(struct gemm_plan *g)
 	at += g->pack_a ? (uint64_t)(g->mt + GEMM_ROWS - 1) / GEMM_ROWS * groups * 64 : 0;
 	g->b_at = at;
 	g->strips = (uint32_t)UMA_MIN(UMA_MAX(PACKED_B / (FAST_GEMM_N * 4 * groups), 1u), 8u);
-	/* What is packed next is on its way while these are multiplied: a line of each row. */
+	/*
+	 * Prefetching what is packed next, while these are multiplied, takes a line of each
+	 * row.
+	 */
 	if (g->b == GEMM_B_COPY && g->ahead && g->mt > GEMM_AHEAD_ROWS)
 		g->strips = fast_gemm_group(g->kind) == 4 ? 2 : 1;
 	if (g->fused)

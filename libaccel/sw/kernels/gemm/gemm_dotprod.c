@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Strips of bytes with SDOT and UDOT: both sides signed, or both unsigned.
- */
+/* Strips of bytes with SDOT and UDOT: both operands signed, or both unsigned. */
 #include <arm_neon.h>
 #include "gemm_kernel.h"
 #include "gemm_isa.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Strips of f32 with AVX2 and FMA: six rows by 16 columns, 12 accumulators, two registers
- * of B, one or two of A; 8 loads for 12 multiply-adds.
+ * Strips of f32 with AVX2 and FMA: six rows by 16 columns, 12 accumulators, two registers for
+ * B, one or two for A; 8 loads for 12 multiply-adds.
  */
 #include "gemm_avx2.h"
 

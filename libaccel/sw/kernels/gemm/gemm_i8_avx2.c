@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Strips of bytes with AVX2, exact for any signs: four bytes of a column of B become four
- * s16, and vpmaddwd with those of A makes two sums of them, which meet at the end. Six rows
- * by eight columns: 12 accumulators, two registers of B, one of A; 12 products, 12 sums and
- * eight conversions for 192 multiply-adds.
+ * Strips of bytes with AVX2, exact for any signedness: four bytes of a column of B are widened
+ * to s16, and vpmaddwd with those of A gives two partial sums, which are added at the end. Six
+ * rows by eight columns: 12 accumulators, two registers for B, one for A; 12 products, 12 sums
+ * and eight conversions for 192 multiply-adds.
  */
 #include <stdbool.h>
 #include "gemm_avx2.h"
 
 #define MR	6
 
-/* Two words of the sums of four columns each */
+/* Partial sums of two times four columns */
 typedef __m256i row_sums[2];
 
 INLINE __m256i widen(__m128i bytes, const bool is_signed)
@@ -18,13 +18,13 @@ INLINE __m256i widen(__m128i bytes, const bool is_signed)
 	return is_signed ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes);
 }
 
-/* Four bytes of A, for every column. */
+/* Broadcast four bytes of A to all columns. */
 INLINE __m256i spread(const char *p, const bool is_signed)
 {
 	return widen(_mm_castps_si128(_mm_broadcast_ss((const float *)p)), is_signed);
 }
 
-/* Fewer, and 0. */
+/* Broadcast fewer bytes, followed by zeros. */
 INLINE __m256i spread_some(const char *p, uint32_t bytes, const bool is_signed)
 {
 	int32_t w = 0;
@@ -33,7 +33,7 @@ INLINE __m256i spread_some(const char *p, uint32_t bytes, const bool is_signed)
 	return widen(_mm_set1_epi32(w), is_signed);
 }
 
-/* A group in @mr rows and eight columns; of A @bytes. */
+/* A group of @mr rows and eight columns; A has @bytes of it. */
 INLINE void step(row_sums *acc, const char *a, int64_t a_ms, const char *b, __m128i flip,
 		 uint32_t bytes, const uint32_t mr, const bool a_signed, const bool b_signed,
 		 const bool flips)
@@ -73,7 +73,7 @@ INLINE void half(const struct fast_gemm_strip *s, const char *a, const char *b, 
 		acc[i][0] = acc[i][1] = _mm256_setzero_si256();
 	for (groups = s->k / 4; groups; groups--, a += a_ks, b += b_ks)
 		step(acc, a, a_ms, b, flip, 4, mr, a_signed, b_signed, flips);
-	/* What lies behind the end of K in A is not there. */
+	/* Elements of A after the end of K must not be read. */
 	if (s->k % 4)
 		step(acc, a, a_ms, b, flip, s->k % 4, mr, a_signed, b_signed, flips);
 #pragma GCC unroll 6

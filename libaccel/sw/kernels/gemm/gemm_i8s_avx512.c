@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Strips of bytes with AVX512_VNNI, A of s8: B is the unsigned side of vpdpbusd.
- */
+/* Strips of bytes with AVX512_VNNI for signed A: B is the unsigned operand of vpdpbusd. */
 #include <immintrin.h>
 #include "gemm_kernel.h"
 #include "gemm_isa.h"

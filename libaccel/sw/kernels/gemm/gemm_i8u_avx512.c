@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Strips of bytes with AVX512_VNNI, A of u8: B is the signed side of vpdpbusd.
- */
+/* Strips of bytes with AVX512_VNNI for unsigned A: B is the signed operand of vpdpbusd. */
 #include <immintrin.h>
 #include "gemm_kernel.h"
 #include "gemm_isa.h"

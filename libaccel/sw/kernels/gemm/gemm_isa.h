@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The strip kernels by instruction set; fast_gemm_kernel() chooses.
- */
+/* Strip kernels by instruction set; fast_gemm_kernel() selects them. */
 #ifndef LIBACCEL_SW_FAST_GEMM_ISA_H
 #define LIBACCEL_SW_FAST_GEMM_ISA_H
 
@@ -28,12 +26,12 @@ void fast_gemm_s16_neon(const struct fast_gemm_strip *s);
 void fast_gemm_i8ss_dotprod(const struct fast_gemm_strip *s);
 void fast_gemm_i8uu_dotprod(const struct fast_gemm_strip *s);
 
-/* fast_gemm_pack_b(); false: no way for these distances. */
+/* fast_gemm_pack_b(); false: these strides are not supported. */
 bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_source *from,
 			   uint32_t k, uint32_t n, void *out, uint64_t vector);
 /*
- * Rows of 16 columns of packed blocks, @step bytes apart, without @scale as they are; @min may
- * be NULL.
+ * Unpack rows of 16 columns of packed blocks, @step bytes apart; without @scale the numbers are
+ * not scaled; @min may be NULL.
  */
 typedef void (*fast_gemm_unpack_fn)(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
 				    const float *scale, const int32_t *zero, const float *min,
@@ -42,11 +40,11 @@ void fast_gemm_unpack_avx2(uint32_t dtype, const void *blocks, int64_t step, uin
 			   const float *scale, const int32_t *zero, const float *min, float *out);
 void fast_gemm_unpack_avx512(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
 			     const float *scale, const int32_t *zero, const float *min, float *out);
-/* Of 16 bits only, which have no scales. */
+/* Only for 16-bit types, which have no scales. */
 void fast_gemm_unpack_portable(uint32_t dtype, const void *blocks, int64_t step, uint32_t k,
 			       const float *scale, const int32_t *zero, const float *min,
 			       float *out);
-/* The same of 4 bits as groups of bytes. */
+/* The same for 4-bit numbers, to groups of bytes. */
 typedef void (*fast_gemm_nibbles_fn)(bool is_signed, const void *blocks, int64_t step, uint32_t k,
 				     void *out);
 void fast_gemm_nibbles_avx2(bool is_signed, const void *blocks, int64_t step, uint32_t k,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Groups of K of 16 columns that lie side by side, put together with AVX-512: where
- * operands are packed, and where a strip packs them as it goes.
+ * Interleaving of groups of K of 16 contiguous columns with AVX-512: for packing operands, and
+ * for strips that pack B.
  */
 #ifndef LIBACCEL_SW_FAST_GEMM_JOIN_H
 #define LIBACCEL_SW_FAST_GEMM_JOIN_H
@@ -11,7 +11,7 @@
 
 #define GEMM_INLINE	static inline __attribute__((always_inline))
 
-/* A mask that is known to be full makes no masked load. */
+/* With a constant full mask the compiler generates a plain load. */
 GEMM_INLINE __m128i gemm_16_bytes(const char *p, __mmask16 mask)
 {
 	if (__builtin_constant_p(mask) && mask == 0xffff)
@@ -26,7 +26,7 @@ GEMM_INLINE __m256i gemm_16_words(const char *p, __mmask16 mask)
 	return _mm256_maskz_loadu_epi16(mask, p);
 }
 
-/* Words of two rows of 16, taken in turns. */
+/* Interleave the words of two rows of 16. */
 GEMM_INLINE __m512i gemm_zip_words(__m512i v)
 {
 	return _mm512_permutexvar_epi16(_mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26,
@@ -35,8 +35,8 @@ GEMM_INLINE __m512i gemm_zip_words(__m512i v)
 }
 
 /*
- * Bytes of four rows of 16: words of the rows in turns, then 4 x 4 bytes transposed.
- * Two shuffles and four loads for 64 bytes.
+ * Interleave the bytes of four rows of 16: first words, then 4 x 4 bytes are transposed. Two
+ * shuffles and four loads for 64 bytes.
  */
 GEMM_INLINE __m512i gemm_zip_bytes(__m512i v)
 {

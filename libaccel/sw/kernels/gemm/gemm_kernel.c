@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-/*
- * Which strip kernel and which way of packing a CPU gets; packing in portable C.
- */
+/* Selects strip kernels and packing functions for a CPU; packing in portable C. */
 #include <string.h>
 #include "gemm_isa.h"
 #include "pack.h"
 
 #if defined(__x86_64__)
 
-/* Rows of 16 bits that are words at a time */
+/* Rows of 16 bits that are packed as words at a time */
 #define HALF_ROWS	64u
 
 fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
@@ -47,8 +45,8 @@ fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa)
 }
 
 /*
- * A strip takes the words of packed operands as they are. Numbers of 16 bits that become binary32
- * are words of two rows first.
+ * The words of packed operands are those of strips. 16-bit numbers that are converted to
+ * binary32 are first packed as words of two rows.
  */
 static void pack_words(enum fast_gemm_kind kind, const struct fast_gemm_source *from, uint32_t k,
 		       uint32_t n, char *out, uint64_t vector)
@@ -80,7 +78,7 @@ static bool pack_fast(uint32_t isa, enum fast_gemm_kind kind, const struct fast_
 {
 	if (isa & FAST_AVX512 && fast_gemm_pack_avx512(kind, from, k, n, out, vector))
 		return true;
-	/* Bytes become words of 16 bits there. */
+	/* These kinds widen bytes to 16 bits. */
 	if (!(isa & FAST_AVX2) || kind == FAST_GEMM_S16)
 		return false;
 	pack_words(kind, from, k, n, out, vector);
@@ -131,7 +129,7 @@ static const char *element(const struct fast_gemm_source *from, uint32_t k, uint
 	return (const char *)from->p + (k * from->ks + n * from->ns) * bytes;
 }
 
-/* One vector of columns, an element at a time. */
+/* One vector of columns, element by element. */
 static void pack_elements(enum fast_gemm_kind kind, const struct fast_gemm_source *from, uint32_t k,
 			  uint32_t n, char *out)
 {
@@ -158,7 +156,7 @@ static void pack_elements(enum fast_gemm_kind kind, const struct fast_gemm_sourc
 	}
 }
 
-/* Of 16 bits to binary32: one row of columns, or one column, at a time. */
+/* Convert 16-bit numbers to binary32: one row or one column at a time. */
 static void pack_halves(const struct uma_kernels *rows, const struct fast_gemm_source *from,
 			uint32_t k, uint32_t n, char *out)
 {
@@ -205,7 +203,7 @@ void fast_gemm_unpack_portable(uint32_t dtype, const void *blocks, int64_t step,
 	(void)scale;
 	(void)zero;
 	(void)min;
-	/* Rows k and k + 1 of a column are neighbours. */
+	/* Rows k and k + 1 of a column are adjacent. */
 	for (i = 0; i < k; i++, out += 16) {
 		if (i % 2 == 0)
 			rows->to_f32[dtype](pairs, p + i / 2 * step, 32);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inner block products, for whoever can bring operands into their form.
+ * Inner block products, for all classes that can provide operands in this form.
  *
- * A strip is any number of rows of A times up to 32 columns of B, all of K or a
- * piece of it. A stays where it lies: any distance of rows; elements of K side by
- * side in groups of 1 (4-byte types), 2 (16 bits) or 4 (bytes), any distance of
- * groups. B comes in vectors of 16 columns with the groups of its columns side by
- * side: 64 bytes a vector and group, what packed operands (UMA_LAYOUT_GEMM_B)
- * and fast_gemm_pack_b() have. Nothing is read or written outside of rows, columns
- * and K, but for B: whole vectors, unless @b_masked, and whole groups (with zeros
- * behind the end of K).
+ * A strip is any number of rows of A times up to 32 columns of B, for all or a part of K. A is
+ * not copied: rows have any stride; elements of K are contiguous in groups of 1 (4-byte types),
+ * 2 (16 bits) or 4 (bytes), and groups have any stride. B has vectors of 16 columns with the
+ * groups of the columns contiguous: 64 bytes for a vector and group, which is the format of
+ * packed operands (UMA_LAYOUT_GEMM_B) and of fast_gemm_pack_b(). Nothing outside of rows,
+ * columns and K is read or written, except for B: whole vectors, unless @b_masked, and whole
+ * groups (with zeros after the end of K).
  */
 #ifndef LIBACCEL_SW_FAST_GEMM_KERNEL_H
 #define LIBACCEL_SW_FAST_GEMM_KERNEL_H
@@ -20,23 +19,22 @@
 #define FAST_GEMM_N		32u
 /** FAST_GEMM_AHEAD: see &struct fast_gemm_strip.next */
 #define FAST_GEMM_AHEAD		4u
-/** FAST_GEMM_FIRST: least rows of a strip with &struct fast_gemm_strip.keep */
+/** FAST_GEMM_FIRST: minimum rows of a strip with &struct fast_gemm_strip.keep */
 #define FAST_GEMM_FIRST		8u
-/** FAST_GEMM_NEAR: groups of K that are asked for ahead with &struct fast_gemm_strip.raw_far */
+/** FAST_GEMM_NEAR: prefetch distance in groups of K with &struct fast_gemm_strip.raw_far */
 #define FAST_GEMM_NEAR		32
 
 /**
  * enum fast_gemm_kind - types of an inner product
- * @FAST_GEMM_F32: f32 by f32 into f32, one fused accumulator an element, k ascending
- * @FAST_GEMM_BF16: bf16 by bf16 into f32, pairs of k, the odd one of a pair first;
- *	subnormal numbers count as zero
- * @FAST_GEMM_I8S: A of s8, B of bytes, into s32 modulo 2^32; see
- *	&struct fast_gemm_strip.flip
+ * @FAST_GEMM_F32: f32 by f32 into f32, one fused accumulator for each element, k ascending
+ * @FAST_GEMM_BF16: bf16 by bf16 into f32, pairs of k, the odd one of a pair first; subnormal
+ *	numbers are treated as zero
+ * @FAST_GEMM_I8S: A of s8, B of bytes, into s32 modulo 2^32; see &struct fast_gemm_strip.flip
  * @FAST_GEMM_I8U: the same, A of u8
  * @FAST_GEMM_S16: s16 by s16 in pairs, into s32 modulo 2^32
- * @FAST_GEMM_I8SS: s8 by s8 as they are, into s32 modulo 2^32; where an instruction
- *	takes equal signs
- * @FAST_GEMM_I8UU: u8 by u8 as they are, the same
+ * @FAST_GEMM_I8SS: s8 by s8 into s32 modulo 2^32, for instructions that support equal
+ *	signedness
+ * @FAST_GEMM_I8UU: u8 by u8, the same
  * @FAST_GEMM_KINDS: their number
  */
 enum fast_gemm_kind {
@@ -58,31 +56,29 @@ enum fast_gemm_kind {
  * @b: the two vectors of columns; the second is not used with 16 columns or less
  * @b_ks: bytes from group to group along K
  * @c: accumulator (0, 0): f32 or s32
- * @c_ms: bytes from row to row; columns lie side by side
- * @init: integers: what the sums of each row start from, or NULL; not with
- *	@accumulate
+ * @c_ms: bytes from row to row; columns are contiguous
+ * @init: integers: initial values of the sums of each row, or NULL; not with @accumulate
  * @m: rows
  * @n: columns, 1 to FAST_GEMM_N
  * @k: elements of K; 0 clears
- * @flip: I8S, I8U: exclusive or of the bytes of B. The instruction takes one side
- *	unsigned, the other signed: for s8 by s8 and u8 by u8 it is 0x80 and the sums
- *	are off by 128 x the sum of the row of A, upwards for s8
- *	(fast_gemm_row_sums()); for the mixed ones it is 0
- * @next: what is read next: while the i-th rows are multiplied, lines from next[i]
- *	on, one for each group of K, are brought into the second-level cache; NULL:
- *	nothing
+ * @flip: I8S, I8U: exclusive or of the bytes of B. The instruction takes one operand unsigned,
+ *	the other signed: for s8 by s8 and u8 by u8 it is 0x80 and the sums are off by 128 x the
+ *	sum of the row of A, upwards for s8 (fast_gemm_row_sums()); for the mixed ones it is 0
+ * @next: data to prefetch: while the i-th rows are multiplied, lines from next[i] on, one for
+ *	each group of K, are prefetched to the second-level cache; NULL: none
  * @next_ks: bytes from line to line
- * @raw: rows of B as they lie, columns side by side, from which it is packed on the
- *	way; with @keep
+ * @raw: unpacked rows of B with contiguous columns, which are packed by the products; with
+ *	@keep
  * @raw_ks: bytes from row to row (element of K)
- * @keep: NULL, or where the two vectors of columns are left as a strip takes them,
- *	turned by @flip, 64 bytes a group: they are @raw, or, of bytes, @b; of strips of
- *	FAST_GEMM_N columns and at least FAST_GEMM_FIRST rows; see fast_gemm_keeps()
- * @rows: rows that are read side by side at most; 0: as many as suit
+ * @keep: NULL, or memory for the two vectors of columns in the form of a strip, with @flip
+ *	applied, 64 bytes for a group: they are packed from @raw, or, for bytes, copied from @b;
+ *	for strips of FAST_GEMM_N columns and at least FAST_GEMM_FIRST rows; see
+ *	fast_gemm_keeps()
+ * @rows: maximum number of rows that are read together; 0: the kernel's choice
  * @accumulate: add to C
  * @far: C is not in the first-level cache
  * @raw_far: @raw is not in the second-level cache
- * @b_masked: F32: nothing behind column @n of B may be read
+ * @b_masked: F32: nothing after column @n of B may be read
  */
 struct fast_gemm_strip {
 	const void *a;
@@ -109,7 +105,7 @@ struct fast_gemm_strip {
 	bool b_masked;
 };
 
-/* What @keep has become is B from now on. */
+/* Use the contents of @keep as B from now on. */
 static inline void fast_gemm_kept(struct fast_gemm_strip *s)
 {
 	uint32_t i;
@@ -130,13 +126,13 @@ typedef void (*fast_gemm_fn)(const struct fast_gemm_strip *s);
  * @kind: types
  * @isa: FAST_*
  *
- * Return: NULL if it has none. F32, I8S and I8U are there for every CPU that has AVX2.
+ * Return: NULL if it has none. F32, I8S and I8U exist for every CPU that has AVX2.
  */
 fast_gemm_fn fast_gemm_kernel(enum fast_gemm_kind kind, uint32_t isa);
 
 /*
- * Does the kernel know @keep? Those of 512 bits do, but for S16; bytes have one with VNNI only.
- * Where there are tiles nobody packs on the way.
+ * Does the kernel support @keep? The 512-bit kernels do, except for S16; for bytes they need
+ * VNNI. With AMX nothing is packed by products.
  */
 static inline bool fast_gemm_keeps(enum fast_gemm_kind kind, uint32_t isa)
 {
@@ -161,12 +157,12 @@ struct fast_gemm_source {
 };
 
 /**
- * fast_gemm_pack_b - columns of B as strips take them
+ * fast_gemm_pack_b - pack columns of B for strips
  * @isa: FAST_*
  * @kind: F32: from f32, f16 or bf16; BF16: from bf16; I8S, I8U: bytes; S16: from bytes
  * @from: first row and column
  * @k: rows
- * @n: columns; what lacks of whole vectors becomes zero, so does the last group
+ * @n: columns; the rest of the last vector and of the last group becomes zero
  * @out: vectors of columns, 64-byte aligned, fast_gemm_pack_bytes() of each
  * @vector: bytes from vector to vector, a multiple of 64
  */
@@ -189,14 +185,14 @@ static inline uint64_t fast_gemm_pack_bytes(enum fast_gemm_kind kind, uint32_t k
 }
 
 /**
- * fast_gemm_row_sums - what sums start from: of rows of bytes
+ * fast_gemm_row_sums - sums of rows of bytes, for initial values
  * @isa: FAST_*
- * @a: element (0, 0), a row's side by side
+ * @a: element (0, 0), rows are contiguous
  * @a_ms: bytes from row to row
  * @m: rows
  * @k: columns
  * @is_signed: s8, else u8
- * @factor: of the sums
+ * @factor: factor of the sums
  * @plus: added to that
  * @sums: out, modulo 2^32
  */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Which kernel multiplies which types, and how B gets to it.
- */
+/* GEMM: selects kernels by types, and provides B for them. */
 #include <string.h>
 #include "gemm.h"
 #include "gemm_isa.h"
@@ -15,23 +13,26 @@
 #define pack_words		fast_pack_words_avx2
 #else
 #define unpack_for(isa)		((void)(isa), fast_gemm_unpack_portable)
-/* can_unpack() has never said yes. */
+/* can_unpack() never returns true. */
 #define nibbles_for(isa)	((void)(isa), (fast_gemm_nibbles_fn)NULL)
 #define pack_words(from, k, steps, n, panels, out, step, panel) ((void)(from), (void)(out))
 #endif
 
-/* Bytes of a strip of packed B that are copied to be turned, and rows for which that pays */
+/* Bytes of a strip of packed B that are copied to apply @flip, and the minimum rows for that */
 #define KEPT_STRIP	(128u * 1024u)
 #define KEPT_ROWS	28u
 /* Rows that are packed at a time; whole groups of any kernel */
 #define PACK_ROWS	64u
-/* Rows of small weights that become blocks at a time: a multiple of every group, or part of one */
+/*
+ * Rows of small weights that become blocks at a time: a multiple of every group, or a part of
+ * one
+ */
 #define BLOCK_ROWS	512u
 
-/* Rows of blocks that are decoded at a time: of the largest, one */
+/* Rows of blocks that are decoded at a time: one block of the largest type */
 #define DECODE_ROWS	256u
 
-/* Largest magnitude of a byte less its zero point. */
+/* Largest magnitude of a byte minus its zero point. */
 static uint64_t reach(const struct uma_tensor_view *t, int64_t zero)
 {
 	const uint32_t wide = uma_wide_dtype(t->dtype);
@@ -40,24 +41,30 @@ static uint64_t reach(const struct uma_tensor_view *t, int64_t zero)
 	return (uint64_t)UMA_MAX(hi - zero, zero - lo);
 }
 
-/* Tiles take a while to set up. */
+/* AMX needs time for its configuration. */
 static bool pays(const struct gemm_plan *g, const struct fast_prog *p)
 {
 	return !(p->cpu->isa & FAST_AMX_INT8) || (uint64_t)g->m * g->k >= 4096;
 }
 
-/* Sums of bytes: what zero points and the instruction's signs call for. */
+/* Choose the kernel for bytes, with the corrections for zero points and signedness. */
 static int plan_bytes(struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *a = &p->op->t[UMA_SLOT_A], *b = &p->op->t[UMA_SLOT_B];
 	const int64_t za = a->quant ? a->zero : 0, zb = b->quant == UMA_QUANT_TENSOR ? b->zero : 0;
 	const bool is_signed = a->dtype == UMA_DTYPE_S8;
 	const bool equal = (uma_wide_dtype(b->dtype) == UMA_DTYPE_S8) == is_signed;
-	/* Words in wide registers are faster than bytes in narrow ones, unless they are packed. */
+	/*
+	 * 16-bit words in wide registers are faster than bytes in narrow ones, unless B is
+	 * packed.
+	 */
 	const bool words = (p->cpu->isa & (FAST_AVX512 | FAST_VNNI)) == FAST_AVX512 &&
 			   b->layout == UMA_LAYOUT_STRIDED && !uma_is_int4(b->dtype);
 
-	/* Everything in 32 bits; zero points of columns are those of bytes, or the model's. */
+	/*
+	 * All sums must fit in 32 bits; zero points of columns must be in the range of bytes,
+	 * or the model runs the operation.
+	 */
 	g->zeros = b->quant == UMA_QUANT_CHANNEL && b->zero_addr;
 	if (za < -1024 || za > 1024 || zb < -1024 || zb > 1024 ||
 	    reach(a, za) * (g->zeros ? 255 : reach(b, zb)) * g->k > INT32_MAX)
@@ -125,7 +132,7 @@ static enum gemm_b source_of_b(const struct gemm_plan *g, const struct fast_prog
 		       (g->block_n == 16 || g->block_n % 32 == 0) ? GEMM_B_PACKED : GEMM_B_DEQUANT;
 	if (uma_is_int4(b->dtype) || (!g->epi.integer && !uma_is_float(b->dtype)))
 		return GEMM_B_DEQUANT;
-	/* Only the wide kernel can leave out columns that are not there. */
+	/* Only the wide kernel supports masked columns. */
 	if (g->kind == FAST_GEMM_F32 && same && (p->cpu->isa & FAST_AVX512) &&
 	    b->strides[b->rank - 1] == 1 && !(p->hint.variant & 2) &&
 	    (g->m <= 4 * GEMM_ROWS || bytes <= p->cpu->l1d))
@@ -143,16 +150,16 @@ bool gemm_whole_bytes(const struct uma_tensor_view *b)
 	return true;
 }
 
-/* Weights of fewer bits than the kernel's; others are left to the model. */
+/* Weights of fewer bits than the kernel's; the model runs others. */
 static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	const uint32_t bits = uma_dtype_bits(b->dtype);
 
-	/* Blocks are columns, not rows of columns of one element. */
+	/* Blocks must be columns, not rows of columns with one element. */
 	if (uma_is_block(b->dtype))
 		return b->strides[b->rank - 2] == 1 && g->k > 1;
-	/* Numbers of 16 bits are unpacked by portable code, too. */
+	/* 16-bit numbers are also unpacked by portable code. */
 	if (!(p->cpu->isa & FAST_AVX2) && bits != 16)
 		return false;
 	if (b->layout == UMA_LAYOUT_STRIDED ? !gemm_whole_bytes(b) :
@@ -161,13 +168,13 @@ static bool can_unpack(const struct gemm_plan *g, const struct fast_prog *p)
 	return g->kind == FAST_GEMM_F32 ? bits < 32 : g->kind != FAST_GEMM_S16 && bits == 4;
 }
 
-/* Is B packed, or turned for the instruction, by the products of the first rows? */
+/* Can the products of the first rows pack B, or apply @flip? */
 static bool can_fuse(const struct gemm_plan *g, const struct fast_prog *p)
 {
 	const struct uma_tensor_view *b = &p->op->t[UMA_SLOT_B];
 	const uint64_t strip = ((uint64_t)g->k + 3) / fast_gemm_group(g->kind) * 4 * FAST_GEMM_N;
 
-	/* Sums of columns are of packed ones. */
+	/* Sums of columns need packed ones. */
 	if (!fast_gemm_keeps(g->kind, p->cpu->isa) || g->col_sums)
 		return false;
 	if (g->b == GEMM_B_COPY)
@@ -181,7 +188,7 @@ int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 
 	if (b->layout == UMA_LAYOUT_GEMM_B24)
 		return 0;
-	/* Class grouped, or none. */
+	/* For class grouped, or none. */
 	if (uma_is_int8(p->op->t[UMA_SLOT_A].dtype) && !uma_gemm_integer(p->op) &&
 	    !fast_epi_rows(p->op))
 		return 0;
@@ -200,7 +207,7 @@ int gemm_plan_types(struct gemm_plan *g, const struct fast_prog *p)
 
 /* --- a strip -------------------------------------------------------------------- */
 
-/* Vectors of a packed operand: block_n / 16 of them side by side. */
+/* Vectors of a packed operand: block_n / 16 of them are interleaved. */
 static void packed_strip(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 			 struct fast_gemm_strip *s)
 {
@@ -213,12 +220,12 @@ static void packed_strip(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		s->b[1] = (const char *)s->b[0] + (s->n > 16 ? g->b_panel : 0);
 		return;
 	}
-	/* Wider ones are multiples of a strip. */
+	/* Wider panels are multiples of a strip. */
 	s->b[0] = t->b + n0 / g->block_n * g->b_panel + at + n0 % g->block_n * 4;
 	s->b[1] = (const char *)s->b[0] + 64;
 }
 
-/* The strip behind this one, while this one is multiplied. */
+/* Prefetch the next strip while this one is multiplied. */
 static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		       struct fast_gemm_strip *s)
 {
@@ -233,7 +240,7 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 	n0 += FAST_GEMM_N;
 	if (n0 + FAST_GEMM_N > g->n)
 		return;
-	/* What was packed a moment ago is close by. */
+	/* It was packed recently and is in a cache. */
 	if (g->b >= GEMM_B_COPY && t->again)
 		return;
 	if (g->b == GEMM_B_COPY && (n0 - t->idx[g->epi.col]) % (g->strips * FAST_GEMM_N))
@@ -248,7 +255,7 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 	if (b->strides[b->rank - 1] != 1 || g->b == GEMM_B_DEQUANT)
 		return;
 	if (g->raw_far) {
-		/* Its beginning; it looks ahead itself. */
+		/* Prefetch its beginning; its own products prefetch the rest. */
 		p = t->b + k0 * ks + n0 * g->b_ns;
 		for (i = 0; i < FAST_GEMM_NEAR * group; i++, p += ks) {
 			__builtin_prefetch(p, 0, 2);
@@ -266,7 +273,7 @@ static void look_ahead(const struct gemm_tile *t, uint32_t k0, uint32_t n0,
 		s->next[1] = p + 64;
 }
 
-/* Scales and zero points, or minima, of 16 columns in row @k; false: with the fault set. */
+/* Load scales and zero points, or minima, of 16 columns in row @k; false: with the fault set. */
 static bool load_tables(const struct gemm_tile *t, uint32_t k, uint32_t n0, uint32_t n,
 			float *scale, int32_t *zero, float *min)
 {
@@ -295,7 +302,7 @@ static bool load_tables(const struct gemm_tile *t, uint32_t k, uint32_t n0, uint
 	return true;
 }
 
-/* Rows of packed columns, @step bytes apart, for the kernel: dequantised. */
+/* Unpack and dequantise rows of packed columns, @step bytes apart, for the kernel. */
 static int unpack_rows(const struct gemm_tile *t, const char *p, int64_t step, uint32_t k0,
 		       uint32_t k, uint32_t n0, uint32_t n, char *out)
 {
@@ -321,7 +328,10 @@ static int unpack_rows(const struct gemm_tile *t, const char *p, int64_t step, u
 	return 0;
 }
 
-/* A vector of columns of a type of blocks, the whole ones around a stretch of K at a time. */
+/*
+ * Decode a vector of columns of a block type, for the whole blocks around a part of K at a
+ * time.
+ */
 static void decode_vector(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0,
 			  uint32_t n, char *out)
 {
@@ -351,7 +361,7 @@ static void decode_vector(const struct gemm_tile *t, uint32_t k0, uint32_t k, ui
 	}
 }
 
-/* A vector of columns for the kernel, from blocks, or from rows by way of some. */
+/* Unpack a vector of columns for the kernel, from blocks, or from rows packed to blocks first. */
 static int unpack_vector(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0,
 			 uint32_t n, char *out)
 {
@@ -405,7 +415,7 @@ static void pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 	};
 	uint32_t i, some;
 
-	/* A few rows of all columns, so that a line or a page is done with once read. */
+	/* A few rows of all columns at a time, so that each line or page is only read once. */
 	for (i = 0; i < k; i += some) {
 		some = UMA_MIN(PACK_ROWS, k - i);
 		from.p = t->b + (k0 + i) * g->b_ks + n0 * g->b_ns;
@@ -414,7 +424,7 @@ static void pack_block(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint3
 	}
 }
 
-/* Of packed vectors. */
+/* Apply @flip to packed vectors. */
 static void turn(void *p, uint64_t bytes, uint8_t flip)
 {
 	const uint64_t mask = flip * 0x0101010101010101ull;
@@ -424,7 +434,7 @@ static void turn(void *p, uint64_t bytes, uint8_t flip)
 		word[i] ^= mask;
 }
 
-/* The columns @j on of the tile, to where they are packed. */
+/* Pack columns from @j on of the tile. */
 static int pack_strips(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t n0, uint32_t n,
 		       char *out, struct fast_gemm_strip *s)
 {
@@ -484,7 +494,7 @@ int gemm_load_strip(const struct gemm_tile *t, uint32_t k0, uint32_t k, uint32_t
 	s->b[0] = out;
 	s->b[1] = (const char *)s->b[0] + (n > 16 ? vector : 0);
 	s->b_ks = 64;
-	/* What was packed for the tile's first rows need not be close by any more. */
+	/* Data packed for the tile's first rows may no longer be in a near cache. */
 	if (t->again && g->ahead && j + FAST_GEMM_N < t->n && t->m > GEMM_AHEAD_ROWS) {
 		s->next[0] = out + 2 * vector;
 		s->next[1] = t->n - j > FAST_GEMM_N + 16 ? out + 3 * vector : NULL;

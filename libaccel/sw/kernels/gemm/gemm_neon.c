@@ -21,7 +21,7 @@
 #define B_MASKED		1
 #include "gemm_strip_neon.h"
 
-/* The even rows of K of eight columns, the odd ones, and the same of eight more. */
+/* The even and the odd rows of K of eight columns, and of the next eight. */
 static inline int16x8x4_t load_pairs(const char *p)
 {
 	const int16x8x2_t lo = vld2q_s16((const int16_t *)p);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Packing with AVX-512: 16 columns of B, or as many rows of A, a group of K at a
- * time. Where columns lie side by side the rows of a group are widened and put
- * together; where K lies side by side blocks of 16 x 16 words are transposed.
+ * Packing with AVX-512: 16 columns of B, or as many rows of A, a group of K at a time. If
+ * columns are contiguous, the rows of a group are widened and interleaved; if K is contiguous,
+ * blocks of 16 x 16 words are transposed.
  */
 #include <immintrin.h>
 #include "gemm_isa.h"
@@ -11,7 +11,7 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 
-/* --- columns side by side ------------------------------------------------------ */
+/* --- contiguous columns ---------------------------------------------------------- */
 
 INLINE __m512i to_f32(__m256i v, uint32_t dtype)
 {
@@ -20,7 +20,7 @@ INLINE __m512i to_f32(__m256i v, uint32_t dtype)
 	return _mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16);
 }
 
-/* Bytes as words. */
+/* Bytes widened to words. */
 INLINE __m512i join_wide(const char *p, int64_t ks, uint32_t count, __mmask16 mask, bool is_signed)
 {
 	__m256i v = _mm256_zextsi128_si256(_mm_maskz_loadu_epi8(mask, p));
@@ -30,7 +30,7 @@ INLINE __m512i join_wide(const char *p, int64_t ks, uint32_t count, __mmask16 ma
 	return gemm_zip_words(is_signed ? _mm512_cvtepi8_epi16(v) : _mm512_cvtepu8_epi16(v));
 }
 
-/* Rows @p, @p + @ks ...: @count of a group, at least one, of the columns of @mask. */
+/* Rows @p, @p + @ks ...: @count of a group, at least one, for the columns of @mask. */
 INLINE __m512i join(const enum fast_gemm_kind kind, const uint32_t dtype, const char *p, int64_t ks,
 		    uint32_t count, __mmask16 mask)
 {
@@ -100,9 +100,9 @@ static void pack_any_rows(enum fast_gemm_kind kind, const struct fast_gemm_sourc
 	}
 }
 
-/* --- K side by side ------------------------------------------------------------- */
+/* --- contiguous along K ----------------------------------------------------------- */
 
-/* Up to 64 bytes of a column as 16 words; @bytes there. */
+/* Up to 64 bytes of a column as 16 words; @bytes are valid. */
 INLINE __m512i column(enum fast_gemm_kind kind, uint32_t dtype, const char *p, uint32_t bytes)
 {
 	const uint32_t width = kind == FAST_GEMM_S16 ? 32 :
@@ -170,7 +170,7 @@ bool fast_gemm_pack_avx512(enum fast_gemm_kind kind, const struct fast_gemm_sour
 
 /* --- sums of rows ---------------------------------------------------------------- */
 
-/* A row's bytes as unsigned ones, eight to a sum; what is masked out counts 0. */
+/* Sum of a row's bytes as unsigned ones, in eight lanes; masked ones are 0. */
 INLINE __m512i row_sum(const char *p, uint32_t k, __m512i flip)
 {
 	const __m512i zero = _mm512_setzero_si512();
@@ -191,7 +191,7 @@ INLINE __m512i row_sum(const char *p, uint32_t k, __m512i flip)
 	return sum;
 }
 
-/* The sums of eight vectors' eight lanes, in order. */
+/* The sums of the eight lanes of eight vectors, in order. */
 INLINE __m512i add_across(const __m512i v[8])
 {
 	__m512i pair[4], four[2];
@@ -232,7 +232,7 @@ void fast_gemm_row_sums_avx512(const void *a, int64_t a_ms, uint32_t m, uint32_t
 			v[j] = j < count ? row_sum(p + j * a_ms, k, flip) : _mm512_setzero_si512();
 		sum = _mm256_mullo_epi32(_mm512_cvtepi64_epi32(add_across(v)), times);
 		sum = _mm256_add_epi32(sum, add);
-		/* No load is served from a masked store that is still on its way. */
+		/* A later load cannot be forwarded from a masked store. */
 		if (count == 8)
 			_mm256_storeu_si256((__m256i *)(sums + i), sum);
 		else

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Strips of s16 with AVX-512: vpmaddwd and a sum, half the rate of binary32's pairs.
- */
+/* Strips of s16 with AVX-512: vpmaddwd and an addition, half the rate of pairs of binary32. */
 #include <immintrin.h>
 #include "gemm_kernel.h"
 #include "gemm_isa.h"

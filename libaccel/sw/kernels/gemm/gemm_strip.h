@@ -35,7 +35,7 @@
 #define FIRST		FAST_GEMM_FIRST
 #define INLINE		static inline __attribute__((always_inline))
 
-/* A word from anywhere. */
+/* Unaligned load of a word. */
 INLINE int32_t load32(const char *p)
 {
 	int32_t w;
@@ -44,13 +44,13 @@ INLINE int32_t load32(const char *p)
 	return w;
 }
 
-/* Row @i: a constant after unrolling. */
+/* Row @i: a constant offset after unrolling. */
 INLINE const char *row_at(const char *const *p, int64_t ms, uint32_t i)
 {
 	return p[i / 3] + (i % 3 ? i % 3 == 1 ? ms : 2 * ms : 0);
 }
 
-/* A group of K that is not all there, zeros behind it. */
+/* An incomplete group of K, padded with zeros. */
 INLINE int32_t part_group(const char *p, uint32_t bytes)
 {
 	uint32_t w = (uint8_t)p[0];
@@ -63,7 +63,7 @@ INLINE int32_t part_group(const char *p, uint32_t bytes)
 }
 
 #ifdef __AVX512VNNI__
-/* The intrinsic's types make some compilers move every accumulator twice. */
+/* The types of the intrinsic make some compilers move every accumulator twice. */
 INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 {
 	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(s));
@@ -83,7 +83,7 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 #define TURNS		false
 #endif
 
-/* What the sums start from. */
+/* Initial values of the sums. */
 #define START_TILE() do {						\
 	if (s->accumulate) {						\
 		_Pragma("GCC unroll 16")				\
@@ -106,9 +106,9 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 		p[i / 3] = a + i * ms;					\
 } while (0)
 
-/* A group of K: rows one after the other, as their broadcasts come in. */
+/* A group of K: rows one after the other, as their broadcasts arrive. */
 #define PRODUCTS(v0, v1) do {						\
-	/* Or the compiler keeps a pointer for every row. */		\
+	/* Prevents the compiler from keeping a pointer for every row. */ \
 	__asm__("" : "+r"(ms));						\
 	_Pragma("GCC unroll 16")					\
 	for (i = 0; i < mr; i++) {					\
@@ -123,7 +123,7 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 		p[i / 3] += ks;						\
 } while (0)
 
-/* The last one, which is not all there. */
+/* The last, incomplete group. */
 #define PART_PRODUCTS(v0, v1) do {					\
 	_Pragma("GCC unroll 16")					\
 	for (i = 0; i < mr; i++) {					\
@@ -147,7 +147,7 @@ INLINE __m512i dpbusd(__m512i acc, __m512i u, __m512i s)
 } while (0)
 #define AS_IT_IS(v)	(v)
 
-/* One tile: rows from @a and @c on; @next: lines that are asked for meanwhile, or NULL. */
+/* One tile: rows from @a and @c on; @next: lines to prefetch, or NULL. */
 INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, const int32_t *init,
 		       const char *next, __mmask16 mask, const uint32_t mr, const uint32_t nv)
 {
@@ -158,7 +158,7 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 	VEC acc[MR][2];
 
 	START_TILE();
-	/* More than once: even an idle prefetch takes its share of short sums. */
+	/* Separate loops: even unused prefetches take time in short sums. */
 	if (TURNED) {
 		for (; groups; groups--)
 			K_STEP(TURN);
@@ -168,7 +168,7 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 			K_STEP(AS_IT_IS);
 		}
 	} else {
-		/* By four: the end of a short loop is foreseen. */
+		/* By four: the end of a short loop is predicted. */
 		for (; groups >= 4; groups -= 4) {
 			K_STEP(AS_IT_IS);
 			K_STEP(AS_IT_IS);
@@ -183,9 +183,9 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 
 		PART_PRODUCTS(v0, v1);
 	}
-	/* Or the compiler keeps where the rows are in vector registers all the while. */
+	/* Prevents the compiler from keeping row addresses in vector registers all the time. */
 	__asm__("" : "+r"(c), "+r"(c_ms));
-	/* No load is served from a masked store that is still on its way. */
+	/* A later load cannot be forwarded from a masked store. */
 	if (mask == ALL) {
 #pragma GCC unroll 16
 		for (i = 0; i < mr; i++, c += c_ms) {
@@ -203,7 +203,7 @@ INLINE void strip_tile(const struct fast_gemm_strip *s, const char *a, char *c, 
 	}
 }
 
-/* The next rows' accumulators, or the next columns'. */
+/* Prefetch the next rows' accumulators, or the next columns'. */
 INLINE void ask_for_c(const struct fast_gemm_strip *s, const char *c, const uint32_t mr, bool last)
 {
 	const char *p = last ? (const char *)s->c + 128 : c + mr * s->c_ms;

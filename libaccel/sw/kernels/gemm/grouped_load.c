@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * How the operands of grouped.c get to its kernels: rows of A and columns of B; and single
- * elements, where zero points are out of the kernels' reach.
+ * Operands of the grouped kernels: rows of A and columns of B; and single elements, for zero
+ * points out of the kernels' range.
  */
 #include <math.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "grouped_plan.h"
 #include "pack.h"
 
-/* Elements of A that are read to be rounded */
+/* Elements of A that are read at a time to be rounded */
 #define ROUNDED		512u
-/* Zero point of bf16 with which all sums fit */
+/* Zero point of bf16 up to which all sums fit */
 #define ZERO_BF16	128
 
 static bool is_bf16(const struct grouped_plan *p)
@@ -47,13 +47,13 @@ static int32_t zero_of(const struct uma_tensor_view *t, const uint32_t *idx)
 
 /* --- rows of A --------------------------------------------------------------------- */
 
-/* Where element @k is: of each eight those with even numbers may come first. */
+/* Position of element @k: of each eight, the ones with even numbers may come first. */
 static uint32_t place_of(const struct grouped_plan *p, uint32_t k)
 {
 	return p->even_odd ? (k & ~7u) + (k & 7) / 2 + 4 * (k & 1) : k;
 }
 
-/* Where it is among words of two elements */
+/* Its position in words of two elements */
 static uint32_t wide_place_of(const struct grouped_plan *p, uint32_t k)
 {
 	static const uint8_t place[4] = { 0, 2, 1, 3 };
@@ -62,7 +62,7 @@ static uint32_t wide_place_of(const struct grouped_plan *p, uint32_t k)
 	return (at & ~3u) + place[at & 3];
 }
 
-/* @n bytes from element @k on, as words. */
+/* Store @n bytes from element @k on, as words. */
 static void put_bytes(const struct grouped_plan *p, const uint8_t *raw, bool is_signed, uint32_t k,
 		      uint32_t n, uint8_t *row)
 {
@@ -87,7 +87,7 @@ static void put_bytes(const struct grouped_plan *p, const uint8_t *raw, bool is_
 		row[k + i] = raw[i] ^ 0x80;
 }
 
-/* Sums of the groups of a row, less their zero points. */
+/* Sums of the groups of a row, minus their zero points. */
 static void put_sums(const struct fast_run *r, uint8_t *row, uint32_t *idx)
 {
 	const struct grouped_plan *p = plan_of(r);
@@ -133,7 +133,7 @@ static float sum_of_group(const struct grouped_plan *p, const uint8_t *row, uint
 	return sum;
 }
 
-/* What minima of columns are multiplied with; the scale of a row comes in the end. */
+/* Factors of the minima of columns; the scale of a row is applied at the end. */
 static void put_mins(const struct grouped_plan *p, uint8_t *row)
 {
 	const int32_t *raw = meta(p, row, RAW);
@@ -147,7 +147,7 @@ static void put_mins(const struct grouped_plan *p, uint8_t *row)
 		min[g] = p->group_scales ? (float)raw[g] * scale[g] : (float)raw[g];
 }
 
-/* Numbers from element @k on as bytes with scales. */
+/* Round numbers from element @k on to bytes with scales. */
 static void put_rounded(const struct fast_run *r, const float *x, uint32_t k, uint32_t n,
 			uint8_t *row)
 {
@@ -170,7 +170,7 @@ static void put_rounded(const struct fast_run *r, const float *x, uint32_t k, ui
 	}
 }
 
-/* The elements of a row, and the scales of those that are rounded to bytes. */
+/* Convert the elements of a row; if they are rounded to bytes, compute their scales. */
 static int put_row(const struct fast_run *r, const uint32_t *idx, uint8_t *row)
 {
 	const struct grouped_plan *p = plan_of(r);
@@ -228,7 +228,7 @@ static int bring_row(const struct fast_run *r, uint64_t batch, uint32_t m, uint8
 	return 0;
 }
 
-/* A row of ones, by which columns are added up. */
+/* A row of ones, for the sums of columns. */
 static void ones(const struct grouped_plan *p, uint8_t *row)
 {
 	uint8_t raw[64];
@@ -258,7 +258,7 @@ int grouped_load_rows(const struct fast_run *r, uint32_t tile)
 
 /* --- columns of B ------------------------------------------------------------------ */
 
-/* Scales, or minima, from address @addr on, of the columns of a group. */
+/* Scales, or minima, of the columns of a group, from address @addr. */
 static int scales_of_group(const struct fast_run *r, struct grouped_strip *s, uint64_t addr,
 			   float *scale)
 {
@@ -299,7 +299,7 @@ static void zeros_of_group(const struct fast_run *r, struct grouped_strip *s, in
 	uint32_t i;
 
 	for (i = 0; i < 2 * p->k->vl; i++) {
-		/* Of columns that are not there any will do. */
+		/* Columns beyond the last use any valid one. */
 		s->idx[b->rank - 1] = s->n0 + UMA_MIN(i, s->n - 1);
 		zero[i] = zero_of(b, s->idx);
 		s->wild |= b->zero_addr && (zero[i] < -reach || zero[i] > reach);
@@ -310,8 +310,8 @@ static void zeros_of_group(const struct fast_run *r, struct grouped_strip *s, in
 }
 
 /*
- * Scales, or minima, of @count groups that lie side by side in the table at @addr, a row of it
- * for each column.
+ * Scales, or minima, of @count consecutive groups in the table at @addr, which has a row for
+ * each column.
  */
 static void scales_of_columns(const struct fast_run *r, struct grouped_strip *s, uint64_t addr,
 			      uint32_t count, float *scale)
@@ -334,7 +334,7 @@ static void scales_of_columns(const struct fast_run *r, struct grouped_strip *s,
 	s->idx[b->rank - 1] = s->n0;
 	for (g = 0; g < count; g += n) {
 		n = UMA_MIN(count - g, at_once);
-		/* Nothing is read behind the table. */
+		/* Nothing after the table may be read. */
 		for (i = 0; i < nb && n < at_once; i++) {
 			memset(end[i], 0, sizeof(end[i]));
 			in[i] = memcpy(end[i], col[i] + g * size, n * size);
@@ -345,7 +345,7 @@ static void scales_of_columns(const struct fast_run *r, struct grouped_strip *s,
 	}
 }
 
-/* Scales, minima, and zero points where they are asked for, of @count groups. */
+/* Scales, minima, and zero points if requested, of @count groups. */
 static int load_tables(const struct fast_run *r, struct grouped_strip *s, uint32_t g0,
 		       uint32_t count, float *scale, float *min, int32_t *zero)
 {
@@ -409,7 +409,7 @@ int64_t grouped_columns_of(const struct fast_run *r, struct grouped_strip *s, co
 	return (b->strides[b->rank - 1] * (int64_t)nb >> block.shift) * (int64_t)block.bytes;
 }
 
-/* The same, while @bytes from @at on of each column of the next strip are fetched. */
+/* The same, prefetching @bytes from @at on of each column of the next strip. */
 static void columns_of(const struct fast_run *r, struct grouped_strip *s, size_t at, size_t bytes,
 		       const uint8_t **col)
 {
@@ -422,7 +422,7 @@ static void columns_of(const struct fast_run *r, struct grouped_strip *s, size_t
 			__builtin_prefetch(col[i] + next + at + j, 0, 2);
 }
 
-/* @k elements from @k0 on of columns of integers that lie along K. */
+/* @k elements from @k0 on of columns of integers that are contiguous along K. */
 static void load_rows(const struct fast_run *r, struct grouped_strip *s, uint32_t k0, uint32_t k,
 		      uint8_t *out)
 {
@@ -452,7 +452,7 @@ static void load_words(const struct fast_run *r, struct grouped_strip *s, uint32
 		return;
 	}
 	for (v = 0; v < 2; v++) {
-		/* Those that are not there may be any. */
+		/* Columns beyond the last may be any valid ones. */
 		n = v * p->k->vl < s->n ? s->n0 + v * p->k->vl : s->n0;
 		if (b->layout != UMA_LAYOUT_STRIDED) {
 			const uint64_t at = uma_packed_addr(b, r->prog->cap, s->batch, k0, n);
@@ -479,7 +479,7 @@ static void load_words(const struct fast_run *r, struct grouped_strip *s, uint32
 	}
 }
 
-/* Sums of the columns of a group, by the row of ones. */
+/* Sums of the columns of a group, with the row of ones. */
 static void column_sums(const struct fast_run *r, const uint8_t *words, uint32_t g, int32_t *sum)
 {
 	const struct grouped_plan *p = plan_of(r);
@@ -499,7 +499,7 @@ static void column_sums(const struct fast_run *r, const uint8_t *words, uint32_t
 		sum[i] = (int32_t)out[i];
 }
 
-/* A row of tables for each group of a scale as rows for each that is summed up. */
+/* Repeat the rows of tables if a scale applies to several groups of sums. */
 static void repeat_rows(float *table, uint32_t rows, uint32_t times, uint32_t nb)
 {
 	uint32_t i;
@@ -508,7 +508,7 @@ static void repeat_rows(float *table, uint32_t rows, uint32_t times, uint32_t nb
 		memmove(table + i * nb, table + i / times * nb, 4ul * nb);
 }
 
-/* The same of blocks. */
+/* The same for blocks. */
 static void load_blocks(const struct fast_run *r, struct grouped_strip *s, uint32_t g0,
 			uint32_t count)
 {
@@ -563,7 +563,7 @@ int grouped_load_columns(const struct fast_run *r, struct grouped_strip *s, uint
 	}
 	if (load_tables(r, s, g0, count, scale, min, zero))
 		return -1;
-	/* The zero points of bf16 are taken off, and each group has its own. */
+	/* Zero points are subtracted from bf16, and each group has its own. */
 	for (i = 0; is_bf16(p) && i < count; i++)
 		load_words(r, s, (g0 + i) * p->group, group_len(p, g0 + i), zero + i * nb,
 			   words + i * each);
@@ -608,7 +608,7 @@ static float packed_value(const struct fast_run *r, uint64_t batch, const uint32
 	       (b->min_addr ? table_at(r, b, b->min_addr, uma_table_index(b, idx)) : 0);
 }
 
-/* An element of A that has been rounded to a byte. */
+/* An element of A that was rounded to a byte. */
 static float rounded_value(const struct fast_run *r, uint64_t batch, const uint32_t *idx)
 {
 	const struct grouped_plan *p = plan_of(r);

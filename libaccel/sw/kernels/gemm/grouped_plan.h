@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the files of the class of grouped.h share.
- */
+/* Internal interfaces of class grouped. */
 #ifndef LIBACCEL_SW_FAST_GROUPED_PLAN_H
 #define LIBACCEL_SW_FAST_GROUPED_PLAN_H
 
 #include <string.h>
 #include "grouped.h"
 
-/** GROUPED_STRIP: columns of both vectors, at most */
+/** GROUPED_STRIP: maximum number of columns of both vectors */
 #define GROUPED_STRIP	32u
-/** GROUPED_ROWS: rows of A for a tile of the first phase */
+/** GROUPED_ROWS: rows of A in a tile of the first phase */
 #define GROUPED_ROWS	8u
-/** GROUPED_ZERO: zero point of bytes with which all sums fit */
+/** GROUPED_ZERO: zero point of bytes up to which all sums fit */
 #define GROUPED_ZERO	255
 
 /**
- * struct grouped_plan - how an operation is done
+ * struct grouped_plan - a prepared operation
  * @k: kernels
  * @m: rows
  * @n: columns
  * @depth: length of the sums
- * @group: elements of K of a group
- * @groups: number
+ * @group: elements of K in a group
+ * @groups: number of groups
  * @bits: of an element of B
  * @bn: columns of a panel of packed B
  * @tm: rows of a tile
@@ -30,34 +28,34 @@
  * @mtiles: tiles along M
  * @ntiles: tiles along N
  * @block: groups that are expanded at a time
- * @flip: bits of B to turn over
+ * @flip: bits of B that are inverted
  * @b_shift: what that adds to B
- * @a_shift: what turning A over adds to it
+ * @a_shift: what inverting bits of A adds to it
  * @row: bytes of a row of A with all that belongs to it
- * @meta: where that begins: sums, raw sums, zero points, scales, each of all groups
- * @words_at: in scratch memory
- * @blocks_at: likewise, and what follows
- * @scale_at: scales of a strip
- * @zero_at: zero points
- * @sum_at: sums of columns
- * @min_at: minima
- * @a_at: rows of A, where the only tile brings them in itself
- * @along: columns of integers lie along K, and are read like blocks
- * @even_odd: of each eight elements of K those with even numbers come first
- * @in_tile: it does
- * @rows: rows of A, all matrices'
- * @room: rows that there is memory for: one of ones, and what few rows are rounded up to
- * @size: B is made of blocks: elements of one, else 0
+ * @meta: offset in it: sums, raw sums, zero points, scales, each for all groups
+ * @words_at: offset in scratch memory of words
+ * @blocks_at: offset of blocks
+ * @scale_at: offset of scales of a strip
+ * @zero_at: offset of zero points
+ * @sum_at: offset of sums of columns
+ * @min_at: offset of minima
+ * @a_at: offset of rows of A that the only tile converts itself
+ * @along: columns of integers are contiguous along K, and are read like blocks
+ * @even_odd: of each eight elements of K the ones with even numbers come first
+ * @in_tile: the only tile converts A
+ * @rows: rows of A, of all matrices
+ * @room: rows in memory: including one of ones, and rounding up of few rows
+ * @size: elements of a block if B has blocks, else 0
  * @own: elements of K that have a scale in a block
  * @mins: columns have minima
- * @few: few rows meet columns of blocks as these are turned
- * @nibbles: few rows meet packed columns of 4-bit numbers where these lie
- * @tiles: rows are multiplied with tiles, as far as they fill these
+ * @few: few rows are multiplied by columns of blocks directly after transposing these
+ * @nibbles: few rows are multiplied by packed columns of 4-bit numbers without expanding these
+ * @tiles: AMX tiles multiply the rows that fill them
  * @zeros: there are products of zero points
  * @row_scales: A has a scale for each row
- * @group_scales: for each group
- * @a_group: elements of K that A has a scale for, or is given one for
- * @epi: where results go
+ * @group_scales: A has a scale for each group
+ * @a_group: elements of K that share a scale of A, given or computed
+ * @epi: epilogue
  */
 struct grouped_plan {
 	const struct grouped_kernels *k;
@@ -106,8 +104,8 @@ _Static_assert(sizeof(struct grouped_plan) <= sizeof(((struct fast_prog *)0)->pr
  * @idx: logical index of the first in B
  * @batch: matrix
  * @n0: first column
- * @n: columns that there are
- * @wild: a zero point is out of reach of what is multiplied
+ * @n: number of columns
+ * @wild: a zero point is out of the kernels' range
  */
 struct grouped_strip {
 	uint32_t idx[UMA_MAX_RANK];
@@ -117,7 +115,7 @@ struct grouped_strip {
 	bool wild;
 };
 
-/* What stands behind a row's words */
+/* Data that follow a row's words */
 enum grouped_meta { SUM, RAW, ZERO, SCALE, MIN, METAS };
 
 static inline const struct grouped_plan *plan_of(const struct fast_run *r)
@@ -135,7 +133,7 @@ static inline uint32_t group_len(const struct grouped_plan *p, uint32_t g)
 	return UMA_MIN(p->group, p->depth - g * p->group);
 }
 
-/* Rows of A, one of ones behind them. */
+/* Rows of A, followed by one of ones. */
 static inline uint8_t *row_at(const struct fast_run *r, uint64_t i)
 {
 	const struct grouped_plan *p = plan_of(r);
@@ -158,7 +156,7 @@ static inline void batch_index(const struct fast_run *r, uint64_t batch, uint32_
 		idx[i] = (uint32_t)(batch % d->dims[i]);
 }
 
-/* The scale of a whole operand, where it has one. */
+/* The scale of a whole operand, if it has one. */
 static inline float tensor_scale(const struct uma_tensor_view *t)
 {
 	float x = 1;
@@ -168,33 +166,33 @@ static inline float tensor_scale(const struct uma_tensor_view *t)
 	return x;
 }
 
-/* Words of @k elements of A and B. */
+/* Number of words of @k elements of A and B. */
 static inline uint32_t words_of(const struct grouped_plan *p, uint32_t k)
 {
 	return (uint32_t)uma_divup(k, p->k->word);
 }
 
 /**
- * grouped_load_rows - rows of A as they are multiplied, and what stands behind them
+ * grouped_load_rows - convert rows of A, with the data that follow them
  * @r: run
- * @tile: of GROUPED_ROWS rows; the last one brings the row of ones too
+ * @tile: of GROUPED_ROWS rows; the last one also writes the row of ones
  *
  * Return: 0, or -1 with the fault set.
  */
 int grouped_load_rows(const struct fast_run *r, uint32_t tile);
 
 /**
- * grouped_columns_of - where columns of a strip that lie along K begin
+ * grouped_columns_of - addresses of columns of a strip that are contiguous along K
  * @r: run
  * @s: strip
- * @col: out: two vectors' columns; those that are not there may be any
+ * @col: out: two vectors' columns; those beyond the last may be any valid ones
  *
  * Return: bytes from a strip to the next.
  */
 int64_t grouped_columns_of(const struct fast_run *r, struct grouped_strip *s, const uint8_t **col);
 
 /**
- * grouped_load_columns - columns of B as they are multiplied, with their tables
+ * grouped_load_columns - expand columns of B, with their tables
  * @r: run
  * @s: strip
  * @g0: first group
@@ -205,7 +203,7 @@ int64_t grouped_columns_of(const struct fast_run *r, struct grouped_strip *s, co
 int grouped_load_columns(const struct fast_run *r, struct grouped_strip *s, uint32_t g0,
 			 uint32_t count);
 
-/* The number that an element of A or B is, of matrix @batch, which @idx is in. */
+/* The value of an element @idx of A or B, of matrix @batch. */
 float grouped_load_element(const struct fast_run *r, uint32_t slot, uint64_t batch,
 			   const uint32_t *idx);
 

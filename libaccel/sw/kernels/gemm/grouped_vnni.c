@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products in groups: dot products of bytes, B unsigned by A signed. 6 x 32, groups of 32:
- * 48 cycles of products, 12 of what follows them.
+ * Products in groups: dot products of bytes, B unsigned by A signed. 6 x 32, groups of 32: 48
+ * cycles for products, 12 for scaling.
  */
 #include "libaccel/sw/kernels/vec/vec512.h"
 
@@ -22,10 +22,10 @@ V_INLINE vi expand_word(vi q, uint32_t bits, uint32_t w, vi zero)
 
 GROUPED(1) GROUPED(2) GROUPED(3) GROUPED(4) GROUPED(5) GROUPED(6)
 
-/* Bytes of packed columns that are on their way */
+/* Prefetch distance of packed columns in bytes */
 #define AHEAD		2048u
 
-/* What a group of a vector of columns gives a row. */
+/* Add the scaled sum of a group of a vector of columns to that of a row. */
 V_INLINE vf add_group(const struct grouped_call *g, size_t at, vi sum, vf scale, vf total)
 {
 	const vf f = g->a_scale ? v_mul(scale, v_word(g->a_scale + at)) : scale;
@@ -34,9 +34,9 @@ V_INLINE vf add_group(const struct grouped_call *g, size_t at, vi sum, vf scale,
 }
 
 /*
- * Columns are read where they lie, in the order in which they lie: a line is 8 elements of 16
- * columns, of which four instructions make two factors. Of one row each of these has sums of
- * its own, so that none waits for another. Groups end as in grouped(): the bits are the same.
+ * Columns are read in memory order, without expanding them: a line has 8 elements of 16
+ * columns, from which four instructions make two factors. For one row each of these has its own
+ * sums, so that none waits for another. Groups end as in grouped(), so the bits are the same.
  */
 V_INLINE void nibble_columns(const struct grouped_call *g, const int mr, const int nv,
 			     const uint32_t first)
@@ -92,7 +92,7 @@ V_INLINE void nibble_columns(const struct grouped_call *g, const int mr, const i
 			v_store(g->c + r * g->c_row + (first + (uint32_t)v) * VL, total[r][v]);
 }
 
-/* More rows than four leave registers for one vector of columns. */
+/* With more than four rows there are only registers for one vector of columns. */
 V_INLINE void nibbles(const struct grouped_call *g, const int mr)
 {
 	if (mr <= 4) {

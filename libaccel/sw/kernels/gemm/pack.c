@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * PACK: a matrix into the blocks of an engine, panels of a line of its rows at a time.
- * The header follows when all of the payload is there, as in the model.
+ * PACK: a matrix into the blocks of an engine; tiles are panels of a cache line of its rows.
+ * The header is written when all of the payload is complete, as in the model.
  */
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
 #include "pack.h"
 
-/* Bytes of a row that a tile has, and about how many bytes it is */
+/* Bytes of a row in a tile, and approximate size of a tile */
 #define LINE		64u
 #define TILE_BYTES	(256u * 1024u)
 
 /**
- * struct pack_plan - how an operation is done
- * @from: a matrix, but for its address
+ * struct pack_plan - a prepared operation
+ * @from: a matrix, without its address
  * @steps: words of a column
- * @panels: sixteens of columns, whole panels of the engine
- * @wide: of these in a tile
+ * @panels: groups of 16 columns, whole panels of the engine
+ * @wide: number of these in a tile
  * @deep: steps of a tile
  * @across: tiles along N
  * @down: tiles along K
@@ -53,7 +53,7 @@ static int pack_prepare(struct fast_prog *f)
 	p->steps = (uint32_t)uma_divup(p->from.k, 32 / bits);
 	p->panels = (uint32_t)uma_divup(p->from.n, bn) * (bn / 16);
 	p->step = 4 * bn;
-	/* Panels of the engine stay together. */
+	/* Panels of the engine are not divided. */
 	p->wide = (uint32_t)uma_roundup(UMA_MAX(LINE * 8 / bits / 16, 1u), bn / 16);
 	p->deep = UMA_MAX(TILE_BYTES / (64 * p->wide) / 16 * 16, 16u);
 	p->across = (uint32_t)uma_divup(p->panels, p->wide);
@@ -94,7 +94,7 @@ static int pack_tile(const struct fast_run *r, uint32_t phase, uint32_t tile)
 	from.odd = from.bits == 4 && (off & 1);
 	from.p = (const uint8_t *)fast_ptr(a) + ((off * (int64_t)from.bits) >> 3);
 	out = (uint8_t *)fast_ptr(d) + sizeof(header) + batch * (p->panels / (bn / 16)) * panel;
-	/* Panels of 16 columns lie behind each other, vectors of wider ones side by side. */
+	/* Panels of 16 columns are consecutive, vectors of wider ones interleaved. */
 	for (i = first; i < last; i += bn > 16 ? bn / 16 : last - first)
 		fast_pack_words_avx2(&from, s * (32 / from.bits), UMA_MIN(p->deep, p->steps - s),
 				     16 * i, bn > 16 ? bn / 16 : last - first,

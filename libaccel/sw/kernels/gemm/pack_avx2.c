@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Words of 16 columns at a time. Where rows have neighbours, as many rows as a word has
- * elements are woven into each other; where columns have, 8 columns by a line of each
- * are turned in registers. Nibbles meet in their byte first: element j and j + 4.
+ * Packs words of 16 columns at a time. If rows are contiguous, as many rows as a word has
+ * elements are interleaved; if columns are, 8 columns by a line of each are transposed in
+ * registers. Nibbles are first combined to bytes: element j and j + 4.
  */
 #include <immintrin.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 #define INLINE	static inline __attribute__((always_inline))
 
-/* Rows that are asked for ahead: each is in a page of its own */
+/* Rows that are prefetched: each is in another page */
 #define AHEAD	16u
 
 static const uint8_t *element(const struct fast_pack_source *f, uint32_t k, uint32_t n)
@@ -19,7 +19,7 @@ static const uint8_t *element(const struct fast_pack_source *f, uint32_t k, uint
 	return f->p + (k * f->ks + n * f->ns) * (int64_t)f->bits / 8;
 }
 
-/* A word at an edge, or of a matrix without neighbours. */
+/* A word at an edge, or of a matrix without a contiguous dimension. */
 static uint32_t word_at(const struct fast_pack_source *f, uint32_t k, uint32_t n)
 {
 	const uint32_t count = 32 / f->bits;
@@ -62,7 +62,7 @@ INLINE void store(uint8_t *p, __m128i v)
 	_mm_storeu_si128((void *)p, v);
 }
 
-/* Four rows of bytes. */
+/* Interleave four rows of bytes. */
 INLINE void weave(const __m128i *row, uint8_t *out)
 {
 	const __m128i lo = _mm_unpacklo_epi8(row[0], row[1]);
@@ -76,7 +76,7 @@ INLINE void weave(const __m128i *row, uint8_t *out)
 	store(out + 48, _mm_unpackhi_epi16(hi, hi2));
 }
 
-/* 16 columns of a step, @row bytes apart; rows have neighbours, and all of them are there. */
+/* 16 columns of a step, @row bytes apart, for contiguous rows without an edge. */
 INLINE void join_rows(const uint8_t *p, int64_t row, uint32_t bits, uint8_t *out)
 {
 	const __m128i low = _mm_set1_epi8(15);
@@ -115,7 +115,7 @@ INLINE void join_rows(const uint8_t *p, int64_t row, uint32_t bits, uint8_t *out
 	}
 }
 
-/* The nibbles of a word in the order of a block: 0, 4, 1, 5, 2, 6, 3, 7. */
+/* Put the nibbles of a word in the order of a block: 0, 4, 1, 5, 2, 6, 3, 7. */
 INLINE __m256i order(__m256i v)
 {
 	const __m256i low = _mm256_set1_epi8(15), even = _mm256_set1_epi16(0x00ff);
@@ -131,7 +131,7 @@ INLINE __m256i order(__m256i v)
 	return _mm256_blendv_epi8(b, a, even);
 }
 
-/* Eight columns, @col bytes apart, by eight words; those behind the first @cols are zeros. */
+/* Eight columns, @col bytes apart, by eight words; those beyond @cols columns are zeros. */
 INLINE void turn(const uint8_t *p, int64_t col, uint32_t cols, bool nibbles, uint8_t *out,
 		 uint64_t step)
 {
@@ -162,7 +162,7 @@ INLINE void turn(const uint8_t *p, int64_t col, uint32_t cols, bool nibbles, uin
 	}
 }
 
-/* A step after the other, so that a line of a row is done with once it has been read. */
+/* One step after the other, so that each line of a row is only read once. */
 INLINE void along_n(const struct fast_pack_source *f, const uint32_t bits, uint32_t k,
 		    uint32_t steps, uint32_t n, uint32_t panels, uint8_t *out, uint64_t step,
 		    uint64_t panel)

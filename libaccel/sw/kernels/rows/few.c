@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products of few rows of numbers by weights as they lie: numbers, blocks, and 4-bit integers
- * along K with scales of groups.
+ * Products of few rows of floating-point numbers by weights that are not packed: floating-point
+ * numbers, blocks, and 4-bit integers along K with group scales.
  *
- * What takes time is bringing in B, of which each element meets few rows: it is
- * read once, in the order in which it lies, and nothing is rearranged. A strip of
- * 32 columns, as of larger products, would take two lines of each page: 3.4 GFLOP/s
- * for 1x4096x4096 in binary32, where reading at the speed of the memory gives 20.
+ * The time is that of reading B, of which each element is used for few rows only: it is read
+ * once, in memory order, without rearranging it. A strip of 32 columns, as for larger products,
+ * would use two cache lines of each page: 3.4 GFLOP/s for 1x4096x4096 in binary32, while the
+ * memory bandwidth allows 20.
  */
 #include <string.h>
 #include "libaccel/sw/kernels/classes.h"
@@ -15,32 +15,32 @@
 #include "few.h"
 #include "gemv.h"
 
-/* Elements of B from which on this is worth its beginning */
+/* Minimum number of elements of B; smaller products are dominated by setup */
 #define LEAST_B		(4u * 1024u)
-/* Bytes of B for a tile, where a column is as long as it is */
+/* Bytes of B in a tile, for contiguous columns */
 #define TILE_BYTES	(512u * 1024u)
-/* Most memory for A */
+/* Maximum size of the rearranged A */
 #define WORK_MAX	(64ull << 20)
-/* Elements of A that are brought at a time, whole lines */
+/* Elements of A that are converted at a time, whole lines */
 #define LINES		512u
 
 /**
- * struct few_plan - how an operation is done
+ * struct few_plan - a prepared operation
  * @fn: kernel
  * @m: rows of A
  * @n: columns
  * @k: length of the sums
- * @rows: those of the kernel
+ * @rows: rows of the kernel
  * @tile: columns of a tile
- * @tiles: of a matrix
+ * @tiles: tiles of a matrix
  * @type: of B
- * @line: elements of A that have an order of their own, or 0: as they are
- * @sums: sums that follow each line
- * @in_place: A is used where it lies
+ * @line: number of elements of A that are rearranged as a unit, 0: A is not rearranged
+ * @sums: number of sums that follow each line
+ * @in_place: A is used without a copy
  * @step: bytes from a row of B to the next, or from a column to the next
  * @b_ns: bytes from a column of B to the next
  * @a_row: bytes of a row of A
- * @epi: where results go
+ * @epi: epilogue
  */
 struct few_plan {
 	few_fn fn;
@@ -65,7 +65,7 @@ static const struct few_plan *plan_of(const struct fast_run *r)
 	return (const void *)r->prog->priv;
 }
 
-/* Bytes of @count elements, whole blocks where a type has them. */
+/* Bytes of @count elements, whole blocks for types that have blocks. */
 static int64_t bytes_of(uint32_t dtype, int64_t count)
 {
 	const struct uma_dtype_block b = uma_dtype_block(dtype);
@@ -83,7 +83,7 @@ static const uint8_t *matrix(const struct fast_run *r, uint32_t slot, const uint
 
 /* --- tiles ------------------------------------------------------------------------- */
 
-/* A line of A, of which there are @n elements, in the order in which nibbles come. */
+/* Write a line of A, with @n elements, in the order of the nibbles. */
 static void put_line(const struct few_plan *p, float *to, const float *x, uint32_t n)
 {
 	const uint32_t vl = p->line / 8, step = p->rows * vl;
@@ -105,7 +105,7 @@ static void put_line(const struct few_plan *p, float *to, const float *x, uint32
 	}
 }
 
-/* A row of A as binary32, @row of all batches; one that is not there as the last. */
+/* Convert row @row of A (of all batches) to binary32; rows beyond the last repeat it. */
 static int bring_row(const struct fast_run *r, uint32_t row)
 {
 	const struct few_plan *p = plan_of(r);
@@ -139,7 +139,7 @@ static int bring_row(const struct fast_run *r, uint32_t row)
 	return 0;
 }
 
-/* What 4-bit numbers are, and their scales from column @idx on. */
+/* Description of 4-bit numbers, and their scales from column @idx on. */
 static void numbers(const struct fast_run *r, const uint32_t *idx, struct few_call *g)
 {
 	const struct uma_tensor_view *b = gemv_view(r, UMA_SLOT_B);
@@ -230,7 +230,10 @@ static int type_of(uint32_t dtype)
 	}
 }
 
-/* Columns of a tile: some for each thread; sums in the first-level cache, dots of some length. */
+/*
+ * Columns of a tile: several tiles for each thread; sums fit in the first-level cache, dot
+ * products have a minimum total length.
+ */
 static void cut(const struct fast_prog *f, struct few_plan *p, enum few_order order, uint64_t bytes)
 {
 	uint64_t tile = order == FEW_N ? UMA_ROW_MAX : TILE_BYTES / bytes + 1;
@@ -240,12 +243,12 @@ static void cut(const struct fast_prog *f, struct few_plan *p, enum few_order or
 	if (f->hint.nt)
 		tile = f->hint.nt;
 	tile = uma_roundup(UMA_MIN(tile, p->n), 16);
-	/* Less than some lines of a row is as good as none. */
+	/* A tile must have at least several cache lines of a row. */
 	p->tile = (uint32_t)UMA_MIN(UMA_MAX(tile, order == FEW_N ? 128u : 16u), UMA_ROW_MAX);
 	p->tiles = (uint32_t)uma_divup(p->n, p->tile);
 }
 
-/* 4-bit integers: whole bytes, and scales of groups that follow each other along K. */
+/* 4-bit integers: whole bytes, and scales of groups that are contiguous along K. */
 static bool has_scales_along(const struct uma_tensor_view *b)
 {
 	return gemm_whole_bytes(b) && !(b->strides[b->rank - 1] & 1) &&

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Products of few rows by weights as they lie: what the class and its kernels
- * agree on.
- */
+/* Products of few rows by weights that are not packed: interface of the class and its kernels. */
 #ifndef LIBACCEL_SW_FAST_FEW_H
 #define LIBACCEL_SW_FAST_FEW_H
 
@@ -10,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** FEW_ROWS: most rows of A */
+/** FEW_ROWS: maximum number of rows of A */
 #define FEW_ROWS	8u
 
-/* Which of B's elements are neighbours */
+/* Contiguous dimension of B */
 enum few_order {
-	FEW_N,		/* columns: a row of B after the other is added up */
-	FEW_K,		/* rows: a column is a dot product */
+	FEW_N,		/* columns: rows of B are added one after the other */
+	FEW_K,		/* rows: each column is a dot product */
 	FEW_ORDERS
 };
 
@@ -25,7 +22,7 @@ enum few_type {
 	FEW_F32,
 	FEW_BF16,
 	FEW_F16,
-	FEW_NIBBLES,	/* 4-bit integers with scales of groups; from here on along K only */
+	FEW_NIBBLES,	/* 4-bit integers with group scales; from here on along K only */
 	FEW_Q4_0,	/* types of blocks */
 	FEW_Q4_1,
 	FEW_Q8_0,
@@ -34,7 +31,7 @@ enum few_type {
 	FEW_TYPES
 };
 
-/* 4-bit numbers of which A has the order, see few_lines.h */
+/* 4-bit numbers, for which A is rearranged, see few_lines.h */
 static inline bool few_is_lines(enum few_type type)
 {
 	return type == FEW_NIBBLES || type == FEW_Q4_0 || type == FEW_Q4_1;
@@ -42,20 +39,21 @@ static inline bool few_is_lines(enum few_type type)
 
 /**
  * struct few_call - all of K for some columns
- * @a: rows, K binary32 numbers each; those that there are not may be any. Of lines the first
- *	has all, side by side
- * @b: the first column's first element
+ * @a: rows, K binary32 numbers each; rows beyond the last may be any valid ones. For lines the
+ *	first has all rows, interleaved
+ * @b: first element of the first column
  * @step: bytes from a row of B to the next, or from a column to the next
- * @c: sums, a row of whole vectors for each of @a; FEW_N adds to what is there
- * @c_row: distance of rows there
+ * @c: sums, a row of whole vectors for each of @a; FEW_N adds to the contents
+ * @c_row: stride of these rows
  * @k: length of the sums
  * @n: columns
  * @zero: 4-bit numbers: zero point of all
- * @is_signed: likewise: they are
- * @scales: FEW_NIBBLES: of the first column, a group of 1 << @group_shift after the other
- * @scales_step: bytes from those of a column to those of the next
- * @group_shift: see there
- * @half: they are binary16, else binary32
+ * @is_signed: 4-bit numbers: they are signed
+ * @scales: FEW_NIBBLES: scales of the first column, contiguous, one for each group of 1 <<
+ *	@group_shift
+ * @scales_step: bytes from the scales of a column to those of the next
+ * @group_shift: see @scales
+ * @half: scales are binary16, else binary32
  */
 struct few_call {
 	const float *a[FEW_ROWS];
@@ -76,7 +74,7 @@ struct few_call {
 typedef void (*few_fn)(const struct few_call *g);
 
 /**
- * struct few_kernels - those of a set of instructions
+ * struct few_kernels - kernels of an instruction set
  * @vl: elements of a vector
  * @fn: by type, order, and for 1, 2, 4 and 8 rows
  */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of few_kernel.h: columns of blocks, &enum uma_dtype. The weights of a block are
- * made in registers, with the bits that the model has for them, and meet all rows there;
- * columns lie behind each other, so B is one stream.
+ * Part of few_kernel.h: columns of blocks, &enum uma_dtype. The weights of a block are computed
+ * in registers, with the model's bits, and multiplied by all rows there; columns are
+ * contiguous, so B is one stream.
  *
- * A row has four sums, or as many as there is room for, which are added up in the end.
+ * A row has four accumulators, or as many as there are registers for, which are added at the
+ * end.
  */
 
-/* Rows that meet a weight while it is in a register, and sums of each */
+/* Rows that are multiplied by a weight in a register, and accumulators of each */
 #define BLOCK_ROWS	(VL == 16 ? 4u : 2u)
 #define BLOCK_SUMS	4u
-/* Bytes of a column that are fetched ahead */
+/* Prefetch distance in a column, in bytes */
 #define BLOCK_AHEAD	4096u
 
 V_INLINE vf few_half(const uint8_t *p)
@@ -18,7 +19,7 @@ V_INLINE vf few_half(const uint8_t *p)
 	uint16_t half;
 	__m128 d;
 
-	/* It alone: what follows it in the block, taken for a half, may be a signalling NaN. */
+	/* Convert only this half: the following bytes of the block might be a signalling NaN. */
 	memcpy(&half, p, sizeof(half));
 	d = _mm_cvtph_ps(_mm_cvtsi32_si128(half));
 
@@ -29,7 +30,7 @@ V_INLINE vf few_half(const uint8_t *p)
 #endif
 }
 
-/* A vector of bytes, each in a word. */
+/* Vector of bytes, each widened to a word. */
 V_INLINE vi few_bytes_of(const uint8_t *p)
 {
 #if VL == 16
@@ -40,14 +41,17 @@ V_INLINE vi few_bytes_of(const uint8_t *p)
 }
 
 #if VL == 16
-/* What a nibble may be */
+/* The values of a nibble */
 V_INLINE vf few_nibble_values(void)
 {
 	return _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 #endif
 
-/* @n vectors of weights from @at on, all rows, to the sums from @to on. */
+/*
+ * Multiply @n vectors of weights by all rows, from element @at on; add to the accumulators from
+ * @to on.
+ */
 V_INLINE void few_meet(const float *const *a, uint32_t m, uint32_t at, uint32_t to, const vf *w,
 		       uint32_t n, vf sum[][BLOCK_SUMS])
 {
@@ -73,7 +77,7 @@ V_INLINE void few_q8_0(const uint8_t *p, const float *const *a, uint32_t m, uint
 	few_meet(a, m, k, k / VL % BLOCK_SUMS, w, 32 / VL, sum);
 }
 
-/* Eight numbers of 6 bits: four words' bytes, those of the first four come first. */
+/* Eight 6-bit numbers: four words of bytes; the first word has the first four. */
 V_INLINE __m256 few_six(uint32_t first, uint32_t rest)
 {
 	const uint64_t all = first | (uint64_t)rest << 32;
@@ -99,7 +103,7 @@ V_INLINE void few_q4_k(const uint8_t *p, const float *const *a, uint32_t m,
 		const uint8_t *q = p + 16 + 16 * j;
 
 #if VL == 16
-		/* The low nibbles and the high ones have a scale each. */
+		/* The low and the high nibbles have separate scales. */
 		(void)low;
 		(void)high;
 		for (half = 0; half < 2; half++) {
@@ -180,7 +184,7 @@ V_INLINE void few_column(const struct few_call *g, enum few_type type, uint32_t 
 {
 	const uint32_t size = type == FEW_Q8_0 ? 32 : 256;
 	const uint32_t bytes = type == FEW_Q8_0 ? 34 : type == FEW_Q4_K ? 144 : 210;
-	/* Vectors of two blocks of 32 go to sums of their own. */
+	/* Vectors of two blocks of 32 have separate accumulators. */
 	const uint32_t deep = size == 32 && VL == 16 ? 2 : 1;
 	const uint8_t *p = g->b + (int64_t)n * g->step;
 	vf sum[BLOCK_ROWS][BLOCK_SUMS];
@@ -217,13 +221,13 @@ V_INLINE void few_blocks(const struct few_call *g, enum few_type type, uint32_t 
 {
 	uint32_t first, n;
 
-	/* The rows that follow find the column in the first-level cache. */
+	/* The following rows find the column in the first-level cache. */
 	for (n = 0; n < g->n; n++)
 		for (first = 0; first < m; first += BLOCK_ROWS)
 			few_column(g, type, first, m < BLOCK_ROWS ? m : BLOCK_ROWS, n);
 }
 
-/* Of @columns, for each number of rows, under names with @o. */
+/* Kernels for each number of rows that call @columns; their names contain @o. */
 #define FEW_ALONG_FN(columns, o, type, m)					\
 	static void few_##o##_##type##_##m(const struct few_call *g)		\
 	{									\

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products of few rows by weights as they lie, for any length of vectors; included
- * behind vec256.h or vec512.h with FEW_TABLE defined.
+ * Products of few rows by weights that are not packed, for any vector length; included after
+ * vec256.h or vec512.h with FEW_TABLE defined.
  *
- * Neighbours along N: four rows of B pass over the sums, which stay in the first-level
- * cache; a vector of B is loaded once, and a sum once for four multiply-adds. Neighbours
- * along K: columns are dot products, a vector of A is loaded once for up to four
- * of them. Both fetch ahead: a row of B ends where the processor would have to guess.
+ * Contiguous along N: four rows of B at a time are added to the sums, which stay in the
+ * first-level cache; a vector of B is loaded once, and a sum once for four multiply-adds.
+ * Contiguous along K: columns are dot products, and a vector of A is loaded once for up to four
+ * of them. Both prefetch in software: the hardware prefetcher does not follow from one row or
+ * column of B to the next.
  */
 #ifndef LIBACCEL_SW_FAST_FEW_KERNEL_H
 #define LIBACCEL_SW_FAST_FEW_KERNEL_H
@@ -14,11 +15,11 @@
 #include "few.h"
 #include "magic.h"
 
-/* Rows of B that are added up at once */
+/* Rows of B that are added at once */
 #define DEEP	4u
-/* Bytes of a column that are fetched ahead */
+/* Prefetch distance in a column, in bytes */
 #define AHEAD	1024
-/* Bytes between what is multiplied and columns that are fetched ahead, at least */
+/* Minimum distance of columns that are prefetched, in bytes */
 #define FAR	8192
 
 V_INLINE size_t few_bytes(enum few_type type)
@@ -90,7 +91,7 @@ V_INLINE void few_along_n(const struct few_call *g, enum few_type type, uint32_t
 		few_deep(g, type, m, 1, k);
 }
 
-/* A vector of K */
+/* A vector along K */
 V_INLINE void few_dot_step(enum few_type type, uint32_t m, uint32_t nv, const float *const *a,
 			   size_t a_at, const uint8_t *const *b, size_t b_at, vf sum[][FEW_ROWS])
 {
@@ -123,7 +124,7 @@ V_INLINE void few_dots(const struct few_call *g, enum few_type type, uint32_t m,
 	int64_t ahead = nv * g->step;
 	uint32_t i, j, k;
 
-	/* Columns that follow these are on their way meanwhile; of long ones what follows. */
+	/* Prefetch the columns that follow these; for long columns, what follows in them. */
 	if (ahead <= 0 || ahead > 4 * FAR)
 		ahead = AHEAD;
 	else

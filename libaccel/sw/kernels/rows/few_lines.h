@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of few_kernel.h: columns of 4-bit numbers along K. A line is LINE of them: a word of
- * eight in each lane, of blocks those that share a scale in four lanes. A is brought into the
- * order in which a line's nibbles come, vectors of all rows side by side; the sums of a line
- * meet its scales, a lane its own.
+ * Part of few_kernel.h: columns of 4-bit numbers along K. A line is LINE of them: a word with
+ * eight numbers in each lane; for blocks, four lanes share a scale. A is rearranged in the
+ * order of a line's nibbles, with the vectors of all rows interleaved; the sums of a line are
+ * multiplied by the scales of their lanes.
  *
- * Register tile: up to two rows by four columns, or eight by two: A of eight rows is more than
- * a first-level cache. Two of the eight factors of a line go through a table, so that both
- * halves of the execution units are busy.
+ * Register tile: up to two rows by four columns, or eight by two: eight rows of A do not fit
+ * into a first-level cache. Two of the eight factors of a line are looked up in a table, to
+ * balance the execution ports.
  */
 
 #define LINE		(8u * VL)
-/* Rows that meet a line while it is in registers */
+/* Rows that are multiplied by a line in registers */
 #define LINE_ROWS	(VL == 16 ? 8u : 4u)
-/* Most columns at once: a vector of A is loaded once for all of them */
+/* Maximum number of columns at once: a vector of A is loaded once for all of them */
 #define LINE_COLUMNS	4u
-/* Bytes between what is multiplied and what is fetched, at least */
+/* Minimum prefetch distance in bytes */
 #define LINE_AHEAD	8192
-/* Words of 16 bits of a block of Q4_0 or Q4_1 that stand before its numbers */
+/* 16-bit words of a block of Q4_0 or Q4_1 that precede its numbers */
 #define LINE_HEAD(type)	((type) == FEW_Q4_0 ? 1u : 2u)
 
 /**
- * struct few_line - what a line of a column gives
+ * struct few_line - a line of a column
  * @q: numbers
  * @scale: of each lane
- * @min: likewise, Q4_1
+ * @min: of each lane, Q4_1
  */
 struct few_line {
 	vi q;
@@ -33,10 +33,10 @@ struct few_line {
 };
 
 /**
- * struct few_places - where in a line things are
- * @q: AVX-512, blocks: words of 16 bits, of the line's beginning and its end, that are numbers
- * @scale: likewise: that are scales; 4-bit numbers: which of the line's scales is a lane's
- * @min: likewise, Q4_1
+ * struct few_places - positions in a line
+ * @q: AVX-512, blocks: the 16-bit words, of the line's beginning and its end, that are numbers
+ * @scale: the same for scales; 4-bit integers: index of each lane's scale
+ * @min: the same for minima, Q4_1
  */
 struct few_places {
 	vi q, scale, min;
@@ -47,7 +47,7 @@ V_INLINE uint32_t few_line_bytes(enum few_type type)
 	return type == FEW_NIBBLES ? LINE / 2 : LINE / 32 * (16 + 2 * LINE_HEAD(type));
 }
 
-/* Scales that a line has */
+/* Number of scales of a line */
 V_INLINE uint32_t few_line_scales(const struct few_call *g)
 {
 	return g->group_shift < 7 && LINE >> g->group_shift ? LINE >> g->group_shift : 1;
@@ -70,7 +70,7 @@ V_INLINE struct few_places few_places_of(const struct few_call *g, enum few_type
 
 	for (i = 0; i < 32; i++) {
 		q[i] = (uint16_t)(i / 8 * size + head + i % 8);
-		/* The second half of what is loaded ends where the line does. */
+		/* The second half of the loaded bytes ends at the end of the line. */
 		if (q[i] > 31)
 			q[i] = (uint16_t)(q[i] + 64 - 4 * size);
 		scale[i] = (uint16_t)(i % 16 / 4 * size);
@@ -84,7 +84,7 @@ V_INLINE struct few_places few_places_of(const struct few_call *g, enum few_type
 }
 
 #if VL == 16
-/* Words of 16 bits in the lower half of a vector, as numbers. */
+/* 16-bit words in the lower half of a vector, converted to binary32. */
 V_INLINE vf few_halves(vi line, vi at)
 {
 	return _mm512_cvtph_ps(_mm512_castsi512_si256(_mm512_permutexvar_epi16(at, line)));
@@ -115,7 +115,7 @@ V_INLINE vf few_scales(const uint8_t *p, bool half, uint32_t n, vi at)
 	return _mm512_permutexvar_ps(at, x);
 }
 #else
-/* The half at @p and that of the block behind it, in four lanes each. */
+/* The half at @p and that of the following block, in four lanes each. */
 V_INLINE vf few_halves(const uint8_t *p, uint32_t block)
 {
 	uint16_t a, b;
@@ -163,7 +163,7 @@ V_INLINE vf few_factor(const struct magic *m, vf table, vi q, uint32_t i)
 
 	(void)table;
 #if VL == 16
-	/* The highest bits of an index do not count. */
+	/* The highest bits of an index are ignored. */
 	if (i % 4 == 0)
 		return _mm512_permutexvar_ps(word, table);
 #endif
@@ -171,8 +171,8 @@ V_INLINE vf few_factor(const struct magic *m, vf table, vi q, uint32_t i)
 }
 
 /*
- * Lines of @nc columns by @m rows of the @all that are side by side at @a; the sums of all lines
- * are @total.
+ * Multiply lines of @nc columns by @m of the @all interleaved rows at @a; add to the sums
+ * @total.
  */
 V_INLINE void few_line_rows(const struct few_line *line, uint32_t nc, bool with_min,
 			    const struct magic *magic, vf table, const float *a, uint32_t all,
@@ -200,14 +200,14 @@ V_INLINE void few_line_rows(const struct few_line *line, uint32_t nc, bool with_
 #pragma GCC unroll 8
 		for (r = 0; r < m; r++) {
 			total[c][r] = v_fma(sum[c][r], line[c].scale, total[c][r]);
-			/* Behind a line of A are the sums of its lanes. */
+			/* A line of A is followed by the sums of its lanes. */
 			if (with_min)
 				total[c][r] = v_fma(line[c].min, v_load(a + (8 * all + r) * VL),
 						    total[c][r]);
 		}
 }
 
-/* A line from byte @p of a column on, whose scales are from @tables on, element @k. */
+/* Load a line at byte @p of a column, element @k, with scales at @tables. */
 V_INLINE struct few_line few_line_at(const struct few_call *g, enum few_type type,
 				     const uint8_t *p, const uint8_t *tables, uint32_t k,
 				     const struct few_places *at)
@@ -224,7 +224,10 @@ V_INLINE struct few_line few_line_at(const struct few_call *g, enum few_type typ
 	};
 }
 
-/* The rest of a column, behind which nothing is read; what is not there meets zeros of A. */
+/*
+ * Copy the rest of a column, because nothing after it may be read; missing elements are
+ * multiplied by zeros of A.
+ */
 static const uint8_t *few_line_end(enum few_type type, const uint8_t *p, uint32_t left, uint8_t *to)
 {
 	memset(to, 0, LINE);
@@ -232,7 +235,7 @@ static const uint8_t *few_line_end(enum few_type type, const uint8_t *p, uint32_
 		      left / 32 * (16 + 2 * LINE_HEAD(type)));
 }
 
-/* @nc columns from column @n on, the last one again for those that are not there. */
+/* @nc columns from column @n on; the last one is repeated for missing ones. */
 V_INLINE void few_line_columns(const struct few_call *g, enum few_type type, uint32_t all,
 			       uint32_t first, uint32_t m, uint32_t n, const uint32_t nc,
 			       const struct magic *magic, vf table, const struct few_places *at)
@@ -264,7 +267,7 @@ V_INLINE void few_line_columns(const struct few_call *g, enum few_type type, uin
 		for (c = 0; c < nc; c++) {
 			if (g->k - k < LINE)
 				p[c] = few_line_end(type, p[c], g->k - k, end[c]);
-			/* Columns that follow these are on their way meanwhile. */
+			/* Prefetch the columns that follow these. */
 			__builtin_prefetch(p[c] + ahead, 0, 3);
 			if (bytes > 64)
 				__builtin_prefetch(p[c] + ahead + 64, 0, 3);

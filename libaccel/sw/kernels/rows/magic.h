@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small integers of packed words as numbers; included behind vec256.h or vec512.h.
+ * Conversion of small integers in packed words to floating point; included after vec256.h or
+ * vec512.h.
  */
 #ifndef LIBACCEL_SW_FAST_MAGIC_H
 #define LIBACCEL_SW_FAST_MAGIC_H
 
 /*
- * A number q in a field of bits of a word becomes q as binary32 where its lowest
- * bit is worth 1: the exponent is set above it, which adds 2^(23 - place), and
- * that is taken off, with the zero point. Both are exact.
+ * A number q in a bit field of a word is converted to binary32 by setting the exponent bits
+ * above it such that the field's lowest bit is worth 1; this adds 2^(23 - place), which is
+ * subtracted again together with the zero point. Both steps are exact.
  */
 struct magic {
 	vi mask[4], expo[4];
