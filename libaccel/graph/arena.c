@@ -17,7 +17,13 @@ static uint64_t padded(uint64_t bytes)
 	return (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 }
 
-/* Which steps each store lives for; results live for ever. */
+/* The store whose memory it is in */
+static uint32_t whole_of(const struct net *net, uint32_t store)
+{
+	return net->stores[store].part_of == NO_VALUE ? store : net->stores[store].part_of;
+}
+
+/* Which steps each store lives for; results live for ever, and parts have no life of their own. */
 static void find_lives(struct net *net)
 {
 	uint32_t i, k;
@@ -31,14 +37,14 @@ static void find_lives(struct net *net)
 		const struct node *node = &net->nodes[net->order[i]];
 
 		for (k = 0; k < node->arg_count; k++) {
-			s = &net->stores[net->values[node->args[k].value].store];
+			s = &net->stores[whole_of(net, net->values[node->args[k].value].store)];
 			if (s->first == UINT32_MAX)
 				s->first = i;
 			s->last = i;
 		}
 	}
 	for (i = 0; i < net->output_count; i++)
-		net->stores[net->values[net->outputs[i]].store].last = UINT32_MAX;
+		net->stores[whole_of(net, net->values[net->outputs[i]].store)].last = UINT32_MAX;
 	for (i = 0; i < net->watch_count; i++)
 		net->stores[net->values[node_result(&net->nodes[net->watches[i]])].store].last =
 			UINT32_MAX;
@@ -123,8 +129,10 @@ static void find_in_place(struct net *net)
 /* The store whose place it has in the end; chains are made short on the way. */
 static uint32_t root_of(struct net *net, uint32_t store)
 {
-	struct store *s = &net->stores[store];
+	struct store *s;
 
+	store = whole_of(net, store);
+	s = &net->stores[store];
 	while (s->over != NO_VALUE) {
 		if (net->stores[s->over].over != NO_VALUE)
 			s->over = net->stores[s->over].over;
@@ -249,8 +257,7 @@ int net_arena(struct net *net, bool in_place)
 	place(net, list, count);
 	net->arena_bound = lower_bound(net, list, count, change);
 	for (i = 0; i < net->store_count; i++)
-		if (net->stores[i].over != NO_VALUE)
-			net->stores[i].offset = net->stores[root_of(net, i)].offset;
+		net->stores[i].offset = net->stores[root_of(net, i)].offset;
 	free(list);
 	free(change);
 	return 0;

@@ -50,7 +50,7 @@ static const char *label(const struct node *node)
 
 static const char *engine_of(const struct node *node)
 {
-	return node->host ? "cpu" : accel_engine_name(node->info.engine);
+	return node->host ? "cpu" : node_idle(node) ? "none" : accel_engine_name(node->info.engine);
 }
 
 static const char *function_of(const struct node *node)
@@ -111,7 +111,7 @@ static struct accel_candidate chosen(const struct node *node)
 {
 	struct accel_candidate c = { 0 };
 
-	if (!node->host)
+	if (node->plan)
 		accel_plan_explain(node->plan, copy_chosen, &c);
 	return c;
 }
@@ -150,7 +150,9 @@ static void plain(FILE *f, const struct net *net)
 				put_type(f, &net->values[node->args[k].value]);
 			}
 		}
-		if (!node->host)
+		if (node_idle(node))
+			fprintf(f, "  %s", node->algorithm);
+		else if (!node->host)
 			fprintf(f, "  %s, %.3g MMACs, %.1f us modelled", node->algorithm,
 				(double)node->info.macs / 1e6,
 				(double)node->info.estimate_ns / 1e3);
@@ -435,6 +437,8 @@ static int profile_stage(struct accel_state *state, const struct stage *stage, u
 	for (i = 0; i < net->order_count && !ret; i++, p->index++) {
 		const struct node *node = &net->nodes[net->order[i]];
 
+		if (node_idle(node))
+			continue;
 		n = repeat ? repeat : 1;
 		ret = time_node(state, stage, node, times, n);
 		if (ret)

@@ -18,7 +18,7 @@
 #include "graph.h"
 
 /* Counts up when what follows changes. */
-#define PROGRAM_VERSION	5u
+#define PROGRAM_VERSION	6u
 #define PROGRAM_PAGE	4096u
 /* Data that is not there: only what was packed of it is. */
 #define NO_DATA		UINT64_MAX

@@ -47,21 +47,38 @@ static uint64_t input_bytes(const struct net *net, uint32_t input)
 	return (n + 7) / 8;
 }
 
+/* What is a part of other memory can reach all of that, and nothing else. */
+static bool part_fits(const struct net *net, uint32_t store)
+{
+	const struct store *s = &net->stores[store], *whole;
+
+	if (s->part_of == NO_VALUE)
+		return true;
+	if (s->part_of >= net->store_count)
+		return false;
+	whole = &net->stores[s->part_of];
+	return s->kind == STORE_ARENA && whole->kind == STORE_ARENA &&
+	       whole->part_of == NO_VALUE && s->bytes == whole->bytes;
+}
+
 static int get_stores(struct reader *r, struct net *net)
 {
-	uint32_t i, count = read_count(r, 20), index, kind, store;
+	uint32_t i, count = read_count(r, 24), index, kind, store, node, part_of;
 	uint64_t bytes, all = 0;
 	bool written;
 
 	for (i = 0; i < count; i++) {
 		kind = read_number(r);
 		read_bytes(r, &bytes, sizeof(bytes));
+		node = read_number(r);
+		part_of = read_number(r);
+		index = read_number(r);
 		store = bytes > MAX_BYTES - all ? NO_VALUE : net_store(net, kind, bytes);
 		if (store == NO_VALUE)
 			return net_fail(net, -EBADMSG, NULL, "memory without end");
-		net->stores[store].node = read_number(r);
-		index = read_number(r);
-		all += bytes;
+		net->stores[store].node = node;
+		net->stores[store].part_of = part_of;
+		all += part_of == NO_VALUE ? bytes : 0;
 		switch (kind) {
 		case STORE_ARENA:
 			break;
@@ -83,6 +100,9 @@ static int get_stores(struct reader *r, struct net *net)
 		if (written ? kind == STORE_CONST : kind == STORE_ARENA)
 			return net_fail(net, -EBADMSG, NULL, "who writes what");
 	}
+	for (i = 0; i < net->store_count; i++)
+		if (!part_fits(net, i))
+			return net_fail(net, -EBADMSG, NULL, "what is a part of what");
 	return 0;
 }
 
@@ -347,10 +367,30 @@ static int check_host(struct net *net, const struct node *node)
 	return ret;
 }
 
+/*
+ * Memory with parts is written by nobody else, and none of these by the CPU: binding finds what
+ * engines would write over their inputs.
+ */
+static bool parts_apart(const struct net *net)
+{
+	uint32_t i;
+
+	for (i = 0; i < net->store_count; i++) {
+		const struct store *s = &net->stores[i];
+
+		if (s->part_of == NO_VALUE)
+			continue;
+		if (net->nodes[s->node].host ||
+		    !concat_in_place(net, &net->nodes[net->stores[s->part_of].node]))
+			return false;
+	}
+	return true;
+}
+
 static int check_lowered(struct reader *r, struct net *net)
 {
 	uint32_t i, k;
-	int ret = 0;
+	int ret = parts_apart(net) ? 0 : net_fail(net, -EBADMSG, NULL, "who writes its parts");
 
 	for (i = 0; i < net->order_count && !ret; i++) {
 		const struct node *node = &net->nodes[net->order[i]];

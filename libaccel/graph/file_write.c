@@ -347,8 +347,9 @@ static void need_value(struct packer *p, uint32_t value)
 
 	if (p->values[value] == NO_VALUE)
 		p->values[value] = p->value_count++;
-	if (p->stores[store] == NO_VALUE)
-		p->stores[store] = p->store_count++;
+	for (; store != NO_VALUE; store = p->net->stores[store].part_of)
+		if (p->stores[store] == NO_VALUE)
+			p->stores[store] = p->store_count++;
 }
 
 static void find_needed(struct packer *p)
@@ -381,6 +382,7 @@ static void put_store(struct packer *p, uint32_t index)
 	image_put(image, &s->bytes, sizeof(s->bytes));
 	image_number(image, s->node == NO_VALUE || p->net->nodes[s->node].dead ? NO_VALUE :
 		   p->nodes[s->node]);
+	image_number(image, s->part_of == NO_VALUE ? NO_VALUE : p->stores[s->part_of]);
 	if (s->kind != STORE_CONST) {
 		image_number(image, s->index);
 		return;

@@ -243,6 +243,7 @@ enum store_kind {
  * @uses: arguments and results of the graph that read it, by net_count_uses()
  * @user: node of one of them, NO_VALUE: none
  * @source: by which its contents are known where it was packed, 0: it was not
+ * @part_of: store in whose memory it is, columns of rows of that, or NO_VALUE
  */
 struct store {
 	enum store_kind kind;
@@ -257,6 +258,7 @@ struct store {
 	uint32_t uses;
 	uint32_t user;
 	uint64_t source;
+	uint32_t part_of;
 };
 
 /**
@@ -321,6 +323,12 @@ struct node {
 	struct accel_plan_info info;
 	const char *algorithm;
 };
+
+/* Is there nothing to do, as all is where it belongs? Of a node that was lowered */
+static inline bool node_idle(const struct node *node)
+{
+	return !node->host && !node->plan;
+}
 
 /**
  * struct constant - a constant as a buffer
@@ -514,6 +522,7 @@ bool type_is_blocks(uint32_t type);
 bool same_place(const struct value *a, const struct value *b);
 bool reshape_view(struct value *v, uint32_t rank, const int64_t *dims);
 void permute_view(struct value *v, const uint32_t *order);
+bool move_columns(struct value *v, int64_t n, int64_t wide, int64_t at);
 bool same_dims(const struct value *a, const struct value *b);
 
 /* --- shape.c --------------------------------------------------------------- */
@@ -541,6 +550,8 @@ int pass_idiom(struct net *net);
 int pass_attention(struct net *net);
 int pass_batchnorm(struct net *net);
 int pass_copy(struct net *net);
+int pass_concat(struct net *net);
+bool concat_in_place(const struct net *net, const struct node *node);
 int pass_precision(struct net *net);
 int pass_widen(struct net *net);
 const struct node *value_maker(const struct net *net, uint32_t value, uint32_t op);
@@ -555,6 +566,7 @@ int net_order(struct net *net);
 int net_lower(struct net *net, const struct accel_compile_opts *opts);
 int net_arena(struct net *net, bool in_place);
 bool node_full_desc(struct net *net, const struct node *node, union any_desc *desc);
+bool node_packs(const struct net *net, const struct node *node, union any_desc *desc);
 
 /* --- program.c --------------------------------------------------------------------- */
 
@@ -621,7 +633,7 @@ struct state_input {
  * struct step - nodes that run without the CPU in between, or one on the CPU
  * @job: job, NULL: the CPU
  * @first: first node in the net's order
- * @count: nodes
+ * @count: nodes, without those that are idle
  */
 struct step {
 	struct accel_job *job;

@@ -221,26 +221,30 @@ static int bind_tables(struct net *net, const struct node *node, union any_desc 
 	return 0;
 }
 
-/* Weights that never change are rearranged for the engine, once. */
-static int pack(struct net *net, const struct node *node, union any_desc *desc,
-		const struct accel_compile_opts *opts)
+/**
+ * node_packs - are weights that never change rearranged for the engine, once?
+ * @net: net
+ * @node: node
+ * @desc: its descriptor, which says so then
+ */
+bool node_packs(const struct net *net, const struct node *node, union any_desc *desc)
 {
+	const struct accel_compile_opts *opts = &net->program->opts;
 	uint32_t b = node_value(node, ACCEL_ARG_B);
 
 	if (opts->level < 1 || (opts->off >> ACCEL_PASS_PACK & 1) || b == NO_VALUE ||
 	    !value_const(net, b) || type_is_blocks(net->values[b].type))
-		return 0;
+		return false;
 	if (desc->hdr.op == ACCEL_OP_GEMM) {
 		desc->gemm.flags |= ACCEL_GEMM_PACK_B;
-		return bind_constant(net, b, &desc->gemm.b);
+		return true;
 	}
-	if (desc->hdr.op == ACCEL_OP_CONV) {
-		desc->conv.flags |= ACCEL_CONV_PACK_B;
-		if (opts->level >= 2 && !(opts->off >> ACCEL_PASS_WINOGRAD & 1))
-			desc->conv.flags |= ACCEL_CONV_WINOGRAD;
-		return bind_constant(net, b, &desc->conv.b);
-	}
-	return 0;
+	if (desc->hdr.op != ACCEL_OP_CONV)
+		return false;
+	desc->conv.flags |= ACCEL_CONV_PACK_B;
+	if (opts->level >= 2 && !(opts->off >> ACCEL_PASS_WINOGRAD & 1))
+		desc->conv.flags |= ACCEL_CONV_WINOGRAD;
+	return true;
 }
 
 /* What a plan packed is known by the first buffer that had it, also when that is gone. */
@@ -282,8 +286,9 @@ static int plan_node(struct net *net, struct node *node, const struct accel_comp
 	desc.hdr.engine = opts->engine;
 	plan_opts.weights = net->program->weights;
 	ret = bind_tables(net, node, &desc);
-	if (!ret)
-		ret = pack(net, node, &desc, opts);
+	if (!ret && node_packs(net, node, &desc))
+		ret = bind_constant(net, node_value(node, ACCEL_ARG_B),
+				    desc_field(&desc, ACCEL_ARG_B, NULL));
 	if (!ret)
 		ret = accel_plan_create_opts(ctx, &desc.hdr, &plan_opts, &node->plan);
 	if (ret)
@@ -483,6 +488,10 @@ int net_lower(struct net *net, const struct accel_compile_opts *opts)
 			continue;
 		if (is_added(net->nodes[i].desc)) {
 			ret = call_lower(net, i);
+			continue;
+		}
+		if (concat_in_place(net, &net->nodes[i])) {
+			net->nodes[i].algorithm = "in place";
 			continue;
 		}
 		ret = narrow_indices(net, i);

@@ -55,7 +55,7 @@ uint32_t net_store(struct net *net, enum store_kind kind, uint64_t bytes)
 		return NO_VALUE;
 	net->stores[net->store_count] = (struct store) {
 		.kind = kind, .bytes = bytes, .index = NO_VALUE, .over = NO_VALUE,
-		.node = NO_VALUE, .user = NO_VALUE
+		.node = NO_VALUE, .user = NO_VALUE, .part_of = NO_VALUE
 	};
 	return net->store_count++;
 }

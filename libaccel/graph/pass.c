@@ -10,7 +10,7 @@
 
 static const char *const names[ACCEL_PASS_COUNT] = {
 	"cse", "pack", "winograd", "epilogue", "layout", "idiom", "attention",
-	"batchnorm", "copy", "qdq", "join"
+	"batchnorm", "copy", "qdq", "join", "concat"
 };
 
 const char *accel_pass_name(uint32_t pass)
@@ -179,6 +179,7 @@ static const struct {
 	{ 1, ACCEL_PASS_JOIN, pass_join },
 	{ 1, ACCEL_PASS_COPY, pass_copy },
 	{ 1, ACCEL_PASS_LAYOUT, pass_layout },
+	{ 1, ACCEL_PASS_CONCAT, pass_concat },
 };
 
 /**

@@ -116,27 +116,6 @@ static bool alike(const struct net *net, const struct node *a, const struct node
 	       !memcmp(a->desc, b->desc, a->desc->hdr.size);
 }
 
-/* An element of rows of @n as one of rows of @wide, @at columns on; false: it crosses rows. */
-static bool move_value(struct value *v, int64_t n, int64_t wide, int64_t at)
-{
-	int64_t reach = v->offset % n;
-	uint32_t i;
-
-	for (i = 0; i < v->rank; i++) {
-		if (v->dims[i] < 2 || !v->strides[i])
-			continue;
-		if (v->strides[i] % n == 0) {
-			v->strides[i] = v->strides[i] / n * wide;
-			continue;
-		}
-		if (v->strides[i] < 0)
-			return false;
-		reach += (v->dims[i] - 1) * v->strides[i];
-	}
-	v->offset = v->offset / n * wide + v->offset % n + at;
-	return reach < n;
-}
-
 /**
  * struct join - products that become one
  * @count: their number
@@ -175,7 +154,7 @@ static bool move_all(struct net *net, const struct by_store *by, const struct jo
 		for (i = by->first[from]; i != NO_VALUE; i = by->next[i]) {
 			struct value v = net->values[i];
 
-			if (!move_value(&v, j->n[k], j->wide, at))
+			if (!move_columns(&v, j->n[k], j->wide, at))
 				return false;
 			v.store = store;
 			if (commit)

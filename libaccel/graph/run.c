@@ -82,6 +82,16 @@ static bool cpu_finds(const struct net *net, const struct node *node)
 	return true;
 }
 
+/* A node of a job, by its number there */
+static const struct node *node_of(const struct net *net, const struct step *step, uint32_t index)
+{
+	uint32_t at = step->first;
+
+	while (node_idle(&net->nodes[net->order[at]]) || index--)
+		at++;
+	return &net->nodes[net->order[at]];
+}
+
 static int job_failed(struct accel_state *state, const struct stage *stage,
 		      const struct step *step, const struct accel_fence_info *info, int ret)
 {
@@ -91,7 +101,7 @@ static int job_failed(struct accel_state *state, const struct stage *stage,
 	if (!step || info->op_index >= step->count)
 		return ctx_fail(state->program->ctx, ret, NULL, "%s",
 				info->text[0] ? info->text : "a job failed");
-	node = &net->nodes[net->order[step->first + info->op_index]];
+	node = node_of(net, step, info->op_index);
 	/* Devices say where an index lies that is none: the CPU finds which it is. */
 	if (ret == -EFAULT && !strcmp(info->reason, "range") && cpu_finds(net, node) &&
 	    state_run_host(state, stage, node) == -EFAULT)
@@ -258,7 +268,7 @@ int accel_state_get_info(struct accel_state *state, struct accel_program_info *i
 			if (net->nodes[net->order[i]].host)
 				out.host_count++;
 			else
-				out.node_count++;
+				out.node_count += !node_idle(&net->nodes[net->order[i]]);
 		out.host_count += net->stop < state->program->graph->node_count;
 		out.macs += net->macs;
 		out.arena_bytes += net->arena_bytes;

@@ -461,6 +461,8 @@ static int build_steps(struct accel_state *state, struct stage *stage)
 	for (i = 0; i < net->order_count; i++) {
 		const struct node *node = &net->nodes[net->order[i]];
 
+		if (node_idle(node))
+			continue;
 		if (!step || node->host || !step->job) {
 			step = &stage->steps[stage->step_count++];
 			step->first = i;

@@ -333,3 +333,24 @@ void permute_view(struct value *v, const uint32_t *order)
 		v->strides[i] = old.strides[order[i]];
 	}
 }
+
+/* An element of rows of @n as one of rows of @wide, @at columns on; false: it crosses rows. */
+bool move_columns(struct value *v, int64_t n, int64_t wide, int64_t at)
+{
+	int64_t reach = v->offset % n;
+	uint32_t i;
+
+	for (i = 0; i < v->rank; i++) {
+		if (v->dims[i] < 2 || !v->strides[i])
+			continue;
+		if (v->strides[i] % n == 0) {
+			v->strides[i] = v->strides[i] / n * wide;
+			continue;
+		}
+		if (v->strides[i] < 0)
+			return false;
+		reach += (v->dims[i] - 1) * v->strides[i];
+	}
+	v->offset = v->offset / n * wide + v->offset % n + at;
+	return reach < n;
+}

@@ -453,6 +453,7 @@ ACCEL_API int accel_graph_output(struct accel_graph *graph, const char *name, ui
  * @ACCEL_PASS_QDQ: operations between dequantising and quantising copies use the quantised
  *	tensors
  * @ACCEL_PASS_JOIN: products of one left matrix with several constants become one
+ * @ACCEL_PASS_CONCAT: inputs of a concatenation are written directly into its result
  * @ACCEL_PASS_COUNT: number of values
  *
  * Shapes are always computed, constants folded, and unused nodes removed. Without
@@ -471,7 +472,8 @@ enum accel_pass {
 	ACCEL_PASS_COPY = 8,
 	ACCEL_PASS_QDQ = 9,
 	ACCEL_PASS_JOIN = 10,
-	ACCEL_PASS_COUNT = 11
+	ACCEL_PASS_CONCAT = 11,
+	ACCEL_PASS_COUNT = 12
 };
 
 /**
@@ -826,7 +828,7 @@ typedef int accel_node_profile_fn(void *user, const struct accel_node_profile *n
  * accel_state_profile - run node by node and measure times
  * @state: state whose inputs are set
  * @repeat: number of runs of each node, 0: 1
- * @fn: called for each node
+ * @fn: called for each node that has something to do
  * @user: passed on
  *
  * Results are the same as of accel_state_run().

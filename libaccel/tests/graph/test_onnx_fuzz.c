@@ -39,6 +39,8 @@ static const char *const seeds[] = {
 	"Shape x > s; Expand g s > y",
 	"Unsqueeze x l > y", "Constant > e value_ints=2,3; Slice x l e l e > y",
 	"Split x > y v axis=1", "Concat x x > y axis=1",
+	("Abs x > p; Exp x > q; Concat p q > r axis=1; Tanh r > u; Relu x > s; "
+	 "Concat p q s > y axis=1; Sigmoid y > v"),
 	"Gather x l > y axis=1", "Gather x z > y axis=1", "GatherND x m > y",
 	"Equal x g > c; Where c x f > y", "Clip x f f > y", "Cast x > y to=7",
 	"Cast x > i to=6; Cast i > j to=3; Cast j > y to=9",

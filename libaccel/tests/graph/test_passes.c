@@ -671,6 +671,197 @@ static void test_join_bits(void **arg)
 	}
 }
 
+/* --- concatenations ---------------------------------------------------------------- */
+
+static uint32_t add_concat(struct bed *bed, uint32_t axis, uint32_t count, const uint32_t *in)
+{
+	struct accel_concat_desc d = ACCEL_CONCAT_DESC_INIT;
+
+	d.axis = axis;
+	d.count = count;
+	return add_node(bed, "concat", &d.hdr, count, in);
+}
+
+#define CONCAT(axis, ...)	add_concat(bed, axis, sizeof((uint32_t[]) { __VA_ARGS__ }) / \
+					   sizeof(uint32_t), (uint32_t[]) { __VA_ARGS__ })
+#define SIN(x)			add_unary(bed, "sin", ACCEL_UNARY_SIN, x)
+#define PRODUCT(x, ...)		add_gemm(bed, "product", x, NOISE(__VA_ARGS__))
+
+static int find_concat(void *user, const struct accel_node_profile *p)
+{
+	*(uint32_t *)user += p->op == ACCEL_OP_CONCAT;
+	return 0;
+}
+
+/* So many concatenations have nothing to do, so many copy; the same bits come with them all. */
+static void assert_concats(struct bed *bed, uint32_t idle, uint32_t copies)
+{
+	struct form all = run_form(bed, 3, 0), less = run_form(bed, 3, 1u << ACCEL_PASS_CONCAT);
+	struct form none = run_form(bed, 0, 0), first = run_form(bed, 1, 0);
+	uint32_t found = 0;
+
+	assert_int_equal(count_nodes(bed, all.s, "concat", "concat"), idle);
+	assert_int_equal(count_nodes(bed, all.s, "concat", NULL), idle + copies);
+	assert_int_equal(count_nodes(bed, less.s, NULL, "concat"), 0);
+	assert_int_equal(count_nodes(bed, none.s, NULL, "concat"), 0);
+	assert_same(bed, &all, &less, 0);
+	/* Winograd's algorithms are not as near. */
+	assert_same(bed, &all, &none, 0.001);
+	assert_same(bed, &first, &none, 0.00001);
+	/* Where nothing is done, there is nothing to measure; measuring does not change it. */
+	MUST(accel_state_profile(all.s, 3, find_concat, &found));
+	assert_int_equal(found, copies);
+	assert_same(bed, &all, &less, 0);
+	end_form(&all);
+	end_form(&less);
+	end_form(&none);
+	end_form(&first);
+	drop_noise();
+	accel_graph_destroy(bed->graph);
+	assert_int_equal(accel_graph_create(&bed->graph), 0);
+}
+
+/* Each convolution reads all before it, and its result is put behind them. */
+static void test_dense_block(void **arg)
+{
+	struct bed *bed = *arg;
+	uint32_t f[5], i, x = add_input(bed, "x", ACCEL_F32, 4, DIMS(2, 3, 9, 8));
+
+	for (i = 0; i < 5; i++) {
+		f[i] = add_conv(bed, "grow", x, NOISE(i ? 8 : 16, i ? 8 + 8 * i : 3, 3, 3), 1, 1);
+		x = i ? add_concat(bed, 1, i + 1, f) : f[0];
+		/* Some read columns of the rows that they write. */
+		x = i % 2 ? x : SIN(x);
+	}
+	add_output(bed, "y", add_conv(bed, "last", x, NOISE(4, 48, 1, 1), 1, 0));
+	assert_concats(bed, 4, 0);
+}
+
+/* The same where lists are too long for one: they are put together of some that others have too. */
+static void test_dense_lists(void **arg)
+{
+	struct bed *bed = *arg;
+	uint32_t f[5], i, two, three, x = add_input(bed, "x", ACCEL_F32, 2, DIMS(7, 8));
+
+	f[0] = x;
+	for (i = 0; i < 5; i++)
+		f[i] = PRODUCT(SIN(i ? f[i - 1] : x), i ? 16 : 8, 16);
+	two = CONCAT(1, f[0], f[1]);
+	three = CONCAT(1, two, CONCAT(1, f[2], f[3]));
+	add_output(bed, "two", PRODUCT(two, 32, 5));
+	add_output(bed, "three", SIN(three));
+	add_output(bed, "all", SIN(CONCAT(1, two, CONCAT(1, f[2], f[3], f[4]))));
+	assert_concats(bed, 5, 0);
+}
+
+/* Rows behind rows are one piece, columns are not; and a result of the graph may be the whole. */
+static void test_concat_axes(void **arg)
+{
+	struct bed *bed = *arg;
+	uint32_t axis, x, y;
+
+	for (axis = 0; axis < 2; axis++) {
+		x = add_input(bed, "x", ACCEL_F32, 2, DIMS(5, 8));
+		y = SIN(PRODUCT(x, 8, 24));
+		x = PRODUCT(SIN(x), 8, 24);
+		add_output(bed, "y", CONCAT(axis, y, x));
+		assert_concats(bed, 1, 0);
+	}
+	/* Of batches of rows, the columns */
+	x = SIN(add_input(bed, "x", ACCEL_F32, 4, DIMS(3, 2, 5, 8)));
+	add_output(bed, "y", SIN(CONCAT(2, x, add_unary(bed, "cos", ACCEL_UNARY_COS, x))));
+	assert_concats(bed, 1, 0);
+}
+
+/* Who reads the whole last must not write over what of it is read once more. */
+static void test_concat_lives(void **arg)
+{
+	struct bed *bed = *arg;
+	uint32_t x = add_input(bed, "x", ACCEL_F32, 2, DIMS(5, 8)), y, z;
+
+	y = PRODUCT(x, 8, 24);
+	z = CONCAT(1, y, SIN(PRODUCT(SIN(x), 8, 24)));
+	z = PRODUCT(SIN(z), 48, 24);
+	add_output(bed, "y", add_binary(bed, "sum", ACCEL_BINARY_ADD, SIN(z), y));
+	assert_concats(bed, 1, 0);
+}
+
+/* What has to be copied is: all of what it is put together with, then. */
+static void test_not_in_place(void **arg)
+{
+	struct bed *bed = *arg;
+	uint32_t i, x, y, z;
+
+	for (i = 0; i < 8; i++) {
+		x = add_input(bed, "x", ACCEL_F32, 2, DIMS(5, 24));
+		y = SIN(x);
+		z = PRODUCT(add_unary(bed, "cos", ACCEL_UNARY_COS, x), 24, 24);
+		switch (i) {
+		case 0:	/* the caller's memory */
+			y = x;
+			break;
+		case 1:	/* a constant */
+			y = NOISE(5, 24);
+			break;
+		case 2:	/* the same twice */
+			y = z;
+			break;
+		case 3:	/* a result of the graph */
+			add_output(bed, "z", z);
+			break;
+		case 4:	/* read as one line */
+			z = SIN(z);
+			add_output(bed, "line", PRODUCT(add_shape(bed, ACCEL_SHAPE_RESHAPE, z,
+								  LIST(1, 120)), 120, 3));
+			break;
+		case 5:	/* in another order */
+			z = add_shape(bed, ACCEL_SHAPE_RESHAPE, z, LIST(24, 5));
+			z = add_order(bed, PRODUCT(z, 5, 5), 2, (uint32_t[]) { 1, 0 });
+			break;
+		case 6:	/* a piece of something */
+			z = PRODUCT(z, 24, 48);
+			z = add_slice(bed, z, 3, 27, 1, 1);
+			break;
+		default: /* in the reverse order elsewhere: one of both is in place */
+			add_output(bed, "other", SIN(CONCAT(1, z, y)));
+		}
+		add_output(bed, "y", SIN(CONCAT(1, y, z)));
+		assert_concats(bed, i == 7, 1);
+	}
+	/* Pieces of another axis are no rows of the outer one's rows. */
+	x = add_input(bed, "x", ACCEL_F32, 2, DIMS(4, 24));
+	y = CONCAT(0, SIN(x), PRODUCT(SIN(x), 24, 24));
+	add_output(bed, "y", SIN(CONCAT(1, y, PRODUCT(SIN(SIN(y)), 24, 24))));
+	assert_concats(bed, 1, 1);
+}
+
+/* The neural engine writes to multiples of 64 bytes only. */
+static void test_concat_neural(void **arg)
+{
+	struct accel_compile_opts opts = ACCEL_COMPILE_OPTS_INIT;
+	struct bed *bed = *arg;
+	struct accel_program *program;
+	struct accel_state *s;
+	uint32_t n, x, y;
+
+	opts.engine = ACCEL_ENGINE_NEURAL;
+	for (n = 24; n <= 32; n += 8) {
+		x = add_input(bed, "x", ACCEL_F16, 2, DIMS(5, n));
+		y = add_binary(bed, "twice", ACCEL_BINARY_ADD, x, x);
+		x = add_binary(bed, "square", ACCEL_BINARY_MUL, x, x);
+		add_output(bed, "y", CONCAT(1, y, x));
+		program = NULL;
+		MUST(accel_graph_compile(bed->ctx, bed->graph, &opts, &program));
+		s = new_state(bed, program);
+		MUST(accel_state_run(s));
+		assert_int_equal(count_nodes(bed, s, NULL, "concat"), n == 32);
+		accel_state_destroy(s);
+		accel_program_unref(program);
+		accel_graph_destroy(bed->graph);
+		assert_int_equal(accel_graph_create(&bed->graph), 0);
+	}
+}
+
 /* --- large graphs ------------------------------------------------------------------ */
 
 /* Chains that fuse, are in place, and are the same, and many values that live to the end. */
@@ -721,6 +912,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_join, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_not_joined, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_join_bits, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_dense_block, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_dense_lists, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_concat_axes, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_concat_lives, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_not_in_place, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_concat_neural, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_large, bed_setup, bed_teardown),
 	};
 

@@ -15,7 +15,8 @@
 #define PASSES		(1u << ACCEL_PASS_CSE | 1u << ACCEL_PASS_EPILOGUE | \
 			 1u << ACCEL_PASS_LAYOUT | 1u << ACCEL_PASS_IDIOM | \
 			 1u << ACCEL_PASS_ATTENTION | \
-			 1u << ACCEL_PASS_BATCHNORM | 1u << ACCEL_PASS_COPY | 1u << ACCEL_PASS_JOIN)
+			 1u << ACCEL_PASS_BATCHNORM | 1u << ACCEL_PASS_COPY | \
+			 1u << ACCEL_PASS_JOIN | 1u << ACCEL_PASS_CONCAT)
 
 /* --- running ------------------------------------------------------------------------------ */
 

@@ -527,6 +527,64 @@ static void test_hostile(void **arg)
 	free(data);
 }
 
+/* A run of what may not be believed; the nodes that have something to do, 0: it does not run */
+static uint32_t try_run(struct bed *bed, struct accel_program *program)
+{
+	struct accel_program_info info = { .size = sizeof(info) };
+	struct accel_state *state = new_state(bed, program);
+
+	if (!accel_state_run(state))
+		MUST(accel_state_get_info(state, &info));
+	accel_state_destroy(state);
+	return info.node_count;
+}
+
+/*
+ * What is written where it is put together comes back so, and nothing else is believed to be a
+ * part of something: a bit of each byte, in turn.
+ */
+static void test_parts(void **arg)
+{
+	struct accel_concat_desc d = ACCEL_CONCAT_DESC_INIT;
+	struct accel_program *program, *again = NULL;
+	uint64_t bytes = 0, at, idle = 0;
+	struct program_header h;
+	struct bed *bed = *arg;
+	uint32_t x, y;
+	uint8_t *data;
+
+	x = add_input(bed, "image", ACCEL_F32, 4, DIMS(1, 8, 12, 12));
+	d.axis = d.count = 2;
+	y = add_unary(bed, "sin", ACCEL_UNARY_SIN, x);
+	y = add_node(bed, "two", &d.hdr, 2,
+		     (uint32_t[]) { y, add_unary(bed, "cos", ACCEL_UNARY_COS, x) });
+	add_output(bed, "y", add_unary(bed, "sin", ACCEL_UNARY_SIN, y));
+	add_output(bed, "z", add_node(bed, "three", &d.hdr, 2, (uint32_t[]) {
+		y, add_unary(bed, "exp", ACCEL_UNARY_EXP, x)
+	}));
+	program = compile(bed, 3, 0);
+	assert_int_equal(try_run(bed, program), 4);
+	MUST(accel_program_save(program, path, ACCEL_PROGRAM_SEEN));
+	again = load(bed);
+	assert_int_equal(try_run(bed, again), 4);
+	assert_same(bed, program, again, 1);
+	accel_program_unref(again);
+	accel_program_unref(program);
+	data = read_file(&bytes);
+	memcpy(&h, data, sizeof(h));
+	for (at = sizeof(h); at < sizeof(h) + h.meta_bytes; at++, again = NULL) {
+		data[at] ^= (uint8_t)(1u << at % 8);
+		sum_up(data);
+		write_file(data, bytes);
+		if (!accel_program_load(bed->ctx, path, NULL, &again))
+			idle += try_run(bed, again) == 4;
+		accel_program_unref(again);
+		data[at] ^= (uint8_t)(1u << at % 8);
+	}
+	assert_true(idle && idle < h.meta_bytes);
+	free(data);
+}
+
 /* A constant that only other numbers need is looked at when these come. */
 static void test_source_damaged(void **arg)
 {
@@ -633,6 +691,7 @@ int main(void)
 		TEST(test_cut),
 		TEST(test_flipped),
 		TEST(test_hostile),
+		TEST(test_parts),
 		TEST(test_source_damaged),
 		TEST(test_source),
 	};
