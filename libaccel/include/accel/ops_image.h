@@ -127,8 +127,8 @@ enum accel_nearest {
 /** ACCEL_RESIZE_CUBIC_A: @cubic is set; else it is -0.75 */
 #define ACCEL_RESIZE_CUBIC_A	(1u << 0)
 /**
- * ACCEL_RESIZE_EXCLUDE: cubic: neighbours outside of A have weight 0; the others are normalised. Each
- * coordinate has to be above -1 and below the size of A, else all that count would be outside
+ * ACCEL_RESIZE_EXCLUDE: cubic: neighbours outside of A have weight 0; the others are normalised.
+ * Each coordinate has to be above -1 and below the size of A, else all that count would be outside
  */
 #define ACCEL_RESIZE_EXCLUDE	(1u << 1)
 

@@ -248,10 +248,12 @@ static uint32_t v_unpacked(struct import *im, uint32_t bytes, int64_t bits, uint
 	bytes = rank > 1 ? v_reshape(im, bytes, 2, list) : v_reshape(im, bytes, 1, list + 1);
 	if (im->error.code || like == NO_VALUE)
 		return bytes;
-	im_node(im, &cut.hdr, ARGS({ ACCEL_ARG_A, bytes }, { ACCEL_ARG_B, from },
-				   { ACCEL_ARG_C, v_shape_of(im, like, last - 1, last) },
-				   { ACCEL_ARG_AUX0, v_ints(im, 1, (const int64_t[]){ last - 1 }) }),
-		5, &out);
+	list[0] = v_shape_of(im, like, last - 1, last);
+	list[1] = v_ints(im, 1, (const int64_t[]){ last - 1 });
+	if (!im->error.code)
+		im_node(im, &cut.hdr, ARGS({ ACCEL_ARG_A, bytes }, { ACCEL_ARG_B, from },
+					   { ACCEL_ARG_C, list[0] }, { ACCEL_ARG_AUX0, list[1] }),
+			5, &out);
 	return out;
 }
 
@@ -303,8 +305,7 @@ static int gather_quantized(struct import *im, uint32_t arg)
 	for (i = 2; i < 4 && im_input(im, i)->here; i++)
 		if (im->in[i].rank != im->in[0].rank ||
 		    (i == 3 && im->in[3].type != im->in[0].type))
-			return im_fail(im, -EBADMSG, "input %u has not the dimensions or the type"
-				       " of its data", i);
+			return im_fail(im, -EBADMSG, "input %u is not as its data is", i);
 	value = rows_at(im, 0, along);
 	if (packed)
 		value = v_unpacked(im, value, bits, NO_VALUE);
@@ -380,14 +381,15 @@ static int group_norm(struct import *im, uint32_t arg)
 	const int64_t groups = im_int(im, "groups", 0);
 	const int64_t silu = im_int(im, "activation", 0);
 	const bool last = im_int(im, "channels_last", 1);
-	uint32_t first[ACCEL_GRAPH_MAX_RANK], back[ACCEL_GRAPH_MAX_RANK], i, rank, x, part[2];
+	uint32_t first[ACCEL_GRAPH_MAX_RANK], back[ACCEL_GRAPH_MAX_RANK], part[2], rank, x, i;
 	struct accel_norm_desc d = ACCEL_NORM_DESC_INIT;
 	int ret = im_need(im, 3);
 
 	(void)arg;
 	rank = ret ? 0 : im->in[0].rank;
 	if (!ret && (rank < 3 || groups < 1 || groups > 1 << 20))
-		ret = im_fail(im, -EBADMSG, "%lld groups, of %u dimensions", (long long)groups, rank);
+		ret = im_fail(im, -EBADMSG, "%lld groups, of %u dimensions", (long long)groups,
+			      rank);
 	if (!ret && silu != 0 && silu != 1)
 		ret = im_fail(im, -EOPNOTSUPP, "its activation is %lld", (long long)silu);
 	if (ret)

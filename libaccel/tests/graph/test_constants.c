@@ -410,8 +410,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_blocks), TEST(test_blocks_misused), TEST(test_read_later),
-		TEST(test_sparse), TEST(test_sparse_twice), TEST(test_sparse_refused), TEST(test_long_lists),
-		TEST(test_cut_lists),
+		TEST(test_sparse), TEST(test_sparse_twice), TEST(test_sparse_refused),
+		TEST(test_long_lists), TEST(test_cut_lists),
 	};
 
 	return cmocka_run_group_tests_name("constants", tests, NULL, NULL);

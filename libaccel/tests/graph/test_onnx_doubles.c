@@ -395,8 +395,8 @@ static void test_resized_exactly(void **arg)
 		const int64_t out = k == 1 ? 18 : 9;
 
 		for (i = 0; i < out; i++)
-			y[i] = k == 1 ? fmin(ceil(7.0 * i / 18 - 0.5 - 1e-9), 6) :
-			       floor((14 * i + 7 - 9) / 18.0 + 1e-9);
+			y[i] = k == 1 ? fmin(ceil(7.0 * i / 18 - 0.5 - 1 / 1e9), 6) :
+			       floor((14 * i + 7 - 9) / 18.0 + 1 / 1e9);
 		y[0] = 0;
 		t = BEGIN(*arg, IO("x", F64, x, 1, 7), CONST("to", S64, DIMS(1, out), 2));
 		n = op(NULL, "Resize", "x - - to", "y");

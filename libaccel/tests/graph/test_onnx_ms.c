@@ -621,7 +621,7 @@ static void test_exact_attention(void **arg)
 /* Groups of channels that are the last dimension, or the second */
 static void test_groups(void **arg)
 {
-	enum { B = 2, HW = 6, C = 4, G = 2 };
+	enum { B = 2, HW = 6, C = 4, G = 2, ALL = HW * C / G };
 	static float x[B * HW * C], gamma[C], beta[C], y[B * HW * C];
 	int i, k, way;
 
@@ -646,8 +646,8 @@ static void test_groups(void **arg)
 					sum += (double)x[k];
 					squares += (double)x[k] * (double)x[k];
 				}
-			sum /= HW * C / G;
-			v = ((double)x[i] - sum) / sqrt(squares / (HW * C / G) - sum * sum + 0.001);
+			sum /= ALL;
+			v = ((double)x[i] - sum) / sqrt(squares / ALL - sum * sum + 0.001);
 			v = v * (double)gamma[c] + (double)beta[c];
 			y[i] = (float)(silu ? v / (1 + exp(-v)) : v);
 		}

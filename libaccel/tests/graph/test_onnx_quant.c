@@ -561,7 +561,7 @@ static void test_half_zeros(void **arg)
 		const float min = way ? -8 : 0, max = way ? 7 : 15;
 
 		for (i = 0; i < 12; i++) {
-			y[i] = x[i] + (float)(1 + i / 2);
+			y[i] = x[i] + wide[i / 2];
 			y[i] = y[i] < min ? min : y[i] > max ? max : y[i];
 		}
 		t = BEGIN(*arg, IO("x", F32, x, 2, 6), CONST("s", F32, ones, 2, 3),
@@ -626,7 +626,8 @@ static void one_gather(struct bed *bed, int type, int bits, bool zeros, int64_t 
 		y[i] = (float)(v - zero) * scales[from * blocks + c / 16];
 	}
 	t = BEGIN(bed, CONST("x", type, data, R, 3, cols / per),
-		  CONST("s", F32, scales, R, 3, blocks), CONST("z", type, z, R, 3, type == U8 ? width : blocks),
+		  CONST("s", F32, scales, R, 3, blocks),
+		  CONST("z", type, z, R, 3, type == U8 ? width : blocks),
 		  { "at", S64, lone ? 0 : 2, { 2, 2 }, at, false, NULL });
 	attr_int(&n, "bits", bits);
 	attr_int(&n, "block_size", 16);
@@ -645,9 +646,12 @@ static void one_gather(struct bed *bed, int type, int bits, bool zeros, int64_t 
 
 static void test_gather_quantized(void **arg)
 {
-	static const struct { int type, bits; } kinds[] = {
+	static const struct {
+		int type, bits;
+	} kinds[] = {
 		{ S4, 4 }, { U4, 4 }, { U8, 2 }, { U8, 4 }, { U8, 8 },
 	};
+	static const uint8_t none[16];
 	uint32_t i, way;
 	struct tested *t;
 	struct bytes n;
@@ -656,7 +660,7 @@ static void test_gather_quantized(void **arg)
 		for (way = 0; way < 8; way++)
 			one_gather(*arg, kinds[i].type, kinds[i].bits, way & 1,
 				   way & 2 ? 32 : kinds[i].type == U8 ? 40 : 35, way & 4);
-	t = BEGIN(*arg, CONST("x", U8, (uint8_t[16]){ 0 }, 1, 16),
+	t = BEGIN(*arg, CONST("x", U8, none, 1, 16),
 		  CONST("s", F32, ((float[]){ 1 }), 1, 1), IO("at", S64, NULL, 1));
 	n = op(MS, "GatherBlockQuantized", "x at s", "y");
 	attr_int(&n, "gather_axis", 1);
@@ -672,8 +676,8 @@ int main(void)
 		TEST(test_linear),  TEST(test_other_types), TEST(test_matmul_integer),
 		TEST(test_dynamic), TEST(test_to_float),    TEST(test_elements),
 		TEST(test_concat),  TEST(test_pools),
-		TEST(test_palettes), TEST(test_pruned), TEST(test_half_blocks), TEST(test_half_zeros),
-		TEST(test_gather_quantized),
+		TEST(test_palettes), TEST(test_pruned), TEST(test_half_blocks),
+		TEST(test_half_zeros), TEST(test_gather_quantized),
 	};
 
 	return cmocka_run_group_tests_name("onnx_quant", tests, NULL, NULL);

@@ -356,7 +356,7 @@ static void test_folded_names(void **arg)
 		y[k] = (float)(k % 3 < 2 ? k / 3 * 2 + k % 3 : k / 3);
 	for (k = 0; k < 420; k++) {
 		x[k] = (float)k;
-		z[k / 2] = (float)(k / 2 * 2);
+		z[k / 2] = x[k - k % 2];
 		w[k] = (float)(k % 210);
 	}
 	in.data = u.data = v.data = x;
